@@ -1,0 +1,156 @@
+/* Tables, columns, how they are stored, and the facts known about them. The frontend alone
+ * reads and writes catalog.json; the runtime's column store fills the memory addresses and
+ * gets and gives this plain struct. Facts are checked when data is loaded, never assumed. */
+#ifndef HEDDLE_FRONTEND_CATALOG_H
+#define HEDDLE_FRONTEND_CATALOG_H
+
+#include "runtime/base/arena.h"
+#include "runtime/base/err.h"
+#include "runtime/base/type.h"
+
+/* How a column's values are stored. */
+enum fe_storage {
+    FE_STORE_INT,  /* width 1,2,4,8,16 bytes; value = base + factor * stored (stored signed) */
+    FE_STORE_F64,  /* 8 bytes */
+    FE_STORE_DICT, /* width 1,2,4 unsigned codes into a sorted dictionary */
+    FE_STORE_TEXT  /* uint32 end offsets relative to a uint64 base per 65,536 rows, and bytes */
+};
+enum { FE_TEXT_BLOCK_SHIFT = 16 };
+
+/* A sorted dictionary: entry k is bytes[offsets[k] .. offsets[k+1]). Distinct, bytewise ascending. */
+struct fe_dict {
+    uint32_t n;
+    const uint32_t *offsets; /* n + 1 */
+    const char *bytes;
+};
+
+struct fe_facts {
+    bool known;             /* false: nothing below but `nulls` may be used (registered tables) */
+    int64_t nulls;          /* -1 unknown */
+    bool has_range;         /* min and max hold (ints, decimals as scaled, dates, bools, dict codes) */
+    hd_i128 min, max;       /* of non-NULL logical values; dict: codes */
+    int64_t distinct;       /* -1 unknown */
+    bool distinct_exact;
+    bool unique;            /* no duplicates among non-NULL values */
+    bool dense;             /* unique and max - min + 1 <= 8 * rows: worth a direct array */
+    bool sorted;            /* ascending in row order, no NULLs */
+    bool clustered;         /* equal values are adjacent (implied by sorted) */
+    int64_t max_mult;       /* rows of the most frequent value; -1 unknown */
+};
+
+/* A column part as the store maps it. Sizes in bytes. Addresses are NULL until mapped. */
+struct fe_column_data {
+    const void *data;         /* INT, F64, DICT: rows * width; TEXT: uint32 ends, rows of them:
+                                 string r spans [start, end) of its block's base, where start is
+                                 0 for the first row of a block and the previous end otherwise */
+    const uint8_t *validity;  /* bitmap, least significant bit first, 1 = valid; NULL: no NULLs */
+    const uint64_t *text_base; /* TEXT: one per block */
+    const char *text_bytes;
+    uint64_t text_size;
+};
+
+struct fe_table_column {
+    const char *name;
+    struct hd_type type;
+    bool nullable; /* declared */
+    enum fe_storage storage;
+    int width;             /* bytes of a stored value */
+    hd_i128 base, factor;  /* INT */
+    struct fe_facts facts;
+    struct fe_dict dict;   /* DICT */
+    struct fe_column_data at;
+};
+
+/* Prebuilt lookup from the values of a unique column to row ids of this table.
+ * POSITIONAL: row = value - min (sorted, no gaps). ARRAY: rows[value - min] = row + 1, 0 none. */
+enum fe_index_kind { FE_INDEX_NONE, FE_INDEX_POSITIONAL, FE_INDEX_ARRAY };
+struct fe_key_index {
+    enum fe_index_kind kind;
+    int column;
+    hd_i128 min;
+    uint64_t range; /* max - min + 1 */
+    const uint32_t *rows;
+};
+
+/* A declared single-column foreign key child.column -> parent.key, with its CSR index: the
+ * child rows of parent row r are child_rows[offsets[r] .. offsets[r+1]), ascending; child_rows
+ * is NULL where the child is clustered in parent order, so that child row ids are the positions
+ * themselves. Composite foreign keys are checked and kept with n_columns > 1 and no index. */
+struct fe_foreign_key {
+    int n_columns;
+    const int *columns;        /* of the child table */
+    const struct fe_table *parent;
+    const int *parent_columns;
+    const uint64_t *offsets;   /* parent rows + 1, or NULL: no index */
+    const uint32_t *child_rows;
+    int64_t max_children;
+};
+
+struct fe_table {
+    const char *name;
+    int64_t rows;
+    int ncols;
+    struct fe_table_column *cols;
+    int npk;
+    const int *pk;
+    int nkeyidx;
+    struct fe_key_index *keyidx;
+    int nfks;
+    struct fe_foreign_key *fks;
+    void *store; /* the runtime's handle for first-use checksum verification; opaque here */
+};
+
+struct fe_catalog {
+    int ntables;
+    struct fe_table **tables;
+};
+
+const struct fe_table *fe_catalog_find(const struct fe_catalog *c, const char *name);
+int fe_table_find_column(const struct fe_table *t, const char *name); /* -1 none */
+/* Lower bound of s in the dictionary; *found tells whether it is that very entry. */
+uint32_t fe_dict_find(const struct fe_dict *d, const char *s, size_t n, bool *found);
+
+/* catalog.json text to and from the struct. Files are named in it by column part; fe_file lists
+ * them with sizes and checksums, in the order of the text. */
+struct fe_file {
+    const char *name;
+    uint64_t size;
+    char checksum[17]; /* 16 hex digits of XXH64 or XXH3 */
+};
+struct fe_catalog_doc {
+    struct fe_catalog cat; /* addresses NULL, file indexes below */
+    int nfiles;
+    struct fe_file *files;
+    /* cols[t][c].{data,validity,base,bytes,dict_offsets,dict_bytes}, keyidx and fks parts: index
+     * into files, -1 none. */
+    struct fe_column_files {
+        int data, validity, text_base, text_bytes, dict_offsets, dict_bytes;
+    } **column_files;              /* [table][column] */
+    int **keyidx_files;            /* [table][k] */
+    struct fe_fk_files {
+        int offsets, child_rows;
+    } **fk_files;                  /* [table][k] */
+};
+int fe_catalog_read(struct hd_arena *a, const char *json, const char *path,
+                    struct fe_catalog_doc **out, struct hd_err *err);
+char *fe_catalog_write(const struct fe_catalog_doc *doc); /* heap text */
+
+/* The schema JSON of heddle_writer_open (include/heddle.h). */
+struct fe_text_format {
+    char delimiter, quote; /* quote 0: none */
+    bool header, trailing_delimiter;
+    const char *null_text;
+};
+struct fe_schema_table {
+    struct fe_table table; /* storage and facts empty */
+    struct fe_text_format format;
+    int64_t rows;          /* declared, -1 not */
+    const char *path;
+};
+struct fe_schema {
+    int ntables;
+    struct fe_schema_table *tables;
+};
+int fe_schema_read(struct hd_arena *a, const char *json, struct fe_schema **out, struct hd_err *err);
+
+#endif

@@ -1,0 +1,136 @@
+/* The typed plan: a tree of relational operators. Made by fe_plan_read, immutable afterwards
+ * except that fe_plan_bind fills parameter values. */
+#ifndef HEDDLE_FRONTEND_PLAN_H
+#define HEDDLE_FRONTEND_PLAN_H
+
+#include "frontend/expr.h"
+#include "runtime/base/err.h"
+
+struct fe_catalog;
+struct fe_table;
+struct hd_strbuf;
+
+enum fe_relop {
+#define T_REL(id, name) FE_##id##_OP,
+#include "frontend/relops.def"
+    FE_RELOP_COUNT
+};
+enum fe_agg_fn {
+#define T_AGG(id, ...) FE_AGG_##id,
+#include "frontend/aggs.def"
+    FE_AGG_COUNT_OF
+};
+enum fe_join_kind { FE_INNER, FE_LEFT, FE_RIGHT, FE_FULL, FE_SEMI, FE_ANTI, FE_MARK };
+enum fe_strategy { FE_AUTO, FE_HASH, FE_DIRECT, FE_INDEX };
+enum fe_side { FE_SIDE_AUTO, FE_SIDE_LEFT, FE_SIDE_RIGHT };
+
+struct fe_column {
+    const char *name;
+    struct hd_type type;
+    bool nullable;
+};
+
+struct fe_agg {
+    enum fe_agg_fn fn;
+    bool distinct;
+    struct fe_expr *arg; /* NULL for COUNT_STAR */
+    struct hd_type type; /* of the result */
+    const char *path;
+};
+
+struct fe_sort_key {
+    struct fe_expr *expr;
+    bool desc, nulls_first;
+};
+
+struct fe_node {
+    enum fe_relop op;
+    int id; /* preorder number over root, then shared subplans; unique in the plan */
+    const char *path;
+    int ninputs;
+    struct fe_node **inputs; /* join: left, right */
+    int ncols;
+    struct fe_column *cols; /* output */
+    union {
+        struct {
+            const struct fe_table *table;
+            int *columns; /* table column of each output column, ncols of them */
+            struct fe_expr *filter; /* over the table's columns (COL.col = table column), or NULL */
+        } scan;
+        struct {
+            int shared; /* index into fe_plan.shared */
+        } ref;
+        struct {
+            struct fe_expr *pred;
+        } filter;
+        struct {
+            struct fe_expr **exprs; /* ncols */
+        } project;
+        struct {
+            enum fe_join_kind kind;
+            enum fe_strategy strategy;
+            enum fe_side build;
+            bool single;
+            int nkeys;
+            struct fe_expr **lkeys, **rkeys; /* over left, over right columns alone; types equal */
+            struct fe_expr *residual;        /* over left then right, or NULL */
+        } join;
+        struct {
+            int nkeys;
+            struct fe_expr **keys; /* output columns 0..nkeys-1 */
+            int naggs;
+            struct fe_agg *aggs; /* output columns nkeys.. */
+        } agg;                   /* DISTINCT_OP too: nkeys = ncols, no aggs */
+        struct {
+            int nkeys;
+            struct fe_sort_key *keys;
+            int64_t limit; /* -1 none */
+            int64_t offset;
+        } sort; /* LIMIT_OP too: nkeys = 0 */
+        struct {
+            int64_t nrows;
+            struct fe_value *rows; /* nrows * ncols, row-major */
+        } values;
+    } u;
+};
+
+struct fe_param {
+    const char *name;
+    struct hd_type type; /* element type of a list */
+    bool is_list, has_default, bound;
+    struct fe_value value;  /* default until bound */
+    int nlist;
+    struct fe_value *list;
+    const char *path;
+};
+
+struct fe_plan {
+    struct hd_arena *arena; /* borrowed */
+    const char *name;
+    int nparams;
+    struct fe_param *params;
+    int nshared;
+    const char **shared_names;
+    struct fe_node **shared; /* in an order in which references point backwards only */
+    struct fe_node *root;
+    int nnodes;
+};
+
+/* Reads, checks and types a plan. Everything lives in the arena. */
+int fe_plan_read(struct hd_arena *a, const char *json, const struct fe_catalog *cat,
+                 struct fe_plan **out, struct hd_err *err);
+/* Binds a parameter from text; value NULL binds SQL NULL. A list takes a JSON list. */
+int fe_plan_bind(struct fe_plan *p, const char *name, const char *value, struct hd_err *err);
+/* Binds each key of a JSON object; unknown names are errors. */
+int fe_plan_bind_json(struct fe_plan *p, const char *json, struct hd_err *err);
+/* Error if a parameter has neither default nor value. */
+int fe_plan_check_bound(const struct fe_plan *p, struct hd_err *err);
+/* Like EXPLAIN, one operator a line, inputs indented. */
+void fe_plan_print(struct hd_strbuf *out, const struct fe_plan *p);
+
+const char *fe_relop_name(enum fe_relop op);
+const char *fe_agg_name(enum fe_agg_fn fn);
+const char *fe_join_kind_name(enum fe_join_kind k);
+const char *fe_strategy_name(enum fe_strategy s);
+
+#endif

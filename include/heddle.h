@@ -1,0 +1,197 @@
+/* Heddle: a JIT query compiler. Public C API, the only public header.
+ *
+ * Conventions. Functions that can fail return int: 0 on success, -1 on failure, and take a
+ * `heddle_error **` last (may be NULL). On failure *err, if NULL before, becomes a new error
+ * object that the caller frees. Text is UTF-8. Objects are opaque. A heddle_context and a
+ * heddle_database may be used from any thread; a heddle_statement and a heddle_writer's
+ * appends follow the rules written beside them.
+ *
+ * Data crosses as the Arrow C Data Interface (https://arrow.apache.org/docs/format/CDataInterface.html).
+ * Logical to Arrow: bool "b", int32 "i", int64 "l", decimal(p,s) "d:p,s" (128 bit), float64 "g",
+ * date "tdD", timestamp "tsu:", string "u". Dictionary-encoded strings (int8/16/32 indices,
+ * dictionary "u") and large_utf8 "U" are accepted on input.
+ */
+#ifndef HEDDLE_H
+#define HEDDLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define HEDDLE_API __attribute__((visibility("default")))
+#else
+#define HEDDLE_API
+#endif
+
+#define HEDDLE_VERSION_MAJOR 0
+#define HEDDLE_VERSION_MINOR 1
+#define HEDDLE_VERSION_PATCH 0
+
+/* ---- Arrow C Data Interface (verbatim ABI of the Arrow specification) ---------------- */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+#endif
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+    int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+    const char *(*get_last_error)(struct ArrowArrayStream *);
+    void (*release)(struct ArrowArrayStream *);
+    void *private_data;
+};
+#endif
+
+/* ---- Errors --------------------------------------------------------------------------- */
+typedef struct heddle_error heddle_error;
+typedef enum heddle_error_class {
+    HEDDLE_ERROR_USER = 1,    /* bad plan, schema or argument */
+    HEDDLE_ERROR_UNSUPPORTED, /* valid, but not something Heddle does */
+    HEDDLE_ERROR_DATA,        /* bad input data */
+    HEDDLE_ERROR_IO,          /* the operating system said no */
+    HEDDLE_ERROR_CORRUPT,     /* a database file is damaged */
+    HEDDLE_ERROR_EXECUTION,   /* overflow, division by zero, bad cast in some row */
+    HEDDLE_ERROR_RESOURCE,    /* memory limit, no device */
+    HEDDLE_ERROR_CANCELLED,
+    HEDDLE_ERROR_TOOL         /* LLVM or NVRTC refused; see detail */
+} heddle_error_class;
+HEDDLE_API heddle_error_class heddle_error_get_class(const heddle_error *e);
+HEDDLE_API const char *heddle_error_class_name(heddle_error_class c);
+HEDDLE_API const char *heddle_error_path(const heddle_error *e);    /* JSON path or file; "" if none */
+HEDDLE_API const char *heddle_error_message(const heddle_error *e); /* one line */
+HEDDLE_API const char *heddle_error_detail(const heddle_error *e);  /* may be NULL */
+HEDDLE_API int heddle_error_exit_status(const heddle_error *e);     /* 1, 2 or 3 */
+HEDDLE_API void heddle_error_free(heddle_error *e);
+
+HEDDLE_API const char *heddle_version(void);
+/* Frees a string or buffer that this API returned as `char **`. */
+HEDDLE_API void heddle_free(void *p);
+
+/* ---- Context: threads, memory limit, compile cache ------------------------------------ */
+typedef struct heddle_context heddle_context;
+typedef struct heddle_options {
+    size_t struct_size;        /* sizeof(heddle_options) */
+    int threads;               /* worker threads; 0 = number of cores */
+    uint64_t memory_limit;     /* bytes for query state, all statements together; 0 = 80 % of RAM */
+    const char *cache_dir;     /* compiled objects; NULL = $HEDDLE_CACHE or ~/.cache/heddle; "" = none */
+    uint64_t cache_limit;      /* bytes kept on disk; 0 = 256 MiB */
+    const char *backend;       /* "auto", "cpu", "cuda"; NULL = auto */
+    int device;                /* CUDA device number */
+} heddle_options;
+HEDDLE_API void heddle_options_init(heddle_options *o);
+HEDDLE_API int heddle_context_new(const heddle_options *o, heddle_context **out, heddle_error **err);
+HEDDLE_API void heddle_context_free(heddle_context *c);
+/* JSON text about devices, NVRTC, LLVM, cache. */
+HEDDLE_API int heddle_context_info(heddle_context *c, char **json, heddle_error **err);
+
+/* ---- Databases ------------------------------------------------------------------------- */
+typedef struct heddle_database heddle_database;
+/* Opens a database directory read-only (memory-mapped). path may be NULL: an empty database
+ * that only holds registered tables. trust: do not verify checksums at first use. */
+HEDDLE_API int heddle_database_open(heddle_context *c, const char *path, int trust,
+                                    heddle_database **out, heddle_error **err);
+HEDDLE_API void heddle_database_free(heddle_database *db);
+/* The catalog as JSON (tables, columns, types, facts, indexes). */
+HEDDLE_API int heddle_database_catalog(heddle_database *db, char **json, heddle_error **err);
+/* Registers an in-memory table from a stream; the batches are consumed and kept (zero copy
+ * where the layout allows) until the database is freed or the table is dropped. compute_facts: scan it for facts. */
+HEDDLE_API int heddle_database_register(heddle_database *db, const char *table,
+                                        struct ArrowArrayStream *stream, int compute_facts,
+                                        heddle_error **err);
+HEDDLE_API int heddle_database_drop(heddle_database *db, const char *table, heddle_error **err);
+
+typedef int (*heddle_progress_fn)(void *user, double fraction, const char *what); /* non-zero: cancel */
+/* Verifies every checksum and every stored fact; the report is JSON text. */
+HEDDLE_API int heddle_database_check(heddle_context *c, const char *path, heddle_progress_fn progress,
+                                     void *user, char **report, heddle_error **err);
+
+/* ---- Writing a database ------------------------------------------------------------------
+ * schema_json: {"tables":[{"name","rows"?: N,"columns":[{"name","type","nullable"?: bool (false)}],
+ *   "primary_key"?: ["col",...], "foreign_keys"?: [{"columns":[..],"table":"t","references":[..]}]}]}
+ * Nothing is visible at `path` until heddle_writer_commit, which computes facts, narrows
+ * columns, builds indexes and publishes the directory atomically by rename; the path must
+ * not exist or be an empty directory. */
+typedef struct heddle_writer heddle_writer;
+HEDDLE_API int heddle_writer_open(heddle_context *c, const char *path, const char *schema_json,
+                                  heddle_writer **out, heddle_error **err);
+/* Stores a struct-typed batch as rows [first_row, first_row + length) of table. Any thread, any
+ * order, ranges disjoint; at commit they must cover 0..rows-1 without a gap. Columns are matched
+ * by name; array and schema are read during the call and stay the caller's. */
+HEDDLE_API int heddle_writer_append(heddle_writer *w, const char *table, int64_t first_row,
+                                    const struct ArrowSchema *schema, const struct ArrowArray *batch,
+                                    heddle_error **err);
+/* Loads text files table by table: every file in `from` named TABLE.tbl, TABLE.tbl.N, TABLE.csv.
+ * load_json: the schema JSON above plus per table or top level "format": {"delimiter":"|",
+ * "header":false,"quote":"\"" or "", "null":"" , "trailing_delimiter": true}. */
+HEDDLE_API int heddle_writer_load_text(heddle_writer *w, const char *from, heddle_progress_fn progress,
+                                       void *user, heddle_error **err);
+HEDDLE_API int heddle_writer_commit(heddle_writer *w, heddle_progress_fn progress, void *user,
+                                    heddle_error **err);
+/* Also rolls back if commit did not succeed. */
+HEDDLE_API void heddle_writer_free(heddle_writer *w);
+
+/* ---- Statements -------------------------------------------------------------------------
+ * One thread at a time, except heddle_statement_cancel. */
+typedef struct heddle_statement heddle_statement;
+typedef struct heddle_statement_options {
+    size_t struct_size;
+    const char *backend; /* NULL: the context's */
+    const char *balance; /* NULL or "auto", "none", "nifs", "nifs+fws", "nifs+aws" (CUDA) */
+    int threads;         /* 0: the context's */
+    uint64_t memory_limit; /* 0: the context's */
+    int profile;         /* count rows per step */
+    int no_cache;        /* compile even if cached */
+} heddle_statement_options;
+HEDDLE_API void heddle_statement_options_init(heddle_statement_options *o);
+HEDDLE_API int heddle_prepare(heddle_database *db, const char *plan_json,
+                              const heddle_statement_options *o, heddle_statement **out,
+                              heddle_error **err);
+HEDDLE_API void heddle_statement_free(heddle_statement *s);
+/* Text form of the value, as in a literal of the parameter's type; NULL binds SQL NULL. */
+HEDDLE_API int heddle_bind(heddle_statement *s, const char *name, const char *value, heddle_error **err);
+/* {"name": value,...} */
+HEDDLE_API int heddle_bind_json(heddle_statement *s, const char *json, heddle_error **err);
+/* Runs the plan. The stream owns its rows: it may outlive the statement, not the database. */
+HEDDLE_API int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err);
+HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
+/* stages: comma list of plan, pipelines, spec, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
+HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
+/* JSON: times in ms of the last execution and the backend that ran:
+ * {"backend","threads","plan_ms","codegen_ms","compile_ms","compile_cached","transfer_ms",
+ *  "execute_ms","result_ms","total_ms","peak_bytes","pipelines":[...with profile...]} */
+HEDDLE_API int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

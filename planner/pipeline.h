@@ -1,0 +1,198 @@
+/* The pipeline IR: source -> steps -> sink, flat arrays that refer to each other by index.
+ * Both code generators consume it; neither decides anything. Expressions are nodes of one
+ * array per program (pl_expr); values that live across steps are *slots* of a pipeline.
+ *
+ * Levels. The source opens level 0 of the loop nest (level 1 of the papers); every step of kind
+ * EXPAND_* opens the next: the steps after it run once per child. No other step yields more
+ * than one output per input.
+ *
+ * NULL. A slot or expression with nullable = true is a pair (value, valid). Where valid is false
+ * the value is unspecified but safe to compute with. Row-id slots use -1 for a null-extended row;
+ * loads through a row slot marked row_nullable give NULL there.
+ */
+#ifndef HEDDLE_PLANNER_PIPELINE_H
+#define HEDDLE_PLANNER_PIPELINE_H
+
+#include "frontend/expr.h"
+#include "frontend/plan.h"
+#include "runtime/spec.h"
+
+struct pl_slot {
+    const char *name;
+    enum rt_phys phys;
+    bool nullable;
+};
+
+/* Physical expression node. Ops by enum fe_op; what each means here:
+ *   COL slot · LIT: args vector entry `arg` of phys, or is_null · PARAM never (it is a LIT)
+ *   ADD SUB MUL NEG: both sides of phys `phys`. fail: checked, raises OVERFLOW beyond the type
+ *     (I32/I64) or, with limit_digits > 0, beyond 10^limit_digits - 1 in absolute value
+ *   DIV: I64 truncating; F64; with `scale` >= 0 decimal: round_half_away(a * 10^scale / b) in I128
+ *   MOD: I64 or I128 · comparisons: arguments of one phys, result BOOL. F64 per docs/plan.md 2.2
+ *   AND OR CASE COALESCE: guard: an argument that may fail is evaluated only when reached; without
+ *     failing arguments the emitter is free to use selects
+ *   IN: args x, c1, c2...: x = c1 or x = c2 ... (three-valued) · IN_SET: arg x, list in `arg` (RT_ARG_SET, no NULLs)
+ *   LIKE: arg string, pattern in `arg` (RT_ARG_LIKE) · SUBSTRING: string, I64 start[, I64 length]
+ *   EXTRACT: I32 days (or I64 micros when in_type is TIMESTAMP) -> I64 · ADD_DAYS, ADD_MONTHS: (I32, I64) -> I32;
+ *     TIMESTAMP: (I64, I64) -> I64 · DATE_DIFF: I32, I32 -> I64
+ *   WIDEN: to a wider integer phys (BOOL counts as 0/1) · NARROW: to a narrower one, fail: raises CAST_RANGE
+ *   RESCALE: x * 10^scale (I64, I128), fail as MUL · DIVROUND: round_half_away(x / 10^scale)
+ *     (single argument each; `scale` in the node)
+ *   TO_F64: integer / 10^scale · FROM_F64: round_half_away(x * 10^scale) to phys, fail: CAST_RANGE (limit_digits too)
+ *   TO_TEXT: value of in_type -> STR · FROM_TEXT: STR -> value of out_type, fail: CAST_TEXT
+ *   DICT_TEXT: I32 code -> STR by dictionary args arg, arg2 (offsets, bytes)
+ *   LOOKUP: I32 code -> field 0 of ARRAY state `state` row [code], rows address in arg. The result is nullable if the
+ *     field is; `poison`: field 1 (BOOL) true raises CAST_TEXT with `path`
+ *   CAST: timestamp <-> date only (in_type, out_type); every other cast became the ops above
+ */
+struct pl_expr {
+    enum fe_op op;
+    enum rt_phys phys;
+    bool nullable, fail, is_null, poison;
+    int nargs;
+    const int *args; /* expression indexes */
+    int slot;        /* COL */
+    int arg, arg2;   /* rt_spec.args index */
+    int state;
+    int scale;
+    int limit_digits;
+    enum fe_field field;
+    struct hd_type in_type, out_type;
+    int path; /* rt_spec.paths index, for failures */
+};
+
+enum pl_probe_kind { PL_INNER, PL_LEFT, PL_SEMI, PL_ANTI, PL_MARK };
+
+/* Steps: P_STEP(id, dump name, opens a level) */
+#define PL_STEPS(X)                                                                            \
+    X(LOAD_COLUMN, "load", 0)       /* slot <- column of table at row slot */                  \
+    X(LOAD_FIELD, "field", 0)       /* slot <- field of state's row at row slot */             \
+    X(LET, "let", 0)                /* slot <- expr */                                         \
+    X(FILTER, "filter", 0)          /* expr true, or the row ends here */                      \
+    X(PROBE_KEY, "probe key", 0)    /* key index of a table: slot <- row id */                 \
+    X(PROBE_BITMAP, "probe bitmap", 0) /* BITMAP: semi, anti, mark */                          \
+    X(PROBE_DIRECT, "probe direct", 0) /* DIRECT: slot <- index (I32; range < 2^31) */         \
+    X(PROBE_HASH, "probe hash", 0)  /* HASH with one row a key: slot <- row */                 \
+    X(EXPAND_HASH, "expand hash", 1)   /* HASH: slot <- each row of the key */                 \
+    X(EXPAND_CSR, "expand csr", 1)     /* CSR: slot <- each row of the index */                \
+    X(EXPAND_FK, "expand index", 1)    /* FK index: slot <- each child row of parent row_slot */ \
+    X(EXPAND_ALL, "expand all", 1)     /* every row of a ROWS state: slot <- row */            \
+    X(MARK, "mark", 0)              /* set the match bit of row_slot in state (>= 0) */        \
+    X(TEST, "test", 0)              /* pass rows whose match bit is set (negate: clear) */     \
+    X(PRESENT, "present", 0)        /* pass indexes present in DIRECT / AGG_DENSE */
+
+enum pl_step_kind {
+#define X(id, name, level) PL_STEP_##id,
+    PL_STEPS(X)
+#undef X
+    PL_STEP_COUNT
+};
+
+struct pl_step {
+    enum pl_step_kind kind;
+    enum pl_probe_kind probe; /* PROBE_*: all kinds; EXPAND_*: INNER or LEFT (one child, slot = -1, when empty) */
+    int slot;                 /* result; MARK probes: BOOL slot; -1 none (SEMI, ANTI) */
+    int row_slot;             /* LOAD_*, EXPAND_FK, MARK, TEST, PRESENT: the row or index to look at */
+    bool row_nullable;        /* row_slot may be -1 */
+    bool negate;
+    const struct fe_table *table;
+    int column;               /* LOAD_COLUMN */
+    int index;                /* PROBE_KEY: key index number; EXPAND_FK: foreign key number */
+    int state, field;
+    int expr;                 /* LET, FILTER; PROBE_BITMAP/DIRECT, EXPAND_CSR: I64 index (0 based; outside
+                                 0..range-1 or NULL: no match); PROBE_KEY: I64 key value (minus nothing) */
+    int nkeys;
+    const int *keys;          /* PROBE_HASH, EXPAND_HASH: expressions, phys as the key fields; NULL never matches
+                                 unless null_equal */
+    bool null_equal;
+    /* args used (rt_spec.args indexes, -1 none): */
+    int a_data, a_valid, a_base, a_factor, a_text_base, a_text_bytes; /* LOAD_COLUMN; LOAD_FIELD of DIRECT:
+                                                                         a_data, a_valid */
+    int a_rows, a_nrows, a_range, a_min, a_bits, a_offsets, a_slots, a_mask, a_matches, a_child_rows;
+    bool splittable;          /* EXPAND_*: a range may be long: emit a level entry, split over threads */
+    int level;                /* level of the loop nest this step runs in */
+    double est;               /* estimated rows that reach it; < 0 unknown */
+    const char *note;         /* why, for explain; may be NULL */
+    const char *path;
+};
+
+enum pl_sink_kind {
+    PL_SINK_BITMAP, /* set bit of index expr */
+    PL_SINK_DIRECT, /* set bit, store fields at index */
+    PL_SINK_ROWS,   /* append a row: ROWS; CSR (field 0 is the index); HASH (hash stored at offset 0) */
+    PL_SINK_AGG_SCALAR,
+    PL_SINK_AGG_DENSE, /* index expr */
+    PL_SINK_AGG_HASH,  /* keys = fields 0..nkeys-1 */
+    PL_SINK_ARRAY      /* store fields at index (the source's position) */
+};
+
+/* One accumulator update or stored field. */
+struct pl_out {
+    int field;          /* of the state */
+    int expr;           /* value; -1: none (COUNT of rows) */
+    enum fe_agg_fn fn;  /* AGG sinks: COUNT_STAR (+1), COUNT (+1 if valid), SUM, MIN, MAX, ANY; keys of
+                           AGG_HASH are listed first with fn ignored */
+    bool fail;          /* SUM: checked add */
+    int path;
+};
+
+struct pl_sink {
+    enum pl_sink_kind kind;
+    int state;
+    int index;          /* I64 expression; NULL index: the row is dropped (BITMAP, DIRECT) */
+    int nouts;
+    struct pl_out *outs;
+    bool clustered;     /* AGG_DENSE, AGG_HASH: equal keys arrive in runs: keep the current group's row (or
+                           register accumulators) and look up only on change */
+    bool atomic;        /* AGG_DENSE on a shared state */
+    int a_rows, a_bits; /* args: AGG_DENSE shared rows address, BITMAP/DIRECT bits, ARRAY rows */
+    const int *a_fields, *a_valids; /* DIRECT: per out, address of array and validity bytes (-1) */
+};
+
+struct pl_pipeline {
+    struct rt_pipeline *spec; /* source, names; entry names are filled by codegen */
+    int source_slot;          /* I32 slot: row id, row, index or code */
+    int nslots;
+    struct pl_slot *slots;
+    int nsteps;
+    struct pl_step *steps;
+    struct pl_sink sink;
+    int nlevels;
+    struct pl_level {
+        int first_step;  /* after the step that opened it; level 0: 0 */
+        int nslots;      /* slots defined outside and used inside: what a tuple of this level carries */
+        int *slots;
+        int bytes;       /* of carried slots */
+    } levels[RT_MAX_LEVELS];
+    bool tile;           /* evaluate the first `tile_steps` steps (loads and filters of level 0 that cannot fail,
+                            no probes) branch-free over a tile of rows into a selection, then the rest per survivor */
+    int tile_steps;
+};
+
+struct pl_program {
+    struct hd_arena *arena;
+    struct rt_spec *spec;
+    int nexprs;
+    struct pl_expr *exprs;
+    int npipelines;
+    struct pl_pipeline *pipelines; /* same order as spec->pipelines */
+    int nnotes;
+    const char **notes;  /* choices worth telling in explain, in plan order */
+};
+
+struct pl_options {
+    bool profile;
+    int threads;      /* private copies are planned for this many */
+    uint64_t private_bytes; /* largest private dense aggregate per thread; 0: default 1 MiB */
+};
+
+/* Lowers a typed, bound plan to pipelines. Fails with class UNSUPPORTED or USER (strategy not possible). */
+int pl_plan(struct hd_arena *a, const struct fe_plan *plan, const struct pl_options *opt,
+            struct pl_program **out, struct hd_err *err);
+/* Checks every index, type and ordering rule written in this header; an internal fault is a BUG. */
+void pl_verify(const struct pl_program *p);
+void pl_print(struct hd_strbuf *out, const struct pl_program *p);
+
+const char *pl_step_name(enum pl_step_kind k);
+
+#endif

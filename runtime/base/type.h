@@ -1,0 +1,73 @@
+/* Logical types and their text form, dates, decimals.
+ * date = days since 1970-01-01 (int32); timestamp = microseconds since then (int64);
+ * decimal(p,s) = exact integer scaled by 10^s, 1 <= p <= 38, 0 <= s <= p. */
+#ifndef HEDDLE_BASE_TYPE_H
+#define HEDDLE_BASE_TYPE_H
+
+#include <stddef.h>
+
+#include "runtime/base/util.h"
+
+enum hd_type_kind {
+#define T_TYPE(id, name, ps) HD_##id,
+#include "runtime/base/types.def"
+    HD_TYPE_COUNT
+};
+
+struct hd_type {
+    unsigned char kind;      /* enum hd_type_kind */
+    unsigned char precision; /* decimal only, else 0 */
+    unsigned char scale;     /* decimal only, else 0 */
+};
+
+enum { HD_DEC_MAX = 38 };
+/* Longest text that hd_type_text, hd_date_text, hd_dec_text write, NUL included. */
+enum { HD_TEXT_MAX = 48 };
+
+static inline struct hd_type hd_type_of(enum hd_type_kind k)
+{
+    return (struct hd_type){(unsigned char)k, 0, 0};
+}
+static inline struct hd_type hd_decimal(int p, int s)
+{
+    return (struct hd_type){HD_DECIMAL, (unsigned char)p, (unsigned char)s};
+}
+static inline bool hd_type_eq(struct hd_type a, struct hd_type b)
+{
+    return a.kind == b.kind && a.precision == b.precision && a.scale == b.scale;
+}
+static inline bool hd_type_is_int(struct hd_type t)
+{
+    return t.kind == HD_INT32 || t.kind == HD_INT64;
+}
+static inline bool hd_type_is_num(struct hd_type t)
+{
+    return hd_type_is_int(t) || t.kind == HD_DECIMAL || t.kind == HD_FLOAT64;
+}
+
+const char *hd_type_kind_name(enum hd_type_kind k);
+/* Writes "decimal(12,2)" or "date" into buf and returns it. */
+const char *hd_type_text(struct hd_type t, char buf[HD_TEXT_MAX]);
+/* Parses the same text. False if it names no type. */
+bool hd_type_parse(const char *s, struct hd_type *out);
+
+/* 10^k, 0 <= k <= 38. */
+hd_i128 hd_pow10(int k);
+/* Civil date of the proleptic Gregorian calendar <-> days. */
+int32_t hd_date_from_civil(int y, int m, int d);
+void hd_date_to_civil(int32_t days, int *y, int *m, int *d);
+bool hd_date_parse(const char *s, size_t n, int32_t *days); /* exactly YYYY-MM-DD, checked */
+const char *hd_date_text(int32_t days, char buf[HD_TEXT_MAX]);
+/* Adds months, the day clipped to the month's last (SQL's date + interval). */
+int32_t hd_date_add_months(int32_t days, int64_t months);
+/* YYYY-MM-DD[ HH:MM:SS[.ffffff]] or with a T. */
+bool hd_timestamp_parse(const char *s, size_t n, int64_t *micros);
+const char *hd_timestamp_text(int64_t micros, char buf[HD_TEXT_MAX]);
+
+/* Decimal text [+-]ddd[.ddd] with at most `scale` fraction digits (trailing zeros beyond
+ * are allowed) into the scaled integer. False on bad text, too many digits or > 10^38-1. */
+bool hd_dec_parse(const char *s, size_t n, int scale, hd_i128 *out);
+const char *hd_dec_text(hd_i128 v, int scale, char buf[HD_TEXT_MAX]);
+bool hd_int_parse(const char *s, size_t n, int64_t *out);
+
+#endif

@@ -1,0 +1,195 @@
+/* The kernel spec: everything the runtime must know to run a compiled program, as plain data.
+ * The planner fills it (all decisions are taken there), codegen adds entry names, the runtime
+ * obeys. It holds no code and no text of the plan's strings beyond constants.
+ *
+ * A program is a list of pipelines that communicate through *states* (bitmaps, tables, row
+ * buffers, aggregates), one vector of *args* (64-bit words that generated code reads: column
+ * addresses, constants, state addresses) and a *schedule* of actions.
+ */
+#ifndef HEDDLE_RUNTIME_SPEC_H
+#define HEDDLE_RUNTIME_SPEC_H
+
+#include "frontend/catalog.h"
+#include "runtime/base/type.h"
+
+/* Physical class of a value in flight. Row ids are I32 (-1: null-extended row). Dictionary
+ * codes, dates are I32. STR is (pointer, int32 length). */
+enum rt_phys { RT_BOOL, RT_I32, RT_I64, RT_I128, RT_F64, RT_STR };
+/* Bytes in a row field: BOOL 1, I32 4, I64 8, I128 16, F64 8, STR 16 {u64 address, u64 length}. */
+int rt_phys_size(enum rt_phys p);
+const char *rt_phys_name(enum rt_phys p);
+
+/* A field of a row in a state. Rows are arrays of structures: field at row + offset. */
+struct rt_field {
+    const char *name;
+    enum rt_phys phys;
+    int offset;
+    int valid_offset;       /* byte, 1 = valid; -1: never NULL */
+    struct hd_type type;    /* logical, for results, sort order and merging */
+    const struct fe_table *dict_table; /* codes of this table column's dictionary, or NULL */
+    int dict_column;
+};
+
+/* How partial results in an aggregate's accumulator field combine. KEY fields identify the group.
+ * All accumulators start as zero bytes; MIN, MAX, ANY and nullable SUM carry a valid byte. */
+enum rt_merge { RT_MERGE_KEY, RT_MERGE_SUM, RT_MERGE_MIN, RT_MERGE_MAX, RT_MERGE_ANY };
+
+enum rt_state_kind {
+    RT_STATE_BITMAP, /* one bit per index 0..range-1 */
+    RT_STATE_DIRECT, /* bitmap of present indexes + one array per field (structure of arrays: field
+                        f of index i at base_f + i * size, validity byte array if nullable) */
+    RT_STATE_ROWS,   /* rows in any order, contiguous after FINISH; sorted/limited if asked */
+    RT_STATE_CSR,    /* rows grouped by index (field 0, I64): offsets[range + 1] (uint64) */
+    RT_STATE_HASH,   /* rows grouped by key fields; slots {u32 tag, u32 count, u64 begin} */
+    RT_STATE_AGG_SCALAR, /* one row */
+    RT_STATE_AGG_DENSE,  /* range rows addressed by index; byte 0 of a row: group exists */
+    RT_STATE_AGG_HASH,   /* rows of distinct keys; bytes 0..7 of a row: hash */
+    RT_STATE_ARRAY       /* `range` rows written by index (dictionary maps) */
+};
+const char *rt_state_kind_name(enum rt_state_kind k);
+
+struct rt_sort_key {
+    int field;
+    bool desc, nulls_first;
+};
+
+struct rt_state {
+    enum rt_state_kind kind;
+    const char *name;  /* for dumps and reports */
+    const char *path;  /* JSON path of the plan node it belongs to */
+    int nfields, nkeys; /* fields [0, nkeys) are the key (HASH, AGG_HASH) */
+    struct rt_field *fields;
+    enum rt_merge *merge; /* AGG_*: per field */
+    int stride;        /* bytes of a row, a multiple of 8 (16 if an I128 field) */
+    uint64_t range;    /* BITMAP, DIRECT, CSR, AGG_DENSE, ARRAY: number of indexes */
+    bool shared;       /* AGG_DENSE: one array updated with atomics instead of one per thread */
+    bool unique;       /* HASH: facts prove that keys are distinct */
+    bool dedupe;       /* HASH: keep one row per key (existence) */
+    bool track_matches; /* ROWS, CSR, HASH: has a bit per row (DIRECT: per index), set by MARK steps */
+    int nsort;         /* ROWS: order; `tie` columns are already part of it */
+    struct rt_sort_key *sort;
+    int64_t limit, offset; /* ROWS; limit -1 none. Without sort: any rows */
+    bool single;       /* ROWS: more than one row is an error of class execution */
+    int64_t nvalues;   /* ROWS filled by the runtime from constants before the first action */
+    const unsigned char *values; /* nvalues rows of `stride` bytes (STR addresses into the arena) */
+    double est_rows;
+};
+
+enum rt_arg_kind {
+    RT_ARG_CONST,       /* constant `value`: 1 word, or 2 for I128 (lo, hi) and STR (address, length) */
+    RT_ARG_SET,         /* constant list, sorted ascending: address, count. Elements of phys's field
+                           size (BOOL, I32, I64, I128, F64, STR) */
+    RT_ARG_LIKE,        /* compiled LIKE pattern: address (struct hdr_like of runtime/cpu) */
+    RT_ARG_COL_DATA, RT_ARG_COL_VALID, RT_ARG_COL_TEXT_BASE, RT_ARG_COL_TEXT_BYTES, /* table, column */
+    RT_ARG_COL_BASE,    /* I64 or I128 (phys): 1 or 2 words */
+    RT_ARG_COL_FACTOR,
+    RT_ARG_DICT_OFFSETS, RT_ARG_DICT_BYTES, /* table, column */
+    RT_ARG_TABLE_ROWS,
+    RT_ARG_KEYIDX_ROWS, RT_ARG_KEYIDX_MIN, RT_ARG_KEYIDX_RANGE, /* table, index = which key index */
+    RT_ARG_FK_OFFSETS, RT_ARG_FK_CHILD_ROWS,                    /* table, index = which foreign key */
+    RT_ARG_STATE_BITS,    /* BITMAP, DIRECT: presence words (uint64) */
+    RT_ARG_STATE_MATCHES, /* match bits (uint64 words) */
+    RT_ARG_STATE_RANGE,
+    RT_ARG_STATE_ROWS,    /* address of row 0 after FINISH (ROWS, CSR, HASH, AGG_*, ARRAY) */
+    RT_ARG_STATE_NROWS,
+    RT_ARG_STATE_OFFSETS, /* CSR */
+    RT_ARG_STATE_SLOTS,   /* HASH: address of slots */
+    RT_ARG_STATE_MASK,    /* HASH: slots - 1 */
+    RT_ARG_STATE_FIELD,   /* DIRECT: address of field `index`'s array */
+    RT_ARG_STATE_FIELD_VALID /* DIRECT: address of its validity bytes */
+};
+
+struct rt_arg {
+    enum rt_arg_kind kind;
+    enum rt_phys phys;      /* of constants, bases */
+    int word;               /* first word in the args vector */
+    const struct fe_table *table;
+    int column, index;      /* column of table; key index, foreign key or field number */
+    int state;
+    hd_i128 i;              /* CONST */
+    double f;
+    const char *s;          /* CONST STR; LIKE pattern */
+    size_t n;
+    char escape;            /* LIKE */
+    int nset;               /* SET */
+    const void *set;
+};
+
+enum rt_source_kind {
+    RT_SOURCE_TABLE,  /* rows of a table */
+    RT_SOURCE_ROWS,   /* rows of a finished ROWS, CSR, HASH, AGG_HASH, AGG_SCALAR state */
+    RT_SOURCE_INDEX,  /* indexes 0..range-1 of DIRECT, AGG_DENSE (the code tests presence) */
+    RT_SOURCE_DICT    /* entries of a dictionary: index = code */
+};
+
+enum { RT_MAX_LEVELS = 16 };
+
+struct rt_pipeline {
+    const char *name;    /* "p3" */
+    const char *path;    /* plan node of its sink */
+    enum rt_source_kind source;
+    const struct fe_table *table;
+    int column;          /* DICT */
+    int state;           /* ROWS, INDEX */
+    int nlevels;
+    const char *entry;   /* function i32 (args*, thread*, u64 begin, u64 end) */
+    const char *level_entry[RT_MAX_LEVELS]; /* splittable levels: i32 (args*, thread*, carried*, u64
+                                               begin, u64 end); NULL otherwise */
+    int ncounters;       /* 64-bit counters for --profile: rows into step 0.., and into the sink */
+    const char **counter_names;
+    double *counter_est; /* estimated rows, same index; < 0 unknown */
+    bool ordered;        /* run on one thread in row order (a sorted source whose order must survive) */
+    int ntouched;        /* columns read: verified before the run */
+    struct rt_touched {
+        const struct fe_table *table;
+        int column; /* -1 - k: key index k; -1000 - k: foreign key k */
+    } *touched;
+};
+
+enum rt_action_kind { RT_RUN, RT_FINISH, RT_FREE };
+struct rt_action {
+    enum rt_action_kind kind;
+    int index; /* pipeline or state */
+};
+
+struct rt_result_column {
+    const char *name;
+    struct hd_type type;
+    bool nullable;
+    int field; /* of the result state (a ROWS state; dictionary codes are decoded on export) */
+};
+
+struct rt_spec {
+    int nstates;
+    struct rt_state *states;
+    int nargs, nwords;
+    struct rt_arg *args;
+    int npipelines;
+    struct rt_pipeline *pipelines;
+    int nactions;
+    struct rt_action *actions;
+    int result_state;
+    int nresult;
+    struct rt_result_column *result;
+    int npaths;             /* JSON paths of expressions that may fail; generated code raises by number */
+    const char **paths;
+};
+
+/* Errors that generated code raises with a path number. X(id, text) */
+#define RT_FAILURES(X)                                                                         \
+    X(OVERFLOW, "numeric overflow")                                                            \
+    X(DIV_ZERO, "division by zero")                                                            \
+    X(CAST_RANGE, "value does not fit the type of the cast")                                   \
+    X(CAST_TEXT, "text is not a value of the type of the cast")                                \
+    X(SUBSTRING, "negative length in substring")                                               \
+    X(DATE_RANGE, "date out of range")                                                         \
+    X(MEMORY, "memory limit reached")                                                          \
+    X(CANCELLED, "cancelled")
+enum rt_failure {
+    RT_FAIL_NONE,
+#define X(id, text) RT_FAIL_##id,
+    RT_FAILURES(X)
+#undef X
+};
+
+#endif
