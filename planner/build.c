@@ -1,0 +1,450 @@
+/* Growing a program: expressions, args, slots, steps, states, pipelines. No decisions here. */
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "planner/lower.h"
+#include "runtime/base/strbuf.h"
+
+int pb_expr(struct ctx *c, struct pl_expr e)
+{
+    hd_vec_push(c->a, &c->exprs, e);
+    return c->exprs.n - 1;
+}
+
+int pb_path(struct ctx *c, const char *path)
+{
+    for (int i = 0; i < c->paths.n; i++)
+        if (strcmp(c->paths.v[i], path) == 0)
+            return i;
+    hd_vec_push(c->a, &c->paths, path);
+    return c->paths.n - 1;
+}
+
+static bool same_arg(const struct rt_arg *x, const struct rt_arg *y)
+{
+    if (x->kind != y->kind || x->phys != y->phys || x->table != y->table ||
+        x->column != y->column || x->index != y->index || x->state != y->state)
+        return false;
+    if (x->kind == RT_ARG_CONST || x->kind == RT_ARG_SET || x->kind == RT_ARG_LIKE)
+        return false; /* two equal constants today may differ under other parameters */
+    return true;
+}
+
+static int arg_words(const struct rt_arg *a)
+{
+    switch (a->kind) {
+    case RT_ARG_CONST:
+    case RT_ARG_COL_BASE:
+    case RT_ARG_COL_FACTOR:
+        return a->phys == RT_I128 || a->phys == RT_STR ? 2 : 1;
+    case RT_ARG_SET:
+        return 2;
+    case RT_ARG_LIKE: case RT_ARG_COL_DATA: case RT_ARG_COL_VALID: case RT_ARG_COL_TEXT_BASE:
+    case RT_ARG_COL_TEXT_BYTES: case RT_ARG_DICT_OFFSETS: case RT_ARG_DICT_BYTES:
+    case RT_ARG_TABLE_ROWS: case RT_ARG_KEYIDX_ROWS: case RT_ARG_KEYIDX_MIN:
+    case RT_ARG_KEYIDX_RANGE: case RT_ARG_FK_OFFSETS: case RT_ARG_FK_CHILD_ROWS:
+    case RT_ARG_STATE_BITS: case RT_ARG_STATE_MATCHES: case RT_ARG_STATE_RANGE:
+    case RT_ARG_STATE_ROWS: case RT_ARG_STATE_NROWS: case RT_ARG_STATE_OFFSETS:
+    case RT_ARG_STATE_SLOTS: case RT_ARG_STATE_MASK: case RT_ARG_STATE_FIELD:
+    case RT_ARG_STATE_FIELD_VALID:
+        return 1;
+    }
+    HD_BUG("arg kind %d", (int)a->kind);
+}
+
+int pb_arg(struct ctx *c, struct rt_arg a)
+{
+    for (int i = 0; i < c->args.n; i++)
+        if (same_arg(&c->args.v[i], &a))
+            return i;
+    a.word = c->nwords;
+    c->nwords += arg_words(&a);
+    hd_vec_push(c->a, &c->args, a);
+    return c->args.n - 1;
+}
+
+int pb_arg_state(struct ctx *c, enum rt_arg_kind k, int state, int index)
+{
+    return pb_arg(c, (struct rt_arg){.kind = k, .phys = RT_I64, .state = state, .index = index});
+}
+
+int pb_arg_column(struct ctx *c, enum rt_arg_kind k, const struct fe_table *t, int column)
+{
+    return pb_arg(c, (struct rt_arg){.kind = k, .phys = RT_I64, .table = t, .column = column,
+                                     .state = -1});
+}
+
+int pb_arg_table(struct ctx *c, enum rt_arg_kind k, const struct fe_table *t, int index)
+{
+    return pb_arg(c, (struct rt_arg){.kind = k, .phys = RT_I64, .table = t, .column = -1,
+                                     .index = index, .state = -1});
+}
+
+int pb_const_int(struct ctx *c, enum rt_phys p, hd_i128 v)
+{
+    int arg = pb_arg(c, (struct rt_arg){.kind = RT_ARG_CONST, .phys = p, .state = -1, .i = v});
+    return pb_expr(c, (struct pl_expr){.op = FE_LIT, .phys = p, .arg = arg, .slot = -1,
+                                       .state = -1});
+}
+
+int pb_null(struct ctx *c, enum rt_phys p)
+{
+    return pb_expr(c, (struct pl_expr){.op = FE_LIT, .phys = p, .arg = -1, .slot = -1,
+                                       .state = -1, .nullable = true, .is_null = true});
+}
+
+int pb_op(struct ctx *c, enum fe_op op, enum rt_phys p, bool nullable, int nargs, const int *args)
+{
+    struct pl_expr e = {.op = op, .phys = p, .nullable = nullable, .nargs = nargs, .slot = -1,
+                        .arg = -1, .arg2 = -1, .state = -1, .scale = -1};
+    e.args = hd_dup(c->a, args, sizeof *args * (size_t)nargs);
+    return pb_expr(c, e);
+}
+
+int pb_slot(struct ctx *c, struct pipe *p, const char *name, enum rt_phys phys, bool nullable)
+{
+    hd_vec_push(c->a, &p->slots, (struct pl_slot){name, phys, nullable});
+    return p->slots.n - 1;
+}
+
+int pb_slot_expr(struct ctx *c, const struct pipe *p, int slot)
+{
+    const struct pl_slot *s = &p->slots.v[slot];
+    return pb_expr(c, (struct pl_expr){.op = FE_COL, .phys = s->phys, .nullable = s->nullable,
+                                       .slot = slot, .arg = -1, .state = -1});
+}
+
+struct pl_step *pb_step(struct ctx *c, struct pipe *p, enum pl_step_kind k, const char *path)
+{
+    struct pl_step s = {.kind = k, .probe = PL_INNER, .slot = -1, .row_slot = -1, .column = -1,
+                        .index = -1, .state = -1, .field = -1, .expr = -1, .level = p->level,
+                        .est = p->est, .path = path};
+    s.a_data = s.a_valid = s.a_base = s.a_factor = s.a_text_base = s.a_text_bytes = -1;
+    s.a_rows = s.a_nrows = s.a_range = s.a_min = s.a_bits = s.a_offsets = -1;
+    s.a_slots = s.a_mask = s.a_matches = s.a_child_rows = -1;
+    hd_vec_push(c->a, &p->steps, s);
+    return &p->steps.v[p->steps.n - 1];
+}
+
+int pb_let(struct ctx *c, struct pipe *p, const char *name, struct pl_val v)
+{
+    int slot = pb_slot(c, p, name, v.phys, v.nullable);
+    struct pl_step *s = pb_step(c, p, PL_STEP_LET, "");
+    s->slot = slot;
+    s->expr = v.expr;
+    return slot;
+}
+
+void pb_filter(struct ctx *c, struct pipe *p, int expr, double sel, const char *path)
+{
+    struct pl_step *s = pb_step(c, p, PL_STEP_FILTER, path);
+    s->expr = expr;
+    p->est *= sel;
+}
+
+void pb_note(struct ctx *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *s = hd_vasprintf(c->a, fmt, ap);
+    va_end(ap);
+    hd_vec_push(c->a, &c->notes, s);
+}
+
+int pb_state(struct ctx *c, enum rt_state_kind k, const char *name, const char *path)
+{
+    struct rt_state s = {.kind = k, .path = path, .limit = -1, .est_rows = -1};
+    s.name = hd_asprintf(c->a, "s%d_%s", c->states.n, name);
+    hd_vec_push(c->a, &c->states, s);
+    return c->states.n - 1;
+}
+
+int pb_field(struct ctx *c, int state, const char *name, const struct pl_val *v, enum rt_merge m)
+{
+    struct rt_state *s = &c->states.v[state];
+    int n = s->nfields;
+    struct rt_field *f = hd_zalloc(c->a, sizeof *f * (size_t)(n + 1));
+    enum rt_merge *mg = hd_zalloc(c->a, sizeof *mg * (size_t)(n + 1));
+    if (n) {
+        memcpy(f, s->fields, sizeof *f * (size_t)n);
+        memcpy(mg, s->merge, sizeof *mg * (size_t)n);
+    }
+    /* MIN, MAX and ANY start from zero bytes, so "no value yet" needs its own byte. */
+    bool valid = v->nullable || m == RT_MERGE_MIN || m == RT_MERGE_MAX || m == RT_MERGE_ANY;
+    f[n] = (struct rt_field){.name = name, .phys = v->phys, .valid_offset = valid ? 0 : -1,
+                             .type = v->type, .dict_table = v->dict_table,
+                             .dict_column = v->dict_column};
+    mg[n] = m;
+    s->fields = f;
+    s->merge = mg;
+    s->nfields = n + 1;
+    return n;
+}
+
+/* Widest fields first keeps every field aligned without holes; offsets do not change field order. */
+void pb_state_layout(struct ctx *c, int state)
+{
+    struct rt_state *s = &c->states.v[state];
+    int at = 0, align = 8;
+    if (s->kind == RT_STATE_HASH || s->kind == RT_STATE_AGG_HASH)
+        at = 8; /* hash */
+    if (s->kind == RT_STATE_AGG_DENSE)
+        at = 1; /* group exists */
+    static const int sizes[] = {16, 8, 4, 1};
+    if (at == 1) { /* the flag shares its word with small fields: place those first */
+        for (int i = 0; i < s->nfields; i++)
+            if (s->fields[i].valid_offset >= 0)
+                s->fields[i].valid_offset = at++;
+    }
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < s->nfields; i++) {
+            int size = rt_phys_size(s->fields[i].phys);
+            int al = size > 8 && s->fields[i].phys == RT_STR ? 8 : size;
+            if (size != sizes[k])
+                continue;
+            if (al == 16)
+                align = 16;
+            at = (int)hd_align_up((size_t)at, (size_t)al);
+            s->fields[i].offset = at;
+            at += size;
+        }
+    if (s->kind != RT_STATE_AGG_DENSE)
+        for (int i = 0; i < s->nfields; i++)
+            if (s->fields[i].valid_offset >= 0)
+                s->fields[i].valid_offset = at++;
+    s->stride = (int)hd_align_up((size_t)HD_MAX(at, 8), (size_t)align);
+}
+
+struct pipe *pb_pipe(struct ctx *c, enum rt_source_kind k, const char *path)
+{
+    struct pipe *p = HD_NEW(c->a, struct pipe);
+    p->spec.source = k;
+    p->spec.path = path;
+    p->spec.state = -1;
+    p->spec.column = -1;
+    p->sink.state = -1;
+    p->sink.index = -1;
+    p->sink.a_rows = p->sink.a_bits = -1;
+    p->source_slot = pb_slot(c, p, "row", RT_I32, false);
+    hd_vec_push(c->a, &c->pipes, p);
+    return p;
+}
+
+struct pipe *pipe_of(struct ctx *c, const struct stream *s) { return c->pipes.v[s->pipe]; }
+
+void pb_finish(struct ctx *c, int state)
+{
+    hd_vec_push(c->a, &c->actions, (struct rt_action){RT_FINISH, state});
+}
+
+void pb_end(struct ctx *c, struct pipe *p, bool finish)
+{
+    int index = -1;
+    for (int i = 0; i < c->pipes.n; i++)
+        if (c->pipes.v[i] == p)
+            index = i;
+    hd_vec_push(c->a, &c->actions, (struct rt_action){RT_RUN, index});
+    if (finish)
+        pb_finish(c, p->sink.state);
+}
+
+/* ---- sealing ---------------------------------------------------------------------------------- */
+
+static void mark_expr_slots(const struct ctx *c, int e, bool *used)
+{
+    const struct pl_expr *x = &c->exprs.v[e];
+    if (x->op == FE_COL)
+        used[x->slot] = true;
+    for (int i = 0; i < x->nargs; i++)
+        mark_expr_slots(c, x->args[i], used);
+}
+
+static void mark_step_slots(const struct ctx *c, const struct pl_step *s, bool *used)
+{
+    if (s->row_slot >= 0)
+        used[s->row_slot] = true;
+    if (s->expr >= 0)
+        mark_expr_slots(c, s->expr, used);
+    for (int i = 0; i < s->nkeys; i++)
+        mark_expr_slots(c, s->keys[i], used);
+}
+
+static void seal_level(struct ctx *c, struct pl_pipeline *q, const bool *defined, int l)
+{
+    bool *used = HD_NEWN(c->a, bool, q->nslots);
+    for (int i = q->levels[l].first_step; i < q->nsteps; i++)
+        mark_step_slots(c, &q->steps[i], used);
+    if (q->sink.index >= 0)
+        mark_expr_slots(c, q->sink.index, used);
+    for (int i = 0; i < q->sink.nouts; i++)
+        if (q->sink.outs[i].expr >= 0)
+            mark_expr_slots(c, q->sink.outs[i].expr, used);
+    struct pl_level *lv = &q->levels[l];
+    lv->slots = HD_NEWN(c->a, int, q->nslots);
+    for (int i = 0; i < q->nslots; i++)
+        if (used[i] && defined[i]) {
+            lv->slots[lv->nslots++] = i;
+            lv->bytes += rt_phys_size(q->slots[i].phys) + (q->slots[i].nullable ? 1 : 0);
+        }
+}
+
+static void seal_levels(struct ctx *c, struct pl_pipeline *q)
+{
+    bool *defined = HD_NEWN(c->a, bool, q->nslots);
+    defined[q->source_slot] = true;
+    q->nlevels = 1;
+    for (int i = 0; i < q->nsteps; i++) {
+        const struct pl_step *s = &q->steps[i];
+        if (s->kind == PL_STEP_EXPAND_HASH || s->kind == PL_STEP_EXPAND_CSR ||
+            s->kind == PL_STEP_EXPAND_FK || s->kind == PL_STEP_EXPAND_ALL) {
+            HD_ASSERT(q->nlevels < RT_MAX_LEVELS);
+            int l = q->nlevels++;
+            q->levels[l].first_step = i + 1;
+            seal_level(c, q, defined, l);
+        }
+        if (s->slot >= 0)
+            defined[s->slot] = true;
+    }
+    q->spec->nlevels = q->nlevels;
+}
+
+static bool expr_is_cheap(const struct ctx *c, int e)
+{
+    const struct pl_expr *x = &c->exprs.v[e];
+    if (x->fail || x->phys == RT_STR || x->op == FE_LIKE || x->op == FE_IN_SET ||
+        x->op == FE_LOOKUP || x->op == FE_DIV || x->op == FE_MOD || x->op == FE_EXTRACT ||
+        x->phys == RT_I128)
+        return false;
+    for (int i = 0; i < x->nargs; i++)
+        if (!expr_is_cheap(c, x->args[i]))
+            return false;
+    return true;
+}
+
+/* A scan whose first steps are cheap filters evaluates them over a tile of rows at once. */
+static void seal_tile(struct ctx *c, struct pl_pipeline *q)
+{
+    if (q->spec->source != RT_SOURCE_TABLE || q->spec->table->rows < 4096)
+        return;
+    int last = 0;
+    for (int i = 0; i < q->nsteps; i++) {
+        const struct pl_step *s = &q->steps[i];
+        bool load = s->kind == PL_STEP_LOAD_COLUMN && q->slots[s->slot].phys != RT_STR &&
+                    q->slots[s->slot].phys != RT_I128 && s->row_slot == q->source_slot;
+        bool filter = s->kind == PL_STEP_FILTER && expr_is_cheap(c, s->expr);
+        if (!load && !filter)
+            break;
+        if (filter)
+            last = i + 1;
+    }
+    q->tile = last > 0;
+    q->tile_steps = last;
+}
+
+static void touch(struct ctx *c, struct rt_pipeline *r, const struct fe_table *t, int column)
+{
+    for (int i = 0; i < r->ntouched; i++)
+        if (r->touched[i].table == t && r->touched[i].column == column)
+            return;
+    struct rt_touched *v = HD_NEWN(c->a, struct rt_touched, r->ntouched + 1);
+    if (r->ntouched)
+        memcpy(v, r->touched, sizeof *v * (size_t)r->ntouched);
+    v[r->ntouched++] = (struct rt_touched){t, column};
+    r->touched = v;
+}
+
+static void touch_dicts(struct ctx *c, struct rt_pipeline *r, int e)
+{
+    const struct pl_expr *x = &c->exprs.v[e];
+    if (x->op == FE_DICT_TEXT)
+        touch(c, r, c->args.v[x->arg].table, c->args.v[x->arg].column);
+    for (int i = 0; i < x->nargs; i++)
+        touch_dicts(c, r, x->args[i]);
+}
+
+static void seal_touched(struct ctx *c, const struct pl_pipeline *q)
+{
+    struct rt_pipeline *r = q->spec;
+    if (r->source == RT_SOURCE_DICT)
+        touch(c, r, r->table, r->column);
+    for (int i = 0; i < q->nsteps; i++) {
+        const struct pl_step *s = &q->steps[i];
+        if (s->kind == PL_STEP_LOAD_COLUMN)
+            touch(c, r, s->table, s->column);
+        if (s->kind == PL_STEP_PROBE_KEY)
+            touch(c, r, s->table, -1 - s->index);
+        if (s->kind == PL_STEP_EXPAND_FK)
+            touch(c, r, s->table, -1000 - s->index);
+        if (s->expr >= 0)
+            touch_dicts(c, r, s->expr);
+        for (int k = 0; k < s->nkeys; k++)
+            touch_dicts(c, r, s->keys[k]);
+    }
+    for (int i = 0; i < q->sink.nouts; i++)
+        if (q->sink.outs[i].expr >= 0)
+            touch_dicts(c, r, q->sink.outs[i].expr);
+}
+
+static void seal_counters(struct ctx *c, const struct pl_pipeline *q, double sink_est)
+{
+    struct rt_pipeline *r = q->spec;
+    r->ncounters = q->nsteps + 1;
+    r->counter_names = HD_NEWN(c->a, const char *, r->ncounters);
+    r->counter_est = HD_NEWN(c->a, double, r->ncounters);
+    for (int i = 0; i < q->nsteps; i++) {
+        const struct pl_step *s = &q->steps[i];
+        r->counter_names[i] = s->slot >= 0 ? hd_asprintf(c->a, "%s %s", pl_step_name(s->kind),
+                                                         q->slots[s->slot].name)
+                                           : pl_step_name(s->kind);
+        r->counter_est[i] = s->est;
+    }
+    r->counter_names[q->nsteps] = "sink";
+    r->counter_est[q->nsteps] = sink_est;
+}
+
+static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, struct rt_pipeline *r,
+                      int i)
+{
+    *r = p->spec;
+    r->name = hd_asprintf(c->a, "p%d", i);
+    q->spec = r;
+    q->source_slot = p->source_slot;
+    q->nslots = p->slots.n;
+    q->slots = p->slots.v;
+    q->nsteps = p->steps.n;
+    q->steps = p->steps.v;
+    q->sink = p->sink;
+    seal_levels(c, q);
+    seal_tile(c, q);
+    seal_touched(c, q);
+    seal_counters(c, q, p->est);
+}
+
+int pb_program(struct ctx *c, int result_state, struct pl_program **out)
+{
+    struct pl_program *g = HD_NEW(c->a, struct pl_program);
+    struct rt_spec *s = HD_NEW(c->a, struct rt_spec);
+    g->arena = c->a;
+    g->spec = s;
+    g->nexprs = c->exprs.n;
+    g->exprs = c->exprs.v;
+    g->npipelines = s->npipelines = c->pipes.n;
+    g->pipelines = HD_NEWN(c->a, struct pl_pipeline, c->pipes.n);
+    s->pipelines = HD_NEWN(c->a, struct rt_pipeline, c->pipes.n);
+    for (int i = 0; i < c->pipes.n; i++)
+        seal_pipe(c, c->pipes.v[i], &g->pipelines[i], &s->pipelines[i], i);
+    s->nstates = c->states.n;
+    s->states = c->states.v;
+    s->nargs = c->args.n;
+    s->args = c->args.v;
+    s->nwords = c->nwords;
+    s->nactions = c->actions.n;
+    s->actions = c->actions.v;
+    s->npaths = c->paths.n;
+    s->paths = c->paths.v;
+    s->result_state = result_state;
+    g->nnotes = c->notes.n;
+    g->notes = c->notes.v;
+    *out = g;
+    return 0;
+}

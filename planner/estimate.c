@@ -1,0 +1,237 @@
+/* Estimates from facts: selectivity of predicates, rows of plan nodes. Also which expressions may
+ * raise. Estimates only steer choices; no answer depends on them. */
+#include <math.h>
+
+#include "planner/lower.h"
+
+/* A logical expression may raise; widths are not known yet, so arithmetic on exact numbers is
+ * taken at its type's word: it may. Casts between numbers likewise, unless they only widen. */
+bool lx_may_fail(const struct fe_expr *e)
+{
+    for (int i = 0; i < e->nargs; i++)
+        if (lx_may_fail(e->args[i]))
+            return true;
+    switch ((int)e->op) {
+    case FE_DIV: case FE_MOD:
+        return true;
+    case FE_ADD: case FE_SUB: case FE_MUL: case FE_NEG:
+        return e->type.kind == HD_INT64 || (e->type.kind == HD_DECIMAL && e->type.precision == HD_DEC_MAX);
+    case FE_SUBSTRING:
+        return e->nargs == 3 && !(e->args[2]->op == FE_LIT && !e->args[2]->value.is_null && e->args[2]->value.i >= 0);
+    case FE_ADD_DAYS: case FE_ADD_MONTHS:
+        return e->args[0]->op != FE_LIT && e->args[0]->op != FE_PARAM;
+    case FE_CAST: {
+        struct hd_type f = e->args[0]->type, t = e->type;
+        if (t.kind == HD_STRING || (f.kind == HD_DATE && t.kind == HD_TIMESTAMP) || hd_type_eq(f, t))
+            return false;
+        if (t.kind == HD_FLOAT64)
+            return f.kind == HD_STRING;
+        if (f.kind == HD_INT32 && t.kind == HD_INT64)
+            return false;
+        struct pl_range a = range_of_type(f), b = range_of_type(t);
+        int up = (t.kind == HD_DECIMAL ? t.scale : 0) - (f.kind == HD_DECIMAL ? f.scale : 0);
+        int fd = f.kind == HD_DECIMAL ? f.precision : f.kind == HD_INT32 ? 10 : 19;
+        return f.kind == HD_STRING || f.kind == HD_FLOAT64 || !a.known || !b.known || up < 0 ||
+               t.kind != HD_DECIMAL || t.precision < fd + up;
+    }
+    default:
+        return false;
+    }
+}
+
+static const struct fe_value *constant(const struct ctx *c, const struct fe_expr *e)
+{
+    if (e->op == FE_LIT)
+        return &e->value;
+    if (e->op == FE_PARAM && !c->plan->params[e->param].is_list)
+        return &c->plan->params[e->param].value;
+    return NULL;
+}
+
+/* Constant value of date or number expressions such as :date + interval '1' year. */
+static bool constant_i(const struct ctx *c, const struct fe_expr *e, hd_i128 *v)
+{
+    const struct fe_value *k = constant(c, e);
+    hd_i128 a, b;
+    if (k) {
+        *v = k->i;
+        return !k->is_null && k->type.kind != HD_STRING && k->type.kind != HD_FLOAT64;
+    }
+    if (e->nargs != 2 || !constant_i(c, e->args[0], &a) || !constant_i(c, e->args[1], &b))
+        return false;
+    if (e->op == FE_ADD_MONTHS && e->type.kind == HD_DATE && b > -100000 && b < 100000)
+        *v = hd_date_add_months((int32_t)a, (int64_t)b);
+    else if (e->op == FE_ADD_DAYS || e->op == FE_ADD)
+        *v = a + b;
+    else if (e->op == FE_SUB)
+        *v = a - b;
+    else
+        return false;
+    return true;
+}
+
+static double clamp01(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
+
+/* Fraction of a column's range below constant e (strings: by dictionary position). */
+static bool fraction_below(const struct ctx *c, const struct handle *h, const struct fe_expr *e,
+                           double *f)
+{
+    struct pl_range r = h_range(c, h);
+    const struct fe_table *t;
+    const struct fe_value *k = constant(c, e);
+    int col;
+    hd_i128 v;
+    if (k && k->type.kind == HD_STRING && !k->is_null && h_dict(c, h, &t, &col)) {
+        bool found;
+        v = fe_dict_find(&t->cols[col].dict, k->s, k->n, &found);
+    } else if (!constant_i(c, e, &v)) {
+        return false;
+    }
+    if (!r.known || r.hi <= r.lo)
+        return false;
+    *f = clamp01(((double)v - (double)r.lo) / ((double)r.hi - (double)r.lo + 1));
+    return true;
+}
+
+static double sel_compare(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
+{
+    const struct fe_expr *a = e->args[0], *b = e->args[1];
+    bool swap = a->op != FE_COL && b->op == FE_COL;
+    if (swap) {
+        const struct fe_expr *t = a;
+        a = b;
+        b = t;
+    }
+    if (a->op != FE_COL)
+        return 0.3;
+    const struct handle *h = env[a->col];
+    if (e->op == FE_EQ)
+        return 1 / h_distinct(c, h, 1e4);
+    if (e->op == FE_NE)
+        return 0.9;
+    double f;
+    if (!fraction_below(c, h, b, &f))
+        return 0.4;
+    bool less = (e->op == FE_LT || e->op == FE_LE) != swap;
+    return clamp01(less ? f : 1 - f);
+}
+
+/* low <= x and x < high on one column: the fractions subtract instead of multiplying. */
+static double sel_and(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
+{
+    double s = 1;
+    for (int i = 0; i < e->nargs; i++) {
+        const struct fe_expr *x = e->args[i];
+        double si = lx_selectivity(c, env, x);
+        for (int k = 0; k < i; k++) {
+            const struct fe_expr *y = e->args[k];
+            bool range = x->nargs == 2 && y->nargs == 2 && x->op >= FE_LT && x->op <= FE_GE &&
+                         y->op >= FE_LT && y->op <= FE_GE && x->args[0]->op == FE_COL &&
+                         y->args[0]->op == FE_COL && x->args[0]->col == y->args[0]->col &&
+                         (x->op <= FE_LE) != (y->op <= FE_LE);
+            if (range) {
+                double sy = lx_selectivity(c, env, y);
+                si = sy > 0 ? HD_MAX(si + sy - 1, 0.0005) / sy : 0;
+            }
+        }
+        s *= si;
+    }
+    return s;
+}
+
+double lx_selectivity(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
+{
+    double s = 1;
+    switch ((int)e->op) {
+    case FE_AND:
+        return sel_and(c, env, e);
+    case FE_OR:
+        for (int i = 0; i < e->nargs; i++)
+            s *= 1 - lx_selectivity(c, env, e->args[i]);
+        return 1 - s;
+    case FE_NOT:
+        return 1 - lx_selectivity(c, env, e->args[0]);
+    case FE_EQ: case FE_NE: case FE_LT: case FE_LE: case FE_GT: case FE_GE:
+        return sel_compare(c, env, e);
+    case FE_IN: {
+        double n = e->nargs - 1;
+        if (e->nargs == 2 && e->args[1]->op == FE_PARAM)
+            n = HD_MAX(1, c->plan->params[e->args[1]->param].nlist);
+        double d = e->args[0]->op == FE_COL ? h_distinct(c, env[e->args[0]->col], 1e4) : 25;
+        return clamp01(n / d);
+    }
+    case FE_LIKE:
+        return 0.1;
+    case FE_IS_NULL:
+        return 0.05;
+    default:
+        return 0.3;
+    }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------ */
+
+const struct fe_table *node_table(const struct fe_node *n)
+{
+    return n->op == FE_SCAN_OP ? n->u.scan.table : NULL;
+}
+
+static double est_scan(const struct ctx *c, const struct fe_node *n)
+{
+    const struct fe_table *t = n->u.scan.table;
+    double rows = (double)t->rows;
+    if (!n->u.scan.filter)
+        return rows;
+    struct ctx *m = (struct ctx *)(uintptr_t)c; /* handles made here are only looked at */
+    struct handle *row = h_row(m, 0, t, -1, false);
+    struct handle **env = HD_NEWN(c->a, struct handle *, t->ncols);
+    for (int i = 0; i < t->ncols; i++)
+        env[i] = h_column(m, t, i, row);
+    return HD_MAX(1.0, rows * lx_selectivity(c, env, n->u.scan.filter));
+}
+
+static double est_join(const struct ctx *c, const struct fe_node *n)
+{
+    double l = est_rows(c, n->inputs[0]), r = est_rows(c, n->inputs[1]);
+    if (n->u.join.kind == FE_SEMI)
+        return l * 0.5;
+    if (n->u.join.kind == FE_ANTI)
+        return l * 0.3;
+    if (n->u.join.kind == FE_MARK || n->u.join.single)
+        return l;
+    if (n->u.join.nkeys == 0)
+        return l * r;
+    /* Keys of a join mostly lead from a foreign to a primary key: the bigger side's rows, thinned
+     * by what filters took from the smaller one's table. */
+    const struct fe_table *tl = node_table(n->inputs[0]), *tr = node_table(n->inputs[1]);
+    double fl = tl && tl->rows ? l / (double)tl->rows : 1, fr = tr && tr->rows ? r / (double)tr->rows : 1;
+    return HD_MAX(1.0, l >= r ? l * fr : r * fl);
+}
+
+double est_rows(const struct ctx *c, const struct fe_node *n)
+{
+    switch (n->op) {
+    case FE_SCAN_OP: return est_scan(c, n);
+    case FE_REF_OP: return est_rows(c, c->plan->shared[n->u.ref.shared]);
+    case FE_FILTER_OP: return HD_MAX(1.0, est_rows(c, n->inputs[0]) * 0.3);
+    case FE_PROJECT_OP: return est_rows(c, n->inputs[0]);
+    case FE_JOIN_OP: return est_join(c, n);
+    case FE_AGGREGATE_OP:
+        return n->u.agg.nkeys ? HD_MAX(1.0, est_rows(c, n->inputs[0]) * 0.3) : 1;
+    case FE_DISTINCT_OP: return HD_MAX(1.0, est_rows(c, n->inputs[0]) * 0.5);
+    case FE_SORT_OP:
+    case FE_LIMIT_OP: {
+        double r = est_rows(c, n->inputs[0]);
+        return n->u.sort.limit >= 0 ? HD_MIN(r, (double)n->u.sort.limit) : r;
+    }
+    case FE_UNION_ALL_OP: {
+        double s = 0;
+        for (int i = 0; i < n->ninputs; i++)
+            s += est_rows(c, n->inputs[i]);
+        return s;
+    }
+    case FE_VALUES_OP: return (double)n->u.values.nrows;
+    case FE_RELOP_COUNT: break;
+    }
+    HD_BUG("operator %d", (int)n->op);
+}

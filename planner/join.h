@@ -1,0 +1,81 @@
+/* Internal to the join files: one join being lowered. */
+#ifndef HEDDLE_PLANNER_JOIN_H
+#define HEDDLE_PLANNER_JOIN_H
+
+#include "planner/lower_arith.h"
+
+/* Packing of integer keys into one index 0..range-1. lo[i] and span[i] come from the build side. */
+struct pack {
+    int n;
+    hd_i128 *lo;
+    uint64_t *span; /* indexes a key takes; the last one is NULL's where null_slot */
+    bool *null_slot;
+    uint64_t range;
+};
+/* True if every key is an integer of known range and the product stays below 2^31. */
+bool pack_keys(struct ctx *c, const struct pl_val *kv, int n, bool null_slots, struct pack *p);
+/* Index expression for keys that lie in the ranges. */
+int pack_index(struct ctx *c, const struct pack *p, const struct pl_val *kv);
+/* Index for keys of another side: NULL where a key lies outside (docs: no match). */
+int pack_probe(struct ctx *c, const struct pack *p, const struct pl_val *kv);
+
+enum join_way { J_BUILD, J_KEY, J_FK };
+
+struct join {
+    const struct fe_node *n;
+    enum fe_join_kind kind; /* never RIGHT: sides are swapped instead */
+    bool swapped;           /* probe side is the node's right input */
+    const struct fe_node *probe, *build;
+    int nkeys;
+    struct fe_expr **pkeys, **bkeys;
+    enum join_way way;
+    int index, fk, key; /* J_KEY: key index, key pair; J_FK: foreign key, key pair */
+    /* residual conjuncts by what they read; COL numbers are those of the node (left then right) */
+    int nrest, nbuild, nprobe;
+    const struct fe_expr **rest, **build_only, **probe_only;
+    struct stream s;        /* probe stream */
+    struct handle **bcols;  /* build columns as seen from the probe pipeline (NULL: not kept) */
+    bool *keep;             /* build columns that outputs or the residual read */
+    struct handle **pk;     /* probe keys, and their values */
+    struct pl_val *pv;
+    struct handle *brow;    /* the matched build row */
+};
+
+/* join_build.c: build a state from the build side and probe it. */
+struct built {
+    enum rt_state_kind kind;
+    int state;
+    bool unique, dedupe;
+    struct pack pack;
+    bool packed;
+    int nkeys;
+    struct handle **bkeys;
+    struct pl_val *bv;
+    struct kept kept;
+    int *keep_of;         /* build column -> position among kept columns, -1 */
+    struct handle **same; /* build column equal to a probe key: that handle */
+    double fanout;
+};
+int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, struct built *t,
+             bool existence, bool all_rows);
+/* Appends the probe of t to j->s as kind `how`; fills j->bcols. mark: slot of a BOOL (MARK). */
+int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind how,
+             struct handle **mark);
+
+/* Environment of the node's residual: left columns, then right ones. */
+struct handle **join_env(struct ctx *c, const struct join *j);
+int join_filter_rest(struct ctx *c, struct join *j);
+/* Adds the lookup (J_KEY, J_FK) to j->s; fills j->bcols and applies the build scan's filter. */
+int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how);
+int join_build_stream(struct ctx *c, struct join *j, struct stream *b);
+int join_expand_all(struct ctx *c, struct join *j, enum pl_probe_kind how, struct stored *st);
+int join_mark_output(struct ctx *c, struct join *j, struct handle *mark, struct stream *out);
+int join_probe_only(struct ctx *c, struct join *j);
+/* Kinds that need a second look at the probe rows. */
+int join_twice(struct ctx *c, struct join *j, struct stream *out);
+int join_output(struct ctx *c, struct join *j, struct stream *out);
+
+int seg_appended(struct ctx *c, const struct fe_node *n, struct stream *parts, int nparts,
+                 struct stream *out);
+
+#endif

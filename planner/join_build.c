@@ -1,0 +1,309 @@
+/* The build side of a join: which table it becomes (bitmap, direct array, CSR, hash), and the
+ * probe of it. Direct addressing wins whenever facts bound the packed key's range. */
+#include "planner/join.h"
+
+/* The keys identify at most one row of the build stream. */
+static bool keys_unique(struct ctx *c, const struct stream *b, struct handle *const *keys, int n)
+{
+    if (b->nunique) {
+        bool all = true;
+        for (int i = 0; i < b->nunique; i++)
+            all &= h_determined(c, h_plain(b->unique[i]), keys, n);
+        if (all)
+            return true;
+    }
+    const struct handle *r = b->unique_row;
+    if (!r)
+        return false;
+    if (h_determined(c, r, keys, n))
+        return true;
+    int hit = 0; /* a composite primary key */
+    for (int i = 0; r->table && i < r->table->npk; i++)
+        for (int k = 0; k < n; k++)
+            if (keys[k]->kind == H_COLUMN && keys[k]->row == r && keys[k]->column == r->table->pk[i]) {
+                hit++;
+                break;
+            }
+    return r->table && r->table->npk > 0 && hit == r->table->npk;
+}
+
+static struct handle *key_handle(struct ctx *c, const struct fe_expr *e, struct handle **env)
+{
+    if (e->op == FE_COL)
+        return h_plain(env[e->col]);
+    struct handle *h = h_new(c, H_EXPR, e->type, e->nullable);
+    h->expr = e;
+    h->env = env;
+    return h;
+}
+
+static bool is_f64(const struct pl_val *v) { return v->phys == RT_F64; }
+
+/* Brings both sides' keys to one physical form. Direct addressing needs integers on both. */
+static int unify_keys(struct ctx *c, struct built *t, struct pl_val *pv, bool *ints)
+{
+    *ints = true;
+    for (int i = 0; i < t->nkeys; i++) {
+        struct pl_val *b = &t->bv[i], *p = &pv[i];
+        lx_realise(c, b);
+        lx_realise(c, p);
+        if (b->type.kind == HD_STRING)
+            HD_TRY(lx_unify(c, b, p));
+        *ints &= !is_f64(b) && b->phys <= RT_I64 && p->phys <= RT_I64;
+    }
+    return 0;
+}
+
+/* Hash tables compare fields: both sides must have one width. */
+static int same_width(struct ctx *c, struct pl_val *b, struct pl_val *p)
+{
+    enum rt_phys w = HD_MAX(b->phys, p->phys);
+    if (b->phys == p->phys)
+        return 0;
+    HD_TRY(lx_as_phys(c, b, w));
+    return lx_as_phys(c, p, w);
+}
+
+/* Columns of the build side that the probe side must see; key columns equal to a probe key are not
+ * stored again. */
+static void choose_kept(struct ctx *c, struct join *j, struct stream *b, struct built *t,
+                        struct handle *const *pk, bool existence)
+{
+    struct handle **cols = HD_NEWN(c->a, struct handle *, b->ncols + 1);
+    const bool *need = c->need[j->build->id];
+    int n = 0;
+    t->keep_of = HD_NEWN(c->a, int, b->ncols + 1);
+    t->same = HD_NEWN(c->a, struct handle *, b->ncols + 1);
+    for (int i = 0; i < b->ncols; i++) {
+        t->keep_of[i] = -1;
+        if (existence || !need[i] || !j->keep[i])
+            continue;
+        for (int k = 0; k < t->nkeys && j->kind == FE_INNER; k++)
+            if (t->bkeys[k] == h_plain(b->cols[i]) && pk[k]->type.kind != HD_FLOAT64 &&
+                hd_type_eq(pk[k]->type, b->cols[i]->type))
+                t->same[i] = pk[k];
+        if (t->same[i])
+            continue;
+        t->keep_of[i] = n;
+        cols[n++] = b->cols[i];
+    }
+    keep_columns(c, cols, n, false, &t->kept);
+}
+
+static int kept_bytes(const struct kept *k) { return 8 * k->n; }
+
+static enum rt_state_kind choose_kind(const struct built *t, double est, bool existence, bool all_rows,
+                                      enum fe_strategy want)
+{
+    double range = t->packed ? (double)t->pack.range : 0;
+    double rows = HD_MAX(est, 1024);
+    bool nothing = t->kept.n == 0 && (existence || t->unique);
+    if (all_rows || !t->packed || want == FE_HASH)
+        return RT_STATE_HASH;
+    if (nothing)
+        return want == FE_DIRECT || range <= (double)(1 << 26) || range <= 64 * rows ? RT_STATE_BITMAP
+                                                                                    : RT_STATE_HASH;
+    if (existence || t->unique) {
+        double bytes = range * kept_bytes(&t->kept);
+        return want == FE_DIRECT || bytes <= 64e6 || range <= 32 * rows ? RT_STATE_DIRECT : RT_STATE_HASH;
+    }
+    return want == FE_DIRECT || range <= 1 << 20 || range <= 8 * rows ? RT_STATE_CSR : RT_STATE_HASH;
+}
+
+static const char *side_name(const struct fe_node *n)
+{
+    const struct fe_table *t = node_table(n);
+    return t ? t->name : fe_relop_name(n->op);
+}
+
+static int build_sink(struct ctx *c, struct join *j, struct stream *b, struct built *t)
+{
+    struct pipe *p = pipe_of(c, b);
+    struct pl_sink *k = &p->sink;
+    t->state = pb_state(c, t->kind, side_name(j->build), j->n->path);
+    k->state = t->state;
+    int index = t->packed ? pack_index(c, &t->pack, t->bv) : -1;
+    if (t->kind == RT_STATE_BITMAP || t->kind == RT_STATE_DIRECT) {
+        k->kind = t->kind == RT_STATE_BITMAP ? PL_SINK_BITMAP : PL_SINK_DIRECT;
+        k->index = index;
+        k->a_bits = pb_arg_state(c, RT_ARG_STATE_BITS, t->state, 0);
+    } else {
+        k->kind = PL_SINK_ROWS;
+    }
+    if (t->kind == RT_STATE_CSR) {
+        struct pl_val v = {.expr = index, .phys = RT_I64, .nullable = c->exprs.v[index].nullable,
+                           .type = hd_type_of(HD_INT64)};
+        if (v.nullable) { /* NULL keys match nothing: drop the rows */
+            int null = pb_op(c, FE_IS_NULL, RT_BOOL, false, 1, &index);
+            pb_filter(c, p, pb_op(c, FE_NOT, RT_BOOL, false, 1, &null), 0.95, j->n->path);
+            v.nullable = false;
+        }
+        sink_add(c, k, (struct pl_out){.field = pb_field(c, t->state, "index", &v, RT_MERGE_KEY), .expr = index});
+    }
+    for (int i = 0; i < t->nkeys && t->kind == RT_STATE_HASH; i++) {
+        int f = pb_field(c, t->state, "key", &t->bv[i], RT_MERGE_KEY);
+        sink_add(c, k, (struct pl_out){.field = f, .expr = t->bv[i].expr});
+    }
+    HD_TRY(keep_store(c, p, &t->kept, t->state, RT_MERGE_KEY, FE_AGG_ANY, k));
+    pb_state_layout(c, t->state);
+    struct rt_state *st = &c->states.v[t->state];
+    st->nkeys = t->kind == RT_STATE_HASH ? t->nkeys : 0;
+    st->range = t->packed ? t->pack.range : 0;
+    st->unique = t->unique;
+    st->dedupe = t->dedupe;
+    st->est_rows = b->est;
+    if (t->kind == RT_STATE_DIRECT) { /* one array per field */
+        int *af = HD_NEWN(c->a, int, k->nouts + 1), *av = HD_NEWN(c->a, int, k->nouts + 1);
+        for (int i = 0; i < k->nouts; i++) {
+            int f = k->outs[i].field;
+            av[i] = -1;
+            af[i] = pb_arg_state(c, RT_ARG_STATE_FIELD, t->state, f);
+            if (c->states.v[t->state].fields[f].valid_offset >= 0)
+                av[i] = pb_arg_state(c, RT_ARG_STATE_FIELD_VALID, t->state, f);
+        }
+        k->a_fields = af;
+        k->a_valids = av;
+    }
+    pb_end(c, p, true);
+    return 0;
+}
+
+int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, struct built *t,
+             bool existence, bool all_rows)
+{
+    struct pipe *bp = pipe_of(c, b), *sp = pipe_of(c, s);
+    *t = (struct built){.nkeys = j->nkeys, .dedupe = existence};
+    t->bkeys = HD_NEWN(c->a, struct handle *, j->nkeys + 1);
+    t->bv = HD_NEWN(c->a, struct pl_val, j->nkeys + 1);
+    j->pv = HD_NEWN(c->a, struct pl_val, j->nkeys + 1);
+    j->pk = HD_NEWN(c->a, struct handle *, j->nkeys + 1);
+    for (int i = 0; i < j->nkeys; i++) {
+        t->bkeys[i] = key_handle(c, j->bkeys[i], b->cols);
+        j->pk[i] = key_handle(c, j->pkeys[i], s->cols);
+        HD_TRY(h_value(c, bp, t->bkeys[i], &t->bv[i]));
+        HD_TRY(h_value(c, sp, j->pk[i], &j->pv[i]));
+    }
+    bool ints;
+    HD_TRY(unify_keys(c, t, j->pv, &ints));
+    t->unique = keys_unique(c, b, t->bkeys, t->nkeys) && t->nkeys > 0;
+    t->packed = ints && t->nkeys > 0 && pack_keys(c, t->bv, t->nkeys, false, &t->pack);
+    choose_kept(c, j, b, t, j->pk, existence);
+    t->kind = choose_kind(t, b->est, existence, all_rows, j->n->u.join.strategy);
+    if (j->n->u.join.strategy == FE_DIRECT && t->kind == RT_STATE_HASH)
+        return HD_FAIL(c->err, USER, j->n->path, "strategy direct needs integer keys of a known range "
+                       "below 2^31 on both sides%s", all_rows ? " and does not serve full joins" : "");
+    if (t->kind == RT_STATE_HASH)
+        for (int i = 0; i < t->nkeys; i++)
+            HD_TRY(same_width(c, &t->bv[i], &j->pv[i]));
+    pb_note(c, "%s: %s join builds %s of %s (about %.0f rows%s)", j->n->path,
+            fe_join_kind_name(j->n->u.join.kind), rt_state_kind_name(t->kind), side_name(j->build),
+            b->est, t->unique ? ", unique keys" : "");
+    double d = 1;
+    for (int i = 0; i < t->nkeys; i++)
+        d *= h_distinct(c, t->bkeys[i], b->est);
+    t->fanout = t->unique ? 1 : HD_MAX(1, b->est / HD_MAX(1, HD_MIN(d, b->est)));
+    return build_sink(c, j, b, t);
+}
+
+/* Share of probe rows that find a match: key values of the build side over those of the probe's. */
+static double match_rate(struct ctx *c, const struct join *j, const struct built *t, double build_est)
+{
+    double d = 1;
+    for (int i = 0; i < t->nkeys; i++)
+        d *= h_distinct(c, j->pk[i], 1e12);
+    double keys = t->unique ? build_est : build_est / t->fanout;
+    return t->nkeys ? HD_MIN(1.0, keys / HD_MAX(d, 1)) : 1;
+}
+
+static void probe_args(struct ctx *c, struct pl_step *s, const struct built *t)
+{
+    s->state = t->state;
+    switch (t->kind) {
+    case RT_STATE_BITMAP:
+    case RT_STATE_DIRECT:
+        s->a_bits = pb_arg_state(c, RT_ARG_STATE_BITS, t->state, 0);
+        s->a_range = pb_arg_state(c, RT_ARG_STATE_RANGE, t->state, 0);
+        break;
+    case RT_STATE_CSR:
+        s->a_offsets = pb_arg_state(c, RT_ARG_STATE_OFFSETS, t->state, 0);
+        s->a_range = pb_arg_state(c, RT_ARG_STATE_RANGE, t->state, 0);
+        break;
+    case RT_STATE_HASH:
+        s->a_slots = pb_arg_state(c, RT_ARG_STATE_SLOTS, t->state, 0);
+        s->a_mask = pb_arg_state(c, RT_ARG_STATE_MASK, t->state, 0);
+        s->a_rows = pb_arg_state(c, RT_ARG_STATE_ROWS, t->state, 0);
+        break;
+    case RT_STATE_ROWS:
+    case RT_STATE_AGG_SCALAR: case RT_STATE_AGG_DENSE: case RT_STATE_AGG_HASH: case RT_STATE_ARRAY:
+        HD_BUG("not a join table");
+    }
+}
+
+static enum pl_step_kind probe_step(const struct built *t, bool one)
+{
+    if (t->kind == RT_STATE_BITMAP)
+        return PL_STEP_PROBE_BITMAP;
+    if (t->kind == RT_STATE_DIRECT)
+        return PL_STEP_PROBE_DIRECT;
+    if (t->kind == RT_STATE_CSR)
+        return PL_STEP_EXPAND_CSR;
+    return one ? PL_STEP_PROBE_HASH : PL_STEP_EXPAND_HASH;
+}
+
+int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind how,
+             struct handle **mark)
+{
+    struct pipe *p = pipe_of(c, &j->s);
+    bool exists = how == PL_SEMI || how == PL_ANTI || how == PL_MARK;
+    bool one = exists || t->unique;
+    enum pl_step_kind kind = probe_step(t, one);
+    if (kind == PL_STEP_PROBE_BITMAP && how == PL_INNER)
+        how = PL_SEMI;
+    j->bcols = HD_NEWN(c->a, struct handle *, j->build->ncols + 1);
+    if (kind == PL_STEP_PROBE_BITMAP && how == PL_LEFT)
+        return 0; /* unique, nothing to fetch: the probe could not change anything */
+    int slot = -1, index = t->packed && t->kind != RT_STATE_HASH ? pack_probe(c, &t->pack, j->pv) : -1;
+    if (how == PL_MARK)
+        slot = pb_slot(c, p, "mark", RT_BOOL, false);
+    else if (how == PL_INNER || how == PL_LEFT)
+        slot = pb_slot(c, p, hd_asprintf(c->a, "%s row", side_name(j->build)), RT_I32, false);
+    int *keys = HD_NEWN(c->a, int, t->nkeys + 1);
+    for (int i = 0; i < t->nkeys; i++)
+        keys[i] = j->pv[i].expr;
+    struct pl_step *s = pb_step(c, p, kind, j->n->path);
+    s->probe = how;
+    s->slot = slot;
+    s->expr = index;
+    s->nkeys = t->kind == RT_STATE_HASH ? t->nkeys : 0;
+    s->keys = keys;
+    s->splittable = true;
+    probe_args(c, s, t);
+    if (kind >= PL_STEP_EXPAND_HASH && kind <= PL_STEP_EXPAND_ALL)
+        p->level++;
+    double rate = match_rate(c, j, t, c->states.v[t->state].est_rows);
+    p->est *= how == PL_ANTI ? HD_MAX(0.05, 1 - rate) : how == PL_LEFT || how == PL_MARK ? 1 : HD_MAX(rate, 1e-6);
+    if (!one) {
+        p->est *= t->fanout;
+        j->s.max_rows *= HD_MIN(1e9, HD_MAX(1, c->states.v[t->state].est_rows * 16));
+        j->s.unique_row = NULL;
+        j->s.nunique = 0;
+    }
+    j->s.est = p->est;
+    if (how == PL_MARK) {
+        struct pl_val v = {.expr = pb_slot_expr(c, p, slot), .phys = RT_BOOL, .type = hd_type_of(HD_BOOL)};
+        *mark = h_phys(c, v);
+    }
+    if (slot < 0 || how == PL_MARK)
+        slot = -1;
+    struct handle *row = h_row(c, slot, NULL, t->state, how == PL_LEFT);
+    if (one) { /* the row follows from the probe keys */
+        row->ndet = t->nkeys;
+        row->det = j->pk;
+    }
+    j->brow = row;
+    struct handle **kept = HD_NEWN(c->a, struct handle *, t->kept.ncols + 1);
+    keep_load(c, &t->kept, t->state, row, how == PL_LEFT, kept);
+    for (int i = 0; i < j->build->ncols; i++)
+        j->bcols[i] = t->same && t->same[i] ? t->same[i] : t->keep_of[i] >= 0 ? kept[t->keep_of[i]] : NULL;
+    return 0;
+}

@@ -1,0 +1,248 @@
+/* Joins whose outcome for a probe row depends on all its matches: a first pipeline opens a level
+ * for the matches and sets a bit per probe row where one survives the residual; a second one looks
+ * at the bits (DESIGN section 3). A matched flag in a register would be wrong, because different
+ * warps or threads may visit the matches of one row. */
+#include "planner/join.h"
+
+/* The probe side, enumerable twice: a scan is scanned again, anything else is materialised. */
+struct twice {
+    bool scan;
+    struct stored rows;
+    int bitmap; /* state: bit per row id of the scanned table */
+};
+
+static int first_look(struct ctx *c, struct join *j, struct twice *t)
+{
+    *t = (struct twice){.scan = j->probe->op == FE_SCAN_OP && j->kind != FE_LEFT && j->kind != FE_FULL};
+    HD_TRY(seg_node(c, j->probe, &j->s));
+    HD_TRY(join_probe_only(c, j));
+    if (t->scan)
+        return 0;
+    HD_TRY(store_stream(c, &j->s, c->need[j->probe->id], "probe", j->n->path, &t->rows));
+    c->states.v[t->rows.state].track_matches = true;
+    j->s = stream_over(c, &t->rows, j->n->path);
+    return 0;
+}
+
+static void step_mark(struct ctx *c, struct pipe *p, int state, int row_slot, const char *path)
+{
+    int arg = pb_arg_state(c, RT_ARG_STATE_MATCHES, state, 0);
+    struct pl_step *s = pb_step(c, p, PL_STEP_MARK, path);
+    s->state = state;
+    s->row_slot = row_slot;
+    s->a_matches = arg;
+}
+
+static void step_test(struct ctx *c, struct pipe *p, int state, bool negate, const char *path)
+{
+    int arg = pb_arg_state(c, RT_ARG_STATE_MATCHES, state, 0);
+    struct pl_step *s = pb_step(c, p, PL_STEP_TEST, path);
+    s->state = state;
+    s->row_slot = p->source_slot;
+    s->negate = negate;
+    s->a_matches = arg;
+    p->est *= 0.5;
+}
+
+static int row_index(struct ctx *c, const struct pipe *p)
+{
+    struct pl_val v = {.expr = pb_slot_expr(c, p, p->source_slot), .phys = RT_I32};
+    lx_as_phys(c, &v, RT_I64);
+    return v.expr;
+}
+
+/* The first pipeline ends by setting the row's bit. */
+static void end_first(struct ctx *c, struct join *j, struct twice *t)
+{
+    struct pipe *p = pipe_of(c, &j->s);
+    if (t->scan) {
+        t->bitmap = pb_state(c, RT_STATE_BITMAP, "matched", j->n->path);
+        c->states.v[t->bitmap].range = (uint64_t)HD_MAX(1, p->spec.table->rows);
+        p->sink.kind = PL_SINK_BITMAP;
+        p->sink.state = t->bitmap;
+        p->sink.index = row_index(c, p);
+        p->sink.a_bits = pb_arg_state(c, RT_ARG_STATE_BITS, t->bitmap, 0);
+    } else { /* the mark step does the work; the sink counts the pairs for the profile */
+        step_mark(c, p, t->rows.state, p->source_slot, j->n->path);
+        int st = pb_state(c, RT_STATE_AGG_SCALAR, "pairs", j->n->path);
+        struct pl_val v = {.phys = RT_I64, .type = hd_type_of(HD_INT64)};
+        pb_field(c, st, "count", &v, RT_MERGE_SUM);
+        pb_state_layout(c, st);
+        p->sink.kind = PL_SINK_AGG_SCALAR;
+        p->sink.state = st;
+        sink_add(c, &p->sink, (struct pl_out){.field = 0, .expr = -1, .fn = FE_AGG_COUNT_STAR});
+    }
+    pb_end(c, p, true);
+}
+
+/* Adds the matches of a probe row and the residual. `stored` is set for a join without keys, else t. */
+static int add_matches(struct ctx *c, struct join *j, struct built *t, struct stored *stored,
+                       bool *cross)
+{
+    struct stream b;
+    *cross = false;
+    if (j->way != J_BUILD) {
+        HD_TRY(join_lookup(c, j, PL_INNER));
+        return join_filter_rest(c, j);
+    }
+    HD_TRY(join_build_stream(c, j, &b));
+    if (j->nkeys == 0) {
+        *cross = true;
+        HD_TRY(store_stream(c, &b, j->keep, "rows", j->n->path, stored));
+        HD_TRY(join_expand_all(c, j, PL_INNER, stored));
+    } else {
+        HD_TRY(jb_build(c, j, &b, &j->s, t, false, j->kind == FE_FULL));
+        HD_TRY(jb_probe(c, j, t, PL_INNER, NULL));
+    }
+    return join_filter_rest(c, j);
+}
+
+/* ---- semi, anti, mark ----------------------------------------------------------------------------------- */
+
+static int second_scan(struct ctx *c, struct join *j, struct twice *t, struct stream *out)
+{
+    const struct fe_node *n = j->probe;
+    struct pipe *p = pb_pipe(c, RT_SOURCE_TABLE, j->n->path);
+    p->spec.table = n->u.scan.table;
+    p->est = (double)n->u.scan.table->rows;
+    *out = (struct stream){.pipe = c->pipes.n - 1, .est = p->est, .max_rows = p->est};
+    struct handle *row = h_row(c, p->source_slot, n->u.scan.table, -1, false);
+    scan_columns(c, n, row, out);
+    out->unique_row = row;
+    if (j->kind != FE_SEMI) /* a set bit implies that the filter passed */
+        HD_TRY(scan_filter(c, n, row, out));
+    int index = row_index(c, p), slot = j->kind == FE_MARK ? pb_slot(c, p, "mark", RT_BOOL, false) : -1;
+    int a_bits = pb_arg_state(c, RT_ARG_STATE_BITS, t->bitmap, 0);
+    int a_range = pb_arg_state(c, RT_ARG_STATE_RANGE, t->bitmap, 0);
+    struct pl_step *s = pb_step(c, p, PL_STEP_PROBE_BITMAP, j->n->path);
+    s->probe = j->kind == FE_SEMI ? PL_SEMI : j->kind == FE_ANTI ? PL_ANTI : PL_MARK;
+    s->state = t->bitmap;
+    s->expr = index;
+    s->slot = slot;
+    s->a_bits = a_bits;
+    s->a_range = a_range;
+    p->est = HD_MAX(1, est_rows(c, n) * (j->kind == FE_MARK ? 1 : 0.5));
+    out->est = p->est;
+    if (j->kind != FE_MARK)
+        return 0;
+    struct pl_val v = {.expr = pb_slot_expr(c, p, slot), .phys = RT_BOOL, .type = hd_type_of(HD_BOOL)};
+    j->s = *out;
+    return join_mark_output(c, j, h_phys(c, v), out);
+}
+
+static struct handle *bool_handle(struct ctx *c, bool v)
+{
+    return h_phys(c, lx_const(c, &(struct fe_value){.type = hd_type_of(HD_BOOL), .i = v}));
+}
+
+static int mark_parts(struct ctx *c, struct join *j, struct twice *t, struct stream *out)
+{
+    struct stream parts[2];
+    for (int i = 0; i < 2; i++) {
+        j->s = stream_over(c, &t->rows, j->n->path);
+        step_test(c, pipe_of(c, &j->s), t->rows.state, i == 1, j->n->path);
+        HD_TRY(join_mark_output(c, j, bool_handle(c, i == 0), &parts[i]));
+    }
+    return seg_appended(c, j->n, parts, 2, out);
+}
+
+static int exists_twice(struct ctx *c, struct join *j, struct twice *t, struct stream *out)
+{
+    struct built built;
+    struct stored stored;
+    bool cross;
+    HD_TRY(add_matches(c, j, &built, &stored, &cross));
+    end_first(c, j, t);
+    if (t->scan)
+        return second_scan(c, j, t, out);
+    if (j->kind == FE_MARK)
+        return mark_parts(c, j, t, out);
+    *out = stream_over(c, &t->rows, j->n->path);
+    step_test(c, pipe_of(c, out), t->rows.state, j->kind == FE_ANTI, j->n->path);
+    out->est = pipe_of(c, out)->est;
+    return 0;
+}
+
+/* ---- left and full outer ---------------------------------------------------------------------------------- */
+
+static void null_side(struct ctx *c, struct join *j, struct stream *s, struct handle **mine, bool build)
+{
+    int nl = j->n->inputs[0]->ncols;
+    bool left = build == j->swapped; /* `mine` are the left columns */
+    struct handle **cols = HD_NEWN(c->a, struct handle *, j->n->ncols + 1);
+    for (int i = 0; i < j->n->ncols; i++) {
+        bool own = left ? i < nl : i >= nl;
+        int at = left ? i : i - nl;
+        cols[i] = own && mine[at]
+                      ? mine[at]
+                      : h_phys(c, lx_const(c, &(struct fe_value){.type = j->n->cols[i].type, .is_null = true}));
+    }
+    s->cols = cols;
+    s->ncols = j->n->ncols;
+}
+
+/* Rows of the build state whose match bit stayed clear. */
+static struct stream unmatched_build(struct ctx *c, struct join *j, const struct built *t,
+                                     const struct stored *stored, bool cross)
+{
+    int state = cross ? stored->state : t->state;
+    struct stream s;
+    struct handle **mine = HD_NEWN(c->a, struct handle *, j->build->ncols + 1);
+    if (cross) {
+        s = stream_over(c, stored, j->n->path);
+        for (int i = 0; i < j->build->ncols; i++)
+            mine[i] = stored->want[i] ? s.cols[i] : NULL;
+    } else {
+        struct pipe *p = pb_pipe(c, RT_SOURCE_ROWS, j->n->path);
+        p->spec.state = state;
+        p->est = c->states.v[state].est_rows;
+        s = (struct stream){.pipe = c->pipes.n - 1, .est = p->est, .max_rows = 9e18};
+        struct handle *row = h_row(c, p->source_slot, NULL, state, false);
+        struct handle **kept = HD_NEWN(c->a, struct handle *, t->kept.ncols + 1);
+        keep_load(c, &t->kept, state, row, false, kept);
+        for (int i = 0; i < j->build->ncols; i++)
+            mine[i] = t->keep_of[i] >= 0 ? kept[t->keep_of[i]] : NULL;
+    }
+    step_test(c, pipe_of(c, &s), state, true, j->n->path);
+    null_side(c, j, &s, mine, true);
+    return s;
+}
+
+static int outer_twice(struct ctx *c, struct join *j, struct twice *t, struct stream *out)
+{
+    struct built built = {0};
+    struct stored stored;
+    struct stream parts[3];
+    bool cross;
+    int n = 2;
+    HD_TRY(add_matches(c, j, &built, &stored, &cross));
+    struct pipe *p = pipe_of(c, &j->s);
+    step_mark(c, p, t->rows.state, p->source_slot, j->n->path);
+    if (j->kind == FE_FULL) {
+        int state = cross ? stored.state : built.state;
+        struct pl_val v;
+        c->states.v[state].track_matches = true;
+        HD_TRY(h_value(c, p, j->brow, &v));
+        step_mark(c, p, state, j->brow->slot, j->n->path);
+    }
+    HD_TRY(join_output(c, j, &parts[0]));
+    parts[1] = stream_over(c, &t->rows, j->n->path);
+    step_test(c, pipe_of(c, &parts[1]), t->rows.state, true, j->n->path);
+    null_side(c, j, &parts[1], parts[1].cols, false);
+    if (j->kind == FE_FULL) {
+        parts[2] = unmatched_build(c, j, &built, &stored, cross);
+        n = 3;
+    }
+    return seg_appended(c, j->n, parts, n, out);
+}
+
+int join_twice(struct ctx *c, struct join *j, struct stream *out)
+{
+    struct twice t;
+    HD_TRY(first_look(c, j, &t));
+    pb_note(c, "%s: %s join looks at its probe rows twice (%s)", j->n->path,
+            fe_join_kind_name(j->n->u.join.kind), t.scan ? "scanned again" : "materialised");
+    if (j->kind == FE_LEFT || j->kind == FE_FULL)
+        return outer_twice(c, j, &t, out);
+    return exists_twice(c, j, &t, out);
+}

@@ -1,0 +1,440 @@
+/* Arithmetic, casts and dates: interval arithmetic decides width and whether a check is needed
+ * (DESIGN section 3: "the narrowest integer that holds an expression"). */
+#include <math.h>
+
+#include "planner/lower_arith.h"
+
+enum rt_phys lx_narrowest(struct pl_range r)
+{
+    if (r.known && r.lo >= INT32_MIN && r.hi <= INT32_MAX)
+        return RT_I32;
+    return r.known && r.lo >= INT64_MIN && r.hi <= INT64_MAX ? RT_I64 : RT_I128;
+}
+
+static struct pl_range hull(const hd_i128 *v, int n)
+{
+    struct pl_range r = {true, v[0], v[0]};
+    for (int i = 1; i < n; i++) {
+        r.lo = HD_MIN(r.lo, v[i]);
+        r.hi = HD_MAX(r.hi, v[i]);
+    }
+    return r;
+}
+
+static bool op_i128(enum fe_op op, hd_i128 a, hd_i128 b, hd_i128 *out)
+{
+    if (op == FE_ADD)
+        return __builtin_add_overflow(a, b, out);
+    if (op == FE_SUB)
+        return __builtin_sub_overflow(a, b, out);
+    return __builtin_mul_overflow(a, b, out);
+}
+
+static struct pl_range range_binary(enum fe_op op, struct pl_range a, struct pl_range b)
+{
+    hd_i128 v[4];
+    if (!a.known || !b.known || op_i128(op, a.lo, b.lo, &v[0]) || op_i128(op, a.lo, b.hi, &v[1]) ||
+        op_i128(op, a.hi, b.lo, &v[2]) || op_i128(op, a.hi, b.hi, &v[3]))
+        return (struct pl_range){false, 0, 0};
+    return hull(v, 4);
+}
+
+static bool within(struct pl_range r, struct pl_range t)
+{
+    return r.known && r.lo >= t.lo && r.hi <= t.hi;
+}
+
+/* Settles width and check of an exact result whose values lie in r unless it overflows type t. */
+static void settle(struct ctx *c, struct pl_val *out, struct hd_type t, struct pl_range r,
+                   enum rt_phys at_least, const char *path)
+{
+    struct pl_range limit = range_of_type(t);
+    struct pl_expr *x = &c->exprs.v[out->expr];
+    bool ok = within(r, limit);
+    out->range = ok ? r : limit;
+    out->phys = x->phys = HD_MAX(at_least, lx_narrowest(out->range));
+    if (!ok) {
+        x->fail = true;
+        x->path = pb_path(c, path);
+        x->limit_digits = t.kind == HD_DECIMAL ? t.precision : 0;
+        if (t.kind == HD_DECIMAL) /* the unchecked result may exceed what holds the checked one */
+            out->phys = x->phys = RT_I128;
+    }
+}
+
+static void make(struct ctx *c, enum fe_op op, const struct pl_val *v, int n, struct pl_val *out)
+{
+    int args[2];
+    *out = (struct pl_val){.nullable = false};
+    for (int i = 0; i < n; i++) {
+        args[i] = v[i].expr;
+        out->nullable |= v[i].nullable;
+    }
+    out->expr = pb_op(c, op, RT_I64, out->nullable, n, args);
+}
+
+static bool fold(struct ctx *c, enum fe_op op, const struct pl_val *v, struct hd_type t,
+                 struct pl_val *out)
+{
+    hd_i128 r;
+    if (!v[0].is_const || !v[1].is_const || v[0].cval.is_null || v[1].cval.is_null)
+        return false;
+    if (op_i128(op, v[0].cval.i, v[1].cval.i, &r) || !within((struct pl_range){true, r, r}, range_of_type(t)))
+        return false;
+    struct fe_value k = {.type = t, .i = r};
+    *out = lx_const(c, &k);
+    return true;
+}
+
+static int float_op(struct ctx *c, enum fe_op op, struct pl_val *v, int n, const char *path,
+                    struct pl_val *out)
+{
+    for (int i = 0; i < n; i++)
+        HD_TRY(lx_as_phys(c, &v[i], RT_F64));
+    make(c, op, v, n, out);
+    out->phys = c->exprs.v[out->expr].phys = RT_F64;
+    if (op == FE_DIV || op == FE_MOD) {
+        c->exprs.v[out->expr].fail = true;
+        c->exprs.v[out->expr].path = pb_path(c, path);
+        c->exprs.v[out->expr].scale = -1;
+    }
+    return 0;
+}
+
+static int add_sub_mul(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+{
+    if (fold(c, e->op, v, e->type, out))
+        return 0;
+    struct pl_range r = range_binary(e->op, v[0].range, v[1].range);
+    lx_realise(c, &v[0]);
+    lx_realise(c, &v[1]);
+    enum rt_phys p = HD_MAX(RT_I64, HD_MAX(v[0].phys, v[1].phys));
+    if (!within(r, range_of_type(e->type)))
+        p = e->type.kind == HD_DECIMAL ? RT_I128 : p;
+    p = HD_MAX(p, lx_narrowest(within(r, range_of_type(e->type)) ? r : range_of_type(e->type)));
+    HD_TRY(lx_as_phys(c, &v[0], p));
+    HD_TRY(lx_as_phys(c, &v[1], p));
+    make(c, e->op, v, 2, out);
+    settle(c, out, e->type, r, p, e->path);
+    return 0;
+}
+
+static bool excludes_zero(struct pl_range r) { return r.known && (r.lo > 0 || r.hi < 0); }
+
+static int divide(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+{
+    bool dec = e->type.kind == HD_DECIMAL && e->op == FE_DIV;
+    bool mod_dec = e->type.kind == HD_DECIMAL && e->op == FE_MOD;
+    enum rt_phys p = dec ? RT_I128 : RT_I64;
+    if (mod_dec)
+        p = RT_I128;
+    HD_TRY(lx_as_phys(c, &v[0], p));
+    HD_TRY(lx_as_phys(c, &v[1], p));
+    make(c, e->op, v, 2, out);
+    struct pl_expr *x = &c->exprs.v[out->expr];
+    x->phys = out->phys = p;
+    x->path = pb_path(c, e->path);
+    x->limit_digits = dec ? e->type.precision : 0;
+    x->scale = dec ? e->type.scale - v[0].type.scale + v[1].type.scale : -1;
+    x->fail = true;
+    out->range = range_of_type(e->type);
+    if (!dec && excludes_zero(v[1].range) && within(v[0].range, (struct pl_range){true, INT64_MIN + 1, INT64_MAX}))
+        x->fail = false;
+    if (e->op == FE_MOD && v[1].range.known && !dec) {
+        hd_i128 m = HD_MAX(v[1].range.hi, -v[1].range.lo) - 1;
+        if (m >= 0 && m < INT64_MAX)
+            out->range = (struct pl_range){true, v[0].range.known && v[0].range.lo >= 0 ? 0 : -m, m};
+    }
+    return 0;
+}
+
+static int negate(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+{
+    struct fe_value zero = {.type = e->type, .i = 0};
+    struct pl_val z[2] = {lx_const(c, &zero), *v};
+    if (fold(c, FE_SUB, z, e->type, out))
+        return 0;
+    struct pl_range r = range_binary(FE_SUB, z[0].range, v->range);
+    lx_realise(c, v);
+    enum rt_phys p = HD_MAX(HD_MAX(RT_I64, v->phys), lx_narrowest(within(r, range_of_type(e->type)) ? r : range_of_type(e->type)));
+    HD_TRY(lx_as_phys(c, v, p));
+    make(c, FE_NEG, v, 1, out);
+    settle(c, out, e->type, r, p, e->path);
+    return 0;
+}
+
+/* ---- casts ------------------------------------------------------------------------------------ */
+
+static void check_fits(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path)
+{
+    struct pl_range limit = range_of_type(to);
+    if (within(v->range, limit))
+        return;
+    if (to.kind == HD_DECIMAL) {
+        lx_as_phys(c, v, RT_I128);
+        int e = pb_op(c, FE_RESCALE, RT_I128, v->nullable, 1, &v->expr);
+        c->exprs.v[e].scale = 0;
+        c->exprs.v[e].limit_digits = to.precision;
+        v->expr = e;
+    } else {
+        enum rt_phys p = to.kind == HD_INT64 ? RT_I64 : RT_I32;
+        v->expr = pb_op(c, FE_NARROW, p, v->nullable, 1, &v->expr);
+        c->exprs.v[v->expr].phys = v->phys = p;
+    }
+    c->exprs.v[v->expr].fail = true;
+    c->exprs.v[v->expr].path = pb_path(c, path);
+    v->range = limit;
+}
+
+static hd_i128 div_round(hd_i128 v, hd_i128 d)
+{
+    hd_i128 q = v / d, r = v % d;
+    if (r < 0 ? -r >= d - -r : r >= d - r)
+        q += v < 0 ? -1 : 1;
+    return q;
+}
+
+static bool fold_scale(struct ctx *c, struct pl_val *v, struct hd_type to, int by)
+{
+    hd_i128 r = v->cval.i;
+    if (!v->is_const)
+        return false;
+    if (!v->cval.is_null) {
+        if (by >= 0 ? __builtin_mul_overflow(r, hd_pow10(by), &r) : (r = div_round(r, hd_pow10(-by)), false))
+            return false;
+        if (!within((struct pl_range){true, r, r}, range_of_type(to)))
+            return false;
+    }
+    struct fe_value k = v->cval;
+    k.type = to;
+    k.i = r;
+    *v = lx_const(c, &k);
+    return true;
+}
+
+/* Exact number to exact number. */
+static int cast_exact(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path)
+{
+    int from = v->type.kind == HD_DECIMAL ? v->type.scale : 0;
+    int by = (to.kind == HD_DECIMAL ? to.scale : 0) - from;
+    if (fold_scale(c, v, to, by))
+        return 0;
+    lx_realise(c, v);
+    if (by > 0) {
+        hd_i128 f = hd_pow10(by);
+        struct pl_range r = range_binary(FE_MUL, v->range, (struct pl_range){true, f, f});
+        enum rt_phys p = HD_MAX(v->phys, HD_MAX(RT_I64, lx_narrowest(within(r, range_of_type(to)) ? r : range_of_type(to))));
+        bool nullable = v->nullable;
+        HD_TRY(lx_as_phys(c, v, within(r, range_of_type(to)) ? p : RT_I128));
+        v->expr = pb_op(c, FE_RESCALE, p, nullable, 1, &v->expr);
+        c->exprs.v[v->expr].scale = by;
+        settle(c, v, to, r, p, path);
+    } else if (by < 0) {
+        HD_TRY(lx_as_phys(c, v, HD_MAX(v->phys, RT_I64)));
+        v->expr = pb_op(c, FE_DIVROUND, v->phys, v->nullable, 1, &v->expr);
+        c->exprs.v[v->expr].scale = -by;
+        hd_i128 d = hd_pow10(-by);
+        if (v->range.known)
+            v->range = (struct pl_range){true, div_round(v->range.lo, d), div_round(v->range.hi, d)};
+        check_fits(c, v, to, path);
+    } else {
+        check_fits(c, v, to, path);
+    }
+    return 0;
+}
+
+static int cast_to_float(struct ctx *c, struct pl_val *v)
+{
+    if (v->is_const) {
+        struct fe_value k = {.type = hd_type_of(HD_FLOAT64), .is_null = v->cval.is_null};
+        int s = v->type.kind == HD_DECIMAL ? v->type.scale : 0;
+        k.f = (double)v->cval.i / (double)hd_pow10(s);
+        *v = lx_const(c, &k);
+        return 0;
+    }
+    int scale = v->type.kind == HD_DECIMAL ? v->type.scale : 0;
+    v->expr = pb_op(c, FE_TO_F64, RT_F64, v->nullable, 1, &v->expr);
+    c->exprs.v[v->expr].scale = scale;
+    v->phys = RT_F64;
+    return 0;
+}
+
+static int convert(struct ctx *c, struct pl_val *v, enum fe_op op, struct hd_type to,
+                   enum rt_phys p, const char *path)
+{
+    lx_realise(c, v);
+    struct hd_type from = v->type;
+    int e = pb_op(c, op, p, v->nullable, 1, &v->expr);
+    struct pl_expr *x = &c->exprs.v[e];
+    x->in_type = from;
+    x->out_type = to;
+    x->scale = to.kind == HD_DECIMAL ? to.scale : 0;
+    x->limit_digits = to.kind == HD_DECIMAL ? to.precision : 0;
+    x->fail = op == FE_FROM_F64 || op == FE_FROM_TEXT;
+    x->path = pb_path(c, path);
+    *v = (struct pl_val){.expr = e, .phys = p, .nullable = v->nullable,
+                         .range = range_of_type(to)};
+    return 0;
+}
+
+static enum rt_phys full_phys(struct hd_type t)
+{
+    switch ((enum hd_type_kind)t.kind) {
+    case HD_BOOL: return RT_BOOL;
+    case HD_INT32:
+    case HD_DATE: return RT_I32;
+    case HD_INT64:
+    case HD_TIMESTAMP: return RT_I64;
+    case HD_FLOAT64: return RT_F64;
+    case HD_STRING: return RT_STR;
+    case HD_DECIMAL: return t.precision <= 18 ? RT_I64 : RT_I128;
+    case HD_TYPE_COUNT: break;
+    }
+    HD_BUG("type %d", t.kind);
+}
+
+static bool exact(struct hd_type t)
+{
+    return t.kind == HD_INT32 || t.kind == HD_INT64 || t.kind == HD_DECIMAL;
+}
+
+int lx_cast(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path)
+{
+    struct hd_type from = v->type;
+    int rc = 0;
+    if (hd_type_eq(from, to))
+        return 0;
+    if (v->is_const && v->cval.is_null) {
+        struct fe_value k = {.type = to, .is_null = true};
+        *v = lx_const(c, &k);
+        return 0;
+    }
+    if (exact(from) && exact(to)) {
+        rc = cast_exact(c, v, to, path);
+    } else if (to.kind == HD_FLOAT64 && exact(from)) {
+        lx_realise(c, v);
+        rc = cast_to_float(c, v);
+    } else if (from.kind == HD_FLOAT64 && exact(to)) {
+        rc = convert(c, v, FE_FROM_F64, to, full_phys(to), path);
+    } else if (to.kind == HD_STRING) {
+        lx_realise(c, v);
+        rc = convert(c, v, FE_TO_TEXT, to, RT_STR, path);
+    } else if (from.kind == HD_STRING) {
+        HD_TRY(lx_as_text(c, v));
+        rc = convert(c, v, FE_FROM_TEXT, to, full_phys(to), path);
+    } else if (from.kind == HD_DATE || from.kind == HD_TIMESTAMP) {
+        rc = convert(c, v, FE_CAST, to, full_phys(to), path);
+    } else {
+        char a[HD_TEXT_MAX], b[HD_TEXT_MAX];
+        return HD_FAIL(c->err, UNSUPPORTED, path, "cast from %s to %s", hd_type_text(from, a),
+                       hd_type_text(to, b));
+    }
+    v->type = to;
+    return rc;
+}
+
+/* ---- dates ------------------------------------------------------------------------------------ */
+
+static struct pl_range extract_range(enum fe_field f, struct pl_range r, bool date)
+{
+    int y0, y1, m, d;
+    if (f == FE_MONTH)
+        return (struct pl_range){true, 1, 12};
+    if (f == FE_DAY)
+        return (struct pl_range){true, 1, 31};
+    if (!date || !r.known)
+        return (struct pl_range){true, -300000, 300000};
+    hd_date_to_civil((int32_t)r.lo, &y0, &m, &d);
+    hd_date_to_civil((int32_t)r.hi, &y1, &m, &d);
+    return (struct pl_range){true, y0, y1};
+}
+
+static int extract(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+{
+    bool date = v->type.kind == HD_DATE;
+    lx_realise(c, v);
+    make(c, FE_EXTRACT, v, 1, out);
+    struct pl_expr *x = &c->exprs.v[out->expr];
+    x->phys = out->phys = RT_I64;
+    x->field = e->field;
+    x->in_type = v->type;
+    out->range = extract_range(e->field, v->range, date);
+    return 0;
+}
+
+enum { MAX_SHIFT = 100000000 }; /* months or days that stay inside int32 days for any sane date */
+
+static int shift_date(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+{
+    bool date = v[0].type.kind == HD_DATE, months = e->op == FE_ADD_MONTHS;
+    struct pl_range d = v[0].range, n = v[1].range;
+    bool sane = date && d.known && n.known && d.lo > -MAX_SHIFT && d.hi < MAX_SHIFT &&
+                n.lo > -(months ? 1000000 : MAX_SHIFT) && n.hi < (months ? 1000000 : MAX_SHIFT);
+    if (sane) {
+        int32_t a = (int32_t)d.lo, b = (int32_t)d.hi;
+        d.lo = months ? hd_date_add_months(a, (int64_t)n.lo) : a + (int32_t)n.lo;
+        d.hi = months ? hd_date_add_months(b, (int64_t)n.hi) : b + (int32_t)n.hi;
+    }
+    if (sane && v[0].is_const && v[1].is_const && !v[0].cval.is_null && !v[1].cval.is_null) {
+        struct fe_value k = {.type = e->type, .i = d.lo};
+        *out = lx_const(c, &k);
+        return 0;
+    }
+    HD_TRY(lx_as_phys(c, &v[0], date ? RT_I32 : RT_I64));
+    HD_TRY(lx_as_phys(c, &v[1], RT_I64));
+    make(c, e->op, v, 2, out);
+    struct pl_expr *x = &c->exprs.v[out->expr];
+    x->phys = out->phys = date ? RT_I32 : RT_I64;
+    x->in_type = v[0].type;
+    x->fail = !sane;
+    x->path = pb_path(c, e->path);
+    out->range = sane ? d : range_of_type(e->type);
+    return 0;
+}
+
+static int date_diff(struct ctx *c, struct pl_val *v, struct pl_val *out)
+{
+    struct pl_range r = range_binary(FE_SUB, v[0].range, v[1].range);
+    HD_TRY(lx_as_phys(c, &v[0], RT_I32));
+    HD_TRY(lx_as_phys(c, &v[1], RT_I32));
+    make(c, FE_DATE_DIFF, v, 2, out);
+    out->phys = RT_I64;
+    out->range = r;
+    return 0;
+}
+
+int lx_arith(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
+             struct pl_val *out)
+{
+    struct pl_val v[2];
+    for (int i = 0; i < e->nargs; i++)
+        HD_TRY(lx_expr(c, p, env, e->args[i], &v[i]));
+    for (int i = 0; i < e->nargs && e->op != FE_CAST; i++)
+        if (v[i].is_const && v[i].cval.is_null) {
+            struct fe_value k = {.type = e->type, .is_null = true};
+            *out = lx_const(c, &k);
+            return 0;
+        }
+    switch ((int)e->op) {
+    case FE_ADD: case FE_SUB: case FE_MUL:
+        return e->type.kind == HD_FLOAT64 ? float_op(c, e->op, v, 2, e->path, out)
+                                          : add_sub_mul(c, e, v, out);
+    case FE_DIV: case FE_MOD:
+        return e->type.kind == HD_FLOAT64 ? float_op(c, e->op, v, 2, e->path, out)
+                                          : divide(c, e, v, out);
+    case FE_NEG:
+        return e->type.kind == HD_FLOAT64 ? float_op(c, FE_NEG, v, 1, e->path, out)
+                                          : negate(c, e, v, out);
+    case FE_EXTRACT:
+        return extract(c, e, v, out);
+    case FE_ADD_DAYS: case FE_ADD_MONTHS:
+        return shift_date(c, e, v, out);
+    case FE_DATE_DIFF:
+        return date_diff(c, v, out);
+    case FE_CAST:
+        *out = v[0];
+        return lx_cast(c, out, e->type, e->path);
+    default:
+        HD_BUG("operator %d is not arithmetic", (int)e->op);
+    }
+}

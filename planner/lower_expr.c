@@ -1,0 +1,578 @@
+/* Lowering typed expressions to physical ones: widths from interval arithmetic, dictionary
+ * comparisons on codes, constants folded. Every raise that facts exclude disappears here.
+ * Casts, arithmetic and dates stand in lower_arith.c, estimates in estimate.c. */
+#include "planner/lower_arith.h"
+
+static int expr_strict(struct ctx *c, enum fe_op op, enum rt_phys p, int n, const int *args,
+                       const struct pl_val *v, int nv, struct pl_val *out)
+{
+    bool nullable = false;
+    for (int i = 0; i < nv; i++)
+        nullable |= v[i].nullable;
+    *out = (struct pl_val){.phys = p, .nullable = nullable};
+    out->expr = pb_op(c, op, p, nullable, n, args);
+    return 0;
+}
+
+struct pl_val lx_const(struct ctx *c, const struct fe_value *v)
+{
+    struct pl_val r = {.expr = -1, .type = v->type, .nullable = v->is_null, .is_const = true,
+                       .cval = *v};
+    struct pl_range t = range_of_type(v->type);
+    if (t.known && !v->is_null)
+        r.range = (struct pl_range){true, v->i, v->i};
+    else
+        r.range = t;
+    (void)c;
+    return r;
+}
+
+static enum rt_phys const_phys(const struct pl_val *v)
+{
+    switch ((enum hd_type_kind)v->type.kind) {
+    case HD_BOOL: return RT_BOOL;
+    case HD_FLOAT64: return RT_F64;
+    case HD_STRING: return RT_STR;
+    case HD_DATE: return RT_I32;
+    case HD_TIMESTAMP: return RT_I64;
+    case HD_INT32:
+    case HD_INT64:
+    case HD_DECIMAL: return v->cval.is_null ? RT_I32 : lx_narrowest(v->range);
+    case HD_TYPE_COUNT: break;
+    }
+    HD_BUG("type %d", v->type.kind);
+}
+
+/* A constant has no node until somebody needs it in some width. */
+static void realise(struct ctx *c, struct pl_val *v, enum rt_phys phys)
+{
+    v->phys = phys;
+    if (v->cval.is_null) {
+        v->expr = pb_null(c, phys);
+        return;
+    }
+    struct rt_arg a = {.kind = RT_ARG_CONST, .phys = phys, .state = -1, .i = v->cval.i,
+                       .f = v->cval.f, .s = v->cval.s, .n = v->cval.n};
+    int arg = pb_arg(c, a);
+    v->expr = pb_expr(c, (struct pl_expr){.op = FE_LIT, .phys = phys, .arg = arg, .slot = -1,
+                                          .state = -1});
+}
+
+void lx_realise(struct ctx *c, struct pl_val *v)
+{
+    if (v->expr < 0)
+        realise(c, v, const_phys(v));
+}
+
+int lx_as_phys(struct ctx *c, struct pl_val *v, enum rt_phys phys)
+{
+    if (v->expr < 0) {
+        realise(c, v, phys);
+        return 0;
+    }
+    if (v->phys == phys)
+        return 0;
+    HD_ASSERT(v->phys <= RT_I128 && phys <= RT_I128);
+    enum fe_op op = phys > v->phys ? FE_WIDEN : FE_NARROW;
+    v->expr = pb_op(c, op, phys, v->nullable, 1, &v->expr);
+    v->phys = phys;
+    return 0;
+}
+
+int lx_as_text(struct ctx *c, struct pl_val *v)
+{
+    if (v->expr < 0)
+        realise(c, v, RT_STR);
+    if (!v->dict_table)
+        return 0;
+    int e = pb_op(c, FE_DICT_TEXT, RT_STR, v->nullable, 1, &v->expr);
+    c->exprs.v[e].arg = pb_arg_column(c, RT_ARG_DICT_OFFSETS, v->dict_table, v->dict_column);
+    c->exprs.v[e].arg2 = pb_arg_column(c, RT_ARG_DICT_BYTES, v->dict_table, v->dict_column);
+    v->expr = e;
+    v->phys = RT_STR;
+    v->dict_table = NULL;
+    v->range.known = false;
+    return 0;
+}
+
+static bool same_dict(const struct pl_val *a, const struct pl_val *b)
+{
+    return a->dict_table && a->dict_table == b->dict_table && a->dict_column == b->dict_column;
+}
+
+int lx_unify(struct ctx *c, struct pl_val *a, struct pl_val *b)
+{
+    if (a->type.kind == HD_STRING) {
+        if (same_dict(a, b))
+            return 0;
+        HD_TRY(lx_as_text(c, a));
+        return lx_as_text(c, b);
+    }
+    lx_realise(c, a->is_const && !b->is_const ? b : a);
+    enum rt_phys pa = a->expr < 0 ? const_phys(a) : a->phys;
+    enum rt_phys pb = b->expr < 0 ? const_phys(b) : b->phys;
+    enum rt_phys p = HD_MAX(pa, pb);
+    HD_TRY(lx_as_phys(c, a, p));
+    return lx_as_phys(c, b, p);
+}
+
+static void null_bool(struct ctx *c, struct pl_val *out)
+{
+    *out = (struct pl_val){.phys = RT_BOOL, .nullable = true, .type = hd_type_of(HD_BOOL)};
+    out->expr = pb_null(c, RT_BOOL);
+}
+
+static void const_bool(struct ctx *c, bool v, struct pl_val *out)
+{
+    struct fe_value f = {.type = hd_type_of(HD_BOOL), .i = v};
+    *out = lx_const(c, &f);
+    lx_realise(c, out);
+}
+
+/* ---- comparisons ------------------------------------------------------------------------------ */
+
+static enum fe_op mirrored(enum fe_op op)
+{
+    return op == FE_LT ? FE_GT : op == FE_LE ? FE_GE : op == FE_GT ? FE_LT : op == FE_GE ? FE_LE : op;
+}
+
+static const struct fe_dict *dict_of(const struct pl_val *v)
+{
+    return &v->dict_table->cols[v->dict_column].dict;
+}
+
+/* code <op> constant: the sorted dictionary turns text order into code order. */
+static void compare_code(struct ctx *c, enum fe_op op, struct pl_val *a, const struct fe_value *s,
+                         struct pl_val *out)
+{
+    bool found;
+    hd_i128 lb = fe_dict_find(dict_of(a), s->s, s->n, &found);
+    hd_i128 k = lb;
+    if (op == FE_EQ || op == FE_NE)
+        k = found ? lb : -1;
+    else if (op == FE_LE || op == FE_GT) { /* x <= s is code < upper bound */
+        k = lb + found;
+        op = op == FE_LE ? FE_LT : FE_GE;
+    }
+    int args[2] = {a->expr, pb_const_int(c, RT_I32, k)};
+    expr_strict(c, op, RT_BOOL, 2, args, a, 1, out);
+}
+
+static int compare(struct ctx *c, enum fe_op op, struct pl_val *a, struct pl_val *b,
+                   struct pl_val *out)
+{
+    if ((a->is_const && a->cval.is_null) || (b->is_const && b->cval.is_null)) {
+        null_bool(c, out);
+        return 0;
+    }
+    if (a->is_const && b->dict_table)
+        return compare(c, mirrored(op), b, a, out);
+    if (a->dict_table && b->is_const) {
+        compare_code(c, op, a, &b->cval, out);
+    } else {
+        HD_TRY(lx_unify(c, a, b));
+        int args[2] = {a->expr, b->expr};
+        struct pl_val ab[2] = {*a, *b};
+        expr_strict(c, op, RT_BOOL, 2, args, ab, 2, out);
+    }
+    out->type = hd_type_of(HD_BOOL);
+    out->range = (struct pl_range){true, 0, 1};
+    return 0;
+}
+
+/* ---- in --------------------------------------------------------------------------------------- */
+
+static int cmp_set(const void *x, const void *y, int size, bool is_float)
+{
+    if (is_float) {
+        double a = *(const double *)x, b = *(const double *)y;
+        if (a != a || b != b)
+            return (a != a) - (b != b);
+        return (a > b) - (a < b);
+    }
+    hd_i128 a = size == 4 ? *(const int32_t *)x : size == 8 ? *(const int64_t *)x : *(const hd_i128 *)x;
+    hd_i128 b = size == 4 ? *(const int32_t *)y : size == 8 ? *(const int64_t *)y : *(const hd_i128 *)y;
+    return (a > b) - (a < b);
+}
+
+struct set_str {
+    const char *s;
+    uint64_t n;
+};
+
+static int cmp_str(const void *x, const void *y)
+{
+    const struct set_str *a = x, *b = y;
+    int r = memcmp(a->s, b->s, HD_MIN(a->n, b->n));
+    return r ? r : (a->n > b->n) - (a->n < b->n);
+}
+
+static void put_elem(unsigned char *at, enum rt_phys p, const struct fe_value *v, hd_i128 i)
+{
+    if (p == RT_I32)
+        *(int32_t *)at = (int32_t)i;
+    else if (p == RT_I64)
+        *(int64_t *)at = (int64_t)i;
+    else if (p == RT_I128)
+        *(hd_i128 *)at = i;
+    else if (p == RT_F64)
+        *(double *)at = v->f == 0 ? 0 : v->f;
+    else
+        *(struct set_str *)at = (struct set_str){v->s, v->n};
+}
+
+/* Insertion sort: lists are short, and the order makes the lookup a binary search. */
+static void sort_set(unsigned char *set, int n, int size, enum rt_phys p)
+{
+    unsigned char tmp[16];
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0; k--) {
+            unsigned char *x = set + (k - 1) * size, *y = set + k * size;
+            int r = p == RT_STR ? cmp_str(x, y) : cmp_set(x, y, size, p == RT_F64);
+            if (r <= 0)
+                break;
+            memcpy(tmp, x, (size_t)size);
+            memcpy(x, y, (size_t)size);
+            memcpy(y, tmp, (size_t)size);
+        }
+}
+
+/* x IN (constants) as a search in a sorted set. Codes absent from the dictionary drop out. */
+static int in_set(struct ctx *c, struct pl_val *x, const struct fe_value *list, int n,
+                  struct pl_val *out)
+{
+    enum rt_phys p = x->phys;
+    for (int i = 0; i < n && !x->dict_table && p <= RT_I128; i++)
+        if (!list[i].is_null && (list[i].i > INT32_MAX || list[i].i < INT32_MIN))
+            p = HD_MAX(p, (list[i].i > INT64_MAX || list[i].i < INT64_MIN) ? RT_I128 : RT_I64);
+    HD_TRY(lx_as_phys(c, x, p));
+    int size = rt_phys_size(p), k = 0;
+    unsigned char *set = hd_zalloc(c->a, (size_t)size * (size_t)HD_MAX(n, 1));
+    for (int i = 0; i < n; i++) {
+        bool found = true;
+        hd_i128 v = list[i].i;
+        if (list[i].is_null)
+            continue;
+        if (x->dict_table)
+            v = fe_dict_find(dict_of(x), list[i].s, list[i].n, &found);
+        if (found)
+            put_elem(set + size * k++, p, &list[i], v);
+    }
+    sort_set(set, k, size, p);
+    expr_strict(c, FE_IN_SET, RT_BOOL, 1, &x->expr, x, 1, out);
+    struct rt_arg a = {.kind = RT_ARG_SET, .phys = p, .state = -1, .nset = k, .set = set};
+    c->exprs.v[out->expr].arg = pb_arg(c, a);
+    return 0;
+}
+
+static int logic(struct ctx *c, enum fe_op op, struct pl_val *v, int n, struct pl_val *out)
+{
+    int *args = HD_NEWN(c->a, int, n);
+    *out = (struct pl_val){.phys = RT_BOOL, .type = hd_type_of(HD_BOOL), .range = {true, 0, 1}};
+    for (int i = 0; i < n; i++) {
+        HD_TRY(lx_as_phys(c, &v[i], RT_BOOL));
+        args[i] = v[i].expr;
+        out->nullable |= v[i].nullable;
+    }
+    out->expr = n == 1 ? args[0] : pb_op(c, op, RT_BOOL, out->nullable, n, args);
+    return 0;
+}
+
+static int in_constants(struct ctx *c, struct pl_val *x, const struct fe_value *list, int n,
+                        struct pl_val *out)
+{
+    bool has_null = false;
+    for (int i = 0; i < n; i++)
+        has_null |= list[i].is_null;
+    lx_realise(c, x);
+    if (x->phys == RT_BOOL)
+        HD_TRY(lx_as_phys(c, x, RT_I32));
+    HD_TRY(in_set(c, x, list, n, out));
+    if (!has_null)
+        return 0;
+    struct pl_val two[2] = {*out};
+    null_bool(c, &two[1]);
+    return logic(c, FE_OR, two, 2, out);
+}
+
+/* The list holds expressions: x = a or x = b or ..., guarded from left to right. */
+static int in_general(struct ctx *c, struct pipe *p, struct handle *const *env,
+                      const struct fe_expr *e, struct pl_val *x, struct pl_val *out)
+{
+    struct pl_val *v = HD_NEWN(c->a, struct pl_val, e->nargs);
+    for (int i = 1; i < e->nargs; i++) {
+        struct pl_val a = *x, b;
+        HD_TRY(lx_expr(c, p, env, e->args[i], &b));
+        HD_TRY(compare(c, FE_EQ, &a, &b, &v[i - 1]));
+    }
+    return logic(c, FE_OR, v, e->nargs - 1, out);
+}
+
+static int lower_in(struct ctx *c, struct pipe *p, struct handle *const *env,
+                    const struct fe_expr *e, struct pl_val *out)
+{
+    struct pl_val x;
+    HD_TRY(lx_expr(c, p, env, e->args[0], &x));
+    if (e->nargs == 2 && e->args[1]->op == FE_PARAM && c->plan->params[e->args[1]->param].is_list) {
+        const struct fe_param *q = &c->plan->params[e->args[1]->param];
+        if (q->nlist == 0) {
+            const_bool(c, false, out);
+            return 0;
+        }
+        return in_constants(c, &x, q->list, q->nlist, out);
+    }
+    struct fe_value *list = HD_NEWN(c->a, struct fe_value, e->nargs);
+    for (int i = 1; i < e->nargs; i++) {
+        if (e->args[i]->op != FE_LIT && e->args[i]->op != FE_PARAM)
+            return in_general(c, p, env, e, &x, out);
+        list[i - 1] = e->args[i]->op == FE_LIT ? e->args[i]->value
+                                               : c->plan->params[e->args[i]->param].value;
+    }
+    return in_constants(c, &x, list, e->nargs - 1, out);
+}
+
+/* ---- case, coalesce --------------------------------------------------------------------------- */
+
+/* Brings the branches of CASE or COALESCE to one physical form. */
+static int unify_branches(struct ctx *c, struct pl_val *const *v, int n, struct pl_val *out)
+{
+    bool text = false;
+    for (int i = 0; i < n; i++)
+        if (v[i]->type.kind == HD_STRING && !(i == 0 ? v[0]->dict_table != NULL
+                                                     : same_dict(v[0], v[i])))
+            text = true;
+    enum rt_phys p = RT_BOOL;
+    struct pl_range r = {.known = false};
+    for (int i = 0; i < n; i++) {
+        if (text)
+            HD_TRY(lx_as_text(c, v[i]));
+        lx_realise(c, v[i]);
+        p = HD_MAX(p, v[i]->phys);
+        bool null = v[i]->is_const && v[i]->cval.is_null;
+        struct pl_range s = v[i]->range.known ? v[i]->range : range_of_type(v[i]->type);
+        if (!null && s.known)
+            r = r.known ? (struct pl_range){true, HD_MIN(r.lo, s.lo), HD_MAX(r.hi, s.hi)} : s;
+    }
+    for (int i = 0; i < n; i++)
+        HD_TRY(lx_as_phys(c, v[i], p));
+    *out = (struct pl_val){.phys = p, .range = text ? (struct pl_range){false, 0, 0} : r};
+    if (!text && n) {
+        out->dict_table = v[0]->dict_table;
+        out->dict_column = v[0]->dict_column;
+    }
+    return 0;
+}
+
+static int lower_case(struct ctx *c, struct pipe *p, struct handle *const *env,
+                      const struct fe_expr *e, struct pl_val *out)
+{
+    int n = e->nargs, nb = 0;
+    struct pl_val *v = HD_NEWN(c->a, struct pl_val, n + 1);
+    struct pl_val **branch = HD_NEWN(c->a, struct pl_val *, n + 1);
+    for (int i = 0; i < n; i++) {
+        HD_TRY(lx_expr(c, p, env, e->args[i], &v[i]));
+        bool value = e->op == FE_COALESCE || i % 2 == 1 || (i == n - 1 && n % 2 == 1);
+        if (value)
+            branch[nb++] = &v[i];
+        else
+            HD_TRY(lx_as_phys(c, &v[i], RT_BOOL));
+    }
+    HD_TRY(unify_branches(c, branch, nb, out));
+    out->nullable = e->op == FE_CASE && n % 2 == 0;
+    bool all_null = true;
+    for (int i = 0; i < nb; i++) {
+        out->nullable |= e->op == FE_CASE && branch[i]->nullable;
+        all_null &= branch[i]->nullable;
+    }
+    if (e->op == FE_COALESCE)
+        out->nullable = all_null;
+    int *args = HD_NEWN(c->a, int, n);
+    for (int i = 0; i < n; i++)
+        args[i] = v[i].expr;
+    out->expr = pb_op(c, e->op, out->phys, out->nullable, n, args);
+    return 0;
+}
+
+/* ---- text ------------------------------------------------------------------------------------- */
+
+static int lower_like(struct ctx *c, struct pipe *p, struct handle *const *env,
+                      const struct fe_expr *e, struct pl_val *out)
+{
+    struct pl_val s, pat;
+    HD_TRY(lx_expr(c, p, env, e->args[0], &s));
+    HD_TRY(lx_expr(c, p, env, e->args[1], &pat));
+    HD_ASSERT(pat.is_const);
+    if (pat.cval.is_null) {
+        null_bool(c, out);
+        return 0;
+    }
+    HD_TRY(lx_as_text(c, &s));
+    expr_strict(c, FE_LIKE, RT_BOOL, 1, &s.expr, &s, 1, out);
+    struct rt_arg a = {.kind = RT_ARG_LIKE, .phys = RT_STR, .state = -1, .s = pat.cval.s,
+                       .n = pat.cval.n, .escape = e->escape};
+    c->exprs.v[out->expr].arg = pb_arg(c, a);
+    return 0;
+}
+
+static int lower_substring(struct ctx *c, struct pipe *p, struct handle *const *env,
+                           const struct fe_expr *e, struct pl_val *out)
+{
+    struct pl_val v[3];
+    int args[3];
+    bool fail = false;
+    for (int i = 0; i < e->nargs; i++) {
+        HD_TRY(lx_expr(c, p, env, e->args[i], &v[i]));
+        HD_TRY(i == 0 ? lx_as_text(c, &v[i]) : lx_as_phys(c, &v[i], RT_I64));
+        args[i] = v[i].expr;
+        if (i == 2)
+            fail = !v[i].range.known || v[i].range.lo < 0;
+    }
+    expr_strict(c, FE_SUBSTRING, RT_STR, e->nargs, args, v, e->nargs, out);
+    c->exprs.v[out->expr].fail = fail;
+    c->exprs.v[out->expr].path = pb_path(c, e->path);
+    return 0;
+}
+
+/* ---- dispatch --------------------------------------------------------------------------------- */
+
+static int lower_logic(struct ctx *c, struct pipe *p, struct handle *const *env,
+                       const struct fe_expr *e, struct pl_val *out)
+{
+    struct pl_val *v = HD_NEWN(c->a, struct pl_val, e->nargs);
+    for (int i = 0; i < e->nargs; i++)
+        HD_TRY(lx_expr(c, p, env, e->args[i], &v[i]));
+    return logic(c, e->op, v, e->nargs, out);
+}
+
+static int lower_unary_bool(struct ctx *c, struct pipe *p, struct handle *const *env,
+                            const struct fe_expr *e, struct pl_val *out)
+{
+    struct pl_val v;
+    HD_TRY(lx_expr(c, p, env, e->args[0], &v));
+    if (e->op == FE_IS_NULL) {
+        if (!v.nullable || v.is_const) {
+            const_bool(c, v.is_const && v.cval.is_null, out);
+            return 0;
+        }
+        *out = (struct pl_val){.phys = RT_BOOL};
+        out->expr = pb_op(c, FE_IS_NULL, RT_BOOL, false, 1, &v.expr);
+        return 0;
+    }
+    HD_TRY(lx_as_phys(c, &v, RT_BOOL));
+    return expr_strict(c, FE_NOT, RT_BOOL, 1, &v.expr, &v, 1, out);
+}
+
+static int lower_compare(struct ctx *c, struct pipe *p, struct handle *const *env,
+                         const struct fe_expr *e, struct pl_val *out)
+{
+    struct pl_val a, b;
+    HD_TRY(lx_expr(c, p, env, e->args[0], &a));
+    HD_TRY(lx_expr(c, p, env, e->args[1], &b));
+    return compare(c, e->op, &a, &b, out);
+}
+
+static int lower_op(struct ctx *c, struct pipe *p, struct handle *const *env,
+                    const struct fe_expr *e, struct pl_val *out)
+{
+    switch (e->op) {
+    case FE_COL:
+        return h_value(c, p, env[e->col], out);
+    case FE_LIT:
+        *out = lx_const(c, &e->value);
+        return 0;
+    case FE_PARAM:
+        *out = lx_const(c, &c->plan->params[e->param].value);
+        return 0;
+    case FE_EQ: case FE_NE: case FE_LT: case FE_LE: case FE_GT: case FE_GE:
+        return lower_compare(c, p, env, e, out);
+    case FE_AND: case FE_OR:
+        return lower_logic(c, p, env, e, out);
+    case FE_NOT: case FE_IS_NULL:
+        return lower_unary_bool(c, p, env, e, out);
+    case FE_IN:
+        return lower_in(c, p, env, e, out);
+    case FE_LIKE:
+        return lower_like(c, p, env, e, out);
+    case FE_SUBSTRING:
+        return lower_substring(c, p, env, e, out);
+    case FE_CASE: case FE_COALESCE:
+        return lower_case(c, p, env, e, out);
+    case FE_ADD: case FE_SUB: case FE_MUL: case FE_DIV: case FE_MOD: case FE_NEG:
+    case FE_EXTRACT: case FE_ADD_DAYS: case FE_ADD_MONTHS: case FE_DATE_DIFF: case FE_CAST:
+        return lx_arith(c, p, env, e, out);
+    case FE_WIDEN: case FE_NARROW: case FE_RESCALE: case FE_DIVROUND: case FE_TO_F64:
+    case FE_FROM_F64: case FE_TO_TEXT: case FE_FROM_TEXT: case FE_DICT_TEXT: case FE_LOOKUP:
+    case FE_IN_SET: case FE_OP_COUNT:
+        break;
+    }
+    HD_BUG("physical operator %d in a logical expression", (int)e->op);
+}
+
+int lx_expr(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
+            struct pl_val *out)
+{
+    int mapped = lx_map(c, p, e, env, out);
+    if (mapped)
+        return mapped < 0 ? -1 : 0;
+    HD_TRY(lower_op(c, p, env, e, out));
+    out->type = e->type;
+    if (!out->range.known)
+        out->range = out->dict_table ? out->range : range_of_type(e->type);
+    return 0;
+}
+
+void lx_conjuncts(struct ctx *c, const struct fe_expr *e, const struct fe_expr ***v, int *n)
+{
+    if (e->op == FE_AND) {
+        for (int i = 0; i < e->nargs; i++)
+            lx_conjuncts(c, e->args[i], v, n);
+        return;
+    }
+    const struct fe_expr **w = HD_NEWN(c->a, const struct fe_expr *, *n + 1);
+    if (*n)
+        memcpy(w, *v, sizeof *w * (size_t)*n);
+    w[(*n)++] = e;
+    *v = w;
+}
+
+bool lx_uses(const struct fe_expr *e, int lo, int hi)
+{
+    if (e->op == FE_COL)
+        return e->col >= lo && e->col < hi;
+    for (int i = 0; i < e->nargs; i++)
+        if (lx_uses(e->args[i], lo, hi))
+            return true;
+    return false;
+}
+
+/* Rough cost class of a conjunct: 0 compares of columns with constants .. 3 text search. */
+static int cost_class(const struct fe_expr *e)
+{
+    int k = e->op == FE_LIKE ? 3 : e->op == FE_IN || e->op == FE_SUBSTRING ? 2 : e->op == FE_OR ? 1 : 0;
+    for (int i = 0; i < e->nargs; i++)
+        k = HD_MAX(k, cost_class(e->args[i]));
+    return k;
+}
+
+int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *e)
+{
+    const struct fe_expr **v = NULL;
+    int n = 0;
+    lx_conjuncts(c, e, &v, &n);
+    bool fails = false;
+    for (int i = 0; i < n; i++)
+        fails |= lx_may_fail(v[i]);
+    struct pipe *p = pipe_of(c, s);
+    for (int class = 0; class < 4; class++)
+        for (int i = 0; i < n; i++) {
+            if (fails ? class != 0 : cost_class(v[i]) != class)
+                continue; /* what may raise stays in plan order */
+            struct pl_val b;
+            double sel = lx_selectivity(c, env, v[i]);
+            HD_TRY(lx_expr(c, p, env, v[i], &b));
+            HD_TRY(lx_as_phys(c, &b, RT_BOOL));
+            pb_filter(c, p, b.expr, sel, v[i]->path);
+        }
+    s->est = p->est;
+    return 0;
+}

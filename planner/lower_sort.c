@@ -1,0 +1,170 @@
+/* Sort, limit, top-k, and the result of the program. Rows are kept by value: ties are broken by
+ * all output columns, so every one is looked at. */
+#include "planner/join.h"
+
+/* Adds the columns (and further sort keys) of s as fields of a ROWS state; field[i] of column i. */
+static int store_values(struct ctx *c, struct stream *s, int state, int *field)
+{
+    struct pipe *p = pipe_of(c, s);
+    struct kept k;
+    p->sink.kind = PL_SINK_ROWS;
+    p->sink.state = state;
+    keep_columns(c, s->cols, s->ncols, true, &k);
+    HD_TRY(keep_store(c, p, &k, state, RT_MERGE_KEY, FE_AGG_ANY, &p->sink));
+    for (int i = 0; i < s->ncols; i++)
+        field[i] = k.first + k.via[i];
+    return 0;
+}
+
+static int sort_key_field(struct ctx *c, struct stream *s, const struct fe_sort_key *key, int state,
+                          const int *field)
+{
+    struct pipe *p = pipe_of(c, s);
+    struct pl_val v;
+    if (key->expr->op == FE_COL)
+        return field[key->expr->col];
+    if (lx_expr(c, p, s->cols, key->expr, &v) != 0)
+        return -1;
+    lx_realise(c, &v);
+    int f = pb_field(c, state, "sort key", &v, RT_MERGE_KEY);
+    sink_add(c, &p->sink, (struct pl_out){.field = f, .expr = v.expr, .fn = FE_AGG_ANY});
+    return f;
+}
+
+static int sort_keys(struct ctx *c, const struct fe_node *n, struct stream *s, int state,
+                     const int *field)
+{
+    struct rt_sort_key *keys = HD_NEWN(c->a, struct rt_sort_key, n->u.sort.nkeys + n->ncols + 1);
+    bool *used = HD_NEWN(c->a, bool, n->u.sort.nkeys + n->ncols + 1);
+    int nk = 0;
+    for (int i = 0; i < n->u.sort.nkeys; i++) {
+        const struct fe_sort_key *k = &n->u.sort.keys[i];
+        int f = sort_key_field(c, s, k, state, field);
+        if (f < 0)
+            return -1;
+        used[f] = true;
+        keys[nk++] = (struct rt_sort_key){f, k->desc, k->nulls_first};
+    }
+    for (int i = 0; i < n->ncols; i++) /* ties: remaining output columns, ascending, nulls last */
+        if (!used[field[i]]) {
+            used[field[i]] = true;
+            keys[nk++] = (struct rt_sort_key){field[i], false, false};
+        }
+    c->states.v[state].sort = keys;
+    c->states.v[state].nsort = nk;
+    return 0;
+}
+
+/* Ends the input of a sort or limit in a state; field of each output column. */
+static int sort_state(struct ctx *c, const struct fe_node *n, int *state, int *field, struct stream *in)
+{
+    const struct fe_node *src = n;
+    int64_t limit = n->u.sort.limit, offset = n->u.sort.offset;
+    if (n->op == FE_LIMIT_OP && n->inputs[0]->op == FE_SORT_OP && n->inputs[0]->u.sort.limit < 0 &&
+        n->inputs[0]->u.sort.offset == 0)
+        src = n->inputs[0]; /* limit over sort is a top-k */
+    HD_TRY(seg_node(c, src->inputs[0], in));
+    struct pipe *p = pipe_of(c, in);
+    *state = pb_state(c, RT_STATE_ROWS, src->op == FE_SORT_OP ? "sort" : "limit", n->path);
+    HD_TRY(store_values(c, in, *state, field));
+    if (src->op == FE_SORT_OP)
+        HD_TRY(sort_keys(c, src, in, *state, field));
+    else
+        p->spec.ordered = in->ordered;
+    pb_state_layout(c, *state);
+    struct rt_state *st = &c->states.v[*state];
+    st->limit = limit;
+    st->offset = offset;
+    st->est_rows = limit >= 0 ? HD_MIN(in->est, (double)limit) : in->est;
+    pb_end(c, p, true);
+    return 0;
+}
+
+static struct stream over_fields(struct ctx *c, const struct fe_node *n, int state, const int *field,
+                                 const struct stream *in)
+{
+    struct pipe *p = pb_pipe(c, RT_SOURCE_ROWS, n->path);
+    p->spec.state = state;
+    p->est = c->states.v[state].est_rows;
+    struct stream s = {.pipe = c->pipes.n - 1, .est = p->est, .max_rows = in->max_rows, .ncols = n->ncols};
+    if (n->u.sort.limit >= 0)
+        s.max_rows = HD_MIN(s.max_rows, (double)n->u.sort.limit);
+    struct handle *row = h_row(c, p->source_slot, NULL, state, false);
+    s.cols = HD_NEWN(c->a, struct handle *, n->ncols + 1);
+    for (int i = 0; i < n->ncols; i++) {
+        s.cols[i] = h_field(c, state, field[i], row);
+        s.cols[i]->val.range = h_range(c, h_plain(in->cols[i]));
+        if (s.cols[i]->type.kind == HD_STRING)
+            s.cols[i]->val.range.known = false;
+    }
+    s.unique_row = row;
+    return s;
+}
+
+int seg_sort(struct ctx *c, const struct fe_node *n, struct stream *out)
+{
+    if (n->op == FE_SORT_OP && n->u.sort.limit < 0 && n->u.sort.offset == 0 && !c->ordered[n->id])
+        return seg_node(c, n->inputs[0], out); /* nobody can see the order */
+    int state, *field = HD_NEWN(c->a, int, n->ncols + 1);
+    struct stream in;
+    HD_TRY(sort_state(c, n, &state, field, &in));
+    *out = over_fields(c, n, state, field, &in);
+    out->ordered = c->ordered[n->id] && (c->states.v[state].nsort > 0 || in.ordered);
+    return 0;
+}
+
+/* Nodes between the root and a sort whose order the result shows. */
+static void mark_ordered(struct ctx *c, const struct fe_node *n)
+{
+    c->ordered[n->id] = true;
+    if (n->op == FE_PROJECT_OP || n->op == FE_FILTER_OP || n->op == FE_LIMIT_OP)
+        mark_ordered(c, n->inputs[0]);
+    if (n->op == FE_REF_OP && c->plan->nshared)
+        mark_ordered(c, c->plan->shared[n->u.ref.shared]);
+}
+
+static void result_columns(struct ctx *c, struct rt_spec *s, const struct fe_node *root,
+                           const int *field)
+{
+    s->nresult = root->ncols;
+    s->result = HD_NEWN(c->a, struct rt_result_column, root->ncols + 1);
+    for (int i = 0; i < root->ncols; i++)
+        s->result[i] = (struct rt_result_column){root->cols[i].name, root->cols[i].type,
+                                                 root->cols[i].nullable, field[i]};
+}
+
+int lower_result(struct ctx *c, const struct fe_node *root, struct pl_program **out)
+{
+    int state, *field = HD_NEWN(c->a, int, root->ncols + 1);
+    struct stream s;
+    mark_ordered(c, root);
+    need_columns(c, root);
+    if (root->op == FE_SORT_OP || root->op == FE_LIMIT_OP) {
+        HD_TRY(sort_state(c, root, &state, field, &s));
+    } else {
+        HD_TRY(seg_node(c, root, &s));
+        struct pipe *p = pipe_of(c, &s);
+        state = pb_state(c, RT_STATE_ROWS, "result", root->path);
+        HD_TRY(store_values(c, &s, state, field));
+        pb_state_layout(c, state);
+        c->states.v[state].est_rows = s.est;
+        p->spec.ordered = s.ordered;
+        pb_end(c, p, true);
+    }
+    HD_TRY(pb_program(c, state, out));
+    result_columns(c, (*out)->spec, root, field);
+    return 0;
+}
+
+int pl_plan(struct hd_arena *a, const struct fe_plan *plan, const struct pl_options *opt,
+            struct pl_program **out, struct hd_err *err)
+{
+    struct ctx *c = HD_NEW(a, struct ctx);
+    c->a = a;
+    c->plan = plan;
+    c->opt = *opt;
+    c->err = err;
+    c->shared = HD_NEWN(a, struct shared_state, plan->nshared + 1);
+    c->ordered = HD_NEWN(a, bool, plan->nnodes + 1);
+    return lower_result(c, plan->root, out);
+}

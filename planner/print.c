@@ -1,0 +1,233 @@
+/* The pipeline dump: what explain --dump pipelines and the goldens show. Deterministic. */
+#include <math.h>
+
+#include "planner/pipeline.h"
+#include "runtime/base/strbuf.h"
+
+static const char *const step_names[] = {
+#define X(id, name, level) name,
+    PL_STEPS(X)
+#undef X
+};
+
+const char *pl_step_name(enum pl_step_kind k) { return step_names[k]; }
+
+static const char *const probe_names[] = {"inner", "left", "semi", "anti", "mark"};
+
+struct printer {
+    struct hd_strbuf *o;
+    const struct pl_program *g;
+    const struct pl_pipeline *p;
+};
+
+static void print_arg(const struct printer *w, int i)
+{
+    const struct rt_arg *a = &w->g->spec->args[i];
+    char t[HD_TEXT_MAX];
+    if (a->kind == RT_ARG_SET)
+        hd_strbuf_addf(w->o, "set of %d", a->nset);
+    else if (a->kind == RT_ARG_LIKE)
+        hd_strbuf_add_json(w->o, a->s, a->n);
+    else if (a->phys == RT_STR)
+        hd_strbuf_add_json(w->o, a->s, a->n);
+    else if (a->phys == RT_F64)
+        hd_strbuf_addf(w->o, "%g", a->f);
+    else
+        hd_strbuf_adds(w->o, hd_dec_text(a->i, 0, t));
+}
+
+static void print_slot(const struct printer *w, int slot)
+{
+    hd_strbuf_addf(w->o, "%%%d", slot);
+    if (slot != w->p->source_slot)
+        hd_strbuf_addf(w->o, ".%s", w->p->slots[slot].name);
+}
+
+static void print_expr(const struct printer *w, int i)
+{
+    const struct pl_expr *e = &w->g->exprs[i];
+    if (e->op == FE_COL) {
+        print_slot(w, e->slot);
+        return;
+    }
+    if (e->op == FE_LIT) {
+        if (e->is_null)
+            hd_strbuf_adds(w->o, "null");
+        else
+            print_arg(w, e->arg);
+        return;
+    }
+    hd_strbuf_addf(w->o, "%s.%s%s(", fe_op_name(e->op), rt_phys_name(e->phys), e->fail ? "!" : "");
+    for (int k = 0; k < e->nargs; k++) {
+        if (k)
+            hd_strbuf_adds(w->o, ", ");
+        print_expr(w, e->args[k]);
+    }
+    if (e->op == FE_IN_SET || e->op == FE_LIKE) {
+        hd_strbuf_adds(w->o, ", ");
+        print_arg(w, e->arg);
+    }
+    if (e->op == FE_LOOKUP)
+        hd_strbuf_addf(w->o, ", %s", w->g->spec->states[e->state].name);
+    if (e->op == FE_RESCALE || e->op == FE_DIVROUND || e->op == FE_TO_F64 || (e->op == FE_DIV && e->scale >= 0))
+        hd_strbuf_addf(w->o, ", 10^%d", e->scale);
+    if (e->op == FE_EXTRACT)
+        hd_strbuf_adds(w->o, e->field == FE_YEAR ? ", year" : e->field == FE_MONTH ? ", month" : ", day");
+    hd_strbuf_addc(w->o, ')');
+}
+
+static void print_est(struct hd_strbuf *o, double est)
+{
+    if (est >= 0)
+        hd_strbuf_addf(o, "  ~%.0f", est);
+}
+
+static void print_where(const struct printer *w, const struct pl_step *s)
+{
+    const struct rt_state *st = s->state >= 0 ? &w->g->spec->states[s->state] : NULL;
+    if (s->kind == PL_STEP_LOAD_COLUMN)
+        hd_strbuf_addf(w->o, " %s.%s at ", s->table->name, s->table->cols[s->column].name);
+    else if (s->kind == PL_STEP_LOAD_FIELD)
+        hd_strbuf_addf(w->o, " %s.%s at ", st->name, st->fields[s->field].name);
+    else if (s->kind == PL_STEP_PROBE_KEY)
+        hd_strbuf_addf(w->o, " %s.%s ", s->table->name, s->table->cols[s->column].name);
+    else if (s->kind == PL_STEP_EXPAND_FK)
+        hd_strbuf_addf(w->o, " %s.%s of ", s->table->name, s->table->cols[s->table->fks[s->index].columns[0]].name);
+    else if (st)
+        hd_strbuf_addf(w->o, " %s ", st->name);
+    else
+        hd_strbuf_addc(w->o, ' ');
+    if (s->row_slot >= 0)
+        print_slot(w, s->row_slot);
+}
+
+static void print_step(const struct printer *w, int i)
+{
+    const struct pl_step *s = &w->p->steps[i];
+    bool probe = s->kind >= PL_STEP_PROBE_KEY && s->kind <= PL_STEP_EXPAND_ALL;
+    hd_strbuf_addn(w->o, ' ', 4 + 2 * s->level);
+    if (s->slot >= 0) {
+        print_slot(w, s->slot);
+        hd_strbuf_addf(w->o, ":%s%s = ", rt_phys_name(w->p->slots[s->slot].phys), w->p->slots[s->slot].nullable ? "?" : "");
+    }
+    hd_strbuf_adds(w->o, pl_step_name(s->kind));
+    if (probe)
+        hd_strbuf_addf(w->o, " %s", probe_names[s->probe]);
+    if (s->negate)
+        hd_strbuf_adds(w->o, " not");
+    print_where(w, s);
+    if (s->expr >= 0)
+        print_expr(w, s->expr);
+    for (int k = 0; k < s->nkeys; k++) {
+        hd_strbuf_adds(w->o, k ? ", " : "(");
+        print_expr(w, s->keys[k]);
+    }
+    if (s->nkeys)
+        hd_strbuf_addc(w->o, ')');
+    if (s->splittable && s->kind >= PL_STEP_EXPAND_HASH)
+        hd_strbuf_adds(w->o, " [split]");
+    if (s->kind != PL_STEP_LOAD_COLUMN && s->kind != PL_STEP_LOAD_FIELD && s->kind != PL_STEP_LET)
+        print_est(w->o, s->est);
+    hd_strbuf_addc(w->o, '\n');
+}
+
+static const char *const sink_names[] = {"bitmap", "direct", "rows", "aggregate scalar",
+                                         "aggregate dense", "aggregate hash", "array"};
+
+static void print_sink(const struct printer *w)
+{
+    const struct pl_sink *s = &w->p->sink;
+    const struct rt_state *st = &w->g->spec->states[s->state];
+    hd_strbuf_addf(w->o, "    -> %s %s", sink_names[s->kind], st->name);
+    if (s->index >= 0) {
+        hd_strbuf_adds(w->o, "[");
+        print_expr(w, s->index);
+        hd_strbuf_adds(w->o, "]");
+    }
+    for (int i = 0; i < s->nouts; i++) {
+        const struct pl_out *o = &s->outs[i];
+        bool agg = s->kind >= PL_SINK_AGG_SCALAR && s->kind <= PL_SINK_AGG_HASH;
+        bool key = st->merge && st->merge[o->field] == RT_MERGE_KEY;
+        hd_strbuf_adds(w->o, i ? ", " : " ");
+        if (agg && !key)
+            hd_strbuf_addf(w->o, "%s%s ", fe_agg_name(o->fn), o->fail ? "!" : "");
+        if (o->expr >= 0)
+            print_expr(w, o->expr);
+    }
+    if (s->clustered)
+        hd_strbuf_adds(w->o, " [clustered]");
+    if (s->atomic)
+        hd_strbuf_adds(w->o, " [shared]");
+    print_est(w->o, w->p->spec->counter_est[w->p->nsteps]);
+    hd_strbuf_addc(w->o, '\n');
+}
+
+static void print_source(const struct printer *w)
+{
+    const struct rt_pipeline *r = w->p->spec;
+    hd_strbuf_addf(w->o, "%s: %%%d = ", r->name, w->p->source_slot);
+    if (r->source == RT_SOURCE_TABLE)
+        hd_strbuf_addf(w->o, "scan %s", r->table->name);
+    else if (r->source == RT_SOURCE_DICT)
+        hd_strbuf_addf(w->o, "dictionary %s.%s", r->table->name, r->table->cols[r->column].name);
+    else
+        hd_strbuf_addf(w->o, "%s %s", r->source == RT_SOURCE_ROWS ? "rows" : "indexes", w->g->spec->states[r->state].name);
+    if (w->p->tile)
+        hd_strbuf_addf(w->o, " [tile: %d steps]", w->p->tile_steps);
+    if (r->ordered)
+        hd_strbuf_adds(w->o, " [ordered]");
+    hd_strbuf_addf(w->o, "    # %s\n", r->path);
+}
+
+static void print_state(struct hd_strbuf *o, const struct rt_state *s)
+{
+    hd_strbuf_addf(o, "  %s: %s", s->name, rt_state_kind_name(s->kind));
+    if (s->range)
+        hd_strbuf_addf(o, " range %llu", (unsigned long long)s->range);
+    if (s->nfields)
+        hd_strbuf_addf(o, " row %d bytes {", s->stride);
+    for (int i = 0; i < s->nfields; i++)
+        hd_strbuf_addf(o, "%s%s:%s%s", i ? ", " : "", s->fields[i].name, rt_phys_name(s->fields[i].phys),
+                       s->fields[i].valid_offset >= 0 ? "?" : "");
+    if (s->nfields)
+        hd_strbuf_addc(o, '}');
+    hd_strbuf_adds(o, s->unique ? " unique" : "");
+    hd_strbuf_adds(o, s->dedupe ? " dedupe" : "");
+    hd_strbuf_adds(o, s->shared ? " shared" : "");
+    hd_strbuf_adds(o, s->track_matches ? " matches" : "");
+    for (int i = 0; i < s->nsort; i++)
+        hd_strbuf_addf(o, "%s%s%s%s", i ? ", " : " sort ", s->fields[s->sort[i].field].name,
+                       s->sort[i].desc ? " desc" : "", s->sort[i].nulls_first ? " nulls first" : "");
+    if (s->limit >= 0)
+        hd_strbuf_addf(o, " limit %lld", (long long)s->limit);
+    if (s->offset)
+        hd_strbuf_addf(o, " offset %lld", (long long)s->offset);
+    if (s->single)
+        hd_strbuf_adds(o, " single");
+    print_est(o, s->est_rows);
+    hd_strbuf_addc(o, '\n');
+}
+
+void pl_print(struct hd_strbuf *out, const struct pl_program *g)
+{
+    static const char *const actions[] = {"run", "finish", "free"};
+    for (int i = 0; i < g->nnotes; i++)
+        hd_strbuf_addf(out, "# %s\n", g->notes[i]);
+    for (int i = 0; i < g->npipelines; i++) {
+        struct printer w = {out, g, &g->pipelines[i]};
+        print_source(&w);
+        for (int s = 0; s < w.p->nsteps; s++)
+            print_step(&w, s);
+        print_sink(&w);
+    }
+    hd_strbuf_adds(out, "states\n");
+    for (int i = 0; i < g->spec->nstates; i++)
+        print_state(out, &g->spec->states[i]);
+    hd_strbuf_adds(out, "schedule");
+    for (int i = 0; i < g->spec->nactions; i++) {
+        const struct rt_action *a = &g->spec->actions[i];
+        hd_strbuf_addf(out, "%s %s %s", i ? "," : "", actions[a->kind],
+                       a->kind == RT_RUN ? g->spec->pipelines[a->index].name : g->spec->states[a->index].name);
+    }
+    hd_strbuf_addf(out, "\nresult %s\n", g->spec->states[g->spec->result_state].name);
+}

@@ -1,0 +1,113 @@
+/* Checks a program against the rules of pipeline.h. A violation is a fault of the planner. */
+#include "planner/pipeline.h"
+#include "runtime/base/vec.h"
+
+struct check {
+    const struct pl_program *g;
+    const struct pl_pipeline *p;
+    bool *defined; /* slots */
+};
+
+#define CHECK(x, ...)                                                                         \
+    do {                                                                                      \
+        if (!(x))                                                                             \
+            HD_BUG(__VA_ARGS__);                                                              \
+    } while (0)
+
+static void check_arg(const struct check *k, int arg, const char *what)
+{
+    CHECK(arg >= -1 && arg < k->g->spec->nargs, "%s: arg %d of %s", k->p->spec->name, arg, what);
+}
+
+static void check_expr(const struct check *k, int i)
+{
+    CHECK(i >= 0 && i < k->g->nexprs, "%s: expression %d", k->p->spec->name, i);
+    const struct pl_expr *e = &k->g->exprs[i];
+    if (e->op == FE_COL) {
+        CHECK(e->slot >= 0 && e->slot < k->p->nslots && k->defined[e->slot],
+              "%s: slot %d is read before it is defined", k->p->spec->name, e->slot);
+        CHECK(e->phys == k->p->slots[e->slot].phys && e->nullable == k->p->slots[e->slot].nullable,
+              "%s: slot %d is read as another type", k->p->spec->name, e->slot);
+    }
+    if (e->op == FE_LIT)
+        CHECK(e->is_null || (e->arg >= 0 && k->g->spec->args[e->arg].phys == e->phys),
+              "%s: constant without an arg of its type", k->p->spec->name);
+    bool same = e->op == FE_ADD || e->op == FE_SUB || e->op == FE_MUL || (e->op >= FE_EQ && e->op <= FE_GE);
+    for (int a = 0; a < e->nargs; a++) {
+        check_expr(k, e->args[a]);
+        const struct pl_expr *x = &k->g->exprs[e->args[a]];
+        CHECK(x != e, "%s: expression cycle", k->p->spec->name);
+        if (same)
+            CHECK(x->phys == k->g->exprs[e->args[0]].phys, "%s: %s of %s and %s", k->p->spec->name,
+                  fe_op_name(e->op), rt_phys_name(k->g->exprs[e->args[0]].phys), rt_phys_name(x->phys));
+        if (e->op == FE_AND || e->op == FE_OR || e->op == FE_NOT)
+            CHECK(x->phys == RT_BOOL, "%s: %s of %s", k->p->spec->name, fe_op_name(e->op), rt_phys_name(x->phys));
+        if (e->op == FE_ADD || e->op == FE_SUB || e->op == FE_MUL || e->op == FE_NEG)
+            CHECK(x->phys == e->phys, "%s: %s gives another width than it takes", k->p->spec->name, fe_op_name(e->op));
+    }
+}
+
+static void check_step(const struct check *k, const struct pl_step *s)
+{
+    const int args[] = {s->a_data, s->a_valid, s->a_base, s->a_factor, s->a_text_base, s->a_text_bytes,
+                        s->a_rows, s->a_nrows, s->a_range, s->a_min, s->a_bits, s->a_offsets,
+                        s->a_slots, s->a_mask, s->a_matches, s->a_child_rows};
+    for (size_t i = 0; i < HD_COUNT(args); i++)
+        check_arg(k, args[i], pl_step_name(s->kind));
+    if (s->row_slot >= 0)
+        CHECK(k->defined[s->row_slot] && k->p->slots[s->row_slot].phys == RT_I32,
+              "%s: %s looks at slot %d, which is no row", k->p->spec->name, pl_step_name(s->kind), s->row_slot);
+    if (s->expr >= 0)
+        check_expr(k, s->expr);
+    for (int i = 0; i < s->nkeys; i++) {
+        check_expr(k, s->keys[i]);
+        CHECK(k->g->exprs[s->keys[i]].phys == k->g->spec->states[s->state].fields[i].phys,
+              "%s: key %d of %s has another width than the table's", k->p->spec->name, i, pl_step_name(s->kind));
+    }
+    if (s->kind == PL_STEP_FILTER)
+        CHECK(k->g->exprs[s->expr].phys == RT_BOOL, "%s: filter is no bool", k->p->spec->name);
+    if (s->kind == PL_STEP_LET)
+        CHECK(k->g->exprs[s->expr].phys == k->p->slots[s->slot].phys, "%s: let of another type", k->p->spec->name);
+    if (s->slot >= 0) {
+        CHECK(s->slot < k->p->nslots && !k->defined[s->slot], "%s: slot %d is defined twice", k->p->spec->name, s->slot);
+        k->defined[s->slot] = true;
+    }
+}
+
+static void check_sink(const struct check *k)
+{
+    const struct pl_sink *s = &k->p->sink;
+    CHECK(s->state >= 0 && s->state < k->g->spec->nstates, "%s: no sink", k->p->spec->name);
+    const struct rt_state *st = &k->g->spec->states[s->state];
+    if (s->index >= 0) {
+        check_expr(k, s->index);
+        CHECK(k->g->exprs[s->index].phys == RT_I64, "%s: index is no int64", k->p->spec->name);
+    }
+    for (int i = 0; i < s->nouts; i++) {
+        const struct pl_out *o = &s->outs[i];
+        CHECK(o->field >= 0 && o->field < st->nfields, "%s: field %d", k->p->spec->name, o->field);
+        if (o->expr < 0)
+            continue;
+        check_expr(k, o->expr);
+        if (o->fn != FE_AGG_COUNT || st->kind < RT_STATE_AGG_SCALAR)
+            CHECK(k->g->exprs[o->expr].phys == st->fields[o->field].phys, "%s: field %s takes %s, gets %s",
+                  k->p->spec->name, st->fields[o->field].name, rt_phys_name(st->fields[o->field].phys),
+                  rt_phys_name(k->g->exprs[o->expr].phys));
+    }
+}
+
+void pl_verify(const struct pl_program *g)
+{
+    for (int i = 0; i < g->npipelines; i++) {
+        struct check k = {g, &g->pipelines[i], NULL};
+        k.defined = HD_NEWN(g->arena, bool, k.p->nslots + 1);
+        k.defined[k.p->source_slot] = true;
+        for (int s = 0; s < k.p->nsteps; s++)
+            check_step(&k, &k.p->steps[s]);
+        check_sink(&k);
+    }
+    for (int i = 0; i < g->spec->nactions; i++) {
+        const struct rt_action *a = &g->spec->actions[i];
+        CHECK(a->index >= 0 && a->index < (a->kind == RT_RUN ? g->npipelines : g->spec->nstates), "action %d", i);
+    }
+}
