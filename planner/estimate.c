@@ -110,6 +110,8 @@ static double sel_compare(const struct ctx *c, struct handle *const *env, const 
     if (e->op == FE_NE)
         return 0.9;
     double f;
+    if (h_plain((struct handle *)(uintptr_t)h)->kind != H_COLUMN)
+        return 0.1; /* having: aggregates are compared to find the unusual */
     if (!fraction_below(c, h, b, &f))
         return 0.4;
     bool less = (e->op == FE_LT || e->op == FE_LE) != swap;
@@ -190,22 +192,41 @@ static double est_scan(const struct ctx *c, const struct fe_node *n)
     return HD_MAX(1.0, rows * lx_selectivity(c, env, n->u.scan.filter));
 }
 
+/* Keys of a join mostly lead from a foreign to a primary key: the bigger side's rows, thinned by
+ * the share of keys that the smaller side's filters left. */
 static double est_join(const struct ctx *c, const struct fe_node *n)
 {
     double l = est_rows(c, n->inputs[0]), r = est_rows(c, n->inputs[1]);
+    double sl = est_share(c, n->inputs[0]), sr = est_share(c, n->inputs[1]);
     if (n->u.join.kind == FE_SEMI)
-        return l * 0.5;
+        return HD_MAX(1.0, l * HD_MIN(sr, 0.9));
     if (n->u.join.kind == FE_ANTI)
-        return l * 0.3;
+        return HD_MAX(1.0, l * HD_MAX(0.1, 1 - sr));
     if (n->u.join.kind == FE_MARK || n->u.join.single)
         return l;
     if (n->u.join.nkeys == 0)
         return l * r;
-    /* Keys of a join mostly lead from a foreign to a primary key: the bigger side's rows, thinned
-     * by what filters took from the smaller one's table. */
-    const struct fe_table *tl = node_table(n->inputs[0]), *tr = node_table(n->inputs[1]);
-    double fl = tl && tl->rows ? l / (double)tl->rows : 1, fr = tr && tr->rows ? r / (double)tr->rows : 1;
-    return HD_MAX(1.0, l >= r ? l * fr : r * fl);
+    return HD_MAX(1.0, l >= r ? l * sr : r * sl);
+}
+
+double est_share(const struct ctx *c, const struct fe_node *n)
+{
+    const struct fe_table *t = node_table(n);
+    if (t)
+        return t->rows ? HD_MIN(1.0, est_rows(c, n) / (double)t->rows) : 1;
+    switch (n->op) {
+    case FE_REF_OP: return est_share(c, c->plan->shared[n->u.ref.shared]);
+    case FE_FILTER_OP: return 0.2 * est_share(c, n->inputs[0]);
+    case FE_PROJECT_OP: case FE_AGGREGATE_OP: case FE_DISTINCT_OP:
+    case FE_SORT_OP: return est_share(c, n->inputs[0]);
+    case FE_LIMIT_OP: case FE_UNION_ALL_OP: case FE_VALUES_OP: return 0.1;
+    case FE_JOIN_OP: {
+        double l = est_share(c, n->inputs[0]), r = est_share(c, n->inputs[1]);
+        return n->u.join.kind == FE_ANTI ? l * HD_MAX(0.1, 1 - r) : n->u.join.kind == FE_LEFT ? l : l * r;
+    }
+    case FE_SCAN_OP: case FE_RELOP_COUNT: break;
+    }
+    HD_BUG("operator %d", (int)n->op);
 }
 
 double est_rows(const struct ctx *c, const struct fe_node *n)
@@ -213,7 +234,7 @@ double est_rows(const struct ctx *c, const struct fe_node *n)
     switch (n->op) {
     case FE_SCAN_OP: return est_scan(c, n);
     case FE_REF_OP: return est_rows(c, c->plan->shared[n->u.ref.shared]);
-    case FE_FILTER_OP: return HD_MAX(1.0, est_rows(c, n->inputs[0]) * 0.3);
+    case FE_FILTER_OP: return HD_MAX(1.0, est_rows(c, n->inputs[0]) * 0.2);
     case FE_PROJECT_OP: return est_rows(c, n->inputs[0]);
     case FE_JOIN_OP: return est_join(c, n);
     case FE_AGGREGATE_OP:

@@ -8,7 +8,7 @@ struct handle *h_new(struct ctx *c, enum handle_kind k, struct hd_type t, bool n
     h->type = t;
     h->nullable = nullable;
     h->slot = -1;
-    h->state = h->field = h->column = h->keyidx = -1;
+    h->state = h->field = h->column = h->keyidx = h->eq_column = -1;
     return h;
 }
 
@@ -359,10 +359,14 @@ static bool row_determined(const struct ctx *c, const struct handle *row,
         const struct handle *k = keys[i];
         if (k == row)
             return true;
-        if (k->kind == H_COLUMN && k->row == row && !k->nullable && k->table->cols[k->column].facts.known &&
-            k->table->cols[k->column].facts.unique)
+        bool own = k->kind == H_COLUMN && k->row == row && !k->nullable;
+        int column = own ? k->column : row->eq_column >= 0 && row->eq == k ? row->eq_column : -1;
+        if (column >= 0 && row->table && row->table->cols[column].facts.known &&
+            row->table->cols[column].facts.unique)
             return true;
     }
+    if (row->kind == H_FIELD && row_determined(c, row->row, keys, nkeys))
+        return true; /* a stored row id is known once the row it was stored in is */
     return all_determined(c, row->det, row->ndet, keys, nkeys);
 }
 
@@ -370,9 +374,8 @@ bool h_determined(const struct ctx *c, const struct handle *h, struct handle *co
 {
     if (in_keys(h, keys, nkeys))
         return true;
-    if (h->is_row) /* a stored row id is known once the row it was stored in is */
-        return row_determined(c, h, keys, nkeys) ||
-               (h->kind == H_FIELD && row_determined(c, h->row, keys, nkeys));
+    if (h->is_row)
+        return row_determined(c, h, keys, nkeys);
     if (h->kind == H_EXPR && h->expr->op == FE_COL)
         return h_determined(c, h->env[h->expr->col], keys, nkeys);
     if ((h->kind == H_COLUMN || h->kind == H_FIELD) && !h->row->row_nullable)

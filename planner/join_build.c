@@ -20,7 +20,8 @@ static bool keys_unique(struct ctx *c, const struct stream *b, struct handle *co
     int hit = 0; /* a composite primary key */
     for (int i = 0; r->table && i < r->table->npk; i++)
         for (int k = 0; k < n; k++)
-            if (keys[k]->kind == H_COLUMN && keys[k]->row == r && keys[k]->column == r->table->pk[i]) {
+            if ((keys[k]->kind == H_COLUMN && keys[k]->row == r && keys[k]->column == r->table->pk[i]) ||
+                (r->eq_column == r->table->pk[i] && r->eq == keys[k])) {
                 hit++;
                 break;
             }
@@ -211,6 +212,7 @@ static double match_rate(struct ctx *c, const struct join *j, const struct built
     double d = 1;
     for (int i = 0; i < t->nkeys; i++)
         d *= h_distinct(c, j->pk[i], 1e12);
+    d = HD_MIN(d, HD_MAX(j->s.max_rows, 1)); /* composite keys are correlated */
     double keys = t->unique ? build_est : build_est / t->fanout;
     return t->nkeys ? HD_MIN(1.0, keys / HD_MAX(d, 1)) : 1;
 }

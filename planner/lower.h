@@ -56,6 +56,8 @@ struct handle {
     bool is_row, row_nullable;
     int ndet;
     struct handle **det;
+    int eq_column; /* of a row: this column of it equals eq (join condition); -1 */
+    struct handle *eq;
     int keyidx;    /* row found through this key index of `table`, -1 */
     bool null_ext; /* a column of a null-extended side: not usable to prove anything */
 };
@@ -81,6 +83,7 @@ struct pipe {
     HD_VEC(struct pl_step) steps;
     struct pl_sink sink;
     int level;
+    HD_VEC(struct handle *) lookups; /* rows found by unique key in this pipeline */
     double est; /* of rows at the current end */
 };
 
@@ -241,8 +244,10 @@ int scan_filter(struct ctx *c, const struct fe_node *n, struct handle *row, stru
 /* Output columns that something above needs. */
 void need_columns(struct ctx *c, const struct fe_node *root);
 void need_expr(bool *need, const struct fe_expr *e);
-/* Estimated output rows of a node, before lowering it. */
+/* Estimated output rows of a node before lowering it, and the share of its key values that its
+ * filters leave (1: all). */
 double est_rows(const struct ctx *c, const struct fe_node *n);
+double est_share(const struct ctx *c, const struct fe_node *n);
 const struct fe_table *node_table(const struct fe_node *n); /* SCAN: its table, else NULL */
 
 /* Result fields of the program. */

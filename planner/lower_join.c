@@ -272,8 +272,15 @@ static int key_row(struct ctx *c, struct join *j, const struct fe_table *t, int 
         *row = key->row; /* the key is a column of that very row */
         return 0;
     }
+    for (int i = 0; i < p->lookups.n; i++) /* looked up before in this pipeline */
+        if (p->lookups.v[i]->table == t && p->lookups.v[i]->keyidx == index &&
+            p->lookups.v[i]->det[0] == key && p->lookups.v[i]->row_nullable == (how == PL_LEFT)) {
+            *row = p->lookups.v[i];
+            return 0;
+        }
     if (always_matches(key, t, t->keyidx[index].column)) {
         *row = h_lookup(c, t, index, key);
+        hd_vec_push(c->a, &p->lookups, *row);
         return 0;
     }
     HD_TRY(h_value(c, p, key, &v));
@@ -292,6 +299,7 @@ static int key_row(struct ctx *c, struct join *j, const struct fe_table *t, int 
     (*row)->ndet = 1;
     (*row)->det = HD_NEWN(c->a, struct handle *, 1);
     (*row)->det[0] = key;
+    hd_vec_push(c->a, &p->lookups, *row);
     return 0;
 }
 
@@ -303,8 +311,11 @@ static void scan_at(struct ctx *c, struct join *j, struct handle *row, struct ha
     j->bcols = b.cols;
     j->brow = row;
     const struct fe_expr *bk = j->bkeys[j->key];
-    if (same && hd_type_eq(b.cols[bk->col]->type, key->type))
+    if (same && hd_type_eq(b.cols[bk->col]->type, key->type)) {
+        row->eq_column = b.cols[bk->col]->column;
+        row->eq = key;
         b.cols[bk->col] = key;
+    }
 }
 
 static int other_keys(struct ctx *c, struct join *j)
@@ -333,8 +344,17 @@ static int other_keys(struct ctx *c, struct join *j)
     return 0;
 }
 
-static int expand_fk(struct ctx *c, struct join *j, struct handle *parent, enum pl_probe_kind how,
-                     struct handle **row)
+/* The stream holds at most one row per value of key. */
+static bool unique_on(struct ctx *c, const struct stream *s, struct handle *key)
+{
+    for (int i = 0; i < s->nunique; i++)
+        if (!h_determined(c, h_plain(s->unique[i]), &key, 1))
+            return false;
+    return s->nunique > 0 || (s->unique_row && h_determined(c, s->unique_row, &key, 1));
+}
+
+static int expand_fk(struct ctx *c, struct join *j, struct handle *parent, struct handle *key,
+                     enum pl_probe_kind how, struct handle **row)
 {
     struct pipe *p = pipe_of(c, &j->s);
     const struct fe_table *t = node_table(j->build);
@@ -359,7 +379,7 @@ static int expand_fk(struct ctx *c, struct join *j, struct handle *parent, enum 
     p->est *= HD_MAX(per, 0.001);
     j->s.max_rows = HD_MIN(j->s.max_rows * (double)HD_MAX(1, fk->max_children < 0 ? t->rows : fk->max_children), 9e18);
     /* unique parents reach every child once */
-    bool once = j->s.unique_row == parent;
+    bool once = j->s.unique_row == parent || unique_on(c, &j->s, key);
     if (once)
         j->s.max_rows = HD_MIN(j->s.max_rows, (double)t->rows + j->s.est);
     *row = h_row(c, slot, t, -1, how == PL_LEFT);
@@ -380,7 +400,7 @@ int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
         struct handle *parent;
         HD_TRY(key_row(c, j, fk->parent, key_index_of(fk->parent, fk->parent_columns[0]), key,
                        how, &parent));
-        HD_TRY(expand_fk(c, j, parent, how, &row));
+        HD_TRY(expand_fk(c, j, parent, key, how, &row));
     }
     pb_note(c, "%s: %s join looks %s up in %s's %s index", j->n->path,
             fe_join_kind_name(j->n->u.join.kind), t->cols[scan_column(j->build, j->bkeys[j->key])].name,
