@@ -16,6 +16,8 @@ enum fe_storage {
     FE_STORE_TEXT  /* uint32 end offsets relative to a uint64 base per 65,536 rows, and bytes */
 };
 enum { FE_TEXT_BLOCK_SHIFT = 16 };
+/* No table has more rows, so that rows * 16 bytes cannot overflow anywhere. */
+#define FE_MAX_ROWS ((int64_t)1 << 44)
 
 /* A sorted dictionary: entry k is bytes[offsets[k] .. offsets[k+1]). Distinct, bytewise ascending. */
 struct fe_dict {

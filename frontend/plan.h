@@ -54,6 +54,8 @@ struct fe_node {
     union {
         struct {
             const struct fe_table *table;
+            const char *alias; /* or NULL; already part of the columns' names */
+            bool all_columns;  /* `columns` was not given */
             int *columns; /* table column of each output column, ncols of them */
             struct fe_expr *filter; /* over the table's columns (COL.col = table column), or NULL */
         } scan;
@@ -83,6 +85,8 @@ struct fe_node {
         } agg;                   /* DISTINCT_OP too: nkeys = ncols, no aggs */
         struct {
             int nkeys;
+            int nstated; /* keys as written; those behind break ties: the output columns not
+                            yet among the keys, ascending, nulls last */
             struct fe_sort_key *keys;
             int64_t limit; /* -1 none */
             int64_t offset;
@@ -94,14 +98,21 @@ struct fe_node {
     } u;
 };
 
+/* A PARAM expression, kept so that binding reaches its value. */
+struct fe_param_use {
+    struct fe_expr *expr;
+    struct fe_param_use *next;
+};
 struct fe_param {
     const char *name;
     struct hd_type type; /* element type of a list */
     bool is_list, has_default, bound;
+    bool nullable; /* NULL may be bound; the nullability of every use */
     struct fe_value value;  /* default until bound */
     int nlist;
     struct fe_value *list;
     const char *path;
+    struct fe_param_use *uses;
 };
 
 struct fe_plan {
@@ -113,7 +124,7 @@ struct fe_plan {
     const char **shared_names;
     struct fe_node **shared; /* in an order in which references point backwards only */
     struct fe_node *root;
-    int nnodes;
+    int nnodes; /* ids are 0 .. nnodes - 1 */
 };
 
 /* Reads, checks and types a plan. Everything lives in the arena. */

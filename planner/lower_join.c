@@ -108,12 +108,16 @@ static double cost_key(const struct join *j, double probe)
     return probe * (t->rows < 1 << 16 ? NS_NEAR : NS_RANDOM);
 }
 
-static double cost_fk(const struct join *j, double probe)
+/* Every column of a child row that lies anywhere in its table is a miss of its own. */
+static double cost_fk(const struct ctx *c, const struct join *j, double probe)
 {
     const struct fe_table *t = node_table(j->build);
     const struct fe_foreign_key *fk = &t->fks[j->fk];
     double per = fk->parent->rows ? (double)t->rows / (double)fk->parent->rows : 1;
-    return probe * (NS_RANDOM + per * (fk->child_rows ? NS_RANDOM : NS_SCAN));
+    int cols = 1;
+    for (int i = 0; i < j->build->ncols; i++)
+        cols += c->need[j->build->id][i];
+    return probe * (NS_RANDOM + per * (fk->child_rows ? NS_RANDOM * 0.7 * cols : NS_SCAN));
 }
 
 static bool key_allowed(const struct join *j)
@@ -144,8 +148,8 @@ static double best_way(struct ctx *c, struct join *j, enum fe_strategy want)
         j->way = J_KEY;
     }
     k = *j;
-    if (find_foreign_key(&k) && fk_allowed(&k) && cost_fk(&k, probe) < best) {
-        best = cost_fk(&k, probe);
+    if (find_foreign_key(&k) && fk_allowed(&k) && cost_fk(c, &k, probe) < best) {
+        best = cost_fk(c, &k, probe);
         *j = k;
         j->way = J_FK;
     }

@@ -1,0 +1,106 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/api_internal.h"
+#include "runtime/base/strbuf.h"
+
+enum { MAX_THREADS = 1024 };
+static const uint64_t default_cache_limit = (uint64_t)256 << 20;
+
+void heddle_options_init(heddle_options *o)
+{
+    memset(o, 0, sizeof *o);
+    o->struct_size = sizeof *o;
+}
+
+static uint64_t physical_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : (uint64_t)4 << 30;
+}
+
+static int default_threads(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (int)n;
+}
+
+/* NULL: none, because it is not wanted or there is no home to put it. */
+static char *cache_path(const char *wanted)
+{
+    const char *env = getenv("HEDDLE_CACHE"), *home = getenv("HOME");
+    const char *dir = wanted ? wanted : env;
+    char *path = NULL;
+    if (dir)
+        return *dir ? strdup(dir) : NULL;
+    if (!home || !*home || asprintf(&path, "%s/.cache/heddle", home) < 0)
+        return NULL;
+    return path;
+}
+
+/* A caller built against an older header gives a shorter struct; the rest is default. */
+static int copy_options(const heddle_options *from, heddle_options *to, struct hd_err *err)
+{
+    heddle_options_init(to);
+    if (!from)
+        return 0;
+    if (from->struct_size < sizeof from->struct_size)
+        return HD_FAIL(err, USER, NULL, "heddle_options: struct_size is not set");
+    memcpy(to, from, HD_MIN(from->struct_size, sizeof *to));
+    if (to->threads < 0 || to->threads > MAX_THREADS)
+        return HD_FAIL(err, USER, NULL, "threads: expected 0 to %d, found %d", MAX_THREADS,
+                       to->threads);
+    return 0;
+}
+
+static int take_backend(heddle_context *c, const char *name, struct hd_err *err)
+{
+    static const char *const known[] = {"auto", "cpu", "cuda"};
+    for (size_t i = 0; i < HD_COUNT(known); i++)
+        if (strcmp(name ? name : "auto", known[i]) == 0) {
+            snprintf(c->backend, sizeof c->backend, "%s", known[i]);
+            return 0;
+        }
+    return HD_FAIL(err, USER, NULL, "backend: expected auto, cpu or cuda, found \"%s\"", name);
+}
+
+static int new_context(const heddle_options *options, heddle_context **out, struct hd_err *err)
+{
+    heddle_options o;
+    HD_TRY(copy_options(options, &o, err));
+    heddle_context *c = calloc(1, sizeof *c);
+    if (!c)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    if (take_backend(c, o.backend, err) != 0) {
+        free(c);
+        return -1;
+    }
+    c->threads = o.threads ? o.threads : default_threads();
+    c->memory_limit = o.memory_limit ? o.memory_limit : physical_memory() / 10 * 8;
+    c->cache_dir = cache_path(o.cache_dir);
+    c->cache_limit = o.cache_limit ? o.cache_limit : default_cache_limit;
+    c->device = o.device;
+    pthread_mutex_init(&c->mutex, NULL);
+    *out = c;
+    return 0;
+}
+
+int heddle_context_new(const heddle_options *o, heddle_context **out, heddle_error **err)
+{
+    struct hd_err e;
+    hd_err_init(&e);
+    return api_finish(new_context(o, out, &e), &e, err);
+}
+
+void heddle_context_free(heddle_context *c)
+{
+    if (!c)
+        return;
+    if (c->exec)
+        c->exec_free(c->exec);
+    pthread_mutex_destroy(&c->mutex);
+    free(c->cache_dir);
+    free(c);
+}

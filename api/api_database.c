@@ -1,0 +1,193 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_internal.h"
+#include "runtime/io/arrow_table.h"
+#include "runtime/store/store.h"
+
+/* ---- snapshots ------------------------------------------------------------------------------ */
+
+void api_table_release(struct api_table *t)
+{
+    if (atomic_fetch_sub(&t->refs, 1) > 1)
+        return;
+    rt_memtable_free(t->mem);
+    free(t);
+}
+
+void api_snapshot_release(struct api_snapshot *s)
+{
+    if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
+        return;
+    for (int i = 0; i < s->cat.ntables; i++)
+        api_table_release(s->owners[i]);
+    free(s->owners);
+    free(s->cat.tables);
+    free(s);
+}
+
+static struct api_snapshot *new_snapshot(int capacity)
+{
+    struct api_snapshot *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    atomic_init(&s->refs, 1);
+    s->cat.tables = calloc((size_t)capacity + 1, sizeof *s->cat.tables);
+    s->owners = calloc((size_t)capacity + 1, sizeof *s->owners);
+    if (s->cat.tables && s->owners)
+        return s;
+    api_snapshot_release(s);
+    return NULL;
+}
+
+void api_snapshot_add(struct api_snapshot *s, struct api_table *t)
+{
+    s->cat.tables[s->cat.ntables] = t->table;
+    s->owners[s->cat.ntables++] = t;
+}
+
+struct api_table *api_table_new(struct fe_table *table, struct rt_memtable *mem)
+{
+    struct api_table *t = malloc(sizeof *t);
+    if (!t)
+        return NULL;
+    atomic_init(&t->refs, 1);
+    t->table = table;
+    t->mem = mem;
+    return t;
+}
+
+struct api_snapshot *api_database_snapshot(heddle_database *db)
+{
+    pthread_mutex_lock(&db->mutex);
+    struct api_snapshot *s = db->now;
+    atomic_fetch_add(&s->refs, 1);
+    pthread_mutex_unlock(&db->mutex);
+    return s;
+}
+
+struct api_snapshot *api_snapshot_copy(const heddle_database *db, int without)
+{
+    const struct api_snapshot *from = db->now;
+    struct api_snapshot *to = new_snapshot(from->cat.ntables + 1);
+    for (int i = 0; to && i < from->cat.ntables; i++) {
+        if (i == without)
+            continue;
+        atomic_fetch_add(&from->owners[i]->refs, 1);
+        api_snapshot_add(to, from->owners[i]);
+    }
+    return to;
+}
+
+int api_snapshot_find(const struct api_snapshot *s, const char *name)
+{
+    for (int i = 0; i < s->cat.ntables; i++)
+        if (strcmp(s->cat.tables[i]->name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* ---- open and close ------------------------------------------------------------------------- */
+
+static int open_directory(heddle_database *db, const char *path, bool trust, struct hd_err *err)
+{
+    char *text;
+    HD_TRY(rt_store_read_catalog(path, &text, err));
+    int rc = fe_catalog_read(&db->arena, text, path, &db->doc, err);
+    free(text);
+    if (rc == 0)
+        rc = rt_store_open(path, db->doc, trust, &db->store, err);
+    return rc;
+}
+
+static int first_snapshot(heddle_database *db, struct hd_err *err)
+{
+    int n = db->doc ? db->doc->cat.ntables : 0;
+    db->now = new_snapshot(n);
+    for (int i = 0; db->now && i < n; i++) {
+        struct api_table *t = api_table_new(db->doc->cat.tables[i], NULL);
+        if (!t)
+            return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+        api_snapshot_add(db->now, t);
+    }
+    return db->now ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory");
+}
+
+int api_database_open(heddle_context *c, const char *path, bool trust, heddle_database **out,
+                         struct hd_err *err)
+{
+    heddle_database *db = calloc(1, sizeof *db);
+    if (!db)
+        return HD_FAIL(err, RESOURCE, path, "out of memory");
+    db->context = c;
+    hd_arena_init(&db->arena);
+    pthread_mutex_init(&db->mutex, NULL);
+    int rc = path ? open_directory(db, path, trust, err) : 0;
+    if (rc == 0)
+        rc = first_snapshot(db, err);
+    if (rc == 0)
+        *out = db;
+    else
+        heddle_database_free(db);
+    return rc;
+}
+
+int heddle_database_open(heddle_context *c, const char *path, int trust, heddle_database **out,
+                         heddle_error **err)
+{
+    struct hd_err e;
+    hd_err_init(&e);
+    return api_finish(api_database_open(c, path, trust != 0, out, &e), &e, err);
+}
+
+void heddle_database_free(heddle_database *db)
+{
+    if (!db)
+        return;
+    api_snapshot_release(db->now);
+    rt_store_close(db->store);
+    pthread_mutex_destroy(&db->mutex);
+    hd_arena_release(&db->arena);
+    free(db);
+}
+
+/* ---- catalog text --------------------------------------------------------------------------- */
+
+/* The stored tables' files and the registered tables without any. */
+static char *catalog_text(const heddle_database *db, const struct api_snapshot *s)
+{
+    struct hd_arena a;
+    hd_arena_init(&a);
+    int stored = db->doc ? db->doc->cat.ntables : 0, n = s->cat.ntables;
+    struct fe_catalog_doc doc = {.cat = s->cat};
+    doc.column_files = HD_NEWN(&a, struct fe_column_files *, n);
+    doc.keyidx_files = HD_NEWN(&a, int *, n);
+    doc.fk_files = HD_NEWN(&a, struct fe_fk_files *, n);
+    if (db->doc) {
+        doc.nfiles = db->doc->nfiles;
+        doc.files = db->doc->files;
+    }
+    for (int i = 0; i < n; i++) {
+        if (i < stored) { /* stored tables come first and cannot be dropped */
+            doc.column_files[i] = db->doc->column_files[i];
+            doc.keyidx_files[i] = db->doc->keyidx_files[i];
+            doc.fk_files[i] = db->doc->fk_files[i];
+            continue;
+        }
+        size_t size = (size_t)s->cat.tables[i]->ncols * sizeof **doc.column_files;
+        doc.column_files[i] = hd_alloc(&a, size);
+        memset(doc.column_files[i], -1, size); /* no file */
+    }
+    char *text = fe_catalog_write(&doc);
+    hd_arena_release(&a);
+    return text;
+}
+
+int heddle_database_catalog(heddle_database *db, char **json, heddle_error **err)
+{
+    (void)err;
+    struct api_snapshot *s = api_database_snapshot(db);
+    *json = catalog_text(db, s);
+    api_snapshot_release(s);
+    return 0;
+}

@@ -1,0 +1,73 @@
+#include "api/api_internal.h"
+#include "runtime/io/arrow_table.h"
+
+static int publish(heddle_database *db, struct api_table *t, struct hd_err *err)
+{
+    pthread_mutex_lock(&db->mutex);
+    struct api_snapshot *old = db->now, *new = NULL;
+    if (api_snapshot_find(old, t->table->name) >= 0)
+        HD_FAIL(err, USER, t->table->name, "there is a table of this name already");
+    else if (!(new = api_snapshot_copy(db, -1)))
+        HD_FAIL(err, RESOURCE, t->table->name, "out of memory");
+    else {
+        api_snapshot_add(new, t);
+        db->now = new;
+    }
+    pthread_mutex_unlock(&db->mutex);
+    if (!new)
+        return -1;
+    api_snapshot_release(old);
+    return 0;
+}
+
+static int register_table(heddle_database *db, const char *name, struct ArrowArrayStream *stream,
+                          bool compute_facts, struct hd_err *err)
+{
+    struct rt_memtable *mem;
+    HD_TRY(rt_memtable_new(name, stream, compute_facts, db->context->threads, &mem, err));
+    struct api_table *t = api_table_new(rt_memtable_table(mem), mem);
+    if (!t) {
+        rt_memtable_free(mem);
+        return HD_FAIL(err, RESOURCE, name, "out of memory");
+    }
+    int rc = publish(db, t, err);
+    if (rc != 0)
+        api_table_release(t);
+    return rc;
+}
+
+int heddle_database_register(heddle_database *db, const char *table,
+                             struct ArrowArrayStream *stream, int compute_facts,
+                             heddle_error **err)
+{
+    struct hd_err e;
+    hd_err_init(&e);
+    return api_finish(register_table(db, table, stream, compute_facts != 0, &e), &e, err);
+}
+
+static int drop_table(heddle_database *db, const char *name, struct hd_err *err)
+{
+    pthread_mutex_lock(&db->mutex);
+    struct api_snapshot *old = db->now, *new = NULL;
+    int i = api_snapshot_find(old, name);
+    if (i < 0)
+        HD_FAIL(err, USER, name, "no such table");
+    else if (!old->owners[i]->mem)
+        HD_FAIL(err, USER, name, "stored tables cannot be dropped");
+    else if (!(new = api_snapshot_copy(db, i)))
+        HD_FAIL(err, RESOURCE, name, "out of memory");
+    else
+        db->now = new;
+    pthread_mutex_unlock(&db->mutex);
+    if (!new)
+        return -1;
+    api_snapshot_release(old);
+    return 0;
+}
+
+int heddle_database_drop(heddle_database *db, const char *table, heddle_error **err)
+{
+    struct hd_err e;
+    hd_err_init(&e);
+    return api_finish(drop_table(db, table, &e), &e, err);
+}

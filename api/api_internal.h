@@ -1,0 +1,89 @@
+/* The objects behind include/heddle.h, shared by the files of this folder. */
+#ifndef HEDDLE_API_INTERNAL_H
+#define HEDDLE_API_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "frontend/catalog.h"
+#include "include/heddle.h"
+#include "runtime/base/err.h"
+
+/* ---- errors: struct hd_err inside, heddle_error outside ------------------------------------ */
+
+struct heddle_error {
+    struct hd_err e;
+};
+/* The end of every public function: rc 0 passes, otherwise *out (if wanted and NULL) takes the
+ * error over. Releases e in any case. Returns rc. */
+int api_finish(int rc, struct hd_err *e, heddle_error **out);
+
+/* ---- context ------------------------------------------------------------------------------- */
+
+struct heddle_context {
+    int threads;
+    uint64_t memory_limit;
+    char *cache_dir; /* NULL: no cache on disk */
+    uint64_t cache_limit;
+    char backend[16]; /* auto, cpu, cuda */
+    int device;
+    void *exec;       /* the executor's part, made when first needed; see api_statement.c */
+    void (*exec_free)(void *exec);
+    pthread_mutex_t mutex; /* exec */
+};
+
+/* ---- database ------------------------------------------------------------------------------ */
+
+struct rt_store;
+struct rt_memtable;
+
+/* A registered table lives as long as a snapshot that has it. */
+struct api_table {
+    atomic_int refs;
+    struct rt_memtable *mem; /* NULL: stored */
+    struct fe_table *table;
+};
+
+/* The tables of a database at one moment. A statement keeps one, so that registering and
+ * dropping tables never disturbs it. */
+struct api_snapshot {
+    atomic_int refs;
+    struct fe_catalog cat;
+    struct api_table **owners; /* of cat.tables */
+};
+
+struct heddle_database {
+    heddle_context *context;
+    struct hd_arena arena;
+    struct fe_catalog_doc *doc; /* NULL: no directory */
+    struct rt_store *store;
+    pthread_mutex_t mutex;      /* now */
+    struct api_snapshot *now;
+};
+
+struct api_snapshot *api_database_snapshot(heddle_database *db); /* one more reference */
+void api_snapshot_release(struct api_snapshot *s);               /* NULL is fine */
+
+/* For the files of api_database*.c. */
+int api_database_open(heddle_context *c, const char *path, bool trust, heddle_database **out,
+                      struct hd_err *err);
+struct api_table *api_table_new(struct fe_table *table, struct rt_memtable *mem); /* or NULL */
+void api_table_release(struct api_table *t);
+int api_snapshot_find(const struct api_snapshot *s, const char *name); /* -1 none */
+/* A copy of the current snapshot without table number `without` (-1: all), with room for one
+ * more. Under the database's mutex. NULL: out of memory. */
+struct api_snapshot *api_snapshot_copy(const heddle_database *db, int without);
+/* The caller's reference to t becomes the snapshot's. */
+void api_snapshot_add(struct api_snapshot *s, struct api_table *t);
+
+/* ---- writer -------------------------------------------------------------------------------- */
+
+struct rt_writer;
+
+struct heddle_writer {
+    struct hd_arena arena;
+    struct fe_schema *schema;
+    struct rt_writer *w;
+};
+
+#endif

@@ -1,0 +1,306 @@
+/* Statements from plan text to result stream. The passes, in order:
+ *
+ *   fe_plan_read       JSON text -> typed plan                         heddle_prepare
+ *   fe_plan_bind       parameter values into the plan                  heddle_bind
+ *   pl_plan            typed plan -> pipelines and kernel spec         api_program_emit
+ *   pl_verify          every rule of the pipeline IR holds
+ *   cg_llvm_emit       pipelines -> bitcode
+ *   rt_code_cache_get  bitcode -> code, compiled or cached             api_program_compile
+ *   rt_exec_run        kernel spec + code -> rows                      heddle_execute
+ *   rt_result_stream   rows -> Arrow
+ */
+#include "api/api_statement.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+double api_now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* ---- Engine ---------------------------------------------------------------------------- */
+
+static void engine_free(void *p)
+{
+    struct api_engine *e = p;
+    rt_code_cache_free(e->cache);
+    rt_crew_free(e->crew);
+    free(e);
+}
+
+static int engine_new(const heddle_context *c, struct api_engine **out, struct hd_err *err)
+{
+    struct api_engine *e = calloc(1, sizeof *e);
+    if (!e || !(e->crew = rt_crew_new())) {
+        free(e);
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    }
+    rt_memory_init(&e->memory, c->memory_limit, NULL);
+    if (rt_code_cache_new(heddle_version(), c->cache_dir, c->cache_limit, &e->cache, err) != 0) {
+        engine_free(e);
+        return -1;
+    }
+    *out = e;
+    return 0;
+}
+
+int api_engine_get(heddle_context *c, struct api_engine **out, struct hd_err *err)
+{
+    int rc = 0;
+    pthread_mutex_lock(&c->mutex);
+    if (!c->exec) {
+        struct api_engine *e = NULL;
+        rc = engine_new(c, &e, err);
+        c->exec = e;
+        c->exec_free = engine_free;
+    }
+    *out = c->exec;
+    pthread_mutex_unlock(&c->mutex);
+    return rc;
+}
+
+/* ---- Prepare --------------------------------------------------------------------------- */
+
+void heddle_statement_options_init(heddle_statement_options *o)
+{
+    memset(o, 0, sizeof *o);
+    o->struct_size = sizeof *o;
+}
+
+static int check_name(const char *what, const char *name, const char *const *known, size_t n,
+                      struct hd_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(name, known[i]) == 0)
+            return 0;
+    return HD_FAIL(err, USER, NULL, "%s: \"%s\" is not known", what, name);
+}
+
+static int check_backend(const heddle_context *c, const char *wanted, struct hd_err *err)
+{
+    static const char *const known[] = {"auto", "cpu", "cuda"};
+    const char *name = wanted ? wanted : c->backend;
+    HD_TRY(check_name("backend", name, known, HD_COUNT(known), err));
+    if (strcmp(name, "cuda") == 0)
+        return HD_FAIL(err, UNSUPPORTED, NULL,
+                       "backend cuda: plans run on the CPU backend (auto, cpu) only");
+    return 0;
+}
+
+static int check_balance(const char *wanted, struct hd_err *err)
+{
+    static const char *const known[] = {"auto", "none", "nifs", "nifs+fws", "nifs+aws"};
+    return wanted ? check_name("balance", wanted, known, HD_COUNT(known), err) : 0;
+}
+
+static int take_options(struct heddle_statement *s, const heddle_statement_options *from,
+                        struct hd_err *err)
+{
+    const heddle_context *c = s->db->context;
+    heddle_statement_options o;
+    heddle_statement_options_init(&o);
+    if (from && from->struct_size < sizeof from->struct_size)
+        return HD_FAIL(err, USER, NULL, "heddle_statement_options: struct_size is not set");
+    if (from)
+        memcpy(&o, from, HD_MIN(from->struct_size, sizeof o));
+    HD_TRY(check_backend(c, o.backend, err));
+    HD_TRY(check_balance(o.balance, err));
+    if (o.threads < 0 || o.threads > 1024)
+        return HD_FAIL(err, USER, NULL, "threads: expected 0 to 1024, found %d", o.threads);
+    s->threads = o.threads ? o.threads : c->threads;
+    s->memory_limit = o.memory_limit;
+    s->profile = o.profile != 0;
+    s->no_cache = o.no_cache != 0;
+    return 0;
+}
+
+static int prepare(struct heddle_statement *s, const char *json, const heddle_statement_options *o,
+                   struct hd_err *err)
+{
+    double start = api_now_ms();
+    HD_TRY(take_options(s, o, err));
+    HD_TRY(api_engine_get(s->db->context, &s->engine, err));
+    s->tables = api_database_snapshot(s->db);
+    HD_TRY(fe_plan_read(&s->arena, json, &s->tables->cat, &s->plan, err));
+    s->read_ms = api_now_ms() - start;
+    return 0;
+}
+
+int heddle_prepare(heddle_database *db, const char *plan_json, const heddle_statement_options *o,
+                   heddle_statement **out, heddle_error **err)
+{
+    struct hd_err e;
+    hd_err_init(&e);
+    struct heddle_statement *s = calloc(1, sizeof *s);
+    if (!s)
+        return api_finish(HD_FAIL(&e, RESOURCE, NULL, "out of memory"), &e, err);
+    s->db = db;
+    hd_arena_init(&s->arena);
+    rt_cancel_init(&s->cancel);
+    rt_exec_stats_init(&s->stats);
+    int rc = prepare(s, plan_json, o, &e);
+    if (rc == 0)
+        *out = s;
+    else
+        heddle_statement_free(s);
+    return api_finish(rc, &e, err);
+}
+
+void heddle_statement_free(heddle_statement *s)
+{
+    if (!s)
+        return;
+    api_program_release(s);
+    rt_exec_stats_release(&s->stats);
+    rt_cancel_release(&s->cancel);
+    hd_arena_release(&s->arena);
+    api_snapshot_release(s->tables);
+    free(s);
+}
+
+/* ---- Bind ------------------------------------------------------------------------------ */
+
+int heddle_bind(heddle_statement *s, const char *name, const char *value, heddle_error **err)
+{
+    struct hd_err e;
+    hd_err_init(&e);
+    api_program_release(s); /* it was planned for the old values */
+    return api_finish(fe_plan_bind(s->plan, name, value, &e), &e, err);
+}
+
+int heddle_bind_json(heddle_statement *s, const char *json, heddle_error **err)
+{
+    struct hd_err e;
+    hd_err_init(&e);
+    api_program_release(s);
+    return api_finish(fe_plan_bind_json(s->plan, json, &e), &e, err);
+}
+
+/* ---- Plan, emit, compile --------------------------------------------------------------- */
+
+void api_program_release(struct heddle_statement *s)
+{
+    struct api_program *p = &s->program;
+    if (!p->pl)
+        return;
+    rt_cached_code_release(s->engine->cache, p->code);
+    hd_arena_release(&p->arena);
+    *p = (struct api_program){0};
+    s->stats_spec = NULL;
+}
+
+static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err *err)
+{
+    struct pl_options po = {.profile = s->profile, .threads = s->threads};
+    struct cg_options co = {.profile = s->profile};
+    double start = api_now_ms();
+    HD_TRY(fe_plan_check_bound(s->plan, err));
+    HD_TRY(pl_plan(&p->arena, s->plan, &po, &p->pl, err));
+    pl_verify(p->pl);
+    double planned = api_now_ms();
+    HD_TRY(cg_llvm_emit(&p->arena, p->pl, &co, &p->artifact, err));
+    s->times.plan = s->read_ms + planned - start;
+    s->times.codegen = api_now_ms() - planned;
+    s->read_ms = 0;
+    return 0;
+}
+
+int api_program_emit(struct heddle_statement *s, struct hd_err *err)
+{
+    if (s->program.pl)
+        return 0;
+    struct api_program p = {0};
+    hd_arena_init(&p.arena);
+    if (emit(s, &p, err) != 0) {
+        hd_arena_release(&p.arena);
+        return -1;
+    }
+    s->program = p;
+    return 0;
+}
+
+static int find_entries(struct api_program *p, struct hd_err *err)
+{
+    const struct rt_spec *spec = p->pl->spec;
+    p->entries = HD_NEWN(&p->arena, struct rt_entries, spec->npipelines);
+    for (int i = 0; i < spec->npipelines; i++) {
+        const struct rt_pipeline *r = &spec->pipelines[i];
+        void *f = rt_cached_code_find(p->code, r->entry, err);
+        if (!f)
+            return -1;
+        p->entries[i].entry = (rt_entry_fn)(uintptr_t)f;
+        for (int l = 0; l < RT_MAX_LEVELS; l++) {
+            if (!r->level_entry[l])
+                continue;
+            f = rt_cached_code_find(p->code, r->level_entry[l], err);
+            if (!f)
+                return -1;
+            p->entries[i].level[l] = (rt_level_fn)(uintptr_t)f;
+        }
+    }
+    return 0;
+}
+
+int api_program_compile(struct heddle_statement *s, struct hd_err *err)
+{
+    struct api_program *p = &s->program;
+    HD_TRY(api_program_emit(s, err));
+    if (p->code)
+        return 0;
+    double start = api_now_ms();
+    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->crew, s->threads, p->artifact.bytes,
+                             p->artifact.size, s->no_cache, &p->code, &s->times.how, err));
+    if (find_entries(p, err) != 0) {
+        rt_cached_code_release(s->engine->cache, p->code);
+        p->code = NULL;
+        return -1;
+    }
+    s->times.compile = api_now_ms() - start;
+    return 0;
+}
+
+/* ---- Execute --------------------------------------------------------------------------- */
+
+static int run(struct heddle_statement *s, struct rt_result **out, struct hd_err *err)
+{
+    struct rt_exec_options o = {.threads = s->threads,
+                                .profile = s->profile,
+                                .crew = s->engine->crew,
+                                .memory = &s->engine->memory,
+                                .memory_limit = s->memory_limit,
+                                .cancel = &s->cancel};
+    const struct rt_spec *spec = s->program.pl->spec;
+    int rc = rt_exec_run(spec, s->program.entries, &o, out, &s->stats, err);
+    s->stats_spec = s->program.pl->spec;
+    s->times.transfer = s->stats.transfer_ms;
+    s->times.execute = s->stats.execute_ms;
+    s->executed = true;
+    return rc;
+}
+
+static int execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+{
+    struct rt_result *r = NULL;
+    double read_ms = s->read_ms;
+    s->times = (struct api_times){.plan = read_ms, .how = RT_CACHED_MEMORY};
+    HD_TRY(api_program_compile(s, err));
+    HD_TRY(run(s, &r, err));
+    double start = api_now_ms();
+    int rc = rt_result_stream(r, out, err);
+    rt_result_free(r);
+    s->times.result = api_now_ms() - start;
+    return rc;
+}
+
+int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err)
+{
+    struct hd_err e;
+    hd_err_init(&e);
+    return api_finish(execute(s, out, &e), &e, err);
+}
+
+void heddle_statement_cancel(heddle_statement *s) { rt_cancel_fire(&s->cancel); }

@@ -1,0 +1,60 @@
+/* Statements: a plan, the program made of it, and what its last execution took. Shared by the
+ * files api_statement*.c. */
+#ifndef HEDDLE_API_STATEMENT_H
+#define HEDDLE_API_STATEMENT_H
+
+#include "api/api_internal.h"
+#include "codegen/codegen.h"
+#include "frontend/plan.h"
+#include "planner/pipeline.h"
+#include "runtime/cache/code_cache.h"
+#include "runtime/exec/exec.h"
+
+/* The executor's part of a context, made when the first statement is prepared. */
+struct api_engine {
+    struct rt_crew *crew;
+    struct rt_memory memory;
+    struct rt_code_cache *cache;
+};
+int api_engine_get(heddle_context *c, struct api_engine **out, struct hd_err *err);
+
+/* What planning and code generation made of the plan with its present parameters. */
+struct api_program {
+    struct hd_arena arena;
+    struct pl_program *pl; /* NULL: nothing here */
+    struct cg_artifact artifact;
+    struct rt_cached_code *code; /* NULL until it is to be run */
+    struct rt_entries *entries;
+};
+
+struct api_times {
+    double plan, codegen, compile, transfer, execute, result;
+    enum rt_cached how;
+};
+
+struct heddle_statement {
+    heddle_database *db;
+    struct api_snapshot *tables;
+    struct api_engine *engine;
+    struct hd_arena arena; /* of the plan */
+    struct fe_plan *plan;
+    struct api_program program;
+    int threads;
+    uint64_t memory_limit;
+    bool profile, no_cache;
+    double read_ms;        /* reading the plan, until an execution has reported it */
+    struct rt_cancel cancel;
+    bool executed;
+    struct api_times times;      /* of the last execution */
+    struct rt_exec_stats stats;
+    struct rt_spec *stats_spec;  /* the program that stats is about; NULL: gone */
+};
+
+double api_now_ms(void);
+/* Plans and emits unless that was done since the last binding. */
+int api_program_emit(struct heddle_statement *s, struct hd_err *err);
+/* The same, and compiles or finds the code. */
+int api_program_compile(struct heddle_statement *s, struct hd_err *err);
+void api_program_release(struct heddle_statement *s);
+
+#endif

@@ -1,0 +1,204 @@
+/* What a statement shows of itself: the text of each stage, and the report of an execution. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_statement.h"
+#include "runtime/base/strbuf.h"
+
+/* ---- Explain --------------------------------------------------------------------------- */
+
+static int show_plan(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err HD_UNUSED)
+{
+    fe_plan_print(out, s->plan);
+    return 0;
+}
+
+static int show_pipelines(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+{
+    HD_TRY(api_program_emit(s, err));
+    pl_print(out, s->program.pl);
+    return 0;
+}
+
+static int show_spec(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+{
+    HD_TRY(api_program_emit(s, err));
+    rt_spec_print(out, s->program.pl->spec);
+    return 0;
+}
+
+static int show_llvm(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+{
+    struct cg_options o = {.profile = s->profile};
+    HD_TRY(api_program_emit(s, err));
+    return cg_llvm_print(out, s->program.pl, &o, err);
+}
+
+static int show_compiled(struct heddle_statement *s, enum rt_orc_text what, struct hd_strbuf *out,
+                         struct hd_err *err)
+{
+    char *text;
+    HD_TRY(api_program_emit(s, err));
+    HD_TRY(rt_orc_print(s->program.artifact.bytes, s->program.artifact.size, what, &text, err));
+    hd_strbuf_adds(out, text);
+    free(text);
+    return 0;
+}
+
+static int show_llvm_opt(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+{
+    return show_compiled(s, RT_ORC_IR_OPTIMISED, out, err);
+}
+
+static int show_asm(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+{
+    return show_compiled(s, RT_ORC_ASM, out, err);
+}
+
+static int no_device(struct heddle_statement *s HD_UNUSED, struct hd_strbuf *out HD_UNUSED,
+                     struct hd_err *err)
+{
+    return HD_FAIL(err, UNSUPPORTED, NULL, "stages cuda and ptx: the backend is cpu");
+}
+
+static const struct stage {
+    const char *name;
+    int (*show)(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err);
+} stages[] = {
+    {"plan", show_plan}, {"pipelines", show_pipelines}, {"spec", show_spec},
+    {"llvm", show_llvm}, {"llvm-opt", show_llvm_opt},   {"asm", show_asm},
+    {"cuda", no_device}, {"ptx", no_device},
+};
+
+static const struct stage *find_stage(const char *name, size_t n)
+{
+    for (size_t i = 0; i < HD_COUNT(stages); i++)
+        if (strlen(stages[i].name) == n && memcmp(stages[i].name, name, n) == 0)
+            return &stages[i];
+    return NULL;
+}
+
+/* One stage is printed bare; of several each has a headline. */
+static int explain(struct heddle_statement *s, const char *list, struct hd_strbuf *out,
+                   struct hd_err *err)
+{
+    bool several = strchr(list, ',') != NULL;
+    for (const char *p = list;;) {
+        size_t n = strcspn(p, ",");
+        const struct stage *stage = find_stage(p, n);
+        if (!stage)
+            return HD_FAIL(err, USER, NULL,
+                           "stage \"%.*s\" is not one of plan, pipelines, spec, llvm, llvm-opt, "
+                           "asm, cuda, ptx",
+                           (int)HD_MIN(n, (size_t)40), p);
+        if (several)
+            hd_strbuf_addf(out, "%s== %s ==\n", p == list ? "" : "\n", stage->name);
+        HD_TRY(stage->show(s, out, err));
+        if (!p[n])
+            return 0;
+        p += n + 1;
+    }
+}
+
+int heddle_explain(heddle_statement *s, const char *list, char **text, heddle_error **err)
+{
+    struct hd_err e;
+    struct hd_strbuf b;
+    hd_err_init(&e);
+    hd_strbuf_init(&b);
+    int rc = explain(s, list ? list : "plan", &b, &e);
+    if (rc == 0)
+        *text = hd_strbuf_take(&b);
+    hd_strbuf_release(&b);
+    return api_finish(rc, &e, err);
+}
+
+/* ---- Report ---------------------------------------------------------------------------- */
+
+static void add_text(struct hd_strbuf *b, const char *s)
+{
+    hd_strbuf_add_json(b, s ? s : "", s ? strlen(s) : 0);
+}
+
+static void add_counters(struct hd_strbuf *b, const struct rt_pipeline *p,
+                         const struct rt_pipeline_stats *st)
+{
+    hd_strbuf_adds(b, ",\"steps\":[");
+    for (int k = 0; k < p->ncounters; k++) {
+        hd_strbuf_adds(b, k ? ",{\"name\":" : "{\"name\":");
+        add_text(b, p->counter_names ? p->counter_names[k] : NULL);
+        if (p->counter_est && p->counter_est[k] >= 0)
+            hd_strbuf_addf(b, ",\"estimate\":%.0f", p->counter_est[k]);
+        hd_strbuf_addf(b, ",\"rows\":%llu}", (unsigned long long)st->counters[k]);
+    }
+    hd_strbuf_adds(b, "]");
+}
+
+static void add_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, int i)
+{
+    const struct rt_pipeline *p = &s->stats_spec->pipelines[i];
+    const struct rt_pipeline_stats *st = &s->stats.pipelines[i];
+    hd_strbuf_adds(b, i ? ",{\"name\":" : "{\"name\":");
+    add_text(b, p->name);
+    hd_strbuf_adds(b, ",\"path\":");
+    add_text(b, p->path);
+    hd_strbuf_addf(b, ",\"start_ms\":%.3f,\"ms\":%.3f,\"source_rows\":%llu,\"split_ranges\":%llu",
+                   st->start_ms, st->ms, (unsigned long long)st->source_rows,
+                   (unsigned long long)st->spawned);
+    hd_strbuf_adds(b, ",\"busy_ms\":[");
+    for (int w = 0; w < s->stats.threads; w++)
+        hd_strbuf_addf(b, "%s%.3f", w ? "," : "", st->busy_ms[w]);
+    hd_strbuf_adds(b, "]");
+    if (s->profile)
+        add_counters(b, p, st);
+    hd_strbuf_adds(b, "}");
+}
+
+static void add_state(struct hd_strbuf *b, const struct heddle_statement *s, int i)
+{
+    const struct rt_state *t = &s->stats_spec->states[i];
+    hd_strbuf_adds(b, i ? ",{\"name\":" : "{\"name\":");
+    add_text(b, t->name);
+    hd_strbuf_adds(b, ",\"path\":");
+    add_text(b, t->path);
+    hd_strbuf_addf(b, ",\"kind\":\"%s\",\"finish_ms\":%.3f,\"rows\":%llu", 
+                   rt_state_kind_name(t->kind), s->stats.finish_ms[i],
+                   (unsigned long long)s->stats.state_rows[i]);
+    if (t->est_rows >= 0)
+        hd_strbuf_addf(b, ",\"estimate\":%.0f", t->est_rows);
+    hd_strbuf_adds(b, "}");
+}
+
+static void add_details(struct hd_strbuf *b, const struct heddle_statement *s)
+{
+    hd_strbuf_adds(b, ",\"pipelines\":[");
+    for (int i = 0; s->stats_spec && i < s->stats.npipelines; i++)
+        add_pipeline(b, s, i);
+    hd_strbuf_adds(b, "],\"states\":[");
+    for (int i = 0; s->stats_spec && i < s->stats.nstates; i++)
+        add_state(b, s, i);
+    hd_strbuf_adds(b, "]}");
+}
+
+int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err)
+{
+    struct hd_err e;
+    struct hd_strbuf b;
+    const struct api_times *t = &s->times;
+    hd_err_init(&e);
+    if (!s->executed)
+        return api_finish(HD_FAIL(&e, USER, NULL, "the statement was not executed"), &e, err);
+    hd_strbuf_init(&b);
+    hd_strbuf_addf(&b, "{\"backend\":\"cpu\",\"threads\":%d,\"plan_ms\":%.3f,\"codegen_ms\":%.3f",
+                   s->stats.threads, t->plan, t->codegen);
+    hd_strbuf_addf(&b, ",\"compile_ms\":%.3f,\"compile_cached\":%s,\"transfer_ms\":%.3f",
+                   t->compile, t->how == RT_COMPILED ? "false" : "true", t->transfer);
+    hd_strbuf_addf(&b, ",\"execute_ms\":%.3f,\"result_ms\":%.3f,\"total_ms\":%.3f", t->execute,
+                   t->result,
+                   t->plan + t->codegen + t->compile + t->transfer + t->execute + t->result);
+    hd_strbuf_addf(&b, ",\"peak_bytes\":%llu", (unsigned long long)s->stats.peak_bytes);
+    add_details(&b, s);
+    *json = hd_strbuf_take(&b);
+    hd_strbuf_release(&b);
+    return api_finish(0, &e, err);
+}

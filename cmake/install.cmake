@@ -1,0 +1,37 @@
+# cmake --install: library, header, pkg-config file, CMake package, binary, suites. All paths
+# inside are relative, so that the tree may be installed under any prefix and moved.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
+set(suites_dir ${CMAKE_INSTALL_DATADIR}/heddle/suites)
+
+# The prefix as seen from the folder of the pkg-config file.
+file(RELATIVE_PATH heddle_pc_to_prefix
+  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+
+# The shared library is what others link; the binary holds its own copy.
+set_target_properties(heddle_shared PROPERTIES
+  EXPORT_NAME heddle
+  INTERFACE_INCLUDE_DIRECTORIES "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>")
+install(TARGETS heddle_shared EXPORT heddle_targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS heddle_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES ${CMAKE_SOURCE_DIR}/include/heddle.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+install(EXPORT heddle_targets NAMESPACE heddle:: FILE heddleTargets.cmake
+  DESTINATION ${package_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/heddleConfig.cmake.in
+  ${CMAKE_BINARY_DIR}/heddleConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/heddleConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/heddleConfig.cmake ${CMAKE_BINARY_DIR}/heddleConfigVersion.cmake
+  DESTINATION ${package_dir})
+
+configure_file(${CMAKE_CURRENT_LIST_DIR}/heddle.pc.in ${CMAKE_BINARY_DIR}/heddle.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/heddle.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES ${CMAKE_SOURCE_DIR}/tpch/suite.json DESTINATION ${suites_dir}/tpch)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/tpch/plans ${CMAKE_SOURCE_DIR}/tpch/params
+  ${CMAKE_SOURCE_DIR}/tpch/answers DESTINATION ${suites_dir}/tpch)
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

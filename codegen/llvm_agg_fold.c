@@ -1,0 +1,221 @@
+/* Accumulators: adding a row to the image of a group, and an image to a shared group. An
+ * accumulator of zero bytes is empty; MIN, MAX, ANY and nullable SUM have a valid byte. Counts
+ * are sums of 1, or of the argument's validity. */
+#include "codegen/llvm_build.h"
+#include "codegen/llvm_sink.h"
+
+/* Outs from here on are accumulators; those before are keys. */
+static int first_acc(const struct cg_fn *f)
+{
+    return f->sink->s->kind == PL_SINK_AGG_HASH ? f->sink->st->nkeys : 0;
+}
+
+static const struct rt_field *field_of(const struct cg_fn *f, const struct pl_out *o)
+{
+    return &f->sink->st->fields[o->field];
+}
+
+static bool is_count(const struct pl_out *o)
+{
+    return o->fn == FE_AGG_COUNT || o->fn == FE_AGG_COUNT_STAR;
+}
+
+/* What a row contributes to an out. */
+static struct cg_val contribution(struct cg_fn *f, const struct pl_out *o)
+{
+    enum rt_phys p = field_of(f, o)->phys;
+    if (!is_count(o))
+        return cg_out_value(f, o);
+    struct cg_val one = {.v = cg_const(f, p, 1)};
+    if (o->fn == FE_AGG_COUNT && o->expr >= 0) {
+        LLVMValueRef valid = cg_expr(f, o->expr).valid;
+        if (valid)
+            one.v = cg_int_cast(f, valid, RT_BOOL, p);
+    }
+    return one;
+}
+
+/* a + b of class p; raises where the out is checked. */
+static LLVMValueRef add(struct cg_fn *f, const struct pl_out *o, enum rt_phys p, LLVMValueRef a,
+                        LLVMValueRef b)
+{
+    if (p == RT_F64)
+        return LLVMBuildFAdd(f->b, a, b, "");
+    if (!o->fail)
+        return l_add(f, a, b);
+    LLVMValueRef args[] = {a, b};
+    LLVMValueRef both =
+        cg_intrinsic(f, "llvm.sadd.with.overflow", cg_scalar_type(f->m, p), args, 2);
+    cg_fail_if(f, LLVMBuildExtractValue(f->b, both, 1, ""), RT_FAIL_OVERFLOW, o->path);
+    return LLVMBuildExtractValue(f->b, both, 0, "");
+}
+
+static void fold_sum(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, struct cg_val x)
+{
+    const struct rt_field *fd = field_of(f, o);
+    struct cg_val acc = cg_load_field(f, fd, row, false);
+    LLVMValueRef by = x.v;
+    if (x.valid)
+        by = l_select(f, x.valid, x.v, cg_const(f, fd->phys, 0));
+    acc.v = add(f, o, fd->phys, acc.v, by);
+    if (acc.valid)
+        acc.valid = x.valid ? l_or(f, acc.valid, x.valid) : NULL;
+    cg_store_field(f, fd, acc, row);
+}
+
+/* MIN, MAX, ANY: x replaces the accumulator where it is valid and better. */
+static void fold_pick(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, struct cg_val x)
+{
+    const struct rt_field *fd = field_of(f, o);
+    struct cg_val acc = cg_load_field(f, fd, row, false);
+    if (!acc.valid)
+        HD_BUG("accumulator %s has no valid byte", fd->name);
+    LLVMValueRef take = l_not(f, acc.valid);
+    if (o->fn != FE_AGG_ANY) {
+        enum fe_op op = o->fn == FE_AGG_MIN ? FE_LT : FE_GT;
+        take = l_or(f, take, cg_compare(f, op, fd->phys, x, acc));
+    }
+    take = cg_both(f, take, x.valid);
+    struct cg_val none = {.v = acc.v, .len = acc.len};
+    struct cg_val some = {.v = x.v, .len = x.len};
+    struct cg_val r = cg_select(f, take, some, none);
+    r.valid = x.valid ? l_or(f, acc.valid, x.valid) : NULL;
+    cg_store_field(f, fd, r, row);
+}
+
+static void fold(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, struct cg_val x)
+{
+    switch (o->fn) {
+    case FE_AGG_COUNT_STAR:
+    case FE_AGG_COUNT:
+    case FE_AGG_SUM: fold_sum(f, o, row, x); break;
+    case FE_AGG_MIN:
+    case FE_AGG_MAX:
+    case FE_AGG_ANY: fold_pick(f, o, row, x); break;
+    case FE_AGG_AVG:
+    case FE_AGG_COUNT_OF: HD_BUG("aggregate %d reached the emitter", (int)o->fn);
+    }
+}
+
+void cg_fold_row(struct cg_fn *f, LLVMValueRef image)
+{
+    const struct pl_sink *s = f->sink->s;
+    int n = s->nouts, first = first_acc(f);
+    struct cg_val *x = HD_NEWN(f->m->arena, struct cg_val, n + 1);
+    /* Arguments before accumulators: they may branch, and share loads. */
+    for (int i = first; i < n; i++)
+        x[i] = contribution(f, &s->outs[i]);
+    for (int i = first; i < n; i++)
+        fold(f, &s->outs[i], image, x[i]);
+}
+
+void cg_acc_copy(struct cg_fn *f, LLVMValueRef from, LLVMValueRef to)
+{
+    const struct pl_sink *s = f->sink->s;
+    for (int i = first_acc(f); i < s->nouts; i++) {
+        const struct rt_field *fd = field_of(f, &s->outs[i]);
+        cg_store_field(f, fd, cg_load_field(f, fd, from, false), to);
+    }
+}
+
+void cg_acc_clear(struct cg_fn *f, LLVMValueRef image)
+{
+    const struct pl_sink *s = f->sink->s;
+    for (int i = first_acc(f); i < s->nouts; i++) {
+        const struct rt_field *fd = field_of(f, &s->outs[i]);
+        struct cg_val zero = cg_zero(f, fd->phys);
+        zero.valid = l_bool(f, false);
+        cg_store_field(f, fd, zero, image);
+    }
+}
+
+/* --- shared groups --- */
+
+/* The low words are added first; what they carry, the high words add later. Sums commute, so
+ * the total is exact once every thread is done. */
+static void atomic_add_i128(struct cg_fn *f, LLVMValueRef at, LLVMValueRef v)
+{
+    LLVMValueRef w[2];
+    cg_words(f, v, RT_I128, w);
+    LLVMValueRef old = l_atomic(f, LLVMAtomicRMWBinOpAdd, at, w[0], LLVMAtomicOrderingMonotonic);
+    LLVMValueRef carry = l_icmp(f, LLVMIntULT, l_add(f, old, w[0]), w[0]);
+    LLVMValueRef hi = l_add(f, w[1], l_zext(f, carry, f->m->i64));
+    l_atomic(f, LLVMAtomicRMWBinOpAdd, l_at(f, at, 8), hi, LLVMAtomicOrderingMonotonic);
+}
+
+static void atomic_add(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, LLVMValueRef v)
+{
+    const struct rt_field *fd = field_of(f, o);
+    LLVMValueRef at = l_at(f, row, fd->offset);
+    LLVMAtomicRMWBinOp op = fd->phys == RT_F64 ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
+    if (fd->phys == RT_I128) {
+        atomic_add_i128(f, at, v);
+        return;
+    }
+    LLVMValueRef old = l_atomic(f, op, at, v, LLVMAtomicOrderingMonotonic);
+    if (o->fail)
+        add(f, o, fd->phys, old, v);
+}
+
+static void store_atomic_byte(struct cg_fn *f, LLVMValueRef at, int v, LLVMAtomicOrdering order)
+{
+    LLVMValueRef st = LLVMBuildStore(f->b, LLVMConstInt(f->m->i8, (unsigned)v, false), at);
+    LLVMSetAlignment(st, 1);
+    LLVMSetOrdering(st, order);
+}
+
+static void shared_add(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row,
+                       LLVMValueRef image)
+{
+    const struct rt_field *fd = field_of(f, o);
+    struct cg_val x = cg_load_field(f, fd, image, false);
+    LLVMBasicBlockRef on = NULL;
+    if (x.valid) {
+        on = l_block(f, "added");
+        l_need(f, x.valid, on, "add");
+        store_atomic_byte(f, l_at(f, row, fd->valid_offset), 1, LLVMAtomicOrderingMonotonic);
+    }
+    atomic_add(f, o, row, x.v);
+    if (on) {
+        l_br(f, on);
+        l_goto(f, on);
+    }
+}
+
+/* Byte 0 of a row: group exists; while a thread folds into it, it is taken. */
+enum { ROW_EXISTS = 1, ROW_TAKEN = 2 };
+
+static void take_row(struct cg_fn *f, LLVMValueRef row)
+{
+    LLVMBasicBlockRef spin = l_block(f, "spin"), mine = l_block(f, "mine");
+    LLVMValueRef taken = LLVMConstInt(f->m->i8, ROW_TAKEN, false);
+    l_br(f, spin);
+    l_goto(f, spin);
+    LLVMValueRef old = l_atomic(f, LLVMAtomicRMWBinOpXchg, row, taken, LLVMAtomicOrderingAcquire);
+    l_cond(f, l_eq(f, old, taken), spin, mine);
+    l_goto(f, mine);
+}
+
+static bool all_sums(const struct pl_sink *s)
+{
+    for (int i = 0; i < s->nouts; i++)
+        if (!is_count(&s->outs[i]) && s->outs[i].fn != FE_AGG_SUM)
+            return false;
+    return true;
+}
+
+void cg_fold_shared(struct cg_fn *f, LLVMValueRef row, LLVMValueRef image)
+{
+    const struct pl_sink *s = f->sink->s;
+    if (all_sums(s)) {
+        store_atomic_byte(f, row, ROW_EXISTS, LLVMAtomicOrderingMonotonic);
+        for (int i = 0; i < s->nouts; i++)
+            shared_add(f, &s->outs[i], row, image);
+        return;
+    }
+    /* A minimum and its valid byte change together: the row is locked for its few stores. */
+    take_row(f, row);
+    for (int i = 0; i < s->nouts; i++)
+        fold(f, &s->outs[i], row, cg_load_field(f, field_of(f, &s->outs[i]), image, false));
+    store_atomic_byte(f, row, ROW_EXISTS, LLVMAtomicOrderingRelease);
+}

@@ -1,0 +1,210 @@
+/* Inside of the LLVM backend: the data of an emission, then prototypes grouped by the file that
+ * defines them. Values in flight are struct cg_val; a slot of the pipeline is one, defined by
+ * its step at a place that dominates every use, so the nest needs no memory for tuples. */
+#ifndef HEDDLE_CODEGEN_LLVM_EMIT_H
+#define HEDDLE_CODEGEN_LLVM_EMIT_H
+
+#include <llvm-c/Core.h>
+
+#include "codegen/codegen.h"
+#include "runtime/base/vec.h"
+
+/* Rows that a tile's predicates are evaluated for at once: the bits of one word. */
+enum { CG_LANES = 64 };
+/* Bytes of the scratch slot for results of helpers: an i128, or a string. */
+enum { CG_TMP_BYTES = 16 };
+
+/* A value in flight. Where valid is false, v is unspecified but safe to compute with: a number
+ * of its type, a string whose bytes may be read. */
+struct cg_val {
+    LLVMValueRef v;     /* STR: address of the bytes */
+    LLVMValueRef len;   /* STR: i32, else NULL */
+    LLVMValueRef valid; /* i1; NULL: never NULL */
+    LLVMValueRef wide;  /* row slots: the row as i64 where it is at hand (and not -1), else NULL */
+};
+
+enum cg_call {
+#define R_CALL(ret, name, args) CG_CALL_##name,
+#include "templates/rtcalls.def"
+    CG_CALL_COUNT
+};
+
+struct cg_level_job {
+    const struct pl_pipeline *pipe;
+    int index, level;
+};
+
+struct cg_mod {
+    struct hd_arena *arena;
+    const struct pl_program *prog;
+    const struct cg_options *opt;
+    LLVMContextRef ctx;
+    LLVMModuleRef mod;
+    LLVMTypeRef i1, i8, i16, i32, i64, i128, f64, ptr, none;
+    LLVMTypeRef entry_type, level_type;
+    LLVMTypeRef call_types[CG_CALL_COUNT];
+    LLVMValueRef calls[CG_CALL_COUNT]; /* declared at first use */
+    unsigned md_invariant, md_prof;
+    LLVMValueRef empty_node, unlikely_node;
+    signed char *guard; /* per expression: 0 not looked at, 1 evaluate freely, 2 only when reached */
+    HD_VEC(struct cg_level_job) jobs; /* level functions still to emit */
+};
+
+/* Where execution goes after a failure of one kind at one path. */
+struct cg_fail_block {
+    enum rt_failure why;
+    int path;
+    LLVMBasicBlockRef block;
+};
+
+struct cg_sink; /* llvm_sink.h */
+
+/* One function being built. */
+struct cg_fn {
+    struct cg_mod *m;
+    const struct pl_pipeline *pipe;
+    int index; /* of the pipeline */
+    LLVMValueRef fn, args, thread, begin, end;
+    LLVMBuilderRef b;       /* where code goes now */
+    LLVMBuilderRef eb;      /* end of the entry block: argument words, allocas */
+    LLVMBasicBlockRef body; /* follows the entry block */
+    LLVMBasicBlockRef next; /* where a row goes that ends here: latch of the innermost loop */
+    LLVMBasicBlockRef exit; /* writes the sink back, returns 0 */
+    LLVMBasicBlockRef failed; /* returns 1; made at first use */
+    HD_VEC(struct cg_fail_block) fails;
+    struct cg_val *slots;
+    LLVMValueRef *words, *word_ptrs; /* args vector words loaded so far, as i64 and as ptr */
+    LLVMValueRef tmp;       /* CG_TMP_BYTES; made at first use */
+    unsigned lanes;         /* 0, or CG_LANES while the predicates of a tile are evaluated */
+    struct cg_sink *sink;   /* set once the sink was emitted in this function */
+};
+
+/* llvm_types.c: physical types, and values in registers and memory */
+LLVMTypeRef cg_scalar_type(const struct cg_mod *m, enum rt_phys p);
+LLVMTypeRef cg_type(const struct cg_fn *f, enum rt_phys p); /* a vector inside a tile */
+int cg_phys_bits(enum rt_phys p); /* of the integer types */
+int cg_phys_size(enum rt_phys p); /* bytes in memory */
+LLVMValueRef cg_const(const struct cg_fn *f, enum rt_phys p, hd_i128 v);
+/* 0, 0.0 or the empty string. */
+struct cg_val cg_zero(const struct cg_fn *f, enum rt_phys p);
+LLVMValueRef cg_splat(struct cg_fn *f, LLVMBuilderRef b, LLVMValueRef v, LLVMTypeRef type);
+/* Between integer classes, sign-extended or cut; BOOL counts as 0 and 1. */
+LLVMValueRef cg_int_cast(struct cg_fn *f, LLVMValueRef v, enum rt_phys from, enum rt_phys to);
+struct cg_val cg_select(struct cg_fn *f, LLVMValueRef c, struct cg_val a, struct cg_val b);
+struct cg_val cg_phi(struct cg_fn *f, int n, const struct cg_val *vals,
+                     LLVMBasicBlockRef *blocks);
+/* A value at an address, without its validity; constant: the memory does not change in the run. */
+struct cg_val cg_load(struct cg_fn *f, enum rt_phys p, LLVMValueRef ptr, bool constant);
+void cg_store(struct cg_fn *f, enum rt_phys p, struct cg_val v, LLVMValueRef ptr);
+struct cg_val cg_load_field(struct cg_fn *f, const struct rt_field *fd, LLVMValueRef row,
+                            bool constant);
+void cg_store_field(struct cg_fn *f, const struct rt_field *fd, struct cg_val v,
+                    LLVMValueRef row);
+LLVMValueRef cg_alloca(struct cg_fn *f, int bytes);
+
+/* llvm_args.c: the args vector, thread state, failures */
+/* Code goes to the end of the entry block until f->b is set back to what this gives. */
+LLVMBuilderRef cg_enter(struct cg_fn *f);
+LLVMValueRef cg_arg_word(struct cg_fn *f, int arg, int k); /* i64 */
+LLVMValueRef cg_arg_ptr(struct cg_fn *f, int arg);
+LLVMValueRef cg_arg_int(struct cg_fn *f, int arg, enum rt_phys p); /* by the argument's phys */
+struct cg_val cg_arg_const(struct cg_fn *f, int arg, enum rt_phys p);
+LLVMValueRef cg_thread_local(struct cg_fn *f, int state); /* thread->local[state], loaded once */
+void cg_count(struct cg_fn *f, int counter, LLVMValueRef n); /* i64; NULL: one row */
+void cg_check_stop(struct cg_fn *f);
+LLVMBasicBlockRef cg_failed_block(struct cg_fn *f);
+void cg_fail_if(struct cg_fn *f, LLVMValueRef cond, enum rt_failure why, int path);
+
+/* llvm_calls.c: runtime functions */
+LLVMValueRef cg_call(struct cg_fn *f, enum cg_call c, LLVMValueRef *args, int n);
+/* The same for those that give a status: not zero returns 1 from the function. */
+void cg_call_checked(struct cg_fn *f, enum cg_call c, LLVMValueRef *args, int n);
+LLVMValueRef cg_intrinsic(struct cg_fn *f, const char *name, LLVMTypeRef overload,
+                          LLVMValueRef *args, int n);
+LLVMValueRef cg_tmp(struct cg_fn *f);
+/* Low and high word of an integer of class p as two i64 in out[0], out[1]. */
+void cg_words(struct cg_fn *f, LLVMValueRef v, enum rt_phys p, LLVMValueRef out[2]);
+
+/* Calls a helper whose last parameter is the address of its result, only where valid holds
+ * (NULL: always), and reads the result as class e->phys. args has room for one more. */
+struct cg_val cg_call_result(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef valid,
+                             enum cg_call c, LLVMValueRef *args, int n);
+
+/* llvm_expr.c: expressions. The emitters of frontend/ops.def are in llvm_expr*.c. */
+#define T_OP(id, text, lo, hi, typing, nulls, flags, cuda, llvm)                              \
+    struct cg_val cgl_##llvm(struct cg_fn *f, const struct pl_expr *e);
+#include "frontend/ops.def"
+struct cg_val cg_expr(struct cg_fn *f, int e);
+LLVMValueRef cg_true(struct cg_fn *f, struct cg_val v); /* a BOOL is valid and true */
+/* Conjunction of two validities, either of which may be NULL (always). */
+LLVMValueRef cg_both(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b);
+/* May raise, or costs more than a branch: evaluated only when reached. */
+bool cg_expr_guarded(struct cg_mod *m, int e);
+/* Can be evaluated for CG_LANES rows at once (given slots that can). */
+bool cg_expr_lanes(const struct cg_mod *m, int e);
+
+/* Code between begin and end runs only where cond holds (NULL: always); end gives the value
+ * there and zero, not valid, elsewhere. */
+struct cg_when {
+    LLVMValueRef cond;
+    LLVMBasicBlockRef from, join;
+};
+struct cg_when cg_when_begin(struct cg_fn *f, LLVMValueRef cond);
+struct cg_val cg_when_end(struct cg_fn *f, const struct cg_when *w, enum rt_phys p,
+                          struct cg_val v);
+
+/* The physical class of an expression's i-th argument. */
+enum rt_phys cg_arg_phys(const struct cg_mod *m, const struct pl_expr *e, int i);
+
+/* llvm_expr_cmp.c: comparisons, by the order of docs/plan.md 2.2 */
+LLVMValueRef cg_compare(struct cg_fn *f, enum fe_op op, enum rt_phys p, struct cg_val a,
+                        struct cg_val b);
+bool cg_phys_cheap(enum rt_phys p); /* compares in a few instructions: not strings */
+
+/* llvm_key.c: keys of hash tables */
+LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys,
+                     const enum rt_phys *phys);
+/* Falls through where the key fields of the row equal keys, else goes to differ. */
+void cg_keys_equal(struct cg_fn *f, const struct rt_state *st, LLVMValueRef row,
+                   const struct cg_val *keys, bool null_equal, LLVMBasicBlockRef differ);
+
+/* llvm_steps.c, llvm_probe.c: steps; code goes on where the row lives, or to f->next */
+void cg_bind(struct cg_fn *f, int slot, struct cg_val v);
+LLVMValueRef cg_row_index(struct cg_fn *f, int slot); /* i64 */
+LLVMValueRef cg_row_is_null(struct cg_fn *f, int slot);
+LLVMValueRef cg_test_bit(struct cg_fn *f, LLVMValueRef words, LLVMValueRef index, bool constant);
+void cg_step(struct cg_fn *f, const struct pl_step *s);
+void cg_step_load_lanes(struct cg_fn *f, const struct pl_step *s, LLVMValueRef first);
+void cg_step_probe(struct cg_fn *f, const struct pl_step *s);
+/* Range of children of an EXPAND step as i64; -1..0 for the one null child of a left join. Code
+ * goes on where it is not empty. */
+struct cg_range {
+    LLVMValueRef begin, end;
+};
+struct cg_range cg_step_range(struct cg_fn *f, const struct pl_step *s);
+void cg_bind_child(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i);
+
+/* llvm_sink.c; llvm_agg.c for aggregates (llvm_sink.h) */
+void cg_sink_row(struct cg_fn *f);
+void cg_sink_close(struct cg_fn *f); /* in the exit block: write back what registers hold */
+
+/* llvm_pipe.c: functions of a pipeline */
+void cg_pipeline(struct cg_mod *m, int index);
+void cg_level(struct cg_mod *m, const struct cg_level_job *job);
+/* Binds the source slot to row i. */
+void cg_bind_source(struct cg_fn *f, LLVMValueRef i);
+/* Emits steps from k on and the sink; afterwards the current block is terminated. */
+void cg_steps_from(struct cg_fn *f, int k);
+/* for (i = begin; i < end; i++) with at least one turn. Between open and close, f->next is the
+ * latch; close wants the current block terminated and goes on after the loop. */
+struct cg_loop {
+    LLVMValueRef i, end;
+    LLVMBasicBlockRef body, latch, outer;
+};
+struct cg_loop cg_loop_open(struct cg_fn *f, LLVMValueRef begin, LLVMValueRef end);
+void cg_loop_close(struct cg_fn *f, const struct cg_loop *l);
+
+/* llvm_tile.c */
+bool cg_tile_loop(struct cg_fn *f); /* false: nothing to evaluate in tiles, use the plain loop */
+
+#endif

@@ -1,0 +1,277 @@
+/* Arithmetic and conversions between numbers. What may fail is checked only where its arguments
+ * are valid; what cannot is plain wrapping code. 128-bit division and checked multiplication are
+ * calls: LLVM would turn them into calls of compiler-rt, which nothing here links. */
+#include "codegen/llvm_build.h"
+
+#include "runtime/base/type.h"
+
+static bool is_int(enum rt_phys p)
+{
+    return p != RT_F64 && p != RT_STR;
+}
+
+/* |v| > 10^digits - 1, or NULL if every value of the class is within. */
+static LLVMValueRef beyond(struct cg_fn *f, LLVMValueRef v, enum rt_phys p, int digits)
+{
+    int most = p == RT_I32 ? 9 : p == RT_I64 ? 18 : HD_DEC_MAX;
+    if (digits <= 0 || digits > most)
+        return NULL;
+    hd_i128 limit = hd_pow10(digits) - 1;
+    LLVMValueRef up = l_add(f, v, cg_const(f, p, limit));
+    return l_icmp(f, LLVMIntUGT, up, cg_const(f, p, (hd_i128)((hd_u128)limit * 2)));
+}
+
+/* Raises where bad (NULL: never) and the value is valid. */
+static void raise_if(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef bad,
+                     LLVMValueRef valid, enum rt_failure why)
+{
+    if (bad)
+        cg_fail_if(f, cg_both(f, bad, valid), why, e->path);
+}
+
+static LLVMValueRef either(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b)
+{
+    return a && b ? l_or(f, a, b) : a ? a : b;
+}
+
+/* a op b with op one of sadd, ssub, smul, raising OVERFLOW beyond class or digits. */
+static LLVMValueRef checked(struct cg_fn *f, const struct pl_expr *e, const char *name,
+                            LLVMValueRef a, LLVMValueRef b, LLVMValueRef valid)
+{
+    LLVMValueRef args[] = {a, b};
+    LLVMValueRef both = cg_intrinsic(f, name, cg_type(f, e->phys), args, 2);
+    LLVMValueRef r = LLVMBuildExtractValue(f->b, both, 0, "");
+    LLVMValueRef over = LLVMBuildExtractValue(f->b, both, 1, "");
+    over = either(f, over, beyond(f, r, e->phys, e->limit_digits));
+    raise_if(f, e, over, valid, RT_FAIL_OVERFLOW);
+    return r;
+}
+
+static struct cg_val arith_f64(struct cg_fn *f, enum fe_op op, struct cg_val a, struct cg_val b)
+{
+    struct cg_val r = {.valid = cg_both(f, a.valid, b.valid)};
+    if (op == FE_ADD)
+        r.v = LLVMBuildFAdd(f->b, a.v, b.v, "");
+    else if (op == FE_SUB)
+        r.v = LLVMBuildFSub(f->b, a.v, b.v, "");
+    else
+        r.v = LLVMBuildFMul(f->b, a.v, b.v, "");
+    return r;
+}
+
+static struct cg_val mul_i128(struct cg_fn *f, const struct pl_expr *e, struct cg_val a,
+                              struct cg_val b, LLVMValueRef valid)
+{
+    LLVMValueRef args[8] = {f->thread};
+    cg_words(f, a.v, RT_I128, &args[1]);
+    cg_words(f, b.v, RT_I128, &args[3]);
+    args[5] = l_i32(f, e->limit_digits);
+    args[6] = l_i32(f, e->path);
+    return cg_call_result(f, e, valid, CG_CALL_hdr_mul_i128, args, 7);
+}
+
+struct cg_val cgl_arith(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), b = cg_expr(f, e->args[1]);
+    if (e->phys == RT_F64)
+        return arith_f64(f, e->op, a, b);
+    struct cg_val r = {.valid = cg_both(f, a.valid, b.valid)};
+    if (e->op == FE_ADD)
+        r.v = e->fail ? checked(f, e, "llvm.sadd.with.overflow", a.v, b.v, r.valid)
+                      : l_add(f, a.v, b.v);
+    else if (e->op == FE_SUB)
+        r.v = e->fail ? checked(f, e, "llvm.ssub.with.overflow", a.v, b.v, r.valid)
+                      : l_sub(f, a.v, b.v);
+    else if (!e->fail)
+        r.v = l_mul(f, a.v, b.v);
+    else if (e->phys == RT_I128)
+        return mul_i128(f, e, a, b, r.valid);
+    else
+        r.v = checked(f, e, "llvm.smul.with.overflow", a.v, b.v, r.valid);
+    return r;
+}
+
+struct cg_val cgl_negate(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
+    if (e->phys == RT_F64)
+        r.v = LLVMBuildFNeg(f->b, a.v, "");
+    else if (e->fail)
+        r.v = checked(f, e, "llvm.ssub.with.overflow", cg_const(f, e->phys, 0), a.v, a.valid);
+    else
+        r.v = LLVMBuildNeg(f->b, a.v, "");
+    return r;
+}
+
+static struct cg_val divide_f64(struct cg_fn *f, const struct pl_expr *e, struct cg_val a,
+                                struct cg_val b)
+{
+    struct cg_val r = {.valid = cg_both(f, a.valid, b.valid)};
+    if (e->fail) {
+        LLVMValueRef zero = l_fcmp(f, LLVMRealOEQ, b.v, cg_const(f, RT_F64, 0));
+        raise_if(f, e, zero, r.valid, RT_FAIL_DIV_ZERO);
+    }
+    r.v = LLVMBuildFDiv(f->b, a.v, b.v, "");
+    return r;
+}
+
+/* Division or remainder of 128-bit integers; scale >= 0: decimal division. */
+static struct cg_val divide_i128(struct cg_fn *f, const struct pl_expr *e, struct cg_val a,
+                                 struct cg_val b)
+{
+    LLVMValueRef args[10] = {f->thread};
+    LLVMValueRef valid = cg_both(f, a.valid, b.valid);
+    cg_words(f, a.v, cg_arg_phys(f->m, e, 0), &args[1]);
+    cg_words(f, b.v, cg_arg_phys(f->m, e, 1), &args[3]);
+    if (e->op == FE_MOD) {
+        args[5] = l_i32(f, e->path);
+        return cg_call_result(f, e, valid, CG_CALL_hdr_mod_i128, args, 6);
+    }
+    args[5] = l_i32(f, e->scale);
+    args[6] = l_i32(f, e->limit_digits);
+    args[7] = l_i32(f, e->path);
+    return cg_call_result(f, e, valid, CG_CALL_hdr_div_dec, args, 8);
+}
+
+/* Truncating division of I32 and I64. The divisor is made harmless where the row is not valid,
+ * and for a remainder by -1, which is 0 but would trap for the smallest dividend. */
+static struct cg_val divide_int(struct cg_fn *f, const struct pl_expr *e, struct cg_val a,
+                                struct cg_val b)
+{
+    struct cg_val r = {.valid = cg_both(f, a.valid, b.valid)};
+    LLVMValueRef one = cg_const(f, e->phys, 1), minus = cg_const(f, e->phys, -1);
+    LLVMValueRef is_minus = l_eq(f, b.v, minus);
+    if (e->fail)
+        raise_if(f, e, l_eq(f, b.v, cg_const(f, e->phys, 0)), r.valid, RT_FAIL_DIV_ZERO);
+    LLVMValueRef by = r.valid ? l_select(f, r.valid, b.v, one) : b.v;
+    if (e->op == FE_MOD) {
+        r.v = LLVMBuildSRem(f->b, a.v, l_select(f, is_minus, one, by), "");
+        return r;
+    }
+    if (e->fail) {
+        hd_i128 least = -((hd_i128)1 << (cg_phys_bits(e->phys) - 1));
+        LLVMValueRef over = l_and(f, is_minus, l_eq(f, a.v, cg_const(f, e->phys, least)));
+        raise_if(f, e, over, r.valid, RT_FAIL_OVERFLOW);
+    }
+    r.v = LLVMBuildSDiv(f->b, a.v, by, "");
+    return r;
+}
+
+struct cg_val cgl_divide(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), b = cg_expr(f, e->args[1]);
+    if (e->phys == RT_F64)
+        return divide_f64(f, e, a, b);
+    if (e->phys == RT_I128 || (e->op == FE_DIV && e->scale >= 0))
+        return divide_i128(f, e, a, b);
+    return divide_int(f, e, a, b);
+}
+
+struct cg_val cgl_widen(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]);
+    return (struct cg_val){.v = cg_int_cast(f, a.v, cg_arg_phys(f->m, e, 0), e->phys),
+                           .valid = a.valid};
+}
+
+struct cg_val cgl_narrow(struct cg_fn *f, const struct pl_expr *e)
+{
+    enum rt_phys from = cg_arg_phys(f->m, e, 0);
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
+    r.v = cg_int_cast(f, a.v, from, e->phys);
+    if (e->fail) {
+        LLVMValueRef cut = NULL;
+        if (cg_phys_bits(from) > cg_phys_bits(e->phys))
+            cut = l_ne(f, cg_int_cast(f, r.v, e->phys, from), a.v);
+        cut = either(f, cut, beyond(f, a.v, from, e->limit_digits));
+        raise_if(f, e, cut, a.valid, RT_FAIL_CAST_RANGE);
+    }
+    return r;
+}
+
+struct cg_val cgl_rescale(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
+    LLVMValueRef x = cg_int_cast(f, a.v, cg_arg_phys(f->m, e, 0), e->phys);
+    LLVMValueRef by = cg_const(f, e->phys, hd_pow10(e->scale));
+    if (!e->fail) {
+        r.v = l_mul(f, x, by);
+    } else if (e->phys == RT_I128) {
+        LLVMValueRef args[7] = {f->thread};
+        cg_words(f, x, RT_I128, &args[1]);
+        args[3] = l_i32(f, e->scale);
+        args[4] = l_i32(f, e->limit_digits);
+        args[5] = l_i32(f, e->path);
+        r = cg_call_result(f, e, a.valid, CG_CALL_hdr_rescale_i128, args, 6);
+    } else {
+        r.v = checked(f, e, "llvm.smul.with.overflow", x, by, a.valid);
+    }
+    return r;
+}
+
+/* round_half_away(x / 10^scale), 1 <= scale <= 18: the divisor is even, so a remainder of half
+ * of it or more, by absolute value, rounds away from zero. */
+static LLVMValueRef round_i64(struct cg_fn *f, LLVMValueRef x, int scale)
+{
+    int64_t by = (int64_t)hd_pow10(scale);
+    LLVMValueRef q = LLVMBuildSDiv(f->b, x, l_i64(f, by), "");
+    LLVMValueRef rem = l_sub(f, x, l_mul(f, q, l_i64(f, by)));
+    LLVMValueRef up = l_icmp(f, LLVMIntSGE, rem, l_i64(f, by / 2));
+    LLVMValueRef down = l_icmp(f, LLVMIntSLE, rem, l_i64(f, -(by / 2)));
+    q = l_add(f, q, l_zext(f, up, f->m->i64));
+    return l_sub(f, q, l_zext(f, down, f->m->i64));
+}
+
+struct cg_val cgl_div_round(struct cg_fn *f, const struct pl_expr *e)
+{
+    enum rt_phys from = cg_arg_phys(f->m, e, 0);
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
+    if (e->scale == 0) {
+        r.v = cg_int_cast(f, a.v, from, e->phys);
+    } else if (from != RT_I128 && e->scale <= 18) {
+        LLVMValueRef q = round_i64(f, cg_int_cast(f, a.v, from, RT_I64), e->scale);
+        r.v = cg_int_cast(f, q, RT_I64, e->phys);
+    } else {
+        LLVMValueRef args[4];
+        cg_words(f, a.v, from, args);
+        args[2] = l_i32(f, e->scale);
+        r.v = cg_call_result(f, e, NULL, CG_CALL_hdr_div_round_i128, args, 3).v;
+    }
+    if (e->fail)
+        raise_if(f, e, beyond(f, r.v, e->phys, e->limit_digits), a.valid, RT_FAIL_OVERFLOW);
+    return r;
+}
+
+/* Exact to one rounding: an I32 and 10^22 have no rounding error as doubles; wider values with a
+ * scale are the runtime's business. */
+struct cg_val cgl_to_f64(struct cg_fn *f, const struct pl_expr *e)
+{
+    enum rt_phys from = cg_arg_phys(f->m, e, 0);
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
+    bool small = from == RT_BOOL || from == RT_I32;
+    HD_ASSERT(is_int(from));
+    if ((small && e->scale <= 22) || (from == RT_I64 && e->scale == 0)) {
+        LLVMValueRef wide = cg_int_cast(f, a.v, from, RT_I64);
+        r.v = LLVMBuildSIToFP(f->b, wide, f->m->f64, "");
+        if (e->scale)
+            r.v = LLVMBuildFDiv(f->b, r.v, cg_const(f, RT_F64, hd_pow10(e->scale)), "");
+        return r;
+    }
+    LLVMValueRef args[3];
+    cg_words(f, a.v, from, args);
+    args[2] = l_i32(f, e->scale);
+    r.v = cg_call(f, CG_CALL_hdr_to_f64, args, 3);
+    return r;
+}
+
+struct cg_val cgl_from_f64(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]);
+    LLVMValueRef args[7] = {f->thread,
+                            a.v,
+                            l_i32(f, e->scale),
+                            l_i32(f, e->limit_digits),
+                            l_i32(f, cg_phys_bits(e->phys)),
+                            l_i32(f, e->path)};
+    return cg_call_result(f, e, a.valid, CG_CALL_hdr_from_f64, args, 6);
+}

@@ -1,0 +1,129 @@
+/* Comparisons, by the order of docs/plan.md 2.2: NaN equals NaN and is larger than every other
+ * number, -0 equals 0, strings compare bytewise, false is less than true. */
+#include "codegen/llvm_build.h"
+
+enum order { ORD_EQ, ORD_NE, ORD_LT, ORD_LE, ORD_GT, ORD_GE };
+
+static enum order order_of(enum fe_op op)
+{
+    static const signed char orders[FE_OP_COUNT] = {
+        [FE_EQ] = ORD_EQ, [FE_NE] = ORD_NE, [FE_LT] = ORD_LT,
+        [FE_LE] = ORD_LE, [FE_GT] = ORD_GT, [FE_GE] = ORD_GE,
+    };
+    return (enum order)orders[op];
+}
+
+static LLVMValueRef compare_int(struct cg_fn *f, enum order o, bool is_signed, LLVMValueRef a,
+                                LLVMValueRef b)
+{
+    static const LLVMIntPredicate s[] = {
+        [ORD_EQ] = LLVMIntEQ,  [ORD_NE] = LLVMIntNE,  [ORD_LT] = LLVMIntSLT,
+        [ORD_LE] = LLVMIntSLE, [ORD_GT] = LLVMIntSGT, [ORD_GE] = LLVMIntSGE,
+    };
+    static const LLVMIntPredicate u[] = {
+        [ORD_EQ] = LLVMIntEQ,  [ORD_NE] = LLVMIntNE,  [ORD_LT] = LLVMIntULT,
+        [ORD_LE] = LLVMIntULE, [ORD_GT] = LLVMIntUGT, [ORD_GE] = LLVMIntUGE,
+    };
+    return l_icmp(f, is_signed ? s[o] : u[o], a, b);
+}
+
+/* a >= b: as IEEE has it, or a is NaN. */
+static LLVMValueRef f64_ge(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b)
+{
+    return l_or(f, l_fcmp(f, LLVMRealOGE, a, b), l_fcmp(f, LLVMRealUNO, a, a));
+}
+
+static LLVMValueRef f64_eq(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef nan = l_and(f, l_fcmp(f, LLVMRealUNO, a, a), l_fcmp(f, LLVMRealUNO, b, b));
+    return l_or(f, l_fcmp(f, LLVMRealOEQ, a, b), nan);
+}
+
+static LLVMValueRef compare_f64(struct cg_fn *f, enum order o, LLVMValueRef a, LLVMValueRef b)
+{
+    switch (o) {
+    case ORD_EQ: return f64_eq(f, a, b);
+    case ORD_NE: return l_not(f, f64_eq(f, a, b));
+    case ORD_LT: return l_not(f, f64_ge(f, a, b));
+    case ORD_LE: return f64_ge(f, b, a);
+    case ORD_GT: return l_not(f, f64_ge(f, b, a));
+    case ORD_GE: return f64_ge(f, a, b);
+    }
+    HD_BUG("comparison %d", (int)o);
+}
+
+static LLVMValueRef str_cmp(struct cg_fn *f, struct cg_val a, struct cg_val b)
+{
+    LLVMValueRef args[] = {a.v, a.len, b.v, b.len};
+    return cg_call(f, CG_CALL_hdr_str_cmp, args, 4);
+}
+
+/* Most unequal strings differ in length: the call is made only where they do not. */
+static LLVMValueRef str_eq(struct cg_fn *f, struct cg_val a, struct cg_val b)
+{
+    LLVMBasicBlockRef from = l_here(f), same = l_block(f, "len"), join = l_block(f, "eq");
+    l_cond(f, l_eq(f, a.len, b.len), same, join);
+    l_goto(f, same);
+    LLVMValueRef eq = l_eq(f, str_cmp(f, a, b), l_i32(f, 0));
+    l_br(f, join);
+    l_goto(f, join);
+    return l_phi2(f, f->m->i1, eq, same, l_bool(f, false), from);
+}
+
+static LLVMValueRef compare_str(struct cg_fn *f, enum order o, struct cg_val a, struct cg_val b)
+{
+    if (o == ORD_EQ)
+        return str_eq(f, a, b);
+    if (o == ORD_NE)
+        return l_not(f, str_eq(f, a, b));
+    return compare_int(f, o, true, str_cmp(f, a, b), l_i32(f, 0));
+}
+
+LLVMValueRef cg_compare(struct cg_fn *f, enum fe_op op, enum rt_phys p, struct cg_val a,
+                        struct cg_val b)
+{
+    enum order o = order_of(op);
+    switch (p) {
+    case RT_BOOL: return compare_int(f, o, false, a.v, b.v);
+    case RT_I32:
+    case RT_I64:
+    case RT_I128: return compare_int(f, o, true, a.v, b.v);
+    case RT_F64: return compare_f64(f, o, a.v, b.v);
+    case RT_STR: return compare_str(f, o, a, b);
+    }
+    HD_BUG("comparison of physical type %d", (int)p);
+}
+
+struct cg_val cgl_compare(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), b = cg_expr(f, e->args[1]);
+    LLVMValueRef valid = cg_both(f, a.valid, b.valid);
+    return (struct cg_val){.v = cg_compare(f, e->op, cg_arg_phys(f->m, e, 0), a, b),
+                           .valid = valid};
+}
+
+/* x in a sorted set held by the runtime. */
+struct cg_val cgl_in_set(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val x = cg_expr(f, e->args[0]);
+    LLVMValueRef args[4] = {cg_arg_ptr(f, e->arg), cg_arg_word(f, e->arg, 1), x.v, x.len};
+    enum cg_call call = CG_CALL_COUNT;
+    int n = 3;
+    switch (cg_arg_phys(f->m, e, 0)) {
+    case RT_BOOL: HD_BUG("a set of booleans");
+    case RT_I32: call = CG_CALL_hdr_in_i32; break;
+    case RT_I64: call = CG_CALL_hdr_in_i64; break;
+    case RT_F64: call = CG_CALL_hdr_in_f64; break;
+    case RT_I128:
+        call = CG_CALL_hdr_in_i128;
+        cg_words(f, x.v, RT_I128, &args[2]);
+        n = 4;
+        break;
+    case RT_STR:
+        call = CG_CALL_hdr_in_str;
+        n = 4;
+        break;
+    }
+    LLVMValueRef hit = cg_call(f, call, args, n);
+    return (struct cg_val){.v = l_ne(f, hit, l_i32(f, 0)), .valid = x.valid};
+}

@@ -1,0 +1,134 @@
+/* Strings, dates, text forms and dictionaries: mostly calls of the runtime. */
+#include "codegen/llvm_build.h"
+
+#define MICROS_PER_DAY 86400000000LL
+
+/* SUBSTRING, ADD_*: the helpers get INT64_MAX for a length that is not given. */
+struct cg_val cgl_substring(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val s = cg_expr(f, e->args[0]), start = cg_expr(f, e->args[1]);
+    struct cg_val length = {.v = l_i64(f, INT64_MAX)};
+    if (e->nargs > 2)
+        length = cg_expr(f, e->args[2]);
+    LLVMValueRef valid = cg_both(f, cg_both(f, s.valid, start.valid), length.valid);
+    LLVMValueRef args[7] = {f->thread, s.v, s.len, start.v, length.v, l_i32(f, e->path)};
+    return cg_call_result(f, e, valid, CG_CALL_hdr_substring, args, 6);
+}
+
+struct cg_val cgl_like(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val s = cg_expr(f, e->args[0]);
+    LLVMValueRef args[] = {cg_arg_ptr(f, e->arg), s.v, s.len};
+    LLVMValueRef hit = cg_call(f, CG_CALL_hdr_like, args, 3);
+    return (struct cg_val){.v = l_ne(f, hit, l_i32(f, 0)), .valid = s.valid};
+}
+
+struct cg_val cgl_extract(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]);
+    LLVMValueRef args[] = {a.v, l_i32(f, (int32_t)e->field)};
+    bool ts = e->in_type.kind == HD_TIMESTAMP;
+    enum cg_call call = ts ? CG_CALL_hdr_extract_ts : CG_CALL_hdr_extract_date;
+    return (struct cg_val){.v = cg_call(f, call, args, 2), .valid = a.valid};
+}
+
+static struct cg_val add_interval(struct cg_fn *f, const struct pl_expr *e, enum cg_call call)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), n = cg_expr(f, e->args[1]);
+    LLVMValueRef args[5] = {f->thread, a.v, n.v, l_i32(f, e->path)};
+    return cg_call_result(f, e, cg_both(f, a.valid, n.valid), call, args, 4);
+}
+
+struct cg_val cgl_add_days(struct cg_fn *f, const struct pl_expr *e)
+{
+    bool ts = e->phys == RT_I64;
+    return add_interval(f, e, ts ? CG_CALL_hdr_ts_add_days : CG_CALL_hdr_add_days);
+}
+
+struct cg_val cgl_add_months(struct cg_fn *f, const struct pl_expr *e)
+{
+    bool ts = e->phys == RT_I64;
+    return add_interval(f, e, ts ? CG_CALL_hdr_ts_add_months : CG_CALL_hdr_add_months);
+}
+
+struct cg_val cgl_date_diff(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), b = cg_expr(f, e->args[1]);
+    LLVMValueRef x = cg_int_cast(f, a.v, RT_I32, e->phys);
+    LLVMValueRef y = cg_int_cast(f, b.v, RT_I32, e->phys);
+    return (struct cg_val){.v = l_sub(f, x, y), .valid = cg_both(f, a.valid, b.valid)};
+}
+
+/* Timestamp <-> date. A timestamp belongs to the day that began before it, also before 1970. */
+struct cg_val cgl_cast(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
+    LLVMValueRef day = l_i64(f, MICROS_PER_DAY);
+    if (e->out_type.kind == HD_TIMESTAMP) {
+        r.v = l_mul(f, l_sext(f, a.v, f->m->i64), day);
+        return r;
+    }
+    LLVMValueRef q = LLVMBuildSDiv(f->b, a.v, day, "");
+    LLVMValueRef rem = LLVMBuildSRem(f->b, a.v, day, "");
+    LLVMValueRef neg = l_icmp(f, LLVMIntSLT, rem, l_i64(f, 0));
+    r.v = l_trunc(f, l_sub(f, q, l_zext(f, neg, f->m->i64)), f->m->i32);
+    return r;
+}
+
+static LLVMValueRef type_code(struct cg_fn *f, struct hd_type t)
+{
+    return l_i32(f, t.kind | t.precision << 8 | t.scale << 16);
+}
+
+struct cg_val cgl_to_text(struct cg_fn *f, const struct pl_expr *e)
+{
+    enum rt_phys from = cg_arg_phys(f->m, e, 0);
+    struct cg_val a = cg_expr(f, e->args[0]);
+    if (from == RT_STR)
+        return a;
+    LLVMValueRef args[5] = {f->thread};
+    if (from == RT_F64) {
+        args[1] = l_bitcast(f, a.v, f->m->i64);
+        args[2] = l_i64(f, 0);
+    } else {
+        cg_words(f, a.v, from, &args[1]);
+    }
+    args[3] = type_code(f, e->in_type);
+    return cg_call_result(f, e, a.valid, CG_CALL_hdr_to_text, args, 4);
+}
+
+struct cg_val cgl_from_text(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]);
+    LLVMValueRef args[6] = {f->thread, a.v, a.len, type_code(f, e->out_type), l_i32(f, e->path)};
+    return cg_call_result(f, e, a.valid, CG_CALL_hdr_from_text, args, 5);
+}
+
+/* The code of a row without a value may be anything: nothing is looked up for it. */
+struct cg_val cgl_dict_text(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val code = cg_expr(f, e->args[0]);
+    LLVMValueRef offsets = cg_arg_ptr(f, e->arg), bytes = cg_arg_ptr(f, e->arg2);
+    struct cg_when w = cg_when_begin(f, code.valid);
+    LLVMValueRef i = l_zext(f, code.v, f->m->i64);
+    LLVMValueRef at = l_index(f, f->m->i32, offsets, i);
+    LLVMValueRef begin = l_load_const(f, f->m->i32, at, 4);
+    LLVMValueRef end = l_load_const(f, f->m->i32, l_at(f, at, 4), 4);
+    struct cg_val s = {.v = l_index(f, f->m->i8, bytes, l_zext(f, begin, f->m->i64)),
+                       .len = l_sub(f, end, begin)};
+    return cg_when_end(f, &w, RT_STR, s);
+}
+
+/* Field 0 of the row of a dictionary map; field 1 tells that the entry could not be mapped. */
+struct cg_val cgl_lookup(struct cg_fn *f, const struct pl_expr *e)
+{
+    const struct rt_state *st = &f->m->prog->spec->states[e->state];
+    struct cg_val code = cg_expr(f, e->args[0]);
+    LLVMValueRef rows = cg_arg_ptr(f, e->arg);
+    struct cg_when w = cg_when_begin(f, code.valid);
+    LLVMValueRef row = l_row(f, rows, l_zext(f, code.v, f->m->i64), st->stride);
+    if (e->poison)
+        cg_fail_if(f, cg_load_field(f, &st->fields[1], row, true).v, RT_FAIL_CAST_TEXT, e->path);
+    struct cg_val v = cg_load_field(f, &st->fields[0], row, true);
+    return cg_when_end(f, &w, e->phys, v);
+}

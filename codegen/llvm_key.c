@@ -1,0 +1,92 @@
+/* Keys of hash tables: the hash of templates/abi.h, and comparison with the key fields of a row. */
+#include "codegen/llvm_build.h"
+
+#include "templates/abi.h"
+
+#define CANONICAL_NAN 0x7ff8000000000000ULL
+
+/* h = mix(h ^ v) */
+static LLVMValueRef round_of(struct cg_fn *f, LLVMValueRef h, LLVMValueRef v)
+{
+    h = l_mul(f, l_xor(f, h, v), l_u64(f, HDD_HASH_MUL));
+    return l_xor(f, h, l_lshr(f, h, l_i64(f, 32)));
+}
+
+/* Equal numbers get equal bits. */
+static LLVMValueRef f64_bits(struct cg_fn *f, LLVMValueRef v)
+{
+    LLVMValueRef zero = l_fcmp(f, LLVMRealOEQ, v, cg_const(f, RT_F64, 0));
+    LLVMValueRef nan = l_fcmp(f, LLVMRealUNO, v, v);
+    LLVMValueRef bits = l_bitcast(f, v, f->m->i64);
+    bits = l_select(f, zero, l_i64(f, 0), bits);
+    return l_select(f, nan, l_u64(f, CANONICAL_NAN), bits);
+}
+
+static LLVMValueRef str_hash(struct cg_fn *f, struct cg_val v)
+{
+    LLVMValueRef args[] = {v.v, v.len};
+    return cg_call(f, CG_CALL_hdr_hash_bytes, args, 2);
+}
+
+static LLVMValueRef hash_one(struct cg_fn *f, LLVMValueRef h, struct cg_val v, enum rt_phys p)
+{
+    LLVMValueRef word[2] = {0};
+    switch (p) {
+    case RT_BOOL:
+    case RT_I32:
+    case RT_I64: word[0] = cg_int_cast(f, v.v, p, RT_I64); break;
+    case RT_I128: cg_words(f, v.v, p, word); break;
+    case RT_F64: word[0] = f64_bits(f, v.v); break;
+    case RT_STR: word[0] = str_hash(f, v); break;
+    }
+    LLVMValueRef r = round_of(f, h, word[0]);
+    if (word[1])
+        r = round_of(f, r, word[1]);
+    if (v.valid)
+        r = l_select(f, v.valid, r, round_of(f, h, l_u64(f, HDD_HASH_NULL)));
+    return r;
+}
+
+LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys, const enum rt_phys *phys)
+{
+    LLVMValueRef h = l_u64(f, HDD_HASH_SEED);
+    for (int i = 0; i < n; i++)
+        h = hash_one(f, h, keys[i], phys[i]);
+    return h;
+}
+
+/* eq, adjusted for NULLs on either side. */
+static LLVMValueRef with_nulls(struct cg_fn *f, LLVMValueRef eq, LLVMValueRef a, LLVMValueRef b,
+                               bool null_equal)
+{
+    if (!a && !b)
+        return eq;
+    LLVMValueRef both = cg_both(f, a, b);
+    eq = l_and(f, eq, both);
+    if (null_equal && a && b)
+        eq = l_or(f, eq, l_not(f, l_or(f, a, b)));
+    return eq;
+}
+
+void cg_keys_equal(struct cg_fn *f, const struct rt_state *st, LLVMValueRef row,
+                   const struct cg_val *keys, bool null_equal, LLVMBasicBlockRef differ)
+{
+    /* Numbers first, in one test; then strings, one by one. */
+    LLVMValueRef all = NULL;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < st->nkeys; i++) {
+            const struct rt_field *fd = &st->fields[i];
+            if (cg_phys_cheap(fd->phys) != (pass == 0))
+                continue;
+            struct cg_val have = cg_load_field(f, fd, row, false);
+            LLVMValueRef eq = cg_compare(f, FE_EQ, fd->phys, have, keys[i]);
+            eq = with_nulls(f, eq, have.valid, keys[i].valid, null_equal);
+            if (pass == 0)
+                all = cg_both(f, all, eq);
+            else
+                l_need(f, eq, differ, "key");
+        }
+        if (pass == 0 && all)
+            l_need(f, all, differ, "key");
+    }
+}

@@ -1,0 +1,229 @@
+/* Lookups: probes that yield at most one row, and the ranges of steps that open a level.
+ * A lookup falls through on a hit and branches to its miss block otherwise; the kind of join
+ * decides where that is and what becomes of the row there. */
+#include "codegen/llvm_build.h"
+
+#include "templates/abi.h"
+
+static enum rt_phys phys_of(const struct cg_fn *f, int e)
+{
+    return f->m->prog->exprs[e].phys;
+}
+
+/* The step's expression as i64; a NULL is a miss. */
+static LLVMValueRef key_value(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    struct cg_val v = cg_expr(f, s->expr);
+    if (v.valid)
+        l_need(f, v.valid, miss, "notnull");
+    return cg_int_cast(f, v.v, phys_of(f, s->expr), RT_I64);
+}
+
+/* One comparison without sign covers both ends. */
+static void need_in_range(struct cg_fn *f, const struct pl_step *s, LLVMValueRef index,
+                          LLVMBasicBlockRef miss)
+{
+    if (s->a_range >= 0)
+        l_need(f, l_icmp(f, LLVMIntULT, index, cg_arg_word(f, s->a_range, 0)), miss, "inrange");
+}
+
+static struct cg_val row_val(struct cg_fn *f, LLVMValueRef wide)
+{
+    return (struct cg_val){.v = l_trunc(f, wide, f->m->i32), .wide = wide};
+}
+
+static struct cg_val find_key(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    LLVMValueRef v = key_value(f, s, miss);
+    LLVMValueRef i = l_sub(f, v, cg_arg_int(f, s->a_min, RT_I64));
+    need_in_range(f, s, i, miss);
+    if (s->table->keyidx[s->index].kind != FE_INDEX_ARRAY)
+        return row_val(f, i);
+    LLVMValueRef at = l_index(f, f->m->i32, cg_arg_ptr(f, s->a_rows), i);
+    LLVMValueRef row1 = l_load_const(f, f->m->i32, at, 4);
+    l_need(f, l_ne(f, row1, l_i32(f, 0)), miss, "found");
+    return (struct cg_val){.v = l_sub(f, row1, l_i32(f, 1))};
+}
+
+/* BITMAP and DIRECT */
+static struct cg_val find_bit(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    LLVMValueRef i = key_value(f, s, miss);
+    need_in_range(f, s, i, miss);
+    l_need(f, cg_test_bit(f, cg_arg_ptr(f, s->a_bits), i, true), miss, "found");
+    return row_val(f, i);
+}
+
+/* Evaluates the keys and their hash; NULLs miss unless they compare equal. */
+static LLVMValueRef eval_keys(struct cg_fn *f, const struct pl_step *s, struct cg_val *keys,
+                              LLVMBasicBlockRef miss)
+{
+    enum rt_phys *phys = HD_NEWN(f->m->arena, enum rt_phys, s->nkeys);
+    LLVMValueRef valid = NULL;
+    for (int i = 0; i < s->nkeys; i++) {
+        keys[i] = cg_expr(f, s->keys[i]);
+        phys[i] = phys_of(f, s->keys[i]);
+        if (!s->null_equal) {
+            valid = cg_both(f, valid, keys[i].valid);
+            keys[i].valid = NULL;
+        }
+    }
+    if (valid)
+        l_need(f, valid, miss, "notnull");
+    return cg_hash(f, s->nkeys, keys, phys);
+}
+
+/* Walks the slots from hash & mask: rows begin .. begin + count - 1 have the key. */
+static struct cg_range find_hash(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    struct cg_mod *m = f->m;
+    const struct rt_state *st = &m->prog->spec->states[s->state];
+    struct cg_val *keys = HD_NEWN(m->arena, struct cg_val, s->nkeys);
+    HD_ASSERT(s->nkeys == st->nkeys);
+    LLVMValueRef h = eval_keys(f, s, keys, miss);
+    LLVMValueRef mask = cg_arg_word(f, s->a_mask, 0), slots = cg_arg_ptr(f, s->a_slots);
+    LLVMValueRef tag = l_trunc(f, l_lshr(f, h, l_i64(f, 32)), m->i32);
+    LLVMValueRef first = l_and(f, h, mask);
+    LLVMBasicBlockRef from = l_here(f), walk = l_block(f, "walk"), step = l_block(f, "step");
+    l_br(f, walk);
+    l_goto(f, walk);
+    LLVMValueRef pos = l_phi(f, m->i64);
+    l_incoming(pos, first, from);
+    LLVMValueRef slot = l_row(f, slots, pos, sizeof(struct hdd_hash_slot));
+    LLVMValueRef count_at = l_at(f, slot, offsetof(struct hdd_hash_slot, count));
+    LLVMValueRef count = l_load_const(f, m->i32, count_at, 4);
+    l_need(f, l_ne(f, count, l_i32(f, 0)), miss, "used");
+    LLVMValueRef tag_at = l_at(f, slot, offsetof(struct hdd_hash_slot, tag));
+    l_need(f, l_eq(f, l_load_const(f, m->i32, tag_at, 4), tag), step, "tagged");
+    LLVMValueRef begin_at = l_at(f, slot, offsetof(struct hdd_hash_slot, begin));
+    LLVMValueRef begin = l_load_const(f, m->i64, begin_at, 8);
+    LLVMValueRef row = l_row(f, cg_arg_ptr(f, s->a_rows), begin, st->stride);
+    cg_keys_equal(f, st, row, keys, s->null_equal, step);
+    LLVMBasicBlockRef hit = l_here(f);
+    l_goto(f, step);
+    LLVMValueRef next = l_and(f, l_add(f, pos, l_i64(f, 1)), mask);
+    l_br(f, walk);
+    l_incoming(pos, next, step);
+    l_goto(f, hit);
+    return (struct cg_range){begin, l_add(f, begin, l_zext(f, count, m->i64))};
+}
+
+static struct cg_val find(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    if (s->kind == PL_STEP_PROBE_KEY)
+        return find_key(f, s, miss);
+    if (s->kind == PL_STEP_PROBE_HASH)
+        return row_val(f, find_hash(f, s, miss).begin);
+    return find_bit(f, s, miss);
+}
+
+/* Both ways meet: the value is hit or none. */
+static struct cg_val meet(struct cg_fn *f, LLVMBasicBlockRef miss, LLVMValueRef hit,
+                          LLVMValueRef none)
+{
+    LLVMBasicBlockRef from = l_here(f), join = l_block(f, "probed");
+    l_br(f, join);
+    l_goto(f, miss);
+    l_br(f, join);
+    l_goto(f, join);
+    return (struct cg_val){.v = l_phi2(f, LLVMTypeOf(hit), hit, from, none, miss)};
+}
+
+void cg_step_probe(struct cg_fn *f, const struct pl_step *s)
+{
+    bool drops = s->probe == PL_INNER || s->probe == PL_SEMI;
+    LLVMBasicBlockRef miss = drops ? f->next : l_block(f, "miss");
+    struct cg_val row = find(f, s, miss);
+    switch (s->probe) {
+    case PL_INNER:
+    case PL_SEMI: cg_bind(f, s->slot, row); break;
+    case PL_ANTI:
+        l_br(f, f->next);
+        l_goto(f, miss);
+        break;
+    case PL_LEFT: cg_bind(f, s->slot, meet(f, miss, row.v, l_i32(f, -1))); break;
+    case PL_MARK: cg_bind(f, s->slot, meet(f, miss, l_bool(f, true), l_bool(f, false))); break;
+    }
+}
+
+/* --- ranges of children --- */
+
+/* offsets[i] .. offsets[i + 1] */
+static struct cg_range offsets_range(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i)
+{
+    LLVMValueRef at = l_index(f, f->m->i64, cg_arg_ptr(f, s->a_offsets), i);
+    LLVMValueRef begin = l_load_const(f, f->m->i64, at, 8);
+    return (struct cg_range){begin, l_load_const(f, f->m->i64, l_at(f, at, 8), 8)};
+}
+
+static struct cg_range parent_range(struct cg_fn *f, const struct pl_step *s,
+                                    LLVMBasicBlockRef miss)
+{
+    if (s->row_nullable)
+        l_need(f, l_not(f, cg_row_is_null(f, s->row_slot)), miss, "parent");
+    return offsets_range(f, s, cg_row_index(f, s->row_slot));
+}
+
+static struct cg_range index_range(struct cg_fn *f, const struct pl_step *s,
+                                   LLVMBasicBlockRef miss)
+{
+    LLVMValueRef i = key_value(f, s, miss);
+    need_in_range(f, s, i, miss);
+    return offsets_range(f, s, i);
+}
+
+/* The range of children; not empty where the code goes on. */
+static struct cg_range children(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    struct cg_range r;
+    if (s->kind == PL_STEP_EXPAND_HASH)
+        return find_hash(f, s, miss);
+    if (s->kind == PL_STEP_EXPAND_CSR)
+        r = index_range(f, s, miss);
+    else if (s->kind == PL_STEP_EXPAND_FK)
+        r = parent_range(f, s, miss);
+    else
+        r = (struct cg_range){l_i64(f, 0), cg_arg_word(f, s->a_nrows, 0)};
+    l_need(f, l_icmp(f, LLVMIntSLT, r.begin, r.end), miss, "some");
+    return r;
+}
+
+struct cg_range cg_step_range(struct cg_fn *f, const struct pl_step *s)
+{
+    if (s->probe != PL_LEFT)
+        return children(f, s, f->next);
+    LLVMBasicBlockRef miss = l_block(f, "none");
+    struct cg_range r = children(f, s, miss);
+    LLVMBasicBlockRef from = l_here(f), join = l_block(f, "range");
+    l_br(f, join);
+    l_goto(f, miss);
+    l_br(f, join);
+    l_goto(f, join);
+    LLVMValueRef begin = l_phi2(f, f->m->i64, r.begin, from, l_i64(f, -1), miss);
+    LLVMValueRef end = l_phi2(f, f->m->i64, r.end, from, l_i64(f, 0), miss);
+    return (struct cg_range){begin, end};
+}
+
+/* A foreign key whose children are clustered in parent order has no list of child rows. */
+static bool is_identity(const struct pl_step *s)
+{
+    return s->kind != PL_STEP_EXPAND_FK || s->a_child_rows < 0 ||
+           !s->table->fks[s->index].child_rows;
+}
+
+void cg_bind_child(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i)
+{
+    if (is_identity(s)) {
+        cg_bind(f, s->slot, row_val(f, i)); /* -1 gives the null row */
+        return;
+    }
+    bool left = s->probe == PL_LEFT;
+    LLVMValueRef there = left ? l_icmp(f, LLVMIntSGE, i, l_i64(f, 0)) : NULL;
+    LLVMValueRef rows = cg_arg_ptr(f, s->a_child_rows);
+    struct cg_when w = cg_when_begin(f, there);
+    struct cg_val v = {.v = l_load_const(f, f->m->i32, l_index(f, f->m->i32, rows, i), 4)};
+    v = cg_when_end(f, &w, RT_I32, v);
+    if (left)
+        v.v = l_select(f, there, v.v, l_i32(f, -1));
+    cg_bind(f, s->slot, (struct cg_val){.v = v.v});
+}

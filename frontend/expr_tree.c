@@ -1,0 +1,166 @@
+/* Reads expressions written as JSON trees; a string at any place is parsed as text. */
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/ast.h"
+#include "frontend/json.h"
+#include "frontend/value.h"
+#include "runtime/base/vec.h"
+
+static const struct {
+    const char *text;
+    int min, max;
+    const char *rule; /* "X": made by the planner only */
+} ops[] = {
+#define T_OP(id, text, min, max, typing, ...) {text, min, max, #typing},
+#include "frontend/ops.def"
+};
+
+static struct fe_ast *new_node(const struct fe_json *v, enum fe_op op)
+{
+    return fe_ast_new(v->r->arena, op, fe_json_path(v), -1);
+}
+
+static int read_reference(const struct fe_json *v, enum fe_op op, const char *key,
+                          struct fe_ast **out)
+{
+    struct fe_json name;
+    HD_TRY(fe_json_object(v, key, NULL));
+    HD_TRY(fe_json_need(v, key, &name));
+    *out = new_node(v, op);
+    return fe_json_name(&name, &(*out)->name);
+}
+
+static int read_type(const struct fe_json *v, struct hd_type *out)
+{
+    const char *text;
+    HD_TRY(fe_json_string(v, &text));
+    if (hd_type_parse(text, out))
+        return 0;
+    return fe_json_expected(v, "a type (bool, int32, int64, decimal(p,s), float64, date, "
+                               "timestamp, string)");
+}
+
+/* The type of a literal that names none. */
+static int natural_type(const struct fe_json *lit, struct hd_type *out)
+{
+    switch (fe_json_kind(lit)) {
+    case FE_JSON_NULL: *out = fe_no_type(); return 0;
+    case FE_JSON_BOOL: *out = hd_type_of(HD_BOOL); return 0;
+    case FE_JSON_NUMBER: *out = hd_type_of(HD_INT64); return 0;
+    case FE_JSON_STRING: *out = hd_type_of(HD_STRING); return 0;
+    case FE_JSON_ARRAY:
+    case FE_JSON_OBJECT: break;
+    }
+    return fe_json_expected(lit, "a literal (null, true, false, a number or a string)");
+}
+
+static int read_literal(const struct fe_json *v, struct fe_ast **out)
+{
+    struct fe_json lit, type;
+    struct hd_type t;
+    HD_TRY(fe_json_object(v, "lit", "type", NULL));
+    HD_TRY(fe_json_need(v, "lit", &lit));
+    HD_TRY(fe_json_get(v, "type", &type) ? read_type(&type, &t) : natural_type(&lit, &t));
+    *out = new_node(v, FE_LIT);
+    return fe_value_read(&lit, t, &(*out)->lit);
+}
+
+static int find_op(const struct fe_json *v, int *out)
+{
+    const char *name;
+    HD_TRY(fe_json_string(v, &name));
+    for (int i = 0; i < FE_OP_COUNT; i++)
+        if (strcmp(ops[i].text, name) == 0 && strcmp(ops[i].rule, "X") != 0) {
+            *out = i;
+            return 0;
+        }
+    return fe_json_expected(v, "an operator of expressions");
+}
+
+static int read_field(const struct fe_json *v, enum fe_field *out)
+{
+    static const char *const names[] = {"year", "month", "day"};
+    const char *s;
+    HD_TRY(fe_json_string(v, &s));
+    for (int f = FE_YEAR; f <= FE_DAY; f++)
+        if (strcmp(s, names[f]) == 0) {
+            *out = (enum fe_field)f;
+            return 0;
+        }
+    return fe_json_expected(v, "\"year\", \"month\" or \"day\"");
+}
+
+static int check_arity(const struct fe_json *args, int op, int n)
+{
+    char what[64];
+    if (n >= ops[op].min && (ops[op].max < 0 || n <= ops[op].max))
+        return 0;
+    if (ops[op].max < 0)
+        snprintf(what, sizeof what, "%d or more", ops[op].min);
+    else if (ops[op].max > ops[op].min)
+        snprintf(what, sizeof what, "%d to %d", ops[op].min, ops[op].max);
+    else
+        snprintf(what, sizeof what, "%d", ops[op].min);
+    return fe_json_fail(args, "expected %s arguments of \"%s\", found %d", what, ops[op].text,
+                        n);
+}
+
+static int read_args(const struct fe_json *v, int op, struct fe_ast *x)
+{
+    struct fe_json args, e;
+    HD_VEC(struct fe_ast *) list = {0};
+    HD_TRY(fe_json_need(v, "args", &args));
+    HD_TRY(fe_json_array(&args));
+    HD_TRY(check_arity(&args, op, fe_json_length(&args)));
+    for (bool more = fe_json_first(&args, &e); more; more = fe_json_next(&e)) {
+        struct fe_ast *arg;
+        HD_TRY(fe_ast_read(&e, &arg));
+        hd_vec_push(v->r->arena, &list, arg);
+    }
+    fe_ast_set_args(v->r->arena, x, list.n, list.v);
+    return fe_ast_check_size(x, v->r->err);
+}
+
+static int read_operator(const struct fe_json *v, struct fe_ast **out)
+{
+    struct fe_json op, m;
+    int k = 0;
+    HD_TRY(fe_json_need(v, "op", &op));
+    HD_TRY(find_op(&op, &k));
+    struct fe_ast *x = new_node(v, (enum fe_op)k);
+    if (k == FE_CAST) {
+        HD_TRY(fe_json_object(v, "op", "args", "type", NULL));
+        HD_TRY(fe_json_need(v, "type", &m));
+        HD_TRY(read_type(&m, &x->type));
+    } else if (k == FE_EXTRACT) {
+        HD_TRY(fe_json_object(v, "op", "args", "field", NULL));
+        HD_TRY(fe_json_need(v, "field", &m));
+        HD_TRY(read_field(&m, &x->field));
+    } else {
+        HD_TRY(fe_json_object(v, "op", "args", NULL));
+    }
+    *out = x;
+    return read_args(v, k, x);
+}
+
+int fe_ast_read(const struct fe_json *v, struct fe_ast **out)
+{
+    struct fe_json m;
+    const char *text;
+    if (fe_json_kind(v) == FE_JSON_STRING) {
+        HD_TRY(fe_json_string(v, &text));
+        return fe_ast_parse(v->r->arena, text, fe_json_path(v), out, v->r->err);
+    }
+    if (fe_json_kind(v) != FE_JSON_OBJECT)
+        return fe_json_expected(v, "an expression (text or a tree)");
+    if (fe_json_get(v, "op", &m))
+        return read_operator(v, out);
+    if (fe_json_get(v, "col", &m))
+        return read_reference(v, FE_COL, "col", out);
+    if (fe_json_get(v, "param", &m))
+        return read_reference(v, FE_PARAM, "param", out);
+    if (fe_json_get(v, "lit", &m))
+        return read_literal(v, out);
+    return fe_json_fail(v, "expected a tree with \"op\", \"col\", \"param\" or \"lit\"");
+}

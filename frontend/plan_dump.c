@@ -1,0 +1,259 @@
+/* The printed plan: one operator a line, inputs indented, every conversion visible. Equal
+ * plans print equal text, so it serves as golden and as `explain`. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "frontend/catalog.h"
+#include "frontend/plan.h"
+#include "frontend/value.h"
+#include "runtime/base/strbuf.h"
+
+struct dump {
+    struct hd_strbuf *out;
+    const struct fe_plan *plan;
+    struct hd_strbuf indent; /* what stands before the children of the current operator */
+};
+
+/* Column names of up to two inputs, freed by the caller's arena mark. */
+static const char **names_of(struct dump *d, const struct fe_node *l, const struct fe_node *r)
+{
+    int n = 0;
+    const char **names =
+        HD_NEWN(d->plan->arena, const char *, (l ? l->ncols : 0) + (r ? r->ncols : 0));
+    for (int i = 0; l && i < l->ncols; i++)
+        names[n++] = l->cols[i].name;
+    for (int i = 0; r && i < r->ncols; i++)
+        names[n++] = r->cols[i].name;
+    return names;
+}
+
+static void print_type(struct dump *d, struct hd_type t, bool nullable)
+{
+    char buf[HD_TEXT_MAX];
+    hd_strbuf_addf(d->out, "%s%s", hd_type_text(t, buf), nullable ? "?" : "");
+}
+
+/* " -> a int64, b string?" */
+static void print_columns(struct dump *d, const struct fe_node *n)
+{
+    for (int i = 0; i < n->ncols; i++) {
+        hd_strbuf_adds(d->out, i ? ", " : " -> ");
+        fe_name_print(d->out, n->cols[i].name);
+        hd_strbuf_addc(d->out, ' ');
+        print_type(d, n->cols[i].type, n->cols[i].nullable);
+    }
+}
+
+static void print_as(struct dump *d, const struct fe_column *c)
+{
+    hd_strbuf_adds(d->out, " as ");
+    fe_name_print(d->out, c->name);
+    hd_strbuf_adds(d->out, ": ");
+    print_type(d, c->type, c->nullable);
+}
+
+/* "expr as name: type", or the bare name of a column that keeps it. */
+static void print_output(struct dump *d, const struct fe_expr *e, const struct fe_column *c,
+                         const char *const *names)
+{
+    if (e->op == FE_COL && strcmp(names[e->col], c->name) == 0) {
+        fe_name_print(d->out, c->name);
+        return;
+    }
+    fe_expr_print(d->out, e, names);
+    print_as(d, c);
+}
+
+static void print_scan(struct dump *d, const struct fe_node *n)
+{
+    const struct fe_table *t = n->u.scan.table;
+    hd_strbuf_addf(d->out, " %s", t->name);
+    if (n->u.scan.alias)
+        hd_strbuf_addf(d->out, " as %s", n->u.scan.alias);
+    if (n->u.scan.filter) {
+        const char **names = HD_NEWN(d->plan->arena, const char *, t->ncols);
+        for (int i = 0; i < t->ncols; i++)
+            names[i] = t->cols[i].name;
+        hd_strbuf_adds(d->out, " filter ");
+        fe_expr_print(d->out, n->u.scan.filter, names);
+    }
+    if (!n->u.scan.all_columns)
+        print_columns(d, n);
+}
+
+static void print_project(struct dump *d, const struct fe_node *n)
+{
+    const char **names = names_of(d, n->inputs[0], NULL);
+    for (int i = 0; i < n->ncols; i++) {
+        hd_strbuf_adds(d->out, i ? ", " : " ");
+        print_output(d, n->u.project.exprs[i], &n->cols[i], names);
+    }
+}
+
+static void print_join(struct dump *d, const struct fe_node *n)
+{
+    static const char *const sides[] = {"auto", "left", "right"};
+    const char **left = names_of(d, n->inputs[0], NULL), **right = names_of(d, n->inputs[1], NULL);
+    hd_strbuf_addf(d->out, " %s", fe_join_kind_name(n->u.join.kind));
+    for (int i = 0; i < n->u.join.nkeys; i++) {
+        hd_strbuf_adds(d->out, i ? " and " : " on ");
+        fe_expr_print(d->out, n->u.join.lkeys[i], left);
+        hd_strbuf_adds(d->out, " = ");
+        fe_expr_print(d->out, n->u.join.rkeys[i], right);
+    }
+    if (n->u.join.residual) {
+        hd_strbuf_adds(d->out, " residual ");
+        fe_expr_print(d->out, n->u.join.residual, names_of(d, n->inputs[0], n->inputs[1]));
+    }
+    if (n->u.join.kind == FE_MARK) {
+        hd_strbuf_adds(d->out, " mark ");
+        fe_name_print(d->out, n->cols[n->ncols - 1].name);
+    }
+    if (n->u.join.build != FE_SIDE_AUTO)
+        hd_strbuf_addf(d->out, " build=%s", sides[n->u.join.build]);
+    if (n->u.join.strategy != FE_AUTO)
+        hd_strbuf_addf(d->out, " strategy=%s", fe_strategy_name(n->u.join.strategy));
+    if (n->u.join.single)
+        hd_strbuf_adds(d->out, " single");
+}
+
+static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_column *c,
+                      const char *const *names)
+{
+    if (g->fn == FE_AGG_COUNT_STAR) {
+        hd_strbuf_adds(d->out, fe_agg_name(g->fn));
+    } else {
+        hd_strbuf_addf(d->out, "%s(%s", fe_agg_name(g->fn), g->distinct ? "distinct " : "");
+        fe_expr_print(d->out, g->arg, names);
+        hd_strbuf_addc(d->out, ')');
+    }
+    print_as(d, c);
+}
+
+static void print_aggregate(struct dump *d, const struct fe_node *n)
+{
+    const char **names = names_of(d, n->inputs[0], NULL);
+    for (int i = 0; i < n->u.agg.nkeys; i++) {
+        hd_strbuf_adds(d->out, i ? ", " : " by ");
+        print_output(d, n->u.agg.keys[i], &n->cols[i], names);
+    }
+    for (int i = 0; i < n->u.agg.naggs; i++) {
+        hd_strbuf_adds(d->out, i ? ", " : n->u.agg.nkeys ? " : " : " ");
+        print_agg(d, &n->u.agg.aggs[i], &n->cols[n->u.agg.nkeys + i], names);
+    }
+}
+
+static void print_limits(struct dump *d, const struct fe_node *n)
+{
+    if (n->u.sort.limit >= 0)
+        hd_strbuf_addf(d->out, n->op == FE_LIMIT_OP ? " %" PRId64 : " limit %" PRId64,
+                       n->u.sort.limit);
+    if (n->u.sort.offset)
+        hd_strbuf_addf(d->out, " offset %" PRId64, n->u.sort.offset);
+}
+
+static void print_sort(struct dump *d, const struct fe_node *n)
+{
+    const char **names = names_of(d, n->inputs[0], NULL);
+    for (int i = 0; i < n->u.sort.nkeys; i++) {
+        const struct fe_sort_key *k = &n->u.sort.keys[i];
+        hd_strbuf_adds(d->out, i == 0 ? " by " : i == n->u.sort.nstated ? " then " : ", ");
+        fe_expr_print(d->out, k->expr, names);
+        hd_strbuf_addf(d->out, "%s%s", k->desc ? " desc" : "",
+                       k->nulls_first ? " nulls first" : "");
+    }
+    print_limits(d, n);
+}
+
+static void print_head(struct dump *d, const struct fe_node *n)
+{
+    hd_strbuf_addf(d->out, "#%d %s", n->id, fe_relop_name(n->op));
+    switch (n->op) {
+    case FE_SCAN_OP: print_scan(d, n); break;
+    case FE_REF_OP:
+        hd_strbuf_addf(d->out, " %s", d->plan->shared_names[n->u.ref.shared]);
+        print_columns(d, n);
+        break;
+    case FE_FILTER_OP:
+        hd_strbuf_addc(d->out, ' ');
+        fe_expr_print(d->out, n->u.filter.pred, names_of(d, n->inputs[0], NULL));
+        break;
+    case FE_PROJECT_OP: print_project(d, n); break;
+    case FE_JOIN_OP: print_join(d, n); break;
+    case FE_AGGREGATE_OP: print_aggregate(d, n); break;
+    case FE_SORT_OP: print_sort(d, n); break;
+    case FE_LIMIT_OP: print_limits(d, n); break;
+    case FE_UNION_ALL_OP: print_columns(d, n); break;
+    case FE_VALUES_OP:
+        hd_strbuf_addf(d->out, " %" PRId64 " rows", n->u.values.nrows);
+        print_columns(d, n);
+        break;
+    case FE_DISTINCT_OP:
+    case FE_RELOP_COUNT: break;
+    }
+    hd_strbuf_addc(d->out, '\n');
+}
+
+static void print_tree(struct dump *d, const struct fe_node *n)
+{
+    print_head(d, n);
+    size_t depth = d->indent.n;
+    for (int i = 0; i < n->ninputs; i++) {
+        bool last = i == n->ninputs - 1;
+        hd_strbuf_addf(d->out, "%s%s", d->indent.s, last ? "'-- " : "|-- ");
+        hd_strbuf_adds(&d->indent, last ? "    " : "|   ");
+        print_tree(d, n->inputs[i]);
+        d->indent.n = depth;
+        d->indent.s[depth] = 0;
+    }
+}
+
+static void print_constant(struct dump *d, const struct fe_value *v)
+{
+    struct fe_expr e = {.op = FE_LIT, .type = v->type, .value = *v};
+    fe_expr_print(d->out, &e, NULL);
+}
+
+static void print_list(struct dump *d, const struct fe_param *p)
+{
+    hd_strbuf_addc(d->out, '(');
+    for (int i = 0; i < p->nlist; i++) {
+        hd_strbuf_adds(d->out, i ? ", " : "");
+        print_constant(d, &p->list[i]);
+    }
+    hd_strbuf_addc(d->out, ')');
+}
+
+static void print_param(struct dump *d, const struct fe_param *p)
+{
+    char type[HD_TEXT_MAX];
+    hd_strbuf_addf(d->out, p->is_list ? "param :%s list(%s)" : "param :%s %s", p->name,
+                   hd_type_text(p->type, type));
+    hd_strbuf_adds(d->out, p->nullable ? "?" : "");
+    if (p->has_default || p->bound) {
+        hd_strbuf_adds(d->out, " = ");
+        if (p->is_list)
+            print_list(d, p);
+        else
+            print_constant(d, &p->value);
+    }
+    hd_strbuf_addc(d->out, '\n');
+}
+
+void fe_plan_print(struct hd_strbuf *out, const struct fe_plan *p)
+{
+    struct dump d = {.out = out, .plan = p};
+    struct hd_arena_mark mark = hd_arena_mark(p->arena);
+    hd_strbuf_init(&d.indent);
+    if (p->name)
+        hd_strbuf_addf(out, "plan %s\n", p->name);
+    for (int i = 0; i < p->nparams; i++)
+        print_param(&d, &p->params[i]);
+    for (int i = 0; i < p->nshared; i++) {
+        hd_strbuf_addf(out, "shared %s\n", p->shared_names[i]);
+        print_tree(&d, p->shared[i]);
+    }
+    print_tree(&d, p->root);
+    hd_strbuf_release(&d.indent);
+    hd_arena_rewind(p->arena, mark);
+}

@@ -1,0 +1,573 @@
+/* Reads every operator but the join: fields, expressions, output columns (docs/plan.md 1). */
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/plan_read.h"
+#include "frontend/value.h"
+#include "runtime/base/vec.h"
+
+/* ---- names ---------------------------------------------------------------------------- */
+
+static const char *prefixed(struct fe_plan_reader *r, const char *alias, const char *name)
+{
+    return alias ? hd_asprintf(r->arena, "%s.%s", alias, name) : name;
+}
+
+static int read_alias(const struct fe_json *v, const char **out)
+{
+    struct fe_json m;
+    *out = NULL;
+    return fe_json_get(v, "alias", &m) ? fe_json_name(&m, out) : 0;
+}
+
+/* ---- scan, ref ------------------------------------------------------------------------ */
+
+static int find_table(struct fe_plan_reader *r, const struct fe_json *v,
+                      const struct fe_table **out)
+{
+    struct fe_json m;
+    const char *name;
+    char list[400] = "";
+    HD_TRY(fe_json_need(v, "table", &m));
+    HD_TRY(fe_json_string(&m, &name));
+    *out = fe_catalog_find(r->cat, name);
+    if (*out)
+        return 0;
+    for (int i = 0; i < r->cat->ntables && strlen(list) < 300; i++) {
+        size_t k = strlen(list);
+        snprintf(list + k, sizeof list - k, "%s%.80s", i ? ", " : "", r->cat->tables[i]->name);
+    }
+    return fe_json_fail(&m, "table \"%.100s\" not found; tables are %s", name,
+                        *list ? list : "none");
+}
+
+static struct fe_column *table_columns(struct fe_plan_reader *r, const struct fe_table *t)
+{
+    struct fe_column *cols = HD_NEWN(r->arena, struct fe_column, t->ncols);
+    for (int i = 0; i < t->ncols; i++)
+        cols[i] = (struct fe_column){t->cols[i].name, t->cols[i].type, t->cols[i].nullable};
+    return cols;
+}
+
+static int read_scan_columns(struct fe_plan_reader *r, const struct fe_json *v,
+                             const struct fe_scope *scope, int **out, int *n)
+{
+    struct fe_json list, m;
+    const char *name;
+    *n = 0;
+    if (!fe_json_get(v, "columns", &list)) {
+        *out = HD_NEWN(r->arena, int, scope->ncols);
+        for (; *n < scope->ncols; (*n)++)
+            (*out)[*n] = *n;
+        return 0;
+    }
+    HD_TRY(fe_json_array(&list));
+    *out = HD_NEWN(r->arena, int, fe_json_length(&list));
+    for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m)) {
+        HD_TRY(fe_json_string(&m, &name));
+        HD_TRY(fe_scope_find(scope, name, fe_json_path(&m), -1, r->err, &(*out)[(*n)++]));
+    }
+    return 0;
+}
+
+int fe_read_SCAN(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    HD_TRY(fe_json_object(v, "op", "comment", "table", "alias", "columns", "filter", NULL));
+    struct fe_node *n = fe_new_node(r, v, FE_SCAN_OP, 0);
+    const struct fe_table *t;
+    const char *alias;
+    int ncols;
+    HD_TRY(find_table(r, v, &t));
+    HD_TRY(read_alias(v, &alias));
+    struct fe_scope scope = {t->ncols, table_columns(r, t), alias};
+    HD_TRY(read_scan_columns(r, v, &scope, &n->u.scan.columns, &ncols));
+    HD_TRY(fe_read_condition(r, v, "filter", &scope, &n->u.scan.filter));
+    struct fe_column *cols = HD_NEWN(r->arena, struct fe_column, ncols);
+    for (int i = 0; i < ncols; i++) {
+        cols[i] = scope.cols[n->u.scan.columns[i]];
+        cols[i].name = prefixed(r, alias, cols[i].name);
+    }
+    n->u.scan.table = t;
+    n->u.scan.alias = alias;
+    n->u.scan.all_columns = !fe_json_get(v, "columns", &(struct fe_json){0});
+    *out = n;
+    return fe_set_columns(r, v, n, ncols, cols);
+}
+
+int fe_read_REF(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    HD_TRY(fe_json_object(v, "op", "comment", "name", "alias", NULL));
+    struct fe_node *n = fe_new_node(r, v, FE_REF_OP, 0);
+    struct fe_json m;
+    const char *name, *alias;
+    HD_TRY(fe_json_need(v, "name", &m));
+    HD_TRY(fe_json_string(&m, &name));
+    HD_TRY(read_alias(v, &alias));
+    HD_TRY(fe_read_shared(r, &m, name, &n->u.ref.shared));
+    const struct fe_node *s = r->plan->shared[n->u.ref.shared];
+    struct fe_column *cols = hd_dup(r->arena, s->cols, (size_t)s->ncols * sizeof *s->cols);
+    for (int i = 0; i < s->ncols; i++)
+        cols[i].name = prefixed(r, alias, cols[i].name);
+    *out = n;
+    return fe_set_columns(r, v, n, s->ncols, cols);
+}
+
+/* ---- filter, project, distinct -------------------------------------------------------- */
+
+int fe_read_FILTER(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    HD_TRY(fe_json_object(v, "op", "comment", "input", "pred", NULL));
+    struct fe_node *n = fe_new_node(r, v, FE_FILTER_OP, 1);
+    struct fe_json pred;
+    HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
+    struct fe_scope scope = fe_scope_of(n->inputs[0]);
+    HD_TRY(fe_json_need(v, "pred", &pred));
+    HD_TRY(fe_read_condition(r, v, "pred", &scope, &n->u.filter.pred));
+    *out = n;
+    return fe_set_columns(r, v, n, n->inputs[0]->ncols, n->inputs[0]->cols);
+}
+
+struct outputs {
+    int n;
+    struct fe_expr **exprs;
+    struct fe_column *cols;
+};
+
+static void add_output(struct outputs *o, struct fe_expr *e, const char *name)
+{
+    o->exprs[o->n] = e;
+    o->cols[o->n++] = (struct fe_column){name, e->type, e->nullable};
+}
+
+static int read_column_name(struct fe_plan_reader *r, const struct fe_json *v,
+                            const struct fe_scope *scope, struct fe_expr **out)
+{
+    const char *name, *path = fe_json_path(v);
+    int col;
+    HD_TRY(fe_json_string(v, &name));
+    HD_TRY(fe_scope_find(scope, name, path, -1, r->err, &col));
+    *out = fe_expr_column(r->arena, col, &scope->cols[col], path);
+    return 0;
+}
+
+/* "name" or {"expr": ..., "as": "name"} */
+static int read_output(struct fe_plan_reader *r, const struct fe_json *v,
+                       const struct fe_scope *scope, struct outputs *o)
+{
+    struct fe_json expr, as;
+    struct fe_expr *e;
+    const char *name;
+    if (fe_json_kind(v) == FE_JSON_STRING) {
+        HD_TRY(read_column_name(r, v, scope, &e));
+        add_output(o, e, scope->cols[e->col].name);
+        return 0;
+    }
+    if (fe_json_kind(v) != FE_JSON_OBJECT)
+        return fe_json_expected(v, "a column name or {\"expr\": ..., \"as\": ...}");
+    HD_TRY(fe_json_object(v, "expr", "as", NULL));
+    HD_TRY(fe_json_need(v, "expr", &expr));
+    HD_TRY(fe_json_need(v, "as", &as));
+    HD_TRY(fe_json_name(&as, &name));
+    HD_TRY(fe_read_expr(r, &expr, scope, NULL, NULL, &e));
+    add_output(o, e, name);
+    return 0;
+}
+
+static int read_outputs(struct fe_plan_reader *r, const struct fe_json *list,
+                        const struct fe_scope *scope, struct outputs *o)
+{
+    struct fe_json m;
+    for (bool more = fe_json_first(list, &m); more; more = fe_json_next(&m))
+        HD_TRY(read_output(r, &m, scope, o));
+    return 0;
+}
+
+static struct outputs new_outputs(struct fe_plan_reader *r, int cap)
+{
+    return (struct outputs){0, HD_NEWN(r->arena, struct fe_expr *, cap),
+                            HD_NEWN(r->arena, struct fe_column, cap)};
+}
+
+static void add_all_columns(struct fe_plan_reader *r, struct outputs *o,
+                            const struct fe_node *input, const char *path)
+{
+    for (int i = 0; i < input->ncols; i++)
+        add_output(o, fe_expr_column(r->arena, i, &input->cols[i], path), input->cols[i].name);
+}
+
+int fe_read_PROJECT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    HD_TRY(fe_json_object(v, "op", "comment", "input", "exprs", "keep", NULL));
+    struct fe_node *n = fe_new_node(r, v, FE_PROJECT_OP, 1);
+    struct fe_json list;
+    bool keep = false;
+    HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
+    HD_TRY(fe_json_opt_bool(v, "keep", &keep));
+    HD_TRY(fe_json_need(v, "exprs", &list));
+    HD_TRY(fe_json_array(&list));
+    struct fe_scope scope = fe_scope_of(n->inputs[0]);
+    struct outputs o = new_outputs(r, scope.ncols + fe_json_length(&list));
+    if (keep)
+        add_all_columns(r, &o, n->inputs[0], n->path);
+    HD_TRY(read_outputs(r, &list, &scope, &o));
+    n->u.project.exprs = o.exprs;
+    *out = n;
+    return fe_set_columns(r, v, n, o.n, o.cols);
+}
+
+int fe_read_DISTINCT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    HD_TRY(fe_json_object(v, "op", "comment", "input", NULL));
+    struct fe_node *n = fe_new_node(r, v, FE_DISTINCT_OP, 1);
+    HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
+    struct outputs o = new_outputs(r, n->inputs[0]->ncols);
+    add_all_columns(r, &o, n->inputs[0], n->path);
+    n->u.agg.nkeys = o.n;
+    n->u.agg.keys = o.exprs;
+    *out = n;
+    return fe_set_columns(r, v, n, o.n, o.cols);
+}
+
+/* ---- aggregate ------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    bool arg, distinct;
+} aggs[] = {
+#define T_AGG(id, name, arg, distinct) {name, arg, distinct},
+#include "frontend/aggs.def"
+};
+
+static int read_agg_fn(const struct fe_json *v, enum fe_agg_fn *out)
+{
+    /* count without an argument is its own function inside; `any` is the planner's. */
+    static const enum fe_agg_fn fns[] = {FE_AGG_COUNT, FE_AGG_SUM, FE_AGG_AVG, FE_AGG_MIN,
+                                         FE_AGG_MAX};
+    const char *names[HD_COUNT(fns)];
+    struct fe_json fn, arg;
+    int k = 0;
+    for (size_t i = 0; i < HD_COUNT(fns); i++)
+        names[i] = aggs[fns[i]].name;
+    HD_TRY(fe_json_need(v, "fn", &fn));
+    HD_TRY(fe_read_choice(&fn, names, HD_COUNT(fns), &k));
+    *out = fns[k];
+    if (*out == FE_AGG_COUNT && !fe_json_get(v, "arg", &arg))
+        *out = FE_AGG_COUNT_STAR;
+    return 0;
+}
+
+static struct hd_type sum_type(struct hd_type t)
+{
+    if (t.kind == HD_INT32)
+        return hd_type_of(HD_INT64);
+    return t.kind == HD_FLOAT64 ? t : hd_decimal(HD_DEC_MAX, t.scale);
+}
+
+static struct hd_type avg_type(struct hd_type t)
+{
+    return t.kind == HD_FLOAT64 ? t : hd_decimal(HD_DEC_MAX, HD_MAX(6, t.scale));
+}
+
+static int agg_type(const struct fe_json *v, struct fe_agg *g)
+{
+    char found[HD_TEXT_MAX];
+    struct hd_type t = g->arg ? g->arg->type : hd_type_of(HD_INT64);
+    switch (g->fn) {
+    case FE_AGG_COUNT_STAR:
+    case FE_AGG_COUNT: g->type = hd_type_of(HD_INT64); return 0;
+    case FE_AGG_SUM:
+    case FE_AGG_AVG:
+        if (!hd_type_is_num(t))
+            return fe_json_fail(v, "%s expects a number, found %s", aggs[g->fn].name,
+                                hd_type_text(t, found));
+        g->type = g->fn == FE_AGG_SUM ? sum_type(t) : avg_type(t);
+        return 0;
+    case FE_AGG_MIN:
+    case FE_AGG_MAX:
+        if (t.kind == HD_BOOL)
+            return fe_json_fail(v, "%s expects any type but bool", aggs[g->fn].name);
+        g->type = t;
+        return 0;
+    case FE_AGG_ANY:
+    case FE_AGG_COUNT_OF: break;
+    }
+    HD_BUG("type of an aggregate of the planner");
+}
+
+static int read_agg(struct fe_plan_reader *r, const struct fe_json *v,
+                    const struct fe_scope *scope, bool grouped, struct fe_agg *g,
+                    struct fe_column *col)
+{
+    struct fe_json arg, as, distinct;
+    HD_TRY(fe_json_object(v, "fn", "arg", "as", "distinct", NULL));
+    HD_TRY(read_agg_fn(v, &g->fn));
+    g->path = fe_json_path(v);
+    if (aggs[g->fn].arg) {
+        HD_TRY(fe_json_need(v, "arg", &arg));
+        HD_TRY(fe_read_expr(r, &arg, scope, NULL, NULL, &g->arg));
+    }
+    HD_TRY(fe_json_opt_bool(v, "distinct", &g->distinct));
+    if (g->distinct && !aggs[g->fn].distinct) {
+        fe_json_get(v, "distinct", &distinct);
+        return fe_json_fail(&distinct, "\"distinct\" is for count, sum and avg with an "
+                                       "argument, found %s",
+                            aggs[g->fn].name);
+    }
+    HD_TRY(agg_type(v, g));
+    HD_TRY(fe_json_need(v, "as", &as));
+    bool count = g->fn == FE_AGG_COUNT || g->fn == FE_AGG_COUNT_STAR;
+    *col = (struct fe_column){NULL, g->type, !count && (!grouped || g->arg->nullable)};
+    return fe_json_name(&as, &col->name);
+}
+
+static int read_aggs(struct fe_plan_reader *r, const struct fe_json *list,
+                     const struct fe_scope *scope, struct fe_node *n, struct fe_column *cols)
+{
+    struct fe_json m;
+    n->u.agg.aggs = HD_NEWN(r->arena, struct fe_agg, fe_json_length(list));
+    for (bool more = fe_json_first(list, &m); more; more = fe_json_next(&m)) {
+        int k = n->u.agg.naggs++;
+        HD_TRY(read_agg(r, &m, scope, n->u.agg.nkeys > 0, &n->u.agg.aggs[k],
+                        &cols[n->u.agg.nkeys + k]));
+    }
+    return 0;
+}
+
+int fe_read_AGGREGATE(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    HD_TRY(fe_json_object(v, "op", "comment", "input", "keys", "aggs", NULL));
+    struct fe_node *n = fe_new_node(r, v, FE_AGGREGATE_OP, 1);
+    struct fe_json keys, list;
+    HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
+    struct fe_scope scope = fe_scope_of(n->inputs[0]);
+    bool has_keys = fe_json_get(v, "keys", &keys);
+    HD_TRY(has_keys ? fe_json_array(&keys) : 0);
+    HD_TRY(fe_json_need(v, "aggs", &list));
+    HD_TRY(fe_json_array(&list));
+    int nkeys = has_keys ? fe_json_length(&keys) : 0, naggs = fe_json_length(&list);
+    struct outputs o = new_outputs(r, nkeys + naggs);
+    if (has_keys)
+        HD_TRY(read_outputs(r, &keys, &scope, &o));
+    n->u.agg.nkeys = o.n;
+    n->u.agg.keys = o.exprs;
+    HD_TRY(read_aggs(r, &list, &scope, n, o.cols));
+    *out = n;
+    return fe_set_columns(r, v, n, nkeys + naggs, o.cols);
+}
+
+/* ---- sort, limit ---------------------------------------------------------------------- */
+
+static int read_nulls(const struct fe_json *v, bool *first)
+{
+    static const char *const choices[] = {"last", "first"};
+    struct fe_json m;
+    int k = 0;
+    if (fe_json_get(v, "nulls", &m))
+        HD_TRY(fe_read_choice(&m, choices, 2, &k));
+    *first = k == 1;
+    return 0;
+}
+
+static int read_sort_key(struct fe_plan_reader *r, const struct fe_json *v,
+                         const struct fe_scope *scope, struct fe_sort_key *k)
+{
+    struct fe_json expr;
+    if (fe_json_kind(v) == FE_JSON_STRING)
+        return read_column_name(r, v, scope, &k->expr);
+    if (fe_json_kind(v) != FE_JSON_OBJECT)
+        return fe_json_expected(v, "a column name or {\"expr\": ..., \"desc\": ...}");
+    HD_TRY(fe_json_object(v, "expr", "desc", "nulls", NULL));
+    HD_TRY(fe_json_need(v, "expr", &expr));
+    HD_TRY(fe_read_expr(r, &expr, scope, NULL, NULL, &k->expr));
+    HD_TRY(fe_json_opt_bool(v, "desc", &k->desc));
+    return read_nulls(v, &k->nulls_first);
+}
+
+static bool sorts_by(const struct fe_node *n, int col)
+{
+    for (int i = 0; i < n->u.sort.nstated; i++)
+        if (n->u.sort.keys[i].expr->op == FE_COL && n->u.sort.keys[i].expr->col == col)
+            return true;
+    return false;
+}
+
+/* Rows that tie are ordered by the columns that are left, so that a result is one list of
+ * rows and not one of several. */
+static void add_tie_breakers(struct fe_plan_reader *r, struct fe_node *n,
+                             const struct fe_scope *scope)
+{
+    for (int c = 0; c < scope->ncols; c++)
+        if (!sorts_by(n, c))
+            n->u.sort.keys[n->u.sort.nkeys++] = (struct fe_sort_key){
+                fe_expr_column(r->arena, c, &scope->cols[c], n->path), false, false};
+}
+
+static int read_limits(const struct fe_json *v, struct fe_node *n)
+{
+    n->u.sort.limit = -1;
+    HD_TRY(fe_json_opt_int(v, "limit", 0, INT64_MAX, &n->u.sort.limit));
+    return fe_json_opt_int(v, "offset", 0, INT64_MAX, &n->u.sort.offset);
+}
+
+int fe_read_SORT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    HD_TRY(fe_json_object(v, "op", "comment", "input", "keys", "limit", "offset", NULL));
+    struct fe_node *n = fe_new_node(r, v, FE_SORT_OP, 1);
+    struct fe_json keys, m;
+    HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
+    struct fe_scope scope = fe_scope_of(n->inputs[0]);
+    HD_TRY(fe_json_need(v, "keys", &keys));
+    HD_TRY(fe_json_array(&keys));
+    if (!fe_json_length(&keys))
+        return fe_json_fail(&keys, "expected at least one sort key");
+    n->u.sort.keys =
+        HD_NEWN(r->arena, struct fe_sort_key, fe_json_length(&keys) + scope.ncols);
+    for (bool more = fe_json_first(&keys, &m); more; more = fe_json_next(&m))
+        HD_TRY(read_sort_key(r, &m, &scope, &n->u.sort.keys[n->u.sort.nkeys++]));
+    n->u.sort.nstated = n->u.sort.nkeys;
+    add_tie_breakers(r, n, &scope);
+    HD_TRY(read_limits(v, n));
+    *out = n;
+    return fe_set_columns(r, v, n, scope.ncols, scope.cols);
+}
+
+int fe_read_LIMIT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    HD_TRY(fe_json_object(v, "op", "comment", "input", "limit", "offset", NULL));
+    struct fe_node *n = fe_new_node(r, v, FE_LIMIT_OP, 1);
+    struct fe_json limit;
+    HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
+    HD_TRY(fe_json_need(v, "limit", &limit));
+    HD_TRY(read_limits(v, n));
+    *out = n;
+    return fe_set_columns(r, v, n, n->inputs[0]->ncols, n->inputs[0]->cols);
+}
+
+/* ---- union_all ------------------------------------------------------------------------ */
+
+static int unify_columns(const struct fe_json *v, const struct fe_node *n,
+                         struct fe_column *cols)
+{
+    const struct fe_node *first = n->inputs[0];
+    char l[HD_TEXT_MAX], r[HD_TEXT_MAX];
+    for (int i = 1; i < n->ninputs; i++) {
+        const struct fe_node *in = n->inputs[i];
+        if (in->ncols != first->ncols)
+            return fe_json_fail(v, "inputs have different numbers of columns: %d and %d",
+                                first->ncols, in->ncols);
+        for (int c = 0; c < in->ncols; c++) {
+            if (!fe_type_unify(cols[c].type, in->cols[c].type, &cols[c].type))
+                return fe_json_fail(v, "column %d (\"%.60s\") has types that do not unify: %s "
+                                       "and %s",
+                                    c + 1, cols[c].name, hd_type_text(cols[c].type, l),
+                                    hd_type_text(in->cols[c].type, r));
+            cols[c].nullable |= in->cols[c].nullable;
+        }
+    }
+    return 0;
+}
+
+/* A projection that casts where an input's types are not the union's. */
+static void cast_input(struct fe_plan_reader *r, struct fe_node **input,
+                       const struct fe_column *cols)
+{
+    struct fe_node *in = *input, *n;
+    int same = 0;
+    while (same < in->ncols && hd_type_eq(in->cols[same].type, cols[same].type))
+        same++;
+    if (same == in->ncols)
+        return;
+    n = HD_NEW(r->arena, struct fe_node);
+    n->op = FE_PROJECT_OP;
+    n->path = in->path;
+    n->ninputs = 1;
+    n->inputs = hd_dup(r->arena, input, sizeof *input);
+    n->ncols = in->ncols;
+    n->cols = hd_dup(r->arena, in->cols, (size_t)in->ncols * sizeof *in->cols);
+    n->u.project.exprs = HD_NEWN(r->arena, struct fe_expr *, in->ncols);
+    for (int c = 0; c < in->ncols; c++) {
+        struct fe_expr *e = fe_expr_column(r->arena, c, &in->cols[c], in->path);
+        n->u.project.exprs[c] = fe_expr_cast(r->arena, e, cols[c].type);
+        n->cols[c].type = cols[c].type;
+    }
+    *input = n;
+}
+
+int fe_read_UNION_ALL(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    HD_TRY(fe_json_object(v, "op", "comment", "inputs", NULL));
+    struct fe_json list, m;
+    HD_TRY(fe_json_need(v, "inputs", &list));
+    HD_TRY(fe_json_array(&list));
+    int count = fe_json_length(&list), k = 0;
+    if (count < 2)
+        return fe_json_fail(&list, "expected two or more inputs, found %d", count);
+    struct fe_node *n = fe_new_node(r, v, FE_UNION_ALL_OP, count);
+    for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m))
+        HD_TRY(fe_read_node(r, &m, &n->inputs[k++]));
+    struct fe_node *first = n->inputs[0];
+    struct fe_column *cols =
+        hd_dup(r->arena, first->cols, (size_t)first->ncols * sizeof *first->cols);
+    HD_TRY(unify_columns(v, n, cols));
+    for (int i = 0; i < count; i++)
+        cast_input(r, &n->inputs[i], cols);
+    *out = n;
+    return fe_set_columns(r, v, n, first->ncols, cols);
+}
+
+/* ---- values --------------------------------------------------------------------------- */
+
+static int read_value_columns(struct fe_plan_reader *r, const struct fe_json *list,
+                              struct fe_column *cols)
+{
+    struct fe_json m, name, type;
+    const char *text;
+    (void)r;
+    for (bool more = fe_json_first(list, &m); more; more = fe_json_next(&m)) {
+        struct fe_column *c = &cols[m.index];
+        HD_TRY(fe_json_object(&m, "name", "type", NULL));
+        HD_TRY(fe_json_need(&m, "name", &name));
+        HD_TRY(fe_json_name(&name, &c->name));
+        HD_TRY(fe_json_need(&m, "type", &type));
+        HD_TRY(fe_json_string(&type, &text));
+        if (!hd_type_parse(text, &c->type))
+            return fe_json_expected(&type, "a type (bool, int32, int64, decimal(p,s), float64, "
+                                           "date, timestamp, string)");
+    }
+    return 0;
+}
+
+static int read_row(const struct fe_json *row, int ncols, struct fe_column *cols,
+                    struct fe_value *out)
+{
+    struct fe_json m;
+    HD_TRY(fe_json_array(row));
+    int n = fe_json_length(row);
+    if (n != ncols)
+        return fe_json_fail(row, "expected %d values, found %d", ncols, n);
+    for (bool more = fe_json_first(row, &m); more; more = fe_json_next(&m)) {
+        HD_TRY(fe_value_read(&m, cols[m.index].type, &out[m.index]));
+        cols[m.index].nullable |= out[m.index].is_null;
+    }
+    return 0;
+}
+
+int fe_read_VALUES(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    HD_TRY(fe_json_object(v, "op", "comment", "columns", "rows", NULL));
+    struct fe_node *n = fe_new_node(r, v, FE_VALUES_OP, 0);
+    struct fe_json list, rows, m;
+    HD_TRY(fe_json_need(v, "columns", &list));
+    HD_TRY(fe_json_array(&list));
+    HD_TRY(fe_json_need(v, "rows", &rows));
+    HD_TRY(fe_json_array(&rows));
+    int ncols = fe_json_length(&list);
+    struct fe_column *cols = HD_NEWN(r->arena, struct fe_column, ncols);
+    HD_TRY(read_value_columns(r, &list, cols));
+    n->u.values.nrows = fe_json_length(&rows);
+    n->u.values.rows = HD_NEWN(r->arena, struct fe_value, n->u.values.nrows * ncols);
+    for (bool more = fe_json_first(&rows, &m); more; more = fe_json_next(&m))
+        HD_TRY(read_row(&m, ncols, cols, &n->u.values.rows[(int64_t)m.index * ncols]));
+    *out = n;
+    return fe_set_columns(r, v, n, ncols, cols);
+}

@@ -1,0 +1,328 @@
+#include "frontend/value.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/json.h"
+
+/* ---- text ----------------------------------------------------------------------------- */
+
+static bool is_number_text(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(s[i] && strchr("0123456789+-.eE", s[i])))
+            return false;
+    return n > 0;
+}
+
+static bool special_double(const char *s, double *out)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } words[] = {{"nan", NAN},          {"inf", INFINITY},       {"+inf", INFINITY},
+                 {"-inf", -INFINITY},   {"infinity", INFINITY},  {"+infinity", INFINITY},
+                 {"-infinity", -INFINITY}};
+    for (size_t i = 0; i < HD_COUNT(words); i++)
+        if (strcasecmp(s, words[i].text) == 0) {
+            *out = words[i].value;
+            return true;
+        }
+    return false;
+}
+
+/* strtod follows the program's locale, whose decimal point may be a comma. */
+static bool parse_double(const char *s, size_t n, double *out)
+{
+    char buf[512], *end;
+    if (n >= sizeof buf)
+        return false;
+    memcpy(buf, s, n);
+    buf[n] = 0;
+    if (special_double(buf, out))
+        return true;
+    if (!is_number_text(s, n))
+        return false;
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!c)
+        HD_BUG("no C locale");
+    *out = strtod_l(buf, &end, c);
+    freelocale(c);
+    return *end == 0 && isfinite(*out);
+}
+
+const char *fe_double_text(double d, char buf[HD_TEXT_MAX])
+{
+    if (isnan(d))
+        return strcpy(buf, "nan");
+    if (isinf(d))
+        return strcpy(buf, d < 0 ? "-inf" : "inf");
+    for (int digits = 15; digits <= 17; digits++) {
+        double back;
+        snprintf(buf, HD_TEXT_MAX, "%.*g", digits, d);
+        for (char *p = buf; *p; p++)
+            if (*p == ',') /* a locale's decimal point */
+                *p = '.';
+        if (parse_double(buf, strlen(buf), &back) && back == d)
+            break;
+    }
+    return buf;
+}
+
+static bool parse_bool(const char *s, size_t n, hd_i128 *out)
+{
+    *out = n == 4 && strncasecmp(s, "true", 4) == 0;
+    return *out || (n == 5 && strncasecmp(s, "false", 5) == 0);
+}
+
+static bool parse_int(const char *s, size_t n, struct hd_type t, hd_i128 *out)
+{
+    int64_t v;
+    if (!hd_int_parse(s, n, &v))
+        return false;
+    *out = v;
+    return fe_value_in_range(v, t);
+}
+
+bool fe_value_parse(struct hd_type t, const char *s, size_t n, struct fe_value *out)
+{
+    *out = (struct fe_value){.type = t};
+    int32_t days;
+    int64_t micros;
+    bool ok;
+    switch ((enum hd_type_kind)t.kind) {
+    case HD_BOOL: return parse_bool(s, n, &out->i);
+    case HD_INT32:
+    case HD_INT64: return parse_int(s, n, t, &out->i);
+    case HD_DECIMAL: return hd_dec_parse(s, n, t.scale, &out->i) && fe_value_in_range(out->i, t);
+    case HD_FLOAT64: return parse_double(s, n, &out->f);
+    case HD_DATE:
+        ok = hd_date_parse(s, n, &days);
+        out->i = ok ? days : 0;
+        return ok;
+    case HD_TIMESTAMP:
+        ok = hd_timestamp_parse(s, n, &micros);
+        out->i = ok ? micros : 0;
+        return ok;
+    case HD_STRING:
+        out->s = s;
+        out->n = n;
+        return true;
+    case HD_TYPE_COUNT: break;
+    }
+    HD_BUG("parse of a value without type");
+}
+
+const char *fe_value_form(struct hd_type t, char buf[HD_TEXT_MAX * 2])
+{
+    char type[HD_TEXT_MAX];
+    switch ((enum hd_type_kind)t.kind) {
+    case HD_BOOL: return "true or false";
+    case HD_INT32: return "an int32 (-2147483648 to 2147483647)";
+    case HD_INT64: return "an int64 (64-bit integer)";
+    case HD_DECIMAL:
+        snprintf(buf, HD_TEXT_MAX * 2, "a %s as text", hd_type_text(t, type));
+        return buf;
+    case HD_FLOAT64: return "a float64";
+    case HD_DATE: return "a date \"YYYY-MM-DD\"";
+    case HD_TIMESTAMP: return "a timestamp \"YYYY-MM-DD HH:MM:SS\"";
+    case HD_STRING: return "a string";
+    case HD_TYPE_COUNT: break;
+    }
+    HD_BUG("form of a value without type");
+}
+
+static int read_number(const struct fe_json *v, struct hd_type t, struct fe_value *out)
+{
+    char form[HD_TEXT_MAX * 2];
+    if (t.kind == HD_FLOAT64)
+        return fe_json_double(v, &out->f);
+    if (!hd_type_is_int(t))
+        return fe_json_expected(v, fe_value_form(t, form));
+    HD_TRY(fe_json_i128(v, &out->i));
+    return fe_value_in_range(out->i, t) ? 0 : fe_json_expected(v, fe_value_form(t, form));
+}
+
+int fe_value_read(const struct fe_json *v, struct hd_type t, struct fe_value *out)
+{
+    char form[HD_TEXT_MAX * 2];
+    *out = (struct fe_value){.type = t};
+    bool truth;
+    const char *s;
+    switch (fe_json_kind(v)) {
+    case FE_JSON_NULL: out->is_null = true; return 0;
+    case FE_JSON_BOOL:
+        if (t.kind != HD_BOOL)
+            return fe_json_expected(v, fe_value_form(t, form));
+        HD_TRY(fe_json_bool(v, &truth));
+        out->i = truth;
+        return 0;
+    case FE_JSON_NUMBER: return read_number(v, t, out);
+    case FE_JSON_STRING:
+        HD_TRY(fe_json_string(v, &s));
+        if (fe_value_parse(t, s, strlen(s), out))
+            return 0;
+        return fe_json_expected(v, fe_value_form(t, form));
+    case FE_JSON_ARRAY:
+    case FE_JSON_OBJECT: break;
+    }
+    return fe_json_expected(v, fe_value_form(t, form));
+}
+
+void fe_value_text(struct hd_strbuf *b, const struct fe_value *v)
+{
+    char buf[HD_TEXT_MAX];
+    if (v->is_null)
+        return;
+    switch ((enum hd_type_kind)v->type.kind) {
+    case HD_BOOL: hd_strbuf_adds(b, v->i ? "true" : "false"); return;
+    case HD_INT32:
+    case HD_INT64: hd_strbuf_adds(b, hd_dec_text(v->i, 0, buf)); return;
+    case HD_DECIMAL: hd_strbuf_adds(b, hd_dec_text(v->i, v->type.scale, buf)); return;
+    case HD_FLOAT64: hd_strbuf_adds(b, fe_double_text(v->f, buf)); return;
+    case HD_DATE: hd_strbuf_adds(b, hd_date_text((int32_t)v->i, buf)); return;
+    case HD_TIMESTAMP: hd_strbuf_adds(b, hd_timestamp_text((int64_t)v->i, buf)); return;
+    case HD_STRING: hd_strbuf_add(b, v->s, v->n); return;
+    case HD_TYPE_COUNT: break;
+    }
+    HD_BUG("text of a value without type");
+}
+
+/* ---- casts ---------------------------------------------------------------------------- */
+
+bool fe_value_in_range(hd_i128 v, struct hd_type t)
+{
+    switch ((enum hd_type_kind)t.kind) {
+    case HD_BOOL: return v == 0 || v == 1;
+    case HD_INT32: return v >= INT32_MIN && v <= INT32_MAX;
+    case HD_INT64: return v >= INT64_MIN && v <= INT64_MAX;
+    case HD_DECIMAL: {
+        hd_i128 limit = hd_pow10(t.precision);
+        return v > -limit && v < limit;
+    }
+    case HD_DATE:
+        return v >= hd_date_from_civil(0, 1, 1) && v <= hd_date_from_civil(9999, 12, 31);
+    case HD_TIMESTAMP:
+        return v >= (hd_i128)hd_date_from_civil(0, 1, 1) * 86400000000LL &&
+               v < (hd_i128)hd_date_from_civil(10000, 1, 1) * 86400000000LL;
+    case HD_FLOAT64:
+    case HD_STRING:
+    case HD_TYPE_COUNT: break;
+    }
+    HD_BUG("range of a type that is not an integer");
+}
+
+bool fe_type_castable(struct hd_type from, struct hd_type to)
+{
+    if (from.kind == to.kind || from.kind == HD_STRING || to.kind == HD_STRING)
+        return true;
+    if (hd_type_is_num(from) && hd_type_is_num(to))
+        return true;
+    return (from.kind == HD_DATE && to.kind == HD_TIMESTAMP) ||
+           (from.kind == HD_TIMESTAMP && to.kind == HD_DATE);
+}
+
+/* v * 10^(to - from), rounded half away from zero when digits are lost. */
+static bool rescale(hd_i128 v, int from, int to, hd_i128 *out)
+{
+    hd_i128 f = hd_pow10(to > from ? to - from : from - to);
+    if (to >= from) {
+        hd_i128 limit = (hd_pow10(HD_DEC_MAX) - 1) / f;
+        if (v > limit || v < -limit)
+            return false;
+        *out = v * f;
+        return true;
+    }
+    hd_i128 q = v / f, rest = v % f;
+    if (rest < 0)
+        rest = -rest;
+    *out = q + (rest >= f - rest ? (v < 0 ? -1 : 1) : 0);
+    return true;
+}
+
+static bool from_double(double f, struct hd_type to, hd_i128 *out)
+{
+    double x = round(f * (double)hd_pow10(to.scale));
+    if (!(fabs(x) < 1e38)) /* also NaN */
+        return false;
+    *out = (hd_i128)x;
+    return fe_value_in_range(*out, to);
+}
+
+static bool cast_number(const struct fe_value *v, struct hd_type to, struct fe_value *out)
+{
+    if (v->type.kind == HD_FLOAT64) {
+        out->f = v->f;
+        return to.kind == HD_FLOAT64 || from_double(v->f, to, &out->i);
+    }
+    if (to.kind == HD_FLOAT64) {
+        out->f = (double)v->i / (double)hd_pow10(v->type.scale);
+        return true;
+    }
+    return rescale(v->i, v->type.scale, to.scale, &out->i) && fe_value_in_range(out->i, to);
+}
+
+static bool cast_to_text(struct hd_arena *a, const struct fe_value *v, struct fe_value *out)
+{
+    struct hd_strbuf b;
+    hd_strbuf_init(&b);
+    fe_value_text(&b, v);
+    out->s = hd_strndup(a, b.s, b.n);
+    out->n = b.n;
+    hd_strbuf_release(&b);
+    return true;
+}
+
+static hd_i128 floor_div(hd_i128 a, hd_i128 b) { return a / b - (a % b < 0); }
+
+bool fe_value_cast(struct hd_arena *a, const struct fe_value *v, struct hd_type to,
+                   struct fe_value *out)
+{
+    const hd_i128 day = 86400000000LL;
+    *out = (struct fe_value){.type = to, .is_null = v->is_null};
+    if (v->is_null)
+        return true;
+    if (hd_type_eq(v->type, to)) {
+        *out = *v;
+        return true;
+    }
+    if (!fe_type_castable(v->type, to))
+        return false;
+    if (to.kind == HD_STRING)
+        return cast_to_text(a, v, out);
+    if (v->type.kind == HD_STRING)
+        return fe_value_parse(to, v->s, v->n, out);
+    if (v->type.kind == HD_DATE)
+        out->i = v->i * day;
+    else if (v->type.kind == HD_TIMESTAMP)
+        out->i = floor_div(v->i, day);
+    else
+        return cast_number(v, to, out);
+    return fe_value_in_range(out->i, to);
+}
+
+bool fe_value_cast_exact(const struct fe_value *v, struct hd_type to, struct fe_value *out)
+{
+    struct fe_value back;
+    if (v->type.kind == HD_STRING || to.kind == HD_STRING)
+        return false;
+    if (!fe_value_cast(NULL, v, to, out) || !fe_value_cast(NULL, out, v->type, &back))
+        return false;
+    return fe_value_eq(v, &back);
+}
+
+static bool double_eq(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+
+bool fe_value_eq(const struct fe_value *a, const struct fe_value *b)
+{
+    if (!hd_type_eq(a->type, b->type) || a->is_null != b->is_null)
+        return false;
+    if (a->is_null)
+        return true;
+    if (a->type.kind == HD_STRING)
+        return a->n == b->n && memcmp(a->s, b->s, a->n) == 0;
+    return a->type.kind == HD_FLOAT64 ? double_eq(a->f, b->f) : a->i == b->i;
+}

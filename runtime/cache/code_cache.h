@@ -1,0 +1,29 @@
+/* Compiled code by what it was compiled from: in memory per context, on disk for later
+ * processes. The key covers the bitcode, this machine's processor, LLVM and Heddle versions. */
+#ifndef HEDDLE_RUNTIME_CACHE_CODE_CACHE_H
+#define HEDDLE_RUNTIME_CACHE_CODE_CACHE_H
+
+#include "runtime/cpu/orc.h"
+#include "runtime/exec/crew.h"
+
+struct rt_code_cache;
+struct rt_cached_code; /* a loaded module, counted */
+
+/* version: Heddle's, part of the key. dir NULL: nothing on disk. */
+int rt_code_cache_new(const char *version, const char *dir, uint64_t limit,
+                      struct rt_code_cache **out, struct hd_err *err);
+/* No code may be in use. */
+void rt_code_cache_free(struct rt_code_cache *c);
+/* The directory in use, or NULL. */
+const char *rt_code_cache_dir(const struct rt_code_cache *c);
+
+enum rt_cached { RT_COMPILED, RT_CACHED_DISK, RT_CACHED_MEMORY };
+/* Finds or compiles. fresh: compile in any case. Parts of a large module are compiled by up to
+ * `threads` threads of the crew. Any thread. */
+int rt_code_cache_get(struct rt_code_cache *c, struct rt_crew *crew, int threads,
+                      const void *bitcode, size_t n, bool fresh, struct rt_cached_code **out,
+                      enum rt_cached *how, struct hd_err *err);
+void *rt_cached_code_find(struct rt_cached_code *c, const char *name, struct hd_err *err);
+void rt_cached_code_release(struct rt_code_cache *c, struct rt_cached_code *code); /* NULL is fine */
+
+#endif

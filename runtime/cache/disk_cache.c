@@ -1,0 +1,309 @@
+#include "runtime/cache/disk_cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "runtime/base/fault.h"
+
+static const char MAGIC[8] = "HDOBJ\1\r\n";
+#define SUFFIX ".hdo"
+
+enum { MAX_PARTS = 64, STALE_TEMP_S = 3600, TOUCH_AFTER_S = 600 };
+
+struct header {
+    char magic[8];
+    struct rt_cache_key key;
+    uint64_t nparts;
+    uint64_t sizes[MAX_PARTS];
+    uint64_t checksum; /* XXH3 of all parts, seeded with that of what stands before */
+};
+
+static uint64_t header_sum(const struct header *h)
+{
+    return XXH3_64bits(h, offsetof(struct header, checksum));
+}
+
+/* ---- Directory ------------------------------------------------------------------------- */
+
+static int make_directory(const char *dir)
+{
+    return hd_fault(HD_FAULT_OPEN) ? -1 : mkdir(dir, 0700);
+}
+
+/* Like mkdir -p, everything new with mode 0700. */
+static void make_directories(const char *dir)
+{
+    char *path = strdup(dir);
+    if (!path)
+        return;
+    for (char *p = path + 1; *p; p++)
+        if (*p == '/') {
+            *p = 0;
+            make_directory(path);
+            *p = '/';
+        }
+    make_directory(path);
+    free(path);
+}
+
+bool rt_disk_cache_init(struct rt_disk_cache *c, const char *dir, uint64_t limit)
+{
+    struct stat st;
+    *c = (struct rt_disk_cache){NULL, limit};
+    make_directories(dir);
+    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+        (st.st_mode & (S_IWGRP | S_IWOTH)))
+        return false;
+    c->dir = strdup(dir);
+    return c->dir != NULL;
+}
+
+void rt_disk_cache_release(struct rt_disk_cache *c)
+{
+    free(c->dir);
+    c->dir = NULL;
+}
+
+static char *entry_path(const struct rt_disk_cache *c, struct rt_cache_key key)
+{
+    char *path;
+    int n = asprintf(&path, "%s/%016llx%016llx" SUFFIX, c->dir, (unsigned long long)key.hi,
+                     (unsigned long long)key.lo);
+    return n < 0 ? NULL : path;
+}
+
+/* ---- Reading --------------------------------------------------------------------------- */
+
+static bool read_all(int fd, void *p, size_t n)
+{
+    char *at = p;
+    while (n) {
+        ssize_t k = hd_fault(HD_FAULT_READ) ? -1 : read(fd, at, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return false;
+        at += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+static void free_parts(struct rt_bytes *parts, int n)
+{
+    for (int i = 0; parts && i < n; i++)
+        rt_bytes_release(&parts[i]);
+    free(parts);
+}
+
+static bool read_parts(int fd, const struct header *h, struct rt_bytes *parts)
+{
+    uint64_t sum = header_sum(h);
+    for (uint64_t i = 0; i < h->nparts; i++) {
+        parts[i].n = (size_t)h->sizes[i];
+        parts[i].p = hd_try_malloc(parts[i].n);
+        if (!parts[i].p || !read_all(fd, parts[i].p, parts[i].n))
+            return false;
+        sum = XXH3_64bits_withSeed(parts[i].p, parts[i].n, sum);
+    }
+    return sum == h->checksum;
+}
+
+static bool header_fits(const struct header *h, struct rt_cache_key key, uint64_t size)
+{
+    uint64_t left = size - sizeof *h;
+    if (memcmp(h->magic, MAGIC, sizeof MAGIC) != 0 || h->key.hi != key.hi ||
+        h->key.lo != key.lo || h->nparts == 0 || h->nparts > MAX_PARTS)
+        return false;
+    for (uint64_t i = 0; i < h->nparts; i++) {
+        if (h->sizes[i] > left)
+            return false;
+        left -= h->sizes[i];
+    }
+    return left == 0;
+}
+
+/* Entries are evicted by age; a write for every use would be too much. */
+static void note_use(int fd, const struct stat *st)
+{
+    if (time(NULL) - st->st_mtime > TOUCH_AFTER_S)
+        futimens(fd, NULL);
+}
+
+static bool load_file(int fd, struct rt_cache_key key, struct rt_bytes **out, int *n)
+{
+    struct header h;
+    struct stat st;
+    if (fstat(fd, &st) != 0 || (uint64_t)st.st_size < sizeof h || !read_all(fd, &h, sizeof h) ||
+        !header_fits(&h, key, (uint64_t)st.st_size))
+        return false;
+    struct rt_bytes *parts = hd_try_calloc((size_t)h.nparts, sizeof *parts);
+    if (!parts)
+        return false;
+    if (!read_parts(fd, &h, parts)) {
+        free_parts(parts, (int)h.nparts);
+        return false;
+    }
+    note_use(fd, &st);
+    *out = parts;
+    *n = (int)h.nparts;
+    return true;
+}
+
+bool rt_disk_cache_load(struct rt_disk_cache *c, struct rt_cache_key key, struct rt_bytes **parts,
+                        int *n)
+{
+    char *path = entry_path(c, key);
+    int fd = !path || hd_fault(HD_FAULT_OPEN) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && load_file(fd, key, parts, n);
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return ok;
+}
+
+/* ---- Eviction -------------------------------------------------------------------------- */
+
+struct entry {
+    char *name;
+    uint64_t size;
+    struct timespec used;
+};
+struct listing {
+    struct entry *v;
+    size_t n, cap;
+    uint64_t total;
+};
+
+static int by_age(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->used.tv_sec != y->used.tv_sec)
+        return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
+    return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
+}
+
+static void add_entry(struct listing *l, const char *name, const struct stat *st)
+{
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? l->cap * 2 : 64;
+        struct entry *v = hd_try_realloc(l->v, cap * sizeof *v);
+        if (!v)
+            return;
+        l->v = v;
+        l->cap = cap;
+    }
+    char *copy = strdup(name);
+    if (!copy)
+        return;
+    l->v[l->n++] = (struct entry){copy, (uint64_t)st->st_size, st->st_mtim};
+    l->total += (uint64_t)st->st_size;
+}
+
+/* Entries, and on the way temporary files that a crash left behind. */
+static void list_entries(int dirfd, DIR *d, struct listing *l)
+{
+    for (struct dirent *e; (e = readdir(d));) {
+        struct stat st;
+        size_t n = strlen(e->d_name);
+        if (fstatat(dirfd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
+            continue;
+        if (strncmp(e->d_name, ".tmp-", 5) == 0) {
+            if (time(NULL) - st.st_mtime > STALE_TEMP_S)
+                unlinkat(dirfd, e->d_name, 0);
+        } else if (n > strlen(SUFFIX) && strcmp(e->d_name + n - strlen(SUFFIX), SUFFIX) == 0) {
+            add_entry(l, e->d_name, &st);
+        }
+    }
+}
+
+static void evict(struct rt_disk_cache *c)
+{
+    struct listing l = {NULL, 0, 0, 0};
+    DIR *d = opendir(c->dir);
+    if (!d)
+        return;
+    list_entries(dirfd(d), d, &l);
+    qsort(l.v, l.n, sizeof *l.v, by_age);
+    for (size_t i = 0; i < l.n && l.total > c->limit; i++)
+        if (unlinkat(dirfd(d), l.v[i].name, 0) == 0 || errno == ENOENT)
+            l.total -= l.v[i].size;
+    for (size_t i = 0; i < l.n; i++)
+        free(l.v[i].name);
+    free(l.v);
+    closedir(d);
+}
+
+/* ---- Writing --------------------------------------------------------------------------- */
+
+static bool write_all(int fd, const void *p, size_t n)
+{
+    const char *at = p;
+    while (n) {
+        ssize_t k = hd_fault(HD_FAULT_WRITE) ? -1 : write(fd, at, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return false;
+        at += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+static bool write_entry(int fd, struct rt_cache_key key, const struct rt_bytes *parts, int n)
+{
+    struct header h;
+    memset(&h, 0, sizeof h); /* no byte of it may be chance */
+    memcpy(h.magic, MAGIC, sizeof h.magic);
+    h.key = key;
+    h.nparts = (uint64_t)n;
+    for (int i = 0; i < n; i++)
+        h.sizes[i] = parts[i].n;
+    h.checksum = header_sum(&h);
+    for (int i = 0; i < n; i++)
+        h.checksum = XXH3_64bits_withSeed(parts[i].p, parts[i].n, h.checksum);
+    bool ok = write_all(fd, &h, sizeof h);
+    for (int i = 0; i < n && ok; i++)
+        ok = write_all(fd, parts[i].p, parts[i].n);
+    return ok;
+}
+
+static bool publish(const char *temporary, const char *path)
+{
+    return !hd_fault(HD_FAULT_RENAME) && rename(temporary, path) == 0;
+}
+
+void rt_disk_cache_store(struct rt_disk_cache *c, struct rt_cache_key key,
+                         const struct rt_bytes *parts, int n)
+{
+    static _Atomic unsigned serial;
+    char *path = entry_path(c, key), *temporary = NULL;
+    if (n > MAX_PARTS || !path ||
+        asprintf(&temporary, "%s/.tmp-%ld-%u", c->dir, (long)getpid(), serial++) < 0) {
+        free(path);
+        return;
+    }
+    int fd = hd_fault(HD_FAULT_OPEN)
+                 ? -1
+                 : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        bool ok = write_entry(fd, key, parts, n);
+        ok = close(fd) == 0 && ok;
+        if (!ok || !publish(temporary, path))
+            unlink(temporary);
+        evict(c);
+    }
+    free(temporary);
+    free(path);
+}

@@ -1,0 +1,31 @@
+/* Compiled objects on disk. An entry is one file named by its key, with a header that repeats
+ * the key, the sizes of its parts and a checksum of them; it is written to a temporary name and
+ * renamed, so that readers see all of it or nothing. What cannot be read, has another key or
+ * another checksum is no entry, and is replaced by the next store. The directory is private to
+ * its owner: what lies in it is run. */
+#ifndef HEDDLE_RUNTIME_CACHE_DISK_CACHE_H
+#define HEDDLE_RUNTIME_CACHE_DISK_CACHE_H
+
+#include "runtime/cpu/orc.h"
+
+struct rt_cache_key {
+    uint64_t hi, lo;
+};
+
+struct rt_disk_cache {
+    char *dir;
+    uint64_t limit; /* bytes of all entries */
+};
+/* Makes the directory if need be. False: it cannot be used (not ours, or others may write). */
+bool rt_disk_cache_init(struct rt_disk_cache *c, const char *dir, uint64_t limit);
+void rt_disk_cache_release(struct rt_disk_cache *c);
+
+/* False: no entry, or a damaged one. On success *parts is a heap array of *n objects. */
+bool rt_disk_cache_load(struct rt_disk_cache *c, struct rt_cache_key key, struct rt_bytes **parts,
+                        int *n);
+/* Best effort: a full disk or a lost race only means that the next process compiles again.
+ * Removes the entries unused for longest while all together exceed the limit. */
+void rt_disk_cache_store(struct rt_disk_cache *c, struct rt_cache_key key,
+                         const struct rt_bytes *parts, int n);
+
+#endif

@@ -1,0 +1,28 @@
+/* LIKE patterns, compiled once per execution: pieces between `%` that are searched one after
+ * the other, the first and last anchored if the pattern does not start or end with `%`. */
+#ifndef HEDDLE_RUNTIME_CPU_LIKE_H
+#define HEDDLE_RUNTIME_CPU_LIKE_H
+
+#include "runtime/base/arena.h"
+
+struct hdr_like_piece {
+    const unsigned char *bytes;
+    const unsigned char *any; /* 1 where `_` stands; NULL: nowhere */
+    size_t n;
+};
+
+struct hdr_like {
+    bool open_start, open_end; /* a `%` there */
+    int npieces;               /* without empty ones */
+    size_t least;              /* bytes of all pieces */
+    struct hdr_like_piece *pieces;
+};
+
+/* escape 0: none. The byte after an escape stands for itself. The pattern is copied. */
+struct hdr_like *hdr_like_new(struct hd_arena *a, const char *pattern, size_t n, char escape);
+bool hdr_like_match(const struct hdr_like *p, const char *s, size_t n);
+/* First place of the needle (m >= 1 bytes) in s, or NULL. */
+const unsigned char *hdr_find_bytes(const unsigned char *s, size_t n, const unsigned char *needle,
+                                    size_t m);
+
+#endif

@@ -1,0 +1,45 @@
+/* LLVM as a compiler and linker of whole modules: bitcode -> optimised object file -> code in
+ * memory. Nothing here caches (see runtime/cache) or knows what the code does. All functions
+ * may be called from several threads at once. */
+#ifndef HEDDLE_RUNTIME_CPU_ORC_H
+#define HEDDLE_RUNTIME_CPU_ORC_H
+
+#include "runtime/base/err.h"
+
+/* Bytes on the heap. */
+struct rt_bytes {
+    unsigned char *p;
+    size_t n;
+};
+void rt_bytes_release(struct rt_bytes *b);
+
+/* "LLVM 19.1.7, znver4, +sse2,...": everything about this machine and LLVM that compiled code
+ * depends on. Static text. */
+const char *rt_orc_identity(void);
+const char *rt_orc_version(void);
+const char *rt_orc_cpu(void);
+
+/* Optimises a module for this machine (O2, vectorisation on) and emits an object file. roots:
+ * the functions that are needed; other functions are dropped unless these call them, so that
+ * parts of one module can be compiled by several threads. nroots 0: all that are external. */
+int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int nroots,
+                   struct rt_bytes *object, struct hd_err *err);
+
+/* The external functions that a module defines: heap array of heap names and, where weights is
+ * not NULL, how many instructions each has. */
+int rt_orc_functions(const void *bitcode, size_t n, char ***names, uint64_t **weights, int *count,
+                     struct hd_err *err);
+
+enum rt_orc_text { RT_ORC_IR, RT_ORC_IR_OPTIMISED, RT_ORC_ASM };
+/* *text is a heap string. */
+int rt_orc_print(const void *bitcode, size_t n, enum rt_orc_text what, char **text,
+                 struct hd_err *err);
+
+/* Linked object files. Helpers are those of runtime/cpu/helpers.h; other undefined symbols are
+ * looked for in the process. The bytes are copied. */
+struct rt_code;
+int rt_code_load(const struct rt_bytes *objects, int n, struct rt_code **out, struct hd_err *err);
+void *rt_code_find(struct rt_code *c, const char *name, struct hd_err *err); /* NULL: error set */
+void rt_code_free(struct rt_code *c);
+
+#endif

@@ -1,0 +1,301 @@
+#include <llvm-c/Analysis.h>
+#include <llvm-c/BitReader.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/fault.h"
+#include "runtime/base/strbuf.h"
+#include "runtime/cpu/orc.h"
+#include "runtime/cpu/orc_internal.h"
+
+static struct {
+    LLVMTargetRef target;
+    char *triple, *cpu, *features, *problem;
+    char version[32];
+    char *identity;
+} host;
+static pthread_once_t host_once = PTHREAD_ONCE_INIT;
+
+static void detect_host(void)
+{
+    unsigned major, minor, patch;
+    LLVMInitializeNativeTarget();
+    LLVMInitializeNativeAsmPrinter();
+    LLVMInitializeNativeAsmParser();
+    LLVMGetVersion(&major, &minor, &patch);
+    snprintf(host.version, sizeof host.version, "%u.%u.%u", major, minor, patch);
+    host.triple = LLVMGetDefaultTargetTriple();
+    host.cpu = LLVMGetHostCPUName();
+    host.features = LLVMGetHostCPUFeatures();
+    LLVMGetTargetFromTriple(host.triple, &host.target, &host.problem);
+    struct hd_strbuf b;
+    hd_strbuf_init(&b);
+    hd_strbuf_addf(&b, "LLVM %s, %s, %s, %s", host.version, host.triple, host.cpu, host.features);
+    host.identity = hd_strbuf_take(&b);
+    hd_strbuf_release(&b);
+}
+
+const char *rt_orc_identity(void)
+{
+    pthread_once(&host_once, detect_host);
+    return host.identity;
+}
+
+const char *rt_orc_version(void)
+{
+    pthread_once(&host_once, detect_host);
+    return host.version;
+}
+
+const char *rt_orc_cpu(void)
+{
+    pthread_once(&host_once, detect_host);
+    return host.cpu;
+}
+
+void rt_bytes_release(struct rt_bytes *b)
+{
+    free(b->p);
+    *b = (struct rt_bytes){NULL, 0};
+}
+
+int rt_llvm_fail(LLVMErrorRef e, const char *what, struct hd_err *err)
+{
+    char *text = LLVMGetErrorMessage(e);
+    hd_err_set(err, HD_ERR_TOOL, __FILE__, __LINE__, NULL, "LLVM could not %s: %s", what, text);
+    hd_err_set_detail(err, text);
+    LLVMDisposeErrorMessage(text);
+    return -1;
+}
+
+LLVMTargetMachineRef rt_llvm_machine(struct hd_err *err)
+{
+    pthread_once(&host_once, detect_host);
+    if (!host.target) {
+        HD_FAIL(err, TOOL, NULL, "LLVM has no target for this machine (%s): %s", host.triple,
+                host.problem ? host.problem : "unknown reason");
+        return NULL;
+    }
+    LLVMTargetMachineRef m =
+        LLVMCreateTargetMachine(host.target, host.triple, host.cpu, host.features,
+                                LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelJITDefault);
+    if (!m)
+        HD_FAIL(err, TOOL, NULL, "LLVM could not make code for %s, %s", host.triple, host.cpu);
+    return m;
+}
+
+/* A parsed module with all that is needed to compile it. */
+struct unit {
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMTargetMachineRef machine;
+    struct hd_strbuf log;
+};
+
+static void collect_diagnostic(LLVMDiagnosticInfoRef info, void *user)
+{
+    struct unit *u = user;
+    if (LLVMGetDiagInfoSeverity(info) != LLVMDSError)
+        return;
+    char *text = LLVMGetDiagInfoDescription(info);
+    hd_strbuf_addf(&u->log, "%s\n", text);
+    LLVMDisposeMessage(text);
+}
+
+static void unit_release(struct unit *u)
+{
+    if (u->module)
+        LLVMDisposeModule(u->module);
+    if (u->machine)
+        LLVMDisposeTargetMachine(u->machine);
+    if (u->context)
+        LLVMContextDispose(u->context);
+    hd_strbuf_release(&u->log);
+}
+
+static int unit_fail(struct unit *u, const char *what, struct hd_err *err)
+{
+    HD_FAIL(err, TOOL, NULL, "LLVM could not %s", what);
+    if (u->log.n)
+        hd_err_set_detail(err, u->log.s);
+    return -1;
+}
+
+static int unit_read(struct unit *u, const void *bitcode, size_t n, struct hd_err *err)
+{
+    *u = (struct unit){0};
+    hd_strbuf_init(&u->log);
+    u->machine = rt_llvm_machine(err);
+    if (!u->machine)
+        return -1;
+    u->context = LLVMContextCreate();
+    LLVMContextSetDiagnosticHandler(u->context, collect_diagnostic, u);
+    LLVMMemoryBufferRef b = LLVMCreateMemoryBufferWithMemoryRange(bitcode, n, "bitcode", 0);
+    LLVMBool bad = LLVMParseBitcodeInContext2(u->context, b, &u->module);
+    LLVMDisposeMemoryBuffer(b);
+    if (bad)
+        return unit_fail(u, "read the emitted bitcode", err);
+    LLVMSetTarget(u->module, host.triple);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(u->machine);
+    LLVMSetModuleDataLayout(u->module, layout);
+    LLVMDisposeTargetData(layout);
+    return 0;
+}
+
+static bool is_root(const char *name, const char *const *roots, int nroots)
+{
+    for (int i = 0; i < nroots; i++)
+        if (strcmp(name, roots[i]) == 0)
+            return true;
+    return nroots == 0;
+}
+
+static bool is_defined(LLVMValueRef f)
+{
+    return !LLVMIsDeclaration(f) && LLVMGetLinkage(f) != LLVMInternalLinkage &&
+           LLVMGetLinkage(f) != LLVMPrivateLinkage;
+}
+
+static int unit_optimise(struct unit *u, struct hd_err *err)
+{
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    LLVMPassBuilderOptionsSetLoopVectorization(o, 1);
+    LLVMPassBuilderOptionsSetSLPVectorization(o, 1);
+    LLVMPassBuilderOptionsSetLoopInterleaving(o, 1);
+    LLVMPassBuilderOptionsSetLoopUnrolling(o, 1);
+    /* Dead functions first: what is not a root must not cost optimisation time. */
+    LLVMErrorRef e = LLVMRunPasses(u->module, "globaldce,default<O2>", u->machine, o);
+    LLVMDisposePassBuilderOptions(o);
+    return e ? rt_llvm_fail(e, "optimise the module", err) : 0;
+}
+
+static int unit_emit(struct unit *u, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out,
+                     struct hd_err *err)
+{
+    char *text = NULL;
+    if (!LLVMTargetMachineEmitToMemoryBuffer(u->machine, u->module, type, &text, out) &&
+        !u->log.n)
+        return 0;
+    if (text)
+        hd_strbuf_adds(&u->log, text);
+    LLVMDisposeMessage(text);
+    return unit_fail(u, "emit machine code", err);
+}
+
+static int copy_buffer(LLVMMemoryBufferRef b, struct rt_bytes *out, struct hd_err *err)
+{
+    size_t n = LLVMGetBufferSize(b);
+    out->p = hd_try_malloc(n);
+    out->n = n;
+    if (out->p)
+        memcpy(out->p, LLVMGetBufferStart(b), n);
+    LLVMDisposeMemoryBuffer(b);
+    return out->p ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory for an object file");
+}
+
+int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int nroots,
+                   struct rt_bytes *object, struct hd_err *err)
+{
+    struct unit u;
+    LLVMMemoryBufferRef b = NULL;
+    int rc = unit_read(&u, bitcode, n, err);
+    if (rc == 0) {
+        for (LLVMValueRef f = LLVMGetFirstFunction(u.module); f; f = LLVMGetNextFunction(f)) {
+            size_t len;
+            if (is_defined(f) && !is_root(LLVMGetValueName2(f, &len), roots, nroots))
+                LLVMSetLinkage(f, LLVMInternalLinkage);
+        }
+        rc = unit_optimise(&u, err);
+    }
+    if (rc == 0)
+        rc = unit_emit(&u, LLVMObjectFile, &b, err);
+    if (rc == 0)
+        rc = copy_buffer(b, object, err);
+    unit_release(&u);
+    return rc;
+}
+
+static uint64_t count_instructions(LLVMValueRef f)
+{
+    uint64_t n = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+            n++;
+    return n;
+}
+
+static int list_functions(struct unit *u, char ***names, uint64_t **weights, int *count,
+                          struct hd_err *err)
+{
+    int n = 0, k = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(u->module); f; f = LLVMGetNextFunction(f))
+        n += is_defined(f);
+    char **list = hd_try_calloc((size_t)n, sizeof *list);
+    uint64_t *w = hd_try_calloc((size_t)n, sizeof *w);
+    bool ok = list && w;
+    for (LLVMValueRef f = LLVMGetFirstFunction(u->module); ok && f; f = LLVMGetNextFunction(f)) {
+        size_t len;
+        if (!is_defined(f))
+            continue;
+        w[k] = count_instructions(f);
+        list[k] = strdup(LLVMGetValueName2(f, &len));
+        ok = list[k++] != NULL;
+    }
+    *count = n;
+    if (ok) {
+        *names = list;
+        *weights = w;
+        return 0;
+    }
+    for (int i = 0; list && i < n; i++)
+        free(list[i]);
+    free(list);
+    free(w);
+    return HD_FAIL(err, RESOURCE, NULL, "out of memory for the names of a module");
+}
+
+int rt_orc_functions(const void *bitcode, size_t n, char ***names, uint64_t **weights, int *count,
+                     struct hd_err *err)
+{
+    struct unit u;
+    int rc = unit_read(&u, bitcode, n, err);
+    if (rc == 0)
+        rc = list_functions(&u, names, weights, count, err);
+    unit_release(&u);
+    return rc;
+}
+
+static int print_unit(struct unit *u, enum rt_orc_text what, char **text, struct hd_err *err)
+{
+    if (what != RT_ORC_IR)
+        HD_TRY(unit_optimise(u, err));
+    if (what != RT_ORC_ASM) {
+        char *s = LLVMPrintModuleToString(u->module);
+        *text = strdup(s);
+        LLVMDisposeMessage(s);
+    } else {
+        LLVMMemoryBufferRef b;
+        HD_TRY(unit_emit(u, LLVMAssemblyFile, &b, err));
+        *text = strndup(LLVMGetBufferStart(b), LLVMGetBufferSize(b));
+        LLVMDisposeMemoryBuffer(b);
+    }
+    return *text ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory for the text of a module");
+}
+
+int rt_orc_print(const void *bitcode, size_t n, enum rt_orc_text what, char **text,
+                 struct hd_err *err)
+{
+    struct unit u;
+    int rc = unit_read(&u, bitcode, n, err);
+    if (rc == 0)
+        rc = print_unit(&u, what, text, err);
+    unit_release(&u);
+    return rc;
+}

@@ -1,0 +1,170 @@
+/* Aggregates whose groups are known beforehand: one row, or one per index; and how rows of
+ * partial results combine, which AGG_HASH uses too. */
+#include <string.h>
+
+#include "runtime/exec/exec_internal.h"
+#include "runtime/exec/keys.h"
+
+/* ---- Combining two rows ---------------------------------------------------------------- */
+
+static bool add_i128(const struct rt_field *f, unsigned char *dst, const unsigned char *src)
+{
+    hd_i128 a, b, limit = hd_pow10(HD_DEC_MAX);
+    memcpy(&a, dst, sizeof a);
+    memcpy(&b, src, sizeof b);
+    if (__builtin_add_overflow(a, b, &a))
+        return false;
+    memcpy(dst, &a, sizeof a);
+    return f->type.kind != HD_DECIMAL || (a < limit && a > -limit);
+}
+
+static bool add(const struct rt_field *f, unsigned char *dst, const unsigned char *src)
+{
+    int32_t a32, b32;
+    int64_t a64, b64;
+    double af, bf;
+    bool over = false;
+    switch (f->phys) {
+    case RT_I32:
+        memcpy(&a32, dst, 4);
+        memcpy(&b32, src, 4);
+        over = __builtin_add_overflow(a32, b32, &a32);
+        memcpy(dst, &a32, 4);
+        break;
+    case RT_I64:
+        memcpy(&a64, dst, 8);
+        memcpy(&b64, src, 8);
+        over = __builtin_add_overflow(a64, b64, &a64);
+        memcpy(dst, &a64, 8);
+        break;
+    case RT_F64:
+        memcpy(&af, dst, 8);
+        memcpy(&bf, src, 8);
+        af += bf;
+        memcpy(dst, &af, 8);
+        break;
+    case RT_I128:
+        return add_i128(f, dst, src);
+    case RT_BOOL:
+    case RT_STR:
+        HD_BUG("sum of %s", rt_phys_name(f->phys));
+    }
+    return !over;
+}
+
+static bool merge_field(const struct rt_field *f, enum rt_merge merge, unsigned char *dst,
+                        const unsigned char *src)
+{
+    size_t size = (size_t)rt_phys_size(f->phys);
+    unsigned char *d = dst + f->offset;
+    const unsigned char *s = src + f->offset;
+    if (merge == RT_MERGE_KEY)
+        return true;
+    if (f->valid_offset >= 0) {
+        if (!src[f->valid_offset])
+            return true;
+        if (!dst[f->valid_offset]) {
+            memcpy(d, s, size);
+            dst[f->valid_offset] = 1;
+            return true;
+        }
+    }
+    if (merge == RT_MERGE_SUM)
+        return add(f, d, s);
+    if (merge == RT_MERGE_ANY)
+        return true;
+    int c = rt_value_compare(f->phys, s, d);
+    if (merge == RT_MERGE_MIN ? c < 0 : c > 0)
+        memcpy(d, s, size);
+    return true;
+}
+
+bool rt_merge_row(const struct rt_state *s, unsigned char *dst, const unsigned char *src)
+{
+    bool ok = true;
+    for (int f = 0; f < s->nfields; f++)
+        ok = merge_field(&s->fields[f], s->merge[f], dst, src) && ok;
+    return ok;
+}
+
+void rt_raise_merge_overflow(struct rt_exec *x, const struct rt_state *s)
+{
+    rt_exec_raise(x, HD_ERR_EXEC, s->path, "numeric overflow");
+}
+
+/* ---- AGG_SCALAR, AGG_DENSE, ARRAY ------------------------------------------------------ */
+
+static uint64_t dense_rows(const struct rt_state *s)
+{
+    return s->kind == RT_STATE_AGG_SCALAR ? 1 : s->range;
+}
+
+static bool is_private(const struct rt_state *s)
+{
+    return s->kind == RT_STATE_AGG_SCALAR || (s->kind == RT_STATE_AGG_DENSE && !s->shared);
+}
+
+static size_t copy_bytes(const struct rt_state *s)
+{
+    return hd_align_up(HD_MAX(dense_rows(s), (uint64_t)1) * (size_t)s->stride, RT_LINE);
+}
+
+int rt_dense_init(struct rt_exec *x, struct rt_live *v)
+{
+    const struct rt_state *s = v->s;
+    size_t copies = is_private(s) ? (size_t)x->o.threads : 1;
+    HD_TRY(rt_exec_block(x, s, copies * copy_bytes(s), true, &v->dense));
+    v->rows = v->dense.p;
+    v->nrows = dense_rows(s);
+    for (int w = 0; w < x->o.threads; w++)
+        rt_local(x, v, w)->u.dense.rows = v->rows + (copies > 1 ? (size_t)w * copy_bytes(s) : 0);
+    return 0;
+}
+
+int rt_scalar_finish(struct rt_exec *x, struct rt_live *v)
+{
+    for (int w = 1; w < x->o.threads; w++)
+        if (!rt_merge_row(v->s, v->rows, rt_local(x, v, w)->u.dense.rows)) {
+            rt_raise_merge_overflow(x, v->s);
+            return -1;
+        }
+    return 0;
+}
+
+struct dense_merge {
+    struct rt_exec *x;
+    struct rt_live *v;
+    struct rt_cut cut;
+};
+
+/* One range of indexes, all copies into the first. Byte 0 of a row: the group exists. */
+static void merge_range(void *context, struct rt_worker *w, uint64_t task)
+{
+    struct dense_merge *m = context;
+    const struct rt_state *s = m->v->s;
+    size_t stride = (size_t)s->stride;
+    bool ok = true;
+    for (int k = 1; k < m->x->o.threads; k++) {
+        const unsigned char *from = rt_local(m->x, m->v, k)->u.dense.rows;
+        for (uint64_t i = task * m->cut.size; i < rt_cut_end(&m->cut, task); i++) {
+            unsigned char *dst = m->v->rows + i * stride;
+            const unsigned char *src = from + i * stride;
+            if (!src[0])
+                continue;
+            if (dst[0])
+                ok = rt_merge_row(s, dst, src) && ok;
+            else
+                memcpy(dst, src, stride);
+        }
+    }
+    if (!ok)
+        rt_raise_merge_overflow(w->x, s);
+}
+
+int rt_dense_finish(struct rt_exec *x, struct rt_live *v)
+{
+    if (!is_private(v->s) || x->o.threads == 1)
+        return 0;
+    struct dense_merge m = {x, v, rt_cut(x, v->s->range, 4096)};
+    return rt_exec_parallel(x, m.cut.ntasks, merge_range, &m);
+}

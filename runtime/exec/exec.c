@@ -1,0 +1,296 @@
+/* The schedule of a program, and what its parts share: workers, memory, statistics. */
+#include "runtime/exec/exec.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/base/fault.h"
+#include "runtime/cpu/helpers.h"
+#include "runtime/exec/exec_internal.h"
+#include "runtime/store/store.h"
+
+uint64_t rt_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+char *hdr_text_alloc(struct hdd_thread *t, size_t n)
+{
+    struct rt_worker *w = t->exec;
+    char *p = rt_heap_take(&w->x->memory, &w->heap, n);
+    if (!p)
+        rt_worker_fail(w, RT_FAIL_MEMORY, -1);
+    return p;
+}
+
+/* ---- Work on all threads --------------------------------------------------------------- */
+
+struct parallel {
+    struct rt_exec *x;
+    rt_work_fn fn;
+    void *context;
+    uint64_t n;
+    _Atomic uint64_t next;
+};
+
+static void draw_tasks(void *context, int worker)
+{
+    struct parallel *p = context;
+    for (;;) {
+        uint64_t task = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
+        if (task >= p->n || rt_exec_stopped(p->x))
+            return;
+        p->fn(p->context, &p->x->workers[worker], task);
+    }
+}
+
+int rt_exec_parallel(struct rt_exec *x, uint64_t n, rt_work_fn fn, void *context)
+{
+    struct parallel p = {.x = x, .fn = fn, .context = context, .n = n};
+    struct rt_crew_job job = {.run = draw_tasks, .context = &p};
+    int last = (int)HD_MIN((uint64_t)x->o.threads, n);
+    if (last > 1)
+        rt_crew_start(x->o.crew, &job, 1, last);
+    draw_tasks(&p, 0);
+    rt_crew_finish(x->o.crew, &job);
+    return rt_exec_stopped(x) ? -1 : 0;
+}
+
+struct rt_cut rt_cut(const struct rt_exec *x, uint64_t n, uint64_t least)
+{
+    uint64_t tasks = x->o.threads == 1 ? 1 : (uint64_t)x->o.threads * 4;
+    struct rt_cut c = {.n = n, .size = HD_MAX(least, (n + tasks - 1) / tasks)};
+    c.ntasks = (n + c.size - 1) / c.size;
+    return c;
+}
+
+int rt_exec_block(struct rt_exec *x, const struct rt_state *s, size_t n, bool zero,
+                  struct rt_block *b)
+{
+    if (rt_block_new(&x->memory, n, zero, b))
+        return 0;
+    rt_exec_raise_memory(x, s);
+    return -1;
+}
+
+/* ---- Columns --------------------------------------------------------------------------- */
+
+struct touching {
+    struct rt_exec *x;
+    struct rt_touched *list;
+};
+
+static void touch_one(void *context, struct rt_worker *w, uint64_t task)
+{
+    struct touching *t = context;
+    struct hd_err e;
+    hd_err_init(&e);
+    if (rt_store_touch(t->list[task].table, t->list[task].column, &e) != 0)
+        rt_exec_raise(w->x, e.class, e.path, "%s", e.message);
+    hd_err_release(&e);
+}
+
+/* All columns of all pipelines, each once: the first use in a process verifies checksums, which
+ * reads the files, so several at a time. */
+static int touch_columns(struct rt_exec *x)
+{
+    const struct rt_spec *s = x->spec;
+    size_t n = 0, all = 0;
+    for (int i = 0; i < s->npipelines; i++)
+        all += (size_t)s->pipelines[i].ntouched;
+    struct touching t = {x, HD_NEWN(&x->arena, struct rt_touched, all + 1)};
+    for (int i = 0; i < s->npipelines; i++)
+        for (int k = 0; k < s->pipelines[i].ntouched; k++) {
+            struct rt_touched c = s->pipelines[i].touched[k];
+            size_t at = 0;
+            while (at < n && (t.list[at].table != c.table || t.list[at].column != c.column))
+                at++;
+            if (at == n)
+                t.list[n++] = c;
+        }
+    return rt_exec_parallel(x, n, touch_one, &t);
+}
+
+/* ---- Statistics ------------------------------------------------------------------------ */
+
+void rt_exec_stats_init(struct rt_exec_stats *s)
+{
+    memset(s, 0, sizeof *s);
+    hd_arena_init(&s->arena);
+}
+
+void rt_exec_stats_release(struct rt_exec_stats *s)
+{
+    hd_arena_release(&s->arena);
+    rt_exec_stats_init(s);
+}
+
+static void stats_prepare(struct rt_exec *x)
+{
+    const struct rt_spec *spec = x->spec;
+    struct rt_exec_stats *s = x->stats;
+    rt_exec_stats_release(s);
+    s->threads = x->o.threads;
+    s->npipelines = spec->npipelines;
+    s->nstates = spec->nstates;
+    s->pipelines = HD_NEWN(&s->arena, struct rt_pipeline_stats, spec->npipelines);
+    s->finish_ms = HD_NEWN(&s->arena, double, spec->nstates);
+    s->state_rows = HD_NEWN(&s->arena, uint64_t, spec->nstates);
+    for (int i = 0; i < spec->npipelines; i++) {
+        s->pipelines[i].busy_ms = HD_NEWN(&s->arena, double, x->o.threads);
+        s->pipelines[i].counters = HD_NEWN(&s->arena, uint64_t, spec->pipelines[i].ncounters);
+    }
+}
+
+/* ---- Schedule -------------------------------------------------------------------------- */
+
+static int init_workers(struct rt_exec *x)
+{
+    int ncounters = 1;
+    size_t n = (size_t)x->o.threads;
+    for (int i = 0; i < x->spec->npipelines; i++)
+        ncounters = HD_MAX(ncounters, x->spec->pipelines[i].ncounters);
+    x->workers = aligned_alloc(RT_LINE, n * sizeof *x->workers);
+    if (!x->workers)
+        return -1;
+    memset(x->workers, 0, n * sizeof *x->workers);
+    for (int i = 0; i < x->o.threads; i++) {
+        struct rt_worker *w = &x->workers[i];
+        w->x = x;
+        w->t.exec = w;
+        w->t.index = i;
+        w->counters = HD_NEWN(&x->arena, uint64_t, ncounters + RT_LINE / 8);
+    }
+    return 0;
+}
+
+static struct rt_exec *exec_new(const struct rt_spec *spec, const struct rt_entries *entries,
+                                const struct rt_exec_options *o, struct rt_exec_stats *stats)
+{
+    struct rt_exec *x = hd_try_calloc(1, sizeof *x);
+    if (!x)
+        return NULL;
+    x->spec = spec;
+    x->entries = entries;
+    x->o = *o;
+    x->stats = stats;
+    hd_arena_init(&x->arena);
+    hd_err_init(&x->error);
+    pthread_mutex_init(&x->fail_lock, NULL);
+    rt_memory_init(&x->memory, o->memory_limit ? o->memory_limit : UINT64_MAX, o->memory);
+    for (int i = 0; i < spec->nstates; i++)
+        x->tracks_matches = x->tracks_matches || spec->states[i].track_matches;
+    if (init_workers(x) == 0)
+        return x;
+    hd_arena_release(&x->arena);
+    free(x);
+    return NULL;
+}
+
+static void exec_free(struct rt_exec *x)
+{
+    for (int i = 0; x->live && i < x->spec->nstates; i++)
+        rt_state_free(x, i);
+    for (int i = 0; i < x->o.threads; i++)
+        rt_heap_free(&x->memory, &x->workers[i].heap);
+    free(x->locals);
+    free(x->workers);
+    hd_err_release(&x->error);
+    pthread_mutex_destroy(&x->fail_lock);
+    hd_arena_release(&x->arena);
+    free(x);
+}
+
+static int run_action(struct rt_exec *x, const struct rt_action *a)
+{
+    uint64_t start = rt_now_ns();
+    int rc = 0;
+    switch (a->kind) {
+    case RT_RUN:
+        rt_args_resolve(x);
+        return rt_pipeline_run(x, a->index);
+    case RT_FINISH:
+        rc = rt_state_finish(x, a->index);
+        x->stats->finish_ms[a->index] = (double)(rt_now_ns() - start) / 1e6;
+        x->stats->state_rows[a->index] = x->live[a->index].nrows;
+        return rc;
+    case RT_FREE:
+        rt_state_free(x, a->index);
+        return 0;
+    }
+    HD_BUG("action kind %d", (int)a->kind);
+}
+
+static int run_all(struct rt_exec *x)
+{
+    uint64_t start = rt_now_ns();
+    HD_TRY(touch_columns(x));
+    x->started_ns = rt_now_ns();
+    x->stats->transfer_ms = (double)(x->started_ns - start) / 1e6;
+    HD_TRY(rt_states_init(x));
+    HD_TRY(rt_args_init(x));
+    for (int i = 0; i < x->spec->nactions; i++)
+        HD_TRY(run_action(x, &x->spec->actions[i]));
+    return rt_exec_stopped(x) ? -1 : 0;
+}
+
+static void set_running(struct rt_cancel *c, struct rt_exec *x)
+{
+    if (!c)
+        return;
+    pthread_mutex_lock(&c->lock);
+    c->running = x;
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* What only running needs: everything but the result's rows and texts. */
+static void free_rest(struct rt_exec *x)
+{
+    for (int i = 0; i < x->spec->nstates; i++)
+        if (i != x->spec->result_state)
+            rt_state_free(x, i);
+}
+
+int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries,
+                const struct rt_exec_options *o, struct rt_result **out,
+                struct rt_exec_stats *stats, struct hd_err *err)
+{
+    HD_ASSERT(o->threads >= 1);
+    struct rt_exec *x = exec_new(spec, entries, o, stats);
+    struct rt_result *r = hd_try_calloc(1, sizeof *r);
+    if (!x || !r) {
+        free(r);
+        if (x)
+            exec_free(x);
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for an execution");
+    }
+    stats_prepare(x);
+    set_running(o->cancel, x);
+    int rc = run_all(x);
+    set_running(o->cancel, NULL);
+    if (x->started_ns)
+        stats->execute_ms = (double)(rt_now_ns() - x->started_ns) / 1e6;
+    stats->peak_bytes = atomic_load(&x->memory.peak);
+    x->stats = NULL; /* the caller's; the result may live longer */
+    if (rc != 0) {
+        hd_err_set(err, x->error.class, __FILE__, __LINE__, x->error.path, "%s", x->error.message);
+        free(r);
+        exec_free(x);
+        return -1;
+    }
+    free_rest(x);
+    r->x = x;
+    *out = r;
+    return 0;
+}
+
+void rt_result_free(struct rt_result *r)
+{
+    if (!r)
+        return;
+    exec_free(r->x);
+    free(r);
+}

@@ -1,0 +1,84 @@
+/* Runs a program: a kernel spec (runtime/spec.h) with an entry point per pipeline. Where the code
+ * of the entry points comes from is no concern of the executor. */
+#ifndef HEDDLE_RUNTIME_EXEC_EXEC_H
+#define HEDDLE_RUNTIME_EXEC_EXEC_H
+
+#include <pthread.h>
+
+#include "runtime/exec/crew.h"
+#include "runtime/exec/memory.h"
+#include "runtime/spec.h"
+#include "templates/abi.h"
+
+typedef int32_t (*rt_entry_fn)(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
+                               uint64_t end);
+typedef int32_t (*rt_level_fn)(const uint64_t *args, struct hdd_thread *t, void *carried,
+                               uint64_t begin, uint64_t end);
+/* Of one pipeline. */
+struct rt_entries {
+    rt_entry_fn entry;
+    rt_level_fn level[RT_MAX_LEVELS];
+};
+
+/* Stops a running execution from any thread. Lives longer than the executions it is given to;
+ * one at a time. */
+struct rt_exec;
+struct rt_cancel {
+    pthread_mutex_t lock;
+    struct rt_exec *running;
+};
+void rt_cancel_init(struct rt_cancel *c);
+void rt_cancel_release(struct rt_cancel *c);
+void rt_cancel_fire(struct rt_cancel *c); /* without effect when nothing runs */
+
+struct rt_exec_options {
+    int threads;               /* >= 1, the calling one included */
+    bool profile;              /* entry points count rows */
+    struct rt_crew *crew;
+    struct rt_memory *memory;  /* of the context; its limit holds too. May be NULL */
+    uint64_t memory_limit;     /* of this execution; 0: none but the above */
+    struct rt_cancel *cancel;  /* may be NULL */
+};
+
+struct rt_pipeline_stats {
+    double start_ms, ms;  /* since the start of the execution; wall time */
+    double *busy_ms;      /* per worker */
+    uint64_t source_rows;
+    uint64_t *counters;   /* spec's ncounters, summed over workers; zero without profile */
+    uint64_t spawned;     /* level tasks */
+};
+struct rt_exec_stats {
+    double transfer_ms;   /* checksum verification of columns used for the first time */
+    double execute_ms;
+    uint64_t peak_bytes;
+    int threads, npipelines, nstates;
+    struct rt_pipeline_stats *pipelines;
+    double *finish_ms;    /* per state */
+    uint64_t *state_rows; /* per state, after FINISH */
+    struct hd_arena arena;
+};
+void rt_exec_stats_init(struct rt_exec_stats *s);
+void rt_exec_stats_release(struct rt_exec_stats *s);
+
+struct rt_result;
+/* Runs all actions and hands the rows of the result state over. entries has one element a
+ * pipeline. stats is filled on failure too, as far as the execution came. The spec must live
+ * until the result is freed. */
+int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries,
+                const struct rt_exec_options *o, struct rt_result **out,
+                struct rt_exec_stats *stats, struct hd_err *err);
+
+/* The finished rows: contiguous, in order, all that the plan's limit leaves. */
+const unsigned char *rt_result_rows(const struct rt_result *r, uint64_t *n);
+const struct rt_spec *rt_result_spec(const struct rt_result *r);
+void rt_result_free(struct rt_result *r);
+/* The rows as a stream that owns all it needs, independent of r. The memory of the batches
+ * counts against the execution's limit while they are made. */
+struct ArrowArrayStream;
+int rt_result_stream(struct rt_result *r, struct ArrowArrayStream *out, struct hd_err *err);
+
+/* A printable form of the spec: states, args, pipelines, actions. */
+struct hd_strbuf;
+void rt_spec_print(struct hd_strbuf *out, const struct rt_spec *s);
+
+#endif

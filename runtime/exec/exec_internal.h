@@ -1,0 +1,169 @@
+/* Internal to the executor: the live form of a program while it runs.
+ *
+ * Who may touch what. A worker writes its own rt_worker and rt_local's; everything else is
+ * changed only between jobs, by the thread that runs the schedule, except where a comment says
+ * atomic. rt_exec_parallel and the pipeline jobs order memory: what was written before a job is
+ * seen in it, what was written in it is seen after it. */
+#ifndef HEDDLE_RUNTIME_EXEC_INTERNAL_H
+#define HEDDLE_RUNTIME_EXEC_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/exec/exec.h"
+
+/* The state is its own cache line pair, so that workers do not disturb each other. */
+#define RT_LINE 128
+
+struct rt_sorter;
+struct rt_run; /* flushed groups of an AGG_HASH, see agg_hash.c */
+
+/* One worker's part of one state. What generated code sees comes first. */
+struct rt_local {
+    union {
+        struct hdd_rows_local rows;
+        struct hdd_agg_local agg;
+        struct hdd_dense_local dense;
+    } u;
+    uint64_t chunk;          /* ROWS, CSR, HASH: rows of the next piece */
+    struct rt_block buffer;  /* top-k rows, the groups of AGG_HASH */
+    struct rt_block scratch; /* top-k: entries; AGG_HASH: slots */
+    uint64_t kept;           /* top-k: best rows so far, at the front of the buffer */
+    struct rt_run *runs;     /* AGG_HASH: flushed so far */
+} __attribute__((aligned(RT_LINE)));
+
+struct rt_worker {
+    struct hdd_thread t;
+    struct rt_exec *x;
+    struct rt_heap heap;  /* texts, alive until the result is freed */
+    uint64_t busy_ns;     /* of the running pipeline */
+    uint64_t *counters;
+    int state;            /* that the last failed helper was about, -1 none */
+} __attribute__((aligned(RT_LINE)));
+
+/* A state while the program runs. */
+struct rt_live {
+    const struct rt_state *s;
+    struct rt_local *local;     /* local[worker * nstates] */
+    struct rt_region region;    /* rows as they are appended; merged groups */
+    struct rt_block moved;      /* rows after sorting or grouping, if not in the region */
+    unsigned char *rows;        /* the finished ones */
+    uint64_t nrows;
+    struct rt_block bits;       /* BITMAP, DIRECT */
+    struct rt_block fields;     /* DIRECT: all arrays */
+    unsigned char **field, **valid;
+    struct rt_block matches, offsets, slots;
+    uint64_t mask;
+    struct rt_block dense;      /* AGG_SCALAR, AGG_DENSE, ARRAY: rows of all threads */
+    struct rt_sorter *sorter;   /* ROWS with an order */
+    uint64_t topk;              /* rows worth keeping per worker; 0: all */
+    _Atomic uint64_t taken;     /* ROWS with a limit and no order: rows asked for */
+    bool finished;
+};
+
+struct rt_job; /* the pipeline that runs, see job.c */
+
+struct rt_exec {
+    const struct rt_spec *spec;
+    const struct rt_entries *entries;
+    struct rt_exec_options o;
+    struct rt_memory memory;
+    struct hd_arena arena;   /* of the size of the spec, not of the data */
+    struct rt_live *live;
+    struct rt_local *locals; /* [worker][state] */
+    struct rt_worker *workers;
+    uint64_t *args;
+    struct rt_job *job;
+    struct rt_exec_stats *stats;
+    uint64_t started_ns;
+    bool tracks_matches;     /* some state does: no pipeline may end early */
+
+    _Atomic int failure;     /* enum hd_err_class of the first failure: everybody stops */
+    pthread_mutex_t fail_lock;
+    struct hd_err error;     /* of the first failure */
+};
+
+struct rt_result {
+    struct rt_exec *x;
+};
+
+uint64_t rt_now_ns(void);
+
+/* The first failure is kept, and everybody is told to stop. Any thread. */
+void rt_exec_raise(struct rt_exec *x, enum hd_err_class c, const char *path, const char *fmt, ...)
+    HD_PRINTF(4, 5);
+/* The memory limit was met while working on this state (NULL: none in particular). */
+void rt_exec_raise_memory(struct rt_exec *x, const struct rt_state *s);
+/* From T->failure after an entry point returned non-zero. */
+void rt_exec_raise_worker(struct rt_worker *w);
+static inline bool rt_exec_stopped(struct rt_exec *x)
+{
+    return atomic_load_explicit(&x->failure, memory_order_relaxed) != HD_ERR_NONE;
+}
+/* Generated code sees it at its next batch of rows. */
+void rt_exec_tell_all(struct rt_exec *x, int stop);
+/* For helpers that return a status: marks the worker as failed and returns 1. */
+int32_t rt_worker_fail(struct rt_worker *w, enum rt_failure f, int state);
+
+/* Tasks 0..n-1 on all threads, in no order; a task is skipped once the execution has failed.
+ * 0, or -1 once the execution has failed. */
+typedef void (*rt_work_fn)(void *context, struct rt_worker *w, uint64_t task);
+int rt_exec_parallel(struct rt_exec *x, uint64_t n, rt_work_fn fn, void *context);
+/* Task boundaries for n items on all threads: pieces of at least `least`, not more than a few per
+ * thread. Task k has items [k * size, min(n, (k + 1) * size)). */
+struct rt_cut {
+    uint64_t n, size, ntasks;
+};
+struct rt_cut rt_cut(const struct rt_exec *x, uint64_t n, uint64_t least);
+static inline uint64_t rt_cut_end(const struct rt_cut *c, uint64_t task)
+{
+    return HD_MIN(c->n, (task + 1) * c->size);
+}
+
+/* A block of the execution, or failure MEMORY. */
+int rt_exec_block(struct rt_exec *x, const struct rt_state *s, size_t n, bool zero,
+                  struct rt_block *b);
+
+/* state.c */
+int rt_states_init(struct rt_exec *x);
+int rt_state_finish(struct rt_exec *x, int state);
+void rt_state_free(struct rt_exec *x, int state);
+static inline struct rt_local *rt_local(struct rt_exec *x, const struct rt_live *v, int worker)
+{
+    return &v->local[(size_t)worker * (size_t)x->spec->nstates];
+}
+
+/* args.c */
+int rt_args_init(struct rt_exec *x);
+void rt_args_resolve(struct rt_exec *x);
+
+/* job.c */
+int rt_pipeline_run(struct rt_exec *x, int pipeline);
+/* From a helper: the sink of the running pipeline needs no more rows. */
+void rt_job_enough(struct rt_exec *x);
+
+/* rows.c */
+int rt_rows_init(struct rt_exec *x, struct rt_live *v);
+/* After the last append: all rows contiguous in rows, nrows. */
+void rt_rows_gather(struct rt_exec *x, struct rt_live *v);
+int rt_rows_finish(struct rt_exec *x, struct rt_live *v);
+void rt_rows_prefill(struct rt_exec *x, struct rt_live *v);
+
+/* agg_merge.c */
+int rt_dense_init(struct rt_exec *x, struct rt_live *v);
+int rt_scalar_finish(struct rt_exec *x, struct rt_live *v);
+int rt_dense_finish(struct rt_exec *x, struct rt_live *v);
+/* Adds the accumulators of row src to those of dst, same group. False: overflow. */
+bool rt_merge_row(const struct rt_state *s, unsigned char *dst, const unsigned char *src);
+void rt_raise_merge_overflow(struct rt_exec *x, const struct rt_state *s);
+
+/* agg_hash.c */
+void rt_agg_hash_init(struct rt_exec *x, struct rt_live *v);
+int rt_agg_hash_finish(struct rt_exec *x, struct rt_live *v);
+void rt_agg_hash_free(struct rt_exec *x, struct rt_live *v);
+
+/* hash_build.c, csr_build.c */
+int rt_hash_finish(struct rt_exec *x, struct rt_live *v);
+int rt_csr_finish(struct rt_exec *x, struct rt_live *v);
+
+#endif

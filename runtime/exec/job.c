@@ -1,0 +1,307 @@
+/* One pipeline on many threads.
+ *
+ * Workers draw morsels from the source. Where generated code meets a long range of children it
+ * hands it over (hdr_spawn) and goes on; such ranges lie on a stack of tasks from which all
+ * workers cut pieces, before they draw new morsels: so the stack stays as short as the work of
+ * one morsel per worker can make it. The job ends when the source is drained, the stack is empty
+ * and nobody is at work who could push more. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/fault.h"
+#include "runtime/cpu/helpers.h"
+#include "runtime/exec/exec_internal.h"
+
+enum { MORSEL_UNIT = 1024, MORSEL_MAX = 65536, MORSEL_MAX_NESTED = 16384 };
+
+/* A range of children of one row at one level. */
+struct task {
+    struct task *next;
+    int level;
+    uint64_t begin, end;
+    size_t bytes;
+    unsigned char carried[] __attribute__((aligned(16)));
+};
+
+struct rt_job {
+    struct rt_exec *x;
+    const struct rt_pipeline *p;
+    const struct rt_entries *entries;
+    uint64_t nrows, morsel;
+    _Atomic uint64_t cursor;
+    bool nested;              /* has level entries: ranges may be handed over */
+    struct rt_crew_job crew;
+    bool enlisted;            /* under the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    struct task *tasks;       /* under the lock */
+    _Atomic int ntasks;
+    int active;               /* under the lock: workers that may push */
+    uint64_t spawned;         /* under the lock */
+    _Atomic bool enough;      /* the sink needs no more rows */
+};
+
+static uint64_t source_rows(struct rt_exec *x, const struct rt_pipeline *p)
+{
+    switch (p->source) {
+    case RT_SOURCE_TABLE:
+        return (uint64_t)p->table->rows;
+    case RT_SOURCE_ROWS:
+        return x->live[p->state].nrows;
+    case RT_SOURCE_INDEX:
+        return x->live[p->state].s->range;
+    case RT_SOURCE_DICT:
+        return p->table->cols[p->column].dict.n;
+    }
+    HD_BUG("source kind %d", (int)p->source);
+}
+
+/* Several morsels per thread for balance; large enough that drawing one costs nothing. */
+static uint64_t morsel_size(const struct rt_exec *x, const struct rt_pipeline *p, uint64_t n)
+{
+    uint64_t most = p->nlevels > 1 ? MORSEL_MAX_NESTED : MORSEL_MAX;
+    uint64_t even = n / ((uint64_t)x->o.threads * 8);
+    return HD_MIN(most, even / MORSEL_UNIT * MORSEL_UNIT + MORSEL_UNIT);
+}
+
+static bool job_over(struct rt_job *j)
+{
+    return rt_exec_stopped(j->x) || atomic_load_explicit(&j->enough, memory_order_relaxed);
+}
+
+static void note_result(struct rt_worker *w, int32_t rc)
+{
+    if (rc != 0 && !rt_exec_stopped(w->x))
+        rt_exec_raise_worker(w);
+}
+
+static bool run_morsel(struct rt_job *j, struct rt_worker *w)
+{
+    if (atomic_load_explicit(&j->cursor, memory_order_relaxed) >= j->nrows)
+        return false;
+    uint64_t begin = atomic_fetch_add(&j->cursor, j->morsel);
+    if (begin >= j->nrows)
+        return false;
+    uint64_t end = HD_MIN(begin + j->morsel, j->nrows);
+    note_result(w, j->entries->entry(j->x->args, &w->t, begin, end));
+    return true;
+}
+
+static void free_task(struct rt_job *j, struct task *t)
+{
+    rt_memory_give(&j->x->memory, sizeof *t + t->bytes);
+    free(t);
+}
+
+/* Under the lock: cuts a piece off the top task. The last piece takes the task along; others get
+ * a copy of what it carries, so that no two workers share it. NULL: none, or no memory (then
+ * the execution has failed). */
+static struct task *cut_piece(struct rt_job *j)
+{
+    struct task *top = j->tasks;
+    if (!top)
+        return NULL;
+    if (top->end - top->begin <= HDD_SPLIT) {
+        j->tasks = top->next;
+        atomic_fetch_sub(&j->ntasks, 1);
+        return top;
+    }
+    struct task *piece = hd_try_malloc(sizeof *piece + top->bytes);
+    if (!piece || !rt_memory_take(&j->x->memory, sizeof *piece + top->bytes)) {
+        free(piece);
+        rt_exec_raise_memory(j->x, NULL);
+        return NULL;
+    }
+    memcpy(piece, top, sizeof *piece + top->bytes);
+    top->begin += HDD_SPLIT;
+    piece->end = top->begin;
+    return piece;
+}
+
+static bool run_piece(struct rt_job *j, struct rt_worker *w)
+{
+    if (atomic_load_explicit(&j->ntasks, memory_order_relaxed) == 0)
+        return false;
+    pthread_mutex_lock(&j->lock);
+    struct task *t = cut_piece(j);
+    pthread_mutex_unlock(&j->lock);
+    if (!t)
+        return false;
+    note_result(w, j->entries->level[t->level](j->x->args, &w->t, t->carried, t->begin, t->end));
+    free_task(j, t);
+    return true;
+}
+
+static void enter(struct rt_job *j)
+{
+    pthread_mutex_lock(&j->lock);
+    j->active++;
+    pthread_mutex_unlock(&j->lock);
+}
+
+/* Waits for a task while others are at work. False: all is done. */
+static bool wait_for_task(struct rt_job *j)
+{
+    pthread_mutex_lock(&j->lock);
+    j->active--;
+    while (!j->tasks && j->active > 0 && !job_over(j))
+        pthread_cond_wait(&j->change, &j->lock);
+    bool more = j->tasks && !job_over(j);
+    if (more)
+        j->active++;
+    else
+        pthread_cond_broadcast(&j->change);
+    pthread_mutex_unlock(&j->lock);
+    return more;
+}
+
+static void work(void *context, int worker)
+{
+    struct rt_job *j = context;
+    struct rt_worker *w = &j->x->workers[worker];
+    uint64_t start = rt_now_ns(), idle = 0;
+    if (j->nested)
+        enter(j);
+    for (;;) {
+        if (!job_over(j) && (run_piece(j, w) || run_morsel(j, w)))
+            continue;
+        if (!j->nested)
+            break;
+        uint64_t from = rt_now_ns();
+        bool more = wait_for_task(j);
+        idle += rt_now_ns() - from;
+        if (!more)
+            break;
+    }
+    w->busy_ns += rt_now_ns() - start - idle;
+}
+
+/* Under the lock or before the job is known to others. */
+static void enlist(struct rt_job *j)
+{
+    if (j->enlisted || j->x->o.threads == 1 || j->p->ordered)
+        return;
+    j->enlisted = true;
+    rt_crew_start(j->x->o.crew, &j->crew, 1, j->x->o.threads);
+}
+
+/* Takes over the range if there is memory for it. */
+static bool push_task(struct rt_job *j, int32_t level, const void *carried, size_t bytes,
+                      uint64_t begin, uint64_t end)
+{
+    size_t size = sizeof(struct task) + bytes;
+    if (!rt_memory_take(&j->x->memory, size))
+        return false;
+    struct task *t = hd_try_malloc(size);
+    if (!t) {
+        rt_memory_give(&j->x->memory, size);
+        return false;
+    }
+    *t = (struct task){.level = level, .begin = begin, .end = end, .bytes = bytes};
+    memcpy(t->carried, carried, bytes);
+    pthread_mutex_lock(&j->lock);
+    t->next = j->tasks;
+    j->tasks = t;
+    j->spawned++;
+    atomic_fetch_add(&j->ntasks, 1);
+    enlist(j);
+    pthread_cond_broadcast(&j->change);
+    pthread_mutex_unlock(&j->lock);
+    return true;
+}
+
+int32_t hdr_spawn(struct hdd_thread *t, int32_t level, void *carried, int64_t bytes, int64_t begin,
+                  int64_t end)
+{
+    struct rt_worker *w = t->exec;
+    struct rt_job *j = w->x->job;
+    if (rt_exec_stopped(w->x))
+        return rt_worker_fail(w, RT_FAIL_CANCELLED, -1);
+    /* Where order matters the range runs now, in its place. */
+    if (j->p->ordered)
+        return j->entries->level[level](w->x->args, t, carried, (uint64_t)begin, (uint64_t)end);
+    if (push_task(j, level, carried, (size_t)bytes, (uint64_t)begin, (uint64_t)end))
+        return 0;
+    return rt_worker_fail(w, RT_FAIL_MEMORY, -1);
+}
+
+void rt_job_enough(struct rt_exec *x)
+{
+    if (x->tracks_matches)
+        return;
+    atomic_store(&x->job->enough, true);
+    rt_exec_tell_all(x, 1);
+}
+
+static void job_init(struct rt_job *j, struct rt_exec *x, int pipeline)
+{
+    *j = (struct rt_job){.x = x, .p = &x->spec->pipelines[pipeline],
+                         .entries = &x->entries[pipeline]};
+    j->nrows = source_rows(x, j->p);
+    j->morsel = morsel_size(x, j->p, j->nrows);
+    for (int i = 0; i < RT_MAX_LEVELS; i++)
+        j->nested = j->nested || (j->entries->level[i] && !j->p->ordered);
+    j->crew = (struct rt_crew_job){.run = work, .context = j};
+    pthread_mutex_init(&j->lock, NULL);
+    pthread_cond_init(&j->change, NULL);
+}
+
+static void job_release(struct rt_job *j)
+{
+    while (j->tasks) {
+        struct task *t = j->tasks;
+        j->tasks = t->next;
+        free_task(j, t);
+    }
+    pthread_mutex_destroy(&j->lock);
+    pthread_cond_destroy(&j->change);
+}
+
+static void prepare_workers(struct rt_exec *x, const struct rt_pipeline *p)
+{
+    for (int i = 0; i < x->o.threads; i++) {
+        struct rt_worker *w = &x->workers[i];
+        w->busy_ns = 0;
+        w->state = -1;
+        w->t.failure = RT_FAIL_NONE;
+        w->t.failure_path = -1;
+        w->t.counters = x->o.profile ? w->counters : NULL;
+        if (p->ncounters)
+            memset(w->counters, 0, (size_t)p->ncounters * sizeof *w->counters);
+    }
+    rt_exec_tell_all(x, 0);
+    if (rt_exec_stopped(x)) /* raised meanwhile: not to be forgotten */
+        rt_exec_tell_all(x, 1);
+}
+
+static void collect_stats(struct rt_exec *x, const struct rt_job *j,
+                          struct rt_pipeline_stats *st)
+{
+    st->source_rows = j->nrows;
+    st->spawned = j->spawned;
+    for (int i = 0; i < x->o.threads; i++) {
+        st->busy_ms[i] = (double)x->workers[i].busy_ns / 1e6;
+        for (int k = 0; k < j->p->ncounters; k++)
+            st->counters[k] += x->workers[i].counters[k];
+    }
+}
+
+int rt_pipeline_run(struct rt_exec *x, int pipeline)
+{
+    struct rt_job job;
+    struct rt_pipeline_stats *st = &x->stats->pipelines[pipeline];
+    uint64_t start = rt_now_ns();
+    job_init(&job, x, pipeline);
+    prepare_workers(x, job.p);
+    x->job = &job;
+    if (job.nrows > job.morsel)
+        enlist(&job);
+    work(&job, 0);
+    rt_crew_finish(x->o.crew, &job.crew);
+    x->job = NULL;
+    st->start_ms = (double)(start - x->started_ns) / 1e6;
+    st->ms = (double)(rt_now_ns() - start) / 1e6;
+    collect_stats(x, &job, st);
+    job_release(&job);
+    return rt_exec_stopped(x) ? -1 : 0;
+}

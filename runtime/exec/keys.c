@@ -1,0 +1,79 @@
+#include "runtime/exec/keys.h"
+
+#include <math.h>
+
+#define COMPARE(T)                                                                            \
+    do {                                                                                      \
+        T x, y;                                                                               \
+        memcpy(&x, a, sizeof x);                                                              \
+        memcpy(&y, b, sizeof y);                                                              \
+        return (x > y) - (x < y);                                                             \
+    } while (0)
+
+static int compare_f64(double x, double y)
+{
+    if (isnan(x) || isnan(y))
+        return (int)!!isnan(x) - (int)!!isnan(y);
+    return (x > y) - (x < y);
+}
+
+int rt_str_compare(const char *a, size_t na, const char *b, size_t nb)
+{
+    size_t n = HD_MIN(na, nb);
+    int c = n ? memcmp(a, b, n) : 0;
+    return c ? (c > 0) - (c < 0) : (na > nb) - (na < nb);
+}
+
+int rt_value_compare(enum rt_phys phys, const void *a, const void *b)
+{
+    struct rt_row_str s, t;
+    double x, y;
+    switch (phys) {
+    case RT_BOOL:
+        COMPARE(uint8_t);
+    case RT_I32:
+        COMPARE(int32_t);
+    case RT_I64:
+        COMPARE(int64_t);
+    case RT_I128:
+        COMPARE(hd_i128);
+    case RT_F64:
+        memcpy(&x, a, sizeof x);
+        memcpy(&y, b, sizeof y);
+        return compare_f64(x, y);
+    case RT_STR:
+        memcpy(&s, a, sizeof s);
+        memcpy(&t, b, sizeof t);
+        return rt_str_compare(s.s, s.n, t.s, t.n);
+    }
+    HD_BUG("physical type %d", (int)phys);
+}
+
+struct rt_keys rt_keys(const struct rt_state *s)
+{
+    struct rt_keys k = {.s = s, .offset = s->nkeys ? s->fields[0].offset : 0, .shape = RT_KEYS_ANY};
+    if (s->nkeys == 1 && s->fields[0].valid_offset < 0) {
+        if (s->fields[0].phys == RT_I64)
+            k.shape = RT_KEYS_8;
+        else if (s->fields[0].phys == RT_I32)
+            k.shape = RT_KEYS_4;
+    }
+    return k;
+}
+
+bool rt_keys_equal_any(const struct rt_state *s, const unsigned char *a, const unsigned char *b)
+{
+    for (int i = 0; i < s->nkeys; i++) {
+        const struct rt_field *f = &s->fields[i];
+        if (f->valid_offset >= 0) {
+            bool va = a[f->valid_offset] != 0, vb = b[f->valid_offset] != 0;
+            if (va != vb)
+                return false;
+            if (!va)
+                continue;
+        }
+        if (rt_value_compare(f->phys, a + f->offset, b + f->offset) != 0)
+            return false;
+    }
+    return true;
+}

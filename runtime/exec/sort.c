@@ -1,0 +1,413 @@
+#include "runtime/exec/sort.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "runtime/exec/keys.h"
+
+/* ---- Normalised keys ------------------------------------------------------------------- */
+
+static int key_bits(enum rt_phys p)
+{
+    switch (p) {
+    case RT_BOOL:
+        return 1;
+    case RT_I32:
+        return 32;
+    case RT_I64:
+    case RT_F64:
+        return 64;
+    case RT_I128:
+    case RT_STR:
+        return 128;
+    }
+    HD_BUG("physical type %d", (int)p);
+}
+
+void rt_sorter_init(struct rt_sorter *o, const struct rt_state *s)
+{
+    int used = 0;
+    *o = (struct rt_sorter){.s = s};
+    for (; o->rest < s->nsort; o->rest++) {
+        const struct rt_field *f = &s->fields[s->sort[o->rest].field];
+        used += key_bits(f->phys) + (f->valid_offset >= 0);
+        if (used > 128 || f->phys == RT_STR)
+            return;
+    }
+}
+
+/* The value as an unsigned number of key_bits bits that orders like it; STR: its first bytes. */
+static hd_u128 normalise(enum rt_phys phys, const unsigned char *p)
+{
+    int32_t i32;
+    int64_t i64;
+    hd_u128 u;
+    struct rt_row_str s;
+    double d;
+    switch (phys) {
+    case RT_BOOL:
+        return *p != 0;
+    case RT_I32:
+        memcpy(&i32, p, 4);
+        return (uint32_t)i32 ^ 0x80000000u;
+    case RT_I64:
+        memcpy(&i64, p, 8);
+        return (uint64_t)i64 ^ (uint64_t)1 << 63;
+    case RT_I128:
+        memcpy(&u, p, 16);
+        return u ^ (hd_u128)1 << 127;
+    case RT_F64:
+        memcpy(&d, p, 8);
+        if (isnan(d))
+            return ~(uint64_t)0;
+        d = d == 0 ? 0.0 : d; /* no -0 */
+        memcpy(&i64, &d, 8);
+        return i64 < 0 ? ~(uint64_t)i64 : (uint64_t)i64 | (uint64_t)1 << 63;
+    case RT_STR:
+        memcpy(&s, p, sizeof s);
+        u = 0;
+        for (size_t i = 0; i < 16; i++)
+            u = u << 8 | (i < s.n ? (unsigned char)s.s[i] : 0);
+        return u;
+    }
+    HD_BUG("physical type %d", (int)phys);
+}
+
+/* Bits are filled from the top; `left` counts those still free. */
+struct packing {
+    hd_u128 key;
+    int left;
+};
+
+static void pack(struct packing *p, hd_u128 v, int bits)
+{
+    if (bits < 128)
+        v &= ((hd_u128)1 << bits) - 1;
+    if (bits > p->left) {
+        v >>= bits - p->left;
+        bits = p->left;
+    }
+    p->left -= bits;
+    if (bits)
+        p->key |= v << p->left;
+}
+
+void rt_sort_entry(const struct rt_sorter *o, const unsigned char *row, struct rt_sort_entry *e)
+{
+    const struct rt_state *s = o->s;
+    struct packing p = {0, 128};
+    for (int i = 0; i < s->nsort && p.left > 0; i++) {
+        const struct rt_field *f = &s->fields[s->sort[i].field];
+        bool valid = f->valid_offset < 0 || row[f->valid_offset];
+        hd_u128 v = valid ? normalise(f->phys, row + f->offset) : 0;
+        if (f->valid_offset >= 0)
+            pack(&p, valid == s->sort[i].nulls_first, 1);
+        pack(&p, valid && s->sort[i].desc ? ~v : v, key_bits(f->phys));
+    }
+    e->hi = (uint64_t)(p.key >> 64);
+    e->lo = (uint64_t)p.key;
+    e->row = row;
+}
+
+static int compare_field(const struct rt_state *s, const struct rt_sort_key *k,
+                         const unsigned char *a, const unsigned char *b)
+{
+    const struct rt_field *f = &s->fields[k->field];
+    if (f->valid_offset >= 0) {
+        bool va = a[f->valid_offset] != 0, vb = b[f->valid_offset] != 0;
+        if (!va || !vb)
+            return va == vb ? 0 : va == k->nulls_first ? 1 : -1;
+    }
+    int c = rt_value_compare(f->phys, a + f->offset, b + f->offset);
+    return k->desc ? -c : c;
+}
+
+int rt_sort_compare_rest(const struct rt_sorter *o, const unsigned char *a, const unsigned char *b)
+{
+    int c = 0;
+    for (int i = o->rest; i < o->s->nsort && c == 0; i++)
+        c = compare_field(o->s, &o->s->sort[i], a, b);
+    return c;
+}
+
+/* ---- One thread ------------------------------------------------------------------------ */
+
+enum { INSERTION = 20 };
+
+static inline void swap(struct rt_sort_entry *a, struct rt_sort_entry *b)
+{
+    struct rt_sort_entry t = *a;
+    *a = *b;
+    *b = t;
+}
+
+static void insertion_sort(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        struct rt_sort_entry v = e[i];
+        size_t j = i;
+        for (; j > 0 && rt_sort_less(o, &v, &e[j - 1]); j--)
+            e[j] = e[j - 1];
+        e[j] = v;
+    }
+}
+
+static void sift_down(const struct rt_sorter *o, struct rt_sort_entry *e, size_t i, size_t n)
+{
+    for (size_t c; (c = 2 * i + 1) < n; i = c) {
+        c += c + 1 < n && rt_sort_less(o, &e[c], &e[c + 1]);
+        if (!rt_sort_less(o, &e[i], &e[c]))
+            return;
+        swap(&e[i], &e[c]);
+    }
+}
+
+static void heap_sort(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n)
+{
+    for (size_t i = n / 2; i-- > 0;)
+        sift_down(o, e, i, n);
+    for (size_t i = n; i-- > 1;) {
+        swap(&e[0], &e[i]);
+        sift_down(o, e, 0, i);
+    }
+}
+
+static void order3(const struct rt_sorter *o, struct rt_sort_entry *a, struct rt_sort_entry *b,
+                   struct rt_sort_entry *c)
+{
+    if (rt_sort_less(o, b, a))
+        swap(a, b);
+    if (rt_sort_less(o, c, b)) {
+        swap(b, c);
+        if (rt_sort_less(o, b, a))
+            swap(a, b);
+    }
+}
+
+/* Hoare's partition around a median of three: e[0..p) <= e[p..n), 0 < p < n. Equal entries are
+ * spread over both sides, so that many duplicates stay balanced. */
+static size_t partition(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n)
+{
+    order3(o, &e[n / 4], &e[n / 2], &e[n / 4 * 3]);
+    struct rt_sort_entry pivot = e[n / 2];
+    size_t i = (size_t)-1, j = n;
+    for (;;) {
+        while (rt_sort_less(o, &e[++i], &pivot))
+            ;
+        while (rt_sort_less(o, &pivot, &e[--j]))
+            ;
+        if (i >= j)
+            return j + 1;
+        swap(&e[i], &e[j]);
+    }
+}
+
+static int depth_limit(size_t n)
+{
+    int d = 8;
+    for (; n > 1; n >>= 1)
+        d += 2;
+    return d;
+}
+
+static void sort_within(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n, int depth)
+{
+    while (n > INSERTION) {
+        if (depth-- == 0) {
+            heap_sort(o, e, n);
+            return;
+        }
+        size_t p = partition(o, e, n);
+        if (p < n - p) {
+            sort_within(o, e, p, depth);
+            e += p;
+            n -= p;
+        } else {
+            sort_within(o, e + p, n - p, depth);
+            n = p;
+        }
+    }
+    insertion_sort(o, e, n);
+}
+
+void rt_sort_entries(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n)
+{
+    sort_within(o, e, n, depth_limit(n));
+}
+
+void rt_sort_select(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n, size_t k)
+{
+    int depth = depth_limit(n);
+    while (n > INSERTION && k < n) {
+        if (depth-- == 0)
+            break;
+        size_t p = partition(o, e, n);
+        if (k < p) {
+            n = p;
+        } else {
+            e += p;
+            n -= p;
+            k -= p;
+        }
+        if (k == 0)
+            return;
+    }
+    if (k < n)
+        sort_within(o, e, n, depth_limit(n));
+}
+
+/* ---- All threads ----------------------------------------------------------------------- */
+
+/* Sample sort: entries are distributed to buckets between splitters drawn from a sample, then
+ * buckets are sorted one by one. A bucket of equal entries alone costs one pass per level of the
+ * recursion, as everywhere in this sort. */
+enum { PARALLEL_MIN = 1 << 15, SAMPLES_PER_BUCKET = 64, MAX_BUCKETS = 256 };
+
+struct sorting {
+    struct rt_exec *x;
+    const struct rt_sorter *o;
+    const unsigned char *rows;
+    struct rt_cut cut;
+    struct rt_sort_entry *from, *to; /* entries before and after distribution */
+    struct rt_sort_entry splitters[MAX_BUCKETS];
+    int nbuckets;
+    uint64_t *counts; /* [task][bucket]; then where the task writes next */
+    uint64_t start[MAX_BUCKETS + 1];
+    uint64_t offset, count;
+    unsigned char *out;
+};
+
+static void make_entries(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+{
+    struct sorting *s = context;
+    size_t stride = (size_t)s->o->s->stride;
+    for (uint64_t i = task * s->cut.size; i < rt_cut_end(&s->cut, task); i++)
+        rt_sort_entry(s->o, s->rows + i * stride, &s->from[i]);
+}
+
+/* The number of splitters that are not greater. */
+static int bucket_of(const struct sorting *s, const struct rt_sort_entry *e)
+{
+    int from = 0, to = s->nbuckets - 1;
+    while (from < to) {
+        int mid = (from + to) / 2;
+        if (rt_sort_less(s->o, e, &s->splitters[mid]))
+            to = mid;
+        else
+            from = mid + 1;
+    }
+    return from;
+}
+
+static void count_buckets(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+{
+    struct sorting *s = context;
+    uint64_t *counts = s->counts + task * (uint64_t)s->nbuckets;
+    for (uint64_t i = task * s->cut.size; i < rt_cut_end(&s->cut, task); i++)
+        counts[bucket_of(s, &s->from[i])]++;
+}
+
+static void distribute(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+{
+    struct sorting *s = context;
+    uint64_t *at = s->counts + task * (uint64_t)s->nbuckets;
+    for (uint64_t i = task * s->cut.size; i < rt_cut_end(&s->cut, task); i++)
+        s->to[at[bucket_of(s, &s->from[i])]++] = s->from[i];
+}
+
+static void choose_splitters(struct sorting *s)
+{
+    static const int per = SAMPLES_PER_BUCKET;
+    size_t n = (size_t)s->nbuckets * SAMPLES_PER_BUCKET;
+    struct rt_sort_entry *sample = s->to; /* not in use yet, and longer */
+    for (size_t i = 0; i < n; i++)
+        sample[i] = s->from[(hdd_mix(i + 1) >> 11) % s->cut.n];
+    rt_sort_entries(s->o, sample, n);
+    for (int b = 0; b + 1 < s->nbuckets; b++)
+        s->splitters[b] = sample[(b + 1) * per];
+}
+
+/* From counts to the places where each task writes, bucket by bucket. */
+static void place_buckets(struct sorting *s)
+{
+    uint64_t at = 0;
+    for (int b = 0; b < s->nbuckets; b++) {
+        s->start[b] = at;
+        for (uint64_t t = 0; t < s->cut.ntasks; t++) {
+            uint64_t *c = &s->counts[t * (uint64_t)s->nbuckets + (uint64_t)b];
+            uint64_t n = *c;
+            *c = at;
+            at += n;
+        }
+    }
+    s->start[s->nbuckets] = at;
+}
+
+/* Buckets outside the wanted rows need no sorting. */
+static void sort_bucket(void *context, struct rt_worker *w HD_UNUSED, uint64_t b)
+{
+    struct sorting *s = context;
+    if (s->start[b + 1] > s->offset && s->start[b] < s->offset + s->count)
+        rt_sort_entries(s->o, s->to + s->start[b], s->start[b + 1] - s->start[b]);
+}
+
+static void gather_rows(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+{
+    struct sorting *s = context;
+    size_t stride = (size_t)s->o->s->stride;
+    const struct rt_sort_entry *e = s->to + s->offset;
+    for (uint64_t i = task * s->cut.size; i < rt_cut_end(&s->cut, task); i++) {
+        if (i + 8 < s->cut.n)
+            __builtin_prefetch(e[i + 8].row);
+        memcpy(s->out + i * stride, e[i].row, stride);
+    }
+}
+
+static int sort_parallel(struct sorting *s, struct rt_block *counts)
+{
+    struct rt_exec *x = s->x;
+    s->nbuckets = HD_MIN(x->o.threads * 8, MAX_BUCKETS);
+    HD_TRY(rt_exec_block(x, s->o->s, s->cut.ntasks * (size_t)s->nbuckets * sizeof *s->counts,
+                         true, counts));
+    s->counts = counts->p;
+    choose_splitters(s);
+    HD_TRY(rt_exec_parallel(x, s->cut.ntasks, count_buckets, s));
+    place_buckets(s);
+    HD_TRY(rt_exec_parallel(x, s->cut.ntasks, distribute, s));
+    return rt_exec_parallel(x, (uint64_t)s->nbuckets, sort_bucket, s);
+}
+
+static int sort_all(struct sorting *s, uint64_t n, struct rt_block *blocks)
+{
+    struct rt_exec *x = s->x;
+    bool parallel = x->o.threads > 1 && n >= PARALLEL_MIN;
+    s->cut = rt_cut(x, n, 4096);
+    HD_TRY(rt_exec_block(x, s->o->s, n * sizeof *s->from, false, &blocks[0]));
+    s->from = blocks[0].p;
+    HD_TRY(rt_exec_parallel(x, s->cut.ntasks, make_entries, s));
+    if (parallel) {
+        HD_TRY(rt_exec_block(x, s->o->s, n * sizeof *s->to, false, &blocks[1]));
+        s->to = blocks[1].p;
+        HD_TRY(sort_parallel(s, &blocks[2]));
+    } else {
+        s->to = s->from;
+        if (s->offset + s->count < n && s->count)
+            rt_sort_select(s->o, s->to, n, s->offset + s->count);
+        rt_sort_entries(s->o, s->to, s->offset + s->count);
+    }
+    s->cut = rt_cut(x, s->count, 4096);
+    return rt_exec_parallel(x, s->cut.ntasks, gather_rows, s);
+}
+
+int rt_sort_rows(struct rt_exec *x, const struct rt_sorter *o, const unsigned char *rows,
+                 uint64_t n, uint64_t offset, uint64_t count, unsigned char *out)
+{
+    struct rt_block blocks[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
+    struct sorting *s = hd_alloc(&x->arena, sizeof *s);
+    *s = (struct sorting){.x = x, .o = o, .rows = rows, .offset = offset, .count = count,
+                          .out = out};
+    int rc = n && count ? sort_all(s, n, blocks) : 0;
+    for (int i = 0; i < 3; i++)
+        rt_block_free(&x->memory, &blocks[i]);
+    return rc;
+}

@@ -1,0 +1,402 @@
+#include "runtime/io/arrow_out.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/fault.h"
+
+/* Offsets of Arrow's "u" are 32 bits and signed. */
+static const uint64_t max_text = INT32_MAX;
+
+enum { MAX_BUFFERS = 3, FORMAT_SIZE = 16 };
+
+/* A column of a batch: one allocation holds this struct and, behind it, its buffers. */
+struct out_array {
+    struct ArrowArray a;
+    const void *buffers[MAX_BUFFERS];
+};
+
+struct batch {
+    struct batch *next;
+    int64_t rows;
+    struct out_array *cols[]; /* each on the heap; NULL once handed out */
+};
+
+struct column {
+    char *name;
+    struct hd_type type;
+    bool nullable;
+    char format[FORMAT_SIZE];
+};
+
+struct rt_arrow_out {
+    int ncols;
+    struct column *cols;
+    struct batch *first, **last;
+    uint64_t bytes;
+    char error[128];
+};
+
+/* ---- building ------------------------------------------------------------------------------- */
+
+static void format_text(struct hd_type t, char out[FORMAT_SIZE])
+{
+    static const char *const texts[] = {
+        [HD_BOOL] = "b",      [HD_INT32] = "i",  [HD_INT64] = "l",        [HD_DECIMAL] = "d",
+        [HD_FLOAT64] = "g",   [HD_DATE] = "tdD", [HD_TIMESTAMP] = "tsu:", [HD_STRING] = "u",
+    };
+    if (t.kind == HD_DECIMAL)
+        snprintf(out, FORMAT_SIZE, "d:%d,%d", t.precision, t.scale);
+    else
+        snprintf(out, FORMAT_SIZE, "%s", texts[t.kind]);
+}
+
+int rt_arrow_out_new(int ncols, const struct rt_out_column *cols, struct rt_arrow_out **out,
+                     struct hd_err *err)
+{
+    struct rt_arrow_out *o = hd_try_calloc(1, sizeof *o);
+    if (o)
+        o->cols = hd_try_calloc((size_t)ncols, sizeof *o->cols);
+    bool ok = o && o->cols;
+    if (ok)
+        o->last = &o->first;
+    for (int c = 0; ok && c < ncols; c++) {
+        struct column *x = &o->cols[c];
+        x->type = cols[c].type;
+        x->nullable = cols[c].nullable;
+        x->name = hd_fault(HD_FAULT_ALLOC) ? NULL : strdup(cols[c].name);
+        format_text(x->type, x->format);
+        o->ncols++;
+        ok = x->name != NULL;
+    }
+    if (ok) {
+        *out = o;
+        return 0;
+    }
+    rt_arrow_out_free(o);
+    return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
+}
+
+static void free_batch(struct batch *b, int ncols)
+{
+    for (int c = 0; c < ncols; c++)
+        free(b->cols[c]);
+    free(b);
+}
+
+void rt_arrow_out_free(struct rt_arrow_out *o)
+{
+    if (!o)
+        return;
+    while (o->first) {
+        struct batch *next = o->first->next;
+        free_batch(o->first, o->ncols);
+        o->first = next;
+    }
+    for (int c = 0; c < o->ncols; c++)
+        free(o->cols[c].name);
+    free(o->cols);
+    free(o);
+}
+
+uint64_t rt_arrow_out_bytes(const struct rt_arrow_out *o) { return o->bytes; }
+
+static size_t value_width(enum hd_type_kind k)
+{
+    switch (k) {
+    case HD_INT32:
+    case HD_DATE:
+        return 4;
+    case HD_INT64:
+    case HD_TIMESTAMP:
+    case HD_FLOAT64:
+        return 8;
+    case HD_DECIMAL:
+        return 16;
+    case HD_STRING:
+        return sizeof(struct rt_str);
+    case HD_BOOL:
+        return 1;
+    case HD_TYPE_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static bool is_valid(const struct rt_out_values *v, int64_t i) { return !v->valid || v->valid[i]; }
+
+/* Rows of a string column that fit one batch; at least 1 of n. */
+static int64_t rows_of_text(const struct rt_out_values *v, int64_t n)
+{
+    const struct rt_str *s = v->values;
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += is_valid(v, i) ? s[i].n : 0;
+        if (sum > max_text)
+            return HD_MAX(i, 1);
+    }
+    return n;
+}
+
+static uint64_t text_bytes(const struct rt_out_values *v, int64_t n)
+{
+    const struct rt_str *s = v->values;
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += is_valid(v, i) ? s[i].n : 0;
+    return sum;
+}
+
+static void put_validity(struct out_array *a, uint8_t *bits, const struct rt_out_values *v,
+                         int64_t n)
+{
+    a->buffers[0] = bits;
+    for (int64_t i = 0; i < n; i++) {
+        bits[i >> 3] |= (uint8_t)((v->valid[i] != 0) << (i & 7));
+        a->a.null_count += !v->valid[i];
+    }
+}
+
+static void put_texts(int32_t *offsets, char *bytes, const struct rt_out_values *v, int64_t n)
+{
+    const struct rt_str *s = v->values;
+    int32_t at = 0;
+    offsets[0] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (is_valid(v, i) && s[i].n) {
+            memcpy(bytes + at, s[i].p, s[i].n);
+            at += (int32_t)s[i].n;
+        }
+        offsets[i + 1] = at;
+    }
+}
+
+static void put_bits(uint8_t *bits, const uint8_t *v, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        bits[i >> 3] |= (uint8_t)((v[i] != 0) << (i & 7));
+}
+
+/* Buffers lie behind the struct, each at a multiple of 64 bytes as Arrow recommends. */
+static struct out_array *copy_column(struct rt_arrow_out *o, const struct column *x,
+                                     const struct rt_out_values *v, int64_t n)
+{
+    size_t rows = (size_t)n, bitmap = v->valid ? hd_align_up((rows + 7) / 8, 64) : 0;
+    bool text = x->type.kind == HD_STRING;
+    size_t data = text                       ? (rows + 1) * 4
+                  : x->type.kind == HD_BOOL ? (rows + 7) / 8
+                                            : rows * value_width((enum hd_type_kind)x->type.kind);
+    size_t head = hd_align_up(sizeof(struct out_array), 64);
+    data = hd_align_up(data, 64);
+    size_t size = head + bitmap + data + (text ? (size_t)text_bytes(v, n) : 0) + 64;
+    struct out_array *a = NULL;
+    if (hd_fault(HD_FAULT_ALLOC) || posix_memalign((void **)&a, 64, size) != 0)
+        return NULL;
+    o->bytes += size;
+    memset(a, 0, head + bitmap + (x->type.kind == HD_BOOL ? data : 0));
+    char *p = (char *)a + head;
+    a->a = (struct ArrowArray){.length = n, .n_buffers = text ? 3 : 2, .buffers = a->buffers};
+    if (v->valid)
+        put_validity(a, (uint8_t *)p, v, n);
+    p += bitmap;
+    a->buffers[1] = p;
+    a->buffers[2] = text ? p + data : NULL;
+    if (text)
+        put_texts((int32_t *)(void *)p, p + data, v, n);
+    else if (x->type.kind == HD_BOOL)
+        put_bits((uint8_t *)p, v->values, n);
+    else if (n)
+        memcpy(p, v->values, rows * value_width((enum hd_type_kind)x->type.kind));
+    return a;
+}
+
+static int add_batch(struct rt_arrow_out *o, int64_t rows, const struct rt_out_values *v,
+                     struct hd_err *err)
+{
+    struct batch *b = hd_try_calloc(1, sizeof *b + (size_t)o->ncols * sizeof *b->cols);
+    if (!b)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
+    b->rows = rows;
+    for (int c = 0; c < o->ncols; c++) {
+        b->cols[c] = copy_column(o, &o->cols[c], &v[c], rows);
+        if (b->cols[c])
+            continue;
+        free_batch(b, o->ncols);
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
+    }
+    *o->last = b;
+    o->last = &b->next;
+    return 0;
+}
+
+/* The same columns from row `from` on. */
+static void skip_rows(const struct rt_arrow_out *o, const struct rt_out_values *v, int64_t from,
+                      struct rt_out_values *out)
+{
+    for (int c = 0; c < o->ncols; c++) {
+        size_t width = value_width((enum hd_type_kind)o->cols[c].type.kind);
+        out[c].values = (const char *)v[c].values + (size_t)from * width;
+        out[c].valid = v[c].valid ? v[c].valid + from : NULL;
+    }
+}
+
+int rt_arrow_out_add(struct rt_arrow_out *o, int64_t rows, const struct rt_out_values *v,
+                     struct hd_err *err)
+{
+    struct rt_out_values *rest = hd_try_malloc((size_t)o->ncols * sizeof *rest);
+    if (!rest)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
+    int rc = 0;
+    for (int64_t from = 0; rc == 0 && from < rows;) {
+        int64_t n = rows - from;
+        skip_rows(o, v, from, rest);
+        for (int c = 0; c < o->ncols; c++)
+            if (o->cols[c].type.kind == HD_STRING)
+                n = rows_of_text(&rest[c], n);
+        rc = add_batch(o, n, rest, err);
+        from += n;
+    }
+    free(rest);
+    return rc;
+}
+
+/* ---- schema --------------------------------------------------------------------------------- */
+
+/* A struct schema and its children in one block, freed when the last part is released: a consumer
+ * may move children out and release them on their own. */
+struct schema_block {
+    atomic_int refs;
+    struct ArrowSchema *pointers[];
+};
+
+static void release_schema(struct ArrowSchema *s)
+{
+    struct schema_block *block = s->private_data;
+    for (int64_t i = 0; i < s->n_children; i++)
+        if (s->children[i]->release)
+            s->children[i]->release(s->children[i]);
+    s->release = NULL;
+    if (atomic_fetch_sub(&block->refs, 1) == 1)
+        free(block);
+}
+
+static size_t names_size(const struct rt_arrow_out *o)
+{
+    size_t n = 0;
+    for (int c = 0; c < o->ncols; c++)
+        n += strlen(o->cols[c].name) + 1 + FORMAT_SIZE;
+    return n;
+}
+
+static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+{
+    struct rt_arrow_out *o = stream->private_data;
+    size_t n = (size_t)o->ncols, pointers = sizeof(struct schema_block) + n * sizeof(void *);
+    struct schema_block *block =
+        hd_try_calloc(1, pointers + n * sizeof(struct ArrowSchema) + names_size(o));
+    if (!block) {
+        snprintf(o->error, sizeof o->error, "out of memory for a schema");
+        return ENOMEM;
+    }
+    atomic_init(&block->refs, o->ncols + 1);
+    struct ArrowSchema *child = (struct ArrowSchema *)(void *)((char *)block + pointers);
+    char *text = (char *)(child + n);
+    for (int c = 0; c < o->ncols; c++, child++) {
+        const struct column *x = &o->cols[c];
+        memcpy(text, x->format, FORMAT_SIZE);
+        strcpy(text + FORMAT_SIZE, x->name);
+        *child = (struct ArrowSchema){.format = text,
+                                      .name = text + FORMAT_SIZE,
+                                      .flags = x->nullable ? ARROW_FLAG_NULLABLE : 0,
+                                      .release = release_schema,
+                                      .private_data = block};
+        block->pointers[c] = child;
+        text += FORMAT_SIZE + strlen(x->name) + 1;
+    }
+    *out = (struct ArrowSchema){.format = "+s",
+                                .name = "",
+                                .n_children = o->ncols,
+                                .children = block->pointers,
+                                .release = release_schema,
+                                .private_data = block};
+    return 0;
+}
+
+/* ---- batches -------------------------------------------------------------------------------- */
+
+struct batch_block {
+    const void *no_validity[1];
+    struct ArrowArray *pointers[];
+};
+
+/* The struct lies at the start of the allocation, but a consumer may have moved it. */
+static void release_column(struct ArrowArray *a)
+{
+    free(a->private_data);
+    a->release = NULL;
+}
+
+static void release_batch(struct ArrowArray *a)
+{
+    for (int64_t i = 0; i < a->n_children; i++)
+        if (a->children[i]->release)
+            a->children[i]->release(a->children[i]);
+    free(a->private_data);
+    a->release = NULL;
+}
+
+static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
+{
+    struct rt_arrow_out *o = stream->private_data;
+    struct batch *b = o->first;
+    memset(out, 0, sizeof *out);
+    if (!b)
+        return 0; /* the end: a released array */
+    size_t n = (size_t)o->ncols, pointers = sizeof(struct batch_block) + n * sizeof(void *);
+    struct batch_block *block = hd_try_calloc(1, pointers + n * sizeof(struct ArrowArray));
+    if (!block) {
+        snprintf(o->error, sizeof o->error, "out of memory for a batch");
+        return ENOMEM;
+    }
+    struct ArrowArray *child = (struct ArrowArray *)(void *)((char *)block + pointers);
+    for (int c = 0; c < o->ncols; c++, child++) {
+        *child = b->cols[c]->a;
+        child->release = release_column;
+        child->private_data = b->cols[c];
+        block->pointers[c] = child;
+    }
+    *out = (struct ArrowArray){.length = b->rows,
+                               .n_buffers = 1,
+                               .n_children = o->ncols,
+                               .buffers = block->no_validity,
+                               .children = block->pointers,
+                               .release = release_batch,
+                               .private_data = block};
+    o->first = b->next;
+    free(b); /* its columns went out */
+    return 0;
+}
+
+static const char *get_last_error(struct ArrowArrayStream *stream)
+{
+    const struct rt_arrow_out *o = stream->private_data;
+    return o->error[0] ? o->error : NULL;
+}
+
+static void release_stream(struct ArrowArrayStream *stream)
+{
+    rt_arrow_out_free(stream->private_data);
+    stream->release = NULL;
+}
+
+void rt_arrow_out_finish(struct rt_arrow_out *o, struct ArrowArrayStream *stream)
+{
+    *stream = (struct ArrowArrayStream){.get_schema = get_schema,
+                                        .get_next = get_next,
+                                        .get_last_error = get_last_error,
+                                        .release = release_stream,
+                                        .private_data = o};
+}

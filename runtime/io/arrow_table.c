@@ -1,0 +1,510 @@
+#include "runtime/io/arrow_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/fault.h"
+#include "runtime/io/arrow_in.h"
+#include "runtime/store/store_facts.h"
+#include "runtime/store/store_text.h"
+
+static const int64_t max_rows = (int64_t)UINT32_MAX - 1;
+
+struct rt_memtable {
+    struct hd_arena arena;
+    struct fe_table table;
+    struct ArrowSchema schema;
+    struct ArrowArray *batches;
+    int64_t nbatches, cap;
+    void **buffers; /* heap memory of converted columns */
+    int nbuffers, buffer_cap;
+    struct rt_scratch *scratch;
+};
+
+struct fe_table *rt_memtable_table(struct rt_memtable *m) { return &m->table; }
+
+void rt_memtable_free(struct rt_memtable *m)
+{
+    if (!m)
+        return;
+    for (int64_t b = 0; b < m->nbatches; b++)
+        if (m->batches[b].release)
+            m->batches[b].release(&m->batches[b]);
+    if (m->schema.release)
+        m->schema.release(&m->schema);
+    for (int i = 0; i < m->nbuffers; i++)
+        free(m->buffers[i]);
+    rt_scratch_free(m->scratch);
+    free(m->buffers);
+    free(m->batches);
+    hd_arena_release(&m->arena);
+    free(m);
+}
+
+static int no_memory(const struct rt_memtable *m, struct hd_err *err)
+{
+    return HD_FAIL(err, RESOURCE, m->table.name, "out of memory");
+}
+
+/* Zeroed memory that lives as long as the table. */
+static void *buffer(struct rt_memtable *m, uint64_t n, struct hd_err *err)
+{
+    if (m->nbuffers == m->buffer_cap) {
+        int cap = HD_MAX(m->buffer_cap * 2, 16);
+        void **v = hd_try_realloc(m->buffers, (size_t)cap * sizeof *v);
+        if (!v) {
+            no_memory(m, err);
+            return NULL;
+        }
+        m->buffers = v;
+        m->buffer_cap = cap;
+    }
+    void *p = hd_try_calloc(1, (size_t)n + 16);
+    if (p)
+        m->buffers[m->nbuffers++] = p;
+    else
+        no_memory(m, err);
+    return p;
+}
+
+/* ---- the stream ----------------------------------------------------------------------------- */
+
+static int stream_error(const struct rt_memtable *m, struct ArrowArrayStream *s,
+                        struct hd_err *err)
+{
+    const char *text = s->get_last_error(s);
+    return HD_FAIL(err, DATA, m->table.name, "the Arrow stream failed: %s",
+                   text ? text : "no message");
+}
+
+static int read_batches(struct rt_memtable *m, struct ArrowArrayStream *s, struct hd_err *err)
+{
+    for (;;) {
+        if (m->nbatches == m->cap) {
+            int64_t cap = HD_MAX(m->cap * 2, 8);
+            struct ArrowArray *v = hd_try_realloc(m->batches, (size_t)cap * sizeof *v);
+            if (!v)
+                return no_memory(m, err);
+            m->batches = v;
+            m->cap = cap;
+        }
+        struct ArrowArray *b = &m->batches[m->nbatches];
+        memset(b, 0, sizeof *b);
+        if (s->get_next(s, b) != 0)
+            return stream_error(m, s, err);
+        if (!b->release)
+            return 0;
+        m->nbatches++;
+        if (b->length < 0 || b->length > max_rows - m->table.rows)
+            return HD_FAIL(err, UNSUPPORTED, m->table.name, "more than %lld rows in a table",
+                           (long long)max_rows);
+        m->table.rows += b->length;
+    }
+}
+
+static int declare_column(struct rt_memtable *m, int c, const struct ArrowSchema *s,
+                          struct hd_err *err)
+{
+    struct fe_table_column *col = &m->table.cols[c];
+    enum rt_arrow_format format;
+    col->name = hd_strdup(&m->arena, s->name ? s->name : "");
+    col->nullable = (s->flags & ARROW_FLAG_NULLABLE) != 0;
+    col->type = hd_type_of(HD_STRING);
+    if (!s->dictionary && !rt_arrow_format_parse(s->format, &format, &col->type))
+        return HD_FAIL(err, UNSUPPORTED, m->table.name,
+                       "column \"%s\": Arrow format \"%s\" is not accepted", col->name,
+                       s->format);
+    for (int k = 0; k < c; k++)
+        if (strcmp(m->table.cols[k].name, col->name) == 0)
+            return HD_FAIL(err, USER, m->table.name, "two columns are called \"%s\"", col->name);
+    return 0;
+}
+
+static int declare(struct rt_memtable *m, struct hd_err *err)
+{
+    const struct ArrowSchema *s = &m->schema;
+    if (strcmp(s->format, "+s") != 0 || s->n_children < 1 || s->n_children > INT16_MAX)
+        return HD_FAIL(err, USER, m->table.name,
+                       "expected a stream of structs (\"+s\") with columns, found \"%s\"",
+                       s->format);
+    m->table.ncols = (int)s->n_children;
+    m->table.cols = HD_NEWN(&m->arena, struct fe_table_column, m->table.ncols);
+    for (int c = 0; c < m->table.ncols; c++)
+        HD_TRY(declare_column(m, c, s->children[c], err));
+    return 0;
+}
+
+/* ---- columns -------------------------------------------------------------------------------- */
+
+struct sink {
+    struct rt_memtable *m;
+    struct fe_table_column *col;
+    struct rt_arrow_source *sources; /* of the batches */
+    int c;
+    char *data;
+    uint8_t *validity;
+    uint64_t *text_base;
+    char *text;
+    uint64_t text_n, text_cap;
+    struct rt_strset set; /* DICT: all entries */
+    uint32_t *rank;
+};
+
+static int generic_width(enum hd_type_kind k)
+{
+    switch (k) {
+    case HD_BOOL:
+        return 1;
+    case HD_INT32:
+    case HD_DATE:
+    case HD_STRING: /* ends of texts */
+        return 4;
+    case HD_INT64:
+    case HD_TIMESTAMP:
+    case HD_FLOAT64:
+        return 8;
+    case HD_DECIMAL:
+        return 16;
+    case HD_TYPE_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static void choose_storage(struct sink *k)
+{
+    struct fe_table_column *col = k->col;
+    col->base = 0;
+    col->factor = 1;
+    col->width = generic_width((enum hd_type_kind)col->type.kind);
+    if (col->type.kind == HD_FLOAT64)
+        col->storage = FE_STORE_F64;
+    else if (col->type.kind != HD_STRING)
+        col->storage = FE_STORE_INT;
+    else
+        col->storage = k->m->schema.children[k->c]->dictionary ? FE_STORE_DICT : FE_STORE_TEXT;
+}
+
+/* The buffer of a single batch serves as it is if a row lies where the column wants it, at an
+ * address that whole values may be loaded from. */
+static bool fits_in_place(const struct sink *k)
+{
+    const struct rt_arrow_column *a = &k->sources[0].columns[k->c];
+    static const int widths[] = {[RT_ARROW_I32] = 4, [RT_ARROW_I64] = 8, [RT_ARROW_F64] = 8,
+                                 [RT_ARROW_DEC128] = 16, [RT_ARROW_DATE] = 4,
+                                 [RT_ARROW_TIMESTAMP] = 8, [RT_ARROW_LARGE_UTF8] = 0};
+    return k->m->nbatches == 1 && !a->dictionary && a->offset == 0 && k->m->table.rows > 0 &&
+           widths[a->format] == k->col->width &&
+           (uintptr_t)a->array->buffers[1] % (uintptr_t)k->col->width == 0;
+}
+
+static int64_t count_nulls(const uint8_t *validity, int64_t rows)
+{
+    int64_t valid = 0;
+    for (int64_t i = 0; i < rows / 8; i++)
+        valid += __builtin_popcount(validity[i]);
+    if (rows % 8)
+        valid += __builtin_popcount(validity[rows / 8] & ((1u << rows % 8) - 1));
+    return rows - valid;
+}
+
+static void use_in_place(struct sink *k)
+{
+    const struct rt_arrow_column *a = &k->sources[0].columns[k->c];
+    k->col->at.data = a->array->buffers[1];
+    k->col->facts.nulls = a->validity ? count_nulls(a->validity, k->m->table.rows) : 0;
+    k->col->at.validity = k->col->facts.nulls ? a->validity : NULL;
+}
+
+static void put_numbers(struct sink *k, int64_t row, const struct rt_work *w)
+{
+    size_t width = (size_t)k->col->width;
+    char *out = k->data + (size_t)row * width;
+    for (int i = 0; i < w->n; i++) {
+        if (w->nulls && !rt_bit(w->valid, i))
+            continue; /* stays zero */
+        hd_i128 v = 0;
+        if (w->form == RT_WORK_I64)
+            v = w->i64[i];
+        else if (w->form == RT_WORK_I128)
+            v = w->i128[i];
+        else
+            memcpy(&v, &w->f64[i], sizeof(double));
+        memcpy(out + (size_t)i * width, &v, width); /* little-endian */
+    }
+}
+
+static int put_texts(struct sink *k, int64_t row, const struct rt_work *w, struct hd_err *err)
+{
+    int64_t block = row >> RT_BLOCK_SHIFT;
+    uint32_t *ends = (uint32_t *)(void *)k->data + row;
+    if ((row & (RT_BLOCK_ROWS - 1)) == 0)
+        k->text_base[block] = k->text_n;
+    for (int i = 0; i < w->n; i++) {
+        struct rt_str s = {"", 0};
+        if (!w->nulls || rt_bit(w->valid, i))
+            s = w->str[i];
+        if (k->text_n + s.n > k->text_cap) {
+            uint64_t cap = HD_MAX(k->text_cap * 2, k->text_n + s.n + 4096);
+            char *p = hd_try_realloc(k->text, (size_t)cap);
+            if (!p)
+                return no_memory(k->m, err);
+            k->text = p;
+            k->text_cap = cap;
+        }
+        if (s.n)
+            memcpy(k->text + k->text_n, s.p, s.n);
+        k->text_n += s.n;
+        if (k->text_n - k->text_base[block] > UINT32_MAX)
+            return HD_FAIL(err, UNSUPPORTED, k->m->table.name,
+                           "column \"%s\": more than 4 GiB of text in %d rows", k->col->name,
+                           RT_BLOCK_ROWS);
+        ends[i] = (uint32_t)(k->text_n - k->text_base[block]);
+    }
+    return 0;
+}
+
+static void put_codes(struct sink *k, int64_t row, const struct rt_work *w)
+{
+    size_t width = (size_t)k->col->width;
+    for (int i = 0; i < w->n; i++) {
+        if (w->nulls && !rt_bit(w->valid, i))
+            continue;
+        struct rt_str s = w->form == RT_WORK_STR ? w->str[i] : w->entries[w->codes[i]];
+        uint32_t code = k->rank[rt_strset_find(&k->set, s)];
+        memcpy(k->data + (size_t)(row + i) * width, &code, width);
+    }
+}
+
+static void put_validity(struct sink *k, int64_t row, const struct rt_work *w)
+{
+    for (int i = 0; i < w->n; i++)
+        if (!w->nulls || rt_bit(w->valid, i))
+            k->validity[(row + i) >> 3] |= (uint8_t)(1 << ((row + i) & 7));
+    k->col->facts.nulls += w->nulls;
+}
+
+static int convert_rows(struct sink *k, const struct rt_arrow_source *s, int64_t from, int64_t row,
+                        int n, struct hd_err *err)
+{
+    struct rt_work *w = rt_scratch_work(k->m->scratch);
+    w->n = n;
+    HD_TRY(s->base.fill(&s->base, k->c, from, w, err));
+    put_validity(k, row, w);
+    if (k->col->storage == FE_STORE_TEXT)
+        return put_texts(k, row, w, err);
+    if (k->col->storage == FE_STORE_DICT)
+        put_codes(k, row, w);
+    else
+        put_numbers(k, row, w);
+    return 0;
+}
+
+static int convert_batches(struct sink *k, struct hd_err *err)
+{
+    int64_t row = 0;
+    for (int64_t b = 0; b < k->m->nbatches; b++) {
+        int64_t rows = k->m->batches[b].length;
+        for (int64_t from = 0; from < rows;) {
+            int64_t room = RT_BLOCK_ROWS - (row & (RT_BLOCK_ROWS - 1));
+            int n = (int)HD_MIN(rows - from, room);
+            HD_TRY(convert_rows(k, &k->sources[b], from, row, n, err));
+            from += n;
+            row += n;
+        }
+    }
+    return 0;
+}
+
+/* ---- dictionaries --------------------------------------------------------------------------- */
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct rt_str *x = *(const struct rt_str *const *)a;
+    const struct rt_str *y = *(const struct rt_str *const *)b;
+    return rt_str_cmp(*x, *y);
+}
+
+static int write_dictionary(struct sink *k, struct hd_err *err)
+{
+    struct fe_dict *d = &k->col->dict;
+    uint32_t n = d->n = k->set.n;
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < n; i++)
+        size += k->set.v[i].n;
+    if (size > UINT32_MAX)
+        return HD_FAIL(err, UNSUPPORTED, k->m->table.name,
+                       "column \"%s\": dictionary of more than 4 GiB", k->col->name);
+    uint32_t *offsets = buffer(k->m, ((uint64_t)n + 1) * sizeof *offsets, err);
+    char *bytes = offsets ? buffer(k->m, size, err) : NULL;
+    k->rank = bytes ? buffer(k->m, (uint64_t)n * sizeof *k->rank, err) : NULL;
+    const struct rt_str **order = k->rank ? hd_try_malloc(n * sizeof *order) : NULL;
+    if (!order)
+        return no_memory(k->m, err);
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = &k->set.v[i];
+    qsort(order, n, sizeof *order, compare_entries);
+    for (uint32_t i = 0; i < n; i++) {
+        k->rank[order[i] - k->set.v] = i;
+        memcpy(bytes + offsets[i], order[i]->p, order[i]->n);
+        offsets[i + 1] = offsets[i] + order[i]->n;
+    }
+    free(order);
+    d->offsets = offsets;
+    d->bytes = bytes;
+    return 0;
+}
+
+static int make_dictionary(struct sink *k, struct hd_err *err)
+{
+    HD_TRY(rt_strset_init(&k->set, err));
+    for (int64_t b = 0; b < k->m->nbatches; b++) {
+        const struct rt_arrow_column *a = &k->sources[b].columns[k->c];
+        for (uint32_t i = 0; i < a->nentries; i++)
+            if (rt_strset_add(&k->set, a->entries[i], err) < 0)
+                return -1;
+    }
+    k->col->width = k->set.n <= 256 ? 1 : k->set.n <= 65536 ? 2 : 4;
+    return write_dictionary(k, err);
+}
+
+/* ---- putting it together -------------------------------------------------------------------- */
+
+static int convert_column(struct sink *k, struct hd_err *err)
+{
+    uint64_t rows = (uint64_t)k->m->table.rows;
+    struct fe_table_column *col = k->col;
+    if (col->storage == FE_STORE_DICT)
+        HD_TRY(make_dictionary(k, err));
+    k->data = buffer(k->m, rows * (uint64_t)col->width, err);
+    k->validity = k->data ? buffer(k->m, rows / 8 + 1, err) : NULL;
+    if (!k->validity)
+        return -1;
+    if (col->storage == FE_STORE_TEXT) {
+        k->text_base = buffer(k->m, (rows / RT_BLOCK_ROWS + 1) * sizeof *k->text_base, err);
+        if (!k->text_base)
+            return -1;
+    }
+    HD_TRY(convert_batches(k, err));
+    col->at.data = k->data;
+    col->at.validity = col->facts.nulls ? k->validity : NULL;
+    col->at.text_base = k->text_base;
+    col->at.text_size = k->text_n;
+    return 0;
+}
+
+/* The grown text becomes one of the table's buffers. */
+static int keep_text(struct sink *k, struct hd_err *err)
+{
+    void *p = buffer(k->m, 0, err);
+    if (!p)
+        return -1;
+    if (k->text) {
+        free(p);
+        k->m->buffers[k->m->nbuffers - 1] = k->text;
+        p = k->text;
+        k->text = NULL;
+    }
+    k->col->at.text_bytes = p;
+    return 0;
+}
+
+static int import_column(struct rt_memtable *m, int c, struct rt_arrow_source *sources,
+                         struct hd_err *err)
+{
+    struct sink k = {.m = m, .col = &m->table.cols[c], .sources = sources, .c = c};
+    choose_storage(&k);
+    k.col->facts = (struct fe_facts){.distinct = -1, .max_mult = -1};
+    if (k.col->storage != FE_STORE_TEXT && k.col->storage != FE_STORE_DICT &&
+        m->nbatches == 1 && fits_in_place(&k)) {
+        use_in_place(&k);
+        return 0;
+    }
+    int rc = convert_column(&k, err);
+    if (rc == 0 && k.col->storage == FE_STORE_TEXT)
+        rc = keep_text(&k, err);
+    free(k.text);
+    rt_strset_release(&k.set);
+    return rc;
+}
+
+static int check_nulls(const struct rt_memtable *m, struct hd_err *err)
+{
+    for (int c = 0; c < m->table.ncols; c++) {
+        const struct fe_table_column *col = &m->table.cols[c];
+        if (col->facts.nulls > 0 && !col->nullable)
+            return HD_FAIL(err, DATA, m->table.name,
+                           "column \"%s\" is not nullable, but has %lld NULLs", col->name,
+                           (long long)col->facts.nulls);
+    }
+    return 0;
+}
+
+static int import_columns(struct rt_memtable *m, struct hd_err *err)
+{
+    size_t n = (size_t)m->nbatches;
+    struct rt_arrow_source *sources = hd_try_calloc(n, sizeof *sources);
+    if (!sources)
+        return no_memory(m, err);
+    int rc = 0;
+    int64_t row = 0;
+    for (size_t b = 0; rc == 0 && b < n; b++) {
+        rc = rt_arrow_source_open(&sources[b], &m->table, &m->schema, &m->batches[b], row, err);
+        row += m->batches[b].length;
+    }
+    for (int c = 0; rc == 0 && c < m->table.ncols; c++)
+        rc = import_column(m, c, sources, err);
+    for (size_t b = 0; b < n; b++)
+        rt_arrow_source_close(&sources[b]);
+    free(sources);
+    return rc == 0 ? check_nulls(m, err) : -1;
+}
+
+static int find_facts(struct rt_memtable *m, int threads, struct hd_err *err)
+{
+    struct rt_pool *pool;
+    HD_TRY(rt_pool_new(threads, &pool, err));
+    int rc = 0;
+    for (int c = 0; rc == 0 && c < m->table.ncols; c++) {
+        struct fe_table_column *col = &m->table.cols[c];
+        rc = rt_facts_compute(col, m->table.rows, pool, NULL, &col->facts, err);
+    }
+    rt_pool_free(pool);
+    return rc;
+}
+
+static int import(struct rt_memtable *m, struct ArrowArrayStream *s, bool compute_facts,
+                  int threads, struct hd_err *err)
+{
+    if (s->get_schema(s, &m->schema) != 0)
+        return stream_error(m, s, err);
+    HD_TRY(declare(m, err));
+    HD_TRY(read_batches(m, s, err));
+    m->scratch = rt_scratch_new();
+    if (!m->scratch)
+        return no_memory(m, err);
+    HD_TRY(import_columns(m, err));
+    rt_scratch_free(m->scratch);
+    m->scratch = NULL;
+    return compute_facts ? find_facts(m, threads, err) : 0;
+}
+
+int rt_memtable_new(const char *name, struct ArrowArrayStream *stream, bool compute_facts,
+                    int threads, struct rt_memtable **out, struct hd_err *err)
+{
+    struct rt_memtable *m = hd_try_calloc(1, sizeof *m);
+    int rc = -1;
+    if (m) {
+        hd_arena_init(&m->arena);
+        m->table.name = hd_strdup(&m->arena, name);
+        rc = import(m, stream, compute_facts, threads, err);
+    } else {
+        HD_FAIL(err, RESOURCE, name, "out of memory");
+    }
+    stream->release(stream);
+    if (rc == 0)
+        *out = m;
+    else
+        rt_memtable_free(m);
+    return rc;
+}

@@ -1,0 +1,40 @@
+/* The column store as the executor and the API see it: open a database directory, use columns,
+ * close. The layout on disk is told in docs/storage.md, the structs in frontend/catalog.h. */
+#ifndef HEDDLE_RUNTIME_STORE_STORE_H
+#define HEDDLE_RUNTIME_STORE_STORE_H
+
+#include "frontend/catalog.h"
+
+struct rt_store;
+
+/* Reads DIR/catalog.json (heap text) after checking it against DIR/catalog.sum. */
+int rt_store_read_catalog(const char *dir, char **text, struct hd_err *err);
+/* Checks that every file of doc is there with the size that its column needs, maps all of them
+ * read-only and fills the addresses and `store` handles in doc's tables. doc must outlive the
+ * store. trust: touching verifies no checksum. */
+int rt_store_open(const char *dir, struct fe_catalog_doc *doc, bool trust, struct rt_store **out,
+                  struct hd_err *err);
+void rt_store_close(struct rt_store *s); /* NULL is fine */
+
+/* To be called before a column is read: verifies the checksums of its files if this is their
+ * first use in this store; CORRUPT with the file's path if one is damaged. column: >= 0 a column,
+ * -1 - k key index k, -1000 - k foreign key k (as in rt_pipeline.touched). Any thread; cheap
+ * after the first time; tables that are not in a store always pass. */
+int rt_store_touch(const struct fe_table *table, int column, struct hd_err *err);
+enum { RT_TOUCH_KEYIDX = -1, RT_TOUCH_FK = -1000 };
+
+/* Called between pieces of long work, on the calling thread; non-zero: cancel. */
+typedef int (*rt_progress_fn)(void *user, double fraction, const char *what);
+struct rt_progress {
+    rt_progress_fn fn; /* may be NULL */
+    void *user;
+    double from, to; /* the part of 0..1 that the current phase covers */
+};
+
+/* Verifies all checksums and recomputes all facts and indexes of an opened store. *report is
+ * heap JSON: {"ok", "files", "bytes", "tables": [...], "problems": [{"table","column"?,"fact",
+ * "stored","found"}...]}. Returns -1 only if the check itself could not be done. */
+int rt_store_check(struct rt_store *s, int threads, struct rt_progress *progress, char **report,
+                   struct hd_err *err);
+
+#endif

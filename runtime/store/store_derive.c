@@ -1,0 +1,172 @@
+#include "runtime/store/store_derive.h"
+
+#include <string.h>
+
+#include "runtime/store/store_column.h"
+#include "runtime/store/store_facts.h"
+#include "runtime/store/store_keys.h"
+
+struct derive {
+    struct fe_catalog *cat;
+    struct rt_pool *pool;
+    const char *dir;
+    struct hd_arena *a;
+    const struct rt_derive_sink *sink;
+    struct rt_progress *progress;
+    double done, todo; /* work units: stored values looked at */
+};
+
+static int advance(struct derive *d, double units, const char *what, struct hd_err *err)
+{
+    struct rt_progress *p = d->progress;
+    d->done += units;
+    if (!p || !p->fn)
+        return 0;
+    double share = d->todo > 0 ? HD_MIN(d->done / d->todo, 1.0) : 1.0;
+    if (p->fn(p->user, p->from + (p->to - p->from) * share, what) != 0)
+        return HD_FAIL(err, CANCELLED, NULL, "cancelled while %s", what);
+    return 0;
+}
+
+static int find_facts(struct derive *d, struct fe_table *t, struct hd_err *err)
+{
+    for (int c = 0; c < t->ncols; c++) {
+        HD_TRY(rt_facts_compute(&t->cols[c], t->rows, d->pool, d->dir, &t->cols[c].facts, err));
+        HD_TRY(advance(d, (double)t->rows, "computing facts", err));
+    }
+    return 0;
+}
+
+static int refuse_duplicate(const struct fe_table *t, const char *what, int n,
+                            const int *columns, const int64_t dup[2], struct hd_err *err)
+{
+    char names[256], values[256];
+    return HD_FAIL(err, DATA, t->name, "%s %s: rows %lld and %lld both have %s", what,
+                   rt_key_names(t, n, columns, names), (long long)dup[0], (long long)dup[1],
+                   rt_key_values(t, n, columns, dup[0], values));
+}
+
+/* Makes sure that no two rows agree; on a single column this becomes a fact. */
+static int require_unique(struct derive *d, struct fe_table *t, const char *what, int n,
+                          const int *columns, struct hd_err *err)
+{
+    int64_t dup[2];
+    if (n == 1 && t->cols[columns[0]].facts.unique)
+        return 0;
+    HD_TRY(rt_keys_find_duplicate(t, n, columns, d->pool, d->dir, dup, err));
+    if (dup[0] >= 0)
+        return refuse_duplicate(t, what, n, columns, dup, err);
+    if (n == 1)
+        rt_facts_set_unique(&t->cols[columns[0]].facts, t->rows);
+    return 0;
+}
+
+static int check_primary_key(struct derive *d, struct fe_table *t, struct hd_err *err)
+{
+    for (int i = 0; i < t->npk; i++) {
+        const struct fe_table_column *c = &t->cols[t->pk[i]];
+        int64_t row = 0;
+        if (c->facts.nulls == 0)
+            continue;
+        while (rt_col_valid(c, row))
+            row++;
+        return HD_FAIL(err, DATA, t->name, "primary key: column \"%s\" is NULL in row %lld",
+                       c->name, (long long)row);
+    }
+    return t->npk ? require_unique(d, t, "primary key", t->npk, t->pk, err) : 0;
+}
+
+/* Columns that get a lookup index: a primary key of one column, and what single-column foreign
+ * keys refer to. */
+static bool wants_index(const struct derive *d, const struct fe_table *t, int column)
+{
+    if (t->npk == 1 && t->pk[0] == column)
+        return true;
+    for (int i = 0; i < d->cat->ntables; i++)
+        for (int k = 0; k < d->cat->tables[i]->nfks; k++) {
+            const struct fe_foreign_key *f = &d->cat->tables[i]->fks[k];
+            if (f->parent == t && f->n_columns == 1 && f->parent_columns[0] == column)
+                return true;
+        }
+    return false;
+}
+
+static int add_key_index(struct derive *d, int t, int column, struct hd_err *err)
+{
+    struct fe_table *x = d->cat->tables[t];
+    struct fe_key_index index;
+    struct rt_big big;
+    HD_TRY(require_unique(d, x, "referenced key", 1, &column, err));
+    HD_TRY(rt_key_index_build(x, column, d->pool, d->dir, &index, &big, err));
+    if (index.kind == FE_INDEX_NONE)
+        return 0;
+    int rc = d->sink->key(d->sink->ctx, t, x->nkeyidx, &index, err);
+    rt_big_release(&big);
+    if (rc == 0)
+        x->keyidx[x->nkeyidx++] = index;
+    return rc;
+}
+
+static int make_keys(struct derive *d, int t, struct hd_err *err)
+{
+    struct fe_table *x = d->cat->tables[t];
+    HD_TRY(check_primary_key(d, x, err));
+    x->keyidx = HD_NEWN(d->a, struct fe_key_index, x->ncols);
+    x->nkeyidx = 0;
+    for (int c = 0; c < x->ncols; c++)
+        if (wants_index(d, x, c))
+            HD_TRY(add_key_index(d, t, c, err));
+    return advance(d, (double)x->rows * x->npk, "checking keys", err);
+}
+
+/* Counting children told how often each value occurs. */
+static void learn_from_index(struct fe_facts *f, const struct rt_fk_index *x)
+{
+    if (f->max_mult >= 0)
+        return;
+    f->max_mult = x->max_children;
+    f->distinct = x->parents_hit;
+    f->distinct_exact = true;
+}
+
+static int make_foreign_key(struct derive *d, int t, int k, struct hd_err *err)
+{
+    struct fe_table *x = d->cat->tables[t];
+    struct fe_foreign_key *f = &x->fks[k];
+    struct rt_fk_index index;
+    HD_TRY(rt_fk_build(x, f, d->pool, d->dir, &index, err));
+    f->offsets = index.offsets.p;
+    f->child_rows = index.child_rows.p;
+    f->max_children = index.max_children;
+    if (f->n_columns == 1)
+        learn_from_index(&x->cols[f->columns[0]].facts, &index);
+    int rc = d->sink->fk(d->sink->ctx, t, k, f, err);
+    rt_fk_index_release(&index);
+    HD_TRY(rc);
+    return advance(d, (double)x->rows * 4, "indexing foreign keys", err);
+}
+
+static double estimate_work(const struct fe_catalog *cat)
+{
+    double units = 0;
+    for (int t = 0; t < cat->ntables; t++) {
+        const struct fe_table *x = cat->tables[t];
+        units += (double)x->rows * (x->ncols + x->npk + 4 * x->nfks);
+    }
+    return units;
+}
+
+int rt_derive(struct fe_catalog *cat, struct rt_pool *pool, const char *dir, struct hd_arena *a,
+              const struct rt_derive_sink *sink, struct rt_progress *progress,
+              struct hd_err *err)
+{
+    struct derive d = {cat, pool, dir, a, sink, progress, 0, estimate_work(cat)};
+    for (int t = 0; t < cat->ntables; t++)
+        HD_TRY(find_facts(&d, cat->tables[t], err));
+    for (int t = 0; t < cat->ntables; t++)
+        HD_TRY(make_keys(&d, t, err));
+    for (int t = 0; t < cat->ntables; t++)
+        for (int k = 0; k < cat->tables[t]->nfks; k++)
+            HD_TRY(make_foreign_key(&d, t, k, err));
+    return 0;
+}

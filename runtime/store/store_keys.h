@@ -1,0 +1,54 @@
+/* Keys: are they unique, which row has a value, which rows refer to a row. Columns must be
+ * mapped and their facts known. */
+#ifndef HEDDLE_RUNTIME_STORE_KEYS_H
+#define HEDDLE_RUNTIME_STORE_KEYS_H
+
+#include "runtime/store/store_file.h"
+#include "runtime/store/store_pool.h"
+
+/* A hash set of the rows of a table by the values of some columns; rows with a NULL among them
+ * are left out. */
+struct rt_keyset {
+    const struct fe_table *table;
+    int n;
+    const int *columns;
+    struct rt_big slots; /* uint64: high half of the hash, row + 1 */
+    uint64_t mask;
+    int64_t dup[2]; /* two rows with equal values, -1 none */
+};
+int rt_keyset_build(struct rt_keyset *k, const struct fe_table *t, int n, const int *columns,
+                    struct rt_pool *pool, const char *dir, struct hd_err *err);
+void rt_keyset_release(struct rt_keyset *k);
+/* The row of k's table whose key equals the values of these columns in that row; -1 none. */
+int64_t rt_keyset_find(const struct rt_keyset *k, const struct fe_table *t, const int *columns,
+                       int64_t row);
+
+/* Finds two rows that agree in all columns: dup[0] = -1 if there are none. */
+int rt_keys_find_duplicate(const struct fe_table *t, int n, const int *columns,
+                           struct rt_pool *pool, const char *dir, int64_t dup[2],
+                           struct hd_err *err);
+
+/* The lookup array of a unique column into big (POSITIONAL needs none); kind NONE where the
+ * values are no whole numbers or too far apart. */
+int rt_key_index_build(const struct fe_table *t, int column, struct rt_pool *pool,
+                       const char *dir, struct fe_key_index *out, struct rt_big *big,
+                       struct hd_err *err);
+int64_t rt_key_index_find(const struct fe_key_index *x, hd_i128 value); /* row, -1 none */
+
+/* Checks a foreign key of child; for one of a single column also makes its index, offsets and
+ * child_rows (not where the children lie in the order of their parents). */
+struct rt_fk_index {
+    struct rt_big offsets, child_rows;
+    int64_t max_children, parents_hit;
+};
+int rt_fk_build(const struct fe_table *child, const struct fe_foreign_key *fk,
+                struct rt_pool *pool, const char *dir, struct rt_fk_index *out,
+                struct hd_err *err);
+void rt_fk_index_release(struct rt_fk_index *x);
+
+/* "(a, b)" and "(1, \"x\")" for messages. */
+const char *rt_key_names(const struct fe_table *t, int n, const int *columns, char buf[256]);
+const char *rt_key_values(const struct fe_table *t, int n, const int *columns, int64_t row,
+                          char buf[256]);
+
+#endif

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Builds Heddle and runs its tests.
+#
+#   scripts/test.sh [quick|full|slow]
+#
+# quick  the release build and the tests labelled quick
+# full   the default, what CI runs: release, then dev (address and undefined behaviour
+#        sanitizers), then what has a build of its own (thread sanitizer, fuzzing); all but slow
+# slow   the release build and the tests labelled slow
+#
+# Installs what is missing first (scripts/setup.sh).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/common.sh
+
+level=${1:-full}
+case "$level" in
+quick | full | slow) ;;
+*)
+    echo "usage: scripts/test.sh [quick|full|slow]" >&2
+    exit 2
+    ;;
+esac
+
+scripts/setup.sh test
+
+# Compiled plans of tests stay in the build folder, not in the home directory.
+export HEDDLE_CACHE="$PWD/build/test-cache"
+nvrtc=$(find build/venv/lib/ -name 'libnvrtc.so.*' 2>/dev/null | head -n 1)
+if [ -n "$nvrtc" ]; then
+    export HEDDLE_NVRTC="$PWD/$nvrtc"
+fi
+
+failed=()
+
+# run_tests PRESET [CTEST ARGUMENT]...
+run_tests() {
+    local preset=$1
+    shift
+    say "testing build/$preset"
+    ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure --no-tests=error "$@" ||
+        failed+=("$preset")
+}
+
+has_tests() {
+    ! ctest --test-dir "build/$1" -N -L "$2" | grep -q '^Total Tests: 0$'
+}
+
+# A build whose only tests are those of one label.
+run_own_build() {
+    local preset=$1 label=$2
+    shift 2
+    configure "$preset" "$@"
+    if has_tests "$preset" "$label"; then
+        build "$preset"
+        run_tests "$preset" -L "$label"
+    fi
+}
+
+configure release
+build release
+case "$level" in
+quick) run_tests release -L quick ;;
+slow) run_tests release -L slow ;;
+full)
+    configure dev
+    build dev
+    run_own_build tsan '^tsan$'
+    if [ -d tests/fuzz ]; then
+        clang=$(compgen -c clang- | grep -E '^clang-[0-9]+$' | sort -t- -k2 -n | tail -n 1)
+        run_own_build fuzz '^fuzz$' "-DCMAKE_C_COMPILER=${clang:-clang}"
+    fi
+    run_tests dev -LE '^(slow|release)$'
+    run_tests release -LE '^slow$'
+    ;;
+esac
+
+if [ "${#failed[@]}" -gt 0 ]; then
+    say "FAILED: ${failed[*]}"
+    exit 1
+fi

@@ -1,0 +1,265 @@
+// The machine: every intrinsic, atomic, fence and line of PTX that device code uses, and nothing
+// else. All other headers are plain C++14 over these names, so the whole of what must be trusted
+// about the hardware is here (DESIGN section 7). tests/simt/twin.cuh gives the same names on the
+// host: the emulator compiles emitted source against it instead of this file.
+//
+// Warp operations are for whole warps: every lane of the warp must reach the same call. The code
+// above keeps to that by never letting a lane return early and by doing per-row work inside
+// `if (live) { ... }` blocks that contain no warp operation.
+#ifndef HDD_MACHINE_CUH
+#define HDD_MACHINE_CUH
+
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+typedef __int128 i128;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef unsigned __int128 u128;
+typedef double f64;
+
+#define HDD_DEVICE static __device__ __forceinline__
+#define HDD_MEMBER __device__ __forceinline__
+#define HDD_KERNEL(name) extern "C" __global__ void __launch_bounds__(HDD_BLOCK) name
+// One structure per kernel holds all it keeps in shared memory.
+#define HDD_SHARED(type, name) __shared__ type name
+#define HDD_UNROLL _Pragma("unroll")
+// What the emulator checks and a GPU does not.
+#define HDD_ASSERT(condition)
+
+enum : u32 {
+    HDD_LANES = 32,                   // threads of a warp
+    HDD_WARPS = 4,                    // warps of a block, as the paper's section 8.1 has it
+    HDD_BLOCK = HDD_LANES * HDD_WARPS
+};
+
+// ---- where a thread is ------------------------------------------------------------------------
+
+HDD_DEVICE u32 hdd_lane()
+{
+    return threadIdx.x & (HDD_LANES - 1);
+}
+
+HDD_DEVICE u32 hdd_warp()
+{
+    return threadIdx.x / HDD_LANES;
+}
+
+HDD_DEVICE u32 hdd_block()
+{
+    return blockIdx.x;
+}
+
+// ---- whole warps --------------------------------------------------------------------------------
+
+// Orders the memory accesses of the lanes before it against those after it.
+HDD_DEVICE void hdd_warp_sync()
+{
+    __syncwarp();
+}
+
+HDD_DEVICE u32 hdd_ballot(bool b)
+{
+    return __ballot_sync(0xffffffffu, b);
+}
+
+HDD_DEVICE u32 hdd_shuffle(u32 v, u32 lane)
+{
+    return __shfl_sync(0xffffffffu, v, (int)lane);
+}
+
+HDD_DEVICE u64 hdd_shuffle(u64 v, u32 lane)
+{
+    return __shfl_sync(0xffffffffu, v, (int)lane);
+}
+
+// The value of the lane `by` below; a lane without one gets its own.
+HDD_DEVICE u32 hdd_shuffle_up(u32 v, u32 by)
+{
+    return __shfl_up_sync(0xffffffffu, v, by);
+}
+
+// Lanes that hold the same value as this one.
+HDD_DEVICE u32 hdd_match(u64 v)
+{
+    return __match_any_sync(0xffffffffu, v);
+}
+
+HDD_DEVICE u32 hdd_warp_or(u32 v)
+{
+    return __reduce_or_sync(0xffffffffu, v);
+}
+
+// ---- whole blocks -------------------------------------------------------------------------------
+
+HDD_DEVICE void hdd_block_sync()
+{
+    __syncthreads();
+}
+
+// ---- bits -----------------------------------------------------------------------------------------
+
+HDD_DEVICE u32 hdd_popc(u32 v)
+{
+    return (u32)__popc((int)v);
+}
+
+// Number of the lowest and of the highest set bit; v is not 0.
+HDD_DEVICE u32 hdd_lowest(u32 v)
+{
+    return (u32)__ffs((int)v) - 1;
+}
+
+HDD_DEVICE u32 hdd_highest(u32 v)
+{
+    return 31 - (u32)__clz((int)v);
+}
+
+HDD_DEVICE u32 hdd_lowest64(u64 v)
+{
+    return (u32)__ffsll((i64)v) - 1;
+}
+
+HDD_DEVICE i64 hdd_f64_bits(f64 v)
+{
+    return __double_as_longlong(v);
+}
+
+HDD_DEVICE f64 hdd_f64_from_bits(i64 v)
+{
+    return __longlong_as_double(v);
+}
+
+HDD_DEVICE u64 hdd_mul_high(u64 a, u64 b)
+{
+    return __umul64hi(a, b);
+}
+
+// ---- atomics: relaxed, at the scope of the device -----------------------------------------------
+
+HDD_DEVICE u32 hdd_atomic_add(u32 *p, u32 v)
+{
+    return atomicAdd(p, v);
+}
+
+HDD_DEVICE u64 hdd_atomic_add(u64 *p, u64 v)
+{
+    return atomicAdd(p, v);
+}
+
+HDD_DEVICE void hdd_atomic_add(f64 *p, f64 v)
+{
+    atomicAdd(p, v);
+}
+
+HDD_DEVICE u64 hdd_atomic_or(u64 *p, u64 v)
+{
+    return atomicOr(p, v);
+}
+
+HDD_DEVICE u64 hdd_atomic_and(u64 *p, u64 v)
+{
+    return atomicAnd(p, v);
+}
+
+HDD_DEVICE void hdd_atomic_min(i32 *p, i32 v)
+{
+    atomicMin(p, v);
+}
+
+HDD_DEVICE void hdd_atomic_min(i64 *p, i64 v)
+{
+    atomicMin(p, v);
+}
+
+HDD_DEVICE void hdd_atomic_max(i32 *p, i32 v)
+{
+    atomicMax(p, v);
+}
+
+HDD_DEVICE void hdd_atomic_max(i64 *p, i64 v)
+{
+    atomicMax(p, v);
+}
+
+// The value that was there: `expected` if the swap took place.
+HDD_DEVICE u32 hdd_atomic_swap(u32 *p, u32 expected, u32 v)
+{
+    return atomicCAS(p, expected, v);
+}
+
+HDD_DEVICE u64 hdd_atomic_swap(u64 *p, u64 expected, u64 v)
+{
+    return atomicCAS(p, expected, v);
+}
+
+// ---- memory written in the same kernel ------------------------------------------------------------
+
+HDD_DEVICE u32 hdd_load_relaxed(const u32 *p)
+{
+    u32 v;
+    asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+    return v;
+}
+
+HDD_DEVICE u64 hdd_load_relaxed(const u64 *p)
+{
+    u64 v;
+    asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
+    return v;
+}
+
+HDD_DEVICE u32 hdd_load_acquire(const u32 *p)
+{
+    u32 v;
+    asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+    return v;
+}
+
+HDD_DEVICE u64 hdd_load_acquire(const u64 *p)
+{
+    u64 v;
+    asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
+    return v;
+}
+
+HDD_DEVICE void hdd_store_relaxed(u32 *p, u32 v)
+{
+    asm volatile("st.relaxed.gpu.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
+}
+
+HDD_DEVICE void hdd_store_release(u32 *p, u32 v)
+{
+    asm volatile("st.release.gpu.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
+}
+
+HDD_DEVICE void hdd_store_release(u64 *p, u64 v)
+{
+    asm volatile("st.release.gpu.u64 [%0], %1;" : : "l"(p), "l"(v) : "memory");
+}
+
+// Lets others run while this thread waits for one of them.
+HDD_DEVICE void hdd_back_off()
+{
+    __nanosleep(100);
+}
+
+// ---- loads of memory that no thread writes in this kernel ------------------------------------------
+
+template <class T> HDD_DEVICE T hdd_load_const(const T *p)
+{
+    return __ldg(p);
+}
+
+// Sixteen and eight bytes at once; the address is aligned to as many.
+HDD_DEVICE void hdd_load_const16(const void *p, u64 &lo, u64 &hi)
+{
+    const ulonglong2 v = __ldg(static_cast<const ulonglong2 *>(p));
+    lo = v.x;
+    hi = v.y;
+}
+
+#endif

@@ -1,0 +1,102 @@
+"""Drives the heddle command line: loads databases, and runs many plans in one process (`run --batch`)."""
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+
+import results
+
+LOAD_TIMEOUT = 120
+LINE_TIMEOUT = 60
+
+
+@dataclass
+class Answer:
+    """What one run of a plan gave: rows, an error, or no answer at all."""
+    columns: list = None  # (name, type) or, in csv, names only
+    nullable: list = None
+    rows: list = None
+    error: dict = None  # {"class", "path", "message", "status"}
+    lost: str = None  # the process crashed or hung
+
+    def kind(self):
+        if self.lost:
+            return "lost"
+        return "error " + self.error["class"] if self.error else "rows"
+
+
+class LoadFailed(Exception):
+    pass
+
+
+class Engine:
+    def __init__(self, heddle, cache_dir, options=()):
+        self.heddle, self.options = heddle, list(options)
+        self.env = {**os.environ, "HEDDLE_CACHE": cache_dir}
+
+    def load(self, directory, out):
+        """schema.json and data/ of the directory become the database `out`."""
+        command = [self.heddle, "load", "--schema", os.path.join(directory, "schema.json"),
+                   "--from", os.path.join(directory, "data"), "--out", out]
+        done = subprocess.run(command, env=self.env, capture_output=True, timeout=LOAD_TIMEOUT)
+        if done.returncode:
+            raise LoadFailed(f"exit {done.returncode}: {tail(done.stderr)}")
+
+    def run(self, db, jobs, workdir):
+        """jobs: dicts of plan (a file), params, threads, format, types. Answers in the same order."""
+        answers = [None] * len(jobs)
+        todo = list(range(len(jobs)))
+        while todo:
+            done, reason = self.run_some(db, jobs, todo, workdir, answers)
+            if done < len(todo):
+                # the process ended before this line was answered; the rest gets a new process
+                answers[todo[done]] = Answer(lost=reason)
+                done += 1
+            todo = todo[done:]
+        return answers
+
+    def run_some(self, db, jobs, todo, workdir, answers):
+        """Runs the jobs of `todo` in one process until it ends: (number answered, why it ended)."""
+        batch = os.path.join(workdir, "batch.jsonl")
+        with open(batch, "w", encoding="utf-8") as f:
+            for i in todo:
+                job = jobs[i]
+                line = {"plan": job["plan"], "params": job["params"], "format": job["format"],
+                        "threads": job["threads"], "id": i, "out": os.path.join(workdir, f"out{i}")}
+                f.write(json.dumps(line) + "\n")
+        command = [self.heddle, "run", "--batch", batch, "--db", db, *self.options]
+        try:
+            done = subprocess.run(command, env=self.env, capture_output=True, timeout=LINE_TIMEOUT + len(todo))
+            out, reason = done.stdout, f"exit {done.returncode}: {tail(done.stderr)}"
+        except subprocess.TimeoutExpired as e:
+            out, reason = e.stdout or b"", "no answer in time"
+        lines = [json.loads(text) for text in out.decode("utf-8", "replace").splitlines() if text.startswith("{")]
+        for line in lines:
+            answers[line["id"]] = read_answer(line, jobs[line["id"]], os.path.join(workdir, f"out{line['id']}"))
+        return len(lines), reason
+
+
+def tail(text):
+    lines = text.decode("utf-8", "replace").strip().splitlines()
+    return " | ".join(lines[-3:])[-600:]
+
+
+def read_answer(line, job, path):
+    if "error" in line:
+        return Answer(error=line["error"])
+    with open(path, "rb") as f:
+        text = f.read().decode("utf-8", "surrogateescape")
+    os.unlink(path)
+    try:
+        return read_rows(text, job)
+    except (ValueError, KeyError, IndexError) as wrong:
+        return Answer(error={"class": "unreadable output", "path": "", "status": 0, "message": f"{wrong}: {text[:200]!r}"})
+
+
+def read_rows(text, job):
+    if job["format"] == "json":
+        columns, nullable, rows = results.read_json(text)
+        return Answer(columns, nullable, rows)
+    names, rows = results.read_csv(text, job["types"])
+    return Answer([(n, t) for n, t in zip(names, job["types"])], None, rows)

@@ -1,0 +1,548 @@
+"""Random typed expressions over the columns of an operator's input.
+
+Each value carries bounds taken from the data, so that most expressions provably do not raise; a generator with
+`risk` leaves some guards out. Floats are kept to multiples of powers of two where their sums matter.
+"""
+
+import datetime
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+
+from gen_data import FIRST_DAY, FOREIGN, LAST_DAY, WORDS
+from hdexpr import COMPARE, Node
+from hdtypes import (BOOL, DATE, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, NULL, STRING, TIMESTAMP, Type, add_type,
+                     PlanError, as_decimal_type, decimal, literal_decimal_type, unify)
+
+RANGE = {"int32": 1 << 31, "int64": 1 << 63}
+FLOAT_REACH = 1 << 45
+
+
+@dataclass
+class Val:
+    node: Node
+    type: Type
+    nullable: bool = True
+    lo: Fraction = Fraction(0)  # numbers: bounds of every finite value; dates: day numbers
+    hi: Fraction = Fraction(0)
+    samples: list = field(default_factory=list)
+    finite: bool = True  # float64: never NaN or infinite
+    bits: int = 0  # float64: values are multiples of 2^-bits, or None if they are rounded
+    ascii: bool = True  # string: bytes are characters
+    inexact: bool = False  # float64: its last bits depend on the order of addition
+    depth: int = 0
+
+    @property
+    def reach(self):
+        return max(abs(self.lo), abs(self.hi))
+
+
+def lit(v, t):
+    number = Fraction(0)
+    if v is None:
+        return Val(Node("lit", value=v, type=t), t, True)
+    if t.is_number and v == v and abs(v) != float("inf"):
+        number = Fraction(v)
+    if t == DATE:
+        number = Fraction(v.toordinal())
+    out = Val(Node("lit", value=v, type=t), t, False, number, number, [v])
+    if t == FLOAT64:
+        out.finite = v == v and abs(v) != float("inf")
+        out.bits = number.denominator.bit_length() - 1
+    if t == STRING:
+        out.ascii = v.isascii()
+    return out
+
+
+def corners(a, b, op):
+    values = [op(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
+    return min(values), max(values)
+
+
+def in_type(lo, hi, t):
+    """Whether every value between the bounds is one of type t."""
+    if t.is_int:
+        return -RANGE[t.kind] <= lo and hi < RANGE[t.kind]
+    if t.kind == "decimal":
+        return max(abs(lo), abs(hi)) < Fraction(10) ** (t.p - t.s)
+    return max(abs(lo), abs(hi)) < FLOAT_REACH
+
+
+class ExprGen:
+    def __init__(self, rng, columns, params, risk=False):
+        """columns: Vals whose nodes are column references; params: a function (value, Type) -> Node."""
+        self.rng, self.columns, self.params, self.risk = rng, [c for c in columns if not c.inexact], params, risk
+        self.took_risk = False
+
+    def dare(self):
+        if self.risk and self.rng.random() < 0.6:
+            self.took_risk = True
+            return True
+        return False
+
+    def pick(self, test):
+        found = [c for c in self.columns if test(c.type)]
+        return self.rng.choice(found) if found else None
+
+    def constant(self, v, t):
+        out = lit(v, t)
+        if v is not None and self.rng.random() < 0.06:
+            out.node = self.params(v, t)
+        return out
+
+    def make(self, op, t, args, lo=Fraction(0), hi=Fraction(0), **extra):
+        node = Node(op, [a.node for a in args], **{k: extra.pop(k) for k in ("name", "escape") if k in extra})
+        if op == "cast":
+            node.type = t
+        return Val(node, t, any(a.nullable for a in args), lo, hi, **extra)
+
+    def daring(self):
+        """An expression that raises for some values of a column, if the input has a fitting one."""
+        self.took_risk = True
+        n = self.pick(lambda t: t.is_int or t.kind == "decimal") or self.number_literal()
+        s = self.pick(lambda t: t == STRING) or self.constant("12", STRING)
+        one = lit(self.rng.choice([1, 7, 1 << 61]), INT64)
+        big = lit(Decimal(9 * 10 ** 18), decimal(38, 0))
+        shift = self.make("-", INT64, [lit(1, INT64), self.make("extract", INT64, [self.day(0)], name="day")])
+        choices = [lambda: self.make("/", INT64, [one, n]), lambda: self.make("%", INT64, [one, shift]),
+                   lambda: self.make("/", FLOAT64, [lit(1.5, FLOAT64), shift]), lambda: self.make("cast", INT64, [s]),
+                   lambda: self.make("cast", DATE, [s]), lambda: self.make("cast", INT32, [n]),
+                   lambda: self.make("*", INT64, [n, one]), lambda: self.make("*", decimal(38, 0), [n, big]),
+                   lambda: self.make("cast", decimal(4, 2), [n]), lambda: self.make("substring", STRING, [s, lit(1, INT64), shift])]
+        return self.rng.choice(choices)()
+
+    # ---- any value
+
+    def of_kind(self, kind, depth):
+        if kind in ("int32", "int64", "decimal", "float64"):
+            return self.number(depth)
+        return {"bool": self.boolean, "string": self.string, "date": self.day, "timestamp": self.moment}[kind](depth)
+
+    def any(self, depth):
+        return self.of_kind(self.kind({"int64": 6, "bool": 2, "string": 4, "date": 2, "timestamp": 1}), depth)
+
+    def kind(self, weights):
+        """A kind of value, of which the input has a column if possible."""
+        have = {"int64" if c.type.is_number else c.type.kind for c in self.columns}
+        found = {k: w for k, w in weights.items() if k in have}
+        if found and self.rng.random() < 0.93:
+            weights = found
+        return self.rng.choices(list(weights), list(weights.values()))[0]
+
+    # ---- numbers
+
+    def number_leaf(self):
+        c = self.pick(lambda t: t.is_number)
+        if c and self.rng.random() < 0.85:
+            return c
+        return self.number_literal()
+
+    def number_literal(self):
+        shape = self.rng.random()
+        if shape < 0.5:
+            return self.constant(self.rng.choice([0, 1, 2, -1, 3, 7, 10, 100, -12, 1000]), INT64)
+        if shape < 0.8:
+            text = self.rng.choice(["0.5", "1.50", "0.05", "2.0", "-0.25", "100.00", "0.001", "12345.6789"])
+            t = literal_decimal_type(text)
+            return self.constant(Decimal(text), t)
+        if shape < 0.9:
+            return self.constant(self.rng.choice([0.5, -2.0, 1024.0, 0.0625]), FLOAT64)
+        return self.constant(self.rng.choice([1, -5, 42]), INT32)
+
+    def number(self, depth):
+        if depth <= 0:
+            return self.number_leaf()
+        shape = self.rng.random()
+        if shape < 0.55:
+            return self.arith(depth)
+        if shape < 0.62:
+            return self.negative(self.number(depth - 1))
+        if shape < 0.74:
+            return self.cast_number(self.number(depth - 1))
+        if shape < 0.86:
+            return self.choice([self.number(depth - 1) for _ in range(self.rng.randint(1, 3))], depth)
+        if shape < 0.93:
+            return self.from_date(depth)
+        return self.number_leaf()
+
+    def arith(self, depth):
+        a, b = self.number(depth - 1), self.number(depth - 1)
+        op = self.rng.choice(["+", "-", "*", "+", "-", "*", "/", "%"])
+        if FLOAT64 in (a.type, b.type):
+            return self.float_arith(op, a, b) or a
+        if a.type.is_int and b.type.is_int:
+            return self.int_arith(op, a, b) or a
+        return self.decimal_arith(op, a, b) or a
+
+    def int_arith(self, op, a, b):
+        if op in "/%":
+            lo, hi = -a.reach, a.reach
+            if op == "%":
+                lo, hi = -b.reach, b.reach
+            return self.divide(op, INT64, a, b, lo, hi)
+        return self.bounded(op, INT64, a, b)
+
+    def bounded(self, op, t, a, b):
+        f = {"+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y}[op]
+        lo, hi = corners(a, b, f)
+        # a sum in decimal(38,s) may be computed on operands brought to its scale: they must fit as well
+        operands = t.kind != "decimal" or op == "*" or (in_type(a.lo, a.hi, t) and in_type(b.lo, b.hi, t))
+        if in_type(lo, hi, t) and operands:
+            return self.make(op, t, [a, b], lo, hi)
+        if operands and self.dare():
+            reach = Fraction(RANGE.get(t.kind, 10 ** (t.p - t.s)))
+            return self.make(op, t, [a, b], max(lo, -reach), min(hi, reach - 1))
+        return None
+
+    def decimal_arith(self, op, a, b):
+        ta, tb = as_decimal_type(a.type), as_decimal_type(b.type)
+        if op == "*":
+            if ta.s + tb.s > 38:
+                return None
+            return self.bounded(op, decimal(min(38, ta.p + tb.p), ta.s + tb.s), a, b)
+        if op in "+-":
+            return self.bounded(op, add_type(ta, tb)[0], a, b)
+        t = decimal(38, max(6, ta.s))
+        reach = a.reach * 10 ** tb.s + 1
+        # the scaled dividend has up to this many digits; engines with 128-bit steps are allowed to need them
+        if op == "%" or not in_type(-reach, reach, t):
+            return None
+        return self.divide(op, t, a, b, -reach, reach)
+
+    def divide(self, op, t, a, b, lo, hi, **extra):
+        """Guarded unless the divisor cannot be zero."""
+        if t == INT64 and a.lo == -RANGE["int64"] and b.lo <= -1 <= b.hi and op == "/" and not self.dare():
+            return None
+        if b.lo > 0 or b.hi < 0 or self.dare():
+            return self.make(op, t, [a, b], lo, hi, **extra)
+        zero = lit(0, INT64)
+        if self.rng.random() < 0.5:
+            test = self.make("<>", BOOL, [b, zero])
+            out = self.make("case", t, [test, self.make(op, t, [a, b])], lo, hi, **extra)
+        else:
+            one = self.make("cast", b.type, [lit(1, INT64)])
+            safe = self.make("case", b.type, [self.make("=", BOOL, [b, zero]), one, b])
+            if b.type.kind == "decimal" and b.type.p == b.type.s:
+                return None
+            out = self.make(op, t, [a, safe], lo, hi, **extra)
+        out.nullable = True
+        return out
+
+    def as_float(self, a):
+        """Bits of the value as a double, or None if it is rounded; False if the conversion is not one step."""
+        if a.type == FLOAT64:
+            return a.bits
+        if a.type.kind == "decimal" and a.type.p > FLOAT_EXACT_DIGITS:
+            return False
+        if a.type.kind == "decimal":
+            return None
+        return 0 if a.reach < 1 << 53 else None
+
+    def float_arith(self, op, a, b):
+        x, y = self.as_float(a), self.as_float(b)
+        if x is False or y is False or op == "%":
+            return None
+        finite = a.finite and b.finite
+        if op == "/":
+            smallest = Fraction(1, 2 ** y) if y is not None else Fraction(1, 10 ** 6)
+            reach = a.reach / smallest
+            if y is None or reach >= FLOAT_REACH or not b.finite:
+                return None
+            return self.divide(op, FLOAT64, a, b, -reach, reach, finite=finite, bits=None)
+        out = self.bounded(op, FLOAT64, a, b)
+        if out:
+            out.finite, out.bits = finite, self.bits_of(op, x, y, out.reach)
+        return out
+
+    def bits_of(self, op, x, y, reach):
+        if x is None or y is None:
+            return None
+        bits = x + y if op == "*" else max(x, y)
+        return bits if reach * 2 ** bits < 1 << 53 else None
+
+    def negative(self, a):
+        t = INT64 if a.type.is_int else a.type
+        if not in_type(-a.hi, -a.lo, t) and not self.dare():
+            return a
+        return self.make("neg", t, [a], -a.hi, -a.lo, finite=a.finite, bits=a.bits)
+
+    def from_date(self, depth):
+        if self.rng.random() < 0.5:
+            field_name = self.rng.choice(["year", "month", "day"])
+            d = self.day(depth - 1) if self.rng.random() < 0.7 else self.moment(depth - 1)
+            return self.make("extract", INT64, [d], Fraction(0), Fraction(9999), name=field_name)
+        a, b = self.day(depth - 1), self.day(depth - 1)
+        return self.make("date_diff", INT64, [a, b], a.lo - b.hi, a.hi - b.lo)
+
+    # ---- casts
+
+    def cast_number(self, a):
+        t = self.rng.choice([INT32, INT64, FLOAT64, decimal(12, 2), decimal(9, 0), decimal(18, 6), decimal(38, 4), decimal(30, 10)])
+        if a.type == FLOAT64 and t != FLOAT64:
+            return self.cast_float(a, t)
+        if t == FLOAT64:
+            bits = self.as_float(a)
+            return a if bits is False or a.type == FLOAT64 else self.make("cast", t, [a], a.lo, a.hi, bits=bits)
+        lo, hi = a.lo - 1, a.hi + 1  # rounding may carry
+        if not in_type(lo, hi, t) and not self.dare():
+            return a
+        out = self.make("cast", t, [a], lo, hi)
+        if self.rng.random() < 0.2:
+            text = self.make("cast", STRING, [out])
+            return self.make("cast", t, [text], lo, hi)
+        return out
+
+    def cast_float(self, a, t):
+        # x * 10^s must be exact in a double, so that every way of rounding gives the same
+        exact = a.bits is not None and a.reach * 2 ** a.bits * 10 ** t.s < 1 << 52
+        if not exact or not in_type(a.lo - 1, a.hi + 1, t) or not (a.finite or self.dare()):
+            return a
+        return self.make("cast", t, [a], a.lo - 1, a.hi + 1)
+
+    # ---- choices
+
+    def choice(self, values, depth):
+        """coalesce or case over values whose types unify without loss."""
+        values = self.unifiable(values)
+        t = values[0].type
+        for v in values[1:]:
+            t = unify(t, v.type, "")
+        lo, hi = min(v.lo for v in values), max(v.hi for v in values)
+        extra = {"finite": all(v.finite for v in values), "bits": self.common_bits(values, t),
+                 "ascii": all(v.ascii for v in values)}
+        if self.rng.random() < 0.3 and len(values) > 1:
+            out = self.make("coalesce", t, values, lo, hi, **extra)
+            out.nullable = all(v.nullable for v in values)
+            return out
+        out = self.case_of(values, t, lo, hi, extra) if self.rng.random() < 0.3 else self.case_when(values, t, lo, hi, extra, depth)
+        return out
+
+    def case_when(self, values, t, lo, hi, extra, depth):
+        args = []
+        for v in values:
+            args += [self.boolean(depth - 1), v]
+        if self.rng.random() < 0.6:
+            args.append(self.constant_of(values[-1]) if self.rng.random() < 0.3 else values[0])
+        out = self.make("case", t, args, lo, hi, **extra)
+        out.nullable = True
+        return out
+
+    def case_of(self, values, t, lo, hi, extra):
+        subject = self.pick(lambda t: t.kind in ("int32", "int64", "string", "date", "bool"))
+        if not subject or not subject.samples:
+            return values[0]
+        args = [subject]
+        for v in values:
+            args += [lit(self.rng.choice(subject.samples), subject.type), v]
+        if self.rng.random() < 0.5:
+            args.append(values[0])
+        out = self.make("case_of", t, args, lo, hi, **extra)
+        out.nullable = True
+        return out
+
+    def constant_of(self, v):
+        return Val(Node("lit", value=None, type=NULL), v.type, True)
+
+    def common_bits(self, values, t):
+        if t != FLOAT64:
+            return 0
+        bits = [self.as_float(v) for v in values]
+        return None if any(b is None or b is False for b in bits) else max(bits)
+
+    def unifiable(self, values):
+        out = values[:1]
+        for v in values[1:]:
+            try:
+                t = unify(out[0].type, v.type, "")
+            except PlanError:
+                continue
+            both = out + [v]
+            if t.kind == "decimal" and not all(in_type(x.lo, x.hi, t) for x in both):
+                continue
+            if t == FLOAT64 and any(self.as_float(x) is False for x in both):
+                continue
+            if len(out) > 1 and v.type != out[0].type:
+                continue
+            out = both
+        return out
+
+    # ---- dates and timestamps
+
+    def day(self, depth):
+        c = self.pick(lambda t: t == DATE)
+        if depth > 0 and self.rng.random() < 0.4:
+            return self.shifted(self.day(depth - 1), depth)
+        if depth > 0 and self.rng.random() < 0.25:
+            return self.day_from_other(depth)
+        if c and self.rng.random() < 0.8:
+            return c
+        v = datetime.date(self.rng.choice([1992, 1995, 2000]), self.rng.randint(1, 12), self.rng.randint(1, 28))
+        return self.constant(v, DATE)
+
+    def shifted(self, d, depth):
+        unit, per = self.rng.choice([("add_days", 1), ("add_months", 31)])
+        n = self.constant(self.rng.choice([0, 1, -1, 3, 12, -12, 90, 365]), INT64)
+        if self.rng.random() < 0.2:
+            n = self.number_leaf()
+            if not n.type.is_int or n.reach > 100000:
+                return d
+        lo, hi = corners(d, n, lambda x, y: x + y * per)
+        lo, hi = min(lo, d.lo - 31), max(hi, d.hi + 31)
+        if lo < FIRST_DAY or hi > LAST_DAY:
+            return d
+        return self.make(unit, DATE, [d, n], lo, hi)
+
+    def day_from_other(self, depth):
+        shape = self.rng.random()
+        if shape < 0.4:
+            m = self.moment(depth - 1)
+            return self.make("cast", DATE, [m], Fraction(FIRST_DAY), Fraction(LAST_DAY))
+        if shape < 0.6:
+            d = self.day(depth - 1)
+            return self.make("cast", DATE, [self.make("cast", STRING, [d])], d.lo, d.hi)
+        return self.choice([self.day(depth - 1), self.day(depth - 1)], depth)
+
+    def moment(self, depth):
+        c = self.pick(lambda t: t == TIMESTAMP)
+        if c and self.rng.random() < 0.85:
+            return c
+        if depth > 0:
+            return self.make("cast", TIMESTAMP, [self.day(depth - 1)])
+        return self.constant(datetime.datetime(1995, 6, 17, self.rng.randint(0, 23), 59, 58), TIMESTAMP)
+
+    # ---- strings
+
+    def string(self, depth):
+        c = self.pick(lambda t: t == STRING)
+        shape = self.rng.random()
+        if depth <= 0 or shape < 0.5:
+            if c and self.rng.random() < 0.85:
+                return c
+            return self.constant(self.rng.choice(WORDS + FOREIGN), STRING)
+        if shape < 0.7:
+            return self.piece(self.string(depth - 1))
+        if shape < 0.85:
+            return self.choice([self.string(depth - 1) for _ in range(2)], depth)
+        x = self.rng.choice([self.number, self.day, self.moment, self.boolean])(depth - 1)
+        if x.type == FLOAT64:
+            return self.constant("f", STRING)
+        return self.make("cast", STRING, [x])
+
+    def piece(self, s):
+        """substring; only of ASCII strings, because half a character cannot be printed."""
+        if not s.ascii:
+            return s
+        start, length = self.rng.choice([1, 1, 2, 0, -3, 5, 100]), self.rng.choice([0, 1, 2, 3, 10, 1000])
+        args = [s, self.constant(start, INT64), self.constant(length, INT64)]
+        n = self.pick(lambda t: t.is_int)
+        if n and self.rng.random() < 0.2:
+            args[1] = n
+        if n and (n.lo >= 0 or self.dare()) and self.rng.random() < 0.2:
+            args[2] = n
+        return self.make("substring", STRING, args)
+
+    # ---- conditions
+
+    def boolean(self, depth):
+        shape = self.rng.random()
+        if depth > 0 and shape < 0.35:
+            op = self.rng.choice(["and", "or"])
+            return self.make(op, BOOL, [self.boolean(depth - 1) for _ in range(self.rng.choice([2, 2, 3]))])
+        if depth > 0 and shape < 0.45:
+            return self.make("not", BOOL, [self.boolean(depth - 1)])
+        if shape < 0.52:
+            c = self.pick(lambda t: t == BOOL)
+            if c:
+                return c
+        if shape < 0.6:
+            return self.null_test(self.any(depth - 1))
+        if shape < 0.62:
+            return self.constant(self.rng.choice([True, False]), BOOL)
+        return self.test(depth)
+
+    def null_test(self, a):
+        out = self.make("is_null", BOOL, [a])
+        out.nullable = False
+        return out if self.rng.random() < 0.5 else self.make("not", BOOL, [out])
+
+    def test(self, depth):
+        """A comparison of a column or an expression with something like it."""
+        kind = self.kind({"int64": 6, "string": 4, "date": 3, "timestamp": 1, "bool": 1})
+        a = self.of_kind(kind, depth - 1)
+        shape = self.rng.random()
+        if a.type == STRING and shape < 0.3:
+            return self.like(a)
+        if shape < 0.15:
+            return self.make("between", BOOL, [a, self.partner(a, depth), self.partner(a, depth)])
+        if shape < 0.35:
+            return self.membership(a)
+        return self.make(self.rng.choice(sorted(COMPARE)), BOOL, [a, self.partner(a, depth)])
+
+    def sample(self, a):
+        """A literal of a's type, of a value that occurs if a is a column."""
+        if a.samples and a.type != FLOAT64:
+            return self.constant(self.rng.choice(a.samples), a.type)
+        return None
+
+    def partner(self, a, depth):
+        """Something comparable with a."""
+        found = self.sample(a) if self.rng.random() < 0.7 else None
+        if found:
+            return found
+        if self.rng.random() < 0.03:
+            return Val(Node("lit", value=None, type=NULL), a.type)
+        b = self.of_kind(a.type.kind, depth - 1)
+        if not a.type.is_number:
+            return self.time_partner(a, b, depth)
+        if FLOAT64 in (a.type, b.type) and (self.as_float(a) is False or self.as_float(b) is False):
+            return a
+        return b
+
+    def time_partner(self, a, b, depth):
+        if a.type == DATE and self.rng.random() < 0.15:
+            return self.moment(depth - 1)
+        return b
+
+    def membership(self, a):
+        if a.type == FLOAT64:
+            return self.null_test(a)
+        pool = a.samples or [self.default_value(a.type)]
+        values = [self.rng.choice(pool) for _ in range(self.rng.choice([1, 2, 3, 8]))]
+        if self.rng.random() < 0.15:
+            return self.make("in", BOOL, [a, Val(self.params(values, Type("list", element=a.type)), a.type)], name="list")
+        items = [lit(v, a.type) for v in values]
+        if self.rng.random() < 0.1:
+            items.append(Val(Node("lit", value=None, type=NULL), a.type, True))
+        if a.type.is_int and self.rng.random() < 0.2:
+            items.append(self.number_leaf_exact())
+        return self.make("in", BOOL, [a, *items])
+
+    def number_leaf_exact(self):
+        v = self.number_leaf()
+        return v if v.type != FLOAT64 else lit(3, INT64)
+
+    def default_value(self, t):
+        return {"int32": 1, "int64": 2, "string": "a", "bool": True, "date": datetime.date(1995, 1, 1),
+                "timestamp": datetime.datetime(1995, 1, 1), "decimal": Decimal(1).scaleb(-t.s) if t.s < 20 else Decimal(0)}[t.kind]
+
+    def like(self, a):
+        text = self.rng.choice(a.samples) if a.samples else self.rng.choice(WORDS)
+        pattern, escape = self.pattern(text[:40])
+        node = self.constant(pattern, STRING) if escape is None else lit(pattern, STRING)
+        out = self.make("like", BOOL, [a, node], escape=escape)
+        return out if self.rng.random() < 0.8 else self.make("not", BOOL, [out])
+
+    def pattern(self, text):
+        shape = self.rng.random()
+        if shape < 0.15:
+            return self.rng.choice(["", "%", "_", "%%", "__%", "%_%", "a%", "%a"]), None
+        if shape < 0.3:
+            escape = self.rng.choice(["\\", "!", "#"])
+            for c in (escape, "%", "_"):
+                text = text.replace(c, escape + c)
+            return self.rng.choice([text, text + "%", "%" + text]), escape
+        i, j = sorted(self.rng.randint(0, len(text)) for _ in range(2))
+        middle = text[i:j]
+        if middle and self.rng.random() < 0.3:
+            middle = middle[:-1] + "_"
+        return self.rng.choice([f"%{middle}%", f"{text[:j]}%", f"%{text[i:]}", f"{text[:i]}%{text[j:]}", text]), None

@@ -1,0 +1,538 @@
+"""Random typed plans over a random database: every operator, every kind of join, every aggregate function.
+
+A Rel carries upper bounds for its rows and for the multiplicity of each column's values, so that joins stay small.
+"""
+
+import json
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from gen_expr import ExprGen, Val, lit
+from gen_render import Writer, value_text
+from hdexpr import Node
+from hdtypes import BOOL, DATE, FLOAT64, INT64, STRING, decimal, unify
+
+MOST_ROWS = 60000
+MOST_PAIRS = 1500000  # pairs a theta join may look at
+
+
+@dataclass
+class Out:
+    """An output column."""
+    name: str
+    val: Val  # its node is a reference to the column
+    mult: float  # rows per value, at most
+
+
+@dataclass
+class Rel:
+    node: dict
+    columns: list
+    rows: float
+
+    def names(self):
+        return {c.name for c in self.columns}
+
+
+def column_val(name, c):
+    """Bounds and samples of a stored column."""
+    known = c.known()
+    out = Val(Node("col", name=name), c.type, c.nullable, samples=sorted(set(map(repr, known)))[:0])
+    out.samples = list({repr(v): v for v in known[:200]}.values())[:24]
+    if c.type.is_number:
+        finite = [Fraction(v) for v in known if v == v and abs(v) != float("inf")]
+        out.lo, out.hi = min(finite, default=Fraction(0)), max(finite, default=Fraction(0))
+        out.finite = len(finite) == len(known)
+        out.bits = 4 if c.type == FLOAT64 else 0
+    if c.type == DATE:
+        days = [Fraction(v.toordinal()) for v in known]
+        out.lo, out.hi = min(days, default=Fraction(719163)), max(days, default=Fraction(719163))
+    if c.type == STRING:
+        out.ascii = all(v.isascii() for v in known)
+    return out
+
+
+def renamed(val, name):
+    return replace(val, node=Node("col", name=name))
+
+
+class PlanGen:
+    def __init__(self, rng, tables, risk=False):
+        self.rng, self.tables, self.risk = rng, tables, risk
+        self.writer = Writer(rng)
+        self.params, self.given, self.shared, self.shared_rels = {}, {}, {}, {}
+        self.used, self.serial = set(), 0
+        self.budget = rng.choice([1, 2, 3, 4, 5, 6, 8])
+
+    def plan(self):
+        """(plan, parameter values given beside it)"""
+        if self.rng.random() < 0.15:
+            self.make_shared()
+        rel = self.rel(self.budget)
+        if self.risk and self.rng.random() < 0.7:
+            rel = self.risky(rel)
+        rel = self.finish(rel)
+        plan = {"heddle": 1, "name": "random"}
+        if self.params:
+            plan["params"] = self.params
+        if self.shared:
+            plan["shared"] = self.shared
+        plan["root"] = rel.node
+        return plan, self.given
+
+    def risky(self, rel):
+        """A projection, aggregate or filter near the root with an expression that may well raise."""
+        gen, name = self.exprs(rel), self.fresh("r")
+        val = gen.daring()
+        shape = self.rng.random()
+        if shape < 0.6:
+            node = {"op": "project", "input": rel.node, "keep": True, "exprs": [{"expr": self.write(val), "as": name}]}
+            return Rel(node, rel.columns, rel.rows)
+        test = gen.make("is_null", BOOL, [val])
+        if self.rng.random() < 0.5:
+            test = gen.make(self.rng.choice(["and", "or"]), BOOL, [gen.boolean(1), test])
+        if shape < 0.85:
+            return Rel({"op": "filter", "input": rel.node, "pred": self.write(test)}, rel.columns, rel.rows)
+        node = {"op": "aggregate", "input": rel.node, "aggs": [{"fn": "count", "arg": self.write(val), "as": name}]}
+        return Rel(node, [Out(name, Val(Node("col", name=name), INT64, False), 1)], 1)
+
+    # ---- names, parameters, expressions
+
+    def fresh(self, stem):
+        self.serial += 1
+        return f"{stem}{self.serial}"
+
+    def param(self, value, t):
+        name = self.fresh("p")
+        to_json = lambda v, t: None if v is None else v if t == BOOL else value_text(v, t)
+        form = [to_json(v, t.element) for v in value] if t.kind == "list" else to_json(value, t)
+        self.params[name] = {"type": str(t)}
+        if self.rng.random() < 0.6:
+            self.params[name]["default"] = form
+        else:
+            self.given[name] = form
+        return Node("param", name=name)
+
+    def exprs(self, rel, risk=None):
+        return ExprGen(self.rng, [c.val for c in rel.columns], self.param, self.risk if risk is None else risk)
+
+    def depth(self):
+        return self.rng.choice([0, 1, 1, 2, 2, 3])
+
+    def write(self, val):
+        return self.writer.expression(val.node)
+
+    def decorate(self, node):
+        if self.rng.random() < 0.03:
+            node["comment"] = "made by a generator"
+        return node
+
+    # ---- operators
+
+    def rel(self, budget):
+        if budget <= 0:
+            return self.leaf()
+        makers = [(self.filter, 4), (self.project, 4), (self.join, 9), (self.aggregate, 4), (self.distinct, 1),
+                  (self.top_k, 1), (self.union, 1.5), (self.leaf, 1), (self.scalar, 1.2), (self.counted_limit, 0.3)]
+        make = self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
+        rel = make(budget - 1)
+        self.decorate(rel.node)
+        return rel
+
+    def leaf(self, budget=0):
+        if self.shared_rels and self.rng.random() < 0.5:
+            return self.ref()
+        return self.values() if self.rng.random() < 0.06 else self.scan()
+
+    def alias(self, names, always=False):
+        """A prefix that keeps column names unique in the whole plan."""
+        if not always and not (names & self.used) and self.rng.random() < 0.6:
+            return ""
+        return self.fresh("a") + "."
+
+    def scan(self):
+        table = self.rng.choice(self.tables)
+        columns = list(table.columns)
+        node = {"op": "scan", "table": table.name}
+        if self.rng.random() < 0.3:
+            columns = self.rng.sample(columns, self.rng.randint(1, len(columns)))
+            node["columns"] = [c.name for c in columns]
+        prefix = self.alias({c.name for c in table.columns})
+        if prefix:
+            node["alias"] = prefix[:-1]
+        out = [Out(prefix + c.name, column_val(prefix + c.name, c), c.multiplicity()) for c in columns]
+        rel = Rel(node, out, table.rows)
+        self.used |= rel.names()
+        if self.rng.random() < 0.4:
+            node["filter"] = self.write(self.exprs(rel).boolean(self.depth()))
+        return rel
+
+    def values(self):
+        gen = ExprGen(self.rng, [], self.param)
+        kinds = [self.rng.choice([INT64, STRING, DATE, BOOL, FLOAT64, decimal(9, 2)]) for _ in range(self.rng.randint(1, 3))]
+        rows = []
+        for _ in range(self.rng.choice([0, 1, 3, 40])):
+            rows.append([None if self.rng.random() < 0.15 else self.rng.choice(self.pool(t)) for t in kinds])
+        names = [self.fresh("v") for _ in kinds]
+        node = {"op": "values", "columns": [{"name": n, "type": str(t)} for n, t in zip(names, kinds)],
+                "rows": [[self.json_literal(v, t) for v, t in zip(row, kinds)] for row in rows]}
+        out = [Out(n, self.values_column(n, t, [r[i] for r in rows]), len(rows)) for i, (n, t) in enumerate(zip(names, kinds))]
+        return Rel(node, out, len(rows))
+
+    def pool(self, t):
+        from datetime import date
+        from decimal import Decimal
+        return {"int64": [0, 1, 2, 3, -7, 100, (1 << 63) - 1], "string": ["a", "", "é", "green"], "bool": [True, False],
+                "date": [date(1995, 3, 15), date(1992, 1, 1)], "float64": [0.5, -1.0, 3.0],
+                "decimal": [Decimal("1.50"), Decimal("0.00"), Decimal("-99.99")]}[t.kind]
+
+    def json_literal(self, v, t):
+        if v is None or t == BOOL or t == FLOAT64:
+            return v
+        return v if t == INT64 and abs(v) < 1 << 50 else value_text(v, t)
+
+    def values_column(self, name, t, values):
+        from gen_data import Column
+        return column_val(name, Column(name, t, any(v is None for v in values), values))
+
+    def ref(self):
+        name = self.rng.choice(sorted(self.shared_rels))
+        base, count = self.shared_rels[name]
+        self.shared_rels[name] = (base, count + 1)
+        node = {"op": "ref", "name": name}
+        prefix = self.alias(base.names(), always=count > 0)
+        if prefix:
+            node["alias"] = prefix[:-1]
+        return Rel(node, [Out(prefix + c.name, renamed(c.val, prefix + c.name), c.mult) for c in base.columns], base.rows)
+
+    def make_shared(self):
+        name = self.fresh("s")
+        rel = self.rel(self.rng.choice([1, 2]))
+        self.shared[name] = rel.node
+        self.shared_rels[name] = (rel, 0)
+
+    def filter(self, budget):
+        rel = self.rel(budget)
+        pred = self.exprs(rel).boolean(self.depth())
+        return Rel({"op": "filter", "input": rel.node, "pred": self.write(pred)}, rel.columns, rel.rows)
+
+    def project(self, budget):
+        rel = self.rel(budget)
+        gen = self.exprs(rel)
+        keep = self.rng.random() < 0.25
+        node = {"op": "project", "input": rel.node, "exprs": []}
+        out = list(rel.columns) if keep else []
+        for c in self.rng.sample(rel.columns, self.rng.randint(0, len(rel.columns)) if not keep else 0):
+            node["exprs"].append(self.passed(c))
+            out.append(c)
+        for _ in range(self.rng.randint(0 if out else 1, 3)):
+            val, name = gen.any(self.depth()), self.fresh("e")
+            node["exprs"].append({"expr": self.write(val), "as": name})
+            out.append(Out(name, renamed(replace(val, samples=[]), name), rel.rows))
+        if keep:
+            node["keep"] = True
+        elif self.rng.random() < 0.2:
+            node["keep"] = False
+        return Rel(node, out, rel.rows)
+
+    def passed(self, c):
+        return c.name if self.rng.random() < 0.8 else {"expr": self.write(c.val), "as": c.name}
+
+    # ---- joins
+
+    def join(self, budget):
+        left_budget = self.rng.randint(0, budget)
+        left, right = self.rel(left_budget), self.rel(budget - left_budget)
+        if left.names() & right.names():
+            return left
+        kind = self.rng.choice(["inner", "inner", "inner", "left", "left", "right", "full", "semi", "semi", "anti", "anti", "mark"])
+        keys, fan_right, fan_left = self.keys(left, right)
+        if not keys:
+            kind, fan_right, fan_left = self.rng.choice(["inner", "left"]), right.rows, left.rows
+            if left.rows * right.rows > MOST_PAIRS:
+                return left
+        rows = min(left.rows * right.rows, left.rows * fan_right, right.rows * fan_left)
+        if rows > MOST_ROWS and (kind not in ("semi", "anti", "mark") or rows > MOST_PAIRS):
+            return left
+        return self.joined(left, right, kind, keys, rows, fan_right, fan_left)
+
+    def joined(self, left, right, kind, keys, rows, fan_right, fan_left):
+        node = {"op": "join", "kind": kind, "left": left.node, "right": right.node}
+        if keys or self.rng.random() < 0.5:
+            node["on"] = [[self.write(a), self.write(b)] for a, b in keys]
+        if self.rng.random() < (0.3 if keys else 0.6):
+            both = Rel(None, left.columns + right.columns, 0)
+            node["residual"] = self.write(self.residual(both, left, right))
+        self.physical(node, bool(keys))
+        if kind in ("semi", "anti"):
+            return Rel(node, left.columns, left.rows)
+        if kind == "mark":
+            name = self.fresh("m")
+            node["mark"] = name
+            mark = Out(name, Val(Node("col", name=name), BOOL, False), left.rows)
+            return Rel(node, left.columns + [mark], left.rows)
+        extra = {"inner": 0, "left": left.rows, "right": right.rows, "full": left.rows + right.rows}[kind]
+        out = [self.extended(c, kind in ("right", "full"), fan_right) for c in left.columns]
+        out += [self.extended(c, kind in ("left", "full"), fan_left) for c in right.columns]
+        return Rel(node, out, rows + extra)
+
+    def extended(self, c, null, fan):
+        val = replace(c.val, nullable=c.val.nullable or null)
+        return Out(c.name, val, c.mult * max(1, fan))
+
+    def physical(self, node, keyed):
+        if self.rng.random() < 0.3:
+            node["build"] = self.rng.choice(["auto", "left", "right"])
+        if self.rng.random() < 0.25:
+            node["strategy"] = self.rng.choice(["auto", "hash", "direct", "index"] if keyed else ["auto"])
+
+    def keys(self, left, right):
+        """Pairs of key expressions, and how many right rows a left row meets at most, and the reverse."""
+        pairs, fan_right, fan_left = [], right.rows, left.rows
+        candidates = [(a, b) for a in left.columns for b in right.columns if self.joinable(a.val, b.val)]
+        if not candidates or self.rng.random() < 0.08:
+            return [], fan_right, fan_left
+        related = [(a, b) for a, b in candidates if self.overlap(a.val, b.val)]
+        keyed = [(a, b) for a, b in related if a.val.type == b.val.type and min(a.mult, b.mult) == 1]
+        related = keyed if keyed and self.rng.random() < 0.6 else related
+        for _ in range(self.rng.choice([1, 1, 1, 2, 2, 3])):
+            a, b = self.rng.choice(related if related and self.rng.random() < 0.8 else candidates)
+            left_key, right_key = self.key_side(a.val), self.key_side(b.val)
+            if left_key is a.val and right_key is b.val:
+                fan_right, fan_left = min(fan_right, b.mult), min(fan_left, a.mult)
+            pairs.append((left_key, right_key))
+        return pairs, fan_right, fan_left
+
+    def joinable(self, a, b):
+        if a.inexact or b.inexact:
+            return False
+        if FLOAT64 in (a.type, b.type):
+            return a.type == b.type
+        if a.type.is_number and b.type.is_number:
+            return True
+        return a.type == b.type or {a.type.kind, b.type.kind} == {"date", "timestamp"}
+
+    def overlap(self, a, b):
+        if a.type.is_number or a.type == DATE:
+            return a.type.kind == b.type.kind and a.lo <= b.hi and b.lo <= a.hi and a.type != BOOL
+        return a.type == STRING and bool(set(a.samples) & set(b.samples))
+
+    def key_side(self, val):
+        """The column itself mostly; an expression over it now and then."""
+        if self.rng.random() < 0.9:
+            return val
+        if val.type.is_int and val.reach < 1 << 40:
+            return ExprGen(self.rng, [], self.param).make("+", INT64, [val, lit(self.rng.choice([0, 1]), INT64)], val.lo, val.hi + 1)
+        return val
+
+    def residual(self, both, left, right):
+        pairs = [(a.val, b.val) for a in left.columns for b in right.columns
+                 if self.joinable(a.val, b.val) and a.val.type.kind == b.val.type.kind]
+        gen = self.exprs(both)
+        if pairs and self.rng.random() < 0.7:
+            a, b = self.rng.choice(pairs)
+            out = gen.make(self.rng.choice(["<>", "<>", "<", ">=", "="]), BOOL, [a, b])
+            return gen.make("and", BOOL, [out, gen.boolean(1)]) if self.rng.random() < 0.3 else out
+        return gen.boolean(self.depth())
+
+    def scalar(self, budget):
+        """A one-row subquery joined to everything."""
+        left = self.rel(budget)
+        right = self.aggregate(min(budget, 1), grouped=False)
+        if left.names() & right.names():
+            return left
+        kind = self.rng.choice(["left", "inner"])
+        node = {"op": "join", "kind": kind, "left": left.node, "right": right.node, "single": True}
+        if self.rng.random() < 0.3:
+            node["right"] = {"op": "filter", "input": right.node, "pred": self.write(self.exprs(right).boolean(1))}
+        out = left.columns + [self.extended(c, kind == "left", left.rows) for c in right.columns]
+        return Rel(node, out, left.rows)
+
+    # ---- aggregates
+
+    def aggregate(self, budget, grouped=None):
+        rel = self.rel(budget)
+        gen = self.exprs(rel)
+        node = {"op": "aggregate", "input": rel.node, "aggs": []}
+        out = []
+        if grouped is not False and self.rng.random() < 0.8:
+            node["keys"] = []
+            usable = [c for c in rel.columns if not c.val.inexact]
+            for c in self.rng.sample(usable, min(len(usable), self.rng.choice([0, 1, 1, 2, 3]))):
+                node["keys"].append(self.passed(c))
+                out.append(Out(c.name, c.val, rel.rows))
+            if self.rng.random() < 0.3:
+                val, name = gen.any(self.depth()), self.fresh("k")
+                node["keys"].append({"expr": self.write(val), "as": name})
+                out.append(Out(name, renamed(replace(val, samples=[]), name), rel.rows))
+        rows = rel.rows if out else 1
+        if not out:
+            node.pop("keys", None)
+        for _ in range(self.rng.randint(0 if out else 1, 3)):
+            out.append(self.agg(node, gen, rel))
+        if len(out) == 1 and node.get("keys"):
+            out[0] = replace(out[0], mult=1)
+        return Rel(node, out, rows)
+
+    def agg(self, node, gen, rel):
+        fn, name = self.rng.choice(["count", "count", "sum", "sum", "avg", "min", "max"]), self.fresh("g")
+        agg = {"fn": fn, "as": name}
+        node["aggs"].append(agg)
+        if fn == "count" and self.rng.random() < 0.5:
+            return Out(name, Val(Node("col", name=name), INT64, False, Fraction(0), Fraction(int(rel.rows))), rel.rows)
+        arg = self.agg_argument(fn, gen)
+        if fn in ("sum", "avg") and not self.sum_fits(arg, rel.rows) and not gen.dare():
+            agg["fn"] = fn = "count"
+        agg["arg"] = self.write(arg)
+        if fn in ("count", "sum", "avg") and self.rng.random() < 0.2:
+            agg["distinct"] = True
+        return Out(name, renamed(AGG_RESULT[fn](arg, rel.rows), name), rel.rows)
+
+    def sum_fits(self, arg, rows):
+        s = arg.type.s if arg.type.kind == "decimal" else 0
+        total = arg.reach * max(1, int(rows))
+        return arg.type == FLOAT64 or (total < 10 ** (37 - s) and arg.reach < 10 ** (37 - max(6, s)))
+
+    def agg_argument(self, fn, gen):
+        if fn == "count":
+            return gen.any(self.depth())
+        if fn in ("sum", "avg"):
+            return gen.number(self.depth())
+        return gen.of_kind(self.rng.choice(["int64", "string", "date", "timestamp", "int64"]), self.depth())
+
+    def distinct(self, budget):
+        rel = self.rel(budget)
+        if any(c.val.inexact for c in rel.columns):
+            return rel
+        return Rel({"op": "distinct", "input": rel.node}, rel.columns, rel.rows)
+
+    # ---- order and size
+
+    def sort_keys(self, rel):
+        keys = []
+        for c in self.rng.sample(rel.columns, min(len(rel.columns), self.rng.choice([1, 1, 2, 3]))):
+            if self.rng.random() < 0.3:
+                keys.append(c.name)
+                continue
+            val = c.val if self.rng.random() < 0.8 else self.exprs(rel).any(1)
+            key = {"expr": self.write(val)}
+            if self.rng.random() < 0.5:
+                key["desc"] = self.rng.random() < 0.8
+            if self.rng.random() < 0.4:
+                key["nulls"] = self.rng.choice(["first", "last"])
+            keys.append(key)
+        return keys
+
+    def sort(self, rel, limited):
+        node = {"op": "sort", "input": rel.node, "keys": self.sort_keys(rel)}
+        rows = rel.rows
+        if limited:
+            node["limit"] = self.rng.choices([0, 1, 5, 10, 100, 1000000], [1, 4, 4, 6, 4, 4])[0]
+            rows = min(rows, node["limit"])
+            if self.rng.random() < 0.3:
+                node["offset"] = self.rng.choice([0, 1, 7, 5000])
+        return Rel(node, rel.columns, rows)
+
+    def top_k(self, budget):
+        rel = self.rel(budget)
+        if any(c.val.inexact for c in rel.columns):
+            return rel
+        return self.sort(rel, True)
+
+    def counted_limit(self, budget):
+        """Inside a plan a free limit may only be counted: which rows it gives is the engine's choice."""
+        rel = self.rel(budget)
+        node = {"op": "limit", "input": rel.node, "limit": self.rng.choice([0, 3, 40, 2000])}
+        if self.rng.random() < 0.4:
+            node["offset"] = self.rng.choice([0, 2, 30])
+        name = self.fresh("g")
+        count = {"op": "aggregate", "input": node, "aggs": [{"fn": "count", "as": name}]}
+        return Rel(count, [Out(name, Val(Node("col", name=name), INT64, False, Fraction(0), Fraction(int(rel.rows))), 1)], 1)
+
+    def union(self, budget):
+        first = self.rel(budget // 2)
+        parts = [first]
+        for _ in range(self.rng.choice([1, 1, 2])):
+            parts.append(self.matching(first, self.rel(budget // 2)))
+        columns = [self.unified([p.columns[i] for p in parts]) for i in range(len(first.columns))]
+        rows = sum(p.rows for p in parts)
+        if rows > MOST_ROWS:
+            return first
+        return Rel({"op": "union_all", "inputs": [p.node for p in parts]}, columns, rows)
+
+    def matching(self, first, rel):
+        """rel projected to columns that unify with first's."""
+        gen, node, out = self.exprs(rel, risk=False), {"op": "project", "input": rel.node, "exprs": []}, []
+        for c in first.columns:
+            val, name = self.like_column(c.val, rel, gen), self.fresh("u")
+            node["exprs"].append({"expr": self.write(val), "as": name})
+            out.append(Out(name, val, rel.rows))
+        return Rel(node, out, rel.rows)
+
+    def like_column(self, want, rel, gen):
+        null = lit(None, want.type)
+        null.lo = null.hi = want.lo
+        if want.inexact:
+            return null
+        for _ in range(3):
+            found = gen.of_kind(want.type.kind, self.rng.choice([0, 0, 1]))
+            if found.type == want.type or (found.type.is_number and len(gen.unifiable([want, found])) == 2):
+                return found
+        return null
+
+    def unified(self, columns):
+        vals = [c.val for c in columns]
+        t = vals[0].type
+        for v in vals[1:]:
+            t = unify(t, v.type, "")
+        val = replace(vals[0], type=t, nullable=any(v.nullable for v in vals), lo=min(v.lo for v in vals),
+                      hi=max(v.hi for v in vals), finite=all(v.finite for v in vals), ascii=all(v.ascii for v in vals),
+                      bits=self.exprs(Rel(None, [], 0)).common_bits(vals, t), samples=[] if t != vals[0].type else vals[0].samples)
+        return Out(columns[0].name, renamed(val, columns[0].name), sum(c.mult for c in columns))
+
+    def finish(self, rel):
+        """Often a sort at the root, sometimes a limit."""
+        exact = not any(c.val.inexact for c in rel.columns)
+        shape = self.rng.random()
+        if exact and shape < 0.3:
+            return self.sort(rel, self.rng.random() < 0.4)
+        if exact and shape < 0.34:
+            rel = self.sort(rel, self.rng.random() < 0.3)
+        if shape < 0.4:
+            node = {"op": "limit", "input": rel.node, "limit": self.rng.choices([0, 1, 10, 1000], [1, 4, 6, 4])[0]}
+            if self.rng.random() < 0.3:
+                node["offset"] = self.rng.choice([0, 3, 2000])
+            return Rel(node, rel.columns, rel.rows)
+        return rel
+
+
+# ---- bounds of aggregate results: functions of (argument, rows)
+
+
+def count_result(a, rows):
+    return Val(None, INT64, False, Fraction(0), Fraction(int(rows)))
+
+
+def sum_result(a, rows):
+    n = max(1, int(rows))
+    t = {"int32": INT64, "int64": decimal(38, 0), "float64": FLOAT64}.get(a.type.kind) or decimal(38, a.type.s)
+    exact = a.bits is not None and a.reach * n * 2 ** a.bits < 1 << 53 and a.finite
+    return Val(None, t, True, min(a.lo, a.lo * n, Fraction(0)), max(a.hi, a.hi * n, Fraction(0)), finite=a.finite, bits=a.bits,
+               inexact=t == FLOAT64 and not exact)
+
+
+def avg_result(a, rows):
+    t = FLOAT64 if a.type == FLOAT64 else decimal(38, max(6, a.type.s if a.type.kind == "decimal" else 0))
+    exact = a.bits is not None and a.reach * max(1, int(rows)) * 2 ** (a.bits or 0) < 1 << 53 and a.finite
+    return Val(None, t, True, a.lo - 1, a.hi + 1, finite=a.finite, bits=None, inexact=t == FLOAT64 and not exact)
+
+
+def same_result(a, rows):
+    return replace(a, nullable=True, samples=[])
+
+
+AGG_RESULT = {"count": count_result, "sum": sum_result, "avg": avg_result, "min": same_result, "max": same_result}
+
+
+def as_json(plan):
+    return json.dumps(plan, ensure_ascii=False, indent=1)

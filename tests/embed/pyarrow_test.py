@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""libheddle from Python by ctypes: pyarrow registers tables and imports results, both through the
+Arrow C Data Interface.
+
+Usage: pyarrow_test.py LIBRARY
+"""
+
+import ctypes
+import datetime
+import json
+import sys
+import unittest
+from decimal import Decimal
+
+try:
+    import pyarrow as pa
+except ImportError:
+    print("skipped: no pyarrow")
+    sys.exit(77)
+
+LIBRARY = sys.argv.pop(1)
+
+
+class Stream(ctypes.Structure):
+    """struct ArrowArrayStream"""
+
+    _fields_ = [(name, ctypes.c_void_p)
+                for name in ("get_schema", "get_next", "get_last_error", "release", "private_data")]
+
+
+class HeddleError(Exception):
+    pass
+
+
+def load(path):
+    lib = ctypes.CDLL(path)
+    for name in ("heddle_error_path", "heddle_error_message", "heddle_version"):
+        getattr(lib, name).restype = ctypes.c_char_p
+    for name in ("heddle_error_path", "heddle_error_message", "heddle_error_free",
+                 "heddle_context_free", "heddle_database_free", "heddle_statement_free",
+                 "heddle_free"):
+        getattr(lib, name).argtypes = [ctypes.c_void_p]
+    return lib
+
+
+lib = load(LIBRARY)
+
+
+def call(function, *args):
+    """Calls a fallible function, its error argument added."""
+    error = ctypes.c_void_p()
+    if function(*args, ctypes.byref(error)) != 0:
+        path, message = lib.heddle_error_path(error), lib.heddle_error_message(error)
+        lib.heddle_error_free(error)
+        raise HeddleError(f"{path.decode()}: {message.decode()}")
+
+
+class Database:
+    """An empty database for registered tables."""
+
+    def __init__(self):
+        self.context, self.handle = ctypes.c_void_p(), ctypes.c_void_p()
+        call(lib.heddle_context_new, None, ctypes.byref(self.context))
+        call(lib.heddle_database_open, self.context, None, 0, ctypes.byref(self.handle))
+
+    def close(self):
+        lib.heddle_database_free(self.handle)
+        lib.heddle_context_free(self.context)
+
+    def register(self, name, table, facts=False, batch_rows=None):
+        reader = pa.RecordBatchReader.from_batches(
+            table.schema, table.to_batches(max_chunksize=batch_rows))
+        stream = Stream()
+        reader._export_to_c(ctypes.addressof(stream))
+        call(lib.heddle_database_register, self.handle, name.encode(), ctypes.byref(stream),
+             int(facts))
+
+    def drop(self, name):
+        call(lib.heddle_database_drop, self.handle, name.encode())
+
+    def run(self, root):
+        """Rows of a plan as a pyarrow table."""
+        plan = json.dumps({"heddle": 1, "root": root}).encode()
+        statement, stream = ctypes.c_void_p(), Stream()
+        call(lib.heddle_prepare, self.handle, plan, None, ctypes.byref(statement))
+        try:
+            call(lib.heddle_execute, statement, ctypes.byref(stream))
+        finally:
+            lib.heddle_statement_free(statement)
+        return pa.RecordBatchReader._import_from_c(ctypes.addressof(stream)).read_all()
+
+
+def scan(table, **more):
+    return {"op": "scan", "table": table, **more}
+
+
+def sort(by, plan):
+    return {"op": "sort", "keys": by, "input": plan}
+
+
+EVERY_TYPE = pa.table({
+    "id": pa.array(range(6), pa.int64()),
+    "flag": pa.array([True, False, None, True, False, None], pa.bool_()),
+    "small": pa.array([1, -(2**31), 2**31 - 1, None, 0, 5], pa.int32()),
+    "big": pa.array([2**62, None, -(2**63), 2**63 - 1, 0, 1], pa.int64()),
+    "price": pa.array([Decimal("1.50"), Decimal("-99999999.99"), None, Decimal(0), Decimal("0.01"),
+                       Decimal("10")], pa.decimal128(12, 2)),
+    "ratio": pa.array([0.5, float("inf"), -0.0, None, 1e300, 1e-300], pa.float64()),
+    "day": pa.array([datetime.date(1970, 1, 1), datetime.date(1, 1, 1), None,
+                     datetime.date(9999, 12, 31), datetime.date(2024, 2, 29),
+                     datetime.date(1969, 12, 31)], pa.date32()),
+    "moment": pa.array([0, -1, None, 1_000_001, 10**15, 86_400_000_000], pa.timestamp("us")),
+    "text": pa.array(["", "heddle", None, "ü€", "a,b", '"'], pa.string()),
+})
+
+
+class PyArrow(unittest.TestCase):
+    def setUp(self):
+        self.db = Database()
+        self.addCleanup(self.db.close)
+
+    def test_every_type_comes_back(self):
+        for facts in (False, True):
+            for batch_rows in (None, 2):
+                with self.subTest(facts=facts, batch_rows=batch_rows):
+                    self.db.register("t", EVERY_TYPE, facts, batch_rows)
+                    found = self.db.run(sort(["id"], scan("t")))
+                    self.assertEqual(found.schema.types, EVERY_TYPE.schema.types)
+                    self.assertEqual(found.to_pydict(), EVERY_TYPE.to_pydict())
+                    self.db.drop("t")
+
+    def test_dictionaries_and_large_strings_are_taken(self):
+        words = ["x", "y", None, "x", "z", "y"]
+        self.db.register("t", pa.table({
+            "id": pa.array(range(6), pa.int64()),
+            "coded": pa.array(words).dictionary_encode(),
+            "tiny": pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0, 2, 1], pa.int8()),
+                                                   ["x", "y", "z"]),
+            "large": pa.array(words, pa.large_string()),
+        }))
+        found = self.db.run(sort(["id"], scan("t")))
+        for column in ("coded", "tiny", "large"):
+            self.assertEqual(found[column].type, pa.string())
+            self.assertEqual(found[column].to_pylist(), words)
+
+    def test_sliced_batches_are_taken(self):
+        self.db.register("t", EVERY_TYPE.slice(1, 4))
+        found = self.db.run(sort(["id"], scan("t")))
+        self.assertEqual(found.to_pydict(), EVERY_TYPE.slice(1, 4).to_pydict())
+
+    def test_tables_join_and_aggregate(self):
+        self.db.register("item", pa.table({"k": pa.array([1, 2, 3], pa.int32()),
+                                           "name": ["apple", "pear", "plum"]}))
+        self.db.register("sale", pa.table({
+            "item": pa.array([1, 1, 2, 1, 2], pa.int32()),
+            "price": pa.array([Decimal("1.10")] * 5, pa.decimal128(9, 2))}))
+        found = self.db.run(sort(["name"], {
+            "op": "aggregate", "keys": ["name"],
+            "aggs": [{"fn": "sum", "arg": "price", "as": "total"}, {"fn": "count", "as": "n"}],
+            "input": {"op": "join", "kind": "inner", "left": scan("sale"), "right": scan("item"),
+                      "on": [["item", "k"]]}}))
+        self.assertEqual(found.to_pydict(), {"name": ["apple", "pear"],
+                                             "total": [Decimal("3.30"), Decimal("2.20")],
+                                             "n": [3, 2]})
+
+    def test_empty_result_has_its_schema(self):
+        self.db.register("t", EVERY_TYPE)
+        found = self.db.run(scan("t", filter="id > 100"))
+        self.assertEqual(found.num_rows, 0)
+        self.assertEqual(found.schema.names, EVERY_TYPE.schema.names)
+
+    def test_rows_outlive_the_statement(self):
+        n = 300_000
+        self.db.register("t", pa.table({"v": pa.array(range(n), pa.int64())}))
+        found = self.db.run(scan("t"))
+        self.assertEqual(sum(found["v"].to_pylist()), n * (n - 1) // 2)
+
+    def test_errors_carry_path_and_message(self):
+        with self.assertRaisesRegex(HeddleError, r"\$\.root.*nowhere"):
+            self.db.run(scan("nowhere"))
+
+    def test_unsupported_types_are_refused(self):
+        with self.assertRaises(HeddleError):
+            self.db.register("t", pa.table({"v": pa.array([[1], [2]])}))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

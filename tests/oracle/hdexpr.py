@@ -1,0 +1,405 @@
+"""Reads expressions, as strings in the syntax of docs/plan.md 2.1 or as JSON trees, into one tree.
+
+Operators of the tree carry the names of the JSON form: + - * / % neg = <> < <= > >= and or not
+is_null in like substring extract add_days add_months case coalesce cast, and col, lit, param.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from hdtypes import (BOOL, DATE, FLOAT64, INT64, MAX_DIGITS, NULL, STRING, TIMESTAMP, PlanError, Type,
+                     literal_decimal_type, parse_type, parse_value)
+
+
+@dataclass
+class Node:
+    op: str
+    args: list = field(default_factory=list)
+    name: str = None  # col, param: the name; extract: the field
+    value: object = None  # lit
+    type: Type = None  # lit, cast
+    escape: str = None  # like
+    path: str = ""
+
+
+COMPARE = {"=", "<>", "<", "<=", ">", ">="}
+FIELDS = ("year", "month", "day")
+ARITY = {"+": (2, 2), "-": (2, 2), "*": (2, 2), "/": (2, 2), "%": (2, 2), "neg": (1, 1), "not": (1, 1),
+         "and": (2, 99), "or": (2, 99), "is_null": (1, 1), "in": (2, 9999), "like": (2, 3),
+         "substring": (2, 3), "extract": (1, 1), "add_days": (2, 2), "add_months": (2, 2),
+         "date_diff": (2, 2), "case": (2, 9999), "coalesce": (1, 99), "cast": (1, 1),
+         **{op: (2, 2) for op in COMPARE}}
+
+TOKEN = re.compile(r"""\s*(?:
+    (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
+  | (?P<string>'(?:[^']|'')*')
+  | (?P<quoted>"(?:[^"]|"")*")
+  | (?P<param>:[A-Za-z_]\w*)
+  | (?P<word>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)
+  | (?P<op><>|!=|<=|>=|[-+*/%(),=<>])
+  )""", re.X)
+RESERVED = {"or", "and", "not", "is", "null", "between", "in", "like", "escape", "case", "when", "then",
+            "else", "end", "true", "false"}
+
+
+def tokenize(text, path):
+    out, pos = [], 0
+    text = text.rstrip()
+    while pos < len(text):
+        m = TOKEN.match(text, pos)
+        if not m:
+            raise PlanError(path, f"cannot read expression at {text[pos:pos + 20]!r}")
+        out.append((m.lastgroup, m[m.lastgroup]))
+        pos = m.end()
+    return out + [("end", "")]
+
+
+def literal(value, t, path):
+    return Node("lit", value=value, type=t, path=path)
+
+
+class Parser:
+    """Recursive descent; one method per level of precedence, lowest first."""
+
+    def __init__(self, text, path):
+        self.path = path
+        self.tokens = tokenize(text, path)
+        self.pos = 0
+
+    def node(self, op, *args, **extra):
+        return Node(op, list(args), path=self.path, **extra)
+
+    def fail(self, wanted):
+        raise PlanError(self.path, f"expected {wanted}, found {self.tokens[self.pos][1] or 'the end'!r}")
+
+    def peek(self, *texts, ahead=0):
+        kind, text = self.tokens[min(self.pos + ahead, len(self.tokens) - 1)]
+        return text.lower() in texts if kind == "word" else kind == "op" and text in texts
+
+    def accept(self, *texts):
+        if not self.peek(*texts):
+            return None
+        self.pos += 1
+        return self.tokens[self.pos - 1][1].lower()
+
+    def expect(self, text):
+        if not self.accept(text):
+            self.fail(text)
+
+    def kind(self, kind, ahead=0):
+        return self.tokens[min(self.pos + ahead, len(self.tokens) - 1)][0] == kind
+
+    def take(self, kind):
+        if not self.kind(kind):
+            self.fail(kind)
+        self.pos += 1
+        return self.tokens[self.pos - 1][1]
+
+    def whole(self):
+        e = self.disjunction()
+        if not self.kind("end"):
+            self.fail("the end")
+        return e
+
+    def disjunction(self):
+        e = self.conjunction()
+        while self.accept("or"):
+            e = self.node("or", e, self.conjunction())
+        return e
+
+    def conjunction(self):
+        e = self.negation()
+        while self.accept("and"):
+            e = self.node("and", e, self.negation())
+        return e
+
+    def negation(self):
+        if self.accept("not"):
+            return self.node("not", self.negation())
+        return self.comparison()
+
+    def comparison(self):
+        e = self.sum()
+        while True:
+            op = self.accept("=", "<>", "!=", "<", "<=", ">", ">=")
+            if op:
+                e = self.node("<>" if op == "!=" else op, e, self.sum())
+            elif self.accept("is"):
+                negated = self.accept("not")
+                self.expect("null")
+                e = self.negate(self.node("is_null", e), negated)
+            elif self.peek("between", "in", "like") or (self.peek("not") and self.peek("between", "in", "like", ahead=1)):
+                e = self.postfix(e)
+            else:
+                return e
+
+    def negate(self, e, negated):
+        return self.node("not", e) if negated else e
+
+    def postfix(self, e):
+        negated = self.accept("not")
+        word = self.accept("between", "in", "like")
+        if word == "between":
+            low = self.sum()
+            self.expect("and")
+            e = self.node("and", self.node(">=", e, low), self.node("<=", e, self.sum()))
+        elif word == "in":
+            e = self.node("in", e, *self.in_list())
+        else:
+            e = self.like(e)
+        return self.negate(e, negated)
+
+    def in_list(self):
+        if self.kind("param"):
+            return [self.primary()]
+        self.expect("(")
+        items = [self.disjunction()]
+        while self.accept(","):
+            items.append(self.disjunction())
+        self.expect(")")
+        return items
+
+    def like(self, e):
+        pattern, escape = self.primary(), None
+        if self.accept("escape"):
+            escape = self.unquote(self.take("string"))
+        return self.node("like", e, pattern, escape=escape)
+
+    def sum(self):
+        e = self.product()
+        while True:
+            op = self.accept("+", "-")
+            if not op:
+                return e
+            e = self.plus(op, e, self.interval() if self.is_interval() else self.product())
+
+    def plus(self, op, left, right):
+        """date ± interval becomes add_days or add_months; anything else is plain arithmetic."""
+        if right.op != "interval" and left.op != "interval":
+            return self.node(op, left, right)
+        if left.op == "interval":
+            if op == "-" or right.op == "interval":
+                raise PlanError(self.path, "an interval stands only beside a date")
+            left, right = right, left
+        count = right.args[0]
+        if right.name == "year":
+            count = self.node("*", count, literal(12, INT64, self.path))
+        if op == "-":
+            count = self.node("neg", count)
+        return self.node("add_days" if right.name == "day" else "add_months", left, count)
+
+    def is_interval(self):
+        return self.peek("interval") and (self.kind("string", 1) or self.kind("number", 1) or self.kind("param", 1)
+                                          or self.kind("word", 1) or self.peek("(", "-", ahead=1))
+
+    def interval(self):
+        self.expect("interval")
+        if self.kind("string"):
+            text = self.unquote(self.take("string"))
+            count = literal(self.value(text, INT64), INT64, self.path)
+        else:
+            count = self.unary()
+        unit = self.accept("day", "month", "year")
+        return self.node("interval", count, name=unit) if unit else self.fail("day, month or year")
+
+    def product(self):
+        e = self.unary()
+        while True:
+            op = self.accept("*", "/", "%")
+            if not op:
+                return e
+            e = self.node(op, e, self.unary())
+
+    def unary(self):
+        if self.accept("-"):
+            e = self.unary()
+            if e.op == "lit" and e.type == INT64 and e.value == 1 << 63:
+                return literal(-(1 << 63), INT64, self.path)
+            return self.node("neg", e)
+        return self.interval() if self.is_interval() else self.primary()
+
+    def unquote(self, text):
+        return text[1:-1].replace(text[0] * 2, text[0])
+
+    def value(self, text, t):
+        try:
+            return parse_value(text, t)
+        except ValueError as bad:
+            raise PlanError(self.path, str(bad)) from None
+
+    def primary(self):
+        if self.accept("("):
+            e = self.disjunction()
+            self.expect(")")
+            return e
+        if self.kind("number"):
+            return self.number(self.take("number"))
+        if self.kind("string"):
+            return literal(self.unquote(self.take("string")), STRING, self.path)
+        if self.kind("param"):
+            return self.node("param", name=self.take("param")[1:])
+        if self.kind("quoted"):
+            return self.node("col", name=self.unquote(self.take("quoted")))
+        return self.word()
+
+    def number(self, text):
+        if "e" in text.lower():
+            return literal(float(text), FLOAT64, self.path)
+        if "." in text:
+            t = literal_decimal_type(text)
+            if t.p > MAX_DIGITS:
+                raise PlanError(self.path, f"{text} has more than {MAX_DIGITS} digits")
+            return literal(self.value(text, t), t, self.path)
+        v = int(text)
+        if v > 1 << 63:
+            raise PlanError(self.path, f"{text} does not fit int64")
+        return literal(v, INT64, self.path)
+
+    def word(self):
+        if self.accept("true"):
+            return literal(True, BOOL, self.path)
+        if self.accept("false"):
+            return literal(False, BOOL, self.path)
+        if self.accept("null"):
+            return literal(None, NULL, self.path)
+        if self.accept("case"):
+            return self.case()
+        if self.peek("date", "timestamp") and self.kind("string", 1):
+            t = DATE if self.accept("date", "timestamp") == "date" else TIMESTAMP
+            return literal(self.value(self.unquote(self.take("string")), t), t, self.path)
+        if self.peek("coalesce", "cast", "substring", "extract") and self.peek("(", ahead=1):
+            return self.function()
+        name = self.take("word")
+        if name.lower() in RESERVED:
+            raise PlanError(self.path, f"unexpected {name}")
+        return self.node("col", name=name)
+
+    def case(self):
+        subject = None if self.peek("when") else self.disjunction()
+        args = []
+        while self.accept("when"):
+            c = self.disjunction()
+            self.expect("then")
+            args += [self.node("=", subject, c) if subject else c, self.disjunction()]
+        if not args:
+            self.fail("when")
+        if self.accept("else"):
+            args.append(self.disjunction())
+        self.expect("end")
+        return self.node("case", *args)
+
+    def function(self):
+        name = self.accept("coalesce", "cast", "substring", "extract")
+        self.expect("(")
+        e = getattr(self, "call_" + name)()
+        self.expect(")")
+        return e
+
+    def call_coalesce(self):
+        items = [self.disjunction()]
+        while self.accept(","):
+            items.append(self.disjunction())
+        return self.node("coalesce", *items)
+
+    def call_cast(self):
+        e = self.disjunction()
+        self.expect("as")
+        text = self.take("word")
+        if self.accept("("):
+            text += "(" + self.take("number")
+            self.expect(",")
+            text += "," + self.take("number") + ")"
+            self.expect(")")
+        return self.node("cast", e, type=parse_type(text, self.path))
+
+    def call_substring(self):
+        args = [self.disjunction()]
+        first = self.accept("from", ",") or self.fail("from")
+        args.append(self.disjunction())
+        if self.accept("for" if first == "from" else ","):
+            args.append(self.disjunction())
+        return self.node("substring", *args)
+
+    def call_extract(self):
+        field_name = self.accept(*FIELDS) or self.fail("year, month or day")
+        self.expect("from")
+        return self.node("extract", self.disjunction(), name=field_name)
+
+
+def parse(expr, path):
+    """A string or a JSON tree."""
+    if isinstance(expr, str):
+        e = Parser(expr, path).whole()
+        if e.op == "interval":
+            raise PlanError(path, "an interval stands only beside a date")
+        return e
+    if isinstance(expr, dict):
+        return Tree(expr, path).read()
+    raise PlanError(path, "an expression is a string or an object")
+
+
+class Tree:
+    KEYS = {"lit": {"lit", "type"}, "col": {"col"}, "param": {"param"},
+            "op": {"op", "args", "type", "field", "escape"}}
+
+    def __init__(self, obj, path):
+        self.obj, self.path = obj, path
+
+    def read(self):
+        kinds = [k for k in self.KEYS if k in self.obj]
+        if len(kinds) != 1 or set(self.obj) - self.KEYS[kinds[0]]:
+            raise PlanError(self.path, "not an expression tree")
+        return getattr(self, "read_" + kinds[0])()
+
+    def read_col(self):
+        return Node("col", name=self.obj["col"], path=self.path)
+
+    def read_param(self):
+        return Node("param", name=self.obj["param"], path=self.path)
+
+    def read_lit(self):
+        v = self.obj["lit"]
+        if "type" in self.obj:
+            t = parse_type(self.obj["type"], self.path)
+        else:
+            t = {bool: BOOL, int: INT64, float: FLOAT64, str: STRING, type(None): NULL}[type(v)]
+        return literal(json_value(v, t, self.path), t, self.path)
+
+    def read_op(self):
+        op = "<>" if self.obj["op"] == "!=" else self.obj["op"]
+        args = [parse(a, f"{self.path}.args[{i}]") for i, a in enumerate(self.obj.get("args", []))]
+        if op not in ARITY or not ARITY[op][0] <= len(args) <= ARITY[op][1]:
+            raise PlanError(self.path, f"operator {op!r} with {len(args)} arguments")
+        e = Node(op, args, path=self.path)
+        if op == "cast":
+            e.type = parse_type(self.obj["type"], self.path)
+        if op == "extract":
+            e.name = self.obj["field"]
+        if op == "like":
+            e.escape = self.like_escape(args)
+        return e
+
+    def like_escape(self, args):
+        if len(args) == 3:
+            return args.pop().value
+        return self.obj.get("escape")
+
+
+def json_value(v, t, path):
+    """A JSON literal of a given type: text forms for every type, JSON numbers where they are exact."""
+    if v is None:
+        return None
+    try:
+        if t.kind == "bool" and isinstance(v, bool):
+            return v
+        if isinstance(v, bool):
+            raise ValueError(f"{v} is not a {t}")
+        if isinstance(v, str):
+            return parse_value(v, t)
+        if t.kind == "float64":
+            return float(v)
+        if t.is_int and isinstance(v, int) or t.kind == "decimal":
+            return parse_value(str(v), t)
+    except ValueError as wrong:
+        raise PlanError(path, str(wrong)) from None
+    raise PlanError(path, f"{v!r} is not a {t}")

@@ -1,0 +1,433 @@
+"""Turns the operators of a plan into common table expressions."""
+
+from dataclasses import dataclass, field
+
+from hderrors import Check, named
+from hdexpr import json_value, parse
+from hdsql import Compiler, Expr, columns_of, literal_sql
+from hdtypes import FLOAT64, INT32, INT64, MAX_DIGITS, NULL, PlanError, Type, decimal, parse_type, unify
+
+KEYS = {"scan": ({"table"}, {"alias", "columns", "filter"}), "ref": ({"name"}, {"alias"}),
+        "filter": ({"input", "pred"}, set()), "project": ({"input", "exprs"}, {"keep"}),
+        "join": ({"kind", "left", "right"}, {"on", "residual", "build", "strategy", "mark", "single"}),
+        "aggregate": ({"input", "aggs"}, {"keys"}), "distinct": ({"input"}, set()),
+        "sort": ({"input", "keys"}, {"limit", "offset"}), "limit": ({"input", "limit"}, {"offset"}),
+        "union_all": ({"inputs"}, set()), "values": ({"columns", "rows"}, set())}
+KINDS = ("inner", "left", "right", "full", "semi", "anti", "mark")
+SAFE_SUM_DIGITS = 28  # 10^10 rows of this many digits cannot reach 10^38
+
+
+@dataclass
+class Column:
+    name: str
+    type: Type
+    nullable: bool
+    inexact: bool = False
+    sums: tuple = ()  # queries that give (rows, sum of |x|) behind an inexact column passed on unchanged
+
+
+@dataclass
+class Rel:
+    cte: str
+    columns: list
+    order: list = field(default_factory=list)  # ORDER BY terms, if the rows have an order
+    free_limit: tuple = None
+    unlimited: str = None  # the CTE a free limit chooses from
+
+    def scope(self, prefix=""):
+        return {c.name: Expr(f"{prefix}c{i}", c.type, c.nullable, None, c.inexact) for i, c in enumerate(self.columns)}
+
+
+@dataclass
+class Compiled:
+    ctes: list
+    checks: list
+    root: Rel = None
+
+    def with_ctes(self, sql):
+        return "WITH " + ",\n".join(self.ctes) + "\n" + sql
+
+    def query(self, cte=None):
+        order = f" ORDER BY {', '.join(self.root.order)}" if self.root.order and cte is None else ""
+        return self.with_ctes(f"SELECT * FROM {cte or self.root.cte}{order}")
+
+
+class PlanCompiler:
+    def __init__(self, plan, catalog, params, encode):
+        self.plan, self.catalog, self.params, self.encode = plan, catalog, params, encode
+        self.out = Compiled([], [])
+        self.shared = {}
+        self.busy = set()
+
+    def compile(self):
+        unknown = set(self.plan) - {"heddle", "name", "params", "shared", "root"}
+        if unknown or self.plan.get("heddle") != 1 or "root" not in self.plan:
+            raise PlanError("$", "not a plan of version 1")
+        self.out.root = self.rel(self.plan["root"], "$.root")
+        return self.out
+
+    def rel(self, node, path):
+        op = node.get("op")
+        if op not in KEYS:
+            raise PlanError(path, f"no operator {op!r}")
+        need, may = KEYS[op]
+        keys = set(node) - {"op", "comment"}
+        if need - keys or keys - need - may:
+            raise PlanError(path, f"keys missing or unknown: {sorted(need - keys) or sorted(keys - need - may)}")
+        rel = getattr(self, "op_" + op)(node, path)
+        names = [c.name for c in rel.columns]
+        if len(set(names)) < len(names):
+            raise PlanError(path, "duplicate column name")
+        return rel
+
+    # ---- helpers
+
+    def cte(self, sql, materialized=False):
+        name = f"n{len(self.out.ctes)}"
+        self.out.ctes.append(f"{name} AS {'' if materialized else 'NOT '}MATERIALIZED ({sql})")
+        return name
+
+    def check(self, node, path, sql, **extra):
+        self.out.checks.append(Check("rows", f"EXISTS ({sql})", path, node, **extra))
+
+    def compiler(self, scope):
+        return Compiler(scope, self.params, self.encode)
+
+    def value(self, expr, scope, path):
+        e = self.compiler(scope).compile(parse(expr, path))
+        if e.type == NULL:
+            raise PlanError(path, "null needs a type here")
+        return e
+
+    def predicate(self, expr, scope, path):
+        c = self.compiler(scope)
+        return c.need_bool(c.compile(parse(expr, path)), path)
+
+    def same(self, rel, sql, **extra):
+        return Rel(self.cte(sql), rel.columns, **extra)
+
+    def column_of(self, expr, name, e, rel):
+        """An output column; a plain copy of an inexact column keeps what its tolerance comes from."""
+        tree = parse(expr, "")
+        source = next((c for c in rel.columns if tree.op == "col" and c.name == tree.name), None)
+        return Column(name, e.type, e.nullable, e.inexact, source.sums if source else ())
+
+    # ---- leaves
+
+    def op_scan(self, node, path):
+        table = self.catalog.get(node["table"])
+        if table is None:
+            raise PlanError(path + ".table", f"no table {node['table']!r}")
+        prefix = node["alias"] + "." if node.get("alias") else ""
+        whole = {n: Expr('t."' + n.replace('"', '""') + '"', t, null) for n, t, null in table}
+        names = node.get("columns", list(whole))
+        for n in names:
+            if n not in whole:
+                raise PlanError(path + ".columns", f"no column {n!r}")
+        source = f'"{node["table"]}" t' + self.scan_filter(node, path, whole, prefix)
+        columns = [Column(prefix + n, whole[n].type, whole[n].nullable) for n in names]
+        return Rel(self.cte(f"SELECT {self.list(whole[n].sql for n in names)} FROM {source}"), columns)
+
+    def scan_filter(self, node, path, whole, prefix):
+        if "filter" not in node:
+            return ""
+        scope = {**whole, **{prefix + n: e for n, e in whole.items()}}
+        e = self.predicate(node["filter"], scope, path + ".filter")
+        if e.err:
+            self.check(node, path + ".filter", f'SELECT 1 FROM "{node["table"]}" t WHERE {e.err}')
+        return f" WHERE {e.sql}"
+
+    def list(self, items):
+        return ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(items))
+
+    def op_ref(self, node, path):
+        name = node["name"]
+        if name not in self.plan.get("shared", {}) or name in self.busy:
+            raise PlanError(path, f"no shared subplan {name!r}, or a cycle through it")
+        if name not in self.shared:
+            self.busy.add(name)
+            rel = self.rel(self.plan["shared"][name], f"$.shared.{name}")
+            self.busy.discard(name)
+            self.shared[name] = Rel(self.cte(f"SELECT * FROM {rel.cte}", materialized=True), rel.columns)
+        rel = self.shared[name]
+        prefix = node["alias"] + "." if node.get("alias") else ""
+        columns = [Column(prefix + c.name, c.type, c.nullable, c.inexact, c.sums) for c in rel.columns]
+        return Rel(rel.cte, columns)
+
+    def op_values(self, node, path):
+        types = [parse_type(c["type"], path) for c in node["columns"]]
+        rows = []
+        for i, row in enumerate(node["rows"]):
+            if len(row) != len(types):
+                raise PlanError(f"{path}.rows[{i}]", "wrong number of values")
+            rows.append([literal_sql(json_value(v, t, f"{path}.rows[{i}]"), t, self.encode) for v, t in zip(row, types)])
+        columns = [Column(c["name"], t, any(r[i] is None for r in node["rows"]))
+                   for i, (c, t) in enumerate(zip(node["columns"], types))]
+        empty = self.list(f"CAST(NULL AS {t.sql()})" for t in types)
+        parts = [f"SELECT {empty} WHERE FALSE"] + [f"SELECT {self.list(r)}" for r in rows]
+        return Rel(self.cte(" UNION ALL ".join(parts)), columns)
+
+    # ---- one input
+
+    def op_filter(self, node, path):
+        rel = self.rel(node["input"], path + ".input")
+        e = self.predicate(node["pred"], rel.scope(), path + ".pred")
+        if e.err:
+            self.check(node, path + ".pred", f"SELECT 1 FROM {rel.cte} WHERE {e.err}")
+        return self.same(rel, f"SELECT * FROM {rel.cte} WHERE {e.sql}")
+
+    def named_values(self, node, path, key, rel, check_all):
+        """(expression, SQL, Column) of each entry of exprs or keys, with their error checks."""
+        out = []
+        for i, item in enumerate(node.get(key, [])):
+            here = f"{path}.{key}[{i}]"
+            expr, name = named(item)
+            e = self.value(expr, rel.scope(), here)
+            if e.err:
+                self.check(node, here, f"SELECT 1 FROM {rel.cte} WHERE {e.err}", columns=None if check_all else {name})
+            out.append((e, self.column_of(expr, name, e, rel)))
+        return out
+
+    def op_project(self, node, path):
+        rel = self.rel(node["input"], path + ".input")
+        made = self.named_values(node, path, "exprs", rel, False)
+        kept = list(enumerate(rel.columns)) if node.get("keep") else []
+        items = [f"c{i}" for i, _ in kept] + [e.sql for e, _ in made]
+        columns = [c for _, c in kept] + [c for _, c in made]
+        return Rel(self.cte(f"SELECT {self.list(items)} FROM {rel.cte}"), columns)
+
+    def op_distinct(self, node, path):
+        rel = self.rel(node["input"], path + ".input")
+        return self.same(rel, f"SELECT DISTINCT * FROM {rel.cte}")
+
+    def order_terms(self, node, path, rel):
+        terms = []
+        for i, key in enumerate(node["keys"]):
+            here = f"{path}.keys[{i}]"
+            key = {"expr": {"col": key}} if isinstance(key, str) else key
+            e = self.value(key["expr"], rel.scope(), here)
+            if e.err:
+                self.check(node, here, f"SELECT 1 FROM {rel.cte} WHERE {e.err}")
+            if not columns_of(parse(key["expr"], here)):
+                continue  # DuckDB refuses to order by a constant
+            terms.append(f"{e.sql} {'DESC' if key.get('desc') else 'ASC'} NULLS {key.get('nulls', 'last').upper()}")
+        return terms + [f"c{i} ASC NULLS LAST" for i in range(len(rel.columns))]
+
+    def op_sort(self, node, path):
+        rel = self.rel(node["input"], path + ".input")
+        terms = self.order_terms(node, path, rel)
+        cut = self.cut(node)
+        sql = f"SELECT * FROM {rel.cte}" + (f" ORDER BY {', '.join(terms)}{cut}" if cut else "")
+        return self.same(rel, sql, order=terms)
+
+    def cut(self, node):
+        limit = f" LIMIT {node['limit']}" if "limit" in node else ""
+        return limit + (f" OFFSET {node['offset']}" if node.get("offset") else "")
+
+    def op_limit(self, node, path):
+        rel = self.rel(node["input"], path + ".input")
+        if rel.order:
+            sql = f"SELECT * FROM {rel.cte} ORDER BY {', '.join(rel.order)}{self.cut(node)}"
+            return self.same(rel, sql, order=rel.order)
+        sql = f"SELECT * FROM {rel.cte}{self.cut(node)}"
+        return self.same(rel, sql, free_limit=(node["limit"], node.get("offset", 0)), unlimited=rel.cte)
+
+    # ---- aggregate
+
+    def op_aggregate(self, node, path):
+        rel = self.rel(node["input"], path + ".input")
+        keys = self.named_values(node, path, "keys", rel, True)
+        items, columns = [e.sql for e, _ in keys], [c for _, c in keys]
+        group = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
+        for i, agg in enumerate(node["aggs"]):
+            sql, column = Aggregate(self, node, agg, f"{path}.aggs[{i}]", rel, [e.sql for e, _ in keys], group).compile()
+            items.append(sql)
+            columns.append(column)
+        if not items:
+            raise PlanError(path, "no output columns")
+        return Rel(self.cte(f"SELECT {self.list(items)} FROM {rel.cte}{group}"), columns)
+
+    # ---- several inputs
+
+    def op_union_all(self, node, path):
+        rels = [self.rel(n, f"{path}.inputs[{i}]") for i, n in enumerate(node["inputs"])]
+        if len(rels) < 2 or len({len(r.columns) for r in rels}) > 1:
+            raise PlanError(path, "union_all takes two or more inputs with as many columns")
+        columns = []
+        for group in zip(*[r.columns for r in rels]):
+            t = group[0].type
+            for c in group[1:]:
+                t = unify(t, c.type, path)
+            columns.append(Column(group[0].name, t, any(c.nullable for c in group), any(c.inexact for c in group),
+                                  sum((c.sums for c in group), ())))
+        return Rel(self.cte(" UNION ALL ".join(self.union_part(r, columns, node, path) for r in rels)), columns)
+
+    def union_part(self, rel, columns, node, path):
+        comp, items = self.compiler({}), []
+        for e, c in zip(rel.scope().values(), columns):
+            e = comp.coerce(e, c.type, path)
+            if e.err:
+                self.check(node, path, f"SELECT 1 FROM {rel.cte} WHERE {e.err}", columns={c.name})
+            items.append(e.sql)
+        return f"SELECT {self.list(items)} FROM {rel.cte}"
+
+    def op_join(self, node, path):
+        left, right = self.rel(node["left"], path + ".left"), self.rel(node["right"], path + ".right")
+        if node["kind"] not in KINDS or node.get("build", "auto") not in ("auto", "left", "right") \
+                or node.get("strategy", "auto") not in ("auto", "hash", "direct", "index") \
+                or ("mark" in node) != (node["kind"] == "mark"):
+            raise PlanError(path, "bad join kind, build, strategy or mark")
+        keys = self.join_keys(node, path, left, right)
+        condition = self.join_condition(node, path, left, right, keys)
+        if node.get("single"):
+            if node["kind"] not in ("left", "inner") or node.get("on"):
+                raise PlanError(path, "single takes kind left or inner and no keys")
+            self.out.checks.append(Check("rows", f"(SELECT count(*) FROM {right.cte}) > 1", path, node))
+        return JOINS[node["kind"]](self, node, left, right, condition)
+
+    def join_keys(self, node, path, left, right):
+        tests = []
+        for i, pair in enumerate(node.get("on", [])):
+            here = f"{path}.on[{i}]"
+            a = self.compiler(left.scope("l.")).compile(parse(pair[0], here + "[0]"))
+            b = self.compiler(right.scope("r.")).compile(parse(pair[1], here + "[1]"))
+            for e, rel, other, side in ((a, left, right, "l"), (b, right, left, "r")):
+                if e.err:
+                    # with nothing on the other side the keys need not be computed
+                    free = f"NOT EXISTS (SELECT 1 FROM {other.cte})"
+                    self.check(node, here, f"SELECT 1 FROM {rel.cte} {side} WHERE {e.err} AND NOT {free}")
+                    self.check(node, here, f"SELECT 1 FROM {rel.cte} {side} WHERE {e.err} AND {free}", free=True)
+            tests.append(self.compiler({}).compare_values("=", a, b, here).sql)
+        return tests
+
+    def join_condition(self, node, path, left, right, keys):
+        if "residual" not in node:
+            return " AND ".join(keys) or "TRUE"
+        scope, other = left.scope("l."), right.scope("r.")
+        shared = scope.keys() & other.keys()
+        scope = {n: e for n, e in {**scope, **other}.items() if n not in shared}
+        e = self.predicate(node["residual"], scope, path + ".residual")
+        if e.err:
+            # existence may be settled by an earlier match
+            free = node["kind"] in ("semi", "anti", "mark")
+            self.check(node, path + ".residual", f"SELECT 1 FROM {left.cte} l JOIN {right.cte} r "
+                       f"ON {' AND '.join(keys) or 'TRUE'} WHERE {e.err}", free=free)
+        return " AND ".join(keys + [e.sql])
+
+    def join_both(self, node, left, right, condition):
+        kind = node["kind"]
+        columns = [self.extended(c, kind in ("right", "full")) for c in left.columns]
+        columns += [self.extended(c, kind in ("left", "full")) for c in right.columns]
+        items = [f"l.c{i}" for i in range(len(left.columns))] + [f"r.c{i}" for i in range(len(right.columns))]
+        sql = f"SELECT {self.list(items)} FROM {left.cte} l {kind.upper()} JOIN {right.cte} r ON {condition}"
+        return Rel(self.cte(sql), columns)
+
+    def extended(self, c, null):
+        return Column(c.name, c.type, c.nullable or null, c.inexact, c.sums)
+
+    def join_exists(self, node, left, right, condition):
+        word = "NOT EXISTS" if node["kind"] == "anti" else "EXISTS"
+        return self.same(left, f"SELECT * FROM {left.cte} l WHERE {word} (SELECT 1 FROM {right.cte} r WHERE {condition})")
+
+    def join_mark(self, node, left, right, condition):
+        columns = left.columns + [Column(node["mark"], parse_type("bool"), False)]
+        items = [f"l.c{i}" for i in range(len(left.columns))]
+        items.append(f"EXISTS (SELECT 1 FROM {right.cte} r WHERE {condition})")
+        return Rel(self.cte(f"SELECT {self.list(items)} FROM {left.cte} l"), columns)
+
+
+JOINS = {"semi": PlanCompiler.join_exists, "anti": PlanCompiler.join_exists, "mark": PlanCompiler.join_mark,
+         **{kind: PlanCompiler.join_both for kind in ("inner", "left", "right", "full")}}
+
+
+class Aggregate:
+    """One aggregate function of one aggregate operator."""
+
+    def __init__(self, owner, node, agg, path, rel, keys, group):
+        self.owner, self.node, self.agg, self.path = owner, node, agg, path
+        self.rel, self.keys, self.group = rel, keys, group
+
+    def compile(self):
+        agg = self.agg
+        if set(agg) - {"fn", "arg", "as", "distinct"} or agg["fn"] not in ("count", "sum", "avg", "min", "max"):
+            raise PlanError(self.path, "not an aggregate")
+        if agg.get("distinct") and ("arg" not in agg or agg["fn"] in ("min", "max")):
+            raise PlanError(self.path, "distinct goes with the argument of count, sum or avg")
+        if "arg" not in agg:
+            if agg["fn"] != "count":
+                raise PlanError(self.path, "argument missing")
+            return "count(*)", Column(agg["as"], INT64, False)
+        self.arg = self.owner.value(agg["arg"], self.rel.scope(), self.path + ".arg")
+        if self.arg.err:
+            self.owner.check(self.node, self.path + ".arg", f"SELECT 1 FROM {self.rel.cte} WHERE {self.arg.err}",
+                             columns={agg["as"]})
+        self.unique = "DISTINCT " if agg.get("distinct") else ""
+        sql, t = getattr(self, agg["fn"])()
+        return sql, self.column(t)
+
+    def column(self, t):
+        fn = self.agg["fn"]
+        nullable = fn != "count" and (self.arg.nullable or not self.keys)
+        sums = ()
+        if t == FLOAT64 and fn in ("sum", "avg") and not self.arg.inexact:
+            sums = (f"SELECT count(x), sum(abs(x)) FROM (SELECT {self.arg.sql} AS x FROM {self.rel.cte}) "
+                    "WHERE isfinite(x)",)
+        return Column(self.agg["as"], t, nullable, bool(sums) or self.arg.inexact, sums)
+
+    def number(self):
+        t = self.arg.type
+        if not t.is_number:
+            raise PlanError(self.path, f"{self.agg['fn']} does not take {t}")
+        return t
+
+    def count(self):
+        return f"count({self.unique}{self.arg.sql})", INT64
+
+    def min(self):
+        if self.arg.type.kind == "bool":
+            raise PlanError(self.path, "min and max do not take bool")
+        return f"{self.agg['fn']}({self.arg.sql})", self.arg.type
+
+    max = min
+
+    def sum_type(self):
+        t = self.number()
+        return {"int32": INT64, "int64": decimal(MAX_DIGITS, 0), "float64": FLOAT64}.get(t.kind) \
+            or decimal(MAX_DIGITS, t.s)
+
+    def sum(self):
+        t = self.sum_type()
+        self.guard_overflow()
+        return f"CAST(sum({self.unique}{self.arg.sql}) AS {t.sql()})", t
+
+    def guard_overflow(self):
+        t = self.arg.type
+        if t.kind != "decimal" or t.p <= SAFE_SUM_DIGITS:
+            return
+        keys = "".join(f"{k} AS k{i}, " for i, k in enumerate(self.keys))
+        x = f"CAST({self.arg.sql} AS DOUBLE)"
+        rows = f"SELECT {keys}sum(abs({x})) AS a, abs(sum({x})) AS s FROM {self.rel.cte}{self.group}"
+        self.owner.out.checks.append(Check("sum", f"SELECT max(a), max(s) FROM ({rows})", self.path, self.node,
+                                           {self.agg["as"]}, 10.0 ** (MAX_DIGITS - t.s)))
+
+    def avg(self):
+        t = self.number()
+        if t == FLOAT64:
+            x = self.unique + self.arg.sql
+            return f"(sum({x}) / nullif(count({x}), 0))", FLOAT64
+        out = decimal(MAX_DIGITS, max(6, t.s if t.kind == "decimal" else 0))
+        self.guard_overflow()
+        total = f"CAST(sum({self.unique}{self.arg.sql}) AS {self.sum_type().sql()})"
+        count = f"count({self.unique}{self.arg.sql})"
+        sql = f"CAST(hd_div(CAST({total} AS VARCHAR), CAST({count} AS VARCHAR), {out.s}) AS {out.sql()})"
+        self.check_quotient(t, out, sql, count)
+        return sql, out
+
+    def check_quotient(self, t, out, sql, count):
+        """The average fits as the argument does, unless its scale grew."""
+        if t.kind != "decimal" or t.p - t.s <= out.p - out.s:
+            return
+        keys = "".join(f"{k} AS k{i}, " for i, k in enumerate(self.keys))
+        rows = f"SELECT {keys}{sql} AS q, {count} AS n FROM {self.rel.cte}{self.group}"
+        self.owner.check(self.node, self.path, f"SELECT 1 FROM ({rows}) WHERE n > 0 AND q IS NULL",
+                         columns={self.agg["as"]})

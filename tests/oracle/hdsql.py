@@ -1,0 +1,422 @@
+"""Types an expression tree and turns it into DuckDB SQL.
+
+Every value expression is total: where Heddle raises, it yields NULL. A second expression, `err`, says for a
+row whether evaluation raises, with the guards of and, or, case, coalesce and in. So DuckDB may move value
+expressions as it likes, and reachability of errors is asked of the rows an operator really receives.
+"""
+
+from dataclasses import dataclass
+
+from hdexpr import COMPARE, Node
+from hdtypes import (BOOL, DATE, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, MAX_DIGITS, NULL, STRING, TIMESTAMP,
+                     PlanError, Type, add_type, as_decimal_type, decimal, unify, union_type)
+
+
+@dataclass
+class Expr:
+    sql: str
+    type: Type
+    nullable: bool = True
+    err: str = None  # a boolean that is never NULL, or None if the expression cannot raise
+    inexact: bool = False  # depends on a float64 sum or average, whose last bits are free
+
+
+def any_of(*errs):
+    errs = [e for e in errs if e]
+    return "(" + " OR ".join(errs) + ")" if errs else None
+
+
+def guarded(condition, err):
+    return f"({condition} AND {err})" if err else None
+
+
+def sql_string(text):
+    return "'" + text.replace("'", "''") + "'"
+
+
+def literal_sql(value, t, encode):
+    if value is None:
+        return f"CAST(NULL AS {t.sql()})"
+    if t.kind == "bool":
+        return "TRUE" if value else "FALSE"
+    if t.kind == "string":
+        return sql_string(encode(value))
+    if t.kind == "float64":
+        return f"CAST('{value!r}' AS DOUBLE)"
+    text = format(value, "f") if t.kind == "decimal" else str(value)
+    return f"CAST('{text}' AS {t.sql()})"
+
+
+def fallible(sql, args):
+    """The error test of an operator whose SQL is NULL exactly if an argument is NULL or it raises."""
+    known = "".join(f" AND {a.sql} IS NOT NULL" for a in args)
+    return f"({sql} IS NULL{known})"
+
+
+class Compiler:
+    """scope: column name -> Expr; params: name -> (Type, value); encode: string -> its form in the database."""
+
+    def __init__(self, scope, params, encode):
+        self.scope, self.params, self.encode = scope, params, encode
+
+    def compile(self, e):
+        method = METHODS.get(e.op)
+        if not method:
+            raise PlanError(e.path, f"{e.op} cannot stand here")
+        out = method(self, e)
+        if e.op != "col":
+            out.inexact = any(self.is_inexact(a) for a in e.args)
+        return out
+
+    def is_inexact(self, e):
+        if e.op == "col":
+            return self.scope[e.name].inexact
+        return any(self.is_inexact(a) for a in e.args)
+
+    def args(self, e):
+        return [self.compile(a) for a in e.args]
+
+    # ---- leaves
+
+    def col(self, e):
+        found = self.scope.get(e.name)
+        if found is None:
+            raise PlanError(e.path, f"column {e.name!r} not found; inputs are {', '.join(self.scope)}")
+        return Expr(found.sql, found.type, found.nullable, None, found.inexact)
+
+    def lit(self, e):
+        if e.type == INT64 and e.value is not None and not -(1 << 63) <= e.value < 1 << 63:
+            raise PlanError(e.path, f"{e.value} does not fit int64")
+        return Expr(literal_sql(e.value, e.type, self.encode), e.type, e.value is None)
+
+    def param(self, e):
+        if e.name not in self.params:
+            raise PlanError(e.path, f"parameter {e.name!r} is not declared")
+        t, value = self.params[e.name]
+        if t.kind == "list":
+            raise PlanError(e.path, "a list parameter stands only right of in")
+        return Expr(literal_sql(value, t, self.encode), t, True)
+
+    # ---- conversions
+
+    def adopt(self, a, t):
+        """An untyped null takes the type of its neighbour."""
+        return Expr(f"CAST(NULL AS {t.sql()})", t) if a.type == NULL and t != NULL else a
+
+    def to_float(self, a):
+        if a.type == FLOAT64:
+            return a.sql
+        if a.type.kind == "decimal" and a.type.p > FLOAT_EXACT_DIGITS:
+            return f"hd_d2f(CAST({a.sql} AS VARCHAR))"
+        return f"CAST({a.sql} AS DOUBLE)"
+
+    def coerce(self, a, t, path):
+        """Implicit conversion to a unified type."""
+        if a.type == t or a.type == NULL:
+            return self.adopt(a, t)
+        if t == FLOAT64:
+            return Expr(self.to_float(a), t, a.nullable, a.err)
+        if t.kind == "decimal":
+            return self.to_decimal(a, t)
+        return Expr(f"CAST({a.sql} AS {t.sql()})", t, a.nullable, a.err)
+
+    def to_decimal(self, a, t):
+        source = as_decimal_type(a.type)
+        sql = f"TRY_CAST({a.sql} AS {t.sql()})"
+        # one more whole digit where rounding may carry: 9.99 to one fraction digit is 10.0
+        whole = source.p - source.s + (1 if source.s > t.s else 0)
+        err = fallible(sql, [a]) if whole > t.p - t.s else None
+        return Expr(sql, t, a.nullable, any_of(a.err, err))
+
+    # ---- arithmetic
+
+    def numbers(self, e):
+        a, b = self.args(e)
+        a, b = self.adopt(a, b.type), self.adopt(b, a.type)
+        if not (a.type.is_number and b.type.is_number):
+            raise PlanError(e.path, f"{e.op} does not take {a.type} and {b.type}")
+        return a, b
+
+    def made(self, sql, t, args, may_fail):
+        err = fallible(sql, args) if may_fail else None
+        return Expr(sql, t, any(a.nullable for a in args), any_of(*[a.err for a in args], err))
+
+    def arith(self, e):
+        a, b = self.args(e)
+        if e.op == "date_diff" or (e.op == "-" and DATE in (a.type, b.type)):
+            return self.date_difference(e, a, b)
+        a, b = self.numbers(e)
+        if FLOAT64 in (a.type, b.type):
+            return self.float_arith(e, a, b)
+        if a.type.is_int and b.type.is_int:
+            return self.int_arith(e, a, b)
+        return self.decimal_arith(e, a, b)
+
+    def float_arith(self, e, a, b):
+        x, y = self.to_float(a), self.to_float(b)
+        if e.op == "%":
+            raise PlanError(e.path, "% takes integers")
+        if e.op == "/":
+            return self.made(f"({x} / nullif({y}, 0))", FLOAT64, [a, b], True)
+        return self.made(f"({x} {e.op} {y})", FLOAT64, [a, b], False)
+
+    def int_arith(self, e, a, b):
+        if e.op == "%":
+            # HUGEINT: the remainder of the smallest int64 by -1 is 0, where DuckDB's BIGINT raises
+            sql = f"CAST(TRY(CAST({a.sql} AS HUGEINT) % CAST({b.sql} AS HUGEINT)) AS BIGINT)"
+        else:
+            sql = f"TRY(CAST({a.sql} AS BIGINT) {'//' if e.op == '/' else e.op} CAST({b.sql} AS BIGINT))"
+        return self.made(sql, INT64, [a, b], True)
+
+    def decimal_arith(self, e, a, b):
+        ta, tb = as_decimal_type(a.type), as_decimal_type(b.type)
+        # 19 digits at least: on two shorter operands DuckDB computes in 18 digits, and raises beyond
+        x, y = f"CAST({a.sql} AS {decimal(max(19, ta.p), ta.s).sql()})", f"CAST({b.sql} AS {tb.sql()})"
+        if e.op == "*":
+            return self.decimal_product(e, a, b, ta, tb, f"{x} * {y}")
+        if e.op in ("+", "-"):
+            t, full = add_type(ta, tb)
+            if full <= MAX_DIGITS:
+                return self.made(f"CAST({x} {e.op} {y} AS {t.sql()})", t, [a, b], False)
+            fn = "hd_add" if e.op == "+" else "hd_sub"
+            return self.made(self.by_text(fn, x, y, t), t, [a, b], True)
+        if e.op == "/":
+            t = decimal(MAX_DIGITS, max(6, ta.s))
+            return self.made(self.by_text("hd_div", x, y, t), t, [a, b], True)
+        raise PlanError(e.path, "% takes integers")
+
+    def decimal_product(self, e, a, b, ta, tb, sql):
+        s = ta.s + tb.s
+        if s > MAX_DIGITS:
+            raise PlanError(e.path, f"product has scale {s}, more than {MAX_DIGITS}")
+        t = decimal(min(MAX_DIGITS, ta.p + tb.p), s)
+        may_fail = ta.p + tb.p > MAX_DIGITS
+        return self.made(f"CAST({f'TRY({sql})' if may_fail else sql} AS {t.sql()})", t, [a, b], may_fail)
+
+    def by_text(self, fn, x, y, t):
+        return f"CAST({fn}(CAST({x} AS VARCHAR), CAST({y} AS VARCHAR), {t.s}) AS {t.sql()})"
+
+    def negate(self, e):
+        a = self.compile(e.args[0])
+        if not a.type.is_number:
+            raise PlanError(e.path, f"- does not take {a.type}")
+        if a.type.is_int:
+            return self.made(f"TRY(CAST(0 AS BIGINT) - CAST({a.sql} AS BIGINT))", INT64, [a], True)
+        return self.made(f"CAST(-({a.sql}) AS {a.type.sql()})", a.type, [a], False)
+
+    # ---- dates
+
+    def date_difference(self, e, a, b):
+        a, b = self.adopt(a, DATE), self.adopt(b, DATE)
+        if a.type != DATE or b.type != DATE:
+            raise PlanError(e.path, f"- does not take {a.type} and {b.type}")
+        return self.made(f"CAST({a.sql} - {b.sql} AS BIGINT)", INT64, [a, b], False)
+
+    def add_interval(self, e):
+        a, n = self.args(e)
+        a, n = self.adopt(a, DATE), self.adopt(n, INT64)
+        if a.type != DATE or not n.type.is_int:
+            raise PlanError(e.path, f"{e.op} does not take {a.type} and {n.type}")
+        unit = "to_days" if e.op == "add_days" else "to_months"
+        sql = f"TRY(CAST({a.sql} + {unit}(CAST({n.sql} AS INTEGER)) AS DATE))"
+        return self.made(sql, DATE, [a, n], True)
+
+    def extract(self, e):
+        a = self.adopt(self.compile(e.args[0]), DATE)
+        if a.type not in (DATE, TIMESTAMP):
+            raise PlanError(e.path, f"extract does not take {a.type}")
+        return self.made(f"CAST(extract({e.name} FROM {a.sql}) AS BIGINT)", INT64, [a], False)
+
+    # ---- predicates
+
+    def compare(self, e):
+        a, b = self.args(e)
+        return self.compare_values(e.op, a, b, e.path)
+
+    def compare_values(self, op, a, b, path):
+        x, y = self.common(self.adopt(a, b.type), self.adopt(b, a.type), path)
+        err = any_of(a.err, b.err)
+        if x is None:
+            sql = f"(hd_cmp(CAST({a.sql} AS VARCHAR), CAST({b.sql} AS VARCHAR)) {op} 0)"
+        else:
+            sql = f"({x} {op} {y})"
+        return Expr(sql, BOOL, a.nullable or b.nullable, err)
+
+    def common(self, a, b, path):
+        """Both sides in one SQL type; (None, None) if no DECIMAL holds both exactly."""
+        if a.type == b.type:
+            return a.sql, b.sql
+        if a.type.is_number and b.type.is_number:
+            return self.common_number(a, b)
+        if {a.type, b.type} == {DATE, TIMESTAMP}:
+            return f"CAST({a.sql} AS TIMESTAMP)", f"CAST({b.sql} AS TIMESTAMP)"
+        raise PlanError(path, f"cannot compare {a.type} with {b.type}")
+
+    def common_number(self, a, b):
+        if FLOAT64 in (a.type, b.type):
+            return self.to_float(a), self.to_float(b)
+        if a.type.is_int and b.type.is_int:
+            return f"CAST({a.sql} AS BIGINT)", f"CAST({b.sql} AS BIGINT)"
+        t, full = union_type(a.type, b.type)
+        if full > MAX_DIGITS:
+            return None, None
+        return f"CAST({a.sql} AS {t.sql()})", f"CAST({b.sql} AS {t.sql()})"
+
+    def need_bool(self, a, path):
+        a = self.adopt(a, BOOL)
+        if a.type != BOOL:
+            raise PlanError(path, f"expected bool, found {a.type}")
+        return a
+
+    def logic(self, e):
+        """A later argument is evaluated unless an earlier one decides (FALSE for and, TRUE for or)."""
+        args = [self.need_bool(a, e.path) for a in self.args(e)]
+        decides = "FALSE" if e.op == "and" else "TRUE"
+        err, reached = [args[0].err], []
+        for before, a in zip(args, args[1:]):
+            reached.append(f"{before.sql} IS DISTINCT FROM {decides}")
+            err.append(guarded(" AND ".join(reached), a.err))
+        sql = "(" + f" {e.op.upper()} ".join(a.sql for a in args) + ")"
+        return Expr(sql, BOOL, any(a.nullable for a in args), any_of(*err))
+
+    def logical_not(self, e):
+        a = self.need_bool(self.compile(e.args[0]), e.path)
+        return Expr(f"(NOT {a.sql})", BOOL, a.nullable, a.err)
+
+    def is_null(self, e):
+        a = self.compile(e.args[0])
+        return Expr(f"({a.sql} IS NULL)", BOOL, False, a.err)
+
+    def in_list(self, e):
+        x = self.compile(e.args[0])
+        items = self.list_items(e.args[1:])
+        if not items:
+            return Expr("FALSE", BOOL, False, x.err)
+        tests = [self.compare_values("=", x, i, e.path) for i in items]
+        err, reached = [x.err], []
+        for item, test in zip(items, tests):
+            err.append(guarded(" AND ".join(["TRUE"] + reached), item.err))
+            reached.append(f"{test.sql} IS DISTINCT FROM TRUE")
+        sql = "(" + " OR ".join(t.sql for t in tests) + ")"
+        return Expr(sql, BOOL, any(t.nullable for t in tests), any_of(*err))
+
+    def list_items(self, nodes):
+        if len(nodes) == 1 and nodes[0].op == "param" and self.params.get(nodes[0].name, (NULL,))[0].kind == "list":
+            t, values = self.params[nodes[0].name]
+            return [self.lit(Node("lit", value=v, type=t.element)) for v in values]
+        return [self.compile(n) for n in nodes]
+
+    def like(self, e):
+        a = self.adopt(self.compile(e.args[0]), STRING)
+        pattern = e.args[1]
+        if a.type != STRING or pattern.op not in ("lit", "param"):
+            raise PlanError(e.path, "like takes a string and a constant pattern")
+        b = self.adopt(self.compile(pattern), STRING)
+        escape = f" ESCAPE {sql_string(self.encode(e.escape))}" if e.escape else ""
+        return Expr(f"({a.sql} LIKE {b.sql}{escape})", BOOL, a.nullable or b.nullable, a.err)
+
+    # ---- choices
+
+    def case(self, e):
+        pairs = list(zip(e.args[0:-1:2], e.args[1::2]))
+        values = [self.compile(v) for _, v in pairs]
+        values.append(self.compile(e.args[-1]) if len(e.args) % 2 else Expr("NULL", NULL))
+        t = self.branch_type(values, e.path)
+        values = [self.coerce(v, t, e.path) for v in values]
+        err, reached, parts = [], ["TRUE"], []
+        for (c, _), v in zip(pairs, values):
+            c = self.need_bool(self.compile(c), e.path)
+            err += [guarded(" AND ".join(reached), c.err), guarded(" AND ".join(reached + [f"{c.sql} IS TRUE"]), v.err)]
+            reached.append(f"{c.sql} IS NOT TRUE")
+            parts.append(f"WHEN {c.sql} THEN {v.sql}")
+        err.append(guarded(" AND ".join(reached), values[-1].err))
+        sql = f"(CASE {' '.join(parts)} ELSE {values[-1].sql} END)"
+        return Expr(sql, t, any(v.nullable for v in values), any_of(*err))
+
+    def branch_type(self, values, path):
+        t = NULL
+        for v in values:
+            t = unify(t, v.type, path)
+        return t
+
+    def coalesce(self, e):
+        values = self.args(e)
+        t = self.branch_type(values, e.path)
+        values = [self.coerce(v, t, e.path) for v in values]
+        err, reached = [], ["TRUE"]
+        for v in values:
+            err.append(guarded(" AND ".join(reached), v.err))
+            reached.append(f"{v.sql} IS NULL")
+        sql = f"coalesce({', '.join(v.sql for v in values)})"
+        return Expr(sql, t, all(v.nullable for v in values), any_of(*err))
+
+    # ---- strings
+
+    def substring(self, e):
+        args = self.args(e)
+        s, ints = self.adopt(args[0], STRING), [self.adopt(a, INT64) for a in args[1:]]
+        if s.type != STRING or not all(i.type.is_int for i in ints):
+            raise PlanError(e.path, "substring takes a string and integers")
+        if all(n.op == "lit" and n.value is not None and 1 <= n.value < 1 << 30 for n in e.args[1:]):
+            return self.made(f"substring({', '.join(a.sql for a in [s] + ints)})", STRING, [s], False)
+        length = ints[1].sql if len(ints) == 2 else "9223372036854775807"
+        sql = f"hd_substr({s.sql}, {ints[0].sql}, {length})"
+        return self.made(sql, STRING, [s] + ints, len(ints) == 2)
+
+    # ---- cast
+
+    def cast(self, e):
+        a, t = self.compile(e.args[0]), e.type
+        if a.type in (NULL, t):
+            return self.adopt(a, t)
+        if t == STRING:
+            return self.made(self.text_of(a), STRING, [a], False)
+        if a.type == STRING:
+            return self.made(f"CAST(hd_parse({a.sql}, '{t}') AS {t.sql()})", t, [a], True)
+        if a.type.is_number and t.is_number:
+            return self.cast_number(a, t)
+        if {a.type, t} == {DATE, TIMESTAMP}:
+            return self.made(f"CAST({a.sql} AS {t.sql()})", t, [a], False)
+        raise PlanError(e.path, f"cannot cast {a.type} to {t}")
+
+    def cast_number(self, a, t):
+        if t == FLOAT64:
+            return self.made(self.to_float(a), t, [a], False)
+        if a.type == FLOAT64:
+            return self.made(f"TRY_CAST(hd_f2d({a.sql}, {t.s}) AS {t.sql()})", t, [a], True)
+        if t.kind == "decimal":
+            return self.to_decimal(a, t)
+        safe = a.type == INT32 or (a.type.kind == "decimal" and a.type.p - a.type.s < (9 if t == INT32 else 18))
+        return self.made(f"TRY_CAST({a.sql} AS {t.sql()})", t, [a], not safe)
+
+    def text_of(self, a):
+        if a.type == FLOAT64:
+            return f"hd_ftext({a.sql})"
+        if a.type == TIMESTAMP:
+            return f"hd_tstext(CAST({a.sql} AS VARCHAR))"
+        return f"CAST({a.sql} AS VARCHAR)"
+
+
+METHODS = {"col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
+           "not": Compiler.logical_not, "and": Compiler.logic, "or": Compiler.logic, "is_null": Compiler.is_null,
+           "in": Compiler.in_list, "like": Compiler.like, "substring": Compiler.substring,
+           "extract": Compiler.extract, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval,
+           "case": Compiler.case, "coalesce": Compiler.coalesce, "cast": Compiler.cast,
+           "date_diff": Compiler.arith, **{op: Compiler.arith for op in "+-*/%"},
+           **{op: Compiler.compare for op in COMPARE}}
+
+
+def strict_columns(e):
+    """Columns that evaluation of e reads on every row, whatever the data."""
+    if e.op == "col":
+        return {e.name}
+    if e.op in ("and", "or", "case", "coalesce"):
+        return strict_columns(e.args[0])
+    if e.op == "in":
+        return strict_columns(e.args[0]) | strict_columns(e.args[1])
+    return set().union(*[strict_columns(a) for a in e.args]) if e.args else set()
+
+
+def columns_of(e):
+    """Every column that e mentions."""
+    return {e.name} if e.op == "col" else set().union(*[columns_of(a) for a in e.args])

@@ -1,0 +1,138 @@
+"""Exact arithmetic that DuckDB's own functions do not give, as scalar functions over text.
+
+Values cross as VARCHAR: it holds every decimal exactly, and one signature serves all scales.
+A function returns NULL where the operation raises; the caller turns NULL-from-non-NULL into an error.
+"""
+
+import math
+from decimal import Decimal
+
+from hdtypes import CTX, INT32, INT64, decimal_fits, parse_type, parse_value, round_half_away
+
+
+def fixed(v, scale):
+    q = round_half_away(v, scale)
+    return format(q, "f") if decimal_fits(q, 38, scale) else None
+
+
+def divide(a, b, scale):
+    """Rounded once, half away from zero: through integers, so no context precision is involved."""
+    if a is None or b is None:
+        return None
+    x, y = Decimal(a), Decimal(b)
+    if y == 0:
+        return None
+    xs, ys = max(0, -x.as_tuple().exponent), max(0, -y.as_tuple().exponent)
+    num = abs(int(x.scaleb(xs, CTX))) * 10 ** (scale + ys)
+    den = abs(int(y.scaleb(ys, CTX))) * 10 ** xs
+    q = (2 * num + den) // (2 * den)
+    if q >= 10 ** 38:
+        return None
+    sign = "-" if (x < 0) != (y < 0) and q else ""
+    text = str(q).rjust(scale + 1, "0")
+    return sign + (text[:-scale] + "." + text[-scale:] if scale else text)
+
+
+def add(a, b, scale):
+    if a is None or b is None:
+        return None
+    return fixed(CTX.add(Decimal(a), Decimal(b)), scale)
+
+
+def subtract(a, b, scale):
+    if a is None or b is None:
+        return None
+    return fixed(CTX.subtract(Decimal(a), Decimal(b)), scale)
+
+
+def compare(a, b):
+    if a is None or b is None:
+        return None
+    return int(CTX.compare(Decimal(a), Decimal(b)))
+
+
+def float_to_decimal(x, scale):
+    """The exact binary value rounded to `scale` digits."""
+    if x is None or not math.isfinite(x):
+        return None
+    return fixed_any(Decimal(x), scale)
+
+
+def fixed_any(v, scale):
+    wide = CTX.copy()
+    wide.prec = 800  # a double has up to 309 whole and 1074 fraction digits, rounded to 38 here
+    q = v.quantize(Decimal(1).scaleb(-scale), rounding="ROUND_HALF_UP", context=wide)
+    return format(q, "f") if decimal_fits(q, 38, scale) else None
+
+
+def substring(s, start, length):
+    """Characters start..start+length-1 that exist; a character is a byte in the oracle's databases."""
+    if s is None or start is None or length is None or length < 0:
+        return None
+    return s[max(start, 1) - 1:max(start + length, 1) - 1]
+
+
+def decimal_to_float(a):
+    return None if a is None else float(a)
+
+
+def float_text(x):
+    """The shortest of %.15g … %.17g that reads back as the same number."""
+    if x is None:
+        return None
+    if not math.isfinite(x):
+        return "nan" if math.isnan(x) else ("inf" if x > 0 else "-inf")
+    for digits in range(15, 18):
+        text = f"{x:.{digits}g}"
+        if float(text) == x:
+            return text
+    return text
+
+
+def timestamp_text(text):
+    """DuckDB leaves out trailing zeros of the fraction; Heddle writes six digits or none."""
+    if text is None or "." not in text:
+        return text
+    head, frac = text.split(".")
+    return f"{head}.{frac:0<6}"
+
+
+def parse_text(text, type_name):
+    """cast(string as T): the normal text form of the value, or NULL if the text is bad."""
+    if text is None:
+        return None
+    t = parse_type(type_name)
+    try:
+        v = parse_value(text, t)
+    except ValueError:
+        return None
+    if t in (INT32, INT64):
+        return str(v)
+    if t.kind == "decimal":
+        return format(v, "f")
+    if t.kind == "float64":
+        return repr(v)
+    return text
+
+
+FUNCTIONS = [
+    ("hd_div", divide, ["VARCHAR", "VARCHAR", "INTEGER"], "VARCHAR"),
+    ("hd_add", add, ["VARCHAR", "VARCHAR", "INTEGER"], "VARCHAR"),
+    ("hd_sub", subtract, ["VARCHAR", "VARCHAR", "INTEGER"], "VARCHAR"),
+    ("hd_cmp", compare, ["VARCHAR", "VARCHAR"], "INTEGER"),
+    ("hd_f2d", float_to_decimal, ["DOUBLE", "INTEGER"], "VARCHAR"),
+    ("hd_substr", substring, ["VARCHAR", "BIGINT", "BIGINT"], "VARCHAR"),
+    ("hd_d2f", decimal_to_float, ["VARCHAR"], "DOUBLE"),
+    ("hd_ftext", float_text, ["DOUBLE"], "VARCHAR"),
+    ("hd_tstext", timestamp_text, ["VARCHAR"], "VARCHAR"),
+    ("hd_parse", parse_text, ["VARCHAR", "VARCHAR"], "VARCHAR"),
+]
+
+
+def register(con):
+    """Adds the functions to a connection, once."""
+    known = {r[0] for r in con.execute(
+        "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_name LIKE 'hd\\_%' ESCAPE '\\'").fetchall()}
+    for name, fn, args, result in FUNCTIONS:
+        if name not in known:
+            con.create_function(name, fn, args, result, null_handling="special")

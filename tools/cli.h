@@ -1,0 +1,146 @@
+/* What the commands of the `heddle` binary share. The binary uses the public API
+ * (include/heddle.h), the generator library and cJSON; nothing else of Heddle.
+ *
+ * Functions that can fail return 0, or -1 with *err filled. Only main() prints an error. */
+#ifndef HEDDLE_TOOLS_CLI_H
+#define HEDDLE_TOOLS_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "include/heddle.h"
+
+/* ---- errors ---- */
+
+struct cli_error {
+    int status; /* of the process: 1, 2 (bad plan or arguments) or 3 (lack of a resource) */
+    const char *class;             /* name of the error class; static */
+    char *path, *message, *detail; /* heap; path and detail may be NULL */
+};
+enum { CLI_FAILED = 1, CLI_BAD_INPUT = 2, CLI_NO_RESOURCE = 3 };
+
+/* Both fill *err, which must be empty, and return -1. path may be NULL. */
+int cli_fail(struct cli_error *err, int status, const char *path, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Takes over and frees e. */
+int cli_take(struct cli_error *err, heddle_error *e);
+/* errno as an error about a file. */
+int cli_fail_errno(struct cli_error *err, const char *path, const char *doing);
+int cli_fail_interrupted(struct cli_error *err);
+/* One line on standard error, and the detail if there is one and it is wanted. */
+void cli_error_print(const struct cli_error *err, bool verbose);
+void cli_error_clear(struct cli_error *err);
+
+/* ---- options ---- */
+
+enum cli_option_id {
+#define T_OPT(id, name, letter, kind, arg, lo, hi, help) CLI_##id,
+#include "tools/cli_options.def"
+    CLI_OPTION_COUNT
+};
+
+struct cli_value {
+    const char *text; /* as given; NULL if the option was not */
+    int64_t count;    /* COUNT, BYTES */
+    double real;      /* REAL */
+};
+struct cli_args {
+    struct cli_value option[CLI_OPTION_COUNT];
+    const char **params; /* all -p, in their order */
+    int n_params;
+    char **operands;
+    int n_operands;
+};
+
+struct cli_command {
+    const char *name;
+    const char *operands; /* shown in the usage line */
+    const char *summary;  /* one line */
+    const char *about;    /* paragraphs of the help text, examples included */
+    int min_operands, max_operands;
+    const enum cli_option_id *options; /* what it takes; CLI_HELP ends the list */
+    int (*run)(const struct cli_args *a, struct cli_error *err);
+};
+extern const struct cli_command cli_gen, cli_load, cli_run, cli_explain, cli_bench, cli_check,
+    cli_info;
+
+/* argv[0] is the command's name. On success *help tells whether only help was asked for. */
+int cli_parse(const struct cli_command *c, int argc, char **argv, struct cli_args *a,
+              bool *help, struct cli_error *err);
+void cli_args_release(struct cli_args *a);
+void cli_help(const struct cli_command *c, FILE *f);
+
+static inline bool cli_given(const struct cli_args *a, enum cli_option_id id)
+{
+    return a->option[id].text != NULL;
+}
+static inline const char *cli_text(const struct cli_args *a, enum cli_option_id id)
+{
+    return a->option[id].text;
+}
+/* The count, or `otherwise` if the option was not given. */
+static inline int64_t cli_count(const struct cli_args *a, enum cli_option_id id,
+                                int64_t otherwise)
+{
+    return cli_given(a, id) ? a->option[id].count : otherwise;
+}
+int cli_require(const struct cli_args *a, enum cli_option_id id, struct cli_error *err);
+/* Fails if both were given. */
+int cli_exclude(const struct cli_args *a, enum cli_option_id x, enum cli_option_id y,
+                struct cli_error *err);
+/* A decimal integer of lo..hi, all of the text. */
+bool cli_parse_count(const char *text, int64_t lo, int64_t hi, int64_t *out);
+
+/* ---- files ---- */
+
+/* The whole file as a NUL-terminated heap string. Fails if it holds a NUL. "-": standard input. */
+int cli_read_file(const char *path, char **text, struct cli_error *err);
+int cli_write_file(const char *path, const char *text, struct cli_error *err);
+/* Flushes and reports a failed write. */
+int cli_flush(FILE *f, const char *path, struct cli_error *err);
+
+/* ---- interruption and progress (cli_interrupt.c) ---- */
+
+/* Call before any thread is started: from now on SIGINT and SIGTERM ask for a clean end, and a
+ * second one ends the process at once. */
+int cli_interrupt_start(struct cli_error *err);
+bool cli_interrupted(void);
+/* Cancels the statement when interrupted, or after timeout seconds (0: never). One at a time. */
+void cli_watch(heddle_statement *s, double timeout);
+/* Ends the watch; true if the time had run out. */
+bool cli_unwatch(void);
+/* A heddle_progress_fn: draws a bar if standard error is a terminal; cancels when interrupted. */
+int cli_progress(void *user, double fraction, const char *what);
+/* Wipes the bar. */
+void cli_progress_end(void);
+
+/* ---- session: context, database, statement (cli_session.c) ---- */
+
+struct cli_session {
+    heddle_context *context;
+    heddle_database *database;
+};
+int cli_context_open(const struct cli_args *a, heddle_context **out, struct cli_error *err);
+/* --db may be missing: then there are no tables. */
+int cli_session_open(const struct cli_args *a, struct cli_session *s, struct cli_error *err);
+void cli_session_close(struct cli_session *s);
+/* Options of a statement as the command line gives them. */
+void cli_statement_options(const struct cli_args *a, heddle_statement_options *o);
+/* Binds all -p, in their order. */
+int cli_bind_params(const struct cli_args *a, heddle_statement *s, struct cli_error *err);
+/* The statement's report as one line of JSON on the heap. */
+int cli_report(heddle_statement *s, char **json, struct cli_error *err);
+
+/* ---- small things ---- */
+
+/* A JSON object or array as indented "key: value" lines; tables for lists of flat objects. */
+int cli_print_json(FILE *f, const char *json, struct cli_error *err);
+char *cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* malloc, realloc and strdup that end the process with status 3 when there is no memory. */
+void *cli_alloc(size_t n);
+void *cli_realloc(void *p, size_t n);
+char *cli_strdup(const char *s);
+
+#endif

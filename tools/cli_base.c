@@ -1,0 +1,167 @@
+/* Errors, memory and files of the command line. */
+#include "tools/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Noreturn void out_of_memory(void)
+{
+    fputs("heddle: error: out of memory\n", stderr);
+    exit(CLI_NO_RESOURCE);
+}
+
+void *cli_alloc(size_t n)
+{
+    return cli_realloc(NULL, n);
+}
+
+void *cli_realloc(void *p, size_t n)
+{
+    p = realloc(p, n ? n : 1);
+    if (!p)
+        out_of_memory();
+    return p;
+}
+
+char *cli_strdup(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    return memcpy(cli_alloc(n), s, n);
+}
+
+static char *format_list(const char *format, va_list ap)
+{
+    char *text;
+    if (vasprintf(&text, format, ap) < 0)
+        out_of_memory();
+    return text;
+}
+
+char *cli_format(const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    char *text = format_list(format, ap);
+    va_end(ap);
+    return text;
+}
+
+int cli_fail(struct cli_error *err, int status, const char *path, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    err->status = status;
+    err->class = status == CLI_BAD_INPUT     ? "user"
+                 : status == CLI_NO_RESOURCE ? "resource"
+                                             : "io";
+    err->path = path && *path ? cli_strdup(path) : NULL;
+    err->message = format_list(format, ap);
+    err->detail = NULL;
+    va_end(ap);
+    return -1;
+}
+
+int cli_fail_errno(struct cli_error *err, const char *path, const char *doing)
+{
+    return cli_fail(err, CLI_FAILED, path, "%s: %s", doing, strerror(errno));
+}
+
+int cli_fail_interrupted(struct cli_error *err)
+{
+    cli_fail(err, CLI_FAILED, NULL, "interrupted");
+    err->class = heddle_error_class_name(HEDDLE_ERROR_CANCELLED);
+    return -1;
+}
+
+int cli_take(struct cli_error *err, heddle_error *e)
+{
+    const char *path = heddle_error_path(e), *detail = heddle_error_detail(e);
+    err->status = heddle_error_exit_status(e);
+    err->class = heddle_error_class_name(heddle_error_get_class(e));
+    err->path = path && *path ? cli_strdup(path) : NULL;
+    err->message = cli_strdup(heddle_error_message(e));
+    err->detail = detail ? cli_strdup(detail) : NULL;
+    heddle_error_free(e);
+    return -1;
+}
+
+void cli_error_print(const struct cli_error *err, bool verbose)
+{
+    fprintf(stderr, "heddle: error: %s%s%s\n", err->path ? err->path : "",
+            err->path ? ": " : "", err->message);
+    if (err->detail && verbose) {
+        fputs(err->detail, stderr);
+        fputc('\n', stderr);
+    } else if (err->detail) {
+        fputs("(--verbose prints more)\n", stderr);
+    }
+}
+
+void cli_error_clear(struct cli_error *err)
+{
+    free(err->path);
+    free(err->message);
+    free(err->detail);
+    *err = (struct cli_error){0};
+}
+
+/* Reads to the end; the text is NUL-terminated. */
+static int slurp(FILE *f, char **text, size_t *size)
+{
+    size_t room = 1 << 16, n = 0;
+    char *s = cli_alloc(room);
+    size_t got;
+    while ((got = fread(s + n, 1, room - n - 1, f)) > 0) {
+        n += got;
+        if (n + 1 == room)
+            s = cli_realloc(s, room *= 2);
+    }
+    s[n] = 0;
+    *text = s;
+    *size = n;
+    return ferror(f) ? -1 : 0;
+}
+
+int cli_read_file(const char *path, char **text, struct cli_error *err)
+{
+    size_t size;
+    bool standard = strcmp(path, "-") == 0;
+    FILE *f = standard ? stdin : fopen(path, "rb");
+    if (!f) {
+        cli_fail_errno(err, path, "cannot open");
+        err->status = errno == ENOENT || errno == ENOTDIR ? CLI_BAD_INPUT : CLI_FAILED;
+        return -1;
+    }
+    int rc = slurp(f, text, &size);
+    if (rc)
+        cli_fail_errno(err, path, "cannot read");
+    else if (memchr(*text, 0, size))
+        rc = cli_fail(err, CLI_BAD_INPUT, path, "expected text, found a NUL byte");
+    if (rc)
+        free(*text);
+    if (!standard)
+        fclose(f);
+    return rc;
+}
+
+int cli_flush(FILE *f, const char *path, struct cli_error *err)
+{
+    if (fflush(f) || ferror(f))
+        return cli_fail_errno(err, path, "cannot write");
+    return 0;
+}
+
+int cli_write_file(const char *path, const char *text, struct cli_error *err)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f)
+        return cli_fail_errno(err, path, "cannot open for writing");
+    fputs(text, f);
+    fputc('\n', f);
+    int rc = cli_flush(f, path, err);
+    if (fclose(f) && !rc)
+        rc = cli_fail_errno(err, path, "cannot write");
+    return rc;
+}

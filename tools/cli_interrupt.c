@@ -1,0 +1,170 @@
+/* Signals, time limits and the progress bar.
+ *
+ * SIGINT, SIGTERM and the timer's SIGALRM are blocked in every thread and taken by one thread
+ * of our own, so that cancelling a statement is ordinary code and not a signal handler. */
+#include "tools/cli.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static atomic_bool interrupted;
+static struct {
+    pthread_mutex_t lock;
+    heddle_statement *statement; /* NULL: none */
+    double deadline;             /* in seconds of now(); 0: none */
+    bool timed_out;
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void signal_set(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGALRM);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* An alarm may come late, when the statement it was for has ended: hence the deadline. */
+static void cancel_watched(bool by_time)
+{
+    pthread_mutex_lock(&watch.lock);
+    bool due = watch.deadline > 0 && now() >= watch.deadline;
+    if (watch.statement && (!by_time || due)) {
+        watch.timed_out = watch.timed_out || by_time;
+        heddle_statement_cancel(watch.statement);
+    }
+    pthread_mutex_unlock(&watch.lock);
+}
+
+static void *take_signals(void *unused)
+{
+    (void)unused;
+    sigset_t set;
+    signal_set(&set);
+    for (;;) {
+        int sig;
+        if (sigwait(&set, &sig))
+            continue;
+        if (sig != SIGALRM && atomic_exchange(&interrupted, true))
+            _exit(128 + sig);
+        cancel_watched(sig == SIGALRM);
+    }
+    return NULL;
+}
+
+int cli_interrupt_start(struct cli_error *err)
+{
+    sigset_t set;
+    pthread_t thread;
+    signal_set(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    int rc = pthread_create(&thread, NULL, take_signals, NULL);
+    if (rc)
+        return cli_fail(err, CLI_NO_RESOURCE, NULL, "cannot start a thread: %s", strerror(rc));
+    pthread_detach(thread);
+    return 0;
+}
+
+bool cli_interrupted(void)
+{
+    return atomic_load_explicit(&interrupted, memory_order_relaxed);
+}
+
+/* seconds 0 stops the timer. */
+static void set_timer(double seconds)
+{
+    struct itimerval t = {{0, 0}, {0, 0}};
+    t.it_value.tv_sec = (time_t)seconds;
+    t.it_value.tv_usec = (suseconds_t)((seconds - floor(seconds)) * 1e6);
+    setitimer(ITIMER_REAL, &t, NULL);
+}
+
+void cli_watch(heddle_statement *s, double timeout)
+{
+    pthread_mutex_lock(&watch.lock);
+    watch.statement = s;
+    watch.deadline = timeout > 0 ? now() + timeout : 0;
+    watch.timed_out = false;
+    pthread_mutex_unlock(&watch.lock);
+    if (timeout > 0)
+        set_timer(timeout + 1e-3); /* no alarm before the deadline */
+    if (cli_interrupted())
+        cancel_watched(false);
+}
+
+bool cli_unwatch(void)
+{
+    set_timer(0);
+    pthread_mutex_lock(&watch.lock);
+    watch.statement = NULL;
+    bool timed_out = watch.timed_out;
+    pthread_mutex_unlock(&watch.lock);
+    return timed_out;
+}
+
+/* ---- progress ---- */
+
+static struct {
+    pthread_mutex_t lock;
+    double shown_at, started_at; /* seconds */
+    int width;                   /* characters on the line now */
+} bar = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void draw(double fraction, const char *what, double at)
+{
+    enum { CELLS = 30 };
+    char cells[CELLS + 1], left[32] = "";
+    int full = (int)(fraction * CELLS);
+    for (int i = 0; i < CELLS; i++)
+        cells[i] = i < full ? '#' : '.';
+    cells[CELLS] = 0;
+    double past = at - bar.started_at;
+    if (fraction > 0.02 && past > 2)
+        snprintf(left, sizeof left, " %.0f s left", past * (1 - fraction) / fraction);
+    int n = fprintf(stderr, "\r[%s] %3.0f %% %.24s%s", cells, 100 * fraction, what ? what : "",
+                    left);
+    int blank = bar.width > n ? bar.width - n : 0;
+    fprintf(stderr, "%*s", blank, "");
+    fflush(stderr);
+    bar.width = n;
+}
+
+int cli_progress(void *user, double fraction, const char *what)
+{
+    (void)user;
+    static atomic_int terminal = -1;
+    if (terminal < 0)
+        terminal = isatty(STDERR_FILENO);
+    if (terminal && pthread_mutex_trylock(&bar.lock) == 0) {
+        double at = now();
+        if (bar.width == 0)
+            bar.started_at = at;
+        if (bar.width == 0 || at - bar.shown_at > 0.1) {
+            bar.shown_at = at;
+            draw(fmin(fmax(fraction, 0), 1), what, at);
+        }
+        pthread_mutex_unlock(&bar.lock);
+    }
+    return cli_interrupted();
+}
+
+void cli_progress_end(void)
+{
+    pthread_mutex_lock(&bar.lock);
+    if (bar.width)
+        fprintf(stderr, "\r%*s\r", bar.width, "");
+    bar.width = 0;
+    pthread_mutex_unlock(&bar.lock);
+}

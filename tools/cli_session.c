@@ -1,0 +1,94 @@
+/* Context, database and statement as the command line asks for them. */
+#include "tools/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+int cli_context_open(const struct cli_args *a, heddle_context **out, struct cli_error *err)
+{
+    heddle_options o;
+    heddle_error *e = NULL;
+    heddle_options_init(&o);
+    o.threads = (int)cli_count(a, CLI_THREADS, 0);
+    o.memory_limit = (uint64_t)cli_count(a, CLI_MEMORY, 0);
+    o.backend = cli_text(a, CLI_BACKEND);
+    o.device = (int)cli_count(a, CLI_DEVICE, 0);
+    return heddle_context_new(&o, out, &e) ? cli_take(err, e) : 0;
+}
+
+int cli_session_open(const struct cli_args *a, struct cli_session *s, struct cli_error *err)
+{
+    heddle_error *e = NULL;
+    *s = (struct cli_session){0};
+    if (cli_context_open(a, &s->context, err))
+        return -1;
+    if (heddle_database_open(s->context, cli_text(a, CLI_DB), cli_given(a, CLI_TRUST),
+                             &s->database, &e)) {
+        cli_session_close(s);
+        return cli_take(err, e);
+    }
+    return 0;
+}
+
+void cli_session_close(struct cli_session *s)
+{
+    heddle_database_free(s->database);
+    heddle_context_free(s->context);
+    *s = (struct cli_session){0};
+}
+
+void cli_statement_options(const struct cli_args *a, heddle_statement_options *o)
+{
+    heddle_statement_options_init(o);
+    o->balance = cli_text(a, CLI_BALANCE);
+    o->profile = cli_given(a, CLI_PROFILE);
+    o->no_cache = cli_given(a, CLI_NO_CACHE);
+}
+
+static int bind_file(heddle_statement *s, const char *path, struct cli_error *err)
+{
+    char *json;
+    heddle_error *e = NULL;
+    if (cli_read_file(path, &json, err))
+        return -1;
+    int rc = heddle_bind_json(s, json, &e) ? cli_take(err, e) : 0;
+    free(json);
+    return rc;
+}
+
+static int bind_one(heddle_statement *s, const char *param, struct cli_error *err)
+{
+    heddle_error *e = NULL;
+    if (*param == '@')
+        return bind_file(s, param + 1, err);
+    const char *eq = strchr(param, '=');
+    if (!eq || eq == param)
+        return cli_fail(err, CLI_BAD_INPUT, NULL,
+                        "-p: expected NAME=VALUE or @FILE, found \"%s\"", param);
+    char *name = cli_format("%.*s", (int)(eq - param), param);
+    int rc = heddle_bind(s, name, eq + 1, &e) ? cli_take(err, e) : 0;
+    free(name);
+    return rc;
+}
+
+int cli_bind_params(const struct cli_args *a, heddle_statement *s, struct cli_error *err)
+{
+    for (int i = 0; i < a->n_params; i++)
+        if (bind_one(s, a->params[i], err))
+            return -1;
+    return 0;
+}
+
+int cli_report(heddle_statement *s, char **json, struct cli_error *err)
+{
+    char *text;
+    heddle_error *e = NULL;
+    if (heddle_statement_report(s, &text, &e))
+        return cli_take(err, e);
+    *json = cli_strdup(text);
+    heddle_free(text);
+    cJSON_Minify(*json);
+    return 0;
+}

@@ -1,0 +1,70 @@
+/* heddle explain: what Heddle makes of a plan, without running it. */
+#include "tools/cli.h"
+
+#include <stdlib.h>
+
+static int explain_statement(const struct cli_args *a, heddle_statement *s,
+                             struct cli_error *err)
+{
+    char *text;
+    heddle_error *e = NULL;
+    const char *stages = cli_given(a, CLI_DUMP) ? cli_text(a, CLI_DUMP) : "plan,pipelines";
+    if (cli_bind_params(a, s, err))
+        return -1;
+    if (heddle_explain(s, stages, &text, &e))
+        return cli_take(err, e);
+    fputs(text, stdout);
+    heddle_free(text);
+    return 0;
+}
+
+static int explain_plan(const struct cli_args *a, const char *plan, struct cli_error *err)
+{
+    struct cli_session session;
+    heddle_statement_options o;
+    heddle_statement *s;
+    heddle_error *e = NULL;
+    if (cli_session_open(a, &session, err))
+        return -1;
+    cli_statement_options(a, &o);
+    int rc = heddle_prepare(session.database, plan, &o, &s, &e);
+    if (rc) {
+        cli_take(err, e);
+    } else {
+        rc = explain_statement(a, s, err);
+        heddle_statement_free(s);
+    }
+    cli_session_close(&session);
+    return rc;
+}
+
+static int run(const struct cli_args *a, struct cli_error *err)
+{
+    char *plan;
+    if (cli_read_file(a->operands[0], &plan, err))
+        return -1;
+    int rc = explain_plan(a, plan, err);
+    free(plan);
+    return rc;
+}
+
+static const enum cli_option_id options[] = {
+    CLI_DB,     CLI_DUMP,  CLI_PARAM,  CLI_BACKEND, CLI_BALANCE, CLI_THREADS,
+    CLI_MEMORY, CLI_TRUST, CLI_DEVICE, CLI_VERBOSE, CLI_HELP,
+};
+
+const struct cli_command cli_explain = {
+    .name = "explain",
+    .operands = "PLAN.json",
+    .summary = "show what is made of a plan",
+    .about =
+        "Prints the stages that the plan in PLAN.json (- is standard input) goes through,\n"
+        "without running it. The default is --dump plan,pipelines.\n"
+        "\n"
+        "  heddle explain q3.json --db tpch1\n"
+        "  heddle explain q3.json --db tpch1 --dump llvm-opt",
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = options,
+    .run = run,
+};

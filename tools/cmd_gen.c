@@ -1,0 +1,150 @@
+/* heddle gen: generated data into a database or as text files. */
+#include "tools/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tpch/gen_core.h"
+#include "tpch/gen_db.h"
+#include "tpch/gen_tbl.h"
+
+/* cause: Heddle's own error if it was the database that refused. */
+static int take_error(const struct tg_error *e, heddle_error *cause, struct cli_error *err)
+{
+    if (cause)
+        return cli_take(err, cause);
+    if (e->cancelled)
+        return cli_fail_interrupted(err);
+    return cli_fail(err, e->user ? CLI_BAD_INPUT : CLI_FAILED, e->path, "%s", e->text);
+}
+
+static int parse_chunk(const struct cli_args *a, struct tg_tbl_options *o,
+                       struct cli_error *err)
+{
+    const char *text = cli_text(a, CLI_CHUNK);
+    const char *slash = text ? strchr(text, '/') : NULL;
+    if (!text)
+        return 0;
+    char *first = cli_format("%.*s", slash ? (int)(slash - text) : 0, text);
+    bool good = slash && cli_parse_count(slash + 1, 1, 1000000, &o->chunks) &&
+                cli_parse_count(first, 1, o->chunks, &o->chunk);
+    free(first);
+    if (good)
+        return 0;
+    return cli_fail(err, CLI_BAD_INPUT, NULL,
+                    "--chunk: expected I/N with 1 <= I <= N <= 1000000, found \"%s\"", text);
+}
+
+static int find_table(const char *name, size_t n)
+{
+    for (int t = 0; t < TG_TABLE_COUNT; t++) {
+        const char *known = tg_table_name((enum tg_table)t);
+        if (strlen(known) == n && memcmp(known, name, n) == 0)
+            return t;
+    }
+    return -1;
+}
+
+static int parse_tables(const struct cli_args *a, uint32_t *tables, struct cli_error *err)
+{
+    const char *p = cli_text(a, CLI_TABLES);
+    while (p) {
+        size_t n = strcspn(p, ",");
+        int t = find_table(p, n);
+        if (t < 0)
+            return cli_fail(err, CLI_BAD_INPUT, NULL,
+                            "--tables: expected names such as orders,lineitem, found \"%.*s\"",
+                            (int)n, p);
+        *tables |= UINT32_C(1) << t;
+        p = p[n] ? p + n + 1 : NULL;
+    }
+    return 0;
+}
+
+static int write_text(const struct cli_args *a, const struct tg_gen *g, struct cli_error *err)
+{
+    struct tg_error e = {0};
+    struct tg_tbl_options o = {
+        .dir = cli_text(a, CLI_TBL),
+        .threads = (int)cli_count(a, CLI_THREADS, 0),
+        .progress = cli_progress,
+    };
+    if (parse_chunk(a, &o, err) || parse_tables(a, &o.tables, err))
+        return -1;
+    int rc = tg_tbl_write(g, &o, &e);
+    cli_progress_end();
+    return rc ? take_error(&e, NULL, err) : 0;
+}
+
+static int write_database(const struct cli_args *a, const struct tg_gen *g,
+                          struct cli_error *err)
+{
+    struct tg_error e = {0};
+    heddle_error *cause = NULL;
+    heddle_context *context;
+    struct tg_db_options o = {
+        .used_only =
+            cli_given(a, CLI_COLUMNS) && strcmp(cli_text(a, CLI_COLUMNS), "used") == 0,
+        .threads = (int)cli_count(a, CLI_THREADS, 0),
+        .progress = cli_progress,
+    };
+    if (cli_context_open(a, &context, err))
+        return -1;
+    int rc = tg_db_write(g, context, cli_text(a, CLI_OUT), &o, &e, &cause);
+    cli_progress_end();
+    heddle_context_free(context);
+    return rc ? take_error(&e, cause, err) : 0;
+}
+
+static int check_args(const struct cli_args *a, struct cli_error *err)
+{
+    if (strcmp(a->operands[0], "tpch") != 0)
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "expected the data set tpch, found \"%s\"",
+                        a->operands[0]);
+    if (cli_require(a, CLI_SCALE, err) || cli_exclude(a, CLI_OUT, CLI_TBL, err) ||
+        cli_exclude(a, CLI_OUT, CLI_CHUNK, err) || cli_exclude(a, CLI_OUT, CLI_TABLES, err) ||
+        cli_exclude(a, CLI_TBL, CLI_COLUMNS, err))
+        return -1;
+    if (!cli_given(a, CLI_OUT) && !cli_given(a, CLI_TBL))
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "expected --out DB or --tbl DIR");
+    return 0;
+}
+
+static int run(const struct cli_args *a, struct cli_error *err)
+{
+    struct tg_options o = {.scheme = TG_PLAIN, .sf = a->option[CLI_SCALE].real};
+    struct tg_error e = {0};
+    struct tg_gen *g;
+    if (check_args(a, err))
+        return -1;
+    if (tg_gen_new(&o, &g, &e))
+        return take_error(&e, NULL, err);
+    int rc = tg_gen_prepare(g, (int)cli_count(a, CLI_THREADS, 0), &e);
+    if (rc)
+        take_error(&e, NULL, err);
+    else
+        rc = cli_given(a, CLI_TBL) ? write_text(a, g, err) : write_database(a, g, err);
+    tg_gen_free(g);
+    return rc;
+}
+
+static const enum cli_option_id options[] = {
+    CLI_SCALE,  CLI_OUT,     CLI_COLUMNS, CLI_TBL,     CLI_CHUNK,
+    CLI_TABLES, CLI_THREADS, CLI_MEMORY,  CLI_VERBOSE, CLI_HELP,
+};
+
+const struct cli_command cli_gen = {
+    .name = "gen",
+    .operands = "tpch",
+    .summary = "generate the data of a benchmark",
+    .about = "Generates TPC-H data, bit for bit those of the reference generator, into a new\n"
+             "database or as .tbl text files.\n"
+             "\n"
+             "  heddle gen tpch --sf 1 --out tpch1\n"
+             "  heddle gen tpch --sf 1 --tbl text/\n"
+             "  heddle gen tpch --sf 100 --tbl text/ --chunk 3/10   files TABLE.tbl.3",
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = options,
+    .run = run,
+};

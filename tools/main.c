@@ -1,0 +1,85 @@
+/* The `heddle` binary: picks the command, prints its error, sets the exit status. */
+#include "tools/cli.h"
+
+#include <string.h>
+
+static const struct cli_command *const commands[] = {
+    &cli_gen, &cli_load, &cli_run, &cli_explain, &cli_bench, &cli_check, &cli_info,
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void print_help(FILE *f)
+{
+    fputs("Heddle, a JIT query compiler: JSON plans in, rows out.\n\n"
+          "usage: heddle COMMAND [ARGUMENT]... [OPTION]...\n"
+          "       heddle --help | --version\n\n"
+          "commands:\n",
+          f);
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(f, "  %-9s%s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n`heddle COMMAND --help` describes a command.\n\n"
+          "exit status: 0; 2 for a bad plan or bad arguments; 3 for lack of memory or of a\n"
+          "device; 1 for any other error\n\n"
+          "environment: HEDDLE_CACHE is the folder of compiled plans (default "
+          "~/.cache/heddle)\n",
+          f);
+}
+
+static const struct cli_command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int run_command(const struct cli_command *c, int argc, char **argv, bool *verbose,
+                       struct cli_error *err)
+{
+    struct cli_args args;
+    bool help;
+    int rc = cli_parse(c, argc, argv, &args, &help, err);
+    *verbose = cli_given(&args, CLI_VERBOSE);
+    if (rc == 0 && help)
+        cli_help(c, stdout);
+    else if (rc == 0)
+        rc = cli_interrupt_start(err) || c->run(&args, err) ? -1 : 0;
+    cli_args_release(&args);
+    return rc;
+}
+
+static int dispatch(int argc, char **argv, bool *verbose, struct cli_error *err)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    const struct cli_command *c = find_command(name);
+    if (c)
+        return run_command(c, argc - 1, argv + 1, verbose, err);
+    if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
+        print_help(stdout);
+    else if (!strcmp(name, "--version") || !strcmp(name, "-V"))
+        printf("heddle %s\n", heddle_version());
+    else if (!*name)
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "expected a command (see heddle --help)");
+    else
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "unknown %s \"%s\" (see heddle --help)",
+                        *name == '-' ? "option" : "command", name);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct cli_error err = {0};
+    bool verbose = false;
+    int rc = dispatch(argc, argv, &verbose, &err);
+    if (rc == 0)
+        rc = cli_flush(stdout, "standard output", &err);
+    cli_progress_end();
+    if (rc == 0)
+        return 0;
+    fflush(stdout);
+    if (err.message)
+        cli_error_print(&err, verbose);
+    int status = err.status;
+    cli_error_clear(&err);
+    return status;
+}
