@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,4 +104,31 @@ void heddle_context_free(heddle_context *c)
     pthread_mutex_destroy(&c->mutex);
     free(c->cache_dir);
     free(c);
+}
+
+static void add_text(struct hd_strbuf *b, const char *key, const char *value)
+{
+    hd_strbuf_addf(b, ", \"%s\": ", key);
+    if (value)
+        hd_strbuf_add_json(b, value, strlen(value));
+    else
+        hd_strbuf_adds(b, "null");
+}
+
+int heddle_context_info(heddle_context *c, char **json, heddle_error **err)
+{
+    struct hd_strbuf b;
+    (void)err;
+    hd_strbuf_init(&b);
+    hd_strbuf_adds(&b, "{\"heddle\": ");
+    hd_strbuf_add_json(&b, heddle_version(), strlen(heddle_version()));
+    add_text(&b, "backend", c->backend);
+    hd_strbuf_addf(&b, ", \"threads\": %d, \"cores\": %d", c->threads, default_threads());
+    hd_strbuf_addf(&b, ", \"memory\": %" PRIu64 ", \"memory_limit\": %" PRIu64,
+                   physical_memory(), c->memory_limit);
+    add_text(&b, "cache_dir", c->cache_dir);
+    hd_strbuf_addf(&b, ", \"cache_limit\": %" PRIu64, c->cache_limit);
+    hd_strbuf_adds(&b, ", \"devices\": []}");
+    *json = b.s;
+    return 0;
 }

@@ -203,8 +203,8 @@ static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err
     pl_verify(p->pl);
     double planned = api_now_ms();
     HD_TRY(cg_llvm_emit(&p->arena, p->pl, &co, &p->artifact, err));
-    s->times.plan = s->read_ms + planned - start;
-    s->times.codegen = api_now_ms() - planned;
+    p->plan_ms = s->read_ms + planned - start;
+    p->codegen_ms = api_now_ms() - planned;
     s->read_ms = 0;
     return 0;
 }
@@ -285,9 +285,12 @@ static int run(struct heddle_statement *s, struct rt_result **out, struct hd_err
 static int execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct rt_result *r = NULL;
-    double read_ms = s->read_ms;
-    s->times = (struct api_times){.plan = read_ms, .how = RT_CACHED_MEMORY};
+    struct api_program *p = &s->program;
+    s->times = (struct api_times){.how = RT_CACHED_MEMORY};
     HD_TRY(api_program_compile(s, err));
+    s->times.plan = p->plan_ms;
+    s->times.codegen = p->codegen_ms;
+    p->plan_ms = p->codegen_ms = 0;
     HD_TRY(run(s, &r, err));
     double start = api_now_ms();
     int rc = rt_result_stream(r, out, err);

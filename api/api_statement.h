@@ -25,6 +25,7 @@ struct api_program {
     struct cg_artifact artifact;
     struct rt_cached_code *code; /* NULL until it is to be run */
     struct rt_entries *entries;
+    double plan_ms, codegen_ms; /* until an execution has reported them */
 };
 
 struct api_times {
@@ -42,7 +43,7 @@ struct heddle_statement {
     int threads;
     uint64_t memory_limit;
     bool profile, no_cache;
-    double read_ms;        /* reading the plan, until an execution has reported it */
+    double read_ms;        /* reading the plan, until a program has taken it over */
     struct rt_cancel cancel;
     bool executed;
     struct api_times times;      /* of the last execution */

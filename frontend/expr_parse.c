@@ -401,13 +401,10 @@ static int parse_type(struct parser *p, struct hd_type *out)
         HD_TRY(need_punct(p, ")"));
         snprintf(text, sizeof text, "decimal(%d,%d)", precision, scale);
     }
-    if (hd_type_parse(text, out))
+    if (fe_type_parse(text, out))
         return 0;
     struct fe_ast at = {.path = p->path, .pos = pos};
-    return fe_ast_fail(&at, p->err,
-                       "expected a type (bool, int32, int64, decimal(p,s), float64, date, "
-                       "timestamp, string), found %s",
-                       text);
+    return fe_ast_fail(&at, p->err, "expected %s, found %s", fe_type_list, text);
 }
 
 static int parse_cast(struct parser *p, int pos, struct fe_ast **out)

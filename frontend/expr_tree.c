@@ -31,16 +31,6 @@ static int read_reference(const struct fe_json *v, enum fe_op op, const char *ke
     return fe_json_name(&name, &(*out)->name);
 }
 
-static int read_type(const struct fe_json *v, struct hd_type *out)
-{
-    const char *text;
-    HD_TRY(fe_json_string(v, &text));
-    if (hd_type_parse(text, out))
-        return 0;
-    return fe_json_expected(v, "a type (bool, int32, int64, decimal(p,s), float64, date, "
-                               "timestamp, string)");
-}
-
 /* The type of a literal that names none. */
 static int natural_type(const struct fe_json *lit, struct hd_type *out)
 {
@@ -61,7 +51,7 @@ static int read_literal(const struct fe_json *v, struct fe_ast **out)
     struct hd_type t;
     HD_TRY(fe_json_object(v, "lit", "type", NULL));
     HD_TRY(fe_json_need(v, "lit", &lit));
-    HD_TRY(fe_json_get(v, "type", &type) ? read_type(&type, &t) : natural_type(&lit, &t));
+    HD_TRY(fe_json_get(v, "type", &type) ? fe_type_read(&type, &t) : natural_type(&lit, &t));
     *out = new_node(v, FE_LIT);
     return fe_value_read(&lit, t, &(*out)->lit);
 }
@@ -132,7 +122,7 @@ static int read_operator(const struct fe_json *v, struct fe_ast **out)
     if (k == FE_CAST) {
         HD_TRY(fe_json_object(v, "op", "args", "type", NULL));
         HD_TRY(fe_json_need(v, "type", &m));
-        HD_TRY(read_type(&m, &x->type));
+        HD_TRY(fe_type_read(&m, &x->type));
     } else if (k == FE_EXTRACT) {
         HD_TRY(fe_json_object(v, "op", "args", "field", NULL));
         HD_TRY(fe_json_need(v, "field", &m));

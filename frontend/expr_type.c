@@ -448,6 +448,8 @@ static bool fits(const struct fe_expr *e, struct hd_type type)
     struct fe_value v;
     if (e->op != FE_LIT || fe_is_no_type(type))
         return false;
+    if (e->type.kind == HD_FLOAT64) /* compared as float64, as with `=` */
+        return type.kind == HD_FLOAT64;
     return e->value.is_null ? fe_is_no_type(e->type) : fe_value_cast_exact(&e->value, type, &v);
 }
 

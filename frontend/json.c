@@ -3,6 +3,7 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/strbuf.h"
@@ -91,6 +92,14 @@ enum fe_json_kind fe_json_kind(const struct fe_json *v)
     return cJSON_IsBool(v->item) ? FE_JSON_BOOL : FE_JSON_NULL;
 }
 
+/* 0.1 rather than 0.10000000000000001; %g follows the locale, which is fine in a message. */
+static int digits_of(double d)
+{
+    char buf[32];
+    snprintf(buf, sizeof buf, "%.15g", d);
+    return strtod(buf, NULL) == d ? 15 : 17;
+}
+
 int fe_json_expected(const struct fe_json *v, const char *what)
 {
     switch (fe_json_kind(v)) {
@@ -99,8 +108,8 @@ int fe_json_expected(const struct fe_json *v, const char *what)
         return fe_json_fail(v, "expected %s, found %s", what,
                             cJSON_IsTrue(v->item) ? "true" : "false");
     case FE_JSON_NUMBER:
-        return fe_json_fail(v, "expected %s, found the number %.17g", what,
-                            v->item->valuedouble);
+        return fe_json_fail(v, "expected %s, found the number %.*g", what,
+                            digits_of(v->item->valuedouble), v->item->valuedouble);
     case FE_JSON_STRING:
         return fe_json_fail(v, "expected %s, found \"%.60s\"", what, v->item->valuestring);
     case FE_JSON_ARRAY: return fe_json_fail(v, "expected %s, found a list", what);

@@ -517,22 +517,16 @@ int fe_read_UNION_ALL(struct fe_plan_reader *r, const struct fe_json *v, struct 
 
 /* ---- values --------------------------------------------------------------------------- */
 
-static int read_value_columns(struct fe_plan_reader *r, const struct fe_json *list,
-                              struct fe_column *cols)
+static int read_value_columns(const struct fe_json *list, struct fe_column *cols)
 {
     struct fe_json m, name, type;
-    const char *text;
-    (void)r;
     for (bool more = fe_json_first(list, &m); more; more = fe_json_next(&m)) {
         struct fe_column *c = &cols[m.index];
         HD_TRY(fe_json_object(&m, "name", "type", NULL));
         HD_TRY(fe_json_need(&m, "name", &name));
         HD_TRY(fe_json_name(&name, &c->name));
         HD_TRY(fe_json_need(&m, "type", &type));
-        HD_TRY(fe_json_string(&type, &text));
-        if (!hd_type_parse(text, &c->type))
-            return fe_json_expected(&type, "a type (bool, int32, int64, decimal(p,s), float64, "
-                                           "date, timestamp, string)");
+        HD_TRY(fe_type_read(&type, &c->type));
     }
     return 0;
 }
@@ -563,7 +557,7 @@ int fe_read_VALUES(struct fe_plan_reader *r, const struct fe_json *v, struct fe_
     HD_TRY(fe_json_array(&rows));
     int ncols = fe_json_length(&list);
     struct fe_column *cols = HD_NEWN(r->arena, struct fe_column, ncols);
-    HD_TRY(read_value_columns(r, &list, cols));
+    HD_TRY(read_value_columns(&list, cols));
     n->u.values.nrows = fe_json_length(&rows);
     n->u.values.rows = HD_NEWN(r->arena, struct fe_value, n->u.values.nrows * ncols);
     for (bool more = fe_json_first(&rows, &m); more; more = fe_json_next(&m))

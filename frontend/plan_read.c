@@ -215,10 +215,9 @@ static int read_param_type(const struct fe_json *v, struct fe_param *p)
     p->is_list = n > 6 && strncmp(s, "list(", 5) == 0 && s[n - 1] == ')';
     if (p->is_list)
         s = hd_strndup(v->r->arena, s + 5, n - 6);
-    if (hd_type_parse(s, &p->type))
+    if (fe_type_parse(s, &p->type))
         return 0;
-    return fe_json_expected(v, "a type (bool, int32, int64, decimal(p,s), float64, date, "
-                               "timestamp, string) or list(TYPE)");
+    return fe_json_expected(v, hd_asprintf(v->r->arena, "%s or list(TYPE)", fe_type_list));
 }
 
 static int read_param(const struct fe_json *v, struct fe_param *p)
@@ -228,7 +227,8 @@ static int read_param(const struct fe_json *v, struct fe_param *p)
     p->name = hd_strdup(v->r->arena, v->key);
     p->path = fe_json_path(v);
     if (!is_param_name(p->name))
-        return fe_json_fail(v, "a parameter is named with letters, digits and _");
+        return fe_json_fail(v, "a parameter is named with letters, digits and _, found \"%.60s\"",
+                            p->name);
     HD_TRY(fe_json_need(v, "type", &type));
     HD_TRY(read_param_type(&type, p));
     HD_TRY(fe_json_opt_bool(v, "nullable", &p->nullable));

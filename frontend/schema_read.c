@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frontend/catalog_json.h"
+#include "frontend/value.h"
 
 /* ---- shared with the catalog ---------------------------------------------------------- */
 
@@ -21,14 +22,10 @@ int fe_read_list(const struct fe_json *v, const char *key, int max, struct fe_js
 int fe_read_column_head(const struct fe_json *v, struct fe_table_column *c)
 {
     struct fe_json m;
-    const char *type;
     HD_TRY(fe_json_need(v, "name", &m));
     HD_TRY(fe_json_name(&m, &c->name));
     HD_TRY(fe_json_need(v, "type", &m));
-    HD_TRY(fe_json_string(&m, &type));
-    if (!hd_type_parse(type, &c->type))
-        return fe_json_expected(&m, "a type (bool, int32, int64, decimal(p,s), float64, date, "
-                                    "timestamp, string)");
+    HD_TRY(fe_type_read(&m, &c->type));
     return fe_json_opt_bool(v, "nullable", &c->nullable);
 }
 

@@ -60,7 +60,7 @@ const char *fe_double_text(double d, char buf[HD_TEXT_MAX])
         return strcpy(buf, "nan");
     if (isinf(d))
         return strcpy(buf, d < 0 ? "-inf" : "inf");
-    for (int digits = 15; digits <= 17; digits++) {
+    for (int digits = 1; digits <= 17; digits++) {
         double back;
         snprintf(buf, HD_TEXT_MAX, "%.*g", digits, d);
         for (char *p = buf; *p; p++)
@@ -74,8 +74,8 @@ const char *fe_double_text(double d, char buf[HD_TEXT_MAX])
 
 static bool parse_bool(const char *s, size_t n, hd_i128 *out)
 {
-    *out = n == 4 && strncasecmp(s, "true", 4) == 0;
-    return *out || (n == 5 && strncasecmp(s, "false", 5) == 0);
+    *out = n == 4 && memcmp(s, "true", 4) == 0;
+    return *out || (n == 5 && memcmp(s, "false", 5) == 0);
 }
 
 static bool parse_int(const char *s, size_t n, struct hd_type t, hd_i128 *out)
@@ -102,11 +102,11 @@ bool fe_value_parse(struct hd_type t, const char *s, size_t n, struct fe_value *
     case HD_DATE:
         ok = hd_date_parse(s, n, &days);
         out->i = ok ? days : 0;
-        return ok;
+        return ok && fe_value_in_range(out->i, t);
     case HD_TIMESTAMP:
         ok = hd_timestamp_parse(s, n, &micros);
         out->i = ok ? micros : 0;
-        return ok;
+        return ok && fe_value_in_range(out->i, t);
     case HD_STRING:
         out->s = s;
         out->n = n;
@@ -172,6 +172,23 @@ int fe_value_read(const struct fe_json *v, struct hd_type t, struct fe_value *ou
     return fe_json_expected(v, fe_value_form(t, form));
 }
 
+const char fe_type_list[] =
+    "a type (bool, int32, int64, decimal(p,s), float64, date, timestamp, string)";
+
+/* hd_type_parse takes blanks and signs among the digits; one spelling is enough. */
+bool fe_type_parse(const char *s, struct hd_type *out)
+{
+    char text[HD_TEXT_MAX];
+    return hd_type_parse(s, out) && strcmp(hd_type_text(*out, text), s) == 0;
+}
+
+int fe_type_read(const struct fe_json *v, struct hd_type *out)
+{
+    const char *text;
+    HD_TRY(fe_json_string(v, &text));
+    return fe_type_parse(text, out) ? 0 : fe_json_expected(v, fe_type_list);
+}
+
 void fe_value_text(struct hd_strbuf *b, const struct fe_value *v)
 {
     char buf[HD_TEXT_MAX];
@@ -204,9 +221,9 @@ bool fe_value_in_range(hd_i128 v, struct hd_type t)
         return v > -limit && v < limit;
     }
     case HD_DATE:
-        return v >= hd_date_from_civil(0, 1, 1) && v <= hd_date_from_civil(9999, 12, 31);
+        return v >= hd_date_from_civil(1, 1, 1) && v <= hd_date_from_civil(9999, 12, 31);
     case HD_TIMESTAMP:
-        return v >= (hd_i128)hd_date_from_civil(0, 1, 1) * 86400000000LL &&
+        return v >= (hd_i128)hd_date_from_civil(1, 1, 1) * 86400000000LL &&
                v < (hd_i128)hd_date_from_civil(10000, 1, 1) * 86400000000LL;
     case HD_FLOAT64:
     case HD_STRING:
@@ -243,13 +260,38 @@ static bool rescale(hd_i128 v, int from, int to, hd_i128 *out)
     return true;
 }
 
+/* f * 10^scale rounded once, half away from zero. The C library prints the exact decimal
+ * expansion of a double, so rounding is a look at the first digit that is cut off. */
 static bool from_double(double f, struct hd_type to, hd_i128 *out)
 {
-    double x = round(f * (double)hd_pow10(to.scale));
-    if (!(fabs(x) < 1e38)) /* also NaN */
+    enum { ALL_DIGITS = 1074 };
+    char text[ALL_DIGITS + 64];
+    hd_i128 v = 0;
+    if (!(fabs(f) < 1e39)) /* also NaN */
         return false;
-    *out = (hd_i128)x;
+    int n = snprintf(text, sizeof text, "%.*f", ALL_DIGITS, fabs(f));
+    int whole = n - ALL_DIGITS - 1; /* digits before the point, whatever a locale makes of it */
+    for (int i = 0; i < whole + 1 + to.scale; i++) {
+        if (i == whole)
+            continue;
+        if (v >= hd_pow10(HD_DEC_MAX - 1))
+            return false;
+        v = v * 10 + (text[i] - '0');
+    }
+    v += text[whole + 1 + to.scale] >= '5';
+    *out = signbit(f) ? -v : v;
     return fe_value_in_range(*out, to);
+}
+
+/* The nearest float64, rounded once. */
+static double to_double(const struct fe_value *v)
+{
+    char text[HD_TEXT_MAX];
+    double f = 0;
+    hd_dec_text(v->i, v->type.scale, text);
+    if (!parse_double(text, strlen(text), &f))
+        HD_BUG("a decimal that is no number: %s", text);
+    return f;
 }
 
 static bool cast_number(const struct fe_value *v, struct hd_type to, struct fe_value *out)
@@ -259,7 +301,7 @@ static bool cast_number(const struct fe_value *v, struct hd_type to, struct fe_v
         return to.kind == HD_FLOAT64 || from_double(v->f, to, &out->i);
     }
     if (to.kind == HD_FLOAT64) {
-        out->f = (double)v->i / (double)hd_pow10(v->type.scale);
+        out->f = to_double(v);
         return true;
     }
     return rescale(v->i, v->type.scale, to.scale, &out->i) && fe_value_in_range(out->i, to);

@@ -14,6 +14,11 @@ bool fe_value_parse(struct hd_type t, const char *s, size_t n, struct fe_value *
 const char *fe_value_form(struct hd_type t, char buf[HD_TEXT_MAX * 2]);
 /* JSON null, true and false, strings, and numbers where the type is int32, int64, float64. */
 int fe_value_read(const struct fe_json *v, struct hd_type t, struct fe_value *out);
+/* The name of a type, exactly as hd_type_text writes it. */
+int fe_type_read(const struct fe_json *v, struct hd_type *out);
+/* The same from text; fe_type_list names all types for messages. */
+bool fe_type_parse(const char *s, struct hd_type *out);
+extern const char fe_type_list[];
 /* Text form without quotes, as in a result row; NULL prints nothing. */
 void fe_value_text(struct hd_strbuf *b, const struct fe_value *v);
 

@@ -39,6 +39,8 @@ struct join {
     struct handle **pk;     /* probe keys, and their values */
     struct pl_val *pv;
     struct handle *brow;    /* the matched build row */
+    bool take_all;          /* keep every build column (no node stands behind the build side) */
+    bool null_equal;        /* NULL keys match each other */
 };
 
 /* join_build.c: build a state from the build side and probe it. */

@@ -71,13 +71,13 @@ static void choose_kept(struct ctx *c, struct join *j, struct stream *b, struct 
                         struct handle *const *pk, bool existence)
 {
     struct handle **cols = HD_NEWN(c->a, struct handle *, b->ncols + 1);
-    const bool *need = c->need[j->build->id];
+    const bool *need = j->take_all ? NULL : c->need[j->build->id];
     int n = 0;
     t->keep_of = HD_NEWN(c->a, int, b->ncols + 1);
     t->same = HD_NEWN(c->a, struct handle *, b->ncols + 1);
     for (int i = 0; i < b->ncols; i++) {
         t->keep_of[i] = -1;
-        if (existence || !need[i] || !j->keep[i])
+        if (existence || (need && (!need[i] || !j->keep[i])))
             continue;
         for (int k = 0; k < t->nkeys && j->kind == FE_INNER; k++)
             if (t->bkeys[k] == h_plain(b->cols[i]) && pk[k]->type.kind != HD_FLOAT64 &&
@@ -189,7 +189,7 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
     t->unique = keys_unique(c, b, t->bkeys, t->nkeys) && t->nkeys > 0;
     t->packed = ints && t->nkeys > 0 && pack_keys(c, t->bv, t->nkeys, false, &t->pack);
     choose_kept(c, j, b, t, j->pk, existence);
-    t->kind = choose_kind(t, b->est, existence, all_rows, j->n->u.join.strategy);
+    t->kind = choose_kind(t, b->est, existence, all_rows || j->null_equal, j->n->u.join.strategy);
     if (j->n->u.join.strategy == FE_DIRECT && t->kind == RT_STATE_HASH)
         return HD_FAIL(c->err, USER, j->n->path, "strategy direct needs integer keys of a known range "
                        "below 2^31 on both sides%s", all_rows ? " and does not serve full joins" : "");
@@ -279,6 +279,7 @@ int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind 
     s->nkeys = t->kind == RT_STATE_HASH ? t->nkeys : 0;
     s->keys = keys;
     s->splittable = true;
+    s->null_equal = j->null_equal;
     probe_args(c, s, t);
     if (kind >= PL_STEP_EXPAND_HASH && kind <= PL_STEP_EXPAND_ALL)
         p->level++;

@@ -494,18 +494,26 @@ static void push_agg(struct agg_plan *p, int i, const struct fe_agg *a, struct h
     }
 }
 
-static int find_distinct(struct ctx *c, struct agg_plan *p)
+/* The distinct arguments that differ; returns how many. */
+static int distinct_args(const struct fe_node *n, const bool *need, const struct fe_expr **args)
 {
-    for (int i = 0; i < p->n->u.agg.naggs; i++) {
-        const struct fe_agg *a = &p->n->u.agg.aggs[i];
-        if (!a->distinct || !p->need[p->n->u.agg.nkeys + i])
-            continue;
-        if (p->distinct && !fe_expr_eq(p->distinct, a->arg))
-            return HD_FAIL(c->err, UNSUPPORTED, a->path,
-                           "distinct aggregates over two different arguments in one aggregate");
-        p->distinct = a->arg;
+    int k = 0;
+    for (int i = 0; i < n->u.agg.naggs; i++) {
+        const struct fe_agg *a = &n->u.agg.aggs[i];
+        bool seen = !a->distinct || !need[n->u.agg.nkeys + i];
+        for (int q = 0; q < k && !seen; q++)
+            seen = fe_expr_eq(args[q], a->arg);
+        if (!seen)
+            args[k++] = a->arg;
     }
-    return 0;
+    return k;
+}
+
+/* Aggregate i is needed, distinct, and over this argument. */
+static bool is_over(const struct fe_node *n, const bool *need, int i, const struct fe_expr *arg)
+{
+    const struct fe_agg *a = &n->u.agg.aggs[i];
+    return a->distinct && need[n->u.agg.nkeys + i] && fe_expr_eq(a->arg, arg);
 }
 
 /* Stage one of a distinct aggregate: group by keys and the distinct argument, the other aggregates
@@ -566,49 +574,134 @@ static struct handle *result_of(struct ctx *c, const struct fe_agg *a, struct ha
     return x;
 }
 
-int seg_aggregate(struct ctx *c, const struct fe_node *n, struct stream *out)
+/* Groups s once: the aggregates without distinct (dist NULL), or those over one distinct argument
+ * together with the others if `both`. cols: keys, then aggregates (NULL where not computed). */
+static int group_once(struct ctx *c, const struct fe_node *n, struct stream *s,
+                      const struct fe_expr *dist, bool plain, struct stream *out, struct handle **cols)
 {
-    struct stream s;
-    HD_TRY(seg_node(c, n->inputs[0], &s));
     int nk = n->u.agg.nkeys, na = n->u.agg.naggs;
-    struct agg_plan one = {.n = n, .need = c->need[n->id]}, two;
+    struct agg_plan one = {.n = n, .need = c->need[n->id], .distinct = dist}, two;
     one.items = HD_NEWN(c->a, struct agg_item, 2 * na + 2);
     one.first = HD_NEWN(c->a, int, 2 * na + 2);
-    HD_TRY(find_distinct(c, &one));
     struct handle **keys = HD_NEWN(c->a, struct handle *, nk + 1);
     for (int i = 0; i < nk; i++)
-        keys[i] = expr_handle(c, n->u.agg.keys[i], s.cols);
-    plan_items(c, &one, s.cols, false);
+        keys[i] = expr_handle(c, n->u.agg.keys[i], s->cols);
+    if (plain)
+        plan_items(c, &one, s->cols, false);
     two = one;
     int *map = HD_NEWN(c->a, int, 2 * na + 2);
     for (int i = 0; i < one.nitems; i++)
         map[i] = i;
-    if (one.distinct) {
-        struct handle *dist, **partial = HD_NEWN(c->a, struct handle *, 2 * na + 2);
-        HD_TRY(distinct_stage(c, &one, &s, keys, partial, &dist));
+    if (dist) {
+        struct handle *dh, **partial = HD_NEWN(c->a, struct handle *, 2 * na + 2);
+        HD_TRY(distinct_stage(c, &one, s, keys, partial, &dh));
         two = (struct agg_plan){.n = n, .need = one.need};
         two.items = HD_NEWN(c->a, struct agg_item, 4 * na + 4);
         two.first = HD_NEWN(c->a, int, 2 * na + 2);
         merge_items(&two, &one, partial, map);
         for (int i = 0; i < na; i++)
-            if (n->u.agg.aggs[i].distinct && one.need[nk + i])
-                push_agg(&two, i, &n->u.agg.aggs[i], dist);
+            if (is_over(n, one.need, i, dist))
+                push_agg(&two, i, &n->u.agg.aggs[i], dh);
     }
     struct stage g = {.nkeys = nk, .keys = keys, .naggs = two.nitems, .aggs = two.items, .path = n->path};
     struct handle **res = HD_NEWN(c->a, struct handle *, two.nitems + 1);
-    struct handle **cols = HD_NEWN(c->a, struct handle *, n->ncols + 1);
-    HD_TRY(run_stage(c, &s, &g, out, cols, res));
+    HD_TRY(run_stage(c, s, &g, out, cols, res));
     for (int i = 0; i < na; i++) {
         const struct fe_agg *a = &n->u.agg.aggs[i];
-        if (!one.need[nk + i]) {
-            cols[nk + i] = h_phys(c, lx_const(c, &(struct fe_value){.type = a->type, .is_null = true}));
+        bool mine = a->distinct ? dist && is_over(n, one.need, i, dist) : plain && one.need[nk + i];
+        cols[nk + i] = NULL;
+        if (!mine)
             continue;
-        }
         const int *f = a->distinct ? &two.first[2 * i] : &one.first[2 * i];
         struct handle *x = res[a->distinct ? f[0] : map[f[0]]];
         struct handle *cnt = a->fn == FE_AGG_AVG ? res[a->distinct ? f[1] : map[f[1]]] : NULL;
         cols[nk + i] = result_of(c, a, x, cnt);
     }
+    return 0;
+}
+
+/* Joins the groups of one pass to those of another by their keys, NULL keys alike. Every group is
+ * in both, so an inner join keeps them all. */
+static int join_groups(struct ctx *c, const struct fe_node *n, struct stream *s, struct stream *b,
+                       struct handle **cols)
+{
+    int nk = n->u.agg.nkeys, m = 0;
+    struct fe_node *side = HD_NEW(c->a, struct fe_node), *node = HD_NEW(c->a, struct fe_node);
+    *side = (struct fe_node){.op = FE_AGGREGATE_OP, .path = n->path};
+    *node = (struct fe_node){.op = FE_JOIN_OP, .path = n->path};
+    struct join j = {.n = node, .kind = FE_INNER, .build = side, .nkeys = nk, .take_all = true};
+    struct handle **bc = HD_NEWN(c->a, struct handle *, n->ncols + 1), **sc = HD_NEWN(c->a, struct handle *, nk + 1);
+    int *at = HD_NEWN(c->a, int, n->ncols + 1);
+    j.pkeys = HD_NEWN(c->a, struct fe_expr *, nk + 1);
+    for (int i = 0; i < n->ncols; i++)
+        if (i < nk || b->cols[i]) {
+            at[m] = i;
+            bc[m++] = b->cols[i];
+        }
+    for (int i = 0; i < nk; i++) {
+        sc[i] = cols[i];
+        j.pkeys[i] = mk_col(c, i, cols[i], n->path);
+        j.null_equal |= cols[i]->nullable;
+    }
+    j.bkeys = j.pkeys;
+    struct stream build = *b;
+    build.cols = bc;
+    build.ncols = side->ncols = m;
+    j.s = *s;
+    j.s.cols = sc;
+    j.s.ncols = nk;
+    if (nk == 0) { /* one row on either side */
+        struct stored st;
+        bool *all = HD_NEWN(c->a, bool, m + 1);
+        memset(all, 1, (size_t)m);
+        node->u.join.single = true;
+        HD_TRY(store_stream(c, &build, all, "rows", n->path, &st));
+        HD_TRY(join_expand_all(c, &j, PL_INNER, &st));
+    } else {
+        struct built t;
+        HD_TRY(jb_build(c, &j, &build, &j.s, &t, false, false));
+        HD_TRY(jb_probe(c, &j, &t, PL_INNER, NULL));
+    }
+    for (int i = nk; i < m; i++)
+        cols[at[i]] = j.bcols[i];
+    s->est = j.s.est;
+    return 0;
+}
+
+/* Aggregates over several distinct arguments: the input is kept and grouped once for each. */
+static int group_each(struct ctx *c, const struct fe_node *n, struct stream *in,
+                      const struct fe_expr **args, int k, struct stream *out, struct handle **cols)
+{
+    struct stored st;
+    struct stream *pass = HD_NEWN(c->a, struct stream, k);
+    HD_TRY(store_stream(c, in, c->need[n->inputs[0]->id], "input", n->path, &st));
+    for (int i = 0; i < k; i++) {
+        struct stream s = stream_over(c, &st, n->path);
+        struct handle **mine = HD_NEWN(c->a, struct handle *, n->ncols + 1);
+        HD_TRY(group_once(c, n, &s, args[i], i == 0, &pass[i], mine));
+        pass[i].cols = mine;
+    }
+    memcpy(cols, pass[0].cols, sizeof *cols * (size_t)n->ncols);
+    for (int i = 1; i < k; i++)
+        HD_TRY(join_groups(c, n, &pass[0], &pass[i], cols));
+    *out = pass[0];
+    return 0;
+}
+
+int seg_aggregate(struct ctx *c, const struct fe_node *n, struct stream *out)
+{
+    struct stream s;
+    HD_TRY(seg_node(c, n->inputs[0], &s));
+    const struct fe_expr **args = HD_NEWN(c->a, const struct fe_expr *, n->u.agg.naggs + 1);
+    int k = distinct_args(n, c->need[n->id], args);
+    struct handle **cols = HD_NEWN(c->a, struct handle *, n->ncols + 1);
+    if (k <= 1)
+        HD_TRY(group_once(c, n, &s, k ? args[0] : NULL, true, out, cols));
+    else
+        HD_TRY(group_each(c, n, &s, args, k, out, cols));
+    for (int i = n->u.agg.nkeys; i < n->ncols; i++)
+        if (!cols[i]) /* nobody asks for it */
+            cols[i] = h_phys(c, lx_const(c, &(struct fe_value){.type = n->cols[i].type, .is_null = true}));
     out->cols = cols;
     out->ncols = n->ncols;
     return 0;

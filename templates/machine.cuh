@@ -241,6 +241,13 @@ HDD_DEVICE void hdd_store_release(u64 *p, u64 v)
     asm volatile("st.release.gpu.u64 [%0], %1;" : : "l"(p), "l"(v) : "memory");
 }
 
+// Everything this thread did before is seen by others before anything it does afterwards, and the
+// other way round: for protocols that span several words (share.cuh).
+HDD_DEVICE void hdd_fence()
+{
+    __threadfence();
+}
+
 // Lets others run while this thread waits for one of them.
 HDD_DEVICE void hdd_back_off()
 {
@@ -260,6 +267,13 @@ HDD_DEVICE void hdd_load_const16(const void *p, u64 &lo, u64 &hi)
     const ulonglong2 v = __ldg(static_cast<const ulonglong2 *>(p));
     lo = v.x;
     hi = v.y;
+}
+
+HDD_DEVICE i128 hdd_load_const(const i128 *p)
+{
+    u64 lo, hi;
+    hdd_load_const16(p, lo, hi);
+    return (i128)((u128)hi << 64 | lo);
 }
 
 #endif

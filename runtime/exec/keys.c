@@ -4,10 +4,10 @@
 
 #define COMPARE(T)                                                                            \
     do {                                                                                      \
-        T x, y;                                                                               \
-        memcpy(&x, a, sizeof x);                                                              \
-        memcpy(&y, b, sizeof y);                                                              \
-        return (x > y) - (x < y);                                                             \
+        T x_, y_;                                                                             \
+        memcpy(&x_, a, sizeof x_);                                                            \
+        memcpy(&y_, b, sizeof y_);                                                            \
+        return (x_ > y_) - (x_ < y_);                                                         \
     } while (0)
 
 static int compare_f64(double x, double y)

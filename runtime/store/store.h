@@ -31,10 +31,11 @@ struct rt_progress {
     double from, to; /* the part of 0..1 that the current phase covers */
 };
 
-/* Verifies all checksums and recomputes all facts and indexes of an opened store. *report is
- * heap JSON: {"ok", "files", "bytes", "tables": [...], "problems": [{"table","column"?,"fact",
- * "stored","found"}...]}. Returns -1 only if the check itself could not be done. */
-int rt_store_check(struct rt_store *s, int threads, struct rt_progress *progress, char **report,
-                   struct hd_err *err);
+/* Verifies all checksums and computes all facts and indexes of an opened store again. *report is
+ * heap JSON: {"ok", "files", "bytes", "tables": [{"name", "rows", ...}], "problems": [{"file" or
+ * "table" and "column", "what", "stored", "found"}]}; *problems their number. -1 only if the
+ * check itself could not be done. */
+int rt_store_check(struct rt_store *s, int threads, struct rt_progress *progress, int *problems,
+                   char **report, struct hd_err *err);
 
 #endif

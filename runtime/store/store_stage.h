@@ -29,7 +29,7 @@ struct rt_work {
     int n;
     int nulls;
     uint64_t *valid; /* bitmap, set for all rows, read only if nulls > 0 */
-    int64_t *i64;    /* values of NULL rows are ignored */
+    int64_t *i64;    /* i64, i128, f64, str share their memory; NULL rows are ignored */
     hd_i128 *i128;
     double *f64;
     struct rt_str *str;

@@ -19,6 +19,8 @@ from collections import Counter
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), d) for d in ("../oracle", ".")]
 
+import duckdb
+
 import dataset
 import results
 from cases import Database, empty, groups
@@ -77,10 +79,10 @@ class Runner:
         for n in numbers:
             try:
                 cases.append(db.case(n))
-            except PlanError as wrong:
-                # the generator's own mistake
+            except (PlanError, duckdb.Error) as wrong:
+                # a mistake on this side: the generator's, the translation's or DuckDB's
                 self.total[FAIL] += 1
-                print(f"FAIL {n}: the oracle refuses the plan: {wrong}", flush=True)
+                print(f"FAIL {n}: the oracle refuses the plan: {' '.join(str(wrong).split())[:300]}", flush=True)
         return cases
 
     def load_failed(self, db, cases, wrong):

@@ -60,7 +60,7 @@ class PlanCompiler:
         self.busy = set()
 
     def compile(self):
-        unknown = set(self.plan) - {"heddle", "name", "params", "shared", "root"}
+        unknown = set(self.plan) - {"heddle", "name", "comment", "params", "shared", "root"}
         if unknown or self.plan.get("heddle") != 1 or "root" not in self.plan:
             raise PlanError("$", "not a plan of version 1")
         self.out.root = self.rel(self.plan["root"], "$.root")
@@ -221,8 +221,8 @@ class PlanCompiler:
         return self.same(rel, sql, order=terms)
 
     def cut(self, node):
-        limit = f" LIMIT {node['limit']}" if "limit" in node else ""
-        return limit + (f" OFFSET {node['offset']}" if node.get("offset") else "")
+        limit = f" LIMIT {int(node['limit'])}" if "limit" in node else ""
+        return limit + (f" OFFSET {int(node['offset'])}" if node.get("offset") else "")
 
     def op_limit(self, node, path):
         rel = self.rel(node["input"], path + ".input")
@@ -230,7 +230,7 @@ class PlanCompiler:
             sql = f"SELECT * FROM {rel.cte} ORDER BY {', '.join(rel.order)}{self.cut(node)}"
             return self.same(rel, sql, order=rel.order)
         sql = f"SELECT * FROM {rel.cte}{self.cut(node)}"
-        return self.same(rel, sql, free_limit=(node["limit"], node.get("offset", 0)), unlimited=rel.cte)
+        return self.same(rel, sql, free_limit=(int(node["limit"]), int(node.get("offset", 0))), unlimited=rel.cte)
 
     # ---- aggregate
 

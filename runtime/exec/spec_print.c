@@ -1,0 +1,169 @@
+/* The kernel spec as text, one state, arg, pipeline or action a line. */
+#include "runtime/base/strbuf.h"
+#include "runtime/exec/exec.h"
+
+static const char *const arg_names[] = {
+    [RT_ARG_CONST] = "const",
+    [RT_ARG_SET] = "set",
+    [RT_ARG_LIKE] = "like",
+    [RT_ARG_COL_DATA] = "column data",
+    [RT_ARG_COL_VALID] = "column validity",
+    [RT_ARG_COL_TEXT_BASE] = "column text base",
+    [RT_ARG_COL_TEXT_BYTES] = "column text bytes",
+    [RT_ARG_COL_BASE] = "column base",
+    [RT_ARG_COL_FACTOR] = "column factor",
+    [RT_ARG_DICT_OFFSETS] = "dictionary offsets",
+    [RT_ARG_DICT_BYTES] = "dictionary bytes",
+    [RT_ARG_TABLE_ROWS] = "table rows",
+    [RT_ARG_KEYIDX_ROWS] = "key index rows",
+    [RT_ARG_KEYIDX_MIN] = "key index min",
+    [RT_ARG_KEYIDX_RANGE] = "key index range",
+    [RT_ARG_FK_OFFSETS] = "foreign key offsets",
+    [RT_ARG_FK_CHILD_ROWS] = "foreign key child rows",
+    [RT_ARG_STATE_BITS] = "state bits",
+    [RT_ARG_STATE_MATCHES] = "state matches",
+    [RT_ARG_STATE_RANGE] = "state range",
+    [RT_ARG_STATE_ROWS] = "state rows",
+    [RT_ARG_STATE_NROWS] = "state row count",
+    [RT_ARG_STATE_OFFSETS] = "state offsets",
+    [RT_ARG_STATE_SLOTS] = "state slots",
+    [RT_ARG_STATE_MASK] = "state mask",
+    [RT_ARG_STATE_FIELD] = "state field",
+    [RT_ARG_STATE_FIELD_VALID] = "state field validity",
+};
+
+static const char *const source_names[] = {
+    [RT_SOURCE_TABLE] = "table",
+    [RT_SOURCE_ROWS] = "rows of",
+    [RT_SOURCE_INDEX] = "indexes of",
+    [RT_SOURCE_DICT] = "dictionary of",
+};
+
+static void print_sort(struct hd_strbuf *out, const struct rt_state *t)
+{
+    if (t->nsort)
+        hd_strbuf_adds(out, " sort");
+    for (int k = 0; k < t->nsort; k++)
+        hd_strbuf_addf(out, "%s %s%s nulls %s", k ? "," : "", t->fields[t->sort[k].field].name,
+                       t->sort[k].desc ? " desc" : "", t->sort[k].nulls_first ? "first" : "last");
+    if (t->kind == RT_STATE_ROWS && (t->limit >= 0 || t->offset > 0))
+        hd_strbuf_addf(out, " limit %lld offset %lld", (long long)t->limit, (long long)t->offset);
+}
+
+static void print_field(struct hd_strbuf *out, const struct rt_state *t, int f)
+{
+    static const char *const merges[] = {"key", "sum", "min", "max", "any"};
+    const struct rt_field *d = &t->fields[f];
+    char type[HD_TEXT_MAX];
+    hd_strbuf_addf(out, "      +%d %s: %s", d->offset, d->name ? d->name : "",
+                   rt_phys_name(d->phys));
+    hd_strbuf_addf(out, " (%s)", hd_type_text(d->type, type));
+    if (d->valid_offset >= 0)
+        hd_strbuf_addf(out, " valid +%d", d->valid_offset);
+    if (d->dict_table)
+        hd_strbuf_addf(out, " code of %s.%s", d->dict_table->name,
+                       d->dict_table->cols[d->dict_column].name);
+    if (t->merge)
+        hd_strbuf_addf(out, " %s", merges[t->merge[f]]);
+    else if (f < t->nkeys)
+        hd_strbuf_adds(out, " key");
+    hd_strbuf_addc(out, '\n');
+}
+
+static void print_state(struct hd_strbuf *out, const struct rt_spec *s, int i)
+{
+    const struct rt_state *t = &s->states[i];
+    hd_strbuf_addf(out, "  s%d %s \"%s\"", i, rt_state_kind_name(t->kind), t->name ? t->name : "");
+    hd_strbuf_addf(out, " stride %d range %llu", t->stride, (unsigned long long)t->range);
+    hd_strbuf_addf(out, "%s%s%s%s%s", t->shared ? " shared" : "", t->unique ? " unique" : "",
+                   t->dedupe ? " dedupe" : "", t->track_matches ? " matches" : "",
+                   t->single ? " single" : "");
+    if (t->nvalues)
+        hd_strbuf_addf(out, " values %lld", (long long)t->nvalues);
+    print_sort(out, t);
+    hd_strbuf_addf(out, " ~%.0f rows %s\n", t->est_rows, t->path ? t->path : "");
+    for (int f = 0; f < t->nfields; f++)
+        print_field(out, t, f);
+}
+
+static void print_const(struct hd_strbuf *out, const struct rt_arg *a)
+{
+    char buf[HD_TEXT_MAX];
+    if (a->phys == RT_F64)
+        hd_strbuf_addf(out, " %.17g", a->f);
+    else if (a->phys != RT_STR)
+        hd_strbuf_addf(out, " %s", hd_dec_text(a->i, 0, buf));
+    else {
+        hd_strbuf_addc(out, ' ');
+        hd_strbuf_add_json(out, a->s, a->n);
+    }
+}
+
+static void print_arg(struct hd_strbuf *out, const struct rt_spec *s, int i)
+{
+    const struct rt_arg *a = &s->args[i];
+    hd_strbuf_addf(out, "  w%d %s", a->word, arg_names[a->kind]);
+    if (a->kind == RT_ARG_CONST)
+        print_const(out, a);
+    else if (a->kind == RT_ARG_SET)
+        hd_strbuf_addf(out, " of %d %s", a->nset, rt_phys_name(a->phys));
+    else if (a->kind == RT_ARG_LIKE) {
+        hd_strbuf_addc(out, ' ');
+        hd_strbuf_add_json(out, a->s, a->n);
+    } else if (a->kind >= RT_ARG_STATE_BITS)
+        hd_strbuf_addf(out, " s%d", a->state);
+    else if (a->kind == RT_ARG_TABLE_ROWS || a->kind >= RT_ARG_KEYIDX_ROWS)
+        hd_strbuf_addf(out, " %s %d", a->table->name, a->index);
+    else
+        hd_strbuf_addf(out, " %s.%s", a->table->name, a->table->cols[a->column].name);
+    if (a->kind == RT_ARG_STATE_FIELD || a->kind == RT_ARG_STATE_FIELD_VALID)
+        hd_strbuf_addf(out, " field %d", a->index);
+    hd_strbuf_addc(out, '\n');
+}
+
+static void print_pipeline(struct hd_strbuf *out, const struct rt_spec *s, int i)
+{
+    const struct rt_pipeline *p = &s->pipelines[i];
+    hd_strbuf_addf(out, "  %s: %s", p->name, source_names[p->source]);
+    if (p->source == RT_SOURCE_TABLE)
+        hd_strbuf_addf(out, " %s", p->table->name);
+    else if (p->source == RT_SOURCE_DICT)
+        hd_strbuf_addf(out, " %s.%s", p->table->name, p->table->cols[p->column].name);
+    else
+        hd_strbuf_addf(out, " s%d", p->state);
+    hd_strbuf_addf(out, ", %d level%s%s, entry %s", p->nlevels, p->nlevels == 1 ? "" : "s",
+                   p->ordered ? ", ordered" : "", p->entry ? p->entry : "-");
+    for (int l = 0; l < RT_MAX_LEVELS; l++)
+        if (p->level_entry[l])
+            hd_strbuf_addf(out, ", level %d %s", l, p->level_entry[l]);
+    hd_strbuf_addf(out, " %s\n", p->path ? p->path : "");
+}
+
+void rt_spec_print(struct hd_strbuf *out, const struct rt_spec *s)
+{
+    static const char *const actions[] = {"run", "finish", "free"};
+    char type[HD_TEXT_MAX];
+    hd_strbuf_adds(out, "states\n");
+    for (int i = 0; i < s->nstates; i++)
+        print_state(out, s, i);
+    hd_strbuf_addf(out, "args (%d words)\n", s->nwords);
+    for (int i = 0; i < s->nargs; i++)
+        print_arg(out, s, i);
+    hd_strbuf_adds(out, "pipelines\n");
+    for (int i = 0; i < s->npipelines; i++)
+        print_pipeline(out, s, i);
+    hd_strbuf_adds(out, "schedule\n");
+    for (int i = 0; i < s->nactions; i++) {
+        const struct rt_action *a = &s->actions[i];
+        hd_strbuf_addf(out, "  %s ", actions[a->kind]);
+        if (a->kind == RT_RUN)
+            hd_strbuf_addf(out, "%s\n", s->pipelines[a->index].name);
+        else
+            hd_strbuf_addf(out, "s%d\n", a->index);
+    }
+    hd_strbuf_addf(out, "result s%d\n", s->result_state);
+    for (int i = 0; i < s->nresult; i++)
+        hd_strbuf_addf(out, "  %s %s%s = field %d\n", s->result[i].name,
+                       hd_type_text(s->result[i].type, type), s->result[i].nullable ? "" : " not null",
+                       s->result[i].field);
+}

@@ -1,0 +1,337 @@
+#include "runtime/io/text_parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/fault.h"
+
+/* A column under construction: as wide as the working form that it will be copied to. */
+struct text_column {
+    enum rt_work_form form;
+    void *values;
+    uint64_t *valid; /* NULL: not nullable */
+    int64_t nulls;
+};
+
+struct text_rows {
+    struct rt_row_source base; /* first: its fill casts back */
+    const struct text_file *file;
+    int64_t rows;
+    struct text_column *columns;
+    struct hd_arena arena; /* texts that had doubled quotes */
+};
+
+/* ---- fields --------------------------------------------------------------------------------- */
+
+/* Behind a field: its delimiter, the end of its line, or the end of the text. */
+static const char *end_field(const struct fe_text_format *v, const char **p, const char *end,
+                             int64_t *lines, struct text_field *f)
+{
+    const char *s = *p;
+    f->last = true;
+    if (s == end)
+        return NULL;
+    if (*s == v->delimiter) {
+        f->last = false;
+        *p = s + 1;
+        return NULL;
+    }
+    if (*s == '\r' && s + 1 < end && s[1] == '\n')
+        s++;
+    if (*s != '\n')
+        return "text behind a quoted field";
+    ++*lines;
+    *p = s + 1;
+    return NULL;
+}
+
+static const char *quoted_field(const struct fe_text_format *v, const char **p, const char *end,
+                                int64_t *lines, struct text_field *f)
+{
+    const char *s = *p + 1;
+    int64_t inside = 0;
+    f->s = s;
+    f->quoted = true;
+    for (;; s++) {
+        if (s >= end)
+            return "quoted field without an end";
+        inside += *s == '\n';
+        if (*s != v->quote)
+            continue;
+        if (s + 1 < end && s[1] == v->quote) {
+            f->doubled = true;
+            s++;
+            continue;
+        }
+        break;
+    }
+    f->n = (size_t)(s - f->s);
+    *p = s + 1;
+    *lines += inside;
+    return end_field(v, p, end, lines, f);
+}
+
+const char *text_next_field(const struct fe_text_format *v, const char **p, const char *end,
+                            int64_t *lines, struct text_field *f)
+{
+    const char *s = *p;
+    f->quoted = f->doubled = false;
+    if (v->quote && s < end && *s == v->quote)
+        return quoted_field(v, p, end, lines, f);
+    f->s = s;
+    while (s < end && *s != v->delimiter && *s != '\n')
+        s++;
+    f->n = (size_t)(s - f->s);
+    *p = s;
+    bool line_end = s == end || *s == '\n';
+    if (line_end && f->n && s[-1] == '\r')
+        f->n--;
+    if (v->quote && f->n && memchr(f->s, v->quote, f->n))
+        return "quote inside an unquoted field";
+    return end_field(v, p, end, lines, f);
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static struct rt_str undouble(struct text_rows *r, const struct text_field *f, char quote)
+{
+    char *out = hd_alloc(&r->arena, f->n);
+    uint32_t n = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        out[n++] = f->s[i];
+        i += f->s[i] == quote;
+    }
+    return (struct rt_str){out, n};
+}
+
+static bool is_null(const struct fe_text_format *v, const struct text_field *f)
+{
+    return !f->quoted && strlen(v->null_text) == f->n &&
+           memcmp(v->null_text, f->s, f->n) == 0;
+}
+
+static bool put_value(struct text_rows *r, int column, int64_t row, const struct text_field *f)
+{
+    const struct fe_text_format *v = r->file->format;
+    struct text_column *x = &r->columns[column];
+    hd_i128 wide;
+    double real;
+    if (x->valid && is_null(v, f)) {
+        x->valid[row >> 6] &= ~((uint64_t)1 << (row & 63));
+        x->nulls++;
+        return true;
+    }
+    if (x->form == RT_WORK_STR) {
+        if (f->n > UINT32_MAX)
+            return false;
+        ((struct rt_str *)x->values)[row] = f->doubled ? undouble(r, f, v->quote)
+                                                       : (struct rt_str){f->s, (uint32_t)f->n};
+        return true;
+    }
+    if (f->doubled || !text_parse_value(r->file->table->cols[column].type, f->s, f->n, &wide,
+                                        &real))
+        return false;
+    if (x->form == RT_WORK_I64)
+        ((int64_t *)x->values)[row] = (int64_t)wide;
+    else if (x->form == RT_WORK_I128)
+        ((hd_i128 *)x->values)[row] = wide;
+    else
+        ((double *)x->values)[row] = real;
+    return true;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static const char *place(const struct text_file *f, int64_t line, char buf[4200])
+{
+    snprintf(buf, 4200, "%s:%lld", f->path, (long long)line);
+    return buf;
+}
+
+static int bad_value(const struct text_rows *r, int column, int field, int64_t line,
+                     const struct text_field *f, struct hd_err *err)
+{
+    char where[4200], type[HD_TEXT_MAX];
+    const struct fe_table_column *c = &r->file->table->cols[column];
+    int shown = (int)HD_MIN(f->n, 60);
+    return HD_FAIL(err, DATA, place(r->file, line, where),
+                   "column \"%s\" (field %d): expected %s%s, found \"%.*s%s\"", c->name,
+                   field + 1, c->nullable ? "" : "not NULL ", hd_type_text(c->type, type), shown,
+                   f->s, f->n > 60 ? "..." : "");
+}
+
+static int bad_line(const struct text_rows *r, int64_t line, const char *what,
+                    struct hd_err *err)
+{
+    char where[4200];
+    return HD_FAIL(err, DATA, place(r->file, line, where), "%s", what);
+}
+
+static int bad_count(const struct text_rows *r, int64_t line, const char *found,
+                     struct hd_err *err)
+{
+    char where[4200];
+    return HD_FAIL(err, DATA, place(r->file, line, where), "expected %d fields, found %s",
+                   r->file->table->ncols, found);
+}
+
+/* Field k was the last of its line, but should not have been. */
+static int short_line(const struct text_rows *r, int k, const struct text_field *f, int64_t line,
+                      struct hd_err *err)
+{
+    const struct fe_text_format *v = r->file->format;
+    bool ended = v->trailing_delimiter && f->n == 0 && !f->quoted;
+    char text[64];
+    if (k + 1 == r->file->table->ncols && !ended) {
+        snprintf(text, sizeof text, "line does not end with '%c' (\"trailing_delimiter\")",
+                 v->delimiter);
+        return bad_line(r, line, text, err);
+    }
+    snprintf(text, sizeof text, "%d", ended ? k : k + 1);
+    return bad_count(r, line, text, err);
+}
+
+/* Behind the last column's field: nothing, or a delimiter and nothing. */
+static int end_row(struct text_rows *r, const struct text_field *last, const char **p,
+                   const char *end, int64_t start, int64_t *line, struct hd_err *err)
+{
+    const struct fe_text_format *v = r->file->format;
+    struct text_field f;
+    if (last->last)
+        return 0;
+    if (!v->trailing_delimiter)
+        return bad_count(r, start, "more", err);
+    const char *wrong = text_next_field(v, p, end, line, &f);
+    if (wrong)
+        return bad_line(r, start, wrong, err);
+    return f.last && f.n == 0 && !f.quoted ? 0 : bad_count(r, start, "more", err);
+}
+
+static int parse_row(struct text_rows *r, int64_t row, const char **p, const char *end,
+                     int64_t *line, struct hd_err *err)
+{
+    const struct text_file *file = r->file;
+    int n = file->table->ncols, must_go_on = file->format->trailing_delimiter ? n : n - 1;
+    int64_t start = *line;
+    struct text_field f = {0};
+    for (int k = 0; k < n; k++) {
+        const char *wrong = text_next_field(file->format, p, end, line, &f);
+        if (wrong)
+            return bad_line(r, start, wrong, err);
+        if (f.last && k < must_go_on)
+            return short_line(r, k, &f, start, err);
+        int column = file->order ? file->order[k] : k;
+        if (!put_value(r, column, row, &f))
+            return bad_value(r, column, k, start, &f, err);
+    }
+    return end_row(r, &f, p, end, start, line, err);
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static enum rt_work_form form_of(struct hd_type t)
+{
+    if (t.kind == HD_STRING)
+        return RT_WORK_STR;
+    if (t.kind == HD_FLOAT64)
+        return RT_WORK_F64;
+    return t.kind == HD_DECIMAL && t.precision > 18 ? RT_WORK_I128 : RT_WORK_I64;
+}
+
+static size_t form_size(enum rt_work_form f)
+{
+    return f == RT_WORK_I128 ? sizeof(hd_i128) : f == RT_WORK_STR ? sizeof(struct rt_str) : 8;
+}
+
+static bool new_columns(struct text_rows *r)
+{
+    const struct fe_table *t = r->file->table;
+    size_t rows = (size_t)r->rows, words = (rows + 63) / 64;
+    r->columns = hd_try_calloc((size_t)t->ncols, sizeof *r->columns);
+    for (int c = 0; r->columns && c < t->ncols; c++) {
+        struct text_column *x = &r->columns[c];
+        x->form = form_of(t->cols[c].type);
+        x->values = hd_try_malloc(rows * form_size(x->form));
+        if (!x->values)
+            return false;
+        if (!t->cols[c].nullable)
+            continue;
+        x->valid = hd_try_malloc(words * 8);
+        if (!x->valid)
+            return false;
+        memset(x->valid, 0xff, words * 8);
+    }
+    return r->columns != NULL;
+}
+
+void text_rows_free(struct text_rows *r)
+{
+    if (!r)
+        return;
+    for (int c = 0; r->columns && c < r->file->table->ncols; c++) {
+        free(r->columns[c].values);
+        free(r->columns[c].valid);
+    }
+    free(r->columns);
+    hd_arena_release(&r->arena);
+    free(r);
+}
+
+/* ---- as a source ---------------------------------------------------------------------------- */
+
+static void fill_validity(const struct text_column *x, int64_t from, struct rt_work *w)
+{
+    w->nulls = 0;
+    if (!x->nulls)
+        return;
+    memset(w->valid, 0, ((size_t)w->n + 63) / 64 * 8);
+    for (int i = 0; i < w->n; i++) {
+        uint64_t valid = rt_bit(x->valid, from + i);
+        w->valid[i >> 6] |= valid << (i & 63);
+        w->nulls += !valid;
+    }
+}
+
+static int fill(const struct rt_row_source *base, int column, int64_t from, struct rt_work *w,
+                struct hd_err *err)
+{
+    const struct text_rows *r = (const struct text_rows *)base;
+    const struct text_column *x = &r->columns[column];
+    size_t size = form_size(x->form);
+    (void)err;
+    w->form = x->form;
+    fill_validity(x, from, w);
+    /* all value arrays of a work share their memory */
+    memcpy(w->i128, (const char *)x->values + (size_t)from * size, (size_t)w->n * size);
+    return 0;
+}
+
+const struct rt_row_source *text_rows_source(const struct text_rows *r) { return &r->base; }
+
+int text_parse(const struct text_file *f, const struct text_piece *piece, struct text_rows **out,
+               struct hd_err *err)
+{
+    struct text_rows *r = hd_try_calloc(1, sizeof *r);
+    if (!r)
+        return HD_FAIL(err, RESOURCE, f->path, "out of memory");
+    r->base.fill = fill;
+    r->file = f;
+    r->rows = piece->rows;
+    hd_arena_init(&r->arena);
+    int rc = 0;
+    if (!new_columns(r))
+        rc = HD_FAIL(err, RESOURCE, f->path, "out of memory for %lld rows",
+                     (long long)piece->rows);
+    const char *p = piece->from;
+    int64_t line = piece->line;
+    for (int64_t row = 0; rc == 0 && row < piece->rows; row++)
+        rc = parse_row(r, row, &p, piece->to, &line, err);
+    if (rc == 0 && p != piece->to) /* what counted the rows saw other quotes than we did */
+        rc = bad_line(r, line, "quotes do not match", err);
+    if (rc == 0)
+        *out = r;
+    else
+        text_rows_free(r);
+    return rc;
+}

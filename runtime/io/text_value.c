@@ -1,0 +1,130 @@
+/* Texts of single values. The common forms have fast paths of their own: the general parsers of
+ * runtime/base work in 128 bits. */
+#include <locale.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/io/text_parse.h"
+
+static locale_t c_locale;
+static pthread_once_t locale_once = PTHREAD_ONCE_INIT;
+
+static void make_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+
+/* An embedding program may have set a locale with a decimal comma. */
+static bool parse_real(const char *s, size_t n, double *out)
+{
+    char buf[128], *end;
+    if (n == 0 || n >= sizeof buf || s[0] == ' ')
+        return false;
+    memcpy(buf, s, n);
+    buf[n] = 0;
+    pthread_once(&locale_once, make_locale);
+    *out = c_locale ? strtod_l(buf, &end, c_locale) : strtod(buf, &end);
+    return end == buf + n;
+}
+
+/* [-]digits[.digits] with at most 18 digits in all and at most `scale` behind the point. */
+static bool parse_short(const char *s, size_t n, int scale, int64_t *out)
+{
+    size_t i = n && s[0] == '-', first = i;
+    int64_t v = 0;
+    int frac = -1;
+    if (n - i > 18 + 1)
+        return false;
+    for (; i < n; i++) {
+        unsigned d = (unsigned)(unsigned char)s[i] - '0';
+        if (d <= 9) {
+            v = v * 10 + d;
+            frac += frac >= 0;
+        } else if (s[i] == '.' && frac < 0 && i > first) {
+            frac = 0;
+        } else {
+            return false;
+        }
+    }
+    if (i == first || frac > scale || n - first > (frac >= 0 ? 19u : 18u))
+        return false;
+    for (int k = HD_MAX(frac, 0); k < scale; k++)
+        if (__builtin_mul_overflow(v, 10, &v))
+            return false;
+    *out = first ? -v : v;
+    return true;
+}
+
+static bool parse_bool(const char *s, size_t n, hd_i128 *out)
+{
+    static const struct {
+        const char *text;
+        int value;
+    } names[] = {{"true", 1}, {"false", 0}, {"t", 1}, {"f", 0}, {"1", 1}, {"0", 0}};
+    for (size_t i = 0; i < HD_COUNT(names); i++)
+        if (strlen(names[i].text) == n && strncasecmp(s, names[i].text, n) == 0) {
+            *out = names[i].value;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_decimal(struct hd_type t, const char *s, size_t n, hd_i128 *out)
+{
+    static const int64_t limits[] = {
+        1,           10,           100,           1000,           10000,           100000,
+        1000000,     10000000,     100000000,     1000000000,     10000000000,     100000000000,
+        1000000000000,             10000000000000,                100000000000000,
+        1000000000000000,          10000000000000000,             100000000000000000,
+        1000000000000000000,
+    };
+    int64_t v;
+    if (t.precision >= HD_COUNT(limits) || !parse_short(s, n, t.scale, &v)) {
+        hd_i128 limit = hd_pow10(t.precision);
+        return hd_dec_parse(s, n, t.scale, out) && *out < limit && *out > -limit;
+    }
+    *out = v;
+    return v < limits[t.precision] && v > -limits[t.precision];
+}
+
+static bool parse_int(const char *s, size_t n, hd_i128 min, hd_i128 max, hd_i128 *out)
+{
+    int64_t v;
+    if (memchr(s, '.', n))
+        return false;
+    if (parse_short(s, n, 0, &v))
+        *out = v;
+    else if (!hd_dec_parse(s, n, 0, out))
+        return false;
+    return *out >= min && *out <= max;
+}
+
+bool text_parse_value(struct hd_type t, const char *s, size_t n, hd_i128 *wide, double *real)
+{
+    int32_t days;
+    int64_t micros;
+    switch ((enum hd_type_kind)t.kind) {
+    case HD_BOOL:
+        return parse_bool(s, n, wide);
+    case HD_INT32:
+        return parse_int(s, n, INT32_MIN, INT32_MAX, wide);
+    case HD_INT64:
+        return parse_int(s, n, INT64_MIN, INT64_MAX, wide);
+    case HD_DECIMAL:
+        return parse_decimal(t, s, n, wide);
+    case HD_FLOAT64:
+        return parse_real(s, n, real);
+    case HD_DATE:
+        if (!hd_date_parse(s, n, &days))
+            return false;
+        *wide = days;
+        return true;
+    case HD_TIMESTAMP:
+        if (!hd_timestamp_parse(s, n, &micros))
+            return false;
+        *wide = micros;
+        return true;
+    case HD_STRING:
+    case HD_TYPE_COUNT:
+        break;
+    }
+    return false;
+}

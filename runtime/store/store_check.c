@@ -1,0 +1,328 @@
+/* heddle check: every checksum, and every fact and index computed again from the stored
+ * columns and compared. Problems go into a report; only what keeps the check itself from being
+ * done is an error. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/fault.h"
+#include "runtime/base/strbuf.h"
+#include "runtime/store/store_column.h"
+#include "runtime/store/store_derive.h"
+#include "runtime/store/store_open.h"
+#include "runtime/store/store_sum.h"
+#include "runtime/store/store_text.h"
+
+struct check {
+    struct rt_store *s;
+    struct rt_pool *pool;
+    struct hd_arena arena;
+    struct hd_strbuf problems;
+    int nproblems;
+    struct fe_catalog again; /* the same columns, facts and indexes derived anew */
+};
+
+/* ---- report --------------------------------------------------------------------------------- */
+
+static void add_member(struct hd_strbuf *b, const char *key, const char *value)
+{
+    hd_strbuf_addf(b, ", \"%s\": ", key);
+    hd_strbuf_add_json(b, value, strlen(value));
+}
+
+/* column, fact may be NULL; so may stored and found. */
+static void problem(struct check *k, const char *table, const char *column, const char *fact,
+                    const char *stored, const char *found)
+{
+    struct hd_strbuf *b = &k->problems;
+    hd_strbuf_addf(b, "%s\n    {\"table\": ", k->nproblems++ ? "," : "");
+    hd_strbuf_add_json(b, table, strlen(table));
+    if (column)
+        add_member(b, "column", column);
+    add_member(b, "what", fact);
+    if (stored)
+        add_member(b, "stored", stored);
+    if (found)
+        add_member(b, "found", found);
+    hd_strbuf_addc(b, '}');
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+/* "table" and "column" of a file are in its name already. */
+static void file_problem(struct check *k, int file, const char *found)
+{
+    const struct fe_file *f = &k->s->doc->files[file];
+    struct hd_strbuf *b = &k->problems;
+    hd_strbuf_addf(b, "%s\n    {\"file\": ", k->nproblems++ ? "," : "");
+    hd_strbuf_add_json(b, f->name, strlen(f->name));
+    add_member(b, "what", "checksum");
+    add_member(b, "stored", f->checksum);
+    add_member(b, "found", found);
+    hd_strbuf_addc(b, '}');
+}
+
+static int check_files(struct check *k, struct rt_progress *progress, struct hd_err *err)
+{
+    const struct fe_catalog_doc *doc = k->s->doc;
+    struct fe_file *found = HD_NEWN(&k->arena, struct fe_file, doc->nfiles);
+    HD_TRY(rt_sum_maps(k->pool, k->s->maps, doc->nfiles, found, progress, err));
+    for (int i = 0; i < doc->nfiles; i++)
+        if (strcmp(found[i].checksum, doc->files[i].checksum) != 0)
+            file_problem(k, i, found[i].checksum);
+    return 0;
+}
+
+/* ---- structure ------------------------------------------------------------------------------ */
+
+/* Offsets into text and dictionaries, and codes, must stay inside before anything follows them:
+ * the checksum may be right and the writer have been wrong. */
+static bool ends_fit(const struct fe_table_column *c, int64_t rows)
+{
+    const uint32_t *ends = c->at.data;
+    for (int64_t r = 0; r < rows; r++) {
+        bool first = (r & (RT_BLOCK_ROWS - 1)) == 0;
+        uint64_t base = c->at.text_base[r >> RT_BLOCK_SHIFT];
+        if ((!first && ends[r] < ends[r - 1]) || base > c->at.text_size ||
+            ends[r] > c->at.text_size - base)
+            return false;
+    }
+    return true;
+}
+
+static bool dictionary_fits(const struct fe_table_column *c, uint64_t bytes)
+{
+    const struct fe_dict *d = &c->dict;
+    if (d->offsets[0] != 0 || d->offsets[d->n] != bytes)
+        return false;
+    for (uint32_t k = 0; k < d->n; k++) {
+        if (d->offsets[k + 1] < d->offsets[k] || d->offsets[k + 1] > bytes)
+            return false;
+        if (k && rt_str_cmp(rt_dict_str(d, k - 1), rt_dict_str(d, k)) >= 0)
+            return false;
+    }
+    return true;
+}
+
+static bool codes_fit(const struct fe_table_column *c, int64_t rows)
+{
+    for (int64_t r = 0; r < rows; r++)
+        if (rt_col_valid(c, r) && rt_col_int(c, r) >= c->dict.n)
+            return false;
+    return true;
+}
+
+static void check_structure(struct check *k, int t, bool *sound)
+{
+    const struct fe_table *x = k->s->doc->cat.tables[t];
+    for (int c = 0; c < x->ncols; c++) {
+        const struct fe_table_column *col = &x->cols[c];
+        const struct fe_column_files *f = &k->s->doc->column_files[t][c];
+        const char *wrong = NULL;
+        if (col->storage == FE_STORE_TEXT && !ends_fit(col, x->rows))
+            wrong = "ends of texts outside the text";
+        if (col->storage == FE_STORE_DICT &&
+            !dictionary_fits(col, k->s->maps[f->dict_bytes].n))
+            wrong = "dictionary not ascending or outside its bytes";
+        else if (col->storage == FE_STORE_DICT && !codes_fit(col, x->rows))
+            wrong = "codes outside the dictionary";
+        if (wrong)
+            problem(k, x->name, col->name, wrong, NULL, NULL);
+        *sound &= !wrong;
+    }
+}
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+static void compare_number(struct check *k, const char *table, const char *column,
+                           const char *fact, hd_i128 stored, hd_i128 found)
+{
+    char a[HD_TEXT_MAX], b[HD_TEXT_MAX];
+    if (stored != found)
+        problem(k, table, column, fact, hd_dec_text(stored, 0, a), hd_dec_text(found, 0, b));
+}
+
+static void compare_flag(struct check *k, const char *table, const char *column,
+                         const char *fact, bool stored, bool found)
+{
+    if (stored != found)
+        problem(k, table, column, fact, stored ? "true" : "false", found ? "true" : "false");
+}
+
+static void compare_facts(struct check *k, const char *table, const char *column,
+                          const struct fe_facts *a, const struct fe_facts *b)
+{
+    compare_flag(k, table, column, "known", a->known, b->known);
+    compare_number(k, table, column, "nulls", a->nulls, b->nulls);
+    compare_flag(k, table, column, "has range", a->has_range, b->has_range);
+    compare_number(k, table, column, "min", a->min, b->min);
+    compare_number(k, table, column, "max", a->max, b->max);
+    compare_number(k, table, column, "distinct", a->distinct, b->distinct);
+    compare_flag(k, table, column, "distinct is exact", a->distinct_exact, b->distinct_exact);
+    compare_flag(k, table, column, "unique", a->unique, b->unique);
+    compare_flag(k, table, column, "dense", a->dense, b->dense);
+    compare_flag(k, table, column, "sorted", a->sorted, b->sorted);
+    compare_flag(k, table, column, "clustered", a->clustered, b->clustered);
+    compare_number(k, table, column, "max multiplicity", a->max_mult, b->max_mult);
+}
+
+/* ---- indexes -------------------------------------------------------------------------------- */
+
+static const struct fe_key_index *stored_index(const struct fe_table *t, int column)
+{
+    for (int k = 0; k < t->nkeyidx; k++)
+        if (t->keyidx[k].column == column)
+            return &t->keyidx[k];
+    return NULL;
+}
+
+/* After comparing, the stored array serves on: it equals the derived one or is a problem, and
+ * then foreign keys are checked by a copy. */
+static int compare_key(void *ctx, int t, int number, struct fe_key_index *x, struct hd_err *err)
+{
+    struct check *k = ctx;
+    const struct fe_table *table = k->s->doc->cat.tables[t];
+    const char *column = table->cols[x->column].name;
+    const struct fe_key_index *s = stored_index(table, x->column);
+    bool same = s && s->kind == x->kind && s->min == x->min && s->range == x->range &&
+                (x->kind != FE_INDEX_ARRAY ||
+                 memcmp(s->rows, x->rows, x->range * sizeof *x->rows) == 0);
+    (void)number;
+    if (same) {
+        x->rows = s->rows;
+        return 0;
+    }
+    problem(k, table->name, column, "key index", s ? "differs" : "none", NULL);
+    if (x->kind != FE_INDEX_ARRAY)
+        return 0;
+    uint32_t *copy = hd_dup(&k->arena, x->rows, x->range * sizeof *copy);
+    x->rows = copy;
+    (void)err;
+    return 0;
+}
+
+static int compare_fk(void *ctx, int t, int number, struct fe_foreign_key *x, struct hd_err *err)
+{
+    struct check *k = ctx;
+    const struct fe_table *table = k->s->doc->cat.tables[t];
+    const struct fe_foreign_key *s = &table->fks[number];
+    const struct fe_fk_files *files = &k->s->doc->fk_files[t][number];
+    const char *column = table->cols[x->columns[0]].name;
+    (void)err;
+    compare_number(k, table->name, column, "max children", s->max_children, x->max_children);
+    bool same = !s->offsets == !x->offsets && !s->child_rows == !x->child_rows;
+    if (same && x->offsets)
+        same = memcmp(s->offsets, x->offsets, ((size_t)x->parent->rows + 1) * 8) == 0;
+    if (same && x->child_rows) {
+        uint64_t size = x->offsets[x->parent->rows] * 4;
+        same = k->s->maps[files->child_rows].n == size &&
+               memcmp(s->child_rows, x->child_rows, size) == 0;
+    }
+    if (!same)
+        problem(k, table->name, column, "foreign key index", "differs", NULL);
+    return 0;
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+/* The tables again, with the same mapped columns, but nothing derived. */
+static void copy_tables(struct check *k)
+{
+    const struct fe_catalog *from = &k->s->doc->cat;
+    struct hd_arena *a = &k->arena;
+    k->again.ntables = from->ntables;
+    k->again.tables = HD_NEWN(a, struct fe_table *, from->ntables);
+    for (int t = 0; t < from->ntables; t++) {
+        const struct fe_table *x = from->tables[t];
+        struct fe_table *y = k->again.tables[t] = hd_dup(a, x, sizeof *x);
+        y->cols = hd_dup(a, x->cols, (size_t)x->ncols * sizeof *x->cols);
+        y->fks = hd_dup(a, x->fks, (size_t)x->nfks * sizeof *x->fks);
+        y->nkeyidx = 0;
+    }
+    for (int t = 0; t < from->ntables; t++)
+        for (int f = 0; f < from->tables[t]->nfks; f++)
+            for (int p = 0; p < from->ntables; p++)
+                if (from->tables[t]->fks[f].parent == from->tables[p])
+                    k->again.tables[t]->fks[f].parent = k->again.tables[p];
+}
+
+static void compare_tables(struct check *k)
+{
+    for (int t = 0; t < k->again.ntables; t++) {
+        const struct fe_table *x = k->s->doc->cat.tables[t], *y = k->again.tables[t];
+        for (int c = 0; c < x->ncols; c++)
+            compare_facts(k, x->name, x->cols[c].name, &x->cols[c].facts, &y->cols[c].facts);
+        if (x->nkeyidx != y->nkeyidx)
+            compare_number(k, x->name, NULL, "key indexes", x->nkeyidx, y->nkeyidx);
+    }
+}
+
+static int check_derived(struct check *k, struct rt_progress *progress, struct hd_err *err)
+{
+    struct rt_derive_sink sink = {k, compare_key, compare_fk};
+    struct hd_err e;
+    bool sound = true;
+    for (int t = 0; t < k->s->doc->cat.ntables; t++)
+        check_structure(k, t, &sound);
+    if (!sound)
+        return 0; /* following what is broken could lead anywhere */
+    hd_err_init(&e);
+    copy_tables(k);
+    int rc = rt_derive(&k->again, k->pool, NULL, &k->arena, &sink, progress, &e);
+    if (rc != 0 && e.class == HD_ERR_DATA) { /* a key does not hold */
+        problem(k, e.path, NULL, e.message, NULL, NULL);
+        hd_err_release(&e);
+        return 0;
+    }
+    if (rc != 0) {
+        *err = e;
+        return -1;
+    }
+    compare_tables(k);
+    return 0;
+}
+
+static char *write_report(const struct check *k)
+{
+    struct hd_strbuf b;
+    const struct fe_catalog_doc *doc = k->s->doc;
+    uint64_t bytes = 0;
+    for (int i = 0; i < doc->nfiles; i++)
+        bytes += doc->files[i].size;
+    hd_strbuf_init(&b);
+    hd_strbuf_addf(&b, "{\"ok\": %s, \"files\": %d, \"bytes\": %" PRIu64 ",\n  \"tables\": [",
+                   k->nproblems ? "false" : "true", doc->nfiles, bytes);
+    for (int t = 0; t < doc->cat.ntables; t++) {
+        const struct fe_table *x = doc->cat.tables[t];
+        hd_strbuf_addf(&b, "%s\n    {\"name\": ", t ? "," : "");
+        hd_strbuf_add_json(&b, x->name, strlen(x->name));
+        hd_strbuf_addf(&b, ", \"rows\": %" PRId64 ", \"columns\": %d, \"key_indexes\": %d, "
+                           "\"foreign_keys\": %d}",
+                       x->rows, x->ncols, x->nkeyidx, x->nfks);
+    }
+    hd_strbuf_addf(&b, "],\n  \"problems\": [%s]}\n", k->problems.s);
+    return b.s;
+}
+
+int rt_store_check(struct rt_store *s, int threads, struct rt_progress *progress, int *problems,
+                   char **report, struct hd_err *err)
+{
+    struct check k = {.s = s};
+    struct rt_progress p = *progress;
+    HD_TRY(rt_pool_new(threads, &k.pool, err));
+    hd_arena_init(&k.arena);
+    hd_strbuf_init(&k.problems);
+    p.to = p.from + (p.to - p.from) * 0.2;
+    int rc = check_files(&k, &p, err);
+    p = (struct rt_progress){progress->fn, progress->user, p.to, progress->to};
+    if (rc == 0)
+        rc = check_derived(&k, &p, err);
+    if (rc == 0) {
+        *report = write_report(&k);
+        *problems = k.nproblems;
+    }
+    hd_strbuf_release(&k.problems);
+    hd_arena_release(&k.arena);
+    rt_pool_free(k.pool);
+    return rc;
+}

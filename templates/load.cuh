@@ -1,0 +1,41 @@
+// Loads of stored columns (frontend/catalog.h), one row at a time. Nothing here is written while
+// kernels run.
+#ifndef HDD_LOAD_CUH
+#define HDD_LOAD_CUH
+
+#include "hd/value.cuh"
+
+// value = base + factor * stored, in the ring of the value's class: facts put the value itself
+// inside, so what is cut off on the way does not matter.
+template <class T, class S> HDD_DEVICE T hdd_decode(S stored, T base, T factor)
+{
+    return (T)((u64)(i64)base + (u64)(i64)factor * (u64)(i64)stored);
+}
+
+HDD_DEVICE i128 hdd_decode(i128 stored, i128 base, i128 factor)
+{
+    return (i128)((u128)base + (u128)factor * (u128)stored);
+}
+
+template <class T, class S> HDD_DEVICE T hdd_column(const S *data, i32 row)
+{
+    return (T)hdd_load_const(data + (u32)row);
+}
+
+// Validity bit of a row: least significant first, 1 valid.
+HDD_DEVICE bool hdd_valid(const u8 *bits, i32 row)
+{
+    return (hdd_load_const(bits + ((u32)row >> 3)) >> ((u32)row & 7)) & 1;
+}
+
+// String r spans [end of r - 1, end of r) of its block of 65,536 rows; the first of a block starts
+// at 0.
+HDD_DEVICE hdd_text hdd_column_text(const u32 *ends, const u64 *bases, const u8 *bytes, i32 row)
+{
+    const u32 r = (u32)row;
+    const u32 start = r & 0xffff ? hdd_load_const(ends + r - 1) : 0;
+    const u32 end = hdd_load_const(ends + r);
+    return hdd_text{bytes + hdd_load_const(bases + (r >> 16)) + start, (i32)(end - start)};
+}
+
+#endif

@@ -1,0 +1,66 @@
+// One run of a kernel as its threads see it: the launch structure, the abort word, failures.
+// Every loop of the traversal and every wait polls the abort word.
+#ifndef HDD_RUN_CUH
+#define HDD_RUN_CUH
+
+#include "hd/launch.cuh"
+#include "hd/machine.cuh"
+
+// enum rt_failure of runtime/spec.h; the emitted source asserts that they agree.
+enum hdd_failure {
+    HDD_FAIL_OVERFLOW = 1,
+    HDD_FAIL_DIV_ZERO,
+    HDD_FAIL_CAST_RANGE,
+    HDD_FAIL_CAST_TEXT,
+    HDD_FAIL_SUBSTRING,
+    HDD_FAIL_DATE_RANGE
+};
+
+struct hdd_run {
+    hdd_launch launch;
+    hdd_progress *progress;
+
+    HDD_MEMBER explicit hdd_run(const hdd_launch &l)
+        : launch(l), progress(reinterpret_cast<hdd_progress *>(l.progress))
+    {
+    }
+
+    // Number of this warp in the grid.
+    HDD_MEMBER u32 warp() const
+    {
+        return hdd_block() * HDD_WARPS + hdd_warp();
+    }
+
+    HDD_MEMBER bool aborted() const
+    {
+        return hdd_load_relaxed(&progress->abort) != 0;
+    }
+
+    HDD_MEMBER void abort() const
+    {
+        hdd_store_relaxed(&progress->abort, 1);
+    }
+
+    // Whole warp: the same answer in every lane.
+    HDD_MEMBER bool stopped() const
+    {
+        const u32 mine = hdd_lane() == 0 && aborted();
+        return hdd_shuffle(mine, 0) != 0;
+    }
+
+    // A row failed. Of several failures any one may be reported (DESIGN section 4).
+    HDD_MEMBER void fail(hdd_failure why, i32 path) const
+    {
+        if (hdd_atomic_swap(&progress->failure, 0u, (u32)why) == 0)
+            progress->failure_path = path;
+        abort();
+    }
+
+    // Profile counter k (templates/abi.h): n rows more.
+    HDD_MEMBER void count(u32 k, u64 n) const
+    {
+        hdd_atomic_add(reinterpret_cast<u64 *>(launch.counters) + k, n);
+    }
+};
+
+#endif

@@ -1,0 +1,152 @@
+// Level 0 of the traversal: rows of the source that passed the cheap predicate of their tile and
+// wait to be visited. Tiles come from one cursor for the whole grid, not from an equal partition
+// (DESIGN section 5). What waits is a bit mask of survivors per lane, and the fewer than 32 rows
+// of earlier tiles that were left when the last tile was read.
+//
+// Registers only; all members but the lane's own `alive` and `left` are the same in every lane.
+// Whole warps call. Rows come out in ascending order while one warp takes all tiles.
+#ifndef HDD_SCAN_CUH
+#define HDD_SCAN_CUH
+
+#include "hd/run.cuh"
+#include "hd/tile.cuh"
+#include "hd/warp.cuh"
+
+// Half of what a warp has at this level, in the memory of a mailbox.
+struct hdd_scan_gift {
+    u64 tile, tile_end;
+    u32 first, nleft;
+    u32 alive[HDD_LANES], left[HDD_LANES];
+};
+
+struct hdd_scan {
+    u64 rows;           // of the source
+    u64 tile, tile_end; // tiles taken from the cursor and not read yet
+    bool exhausted;     // the cursor has no more
+    u32 first;          // of the tile that `alive` belongs to
+    u32 alive;          // bit j: row first + 8 * lane + j
+    u32 left;           // in lanes below nleft: a row of an earlier tile
+    u32 nleft;
+    u32 pending;        // rows that wait: nleft and the survivors of all lanes
+
+    HDD_MEMBER explicit hdd_scan(const hdd_run &run)
+        : rows(run.launch.source_rows), tile(0), tile_end(0), exhausted(false), first(0), alive(0),
+          left(0), nleft(0), pending(0)
+    {
+        exhausted = run.launch.balance == HDD_NIFS_SHARE && run.warp() >= run.launch.start_idle;
+    }
+
+    // Reads tiles until a full warp of rows waits or none are left.
+    template <class Pipe> HDD_MEMBER void refill(Pipe &p)
+    {
+        while (pending < HDD_LANES) {
+            if (tile == tile_end && !take_tiles(p.run))
+                return;
+            read_tile(p);
+        }
+    }
+
+    // Removes the first rows that wait, at most one per lane. False: none for this lane.
+    HDD_MEMBER bool take(u32 &row)
+    {
+        const u32 lane = hdd_lane(), n = hdd_min(pending, HDD_LANES), of_tile = n - nleft;
+        const u32 mine = hdd_popc(alive), upto = hdd_scan_sum(mine), before = upto - mine;
+        const u32 j = lane - nleft; // of the tile's survivors; wraps for lanes with a left row
+        const u32 owner = hdd_owner(upto, j);
+        const u32 mask = hdd_shuffle(alive, owner), skip = hdd_shuffle(before, owner);
+        if (lane < nleft)
+            row = left;
+        else if (lane < n)
+            row = first + owner * HDD_TILE_ROWS + hdd_nth_bit(mask, j - skip);
+        if (before < of_tile)
+            alive = hdd_drop_bits(alive, of_tile - before);
+        nleft = 0;
+        pending -= n;
+        return lane < n;
+    }
+
+    // ---- work-sharing ------------------------------------------------------------------------
+
+    // Nodes that could be split in two.
+    HDD_MEMBER bool divisible() const
+    {
+        return pending >= 2 || tile_end - tile >= 2;
+    }
+
+    // Gives every second row that waits, and the later half of the tiles not read.
+    HDD_MEMBER void give(hdd_scan_gift &gift)
+    {
+        const u32 lane = hdd_lane(), mine = hdd_popc(alive);
+        const u64 middle = tile + (tile_end - tile + 1) / 2;
+        if (lane == 0) {
+            gift.tile = middle;
+            gift.tile_end = tile_end;
+            gift.first = first;
+            gift.nleft = nleft / 2;
+        }
+        if (lane < nleft && lane % 2)
+            gift.left[lane / 2] = left;
+        const u32 odd = odd_ranks(nleft + hdd_scan_sum(mine) - mine);
+        gift.alive[lane] = odd;
+        alive &= ~odd;
+        left = hdd_shuffle(left, lane * 2 % HDD_LANES);
+        nleft = (nleft + 1) / 2;
+        tile_end = middle;
+        pending = nleft + hdd_warp_sum(hdd_popc(alive));
+    }
+
+    // Takes a gift; nothing waits here.
+    HDD_MEMBER void receive(const hdd_scan_gift &gift)
+    {
+        HDD_ASSERT(pending == 0 && tile == tile_end);
+        tile = gift.tile;
+        tile_end = gift.tile_end;
+        first = gift.first;
+        nleft = gift.nleft;
+        alive = gift.alive[hdd_lane()];
+        left = hdd_lane() < nleft ? gift.left[hdd_lane()] : 0;
+        pending = nleft + hdd_warp_sum(hdd_popc(alive));
+    }
+
+private:
+    HDD_MEMBER bool take_tiles(const hdd_run &run)
+    {
+        const u64 tiles = (rows + HDD_TILE - 1) / HDD_TILE;
+        u64 at = 0;
+        if (exhausted)
+            return false;
+        if (hdd_lane() == 0)
+            at = hdd_atomic_add(&run.progress->next_tile, (u64)run.launch.take);
+        at = hdd_shuffle(at, 0);
+        exhausted = at + run.launch.take >= tiles;
+        tile = at < tiles ? at : tiles;
+        tile_end = exhausted ? tiles : at + run.launch.take;
+        return tile < tile_end;
+    }
+
+    template <class Pipe> HDD_MEMBER void read_tile(Pipe &p)
+    {
+        u32 row = 0;
+        const u32 kept = pending;
+        take(row); // fewer than 32: they all fit the lanes
+        left = row;
+        nleft = kept;
+        first = (u32)(tile++ * HDD_TILE);
+        const u64 at = (u64)first + hdd_lane() * HDD_TILE_ROWS, end = rows;
+        const u32 n = at >= end ? 0 : end - at < HDD_TILE_ROWS ? (u32)(end - at) : HDD_TILE_ROWS;
+        alive = p.tile((u32)at, n);
+        pending = nleft + hdd_warp_sum(hdd_popc(alive));
+    }
+
+    // This lane's survivors whose rank in the warp is odd; the first has the given rank.
+    HDD_MEMBER u32 odd_ranks(u32 rank) const
+    {
+        u32 odd = 0;
+        for (u32 rest = alive; rest; rest &= rest - 1, rank++)
+            if (rank % 2)
+                odd |= rest & (0u - rest);
+        return odd;
+    }
+};
+
+#endif
