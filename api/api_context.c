@@ -6,6 +6,7 @@
 
 #include "api/api_internal.h"
 #include "runtime/base/strbuf.h"
+#include "runtime/cpu/orc.h"
 
 enum { MAX_THREADS = 1024 };
 static const uint64_t default_cache_limit = (uint64_t)256 << 20;
@@ -128,6 +129,8 @@ int heddle_context_info(heddle_context *c, char **json, heddle_error **err)
                    physical_memory(), c->memory_limit);
     add_text(&b, "cache_dir", c->cache_dir);
     hd_strbuf_addf(&b, ", \"cache_limit\": %" PRIu64, c->cache_limit);
+    add_text(&b, "llvm", rt_orc_version());
+    add_text(&b, "llvm_target", rt_orc_cpu());
     hd_strbuf_adds(&b, ", \"devices\": []}");
     *json = b.s;
     return 0;

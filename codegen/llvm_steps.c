@@ -196,7 +196,12 @@ static void step_load(struct cg_fn *f, const struct pl_step *s)
     LLVMValueRef row = cg_row_index(f, s->row_slot);
     struct cg_val v = s->kind == PL_STEP_LOAD_COLUMN ? load_column(f, s, row)
                                                      : load_field(f, s, row);
-    cg_bind(f, s->slot, cg_when_end(f, &w, p, v));
+    v = cg_when_end(f, &w, p, v);
+    if (there && !f->pipe->slots[s->slot].nullable) { /* a stored row id: no row leads to no row */
+        v.v = l_select(f, v.valid, v.v, l_i32(f, -1));
+        v.valid = NULL;
+    }
+    cg_bind(f, s->slot, v);
 }
 
 /* --- match bits --- */

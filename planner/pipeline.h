@@ -8,7 +8,8 @@
  *
  * NULL. A slot or expression with nullable = true is a pair (value, valid). Where valid is false
  * the value is unspecified but safe to compute with. Row-id slots use -1 for a null-extended row;
- * loads through a row slot marked row_nullable give NULL there.
+ * loads through a row slot marked row_nullable give NULL there, or -1 where the loaded field is
+ * itself a row id (a slot that is not nullable).
  */
 #ifndef HEDDLE_PLANNER_PIPELINE_H
 #define HEDDLE_PLANNER_PIPELINE_H

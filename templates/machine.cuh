@@ -30,11 +30,9 @@ typedef double f64;
 // What the emulator checks and a GPU does not.
 #define HDD_ASSERT(condition)
 
-enum : u32 {
-    HDD_LANES = 32,                   // threads of a warp
-    HDD_WARPS = 4,                    // warps of a block, as the paper's section 8.1 has it
-    HDD_BLOCK = HDD_LANES * HDD_WARPS
-};
+constexpr u32 HDD_LANES = 32;                    // threads of a warp
+constexpr u32 HDD_WARPS = 4;                     // warps of a block, as in the paper's section 8.1
+constexpr u32 HDD_BLOCK = HDD_LANES * HDD_WARPS;
 
 // ---- where a thread is ------------------------------------------------------------------------
 

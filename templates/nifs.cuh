@@ -27,10 +27,8 @@ HDD_DEVICE hdd_range hdd_or_null_child(hdd_range r)
     return r.n ? r : hdd_range{~0u, 1};
 }
 
-enum : u32 {
-    HDD_QUEUE = 2 * HDD_LANES,                    // room, a power of two
-    HDD_QUEUE_MOST = HDD_LANES - 1 + HDD_LANES    // what the bound above allows
-};
+constexpr u32 HDD_QUEUE = 2 * HDD_LANES;                   // room, a power of two
+constexpr u32 HDD_QUEUE_MOST = HDD_LANES - 1 + HDD_LANES;  // what the bound above allows
 
 // In shared memory, one per warp and level.
 template <class Tuple> struct hdd_queue_store {
@@ -77,7 +75,7 @@ template <class Tuple> struct hdd_queue {
         const u32 n = lane < count ? at.ranges[slot].n : 0, most = hdd_min(n, HDD_LANES);
         const u32 start = hdd_scan_sum(most) - most;
         const u32 starts = hdd_warp_or(n && start < HDD_LANES ? 1u << start : 0);
-        const u32 total = hdd_min((u32)(nodes < HDD_LANES ? nodes : HDD_LANES), HDD_LANES);
+        const u32 total = nodes < HDD_LANES ? (u32)nodes : HDD_LANES;
         const u32 mine = starts & hdd_lanes_upto();
         if (lane < total) {
             const u32 from = (head + hdd_popc(mine) - 1) % HDD_QUEUE;

@@ -5,10 +5,8 @@
 
 #include "hd/machine.cuh"
 
-enum : u32 {
-    HDD_TILE_ROWS = 8,                              // of a lane
-    HDD_TILE = HDD_TILE_ROWS * HDD_LANES            // of a warp
-};
+constexpr u32 HDD_TILE_ROWS = 8;                        // of a lane
+constexpr u32 HDD_TILE = HDD_TILE_ROWS * HDD_LANES;     // of a warp
 
 // As many low bits.
 HDD_DEVICE u32 hdd_low_bits(u32 n)
@@ -39,7 +37,7 @@ HDD_DEVICE void hdd_from_bits(u64 bits, f64 &v)
 // Stored values of eight rows. They stay packed in 64-bit words until one is asked for, so that
 // they live in registers however wide they are.
 template <class T> struct hdd_tile {
-    enum : u32 { words = sizeof(T), per_word = 8 / sizeof(T), bits = 8 * sizeof(T) };
+    static constexpr u32 words = sizeof(T), per_word = 8 / sizeof(T), bits = 8 * sizeof(T);
     u64 w[words];
 
     // Rows first .. first + n - 1 of a column, n at most 8; the others read as zero.

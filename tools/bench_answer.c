@@ -137,10 +137,13 @@ static char *rounded(const char *s, int decimals)
     return out;
 }
 
-/* The cell as the answer would print it. */
+/* The cell as the answer prints it: without blanks at a text's end. */
 static char *as_printed(const struct arrow_column *c, const struct arrow_text *t, int decimals)
 {
-    char *text = cli_format("%.*s", (int)t->n, t->s);
+    size_t n = t->n;
+    while (c->kind == ARROW_STRING && n > 0 && t->s[n - 1] == ' ')
+        n--;
+    char *text = cli_format("%.*s", (int)n, t->s);
     if (decimals < 0 || c->kind == ARROW_STRING)
         return text;
     char *out = c->kind == ARROW_FLOAT64 ? cli_format("%.*f", decimals, strtod(text, NULL))

@@ -1,5 +1,5 @@
 /* Compares a result with a stored answer: a CSV file with a header, numbers as exact as it
- * prints them. */
+ * prints them, texts without blanks at their end. */
 #ifndef HEDDLE_TOOLS_BENCH_ANSWER_H
 #define HEDDLE_TOOLS_BENCH_ANSWER_H
 

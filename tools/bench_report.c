@@ -144,7 +144,7 @@ void bench_print(const struct bench_results *all, FILE *f)
         f);
     for (int i = 0; i < all->n; i++) {
         const struct bench_result *r = &all->at[i];
-        if (r->error.message)
+        if (r->status == BENCH_ERROR)
             fprintf(f, "%s: %s%s%s\n", r->query->name, r->error.path ? r->error.path : "",
                     r->error.path ? ": " : "", r->error.message);
         if (r->difference)

@@ -13,8 +13,8 @@
 enum {
     MODULES = 256,       /* loaded modules that nobody uses are kept up to this number */
     MAX_PARTS = 16,
-    PART_WEIGHT = 1500   /* instructions before optimisation worth a thread of their own: below,
-                            the fixed cost of a module (a few ms) eats the gain */
+    PART_WEIGHT = 80     /* instructions worth a thread of their own: about 10 ms, of which the
+                            fixed cost of a module takes 2 */
 };
 
 struct rt_cached_code {

@@ -25,8 +25,8 @@ const char *rt_orc_cpu(void);
 int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int nroots,
                    struct rt_bytes *object, struct hd_err *err);
 
-/* The external functions that a module defines: heap array of heap names and, where weights is
- * not NULL, how many instructions each has. */
+/* The external functions that a module defines: heap array of heap names, and how much work each
+ * is to compile, in instructions. */
 int rt_orc_functions(const void *bitcode, size_t n, char ***names, uint64_t **weights, int *count,
                      struct hd_err *err);
 

@@ -222,12 +222,17 @@ int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int 
     return rc;
 }
 
-static uint64_t count_instructions(LLVMValueRef f)
+/* What compiling a function costs, in instructions. A vector that fills several registers costs
+ * as often; comparisons have one-bit lanes but the width of their operands. */
+static uint64_t weigh(LLVMValueRef f)
 {
     uint64_t n = 0;
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
-        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-            n++;
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+            LLVMTypeRef t = LLVMTypeOf(i);
+            bool vector = LLVMGetTypeKind(t) == LLVMVectorTypeKind;
+            n += vector ? HD_MAX(LLVMGetVectorSize(t) / 8, 1u) : 1u;
+        }
     return n;
 }
 
@@ -244,7 +249,7 @@ static int list_functions(struct unit *u, char ***names, uint64_t **weights, int
         size_t len;
         if (!is_defined(f))
             continue;
-        w[k] = count_instructions(f);
+        w[k] = weigh(f);
         list[k] = strdup(LLVMGetValueName2(f, &len));
         ok = list[k++] != NULL;
     }

@@ -133,6 +133,25 @@ void rt_col_ordinals(const struct fe_table_column *c, int64_t from, int n, uint6
     }
 }
 
+bool rt_col_near(const struct fe_table_column *c, hd_i128 origin)
+{
+    const hd_i128 limit = (hd_i128)1 << 62;
+    if (c->storage != FE_STORE_INT || c->width > 8)
+        return false;
+    return !c->facts.has_range ||
+           (c->facts.min >= origin - limit && c->facts.max <= origin + limit);
+}
+
+void rt_col_differences(const struct fe_table_column *c, hd_i128 origin, int64_t from, int n,
+                        uint64_t *out)
+{
+    uint64_t factor = (uint64_t)c->factor;
+    uint64_t add = (uint64_t)(c->base - origin) - factor * bias;
+    int_ordinals(c, from, n, out);
+    for (int i = 0; i < n; i++)
+        out[i] = out[i] * factor + add;
+}
+
 hd_i128 rt_ordinal_value(const struct fe_table_column *c, uint64_t ordinal)
 {
     if (c->storage == FE_STORE_DICT)

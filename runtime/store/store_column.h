@@ -24,6 +24,12 @@ bool rt_col_has_ordinals(const struct fe_table_column *c);
 /* n numbers ordered as the values are: INT stored + 2^63, DICT codes, F64 by its total order
  * (-0 = 0 < ... < infinity < NaN). */
 void rt_col_ordinals(const struct fe_table_column *c, int64_t from, int n, uint64_t *out);
+/* INT: n differences value - origin, modulo 2^64. They are true differences where
+ * rt_col_near says so, and otherwise, in rows that are NULL, anything. */
+void rt_col_differences(const struct fe_table_column *c, hd_i128 origin, int64_t from, int n,
+                        uint64_t *out);
+/* By the column's facts no value is further than 2^62 from the origin. */
+bool rt_col_near(const struct fe_table_column *c, hd_i128 origin);
 hd_i128 rt_ordinal_value(const struct fe_table_column *c, uint64_t ordinal); /* INT, DICT */
 /* Order of two rows' values, neither NULL. */
 int rt_col_cmp(const struct fe_table_column *c, int64_t a, int64_t b);

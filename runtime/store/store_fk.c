@@ -18,6 +18,7 @@ struct fk_job {
     struct rt_keyset set;
     uint32_t *parents; /* per child row; NULL: only check */
     _Atomic uint64_t *counts; /* children of parent p at [p + 1] */
+    bool nullable;
     atomic_bool unordered;
     uint64_t *offsets;
     uint32_t *child_rows;
@@ -65,11 +66,12 @@ static bool is_null(const struct fk_job *j, int64_t row)
     return false;
 }
 
-static int64_t parent_of(const struct fk_job *j, int64_t row)
+static void find_parents(const struct fk_job *j, int64_t from, int n, int64_t *out)
 {
-    if (!j->index)
-        return rt_keyset_find(&j->set, j->child, j->fk->columns, row);
-    return rt_key_index_find(j->index, rt_col_int(&j->child->cols[j->fk->columns[0]], row));
+    if (j->index)
+        rt_key_index_find(j->index, &j->child->cols[j->fk->columns[0]], from, n, out);
+    else
+        rt_keyset_find(&j->set, j->child, j->fk->columns, from, n, out);
 }
 
 static int violation(const struct fk_job *j, int64_t row, struct hd_err *err)
@@ -96,30 +98,46 @@ static void count_child(struct fk_job *j, int64_t parent, int64_t *run_parent, u
     *run = 1;
 }
 
+/* What one task knows of the rows behind it. */
+struct fk_run {
+    int64_t parent; /* of the run of children at the end, -1 none */
+    uint64_t length;
+    int64_t last;
+    bool ordered;
+};
+
+static int map_rows(struct fk_job *j, int64_t from, int n, struct fk_run *run,
+                    struct hd_err *err)
+{
+    int64_t parents[RT_FIND_MAX];
+    find_parents(j, from, n, parents);
+    for (int i = 0; i < n; i++) {
+        bool null = j->nullable && is_null(j, from + i);
+        if (!null && parents[i] < 0)
+            return violation(j, from + i, err);
+        if (!j->parents)
+            continue;
+        int64_t parent = null ? no_parent : parents[i];
+        j->parents[from + i] = (uint32_t)parent;
+        run->ordered &= !null && parent >= run->last;
+        run->last = parent;
+        if (!null)
+            count_child(j, parent, &run->parent, &run->length);
+    }
+    return 0;
+}
+
 static int map_task(void *ctx, int worker, int64_t block, struct hd_err *err)
 {
     struct fk_job *j = ctx;
     int64_t row = block << RT_BLOCK_SHIFT, end = HD_MIN(row + RT_BLOCK_ROWS, j->child->rows);
-    int64_t run_parent = -1, last = -1;
-    uint64_t run = 0;
-    bool ordered = true;
+    struct fk_run run = {.parent = -1, .last = -1, .ordered = true};
     (void)worker;
-    for (; row < end; row++) {
-        int64_t parent = no_parent;
-        bool null = is_null(j, row);
-        if (!null && (parent = parent_of(j, row)) < 0)
-            return violation(j, row, err);
-        if (!j->parents)
-            continue;
-        j->parents[row] = (uint32_t)parent;
-        ordered &= !null && parent >= last;
-        last = parent;
-        if (!null)
-            count_child(j, parent, &run_parent, &run);
-    }
-    if (run_parent >= 0)
-        atomic_fetch_add_explicit(&j->counts[run_parent + 1], run, memory_order_relaxed);
-    if (!ordered)
+    for (; row < end; row += RT_FIND_MAX)
+        HD_TRY(map_rows(j, row, (int)HD_MIN(end - row, RT_FIND_MAX), &run, err));
+    if (run.parent >= 0)
+        atomic_fetch_add_explicit(&j->counts[run.parent + 1], run.length, memory_order_relaxed);
+    if (!run.ordered)
         atomic_store_explicit(&j->unordered, true, memory_order_relaxed);
     return 0;
 }
@@ -222,6 +240,8 @@ int rt_fk_build(const struct fe_table *child, const struct fe_foreign_key *fk,
     struct fk_job j = {.child = child, .fk = fk};
     *out = (struct rt_fk_index){0};
     HD_TRY(check_types(child, fk, err));
+    for (int i = 0; i < fk->n_columns; i++)
+        j.nullable |= child->cols[fk->columns[i]].at.validity != NULL;
     if (fk->n_columns == 1 && child->cols[fk->columns[0]].storage == FE_STORE_INT)
         j.index = find_index(fk->parent, fk->parent_columns[0]);
     if (!j.index)

@@ -39,90 +39,7 @@ const char *rt_key_values(const struct fe_table *t, int n, const int *columns, i
     return buf;
 }
 
-static bool has_null(const struct fe_table *t, int n, const int *columns, int64_t row)
-{
-    for (int i = 0; i < n; i++)
-        if (!rt_col_valid(&t->cols[columns[i]], row))
-            return true;
-    return false;
-}
-
 static int64_t nblocks(int64_t rows) { return (rows + RT_BLOCK_ROWS - 1) >> RT_BLOCK_SHIFT; }
-
-/* ---- hash set of rows ---------------------------------------------------------------------- */
-
-static uint64_t hash_row(const struct fe_table *t, int n, const int *columns, int64_t row)
-{
-    uint64_t h = 0;
-    for (int i = 0; i < n; i++)
-        h = rt_hash64(h * 31 + rt_col_hash(&t->cols[columns[i]], row));
-    return h;
-}
-
-static bool rows_equal(const struct rt_keyset *k, int64_t i, const struct fe_table *t,
-                       const int *columns, int64_t j)
-{
-    for (int c = 0; c < k->n; c++)
-        if (!rt_col_equal(&k->table->cols[k->columns[c]], i, &t->cols[columns[c]], j))
-            return false;
-    return true;
-}
-
-static int insert_task(void *ctx, int worker, int64_t block, struct hd_err *err)
-{
-    struct rt_keyset *k = ctx;
-    _Atomic uint64_t *slots = k->slots.p;
-    int64_t row = block << RT_BLOCK_SHIFT, end = HD_MIN(row + RT_BLOCK_ROWS, k->table->rows);
-    (void)worker;
-    (void)err;
-    for (; row < end; row++) {
-        if (has_null(k->table, k->n, k->columns, row))
-            continue;
-        uint64_t h = hash_row(k->table, k->n, k->columns, row);
-        uint64_t entry = (h & ~(uint64_t)UINT32_MAX) | (uint64_t)(row + 1), seen;
-        for (uint64_t at = h & k->mask;; at = (at + 1) & k->mask) {
-            seen = 0;
-            if (atomic_compare_exchange_strong(&slots[at], &seen, entry))
-                break;
-            int64_t other = (int64_t)(uint32_t)seen - 1;
-            if (seen >> 32 == entry >> 32 &&
-                rows_equal(k, other, k->table, k->columns, row)) {
-                __atomic_store_n(&k->dup[0], HD_MIN(row, other), __ATOMIC_RELAXED);
-                __atomic_store_n(&k->dup[1], HD_MAX(row, other), __ATOMIC_RELAXED);
-                return 0;
-            }
-        }
-    }
-    return 0;
-}
-
-int rt_keyset_build(struct rt_keyset *k, const struct fe_table *t, int n, const int *columns,
-                    struct rt_pool *pool, const char *dir, struct hd_err *err)
-{
-    *k = (struct rt_keyset){.table = t, .n = n, .columns = columns, .dup = {-1, -1}};
-    uint64_t size = hd_pow2_ceil((uint64_t)t->rows * 2 + 1);
-    k->mask = size - 1;
-    HD_TRY(rt_big_new(&k->slots, size * sizeof(uint64_t), dir, err));
-    int rc = rt_pool_run(pool, nblocks(t->rows), insert_task, k, NULL, "", err);
-    if (rc != 0)
-        rt_keyset_release(k);
-    return rc;
-}
-
-void rt_keyset_release(struct rt_keyset *k) { rt_big_release(&k->slots); }
-
-int64_t rt_keyset_find(const struct rt_keyset *k, const struct fe_table *t, const int *columns,
-                       int64_t row)
-{
-    const uint64_t *slots = k->slots.p;
-    uint64_t h = hash_row(t, k->n, columns, row), e;
-    for (uint64_t at = h & k->mask; (e = slots[at]) != 0; at = (at + 1) & k->mask) {
-        int64_t other = (int64_t)(uint32_t)e - 1;
-        if (e >> 32 == h >> 32 && rows_equal(k, other, t, columns, row))
-            return other;
-    }
-    return -1;
-}
 
 /* ---- uniqueness ---------------------------------------------------------------------------- */
 
@@ -214,9 +131,15 @@ static int fill_task(void *ctx, int worker, int64_t block, struct hd_err *err)
     int64_t row = block << RT_BLOCK_SHIFT, end = HD_MIN(row + RT_BLOCK_ROWS, f->t->rows);
     (void)worker;
     (void)err;
-    for (; row < end; row++)
-        if (rt_col_valid(c, row))
-            f->rows[(uint64_t)(rt_col_int(c, row) - f->x->min)] = (uint32_t)row + 1;
+    while (row < end) { /* dense, so every value is near the least one */
+        uint64_t d[RT_FIND_MAX];
+        int n = (int)HD_MIN(end - row, RT_FIND_MAX);
+        rt_col_differences(c, f->x->min, row, n, d);
+        for (int i = 0; i < n; i++)
+            if (rt_col_valid(c, row + i))
+                f->rows[d[i]] = (uint32_t)(row + i) + 1;
+        row += n;
+    }
     return 0;
 }
 
@@ -246,10 +169,20 @@ int rt_key_index_build(const struct fe_table *t, int column, struct rt_pool *poo
     return 0;
 }
 
-int64_t rt_key_index_find(const struct fe_key_index *x, hd_i128 value)
+void rt_key_index_find(const struct fe_key_index *x, const struct fe_table_column *c,
+                       int64_t from, int n, int64_t *out)
 {
-    hd_u128 at = (hd_u128)value - (hd_u128)x->min;
-    if (at >= x->range)
-        return -1;
-    return x->kind == FE_INDEX_POSITIONAL ? (int64_t)at : (int64_t)x->rows[(uint64_t)at] - 1;
+    if (!rt_col_near(c, x->min)) {
+        for (int i = 0; i < n; i++) {
+            hd_u128 d = (hd_u128)rt_col_int(c, from + i) - (hd_u128)x->min;
+            out[i] = d < x->range ? (int64_t)d : -1;
+        }
+    } else {
+        uint64_t d[RT_FIND_MAX];
+        rt_col_differences(c, x->min, from, n, d);
+        for (int i = 0; i < n; i++)
+            out[i] = d[i] < x->range ? (int64_t)d[i] : -1;
+    }
+    for (int i = 0; x->kind == FE_INDEX_ARRAY && i < n; i++)
+        out[i] = out[i] < 0 ? -1 : (int64_t)x->rows[out[i]] - 1;
 }

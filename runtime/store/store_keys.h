@@ -6,22 +6,35 @@
 #include "runtime/store/store_file.h"
 #include "runtime/store/store_pool.h"
 
+/* Whole-number key columns as one number: each takes the bits that its range needs. */
+enum { RT_PACK_MAX = 8 };
+struct rt_key_pack {
+    int n; /* 0: the key is not of this kind */
+    hd_i128 min[RT_PACK_MAX];
+    uint64_t range[RT_PACK_MAX]; /* max - min */
+    int shift[RT_PACK_MAX];
+};
+
 /* A hash set of the rows of a table by the values of some columns; rows with a NULL among them
  * are left out. */
 struct rt_keyset {
     const struct fe_table *table;
     int n;
     const int *columns;
-    struct rt_big slots; /* uint64: high half of the hash, row + 1 */
+    struct rt_key_pack pack;
+    struct rt_big slots; /* uint64: packed key + 1; else high half of the hash, row + 1 */
+    struct rt_big rows;  /* packed: uint32 row + 1 */
     uint64_t mask;
     int64_t dup[2]; /* two rows with equal values, -1 none */
 };
 int rt_keyset_build(struct rt_keyset *k, const struct fe_table *t, int n, const int *columns,
                     struct rt_pool *pool, const char *dir, struct hd_err *err);
 void rt_keyset_release(struct rt_keyset *k);
-/* The row of k's table whose key equals the values of these columns in that row; -1 none. */
-int64_t rt_keyset_find(const struct rt_keyset *k, const struct fe_table *t, const int *columns,
-                       int64_t row);
+/* For n <= RT_FIND_MAX rows of t from `from` on: the row of k's table whose key equals the
+ * values of these columns; -1 none. NULLs are not looked at: their rows' results are anything. */
+enum { RT_FIND_MAX = 2048 };
+void rt_keyset_find(const struct rt_keyset *k, const struct fe_table *t, const int *columns,
+                    int64_t from, int n, int64_t *out);
 
 /* Finds two rows that agree in all columns: dup[0] = -1 if there are none. */
 int rt_keys_find_duplicate(const struct fe_table *t, int n, const int *columns,
@@ -33,7 +46,9 @@ int rt_keys_find_duplicate(const struct fe_table *t, int n, const int *columns,
 int rt_key_index_build(const struct fe_table *t, int column, struct rt_pool *pool,
                        const char *dir, struct fe_key_index *out, struct rt_big *big,
                        struct hd_err *err);
-int64_t rt_key_index_find(const struct fe_key_index *x, hd_i128 value); /* row, -1 none */
+/* As rt_keyset_find, for a key of one column. */
+void rt_key_index_find(const struct fe_key_index *x, const struct fe_table_column *c,
+                       int64_t from, int n, int64_t *out);
 
 /* Checks a foreign key of child; for one of a single column also makes its index, offsets and
  * child_rows (not where the children lie in the order of their parents). */

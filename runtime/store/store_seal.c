@@ -278,15 +278,12 @@ static int open_columns(struct seal *s, struct hd_err *err)
     if (!s->columns)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     struct seal_column *x = s->columns;
-    int64_t task = 0;
     for (int t = 0; t < s->w->ntables; t++)
         for (int c = 0; c < s->tables[t].table->ncols; c++, x++) {
             x->st = &s->tables[t];
             x->c = c;
             x->col = &x->st->table->cols[c];
             x->files = &s->doc->column_files[t][c];
-            x->first_task = task;
-            task += x->st->nblocks;
         }
     return 0;
 }
@@ -305,17 +302,17 @@ struct encode {
     struct seal_buffer *buffers;
 };
 
-static const struct seal_column *column_of_task(const struct seal *s, int64_t task)
+/* Block by block through each table, all columns of a block one after the other: threads then
+ * write to different files, which the system can do at the same time. */
+static const struct seal_column *find_task(const struct seal *s, int64_t task, int64_t *block)
 {
-    int lo = 0, hi = s->ncolumns; /* the last column whose first task is not after */
-    while (hi - lo > 1) {
-        int mid = lo + (hi - lo) / 2;
-        if (s->columns[mid].first_task <= task)
-            lo = mid;
-        else
-            hi = mid;
+    const struct seal_column *x = s->columns;
+    while (task >= x->st->nblocks * x->st->table->ncols) {
+        task -= x->st->nblocks * x->st->table->ncols;
+        x += x->st->table->ncols;
     }
-    return &s->columns[lo];
+    *block = task / x->st->table->ncols;
+    return x + task % x->st->table->ncols;
 }
 
 /* The staging file of a table is not needed any more: its space goes to what is to come. */
@@ -331,14 +328,15 @@ static void drop_staging(struct seal_table *st)
 static int encode_task(void *ctx, int worker, int64_t task, struct hd_err *err)
 {
     struct encode *e = ctx;
-    const struct seal_column *x = column_of_task(e->s, task);
+    int64_t block;
+    const struct seal_column *x = find_task(e->s, task, &block);
     struct seal_paths p;
     HD_TRY(seal_file_path(e->s, x->files->data, p.data, err));
     if (x->files->validity >= 0)
         HD_TRY(seal_file_path(e->s, x->files->validity, p.validity, err));
     if (x->files->text_bytes >= 0)
         HD_TRY(seal_file_path(e->s, x->files->text_bytes, p.bytes, err));
-    HD_TRY(seal_encode_block(x, task - x->first_task, &p, &e->buffers[worker], err));
+    HD_TRY(seal_encode_block(x, block, &p, &e->buffers[worker], err));
     if (atomic_fetch_sub(&x->st->blocks_left, 1) == 1)
         drop_staging(x->st);
     return 0;

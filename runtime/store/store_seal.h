@@ -25,7 +25,6 @@ struct seal_column {
     struct fe_table_column *col; /* of the doc */
     struct fe_column_files *files;
     int64_t nulls;
-    int64_t first_task;
     /* TEXT */
     uint64_t *text_base; /* per block, and the total */
     /* DICT */

@@ -47,9 +47,9 @@ class Generated(cli.CliTest):
         self.assertEqual({q["answer"] for q in report["queries"]}, {"none"})
 
     def test_existing_database_is_kept(self):
-        self.run_cli("gen", "tpch", "--sf", "0.001", "--out", "db")
+        self.run_cli("gen", "tpch", "--sf", "0.01", "--out", "db")
         before = sorted(p.name for p in (self.dir / "db").iterdir())
-        self.fail_cli("gen", "tpch", "--sf", "0.001", "--out", "db")
+        self.fail_cli("gen", "tpch", "--sf", "0.01", "--out", "db")
         self.assertEqual(sorted(p.name for p in (self.dir / "db").iterdir()), before)
 
 
@@ -91,13 +91,13 @@ class SuiteOfOnesOwn(cli.CliTest):
 
     def setUp(self):
         super().setUp()
-        self.run_cli("gen", "tpch", "--sf", "0.001", "--out", "db")
+        self.run_cli("gen", "tpch", "--sf", "0.01", "--out", "db")
         suite = {"name": "own", "queries": [
                      {"name": "good", "plan": "nation.json", "order": ["n_regionkey"]},
                      {"name": "other", "plan": "nation.json", "order": ["n_regionkey"]},
                      {"name": "broken", "plan": "broken.json", "order": []}],
                  "classes": {"only": "params.json"}, "default_class": "only",
-                 "answers": {"only": {"0.001": "answers"}},
+                 "answers": {"only": {"0.01": "answers"}},
                  "scale": {"table": "supplier", "rows": 10000}}
         (self.dir / "own" / "answers").mkdir(parents=True)
         self.write("own/suite.json", json.dumps(suite))

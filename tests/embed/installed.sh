@@ -18,7 +18,7 @@ pc_dir=$(dirname "$(find "$prefix" -name heddle.pc)")
 lib_dir=$(dirname "$pc_dir")
 
 cat >"$scratch/expected" <<'ROWS'
-apple  10 pieces, 10.70
+apple  10 pieces, 11.30
 pear   12 pieces, 11.50
 plum   25 pieces, 7.50
 ROWS

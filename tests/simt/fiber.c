@@ -12,6 +12,7 @@
 #endif
 
 #ifdef FIBER_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -28,6 +29,16 @@ static void announce(struct fiber *from, const struct fiber *to, int last)
     (void)from;
     (void)to;
     (void)last;
+#endif
+}
+
+/* A stack may have been left in the middle of a function, its red zones still poisoned. */
+static void wipe(const struct fiber *f)
+{
+#ifdef FIBER_ASAN
+    __asan_unpoison_memory_region(f->stack, f->size);
+#else
+    (void)f;
 #endif
 }
 
@@ -56,6 +67,7 @@ void fiber_init(struct fiber *f, unsigned char *stack, size_t size, void (*body)
                 void *argument)
 {
     *f = (struct fiber){.stack = stack, .size = size, .body = body, .argument = argument};
+    wipe(f);
     getcontext(&f->context);
     f->context.uc_stack.ss_sp = stack;
     f->context.uc_stack.ss_size = size;
@@ -118,6 +130,7 @@ void fiber_init(struct fiber *f, unsigned char *stack, size_t size, void (*body)
                 void *argument)
 {
     *f = (struct fiber){.stack = stack, .size = size, .body = body, .argument = argument};
+    wipe(f);
     uintptr_t top = ((uintptr_t)stack + size) & ~(uintptr_t)15;
     uintptr_t *at = (uintptr_t *)top - SAVED_WORDS - ENTRY_PAD;
     memset(at, 0, SAVED_WORDS * sizeof *at);

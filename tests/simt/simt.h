@@ -19,6 +19,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) /* kernels are loaded as shared objects */
 
 enum { SIMT_LANES = 32, SIMT_DEPOSIT = 16 };
 
@@ -70,8 +71,9 @@ void simt_block_barrier(void);
 void simt_point(void); /* others may run here */
 void simt_pause(void); /* a wait: others should run */
 void *simt_shared(size_t bytes); /* zeroed memory of this block; the same for every call */
-_Noreturn void simt_fail(const char *what, const char *file, int line);
+void simt_fail(const char *what, const char *file, int line) __attribute__((noreturn));
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

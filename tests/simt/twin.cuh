@@ -1,0 +1,232 @@
+// The machine of templates/machine.cuh on the host: the same names over the emulator of simt.h.
+// Emitted source compiled against this file is what tests/simt runs. Atomics are plain code: only
+// one fiber runs at a time, and each of them is a point where another one may take over.
+#ifndef HDD_MACHINE_CUH
+#define HDD_MACHINE_CUH
+
+#include <cstdint>
+#include <cstring>
+
+#include "tests/simt/simt.h"
+
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+typedef __int128 i128;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef unsigned __int128 u128;
+typedef double f64;
+
+#define HDD_DEVICE static inline
+#define HDD_MEMBER inline
+#define HDD_KERNEL(name) extern "C" __attribute__((visibility("default"))) void name
+#define HDD_SHARED(type, name) type &name = *static_cast<type *>(simt_shared(sizeof(type)))
+#define HDD_UNROLL
+#define HDD_ASSERT(condition)                                                                     \
+    do {                                                                                          \
+        if (!(condition))                                                                         \
+            simt_fail(#condition, __FILE__, __LINE__);                                            \
+    } while (0)
+
+constexpr u32 HDD_LANES = 32;                    // threads of a warp
+constexpr u32 HDD_WARPS = 4;                     // warps of a block, as in the paper's section 8.1
+constexpr u32 HDD_BLOCK = HDD_LANES * HDD_WARPS;
+
+HDD_DEVICE u32 hdd_lane()
+{
+    return simt_here.lane;
+}
+
+HDD_DEVICE u32 hdd_warp()
+{
+    return simt_here.warp;
+}
+
+HDD_DEVICE u32 hdd_block()
+{
+    return simt_here.block;
+}
+
+// ---- whole warps --------------------------------------------------------------------------------
+
+HDD_DEVICE void hdd_warp_sync()
+{
+    simt_vote(SIMT_SYNC, false);
+}
+
+HDD_DEVICE u32 hdd_ballot(bool b)
+{
+    return simt_vote(SIMT_BALLOT, b);
+}
+
+template <class T> HDD_DEVICE T hdd_twin_deposit(const unsigned char *deposits, u32 lane)
+{
+    T v;
+    std::memcpy(&v, deposits + (lane % HDD_LANES) * SIMT_DEPOSIT, sizeof v);
+    return v;
+}
+
+template <class T> HDD_DEVICE T hdd_twin_shuffle(T v, u32 lane)
+{
+    return hdd_twin_deposit<T>(simt_meet(SIMT_SHUFFLE, &v, sizeof v), lane);
+}
+
+HDD_DEVICE u32 hdd_shuffle(u32 v, u32 lane)
+{
+    return hdd_twin_shuffle(v, lane);
+}
+
+HDD_DEVICE u64 hdd_shuffle(u64 v, u32 lane)
+{
+    return hdd_twin_shuffle(v, lane);
+}
+
+HDD_DEVICE u32 hdd_shuffle_up(u32 v, u32 by)
+{
+    const unsigned char *all = simt_meet(SIMT_SHUFFLE_UP, &v, sizeof v);
+    return hdd_lane() < by ? v : hdd_twin_deposit<u32>(all, hdd_lane() - by);
+}
+
+HDD_DEVICE u32 hdd_match(u64 v)
+{
+    const unsigned char *all = simt_meet(SIMT_MATCH, &v, sizeof v);
+    u32 same = 0;
+    for (u32 k = 0; k < HDD_LANES; k++)
+        same |= (u32)(hdd_twin_deposit<u64>(all, k) == v) << k;
+    return same;
+}
+
+HDD_DEVICE u32 hdd_warp_or(u32 v)
+{
+    return simt_or(v);
+}
+
+HDD_DEVICE void hdd_block_sync()
+{
+    simt_block_barrier();
+}
+
+// ---- bits -----------------------------------------------------------------------------------------
+
+HDD_DEVICE u32 hdd_popc(u32 v)
+{
+    return (u32)__builtin_popcount(v);
+}
+
+HDD_DEVICE u32 hdd_lowest(u32 v)
+{
+    HDD_ASSERT(v != 0);
+    return (u32)__builtin_ctz(v);
+}
+
+HDD_DEVICE u32 hdd_highest(u32 v)
+{
+    HDD_ASSERT(v != 0);
+    return 31 - (u32)__builtin_clz(v);
+}
+
+HDD_DEVICE u32 hdd_lowest64(u64 v)
+{
+    HDD_ASSERT(v != 0);
+    return (u32)__builtin_ctzll(v);
+}
+
+HDD_DEVICE i64 hdd_f64_bits(f64 v)
+{
+    i64 r;
+    std::memcpy(&r, &v, sizeof r);
+    return r;
+}
+
+HDD_DEVICE f64 hdd_f64_from_bits(i64 v)
+{
+    f64 r;
+    std::memcpy(&r, &v, sizeof r);
+    return r;
+}
+
+// ---- atomics --------------------------------------------------------------------------------------
+
+template <class T> HDD_DEVICE T hdd_twin_set(T *p, T v)
+{
+    const T old = *p;
+    *p = v;
+    return old;
+}
+
+#define HDD_TWIN_ATOMIC(name, T, expression)                                                      \
+    HDD_DEVICE T name(T *p, T v)                                                                  \
+    {                                                                                             \
+        simt_point();                                                                             \
+        return hdd_twin_set(p, expression);                                                       \
+    }
+HDD_TWIN_ATOMIC(hdd_atomic_add, u32, *p + v)
+HDD_TWIN_ATOMIC(hdd_atomic_add, u64, *p + v)
+HDD_TWIN_ATOMIC(hdd_atomic_add, f64, *p + v)
+HDD_TWIN_ATOMIC(hdd_atomic_or, u64, *p | v)
+HDD_TWIN_ATOMIC(hdd_atomic_and, u64, *p & v)
+HDD_TWIN_ATOMIC(hdd_atomic_min, i32, *p < v ? *p : v)
+HDD_TWIN_ATOMIC(hdd_atomic_min, i64, *p < v ? *p : v)
+HDD_TWIN_ATOMIC(hdd_atomic_max, i32, *p > v ? *p : v)
+HDD_TWIN_ATOMIC(hdd_atomic_max, i64, *p > v ? *p : v)
+#undef HDD_TWIN_ATOMIC
+
+#define HDD_TWIN_MEMORY(T)                                                                        \
+    HDD_DEVICE T hdd_atomic_swap(T *p, T expected, T v)                                           \
+    {                                                                                             \
+        simt_point();                                                                             \
+        return hdd_twin_set(p, *p == expected ? v : *p);                                          \
+    }                                                                                             \
+    HDD_DEVICE T hdd_load_relaxed(const T *p)                                                     \
+    {                                                                                             \
+        simt_point();                                                                             \
+        return *p;                                                                                \
+    }                                                                                             \
+    HDD_DEVICE T hdd_load_acquire(const T *p)                                                     \
+    {                                                                                             \
+        return hdd_load_relaxed(p);                                                               \
+    }                                                                                             \
+    HDD_DEVICE void hdd_store_release(T *p, T v)                                                  \
+    {                                                                                             \
+        simt_point();                                                                             \
+        *p = v;                                                                                   \
+    }
+HDD_TWIN_MEMORY(u32)
+HDD_TWIN_MEMORY(u64)
+#undef HDD_TWIN_MEMORY
+
+HDD_DEVICE void hdd_store_relaxed(u32 *p, u32 v)
+{
+    hdd_store_release(p, v);
+}
+
+HDD_DEVICE void hdd_fence()
+{
+    simt_point();
+}
+
+HDD_DEVICE void hdd_back_off()
+{
+    simt_pause();
+}
+
+// ---- loads of memory that no thread writes in this kernel ------------------------------------------
+
+template <class T> HDD_DEVICE T hdd_load_const(const T *p)
+{
+    return *p;
+}
+
+HDD_DEVICE void hdd_load_const16(const void *p, u64 &lo, u64 &hi)
+{
+    const u64 *at = static_cast<const u64 *>(p);
+    HDD_ASSERT(reinterpret_cast<std::uintptr_t>(p) % 16 == 0);
+    lo = at[0];
+    hi = at[1];
+}
+
+#endif
