@@ -9,8 +9,8 @@
 #include "codegen/codegen.h"
 #include "runtime/base/vec.h"
 
-/* Rows that a tile's predicates are evaluated for at once: the bits of one word. */
-enum { CG_LANES = 64 };
+/* Rows of a tile, whose survivors are the bits of one word, and rows in one vector. */
+enum { CG_TILE = 64, CG_LANES = 16 };
 /* Bytes of the scratch slot for results of helpers: an i128, or a string. */
 enum { CG_TMP_BYTES = 16 };
 
@@ -201,8 +201,10 @@ struct cg_loop {
     LLVMValueRef i, end;
     LLVMBasicBlockRef body, latch, outer;
 };
+/* A branch back to the start of a loop that LLVM is to leave as it is. */
+void cg_keep_rolled(struct cg_fn *f, LLVMValueRef branch);
 struct cg_loop cg_loop_open(struct cg_fn *f, LLVMValueRef begin, LLVMValueRef end);
-void cg_loop_close(struct cg_fn *f, const struct cg_loop *l);
+LLVMValueRef cg_loop_close(struct cg_fn *f, const struct cg_loop *l); /* the branch back */
 
 /* llvm_tile.c */
 bool cg_tile_loop(struct cg_fn *f); /* false: nothing to evaluate in tiles, use the plain loop */

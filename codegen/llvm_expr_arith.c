@@ -2,6 +2,7 @@
  * are valid; what cannot is plain wrapping code. 128-bit division and checked multiplication are
  * calls: LLVM would turn them into calls of compiler-rt, which nothing here links. */
 #include "codegen/llvm_build.h"
+#include "templates/abi.h"
 
 #include "runtime/base/type.h"
 
@@ -194,14 +195,14 @@ struct cg_val cgl_rescale(struct cg_fn *f, const struct pl_expr *e)
     struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
     LLVMValueRef x = cg_int_cast(f, a.v, cg_arg_phys(f->m, e, 0), e->phys);
     LLVMValueRef by = cg_const(f, e->phys, hd_pow10(e->scale));
-    if (!e->fail) {
+    if (!e->fail && !e->saturate) {
         r.v = l_mul(f, x, by);
     } else if (e->phys == RT_I128) {
         LLVMValueRef args[7] = {f->thread};
         cg_words(f, x, RT_I128, &args[1]);
         args[3] = l_i32(f, e->scale);
         args[4] = l_i32(f, e->limit_digits);
-        args[5] = l_i32(f, e->path);
+        args[5] = l_i32(f, e->saturate ? HDD_PATH_SATURATE : e->path);
         r = cg_call_result(f, e, a.valid, CG_CALL_hdr_rescale_i128, args, 6);
     } else {
         r.v = checked(f, e, "llvm.smul.with.overflow", x, by, a.valid);

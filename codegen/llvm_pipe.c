@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include <llvm-c/DebugInfo.h>
+
 #include "templates/abi.h"
 
 static const char *function_name(struct hd_arena *a, int pipeline, int level)
@@ -91,15 +93,34 @@ struct cg_loop cg_loop_open(struct cg_fn *f, LLVMValueRef begin, LLVMValueRef en
     return l;
 }
 
-void cg_loop_close(struct cg_fn *f, const struct cg_loop *l)
+LLVMValueRef cg_loop_close(struct cg_fn *f, const struct cg_loop *l)
 {
     LLVMBasicBlockRef done = l_block(f, "done");
     l_goto(f, l->latch);
     LLVMValueRef i = LLVMBuildNSWAdd(f->b, l->i, l_i64(f, 1), "");
     l_incoming(l->i, i, l->latch);
-    l_cond(f, l_icmp(f, LLVMIntSLT, i, l->end), l->body, done);
+    LLVMValueRef more = l_icmp(f, LLVMIntSLT, i, l->end);
+    LLVMValueRef back = LLVMBuildCondBr(f->b, more, l->body, done);
     l_goto(f, done);
     f->next = l->outer;
+    return back;
+}
+
+/* !{self, unroll.disable, vectorize.enable false}: a loop's node names itself to be distinct. */
+void cg_keep_rolled(struct cg_fn *f, LLVMValueRef branch)
+{
+    static const char unroll[] = "llvm.loop.unroll.disable";
+    static const char vectorize[] = "llvm.loop.vectorize.enable";
+    LLVMContextRef c = f->m->ctx;
+    LLVMMetadataRef u = LLVMMDStringInContext2(c, unroll, strlen(unroll));
+    LLVMMetadataRef v[] = {LLVMMDStringInContext2(c, vectorize, strlen(vectorize)),
+                           LLVMValueAsMetadata(l_bool(f, false))};
+    LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
+    LLVMMetadataRef node[] = {self, LLVMMDNodeInContext2(c, &u, 1), LLVMMDNodeInContext2(c, v, 2)};
+    LLVMMetadataRef loop = LLVMMDNodeInContext2(c, node, 3);
+    LLVMMetadataReplaceAllUsesWith(self, loop);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(c, "llvm.loop", 9),
+                    LLVMMetadataAsValue(c, loop));
 }
 
 void cg_bind_source(struct cg_fn *f, LLVMValueRef i)

@@ -141,20 +141,20 @@ static struct cg_val load_column(struct cg_fn *f, const struct pl_step *s, LLVMV
     return v;
 }
 
-/* The 64 validity bits that start at any row: nine bytes may hold them. */
+/* The CG_LANES validity bits that start at any row: one byte more may hold the last of them. */
 static LLVMValueRef valid_bits(struct cg_fn *f, const struct pl_step *s, LLVMValueRef first)
 {
     struct cg_mod *m = f->m;
+    LLVMTypeRef word = LLVMIntTypeInContext(m->ctx, CG_LANES), wide = m->i32;
     LLVMValueRef bits = cg_arg_ptr(f, s->a_valid), three = l_i64(f, 3);
     LLVMValueRef last = l_add(f, first, l_i64(f, CG_LANES - 1));
     LLVMValueRef lo_at = l_index(f, m->i8, bits, l_lshr(f, first, three));
     LLVMValueRef hi_at = l_index(f, m->i8, bits, l_lshr(f, last, three));
-    LLVMValueRef lo = l_load_const(f, m->i64, lo_at, 1);
-    LLVMValueRef hi = l_zext(f, l_load_const(f, m->i8, hi_at, 1), m->i64);
-    LLVMValueRef shift = l_and(f, first, l_i64(f, 7));
-    /* hi << (64 - shift), which for shift 0 has to give nothing. */
-    hi = l_shl(f, l_shl(f, hi, l_i64(f, 1)), l_sub(f, l_i64(f, 63), shift));
-    return l_or(f, l_lshr(f, lo, shift), hi);
+    LLVMValueRef lo = l_zext(f, l_load_const(f, word, lo_at, 1), wide);
+    LLVMValueRef hi = l_zext(f, l_load_const(f, m->i8, hi_at, 1), wide);
+    LLVMValueRef both = l_or(f, lo, l_shl(f, hi, l_i32(f, CG_LANES)));
+    LLVMValueRef shift = l_trunc(f, l_and(f, first, l_i64(f, 7)), wide);
+    return l_trunc(f, l_lshr(f, both, shift), word);
 }
 
 void cg_step_load_lanes(struct cg_fn *f, const struct pl_step *s, LLVMValueRef first)

@@ -1,10 +1,15 @@
-/* The predicates of a table scan, evaluated for CG_LANES rows at once. Loads and comparisons are
- * emitted as vectors of that many lanes, which LLVM cuts to what the machine has; the survivors
- * of a tile are the bits of one word, and the other steps run once per bit. After each filter a
- * tile without survivors is left, so later columns are touched only where they decide.
+/* The predicates of a table scan, evaluated for a tile of CG_TILE rows at a time. The survivors of
+ * a tile are the bits of one word, and the other steps run once per bit. Neighbouring filters
+ * form a group, which is a loop over vectors of CG_LANES rows that LLVM cuts to what the machine
+ * has; it is kept as a loop, because code for whole tiles takes several times as long to compile
+ * and runs no faster. After each group a tile without survivors is left, so later columns are
+ * touched only where they decide.
  *
- *   for each tile: word = all filters (vector; scalar for a last tile that is not full)
- *       for each bit of word: load again what later steps need, remaining steps, sink */
+ *   for each tile: word = all groups of filters
+ *       for each bit of word: load again what later steps need, remaining steps, sink
+ *
+ * There is no code for a tile that is not full: it is moved back by some rows, which the table
+ * has, as tables of less than a tile are not scanned in this way, and their bits are cleared. */
 #include "codegen/llvm_build.h"
 
 static bool loads_lanes(const struct pl_pipeline *p, const struct pl_step *s)
@@ -89,17 +94,12 @@ static void use_sink(const struct cg_fn *f, bool *used)
         use_expr(f, s->outs[i].expr, used);
 }
 
-/* Among the first n steps, those whose slots later steps read, directly or through a LET. */
-static bool *needed_steps(const struct cg_fn *f, int n)
+/* Among the first n steps, those whose slots are used, directly or through a LET. */
+static bool *needed_steps(const struct cg_fn *f, int n, bool *used)
 {
-    const struct pl_pipeline *p = f->pipe;
-    bool *used = HD_NEWN(f->m->arena, bool, p->nslots + 1);
-    bool *need = HD_NEWN(f->m->arena, bool, n);
-    for (int k = n; k < p->nsteps; k++)
-        use_step(f, &p->steps[k], used);
-    use_sink(f, used);
+    bool *need = HD_NEWN(f->m->arena, bool, n + 1);
     for (int k = n - 1; k >= 0; k--) {
-        const struct pl_step *s = &p->steps[k];
+        const struct pl_step *s = &f->pipe->steps[k];
         need[k] = s->kind != PL_STEP_FILTER && used[s->slot];
         if (need[k])
             use_step(f, s, used);
@@ -107,58 +107,103 @@ static bool *needed_steps(const struct cg_fn *f, int n)
     return need;
 }
 
+static bool *new_used(const struct cg_fn *f)
+{
+    return HD_NEWN(f->m->arena, bool, f->pipe->nslots + 1);
+}
+
+static bool *needed_later(const struct cg_fn *f, int n)
+{
+    bool *used = new_used(f);
+    for (int k = n; k < f->pipe->nsteps; k++)
+        use_step(f, &f->pipe->steps[k], used);
+    use_sink(f, used);
+    return needed_steps(f, n, used);
+}
+
+static bool *needed_by_filters(const struct cg_fn *f, int first, int end)
+{
+    bool *used = new_used(f);
+    for (int k = first; k < end; k++)
+        use_step(f, &f->pipe->steps[k], used);
+    return needed_steps(f, first, used);
+}
+
 /* --- the word of survivors --- */
 
 static void count_word(struct cg_fn *f, int counter, LLVMValueRef word)
 {
-    if (!f->m->opt->profile)
-        return;
-    LLVMValueRef n = word ? cg_intrinsic(f, "llvm.ctpop", f->m->i64, &word, 1)
-                          : l_i64(f, CG_LANES);
-    cg_count(f, counter, n);
+    if (f->m->opt->profile)
+        cg_count(f, counter, cg_intrinsic(f, "llvm.ctpop", f->m->i64, &word, 1));
 }
 
-/* A full tile; empty is where it goes when no row survives. */
-static LLVMValueRef vector_word(struct cg_fn *f, int n, LLVMValueRef first,
-                                LLVMBasicBlockRef empty)
+/* Bits of the CG_LANES rows from `row` that pass the filters first .. end - 1, as a word. */
+static LLVMValueRef lanes_word(struct cg_fn *f, int first, int end, LLVMValueRef row)
 {
-    LLVMValueRef word = NULL;
-    for (int k = 0; k < n; k++) {
-        const struct pl_step *s = &f->pipe->steps[k];
-        count_word(f, k, word);
-        f->lanes = CG_LANES;
-        if (s->kind == PL_STEP_LOAD_COLUMN) {
-            cg_step_load_lanes(f, s, first);
-        } else if (s->kind == PL_STEP_LET) {
+    LLVMTypeRef bits = LLVMIntTypeInContext(f->m->ctx, CG_LANES);
+    bool *need = needed_by_filters(f, first, end);
+    LLVMValueRef pass = NULL;
+    f->lanes = CG_LANES;
+    for (int i = 0; i < first; i++) {
+        const struct pl_step *s = &f->pipe->steps[i];
+        if (need[i] && s->kind == PL_STEP_LOAD_COLUMN)
+            cg_step_load_lanes(f, s, row);
+        else if (need[i])
             f->slots[s->slot] = cg_expr(f, s->expr);
-        } else {
-            LLVMValueRef pass = cg_true(f, cg_expr(f, s->expr));
-            LLVMValueRef bits = l_bitcast(f, pass, f->m->i64);
-            word = word ? l_and(f, word, bits) : bits;
+    }
+    for (int k = first; k < end; k++)
+        pass = cg_both(f, pass, cg_true(f, cg_expr(f, f->pipe->steps[k].expr)));
+    f->lanes = 0;
+    return l_zext(f, l_bitcast(f, pass, bits), f->m->i64);
+}
+
+/* A group of filters over the tile from `row`. */
+static LLVMValueRef group_word(struct cg_fn *f, int first, int end, LLVMValueRef row)
+{
+    struct cg_mod *m = f->m;
+    LLVMBasicBlockRef from = l_here(f), body = l_block(f, "lanes"), done = l_block(f, "tiled");
+    l_br(f, body);
+    l_goto(f, body);
+    LLVMValueRef at = l_phi(f, m->i64), word = l_phi(f, m->i64);
+    LLVMValueRef bits = lanes_word(f, first, end, l_add(f, row, at));
+    LLVMValueRef more = l_or(f, word, l_shl(f, bits, at));
+    LLVMValueRef next = l_add(f, at, l_i64(f, CG_LANES));
+    LLVMBasicBlockRef last = l_here(f);
+    l_incoming(at, l_i64(f, 0), from);
+    l_incoming(at, next, last);
+    l_incoming(word, l_i64(f, 0), from);
+    l_incoming(word, more, last);
+    LLVMValueRef left = l_icmp(f, LLVMIntULT, next, l_i64(f, CG_TILE));
+    cg_keep_rolled(f, LLVMBuildCondBr(f->b, left, body, done));
+    l_goto(f, done);
+    return more;
+}
+
+/* Filters from k on with no step between them; one by one if each has to be counted. */
+static int group_end(const struct cg_fn *f, int k, int n)
+{
+    int end = k + 1;
+    while (!f->m->opt->profile && end < n && f->pipe->steps[end].kind == PL_STEP_FILTER)
+        end++;
+    return end;
+}
+
+/* The rows of word that pass the first n steps; empty is where it goes when none does. */
+static LLVMValueRef tile_word(struct cg_fn *f, int n, LLVMValueRef row, LLVMValueRef word,
+                              LLVMBasicBlockRef empty)
+{
+    for (int k = 0; k < n;) {
+        count_word(f, k, word);
+        if (f->pipe->steps[k].kind != PL_STEP_FILTER) {
+            k++;
+            continue;
         }
-        f->lanes = 0;
-        if (s->kind == PL_STEP_FILTER)
-            l_need(f, l_ne(f, word, l_i64(f, 0)), empty, "left");
+        int end = group_end(f, k, n);
+        word = l_and(f, word, group_word(f, k, end, row));
+        l_need(f, l_ne(f, word, l_i64(f, 0)), empty, "left");
+        k = end;
     }
     return word;
-}
-
-/* The rows first .. end of a tile that is not full, one by one. */
-static LLVMValueRef scalar_word(struct cg_fn *f, int n, LLVMValueRef first, LLVMValueRef end)
-{
-    LLVMValueRef word = cg_alloca(f, 8);
-    l_store(f, l_i64(f, 0), word, 8);
-    struct cg_loop l = cg_loop_open(f, first, end);
-    cg_bind_source(f, l.i);
-    for (int k = 0; k < n; k++) {
-        cg_count(f, k, NULL);
-        cg_step(f, &f->pipe->steps[k]);
-    }
-    LLVMValueRef bit = l_shl(f, l_i64(f, 1), l_sub(f, l.i, first));
-    l_store(f, l_or(f, l_load(f, f->m->i64, word, 8), bit), word, 8);
-    l_br(f, f->next);
-    cg_loop_close(f, &l);
-    return l_load(f, f->m->i64, word, 8);
 }
 
 /* --- survivors --- */
@@ -183,37 +228,43 @@ static void survivors(struct cg_fn *f, int n, const bool *need, LLVMValueRef fir
     l_goto(f, latch);
     LLVMValueRef rest = l_and(f, left, l_sub(f, left, l_i64(f, 1)));
     l_incoming(left, rest, latch);
-    l_cond(f, l_ne(f, rest, l_i64(f, 0)), body, advance);
+    LLVMValueRef more = l_ne(f, rest, l_i64(f, 0));
+    cg_keep_rolled(f, LLVMBuildCondBr(f->b, more, body, advance));
+}
+
+/* The tile that holds the rows first .. end: where it begins, and which of its bits they are. */
+static LLVMValueRef place_tile(struct cg_fn *f, LLVMValueRef first, LLVMValueRef *bits)
+{
+    LLVMTypeRef t = f->m->i64;
+    LLVMValueRef tile = l_i64(f, CG_TILE), all = l_i64(f, -1);
+    LLVMValueRef back[] = {l_sub(f, f->end, tile), l_i64(f, 0)};
+    LLVMValueRef most[] = {first, cg_intrinsic(f, "llvm.smax", t, back, 2)};
+    LLVMValueRef at = cg_intrinsic(f, "llvm.smin", t, most, 2);
+    LLVMValueRef rows[] = {l_sub(f, f->end, at), tile};
+    LLVMValueRef n = cg_intrinsic(f, "llvm.smin", t, rows, 2);
+    LLVMValueRef from = l_shl(f, all, l_sub(f, first, at));
+    *bits = l_and(f, from, l_lshr(f, all, l_sub(f, tile, n)));
+    return at;
 }
 
 bool cg_tile_loop(struct cg_fn *f)
 {
     int n = tiled_steps(f);
-    if (!n)
+    if (!n || f->pipe->spec->table->rows < CG_TILE)
         return false;
-    bool *need = needed_steps(f, n);
-    LLVMBasicBlockRef from = l_here(f), tile = l_block(f, "tile"), full = l_block(f, "full");
-    LLVMBasicBlockRef part = l_block(f, "part"), some = l_block(f, "some");
+    bool *need = needed_later(f, n);
+    LLVMBasicBlockRef from = l_here(f), tile = l_block(f, "tile");
     LLVMBasicBlockRef advance = l_block(f, "advance");
+    LLVMValueRef bits;
     l_br(f, tile);
     l_goto(f, tile);
     LLVMValueRef first = l_phi(f, f->m->i64);
-    l_incoming(first, f->begin, from);
-    LLVMValueRef next = LLVMBuildNSWAdd(f->b, first, l_i64(f, CG_LANES), "");
-    l_cond(f, l_icmp(f, LLVMIntSLE, next, f->end), full, part);
-    l_goto(f, full);
-    LLVMValueRef all = vector_word(f, n, first, advance);
-    LLVMBasicBlockRef full_end = l_here(f);
-    l_br(f, some);
-    l_goto(f, part);
-    LLVMValueRef few = scalar_word(f, n, first, f->end);
-    l_need(f, l_ne(f, few, l_i64(f, 0)), advance, "few");
-    LLVMBasicBlockRef part_end = l_here(f);
-    l_br(f, some);
-    l_goto(f, some);
-    LLVMValueRef word = l_phi2(f, f->m->i64, all, full_end, few, part_end);
-    survivors(f, n, need, first, word, advance);
+    LLVMValueRef row = place_tile(f, first, &bits);
+    LLVMValueRef word = tile_word(f, n, row, bits, advance);
+    survivors(f, n, need, row, word, advance);
     l_goto(f, advance);
+    LLVMValueRef next = LLVMBuildNSWAdd(f->b, first, l_i64(f, CG_TILE), "");
+    l_incoming(first, f->begin, from);
     l_incoming(first, next, advance);
     l_cond(f, l_icmp(f, LLVMIntSLT, next, f->end), tile, f->exit);
     f->next = f->exit;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "frontend/json.h"
 #include "runtime/base/strbuf.h"
 
 struct fe_ast *fe_ast_new(struct hd_arena *a, enum fe_op op, const char *path, int pos)
@@ -34,8 +35,11 @@ int fe_ast_fail(const struct fe_ast *x, struct hd_err *err, const char *fmt, ...
     vsnprintf(msg, sizeof msg, fmt, ap);
     va_end(ap);
     if (x->pos < 0)
-        return HD_FAIL(err, USER, x->path, "%s", msg);
-    return HD_FAIL(err, USER, x->path, "character %d: %s", x->pos + 1, msg);
+        HD_FAIL(err, USER, x->path, "%s", msg);
+    else
+        HD_FAIL(err, USER, x->path, "character %d: %s", x->pos + 1, msg);
+    fe_err_repair(err);
+    return -1;
 }
 
 int fe_ast_check_size(const struct fe_ast *x, struct hd_err *err)

@@ -10,8 +10,14 @@
 struct fe_json;
 
 /* The type of a bare `null` until its context gives it one. */
-static inline struct hd_type fe_no_type(void) { return hd_type_of(HD_TYPE_COUNT); }
-static inline bool fe_is_no_type(struct hd_type t) { return t.kind == HD_TYPE_COUNT; }
+static inline struct hd_type fe_no_type(void)
+{
+    return hd_type_of(HD_TYPE_COUNT);
+}
+static inline bool fe_is_no_type(struct hd_type t)
+{
+    return t.kind == HD_TYPE_COUNT;
+}
 
 enum { FE_EXPR_MAX_DEPTH = 256, FE_EXPR_MAX_SIZE = 200000 };
 

@@ -13,13 +13,14 @@ enum fe_storage {
     FE_STORE_INT,  /* width 1,2,4,8,16 bytes; value = base + factor * stored (stored signed) */
     FE_STORE_F64,  /* 8 bytes */
     FE_STORE_DICT, /* width 1,2,4 unsigned codes into a sorted dictionary */
-    FE_STORE_TEXT  /* uint32 end offsets relative to a uint64 base per 65,536 rows, and bytes */
+    FE_STORE_TEXT  /* uint32 end offsets relative to a uint64 base per 65,536 rows; bytes */
 };
 enum { FE_TEXT_BLOCK_SHIFT = 16 };
 /* No table has more rows, so that rows * 16 bytes cannot overflow anywhere. */
 #define FE_MAX_ROWS ((int64_t)1 << 44)
 
-/* A sorted dictionary: entry k is bytes[offsets[k] .. offsets[k+1]). Distinct, bytewise ascending. */
+/* A sorted dictionary: entry k is bytes[offsets[k] .. offsets[k+1]). Distinct, ascending
+ * bytewise. */
 struct fe_dict {
     uint32_t n;
     const uint32_t *offsets; /* n + 1 */
@@ -27,9 +28,9 @@ struct fe_dict {
 };
 
 struct fe_facts {
-    bool known;             /* false: nothing below but `nulls` may be used (registered tables) */
+    bool known;             /* false: only `nulls` may be used (registered tables) */
     int64_t nulls;          /* -1 unknown */
-    bool has_range;         /* min and max hold (ints, decimals as scaled, dates, bools, dict codes) */
+    bool has_range;         /* min and max hold: ints, scaled decimals, dates, bools, codes */
     hd_i128 min, max;       /* of non-NULL logical values; dict: codes */
     int64_t distinct;       /* -1 unknown */
     bool distinct_exact;
@@ -43,9 +44,9 @@ struct fe_facts {
 /* A column part as the store maps it. Sizes in bytes. Addresses are NULL until mapped. */
 struct fe_column_data {
     const void *data;         /* INT, F64, DICT: rows * width; TEXT: uint32 ends, rows of them:
-                                 string r spans [start, end) of its block's base, where start is
-                                 0 for the first row of a block and the previous end otherwise */
-    const uint8_t *validity;  /* bitmap, least significant bit first, 1 = valid; NULL: no NULLs */
+                                 string r spans [start, end) of its block's base, where start
+                                 is 0 for a block's first row, else the previous end */
+    const uint8_t *validity;  /* bitmap, lowest bit first, 1 = valid; NULL: no NULLs */
     const uint64_t *text_base; /* TEXT: one per block */
     const char *text_bytes;
     uint64_t text_size;
@@ -64,7 +65,8 @@ struct fe_table_column {
 };
 
 /* Prebuilt lookup from the values of a unique column to row ids of this table.
- * POSITIONAL: row = value - min (sorted, no gaps). ARRAY: rows[value - min] = row + 1, 0 none. */
+ * POSITIONAL: row = value - min (sorted, no gaps). ARRAY: rows[value - min] = row + 1, 0 is
+ * none. */
 enum fe_index_kind { FE_INDEX_NONE, FE_INDEX_POSITIONAL, FE_INDEX_ARRAY };
 struct fe_key_index {
     enum fe_index_kind kind;
@@ -76,8 +78,9 @@ struct fe_key_index {
 
 /* A declared single-column foreign key child.column -> parent.key, with its CSR index: the
  * child rows of parent row r are child_rows[offsets[r] .. offsets[r+1]), ascending; child_rows
- * is NULL where the child is clustered in parent order, so that child row ids are the positions
- * themselves. Composite foreign keys are checked and kept with n_columns > 1 and no index. */
+ * is NULL where the child is clustered in parent order, so that child row ids are the
+ * positions themselves. Composite foreign keys are checked and kept with n_columns > 1 and
+ * no index. */
 struct fe_foreign_key {
     int n_columns;
     const int *columns;        /* of the child table */
@@ -112,8 +115,8 @@ int fe_table_find_column(const struct fe_table *t, const char *name); /* -1 none
 /* Lower bound of s in the dictionary; *found tells whether it is that very entry. */
 uint32_t fe_dict_find(const struct fe_dict *d, const char *s, size_t n, bool *found);
 
-/* catalog.json text to and from the struct. Files are named in it by column part; fe_file lists
- * them with sizes and checksums, in the order of the text. */
+/* catalog.json text to and from the struct. Files are named in it by column part; fe_file
+ * lists them with sizes and checksums, in the order of the text. */
 struct fe_file {
     const char *name;
     uint64_t size;
@@ -123,8 +126,8 @@ struct fe_catalog_doc {
     struct fe_catalog cat; /* addresses NULL, file indexes below */
     int nfiles;
     struct fe_file *files;
-    /* cols[t][c].{data,validity,base,bytes,dict_offsets,dict_bytes}, keyidx and fks parts: index
-     * into files, -1 none. */
+    /* cols[t][c].{data,validity,base,bytes,dict_offsets,dict_bytes}, keyidx and fks parts:
+     * index into files, -1 none. */
     struct fe_column_files {
         int data, validity, text_base, text_bytes, dict_offsets, dict_bytes;
     } **column_files;              /* [table][column] */
@@ -153,6 +156,7 @@ struct fe_schema {
     int ntables;
     struct fe_schema_table *tables;
 };
-int fe_schema_read(struct hd_arena *a, const char *json, struct fe_schema **out, struct hd_err *err);
+int fe_schema_read(struct hd_arena *a, const char *json, struct fe_schema **out,
+                   struct hd_err *err);
 
 #endif

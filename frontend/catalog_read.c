@@ -258,8 +258,8 @@ static int check_column_keys(const struct fe_json *v, enum fe_storage s)
     return -1;
 }
 
-static int read_validity(const struct fe_json *v, const struct fe_table_column *c, int64_t rows,
-                         struct file_list *l, struct fe_column_files *files)
+static int read_validity(const struct fe_json *v, const struct fe_table_column *c,
+                         int64_t rows, struct file_list *l, struct fe_column_files *files)
 {
     struct fe_json m;
     if (!fe_json_get(v, "valid", &m)) {
@@ -317,8 +317,8 @@ static int read_key_range(const struct fe_json *v, const struct fe_table *t,
         return fe_json_fail(v, "column \"%.60s\" is not known to be a unique integer column",
                             c->name);
     if (x->min != c->facts.min || c->facts.max - c->facts.min != range - 1)
-        return fe_json_fail(v, "\"min\" and \"range\" differ from the facts of column \"%.60s\"",
-                            c->name);
+        return fe_json_fail(
+            v, "\"min\" and \"range\" differ from the facts of column \"%.60s\"", c->name);
     if (x->kind == FE_INDEX_POSITIONAL && (range != t->rows || !c->facts.sorted))
         return fe_json_fail(v, "a positional index needs a sorted column without gaps");
     return 0;
@@ -368,8 +368,9 @@ static int read_key_indexes(const struct fe_json *table, struct fe_table *t,
 }
 
 /* "index": {"offsets": file, "child_rows": file?} */
-static int read_fk_index(const struct fe_json *v, const struct fe_table *t, struct file_list *l,
-                         struct fe_foreign_key *f, struct fe_fk_files *files)
+static int read_fk_index(const struct fe_json *v, const struct fe_table *t,
+                         struct file_list *l, struct fe_foreign_key *f,
+                         struct fe_fk_files *files)
 {
     struct fe_json x, m;
     *files = (struct fe_fk_files){-1, -1};

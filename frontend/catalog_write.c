@@ -1,4 +1,5 @@
-/* The struct to catalog.json; what catalog_read.c reads. Facts that say nothing are left out. */
+/* The struct to catalog.json, which catalog_read.c reads. Facts that say nothing are left
+ * out. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -55,7 +56,8 @@ static void put_file(struct writer *w, const char *separator, const char *key, i
 
 static void put_facts(struct writer *w, const struct fe_facts *f)
 {
-    hd_strbuf_addf(&w->b, ",\n          \"facts\": {\"known\": %s", f->known ? "true" : "false");
+    hd_strbuf_addf(&w->b, ",\n          \"facts\": {\"known\": %s",
+                   f->known ? "true" : "false");
     if (f->nulls >= 0)
         put_int(w, "nulls", f->nulls);
     if (f->has_range) {
@@ -106,8 +108,8 @@ static void put_column(struct writer *w, const struct fe_table_column *c,
     hd_strbuf_addc(&w->b, '}');
 }
 
-static void put_column_names(struct writer *w, const char *key, const struct fe_table *t, int n,
-                             const int *columns)
+static void put_column_names(struct writer *w, const char *key, const struct fe_table *t,
+                             int n, const int *columns)
 {
     hd_strbuf_addf(&w->b, "\"%s\": [", key);
     for (int i = 0; i < n; i++) {
@@ -155,7 +157,10 @@ static void open_list(struct writer *w, const char *key)
     hd_strbuf_addf(&w->b, ",\n     \"%s\": [", key);
 }
 
-static void next_line(struct writer *w, int i) { hd_strbuf_adds(&w->b, i ? ",\n" : "\n"); }
+static void next_line(struct writer *w, int i)
+{
+    hd_strbuf_adds(&w->b, i ? ",\n" : "\n");
+}
 
 static void put_table(struct writer *w, int k)
 {

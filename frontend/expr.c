@@ -11,7 +11,10 @@ static const char *const op_names[] = {
 #include "frontend/ops.def"
 };
 
-const char *fe_op_name(enum fe_op op) { return op_names[op]; }
+const char *fe_op_name(enum fe_op op)
+{
+    return op_names[op];
+}
 
 /* ---- equality ------------------------------------------------------------------------- */
 
@@ -237,16 +240,44 @@ static enum level level_of(const struct fe_expr *e)
         bool suffix = below == FE_IS_NULL || below == FE_IN || below == FE_LIKE;
         return suffix ? L_PREDICATE : L_NOT;
     }
-    case FE_EQ: case FE_NE: case FE_LT: case FE_LE: case FE_GT: case FE_GE:
-    case FE_IS_NULL: case FE_IN: case FE_LIKE: return L_PREDICATE;
-    case FE_ADD: case FE_SUB: case FE_ADD_DAYS: case FE_ADD_MONTHS: case FE_DATE_DIFF:
-        return L_ADD;
-    case FE_MUL: case FE_DIV: case FE_MOD: return L_MUL;
+    case FE_EQ:
+    case FE_NE:
+    case FE_LT:
+    case FE_LE:
+    case FE_GT:
+    case FE_GE:
+    case FE_IS_NULL:
+    case FE_IN:
+    case FE_LIKE: return L_PREDICATE;
+    case FE_ADD:
+    case FE_SUB:
+    case FE_ADD_DAYS:
+    case FE_ADD_MONTHS:
+    case FE_DATE_DIFF: return L_ADD;
+    case FE_MUL:
+    case FE_DIV:
+    case FE_MOD: return L_MUL;
     case FE_NEG: return L_UNARY;
-    case FE_COL: case FE_LIT: case FE_PARAM: case FE_SUBSTRING: case FE_EXTRACT: case FE_CASE:
-    case FE_COALESCE: case FE_CAST: case FE_WIDEN: case FE_NARROW: case FE_RESCALE:
-    case FE_DIVROUND: case FE_TO_F64: case FE_FROM_F64: case FE_TO_TEXT: case FE_FROM_TEXT:
-    case FE_DICT_TEXT: case FE_LOOKUP: case FE_IN_SET: case FE_OP_COUNT: break;
+    case FE_COL:
+    case FE_LIT:
+    case FE_PARAM:
+    case FE_SUBSTRING:
+    case FE_EXTRACT:
+    case FE_CASE:
+    case FE_COALESCE:
+    case FE_CAST:
+    case FE_WIDEN:
+    case FE_NARROW:
+    case FE_RESCALE:
+    case FE_DIVROUND:
+    case FE_TO_F64:
+    case FE_FROM_F64:
+    case FE_TO_TEXT:
+    case FE_FROM_TEXT:
+    case FE_DICT_TEXT:
+    case FE_LOOKUP:
+    case FE_IN_SET:
+    case FE_OP_COUNT: break;
     }
     return L_PRIMARY;
 }

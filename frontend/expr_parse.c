@@ -17,7 +17,7 @@ struct parser {
     int depth;
     /* the current token */
     enum token tok;
-    int pos, len; /* in the text */
+    int pos, len;  /* in the text */
     const char *s; /* NAME, QUOTED, TEXT, PARAM: content; PUNCT: spelling */
     size_t n;
 };
@@ -45,9 +45,18 @@ static int expected(struct parser *p, const char *what)
 }
 
 /* ASCII alone, whatever the locale says; other names are written in double quotes. */
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool name_start(char c) { return ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_'; }
-static bool name_char(char c) { return name_start(c) || is_digit(c); }
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+static bool name_start(char c)
+{
+    return ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_';
+}
+static bool name_char(char c)
+{
+    return name_start(c) || is_digit(c);
+}
 
 /* Position behind the closing quote of the run that opens at i, -1 if there is none. */
 static int quoted_end(const char *text, int i)
@@ -68,8 +77,9 @@ static int lex_quoted(struct parser *p, int i, enum token tok)
     const char quote = p->text[i];
     const int end = quoted_end(p->text, i);
     if (end < 0)
-        return fail_at(p, p->pos, quote == '"' ? "a quoted name without its closing \""
-                                               : "a text without its closing '");
+        return fail_at(p, p->pos,
+                       quote == '"' ? "a quoted name without its closing \""
+                                    : "a text without its closing '");
     char *buf = hd_alloc(p->arena, (size_t)(end - i));
     size_t n = 0;
     for (i++; i < end - 1; i += p->text[i] == quote ? 2 : 1)
@@ -121,8 +131,8 @@ static int lex_number(struct parser *p)
 
 static int lex_punct(struct parser *p)
 {
-    static const char *const spellings[] = {"<>", "<=", ">=", "!=", "<", ">", "=", "+", "-",
-                                            "*",  "/",  "%",  "(",  ")", ","};
+    static const char *const spellings[] = {"<>", "<=", ">=", "!=", "<", ">", "=", "+",
+                                            "-",  "*",  "/",  "%",  "(", ")", ","};
     for (size_t i = 0; i < HD_COUNT(spellings); i++) {
         size_t n = strlen(spellings[i]);
         if (strncmp(p->text + p->pos, spellings[i], n) != 0)
@@ -202,10 +212,9 @@ static bool next_char_is(const struct parser *p, char c)
 bool fe_ast_is_reserved(const char *s, size_t n)
 {
     static const char *const words[] = {
-        "and",  "between", "case", "cast", "coalesce", "date",      "else",
-        "end",  "escape",  "extract", "false", "in",   "interval",  "is",
-        "like", "not",     "null", "or",   "substring", "then",     "timestamp",
-        "true", "when"};
+        "and",    "between", "case",      "cast", "coalesce",  "date", "else", "end",
+        "escape", "extract", "false",     "in",   "interval",  "is",   "like", "not",
+        "null",   "or",      "substring", "then", "timestamp", "true", "when"};
     for (size_t i = 0; i < HD_COUNT(words); i++)
         if (strlen(words[i]) == n && strncasecmp(words[i], s, n) == 0)
             return true;
@@ -286,15 +295,16 @@ static int parse_exact_literal(struct parser *p, int pos, const char *s, struct 
 /* The minus belongs to the literal, so that the smallest int64 can be written. */
 static int parse_number(struct parser *p, bool negative, int pos, struct fe_ast **out)
 {
-    const char *s = hd_asprintf(p->arena, "%s%.*s", negative ? "-" : "", p->len,
-                                p->text + p->pos);
+    const char *s =
+        hd_asprintf(p->arena, "%s%.*s", negative ? "-" : "", p->len, p->text + p->pos);
     HD_TRY(strpbrk(s, "eE") ? parse_double_literal(p, pos, s, out)
                             : parse_exact_literal(p, pos, s, out));
     return next(p);
 }
 
 /* `date '...'` and `timestamp '...'`: the current token is the text. */
-static int parse_typed_text(struct parser *p, enum hd_type_kind k, int pos, struct fe_ast **out)
+static int parse_typed_text(struct parser *p, enum hd_type_kind k, int pos,
+                            struct fe_ast **out)
 {
     struct fe_value v;
     char form[HD_TEXT_MAX * 2], what[HD_TEXT_MAX * 3];
@@ -660,7 +670,7 @@ static int parse_like(struct parser *p, struct fe_ast *x, int pos, struct fe_ast
 static int parse_is(struct parser *p, struct fe_ast *x, int pos, struct fe_ast **out)
 {
     bool not = is_word(p, "not");
-    if (not)
+    if (not )
         HD_TRY(next(p));
     HD_TRY(need_word(p, "null"));
     HD_TRY(make(p, FE_IS_NULL, pos, 1, &x, out));
@@ -671,7 +681,7 @@ static int parse_negatable(struct parser *p, struct fe_ast *x, struct fe_ast **o
 {
     int pos = p->pos;
     bool not = is_word(p, "not");
-    if (not)
+    if (not )
         HD_TRY(next(p));
     if (is_word(p, "between")) {
         HD_TRY(next(p));
@@ -693,8 +703,8 @@ static int comparison(const struct parser *p)
     static const struct {
         const char *s;
         enum fe_op op;
-    } ops[] = {{"=", FE_EQ}, {"<>", FE_NE}, {"!=", FE_NE}, {"<", FE_LT},
-               {"<=", FE_LE}, {">", FE_GT}, {">=", FE_GE}};
+    } ops[] = {{"=", FE_EQ},  {"<>", FE_NE}, {"!=", FE_NE}, {"<", FE_LT},
+               {"<=", FE_LE}, {">", FE_GT},  {">=", FE_GE}};
     for (size_t i = 0; i < HD_COUNT(ops); i++)
         if (is_punct(p, ops[i].s))
             return (int)ops[i].op;
@@ -721,7 +731,8 @@ static int parse_predicate(struct parser *p, struct fe_ast **out)
     } else {
         return 0;
     }
-    return comparison(p) < 0 ? 0 : expected(p, "and, or or the end (comparisons do not chain)");
+    return comparison(p) < 0 ? 0
+                             : expected(p, "and, or or the end (comparisons do not chain)");
 }
 
 static int parse_not(struct parser *p, struct fe_ast **out)

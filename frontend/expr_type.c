@@ -117,7 +117,8 @@ static int mismatch(struct fe_typing *t, const struct fe_ast *x, const char *wha
     }
     if (n > SHOWN)
         strcat(list, ", ...");
-    return fe_ast_fail(x, t->err, "\"%s\" expects %s, found %s", table[x->op].text, what, list);
+    return fe_ast_fail(x, t->err, "\"%s\" expects %s, found %s", table[x->op].text, what,
+                       list);
 }
 
 /* A bare null takes the other side's type; two of them have none. */
@@ -333,7 +334,8 @@ static int interval_amount(struct fe_typing *t, const struct fe_ast *iv, bool ne
 }
 
 /* date + interval, interval + date, date - interval. */
-static int type_date_interval(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **out)
+static int type_date_interval(struct fe_typing *t, const struct fe_ast *x,
+                              struct fe_expr **out)
 {
     bool swapped = x->op == FE_ADD && x->args[0]->interval;
     const struct fe_ast *iv = x->args[swapped ? 0 : 1], *date = x->args[swapped ? 1 : 0];
@@ -450,7 +452,8 @@ static bool fits(const struct fe_expr *e, struct hd_type type)
         return false;
     if (e->type.kind == HD_FLOAT64) /* compared as float64, as with `=` */
         return type.kind == HD_FLOAT64;
-    return e->value.is_null ? fe_is_no_type(e->type) : fe_value_cast_exact(&e->value, type, &v);
+    return e->value.is_null ? fe_is_no_type(e->type)
+                            : fe_value_cast_exact(&e->value, type, &v);
 }
 
 /* The type x and all items meet in: x's own as long as the items fit it exactly. */
@@ -480,10 +483,10 @@ static struct fe_expr *cast_to_compare(struct fe_typing *t, struct fe_expr *e,
 static int in_as_or(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
                     struct fe_expr **out)
 {
-    struct fe_expr **or = HD_NEWN(t->arena, struct fe_expr *, x->nargs);
+    struct fe_expr ** or = HD_NEWN(t->arena, struct fe_expr *, x->nargs);
     for (int i = 1; i < x->nargs; i++)
-        or[i - 1] = make2(t, x, FE_EQ, hd_type_of(HD_BOOL), a[0], a[i]);
-    *out = or[0];
+        or [i - 1] = make2(t, x, FE_EQ, hd_type_of(HD_BOOL), a[0], a[i]);
+    *out = or [0];
     if (x->nargs > 2)
         *out = make(t, x, FE_OR, hd_type_of(HD_BOOL), x->nargs - 1, or);
     return 0;
@@ -569,7 +572,10 @@ static int ft_SUBSTR(struct fe_typing *t, const struct fe_ast *x, struct fe_expr
 
 /* ---- choice and cast ------------------------------------------------------------------ */
 
-static bool is_value_of_case(int i, int n) { return i % 2 == 1 || (i == n - 1 && n % 2 == 1); }
+static bool is_value_of_case(int i, int n)
+{
+    return i % 2 == 1 || (i == n - 1 && n % 2 == 1);
+}
 
 static int unify_branches(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
                           struct hd_type *type)
@@ -577,15 +583,18 @@ static int unify_branches(struct fe_typing *t, const struct fe_ast *x, struct fe
     bool all = x->op == FE_COALESCE;
     *type = fe_no_type();
     for (int i = 0; i < x->nargs; i++)
-        if ((all || is_value_of_case(i, x->nargs)) && !fe_type_unify(*type, a[i]->type, type)) {
+        if ((all || is_value_of_case(i, x->nargs)) &&
+            !fe_type_unify(*type, a[i]->type, type)) {
             char l[HD_TEXT_MAX], r[HD_TEXT_MAX];
             return fe_ast_fail(x, t->err,
                                "the results of \"%s\" must have one type, found %s and %s",
                                table[x->op].text, hd_type_text(*type, l), type_name(a[i], r));
         }
     if (fe_is_no_type(*type))
-        return fe_ast_fail(x, t->err, "all results of \"%s\" are null; give one a type with "
-                           "cast(null as TYPE)", table[x->op].text);
+        return fe_ast_fail(x, t->err,
+                           "all results of \"%s\" are null; give one a type with "
+                           "cast(null as TYPE)",
+                           table[x->op].text);
     for (int i = 0; i < x->nargs; i++)
         if (all || is_value_of_case(i, x->nargs))
             a[i] = fe_expr_cast(t->arena, a[i], *type);
@@ -694,8 +703,9 @@ static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allo
 #include "frontend/ops.def"
     };
     if (x->interval)
-        return fe_ast_fail(x, t->err, "an interval can only be added to or subtracted from a "
-                                      "date");
+        return fe_ast_fail(x, t->err,
+                           "an interval can only be added to or subtracted from a "
+                           "date");
     if (x->op == FE_COL || x->op == FE_LIT || x->op == FE_PARAM)
         return type_leaf(t, x, list_allowed, out);
     if ((x->op == FE_ADD || x->op == FE_SUB) && has_interval(x))

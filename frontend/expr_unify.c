@@ -42,7 +42,8 @@ bool fe_type_unify(struct hd_type a, struct hd_type b, struct hd_type *out)
     return true;
 }
 
-static struct fe_expr *literal(struct hd_arena *a, const struct fe_expr *like, struct fe_value v)
+static struct fe_expr *literal(struct hd_arena *a, const struct fe_expr *like,
+                               struct fe_value v)
 {
     struct fe_expr *e = HD_NEW(a, struct fe_expr);
     e->op = FE_LIT;
@@ -53,7 +54,10 @@ static struct fe_expr *literal(struct hd_arena *a, const struct fe_expr *like, s
     return e;
 }
 
-static bool is_exact_number(struct hd_type t) { return hd_type_is_int(t) || t.kind == HD_DECIMAL; }
+static bool is_exact_number(struct hd_type t)
+{
+    return hd_type_is_int(t) || t.kind == HD_DECIMAL;
+}
 
 /* Whether every value of one exact type is a value of the other. */
 static bool widens(struct hd_type from, struct hd_type to)
@@ -123,8 +127,10 @@ static void unify_decimals(struct hd_arena *a, struct fe_expr **l, struct fe_exp
     struct fe_expr **side[2] = {l, r};
     int scale = HD_MAX((*l)->type.scale, (*r)->type.scale);
     for (int i = 0; i < 2; i++)
-        if ((*side[i])->type.kind != HD_DECIMAL || (*side[i])->type.scale != scale)
+        if ((*side[i])->type.kind != HD_DECIMAL || (*side[i])->type.scale != scale) {
             *side[i] = fe_expr_cast(a, *side[i], rescaled((*side[i])->type, scale));
+            (*side[i])->saturate = (*side[i])->op == FE_CAST;
+        }
 }
 
 static bool unify_numbers(struct hd_arena *a, struct fe_expr **l, struct fe_expr **r)
@@ -150,7 +156,10 @@ static bool unify_numbers(struct hd_arena *a, struct fe_expr **l, struct fe_expr
     return true;
 }
 
-static bool is_time(struct hd_type t) { return t.kind == HD_DATE || t.kind == HD_TIMESTAMP; }
+static bool is_time(struct hd_type t)
+{
+    return t.kind == HD_DATE || t.kind == HD_TIMESTAMP;
+}
 
 static bool unify_times(struct hd_arena *a, struct fe_expr **l, struct fe_expr **r)
 {

@@ -76,6 +76,7 @@ int fe_json_fail(const struct fe_json *v, const char *fmt, ...)
     va_start(ap, fmt);
     hd_err_vset(v->r->err, v->r->class, __FILE__, __LINE__, fe_json_path(v), fmt, ap);
     va_end(ap);
+    fe_err_repair(v->r->err);
     return -1;
 }
 

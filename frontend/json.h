@@ -41,11 +41,16 @@ enum fe_json_kind {
     FE_JSON_OBJECT
 };
 
-/* Checks the text strictly (grammar, depth, size, UTF-8, no NUL) and reports line and column. */
+/* Checks the text strictly (grammar, depth, size, UTF-8, no NUL); reports line and column. */
 int fe_json_check(const char *text, size_t n, enum hd_err_class c, const char *path,
                   struct hd_err *err);
 
-/* The reader's first four fields are the caller's; close frees the tree (also after failure). */
+/* Replaces what is not UTF-8 by '?': a message that quotes a text may cut a character. */
+void fe_utf8_repair(char *s);
+/* Replaces path and message of an error so. */
+void fe_err_repair(struct hd_err *err);
+
+/* The reader's first four fields are the caller's; close frees the tree, after failure too. */
 int fe_json_open(struct fe_json_reader *r, const char *text, struct fe_json *root);
 void fe_json_close(struct fe_json_reader *r);
 

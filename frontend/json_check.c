@@ -48,8 +48,14 @@ static void skip_space(struct check *c)
         c->p++;
 }
 
-static bool at(struct check *c, char ch) { return c->p < c->end && *c->p == ch; }
-static bool at_digit(struct check *c) { return c->p < c->end && *c->p >= '0' && *c->p <= '9'; }
+static bool at(struct check *c, char ch)
+{
+    return c->p < c->end && *c->p == ch;
+}
+static bool at_digit(struct check *c)
+{
+    return c->p < c->end && *c->p >= '0' && *c->p <= '9';
+}
 
 static int digits(struct check *c)
 {
@@ -143,6 +149,25 @@ static int utf8_length(const unsigned char *p, const unsigned char *end)
         return ok ? forms[f].n : 0;
     }
     return 0;
+}
+
+void fe_utf8_repair(char *s)
+{
+    const unsigned char *end = (const unsigned char *)s + strlen(s);
+    for (unsigned char *p = (unsigned char *)s; *p;) {
+        int n = *p < 0x80 ? 1 : utf8_length(p, end);
+        if (!n)
+            *p = '?';
+        p += n ? n : 1;
+    }
+}
+
+void fe_err_repair(struct hd_err *err)
+{
+    if (!err)
+        return;
+    fe_utf8_repair(err->path);
+    fe_utf8_repair(err->message);
 }
 
 static int check_escape(struct check *c)

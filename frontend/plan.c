@@ -12,7 +12,19 @@ static const char *const kind_names[] = {"inner", "left", "right", "full",
                                          "semi",  "anti", "mark"};
 static const char *const strategy_names[] = {"auto", "hash", "direct", "index"};
 
-const char *fe_relop_name(enum fe_relop op) { return relop_names[op]; }
-const char *fe_agg_name(enum fe_agg_fn fn) { return agg_names[fn]; }
-const char *fe_join_kind_name(enum fe_join_kind k) { return kind_names[k]; }
-const char *fe_strategy_name(enum fe_strategy s) { return strategy_names[s]; }
+const char *fe_relop_name(enum fe_relop op)
+{
+    return relop_names[op];
+}
+const char *fe_agg_name(enum fe_agg_fn fn)
+{
+    return agg_names[fn];
+}
+const char *fe_join_kind_name(enum fe_join_kind k)
+{
+    return kind_names[k];
+}
+const char *fe_strategy_name(enum fe_strategy s)
+{
+    return strategy_names[s];
+}

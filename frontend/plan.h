@@ -57,7 +57,7 @@ struct fe_node {
             const char *alias; /* or NULL; already part of the columns' names */
             bool all_columns;  /* `columns` was not given */
             int *columns; /* table column of each output column, ncols of them */
-            struct fe_expr *filter; /* over the table's columns (COL.col = table column), or NULL */
+            struct fe_expr *filter; /* COL.col = table column; or NULL */
         } scan;
         struct {
             int shared; /* index into fe_plan.shared */
@@ -74,7 +74,7 @@ struct fe_node {
             enum fe_side build;
             bool single;
             int nkeys;
-            struct fe_expr **lkeys, **rkeys; /* over left, over right columns alone; types equal */
+            struct fe_expr **lkeys, **rkeys; /* over left, over right columns; types equal */
             struct fe_expr *residual;        /* over left then right, or NULL */
         } join;
         struct {

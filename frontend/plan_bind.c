@@ -73,9 +73,12 @@ static int bind_text(struct fe_plan *plan, struct fe_param *p, const char *value
     char form[HD_TEXT_MAX * 2];
     struct fe_value v;
     const char *own = hd_strdup(plan->arena, value);
-    if (!fe_value_parse(p->type, own, strlen(own), &v))
-        return HD_FAIL(err, USER, p->path, "parameter :%s: expected %s, found \"%.60s\"",
-                       p->name, fe_value_form(p->type, form), value);
+    if (!fe_value_parse(p->type, own, strlen(own), &v)) {
+        HD_FAIL(err, USER, p->path, "parameter :%s: expected %s, found \"%.60s\"", p->name,
+                fe_value_form(p->type, form), value);
+        fe_err_repair(err);
+        return -1;
+    }
     p->value = v;
     return 0;
 }

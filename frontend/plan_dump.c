@@ -93,7 +93,8 @@ static void print_project(struct dump *d, const struct fe_node *n)
 static void print_join(struct dump *d, const struct fe_node *n)
 {
     static const char *const sides[] = {"auto", "left", "right"};
-    const char **left = names_of(d, n->inputs[0], NULL), **right = names_of(d, n->inputs[1], NULL);
+    const char **left = names_of(d, n->inputs[0], NULL),
+               **right = names_of(d, n->inputs[1], NULL);
     hd_strbuf_addf(d->out, " %s", fe_join_kind_name(n->u.join.kind));
     for (int i = 0; i < n->u.join.nkeys; i++) {
         hd_strbuf_adds(d->out, i ? " and " : " on ");

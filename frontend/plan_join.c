@@ -15,8 +15,14 @@ static int read_named(const struct fe_json *v, const char *key, int n,
     return fe_json_get(v, key, &m) ? fe_read_choice(&m, names, n, out) : 0;
 }
 
-static const char *kind_name(int k) { return fe_join_kind_name((enum fe_join_kind)k); }
-static const char *strategy_name(int k) { return fe_strategy_name((enum fe_strategy)k); }
+static const char *kind_name(int k)
+{
+    return fe_join_kind_name((enum fe_join_kind)k);
+}
+static const char *strategy_name(int k)
+{
+    return fe_strategy_name((enum fe_strategy)k);
+}
 static const char *side_name(int k)
 {
     static const char *const names[] = {"auto", "left", "right"};
@@ -53,15 +59,16 @@ static int unify_keys(struct fe_plan_reader *r, const struct fe_json *pair, stru
     return 0;
 }
 
-static int read_pair(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_node *n,
-                     struct fe_expr **lkey, struct fe_expr **rkey)
+static int read_pair(struct fe_plan_reader *r, const struct fe_json *v,
+                     const struct fe_node *n, struct fe_expr **lkey, struct fe_expr **rkey)
 {
     struct fe_scope left = fe_scope_of(n->inputs[0]), right = fe_scope_of(n->inputs[1]);
     struct fe_json e;
     HD_TRY(fe_json_array(v));
     if (fe_json_length(v) != 2)
-        return fe_json_fail(v, "expected a pair [left expression, right expression], found %d "
-                               "elements",
+        return fe_json_fail(v,
+                            "expected a pair [left expression, right expression], found %d "
+                            "elements",
                             fe_json_length(v));
     fe_json_first(v, &e);
     HD_TRY(fe_read_expr(r, &e, &left, NULL, NULL, lkey));
@@ -86,7 +93,8 @@ static int read_pairs(struct fe_plan_reader *r, const struct fe_json *v, struct 
     return 0;
 }
 
-static void add_side(struct fe_column *cols, int *n, const struct fe_node *input, bool nullable)
+static void add_side(struct fe_column *cols, int *n, const struct fe_node *input,
+                     bool nullable)
 {
     for (int i = 0; i < input->ncols; i++) {
         cols[*n] = input->cols[i];
@@ -112,8 +120,8 @@ static int set_output(struct fe_plan_reader *r, const struct fe_json *v, struct 
     const enum fe_join_kind k = n->u.join.kind;
     const char *mark = NULL;
     int ncols = 0;
-    struct fe_column *cols = HD_NEWN(r->arena, struct fe_column,
-                                     n->inputs[0]->ncols + n->inputs[1]->ncols + 1);
+    struct fe_column *cols =
+        HD_NEWN(r->arena, struct fe_column, n->inputs[0]->ncols + n->inputs[1]->ncols + 1);
     HD_TRY(read_mark(v, n, &mark));
     add_side(cols, &ncols, n->inputs[0], k == FE_RIGHT || k == FE_FULL);
     if (k == FE_INNER || k == FE_LEFT || k == FE_RIGHT || k == FE_FULL)
@@ -153,8 +161,8 @@ static int check(const struct fe_json *v, const struct fe_node *n)
 
 int fe_read_JOIN(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
 {
-    HD_TRY(fe_json_object(v, "op", "comment", "kind", "left", "right", "on", "residual", "build",
-                          "strategy", "mark", "single", NULL));
+    HD_TRY(fe_json_object(v, "op", "comment", "kind", "left", "right", "on", "residual",
+                          "build", "strategy", "mark", "single", NULL));
     struct fe_node *n = fe_new_node(r, v, FE_JOIN_OP, 2);
     HD_TRY(read_options(v, n));
     HD_TRY(fe_read_input(r, v, "left", &n->inputs[0]));

@@ -309,8 +309,9 @@ static int read_agg(struct fe_plan_reader *r, const struct fe_json *v,
     HD_TRY(fe_json_opt_bool(v, "distinct", &g->distinct));
     if (g->distinct && !aggs[g->fn].distinct) {
         fe_json_get(v, "distinct", &distinct);
-        return fe_json_fail(&distinct, "\"distinct\" is for count, sum and avg with an "
-                                       "argument, found %s",
+        return fe_json_fail(&distinct,
+                            "\"distinct\" is for count, sum and avg with an "
+                            "argument, found %s",
                             aggs[g->fn].name);
     }
     HD_TRY(agg_type(v, g));
@@ -457,8 +458,9 @@ static int unify_columns(const struct fe_json *v, const struct fe_node *n,
                                 first->ncols, in->ncols);
         for (int c = 0; c < in->ncols; c++) {
             if (!fe_type_unify(cols[c].type, in->cols[c].type, &cols[c].type))
-                return fe_json_fail(v, "column %d (\"%.60s\") has types that do not unify: %s "
-                                       "and %s",
+                return fe_json_fail(v,
+                                    "column %d (\"%.60s\") has types that do not unify: %s "
+                                    "and %s",
                                     c + 1, cols[c].name, hd_type_text(cols[c].type, l),
                                     hd_type_text(in->cols[c].type, r));
             cols[c].nullable |= in->cols[c].nullable;

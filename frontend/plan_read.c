@@ -33,10 +33,11 @@ int fe_set_columns(struct fe_plan_reader *r, const struct fe_json *v, struct fe_
     for (int i = 0; i < ncols; i++)
         for (int k = 0; k < i; k++)
             if (strcmp(cols[i].name, cols[k].name) == 0)
-                return fe_json_fail(v,
-                                    "two output columns are called \"%.100s\"; rename one with "
-                                    "an alias or a project",
-                                    cols[i].name);
+                return fe_json_fail(
+                    v,
+                    "two output columns are called \"%.100s\"; rename one with "
+                    "an alias or a project",
+                    cols[i].name);
     n->ncols = ncols;
     n->cols = hd_dup(r->arena, cols, (size_t)ncols * sizeof *cols);
     return 0;
@@ -227,8 +228,8 @@ static int read_param(const struct fe_json *v, struct fe_param *p)
     p->name = hd_strdup(v->r->arena, v->key);
     p->path = fe_json_path(v);
     if (!is_param_name(p->name))
-        return fe_json_fail(v, "a parameter is named with letters, digits and _, found \"%.60s\"",
-                            p->name);
+        return fe_json_fail(
+            v, "a parameter is named with letters, digits and _, found \"%.60s\"", p->name);
     HD_TRY(fe_json_need(v, "type", &type));
     HD_TRY(read_param_type(&type, p));
     HD_TRY(fe_json_opt_bool(v, "nullable", &p->nullable));

@@ -60,7 +60,8 @@ static int read_column_list(const struct fe_json *v, const char *key, const stru
         HD_TRY(fe_json_string(&m, &name));
         int c = fe_table_find_column(t, name);
         if (c < 0)
-            return fe_json_fail(&m, "table \"%.100s\" has no column \"%.100s\"", t->name, name);
+            return fe_json_fail(&m, "table \"%.100s\" has no column \"%.100s\"", t->name,
+                                name);
         for (int k = 0; k < m.index; k++)
             if ((*out)[k] == c)
                 return fe_json_fail(&m, "column \"%.100s\" is listed twice", name);
@@ -170,7 +171,8 @@ static int check_format(const struct fe_json *v, const struct fe_text_format *f)
                             f->quote);
     for (const char *p = f->null_text; *p; p++)
         if (*p == f->delimiter || *p == '\n' || *p == '\r')
-            return fe_json_fail(v, "\"null\" may contain neither the delimiter nor a line end");
+            return fe_json_fail(v,
+                                "\"null\" may contain neither the delimiter nor a line end");
     return 0;
 }
 
@@ -227,8 +229,8 @@ static int read_table(const struct fe_json *v, const struct fe_text_format *comm
                       struct fe_schema_table *t)
 {
     struct fe_json m;
-    HD_TRY(fe_json_object(v, "name", "rows", "columns", "primary_key", "foreign_keys", "format",
-                          NULL));
+    HD_TRY(fe_json_object(v, "name", "rows", "columns", "primary_key", "foreign_keys",
+                          "format", NULL));
     HD_TRY(fe_json_need(v, "name", &m));
     HD_TRY(fe_json_name(&m, &t->table.name));
     t->path = fe_json_path(v);

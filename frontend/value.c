@@ -23,8 +23,12 @@ static bool special_double(const char *s, double *out)
     static const struct {
         const char *text;
         double value;
-    } words[] = {{"nan", NAN},          {"inf", INFINITY},       {"+inf", INFINITY},
-                 {"-inf", -INFINITY},   {"infinity", INFINITY},  {"+infinity", INFINITY},
+    } words[] = {{"nan", NAN},
+                 {"inf", INFINITY},
+                 {"+inf", INFINITY},
+                 {"-inf", -INFINITY},
+                 {"infinity", INFINITY},
+                 {"+infinity", INFINITY},
                  {"-infinity", -INFINITY}};
     for (size_t i = 0; i < HD_COUNT(words); i++)
         if (strcasecmp(s, words[i].text) == 0) {
@@ -34,10 +38,25 @@ static bool special_double(const char *s, double *out)
     return false;
 }
 
-/* strtod follows the program's locale, whose decimal point may be a comma. */
+/* strtod and printf follow the thread's locale, whose decimal point may be a comma. */
+static locale_t enter_c_locale(locale_t *c)
+{
+    *c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!*c)
+        HD_BUG("no C locale");
+    return uselocale(*c);
+}
+
+static void leave_c_locale(locale_t c, locale_t before)
+{
+    uselocale(before);
+    freelocale(c);
+}
+
 static bool parse_double(const char *s, size_t n, double *out)
 {
-    char buf[512], *end;
+    enum { LONGEST = 2048 };
+    char buf[LONGEST], *end;
     if (n >= sizeof buf)
         return false;
     memcpy(buf, s, n);
@@ -46,11 +65,9 @@ static bool parse_double(const char *s, size_t n, double *out)
         return true;
     if (!is_number_text(s, n))
         return false;
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!c)
-        HD_BUG("no C locale");
-    *out = strtod_l(buf, &end, c);
-    freelocale(c);
+    locale_t c, before = enter_c_locale(&c);
+    *out = strtod(buf, &end);
+    leave_c_locale(c, before);
     return *end == 0 && isfinite(*out);
 }
 
@@ -60,15 +77,13 @@ const char *fe_double_text(double d, char buf[HD_TEXT_MAX])
         return strcpy(buf, "nan");
     if (isinf(d))
         return strcpy(buf, d < 0 ? "-inf" : "inf");
+    locale_t c, before = enter_c_locale(&c);
     for (int digits = 1; digits <= 17; digits++) {
-        double back;
         snprintf(buf, HD_TEXT_MAX, "%.*g", digits, d);
-        for (char *p = buf; *p; p++)
-            if (*p == ',') /* a locale's decimal point */
-                *p = '.';
-        if (parse_double(buf, strlen(buf), &back) && back == d)
+        if (strtod(buf, NULL) == d)
             break;
     }
+    leave_c_locale(c, before);
     return buf;
 }
 
@@ -97,7 +112,8 @@ bool fe_value_parse(struct hd_type t, const char *s, size_t n, struct fe_value *
     case HD_BOOL: return parse_bool(s, n, &out->i);
     case HD_INT32:
     case HD_INT64: return parse_int(s, n, t, &out->i);
-    case HD_DECIMAL: return hd_dec_parse(s, n, t.scale, &out->i) && fe_value_in_range(out->i, t);
+    case HD_DECIMAL:
+        return hd_dec_parse(s, n, t.scale, &out->i) && fe_value_in_range(out->i, t);
     case HD_FLOAT64: return parse_double(s, n, &out->f);
     case HD_DATE:
         ok = hd_date_parse(s, n, &days);
@@ -269,8 +285,9 @@ static bool from_double(double f, struct hd_type to, hd_i128 *out)
     hd_i128 v = 0;
     if (!(fabs(f) < 1e39)) /* also NaN */
         return false;
-    int n = snprintf(text, sizeof text, "%.*f", ALL_DIGITS, fabs(f));
-    int whole = n - ALL_DIGITS - 1; /* digits before the point, whatever a locale makes of it */
+    locale_t c, before = enter_c_locale(&c);
+    int whole = snprintf(text, sizeof text, "%.*f", ALL_DIGITS, fabs(f)) - ALL_DIGITS - 1;
+    leave_c_locale(c, before);
     for (int i = 0; i < whole + 1 + to.scale; i++) {
         if (i == whole)
             continue;
@@ -318,7 +335,10 @@ static bool cast_to_text(struct hd_arena *a, const struct fe_value *v, struct fe
     return true;
 }
 
-static hd_i128 floor_div(hd_i128 a, hd_i128 b) { return a / b - (a % b < 0); }
+static hd_i128 floor_div(hd_i128 a, hd_i128 b)
+{
+    return a / b - (a % b < 0);
+}
 
 bool fe_value_cast(struct hd_arena *a, const struct fe_value *v, struct hd_type to,
                    struct fe_value *out)
@@ -356,7 +376,10 @@ bool fe_value_cast_exact(const struct fe_value *v, struct hd_type to, struct fe_
     return fe_value_eq(v, &back);
 }
 
-static bool double_eq(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+static bool double_eq(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
 
 bool fe_value_eq(const struct fe_value *a, const struct fe_value *b)
 {

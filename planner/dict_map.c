@@ -33,6 +33,22 @@ static bool is_text_work(const struct fe_expr *e)
     return false;
 }
 
+/* NULL in the column makes the expression NULL: what a lookup by code can express. */
+static bool is_strict(const struct fe_expr *e)
+{
+    if (e->op == FE_COL)
+        return true;
+    if (e->op == FE_CASE || e->op == FE_COALESCE || e->op == FE_IS_NULL)
+        return false;
+    bool all = e->op == FE_AND || e->op == FE_OR, some = false, every = e->nargs > 0;
+    for (int i = 0; i < (e->op == FE_IN ? 1 : e->nargs); i++) {
+        bool s = is_strict(e->args[i]);
+        some |= s;
+        every &= s;
+    }
+    return all ? every : some;
+}
+
 static struct dict_map *find_map(struct ctx *c, const struct fe_table *t, int column,
                                  const struct fe_expr *e)
 {
@@ -93,7 +109,7 @@ int lx_map(struct ctx *c, struct pipe *p, const struct fe_expr *e, struct handle
     struct handle *h = NULL;
     const struct fe_table *t;
     int column;
-    if (e->op == FE_COL || e->nargs == 0 || !is_text_work(e) || lx_may_fail(e))
+    if (e->op == FE_COL || e->nargs == 0 || !is_text_work(e) || lx_may_fail(e) || !is_strict(e))
         return 0;
     if (!one_column(env, e, &h) || !h || !h_dict(c, h, &t, &column))
         return 0;

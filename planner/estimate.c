@@ -21,6 +21,8 @@ bool lx_may_fail(const struct fe_expr *e)
     case FE_ADD_DAYS: case FE_ADD_MONTHS:
         return e->args[0]->op != FE_LIT && e->args[0]->op != FE_PARAM;
     case FE_CAST: {
+        if (e->saturate)
+            return false;
         struct hd_type f = e->args[0]->type, t = e->type;
         if (t.kind == HD_STRING || (f.kind == HD_DATE && t.kind == HD_TIMESTAMP) || hd_type_eq(f, t))
             return false;

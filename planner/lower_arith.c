@@ -433,7 +433,13 @@ int lx_arith(struct ctx *c, struct pipe *p, struct handle *const *env, const str
         return date_diff(c, v, out);
     case FE_CAST:
         *out = v[0];
-        return lx_cast(c, out, e->type, e->path);
+        HD_TRY(lx_cast(c, out, e->type, e->path));
+        if (e->saturate && out->expr >= 0 && c->exprs.v[out->expr].op == FE_RESCALE &&
+            c->exprs.v[out->expr].fail) {
+            c->exprs.v[out->expr].fail = false;
+            c->exprs.v[out->expr].saturate = true;
+        }
+        return 0;
     default:
         HD_BUG("operator %d is not arithmetic", (int)e->op);
     }

@@ -444,13 +444,23 @@ static int lower_logic(struct ctx *c, struct pipe *p, struct handle *const *env,
     return logic(c, e->op, v, e->nargs, out);
 }
 
+/* Evaluating the node may raise, so it must not be folded away. */
+static bool raises(const struct ctx *c, int expr)
+{
+    const struct pl_expr *e = &c->exprs.v[expr];
+    for (int i = 0; i < e->nargs; i++)
+        if (raises(c, e->args[i]))
+            return true;
+    return e->fail;
+}
+
 static int lower_unary_bool(struct ctx *c, struct pipe *p, struct handle *const *env,
                             const struct fe_expr *e, struct pl_val *out)
 {
     struct pl_val v;
     HD_TRY(lx_expr(c, p, env, e->args[0], &v));
     if (e->op == FE_IS_NULL) {
-        if (!v.nullable || v.is_const) {
+        if (v.is_const || (!v.nullable && !raises(c, v.expr))) {
             const_bool(c, v.is_const && v.cval.is_null, out);
             return 0;
         }

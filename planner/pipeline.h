@@ -50,6 +50,7 @@ struct pl_expr {
     enum fe_op op;
     enum rt_phys phys;
     bool nullable, fail, is_null, poison;
+    bool saturate;   /* RESCALE of I128: beyond 10^38 - 1 the result is +-10^38, nothing is raised */
     int nargs;
     const int *args; /* expression indexes */
     int slot;        /* COL */

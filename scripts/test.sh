@@ -4,8 +4,8 @@
 #   scripts/test.sh [quick|full|slow]
 #
 # quick  the release build and the tests labelled quick
-# full   the default, what CI runs: release, then dev (address and undefined behaviour
-#        sanitizers), then what has a build of its own (thread sanitizer, fuzzing); all but slow
+# full   the default, what CI runs: builds release, dev (address and undefined behaviour
+#        sanitizers) and tsan, fuzzes for a minute each, and runs all tests but the slow ones
 # slow   the release build and the tests labelled slow
 #
 # Installs what is missing first (scripts/setup.sh).
@@ -46,14 +46,12 @@ has_tests() {
     ! ctest --test-dir "build/$1" -N -L "$2" | grep -q '^Total Tests: 0$'
 }
 
-# A build whose only tests are those of one label.
-run_own_build() {
-    local preset=$1 label=$2
-    shift 2
-    configure "$preset" "$@"
-    if has_tests "$preset" "$label"; then
-        build "$preset"
-        run_tests "$preset" -L "$label"
+# The thread sanitizer's build runs only the tests made for it.
+run_tsan() {
+    configure tsan
+    if has_tests tsan '^tsan$'; then
+        build tsan
+        run_tests tsan -L '^tsan$'
     fi
 }
 
@@ -65,13 +63,10 @@ slow) run_tests release -L slow ;;
 full)
     configure dev
     build dev
-    run_own_build tsan '^tsan$'
-    if [ -d tests/fuzz ]; then
-        clang=$(compgen -c clang- | grep -E '^clang-[0-9]+$' | sort -t- -k2 -n | tail -n 1)
-        run_own_build fuzz '^fuzz$' "-DCMAKE_C_COMPILER=${clang:-clang}"
-    fi
-    run_tests dev -LE '^(slow|release)$'
-    run_tests release -LE '^slow$'
+    run_tsan
+    scripts/fuzz.sh "${HEDDLE_FUZZ_SECONDS:-60}" || failed+=(fuzz)
+    run_tests dev -LE '^(slow|tsan)$'
+    run_tests release -LE '^(slow|tsan)$'
     ;;
 esac
 

@@ -18,6 +18,8 @@
 #define HDD_HASH_SEED 0x2545F4914F6CDD1DULL
 #define HDD_HASH_MUL 0x9E3779B97F4A7C15ULL
 #define HDD_HASH_NULL 0xA0761D6478BD642FULL
+/* In place of a path: the helper stops at 10^38 instead of raising. */
+#define HDD_PATH_SATURATE (-2)
 /* Ranges longer than this are handed to hdr_spawn at splittable levels. */
 #define HDD_SPLIT 16384u
 

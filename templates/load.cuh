@@ -12,14 +12,24 @@ template <class T, class S> HDD_DEVICE T hdd_decode(S stored, T base, T factor)
     return (T)((u64)(i64)base + (u64)(i64)factor * (u64)(i64)stored);
 }
 
+template <class T, class S> HDD_DEVICE T hdd_decode(S stored, T base)
+{
+    return (T)((u64)(i64)base + (u64)(i64)stored);
+}
+
 HDD_DEVICE i128 hdd_decode(i128 stored, i128 base, i128 factor)
 {
     return (i128)((u128)base + (u128)factor * (u128)stored);
 }
 
-template <class T, class S> HDD_DEVICE T hdd_column(const S *data, i32 row)
+HDD_DEVICE i128 hdd_decode(i128 stored, i128 base)
 {
-    return (T)hdd_load_const(data + (u32)row);
+    return (i128)((u128)base + (u128)stored);
+}
+
+template <class S> HDD_DEVICE S hdd_stored(const S *data, i32 row)
+{
+    return hdd_load_const(data + (u32)row);
 }
 
 // Validity bit of a row: least significant first, 1 valid.

@@ -26,6 +26,8 @@ typedef double f64;
 #define HDD_KERNEL(name) extern "C" __global__ void __launch_bounds__(HDD_BLOCK) name
 // One structure per kernel holds all it keeps in shared memory.
 #define HDD_SHARED(type, name) __shared__ type name
+// Parameters stay in the constant bank: their words are operands, not registers.
+#define HDD_PARAMETER(type, name) const __grid_constant__ type name
 #define HDD_UNROLL _Pragma("unroll")
 // What the emulator checks and a GPU does not.
 #define HDD_ASSERT(condition)

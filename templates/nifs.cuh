@@ -8,24 +8,8 @@
 #ifndef HDD_NIFS_CUH
 #define HDD_NIFS_CUH
 
+#include "hd/range.cuh"
 #include "hd/scan.cuh"
-
-// Children not yet visited: positions begin .. begin + n - 1. The one child of a row of a left
-// join without a match is position -1.
-struct hdd_range {
-    u32 begin, n;
-};
-
-HDD_DEVICE hdd_range hdd_no_range()
-{
-    return hdd_range{0, 0};
-}
-
-// A left join yields one child without a row where there are no matches.
-HDD_DEVICE hdd_range hdd_or_null_child(hdd_range r)
-{
-    return r.n ? r : hdd_range{~0u, 1};
-}
 
 constexpr u32 HDD_QUEUE = 2 * HDD_LANES;                   // room, a power of two
 constexpr u32 HDD_QUEUE_MOST = HDD_LANES - 1 + HDD_LANES;  // what the bound above allows

@@ -16,8 +16,18 @@ enum hdd_failure {
     HDD_FAIL_DATE_RANGE
 };
 
+// The args vector of the program: addresses, constants, sizes. The host passes as many words.
+template <u32 N> struct hdd_args {
+    u64 w[N];
+
+    HDD_MEMBER u64 operator[](u32 k) const
+    {
+        return w[k];
+    }
+};
+
 struct hdd_run {
-    hdd_launch launch;
+    const hdd_launch &launch;
     hdd_progress *progress;
 
     HDD_MEMBER explicit hdd_run(const hdd_launch &l)

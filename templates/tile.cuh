@@ -60,13 +60,12 @@ private:
     HDD_MEMBER void load_all(const T *at)
     {
         const u64 *from = reinterpret_cast<const u64 *>(at);
-        if (words == 1) {
-            w[0] = hdd_load_const(from);
-            return;
-        }
         HDD_UNROLL
-        for (u32 k = 0; k + 1 < words; k += 2)
-            hdd_load_const16(from + k, w[k], w[k + 1]);
+        for (u32 k = 0; k < words; k += 2)
+            if (k + 1 < words)
+                hdd_load_const16(from + k, w[k], w[k + 1]);
+            else
+                w[k] = hdd_load_const(from + k);
     }
 
     HDD_MEMBER void load_some(const T *at, u32 n)

@@ -90,7 +90,13 @@ int32_t hdr_rescale_i128(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t s
 {
     hd_i128 a = hdr_i128(lo, hi);
     hd_u128 p;
-    if (__builtin_mul_overflow(magnitude(a), power10(scale), &p))
+    bool over = __builtin_mul_overflow(magnitude(a), power10(scale), &p);
+    if (path == HDD_PATH_SATURATE) {
+        p = over || p > power10(HD_DEC_MAX) ? power10(HD_DEC_MAX) : p;
+        put(out, a < 0 ? -(hd_i128)p : (hd_i128)p);
+        return 0;
+    }
+    if (over)
         return hdr_fail(t, RT_FAIL_OVERFLOW, path);
     return put_checked(t, a < 0, p, digits, RT_FAIL_OVERFLOW, path, out);
 }

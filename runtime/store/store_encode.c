@@ -221,7 +221,7 @@ int seal_encode_block(const struct seal_column *x, int64_t block, const struct s
         memset(b.bitmap, 0, sizeof buffer->bitmap);
     for (size_t i = st->block_slice[block]; i < st->block_slice[block + 1]; i++) {
         struct rt_chunk_view v;
-        rt_chunk_open(st->staging.p, &st->slices[i], x->c, &v);
+        seal_view(x, i, &v);
         HD_TRY(encode_chunk(&b, &v, err));
         if (x->nulls)
             mark_valid(&b, &v);

@@ -94,6 +94,57 @@ static int runs_task(void *ctx, int worker, int64_t block, struct hd_err *err)
     return 0;
 }
 
+/* Do rows ascend strictly in the order of the columns? Then no two are equal. */
+struct ascent {
+    const struct fe_table *t;
+    int n;
+    const int *columns;
+    atomic_bool broken;
+};
+
+enum { STRIP = 1024 };
+
+static int ascent_task(void *ctx, int worker, int64_t block, struct hd_err *err)
+{
+    struct ascent *a = ctx;
+    int64_t row = block << RT_BLOCK_SHIFT, end = HD_MIN(row + RT_BLOCK_ROWS, a->t->rows);
+    uint64_t v[STRIP];
+    int8_t order[STRIP]; /* of each row to the one before */
+    (void)worker;
+    (void)err;
+    for (row = HD_MAX(row, 1); row < end; row += STRIP - 1) {
+        int n = (int)HD_MIN(end - row + 1, STRIP), rises = 0;
+        if (atomic_load_explicit(&a->broken, memory_order_relaxed))
+            return 0;
+        memset(order, 0, sizeof order);
+        for (int c = 0; c < a->n; c++) {
+            rt_col_ordinals(&a->t->cols[a->columns[c]], row - 1, n, v);
+            for (int i = 1; i < n; i++)
+                order[i] = (int8_t)(order[i] ? order[i] : (v[i] > v[i - 1]) - (v[i] < v[i - 1]));
+        }
+        for (int i = 1; i < n; i++)
+            rises += order[i] > 0;
+        if (rises != n - 1)
+            atomic_store(&a->broken, true);
+    }
+    return 0;
+}
+
+static int rows_ascend(const struct fe_table *t, int n, const int *columns,
+                       struct rt_pool *pool, bool *out, struct hd_err *err)
+{
+    struct ascent a = {.t = t, .n = n, .columns = columns};
+    *out = false;
+    for (int i = 0; i < n; i++)
+        if (!rt_col_has_ordinals(&t->cols[columns[i]]) || t->cols[columns[i]].facts.nulls)
+            return 0;
+    if (!t->cols[columns[0]].facts.sorted)
+        return 0;
+    HD_TRY(rt_pool_run(pool, nblocks(t->rows), ascent_task, &a, NULL, "", err));
+    *out = !atomic_load(&a.broken);
+    return 0;
+}
+
 int rt_keys_find_duplicate(const struct fe_table *t, int n, const int *columns,
                            struct rt_pool *pool, const char *dir, int64_t dup[2],
                            struct hd_err *err)
@@ -102,6 +153,10 @@ int rt_keys_find_duplicate(const struct fe_table *t, int n, const int *columns,
     for (int i = 0; i < n; i++)
         if (t->cols[columns[i]].facts.unique && t->cols[columns[i]].facts.nulls == 0)
             return 0;
+    bool ascend;
+    HD_TRY(rows_ascend(t, n, columns, pool, &ascend, err));
+    if (ascend)
+        return 0;
     if (n > 1 && t->cols[columns[0]].facts.clustered) {
         struct runs r = {.t = t, .n = n, .columns = columns, .dup = {-1, -1}};
         HD_TRY(rt_pool_run(pool, nblocks(t->rows), runs_task, &r, NULL, "", err));

@@ -9,6 +9,10 @@
  * in small tables always. */
 enum { DICT_MAX = 65536, DICT_RATIO = 4, DICT_SMALL_TABLE = 4096 };
 
+/* The largest factor: a product with a stored number stays far from overflow. It is large
+ * enough for midnights in microseconds; larger ones come from columns of two or three values. */
+#define MAX_FACTOR UINT64_C(1000000000000)
+
 static uint64_t gcd(uint64_t a, uint64_t b)
 {
     while (b) {
@@ -49,7 +53,7 @@ void rt_choose_int_form(hd_i128 min, hd_i128 max, uint64_t step, int *width, hd_
         return;
     }
     int best = unsigned_width((uint64_t)range);
-    if (step > 1 && unsigned_width((uint64_t)range / step) < best) {
+    if (step > 1 && step <= MAX_FACTOR && unsigned_width((uint64_t)range / step) < best) {
         *factor = step;
         best = unsigned_width((uint64_t)range / step);
         *base = min % *factor;
@@ -68,13 +72,15 @@ void rt_choose_int_form(hd_i128 min, hd_i128 max, uint64_t step, int *width, hd_
 
 static const struct rt_chunk *chunk(const struct seal_column *x, size_t slice)
 {
-    const char *at = (const char *)x->st->staging.p + x->st->slices[slice].at;
+    const struct rt_slice *s = &x->st->slices[slice];
+    const char *at = (const char *)x->st->staging[s->lane].p + s->at;
     return (const struct rt_chunk *)(const void *)at + x->c;
 }
 
-static void view(const struct seal_column *x, size_t slice, struct rt_chunk_view *v)
+void seal_view(const struct seal_column *x, size_t slice, struct rt_chunk_view *v)
 {
-    rt_chunk_open(x->st->staging.p, &x->st->slices[slice], x->c, v);
+    const struct rt_slice *s = &x->st->slices[slice];
+    rt_chunk_open(x->st->staging[s->lane].p, s, x->c, v);
 }
 
 static void prepare_int(struct seal_column *x)
@@ -156,7 +162,7 @@ static int try_dictionary(struct seal_column *x, bool *fits, struct hd_err *err)
     HD_TRY(rt_strset_init(&x->set, err));
     for (size_t i = 0; i < x->st->nslices && x->set.n <= limit; i++) {
         struct rt_chunk_view v;
-        view(x, i, &v);
+        seal_view(x, i, &v);
         HD_TRY(collect_chunk(x, &v, limit, err));
     }
     *fits = x->set.n <= limit;
@@ -187,7 +193,7 @@ static int place_blocks(struct seal_column *x, struct hd_err *err)
         x->text_base[b] = at;
         for (size_t i = st->block_slice[b]; i < st->block_slice[b + 1]; i++) {
             struct rt_chunk_view v;
-            view(x, i, &v);
+            seal_view(x, i, &v);
             at += text_size(&v);
         }
         if (at - x->text_base[b] > UINT32_MAX)

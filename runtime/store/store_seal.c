@@ -246,6 +246,18 @@ static int index_blocks(struct seal_table *st, struct hd_err *err)
     return 0;
 }
 
+static int map_staging(const struct seal *s, struct seal_table *st, struct hd_err *err)
+{
+    for (int lane = 0; lane < WR_LANES; lane++) {
+        char path[RT_PATH_MAX];
+        if (st->source->stages[lane].fd < 0)
+            continue;
+        wr_stage_path(s->w, st->source, lane, path);
+        HD_TRY(rt_file_map(path, &st->staging[lane], err));
+    }
+    return 0;
+}
+
 static int open_tables(struct seal *s, struct hd_err *err)
 {
     for (int t = 0; t < s->w->ntables; t++) {
@@ -260,8 +272,7 @@ static int open_tables(struct seal *s, struct hd_err *err)
         st->slices = x->slices;
         st->nslices = x->nslices;
         st->source = x;
-        if (x->nslices)
-            HD_TRY(rt_file_map(x->staging, &st->staging, err));
+        HD_TRY(map_staging(s, st, err));
     }
     s->doc = new_doc(s->w);
     for (int t = 0; t < s->w->ntables; t++) {
@@ -316,13 +327,19 @@ static const struct seal_column *find_task(const struct seal *s, int64_t task, i
 }
 
 /* The staging file of a table is not needed any more: its space goes to what is to come. */
-static void drop_staging(struct seal_table *st)
+static void drop_staging(const struct seal *s, struct seal_table *st)
 {
-    rt_map_release(&st->staging);
-    if (st->source->fd >= 0)
-        close(st->source->fd);
-    st->source->fd = -1;
-    unlink(st->source->staging);
+    for (int lane = 0; lane < WR_LANES; lane++) {
+        struct wr_stage *stage = &st->source->stages[lane];
+        char path[RT_PATH_MAX];
+        rt_map_release(&st->staging[lane]);
+        if (stage->fd < 0)
+            continue;
+        close(stage->fd);
+        stage->fd = -1;
+        wr_stage_path(s->w, st->source, lane, path);
+        unlink(path);
+    }
 }
 
 static int encode_task(void *ctx, int worker, int64_t task, struct hd_err *err)
@@ -338,7 +355,7 @@ static int encode_task(void *ctx, int worker, int64_t task, struct hd_err *err)
         HD_TRY(seal_file_path(e->s, x->files->text_bytes, p.bytes, err));
     HD_TRY(seal_encode_block(x, block, &p, &e->buffers[worker], err));
     if (atomic_fetch_sub(&x->st->blocks_left, 1) == 1)
-        drop_staging(x->st);
+        drop_staging(e->s, x->st);
     return 0;
 }
 
@@ -354,6 +371,8 @@ static int encode_all(struct seal *s, struct rt_progress *progress, struct hd_er
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     int rc = rt_pool_run(s->pool, tasks, encode_task, &e, progress, "writing columns", err);
     free(e.buffers);
+    for (int t = 0; t < s->w->ntables; t++)
+        drop_staging(s, &s->tables[t]); /* of failed appends to tables without rows */
     return rc;
 }
 
@@ -463,7 +482,8 @@ static void release(struct seal *s)
     for (int i = 0; s->columns && i < s->ncolumns; i++)
         seal_release_column(&s->columns[i]);
     for (int t = 0; t < s->w->ntables; t++) {
-        rt_map_release(&s->tables[t].staging);
+        for (int lane = 0; lane < WR_LANES; lane++)
+            rt_map_release(&s->tables[t].staging[lane]);
         free(s->tables[t].block_slice);
     }
     for (int k = 0; s->doc && k < s->doc->nfiles; k++)

@@ -15,7 +15,7 @@ struct seal_table {
     size_t nslices;
     size_t *block_slice; /* first slice of block b; nblocks + 1 of them */
     int64_t nblocks;
-    struct rt_map staging;
+    struct rt_map staging[WR_LANES];
     _Atomic int64_t blocks_left; /* column blocks yet to be encoded */
 };
 
@@ -48,6 +48,8 @@ struct seal {
  * chunks, and texts until it is clear whether a dictionary pays. */
 int seal_prepare_column(struct seal_column *x, struct hd_err *err);
 void seal_release_column(struct seal_column *x);
+/* The chunk of a column in a slice of its table. */
+void seal_view(const struct seal_column *x, size_t slice, struct rt_chunk_view *v);
 
 /* Phase 2: writes one block of one column. */
 struct seal_buffer { /* one per worker */

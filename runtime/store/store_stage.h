@@ -66,6 +66,7 @@ struct rt_chunk {
 struct rt_slice {
     int64_t first_row;
     uint32_t rows;
+    uint32_t lane; /* which of the table's staging files */
     uint64_t at;
 };
 

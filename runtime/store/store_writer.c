@@ -40,14 +40,21 @@ static int make_directory(struct rt_writer *w, const char *path, struct hd_err *
     return -1;
 }
 
+void wr_stage_path(const struct rt_writer *w, const struct wr_table *x, int lane,
+                   char out[RT_PATH_MAX])
+{
+    snprintf(out, RT_PATH_MAX, "%.*s/staging.%d.%d", RT_PATH_MAX - 64, w->dir, x->number, lane);
+}
+
 static void init_tables(struct rt_writer *w)
 {
     for (int t = 0; t < w->ntables; t++) {
         struct wr_table *x = &w->tables[t];
         x->decl = &w->schema->tables[t];
-        x->fd = -1;
+        x->number = t;
+        for (int lane = 0; lane < WR_LANES; lane++)
+            x->stages[lane].fd = -1;
         pthread_mutex_init(&x->mutex, NULL);
-        snprintf(x->staging, sizeof x->staging, "%.*s/staging.%d", RT_PATH_MAX - 32, w->dir, t);
     }
 }
 
@@ -81,14 +88,15 @@ void rt_writer_free(struct rt_writer *w)
         return;
     for (int t = 0; t < w->ntables; t++) {
         struct wr_table *x = &w->tables[t];
-        if (x->fd >= 0)
-            close(x->fd);
+        for (int lane = 0; lane < WR_LANES; lane++)
+            if (x->stages[lane].fd >= 0)
+                close(x->stages[lane].fd);
         rt_ranges_release(&x->ranges);
         free(x->slices);
         pthread_mutex_destroy(&x->mutex);
     }
     for (size_t i = 0; i < w->nscratches; i++)
-        rt_scratch_free(w->scratches[i]);
+        rt_scratch_free(w->scratches[i].s);
     if (w->dir[0])
         rt_dir_remove(w->dir);
     pthread_mutex_destroy(&w->mutex);
@@ -121,33 +129,36 @@ int64_t rt_writer_end(struct rt_writer *w, int table)
 
 /* ---- one append ------------------------------------------------------------------------- */
 
-static struct rt_scratch *take_scratch(struct rt_writer *w)
+static struct wr_scratch take_scratch(struct rt_writer *w)
 {
-    struct rt_scratch *s = NULL;
+    struct wr_scratch x = {0};
     pthread_mutex_lock(&w->mutex);
     if (w->nscratches)
-        s = w->scratches[--w->nscratches];
+        x = w->scratches[--w->nscratches];
     pthread_mutex_unlock(&w->mutex);
-    return s ? s : rt_scratch_new();
+    if (x.s)
+        return x;
+    unsigned lane = atomic_fetch_add(&w->lanes, 1);
+    return (struct wr_scratch){rt_scratch_new(), (int)(lane % WR_LANES)};
 }
 
-static void give_scratch(struct rt_writer *w, struct rt_scratch *s)
+static void give_scratch(struct rt_writer *w, struct wr_scratch x)
 {
     pthread_mutex_lock(&w->mutex);
     if (w->nscratches == w->scratch_cap) {
         size_t cap = HD_MAX(w->scratch_cap * 2, 8);
-        struct rt_scratch **v = hd_try_realloc(w->scratches, cap * sizeof *v);
+        struct wr_scratch *v = hd_try_realloc(w->scratches, cap * sizeof *v);
         if (v) {
             w->scratches = v;
             w->scratch_cap = cap;
         }
     }
     if (w->nscratches < w->scratch_cap) {
-        w->scratches[w->nscratches++] = s;
-        s = NULL;
+        w->scratches[w->nscratches++] = x;
+        x.s = NULL;
     }
     pthread_mutex_unlock(&w->mutex);
-    rt_scratch_free(s);
+    rt_scratch_free(x.s);
 }
 
 static int check_range(const struct wr_table *x, int64_t first_row, int64_t rows,
@@ -168,17 +179,20 @@ static int check_range(const struct wr_table *x, int64_t first_row, int64_t rows
 }
 
 /* Under the table's mutex. */
-static int open_staging(struct wr_table *x, struct hd_err *err)
+static int open_staging(const struct rt_writer *w, struct wr_table *x, int lane,
+                        struct hd_err *err)
 {
-    if (x->fd >= 0)
+    char path[RT_PATH_MAX];
+    struct wr_stage *stage = &x->stages[lane];
+    if (stage->fd >= 0)
         return 0;
+    wr_stage_path(w, x, lane, path);
     if (!hd_fault(HD_FAULT_OPEN))
-        x->fd = open(x->staging, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    return x->fd >= 0 ? 0
-                      : HD_FAIL(err, IO, x->staging, "cannot create: %s", strerror(errno));
+        stage->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    return stage->fd >= 0 ? 0 : HD_FAIL(err, IO, path, "cannot create: %s", strerror(errno));
 }
 
-static int claim(struct rt_writer *w, struct wr_table *x, int64_t from, int64_t to,
+static int claim(struct rt_writer *w, struct wr_table *x, int lane, int64_t from, int64_t to,
                  struct hd_err *err)
 {
     struct rt_range clash = {0, 0};
@@ -186,7 +200,7 @@ static int claim(struct rt_writer *w, struct wr_table *x, int64_t from, int64_t 
     int rc = -1;
     if (atomic_load(&w->state) != WR_OPEN)
         HD_FAIL(err, USER, x->decl->table.name, "the writer takes no more rows");
-    else if (open_staging(x, err) == 0)
+    else if (open_staging(w, x, lane, err) == 0)
         rc = rt_ranges_add(&x->ranges, from, to, &clash);
     if (rc == 0)
         x->in_flight++;
@@ -235,24 +249,29 @@ static int settle(struct wr_table *x, int64_t from, int64_t to, const struct sli
     return ok ? 0 : -1;
 }
 
-static int write_slice(struct wr_table *x, struct rt_scratch *scratch, struct rt_slice *s,
-                       struct hd_err *err)
+static int write_slice(const struct rt_writer *w, struct wr_table *x,
+                       const struct wr_scratch *scratch, struct rt_slice *s, struct hd_err *err)
 {
-    size_t n = rt_stage_size(scratch);
-    s->at = atomic_fetch_add(&x->cursor, hd_align_up(n, 16));
-    const void *image = rt_stage_image(scratch, x->decl->table.ncols, s->at);
-    return rt_fd_write_at(x->fd, image, n, s->at, x->staging, err);
+    struct wr_stage *stage = &x->stages[scratch->lane];
+    size_t n = rt_stage_size(scratch->s);
+    s->lane = (uint32_t)scratch->lane;
+    s->at = atomic_fetch_add(&stage->cursor, hd_align_up(n, 16));
+    const void *image = rt_stage_image(scratch->s, x->decl->table.ncols, s->at);
+    char path[RT_PATH_MAX];
+    wr_stage_path(w, x, scratch->lane, path);
+    return rt_fd_write_at(stage->fd, image, n, s->at, path, err);
 }
 
-static int stage_rows(struct wr_table *x, struct rt_scratch *scratch, int64_t first_row,
+static int stage_rows(const struct rt_writer *w, struct wr_table *x,
+                      const struct wr_scratch *scratch, int64_t first_row,
                       const struct rt_row_source *source, struct slices *s, struct hd_err *err)
 {
     int64_t from = 0;
     for (size_t i = 0; i < s->n; i++) {
         int n = (int)s->v[i].rows;
         int64_t row = s->v[i].first_row = first_row + from;
-        HD_TRY(rt_stage_slice(scratch, &x->decl->table, source, from, n, row, err));
-        HD_TRY(write_slice(x, scratch, &s->v[i], err));
+        HD_TRY(rt_stage_slice(scratch->s, &x->decl->table, source, from, n, row, err));
+        HD_TRY(write_slice(w, x, scratch, &s->v[i], err));
         from += n;
     }
     return 0;
@@ -280,15 +299,15 @@ int rt_writer_add(struct rt_writer *w, int table, int64_t first_row, int64_t row
     if (rows == 0)
         return 0;
     struct slices s = {0};
-    struct rt_scratch *scratch = take_scratch(w);
-    if (!scratch || plan_slices(&s, first_row, rows) != 0) {
-        if (scratch)
+    struct wr_scratch scratch = take_scratch(w);
+    if (!scratch.s || plan_slices(&s, first_row, rows) != 0) {
+        if (scratch.s)
             give_scratch(w, scratch);
         return HD_FAIL(err, RESOURCE, x->decl->table.name, "out of memory");
     }
-    int rc = claim(w, x, first_row, first_row + rows, err);
+    int rc = claim(w, x, scratch.lane, first_row, first_row + rows, err);
     if (rc == 0) {
-        bool staged = stage_rows(x, scratch, first_row, source, &s, err) == 0;
+        bool staged = stage_rows(w, x, &scratch, first_row, source, &s, err) == 0;
         rc = settle(x, first_row, first_row + rows, &s, staged, err);
     }
     give_scratch(w, scratch);

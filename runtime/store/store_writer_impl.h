@@ -10,6 +10,13 @@
 #include "runtime/store/store_ranges.h"
 #include "runtime/store/store_writer.h"
 
+/* Each table stages into several files: the system lets one thread at a time write to a file. */
+enum { WR_LANES = 8 };
+struct wr_stage {
+    int fd; /* -1 until the first append */
+    _Atomic uint64_t cursor;
+};
+
 struct wr_table {
     const struct fe_schema_table *decl;
     pthread_mutex_t mutex; /* ranges, slices, in_flight */
@@ -17,9 +24,13 @@ struct wr_table {
     struct rt_slice *slices;
     size_t nslices, cap;
     int in_flight;
-    int fd; /* staging file, -1 until the first append */
-    _Atomic uint64_t cursor;
-    char staging[RT_PATH_MAX];
+    int number;
+    struct wr_stage stages[WR_LANES];
+};
+
+struct wr_scratch {
+    struct rt_scratch *s;
+    int lane;
 };
 
 enum wr_state { WR_OPEN, WR_POISONED, WR_SEALED, WR_PUBLISHED };
@@ -33,10 +44,15 @@ struct rt_writer {
     struct wr_table *tables;
     _Atomic int state;
     pthread_mutex_t mutex; /* scratches */
-    struct rt_scratch **scratches;
+    struct wr_scratch *scratches;
     size_t nscratches, scratch_cap;
+    _Atomic unsigned lanes; /* given to scratches in turn */
     struct hd_arena arena; /* of the sealed doc */
     struct fe_catalog_doc *doc;
 };
+
+/* The path of a staging file. */
+void wr_stage_path(const struct rt_writer *w, const struct wr_table *x, int lane,
+                   char out[RT_PATH_MAX]);
 
 #endif

@@ -3,10 +3,13 @@
 A Rel carries upper bounds for its rows and for the multiplicity of each column's values, so that joins stay small.
 """
 
+import datetime
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 
+from gen_data import Column
 from gen_expr import ExprGen, Val, lit
 from gen_render import Writer, value_text
 from hdexpr import Node
@@ -37,8 +40,8 @@ class Rel:
 def column_val(name, c):
     """Bounds and samples of a stored column."""
     known = c.known()
-    out = Val(Node("col", name=name), c.type, c.nullable, samples=sorted(set(map(repr, known)))[:0])
-    out.samples = list({repr(v): v for v in known[:200]}.values())[:24]
+    samples = list({repr(v): v for v in known[:200]}.values())[:24]
+    out = Val(Node("col", name=name), c.type, c.nullable, samples=samples)
     if c.type.is_number:
         finite = [Fraction(v) for v in known if v == v and abs(v) != float("inf")]
         out.lo, out.hi = min(finite, default=Fraction(0)), max(finite, default=Fraction(0))
@@ -88,13 +91,14 @@ class PlanGen:
         if shape < 0.6:
             node = {"op": "project", "input": rel.node, "keep": True, "exprs": [{"expr": self.write(val), "as": name}]}
             return Rel(node, rel.columns, rel.rows)
-        test = gen.make("is_null", BOOL, [val])
+        partner = {"date": lit(datetime.date(2000, 1, 1), DATE), "string": lit("a", STRING)}.get(val.type.kind, lit(3, INT64))
+        test = gen.make("<>", BOOL, [val, partner])
         if self.rng.random() < 0.5:
             test = gen.make(self.rng.choice(["and", "or"]), BOOL, [gen.boolean(1), test])
         if shape < 0.85:
             return Rel({"op": "filter", "input": rel.node, "pred": self.write(test)}, rel.columns, rel.rows)
-        node = {"op": "aggregate", "input": rel.node, "aggs": [{"fn": "count", "arg": self.write(val), "as": name}]}
-        return Rel(node, [Out(name, Val(Node("col", name=name), INT64, False), 1)], 1)
+        node = {"op": "aggregate", "input": rel.node, "aggs": [{"fn": "max", "arg": self.write(val), "as": name}]}
+        return Rel(node, [Out(name, Val(Node("col", name=name), val.type), 1)], 1)
 
     # ---- names, parameters, expressions
 
@@ -180,8 +184,7 @@ class PlanGen:
         return Rel(node, out, len(rows))
 
     def pool(self, t):
-        from datetime import date
-        from decimal import Decimal
+        date = datetime.date
         return {"int64": [0, 1, 2, 3, -7, 100, (1 << 63) - 1], "string": ["a", "", "é", "green"], "bool": [True, False],
                 "date": [date(1995, 3, 15), date(1992, 1, 1)], "float64": [0.5, -1.0, 3.0],
                 "decimal": [Decimal("1.50"), Decimal("0.00"), Decimal("-99.99")]}[t.kind]
@@ -192,7 +195,6 @@ class PlanGen:
         return v if t == INT64 and abs(v) < 1 << 50 else value_text(v, t)
 
     def values_column(self, name, t, values):
-        from gen_data import Column
         return column_val(name, Column(name, t, any(v is None for v in values), values))
 
     def ref(self):

@@ -18,7 +18,7 @@ import hdparams
 from cases import PLANS, Database, groups
 from gen_plan import PlanGen
 from gen_render import Writer
-from hdtypes import ExecutionError, PlanError
+from hdtypes import ExecutionError
 from minimise import minimise, operators
 
 

@@ -31,22 +31,28 @@ static inline void fuzz_check_error(int rc, const struct hd_err *err, enum hd_er
     FUZZ_CHECK(err->path[0] && err->message[0]);
 }
 
-/* The catalog of the unit tests, in the arena. */
-static HD_UNUSED struct fe_catalog fuzz_catalog(struct hd_arena *a)
+/* The catalog of the unit tests, read once and kept for the life of the process. */
+static HD_UNUSED const struct fe_catalog *fuzz_catalog(void)
 {
-    char *json = hd_alloc(a, 1 << 16);
+    static struct hd_arena a;
+    static struct fe_catalog cat;
+    char json[1 << 16];
     struct hd_err err;
     struct fe_schema *s;
+    if (cat.tables)
+        return &cat;
     FILE *f = fopen(HEDDLE_SOURCE_DIR "/tests/unit/frontend/catalog.json", "rb");
     FUZZ_CHECK(f);
-    json[fread(json, 1, (1 << 16) - 1, f)] = 0;
+    json[fread(json, 1, sizeof json - 1, f)] = 0;
     fclose(f);
+    hd_arena_init(&a);
     hd_err_init(&err);
-    FUZZ_CHECK(fe_schema_read(a, json, &s, &err) == 0);
-    struct fe_catalog cat = {s->ntables, HD_NEWN(a, struct fe_table *, s->ntables)};
+    FUZZ_CHECK(fe_schema_read(&a, json, &s, &err) == 0);
+    cat.ntables = s->ntables;
+    cat.tables = HD_NEWN(&a, struct fe_table *, s->ntables);
     for (int i = 0; i < s->ntables; i++)
         cat.tables[i] = &s->tables[i].table;
-    return cat;
+    return &cat;
 }
 
 #endif

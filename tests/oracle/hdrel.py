@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hderrors import Check, named
 from hdexpr import json_value, parse
 from hdsql import Compiler, Expr, columns_of, literal_sql
-from hdtypes import FLOAT64, INT32, INT64, MAX_DIGITS, NULL, PlanError, Type, decimal, parse_type, unify
+from hdtypes import FLOAT64, INT64, MAX_DIGITS, NULL, PlanError, Type, decimal, parse_type, unify
 
 KEYS = {"scan": ({"table"}, {"alias", "columns", "filter"}), "ref": ({"name"}, {"alias"}),
         "filter": ({"input", "pred"}, set()), "project": ({"input", "exprs"}, {"keep"}),
@@ -134,7 +134,7 @@ class PlanCompiler:
         scope = {**whole, **{prefix + n: e for n, e in whole.items()}}
         e = self.predicate(node["filter"], scope, path + ".filter")
         if e.err:
-            self.check(node, path + ".filter", f'SELECT 1 FROM "{node["table"]}" t WHERE {e.err}')
+            self.check(node, path + ".filter", f'SELECT 1 FROM "{node["table"]}" t WHERE {e.err}', free=e.lax)
         return f" WHERE {e.sql}"
 
     def list(self, items):
@@ -173,7 +173,7 @@ class PlanCompiler:
         rel = self.rel(node["input"], path + ".input")
         e = self.predicate(node["pred"], rel.scope(), path + ".pred")
         if e.err:
-            self.check(node, path + ".pred", f"SELECT 1 FROM {rel.cte} WHERE {e.err}")
+            self.check(node, path + ".pred", f"SELECT 1 FROM {rel.cte} WHERE {e.err}", free=e.lax)
         return self.same(rel, f"SELECT * FROM {rel.cte} WHERE {e.sql}")
 
     def named_values(self, node, path, key, rel, check_all):
@@ -184,7 +184,8 @@ class PlanCompiler:
             expr, name = named(item)
             e = self.value(expr, rel.scope(), here)
             if e.err:
-                self.check(node, here, f"SELECT 1 FROM {rel.cte} WHERE {e.err}", columns=None if check_all else {name})
+                self.check(node, here, f"SELECT 1 FROM {rel.cte} WHERE {e.err}", columns=None if check_all else {name},
+                           free=e.lax)
             out.append((e, self.column_of(expr, name, e, rel)))
         return out
 
@@ -207,7 +208,7 @@ class PlanCompiler:
             key = {"expr": {"col": key}} if isinstance(key, str) else key
             e = self.value(key["expr"], rel.scope(), here)
             if e.err:
-                self.check(node, here, f"SELECT 1 FROM {rel.cte} WHERE {e.err}")
+                self.check(node, here, f"SELECT 1 FROM {rel.cte} WHERE {e.err}", free=e.lax)
             if not columns_of(parse(key["expr"], here)):
                 continue  # DuckDB refuses to order by a constant
             terms.append(f"{e.sql} {'DESC' if key.get('desc') else 'ASC'} NULLS {key.get('nulls', 'last').upper()}")
@@ -309,7 +310,7 @@ class PlanCompiler:
         e = self.predicate(node["residual"], scope, path + ".residual")
         if e.err:
             # existence may be settled by an earlier match
-            free = node["kind"] in ("semi", "anti", "mark")
+            free = e.lax or node["kind"] in ("semi", "anti", "mark")
             self.check(node, path + ".residual", f"SELECT 1 FROM {left.cte} l JOIN {right.cte} r "
                        f"ON {' AND '.join(keys) or 'TRUE'} WHERE {e.err}", free=free)
         return " AND ".join(keys + [e.sql])
@@ -359,8 +360,9 @@ class Aggregate:
             return "count(*)", Column(agg["as"], INT64, False)
         self.arg = self.owner.value(agg["arg"], self.rel.scope(), self.path + ".arg")
         if self.arg.err:
+            # counting, like `is null`, asks only whether there is a value
             self.owner.check(self.node, self.path + ".arg", f"SELECT 1 FROM {self.rel.cte} WHERE {self.arg.err}",
-                             columns={agg["as"]})
+                             columns={agg["as"]}, free=self.arg.lax or agg["fn"] == "count")
         self.unique = "DISTINCT " if agg.get("distinct") else ""
         sql, t = getattr(self, agg["fn"])()
         return sql, self.column(t)

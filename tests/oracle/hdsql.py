@@ -18,6 +18,7 @@ class Expr:
     type: Type
     nullable: bool = True
     err: str = None  # a boolean that is never NULL, or None if the expression cannot raise
+    lax: bool = False  # an error is under `is null`, which may be decided without the value
     inexact: bool = False  # depends on a float64 sum or average, whose last bits are free
 
 
@@ -66,6 +67,7 @@ class Compiler:
         out = method(self, e)
         if e.op != "col":
             out.inexact = any(self.is_inexact(a) for a in e.args)
+        out.lax = bool(out.err) and has_test(e)
         return out
 
     def is_inexact(self, e):
@@ -407,14 +409,21 @@ METHODS = {"col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "n
 
 
 def strict_columns(e):
-    """Columns that evaluation of e reads on every row, whatever the data."""
+    """Columns whose values e needs on every row, whatever the data."""
     if e.op == "col":
         return {e.name}
+    if e.op == "is_null":
+        return set()
     if e.op in ("and", "or", "case", "coalesce"):
         return strict_columns(e.args[0])
     if e.op == "in":
         return strict_columns(e.args[0]) | strict_columns(e.args[1])
     return set().union(*[strict_columns(a) for a in e.args]) if e.args else set()
+
+
+def has_test(e):
+    """Whether some `is null` asks about more than a column or constant."""
+    return (e.op == "is_null" and bool(e.args[0].args)) or any(has_test(a) for a in e.args)
 
 
 def columns_of(e):

@@ -18,9 +18,9 @@ import duckdb
 import hdparams
 import hdudf
 import results
-from hderrors import Check, is_definite
+from hderrors import is_definite
 from hdrel import PlanCompiler
-from hdtypes import ExecutionError, PlanError, Type, parse_duckdb_type
+from hdtypes import ExecutionError, PlanError, parse_duckdb_type
 
 
 class Ambiguous(Exception):

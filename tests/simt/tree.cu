@@ -25,14 +25,15 @@ struct tree {
         mailbox_bytes = sizeof(hdd_mail) + sizeof(hdd_queue_gift<tree_wide_tuple>)
     };
 
-    const u64 *const words;
+    const hdd_args<TREE_WORDS> &words;
     hdd_run run;
     hdd_scan scan;
     hdd_queue<tree_tuple> queue1;
     hdd_queue<tree_wide_tuple> queue2;
     hdd_queue<tree_tuple> queue3;
 
-    HDD_MEMBER tree(const u64 *args, const hdd_launch &launch, tree_shared &shared)
+    HDD_MEMBER tree(const hdd_args<TREE_WORDS> &args, const hdd_launch &launch,
+                    tree_shared &shared)
         : words(args), run(launch), scan(run), queue1(shared.level1[hdd_warp()]),
           queue2(shared.level2[hdd_warp()]), queue3(shared.level3[hdd_warp()])
     {
@@ -110,7 +111,8 @@ struct tree {
     }
 };
 
-HDD_KERNEL(tree_kernel)(const u64 *args, const hdd_launch launch)
+HDD_KERNEL(tree_kernel)(HDD_PARAMETER(hdd_args<TREE_WORDS>, args),
+                        HDD_PARAMETER(hdd_launch, launch))
 {
     HDD_SHARED(tree_shared, shared);
     tree pipe(args, launch, shared);

@@ -503,6 +503,7 @@ struct fe_table *fx_table(struct fx *x, int ncols)
 {
     struct fe_table *t = HD_NEW(&x->arena, struct fe_table);
     t->name = "t";
+    t->rows = 1000;
     t->ncols = ncols;
     t->cols = HD_NEWN(&x->arena, struct fe_table_column, ncols);
     return t;
@@ -521,6 +522,8 @@ struct pl_step *fx_load(struct fx *x, int slot, const struct fe_table *t, int c,
 {
     const struct fe_table_column *col = &t->cols[c];
     struct pl_step *s = fx_step(x, PL_STEP_LOAD_COLUMN, slot);
+    if (row_slot == x->p->source_slot)
+        x->p->spec->table = t;
     s->table = t;
     s->column = c;
     s->row_slot = row_slot;

@@ -14,12 +14,13 @@ static void dictionary_lookup_gives_lower_bound(void **state)
         const char *s;
         uint32_t at;
         bool found;
-    } cases[] = {{"", 0, true},  {"a", 1, false},   {"aa", 1, true},  {"ab", 2, false},
-                 {"abc", 2, true}, {"abcd", 3, false}, {"b", 3, true}, {"c", 4, false}};
+    } cases[] = {{"", 0, true},    {"a", 1, false},    {"aa", 1, true}, {"ab", 2, false},
+                 {"abc", 2, true}, {"abcd", 3, false}, {"b", 3, true},  {"c", 4, false}};
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         bool found;
-        assert_int_equal(fe_dict_find(&d, cases[i].s, strlen(cases[i].s), &found), cases[i].at);
+        assert_int_equal(fe_dict_find(&d, cases[i].s, strlen(cases[i].s), &found),
+                         cases[i].at);
         assert_true(found == cases[i].found);
     }
     const struct fe_dict none = {0, offsets, ""};
@@ -86,7 +87,8 @@ static void catalog_is_read_in_full(void **state)
     assert_int_equal(c->cols[2].width, 8);
     assert_true(c->cols[2].factor == 5 && c->cols[2].base == 10);
     assert_int_equal(c->cols[3].at.text_size, 12345);
-    assert_string_equal(doc->files[doc->column_files[1][3].text_base].name, "child.note.text_base");
+    assert_string_equal(doc->files[doc->column_files[1][3].text_base].name,
+                        "child.note.text_base");
     free(json);
 }
 
@@ -116,7 +118,8 @@ static void damage_is_told_with_its_place(void **state)
         {"\"rows\": 100,", "\"rows\": 101,", "$.tables[0].columns[0].data.size",
          "expected 101 bytes, found 100"},
         {"\"type\": \"int32\"", "\"type\": \"int33\"", "$.tables[0].columns[0].type",
-         "expected a type (bool, int32, int64, decimal(p,s), float64, date, timestamp, string), "
+         "expected a type (bool, int32, int64, decimal(p,s), float64, date, timestamp, "
+         "string), "
          "found \"int33\""},
         {"\"storage\": \"int\"", "\"storage\": \"text\"", "$.tables[0].columns[0].storage",
          "type int32 is not stored as \"text\""},
@@ -147,14 +150,14 @@ static void damage_is_told_with_its_place(void **state)
          "two columns are called \"id\""},
         {"\"name\": \"child\"", "\"name\": \"parent\"", "$.tables",
          "two tables are called \"parent\""},
-        {"\"primary_key\": [\"id\"]", "\"primary_key\": [\"ix\"]", "$.tables[0].primary_key[0]",
-         "table \"parent\" has no column \"ix\""},
+        {"\"primary_key\": [\"id\"]", "\"primary_key\": [\"ix\"]",
+         "$.tables[0].primary_key[0]", "table \"parent\" has no column \"ix\""},
         {"\"kind\": \"positional\"", "\"kind\": \"btree\"", "$.tables[0].key_indexes[0].kind",
          "expected one of positional, array, found \"btree\""},
         {"\"range\": 100", "\"range\": 99", "$.tables[0].key_indexes[0]",
          "\"min\" and \"range\" differ from the facts of column \"id\""},
-        {"\"column\": \"code\", \"kind\": \"array\"", "\"column\": \"kind\", \"kind\": \"array\"",
-         "$.tables[0].key_indexes[1]",
+        {"\"column\": \"code\", \"kind\": \"array\"",
+         "\"column\": \"kind\", \"kind\": \"array\"", "$.tables[0].key_indexes[1]",
          "column \"kind\" is not known to be a unique integer column"},
         {"\"table\": \"parent\"", "\"table\": \"nobody\"", "$.tables[1].foreign_keys[0].table",
          "table \"nobody\" not found"},
@@ -231,15 +234,16 @@ static void schema_has_defaults(void **state)
     struct fixture *f = *state;
     struct fe_schema *s;
     assert_int_equal(
-        fe_schema_read(&f->arena,
-                       "{\"format\":{\"delimiter\":\",\",\"header\":true,\"null\":\"\\\\N\"},"
-                       "\"tables\":[{\"name\":\"c\",\"columns\":[{\"name\":\"x\",\"type\":"
-                       "\"int64\",\"nullable\":true}],\"foreign_keys\":[{\"columns\":[\"x\"],"
-                       "\"table\":\"p\",\"references\":[\"id\"]}]},"
-                       "{\"name\":\"p\",\"rows\":5,\"columns\":[{\"name\":\"id\",\"type\":"
-                       "\"int32\"},{\"name\":\"t\",\"type\":\"string\"}],\"primary_key\":[\"id\"],"
-                       "\"format\":{\"quote\":\"'\",\"trailing_delimiter\":false}}]}",
-                       &s, &f->err),
+        fe_schema_read(
+            &f->arena,
+            "{\"format\":{\"delimiter\":\",\",\"header\":true,\"null\":\"\\\\N\"},"
+            "\"tables\":[{\"name\":\"c\",\"columns\":[{\"name\":\"x\",\"type\":"
+            "\"int64\",\"nullable\":true}],\"foreign_keys\":[{\"columns\":[\"x\"],"
+            "\"table\":\"p\",\"references\":[\"id\"]}]},"
+            "{\"name\":\"p\",\"rows\":5,\"columns\":[{\"name\":\"id\",\"type\":"
+            "\"int32\"},{\"name\":\"t\",\"type\":\"string\"}],\"primary_key\":[\"id\"],"
+            "\"format\":{\"quote\":\"'\",\"trailing_delimiter\":false}}]}",
+            &s, &f->err),
         0);
     assert_int_equal(s->ntables, 2);
     const struct fe_schema_table *c = &s->tables[0], *p = &s->tables[1];
@@ -277,10 +281,12 @@ static void bad_schemas_are_refused(void **state)
         {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"extra\":1}]}", "$.tables[0]",
          "unknown key \"extra\"; expected one of: name, rows, columns, primary_key, "
          "foreign_keys, format"},
-        {"{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"a\",\"type\":\"decimal(3,4)\"}]}]"
+        {"{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"a\",\"type\":\"decimal(3,4)\"}"
+         "]}]"
          "}",
          "$.tables[0].columns[0].type",
-         "expected a type (bool, int32, int64, decimal(p,s), float64, date, timestamp, string), "
+         "expected a type (bool, int32, int64, decimal(p,s), float64, date, timestamp, "
+         "string), "
          "found \"decimal(3,4)\""},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"primary_key\":[\"b\"]}]}",
          "$.tables[0].primary_key[0]", "table \"t\" has no column \"b\""},
@@ -303,8 +309,7 @@ static void bad_schemas_are_refused(void **state)
         {"{\"tables\":[{\"name\":\"t\"," COLUMN "}],\"format\":{\"quote\":\"|\"}}", "$.format",
          "delimiter and quote must differ, found '|' for both"},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"format\":{\"null\":\"a|b\"}}]}",
-         "$.tables[0].format",
-         "\"null\" may contain neither the delimiter nor a line end"},
+         "$.tables[0].format", "\"null\" may contain neither the delimiter nor a line end"},
     };
 #undef COLUMN
     struct fixture *f = *state;

@@ -44,9 +44,11 @@ static void text_is_checked_strictly(void **state)
         {"{a:1}", "line 1, column 2: expected a string, found 'a'"},
         {"\"a\tb\"",
          "line 1, column 3: expected a character or the end of the string, found byte 0x09"},
-        {"\"a", "line 1, column 3: expected a character or the end of the string, found the end "
-                "of the text"},
-        {"\"\\x\"", "line 1, column 3: expected one of \" \\ / b f n r t u after \\, found 'x'"},
+        {"\"a",
+         "line 1, column 3: expected a character or the end of the string, found the end "
+         "of the text"},
+        {"\"\\x\"",
+         "line 1, column 3: expected one of \" \\ / b f n r t u after \\, found 'x'"},
         {"\"\\u00g0\"", "line 1, column 6: expected a hexadecimal digit, found 'g'"},
         {"\"a\\u0000b\"", "line 1, column 3: a string may not contain the character NUL"},
         {"\"\\ud800\"", "line 1, column 2: an unpaired surrogate"},
@@ -72,10 +74,15 @@ static void text_is_checked_strictly(void **state)
 
 static void good_text_is_read(void **state)
 {
-    static const char *const good[] = {
-        "null", " \r\n\t[ ] ", "{}", "-0", "-1.5e-3", "[1E5,0.0]",
-        "\"\\u00e4 \\ud83d\\ude00 \\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\xc3\xa4\xf0\x9f\x98\x80\"",
-        "{\"a\":{\"b\":[true,false,null]}}"};
+    static const char *const good[] = {"null",
+                                       " \r\n\t[ ] ",
+                                       "{}",
+                                       "-0",
+                                       "-1.5e-3",
+                                       "[1E5,0.0]",
+                                       "\"\\u00e4 \\ud83d\\ude00 \\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+                                       "\"\xc3\xa4\xf0\x9f\x98\x80\"",
+                                       "{\"a\":{\"b\":[true,false,null]}}"};
     struct reader x;
     for (size_t i = 0; i < HD_COUNT(good); i++) {
         open_text(*state, &x, good[i]);
@@ -191,8 +198,8 @@ static void getters_say_what_they_found(void **state)
     double d;
     int64_t i;
     open_text(f, &x, "[\"a\",true,1.5,null,{},[],1e999,\"\"]");
-    static const char *const found[] = {"\"a\"", "true",      "the number 1.5", "null",
-                                        "an object", "a list"};
+    static const char *const found[] = {"\"a\"", "true",      "the number 1.5",
+                                        "null",  "an object", "a list"};
     int k = 0;
     for (bool more = fe_json_first(&x.root, &e); more && k < 6; more = fe_json_next(&e), k++) {
         char want[64];
@@ -217,6 +224,26 @@ static void getters_say_what_they_found(void **state)
     fe_json_close(&x.r);
 }
 
+static void messages_stay_utf8(void **state)
+{
+    struct fixture *f = *state;
+    struct reader x;
+    struct hd_strbuf b;
+    int64_t i;
+    hd_strbuf_init(&b);
+    hd_strbuf_adds(&b, "\"x"); /* puts the cut at 60 bytes into the middle of a character */
+    hd_strbuf_addn(&b, 'y', 58);
+    hd_strbuf_adds(&b, "\xc3\xa4\"");
+    open_text(f, &x, b.s);
+    assert_int_equal(fe_json_int(&x.root, 0, 1, &i), -1);
+    assert_non_null(strstr(f->err.message, "yyy?\""));
+    fe_json_close(&x.r);
+    hd_strbuf_release(&b);
+    char text[] = "a\xc3\xa4\xf0\x9f\x98z\xff";
+    fe_utf8_repair(text);
+    assert_string_equal(text, "a\xc3\xa4???z?");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +254,8 @@ int main(void)
         cmocka_unit_test(paths_name_the_place),
         cmocka_unit_test(integers_are_exact),
         cmocka_unit_test(getters_say_what_they_found),
+        cmocka_unit_test(messages_stay_utf8),
     };
-    return cmocka_run_group_tests_name("frontend_json", tests, fixture_setup, fixture_teardown);
+    return cmocka_run_group_tests_name("frontend_json", tests, fixture_setup,
+                                       fixture_teardown);
 }

@@ -115,12 +115,14 @@ static void binding_reaches_every_use(void **state)
 {
     struct fixture *f = *state;
     struct fe_plan *p = must_read(f, params_plan);
-    const struct fe_expr *or = p->root->u.filter.pred;
-    const struct fe_expr *use1 = or->args[0]->args[1], *use2 = or->args[1]->args[1]->args[0]->args[0];
+    const struct fe_expr * or = p->root->u.filter.pred;
+    const struct fe_expr *use1 = or->args[0]->args[1],
+                         *use2 = or->args[1]->args[1]->args[0]->args[0];
     assert_int_equal(or->args[2]->args[1]->args[0]->value.i, 150);
     assert_true(or->args[4]->args[1]->value.is_null && or->args[4]->args[1]->nullable);
     assert_int_equal(fe_plan_check_bound(p, &f->err), -1);
-    assert_error(f, USER, "$.params.a", "parameter :a has no default and was not given a value");
+    assert_error(f, USER, "$.params.a",
+                 "parameter :a has no default and was not given a value");
     hd_err_release(&f->err);
     assert_int_equal(fe_plan_bind(p, "a", "41", &f->err), 0);
     assert_int_equal(fe_plan_check_bound(p, &f->err), 0);
@@ -148,7 +150,8 @@ static void lists_are_bound_from_json(void **state)
     assert_string_equal(p->params[2].list[2].s, "c");
     assert_int_equal(fe_plan_bind(p, "c", "[]", &f->err), 0);
     assert_int_equal(p->params[2].nlist, 0);
-    assert_int_equal(fe_plan_bind_json(p, "{\"c\":[\"q\"],\"a\":7,\"b\":\"2.25\"}", &f->err), 0);
+    assert_int_equal(fe_plan_bind_json(p, "{\"c\":[\"q\"],\"a\":7,\"b\":\"2.25\"}", &f->err),
+                     0);
     assert_int_equal(p->params[2].nlist, 1);
     assert_int_equal(p->params[0].value.i, 7);
     assert_int_equal(p->params[1].value.i, 225);
@@ -245,5 +248,6 @@ int main(void)
         cmocka_unit_test(deep_plans_are_refused),
         cmocka_unit_test(doubling_columns_are_refused),
     };
-    return cmocka_run_group_tests_name("frontend_plan", tests, fixture_setup, fixture_teardown);
+    return cmocka_run_group_tests_name("frontend_plan", tests, fixture_setup,
+                                       fixture_teardown);
 }

@@ -1,4 +1,4 @@
-/* Runs typing.test: groups of three lines: an expression; its type, with "?" if it may be NULL;
+/* Runs typing.test: groups of three lines: an expression; its type, with "?" if nullable;
  * the typed tree, printed. Where the expression is refused: "error" and the message. The
  * printed tree, read again, must print the same. HEDDLE_UPDATE rewrites the file. */
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "frontend_support.h"
 
-/* Inputs: `every`, all columns nullable (b i k d w f day at s), and `solid`, none (nb ... ns). */
+/* Inputs: `every`, all nullable (b i k d w f day at s), and `solid`, none (nb ... ns). */
 static const char plan_head[] =
     "{\"heddle\":1,\"params\":{"
     "\"n\":{\"type\":\"int64\"},\"m\":{\"type\":\"int32\"},\"p\":{\"type\":\"decimal(12,2)\"},"
@@ -34,7 +34,10 @@ static int read_expr(struct fixture *f, const char *expr, struct fe_plan **out)
     return rc;
 }
 
-static const struct fe_expr *expr_of(const struct fe_plan *p) { return p->root->u.project.exprs[0]; }
+static const struct fe_expr *expr_of(const struct fe_plan *p)
+{
+    return p->root->u.project.exprs[0];
+}
 
 static char *print_expr(const struct fe_plan *p)
 {
@@ -70,7 +73,10 @@ static void run_one(struct fixture *f, const char *expr, struct hd_strbuf *out)
     free(second);
 }
 
-static bool is_group_line(const char *line) { return *line && *line != '#'; }
+static bool is_group_line(const char *line)
+{
+    return *line && *line != '#';
+}
 
 static void expressions_are_typed(void **state)
 {
@@ -143,7 +149,8 @@ static void size_and_depth_are_limited(void **state)
         {"", "(", "1", 5000, "character 257: the expression is nested too deeply"},
         {"", "- ", "k", 5000, "character 513: the expression is nested too deeply"},
         {"", "not ", "b", 5000, "character 1025: the expression is nested too deeply"},
-        {"1", "+1", "", 5000, "character 512: the expression is nested deeper than 256 levels"},
+        {"1", "+1", "", 5000,
+         "character 512: the expression is nested deeper than 256 levels"},
         {"1", "+1", "", 200, NULL},
         {"b", " and b", "", 20000, NULL},
         {"k in (1", ",1", ")", 20000, NULL},
@@ -178,10 +185,8 @@ static void doubling_is_limited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expressions_are_typed),
-        cmocka_unit_test(equality_ignores_paths),
-        cmocka_unit_test(names_may_be_missing),
-        cmocka_unit_test(size_and_depth_are_limited),
+        cmocka_unit_test(expressions_are_typed), cmocka_unit_test(equality_ignores_paths),
+        cmocka_unit_test(names_may_be_missing),  cmocka_unit_test(size_and_depth_are_limited),
         cmocka_unit_test(doubling_is_limited),
     };
     return cmocka_run_group_tests_name("frontend_typing", tests, fixture_setup,

@@ -1,4 +1,5 @@
 /* Constants: text forms, casts and their exactness. */
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,24 +38,41 @@ static void texts_are_parsed(void **state)
         const char *type, *text;
         bool ok;
     } cases[] = {
-        {"bool", "true", true},          {"bool", "FALSE", false},
-        {"bool", "yes", false},          {"bool", "1", false},
-        {"int32", "2147483647", true},   {"int32", "2147483648", false},
-        {"int32", "-2147483648", true},  {"int32", "+5", true},
-        {"int32", "5.0", false},         {"int32", "", false},
-        {"int32", " 5", false},          {"int64", "-9223372036854775808", true},
+        {"bool", "true", true},
+        {"bool", "FALSE", false},
+        {"bool", "yes", false},
+        {"bool", "1", false},
+        {"int32", "2147483647", true},
+        {"int32", "2147483648", false},
+        {"int32", "-2147483648", true},
+        {"int32", "+5", true},
+        {"int32", "5.0", false},
+        {"int32", "", false},
+        {"int32", " 5", false},
+        {"int64", "-9223372036854775808", true},
         {"int64", "9223372036854775808", false},
-        {"decimal(3,1)", "99.9", true},  {"decimal(3,1)", "99.90", true},
+        {"decimal(3,1)", "99.9", true},
+        {"decimal(3,1)", "99.90", true},
         {"decimal(3,1)", "99.95", false},
-        {"decimal(3,1)", "100", false},  {"decimal(3,1)", "-99.9", true},
-        {"decimal(3,1)", ".5", true},    {"decimal(3,1)", "5.", true},
-        {"decimal(3,1)", ".", false},    {"decimal(3,1)", "1e1", false},
-        {"float64", "1e308", true},      {"float64", "1e309", false},
-        {"float64", "0x10", false},      {"float64", "nan", true},
-        {"float64", "-Infinity", true},  {"float64", "nanx", false},
-        {"float64", "1 ", false},        {"float64", "", false},
-        {"date", "2024-02-29", true},    {"date", "2023-02-29", false},
-        {"date", "2024-2-9", false},     {"date", "0001-01-01", true},     {"date", "0000-12-31", false},
+        {"decimal(3,1)", "100", false},
+        {"decimal(3,1)", "-99.9", true},
+        {"decimal(3,1)", ".5", true},
+        {"decimal(3,1)", "5.", true},
+        {"decimal(3,1)", ".", false},
+        {"decimal(3,1)", "1e1", false},
+        {"float64", "1e308", true},
+        {"float64", "1e309", false},
+        {"float64", "0x10", false},
+        {"float64", "nan", true},
+        {"float64", "-Infinity", true},
+        {"float64", "nanx", false},
+        {"float64", "1 ", false},
+        {"float64", "", false},
+        {"date", "2024-02-29", true},
+        {"date", "2023-02-29", false},
+        {"date", "2024-2-9", false},
+        {"date", "0001-01-01", true},
+        {"date", "0000-12-31", false},
         {"timestamp", "2024-02-29 23:59:59.999999", true},
         {"timestamp", "2024-02-29T00:00:00", true},
         {"timestamp", "2024-02-29", true},
@@ -87,7 +105,8 @@ static void casts_follow_the_rules(void **state)
         {"decimal(4,2)", "0.50", "int64", "1"},
         {"decimal(4,2)", "-0.50", "int64", "-1"},
         {"decimal(4,2)", "0.49", "int32", "0"},
-        {"decimal(38,0)", "99999999999999999999999999999999999999", "decimal(38,1)", "refused"},
+        {"decimal(38,0)", "99999999999999999999999999999999999999", "decimal(38,1)",
+         "refused"},
         {"decimal(3,2)", "0.10", "float64", "0.1"},
         {"float64", "2.5", "int64", "3"},
         {"float64", "-2.5", "int64", "-3"},
@@ -147,7 +166,8 @@ static void exact_casts_lose_nothing(void **state)
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         struct fe_value v, out;
-        assert_true(fe_value_parse(type(cases[i].from), cases[i].text, strlen(cases[i].text), &v));
+        assert_true(
+            fe_value_parse(type(cases[i].from), cases[i].text, strlen(cases[i].text), &v));
         if (fe_value_cast_exact(&v, type(cases[i].to), &out) != cases[i].exact)
             fail_msg("%s as %s", cases[i].text, cases[i].to);
     }
@@ -167,9 +187,8 @@ static void doubles_print_shortest(void **state)
     static const struct {
         double d;
         const char *text;
-    } cases[] = {{0.1, "0.1"},        {1e22, "1e+22"},
-                 {1.0 / 3, "0.3333333333333333"}, {-0.0, "-0"},
-                 {5e-324, "5e-324"}, {NAN, "nan"},
+    } cases[] = {{0.1, "0.1"},       {1e22, "1e+22"},    {1.0 / 3, "0.3333333333333333"},
+                 {-0.0, "-0"},       {5e-324, "5e-324"}, {NAN, "nan"},
                  {-INFINITY, "-inf"}};
     char buf[HD_TEXT_MAX];
     (void)state;
@@ -177,12 +196,27 @@ static void doubles_print_shortest(void **state)
         assert_string_equal(fe_double_text(cases[i].d, buf), cases[i].text);
 }
 
+static void locales_change_nothing(void **state)
+{
+    static const char *const commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};
+    const char *set = NULL;
+    for (size_t i = 0; !set && i < HD_COUNT(commas); i++)
+        set = setlocale(LC_NUMERIC, commas[i]);
+    if (!set)
+        skip();
+    const char *a = cast_text(*state, "float64", "1.25", "decimal(4,2)");
+    const char *b = cast_text(*state, "decimal(4,2)", "1.25", "float64");
+    setlocale(LC_NUMERIC, "C");
+    assert_string_equal(a, "1.25");
+    assert_string_equal(b, "1.25");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_parsed),      cmocka_unit_test(casts_follow_the_rules),
+        cmocka_unit_test(texts_are_parsed),         cmocka_unit_test(casts_follow_the_rules),
         cmocka_unit_test(exact_casts_lose_nothing), cmocka_unit_test(nulls_stay_null),
-        cmocka_unit_test(doubles_print_shortest),
+        cmocka_unit_test(doubles_print_shortest),   cmocka_unit_test(locales_change_nothing),
     };
     return cmocka_run_group_tests_name("frontend_value", tests, fixture_setup,
                                        fixture_teardown);

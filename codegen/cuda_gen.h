@@ -1,0 +1,96 @@
+/* Inside of the CUDA emitter: one unit (pipeline) being printed, then prototypes grouped by the
+ * file that defines them. Expressions are strings of the arena; statements go to the writer. */
+#ifndef HEDDLE_CODEGEN_CUDA_GEN_H
+#define HEDDLE_CODEGEN_CUDA_GEN_H
+
+#include "codegen/cuda_source.h"
+#include "runtime/base/strbuf.h"
+
+enum cu_unsupported {
+#define CU_UNSUPPORTED(id, what) CU_NO_##id,
+#include "codegen/cuda_unsupported.def"
+};
+
+/* Text under construction; lines begin at `indent` steps of four blanks. */
+struct cu_out {
+    struct hd_strbuf b;
+    int indent;
+};
+
+struct cu_unit {
+    struct hd_arena *arena;
+    const struct pl_program *prog;
+    const struct pl_pipeline *pipe;
+    const struct rt_spec *spec;
+    const char *name;      /* of the pipeline and its kernel */
+    bool profile;
+    struct cu_out *out;    /* where statements go now */
+    bool guarded;          /* inside `if (live) {` */
+    bool *arg_used, *state_used; /* by args, states of the spec */
+    const char **arg_names;      /* filled at first use */
+    const char **slot_names;
+    const char **state_names;    /* row structures: without the "_row" */
+    struct hd_err *err;
+    bool failed;
+};
+
+/* cuda_out.c: the writer and names */
+void cu_line(struct cu_out *o, const char *fmt, ...) HD_PRINTF(2, 3);
+void cu_open(struct cu_out *o, const char *fmt, ...) HD_PRINTF(2, 3); /* a line that ends in { */
+void cu_close(struct cu_out *o, const char *end);                    /* "}" or "};" */
+void cu_blank(struct cu_out *o);
+/* Lowercase letters, digits and _ of a name of the plan or catalog, at most `most` characters;
+ * never the whole of an identifier, so that it is no keyword. */
+const char *cu_word(struct hd_arena *a, const char *name, size_t most);
+/* Records the first failure; gives "0" so that text can go on. */
+const char *cu_refuse(struct cu_unit *u, enum cu_unsupported why, const char *path);
+
+/* cuda_types.c: types, rows of states, tuples */
+const char *cu_type(enum rt_phys p);
+const char *cu_row_type(enum rt_phys p); /* as a field of a row */
+const char *cu_value_type(struct cu_unit *u, enum rt_phys p, bool nullable);
+const char *cu_stored_type(const struct fe_table_column *c);
+const char *cu_field(struct cu_unit *u, const struct rt_state *st, int field);
+const char *cu_field_valid(struct cu_unit *u, const struct rt_state *st, int field);
+/* "row.f1_x" as a value. */
+const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int field,
+                           const char *row);
+const char *cu_state(struct cu_unit *u, int state); /* name of its row structure, now used */
+void cu_row_struct(struct cu_unit *u, struct cu_out *o, int state);
+void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state);
+void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level);
+/* sizeof(hdd_queue_gift<tuple of the level>) */
+uint32_t cu_gift_bytes(const struct cu_unit *u, int level);
+
+/* cuda_args.c: arguments as members of the pipeline's class */
+const char *cu_arg(struct cu_unit *u, int arg);
+void cu_arg_member(struct cu_unit *u, struct cu_out *o, int arg);
+const char *cu_arg_initialiser(struct cu_unit *u, int arg);
+
+/* cuda_expr.c */
+const char *cu_expr(struct cu_unit *u, int e);
+const char *cu_condition(struct cu_unit *u, int e); /* bool: valid and true */
+const struct pl_expr *cu_expr_of(const struct cu_unit *u, int e);
+
+/* cuda_steps.c: statements of steps */
+const char *cu_slot(struct cu_unit *u, int slot);
+void cu_guard(struct cu_unit *u);     /* opens `if (live) {` unless it is open */
+void cu_unguard(struct cu_unit *u);
+void cu_step(struct cu_unit *u, const struct pl_step *s, int number);
+const char *cu_expand_range(struct cu_unit *u, const struct pl_step *s, int number);
+const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const char *stored,
+                            const char *valid);
+bool cu_opens_level(const struct pl_step *s);
+void cu_count(struct cu_unit *u, int counter);
+
+/* cuda_sink.c */
+void cu_sink(struct cu_unit *u);              /* end of the last level's visit */
+void cu_sink_members(struct cu_unit *u, struct cu_out *o);
+void cu_sink_shared(struct cu_unit *u, struct cu_out *o);
+void cu_sink_finish(struct cu_unit *u);       /* body of finish(): the block is together */
+
+/* cuda_visit.c: methods of the pipeline's class */
+void cu_tile(struct cu_unit *u);
+void cu_visit(struct cu_unit *u, int level);
+
+#endif

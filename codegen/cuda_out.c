@@ -1,0 +1,72 @@
+/* The indenting writer, names, and refusals of the CUDA emitter. */
+#include "codegen/cuda_gen.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static void begin_line(struct cu_out *o)
+{
+    hd_strbuf_addn(&o->b, ' ', o->indent * 4);
+}
+
+void cu_line(struct cu_out *o, const char *fmt, ...)
+{
+    va_list ap;
+    begin_line(o);
+    va_start(ap, fmt);
+    hd_strbuf_vaddf(&o->b, fmt, ap);
+    va_end(ap);
+    hd_strbuf_addc(&o->b, '\n');
+}
+
+void cu_open(struct cu_out *o, const char *fmt, ...)
+{
+    va_list ap;
+    begin_line(o);
+    va_start(ap, fmt);
+    hd_strbuf_vaddf(&o->b, fmt, ap);
+    va_end(ap);
+    hd_strbuf_addc(&o->b, '\n');
+    o->indent++;
+}
+
+void cu_close(struct cu_out *o, const char *end)
+{
+    o->indent--;
+    cu_line(o, "%s", end);
+}
+
+void cu_blank(struct cu_out *o)
+{
+    hd_strbuf_addc(&o->b, '\n');
+}
+
+const char *cu_word(struct hd_arena *a, const char *name, size_t most)
+{
+    char *word = hd_alloc(a, most + 1);
+    size_t n = 0;
+    for (; *name && n < most; name++) {
+        unsigned char c = (unsigned char)*name;
+        if (c < 128 && isalnum(c))
+            word[n++] = (char)tolower(c);
+        else if (n > 0 && word[n - 1] != '_')
+            word[n++] = '_';
+    }
+    while (n > 0 && word[n - 1] == '_')
+        n--;
+    word[n] = 0;
+    return word;
+}
+
+const char *cu_refuse(struct cu_unit *u, enum cu_unsupported why, const char *path)
+{
+    static const char *const what[] = {
+#define CU_UNSUPPORTED(id, text) text,
+#include "codegen/cuda_unsupported.def"
+    };
+    if (!u->failed)
+        HD_FAIL(u->err, UNSUPPORTED, path ? path : u->pipe->spec->path,
+                "the CUDA backend does not support %s", what[why]);
+    u->failed = true;
+    return "0";
+}

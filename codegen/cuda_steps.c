@@ -1,0 +1,298 @@
+/* Steps as statements of a visit. Per-row work stands inside `if (live) {`; a step that can end
+ * the row assigns `live` and closes the block, so that all lanes meet again before anything that
+ * the warp does together. */
+#include <string.h>
+
+#include "codegen/cuda_gen.h"
+
+const char *cu_slot(struct cu_unit *u, int slot)
+{
+    if (slot < 0 || slot >= u->pipe->nslots)
+        HD_BUG("slot %d of %s", slot, u->name);
+    if (!u->slot_names[slot]) {
+        const char *name = u->pipe->slots[slot].name;
+        u->slot_names[slot] = hd_asprintf(u->arena, "v%d_%s", slot,
+                                          cu_word(u->arena, name ? name : "", 24));
+    }
+    return u->slot_names[slot];
+}
+
+void cu_guard(struct cu_unit *u)
+{
+    if (!u->guarded)
+        cu_open(u->out, "if (live) {");
+    u->guarded = true;
+}
+
+void cu_unguard(struct cu_unit *u)
+{
+    if (u->guarded)
+        cu_close(u->out, "}");
+    u->guarded = false;
+}
+
+void cu_count(struct cu_unit *u, int counter)
+{
+    if (u->profile)
+        cu_line(u->out, "run.count(%d, 1);", counter);
+}
+
+bool cu_opens_level(const struct pl_step *s)
+{
+    static const bool opens[] = {
+#define X(id, name, level) [PL_STEP_##id] = level,
+        PL_STEPS(X)
+#undef X
+    };
+    return opens[s->kind];
+}
+
+static void row_ends_unless(struct cu_unit *u, const char *condition)
+{
+    cu_line(u->out, "live = %s;", condition);
+    cu_unguard(u);
+}
+
+/* ---- loads ------------------------------------------------------------------------------------------ */
+
+/* The slot's value from a stored one and the row's validity (NULL: always valid). */
+const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const char *stored,
+                            const char *valid)
+{
+    const struct fe_table_column *c = &s->table->cols[s->column];
+    const char *type = cu_type(u->pipe->slots[s->slot].phys);
+    const char *value = hd_asprintf(u->arena, "(%s)%s", type, stored);
+    if (c->storage == FE_STORE_INT && (c->base != 0 || c->factor != 1)) {
+        const char *wide = u->pipe->slots[s->slot].phys == RT_I128 ? "(i128)" : "";
+        const char *base = cu_arg(u, s->a_base), *factor = "";
+        if (c->factor != 1)
+            factor = hd_asprintf(u->arena, ", %s", cu_arg(u, s->a_factor));
+        value = hd_asprintf(u->arena, "hdd_decode(%s%s, %s%s)", wide, stored, base, factor);
+    }
+    if (!valid)
+        return value;
+    return hd_asprintf(u->arena, "hdd_opt<%s>(%s, %s)", type, value, valid);
+}
+
+static const char *text_value(struct cu_unit *u, const struct pl_step *s, const char *row)
+{
+    return hd_asprintf(u->arena, "hdd_column_text(%s, %s, %s, %s)", cu_arg(u, s->a_data),
+                       cu_arg(u, s->a_text_base), cu_arg(u, s->a_text_bytes), row);
+}
+
+static const char *column_value(struct cu_unit *u, const struct pl_step *s)
+{
+    const char *row = cu_slot(u, s->row_slot), *valid = NULL;
+    if (s->a_valid >= 0)
+        valid = hd_asprintf(u->arena, "hdd_valid(%s, %s)", cu_arg(u, s->a_valid), row);
+    if (s->table->cols[s->column].storage != FE_STORE_TEXT) {
+        const char *stored = hd_asprintf(u->arena, "hdd_stored(%s, %s)", cu_arg(u, s->a_data), row);
+        return cu_column_value(u, s, stored, valid);
+    }
+    const char *value = text_value(u, s, row);
+    return valid ? hd_asprintf(u->arena, "hdd_opt<hdd_text>(%s, %s)", value, valid) : value;
+}
+
+static const char *direct_value(struct cu_unit *u, const struct pl_step *s)
+{
+    const char *row = cu_slot(u, s->row_slot);
+    const char *type = cu_type(u->pipe->slots[s->slot].phys);
+    const char *value = hd_asprintf(u->arena, "%s[%s]", cu_arg(u, s->a_data), row);
+    if (s->a_valid < 0)
+        return hd_asprintf(u->arena, "%s(%s)", type, value);
+    return hd_asprintf(u->arena, "hdd_opt<%s>(%s, %s[%s] != 0)", type, value, cu_arg(u, s->a_valid),
+                       row);
+}
+
+static const char *field_value(struct cu_unit *u, const struct pl_step *s)
+{
+    const struct rt_state *st = &u->spec->states[s->state];
+    if (st->kind == RT_STATE_DIRECT)
+        return direct_value(u, s);
+    const char *row = hd_asprintf(u->arena, "%s[%s]", cu_arg(u, s->a_rows), cu_slot(u, s->row_slot));
+    return cu_field_value(u, st, s->field, row);
+}
+
+/* Nothing is read for the row -1 of a left join: the slot stays NULL. */
+static void step_load(struct cu_unit *u, const struct pl_step *s)
+{
+    const char *value = s->kind == PL_STEP_LOAD_COLUMN ? column_value(u, s) : field_value(u, s);
+    if (s->row_nullable)
+        cu_open(u->out, "if (%s >= 0)", cu_slot(u, s->row_slot));
+    cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), value);
+    if (s->row_nullable)
+        u->out->indent--;
+}
+
+/* ---- lookups ---------------------------------------------------------------------------------------- */
+
+/* Expressions of a hash lookup as named constants; a lambda may then use them repeatedly. */
+static const char *hash_range(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    const struct rt_state *st = &u->spec->states[s->state];
+    const char *eq = s->null_equal ? "hdd_group_eq" : "hdd_key_eq", *keys = "";
+    const char *rows = cu_arg(u, s->a_rows);
+    HD_ASSERT(s->nkeys == st->nkeys);
+    for (int i = 0; i < s->nkeys; i++) {
+        cu_line(u->out, "const auto key%d_%d = %s;", number, i, cu_expr(u, s->keys[i]));
+        keys = hd_asprintf(u->arena, "%s%skey%d_%d", keys, i ? ", " : "", number, i);
+    }
+    cu_open(u->out, "const auto same%d = [&](u32 r) {", number);
+    for (int i = 0; i < s->nkeys; i++)
+        cu_line(u->out, "%s%s(%s, key%d_%d)%s", i ? "       " : "return ", eq,
+                cu_field_value(u, st, i, hd_asprintf(u->arena, "%s[r]", rows)), number, i,
+                i + 1 < s->nkeys ? " &&" : ";");
+    cu_close(u->out, "};");
+    return hd_asprintf(u->arena, "hdd_probe_hash(%s, %s, hdd_hash(%s), same%d)",
+                       cu_arg(u, s->a_slots), cu_arg(u, s->a_mask), keys, number);
+}
+
+/* Row or index found, -1 if none. */
+static const char *found_row(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    if (s->kind == PL_STEP_PROBE_HASH)
+        return hd_asprintf(u->arena, "hdd_first_of(%s)", hash_range(u, s, number));
+    if (s->kind == PL_STEP_PROBE_DIRECT)
+        return hd_asprintf(u->arena, "hdd_probe_direct(%s, %s, %s)", cu_arg(u, s->a_bits),
+                           cu_arg(u, s->a_range), cu_expr(u, s->expr));
+    const char *min = cu_arg(u, s->a_min), *range = cu_arg(u, s->a_range);
+    if (s->table->keyidx[s->index].kind == FE_INDEX_ARRAY)
+        return hd_asprintf(u->arena, "hdd_probe_array(%s, %s, %s, %s)", cu_arg(u, s->a_rows), min,
+                           range, cu_expr(u, s->expr));
+    return hd_asprintf(u->arena, "hdd_probe_position(%s, %s, %s)", min, range, cu_expr(u, s->expr));
+}
+
+static const char *is_there(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    if (s->kind == PL_STEP_PROBE_BITMAP)
+        return hd_asprintf(u->arena, "hdd_probe_bitmap(%s, %s, %s)", cu_arg(u, s->a_bits),
+                           cu_arg(u, s->a_range), cu_expr(u, s->expr));
+    return hd_asprintf(u->arena, "(%s >= 0)", found_row(u, s, number));
+}
+
+static void step_probe(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    switch (s->probe) {
+    case PL_INNER:
+        cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), found_row(u, s, number));
+        row_ends_unless(u, hd_asprintf(u->arena, "%s >= 0", cu_slot(u, s->slot)));
+        return;
+    case PL_LEFT:
+        cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), found_row(u, s, number));
+        return;
+    case PL_MARK:
+        cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), is_there(u, s, number));
+        return;
+    case PL_SEMI:
+        row_ends_unless(u, is_there(u, s, number));
+        return;
+    case PL_ANTI:
+        row_ends_unless(u, hd_asprintf(u->arena, "!%s", is_there(u, s, number)));
+        return;
+    }
+    HD_BUG("probe kind %d", (int)s->probe);
+}
+
+/* ---- levels ----------------------------------------------------------------------------------------- */
+
+const char *cu_expand_range(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    const char *r = NULL;
+    switch (s->kind) {
+    case PL_STEP_EXPAND_HASH: r = hash_range(u, s, number); break;
+    case PL_STEP_EXPAND_CSR:
+        r = hd_asprintf(u->arena, "hdd_expand_csr(%s, %s, %s)", cu_arg(u, s->a_offsets),
+                        cu_arg(u, s->a_range), cu_expr(u, s->expr));
+        break;
+    case PL_STEP_EXPAND_FK:
+        r = hd_asprintf(u->arena, "hdd_expand_parent(%s, %s)", cu_arg(u, s->a_offsets),
+                        cu_slot(u, s->row_slot));
+        break;
+    case PL_STEP_EXPAND_ALL:
+        r = hd_asprintf(u->arena, "hdd_expand_all(%s)", cu_arg(u, s->a_nrows));
+        break;
+    case PL_STEP_LOAD_COLUMN:
+    case PL_STEP_LOAD_FIELD:
+    case PL_STEP_LET:
+    case PL_STEP_FILTER:
+    case PL_STEP_PROBE_KEY:
+    case PL_STEP_PROBE_BITMAP:
+    case PL_STEP_PROBE_DIRECT:
+    case PL_STEP_PROBE_HASH:
+    case PL_STEP_MARK:
+    case PL_STEP_TEST:
+    case PL_STEP_PRESENT:
+    case PL_STEP_COUNT: HD_BUG("step %d opens no level", (int)s->kind);
+    }
+    return s->probe == PL_LEFT ? hd_asprintf(u->arena, "hdd_or_null_child(%s)", r) : r;
+}
+
+/* ---- match bits, presence ------------------------------------------------------------------------------ */
+
+static void step_mark(struct cu_unit *u, const struct pl_step *s)
+{
+    const char *row = cu_slot(u, s->row_slot);
+    if (s->row_nullable)
+        cu_open(u->out, "if (%s >= 0)", row);
+    cu_line(u->out, "hdd_set_bit(%s, (u64)%s);", cu_arg(u, s->a_matches), row);
+    if (s->row_nullable)
+        u->out->indent--;
+}
+
+static void step_test(struct cu_unit *u, const struct pl_step *s)
+{
+    row_ends_unless(u, hd_asprintf(u->arena, "%shdd_bit(%s, (u64)%s)", s->negate ? "!" : "",
+                                   cu_arg(u, s->a_matches), cu_slot(u, s->row_slot)));
+}
+
+static void step_present(struct cu_unit *u, const struct pl_step *s)
+{
+    const char *row = cu_slot(u, s->row_slot);
+    if (u->spec->states[s->state].kind == RT_STATE_AGG_DENSE)
+        row_ends_unless(u, hd_asprintf(u->arena, "%s[%s].present != 0", cu_arg(u, s->a_rows), row));
+    else
+        row_ends_unless(u, hd_asprintf(u->arena, "hdd_bit(%s, (u64)%s)", cu_arg(u, s->a_bits), row));
+}
+
+/* ---- dispatch ------------------------------------------------------------------------------------------ */
+
+/* "// probe hash: s1_customer" */
+static void comment(struct cu_unit *u, const struct pl_step *s)
+{
+    const char *what = "";
+    if (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LOAD_FIELD)
+        return; /* the statement says it all */
+    if (s->state >= 0)
+        what = hd_asprintf(u->arena, ": %s", cu_state(u, s->state));
+    else if (s->table)
+        what = hd_asprintf(u->arena, ": %s", cu_word(u->arena, s->table->name, 40));
+    cu_line(u->out, "// %s%s", pl_step_name(s->kind), what);
+}
+
+void cu_step(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    cu_guard(u);
+    cu_count(u, number);
+    comment(u, s);
+    switch (s->kind) {
+    case PL_STEP_LOAD_COLUMN:
+    case PL_STEP_LOAD_FIELD: step_load(u, s); return;
+    case PL_STEP_LET:
+        cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), cu_expr(u, s->expr));
+        return;
+    case PL_STEP_FILTER: row_ends_unless(u, cu_condition(u, s->expr)); return;
+    case PL_STEP_PROBE_KEY:
+    case PL_STEP_PROBE_BITMAP:
+    case PL_STEP_PROBE_DIRECT:
+    case PL_STEP_PROBE_HASH: step_probe(u, s, number); return;
+    case PL_STEP_MARK: step_mark(u, s); return;
+    case PL_STEP_TEST: step_test(u, s); return;
+    case PL_STEP_PRESENT: step_present(u, s); return;
+    case PL_STEP_EXPAND_HASH:
+    case PL_STEP_EXPAND_CSR:
+    case PL_STEP_EXPAND_FK:
+    case PL_STEP_EXPAND_ALL:
+    case PL_STEP_COUNT: break;
+    }
+    HD_BUG("step %d is no statement", (int)s->kind);
+}

@@ -1,0 +1,184 @@
+/* Types: values in flight, rows of states, tuples that cross levels. The layout of rows is the
+ * planner's (struct rt_field); the structures printed here have members in the order of their
+ * offsets, and assertions in the source hold the device compiler to the same layout. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/cuda_gen.h"
+
+enum { NAME_MOST = 24 };
+
+const char *cu_type(enum rt_phys p)
+{
+    static const char *const names[] = {"bool", "i32", "i64", "i128", "f64", "hdd_text"};
+    return names[p];
+}
+
+const char *cu_row_type(enum rt_phys p)
+{
+    return p == RT_STR ? "hdd_row_text" : cu_type(p);
+}
+
+const char *cu_value_type(struct cu_unit *u, enum rt_phys p, bool nullable)
+{
+    return nullable ? hd_asprintf(u->arena, "hdd_opt<%s>", cu_type(p)) : cu_type(p);
+}
+
+const char *cu_stored_type(const struct fe_table_column *c)
+{
+    bool is_code = c->storage == FE_STORE_DICT;
+    switch (c->storage) {
+    case FE_STORE_F64: return "f64";
+    case FE_STORE_TEXT: return "u32";
+    case FE_STORE_INT:
+    case FE_STORE_DICT: break;
+    }
+    switch (c->width) {
+    case 1: return is_code ? "u8" : "i8";
+    case 2: return is_code ? "u16" : "i16";
+    case 4: return is_code ? "u32" : "i32";
+    case 8: return "i64";
+    case 16: return "i128";
+    default: HD_BUG("stored width %d", c->width);
+    }
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+const char *cu_field(struct cu_unit *u, const struct rt_state *st, int field)
+{
+    const char *word = cu_word(u->arena, st->fields[field].name, NAME_MOST);
+    return hd_asprintf(u->arena, "f%d_%s", field, word);
+}
+
+const char *cu_field_valid(struct cu_unit *u, const struct rt_state *st, int field)
+{
+    return hd_asprintf(u->arena, "%s_valid", cu_field(u, st, field));
+}
+
+const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int field,
+                           const char *row)
+{
+    const struct rt_field *f = &st->fields[field];
+    const char *name = cu_field(u, st, field);
+    if (f->valid_offset >= 0)
+        return hd_asprintf(u->arena, "hdd_opt<%s>(%s.%s, %s.%s_valid != 0)", cu_type(f->phys), row,
+                           name, row, name);
+    const char *cast = f->phys == RT_STR ? "hdd_text" : "";
+    return hd_asprintf(u->arena, "%s(%s.%s)", cast, row, name);
+}
+
+const char *cu_state(struct cu_unit *u, int state)
+{
+    if (!u->state_names[state]) {
+        const char *name = u->spec->states[state].name;
+        u->state_names[state] = hd_asprintf(u->arena, "s%d_%s", state,
+                                            cu_word(u->arena, strchr(name, '_') ? strchr(name, '_') : name, NAME_MOST));
+    }
+    u->state_used[state] = true;
+    return u->state_names[state];
+}
+
+/* What a row holds, by offset. */
+struct member {
+    int offset;
+    const char *text, *name;
+};
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static void add_member(struct cu_unit *u, struct member *m, int *n, int offset, const char *type,
+                       const char *name)
+{
+    m[(*n)++] = (struct member){offset, hd_asprintf(u->arena, "%s %s;", type, name), name};
+}
+
+static struct member *row_members(struct cu_unit *u, const struct rt_state *st, int *n)
+{
+    struct member *m = HD_NEWN(u->arena, struct member, 2 * st->nfields + 1);
+    *n = 0;
+    if (st->kind == RT_STATE_HASH || st->kind == RT_STATE_AGG_HASH)
+        add_member(u, m, n, 0, "u64", "hash");
+    if (st->kind == RT_STATE_AGG_DENSE)
+        add_member(u, m, n, 0, "u8", "present");
+    for (int i = 0; i < st->nfields; i++) {
+        const struct rt_field *f = &st->fields[i];
+        add_member(u, m, n, f->offset, cu_row_type(f->phys), cu_field(u, st, i));
+        if (f->valid_offset >= 0)
+            add_member(u, m, n, f->valid_offset, "u8", cu_field_valid(u, st, i));
+    }
+    qsort(m, (size_t)*n, sizeof *m, by_offset);
+    return m;
+}
+
+/* stride is a multiple of 8, also where no field is that wide. */
+void cu_row_struct(struct cu_unit *u, struct cu_out *o, int state)
+{
+    const struct rt_state *st = &u->spec->states[state];
+    int n;
+    struct member *m = row_members(u, st, &n);
+    cu_line(o, "// A row of state %d, %s.", state, rt_state_kind_name(st->kind));
+    cu_open(o, "struct alignas(8) %s_row {", cu_state(u, state));
+    for (int i = 0; i < n; i++)
+        cu_line(o, "%s", m[i].text);
+    cu_close(o, "};");
+}
+
+void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state)
+{
+    const struct rt_state *st = &u->spec->states[state];
+    const char *name = cu_state(u, state);
+    int n;
+    struct member *m = row_members(u, st, &n);
+    cu_line(o, "static_assert(sizeof(%s_row) == %d, \"size of a row\");", name, st->stride);
+    for (int i = 0; i < n; i++)
+        cu_line(o, "static_assert(__builtin_offsetof(%s_row, %s) == %d, \"place of a field\");",
+                name, m[i].name, m[i].offset);
+}
+
+/* ---- tuples ---------------------------------------------------------------------------------------- */
+
+void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level)
+{
+    const struct pl_level *l = &u->pipe->levels[level];
+    cu_line(o, "// What the children of one row share on level %d: row ids and computed values.",
+            level);
+    cu_open(o, "struct %s_tuple%d {", u->name, level);
+    for (int i = 0; i < l->nslots; i++) {
+        const struct pl_slot *s = &u->pipe->slots[l->slots[i]];
+        cu_line(o, "%s %s;", cu_value_type(u, s->phys, s->nullable), cu_slot(u, l->slots[i]));
+    }
+    cu_close(o, "};");
+}
+
+static uint32_t align_up(uint32_t x, uint32_t a)
+{
+    return (x + a - 1) / a * a;
+}
+
+/* Size and alignment of a value as a member of a structure. */
+static void value_layout(const struct pl_slot *s, uint32_t *size, uint32_t *align)
+{
+    static const uint32_t sizes[] = {1, 4, 8, 16, 8, 16}, aligns[] = {1, 4, 8, 16, 8, 8};
+    *align = aligns[s->phys];
+    *size = s->nullable ? align_up(sizes[s->phys] + 1, *align) : sizes[s->phys];
+}
+
+uint32_t cu_gift_bytes(const struct cu_unit *u, int level)
+{
+    enum { ENTRIES = 64, HEAD = 8 + ENTRIES * 8 }; /* HDD_QUEUE; count, ranges */
+    const struct pl_level *l = &u->pipe->levels[level];
+    uint32_t size = 0, most = 1;
+    for (int i = 0; i < l->nslots; i++) {
+        uint32_t bytes, align;
+        value_layout(&u->pipe->slots[l->slots[i]], &bytes, &align);
+        size = align_up(size, align) + bytes;
+        most = HD_MAX(most, align);
+    }
+    size = HD_MAX(align_up(size, most), 1); /* an empty structure has a byte */
+    return align_up(align_up(HEAD, most) + ENTRIES * size, HD_MAX(most, 4));
+}

@@ -1,0 +1,144 @@
+// Lookups in finished states and indexes. One thread at a time; nothing here is written while the
+// kernel runs, except match bits. A row that is not found is -1.
+#ifndef HDD_PROBE_CUH
+#define HDD_PROBE_CUH
+
+#include "hd/hash.cuh"
+#include "hd/range.cuh"
+#include "hd/value.cuh"
+
+// As the index of an array: a NULL is an index that no array has.
+HDD_DEVICE u64 hdd_index(i64 i)
+{
+    return (u64)i;
+}
+
+HDD_DEVICE u64 hdd_index(hdd_opt<i64> i)
+{
+    return i.ok ? (u64)i.v : ~(u64)0;
+}
+
+HDD_DEVICE bool hdd_bit(const u64 *words, u64 i)
+{
+    return (words[i / 64] >> (i % 64)) & 1;
+}
+
+// BITMAP: the index is in range and present.
+template <class I> HDD_DEVICE bool hdd_probe_bitmap(const u64 *words, u64 range, I index)
+{
+    const u64 i = hdd_index(index);
+    return i < range && hdd_bit(words, i);
+}
+
+// DIRECT: the index itself.
+template <class I> HDD_DEVICE i32 hdd_probe_direct(const u64 *words, u64 range, I index)
+{
+    return hdd_probe_bitmap(words, range, index) ? (i32)hdd_index(index) : -1;
+}
+
+// Key index of a table, POSITIONAL: row = key - min.
+template <class K> HDD_DEVICE i32 hdd_probe_position(i64 min, u64 range, K key)
+{
+    const u64 i = hdd_index(key) - (u64)min;
+    return !hdd_is_null(key) && i < range ? (i32)i : -1;
+}
+
+// ARRAY: rows[key - min] is the row plus one.
+template <class K> HDD_DEVICE i32 hdd_probe_array(const u32 *rows, i64 min, u64 range, K key)
+{
+    const i32 i = hdd_probe_position(min, range, key);
+    return i < 0 ? -1 : (i32)hdd_load_const(rows + (u32)i) - 1;
+}
+
+// Slot of a HASH state; count 0: empty. Rows begin .. begin + count - 1 have one key.
+struct hdd_hash_slot {
+    u32 tag, count;
+    u64 begin;
+};
+
+// Rows whose key hashes to h and is `same`, a function of a row number. Linear probing; the table
+// has an empty slot.
+template <class Same>
+HDD_DEVICE hdd_range hdd_probe_hash(const hdd_hash_slot *slots, u64 mask, u64 h, Same same)
+{
+    for (u64 at = h & mask;; at = (at + 1) & mask) {
+        const hdd_hash_slot s = slots[at];
+        if (s.count == 0)
+            return hdd_no_range();
+        if (s.tag == (u32)(h >> 32) && same((u32)s.begin))
+            return hdd_range{(u32)s.begin, s.count};
+    }
+}
+
+// First row of a range, as the result of a probe for one row.
+HDD_DEVICE i32 hdd_first_of(hdd_range r)
+{
+    return r.n ? (i32)r.begin : -1;
+}
+
+// Key equality of tables where NULL equals nothing, and where it equals itself (groups).
+template <class A, class B> HDD_DEVICE bool hdd_key_eq(A a, B b)
+{
+    return hdd_true(hdd_eq(a, b));
+}
+
+template <class A, class B> HDD_DEVICE bool hdd_group_eq(A a, B b)
+{
+    return hdd_true(hdd_eq(a, b)) || (hdd_is_null(a) && hdd_is_null(b));
+}
+
+// Entries of a CSR or foreign key index: offsets[i] .. offsets[i + 1].
+HDD_DEVICE hdd_range hdd_offsets(const u64 *offsets, u64 i)
+{
+    const u64 begin = offsets[i];
+    return hdd_range{(u32)begin, (u32)(offsets[i + 1] - begin)};
+}
+
+template <class I> HDD_DEVICE hdd_range hdd_expand_csr(const u64 *offsets, u64 range, I index)
+{
+    const u64 i = hdd_index(index);
+    return i < range ? hdd_offsets(offsets, i) : hdd_no_range();
+}
+
+HDD_DEVICE hdd_range hdd_expand_parent(const u64 *offsets, i32 parent)
+{
+    return parent < 0 ? hdd_no_range() : hdd_offsets(offsets, (u64)parent);
+}
+
+HDD_DEVICE hdd_range hdd_expand_all(u64 rows)
+{
+    return hdd_range{0, (u32)rows};
+}
+
+// Field of the row that a dictionary map keeps for a code.
+template <class T, class Row, class F> struct hdd_lookup_of {
+    const Row *rows;
+    F Row::*field;
+    HDD_MEMBER T operator()(i32 code) const
+    {
+        return rows[code].*field;
+    }
+};
+
+template <class T, class Row, class F, class Code>
+HDD_DEVICE auto hdd_lookup(const Row *rows, F Row::*field, Code code)
+{
+    return hdd_strict(hdd_lookup_of<T, Row, F>{rows, field}, code);
+}
+
+template <class T, class Row, class F>
+HDD_DEVICE hdd_opt<T> hdd_lookup(const Row *rows, F Row::*field, u8 Row::*valid, hdd_opt<i32> code)
+{
+    return code.ok && rows[code.v].*valid ? hdd_opt<T>(rows[code.v].*field) : hdd_opt<T>();
+}
+
+// Sets a bit that other threads may set too. Most matches of a skewed row find it set: only the
+// first pays for the atomic.
+HDD_DEVICE void hdd_set_bit(u64 *words, u64 i)
+{
+    const u64 bit = (u64)1 << (i % 64);
+    if (!(hdd_load_relaxed(words + i / 64) & bit))
+        hdd_atomic_or(words + i / 64, bit);
+}
+
+#endif

@@ -1,0 +1,24 @@
+// Ranges of children: positions in an index or in a state's rows.
+#ifndef HDD_RANGE_CUH
+#define HDD_RANGE_CUH
+
+#include "hd/machine.cuh"
+
+// Positions begin .. begin + n - 1. The one child of a row of a left join without a match is
+// position -1.
+struct hdd_range {
+    u32 begin, n;
+};
+
+HDD_DEVICE hdd_range hdd_no_range()
+{
+    return hdd_range{0, 0};
+}
+
+// A left join yields one child without a row where there are no matches.
+HDD_DEVICE hdd_range hdd_or_null_child(hdd_range r)
+{
+    return r.n ? r : hdd_range{~0u, 1};
+}
+
+#endif

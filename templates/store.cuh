@@ -1,0 +1,45 @@
+// Sinks that keep rows: appending, and storing by index. Fields of rows are written through
+// hdd_put, whatever the nullability of value and field.
+#ifndef HDD_STORE_CUH
+#define HDD_STORE_CUH
+
+#include "hd/run.cuh"
+#include "hd/value.cuh"
+#include "hd/warp.cuh"
+
+template <class F, class T> HDD_DEVICE void hdd_put(F &field, T v)
+{
+    field = v;
+}
+
+// Nullable field: its validity byte is written always.
+template <class F, class T> HDD_DEVICE void hdd_put(F &field, u8 &valid, T v)
+{
+    field = v;
+    valid = 1;
+}
+
+template <class F, class T> HDD_DEVICE void hdd_put(F &field, u8 &valid, hdd_opt<T> v)
+{
+    field = v.v;
+    valid = v.ok;
+}
+
+// A place of its own for the row of each live lane, -1 where there is no room: the cursor then
+// tells the host how much was asked for, and the pipeline runs again with as much. Whole warp;
+// one atomic. Rows of one warp keep the order of the lanes.
+HDD_DEVICE i64 hdd_append(const hdd_run &run, bool live)
+{
+    const hdd_sink_state &sink = run.launch.sink;
+    const u32 who = hdd_ballot(live);
+    u64 base = 0;
+    if (who == 0)
+        return -1;
+    if (hdd_lane() == 0)
+        base = hdd_atomic_add(reinterpret_cast<u64 *>(sink.cursor), (u64)hdd_popc(who));
+    base = hdd_shuffle(base, 0);
+    const u64 row = base + hdd_popc(who & hdd_lanes_below());
+    return live && row < sink.capacity ? (i64)row : -1;
+}
+
+#endif

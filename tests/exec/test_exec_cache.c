@@ -1,0 +1,459 @@
+/* Compiled code: the LLVM adapter, objects on disk, damage to them, and the cache over both. */
+#include "tests/exec/exec_fixture.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <llvm-c/BitWriter.h>
+#include <llvm-c/Core.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/fault.h"
+#include "runtime/cache/code_cache.h"
+#include "runtime/cache/disk_cache.h"
+
+static char root[] = "/tmp/heddle-cache-XXXXXX";
+
+/* ---- A module to compile --------------------------------------------------------------- */
+
+/* i32 f<k>(i32 x) { return hdr_in_i32(...) + x * (k + 2); } for k < n; `salt` makes it another. */
+static struct rt_bytes make_bitcode(int n, int salt)
+{
+    LLVMContextRef c = LLVMContextCreate();
+    LLVMModuleRef m = LLVMModuleCreateWithNameInContext("test", c);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(c), i64 = LLVMInt64TypeInContext(c);
+    LLVMTypeRef extract_args[] = {i32, i32};
+    LLVMTypeRef extract_type = LLVMFunctionType(i64, extract_args, 2, 0);
+    LLVMValueRef extract = LLVMAddFunction(m, "hdr_extract_date", extract_type);
+    LLVMTypeRef type = LLVMFunctionType(i32, &i32, 1, 0);
+    char name[32];
+    for (int k = 0; k < n; k++) {
+        snprintf(name, sizeof name, "f%d", k);
+        LLVMValueRef f = LLVMAddFunction(m, name, type);
+        LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(c, f, "entry"));
+        LLVMValueRef args[] = {LLVMGetParam(f, 0), LLVMConstInt(i32, 0, 0)};
+        LLVMValueRef year = LLVMBuildCall2(b, extract_type, extract, args, 2, "year");
+        LLVMValueRef v = LLVMBuildMul(b, args[0], LLVMConstInt(i32, (unsigned)k + 2, 0), "v");
+        v = LLVMBuildAdd(b, v, LLVMConstInt(i32, (unsigned)salt, 0), "v");
+        for (int i = 0; i < 60; i++) /* weight, so that the module is worth dividing */
+            v = LLVMBuildXor(b, v, LLVMBuildMul(b, v, LLVMConstInt(i32, 2 * (unsigned)i, 0), ""), "");
+        v = LLVMBuildAdd(b, v, LLVMBuildTrunc(b, year, i32, ""), "");
+        LLVMBuildRet(b, v);
+    }
+    LLVMMemoryBufferRef buffer = LLVMWriteBitcodeToMemoryBuffer(m);
+    struct rt_bytes out = {malloc(LLVMGetBufferSize(buffer)), LLVMGetBufferSize(buffer)};
+    memcpy(out.p, LLVMGetBufferStart(buffer), out.n);
+    LLVMDisposeMemoryBuffer(buffer);
+    LLVMDisposeBuilder(b);
+    LLVMDisposeModule(m);
+    LLVMContextDispose(c);
+    return out;
+}
+
+static int32_t wanted(int k, int salt, int32_t x)
+{
+    uint32_t v = (uint32_t)x * (uint32_t)(k + 2) + (uint32_t)salt;
+    for (uint32_t i = 0; i < 60; i++)
+        v ^= v * (2 * i);
+    return (int32_t)(v + (uint32_t)hdr_extract_date(x, 0));
+}
+
+typedef int32_t (*function)(int32_t);
+
+static void check_function(void *p, int k, int salt)
+{
+    function f = (function)(uintptr_t)p;
+    assert_non_null(p);
+    for (int32_t x = -1000; x < 30000; x += 997)
+        assert_int_equal(f(x), wanted(k, salt, x));
+}
+
+/* ---- LLVM ------------------------------------------------------------------------------ */
+
+static void modules_compile_and_link(void **state)
+{
+    struct rt_bytes bc = make_bitcode(3, 1), object;
+    struct rt_code *code;
+    struct hd_err err;
+    (void)state;
+    hd_err_init(&err);
+    assert_int_equal(rt_orc_compile(bc.p, bc.n, NULL, 0, &object, &err), 0);
+    assert_int_equal(rt_code_load(&object, 1, &code, &err), 0);
+    for (int k = 0; k < 3; k++) {
+        char name[8];
+        snprintf(name, sizeof name, "f%d", k);
+        check_function(rt_code_find(code, name, &err), k, 1);
+    }
+    assert_null(rt_code_find(code, "f9", &err));
+    assert_int_equal(err.class, HD_ERR_TOOL);
+    rt_code_free(code);
+    rt_bytes_release(&object);
+    rt_bytes_release(&bc);
+    hd_err_release(&err);
+}
+
+static void bad_bitcode_is_an_error(void **state)
+{
+    struct rt_bytes bc = make_bitcode(1, 1), object = {NULL, 0};
+    struct hd_err err;
+    (void)state;
+    hd_err_init(&err);
+    assert_int_equal(rt_orc_compile(bc.p, bc.n / 2, NULL, 0, &object, &err), -1);
+    assert_int_equal(err.class, HD_ERR_TOOL);
+    hd_err_release(&err);
+    rt_bytes_release(&bc);
+}
+
+static void bad_objects_are_an_error(void **state)
+{
+    struct rt_bytes bad = {(unsigned char *)"not an object file", 18};
+    struct rt_code *code = NULL;
+    struct hd_err err;
+    (void)state;
+    hd_err_init(&err);
+    assert_true(rt_code_load(&bad, 1, &code, &err) != 0 || !rt_code_find(code, "f0", &err));
+    assert_int_equal(err.class, HD_ERR_TOOL);
+    rt_code_free(code);
+    hd_err_release(&err);
+}
+
+static void stages_print(void **state)
+{
+    static const char *const signs[] = {"define", "define", ".globl"};
+    struct rt_bytes bc = make_bitcode(2, 1);
+    (void)state;
+    for (int what = RT_ORC_IR; what <= RT_ORC_ASM; what++) {
+        char *text;
+        struct hd_err err;
+        hd_err_init(&err);
+        assert_int_equal(rt_orc_print(bc.p, bc.n, (enum rt_orc_text)what, &text, &err), 0);
+        assert_non_null(strstr(text, signs[what]));
+        free(text);
+    }
+    rt_bytes_release(&bc);
+}
+
+/* ---- Disk ------------------------------------------------------------------------------ */
+
+static char *fresh_dir(const char *name)
+{
+    char *path;
+    assert_true(asprintf(&path, "%s/%s", root, name) > 0);
+    return path;
+}
+
+/* The one entry in a directory. */
+static char *entry_of(const char *dir)
+{
+    DIR *d = opendir(dir);
+    char *path = NULL;
+    for (struct dirent *e; (e = readdir(d));)
+        if (strstr(e->d_name, ".hdo")) {
+            assert_null(path);
+            assert_true(asprintf(&path, "%s/%s", dir, e->d_name) > 0);
+        }
+    closedir(d);
+    return path;
+}
+
+static const struct rt_bytes two_parts[] = {{(unsigned char *)"first part", 10},
+                                            {(unsigned char *)"second", 6}};
+static const struct rt_cache_key key = {0x0123456789abcdef, 42};
+
+static bool loads(struct rt_disk_cache *c, struct rt_cache_key k)
+{
+    struct rt_bytes *parts;
+    int n;
+    if (!rt_disk_cache_load(c, k, &parts, &n))
+        return false;
+    assert_int_equal(n, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(parts[i].n, two_parts[i].n);
+        assert_memory_equal(parts[i].p, two_parts[i].p, parts[i].n);
+        rt_bytes_release(&parts[i]);
+    }
+    free(parts);
+    return true;
+}
+
+static void entries_come_back(void **state)
+{
+    struct rt_disk_cache c;
+    struct stat st;
+    char *dir = fresh_dir("a/b/back");
+    (void)state;
+    assert_true(rt_disk_cache_init(&c, dir, 1 << 20));
+    assert_int_equal(stat(dir, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    assert_false(loads(&c, key));
+    rt_disk_cache_store(&c, key, two_parts, 2);
+    assert_true(loads(&c, key));
+    assert_false(loads(&c, (struct rt_cache_key){key.hi, 43}));
+    rt_disk_cache_release(&c);
+    free(dir);
+}
+
+/* Every byte flipped, every length cut: never wrong data, and a new store repairs. */
+static void damaged_entries_are_ignored(void **state)
+{
+    struct rt_disk_cache c;
+    char *dir = fresh_dir("damage");
+    (void)state;
+    assert_true(rt_disk_cache_init(&c, dir, 1 << 20));
+    rt_disk_cache_store(&c, key, two_parts, 2);
+    char *path = entry_of(dir);
+    FILE *f = fopen(path, "rb");
+    char bytes[2048];
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    for (size_t i = 0; i < 2 * n; i++) {
+        bool cut = i >= n;
+        f = fopen(path, "wb");
+        bytes[i % n] ^= cut ? 0 : 0x10;
+        fwrite(bytes, 1, cut ? i - n : n, f);
+        fclose(f);
+        assert_false(loads(&c, key));
+        bytes[i % n] ^= cut ? 0 : 0x10;
+    }
+    rt_disk_cache_store(&c, key, two_parts, 2);
+    assert_true(loads(&c, key));
+    rt_disk_cache_release(&c);
+    free(path);
+    free(dir);
+}
+
+static void the_oldest_entries_go_first(void **state)
+{
+    struct rt_disk_cache c;
+    char *dir = fresh_dir("evict");
+    unsigned char *big = calloc(1, 10000);
+    struct rt_bytes part = {big, 10000}, *parts;
+    int n, left = 0;
+    (void)state;
+    assert_true(rt_disk_cache_init(&c, dir, 50000));
+    for (uint64_t i = 0; i < 20; i++) {
+        rt_disk_cache_store(&c, (struct rt_cache_key){i, i}, &part, 1);
+        usleep(5000); /* ages must differ */
+    }
+    for (uint64_t i = 0; i < 20; i++)
+        if (rt_disk_cache_load(&c, (struct rt_cache_key){i, i}, &parts, &n)) {
+            assert_true(i >= 15);
+            left++;
+            rt_bytes_release(&parts[0]);
+            free(parts);
+        }
+    assert_true(left == 4);
+    rt_disk_cache_release(&c);
+    free(big);
+    free(dir);
+}
+
+static void a_directory_that_others_may_write_is_not_used(void **state)
+{
+    struct rt_disk_cache c;
+    char *dir = fresh_dir("open");
+    (void)state;
+    mkdir(dir, 0700);
+    chmod(dir, 0777);
+    assert_false(rt_disk_cache_init(&c, dir, 1 << 20));
+    rt_disk_cache_release(&c);
+    assert_false(rt_disk_cache_init(&c, "/proc/no/such/place", 1 << 20));
+    rt_disk_cache_release(&c);
+    free(dir);
+}
+
+static void failed_writes_leave_nothing(void **state)
+{
+    static const char *const faults[] = {"write:1", "write:2+", "open:1", "rename:1"};
+    struct rt_disk_cache c;
+    char *dir = fresh_dir("faults");
+    (void)state;
+    assert_true(rt_disk_cache_init(&c, dir, 1 << 20));
+    for (size_t i = 0; i < HD_COUNT(faults); i++) {
+        hd_fault_arm(faults[i]);
+        rt_disk_cache_store(&c, key, two_parts, 2);
+        hd_fault_arm(NULL);
+        assert_false(loads(&c, key));
+        assert_null(entry_of(dir));
+    }
+    rt_disk_cache_store(&c, key, two_parts, 2);
+    hd_fault_arm("read:1");
+    assert_false(loads(&c, key));
+    hd_fault_arm(NULL);
+    assert_true(loads(&c, key));
+    rt_disk_cache_release(&c);
+    free(dir);
+}
+
+/* ---- Both ------------------------------------------------------------------------------ */
+
+struct both {
+    struct rt_code_cache *cache;
+    struct rt_crew *crew;
+};
+
+static enum rt_cached get(struct both *b, struct rt_bytes bc, bool fresh, int nfunctions, int salt)
+{
+    struct rt_cached_code *code;
+    enum rt_cached how;
+    struct hd_err err;
+    char name[8];
+    hd_err_init(&err);
+    if (rt_code_cache_get(b->cache, b->crew, 3, bc.p, bc.n, fresh, &code, &how, &err) != 0)
+        fail_msg("%s %s", err.message, err.detail ? err.detail : "");
+    for (int k = 0; k < nfunctions; k++) {
+        snprintf(name, sizeof name, "f%d", k);
+        check_function(rt_cached_code_find(code, name, &err), k, salt);
+    }
+    rt_cached_code_release(b->cache, code);
+    return how;
+}
+
+static struct both open_cache(const char *version, const char *dir)
+{
+    struct both b = {NULL, rt_crew_new()};
+    struct hd_err err;
+    hd_err_init(&err);
+    assert_int_equal(rt_code_cache_new(version, dir, 1 << 24, &b.cache, &err), 0);
+    return b;
+}
+
+static void close_cache(struct both *b)
+{
+    rt_code_cache_free(b->cache);
+    rt_crew_free(b->crew);
+}
+
+static void code_is_compiled_once(void **state)
+{
+    char *dir = fresh_dir("code");
+    struct rt_bytes one = make_bitcode(5, 1), other = make_bitcode(5, 2);
+    struct both b = open_cache("1.0", dir);
+    (void)state;
+    assert_int_equal(get(&b, one, false, 5, 1), RT_COMPILED);
+    assert_int_equal(get(&b, one, false, 5, 1), RT_CACHED_MEMORY);
+    assert_int_equal(get(&b, other, false, 5, 2), RT_COMPILED);
+    assert_int_equal(get(&b, one, true, 5, 1), RT_COMPILED);
+    close_cache(&b);
+    b = open_cache("1.0", dir);
+    assert_int_equal(get(&b, one, false, 5, 1), RT_CACHED_DISK);
+    assert_int_equal(get(&b, one, false, 5, 1), RT_CACHED_MEMORY);
+    close_cache(&b);
+    b = open_cache("1.1", dir); /* another version must not see it */
+    assert_int_equal(get(&b, one, false, 5, 1), RT_COMPILED);
+    close_cache(&b);
+    b = open_cache("1.0", NULL);
+    assert_int_equal(get(&b, one, false, 5, 1), RT_COMPILED);
+    assert_null(rt_code_cache_dir(b.cache));
+    close_cache(&b);
+    rt_bytes_release(&one);
+    rt_bytes_release(&other);
+    free(dir);
+}
+
+static void damaged_code_is_compiled_again(void **state)
+{
+    char *dir = fresh_dir("broken");
+    struct rt_bytes bc = make_bitcode(2, 3);
+    struct both b = open_cache("1.0", dir);
+    (void)state;
+    get(&b, bc, false, 2, 3);
+    close_cache(&b);
+    char *path = entry_of(dir);
+    int fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, "damage", 6, 1000), 6);
+    close(fd);
+    b = open_cache("1.0", dir);
+    assert_int_equal(get(&b, bc, false, 2, 3), RT_COMPILED);
+    close_cache(&b);
+    b = open_cache("1.0", dir);
+    assert_int_equal(get(&b, bc, false, 2, 3), RT_CACHED_DISK);
+    close_cache(&b);
+    rt_bytes_release(&bc);
+    free(path);
+    free(dir);
+}
+
+static void many_modules_are_kept_within_bounds(void **state)
+{
+    struct rt_bytes bc[8];
+    struct both b = open_cache("1.0", NULL);
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        bc[i] = make_bitcode(1, 100 + i);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < 8; i++)
+            assert_int_equal(get(&b, bc[i], false, 1, 100 + i),
+                             round ? RT_CACHED_MEMORY : RT_COMPILED);
+    for (int i = 0; i < 8; i++)
+        rt_bytes_release(&bc[i]);
+    close_cache(&b);
+}
+
+struct compiling {
+    struct both *b;
+    struct rt_bytes bc;
+    int salt;
+};
+
+static void *compile_in_thread(void *arg)
+{
+    struct compiling *c = arg;
+    for (int i = 0; i < 3; i++)
+        get(c->b, c->bc, i == 1, 3, c->salt);
+    return NULL;
+}
+
+static void threads_compile_at_once(void **state)
+{
+    struct both b = open_cache("1.0", NULL);
+    struct compiling c[4];
+    pthread_t threads[4];
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        c[i] = (struct compiling){&b, make_bitcode(3, i / 2), i / 2};
+        pthread_create(&threads[i], NULL, compile_in_thread, &c[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        rt_bytes_release(&c[i].bc);
+    }
+    close_cache(&b);
+}
+
+static int make_root(void **state)
+{
+    (void)state;
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+    char command[64];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf %s", root);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(modules_compile_and_link),
+        cmocka_unit_test(bad_bitcode_is_an_error),
+        cmocka_unit_test(bad_objects_are_an_error),
+        cmocka_unit_test(stages_print),
+        cmocka_unit_test(entries_come_back),
+        cmocka_unit_test(damaged_entries_are_ignored),
+        cmocka_unit_test(the_oldest_entries_go_first),
+        cmocka_unit_test(a_directory_that_others_may_write_is_not_used),
+        cmocka_unit_test(failed_writes_leave_nothing),
+        cmocka_unit_test(code_is_compiled_once),
+        cmocka_unit_test(damaged_code_is_compiled_again),
+        cmocka_unit_test(many_modules_are_kept_within_bounds),
+        cmocka_unit_test(threads_compile_at_once),
+    };
+    return cmocka_run_group_tests(tests, make_root, remove_root);
+}

@@ -1,0 +1,522 @@
+/* The functions that generated code calls, against plain versions of their rules. */
+#include "tests/exec/exec_fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "runtime/cpu/like.h"
+#include "runtime/cpu/text.h"
+#include "runtime/cpu/wide.h"
+
+static struct hdd_thread thread;
+
+static void *text(const char *s)
+{
+    return (void *)(uintptr_t)s;
+}
+
+/* ---- LIKE ------------------------------------------------------------------------------ */
+
+static bool plain_like(const char *p, size_t np, const char *s, size_t ns, char escape)
+{
+    if (np == 0)
+        return ns == 0;
+    if (escape && *p == escape && np > 1)
+        return ns && s[0] == p[1] && plain_like(p + 2, np - 2, s + 1, ns - 1, escape);
+    if (*p == '%') {
+        for (size_t i = 0; i <= ns; i++)
+            if (plain_like(p + 1, np - 1, s + i, ns - i, escape))
+                return true;
+        return false;
+    }
+    return ns && (*p == '_' || *p == *s) && plain_like(p + 1, np - 1, s + 1, ns - 1, escape);
+}
+
+static bool like(const char *p, const char *s, size_t n, char escape)
+{
+    struct hd_arena a;
+    hd_arena_init(&a);
+    bool r = hdr_like(hdr_like_new(&a, p, strlen(p), escape), text(s), (int32_t)n);
+    hd_arena_release(&a);
+    return r;
+}
+
+static void like_cases(void **state)
+{
+    static const struct {
+        const char *p, *s;
+        char escape;
+        bool match;
+    } cases[] = {
+        {"", "", 0, true},
+        {"", "a", 0, false},
+        {"%", "", 0, true},
+        {"%%", "abc", 0, true},
+        {"abc", "abc", 0, true},
+        {"abc", "abcd", 0, false},
+        {"a%", "a", 0, true},
+        {"%a", "ba", 0, true},
+        {"a%a", "a", 0, false},
+        {"a%a", "aa", 0, true},
+        {"%special%requests%", "the special, odd requests sleep", 0, true},
+        {"%special%requests%", "requests special", 0, false},
+        {"forest%", "forest green", 0, true},
+        {"%green%", "a very long text that ends with the word green", 0, true},
+        {"%BRASS", "LARGE BRUSHED BRASS", 0, true},
+        {"_", "", 0, false},
+        {"_%_", "ab", 0, true},
+        {"a_c", "abc", 0, true},
+        {"100\\%", "100%", '\\', true},
+        {"100\\%", "1000", '\\', false},
+        {"a\\_b", "a_b", '\\', true},
+        {"a\\_b", "axb", '\\', false},
+        {"x!!%", "x!abc", '!', true},
+        {"ab!", "ab!", '!', true},
+    };
+    (void)state;
+    for (size_t i = 0; i < HD_COUNT(cases); i++)
+        if (like(cases[i].p, cases[i].s, strlen(cases[i].s), cases[i].escape) != cases[i].match)
+            fail_msg("'%s' like '%s'", cases[i].s, cases[i].p);
+}
+
+static void like_agrees_with_the_plain_matcher(void **state)
+{
+    static const char letters[] = "ab%_!";
+    char p[16], *s = malloc(64);
+    (void)state;
+    for (uint64_t i = 0; i < 200000; i++) {
+        uint64_t r = fx_random(i);
+        size_t np = r % 8, ns = r / 8 % 60;
+        for (size_t k = 0; k < np; k++)
+            p[k] = letters[fx_random(i * 100 + k) % 5];
+        p[np] = 0;
+        for (size_t k = 0; k < ns; k++)
+            s[k] = letters[fx_random(i * 1000 + k) % (ns > 20 ? 2 : 5)];
+        char escape = r >> 40 & 1 ? '!' : 0;
+        if (like(p, s, ns, escape) != plain_like(p, np, s, ns, escape))
+            fail_msg("'%.*s' like '%s'", (int)ns, s, p);
+    }
+    free(s);
+}
+
+/* Strings that end at the end of an allocation: no byte beyond may be read. */
+static void searching_reads_nothing_beyond_the_end(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n < 70; n++)
+        for (size_t m = 1; m < 20 && m <= n; m++) {
+            unsigned char *s = malloc(n), *needle = malloc(m);
+            memset(s, 'a', n);
+            memset(needle, 'a', m);
+            needle[m - 1] = 'b';
+            assert_null(hdr_find_bytes(s, n, needle, m));
+            s[n - 1] = 'b';
+            assert_ptr_equal(hdr_find_bytes(s, n, needle, m), s + n - m);
+            free(s);
+            free(needle);
+        }
+}
+
+/* ---- Strings and sets ------------------------------------------------------------------ */
+
+static void strings_compare_bytewise(void **state)
+{
+    (void)state;
+    assert_int_equal(hdr_str_cmp(text("a"), 1, text("b"), 1), -1);
+    assert_int_equal(hdr_str_cmp(text("ab"), 2, text("a"), 1), 1);
+    assert_int_equal(hdr_str_cmp(text("ab"), 2, text("ab"), 2), 0);
+    assert_int_equal(hdr_str_cmp(text("\xc3"), 1, text("z"), 1), 1);
+    assert_int_equal(hdr_str_cmp(NULL, 0, text(""), 0), 0);
+}
+
+static void sets(void **state)
+{
+    int32_t i32[] = {-5, 0, 3, 9, 12};
+    int64_t i64[] = {INT64_MIN, -1, 7, INT64_MAX};
+    hd_i128 i128[] = {-((hd_i128)1 << 100), 5, (hd_i128)1 << 90};
+    double f64[] = {-1.5, 0, 2.5, NAN};
+    struct {
+        const char *s;
+        uint64_t n;
+    } str[] = {{"", 0}, {"AIR", 3}, {"AIR REG", 7}, {"SHIP", 4}};
+    (void)state;
+    for (int32_t v = -10; v < 20; v++)
+        for (int64_t n = 0; n <= 5; n++) {
+            bool in = false;
+            for (int64_t k = 0; k < n; k++)
+                in = in || i32[k] == v;
+            assert_int_equal(hdr_in_i32(i32, n, v), in);
+        }
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(hdr_in_i64(i64, 4, i64[k]), 1);
+    assert_int_equal(hdr_in_i64(i64, 4, 0), 0);
+    assert_int_equal(hdr_in_i128(i128, 3, 0, (int64_t)1 << 26), 1);
+    assert_int_equal(hdr_in_i128(i128, 3, 5, 0), 1);
+    assert_int_equal(hdr_in_i128(i128, 3, 5, 1), 0);
+    assert_int_equal(hdr_in_f64(f64, 4, -0.0), 1);
+    assert_int_equal(hdr_in_f64(f64, 4, NAN), 1);
+    assert_int_equal(hdr_in_f64(f64, 4, 1.0), 0);
+    assert_int_equal(hdr_in_str(str, 4, text("AIR"), 3), 1);
+    assert_int_equal(hdr_in_str(str, 4, text("AIR R"), 5), 0);
+    assert_int_equal(hdr_in_str(str, 4, text(""), 0), 1);
+}
+
+static void substrings(void **state)
+{
+    static const struct {
+        int64_t start, length;
+        const char *wanted; /* NULL: an error */
+    } cases[] = {{1, 2, "he"},  {2, INT64_MAX, "ello"}, {0, 2, "h"},  {-3, 5, "h"}, {-3, 4, ""},
+                 {5, 1, "o"},   {6, 1, ""},             {100, 5, ""}, {2, 0, ""},   {2, -1, NULL},
+                 {INT64_MIN, INT64_MAX, ""}, {INT64_MAX, INT64_MAX, ""}, {1, 5, "hello"}};
+    (void)state;
+    for (size_t i = 0; i < HD_COUNT(cases); i++) {
+        struct hdr_text out = {NULL, -1};
+        int32_t rc = hdr_substring(&thread, text("hello"), 5, cases[i].start, cases[i].length, 1,
+                                   &out);
+        assert_int_equal(rc, !cases[i].wanted);
+        if (!cases[i].wanted) {
+            assert_int_equal(thread.failure, RT_FAIL_SUBSTRING);
+            continue;
+        }
+        assert_int_equal(out.n, strlen(cases[i].wanted));
+        assert_memory_equal(out.s, cases[i].wanted, (size_t)out.n);
+    }
+}
+
+/* ---- Decimals -------------------------------------------------------------------------- */
+
+#define LO(v) ((int64_t)(v))
+#define HI(v) ((int64_t)((hd_i128)(v) >> 64))
+
+static void check_i128(hd_i128 got, hd_i128 wanted)
+{
+    char a[HD_TEXT_MAX], b[HD_TEXT_MAX];
+    if (got != wanted)
+        fail_msg("got %s, wanted %s", hd_dec_text(got, 0, a), hd_dec_text(wanted, 0, b));
+}
+
+static void products(void **state)
+{
+    hd_i128 out, big = hd_pow10(19);
+    (void)state;
+    assert_int_equal(hdr_mul_i128(&thread, -7, -1, 6, 0, 38, 0, &out), 0);
+    check_i128(out, -42);
+    assert_int_equal(hdr_mul_i128(&thread, LO(big), HI(big), LO(big), HI(big), 38, 0, &out), 1);
+    assert_int_equal(thread.failure, RT_FAIL_OVERFLOW);
+    assert_int_equal(hdr_mul_i128(&thread, LO(big), HI(big), LO(big), HI(big), 0, 0, &out), 0);
+    check_i128(out, hd_pow10(38));
+    assert_int_equal(hdr_mul_i128(&thread, 10, 0, 10, 0, 2, 0, &out), 1);
+    assert_int_equal(hdr_mul_i128(&thread, 11, 0, 9, 0, 2, 0, &out), 0);
+    check_i128(out, 99);
+}
+
+static void quotients(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        int scale;
+        const char *wanted; /* NULL: overflow */
+    } cases[] = {
+        {"1", "3", 6, "333333"},
+        {"2", "3", 6, "666667"},
+        {"-2", "3", 6, "-666667"},
+        {"1", "2", 0, "1"},
+        {"-1", "2", 0, "-1"},
+        {"1", "-2", 0, "-1"},
+        {"5", "2", 0, "3"},
+        {"7", "7", 0, "1"},
+        {"0", "5", 10, "0"},
+        {"99999999999999999999999999999999999999", "1", 0, "99999999999999999999999999999999999999"},
+        {"99999999999999999999999999999999999999", "1", 1, NULL},
+        {"12345678901234567890123456789012345678", "98765432109876543210987654321098765432", 30,
+         "124999998860937500014238281250"},
+        {"99999999999999999999999999999999999999", "99999999999999999999999999999999999998", 37,
+         "10000000000000000000000000000000000000"},
+        {"1", "99999999999999999999999999999999999999", 38, "1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < HD_COUNT(cases); i++) {
+        hd_i128 a, b, wanted = 0, out = 0;
+        assert_true(hd_dec_parse(cases[i].a, strlen(cases[i].a), 0, &a));
+        assert_true(hd_dec_parse(cases[i].b, strlen(cases[i].b), 0, &b));
+        int32_t rc = hdr_div_dec(&thread, LO(a), HI(a), LO(b), HI(b), cases[i].scale, 38, 0, &out);
+        assert_int_equal(rc, !cases[i].wanted);
+        if (rc)
+            continue;
+        hd_dec_parse(cases[i].wanted, strlen(cases[i].wanted), 0, &wanted);
+        check_i128(out, wanted);
+    }
+    hd_i128 out;
+    assert_int_equal(hdr_div_dec(&thread, 1, 0, 0, 0, 6, 38, 1, &out), 1);
+    assert_int_equal(thread.failure, RT_FAIL_DIV_ZERO);
+    assert_int_equal(thread.failure_path, 1);
+}
+
+/* q = round(p / d), checked by multiplying back: |2 (p - q d)| <= d, ties away from zero. */
+static void wide_quotients_multiply_back(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 20000; i++) {
+        hd_u128 a = (hd_u128)fx_random(i) << 60 | fx_random(i + 1);
+        hd_u128 b = ((hd_u128)fx_random(i + 2) << 62 | fx_random(i + 3)) >> fx_random(i + 5) % 100;
+        hd_u128 d = ((hd_u128)fx_random(i + 4) << 63 | 1) >> fx_random(i + 6) % 60 | 1, q;
+        struct hdr_u256 p = hdr_wide_mul(a, b);
+        if (!hdr_wide_div_round(p, d, &q)) {
+            assert_true(p.hi >= d || p.hi == d - 1);
+            continue;
+        }
+        struct hdr_u256 back = hdr_wide_mul(q, d);
+        bool below = back.hi < p.hi || (back.hi == p.hi && back.lo <= p.lo);
+        hd_u128 rest = below ? p.lo - back.lo : back.lo - p.lo;
+        assert_true(below ? rest < d - rest : rest <= d - rest);
+    }
+}
+
+static void rescaling_and_rounding(void **state)
+{
+    static const struct {
+        int64_t v;
+        int scale;
+        int64_t wanted;
+    } cases[] = {{15, 1, 2},   {14, 1, 1},   {-15, 1, -2}, {-14, 1, -1}, {5, 1, 1},
+                 {-5, 1, -1},  {4, 1, 0},    {0, 5, 0},    {99, 2, 1},   {49, 2, 0},
+                 {50, 2, 1},   {-50, 2, -1}, {123, 0, 123}};
+    hd_i128 out;
+    (void)state;
+    for (size_t i = 0; i < HD_COUNT(cases); i++) {
+        hdr_div_round_i128(cases[i].v, cases[i].v >> 63, cases[i].scale, &out);
+        check_i128(out, cases[i].wanted);
+    }
+    assert_int_equal(hdr_rescale_i128(&thread, -12, -1, 3, 38, 0, &out), 0);
+    check_i128(out, -12000);
+    assert_int_equal(hdr_rescale_i128(&thread, 12, 0, 37, 38, 0, &out), 1);
+    assert_int_equal(hdr_rescale_i128(&thread, 1, 0, 38, 38, 0, &out), 1);
+    assert_int_equal(hdr_rescale_i128(&thread, 9, 0, 37, 38, 0, &out), 0);
+    assert_int_equal(hdr_mod_i128(&thread, -7, -1, 3, 0, 0, &out), 0);
+    check_i128(out, -1);
+    assert_int_equal(hdr_mod_i128(&thread, 7, 0, 0, 0, 0, &out), 1);
+}
+
+static void floats(void **state)
+{
+    static const struct {
+        double v;
+        int scale, digits, bits;
+        int64_t wanted;
+        bool fails;
+    } cases[] = {
+        {1.005, 2, 38, 128, 100, false}, /* its binary value lies below the tie */
+        {0.5, 0, 0, 64, 1, false},
+        {-0.5, 0, 0, 64, -1, false},
+        {2.5, 0, 0, 32, 3, false},
+        {0.49999999999999994, 0, 0, 64, 0, false},
+        {-0.0, 3, 10, 128, 0, false},
+        {1e-300, 30, 38, 128, 0, false},
+        {5e-324, 38, 38, 128, 0, false},
+        {123.456, 3, 6, 128, 123456, false},
+        {123.456, 4, 6, 128, 0, true},
+        {2147483647.4, 0, 0, 32, 2147483647, false},
+        {2147483647.5, 0, 0, 32, 0, true},
+        {-2147483648.5, 0, 0, 32, 0, true},
+        {-2147483648.4, 0, 0, 32, -2147483648LL, false},
+        {9.3e18, 0, 0, 64, 0, true},
+        {1.1e38, 0, 38, 128, 0, true},
+        {1e300, 0, 38, 128, 0, true},
+        {NAN, 0, 0, 64, 0, true},
+        {INFINITY, 2, 38, 128, 0, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < HD_COUNT(cases); i++) {
+        hd_i128 out = 77;
+        int32_t rc = hdr_from_f64(&thread, cases[i].v, cases[i].scale, cases[i].digits,
+                                  cases[i].bits, 0, &out);
+        if (rc != cases[i].fails)
+            fail_msg("case %zu", i);
+        if (rc == 0)
+            check_i128(out, cases[i].wanted);
+    }
+    assert_true(hdr_to_f64(1, 0, 1) == 0.1);
+    assert_true(hdr_to_f64(-12345, -1, 2) == -123.45);
+    hd_i128 v = hd_pow10(38) - 1;
+    assert_true(hdr_to_f64(LO(v), HI(v), 38) == 1.0);
+    assert_true(hdr_to_f64(LO(v), HI(v), 10) == 1e28);
+    assert_true(hdr_to_f64(9007199254740993, 0, 3) == 9007199254740.993);
+}
+
+/* ---- Dates and text -------------------------------------------------------------------- */
+
+static void dates(void **state)
+{
+    int32_t day = 0, d = hd_date_from_civil(1996, 1, 31);
+    int64_t micros = 0, t = (int64_t)d * 86400000000 + 1, before = -1;
+    (void)state;
+    assert_int_equal(hdr_extract_date(d, 0), 1996);
+    assert_int_equal(hdr_extract_date(d, 1), 1);
+    assert_int_equal(hdr_extract_date(d, 2), 31);
+    assert_int_equal(hdr_extract_ts(before, 0), 1969);
+    assert_int_equal(hdr_extract_ts(before, 2), 31);
+    assert_int_equal(hdr_add_months(&thread, d, 1, 0, &day), 0);
+    assert_int_equal(day, hd_date_from_civil(1996, 2, 29));
+    assert_int_equal(hdr_add_months(&thread, d, -13, 0, &day), 0);
+    assert_int_equal(day, hd_date_from_civil(1994, 12, 31));
+    assert_int_equal(hdr_add_days(&thread, d, -31, 0, &day), 0);
+    assert_int_equal(day, hd_date_from_civil(1995, 12, 31));
+    assert_int_equal(hdr_ts_add_months(&thread, t, 1, 0, &micros), 0);
+    assert_int_equal(micros, (int64_t)hd_date_from_civil(1996, 2, 29) * 86400000000 + 1);
+    assert_int_equal(hdr_ts_add_days(&thread, before, 1, 0, &micros), 0);
+    assert_int_equal(micros, before + 86400000000);
+}
+
+static void dates_beyond_the_calendar(void **state)
+{
+    static const int64_t far[] = {INT64_MAX, INT64_MIN, 4000000, -4000000};
+    int32_t day, d = hd_date_from_civil(9999, 12, 31);
+    int64_t micros;
+    (void)state;
+    for (size_t i = 0; i < HD_COUNT(far); i++) {
+        assert_int_equal(hdr_add_days(&thread, 0, far[i], 1, &day), 1);
+        assert_int_equal(thread.failure, RT_FAIL_DATE_RANGE);
+        assert_int_equal(hdr_add_months(&thread, 0, far[i], 1, &day), 1);
+        assert_int_equal(hdr_ts_add_days(&thread, 0, far[i], 1, &micros), 1);
+        assert_int_equal(hdr_ts_add_months(&thread, 0, far[i], 1, &micros), 1);
+    }
+    assert_int_equal(hdr_add_days(&thread, d, 1, 1, &day), 1);
+    assert_int_equal(hdr_add_months(&thread, d, 1, 1, &day), 1);
+    assert_int_equal(hdr_add_days(&thread, d, -1, 1, &day), 0);
+}
+
+static int32_t code(struct hd_type t)
+{
+    return t.kind | t.precision << 8 | t.scale << 16;
+}
+
+static void from_text(void **state)
+{
+    struct hd_type dec = hd_decimal(5, 2), f64 = hd_type_of(HD_FLOAT64);
+    const struct {
+        struct hd_type type;
+        const char *s;
+        bool ok;
+        int64_t wanted;
+    } cases[] = {
+        {hd_type_of(HD_BOOL), "true", true, 1},    {hd_type_of(HD_BOOL), "false", true, 0},
+        {hd_type_of(HD_BOOL), "TRUE", false, 0},   {hd_type_of(HD_INT32), "2147483647", true, INT32_MAX},
+        {hd_type_of(HD_INT32), "2147483648", false, 0}, {hd_type_of(HD_INT64), "-5", true, -5},
+        {hd_type_of(HD_INT64), "", false, 0},      {hd_type_of(HD_INT64), "1.0", false, 0},
+        {dec, "123.45", true, 12345},              {dec, "-1.5", true, -150},
+        {dec, "1.500", true, 150},                 {dec, "1.505", false, 0},
+        {dec, "1000", false, 0},                   {dec, "999.99", true, 99999},
+        {hd_type_of(HD_DATE), "1970-01-02", true, 1}, {hd_type_of(HD_DATE), "1970-02-30", false, 0},
+        {hd_type_of(HD_TIMESTAMP), "1970-01-01 00:00:01", true, 1000000},
+        {f64, "0x10", false, 0},                   {f64, " 1", false, 0},
+        {f64, "1e", false, 0},                     {f64, "", false, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < HD_COUNT(cases); i++) {
+        hd_i128 out = 0;
+        int32_t rc = hdr_from_text(&thread, text(cases[i].s), (int32_t)strlen(cases[i].s),
+                                   code(cases[i].type), 1, &out);
+        if (rc == (int32_t)cases[i].ok)
+            fail_msg("'%s'", cases[i].s);
+        if (rc == 0)
+            check_i128(out, cases[i].wanted);
+        else
+            assert_int_equal(thread.failure, RT_FAIL_CAST_TEXT);
+    }
+}
+
+static void float_text_round_trips(void **state)
+{
+    static const struct {
+        double v;
+        const char *s;
+    } cases[] = {{0.1, "0.1"}, {1, "1"}, {-2.5, "-2.5"}, {1e100, "1e+100"}, {NAN, "nan"},
+                 {INFINITY, "inf"}, {-INFINITY, "-inf"}, {1.0 / 3, "0.3333333333333333"},
+                 {5e-324, "5e-324"}, {123456789, "123456789"}};
+    char buf[HD_TEXT_MAX];
+    double back;
+    (void)state;
+    for (size_t i = 0; i < HD_COUNT(cases); i++)
+        assert_string_equal(hdr_f64_text(cases[i].v, buf), cases[i].s);
+    for (uint64_t i = 0; i < 20000; i++) {
+        uint64_t bits = fx_random(i);
+        double v;
+        memcpy(&v, &bits, 8);
+        if (!isfinite(v))
+            continue;
+        hdr_f64_text(v, buf);
+        assert_true(hdr_parse_f64(buf, strlen(buf), &back));
+        assert_memory_equal(&v, &back, 8);
+    }
+}
+
+/* hdr_to_text takes memory from the execution: a program that casts. */
+static int32_t cast_rows(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
+{
+    (void)args;
+    for (uint64_t i = begin; i < end; i++) {
+        hd_i128 v = (hd_i128)i * 1000 - 5;
+        struct hdr_text out;
+        if (hdr_to_text(t, LO(v), HI(v), code(hd_decimal(20, 2)), &out) != 0 ||
+            fx_append(t, 0, &out, 16) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void texts_live_as_long_as_the_result(void **state)
+{
+    struct fx f;
+    uint64_t n;
+    (void)state;
+    for (int limited = 0; limited < 2; limited++) {
+        fx_init(&f, 3, NULL);
+        f.limit = limited ? 500000 : 0;
+        int s = fx_state(&f, RT_STATE_ROWS);
+        fx_field(&f, s, RT_STR, false, RT_MERGE_ANY);
+        fx_action(&f, RT_RUN, fx_table_pipeline(&f, 100000, cast_rows));
+        fx_action(&f, RT_FINISH, s);
+        assert_int_equal(fx_run(&f, s), limited ? -1 : 0);
+        if (limited) {
+            assert_int_equal(f.err.class, HD_ERR_RESOURCE);
+        } else {
+            const unsigned char *rows = rt_result_rows(f.result, &n);
+            unsigned char *seen = calloc(1, n);
+            for (uint64_t i = 0; i < n; i++) {
+                struct hdr_text t;
+                hd_i128 v;
+                memcpy(&t, rows + i * 16, 16);
+                assert_true(hd_dec_parse(t.s, (size_t)t.n, 2, &v));
+                seen[(v + 5) / 1000]++;
+            }
+            for (uint64_t i = 0; i < n; i++)
+                assert_int_equal(seen[i], 1);
+            free(seen);
+        }
+        fx_release(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(like_cases),
+        cmocka_unit_test(like_agrees_with_the_plain_matcher),
+        cmocka_unit_test(searching_reads_nothing_beyond_the_end),
+        cmocka_unit_test(strings_compare_bytewise),
+        cmocka_unit_test(sets),
+        cmocka_unit_test(substrings),
+        cmocka_unit_test(products),
+        cmocka_unit_test(quotients),
+        cmocka_unit_test(wide_quotients_multiply_back),
+        cmocka_unit_test(rescaling_and_rounding),
+        cmocka_unit_test(floats),
+        cmocka_unit_test(dates),
+        cmocka_unit_test(dates_beyond_the_calendar),
+        cmocka_unit_test(from_text),
+        cmocka_unit_test(float_text_round_trips),
+        cmocka_unit_test(texts_live_as_long_as_the_result),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,257 @@
+/* Order: every type and direction, ties beyond the normalised key, top-k, all sizes. */
+#include "tests/exec/exec_fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/exec/keys.h"
+
+/* One sorted state, filled with rows that are functions of their number. */
+struct filling {
+    const struct rt_state *s;
+    uint64_t distinct; /* values per field; 1: all equal */
+    int null_percent;
+};
+
+static const char texts[] = "abcabcaabbccaabcabcacbabcabcabcbbacbcabcbabcbabababaaaaaaaaaaaaaaaaaa"
+                            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab";
+
+static void make_value(enum rt_phys phys, uint64_t r, unsigned char *out)
+{
+    static const double specials[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1.5, -1.5};
+    int64_t i = (int64_t)r - 1000;
+    double d = r % 7 == 0 ? specials[r / 7 % HD_COUNT(specials)] : (double)i / 8;
+    hd_i128 wide = (hd_i128)i << (r % 3 * 40);
+    struct rt_row_str s = {texts + r % 40, r % 60};
+    switch (phys) {
+    case RT_BOOL:
+        *out = r & 1;
+        return;
+    case RT_I32:
+        memcpy(out, &i, 4);
+        return;
+    case RT_I64:
+        memcpy(out, &i, 8);
+        return;
+    case RT_I128:
+        memcpy(out, &wide, 16);
+        return;
+    case RT_F64:
+        memcpy(out, &d, 8);
+        return;
+    case RT_STR:
+        memcpy(out, &s, 16);
+        return;
+    }
+}
+
+static void make_row(const struct filling *c, uint64_t i, unsigned char *row)
+{
+    unsigned char v[16];
+    memset(row, 0, (size_t)c->s->stride);
+    for (int k = 0; k < c->s->nfields; k++) {
+        uint64_t r = fx_random(i * 31 + (uint64_t)k);
+        if (c->s->fields[k].valid_offset >= 0 && (int)(r >> 32 & 127) < c->null_percent)
+            continue;
+        make_value(c->s->fields[k].phys, r % c->distinct, v);
+        fx_put(c->s, row, k, v);
+    }
+}
+
+static int32_t fill(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
+{
+    const struct filling *c = fx_context(args);
+    unsigned char row[256];
+    for (uint64_t i = begin; i < end; i++) {
+        make_row(c, i, row);
+        if (fx_append(t, 0, row, (size_t)c->s->stride) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* The rule, written plainly. */
+static int compare(const struct rt_state *s, const unsigned char *a, const unsigned char *b)
+{
+    for (int i = 0; i < s->nsort; i++) {
+        int f = s->sort[i].field;
+        bool va = fx_valid(s, a, f), vb = fx_valid(s, b, f);
+        if (va != vb)
+            return (va < vb) == s->sort[i].nulls_first ? -1 : 1;
+        if (!va)
+            continue;
+        int c = rt_value_compare(s->fields[f].phys, a + s->fields[f].offset,
+                                 b + s->fields[f].offset);
+        if (c)
+            return s->sort[i].desc ? -c : c;
+    }
+    return 0;
+}
+
+static const struct rt_state *sorting;
+
+static int compare_for_qsort(const void *a, const void *b)
+{
+    return compare(sorting, *(unsigned char *const *)a, *(unsigned char *const *)b);
+}
+
+/* The result must have the keys that sorting all rows and cutting would give. */
+static void check(const struct filling *c, int64_t n, const unsigned char *rows, uint64_t got)
+{
+    const struct rt_state *s = c->s;
+    size_t stride = (size_t)s->stride;
+    unsigned char *all = malloc((size_t)n * stride + 1), **p = malloc((size_t)n * sizeof *p + 1);
+    for (int64_t i = 0; i < n; i++) {
+        p[i] = all + (size_t)i * stride;
+        make_row(c, (uint64_t)i, p[i]);
+    }
+    sorting = s;
+    qsort(p, (size_t)n, sizeof *p, compare_for_qsort);
+    int64_t offset = HD_MIN(s->offset, n), count = n - offset;
+    count = s->limit >= 0 ? HD_MIN(count, s->limit) : count;
+    assert_int_equal(got, count);
+    for (int64_t i = 0; i < count; i++)
+        if (compare(s, p[offset + i], rows + (size_t)i * stride) != 0)
+            fail_msg("row %lld of %lld is not in its place", (long long)i, (long long)count);
+    free(p);
+    free(all);
+}
+
+static void run_case(int threads, const enum rt_phys *phys, int nfields, bool nullable,
+                     unsigned flags, int64_t n, uint64_t distinct, int64_t limit, int64_t offset)
+{
+    struct fx f;
+    struct filling c = {.distinct = distinct, .null_percent = 20};
+    struct rt_sort_key keys[8];
+    uint64_t got;
+    fx_init(&f, threads, &c);
+    int s = fx_state(&f, RT_STATE_ROWS);
+    for (int i = 0; i < nfields; i++) {
+        fx_field(&f, s, phys[i], nullable, RT_MERGE_ANY);
+        keys[i] = (struct rt_sort_key){i, flags >> i & 1, flags >> (i + 4) & 1};
+    }
+    f.states[s].nsort = nfields;
+    f.states[s].sort = keys;
+    f.states[s].limit = limit;
+    f.states[s].offset = offset;
+    c.s = &f.states[s];
+    fx_action(&f, RT_RUN, fx_table_pipeline(&f, n, fill));
+    fx_action(&f, RT_FINISH, s);
+    const unsigned char *rows = fx_rows(&f, s, &got);
+    check(&c, n, rows, got);
+    fx_release(&f);
+}
+
+static void every_type_and_direction(void **state)
+{
+    static const enum rt_phys all[] = {RT_BOOL, RT_I32, RT_I64, RT_I128, RT_F64, RT_STR};
+    (void)state;
+    for (size_t i = 0; i < HD_COUNT(all); i++)
+        for (unsigned flags = 0; flags < 2; flags++)
+            for (unsigned first = 0; first < 2; first++)
+                run_case(2, &all[i], 1, true, flags | first << 4, 3000, 1 << 20, -1, 0);
+}
+
+static void several_keys(void **state)
+{
+    static const enum rt_phys keys[][4] = {
+        {RT_I32, RT_I32, RT_I32, RT_I32},   {RT_I32, RT_I64, RT_I32, RT_F64},
+        {RT_BOOL, RT_STR, RT_I32, RT_I64},  {RT_I128, RT_I32, RT_STR, RT_BOOL},
+        {RT_F64, RT_F64, RT_F64, RT_STR},   {RT_STR, RT_STR, RT_I64, RT_I32},
+        {RT_I64, RT_I128, RT_BOOL, RT_F64},
+    };
+    (void)state;
+    for (size_t i = 0; i < HD_COUNT(keys); i++)
+        for (unsigned flags = 0; flags < 256; flags += 37)
+            for (int nullable = 0; nullable < 2; nullable++)
+                run_case(3, keys[i], 4, nullable, flags, 2000, 5, -1, 0);
+}
+
+static void every_size_and_thread_count(void **state)
+{
+    static const enum rt_phys keys[] = {RT_I32, RT_I64};
+    static const int64_t sizes[] = {0, 1, 2, 20, 21, 22, 100, 1000, 32767, 32768, 100001};
+    (void)state;
+    for (size_t k = 0; k < HD_COUNT(fx_threads); k++)
+        for (size_t i = 0; i < HD_COUNT(sizes); i++)
+            run_case(fx_threads[k], keys, 2, false, 1, sizes[i], 1 << 20, -1, 0);
+}
+
+static void duplicates(void **state)
+{
+    static const enum rt_phys keys[] = {RT_I32, RT_STR};
+    (void)state;
+    for (uint64_t distinct = 1; distinct < 1000; distinct = distinct * 5 + 1)
+        run_case(2, keys, 2, true, 2, 60000, distinct, -1, 0);
+}
+
+static void limits_without_top_k(void **state)
+{
+    static const enum rt_phys keys[] = {RT_I64, RT_STR};
+    (void)state;
+    run_case(2, keys, 2, true, 3, 100000, 1 << 20, 70000, 0);
+    run_case(2, keys, 2, true, 3, 100000, 1 << 20, 70000, 50000);
+    run_case(1, keys, 2, true, 3, 100000, 1 << 20, -1, 90000);
+}
+
+static void top_k(void **state)
+{
+    static const enum rt_phys keys[] = {RT_I32, RT_STR, RT_I64};
+    static const int64_t limits[] = {0, 1, 2, 10, 100, 1000, 3000, 5000, 65536};
+    (void)state;
+    for (size_t k = 0; k < HD_COUNT(fx_threads); k++)
+        for (size_t i = 0; i < HD_COUNT(limits); i++) {
+            run_case(fx_threads[k], keys, 3, true, 1, 40000, 1 << 20, limits[i], 0);
+            run_case(fx_threads[k], keys, 3, true, 1, 100, 50, limits[i], 7);
+        }
+    run_case(2, keys, 3, true, 2, 150000, 3, 500, 100);
+    run_case(2, keys, 3, true, 2, 150000, 1, 500, 100);
+}
+
+/* Rows that arrive in order, or in reverse, which makes every row a new best one. */
+static int32_t fill_falling(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
+                            uint64_t end)
+{
+    (void)args;
+    for (uint64_t i = begin; i < end; i++) {
+        int64_t v = 1000000 - (int64_t)i;
+        if (fx_append(t, 0, &v, 8) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void top_k_of_falling_rows(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < HD_COUNT(fx_threads); k++) {
+        struct fx f;
+        struct rt_sort_key key = {0, false, false};
+        uint64_t n;
+        fx_init(&f, fx_threads[k], NULL);
+        int s = fx_state(&f, RT_STATE_ROWS);
+        fx_field(&f, s, RT_I64, false, RT_MERGE_ANY);
+        f.states[s].nsort = 1;
+        f.states[s].sort = &key;
+        f.states[s].limit = 50;
+        fx_action(&f, RT_RUN, fx_table_pipeline(&f, 300000, fill_falling));
+        fx_action(&f, RT_FINISH, s);
+        const unsigned char *rows = fx_rows(&f, s, &n);
+        assert_int_equal(n, 50);
+        for (uint64_t i = 0; i < n; i++)
+            assert_int_equal(fx_i64(&f.states[s], rows + i * 8, 0), 700001 + (int64_t)i);
+        fx_release(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_type_and_direction), cmocka_unit_test(several_keys),
+        cmocka_unit_test(every_size_and_thread_count), cmocka_unit_test(duplicates),
+        cmocka_unit_test(limits_without_top_k), cmocka_unit_test(top_k),
+        cmocka_unit_test(top_k_of_falling_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,290 @@
+/* Rules of writing: ranges, threads, types, refusals, and that nothing is left of a failure. */
+#include "tests/store/store_fixture.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char one_int[] =
+    "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\",\"type\":\"int64\"}]}]}";
+
+static struct fx_batch *range(int64_t from, int64_t rows)
+{
+    struct fx_batch *b = fx_batch_new(rows, 0);
+    int64_t *v = malloc((size_t)(rows + 1) * sizeof *v);
+    for (int64_t i = 0; i < rows; i++)
+        v[i] = from + i;
+    fx_add(b, "x", "l", v, 8, NULL);
+    free(v);
+    return b;
+}
+
+static int append(heddle_writer *w, int64_t from, int64_t rows, heddle_error **e)
+{
+    struct fx_batch *b = range(from, rows);
+    int rc = heddle_writer_append(w, "t", from, fx_schema(b), fx_array(b), e);
+    fx_batch_free(b);
+    return rc;
+}
+
+static void overlaps_are_refused(void **state)
+{
+    heddle_writer *w = fx_writer(*state, one_int);
+    heddle_error *e = NULL;
+    fx_ok(append(w, 10, 10, &e), &e);
+    fx_expect(append(w, 19, 1, &e), &e, HEDDLE_ERROR_DATA, "t", "overlap rows appended before");
+    fx_expect(append(w, 5, 6, &e), &e, HEDDLE_ERROR_DATA, "t", "(10 to 19)");
+    fx_expect(append(w, 0, 100, &e), &e, HEDDLE_ERROR_DATA, "t", "rows 0 to 99 overlap");
+    fx_expect(append(w, -1, 5, &e), &e, HEDDLE_ERROR_USER, "t", "bad row range");
+    fx_ok(append(w, 20, 5, &e), &e);
+    fx_ok(append(w, 0, 10, &e), &e);
+    fx_ok(append(w, 25, 0, &e), &e);
+    fx_commit(w);
+}
+
+static void gaps_are_refused(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_error *e = NULL;
+    heddle_writer *w = fx_writer(d, one_int);
+    fx_ok(append(w, 0, 5, &e), &e);
+    fx_ok(append(w, 10, 5, &e), &e);
+    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_DATA, "t",
+              "rows 5 to 9 are missing");
+    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_USER, "db",
+              "nothing to commit");
+    fx_expect(append(w, 5, 5, &e), &e, HEDDLE_ERROR_USER, "t", "no more rows");
+    heddle_writer_free(w);
+    w = fx_writer(d, one_int);
+    fx_ok(append(w, 3, 5, &e), &e);
+    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_DATA, "t",
+              "rows 0 to 2 are missing");
+    heddle_writer_free(w);
+    assert_int_equal(fx_count_entries(d->path), 0);
+}
+
+static void declared_rows_bind(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_error *e = NULL;
+    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"rows\":10,\"columns\":[{"
+                                    "\"name\":\"x\",\"type\":\"int64\"}]}]}");
+    fx_expect(append(w, 5, 6, &e), &e, HEDDLE_ERROR_DATA, "t", "declared are 10");
+    fx_ok(append(w, 0, 9, &e), &e);
+    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_DATA, "t",
+              "10 rows declared, 9 appended");
+    heddle_writer_free(w);
+}
+
+static void wrong_columns_are_refused(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_error *e = NULL;
+    heddle_writer *w = fx_writer(
+        d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\",\"type\":\"int32\"},{"
+           "\"name\":\"m\",\"type\":\"decimal(4,2)\"}]}]}");
+    const int64_t x[] = {1, 2};
+    const hd_i128 m[] = {9999, 10000};
+    const uint8_t valid[] = {1, 0};
+#define REFUSE(class, part)                                                                   \
+    fx_expect(heddle_writer_append(w, "t", 0, fx_schema(b), fx_array(b), &e), &e,             \
+              HEDDLE_ERROR_##class, "t", part);                                               \
+    fx_batch_free(b);                                                                         \
+    b = fx_batch_new(2, 0)
+    struct fx_batch *b = fx_batch_new(2, 0);
+    fx_add(b, "x", "l", x, 8, NULL);
+    REFUSE(USER, "\"x\" is int32, which Arrow format \"l\" does not fit");
+    fx_add(b, "x", "i", x, 4, NULL);
+    REFUSE(USER, "\"m\": missing");
+    fx_add(b, "x", "i", x, 4, NULL);
+    fx_add(b, "x", "i", x, 4, NULL);
+    REFUSE(USER, "\"x\": twice");
+    fx_add(b, "y", "i", x, 4, NULL);
+    REFUSE(USER, "\"y\": not in the table");
+    fx_add(b, "x", "i", x, 4, NULL);
+    fx_add(b, "m", "d:4,1", m, 16, NULL);
+    REFUSE(USER, "\"d:4,1\" does not fit");
+    fx_add(b, "x", "i", x, 4, valid);
+    fx_add(b, "m", "d:4,2", m, 16, NULL);
+    REFUSE(DATA, "row 1: column \"x\" is not nullable");
+    fx_add(b, "x", "i", x, 4, NULL);
+    fx_add(b, "m", "d:6,2", m, 16, NULL);
+    REFUSE(DATA, "row 1: column \"m\": value does not fit decimal(4,2)");
+    fx_array(b)->length = 3;
+    fx_add(b, "x", "i", x, 4, NULL);
+    fx_add(b, "m", "d:6,2", m, 16, NULL);
+    REFUSE(USER, "shorter than its batch");
+    fx_batch_free(b);
+    b = range(0, 1);
+    fx_expect(heddle_writer_append(w, "u", 0, fx_schema(b), fx_array(b), &e), &e,
+              HEDDLE_ERROR_USER, "u", "no such table");
+    fx_schema(b)->format = "i";
+    fx_expect(heddle_writer_append(w, "t", 0, fx_schema(b), fx_array(b), &e), &e,
+              HEDDLE_ERROR_USER, "t", "expected a struct");
+    fx_batch_free(b);
+    heddle_writer_free(w);
+    assert_int_equal(fx_count_entries(d->path), 0);
+}
+
+/* A refused append leaves its range free and the writer usable. */
+static void a_refused_append_is_undone(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_error *e = NULL;
+    heddle_writer *w = fx_writer(d, one_int);
+    uint8_t *valid = malloc(100000);
+    memset(valid, 1, 100000);
+    valid[99999] = 0; /* in the second slice */
+    struct fx_batch *b = fx_batch_new(100000, 0);
+    int64_t *v = calloc(100000, 8);
+    fx_add(b, "x", "l", v, 8, valid);
+    fx_expect(heddle_writer_append(w, "t", 0, fx_schema(b), fx_array(b), &e), &e,
+              HEDDLE_ERROR_DATA, "t", "row 99999");
+    fx_batch_free(b);
+    fx_ok(append(w, 0, 5, &e), &e);
+    fx_commit(w);
+    struct fx_db db;
+    fx_open(&db, d->db);
+    assert_int_equal(fx_table(&db, "t")->rows, 5);
+    for (int i = 0; i < 5; i++)
+        assert_true(rt_col_int(&fx_table(&db, "t")->cols[0], i) == i);
+    fx_close(&db);
+    free(v);
+    free(valid);
+}
+
+enum { THREADS = 4, PIECES = 200, PIECE = 1013 };
+
+struct job {
+    heddle_writer *w;
+    int thread;
+};
+
+static void *append_pieces(void *arg)
+{
+    const struct job *j = arg;
+    for (int k = PIECES - 1; k >= 0; k--) {
+        heddle_error *e = NULL;
+        int piece = k * 37 % PIECES; /* any order */
+        if (piece % THREADS == j->thread)
+            assert_int_equal(append(j->w, (int64_t)piece * PIECE, PIECE, &e), 0);
+    }
+    return NULL;
+}
+
+static void threads_append_in_any_order(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_writer *w = fx_writer(d, one_int);
+    pthread_t ids[THREADS];
+    struct job jobs[THREADS];
+    for (int t = 0; t < THREADS; t++) {
+        jobs[t] = (struct job){w, t};
+        assert_int_equal(pthread_create(&ids[t], NULL, append_pieces, &jobs[t]), 0);
+    }
+    for (int t = 0; t < THREADS; t++)
+        pthread_join(ids[t], NULL);
+    fx_commit(w);
+    struct fx_db db;
+    fx_open(&db, d->db);
+    const struct fe_table *t = fx_table(&db, "t");
+    assert_int_equal(t->rows, PIECES * PIECE);
+    for (int64_t i = 0; i < t->rows; i++)
+        assert_true(rt_col_int(&t->cols[0], i) == i);
+    fx_close(&db);
+}
+
+static void the_path_must_be_free(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_error *e = NULL;
+    heddle_writer *w = NULL;
+    assert_int_equal(mkdir(d->db, 0777), 0);
+    fx_commit(fx_writer(d, one_int)); /* an empty directory is */
+    fx_expect(heddle_writer_open(d->context, d->db, one_int, &w, &e), &e, HEDDLE_ERROR_USER,
+              "db", "exists already");
+    fx_expect(heddle_writer_open(d->context, fx_path(d, "no/such/place"), one_int, &w, &e), &e,
+              HEDDLE_ERROR_IO, "", "cannot create directory");
+    fx_expect(heddle_writer_open(d->context, "", one_int, &w, &e), &e, HEDDLE_ERROR_USER, "",
+              "empty path");
+    fx_expect(heddle_writer_open(d->context, d->db, "{", &w, &e), &e, HEDDLE_ERROR_USER, "", "");
+    assert_null(w);
+}
+
+static void two_writers_race_for_a_path(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_error *e = NULL;
+    heddle_writer *a = fx_writer(d, one_int), *b = fx_writer(d, one_int);
+    fx_commit(a);
+    fx_expect(heddle_writer_commit(b, NULL, NULL, &e), &e, HEDDLE_ERROR_IO, "db",
+              "something appeared there");
+    heddle_writer_free(b);
+    assert_int_equal(fx_count_entries(d->path), 1);
+}
+
+static int cancel_at(void *user, double fraction, const char *what)
+{
+    assert_true(fraction >= 0 && fraction <= 1);
+    assert_non_null(what);
+    return --*(int *)user < 0;
+}
+
+static void progress_cancels(void **state)
+{
+    struct fx_dir *d = *state;
+    for (int n = 0; n < 200; n += 1 + n / 8) {
+        heddle_error *e = NULL;
+        heddle_writer *w = fx_writer(d, one_int);
+        int left = n;
+        fx_ok(append(w, 0, 200000, &e), &e);
+        int rc = heddle_writer_commit(w, cancel_at, &left, &e);
+        heddle_writer_free(w);
+        if (rc == 0)
+            return;
+        fx_expect(rc, &e, HEDDLE_ERROR_CANCELLED, "", "cancelled while");
+        assert_int_equal(fx_count_entries(d->path), 0);
+    }
+    fail_msg("progress was called too often");
+}
+
+static void freeing_leaves_nothing(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_error *e = NULL;
+    heddle_writer *w = fx_writer(d, one_int);
+    fx_ok(append(w, 0, 1000, &e), &e);
+    heddle_writer_free(w);
+    assert_int_equal(fx_count_entries(d->path), 0);
+}
+
+/* One past what 32-bit row ids can count. */
+static void too_many_rows_are_refused(void **state)
+{
+    heddle_error *e = NULL;
+    heddle_writer *w = fx_writer(*state, one_int);
+    fx_expect(append(w, (int64_t)UINT32_MAX - 2, 2, &e), &e, HEDDLE_ERROR_UNSUPPORTED, "t",
+              "more than 4294967294 rows");
+    heddle_writer_free(w);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fx_setup, fx_teardown)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(overlaps_are_refused),
+        TEST(gaps_are_refused),
+        TEST(declared_rows_bind),
+        TEST(wrong_columns_are_refused),
+        TEST(a_refused_append_is_undone),
+        TEST(threads_append_in_any_order),
+        TEST(the_path_must_be_free),
+        TEST(two_writers_race_for_a_path),
+        TEST(progress_cancels),
+        TEST(freeing_leaves_nothing),
+        TEST(too_many_rows_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

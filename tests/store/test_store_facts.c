@@ -1,0 +1,292 @@
+/* Facts against a slow and simple computation over the same rows. */
+#include "tests/store/store_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/store/store_seal.h"
+
+/* ---- the simple computation ---------------------------------------------------------------- */
+
+struct truth {
+    int64_t nulls, distinct, max_mult;
+    int64_t min, max;
+    bool any, sorted, clustered;
+};
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static struct truth find_truth(const int64_t *v, const uint8_t *valid, int64_t n)
+{
+    struct truth t = {.sorted = true, .clustered = true};
+    int64_t *s = malloc((size_t)(n + 1) * sizeof *s), k = 0, run = 0, runs = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (valid && !valid[i]) {
+            t.nulls++;
+            continue;
+        }
+        s[k++] = v[i];
+    }
+    for (int64_t i = 0; i < n && !t.nulls; i++) {
+        runs += i == 0 || v[i] != v[i - 1];
+        t.sorted &= i == 0 || v[i] >= v[i - 1];
+    }
+    qsort(s, (size_t)k, sizeof *s, compare);
+    for (int64_t i = 0; i < k; i++) {
+        run = i && s[i] == s[i - 1] ? run + 1 : 1;
+        t.distinct += run == 1;
+        t.max_mult = HD_MAX(t.max_mult, run);
+    }
+    t.any = k > 0;
+    t.min = k ? s[0] : 0;
+    t.max = k ? s[k - 1] : 0;
+    t.sorted &= t.nulls == 0;
+    t.clustered = t.nulls == 0 && runs == t.distinct;
+    free(s);
+    return t;
+}
+
+static void expect_facts(const struct fe_facts *f, const struct truth *t, int64_t n)
+{
+    assert_true(f->known);
+    assert_int_equal(f->nulls, t->nulls);
+    assert_int_equal(f->has_range, t->any);
+    if (t->any)
+        assert_true(f->min == t->min && f->max == t->max);
+    assert_int_equal(f->sorted, t->sorted);
+    assert_true(!f->unique || t->max_mult <= 1);
+    assert_true(!f->clustered || t->clustered);
+    if (f->distinct_exact) {
+        assert_int_equal(f->distinct, t->distinct);
+        assert_int_equal(f->unique, t->max_mult <= 1);
+        assert_int_equal(f->clustered, t->clustered);
+        assert_int_equal(f->max_mult, t->max_mult);
+        assert_int_equal(f->dense, t->any && t->max_mult <= 1 && t->max - t->min < 8 * n);
+    } else {
+        assert_int_equal(f->max_mult, -1);
+        assert_true(f->distinct > t->distinct * 95 / 100 &&
+                    f->distinct < t->distinct * 105 / 100);
+    }
+}
+
+static void check(struct fx_dir *d, const int64_t *v, const uint8_t *valid, int64_t n,
+                  bool exact)
+{
+    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\","
+                                    "\"type\":\"int64\",\"nullable\":true}]}]}");
+    struct fx_batch *b = fx_batch_new(n, 0);
+    struct truth truth = find_truth(v, valid, n);
+    struct fx_db db;
+    fx_add(b, "x", "l", v, 8, valid);
+    fx_append(w, "t", 0, b);
+    fx_commit(w);
+    fx_open(&db, d->db);
+    const struct fe_facts *f = &fx_column(fx_table(&db, "t"), "x")->facts;
+    expect_facts(f, &truth, n);
+    assert_true(f->distinct_exact || !exact);
+    fx_close(&db);
+    rt_dir_remove(d->db);
+}
+
+/* ---- columns of every kind ------------------------------------------------------------------ */
+
+enum { ROWS = 150000 }; /* three blocks, the last not full */
+
+static void sorted_columns_are_exact(void **state)
+{
+    int64_t *v = malloc(ROWS * sizeof *v);
+    uint64_t seed = 7;
+    for (int64_t i = 0, x = -1000000000000; i < ROWS; i++)
+        v[i] = x += (int64_t)(fx_random(&seed) % 3 ? 0 : fx_random(&seed) % 100000000);
+    check(*state, v, NULL, ROWS, true);
+    for (int64_t i = 0; i < ROWS; i++)
+        v[i] = i / 70000; /* runs over the seams of blocks */
+    check(*state, v, NULL, ROWS, true);
+    for (int64_t i = 0; i < ROWS; i++)
+        v[i] = 5;
+    check(*state, v, NULL, ROWS, true);
+    for (int64_t i = 0; i < ROWS; i++)
+        v[i] = i * 1000000007;
+    check(*state, v, NULL, ROWS, true);
+    free(v);
+}
+
+static void clustered_columns_are_found(void **state)
+{
+    int64_t *v = malloc(ROWS * sizeof *v);
+    for (int64_t i = 0; i < ROWS; i++)
+        v[i] = (ROWS - i) / 3;
+    check(*state, v, NULL, ROWS, true);
+    for (int64_t i = 0; i < ROWS; i++)
+        v[i] = i / 65536 * 7 % 5;
+    check(*state, v, NULL, ROWS, true);
+    for (int64_t i = 0; i < ROWS; i++)
+        v[i] = i < ROWS - 1 ? i / 1000 : 0; /* a value comes back at the end */
+    check(*state, v, NULL, ROWS, true);
+    free(v);
+}
+
+static void random_columns(void **state)
+{
+    static const uint64_t ranges[] = {2, 100, 1000, 5000, 1000000, 1100000, UINT64_C(1) << 40};
+    int64_t *v = malloc(ROWS * sizeof *v);
+    uint8_t *valid = malloc(ROWS);
+    uint64_t seed = 11;
+    for (size_t k = 0; k < HD_COUNT(ranges); k++)
+        for (int nulls = 0; nulls < 2; nulls++) {
+            for (int i = 0; i < ROWS; i++) {
+                v[i] = (int64_t)(fx_random(&seed) % ranges[k]) - 500;
+                valid[i] = fx_random(&seed) % 5 != 0;
+            }
+            check(*state, v, nulls ? valid : NULL, ROWS, ranges[k] <= 1100000);
+            check(*state, v, nulls ? valid : NULL, 1000, true);
+        }
+    free(v);
+    free(valid);
+}
+
+static void permutations_are_unique_and_dense(void **state)
+{
+    int64_t *v = malloc(ROWS * sizeof *v);
+    for (int64_t i = 0; i < ROWS; i++)
+        v[i] = i * 7919 % ROWS * 7;
+    check(*state, v, NULL, ROWS, true);
+    v[77777] = v[3];
+    check(*state, v, NULL, ROWS, true);
+    free(v);
+}
+
+static void tiny_tables(void **state)
+{
+    const int64_t v[] = {5, 5, INT64_MIN, INT64_MAX, 0};
+    const uint8_t one[] = {0, 1, 0, 0, 0};
+    for (int64_t n = 1; n <= 5; n++)
+        check(*state, v, NULL, n, true);
+    for (int64_t n = 2; n <= 5; n++)
+        check(*state, v, one, n, true);
+}
+
+/* ---- other storages ------------------------------------------------------------------------- */
+
+static void texts_have_facts(void **state)
+{
+    struct fx_dir *d = *state;
+    const char **v = malloc(ROWS * sizeof *v), **names = malloc(ROWS * sizeof *names);
+    char *space = malloc(ROWS * 16);
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(space + i * 16, 16, "name %08u", (unsigned)i % 100000000);
+        names[i] = space + i * 16;
+        v[i] = space + i % 7 * 16;
+    }
+    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"few\","
+                                    "\"type\":\"string\"},{\"name\":\"names\",\"type\":"
+                                    "\"string\"},{\"name\":\"mixed\",\"type\":\"string\"}]}]}");
+    struct fx_batch *b = fx_batch_new(ROWS, 0);
+    fx_add_text(b, "few", v, false);
+    fx_add_text(b, "names", names, false);
+    for (int i = 0; i < ROWS; i++)
+        v[i] = space + (int64_t)i * 7919 % ROWS * 16;
+    fx_add_text(b, "mixed", v, false);
+    fx_append(w, "t", 0, b);
+    fx_commit(w);
+    struct fx_db db;
+    fx_open(&db, d->db);
+    const struct fe_facts *few = &fx_column(fx_table(&db, "t"), "few")->facts;
+    assert_true(few->has_range && few->min == 0 && few->max == 6 && few->distinct_exact);
+    assert_int_equal(few->max_mult, (ROWS + 6) / 7);
+    const struct fe_facts *f = &fx_column(fx_table(&db, "t"), "names")->facts;
+    assert_true(f->sorted && f->unique && f->distinct_exact && f->distinct == ROWS);
+    assert_true(!f->has_range && !f->dense && f->max_mult == 1);
+    f = &fx_column(fx_table(&db, "t"), "mixed")->facts;
+    assert_true(!f->sorted && !f->unique && !f->distinct_exact);
+    assert_true(f->distinct > ROWS * 0.97 && f->distinct <= ROWS);
+    fx_close(&db);
+    free(v);
+    free(names);
+    free(space);
+}
+
+static void floats_and_wide_decimals_have_facts(void **state)
+{
+    struct fx_dir *d = *state;
+    const double f[] = {-1.5, -0.0, 0.0, 2.5, 1e300};
+    const hd_i128 big = hd_pow10(37);
+    const hd_i128 w38[] = {-big, -big, 0, 1, big};
+    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"f\","
+                                    "\"type\":\"float64\"},{\"name\":\"w\",\"type\":"
+                                    "\"decimal(38,2)\"}]}]}");
+    struct fx_batch *b = fx_batch_new(5, 0);
+    fx_add(b, "f", "g", f, 8, NULL);
+    fx_add(b, "w", "d:38,2", w38, 16, NULL);
+    fx_append(w, "t", 0, b);
+    fx_commit(w);
+    struct fx_db db;
+    fx_open(&db, d->db);
+    const struct fe_facts *x = &fx_column(fx_table(&db, "t"), "f")->facts;
+    assert_true(x->sorted && !x->unique && x->distinct == 4 && x->max_mult == 2);
+    assert_false(x->has_range);
+    x = &fx_column(fx_table(&db, "t"), "w")->facts;
+    assert_true(x->sorted && x->has_range && x->min == -big && x->max == big);
+    assert_true(x->distinct == 4 && x->max_mult == 2);
+    fx_close(&db);
+}
+
+/* ---- choice of the stored form --------------------------------------------------------------- */
+
+static void expect_form(hd_i128 min, hd_i128 max, uint64_t step, int width, hd_i128 base,
+                        hd_i128 factor)
+{
+    int w;
+    hd_i128 b, f;
+    rt_choose_int_form(min, max, step, &w, &b, &f);
+    assert_int_equal(w, width);
+    assert_true(b == base && f == factor);
+    if (w < 16) {
+        hd_i128 lo = (min - b) / f, hi = (max - b) / f, limit = (hd_i128)1 << (8 * w - 1);
+        assert_true(lo >= -limit && hi < limit);
+        assert_true(b + f * lo == min && b + f * hi == max);
+    }
+}
+
+static void forms_are_narrow_and_plain(void **state)
+{
+    (void)state;
+    expect_form(0, 127, 1, 1, 0, 1);
+    expect_form(-128, 127, 1, 1, 0, 1);
+    expect_form(0, 128, 1, 1, -128 + 256, 1);
+    expect_form(0, 255, 1, 1, 128, 1);
+    expect_form(0, 256, 1, 2, 0, 1);
+    expect_form(1000, 1100, 1, 1, 1000, 1);
+    expect_form(100, 5000, 100, 1, 0, 100);
+    expect_form(150, 5050, 100, 1, 50, 100);
+    expect_form(-50, 50, 100, 1, 0, 1);
+    expect_form(0, 300000000, 1000000, 2, 0, 1000000);
+    expect_form(INT64_MIN, INT64_MAX, 1, 8, 0, 1);
+    expect_form(0, UINT64_MAX, 1, 8, (hd_i128)1 << 63, 1);
+    expect_form(0, (hd_i128)1 << 64, 1, 16, 0, 1);
+    expect_form(hd_pow10(37), hd_pow10(37) + 70000, 7, 2, hd_pow10(37), 7);
+    expect_form(5, 5, 0, 1, 0, 1);
+    expect_form(500, 500, 0, 1, 500, 1);
+    expect_form(0, 0, 0, 1, 0, 1);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fx_setup, fx_teardown)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(sorted_columns_are_exact),
+        TEST(clustered_columns_are_found),
+        TEST(random_columns),
+        TEST(permutations_are_unique_and_dense),
+        TEST(tiny_tables),
+        TEST(texts_have_facts),
+        TEST(floats_and_wide_decimals_have_facts),
+        cmocka_unit_test(forms_are_narrow_and_plain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
