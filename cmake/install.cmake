@@ -34,4 +34,6 @@ install(FILES ${CMAKE_BINARY_DIR}/heddle.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/
 install(FILES ${CMAKE_SOURCE_DIR}/tpch/suite.json DESTINATION ${suites_dir}/tpch)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/tpch/plans ${CMAKE_SOURCE_DIR}/tpch/params
   ${CMAKE_SOURCE_DIR}/tpch/answers DESTINATION ${suites_dir}/tpch)
+install(FILES ${CMAKE_SOURCE_DIR}/docs/plan.schema.json
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/heddle)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -100,7 +100,7 @@ static const char *pointed_to(struct cu_unit *u, const struct rt_arg *a)
     case RT_ARG_DICT_OFFSETS:
     case RT_ARG_KEYIDX_ROWS:
     case RT_ARG_FK_CHILD_ROWS: return "u32";
-    case RT_ARG_STATE_ROWS: return hd_asprintf(u->arena, "%s_row", cu_state(u, a->state));
+    case RT_ARG_STATE_ROWS: return cu_row(u, a->state);
     case RT_ARG_STATE_SLOTS: return "hdd_hash_slot";
     case RT_ARG_STATE_FIELD:
         return cu_row_type(u->spec->states[a->state].fields[a->index].phys);

@@ -194,13 +194,13 @@ static const char *dict_text(struct cu_unit *u, const struct pl_expr *e)
 static const char *lookup(struct cu_unit *u, const struct pl_expr *e)
 {
     const struct rt_state *st = &u->spec->states[e->state];
-    const char *row = cu_state(u, e->state), *field = cu_field(u, st, 0);
+    const char *row = cu_row(u, e->state), *field = cu_field(u, st, 0);
     if (e->poison)
         return refuse(u, e, CU_NO_POISON);
     const char *valid = "";
     if (st->fields[0].valid_offset >= 0)
-        valid = hd_asprintf(u->arena, " &%s_row::%s_valid,", row, field);
-    return hd_asprintf(u->arena, "hdd_lookup<%s>(%s, &%s_row::%s,%s %s)", cu_type(e->phys),
+        valid = hd_asprintf(u->arena, " &%s::%s_valid,", row, field);
+    return hd_asprintf(u->arena, "hdd_lookup<%s>(%s, &%s::%s,%s %s)", cu_type(e->phys),
                        cu_arg(u, e->arg), row, field, valid, argument(u, e, 0));
 }
 

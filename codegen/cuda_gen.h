@@ -26,10 +26,10 @@ struct cu_unit {
     bool profile;
     struct cu_out *out;    /* where statements go now */
     bool guarded;          /* inside `if (live) {` */
-    bool *arg_used, *state_used; /* by args, states of the spec */
+    bool *arg_used, *row_used;   /* args; states whose row structure is needed */
     const char **arg_names;      /* filled at first use */
     const char **slot_names;
-    const char **state_names;    /* row structures: without the "_row" */
+    const char **state_names;
     struct hd_err *err;
     bool failed;
 };
@@ -55,7 +55,8 @@ const char *cu_field_valid(struct cu_unit *u, const struct rt_state *st, int fie
 /* "row.f1_x" as a value. */
 const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int field,
                            const char *row);
-const char *cu_state(struct cu_unit *u, int state); /* name of its row structure, now used */
+const char *cu_state(struct cu_unit *u, int state);
+const char *cu_row(struct cu_unit *u, int state); /* its row structure, which is now needed */
 void cu_row_struct(struct cu_unit *u, struct cu_out *o, int state);
 void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state);
 void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level);
@@ -86,6 +87,7 @@ void cu_count(struct cu_unit *u, int counter);
 /* cuda_sink.c */
 void cu_sink(struct cu_unit *u);              /* end of the last level's visit */
 void cu_sink_members(struct cu_unit *u, struct cu_out *o);
+const char *cu_sink_initialiser(struct cu_unit *u); /* NULL: none */
 void cu_sink_shared(struct cu_unit *u, struct cu_out *o);
 void cu_sink_finish(struct cu_unit *u);       /* body of finish(): the block is together */
 

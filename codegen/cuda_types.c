@@ -72,11 +72,17 @@ const char *cu_state(struct cu_unit *u, int state)
 {
     if (!u->state_names[state]) {
         const char *name = u->spec->states[state].name;
+        const char *rest = strchr(name, '_'); /* the planner puts a number before it, too */
         u->state_names[state] = hd_asprintf(u->arena, "s%d_%s", state,
-                                            cu_word(u->arena, strchr(name, '_') ? strchr(name, '_') : name, NAME_MOST));
+                                            cu_word(u->arena, rest ? rest : name, NAME_MOST));
     }
-    u->state_used[state] = true;
     return u->state_names[state];
+}
+
+const char *cu_row(struct cu_unit *u, int state)
+{
+    u->row_used[state] = true;
+    return hd_asprintf(u->arena, "%s_row", cu_state(u, state));
 }
 
 /* What a row holds, by offset. */
@@ -122,7 +128,7 @@ void cu_row_struct(struct cu_unit *u, struct cu_out *o, int state)
     int n;
     struct member *m = row_members(u, st, &n);
     cu_line(o, "// A row of state %d, %s.", state, rt_state_kind_name(st->kind));
-    cu_open(o, "struct alignas(8) %s_row {", cu_state(u, state));
+    cu_open(o, "struct alignas(8) %s {", cu_row(u, state));
     for (int i = 0; i < n; i++)
         cu_line(o, "%s", m[i].text);
     cu_close(o, "};");
@@ -131,13 +137,13 @@ void cu_row_struct(struct cu_unit *u, struct cu_out *o, int state)
 void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state)
 {
     const struct rt_state *st = &u->spec->states[state];
-    const char *name = cu_state(u, state);
+    const char *row = cu_row(u, state);
     int n;
     struct member *m = row_members(u, st, &n);
-    cu_line(o, "static_assert(sizeof(%s_row) == %d, \"size of a row\");", name, st->stride);
+    cu_line(o, "static_assert(sizeof(%s) == %d, \"size of a row\");", row, st->stride);
     for (int i = 0; i < n; i++)
-        cu_line(o, "static_assert(__builtin_offsetof(%s_row, %s) == %d, \"place of a field\");",
-                name, m[i].name, m[i].offset);
+        cu_line(o, "static_assert(__builtin_offsetof(%s, %s) == %d, \"place of a field\");", row,
+                m[i].name, m[i].offset);
 }
 
 /* ---- tuples ---------------------------------------------------------------------------------------- */

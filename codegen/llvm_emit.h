@@ -160,6 +160,9 @@ enum rt_phys cg_arg_phys(const struct cg_mod *m, const struct pl_expr *e, int i)
 LLVMValueRef cg_compare(struct cg_fn *f, enum fe_op op, enum rt_phys p, struct cg_val a,
                         struct cg_val b);
 bool cg_phys_cheap(enum rt_phys p); /* compares in a few instructions: not strings */
+/* A set of integers that is looked through one by one. */
+enum { CG_SMALL_SET = 32 };
+bool cg_set_small(const struct cg_mod *m, const struct pl_expr *e);
 
 /* llvm_key.c: keys of hash tables */
 LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys,

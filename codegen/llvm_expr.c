@@ -22,7 +22,7 @@ static const bool compares[FE_OP_COUNT] = {
     [FE_GT] = true, [FE_GE] = true, [FE_IN] = true,
 };
 
-/* Emitted without branches and calls, so that they work on vectors too. */
+/* Emitted without branches on rows and without calls, so that they work on vectors too. */
 static const bool branch_free[FE_OP_COUNT] = {
     [FE_COL] = true,   [FE_LIT] = true,   [FE_ADD] = true,     [FE_SUB] = true,
     [FE_MUL] = true,   [FE_NEG] = true,   [FE_EQ] = true,      [FE_NE] = true,
@@ -85,7 +85,8 @@ static bool fits_lanes(enum rt_phys p)
 bool cg_expr_lanes(const struct cg_mod *m, int e)
 {
     const struct pl_expr *x = expr_of(m, e);
-    if (!branch_free[x->op] || x->fail || !fits_lanes(x->phys))
+    bool set = x->op == FE_IN_SET && cg_set_small(m, x);
+    if ((!branch_free[x->op] && !set) || x->fail || !fits_lanes(x->phys))
         return false;
     for (int i = 0; i < x->nargs; i++)
         if (!cg_expr_lanes(m, x->args[i]))

@@ -102,10 +102,43 @@ struct cg_val cgl_compare(struct cg_fn *f, const struct pl_expr *e)
                            .valid = valid};
 }
 
-/* x in a sorted set held by the runtime. */
-struct cg_val cgl_in_set(struct cg_fn *f, const struct pl_expr *e)
+/* --- sets --- */
+
+bool cg_set_small(const struct cg_mod *m, const struct pl_expr *e)
 {
-    struct cg_val x = cg_expr(f, e->args[0]);
+    enum rt_phys p = cg_arg_phys(m, e, 0);
+    return (p == RT_I32 || p == RT_I64) && m->prog->spec->args[e->arg].nset <= CG_SMALL_SET;
+}
+
+/* One comparison per element, of a row or of all lanes. */
+static LLVMValueRef in_small_set(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef x)
+{
+    enum rt_phys p = cg_arg_phys(f->m, e, 0);
+    LLVMTypeRef t = cg_scalar_type(f->m, p);
+    LLVMValueRef set = cg_arg_ptr(f, e->arg), n = cg_arg_word(f, e->arg, 1);
+    LLVMBasicBlockRef from = l_here(f), head = l_block(f, "set"), body = l_block(f, "element");
+    LLVMBasicBlockRef done = l_block(f, "inset");
+    l_br(f, head);
+    l_goto(f, head);
+    LLVMValueRef k = l_phi(f, f->m->i64), hit = l_phi(f, cg_type(f, RT_BOOL));
+    l_cond(f, l_icmp(f, LLVMIntULT, k, n), body, done);
+    l_goto(f, body);
+    unsigned align = (unsigned)cg_phys_size(p);
+    LLVMValueRef element = l_load_const(f, t, l_index(f, t, set, k), align);
+    if (f->lanes)
+        element = cg_splat(f, f->b, element, cg_type(f, p));
+    l_incoming(k, l_i64(f, 0), from);
+    l_incoming(k, l_add(f, k, l_i64(f, 1)), body);
+    l_incoming(hit, cg_const(f, RT_BOOL, 0), from);
+    l_incoming(hit, l_or(f, hit, l_eq(f, x, element)), body);
+    cg_keep_rolled(f, LLVMBuildBr(f->b, head));
+    l_goto(f, done);
+    return hit;
+}
+
+/* A binary search by the runtime. */
+static LLVMValueRef in_large_set(struct cg_fn *f, const struct pl_expr *e, struct cg_val x)
+{
     LLVMValueRef args[4] = {cg_arg_ptr(f, e->arg), cg_arg_word(f, e->arg, 1), x.v, x.len};
     enum cg_call call = CG_CALL_COUNT;
     int n = 3;
@@ -124,6 +157,13 @@ struct cg_val cgl_in_set(struct cg_fn *f, const struct pl_expr *e)
         n = 4;
         break;
     }
-    LLVMValueRef hit = cg_call(f, call, args, n);
-    return (struct cg_val){.v = l_ne(f, hit, l_i32(f, 0)), .valid = x.valid};
+    return l_ne(f, cg_call(f, call, args, n), l_i32(f, 0));
+}
+
+struct cg_val cgl_in_set(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val x = cg_expr(f, e->args[0]);
+    bool small = cg_set_small(f->m, e);
+    return (struct cg_val){.v = small ? in_small_set(f, e, x.v) : in_large_set(f, e, x),
+                           .valid = x.valid};
 }

@@ -121,6 +121,8 @@ static void print_literal(struct printer *p, const struct fe_value *v)
         hd_strbuf_addc(p->b, '\'');
     } else {
         fe_value_text(p->b, v);
+        if (v->type.kind == HD_DECIMAL && !v->type.scale)
+            hd_strbuf_addc(p->b, '.'); /* `7` would be an int64 */
     }
 }
 

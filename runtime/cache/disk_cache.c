@@ -234,7 +234,8 @@ static void evict(struct rt_disk_cache *c)
     if (!d)
         return;
     list_entries(dirfd(d), d, &l);
-    qsort(l.v, l.n, sizeof *l.v, by_age);
+    if (l.n)
+        qsort(l.v, l.n, sizeof *l.v, by_age);
     for (size_t i = 0; i < l.n && l.total > c->limit; i++)
         if (unlinkat(dirfd(d), l.v[i].name, 0) == 0 || errno == ENOENT)
             l.total -= l.v[i].size;

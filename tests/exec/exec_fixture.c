@@ -48,6 +48,7 @@ int fx_field(struct fx *f, int state, enum rt_phys phys, bool nullable, enum rt_
 {
     struct rt_state *s = &f->states[state];
     struct rt_field *d = &s->fields[s->nfields];
+    HD_ASSERT(s->nfields < FX_FIELDS);
     size_t size = (size_t)rt_phys_size(phys), align = HD_MIN(size, (size_t)16);
     static const enum hd_type_kind kinds[] = {HD_BOOL,    HD_INT32,   HD_INT64,
                                               HD_DECIMAL, HD_FLOAT64, HD_STRING};

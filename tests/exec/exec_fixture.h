@@ -15,7 +15,7 @@
 #include "runtime/cpu/helpers.h"
 #include "runtime/exec/exec.h"
 
-enum { FX_STATES = 8, FX_PIPELINES = 8, FX_ACTIONS = 32, FX_ARGS = 32, FX_FIELDS = 8 };
+enum { FX_STATES = 8, FX_PIPELINES = 8, FX_ACTIONS = 32, FX_ARGS = 32, FX_FIELDS = 16 };
 
 struct fx {
     struct hd_arena arena;

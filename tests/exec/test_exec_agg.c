@@ -64,7 +64,7 @@ static void update(const struct agg *c, unsigned char *row, uint64_t i)
     sum += v;
     min = first ? (int32_t)v : HD_MIN(min, (int32_t)v);
     max = first ? v : HD_MAX(max, v);
-    wide += (hd_i128)v << 70;
+    wide += (hd_i128)v * ((hd_i128)1 << 70);
     real += (double)v;
     fx_put(s, row, c->keys + SUM, &sum);
     fx_put(s, row, c->keys + MIN, &min);

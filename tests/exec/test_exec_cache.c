@@ -83,7 +83,7 @@ static void modules_compile_and_link(void **state)
     assert_int_equal(rt_orc_compile(bc.p, bc.n, NULL, 0, &object, &err), 0);
     assert_int_equal(rt_code_load(&object, 1, &code, &err), 0);
     for (int k = 0; k < 3; k++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "f%d", k);
         check_function(rt_code_find(code, name, &err), k, 1);
     }
@@ -300,7 +300,7 @@ static enum rt_cached get(struct both *b, struct rt_bytes bc, bool fresh, int nf
     struct rt_cached_code *code;
     enum rt_cached how;
     struct hd_err err;
-    char name[8];
+    char name[16];
     hd_err_init(&err);
     if (rt_code_cache_get(b->cache, b->crew, 3, bc.p, bc.n, fresh, &code, &how, &err) != 0)
         fail_msg("%s %s", err.message, err.detail ? err.detail : "");

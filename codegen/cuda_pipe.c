@@ -1,0 +1,284 @@
+/* A unit: the methods of a pipeline first, because they tell which arguments and row structures
+ * are needed, then its members, then the skeleton of templates/pipeline.cu.in around them. */
+#include <string.h>
+
+#include "codegen/cuda_gen.h"
+#include "runtime/base/vec.h"
+#include "templates/abi.h"
+#include "templates/embed.h"
+#include "templates/launch.cuh"
+
+enum {
+    ARGS_MOST = 4000, /* words: parameters of a kernel have 32,764 bytes */
+    MAIL_BYTES = 16,  /* struct hdd_mail */
+    SCAN_GIFT_BYTES = 280,
+    TILE_ROWS = 8
+};
+
+static void init_out(struct cu_out *o)
+{
+    hd_strbuf_init(&o->b);
+    o->indent = 0;
+}
+
+/* The text so far, for the arena; the writer is released. */
+static const char *take_out(struct cu_unit *u, struct cu_out *o)
+{
+    const char *s = hd_strndup(u->arena, o->b.s, o->b.n);
+    hd_strbuf_release(&o->b);
+    return s;
+}
+
+static struct cu_unit *new_unit(struct hd_arena *a, const struct pl_program *p, int index,
+                                const struct cg_options *opt, struct hd_err *err)
+{
+    struct cu_unit *u = HD_NEW(a, struct cu_unit);
+    u->arena = a;
+    u->prog = p;
+    u->spec = p->spec;
+    u->pipe = &p->pipelines[index];
+    u->name = hd_asprintf(a, "p%d", index);
+    u->profile = opt && opt->profile;
+    u->err = err;
+    u->arg_used = HD_NEWN(a, bool, p->spec->nargs + 1);
+    u->arg_names = HD_NEWN(a, const char *, p->spec->nargs + 1);
+    u->row_used = HD_NEWN(a, bool, p->spec->nstates + 1);
+    u->state_names = HD_NEWN(a, const char *, p->spec->nstates + 1);
+    u->slot_names = HD_NEWN(a, const char *, u->pipe->nslots + 1);
+    return u;
+}
+
+/* ---- parts of the class ------------------------------------------------------------------------------- */
+
+static const char *methods(struct cu_unit *u)
+{
+    struct cu_out o;
+    init_out(&o);
+    u->out = &o;
+    for (int l = 1; l < u->pipe->nlevels; l++) {
+        cu_line(&o, "HDD_MEMBER hdd_queue<%s_tuple%d> &queue(hdd_level<%d>)", u->name, l, l);
+        cu_open(&o, "{");
+        cu_line(&o, "return queue%d;", l);
+        cu_close(&o, "}");
+        cu_blank(&o);
+    }
+    cu_tile(u);
+    for (int l = 0; l < u->pipe->nlevels; l++)
+        cu_visit(u, l);
+    cu_line(&o, "HDD_MEMBER void finish(%s_shared &shared)", u->name);
+    cu_open(&o, "{");
+    cu_sink_finish(u);
+    cu_close(&o, "}");
+    return take_out(u, &o);
+}
+
+static const char *members(struct cu_unit *u)
+{
+    struct cu_out o;
+    init_out(&o);
+    for (int i = 0; i < u->spec->nargs; i++)
+        if (u->arg_used[i])
+            cu_arg_member(u, &o, i);
+    cu_line(&o, "hdd_run run;");
+    cu_line(&o, "hdd_scan scan;");
+    for (int l = 1; l < u->pipe->nlevels; l++)
+        cu_line(&o, "hdd_queue<%s_tuple%d> queue%d;", u->name, l, l);
+    cu_sink_members(u, &o);
+    return take_out(u, &o);
+}
+
+/* In the order of the members. */
+static const char *initialisers(struct cu_unit *u)
+{
+    struct hd_strbuf b;
+    hd_strbuf_init(&b);
+    for (int i = 0; i < u->spec->nargs; i++)
+        if (u->arg_used[i])
+            hd_strbuf_addf(&b, "%s,\n          ", cu_arg_initialiser(u, i));
+    hd_strbuf_adds(&b, "run(launch), scan(run)");
+    for (int l = 1; l < u->pipe->nlevels; l++)
+        hd_strbuf_addf(&b, ",\n          queue%d(shared.level%d[hdd_warp()])", l, l);
+    const char *sink = cu_sink_initialiser(u);
+    if (sink)
+        hd_strbuf_addf(&b, ",\n          %s", sink);
+    const char *s = hd_strndup(u->arena, b.s, b.n);
+    hd_strbuf_release(&b);
+    return s;
+}
+
+static const char *shared_members(struct cu_unit *u)
+{
+    struct cu_out o;
+    init_out(&o);
+    for (int l = 1; l < u->pipe->nlevels; l++)
+        cu_line(&o, "hdd_queue_store<%s_tuple%d> level%d[HDD_WARPS];", u->name, l, l);
+    cu_sink_shared(u, &o);
+    return take_out(u, &o);
+}
+
+static const char *rows(struct cu_unit *u)
+{
+    struct cu_out o;
+    init_out(&o);
+    for (int i = 0; i < u->spec->nstates; i++)
+        if (u->row_used[i]) {
+            cu_row_struct(u, &o, i);
+            cu_blank(&o);
+        }
+    return take_out(u, &o);
+}
+
+static const char *tuples(struct cu_unit *u)
+{
+    struct cu_out o;
+    init_out(&o);
+    for (int l = 1; l < u->pipe->nlevels; l++) {
+        cu_tuple_struct(u, &o, l);
+        cu_blank(&o);
+    }
+    return take_out(u, &o);
+}
+
+/* ---- what the host assumes ----------------------------------------------------------------------------- */
+
+static void check_number(struct cu_out *o, const char *what, unsigned long long n)
+{
+    cu_line(o, "static_assert(%s == %llu, \"the host's view\");", what, n);
+}
+
+static void check_launch(struct cu_out *o)
+{
+    check_number(o, "sizeof(hdd_launch)", sizeof(struct hdd_launch));
+    check_number(o, "__builtin_offsetof(hdd_launch, sink)", offsetof(struct hdd_launch, sink));
+    check_number(o, "sizeof(hdd_progress)", sizeof(struct hdd_progress));
+    check_number(o, "sizeof(hdd_hash_slot)", sizeof(struct hdd_hash_slot));
+    check_number(o, "sizeof(hdd_mail)", MAIL_BYTES);
+    check_number(o, "sizeof(hdd_scan_gift)", SCAN_GIFT_BYTES);
+    check_number(o, "HDD_TILE_ROWS", TILE_ROWS);
+    check_number(o, "HDD_HASH_SEED", HDD_HASH_SEED);
+    check_number(o, "HDD_HASH_MUL", HDD_HASH_MUL);
+    check_number(o, "HDD_HASH_NULL", HDD_HASH_NULL);
+}
+
+static void check_failures(struct cu_out *o)
+{
+    check_number(o, "HDD_FAIL_OVERFLOW", RT_FAIL_OVERFLOW);
+    check_number(o, "HDD_FAIL_DIV_ZERO", RT_FAIL_DIV_ZERO);
+    check_number(o, "HDD_FAIL_CAST_RANGE", RT_FAIL_CAST_RANGE);
+    check_number(o, "HDD_FAIL_CAST_TEXT", RT_FAIL_CAST_TEXT);
+    check_number(o, "HDD_FAIL_SUBSTRING", RT_FAIL_SUBSTRING);
+    check_number(o, "HDD_FAIL_DATE_RANGE", RT_FAIL_DATE_RANGE);
+}
+
+static const char *checks(struct cu_unit *u)
+{
+    struct cu_out o;
+    init_out(&o);
+    check_launch(&o);
+    check_failures(&o);
+    for (int l = 1; l < u->pipe->nlevels; l++)
+        check_number(&o, hd_asprintf(u->arena, "sizeof(hdd_queue_gift<%s_tuple%d>)", u->name, l),
+                     cu_gift_bytes(u, l));
+    for (int i = 0; i < u->spec->nstates; i++)
+        if (u->row_used[i])
+            cu_row_checks(u, &o, i);
+    return take_out(u, &o);
+}
+
+static uint32_t mailbox_bytes(const struct cu_unit *u)
+{
+    uint32_t most = SCAN_GIFT_BYTES;
+    for (int l = 1; l < u->pipe->nlevels; l++)
+        most = HD_MAX(most, cu_gift_bytes(u, l));
+    return (MAIL_BYTES + most + 15) / 16 * 16;
+}
+
+/* ---- the unit ------------------------------------------------------------------------------------------ */
+
+/* "orders -> expand index -> s3_agg": source, steps that shape the pipeline, sink. */
+static const char *summary(struct cu_unit *u)
+{
+    const struct rt_pipeline *r = u->pipe->spec;
+    const char *s = r->table ? cu_word(u->arena, r->table->name, 40) : cu_state(u, r->state);
+    for (int i = 0; i < u->pipe->nsteps; i++) {
+        const struct pl_step *step = &u->pipe->steps[i];
+        if (cu_opens_level(step))
+            s = hd_asprintf(u->arena, "%s -> %s", s, pl_step_name(step->kind));
+    }
+    return hd_asprintf(u->arena, "%s -> %s", s, cu_state(u, u->pipe->sink.state));
+}
+
+static const char *includes(struct cu_unit *u)
+{
+    struct cu_out o;
+    init_out(&o);
+    static const char *const headers[] = {"traverse", "load",  "arith",     "text",
+                                          "probe",    "store", "aggregate", "block"};
+    for (size_t i = 0; i < HD_COUNT(headers); i++)
+        cu_line(&o, "#include \"hd/%s.cuh\"", headers[i]);
+    return take_out(u, &o);
+}
+
+static const char *skeleton(void)
+{
+    for (int i = 0; i < hdd_ntemplates; i++)
+        if (strcmp(hdd_templates[i].name, "pipeline.cu.in") == 0)
+            return hdd_templates[i].text;
+    HD_BUG("pipeline.cu.in is not embedded");
+}
+
+static int emit_unit(struct cu_unit *u, struct cg_cuda_unit *out)
+{
+    struct rt_pipeline *r = u->pipe->spec;
+    if (r->ordered && u->pipe->nlevels > 1)
+        cu_refuse(u, CU_NO_ORDERED_LEVELS, r->path);
+    if (u->spec->nwords > ARGS_MOST)
+        cu_refuse(u, CU_NO_ARGUMENTS, r->path);
+    const char *code = methods(u); /* first: the rest lists what it uses */
+    const char *fields = members(u), *inits = initialisers(u);
+    out->levels = u->pipe->nlevels;
+    out->mailbox_bytes = mailbox_bytes(u);
+    const struct cg_slot slots[] = {
+        {"NAME", u->name},
+        {"SUMMARY", summary(u)},
+        {"INCLUDES", includes(u)},
+        {"ROWS", rows(u)},
+        {"TUPLES", tuples(u)},
+        {"SHARED", shared_members(u)},
+        {"LEVELS", hd_asprintf(u->arena, "%d", u->pipe->nlevels)},
+        {"MAILBOX_BYTES", hd_asprintf(u->arena, "%u", out->mailbox_bytes)},
+        {"MEMBERS", fields},
+        {"ARGS", hd_asprintf(u->arena, "hdd_args<%d>", HD_MAX(u->spec->nwords, 1))},
+        {"INITIALISERS", inits},
+        {"METHODS", code},
+        {"CHECKS", checks(u)},
+        {"TRAVERSE", u->pipe->nlevels > 1 ? "hdd_nifs" : "hdd_straight"},
+    };
+    if (u->failed)
+        return -1;
+    out->text = cg_template_fill(u->arena, skeleton(), slots, (int)HD_COUNT(slots));
+    out->size = strlen(out->text);
+    out->entry = r->entry = u->name;
+    return 0;
+}
+
+int cg_cuda_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt,
+                 struct cg_cuda_artifact *out, struct hd_err *err)
+{
+    out->nunits = p->npipelines;
+    out->units = HD_NEWN(a, struct cg_cuda_unit, p->npipelines + 1);
+    for (int i = 0; i < p->npipelines; i++)
+        HD_TRY(emit_unit(new_unit(a, p, i, opt, err), &out->units[i]));
+    return 0;
+}
+
+/* The units live as long as the program: it keeps their entry names. */
+int cg_cuda_print(struct hd_strbuf *out, const struct pl_program *p, const struct cg_options *opt,
+                  struct hd_err *err)
+{
+    struct cg_cuda_artifact art;
+    HD_TRY(cg_cuda_emit(p->arena, p, opt, &art, err));
+    for (int i = 0; i < art.nunits; i++)
+        hd_strbuf_addf(out, "%s%s", i ? "\n" : "", art.units[i].text);
+    return 0;
+}

@@ -1,0 +1,353 @@
+/* Sinks: the last thing that a visit of the deepest level does. Values are computed per row inside
+ * the guard into locals; what the warp does together follows with all lanes. */
+#include "codegen/cuda_gen.h"
+
+static const struct rt_state *sink_state(const struct cu_unit *u)
+{
+    return &u->spec->states[u->pipe->sink.state];
+}
+
+static const struct pl_out *out_of(const struct cu_unit *u, int i)
+{
+    return &u->pipe->sink.outs[i];
+}
+
+static const char *out_name(struct cu_unit *u, int i)
+{
+    const struct rt_field *f = &sink_state(u)->fields[out_of(u, i)->field];
+    return hd_asprintf(u->arena, "o%d_%s", i, cu_word(u->arena, f->name, 24));
+}
+
+static bool is_key(const struct cu_unit *u, int i)
+{
+    return u->pipe->sink.kind == PL_SINK_AGG_HASH && out_of(u, i)->field < sink_state(u)->nkeys;
+}
+
+static bool is_count(const struct pl_out *o)
+{
+    return o->fn == FE_AGG_COUNT || o->fn == FE_AGG_COUNT_STAR;
+}
+
+static bool is_aggregate(const struct cu_unit *u)
+{
+    enum pl_sink_kind k = u->pipe->sink.kind;
+    return k == PL_SINK_AGG_SCALAR || k == PL_SINK_AGG_DENSE || k == PL_SINK_AGG_HASH;
+}
+
+static const char *path_of(const struct cu_unit *u, const struct pl_out *o)
+{
+    return o->path >= 0 && o->path < u->spec->npaths ? u->spec->paths[o->path] : NULL;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------ */
+
+/* An accumulator takes values that may be absent: a dead lane, a NULL. Keys and stored fields are
+ * as nullable as their expressions. */
+static bool value_nullable(const struct cu_unit *u, int i)
+{
+    const struct pl_out *o = out_of(u, i);
+    if (is_aggregate(u) && !is_key(u, i) && o->fn != FE_AGG_ANY)
+        return true;
+    return o->expr >= 0 && cu_expr_of(u, o->expr)->nullable;
+}
+
+static void declare_values(struct cu_unit *u)
+{
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        enum rt_phys p = sink_state(u)->fields[out_of(u, i)->field].phys;
+        cu_line(u->out, "%s %s{};", cu_value_type(u, p, value_nullable(u, i)), out_name(u, i));
+    }
+}
+
+static const char *out_value(struct cu_unit *u, int i)
+{
+    const struct pl_out *o = out_of(u, i);
+    enum rt_phys want = sink_state(u)->fields[o->field].phys;
+    if (is_aggregate(u) && !is_key(u, i)) {
+        if (o->fn == FE_AGG_COUNT_STAR || o->expr < 0)
+            return "(i64)1";
+        if (o->fn == FE_AGG_COUNT)
+            return hd_asprintf(u->arena, "hdd_opt<i64>(1, !hdd_is_null(%s))", cu_expr(u, o->expr));
+    }
+    const char *value = cu_expr(u, o->expr);
+    if (cu_expr_of(u, o->expr)->phys != want)
+        value = hd_asprintf(u->arena, "hdd_cast<%s>(%s)", cu_type(want), value);
+    return value;
+}
+
+static void assign_values(struct cu_unit *u)
+{
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        cu_line(u->out, "%s = %s;", out_name(u, i), out_value(u, i));
+}
+
+/* hdd_put into field and validity of a row reached as `row` ("r." or "row->"). */
+static void put(struct cu_unit *u, int i, const char *row)
+{
+    const struct rt_state *st = sink_state(u);
+    int f = out_of(u, i)->field;
+    const char *valid = "";
+    if (st->fields[f].valid_offset >= 0)
+        valid = hd_asprintf(u->arena, ", %s%s", row, cu_field_valid(u, st, f));
+    cu_line(u->out, "hdd_put(%s%s%s, %s);", row, cu_field(u, st, f), valid, out_name(u, i));
+}
+
+static const char *key_names(struct cu_unit *u)
+{
+    const struct rt_state *st = sink_state(u);
+    const char *list = "";
+    for (int k = 0; k < st->nkeys; k++)
+        for (int i = 0; i < u->pipe->sink.nouts; i++)
+            if (out_of(u, i)->field == k)
+                list = hd_asprintf(u->arena, "%s%s%s", list, k ? ", " : "", out_name(u, i));
+    return list;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------- */
+
+static void sink_rows(struct cu_unit *u)
+{
+    const struct rt_state *st = sink_state(u);
+    declare_values(u);
+    cu_guard(u);
+    cu_count(u, u->pipe->nsteps);
+    assign_values(u);
+    for (int i = 0; i < u->pipe->sink.nouts; i++) /* a CSR row without an index matches nothing */
+        if (value_nullable(u, i) && st->fields[out_of(u, i)->field].valid_offset < 0)
+            cu_line(u->out, "live = live && !hdd_is_null(%s);", out_name(u, i));
+    cu_unguard(u);
+    cu_line(u->out, "const i64 place = hdd_append(run, live);");
+    cu_open(u->out, "if (place >= 0) {");
+    cu_line(u->out, "%s &row = sink[place];", cu_row(u, u->pipe->sink.state));
+    if (st->kind == RT_STATE_HASH)
+        cu_line(u->out, "row.hash = hdd_hash(%s);", key_names(u));
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        put(u, i, "row.");
+    cu_close(u->out, "}");
+}
+
+/* ---- by index ---------------------------------------------------------------------------------------- */
+
+static void index_value(struct cu_unit *u)
+{
+    cu_guard(u);
+    cu_count(u, u->pipe->nsteps);
+    cu_line(u->out, "const u64 index = hdd_index(%s);", cu_expr(u, u->pipe->sink.index));
+}
+
+static void store_direct(struct cu_unit *u, int i)
+{
+    const struct pl_sink *s = &u->pipe->sink;
+    const char *valid = "";
+    if (s->a_valids[i] >= 0)
+        valid = hd_asprintf(u->arena, ", %s[index]", cu_arg(u, s->a_valids[i]));
+    cu_line(u->out, "hdd_put(%s[index]%s, %s);", cu_arg(u, s->a_fields[i]), valid, out_value(u, i));
+}
+
+static void sink_indexed(struct cu_unit *u)
+{
+    const struct pl_sink *s = &u->pipe->sink;
+    bool nullable = cu_expr_of(u, s->index)->nullable;
+    index_value(u);
+    if (nullable)
+        cu_open(u->out, "if (index != ~(u64)0) {");
+    if (s->kind == PL_SINK_ARRAY) {
+        cu_line(u->out, "%s &row = %s[index];", cu_row(u, s->state), cu_arg(u, s->a_rows));
+        declare_values(u);
+        assign_values(u);
+        for (int i = 0; i < s->nouts; i++)
+            put(u, i, "row.");
+    } else {
+        cu_line(u->out, "hdd_set_bit(%s, index);", cu_arg(u, s->a_bits));
+        for (int i = 0; i < s->nouts && s->kind == PL_SINK_DIRECT; i++)
+            store_direct(u, i);
+    }
+    if (nullable)
+        cu_close(u->out, "}");
+    cu_unguard(u);
+}
+
+/* ---- accumulators -------------------------------------------------------------------------------------- */
+
+static const char *operation(struct cu_unit *u, const struct pl_out *o)
+{
+    enum rt_phys p = sink_state(u)->fields[o->field].phys;
+    if (is_count(o) || o->fn == FE_AGG_SUM) {
+        if (o->fn == FE_AGG_SUM && o->fail)
+            return cu_refuse(u, CU_NO_SUM_CHECKED, path_of(u, o));
+        if (p != RT_I64 && p != RT_I128 && p != RT_F64)
+            return cu_refuse(u, CU_NO_SUM_TYPE, path_of(u, o));
+        return "hdd_sum";
+    }
+    if (o->fn != FE_AGG_MIN && o->fn != FE_AGG_MAX)
+        HD_BUG("aggregate function %s in a sink", fe_agg_name(o->fn));
+    if (p != RT_I32 && p != RT_I64)
+        return cu_refuse(u, CU_NO_MINMAX_TYPE, path_of(u, o));
+    return o->fn == FE_AGG_MIN ? "hdd_least" : "hdd_most";
+}
+
+static const char *register_name(struct cu_unit *u, int i)
+{
+    return hd_asprintf(u->arena, "sum%d_%s", i,
+                       cu_word(u->arena, sink_state(u)->fields[out_of(u, i)->field].name, 24));
+}
+
+static void sink_scalar(struct cu_unit *u)
+{
+    cu_guard(u);
+    cu_count(u, u->pipe->nsteps);
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        cu_line(u->out, "%s.add<%s>(%s);", register_name(u, i), operation(u, out_of(u, i)),
+                out_value(u, i));
+    cu_unguard(u);
+}
+
+/* After `group` is set: lanes of one group combine, then one of them updates the row. Runs of
+ * equal keys (`clustered`) are such lanes. */
+static void update_groups(struct cu_unit *u)
+{
+    const struct rt_state *st = sink_state(u);
+    const char *row = cu_row(u, u->pipe->sink.state);
+    cu_line(u->out, "const hdd_peers peers(group);");
+    if (u->pipe->sink.kind == PL_SINK_AGG_DENSE) {
+        cu_open(u->out, "if (peers.first)");
+        cu_line(u->out, "group->present = 1;");
+        u->out->indent--;
+    }
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        const struct pl_out *o = out_of(u, i);
+        const char *field = cu_field(u, st, o->field), *valid = "";
+        bool nullable = st->fields[o->field].valid_offset >= 0;
+        if (is_key(u, i))
+            continue;
+        if (o->fn == FE_AGG_ANY) {
+            cu_open(u->out, "if (peers.first)");
+            cu_line(u->out, "hdd_any_of(group->%s, group->%s_valid, %s);", field, field,
+                    out_name(u, i));
+            u->out->indent--;
+            continue;
+        }
+        if (nullable)
+            valid = hd_asprintf(u->arena, " &%s::%s_valid,", row, field);
+        cu_line(u->out, "peers.update<%s>(group, &%s::%s,%s %s);", operation(u, o), row, field,
+                valid, out_name(u, i));
+    }
+}
+
+static void sink_dense(struct cu_unit *u)
+{
+    cu_line(u->out, "%s *group = nullptr;", cu_row(u, u->pipe->sink.state));
+    declare_values(u);
+    index_value(u);
+    cu_line(u->out, "group = sink + index;");
+    assign_values(u);
+    cu_unguard(u);
+    update_groups(u);
+}
+
+static void hash_same(struct cu_unit *u)
+{
+    const struct rt_state *st = sink_state(u);
+    cu_open(u->out, "const auto same = [&](u64 r) {");
+    for (int k = 0; k < st->nkeys; k++)
+        cu_line(u->out, "%shdd_group_eq(%s, %s)%s", k ? "       " : "return ",
+                cu_field_value(u, st, k, "sink[r]"), out_name(u, k), k + 1 < st->nkeys ? " &&" : ";");
+    cu_close(u->out, "};");
+}
+
+static void hash_init(struct cu_unit *u)
+{
+    cu_open(u->out, "const auto init = [&](u64 r) {");
+    cu_line(u->out, "%s &row = sink[r];", cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "row.hash = hash;");
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        if (is_key(u, i))
+            put(u, i, "row.");
+    cu_close(u->out, "};");
+}
+
+static void sink_hash(struct cu_unit *u)
+{
+    cu_line(u->out, "%s *group = nullptr;", cu_row(u, u->pipe->sink.state));
+    declare_values(u);
+    cu_guard(u);
+    cu_count(u, u->pipe->nsteps);
+    assign_values(u);
+    cu_line(u->out, "const u64 hash = hdd_hash(%s);", key_names(u));
+    hash_same(u);
+    hash_init(u);
+    cu_line(u->out, "const i64 place = hdd_groups(run).find(hash, same, init);");
+    cu_line(u->out, "group = place < 0 ? nullptr : sink + place;");
+    cu_unguard(u);
+    update_groups(u);
+}
+
+void cu_sink(struct cu_unit *u)
+{
+    const struct pl_sink *s = &u->pipe->sink;
+    cu_unguard(u);
+    cu_line(u->out, "// sink: %s, %s", cu_state(u, s->state), rt_state_kind_name(sink_state(u)->kind));
+    for (int i = 0; i < s->nouts; i++)
+        if (s->kind == PL_SINK_AGG_SCALAR && s->outs[i].fn == FE_AGG_ANY) {
+            cu_refuse(u, CU_NO_SCALAR_ANY, path_of(u, &s->outs[i]));
+            return;
+        }
+    switch (s->kind) {
+    case PL_SINK_BITMAP:
+    case PL_SINK_DIRECT:
+    case PL_SINK_ARRAY: sink_indexed(u); return;
+    case PL_SINK_ROWS: sink_rows(u); return;
+    case PL_SINK_AGG_SCALAR: sink_scalar(u); return;
+    case PL_SINK_AGG_DENSE: sink_dense(u); return;
+    case PL_SINK_AGG_HASH: sink_hash(u); return;
+    }
+    HD_BUG("sink %d", (int)s->kind);
+}
+
+/* ---- members ------------------------------------------------------------------------------------------- */
+
+static bool has_rows(const struct cu_unit *u)
+{
+    enum pl_sink_kind k = u->pipe->sink.kind;
+    return k == PL_SINK_ROWS || is_aggregate(u);
+}
+
+void cu_sink_members(struct cu_unit *u, struct cu_out *o)
+{
+    if (has_rows(u))
+        cu_line(o, "%s *const sink;", cu_row(u, u->pipe->sink.state));
+    for (int i = 0; i < u->pipe->sink.nouts && u->pipe->sink.kind == PL_SINK_AGG_SCALAR; i++)
+        cu_line(o, "hdd_register<%s> %s;", cu_type(sink_state(u)->fields[out_of(u, i)->field].phys),
+                register_name(u, i));
+}
+
+const char *cu_sink_initialiser(struct cu_unit *u)
+{
+    if (!has_rows(u))
+        return NULL;
+    return hd_asprintf(u->arena, "sink(reinterpret_cast<%s *>(launch.sink.rows))",
+                       cu_row(u, u->pipe->sink.state));
+}
+
+void cu_sink_shared(struct cu_unit *u, struct cu_out *o)
+{
+    if (u->pipe->sink.kind == PL_SINK_AGG_SCALAR)
+        cu_line(o, "hdd_block_scratch scratch;");
+}
+
+void cu_sink_finish(struct cu_unit *u)
+{
+    const struct rt_state *st = sink_state(u);
+    if (u->pipe->sink.kind != PL_SINK_AGG_SCALAR) {
+        cu_line(u->out, "(void)shared;");
+        return;
+    }
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        const struct pl_out *o = out_of(u, i);
+        const char *field = cu_field(u, st, o->field), *valid = "static_cast<u8 *>(nullptr)";
+        if (st->fields[o->field].valid_offset >= 0)
+            valid = hd_asprintf(u->arena, "&sink->%s_valid", field);
+        cu_line(u->out, "hdd_block_flush<%s>(shared.scratch, %s, &sink->%s, %s);", operation(u, o),
+                register_name(u, i), field, valid);
+    }
+}

@@ -1,0 +1,194 @@
+/* Methods of a pipeline's class: the predicate over a tile, and the visit of each level. */
+#include "codegen/cuda_gen.h"
+
+/* ---- which slots are read ---------------------------------------------------------------------------- */
+
+static void mark_expr(const struct cu_unit *u, int e, bool *read)
+{
+    const struct pl_expr *x = cu_expr_of(u, e);
+    if (x->op == FE_COL)
+        read[x->slot] = true;
+    for (int i = 0; i < x->nargs; i++)
+        mark_expr(u, x->args[i], read);
+}
+
+/* Slots that steps from `first` on and the sink read. */
+static bool *slots_read_from(const struct cu_unit *u, int first)
+{
+    bool *read = HD_NEWN(u->arena, bool, u->pipe->nslots + 1);
+    for (int i = first; i < u->pipe->nsteps; i++) {
+        const struct pl_step *s = &u->pipe->steps[i];
+        if (s->row_slot >= 0)
+            read[s->row_slot] = true;
+        if (s->expr >= 0)
+            mark_expr(u, s->expr, read);
+        for (int k = 0; k < s->nkeys; k++)
+            mark_expr(u, s->keys[k], read);
+    }
+    if (u->pipe->sink.index >= 0)
+        mark_expr(u, u->pipe->sink.index, read);
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        if (u->pipe->sink.outs[i].expr >= 0)
+            mark_expr(u, u->pipe->sink.outs[i].expr, read);
+    return read;
+}
+
+/* ---- tile -------------------------------------------------------------------------------------------- */
+
+static const char *tile_name(struct cu_unit *u, const struct pl_step *s)
+{
+    return hd_asprintf(u->arena, "t%d_%s", s->slot,
+                       cu_word(u->arena, s->table->cols[s->column].name, 24));
+}
+
+static void tile_load(struct cu_unit *u, const struct pl_step *s)
+{
+    const struct fe_table_column *c = &s->table->cols[s->column];
+    if (c->storage != FE_STORE_F64 && c->width > 8) {
+        cu_refuse(u, CU_NO_TILE_WIDE, s->path);
+        return;
+    }
+    cu_line(u->out, "const hdd_tile<%s> %s(%s, first, n);", cu_stored_type(c), tile_name(u, s),
+            cu_arg(u, s->a_data));
+    if (s->a_valid >= 0)
+        cu_line(u->out, "const u32 %s_valid = hdd_tile_valid(%s, first, n);", tile_name(u, s),
+                cu_arg(u, s->a_valid));
+}
+
+/* Row j of the tile: its value, or its filter without a branch. */
+static void tile_step(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    if (u->profile)
+        cu_line(u->out, "run.count(%d, (alive >> j) & 1);", number);
+    if (s->kind == PL_STEP_FILTER) {
+        cu_line(u->out, "alive &= ~((u32)!%s << j);", cu_condition(u, s->expr));
+        return;
+    }
+    const struct pl_slot *slot = &u->pipe->slots[s->slot];
+    const char *name = tile_name(u, s), *valid = NULL;
+    if (s->a_valid >= 0)
+        valid = hd_asprintf(u->arena, "((%s_valid >> j) & 1) != 0", name);
+    cu_line(u->out, "const %s %s = %s;", cu_value_type(u, slot->phys, slot->nullable),
+            cu_slot(u, s->slot), cu_column_value(u, s, hd_asprintf(u->arena, "%s[j]", name), valid));
+}
+
+void cu_tile(struct cu_unit *u)
+{
+    int steps = u->pipe->tile ? u->pipe->tile_steps : 0;
+    cu_line(u->out, "// Rows first .. first + n - 1: bit j is set where row first + j goes on.");
+    cu_line(u->out, "HDD_MEMBER u32 tile(u32 first, u32 n) const");
+    cu_open(u->out, "{");
+    for (int i = 0; i < steps; i++)
+        if (u->pipe->steps[i].kind == PL_STEP_LOAD_COLUMN)
+            tile_load(u, &u->pipe->steps[i]);
+    cu_line(u->out, "u32 alive = hdd_low_bits(n);");
+    if (steps == 0)
+        cu_line(u->out, "(void)first;");
+    if (steps > 0) {
+        cu_line(u->out, "HDD_UNROLL");
+        cu_open(u->out, "for (u32 j = 0; j < HDD_TILE_ROWS; j++) {");
+        for (int i = 0; i < steps; i++)
+            tile_step(u, &u->pipe->steps[i], i);
+        cu_close(u->out, "}");
+    }
+    cu_line(u->out, "return alive;");
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+/* ---- visits ------------------------------------------------------------------------------------------ */
+
+static int end_of_level(const struct cu_unit *u, int level)
+{
+    int i = u->pipe->levels[level].first_step;
+    while (i < u->pipe->nsteps && !cu_opens_level(&u->pipe->steps[i]))
+        i++;
+    return i;
+}
+
+static void declare_slot(struct cu_unit *u, int slot)
+{
+    const struct pl_slot *s = &u->pipe->slots[slot];
+    cu_line(u->out, "%s %s{};", cu_value_type(u, s->phys, s->nullable), cu_slot(u, slot));
+}
+
+/* Steps of the tile were done for the row already: only loads whose values are needed again. */
+static bool is_emitted(const struct cu_unit *u, int step, const bool *read_later)
+{
+    const struct pl_step *s = &u->pipe->steps[step];
+    if (!u->pipe->tile || step >= u->pipe->tile_steps)
+        return true;
+    return s->kind == PL_STEP_LOAD_COLUMN && read_later[s->slot];
+}
+
+/* The child's row: the position itself, or what a foreign key index holds there. */
+static void bind_child(struct cu_unit *u, const struct pl_step *s)
+{
+    const char *name = cu_slot(u, s->slot);
+    bool listed = s->kind == PL_STEP_EXPAND_FK && s->a_child_rows >= 0 &&
+                  s->table->fks[s->index].child_rows;
+    if (listed)
+        cu_line(u->out, "const i32 %s = live && at != ~0u ? (i32)%s[at] : -1;", name,
+                cu_arg(u, s->a_child_rows));
+    else
+        cu_line(u->out, "const i32 %s = (i32)at;", name);
+}
+
+static void open_visit(struct cu_unit *u, int level)
+{
+    const struct pl_level *l = &u->pipe->levels[level];
+    if (level == 0) {
+        cu_line(u->out, "HDD_MEMBER void visit(hdd_level<0>, bool live, u32 row)");
+        cu_open(u->out, "{");
+        cu_line(u->out, "const i32 %s = (i32)row;", cu_slot(u, u->pipe->source_slot));
+        return;
+    }
+    cu_line(u->out, "HDD_MEMBER void visit(hdd_level<%d>, bool live, u32 at, const %s_tuple%d &tuple)",
+            level, u->name, level);
+    cu_open(u->out, "{");
+    for (int i = 0; i < l->nslots; i++) {
+        const struct pl_slot *s = &u->pipe->slots[l->slots[i]];
+        const char *name = cu_slot(u, l->slots[i]);
+        cu_line(u->out, "const %s %s = tuple.%s;", cu_value_type(u, s->phys, s->nullable), name, name);
+    }
+    if (l->nslots == 0)
+        cu_line(u->out, "(void)tuple;");
+    bind_child(u, &u->pipe->steps[l->first_step - 1]);
+}
+
+/* Ends a visit by handing the rows' ranges of children to the next level. */
+static void expand(struct cu_unit *u, int step, int level)
+{
+    const struct pl_step *s = &u->pipe->steps[step];
+    const struct pl_level *next = &u->pipe->levels[level + 1];
+    cu_unguard(u);
+    cu_line(u->out, "// %s, level %d", pl_step_name(s->kind), level + 1);
+    cu_line(u->out, "hdd_range children = hdd_no_range();");
+    cu_guard(u);
+    cu_count(u, step);
+    cu_line(u->out, "children = %s;", cu_expand_range(u, s, step));
+    cu_unguard(u);
+    const char *list = "";
+    for (int i = 0; i < next->nslots; i++)
+        list = hd_asprintf(u->arena, "%s%s%s", list, i ? ", " : "", cu_slot(u, next->slots[i]));
+    cu_line(u->out, "queue%d.push(children, %s_tuple%d{%s});", level + 1, u->name, level + 1, list);
+}
+
+void cu_visit(struct cu_unit *u, int level)
+{
+    int first = u->pipe->levels[level].first_step, end = end_of_level(u, level);
+    const bool *read = slots_read_from(u, u->pipe->tile ? u->pipe->tile_steps : 0);
+    open_visit(u, level);
+    for (int i = first; i < end; i++)
+        if (is_emitted(u, i, read) && u->pipe->steps[i].slot >= 0)
+            declare_slot(u, u->pipe->steps[i].slot);
+    for (int i = first; i < end; i++)
+        if (is_emitted(u, i, read))
+            cu_step(u, &u->pipe->steps[i], i);
+    if (end < u->pipe->nsteps)
+        expand(u, end, level);
+    else
+        cu_sink(u);
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
