@@ -40,7 +40,8 @@ static int engine_new(const heddle_context *c, struct api_engine **out, struct h
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     }
     rt_memory_init(&e->memory, c->memory_limit, NULL);
-    if (rt_code_cache_new(heddle_version(), c->cache_dir, c->cache_limit, &e->cache, err) != 0) {
+    if (rt_code_cache_new(heddle_version(), c->cache_dir, c->cache_limit, &e->cache, err) !=
+        0) {
         engine_free(e);
         return -1;
     }
@@ -118,8 +119,8 @@ static int take_options(struct heddle_statement *s, const heddle_statement_optio
     return 0;
 }
 
-static int prepare(struct heddle_statement *s, const char *json, const heddle_statement_options *o,
-                   struct hd_err *err)
+static int prepare(struct heddle_statement *s, const char *json,
+                   const heddle_statement_options *o, struct hd_err *err)
 {
     double start = api_now_ms();
     HD_TRY(take_options(s, o, err));
@@ -130,8 +131,9 @@ static int prepare(struct heddle_statement *s, const char *json, const heddle_st
     return 0;
 }
 
-int heddle_prepare(heddle_database *db, const char *plan_json, const heddle_statement_options *o,
-                   heddle_statement **out, heddle_error **err)
+int heddle_prepare(heddle_database *db, const char *plan_json,
+                   const heddle_statement_options *o, heddle_statement **out,
+                   heddle_error **err)
 {
     struct hd_err e;
     hd_err_init(&e);
@@ -196,7 +198,7 @@ void api_program_release(struct heddle_statement *s)
 static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err *err)
 {
     struct pl_options po = {.profile = s->profile, .threads = s->threads};
-    struct cg_options co = {.profile = s->profile};
+    struct cg_options co = api_codegen_options(s->profile);
     double start = api_now_ms();
     HD_TRY(fe_plan_check_bound(s->plan, err));
     HD_TRY(pl_plan(&p->arena, s->plan, &po, &p->pl, err));
@@ -282,7 +284,8 @@ static int run(struct heddle_statement *s, struct rt_result **out, struct hd_err
     return rc;
 }
 
-static int execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+static int execute(struct heddle_statement *s, struct ArrowArrayStream *out,
+                   struct hd_err *err)
 {
     struct rt_result *r = NULL;
     struct api_program *p = &s->program;
@@ -306,4 +309,7 @@ int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_err
     return api_finish(execute(s, out, &e), &e, err);
 }
 
-void heddle_statement_cancel(heddle_statement *s) { rt_cancel_fire(&s->cancel); }
+void heddle_statement_cancel(heddle_statement *s)
+{
+    rt_cancel_fire(&s->cancel);
+}

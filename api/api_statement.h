@@ -43,15 +43,26 @@ struct heddle_statement {
     int threads;
     uint64_t memory_limit;
     bool profile, no_cache;
-    double read_ms;        /* reading the plan, until a program has taken it over */
+    double read_ms; /* reading the plan, until a program has taken it over */
     struct rt_cancel cancel;
     bool executed;
-    struct api_times times;      /* of the last execution */
+    struct api_times times; /* of the last execution */
     struct rt_exec_stats stats;
-    struct rt_spec *stats_spec;  /* the program that stats is about; NULL: gone */
+    struct rt_spec *stats_spec; /* the program that stats is about; NULL: gone */
 };
 
 double api_now_ms(void);
+/* Options of the emitter; a sanitized build marks emitted functions for LLVM's sanitizer passes. */
+static inline struct cg_options api_codegen_options(bool profile)
+{
+    struct cg_options o = {.profile = profile};
+#if defined(__SANITIZE_ADDRESS__)
+    o.sanitize_address = true;
+#elif defined(__SANITIZE_THREAD__)
+    o.sanitize_thread = true;
+#endif
+    return o;
+}
 /* Plans and emits unless that was done since the last binding. */
 int api_program_emit(struct heddle_statement *s, struct hd_err *err);
 /* The same, and compiles or finds the code. */

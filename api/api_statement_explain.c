@@ -7,13 +7,15 @@
 
 /* ---- Explain --------------------------------------------------------------------------- */
 
-static int show_plan(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err HD_UNUSED)
+static int show_plan(struct heddle_statement *s, struct hd_strbuf *out,
+                     struct hd_err *err HD_UNUSED)
 {
     fe_plan_print(out, s->plan);
     return 0;
 }
 
-static int show_pipelines(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+static int show_pipelines(struct heddle_statement *s, struct hd_strbuf *out,
+                          struct hd_err *err)
 {
     HD_TRY(api_program_emit(s, err));
     pl_print(out, s->program.pl);
@@ -29,17 +31,18 @@ static int show_spec(struct heddle_statement *s, struct hd_strbuf *out, struct h
 
 static int show_llvm(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
 {
-    struct cg_options o = {.profile = s->profile};
+    struct cg_options o = api_codegen_options(s->profile);
     HD_TRY(api_program_emit(s, err));
     return cg_llvm_print(out, s->program.pl, &o, err);
 }
 
-static int show_compiled(struct heddle_statement *s, enum rt_orc_text what, struct hd_strbuf *out,
-                         struct hd_err *err)
+static int show_compiled(struct heddle_statement *s, enum rt_orc_text what,
+                         struct hd_strbuf *out, struct hd_err *err)
 {
     char *text;
     HD_TRY(api_program_emit(s, err));
-    HD_TRY(rt_orc_print(s->program.artifact.bytes, s->program.artifact.size, what, &text, err));
+    HD_TRY(
+        rt_orc_print(s->program.artifact.bytes, s->program.artifact.size, what, &text, err));
     hd_strbuf_adds(out, text);
     free(text);
     return 0;
@@ -65,9 +68,10 @@ static const struct stage {
     const char *name;
     int (*show)(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err);
 } stages[] = {
-    {"plan", show_plan}, {"pipelines", show_pipelines}, {"spec", show_spec},
-    {"llvm", show_llvm}, {"llvm-opt", show_llvm_opt},   {"asm", show_asm},
-    {"cuda", no_device}, {"ptx", no_device},
+    {"plan", show_plan},         {"pipelines", show_pipelines},
+    {"spec", show_spec},         {"llvm", show_llvm},
+    {"llvm-opt", show_llvm_opt}, {"asm", show_asm},
+    {"cuda", no_device},         {"ptx", no_device},
 };
 
 static const struct stage *find_stage(const char *name, size_t n)
@@ -87,10 +91,11 @@ static int explain(struct heddle_statement *s, const char *list, struct hd_strbu
         size_t n = strcspn(p, ",");
         const struct stage *stage = find_stage(p, n);
         if (!stage)
-            return HD_FAIL(err, USER, NULL,
-                           "stage \"%.*s\" is not one of plan, pipelines, spec, llvm, llvm-opt, "
-                           "asm, cuda, ptx",
-                           (int)HD_MIN(n, (size_t)40), p);
+            return HD_FAIL(
+                err, USER, NULL,
+                "stage \"%.*s\" is not one of plan, pipelines, spec, llvm, llvm-opt, "
+                "asm, cuda, ptx",
+                (int)HD_MIN(n, (size_t)40), p);
         if (several)
             hd_strbuf_addf(out, "%s== %s ==\n", p == list ? "" : "\n", stage->name);
         HD_TRY(stage->show(s, out, err));
@@ -142,7 +147,8 @@ static void add_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, 
     add_text(b, p->name);
     hd_strbuf_adds(b, ",\"path\":");
     add_text(b, p->path);
-    hd_strbuf_addf(b, ",\"start_ms\":%.3f,\"ms\":%.3f,\"source_rows\":%llu,\"split_ranges\":%llu",
+    hd_strbuf_addf(b,
+                   ",\"start_ms\":%.3f,\"ms\":%.3f,\"source_rows\":%llu,\"split_ranges\":%llu",
                    st->start_ms, st->ms, (unsigned long long)st->source_rows,
                    (unsigned long long)st->spawned);
     hd_strbuf_adds(b, ",\"busy_ms\":[");
@@ -161,7 +167,7 @@ static void add_state(struct hd_strbuf *b, const struct heddle_statement *s, int
     add_text(b, t->name);
     hd_strbuf_adds(b, ",\"path\":");
     add_text(b, t->path);
-    hd_strbuf_addf(b, ",\"kind\":\"%s\",\"finish_ms\":%.3f,\"rows\":%llu", 
+    hd_strbuf_addf(b, ",\"kind\":\"%s\",\"finish_ms\":%.3f,\"rows\":%llu",
                    rt_state_kind_name(t->kind), s->stats.finish_ms[i],
                    (unsigned long long)s->stats.state_rows[i]);
     if (t->est_rows >= 0)
@@ -189,7 +195,8 @@ int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err
     if (!s->executed)
         return api_finish(HD_FAIL(&e, USER, NULL, "the statement was not executed"), &e, err);
     hd_strbuf_init(&b);
-    hd_strbuf_addf(&b, "{\"backend\":\"cpu\",\"threads\":%d,\"plan_ms\":%.3f,\"codegen_ms\":%.3f",
+    hd_strbuf_addf(&b,
+                   "{\"backend\":\"cpu\",\"threads\":%d,\"plan_ms\":%.3f,\"codegen_ms\":%.3f",
                    s->stats.threads, t->plan, t->codegen);
     hd_strbuf_addf(&b, ",\"compile_ms\":%.3f,\"compile_cached\":%s,\"transfer_ms\":%.3f",
                    t->compile, t->how == RT_COMPILED ? "false" : "true", t->transfer);

@@ -143,7 +143,7 @@ static const char *tuples(struct cu_unit *u)
 
 static void check_number(struct cu_out *o, const char *what, unsigned long long n)
 {
-    cu_line(o, "static_assert(%s == %llu, \"the host's view\");", what, n);
+    cu_line(o, "static_assert(%s == %lluu, \"the host's view\");", what, n);
 }
 
 static void check_launch(struct cu_out *o)

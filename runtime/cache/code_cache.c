@@ -11,16 +11,16 @@
 #include "runtime/cache/disk_cache.h"
 
 enum {
-    MODULES = 256,       /* loaded modules that nobody uses are kept up to this number */
+    MODULES = 256, /* loaded modules that nobody uses are kept up to this number */
     MAX_PARTS = 16,
-    PART_WEIGHT = 80     /* instructions worth a thread of their own: about 10 ms, of which the
+    PART_WEIGHT = 80 /* instructions worth a thread of their own: about 10 ms, of which the
                             fixed cost of a module takes 2 */
 };
 
 struct rt_cached_code {
     struct rt_cache_key key;
     struct rt_code *code;
-    int refs;              /* under the lock */
+    int refs; /* under the lock */
     bool listed;
     struct rt_cached_code *next; /* most recently used first */
 };
@@ -155,9 +155,9 @@ struct compilation {
     char **names;
     uint64_t *weights;
     int nnames, nparts;
-    int *part;              /* of each function */
+    int *part; /* of each function */
     struct rt_bytes *objects;
-    struct hd_err *errors;  /* per part */
+    struct hd_err *errors; /* per part */
     _Atomic int next;
 };
 
@@ -257,7 +257,8 @@ static int compile(const void *bitcode, size_t n, struct rt_crew *crew, int thre
 
 /* ---- Get ------------------------------------------------------------------------------- */
 
-static struct rt_cache_key make_key(const struct rt_code_cache *c, const void *bitcode, size_t n)
+static struct rt_cache_key make_key(const struct rt_code_cache *c, const void *bitcode,
+                                    size_t n)
 {
     XXH3_state_t state;
     XXH3_128bits_reset(&state);

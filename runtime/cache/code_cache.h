@@ -24,6 +24,7 @@ int rt_code_cache_get(struct rt_code_cache *c, struct rt_crew *crew, int threads
                       const void *bitcode, size_t n, bool fresh, struct rt_cached_code **out,
                       enum rt_cached *how, struct hd_err *err);
 void *rt_cached_code_find(struct rt_cached_code *c, const char *name, struct hd_err *err);
-void rt_cached_code_release(struct rt_code_cache *c, struct rt_cached_code *code); /* NULL is fine */
+void rt_cached_code_release(struct rt_code_cache *c,
+                            struct rt_cached_code *code); /* NULL is fine */
 
 #endif

@@ -144,8 +144,8 @@ static bool load_file(int fd, struct rt_cache_key key, struct rt_bytes **out, in
 {
     struct header h;
     struct stat st;
-    if (fstat(fd, &st) != 0 || (uint64_t)st.st_size < sizeof h || !read_all(fd, &h, sizeof h) ||
-        !header_fits(&h, key, (uint64_t)st.st_size))
+    if (fstat(fd, &st) != 0 || (uint64_t)st.st_size < sizeof h ||
+        !read_all(fd, &h, sizeof h) || !header_fits(&h, key, (uint64_t)st.st_size))
         return false;
     struct rt_bytes *parts = hd_try_calloc((size_t)h.nparts, sizeof *parts);
     if (!parts)
@@ -160,8 +160,8 @@ static bool load_file(int fd, struct rt_cache_key key, struct rt_bytes **out, in
     return true;
 }
 
-bool rt_disk_cache_load(struct rt_disk_cache *c, struct rt_cache_key key, struct rt_bytes **parts,
-                        int *n)
+bool rt_disk_cache_load(struct rt_disk_cache *c, struct rt_cache_key key,
+                        struct rt_bytes **parts, int *n)
 {
     char *path = entry_path(c, key);
     int fd = !path || hd_fault(HD_FAULT_OPEN) ? -1 : open(path, O_RDONLY | O_CLOEXEC);

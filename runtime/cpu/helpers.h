@@ -8,12 +8,12 @@
 #include "templates/abi.h"
 
 /* The kinds of the table as C types; they live only as long as the table is included. */
-#define T struct hdd_thread *
-#define P void *
-#define V void
-#define I32 int32_t
-#define I64 int64_t
-#define F64 double
+#define T                               struct hdd_thread *
+#define P                               void *
+#define V                               void
+#define I32                             int32_t
+#define I64                             int64_t
+#define F64                             double
 #define R_CALL(result, name, arguments) result name arguments;
 #include "templates/rtcalls.def"
 #undef T

@@ -33,7 +33,8 @@ static int32_t checked_day(struct hdd_thread *t, int64_t day, int32_t path, int6
     return 0;
 }
 
-static int32_t plus_days(struct hdd_thread *t, int64_t day, int64_t n, int32_t path, int64_t *out)
+static int32_t plus_days(struct hdd_thread *t, int64_t day, int64_t n, int32_t path,
+                         int64_t *out)
 {
     int64_t r;
     if (__builtin_add_overflow(day, n, &r))
@@ -68,7 +69,8 @@ int32_t hdr_add_months(struct hdd_thread *t, int32_t days, int64_t n, int32_t pa
     return 0;
 }
 
-int32_t hdr_ts_add_days(struct hdd_thread *t, int64_t micros, int64_t n, int32_t path, void *out)
+int32_t hdr_ts_add_days(struct hdd_thread *t, int64_t micros, int64_t n, int32_t path,
+                        void *out)
 {
     int64_t day = floor_day(micros), r = 0;
     if (plus_days(t, day, n, path, &r) != 0)
@@ -77,7 +79,8 @@ int32_t hdr_ts_add_days(struct hdd_thread *t, int64_t micros, int64_t n, int32_t
     return 0;
 }
 
-int32_t hdr_ts_add_months(struct hdd_thread *t, int64_t micros, int64_t n, int32_t path, void *out)
+int32_t hdr_ts_add_months(struct hdd_thread *t, int64_t micros, int64_t n, int32_t path,
+                          void *out)
 {
     int64_t day = floor_day(micros), r = 0;
     if (plus_months(t, day, n, path, &r) != 0)

@@ -10,7 +10,10 @@
 
 static const hd_u128 MAGNITUDE_MAX = ~(hd_u128)0 >> 1;
 
-static hd_u128 magnitude(hd_i128 v) { return v < 0 ? -(hd_u128)v : (hd_u128)v; }
+static hd_u128 magnitude(hd_i128 v)
+{
+    return v < 0 ? -(hd_u128)v : (hd_u128)v;
+}
 
 static hd_u128 power10(int k)
 {
@@ -153,8 +156,8 @@ static bool scaled_f64(double v, int scale, hd_u128 *q)
     return hdr_wide_shift_round(hdr_wide_mul(bits, power10(scale)), -e, q);
 }
 
-int32_t hdr_from_f64(struct hdd_thread *t, double v, int32_t scale, int32_t digits, int32_t bits,
-                     int32_t path, void *out)
+int32_t hdr_from_f64(struct hdd_thread *t, double v, int32_t scale, int32_t digits,
+                     int32_t bits, int32_t path, void *out)
 {
     hd_u128 q;
     if (!isfinite(v) || !scaled_f64(v, scale, &q))

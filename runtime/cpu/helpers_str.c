@@ -38,8 +38,14 @@ int32_t hdr_like(void *pattern, void *s, int32_t n)
         return *p_ == (v);                                                                    \
     } while (0)
 
-int32_t hdr_in_i32(void *set, int64_t n, int32_t v) { FIND(int32_t, set, n, v); }
-int32_t hdr_in_i64(void *set, int64_t n, int64_t v) { FIND(int64_t, set, n, v); }
+int32_t hdr_in_i32(void *set, int64_t n, int32_t v)
+{
+    FIND(int32_t, set, n, v);
+}
+int32_t hdr_in_i64(void *set, int64_t n, int64_t v)
+{
+    FIND(int64_t, set, n, v);
+}
 
 int32_t hdr_in_i128(void *set, int64_t n, int64_t lo, int64_t hi)
 {

@@ -15,7 +15,10 @@
 static locale_t c_locale;
 static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
 
-static void make_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+static void make_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
 
 static locale_t plain_locale(void)
 {
@@ -43,8 +46,8 @@ const char *hdr_f64_text(double v, char buf[HD_TEXT_MAX])
 /* strtod also reads hexadecimal and leading space, which are no text forms here. */
 static bool looks_decimal(const char *s, size_t n)
 {
-    return n > 0 && !isspace((unsigned char)s[0]) && !memchr(s, 'x', n) && !memchr(s, 'X', n) &&
-           !memchr(s, '(', n) && !memchr(s, 0, n);
+    return n > 0 && !isspace((unsigned char)s[0]) && !memchr(s, 'x', n) &&
+           !memchr(s, 'X', n) && !memchr(s, '(', n) && !memchr(s, 0, n);
 }
 
 bool hdr_parse_f64(const char *s, size_t n, double *out)
@@ -79,22 +82,15 @@ static double f64_of(int64_t bits)
 static const char *value_text(hd_i128 v, struct hd_type type, char buf[HD_TEXT_MAX])
 {
     switch ((enum hd_type_kind)type.kind) {
-    case HD_BOOL:
-        return v ? "true" : "false";
+    case HD_BOOL: return v ? "true" : "false";
     case HD_INT32:
-    case HD_INT64:
-        return hd_dec_text(v, 0, buf);
-    case HD_DECIMAL:
-        return hd_dec_text(v, type.scale, buf);
-    case HD_FLOAT64:
-        return hdr_f64_text(f64_of((int64_t)v), buf);
-    case HD_DATE:
-        return hd_date_text((int32_t)v, buf);
-    case HD_TIMESTAMP:
-        return hd_timestamp_text((int64_t)v, buf);
+    case HD_INT64: return hd_dec_text(v, 0, buf);
+    case HD_DECIMAL: return hd_dec_text(v, type.scale, buf);
+    case HD_FLOAT64: return hdr_f64_text(f64_of((int64_t)v), buf);
+    case HD_DATE: return hd_date_text((int32_t)v, buf);
+    case HD_TIMESTAMP: return hd_timestamp_text((int64_t)v, buf);
     case HD_STRING:
-    case HD_TYPE_COUNT:
-        break;
+    case HD_TYPE_COUNT: break;
     }
     HD_BUG("no text form of type %d", type.kind);
 }
@@ -132,7 +128,7 @@ static bool parse_int(const char *s, size_t n, hd_i128 least, hd_i128 most, hd_i
 static bool parse_decimal(const char *s, size_t n, struct hd_type type, hd_i128 *v)
 {
     hd_i128 limit = hd_pow10(type.precision);
-    return hd_dec_parse(s, n, type.scale, v) && *v < limit && *v > -limit;
+    return hd_dec_parse(s, n, type.scale, v) && *v<limit && * v> - limit;
 }
 
 static bool parse_value(const char *s, size_t n, struct hd_type type, hd_i128 *v)
@@ -142,14 +138,10 @@ static bool parse_value(const char *s, size_t n, struct hd_type type, hd_i128 *v
     double f = 0;
     bool ok;
     switch ((enum hd_type_kind)type.kind) {
-    case HD_BOOL:
-        return parse_bool(s, n, v);
-    case HD_INT32:
-        return parse_int(s, n, INT32_MIN, INT32_MAX, v);
-    case HD_INT64:
-        return parse_int(s, n, INT64_MIN, INT64_MAX, v);
-    case HD_DECIMAL:
-        return parse_decimal(s, n, type, v);
+    case HD_BOOL: return parse_bool(s, n, v);
+    case HD_INT32: return parse_int(s, n, INT32_MIN, INT32_MAX, v);
+    case HD_INT64: return parse_int(s, n, INT64_MIN, INT64_MAX, v);
+    case HD_DECIMAL: return parse_decimal(s, n, type, v);
     case HD_FLOAT64:
         ok = hdr_parse_f64(s, n, &f);
         memcpy(&bits, &f, sizeof bits);
@@ -164,8 +156,7 @@ static bool parse_value(const char *s, size_t n, struct hd_type type, hd_i128 *v
         *v = micros;
         return ok;
     case HD_STRING:
-    case HD_TYPE_COUNT:
-        break;
+    case HD_TYPE_COUNT: break;
     }
     HD_BUG("no values of type %d in text", type.kind);
 }

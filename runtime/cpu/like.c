@@ -11,7 +11,7 @@ struct building {
     struct hdr_like *p;
     unsigned char *bytes, *any; /* of all pieces, one after the other */
     size_t used, start;
-    bool wild;                  /* the piece has a `_` */
+    bool wild; /* the piece has a `_` */
 };
 
 static void end_piece(struct building *b)
@@ -76,7 +76,8 @@ static const unsigned char *find_slow(const unsigned char *s, size_t n,
 
 #if defined(__SSE2__)
 /* Candidates among the 16 places from s: first and last byte of the needle both fit. */
-static inline unsigned candidates(const unsigned char *s, __m128i first, __m128i last, size_t m)
+static inline unsigned candidates(const unsigned char *s, __m128i first, __m128i last,
+                                  size_t m)
 {
     __m128i a = _mm_loadu_si128((const __m128i *)(const void *)s);
     __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(s + m - 1));
@@ -84,8 +85,8 @@ static inline unsigned candidates(const unsigned char *s, __m128i first, __m128i
         _mm_and_si128(_mm_cmpeq_epi8(a, first), _mm_cmpeq_epi8(b, last)));
 }
 
-const unsigned char *hdr_find_bytes(const unsigned char *s, size_t n, const unsigned char *needle,
-                                    size_t m)
+const unsigned char *hdr_find_bytes(const unsigned char *s, size_t n,
+                                    const unsigned char *needle, size_t m)
 {
     if (n < m + 15)
         return find_slow(s, n, needle, m);
@@ -104,8 +105,8 @@ const unsigned char *hdr_find_bytes(const unsigned char *s, size_t n, const unsi
     }
 }
 #else
-const unsigned char *hdr_find_bytes(const unsigned char *s, size_t n, const unsigned char *needle,
-                                    size_t m)
+const unsigned char *hdr_find_bytes(const unsigned char *s, size_t n,
+                                    const unsigned char *needle, size_t m)
 {
     return find_slow(s, n, needle, m);
 }

@@ -22,7 +22,7 @@ struct hdr_like {
 struct hdr_like *hdr_like_new(struct hd_arena *a, const char *pattern, size_t n, char escape);
 bool hdr_like_match(const struct hdr_like *p, const char *s, size_t n);
 /* First place of the needle (m >= 1 bytes) in s, or NULL. */
-const unsigned char *hdr_find_bytes(const unsigned char *s, size_t n, const unsigned char *needle,
-                                    size_t m);
+const unsigned char *hdr_find_bytes(const unsigned char *s, size_t n,
+                                    const unsigned char *needle, size_t m);
 
 #endif

@@ -3,6 +3,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "runtime/base/fault.h"
@@ -36,8 +37,7 @@ static int add_helpers(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef lib, struct hd_er
         pairs[i].Sym.Flags.GenericFlags =
             LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
     }
-    LLVMOrcMaterializationUnitRef unit =
-        LLVMOrcAbsoluteSymbols(pairs, (size_t)hdr_nsymbols);
+    LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, (size_t)hdr_nsymbols);
     free(pairs);
     LLVMErrorRef e = LLVMOrcJITDylibDefine(lib, unit);
     if (!e)
@@ -50,8 +50,10 @@ static int add_objects(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef lib,
                        const struct rt_bytes *objects, int n, struct hd_err *err)
 {
     for (int i = 0; i < n; i++) {
+        char name[24]; /* initialiser symbols are named after the buffer: keep them apart */
+        snprintf(name, sizeof name, "object%d", i);
         LLVMMemoryBufferRef b = LLVMCreateMemoryBufferWithMemoryRangeCopy(
-            (const char *)objects[i].p, objects[i].n, "object");
+            (const char *)objects[i].p, objects[i].n, name);
         LLVMErrorRef e = LLVMOrcLLJITAddObjectFile(jit, lib, b); /* takes b */
         if (e)
             return rt_llvm_fail(e, "link an object file", err);
@@ -71,7 +73,8 @@ static int new_jit(LLVMOrcLLJITRef *jit, struct hd_err *err)
     return e ? rt_llvm_fail(e, "start its linker", err) : 0;
 }
 
-int rt_code_load(const struct rt_bytes *objects, int n, struct rt_code **out, struct hd_err *err)
+int rt_code_load(const struct rt_bytes *objects, int n, struct rt_code **out,
+                 struct hd_err *err)
 {
     struct rt_code *c = hd_try_calloc(1, sizeof *c);
     if (!c)

@@ -27,8 +27,8 @@ int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int 
 
 /* The external functions that a module defines: heap array of heap names, and how much work each
  * is to compile, in instructions. */
-int rt_orc_functions(const void *bitcode, size_t n, char ***names, uint64_t **weights, int *count,
-                     struct hd_err *err);
+int rt_orc_functions(const void *bitcode, size_t n, char ***names, uint64_t **weights,
+                     int *count, struct hd_err *err);
 
 enum rt_orc_text { RT_ORC_IR, RT_ORC_IR_OPTIMISED, RT_ORC_ASM };
 /* *text is a heap string. */
@@ -38,8 +38,10 @@ int rt_orc_print(const void *bitcode, size_t n, enum rt_orc_text what, char **te
 /* Linked object files. Helpers are those of runtime/cpu/helpers.h; other undefined symbols are
  * looked for in the process. The bytes are copied. */
 struct rt_code;
-int rt_code_load(const struct rt_bytes *objects, int n, struct rt_code **out, struct hd_err *err);
-void *rt_code_find(struct rt_code *c, const char *name, struct hd_err *err); /* NULL: error set */
+int rt_code_load(const struct rt_bytes *objects, int n, struct rt_code **out,
+                 struct hd_err *err);
+void *rt_code_find(struct rt_code *c, const char *name,
+                   struct hd_err *err); /* NULL: error set */
 void rt_code_free(struct rt_code *c);
 
 #endif

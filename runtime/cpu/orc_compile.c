@@ -37,7 +37,8 @@ static void detect_host(void)
     LLVMGetTargetFromTriple(host.triple, &host.target, &host.problem);
     struct hd_strbuf b;
     hd_strbuf_init(&b);
-    hd_strbuf_addf(&b, "LLVM %s, %s, %s, %s", host.version, host.triple, host.cpu, host.features);
+    hd_strbuf_addf(&b, "LLVM %s, %s, %s, %s", host.version, host.triple, host.cpu,
+                   host.features);
     host.identity = hd_strbuf_take(&b);
     hd_strbuf_release(&b);
 }
@@ -69,7 +70,8 @@ void rt_bytes_release(struct rt_bytes *b)
 int rt_llvm_fail(LLVMErrorRef e, const char *what, struct hd_err *err)
 {
     char *text = LLVMGetErrorMessage(e);
-    hd_err_set(err, HD_ERR_TOOL, __FILE__, __LINE__, NULL, "LLVM could not %s: %s", what, text);
+    hd_err_set(err, HD_ERR_TOOL, __FILE__, __LINE__, NULL, "LLVM could not %s: %s", what,
+               text);
     hd_err_set_detail(err, text);
     LLVMDisposeErrorMessage(text);
     return -1;
@@ -83,9 +85,9 @@ LLVMTargetMachineRef rt_llvm_machine(struct hd_err *err)
                 host.problem ? host.problem : "unknown reason");
         return NULL;
     }
-    LLVMTargetMachineRef m =
-        LLVMCreateTargetMachine(host.target, host.triple, host.cpu, host.features,
-                                LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelJITDefault);
+    LLVMTargetMachineRef m = LLVMCreateTargetMachine(host.target, host.triple, host.cpu,
+                                                     host.features, LLVMCodeGenLevelDefault,
+                                                     LLVMRelocPIC, LLVMCodeModelJITDefault);
     if (!m)
         HD_FAIL(err, TOOL, NULL, "LLVM could not make code for %s, %s", host.triple, host.cpu);
     return m;
@@ -163,6 +165,16 @@ static bool is_defined(LLVMValueRef f)
            LLVMGetLinkage(f) != LLVMPrivateLinkage;
 }
 
+/* A sanitized build instruments the emitted code too (the emitter marks its functions): without
+ * these passes neither sanitizer would see anything of it. */
+#if defined(__SANITIZE_THREAD__)
+#define SANITIZER_PASSES ",tsan-module,function(tsan)"
+#elif defined(__SANITIZE_ADDRESS__)
+#define SANITIZER_PASSES ",asan"
+#else
+#define SANITIZER_PASSES ""
+#endif
+
 static int unit_optimise(struct unit *u, struct hd_err *err)
 {
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
@@ -171,7 +183,8 @@ static int unit_optimise(struct unit *u, struct hd_err *err)
     LLVMPassBuilderOptionsSetLoopInterleaving(o, 1);
     LLVMPassBuilderOptionsSetLoopUnrolling(o, 1);
     /* Dead functions first: what is not a root must not cost optimisation time. */
-    LLVMErrorRef e = LLVMRunPasses(u->module, "globaldce,default<O2>", u->machine, o);
+    LLVMErrorRef e =
+        LLVMRunPasses(u->module, "globaldce,default<O2>" SANITIZER_PASSES, u->machine, o);
     LLVMDisposePassBuilderOptions(o);
     return e ? rt_llvm_fail(e, "optimise the module", err) : 0;
 }
@@ -245,7 +258,8 @@ static int list_functions(struct unit *u, char ***names, uint64_t **weights, int
     char **list = hd_try_calloc((size_t)n, sizeof *list);
     uint64_t *w = hd_try_calloc((size_t)n, sizeof *w);
     bool ok = list && w;
-    for (LLVMValueRef f = LLVMGetFirstFunction(u->module); ok && f; f = LLVMGetNextFunction(f)) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(u->module); ok && f;
+         f = LLVMGetNextFunction(f)) {
         size_t len;
         if (!is_defined(f))
             continue;
@@ -266,8 +280,8 @@ static int list_functions(struct unit *u, char ***names, uint64_t **weights, int
     return HD_FAIL(err, RESOURCE, NULL, "out of memory for the names of a module");
 }
 
-int rt_orc_functions(const void *bitcode, size_t n, char ***names, uint64_t **weights, int *count,
-                     struct hd_err *err)
+int rt_orc_functions(const void *bitcode, size_t n, char ***names, uint64_t **weights,
+                     int *count, struct hd_err *err)
 {
     struct unit u;
     int rc = unit_read(&u, bitcode, n, err);

@@ -6,7 +6,8 @@ struct hdr_u256 hdr_wide_mul(hd_u128 a, hd_u128 b)
     hd_u128 al = a & mask, ah = a >> 64, bl = b & mask, bh = b >> 64;
     hd_u128 ll = al * bl, lh = al * bh, hl = ah * bl, hh = ah * bh;
     hd_u128 mid = (ll >> 64) + (lh & mask) + (hl & mask);
-    return (struct hdr_u256){hh + (lh >> 64) + (hl >> 64) + (mid >> 64), (mid << 64) | (ll & mask)};
+    return (struct hdr_u256){hh + (lh >> 64) + (hl >> 64) + (mid >> 64),
+                             (mid << 64) | (ll & mask)};
 }
 
 bool hdr_wide_div_round(struct hdr_u256 n, hd_u128 d, hd_u128 *q)

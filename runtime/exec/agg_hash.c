@@ -14,9 +14,9 @@
 
 enum {
     FIRST_CAP = 256,
-    TABLE_BYTES = 2 << 20,       /* of a worker's table: about a core's own cache */
-    TABLE_BYTES_MAX = 16 << 20,  /* if the groups are expected to fit in that */
-    SMALL = 1 << 14,             /* so few groups in all tables are merged by one thread */
+    TABLE_BYTES = 2 << 20,      /* of a worker's table: about a core's own cache */
+    TABLE_BYTES_MAX = 16 << 20, /* if the groups are expected to fit in that */
+    SMALL = 1 << 14,            /* so few groups in all tables are merged by one thread */
     PART_BITS = 8,
     PARTS = 1 << PART_BITS
 };
@@ -27,7 +27,10 @@ struct rt_run {
     uint64_t start[PARTS + 1];
 };
 
-static uint64_t part_of(uint64_t hash) { return hash >> (64 - PART_BITS); }
+static uint64_t part_of(uint64_t hash)
+{
+    return hash >> (64 - PART_BITS);
+}
 
 static uint64_t slot_word(uint64_t hash, uint64_t row)
 {
@@ -61,7 +64,8 @@ static void fill_slots(struct hdd_agg_local *t, size_t stride)
     }
 }
 
-static bool enlarge(struct rt_exec *x, const struct rt_state *s, struct rt_local *l, uint64_t cap)
+static bool enlarge(struct rt_exec *x, const struct rt_state *s, struct rt_local *l,
+                    uint64_t cap)
 {
     struct rt_block rows, slots;
     struct hdd_agg_local *t = &l->u.agg;
@@ -226,7 +230,8 @@ static bool merge_rows(struct merge_table *t, const unsigned char *rows, uint64_
 {
     size_t stride = (size_t)t->s->stride;
     for (uint64_t i = 0; i < n; i++, rows += stride) {
-        if (t->l.u.agg.nrows == t->l.u.agg.cap && !enlarge(t->x, t->s, &t->l, t->l.u.agg.cap * 2))
+        if (t->l.u.agg.nrows == t->l.u.agg.cap &&
+            !enlarge(t->x, t->s, &t->l, t->l.u.agg.cap * 2))
             return false;
         merge_one(t, rows);
     }

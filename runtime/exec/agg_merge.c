@@ -43,11 +43,9 @@ static bool add(const struct rt_field *f, unsigned char *dst, const unsigned cha
         af += bf;
         memcpy(dst, &af, 8);
         break;
-    case RT_I128:
-        return add_i128(f, dst, src);
+    case RT_I128: return add_i128(f, dst, src);
     case RT_BOOL:
-    case RT_STR:
-        HD_BUG("sum of %s", rt_phys_name(f->phys));
+    case RT_STR: HD_BUG("sum of %s", rt_phys_name(f->phys));
     }
     return !over;
 }
@@ -117,7 +115,8 @@ int rt_dense_init(struct rt_exec *x, struct rt_live *v)
     v->rows = v->dense.p;
     v->nrows = dense_rows(s);
     for (int w = 0; w < x->o.threads; w++)
-        rt_local(x, v, w)->u.dense.rows = v->rows + (copies > 1 ? (size_t)w * copy_bytes(s) : 0);
+        rt_local(x, v, w)->u.dense.rows =
+            v->rows + (copies > 1 ? (size_t)w * copy_bytes(s) : 0);
     return 0;
 }
 

@@ -5,23 +5,22 @@
 #include "runtime/cpu/like.h"
 #include "runtime/exec/exec_internal.h"
 
-static uint64_t address(const void *p) { return (uint64_t)(uintptr_t)p; }
+static uint64_t address(const void *p)
+{
+    return (uint64_t)(uintptr_t)p;
+}
 
 static void put_const(uint64_t *w, const struct rt_arg *a)
 {
     switch (a->phys) {
     case RT_BOOL:
     case RT_I32:
-    case RT_I64:
-        w[0] = (uint64_t)a->i;
-        return;
+    case RT_I64: w[0] = (uint64_t)a->i; return;
     case RT_I128:
         w[0] = (uint64_t)a->i;
         w[1] = (uint64_t)(a->i >> 64);
         return;
-    case RT_F64:
-        memcpy(w, &a->f, sizeof a->f);
-        return;
+    case RT_F64: memcpy(w, &a->f, sizeof a->f); return;
     case RT_STR:
         w[0] = address(a->s);
         w[1] = a->n;
@@ -85,15 +84,12 @@ static void put(struct rt_exec *x, const struct rt_arg *a)
 {
     uint64_t *w = x->args + a->word;
     switch (a->kind) {
-    case RT_ARG_CONST:
-        put_const(w, a);
-        return;
+    case RT_ARG_CONST: put_const(w, a); return;
     case RT_ARG_SET:
         w[0] = address(a->set);
         w[1] = (uint64_t)a->nset;
         return;
-    case RT_ARG_LIKE:
-        return; /* compiled once, in rt_args_init */
+    case RT_ARG_LIKE: return; /* compiled once, in rt_args_init */
     case RT_ARG_COL_DATA:
     case RT_ARG_COL_VALID:
     case RT_ARG_COL_TEXT_BASE:
@@ -101,27 +97,13 @@ static void put(struct rt_exec *x, const struct rt_arg *a)
     case RT_ARG_COL_BASE:
     case RT_ARG_COL_FACTOR:
     case RT_ARG_DICT_OFFSETS:
-    case RT_ARG_DICT_BYTES:
-        put_column(w, a);
-        return;
-    case RT_ARG_TABLE_ROWS:
-        w[0] = (uint64_t)a->table->rows;
-        return;
-    case RT_ARG_KEYIDX_ROWS:
-        w[0] = address(a->table->keyidx[a->index].rows);
-        return;
-    case RT_ARG_KEYIDX_MIN:
-        put_integer(w, a->phys, a->table->keyidx[a->index].min);
-        return;
-    case RT_ARG_KEYIDX_RANGE:
-        w[0] = a->table->keyidx[a->index].range;
-        return;
-    case RT_ARG_FK_OFFSETS:
-        w[0] = address(a->table->fks[a->index].offsets);
-        return;
-    case RT_ARG_FK_CHILD_ROWS:
-        w[0] = address(a->table->fks[a->index].child_rows);
-        return;
+    case RT_ARG_DICT_BYTES: put_column(w, a); return;
+    case RT_ARG_TABLE_ROWS: w[0] = (uint64_t)a->table->rows; return;
+    case RT_ARG_KEYIDX_ROWS: w[0] = address(a->table->keyidx[a->index].rows); return;
+    case RT_ARG_KEYIDX_MIN: put_integer(w, a->phys, a->table->keyidx[a->index].min); return;
+    case RT_ARG_KEYIDX_RANGE: w[0] = a->table->keyidx[a->index].range; return;
+    case RT_ARG_FK_OFFSETS: w[0] = address(a->table->fks[a->index].offsets); return;
+    case RT_ARG_FK_CHILD_ROWS: w[0] = address(a->table->fks[a->index].child_rows); return;
     case RT_ARG_STATE_BITS:
     case RT_ARG_STATE_MATCHES:
     case RT_ARG_STATE_RANGE:
@@ -131,9 +113,7 @@ static void put(struct rt_exec *x, const struct rt_arg *a)
     case RT_ARG_STATE_SLOTS:
     case RT_ARG_STATE_MASK:
     case RT_ARG_STATE_FIELD:
-    case RT_ARG_STATE_FIELD_VALID:
-        put_state(w, a, &x->live[a->state]);
-        return;
+    case RT_ARG_STATE_FIELD_VALID: put_state(w, a, &x->live[a->state]); return;
     }
 }
 

@@ -209,17 +209,13 @@ static int run_action(struct rt_exec *x, const struct rt_action *a)
     uint64_t start = rt_now_ns();
     int rc = 0;
     switch (a->kind) {
-    case RT_RUN:
-        rt_args_resolve(x);
-        return rt_pipeline_run(x, a->index);
+    case RT_RUN: rt_args_resolve(x); return rt_pipeline_run(x, a->index);
     case RT_FINISH:
         rc = rt_state_finish(x, a->index);
         x->stats->finish_ms[a->index] = (double)(rt_now_ns() - start) / 1e6;
         x->stats->state_rows[a->index] = x->live[a->index].nrows;
         return rc;
-    case RT_FREE:
-        rt_state_free(x, a->index);
-        return 0;
+    case RT_FREE: rt_state_free(x, a->index); return 0;
     }
     HD_BUG("action kind %d", (int)a->kind);
 }
@@ -276,7 +272,8 @@ int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries,
     stats->peak_bytes = atomic_load(&x->memory.peak);
     x->stats = NULL; /* the caller's; the result may live longer */
     if (rc != 0) {
-        hd_err_set(err, x->error.class, __FILE__, __LINE__, x->error.path, "%s", x->error.message);
+        hd_err_set(err, x->error.class, __FILE__, __LINE__, x->error.path, "%s",
+                   x->error.message);
         free(r);
         exec_free(x);
         return -1;

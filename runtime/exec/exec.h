@@ -32,23 +32,23 @@ void rt_cancel_release(struct rt_cancel *c);
 void rt_cancel_fire(struct rt_cancel *c); /* without effect when nothing runs */
 
 struct rt_exec_options {
-    int threads;               /* >= 1, the calling one included */
-    bool profile;              /* entry points count rows */
+    int threads;  /* >= 1, the calling one included */
+    bool profile; /* entry points count rows */
     struct rt_crew *crew;
-    struct rt_memory *memory;  /* of the context; its limit holds too. May be NULL */
-    uint64_t memory_limit;     /* of this execution; 0: none but the above */
-    struct rt_cancel *cancel;  /* may be NULL */
+    struct rt_memory *memory; /* of the context; its limit holds too. May be NULL */
+    uint64_t memory_limit;    /* of this execution; 0: none but the above */
+    struct rt_cancel *cancel; /* may be NULL */
 };
 
 struct rt_pipeline_stats {
-    double start_ms, ms;  /* since the start of the execution; wall time */
-    double *busy_ms;      /* per worker */
+    double start_ms, ms; /* since the start of the execution; wall time */
+    double *busy_ms;     /* per worker */
     uint64_t source_rows;
-    uint64_t *counters;   /* spec's ncounters, summed over workers; zero without profile */
-    uint64_t spawned;     /* level tasks */
+    uint64_t *counters; /* spec's ncounters, summed over workers; zero without profile */
+    uint64_t spawned;   /* level tasks */
 };
 struct rt_exec_stats {
-    double transfer_ms;   /* checksum verification of columns used for the first time */
+    double transfer_ms; /* checksum verification of columns used for the first time */
     double execute_ms;
     uint64_t peak_bytes;
     int threads, npipelines, nstates;

@@ -35,29 +35,29 @@ struct rt_local {
 struct rt_worker {
     struct hdd_thread t;
     struct rt_exec *x;
-    struct rt_heap heap;  /* texts, alive until the result is freed */
-    uint64_t busy_ns;     /* of the running pipeline */
+    struct rt_heap heap; /* texts, alive until the result is freed */
+    uint64_t busy_ns;    /* of the running pipeline */
     uint64_t *counters;
-    int state;            /* that the last failed helper was about, -1 none */
+    int state; /* that the last failed helper was about, -1 none */
 } __attribute__((aligned(RT_LINE)));
 
 /* A state while the program runs. */
 struct rt_live {
     const struct rt_state *s;
-    struct rt_local *local;     /* local[worker * nstates] */
-    struct rt_region region;    /* rows as they are appended; merged groups */
-    struct rt_block moved;      /* rows after sorting or grouping, if not in the region */
-    unsigned char *rows;        /* the finished ones */
+    struct rt_local *local;  /* local[worker * nstates] */
+    struct rt_region region; /* rows as they are appended; merged groups */
+    struct rt_block moved;   /* rows after sorting or grouping, if not in the region */
+    unsigned char *rows;     /* the finished ones */
     uint64_t nrows;
-    struct rt_block bits;       /* BITMAP, DIRECT */
-    struct rt_block fields;     /* DIRECT: all arrays */
+    struct rt_block bits;   /* BITMAP, DIRECT */
+    struct rt_block fields; /* DIRECT: all arrays */
     unsigned char **field, **valid;
     struct rt_block matches, offsets, slots;
     uint64_t mask;
-    struct rt_block dense;      /* AGG_SCALAR, AGG_DENSE, ARRAY: rows of all threads */
-    struct rt_sorter *sorter;   /* ROWS with an order */
-    uint64_t topk;              /* rows worth keeping per worker; 0: all */
-    _Atomic uint64_t taken;     /* ROWS with a limit and no order: rows asked for */
+    struct rt_block dense;    /* AGG_SCALAR, AGG_DENSE, ARRAY: rows of all threads */
+    struct rt_sorter *sorter; /* ROWS with an order */
+    uint64_t topk;            /* rows worth keeping per worker; 0: all */
+    _Atomic uint64_t taken;   /* ROWS with a limit and no order: rows asked for */
     bool finished;
 };
 
@@ -68,7 +68,7 @@ struct rt_exec {
     const struct rt_entries *entries;
     struct rt_exec_options o;
     struct rt_memory memory;
-    struct hd_arena arena;   /* of the size of the spec, not of the data */
+    struct hd_arena arena; /* of the size of the spec, not of the data */
     struct rt_live *live;
     struct rt_local *locals; /* [worker][state] */
     struct rt_worker *workers;
@@ -76,11 +76,11 @@ struct rt_exec {
     struct rt_job *job;
     struct rt_exec_stats *stats;
     uint64_t started_ns;
-    bool tracks_matches;     /* some state does: no pipeline may end early */
+    bool tracks_matches; /* some state does: no pipeline may end early */
 
-    _Atomic int failure;     /* enum hd_err_class of the first failure: everybody stops */
+    _Atomic int failure; /* enum hd_err_class of the first failure: everybody stops */
     pthread_mutex_t fail_lock;
-    struct hd_err error;     /* of the first failure */
+    struct hd_err error; /* of the first failure */
 };
 
 struct rt_result {
@@ -90,8 +90,8 @@ struct rt_result {
 uint64_t rt_now_ns(void);
 
 /* The first failure is kept, and everybody is told to stop. Any thread. */
-void rt_exec_raise(struct rt_exec *x, enum hd_err_class c, const char *path, const char *fmt, ...)
-    HD_PRINTF(4, 5);
+void rt_exec_raise(struct rt_exec *x, enum hd_err_class c, const char *path, const char *fmt,
+                   ...) HD_PRINTF(4, 5);
 /* The memory limit was met while working on this state (NULL: none in particular). */
 void rt_exec_raise_memory(struct rt_exec *x, const struct rt_state *s);
 /* From T->failure after an entry point returned non-zero. */

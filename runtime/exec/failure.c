@@ -6,28 +6,24 @@
 #include "runtime/cpu/helpers.h"
 #include "runtime/exec/exec_internal.h"
 
-static const char *const failure_texts[] = {
-    "nothing",
+static const char *const failure_texts[] = {"nothing",
 #define X(id, text) text,
-    RT_FAILURES(X)
+                                            RT_FAILURES(X)
 #undef X
 };
 
 static enum hd_err_class class_of(enum rt_failure f)
 {
     switch (f) {
-    case RT_FAIL_MEMORY:
-        return HD_ERR_RESOURCE;
-    case RT_FAIL_CANCELLED:
-        return HD_ERR_CANCELLED;
+    case RT_FAIL_MEMORY: return HD_ERR_RESOURCE;
+    case RT_FAIL_CANCELLED: return HD_ERR_CANCELLED;
     case RT_FAIL_NONE:
     case RT_FAIL_OVERFLOW:
     case RT_FAIL_DIV_ZERO:
     case RT_FAIL_CAST_RANGE:
     case RT_FAIL_CAST_TEXT:
     case RT_FAIL_SUBSTRING:
-    case RT_FAIL_DATE_RANGE:
-        break;
+    case RT_FAIL_DATE_RANGE: break;
     }
     return HD_ERR_EXEC;
 }
@@ -40,7 +36,8 @@ void rt_exec_tell_all(struct rt_exec *x, int stop)
         __atomic_store_n(&x->workers[i].t.stop, stop, __ATOMIC_RELAXED);
 }
 
-void rt_exec_raise(struct rt_exec *x, enum hd_err_class c, const char *path, const char *fmt, ...)
+void rt_exec_raise(struct rt_exec *x, enum hd_err_class c, const char *path, const char *fmt,
+                   ...)
 {
     va_list ap;
     pthread_mutex_lock(&x->fail_lock);
@@ -95,7 +92,10 @@ void rt_cancel_init(struct rt_cancel *c)
     c->running = NULL;
 }
 
-void rt_cancel_release(struct rt_cancel *c) { pthread_mutex_destroy(&c->lock); }
+void rt_cancel_release(struct rt_cancel *c)
+{
+    pthread_mutex_destroy(&c->lock);
+}
 
 void rt_cancel_fire(struct rt_cancel *c)
 {

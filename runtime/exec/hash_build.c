@@ -16,18 +16,18 @@ struct hash_build {
     struct rt_live *v;
     struct rt_keys keys;
     struct rt_parts parts;
-    unsigned char *to;      /* grouped rows */
+    unsigned char *to;       /* grouped rows */
     uint64_t *kept, *groups; /* per part: rows and groups left */
     uint64_t base[RT_MAX_PARTS + 1];
-    struct rt_cut cut;      /* for unique rows */
+    struct rt_cut cut; /* for unique rows */
     bool atomic;
 };
 
 /* ---- Grouping a part ------------------------------------------------------------------- */
 
 struct group {
-    uint32_t first;  /* row of the part */
-    uint32_t count;  /* then: where its next row goes, from behind */
+    uint32_t first; /* row of the part */
+    uint32_t count; /* then: where its next row goes, from behind */
 };
 
 /* Scratch of one part: table of group numbers + 1, groups, group of each row. */

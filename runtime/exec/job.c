@@ -29,29 +29,25 @@ struct rt_job {
     const struct rt_entries *entries;
     uint64_t nrows, morsel;
     _Atomic uint64_t cursor;
-    bool nested;              /* has level entries: ranges may be handed over */
+    bool nested; /* has level entries: ranges may be handed over */
     struct rt_crew_job crew;
-    bool enlisted;            /* under the lock */
+    bool enlisted; /* under the lock */
     pthread_mutex_t lock;
     pthread_cond_t change;
-    struct task *tasks;       /* under the lock */
+    struct task *tasks; /* under the lock */
     _Atomic int ntasks;
-    int active;               /* under the lock: workers that may push */
-    uint64_t spawned;         /* under the lock */
-    _Atomic bool enough;      /* the sink needs no more rows */
+    int active;          /* under the lock: workers that may push */
+    uint64_t spawned;    /* under the lock */
+    _Atomic bool enough; /* the sink needs no more rows */
 };
 
 static uint64_t source_rows(struct rt_exec *x, const struct rt_pipeline *p)
 {
     switch (p->source) {
-    case RT_SOURCE_TABLE:
-        return (uint64_t)p->table->rows;
-    case RT_SOURCE_ROWS:
-        return x->live[p->state].nrows;
-    case RT_SOURCE_INDEX:
-        return x->live[p->state].s->range;
-    case RT_SOURCE_DICT:
-        return p->table->cols[p->column].dict.n;
+    case RT_SOURCE_TABLE: return (uint64_t)p->table->rows;
+    case RT_SOURCE_ROWS: return x->live[p->state].nrows;
+    case RT_SOURCE_INDEX: return x->live[p->state].s->range;
+    case RT_SOURCE_DICT: return p->table->cols[p->column].dict.n;
     }
     HD_BUG("source kind %d", (int)p->source);
 }
@@ -127,7 +123,8 @@ static bool run_piece(struct rt_job *j, struct rt_worker *w)
     pthread_mutex_unlock(&j->lock);
     if (!t)
         return false;
-    note_result(w, j->entries->level[t->level](j->x->args, &w->t, t->carried, t->begin, t->end));
+    note_result(w,
+                j->entries->level[t->level](j->x->args, &w->t, t->carried, t->begin, t->end));
     free_task(j, t);
     return true;
 }
@@ -210,8 +207,8 @@ static bool push_task(struct rt_job *j, int32_t level, const void *carried, size
     return true;
 }
 
-int32_t hdr_spawn(struct hdd_thread *t, int32_t level, void *carried, int64_t bytes, int64_t begin,
-                  int64_t end)
+int32_t hdr_spawn(struct hdd_thread *t, int32_t level, void *carried, int64_t bytes,
+                  int64_t begin, int64_t end)
 {
     struct rt_worker *w = t->exec;
     struct rt_job *j = w->x->job;
@@ -219,7 +216,8 @@ int32_t hdr_spawn(struct hdd_thread *t, int32_t level, void *carried, int64_t by
         return rt_worker_fail(w, RT_FAIL_CANCELLED, -1);
     /* Where order matters the range runs now, in its place. */
     if (j->p->ordered)
-        return j->entries->level[level](w->x->args, t, carried, (uint64_t)begin, (uint64_t)end);
+        return j->entries->level[level](w->x->args, t, carried, (uint64_t)begin,
+                                        (uint64_t)end);
     if (push_task(j, level, carried, (size_t)bytes, (uint64_t)begin, (uint64_t)end))
         return 0;
     return rt_worker_fail(w, RT_FAIL_MEMORY, -1);
@@ -235,8 +233,8 @@ void rt_job_enough(struct rt_exec *x)
 
 static void job_init(struct rt_job *j, struct rt_exec *x, int pipeline)
 {
-    *j = (struct rt_job){.x = x, .p = &x->spec->pipelines[pipeline],
-                         .entries = &x->entries[pipeline]};
+    *j = (struct rt_job){
+        .x = x, .p = &x->spec->pipelines[pipeline], .entries = &x->entries[pipeline]};
     j->nrows = source_rows(x, j->p);
     j->morsel = morsel_size(x, j->p, j->nrows);
     for (int i = 0; i < RT_MAX_LEVELS; i++)

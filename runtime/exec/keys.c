@@ -29,14 +29,10 @@ int rt_value_compare(enum rt_phys phys, const void *a, const void *b)
     struct rt_row_str s, t;
     double x, y;
     switch (phys) {
-    case RT_BOOL:
-        COMPARE(uint8_t);
-    case RT_I32:
-        COMPARE(int32_t);
-    case RT_I64:
-        COMPARE(int64_t);
-    case RT_I128:
-        COMPARE(hd_i128);
+    case RT_BOOL: COMPARE(uint8_t);
+    case RT_I32: COMPARE(int32_t);
+    case RT_I64: COMPARE(int64_t);
+    case RT_I128: COMPARE(hd_i128);
     case RT_F64:
         memcpy(&x, a, sizeof x);
         memcpy(&y, b, sizeof y);
@@ -51,7 +47,8 @@ int rt_value_compare(enum rt_phys phys, const void *a, const void *b)
 
 struct rt_keys rt_keys(const struct rt_state *s)
 {
-    struct rt_keys k = {.s = s, .offset = s->nkeys ? s->fields[0].offset : 0, .shape = RT_KEYS_ANY};
+    struct rt_keys k = {
+        .s = s, .offset = s->nkeys ? s->fields[0].offset : 0, .shape = RT_KEYS_ANY};
     if (s->nkeys == 1 && s->fields[0].valid_offset < 0) {
         if (s->fields[0].phys == RT_I64)
             k.shape = RT_KEYS_8;
@@ -61,7 +58,8 @@ struct rt_keys rt_keys(const struct rt_state *s)
     return k;
 }
 
-bool rt_keys_equal_any(const struct rt_state *s, const unsigned char *a, const unsigned char *b)
+bool rt_keys_equal_any(const struct rt_state *s, const unsigned char *a,
+                       const unsigned char *b)
 {
     for (int i = 0; i < s->nkeys; i++) {
         const struct rt_field *f = &s->fields[i];

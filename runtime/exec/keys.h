@@ -22,11 +22,12 @@ int rt_str_compare(const char *a, size_t na, const char *b, size_t nb);
  * never NULL are by far the most frequent. */
 struct rt_keys {
     const struct rt_state *s;
-    int offset;          /* of that field */
+    int offset; /* of that field */
     enum { RT_KEYS_ANY, RT_KEYS_4, RT_KEYS_8 } shape;
 };
 struct rt_keys rt_keys(const struct rt_state *s);
-bool rt_keys_equal_any(const struct rt_state *s, const unsigned char *a, const unsigned char *b);
+bool rt_keys_equal_any(const struct rt_state *s, const unsigned char *a,
+                       const unsigned char *b);
 
 static inline bool rt_keys_equal(const struct rt_keys *k, const unsigned char *a,
                                  const unsigned char *b)

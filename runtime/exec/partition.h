@@ -10,8 +10,8 @@
 enum { RT_MAX_PARTS = 512 };
 
 struct rt_parts {
-    int n;                     /* a power of two; 1: rows stay where they are */
-    int offset, shift;         /* part of a row: (u64 at offset & mask) >> shift */
+    int n;             /* a power of two; 1: rows stay where they are */
+    int offset, shift; /* part of a row: (u64 at offset & mask) >> shift */
     uint64_t mask;
     const unsigned char *rows; /* of all parts */
     uint64_t start[RT_MAX_PARTS + 1];
@@ -35,30 +35,14 @@ int rt_parts_make(struct rt_exec *x, const struct rt_state *s, struct rt_parts *
 static inline void rt_copy_row(unsigned char *to, const unsigned char *from, size_t stride)
 {
     switch (stride) {
-    case 8:
-        memcpy(to, from, 8);
-        return;
-    case 16:
-        memcpy(to, from, 16);
-        return;
-    case 24:
-        memcpy(to, from, 24);
-        return;
-    case 32:
-        memcpy(to, from, 32);
-        return;
-    case 40:
-        memcpy(to, from, 40);
-        return;
-    case 48:
-        memcpy(to, from, 48);
-        return;
-    case 64:
-        memcpy(to, from, 64);
-        return;
-    default:
-        memcpy(to, from, stride);
-        return;
+    case 8: memcpy(to, from, 8); return;
+    case 16: memcpy(to, from, 16); return;
+    case 24: memcpy(to, from, 24); return;
+    case 32: memcpy(to, from, 32); return;
+    case 40: memcpy(to, from, 40); return;
+    case 48: memcpy(to, from, 48); return;
+    case 64: memcpy(to, from, 64); return;
+    default: memcpy(to, from, stride); return;
     }
 }
 

@@ -46,35 +46,23 @@ static struct rt_str read_text(const struct rt_field *f, const unsigned char *p)
     }
     const struct fe_dict *d = &f->dict_table->cols[f->dict_column].dict;
     uint32_t code = (uint32_t)read_integer(f->phys, p);
-    return (struct rt_str){d->bytes + d->offsets[code], d->offsets[code + 1] - d->offsets[code]};
+    return (struct rt_str){d->bytes + d->offsets[code],
+                           d->offsets[code + 1] - d->offsets[code]};
 }
 
 static void put_value(const struct rt_field *f, struct hd_type type, const unsigned char *p,
                       void *out, size_t i)
 {
     switch ((enum hd_type_kind)type.kind) {
-    case HD_BOOL:
-        ((uint8_t *)out)[i] = (uint8_t)read_integer(f->phys, p);
-        return;
+    case HD_BOOL: ((uint8_t *)out)[i] = (uint8_t)read_integer(f->phys, p); return;
     case HD_INT32:
-    case HD_DATE:
-        ((int32_t *)out)[i] = (int32_t)read_integer(f->phys, p);
-        return;
+    case HD_DATE: ((int32_t *)out)[i] = (int32_t)read_integer(f->phys, p); return;
     case HD_INT64:
-    case HD_TIMESTAMP:
-        ((int64_t *)out)[i] = (int64_t)read_integer(f->phys, p);
-        return;
-    case HD_DECIMAL:
-        ((hd_i128 *)out)[i] = read_integer(f->phys, p);
-        return;
-    case HD_FLOAT64:
-        memcpy((double *)out + i, p, 8);
-        return;
-    case HD_STRING:
-        ((struct rt_str *)out)[i] = read_text(f, p);
-        return;
-    case HD_TYPE_COUNT:
-        break;
+    case HD_TIMESTAMP: ((int64_t *)out)[i] = (int64_t)read_integer(f->phys, p); return;
+    case HD_DECIMAL: ((hd_i128 *)out)[i] = read_integer(f->phys, p); return;
+    case HD_FLOAT64: memcpy((double *)out + i, p, 8); return;
+    case HD_STRING: ((struct rt_str *)out)[i] = read_text(f, p); return;
+    case HD_TYPE_COUNT: break;
     }
     HD_BUG("result of type %d", type.kind);
 }
@@ -116,8 +104,8 @@ static int batch_init(struct rt_exec *x, struct batch *b, uint64_t nrows, struct
     return 0;
 }
 
-static int add_batches(struct rt_exec *x, struct batch *b, const unsigned char *rows, uint64_t n,
-                       struct rt_arrow_out *out, struct hd_err *err)
+static int add_batches(struct rt_exec *x, struct batch *b, const unsigned char *rows,
+                       uint64_t n, struct rt_arrow_out *out, struct hd_err *err)
 {
     uint64_t counted = 0;
     int rc = 0;
@@ -170,4 +158,7 @@ const unsigned char *rt_result_rows(const struct rt_result *r, uint64_t *n)
     return v->rows;
 }
 
-const struct rt_spec *rt_result_spec(const struct rt_result *r) { return r->x->spec; }
+const struct rt_spec *rt_result_spec(const struct rt_result *r)
+{
+    return r->x->spec;
+}

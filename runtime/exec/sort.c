@@ -10,16 +10,12 @@
 static int key_bits(enum rt_phys p)
 {
     switch (p) {
-    case RT_BOOL:
-        return 1;
-    case RT_I32:
-        return 32;
+    case RT_BOOL: return 1;
+    case RT_I32: return 32;
     case RT_I64:
-    case RT_F64:
-        return 64;
+    case RT_F64: return 64;
     case RT_I128:
-    case RT_STR:
-        return 128;
+    case RT_STR: return 128;
     }
     HD_BUG("physical type %d", (int)p);
 }
@@ -45,17 +41,10 @@ static hd_u128 normalise(enum rt_phys phys, const unsigned char *p)
     struct rt_row_str s;
     double d;
     switch (phys) {
-    case RT_BOOL:
-        return *p != 0;
-    case RT_I32:
-        memcpy(&i32, p, 4);
-        return (uint32_t)i32 ^ 0x80000000u;
-    case RT_I64:
-        memcpy(&i64, p, 8);
-        return (uint64_t)i64 ^ (uint64_t)1 << 63;
-    case RT_I128:
-        memcpy(&u, p, 16);
-        return u ^ (hd_u128)1 << 127;
+    case RT_BOOL: return *p != 0;
+    case RT_I32: memcpy(&i32, p, 4); return (uint32_t)i32 ^ 0x80000000u;
+    case RT_I64: memcpy(&i64, p, 8); return (uint64_t)i64 ^ (uint64_t)1 << 63;
+    case RT_I128: memcpy(&u, p, 16); return u ^ (hd_u128)1 << 127;
     case RT_F64:
         memcpy(&d, p, 8);
         if (isnan(d))
@@ -92,7 +81,8 @@ static void pack(struct packing *p, hd_u128 v, int bits)
         p->key |= v << p->left;
 }
 
-void rt_sort_entry(const struct rt_sorter *o, const unsigned char *row, struct rt_sort_entry *e)
+void rt_sort_entry(const struct rt_sorter *o, const unsigned char *row,
+                   struct rt_sort_entry *e)
 {
     const struct rt_state *s = o->s;
     struct packing p = {0, 128};
@@ -122,7 +112,8 @@ static int compare_field(const struct rt_state *s, const struct rt_sort_key *k,
     return k->desc ? -c : c;
 }
 
-int rt_sort_compare_rest(const struct rt_sorter *o, const unsigned char *a, const unsigned char *b)
+int rt_sort_compare_rest(const struct rt_sorter *o, const unsigned char *a,
+                         const unsigned char *b)
 {
     int c = 0;
     for (int i = o->rest; i < o->s->nsort && c == 0; i++)
@@ -210,7 +201,8 @@ static int depth_limit(size_t n)
     return d;
 }
 
-static void sort_within(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n, int depth)
+static void sort_within(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n,
+                        int depth)
 {
     while (n > INSERTION) {
         if (depth-- == 0) {
@@ -404,8 +396,8 @@ int rt_sort_rows(struct rt_exec *x, const struct rt_sorter *o, const unsigned ch
 {
     struct rt_block blocks[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
     struct sorting *s = hd_alloc(&x->arena, sizeof *s);
-    *s = (struct sorting){.x = x, .o = o, .rows = rows, .offset = offset, .count = count,
-                          .out = out};
+    *s = (struct sorting){
+        .x = x, .o = o, .rows = rows, .offset = offset, .count = count, .out = out};
     int rc = n && count ? sort_all(s, n, blocks) : 0;
     for (int i = 0; i < 3; i++)
         rt_block_free(&x->memory, &blocks[i]);

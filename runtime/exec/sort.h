@@ -17,7 +17,8 @@ struct rt_sorter {
 };
 
 void rt_sorter_init(struct rt_sorter *o, const struct rt_state *s);
-void rt_sort_entry(const struct rt_sorter *o, const unsigned char *row, struct rt_sort_entry *e);
+void rt_sort_entry(const struct rt_sorter *o, const unsigned char *row,
+                   struct rt_sort_entry *e);
 int rt_sort_compare_rest(const struct rt_sorter *o, const unsigned char *a,
                          const unsigned char *b);
 

@@ -45,9 +45,11 @@ static void print_sort(struct hd_strbuf *out, const struct rt_state *t)
         hd_strbuf_adds(out, " sort");
     for (int k = 0; k < t->nsort; k++)
         hd_strbuf_addf(out, "%s %s%s nulls %s", k ? "," : "", t->fields[t->sort[k].field].name,
-                       t->sort[k].desc ? " desc" : "", t->sort[k].nulls_first ? "first" : "last");
+                       t->sort[k].desc ? " desc" : "",
+                       t->sort[k].nulls_first ? "first" : "last");
     if (t->kind == RT_STATE_ROWS && (t->limit >= 0 || t->offset > 0))
-        hd_strbuf_addf(out, " limit %lld offset %lld", (long long)t->limit, (long long)t->offset);
+        hd_strbuf_addf(out, " limit %lld offset %lld", (long long)t->limit,
+                       (long long)t->offset);
 }
 
 static void print_field(struct hd_strbuf *out, const struct rt_state *t, int f)
@@ -73,7 +75,8 @@ static void print_field(struct hd_strbuf *out, const struct rt_state *t, int f)
 static void print_state(struct hd_strbuf *out, const struct rt_spec *s, int i)
 {
     const struct rt_state *t = &s->states[i];
-    hd_strbuf_addf(out, "  s%d %s \"%s\"", i, rt_state_kind_name(t->kind), t->name ? t->name : "");
+    hd_strbuf_addf(out, "  s%d %s \"%s\"", i, rt_state_kind_name(t->kind),
+                   t->name ? t->name : "");
     hd_strbuf_addf(out, " stride %d range %llu", t->stride, (unsigned long long)t->range);
     hd_strbuf_addf(out, "%s%s%s%s%s", t->shared ? " shared" : "", t->unique ? " unique" : "",
                    t->dedupe ? " dedupe" : "", t->track_matches ? " matches" : "",
@@ -164,6 +167,6 @@ void rt_spec_print(struct hd_strbuf *out, const struct rt_spec *s)
     hd_strbuf_addf(out, "result s%d\n", s->result_state);
     for (int i = 0; i < s->nresult; i++)
         hd_strbuf_addf(out, "  %s %s%s = field %d\n", s->result[i].name,
-                       hd_type_text(s->result[i].type, type), s->result[i].nullable ? "" : " not null",
-                       s->result[i].field);
+                       hd_type_text(s->result[i].type, type),
+                       s->result[i].nullable ? "" : " not null", s->result[i].field);
 }

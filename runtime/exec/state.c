@@ -5,7 +5,10 @@
 #include "runtime/exec/exec_internal.h"
 
 /* Bits are read as 64-bit words and by vector code: one line more than needed. */
-static size_t bitmap_bytes(uint64_t n) { return (size_t)(n + 63) / 64 * 8 + 64; }
+static size_t bitmap_bytes(uint64_t n)
+{
+    return (size_t)(n + 63) / 64 * 8 + 64;
+}
 
 static int init_direct(struct rt_exec *x, struct rt_live *v)
 {
@@ -43,19 +46,14 @@ static int state_init(struct rt_exec *x, struct rt_live *v)
 {
     switch (v->s->kind) {
     case RT_STATE_BITMAP:
-    case RT_STATE_DIRECT:
-        return init_bits(x, v);
+    case RT_STATE_DIRECT: return init_bits(x, v);
     case RT_STATE_ROWS:
     case RT_STATE_CSR:
-    case RT_STATE_HASH:
-        return rt_rows_init(x, v);
+    case RT_STATE_HASH: return rt_rows_init(x, v);
     case RT_STATE_AGG_SCALAR:
     case RT_STATE_AGG_DENSE:
-    case RT_STATE_ARRAY:
-        return rt_dense_init(x, v);
-    case RT_STATE_AGG_HASH:
-        rt_agg_hash_init(x, v);
-        return 0;
+    case RT_STATE_ARRAY: return rt_dense_init(x, v);
+    case RT_STATE_AGG_HASH: rt_agg_hash_init(x, v); return 0;
     }
     HD_BUG("state kind %d", (int)v->s->kind);
 }
@@ -94,26 +92,13 @@ int rt_state_finish(struct rt_exec *x, int state)
     switch (v->s->kind) {
     case RT_STATE_BITMAP:
     case RT_STATE_DIRECT:
-    case RT_STATE_ARRAY:
-        break;
-    case RT_STATE_ROWS:
-        rc = rt_rows_finish(x, v);
-        break;
-    case RT_STATE_CSR:
-        rc = rt_csr_finish(x, v);
-        break;
-    case RT_STATE_HASH:
-        rc = rt_hash_finish(x, v);
-        break;
-    case RT_STATE_AGG_SCALAR:
-        rc = rt_scalar_finish(x, v);
-        break;
-    case RT_STATE_AGG_DENSE:
-        rc = rt_dense_finish(x, v);
-        break;
-    case RT_STATE_AGG_HASH:
-        rc = rt_agg_hash_finish(x, v);
-        break;
+    case RT_STATE_ARRAY: break;
+    case RT_STATE_ROWS: rc = rt_rows_finish(x, v); break;
+    case RT_STATE_CSR: rc = rt_csr_finish(x, v); break;
+    case RT_STATE_HASH: rc = rt_hash_finish(x, v); break;
+    case RT_STATE_AGG_SCALAR: rc = rt_scalar_finish(x, v); break;
+    case RT_STATE_AGG_DENSE: rc = rt_dense_finish(x, v); break;
+    case RT_STATE_AGG_HASH: rc = rt_agg_hash_finish(x, v); break;
     }
     v->finished = true;
     bool rows = v->s->kind == RT_STATE_ROWS || v->s->kind == RT_STATE_CSR ||

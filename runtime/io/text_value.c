@@ -29,14 +29,14 @@ static bool parse_real(const char *s, size_t n, double *out)
 static bool parse_short(const char *s, size_t n, int scale, int64_t *out)
 {
     size_t i = n && s[0] == '-', first = i;
-    int64_t v = 0;
+    uint64_t u = 0; /* 19 digits fit, 18 are taken */
     int frac = -1;
     if (n - i > 18 + 1)
         return false;
     for (; i < n; i++) {
         unsigned d = (unsigned)(unsigned char)s[i] - '0';
         if (d <= 9) {
-            v = v * 10 + d;
+            u = u * 10 + d;
             frac += frac >= 0;
         } else if (s[i] == '.' && frac < 0 && i > first) {
             frac = 0;
@@ -46,6 +46,7 @@ static bool parse_short(const char *s, size_t n, int scale, int64_t *out)
     }
     if (i == first || frac > scale || n - first > (frac >= 0 ? 19u : 18u))
         return false;
+    int64_t v = (int64_t)u;
     for (int k = HD_MAX(frac, 0); k < scale; k++)
         if (__builtin_mul_overflow(v, 10, &v))
             return false;

@@ -2,7 +2,7 @@
 """Differential test: random plans over random data, Heddle against the DuckDB oracle.
 
     run.py --heddle PATH/heddle --seed N --count N [--threads 1,2,3,7] [--keep DIR] [--backend B]
-    run.py --oracle-only --seed N --count N         the generator and the oracle alone
+    run.py --oracle-only --seed N --count N      the generator and the oracle alone
 
 Case n depends on n alone: `--seed n --count 1` replays it. One line per failure; the last line counts. A case is
 skipped where docs/plan.md leaves the outcome free (see hderrors.py), never passed.
@@ -13,13 +13,19 @@ import copy
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections import Counter
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), d) for d in ("../oracle", ".")]
 
-import duckdb
+try:
+    import duckdb
+    import pyarrow  # noqa: F401
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
 
 import dataset
 import results
@@ -47,6 +53,7 @@ class Runner:
             finally:
                 db.close()
                 shutil.rmtree(self.home(db), ignore_errors=True)
+        print(f"cases {self.args.seed} to {self.args.seed + self.args.count - 1}")
         if self.notes:
             print("of these: " + ", ".join(f"{n} {what}" for what, n in sorted(self.notes.items())))
         print(", ".join(f"{self.total[v]} {v}" for v in (PASS, FAIL, SKIP)))
@@ -229,11 +236,20 @@ def tables_of(plan, tables):
     return [t for t in tables if t.name in need]
 
 
+def seed(text):
+    if text != "commit":
+        return int(text)
+    here = os.path.dirname(os.path.abspath(__file__))
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True)
+    return int(done.stdout.strip()[:7] or "0", 16)
+
+
 def parse_args(argv):
     ap = argparse.ArgumentParser(description="random plans: Heddle against an oracle")
     ap.add_argument("--heddle", help="the heddle binary")
     ap.add_argument("--oracle-only", action="store_true", help="check the generator against the oracle alone")
-    ap.add_argument("--seed", type=int, default=0, help="number of the first case")
+    ap.add_argument("--seed", type=seed, default=0, metavar="N|commit",
+                    help="number of the first case; commit: drawn from the commit that is checked out")
     ap.add_argument("--count", type=int, default=100)
     ap.add_argument("--threads", default="1,2,3,7", help="thread counts; every plan runs with each")
     ap.add_argument("--backend", help="passed on to heddle run")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Self-test of the differential test: the generator, both spellings of expressions, and planted bugs that must be found."""
 
+import json
 import os
 import random
 import stat
@@ -10,6 +11,13 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, d) for d in ("../oracle", ".")]
+
+try:
+    import duckdb  # noqa: F401
+    import pyarrow  # noqa: F401
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
 
 import compare
 import dataset
@@ -140,6 +148,22 @@ def test_keep():
         assert {"plan.json", "original.json", "params.json", "schema.json", "data", "expected", "found", "replay.sh"} <= names, names
         sizes = [os.path.getsize(os.path.join(kept, n)) for n in ("plan.json", "original.json")]
         assert sizes[0] < sizes[1], sizes
+
+
+def test_schema():
+    """Every generated plan has the shape that docs/plan.schema.json describes."""
+    try:
+        import jsonschema
+    except ImportError:
+        print("   (not checked: Python has no jsonschema)")
+        return
+    with open(os.path.join(HERE, "../../docs/plan.schema.json"), encoding="utf-8") as f:
+        validator = jsonschema.Draft202012Validator(json.load(f))
+    db = Database(5)
+    for n in range(5 * PLANS, 6 * PLANS):
+        errors = list(validator.iter_errors(db.case(n).plan))
+        assert not errors, (n, errors[0].message)
+    db.close()
 
 
 def main():

@@ -15,10 +15,14 @@ void fx_init(struct fx *f, int threads, void *context)
     f->threads = threads;
     f->paths[0] = "$.root.first";
     f->paths[1] = "$.root.second";
-    f->spec = (struct rt_spec){.states = f->states, .args = f->args, .pipelines = f->pipelines,
-                               .actions = f->actions, .npaths = 2, .paths = f->paths};
-    f->args[0] = (struct rt_arg){.kind = RT_ARG_CONST, .phys = RT_I64,
-                                 .i = (int64_t)(intptr_t)context};
+    f->spec = (struct rt_spec){.states = f->states,
+                               .args = f->args,
+                               .pipelines = f->pipelines,
+                               .actions = f->actions,
+                               .npaths = 2,
+                               .paths = f->paths};
+    f->args[0] =
+        (struct rt_arg){.kind = RT_ARG_CONST, .phys = RT_I64, .i = (int64_t)(intptr_t)context};
     f->spec.nargs = f->spec.nwords = 1;
 }
 
@@ -35,10 +39,14 @@ void fx_release(struct fx *f)
 int fx_state(struct fx *f, enum rt_state_kind kind)
 {
     struct rt_state *s = &f->states[f->spec.nstates];
-    bool prefix = kind == RT_STATE_HASH || kind == RT_STATE_AGG_HASH ||
-                  kind == RT_STATE_AGG_DENSE;
-    *s = (struct rt_state){.kind = kind, .name = "s", .path = "$.state", .limit = -1,
-                           .stride = prefix ? 8 : 0, .est_rows = -1};
+    bool prefix =
+        kind == RT_STATE_HASH || kind == RT_STATE_AGG_HASH || kind == RT_STATE_AGG_DENSE;
+    *s = (struct rt_state){.kind = kind,
+                           .name = "s",
+                           .path = "$.state",
+                           .limit = -1,
+                           .stride = prefix ? 8 : 0,
+                           .est_rows = -1};
     s->fields = HD_NEWN(&f->arena, struct rt_field, FX_FIELDS);
     s->merge = HD_NEWN(&f->arena, enum rt_merge, FX_FIELDS);
     return f->spec.nstates++;
@@ -69,8 +77,8 @@ int fx_table_pipeline(struct fx *f, int64_t rows, rt_entry_fn entry)
 {
     int i = f->spec.npipelines++;
     f->tables[i].rows = rows;
-    f->pipelines[i] = (struct rt_pipeline){.name = "p", .source = RT_SOURCE_TABLE,
-                                           .table = &f->tables[i], .nlevels = 1};
+    f->pipelines[i] = (struct rt_pipeline){
+        .name = "p", .source = RT_SOURCE_TABLE, .table = &f->tables[i], .nlevels = 1};
     f->entries[i].entry = entry;
     return i;
 }
@@ -78,8 +86,8 @@ int fx_table_pipeline(struct fx *f, int64_t rows, rt_entry_fn entry)
 int fx_state_pipeline(struct fx *f, enum rt_source_kind source, int state, rt_entry_fn entry)
 {
     int i = f->spec.npipelines++;
-    f->pipelines[i] = (struct rt_pipeline){.name = "p", .source = source, .state = state,
-                                           .nlevels = 1};
+    f->pipelines[i] =
+        (struct rt_pipeline){.name = "p", .source = source, .state = state, .nlevels = 1};
     f->entries[i].entry = entry;
     return i;
 }
@@ -91,15 +99,18 @@ void fx_action(struct fx *f, enum rt_action_kind kind, int index)
 
 int fx_state_arg(struct fx *f, enum rt_arg_kind kind, int state)
 {
-    f->args[f->spec.nargs++] = (struct rt_arg){.kind = kind, .state = state,
-                                               .word = f->spec.nwords};
+    f->args[f->spec.nargs++] =
+        (struct rt_arg){.kind = kind, .state = state, .word = f->spec.nwords};
     return f->spec.nwords++;
 }
 
 int fx_run(struct fx *f, int result_state)
 {
-    struct rt_exec_options o = {.threads = f->threads, .profile = f->profile, .crew = f->crew,
-                                .memory = &f->memory, .memory_limit = f->limit,
+    struct rt_exec_options o = {.threads = f->threads,
+                                .profile = f->profile,
+                                .crew = f->crew,
+                                .memory = &f->memory,
+                                .memory_limit = f->limit,
                                 .cancel = f->cancel};
     f->spec.result_state = result_state;
     rt_result_free(f->result);
@@ -148,22 +159,14 @@ uint64_t fx_hash(const struct rt_state *s, const unsigned char *row)
         }
         memcpy(w, p, (size_t)HD_MIN(rt_phys_size(s->fields[k].phys), 16));
         switch (s->fields[k].phys) {
-        case RT_BOOL:
-            h = hdd_mix(h ^ *p);
-            break;
+        case RT_BOOL: h = hdd_mix(h ^ *p); break;
         case RT_I32:
             memcpy(&i32, p, 4);
             h = hdd_mix(h ^ (uint64_t)i32);
             break;
-        case RT_I64:
-            h = hdd_mix(h ^ w[0]);
-            break;
-        case RT_I128:
-            h = hdd_mix(hdd_mix(h ^ w[0]) ^ w[1]);
-            break;
-        case RT_F64:
-            h = mix_f64(h, p);
-            break;
+        case RT_I64: h = hdd_mix(h ^ w[0]); break;
+        case RT_I128: h = hdd_mix(hdd_mix(h ^ w[0]) ^ w[1]); break;
+        case RT_F64: h = mix_f64(h, p); break;
         case RT_STR:
             h = hdd_mix(h ^ (uint64_t)hdr_hash_bytes((void *)(uintptr_t)w[0], (int32_t)w[1]));
             break;
@@ -185,8 +188,8 @@ unsigned char *fx_group(struct hdd_thread *t, const struct rt_state *s, int stat
     for (;;) {
         uint64_t *slots = l->slots, at = h & l->mask;
         for (; slots[at]; at = (at + 1) & l->mask) {
-            unsigned char *r = (unsigned char *)l->rows +
-                               ((uint32_t)slots[at] - 1) * (size_t)s->stride;
+            unsigned char *r =
+                (unsigned char *)l->rows + ((uint32_t)slots[at] - 1) * (size_t)s->stride;
             if (slots[at] >> 32 == h >> 32 && fx_same_keys(s, r, row))
                 return r;
         }

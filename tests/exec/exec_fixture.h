@@ -82,7 +82,8 @@ static inline bool fx_valid(const struct rt_state *s, const unsigned char *row, 
 {
     return s->fields[field].valid_offset < 0 || row[s->fields[field].valid_offset];
 }
-static inline void fx_put(const struct rt_state *s, unsigned char *row, int field, const void *v)
+static inline void fx_put(const struct rt_state *s, unsigned char *row, int field,
+                          const void *v)
 {
     memcpy(row + s->fields[field].offset, v, (size_t)rt_phys_size(s->fields[field].phys));
     if (s->fields[field].valid_offset >= 0)

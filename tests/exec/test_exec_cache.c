@@ -39,7 +39,8 @@ static struct rt_bytes make_bitcode(int n, int salt)
         LLVMValueRef v = LLVMBuildMul(b, args[0], LLVMConstInt(i32, (unsigned)k + 2, 0), "v");
         v = LLVMBuildAdd(b, v, LLVMConstInt(i32, (unsigned)salt, 0), "v");
         for (int i = 0; i < 60; i++) /* weight, so that the module is worth dividing */
-            v = LLVMBuildXor(b, v, LLVMBuildMul(b, v, LLVMConstInt(i32, 2 * (unsigned)i, 0), ""), "");
+            v = LLVMBuildXor(
+                b, v, LLVMBuildMul(b, v, LLVMConstInt(i32, 2 * (unsigned)i, 0), ""), "");
         v = LLVMBuildAdd(b, v, LLVMBuildTrunc(b, year, i32, ""), "");
         LLVMBuildRet(b, v);
     }
@@ -295,7 +296,8 @@ struct both {
     struct rt_crew *crew;
 };
 
-static enum rt_cached get(struct both *b, struct rt_bytes bc, bool fresh, int nfunctions, int salt)
+static enum rt_cached get(struct both *b, struct rt_bytes bc, bool fresh, int nfunctions,
+                          int salt)
 {
     struct rt_cached_code *code;
     enum rt_cached how;

@@ -75,7 +75,8 @@ static void like_cases(void **state)
     };
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++)
-        if (like(cases[i].p, cases[i].s, strlen(cases[i].s), cases[i].escape) != cases[i].match)
+        if (like(cases[i].p, cases[i].s, strlen(cases[i].s), cases[i].escape) !=
+            cases[i].match)
             fail_msg("'%s' like '%s'", cases[i].s, cases[i].p);
 }
 
@@ -166,14 +167,24 @@ static void substrings(void **state)
     static const struct {
         int64_t start, length;
         const char *wanted; /* NULL: an error */
-    } cases[] = {{1, 2, "he"},  {2, INT64_MAX, "ello"}, {0, 2, "h"},  {-3, 5, "h"}, {-3, 4, ""},
-                 {5, 1, "o"},   {6, 1, ""},             {100, 5, ""}, {2, 0, ""},   {2, -1, NULL},
-                 {INT64_MIN, INT64_MAX, ""}, {INT64_MAX, INT64_MAX, ""}, {1, 5, "hello"}};
+    } cases[] = {{1, 2, "he"},
+                 {2, INT64_MAX, "ello"},
+                 {0, 2, "h"},
+                 {-3, 5, "h"},
+                 {-3, 4, ""},
+                 {5, 1, "o"},
+                 {6, 1, ""},
+                 {100, 5, ""},
+                 {2, 0, ""},
+                 {2, -1, NULL},
+                 {INT64_MIN, INT64_MAX, ""},
+                 {INT64_MAX, INT64_MAX, ""},
+                 {1, 5, "hello"}};
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         struct hdr_text out = {NULL, -1};
-        int32_t rc = hdr_substring(&thread, text("hello"), 5, cases[i].start, cases[i].length, 1,
-                                   &out);
+        int32_t rc =
+            hdr_substring(&thread, text("hello"), 5, cases[i].start, cases[i].length, 1, &out);
         assert_int_equal(rc, !cases[i].wanted);
         if (!cases[i].wanted) {
             assert_int_equal(thread.failure, RT_FAIL_SUBSTRING);
@@ -202,7 +213,8 @@ static void products(void **state)
     (void)state;
     assert_int_equal(hdr_mul_i128(&thread, -7, -1, 6, 0, 38, 0, &out), 0);
     check_i128(out, -42);
-    assert_int_equal(hdr_mul_i128(&thread, LO(big), HI(big), LO(big), HI(big), 38, 0, &out), 1);
+    assert_int_equal(hdr_mul_i128(&thread, LO(big), HI(big), LO(big), HI(big), 38, 0, &out),
+                     1);
     assert_int_equal(thread.failure, RT_FAIL_OVERFLOW);
     assert_int_equal(hdr_mul_i128(&thread, LO(big), HI(big), LO(big), HI(big), 0, 0, &out), 0);
     check_i128(out, hd_pow10(38));
@@ -227,12 +239,13 @@ static void quotients(void **state)
         {"5", "2", 0, "3"},
         {"7", "7", 0, "1"},
         {"0", "5", 10, "0"},
-        {"99999999999999999999999999999999999999", "1", 0, "99999999999999999999999999999999999999"},
+        {"99999999999999999999999999999999999999", "1", 0,
+         "99999999999999999999999999999999999999"},
         {"99999999999999999999999999999999999999", "1", 1, NULL},
-        {"12345678901234567890123456789012345678", "98765432109876543210987654321098765432", 30,
-         "124999998860937500014238281250"},
-        {"99999999999999999999999999999999999999", "99999999999999999999999999999999999998", 37,
-         "10000000000000000000000000000000000000"},
+        {"12345678901234567890123456789012345678", "98765432109876543210987654321098765432",
+         30, "124999998860937500014238281250"},
+        {"99999999999999999999999999999999999999", "99999999999999999999999999999999999998",
+         37, "10000000000000000000000000000000000000"},
         {"1", "99999999999999999999999999999999999999", 38, "1"},
     };
     (void)state;
@@ -240,7 +253,8 @@ static void quotients(void **state)
         hd_i128 a, b, wanted = 0, out = 0;
         assert_true(hd_dec_parse(cases[i].a, strlen(cases[i].a), 0, &a));
         assert_true(hd_dec_parse(cases[i].b, strlen(cases[i].b), 0, &b));
-        int32_t rc = hdr_div_dec(&thread, LO(a), HI(a), LO(b), HI(b), cases[i].scale, 38, 0, &out);
+        int32_t rc =
+            hdr_div_dec(&thread, LO(a), HI(a), LO(b), HI(b), cases[i].scale, 38, 0, &out);
         assert_int_equal(rc, !cases[i].wanted);
         if (rc)
             continue;
@@ -259,7 +273,8 @@ static void wide_quotients_multiply_back(void **state)
     (void)state;
     for (uint64_t i = 0; i < 20000; i++) {
         hd_u128 a = (hd_u128)fx_random(i) << 60 | fx_random(i + 1);
-        hd_u128 b = ((hd_u128)fx_random(i + 2) << 62 | fx_random(i + 3)) >> fx_random(i + 5) % 100;
+        hd_u128 b =
+            ((hd_u128)fx_random(i + 2) << 62 | fx_random(i + 3)) >> fx_random(i + 5) % 100;
         hd_u128 d = ((hd_u128)fx_random(i + 4) << 63 | 1) >> fx_random(i + 6) % 60 | 1, q;
         struct hdr_u256 p = hdr_wide_mul(a, b);
         if (!hdr_wide_div_round(p, d, &q)) {
@@ -279,9 +294,9 @@ static void rescaling_and_rounding(void **state)
         int64_t v;
         int scale;
         int64_t wanted;
-    } cases[] = {{15, 1, 2},   {14, 1, 1},   {-15, 1, -2}, {-14, 1, -1}, {5, 1, 1},
-                 {-5, 1, -1},  {4, 1, 0},    {0, 5, 0},    {99, 2, 1},   {49, 2, 0},
-                 {50, 2, 1},   {-50, 2, -1}, {123, 0, 123}};
+    } cases[] = {{15, 1, 2},  {14, 1, 1},   {-15, 1, -2}, {-14, 1, -1}, {5, 1, 1},
+                 {-5, 1, -1}, {4, 1, 0},    {0, 5, 0},    {99, 2, 1},   {49, 2, 0},
+                 {50, 2, 1},  {-50, 2, -1}, {123, 0, 123}};
     hd_i128 out;
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
@@ -400,17 +415,27 @@ static void from_text(void **state)
         bool ok;
         int64_t wanted;
     } cases[] = {
-        {hd_type_of(HD_BOOL), "true", true, 1},    {hd_type_of(HD_BOOL), "false", true, 0},
-        {hd_type_of(HD_BOOL), "TRUE", false, 0},   {hd_type_of(HD_INT32), "2147483647", true, INT32_MAX},
-        {hd_type_of(HD_INT32), "2147483648", false, 0}, {hd_type_of(HD_INT64), "-5", true, -5},
-        {hd_type_of(HD_INT64), "", false, 0},      {hd_type_of(HD_INT64), "1.0", false, 0},
-        {dec, "123.45", true, 12345},              {dec, "-1.5", true, -150},
-        {dec, "1.500", true, 150},                 {dec, "1.505", false, 0},
-        {dec, "1000", false, 0},                   {dec, "999.99", true, 99999},
-        {hd_type_of(HD_DATE), "1970-01-02", true, 1}, {hd_type_of(HD_DATE), "1970-02-30", false, 0},
+        {hd_type_of(HD_BOOL), "true", true, 1},
+        {hd_type_of(HD_BOOL), "false", true, 0},
+        {hd_type_of(HD_BOOL), "TRUE", false, 0},
+        {hd_type_of(HD_INT32), "2147483647", true, INT32_MAX},
+        {hd_type_of(HD_INT32), "2147483648", false, 0},
+        {hd_type_of(HD_INT64), "-5", true, -5},
+        {hd_type_of(HD_INT64), "", false, 0},
+        {hd_type_of(HD_INT64), "1.0", false, 0},
+        {dec, "123.45", true, 12345},
+        {dec, "-1.5", true, -150},
+        {dec, "1.500", true, 150},
+        {dec, "1.505", false, 0},
+        {dec, "1000", false, 0},
+        {dec, "999.99", true, 99999},
+        {hd_type_of(HD_DATE), "1970-01-02", true, 1},
+        {hd_type_of(HD_DATE), "1970-02-30", false, 0},
         {hd_type_of(HD_TIMESTAMP), "1970-01-01 00:00:01", true, 1000000},
-        {f64, "0x10", false, 0},                   {f64, " 1", false, 0},
-        {f64, "1e", false, 0},                     {f64, "", false, 0},
+        {f64, "0x10", false, 0},
+        {f64, " 1", false, 0},
+        {f64, "1e", false, 0},
+        {f64, "", false, 0},
     };
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
@@ -431,9 +456,11 @@ static void float_text_round_trips(void **state)
     static const struct {
         double v;
         const char *s;
-    } cases[] = {{0.1, "0.1"}, {1, "1"}, {-2.5, "-2.5"}, {1e100, "1e+100"}, {NAN, "nan"},
-                 {INFINITY, "inf"}, {-INFINITY, "-inf"}, {1.0 / 3, "0.3333333333333333"},
-                 {5e-324, "5e-324"}, {123456789, "123456789"}};
+    } cases[] = {{0.1, "0.1"},        {1, "1"},
+                 {-2.5, "-2.5"},      {1e100, "1e+100"},
+                 {NAN, "nan"},        {INFINITY, "inf"},
+                 {-INFINITY, "-inf"}, {1.0 / 3, "0.3333333333333333"},
+                 {5e-324, "5e-324"},  {123456789, "123456789"}};
     char buf[HD_TEXT_MAX];
     double back;
     (void)state;
@@ -452,7 +479,8 @@ static void float_text_round_trips(void **state)
 }
 
 /* hdr_to_text takes memory from the execution: a program that casts. */
-static int32_t cast_rows(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
+static int32_t cast_rows(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
+                         uint64_t end)
 {
     (void)args;
     for (uint64_t i = begin; i < end; i++) {

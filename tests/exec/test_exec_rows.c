@@ -87,8 +87,8 @@ static void limit_beyond_the_rows(void **state)
 {
     static const struct {
         int64_t limit, offset, rows;
-    } cases[] = {{200, 0, 100}, {200, 40, 60}, {10, 95, 5}, {10, 100, 0}, {10, 500, 0},
-                 {0, 0, 0},     {-1, 30, 70}};
+    } cases[] = {{200, 0, 100}, {200, 40, 60}, {10, 95, 5}, {10, 100, 0},
+                 {10, 500, 0},  {0, 0, 0},     {-1, 30, 70}};
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         struct fx f;

@@ -53,14 +53,15 @@ static int32_t deep(const uint64_t *args, struct hdd_thread *t, void *carried, u
     return 0;
 }
 
-static int32_t open_grandchildren(const uint64_t *args, struct hdd_thread *t, struct carried *k,
-                                  uint64_t n)
+static int32_t open_grandchildren(const uint64_t *args, struct hdd_thread *t,
+                                  struct carried *k, uint64_t n)
 {
-    return n > HDD_SPLIT ? hdr_spawn(t, 2, k, sizeof *k, 0, (int64_t)n) : deep(args, t, k, 0, n);
+    return n > HDD_SPLIT ? hdr_spawn(t, 2, k, sizeof *k, 0, (int64_t)n)
+                         : deep(args, t, k, 0, n);
 }
 
-static int32_t level_one(const uint64_t *args, struct hdd_thread *t, void *carried, uint64_t begin,
-                         uint64_t end)
+static int32_t level_one(const uint64_t *args, struct hdd_thread *t, void *carried,
+                         uint64_t begin, uint64_t end)
 {
     struct tree *c = fx_context(args);
     const struct carried *k = carried;
@@ -79,7 +80,8 @@ static int32_t level_one(const uint64_t *args, struct hdd_thread *t, void *carri
     return 0;
 }
 
-static int32_t scan_tree(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
+static int32_t scan_tree(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
+                         uint64_t end)
 {
     const struct tree *c = fx_context(args);
     for (uint64_t i = begin; i < end; i++) {
@@ -125,13 +127,17 @@ static void long_ranges_are_split(void **state)
     static const struct {
         int64_t rows;
         uint64_t hot, cold, grand;
-    } cases[] = {{8, 3000000, 10, 0}, {300, 100000, 10, 0}, {58, 20000, 300, 30000},
-                 {5000, 16385, 30, 0}, {1000, 16384, 30, 10}};
+    } cases[] = {{8, 3000000, 10, 0},
+                 {300, 100000, 10, 0},
+                 {58, 20000, 300, 30000},
+                 {5000, 16385, 30, 0},
+                 {1000, 16384, 30, 10}};
     (void)state;
     for (size_t k = 0; k < HD_COUNT(fx_threads); k++)
         for (size_t i = 0; i < HD_COUNT(cases); i++) {
             struct fx f;
-            struct tree c = {.hot = cases[i].hot, .cold = cases[i].cold, .grand = cases[i].grand};
+            struct tree c = {
+                .hot = cases[i].hot, .cold = cases[i].cold, .grand = cases[i].grand};
             uint64_t n, sum;
             make_tree(&f, &c, fx_threads[k], cases[i].rows);
             memcpy(&sum, fx_rows(&f, 0, &n), 8);
@@ -206,7 +212,8 @@ static void ordered_pipelines_run_ranges_in_place(void **state)
 
 /* ---- Sources --------------------------------------------------------------------------- */
 
-static int32_t count_rows(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
+static int32_t count_rows(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
+                          uint64_t end)
 {
     (void)args;
     add(t, end - begin);
@@ -273,7 +280,8 @@ static void counters_are_summed(void **state)
 
 /* ---- Failures -------------------------------------------------------------------------- */
 
-static int32_t fail_at_row(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
+static int32_t fail_at_row(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
+                           uint64_t end)
 {
     const uint64_t *row = fx_context(args);
     return *row >= begin && *row < end ? hdr_fail(t, RT_FAIL_CAST_TEXT, 0) : 0;
@@ -502,8 +510,10 @@ static void *run_several(void *arg)
         struct fx f;
         struct growing g;
         uint64_t n;
-        make_growing(&f, &g, growing_kinds[(u->number + i) % 3], 1 + (u->number + i) % 3, 40000);
-        struct rt_exec_options o = {.threads = f.threads, .crew = u->crew, .memory = u->memory};
+        make_growing(&f, &g, growing_kinds[(u->number + i) % 3], 1 + (u->number + i) % 3,
+                     40000);
+        struct rt_exec_options o = {
+            .threads = f.threads, .crew = u->crew, .memory = u->memory};
         if (rt_exec_run(&f.spec, f.entries, &o, &f.result, &f.stats, &f.err) != 0)
             return arg;
         rt_result_rows(f.result, &n);

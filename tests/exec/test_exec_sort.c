@@ -14,8 +14,9 @@ struct filling {
     int null_percent;
 };
 
-static const char texts[] = "abcabcaabbccaabcabcacbabcabcabcbbacbcabcbabcbabababaaaaaaaaaaaaaaaaaa"
-                            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab";
+static const char texts[] =
+    "abcabcaabbccaabcabcacbabcabcabcbbacbcabcbabcbabababaaaaaaaaaaaaaaaaaa"
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab";
 
 static void make_value(enum rt_phys phys, uint64_t r, unsigned char *out)
 {
@@ -25,24 +26,12 @@ static void make_value(enum rt_phys phys, uint64_t r, unsigned char *out)
     hd_i128 wide = (hd_i128)i * ((hd_i128)1 << (r % 3 * 40));
     struct rt_row_str s = {texts + r % 40, r % 60};
     switch (phys) {
-    case RT_BOOL:
-        *out = r & 1;
-        return;
-    case RT_I32:
-        memcpy(out, &i, 4);
-        return;
-    case RT_I64:
-        memcpy(out, &i, 8);
-        return;
-    case RT_I128:
-        memcpy(out, &wide, 16);
-        return;
-    case RT_F64:
-        memcpy(out, &d, 8);
-        return;
-    case RT_STR:
-        memcpy(out, &s, 16);
-        return;
+    case RT_BOOL: *out = r & 1; return;
+    case RT_I32: memcpy(out, &i, 4); return;
+    case RT_I64: memcpy(out, &i, 8); return;
+    case RT_I128: memcpy(out, &wide, 16); return;
+    case RT_F64: memcpy(out, &d, 8); return;
+    case RT_STR: memcpy(out, &s, 16); return;
     }
 }
 
@@ -101,7 +90,8 @@ static void check(const struct filling *c, int64_t n, const unsigned char *rows,
 {
     const struct rt_state *s = c->s;
     size_t stride = (size_t)s->stride;
-    unsigned char *all = malloc((size_t)n * stride + 1), **p = malloc((size_t)n * sizeof *p + 1);
+    unsigned char *all = malloc((size_t)n * stride + 1),
+                  **p = malloc((size_t)n * sizeof *p + 1);
     for (int64_t i = 0; i < n; i++) {
         p[i] = all + (size_t)i * stride;
         make_row(c, (uint64_t)i, p[i]);
@@ -119,7 +109,8 @@ static void check(const struct filling *c, int64_t n, const unsigned char *rows,
 }
 
 static void run_case(int threads, const enum rt_phys *phys, int nfields, bool nullable,
-                     unsigned flags, int64_t n, uint64_t distinct, int64_t limit, int64_t offset)
+                     unsigned flags, int64_t n, uint64_t distinct, int64_t limit,
+                     int64_t offset)
 {
     struct fx f;
     struct filling c = {.distinct = distinct, .null_percent = 20};
@@ -248,9 +239,9 @@ static void top_k_of_falling_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_and_direction), cmocka_unit_test(several_keys),
+        cmocka_unit_test(every_type_and_direction),    cmocka_unit_test(several_keys),
         cmocka_unit_test(every_size_and_thread_count), cmocka_unit_test(duplicates),
-        cmocka_unit_test(limits_without_top_k), cmocka_unit_test(top_k),
+        cmocka_unit_test(limits_without_top_k),        cmocka_unit_test(top_k),
         cmocka_unit_test(top_k_of_falling_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

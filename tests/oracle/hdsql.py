@@ -394,6 +394,8 @@ class Compiler:
     def text_of(self, a):
         if a.type == FLOAT64:
             return f"hd_ftext({a.sql})"
+        if a.type.kind == "decimal" and a.type.p == a.type.s:
+            return f"hd_dtext(CAST({a.sql} AS VARCHAR))"
         if a.type == TIMESTAMP:
             return f"hd_tstext(CAST({a.sql} AS VARCHAR))"
         return f"CAST({a.sql} AS VARCHAR)"

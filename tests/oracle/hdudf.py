@@ -97,6 +97,11 @@ def timestamp_text(text):
     return f"{head}.{frac:0<6}"
 
 
+def decimal_text(text):
+    """DuckDB writes no 0 before the point of a decimal without whole digits."""
+    return text if text is None else text.replace("-.", "-0.") if text.startswith("-") else "0" * text.startswith(".") + text
+
+
 def parse_text(text, type_name):
     """cast(string as T): the normal text form of the value, or NULL if the text is bad."""
     if text is None:
@@ -124,6 +129,7 @@ FUNCTIONS = [
     ("hd_substr", substring, ["VARCHAR", "BIGINT", "BIGINT"], "VARCHAR"),
     ("hd_d2f", decimal_to_float, ["VARCHAR"], "DOUBLE"),
     ("hd_ftext", float_text, ["DOUBLE"], "VARCHAR"),
+    ("hd_dtext", decimal_text, ["VARCHAR"], "VARCHAR"),
     ("hd_tstext", timestamp_text, ["VARCHAR"], "VARCHAR"),
     ("hd_parse", parse_text, ["VARCHAR", "VARCHAR"], "VARCHAR"),
 ]

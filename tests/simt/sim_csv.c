@@ -1,0 +1,125 @@
+/* The result as text: RFC 4180 with LF; NULL is empty, the empty string is "". */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/strbuf.h"
+#include "tests/simt/sim.h"
+
+static void add_text(struct hd_strbuf *b, const char *s, size_t n)
+{
+    bool plain = n > 0;
+    for (size_t i = 0; plain && i < n; i++)
+        plain = s[i] != ',' && s[i] != '"' && s[i] != '\n' && s[i] != '\r';
+    if (plain) {
+        hd_strbuf_add(b, s, n);
+        return;
+    }
+    hd_strbuf_addc(b, '"');
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == '"')
+            hd_strbuf_addc(b, '"');
+        hd_strbuf_addc(b, s[i]);
+    }
+    hd_strbuf_addc(b, '"');
+}
+
+static hd_i128 integer_of(enum rt_phys p, const unsigned char *at)
+{
+    int32_t i;
+    int64_t l;
+    hd_i128 h;
+    if (p == RT_BOOL)
+        return *at;
+    if (p == RT_I32) {
+        memcpy(&i, at, sizeof i);
+        return i;
+    }
+    if (p == RT_I64) {
+        memcpy(&l, at, sizeof l);
+        return l;
+    }
+    memcpy(&h, at, sizeof h);
+    return h;
+}
+
+static void add_string(struct hd_strbuf *b, const struct rt_field *f, const unsigned char *at)
+{
+    if (f->dict_table) {
+        const struct fe_dict *d = &f->dict_table->cols[f->dict_column].dict;
+        size_t code = (size_t)integer_of(f->phys, at);
+        add_text(b, d->bytes + d->offsets[code], d->offsets[code + 1] - d->offsets[code]);
+        return;
+    }
+    uint64_t w[2];
+    memcpy(w, at, sizeof w);
+    add_text(b, (const char *)(uintptr_t)w[0], (size_t)w[1]);
+}
+
+static void add_value(struct hd_strbuf *b, const struct rt_field *f, struct hd_type t,
+                      const unsigned char *at)
+{
+    char text[HD_TEXT_MAX];
+    double d;
+    switch ((enum hd_type_kind)t.kind) {
+    case HD_BOOL: hd_strbuf_adds(b, *at ? "true" : "false"); return;
+    case HD_INT32:
+    case HD_INT64: hd_strbuf_adds(b, hd_dec_text(integer_of(f->phys, at), 0, text)); return;
+    case HD_DECIMAL: hd_strbuf_adds(b, hd_dec_text(integer_of(f->phys, at), t.scale, text)); return;
+    case HD_DATE: hd_strbuf_adds(b, hd_date_text((int32_t)integer_of(f->phys, at), text)); return;
+    case HD_TIMESTAMP:
+        hd_strbuf_adds(b, hd_timestamp_text((int64_t)integer_of(f->phys, at), text));
+        return;
+    case HD_FLOAT64:
+        memcpy(&d, at, sizeof d);
+        hd_strbuf_addf(b, "%.17g", d);
+        return;
+    case HD_STRING: add_string(b, f, at); return;
+    case HD_TYPE_COUNT: break;
+    }
+    HD_BUG("type %d", t.kind);
+}
+
+static char *row_text(const struct rt_spec *s, const struct sim_state *v, uint64_t r)
+{
+    struct hd_strbuf b;
+    hd_strbuf_init(&b);
+    const unsigned char *row = v->rows + r * (uint64_t)v->s->stride;
+    for (int i = 0; i < s->nresult; i++) {
+        const struct rt_field *f = &v->s->fields[s->result[i].field];
+        if (i)
+            hd_strbuf_addc(&b, ',');
+        if (f->valid_offset < 0 || row[f->valid_offset])
+            add_value(&b, f, s->result[i].type, row + f->offset);
+    }
+    return hd_strbuf_take(&b);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+char *sim_result_csv(const struct sim_program *p, const struct sim_result *r, bool in_order)
+{
+    const struct rt_spec *s = p->pl->spec;
+    const struct sim_state *v = &r->states[s->result_state];
+    char **rows = sim_alloc(sizeof *rows * (size_t)(v->nrows + 1));
+    struct hd_strbuf b;
+    hd_strbuf_init(&b);
+    for (int i = 0; i < s->nresult; i++) {
+        if (i)
+            hd_strbuf_addc(&b, ',');
+        add_text(&b, s->result[i].name, strlen(s->result[i].name));
+    }
+    hd_strbuf_addc(&b, '\n');
+    for (uint64_t i = 0; i < v->nrows; i++)
+        rows[i] = row_text(s, v, i);
+    if (!in_order)
+        qsort(rows, (size_t)v->nrows, sizeof *rows, by_text);
+    for (uint64_t i = 0; i < v->nrows; i++) {
+        hd_strbuf_addf(&b, "%s\n", rows[i]);
+        free(rows[i]);
+    }
+    free(rows);
+    return hd_strbuf_take(&b);
+}

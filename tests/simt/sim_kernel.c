@@ -1,0 +1,178 @@
+/* Kernels for the emulator: the emitted source, the embedded headers and the twin are written to a
+ * folder under the hash of all of them, compiled there once, and loaded. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/base/strbuf.h"
+#include "templates/embed.h"
+#include "tests/simt/sim.h"
+
+enum { FLAGS_MOST = 64 };
+
+/* FNV-1a, twice with different starts. */
+struct digest {
+    uint64_t a, b;
+};
+
+static void digest_add(struct digest *d, const char *text)
+{
+    for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
+        d->a = (d->a ^ *s) * 0x100000001b3ULL;
+        d->b = (d->b ^ *s) * 0x100000001b3ULL + 0x9e3779b9;
+    }
+    d->a = (d->a ^ 0xff) * 0x100000001b3ULL;
+}
+
+static int read_text(const char *path, char **text, struct hd_err *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        if (fd >= 0)
+            close(fd);
+        return HD_FAIL(err, IO, path, "the file cannot be read");
+    }
+    *text = sim_alloc((size_t)st.st_size + 1);
+    ssize_t n = read(fd, *text, (size_t)st.st_size);
+    close(fd);
+    if (n == st.st_size)
+        return 0;
+    free(*text);
+    return HD_FAIL(err, IO, path, "the file cannot be read");
+}
+
+/* Written under another name first: tests run side by side. */
+static int write_text(struct hd_arena *a, const char *path, const char *text, struct hd_err *err)
+{
+    const char *temporary = hd_asprintf(a, "%s.%d", path, (int)getpid());
+    FILE *f = fopen(temporary, "wb");
+    bool ok = f && fputs(text, f) >= 0;
+    ok = f && fclose(f) == 0 && ok;
+    if (!ok || rename(temporary, path) != 0)
+        return HD_FAIL(err, IO, path, "the file cannot be written");
+    return 0;
+}
+
+static struct digest digest_all(const struct sim_compiler *c, const char *source, const char *twin)
+{
+    struct digest d = {0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL};
+    digest_add(&d, c->cxx);
+    digest_add(&d, c->flags);
+    digest_add(&d, twin);
+    for (int i = 0; i < hdd_ntemplates; i++)
+        digest_add(&d, hdd_templates[i].text);
+    digest_add(&d, source);
+    return d;
+}
+
+static int write_headers(struct hd_arena *a, const char *dir, const char *twin, struct hd_err *err)
+{
+    mkdir(hd_asprintf(a, "%s/hd", dir), 0777);
+    for (int i = 0; i < hdd_ntemplates; i++) {
+        const struct hdd_template *t = &hdd_templates[i];
+        bool machine = strcmp(t->name, "machine.cuh") == 0;
+        HD_TRY(write_text(a, hd_asprintf(a, "%s/hd/%s", dir, t->name), machine ? twin : t->text,
+                          err));
+    }
+    return 0;
+}
+
+/* Runs the compiler, its messages to a file. */
+static int run(char *const *argv, const char *log)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+        if (fd >= 0) {
+            dup2(fd, 1);
+            dup2(fd, 2);
+        }
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    int status;
+    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+        return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int compile(struct hd_arena *a, const struct sim_compiler *c, const char *dir,
+                   const char *out, struct hd_err *err)
+{
+    char *argv[FLAGS_MOST + 16], *save = NULL;
+    const char *temporary = hd_asprintf(a, "%s.%d", out, (int)getpid());
+    const char *log = hd_asprintf(a, "%s.log", temporary);
+    int n = 0;
+    argv[n++] = hd_strdup(a, c->cxx);
+    for (char *f = strtok_r(hd_strdup(a, c->flags), " ", &save); f && n < FLAGS_MOST;
+         f = strtok_r(NULL, " ", &save))
+        argv[n++] = f;
+    argv[n++] = hd_asprintf(a, "-I%s", dir);
+    argv[n++] = hd_asprintf(a, "-I%s", c->root);
+    argv[n++] = hd_strdup(a, "-x");
+    argv[n++] = hd_strdup(a, "c++");
+    argv[n++] = hd_asprintf(a, "%s/kernel.cu", dir);
+    argv[n++] = hd_strdup(a, "-o");
+    argv[n++] = hd_strdup(a, temporary);
+    argv[n] = NULL;
+    if (run(argv, log) != 0) {
+        char *text = NULL;
+        HD_FAIL(err, TOOL, dir, "the host compiler refused an emitted kernel");
+        if (read_text(log, &text, NULL) == 0)
+            hd_err_set_detail(err, text);
+        free(text);
+        return -1;
+    }
+    unlink(log);
+    return rename(temporary, out) == 0 ? 0 : HD_FAIL(err, IO, out, "the file cannot be written");
+}
+
+static int build(struct hd_arena *a, const struct sim_compiler *c, const char *source,
+                 const char *twin, const char **library, struct hd_err *err)
+{
+    struct digest d = digest_all(c, source, twin);
+    const char *dir = hd_asprintf(a, "%s/%016llx%016llx", c->cache, (unsigned long long)d.a,
+                                  (unsigned long long)d.b);
+    *library = hd_asprintf(a, "%s/kernel.so", dir);
+    if (access(*library, R_OK) == 0)
+        return 0;
+    mkdir(c->cache, 0777);
+    mkdir(dir, 0777);
+    HD_TRY(write_headers(a, dir, twin, err));
+    HD_TRY(write_text(a, hd_asprintf(a, "%s/kernel.cu", dir), source, err));
+    return compile(a, c, dir, *library, err);
+}
+
+int sim_kernel_load(const struct sim_compiler *c, const struct cg_cuda_unit *unit,
+                    struct sim_kernel *k, struct hd_err *err)
+{
+    struct hd_arena a;
+    const char *library = NULL;
+    char *twin = NULL;
+    *k = (struct sim_kernel){0};
+    HD_TRY(read_text(c->twin, &twin, err));
+    hd_arena_init(&a);
+    int status = build(&a, c, unit->text, twin, &library, err);
+    if (status == 0) {
+        k->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+        void *entry = k->library ? dlsym(k->library, unit->entry) : NULL;
+        memcpy(&k->entry, &entry, sizeof entry);
+        if (!entry)
+            status = HD_FAIL(err, TOOL, library, "%s", dlerror());
+    }
+    free(twin);
+    hd_arena_release(&a);
+    return status;
+}
+
+void sim_kernel_unload(struct sim_kernel *k)
+{
+    if (k->library)
+        dlclose(k->library);
+    *k = (struct sim_kernel){0};
+}

@@ -1,0 +1,78 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/plan.h"
+#include "runtime/store/store.h"
+#include "tests/simt/sim.h"
+
+static char *read_file(struct hd_arena *a, const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return NULL;
+    fseek(f, 0, SEEK_END);
+    long n = ftell(f);
+    rewind(f);
+    char *text = hd_zalloc(a, (size_t)n + 1);
+    size_t got = fread(text, 1, (size_t)n, f);
+    fclose(f);
+    return got == (size_t)n ? text : NULL;
+}
+
+static int open_database(struct sim_program *p, const char *db, struct fe_catalog_doc **doc,
+                         struct hd_err *err)
+{
+    char *text = NULL;
+    HD_TRY(rt_store_read_catalog(db, &text, err));
+    int status = fe_catalog_read(&p->arena, text, db, doc, err);
+    free(text);
+    HD_TRY(status);
+    return rt_store_open(db, *doc, false, &p->store, err);
+}
+
+/* Verifies the columns that the program reads, as the runtime does before it uses them. */
+static int touch_columns(const struct rt_spec *s, struct hd_err *err)
+{
+    for (int i = 0; i < s->npipelines; i++)
+        for (int k = 0; k < s->pipelines[i].ntouched; k++)
+            HD_TRY(rt_store_touch(s->pipelines[i].touched[k].table,
+                                  s->pipelines[i].touched[k].column, err));
+    return 0;
+}
+
+static int plan_and_emit(struct sim_program *p, const char *plan_path, const char *db, bool profile,
+                         struct hd_err *err)
+{
+    struct fe_catalog_doc *doc;
+    struct fe_plan *plan;
+    char *json = read_file(&p->arena, plan_path);
+    if (!json)
+        return HD_FAIL(err, IO, plan_path, "the plan cannot be read");
+    HD_TRY(open_database(p, db, &doc, err));
+    HD_TRY(fe_plan_read(&p->arena, json, &doc->cat, &plan, err));
+    HD_TRY(fe_plan_check_bound(plan, err));
+    p->ordered = plan->root->op == FE_SORT_OP;
+    struct pl_options po = {.profile = profile, .threads = 1};
+    HD_TRY(pl_plan(&p->arena, plan, &po, &p->pl, err));
+    pl_verify(p->pl);
+    HD_TRY(touch_columns(p->pl->spec, err));
+    struct cg_options co = {.profile = profile};
+    return cg_cuda_emit(&p->arena, p->pl, &co, &p->art, err);
+}
+
+int sim_program_init(struct sim_program *p, const char *plan_path, const char *db, bool profile,
+                     struct hd_err *err)
+{
+    memset(p, 0, sizeof *p);
+    hd_arena_init(&p->arena);
+    if (plan_and_emit(p, plan_path, db, profile, err) == 0)
+        return 0;
+    sim_program_release(p);
+    return -1;
+}
+
+void sim_program_release(struct sim_program *p)
+{
+    rt_store_close(p->store);
+    hd_arena_release(&p->arena);
+}

@@ -1,0 +1,328 @@
+/* In-memory tables from Arrow streams, and results as Arrow streams. */
+#include "tests/store/store_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/io/arrow_out.h"
+#include "runtime/io/arrow_table.h"
+#include "runtime/store/store_text.h"
+
+/* ---- registering ---------------------------------------------------------------------------- */
+
+static struct rt_memtable *import(struct fx_batch **b, int n, bool facts)
+{
+    struct ArrowArrayStream s;
+    struct rt_memtable *m = NULL;
+    struct hd_err e;
+    hd_err_init(&e);
+    fx_stream(b, n, &s);
+    if (rt_memtable_new("m", &s, facts, 2, &m, &e) != 0)
+        print_error("%s: %s\n", e.path, e.message);
+    assert_non_null(m);
+    assert_null(s.release);
+    return m;
+}
+
+static void single_batches_are_not_copied(void **state)
+{
+    (void)state;
+    const int32_t i[] = {3, 1, 2};
+    const hd_i128 d[] = {100, 200, -300};
+    const uint8_t valid[] = {1, 0, 1};
+    struct fx_batch *b = fx_batch_new(3, 0);
+    fx_add(b, "i", "i", i, 4, valid);
+    fx_add(b, "d", "d:12,2", d, 16, NULL);
+    const void *buffer = fx_array(b)->children[0]->buffers[1];
+    const void *bits = fx_array(b)->children[0]->buffers[0];
+    struct rt_memtable *m = import(&b, 1, false);
+    const struct fe_table *t = rt_memtable_table(m);
+    assert_int_equal(t->rows, 3);
+    assert_ptr_equal(t->cols[0].at.data, buffer);
+    assert_ptr_equal(t->cols[0].at.validity, bits);
+    assert_int_equal(t->cols[0].facts.nulls, 1);
+    assert_false(t->cols[0].facts.known);
+    assert_int_equal(t->cols[1].width, 16);
+    assert_true(rt_col_int(&t->cols[1], 2) == -300);
+    struct hd_err e;
+    hd_err_init(&e);
+    assert_int_equal(rt_store_touch(t, 0, &e), 0);
+    rt_memtable_free(m);
+}
+
+enum { ROWS = 70000 };
+
+/* Many batches with offsets: everything is put together, over the seams of text blocks too. */
+static void batches_are_put_together(void **state)
+{
+    (void)state;
+    static const char *const colours[] = {"red", "green", "blue"};
+    static const char *const other[] = {"green", "yellow"};
+    struct fx_batch *b[7];
+    int64_t row = 0;
+    for (int k = 0; k < 7; k++) {
+        int64_t n = k == 3 ? 0 : ROWS / 6;
+        struct fx_batch *x = b[k] = fx_batch_new(n, k % 3);
+        int64_t *l = malloc((size_t)(n + 1) * 8);
+        int8_t *codes = malloc((size_t)n + 1);
+        uint8_t *valid = malloc((size_t)n + 1), *flags = malloc((size_t)n + 1);
+        char(*space)[24] = malloc((size_t)(n + 1) * sizeof *space);
+        const char **text = malloc((size_t)(n + 1) * sizeof *text);
+        for (int64_t i = 0; i < n; i++) {
+            l[i] = row + i;
+            valid[i] = (row + i) % 4 != 2;
+            flags[i] = (row + i) % 3 == 0;
+            codes[i] = (int8_t)((row + i) % (k % 2 ? 2 : 3));
+            snprintf(space[i], sizeof space[i], "text %d", (int)(row + i));
+            text[i] = (row + i) % 5 ? space[i] : NULL;
+        }
+        fx_add(x, "l", "l", l, 8, valid);
+        fx_add_bool(x, "b", flags, NULL);
+        fx_add_text(x, "s", text, k % 2);
+        fx_add_dict(x, "c", "c", codes, 1, valid, k % 2 ? other : colours, k % 2 ? 2 : 3);
+        row += n;
+        free(l);
+        free(codes);
+        free(valid);
+        free(flags);
+        free(space);
+        free(text);
+    }
+    /* "u" and "U" do not go together in one stream, whose schema is the first batch's */
+    for (int k = 1; k < 7; k += 2) {
+        struct ArrowArray *a = fx_array(b[k])->children[2];
+        int64_t n = a->length + a->offset;
+        int32_t *narrow = malloc((size_t)(n + 1) * 4);
+        for (int64_t i = 0; i <= n; i++)
+            narrow[i] = (int32_t)((const int64_t *)a->buffers[1])[i];
+        free((void *)(uintptr_t)a->buffers[1]);
+        a->buffers[1] = narrow;
+    }
+    struct rt_memtable *m = import(b, 7, true);
+    const struct fe_table *t = rt_memtable_table(m);
+    assert_int_equal(t->rows, row);
+    int64_t per = ROWS / 6;
+    for (int64_t i = 0; i < row; i++) {
+        bool valid = i % 4 != 2;
+        int64_t batch = i / per + (i / per >= 3); /* the fourth is empty */
+        char text[24];
+        snprintf(text, sizeof text, "text %d", (int)i);
+        const char *colour = batch % 2 ? other[i % 2] : colours[i % 3];
+        assert_int_equal(rt_col_valid(&t->cols[0], i), valid);
+        assert_true(!valid || rt_col_int(&t->cols[0], i) == i);
+        assert_true(rt_col_int(&t->cols[1], i) == (i % 3 == 0));
+        assert_int_equal(rt_col_valid(&t->cols[2], i), i % 5 != 0);
+        struct rt_str s = rt_col_str(&t->cols[2], i);
+        assert_true(i % 5 == 0 || rt_str_eq(s, (struct rt_str){text, (uint32_t)strlen(text)}));
+        s = rt_col_str(&t->cols[3], i);
+        assert_true(!valid ||
+                    rt_str_eq(s, (struct rt_str){colour, (uint32_t)strlen(colour)}));
+    }
+    assert_int_equal(t->cols[3].dict.n, 4);
+    assert_true(t->cols[0].facts.known && t->cols[0].facts.unique && t->cols[0].facts.min == 0);
+    assert_int_equal(t->cols[3].facts.distinct, 4);
+    rt_memtable_free(m);
+}
+
+static void bad_streams_are_refused(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_database *db = NULL;
+    heddle_error *e = NULL;
+    struct ArrowArrayStream s;
+    const int32_t v[] = {1, 2};
+    const uint8_t valid[] = {1, 0};
+    fx_ok(heddle_database_open(d->context, NULL, 0, &db, &e), &e);
+    struct fx_batch *b = fx_batch_new(2, 0);
+    fx_add(b, "x", "w:4", v, 4, NULL);
+    fx_stream(&b, 1, &s);
+    fx_expect(heddle_database_register(db, "m", &s, 0, &e), &e, HEDDLE_ERROR_UNSUPPORTED, "m",
+              "Arrow format \"w:4\" is not accepted");
+    b = fx_batch_new(2, 0);
+    fx_add(b, "x", "i", v, 4, valid);
+    fx_schema(b)->children[0]->flags = 0;
+    fx_stream(&b, 1, &s);
+    fx_expect(heddle_database_register(db, "m", &s, 0, &e), &e, HEDDLE_ERROR_DATA, "m",
+              "\"x\" is not nullable, but has 1 NULLs");
+    b = fx_batch_new(2, 0);
+    fx_add(b, "x", "i", v, 4, NULL);
+    fx_add(b, "x", "i", v, 4, NULL);
+    fx_stream(&b, 1, &s);
+    fx_expect(heddle_database_register(db, "m", &s, 0, &e), &e, HEDDLE_ERROR_USER, "m",
+              "two columns are called \"x\"");
+    heddle_database_free(db);
+}
+
+static struct fx_batch *two_rows(void)
+{
+    const int32_t v[] = {1, 2};
+    struct fx_batch *b = fx_batch_new(2, 0);
+    fx_add(b, "x", "i", v, 4, NULL);
+    return b;
+}
+
+static void tables_are_registered_and_dropped(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_database *db = NULL;
+    heddle_error *e = NULL;
+    struct ArrowArrayStream s;
+    char *json = NULL;
+    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\","
+                                    "\"type\":\"int32\"}]}]}");
+    fx_append(w, "t", 0, two_rows());
+    fx_commit(w);
+    fx_ok(heddle_database_open(d->context, d->db, 0, &db, &e), &e);
+    struct fx_batch *b = two_rows();
+    fx_stream(&b, 1, &s);
+    fx_ok(heddle_database_register(db, "m", &s, 1, &e), &e);
+    for (int k = 0; k < 2; k++) {
+        b = two_rows();
+        fx_stream(&b, 1, &s);
+        fx_expect(heddle_database_register(db, k ? "m" : "t", &s, 0, &e), &e, HEDDLE_ERROR_USER,
+                  k ? "m" : "t", "there is a table of this name already");
+    }
+    fx_ok(heddle_database_catalog(db, &json, &e), &e);
+    assert_non_null(strstr(json, "{\"name\": \"t\", \"rows\": 2"));
+    assert_non_null(strstr(json, "{\"name\": \"m\", \"rows\": 2"));
+    heddle_free(json);
+    fx_expect(heddle_database_drop(db, "t", &e), &e, HEDDLE_ERROR_USER, "t", "cannot be dropped");
+    fx_expect(heddle_database_drop(db, "x", &e), &e, HEDDLE_ERROR_USER, "x", "no such table");
+    fx_ok(heddle_database_drop(db, "m", &e), &e);
+    fx_ok(heddle_database_catalog(db, &json, &e), &e);
+    assert_null(strstr(json, "\"m\""));
+    heddle_free(json);
+    b = two_rows();
+    fx_stream(&b, 1, &s);
+    fx_ok(heddle_database_register(db, "m", &s, 0, &e), &e);
+    heddle_database_free(db);
+}
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+static const struct rt_out_column out_columns[] = {
+    {"b", {HD_BOOL, 0, 0}, true},     {"i", {HD_INT32, 0, 0}, false},
+    {"l", {HD_INT64, 0, 0}, true},    {"d", {HD_DECIMAL, 12, 2}, true},
+    {"f", {HD_FLOAT64, 0, 0}, false}, {"x", {HD_DATE, 0, 0}, false},
+    {"t", {HD_TIMESTAMP, 0, 0}, false}, {"s", {HD_STRING, 0, 0}, true},
+};
+enum { OUT = HD_COUNT(out_columns) };
+
+static void make_stream(struct ArrowArrayStream *s, int batches)
+{
+    static const uint8_t b[] = {1, 0, 1};
+    static const int32_t i[] = {1, -2, 3};
+    static const int64_t l[] = {INT64_MIN, 0, INT64_MAX};
+    static const hd_i128 d[] = {-150, 7, 99};
+    static const double f[] = {0.5, -1, 2};
+    static const struct rt_str str[] = {{"abc", 3}, {NULL, 0}, {"", 0}};
+    static const uint8_t valid[] = {1, 0, 1};
+    const struct rt_out_values v[OUT] = {{b, valid}, {i, NULL}, {l, valid}, {d, valid},
+                                         {f, NULL},  {i, NULL}, {l, NULL},  {str, valid}};
+    struct rt_arrow_out *o;
+    assert_int_equal(rt_arrow_out_new(OUT, out_columns, &o, NULL), 0);
+    for (int k = 0; k < batches; k++)
+        assert_int_equal(rt_arrow_out_add(o, 3, v, NULL), 0);
+    assert_int_equal(rt_arrow_out_add(o, 0, v, NULL), 0);
+    assert_true(rt_arrow_out_bytes(o) > 0 || batches == 0);
+    rt_arrow_out_finish(o, s);
+}
+
+static void results_are_arrow_streams(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"b", "i", "l", "d:12,2", "g", "tdD", "tsu:", "u"};
+    struct ArrowArrayStream s;
+    struct ArrowSchema schema;
+    struct ArrowArray a;
+    make_stream(&s, 2);
+    for (int k = 0; k < 2; k++) { /* it can be asked again */
+        assert_int_equal(s.get_schema(&s, &schema), 0);
+        assert_string_equal(schema.format, "+s");
+        assert_int_equal(schema.n_children, OUT);
+        for (int c = 0; c < (int)OUT; c++) {
+            assert_string_equal(schema.children[c]->format, formats[c]);
+            assert_string_equal(schema.children[c]->name, out_columns[c].name);
+            assert_int_equal(schema.children[c]->flags, out_columns[c].nullable ? 2 : 0);
+        }
+        schema.release(&schema);
+        assert_null(schema.release);
+    }
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(s.get_next(&s, &a), 0);
+        assert_int_equal(a.length, 3);
+        assert_int_equal(a.n_children, OUT);
+        assert_int_equal(*(const uint8_t *)a.children[0]->buffers[0], 5);
+        assert_int_equal(*(const uint8_t *)a.children[0]->buffers[1], 5);
+        assert_int_equal(a.children[0]->null_count, 1);
+        assert_null(a.children[1]->buffers[0]);
+        assert_int_equal(((const int32_t *)a.children[1]->buffers[1])[1], -2);
+        assert_true(((const hd_i128 *)a.children[3]->buffers[1])[0] == -150);
+        const int32_t offsets[] = {0, 3, 3, 3};
+        assert_memory_equal(a.children[7]->buffers[1], offsets, sizeof offsets);
+        assert_memory_equal(a.children[7]->buffers[2], "abc", 3);
+        a.release(&a);
+        assert_null(a.release);
+    }
+    assert_int_equal(s.get_next(&s, &a), 0);
+    assert_null(a.release);
+    s.release(&s);
+    assert_null(s.release);
+}
+
+/* Consumers move children out, release in any order, stop early, or never start. */
+static void streams_may_be_taken_apart(void **state)
+{
+    (void)state;
+    struct ArrowArrayStream s;
+    struct ArrowSchema schema, moved_schema;
+    struct ArrowArray a, moved;
+    make_stream(&s, 3);
+    assert_int_equal(s.get_schema(&s, &schema), 0);
+    assert_int_equal(s.get_next(&s, &a), 0);
+    s.release(&s);
+    moved = *a.children[7];
+    a.children[7]->release = NULL;
+    moved_schema = *schema.children[3];
+    schema.children[3]->release = NULL;
+    a.release(&a);
+    schema.release(&schema);
+    assert_memory_equal(moved.buffers[2], "abc", 3);
+    assert_string_equal(moved_schema.name, "d");
+    moved.release(&moved);
+    moved_schema.release(&moved_schema);
+    make_stream(&s, 0);
+    s.release(&s);
+}
+
+/* What a result gives can be registered as a table. */
+static void results_can_be_registered(void **state)
+{
+    (void)state;
+    struct ArrowArrayStream s;
+    struct rt_memtable *m;
+    make_stream(&s, 2);
+    assert_int_equal(rt_memtable_new("m", &s, true, 1, &m, NULL), 0);
+    const struct fe_table *t = rt_memtable_table(m);
+    assert_int_equal(t->rows, 6);
+    assert_true(rt_col_int(&t->cols[3], 3) == -150);
+    assert_false(rt_col_valid(&t->cols[7], 4));
+    assert_int_equal(rt_col_str(&t->cols[7], 3).n, 3);
+    rt_memtable_free(m);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fx_setup, fx_teardown)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(single_batches_are_not_copied),
+        cmocka_unit_test(batches_are_put_together),
+        TEST(bad_streams_are_refused),
+        TEST(tables_are_registered_and_dropped),
+        cmocka_unit_test(results_are_arrow_streams),
+        cmocka_unit_test(streams_may_be_taken_apart),
+        cmocka_unit_test(results_can_be_registered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
