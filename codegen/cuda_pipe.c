@@ -149,7 +149,7 @@ static void check_number(struct cu_out *o, const char *what, unsigned long long 
 static void check_launch(struct cu_out *o)
 {
     check_number(o, "sizeof(hdd_launch)", sizeof(struct hdd_launch));
-    check_number(o, "__builtin_offsetof(hdd_launch, sink)", offsetof(struct hdd_launch, sink));
+    check_number(o, "HDD_OFFSET(hdd_launch, sink)", offsetof(struct hdd_launch, sink));
     check_number(o, "sizeof(hdd_progress)", sizeof(struct hdd_progress));
     check_number(o, "sizeof(hdd_hash_slot)", sizeof(struct hdd_hash_slot));
     check_number(o, "sizeof(hdd_mail)", MAIL_BYTES);

@@ -260,7 +260,7 @@ static void step_present(struct cu_unit *u, const struct pl_step *s)
 static void comment(struct cu_unit *u, const struct pl_step *s)
 {
     const char *what = "";
-    if (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LOAD_FIELD)
+    if (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LOAD_FIELD || s->kind == PL_STEP_LET)
         return; /* the statement says it all */
     if (s->state >= 0)
         what = hd_asprintf(u->arena, ": %s", cu_state(u, s->state));

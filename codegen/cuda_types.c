@@ -64,8 +64,7 @@ const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int fie
     if (f->valid_offset >= 0)
         return hd_asprintf(u->arena, "hdd_opt<%s>(%s.%s, %s.%s_valid != 0)", cu_type(f->phys), row,
                            name, row, name);
-    const char *cast = f->phys == RT_STR ? "hdd_text" : "";
-    return hd_asprintf(u->arena, "%s(%s.%s)", cast, row, name);
+    return hd_asprintf(u->arena, f->phys == RT_STR ? "hdd_text(%s.%s)" : "%s.%s", row, name);
 }
 
 const char *cu_state(struct cu_unit *u, int state)
@@ -142,7 +141,7 @@ void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state)
     struct member *m = row_members(u, st, &n);
     cu_line(o, "static_assert(sizeof(%s) == %d, \"size of a row\");", row, st->stride);
     for (int i = 0; i < n; i++)
-        cu_line(o, "static_assert(__builtin_offsetof(%s, %s) == %d, \"place of a field\");", row,
+        cu_line(o, "static_assert(HDD_OFFSET(%s, %s) == %d, \"place of a field\");", row,
                 m[i].name, m[i].offset);
 }
 

@@ -91,14 +91,15 @@ def ordered(connection, query, sql):
 
 
 def text_of(value):
-    """A cell of CSV; the empty string is quoted, to differ from NULL."""
+    """A cell of CSV: no blanks at the end, as in published answers; the empty string is quoted, to differ
+    from NULL."""
     if value is None:
         return ""
     if isinstance(value, dict):
         if value["over"] is None or not value["under"]:
             return ""
         value = EXACT.divide(Decimal(value["over"]), Decimal(value["under"])).quantize(QUOTIENT, context=EXACT)
-    text = f"{value:f}" if isinstance(value, Decimal) else str(value)
+    text = f"{value:f}" if isinstance(value, Decimal) else str(value).rstrip(" ")
     quoted = not text or any(c in text for c in ',"\r\n')
     return '"' + text.replace('"', '""') + '"' if quoted else text
 

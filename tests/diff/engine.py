@@ -2,13 +2,13 @@
 
 import json
 import os
+import select
 import subprocess
 from dataclasses import dataclass
 
 import results
 
 LOAD_TIMEOUT = 120
-LINE_TIMEOUT = 60
 
 
 @dataclass
@@ -31,8 +31,9 @@ class LoadFailed(Exception):
 
 
 class Engine:
-    def __init__(self, heddle, cache_dir, options=()):
-        self.heddle, self.options = heddle, list(options)
+    def __init__(self, heddle, cache_dir, options=(), timeout=60):
+        """timeout: seconds that a process may go without answering a line."""
+        self.heddle, self.options, self.timeout = heddle, list(options), timeout
         self.env = {**os.environ, "HEDDLE_CACHE": cache_dir}
 
     def load(self, directory, out):
@@ -66,15 +67,29 @@ class Engine:
                         "threads": job["threads"], "id": i, "out": os.path.join(workdir, f"out{i}")}
                 f.write(json.dumps(line) + "\n")
         command = [self.heddle, "run", "--batch", batch, "--db", db, *self.options]
-        try:
-            done = subprocess.run(command, env=self.env, capture_output=True, timeout=LINE_TIMEOUT + len(todo))
-            out, reason = done.stdout, f"exit {done.returncode}: {tail(done.stderr)}"
-        except subprocess.TimeoutExpired as e:
-            out, reason = e.stdout or b"", "no answer in time"
-        lines = [json.loads(text) for text in out.decode("utf-8", "replace").splitlines() if text.startswith("{")]
+        lines, reason = self.read_lines(command, os.path.join(workdir, "stderr"))
         for line in lines:
             answers[line["id"]] = read_answer(line, jobs[line["id"]], os.path.join(workdir, f"out{line['id']}"))
         return len(lines), reason
+
+    def read_lines(self, command, stderr):
+        """The answers until the process ends or hangs, and a word on how it ended."""
+        lines, text, hung = [], b"", True
+        with open(stderr, "wb") as err:
+            process = subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, stderr=err)
+        while select.select([process.stdout], [], [], self.timeout)[0]:
+            chunk = os.read(process.stdout.fileno(), 1 << 16)
+            if not chunk:
+                hung = False
+                break
+            *whole, text = (text + chunk).split(b"\n")
+            lines += [json.loads(line) for line in whole if line.startswith(b"{")]
+        if hung:
+            process.kill()
+        process.stdout.close()
+        status = process.wait()
+        with open(stderr, "rb") as err:
+            return lines, f"no answer within {self.timeout:g} s" if hung else f"exit {status}: {tail(err.read())}"
 
 
 def tail(text):

@@ -129,12 +129,10 @@ static void flip(const char *path, long at)
     fclose(f);
 }
 
-static char *slurp(const char *path)
+static void slurp(const char *path, char **text)
 {
-    char *text;
     size_t n;
-    assert_int_equal(rt_file_read_all(path, &text, &n, NULL), 0);
-    return text;
+    assert_int_equal(rt_file_read_all(path, text, &n, NULL), 0);
 }
 
 /* The catalog with one text replaced, under a right checksum. */
@@ -142,9 +140,14 @@ static void edit_catalog(struct fx_dir *d, const char *from, const char *to)
 {
     char sum[RT_SUM_TEXT];
     const char *path = fx_path(d, "db/catalog.json");
-    char *text = slurp(path), *at = strstr(text, from), *edited = malloc(strlen(text) + 100);
+    char *text = NULL;
+    slurp(path, &text);
+    char *edited = calloc(1, strlen(text) + 100);
+    const char *at = strstr(text, from);
     assert_non_null(at);
-    sprintf(edited, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    memcpy(edited, text, (size_t)(at - text));
+    strcat(edited, to);
+    strcat(edited, at + strlen(from));
     fx_write_file(path, edited, strlen(edited));
     rt_sum(edited, strlen(edited), sum);
     char line[RT_SUM_TEXT + 1];
@@ -209,7 +212,8 @@ static void cut_and_missing_files_are_found_at_open(void **state)
         expect_read(d->db, true, HD_ERR_CORRUPT, files[i], "missing");
         assert_int_equal(rename(fx_path(d, away), fx_path(d, name)), 0);
         assert_int_equal(stat(fx_path(d, name), &st), 0);
-        char *text = slurp(fx_path(d, name));
+        char *text = NULL;
+        slurp(fx_path(d, name), &text);
         assert_int_equal(truncate(fx_path(d, name), st.st_size - 1), 0);
         expect_read(d->db, true, HD_ERR_CORRUPT, files[i], "bytes, the catalog says");
         fx_write_file(fx_path(d, name), text, (size_t)st.st_size);
@@ -300,8 +304,9 @@ static void check_finds_wrong_facts(void **state)
     struct fx_dir *d = *state;
     make_database(d);
     for (size_t i = 0; i < HD_COUNT(edits); i++) {
-        char *before = slurp(fx_path(d, "db/catalog.json"));
-        char *sum = slurp(fx_path(d, "db/catalog.sum"));
+        char *before = NULL, *sum = NULL;
+        slurp(fx_path(d, "db/catalog.json"), &before);
+        slurp(fx_path(d, "db/catalog.sum"), &sum);
         edit_catalog(d, edits[i].from, edits[i].to);
         check_says(d, edits[i].found);
         fx_write_file(fx_path(d, "db/catalog.json"), before, strlen(before));

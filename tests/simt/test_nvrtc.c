@@ -1,0 +1,67 @@
+/* Every kernel that the given plans emit compiles with NVRTC to cubins for two architectures,
+ * without warnings. No GPU is needed; without NVRTC the test reports itself as skipped.
+ *
+ *   test_nvrtc DB PLAN... */
+#include <string.h>
+
+#include "tests/simt/check.h"
+#include "tests/simt/nvrtc.h"
+#include "tests/simt/sim.h"
+
+static const char *const architectures[] = {"sm_80", "sm_90"};
+
+static void stop(struct hd_err *err)
+{
+    fprintf(stderr, "%s: %s\n%s\n", err->path, err->message, err->detail ? err->detail : "");
+    exit(1);
+}
+
+static void compile_unit(struct nvrtc *n, const char *plan, const struct cg_cuda_unit *unit)
+{
+    struct hd_err err;
+    hd_err_init(&err);
+    for (size_t i = 0; i < HD_COUNT(architectures); i++) {
+        void *cubin;
+        size_t size;
+        struct nvrtc_report r;
+        if (nvrtc_compile(n, unit->entry, unit->text, architectures[i], &cubin, &size, &r, &err))
+            stop(&err);
+        CHECK(size > 4 && memcmp(cubin, "\177ELF", 4) == 0, "no cubin");
+        CHECK(r.spill_bytes == 0, "%s %s spills %d bytes on %s", plan, unit->entry, r.spill_bytes,
+              architectures[i]);
+        printf("%s %s %s: %zu bytes, %d registers, %d bytes of shared memory\n", plan, unit->entry,
+               architectures[i], size, r.registers, r.shared_bytes);
+        free(cubin);
+    }
+}
+
+static void compile_plan(struct nvrtc *n, const char *db, const char *plan, bool profile)
+{
+    struct sim_program p;
+    struct hd_err err;
+    hd_err_init(&err);
+    if (sim_program_init(&p, plan, db, profile, &err) != 0)
+        stop(&err);
+    const char *slash = strrchr(plan, '/');
+    for (int i = 0; i < p.art.nunits; i++)
+        compile_unit(n, slash ? slash + 1 : plan, &p.art.units[i]);
+    sim_program_release(&p);
+}
+
+int main(int argc, char **argv)
+{
+    struct nvrtc *n;
+    struct hd_err err;
+    hd_err_init(&err);
+    CHECK(argc > 2, "usage: test_nvrtc DB PLAN...");
+    if (nvrtc_open(&n, &err) != 0) {
+        printf("skipped: %s\n", err.message);
+        return CHECK_SKIPPED;
+    }
+    printf("NVRTC %s\n", nvrtc_version(n));
+    for (int i = 2; i < argc; i++)
+        compile_plan(n, argv[1], argv[i], false);
+    compile_plan(n, argv[1], argv[2], true);
+    nvrtc_close(n);
+    return 0;
+}
