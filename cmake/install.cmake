@@ -31,9 +31,11 @@ install(FILES ${CMAKE_BINARY_DIR}/heddleConfig.cmake ${CMAKE_BINARY_DIR}/heddleC
 configure_file(${CMAKE_CURRENT_LIST_DIR}/heddle.pc.in ${CMAKE_BINARY_DIR}/heddle.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/heddle.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-install(FILES ${CMAKE_SOURCE_DIR}/tpch/suite.json DESTINATION ${suites_dir}/tpch)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/tpch/plans ${CMAKE_SOURCE_DIR}/tpch/params
-  ${CMAKE_SOURCE_DIR}/tpch/answers DESTINATION ${suites_dir}/tpch)
+foreach(suite tpch jcch)
+  install(FILES ${CMAKE_SOURCE_DIR}/${suite}/suite.json DESTINATION ${suites_dir}/${suite})
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/${suite}/plans ${CMAKE_SOURCE_DIR}/${suite}/params
+    ${CMAKE_SOURCE_DIR}/${suite}/answers DESTINATION ${suites_dir}/${suite})
+endforeach()
 install(FILES ${CMAKE_SOURCE_DIR}/docs/plan.schema.json
   DESTINATION ${CMAKE_INSTALL_DATADIR}/heddle)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -64,7 +64,7 @@ static bool is_guarded(const struct cu_unit *u, int index)
 {
     const struct pl_expr *e = cu_expr_of(u, index);
     if (e->fail || e->poison || e->op == FE_LIKE || e->op == FE_IN_SET || e->op == FE_DIV ||
-        e->op == FE_MOD || e->op == FE_EXTRACT || e->op == FE_LOOKUP)
+        e->op == FE_MOD || e->op == FE_EXTRACT || e->op == FE_LOOKUP || e->op == FE_DIVROUND)
         return true;
     for (int i = 0; i < e->nargs; i++)
         if (is_guarded(u, e->args[i]))
@@ -145,7 +145,8 @@ static const char *negate(struct cu_unit *u, const struct pl_expr *e)
 static const char *divide(struct cu_unit *u, const struct pl_expr *e)
 {
     if (e->op == FE_DIV && e->scale >= 0 && e->phys != RT_F64)
-        return refuse(u, e, CU_NO_DECIMAL_ROUND);
+        return hd_asprintf(u->arena, "hdd_div_decimal(run, %d, %d, %d, %s, %s)", e->scale,
+                           e->limit_digits, e->path, argument(u, e, 0), argument(u, e, 1));
     if (!e->fail)
         return spelled(u, e);
     return hd_asprintf(u->arena, "%s(run, %d, %s, %s)",
@@ -160,6 +161,43 @@ static const char *resize(struct cu_unit *u, const struct pl_expr *e)
         return hd_asprintf(u->arena, "hdd_cast<%s>(%s)", cu_type(e->phys), x);
     return hd_asprintf(u->arena, "hdd_narrow<%s>(run, %d, %d, %s)", cu_type(e->phys),
                        e->limit_digits, e->path, x);
+}
+
+static const char *rescale(struct cu_unit *u, const struct pl_expr *e)
+{
+    const char *type = cu_type(e->phys), *x = argument(u, e, 0);
+    if (e->saturate)
+        return refuse(u, e, CU_NO_SATURATE);
+    if (!e->fail)
+        return hd_asprintf(u->arena, "hdd_rescale<%s>(%d, %s)", type, e->scale, x);
+    const char *wide = hd_asprintf(u->arena, "hdd_cast<%s>(%s)", type, x);
+    const char *by = hd_asprintf(u->arena, "(%s)hdd_pow10(%d)", type, e->scale);
+    return checked(u, e, "hdd_checked_mul", wide, by);
+}
+
+static const char *div_round(struct cu_unit *u, const struct pl_expr *e)
+{
+    const char *x = hd_asprintf(u->arena, "hdd_div_round<%s>(%d, %s)", cu_type(e->phys), e->scale,
+                                argument(u, e, 0));
+    if (!e->fail)
+        return x;
+    return checked(u, e, "hdd_checked_add", x, hd_asprintf(u->arena, "(%s)0", cu_type(e->phys)));
+}
+
+static const char *to_f64(struct cu_unit *u, const struct pl_expr *e)
+{
+    enum rt_phys from = arg_expr(u, e, 0)->phys;
+    bool small = from == RT_BOOL || from == RT_I32;
+    if (!(small && e->scale <= 22) && !(from == RT_I64 && e->scale == 0))
+        return refuse(u, e, CU_NO_FLOAT_CAST);
+    return hd_asprintf(u->arena, "hdd_to_f64(%d, %s)", e->scale, argument(u, e, 0));
+}
+
+static const char *substring(struct cu_unit *u, const struct pl_expr *e)
+{
+    const char *length = e->nargs > 2 ? hd_asprintf(u->arena, ", %s", argument(u, e, 2)) : "";
+    return hd_asprintf(u->arena, "hdd_substring(run, %d, %s, %s%s)", e->path, argument(u, e, 0),
+                       argument(u, e, 1), length);
 }
 
 /* ---- leaves and functions ------------------------------------------------------------------------------ */
@@ -255,13 +293,13 @@ const char *cu_expr(struct cu_unit *u, int index)
     case FE_NARROW: return resize(u, e);
     case FE_DICT_TEXT: return dict_text(u, e);
     case FE_LOOKUP: return lookup(u, e);
-    case FE_SUBSTRING: return refuse(u, e, CU_NO_SUBSTRING);
+    case FE_SUBSTRING: return substring(u, e);
+    case FE_RESCALE: return rescale(u, e);
+    case FE_DIVROUND: return div_round(u, e);
+    case FE_TO_F64: return to_f64(u, e);
     case FE_ADD_DAYS:
     case FE_ADD_MONTHS: return refuse(u, e, CU_NO_ADD_INTERVAL);
     case FE_CAST: return refuse(u, e, CU_NO_CAST_TIME);
-    case FE_RESCALE:
-    case FE_DIVROUND: return refuse(u, e, CU_NO_DECIMAL_ROUND);
-    case FE_TO_F64:
     case FE_FROM_F64: return refuse(u, e, CU_NO_FLOAT_CAST);
     case FE_TO_TEXT:
     case FE_FROM_TEXT: return refuse(u, e, CU_NO_CAST_TEXT);

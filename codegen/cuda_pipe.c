@@ -212,7 +212,7 @@ static const char *includes(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    static const char *const headers[] = {"traverse", "load",  "arith",     "text",
+    static const char *const headers[] = {"traverse", "load",  "decimal",   "text",
                                           "probe",    "store", "aggregate", "block"};
     for (size_t i = 0; i < HD_COUNT(headers); i++)
         cu_line(&o, "#include \"hd/%s.cuh\"", headers[i]);

@@ -81,15 +81,16 @@ static void assign_values(struct cu_unit *u)
         cu_line(u->out, "%s = %s;", out_name(u, i), out_value(u, i));
 }
 
-/* hdd_put into field and validity of a row reached as `row` ("r." or "row->"). */
-static void put(struct cu_unit *u, int i, const char *row)
+/* hdd_put into field and validity of `row`. Where the field cannot be NULL the value is not. */
+static void put(struct cu_unit *u, int i)
 {
     const struct rt_state *st = sink_state(u);
     int f = out_of(u, i)->field;
-    const char *valid = "";
-    if (st->fields[f].valid_offset >= 0)
-        valid = hd_asprintf(u->arena, ", %s%s", row, cu_field_valid(u, st, f));
-    cu_line(u->out, "hdd_put(%s%s%s, %s);", row, cu_field(u, st, f), valid, out_name(u, i));
+    bool field_nullable = st->fields[f].valid_offset >= 0;
+    const char *valid = "", *part = value_nullable(u, i) && !field_nullable ? ".v" : "";
+    if (field_nullable)
+        valid = hd_asprintf(u->arena, ", row.%s", cu_field_valid(u, st, f));
+    cu_line(u->out, "hdd_put(row.%s%s, %s%s);", cu_field(u, st, f), valid, out_name(u, i), part);
 }
 
 static const char *key_names(struct cu_unit *u)
@@ -122,7 +123,7 @@ static void sink_rows(struct cu_unit *u)
     if (st->kind == RT_STATE_HASH)
         cu_line(u->out, "row.hash = hdd_hash(%s);", key_names(u));
     for (int i = 0; i < u->pipe->sink.nouts; i++)
-        put(u, i, "row.");
+        put(u, i);
     cu_close(u->out, "}");
 }
 
@@ -156,7 +157,7 @@ static void sink_indexed(struct cu_unit *u)
         declare_values(u);
         assign_values(u);
         for (int i = 0; i < s->nouts; i++)
-            put(u, i, "row.");
+            put(u, i);
     } else {
         cu_line(u->out, "hdd_set_bit(%s, index);", cu_arg(u, s->a_bits));
         for (int i = 0; i < s->nouts && s->kind == PL_SINK_DIRECT; i++)
@@ -262,7 +263,7 @@ static void hash_init(struct cu_unit *u)
     cu_line(u->out, "row.hash = hash;");
     for (int i = 0; i < u->pipe->sink.nouts; i++)
         if (is_key(u, i))
-            put(u, i, "row.");
+            put(u, i);
     cu_close(u->out, "};");
 }
 

@@ -3,6 +3,7 @@
 #ifndef HDD_TEXT_CUH
 #define HDD_TEXT_CUH
 
+#include "hd/run.cuh"
 #include "hd/value.cuh"
 
 // A compiled LIKE pattern, one block of memory in host and device form alike: this head, `pieces`
@@ -102,6 +103,48 @@ template <class T> struct hdd_in_set_of {
 template <class A, class T> HDD_DEVICE auto hdd_in_set(A a, hdd_set<T> set)
 {
     return hdd_strict(hdd_in_set_of<T>{set}, a);
+}
+
+// Bytes start .. start + length - 1, counted from 1. What lies before 1 is cut off, not shifted.
+HDD_DEVICE hdd_text hdd_cut(hdd_text t, i64 start, i64 length)
+{
+    const i64 stop = (i64)t.n + 1;
+    const i64 end = start > stop - length ? stop : start + length;
+    const i64 from = start < 1 ? 1 : start > stop ? stop : start;
+    return hdd_text{t.s + (from - 1), (i32)(end > from ? end - from : 0)};
+}
+
+struct hdd_substring_of {
+    const hdd_run &run;
+    i32 path;
+    i64 length;
+
+    HDD_MEMBER hdd_text operator()(hdd_text t, i64 start) const
+    {
+        if (length >= 0)
+            return hdd_cut(t, start, length);
+        run.fail(HDD_FAIL_SUBSTRING, path);
+        return hdd_text();
+    }
+};
+
+template <class A, class B>
+HDD_DEVICE auto hdd_substring(const hdd_run &run, i32 path, A t, B start)
+{
+    return hdd_strict(hdd_substring_of{run, path, 0x7fffffff}, t, start);
+}
+
+template <class A, class B>
+HDD_DEVICE auto hdd_substring(const hdd_run &run, i32 path, A t, B start, i64 length)
+{
+    return hdd_strict(hdd_substring_of{run, path, length}, t, start);
+}
+
+template <class A, class B>
+HDD_DEVICE auto hdd_substring(const hdd_run &run, i32 path, A t, B start, hdd_opt<i64> length)
+{
+    typedef decltype(hdd_substring(run, path, hdd_opt<hdd_text>(), start, (i64)0)) R;
+    return length.ok ? R(hdd_substring(run, path, t, start, length.v)) : R();
 }
 
 // Entry k of a dictionary is bytes[offsets[k] .. offsets[k + 1]).

@@ -196,7 +196,7 @@ static const enum cli_option_id options[] = {
 
 const struct cli_command cli_bench = {
     .name = "bench",
-    .operands = "tpch|SUITE",
+    .operands = "tpch|jcch|SUITE",
     .summary = "time the queries of a suite",
     .about =
         "Runs the queries of a suite, each --repeat times (default 3), prints times, and\n"

@@ -98,9 +98,9 @@ static int write_database(const struct cli_args *a, const struct tg_gen *g,
 
 static int check_args(const struct cli_args *a, struct cli_error *err)
 {
-    if (strcmp(a->operands[0], "tpch") != 0)
-        return cli_fail(err, CLI_BAD_INPUT, NULL, "expected the data set tpch, found \"%s\"",
-                        a->operands[0]);
+    const char *set = a->operands[0];
+    if (strcmp(set, "tpch") != 0 && strcmp(set, "jcch") != 0)
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "expected tpch or jcch, found \"%s\"", set);
     if (cli_require(a, CLI_SCALE, err) || cli_exclude(a, CLI_OUT, CLI_TBL, err) ||
         cli_exclude(a, CLI_OUT, CLI_CHUNK, err) || cli_exclude(a, CLI_OUT, CLI_TABLES, err) ||
         cli_exclude(a, CLI_TBL, CLI_COLUMNS, err))
@@ -117,6 +117,8 @@ static int run(const struct cli_args *a, struct cli_error *err)
     struct tg_gen *g;
     if (check_args(a, err))
         return -1;
+    if (strcmp(a->operands[0], "jcch") == 0)
+        o.scheme = TG_JCCH;
     if (tg_gen_new(&o, &g, &e))
         return take_error(&e, NULL, err);
     int rc = tg_gen_prepare(g, (int)cli_count(a, CLI_THREADS, 0), &e);
@@ -135,14 +137,16 @@ static const enum cli_option_id options[] = {
 
 const struct cli_command cli_gen = {
     .name = "gen",
-    .operands = "tpch",
+    .operands = "tpch|jcch",
     .summary = "generate the data of a benchmark",
-    .about = "Generates TPC-H data, bit for bit those of the reference generator, into a new\n"
-             "database or as .tbl text files.\n"
-             "\n"
-             "  heddle gen tpch --sf 1 --out tpch1\n"
-             "  heddle gen tpch --sf 1 --tbl text/\n"
-             "  heddle gen tpch --sf 100 --tbl text/ --chunk 3/10   files TABLE.tbl.3",
+    .about =
+        "Generates TPC-H data, or those of JCC-H (the same tables with skewed and\n"
+        "correlated joins), bit for bit as the reference generator, into a new database or\n"
+        "as .tbl text files.\n"
+        "\n"
+        "  heddle gen tpch --sf 1 --out tpch1\n"
+        "  heddle gen tpch --sf 1 --tbl text/\n"
+        "  heddle gen tpch --sf 100 --tbl text/ --chunk 3/10   files TABLE.tbl.3",
     .min_operands = 1,
     .max_operands = 1,
     .options = options,

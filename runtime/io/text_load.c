@@ -162,20 +162,34 @@ struct file_load {
     int table;
     struct text_file file;
     struct text_pieces pieces;
+    struct text_rows **rows; /* per worker, made when first needed */
 };
 
 static int piece_task(void *ctx, int worker, int64_t task, struct hd_err *err)
 {
     struct file_load *x = ctx;
     const struct text_piece *piece = &x->pieces.v[task];
-    struct text_rows *rows;
-    (void)worker;
+    struct text_rows **rows = &x->rows[worker];
     if (piece->rows == 0)
         return 0;
-    HD_TRY(text_parse(&x->file, piece, &rows, err));
-    int rc = rt_writer_add(x->l->w, x->table, piece->first_row, piece->rows,
-                           text_rows_source(rows), err);
-    text_rows_free(rows);
+    if (!*rows && !(*rows = text_rows_new(&x->file)))
+        return HD_FAIL(err, RESOURCE, x->file.path, "out of memory");
+    HD_TRY(text_parse(*rows, piece, err));
+    return rt_writer_add(x->l->w, x->table, piece->first_row, piece->rows,
+                         text_rows_source(*rows), err);
+}
+
+static int parse_pieces(struct file_load *x, struct rt_progress *progress, struct hd_err *err)
+{
+    int threads = rt_pool_threads(x->l->pool);
+    x->rows = hd_try_calloc((size_t)threads, sizeof *x->rows);
+    if (!x->rows)
+        return HD_FAIL(err, RESOURCE, x->file.path, "out of memory");
+    int rc = rt_pool_run(x->l->pool, (int64_t)x->pieces.n, piece_task, x, progress,
+                         x->file.table->name, err);
+    for (int i = 0; i < threads; i++)
+        text_rows_free(x->rows[i]);
+    free(x->rows);
     return rc;
 }
 
@@ -215,8 +229,7 @@ static int load_text(struct file_load *x, const char *p, const char *end, struct
     l->done += size;
     part.to = l->progress->from + (l->progress->to - l->progress->from) * l->done / l->todo;
     if (rc == 0)
-        rc = rt_pool_run(l->pool, (int64_t)x->pieces.n, piece_task, x, &part,
-                         x->file.table->name, err);
+        rc = parse_pieces(x, &part, err);
     text_pieces_release(&x->pieces);
     free(order);
     return rc;

@@ -17,7 +17,7 @@ struct text_column {
 struct text_rows {
     struct rt_row_source base; /* first: its fill casts back */
     const struct text_file *file;
-    int64_t rows;
+    int64_t capacity; /* rows that the columns have memory for */
     struct text_column *columns;
     struct hd_arena arena; /* texts that had doubled quotes */
 };
@@ -244,35 +244,56 @@ static size_t form_size(enum rt_work_form f)
     return f == RT_WORK_I128 ? sizeof(hd_i128) : f == RT_WORK_STR ? sizeof(struct rt_str) : 8;
 }
 
-static bool new_columns(struct text_rows *r)
+static void release_columns(struct text_rows *r)
+{
+    for (int c = 0; c < r->file->table->ncols; c++) {
+        free(r->columns[c].values);
+        free(r->columns[c].valid);
+        r->columns[c].values = NULL;
+        r->columns[c].valid = NULL;
+    }
+    r->capacity = 0;
+}
+
+static bool reserve(struct text_rows *r, int64_t rows)
 {
     const struct fe_table *t = r->file->table;
-    size_t rows = (size_t)r->rows, words = (rows + 63) / 64;
-    r->columns = hd_try_calloc((size_t)t->ncols, sizeof *r->columns);
-    for (int c = 0; r->columns && c < t->ncols; c++) {
+    bool ok = true;
+    if (rows <= r->capacity)
+        return true;
+    release_columns(r);
+    rows += rows / 8; /* the next piece may have a few more */
+    for (int c = 0; c < t->ncols; c++) {
         struct text_column *x = &r->columns[c];
-        x->form = form_of(t->cols[c].type);
-        x->values = hd_try_malloc(rows * form_size(x->form));
-        if (!x->values)
-            return false;
-        if (!t->cols[c].nullable)
-            continue;
-        x->valid = hd_try_malloc(words * 8);
-        if (!x->valid)
-            return false;
-        memset(x->valid, 0xff, words * 8);
+        x->values = hd_try_malloc((size_t)rows * form_size(x->form));
+        if (t->cols[c].nullable)
+            x->valid = hd_try_malloc(((size_t)rows + 63) / 64 * 8);
+        ok &= x->values && (x->valid || !t->cols[c].nullable);
     }
-    return r->columns != NULL;
+    r->capacity = ok ? rows : 0;
+    return ok;
+}
+
+static bool reset(struct text_rows *r, int64_t rows)
+{
+    hd_arena_rewind(&r->arena, (struct hd_arena_mark){0});
+    if (!reserve(r, rows))
+        return false;
+    for (int c = 0; c < r->file->table->ncols; c++) {
+        struct text_column *x = &r->columns[c];
+        x->nulls = 0;
+        if (x->valid)
+            memset(x->valid, 0xff, ((size_t)rows + 63) / 64 * 8);
+    }
+    return true;
 }
 
 void text_rows_free(struct text_rows *r)
 {
     if (!r)
         return;
-    for (int c = 0; r->columns && c < r->file->table->ncols; c++) {
-        free(r->columns[c].values);
-        free(r->columns[c].valid);
-    }
+    if (r->columns)
+        release_columns(r);
     free(r->columns);
     hd_arena_release(&r->arena);
     free(r);
@@ -309,29 +330,33 @@ static int fill(const struct rt_row_source *base, int column, int64_t from, stru
 
 const struct rt_row_source *text_rows_source(const struct text_rows *r) { return &r->base; }
 
-int text_parse(const struct text_file *f, const struct text_piece *piece, struct text_rows **out,
-               struct hd_err *err)
+struct text_rows *text_rows_new(const struct text_file *f)
 {
     struct text_rows *r = hd_try_calloc(1, sizeof *r);
     if (!r)
-        return HD_FAIL(err, RESOURCE, f->path, "out of memory");
+        return NULL;
     r->base.fill = fill;
     r->file = f;
-    r->rows = piece->rows;
     hd_arena_init(&r->arena);
-    int rc = 0;
-    if (!new_columns(r))
-        rc = HD_FAIL(err, RESOURCE, f->path, "out of memory for %lld rows",
-                     (long long)piece->rows);
+    r->columns = hd_try_calloc((size_t)f->table->ncols, sizeof *r->columns);
+    for (int c = 0; r->columns && c < f->table->ncols; c++)
+        r->columns[c].form = form_of(f->table->cols[c].type);
+    if (r->columns)
+        return r;
+    text_rows_free(r);
+    return NULL;
+}
+
+int text_parse(struct text_rows *r, const struct text_piece *piece, struct hd_err *err)
+{
     const char *p = piece->from;
     int64_t line = piece->line;
-    for (int64_t row = 0; rc == 0 && row < piece->rows; row++)
-        rc = parse_row(r, row, &p, piece->to, &line, err);
-    if (rc == 0 && p != piece->to) /* what counted the rows saw other quotes than we did */
-        rc = bad_line(r, line, "quotes do not match", err);
-    if (rc == 0)
-        *out = r;
-    else
-        text_rows_free(r);
-    return rc;
+    if (!reset(r, piece->rows))
+        return HD_FAIL(err, RESOURCE, r->file->path, "out of memory for %lld rows",
+                       (long long)piece->rows);
+    for (int64_t row = 0; row < piece->rows; row++)
+        HD_TRY(parse_row(r, row, &p, piece->to, &line, err));
+    if (p != piece->to) /* what counted the rows saw other quotes than we did */
+        return bad_line(r, line, "quotes do not match", err);
+    return 0;
 }

@@ -19,13 +19,15 @@ struct text_piece {
     int64_t first_row;     /* of the table */
 };
 
-/* Parses all rows of the piece, `rows` of them as counted before, and gives them as a source of
- * a writer. DATA error at the first bad row. */
+/* The rows of a piece as a source of a writer. One serves piece after piece of a file, since
+ * fresh memory costs more than parsing into it. */
 struct text_rows;
-int text_parse(const struct text_file *f, const struct text_piece *piece, struct text_rows **out,
-               struct hd_err *err);
+struct text_rows *text_rows_new(const struct text_file *f); /* NULL: out of memory */
+void text_rows_free(struct text_rows *r);                   /* NULL is fine */
 const struct rt_row_source *text_rows_source(const struct text_rows *r);
-void text_rows_free(struct text_rows *r);
+/* Replaces the rows by those of the piece, `rows` of them as counted before. DATA error at the
+ * first bad one. */
+int text_parse(struct text_rows *r, const struct text_piece *piece, struct hd_err *err);
 
 /* One field at *p, which moves behind it and its delimiter. */
 struct text_field {

@@ -33,8 +33,6 @@ struct counter {
     uint8_t *registers;
 };
 
-static int64_t nblocks(int64_t rows) { return (rows + RT_BLOCK_ROWS - 1) >> RT_BLOCK_SHIFT; }
-
 int rt_drop_nulls(const struct fe_table_column *c, int64_t from, int n, uint64_t *v)
 {
     int k = 0;
@@ -122,7 +120,7 @@ static int count_few(struct counter *x, struct rt_pool *pool, struct hd_err *err
 {
     uint32_t counts[FEW_VALUES] = {0};
     x->counts = counts;
-    HD_TRY(rt_pool_run(pool, nblocks(x->rows), count_few_task, x, NULL, "", err));
+    HD_TRY(rt_pool_run(pool, rt_nblocks(x->rows), count_few_task, x, NULL, "", err));
     for (uint64_t k = 0; k < x->range; k++) {
         x->distinct += counts[k] != 0;
         x->most = HD_MAX(x->most, counts[k]);
@@ -222,7 +220,7 @@ static int estimate(struct counter *x, int64_t nulls, struct rt_pool *pool,
 {
     uint8_t registers[HLL_SIZE] = {0};
     x->registers = registers;
-    int rc = rt_pool_run(pool, nblocks(x->rows), estimate_task, x, NULL, "", err);
+    int rc = rt_pool_run(pool, rt_nblocks(x->rows), estimate_task, x, NULL, "", err);
     *out = (struct rt_counts){read_registers(registers, x->rows - nulls), false, -1};
     return rc;
 }

@@ -26,8 +26,6 @@ struct pass {
     uint64_t (*ordinals)[RT_BLOCK_ROWS]; /* per worker */
 };
 
-static int64_t nblocks(int64_t rows) { return (rows + RT_BLOCK_ROWS - 1) >> RT_BLOCK_SHIFT; }
-
 static int block_rows(const struct pass *p, int64_t block)
 {
     return (int)HD_MIN(p->rows - (block << RT_BLOCK_SHIFT), RT_BLOCK_ROWS);
@@ -180,7 +178,7 @@ static struct block_facts join_blocks(const struct pass *p)
 {
     struct block_facts sum = {.ascending = true};
     bool any = false;
-    for (int64_t k = 0; k < nblocks(p->rows); k++) {
+    for (int64_t k = 0; k < rt_nblocks(p->rows); k++) {
         const struct block_facts *b = &p->blocks[k];
         sum.nulls += b->nulls;
         if (b->nulls == block_rows(p, k))
@@ -191,7 +189,7 @@ static struct block_facts join_blocks(const struct pass *p)
         sum.wide_max = any ? HD_MAX(sum.wide_max, b->wide_max) : b->wide_max;
         any = true;
     }
-    for (int64_t k = 0; sum.nulls == 0 && k < nblocks(p->rows); k++)
+    for (int64_t k = 0; sum.nulls == 0 && k < rt_nblocks(p->rows); k++)
         join_runs(p->col, &sum, &p->blocks[k], k << RT_BLOCK_SHIFT);
     return sum;
 }
@@ -232,7 +230,7 @@ static void set_range(struct fe_facts *f, const struct fe_table_column *c,
 static int compute(struct pass *p, struct rt_pool *pool, const char *dir, struct fe_facts *f,
                    struct hd_err *err)
 {
-    HD_TRY(rt_pool_run(pool, nblocks(p->rows), block_task, p, NULL, "", err));
+    HD_TRY(rt_pool_run(pool, rt_nblocks(p->rows), block_task, p, NULL, "", err));
     struct block_facts sum = join_blocks(p);
     struct rt_counts counts = {0, true, 0};
     f->nulls = sum.nulls;
@@ -259,7 +257,7 @@ int rt_facts_compute(const struct fe_table_column *col, int64_t rows, struct rt_
 {
     struct pass p = {.col = col, .rows = rows};
     *out = (struct fe_facts){.known = true, .distinct = -1, .max_mult = -1};
-    p.blocks = hd_try_calloc((size_t)nblocks(rows), sizeof *p.blocks);
+    p.blocks = hd_try_calloc((size_t)rt_nblocks(rows), sizeof *p.blocks);
     p.ordinals = hd_try_malloc((size_t)rt_pool_threads(pool) * sizeof *p.ordinals);
     int rc = p.blocks && p.ordinals ? compute(&p, pool, dir, out, err)
                                     : HD_FAIL(err, RESOURCE, NULL, "out of memory");

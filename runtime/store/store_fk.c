@@ -25,8 +25,6 @@ struct fk_job {
     uint32_t *bounds; /* first parent of each dealing task, and the end */
 };
 
-static int64_t nblocks(int64_t rows) { return (rows + RT_BLOCK_ROWS - 1) >> RT_BLOCK_SHIFT; }
-
 static const struct fe_key_index *find_index(const struct fe_table *t, int column)
 {
     for (int k = 0; k < t->nkeyidx; k++)
@@ -144,7 +142,7 @@ static int map_task(void *ctx, int worker, int64_t block, struct hd_err *err)
 
 static bool seams_ordered(const struct fk_job *j)
 {
-    for (int64_t b = 1; b < nblocks(j->child->rows); b++)
+    for (int64_t b = 1; b < rt_nblocks(j->child->rows); b++)
         if (j->parents[(b << RT_BLOCK_SHIFT) - 1] > j->parents[b << RT_BLOCK_SHIFT])
             return false;
     return true;
@@ -219,7 +217,7 @@ static int build(struct fk_job *j, struct rt_pool *pool, const char *dir,
         j->counts = out->offsets.p;
         j->parents = map.p;
     }
-    int rc = rt_pool_run(pool, nblocks(rows), map_task, j, NULL, "", err);
+    int rc = rt_pool_run(pool, rt_nblocks(rows), map_task, j, NULL, "", err);
     if (rc == 0 && j->parents) {
         sum_counts(j, out);
         if (atomic_load(&j->unordered) || !seams_ordered(j)) {
@@ -247,11 +245,12 @@ int rt_fk_build(const struct fe_table *child, const struct fe_foreign_key *fk,
     if (!j.index)
         HD_TRY(rt_keyset_build(&j.set, fk->parent, fk->n_columns, fk->parent_columns, pool, dir,
                                err));
+    j.set.only_exists = fk->n_columns > 1;
     int rc = -1;
     char names[256];
     if (!j.index && j.set.dup[0] >= 0)
-        HD_FAIL(err, DATA, child->name, "foreign key to %s%s, which is not unique: rows %lld and %lld",
-                fk->parent->name,
+        HD_FAIL(err, DATA, child->name,
+                "foreign key to %s%s, which is not unique: rows %lld and %lld", fk->parent->name,
                 rt_key_names(fk->parent, fk->n_columns, fk->parent_columns, names),
                 (long long)j.set.dup[0], (long long)j.set.dup[1]);
     else

@@ -39,8 +39,6 @@ const char *rt_key_values(const struct fe_table *t, int n, const int *columns, i
     return buf;
 }
 
-static int64_t nblocks(int64_t rows) { return (rows + RT_BLOCK_ROWS - 1) >> RT_BLOCK_SHIFT; }
-
 /* ---- uniqueness ---------------------------------------------------------------------------- */
 
 struct runs {
@@ -140,7 +138,7 @@ static int rows_ascend(const struct fe_table *t, int n, const int *columns,
             return 0;
     if (!t->cols[columns[0]].facts.sorted)
         return 0;
-    HD_TRY(rt_pool_run(pool, nblocks(t->rows), ascent_task, &a, NULL, "", err));
+    HD_TRY(rt_pool_run(pool, rt_nblocks(t->rows), ascent_task, &a, NULL, "", err));
     *out = !atomic_load(&a.broken);
     return 0;
 }
@@ -159,7 +157,7 @@ int rt_keys_find_duplicate(const struct fe_table *t, int n, const int *columns,
         return 0;
     if (n > 1 && t->cols[columns[0]].facts.clustered) {
         struct runs r = {.t = t, .n = n, .columns = columns, .dup = {-1, -1}};
-        HD_TRY(rt_pool_run(pool, nblocks(t->rows), runs_task, &r, NULL, "", err));
+        HD_TRY(rt_pool_run(pool, rt_nblocks(t->rows), runs_task, &r, NULL, "", err));
         memcpy(dup, r.dup, sizeof r.dup);
         if (dup[0] >= 0 || !atomic_load(&r.too_long))
             return 0;
@@ -215,7 +213,7 @@ int rt_key_index_build(const struct fe_table *t, int column, struct rt_pool *poo
     }
     HD_TRY(rt_big_new(big, out->range * sizeof(uint32_t), dir, err));
     struct fill f = {t, out, big->p};
-    if (rt_pool_run(pool, nblocks(t->rows), fill_task, &f, NULL, "", err) != 0) {
+    if (rt_pool_run(pool, rt_nblocks(t->rows), fill_task, &f, NULL, "", err) != 0) {
         rt_big_release(big);
         return -1;
     }

@@ -26,6 +26,7 @@ struct rt_keyset {
     struct rt_big rows;  /* packed: uint32 row + 1 */
     uint64_t mask;
     int64_t dup[2]; /* two rows with equal values, -1 none */
+    bool only_exists; /* rt_keyset_find may answer 0 for any row: saves a cache miss each */
 };
 int rt_keyset_build(struct rt_keyset *k, const struct fe_table *t, int n, const int *columns,
                     struct rt_pool *pool, const char *dir, struct hd_err *err);

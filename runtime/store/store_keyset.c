@@ -116,7 +116,10 @@ static void find_packed(const struct rt_keyset *k, const uint64_t *keys, int n, 
         uint64_t at = rt_hash64(keys[i]) & k->mask;
         while (slots[at] && slots[at] != keys[i] + 1)
             at = (at + 1) & k->mask;
-        out[i] = keys[i] == no_key || !slots[at] ? -1 : (int64_t)rows[at] - 1;
+        if (keys[i] == no_key || !slots[at])
+            out[i] = -1;
+        else
+            out[i] = k->only_exists ? 0 : (int64_t)rows[at] - 1;
     }
 }
 
@@ -202,7 +205,7 @@ int rt_keyset_build(struct rt_keyset *k, const struct fe_table *t, int n, const 
 {
     *k = (struct rt_keyset){.table = t, .n = n, .columns = columns, .dup = {-1, -1}};
     uint64_t size = hd_pow2_ceil((uint64_t)t->rows * 2 + 1);
-    int64_t blocks = (t->rows + RT_BLOCK_ROWS - 1) >> RT_BLOCK_SHIFT;
+    int64_t blocks = rt_nblocks(t->rows);
     k->mask = size - 1;
     plan_pack(&k->pack, t, n, columns);
     int rc = rt_big_new(&k->slots, size * sizeof(uint64_t), dir, err);

@@ -13,16 +13,6 @@ enum { DICT_MAX = 65536, DICT_RATIO = 4, DICT_SMALL_TABLE = 4096 };
  * enough for midnights in microseconds; larger ones come from columns of two or three values. */
 #define MAX_FACTOR UINT64_C(1000000000000)
 
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t t = a % b;
-        a = b;
-        b = t;
-    }
-    return a;
-}
-
 /* Signed bytes that hold lo..hi; 0: more than 8. */
 static int signed_width(hd_i128 lo, hd_i128 hi)
 {
@@ -33,11 +23,6 @@ static int signed_width(hd_i128 lo, hd_i128 hi)
     if (lo >= INT32_MIN && hi <= INT32_MAX)
         return 4;
     return lo >= INT64_MIN && hi <= INT64_MAX ? 8 : 0;
-}
-
-static int unsigned_width(uint64_t range)
-{
-    return range <= UINT8_MAX ? 1 : range <= UINT16_MAX ? 2 : range <= UINT32_MAX ? 4 : 8;
 }
 
 /* A factor and a base cost instructions in every query, so each is used only where it makes
@@ -52,10 +37,10 @@ void rt_choose_int_form(hd_i128 min, hd_i128 max, uint64_t step, int *width, hd_
         *width = 16;
         return;
     }
-    int best = unsigned_width((uint64_t)range);
-    if (step > 1 && step <= MAX_FACTOR && unsigned_width((uint64_t)range / step) < best) {
+    int best = rt_unsigned_width((uint64_t)range);
+    if (step > 1 && step <= MAX_FACTOR && rt_unsigned_width((uint64_t)range / step) < best) {
         *factor = step;
-        best = unsigned_width((uint64_t)range / step);
+        best = rt_unsigned_width((uint64_t)range / step);
         *base = min % *factor;
         if (*base < 0)
             *base += *factor;
@@ -102,7 +87,7 @@ static void prepare_int(struct seal_column *x)
     for (size_t i = 0; i < x->st->nslices && step != 1; i++) {
         const struct rt_chunk *c = chunk(x, i);
         if (c->nulls != x->st->slices[i].rows)
-            step = gcd(gcd(step, c->gcd), (uint64_t)(c->min - min));
+            step = rt_gcd(rt_gcd(step, c->gcd), (uint64_t)(c->min - min));
     }
     col->storage = FE_STORE_INT;
     rt_choose_int_form(min, max, step, &col->width, &col->base, &col->factor);
@@ -125,32 +110,13 @@ static int collect_chunk(struct seal_column *x, const struct rt_chunk_view *v, u
     return 0;
 }
 
-static int compare_entries(const void *a, const void *b)
-{
-    const struct rt_str *x = *(const struct rt_str *const *)a;
-    const struct rt_str *y = *(const struct rt_str *const *)b;
-    return rt_str_cmp(*x, *y);
-}
-
 /* Gives the set's entries their codes: their places in sorted order. */
 static int rank_entries(struct seal_column *x, struct hd_err *err)
 {
-    uint32_t n = x->set.n;
-    const struct rt_str **order = hd_try_malloc(n * sizeof *order);
-    x->rank = hd_try_malloc(n * sizeof *x->rank);
-    if (!order || !x->rank) {
-        free(order);
-        return HD_FAIL(err, RESOURCE, NULL, "out of memory for %u dictionary entries", n);
-    }
-    for (uint32_t k = 0; k < n; k++) {
-        order[k] = &x->set.v[k];
+    for (uint32_t k = 0; k < x->set.n; k++)
         x->dict_bytes += x->set.v[k].n;
-    }
-    qsort(order, n, sizeof *order, compare_entries);
-    for (uint32_t k = 0; k < n; k++)
-        x->rank[order[k] - x->set.v] = k;
-    free(order);
-    return 0;
+    x->rank = rt_strset_rank(&x->set, err);
+    return x->rank ? 0 : -1;
 }
 
 static int try_dictionary(struct seal_column *x, bool *fits, struct hd_err *err)

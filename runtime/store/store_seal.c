@@ -90,18 +90,8 @@ static void part_name(char *out, size_t cap, const char *name, int number)
         snprintf(out, cap, "%s", name);
 }
 
-static const char *column_file_name(char out[256], const struct seal *s,
-                                    const struct seal_column *x, const char *part)
-{
-    char table[80], column[80];
-    part_name(table, sizeof table, x->st->table->name, (int)(x->st - s->tables));
-    part_name(column, sizeof column, x->col->name, x->c);
-    snprintf(out, 256, "%s.%s.%s", table, column, part);
-    return out;
-}
-
-static const char *index_file_name(char out[256], const struct seal *s, int t, int column,
-                                 const char *part)
+static const char *file_name(char out[256], const struct seal *s, int t, int column,
+                             const char *part)
 {
     char table[80], name[80];
     const struct fe_table *x = s->doc->cat.tables[t];
@@ -146,7 +136,8 @@ static int add_column_file(struct seal *s, const struct seal_column *x, const ch
                            uint64_t size, int *out, struct hd_err *err)
 {
     char name[256];
-    *out = seal_add_file(s, column_file_name(name, s, x, part), size, err);
+    int t = (int)(x->st - s->tables);
+    *out = seal_add_file(s, file_name(name, s, t, x->c, part), size, err);
     return *out < 0 ? -1 : 0;
 }
 
@@ -232,7 +223,7 @@ static int by_first_row(const void *a, const void *b)
 
 static int index_blocks(struct seal_table *st, struct hd_err *err)
 {
-    st->nblocks = (st->table->rows + RT_BLOCK_ROWS - 1) >> RT_BLOCK_SHIFT;
+    st->nblocks = rt_nblocks(st->table->rows);
     st->block_slice = hd_try_malloc(((size_t)st->nblocks + 1) * sizeof *st->block_slice);
     if (!st->block_slice)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
@@ -422,7 +413,7 @@ static int keep_key(void *ctx, int t, int k, struct fe_key_index *x, struct hd_e
     char name[256];
     if (x->kind != FE_INDEX_ARRAY)
         return 0;
-    index_file_name(name, s, t, x->column, "key");
+    file_name(name, s, t, x->column, "key");
     return write_index(s, name, x->rows, x->range * sizeof *x->rows,
                        &s->doc->keyidx_files[t][k], (const void **)&x->rows, err);
 }
@@ -435,13 +426,13 @@ static int keep_fk(void *ctx, int t, int k, struct fe_foreign_key *x, struct hd_
     if (!x->offsets)
         return 0;
     snprintf(part, sizeof part, "fk%d_offsets", k);
-    index_file_name(name, s, t, x->columns[0], part);
+    file_name(name, s, t, x->columns[0], part);
     HD_TRY(write_index(s, name, x->offsets, ((uint64_t)x->parent->rows + 1) * 8,
                        &files->offsets, (const void **)&x->offsets, err));
     if (!x->child_rows)
         return 0;
     snprintf(part, sizeof part, "fk%d_rows", k);
-    index_file_name(name, s, t, x->columns[0], part);
+    file_name(name, s, t, x->columns[0], part);
     return write_index(s, name, x->child_rows, x->offsets[x->parent->rows] * 4,
                        &files->child_rows, (const void **)&x->child_rows, err);
 }

@@ -72,7 +72,7 @@ static struct rt_chunk *header(struct rt_scratch *s, int column)
     return (struct rt_chunk *)(void *)s->image + column;
 }
 
-static uint64_t gcd(uint64_t a, uint64_t b)
+uint64_t rt_gcd(uint64_t a, uint64_t b)
 {
     while (b) {
         uint64_t t = a % b;
@@ -105,15 +105,14 @@ static uint64_t common_step(const int64_t *v, int n, int64_t min)
         if (g == 0)
             g = d;
         else if (d % g)
-            g = gcd(g, d);
+            g = rt_gcd(g, d);
     }
     return g;
 }
 
-static int unsigned_width(uint64_t range)
+int rt_unsigned_width(uint64_t max)
 {
-    return range == 0 ? 0 : range <= UINT8_MAX ? 1 : range <= UINT16_MAX ? 2
-           : range <= UINT32_MAX ? 4 : 8;
+    return max <= UINT8_MAX ? 1 : max <= UINT16_MAX ? 2 : max <= UINT32_MAX ? 4 : 8;
 }
 
 #define PACK(T)                                                                               \
@@ -153,7 +152,7 @@ static int pack_ints(struct rt_scratch *s, int column, struct hd_err *err)
         }
     }
     uint64_t range = (uint64_t)max - (uint64_t)min;
-    int width = unsigned_width(range);
+    int width = range ? rt_unsigned_width(range) : 0;
     int64_t at = extend(s, (size_t)w->n * (size_t)width, err);
     if (at < 0)
         return -1;

@@ -97,6 +97,14 @@ size_t rt_stage_size(const struct rt_scratch *s);
 /* The image, its positions moved to where it will stand. Once per slice. */
 const void *rt_stage_image(struct rt_scratch *s, int ncols, uint64_t at);
 
+/* Blocks of a table with this many rows. */
+static inline int64_t rt_nblocks(int64_t rows)
+{
+    return (rows + RT_BLOCK_ROWS - 1) >> RT_BLOCK_SHIFT;
+}
+uint64_t rt_gcd(uint64_t a, uint64_t b); /* gcd(0, b) = b */
+int rt_unsigned_width(uint64_t max);     /* bytes that hold 0..max: 1, 2, 4, 8 */
+
 static inline bool rt_bit(const uint64_t *words, int64_t i)
 {
     return words[i >> 6] >> (i & 63) & 1;

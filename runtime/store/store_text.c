@@ -79,6 +79,31 @@ int64_t rt_strset_find(const struct rt_strset *s, struct rt_str x)
     return (int64_t)s->slots[probe(s, x, hash)] - 1;
 }
 
+static int compare_entries(const void *a, const void *b)
+{
+    const struct rt_str *x = *(const struct rt_str *const *)a;
+    const struct rt_str *y = *(const struct rt_str *const *)b;
+    return rt_str_cmp(*x, *y);
+}
+
+uint32_t *rt_strset_rank(const struct rt_strset *s, struct hd_err *err)
+{
+    const struct rt_str **order = hd_try_malloc(s->n * sizeof *order);
+    uint32_t *rank = order ? hd_try_malloc(s->n * sizeof *rank) : NULL;
+    if (!rank) {
+        free(order);
+        HD_FAIL(err, RESOURCE, NULL, "out of memory for %u dictionary entries", s->n);
+        return NULL;
+    }
+    for (uint32_t k = 0; k < s->n; k++)
+        order[k] = &s->v[k];
+    qsort(order, s->n, sizeof *order, compare_entries);
+    for (uint32_t k = 0; k < s->n; k++)
+        rank[order[k] - s->v] = k;
+    free(order);
+    return rank;
+}
+
 int64_t rt_strset_add(struct rt_strset *s, struct rt_str x, struct hd_err *err)
 {
     uint32_t hash = (uint32_t)XXH3_64bits(x.p, x.n);

@@ -19,6 +19,8 @@ void rt_strset_clear(struct rt_strset *s);
 /* The number of the string, added if new; -1 when memory is out. */
 int64_t rt_strset_add(struct rt_strset *s, struct rt_str x, struct hd_err *err);
 int64_t rt_strset_find(const struct rt_strset *s, struct rt_str x); /* -1 none */
+/* The place of every entry in bytewise order, on the heap. NULL: out of memory. */
+uint32_t *rt_strset_rank(const struct rt_strset *s, struct hd_err *err);
 
 int rt_str_cmp(struct rt_str a, struct rt_str b); /* bytewise, a prefix comes first */
 static inline bool rt_str_eq(struct rt_str a, struct rt_str b)

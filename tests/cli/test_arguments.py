@@ -7,7 +7,7 @@ import cli
 
 
 class Help(cli.CliTest):
-    COMMANDS = ("gen", "load", "run", "explain", "bench", "check", "info")
+    COMMANDS = ("gen", "load", "run", "explain", "bench", "params", "check", "info")
 
     def test_help_lists_every_command(self):
         out, err = self.run_cli("--help")
@@ -56,9 +56,9 @@ class BadArguments(cli.CliTest):
             (["run", "a", "--time=1"], '--time takes no value, found "--time=1"'),
             (["run", "a", "--batch", "b"], '--batch and a plan "a" exclude each other'),
             (["run", "--batch", "b", "--time"], "--batch and --time exclude each other"),
-            (["gen"], "expected tpch (see heddle gen --help)"),
+            (["gen"], "expected tpch|jcch (see heddle gen --help)"),
             (["gen", "tpcx", "--sf", "1", "--out", "x"],
-             'expected the data set tpch, found "tpcx"'),
+             'expected tpch or jcch, found "tpcx"'),
             (["gen", "tpch", "--out", "x"], "--sf F is missing"),
             (["gen", "tpch", "--sf", "0", "--out", "x"],
              '--sf: expected a number from 0.001 to 29999, found "0"'),
@@ -70,7 +70,7 @@ class BadArguments(cli.CliTest):
             (["load", "--from", "x", "--out", "y"], "--schema FILE is missing"),
             (["bench", "tpch"], "--db DIR is missing"),
             (["bench", "nowhere", "--db", "x"],
-             "nowhere: expected a suite's name (tpch) or a directory with suite.json"),
+             "nowhere: expected tpch, jcch or a directory with suite.json"),
             (["bench", "tpch", "--db", "x", "--queries", "1-30"],
              '--queries: expected numbers from 1 to 22, ranges or names, found "1-30"'),
             (["check"], "expected DB (see heddle check --help)"),

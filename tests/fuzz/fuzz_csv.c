@@ -51,15 +51,15 @@ static void load(const struct text_file *f, const char *from, const char *to, si
     memset(o, 0, sizeof *o);
     if (text_split(from, to, f->format->quote, 1, 0, piece_size, pool, &p, &o->err) != 0)
         abort();
-    for (size_t k = 0; k < p.n && o->err.class == HD_ERR_NONE; k++) {
-        struct text_rows *r = NULL;
-        if (text_parse(f, &p.v[k], &r, &o->err) != 0)
-            break;
+    struct text_rows *r = text_rows_new(f);
+    if (!r)
+        abort();
+    for (size_t k = 0; k < p.n && text_parse(r, &p.v[k], &o->err) == 0; k++) {
         o->rows += p.v[k].rows;
-        if (p.n == 1) /* sums are by column, so only whole files compare */
+        if (p.n == 1) /* a look at all values; sums are by column, so they are not compared */
             add_rows(o, f, r, p.v[k].rows, rt_scratch_work(scratch));
-        text_rows_free(r);
     }
+    text_rows_free(r);
     text_pieces_release(&p);
 }
 

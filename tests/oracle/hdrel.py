@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from hderrors import Check, named
 from hdexpr import json_value, parse
-from hdsql import Compiler, Expr, columns_of, literal_sql
+from hdsql import Compiler, Expr, columns_of, conjuncts, guarded, literal_sql
 from hdtypes import FLOAT64, INT64, MAX_DIGITS, NULL, PlanError, Type, decimal, parse_type, unify
 
 KEYS = {"scan": ({"table"}, {"alias", "columns", "filter"}), "ref": ({"name"}, {"alias"}),
@@ -103,6 +103,21 @@ class PlanCompiler:
         c = self.compiler(scope)
         return c.need_bool(c.compile(parse(expr, path)), path)
 
+    def check_predicate(self, node, path, expr, scope, source, free=False):
+        """source: what stands after FROM. A filter may drop a row at the first conjunct that is not true, NULL
+        included, so only a conjunct after true ones surely raises; `and` by itself goes on after NULL."""
+        c, reached, sure = self.compiler(scope), ["TRUE"], []
+        for part in conjuncts(parse(expr, path)):
+            e = c.need_bool(c.compile(part), path)
+            if e.err:
+                sure.append((guarded(" AND ".join(reached), e.err), e.lax))
+            reached.append(f"{e.sql} IS TRUE")
+        for err, lax in sure:
+            self.check(node, path, f"SELECT 1 FROM {source} WHERE {err}", free=free or lax)
+        whole = c.compile(parse(expr, path))
+        if whole.err:
+            self.check(node, path, f"SELECT 1 FROM {source} WHERE {whole.err}", free=True)
+
     def same(self, rel, sql, **extra):
         return Rel(self.cte(sql), rel.columns, **extra)
 
@@ -133,8 +148,7 @@ class PlanCompiler:
             return ""
         scope = {**whole, **{prefix + n: e for n, e in whole.items()}}
         e = self.predicate(node["filter"], scope, path + ".filter")
-        if e.err:
-            self.check(node, path + ".filter", f'SELECT 1 FROM "{node["table"]}" t WHERE {e.err}', free=e.lax)
+        self.check_predicate(node, path + ".filter", node["filter"], scope, f'"{node["table"]}" t')
         return f" WHERE {e.sql}"
 
     def list(self, items):
@@ -172,8 +186,7 @@ class PlanCompiler:
     def op_filter(self, node, path):
         rel = self.rel(node["input"], path + ".input")
         e = self.predicate(node["pred"], rel.scope(), path + ".pred")
-        if e.err:
-            self.check(node, path + ".pred", f"SELECT 1 FROM {rel.cte} WHERE {e.err}", free=e.lax)
+        self.check_predicate(node, path + ".pred", node["pred"], rel.scope(), rel.cte)
         return self.same(rel, f"SELECT * FROM {rel.cte} WHERE {e.sql}")
 
     def named_values(self, node, path, key, rel, check_all):
@@ -308,11 +321,10 @@ class PlanCompiler:
         shared = scope.keys() & other.keys()
         scope = {n: e for n, e in {**scope, **other}.items() if n not in shared}
         e = self.predicate(node["residual"], scope, path + ".residual")
-        if e.err:
-            # existence may be settled by an earlier match
-            free = e.lax or node["kind"] in ("semi", "anti", "mark")
-            self.check(node, path + ".residual", f"SELECT 1 FROM {left.cte} l JOIN {right.cte} r "
-                       f"ON {' AND '.join(keys) or 'TRUE'} WHERE {e.err}", free=free)
+        # existence may be settled by an earlier match
+        self.check_predicate(node, path + ".residual", node["residual"], scope,
+                             f"{left.cte} l JOIN {right.cte} r ON {' AND '.join(keys) or 'TRUE'}",
+                             free=node["kind"] in ("semi", "anti", "mark"))
         return " AND ".join(keys + [e.sql])
 
     def join_both(self, node, left, right, condition):

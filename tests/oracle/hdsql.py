@@ -428,6 +428,10 @@ def has_test(e):
     return (e.op == "is_null" and bool(e.args[0].args)) or any(has_test(a) for a in e.args)
 
 
+def conjuncts(e):
+    return [c for a in e.args for c in conjuncts(a)] if e.op == "and" else [e]
+
+
 def columns_of(e):
     """Every column that e mentions."""
     return {e.name} if e.op == "col" else set().union(*[columns_of(a) for a in e.args])

@@ -180,6 +180,8 @@ def test_reachability():
     assert raised({"op": "filter", "input": bad, "pred": "x is null"}) is False
     assert raised({"op": "filter", "input": scan("t"), "pred": "10 / (i + 7) is null"}) is False
     assert raised({"op": "filter", "input": scan("t"), "pred": "i is null or 10 / (i + 7) = 1"}) is True
+    assert raised({"op": "filter", "input": scan("t"), "pred": "cast(null as bool) and 10 / (i + 7) = 1"}) is False
+    assert raised({"op": "filter", "input": scan("t"), "pred": "i < 0 and 10 / (i + 7) = 1"}) is True
     assert raised({"op": "limit", "input": bad, "limit": 1}) is False
     assert raised({"op": "aggregate", "input": bad, "aggs": [{"fn": "sum", "arg": "x", "as": "s"}]}) is True
     assert raised({"op": "aggregate", "input": bad, "aggs": [{"fn": "count", "as": "n"}]}) is False

@@ -241,8 +241,13 @@ static int32_t hdr_div_dec(struct hdd_thread *t, int64_t al, int64_t ah, int64_t
 static int32_t hdr_rescale_i128(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t scale,
                                 int32_t digits, int32_t path, hd_i128 *out)
 {
-    hd_i128 r;
-    bool over = __builtin_mul_overflow(join(lo, hi), hd_pow10(scale), &r);
+    hd_i128 v = join(lo, hi), r;
+    bool over = __builtin_mul_overflow(v, hd_pow10(scale), &r);
+    if (path == HDD_PATH_SATURATE) {
+        over = over || r >= hd_pow10(38) || r <= -hd_pow10(38);
+        *out = !over ? r : v < 0 ? -hd_pow10(38) : hd_pow10(38);
+        return 0;
+    }
     return ranged(t, r, over, digits, path, out);
 }
 
@@ -503,7 +508,7 @@ struct fe_table *fx_table(struct fx *x, int ncols)
 {
     struct fe_table *t = HD_NEW(&x->arena, struct fe_table);
     t->name = "t";
-    t->rows = 1000;
+    t->rows = 100000; /* neither tiny nor less than a tile */
     t->ncols = ncols;
     t->cols = HD_NEWN(&x->arena, struct fe_table_column, ncols);
     return t;

@@ -245,6 +245,16 @@ static int days_of(struct fx *x, int k)
 {
     return fx_op(x, FE_NARROW, RT_I32, 1, OP(MOD, RT_I64, 2, COL(k), I(20000)));
 }
+static int saturated(struct fx *x, int e)
+{
+    x->exprs[e].saturate = true;
+    return e;
+}
+static hd_i128 stop_at_38(hd_i128 v)
+{
+    hd_i128 most = hd_pow10(18);
+    return v >= most ? hd_pow10(38) : v <= -most ? -hd_pow10(38) : v * hd_pow10(20);
+}
 static bool in_set64(int64_t v)
 {
     return v == -7 || v == 0 || v == 50;
@@ -332,6 +342,8 @@ static bool in_set64(int64_t v)
     X(narrow, RT_I32, OP(NARROW, RT_I32, 1, COL(A)), true, (int32_t)(uint32_t)r->a)            \
     X(rescale, RT_I128, scaled(x, OP(RESCALE, RT_I128, 1, OP(WIDEN, RT_I128, 1, COL(B))), 3),  \
       r->bv, (hd_i128)r->b * 1000)                                                             \
+    X(rescale_stops, RT_I128, saturated(x, scaled(x, OP(RESCALE, RT_I128, 1, COL(G)), 20)),    \
+      r->gv, stop_at_38(r->g))                                                                 \
     X(round2, RT_I64, scaled(x, OP(DIVROUND, RT_I64, 1, COL(A)), 2), true,                     \
       round_at(r->a, 100))                                                                     \
     X(round1, RT_I64, scaled(x, OP(DIVROUND, RT_I64, 1, COL(B)), 1), r->bv,                    \

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { N = 1000 };
+enum { N = 1000, CHECK_TILE = 64 };
 
 static int32_t dates[N];
 static int16_t date16[N];
@@ -113,6 +113,26 @@ static void tiles_give_q6(void **s)
     (void)s;
     check_q6(true, false);
     check_q6(true, true);
+}
+
+/* Small tables: unoptimised code, and no tiles where a tile has more rows than the table. */
+static void small_tables_give_q6(void **s)
+{
+    (void)s;
+    static const int sizes[] = {CHECK_TILE - 1, CHECK_TILE, CHECK_TILE + 1, N};
+    for (size_t k = 0; k < HD_COUNT(sizes); k++) {
+        int64_t want[2] = {0};
+        int sum;
+        struct fx *x = make_q6(true, false, &sum);
+        ((struct fe_table *)x->spipes[0].table)->rows = sizes[k];
+        fx_compile(x);
+        q6_expected(0, sizes[k], false, want);
+        assert_int_equal(fx_run(x, 0, 0, 10) | fx_run(x, 0, 10, sizes[k]), 0);
+        const int64_t *got = fx_row(x, sum, 0);
+        assert_int_equal(got[0], want[0]);
+        assert_int_equal(got[1], want[1]);
+        fx_free(x);
+    }
 }
 
 /* Everything but sizes and constants being equal, so are the bytes. */
@@ -312,6 +332,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filters_give_q6),
         cmocka_unit_test(tiles_give_q6),
+        cmocka_unit_test(small_tables_give_q6),
         cmocka_unit_test(artefact_depends_on_shape_only),
         cmocka_unit_test(profile_counts_rows_per_step),
         cmocka_unit_test(loads_read_every_storage),

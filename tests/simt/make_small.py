@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Writes two small tables with NULLs, skew and wide numbers, as CSV with a schema for `heddle load`.
+
+    make_small.py DIR
+
+One parent has most of the children; names repeat, so that joins on them have many matches on both sides.
+"""
+
+import json
+import random
+import sys
+from pathlib import Path
+
+PARENTS, CHILDREN = 700, 5000
+
+SCHEMA = {
+    "format": {"delimiter": ",", "header": True, "null": "", "trailing_delimiter": False},
+    "tables": [
+        {
+            "name": "parent",
+            "columns": [
+                {"name": "id", "type": "int64"},
+                {"name": "grp", "type": "int32", "nullable": True},
+                {"name": "name", "type": "string"},
+                {"name": "note", "type": "string", "nullable": True},
+                {"name": "amount", "type": "decimal(12,2)", "nullable": True},
+                {"name": "ratio", "type": "float64", "nullable": True},
+                {"name": "day", "type": "date", "nullable": True},
+            ],
+            "primary_key": ["id"],
+        },
+        {
+            "name": "child",
+            "columns": [
+                {"name": "cid", "type": "int64"},
+                {"name": "pid", "type": "int64"},
+                {"name": "pname", "type": "string", "nullable": True},
+                {"name": "qty", "type": "int32", "nullable": True},
+                {"name": "tag", "type": "string", "nullable": True},
+                {"name": "wide", "type": "decimal(18,4)", "nullable": True},
+            ],
+            "primary_key": ["cid"],
+            "foreign_keys": [{"columns": ["pid"], "table": "parent", "references": ["id"]}],
+        },
+    ]
+}
+
+
+def maybe(r, text, one_in=6):
+    return "" if r.randrange(one_in) == 0 else text
+
+
+def name_of(k):
+    return f"name {k % 150} of the {'long ' * (k % 3)}kind"
+
+
+def parent(r, i):
+    return [str(3 * i), maybe(r, str(r.randrange(-3, 9))), name_of(i), maybe(r, f"note {r.random():.9f}"),
+            maybe(r, f"{r.randrange(-99999, 99999) / 100:.2f}"), maybe(r, repr(r.randrange(-50, 50) / 8)),
+            maybe(r, f"{r.randrange(1970, 2030)}-{r.randrange(1, 13):02}-{r.randrange(1, 29):02}")]
+
+
+def child(r, i):
+    heavy = r.randrange(3) > 0
+    pid = 3 * (7 if heavy else r.randrange(PARENTS))
+    sign = "-" if r.randrange(2) else ""
+    return [str(i), str(pid), maybe(r, name_of(r.randrange(400))), maybe(r, str(r.randrange(100))),
+            maybe(r, r.choice(["red", "green", "blue", "a%b"])),
+            maybe(r, f"{sign}{r.randrange(10 ** 13)}.{r.randrange(10 ** 4):04}")]
+
+
+def main():
+    out = Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    r = random.Random(1)
+    (out / "schema.json").write_text(json.dumps(SCHEMA))
+    for table, n, row in (("parent", PARENTS, parent), ("child", CHILDREN, child)):
+        columns = [c["name"] for t in SCHEMA["tables"] if t["name"] == table for c in t["columns"]]
+        rows = [columns] + [row(r, i) for i in range(n)]
+        (out / f"{table}.csv").write_text("".join(",".join(cells) + "\n" for cells in rows))
+
+
+if __name__ == "__main__":
+    main()
