@@ -89,7 +89,8 @@ int api_snapshot_find(const struct api_snapshot *s, const char *name)
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
-static int open_directory(heddle_database *db, const char *path, bool trust, struct hd_err *err)
+static int open_directory(heddle_database *db, const char *path, bool trust,
+                          struct hd_err *err)
 {
     char *text;
     HD_TRY(rt_store_read_catalog(path, &text, err));
@@ -114,7 +115,7 @@ static int first_snapshot(heddle_database *db, struct hd_err *err)
 }
 
 int api_database_open(heddle_context *c, const char *path, bool trust, heddle_database **out,
-                         struct hd_err *err)
+                      struct hd_err *err)
 {
     heddle_database *db = calloc(1, sizeof *db);
     if (!db)

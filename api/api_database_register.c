@@ -20,8 +20,9 @@ static int publish(heddle_database *db, struct api_table *t, struct hd_err *err)
     return 0;
 }
 
-static int register_table(heddle_database *db, const char *name, struct ArrowArrayStream *stream,
-                          bool compute_facts, struct hd_err *err)
+static int register_table(heddle_database *db, const char *name,
+                          struct ArrowArrayStream *stream, bool compute_facts,
+                          struct hd_err *err)
 {
     struct rt_memtable *mem;
     HD_TRY(rt_memtable_new(name, stream, compute_facts, db->context->threads, &mem, err));

@@ -41,10 +41,22 @@ const char *heddle_error_class_name(heddle_error_class c)
     return hd_err_class_name(known ? (enum hd_err_class)c : HD_ERR_NONE);
 }
 
-const char *heddle_error_path(const heddle_error *e) { return e->e.path; }
-const char *heddle_error_message(const heddle_error *e) { return e->e.message; }
-const char *heddle_error_detail(const heddle_error *e) { return e->e.detail; }
-int heddle_error_exit_status(const heddle_error *e) { return hd_err_status(&e->e); }
+const char *heddle_error_path(const heddle_error *e)
+{
+    return e->e.path;
+}
+const char *heddle_error_message(const heddle_error *e)
+{
+    return e->e.message;
+}
+const char *heddle_error_detail(const heddle_error *e)
+{
+    return e->e.detail;
+}
+int heddle_error_exit_status(const heddle_error *e)
+{
+    return hd_err_status(&e->e);
+}
 
 void heddle_error_free(heddle_error *e)
 {
@@ -55,11 +67,14 @@ void heddle_error_free(heddle_error *e)
 }
 
 #define TEXT2(x) #x
-#define TEXT(x) TEXT2(x)
+#define TEXT(x)  TEXT2(x)
 const char *heddle_version(void)
 {
     return TEXT(HEDDLE_VERSION_MAJOR) "." TEXT(HEDDLE_VERSION_MINOR) "." TEXT(
         HEDDLE_VERSION_PATCH);
 }
 
-void heddle_free(void *p) { free(p); }
+void heddle_free(void *p)
+{
+    free(p);
+}

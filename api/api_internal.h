@@ -27,7 +27,7 @@ struct heddle_context {
     uint64_t cache_limit;
     char backend[16]; /* auto, cpu, cuda */
     int device;
-    void *exec;       /* the executor's part, made when first needed; see api_statement.c */
+    void *exec; /* the executor's part, made when first needed; see api_statement.c */
     void (*exec_free)(void *exec);
     pthread_mutex_t mutex; /* exec */
 };
@@ -57,7 +57,7 @@ struct heddle_database {
     struct hd_arena arena;
     struct fe_catalog_doc *doc; /* NULL: no directory */
     struct rt_store *store;
-    pthread_mutex_t mutex;      /* now */
+    pthread_mutex_t mutex; /* now */
     struct api_snapshot *now;
 };
 

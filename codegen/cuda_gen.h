@@ -26,6 +26,7 @@ struct cu_unit {
     bool profile;
     struct cu_out *out;    /* where statements go now */
     bool guarded;          /* inside `if (live) {` */
+    bool recounted;        /* the tile counted this step's rows already */
     bool *arg_used, *row_used;   /* args; states whose row structure is needed */
     const char **arg_names;      /* filled at first use */
     const char **slot_names;

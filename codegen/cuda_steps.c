@@ -33,7 +33,7 @@ void cu_unguard(struct cu_unit *u)
 
 void cu_count(struct cu_unit *u, int counter)
 {
-    if (u->profile)
+    if (u->profile && !u->recounted)
         cu_line(u->out, "run.count(%d, 1);", counter);
 }
 

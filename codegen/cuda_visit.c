@@ -183,8 +183,11 @@ void cu_visit(struct cu_unit *u, int level)
         if (is_emitted(u, i, read) && u->pipe->steps[i].slot >= 0)
             declare_slot(u, u->pipe->steps[i].slot);
     for (int i = first; i < end; i++)
-        if (is_emitted(u, i, read))
+        if (is_emitted(u, i, read)) {
+            u->recounted = u->pipe->tile && i < u->pipe->tile_steps;
             cu_step(u, &u->pipe->steps[i], i);
+        }
+    u->recounted = false;
     if (end < u->pipe->nsteps)
         expand(u, end, level);
     else

@@ -251,8 +251,11 @@ static bool rule_holds(const struct suite *s, const cJSON *rule)
 {
     const cJSON *classes = get(rule, "classes"), *c;
     bool holds = !classes;
-    cJSON_ArrayForEach(c, classes) holds =
-        holds || (s->class && strcmp(cJSON_GetStringValue(c), s->class) == 0);
+    cJSON_ArrayForEach(c, classes)
+    {
+        const char *name = cJSON_GetStringValue(c);
+        holds = holds || (name && s->class && strcmp(name, s->class) == 0);
+    }
     return holds;
 }
 

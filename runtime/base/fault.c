@@ -26,19 +26,14 @@ static int error_of(enum hd_fault_kind k)
 {
     switch (k) {
     case HD_FAULT_ALLOC:
-    case HD_FAULT_MMAP:
-        return ENOMEM;
-    case HD_FAULT_WRITE:
-        return ENOSPC;
-    case HD_FAULT_OPEN:
-        return EMFILE;
-    case HD_FAULT_THREAD:
-        return EAGAIN;
+    case HD_FAULT_MMAP: return ENOMEM;
+    case HD_FAULT_WRITE: return ENOSPC;
+    case HD_FAULT_OPEN: return EMFILE;
+    case HD_FAULT_THREAD: return EAGAIN;
     case HD_FAULT_READ:
     case HD_FAULT_SYNC:
     case HD_FAULT_RENAME:
-    case HD_FAULT_COUNT:
-        break;
+    case HD_FAULT_COUNT: break;
     }
     return EIO;
 }
@@ -78,7 +73,10 @@ static bool arm(const char *spec)
     return true;
 }
 
-static void arm_from_environment(void) { arm(getenv("HEDDLE_FAULT")); }
+static void arm_from_environment(void)
+{
+    arm(getenv("HEDDLE_FAULT"));
+}
 
 bool hd_fault(enum hd_fault_kind k)
 {
@@ -99,9 +97,15 @@ bool hd_fault_arm(const char *spec)
     return arm(spec);
 }
 
-uint64_t hd_fault_calls(enum hd_fault_kind k) { return atomic_load(&faults[k].calls); }
+uint64_t hd_fault_calls(enum hd_fault_kind k)
+{
+    return atomic_load(&faults[k].calls);
+}
 
-void *hd_try_malloc(size_t n) { return hd_fault(HD_FAULT_ALLOC) ? NULL : malloc(n ? n : 1); }
+void *hd_try_malloc(size_t n)
+{
+    return hd_fault(HD_FAULT_ALLOC) ? NULL : malloc(n ? n : 1);
+}
 
 void *hd_try_calloc(size_t n, size_t size)
 {

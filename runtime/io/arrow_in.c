@@ -13,14 +13,21 @@ static const struct {
     enum rt_arrow_format format;
     enum hd_type_kind kind;
 } formats[] = {
-    {"b", RT_ARROW_BOOL, HD_BOOL},       {"c", RT_ARROW_I8, HD_INT32},
-    {"C", RT_ARROW_U8, HD_INT32},        {"s", RT_ARROW_I16, HD_INT32},
-    {"S", RT_ARROW_U16, HD_INT32},       {"i", RT_ARROW_I32, HD_INT32},
-    {"I", RT_ARROW_U32, HD_INT64},       {"l", RT_ARROW_I64, HD_INT64},
-    {"f", RT_ARROW_F32, HD_FLOAT64},     {"g", RT_ARROW_F64, HD_FLOAT64},
-    {"tdD", RT_ARROW_DATE, HD_DATE},     {"tsu:", RT_ARROW_TIMESTAMP, HD_TIMESTAMP},
+    {"b", RT_ARROW_BOOL, HD_BOOL},
+    {"c", RT_ARROW_I8, HD_INT32},
+    {"C", RT_ARROW_U8, HD_INT32},
+    {"s", RT_ARROW_I16, HD_INT32},
+    {"S", RT_ARROW_U16, HD_INT32},
+    {"i", RT_ARROW_I32, HD_INT32},
+    {"I", RT_ARROW_U32, HD_INT64},
+    {"l", RT_ARROW_I64, HD_INT64},
+    {"f", RT_ARROW_F32, HD_FLOAT64},
+    {"g", RT_ARROW_F64, HD_FLOAT64},
+    {"tdD", RT_ARROW_DATE, HD_DATE},
+    {"tsu:", RT_ARROW_TIMESTAMP, HD_TIMESTAMP},
     {"tsu:UTC", RT_ARROW_TIMESTAMP, HD_TIMESTAMP},
-    {"u", RT_ARROW_UTF8, HD_STRING},     {"U", RT_ARROW_LARGE_UTF8, HD_STRING},
+    {"u", RT_ARROW_UTF8, HD_STRING},
+    {"U", RT_ARROW_LARGE_UTF8, HD_STRING},
 };
 
 static bool parse_decimal(const char *text, struct hd_type *type)
@@ -119,7 +126,8 @@ static int open_dictionary(struct rt_arrow_column *c, const struct fe_table *t,
         return bad_column(t, name, "only dictionaries of strings are accepted", err);
     HD_TRY(check_buffers(t, name, d, true, d->length, err));
     if (d->null_count != 0 && d->buffers[0])
-        return HD_FAIL(err, UNSUPPORTED, t->name, "column \"%s\": dictionary with NULLs", name);
+        return HD_FAIL(err, UNSUPPORTED, t->name, "column \"%s\": dictionary with NULLs",
+                       name);
     if (d->length > INT32_MAX)
         return HD_FAIL(err, UNSUPPORTED, t->name, "column \"%s\": dictionary too large", name);
     c->nentries = (uint32_t)d->length;
@@ -184,7 +192,10 @@ static int open_columns(struct rt_arrow_source *s, const struct ArrowSchema *sch
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static bool bit(const uint8_t *bits, int64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
+static bool bit(const uint8_t *bits, int64_t i)
+{
+    return bits[i >> 3] >> (i & 7) & 1;
+}
 
 static void fill_validity(const struct rt_arrow_column *c, int64_t at, struct rt_work *w)
 {
@@ -199,7 +210,10 @@ static void fill_validity(const struct rt_arrow_column *c, int64_t at, struct rt
     }
 }
 
-static bool present(const struct rt_work *w, int i) { return !w->nulls || rt_bit(w->valid, i); }
+static bool present(const struct rt_work *w, int i)
+{
+    return !w->nulls || rt_bit(w->valid, i);
+}
 
 #define COPY(T, to)                                                                           \
     for (int i = 0; i < w->n; i++)                                                            \
@@ -214,36 +228,21 @@ static void fill_ints(const struct rt_arrow_column *c, int64_t at, struct rt_wor
         for (int i = 0; i < w->n; i++)
             w->i64[i] = bit(p, at + i);
         break;
-    case RT_ARROW_I8:
-        COPY(int8_t, w->i64);
-        break;
-    case RT_ARROW_U8:
-        COPY(uint8_t, w->i64);
-        break;
-    case RT_ARROW_I16:
-        COPY(int16_t, w->i64);
-        break;
-    case RT_ARROW_U16:
-        COPY(uint16_t, w->i64);
-        break;
+    case RT_ARROW_I8: COPY(int8_t, w->i64); break;
+    case RT_ARROW_U8: COPY(uint8_t, w->i64); break;
+    case RT_ARROW_I16: COPY(int16_t, w->i64); break;
+    case RT_ARROW_U16: COPY(uint16_t, w->i64); break;
     case RT_ARROW_I32:
-    case RT_ARROW_DATE:
-        COPY(int32_t, w->i64);
-        break;
-    case RT_ARROW_U32:
-        COPY(uint32_t, w->i64);
-        break;
+    case RT_ARROW_DATE: COPY(int32_t, w->i64); break;
+    case RT_ARROW_U32: COPY(uint32_t, w->i64); break;
     case RT_ARROW_I64:
     case RT_ARROW_U64:
-    case RT_ARROW_TIMESTAMP:
-        memcpy(w->i64, (const int64_t *)p + at, (size_t)w->n * 8);
-        break;
+    case RT_ARROW_TIMESTAMP: memcpy(w->i64, (const int64_t *)p + at, (size_t)w->n * 8); break;
     case RT_ARROW_F32:
     case RT_ARROW_F64:
     case RT_ARROW_DEC128:
     case RT_ARROW_UTF8:
-    case RT_ARROW_LARGE_UTF8:
-        HD_BUG("not an integer format");
+    case RT_ARROW_LARGE_UTF8: HD_BUG("not an integer format");
     }
 }
 
@@ -317,7 +316,8 @@ static int fill_codes(const struct rt_arrow_source *s, int column, int64_t from,
             return bad_row(s, column, from + i, "index outside the dictionary", err);
     for (int i = 0; !expand && i < w->n; i++)
         w->codes[i] = present(w, i) ? (uint32_t)w->i64[i] : 0;
-    for (int i = w->n - 1; expand && i >= 0; i--) /* in place: strings are wider than indices */
+    for (int i = w->n - 1; expand && i >= 0;
+         i--) /* in place: strings are wider than indices */
         w->str[i] = present(w, i) ? c->entries[w->i64[i]] : (struct rt_str){"", 0};
     w->form = expand ? RT_WORK_STR : RT_WORK_CODES;
     w->entries = c->entries;
@@ -335,15 +335,11 @@ static int fill(const struct rt_row_source *base, int column, int64_t from, stru
     if (c->dictionary)
         return fill_codes(s, column, from, at, w, err);
     switch (c->format) {
-    case RT_ARROW_DEC128:
-        return fill_decimals(s, column, from, at, w, err);
+    case RT_ARROW_DEC128: return fill_decimals(s, column, from, at, w, err);
     case RT_ARROW_UTF8:
-    case RT_ARROW_LARGE_UTF8:
-        return fill_strings(s, column, from, at, w, err);
+    case RT_ARROW_LARGE_UTF8: return fill_strings(s, column, from, at, w, err);
     case RT_ARROW_F32:
-    case RT_ARROW_F64:
-        fill_floats(c, at, w);
-        return 0;
+    case RT_ARROW_F64: fill_floats(c, at, w); return 0;
     case RT_ARROW_BOOL:
     case RT_ARROW_I8:
     case RT_ARROW_U8:
@@ -354,8 +350,7 @@ static int fill(const struct rt_row_source *base, int column, int64_t from, stru
     case RT_ARROW_I64:
     case RT_ARROW_U64:
     case RT_ARROW_DATE:
-    case RT_ARROW_TIMESTAMP:
-        break;
+    case RT_ARROW_TIMESTAMP: break;
     }
     fill_ints(c, at, w);
     return 0;

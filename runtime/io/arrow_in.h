@@ -29,17 +29,17 @@ enum rt_arrow_format {
 struct rt_arrow_column {
     enum rt_arrow_format format; /* of the values, or of the indices of a dictionary */
     const struct ArrowArray *array;
-    int64_t offset;              /* of the batch's row 0 in the buffers */
-    const uint8_t *validity;     /* NULL: no NULLs */
+    int64_t offset;          /* of the batch's row 0 in the buffers */
+    const uint8_t *validity; /* NULL: no NULLs */
     bool dictionary;
     uint32_t nentries;
-    struct rt_str *entries;      /* heap */
+    struct rt_str *entries; /* heap */
 };
 
 struct rt_arrow_source {
     struct rt_row_source base; /* first: its fill casts back */
     const struct fe_table *table;
-    int64_t first_row; /* for messages */
+    int64_t first_row;               /* for messages */
     struct rt_arrow_column *columns; /* in the table's order */
 };
 /* The batch must be a struct array of the table's columns; it is read until close. */

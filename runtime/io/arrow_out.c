@@ -45,8 +45,8 @@ struct rt_arrow_out {
 static void format_text(struct hd_type t, char out[FORMAT_SIZE])
 {
     static const char *const texts[] = {
-        [HD_BOOL] = "b",      [HD_INT32] = "i",  [HD_INT64] = "l",        [HD_DECIMAL] = "d",
-        [HD_FLOAT64] = "g",   [HD_DATE] = "tdD", [HD_TIMESTAMP] = "tsu:", [HD_STRING] = "u",
+        [HD_BOOL] = "b",    [HD_INT32] = "i",  [HD_INT64] = "l",        [HD_DECIMAL] = "d",
+        [HD_FLOAT64] = "g", [HD_DATE] = "tdD", [HD_TIMESTAMP] = "tsu:", [HD_STRING] = "u",
     };
     if (t.kind == HD_DECIMAL)
         snprintf(out, FORMAT_SIZE, "d:%d,%d", t.precision, t.scale);
@@ -102,31 +102,31 @@ void rt_arrow_out_free(struct rt_arrow_out *o)
     free(o);
 }
 
-uint64_t rt_arrow_out_bytes(const struct rt_arrow_out *o) { return o->bytes; }
+uint64_t rt_arrow_out_bytes(const struct rt_arrow_out *o)
+{
+    return o->bytes;
+}
 
 static size_t value_width(enum hd_type_kind k)
 {
     switch (k) {
     case HD_INT32:
-    case HD_DATE:
-        return 4;
+    case HD_DATE: return 4;
     case HD_INT64:
     case HD_TIMESTAMP:
-    case HD_FLOAT64:
-        return 8;
-    case HD_DECIMAL:
-        return 16;
-    case HD_STRING:
-        return sizeof(struct rt_str);
-    case HD_BOOL:
-        return 1;
-    case HD_TYPE_COUNT:
-        break;
+    case HD_FLOAT64: return 8;
+    case HD_DECIMAL: return 16;
+    case HD_STRING: return sizeof(struct rt_str);
+    case HD_BOOL: return 1;
+    case HD_TYPE_COUNT: break;
     }
     return 0;
 }
 
-static bool is_valid(const struct rt_out_values *v, int64_t i) { return !v->valid || v->valid[i]; }
+static bool is_valid(const struct rt_out_values *v, int64_t i)
+{
+    return !v->valid || v->valid[i];
+}
 
 /* Rows of a string column that fit one batch; at least 1 of n. */
 static int64_t rows_of_text(const struct rt_out_values *v, int64_t n)
@@ -186,9 +186,10 @@ static struct out_array *copy_column(struct rt_arrow_out *o, const struct column
 {
     size_t rows = (size_t)n, bitmap = v->valid ? hd_align_up((rows + 7) / 8, 64) : 0;
     bool text = x->type.kind == HD_STRING;
-    size_t data = text                       ? (rows + 1) * 4
-                  : x->type.kind == HD_BOOL ? (rows + 7) / 8
-                                            : rows * value_width((enum hd_type_kind)x->type.kind);
+    size_t data = text ? (rows + 1) * 4
+                  : x->type.kind == HD_BOOL
+                      ? (rows + 7) / 8
+                      : rows * value_width((enum hd_type_kind)x->type.kind);
     size_t head = hd_align_up(sizeof(struct out_array), 64);
     data = hd_align_up(data, 64);
     size_t size = head + bitmap + data + (text ? (size_t)text_bytes(v, n) : 0) + 64;
@@ -233,8 +234,8 @@ static int add_batch(struct rt_arrow_out *o, int64_t rows, const struct rt_out_v
 }
 
 /* The same columns from row `from` on. */
-static void skip_rows(const struct rt_arrow_out *o, const struct rt_out_values *v, int64_t from,
-                      struct rt_out_values *out)
+static void skip_rows(const struct rt_arrow_out *o, const struct rt_out_values *v,
+                      int64_t from, struct rt_out_values *out)
 {
     for (int c = 0; c < o->ncols; c++) {
         size_t width = value_width((enum hd_type_kind)o->cols[c].type.kind);

@@ -21,7 +21,10 @@ struct rt_memtable {
     struct rt_scratch *scratch;
 };
 
-struct fe_table *rt_memtable_table(struct rt_memtable *m) { return &m->table; }
+struct fe_table *rt_memtable_table(struct rt_memtable *m)
+{
+    return &m->table;
+}
 
 void rt_memtable_free(struct rt_memtable *m)
 {
@@ -116,7 +119,8 @@ static int declare_column(struct rt_memtable *m, int c, const struct ArrowSchema
                        s->format);
     for (int k = 0; k < c; k++)
         if (strcmp(m->table.cols[k].name, col->name) == 0)
-            return HD_FAIL(err, USER, m->table.name, "two columns are called \"%s\"", col->name);
+            return HD_FAIL(err, USER, m->table.name, "two columns are called \"%s\"",
+                           col->name);
     return 0;
 }
 
@@ -153,20 +157,15 @@ struct sink {
 static int generic_width(enum hd_type_kind k)
 {
     switch (k) {
-    case HD_BOOL:
-        return 1;
+    case HD_BOOL: return 1;
     case HD_INT32:
     case HD_DATE:
-    case HD_STRING: /* ends of texts */
-        return 4;
+    case HD_STRING: /* ends of texts */ return 4;
     case HD_INT64:
     case HD_TIMESTAMP:
-    case HD_FLOAT64:
-        return 8;
-    case HD_DECIMAL:
-        return 16;
-    case HD_TYPE_COUNT:
-        break;
+    case HD_FLOAT64: return 8;
+    case HD_DECIMAL: return 16;
+    case HD_TYPE_COUNT: break;
     }
     return 0;
 }
@@ -190,9 +189,10 @@ static void choose_storage(struct sink *k)
 static bool fits_in_place(const struct sink *k)
 {
     const struct rt_arrow_column *a = &k->sources[0].columns[k->c];
-    static const int widths[] = {[RT_ARROW_I32] = 4, [RT_ARROW_I64] = 8, [RT_ARROW_F64] = 8,
-                                 [RT_ARROW_DEC128] = 16, [RT_ARROW_DATE] = 4,
-                                 [RT_ARROW_TIMESTAMP] = 8, [RT_ARROW_LARGE_UTF8] = 0};
+    static const int widths[] = {
+        [RT_ARROW_I32] = 4,       [RT_ARROW_I64] = 8,  [RT_ARROW_F64] = 8,
+        [RT_ARROW_DEC128] = 16,   [RT_ARROW_DATE] = 4, [RT_ARROW_TIMESTAMP] = 8,
+        [RT_ARROW_LARGE_UTF8] = 0};
     return k->m->nbatches == 1 && !a->dictionary && a->offset == 0 && k->m->table.rows > 0 &&
            widths[a->format] == k->col->width &&
            (uintptr_t)a->array->buffers[1] % (uintptr_t)k->col->width == 0;
@@ -284,8 +284,8 @@ static void put_validity(struct sink *k, int64_t row, const struct rt_work *w)
     k->col->facts.nulls += w->nulls;
 }
 
-static int convert_rows(struct sink *k, const struct rt_arrow_source *s, int64_t from, int64_t row,
-                        int n, struct hd_err *err)
+static int convert_rows(struct sink *k, const struct rt_arrow_source *s, int64_t from,
+                        int64_t row, int n, struct hd_err *err)
 {
     struct rt_work *w = rt_scratch_work(k->m->scratch);
     w->n = n;
@@ -329,7 +329,8 @@ static int write_dictionary(struct sink *k, struct hd_err *err)
         return HD_FAIL(err, UNSUPPORTED, k->m->table.name,
                        "column \"%s\": dictionary of more than 4 GiB", k->col->name);
     k->rank = rt_strset_rank(&k->set, err);
-    uint32_t *offsets = k->rank ? buffer(k->m, ((uint64_t)n + 1) * sizeof *offsets, err) : NULL;
+    uint32_t *offsets =
+        k->rank ? buffer(k->m, ((uint64_t)n + 1) * sizeof *offsets, err) : NULL;
     char *bytes = offsets ? buffer(k->m, size, err) : NULL;
     if (!bytes)
         return -1;
@@ -439,7 +440,8 @@ static int import_columns(struct rt_memtable *m, struct hd_err *err)
     int rc = 0;
     int64_t row = 0;
     for (size_t b = 0; rc == 0 && b < n; b++) {
-        rc = rt_arrow_source_open(&sources[b], &m->table, &m->schema, &m->batches[b], row, err);
+        rc =
+            rt_arrow_source_open(&sources[b], &m->table, &m->schema, &m->batches[b], row, err);
         row += m->batches[b].length;
     }
     for (int c = 0; rc == 0 && c < m->table.ncols; c++)

@@ -24,8 +24,8 @@ struct load {
 
 struct source_file {
     char *name;
-    int kind;     /* 0 .tbl, 1 .tbl.N, 2 .csv */
-    long number;  /* N */
+    int kind;    /* 0 .tbl, 1 .tbl.N, 2 .csv */
+    long number; /* N */
 };
 struct file_list {
     struct source_file *v;
@@ -119,8 +119,8 @@ static int bad_header(const struct text_file *f, const struct text_field *field,
 {
     char where[RT_PATH_MAX + 8];
     snprintf(where, sizeof where, "%s:1", f->path);
-    return HD_FAIL(err, DATA, where, "header: \"%.*s\" %s", (int)HD_MIN(field->n, 60), field->s,
-                   what);
+    return HD_FAIL(err, DATA, where, "header: \"%.*s\" %s", (int)HD_MIN(field->n, 60),
+                   field->s, what);
 }
 
 /* Reads the first line; order[k] becomes the column of field k. */

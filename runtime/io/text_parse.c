@@ -46,8 +46,8 @@ static const char *end_field(const struct fe_text_format *v, const char **p, con
     return NULL;
 }
 
-static const char *quoted_field(const struct fe_text_format *v, const char **p, const char *end,
-                                int64_t *lines, struct text_field *f)
+static const char *quoted_field(const struct fe_text_format *v, const char **p,
+                                const char *end, int64_t *lines, struct text_field *f)
 {
     const char *s = *p + 1;
     int64_t inside = 0;
@@ -107,8 +107,7 @@ static struct rt_str undouble(struct text_rows *r, const struct text_field *f, c
 
 static bool is_null(const struct fe_text_format *v, const struct text_field *f)
 {
-    return !f->quoted && strlen(v->null_text) == f->n &&
-           memcmp(v->null_text, f->s, f->n) == 0;
+    return !f->quoted && strlen(v->null_text) == f->n && memcmp(v->null_text, f->s, f->n) == 0;
 }
 
 static bool put_value(struct text_rows *r, int column, int64_t row, const struct text_field *f)
@@ -125,12 +124,12 @@ static bool put_value(struct text_rows *r, int column, int64_t row, const struct
     if (x->form == RT_WORK_STR) {
         if (f->n > UINT32_MAX)
             return false;
-        ((struct rt_str *)x->values)[row] = f->doubled ? undouble(r, f, v->quote)
-                                                       : (struct rt_str){f->s, (uint32_t)f->n};
+        ((struct rt_str *)x->values)[row] =
+            f->doubled ? undouble(r, f, v->quote) : (struct rt_str){f->s, (uint32_t)f->n};
         return true;
     }
-    if (f->doubled || !text_parse_value(r->file->table->cols[column].type, f->s, f->n, &wide,
-                                        &real))
+    if (f->doubled ||
+        !text_parse_value(r->file->table->cols[column].type, f->s, f->n, &wide, &real))
         return false;
     if (x->form == RT_WORK_I64)
         ((int64_t *)x->values)[row] = (int64_t)wide;
@@ -157,8 +156,8 @@ static int bad_value(const struct text_rows *r, int column, int field, int64_t l
     int shown = (int)HD_MIN(f->n, 60);
     return HD_FAIL(err, DATA, place(r->file, line, where),
                    "column \"%s\" (field %d): expected %s%s, found \"%.*s%s\"", c->name,
-                   field + 1, c->nullable ? "" : "not NULL ", hd_type_text(c->type, type), shown,
-                   f->s, f->n > 60 ? "..." : "");
+                   field + 1, c->nullable ? "" : "not NULL ", hd_type_text(c->type, type),
+                   shown, f->s, f->n > 60 ? "..." : "");
 }
 
 static int bad_line(const struct text_rows *r, int64_t line, const char *what,
@@ -177,8 +176,8 @@ static int bad_count(const struct text_rows *r, int64_t line, const char *found,
 }
 
 /* Field k was the last of its line, but should not have been. */
-static int short_line(const struct text_rows *r, int k, const struct text_field *f, int64_t line,
-                      struct hd_err *err)
+static int short_line(const struct text_rows *r, int k, const struct text_field *f,
+                      int64_t line, struct hd_err *err)
 {
     const struct fe_text_format *v = r->file->format;
     bool ended = v->trailing_delimiter && f->n == 0 && !f->quoted;
@@ -328,7 +327,10 @@ static int fill(const struct rt_row_source *base, int column, int64_t from, stru
     return 0;
 }
 
-const struct rt_row_source *text_rows_source(const struct text_rows *r) { return &r->base; }
+const struct rt_row_source *text_rows_source(const struct text_rows *r)
+{
+    return &r->base;
+}
 
 struct text_rows *text_rows_new(const struct text_file *f)
 {

@@ -16,7 +16,7 @@ struct text_piece {
     const char *from, *to; /* a line end at the end is optional for the last line of a file */
     int64_t line;          /* of the file, from 1, where it starts */
     int64_t rows;
-    int64_t first_row;     /* of the table */
+    int64_t first_row; /* of the table */
 };
 
 /* The rows of a piece as a source of a writer. One serves piece after piece of a file, since

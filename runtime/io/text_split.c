@@ -86,7 +86,8 @@ static int find_starts(struct split *s, struct rt_pool *pool, struct hd_err *err
     }
     for (size_t k = 0; k < s->n; k++)
         s->v[k].from = line_start(s, k);
-    for (size_t k = 0; k < s->n; k++) /* a line longer than a piece leaves the next ones empty */
+    for (size_t k = 0; k < s->n;
+         k++) /* a line longer than a piece leaves the next ones empty */
         s->v[k].to = k + 1 < s->n ? s->v[k + 1].from : s->to;
     return rt_pool_run(pool, (int64_t)s->n, count_task, s, NULL, "", err);
 }

@@ -10,7 +10,10 @@
 static locale_t c_locale;
 static pthread_once_t locale_once = PTHREAD_ONCE_INIT;
 
-static void make_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+static void make_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
 
 /* An embedding program may have set a locale with a decimal comma. */
 static bool parse_real(const char *s, size_t n, double *out)
@@ -71,16 +74,30 @@ static bool parse_bool(const char *s, size_t n, hd_i128 *out)
 static bool parse_decimal(struct hd_type t, const char *s, size_t n, hd_i128 *out)
 {
     static const int64_t limits[] = {
-        1,           10,           100,           1000,           10000,           100000,
-        1000000,     10000000,     100000000,     1000000000,     10000000000,     100000000000,
-        1000000000000,             10000000000000,                100000000000000,
-        1000000000000000,          10000000000000000,             100000000000000000,
+        1,
+        10,
+        100,
+        1000,
+        10000,
+        100000,
+        1000000,
+        10000000,
+        100000000,
+        1000000000,
+        10000000000,
+        100000000000,
+        1000000000000,
+        10000000000000,
+        100000000000000,
+        1000000000000000,
+        10000000000000000,
+        100000000000000000,
         1000000000000000000,
     };
     int64_t v;
     if (t.precision >= HD_COUNT(limits) || !parse_short(s, n, t.scale, &v)) {
         hd_i128 limit = hd_pow10(t.precision);
-        return hd_dec_parse(s, n, t.scale, out) && *out < limit && *out > -limit;
+        return hd_dec_parse(s, n, t.scale, out) && *out<limit && * out> - limit;
     }
     *out = v;
     return v < limits[t.precision] && v > -limits[t.precision];
@@ -103,16 +120,11 @@ bool text_parse_value(struct hd_type t, const char *s, size_t n, hd_i128 *wide, 
     int32_t days;
     int64_t micros;
     switch ((enum hd_type_kind)t.kind) {
-    case HD_BOOL:
-        return parse_bool(s, n, wide);
-    case HD_INT32:
-        return parse_int(s, n, INT32_MIN, INT32_MAX, wide);
-    case HD_INT64:
-        return parse_int(s, n, INT64_MIN, INT64_MAX, wide);
-    case HD_DECIMAL:
-        return parse_decimal(t, s, n, wide);
-    case HD_FLOAT64:
-        return parse_real(s, n, real);
+    case HD_BOOL: return parse_bool(s, n, wide);
+    case HD_INT32: return parse_int(s, n, INT32_MIN, INT32_MAX, wide);
+    case HD_INT64: return parse_int(s, n, INT64_MIN, INT64_MAX, wide);
+    case HD_DECIMAL: return parse_decimal(t, s, n, wide);
+    case HD_FLOAT64: return parse_real(s, n, real);
     case HD_DATE:
         if (!hd_date_parse(s, n, &days))
             return false;
@@ -124,8 +136,7 @@ bool text_parse_value(struct hd_type t, const char *s, size_t n, hd_i128 *wide, 
         *wide = micros;
         return true;
     case HD_STRING:
-    case HD_TYPE_COUNT:
-        break;
+    case HD_TYPE_COUNT: break;
     }
     return false;
 }

@@ -178,7 +178,8 @@ static const struct fe_key_index *stored_index(const struct fe_table *t, int col
 
 /* After comparing, the stored array serves on: it equals the derived one or is a problem, and
  * then foreign keys are checked by a copy. */
-static int compare_key(void *ctx, int t, int number, struct fe_key_index *x, struct hd_err *err)
+static int compare_key(void *ctx, int t, int number, struct fe_key_index *x,
+                       struct hd_err *err)
 {
     struct check *k = ctx;
     const struct fe_table *table = k->s->doc->cat.tables[t];
@@ -201,7 +202,8 @@ static int compare_key(void *ctx, int t, int number, struct fe_key_index *x, str
     return 0;
 }
 
-static int compare_fk(void *ctx, int t, int number, struct fe_foreign_key *x, struct hd_err *err)
+static int compare_fk(void *ctx, int t, int number, struct fe_foreign_key *x,
+                      struct hd_err *err)
 {
     struct check *k = ctx;
     const struct fe_table *table = k->s->doc->cat.tables[t];
@@ -296,16 +298,17 @@ static char *write_report(const struct check *k)
         const struct fe_table *x = doc->cat.tables[t];
         hd_strbuf_addf(&b, "%s\n    {\"name\": ", t ? "," : "");
         hd_strbuf_add_json(&b, x->name, strlen(x->name));
-        hd_strbuf_addf(&b, ", \"rows\": %" PRId64 ", \"columns\": %d, \"key_indexes\": %d, "
-                           "\"foreign_keys\": %d}",
+        hd_strbuf_addf(&b,
+                       ", \"rows\": %" PRId64 ", \"columns\": %d, \"key_indexes\": %d, "
+                       "\"foreign_keys\": %d}",
                        x->rows, x->ncols, x->nkeyidx, x->nfks);
     }
     hd_strbuf_addf(&b, "],\n  \"problems\": [%s]}\n", k->problems.s);
     return b.s;
 }
 
-int rt_store_check(struct rt_store *s, int threads, struct rt_progress *progress, int *problems,
-                   char **report, struct hd_err *err)
+int rt_store_check(struct rt_store *s, int threads, struct rt_progress *progress,
+                   int *problems, char **report, struct hd_err *err)
 {
     struct check k = {.s = s};
     struct rt_progress p = *progress;

@@ -13,26 +13,19 @@ static const uint64_t bias = (uint64_t)1 << 63;
 int64_t rt_col_stored(const struct fe_table_column *c, int64_t row)
 {
     switch (c->width) {
-    case 1:
-        return ((const int8_t *)c->at.data)[row];
-    case 2:
-        return ((const int16_t *)c->at.data)[row];
-    case 4:
-        return ((const int32_t *)c->at.data)[row];
-    default:
-        return ((const int64_t *)c->at.data)[row];
+    case 1: return ((const int8_t *)c->at.data)[row];
+    case 2: return ((const int16_t *)c->at.data)[row];
+    case 4: return ((const int32_t *)c->at.data)[row];
+    default: return ((const int64_t *)c->at.data)[row];
     }
 }
 
 static uint32_t code_at(const struct fe_table_column *c, int64_t row)
 {
     switch (c->width) {
-    case 1:
-        return ((const uint8_t *)c->at.data)[row];
-    case 2:
-        return ((const uint16_t *)c->at.data)[row];
-    default:
-        return ((const uint32_t *)c->at.data)[row];
+    case 1: return ((const uint8_t *)c->at.data)[row];
+    case 2: return ((const uint16_t *)c->at.data)[row];
+    default: return ((const uint32_t *)c->at.data)[row];
     }
 }
 
@@ -40,7 +33,8 @@ hd_i128 rt_col_int(const struct fe_table_column *c, int64_t row)
 {
     if (c->storage == FE_STORE_DICT)
         return code_at(c, row);
-    hd_i128 stored = c->width == 16 ? ((const hd_i128 *)c->at.data)[row] : rt_col_stored(c, row);
+    hd_i128 stored =
+        c->width == 16 ? ((const hd_i128 *)c->at.data)[row] : rt_col_stored(c, row);
     return c->base + c->factor * stored;
 }
 
@@ -51,7 +45,8 @@ double rt_col_f64(const struct fe_table_column *c, int64_t row)
 
 struct rt_str rt_dict_str(const struct fe_dict *d, uint32_t code)
 {
-    return (struct rt_str){d->bytes + d->offsets[code], d->offsets[code + 1] - d->offsets[code]};
+    return (struct rt_str){d->bytes + d->offsets[code],
+                           d->offsets[code + 1] - d->offsets[code]};
 }
 
 struct rt_str rt_col_str(const struct fe_table_column *c, int64_t row)
@@ -87,49 +82,32 @@ static uint64_t f64_ordinal(double x)
 static void int_ordinals(const struct fe_table_column *c, int64_t from, int n, uint64_t *out)
 {
     switch (c->width) {
-    case 1:
-        WIDEN(int8_t, bias);
-        break;
-    case 2:
-        WIDEN(int16_t, bias);
-        break;
-    case 4:
-        WIDEN(int32_t, bias);
-        break;
-    default:
-        WIDEN(int64_t, bias);
+    case 1: WIDEN(int8_t, bias); break;
+    case 2: WIDEN(int16_t, bias); break;
+    case 4: WIDEN(int32_t, bias); break;
+    default: WIDEN(int64_t, bias);
     }
 }
 
 static void code_ordinals(const struct fe_table_column *c, int64_t from, int n, uint64_t *out)
 {
     switch (c->width) {
-    case 1:
-        WIDEN(uint8_t, 0);
-        break;
-    case 2:
-        WIDEN(uint16_t, 0);
-        break;
-    default:
-        WIDEN(uint32_t, 0);
+    case 1: WIDEN(uint8_t, 0); break;
+    case 2: WIDEN(uint16_t, 0); break;
+    default: WIDEN(uint32_t, 0);
     }
 }
 
 void rt_col_ordinals(const struct fe_table_column *c, int64_t from, int n, uint64_t *out)
 {
     switch (c->storage) {
-    case FE_STORE_INT:
-        int_ordinals(c, from, n, out);
-        break;
-    case FE_STORE_DICT:
-        code_ordinals(c, from, n, out);
-        break;
+    case FE_STORE_INT: int_ordinals(c, from, n, out); break;
+    case FE_STORE_DICT: code_ordinals(c, from, n, out); break;
     case FE_STORE_F64:
         for (int i = 0; i < n; i++)
             out[i] = f64_ordinal(rt_col_f64(c, from + i));
         break;
-    case FE_STORE_TEXT:
-        HD_BUG("text has no ordinals");
+    case FE_STORE_TEXT: HD_BUG("text has no ordinals");
     }
 }
 
@@ -171,8 +149,7 @@ int rt_col_cmp(const struct fe_table_column *c, int64_t a, int64_t b)
         uint64_t x = f64_ordinal(rt_col_f64(c, a)), y = f64_ordinal(rt_col_f64(c, b));
         return (x > y) - (x < y);
     }
-    case FE_STORE_TEXT:
-        return rt_str_cmp(rt_col_str(c, a), rt_col_str(c, b));
+    case FE_STORE_TEXT: return rt_str_cmp(rt_col_str(c, a), rt_col_str(c, b));
     }
     return 0;
 }
@@ -196,11 +173,9 @@ uint64_t rt_col_hash(const struct fe_table_column *c, int64_t row)
         uint64_t sign = (uint64_t)((int64_t)v >> 63); /* high of a value that fits 64 bits */
         return rt_hash64((uint64_t)v ^ rt_hash64(high ^ sign));
     }
-    case FE_STORE_F64:
-        return rt_hash64(f64_ordinal(rt_col_f64(c, row)));
+    case FE_STORE_F64: return rt_hash64(f64_ordinal(rt_col_f64(c, row)));
     case FE_STORE_DICT:
-    case FE_STORE_TEXT:
-        break;
+    case FE_STORE_TEXT: break;
     }
     struct rt_str s = rt_col_str(c, row);
     return XXH3_64bits(s.p, s.n);
@@ -210,13 +185,10 @@ bool rt_col_equal(const struct fe_table_column *a, int64_t i, const struct fe_ta
                   int64_t j)
 {
     switch (a->storage) {
-    case FE_STORE_INT:
-        return rt_col_int(a, i) == rt_col_int(b, j);
-    case FE_STORE_F64:
-        return f64_ordinal(rt_col_f64(a, i)) == f64_ordinal(rt_col_f64(b, j));
+    case FE_STORE_INT: return rt_col_int(a, i) == rt_col_int(b, j);
+    case FE_STORE_F64: return f64_ordinal(rt_col_f64(a, i)) == f64_ordinal(rt_col_f64(b, j));
     case FE_STORE_DICT:
-    case FE_STORE_TEXT:
-        break;
+    case FE_STORE_TEXT: break;
     }
     return rt_str_eq(rt_col_str(a, i), rt_col_str(b, j));
 }
@@ -224,19 +196,15 @@ bool rt_col_equal(const struct fe_table_column *a, int64_t i, const struct fe_ta
 static const char *int_text(struct hd_type t, hd_i128 v, char buf[64])
 {
     switch ((enum hd_type_kind)t.kind) {
-    case HD_BOOL:
-        return v ? "true" : "false";
-    case HD_DATE:
-        return hd_date_text((int32_t)v, buf);
-    case HD_TIMESTAMP:
-        return hd_timestamp_text((int64_t)v, buf);
+    case HD_BOOL: return v ? "true" : "false";
+    case HD_DATE: return hd_date_text((int32_t)v, buf);
+    case HD_TIMESTAMP: return hd_timestamp_text((int64_t)v, buf);
     case HD_INT32:
     case HD_INT64:
     case HD_DECIMAL:
     case HD_FLOAT64:
     case HD_STRING:
-    case HD_TYPE_COUNT:
-        break;
+    case HD_TYPE_COUNT: break;
     }
     return hd_dec_text(v, t.scale, buf);
 }

@@ -14,8 +14,8 @@
 enum {
     COUNT_ALWAYS = 1 << 16, /* a range of up to this many values is counted in any case */
     SORT_ROWS = 1 << 16,
-    STRIP = 4096,           /* rows decoded at a time */
-    HLL_BITS = 14,          /* error about 0.8 % */
+    STRIP = 4096,  /* rows decoded at a time */
+    HLL_BITS = 14, /* error about 0.8 % */
     HLL_SIZE = 1 << HLL_BITS
 };
 
@@ -227,9 +227,9 @@ static int estimate(struct counter *x, int64_t nulls, struct rt_pool *pool,
 
 /* ---- choice --------------------------------------------------------------------------------- */
 
-int rt_count_values(const struct fe_table_column *col, int64_t rows, int64_t nulls, uint64_t min,
-                    uint64_t max, struct rt_pool *pool, const char *dir, struct rt_counts *out,
-                    struct hd_err *err)
+int rt_count_values(const struct fe_table_column *col, int64_t rows, int64_t nulls,
+                    uint64_t min, uint64_t max, struct rt_pool *pool, const char *dir,
+                    struct rt_counts *out, struct hd_err *err)
 {
     struct counter x = {.col = col, .rows = rows, .min = min, .range = max - min + 1};
     uint64_t worth = HD_MAX((uint64_t)rows * RT_DENSE_RATIO, COUNT_ALWAYS);

@@ -31,7 +31,8 @@ static int advance(struct derive *d, double units, const char *what, struct hd_e
 static int find_facts(struct derive *d, struct fe_table *t, struct hd_err *err)
 {
     for (int c = 0; c < t->ncols; c++) {
-        HD_TRY(rt_facts_compute(&t->cols[c], t->rows, d->pool, d->dir, &t->cols[c].facts, err));
+        HD_TRY(
+            rt_facts_compute(&t->cols[c], t->rows, d->pool, d->dir, &t->cols[c].facts, err));
         HD_TRY(advance(d, (double)t->rows, "computing facts", err));
     }
     return 0;
@@ -156,9 +157,9 @@ static double estimate_work(const struct fe_catalog *cat)
     return units;
 }
 
-int rt_derive(struct fe_catalog *cat, struct rt_pool *pool, const char *dir, struct hd_arena *a,
-              const struct rt_derive_sink *sink, struct rt_progress *progress,
-              struct hd_err *err)
+int rt_derive(struct fe_catalog *cat, struct rt_pool *pool, const char *dir,
+              struct hd_arena *a, const struct rt_derive_sink *sink,
+              struct rt_progress *progress, struct hd_err *err)
 {
     struct derive d = {cat, pool, dir, a, sink, progress, 0, estimate_work(cat)};
     for (int t = 0; t < cat->ntables; t++)

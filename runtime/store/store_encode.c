@@ -20,17 +20,10 @@ struct block {
     ((T *)out)[i] = (T)((factor == 1 ? ((const S *)in)[i] : ((const S *)in)[i] / factor) + add)
 #define NARROW_TO(T)                                                                          \
     switch (from) {                                                                           \
-    case 1:                                                                                   \
-        NARROW(uint8_t, T);                                                                   \
-        break;                                                                                \
-    case 2:                                                                                   \
-        NARROW(uint16_t, T);                                                                  \
-        break;                                                                                \
-    case 4:                                                                                   \
-        NARROW(uint32_t, T);                                                                  \
-        break;                                                                                \
-    default:                                                                                  \
-        NARROW(uint64_t, T);                                                                  \
+    case 1: NARROW(uint8_t, T); break;                                                        \
+    case 2: NARROW(uint16_t, T); break;                                                       \
+    case 4: NARROW(uint32_t, T); break;                                                       \
+    default: NARROW(uint64_t, T);                                                             \
     }                                                                                         \
     break
 
@@ -39,14 +32,10 @@ static void narrow(void *out, int to, const void *in, int from, uint32_t n, uint
                    uint64_t add)
 {
     switch (to) {
-    case 1:
-        NARROW_TO(uint8_t);
-    case 2:
-        NARROW_TO(uint16_t);
-    case 4:
-        NARROW_TO(uint32_t);
-    default:
-        NARROW_TO(uint64_t);
+    case 1: NARROW_TO(uint8_t);
+    case 2: NARROW_TO(uint16_t);
+    case 4: NARROW_TO(uint32_t);
+    default: NARROW_TO(uint64_t);
     }
 }
 
@@ -61,18 +50,12 @@ static hd_i128 wide_value(const struct rt_chunk_view *v, uint32_t i)
     const void *p = v->values;
     hd_i128 min = v->c->min;
     switch (v->c->width) {
-    case 0:
-        return min;
-    case 1:
-        return min + ((const uint8_t *)p)[i];
-    case 2:
-        return min + ((const uint16_t *)p)[i];
-    case 4:
-        return min + ((const uint32_t *)p)[i];
-    case 8:
-        return min + ((const uint64_t *)p)[i];
-    default:
-        return ((const hd_i128 *)p)[i];
+    case 0: return min;
+    case 1: return min + ((const uint8_t *)p)[i];
+    case 2: return min + ((const uint16_t *)p)[i];
+    case 4: return min + ((const uint32_t *)p)[i];
+    case 8: return min + ((const uint64_t *)p)[i];
+    default: return ((const hd_i128 *)p)[i];
     }
 }
 
@@ -123,7 +106,8 @@ static void put_code(const struct block *b, uint32_t i, uint32_t code)
 
 static void encode_codes(struct block *b, const struct rt_chunk_view *v)
 {
-    uint32_t *map = b->map, start = 0, n = v->c->form == RT_CHUNK_DICT ? v->c->entries : v->rows;
+    uint32_t *map = b->map, start = 0,
+             n = v->c->form == RT_CHUNK_DICT ? v->c->entries : v->rows;
     for (uint32_t k = 0; k < n; k++) {
         struct rt_str s = {v->bytes + start, v->ends[k] - start};
         start = v->ends[k];
@@ -194,17 +178,12 @@ static void mark_valid(struct block *b, const struct rt_chunk_view *v)
 static int encode_chunk(struct block *b, const struct rt_chunk_view *v, struct hd_err *err)
 {
     switch (b->x->col->storage) {
-    case FE_STORE_INT:
-        encode_int(b, v);
-        return 0;
+    case FE_STORE_INT: encode_int(b, v); return 0;
     case FE_STORE_F64:
         memcpy(b->out + (size_t)b->row * 8, v->values, (size_t)v->rows * 8);
         return 0;
-    case FE_STORE_DICT:
-        encode_codes(b, v);
-        return 0;
-    case FE_STORE_TEXT:
-        return encode_text(b, v, err);
+    case FE_STORE_DICT: encode_codes(b, v); return 0;
+    case FE_STORE_TEXT: return encode_text(b, v, err);
     }
     return 0;
 }
@@ -213,8 +192,8 @@ int seal_encode_block(const struct seal_column *x, int64_t block, const struct s
                       struct seal_buffer *buffer, struct hd_err *err)
 {
     const struct seal_table *st = x->st;
-    struct block b = {.x = x, .paths = p, .out = buffer->out, .bitmap = buffer->bitmap,
-                      .map = buffer->map};
+    struct block b = {
+        .x = x, .paths = p, .out = buffer->out, .bitmap = buffer->bitmap, .map = buffer->map};
     if (x->text_base)
         b.base = x->text_base[block];
     if (x->nulls)

@@ -82,7 +82,8 @@ static int write_and_close(int fd, const void *p, size_t n, uint64_t at, const c
     return close_file(fd, path, err);
 }
 
-int rt_file_write_at(const char *path, const void *p, size_t n, uint64_t at, struct hd_err *err)
+int rt_file_write_at(const char *path, const void *p, size_t n, uint64_t at,
+                     struct hd_err *err)
 {
     int fd = open_file(path, O_WRONLY, err);
     return fd < 0 ? -1 : write_and_close(fd, p, n, at, path, err);
@@ -195,9 +196,9 @@ static int map_scratch_file(struct rt_big *b, const char *dir, struct hd_err *er
     unlink(path);
     int rc = hd_fault(HD_FAULT_WRITE) ? ENOSPC : posix_fallocate(fd, 0, (off_t)b->n);
     if (rc == 0) {
-        b->p = hd_fault(HD_FAULT_MMAP) ? MAP_FAILED
-                                       : mmap(NULL, (size_t)b->n, PROT_READ | PROT_WRITE,
-                                              MAP_SHARED, fd, 0);
+        b->p = hd_fault(HD_FAULT_MMAP)
+                   ? MAP_FAILED
+                   : mmap(NULL, (size_t)b->n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         rc = b->p == MAP_FAILED ? errno : 0;
     }
     close(fd);

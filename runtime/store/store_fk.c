@@ -16,7 +16,7 @@ struct fk_job {
     const struct fe_foreign_key *fk;
     const struct fe_key_index *index; /* of the parent column, or NULL: */
     struct rt_keyset set;
-    uint32_t *parents; /* per child row; NULL: only check */
+    uint32_t *parents;        /* per child row; NULL: only check */
     _Atomic uint64_t *counts; /* children of parent p at [p + 1] */
     bool nullable;
     atomic_bool unordered;
@@ -134,7 +134,8 @@ static int map_task(void *ctx, int worker, int64_t block, struct hd_err *err)
     for (; row < end; row += RT_FIND_MAX)
         HD_TRY(map_rows(j, row, (int)HD_MIN(end - row, RT_FIND_MAX), &run, err));
     if (run.parent >= 0)
-        atomic_fetch_add_explicit(&j->counts[run.parent + 1], run.length, memory_order_relaxed);
+        atomic_fetch_add_explicit(&j->counts[run.parent + 1], run.length,
+                                  memory_order_relaxed);
     if (!run.ordered)
         atomic_store_explicit(&j->unordered, true, memory_order_relaxed);
     return 0;
@@ -243,14 +244,15 @@ int rt_fk_build(const struct fe_table *child, const struct fe_foreign_key *fk,
     if (fk->n_columns == 1 && child->cols[fk->columns[0]].storage == FE_STORE_INT)
         j.index = find_index(fk->parent, fk->parent_columns[0]);
     if (!j.index)
-        HD_TRY(rt_keyset_build(&j.set, fk->parent, fk->n_columns, fk->parent_columns, pool, dir,
-                               err));
+        HD_TRY(rt_keyset_build(&j.set, fk->parent, fk->n_columns, fk->parent_columns, pool,
+                               dir, err));
     j.set.only_exists = fk->n_columns > 1;
     int rc = -1;
     char names[256];
     if (!j.index && j.set.dup[0] >= 0)
         HD_FAIL(err, DATA, child->name,
-                "foreign key to %s%s, which is not unique: rows %lld and %lld", fk->parent->name,
+                "foreign key to %s%s, which is not unique: rows %lld and %lld",
+                fk->parent->name,
                 rt_key_names(fk->parent, fk->n_columns, fk->parent_columns, names),
                 (long long)j.set.dup[0], (long long)j.set.dup[1]);
     else

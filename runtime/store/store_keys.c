@@ -118,7 +118,8 @@ static int ascent_task(void *ctx, int worker, int64_t block, struct hd_err *err)
         for (int c = 0; c < a->n; c++) {
             rt_col_ordinals(&a->t->cols[a->columns[c]], row - 1, n, v);
             for (int i = 1; i < n; i++)
-                order[i] = (int8_t)(order[i] ? order[i] : (v[i] > v[i - 1]) - (v[i] < v[i - 1]));
+                order[i] =
+                    (int8_t)(order[i] ? order[i] : (v[i] > v[i - 1]) - (v[i] < v[i - 1]));
         }
         for (int i = 1; i < n; i++)
             rises += order[i] > 0;

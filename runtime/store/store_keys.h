@@ -25,7 +25,7 @@ struct rt_keyset {
     struct rt_big slots; /* uint64: packed key + 1; else high half of the hash, row + 1 */
     struct rt_big rows;  /* packed: uint32 row + 1 */
     uint64_t mask;
-    int64_t dup[2]; /* two rows with equal values, -1 none */
+    int64_t dup[2];   /* two rows with equal values, -1 none */
     bool only_exists; /* rt_keyset_find may answer 0 for any row: saves a cache miss each */
 };
 int rt_keyset_build(struct rt_keyset *k, const struct fe_table *t, int n, const int *columns,

@@ -21,7 +21,8 @@ static bool has_null(const struct fe_table *t, int n, const int *columns, int64_
 
 /* ---- packed keys ---------------------------------------------------------------------------- */
 
-static void plan_pack(struct rt_key_pack *p, const struct fe_table *t, int n, const int *columns)
+static void plan_pack(struct rt_key_pack *p, const struct fe_table *t, int n,
+                      const int *columns)
 {
     int bits = 0;
     *p = (struct rt_key_pack){0};
@@ -49,8 +50,8 @@ static bool can_pack(const struct rt_key_pack *p, const struct fe_table *t, cons
     return p->n > 0;
 }
 
-static void pack_rows(const struct rt_key_pack *p, const struct fe_table *t, const int *columns,
-                      int64_t from, int n, uint64_t *keys)
+static void pack_rows(const struct rt_key_pack *p, const struct fe_table *t,
+                      const int *columns, int64_t from, int n, uint64_t *keys)
 {
     uint64_t d[RT_FIND_MAX];
     memset(keys, 0, (size_t)n * sizeof *keys);
@@ -171,8 +172,8 @@ static int insert_task(void *ctx, int worker, int64_t block, struct hd_err *err)
     return 0;
 }
 
-static int64_t find_row(const struct rt_keyset *k, const struct fe_table *t, const int *columns,
-                        int64_t row)
+static int64_t find_row(const struct rt_keyset *k, const struct fe_table *t,
+                        const int *columns, int64_t row)
 {
     const uint64_t *slots = k->slots.p;
     uint64_t h = hash_row(t, k->n, columns, row), e;
@@ -212,8 +213,8 @@ int rt_keyset_build(struct rt_keyset *k, const struct fe_table *t, int n, const 
     if (rc == 0 && k->pack.n)
         rc = rt_big_new(&k->rows, size * sizeof(uint32_t), dir, err);
     if (rc == 0)
-        rc = rt_pool_run(pool, blocks, k->pack.n ? insert_packed_task : insert_task, k, NULL, "",
-                         err);
+        rc = rt_pool_run(pool, blocks, k->pack.n ? insert_packed_task : insert_task, k, NULL,
+                         "", err);
     if (rc != 0)
         rt_keyset_release(k);
     return rc;
@@ -232,8 +233,8 @@ void rt_keyset_find(const struct rt_keyset *k, const struct fe_table *t, const i
     HD_ASSERT(n <= RT_FIND_MAX);
     if (!k->pack.n) {
         for (int i = 0; i < n; i++)
-            out[i] = has_null(t, k->n, columns, from + i) ? -1
-                                                          : find_row(k, t, columns, from + i);
+            out[i] =
+                has_null(t, k->n, columns, from + i) ? -1 : find_row(k, t, columns, from + i);
         return;
     }
     if (can_pack(&k->pack, t, columns))

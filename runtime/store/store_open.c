@@ -75,8 +75,8 @@ static int map_all(struct rt_store *s, struct hd_err *err)
     return 0;
 }
 
-int rt_store_open(const char *dir, struct fe_catalog_doc *doc, bool trust, struct rt_store **out,
-                  struct hd_err *err)
+int rt_store_open(const char *dir, struct fe_catalog_doc *doc, bool trust,
+                  struct rt_store **out, struct hd_err *err)
 {
     struct rt_store *s = hd_try_calloc(1, sizeof *s);
     size_t n = (size_t)doc->nfiles;
@@ -117,7 +117,7 @@ void rt_store_close(struct rt_store *s)
 
 /* ---- first use ---------------------------------------------------------------------------- */
 
-int rt_store_verify_file(struct rt_store *s, int file, struct hd_err *err)
+static int verify_file(struct rt_store *s, int file, struct hd_err *err)
 {
     char found[RT_SUM_TEXT], path[RT_PATH_MAX];
     const struct fe_file *f = &s->doc->files[file];
@@ -135,12 +135,13 @@ static int verify_once(struct rt_store *s, int file, struct hd_err *err)
 {
     if (file < 0 || atomic_load_explicit(&s->verified[file], memory_order_acquire))
         return 0;
-    HD_TRY(rt_store_verify_file(s, file, err));
+    HD_TRY(verify_file(s, file, err));
     atomic_store_explicit(&s->verified[file], true, memory_order_release);
     return 0;
 }
 
-static int touch_column(struct rt_store *s, const struct fe_column_files *f, struct hd_err *err)
+static int touch_column(struct rt_store *s, const struct fe_column_files *f,
+                        struct hd_err *err)
 {
     HD_TRY(verify_once(s, f->data, err));
     HD_TRY(verify_once(s, f->validity, err));

@@ -16,12 +16,9 @@ struct rt_store {
     char *dir;
     struct fe_catalog_doc *doc;
     bool trust;
-    struct rt_map *maps;    /* of doc->files */
-    atomic_bool *verified;  /* of doc->files */
+    struct rt_map *maps;   /* of doc->files */
+    atomic_bool *verified; /* of doc->files */
     struct rt_store_table *tables;
 };
-
-/* CORRUPT if the checksum of a file of the doc is not what the catalog says. */
-int rt_store_verify_file(struct rt_store *s, int file, struct hd_err *err);
 
 #endif

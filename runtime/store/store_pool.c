@@ -141,7 +141,10 @@ void rt_pool_free(struct rt_pool *p)
     free(p);
 }
 
-int rt_pool_threads(const struct rt_pool *p) { return p->threads; }
+int rt_pool_threads(const struct rt_pool *p)
+{
+    return p->threads;
+}
 
 static void report(struct rt_pool *p, struct job *j, const struct rt_progress *pr,
                    const char *what)

@@ -122,9 +122,8 @@ static int rank_entries(struct seal_column *x, struct hd_err *err)
 static int try_dictionary(struct seal_column *x, bool *fits, struct hd_err *err)
 {
     int64_t rows = x->st->table->rows;
-    uint32_t limit = rows <= DICT_SMALL_TABLE
-                         ? DICT_SMALL_TABLE
-                         : (uint32_t)HD_MIN(DICT_MAX, rows / DICT_RATIO);
+    uint32_t limit = rows <= DICT_SMALL_TABLE ? DICT_SMALL_TABLE
+                                              : (uint32_t)HD_MIN(DICT_MAX, rows / DICT_RATIO);
     HD_TRY(rt_strset_init(&x->set, err));
     for (size_t i = 0; i < x->st->nslices && x->set.n <= limit; i++) {
         struct rt_chunk_view v;

@@ -181,7 +181,8 @@ static int write_dictionary(struct seal *s, struct seal_column *x, struct hd_err
 static int create_files(struct seal *s, struct seal_column *x, struct hd_err *err)
 {
     uint64_t rows = (uint64_t)x->st->table->rows, blocks = (uint64_t)x->st->nblocks;
-    HD_TRY(add_column_file(s, x, "data", rows * (uint64_t)x->col->width, &x->files->data, err));
+    HD_TRY(
+        add_column_file(s, x, "data", rows * (uint64_t)x->col->width, &x->files->data, err));
     if (x->nulls)
         HD_TRY(add_column_file(s, x, "valid", (rows + 7) / 8, &x->files->validity, err));
     if (x->col->storage == FE_STORE_DICT)
@@ -206,8 +207,8 @@ static int check_complete(struct wr_table *x, struct hd_err *err)
         return HD_FAIL(err, DATA, name, "rows 0 to %lld are missing",
                        (long long)(r->v[0].from - 1));
     if (r->n > 1)
-        return HD_FAIL(err, DATA, name, "rows %lld to %lld are missing",
-                       (long long)r->v[0].to, (long long)(r->v[1].from - 1));
+        return HD_FAIL(err, DATA, name, "rows %lld to %lld are missing", (long long)r->v[0].to,
+                       (long long)(r->v[1].from - 1));
     int64_t have = r->n ? r->v[0].to : 0;
     if (rows >= 0 && have != rows)
         return HD_FAIL(err, DATA, name, "%lld rows declared, %lld appended", (long long)rows,
@@ -468,8 +469,28 @@ static int run_phases(struct seal *s, struct rt_progress *progress, struct hd_er
     return sum_files(s, &p, err);
 }
 
+/* What is mapped here goes away with the seal; the doc goes on to be the catalog. */
+static void forget_addresses(struct fe_catalog *cat)
+{
+    for (int t = 0; t < cat->ntables; t++) {
+        struct fe_table *x = cat->tables[t];
+        for (int c = 0; c < x->ncols; c++) {
+            x->cols[c].at = (struct fe_column_data){0};
+            x->cols[c].dict = (struct fe_dict){.n = x->cols[c].dict.n};
+        }
+        for (int k = 0; k < x->nkeyidx; k++)
+            x->keyidx[k].rows = NULL;
+        for (int k = 0; k < x->nfks; k++)
+            x->fks[k].offsets = NULL;
+        for (int k = 0; k < x->nfks; k++)
+            x->fks[k].child_rows = NULL;
+    }
+}
+
 static void release(struct seal *s)
 {
+    if (s->doc)
+        forget_addresses(&s->doc->cat);
     for (int i = 0; s->columns && i < s->ncolumns; i++)
         seal_release_column(&s->columns[i]);
     for (int t = 0; t < s->w->ntables; t++) {
@@ -490,9 +511,9 @@ int rt_writer_seal(struct rt_writer *w, struct rt_progress *progress,
 {
     int open = WR_OPEN;
     if (!atomic_compare_exchange_strong(&w->state, &open, WR_POISONED))
-        return HD_FAIL(err, USER, w->path, open == WR_POISONED
-                                               ? "an earlier call failed: nothing to commit"
-                                               : "committed already");
+        return HD_FAIL(err, USER, w->path,
+                       open == WR_POISONED ? "an earlier call failed: nothing to commit"
+                                           : "committed already");
     struct seal s = {.w = w};
     s.tables = hd_try_calloc((size_t)w->ntables, sizeof *s.tables);
     if (!s.tables)

@@ -8,7 +8,10 @@
 
 /* A slice's strings are tried as a local dictionary until more than a grace plus a quarter of
  * the rows seen were new: comments give up early, the names of some thousand clerks do not. */
-static int64_t dict_grace(int rows) { return 192 + rows / 16; }
+static int64_t dict_grace(int rows)
+{
+    return 192 + rows / 16;
+}
 
 struct rt_scratch {
     struct rt_work work;
@@ -48,7 +51,10 @@ struct rt_scratch *rt_scratch_new(void)
     return s;
 }
 
-struct rt_work *rt_scratch_work(struct rt_scratch *s) { return &s->work; }
+struct rt_work *rt_scratch_work(struct rt_scratch *s)
+{
+    return &s->work;
+}
 
 /* Room for n more bytes, at a multiple of 16, padding zeroed. The position, or -1. */
 static int64_t extend(struct rt_scratch *s, size_t n, struct hd_err *err)
@@ -122,19 +128,11 @@ int rt_unsigned_width(uint64_t max)
 static void pack_i64(void *out, const int64_t *v, int n, int64_t min, int width)
 {
     switch (width) {
-    case 0:
-        break;
-    case 1:
-        PACK(uint8_t);
-        break;
-    case 2:
-        PACK(uint16_t);
-        break;
-    case 4:
-        PACK(uint32_t);
-        break;
-    default:
-        PACK(uint64_t);
+    case 0: break;
+    case 1: PACK(uint8_t); break;
+    case 2: PACK(uint16_t); break;
+    case 4: PACK(uint32_t); break;
+    default: PACK(uint64_t);
     }
 }
 
@@ -320,16 +318,11 @@ static int pack_given_codes(struct rt_scratch *s, int column, struct hd_err *err
 static int pack_column(struct rt_scratch *s, int column, struct hd_err *err)
 {
     switch (s->work.form) {
-    case RT_WORK_I64:
-        return pack_ints(s, column, err);
-    case RT_WORK_I128:
-        return pack_wide(s, column, err);
-    case RT_WORK_F64:
-        return pack_f64(s, column, err);
-    case RT_WORK_STR:
-        return pack_text(s, column, err);
-    case RT_WORK_CODES:
-        return pack_given_codes(s, column, err);
+    case RT_WORK_I64: return pack_ints(s, column, err);
+    case RT_WORK_I128: return pack_wide(s, column, err);
+    case RT_WORK_F64: return pack_f64(s, column, err);
+    case RT_WORK_STR: return pack_text(s, column, err);
+    case RT_WORK_CODES: return pack_given_codes(s, column, err);
     }
     return -1;
 }
@@ -382,7 +375,10 @@ int rt_stage_slice(struct rt_scratch *s, const struct fe_table *t,
     return 0;
 }
 
-size_t rt_stage_size(const struct rt_scratch *s) { return s->n; }
+size_t rt_stage_size(const struct rt_scratch *s)
+{
+    return s->n;
+}
 
 const void *rt_stage_image(struct rt_scratch *s, int ncols, uint64_t at)
 {

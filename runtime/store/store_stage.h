@@ -53,11 +53,11 @@ enum rt_chunk_form {
     RT_CHUNK_DICT  /* uint32 ends of the entries, their bytes, uint16 codes */
 };
 struct rt_chunk {
-    hd_i128 min, max;   /* INT, WIDE with a value that is not NULL; else 0 */
-    uint64_t gcd;       /* of all (value - min): 0 all equal, 1 also where not looked for */
-    uint64_t at;        /* in the staging file: validity bitmap if nulls > 0, then the rest */
-    uint64_t bytes;     /* TEXT, DICT: bytes of text */
-    uint32_t entries;   /* DICT */
+    hd_i128 min, max; /* INT, WIDE with a value that is not NULL; else 0 */
+    uint64_t gcd;     /* of all (value - min): 0 all equal, 1 also where not looked for */
+    uint64_t at;      /* in the staging file: validity bitmap if nulls > 0, then the rest */
+    uint64_t bytes;   /* TEXT, DICT: bytes of text */
+    uint32_t entries; /* DICT */
     uint32_t nulls;
     uint16_t form;
     uint16_t width;

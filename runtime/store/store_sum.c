@@ -9,7 +9,10 @@
 
 static const uint64_t piece_size = (uint64_t)16 << 20;
 
-static uint64_t npieces(uint64_t n) { return n ? (n + piece_size - 1) / piece_size : 1; }
+static uint64_t npieces(uint64_t n)
+{
+    return n ? (n + piece_size - 1) / piece_size : 1;
+}
 
 static uint64_t sum_piece(const void *p, uint64_t n, uint64_t piece)
 {

@@ -43,7 +43,8 @@ static int make_directory(struct rt_writer *w, const char *path, struct hd_err *
 void wr_stage_path(const struct rt_writer *w, const struct wr_table *x, int lane,
                    char out[RT_PATH_MAX])
 {
-    snprintf(out, RT_PATH_MAX, "%.*s/staging.%d.%d", RT_PATH_MAX - 64, w->dir, x->number, lane);
+    snprintf(out, RT_PATH_MAX, "%.*s/staging.%d.%d", RT_PATH_MAX - 64, w->dir, x->number,
+             lane);
 }
 
 static void init_tables(struct rt_writer *w)
@@ -106,9 +107,18 @@ void rt_writer_free(struct rt_writer *w)
     free(w);
 }
 
-const struct fe_schema *rt_writer_schema(const struct rt_writer *w) { return w->schema; }
-int rt_writer_threads(const struct rt_writer *w) { return w->threads; }
-void rt_writer_poison(struct rt_writer *w) { atomic_store(&w->state, WR_POISONED); }
+const struct fe_schema *rt_writer_schema(const struct rt_writer *w)
+{
+    return w->schema;
+}
+int rt_writer_threads(const struct rt_writer *w)
+{
+    return w->threads;
+}
+void rt_writer_poison(struct rt_writer *w)
+{
+    atomic_store(&w->state, WR_POISONED);
+}
 
 int rt_writer_find(const struct rt_writer *w, const char *table)
 {
@@ -250,7 +260,8 @@ static int settle(struct wr_table *x, int64_t from, int64_t to, const struct sli
 }
 
 static int write_slice(const struct rt_writer *w, struct wr_table *x,
-                       const struct wr_scratch *scratch, struct rt_slice *s, struct hd_err *err)
+                       const struct wr_scratch *scratch, struct rt_slice *s,
+                       struct hd_err *err)
 {
     struct wr_stage *stage = &x->stages[scratch->lane];
     size_t n = rt_stage_size(scratch->s);

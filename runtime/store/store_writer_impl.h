@@ -47,7 +47,7 @@ struct rt_writer {
     struct wr_scratch *scratches;
     size_t nscratches, scratch_cap;
     _Atomic unsigned lanes; /* given to scratches in turn */
-    struct hd_arena arena; /* of the sealed doc */
+    struct hd_arena arena;  /* of the sealed doc */
     struct fe_catalog_doc *doc;
 };
 

@@ -46,6 +46,14 @@ class Generated(cli.CliTest):
         self.assertEqual({len(q["runs"]) for q in report["queries"]}, {2})
         self.assertEqual({q["answer"] for q in report["queries"]}, {"none"})
 
+    def test_skewed_data_is_benched(self):
+        self.run_cli("gen", "jcch", "--sf", "0.01", "--out", "db")
+        self.run_cli("bench", "jcch", "--db", "db", "--queries", "1,12", "--repeat", "1", "--out",
+                     "b.json")
+        report = json.loads((self.dir / "b.json").read_text())
+        self.assertEqual(report["class"], "skewed")
+        self.assertEqual([q["status"] for q in report["queries"]], ["ok", "ok"])
+
     def test_existing_database_is_kept(self):
         self.run_cli("gen", "tpch", "--sf", "0.01", "--out", "db")
         before = sorted(p.name for p in (self.dir / "db").iterdir())

@@ -127,6 +127,18 @@ class Parameters(cli.CliTest):
         self.fail_cli("run", "p.json", "-p", "@nowhere.json")
 
 
+    def test_params_prints_what_a_plan_takes(self):
+        out, err = self.run_cli("params", "tpch", "--class", "normal", "--seed", "7")
+        self.assertEqual(err, "")
+        self.assertEqual(list(json.loads(out)), [f"q{q:02d}" for q in range(1, 23)])
+        one, _ = self.run_cli("params", "tpch", "--class", "normal", "--seed", "7", "-q", "6")
+        self.assertEqual(json.loads(one), json.loads(out)["q06"])
+        self.run_cli("params", "tpch", "--class", "normal", "--seed", "7", "--out", "p7.json")
+        self.assertEqual((self.dir / "p7.json").read_text(), out)
+        plan = json.loads((cli.SOURCE / "tpch" / "plans" / "q06.json").read_text())
+        self.assertLessEqual(set(json.loads(one)), set(plan["params"]))
+
+
 class Reports(cli.CliTest):
     TIMES = ("plan_ms", "codegen_ms", "compile_ms", "transfer_ms", "execute_ms", "result_ms",
              "total_ms")

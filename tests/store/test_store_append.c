@@ -34,7 +34,8 @@ static void overlaps_are_refused(void **state)
     heddle_writer *w = fx_writer(*state, one_int);
     heddle_error *e = NULL;
     fx_ok(append(w, 10, 10, &e), &e);
-    fx_expect(append(w, 19, 1, &e), &e, HEDDLE_ERROR_DATA, "t", "overlap rows appended before");
+    fx_expect(append(w, 19, 1, &e), &e, HEDDLE_ERROR_DATA, "t",
+              "overlap rows appended before");
     fx_expect(append(w, 5, 6, &e), &e, HEDDLE_ERROR_DATA, "t", "(10 to 19)");
     fx_expect(append(w, 0, 100, &e), &e, HEDDLE_ERROR_DATA, "t", "rows 0 to 99 overlap");
     fx_expect(append(w, -1, 5, &e), &e, HEDDLE_ERROR_USER, "t", "bad row range");
@@ -209,7 +210,8 @@ static void the_path_must_be_free(void **state)
               HEDDLE_ERROR_IO, "", "cannot create directory");
     fx_expect(heddle_writer_open(d->context, "", one_int, &w, &e), &e, HEDDLE_ERROR_USER, "",
               "empty path");
-    fx_expect(heddle_writer_open(d->context, d->db, "{", &w, &e), &e, HEDDLE_ERROR_USER, "", "");
+    fx_expect(heddle_writer_open(d->context, d->db, "{", &w, &e), &e, HEDDLE_ERROR_USER, "",
+              "");
     assert_null(w);
 }
 
@@ -274,16 +276,11 @@ static void too_many_rows_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(overlaps_are_refused),
-        TEST(gaps_are_refused),
-        TEST(declared_rows_bind),
-        TEST(wrong_columns_are_refused),
-        TEST(a_refused_append_is_undone),
-        TEST(threads_append_in_any_order),
-        TEST(the_path_must_be_free),
-        TEST(two_writers_race_for_a_path),
-        TEST(progress_cancels),
-        TEST(freeing_leaves_nothing),
+        TEST(overlaps_are_refused),       TEST(gaps_are_refused),
+        TEST(declared_rows_bind),         TEST(wrong_columns_are_refused),
+        TEST(a_refused_append_is_undone), TEST(threads_append_in_any_order),
+        TEST(the_path_must_be_free),      TEST(two_writers_race_for_a_path),
+        TEST(progress_cancels),           TEST(freeing_leaves_nothing),
         TEST(too_many_rows_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

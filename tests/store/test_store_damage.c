@@ -13,9 +13,12 @@
 #include "runtime/store/store_sum.h"
 
 static const char schema[] =
-    "{\"tables\":[{\"name\":\"p\",\"columns\":[{\"name\":\"k\",\"type\":\"int64\"},{\"name\":\"s\","
-    "\"type\":\"string\"}],\"primary_key\":[\"k\"]},{\"name\":\"c\",\"columns\":[{\"name\":\"f\","
-    "\"type\":\"int64\"},{\"name\":\"d\",\"type\":\"string\",\"nullable\":true}],\"foreign_keys\":"
+    "{\"tables\":[{\"name\":\"p\",\"columns\":[{\"name\":\"k\",\"type\":\"int64\"},{\"name\":"
+    "\"s\","
+    "\"type\":\"string\"}],\"primary_key\":[\"k\"]},{\"name\":\"c\",\"columns\":[{\"name\":"
+    "\"f\","
+    "\"type\":\"int64\"},{\"name\":\"d\",\"type\":\"string\",\"nullable\":true}],\"foreign_"
+    "keys\":"
     "[{\"columns\":[\"f\"],\"table\":\"p\",\"references\":[\"k\"]}]}]}";
 
 enum { PARENTS = 6000, CHILDREN = 9000 };
@@ -158,8 +161,9 @@ static void edit_catalog(struct fx_dir *d, const char *from, const char *to)
 }
 
 static const char *const files[] = {
-    "p.k.data", "p.k.key",   "p.s.data",       "p.s.text_base",   "p.s.text",      "c.f.data",
-    "c.d.data", "c.d.valid", "c.d.dict_bytes", "c.d.dict_offsets", "c.f.fk0_rows", "c.f.fk0_offsets",
+    "p.k.data",       "p.k.key",          "p.s.data",     "p.s.text_base",
+    "p.s.text",       "c.f.data",         "c.d.data",     "c.d.valid",
+    "c.d.dict_bytes", "c.d.dict_offsets", "c.f.fk0_rows", "c.f.fk0_offsets",
 };
 
 static void flipped_bits_are_found_at_first_use(void **state)
@@ -296,7 +300,8 @@ static void check_finds_wrong_facts(void **state)
          "\"min\": \"0\", \"max\": \"11998\", \"distinct\": 5999",
          "\"what\": \"distinct\", \"stored\": \"5999\", \"found\": \"6000\""},
         {"\"distinct_exact\": true, ", "", "\"what\": \"distinct is exact\""},
-        {"\"max_multiplicity\": 1", "\"max_multiplicity\": 2", "\"what\": \"max multiplicity\""},
+        {"\"max_multiplicity\": 1", "\"max_multiplicity\": 2",
+         "\"what\": \"max multiplicity\""},
         {"\"nulls\": 2250", "\"nulls\": 2251", "\"what\": \"nulls\""},
         {"\"max_children\": 2", "\"max_children\": 3", "\"what\": \"max children\""},
         {"\"clustered\": true, ", "", "\"what\": \"clustered\""},

@@ -9,9 +9,11 @@
 
 #define COLUMN(name, type) "{\"name\":\"" name "\",\"type\":\"" type "\",\"nullable\":true}"
 #define TWO_TABLES(type, pk)                                                                  \
-    "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("k", type) "]" pk                     \
-    "},{\"name\":\"c\",\"columns\":[" COLUMN("f", type)                                       \
-    "],\"foreign_keys\":[{\"columns\":[\"f\"],\"table\":\"p\",\"references\":[\"k\"]}]}]}"
+    "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN(                                      \
+        "k", type) "]" pk                                                                     \
+                   "},{\"name\":\"c\",\"columns\":[" COLUMN(                                  \
+                       "f", type) "],\"foreign_keys\":[{\"columns\":[\"f\"],\"table\":\"p\"," \
+                                  "\"references\":[\"k\"]}]}]}"
 #define PK ",\"primary_key\":[\"k\"]"
 
 static void put(heddle_writer *w, const char *table, const char *column, const int64_t *v,
@@ -53,8 +55,8 @@ static void composite_keys_are_checked(void **state)
     struct fx_dir *d = *state;
     enum { ROWS = 200000 };
     int64_t *a = malloc(ROWS * sizeof *a), *b = malloc(ROWS * sizeof *b);
-    const char schema[] = "{\"tables\":[{\"name\":\"t\",\"columns\":[" COLUMN("a", "int64") "," COLUMN(
-        "b", "int64") "],\"primary_key\":[\"a\",\"b\"]}]}";
+    const char schema[] = "{\"tables\":[{\"name\":\"t\",\"columns\":[" COLUMN(
+        "a", "int64") "," COLUMN("b", "int64") "],\"primary_key\":[\"a\",\"b\"]}]}";
     /* Lexicographic; short runs in disorder; long runs; no order at all. */
     for (int shape = 0; shape < 4; shape++)
         for (int broken = 0; broken < 2; broken++) {
@@ -156,10 +158,15 @@ static void composite_foreign_keys_are_checked(void **state)
 {
     struct fx_dir *d = *state;
     const char schema[] =
-        "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("a", "int64") "," COLUMN("s", "string")
-        "],\"primary_key\":[\"a\",\"s\"]},{\"name\":\"c\",\"columns\":[" COLUMN("x", "int64") ","
-        COLUMN("y", "string") "],\"foreign_keys\":[{\"columns\":[\"x\",\"y\"],\"table\":\"p\","
-        "\"references\":[\"a\",\"s\"]}]}]}";
+        "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("a", "int64") "," COLUMN(
+            "s", "string") "],\"primary_key\":[\"a\",\"s\"]},{\"name\":\"c\",\"columns\":"
+                           "[" COLUMN("x",
+                                      "int64") "," COLUMN("y",
+                                                          "string") "],\"foreign_keys\":[{"
+                                                                    "\"columns\":[\"x\",\"y\"]"
+                                                                    ",\"table\":\"p\","
+                                                                    "\"references\":[\"a\","
+                                                                    "\"s\"]}]}]}";
     const int64_t a[] = {1, 1, 2}, x[] = {2, 1, 7}, bad[] = {2, 2, 1};
     const char *s[] = {"u", "v", "u"}, *y[] = {"u", "v", NULL}, *bad_y[] = {"u", "v", "u"};
     const uint8_t all[] = {1, 1, 1};
@@ -192,10 +199,15 @@ static void packed_foreign_keys_are_checked(void **state)
 {
     struct fx_dir *d = *state;
     const char schema[] =
-        "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("a", "int64") "," COLUMN("b", "int64")
-        "],\"primary_key\":[\"a\",\"b\"]},{\"name\":\"c\",\"columns\":[" COLUMN("x", "int64") ","
-        COLUMN("y", "int64") "],\"foreign_keys\":[{\"columns\":[\"x\",\"y\"],\"table\":\"p\","
-        "\"references\":[\"a\",\"b\"]}]}]}";
+        "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("a", "int64") "," COLUMN(
+            "b", "int64") "],\"primary_key\":[\"a\",\"b\"]},{\"name\":\"c\",\"columns\":"
+                          "[" COLUMN("x",
+                                     "int64") "," COLUMN("y",
+                                                         "int64") "],\"foreign_keys\":[{"
+                                                                  "\"columns\":[\"x\",\"y\"],"
+                                                                  "\"table\":\"p\","
+                                                                  "\"references\":[\"a\","
+                                                                  "\"b\"]}]}]}";
     enum { PARENTS = 3000, CHILDREN = 70000 };
     static const int64_t wrong[][2] = {{5, 9}, {-1, 0}, {PARENTS, 0}, {INT64_MIN, INT64_MAX}};
     int64_t a[PARENTS], b[PARENTS], *x = malloc(CHILDREN * 8), *y = malloc(CHILDREN * 8);

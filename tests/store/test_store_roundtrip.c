@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static hd_i128 dec_max(void) { return hd_pow10(38) - 1; }
+static hd_i128 dec_max(void)
+{
+    return hd_pow10(38) - 1;
+}
 
 /* One column of one type, written in pieces of `cut` rows, the last first. */
 static void write_column(struct fx_dir *d, const char *type, const char *format,
@@ -44,13 +47,34 @@ static void remove_db(struct fx_dir *d)
 }
 
 typedef hd_i128 (*get_fn)(const void *values, int64_t i);
-static hd_i128 get_i8(const void *v, int64_t i) { return ((const int8_t *)v)[i]; }
-static hd_i128 get_u8(const void *v, int64_t i) { return ((const uint8_t *)v)[i]; }
-static hd_i128 get_u16(const void *v, int64_t i) { return ((const uint16_t *)v)[i]; }
-static hd_i128 get_i32(const void *v, int64_t i) { return ((const int32_t *)v)[i]; }
-static hd_i128 get_u32(const void *v, int64_t i) { return ((const uint32_t *)v)[i]; }
-static hd_i128 get_i64(const void *v, int64_t i) { return ((const int64_t *)v)[i]; }
-static hd_i128 get_i128(const void *v, int64_t i) { return ((const hd_i128 *)v)[i]; }
+static hd_i128 get_i8(const void *v, int64_t i)
+{
+    return ((const int8_t *)v)[i];
+}
+static hd_i128 get_u8(const void *v, int64_t i)
+{
+    return ((const uint8_t *)v)[i];
+}
+static hd_i128 get_u16(const void *v, int64_t i)
+{
+    return ((const uint16_t *)v)[i];
+}
+static hd_i128 get_i32(const void *v, int64_t i)
+{
+    return ((const int32_t *)v)[i];
+}
+static hd_i128 get_u32(const void *v, int64_t i)
+{
+    return ((const uint32_t *)v)[i];
+}
+static hd_i128 get_i64(const void *v, int64_t i)
+{
+    return ((const int64_t *)v)[i];
+}
+static hd_i128 get_i128(const void *v, int64_t i)
+{
+    return ((const hd_i128 *)v)[i];
+}
 
 static void expect_ints(struct fx_dir *d, const void *values, get_fn get, const uint8_t *valid,
                         int64_t rows, int width)
@@ -128,10 +152,14 @@ static void decimals_keep_extremes(void **state)
     check_ints(d, "decimal(38,0)", "d:38,0", far, 16, get_i128, HD_COUNT(far), 1);
     check_ints(d, "decimal(19,0)", "d:19,0", beyond, 16, get_i128, HD_COUNT(beyond), 1);
     check_ints(d, "decimal(12,2)", "d:12,2", quantity, 16, get_i128, HD_COUNT(quantity), 1);
-    check_ints(d, "decimal(18,2)", "d:18,2,128", eighteen, 16, get_i128, HD_COUNT(eighteen), 8);
+    check_ints(d, "decimal(18,2)", "d:18,2,128", eighteen, 16, get_i128, HD_COUNT(eighteen),
+               8);
 }
 
-static hd_i128 get_bool(const void *v, int64_t i) { return ((const uint8_t *)v)[i]; }
+static hd_i128 get_bool(const void *v, int64_t i)
+{
+    return ((const uint8_t *)v)[i];
+}
 
 static void bools_survive(void **state)
 {
@@ -197,7 +225,8 @@ static void few_texts_become_a_dictionary(void **state)
     struct fx_dir *d = *state;
     const char *v[] = {"b", "", "a", NULL, "b", "\xc3\xa9", "aa", NULL, ""};
     for (int k = 0; k < 4; k++) {
-        write_column(d, "string", k & 1 ? "U" : "u", v, 0, NULL, HD_COUNT(v), k & 2 ? 2 : 99, 5);
+        write_column(d, "string", k & 1 ? "U" : "u", v, 0, NULL, HD_COUNT(v), k & 2 ? 2 : 99,
+                     5);
         expect_texts(d, v, HD_COUNT(v), FE_STORE_DICT);
     }
 }
@@ -237,7 +266,8 @@ static void long_texts_survive_expansion(void **state)
         snprintf(space + i * 16, 16, "%d", i);
         v[i] = i % 100 ? space + i * 16 : large;
     }
-    write_column(d, "string", "u", v, 0, NULL, ROWS, 50, 0); /* small slices: local dictionaries */
+    write_column(d, "string", "u", v, 0, NULL, ROWS, 50,
+                 0); /* small slices: local dictionaries */
     expect_texts(d, v, ROWS, FE_STORE_TEXT);
     free(v);
     free(space);
@@ -251,8 +281,9 @@ static void dictionary_input_is_renumbered(void **state)
     const int8_t codes[] = {0, 2, 3, 4, 0, 2};
     const uint8_t valid[] = {1, 1, 1, 1, 0, 1};
     const char *expected[] = {"z", "a", "m", "a", NULL, "a"};
-    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\","
-                                    "\"type\":\"string\",\"nullable\":true}]}]}");
+    heddle_writer *w =
+        fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\","
+                     "\"type\":\"string\",\"nullable\":true}]}]}");
     struct fx_batch *b = fx_batch_new(6, 2);
     fx_add_dict(b, "x", "c", codes, 1, valid, entries, 5);
     fx_append(w, "t", 0, b);
@@ -269,11 +300,12 @@ static void empty_and_all_null_tables(void **state)
     struct fx_dir *d = *state;
     struct fx_db db;
     heddle_writer *w = fx_writer(
-        d, "{\"tables\":[{\"name\":\"e\",\"columns\":[{\"name\":\"i\",\"type\":\"int32\"},{"
-           "\"name\":\"s\",\"type\":\"string\"},{\"name\":\"f\",\"type\":\"float64\"}],"
-           "\"primary_key\":[\"i\"]},{\"name\":\"n\",\"columns\":[{\"name\":\"i\",\"type\":"
-           "\"int64\",\"nullable\":true},{\"name\":\"s\",\"type\":\"string\",\"nullable\":true},"
-           "{\"name\":\"f\",\"type\":\"float64\",\"nullable\":true}]}]}");
+        d,
+        "{\"tables\":[{\"name\":\"e\",\"columns\":[{\"name\":\"i\",\"type\":\"int32\"},{"
+        "\"name\":\"s\",\"type\":\"string\"},{\"name\":\"f\",\"type\":\"float64\"}],"
+        "\"primary_key\":[\"i\"]},{\"name\":\"n\",\"columns\":[{\"name\":\"i\",\"type\":"
+        "\"int64\",\"nullable\":true},{\"name\":\"s\",\"type\":\"string\",\"nullable\":true},"
+        "{\"name\":\"f\",\"type\":\"float64\",\"nullable\":true}]}]}");
     const int64_t i[3] = {1, 2, 3};
     const double f[3] = {1, 2, 3};
     const uint8_t valid[3] = {0, 0, 0};
@@ -329,8 +361,9 @@ static void odd_names_make_safe_files(void **state)
     struct fx_dir *d = *state;
     struct fx_db db;
     heddle_writer *w = fx_writer(
-        d, "{\"tables\":[{\"name\":\"a/b\",\"columns\":[{\"name\":\"../x y\",\"type\":\"int32\"},"
-           "{\"name\":\"\xc3\xa9\",\"type\":\"int32\"}]}]}");
+        d,
+        "{\"tables\":[{\"name\":\"a/b\",\"columns\":[{\"name\":\"../x y\",\"type\":\"int32\"},"
+        "{\"name\":\"\xc3\xa9\",\"type\":\"int32\"}]}]}");
     const int32_t v[] = {1, 2};
     struct fx_batch *b = fx_batch_new(2, 0);
     fx_add(b, "../x y", "i", v, 4, NULL);
@@ -346,18 +379,12 @@ static void odd_names_make_safe_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(integers_keep_extremes),
-        TEST(dates_and_times_keep_extremes),
-        TEST(decimals_keep_extremes),
-        TEST(bools_survive),
-        TEST(factor_is_used_where_it_narrows),
-        TEST(floats_are_bit_exact),
-        TEST(few_texts_become_a_dictionary),
-        TEST(many_texts_become_text),
-        TEST(long_texts_survive_expansion),
-        TEST(dictionary_input_is_renumbered),
-        TEST(empty_and_all_null_tables),
-        TEST(files_do_not_depend_on_batches),
+        TEST(integers_keep_extremes),          TEST(dates_and_times_keep_extremes),
+        TEST(decimals_keep_extremes),          TEST(bools_survive),
+        TEST(factor_is_used_where_it_narrows), TEST(floats_are_bit_exact),
+        TEST(few_texts_become_a_dictionary),   TEST(many_texts_become_text),
+        TEST(long_texts_survive_expansion),    TEST(dictionary_input_is_renumbered),
+        TEST(empty_and_all_null_tables),       TEST(files_do_not_depend_on_batches),
         TEST(odd_names_make_safe_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

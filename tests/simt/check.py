@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Runs plans on the CPU backend and, as emitted CUDA source, on the SIMT emulator; both must agree.
+
+    check.py --heddle BIN --query BIN --db DB [--seeds N] PLAN...
+
+Each plan runs twice on the emulator: with every warp on its own, and with all work beginning in one warp, so
+that the others live on what is given to them. The second time rows are counted per step, and the counts must
+be the CPU's too: every node of the evaluation tree is visited exactly once.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+class Failure(Exception):
+    pass
+
+
+def run(command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failure(f"{' '.join(map(str, command))}: exit status {done.returncode}\n{done.stderr}")
+    return done
+
+
+def cpu_result(args, plan):
+    """(csv, {(pipeline, step): rows})"""
+    with tempfile.TemporaryDirectory() as scratch:
+        profile = Path(scratch) / "profile.json"
+        done = run([args.heddle, "run", plan, "--db", args.db, "--backend", "cpu", "--threads", 1, "--format", "csv",
+                    "--profile", profile])
+        pipelines = json.loads(profile.read_text())["pipelines"]
+    return done.stdout, {(p["name"], k): s["rows"] for p in pipelines for k, s in enumerate(p["steps"])}
+
+
+def simt_result(args, plan, *options):
+    done = run([args.query, plan, "--db", args.db, "--seeds", args.seeds, *options])
+    counters = re.findall(r"^(p\d+) (\d+) .*: (\d+)$", done.stderr, re.MULTILINE)
+    return done.stdout, {(p, int(k)): int(rows) for p, k, rows in counters}
+
+
+def is_ordered(plan):
+    return json.loads(Path(plan).read_text())["root"]["op"] == "sort"
+
+
+def compare_rows(plan, cpu, simt, how):
+    want, got = cpu.splitlines(), simt.splitlines()
+    if not is_ordered(plan):
+        want, got = want[:1] + sorted(want[1:]), got[:1] + sorted(got[1:])
+    if want == got:
+        return
+    at = next((i for i, (a, b) in enumerate(zip(want, got)) if a != b), min(len(want), len(got)))
+    raise Failure(f"{plan}, {how}: {len(want)} lines expected, {len(got)} found; line {at + 1}: "
+                  f"expected {want[at:at + 1]}, found {got[at:at + 1]}")
+
+
+def compare_counters(plan, cpu, simt):
+    for key in sorted(cpu.keys() | simt.keys()):
+        if cpu.get(key) != simt.get(key):
+            raise Failure(f"{plan}: {key[0]} step {key[1]}: {cpu.get(key)} rows on the CPU, {simt.get(key)} emulated")
+
+
+def has_levels(args, plan):
+    """Only pipelines with levels share work."""
+    source = run([args.query, plan, "--db", args.db, "--dump"]).stdout
+    return "hdd_nifs(pipe);" in source
+
+
+def check(args, plan):
+    expected, rows = cpu_result(args, plan)
+    alone, _ = simt_result(args, plan)
+    compare_rows(plan, expected, alone, "each warp on its own")
+    gifts = 1 if has_levels(args, plan) and args.seeds > 1 else 0
+    shared, counted = simt_result(args, plan, "--balance", "share", "--start-idle", 1, "--min-gifts", gifts, "--profile")
+    compare_rows(plan, expected, shared, "shared")
+    compare_counters(plan, rows, counted)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--heddle", required=True)
+    parser.add_argument("--query", required=True)
+    parser.add_argument("--db", required=True)
+    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("plans", nargs="+")
+    args = parser.parse_args()
+    for plan in args.plans:
+        try:
+            check(args, plan)
+        except Failure as failure:
+            sys.exit(str(failure))
+        print(f"{Path(plan).name}: ok")
+
+
+if __name__ == "__main__":
+    main()
