@@ -15,6 +15,9 @@
 #include <string.h>
 #include <time.h>
 
+/* Used memory that a context keeps for the next execution. */
+static const uint64_t KEPT_BYTES = (uint64_t)256 << 20;
+
 double api_now_ms(void)
 {
     struct timespec t;
@@ -28,6 +31,7 @@ static void engine_free(void *p)
 {
     struct api_engine *e = p;
     rt_code_cache_free(e->cache);
+    rt_pages_free(e->memory.pages);
     rt_crew_free(e->crew);
     free(e);
 }
@@ -40,6 +44,7 @@ static int engine_new(const heddle_context *c, struct api_engine **out, struct h
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     }
     rt_memory_init(&e->memory, c->memory_limit, NULL);
+    e->memory.pages = rt_pages_new(HD_MIN(c->memory_limit / 16, KEPT_BYTES));
     if (rt_code_cache_new(heddle_version(), c->cache_dir, c->cache_limit, &e->cache, err) !=
         0) {
         engine_free(e);
@@ -222,6 +227,7 @@ int api_program_emit(struct heddle_statement *s, struct hd_err *err)
         return -1;
     }
     s->program = p;
+    s->program.pl->arena = &s->program.arena; /* it moved */
     return 0;
 }
 

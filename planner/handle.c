@@ -1,5 +1,5 @@
 /* Handles: where a column's value comes from, loaded at first use, and what is known of it. */
-#include "planner/lower.h"
+#include "planner/lower_arith.h"
 
 struct handle *h_new(struct ctx *c, enum handle_kind k, struct hd_type t, bool nullable)
 {
@@ -157,13 +157,6 @@ double h_distinct(const struct ctx *c, const struct handle *h, double rows)
 
 /* ---- loading ---------------------------------------------------------------------------------- */
 
-static enum rt_phys narrowest(struct pl_range r)
-{
-    if (r.known && r.lo >= INT32_MIN && r.hi <= INT32_MAX)
-        return RT_I32;
-    return r.known && r.lo >= INT64_MIN && r.hi <= INT64_MAX ? RT_I64 : RT_I128;
-}
-
 static enum rt_phys phys_of(struct hd_type t, struct pl_range r)
 {
     switch ((enum hd_type_kind)t.kind) {
@@ -174,7 +167,7 @@ static enum rt_phys phys_of(struct hd_type t, struct pl_range r)
     case HD_DATE: return RT_I32;
     case HD_TIMESTAMP: return RT_I64;
     case HD_INT64:
-    case HD_DECIMAL: return narrowest(r);
+    case HD_DECIMAL: return lx_narrowest(r);
     case HD_TYPE_COUNT: break;
     }
     HD_BUG("type %d", t.kind);

@@ -277,7 +277,7 @@ static int convert(struct ctx *c, struct pl_val *v, enum fe_op op, struct hd_typ
     return 0;
 }
 
-static enum rt_phys full_phys(struct hd_type t)
+enum rt_phys lx_full_phys(struct hd_type t)
 {
     switch ((enum hd_type_kind)t.kind) {
     case HD_BOOL: return RT_BOOL;
@@ -315,15 +315,15 @@ int lx_cast(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path
         lx_realise(c, v);
         rc = cast_to_float(c, v);
     } else if (from.kind == HD_FLOAT64 && exact(to)) {
-        rc = convert(c, v, FE_FROM_F64, to, full_phys(to), path);
+        rc = convert(c, v, FE_FROM_F64, to, lx_full_phys(to), path);
     } else if (to.kind == HD_STRING) {
         lx_realise(c, v);
         rc = convert(c, v, FE_TO_TEXT, to, RT_STR, path);
     } else if (from.kind == HD_STRING) {
         HD_TRY(lx_as_text(c, v));
-        rc = convert(c, v, FE_FROM_TEXT, to, full_phys(to), path);
+        rc = convert(c, v, FE_FROM_TEXT, to, lx_full_phys(to), path);
     } else if (from.kind == HD_DATE || from.kind == HD_TIMESTAMP) {
-        rc = convert(c, v, FE_CAST, to, full_phys(to), path);
+        rc = convert(c, v, FE_CAST, to, lx_full_phys(to), path);
     } else {
         char a[HD_TEXT_MAX], b[HD_TEXT_MAX];
         return HD_FAIL(c->err, UNSUPPORTED, path, "cast from %s to %s", hd_type_text(from, a),

@@ -10,4 +10,7 @@ void lx_realise(struct ctx *c, struct pl_val *v);
 /* Narrowest of I32, I64, I128 that holds the interval. */
 enum rt_phys lx_narrowest(struct pl_range r);
 
+/* Class that holds every value of the type. */
+enum rt_phys lx_full_phys(struct hd_type t);
+
 #endif

@@ -261,29 +261,13 @@ static int seg_ref(struct ctx *c, const struct fe_node *n, struct stream *s)
     return 0;
 }
 
-static enum rt_phys wide_phys(struct hd_type t)
-{
-    switch ((enum hd_type_kind)t.kind) {
-    case HD_BOOL: return RT_BOOL;
-    case HD_INT32:
-    case HD_DATE: return RT_I32;
-    case HD_INT64:
-    case HD_TIMESTAMP: return RT_I64;
-    case HD_DECIMAL: return t.precision <= 9 ? RT_I32 : t.precision <= 18 ? RT_I64 : RT_I128;
-    case HD_FLOAT64: return RT_F64;
-    case HD_STRING: return RT_STR;
-    case HD_TYPE_COUNT: break;
-    }
-    HD_BUG("type %d", t.kind);
-}
-
 /* One ROWS state with fields of the union's types, into which every input's pipeline appends. */
 static int union_state(struct ctx *c, const struct fe_node *n, const bool *want)
 {
     int st = pb_state(c, RT_STATE_ROWS, "union", n->path);
     for (int i = 0; i < n->ncols; i++)
         if (want[i]) {
-            struct pl_val v = {.phys = wide_phys(n->cols[i].type), .type = n->cols[i].type,
+            struct pl_val v = {.phys = lx_full_phys(n->cols[i].type), .type = n->cols[i].type,
                                .nullable = n->cols[i].nullable};
             pb_field(c, st, n->cols[i].name, &v, RT_MERGE_KEY);
         }

@@ -139,16 +139,36 @@ static bool has_key(const struct key *k, enum tg_table t, uint64_t mask, bool fo
            (k->column[1] < 0 || (mask & TG_BIT(k->column[1])));
 }
 
-static void put_keys(FILE *out, enum tg_table t, uint64_t mask)
+/* At tiny scale factors (below 0.01) the four suppliers of a part repeat: supplier i lies i steps of
+ * S/4 + (part - 1)/S further, modulo S. (part, supplier) is no key then. */
+static bool pairs_are_unique(const struct tg_gen *g)
 {
+    int64_t s = tg_unit_count(g, TG_SUPPLIER), parts = tg_unit_count(g, TG_PART);
+    for (int64_t d = 0; d <= (parts - 1) / s && tg_gen_scheme(g) == TG_PLAIN; d++)
+        for (int64_t k = 1; k < 4; k++)
+            if (k * (s / 4 + d) % s == 0)
+                return false;
+    return true;
+}
+
+static bool is_pair(const struct key *k)
+{
+    return k->column[0] == TG_PS_PARTKEY && k->column[1] >= 0;
+}
+
+static bool is_pair_reference(const struct key *k) { return k->target[1] >= 0; }
+
+static void put_keys(FILE *out, const struct tg_gen *g, enum tg_table t, uint64_t mask)
+{
+    bool pairs = pairs_are_unique(g);
     for (size_t i = 0; i < KEY_COUNT; i++)
-        if (has_key(&keys[i], t, mask, false)) {
+        if (has_key(&keys[i], t, mask, false) && (pairs || !is_pair(&keys[i]))) {
             fputs(",\"primary_key\":", out);
             put_names(out, keys[i].column);
         }
     const char *separator = ",\"foreign_keys\":[", *end = "";
     for (size_t i = 0; i < KEY_COUNT; i++) {
-        if (!has_key(&keys[i], t, mask, true))
+        if (!has_key(&keys[i], t, mask, true) || (!pairs && is_pair_reference(&keys[i])))
             continue;
         fprintf(out, "%s{\"columns\":", separator);
         put_names(out, keys[i].column);
@@ -177,7 +197,7 @@ char *tg_db_schema(const struct tg_gen *g, bool used_only)
                 tg_table_name((enum tg_table)t),
                 (long long)tg_rows_between(g, (enum tg_table)t, 0, units));
         put_columns(out, g, (enum tg_table)t, mask);
-        put_keys(out, (enum tg_table)t, mask);
+        put_keys(out, g, (enum tg_table)t, mask);
         fputc('}', out);
     }
     fputs("]}", out);
