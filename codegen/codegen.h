@@ -4,8 +4,11 @@
  *
  * Generated code holds no data sizes, addresses or constants of the plan: those are words of
  * the args vector. It is specialised on the shape of the program only: operators, physical
- * types, stored widths, which of base and factor a column has, nullability, row layouts, sink
- * and probe kinds. Equal shapes give equal bytes, so one cached object serves every scale. */
+ * types, stored widths, which of base and factor a column has, nullability, row layouts, kinds of
+ * sinks, probes and key indexes, whether a foreign key lists its child rows, and three classes of
+ * size: a source of at most 1024 rows for certain (its function is not optimised, which costs more
+ * than it gains), a table that fills no tile, a set of at most 32 integers. Equal shapes give
+ * equal bytes, so one cached object serves every scale. */
 #ifndef HEDDLE_CODEGEN_CODEGEN_H
 #define HEDDLE_CODEGEN_CODEGEN_H
 
@@ -22,8 +25,9 @@ struct cg_artifact {
 };
 
 struct cg_options {
-    bool profile;          /* count rows per step in thread->counters */
-    bool sanitize_address; /* mark functions for LLVM's sanitizer passes (the runtime runs them) */
+    bool profile; /* count rows per step in thread->counters */
+    bool
+        sanitize_address; /* mark functions for LLVM's sanitizer passes (the runtime runs them) */
     bool sanitize_thread;
 };
 
@@ -35,7 +39,7 @@ struct cg_options {
 int cg_llvm_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt,
                  struct cg_artifact *out, struct hd_err *err);
 /* The same module as text, with names of slots and steps. */
-int cg_llvm_print(struct hd_strbuf *out, const struct pl_program *p, const struct cg_options *opt,
-                  struct hd_err *err);
+int cg_llvm_print(struct hd_strbuf *out, const struct pl_program *p,
+                  const struct cg_options *opt, struct hd_err *err);
 
 #endif

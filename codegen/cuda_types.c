@@ -120,14 +120,17 @@ static struct member *row_members(struct cu_unit *u, const struct rt_state *st, 
     return m;
 }
 
-/* stride is a multiple of 8, also where no field is that wide. */
+/* stride is a multiple of 8 also where no field is that wide, and of 16 where one is 128 bits. */
 void cu_row_struct(struct cu_unit *u, struct cu_out *o, int state)
 {
     const struct rt_state *st = &u->spec->states[state];
-    int n;
+    int n, align = 8;
     struct member *m = row_members(u, st, &n);
+    for (int i = 0; i < st->nfields; i++)
+        if (st->fields[i].phys == RT_I128)
+            align = 16;
     cu_line(o, "// A row of state %d, %s.", state, rt_state_kind_name(st->kind));
-    cu_open(o, "struct alignas(8) %s {", cu_row(u, state));
+    cu_open(o, "struct alignas(%d) %s {", align, cu_row(u, state));
     for (int i = 0; i < n; i++)
         cu_line(o, "%s", m[i].text);
     cu_close(o, "};");

@@ -121,10 +121,15 @@ static bool is_emitted(const struct cu_unit *u, int step, const bool *read_later
     return s->kind == PL_STEP_LOAD_COLUMN && read_later[s->slot];
 }
 
-/* The child's row: the position itself, or what a foreign key index holds there. */
-static void bind_child(struct cu_unit *u, const struct pl_step *s)
+/* The child's row: the position itself, or what a foreign key index holds there. Rows that are
+ * only counted have no use for it. */
+static void bind_child(struct cu_unit *u, const struct pl_step *s, const bool *read)
 {
     const char *name = cu_slot(u, s->slot);
+    if (!read[s->slot]) {
+        cu_line(u->out, "(void)at;");
+        return;
+    }
     bool listed = s->kind == PL_STEP_EXPAND_FK && s->a_child_rows >= 0 &&
                   s->table->fks[s->index].child_rows;
     if (listed)
@@ -134,15 +139,19 @@ static void bind_child(struct cu_unit *u, const struct pl_step *s)
         cu_line(u->out, "const i32 %s = (i32)at;", name);
 }
 
-static void open_visit(struct cu_unit *u, int level)
+static void open_scan_visit(struct cu_unit *u, const bool *read)
+{
+    cu_line(u->out, "HDD_MEMBER void visit(hdd_level<0>, bool live, u32 row)");
+    cu_open(u->out, "{");
+    if (read[u->pipe->source_slot])
+        cu_line(u->out, "const i32 %s = (i32)row;", cu_slot(u, u->pipe->source_slot));
+    else
+        cu_line(u->out, "(void)row;");
+}
+
+static void open_visit(struct cu_unit *u, int level, const bool *read)
 {
     const struct pl_level *l = &u->pipe->levels[level];
-    if (level == 0) {
-        cu_line(u->out, "HDD_MEMBER void visit(hdd_level<0>, bool live, u32 row)");
-        cu_open(u->out, "{");
-        cu_line(u->out, "const i32 %s = (i32)row;", cu_slot(u, u->pipe->source_slot));
-        return;
-    }
     cu_line(u->out, "HDD_MEMBER void visit(hdd_level<%d>, bool live, u32 at, const %s_tuple%d &tuple)",
             level, u->name, level);
     cu_open(u->out, "{");
@@ -153,7 +162,7 @@ static void open_visit(struct cu_unit *u, int level)
     }
     if (l->nslots == 0)
         cu_line(u->out, "(void)tuple;");
-    bind_child(u, &u->pipe->steps[l->first_step - 1]);
+    bind_child(u, &u->pipe->steps[l->first_step - 1], read);
 }
 
 /* Ends a visit by handing the rows' ranges of children to the next level. */
@@ -177,8 +186,14 @@ static void expand(struct cu_unit *u, int step, int level)
 void cu_visit(struct cu_unit *u, int level)
 {
     int first = u->pipe->levels[level].first_step, end = end_of_level(u, level);
-    const bool *read = slots_read_from(u, u->pipe->tile ? u->pipe->tile_steps : 0);
-    open_visit(u, level);
+    bool *read = slots_read_from(u, u->pipe->tile ? u->pipe->tile_steps : 0);
+    for (int i = first; i < end; i++)
+        if (is_emitted(u, i, read) && u->pipe->steps[i].row_slot >= 0)
+            read[u->pipe->steps[i].row_slot] = true;
+    if (level == 0)
+        open_scan_visit(u, read);
+    else
+        open_visit(u, level, read);
     for (int i = first; i < end; i++)
         if (is_emitted(u, i, read) && u->pipe->steps[i].slot >= 0)
             declare_slot(u, u->pipe->steps[i].slot);

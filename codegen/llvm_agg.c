@@ -29,8 +29,8 @@ void cg_agg_open(struct cg_fn *f)
         cg_acc_copy(f, k->rows, k->image);
     } else if (s->clustered) {
         k->group = cg_alloca(f, 8);
-        l_store(f, s->kind == PL_SINK_AGG_HASH ? LLVMConstNull(f->m->ptr) : l_i64(f, -1), k->group,
-                8);
+        l_store(f, s->kind == PL_SINK_AGG_HASH ? LLVMConstNull(f->m->ptr) : l_i64(f, -1),
+                k->group, 8);
     }
 }
 
@@ -159,7 +159,8 @@ static LLVMValueRef insert(struct cg_fn *f, const struct cg_val *keys, LLVMValue
 }
 
 /* Row of the key's group, made if it is new. */
-static LLVMValueRef lookup(struct cg_fn *f, const struct cg_val *keys, const enum rt_phys *phys)
+static LLVMValueRef lookup(struct cg_fn *f, const struct cg_val *keys,
+                           const enum rt_phys *phys)
 {
     struct cg_mod *m = f->m;
     const struct rt_state *st = f->sink->st;
@@ -211,7 +212,8 @@ static void hash_save(struct cg_fn *f)
     l_goto(f, on);
 }
 
-static void hash_clustered(struct cg_fn *f, const struct cg_val *keys, const enum rt_phys *phys)
+static void hash_clustered(struct cg_fn *f, const struct cg_val *keys,
+                           const enum rt_phys *phys)
 {
     struct cg_sink *k = f->sink;
     LLVMBasicBlockRef change = l_block(f, "change"), same = l_block(f, "same");

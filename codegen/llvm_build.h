@@ -104,17 +104,20 @@ static inline LLVMValueRef l_at(struct cg_fn *f, LLVMValueRef p, int64_t bytes)
     LLVMValueRef off = l_i64(f, bytes);
     return bytes ? LLVMBuildInBoundsGEP2(f->b, f->m->i8, p, &off, 1, "") : p;
 }
-static inline LLVMValueRef l_index(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef p, LLVMValueRef i)
+static inline LLVMValueRef l_index(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef p,
+                                   LLVMValueRef i)
 {
     return LLVMBuildInBoundsGEP2(f->b, t, p, &i, 1, "");
 }
 /* Row i of an array of rows of `stride` bytes. */
-static inline LLVMValueRef l_row(struct cg_fn *f, LLVMValueRef rows, LLVMValueRef i, int stride)
+static inline LLVMValueRef l_row(struct cg_fn *f, LLVMValueRef rows, LLVMValueRef i,
+                                 int stride)
 {
     return l_index(f, f->m->i8, rows, l_mul(f, i, l_i64(f, stride)));
 }
 
-static inline LLVMValueRef l_load(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef p, unsigned align)
+static inline LLVMValueRef l_load(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef p,
+                                  unsigned align)
 {
     LLVMValueRef v = LLVMBuildLoad2(f->b, t, p, "");
     LLVMSetAlignment(v, align);
@@ -160,7 +163,8 @@ static inline void l_cond(struct cg_fn *f, LLVMValueRef c, LLVMBasicBlockRef yes
     LLVMBuildCondBr(f->b, c, yes, no);
 }
 /* Goes on in a new block where c holds, else at `no`. */
-static inline void l_need(struct cg_fn *f, LLVMValueRef c, LLVMBasicBlockRef no, const char *name)
+static inline void l_need(struct cg_fn *f, LLVMValueRef c, LLVMBasicBlockRef no,
+                          const char *name)
 {
     LLVMBasicBlockRef yes = l_block(f, name);
     l_cond(f, c, yes, no);

@@ -16,7 +16,10 @@ struct call_row {
     enum call_kind args[MAX_ARGS + 1];
 };
 
-#define ARGS(...)               {__VA_ARGS__}
+#define ARGS(...)                                                                             \
+    {                                                                                         \
+        __VA_ARGS__                                                                           \
+    }
 #define R_CALL(ret, name, args) {#name, ret, ARGS args},
 static const struct call_row rows[CG_CALL_COUNT] = {
 #include "templates/rtcalls.def"

@@ -20,7 +20,8 @@ struct cg_val {
     LLVMValueRef v;     /* STR: address of the bytes */
     LLVMValueRef len;   /* STR: i32, else NULL */
     LLVMValueRef valid; /* i1; NULL: never NULL */
-    LLVMValueRef wide;  /* row slots: the row as i64 where it is at hand (and not -1), else NULL */
+    LLVMValueRef
+        wide; /* row slots: the row as i64 where it is at hand (and not -1), else NULL */
 };
 
 enum cg_call {
@@ -46,7 +47,7 @@ struct cg_mod {
     LLVMValueRef calls[CG_CALL_COUNT]; /* declared at first use */
     unsigned md_invariant, md_prof;
     LLVMValueRef empty_node, unlikely_node;
-    signed char *guard; /* per expression: 0 not looked at, 1 evaluate freely, 2 only when reached */
+    signed char *guard; /* by expression: 0 not looked at, 1 evaluate freely, 2 when reached */
     HD_VEC(struct cg_level_job) jobs; /* level functions still to emit */
 };
 
@@ -74,16 +75,16 @@ struct cg_fn {
     HD_VEC(struct cg_fail_block) fails;
     struct cg_val *slots;
     LLVMValueRef *words, *word_ptrs; /* args vector words loaded so far, as i64 and as ptr */
-    LLVMValueRef tmp;       /* CG_TMP_BYTES; made at first use */
-    unsigned lanes;         /* 0, or CG_LANES while the predicates of a tile are evaluated */
-    struct cg_sink *sink;   /* set once the sink was emitted in this function */
+    LLVMValueRef tmp;                /* CG_TMP_BYTES; made at first use */
+    unsigned lanes;       /* 0, or CG_LANES while the predicates of a tile are evaluated */
+    struct cg_sink *sink; /* set once the sink was emitted in this function */
 };
 
 /* llvm_types.c: physical types, and values in registers and memory */
 LLVMTypeRef cg_scalar_type(const struct cg_mod *m, enum rt_phys p);
 LLVMTypeRef cg_type(const struct cg_fn *f, enum rt_phys p); /* a vector inside a tile */
-int cg_phys_bits(enum rt_phys p); /* of the integer types */
-int cg_phys_size(enum rt_phys p); /* bytes in memory */
+int cg_phys_bits(enum rt_phys p);                           /* of the integer types */
+int cg_phys_size(enum rt_phys p);                           /* bytes in memory */
 LLVMValueRef cg_const(const struct cg_fn *f, enum rt_phys p, hd_i128 v);
 /* 0, 0.0 or the empty string. */
 struct cg_val cg_zero(const struct cg_fn *f, enum rt_phys p);
@@ -109,7 +110,8 @@ LLVMValueRef cg_arg_word(struct cg_fn *f, int arg, int k); /* i64 */
 LLVMValueRef cg_arg_ptr(struct cg_fn *f, int arg);
 LLVMValueRef cg_arg_int(struct cg_fn *f, int arg, enum rt_phys p); /* by the argument's phys */
 struct cg_val cg_arg_const(struct cg_fn *f, int arg, enum rt_phys p);
-LLVMValueRef cg_thread_local(struct cg_fn *f, int state); /* thread->local[state], loaded once */
+LLVMValueRef cg_thread_local(struct cg_fn *f,
+                             int state); /* thread->local[state], loaded once */
 void cg_count(struct cg_fn *f, int counter, LLVMValueRef n); /* i64; NULL: one row */
 void cg_check_stop(struct cg_fn *f);
 LLVMBasicBlockRef cg_failed_block(struct cg_fn *f);
@@ -175,7 +177,8 @@ void cg_keys_equal(struct cg_fn *f, const struct rt_state *st, LLVMValueRef row,
 void cg_bind(struct cg_fn *f, int slot, struct cg_val v);
 LLVMValueRef cg_row_index(struct cg_fn *f, int slot); /* i64 */
 LLVMValueRef cg_row_is_null(struct cg_fn *f, int slot);
-LLVMValueRef cg_test_bit(struct cg_fn *f, LLVMValueRef words, LLVMValueRef index, bool constant);
+LLVMValueRef cg_test_bit(struct cg_fn *f, LLVMValueRef words, LLVMValueRef index,
+                         bool constant);
 void cg_step(struct cg_fn *f, const struct pl_step *s);
 void cg_step_load_lanes(struct cg_fn *f, const struct pl_step *s, LLVMValueRef first);
 void cg_step_probe(struct cg_fn *f, const struct pl_step *s);
@@ -210,6 +213,7 @@ struct cg_loop cg_loop_open(struct cg_fn *f, LLVMValueRef begin, LLVMValueRef en
 LLVMValueRef cg_loop_close(struct cg_fn *f, const struct cg_loop *l); /* the branch back */
 
 /* llvm_tile.c */
-bool cg_tile_loop(struct cg_fn *f); /* false: nothing to evaluate in tiles, use the plain loop */
+bool cg_tile_loop(
+    struct cg_fn *f); /* false: nothing to evaluate in tiles, use the plain loop */
 
 #endif

@@ -48,7 +48,8 @@ static LLVMValueRef checked(struct cg_fn *f, const struct pl_expr *e, const char
     return r;
 }
 
-static struct cg_val arith_f64(struct cg_fn *f, enum fe_op op, struct cg_val a, struct cg_val b)
+static struct cg_val arith_f64(struct cg_fn *f, enum fe_op op, struct cg_val a,
+                               struct cg_val b)
 {
     struct cg_val r = {.valid = cg_both(f, a.valid, b.valid)};
     if (op == FE_ADD)

@@ -70,7 +70,8 @@ static LLVMValueRef str_eq(struct cg_fn *f, struct cg_val a, struct cg_val b)
     return l_phi2(f, f->m->i1, eq, same, l_bool(f, false), from);
 }
 
-static LLVMValueRef compare_str(struct cg_fn *f, enum order o, struct cg_val a, struct cg_val b)
+static LLVMValueRef compare_str(struct cg_fn *f, enum order o, struct cg_val a,
+                                struct cg_val b)
 {
     if (o == ORD_EQ)
         return str_eq(f, a, b);

@@ -47,7 +47,8 @@ static LLVMValueRef hash_one(struct cg_fn *f, LLVMValueRef h, struct cg_val v, e
     return r;
 }
 
-LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys, const enum rt_phys *phys)
+LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys,
+                     const enum rt_phys *phys)
 {
     LLVMValueRef h = l_u64(f, HDD_HASH_SEED);
     for (int i = 0; i < n; i++)
@@ -56,8 +57,8 @@ LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys, const en
 }
 
 /* eq, adjusted for NULLs on either side. */
-static LLVMValueRef with_nulls(struct cg_fn *f, LLVMValueRef eq, LLVMValueRef a, LLVMValueRef b,
-                               bool null_equal)
+static LLVMValueRef with_nulls(struct cg_fn *f, LLVMValueRef eq, LLVMValueRef a,
+                               LLVMValueRef b, bool null_equal)
 {
     if (!a && !b)
         return eq;

@@ -112,8 +112,8 @@ int cg_llvm_emit(struct hd_arena *a, const struct pl_program *p, const struct cg
     return rc;
 }
 
-int cg_llvm_print(struct hd_strbuf *out, const struct pl_program *p, const struct cg_options *opt,
-                  struct hd_err *err)
+int cg_llvm_print(struct hd_strbuf *out, const struct pl_program *p,
+                  const struct cg_options *opt, struct hd_err *err)
 {
     struct cg_mod m;
     build(&m, p->arena, p, opt, true);

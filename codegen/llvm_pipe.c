@@ -11,10 +11,12 @@
 
 static const char *function_name(struct hd_arena *a, int pipeline, int level)
 {
-    return level ? hd_asprintf(a, "hd_p%d_l%d", pipeline, level) : hd_asprintf(a, "hd_p%d", pipeline);
+    return level ? hd_asprintf(a, "hd_p%d_l%d", pipeline, level)
+                 : hd_asprintf(a, "hd_p%d", pipeline);
 }
 
-static void fn_attribute(struct cg_mod *m, LLVMValueRef fn, LLVMAttributeIndex at, const char *name)
+static void fn_attribute(struct cg_mod *m, LLVMValueRef fn, LLVMAttributeIndex at,
+                         const char *name)
 {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
     LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(m->ctx, kind, 0));
@@ -145,7 +147,8 @@ void cg_keep_rolled(struct cg_fn *f, LLVMValueRef branch)
     LLVMMetadataRef v[] = {LLVMMDStringInContext2(c, vectorize, strlen(vectorize)),
                            LLVMValueAsMetadata(l_bool(f, false))};
     LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
-    LLVMMetadataRef node[] = {self, LLVMMDNodeInContext2(c, &u, 1), LLVMMDNodeInContext2(c, v, 2)};
+    LLVMMetadataRef node[] = {self, LLVMMDNodeInContext2(c, &u, 1),
+                              LLVMMDNodeInContext2(c, v, 2)};
     LLVMMetadataRef loop = LLVMMDNodeInContext2(c, node, 3);
     LLVMMetadataReplaceAllUsesWith(self, loop);
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(c, "llvm.loop", 9),
@@ -154,7 +157,8 @@ void cg_keep_rolled(struct cg_fn *f, LLVMValueRef branch)
 
 void cg_bind_source(struct cg_fn *f, LLVMValueRef i)
 {
-    cg_bind(f, f->pipe->source_slot, (struct cg_val){.v = l_trunc(f, i, f->m->i32), .wide = i});
+    cg_bind(f, f->pipe->source_slot,
+            (struct cg_val){.v = l_trunc(f, i, f->m->i32), .wide = i});
 }
 
 /* --- levels --- */

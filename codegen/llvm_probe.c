@@ -24,7 +24,8 @@ static void need_in_range(struct cg_fn *f, const struct pl_step *s, LLVMValueRef
                           LLVMBasicBlockRef miss)
 {
     if (s->a_range >= 0)
-        l_need(f, l_icmp(f, LLVMIntULT, index, cg_arg_word(f, s->a_range, 0)), miss, "inrange");
+        l_need(f, l_icmp(f, LLVMIntULT, index, cg_arg_word(f, s->a_range, 0)), miss,
+               "inrange");
 }
 
 static struct cg_val row_val(struct cg_fn *f, LLVMValueRef wide)
@@ -74,7 +75,8 @@ static LLVMValueRef eval_keys(struct cg_fn *f, const struct pl_step *s, struct c
 }
 
 /* Walks the slots from hash & mask: rows begin .. begin + count - 1 have the key. */
-static struct cg_range find_hash(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+static struct cg_range find_hash(struct cg_fn *f, const struct pl_step *s,
+                                 LLVMBasicBlockRef miss)
 {
     struct cg_mod *m = f->m;
     const struct rt_state *st = &m->prog->spec->states[s->state];
@@ -173,7 +175,8 @@ static struct cg_range index_range(struct cg_fn *f, const struct pl_step *s,
 }
 
 /* The range of children; not empty where the code goes on. */
-static struct cg_range children(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+static struct cg_range children(struct cg_fn *f, const struct pl_step *s,
+                                LLVMBasicBlockRef miss)
 {
     struct cg_range r;
     if (s->kind == PL_STEP_EXPAND_HASH)

@@ -35,8 +35,10 @@ static LLVMValueRef cursor_at(struct cg_fn *f, size_t offset)
 static void load_cursor(struct cg_fn *f)
 {
     struct cg_mod *m = f->m;
-    LLVMValueRef cur = l_load(f, m->ptr, cursor_at(f, offsetof(struct hdd_rows_local, cur)), 8);
-    LLVMValueRef end = l_load(f, m->ptr, cursor_at(f, offsetof(struct hdd_rows_local, end)), 8);
+    LLVMValueRef cur =
+        l_load(f, m->ptr, cursor_at(f, offsetof(struct hdd_rows_local, cur)), 8);
+    LLVMValueRef end =
+        l_load(f, m->ptr, cursor_at(f, offsetof(struct hdd_rows_local, end)), 8);
     l_store(f, cur, f->sink->cur, 8);
     l_store(f, end, f->sink->end, 8);
 }

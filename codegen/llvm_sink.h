@@ -12,12 +12,12 @@
 struct cg_sink {
     const struct pl_sink *s;
     const struct rt_state *st;
-    LLVMValueRef local;    /* thread->local[state]; NULL for shared sinks */
-    LLVMValueRef cur, end; /* ROWS: the append cursor */
+    LLVMValueRef local;         /* thread->local[state]; NULL for shared sinks */
+    LLVMValueRef cur, end;      /* ROWS: the append cursor */
     LLVMValueRef word_no, word; /* BITMAP, DIRECT: word of bits being collected */
-    LLVMValueRef rows;     /* AGG_SCALAR, AGG_DENSE: row 0 */
-    LLVMValueRef image;    /* AGG: copy of the current row, or of one row's contribution */
-    LLVMValueRef group;    /* clustered: index (-1) or row address (null) of the current group */
+    LLVMValueRef rows;          /* AGG_SCALAR, AGG_DENSE: row 0 */
+    LLVMValueRef image; /* AGG: copy of the current row, or of one row's contribution */
+    LLVMValueRef group; /* clustered: index (-1) or row address (null) of the current group */
 };
 
 /* Value of an out, in the class of its field. */

@@ -212,7 +212,8 @@ static void survivors(struct cg_fn *f, int n, const bool *need, LLVMValueRef fir
                       LLVMValueRef word, LLVMBasicBlockRef advance)
 {
     struct cg_mod *m = f->m;
-    LLVMBasicBlockRef from = l_here(f), body = l_block(f, "bit"), latch = l_block(f, "nextbit");
+    LLVMBasicBlockRef from = l_here(f), body = l_block(f, "bit"),
+                      latch = l_block(f, "nextbit");
     l_br(f, body);
     l_goto(f, body);
     LLVMValueRef left = l_phi(f, m->i64);

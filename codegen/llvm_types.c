@@ -111,7 +111,8 @@ struct cg_val cg_select(struct cg_fn *f, LLVMValueRef c, struct cg_val a, struct
     return r;
 }
 
-struct cg_val cg_phi(struct cg_fn *f, int n, const struct cg_val *vals, LLVMBasicBlockRef *blocks)
+struct cg_val cg_phi(struct cg_fn *f, int n, const struct cg_val *vals,
+                     LLVMBasicBlockRef *blocks)
 {
     bool nullable = false;
     struct cg_val r = {.v = l_phi(f, LLVMTypeOf(vals[0].v))};
@@ -179,7 +180,8 @@ struct cg_val cg_load_field(struct cg_fn *f, const struct rt_field *fd, LLVMValu
     return v;
 }
 
-void cg_store_field(struct cg_fn *f, const struct rt_field *fd, struct cg_val v, LLVMValueRef row)
+void cg_store_field(struct cg_fn *f, const struct rt_field *fd, struct cg_val v,
+                    LLVMValueRef row)
 {
     cg_store(f, fd->phys, v, l_at(f, row, fd->offset));
     if (fd->valid_offset >= 0)

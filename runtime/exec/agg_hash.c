@@ -21,10 +21,11 @@ enum {
     PARTS = 1 << PART_BITS
 };
 
+/* Rows lie in the region of the state, behind one another. */
 struct rt_run {
     struct rt_run *next;
-    struct rt_block rows;
-    uint64_t start[PARTS + 1];
+    unsigned char *rows;
+    uint32_t start[PARTS + 1];
 };
 
 static uint64_t part_of(uint64_t hash)
@@ -45,10 +46,14 @@ static void reset(struct rt_local *l)
     l->u.agg = (struct hdd_agg_local){.slots = &l->chunk, .epoch = l->u.agg.epoch + 1};
 }
 
-void rt_agg_hash_init(struct rt_exec *x, struct rt_live *v)
+int rt_agg_hash_init(struct rt_exec *x, struct rt_live *v)
 {
     for (int w = 0; w < x->o.threads; w++)
         reset(rt_local(x, v, w));
+    if (rt_region_reserve(&x->memory, &v->spill, 0))
+        return 0;
+    rt_exec_raise_memory(x, v->s);
+    return -1;
 }
 
 /* Keys are distinct: no comparisons. */
@@ -64,13 +69,14 @@ static void fill_slots(struct hdd_agg_local *t, size_t stride)
     }
 }
 
+/* zero: generated code expects new rows to be. */
 static bool enlarge(struct rt_exec *x, const struct rt_state *s, struct rt_local *l,
-                    uint64_t cap)
+                    uint64_t cap, bool zero)
 {
     struct rt_block rows, slots;
     struct hdd_agg_local *t = &l->u.agg;
     size_t stride = (size_t)s->stride;
-    if (!rt_block_new(&x->memory, cap * stride, true, &rows))
+    if (!rt_block_new(&x->memory, cap * stride, zero, &rows))
         return false;
     if (!rt_block_new(&x->memory, cap * 2 * sizeof(uint64_t), true, &slots)) {
         rt_block_free(&x->memory, &rows);
@@ -105,7 +111,7 @@ static uint64_t largest_cap(const struct rt_state *s)
 
 /* ---- Runs ------------------------------------------------------------------------------ */
 
-static void count_parts(const struct hdd_agg_local *t, size_t stride, uint64_t *start)
+static void count_parts(const struct hdd_agg_local *t, size_t stride, uint32_t *start)
 {
     const unsigned char *row = t->rows;
     memset(start, 0, (PARTS + 1) * sizeof *start);
@@ -117,23 +123,22 @@ static void count_parts(const struct hdd_agg_local *t, size_t stride, uint64_t *
 
 static void write_run(const struct hdd_agg_local *t, size_t stride, struct rt_run *r)
 {
-    uint64_t at[PARTS];
+    uint32_t at[PARTS];
     const unsigned char *row = t->rows;
-    unsigned char *to = r->rows.p;
     count_parts(t, stride, r->start);
     memcpy(at, r->start, sizeof at);
     for (uint64_t i = 0; i < t->nrows; i++, row += stride)
-        rt_copy_row(to + at[part_of(rt_row_hash(row))]++ * stride, row, stride);
+        rt_copy_row(r->rows + at[part_of(rt_row_hash(row))]++ * stride, row, stride);
 }
 
-static bool flush(struct rt_exec *x, const struct rt_state *s, struct rt_local *l)
+static bool flush(struct rt_exec *x, struct rt_live *v, struct rt_local *l)
 {
     struct hdd_agg_local *t = &l->u.agg;
-    size_t stride = (size_t)s->stride;
+    size_t stride = (size_t)v->s->stride;
     if (!rt_memory_take(&x->memory, sizeof(struct rt_run)))
         return false;
     struct rt_run *r = hd_try_malloc(sizeof *r);
-    if (!r || !rt_block_new(&x->memory, t->nrows * stride, false, &r->rows)) {
+    if (!r || !(r->rows = rt_region_take(&x->memory, &v->spill, t->nrows * stride))) {
         rt_memory_give(&x->memory, sizeof *r);
         free(r);
         return false;
@@ -153,7 +158,6 @@ static void free_runs(struct rt_exec *x, struct rt_local *l)
     while (l->runs) {
         struct rt_run *r = l->runs;
         l->runs = r->next;
-        rt_block_free(&x->memory, &r->rows);
         rt_memory_give(&x->memory, sizeof *r);
         free(r);
     }
@@ -163,6 +167,7 @@ void rt_agg_hash_free(struct rt_exec *x, struct rt_live *v)
 {
     for (int w = 0; v->local && w < x->o.threads; w++)
         free_runs(x, rt_local(x, v, w));
+    rt_region_free(&x->memory, &v->spill);
 }
 
 int32_t hdr_agg_grow(struct hdd_thread *t, int32_t state)
@@ -174,8 +179,8 @@ int32_t hdr_agg_grow(struct hdd_thread *t, int32_t state)
     uint64_t cap = l->u.agg.cap, most = largest_cap(v->s);
     if (rt_exec_stopped(x))
         return rt_worker_fail(w, RT_FAIL_CANCELLED, state);
-    bool ok = cap < most ? enlarge(x, v->s, l, HD_MIN(cap ? cap * 4 : FIRST_CAP, most))
-                         : flush(x, v->s, l);
+    bool ok = cap < most ? enlarge(x, v->s, l, HD_MIN(cap ? cap * 4 : FIRST_CAP, most), true)
+                         : flush(x, v, l);
     return ok ? 0 : rt_worker_fail(w, RT_FAIL_MEMORY, state);
 }
 
@@ -190,18 +195,24 @@ struct merge_table {
     bool overflow;
 };
 
-static bool table_init(struct merge_table *t, struct rt_exec *x, const struct rt_state *s,
-                       uint64_t cap)
+/* Empties the table; the first time it gets room for cap groups. */
+static bool table_start(struct merge_table *t, struct rt_exec *x, const struct rt_state *s,
+                        uint64_t cap)
 {
+    if (t->x) {
+        memset(t->l.u.agg.slots, 0, (t->l.u.agg.mask + 1) * sizeof(uint64_t));
+        t->l.u.agg.nrows = 0;
+        return true;
+    }
     *t = (struct merge_table){.x = x, .s = s, .keys = rt_keys(s)};
     reset(&t->l);
-    return enlarge(x, s, &t->l, hd_pow2_ceil(HD_MAX(cap, (uint64_t)FIRST_CAP)));
+    return enlarge(x, s, &t->l, hd_pow2_ceil(HD_MAX(cap, (uint64_t)FIRST_CAP)), false);
 }
 
-static void table_free(struct merge_table *t)
+static void table_free(struct rt_exec *x, struct merge_table *t)
 {
-    rt_block_free(&t->x->memory, &t->l.buffer);
-    rt_block_free(&t->x->memory, &t->l.scratch);
+    rt_block_free(&x->memory, &t->l.buffer);
+    rt_block_free(&x->memory, &t->l.scratch);
 }
 
 static void merge_one(struct merge_table *t, const unsigned char *row)
@@ -231,7 +242,7 @@ static bool merge_rows(struct merge_table *t, const unsigned char *rows, uint64_
     size_t stride = (size_t)t->s->stride;
     for (uint64_t i = 0; i < n; i++, rows += stride) {
         if (t->l.u.agg.nrows == t->l.u.agg.cap &&
-            !enlarge(t->x, t->s, &t->l, t->l.u.agg.cap * 2))
+            !enlarge(t->x, t->s, &t->l, t->l.u.agg.cap * 2, false))
             return false;
         merge_one(t, rows);
     }
@@ -253,7 +264,7 @@ static uint64_t largest_piece(struct rt_exec *x, struct rt_live *v, uint64_t par
     uint64_t n = 0;
     for (int w = 0; w < x->o.threads; w++)
         for (struct rt_run *r = rt_local(x, v, w)->runs; r; r = r->next)
-            n = HD_MAX(n, r->start[part + 1] - r->start[part]);
+            n = HD_MAX(n, (uint64_t)(r->start[part + 1] - r->start[part]));
     return n;
 }
 
@@ -262,31 +273,45 @@ static bool merge_runs(struct merge_table *t, struct rt_live *v, uint64_t part)
     size_t stride = (size_t)t->s->stride;
     for (int w = 0; w < t->x->o.threads; w++)
         for (struct rt_run *r = rt_local(t->x, v, w)->runs; r; r = r->next)
-            if (!merge_rows(t, (unsigned char *)r->rows.p + r->start[part] * stride,
+            if (!merge_rows(t, r->rows + r->start[part] * stride,
                             r->start[part + 1] - r->start[part]))
                 return false;
     return true;
 }
 
+struct merge {
+    struct rt_live *v;
+    struct merge_table *tables; /* per worker, used for one part after the other */
+};
+
 static void merge_part(void *context, struct rt_worker *w, uint64_t part)
 {
-    struct rt_live *v = context;
-    struct merge_table t;
-    uint64_t cap = largest_piece(w->x, v, part);
+    struct merge *m = context;
+    struct merge_table *t = &m->tables[w->t.index];
+    uint64_t cap = largest_piece(w->x, m->v, part);
     if (cap == 0)
         return;
-    if (!table_init(&t, w->x, v->s, cap) || !merge_runs(&t, v, part) || !emit_table(&t, v))
-        rt_exec_raise_memory(w->x, v->s);
-    if (t.overflow)
-        rt_raise_merge_overflow(w->x, v->s);
-    table_free(&t);
+    if (!table_start(t, w->x, m->v->s, cap) || !merge_runs(t, m->v, part) ||
+        !emit_table(t, m->v))
+        rt_exec_raise_memory(w->x, m->v->s);
+    if (t->overflow)
+        rt_raise_merge_overflow(w->x, m->v->s);
+}
+
+static int merge_parts(struct rt_exec *x, struct rt_live *v)
+{
+    struct merge m = {v, HD_NEWN(&x->arena, struct merge_table, x->o.threads)};
+    int rc = rt_exec_parallel(x, PARTS, merge_part, &m);
+    for (int w = 0; w < x->o.threads; w++)
+        table_free(x, &m.tables[w]);
+    return rc;
 }
 
 static void flush_worker(void *context, struct rt_worker *w, uint64_t worker)
 {
     struct rt_live *v = context;
     struct rt_local *l = rt_local(w->x, v, (int)worker);
-    if (l->u.agg.nrows && !flush(w->x, v->s, l))
+    if (l->u.agg.nrows && !flush(w->x, v, l))
         rt_exec_raise_memory(w->x, v->s);
     rt_block_free(&w->x->memory, &l->buffer);
     rt_block_free(&w->x->memory, &l->scratch);
@@ -294,12 +319,12 @@ static void flush_worker(void *context, struct rt_worker *w, uint64_t worker)
 
 static int merge_large(struct rt_exec *x, struct rt_live *v)
 {
-    if (!rt_region_reserve(&x->memory, &v->region)) {
+    if (!rt_region_reserve(&x->memory, &v->region, atomic_load(&v->spill.used))) {
         rt_exec_raise_memory(x, v->s);
         return -1;
     }
     HD_TRY(rt_exec_parallel(x, (uint64_t)x->o.threads, flush_worker, v));
-    HD_TRY(rt_exec_parallel(x, PARTS, merge_part, v));
+    HD_TRY(merge_parts(x, v));
     v->rows = v->region.base;
     v->nrows = atomic_load(&v->region.used) / (uint64_t)v->s->stride;
     rt_agg_hash_free(x, v);
@@ -320,7 +345,7 @@ static int merge_small(struct rt_exec *x, struct rt_live *v, int first)
     }
     *l = t.l;
     v->moved = l->buffer;
-    l->buffer = (struct rt_block){NULL, 0};
+    l->buffer = (struct rt_block){.p = NULL};
     v->rows = v->moved.p;
     v->nrows = t.l.u.agg.nrows;
     rt_block_free(&x->memory, &l->scratch);

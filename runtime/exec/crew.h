@@ -4,6 +4,8 @@
 #ifndef HEDDLE_RUNTIME_EXEC_CREW_H
 #define HEDDLE_RUNTIME_EXEC_CREW_H
 
+#include <stdatomic.h>
+
 #include "runtime/base/util.h"
 
 struct rt_crew;
@@ -15,7 +17,8 @@ struct rt_crew_job {
     void (*run)(void *context, int worker);
     void *context;
     /* The crew's own: */
-    int next, end, running;
+    int next, end;
+    _Atomic int running;
     bool open;
     struct rt_crew_job *link;
 };

@@ -67,13 +67,25 @@ struct rt_cut rt_cut(const struct rt_exec *x, uint64_t n, uint64_t least)
     return c;
 }
 
+enum { CLEAR_PIECE = 1 << 20 };
+
+static void clear_piece(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+{
+    const struct rt_block *b = context;
+    size_t from = (size_t)task * CLEAR_PIECE;
+    memset((char *)b->p + from, 0, HD_MIN(b->dirty - from, (size_t)CLEAR_PIECE));
+}
+
 int rt_exec_block(struct rt_exec *x, const struct rt_state *s, size_t n, bool zero,
                   struct rt_block *b)
 {
-    if (rt_block_new(&x->memory, n, zero, b))
+    if (!rt_block_new(&x->memory, n, false, b)) {
+        rt_exec_raise_memory(x, s);
+        return -1;
+    }
+    if (!zero)
         return 0;
-    rt_exec_raise_memory(x, s);
-    return -1;
+    return rt_exec_parallel(x, (b->dirty + CLEAR_PIECE - 1) / CLEAR_PIECE, clear_piece, b);
 }
 
 /* ---- Columns --------------------------------------------------------------------------- */

@@ -46,6 +46,7 @@ struct rt_live {
     const struct rt_state *s;
     struct rt_local *local;  /* local[worker * nstates] */
     struct rt_region region; /* rows as they are appended; merged groups */
+    struct rt_region spill;  /* AGG_HASH: flushed groups */
     struct rt_block moved;   /* rows after sorting or grouping, if not in the region */
     unsigned char *rows;     /* the finished ones */
     uint64_t nrows;
@@ -120,7 +121,8 @@ static inline uint64_t rt_cut_end(const struct rt_cut *c, uint64_t task)
     return HD_MIN(c->n, (task + 1) * c->size);
 }
 
-/* A block of the execution, or failure MEMORY. */
+/* A block of the execution, or failure MEMORY. zero: only from the thread of the schedule, which
+ * has the others help. */
 int rt_exec_block(struct rt_exec *x, const struct rt_state *s, size_t n, bool zero,
                   struct rt_block *b);
 
@@ -158,7 +160,7 @@ bool rt_merge_row(const struct rt_state *s, unsigned char *dst, const unsigned c
 void rt_raise_merge_overflow(struct rt_exec *x, const struct rt_state *s);
 
 /* agg_hash.c */
-void rt_agg_hash_init(struct rt_exec *x, struct rt_live *v);
+int rt_agg_hash_init(struct rt_exec *x, struct rt_live *v);
 int rt_agg_hash_finish(struct rt_exec *x, struct rt_live *v);
 void rt_agg_hash_free(struct rt_exec *x, struct rt_live *v);
 

@@ -16,8 +16,9 @@ struct hash_build {
     struct rt_live *v;
     struct rt_keys keys;
     struct rt_parts parts;
-    unsigned char *to;       /* grouped rows */
-    uint64_t *kept, *groups; /* per part: rows and groups left */
+    unsigned char *to;        /* grouped rows */
+    uint64_t *kept, *groups;  /* per part: rows and groups left */
+    struct rt_block *scratch; /* per worker: for grouping */
     uint64_t base[RT_MAX_PARTS + 1];
     struct rt_cut cut; /* for unique rows */
     bool atomic;
@@ -37,17 +38,20 @@ struct grouping {
     struct group *groups;
     uint32_t ngroups;
     uint32_t *of_row;
-    struct rt_block memory;
 };
 
-static bool grouping_init(struct hash_build *b, struct grouping *g, uint64_t n)
+static bool grouping_init(struct hash_build *b, struct grouping *g, int worker, uint64_t n)
 {
+    struct rt_block *m = &b->scratch[worker];
     uint64_t slots = hd_pow2_ceil(HD_MAX(n * 3 / 2, (uint64_t)8));
     size_t bytes = slots * 4 + n * (sizeof *g->groups + 4);
     HD_ASSERT(n < UINT32_MAX);
-    if (rt_exec_block(b->x, b->v->s, bytes, false, &g->memory) != 0)
-        return false;
-    g->table = memset(g->memory.p, 0, slots * 4);
+    if (bytes > m->n) {
+        rt_block_free(&b->x->memory, m);
+        if (rt_exec_block(b->x, b->v->s, bytes + bytes / 4, false, m) != 0)
+            return false;
+    }
+    g->table = memset(m->p, 0, slots * 4);
     g->mask = (uint32_t)(slots - 1);
     g->groups = (struct group *)(void *)(g->table + slots);
     g->of_row = (uint32_t *)(void *)(g->groups + n);
@@ -117,18 +121,17 @@ static void dedupe_rows(struct hash_build *b, struct grouping *g, uint64_t part)
     b->kept[part] = g->ngroups;
 }
 
-static void group_part(void *context, struct rt_worker *w HD_UNUSED, uint64_t part)
+static void group_part(void *context, struct rt_worker *w, uint64_t part)
 {
     struct hash_build *b = context;
     struct grouping g;
-    if (!grouping_init(b, &g, b->parts.start[part + 1] - b->parts.start[part]))
+    if (!grouping_init(b, &g, w->t.index, b->parts.start[part + 1] - b->parts.start[part]))
         return;
     if (b->v->s->dedupe)
         dedupe_rows(b, &g, part);
     else
         group_rows(b, &g, part);
     b->groups[part] = g.ngroups;
-    rt_block_free(&b->x->memory, &g.memory);
 }
 
 /* After deduplication the parts have holes behind them. */
@@ -237,7 +240,11 @@ static int group_parts(struct hash_build *b)
         p->start[1] = v->nrows;
         b->to = v->moved.p;
     }
-    return rt_exec_parallel(x, (uint64_t)p->n, group_part, b);
+    b->scratch = HD_NEWN(&x->arena, struct rt_block, x->o.threads);
+    int rc = rt_exec_parallel(x, (uint64_t)p->n, group_part, b);
+    for (int w = 0; w < x->o.threads; w++)
+        rt_block_free(&x->memory, &b->scratch[w]);
+    return rc;
 }
 
 static int finish_dedupe(struct hash_build *b)

@@ -7,7 +7,7 @@
 
 #include "runtime/base/fault.h"
 
-enum { MAPPED = 1 << 20, HUGE_PAGE = 2 << 20, ALIGN = 64, HEAP_CHUNK = 1 << 16 };
+enum { MAPPED = 1 << 20, ALIGN = 64, HEAP_CHUNK = 1 << 16 };
 
 static uint64_t machine_memory(void)
 {
@@ -21,6 +21,7 @@ void rt_memory_init(struct rt_memory *m, uint64_t limit, struct rt_memory *paren
     atomic_init(&m->peak, 0);
     m->limit = limit ? limit : machine_memory() / 10 * 8;
     m->parent = parent;
+    m->pages = parent ? parent->pages : NULL;
 }
 
 bool rt_memory_take(struct rt_memory *m, uint64_t bytes)
@@ -50,78 +51,74 @@ uint64_t rt_memory_limit(const struct rt_memory *m)
     return limit;
 }
 
-/* Address space without pages, or NULL. */
-static void *map(size_t n)
-{
-    if (hd_fault(HD_FAULT_MMAP))
-        return NULL;
-    void *p = mmap(NULL, n, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
-
-/* Aligned to huge pages: maps one more than needed and gives the margins back. */
-static void *map_huge(size_t n)
-{
-    unsigned char *p = map(n + HUGE_PAGE);
-    if (!p)
-        return NULL;
-    size_t before = hd_align_up((uintptr_t)p, HUGE_PAGE) - (uintptr_t)p;
-    if (before)
-        munmap(p, before);
-    if (before < HUGE_PAGE)
-        munmap(p + before + n, HUGE_PAGE - before);
-    return p + before;
-}
-
-/* Whole pages for mapped blocks, whole lines for the others. */
+/* Whole pages for extents, whole lines for the others. */
 static size_t block_bytes(size_t n)
 {
     return n >= MAPPED ? hd_align_up(n, 4096) : hd_align_up(n ? n : 1, ALIGN);
 }
 
+static bool block_of_extent(struct rt_memory *m, struct rt_block *b)
+{
+    struct rt_extent e;
+    if (!rt_pages_take(m->pages, b->n, b->n, true, &e))
+        return false;
+    b->p = e.p;
+    b->extent = e.size;
+    b->dirty = HD_MIN(e.dirty, b->n);
+    b->touched = HD_MAX(e.dirty, hd_align_up(b->n, 4096));
+    return true;
+}
+
+static bool block_of_malloc(struct rt_block *b)
+{
+    b->p = hd_fault(HD_FAULT_ALLOC) ? NULL : aligned_alloc(ALIGN, block_bytes(b->n));
+    b->dirty = b->n;
+    return b->p != NULL;
+}
+
 bool rt_block_new(struct rt_memory *m, size_t n, bool zero, struct rt_block *b)
 {
     size_t bytes = block_bytes(n);
-    *b = (struct rt_block){NULL, 0};
+    *b = (struct rt_block){.n = n};
     if (bytes < n || !rt_memory_take(m, bytes))
         return false;
-    if (bytes >= MAPPED) {
-        b->p = map_huge(bytes);
-        if (b->p && bytes >= HUGE_PAGE)
-            madvise(b->p, bytes, MADV_HUGEPAGE);
-    } else {
-        b->p = hd_fault(HD_FAULT_ALLOC) ? NULL : aligned_alloc(ALIGN, bytes);
-        if (b->p && zero)
-            memset(b->p, 0, bytes);
-    }
-    b->n = n;
-    if (!b->p)
+    if (!(bytes >= MAPPED ? block_of_extent(m, b) : block_of_malloc(b))) {
         rt_memory_give(m, bytes);
-    return b->p != NULL;
+        return false;
+    }
+    if (zero) {
+        memset(b->p, 0, b->dirty);
+        b->dirty = 0;
+    }
+    return true;
 }
 
 void rt_block_free(struct rt_memory *m, struct rt_block *b)
 {
     if (!b->p)
         return;
-    size_t bytes = block_bytes(b->n);
-    if (bytes >= MAPPED)
-        munmap(b->p, bytes);
-    else
+    if (b->extent) {
+        struct rt_extent e = {b->p, b->extent, b->touched};
+        rt_pages_give(m->pages, &e);
+    } else {
         free(b->p);
-    rt_memory_give(m, bytes);
-    *b = (struct rt_block){NULL, 0};
+    }
+    rt_memory_give(m, block_bytes(b->n));
+    *b = (struct rt_block){.p = NULL};
 }
 
-bool rt_region_reserve(struct rt_memory *m, struct rt_region *r)
+bool rt_region_reserve(struct rt_memory *m, struct rt_region *r, size_t want)
 {
     uint64_t limit = HD_MIN(rt_memory_limit(m), (uint64_t)1 << 42);
-    r->reserved = hd_align_up((size_t)limit, HUGE_PAGE) + HUGE_PAGE;
-    r->base = map_huge(r->reserved);
+    struct rt_extent e;
+    if (!rt_pages_take(m->pages, (size_t)limit + RT_HUGE_PAGE, want, false, &e))
+        return false;
+    r->base = e.p;
+    r->reserved = e.size;
+    r->dirty = e.dirty;
     atomic_init(&r->used, 0);
-    atomic_init(&r->huge, false);
-    return r->base != NULL;
+    atomic_init(&r->huge, e.dirty > MAPPED);
+    return true;
 }
 
 void *rt_region_take(struct rt_memory *m, struct rt_region *r, size_t n)
@@ -136,13 +133,14 @@ void *rt_region_take(struct rt_memory *m, struct rt_region *r, size_t n)
     }
     /* Small regions stay on small pages; the first huge one is the second of the region. */
     if (at + n > MAPPED && !atomic_exchange(&r->huge, true))
-        madvise(r->base + HUGE_PAGE, r->reserved - HUGE_PAGE, MADV_HUGEPAGE);
+        madvise(r->base + RT_HUGE_PAGE, r->reserved - RT_HUGE_PAGE, MADV_HUGEPAGE);
     return r->base + at;
 }
 
 void rt_region_trim(struct rt_memory *m, struct rt_region *r, size_t n)
 {
     size_t used = atomic_load(&r->used);
+    r->dirty = HD_MAX(r->dirty, used);
     if (n < used) {
         rt_memory_give(m, used - n);
         atomic_store(&r->used, n);
@@ -153,8 +151,11 @@ void rt_region_free(struct rt_memory *m, struct rt_region *r)
 {
     if (!r->base)
         return;
-    munmap(r->base, r->reserved);
-    rt_memory_give(m, atomic_load(&r->used));
+    size_t used = atomic_load(&r->used);
+    struct rt_extent e = {r->base, r->reserved,
+                          HD_MIN(hd_align_up(HD_MAX(r->dirty, used), 4096), r->reserved)};
+    rt_pages_give(m->pages, &e);
+    rt_memory_give(m, used);
     r->base = NULL;
     atomic_store(&r->used, 0);
 }

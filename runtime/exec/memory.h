@@ -8,11 +8,13 @@
 #include <stdatomic.h>
 
 #include "runtime/base/util.h"
+#include "runtime/exec/pages.h"
 
 struct rt_memory {
     _Atomic uint64_t used, peak;
     uint64_t limit;           /* bytes */
     struct rt_memory *parent; /* the context's, or NULL */
+    struct rt_pages *pages;   /* the parent's, or NULL; a context sets it */
 };
 /* limit 0: 80 % of the machine's memory. */
 void rt_memory_init(struct rt_memory *m, uint64_t limit, struct rt_memory *parent);
@@ -25,6 +27,9 @@ uint64_t rt_memory_limit(const struct rt_memory *m); /* the smallest of m and it
 struct rt_block {
     void *p;
     size_t n;
+    size_t dirty;   /* bytes at the front that need not be zero */
+    size_t extent;  /* size of the extent; 0: from malloc */
+    size_t touched; /* of the extent, by anybody */
 };
 /* False: no memory. n 0 is allowed and gives a valid address. */
 bool rt_block_new(struct rt_memory *m, size_t n, bool zero, struct rt_block *b);
@@ -35,10 +40,12 @@ void rt_block_free(struct rt_memory *m, struct rt_block *b);
 struct rt_region {
     unsigned char *base; /* NULL until the first piece is taken */
     size_t reserved;
+    size_t dirty; /* used by anybody so far */
     _Atomic size_t used;
     _Atomic bool huge;
 };
-bool rt_region_reserve(struct rt_memory *m, struct rt_region *r);
+/* want: bytes that will probably be taken, 0 unknown. */
+bool rt_region_reserve(struct rt_memory *m, struct rt_region *r, size_t want);
 /* The next n bytes; NULL at the limit. The region must be reserved. */
 void *rt_region_take(struct rt_memory *m, struct rt_region *r, size_t n);
 /* Gives back what lies beyond n bytes. No other thread may use the region meanwhile. */

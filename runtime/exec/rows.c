@@ -27,7 +27,8 @@ static uint64_t wanted_rows(const struct rt_state *s)
 int rt_rows_init(struct rt_exec *x, struct rt_live *v)
 {
     const struct rt_state *s = v->s;
-    if (!rt_region_reserve(&x->memory, &v->region)) {
+    double want = HD_MIN(HD_MAX(s->est_rows, 0.0) * s->stride, 1e12);
+    if (!rt_region_reserve(&x->memory, &v->region, (size_t)want)) {
         rt_exec_raise_memory(x, s);
         return -1;
     }

@@ -394,7 +394,7 @@ static int sort_all(struct sorting *s, uint64_t n, struct rt_block *blocks)
 int rt_sort_rows(struct rt_exec *x, const struct rt_sorter *o, const unsigned char *rows,
                  uint64_t n, uint64_t offset, uint64_t count, unsigned char *out)
 {
-    struct rt_block blocks[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
+    struct rt_block blocks[3] = {{.p = NULL}, {.p = NULL}, {.p = NULL}};
     struct sorting *s = hd_alloc(&x->arena, sizeof *s);
     *s = (struct sorting){
         .x = x, .o = o, .rows = rows, .offset = offset, .count = count, .out = out};

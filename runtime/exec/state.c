@@ -53,7 +53,7 @@ static int state_init(struct rt_exec *x, struct rt_live *v)
     case RT_STATE_AGG_SCALAR:
     case RT_STATE_AGG_DENSE:
     case RT_STATE_ARRAY: return rt_dense_init(x, v);
-    case RT_STATE_AGG_HASH: rt_agg_hash_init(x, v); return 0;
+    case RT_STATE_AGG_HASH: return rt_agg_hash_init(x, v);
     }
     HD_BUG("state kind %d", (int)v->s->kind);
 }

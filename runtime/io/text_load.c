@@ -19,7 +19,7 @@ struct load {
     struct rt_pool *pool;
     const char *from;
     struct rt_progress *progress;
-    double done, todo; /* bytes */
+    double done, total; /* bytes */
 };
 
 struct source_file {
@@ -225,9 +225,9 @@ static int load_text(struct file_load *x, const char *p, const char *end, struct
     if (rc == 0)
         rc = text_split(p, end, x->file.format->quote, line, rt_writer_end(l->w, x->table),
                         piece_size, l->pool, &x->pieces, err);
-    part.from = l->progress->from + (l->progress->to - l->progress->from) * l->done / l->todo;
+    part.from = l->progress->from + (l->progress->to - l->progress->from) * l->done / l->total;
     l->done += size;
-    part.to = l->progress->from + (l->progress->to - l->progress->from) * l->done / l->todo;
+    part.to = l->progress->from + (l->progress->to - l->progress->from) * l->done / l->total;
     if (rc == 0)
         rc = parse_pieces(x, &part, err);
     text_pieces_release(&x->pieces);
@@ -274,7 +274,7 @@ static int load_tables(struct load *l, struct file_list *files, struct hd_err *e
             struct rt_map map;
             HD_TRY(rt_path_join(path, l->from, files[t].v[i].name, err));
             HD_TRY(rt_file_map(path, &map, err));
-            l->todo += (double)map.n;
+            l->total += (double)map.n;
             rt_map_release(&map);
         }
     }
@@ -286,7 +286,7 @@ static int load_tables(struct load *l, struct file_list *files, struct hd_err *e
 int rt_text_load(struct rt_writer *w, const char *from, struct rt_progress *progress,
                  struct hd_err *err)
 {
-    struct load l = {.w = w, .from = from, .progress = progress, .todo = 1};
+    struct load l = {.w = w, .from = from, .progress = progress, .total = 1};
     int n = rt_writer_schema(w)->ntables;
     struct file_list *files = hd_try_calloc((size_t)n, sizeof *files);
     int rc = -1;

@@ -13,7 +13,7 @@ struct derive {
     struct hd_arena *a;
     const struct rt_derive_sink *sink;
     struct rt_progress *progress;
-    double done, todo; /* work units: stored values looked at */
+    double done, total; /* work units: stored values looked at */
 };
 
 static int advance(struct derive *d, double units, const char *what, struct hd_err *err)
@@ -22,7 +22,7 @@ static int advance(struct derive *d, double units, const char *what, struct hd_e
     d->done += units;
     if (!p || !p->fn)
         return 0;
-    double share = d->todo > 0 ? HD_MIN(d->done / d->todo, 1.0) : 1.0;
+    double share = d->total > 0 ? HD_MIN(d->done / d->total, 1.0) : 1.0;
     if (p->fn(p->user, p->from + (p->to - p->from) * share, what) != 0)
         return HD_FAIL(err, CANCELLED, NULL, "cancelled while %s", what);
     return 0;

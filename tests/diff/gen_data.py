@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from hdtypes import (BOOL, DATE, FLOAT64, INT32, INT64, STRING, TIMESTAMP, Type, decimal)
 
-SIZES = [0, 1, 2, 7, 31, 32, 33, 100, 1023, 1024, 1025, 3000, 5000]
-SIZE_WEIGHTS = [2, 2, 2, 4, 2, 2, 2, 8, 3, 3, 3, 4, 2]
+SIZES = [0, 1, 2, 7, 31, 32, 33, 100, 1023, 1024, 1025, 3000, 5000, 20000]
+SIZE_WEIGHTS = [2, 2, 2, 4, 2, 2, 2, 8, 3, 3, 3, 4, 2, 0.5]
 DECIMALS = [(4, 2), (5, 0), (9, 4), (12, 2), (12, 2), (15, 3), (18, 6), (19, 0), (24, 4), (38, 0), (38, 6), (38, 10)]
 WORDS = ["", "a", "A", "ab", "abc", "b", "Z", "zz", "green", "GREEN", "dark red", "1-URGENT", "x%y", "_", "%", "a_c",
          "back\\slash", "quo\"te", "it's", "com,ma", "pi|pe", " lead", "trail ", "0", "-1", "null", "NULL"]

@@ -72,9 +72,9 @@ def both_spellings(db, seed):
 
 
 def test_spellings():
-    for number in range(4):
+    for number in (3, 4, 9, 10):
         db = Database(number)
-        for seed in range(25):
+        for seed in range(20):
             plan, given = both_spellings(db, f"{number} {seed}")
             result = db.expect(plan, given)
             assert not isinstance(result, ExecutionError), (number, seed)
@@ -141,9 +141,11 @@ def test_missing_error():
 
 def test_keep():
     with tempfile.TemporaryDirectory() as d:
-        counts, lines = run(d, "left", "--seed", "120", "--count", "1", "--keep", d)
+        _, lines = run(d, "left", "--seed", "100", "--count", "25")
+        number = next(line.split()[1].rstrip(":") for line in lines if line.startswith("FAIL"))
+        counts, lines = run(d, "left", "--seed", number, "--count", "1", "--keep", d)
         assert counts == [0, 1, 0], lines
-        kept = os.path.join(d, "case-120")
+        kept = os.path.join(d, f"case-{number}")
         names = set(os.listdir(kept))
         assert {"plan.json", "original.json", "params.json", "schema.json", "data", "expected", "found", "replay.sh"} <= names, names
         sizes = [os.path.getsize(os.path.join(kept, n)) for n in ("plan.json", "original.json")]
@@ -159,8 +161,8 @@ def test_schema():
         return
     with open(os.path.join(HERE, "../../docs/plan.schema.json"), encoding="utf-8") as f:
         validator = jsonschema.Draft202012Validator(json.load(f))
-    db = Database(5)
-    for n in range(5 * PLANS, 6 * PLANS):
+    db = Database(10)
+    for n in range(10 * PLANS, 11 * PLANS):
         errors = list(validator.iter_errors(db.case(n).plan))
         assert not errors, (n, errors[0].message)
     db.close()

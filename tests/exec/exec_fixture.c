@@ -1,8 +1,20 @@
 #include "tests/exec/exec_fixture.h"
 
+#include <pthread.h>
+
 #include "runtime/exec/keys.h"
 
 const int fx_threads[4] = {1, 2, 3, 7};
+
+/* One stock of used pages for all executions of a test program: what one leaves behind must not
+ * disturb the next. */
+static struct rt_pages *stock;
+static pthread_once_t stock_once = PTHREAD_ONCE_INIT;
+
+static void make_stock(void)
+{
+    stock = rt_pages_new((size_t)64 << 20);
+}
 
 void fx_init(struct fx *f, int threads, void *context)
 {
@@ -11,6 +23,8 @@ void fx_init(struct fx *f, int threads, void *context)
     hd_err_init(&f->err);
     rt_exec_stats_init(&f->stats);
     rt_memory_init(&f->memory, (uint64_t)4 << 30, NULL);
+    pthread_once(&stock_once, make_stock);
+    f->memory.pages = stock;
     f->crew = rt_crew_new();
     f->threads = threads;
     f->paths[0] = "$.root.first";

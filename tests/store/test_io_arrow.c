@@ -1,10 +1,12 @@
 /* In-memory tables from Arrow streams, and results as Arrow streams. */
 #include "tests/store/store_fixture.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/fault.h"
 #include "runtime/io/arrow_out.h"
 #include "runtime/io/arrow_table.h"
 #include "runtime/store/store_text.h"
@@ -201,6 +203,49 @@ static void tables_are_registered_and_dropped(void **state)
     heddle_database_free(db);
 }
 
+struct registrar {
+    heddle_database *db;
+    int number;
+};
+
+static void *register_and_drop(void *arg)
+{
+    const struct registrar *r = arg;
+    char name[16];
+    snprintf(name, sizeof name, "m%d", r->number);
+    for (int k = 0; k < 20; k++) {
+        struct ArrowArrayStream s;
+        heddle_error *e = NULL;
+        char *json = NULL;
+        struct fx_batch *b = two_rows();
+        fx_stream(&b, 1, &s);
+        assert_int_equal(heddle_database_register(r->db, name, &s, 0, &e), 0);
+        assert_int_equal(heddle_database_catalog(r->db, &json, &e), 0);
+        assert_non_null(strstr(json, name));
+        heddle_free(json);
+        assert_int_equal(heddle_database_drop(r->db, name, &e), 0);
+    }
+    return NULL;
+}
+
+static void threads_may_register_at_once(void **state)
+{
+    enum { THREADS = 4 };
+    struct fx_dir *d = *state;
+    heddle_database *db = NULL;
+    heddle_error *e = NULL;
+    pthread_t ids[THREADS];
+    struct registrar r[THREADS];
+    fx_ok(heddle_database_open(d->context, NULL, 0, &db, &e), &e);
+    for (int i = 0; i < THREADS; i++) {
+        r[i] = (struct registrar){db, i};
+        assert_int_equal(pthread_create(&ids[i], NULL, register_and_drop, &r[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(ids[i], NULL);
+    heddle_database_free(db);
+}
+
 /* ---- results -------------------------------------------------------------------------------- */
 
 static const struct rt_out_column out_columns[] = {
@@ -314,6 +359,45 @@ static void results_can_be_registered(void **state)
     rt_memtable_free(m);
 }
 
+/* A result out and in again, with every allocation failing in turn. */
+static void every_failed_allocation_is_clean(void **state)
+{
+    (void)state;
+    const int32_t v[] = {1, 2, 3};
+    const uint8_t valid[] = {1, 0, 1};
+    const struct rt_str s[] = {{"x", 1}, {"", 0}, {"yz", 2}};
+    const struct rt_out_column cols[] = {{"i", {HD_INT32, 0, 0}, true},
+                                         {"s", {HD_STRING, 0, 0}, true}};
+    const struct rt_out_values values[] = {{v, valid}, {s, valid}};
+    uint64_t calls = UINT64_MAX;
+    for (uint64_t n = 1; n <= calls; n++) {
+        char spec[32];
+        struct rt_arrow_out *o = NULL;
+        struct rt_memtable *m = NULL;
+        struct ArrowArrayStream stream;
+        struct hd_err e;
+        hd_err_init(&e);
+        snprintf(spec, sizeof spec, "alloc:%d", (int)n);
+        assert_true(hd_fault_arm(spec));
+        int rc = rt_arrow_out_new(2, cols, &o, &e);
+        if (rc == 0) {
+            rc = rt_arrow_out_add(o, 3, values, &e);
+            rt_arrow_out_finish(o, &stream);
+            if (rc == 0)
+                rc = rt_memtable_new("m", &stream, true, 1, &m, &e);
+            else
+                stream.release(&stream);
+        }
+        if (rc == 0)
+            calls = hd_fault_calls(HD_FAULT_ALLOC);
+        hd_fault_arm(NULL);
+        assert_int_equal(rc == 0, m != NULL);
+        assert_int_equal(rc == 0, e.class == HD_ERR_NONE);
+        hd_err_release(&e);
+        rt_memtable_free(m);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fx_setup, fx_teardown)
 int main(void)
 {
@@ -322,9 +406,11 @@ int main(void)
         cmocka_unit_test(batches_are_put_together),
         TEST(bad_streams_are_refused),
         TEST(tables_are_registered_and_dropped),
+        TEST(threads_may_register_at_once),
         cmocka_unit_test(results_are_arrow_streams),
         cmocka_unit_test(streams_may_be_taken_apart),
         cmocka_unit_test(results_can_be_registered),
+        cmocka_unit_test(every_failed_allocation_is_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "runtime/base/fault.h"
 #include "runtime/base/strbuf.h"
 #include "runtime/io/text_load.h"
 #include "runtime/io/text_split.h"
@@ -361,6 +362,35 @@ static void nothing_is_half_loaded(void **state)
     assert_int_equal(fx_count_entries(d->path), 1);
 }
 
+static void every_failure_is_clean(void **state)
+{
+    static const char *const kinds[] = {"alloc", "open", "mmap", "write"};
+    static const enum hd_fault_kind ids[] = {HD_FAULT_ALLOC, HD_FAULT_OPEN, HD_FAULT_MMAP,
+                                             HD_FAULT_WRITE};
+    struct fx_dir *d = *state;
+    put(d, "t.csv", "s,i\n\"a\"\"b\",1\nc,2\n");
+    put(d, "t.tbl.1", "i,s\n1,x\n");
+    for (size_t k = 0; k < HD_COUNT(kinds); k++) {
+        uint64_t calls = UINT64_MAX;
+        for (uint64_t n = 1; n <= calls; n++) {
+            char spec[32];
+            heddle_error *e = NULL;
+            snprintf(spec, sizeof spec, "%s:%d", kinds[k], (int)n);
+            assert_true(hd_fault_arm(spec));
+            int rc =
+                load(d, COL("i", "int32") "," NUL("s", "string"), CSV ",\"header\":true}", &e);
+            if (rc == 0)
+                calls = hd_fault_calls(ids[k]);
+            hd_fault_arm(NULL);
+            assert_true(rc == 0 || e);
+            heddle_error_free(e);
+            if (rc == 0)
+                rt_dir_remove(d->db);
+            assert_int_equal(fx_count_entries(d->path), 1);
+        }
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fx_setup, fx_teardown)
 int main(void)
 {
@@ -379,6 +409,7 @@ int main(void)
         TEST(the_first_bad_row_is_told),
         TEST(missing_files_are_told),
         TEST(nothing_is_half_loaded),
+        TEST(every_failure_is_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * every system call and allocation of writing and reading failing in turn. */
 #include "tests/store/store_fixture.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +201,36 @@ static void an_unused_column_is_not_looked_at(void **state)
         assert_int_equal(e.class, HD_ERR_CORRUPT);
         hd_err_release(&e);
     }
+    fx_close(&db);
+}
+
+static void *touch_all(void *arg)
+{
+    const struct fe_table *t = arg;
+    struct hd_err e;
+    hd_err_init(&e);
+    assert_int_equal(rt_store_touch(t, 0, &e), 0);
+    assert_int_equal(rt_store_touch(t, RT_TOUCH_KEYIDX, &e), 0);
+    assert_int_equal(rt_store_touch(t, 1, &e), -1); /* damaged */
+    hd_err_release(&e);
+    return NULL;
+}
+
+static void threads_may_touch_at_once(void **state)
+{
+    enum { THREADS = 4 };
+    struct fx_dir *d = *state;
+    struct fx_db db;
+    pthread_t ids[THREADS];
+    make_database(d);
+    flip(fx_path(d, "db/p.s.text"), 0);
+    fx_open(&db, d->db);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(
+            pthread_create(&ids[i], NULL, touch_all, (void *)(uintptr_t)fx_table(&db, "p")),
+            0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(ids[i], NULL);
     fx_close(&db);
 }
 
@@ -436,6 +467,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(flipped_bits_are_found_at_first_use),
         TEST(an_unused_column_is_not_looked_at),
+        TEST(threads_may_touch_at_once),
         TEST(cut_and_missing_files_are_found_at_open),
         TEST(damaged_catalogs_are_refused),
         TEST(check_finds_damaged_files),

@@ -160,13 +160,12 @@ static void composite_foreign_keys_are_checked(void **state)
     const char schema[] =
         "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("a", "int64") "," COLUMN(
             "s", "string") "],\"primary_key\":[\"a\",\"s\"]},{\"name\":\"c\",\"columns\":"
-                           "[" COLUMN("x",
-                                      "int64") "," COLUMN("y",
-                                                          "string") "],\"foreign_keys\":[{"
-                                                                    "\"columns\":[\"x\",\"y\"]"
-                                                                    ",\"table\":\"p\","
-                                                                    "\"references\":[\"a\","
-                                                                    "\"s\"]}]}]}";
+                           "[" COLUMN("x", "int64") "," COLUMN(
+                               "y", "string") "],\"foreign_keys\":[{"
+                                              "\"columns\":[\"x\",\"y\"]"
+                                              ",\"table\":\"p\","
+                                              "\"references\":[\"a\","
+                                              "\"s\"]}]}]}";
     const int64_t a[] = {1, 1, 2}, x[] = {2, 1, 7}, bad[] = {2, 2, 1};
     const char *s[] = {"u", "v", "u"}, *y[] = {"u", "v", NULL}, *bad_y[] = {"u", "v", "u"};
     const uint8_t all[] = {1, 1, 1};
@@ -201,13 +200,12 @@ static void packed_foreign_keys_are_checked(void **state)
     const char schema[] =
         "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("a", "int64") "," COLUMN(
             "b", "int64") "],\"primary_key\":[\"a\",\"b\"]},{\"name\":\"c\",\"columns\":"
-                          "[" COLUMN("x",
-                                     "int64") "," COLUMN("y",
-                                                         "int64") "],\"foreign_keys\":[{"
-                                                                  "\"columns\":[\"x\",\"y\"],"
-                                                                  "\"table\":\"p\","
-                                                                  "\"references\":[\"a\","
-                                                                  "\"b\"]}]}]}";
+                          "[" COLUMN("x", "int64") "," COLUMN(
+                              "y", "int64") "],\"foreign_keys\":[{"
+                                            "\"columns\":[\"x\",\"y\"],"
+                                            "\"table\":\"p\","
+                                            "\"references\":[\"a\","
+                                            "\"b\"]}]}]}";
     enum { PARENTS = 3000, CHILDREN = 70000 };
     static const int64_t wrong[][2] = {{5, 9}, {-1, 0}, {PARENTS, 0}, {INT64_MIN, INT64_MAX}};
     int64_t a[PARENTS], b[PARENTS], *x = malloc(CHILDREN * 8), *y = malloc(CHILDREN * 8);

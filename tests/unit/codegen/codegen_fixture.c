@@ -169,11 +169,12 @@ static int64_t hdr_extract_ts(int64_t micros, int32_t field)
     return hdr_extract_date((int32_t)(micros / 86400000000LL), field);
 }
 
-static int32_t hdr_add_days(struct hdd_thread *t, int32_t d, int64_t n, int32_t path, int32_t *out)
+static int32_t hdr_add_days(struct hdd_thread *t, int32_t d, int64_t n, int32_t path,
+                            int32_t *out)
 {
     if (n > 100000)
         return hdr_fail(t, RT_FAIL_DATE_RANGE, path);
-    *out = d + (int32_t)n;
+    *out = (int32_t)((uint32_t)d + (uint32_t)n);
     return 0;
 }
 
@@ -221,16 +222,17 @@ static int32_t ranged(struct hdd_thread *t, hd_i128 v, bool over, int32_t digits
     return 0;
 }
 
-static int32_t hdr_mul_i128(struct hdd_thread *t, int64_t al, int64_t ah, int64_t bl, int64_t bh,
-                            int32_t digits, int32_t path, hd_i128 *out)
+static int32_t hdr_mul_i128(struct hdd_thread *t, int64_t al, int64_t ah, int64_t bl,
+                            int64_t bh, int32_t digits, int32_t path, hd_i128 *out)
 {
     hd_i128 r;
     bool over = __builtin_mul_overflow(join(al, ah), join(bl, bh), &r);
     return ranged(t, r, over, digits, path, out);
 }
 
-static int32_t hdr_div_dec(struct hdd_thread *t, int64_t al, int64_t ah, int64_t bl, int64_t bh,
-                           int32_t scale, int32_t digits, int32_t path, hd_i128 *out)
+static int32_t hdr_div_dec(struct hdd_thread *t, int64_t al, int64_t ah, int64_t bl,
+                           int64_t bh, int32_t scale, int32_t digits, int32_t path,
+                           hd_i128 *out)
 {
     hd_i128 a = join(al, ah) * hd_pow10(scale), b = join(bl, bh);
     if (b == 0)
@@ -257,8 +259,8 @@ static void hdr_div_round_i128(int64_t lo, int64_t hi, int32_t scale, hd_i128 *o
     *out = (v < 0 ? v - d / 2 : v + d / 2) / d;
 }
 
-static int32_t hdr_mod_i128(struct hdd_thread *t, int64_t al, int64_t ah, int64_t bl, int64_t bh,
-                            int32_t path, hd_i128 *out)
+static int32_t hdr_mod_i128(struct hdd_thread *t, int64_t al, int64_t ah, int64_t bl,
+                            int64_t bh, int32_t path, hd_i128 *out)
 {
     if (join(bl, bh) == 0)
         return hdr_fail(t, RT_FAIL_DIV_ZERO, path);
@@ -363,7 +365,9 @@ static int expr(struct fx *x, struct pl_expr e)
 
 int fx_col(struct fx *x, int slot)
 {
-    return expr(x, (struct pl_expr){.op = FE_COL, .phys = x->p->slots[slot].phys, .slot = slot,
+    return expr(x, (struct pl_expr){.op = FE_COL,
+                                    .phys = x->p->slots[slot].phys,
+                                    .slot = slot,
                                     .nullable = x->p->slots[slot].nullable});
 }
 
@@ -382,15 +386,14 @@ int fx_f64(struct fx *x, double v)
 
 int fx_str(struct fx *x, const char *s)
 {
-    int arg = fx_arg(x, RT_ARG_CONST, RT_STR,
-                     join((int64_t)(uintptr_t)s, (int64_t)strlen(s)));
+    int arg = fx_arg(x, RT_ARG_CONST, RT_STR, join((int64_t)(uintptr_t)s, (int64_t)strlen(s)));
     return expr(x, (struct pl_expr){.op = FE_LIT, .phys = RT_STR, .arg = arg});
 }
 
 int fx_null(struct fx *x, enum rt_phys p)
 {
-    return expr(x, (struct pl_expr){.op = FE_LIT, .phys = p, .is_null = true, .nullable = true,
-                                    .arg = -1});
+    return expr(x, (struct pl_expr){
+                       .op = FE_LIT, .phys = p, .is_null = true, .nullable = true, .arg = -1});
 }
 
 static int op(struct fx *x, enum fe_op o, enum rt_phys p, int n, va_list ap)
@@ -401,7 +404,11 @@ static int op(struct fx *x, enum fe_op o, enum rt_phys p, int n, va_list ap)
         args[i] = va_arg(ap, int);
         nullable = nullable || x->exprs[args[i]].nullable;
     }
-    return expr(x, (struct pl_expr){.op = o, .phys = p, .nargs = n, .args = args, .scale = -1,
+    return expr(x, (struct pl_expr){.op = o,
+                                    .phys = p,
+                                    .nargs = n,
+                                    .args = args,
+                                    .scale = -1,
                                     .nullable = nullable && o != FE_IS_NULL});
 }
 
@@ -448,8 +455,8 @@ int fx_state(struct fx *x, enum rt_state_kind kind, int stride)
 int fx_field(struct fx *x, int state, enum rt_phys p, int offset, int valid_offset)
 {
     struct rt_state *st = &x->states[state];
-    st->fields[st->nfields] = (struct rt_field){.name = "f", .phys = p, .offset = offset,
-                                                .valid_offset = valid_offset};
+    st->fields[st->nfields] = (struct rt_field){
+        .name = "f", .phys = p, .offset = offset, .valid_offset = valid_offset};
     return st->nfields++;
 }
 
@@ -479,8 +486,8 @@ int fx_slot(struct fx *x, enum rt_phys p, bool nullable)
 struct pl_step *fx_step(struct fx *x, enum pl_step_kind kind, int slot)
 {
     struct pl_step *s = &x->p->steps[x->p->nsteps++];
-    *s = (struct pl_step){.kind = kind, .slot = slot, .expr = -1, .row_slot = -1,
-                          .level = x->p->nlevels - 1};
+    *s = (struct pl_step){
+        .kind = kind, .slot = slot, .expr = -1, .row_slot = -1, .level = x->p->nlevels - 1};
     s->a_data = s->a_valid = s->a_base = s->a_factor = s->a_text_base = s->a_text_bytes = -1;
     s->a_rows = s->a_nrows = s->a_range = s->a_min = s->a_bits = s->a_offsets = -1;
     s->a_slots = s->a_mask = s->a_matches = s->a_child_rows = -1;
@@ -517,7 +524,8 @@ struct fe_table *fx_table(struct fx *x, int ncols)
 struct fe_table_column *fx_column(struct fe_table *t, int c, enum fe_storage st, int width,
                                   const void *data, const uint8_t *validity)
 {
-    t->cols[c] = (struct fe_table_column){.name = "c", .storage = st, .width = width, .factor = 1};
+    t->cols[c] =
+        (struct fe_table_column){.name = "c", .storage = st, .width = width, .factor = 1};
     t->cols[c].at.data = data;
     t->cols[c].at.validity = validity;
     return &t->cols[c];

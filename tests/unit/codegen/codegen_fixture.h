@@ -7,16 +7,24 @@
 #include "runtime/base/arena.h"
 #include "templates/abi.h"
 
-enum { FX_ARGS = 128, FX_WORDS = 256, FX_EXPRS = 256, FX_STATES = 8, FX_PIPES = 4, FX_ITEMS = 64 };
+enum {
+    FX_ARGS = 128,
+    FX_WORDS = 256,
+    FX_EXPRS = 256,
+    FX_STATES = 8,
+    FX_PIPES = 4,
+    FX_ITEMS = 64
+};
 
-typedef int32_t fx_entry(const uint64_t *args, struct hdd_thread *t, int64_t begin, int64_t end);
+typedef int32_t fx_entry(const uint64_t *args, struct hdd_thread *t, int64_t begin,
+                         int64_t end);
 typedef int32_t fx_level(const uint64_t *args, struct hdd_thread *t, const void *carried,
                          int64_t begin, int64_t end);
 
 /* What the stand-in keeps per state: a growing array of rows, or a hash aggregate. */
 struct fx_store {
     char *rows;
-    size_t room;       /* rows handed out so far */
+    size_t room; /* rows handed out so far */
     struct hdd_rows_local cursor;
     struct hdd_agg_local agg;
     struct hdd_dense_local dense;
@@ -40,9 +48,9 @@ struct fx {
     struct fx_store stores[FX_STATES];
     struct cg_options opt;
     struct cg_artifact art;
-    int spawned;   /* calls of hdr_spawn */
-    int pipe_now;  /* pipeline that runs */
-    void *jit;     /* LLVMOrcLLJITRef */
+    int spawned;  /* calls of hdr_spawn */
+    int pipe_now; /* pipeline that runs */
+    void *jit;    /* LLVMOrcLLJITRef */
 };
 
 struct fx *fx_new(void);

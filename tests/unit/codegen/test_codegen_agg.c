@@ -117,8 +117,10 @@ static void load_all(struct fx *x, const int32_t *groups, struct slots *k)
 static void add_accs(struct fx *x, int state, const struct slots *k, int n)
 {
     for (int i = 0; i < n; i++) {
-        int arg = accs[i].arg == 'v' ? k->v : accs[i].arg == 'h' ? k->h
-                  : accs[i].arg == 'f' ? k->f : k->s;
+        int arg = accs[i].arg == 'v'   ? k->v
+                  : accs[i].arg == 'h' ? k->h
+                  : accs[i].arg == 'f' ? k->f
+                                       : k->s;
         int f = fx_field(x, state, accs[i].phys, accs[i].at, accs[i].valid);
         fx_out(x, f, accs[i].arg ? fx_col(x, arg) : -1, accs[i].fn);
     }
@@ -138,7 +140,7 @@ static void add_row(struct acc *a, int i)
     if (bit(vvalid, i)) {
         a->count++;
         a->sum += vals[i];
-        a->huge += (hd_i128)vals[i] << 60;
+        a->huge += vals[i] * ((hd_i128)1 << 60);
         if (!a->v_min || vals[i] < a->min)
             a->min = vals[i];
         if (!a->v_any)
@@ -232,7 +234,8 @@ static void run_two_threads(struct fx *x)
     struct half h[2];
     assert_null(LLVMOrcLLJITLookup(x->jit, &at, x->spipes[0].entry));
     for (int k = 0; k < 2; k++) {
-        h[k] = (struct half){x, x->thread, (fx_entry *)(uintptr_t)at, k * N / 2, (k + 1) * N / 2};
+        h[k] =
+            (struct half){x, x->thread, (fx_entry *)(uintptr_t)at, k * N / 2, (k + 1) * N / 2};
         assert_int_equal(pthread_create(&id[k], NULL, run_half, &h[k]), 0);
     }
     for (int k = 0; k < 2; k++)

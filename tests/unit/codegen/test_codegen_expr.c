@@ -26,17 +26,21 @@ static struct input {
 } in[N];
 
 enum { A, B, C, D, E, F, G, H, S, T, P, Q, NCOLS };
-static const enum rt_phys phys_of[NCOLS] = {RT_I64, RT_I64, RT_I32, RT_I32, RT_F64, RT_F64,
-                                            RT_I128, RT_I128, RT_STR, RT_STR, RT_BOOL, RT_BOOL};
-static const bool nullable_of[NCOLS] = {[B] = true, [D] = true, [F] = true, [G] = true,
-                                        [T] = true, [P] = true, [Q] = true};
+static const enum rt_phys phys_of[NCOLS] = {RT_I64, RT_I64, RT_I32,  RT_I32,
+                                            RT_F64, RT_F64, RT_I128, RT_I128,
+                                            RT_STR, RT_STR, RT_BOOL, RT_BOOL};
+static const bool nullable_of[NCOLS] = {
+    [B] = true, [D] = true, [F] = true, [G] = true, [T] = true, [P] = true, [Q] = true};
 
 #define PICK(list) list[(size_t)rand() % HD_COUNT(list)]
 
 static void fill(void)
 {
-    static const int64_t ints[] = {0, 1, -1, 2, 7, -7, 49, 50, 51, -50, 149, 1000000007,
-                                   INT64_MAX, INT64_MIN, INT64_MAX / 2, 86400000000, -1234567891};
+    static const int64_t ints[] = {
+        0,           1,          -1,        2,         7,
+        -7,          49,         50,        51,        -50,
+        149,         1000000007, INT64_MAX, INT64_MIN, INT64_MAX / 2,
+        86400000000, -1234567891};
     static const int32_t small[] = {0, 1, -1, 5, 9, 11016, -400, 19000, INT32_MAX, INT32_MIN};
     const double floats[] = {0.0, -0.0, 1.5, -1.5, 2.5, NAN, INFINITY, -INFINITY, 1e300};
     static const char *const texts[] = {"", "a", "ab", "abc", "abd", "b", "12", "-7"};
@@ -124,8 +128,9 @@ static struct fx *start(void)
         uint8_t *valid = nullable_of[k] ? hd_zalloc(&x->arena, N / 8 + 9) : NULL;
         char *data = hd_zalloc(&x->arena, (size_t)(N * width[k]));
         enum rt_phys p = phys_of[k];
-        enum fe_storage st = p == RT_STR ? FE_STORE_TEXT : p == RT_F64 ? FE_STORE_F64
-                                                                       : FE_STORE_INT;
+        enum fe_storage st = p == RT_STR   ? FE_STORE_TEXT
+                             : p == RT_F64 ? FE_STORE_F64
+                                           : FE_STORE_INT;
         fx_column(t, k, st, width[k], data, valid);
         for (int i = 0; i < N; i++) {
             if (valid && valid_at(k, &in[i]))
@@ -260,6 +265,7 @@ static bool in_set64(int64_t v)
     return v == -7 || v == 0 || v == 50;
 }
 
+/* clang-format off */
 /* X(name, class of the result, node, valid, value): integers and booleans, over r. */
 #define INT_CASES(X)                                                                          \
     X(add, RT_I64, OP(ADD, RT_I64, 2, COL(A), COL(B)), r->bv, wrap((hd_i128)r->a + r->b))      \
@@ -369,23 +375,25 @@ static bool in_set64(int64_t v)
     X(from_f64, RT_I64, scaled(x, OP(FROM_F64, RT_I64, 1, OP(TO_F64, RT_F64, 1, COL(D))), 2),  \
       r->dv, (int64_t)r->d * 10)
 
+/* clang-format on */
+
 struct result {
     hd_i128 i;
     bool valid;
 };
 
-#define X(name, phys, node, valid_, value_)                                                    \
-    static int build_##name(struct fx *x)                                                      \
-    {                                                                                          \
-        return node;                                                                           \
-    }                                                                                          \
-    static struct result wanted_##name(const struct input *r)                                  \
-    {                                                                                          \
-        (void)r;                                                                               \
-        struct result v = {0, valid_};                                                         \
-        if (v.valid)                                                                           \
-            v.i = value_;                                                                      \
-        return v;                                                                              \
+#define X(name, phys, node, valid_, value_)                                                   \
+    static int build_##name(struct fx *x)                                                     \
+    {                                                                                         \
+        return node;                                                                          \
+    }                                                                                         \
+    static struct result wanted_##name(const struct input *r)                                 \
+    {                                                                                         \
+        (void)r;                                                                              \
+        struct result v = {0, valid_};                                                        \
+        if (v.valid)                                                                          \
+            v.i = value_;                                                                     \
+        return v;                                                                             \
     }
 INT_CASES(X)
 #undef X
@@ -458,7 +466,8 @@ static void operators_agree_with_c(void **state)
         assert_int_equal(fx_run(x, 0, 0, N), 0);
         for (int i = 0; i < N; i++)
             for (int k = 0; k < n; k++)
-                check_result(&cases[first + k], i, (char *)fx_row(x, rows, (size_t)i) + 32 * k);
+                check_result(&cases[first + k], i,
+                             (char *)fx_row(x, rows, (size_t)i) + 32 * k);
         fx_free(x);
     }
 }
@@ -476,8 +485,10 @@ static void tile_filters_agree_with_c(void **state)
         struct pl_step *steps = x->p->steps;
         int last = x->p->nsteps;
         fx_filter(x, cases[k].build(x));
-        bool wide = strstr(cases[k].name, "128") || !strcmp(cases[k].name + strlen(cases[k].name) - 2, "_s") ||
-                    strstr(cases[k].name, "guarded") || strstr(cases[k].name, "large") || !strcmp(cases[k].name, "like");
+        bool wide = strstr(cases[k].name, "128") ||
+                    !strcmp(cases[k].name + strlen(cases[k].name) - 2, "_s") ||
+                    strstr(cases[k].name, "guarded") || strstr(cases[k].name, "large") ||
+                    !strcmp(cases[k].name, "like");
         if (!wide) {
             steps[G] = steps[P];
             steps[H] = steps[Q];
@@ -533,7 +544,8 @@ static void floats_and_texts_agree_with_c(void **state)
     (void)state;
     struct fx *x = start();
     int rows = fx_state(x, RT_STATE_ROWS, sizeof(struct mixed_row));
-    int code = OP(NARROW, RT_I32, 1, OP(CASE, RT_I64, 4, COL(P), I(2), OP(NOT, RT_BOOL, 1, COL(P)), I(0)));
+    int code = OP(NARROW, RT_I32, 1,
+                  OP(CASE, RT_I64, 4, COL(P), I(2), OP(NOT, RT_BOOL, 1, COL(P)), I(0)));
     int nodes[] = {
         OP(ADD, RT_F64, 2, COL(E), COL(F)),
         OP(MUL, RT_F64, 2, COL(E), COL(F)),
@@ -573,9 +585,11 @@ static void floats_and_texts_agree_with_c(void **state)
         }
         snprintf(text, sizeof text, "%d:%d:%d", HD_INT32, r->d < 0 ? -1 : 0, r->d);
         assert_int_equal(m->v_text, r->dv);
-        assert_true(!r->dv || (m->ntext == (int64_t)strlen(text) && !memcmp(m->text, text, (size_t)m->ntext)));
+        assert_true(!r->dv || (m->ntext == (int64_t)strlen(text) &&
+                               !memcmp(m->text, text, (size_t)m->ntext)));
         assert_int_equal(m->v_dict, r->pv);
-        assert_true(!r->pv || (m->ndict == (r->p ? 4 : 3) && !memcmp(m->dict, r->p ? "four" : "one", (size_t)m->ndict)));
+        assert_true(!r->pv || (m->ndict == (r->p ? 4 : 3) &&
+                               !memcmp(m->dict, r->p ? "four" : "one", (size_t)m->ndict)));
     }
     fx_free(x);
 }
@@ -601,8 +615,8 @@ static void check_failures(int (*build)(struct fx *x), int (*why)(const struct i
         int rc = fx_run(x, 0, i, i + 1);
         failed += rc;
         if (rc != (want != 0) || (rc && x->thread.failure != want))
-            fail_msg("%s, row %d: failure %d, expected %d", name, i, rc ? x->thread.failure : 0,
-                     want);
+            fail_msg("%s, row %d: failure %d, expected %d", name, i,
+                     rc ? x->thread.failure : 0, want);
         if (rc)
             assert_int_equal(x->thread.failure_path, PATH);
     }
@@ -635,6 +649,7 @@ static int div_fails(int64_t a, int64_t b)
     return b == 0 ? RT_FAIL_DIV_ZERO : over(a == INT64_MIN && b == -1);
 }
 
+/* clang-format off */
 /* X(name, node, failure over r) */
 #define FAIL_CASES(X)                                                                         \
     X(add, CHECKED(ADD, RT_I64, PATH, 2, COL(A), COL(B)),                                      \
@@ -689,20 +704,22 @@ static int div_fails(int64_t a, int64_t b)
                      CHECKED(DIV, RT_I64, PATH, 2, I(1), COL(B))),                             \
       r->a != 0 && r->bv && r->b == 0 ? RT_FAIL_DIV_ZERO : 0)
 
+/* clang-format on */
+
 static int never(const struct input *r)
 {
     (void)r;
     return 0;
 }
 
-#define X(name, node, cond)                                                                    \
-    static int fbuild_##name(struct fx *x)                                                     \
-    {                                                                                          \
-        return node;                                                                           \
-    }                                                                                          \
-    static int why_##name(const struct input *r)                                               \
-    {                                                                                          \
-        return (int)(cond);                                                                    \
+#define X(name, node, cond)                                                                   \
+    static int fbuild_##name(struct fx *x)                                                    \
+    {                                                                                         \
+        return node;                                                                          \
+    }                                                                                         \
+    static int why_##name(const struct input *r)                                              \
+    {                                                                                         \
+        return (int)(cond);                                                                   \
     }
 FAIL_CASES(X)
 #undef X
@@ -710,8 +727,8 @@ FAIL_CASES(X)
 static void failures_are_raised_where_reached(void **state)
 {
     (void)state;
-#define X(name, node, why)                                                                     \
-    if (strcmp(#name, "guarded_and"))                                                          \
+#define X(name, node, why)                                                                    \
+    if (strcmp(#name, "guarded_and"))                                                         \
         check_failures(fbuild_##name, why_##name, #name);
     FAIL_CASES(X)
 #undef X

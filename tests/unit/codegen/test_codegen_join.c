@@ -544,9 +544,9 @@ static void check_expand_fk(bool left, bool splittable)
     int src = fx_op(x, FE_WIDEN, RT_I64, 1, fx_col(x, 0));
     int three = fx_op(x, FE_MOD, RT_I64, 2, src, fx_int(x, RT_I64, 3));
     int parent = fx_slot(x, RT_I32, false), row = fx_slot(x, RT_I32, false);
-    int e = fx_op(x, FE_CASE, RT_I64, 3, fx_op(x, FE_EQ, RT_BOOL, 2, three, fx_int(x, RT_I64, 2)),
-                  fx_int(x, RT_I64, -1),
-                  fx_op(x, FE_MOD, RT_I64, 2, src, fx_int(x, RT_I64, RANGE)));
+    int e = fx_op(
+        x, FE_CASE, RT_I64, 3, fx_op(x, FE_EQ, RT_BOOL, 2, three, fx_int(x, RT_I64, 2)),
+        fx_int(x, RT_I64, -1), fx_op(x, FE_MOD, RT_I64, 2, src, fx_int(x, RT_I64, RANGE)));
     fx_let(x, parent, fx_op(x, FE_NARROW, RT_I32, 1, e));
     struct pl_step *s = fx_step(x, PL_STEP_EXPAND_FK, row);
     s->row_slot = parent;
@@ -593,7 +593,8 @@ static void spawned_levels_get_their_tuple(void **st)
     (void)st;
     struct fx *x = fx_new();
     fx_pipe(x, RT_SOURCE_TABLE);
-    int a = fx_slot(x, RT_I64, true), h = fx_slot(x, RT_I128, false), s = fx_slot(x, RT_STR, false);
+    int a = fx_slot(x, RT_I64, true), h = fx_slot(x, RT_I128, false),
+        s = fx_slot(x, RT_STR, false);
     int f = fx_slot(x, RT_F64, false), b = fx_slot(x, RT_BOOL, false);
     int r1 = fx_slot(x, RT_I32, false), r2 = fx_slot(x, RT_I32, false);
     int src = fx_op(x, FE_WIDEN, RT_I64, 1, fx_col(x, 0)), one = fx_int(x, RT_I64, 1);
@@ -616,7 +617,8 @@ static void spawned_levels_get_their_tuple(void **st)
     int r2w = fx_op(x, FE_WIDEN, RT_I64, 1, fx_col(x, r2));
     fx_filter(x, fx_op(x, FE_EQ, RT_BOOL, 2, fx_int(x, RT_I64, 0),
                        fx_op(x, FE_MOD, RT_I64, 2, r2w, fx_int(x, RT_I64, 1000))));
-    static const enum rt_phys phys[] = {RT_I64, RT_I128, RT_STR, RT_F64, RT_BOOL, RT_I32, RT_I32};
+    static const enum rt_phys phys[] = {RT_I64,  RT_I128, RT_STR, RT_F64,
+                                        RT_BOOL, RT_I32,  RT_I32};
     static const int offsets_of[] = {0, 16, 32, 48, 64, 56, 60};
     const int slots[] = {a, h, s, f, b, r1, r2};
     int rows = fx_state(x, RT_STATE_ROWS, sizeof(struct carried_row));

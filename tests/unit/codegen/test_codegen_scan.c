@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "runtime/base/strbuf.h"
+
 enum { N = 1000, CHECK_TILE = 64 };
 
 static int32_t dates[N];
@@ -73,8 +75,8 @@ static struct fx *make_q6(bool tile, bool nullable_qty, int *sum)
 static void q6_expected(int begin, int end, bool nullable_qty, int64_t out[2])
 {
     for (int i = begin; i < end; i++)
-        if (dates[i] >= 8500 && dates[i] < 9500 && disc[i] >= 5 && disc[i] <= 7 && qty[i] < 24 &&
-            (!nullable_qty || is_valid(i))) {
+        if (dates[i] >= 8500 && dates[i] < 9500 && disc[i] >= 5 && disc[i] <= 7 &&
+            qty[i] < 24 && (!nullable_qty || is_valid(i))) {
             out[0] += (int64_t)price[i] * disc[i];
             out[1]++;
         }
@@ -155,6 +157,26 @@ static void artefact_depends_on_shape_only(void **s)
     fx_free(a);
     fx_free(b);
     fx_free(c);
+}
+
+static void options_mark_functions(void **s)
+{
+    (void)s;
+    int sum;
+    struct fx *x = make_q6(true, false, &sum);
+    struct hd_strbuf plain, marked;
+    hd_strbuf_init(&plain);
+    hd_strbuf_init(&marked);
+    assert_int_equal(cg_llvm_print(&plain, &x->prog, &x->opt, NULL), 0);
+    x->opt.sanitize_thread = x->opt.sanitize_address = true;
+    assert_int_equal(cg_llvm_print(&marked, &x->prog, &x->opt, NULL), 0);
+    assert_null(strstr(plain.s, "sanitize"));
+    assert_non_null(strstr(marked.s, "sanitize_address"));
+    assert_non_null(strstr(marked.s, "sanitize_thread"));
+    assert_non_null(strstr(plain.s, "define i32 @hd_p0("));
+    hd_strbuf_release(&plain);
+    hd_strbuf_release(&marked);
+    fx_free(x);
 }
 
 static void profile_counts_rows_per_step(void **s)
@@ -334,6 +356,7 @@ int main(void)
         cmocka_unit_test(tiles_give_q6),
         cmocka_unit_test(small_tables_give_q6),
         cmocka_unit_test(artefact_depends_on_shape_only),
+        cmocka_unit_test(options_mark_functions),
         cmocka_unit_test(profile_counts_rows_per_step),
         cmocka_unit_test(loads_read_every_storage),
         cmocka_unit_test(bitmap_and_direct_sinks_set_bits),
