@@ -48,7 +48,7 @@ def load_table(con, table, files, sf):
     names = ", ".join(n for n, _ in columns)
     for f in files:
         con.execute(f"INSERT INTO {table} SELECT {names} FROM read_csv('{f}', delim='|', header=false, quote='', "
-                    f"escape='', auto_detect=false, columns={types})")
+                    f"escape='', nullstr='\\N', auto_detect=false, columns={types})")
 
 
 def load(con, directory, sf=1.0):

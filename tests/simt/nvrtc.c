@@ -88,10 +88,9 @@ int nvrtc_open(struct nvrtc **out, struct hd_err *err)
     return 0;
 }
 
+/* The library stays: it keeps memory of its own that unloading it would leak. */
 void nvrtc_close(struct nvrtc *n)
 {
-    if (n)
-        dlclose(n->library);
     free(n);
 }
 

@@ -5,6 +5,14 @@
 #include "runtime/base/strbuf.h"
 #include "tests/simt/sim.h"
 
+/* The text, for free(); the buffer is gone. */
+static char *take(struct hd_strbuf *b)
+{
+    char *s = hd_strbuf_take(b);
+    hd_strbuf_release(b);
+    return s;
+}
+
 static void add_text(struct hd_strbuf *b, const char *s, size_t n)
 {
     bool plain = n > 0;
@@ -91,7 +99,7 @@ static char *row_text(const struct rt_spec *s, const struct sim_state *v, uint64
         if (f->valid_offset < 0 || row[f->valid_offset])
             add_value(&b, f, s->result[i].type, row + f->offset);
     }
-    return hd_strbuf_take(&b);
+    return take(&b);
 }
 
 static int by_text(const void *a, const void *b)
@@ -121,5 +129,5 @@ char *sim_result_csv(const struct sim_program *p, const struct sim_result *r, bo
         free(rows[i]);
     }
     free(rows);
-    return hd_strbuf_take(&b);
+    return take(&b);
 }

@@ -50,6 +50,8 @@ class Suite:
         """{query: {parameter: value}} of a class, those that shrink with the scale factor divided by it."""
         values = json.loads((self.folder / self.data["classes"][cls]).read_text())
         for rule in self.data.get("divide_by_scale", []):
+            if cls not in rule.get("classes", [cls]):
+                continue
             mine = values.get(rule["query"], {})
             if rule["param"] in mine:
                 unit = Decimal(1).scaleb(-rule["decimals"])
@@ -116,5 +118,5 @@ def load_duckdb(connection, folder):
             # A line ends in a delimiter: one more, empty column.
             fields = ", ".join(f"'{n}': '{t}'" for n, t in names.items()) + ", 'line_end': 'varchar'"
             source = (f"select * exclude (line_end) from read_csv({files!r}, delim='|', header=false, quote='',"
-                      f" escape='', auto_detect=false, columns={{{fields}}})")
+                      f" escape='', nullstr='\\N', auto_detect=false, columns={{{fields}}})")
         connection.execute(f"insert into {table} {source}")
