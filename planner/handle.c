@@ -150,8 +150,8 @@ double h_distinct(const struct ctx *c, const struct handle *h, double rows)
     else if (h->kind == H_EXPR && h->expr->op == FE_COL)
         return h_distinct(c, h->env[h->expr->col], rows);
     struct pl_range r = h_range(c, h);
-    if (r.known && (double)(r.hi - r.lo) + 1 < d)
-        d = (double)(r.hi - r.lo) + 1;
+    if (r.known) /* in floating point: the width of a 38-digit range has no 128-bit integer */
+        d = HD_MIN(d, (double)r.hi - (double)r.lo + 1);
     return HD_MAX(1.0, HD_MIN(d, rows));
 }
 

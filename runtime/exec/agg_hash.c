@@ -300,7 +300,9 @@ static void merge_part(void *context, struct rt_worker *w, uint64_t part)
 
 static int merge_parts(struct rt_exec *x, struct rt_live *v)
 {
-    struct merge m = {v, HD_NEWN(&x->arena, struct merge_table, x->o.threads)};
+    size_t bytes = (size_t)x->o.threads * sizeof(struct merge_table);
+    void *lines = hd_zalloc(&x->arena, bytes + RT_LINE); /* the arena aligns to 16 */
+    struct merge m = {v, (void *)hd_align_up((uintptr_t)lines, RT_LINE)};
     int rc = rt_exec_parallel(x, PARTS, merge_part, &m);
     for (int w = 0; w < x->o.threads; w++)
         table_free(x, &m.tables[w]);
