@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include "runtime/cpu/helpers.h"
-#include "runtime/cpu/like.h"
 
 int64_t hdr_hash_bytes(void *s, int32_t n)
 {
@@ -16,11 +15,6 @@ int32_t hdr_str_cmp(void *a, int32_t na, void *b, int32_t nb)
     int32_t n = HD_MIN(na, nb);
     int c = n ? memcmp(a, b, (size_t)n) : 0;
     return c ? (c > 0) - (c < 0) : (na > nb) - (na < nb);
-}
-
-int32_t hdr_like(void *pattern, void *s, int32_t n)
-{
-    return hdr_like_match(pattern, s, (size_t)n);
 }
 
 /* Lower bound without branches on the data; then one comparison for equality. */

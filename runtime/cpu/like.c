@@ -1,8 +1,113 @@
 #include "runtime/cpu/like.h"
 
+#include <pthread.h>
 #include <string.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "runtime/cpu/helpers.h"
+
+/* ---- Searching ------------------------------------------------------------------------- */
+
+/* How rare a byte is in texts, roughly: letters in their order of frequency, then the rest. */
+static int rarity(unsigned char c)
+{
+    static const char common[] = " etaoinsrhldcumfpgwybvkxjqz";
+    const char *p = strchr(common, c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    return c && p ? (int)(p - common) : (int)sizeof common;
+}
+
+struct hdr_needle hdr_needle(const unsigned char *bytes, size_t n)
+{
+    struct hdr_needle p = {bytes, n, 0, n - 1};
+    for (size_t i = 0; i < n; i++)
+        if (rarity(bytes[i]) > rarity(bytes[p.a]))
+            p.a = i;
+    if (p.b == p.a)
+        p.b = 0;
+    for (size_t i = 0; i < n; i++)
+        if (i != p.a && rarity(bytes[i]) > rarity(bytes[p.b]))
+            p.b = i;
+    return p;
+}
+
+static const unsigned char *find_slow(const struct hdr_needle *p, const unsigned char *s,
+                                      size_t n)
+{
+    while (n >= p->n) {
+        const unsigned char *q = memchr(s, p->bytes[0], n - p->n + 1);
+        if (!q)
+            return NULL;
+        if (memcmp(q, p->bytes, p->n) == 0)
+            return q;
+        n -= (size_t)(q + 1 - s);
+        s = q + 1;
+    }
+    return NULL;
+}
+
+#if defined(__x86_64__)
+
+/* Places s + 0, s + 1, ... of a block are looked at together: both rare bytes must fit, then the
+ * rest is compared. The last block overlaps the one before, where nothing was found. */
+#define FIND(name, attribute, WIDTH, VECTOR, SET, LOAD, EQUAL, AND, MASK)                     \
+    attribute static const unsigned char *name(const struct hdr_needle *p,                    \
+                                               const unsigned char *s, size_t n)              \
+    {                                                                                         \
+        const VECTOR a = SET((char)p->bytes[p->a]), b = SET((char)p->bytes[p->b]);            \
+        const unsigned char *last = s + n - p->n + 1 - WIDTH;                                 \
+        for (;; s = s + WIDTH < last ? s + WIDTH : last) {                                    \
+            VECTOR x = LOAD((const VECTOR *)(const void *)(s + p->a));                        \
+            VECTOR y = LOAD((const VECTOR *)(const void *)(s + p->b));                        \
+            for (unsigned c = (unsigned)MASK(AND(EQUAL(x, a), EQUAL(y, b))); c; c &= c - 1) { \
+                const unsigned char *q = s + __builtin_ctz(c);                                \
+                if (memcmp(q, p->bytes, p->n) == 0)                                           \
+                    return q;                                                                 \
+            }                                                                                 \
+            if (s == last)                                                                    \
+                return NULL;                                                                  \
+        }                                                                                     \
+    }
+
+FIND(find16, , 16, __m128i, _mm_set1_epi8, _mm_loadu_si128, _mm_cmpeq_epi8, _mm_and_si128,
+     _mm_movemask_epi8)
+FIND(find32, __attribute__((target("avx2"))), 32, __m256i, _mm256_set1_epi8,
+     _mm256_loadu_si256, _mm256_cmpeq_epi8, _mm256_and_si256, _mm256_movemask_epi8)
+
+static bool has_avx2;
+static pthread_once_t has_avx2_once = PTHREAD_ONCE_INIT;
+
+static void detect_avx2(void)
+{
+    has_avx2 = __builtin_cpu_supports("avx2") != 0;
+}
+
+const unsigned char *hdr_find(const struct hdr_needle *p, const unsigned char *s, size_t n)
+{
+    if (n >= p->n + 31 && has_avx2)
+        return find32(p, s, n);
+    if (n >= p->n + 15)
+        return find16(p, s, n);
+    return find_slow(p, s, n);
+}
+
+static void prepare_search(void)
+{
+    pthread_once(&has_avx2_once, detect_avx2);
+}
+
+#else
+
+const unsigned char *hdr_find(const struct hdr_needle *p, const unsigned char *s, size_t n)
+{
+    return find_slow(p, s, n);
+}
+
+static void prepare_search(void)
+{
+}
+
 #endif
 
 /* ---- Compiling ------------------------------------------------------------------------- */
@@ -18,9 +123,8 @@ static void end_piece(struct building *b)
 {
     if (b->used > b->start) {
         struct hdr_like_piece *q = &b->p->pieces[b->p->npieces++];
-        q->bytes = b->bytes + b->start;
+        q->text = hdr_needle(b->bytes + b->start, b->used - b->start);
         q->any = b->wild ? b->any + b->start : NULL;
-        q->n = b->used - b->start;
     }
     b->start = b->used;
     b->wild = false;
@@ -36,6 +140,7 @@ static void add_byte(struct building *b, char c, bool any)
 struct hdr_like *hdr_like_new(struct hd_arena *a, const char *pattern, size_t n, char escape)
 {
     struct building b = {.p = HD_NEW(a, struct hdr_like)};
+    prepare_search();
     size_t last = 0; /* just past the last `%` */
     b.p->pieces = HD_NEWN(a, struct hdr_like_piece, n + 1);
     b.bytes = hd_alloc(a, n + 1);
@@ -57,69 +162,14 @@ struct hdr_like *hdr_like_new(struct hd_arena *a, const char *pattern, size_t n,
     return b.p;
 }
 
-/* ---- Searching ------------------------------------------------------------------------- */
-
-static const unsigned char *find_slow(const unsigned char *s, size_t n,
-                                      const unsigned char *needle, size_t m)
-{
-    while (n >= m) {
-        const unsigned char *p = memchr(s, needle[0], n - m + 1);
-        if (!p)
-            return NULL;
-        if (memcmp(p + 1, needle + 1, m - 1) == 0)
-            return p;
-        n -= (size_t)(p + 1 - s);
-        s = p + 1;
-    }
-    return NULL;
-}
-
-#if defined(__SSE2__)
-/* Candidates among the 16 places from s: first and last byte of the needle both fit. */
-static inline unsigned candidates(const unsigned char *s, __m128i first, __m128i last,
-                                  size_t m)
-{
-    __m128i a = _mm_loadu_si128((const __m128i *)(const void *)s);
-    __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(s + m - 1));
-    return (unsigned)_mm_movemask_epi8(
-        _mm_and_si128(_mm_cmpeq_epi8(a, first), _mm_cmpeq_epi8(b, last)));
-}
-
-const unsigned char *hdr_find_bytes(const unsigned char *s, size_t n,
-                                    const unsigned char *needle, size_t m)
-{
-    if (n < m + 15)
-        return find_slow(s, n, needle, m);
-    __m128i first = _mm_set1_epi8((char)needle[0]), last = _mm_set1_epi8((char)needle[m - 1]);
-    const unsigned char *final = s + n - m - 15; /* of the last full block */
-    for (const unsigned char *p = s;; p += 16) {
-        if (p > final)
-            p = final; /* overlaps the one before, where nothing was found */
-        for (unsigned c = candidates(p, first, last, m); c; c &= c - 1) {
-            const unsigned char *q = p + __builtin_ctz(c);
-            if (m <= 2 || memcmp(q + 1, needle + 1, m - 2) == 0)
-                return q;
-        }
-        if (p == final)
-            return NULL;
-    }
-}
-#else
-const unsigned char *hdr_find_bytes(const unsigned char *s, size_t n,
-                                    const unsigned char *needle, size_t m)
-{
-    return find_slow(s, n, needle, m);
-}
-#endif
-
 /* ---- Matching -------------------------------------------------------------------------- */
 
 static bool piece_at(const struct hdr_like_piece *q, const unsigned char *s)
 {
     if (!q->any)
-        return memcmp(s, q->bytes, q->n) == 0;
-    for (size_t i = 0; i < q->n; i++)
-        if (!q->any[i] && s[i] != q->bytes[i])
+        return memcmp(s, q->text.bytes, q->text.n) == 0;
+    for (size_t i = 0; i < q->text.n; i++)
+        if (!q->any[i] && s[i] != q->text.bytes[i])
             return false;
     return true;
 }
@@ -128,42 +178,54 @@ static const unsigned char *find_piece(const struct hdr_like_piece *q, const uns
                                        size_t n)
 {
     if (!q->any)
-        return hdr_find_bytes(s, n, q->bytes, q->n);
-    for (; n >= q->n; s++, n--)
+        return hdr_find(&q->text, s, n);
+    for (; n >= q->text.n; s++, n--)
         if (piece_at(q, s))
             return s;
     return NULL;
 }
 
-bool hdr_like_match(const struct hdr_like *p, const char *text, size_t n)
+/* The piece before the first `%`; it moves *s and *n behind it. */
+static bool match_start(const struct hdr_like *p, const unsigned char **s, size_t *n)
 {
-    const unsigned char *s = (const unsigned char *)text;
-    int first = 0, last = p->npieces;
-    if (n < p->least)
+    size_t m = p->pieces[0].text.n;
+    if (!piece_at(&p->pieces[0], *s))
         return false;
+    *s += m;
+    *n -= m;
+    return p->npieces > 1 || p->open_end || *n == 0;
+}
+
+/* The piece behind the last `%`. */
+static bool match_end(const struct hdr_like *p, const unsigned char *s, size_t *n)
+{
+    const struct hdr_like_piece *q = &p->pieces[p->npieces - 1];
+    if (*n < q->text.n || !piece_at(q, s + *n - q->text.n))
+        return false;
+    *n -= q->text.n;
+    return true;
+}
+
+int32_t hdr_like(void *pattern, void *text, int32_t length)
+{
+    const struct hdr_like *p = pattern;
+    const unsigned char *s = text;
+    size_t n = (size_t)length;
+    int first = !p->open_start, last = p->npieces - !p->open_end;
+    if (n < p->least)
+        return 0;
     if (p->npieces == 0)
         return p->open_start || n == 0;
-    if (!p->open_start) {
-        if (!piece_at(&p->pieces[0], s))
-            return false;
-        if (p->npieces == 1)
-            return p->open_end || n == p->pieces[0].n;
-        s += p->pieces[0].n;
-        n -= p->pieces[0].n;
-        first = 1;
-    }
-    if (!p->open_end) {
-        const struct hdr_like_piece *q = &p->pieces[--last];
-        if (n < q->n || !piece_at(q, s + n - q->n))
-            return false;
-        n -= q->n;
-    }
+    if (!p->open_start && !match_start(p, &s, &n))
+        return 0;
+    if (!p->open_end && last >= first && !match_end(p, s, &n))
+        return 0;
     for (int i = first; i < last; i++) {
         const unsigned char *at = find_piece(&p->pieces[i], s, n);
         if (!at)
-            return false;
-        n -= (size_t)(at - s) + p->pieces[i].n;
-        s = at + p->pieces[i].n;
+            return 0;
+        n -= (size_t)(at - s) + p->pieces[i].text.n;
+        s = at + p->pieces[i].text.n;
     }
-    return true;
+    return 1;
 }

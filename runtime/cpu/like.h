@@ -5,10 +5,19 @@
 
 #include "runtime/base/arena.h"
 
-struct hdr_like_piece {
+/* A text to search for (n >= 1 bytes) with the places of its two rarest bytes, by which
+ * candidates are found. */
+struct hdr_needle {
     const unsigned char *bytes;
+    size_t n, a, b;
+};
+struct hdr_needle hdr_needle(const unsigned char *bytes, size_t n);
+/* First place of the needle in s, or NULL. */
+const unsigned char *hdr_find(const struct hdr_needle *p, const unsigned char *s, size_t n);
+
+struct hdr_like_piece {
+    struct hdr_needle text;
     const unsigned char *any; /* 1 where `_` stands; NULL: nowhere */
-    size_t n;
 };
 
 struct hdr_like {
@@ -20,9 +29,5 @@ struct hdr_like {
 
 /* escape 0: none. The byte after an escape stands for itself. The pattern is copied. */
 struct hdr_like *hdr_like_new(struct hd_arena *a, const char *pattern, size_t n, char escape);
-bool hdr_like_match(const struct hdr_like *p, const char *s, size_t n);
-/* First place of the needle (m >= 1 bytes) in s, or NULL. */
-const unsigned char *hdr_find_bytes(const unsigned char *s, size_t n,
-                                    const unsigned char *needle, size_t m);
 
 #endif

@@ -86,9 +86,9 @@ LLVMTargetMachineRef rt_llvm_machine(struct hd_err *err)
                 host.problem ? host.problem : "unknown reason");
         return NULL;
     }
-    LLVMTargetMachineRef m = LLVMCreateTargetMachine(host.target, host.triple, host.cpu,
-                                                     host.features, LLVMCodeGenLevelDefault,
-                                                     LLVMRelocPIC, LLVMCodeModelJITDefault);
+    LLVMTargetMachineRef m =
+        LLVMCreateTargetMachine(host.target, host.triple, host.cpu, host.features,
+                                LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
     if (!m)
         HD_FAIL(err, TOOL, NULL, "LLVM could not make code for %s, %s", host.triple, host.cpu);
     return m;

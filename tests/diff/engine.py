@@ -47,21 +47,21 @@ class Engine:
     def run(self, db, jobs, workdir):
         """jobs: dicts of plan (a file), params, threads, format, types. Answers in the same order."""
         answers = [None] * len(jobs)
-        todo = list(range(len(jobs)))
-        while todo:
-            done, reason = self.run_some(db, jobs, todo, workdir, answers)
-            if done < len(todo):
+        waiting = list(range(len(jobs)))
+        while waiting:
+            done, reason = self.run_some(db, jobs, waiting, workdir, answers)
+            if done < len(waiting):
                 # the process ended before this line was answered; the rest gets a new process
-                answers[todo[done]] = Answer(lost=reason)
+                answers[waiting[done]] = Answer(lost=reason)
                 done += 1
-            todo = todo[done:]
+            waiting = waiting[done:]
         return answers
 
-    def run_some(self, db, jobs, todo, workdir, answers):
-        """Runs the jobs of `todo` in one process until it ends: (number answered, why it ended)."""
+    def run_some(self, db, jobs, waiting, workdir, answers):
+        """Runs the jobs of `waiting` in one process until it ends: (number answered, why it ended)."""
         batch = os.path.join(workdir, "batch.jsonl")
         with open(batch, "w", encoding="utf-8") as f:
-            for i in todo:
+            for i in waiting:
                 job = jobs[i]
                 line = {"plan": job["plan"], "params": job["params"], "format": job["format"],
                         "threads": job["threads"], "id": i, "out": os.path.join(workdir, f"out{i}")}
