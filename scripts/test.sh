@@ -29,6 +29,9 @@ export HEDDLE_CACHE="$PWD/build/test-cache"
 nvrtc=$(find build/venv/lib/ -name 'libnvrtc.so.*' 2>/dev/null | head -n 1)
 if [ -n "$nvrtc" ]; then
     export HEDDLE_NVRTC="$PWD/$nvrtc"
+    # It looks for its own built-in headers by name alone.
+    LD_LIBRARY_PATH="$PWD/$(dirname "$nvrtc")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    export LD_LIBRARY_PATH
 fi
 
 failed=()
