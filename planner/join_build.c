@@ -93,6 +93,9 @@ static void choose_kept(struct ctx *c, struct join *j, struct stream *b, struct 
 
 static int kept_bytes(const struct kept *k) { return 8 * k->n; }
 
+/* Asking for direct addressing is no licence to clear gigabytes for a thousand rows. */
+#define MOST_DIRECT_BYTES 1e9
+
 static enum rt_state_kind choose_kind(const struct built *t, double est, bool existence, bool all_rows,
                                       enum fe_strategy want)
 {
@@ -106,9 +109,11 @@ static enum rt_state_kind choose_kind(const struct built *t, double est, bool ex
                                                                                     : RT_STATE_HASH;
     if (existence || t->unique) {
         double bytes = range * kept_bytes(&t->kept);
-        return want == FE_DIRECT || bytes <= 64e6 || range <= 32 * rows ? RT_STATE_DIRECT : RT_STATE_HASH;
+        bool fits = want == FE_DIRECT && bytes <= MOST_DIRECT_BYTES;
+        return fits || bytes <= 64e6 || range <= 32 * rows ? RT_STATE_DIRECT : RT_STATE_HASH;
     }
-    return want == FE_DIRECT || range <= 1 << 20 || range <= 8 * rows ? RT_STATE_CSR : RT_STATE_HASH;
+    bool fits = want == FE_DIRECT && range * 8 <= MOST_DIRECT_BYTES;
+    return fits || range <= 1 << 20 || range <= 8 * rows ? RT_STATE_CSR : RT_STATE_HASH;
 }
 
 static const char *side_name(const struct fe_node *n)
@@ -192,7 +197,7 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
     t->kind = choose_kind(t, b->est, existence, all_rows || j->null_equal, j->n->u.join.strategy);
     if (j->n->u.join.strategy == FE_DIRECT && t->kind == RT_STATE_HASH)
         return HD_FAIL(c->err, USER, j->n->path, "strategy direct needs integer keys of a known range "
-                       "below 2^31 on both sides%s", all_rows ? " and does not serve full joins" : "");
+                       "on both sides, small enough for tables of 1 GB%s", all_rows ? " and does not serve full joins" : "");
     if (t->kind == RT_STATE_HASH)
         for (int i = 0; i < t->nkeys; i++)
             HD_TRY(same_width(c, &t->bv[i], &j->pv[i]));
