@@ -1,5 +1,5 @@
-/* Words of the args vector as typed members of the pipeline's class. A member is declared once it
- * is used; names come from columns and states. */
+/* Words of the args vector as typed members of the pipeline's class. A member is declared once
+ * it is used; names come from columns and states. */
 #include <string.h>
 
 #include "codegen/cuda_gen.h"
@@ -61,7 +61,8 @@ static const char *base_name(struct cu_unit *u, const struct rt_arg *a)
     if (a->kind >= RT_ARG_STATE_BITS)
         return hd_asprintf(u->arena, "%s_%s", cu_state(u, a->state), end);
     if (a->kind >= RT_ARG_TABLE_ROWS)
-        return hd_asprintf(u->arena, "%s_%s", cu_word(u->arena, a->table->name, NAME_MOST), end);
+        return hd_asprintf(u->arena, "%s_%s", cu_word(u->arena, a->table->name, NAME_MOST),
+                           end);
     return *end ? hd_asprintf(u->arena, "%s_%s", column_name(u, a), end) : column_name(u, a);
 }
 
@@ -150,11 +151,14 @@ static const char *constant(struct cu_unit *u, const struct rt_arg *a)
     case RT_BOOL: return hd_asprintf(u->arena, "args[%d] != 0", w);
     case RT_I32: return hd_asprintf(u->arena, "(i32)args[%d]", w);
     case RT_I64: return hd_asprintf(u->arena, "(i64)args[%d]", w);
-    case RT_I128: return hd_asprintf(u->arena, "(i128)((u128)args[%d] << 64 | args[%d])", w + 1, w);
+    case RT_I128:
+        return hd_asprintf(u->arena, "(i128)((u128)args[%d] << 64 | args[%d])", w + 1, w);
     case RT_F64: return hd_asprintf(u->arena, "hdd_f64_from_bits((i64)args[%d])", w);
     case RT_STR:
-        return hd_asprintf(u->arena, "hdd_text{reinterpret_cast<const u8 *>(args[%d]), "
-                                     "(i32)args[%d]}", w, w + 1);
+        return hd_asprintf(u->arena,
+                           "hdd_text{reinterpret_cast<const u8 *>(args[%d]), "
+                           "(i32)args[%d]}",
+                           w, w + 1);
     }
     HD_BUG("constant of physical type %d", (int)a->phys);
 }
@@ -164,11 +168,13 @@ const char *cu_arg_initialiser(struct cu_unit *u, int arg)
     const struct rt_arg *a = arg_of(u, arg);
     const char *name = cu_arg(u, arg), *value;
     if (pointed_to(u, a))
-        value = hd_asprintf(u->arena, "reinterpret_cast<%s>(args[%d])", full_type(u, a), a->word);
+        value =
+            hd_asprintf(u->arena, "reinterpret_cast<%s>(args[%d])", full_type(u, a), a->word);
     else if (a->kind == RT_ARG_SET)
         value = hd_asprintf(u->arena, "%s{reinterpret_cast<const %s *>(args[%d]), args[%d]}",
                             scalar_type(u, a), cu_row_type(a->phys), a->word, a->word + 1);
-    else if (a->kind == RT_ARG_CONST || a->kind == RT_ARG_COL_BASE || a->kind == RT_ARG_COL_FACTOR)
+    else if (a->kind == RT_ARG_CONST || a->kind == RT_ARG_COL_BASE ||
+             a->kind == RT_ARG_COL_FACTOR)
         value = constant(u, a);
     else
         value = hd_asprintf(u->arena, "(%s)args[%d]", scalar_type(u, a), a->word);

@@ -1,5 +1,6 @@
-/* Expressions as C++ text over the functions of templates/. Nullability is in the types (hdd_opt),
- * so the text of a node is the same with and without NULLs, except where evaluation is lazy. */
+/* Expressions as C++ text over the functions of templates/. Nullability is in the types
+ * (hdd_opt), so the text of a node is the same with and without NULLs, except where evaluation
+ * is lazy. */
 #include <string.h>
 
 #include "codegen/cuda_gen.h"
@@ -57,7 +58,7 @@ static const char *spelled(struct cu_unit *u, const struct pl_expr *e)
     return s;
 }
 
-/* ---- evaluation only when reached ---------------------------------------------------------------- */
+/* ---- evaluation only when reached ------------------------------------------------------- */
 
 /* May raise, or costs more than a branch. */
 static bool is_guarded(const struct cu_unit *u, int index)
@@ -72,8 +73,8 @@ static bool is_guarded(const struct cu_unit *u, int index)
     return false;
 }
 
-/* AND, OR from the left: plain sides short-circuit as in C; nullable ones through a function when
- * the right side must wait. */
+/* AND, OR from the left: plain sides short-circuit as in C; nullable ones through a function
+ * when the right side must wait. */
 static const char *logic(struct cu_unit *u, const struct pl_expr *e)
 {
     bool any = e->op == FE_OR, nullable = arg_expr(u, e, 0)->nullable;
@@ -87,7 +88,8 @@ static const char *logic(struct cu_unit *u, const struct pl_expr *e)
             left = hd_asprintf(u->arena, "%s(%s, [&] { return %s; })",
                                any ? "hdd_or_else" : "hdd_and_then", left, right);
         else
-            left = hd_asprintf(u->arena, "%s(%s, %s)", any ? "hdd_or" : "hdd_and", left, right);
+            left =
+                hd_asprintf(u->arena, "%s(%s, %s)", any ? "hdd_or" : "hdd_and", left, right);
     }
     return left;
 }
@@ -95,8 +97,9 @@ static const char *logic(struct cu_unit *u, const struct pl_expr *e)
 static const char *case_when(struct cu_unit *u, const struct pl_expr *e)
 {
     const char *type = cu_value_type(u, e->phys, e->nullable);
-    const char *r = e->nargs % 2 ? hd_asprintf(u->arena, "%s(%s)", type, argument(u, e, e->nargs - 1))
-                                 : hd_asprintf(u->arena, "hdd_null<%s>()", cu_type(e->phys));
+    const char *r = e->nargs % 2
+                        ? hd_asprintf(u->arena, "%s(%s)", type, argument(u, e, e->nargs - 1))
+                        : hd_asprintf(u->arena, "hdd_null<%s>()", cu_type(e->phys));
     for (int i = (e->nargs / 2 - 1) * 2; i >= 0; i -= 2)
         r = hd_asprintf(u->arena, "(%s ? %s(%s) : %s)", cu_condition(u, e->args[i]), type,
                         argument(u, e, i + 1), r);
@@ -116,12 +119,13 @@ static const char *coalesce(struct cu_unit *u, const struct pl_expr *e)
     return r;
 }
 
-/* ---- operators that may raise ------------------------------------------------------------------------ */
+/* ---- operators that may raise ----------------------------------------------------------- */
 
 static const char *checked(struct cu_unit *u, const struct pl_expr *e, const char *function,
                            const char *a, const char *b)
 {
-    return hd_asprintf(u->arena, "%s(run, %d, %d, %s, %s)", function, e->limit_digits, e->path, a, b);
+    return hd_asprintf(u->arena, "%s(run, %d, %d, %s, %s)", function, e->limit_digits, e->path,
+                       a, b);
 }
 
 static const char *arith(struct cu_unit *u, const struct pl_expr *e)
@@ -177,11 +181,12 @@ static const char *rescale(struct cu_unit *u, const struct pl_expr *e)
 
 static const char *div_round(struct cu_unit *u, const struct pl_expr *e)
 {
-    const char *x = hd_asprintf(u->arena, "hdd_div_round<%s>(%d, %s)", cu_type(e->phys), e->scale,
-                                argument(u, e, 0));
+    const char *x = hd_asprintf(u->arena, "hdd_div_round<%s>(%d, %s)", cu_type(e->phys),
+                                e->scale, argument(u, e, 0));
     if (!e->fail)
         return x;
-    return checked(u, e, "hdd_checked_add", x, hd_asprintf(u->arena, "(%s)0", cu_type(e->phys)));
+    return checked(u, e, "hdd_checked_add", x,
+                   hd_asprintf(u->arena, "(%s)0", cu_type(e->phys)));
 }
 
 static const char *to_f64(struct cu_unit *u, const struct pl_expr *e)
@@ -196,11 +201,11 @@ static const char *to_f64(struct cu_unit *u, const struct pl_expr *e)
 static const char *substring(struct cu_unit *u, const struct pl_expr *e)
 {
     const char *length = e->nargs > 2 ? hd_asprintf(u->arena, ", %s", argument(u, e, 2)) : "";
-    return hd_asprintf(u->arena, "hdd_substring(run, %d, %s, %s%s)", e->path, argument(u, e, 0),
-                       argument(u, e, 1), length);
+    return hd_asprintf(u->arena, "hdd_substring(run, %d, %s, %s%s)", e->path,
+                       argument(u, e, 0), argument(u, e, 1), length);
 }
 
-/* ---- leaves and functions ------------------------------------------------------------------------------ */
+/* ---- leaves and functions --------------------------------------------------------------- */
 
 static const char *literal(struct cu_unit *u, const struct pl_expr *e)
 {
@@ -224,8 +229,8 @@ static const char *extract(struct cu_unit *u, const struct pl_expr *e)
 
 static const char *dict_text(struct cu_unit *u, const struct pl_expr *e)
 {
-    return hd_asprintf(u->arena, "hdd_dict_text(%s, %s, %s)", argument(u, e, 0), cu_arg(u, e->arg),
-                       cu_arg(u, e->arg2));
+    return hd_asprintf(u->arena, "hdd_dict_text(%s, %s, %s)", argument(u, e, 0),
+                       cu_arg(u, e->arg), cu_arg(u, e->arg2));
 }
 
 /* Field 0 of the row of a dictionary map. */

@@ -1,5 +1,6 @@
-/* Inside of the CUDA emitter: one unit (pipeline) being printed, then prototypes grouped by the
- * file that defines them. Expressions are strings of the arena; statements go to the writer. */
+/* Inside of the CUDA emitter: one unit (pipeline) being printed, then prototypes grouped by
+ * the file that defines them. Expressions are strings of the arena; statements go to the
+ * writer. */
 #ifndef HEDDLE_CODEGEN_CUDA_GEN_H
 #define HEDDLE_CODEGEN_CUDA_GEN_H
 
@@ -22,13 +23,13 @@ struct cu_unit {
     const struct pl_program *prog;
     const struct pl_pipeline *pipe;
     const struct rt_spec *spec;
-    const char *name;      /* of the pipeline and its kernel */
+    const char *name; /* of the pipeline and its kernel */
     bool profile;
-    struct cu_out *out;    /* where statements go now */
-    bool guarded;          /* inside `if (live) {` */
-    bool recounted;        /* the tile counted this step's rows already */
-    bool *arg_used, *row_used;   /* args; states whose row structure is needed */
-    const char **arg_names;      /* filled at first use */
+    struct cu_out *out;        /* where statements go now */
+    bool guarded;              /* inside `if (live) {` */
+    bool recounted;            /* the tile counted this step's rows already */
+    bool *arg_used, *row_used; /* args; states whose row structure is needed */
+    const char **arg_names;    /* filled at first use */
     const char **slot_names;
     const char **state_names;
     struct hd_err *err;
@@ -37,8 +38,9 @@ struct cu_unit {
 
 /* cuda_out.c: the writer and names */
 void cu_line(struct cu_out *o, const char *fmt, ...) HD_PRINTF(2, 3);
-void cu_open(struct cu_out *o, const char *fmt, ...) HD_PRINTF(2, 3); /* a line that ends in { */
-void cu_close(struct cu_out *o, const char *end);                    /* "}" or "};" */
+/* A line that ends in {; and what closes it: "}" or "};". */
+void cu_open(struct cu_out *o, const char *fmt, ...) HD_PRINTF(2, 3);
+void cu_close(struct cu_out *o, const char *end);
 void cu_blank(struct cu_out *o);
 /* Lowercase letters, digits and _ of a name of the plan or catalog, at most `most` characters;
  * never the whole of an identifier, so that it is no keyword. */
@@ -76,7 +78,7 @@ const struct pl_expr *cu_expr_of(const struct cu_unit *u, int e);
 
 /* cuda_steps.c: statements of steps */
 const char *cu_slot(struct cu_unit *u, int slot);
-void cu_guard(struct cu_unit *u);     /* opens `if (live) {` unless it is open */
+void cu_guard(struct cu_unit *u); /* opens `if (live) {` unless it is open */
 void cu_unguard(struct cu_unit *u);
 void cu_step(struct cu_unit *u, const struct pl_step *s, int number);
 const char *cu_expand_range(struct cu_unit *u, const struct pl_step *s, int number);
@@ -86,11 +88,11 @@ bool cu_opens_level(const struct pl_step *s);
 void cu_count(struct cu_unit *u, int counter);
 
 /* cuda_sink.c */
-void cu_sink(struct cu_unit *u);              /* end of the last level's visit */
+void cu_sink(struct cu_unit *u); /* end of the last level's visit */
 void cu_sink_members(struct cu_unit *u, struct cu_out *o);
 const char *cu_sink_initialiser(struct cu_unit *u); /* NULL: none */
 void cu_sink_shared(struct cu_unit *u, struct cu_out *o);
-void cu_sink_finish(struct cu_unit *u);       /* body of finish(): the block is together */
+void cu_sink_finish(struct cu_unit *u); /* body of finish(): the block is together */
 
 /* cuda_visit.c: methods of the pipeline's class */
 void cu_tile(struct cu_unit *u);

@@ -1,5 +1,6 @@
-/* A unit: the methods of a pipeline first, because they tell which arguments and row structures
- * are needed, then its members, then the skeleton of templates/pipeline.cu.in around them. */
+/* A unit: the methods of a pipeline first, because they tell which arguments and row
+ * structures are needed, then its members, then the skeleton of templates/pipeline.cu.in
+ * around them. */
 #include <string.h>
 
 #include "codegen/cuda_gen.h"
@@ -48,7 +49,7 @@ static struct cu_unit *new_unit(struct hd_arena *a, const struct pl_program *p, 
     return u;
 }
 
-/* ---- parts of the class ------------------------------------------------------------------------------- */
+/* ---- parts of the class ----------------------------------------------------------------- */
 
 static const char *methods(struct cu_unit *u)
 {
@@ -139,7 +140,7 @@ static const char *tuples(struct cu_unit *u)
     return take_out(u, &o);
 }
 
-/* ---- what the host assumes ----------------------------------------------------------------------------- */
+/* ---- what the host assumes -------------------------------------------------------------- */
 
 static void check_number(struct cu_out *o, const char *what, unsigned long long n)
 {
@@ -177,7 +178,8 @@ static const char *checks(struct cu_unit *u)
     check_launch(&o);
     check_failures(&o);
     for (int l = 1; l < u->pipe->nlevels; l++)
-        check_number(&o, hd_asprintf(u->arena, "sizeof(hdd_queue_gift<%s_tuple%d>)", u->name, l),
+        check_number(&o,
+                     hd_asprintf(u->arena, "sizeof(hdd_queue_gift<%s_tuple%d>)", u->name, l),
                      cu_gift_bytes(u, l));
     for (int i = 0; i < u->spec->nstates; i++)
         if (u->row_used[i])
@@ -193,7 +195,7 @@ static uint32_t mailbox_bytes(const struct cu_unit *u)
     return (MAIL_BYTES + most + 15) / 16 * 16;
 }
 
-/* ---- the unit ------------------------------------------------------------------------------------------ */
+/* ---- the unit --------------------------------------------------------------------------- */
 
 /* "orders -> expand index -> s3_agg": source, steps that shape the pipeline, sink. */
 static const char *summary(struct cu_unit *u)
@@ -273,8 +275,8 @@ int cg_cuda_emit(struct hd_arena *a, const struct pl_program *p, const struct cg
 }
 
 /* The units live as long as the program: it keeps their entry names. */
-int cg_cuda_print(struct hd_strbuf *out, const struct pl_program *p, const struct cg_options *opt,
-                  struct hd_err *err)
+int cg_cuda_print(struct hd_strbuf *out, const struct pl_program *p,
+                  const struct cg_options *opt, struct hd_err *err)
 {
     struct cg_cuda_artifact art;
     HD_TRY(cg_cuda_emit(p->arena, p, opt, &art, err));

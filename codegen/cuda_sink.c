@@ -1,5 +1,5 @@
-/* Sinks: the last thing that a visit of the deepest level does. Values are computed per row inside
- * the guard into locals; what the warp does together follows with all lanes. */
+/* Sinks: the last thing that a visit of the deepest level does. Values are computed per row
+ * inside the guard into locals; what the warp does together follows with all lanes. */
 #include "codegen/cuda_gen.h"
 
 static const struct rt_state *sink_state(const struct cu_unit *u)
@@ -20,7 +20,8 @@ static const char *out_name(struct cu_unit *u, int i)
 
 static bool is_key(const struct cu_unit *u, int i)
 {
-    return u->pipe->sink.kind == PL_SINK_AGG_HASH && out_of(u, i)->field < sink_state(u)->nkeys;
+    return u->pipe->sink.kind == PL_SINK_AGG_HASH &&
+           out_of(u, i)->field < sink_state(u)->nkeys;
 }
 
 static bool is_count(const struct pl_out *o)
@@ -39,10 +40,10 @@ static const char *path_of(const struct cu_unit *u, const struct pl_out *o)
     return o->path >= 0 && o->path < u->spec->npaths ? u->spec->paths[o->path] : NULL;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------ */
+/* ---- values ----------------------------------------------------------------------------- */
 
-/* An accumulator takes values that may be absent: a dead lane, a NULL. Keys and stored fields are
- * as nullable as their expressions. */
+/* An accumulator takes values that may be absent: a dead lane, a NULL. Keys and stored fields
+ * are as nullable as their expressions. */
 static bool value_nullable(const struct cu_unit *u, int i)
 {
     const struct pl_out *o = out_of(u, i);
@@ -67,7 +68,8 @@ static const char *out_value(struct cu_unit *u, int i)
         if (o->fn == FE_AGG_COUNT_STAR || o->expr < 0)
             return "(i64)1";
         if (o->fn == FE_AGG_COUNT)
-            return hd_asprintf(u->arena, "hdd_opt<i64>(1, !hdd_is_null(%s))", cu_expr(u, o->expr));
+            return hd_asprintf(u->arena, "hdd_opt<i64>(1, !hdd_is_null(%s))",
+                               cu_expr(u, o->expr));
     }
     const char *value = cu_expr(u, o->expr);
     if (cu_expr_of(u, o->expr)->phys != want)
@@ -81,7 +83,8 @@ static void assign_values(struct cu_unit *u)
         cu_line(u->out, "%s = %s;", out_name(u, i), out_value(u, i));
 }
 
-/* hdd_put into field and validity of `row`. Where the field cannot be NULL the value is not. */
+/* hdd_put into field and validity of `row`. Where the field cannot be NULL the value is not.
+ */
 static void put(struct cu_unit *u, int i)
 {
     const struct rt_state *st = sink_state(u);
@@ -90,7 +93,8 @@ static void put(struct cu_unit *u, int i)
     const char *valid = "", *part = value_nullable(u, i) && !field_nullable ? ".v" : "";
     if (field_nullable)
         valid = hd_asprintf(u->arena, ", row.%s", cu_field_valid(u, st, f));
-    cu_line(u->out, "hdd_put(row.%s%s, %s%s);", cu_field(u, st, f), valid, out_name(u, i), part);
+    cu_line(u->out, "hdd_put(row.%s%s, %s%s);", cu_field(u, st, f), valid, out_name(u, i),
+            part);
 }
 
 static const char *key_names(struct cu_unit *u)
@@ -104,7 +108,7 @@ static const char *key_names(struct cu_unit *u)
     return list;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------- */
 
 static void sink_rows(struct cu_unit *u)
 {
@@ -113,7 +117,8 @@ static void sink_rows(struct cu_unit *u)
     cu_guard(u);
     cu_count(u, u->pipe->nsteps);
     assign_values(u);
-    for (int i = 0; i < u->pipe->sink.nouts; i++) /* a CSR row without an index matches nothing */
+    for (int i = 0; i < u->pipe->sink.nouts;
+         i++) /* a CSR row without an index matches nothing */
         if (value_nullable(u, i) && st->fields[out_of(u, i)->field].valid_offset < 0)
             cu_line(u->out, "live = live && !hdd_is_null(%s);", out_name(u, i));
     cu_unguard(u);
@@ -127,7 +132,7 @@ static void sink_rows(struct cu_unit *u)
     cu_close(u->out, "}");
 }
 
-/* ---- by index ---------------------------------------------------------------------------------------- */
+/* ---- by index --------------------------------------------------------------------------- */
 
 static void index_value(struct cu_unit *u)
 {
@@ -142,7 +147,8 @@ static void store_direct(struct cu_unit *u, int i)
     const char *valid = "";
     if (s->a_valids[i] >= 0)
         valid = hd_asprintf(u->arena, ", %s[index]", cu_arg(u, s->a_valids[i]));
-    cu_line(u->out, "hdd_put(%s[index]%s, %s);", cu_arg(u, s->a_fields[i]), valid, out_value(u, i));
+    cu_line(u->out, "hdd_put(%s[index]%s, %s);", cu_arg(u, s->a_fields[i]), valid,
+            out_value(u, i));
 }
 
 static void sink_indexed(struct cu_unit *u)
@@ -168,7 +174,7 @@ static void sink_indexed(struct cu_unit *u)
     cu_unguard(u);
 }
 
-/* ---- accumulators -------------------------------------------------------------------------------------- */
+/* ---- accumulators ----------------------------------------------------------------------- */
 
 static const char *operation(struct cu_unit *u, const struct pl_out *o)
 {
@@ -252,7 +258,8 @@ static void hash_same(struct cu_unit *u)
     cu_open(u->out, "const auto same = [&](u64 r) {");
     for (int k = 0; k < st->nkeys; k++)
         cu_line(u->out, "%shdd_group_eq(%s, %s)%s", k ? "       " : "return ",
-                cu_field_value(u, st, k, "sink[r]"), out_name(u, k), k + 1 < st->nkeys ? " &&" : ";");
+                cu_field_value(u, st, k, "sink[r]"), out_name(u, k),
+                k + 1 < st->nkeys ? " &&" : ";");
     cu_close(u->out, "};");
 }
 
@@ -287,7 +294,8 @@ void cu_sink(struct cu_unit *u)
 {
     const struct pl_sink *s = &u->pipe->sink;
     cu_unguard(u);
-    cu_line(u->out, "// sink: %s, %s", cu_state(u, s->state), rt_state_kind_name(sink_state(u)->kind));
+    cu_line(u->out, "// sink: %s, %s", cu_state(u, s->state),
+            rt_state_kind_name(sink_state(u)->kind));
     for (int i = 0; i < s->nouts; i++)
         if (s->kind == PL_SINK_AGG_SCALAR && s->outs[i].fn == FE_AGG_ANY) {
             cu_refuse(u, CU_NO_SCALAR_ANY, path_of(u, &s->outs[i]));
@@ -305,7 +313,7 @@ void cu_sink(struct cu_unit *u)
     HD_BUG("sink %d", (int)s->kind);
 }
 
-/* ---- members ------------------------------------------------------------------------------------------- */
+/* ---- members ---------------------------------------------------------------------------- */
 
 static bool has_rows(const struct cu_unit *u)
 {
@@ -318,8 +326,8 @@ void cu_sink_members(struct cu_unit *u, struct cu_out *o)
     if (has_rows(u))
         cu_line(o, "%s *const sink;", cu_row(u, u->pipe->sink.state));
     for (int i = 0; i < u->pipe->sink.nouts && u->pipe->sink.kind == PL_SINK_AGG_SCALAR; i++)
-        cu_line(o, "hdd_register<%s> %s;", cu_type(sink_state(u)->fields[out_of(u, i)->field].phys),
-                register_name(u, i));
+        cu_line(o, "hdd_register<%s> %s;",
+                cu_type(sink_state(u)->fields[out_of(u, i)->field].phys), register_name(u, i));
 }
 
 const char *cu_sink_initialiser(struct cu_unit *u)
@@ -348,7 +356,7 @@ void cu_sink_finish(struct cu_unit *u)
         const char *field = cu_field(u, st, o->field), *valid = "static_cast<u8 *>(nullptr)";
         if (st->fields[o->field].valid_offset >= 0)
             valid = hd_asprintf(u->arena, "&sink->%s_valid", field);
-        cu_line(u->out, "hdd_block_flush<%s>(shared.scratch, %s, &sink->%s, %s);", operation(u, o),
-                register_name(u, i), field, valid);
+        cu_line(u->out, "hdd_block_flush<%s>(shared.scratch, %s, &sink->%s, %s);",
+                operation(u, o), register_name(u, i), field, valid);
     }
 }

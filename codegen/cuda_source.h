@@ -1,11 +1,12 @@
-/* The CUDA backend's emitter: one readable source per pipeline. Like all code generators it needs
- * neither a device nor the runtime and takes no decisions (codegen.h).
+/* The CUDA backend's emitter: one readable source per pipeline. Like all code generators it
+ * needs neither a device nor the runtime and takes no decisions (codegen.h).
  *
  * A source includes the headers of templates/ as "hd/<name>" and defines one kernel,
  *   void <entry>(hdd_args<nwords> args, hdd_launch launch)
- * with the words of the args vector (runtime/spec.h) and the structure of templates/launch.cuh.
- * Grids have blocks of HDD_WARPS warps; kernels whose `levels` exceed 1 and that share work must
- * be launched cooperatively, with `mailbox_bytes` of zeroed memory per warp. */
+ * with the words of the args vector (runtime/spec.h) and the structure of
+ * templates/launch.cuh. Grids have blocks of HDD_WARPS warps; kernels whose `levels` exceed 1
+ * and that share work must be launched cooperatively, with `mailbox_bytes` of zeroed memory
+ * per warp. */
 #ifndef HEDDLE_CODEGEN_CUDA_SOURCE_H
 #define HEDDLE_CODEGEN_CUDA_SOURCE_H
 
@@ -28,15 +29,16 @@ struct cg_cuda_artifact {
 int cg_cuda_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt,
                  struct cg_cuda_artifact *out, struct hd_err *err);
 /* Sources one after the other, for dumps. */
-int cg_cuda_print(struct hd_strbuf *out, const struct pl_program *p, const struct cg_options *opt,
-                  struct hd_err *err);
+int cg_cuda_print(struct hd_strbuf *out, const struct pl_program *p,
+                  const struct cg_options *opt, struct hd_err *err);
 
-/* Replaces the slots @NAME@ of a template. A slot alone on its line takes its indentation to every
- * line of the value, and an empty value removes the line. Slots that are unknown or not used are
- * faults of Heddle. */
+/* Replaces the slots @NAME@ of a template. A slot alone on its line takes its indentation to
+ * every line of the value, and an empty value removes the line. Slots that are unknown or not
+ * used are faults of Heddle. */
 struct cg_slot {
     const char *name, *value;
 };
-char *cg_template_fill(struct hd_arena *a, const char *text, const struct cg_slot *slots, int n);
+char *cg_template_fill(struct hd_arena *a, const char *text, const struct cg_slot *slots,
+                       int n);
 
 #endif

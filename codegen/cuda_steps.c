@@ -1,6 +1,6 @@
-/* Steps as statements of a visit. Per-row work stands inside `if (live) {`; a step that can end
- * the row assigns `live` and closes the block, so that all lanes meet again before anything that
- * the warp does together. */
+/* Steps as statements of a visit. Per-row work stands inside `if (live) {`; a step that can
+ * end the row assigns `live` and closes the block, so that all lanes meet again before
+ * anything that the warp does together. */
 #include <string.h>
 
 #include "codegen/cuda_gen.h"
@@ -11,8 +11,8 @@ const char *cu_slot(struct cu_unit *u, int slot)
         HD_BUG("slot %d of %s", slot, u->name);
     if (!u->slot_names[slot]) {
         const char *name = u->pipe->slots[slot].name;
-        u->slot_names[slot] = hd_asprintf(u->arena, "v%d_%s", slot,
-                                          cu_word(u->arena, name ? name : "", 24));
+        u->slot_names[slot] =
+            hd_asprintf(u->arena, "v%d_%s", slot, cu_word(u->arena, name ? name : "", 24));
     }
     return u->slot_names[slot];
 }
@@ -53,7 +53,7 @@ static void row_ends_unless(struct cu_unit *u, const char *condition)
     cu_unguard(u);
 }
 
-/* ---- loads ------------------------------------------------------------------------------------------ */
+/* ---- loads ------------------------------------------------------------------------------ */
 
 /* The slot's value from a stored one and the row's validity (NULL: always valid). */
 const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const char *stored,
@@ -86,7 +86,8 @@ static const char *column_value(struct cu_unit *u, const struct pl_step *s)
     if (s->a_valid >= 0)
         valid = hd_asprintf(u->arena, "hdd_valid(%s, %s)", cu_arg(u, s->a_valid), row);
     if (s->table->cols[s->column].storage != FE_STORE_TEXT) {
-        const char *stored = hd_asprintf(u->arena, "hdd_stored(%s, %s)", cu_arg(u, s->a_data), row);
+        const char *stored =
+            hd_asprintf(u->arena, "hdd_stored(%s, %s)", cu_arg(u, s->a_data), row);
         return cu_column_value(u, s, stored, valid);
     }
     const char *value = text_value(u, s, row);
@@ -100,8 +101,8 @@ static const char *direct_value(struct cu_unit *u, const struct pl_step *s)
     const char *value = hd_asprintf(u->arena, "%s[%s]", cu_arg(u, s->a_data), row);
     if (s->a_valid < 0)
         return hd_asprintf(u->arena, "%s(%s)", type, value);
-    return hd_asprintf(u->arena, "hdd_opt<%s>(%s, %s[%s] != 0)", type, value, cu_arg(u, s->a_valid),
-                       row);
+    return hd_asprintf(u->arena, "hdd_opt<%s>(%s, %s[%s] != 0)", type, value,
+                       cu_arg(u, s->a_valid), row);
 }
 
 static const char *field_value(struct cu_unit *u, const struct pl_step *s)
@@ -109,14 +110,16 @@ static const char *field_value(struct cu_unit *u, const struct pl_step *s)
     const struct rt_state *st = &u->spec->states[s->state];
     if (st->kind == RT_STATE_DIRECT)
         return direct_value(u, s);
-    const char *row = hd_asprintf(u->arena, "%s[%s]", cu_arg(u, s->a_rows), cu_slot(u, s->row_slot));
+    const char *row =
+        hd_asprintf(u->arena, "%s[%s]", cu_arg(u, s->a_rows), cu_slot(u, s->row_slot));
     return cu_field_value(u, st, s->field, row);
 }
 
 /* Nothing is read for the row -1 of a left join: the slot stays NULL. */
 static void step_load(struct cu_unit *u, const struct pl_step *s)
 {
-    const char *value = s->kind == PL_STEP_LOAD_COLUMN ? column_value(u, s) : field_value(u, s);
+    const char *value =
+        s->kind == PL_STEP_LOAD_COLUMN ? column_value(u, s) : field_value(u, s);
     if (s->row_nullable)
         cu_open(u->out, "if (%s >= 0)", cu_slot(u, s->row_slot));
     cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), value);
@@ -124,7 +127,7 @@ static void step_load(struct cu_unit *u, const struct pl_step *s)
         u->out->indent--;
 }
 
-/* ---- lookups ---------------------------------------------------------------------------------------- */
+/* ---- lookups ---------------------------------------------------------------------------- */
 
 /* Expressions of a hash lookup as named constants; a lambda may then use them repeatedly. */
 static const char *hash_range(struct cu_unit *u, const struct pl_step *s, int number)
@@ -157,9 +160,10 @@ static const char *found_row(struct cu_unit *u, const struct pl_step *s, int num
                            cu_arg(u, s->a_range), cu_expr(u, s->expr));
     const char *min = cu_arg(u, s->a_min), *range = cu_arg(u, s->a_range);
     if (s->table->keyidx[s->index].kind == FE_INDEX_ARRAY)
-        return hd_asprintf(u->arena, "hdd_probe_array(%s, %s, %s, %s)", cu_arg(u, s->a_rows), min,
-                           range, cu_expr(u, s->expr));
-    return hd_asprintf(u->arena, "hdd_probe_position(%s, %s, %s)", min, range, cu_expr(u, s->expr));
+        return hd_asprintf(u->arena, "hdd_probe_array(%s, %s, %s, %s)", cu_arg(u, s->a_rows),
+                           min, range, cu_expr(u, s->expr));
+    return hd_asprintf(u->arena, "hdd_probe_position(%s, %s, %s)", min, range,
+                       cu_expr(u, s->expr));
 }
 
 static const char *is_there(struct cu_unit *u, const struct pl_step *s, int number)
@@ -183,9 +187,7 @@ static void step_probe(struct cu_unit *u, const struct pl_step *s, int number)
     case PL_MARK:
         cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), is_there(u, s, number));
         return;
-    case PL_SEMI:
-        row_ends_unless(u, is_there(u, s, number));
-        return;
+    case PL_SEMI: row_ends_unless(u, is_there(u, s, number)); return;
     case PL_ANTI:
         row_ends_unless(u, hd_asprintf(u->arena, "!%s", is_there(u, s, number)));
         return;
@@ -193,7 +195,7 @@ static void step_probe(struct cu_unit *u, const struct pl_step *s, int number)
     HD_BUG("probe kind %d", (int)s->probe);
 }
 
-/* ---- levels ----------------------------------------------------------------------------------------- */
+/* ---- levels ----------------------------------------------------------------------------- */
 
 const char *cu_expand_range(struct cu_unit *u, const struct pl_step *s, int number)
 {
@@ -227,7 +229,7 @@ const char *cu_expand_range(struct cu_unit *u, const struct pl_step *s, int numb
     return s->probe == PL_LEFT ? hd_asprintf(u->arena, "hdd_or_null_child(%s)", r) : r;
 }
 
-/* ---- match bits, presence ------------------------------------------------------------------------------ */
+/* ---- match bits, presence --------------------------------------------------------------- */
 
 static void step_mark(struct cu_unit *u, const struct pl_step *s)
 {
@@ -249,18 +251,21 @@ static void step_present(struct cu_unit *u, const struct pl_step *s)
 {
     const char *row = cu_slot(u, s->row_slot);
     if (u->spec->states[s->state].kind == RT_STATE_AGG_DENSE)
-        row_ends_unless(u, hd_asprintf(u->arena, "%s[%s].present != 0", cu_arg(u, s->a_rows), row));
+        row_ends_unless(
+            u, hd_asprintf(u->arena, "%s[%s].present != 0", cu_arg(u, s->a_rows), row));
     else
-        row_ends_unless(u, hd_asprintf(u->arena, "hdd_bit(%s, (u64)%s)", cu_arg(u, s->a_bits), row));
+        row_ends_unless(
+            u, hd_asprintf(u->arena, "hdd_bit(%s, (u64)%s)", cu_arg(u, s->a_bits), row));
 }
 
-/* ---- dispatch ------------------------------------------------------------------------------------------ */
+/* ---- dispatch --------------------------------------------------------------------------- */
 
 /* "// probe hash: s1_customer" */
 static void comment(struct cu_unit *u, const struct pl_step *s)
 {
     const char *what = "";
-    if (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LOAD_FIELD || s->kind == PL_STEP_LET)
+    if (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LOAD_FIELD ||
+        s->kind == PL_STEP_LET)
         return; /* the statement says it all */
     if (s->state >= 0)
         what = hd_asprintf(u->arena, ": %s", cu_state(u, s->state));

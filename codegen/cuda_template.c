@@ -71,7 +71,8 @@ static void squeeze(struct hd_strbuf *b)
     b->n = to;
 }
 
-char *cg_template_fill(struct hd_arena *a, const char *text, const struct cg_slot *slots, int n)
+char *cg_template_fill(struct hd_arena *a, const char *text, const struct cg_slot *slots,
+                       int n)
 {
     struct hd_strbuf out;
     bool *used = HD_NEWN(a, bool, n + 1);

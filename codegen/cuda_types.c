@@ -43,7 +43,7 @@ const char *cu_stored_type(const struct fe_table_column *c)
     }
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------- */
 
 const char *cu_field(struct cu_unit *u, const struct rt_state *st, int field)
 {
@@ -62,8 +62,8 @@ const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int fie
     const struct rt_field *f = &st->fields[field];
     const char *name = cu_field(u, st, field);
     if (f->valid_offset >= 0)
-        return hd_asprintf(u->arena, "hdd_opt<%s>(%s.%s, %s.%s_valid != 0)", cu_type(f->phys), row,
-                           name, row, name);
+        return hd_asprintf(u->arena, "hdd_opt<%s>(%s.%s, %s.%s_valid != 0)", cu_type(f->phys),
+                           row, name, row, name);
     return hd_asprintf(u->arena, f->phys == RT_STR ? "hdd_text(%s.%s)" : "%s.%s", row, name);
 }
 
@@ -96,8 +96,8 @@ static int by_offset(const void *a, const void *b)
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-static void add_member(struct cu_unit *u, struct member *m, int *n, int offset, const char *type,
-                       const char *name)
+static void add_member(struct cu_unit *u, struct member *m, int *n, int offset,
+                       const char *type, const char *name)
 {
     m[(*n)++] = (struct member){offset, hd_asprintf(u->arena, "%s %s;", type, name), name};
 }
@@ -120,7 +120,8 @@ static struct member *row_members(struct cu_unit *u, const struct rt_state *st, 
     return m;
 }
 
-/* stride is a multiple of 8 also where no field is that wide, and of 16 where one is 128 bits. */
+/* stride is a multiple of 8 also where no field is that wide, and of 16 where one is 128 bits.
+ */
 void cu_row_struct(struct cu_unit *u, struct cu_out *o, int state)
 {
     const struct rt_state *st = &u->spec->states[state];
@@ -148,12 +149,13 @@ void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state)
                 m[i].name, m[i].offset);
 }
 
-/* ---- tuples ---------------------------------------------------------------------------------------- */
+/* ---- tuples ----------------------------------------------------------------------------- */
 
 void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level)
 {
     const struct pl_level *l = &u->pipe->levels[level];
-    cu_line(o, "// What the children of one row share on level %d: row ids and computed values.",
+    cu_line(o,
+            "// What the children of one row share on level %d: row ids and computed values.",
             level);
     cu_open(o, "struct %s_tuple%d {", u->name, level);
     for (int i = 0; i < l->nslots; i++) {

@@ -1,7 +1,7 @@
 /* Methods of a pipeline's class: the predicate over a tile, and the visit of each level. */
 #include "codegen/cuda_gen.h"
 
-/* ---- which slots are read ---------------------------------------------------------------------------- */
+/* ---- which slots are read --------------------------------------------------------------- */
 
 static void mark_expr(const struct cu_unit *u, int e, bool *read)
 {
@@ -33,7 +33,7 @@ static bool *slots_read_from(const struct cu_unit *u, int first)
     return read;
 }
 
-/* ---- tile -------------------------------------------------------------------------------------------- */
+/* ---- tile ------------------------------------------------------------------------------- */
 
 static const char *tile_name(struct cu_unit *u, const struct pl_step *s)
 {
@@ -44,10 +44,6 @@ static const char *tile_name(struct cu_unit *u, const struct pl_step *s)
 static void tile_load(struct cu_unit *u, const struct pl_step *s)
 {
     const struct fe_table_column *c = &s->table->cols[s->column];
-    if (c->storage != FE_STORE_F64 && c->width > 8) {
-        cu_refuse(u, CU_NO_TILE_WIDE, s->path);
-        return;
-    }
     cu_line(u->out, "const hdd_tile<%s> %s(%s, first, n);", cu_stored_type(c), tile_name(u, s),
             cu_arg(u, s->a_data));
     if (s->a_valid >= 0)
@@ -69,13 +65,15 @@ static void tile_step(struct cu_unit *u, const struct pl_step *s, int number)
     if (s->a_valid >= 0)
         valid = hd_asprintf(u->arena, "((%s_valid >> j) & 1) != 0", name);
     cu_line(u->out, "const %s %s = %s;", cu_value_type(u, slot->phys, slot->nullable),
-            cu_slot(u, s->slot), cu_column_value(u, s, hd_asprintf(u->arena, "%s[j]", name), valid));
+            cu_slot(u, s->slot),
+            cu_column_value(u, s, hd_asprintf(u->arena, "%s[j]", name), valid));
 }
 
 void cu_tile(struct cu_unit *u)
 {
     int steps = u->pipe->tile ? u->pipe->tile_steps : 0;
-    cu_line(u->out, "// Rows first .. first + n - 1: bit j is set where row first + j goes on.");
+    cu_line(u->out,
+            "// Rows first .. first + n - 1: bit j is set where row first + j goes on.");
     cu_line(u->out, "HDD_MEMBER u32 tile(u32 first, u32 n) const");
     cu_open(u->out, "{");
     for (int i = 0; i < steps; i++)
@@ -96,7 +94,7 @@ void cu_tile(struct cu_unit *u)
     cu_blank(u->out);
 }
 
-/* ---- visits ------------------------------------------------------------------------------------------ */
+/* ---- visits ----------------------------------------------------------------------------- */
 
 static int end_of_level(const struct cu_unit *u, int level)
 {
@@ -112,7 +110,8 @@ static void declare_slot(struct cu_unit *u, int slot)
     cu_line(u->out, "%s %s{};", cu_value_type(u, s->phys, s->nullable), cu_slot(u, slot));
 }
 
-/* Steps of the tile were done for the row already: only loads whose values are needed again. */
+/* Steps of the tile were done for the row already: only loads whose values are needed again.
+ */
 static bool is_emitted(const struct cu_unit *u, int step, const bool *read_later)
 {
     const struct pl_step *s = &u->pipe->steps[step];
@@ -152,13 +151,15 @@ static void open_scan_visit(struct cu_unit *u, const bool *read)
 static void open_visit(struct cu_unit *u, int level, const bool *read)
 {
     const struct pl_level *l = &u->pipe->levels[level];
-    cu_line(u->out, "HDD_MEMBER void visit(hdd_level<%d>, bool live, u32 at, const %s_tuple%d &tuple)",
+    cu_line(u->out,
+            "HDD_MEMBER void visit(hdd_level<%d>, bool live, u32 at, const %s_tuple%d &tuple)",
             level, u->name, level);
     cu_open(u->out, "{");
     for (int i = 0; i < l->nslots; i++) {
         const struct pl_slot *s = &u->pipe->slots[l->slots[i]];
         const char *name = cu_slot(u, l->slots[i]);
-        cu_line(u->out, "const %s %s = tuple.%s;", cu_value_type(u, s->phys, s->nullable), name, name);
+        cu_line(u->out, "const %s %s = tuple.%s;", cu_value_type(u, s->phys, s->nullable),
+                name, name);
     }
     if (l->nslots == 0)
         cu_line(u->out, "(void)tuple;");
@@ -179,8 +180,10 @@ static void expand(struct cu_unit *u, int step, int level)
     cu_unguard(u);
     const char *list = "";
     for (int i = 0; i < next->nslots; i++)
-        list = hd_asprintf(u->arena, "%s%s%s", list, i ? ", " : "", cu_slot(u, next->slots[i]));
-    cu_line(u->out, "queue%d.push(children, %s_tuple%d{%s});", level + 1, u->name, level + 1, list);
+        list =
+            hd_asprintf(u->arena, "%s%s%s", list, i ? ", " : "", cu_slot(u, next->slots[i]));
+    cu_line(u->out, "queue%d.push(children, %s_tuple%d{%s});", level + 1, u->name, level + 1,
+            list);
 }
 
 void cu_visit(struct cu_unit *u, int level)

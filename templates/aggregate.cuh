@@ -1,6 +1,7 @@
-// Aggregates in memory that many threads update: which row belongs to a group, and adding to its
-// accumulators. Lanes of a warp with the same row combine first, so that a hot key costs one
-// atomic per warp instead of 32 (DESIGN section 5: contended atomics are the price of skew).
+// Aggregates in memory that many threads update: which row belongs to a group, and adding to
+// its accumulators. Lanes of a warp with the same row combine first, so that a hot key costs
+// one atomic per warp instead of 32 (DESIGN section 5: contended atomics are the price of
+// skew).
 #ifndef HDD_AGGREGATE_CUH
 #define HDD_AGGREGATE_CUH
 
@@ -9,7 +10,7 @@
 #include "hd/value.cuh"
 #include "hd/warp.cuh"
 
-// ---- one value into one place ------------------------------------------------------------------------
+// ---- one value into one place --------------------------------------------------------------
 
 HDD_DEVICE void hdd_atomic_sum(i64 *p, i64 v)
 {
@@ -21,7 +22,8 @@ HDD_DEVICE void hdd_atomic_sum(f64 *p, f64 v)
     hdd_atomic_add(p, v);
 }
 
-// Two words. Each add to the low one carries for itself, so the pair is right once all are done.
+// Two words. Each add to the low one carries for itself, so the pair is right once all are
+// done.
 HDD_DEVICE void hdd_atomic_sum(i128 *p, i128 v)
 {
     u64 *const words = reinterpret_cast<u64 *>(p);
@@ -29,8 +31,8 @@ HDD_DEVICE void hdd_atomic_sum(i128 *p, i128 v)
     hdd_atomic_add(words + 1, (u64)(v >> 64) + (was + lo < was));
 }
 
-// The functions that combine two accumulated values, and an accumulated one in memory with one in
-// a register.
+// The functions that combine two accumulated values, and an accumulated one in memory with one
+// in a register.
 struct hdd_sum {
     template <class T> HDD_MEMBER static T of(T a, T b)
     {
@@ -64,13 +66,13 @@ struct hdd_most {
     }
 };
 
-// ---- lanes of one group --------------------------------------------------------------------------------
+// ---- lanes of one group --------------------------------------------------------------------
 
 // The lanes of a warp by the address of their group's row; 0: no group.
 struct hdd_peers {
-    u32 mask;    // lanes of this lane's group
-    bool first;  // of its group, and live
-    bool alone;  // no group has two lanes
+    u32 mask;   // lanes of this lane's group
+    bool first; // of its group, and live
+    bool alone; // no group has two lanes
 
     // Whole warp.
     HDD_MEMBER explicit hdd_peers(const void *row)
@@ -84,8 +86,8 @@ struct hdd_peers {
         alone = !hdd_any(key != 0 && !first);
     }
 
-    // Combines v over the lanes of each group that have one (ok); valid in its first lane. Halves
-    // the number of contributing lanes per step. Whole warp.
+    // Combines v over the lanes of each group that have one (ok); valid in its first lane.
+    // Halves the number of contributing lanes per step. Whole warp.
     template <class Op, class T> HDD_MEMBER T reduce(T v, bool &ok) const
     {
         u32 above = mask & ~hdd_lanes_upto();
@@ -124,7 +126,7 @@ struct hdd_peers {
         }
     }
 
-private:
+  private:
     template <class Op, class T> HDD_MEMBER hdd_opt<T> combined(hdd_opt<T> value) const
     {
         if (alone)
@@ -148,7 +150,7 @@ template <class F, class T> HDD_DEVICE void hdd_any_of(F &field, u8 &valid, hdd_
         hdd_put(field, valid, v.v);
 }
 
-// ---- AGG_HASH: open addressing for the whole grid ------------------------------------------------------
+// ---- AGG_HASH: open addressing for the whole grid ------------------------------------------
 
 // Low half of a slot whose key is being written.
 constexpr u64 HDD_SLOT_BUSY = 0xffffffffull;
@@ -164,8 +166,8 @@ struct hdd_groups {
     }
 
     // Number of the row whose key has hash h and is `same(row)`; a new one is written by
-    // `init(row)`. -1: no room (the host grows the table and runs the pipeline again), or the run
-    // was aborted. One thread at a time; may wait for a thread that writes a key.
+    // `init(row)`. -1: no room (the host grows the table and runs the pipeline again), or the
+    // run was aborted. One thread at a time; may wait for a thread that writes a key.
     template <class Same, class Init> HDD_MEMBER i64 find(u64 h, Same same, Init init) const
     {
         const u64 tag = h & ~HDD_SLOT_BUSY;
@@ -191,10 +193,11 @@ struct hdd_groups {
         return full();
     }
 
-private:
+  private:
     template <class Init> HDD_MEMBER i64 insert(u64 *slot, u64 tag, Init init) const
     {
-        const u64 row = hdd_atomic_add(reinterpret_cast<u64 *>(run.launch.sink.cursor), (u64)1);
+        const u64 row =
+            hdd_atomic_add(reinterpret_cast<u64 *>(run.launch.sink.cursor), (u64)1);
         if (row >= run.launch.sink.capacity)
             return full();
         init(row);

@@ -6,26 +6,26 @@
 #include "hd/run.cuh"
 #include "hd/value.cuh"
 
-// ---- facts prove that the result fits -----------------------------------------------------------
+// ---- facts prove that the result fits ------------------------------------------------------
 
-#define HDD_OPERATOR(symbol, name)                                                                \
-    struct name {                                                                                 \
-        template <class T> HDD_MEMBER T operator()(T a, T b) const                                \
-        {                                                                                         \
-            return a symbol b;                                                                    \
-        }                                                                                         \
-    };                                                                                            \
-    template <class T> HDD_DEVICE hdd_opt<T> operator symbol(hdd_opt<T> a, hdd_opt<T> b)          \
-    {                                                                                             \
-        return hdd_strict(name(), a, b);                                                          \
-    }                                                                                             \
-    template <class T> HDD_DEVICE hdd_opt<T> operator symbol(hdd_opt<T> a, T b)                   \
-    {                                                                                             \
-        return hdd_strict(name(), a, hdd_opt<T>(b));                                              \
-    }                                                                                             \
-    template <class T> HDD_DEVICE hdd_opt<T> operator symbol(T a, hdd_opt<T> b)                   \
-    {                                                                                             \
-        return hdd_strict(name(), hdd_opt<T>(a), b);                                              \
+#define HDD_OPERATOR(symbol, name)                                                            \
+    struct name {                                                                             \
+        template <class T> HDD_MEMBER T operator()(T a, T b) const                            \
+        {                                                                                     \
+            return a symbol b;                                                                \
+        }                                                                                     \
+    };                                                                                        \
+    template <class T> HDD_DEVICE hdd_opt<T> operator symbol(hdd_opt<T> a, hdd_opt<T> b)      \
+    {                                                                                         \
+        return hdd_strict(name(), a, b);                                                      \
+    }                                                                                         \
+    template <class T> HDD_DEVICE hdd_opt<T> operator symbol(hdd_opt<T> a, T b)               \
+    {                                                                                         \
+        return hdd_strict(name(), a, hdd_opt<T>(b));                                          \
+    }                                                                                         \
+    template <class T> HDD_DEVICE hdd_opt<T> operator symbol(T a, hdd_opt<T> b)               \
+    {                                                                                         \
+        return hdd_strict(name(), hdd_opt<T>(a), b);                                          \
     }
 HDD_OPERATOR(+, hdd_plain_add)
 HDD_OPERATOR(-, hdd_plain_sub)
@@ -37,7 +37,7 @@ template <class T> HDD_DEVICE hdd_opt<T> operator-(hdd_opt<T> a)
     return hdd_opt<T>(-a.v, a.ok);
 }
 
-// ---- checked ---------------------------------------------------------------------------------------
+// ---- checked -------------------------------------------------------------------------------
 
 template <class T> struct hdd_unsigned;
 template <> struct hdd_unsigned<i32> {
@@ -122,30 +122,30 @@ struct hdd_check {
     }
 };
 
-#define HDD_CHECKED(name, wraps)                                                                  \
-    struct name##_of : hdd_check {                                                                \
-        HDD_MEMBER name##_of(const hdd_run &run, i32 digits, i32 path)                            \
-            : hdd_check{run, digits, path}                                                        \
-        {                                                                                         \
-        }                                                                                         \
-        template <class T> HDD_MEMBER T operator()(T a, T b) const                                \
-        {                                                                                         \
-            T r;                                                                                  \
-            const bool bad = wraps(a, b, r);                                                      \
-            return result(bad, r);                                                                \
-        }                                                                                         \
-    };                                                                                            \
-    template <class A, class B>                                                                   \
-    HDD_DEVICE auto name(const hdd_run &run, i32 digits, i32 path, A a, B b)                      \
-    {                                                                                             \
-        return hdd_strict(name##_of(run, digits, path), a, b);                                    \
+#define HDD_CHECKED(name, wraps)                                                              \
+    struct name##_of : hdd_check {                                                            \
+        HDD_MEMBER name##_of(const hdd_run &run, i32 digits, i32 path)                        \
+            : hdd_check{run, digits, path}                                                    \
+        {                                                                                     \
+        }                                                                                     \
+        template <class T> HDD_MEMBER T operator()(T a, T b) const                            \
+        {                                                                                     \
+            T r;                                                                              \
+            const bool bad = wraps(a, b, r);                                                  \
+            return result(bad, r);                                                            \
+        }                                                                                     \
+    };                                                                                        \
+    template <class A, class B>                                                               \
+    HDD_DEVICE auto name(const hdd_run &run, i32 digits, i32 path, A a, B b)                  \
+    {                                                                                         \
+        return hdd_strict(name##_of(run, digits, path), a, b);                                \
     }
 HDD_CHECKED(hdd_checked_add, hdd_add_wraps)
 HDD_CHECKED(hdd_checked_sub, hdd_sub_wraps)
 HDD_CHECKED(hdd_checked_mul, hdd_mul_wraps)
 #undef HDD_CHECKED
 
-// ---- division: truncates; the divisor is not 0 and the quotient fits unless `run` is given ---------
+// ---- division: truncates; the divisor is not 0 and the quotient fits unless `run` is given -
 
 struct hdd_div_of {
     template <class T> HDD_MEMBER T operator()(T a, T b) const
@@ -229,7 +229,7 @@ HDD_DEVICE auto hdd_checked_mod(const hdd_run &run, i32 path, A a, B b)
     return hdd_strict(hdd_checked_division<hdd_remainder>{hdd_remainder(), run, path}, a, b);
 }
 
-// ---- widths -----------------------------------------------------------------------------------------
+// ---- widths --------------------------------------------------------------------------------
 
 template <class To, class From> HDD_DEVICE To hdd_cast(From a)
 {
@@ -260,7 +260,7 @@ HDD_DEVICE auto hdd_narrow(const hdd_run &run, i32 digits, i32 path, A a)
     return hdd_strict(hdd_narrow_of<To>{run, digits, path}, a);
 }
 
-// ---- dates ------------------------------------------------------------------------------------------
+// ---- dates ---------------------------------------------------------------------------------
 
 // Year, month, day of a day number, proleptic Gregorian: days are counted from 0000-03-01, so
 // that the leap day ends a year, in eras of 400 years.

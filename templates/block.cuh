@@ -1,5 +1,5 @@
-// Accumulators in registers, combined over the block at the end of a kernel and added to one row
-// by one thread of each block.
+// Accumulators in registers, combined over the block at the end of a kernel and added to one
+// row by one thread of each block.
 #ifndef HDD_BLOCK_CUH
 #define HDD_BLOCK_CUH
 
@@ -10,7 +10,9 @@ template <class T> struct hdd_register {
     T v;
     bool seen;
 
-    HDD_MEMBER hdd_register() : v(), seen(false) {}
+    HDD_MEMBER hdd_register() : v(), seen(false)
+    {
+    }
 
     template <class Op> HDD_MEMBER void add(T x)
     {
@@ -46,8 +48,8 @@ template <class Op, class T> HDD_DEVICE void hdd_warp_merge(hdd_register<T> &r)
     }
 }
 
-// Adds the block's accumulators to a field. valid: the field's validity byte, or null. The whole
-// block calls; two block barriers.
+// Adds the block's accumulators to a field. valid: the field's validity byte, or null. The
+// whole block calls; two block barriers.
 template <class Op, class T>
 HDD_DEVICE void hdd_block_flush(hdd_block_scratch &s, hdd_register<T> r, T *field, u8 *valid)
 {

@@ -1,5 +1,5 @@
-// Decimal arithmetic that scales and rounds: exact integers in, half away from zero out (docs/plan.md
-// section 2.2). One thread at a time.
+// Decimal arithmetic that scales and rounds: exact integers in, half away from zero out
+// (docs/plan.md section 2.2). One thread at a time.
 #ifndef HDD_DECIMAL_CUH
 #define HDD_DECIMAL_CUH
 
@@ -10,8 +10,9 @@ HDD_DEVICE u128 hdd_magnitude(i128 v)
     return v < 0 ? -(u128)v : (u128)v;
 }
 
-// One decimal digit of r / b, r < b: the digit is returned, r becomes the remainder. Ten times r
-// may not fit, so it is built bit by bit (10 = 1010 in binary), kept below b after each step.
+// One decimal digit of r / b, r < b: the digit is returned, r becomes the remainder. Ten times
+// r may not fit, so it is built bit by bit (10 = 1010 in binary), kept below b after each
+// step.
 HDD_DEVICE u32 hdd_next_digit(u128 &r, u128 b)
 {
     const u128 once = r;
@@ -112,8 +113,8 @@ template <class T, class A> HDD_DEVICE auto hdd_rescale(i32 scale, A x)
     return hdd_strict(hdd_rescale_of<T>{scale}, x);
 }
 
-// An integer of few digits over 10^scale, scale at most 22: both are exact as doubles, so that one
-// rounding is left.
+// An integer of few digits over 10^scale, scale at most 22: both are exact as doubles, so that
+// one rounding is left.
 struct hdd_to_f64_of {
     i32 scale;
 

@@ -1,5 +1,5 @@
-/* The device headers and kernel skeletons of this folder, embedded as bytes. Emitted source names
- * the headers as "hd/<name>"; the compiler gets them from memory. */
+/* The device headers and kernel skeletons of this folder, embedded as bytes. Emitted source
+ * names the headers as "hd/<name>"; the compiler gets them from memory. */
 #ifndef HEDDLE_TEMPLATES_EMBED_H
 #define HEDDLE_TEMPLATES_EMBED_H
 

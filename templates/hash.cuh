@@ -1,5 +1,5 @@
-// Hashes of key tuples: the rule of templates/abi.h. Strings take a function of their own: hash
-// values never leave the backend that computed them.
+// Hashes of key tuples: the rule of templates/abi.h. Strings take a function of their own:
+// hash values never leave the backend that computed them.
 #ifndef HDD_HASH_CUH
 #define HDD_HASH_CUH
 

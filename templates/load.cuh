@@ -1,5 +1,5 @@
-// Loads of stored columns (frontend/catalog.h), one row at a time. Nothing here is written while
-// kernels run.
+// Loads of stored columns (frontend/catalog.h), one row at a time. Nothing here is written
+// while kernels run.
 #ifndef HDD_LOAD_CUH
 #define HDD_LOAD_CUH
 
@@ -38,9 +38,10 @@ HDD_DEVICE bool hdd_valid(const u8 *bits, i32 row)
     return (hdd_load_const(bits + ((u32)row >> 3)) >> ((u32)row & 7)) & 1;
 }
 
-// String r spans [end of r - 1, end of r) of its block of 65,536 rows; the first of a block starts
-// at 0.
-HDD_DEVICE hdd_text hdd_column_text(const u32 *ends, const u64 *bases, const u8 *bytes, i32 row)
+// String r spans [end of r - 1, end of r) of its block of 65,536 rows; the first of a block
+// starts at 0.
+HDD_DEVICE hdd_text hdd_column_text(const u32 *ends, const u64 *bases, const u8 *bytes,
+                                    i32 row)
 {
     const u32 r = (u32)row;
     const u32 start = r & 0xffff ? hdd_load_const(ends + r - 1) : 0;

@@ -1,11 +1,11 @@
-// The machine: every intrinsic, atomic, fence and line of PTX that device code uses, and nothing
-// else. All other headers are plain C++14 over these names, so the whole of what must be trusted
-// about the hardware is here (DESIGN section 7). tests/simt/twin.cuh gives the same names on the
-// host: the emulator compiles emitted source against it instead of this file.
+// The machine: every intrinsic, atomic, fence and line of PTX that device code uses, and
+// nothing else. All other headers are plain C++14 over these names, so the whole of what must
+// be trusted about the hardware is here (DESIGN section 7). tests/simt/twin.cuh gives the same
+// names on the host: the emulator compiles emitted source against it instead of this file.
 //
-// Warp operations are for whole warps: every lane of the warp must reach the same call. The code
-// above keeps to that by never letting a lane return early and by doing per-row work inside
-// `if (live) { ... }` blocks that contain no warp operation.
+// Warp operations are for whole warps: every lane of the warp must reach the same call. The
+// code above keeps to that by never letting a lane return early and by doing per-row work
+// inside `if (live) { ... }` blocks that contain no warp operation.
 #ifndef HDD_MACHINE_CUH
 #define HDD_MACHINE_CUH
 
@@ -21,24 +21,24 @@ typedef unsigned long long u64;
 typedef unsigned __int128 u128;
 typedef double f64;
 
-#define HDD_DEVICE static __device__ __forceinline__
-#define HDD_MEMBER __device__ __forceinline__
+#define HDD_DEVICE       static __device__ __forceinline__
+#define HDD_MEMBER       __device__ __forceinline__
 #define HDD_KERNEL(name) extern "C" __global__ void __launch_bounds__(HDD_BLOCK) name
 // One structure per kernel holds all it keeps in shared memory.
 #define HDD_SHARED(type, name) __shared__ type name
 // Parameters stay in the constant bank: their words are operands, not registers.
 #define HDD_PARAMETER(type, name) const __grid_constant__ type name
-#define HDD_UNROLL _Pragma("unroll")
+#define HDD_UNROLL                _Pragma("unroll")
 // NVRTC has no offsetof; this is what the one of its front end comes down to.
 #define HDD_OFFSET(type, member) __INTADDR__(&(((type *)0)->member))
 // What the emulator checks and a GPU does not.
 #define HDD_ASSERT(condition)
 
-constexpr u32 HDD_LANES = 32;                    // threads of a warp
-constexpr u32 HDD_WARPS = 4;                     // warps of a block, as in the paper's section 8.1
+constexpr u32 HDD_LANES = 32; // threads of a warp
+constexpr u32 HDD_WARPS = 4;  // warps of a block, as in the paper's section 8.1
 constexpr u32 HDD_BLOCK = HDD_LANES * HDD_WARPS;
 
-// ---- where a thread is ------------------------------------------------------------------------
+// ---- where a thread is ---------------------------------------------------------------------
 
 HDD_DEVICE u32 hdd_lane()
 {
@@ -55,7 +55,7 @@ HDD_DEVICE u32 hdd_block()
     return blockIdx.x;
 }
 
-// ---- whole warps --------------------------------------------------------------------------------
+// ---- whole warps ---------------------------------------------------------------------------
 
 // Orders the memory accesses of the lanes before it against those after it.
 HDD_DEVICE void hdd_warp_sync()
@@ -95,14 +95,14 @@ HDD_DEVICE u32 hdd_warp_or(u32 v)
     return __reduce_or_sync(0xffffffffu, v);
 }
 
-// ---- whole blocks -------------------------------------------------------------------------------
+// ---- whole blocks --------------------------------------------------------------------------
 
 HDD_DEVICE void hdd_block_sync()
 {
     __syncthreads();
 }
 
-// ---- bits -----------------------------------------------------------------------------------------
+// ---- bits ----------------------------------------------------------------------------------
 
 HDD_DEVICE u32 hdd_popc(u32 v)
 {
@@ -140,7 +140,7 @@ HDD_DEVICE u64 hdd_mul_high(u64 a, u64 b)
     return __umul64hi(a, b);
 }
 
-// ---- atomics: relaxed, at the scope of the device -----------------------------------------------
+// ---- atomics: relaxed, at the scope of the device ------------------------------------------
 
 HDD_DEVICE u32 hdd_atomic_add(u32 *p, u32 v)
 {
@@ -198,7 +198,7 @@ HDD_DEVICE u64 hdd_atomic_swap(u64 *p, u64 expected, u64 v)
     return atomicCAS(p, expected, v);
 }
 
-// ---- memory written in the same kernel ------------------------------------------------------------
+// ---- memory written in the same kernel -----------------------------------------------------
 
 HDD_DEVICE u32 hdd_load_relaxed(const u32 *p)
 {
@@ -243,8 +243,8 @@ HDD_DEVICE void hdd_store_release(u64 *p, u64 v)
     asm volatile("st.release.gpu.u64 [%0], %1;" : : "l"(p), "l"(v) : "memory");
 }
 
-// Everything this thread did before is seen by others before anything it does afterwards, and the
-// other way round: for protocols that span several words (share.cuh).
+// Everything this thread did before is seen by others before anything it does afterwards, and
+// the other way round: for protocols that span several words (share.cuh).
 HDD_DEVICE void hdd_fence()
 {
     __threadfence();
@@ -256,7 +256,7 @@ HDD_DEVICE void hdd_back_off()
     __nanosleep(100);
 }
 
-// ---- loads of memory that no thread writes in this kernel ------------------------------------------
+// ---- loads of memory that no thread writes in this kernel ----------------------------------
 
 template <class T> HDD_DEVICE T hdd_load_const(const T *p)
 {

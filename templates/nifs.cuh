@@ -1,18 +1,19 @@
-// No-imbalance-first search (Themis, section 5): a warp visits the deepest level that fills all
-// its lanes, and only when there is none the shallowest that has a node. Nodes of a level wait as
-// ranges of positions, each with the tuple that its children share: row ids and computed slots
-// (lazy materialisation, section 7).
+// No-imbalance-first search (Themis, section 5): a warp visits the deepest level that fills
+// all its lanes, and only when there is none the shallowest that has a node. Nodes of a level
+// wait as ranges of positions, each with the tuple that its children share: row ids and
+// computed slots (lazy materialisation, section 7).
 //
 // A level's queue holds at most (w - 1) + w * r ranges, w lanes and r = 1 range per lane and
-// visit: a level is appended to only when it held fewer than w nodes, hence fewer than w ranges.
+// visit: a level is appended to only when it held fewer than w nodes, hence fewer than w
+// ranges.
 #ifndef HDD_NIFS_CUH
 #define HDD_NIFS_CUH
 
 #include "hd/range.cuh"
 #include "hd/scan.cuh"
 
-constexpr u32 HDD_QUEUE = 2 * HDD_LANES;                   // room, a power of two
-constexpr u32 HDD_QUEUE_MOST = HDD_LANES - 1 + HDD_LANES;  // what the bound above allows
+constexpr u32 HDD_QUEUE = 2 * HDD_LANES;                  // room, a power of two
+constexpr u32 HDD_QUEUE_MOST = HDD_LANES - 1 + HDD_LANES; // what the bound above allows
 
 // In shared memory, one per warp and level.
 template <class Tuple> struct hdd_queue_store {
@@ -50,9 +51,10 @@ template <class Tuple> struct hdd_queue {
         hdd_warp_sync();
     }
 
-    // Removes the first nodes, at most one per lane: the position and its tuple. False: no node
-    // for this lane. Ranges hold at least a node each, so the first 32 suffice, the starts of
-    // their parts of the lanes all differ, and the ranges used up are the first ones.
+    // Removes the first nodes, at most one per lane: the position and its tuple. False: no
+    // node for this lane. Ranges hold at least a node each, so the first 32 suffice, the
+    // starts of their parts of the lanes all differ, and the ranges used up are the first
+    // ones.
     HDD_MEMBER bool take(u32 &position, Tuple &t)
     {
         const u32 lane = hdd_lane(), slot = (head + lane) % HDD_QUEUE;
@@ -80,15 +82,16 @@ template <class Tuple> struct hdd_queue {
         return lane < total;
     }
 
-    // ---- work-sharing ------------------------------------------------------------------------
+    // ---- work-sharing
+    // ------------------------------------------------------------------------
 
     HDD_MEMBER bool divisible() const
     {
         return nodes >= 2;
     }
 
-    // Divides every range in two and gives one part of each, so that the cost does not depend on
-    // the number of nodes (section 7). Of ranges with one node every second goes.
+    // Divides every range in two and gives one part of each, so that the cost does not depend
+    // on the number of nodes (section 7). Of ranges with one node every second goes.
     HDD_MEMBER void give(hdd_queue_gift<Tuple> &gift)
     {
         const u32 held = count;
@@ -102,7 +105,8 @@ template <class Tuple> struct hdd_queue {
             const u32 keeps = hdd_ballot(rest != 0), gives = hdd_ballot(part != 0);
             hdd_warp_sync();
             if (rest)
-                put(head + kept + hdd_popc(keeps & hdd_lanes_below()), hdd_range{r.begin, rest}, t);
+                put(head + kept + hdd_popc(keeps & hdd_lanes_below()),
+                    hdd_range{r.begin, rest}, t);
             if (part) {
                 const u32 to = given + hdd_popc(gives & hdd_lanes_below());
                 gift.ranges[to] = hdd_range{r.begin + rest, part};
@@ -133,7 +137,7 @@ template <class Tuple> struct hdd_queue {
         hdd_warp_sync();
     }
 
-private:
+  private:
     HDD_MEMBER void put(u32 i, hdd_range r, const Tuple &t)
     {
         at.ranges[i % HDD_QUEUE] = r;
@@ -145,7 +149,7 @@ private:
 template <int L> struct hdd_level {
 };
 
-// ---- choosing (Algorithm 2) -----------------------------------------------------------------------
+// ---- choosing (Algorithm 2) ----------------------------------------------------------------
 
 template <class Pipe> HDD_DEVICE int hdd_deepest_full(Pipe &, hdd_level<0>)
 {
@@ -158,8 +162,7 @@ template <class Pipe, int L> HDD_DEVICE int hdd_deepest_full(Pipe &p, hdd_level<
 }
 
 // From level L on, R levels are left to look at.
-template <class Pipe, int L>
-HDD_DEVICE int hdd_shallowest(Pipe &, hdd_level<L>, hdd_level<0>)
+template <class Pipe, int L> HDD_DEVICE int hdd_shallowest(Pipe &, hdd_level<L>, hdd_level<0>)
 {
     return -1;
 }
@@ -171,8 +174,9 @@ HDD_DEVICE int hdd_shallowest(Pipe &p, hdd_level<L> level, hdd_level<R>)
                                 : hdd_shallowest(p, hdd_level<L + 1>(), hdd_level<R - 1>());
 }
 
-// -1: nothing left. Level 0 is as full as the source while there are tiles; where fewer than 32 of
-// its rows wait there are none, and no deeper level is full, so that the shallowest is due.
+// -1: nothing left. Level 0 is as full as the source while there are tiles; where fewer than
+// 32 of its rows wait there are none, and no deeper level is full, so that the shallowest is
+// due.
 template <class Pipe> HDD_DEVICE int hdd_choose(Pipe &p)
 {
     const int full = hdd_deepest_full(p, hdd_level<Pipe::levels - 1>());

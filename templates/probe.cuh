@@ -1,5 +1,5 @@
-// Lookups in finished states and indexes. One thread at a time; nothing here is written while the
-// kernel runs, except match bits. A row that is not found is -1.
+// Lookups in finished states and indexes. One thread at a time; nothing here is written while
+// the kernel runs, except match bits. A row that is not found is -1.
 #ifndef HDD_PROBE_CUH
 #define HDD_PROBE_CUH
 
@@ -56,8 +56,8 @@ struct hdd_hash_slot {
     u64 begin;
 };
 
-// Rows whose key hashes to h and is `same`, a function of a row number. Linear probing; the table
-// has an empty slot.
+// Rows whose key hashes to h and is `same`, a function of a row number. Linear probing; the
+// table has an empty slot.
 template <class Same>
 HDD_DEVICE hdd_range hdd_probe_hash(const hdd_hash_slot *slots, u64 mask, u64 h, Same same)
 {
@@ -127,13 +127,14 @@ HDD_DEVICE auto hdd_lookup(const Row *rows, F Row::*field, Code code)
 }
 
 template <class T, class Row, class F>
-HDD_DEVICE hdd_opt<T> hdd_lookup(const Row *rows, F Row::*field, u8 Row::*valid, hdd_opt<i32> code)
+HDD_DEVICE hdd_opt<T> hdd_lookup(const Row *rows, F Row::*field, u8 Row::*valid,
+                                 hdd_opt<i32> code)
 {
     return code.ok && rows[code.v].*valid ? hdd_opt<T>(rows[code.v].*field) : hdd_opt<T>();
 }
 
-// Sets a bit that other threads may set too. Most matches of a skewed row find it set: only the
-// first pays for the atomic.
+// Sets a bit that other threads may set too. Most matches of a skewed row find it set: only
+// the first pays for the atomic.
 HDD_DEVICE void hdd_set_bit(u64 *words, u64 i)
 {
     const u64 bit = (u64)1 << (i % 64);

@@ -1,10 +1,10 @@
-// Level 0 of the traversal: rows of the source that passed the cheap predicate of their tile and
-// wait to be visited. Tiles come from one cursor for the whole grid, not from an equal partition
-// (DESIGN section 5). What waits is a bit mask of survivors per lane, and the fewer than 32 rows
-// of earlier tiles that were left when the last tile was read.
+// Level 0 of the traversal: rows of the source that passed the cheap predicate of their tile
+// and wait to be visited. Tiles come from one cursor for the whole grid, not from an equal
+// partition (DESIGN section 5). What waits is a bit mask of survivors per lane, and the fewer
+// than 32 rows of earlier tiles that were left when the last tile was read.
 //
-// Registers only; all members but the lane's own `alive` and `left` are the same in every lane.
-// Whole warps call. Rows come out in ascending order while one warp takes all tiles.
+// Registers only; all members but the lane's own `alive` and `left` are the same in every
+// lane. Whole warps call. Rows come out in ascending order while one warp takes all tiles.
 #ifndef HDD_SCAN_CUH
 #define HDD_SCAN_CUH
 
@@ -27,13 +27,14 @@ struct hdd_scan {
     u32 alive;          // bit j: row first + 8 * lane + j
     u32 left;           // in lanes below nleft: a row of an earlier tile
     u32 nleft;
-    u32 pending;        // rows that wait: nleft and the survivors of all lanes
+    u32 pending; // rows that wait: nleft and the survivors of all lanes
 
     HDD_MEMBER explicit hdd_scan(const hdd_run &run)
-        : rows(run.launch.source_rows), tile(0), tile_end(0), exhausted(false), first(0), alive(0),
-          left(0), nleft(0), pending(0)
+        : rows(run.launch.source_rows), tile(0), tile_end(0), exhausted(false), first(0),
+          alive(0), left(0), nleft(0), pending(0)
     {
-        exhausted = run.launch.balance == HDD_NIFS_SHARE && run.warp() >= run.launch.start_idle;
+        exhausted =
+            run.launch.balance == HDD_NIFS_SHARE && run.warp() >= run.launch.start_idle;
     }
 
     // Reads tiles until a full warp of rows waits or none are left.
@@ -65,7 +66,8 @@ struct hdd_scan {
         return lane < n;
     }
 
-    // ---- work-sharing ------------------------------------------------------------------------
+    // ---- work-sharing
+    // ------------------------------------------------------------------------
 
     // Nodes that could be split in two.
     HDD_MEMBER bool divisible() const
@@ -108,7 +110,7 @@ struct hdd_scan {
         pending = nleft + hdd_warp_sum(hdd_popc(alive));
     }
 
-private:
+  private:
     HDD_MEMBER bool take_tiles(const hdd_run &run)
     {
         const u64 tiles = (rows + HDD_TILE - 1) / HDD_TILE;
@@ -133,7 +135,9 @@ private:
         nleft = kept;
         first = (u32)(tile++ * HDD_TILE);
         const u64 at = (u64)first + hdd_lane() * HDD_TILE_ROWS, end = rows;
-        const u32 n = at >= end ? 0 : end - at < HDD_TILE_ROWS ? (u32)(end - at) : HDD_TILE_ROWS;
+        const u32 n = at >= end                  ? 0
+                      : end - at < HDD_TILE_ROWS ? (u32)(end - at)
+                                                 : HDD_TILE_ROWS;
         alive = p.tile((u32)at, n);
         pending = nleft + hdd_warp_sum(hdd_popc(alive));
     }

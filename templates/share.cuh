@@ -1,14 +1,14 @@
-// Work that moves between warps. A warp without work says so in a bitmap and waits; a busy warp
-// claims a waiting one and puts half of its shallowest divisible level into that warp's mailbox
-// (Themis, sections 6 and 7). Who gives and how often is a plain interval here; the table of
-// workload sizes and the adaptive interval of Algorithm 3 decide before hdd_give is called and
-// change nothing below.
+// Work that moves between warps. A warp without work says so in a bitmap and waits; a busy
+// warp claims a waiting one and puts half of its shallowest divisible level into that warp's
+// mailbox (Themis, sections 6 and 7). Who gives and how often is a plain interval here; the
+// table of workload sizes and the adaptive interval of Algorithm 3 decide before hdd_give is
+// called and change nothing below.
 //
-// Why no work is lost and all warps end (DESIGN section 5): the count of idle warps starts at 0.
-// A warp counts itself before it sets its bit. A giver claims a bit by an atomic and-not and
-// lowers the count before it fills the mailbox; it is itself busy, so meanwhile the count stays
-// below the number of warps. A receiver looks into its mailbox before it looks at the count. So
-// count = warps means that nobody works and no mailbox is on its way.
+// Why no work is lost and all warps end (DESIGN section 5): the count of idle warps starts at
+// 0. A warp counts itself before it sets its bit. A giver claims a bit by an atomic and-not
+// and lowers the count before it fills the mailbox; it is itself busy, so meanwhile the count
+// stays below the number of warps. A receiver looks into its mailbox before it looks at the
+// count. So count = warps means that nobody works and no mailbox is on its way.
 //
 // Kernels that wait need all their warps resident: cooperative launch.
 #ifndef HDD_SHARE_CUH
@@ -36,21 +36,20 @@ template <class Gift> HDD_DEVICE Gift &hdd_gift(hdd_mail *mail)
     return *reinterpret_cast<Gift *>(mail + 1);
 }
 
-// ---- by level ---------------------------------------------------------------------------------------
+// ---- by level ------------------------------------------------------------------------------
 
-template <class Tuple>
-HDD_DEVICE void hdd_give_queue(hdd_queue<Tuple> &q, hdd_mail *mail)
+template <class Tuple> HDD_DEVICE void hdd_give_queue(hdd_queue<Tuple> &q, hdd_mail *mail)
 {
     q.give(hdd_gift<hdd_queue_gift<Tuple>>(mail));
 }
 
-template <class Tuple>
-HDD_DEVICE void hdd_receive_queue(hdd_queue<Tuple> &q, hdd_mail *mail)
+template <class Tuple> HDD_DEVICE void hdd_receive_queue(hdd_queue<Tuple> &q, hdd_mail *mail)
 {
     q.receive(hdd_gift<hdd_queue_gift<Tuple>>(mail));
 }
 
-template <class Pipe> HDD_DEVICE void hdd_give_level(Pipe &p, hdd_mail *mail, int, hdd_level<0>)
+template <class Pipe>
+HDD_DEVICE void hdd_give_level(Pipe &p, hdd_mail *mail, int, hdd_level<0>)
 {
     p.scan.give(hdd_gift<hdd_scan_gift>(mail));
 }
@@ -80,8 +79,7 @@ HDD_DEVICE void hdd_receive_level(Pipe &p, hdd_mail *mail, int level, hdd_level<
 }
 
 // Shallowest level from L on that can be divided, -1 none; R levels are left to look at.
-template <class Pipe, int L>
-HDD_DEVICE int hdd_divisible(Pipe &, hdd_level<L>, hdd_level<0>)
+template <class Pipe, int L> HDD_DEVICE int hdd_divisible(Pipe &, hdd_level<L>, hdd_level<0>)
 {
     return -1;
 }
@@ -94,10 +92,10 @@ HDD_DEVICE int hdd_divisible(Pipe &p, hdd_level<L> level, hdd_level<R>)
                : hdd_divisible(p, hdd_level<L + 1>(), hdd_level<R - 1>());
 }
 
-// ---- giving -----------------------------------------------------------------------------------------
+// ---- giving --------------------------------------------------------------------------------
 
-// One thread. Claims a waiting warp, -1 if there is none. The search begins at a word of its own
-// so that givers do not all meet at the first one.
+// One thread. Claims a waiting warp, -1 if there is none. The search begins at a word of its
+// own so that givers do not all meet at the first one.
 HDD_DEVICE i32 hdd_claim_idle(const hdd_run &run)
 {
     u64 *const words = reinterpret_cast<u64 *>(run.launch.idle_words);
@@ -118,7 +116,8 @@ HDD_DEVICE i32 hdd_claim_idle(const hdd_run &run)
     return -1;
 }
 
-// Gives half of the shallowest divisible level to a waiting warp if there are both. Whole warp.
+// Gives half of the shallowest divisible level to a waiting warp if there are both. Whole
+// warp.
 template <class Pipe> HDD_DEVICE void hdd_give(Pipe &p)
 {
     const int level = p.scan.divisible()
@@ -142,9 +141,10 @@ template <class Pipe> HDD_DEVICE void hdd_give(Pipe &p)
     }
 }
 
-// ---- waiting ----------------------------------------------------------------------------------------
+// ---- waiting -------------------------------------------------------------------------------
 
-// One thread. True: the mailbox is full; false: no work is left anywhere, or the run is aborted.
+// One thread. True: the mailbox is full; false: no work is left anywhere, or the run is
+// aborted.
 HDD_DEVICE bool hdd_wait_for_mail(const hdd_run &run, const hdd_mail *mail)
 {
     u64 *const words = reinterpret_cast<u64 *>(run.launch.idle_words);

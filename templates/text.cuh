@@ -1,21 +1,22 @@
-// Strings: LIKE over a compiled pattern, membership in a sorted list, dictionaries. One thread at
-// a time.
+// Strings: LIKE over a compiled pattern, membership in a sorted list, dictionaries. One thread
+// at a time.
 #ifndef HDD_TEXT_CUH
 #define HDD_TEXT_CUH
 
 #include "hd/run.cuh"
 #include "hd/value.cuh"
 
-// A compiled LIKE pattern, one block of memory in host and device form alike: this head, `pieces`
-// pieces, then the bytes. Pieces stand between the `%` of the pattern; `_` matches one byte.
+// A compiled LIKE pattern, one block of memory in host and device form alike: this head,
+// `pieces` pieces, then the bytes. Pieces stand between the `%` of the pattern; `_` matches
+// one byte.
 struct hdd_like_piece {
-    u32 at;   // of its bytes, from the start of the head; their wildcard flags follow them
+    u32 at; // of its bytes, from the start of the head; their wildcard flags follow them
     u32 n;
 };
 struct hdd_like_pattern {
     u32 open_start, open_end; // a `%` there
     u32 npieces;
-    u32 least;                // bytes of all pieces: no shorter string matches
+    u32 least; // bytes of all pieces: no shorter string matches
 };
 
 HDD_DEVICE bool hdd_like_at(const u8 *piece, u32 n, const u8 *s)
@@ -35,8 +36,8 @@ HDD_DEVICE i32 hdd_like_find(const u8 *piece, u32 n, const u8 *s, u32 from, u32 
     return -1;
 }
 
-// Greedy from the left: the first place for every piece leaves most room for the rest. The last
-// piece is anchored unless the pattern ends with `%`.
+// Greedy from the left: the first place for every piece leaves most room for the rest. The
+// last piece is anchored unless the pattern ends with `%`.
 HDD_DEVICE bool hdd_like_match(const hdd_like_pattern *p, hdd_text t)
 {
     const u8 *base = reinterpret_cast<const u8 *>(p);
@@ -50,7 +51,8 @@ HDD_DEVICE bool hdd_like_match(const hdd_like_pattern *p, hdd_text t)
     for (u32 k = 0; k < p->npieces; k++) {
         const u8 *piece = base + pieces[k].at;
         const u32 m = pieces[k].n;
-        const bool first = k == 0 && !p->open_start, last = k + 1 == p->npieces && !p->open_end;
+        const bool first = k == 0 && !p->open_start,
+                   last = k + 1 == p->npieces && !p->open_end;
         if (last && n - at < m)
             return false;
         const u32 from = last ? n - m : at;
@@ -105,7 +107,8 @@ template <class A, class T> HDD_DEVICE auto hdd_in_set(A a, hdd_set<T> set)
     return hdd_strict(hdd_in_set_of<T>{set}, a);
 }
 
-// Bytes start .. start + length - 1, counted from 1. What lies before 1 is cut off, not shifted.
+// Bytes start .. start + length - 1, counted from 1. What lies before 1 is cut off, not
+// shifted.
 HDD_DEVICE hdd_text hdd_cut(hdd_text t, i64 start, i64 length)
 {
     const i64 stop = (i64)t.n + 1;

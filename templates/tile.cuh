@@ -1,12 +1,12 @@
-// A tile of rows: eight neighbours per lane, read with wide loads (measured in DESIGN section 5:
-// twice the bandwidth of one row per lane). One thread at a time.
+// A tile of rows: eight neighbours per lane, read with wide loads (measured in DESIGN section
+// 5: twice the bandwidth of one row per lane). One thread at a time.
 #ifndef HDD_TILE_CUH
 #define HDD_TILE_CUH
 
 #include "hd/machine.cuh"
 
-constexpr u32 HDD_TILE_ROWS = 8;                        // of a lane
-constexpr u32 HDD_TILE = HDD_TILE_ROWS * HDD_LANES;     // of a warp
+constexpr u32 HDD_TILE_ROWS = 8;                    // of a lane
+constexpr u32 HDD_TILE = HDD_TILE_ROWS * HDD_LANES; // of a warp
 
 // As many low bits.
 HDD_DEVICE u32 hdd_low_bits(u32 n)
@@ -34,8 +34,8 @@ HDD_DEVICE void hdd_from_bits(u64 bits, f64 &v)
     v = hdd_f64_from_bits((i64)bits);
 }
 
-// Stored values of eight rows. They stay packed in 64-bit words until one is asked for, so that
-// they live in registers however wide they are.
+// Stored values of eight rows. They stay packed in 64-bit words until one is asked for, so
+// that they live in registers however wide they are.
 template <class T> struct hdd_tile {
     static constexpr u32 words = sizeof(T), per_word = 8 / sizeof(T), bits = 8 * sizeof(T);
     u64 w[words];
@@ -56,7 +56,7 @@ template <class T> struct hdd_tile {
         return v;
     }
 
-private:
+  private:
     HDD_MEMBER void load_all(const T *at)
     {
         const u64 *from = reinterpret_cast<const u64 *>(at);
@@ -79,6 +79,21 @@ private:
             if (j < n)
                 w[j / per_word] |= (hdd_bits_of(hdd_load_const(at + j)) & mask)
                                    << (j % per_word * bits % 64);
+    }
+};
+
+// Values as wide as that are read one by one, where they are asked for.
+template <> struct hdd_tile<i128> {
+    const i128 *at;
+    u32 n;
+
+    HDD_MEMBER hdd_tile(const i128 *data, u32 first, u32 rows) : at(data + first), n(rows)
+    {
+    }
+
+    HDD_MEMBER i128 operator[](u32 j) const
+    {
+        return j < n ? hdd_load_const(at + j) : 0;
     }
 };
 

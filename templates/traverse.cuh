@@ -2,13 +2,13 @@
 //
 //   enum { levels }, mailbox_bytes
 //   hdd_run run; hdd_scan scan;
-//   u32 tile(u32 first, u32 n)                  rows of this lane that pass the cheap predicate
-//   hdd_queue<Tuple> &queue(hdd_level<L>)       levels 1 .. levels - 1
+//   u32 tile(u32 first, u32 n)                rows of this lane that pass the cheap predicate
+//   hdd_queue<Tuple> &queue(hdd_level<L>)     levels 1 .. levels - 1
 //   void visit(hdd_level<0>, bool live, u32 row)
 //   void visit(hdd_level<L>, bool live, u32 position, const Tuple &)
 //
-// visit is called by whole warps, live or not, and either pushes ranges to the next level's queue
-// or feeds the sink. Block-wide flushes come after the traversal.
+// visit is called by whole warps, live or not, and either pushes ranges to the next level's
+// queue or feeds the sink. Block-wide flushes come after the traversal.
 #ifndef HDD_TRAVERSE_CUH
 #define HDD_TRAVERSE_CUH
 
@@ -18,7 +18,9 @@
 struct hdd_tally {
     u32 visits, idle_lanes;
 
-    HDD_MEMBER hdd_tally() : visits(0), idle_lanes(0) {}
+    HDD_MEMBER hdd_tally() : visits(0), idle_lanes(0)
+    {
+    }
 
     HDD_MEMBER void add(u32 nodes)
     {
@@ -44,7 +46,8 @@ template <class Pipe> HDD_DEVICE void hdd_visit_scan(Pipe &p, hdd_tally &tally)
 }
 
 template <class Pipe, class Tuple, int L>
-HDD_DEVICE void hdd_visit_queue(Pipe &p, hdd_queue<Tuple> &q, hdd_level<L> level, hdd_tally &tally)
+HDD_DEVICE void hdd_visit_queue(Pipe &p, hdd_queue<Tuple> &q, hdd_level<L> level,
+                                hdd_tally &tally)
 {
     u32 position = 0;
     Tuple t = Tuple();

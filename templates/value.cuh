@@ -1,5 +1,5 @@
-// Values in flight, one thread at a time: a nullable value is a pair, a string is an address and
-// a length. No warp operations. The rules are those of docs/plan.md section 2.2.
+// Values in flight, one thread at a time: a nullable value is a pair, a string is an address
+// and a length. No warp operations. The rules are those of docs/plan.md section 2.2.
 #ifndef HDD_VALUE_CUH
 #define HDD_VALUE_CUH
 
@@ -11,8 +11,12 @@ template <class T> struct hdd_opt {
     bool ok;
 
     hdd_opt() = default;
-    HDD_MEMBER hdd_opt(T value) : v(value), ok(true) {}
-    HDD_MEMBER hdd_opt(T value, bool valid) : v(valid ? value : T()), ok(valid) {}
+    HDD_MEMBER hdd_opt(T value) : v(value), ok(true)
+    {
+    }
+    HDD_MEMBER hdd_opt(T value, bool valid) : v(valid ? value : T()), ok(valid)
+    {
+    }
 };
 
 template <class T> HDD_DEVICE hdd_opt<T> hdd_null()
@@ -42,7 +46,7 @@ struct hdd_row_text {
     }
 };
 
-// ---- NULL: strict functions ------------------------------------------------------------------------
+// ---- NULL: strict functions ----------------------------------------------------------------
 
 // f(a, ...) where no argument is NULL, else NULL; f is not called otherwise, so it may raise.
 template <class F, class A> HDD_DEVICE auto hdd_strict(F f, A a) -> decltype(f(a))
@@ -82,7 +86,7 @@ HDD_DEVICE auto hdd_strict(F f, A a, hdd_opt<B> b) -> hdd_opt<decltype(f(a, b.v)
     return hdd_strict(f, hdd_opt<A>(a), b);
 }
 
-// ---- order ------------------------------------------------------------------------------------------
+// ---- order ---------------------------------------------------------------------------------
 
 template <class T> HDD_DEVICE bool hdd_less(T a, T b)
 {
@@ -125,17 +129,17 @@ HDD_DEVICE bool hdd_same(hdd_text a, hdd_text b)
     return a.n == b.n && hdd_compare_text(a, b) == 0;
 }
 
-#define HDD_COMPARISON(name, expression)                                                          \
-    struct name##_of {                                                                            \
-        template <class T> HDD_MEMBER bool operator()(T a, T b) const                             \
-        {                                                                                         \
-            return expression;                                                                    \
-        }                                                                                         \
-    };                                                                                            \
-    template <class A, class B>                                                                   \
-    HDD_DEVICE auto name(A a, B b)->decltype(hdd_strict(name##_of(), a, b))                       \
-    {                                                                                             \
-        return hdd_strict(name##_of(), a, b);                                                     \
+#define HDD_COMPARISON(name, expression)                                                      \
+    struct name##_of {                                                                        \
+        template <class T> HDD_MEMBER bool operator()(T a, T b) const                         \
+        {                                                                                     \
+            return expression;                                                                \
+        }                                                                                     \
+    };                                                                                        \
+    template <class A, class B>                                                               \
+    HDD_DEVICE auto name(A a, B b)->decltype(hdd_strict(name##_of(), a, b))                   \
+    {                                                                                         \
+        return hdd_strict(name##_of(), a, b);                                                 \
     }
 HDD_COMPARISON(hdd_eq, hdd_same(a, b))
 HDD_COMPARISON(hdd_ne, !hdd_same(a, b))
@@ -145,7 +149,7 @@ HDD_COMPARISON(hdd_gt, hdd_less(b, a))
 HDD_COMPARISON(hdd_ge, !hdd_less(a, b))
 #undef HDD_COMPARISON
 
-// ---- three-valued logic -------------------------------------------------------------------------------
+// ---- three-valued logic --------------------------------------------------------------------
 
 // A condition holds: valid and true.
 HDD_DEVICE bool hdd_true(bool b)
@@ -236,7 +240,8 @@ template <class T, class B> HDD_DEVICE T hdd_coalesce(T a, B)
     return a;
 }
 
-template <class T, class F> HDD_DEVICE auto hdd_coalesce_else(hdd_opt<T> a, F f) -> decltype(f())
+template <class T, class F>
+HDD_DEVICE auto hdd_coalesce_else(hdd_opt<T> a, F f) -> decltype(f())
 {
     typedef decltype(f()) R;
     return a.ok ? R(a.v) : f();

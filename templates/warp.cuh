@@ -72,8 +72,9 @@ template <class T> HDD_DEVICE T hdd_warp_sum(T v)
     return v;
 }
 
-// For each lane j, the lane whose part of a common sequence holds element j: `upto` is the running
-// end of each lane's part (an inclusive scan). Valid where j is below the end of the last lane.
+// For each lane j, the lane whose part of a common sequence holds element j: `upto` is the
+// running end of each lane's part (an inclusive scan). Valid where j is below the end of the
+// last lane.
 HDD_DEVICE u32 hdd_owner(u32 upto, u32 j)
 {
     u32 lane = 0;

@@ -21,9 +21,16 @@ class Failure(Exception):
     pass
 
 
+class RowError(Exception):
+    """The plan fails in some row: path and message."""
+
+
 def run(command):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if done.returncode != 0:
+        error = re.search(r"(\$\S*: (division by zero|numeric overflow))", done.stderr)
+        if error:
+            raise RowError(error.group(1))
         raise Failure(f"{' '.join(map(str, command))}: exit status {done.returncode}\n{done.stderr}")
     return done
 
@@ -71,7 +78,25 @@ def has_levels(args, plan):
     return "hdd_nifs(pipe);" in source
 
 
+def check_error(args, plan, expected):
+    for options in ([], ["--balance", "share", "--start-idle", 1]):
+        try:
+            simt_result(args, plan, *options)
+        except RowError as error:
+            if str(error) != expected:
+                raise Failure(f"{plan}: expected \"{expected}\", found \"{error}\"") from None
+            continue
+        raise Failure(f"{plan}: the CPU finds \"{expected}\", the emulator does not")
+
+
 def check(args, plan):
+    try:
+        check_rows(args, plan)
+    except RowError as error:
+        check_error(args, plan, str(error))
+
+
+def check_rows(args, plan):
     expected, rows = cpu_result(args, plan)
     alone, _ = simt_result(args, plan)
     compare_rows(plan, expected, alone, "each warp on its own")

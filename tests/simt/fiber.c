@@ -19,8 +19,8 @@
 /* The fiber that is switched to, and from: read on arrival. */
 static struct fiber *arriving, *leaving;
 
-/* AddressSanitizer must know the stack it is on. `leaving` learns its own bounds here when it is
- * the thread's first stack. */
+/* AddressSanitizer must know the stack it is on. `leaving` learns its own bounds here when it
+ * is the thread's first stack. */
 static void announce(struct fiber *from, const struct fiber *to, int last)
 {
 #ifdef FIBER_ASAN

@@ -46,7 +46,9 @@ int grid_run(const struct grid_options *o, grid_kernel kernel, const hdd_u64 *ar
     launch.share_every = o->share_every;
     launch.start_idle = o->start_idle ? o->start_idle : warps;
     struct call c = {kernel, args, launch};
-    struct simt_options so = {.blocks = o->blocks, .warps = GRID_WARPS, .seed = o->seed,
+    struct simt_options so = {.blocks = o->blocks,
+                              .warps = GRID_WARPS,
+                              .seed = o->seed,
                               .max_switches = o->max_switches};
     int status = simt_launch(&so, run_thread, &c, report);
     free(idle);

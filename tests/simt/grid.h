@@ -1,5 +1,5 @@
-/* Launching a kernel of the templates on the emulator: the memory that every launch needs besides
- * the pipeline's own (templates/launch.cuh), and the call. */
+/* Launching a kernel of the templates on the emulator: the memory that every launch needs
+ * besides the pipeline's own (templates/launch.cuh), and the call. */
 #ifndef HEDDLE_TESTS_SIMT_GRID_H
 #define HEDDLE_TESTS_SIMT_GRID_H
 
@@ -13,10 +13,10 @@ typedef void (*grid_kernel)(const hdd_u64 *args, const struct hdd_launch *launch
 struct grid_options {
     uint32_t blocks;
     uint64_t seed;
-    uint32_t take;             /* tiles a warp takes at once */
+    uint32_t take; /* tiles a warp takes at once */
     enum hdd_balance balance;
     uint32_t share_every;
-    uint32_t start_idle;       /* warps from this number on begin idle */
+    uint32_t start_idle; /* warps from this number on begin idle */
     uint64_t max_switches;
 };
 /* Four blocks' warps, one seed, no sharing. */

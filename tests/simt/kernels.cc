@@ -15,7 +15,8 @@ void endless_wait(void *);
 void failed_assertion(void *);
 void lost_update(void *count);
 
-// Sums block * 1000 + thread number over each block, through registers, shuffles, shared memory.
+// Sums block * 1000 + thread number over each block, through registers, shuffles, shared
+// memory.
 void good_kernel(void *out)
 {
     HDD_SHARED(hdd_block_scratch, scratch);

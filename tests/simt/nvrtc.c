@@ -19,9 +19,9 @@ typedef struct nvrtc_program *program;
        const char *const *include_names))                                                     \
     F(int, nvrtcDestroyProgram, (program * p))                                                \
     F(int, nvrtcCompileProgram, (program p, int n, const char *const *options))               \
-    F(int, nvrtcGetProgramLogSize, (program p, size_t *n))                                    \
+    F(int, nvrtcGetProgramLogSize, (program p, size_t * n))                                   \
     F(int, nvrtcGetProgramLog, (program p, char *log))                                        \
-    F(int, nvrtcGetCUBINSize, (program p, size_t *n))                                         \
+    F(int, nvrtcGetCUBINSize, (program p, size_t * n))                                        \
     F(int, nvrtcGetCUBIN, (program p, char *cubin))
 
 struct nvrtc {

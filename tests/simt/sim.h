@@ -1,7 +1,7 @@
 /* A device made of host memory: runs the schedule of a kernel spec (runtime/spec.h) with the
- * emulator in the place of the GPU. States have the layouts of the spec; FINISH is done here by
- * plain reference code. Every state begins small and grows when a kernel asks for more, so that
- * each run also tests the retry after an overflow. */
+ * emulator in the place of the GPU. States have the layouts of the spec; FINISH is done here
+ * by plain reference code. Every state begins small and grows when a kernel asks for more, so
+ * that each run also tests the retry after an overflow. */
 #ifndef HEDDLE_TESTS_SIMT_SIM_H
 #define HEDDLE_TESTS_SIMT_SIM_H
 
@@ -21,16 +21,16 @@ struct sim_program {
     struct cg_cuda_artifact art;
     bool ordered; /* the plan's root is a sort */
 };
-int sim_program_init(struct sim_program *p, const char *plan_path, const char *db, bool profile,
-                     struct hd_err *err);
+int sim_program_init(struct sim_program *p, const char *plan_path, const char *db,
+                     bool profile, struct hd_err *err);
 void sim_program_release(struct sim_program *p);
 
 /* sim_kernel.c: emitted source compiled by the host compiler, kept under the hash of all that
  * goes into it */
 struct sim_compiler {
     const char *cxx, *flags, *root; /* flags apart by blanks; root: the source tree */
-    const char *twin;  /* path of twin.cuh */
-    const char *cache; /* directory */
+    const char *twin;               /* path of twin.cuh */
+    const char *cache;              /* directory */
 };
 struct sim_kernel {
     void *library;
@@ -45,17 +45,17 @@ struct sim_state {
     const struct rt_state *s;
     unsigned char *rows; /* ROWS, CSR, HASH, AGG_*, ARRAY */
     uint64_t nrows, capacity;
-    uint64_t cursor;     /* rows that kernels asked for */
+    uint64_t cursor; /* rows that kernels asked for */
     uint64_t *bits, *matches, *offsets;
-    struct hdd_hash_slot *slots; /* HASH */
-    uint64_t *groups;            /* AGG_HASH: slots while it is filled */
-    uint64_t mask;               /* of either */
+    struct hdd_hash_slot *slots;    /* HASH */
+    uint64_t *groups;               /* AGG_HASH: slots while it is filled */
+    uint64_t mask;                  /* of either */
     unsigned char **field, **valid; /* DIRECT */
 };
 void sim_state_init(struct sim_state *v, const struct rt_state *s);
 void sim_state_release(struct sim_state *v);
-/* Before a pipeline that writes the state, and after one that overflowed: what the pipeline added
- * is taken back and there is more room. */
+/* Before a pipeline that writes the state, and after one that overflowed: what the pipeline
+ * added is taken back and there is more room. */
 struct sim_mark {
     uint64_t nrows;
     unsigned char *rows; /* copy of aggregates, which pipelines change in place */
@@ -73,6 +73,8 @@ void sim_state_sort(struct sim_state *v);
 /* sim_args.c: the args vector; like patterns are made once */
 void sim_args_fill(const struct rt_spec *s, const struct sim_state *states, uint64_t *words,
                    struct hd_arena *a);
+/* The device form of arg's pattern (templates/text.cuh). */
+const void *sim_like_pattern(struct hd_arena *a, const struct rt_arg *arg);
 
 /* sim_run.c */
 struct sim_stats {

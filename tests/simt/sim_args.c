@@ -8,7 +8,7 @@ static uint64_t address(const void *p)
     return (uint64_t)(uintptr_t)p;
 }
 
-/* ---- LIKE: the device form of a pattern (templates/text.cuh) ---------------------------------------------- */
+/* ---- LIKE: the device form of a pattern (templates/text.cuh) ---------------------------- */
 
 struct like_head {
     uint32_t open_start, open_end, npieces, least;
@@ -38,7 +38,7 @@ static void end_piece(struct like_build *b)
     b->n = 0;
 }
 
-static const void *like_pattern(struct hd_arena *a, const struct rt_arg *arg)
+const void *sim_like_pattern(struct hd_arena *a, const struct rt_arg *arg)
 {
     size_t n = arg->n, last = 0; /* just past the last % */
     size_t table = sizeof(struct like_head) + (n + 1) * sizeof(struct like_piece);
@@ -65,7 +65,7 @@ static const void *like_pattern(struct hd_arena *a, const struct rt_arg *arg)
     return b.out;
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------- */
+/* ---- words ------------------------------------------------------------------------------ */
 
 static void put_int(uint64_t *w, enum rt_phys p, hd_i128 v)
 {
@@ -86,7 +86,8 @@ static void put_const(uint64_t *w, const struct rt_arg *a)
 
 static void put(uint64_t *w, const struct rt_arg *a, const struct sim_state *states)
 {
-    const struct fe_table_column *c = a->table && a->column >= 0 ? &a->table->cols[a->column] : NULL;
+    const struct fe_table_column *c =
+        a->table && a->column >= 0 ? &a->table->cols[a->column] : NULL;
     const struct fe_key_index *k = a->table ? &a->table->keyidx[a->index] : NULL;
     const struct sim_state *v = a->state >= 0 ? &states[a->state] : NULL;
     switch (a->kind) {
@@ -116,7 +117,9 @@ static void put(uint64_t *w, const struct rt_arg *a, const struct sim_state *sta
     case RT_ARG_STATE_SLOTS: w[0] = address(v->slots); return;
     case RT_ARG_STATE_MASK: w[0] = v->mask; return;
     case RT_ARG_STATE_FIELD: w[0] = address(v->field ? v->field[a->index] : NULL); return;
-    case RT_ARG_STATE_FIELD_VALID: w[0] = address(v->valid ? v->valid[a->index] : NULL); return;
+    case RT_ARG_STATE_FIELD_VALID:
+        w[0] = address(v->valid ? v->valid[a->index] : NULL);
+        return;
     }
     HD_BUG("argument kind %d", (int)a->kind);
 }
@@ -128,6 +131,6 @@ void sim_args_fill(const struct rt_spec *s, const struct sim_state *states, uint
         uint64_t *w = words + s->args[i].word;
         put(w, &s->args[i], states);
         if (s->args[i].kind == RT_ARG_LIKE && w[0] == 0)
-            w[0] = address(like_pattern(a, &s->args[i]));
+            w[0] = address(sim_like_pattern(a, &s->args[i]));
     }
 }

@@ -9,7 +9,7 @@ static unsigned char *row_at(const struct sim_state *v, uint64_t r)
     return v->rows + r * (uint64_t)v->s->stride;
 }
 
-/* ---- CSR: a counting sort by index -------------------------------------------------------------------- */
+/* ---- CSR: a counting sort by index ------------------------------------------------------ */
 
 static uint64_t index_of(const struct sim_state *v, uint64_t r)
 {
@@ -37,15 +37,15 @@ static void finish_csr(struct sim_state *v)
     v->rows = sorted;
 }
 
-/* ---- HASH: rows of equal keys side by side, a slot per key ---------------------------------------------- */
+/* ---- HASH: rows of equal keys side by side, a slot per key ------------------------------ */
 
 static bool same_text(const unsigned char *a, const unsigned char *b)
 {
     uint64_t x[2], y[2];
     memcpy(x, a, 16);
     memcpy(y, b, 16);
-    return x[1] == y[1] &&
-           (x[1] == 0 || memcmp((void *)(uintptr_t)x[0], (void *)(uintptr_t)y[0], (size_t)x[1]) == 0);
+    return x[1] == y[1] && (x[1] == 0 || memcmp((void *)(uintptr_t)x[0],
+                                                (void *)(uintptr_t)y[0], (size_t)x[1]) == 0);
 }
 
 static bool same_f64(const unsigned char *a, const unsigned char *b)
@@ -67,9 +67,9 @@ static bool same_key(const struct rt_state *s, const unsigned char *a, const uns
             return false;
         if (!va)
             continue;
-        if (f->phys == RT_STR ? !same_text(x, y)
-                              : f->phys == RT_F64 ? !same_f64(x, y)
-                                                  : memcmp(x, y, (size_t)rt_phys_size(f->phys)) != 0)
+        if (f->phys == RT_STR   ? !same_text(x, y)
+            : f->phys == RT_F64 ? !same_f64(x, y)
+                                : memcmp(x, y, (size_t)rt_phys_size(f->phys)) != 0)
             return false;
     }
     return true;

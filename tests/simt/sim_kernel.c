@@ -1,5 +1,5 @@
-/* Kernels for the emulator: the emitted source, the embedded headers and the twin are written to a
- * folder under the hash of all of them, compiled there once, and loaded. */
+/* Kernels for the emulator: the emitted source, the embedded headers and the twin are written
+ * to a folder under the hash of all of them, compiled there once, and loaded. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -47,7 +47,8 @@ static int read_text(const char *path, char **text, struct hd_err *err)
 }
 
 /* Written under another name first: tests run side by side. */
-static int write_text(struct hd_arena *a, const char *path, const char *text, struct hd_err *err)
+static int write_text(struct hd_arena *a, const char *path, const char *text,
+                      struct hd_err *err)
 {
     const char *temporary = hd_asprintf(a, "%s.%d", path, (int)getpid());
     FILE *f = fopen(temporary, "wb");
@@ -58,7 +59,8 @@ static int write_text(struct hd_arena *a, const char *path, const char *text, st
     return 0;
 }
 
-static struct digest digest_all(const struct sim_compiler *c, const char *source, const char *twin)
+static struct digest digest_all(const struct sim_compiler *c, const char *source,
+                                const char *twin)
 {
     struct digest d = {0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL};
     digest_add(&d, c->cxx);
@@ -70,14 +72,15 @@ static struct digest digest_all(const struct sim_compiler *c, const char *source
     return d;
 }
 
-static int write_headers(struct hd_arena *a, const char *dir, const char *twin, struct hd_err *err)
+static int write_headers(struct hd_arena *a, const char *dir, const char *twin,
+                         struct hd_err *err)
 {
     mkdir(hd_asprintf(a, "%s/hd", dir), 0777);
     for (int i = 0; i < hdd_ntemplates; i++) {
         const struct hdd_template *t = &hdd_templates[i];
         bool machine = strcmp(t->name, "machine.cuh") == 0;
-        HD_TRY(write_text(a, hd_asprintf(a, "%s/hd/%s", dir, t->name), machine ? twin : t->text,
-                          err));
+        HD_TRY(write_text(a, hd_asprintf(a, "%s/hd/%s", dir, t->name),
+                          machine ? twin : t->text, err));
     }
     return 0;
 }
@@ -129,7 +132,8 @@ static int compile(struct hd_arena *a, const struct sim_compiler *c, const char 
         return -1;
     }
     unlink(log);
-    return rename(temporary, out) == 0 ? 0 : HD_FAIL(err, IO, out, "the file cannot be written");
+    return rename(temporary, out) == 0 ? 0
+                                       : HD_FAIL(err, IO, out, "the file cannot be written");
 }
 
 static int build(struct hd_arena *a, const struct sim_compiler *c, const char *source,

@@ -40,8 +40,8 @@ static int touch_columns(const struct rt_spec *s, struct hd_err *err)
     return 0;
 }
 
-static int plan_and_emit(struct sim_program *p, const char *plan_path, const char *db, bool profile,
-                         struct hd_err *err)
+static int plan_and_emit(struct sim_program *p, const char *plan_path, const char *db,
+                         bool profile, struct hd_err *err)
 {
     struct fe_catalog_doc *doc;
     struct fe_plan *plan;
@@ -60,8 +60,8 @@ static int plan_and_emit(struct sim_program *p, const char *plan_path, const cha
     return cg_cuda_emit(&p->arena, p->pl, &co, &p->art, err);
 }
 
-int sim_program_init(struct sim_program *p, const char *plan_path, const char *db, bool profile,
-                     struct hd_err *err)
+int sim_program_init(struct sim_program *p, const char *plan_path, const char *db,
+                     bool profile, struct hd_err *err)
 {
     memset(p, 0, sizeof *p);
     hd_arena_init(&p->arena);

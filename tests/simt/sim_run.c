@@ -1,5 +1,5 @@
-/* The schedule: pipelines are launched, overflowed ones again with more room; states are finished
- * and freed. */
+/* The schedule: pipelines are launched, overflowed ones again with more room; states are
+ * finished and freed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,10 +29,9 @@ static uint64_t source_rows(const struct run *x, const struct rt_pipeline *p)
 
 static int failed_row(const struct run *x, const struct hdd_progress *g)
 {
-    static const char *const text[] = {
-        "",
+    static const char *const text[] = {"",
 #define X(id, words) words,
-        RT_FAILURES(X)
+                                       RT_FAILURES(X)
 #undef X
     };
     const char *path = g->failure_path >= 0 ? x->spec->paths[g->failure_path] : "";
@@ -61,7 +60,8 @@ static int launch(struct run *x, int index, struct hdd_progress *g)
     x->r->stats.launches++;
     x->r->stats.switches += report.switches;
     if (status != 0)
-        return HD_FAIL(x->err, TOOL, pipe->spec->path, "%s: %s", pipe->spec->name, report.message);
+        return HD_FAIL(x->err, TOOL, pipe->spec->path, "%s: %s", pipe->spec->name,
+                       report.message);
     return g->failure ? failed_row(x, g) : 0;
 }
 
@@ -120,7 +120,8 @@ static void init_result(struct sim_result *r, const struct rt_spec *s)
 int sim_run(const struct sim_program *p, const struct sim_kernel *kernels,
             const struct grid_options *o, struct sim_result *r, struct hd_err *err)
 {
-    struct run x = {.p = p, .spec = p->pl->spec, .kernels = kernels, .o = o, .r = r, .err = err};
+    struct run x = {
+        .p = p, .spec = p->pl->spec, .kernels = kernels, .o = o, .r = r, .err = err};
     hd_arena_init(&x.arena);
     x.words = sim_alloc(sizeof *x.words * (size_t)(x.spec->nwords + 1));
     init_result(r, x.spec);

@@ -49,10 +49,12 @@ static int compare_values(enum rt_phys p, const unsigned char *a, const unsigned
     HD_BUG("physical type %d", (int)p);
 }
 
-static int compare_key(const struct rt_sort_key *k, const unsigned char *a, const unsigned char *b)
+static int compare_key(const struct rt_sort_key *k, const unsigned char *a,
+                       const unsigned char *b)
 {
     const struct rt_field *f = &sorting->fields[k->field];
-    bool va = f->valid_offset < 0 || a[f->valid_offset], vb = f->valid_offset < 0 || b[f->valid_offset];
+    bool va = f->valid_offset < 0 || a[f->valid_offset],
+         vb = f->valid_offset < 0 || b[f->valid_offset];
     if (!va || !vb)
         return va == vb ? 0 : (va ? 1 : -1) * (k->nulls_first ? 1 : -1);
     int c = compare_values(f->phys, a + f->offset, b + f->offset);

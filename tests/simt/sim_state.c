@@ -50,7 +50,8 @@ static void init_direct(struct sim_state *v)
     v->field = sim_alloc(sizeof *v->field * (size_t)s->nfields);
     v->valid = sim_alloc(sizeof *v->valid * (size_t)s->nfields);
     for (int i = 0; i < s->nfields; i++) {
-        v->field[i] = sim_alloc((size_t)(s->range * (uint64_t)rt_phys_size(s->fields[i].phys)));
+        v->field[i] =
+            sim_alloc((size_t)(s->range * (uint64_t)rt_phys_size(s->fields[i].phys)));
         if (s->fields[i].valid_offset >= 0)
             v->valid[i] = sim_alloc((size_t)s->range);
     }
@@ -126,7 +127,7 @@ void sim_state_release(struct sim_state *v)
     *v = (struct sim_state){.s = v->s};
 }
 
-/* ---- overflow ---------------------------------------------------------------------------------------- */
+/* ---- overflow --------------------------------------------------------------------------- */
 
 static uint64_t row_bytes(const struct sim_state *v, uint64_t n)
 {
@@ -154,8 +155,8 @@ bool sim_state_overflowed(const struct sim_state *v)
     return v->rows && v->cursor > v->capacity;
 }
 
-/* Kernels count what they could not place, so rows fit the second time. Groups do not: the kernel
- * stops at the first that has no room. */
+/* Kernels count what they could not place, so rows fit the second time. Groups do not: the
+ * kernel stops at the first that has no room. */
 void sim_state_regrow(struct sim_state *v, const struct sim_mark *m)
 {
     bool groups = v->s->kind == RT_STATE_AGG_HASH;

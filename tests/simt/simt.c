@@ -18,8 +18,8 @@ struct lane {
     bool done;
 };
 
-/* What the lanes of a warp bring to a meeting. There are two, used in turn: a lane cannot come to
- * the next but one before all have left this one. */
+/* What the lanes of a warp bring to a meeting. There are two, used in turn: a lane cannot come
+ * to the next but one before all have left this one. */
 struct meeting {
     unsigned char deposits[SIMT_LANES * SIMT_DEPOSIT];
     uint32_t bits, words;
@@ -28,9 +28,9 @@ struct meeting {
 struct warp {
     struct lane lanes[SIMT_LANES];
     struct block *block;
-    uint32_t number;      /* in its block */
-    uint32_t ready;       /* lanes that can run */
-    uint32_t arrived;     /* lanes that wait in the current meeting */
+    uint32_t number;  /* in its block */
+    uint32_t ready;   /* lanes that can run */
+    uint32_t arrived; /* lanes that wait in the current meeting */
     enum simt_meeting kind;
     unsigned phase;
     struct meeting meetings[PHASES];
@@ -44,7 +44,7 @@ struct block {
 
 static struct grid {
     struct simt_options o;
-    uint32_t nwarps, alive;   /* warps of the grid; threads that have not returned */
+    uint32_t nwarps, alive; /* warps of the grid; threads that have not returned */
     struct block *blocks;
     struct warp *warps;
     unsigned char *stacks;
@@ -56,11 +56,11 @@ static struct grid {
     struct simt_report *report;
     uint64_t random;
     /* the order, drawn from the seed */
-    bool sticky;              /* stay with a warp while it can run */
-    unsigned lane_order;      /* 0 ascending, 1 descending, 2 random */
-    unsigned point_odds;      /* one in so many points gives way; 0 never */
+    bool sticky;         /* stay with a warp while it can run */
+    unsigned lane_order; /* 0 ascending, 1 descending, 2 random */
+    unsigned point_odds; /* one in so many points gives way; 0 never */
     bool failed;
-} *grid;
+} * grid;
 
 struct simt_place simt_here;
 
@@ -77,7 +77,7 @@ static uint32_t draw_below(uint32_t n)
     return (uint32_t)(((draw() >> 32) * n) >> 32);
 }
 
-/* ---- scheduling ---------------------------------------------------------------------------------- */
+/* ---- scheduling ------------------------------------------------------------------------- */
 
 static struct lane *pick_lane(struct warp *w)
 {
@@ -90,14 +90,16 @@ static struct lane *pick_lane(struct warp *w)
     return &w->lanes[__builtin_ctz(ready)];
 }
 
-/* A lane that can run; NULL if there is none. others: not of this warp if another one has any. */
+/* A lane that can run; NULL if there is none. others: not of this warp if another one has any.
+ */
 static struct lane *pick(struct warp *now, bool others)
 {
     if (now && now->ready && grid->sticky && !others)
         return pick_lane(now);
     uint32_t n = grid->nwarps;
-    uint32_t from = grid->o.seed == 0 || grid->sticky ? (now ? (uint32_t)(now - grid->warps) + 1 : 0)
-                                                      : draw_below(n);
+    uint32_t from = grid->o.seed == 0 || grid->sticky
+                        ? (now ? (uint32_t)(now - grid->warps) + 1 : 0)
+                        : draw_below(n);
     for (uint32_t i = 0; i < n; i++) {
         struct warp *w = &grid->warps[(from + i) % n];
         if (w->ready && !(others && w == now))
@@ -148,14 +150,16 @@ static void explain_deadlock(void)
         if (!w->arrived)
             continue;
         set_message("divergence: block %u warp %u: lanes %08x wait in a %s that the others do "
-                    "not reach", w->block->number, w->number, w->arrived, meeting_name(w->kind));
+                    "not reach",
+                    w->block->number, w->number, w->arrived, meeting_name(w->kind));
         return;
     }
     for (uint32_t i = 0; i < grid->o.blocks; i++)
         if (grid->blocks[i].arrived) {
-            set_message("divergence: block %u: %u of %u threads wait at a block barrier that the "
-                        "others do not reach", i, grid->blocks[i].arrived,
-                        grid->o.warps * SIMT_LANES);
+            set_message(
+                "divergence: block %u: %u of %u threads wait at a block barrier that the "
+                "others do not reach",
+                i, grid->blocks[i].arrived, grid->o.warps * SIMT_LANES);
             return;
         }
     set_message("deadlock");
@@ -172,7 +176,8 @@ static void give_way(bool others)
     if (next == self && !self->done)
         return;
     if (++grid->report->switches > grid->o.max_switches) {
-        set_message("no progress after %llu switches", (unsigned long long)grid->o.max_switches);
+        set_message("no progress after %llu switches",
+                    (unsigned long long)grid->o.max_switches);
         leave();
     }
     enter(next);
@@ -192,7 +197,7 @@ static void thread_main(void *argument)
     HD_BUG("a finished thread ran");
 }
 
-/* ---- what device code calls ------------------------------------------------------------------------ */
+/* ---- what device code calls ------------------------------------------------------------- */
 
 void simt_fail(const char *what, const char *file, int line)
 {
@@ -213,9 +218,11 @@ static struct meeting *arrive(enum simt_meeting kind, const void *deposit, size_
         w->kind = kind;
         m->bits = m->words = 0;
     } else if (w->kind != kind) {
-        set_message("divergence: block %u warp %u: lane %u comes to a %s while lanes %08x wait in "
-                    "a %s", w->block->number, w->number, self->number, meeting_name(kind),
-                    w->arrived, meeting_name(w->kind));
+        set_message(
+            "divergence: block %u warp %u: lane %u comes to a %s while lanes %08x wait in "
+            "a %s",
+            w->block->number, w->number, self->number, meeting_name(kind), w->arrived,
+            meeting_name(w->kind));
         leave();
     }
     HD_ASSERT(n <= SIMT_DEPOSIT);
@@ -288,7 +295,7 @@ void *simt_shared(size_t bytes)
     return b->shared;
 }
 
-/* ---- launch ------------------------------------------------------------------------------------------ */
+/* ---- launch ----------------------------------------------------------------------------- */
 
 static void draw_order(struct grid *g)
 {

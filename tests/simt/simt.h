@@ -1,14 +1,14 @@
-/* The SIMT emulator: runs device code, compiled by the host compiler against twin.cuh, as a grid
- * of blocks of warps with one fiber per thread (DESIGN section 7).
+/* The SIMT emulator: runs device code, compiled by the host compiler against twin.cuh, as a
+ * grid of blocks of warps with one fiber per thread (DESIGN section 7).
  *
- * A fiber runs until it waits in a warp operation or a block barrier, or until it passes a point
- * where others may interfere (atomics, polling); which fiber runs next follows from the seed. So
- * the interleavings are those of sequential consistency. What it cannot show: weak memory
- * ordering and data races; these are for the sanitizers on a GPU.
+ * A fiber runs until it waits in a warp operation or a block barrier, or until it passes a
+ * point where others may interfere (atomics, polling); which fiber runs next follows from the
+ * seed. So the interleavings are those of sequential consistency. What it cannot show: weak
+ * memory ordering and data races; these are for the sanitizers on a GPU.
  *
- * Checked: every warp operation is reached by all lanes of the warp, and the same one; every block
- * barrier by all threads of the block; nobody waits forever; assertions in device code. One
- * emulation at a time in a process. */
+ * Checked: every warp operation is reached by all lanes of the warp, and the same one; every
+ * block barrier by all threads of the block; nobody waits forever; assertions in device code.
+ * One emulation at a time in a process. */
 #ifndef HEDDLE_TESTS_SIMT_H
 #define HEDDLE_TESTS_SIMT_H
 
@@ -39,10 +39,10 @@ struct simt_report {
 int simt_launch(const struct simt_options *o, void (*body)(void *), void *context,
                 struct simt_report *r);
 
-/* ---- for device code ------------------------------------------------------------------------- */
+/* ---- for device code -------------------------------------------------------------------- */
 
-/* Warp operations that lanes can meet in; a lane that comes to another one than its warp's first
- * is reported as divergence. */
+/* Warp operations that lanes can meet in; a lane that comes to another one than its warp's
+ * first is reported as divergence. */
 #define SIMT_MEETINGS(X)                                                                      \
     X(SYNC, "warp barrier")                                                                   \
     X(BALLOT, "ballot")                                                                       \
@@ -61,15 +61,16 @@ struct simt_place {
 };
 extern struct simt_place simt_here; /* of the running thread */
 
-/* Waits for the whole warp; each lane deposits n bytes (at most SIMT_DEPOSIT). Gives the deposits,
- * lane k's at k * SIMT_DEPOSIT, which stay until this lane's next but one meeting. */
+/* Waits for the whole warp; each lane deposits n bytes (at most SIMT_DEPOSIT). Gives the
+ * deposits, lane k's at k * SIMT_DEPOSIT, which stay until this lane's next but one meeting.
+ */
 const unsigned char *simt_meet(enum simt_meeting kind, const void *deposit, size_t n);
 /* The same for one bit and one word of each lane: bits of all lanes; or of all words. */
 uint32_t simt_vote(enum simt_meeting kind, bool bit);
 uint32_t simt_or(uint32_t word);
 void simt_block_barrier(void);
-void simt_point(void); /* others may run here */
-void simt_pause(void); /* a wait: others should run */
+void simt_point(void);           /* others may run here */
+void simt_pause(void);           /* a wait: others should run */
 void *simt_shared(size_t bytes); /* zeroed memory of this block; the same for every call */
 void simt_fail(const char *what, const char *file, int line) __attribute__((noreturn));
 

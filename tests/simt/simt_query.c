@@ -1,6 +1,6 @@
 /* Runs a plan on the emulator: the emitted CUDA source, compiled by the host compiler, under
- * several interleavings, which must all give one result. Prints it as `heddle run --format csv`
- * does, rows sorted as text unless the plan sorts them. */
+ * several interleavings, which must all give one result. Prints it as `heddle run --format
+ * csv` does, rows sorted as text unless the plan sorts them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,13 +81,14 @@ static bool read_options(int argc, char **argv, struct options *o)
         else
             i++;
     }
-    return o->plan && o->db && o->grid.blocks && o->grid.take && o->grid.share_every && o->seeds;
+    return o->plan && o->db && o->grid.blocks && o->grid.take && o->grid.share_every &&
+           o->seeds;
 }
 
 static int fail(struct hd_err *err)
 {
-    fprintf(stderr, "simt_query: %s%s%s (%s)\n", err->path, *err->path ? ": " : "", err->message,
-            hd_err_class_name(err->class));
+    fprintf(stderr, "simt_query: %s%s%s (%s)\n", err->path, *err->path ? ": " : "",
+            err->message, hd_err_class_name(err->class));
     if (err->detail)
         fprintf(stderr, "%s\n", err->detail);
     int status = hd_err_status(err);
@@ -98,8 +99,9 @@ static int fail(struct hd_err *err)
 static void print_stats(const struct sim_stats *s, uint64_t seed)
 {
     double iir = s->visits ? (double)s->idle_lanes / (32.0 * (double)s->visits) : 0;
-    fprintf(stderr, "seed %llu: %llu launches (%llu again after an overflow), %llu gifts, "
-                    "%llu warp iterations, %.1f %% idle lanes, %llu switches\n",
+    fprintf(stderr,
+            "seed %llu: %llu launches (%llu again after an overflow), %llu gifts, "
+            "%llu warp iterations, %.1f %% idle lanes, %llu switches\n",
             (unsigned long long)seed, (unsigned long long)s->launches,
             (unsigned long long)s->retries, (unsigned long long)s->gifts,
             (unsigned long long)s->visits, iir * 100, (unsigned long long)s->switches);
@@ -117,8 +119,8 @@ static void print_counters(const struct sim_program *p, const struct sim_result 
 
 /* Runs one seed; its result must be the first one's, which *first keeps. */
 static int run_seed(const struct options *o, const struct sim_program *p,
-                    const struct sim_kernel *kernels, const struct grid_options *g, char **first,
-                    uint64_t *gifts, struct hd_err *err)
+                    const struct sim_kernel *kernels, const struct grid_options *g,
+                    char **first, uint64_t *gifts, struct hd_err *err)
 {
     struct sim_result r;
     int status = sim_run(p, kernels, g, &r, err);
@@ -149,17 +151,21 @@ static int run_seeds(const struct options *o, const struct sim_program *p,
     for (uint64_t i = 0; i < o->seeds && status == 0; i++, g.seed++)
         status = run_seed(o, p, kernels, &g, &first, &gifts, err);
     if (status == 0 && gifts < o->min_gifts)
-        status = HD_FAIL(err, TOOL, o->plan, "work moved between warps %llu times, expected %llu",
-                         (unsigned long long)gifts, (unsigned long long)o->min_gifts);
+        status =
+            HD_FAIL(err, TOOL, o->plan, "work moved between warps %llu times, expected %llu",
+                    (unsigned long long)gifts, (unsigned long long)o->min_gifts);
     if (status == 0)
         fputs(first, stdout);
     free(first);
     return status;
 }
 
-static int run_program(const struct options *o, const struct sim_program *p, struct hd_err *err)
+static int run_program(const struct options *o, const struct sim_program *p,
+                       struct hd_err *err)
 {
-    const struct sim_compiler compiler = {.cxx = SIMT_CXX, .flags = SIMT_FLAGS, .root = SIMT_ROOT,
+    const struct sim_compiler compiler = {.cxx = SIMT_CXX,
+                                          .flags = SIMT_FLAGS,
+                                          .root = SIMT_ROOT,
                                           .twin = SIMT_ROOT "/tests/simt/twin.cuh",
                                           .cache = SIMT_CACHE};
     int n = p->art.nunits, status = 0;

@@ -1,6 +1,7 @@
-/* The traversal of templates/nifs.cuh and share.cuh on a synthetic tree (tree.cu): every node is
- * visited exactly once and with its own tuple, for skewed trees, under several interleavings,
- * with and without work moving between warps. Device code asserts the queue's bound itself. */
+/* The traversal of templates/nifs.cuh and share.cuh on a synthetic tree (tree.cu): every node
+ * is visited exactly once and with its own tuple, for skewed trees, under several
+ * interleavings, with and without work moving between warps. Device code asserts the queue's
+ * bound itself. */
 #include <string.h>
 
 #include "runtime/base/util.h"
@@ -10,13 +11,14 @@
 
 void tree_kernel(const hdd_u64 *args, const struct hdd_launch *launch);
 
-enum { SEEDS = 12, MAILBOX_BYTES = 4096 };
+enum { SEEDS = 8, MAILBOX_BYTES = 4096 };
 
 struct tree {
     const char *name;
     uint32_t nodes[TREE_LEVELS];
     uint8_t *keep;
-    uint32_t *first[TREE_LEVELS], *fan[TREE_LEVELS], *parent[TREE_LEVELS], *visits[TREE_LEVELS];
+    uint32_t *first[TREE_LEVELS], *fan[TREE_LEVELS], *parent[TREE_LEVELS],
+        *visits[TREE_LEVELS];
     uint32_t expected[TREE_LEVELS]; /* nodes reachable from kept rows */
     bool *reachable[TREE_LEVELS];
     uint32_t wrong;
@@ -141,8 +143,8 @@ static void check_visits(const struct tree *t, const struct grid_options *o)
 
 static struct hdd_progress traverse(struct tree *t, const struct grid_options *o)
 {
-    hdd_u64 args[TREE_WORDS] = {[TREE_KEEP] = (uintptr_t)t->keep,
-                                [TREE_WRONG] = (uintptr_t)&t->wrong};
+    hdd_u64 args[TREE_WORDS] = {
+        [TREE_KEEP] = (uintptr_t)t->keep, [TREE_WRONG] = (uintptr_t)&t->wrong};
     for (int l = 0; l < TREE_LEVELS; l++) {
         args[TREE_FIRST + l] = (uintptr_t)t->first[l];
         args[TREE_FAN + l] = (uintptr_t)t->fan[l];
@@ -155,7 +157,8 @@ static struct hdd_progress traverse(struct tree *t, const struct grid_options *o
     struct simt_report report;
     t->wrong = 0;
     int status = grid_run(o, tree_kernel, args, launch, MAILBOX_BYTES, &progress, &report);
-    CHECK(status == 0, "%s, seed %llu: %s", t->name, (unsigned long long)o->seed, report.message);
+    CHECK(status == 0, "%s, seed %llu: %s", t->name, (unsigned long long)o->seed,
+          report.message);
     check_visits(t, o);
     return progress;
 }
@@ -188,8 +191,9 @@ static void test_tree(struct tree *t)
         gifts += p.gifts;
         shared += idle_ratio(&p) / SEEDS;
     }
-    printf("%-8s %8llu nodes, %6llu gifts, idle lanes %4.1f %% alone, %4.1f %% shared\n", t->name,
-           (unsigned long long)nodes, (unsigned long long)gifts, alone * 100, shared * 100);
+    printf("%-8s %8llu nodes, %6llu gifts, idle lanes %4.1f %% alone, %4.1f %% shared\n",
+           t->name, (unsigned long long)nodes, (unsigned long long)gifts, alone * 100,
+           shared * 100);
     CHECK(gifts > 0 || nodes < 100, "%s: no work moved between warps", t->name);
 }
 
@@ -229,9 +233,9 @@ int main(void)
         uint32_t rows, keep_one_in;
         fan_fn *fan;
     } kinds[] = {
-        {"even", 3000, 1, fan_even},     {"sparse", 5001, 2, fan_sparse},
-        {"heavy", 2500, 3, fan_heavy},   {"powers", 700, 4, fan_powers},
-        {"few", 9, 1, fan_heavy},        {"none", 1033, 1, fan_none},
+        {"even", 3000, 1, fan_even},   {"sparse", 5001, 2, fan_sparse},
+        {"heavy", 2500, 3, fan_heavy}, {"powers", 700, 4, fan_powers},
+        {"few", 9, 1, fan_heavy},      {"none", 1033, 1, fan_none},
         {"leaf", 8, 100, fan_none},
     };
     for (size_t i = 0; i < HD_COUNT(kinds); i++) {

@@ -8,7 +8,8 @@
 #include "tests/simt/nvrtc.h"
 #include "tests/simt/sim.h"
 
-/* A few bytes are ptxas trading registers for occupancy; more is a kernel that has grown too big. */
+/* A few bytes are ptxas trading registers for occupancy; more is a kernel that has grown too
+ * big. */
 enum { SPILL_MOST = 64 };
 
 static const char *const architectures[] = {"sm_80", "sm_90"};
@@ -27,13 +28,15 @@ static void compile_unit(struct nvrtc *n, const char *plan, const struct cg_cuda
         void *cubin;
         size_t size;
         struct nvrtc_report r;
-        if (nvrtc_compile(n, unit->entry, unit->text, architectures[i], &cubin, &size, &r, &err))
+        if (nvrtc_compile(n, unit->entry, unit->text, architectures[i], &cubin, &size, &r,
+                          &err))
             stop(&err);
         CHECK(size > 4 && memcmp(cubin, "\177ELF", 4) == 0, "no cubin");
         CHECK(r.spill_bytes <= SPILL_MOST, "%s %s spills %d bytes on %s", plan, unit->entry,
               r.spill_bytes, architectures[i]);
-        printf("%s %s %s: %zu bytes, %d registers, %d bytes spilled, %d of shared memory\n", plan,
-               unit->entry, architectures[i], size, r.registers, r.spill_bytes, r.shared_bytes);
+        printf("%s %s %s: %zu bytes, %d registers, %d bytes spilled, %d of shared memory\n",
+               plan, unit->entry, architectures[i], size, r.registers, r.spill_bytes,
+               r.shared_bytes);
         free(cubin);
     }
 }

@@ -1,5 +1,5 @@
-/* The emulator itself: it runs warp and block operations rightly under every order, and it sees
- * the bugs it is there for, one of each kind planted in kernels.cc. */
+/* The emulator itself: it runs warp and block operations rightly under every order, and it
+ * sees the bugs it is there for, one of each kind planted in kernels.cc. */
 #include <string.h>
 
 #include "tests/simt/check.h"
@@ -32,7 +32,8 @@ static void test_caught(void (*kernel)(void *), const char *expected)
     struct simt_report r;
     for (o.seed = 0; o.seed < SEEDS; o.seed++) {
         CHECK(simt_launch(&o, kernel, NULL, &r) == -1, "not caught: %s", expected);
-        CHECK(strstr(r.message, expected), "expected \"%s\", found \"%s\"", expected, r.message);
+        CHECK(strstr(r.message, expected), "expected \"%s\", found \"%s\"", expected,
+              r.message);
     }
 }
 

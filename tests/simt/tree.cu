@@ -1,5 +1,6 @@
-// A pipeline written by hand: visits every node of a tree in memory once. Three levels expand; the
-// second carries a wide tuple. It is what test_nifs.c runs and what test_nvrtc.c compiles first.
+// A pipeline written by hand: visits every node of a tree in memory once. Three levels expand;
+// the second carries a wide tuple. It is what test_nifs.c runs and what test_nvrtc.c compiles
+// first.
 #include "hd/traverse.cuh"
 
 #include "tests/simt/tree.h"
@@ -21,9 +22,7 @@ struct tree_shared {
 
 struct tree {
     enum { levels = TREE_LEVELS };
-    enum : u64 {
-        mailbox_bytes = sizeof(hdd_mail) + sizeof(hdd_queue_gift<tree_wide_tuple>)
-    };
+    enum : u64 { mailbox_bytes = sizeof(hdd_mail) + sizeof(hdd_queue_gift<tree_wide_tuple>) };
 
     const hdd_args<TREE_WORDS> &words;
     hdd_run run;
@@ -111,8 +110,8 @@ struct tree {
     }
 };
 
-HDD_KERNEL(tree_kernel)(HDD_PARAMETER(hdd_args<TREE_WORDS>, args),
-                        HDD_PARAMETER(hdd_launch, launch))
+HDD_KERNEL(tree_kernel)
+(HDD_PARAMETER(hdd_args<TREE_WORDS>, args), HDD_PARAMETER(hdd_launch, launch))
 {
     HDD_SHARED(tree_shared, shared);
     tree pipe(args, launch, shared);

@@ -1,6 +1,7 @@
-// The machine of templates/machine.cuh on the host: the same names over the emulator of simt.h.
-// Emitted source compiled against this file is what tests/simt runs. Atomics are plain code: only
-// one fiber runs at a time, and each of them is a point where another one may take over.
+// The machine of templates/machine.cuh on the host: the same names over the emulator of
+// simt.h. Emitted source compiled against this file is what tests/simt runs. Atomics are plain
+// code: only one fiber runs at a time, and each of them is a point where another one may take
+// over.
 #ifndef HDD_MACHINE_CUH
 #define HDD_MACHINE_CUH
 
@@ -21,22 +22,22 @@ typedef unsigned long long u64;
 typedef unsigned __int128 u128;
 typedef double f64;
 
-#define HDD_DEVICE static inline
-#define HDD_MEMBER inline
-#define HDD_KERNEL(name) extern "C" __attribute__((visibility("default"))) void name
+#define HDD_DEVICE             static inline
+#define HDD_MEMBER             inline
+#define HDD_KERNEL(name)       extern "C" __attribute__((visibility("default"))) void name
 #define HDD_SHARED(type, name) type &name = *static_cast<type *>(simt_shared(sizeof(type)))
 // By address, so that the host calls every kernel in one way.
 #define HDD_PARAMETER(type, name) const type &name
 #define HDD_UNROLL
 #define HDD_OFFSET(type, member) __builtin_offsetof(type, member)
-#define HDD_ASSERT(condition)                                                                     \
-    do {                                                                                          \
-        if (!(condition))                                                                         \
-            simt_fail(#condition, __FILE__, __LINE__);                                            \
+#define HDD_ASSERT(condition)                                                                 \
+    do {                                                                                      \
+        if (!(condition))                                                                     \
+            simt_fail(#condition, __FILE__, __LINE__);                                        \
     } while (0)
 
-constexpr u32 HDD_LANES = 32;                    // threads of a warp
-constexpr u32 HDD_WARPS = 4;                     // warps of a block, as in the paper's section 8.1
+constexpr u32 HDD_LANES = 32; // threads of a warp
+constexpr u32 HDD_WARPS = 4;  // warps of a block, as in the paper's section 8.1
 constexpr u32 HDD_BLOCK = HDD_LANES * HDD_WARPS;
 
 HDD_DEVICE u32 hdd_lane()
@@ -54,7 +55,7 @@ HDD_DEVICE u32 hdd_block()
     return simt_here.block;
 }
 
-// ---- whole warps --------------------------------------------------------------------------------
+// ---- whole warps ---------------------------------------------------------------------------
 
 HDD_DEVICE void hdd_warp_sync()
 {
@@ -113,7 +114,7 @@ HDD_DEVICE void hdd_block_sync()
     simt_block_barrier();
 }
 
-// ---- bits -----------------------------------------------------------------------------------------
+// ---- bits ----------------------------------------------------------------------------------
 
 HDD_DEVICE u32 hdd_popc(u32 v)
 {
@@ -152,7 +153,7 @@ HDD_DEVICE f64 hdd_f64_from_bits(i64 v)
     return r;
 }
 
-// ---- atomics --------------------------------------------------------------------------------------
+// ---- atomics -------------------------------------------------------------------------------
 
 template <class T> HDD_DEVICE T hdd_twin_set(T *p, T v)
 {
@@ -161,42 +162,42 @@ template <class T> HDD_DEVICE T hdd_twin_set(T *p, T v)
     return old;
 }
 
-#define HDD_TWIN_ATOMIC(name, T, expression)                                                      \
-    HDD_DEVICE T name(T *p, T v)                                                                  \
-    {                                                                                             \
-        simt_point();                                                                             \
-        return hdd_twin_set(p, expression);                                                       \
+#define HDD_TWIN_ATOMIC(name, T, expression)                                                  \
+    HDD_DEVICE T name(T *p, T v)                                                              \
+    {                                                                                         \
+        simt_point();                                                                         \
+        return hdd_twin_set(p, expression);                                                   \
     }
 HDD_TWIN_ATOMIC(hdd_atomic_add, u32, *p + v)
 HDD_TWIN_ATOMIC(hdd_atomic_add, u64, *p + v)
 HDD_TWIN_ATOMIC(hdd_atomic_add, f64, *p + v)
 HDD_TWIN_ATOMIC(hdd_atomic_or, u64, *p | v)
-HDD_TWIN_ATOMIC(hdd_atomic_and, u64, *p & v)
+HDD_TWIN_ATOMIC(hdd_atomic_and, u64, *p &v)
 HDD_TWIN_ATOMIC(hdd_atomic_min, i32, *p < v ? *p : v)
 HDD_TWIN_ATOMIC(hdd_atomic_min, i64, *p < v ? *p : v)
 HDD_TWIN_ATOMIC(hdd_atomic_max, i32, *p > v ? *p : v)
 HDD_TWIN_ATOMIC(hdd_atomic_max, i64, *p > v ? *p : v)
 #undef HDD_TWIN_ATOMIC
 
-#define HDD_TWIN_MEMORY(T)                                                                        \
-    HDD_DEVICE T hdd_atomic_swap(T *p, T expected, T v)                                           \
-    {                                                                                             \
-        simt_point();                                                                             \
-        return hdd_twin_set(p, *p == expected ? v : *p);                                          \
-    }                                                                                             \
-    HDD_DEVICE T hdd_load_relaxed(const T *p)                                                     \
-    {                                                                                             \
-        simt_point();                                                                             \
-        return *p;                                                                                \
-    }                                                                                             \
-    HDD_DEVICE T hdd_load_acquire(const T *p)                                                     \
-    {                                                                                             \
-        return hdd_load_relaxed(p);                                                               \
-    }                                                                                             \
-    HDD_DEVICE void hdd_store_release(T *p, T v)                                                  \
-    {                                                                                             \
-        simt_point();                                                                             \
-        *p = v;                                                                                   \
+#define HDD_TWIN_MEMORY(T)                                                                    \
+    HDD_DEVICE T hdd_atomic_swap(T *p, T expected, T v)                                       \
+    {                                                                                         \
+        simt_point();                                                                         \
+        return hdd_twin_set(p, *p == expected ? v : *p);                                      \
+    }                                                                                         \
+    HDD_DEVICE T hdd_load_relaxed(const T *p)                                                 \
+    {                                                                                         \
+        simt_point();                                                                         \
+        return *p;                                                                            \
+    }                                                                                         \
+    HDD_DEVICE T hdd_load_acquire(const T *p)                                                 \
+    {                                                                                         \
+        return hdd_load_relaxed(p);                                                           \
+    }                                                                                         \
+    HDD_DEVICE void hdd_store_release(T *p, T v)                                              \
+    {                                                                                         \
+        simt_point();                                                                         \
+        *p = v;                                                                               \
     }
 HDD_TWIN_MEMORY(u32)
 HDD_TWIN_MEMORY(u64)
@@ -217,7 +218,7 @@ HDD_DEVICE void hdd_back_off()
     simt_pause();
 }
 
-// ---- loads of memory that no thread writes in this kernel ------------------------------------------
+// ---- loads of memory that no thread writes in this kernel ----------------------------------
 
 template <class T> HDD_DEVICE T hdd_load_const(const T *p)
 {

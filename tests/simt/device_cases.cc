@@ -1,0 +1,201 @@
+// Functions of the device headers that work on one value, against independent computations.
+// They run as one thread of the emulator, because some raise failures.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "hd/aggregate.cuh"
+#include "hd/decimal.cuh"
+#include "hd/hash.cuh"
+#include "hd/probe.cuh"
+#include "hd/text.cuh"
+
+extern "C" {
+// test_device.c
+const void *device_like_pattern(const char *pattern, char escape);
+void device_civil(int days, int *y, int *m, int *d);
+void device_tests(void *);
+}
+
+#define EXPECT(condition, ...)                                                                \
+    do {                                                                                      \
+        if (!(condition)) {                                                                   \
+            std::fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition);              \
+            std::fprintf(stderr, __VA_ARGS__);                                                \
+            std::fputc('\n', stderr);                                                         \
+            std::exit(1);                                                                     \
+        }                                                                                     \
+    } while (0)
+
+static u64 random_state = 1;
+
+static u64 draw()
+{
+    random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+    return random_state ^ (random_state >> 29);
+}
+
+// Numbers of all sizes, the ends of the class among them.
+template <class T> static T draw_int()
+{
+    const u32 bits = (u32)(draw() % (sizeof(T) * 8 + 1));
+    u128 v = (u128)draw() << 64 | draw();
+    v = bits == 0 ? 0 : v >> (128 - bits);
+    const u128 top = (u128)1 << (sizeof(T) * 8 - 1);
+    const u32 kind = (u32)(draw() % 8);
+    return kind == 0 ? (T)top : kind == 1 ? (T)(top - 1) : draw() % 2 ? (T)-v : (T)v;
+}
+
+// ---- arithmetic ----------------------------------------------------------------------------
+
+template <class T> static void test_wraps()
+{
+    for (int i = 0; i < 20000; i++) {
+        const T a = draw_int<T>(), b = draw_int<T>();
+        T want, got;
+        bool over = __builtin_add_overflow(a, b, &want);
+        EXPECT(hdd_add_wraps(a, b, got) == over && got == want, "addition %d", i);
+        over = __builtin_sub_overflow(a, b, &want);
+        EXPECT(hdd_sub_wraps(a, b, got) == over && got == want, "subtraction %d", i);
+        over = __builtin_mul_overflow(a, b, &want);
+        EXPECT(hdd_mul_wraps(a, b, got) == over, "multiplication %d", i);
+        EXPECT(over || got == want, "product %d", i);
+    }
+}
+
+// By subtracting the divisor: only small cases, but nothing to get wrong.
+static void test_quotient()
+{
+    for (int i = 0; i < 3000; i++) {
+        const i32 scale = (i32)(draw() % 6);
+        const u128 a = draw() % 100000, b = 1 + draw() % 3000;
+        const u128 scaled = a * (u128)hdd_pow10(scale), twice = 2 * (scaled % b);
+        const u128 want = scaled / b + (twice >= b);
+        u128 got;
+        EXPECT(hdd_scaled_quotient(a, b, scale, got) && got == want, "case %d", i);
+    }
+    u128 q;
+    const u128 most = (u128)hdd_pow10(38) - 1;
+    EXPECT(hdd_scaled_quotient(most, most, 38, q) && q == (u128)hdd_pow10(38),
+           "1 with 38 digits");
+    EXPECT(hdd_scaled_quotient(most - 1, most, 0, q) && q == 1, "rounds up");
+    EXPECT(!hdd_scaled_quotient(most, 1, 1, q), "does not fit");
+}
+
+static void test_failures()
+{
+    hdd_progress progress = hdd_progress();
+    hdd_launch launch = hdd_launch();
+    launch.progress = reinterpret_cast<u64>(&progress);
+    const hdd_run run(launch);
+    EXPECT(hdd_checked_add(run, 0, 1, (i64)1, (i64)2) == 3 && !progress.failure, "no failure");
+    EXPECT(!hdd_checked_div(run, 1, hdd_null<i64>(), (i64)0).ok && !progress.failure,
+           "NULL does not raise");
+    hdd_checked_mul(run, 5, 7, (i64)1000, (i64)100);
+    EXPECT(progress.failure == HDD_FAIL_OVERFLOW && progress.failure_path == 7, "digits");
+    hdd_checked_div(run, 8, (i64)1, (i64)0);
+    EXPECT(progress.failure_path == 7 && run.aborted(), "the first failure stays");
+}
+
+static void test_dates()
+{
+    for (i32 days = -800000; days < 800000; days += 37) {
+        int y, m, d;
+        device_civil(days, &y, &m, &d);
+        EXPECT(hdd_civil_part(days, 0) == y && hdd_civil_part(days, 1) == m &&
+                   hdd_civil_part(days, 2) == d,
+               "day %d", days);
+    }
+}
+
+// ---- strings -------------------------------------------------------------------------------
+
+static bool like(const char *p, const char *s, char escape)
+{
+    if (!*p)
+        return !*s;
+    if (escape && *p == escape && p[1])
+        return *s == p[1] && like(p + 2, s + 1, escape);
+    if (*p == '%')
+        return like(p + 1, s, escape) || (*s && like(p, s + 1, escape));
+    return *s && (*p == '_' || *p == *s) && like(p + 1, s + 1, escape);
+}
+
+static void draw_text(char *out, const char *letters)
+{
+    const u32 n = (u32)(draw() % 9);
+    for (u32 i = 0; i < n; i++)
+        out[i] = letters[draw() % std::strlen(letters)];
+    out[n] = 0;
+}
+
+static void test_like()
+{
+    for (int i = 0; i < 30000; i++) {
+        char pattern[16], s[16];
+        const char escape = draw() % 4 ? 0 : '!';
+        draw_text(pattern, "ab%_%!");
+        draw_text(s, "aab%!");
+        const hdd_like_pattern *p =
+            static_cast<const hdd_like_pattern *>(device_like_pattern(pattern, escape));
+        const hdd_text t = {reinterpret_cast<const u8 *>(s), (i32)std::strlen(s)};
+        EXPECT(hdd_like_match(p, t) == like(pattern, s, escape),
+               "\"%s\" like \"%s\", escape %d", s, pattern, escape);
+    }
+}
+
+static void test_cut()
+{
+    const hdd_text t = {reinterpret_cast<const u8 *>("heddle"), 6};
+    const i64 big = (i64)1 << 62;
+    EXPECT(hdd_cut(t, 2, 3).s == t.s + 1 && hdd_cut(t, 2, 3).n == 3, "middle");
+    EXPECT(hdd_cut(t, -1, 3).n == 1 && hdd_cut(t, -1, 3).s == t.s, "before the start");
+    EXPECT(hdd_cut(t, 5, big).n == 2 && hdd_cut(t, 9, 2).n == 0, "beyond the end");
+    EXPECT(hdd_cut(t, -big, big).n == 0 && hdd_cut(t, big, big).n == 0, "far away");
+}
+
+// ---- values --------------------------------------------------------------------------------
+
+static void test_logic()
+{
+    typedef hdd_opt<bool> B;
+    const B values[] = {B(true), B(false), hdd_null<bool>()};
+    for (const B a : values)
+        for (const B b : values) {
+            const B both = hdd_and(a, b), either = hdd_or(a, b);
+            EXPECT(hdd_true(both) == (hdd_true(a) && hdd_true(b)), "and is true");
+            EXPECT(hdd_false(both) == (hdd_false(a) || hdd_false(b)), "and is false");
+            EXPECT(hdd_true(either) == (hdd_true(a) || hdd_true(b)), "or is true");
+            EXPECT(hdd_false(either) == (hdd_false(a) && hdd_false(b)), "or is false");
+            EXPECT(hdd_true(hdd_and_then(a, [&] { return b; })) == hdd_true(both), "and then");
+            EXPECT(hdd_true(hdd_or_else(a, [&] { return b; })) == hdd_true(either), "or else");
+        }
+    EXPECT(!hdd_in(hdd_opt<i32>(3), 1, hdd_null<i32>()).ok, "3 in (1, NULL)");
+    EXPECT(hdd_true(hdd_in(3, hdd_null<i32>(), 3)), "3 in (NULL, 3)");
+}
+
+static void test_order()
+{
+    const f64 zero = 0, nan = zero / zero;
+    EXPECT(hdd_eq(nan, nan) && hdd_gt(nan, 1e300) && !hdd_lt(nan, 1.0) && hdd_le(nan, nan),
+           "NaN");
+    EXPECT(hdd_eq(0.0, -0.0) && !hdd_lt(-0.0, 0.0), "zeros");
+    EXPECT(hdd_hash(0.0) == hdd_hash(-0.0) && hdd_hash(nan) == hdd_hash(-nan), "equal bits");
+    EXPECT(hdd_hash(hdd_null<i32>()) != hdd_hash(0), "NULL has a hash of its own");
+}
+
+void device_tests(void *)
+{
+    if (hdd_lane() != 0)
+        return;
+    test_wraps<i32>();
+    test_wraps<i64>();
+    test_wraps<i128>();
+    test_quotient();
+    test_failures();
+    test_dates();
+    test_like();
+    test_cut();
+    test_logic();
+    test_order();
+}

@@ -1,0 +1,168 @@
+/* The CUDA emitter: templates are filled as told, text of a plan never reaches the source,
+ * equal shapes give equal sources, and what is not supported is refused with class and path.
+ *
+ *   test_emit DB SCRATCH     over the database of make_small.py */
+#include <string.h>
+
+#include "runtime/base/strbuf.h"
+#include "tests/simt/check.h"
+#include "tests/simt/sim.h"
+
+static const char *db, *scratch;
+
+/* ---- templates
+ * ------------------------------------------------------------------------------ */
+
+static void test_template(void)
+{
+    struct hd_arena a;
+    hd_arena_init(&a);
+    const struct cg_slot slots[] = {{"A", "x"}, {"B", "one\n\n  two\n"}, {"C", ""}};
+    char *s = cg_template_fill(&a, "f(@A@, @A@)\n    @B@\n\n@C@\n\nend\n", slots, 3);
+    CHECK(strcmp(s, "f(x, x)\n    one\n\n      two\n\nend\n") == 0, "found:\n%s", s);
+    hd_arena_release(&a);
+}
+
+/* ---- plans
+ * ---------------------------------------------------------------------------------- */
+
+static const char *write_plan(struct hd_arena *a, const char *root)
+{
+    const char *path = hd_asprintf(a, "%s/test_emit_plan.json", scratch);
+    FILE *f = fopen(path, "w");
+    CHECK(f, "%s cannot be written", path);
+    fprintf(f, "{\"heddle\": 1, \"root\": %s}", root);
+    fclose(f);
+    return path;
+}
+
+static int emit(const char *root, char **text, struct hd_err *err)
+{
+    struct sim_program p;
+    struct hd_arena a;
+    struct hd_strbuf b;
+    hd_arena_init(&a);
+    int status = sim_program_init(&p, write_plan(&a, root), db, false, err);
+    hd_arena_release(&a);
+    if (status != 0)
+        return -1;
+    hd_strbuf_init(&b);
+    for (int i = 0; i < p.art.nunits; i++)
+        hd_strbuf_adds(&b, p.art.units[i].text);
+    *text = hd_strbuf_take(&b);
+    hd_strbuf_release(&b);
+    sim_program_release(&p);
+    return 0;
+}
+
+static char *must_emit(const char *root)
+{
+    struct hd_err err;
+    char *text = NULL;
+    hd_err_init(&err);
+    CHECK(emit(root, &text, &err) == 0, "%s: %s", err.path, err.message);
+    return text;
+}
+
+static void test_equal_shapes(void)
+{
+    static const char plan[] = "{\"op\": \"scan\", \"table\": \"parent\", \"filter\": "
+                               "\"amount > %s and note like '%s' and name <> '%s'\"}";
+    char one[512], two[512];
+    snprintf(one, sizeof one, plan, "10", "note 0.5%", "evil");
+    snprintf(two, sizeof two, plan, "-77", "%x_y%", "name 3 of the kind");
+    char *a = must_emit(one), *b = must_emit(two);
+    CHECK(strcmp(a, b) == 0, "literals changed the source");
+    CHECK(!strstr(a, "note 0.5") && !strstr(a, "evil"), "a literal is in the source");
+    free(a);
+    free(b);
+}
+
+/* Names from the plan come out as words, with a number before them. */
+static void test_names(void)
+{
+    char *a = must_emit(
+        "{\"op\": \"aggregate\", \"keys\": [{\"expr\": \"grp\", \"as\": \"x; } evil(\"}],"
+        " \"aggs\": [{\"fn\": \"sum\", \"arg\": \"id\", \"as\": \"*/ #include <evil>\"}],"
+        " \"input\": {\"op\": \"union_all\", \"inputs\": ["
+        "   {\"op\": \"project\", \"exprs\": [{\"expr\": \"grp\", \"as\": \"grp\"},"
+        "     {\"expr\": \"id\", \"as\": \"id\"}], \"input\": {\"op\": \"scan\", \"table\": "
+        "\"parent\"}},"
+        "   {\"op\": \"project\", \"exprs\": [{\"expr\": \"qty\", \"as\": \"a\\n#error "
+        "\\\"\"},"
+        "     {\"expr\": \"cid\", \"as\": \"int\"}], \"input\": {\"op\": \"scan\", \"table\": "
+        "\"child\"}}]}}");
+    CHECK(!strstr(a, "evil(") && !strstr(a, "<evil>") && !strstr(a, "#error"), "found:\n%s",
+          a);
+    free(a);
+}
+
+/* ---- refusals
+ * ------------------------------------------------------------------------------- */
+
+#define PROJECT(expression)                                                                   \
+    "{\"op\": \"project\", \"exprs\": [{\"expr\": \"" expression                              \
+    "\", \"as\": \"x\"}], \"input\": {\"op\": \"scan\", \"table\": \"parent\"}}"
+#define AGGREGATE(function, expression, table)                                                \
+    "{\"op\": \"aggregate\", \"aggs\": [{\"fn\": \"" function "\", \"arg\": \"" expression    \
+    "\", \"as\": \"x\"}], \"input\": {\"op\": \"scan\", \"table\": \"" table "\"}}"
+
+static const struct refusal {
+    const char *what, *root;
+} refusals[] = {
+    {"adding an interval to a column", PROJECT("day + interval '1' month")},
+    {"casts from or to text", PROJECT("cast(id as string)")},
+    {"casts between date and timestamp", PROJECT("cast(day as timestamp)")},
+    {"extract from a timestamp",
+     PROJECT("extract(year from case when id > 3 then timestamp '2000-01-01' end)")},
+    {"a cast from float64, or of a wide decimal to it", PROJECT("cast(ratio as int64)")},
+    {"min or max of this type", AGGREGATE("max", "ratio", "parent")},
+    {"a sum that may overflow", AGGREGATE("sum", "wide * wide * 100", "child")},
+    {"a comparison with a decimal that saturates",
+     "{\"op\": \"scan\", \"table\": \"child\", \"filter\": "
+     "\"wide * wide > 0.123456789012345678901234567890\"}"},
+};
+
+static void must_refuse(const char *root, const char *what)
+{
+    struct hd_err err;
+    char *text = NULL;
+    hd_err_init(&err);
+    CHECK(emit(root, &text, &err) == -1, "not refused: %s; the source:\n%s", what, text);
+    CHECK(err.class == HD_ERR_UNSUPPORTED && strstr(err.message, what),
+          "expected \"%s\", found %s: %s", what, hd_err_class_name(err.class), err.message);
+    CHECK(strncmp(err.path, "$.root", 6) == 0, "path %s", err.path);
+    hd_err_release(&err);
+}
+
+static void test_refusals(void)
+{
+    for (size_t i = 0; i < HD_COUNT(refusals); i++)
+        must_refuse(refusals[i].root, refusals[i].what);
+}
+
+/* Each literal is an argument of its own. */
+static void test_too_many_arguments(void)
+{
+    struct hd_strbuf b;
+    hd_strbuf_init(&b);
+    hd_strbuf_adds(&b, "{\"op\": \"scan\", \"table\": \"parent\", \"filter\": \"id = 0");
+    for (int i = 1; i < 4100; i++)
+        hd_strbuf_addf(&b, " or id * 2 = %d", i);
+    hd_strbuf_adds(&b, "\"}");
+    must_refuse(b.s, "a program with so many arguments");
+    hd_strbuf_release(&b);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3, "usage: test_emit DB SCRATCH");
+    db = argv[1];
+    scratch = argv[2];
+    test_template();
+    test_equal_shapes();
+    test_names();
+    test_refusals();
+    test_too_many_arguments();
+    return 0;
+}
