@@ -1,6 +1,7 @@
 /* Host view of abi.def, and the rules that generated code and runtime share.
  *
- * Hash of a key tuple (must be the same everywhere):
+ * Hash of a key tuple (the same in all code of one backend; hashes never leave it, and devices
+ * hash strings their own way):
  *   h = HDD_HASH_SEED; for each key field: h = mix(h ^ v)
  *   mix(x): x *= HDD_HASH_MUL; x ^= x >> 32; return x      (64 bit, wrapping)
  *   v: BOOL 0/1; I32, I64 sign-extended; F64 bits with -0 -> +0 and every NaN -> 0x7ff8000000000000;
