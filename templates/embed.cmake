@@ -1,6 +1,7 @@
 # Writes a C file that holds files as byte arrays, without limits on string lengths:
-#   cmake -DOUT=out.c -DFILES=a;b;c -P embed.cmake
-# The table is declared in embed.h.
+#   cmake -DOUT=out.c -DFILES=a;b;c -DHEADER=templates/embed.h -DTYPE=hdd_template \
+#     -DTABLE=hdd_templates -DCOUNT=hdd_ntemplates -P embed.cmake
+# HEADER declares struct TYPE {name, text, size}, its array TABLE and the int COUNT.
 set(arrays "")
 set(rows "")
 set(n 0)
@@ -12,6 +13,6 @@ foreach(file ${FILES})
   string(APPEND rows "    {\"${name}\", (const char *)bytes_${n}, sizeof bytes_${n} - 1},\n")
   math(EXPR n "${n} + 1")
 endforeach()
-file(WRITE ${OUT} "#include \"templates/embed.h\"\n\n${arrays}\n"
-  "const struct hdd_template hdd_templates[] = {\n${rows}};\n"
-  "const int hdd_ntemplates = ${n};\n")
+file(WRITE ${OUT} "#include \"${HEADER}\"\n\n${arrays}\n"
+  "const struct ${TYPE} ${TABLE}[] = {\n${rows}};\n"
+  "const int ${COUNT} = ${n};\n")

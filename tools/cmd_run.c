@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tools/arrow_print.h"
+#include "tools/profile_page.h"
 #include "tools/run_batch.h"
 
 /* Rows go to standard output after the last of --repeat runs; earlier ones are only read. */
@@ -33,7 +34,18 @@ static int print_time(heddle_statement *s, struct cli_error *err)
     return 0;
 }
 
-static int write_profile(heddle_statement *s, const char *path, struct cli_error *err)
+static int write_page(heddle_statement *s, const char *path, const char *title,
+                      struct cli_error *err)
+{
+    char *html;
+    if (profile_page_make(s, title, &html, err))
+        return -1;
+    int rc = cli_write_file(path, html, err);
+    free(html);
+    return rc;
+}
+
+static int write_report(heddle_statement *s, const char *path, struct cli_error *err)
 {
     char *json;
     heddle_error *e = NULL;
@@ -42,6 +54,15 @@ static int write_profile(heddle_statement *s, const char *path, struct cli_error
     int rc = cli_write_file(path, json, err);
     heddle_free(json);
     return rc;
+}
+
+/* The end of the file's name tells what is wanted: a page to look at, or JSON. */
+static int write_profile(const struct cli_args *a, heddle_statement *s, struct cli_error *err)
+{
+    const char *path = cli_text(a, CLI_PROFILE), *end = strrchr(path, '.');
+    if (end && strcmp(end, ".html") == 0)
+        return write_page(s, path, a->operands[0], err);
+    return write_report(s, path, err);
 }
 
 static int dump(const struct cli_args *a, heddle_statement *s, struct cli_error *err)
@@ -73,7 +94,7 @@ static int run_statement(const struct cli_args *a, heddle_statement *s, struct c
     if (cli_given(a, CLI_DUMP) && dump_after && dump(a, s, err))
         return -1;
     if (cli_given(a, CLI_PROFILE))
-        return write_profile(s, cli_text(a, CLI_PROFILE), err);
+        return write_profile(a, s, err);
     return 0;
 }
 
@@ -151,7 +172,7 @@ const struct cli_command cli_run = {
         "  heddle run q6.json --db tpch1\n"
         "  heddle run q6.json --db tpch1 -p date=1995-01-01 --format csv\n"
         "  heddle run q6.json --db tpch1 --repeat 5 --time >/dev/null\n"
-        "  heddle run q6.json --db tpch1 --profile q6-profile.json --dump pipelines\n"
+        "  heddle run q6.json --db tpch1 --profile q6.html\n"
         "\n"
         "CSV has a header line; NULL is an empty field, the empty string is \"\". JSON has\n"
         "\"columns\" and \"rows\"; decimals, dates, timestamps, and integers beyond 2^53 are\n"

@@ -2,6 +2,7 @@
 """`heddle run`: the three formats to the byte, parameters, times, profile, dumps."""
 
 import json
+import re
 
 import cli
 
@@ -163,6 +164,23 @@ class Reports(cli.CliTest):
         self.run_cli("run", "p.json", "--profile", "profile.json")
         report = json.loads((self.dir / "profile.json").read_text())
         self.assertGreaterEqual(len(report["pipelines"]), 1)
+
+    def test_profile_page_holds_report_and_texts(self):
+        evil = "</script><!-- ]]> \\ \" @TEXTS@"
+        self.write("evil.json", json.dumps({"heddle": 1, "root": {
+            "op": "values", "columns": [{"name": "</script>", "type": "string"}],
+            "rows": [[evil]]}}))
+        self.run_cli("run", "evil.json", "--profile", "page.html")
+        page = (self.dir / "page.html").read_text()
+        found = re.findall(r'<script type="application/json" id="(\w+)">(.*?)</script>', page, re.S)
+        self.assertEqual([name for name, _ in found], ["report", "texts"])
+        report, texts = (json.loads(text) for _, text in found)
+        self.assertGreaterEqual(len(report["pipelines"]), 1)
+        self.assertEqual(texts["title"], "evil.json")
+        for name in [p["name"] for p in report["pipelines"]]:
+            self.assertIn(f"{name}:", texts["pipelines"])
+            self.assertIn(f"hd_{name}", texts["code"])
+        self.assertIn("</script>", texts["plan"])
 
     def test_dump_goes_to_standard_error(self):
         out, err = self.run_cli("run", "p.json", "-f", "csv", "--dump", "plan")
