@@ -24,20 +24,10 @@ static bool is_key(const struct cu_unit *u, int i)
            out_of(u, i)->field < sink_state(u)->nkeys;
 }
 
-static bool is_count(const struct pl_out *o)
-{
-    return o->fn == FE_AGG_COUNT || o->fn == FE_AGG_COUNT_STAR;
-}
-
 static bool is_aggregate(const struct cu_unit *u)
 {
     enum pl_sink_kind k = u->pipe->sink.kind;
     return k == PL_SINK_AGG_SCALAR || k == PL_SINK_AGG_DENSE || k == PL_SINK_AGG_HASH;
-}
-
-static const char *path_of(const struct cu_unit *u, const struct pl_out *o)
-{
-    return o->path >= 0 && o->path < u->spec->npaths ? u->spec->paths[o->path] : NULL;
 }
 
 /* ---- values ----------------------------------------------------------------------------- */
@@ -47,7 +37,7 @@ static const char *path_of(const struct cu_unit *u, const struct pl_out *o)
 static bool value_nullable(const struct cu_unit *u, int i)
 {
     const struct pl_out *o = out_of(u, i);
-    if (is_aggregate(u) && !is_key(u, i) && o->fn != FE_AGG_ANY)
+    if (is_aggregate(u) && !is_key(u, i))
         return true;
     return o->expr >= 0 && cu_expr_of(u, o->expr)->nullable;
 }
@@ -176,21 +166,29 @@ static void sink_indexed(struct cu_unit *u)
 
 /* ---- accumulators ----------------------------------------------------------------------- */
 
+/* The operation of templates/accumulate.cuh, as an object. */
 static const char *operation(struct cu_unit *u, const struct pl_out *o)
 {
     enum rt_phys p = sink_state(u)->fields[o->field].phys;
-    if (is_count(o) || o->fn == FE_AGG_SUM) {
-        if (o->fn == FE_AGG_SUM && o->fail)
-            return cu_refuse(u, CU_NO_SUM_CHECKED, path_of(u, o));
+    switch (o->fn) {
+    case FE_AGG_COUNT_STAR:
+    case FE_AGG_COUNT: return "hdd_sum()";
+    case FE_AGG_SUM:
         if (p != RT_I64 && p != RT_I128 && p != RT_F64)
-            return cu_refuse(u, CU_NO_SUM_TYPE, path_of(u, o));
-        return "hdd_sum";
+            HD_BUG("sum of %s", rt_phys_name(p));
+        if (!o->fail)
+            return "hdd_sum()";
+        return hd_asprintf(u->arena, "hdd_sum_checked{run, %d}", o->path);
+    case FE_AGG_MIN:
+    case FE_AGG_MAX:
+        if (p == RT_BOOL)
+            HD_BUG("min or max of bool");
+        return o->fn == FE_AGG_MIN ? "hdd_least{run}" : "hdd_most{run}";
+    case FE_AGG_ANY: return "hdd_pick()";
+    case FE_AGG_AVG:
+    case FE_AGG_COUNT_OF: break;
     }
-    if (o->fn != FE_AGG_MIN && o->fn != FE_AGG_MAX)
-        HD_BUG("aggregate function %s in a sink", fe_agg_name(o->fn));
-    if (p != RT_I32 && p != RT_I64)
-        return cu_refuse(u, CU_NO_MINMAX_TYPE, path_of(u, o));
-    return o->fn == FE_AGG_MIN ? "hdd_least" : "hdd_most";
+    HD_BUG("aggregate function %s in a sink", fe_agg_name(o->fn));
 }
 
 static const char *register_name(struct cu_unit *u, int i)
@@ -204,7 +202,7 @@ static void sink_scalar(struct cu_unit *u)
     cu_guard(u);
     cu_count(u, u->pipe->nsteps);
     for (int i = 0; i < u->pipe->sink.nouts; i++)
-        cu_line(u->out, "%s.add<%s>(%s);", register_name(u, i), operation(u, out_of(u, i)),
+        cu_line(u->out, "%s.add(%s, %s);", register_name(u, i), operation(u, out_of(u, i)),
                 out_value(u, i));
     cu_unguard(u);
 }
@@ -227,17 +225,14 @@ static void update_groups(struct cu_unit *u)
         bool nullable = st->fields[o->field].valid_offset >= 0;
         if (is_key(u, i))
             continue;
-        if (o->fn == FE_AGG_ANY) {
-            cu_open(u->out, "if (peers.first)");
-            cu_line(u->out, "hdd_any_of(group->%s, group->%s_valid, %s);", field, field,
-                    out_name(u, i));
-            u->out->indent--;
-            continue;
-        }
         if (nullable)
             valid = hd_asprintf(u->arena, " &%s::%s_valid,", row, field);
-        cu_line(u->out, "peers.update<%s>(group, &%s::%s,%s %s);", operation(u, o), row, field,
-                valid, out_name(u, i));
+        if (o->fn == FE_AGG_ANY)
+            cu_line(u->out, "peers.pick(group, &%s::%s,%s %s);", row, field, valid,
+                    out_name(u, i));
+        else
+            cu_line(u->out, "peers.update(%s, group, &%s::%s,%s %s);", operation(u, o), row,
+                    field, valid, out_name(u, i));
     }
 }
 
@@ -276,17 +271,18 @@ static void hash_init(struct cu_unit *u)
 
 static void sink_hash(struct cu_unit *u)
 {
-    cu_line(u->out, "%s *group = nullptr;", cu_row(u, u->pipe->sink.state));
     declare_values(u);
+    cu_line(u->out, "u64 hash = 0;");
     cu_guard(u);
     cu_count(u, u->pipe->nsteps);
     assign_values(u);
-    cu_line(u->out, "const u64 hash = hdd_hash(%s);", key_names(u));
+    cu_line(u->out, "hash = hdd_hash(%s);", key_names(u));
+    cu_unguard(u);
     hash_same(u);
     hash_init(u);
-    cu_line(u->out, "const i64 place = hdd_groups(run).find(hash, same, init);");
-    cu_line(u->out, "group = place < 0 ? nullptr : sink + place;");
-    cu_unguard(u);
+    cu_line(u->out, "const i64 place = hdd_groups(run).find(live, hash, same, init);");
+    cu_line(u->out, "%s *const group = place < 0 ? nullptr : sink + place;",
+            cu_row(u, u->pipe->sink.state));
     update_groups(u);
 }
 
@@ -296,11 +292,6 @@ void cu_sink(struct cu_unit *u)
     cu_unguard(u);
     cu_line(u->out, "// sink: %s, %s", cu_state(u, s->state),
             rt_state_kind_name(sink_state(u)->kind));
-    for (int i = 0; i < s->nouts; i++)
-        if (s->kind == PL_SINK_AGG_SCALAR && s->outs[i].fn == FE_AGG_ANY) {
-            cu_refuse(u, CU_NO_SCALAR_ANY, path_of(u, &s->outs[i]));
-            return;
-        }
     switch (s->kind) {
     case PL_SINK_BITMAP:
     case PL_SINK_DIRECT:
@@ -356,7 +347,7 @@ void cu_sink_finish(struct cu_unit *u)
         const char *field = cu_field(u, st, o->field), *valid = "static_cast<u8 *>(nullptr)";
         if (st->fields[o->field].valid_offset >= 0)
             valid = hd_asprintf(u->arena, "&sink->%s_valid", field);
-        cu_line(u->out, "hdd_block_flush<%s>(shared.scratch, %s, &sink->%s, %s);",
+        cu_line(u->out, "hdd_block_flush(%s, shared.scratch, %s, sink->%s, %s);",
                 operation(u, o), register_name(u, i), field, valid);
     }
 }

@@ -5,66 +5,8 @@
 #ifndef HDD_AGGREGATE_CUH
 #define HDD_AGGREGATE_CUH
 
-#include "hd/run.cuh"
-#include "hd/store.cuh"
-#include "hd/value.cuh"
-#include "hd/warp.cuh"
-
-// ---- one value into one place --------------------------------------------------------------
-
-HDD_DEVICE void hdd_atomic_sum(i64 *p, i64 v)
-{
-    hdd_atomic_add(reinterpret_cast<u64 *>(p), (u64)v);
-}
-
-HDD_DEVICE void hdd_atomic_sum(f64 *p, f64 v)
-{
-    hdd_atomic_add(p, v);
-}
-
-// Two words. Each add to the low one carries for itself, so the pair is right once all are
-// done.
-HDD_DEVICE void hdd_atomic_sum(i128 *p, i128 v)
-{
-    u64 *const words = reinterpret_cast<u64 *>(p);
-    const u64 lo = (u64)v, was = hdd_atomic_add(words, lo);
-    hdd_atomic_add(words + 1, (u64)(v >> 64) + (was + lo < was));
-}
-
-// The functions that combine two accumulated values, and an accumulated one in memory with one
-// in a register.
-struct hdd_sum {
-    template <class T> HDD_MEMBER static T of(T a, T b)
-    {
-        return a + b;
-    }
-    template <class T> HDD_MEMBER static void into(T *p, T v)
-    {
-        hdd_atomic_sum(p, v);
-    }
-};
-
-struct hdd_least {
-    template <class T> HDD_MEMBER static T of(T a, T b)
-    {
-        return b < a ? b : a;
-    }
-    template <class T> HDD_MEMBER static void into(T *p, T v)
-    {
-        hdd_atomic_min(p, v);
-    }
-};
-
-struct hdd_most {
-    template <class T> HDD_MEMBER static T of(T a, T b)
-    {
-        return a < b ? b : a;
-    }
-    template <class T> HDD_MEMBER static void into(T *p, T v)
-    {
-        hdd_atomic_max(p, v);
-    }
-};
+#include "hd/accumulate.cuh"
+#include "hd/tile.cuh"
 
 // ---- lanes of one group --------------------------------------------------------------------
 
@@ -86,75 +28,69 @@ struct hdd_peers {
         alone = !hdd_any(key != 0 && !first);
     }
 
-    // Combines v over the lanes of each group that have one (ok); valid in its first lane.
-    // Halves the number of contributing lanes per step. Whole warp.
-    template <class Op, class T> HDD_MEMBER T reduce(T v, bool &ok) const
+    // Adds each group's values to a field of its row. Whole warp.
+    template <class Op, class Row, class F, class T>
+    HDD_MEMBER void update(Op op, Row *row, F Row::*field, hdd_opt<T> value) const
+    {
+        const hdd_opt<T> v = combined(op, value);
+        if (first && v.ok)
+            op.into(row->*field, nullptr, v.v);
+    }
+
+    // The same for a field that stays NULL until a value comes.
+    template <class Op, class Row, class F, class T>
+    HDD_MEMBER void update(Op op, Row *row, F Row::*field, u8 Row::*valid,
+                           hdd_opt<T> value) const
+    {
+        const hdd_opt<T> v = combined(op, value);
+        if (first && v.ok)
+            op.into(row->*field, &(row->*valid), v.v);
+    }
+
+    // A field that is the same in all rows of a group (hdd_pick).
+    template <class Row, class F, class T>
+    HDD_MEMBER void pick(Row *row, F Row::*field, u8 Row::*valid, hdd_opt<T> value) const
+    {
+        if (first && value.ok)
+            hdd_pick().into(row->*field, &(row->*valid), value.v);
+    }
+
+  private:
+    // Values over the lanes of each group that have one; valid in its first lane.
+    template <class Op, class T> HDD_MEMBER hdd_opt<T> combined(Op op, hdd_opt<T> value) const
+    {
+        if (alone)
+            return value;
+        hdd_register<T> r;
+        r.add(op, value);
+        reduce(op, r);
+        return hdd_opt<T>(r.v, r.seen);
+    }
+
+    // Halves the number of contributing lanes of each group per step.
+    template <class Op, class T> HDD_MEMBER void reduce(Op op, hdd_register<T> &r) const
     {
         u32 above = mask & ~hdd_lanes_upto();
         u32 rank = hdd_popc(mask & hdd_lanes_below());
         while (hdd_any(above != 0)) {
             const u32 next = above ? hdd_lowest(above) : hdd_lane();
-            const T other = hdd_shuffle(v, next);
-            const bool other_ok = hdd_shuffle(ok, next);
-            if (above && other_ok) {
-                v = ok ? Op::of(v, other) : other;
-                ok = true;
-            }
+            const T other = hdd_shuffle(r.v, next);
+            const bool other_seen = hdd_shuffle(r.seen, next);
+            if (above && other_seen)
+                r.add(op, other);
             above &= hdd_ballot(rank % 2 == 0); // odd ranks have been taken by the one below
             rank /= 2;
         }
-        return v;
-    }
-
-    // Adds each group's values to a field of its row. Whole warp.
-    template <class Op, class Row, class T>
-    HDD_MEMBER void update(Row *row, T Row::*field, hdd_opt<T> value) const
-    {
-        const hdd_opt<T> v = combined<Op>(value);
-        if (first && v.ok)
-            Op::into(&(row->*field), v.v);
-    }
-
-    // The same for a field that stays NULL until a value comes.
-    template <class Op, class Row, class T>
-    HDD_MEMBER void update(Row *row, T Row::*field, u8 Row::*valid, hdd_opt<T> value) const
-    {
-        const hdd_opt<T> v = combined<Op>(value);
-        if (first && v.ok) {
-            Op::into(&(row->*field), v.v);
-            row->*valid = 1; // every writer writes the same
-        }
-    }
-
-  private:
-    template <class Op, class T> HDD_MEMBER hdd_opt<T> combined(hdd_opt<T> value) const
-    {
-        if (alone)
-            return value;
-        bool ok = value.ok;
-        const T v = reduce<Op>(value.v, ok);
-        return hdd_opt<T>(v, ok);
     }
 };
-
-// ANY: the planner proves that all rows of a group have the same value, so whoever writes last
-// writes what is there.
-template <class F, class T> HDD_DEVICE void hdd_any_of(F &field, u8 &valid, T v)
-{
-    hdd_put(field, valid, v);
-}
-
-template <class F, class T> HDD_DEVICE void hdd_any_of(F &field, u8 &valid, hdd_opt<T> v)
-{
-    if (v.ok)
-        hdd_put(field, valid, v.v);
-}
 
 // ---- AGG_HASH: open addressing for the whole grid ------------------------------------------
 
 // Low half of a slot whose key is being written.
 constexpr u64 HDD_SLOT_BUSY = 0xffffffffull;
 
+// Groups beyond the capacity have slots but no rows: they are told apart by their tags alone
+// and only counted, so that the host can make room for all at once.
 struct hdd_groups {
     const hdd_run &run;
     u64 *slots;
@@ -166,9 +102,26 @@ struct hdd_groups {
     }
 
     // Number of the row whose key has hash h and is `same(row)`; a new one is written by
-    // `init(row)`. -1: no room (the host grows the table and runs the pipeline again), or the
-    // run was aborted. One thread at a time; may wait for a thread that writes a key.
-    template <class Same, class Init> HDD_MEMBER i64 find(u64 h, Same same, Init init) const
+    // `init(row)`. -1: dead, no room, or the run was aborted. Lanes with equal hashes send one
+    // of them ahead: a heavy key is looked up once per warp. Whole warp; may wait for a thread
+    // that writes a key.
+    template <class Same, class Init>
+    HDD_MEMBER i64 find(bool live, u64 h, Same same, Init init) const
+    {
+        const u32 peers = hdd_match(h) & hdd_ballot(live);
+        const u32 ahead = live ? hdd_lowest(peers) : hdd_lane();
+        i64 row = -1;
+        if (live && ahead == hdd_lane())
+            row = find_one(h, same, init);
+        hdd_warp_sync(); // what that lane has seen of the row, the others see
+        const i64 found = hdd_shuffle(row, ahead);
+        if (live && ahead != hdd_lane())
+            row = found >= 0 && same((u64)found) ? found : find_one(h, same, init);
+        return row;
+    }
+
+  private:
+    template <class Same, class Init> HDD_MEMBER i64 find_one(u64 h, Same same, Init init) const
     {
         const u64 tag = h & ~HDD_SLOT_BUSY;
         u64 at = h & mask;
@@ -185,28 +138,41 @@ struct hdd_groups {
                 hdd_back_off();
                 continue;
             }
-            if ((slot & ~HDD_SLOT_BUSY) == tag && same((slot & HDD_SLOT_BUSY) - 1))
-                return (i64)((slot & HDD_SLOT_BUSY) - 1);
+            const u64 row = (slot & HDD_SLOT_BUSY) - 1;
+            if ((slot & ~HDD_SLOT_BUSY) == tag) {
+                if (row >= run.launch.sink.capacity)
+                    return -1;
+                if (same(row))
+                    return (i64)row;
+            }
             at = (at + 1) & mask;
             steps++;
         }
-        return full();
+        return full(mask + 1);
     }
 
-  private:
     template <class Init> HDD_MEMBER i64 insert(u64 *slot, u64 tag, Init init) const
     {
         const u64 row =
             hdd_atomic_add(reinterpret_cast<u64 *>(run.launch.sink.cursor), (u64)1);
-        if (row >= run.launch.sink.capacity)
-            return full();
-        init(row);
+        const bool room = row < run.launch.sink.capacity;
+        if (room)
+            init(row);
         hdd_store_release(slot, tag | (row + 1));
-        return (i64)row;
+        if (row == mask - mask / 8) // once: what is added to the cursor later counts nothing
+            return full(row);
+        return room ? (i64)row : -1;
     }
 
-    HDD_MEMBER i64 full() const
+    // The slots are used up by so many groups: what is still to come is projected from what
+    // the part of the source read so far has brought.
+    HDD_MEMBER i64 full(u64 groups) const
     {
+        const u64 rows = run.launch.source_rows;
+        const u64 read = hdd_load_relaxed(&run.progress->next_tile) * HDD_TILE;
+        const f64 share = read < rows ? (f64)read / (f64)rows : 1.0;
+        hdd_atomic_max(reinterpret_cast<i64 *>(run.launch.sink.cursor),
+                       (i64)((f64)groups / share * 1.125) + 64);
         run.abort();
         return -1;
     }

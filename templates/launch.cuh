@@ -15,8 +15,14 @@ enum hdd_balance {
 };
 
 // The state that the sink of a pipeline fills. Layouts are those of runtime/spec.h, except
-// that MIN and MAX accumulators start from the far end of their type instead of from zero
-// bytes: an atomic cannot look at the valid byte first.
+// that MIN and MAX accumulators of I32, I64 and F64 start from the far end of their order
+// (MIN of F64: the NaN 0x7ff8000000000000; MAX: minus infinity) instead of from zero bytes: an
+// atomic cannot look at the valid byte first. Valid bytes start as zero and are 0 or 1 when
+// the kernel is done.
+//
+// Overflow: after a launch the cursor is the number of rows asked for. Beyond the capacity it
+// is what a retry needs: exact for appended rows; for groups exact while the slots suffice,
+// then projected from the part of the source that was read. What did not fit was not stored.
 struct hdd_sink_state {
     hdd_u64 rows;     // address of row 0
     hdd_u64 capacity; // rows there is room for

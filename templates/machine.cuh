@@ -157,6 +157,11 @@ HDD_DEVICE void hdd_atomic_add(f64 *p, f64 v)
     atomicAdd(p, v);
 }
 
+HDD_DEVICE u32 hdd_atomic_or(u32 *p, u32 v)
+{
+    return atomicOr(p, v);
+}
+
 HDD_DEVICE u64 hdd_atomic_or(u64 *p, u64 v)
 {
     return atomicOr(p, v);

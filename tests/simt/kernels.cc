@@ -21,12 +21,12 @@ void good_kernel(void *out)
 {
     HDD_SHARED(hdd_block_scratch, scratch);
     hdd_register<i64> sum;
-    sum.add<hdd_sum>((i64)(hdd_block() * 1000 + hdd_warp() * HDD_LANES + hdd_lane()));
+    sum.add(hdd_sum(), (i64)(hdd_block() * 1000 + hdd_warp() * HDD_LANES + hdd_lane()));
     HDD_ASSERT(hdd_warp_sum(hdd_lane()) == 496);
     HDD_ASSERT(hdd_scan_sum(1) == hdd_lane() + 1);
     HDD_ASSERT(hdd_match(hdd_lane() / 4) == 15u << (hdd_lane() / 4 * 4));
-    hdd_block_flush<hdd_sum>(scratch, sum, static_cast<i64 *>(out) + hdd_block(),
-                             static_cast<u8 *>(nullptr));
+    hdd_block_flush(hdd_sum(), scratch, sum, static_cast<i64 *>(out)[hdd_block()],
+                    static_cast<u8 *>(nullptr));
 }
 
 void lost_lane(void *)

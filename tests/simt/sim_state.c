@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,9 @@ static void init_accumulators(const struct rt_state *s, unsigned char *row)
             memcpy(row + s->fields[i].offset, &v, sizeof v);
         } else if (s->fields[i].phys == RT_I64) {
             int64_t v = least ? INT64_MAX : INT64_MIN;
+            memcpy(row + s->fields[i].offset, &v, sizeof v);
+        } else if (s->fields[i].phys == RT_F64) {
+            double v = least ? (double)NAN : -(double)INFINITY;
             memcpy(row + s->fields[i].offset, &v, sizeof v);
         }
     }
@@ -155,12 +159,12 @@ bool sim_state_overflowed(const struct sim_state *v)
     return v->rows && v->cursor > v->capacity;
 }
 
-/* Kernels count what they could not place, so rows fit the second time. Groups do not: the
- * kernel stops at the first that has no room. */
+/* Kernels count what they could not place, so it fits the second time; groups of a table whose
+ * slots were used up are an estimate (templates/launch.cuh). */
 void sim_state_regrow(struct sim_state *v, const struct sim_mark *m)
 {
     bool groups = v->s->kind == RT_STATE_AGG_HASH;
-    v->capacity = groups ? v->capacity * 4 : v->cursor;
+    v->capacity = v->cursor;
     free(v->rows);
     v->rows = new_rows(v->s, v->capacity);
     memcpy(v->rows, m->rows, (size_t)row_bytes(v, m->nrows));

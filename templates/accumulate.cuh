@@ -1,0 +1,302 @@
+// What accumulators do: combining two values of one group, and adding a value to a field of a
+// row that many threads update. An operation is an object; `of` is pure, `into` is for one
+// thread at a time per lane and needs no warp.
+//
+//   sums           one atomic add; 128 bits are two adds, the lower one carries
+//   checked sums   the same, and a partial result beyond the class raises
+//   int min, max   one atomic; accumulators start at the far end of their type
+//   f64 min, max   compare-and-swap of the bits while the value comes first in the order of
+//                  docs/plan.md (NaN is the largest number); they start at the far end, too
+//   128 bits, text a lock per field: bit 1 of its validity byte. A holder never waits, so with
+//                  the independent thread scheduling of every supported GPU nobody waits
+//                  forever. Numbers that cannot win are turned away without the lock.
+//   any            all rows of a group have the same value: whoever writes last writes what
+//                  is there
+#ifndef HDD_ACCUMULATE_CUH
+#define HDD_ACCUMULATE_CUH
+
+#include "hd/arith.cuh"
+#include "hd/store.cuh"
+#include "hd/warp.cuh"
+
+// Validity of an accumulator that never becomes NULL again. Every writer writes the same.
+HDD_DEVICE void hdd_mark_valid(u8 *valid)
+{
+    if (valid)
+        *valid = 1;
+}
+
+// ---- sums ----------------------------------------------------------------------------------
+
+HDD_DEVICE void hdd_atomic_sum(i64 *p, i64 v)
+{
+    hdd_atomic_add(reinterpret_cast<u64 *>(p), (u64)v);
+}
+
+HDD_DEVICE void hdd_atomic_sum(f64 *p, f64 v)
+{
+    hdd_atomic_add(p, v);
+}
+
+// Two words. Each add to the low one carries for itself, so the pair is right once all are
+// done.
+HDD_DEVICE void hdd_atomic_sum(i128 *p, i128 v)
+{
+    u64 *const words = reinterpret_cast<u64 *>(p);
+    const u64 lo = (u64)v, was = hdd_atomic_add(words, lo);
+    hdd_atomic_add(words + 1, (u64)(v >> 64) + (was + lo < was));
+}
+
+struct hdd_sum {
+    template <class T> HDD_MEMBER T of(T a, T b) const
+    {
+        return a + b;
+    }
+
+    template <class T> HDD_MEMBER void into(T &field, u8 *valid, T v) const
+    {
+        hdd_atomic_sum(&field, v);
+        hdd_mark_valid(valid);
+    }
+};
+
+// Raises where a partial result leaves the class, as the CPU backend does.
+struct hdd_sum_checked {
+    const hdd_run &run;
+    i32 path;
+
+    template <class T> HDD_MEMBER T of(T a, T b) const
+    {
+        T r;
+        check(hdd_add_wraps(a, b, r));
+        return r;
+    }
+
+    HDD_MEMBER void into(i64 &field, u8 *valid, i64 v) const
+    {
+        i64 r;
+        const u64 was = hdd_atomic_add(reinterpret_cast<u64 *>(&field), (u64)v);
+        check(hdd_add_wraps((i64)was, v, r));
+        hdd_mark_valid(valid);
+    }
+
+    // The high word counts carries later than the low one wraps, so it may lag behind by as
+    // many as are on their way; it ends where it belongs, and what lies near its ends has more
+    // digits than a decimal.
+    HDD_MEMBER void into(i128 &field, u8 *valid, i128 v) const
+    {
+        u64 *const words = reinterpret_cast<u64 *>(&field);
+        const u64 lo = (u64)v, was = hdd_atomic_add(words, lo), carry = was + lo < was;
+        const i64 hi = (i64)(v >> 64);
+        const i64 old = (i64)hdd_atomic_add(words + 1, (u64)hi + carry);
+        const i128 sum = (i128)old + hi + (i64)carry;
+        check(sum != (i64)sum);
+        hdd_mark_valid(valid);
+    }
+
+  private:
+    HDD_MEMBER void check(bool wraps) const
+    {
+        if (wraps)
+            run.fail(HDD_FAIL_OVERFLOW, path);
+    }
+};
+
+// ---- a field under a lock ------------------------------------------------------------------
+
+// Bit 1 of a validity byte, in the word around it. Neighbours of the byte may change meanwhile.
+struct hdd_field_lock {
+    u32 *word;
+    u32 shift;
+
+    HDD_MEMBER explicit hdd_field_lock(u8 *valid)
+        : word(reinterpret_cast<u32 *>(reinterpret_cast<u64>(valid) & ~(u64)3)),
+          shift((u32)(reinterpret_cast<u64>(valid) & 3) * 8)
+    {
+    }
+
+    // The field has a value; if so, it can be read as old as that.
+    HDD_MEMBER bool valid() const
+    {
+        return (hdd_load_acquire(word) >> shift) & 1;
+    }
+
+    // False: somebody else has it.
+    HDD_MEMBER bool try_take() const
+    {
+        if (hdd_atomic_or(word, 2u << shift) & (2u << shift))
+            return false;
+        hdd_fence();
+        return true;
+    }
+
+    // The field has a value now.
+    HDD_MEMBER void give_back() const
+    {
+        hdd_fence();
+        if (valid())
+            hdd_atomic_add(word, 0u - (2u << shift));
+        else
+            hdd_atomic_add(word, 0u - (1u << shift)); // from 2 to 1
+    }
+};
+
+HDD_DEVICE i128 hdd_field_read(const i128 &field)
+{
+    const u64 *const words = reinterpret_cast<const u64 *>(&field);
+    const u64 lo = hdd_load_relaxed(words), hi = hdd_load_relaxed(words + 1);
+    return (i128)((u128)hi << 64 | lo);
+}
+
+HDD_DEVICE hdd_text hdd_field_read(const hdd_row_text &field)
+{
+    return hdd_row_text{hdd_load_relaxed(&field.s), hdd_load_relaxed(&field.n)};
+}
+
+// ---- min and max ---------------------------------------------------------------------------
+
+struct hdd_ascending {
+    template <class T> HDD_MEMBER static bool before(T a, T b)
+    {
+        return hdd_less(a, b);
+    }
+    template <class T> HDD_MEMBER static void atomic(T *p, T v)
+    {
+        hdd_atomic_min(p, v);
+    }
+};
+
+struct hdd_descending {
+    template <class T> HDD_MEMBER static bool before(T a, T b)
+    {
+        return hdd_less(b, a);
+    }
+    template <class T> HDD_MEMBER static void atomic(T *p, T v)
+    {
+        hdd_atomic_max(p, v);
+    }
+};
+
+// The value that comes first in an order.
+template <class Order> struct hdd_first_in {
+    const hdd_run &run;
+
+    template <class T> HDD_MEMBER T of(T a, T b) const
+    {
+        return Order::before(b, a) ? b : a;
+    }
+
+    HDD_MEMBER void into(i32 &field, u8 *valid, i32 v) const
+    {
+        Order::atomic(&field, v);
+        hdd_mark_valid(valid);
+    }
+
+    HDD_MEMBER void into(i64 &field, u8 *valid, i64 v) const
+    {
+        Order::atomic(&field, v);
+        hdd_mark_valid(valid);
+    }
+
+    HDD_MEMBER void into(f64 &field, u8 *valid, f64 v) const
+    {
+        u64 *const bits = reinterpret_cast<u64 *>(&field), mine = (u64)hdd_f64_bits(v);
+        u64 old = hdd_load_relaxed(bits);
+        while (Order::before(v, hdd_f64_from_bits((i64)old))) {
+            const u64 was = hdd_atomic_swap(bits, old, mine);
+            if (was == old)
+                break;
+            old = was;
+        }
+        hdd_mark_valid(valid);
+    }
+
+    // The high word of what is there only moves towards the front.
+    HDD_MEMBER void into(i128 &field, u8 *valid, i128 v) const
+    {
+        const u64 *const words = reinterpret_cast<const u64 *>(&field);
+        if (hdd_field_lock(valid).valid() &&
+            Order::before((i64)hdd_load_relaxed(words + 1), (i64)(v >> 64)))
+            return;
+        locked(field, valid, v);
+    }
+
+    HDD_MEMBER void into(hdd_row_text &field, u8 *valid, hdd_text v) const
+    {
+        locked(field, valid, v);
+    }
+
+  private:
+    template <class F, class T> HDD_MEMBER void locked(F &field, u8 *valid, T v) const
+    {
+        const hdd_field_lock lock(valid);
+        while (!lock.try_take()) {
+            if (run.aborted())
+                return;
+            hdd_back_off();
+        }
+        if (!lock.valid() || Order::before(v, hdd_field_read(field)))
+            field = v;
+        lock.give_back();
+    }
+};
+
+typedef hdd_first_in<hdd_ascending> hdd_least;
+typedef hdd_first_in<hdd_descending> hdd_most;
+
+// ---- any -----------------------------------------------------------------------------------
+
+struct hdd_pick {
+    template <class T> HDD_MEMBER T of(T a, T) const
+    {
+        return a;
+    }
+
+    template <class F, class T> HDD_MEMBER void into(F &field, u8 *valid, T v) const
+    {
+        field = v;
+        hdd_mark_valid(valid);
+    }
+};
+
+HDD_DEVICE hdd_text hdd_shuffle(hdd_text t, u32 lane)
+{
+    const u64 s = hdd_shuffle(reinterpret_cast<u64>(t.s), lane);
+    return hdd_text{reinterpret_cast<const u8 *>(s), hdd_shuffle(t.n, lane)};
+}
+
+// ---- in a register -------------------------------------------------------------------------
+
+// Value so far; `seen`: there was one.
+template <class T> struct hdd_register {
+    T v;
+    bool seen;
+
+    HDD_MEMBER hdd_register() : v(), seen(false)
+    {
+    }
+
+    template <class Op> HDD_MEMBER void add(Op op, T x)
+    {
+        v = seen ? op.of(v, x) : x;
+        seen = true;
+    }
+
+    template <class Op> HDD_MEMBER void add(Op op, hdd_opt<T> x)
+    {
+        if (x.ok)
+            add(op, x.v);
+    }
+
+    // Of all lanes, into every lane. Whole warp.
+    template <class Op> HDD_MEMBER void combine(Op op)
+    {
+        for (u32 by = HDD_LANES / 2; by > 0; by /= 2) {
+            const T other = hdd_shuffle(v, hdd_lane() ^ by);
+            if (hdd_shuffle(seen, hdd_lane() ^ by))
+                add(op, other);
+        }
+    }
+};
+
+#endif
