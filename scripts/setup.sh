@@ -42,7 +42,7 @@ packages() {
         "llvm-$llvm-dev"
     [ "$1" = test ] || return 0
     printf '%s\n' g++ ccache libcmocka-dev "clang-$llvm" "libclang-rt-$llvm-dev" python3 python3-venv \
-        binutils
+        binutils valgrind
 }
 
 missing_packages() {

@@ -106,6 +106,8 @@ int cli_flush(FILE *f, const char *path, struct cli_error *err);
 /* Call before any thread is started: from now on SIGINT and SIGTERM ask for a clean end, and a
  * second one ends the process at once. */
 int cli_interrupt_start(struct cli_error *err);
+/* From now on signals do what they do in any process. */
+void cli_interrupt_stop(void);
 bool cli_interrupted(void);
 /* Cancels the statement when interrupted, or after timeout seconds (0: never). One at a time. */
 void cli_watch(heddle_statement *s, double timeout);

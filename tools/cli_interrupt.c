@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 static atomic_bool interrupted;
+static pthread_t taker;
 static struct {
     pthread_mutex_t lock;
     heddle_statement *statement; /* NULL: none */
@@ -59,7 +60,10 @@ static void *take_signals(void *unused)
             continue;
         if (sig != SIGALRM && atomic_exchange(&interrupted, true))
             _exit(128 + sig);
+        int old;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old); /* it holds locks */
         cancel_watched(sig == SIGALRM);
+        pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
     }
     return NULL;
 }
@@ -67,14 +71,21 @@ static void *take_signals(void *unused)
 int cli_interrupt_start(struct cli_error *err)
 {
     sigset_t set;
-    pthread_t thread;
     signal_set(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
-    int rc = pthread_create(&thread, NULL, take_signals, NULL);
+    int rc = pthread_create(&taker, NULL, take_signals, NULL);
     if (rc)
         return cli_fail(err, CLI_NO_RESOURCE, NULL, "cannot start a thread: %s", strerror(rc));
-    pthread_detach(thread);
     return 0;
+}
+
+void cli_interrupt_stop(void)
+{
+    sigset_t set;
+    signal_set(&set);
+    pthread_cancel(taker); /* in sigwait */
+    pthread_join(taker, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 bool cli_interrupted(void)

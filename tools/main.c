@@ -34,6 +34,16 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
+static int run_watched(const struct cli_command *c, const struct cli_args *a,
+                       struct cli_error *err)
+{
+    if (cli_interrupt_start(err))
+        return -1;
+    int rc = c->run(a, err) ? -1 : 0;
+    cli_interrupt_stop();
+    return rc;
+}
+
 static int run_command(const struct cli_command *c, int argc, char **argv, bool *verbose,
                        struct cli_error *err)
 {
@@ -44,7 +54,7 @@ static int run_command(const struct cli_command *c, int argc, char **argv, bool 
     if (rc == 0 && help)
         cli_help(c, stdout);
     else if (rc == 0)
-        rc = cli_interrupt_start(err) || c->run(&args, err) ? -1 : 0;
+        rc = run_watched(c, &args, err);
     cli_args_release(&args);
     return rc;
 }
