@@ -29,6 +29,7 @@ typedef double f64;
 // Parameters stay in the constant bank: their words are operands, not registers.
 #define HDD_PARAMETER(type, name) const __grid_constant__ type name
 #define HDD_UNROLL                _Pragma("unroll")
+#define HDD_NO_UNROLL             _Pragma("unroll 1")
 // NVRTC has no offsetof; this is what the one of its front end comes down to.
 #define HDD_OFFSET(type, member) __INTADDR__(&(((type *)0)->member))
 // What the emulator checks and a GPU does not.

@@ -52,7 +52,7 @@ struct rt_device_ops {
     void (*unload)(struct rt_device *d, rt_module *m);
     int (*find)(struct rt_device *d, rt_module *m, const char *entry, int threads, rt_function **out,
                 struct rt_function_info *info, struct hd_err *err);
-    /* `params` points to one address per kernel parameter, as cuLaunchKernel takes them. */
+    /* `params` points to one address per kernel parameter, as cuLaunchKernel takes them, and NULL. */
     int (*launch)(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
                   bool cooperative, void **params, struct hd_err *err);
     int (*sync)(struct rt_device *d, struct hd_err *err);

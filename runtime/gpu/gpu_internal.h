@@ -26,11 +26,12 @@ struct rt_gpu_state {
     const struct rt_state *s;
     struct rt_piece rows_at;       /* rows while they are appended; dense rows; groups */
     struct rt_piece moved;         /* rows after sorting or grouping, if not in place */
-    struct rt_piece bits_at, matches_at, fields_at, offsets_at, slots_at, cursor_at;
+    struct rt_piece bits_at, matches_at, fields_at, offsets_at, slots_at, cursor_at, texts_at;
     uint64_t rows, nrows;          /* finished: address of row 0, number of rows */
     uint64_t capacity;             /* rows there is room for while filling */
     uint64_t mask;                 /* HASH (finished), AGG_HASH: slots - 1 */
     uint64_t *field, *valid;       /* DIRECT: addresses of the arrays, per field; 0 none */
+    uint64_t asked;                /* rows there are while filling, as rt_gpu_state_full found */
     uint64_t before;               /* rows appended by earlier pipelines: a retry starts again from here */
     struct rt_piece snapshot;      /* AGG_*: its contents before the running pipeline, if an earlier one filled it */
     bool started, finished;
@@ -43,6 +44,8 @@ struct rt_gpu_exec {
     struct hd_arena *arena;        /* of the size of the spec */
     struct rt_gpu_state *state;    /* per spec state */
     struct rt_gpu_finish *finish;  /* the fixed kernels, loaded on first use */
+    uint64_t first_rows;           /* not 0: rows that states have room for at first, in place of the planner's
+                                      estimate (tests of overflow) */
 };
 
 /* ---- memory (gpu_memory.c). RESOURCE error names the state's path (NULL: none). */
@@ -63,7 +66,7 @@ int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct
 int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err);
 void rt_gpu_state_free(struct rt_gpu_exec *x, int state);
 
-/* ---- fixed kernels (templates/finish/): compiled like pipelines, cached like them. The schedule's owner
+/* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them. The schedule's owner
  * gives the function that turns source into an image; the emulator's uses the host compiler. */
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,
                            struct hd_err *err);

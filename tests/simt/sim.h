@@ -32,6 +32,9 @@ struct sim_compiler {
     const char *twin;               /* path of twin.cuh */
     const char *cache;              /* directory */
 };
+/* The shared object's path, in the arena. */
+int sim_compile(const struct sim_compiler *c, struct hd_arena *a, const char *source,
+                const char **library, struct hd_err *err);
 struct sim_kernel {
     void *library;
     grid_kernel entry;

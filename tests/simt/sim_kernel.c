@@ -28,7 +28,7 @@ static void digest_add(struct digest *d, const char *text)
     d->a = (d->a ^ 0xff) * 0x100000001b3ULL;
 }
 
-static int read_text(const char *path, char **text, struct hd_err *err)
+static int read_text(struct hd_arena *a, const char *path, char **text, struct hd_err *err)
 {
     struct stat st;
     int fd = open(path, O_RDONLY);
@@ -37,13 +37,10 @@ static int read_text(const char *path, char **text, struct hd_err *err)
             close(fd);
         return HD_FAIL(err, IO, path, "the file cannot be read");
     }
-    *text = sim_alloc((size_t)st.st_size + 1);
+    *text = hd_zalloc(a, (size_t)st.st_size + 1);
     ssize_t n = read(fd, *text, (size_t)st.st_size);
     close(fd);
-    if (n == st.st_size)
-        return 0;
-    free(*text);
-    return HD_FAIL(err, IO, path, "the file cannot be read");
+    return n == st.st_size ? 0 : HD_FAIL(err, IO, path, "the file cannot be read");
 }
 
 /* Written under another name first: tests run side by side. */
@@ -126,9 +123,8 @@ static int compile(struct hd_arena *a, const struct sim_compiler *c, const char 
     if (run(argv, log) != 0) {
         char *text = NULL;
         HD_FAIL(err, TOOL, dir, "the host compiler refused an emitted kernel");
-        if (read_text(log, &text, NULL) == 0)
+        if (read_text(a, log, &text, NULL) == 0)
             hd_err_set_detail(err, text);
-        free(text);
         return -1;
     }
     unlink(log);
@@ -137,8 +133,10 @@ static int compile(struct hd_arena *a, const struct sim_compiler *c, const char 
 }
 
 static int build(struct hd_arena *a, const struct sim_compiler *c, const char *source,
-                 const char *twin, const char **library, struct hd_err *err)
+                 const char **library, struct hd_err *err)
 {
+    char *twin = NULL;
+    HD_TRY(read_text(a, c->twin, &twin, err));
     struct digest d = digest_all(c, source, twin);
     const char *dir = hd_asprintf(a, "%s/%016llx%016llx", c->cache, (unsigned long long)d.a,
                                   (unsigned long long)d.b);
@@ -152,16 +150,20 @@ static int build(struct hd_arena *a, const struct sim_compiler *c, const char *s
     return compile(a, c, dir, *library, err);
 }
 
+int sim_compile(const struct sim_compiler *c, struct hd_arena *a, const char *source,
+                const char **library, struct hd_err *err)
+{
+    return build(a, c, source, library, err);
+}
+
 int sim_kernel_load(const struct sim_compiler *c, const struct cg_cuda_unit *unit,
                     struct sim_kernel *k, struct hd_err *err)
 {
     struct hd_arena a;
     const char *library = NULL;
-    char *twin = NULL;
     *k = (struct sim_kernel){0};
-    HD_TRY(read_text(c->twin, &twin, err));
     hd_arena_init(&a);
-    int status = build(&a, c, unit->text, twin, &library, err);
+    int status = build(&a, c, unit->text, &library, err);
     if (status == 0) {
         k->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
         void *entry = k->library ? dlsym(k->library, unit->entry) : NULL;
@@ -169,7 +171,6 @@ int sim_kernel_load(const struct sim_compiler *c, const struct cg_cuda_unit *uni
         if (!entry)
             status = HD_FAIL(err, TOOL, library, "%s", dlerror());
     }
-    free(twin);
     hd_arena_release(&a);
     return status;
 }

@@ -29,6 +29,7 @@ typedef double f64;
 // By address, so that the host calls every kernel in one way.
 #define HDD_PARAMETER(type, name) const type &name
 #define HDD_UNROLL
+#define HDD_NO_UNROLL
 #define HDD_OFFSET(type, member) __builtin_offsetof(type, member)
 #define HDD_ASSERT(condition)                                                                 \
     do {                                                                                      \

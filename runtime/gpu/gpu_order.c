@@ -1,0 +1,356 @@
+/* Rows in order, with limit and offset: few in one launch, many by a radix sort of the bits in
+ * which their keys differ, and of many rows a few by selection first (finish_sort.cu,
+ * finish_radix.cu). */
+#include <string.h>
+
+#include "runtime/gpu/gpu_state.h"
+
+enum { DIGIT_BITS = 8, WORD_BITS = 64 };
+
+struct ordering {
+    struct rt_gpu_exec *x;
+    struct rt_gpu_state *v;
+    const struct rt_state *s;
+    uint64_t n, offset, count;
+    struct hdd_keys keys;
+    struct hdd_key *key; /* the same on the host */
+    struct rt_piece more, few;
+    struct rt_radix sort;
+    uint64_t *masks; /* per word of the normalised key: bits in which rows differ */
+    int nwords;
+    struct hdd_extract_args *packed; /* the first one has the most significant bits */
+    int npacked;
+};
+
+static int launch(struct ordering *o, const char *entry, uint32_t blocks, void *args,
+                  struct hd_err *err)
+{
+    return rt_finish_launch(o->x, "finish_radix", entry, blocks, args, err);
+}
+
+static uint32_t blocks_for(const struct ordering *o, uint64_t n)
+{
+    return rt_finish_blocks(o->x, n, RT_FINISH_THREADS);
+}
+
+/* ---- few --------------------------------------------------------------------------------- */
+
+static uint64_t key_bits(const struct hdd_key *k)
+{
+    static const uint64_t bits[] = {1, 32, 64, 128, 64, 0};
+    uint64_t text = k->phys == HDD_STR ? (uint64_t)k->most * 8 + 32 : 0;
+    return bits[k->phys] + text + (k->valid >= 0);
+}
+
+static uint64_t all_bits(const struct ordering *o)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < o->s->nsort; i++)
+        bits += key_bits(&o->key[i]);
+    return bits;
+}
+
+static int order_few(struct ordering *o, uint64_t list, uint64_t n, struct hd_err *err)
+{
+    struct hdd_rank_args p = {.keys = o->keys,
+                              .rows = o->v->rows_at.address,
+                              .list = list,
+                              .to = o->v->moved.address,
+                              .skip = o->offset,
+                              .count = o->count,
+                              .n = (hdd_u32)n,
+                              .exact = all_bits(o) <= WORD_BITS};
+    p.blocks = blocks_for(o, n);
+    return rt_finish_launch(o->x, "finish_sort", "hdd_sort_rank", p.blocks, &p, err);
+}
+
+/* ---- survey ------------------------------------------------------------------------------ */
+
+static bool has_texts(const struct ordering *o)
+{
+    for (int i = 0; i < o->s->nsort; i++)
+        if (o->key[i].phys == HDD_STR)
+            return true;
+    return false;
+}
+
+/* The longest text of each key decides how many bits the key has. */
+static int find_lengths(struct ordering *o, struct hd_err *err)
+{
+    size_t bytes = sizeof(uint64_t) * (size_t)o->s->nsort;
+    uint64_t *lengths = hd_alloc(o->x->arena, bytes);
+    struct rt_piece at;
+    if (!has_texts(o))
+        return 0;
+    HD_TRY(rt_state_take_zeroed(o->x, o->s, bytes, &at, err));
+    struct hdd_survey_args p = {.keys = o->keys,
+                                .rows = o->v->rows_at.address,
+                                .n = o->n,
+                                .lengths = at.address,
+                                .blocks = blocks_for(o, o->n)};
+    int rc = launch(o, "hdd_sort_lengths", p.blocks, &p, err);
+    if (rc == 0)
+        rc = o->x->d->ops->download(o->x->d, lengths, at.address, bytes, err);
+    rt_gpu_give(o->x, &at);
+    for (int i = 0; i < o->s->nsort && rc == 0; i++)
+        o->key[i].most = (hdd_u32)lengths[i];
+    rt_gpu_give(o->x, &o->more);
+    return rc ? rc
+              : rt_keys_make(o->x, o->s, o->key, o->s->nsort, &o->keys, &o->more, err);
+}
+
+static int find_masks(struct ordering *o, struct hd_err *err)
+{
+    struct rt_piece at;
+    int rc = 0;
+    o->nwords = (int)((all_bits(o) + WORD_BITS - 1) / WORD_BITS);
+    size_t bytes = sizeof(uint64_t) * (size_t)o->nwords;
+    o->masks = hd_alloc(o->x->arena, bytes + 1);
+    HD_TRY(rt_state_take_zeroed(o->x, o->s, bytes, &at, err));
+    struct hdd_survey_args p = {.keys = o->keys,
+                                .rows = o->v->rows_at.address,
+                                .n = o->n,
+                                .masks = at.address,
+                                .blocks = blocks_for(o, o->n)};
+    for (; p.word < (hdd_u32)o->nwords && rc == 0; p.word += HDD_KEY_WORDS) {
+        p.words = HD_MIN((hdd_u32)o->nwords - p.word, (hdd_u32)HDD_KEY_WORDS);
+        rc = launch(o, "hdd_sort_masks", p.blocks, &p, err);
+    }
+    if (rc == 0)
+        rc = o->x->d->ops->download(o->x->d, o->masks, at.address, bytes, err);
+    rt_gpu_give(o->x, &at);
+    return rc;
+}
+
+/* ---- packing ----------------------------------------------------------------------------- */
+
+static int count_bits(uint64_t v)
+{
+    return __builtin_popcountll(v);
+}
+
+/* Highest run of set bits: its lowest bit and its length. */
+static void highest_run(uint64_t v, int *shift, int *length)
+{
+    int top = 63 - __builtin_clzll(v);
+    uint64_t holes = ~v & (top == 63 ? ~UINT64_C(0) : (UINT64_C(1) << (top + 1)) - 1);
+    *shift = holes ? 64 - __builtin_clzll(holes) : 0;
+    *length = top + 1 - *shift;
+}
+
+/* The next bits of the key, from word *word on; `left`: bits still free in the packed key. */
+static void add_run(struct ordering *o, struct hdd_extract_args *to, int *word, int *left)
+{
+    int shift, length;
+    uint64_t *mask = &o->masks[*word];
+    if (*mask == 0) {
+        ++*word;
+        return;
+    }
+    highest_run(*mask, &shift, &length);
+    int taken = HD_MIN(length, *left);
+    shift += length - taken;
+    *left -= taken;
+    to->run[to->nruns++] = (struct hdd_run_of_bits){.word = (hdd_u32)*word,
+                                                    .shift = (unsigned char)shift,
+                                                    .length = (unsigned char)taken,
+                                                    .to = (unsigned char)*left};
+    *mask &= ~(taken == 64 ? ~UINT64_C(0) : ((UINT64_C(1) << taken) - 1) << shift);
+}
+
+/* Packed keys of 64 bits, the last one of as many as are left, at the low end. */
+static void pack(struct ordering *o)
+{
+    int bits = 0, word = 0;
+    for (int w = 0; w < o->nwords; w++)
+        bits += count_bits(o->masks[w]);
+    o->npacked = (bits + WORD_BITS - 1) / WORD_BITS;
+    o->packed = HD_NEWN(o->x->arena, struct hdd_extract_args, o->npacked + 1);
+    for (int k = 0; k < o->npacked; k++) {
+        int left = HD_MIN(bits - k * WORD_BITS, (int)WORD_BITS);
+        while (left)
+            add_run(o, &o->packed[k], &word, &left);
+    }
+}
+
+static uint64_t packed_mask(const struct hdd_extract_args *p)
+{
+    int top = p->run[0].to + p->run[0].length;
+    return top == 64 ? ~UINT64_C(0) : (UINT64_C(1) << top) - 1;
+}
+
+static int extract(struct ordering *o, int k, uint64_t list, uint64_t n, uint64_t to,
+                   struct hd_err *err)
+{
+    struct hdd_extract_args *p = &o->packed[k];
+    p->keys = o->keys;
+    p->rows = o->v->rows_at.address;
+    p->n = n;
+    p->list = list;
+    p->to = to;
+    p->blocks = blocks_for(o, n);
+    return launch(o, "hdd_sort_extract", p->blocks, p, err);
+}
+
+/* ---- radix sort -------------------------------------------------------------------------- */
+
+int rt_radix_take(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n,
+                  struct rt_radix *r, struct hd_err *err)
+{
+    *r = (struct rt_radix){.n = n};
+    for (int i = 0; i < 2; i++) {
+        HD_TRY(rt_state_take(x, s, (size_t)n * 8, &r->keys[i], err));
+        HD_TRY(rt_state_take(x, s, (size_t)n * 4, &r->rows[i], err));
+    }
+    return 0;
+}
+
+void rt_radix_give(struct rt_gpu_exec *x, struct rt_radix *r)
+{
+    for (int i = 0; i < 2; i++) {
+        rt_gpu_give(x, &r->keys[i]);
+        rt_gpu_give(x, &r->rows[i]);
+    }
+}
+
+static int radix_pass(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r,
+                      uint64_t counts, int shift, int bits, struct hd_err *err)
+{
+    uint64_t tiles = (r->n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
+    int to = 1 - r->now;
+    struct hdd_radix_args p = {.n = r->n,
+                               .from = r->keys[r->now].address,
+                               .from_rows = r->numbered ? r->rows[r->now].address : 0,
+                               .to = r->keys[to].address,
+                               .to_rows = r->rows[to].address,
+                               .counts = counts,
+                               .blocks = rt_finish_blocks(x, tiles, 1),
+                               .shift = (hdd_u32)shift,
+                               .mask = (1u << bits) - 1};
+    HD_TRY(rt_finish_launch(x, "finish_radix", "hdd_radix_count", p.blocks, &p, err));
+    HD_TRY(rt_gpu_scan(x, s, "finish_radix", counts, tiles * HDD_RADIX, counts, false, err));
+    HD_TRY(rt_finish_launch(x, "finish_radix", "hdd_radix_move", p.blocks, &p, err));
+    r->now = to;
+    r->numbered = true;
+    return 0;
+}
+
+int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r,
+                  uint64_t mask, struct hd_err *err)
+{
+    uint64_t tiles = (r->n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
+    struct rt_piece counts;
+    int rc = 0;
+    HD_TRY(rt_state_take(x, s, (size_t)tiles * HDD_RADIX * 4, &counts, err));
+    while (mask && rc == 0) {
+        int shift = __builtin_ctzll(mask);
+        int bits = HD_MIN((int)DIGIT_BITS, WORD_BITS - shift);
+        rc = radix_pass(x, s, r, counts.address, shift, bits, err);
+        mask &= bits == WORD_BITS - shift ? 0 : ~UINT64_C(0) << (shift + bits);
+    }
+    rt_gpu_give(x, &counts);
+    return rc;
+}
+
+/* The rows of a list, or all; afterwards sort.rows[sort.now] has their order. */
+static int sort_rows(struct ordering *o, uint64_t list, uint64_t n, struct hd_err *err)
+{
+    struct rt_radix *r = &o->sort;
+    HD_TRY(rt_radix_take(o->x, o->s, n, r, err));
+    if (list) {
+        HD_TRY(o->x->d->ops->copy(o->x->d, r->rows[0].address, list, (size_t)n * 4, err));
+        r->numbered = true;
+    }
+    for (int k = o->npacked - 1; k >= 0; k--) {
+        uint64_t from = r->numbered ? r->rows[r->now].address : 0;
+        HD_TRY(extract(o, k, from, n, r->keys[r->now].address, err));
+        HD_TRY(rt_radix_sort(o->x, o->s, r, packed_mask(&o->packed[k]), err));
+    }
+    struct hdd_gather_args p = {.rows = o->v->rows_at.address,
+                                .list = r->rows[r->now].address + o->offset * 4,
+                                .n = o->count,
+                                .to = o->v->moved.address,
+                                .stride = (hdd_u32)o->s->stride};
+    p.blocks = blocks_for(o, o->count * (uint64_t)o->s->stride / 8);
+    return launch(o, "hdd_sort_gather", p.blocks, &p, err);
+}
+
+/* ---- top-k ------------------------------------------------------------------------------- */
+
+static int select_digits(struct ordering *o, struct hdd_select_args *p, uint64_t mask,
+                         struct hd_err *err)
+{
+    struct hdd_select_state first = {.wanted = o->offset + o->count};
+    HD_TRY(o->x->d->ops->upload(o->x->d, p->state, &first, sizeof first, err));
+    int digits = (WORD_BITS - __builtin_clzll(mask) + DIGIT_BITS - 1) / DIGIT_BITS;
+    while (digits-- > 0) {
+        p->shift = (hdd_u32)(digits * DIGIT_BITS);
+        HD_TRY(launch(o, "hdd_select_count", p->blocks, p, err));
+    }
+    return launch(o, "hdd_select_collect", p->blocks, p, err);
+}
+
+/* Numbers of the rows that can be among the first ones go to `few`. */
+static int select_rows(struct ordering *o, uint64_t *found, struct hd_err *err)
+{
+    enum { ENOUGH = 1024 };
+    struct rt_piece keys, state;
+    struct hdd_select_state last;
+    HD_TRY(rt_state_take(o->x, o->s, (size_t)o->n * 4, &o->few, err));
+    HD_TRY(rt_state_take(o->x, o->s, (size_t)o->n * 8, &keys, err));
+    HD_TRY(rt_state_take(o->x, o->s, sizeof last, &state, err));
+    struct hdd_select_args p = {.keys = keys.address,
+                                .n = o->n,
+                                .state = state.address,
+                                .to = o->few.address,
+                                .room = o->n,
+                                .enough = ENOUGH,
+                                .blocks = blocks_for(o, o->n)};
+    int rc = extract(o, 0, 0, o->n, keys.address, err);
+    if (rc == 0)
+        rc = select_digits(o, &p, packed_mask(&o->packed[0]), err);
+    if (rc == 0)
+        rc = o->x->d->ops->download(o->x->d, &last, state.address, sizeof last, err);
+    rt_gpu_give(o->x, &keys);
+    rt_gpu_give(o->x, &state);
+    *found = rc == 0 ? last.found : 0;
+    return rc;
+}
+
+static int order_many(struct ordering *o, struct hd_err *err)
+{
+    uint64_t wanted = o->offset + o->count, found = o->n;
+    HD_TRY(find_lengths(o, err));
+    HD_TRY(find_masks(o, err));
+    pack(o);
+    if (o->npacked == 0) /* all rows are equal */
+        return o->x->d->ops->copy(
+            o->x->d, o->v->moved.address,
+            o->v->rows_at.address + o->offset * (uint64_t)o->s->stride,
+            (size_t)(o->count * (uint64_t)o->s->stride), err);
+    if (wanted <= HDD_RANK_MOST / 2 && wanted <= o->n / 8)
+        HD_TRY(select_rows(o, &found, err));
+    if (found <= HDD_RANK_MOST)
+        return order_few(o, o->few.address, found, err);
+    return sort_rows(o, o->few.address, found, err);
+}
+
+int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint64_t offset,
+                 uint64_t count, struct hd_err *err)
+{
+    struct ordering o = {
+        .x = x, .v = v, .s = v->s, .n = n, .offset = offset, .count = count};
+    o.key = HD_NEWN(x->arena, struct hdd_key, v->s->nsort);
+    HD_TRY(rt_state_take(x, v->s, (size_t)(count * (uint64_t)v->s->stride), &v->moved, err));
+    HD_TRY(rt_keys_of_order(x, v->s, &o.keys, &o.more, err));
+    for (int i = 0; i < v->s->nsort; i++) {
+        o.key[i] = rt_key_of_field(&v->s->fields[v->s->sort[i].field]);
+        o.key[i].desc = v->s->sort[i].desc;
+        o.key[i].nulls_first = v->s->sort[i].nulls_first;
+    }
+    int rc = n <= HDD_RANK_MOST ? order_few(&o, 0, n, err) : order_many(&o, err);
+    rt_radix_give(x, &o.sort);
+    rt_gpu_give(x, &o.more);
+    rt_gpu_give(x, &o.few);
+    return rc;
+}

@@ -1,0 +1,129 @@
+/* The rows of a state in host memory. */
+#include <string.h>
+
+#include "runtime/gpu/gpu_state.h"
+
+enum { FEW_ROWS = 1024, FEW_BYTES = 32 << 10 }; /* FEW_BYTES: of texts, as a first guess */
+
+struct texts {
+    struct rt_gpu_exec *x;
+    struct rt_gpu_state *v;
+    struct hdd_text_args p;
+    struct rt_piece out, lengths, more; /* out: total of the texts, rows, texts */
+    uint64_t total;
+    size_t rows_bytes;
+};
+
+enum { HEAD = 256 }; /* bytes before the rows */
+
+static int launch(struct texts *t, const char *entry, uint32_t blocks, struct hd_err *err)
+{
+    t->p.blocks = blocks;
+    return rt_finish_launch(t->x, "finish_text", entry, blocks, &t->p, err);
+}
+
+static int make_room(struct texts *t, uint64_t room, struct hd_err *err)
+{
+    rt_gpu_give(t->x, &t->out);
+    HD_TRY(rt_state_take(t->x, t->v->s, HEAD + t->rows_bytes + (size_t)room, &t->out, err));
+    t->p.room = room;
+    t->p.to = t->out.address + HEAD;
+    t->p.texts = t->p.to + t->rows_bytes;
+    return 0;
+}
+
+/* One launch and one copy, unless the texts are longer than expected. */
+static int gather_few(struct texts *t, struct hd_arena *a, unsigned char **out,
+                      struct hd_err *err)
+{
+    for (uint64_t room = FEW_BYTES;; room = t->total) {
+        HD_TRY(make_room(t, room, err));
+        t->p.offsets = t->out.address;
+        HD_TRY(launch(t, "hdd_text_few", 1, err));
+        size_t bytes = HEAD + t->rows_bytes + (size_t)room;
+        *out = hd_alloc(a, bytes);
+        HD_TRY(t->x->d->ops->download(t->x->d, *out, t->out.address, bytes, err));
+        memcpy(&t->total, *out, sizeof t->total);
+        if (t->total <= room)
+            return 0;
+    }
+}
+
+static int gather_many(struct texts *t, struct hd_arena *a, unsigned char **out,
+                       struct hd_err *err)
+{
+    const struct rt_state *s = t->v->s;
+    uint64_t n = t->p.n;
+    size_t lengths = hd_align_up((size_t)n * 4, 256);
+    uint32_t blocks = rt_finish_blocks(t->x, n, RT_FINISH_THREADS);
+    HD_TRY(rt_state_take(t->x, s, lengths + (size_t)(n + 1) * 8, &t->lengths, err));
+    t->p.lengths = t->lengths.address;
+    t->p.offsets = t->lengths.address + lengths;
+    HD_TRY(launch(t, "hdd_text_lengths", blocks, err));
+    HD_TRY(rt_gpu_scan(t->x, s, "finish_text", t->p.lengths, n, t->p.offsets, true, err));
+    HD_TRY(t->x->d->ops->download(t->x->d, &t->total, t->p.offsets + n * 8, sizeof t->total,
+                                  err));
+    HD_TRY(make_room(t, t->total, err));
+    HD_TRY(launch(t, "hdd_text_rows", blocks, err));
+    size_t bytes = HEAD + t->rows_bytes + (size_t)t->total;
+    *out = hd_alloc(a, bytes);
+    return t->x->d->ops->download(t->x->d, *out, t->out.address, bytes, err);
+}
+
+/* Offsets into the texts become host addresses. */
+static void resolve(const struct rt_state *s, unsigned char *rows, uint64_t n,
+                    const unsigned char *texts)
+{
+    for (int f = 0; f < s->nfields; f++) {
+        const struct rt_field *field = &s->fields[f];
+        if (field->phys != RT_STR)
+            continue;
+        for (uint64_t r = 0; r < n; r++) {
+            unsigned char *row = rows + r * (uint64_t)s->stride;
+            uint64_t at;
+            if (field->valid_offset >= 0 && !row[field->valid_offset])
+                continue;
+            memcpy(&at, row + field->offset, sizeof at);
+            at += (uint64_t)(uintptr_t)texts;
+            memcpy(row + field->offset, &at, sizeof at);
+        }
+    }
+}
+
+static int rows_with_texts(struct texts *t, struct hd_arena *a, unsigned char **rows,
+                           struct hd_err *err)
+{
+    unsigned char *out = NULL;
+    if (t->p.n <= FEW_ROWS)
+        HD_TRY(gather_few(t, a, &out, err));
+    else
+        HD_TRY(gather_many(t, a, &out, err));
+    *rows = out + HEAD;
+    resolve(t->v->s, *rows, t->p.n, *rows + t->rows_bytes);
+    return 0;
+}
+
+int rt_gpu_rows_to_host(struct rt_gpu_exec *x, int state, struct hd_arena *a,
+                        unsigned char **rows, uint64_t *nrows, struct hd_err *err)
+{
+    struct rt_gpu_state *v = &x->state[state];
+    struct texts t = {.x = x, .v = v, .rows_bytes = (size_t)(v->nrows * (uint64_t)v->s->stride)};
+    *nrows = v->nrows;
+    *rows = hd_alloc(a, 1);
+    if (v->nrows == 0)
+        return 0;
+    HD_TRY(rt_keys_of_texts(x, v->s, &t.p.keys, &t.more, err));
+    t.p.rows = v->rows;
+    t.p.n = v->nrows;
+    int rc;
+    if (t.p.keys.n) {
+        rc = rows_with_texts(&t, a, rows, err);
+    } else {
+        *rows = hd_alloc(a, t.rows_bytes);
+        rc = x->d->ops->download(x->d, *rows, v->rows, t.rows_bytes, err);
+    }
+    rt_gpu_give(x, &t.out);
+    rt_gpu_give(x, &t.lengths);
+    rt_gpu_give(x, &t.more);
+    return rc;
+}

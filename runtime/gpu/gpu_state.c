@@ -1,0 +1,460 @@
+/* States while they are filled: memory and first contents, what a kernel gets, overflow.
+ *
+ * What a pipeline that overflowed has changed besides its sink needs no undoing: it sets match
+ * bits, and the next run of the same pipeline sets the same ones. Of the sinks only those that
+ * append can overflow; the others have a place for every index. */
+#include <string.h>
+
+#include "runtime/gpu/gpu_state.h"
+
+enum {
+    FIRST_ROWS = 1024,  /* room for at least so many */
+    MEMORY_SHARE = 4,   /* an estimate gets at most so large a part of the memory */
+    GROUPS_GROWTH = 4   /* a kernel may stop at the first group without room: no count */
+};
+static const uint64_t ROWS_MOST = UINT32_MAX - 1; /* row numbers have 32 bits */
+
+static const struct rt_device_ops *ops_of(const struct rt_gpu_exec *x)
+{
+    return x->d->ops;
+}
+
+static bool appends(const struct rt_state *s)
+{
+    return s->kind == RT_STATE_ROWS || s->kind == RT_STATE_CSR || s->kind == RT_STATE_HASH;
+}
+
+static bool has_cursor(const struct rt_state *s)
+{
+    return appends(s) || s->kind == RT_STATE_AGG_HASH;
+}
+
+/* Bits are read as 64-bit words: one line more than needed, as on the CPU. */
+static size_t bitmap_bytes(uint64_t n)
+{
+    return (size_t)(n + 63) / 64 * 8 + 64;
+}
+
+int rt_state_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n,
+                  struct rt_piece *out, struct hd_err *err)
+{
+    return rt_gpu_take(x, s, HD_MAX(n, (size_t)1), out, err);
+}
+
+int rt_state_take_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n,
+                         struct rt_piece *out, struct hd_err *err)
+{
+    HD_TRY(rt_state_take(x, s, n, out, err));
+    return ops_of(x)->set(x->d, out->address, 0, HD_MAX(n, (size_t)1), err);
+}
+
+/* ---- first contents ---------------------------------------------------------------------- */
+
+/* The value that every other one replaces: an atomic minimum or maximum cannot look at the
+ * validity byte first. Texts have none; their accumulators look. */
+static void far_end(enum rt_phys p, bool least, unsigned char *at)
+{
+    const hd_i128 most = (hd_i128)(((hd_u128)1 << 127) - 1);
+    hd_i128 v = p == RT_BOOL  ? 1
+                : p == RT_I32 ? INT32_MAX
+                : p == RT_I64 ? INT64_MAX
+                              : most;
+    double f = least ? __builtin_nan("") : -__builtin_inf(); /* NaN is the largest number */
+    if (p == RT_STR)
+        return;
+    if (p == RT_F64) {
+        memcpy(at, &f, sizeof f);
+        return;
+    }
+    v = least ? v : p == RT_BOOL ? 0 : -v - 1;
+    memcpy(at, &v, (size_t)rt_phys_size(p));
+}
+
+/* A row before anything is added to it. False: all its bytes are 0. */
+static bool first_row(const struct rt_state *s, unsigned char *row)
+{
+    bool some = false;
+    memset(row, 0, (size_t)s->stride);
+    for (int i = 0; i < s->nfields; i++) {
+        if (s->merge[i] != RT_MERGE_MIN && s->merge[i] != RT_MERGE_MAX)
+            continue;
+        far_end(s->fields[i].phys, s->merge[i] == RT_MERGE_MIN, row + s->fields[i].offset);
+        some = true;
+    }
+    return some;
+}
+
+/* Rows from..capacity of an aggregate become what they are before anything is added. */
+static int clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t from,
+                        struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    uint64_t n = v->capacity - from, to = v->rows_at.address + from * (uint64_t)s->stride;
+    struct hdd_fill_args p = {.to = to, .rows = n, .words = (hdd_u32)s->stride / 8};
+    struct rt_piece more = {0, 0};
+    unsigned char *row = hd_zalloc(x->arena, (size_t)s->stride);
+    if (n == 0)
+        return 0;
+    if (!first_row(s, row))
+        return ops_of(x)->set(x->d, to, 0, (size_t)(n * (uint64_t)s->stride), err);
+    if (p.words <= HDD_INLINE_WORDS) {
+        memcpy(p.pattern, row, (size_t)s->stride);
+    } else {
+        HD_TRY(rt_state_take(x, s, (size_t)s->stride, &more, err));
+        HD_TRY(ops_of(x)->upload(x->d, more.address, row, (size_t)s->stride, err));
+        p.more = more.address;
+    }
+    p.blocks = rt_finish_blocks(x, n * p.words, 4 * RT_FINISH_THREADS);
+    int rc = rt_finish_launch(x, "finish_fill", "hdd_fill", p.blocks, &p, err);
+    rt_gpu_give(x, &more);
+    return rc;
+}
+
+static int start_dense(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    v->nrows = v->capacity = s->kind == RT_STATE_AGG_SCALAR ? 1 : s->range;
+    size_t bytes = (size_t)(v->capacity * (uint64_t)s->stride);
+    if (s->kind == RT_STATE_ARRAY) {
+        HD_TRY(rt_state_take_zeroed(x, s, bytes, &v->rows_at, err));
+    } else {
+        HD_TRY(rt_state_take(x, s, bytes, &v->rows_at, err));
+        HD_TRY(clear_groups(x, v, 0, err));
+    }
+    v->rows = v->rows_at.address;
+    return 0;
+}
+
+/* One piece for all arrays of a DIRECT state. */
+static int start_direct(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    enum { ALIGNMENT = 256 };
+    const struct rt_state *s = v->s;
+    size_t total = 0;
+    v->field = HD_NEWN(x->arena, uint64_t, s->nfields + 1);
+    v->valid = HD_NEWN(x->arena, uint64_t, s->nfields + 1);
+    for (int f = 0; f < s->nfields; f++) {
+        size_t size = (size_t)rt_phys_size(s->fields[f].phys);
+        v->field[f] = total;
+        total += hd_align_up((size_t)s->range * size, ALIGNMENT);
+        v->valid[f] = total;
+        if (s->fields[f].valid_offset >= 0)
+            total += hd_align_up((size_t)s->range, ALIGNMENT);
+    }
+    HD_TRY(rt_state_take_zeroed(x, s, total, &v->fields_at, err));
+    for (int f = 0; f < s->nfields; f++) {
+        v->field[f] += v->fields_at.address;
+        v->valid[f] = s->fields[f].valid_offset < 0 ? 0 : v->valid[f] + v->fields_at.address;
+    }
+    return 0;
+}
+
+static int start_bits(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    v->nrows = s->range;
+    HD_TRY(rt_state_take_zeroed(x, s, bitmap_bytes(s->range), &v->bits_at, err));
+    if (s->track_matches)
+        HD_TRY(rt_state_take_zeroed(x, s, bitmap_bytes(s->range), &v->matches_at, err));
+    return s->kind == RT_STATE_DIRECT ? start_direct(x, v, err) : 0;
+}
+
+/* ---- appending --------------------------------------------------------------------------- */
+
+static uint64_t wanted_rows(const struct rt_state *s)
+{
+    return s->limit < 0 ? UINT64_MAX : (uint64_t)s->limit + (uint64_t)s->offset;
+}
+
+/* Any rows will do, and so many are enough. One more than is allowed shows that there are. */
+static uint64_t enough_rows(const struct rt_state *s)
+{
+    if (s->kind != RT_STATE_ROWS)
+        return UINT64_MAX;
+    return s->single ? 2 : s->nsort ? UINT64_MAX : wanted_rows(s);
+}
+
+static uint64_t first_capacity(const struct rt_gpu_exec *x, const struct rt_state *s)
+{
+    uint64_t most = x->d->info.memory / MEMORY_SHARE / (uint64_t)s->stride + 1;
+    double est = HD_MAX(s->est_rows, 0.0) * 1.25;
+    uint64_t n = est < (double)most ? HD_MAX((uint64_t)est, (uint64_t)FIRST_ROWS) : most;
+    if (x->first_rows)
+        n = x->first_rows;
+    n = HD_MIN(HD_MAX(n, (uint64_t)s->nvalues), ROWS_MOST);
+    return HD_MAX(HD_MIN(n, enough_rows(s)), (uint64_t)1);
+}
+
+static int set_cursor(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t n,
+                      struct hd_err *err)
+{
+    if (n == 0)
+        return ops_of(x)->set(x->d, v->cursor_at.address, 0, sizeof n, err);
+    return ops_of(x)->upload(x->d, v->cursor_at.address, &n, sizeof n, err);
+}
+
+/* Texts of constant rows: their bytes go to the device, and the rows point there. */
+static int upload_texts(struct rt_gpu_exec *x, struct rt_gpu_state *v, unsigned char *rows,
+                        struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    size_t total = 0;
+    for (int pass = 0; pass < 2; pass++) { /* lengths; copies */
+        unsigned char *bytes = pass ? hd_alloc(x->arena, total + 1) : NULL;
+        size_t at = 0;
+        for (int64_t r = 0; r < s->nvalues; r++)
+            for (int f = 0; f < s->nfields; f++) {
+                unsigned char *row = rows + r * s->stride;
+                uint64_t text[2];
+                if (s->fields[f].phys != RT_STR ||
+                    (s->fields[f].valid_offset >= 0 && !row[s->fields[f].valid_offset]))
+                    continue;
+                memcpy(text, row + s->fields[f].offset, sizeof text);
+                if (pass) {
+                    if (text[1])
+                        memcpy(bytes + at, (const void *)(uintptr_t)text[0], text[1]);
+                    text[0] = v->texts_at.address + at;
+                    memcpy(row + s->fields[f].offset, text, sizeof text);
+                }
+                at += text[1];
+            }
+        if (at == 0)
+            return 0;
+        total = at;
+        if (pass)
+            return ops_of(x)->upload(x->d, v->texts_at.address, bytes, total, err);
+        HD_TRY(rt_state_take(x, s, total, &v->texts_at, err));
+    }
+    return 0;
+}
+
+static int start_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    size_t bytes = (size_t)s->nvalues * (size_t)s->stride;
+    v->capacity = first_capacity(x, s);
+    v->asked = v->before = (uint64_t)s->nvalues;
+    HD_TRY(rt_state_take(x, s, (size_t)(v->capacity * (uint64_t)s->stride), &v->rows_at, err));
+    HD_TRY(rt_state_take(x, s, sizeof v->asked, &v->cursor_at, err));
+    HD_TRY(set_cursor(x, v, v->asked, err));
+    if (!bytes)
+        return 0;
+    unsigned char *rows = hd_dup(x->arena, s->values, bytes);
+    HD_TRY(upload_texts(x, v, rows, err));
+    return ops_of(x)->upload(x->d, v->rows_at.address, rows, bytes, err);
+}
+
+/* Slots for the groups there is room for, and for those that are there already. */
+static int make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    v->mask = hd_pow2_ceil(v->capacity + v->capacity / 2 + 8) - 1;
+    HD_TRY(rt_state_take_zeroed(x, s, (size_t)(v->mask + 1) * 8, &v->slots_at, err));
+    if (v->before == 0)
+        return 0;
+    struct hdd_slots_args p = {.rows = v->rows_at.address,
+                               .n = v->before,
+                               .slots = v->slots_at.address,
+                               .mask = v->mask,
+                               .blocks = rt_finish_blocks(x, v->before, RT_FINISH_THREADS),
+                               .stride = (hdd_u32)s->stride};
+    return rt_finish_launch(x, "finish_fill", "hdd_fill_slots", p.blocks, &p, err);
+}
+
+static int start_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    v->capacity = first_capacity(x, s);
+    HD_TRY(rt_state_take(x, s, (size_t)(v->capacity * (uint64_t)s->stride), &v->rows_at, err));
+    HD_TRY(rt_state_take(x, s, sizeof v->asked, &v->cursor_at, err));
+    HD_TRY(set_cursor(x, v, 0, err));
+    HD_TRY(clear_groups(x, v, 0, err));
+    return make_slots(x, v, err);
+}
+
+static int start(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    switch (v->s->kind) {
+    case RT_STATE_BITMAP:
+    case RT_STATE_DIRECT: return start_bits(x, v, err);
+    case RT_STATE_ROWS:
+    case RT_STATE_CSR:
+    case RT_STATE_HASH: return start_rows(x, v, err);
+    case RT_STATE_AGG_SCALAR:
+    case RT_STATE_AGG_DENSE:
+    case RT_STATE_ARRAY: return start_dense(x, v, err);
+    case RT_STATE_AGG_HASH: return start_groups(x, v, err);
+    }
+    HD_BUG("state kind %d", (int)v->s->kind);
+}
+
+/* What an earlier pipeline left. Rows that are appended stay untouched, groups do not. */
+static int remember(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    size_t bytes = (size_t)(v->asked * (uint64_t)v->s->stride);
+    v->before = v->asked;
+    rt_gpu_give(x, &v->snapshot);
+    if (v->s->kind != RT_STATE_AGG_HASH || v->before == 0)
+        return 0;
+    HD_TRY(rt_state_take(x, v->s, bytes, &v->snapshot, err));
+    return ops_of(x)->copy(x->d, v->snapshot.address, v->rows_at.address, bytes, err);
+}
+
+int rt_gpu_state_start(struct rt_gpu_exec *x, int state, struct hd_err *err)
+{
+    struct rt_gpu_state *v = &x->state[state];
+    HD_ASSERT(!v->finished);
+    if (v->started)
+        return remember(x, v, err);
+    v->s = &x->spec->states[state];
+    v->started = true;
+    return start(x, v, err);
+}
+
+void rt_gpu_state_sink(const struct rt_gpu_exec *x, int state, struct hdd_sink_state *out)
+{
+    const struct rt_gpu_state *v = &x->state[state];
+    *out = (struct hdd_sink_state){.rows = v->rows_at.address,
+                                   .capacity = v->capacity,
+                                   .cursor = v->cursor_at.address,
+                                   .slots = v->slots_at.address,
+                                   .mask = v->mask};
+}
+
+/* ---- overflow ---------------------------------------------------------------------------- */
+
+int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t *needed, struct hd_err *err)
+{
+    struct rt_gpu_state *v = &x->state[state];
+    uint64_t cursor;
+    *needed = 0;
+    if (!has_cursor(v->s))
+        return 0;
+    HD_TRY(ops_of(x)->download(x->d, &cursor, v->cursor_at.address, sizeof cursor, err));
+    v->asked = HD_MIN(cursor, v->capacity);
+    if (cursor <= v->capacity || v->capacity >= enough_rows(v->s))
+        return 0;
+    if (cursor > ROWS_MOST)
+        return HD_FAIL(err, RESOURCE, v->s->path, "%llu rows, at most %llu have a number",
+                       (unsigned long long)cursor, (unsigned long long)ROWS_MOST);
+    *needed = cursor;
+    if (v->s->kind == RT_STATE_AGG_HASH)
+        *needed = HD_MIN(HD_MAX(cursor, v->capacity * GROUPS_GROWTH), ROWS_MOST);
+    return 0;
+}
+
+static int regrow_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed,
+                       struct hd_err *err)
+{
+    struct rt_piece old = v->rows_at;
+    uint64_t stride = (uint64_t)v->s->stride;
+    if (v->before == 0)
+        rt_gpu_give(x, &old); /* nothing in it is kept: there is more room without it */
+    v->rows_at = (struct rt_piece){0, 0};
+    v->capacity = HD_MIN(needed, enough_rows(v->s));
+    int rc = rt_state_take(x, v->s, (size_t)(v->capacity * stride), &v->rows_at, err);
+    if (rc == 0 && v->before)
+        rc = ops_of(x)->copy(x->d, v->rows_at.address, old.address,
+                             (size_t)(v->before * stride), err);
+    rt_gpu_give(x, &old);
+    return rc;
+}
+
+static int regrow_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed,
+                         struct hd_err *err)
+{
+    uint64_t stride = (uint64_t)v->s->stride;
+    rt_gpu_give(x, &v->rows_at);
+    rt_gpu_give(x, &v->slots_at);
+    v->capacity = needed;
+    HD_TRY(rt_state_take(x, v->s, (size_t)(v->capacity * stride), &v->rows_at, err));
+    if (v->before)
+        HD_TRY(ops_of(x)->copy(x->d, v->rows_at.address, v->snapshot.address,
+                               (size_t)(v->before * stride), err));
+    HD_TRY(clear_groups(x, v, v->before, err));
+    return make_slots(x, v, err);
+}
+
+int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct hd_err *err)
+{
+    struct rt_gpu_state *v = &x->state[state];
+    HD_ASSERT(has_cursor(v->s) && needed > v->capacity);
+    v->asked = v->before;
+    if (appends(v->s))
+        HD_TRY(regrow_rows(x, v, needed, err));
+    else
+        HD_TRY(regrow_groups(x, v, needed, err));
+    return set_cursor(x, v, v->before, err);
+}
+
+/* ---- finish and free --------------------------------------------------------------------- */
+
+static int finish_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    uint64_t n = v->asked;
+    if (s->single && n > 1)
+        return HD_FAIL(err, EXEC, s->path, "a scalar subquery gave more than one row");
+    uint64_t offset = HD_MIN((uint64_t)HD_MAX(s->offset, (int64_t)0), n);
+    uint64_t count = HD_MIN(n - offset, wanted_rows(s) - (uint64_t)HD_MAX(s->offset, (int64_t)0));
+    if (s->nsort && n > 1 && count) {
+        HD_TRY(rt_gpu_order(x, v, n, offset, count, err));
+        rt_gpu_give(x, &v->rows_at);
+        v->rows = v->moved.address;
+    } else {
+        v->rows = v->rows_at.address + offset * (uint64_t)s->stride;
+    }
+    v->nrows = count;
+    return 0;
+}
+
+static int finish_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v)
+{
+    rt_gpu_give(x, &v->slots_at);
+    rt_gpu_give(x, &v->snapshot);
+    v->rows = v->rows_at.address;
+    v->nrows = v->asked;
+    return 0;
+}
+
+static int finish(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    switch (v->s->kind) {
+    case RT_STATE_BITMAP:
+    case RT_STATE_DIRECT:
+    case RT_STATE_ARRAY:
+    case RT_STATE_AGG_SCALAR:
+    case RT_STATE_AGG_DENSE: return 0;
+    case RT_STATE_ROWS: return finish_rows(x, v, err);
+    case RT_STATE_CSR: return rt_gpu_finish_csr(x, v, err);
+    case RT_STATE_HASH: return rt_gpu_finish_hash(x, v, err);
+    case RT_STATE_AGG_HASH: return finish_groups(x, v);
+    }
+    HD_BUG("state kind %d", (int)v->s->kind);
+}
+
+int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
+{
+    struct rt_gpu_state *v = &x->state[state];
+    HD_ASSERT(!v->finished);
+    if (!v->started) /* rows of constants alone, or nothing at all */
+        HD_TRY(rt_gpu_state_start(x, state, err));
+    HD_TRY(finish(x, v, err));
+    v->finished = true;
+    rt_gpu_give(x, &v->cursor_at);
+    if (appends(v->s) && v->s->track_matches)
+        return rt_state_take_zeroed(x, v->s, bitmap_bytes(v->nrows), &v->matches_at, err);
+    return 0;
+}
+
+void rt_gpu_state_free(struct rt_gpu_exec *x, int state)
+{
+    struct rt_gpu_state *v = &x->state[state];
+    struct rt_piece *const all[] = {&v->rows_at,    &v->moved,      &v->bits_at,
+                                    &v->matches_at, &v->fields_at,  &v->offsets_at,
+                                    &v->slots_at,   &v->cursor_at,  &v->snapshot,
+                                    &v->texts_at};
+    for (size_t i = 0; i < HD_COUNT(all); i++)
+        rt_gpu_give(x, all[i]);
+    v->rows = 0;
+}

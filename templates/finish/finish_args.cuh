@@ -1,0 +1,161 @@
+// What the host hands to the fixed kernels of this folder, which finish states on the device.
+// Read by host C and by device code alike, as templates/launch.cuh is. Every kernel takes one
+// structure by value; addresses are 64-bit words, 0: none. Row counts have 64 bits, row
+// numbers 32.
+#ifndef HDD_FINISH_ARGS_CUH
+#define HDD_FINISH_ARGS_CUH
+
+typedef unsigned long long hdd_u64;
+typedef unsigned int hdd_u32;
+typedef int hdd_i32;
+
+enum {
+    HDD_INLINE_KEYS = 16,  // more lie in memory
+    HDD_INLINE_WORDS = 64, // of a pattern
+    HDD_RADIX = 256,       // bins of a pass of the radix sort
+    HDD_TILE_ITEMS = 4096, // per block and step of scans and radix passes
+    HDD_RANK_MOST = 8192,  // rows that hdd_sort_rank takes
+    HDD_KEY_WORDS = 8,     // of a sort key that hdd_sort_masks looks at in one launch
+    HDD_RUNS = 64
+};
+
+// enum rt_phys of runtime/spec.h.
+enum hdd_phys { HDD_BOOL, HDD_I32, HDD_I64, HDD_I128, HDD_F64, HDD_STR };
+
+// A field of a row that is a key: of a group, or of an order.
+struct hdd_key {
+    hdd_u32 offset;
+    hdd_i32 valid; // offset of the validity byte, -1: never NULL
+    hdd_u32 phys;  // enum hdd_phys
+    hdd_u32 desc, nulls_first;
+    hdd_u32 most; // STR: bytes of the longest text; any number where only word 0 is asked for
+};
+
+struct hdd_keys {
+    hdd_u32 n, stride; // bytes of a row
+    hdd_u64 more;      // address of n keys if they are more than HDD_INLINE_KEYS
+    struct hdd_key key[HDD_INLINE_KEYS];
+};
+
+// ---- finish_fill.cu ------------------------------------------------------------------------
+
+// Memory of n rows filled with copies of one.
+struct hdd_fill_args {
+    hdd_u64 to, rows;
+    hdd_u64 more; // address of the pattern if it is longer than HDD_INLINE_WORDS
+    hdd_u32 blocks, words; // of a row
+    hdd_u64 pattern[HDD_INLINE_WORDS];
+};
+
+// Slots of an AGG_HASH (templates/launch.cuh) for rows whose keys are distinct.
+struct hdd_slots_args {
+    hdd_u64 rows, n, slots, mask;
+    hdd_u32 blocks, stride;
+};
+
+// ---- finish_index.cu -----------------------------------------------------------------------
+
+// Exclusive sums of n 32-bit counts into 32-bit (in place, if wanted) or 64-bit numbers; the
+// sum of all goes behind them if `total`. sums: a word per tile.
+struct hdd_scan_args {
+    hdd_u64 from, n, to, sums;
+    hdd_u32 blocks, wide, total;
+};
+
+// CSR: rows by the number in their first field.
+struct hdd_csr_args {
+    hdd_u64 rows, n, to;    // to: rows in their places
+    hdd_u64 order;          // 32-bit row numbers in the order to look at them; 0: as they are
+    hdd_u64 counts;         // 32 bits per index
+    hdd_u64 ranks;          // 32 bits per row looked at: rows of its index before it
+    hdd_u64 offsets, range; // 64 bits per index
+    hdd_u32 blocks, stride, field;
+};
+
+// ---- finish_hash.cu ------------------------------------------------------------------------
+
+struct hdd_hash_args {
+    struct hdd_keys keys;
+    hdd_u64 rows, n, to;
+    hdd_u64 table, table_mask; // row + 1 of the first of each key, 32 bits; 0 empty
+    hdd_u64 first;             // per row: number of its key's first row, 32 bits
+    hdd_u64 ranks;             // per row: rows of its key before it, 32 bits
+    hdd_u64 counts; // per first row: rows of the key; once placed, where they begin. 32 bits
+    hdd_u64 totals; // two words: keys, and rows placed so far
+    hdd_u64 slots, mask;
+    hdd_u32 blocks, dedupe;
+};
+
+// ---- finish_sort.cu, finish_radix.cu -------------------------------------------------------
+
+// Few rows: each finds its place by counting those before it. list: 32-bit row numbers, 0: all
+// n rows. Rows skip .. skip + count - 1 of the order go to `to`.
+struct hdd_rank_args {
+    struct hdd_keys keys;
+    hdd_u64 rows, list, to, skip, count;
+    hdd_u32 n, blocks, exact; // exact: the first 64 bits of a key are all of it
+};
+
+// Bits in which the keys of rows differ: HDD_KEY_WORDS words from word `word` on, at most, are or'ed
+// into masks. The longest text of each key: 64 bits per key, or 0.
+struct hdd_survey_args {
+    struct hdd_keys keys;
+    hdd_u64 rows, n, masks, lengths;
+    hdd_u32 blocks, word, words;
+};
+
+// Some bits of a normalised key moved to their place in a packed one.
+struct hdd_run_of_bits {
+    hdd_u32 word;
+    unsigned char shift, length, to, reserved;
+};
+
+// Packed keys of rows, list as above.
+struct hdd_extract_args {
+    struct hdd_keys keys;
+    hdd_u64 rows, n, list, to;
+    hdd_u32 blocks, nruns;
+    struct hdd_run_of_bits run[HDD_RUNS];
+};
+
+// One pass: keys with their row numbers (from_rows 0: 0, 1, ...) by the digit at `shift`.
+struct hdd_radix_args {
+    hdd_u64 n, from, from_rows, to, to_rows;
+    hdd_u64 counts; // 32 bits per digit and tile, digit by digit; then where they go
+    hdd_u32 blocks, shift, mask;
+};
+
+// The k smallest of n keys, and those equal to the largest of them in the bits that were
+// looked at.
+struct hdd_select_state {
+    hdd_u64 prefix, known; // bits of the k-th smallest key that are known
+    hdd_u64 wanted;        // which one among the keys with this prefix, from 1
+    hdd_u64 found;         // row numbers collected
+    hdd_u32 done, arrived;
+    hdd_u32 counts[HDD_RADIX];
+};
+struct hdd_select_args {
+    hdd_u64 keys, n, state, to; // to: room for `room` row numbers
+    hdd_u64 room, enough;       // enough: keys in a bin that need no closer look
+    hdd_u32 blocks, shift;
+};
+
+// Rows list[skip .. skip + n) one after the other.
+struct hdd_gather_args {
+    hdd_u64 rows, list, n, to;
+    hdd_u32 blocks, stride;
+};
+
+// ---- finish_text.cu ------------------------------------------------------------------------
+
+// Copies of rows with their texts behind them; the addresses in the copies become offsets into
+// the texts. keys: the STR fields.
+struct hdd_text_args {
+    struct hdd_keys keys;
+    hdd_u64 rows, n, to, texts, room;
+    hdd_u64 lengths; // 32 bits per row
+    hdd_u64 offsets; // 64 bits per row, and the total
+    hdd_u32 blocks;
+};
+
+#endif

@@ -1,0 +1,96 @@
+// HASH: rows of equal keys side by side, and a slot per key as probes expect it
+// (templates/probe.cuh).
+#include "hd/finish_keys.cuh"
+#include "hd/probe.cuh"
+
+HDD_DEVICE const u8 *hdd_hash_row(const hdd_hash_args &p, u64 row)
+{
+    return hdd_at<const u8>(p.rows + row * p.keys.stride);
+}
+
+// Number of the first row of the key of `row`: rows are in the table under the number of the
+// one that came first. Nothing that is compared is written in this kernel.
+HDD_DEVICE u32 hdd_hash_first(const hdd_hash_args &p, u32 row)
+{
+    u32 *const table = hdd_at<u32>(p.table);
+    const u8 *const mine = hdd_hash_row(p, row);
+    const u64 h = hdd_field<u64>(mine, 0);
+    for (u64 at = h & p.table_mask;; at = (at + 1) & p.table_mask) {
+        u32 there = hdd_load_relaxed(table + at);
+        if (there == 0)
+            there = hdd_atomic_swap(table + at, 0u, row + 1);
+        if (there == 0)
+            return row;
+        const u8 *const other = hdd_hash_row(p, there - 1);
+        if (hdd_field<u64>(other, 0) == h && hdd_equal_rows(p.keys, other, mine))
+            return there - 1;
+    }
+}
+
+HDD_KERNEL(hdd_hash_group)(HDD_PARAMETER(hdd_hash_args, p))
+{
+    u64 *const keys = hdd_at<u64>(p.totals);
+    for (u64 i = hdd_grid_thread(); i < hdd_whole_warps(p.n); i += hdd_grid_step(p.blocks)) {
+        const bool live = i < p.n;
+        const u32 first = live ? hdd_hash_first(p, (u32)i) : 0;
+        hdd_warp_sync();
+        hdd_take_places(keys, live && first == i);
+        if (!p.dedupe) {
+            const u32 rank = hdd_count_up(hdd_at<u32>(p.counts), first, live);
+            if (live)
+                hdd_at<u32>(p.ranks)[i] = rank;
+        }
+        if (live)
+            hdd_at<u32>(p.first)[i] = first;
+    }
+}
+
+// A slot for a key that has none.
+HDD_DEVICE void hdd_hash_slot_of(const hdd_hash_args &p, u64 h, u32 count, u64 begin)
+{
+    hdd_hash_slot *const slots = hdd_at<hdd_hash_slot>(p.slots);
+    const u64 word = h >> 32 | (u64)count << 32;
+    u64 at = h & p.mask;
+    while (hdd_atomic_swap(reinterpret_cast<u64 *>(slots + at), (u64)0, word) != 0)
+        at = (at + 1) & p.mask;
+    slots[at].begin = begin;
+}
+
+// A place for the rows of each key, in any order of keys. Deduplicated: the row itself.
+HDD_KERNEL(hdd_hash_place)(HDD_PARAMETER(hdd_hash_args, p))
+{
+    u64 *const placed = hdd_at<u64>(p.totals) + 1;
+    u32 *const counts = hdd_at<u32>(p.counts);
+    for (u64 i = hdd_grid_thread(); i < hdd_whole_warps(p.n); i += hdd_grid_step(p.blocks)) {
+        const bool first = i < p.n && hdd_at<const u32>(p.first)[i] == i;
+        const u32 count = !first ? 0 : p.dedupe ? 1 : counts[i];
+        const u64 begin = hdd_take_places(placed, count);
+        if (!first)
+            continue;
+        const u8 *const row = hdd_hash_row(p, i);
+        hdd_hash_slot_of(p, hdd_field<u64>(row, 0), count, begin);
+        if (p.dedupe)
+            hdd_copy_words(hdd_at<u64>(p.to + begin * p.keys.stride),
+                           reinterpret_cast<const u64 *>(row), p.keys.stride / 8);
+        else
+            counts[i] = (u32)begin;
+    }
+}
+
+HDD_KERNEL(hdd_hash_move)(HDD_PARAMETER(hdd_hash_args, p))
+{
+    for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
+        const u32 first = hdd_at<const u32>(p.first)[i];
+        const u64 place =
+            (u64)hdd_at<const u32>(p.counts)[first] + hdd_at<const u32>(p.ranks)[i];
+        hdd_copy_words(hdd_at<u64>(p.to + place * p.keys.stride),
+                       hdd_at<const u64>(p.rows + i * p.keys.stride), p.keys.stride / 8);
+    }
+}
+
+// Facts prove that keys are distinct: rows stay where they are.
+HDD_KERNEL(hdd_hash_unique)(HDD_PARAMETER(hdd_hash_args, p))
+{
+    for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks))
+        hdd_hash_slot_of(p, hdd_field<u64>(hdd_hash_row(p, i), 0), 1, i);
+}

@@ -1,0 +1,44 @@
+// CSR: rows grouped by an index. The first pass counts and remembers how many came before,
+// so that no atomic is needed to place the rows.
+#include "hd/finish_scan.cuh"
+
+HDD_DEVICE u64 hdd_row_looked_at(const hdd_csr_args &p, u64 i)
+{
+    return p.order ? hdd_at<const u32>(p.order)[i] : i;
+}
+
+HDD_DEVICE u64 hdd_row_index(const hdd_csr_args &p, u64 row)
+{
+    const u64 index = *hdd_at<const u64>(p.rows + row * p.stride + p.field);
+    HDD_ASSERT(index < p.range);
+    return index;
+}
+
+HDD_KERNEL(hdd_csr_count)(HDD_PARAMETER(hdd_csr_args, p))
+{
+    for (u64 i = hdd_grid_thread(); i < hdd_whole_warps(p.n); i += hdd_grid_step(p.blocks)) {
+        const bool live = i < p.n;
+        const u64 index = live ? hdd_row_index(p, hdd_row_looked_at(p, i)) : 0;
+        const u32 rank = hdd_count_up(hdd_at<u32>(p.counts), (u32)index, live);
+        if (live)
+            hdd_at<u32>(p.ranks)[i] = rank;
+    }
+}
+
+HDD_KERNEL(hdd_csr_place)(HDD_PARAMETER(hdd_csr_args, p))
+{
+    for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
+        const u64 row = hdd_row_looked_at(p, i), index = hdd_row_index(p, row);
+        const u64 place =
+            hdd_at<const u64>(p.offsets)[index] + hdd_at<const u32>(p.ranks)[i];
+        hdd_copy_words(hdd_at<u64>(p.to + place * p.stride),
+                       hdd_at<const u64>(p.rows + row * p.stride), p.stride / 8);
+    }
+}
+
+// Numbers of the indexes, for a sort that brings rows of near indexes together first.
+HDD_KERNEL(hdd_csr_keys)(HDD_PARAMETER(hdd_csr_args, p))
+{
+    for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks))
+        hdd_at<u64>(p.to)[i] = hdd_row_index(p, i);
+}

@@ -1,0 +1,192 @@
+// Keys of rows whose layout is an argument: equality, order, and a form that compares as bits.
+#ifndef HDD_FINISH_KEYS_CUH
+#define HDD_FINISH_KEYS_CUH
+
+#include "hd/finish_grid.cuh"
+#include "hd/value.cuh"
+
+HDD_DEVICE const hdd_key *hdd_keys_of(const hdd_keys &k)
+{
+    return k.more ? hdd_at<const hdd_key>(k.more) : k.key;
+}
+
+template <class T> HDD_DEVICE T hdd_field(const u8 *row, u32 offset)
+{
+    return *reinterpret_cast<const T *>(row + offset);
+}
+
+HDD_DEVICE hdd_text hdd_field_text(const u8 *row, u32 offset)
+{
+    return hdd_field<hdd_row_text>(row, offset);
+}
+
+HDD_DEVICE bool hdd_field_valid(const hdd_key &k, const u8 *row)
+{
+    return k.valid < 0 || row[k.valid] != 0;
+}
+
+// ---- comparing -----------------------------------------------------------------------------
+
+template <class T> HDD_DEVICE i32 hdd_order_of(T a, T b)
+{
+    return hdd_less(a, b) ? -1 : hdd_less(b, a) ? 1 : 0;
+}
+
+HDD_DEVICE i32 hdd_compare_values(u32 phys, const u8 *a, const u8 *b, u32 at)
+{
+    switch (phys) {
+    case HDD_BOOL: return hdd_order_of(a[at] != 0, b[at] != 0);
+    case HDD_I32: return hdd_order_of(hdd_field<i32>(a, at), hdd_field<i32>(b, at));
+    case HDD_I64: return hdd_order_of(hdd_field<i64>(a, at), hdd_field<i64>(b, at));
+    case HDD_I128: return hdd_order_of(hdd_field<i128>(a, at), hdd_field<i128>(b, at));
+    case HDD_F64: return hdd_order_of(hdd_field<f64>(a, at), hdd_field<f64>(b, at));
+    default: return hdd_compare_text(hdd_field_text(a, at), hdd_field_text(b, at));
+    }
+}
+
+// Order of two rows by all keys.
+HDD_DEVICE i32 hdd_compare_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
+{
+    const hdd_key *const key = hdd_keys_of(keys);
+    for (u32 i = 0; i < keys.n; i++) {
+        const hdd_key &k = key[i];
+        const bool va = hdd_field_valid(k, a), vb = hdd_field_valid(k, b);
+        if (va != vb)
+            return va == (k.nulls_first != 0) ? 1 : -1;
+        const i32 c = va ? hdd_compare_values(k.phys, a, b, k.offset) : 0;
+        if (c)
+            return k.desc ? -c : c;
+    }
+    return 0;
+}
+
+// Equality of two rows in all keys, NULLs equal. Texts of two lengths are not looked at.
+HDD_DEVICE bool hdd_equal_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
+{
+    const hdd_key *const key = hdd_keys_of(keys);
+    for (u32 i = 0; i < keys.n; i++) {
+        const hdd_key &k = key[i];
+        const bool va = hdd_field_valid(k, a), vb = hdd_field_valid(k, b);
+        if (va != vb)
+            return false;
+        if (!va)
+            continue;
+        if (k.phys == HDD_STR &&
+            hdd_field_text(a, k.offset).n != hdd_field_text(b, k.offset).n)
+            return false;
+        if (hdd_compare_values(k.phys, a, b, k.offset) != 0)
+            return false;
+    }
+    return true;
+}
+
+// ---- normalised keys -----------------------------------------------------------------------
+
+// The keys of a row as one string of bits that compares like them: per key a bit for NULL if
+// it can be, then the value; a text as `most` bytes, zeros behind its end, and its length. All
+// bits of a NULL value are 0.
+
+HDD_DEVICE u32 hdd_value_bits(u32 phys)
+{
+    return phys == HDD_BOOL ? 1 : phys == HDD_I32 ? 32 : phys == HDD_I128 ? 128 : 64;
+}
+
+// As an unsigned number that orders like the value.
+HDD_DEVICE u128 hdd_normal(u32 phys, const u8 *row, u32 at)
+{
+    switch (phys) {
+    case HDD_BOOL: return row[at] != 0;
+    case HDD_I32: return (u32)hdd_field<i32>(row, at) ^ 0x80000000u;
+    case HDD_I64: return (u64)hdd_field<i64>(row, at) ^ (u64)1 << 63;
+    case HDD_I128: return (u128)hdd_field<i128>(row, at) ^ (u128)1 << 127;
+    default: break;
+    }
+    const f64 d = hdd_field<f64>(row, at);
+    if (d != d)
+        return ~(u64)0;
+    const i64 bits = d == 0 ? 0 : hdd_f64_bits(d); // no -0
+    return bits < 0 ? ~(u64)bits : (u64)bits | (u64)1 << 63;
+}
+
+// Bits from .. from + 63 of a string of bits, most significant first, as they are collected.
+struct hdd_window {
+    u64 from, word;
+
+    HDD_MEMBER bool touches(u64 at, u64 bits) const
+    {
+        return at < from + 64 && at + bits > from;
+    }
+
+    // A number of `bits` bits that begins at bit `at`.
+    HDD_MEMBER void number(u64 at, u32 bits, u128 v)
+    {
+        const i64 up = (i64)(from + 64) - (i64)(at + bits);
+        word |= up >= 0 ? (u64)v << up : (u64)(v >> -up);
+    }
+
+    HDD_MEMBER void text(u64 at, u64 bits, hdd_text t, bool invert)
+    {
+        u64 v;
+        if (at > from) {
+            v = bytes(t, 0) >> (at - from);
+        } else {
+            const u64 skip = from - at;
+            v = bytes(t, skip / 8) << (skip % 8);
+            if (skip % 8)
+                v |= bytes(t, skip / 8 + 8) >> (64 - skip % 8);
+        }
+        u64 mine = ~(u64)0;
+        if (at > from)
+            mine >>= at - from;
+        if (at + bits < from + 64)
+            mine &= ~(u64)0 << (from + 64 - (at + bits));
+        word |= (invert ? ~v : v) & mine;
+    }
+
+  private:
+    HDD_MEMBER static u64 bytes(hdd_text t, u64 at)
+    {
+        u64 v = 0;
+        for (u64 i = at; i < at + 8; i++)
+            v = v << 8 | (i < (u64)t.n ? t.s[i] : 0);
+        return v;
+    }
+};
+
+// Word `number` of the key of a row.
+HDD_DEVICE u64 hdd_key_word(const hdd_keys &keys, const u8 *row, u32 number)
+{
+    const hdd_key *const key = hdd_keys_of(keys);
+    hdd_window w{(u64)number * 64, 0};
+    u64 at = 0;
+    for (u32 i = 0; i < keys.n && at < w.from + 64; i++) {
+        const hdd_key &k = key[i];
+        const bool valid = hdd_field_valid(k, row);
+        if (k.valid >= 0) {
+            if (w.touches(at, 1))
+                w.number(at, 1, valid == (k.nulls_first != 0));
+            at++;
+        }
+        if (k.phys == HDD_STR) {
+            const u64 bits = (u64)k.most * 8;
+            const hdd_text t = valid ? hdd_field_text(row, k.offset) : hdd_text{nullptr, 0};
+            if (valid && w.touches(at, bits))
+                w.text(at, bits, t, k.desc);
+            at += bits;
+            if (valid && w.touches(at, 32))
+                w.number(at, 32, (u32)(k.desc ? ~t.n : t.n));
+            at += 32;
+        } else {
+            const u32 bits = hdd_value_bits(k.phys);
+            if (valid && w.touches(at, bits)) {
+                const u128 v = hdd_normal(k.phys, row, k.offset);
+                const u128 all = ((u128)1 << (bits - 1) << 1) - 1;
+                w.number(at, bits, k.desc ? ~v & all : v);
+            }
+            at += bits;
+        }
+    }
+    return w.word;
+}
+
+#endif

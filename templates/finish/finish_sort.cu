@@ -1,0 +1,51 @@
+// Few rows in order, with limit and offset, in one launch: each row counts those before it.
+// n * n comparisons of words in shared memory; for some thousand rows that is faster than the
+// launches of a sort with passes. Equal rows keep their order.
+#include "hd/finish_keys.cuh"
+
+constexpr u32 HDD_RANK_TILE = 1024; // words that all threads of a block compare with
+
+struct hdd_rank_shared {
+    u64 word[HDD_RANK_TILE];
+};
+
+HDD_DEVICE const u8 *hdd_rank_row(const hdd_rank_args &p, u32 i)
+{
+    const u64 row = p.list ? hdd_at<const u32>(p.list)[i] : i;
+    return hdd_at<const u8>(p.rows + row * p.keys.stride);
+}
+
+// Row j comes before row i, which has the same first word.
+HDD_DEVICE bool hdd_rank_tie(const hdd_rank_args &p, u32 j, u32 i)
+{
+    const i32 c = p.exact || i == j
+                      ? 0
+                      : hdd_compare_rows(p.keys, hdd_rank_row(p, j), hdd_rank_row(p, i));
+    return c < 0 || (c == 0 && j < i);
+}
+
+HDD_KERNEL(hdd_sort_rank)(HDD_PARAMETER(hdd_rank_args, p))
+{
+    HDD_SHARED(hdd_rank_shared, shared);
+    for (u32 from = hdd_block() * HDD_BLOCK; from < p.n; from += p.blocks * HDD_BLOCK) {
+        const u32 i = from + hdd_thread();
+        const bool live = i < p.n;
+        const u64 mine = live ? hdd_key_word(p.keys, hdd_rank_row(p, i), 0) : 0;
+        u32 rank = 0;
+        for (u32 tile = 0; tile < p.n; tile += HDD_RANK_TILE) {
+            const u32 m = hdd_min(HDD_RANK_TILE, p.n - tile);
+            for (u32 k = hdd_thread(); k < m; k += HDD_BLOCK)
+                shared.word[k] = hdd_key_word(p.keys, hdd_rank_row(p, tile + k), 0);
+            hdd_block_sync();
+            for (u32 k = 0; k < m && live; k++) {
+                const u64 other = shared.word[k];
+                rank += other < mine || (other == mine && hdd_rank_tie(p, tile + k, i));
+            }
+            hdd_block_sync();
+        }
+        if (live && rank >= p.skip && rank - p.skip < p.count)
+            hdd_copy_words(hdd_at<u64>(p.to + (rank - p.skip) * p.keys.stride),
+                           reinterpret_cast<const u64 *>(hdd_rank_row(p, i)),
+                           p.keys.stride / 8);
+    }
+}

@@ -1,0 +1,27 @@
+/* The SIMT emulator as a device (runtime/gpu/device.h): device memory is host memory between
+ * guard bytes, modules are shared objects that the host compiler made, a launch runs to its
+ * end. What lies outside of a buffer is noticed: by AddressSanitizer at once, without it after
+ * the launch; new memory holds no zeros. */
+#ifndef HEDDLE_TESTS_SIMT_SIM_DEVICE_H
+#define HEDDLE_TESTS_SIMT_SIM_DEVICE_H
+
+#include "runtime/gpu/device.h"
+
+struct sim_device_options {
+    int multiprocessors; /* decides how many blocks are launched; few, or it takes long */
+    uint64_t seed;       /* of the interleavings, see simt.h */
+    uint64_t max_switches;
+    uint64_t memory, l2_bytes;
+};
+void sim_device_options_init(struct sim_device_options *o);
+
+int sim_device_open(const struct sim_device_options *o, struct rt_device **out,
+                    struct hd_err *err);
+void sim_device_seed(struct rt_device *d, uint64_t seed);
+uint64_t sim_device_launches(const struct rt_device *d);
+uint64_t sim_device_live(const struct rt_device *d); /* buffers that are not freed */
+
+/* An image for `load`: the bytes of a shared object, for free(). */
+int sim_image_read(const char *path, void **image, size_t *n, struct hd_err *err);
+
+#endif
