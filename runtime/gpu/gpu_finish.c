@@ -139,11 +139,12 @@ static int near_indexes(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
     return 0;
 }
 
-static int group_by_index(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct rt_radix *order,
-                          struct rt_piece *scratch, struct hd_err *err)
+static int group_by_index(struct rt_gpu_exec *x, struct rt_gpu_state *v,
+                          struct rt_radix *order, struct rt_piece *scratch, struct hd_err *err)
 {
     const struct rt_state *s = v->s;
-    size_t counts = hd_align_up((size_t)s->range * 4, 256), bytes = counts + (size_t)v->nrows * 4;
+    size_t counts = hd_align_up((size_t)s->range * 4, 256),
+           bytes = counts + (size_t)v->nrows * 4;
     HD_TRY(rt_state_take(x, s, (size_t)(v->nrows * (uint64_t)s->stride), &v->moved, err));
     struct hdd_csr_args p = {.rows = v->rows_at.address,
                              .n = v->nrows,
@@ -214,7 +215,8 @@ static int group_memory(struct hash_build *b, struct hd_err *err)
 {
     enum { TOTALS = 256 };
     uint64_t n = b->p.n, table = hd_pow2_ceil(HD_MAX(n + n / 2, (uint64_t)8));
-    size_t counts = b->p.dedupe ? 0 : (size_t)n * 4, bytes = TOTALS + (size_t)table * 4 + counts;
+    size_t counts = b->p.dedupe ? 0 : (size_t)n * 4,
+           bytes = TOTALS + (size_t)table * 4 + counts;
     HD_TRY(rt_state_take_zeroed(b->x, b->v->s, bytes, &b->zeroed, err));
     HD_TRY(rt_state_take(b->x, b->v->s, (size_t)n * 4 + counts, &b->scratch, err));
     b->p.totals = b->zeroed.address;

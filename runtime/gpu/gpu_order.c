@@ -95,8 +95,7 @@ static int find_lengths(struct ordering *o, struct hd_err *err)
     for (int i = 0; i < o->s->nsort && rc == 0; i++)
         o->key[i].most = (hdd_u32)lengths[i];
     rt_gpu_give(o->x, &o->more);
-    return rc ? rc
-              : rt_keys_make(o->x, o->s, o->key, o->s->nsort, &o->keys, &o->more, err);
+    return rc ? rc : rt_keys_make(o->x, o->s, o->key, o->s->nsort, &o->keys, &o->more, err);
 }
 
 static int find_masks(struct ordering *o, struct hd_err *err)
@@ -324,10 +323,9 @@ static int order_many(struct ordering *o, struct hd_err *err)
     HD_TRY(find_masks(o, err));
     pack(o);
     if (o->npacked == 0) /* all rows are equal */
-        return o->x->d->ops->copy(
-            o->x->d, o->v->moved.address,
-            o->v->rows_at.address + o->offset * (uint64_t)o->s->stride,
-            (size_t)(o->count * (uint64_t)o->s->stride), err);
+        return o->x->d->ops->copy(o->x->d, o->v->moved.address,
+                                  o->v->rows_at.address + o->offset * (uint64_t)o->s->stride,
+                                  (size_t)(o->count * (uint64_t)o->s->stride), err);
     if (wanted <= HDD_RANK_MOST / 2 && wanted <= o->n / 8)
         HD_TRY(select_rows(o, &found, err));
     if (found <= HDD_RANK_MOST)
@@ -338,8 +336,7 @@ static int order_many(struct ordering *o, struct hd_err *err)
 int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint64_t offset,
                  uint64_t count, struct hd_err *err)
 {
-    struct ordering o = {
-        .x = x, .v = v, .s = v->s, .n = n, .offset = offset, .count = count};
+    struct ordering o = {.x = x, .v = v, .s = v->s, .n = n, .offset = offset, .count = count};
     o.key = HD_NEWN(x->arena, struct hdd_key, v->s->nsort);
     HD_TRY(rt_state_take(x, v->s, (size_t)(count * (uint64_t)v->s->stride), &v->moved, err));
     HD_TRY(rt_keys_of_order(x, v->s, &o.keys, &o.more, err));

@@ -107,7 +107,8 @@ int rt_gpu_rows_to_host(struct rt_gpu_exec *x, int state, struct hd_arena *a,
                         unsigned char **rows, uint64_t *nrows, struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
-    struct texts t = {.x = x, .v = v, .rows_bytes = (size_t)(v->nrows * (uint64_t)v->s->stride)};
+    struct texts t = {
+        .x = x, .v = v, .rows_bytes = (size_t)(v->nrows * (uint64_t)v->s->stride)};
     *nrows = v->nrows;
     *rows = hd_alloc(a, 1);
     if (v->nrows == 0)

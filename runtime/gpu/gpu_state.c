@@ -8,9 +8,8 @@
 #include "runtime/gpu/gpu_state.h"
 
 enum {
-    FIRST_ROWS = 1024,  /* room for at least so many */
-    MEMORY_SHARE = 4,   /* an estimate gets at most so large a part of the memory */
-    GROUPS_GROWTH = 4   /* a kernel may stop at the first group without room: no count */
+    FIRST_ROWS = 1024, /* room for at least so many */
+    MEMORY_SHARE = 4   /* an estimate gets at most so large a part of the memory */
 };
 static const uint64_t ROWS_MOST = UINT32_MAX - 1; /* row numbers have 32 bits */
 
@@ -50,31 +49,26 @@ int rt_state_take_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t
 
 /* ---- first contents ---------------------------------------------------------------------- */
 
-/* The value that every other one replaces: an atomic minimum or maximum cannot look at the
- * validity byte first. Texts have none; their accumulators look. */
+/* The value that every other one replaces (templates/launch.cuh); zero where the kernels look at
+ * the validity byte first. */
 static void far_end(enum rt_phys p, bool least, unsigned char *at)
 {
-    const hd_i128 most = (hd_i128)(((hd_u128)1 << 127) - 1);
-    hd_i128 v = p == RT_BOOL  ? 1
-                : p == RT_I32 ? INT32_MAX
-                : p == RT_I64 ? INT64_MAX
-                              : most;
-    double f = least ? __builtin_nan("") : -__builtin_inf(); /* NaN is the largest number */
-    if (p == RT_STR)
-        return;
-    if (p == RT_F64) {
-        memcpy(at, &f, sizeof f);
-        return;
-    }
-    v = least ? v : p == RT_BOOL ? 0 : -v - 1;
-    memcpy(at, &v, (size_t)rt_phys_size(p));
+    int32_t i32 = least ? INT32_MAX : INT32_MIN;
+    int64_t i64 = least ? INT64_MAX : INT64_MIN;
+    double f64 = least ? __builtin_nan("") : -__builtin_inf();
+    if (p == RT_I32)
+        memcpy(at, &i32, sizeof i32);
+    else if (p == RT_I64)
+        memcpy(at, &i64, sizeof i64);
+    else if (p == RT_F64)
+        memcpy(at, &f64, sizeof f64);
 }
 
 /* A row before anything is added to it. False: all its bytes are 0. */
 static bool first_row(const struct rt_state *s, unsigned char *row)
 {
     bool some = false;
-    memset(row, 0, (size_t)s->stride);
+    memset(row, 0, (size_t)s->stride); /* validity bytes, too */
     for (int i = 0; i < s->nfields; i++) {
         if (s->merge[i] != RT_MERGE_MIN && s->merge[i] != RT_MERGE_MAX)
             continue;
@@ -338,8 +332,9 @@ int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t *needed, struct
         return HD_FAIL(err, RESOURCE, v->s->path, "%llu rows, at most %llu have a number",
                        (unsigned long long)cursor, (unsigned long long)ROWS_MOST);
     *needed = cursor;
-    if (v->s->kind == RT_STATE_AGG_HASH)
-        *needed = HD_MIN(HD_MAX(cursor, v->capacity * GROUPS_GROWTH), ROWS_MOST);
+    if (v->s->kind ==
+        RT_STATE_AGG_HASH) /* counted by their tags: a few may have been taken for one */
+        *needed = HD_MIN(cursor + cursor / 64 + 16, ROWS_MOST);
     return 0;
 }
 
@@ -396,7 +391,8 @@ static int finish_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_
     if (s->single && n > 1)
         return HD_FAIL(err, EXEC, s->path, "a scalar subquery gave more than one row");
     uint64_t offset = HD_MIN((uint64_t)HD_MAX(s->offset, (int64_t)0), n);
-    uint64_t count = HD_MIN(n - offset, wanted_rows(s) - (uint64_t)HD_MAX(s->offset, (int64_t)0));
+    uint64_t count =
+        HD_MIN(n - offset, wanted_rows(s) - (uint64_t)HD_MAX(s->offset, (int64_t)0));
     if (s->nsort && n > 1 && count) {
         HD_TRY(rt_gpu_order(x, v, n, offset, count, err));
         rt_gpu_give(x, &v->rows_at);
@@ -450,10 +446,9 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
 void rt_gpu_state_free(struct rt_gpu_exec *x, int state)
 {
     struct rt_gpu_state *v = &x->state[state];
-    struct rt_piece *const all[] = {&v->rows_at,    &v->moved,      &v->bits_at,
-                                    &v->matches_at, &v->fields_at,  &v->offsets_at,
-                                    &v->slots_at,   &v->cursor_at,  &v->snapshot,
-                                    &v->texts_at};
+    struct rt_piece *const all[] = {
+        &v->rows_at,    &v->moved,    &v->bits_at,   &v->matches_at, &v->fields_at,
+        &v->offsets_at, &v->slots_at, &v->cursor_at, &v->snapshot,   &v->texts_at};
     for (size_t i = 0; i < HD_COUNT(all); i++)
         rt_gpu_give(x, all[i]);
     v->rows = 0;

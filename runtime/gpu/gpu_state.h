@@ -40,7 +40,7 @@ int rt_gpu_scan(struct rt_gpu_exec *x, const struct rt_state *s, const char *mod
 struct rt_radix {
     uint64_t n;
     struct rt_piece keys[2], rows[2];
-    int now;      /* where they are */
+    int now;       /* where they are */
     bool numbered; /* rows are there; else they are 0, 1, ... */
 };
 int rt_radix_take(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n,

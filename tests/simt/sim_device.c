@@ -36,6 +36,7 @@ struct device {
 
 struct rt_module {
     void *library;
+    int fd; /* open as long as the library: the loader knows libraries by path */
 };
 struct rt_function {
     struct rt_function *next;
@@ -184,19 +185,19 @@ static int emu_load(struct rt_device *d HD_UNUSED, const void *image, size_t n,
         return HD_FAIL(err, IO, NULL, "an image cannot be written to memory");
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        HD_FAIL(err, TOOL, NULL, "%s", dlerror());
-    close(fd);
-    if (!library)
-        return -1;
-    *out = calloc(1, sizeof **out);
-    (*out)->library = library;
+    if (!library) {
+        close(fd);
+        return HD_FAIL(err, TOOL, NULL, "%s", dlerror());
+    }
+    *out = malloc(sizeof **out);
+    **out = (struct rt_module){library, fd};
     return 0;
 }
 
 static void emu_unload(struct rt_device *d HD_UNUSED, rt_module *m)
 {
     dlclose(m->library);
+    close(m->fd);
     free(m);
 }
 

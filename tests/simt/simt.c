@@ -48,7 +48,6 @@ static struct grid {
     struct block *blocks;
     struct warp *warps;
     unsigned char *stacks;
-    size_t stacks_bytes;
     struct fiber host;
     struct lane *running;
     void (*body)(void *);
@@ -312,11 +311,31 @@ static void draw_order(struct grid *g)
     g->point_odds = odds[draw_below(4)];
 }
 
-static unsigned char *map_stacks(size_t bytes)
+/* AddressSanitizer remembers the frames of fibers that never return. */
+#ifdef __SANITIZE_ADDRESS__
+enum { KEEP_STACKS = 0 };
+#else
+enum { KEEP_STACKS = 1 };
+#endif
+
+/* Stacks with a guard page below each, kept for the next launch: to map them costs more than
+ * many a kernel. */
+static unsigned char *map_stacks(size_t n)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+    static unsigned char *kept;
+    static size_t nkept;
+    if (n <= nkept && KEEP_STACKS)
+        return kept;
+    if (kept)
+        munmap(kept, nkept * STACK_BYTES);
+    nkept = 0;
+    void *p = mmap(NULL, n * STACK_BYTES, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
+    kept = p == MAP_FAILED ? NULL : p;
+    for (size_t i = 0; kept && i < n; i++)
+        mprotect(kept + i * STACK_BYTES, GUARD_BYTES, PROT_NONE);
+    nkept = kept ? n : 0;
+    return kept;
 }
 
 static void init_warp(struct grid *g, uint32_t i)
@@ -327,7 +346,6 @@ static void init_warp(struct grid *g, uint32_t i)
     w->ready = ~0u;
     for (uint32_t k = 0; k < SIMT_LANES; k++) {
         unsigned char *stack = g->stacks + ((size_t)i * SIMT_LANES + k) * STACK_BYTES;
-        mprotect(stack, GUARD_BYTES, PROT_NONE);
         w->lanes[k].warp = w;
         w->lanes[k].number = k;
         fiber_init(&w->lanes[k].fiber, stack + GUARD_BYTES, STACK_BYTES - GUARD_BYTES,
@@ -348,8 +366,7 @@ static struct grid *new_grid(const struct simt_options *o)
     g->alive = nwarps * SIMT_LANES;
     g->blocks = calloc(o->blocks, sizeof *g->blocks);
     g->warps = calloc(nwarps, sizeof *g->warps);
-    g->stacks_bytes = (size_t)nwarps * SIMT_LANES * STACK_BYTES;
-    g->stacks = map_stacks(g->stacks_bytes);
+    g->stacks = map_stacks((size_t)nwarps * SIMT_LANES);
     if (!g->blocks || !g->warps || !g->stacks)
         HD_BUG("out of memory");
     for (uint32_t i = 0; i < o->blocks; i++)
@@ -363,7 +380,6 @@ static void free_grid(struct grid *g)
 {
     for (uint32_t i = 0; i < g->o.blocks; i++)
         free(g->blocks[i].shared);
-    munmap(g->stacks, g->stacks_bytes);
     free(g->blocks);
     free(g->warps);
     free(g);

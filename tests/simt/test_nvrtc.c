@@ -4,6 +4,7 @@
  *   test_nvrtc DB PLAN... */
 #include <string.h>
 
+#include "templates/embed.h"
 #include "tests/simt/check.h"
 #include "tests/simt/nvrtc.h"
 #include "tests/simt/sim.h"
@@ -20,7 +21,8 @@ static void stop(struct hd_err *err)
     exit(1);
 }
 
-static void compile_unit(struct nvrtc *n, const char *plan, const struct cg_cuda_unit *unit)
+static void compile_source(struct nvrtc *n, const char *plan, const char *name,
+                           const char *text)
 {
     struct hd_err err;
     hd_err_init(&err);
@@ -28,15 +30,13 @@ static void compile_unit(struct nvrtc *n, const char *plan, const struct cg_cuda
         void *cubin;
         size_t size;
         struct nvrtc_report r;
-        if (nvrtc_compile(n, unit->entry, unit->text, architectures[i], &cubin, &size, &r,
-                          &err))
+        if (nvrtc_compile(n, name, text, architectures[i], &cubin, &size, &r, &err))
             stop(&err);
         CHECK(size > 4 && memcmp(cubin, "\177ELF", 4) == 0, "no cubin");
-        CHECK(r.spill_bytes <= SPILL_MOST, "%s %s spills %d bytes on %s", plan, unit->entry,
+        CHECK(r.spill_bytes <= SPILL_MOST, "%s %s spills %d bytes on %s", plan, name,
               r.spill_bytes, architectures[i]);
         printf("%s %s %s: %zu bytes, %d registers, %d bytes spilled, %d of shared memory\n",
-               plan, unit->entry, architectures[i], size, r.registers, r.spill_bytes,
-               r.shared_bytes);
+               plan, name, architectures[i], size, r.registers, r.spill_bytes, r.shared_bytes);
         free(cubin);
     }
 }
@@ -50,8 +50,22 @@ static void compile_plan(struct nvrtc *n, const char *db, const char *plan, bool
         stop(&err);
     const char *slash = strrchr(plan, '/');
     for (int i = 0; i < p.art.nunits; i++)
-        compile_unit(n, slash ? slash + 1 : plan, &p.art.units[i]);
+        compile_source(n, slash ? slash + 1 : plan, p.art.units[i].entry, p.art.units[i].text);
     sim_program_release(&p);
+}
+
+/* The kernels that finish states (templates/finish). */
+static void compile_fixed(struct nvrtc *n)
+{
+    int found = 0;
+    for (int i = 0; i < hdd_ntemplates; i++) {
+        const struct hdd_template *t = &hdd_templates[i];
+        if (t->size < 3 || strcmp(t->name + strlen(t->name) - 3, ".cu") != 0)
+            continue;
+        compile_source(n, "templates/finish", t->name, t->text);
+        found++;
+    }
+    CHECK(found >= 6, "%d files of fixed kernels", found);
 }
 
 int main(int argc, char **argv)
@@ -65,6 +79,7 @@ int main(int argc, char **argv)
         return CHECK_SKIPPED;
     }
     printf("NVRTC %s\n", nvrtc_version(n));
+    compile_fixed(n);
     for (int i = 2; i < argc; i++)
         compile_plan(n, argv[1], argv[i], false);
     compile_plan(n, argv[1], argv[2], true);

@@ -1,0 +1,772 @@
+/* States on the device (runtime/gpu/gpu_state*.c, templates/finish) against the plainest code
+ * that does the same, on the emulator. A kernel that fills a state is played by uploads: rows
+ * that have room are stored, all are counted. */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/exec/keys.h"
+#include "tests/simt/check.h"
+#include "tests/simt/states.h"
+
+static uint64_t random_state = 88172645463325252ULL;
+static uint64_t draw(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+/* ---- a state and its rows ---------------------------------------------------------------- */
+
+/* One state with the columns of `shape`, a letter each: b i l h d s, upper case: nullable; the
+ * last column is a number of its own for each row. */
+struct table {
+    struct states_bench b;
+    struct rt_state s;
+    struct rt_spec spec;
+    struct rt_gpu_state live;
+    struct hd_arena arena;
+    unsigned char *rows;
+    uint64_t n;
+    int id; /* offset of the row's number */
+};
+
+static enum rt_phys phys_of(char c)
+{
+    static const char letters[] = "bilhds";
+    const char *at = strchr(letters, c | 32);
+    CHECK(at != NULL, "column %c", c);
+    return (enum rt_phys)(at - letters);
+}
+
+static int place(int *at, int size)
+{
+    *at = (*at + size - 1) / size * size;
+    *at += size;
+    return *at - size;
+}
+
+static void make_fields(struct table *t, const char *shape, int at)
+{
+    int n = (int)strlen(shape);
+    t->s.fields = HD_NEWN(&t->arena, struct rt_field, n + 1);
+    t->s.merge = HD_NEWN(&t->arena, enum rt_merge, n + 1);
+    t->s.nfields = n + 1;
+    for (int i = 0; i < n; i++) {
+        enum rt_phys p = phys_of(shape[i]);
+        t->s.fields[i] = (struct rt_field){.name = "f", .phys = p};
+        t->s.fields[i].offset = place(&at, p == RT_STR ? 8 : rt_phys_size(p));
+        at += p == RT_STR ? 8 : 0;
+        t->s.fields[i].valid_offset = shape[i] & 32 ? -1 : place(&at, 1);
+    }
+    t->id = place(&at, 4);
+    t->s.fields[n] =
+        (struct rt_field){.name = "id", .phys = RT_I32, .offset = t->id, .valid_offset = -1};
+    t->s.stride = (at + 15) / 16 * 16;
+}
+
+static void table_init(struct table *t, enum rt_state_kind kind, const char *shape)
+{
+    memset(t, 0, sizeof *t);
+    hd_arena_init(&t->arena);
+    bool hashed = kind == RT_STATE_HASH || kind == RT_STATE_AGG_HASH;
+    t->s = (struct rt_state){.kind = kind, .name = "s", .path = "$.state", .limit = -1};
+    make_fields(t, shape, hashed ? 8 : kind == RT_STATE_AGG_DENSE ? 1 : 0);
+    t->spec = (struct rt_spec){.nstates = 1, .states = &t->s};
+    states_bench_init(&t->b, &t->spec, &t->live, &t->arena);
+}
+
+static void table_release(struct table *t)
+{
+    rt_gpu_state_free(&t->b.x, 0);
+    CHECK(sim_device_live(t->b.x.d) == 0, "%llu buffers are not freed",
+          (unsigned long long)sim_device_live(t->b.x.d));
+    hd_arena_release(&t->arena);
+}
+
+static uint64_t text_bytes; /* length of the texts that are drawn, at most */
+
+static void put_text(struct table *t, unsigned char *at, uint64_t v)
+{
+    uint64_t n = v % 7 == 0 ? v % (text_bytes + 1) : text_bytes;
+    unsigned char *s = hd_alloc(&t->arena, n + 1);
+    for (uint64_t i = 0; i < n; i++) /* equal numbers, equal texts; they begin alike */
+        s[i] = i + 4 < n ? 'a' : (unsigned char)(v >> (8 * (i % 4)));
+    uint64_t words[2] = {states_to_device(&t->b, s, n), n};
+    memcpy(at, words, sizeof words);
+}
+
+/* Values of few or many kinds, the ends of each type among them. */
+static void put_value(struct table *t, enum rt_phys p, unsigned char *at, uint64_t kinds)
+{
+    static const double special[] = {0.0, -0.0, NAN, INFINITY, -INFINITY, 1e-300};
+    uint64_t v = draw() % kinds;
+    bool end = draw() % 8 == 0;
+    int64_t i64 = end ? (v & 1 ? INT64_MAX : INT64_MIN) : (int64_t)v - (int64_t)(kinds / 2);
+    int32_t i32 = end ? (v & 1 ? INT32_MAX : INT32_MIN) : (int32_t)i64;
+    hd_i128 i128 = end ? (hd_i128)i64 * INT64_MAX : (hd_i128)i64 << (v % 3 * 30);
+    double d = end ? special[v % HD_COUNT(special)] : (double)i64 * 0.37;
+    switch (p) {
+    case RT_BOOL: *at = v & 1; return;
+    case RT_I32: memcpy(at, &i32, 4); return;
+    case RT_I64: memcpy(at, &i64, 8); return;
+    case RT_I128: memcpy(at, &i128, 16); return;
+    case RT_F64: memcpy(at, &d, 8); return;
+    case RT_STR: put_text(t, at, v * 2654435761u); return;
+    }
+}
+
+static void draw_rows(struct table *t, uint64_t n, uint64_t kinds)
+{
+    t->n = n;
+    t->rows = hd_zalloc(&t->arena, (size_t)n * (size_t)t->s.stride + 1);
+    for (uint64_t r = 0; r < n; r++) {
+        unsigned char *row = t->rows + r * (uint64_t)t->s.stride;
+        int32_t id = (int32_t)r;
+        for (int f = 0; f + 1 < t->s.nfields; f++) {
+            const struct rt_field *d = &t->s.fields[f];
+            bool valid = d->valid_offset < 0 || draw() % 5 != 0;
+            if (valid)
+                put_value(t, d->phys, row + d->offset, kinds);
+            if (d->valid_offset >= 0)
+                row[d->valid_offset] = valid;
+        }
+        memcpy(row + t->id, &id, sizeof id);
+    }
+}
+
+static int32_t id_of(const struct table *t, const unsigned char *row)
+{
+    int32_t id;
+    memcpy(&id, row + t->id, sizeof id);
+    return id;
+}
+
+/* Plays a pipeline that appends rows from..to, again and again until they have room. Gives the
+ * number of retries. */
+static int append(struct table *t, uint64_t from, uint64_t to)
+{
+    struct rt_gpu_exec *x = &t->b.x;
+    uint64_t stride = (uint64_t)t->s.stride, needed;
+    int retries = 0;
+    states_ok(rt_gpu_state_start(x, 0, &t->b.err), &t->b);
+    for (;; retries++) {
+        struct hdd_sink_state sink;
+        uint64_t cursor;
+        rt_gpu_state_sink(x, 0, &sink);
+        states_ok(x->d->ops->download(x->d, &cursor, sink.cursor, 8, &t->b.err), &t->b);
+        for (uint64_t r = from; r < to; r++, cursor++)
+            if (cursor < sink.capacity)
+                x->d->ops->upload(x->d, sink.rows + cursor * stride, t->rows + r * stride,
+                                  (size_t)stride, &t->b.err);
+        x->d->ops->upload(x->d, sink.cursor, &cursor, 8, &t->b.err);
+        states_ok(rt_gpu_state_full(x, 0, &needed, &t->b.err), &t->b);
+        if (needed == 0)
+            return retries;
+        states_ok(rt_gpu_state_retry(x, 0, needed, &t->b.err), &t->b);
+    }
+}
+
+static void finish(struct table *t)
+{
+    states_ok(rt_gpu_state_finish(&t->b.x, 0, &t->b.err), &t->b);
+}
+
+/* The finished rows as they lie on the device. */
+static unsigned char *finished(struct table *t)
+{
+    size_t bytes = (size_t)t->live.nrows * (size_t)t->s.stride;
+    unsigned char *rows = hd_zalloc(&t->arena, bytes + 1);
+    if (bytes)
+        states_ok(t->b.x.d->ops->download(t->b.x.d, rows, t->live.rows, bytes, &t->b.err),
+                  &t->b);
+    return rows;
+}
+
+/* ---- order ------------------------------------------------------------------------------- */
+
+static const struct rt_state *sorting;
+
+static int compare_fields(const unsigned char *a, const unsigned char *b)
+{
+    for (int i = 0; i < sorting->nsort; i++) {
+        const struct rt_sort_key *k = &sorting->sort[i];
+        const struct rt_field *f = &sorting->fields[k->field];
+        bool va = f->valid_offset < 0 || a[f->valid_offset];
+        bool vb = f->valid_offset < 0 || b[f->valid_offset];
+        if (va != vb)
+            return va == k->nulls_first ? 1 : -1;
+        int c = va ? rt_value_compare(f->phys, a + f->offset, b + f->offset) : 0;
+        if (c)
+            return k->desc ? -c : c;
+    }
+    return 0;
+}
+
+static int compare_pointers(const void *a, const void *b)
+{
+    const unsigned char *x = *(unsigned char *const *)a, *y = *(unsigned char *const *)b;
+    int c = compare_fields(x, y);
+    return c ? c : x < y ? -1 : 1;
+}
+
+/* The keys of each row are those of the row in its place in the expected order; no row is there
+ * twice. */
+static void check_order(struct table *t, const char *what)
+{
+    unsigned char **want = HD_NEWN(&t->arena, unsigned char *, t->n + 1), *got = finished(t);
+    bool *seen = HD_NEWN(&t->arena, bool, t->n + 1);
+    uint64_t offset = HD_MIN((uint64_t)t->s.offset, t->n), count = t->n - offset;
+    if (t->s.limit >= 0)
+        count = HD_MIN(count, (uint64_t)t->s.limit);
+    CHECK(t->live.nrows == count, "%s: %llu rows, expected %llu", what,
+          (unsigned long long)t->live.nrows, (unsigned long long)count);
+    for (uint64_t r = 0; r < t->n; r++)
+        want[r] = t->rows + r * (uint64_t)t->s.stride;
+    sorting = &t->s;
+    if (t->n)
+        qsort(want, (size_t)t->n, sizeof *want, compare_pointers);
+    for (uint64_t r = 0; r < count; r++, got += t->s.stride) {
+        int32_t id = id_of(t, got);
+        CHECK(compare_fields(got, want[offset + r]) == 0, "%s: row %llu of %llu", what,
+              (unsigned long long)r, (unsigned long long)t->n);
+        CHECK(id >= 0 && (uint64_t)id < t->n && !seen[id], "%s: row %d twice", what, id);
+        CHECK(memcmp(got, t->rows + (uint64_t)id * (uint64_t)t->s.stride,
+                     (size_t)t->s.stride) == 0,
+              "%s: row %d is not what it was", what, id);
+        seen[id] = true;
+    }
+}
+
+static void order_case(const char *shape, uint64_t n, uint64_t kinds, int64_t limit,
+                       int64_t offset)
+{
+    struct table t;
+    char what[128];
+    snprintf(what, sizeof what, "order of %llu \"%s\", %llu kinds, limit %lld, offset %lld",
+             (unsigned long long)n, shape, (unsigned long long)kinds, (long long)limit,
+             (long long)offset);
+    table_init(&t, RT_STATE_ROWS, shape);
+    t.s.nsort = (int)strlen(shape);
+    t.s.sort = HD_NEWN(&t.arena, struct rt_sort_key, t.s.nsort);
+    for (int i = 0; i < t.s.nsort; i++)
+        t.s.sort[i] = (struct rt_sort_key){i, draw() & 1, draw() & 1};
+    t.s.limit = limit;
+    t.s.offset = offset;
+    draw_rows(&t, n, kinds);
+    append(&t, 0, n);
+    finish(&t);
+    check_order(&t, what);
+    table_release(&t);
+}
+
+static void test_order(void)
+{
+    static const char *const shapes[] = {"b", "B", "i", "I", "l",  "h",   "H",
+                                         "d", "D", "s", "S", "Bs", "iSl", "bidhlsBIDHLS"};
+    static const uint64_t sizes[] = {0, 1, 2, 31, 32, 33, 129};
+    text_bytes = 11;
+    for (size_t k = 0; k < HD_COUNT(shapes); k++) {
+        for (size_t i = 0; i < HD_COUNT(sizes); i++)
+            order_case(shapes[k], sizes[i], 1000, -1, 0);
+        order_case(shapes[k], 500, 3, -1, 0);    /* ties */
+        order_case(shapes[k], 500, 1000, 7, 11); /* limit and offset */
+        order_case(shapes[k], 10, 5, 7, 11);
+        order_case(shapes[k], 10, 5, 0, 0);
+    }
+}
+
+/* Beyond HDD_RANK_MOST: passes, and selection where few are wanted. */
+static void test_order_many(void)
+{
+    static const char *const shapes[] = {"I", "bd", "Hs", "SlI"};
+    text_bytes = 11;
+    for (size_t k = 0; k < HD_COUNT(shapes); k++) {
+        order_case(shapes[k], 10000, 1000000, -1, 0);
+        order_case(shapes[k], 10000, 1000000, 20, 5);
+        order_case(shapes[k], 10000, 2, 20, 5); /* ties beyond what selection may leave */
+        order_case(shapes[k], 10000, 50, 9000, 900);
+    }
+    order_case("i", 8193, 1, -1, 3);
+    order_case("bidhlsBIDHLSbidhls", 8193, 3, -1, 0); /* more keys than kernels take inline */
+    text_bytes = 200;
+    order_case("s", 8193, 1000, -1, 0);
+}
+
+/* ---- HASH -------------------------------------------------------------------------------- */
+
+static uint64_t hash_row(const struct rt_state *s, const unsigned char *row, uint64_t buckets)
+{
+    uint64_t h = 1469598103934665603ULL;
+    for (int i = 0; i < s->nkeys; i++) {
+        const struct rt_field *f = &s->fields[i];
+        uint64_t text[2];
+        double d;
+        if (f->valid_offset >= 0 && !row[f->valid_offset]) {
+            h = hdd_mix(h ^ HDD_HASH_NULL);
+            continue;
+        }
+        const unsigned char *p = row + f->offset;
+        size_t n = (size_t)rt_phys_size(f->phys);
+        if (f->phys == RT_F64) {
+            memcpy(&d, p, 8);
+            d = d == 0 ? 0.0 : d != d ? (double)NAN : d;
+            p = (const unsigned char *)&d;
+        }
+        if (f->phys == RT_STR) {
+            memcpy(text, p, 16);
+            p = (const unsigned char *)(uintptr_t)text[0];
+            n = (size_t)text[1];
+        }
+        for (size_t k = 0; k < n; k++)
+            h = hdd_mix(h ^ p[k]);
+    }
+    return buckets ? h % buckets << 40 | h % buckets : h; /* few: collisions everywhere */
+}
+
+/* Rows of the key of `row`, as probes find them. */
+static struct hdd_hash_slot probe(const struct table *t, const struct hdd_hash_slot *slots,
+                                  const unsigned char *rows, const unsigned char *row)
+{
+    uint64_t h = rt_row_hash(row);
+    for (uint64_t at = h & t->live.mask;; at = (at + 1) & t->live.mask) {
+        const struct hdd_hash_slot *s = &slots[at];
+        if (s->count == 0 ||
+            (s->tag == (int32_t)(h >> 32) &&
+             rt_keys_equal_any(&t->s, rows + s->begin * (uint64_t)t->s.stride, row)))
+            return *s;
+    }
+}
+
+static void check_hash(struct table *t, const char *what)
+{
+    const unsigned char *rows = finished(t);
+    size_t bytes = (size_t)(t->live.mask + 1) * sizeof(struct hdd_hash_slot);
+    struct hdd_hash_slot *slots = hd_alloc(&t->arena, bytes);
+    uint64_t stride = (uint64_t)t->s.stride, in_slots = 0;
+    bool *seen = HD_NEWN(&t->arena, bool, t->n + 1);
+    t->b.x.d->ops->download(t->b.x.d, slots, t->live.slots_at.address, bytes, &t->b.err);
+    for (uint64_t i = 0; i <= t->live.mask; i++)
+        in_slots += (uint32_t)slots[i].count;
+    CHECK(in_slots == t->live.nrows, "%s: %llu rows, %llu in slots", what,
+          (unsigned long long)t->live.nrows, (unsigned long long)in_slots);
+    for (uint64_t r = 0; r < t->live.nrows; r++) {
+        int32_t id = id_of(t, rows + r * stride);
+        CHECK(id >= 0 && (uint64_t)id < t->n && !seen[id], "%s: row %d twice", what, id);
+        CHECK(memcmp(rows + r * stride, t->rows + (uint64_t)id * stride, (size_t)stride) == 0,
+              "%s: row %d is not what it was", what, id);
+        seen[id] = true;
+    }
+    for (uint64_t r = 0; r < t->n; r++) {
+        struct hdd_hash_slot s = probe(t, slots, rows, t->rows + r * stride);
+        CHECK(s.count != 0, "%s: row %llu is not found", what, (unsigned long long)r);
+        CHECK(seen[r] || t->s.dedupe, "%s: row %llu is lost", what, (unsigned long long)r);
+        CHECK(!t->s.dedupe || s.count == 1, "%s: %d rows of a key", what, s.count);
+        for (uint64_t k = 0; k < (uint32_t)s.count; k++)
+            CHECK(
+                rt_keys_equal_any(&t->s, rows + (s.begin + k) * stride, t->rows + r * stride),
+                "%s: rows of a key differ", what);
+    }
+    if (t->live.nrows == 0)
+        CHECK(slots[0].count == 0, "%s: a slot is taken", what);
+}
+
+static void hash_case(const char *shape, uint64_t n, uint64_t kinds, bool dedupe,
+                      uint64_t buckets)
+{
+    struct table t;
+    char what[128];
+    bool unique = kinds == 0;
+    snprintf(what, sizeof what, "hash of %llu \"%s\", %llu kinds%s", (unsigned long long)n,
+             shape, (unsigned long long)kinds, dedupe ? ", deduplicated" : "");
+    table_init(&t, RT_STATE_HASH, shape);
+    t.s.nkeys = (int)strlen(shape);
+    t.s.dedupe = dedupe;
+    t.s.unique = unique;
+    t.s.track_matches = true;
+    if (unique)
+        t.s.nkeys++; /* the number of the row makes it so */
+    draw_rows(&t, n, unique ? 1000 : kinds);
+    for (uint64_t r = 0; r < n; r++) {
+        unsigned char *row = t.rows + r * (uint64_t)t.s.stride;
+        uint64_t h = hash_row(&t.s, row, buckets);
+        memcpy(row, &h, sizeof h);
+    }
+    append(&t, 0, n);
+    finish(&t);
+    check_hash(&t, what);
+    CHECK(t.live.matches_at.n >= (t.live.nrows + 63) / 64 * 8, "%s: no match bits", what);
+    table_release(&t);
+}
+
+static void test_hash(void)
+{
+    static const char *const shapes[] = {"i", "L", "hD", "Sb"};
+    static const uint64_t sizes[] = {0, 1, 31, 32, 33, 1000};
+    text_bytes = 9;
+    for (size_t k = 0; k < HD_COUNT(shapes); k++)
+        for (size_t i = 0; i < HD_COUNT(sizes); i++) {
+            hash_case(shapes[k], sizes[i], 100000, false, 0);
+            hash_case(shapes[k], sizes[i], 20, false, 0);
+            hash_case(shapes[k], sizes[i], 20, true, 0);
+            hash_case(shapes[k], sizes[i], 0, false, 0);
+        }
+    hash_case("i", 500, 40, false, 2); /* equal hashes of different keys */
+    hash_case("i", 500, 40, true, 2);
+    hash_case("i", 10000, 1, false, 0); /* one hot key */
+    hash_case("i", 10000, 3000, true, 0);
+    hash_case("bidhlsBIDHLSbidhls", 100, 2, false, 0);
+}
+
+/* ---- CSR --------------------------------------------------------------------------------- */
+
+static void csr_case(uint64_t n, uint64_t range, bool hot, uint64_t first_rows)
+{
+    struct table t;
+    table_init(&t, RT_STATE_CSR, "li");
+    t.s.range = range;
+    t.b.x.first_rows = first_rows;
+    draw_rows(&t, n, 1000);
+    uint64_t stride = (uint64_t)t.s.stride, at = 0;
+    uint64_t *count = HD_NEWN(&t.arena, uint64_t, range + 1);
+    for (uint64_t r = 0; r < n; r++) {
+        int64_t index = (int64_t)(hot && draw() % 8 ? range / 2 : draw() % range);
+        memcpy(t.rows + r * stride + (uint64_t)t.s.fields[0].offset, &index, 8);
+        count[index]++;
+    }
+    append(&t, 0, n);
+    finish(&t);
+    const unsigned char *rows = finished(&t);
+    uint64_t *offsets = HD_NEWN(&t.arena, uint64_t, range + 1);
+    bool *seen = HD_NEWN(&t.arena, bool, n + 1);
+    t.b.x.d->ops->download(t.b.x.d, offsets, t.live.offsets_at.address,
+                           (size_t)(range + 1) * 8, &t.b.err);
+    CHECK(t.live.nrows == n, "%llu rows", (unsigned long long)t.live.nrows);
+    for (uint64_t i = 0; i < range; at += count[i++]) {
+        CHECK(offsets[i] == at, "offset %llu is %llu, expected %llu", (unsigned long long)i,
+              (unsigned long long)offsets[i], (unsigned long long)at);
+        for (uint64_t r = at; r < at + count[i]; r++) {
+            int64_t index;
+            int32_t id = id_of(&t, rows + r * stride);
+            memcpy(&index, rows + r * stride + (uint64_t)t.s.fields[0].offset, 8);
+            CHECK(index == (int64_t)i, "row of index %lld at %llu", (long long)index,
+                  (unsigned long long)i);
+            CHECK(!seen[id], "row %d twice", id);
+            seen[id] = true;
+        }
+    }
+    CHECK(offsets[range] == n, "the last offset is %llu", (unsigned long long)offsets[range]);
+    table_release(&t);
+}
+
+static void test_csr(void)
+{
+    static const uint64_t sizes[] = {0, 1, 31, 32, 33, 3000};
+    for (size_t i = 0; i < HD_COUNT(sizes); i++) {
+        csr_case(sizes[i], 1, false, 0);
+        csr_case(sizes[i], 50, true, 0);
+        csr_case(sizes[i], 5000, false, 0);
+    }
+    csr_case(9000, 200000, false,
+             8); /* rows of near indexes first: counters beyond the cache */
+    csr_case(9000, 200000, true, 8);
+}
+
+/* ---- overflow ---------------------------------------------------------------------------- */
+
+/* Two pipelines after one another, neither of which has room at first. */
+static void append_case(enum rt_state_kind kind)
+{
+    struct table t;
+    table_init(&t, kind, "l");
+    t.b.x.first_rows = 5;
+    t.s.range = 1000;
+    draw_rows(&t, 300, 1);
+    for (uint64_t r = 0; r < t.n; r++) /* index 0, hash 0 */
+        memset(t.rows + r * (uint64_t)t.s.stride, 0, (size_t)t.s.fields[0].offset + 8);
+    CHECK(append(&t, 0, 100) == 1, "one retry is enough");
+    CHECK(append(&t, 100, 101) == 1, "one retry is enough");
+    CHECK(append(&t, 101, 300) == 1, "one retry is enough");
+    CHECK(append(&t, 300, 300) == 0, "nothing to append, nothing to retry");
+    t.s.nkeys = kind == RT_STATE_HASH;
+    finish(&t);
+    const unsigned char *rows = finished(&t);
+    uint64_t sum = 0;
+    CHECK(t.live.nrows == 300, "%llu rows", (unsigned long long)t.live.nrows);
+    for (uint64_t r = 0; r < t.n; r++)
+        sum += (uint64_t)id_of(&t, rows + r * (uint64_t)t.s.stride);
+    CHECK(sum == 299 * 150, "rows are lost");
+    table_release(&t);
+}
+
+/* A limit without an order takes any rows; that there are more is no reason to run again. */
+static void test_limit(void)
+{
+    struct table t;
+    table_init(&t, RT_STATE_ROWS, "l");
+    t.s.limit = 40;
+    t.s.offset = 3;
+    draw_rows(&t, 1000, 9);
+    CHECK(append(&t, 0, 500) == 0, "enough rows are enough");
+    CHECK(append(&t, 500, 1000) == 0, "enough rows are enough");
+    finish(&t);
+    CHECK(t.live.nrows == 40, "%llu rows", (unsigned long long)t.live.nrows);
+    finished(&t);
+    table_release(&t);
+}
+
+static void test_single(void)
+{
+    struct table t;
+    table_init(&t, RT_STATE_ROWS, "l");
+    t.s.single = true;
+    draw_rows(&t, 10, 9);
+    append(&t, 0, 10);
+    CHECK(rt_gpu_state_finish(&t.b.x, 0, &t.b.err) != 0, "ten rows where one is allowed");
+    CHECK(t.b.err.class == HD_ERR_EXEC && strcmp(t.b.err.path, "$.state") == 0, "%s: %s",
+          t.b.err.path, t.b.err.message);
+    table_release(&t);
+}
+
+/* ---- aggregates -------------------------------------------------------------------------- */
+
+/* Rows of groups before anything is added, from a number on. */
+static void check_clear(struct table *t, uint64_t from)
+{
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    uint64_t stride = (uint64_t)t->s.stride, n = t->live.capacity;
+    unsigned char *want = hd_zalloc(&t->arena, (size_t)stride);
+    unsigned char *rows = hd_alloc(&t->arena, (size_t)(n * stride));
+    memcpy(want + t->s.fields[1].offset, &least, 8);
+    memcpy(want + t->s.fields[2].offset, &most, 8);
+    t->b.x.d->ops->download(t->b.x.d, rows, t->live.rows_at.address, (size_t)(n * stride),
+                            &t->b.err);
+    for (uint64_t r = from; r < n; r++)
+        CHECK(memcmp(rows + r * stride, want, (size_t)stride) == 0, "row %llu is not clear",
+              (unsigned long long)r);
+}
+
+static void aggregate_init(struct table *t, enum rt_state_kind kind)
+{
+    table_init(t, kind, "lLLsh");
+    t->s.nkeys = 1;
+    t->s.range = 77;
+    for (int i = 0; i < t->s.nfields; i++)
+        t->s.merge[i] = RT_MERGE_SUM;
+    t->s.merge[0] = RT_MERGE_KEY;
+    t->s.merge[1] = RT_MERGE_MIN;
+    t->s.merge[2] = RT_MERGE_MAX;
+}
+
+static void test_dense(void)
+{
+    static const enum rt_state_kind kinds[] = {RT_STATE_AGG_DENSE, RT_STATE_AGG_SCALAR};
+    for (size_t k = 0; k < HD_COUNT(kinds); k++) {
+        struct table t;
+        aggregate_init(&t, kinds[k]);
+        states_ok(rt_gpu_state_start(&t.b.x, 0, &t.b.err), &t.b);
+        CHECK(t.live.rows == t.live.rows_at.address, "sinks need the address of the rows");
+        check_clear(&t, 0);
+        finish(&t);
+        CHECK(t.live.nrows == (k ? 1 : 77), "%llu rows", (unsigned long long)t.live.nrows);
+        table_release(&t);
+    }
+}
+
+/* Each group is found from its hash; rows do not lie in two slots. */
+static void check_groups(struct table *t, uint64_t n)
+{
+    size_t bytes = (size_t)(t->live.mask + 1) * 8;
+    uint64_t *slots = hd_alloc(&t->arena, bytes), used = 0;
+    t->b.x.d->ops->download(t->b.x.d, slots, t->live.slots_at.address, bytes, &t->b.err);
+    CHECK(t->live.mask + 1 > t->live.capacity, "fewer slots than groups");
+    for (uint64_t i = 0; i <= t->live.mask; i++)
+        used += slots[i] != 0;
+    CHECK(used == n, "%llu slots are used, expected %llu", (unsigned long long)used,
+          (unsigned long long)n);
+    for (uint64_t r = 0; r < n; r++) {
+        uint64_t h = rt_row_hash(t->rows + r * (uint64_t)t->s.stride), at = h & t->live.mask;
+        while (slots[at] != (h >> 32 << 32 | (r + 1))) {
+            CHECK(slots[at] != 0, "group %llu is not found", (unsigned long long)r);
+            at = (at + 1) & t->live.mask;
+        }
+    }
+}
+
+/* Groups of an earlier pipeline come back as they were when a later one overflows. */
+static void test_groups(void)
+{
+    struct table t;
+    struct rt_gpu_exec *x = &t.b.x;
+    aggregate_init(&t, RT_STATE_AGG_HASH);
+    x->first_rows = 50;
+    draw_rows(&t, 40, 1000);
+    for (uint64_t r = 0; r < t.n; r++) {
+        uint64_t h = r % 3 << 32 | r % 5;
+        memcpy(t.rows + r * (uint64_t)t.s.stride, &h, 8);
+    }
+    states_ok(rt_gpu_state_start(x, 0, &t.b.err), &t.b);
+    check_clear(&t, 0);
+    check_groups(&t, 0);
+    size_t bytes = (size_t)t.n * (size_t)t.s.stride;
+    uint64_t needed, cursor = t.n;
+    x->d->ops->upload(x->d, t.live.rows_at.address, t.rows, bytes, &t.b.err);
+    x->d->ops->upload(x->d, t.live.cursor_at.address, &cursor, 8, &t.b.err);
+    states_ok(rt_gpu_state_full(x, 0, &needed, &t.b.err), &t.b);
+    CHECK(needed == 0, "there is room");
+    states_ok(rt_gpu_state_start(x, 0, &t.b.err), &t.b); /* the second pipeline */
+    cursor = 300;
+    x->d->ops->set(x->d, t.live.rows_at.address, 0x11, bytes, &t.b.err);
+    x->d->ops->upload(x->d, t.live.cursor_at.address, &cursor, 8, &t.b.err);
+    states_ok(rt_gpu_state_full(x, 0, &needed, &t.b.err), &t.b);
+    CHECK(needed >= 300, "300 groups need %llu rows", (unsigned long long)needed);
+    states_ok(rt_gpu_state_retry(x, 0, needed, &t.b.err), &t.b);
+    unsigned char *rows = hd_alloc(&t.arena, bytes);
+    x->d->ops->download(x->d, rows, t.live.rows_at.address, bytes, &t.b.err);
+    CHECK(memcmp(rows, t.rows, bytes) == 0, "the first pipeline's groups have changed");
+    check_clear(&t, t.n);
+    check_groups(&t, t.n);
+    x->d->ops->download(x->d, &cursor, t.live.cursor_at.address, 8, &t.b.err);
+    CHECK(cursor == t.n, "the cursor is %llu", (unsigned long long)cursor);
+    states_ok(rt_gpu_state_full(x, 0, &needed, &t.b.err), &t.b);
+    finish(&t);
+    CHECK(t.live.nrows == t.n, "%llu groups", (unsigned long long)t.live.nrows);
+    table_release(&t);
+}
+
+/* ---- by index ---------------------------------------------------------------------------- */
+
+static void check_zero(struct table *t, uint64_t address, size_t n)
+{
+    unsigned char *p = hd_alloc(&t->arena, n);
+    CHECK(address % 8 == 0 && address, "an array at %llx", (unsigned long long)address);
+    states_ok(t->b.x.d->ops->download(t->b.x.d, p, address, n, &t->b.err), &t->b);
+    for (size_t i = 0; i < n; i++)
+        CHECK(p[i] == 0, "byte %zu is not 0", i);
+}
+
+static void test_direct(void)
+{
+    struct table t;
+    table_init(&t, RT_STATE_DIRECT, "BiHs");
+    t.s.range = 1001;
+    t.s.track_matches = true;
+    states_ok(rt_gpu_state_start(&t.b.x, 0, &t.b.err), &t.b);
+    for (int f = 0; f < t.s.nfields; f++) {
+        check_zero(&t, t.live.field[f], 1001u * (size_t)rt_phys_size(t.s.fields[f].phys));
+        CHECK((t.live.valid[f] != 0) == (t.s.fields[f].valid_offset >= 0), "validity %d", f);
+        if (t.live.valid[f])
+            check_zero(&t, t.live.valid[f], 1001);
+    }
+    check_zero(&t, t.live.bits_at.address, 128);
+    check_zero(&t, t.live.matches_at.address, 128);
+    finish(&t);
+    table_release(&t);
+    table_init(&t, RT_STATE_BITMAP, "");
+    t.s.range = 1;
+    finish(&t);
+    check_zero(&t, t.live.bits_at.address, 8);
+    table_release(&t);
+    table_init(&t, RT_STATE_ARRAY, "lb");
+    t.s.range = 9;
+    states_ok(rt_gpu_state_start(&t.b.x, 0, &t.b.err), &t.b);
+    check_zero(&t, t.live.rows, 9 * (size_t)t.s.stride);
+    table_release(&t);
+}
+
+/* ---- texts of the result ----------------------------------------------------------------- */
+
+static void result_case(const char *shape, uint64_t n, uint64_t bytes)
+{
+    struct table t;
+    unsigned char *rows;
+    uint64_t nrows;
+    struct hd_arena host;
+    text_bytes = bytes;
+    table_init(&t, RT_STATE_ROWS, shape);
+    draw_rows(&t, n, 1000);
+    append(&t, 0, n);
+    finish(&t);
+    hd_arena_init(&host);
+    states_ok(rt_gpu_rows_to_host(&t.b.x, 0, &host, &rows, &nrows, &t.b.err), &t.b);
+    CHECK(nrows == n, "%llu rows", (unsigned long long)nrows);
+    for (uint64_t r = 0; r < n; r++)
+        for (int f = 0; f < t.s.nfields; f++) {
+            const struct rt_field *d = &t.s.fields[f];
+            const unsigned char *got = rows + r * (uint64_t)t.s.stride,
+                                *want = t.rows + r * (uint64_t)t.s.stride;
+            bool valid = d->valid_offset < 0 || want[d->valid_offset];
+            CHECK(!valid || rt_value_compare(d->phys, got + d->offset, want + d->offset) == 0,
+                  "row %llu field %d", (unsigned long long)r, f);
+            uint64_t text[2], device[2];
+            memcpy(text, got + d->offset, d->phys == RT_STR ? 16 : 0);
+            memcpy(device, want + d->offset, d->phys == RT_STR ? 16 : 0);
+            CHECK(d->phys != RT_STR || !valid || text[0] != device[0],
+                  "a text is left on the device");
+        }
+    hd_arena_release(&host);
+    table_release(&t);
+}
+
+static void test_result(void)
+{
+    static const uint64_t sizes[] = {0, 1, 31, 32, 33, 1024, 1025};
+    for (size_t i = 0; i < HD_COUNT(sizes); i++) {
+        result_case("ih", sizes[i], 0);
+        result_case("SiSs", sizes[i], 20);
+    }
+    result_case("s", 1000, 100); /* more than the first guess */
+    result_case("S", 100, 0);
+}
+
+/* Rows of constants, their texts on the device. */
+static void test_constants(void)
+{
+    static const char words[] = "warp and weft";
+    struct table t;
+    unsigned char *rows;
+    uint64_t nrows, text[2];
+    table_init(&t, RT_STATE_ROWS, "Sl");
+    draw_rows(&t, 3, 10);
+    for (uint64_t r = 0; r < 3; r++) {
+        unsigned char *row = t.rows + r * (uint64_t)t.s.stride;
+        text[0] = (uintptr_t)words + r * 5;
+        text[1] = 4;
+        memcpy(row + t.s.fields[0].offset, text, 16);
+        row[t.s.fields[0].valid_offset] = r != 1;
+    }
+    t.s.nvalues = 3;
+    t.s.values = t.rows;
+    finish(&t);
+    states_ok(rt_gpu_rows_to_host(&t.b.x, 0, &t.arena, &rows, &nrows, &t.b.err), &t.b);
+    CHECK(nrows == 3, "%llu rows", (unsigned long long)nrows);
+    for (uint64_t r = 0; r < 3; r += 2) {
+        memcpy(text, rows + r * (uint64_t)t.s.stride + (uint64_t)t.s.fields[0].offset, 16);
+        CHECK(text[1] == 4 && memcmp((void *)(uintptr_t)text[0], words + r * 5, 4) == 0 &&
+                  text[0] != (uintptr_t)words + r * 5,
+              "text %llu", (unsigned long long)r);
+    }
+    table_release(&t);
+}
+
+int main(int argc, char **argv)
+{
+    states_seed = argc > 1 ? (uint64_t)atoll(argv[1]) : 0;
+    test_order();
+    test_order_many();
+    test_hash();
+    test_csr();
+    append_case(RT_STATE_ROWS);
+    append_case(RT_STATE_CSR);
+    append_case(RT_STATE_HASH);
+    test_limit();
+    test_single();
+    test_dense();
+    test_groups();
+    test_direct();
+    test_result();
+    test_constants();
+    states_bench_close();
+    return 0;
+}
