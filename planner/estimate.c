@@ -2,7 +2,7 @@
  * raise. Estimates only steer choices; no answer depends on them. */
 #include <math.h>
 
-#include "planner/lower.h"
+#include "planner/join.h"
 
 /* A logical expression may raise; widths are not known yet, so arithmetic on exact numbers is
  * taken at its type's word: it may. Casts between numbers likewise, unless they only widen. */
@@ -257,4 +257,67 @@ double est_rows(const struct ctx *c, const struct fe_node *n)
     case FE_RELOP_COUNT: break;
     }
     HD_BUG("operator %d", (int)n->op);
+}
+
+/* ---- keys --------------------------------------------------------------------------------------- */
+
+/* Of two equal columns the one with more skew counts: a join repeats rows of the other. */
+static struct est_key equal_key(const struct ctx *c, const struct fe_node *n, int col)
+{
+    int nl = n->inputs[0]->ncols;
+    bool right = col >= nl;
+    const struct fe_node *mine = n->inputs[right], *other = n->inputs[!right];
+    struct fe_expr *const *a = right ? n->u.join.rkeys : n->u.join.lkeys;
+    struct fe_expr *const *b = right ? n->u.join.lkeys : n->u.join.rkeys;
+    struct fe_expr ref = {.op = FE_COL, .col = right ? col - nl : col};
+    struct est_key k = est_key(c, mine, &ref);
+    for (int i = 0; i < n->u.join.nkeys && n->u.join.kind == FE_INNER; i++)
+        if (a[i]->op == FE_COL && a[i]->col == ref.col) {
+            struct est_key o = est_key(c, other, b[i]);
+            k.heavy = HD_MAX(k.heavy, o.heavy);
+            if (o.distinct >= 0)
+                k.distinct = k.distinct < 0 ? o.distinct : HD_MIN(k.distinct, o.distinct);
+        }
+    return k;
+}
+
+/* Follows the column to its table; filters are taken to thin out all values alike. */
+struct est_key est_key(const struct ctx *c, const struct fe_node *n, const struct fe_expr *e)
+{
+    struct est_key none = {-1, 0};
+    if (e->op != FE_COL)
+        return none;
+    switch (n->op) {
+    case FE_SCAN_OP: {
+        const struct fe_facts *f = &n->u.scan.table->cols[n->u.scan.columns[e->col]].facts;
+        double rows = (double)n->u.scan.table->rows;
+        if (!f->known || rows <= 0)
+            return none;
+        return (struct est_key){(double)f->distinct, f->max_mult > 0 ? (double)f->max_mult / rows : 0};
+    }
+    case FE_REF_OP: return est_key(c, c->plan->shared[n->u.ref.shared], e);
+    case FE_FILTER_OP: case FE_SORT_OP: case FE_LIMIT_OP: return est_key(c, n->inputs[0], e);
+    case FE_PROJECT_OP: return est_key(c, n->inputs[0], n->u.project.exprs[e->col]);
+    case FE_JOIN_OP:
+        if (e->col >= n->inputs[0]->ncols + n->inputs[1]->ncols || (e->col >= n->inputs[0]->ncols && n->u.join.kind == FE_MARK))
+            return none;
+        return equal_key(c, n, e->col);
+    case FE_AGGREGATE_OP: case FE_DISTINCT_OP: { /* a lone key is unique, one of several less than it was */
+        if (e->col >= n->u.agg.nkeys)
+            return none;
+        struct est_key k = est_key(c, n->inputs[0], n->u.agg.keys[e->col]);
+        k.heavy = n->u.agg.nkeys == 1 ? 1 / HD_MAX(1, k.distinct) : k.heavy;
+        return k;
+    }
+    case FE_UNION_ALL_OP: case FE_VALUES_OP: case FE_RELOP_COUNT: break;
+    }
+    return none;
+}
+
+double est_skew(const struct ctx *c, const struct join *j, double build)
+{
+    double both = 1; /* of a composite key: as if its columns were independent */
+    for (int i = 0; i < j->nkeys && j->probe; i++)
+        both *= est_key(c, j->probe, j->pkeys[i]).heavy * est_key(c, j->build, j->bkeys[i]).heavy;
+    return j->probe && j->nkeys ? both * build : 0;
 }

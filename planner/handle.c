@@ -52,6 +52,16 @@ struct handle *h_phys(struct ctx *c, struct pl_val v)
     return h;
 }
 
+struct handle *h_expr(struct ctx *c, const struct fe_expr *e, struct handle **env)
+{
+    if (e->op == FE_COL)
+        return env[e->col];
+    struct handle *h = h_new(c, H_EXPR, e->type, e->nullable);
+    h->expr = e;
+    h->env = env;
+    return h;
+}
+
 struct handle *h_lookup(struct ctx *c, const struct fe_table *t, int index, struct handle *key)
 {
     struct handle *h = h_new(c, H_LOOKUP, hd_type_of(HD_INT32), false);

@@ -56,7 +56,7 @@ struct built {
     struct kept kept;
     int *keep_of;         /* build column -> position among kept columns, -1 */
     struct handle **same; /* build column equal to a probe key: that handle */
-    double fanout;
+    double keys, fanout;  /* estimates: distinct keys, build rows a matching probe row meets */
 };
 int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, struct built *t,
              bool existence, bool all_rows);
@@ -76,6 +76,16 @@ int join_probe_only(struct ctx *c, struct join *j);
 /* Kinds that need a second look at the probe rows. */
 int join_twice(struct ctx *c, struct join *j, struct stream *out);
 int join_output(struct ctx *c, struct join *j, struct stream *out);
+/* Semi, anti and mark joins whose residual compares one build value: the least and the greatest of
+ * a key say what every pair would. Not done where the residual has another form, or where a stored
+ * index (J_FK) leads to every pair in `index_ns` nanoseconds and this takes longer. */
+int join_extremes(struct ctx *c, struct join *j, double index_ns, bool *done, struct stream *out);
+/* lower_agg.c: groups s by the keys; out has the keys, then least and greatest value of arg. */
+int agg_extremes(struct ctx *c, struct stream *s, int nkeys, struct handle **keys,
+                 struct handle *arg, const char *path, struct stream *out);
+/* Build rows that a probe row meets on average for a value that is frequent on both sides, where
+ * `build` rows are left of the build side. */
+double est_skew(const struct ctx *c, const struct join *j, double build);
 
 int seg_appended(struct ctx *c, const struct fe_node *n, struct stream *parts, int nparts,
                  struct stream *out);

@@ -28,16 +28,6 @@ static bool keys_unique(struct ctx *c, const struct stream *b, struct handle *co
     return r->table && r->table->npk > 0 && hit == r->table->npk;
 }
 
-static struct handle *key_handle(struct ctx *c, const struct fe_expr *e, struct handle **env)
-{
-    if (e->op == FE_COL)
-        return h_plain(env[e->col]);
-    struct handle *h = h_new(c, H_EXPR, e->type, e->nullable);
-    h->expr = e;
-    h->env = env;
-    return h;
-}
-
 static bool is_f64(const struct pl_val *v) { return v->phys == RT_F64; }
 
 /* Brings both sides' keys to one physical form. Direct addressing needs integers on both. */
@@ -184,8 +174,8 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
     j->pv = HD_NEWN(c->a, struct pl_val, j->nkeys + 1);
     j->pk = HD_NEWN(c->a, struct handle *, j->nkeys + 1);
     for (int i = 0; i < j->nkeys; i++) {
-        t->bkeys[i] = key_handle(c, j->bkeys[i], b->cols);
-        j->pk[i] = key_handle(c, j->pkeys[i], s->cols);
+        t->bkeys[i] = h_plain(h_expr(c, j->bkeys[i], b->cols));
+        j->pk[i] = h_plain(h_expr(c, j->pkeys[i], s->cols));
         HD_TRY(h_value(c, bp, t->bkeys[i], &t->bv[i]));
         HD_TRY(h_value(c, sp, j->pk[i], &j->pv[i]));
     }
@@ -207,19 +197,19 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
     double d = 1;
     for (int i = 0; i < t->nkeys; i++)
         d *= h_distinct(c, t->bkeys[i], b->est);
-    t->fanout = t->unique ? 1 : HD_MAX(1, b->est / HD_MAX(1, HD_MIN(d, b->est)));
+    t->keys = t->unique ? b->est : HD_MAX(1, HD_MIN(d, b->est));
+    t->fanout = t->unique ? 1 : HD_MAX(1, b->est / t->keys) + est_skew(c, j, b->est);
     return build_sink(c, j, b, t);
 }
 
 /* Share of probe rows that find a match: key values of the build side over those of the probe's. */
-static double match_rate(struct ctx *c, const struct join *j, const struct built *t, double build_est)
+static double match_rate(struct ctx *c, const struct join *j, const struct built *t)
 {
     double d = 1;
     for (int i = 0; i < t->nkeys; i++)
         d *= h_distinct(c, j->pk[i], 1e12);
     d = HD_MIN(d, HD_MAX(j->s.max_rows, 1)); /* composite keys are correlated */
-    double keys = t->unique ? build_est : build_est / t->fanout;
-    return t->nkeys ? HD_MIN(1.0, keys / HD_MAX(d, 1)) : 1;
+    return t->nkeys ? HD_MIN(1.0, t->keys / HD_MAX(d, 1)) : 1;
 }
 
 static void probe_args(struct ctx *c, struct pl_step *s, const struct built *t)
@@ -288,7 +278,7 @@ int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind 
     probe_args(c, s, t);
     if (kind >= PL_STEP_EXPAND_HASH && kind <= PL_STEP_EXPAND_ALL)
         p->level++;
-    double rate = match_rate(c, j, t, c->states.v[t->state].est_rows);
+    double rate = match_rate(c, j, t);
     p->est *= how == PL_ANTI ? HD_MAX(0.05, 1 - rate) : how == PL_LEFT || how == PL_MARK ? 1 : HD_MAX(rate, 1e-6);
     if (!one) {
         p->est *= t->fanout;

@@ -155,6 +155,8 @@ struct handle *h_row(struct ctx *c, int slot, const struct fe_table *t, int stat
 struct handle *h_column(struct ctx *c, const struct fe_table *t, int column, struct handle *row);
 struct handle *h_field(struct ctx *c, int state, int field, struct handle *row);
 struct handle *h_phys(struct ctx *c, struct pl_val v);
+/* Logical expression over env; a plain column is env's own handle. */
+struct handle *h_expr(struct ctx *c, const struct fe_expr *e, struct handle **env);
 /* Row of t found by key index `index` from handle key, which is known to name one. */
 struct handle *h_lookup(struct ctx *c, const struct fe_table *t, int index, struct handle *key);
 int h_probe_key(struct ctx *c, struct pipe *p, const struct fe_table *t, int index,
@@ -185,6 +187,10 @@ int lx_cast(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path
 int lx_unify(struct ctx *c, struct pl_val *a, struct pl_val *b);
 /* AND of conjuncts as one filter step each, cheap ones first where none may fail. */
 int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *e);
+/* New logical expression nodes: an operator over up to two arguments, a column of the environment. */
+struct fe_expr *lx_node(struct ctx *c, enum fe_op op, struct hd_type t, bool nullable, const char *path,
+                        int n, struct fe_expr *a, struct fe_expr *b);
+struct fe_expr *lx_col(struct ctx *c, int col, const struct handle *h, const char *path);
 double lx_selectivity(const struct ctx *c, struct handle *const *env, const struct fe_expr *e);
 void lx_conjuncts(struct ctx *c, const struct fe_expr *e, const struct fe_expr ***v, int *n);
 /* Highest and lowest column used; false if none. */
@@ -249,6 +255,12 @@ void need_expr(bool *need, const struct fe_expr *e);
 double est_rows(const struct ctx *c, const struct fe_node *n);
 double est_share(const struct ctx *c, const struct fe_node *n);
 const struct fe_table *node_table(const struct fe_node *n); /* SCAN: its table, else NULL */
+/* What facts say of a key expression over a node's output. */
+struct est_key {
+    double distinct; /* values; < 0 unknown */
+    double heavy;    /* share of the rows that have the most frequent value */
+};
+struct est_key est_key(const struct ctx *c, const struct fe_node *n, const struct fe_expr *e);
 
 /* Result fields of the program. */
 int lower_result(struct ctx *c, const struct fe_node *root, struct pl_program **out);

@@ -383,39 +383,23 @@ static int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct st
     return 0;
 }
 
+int agg_extremes(struct ctx *c, struct stream *s, int nkeys, struct handle **keys,
+                 struct handle *arg, const char *path, struct stream *out)
+{
+    struct agg_item items[] = {{FE_AGG_MIN, arg, arg->type, path}, {FE_AGG_MAX, arg, arg->type, path}};
+    struct stage g = {.nkeys = nkeys, .keys = keys, .naggs = 2, .aggs = items, .path = path};
+    struct handle **cols = HD_NEWN(c->a, struct handle *, nkeys + 2);
+    HD_TRY(run_stage(c, s, &g, out, cols, cols + nkeys));
+    out->cols = cols;
+    out->ncols = nkeys + 2;
+    return 0;
+}
+
 /* ---- the node: avg and distinct taken apart ------------------------------------------------------------ */
-
-static struct handle *expr_handle(struct ctx *c, const struct fe_expr *e, struct handle **env)
-{
-    if (e->op == FE_COL)
-        return env[e->col];
-    struct handle *h = h_new(c, H_EXPR, e->type, e->nullable);
-    h->expr = e;
-    h->env = env;
-    return h;
-}
-
-static struct fe_expr *mk(struct ctx *c, enum fe_op op, struct hd_type t, bool nullable,
-                          const char *path, int n, struct fe_expr *a, struct fe_expr *b)
-{
-    struct fe_expr *e = HD_NEW(c->a, struct fe_expr);
-    *e = (struct fe_expr){.op = op, .type = t, .nullable = nullable, .nargs = n, .path = path};
-    e->args = HD_NEWN(c->a, struct fe_expr *, 2);
-    e->args[0] = a;
-    e->args[1] = b;
-    return e;
-}
-
-static struct fe_expr *mk_col(struct ctx *c, int col, const struct handle *h, const char *path)
-{
-    struct fe_expr *e = mk(c, FE_COL, h->type, h->nullable, path, 0, NULL, NULL);
-    e->col = col;
-    return e;
-}
 
 static struct fe_expr *mk_zero(struct ctx *c, struct hd_type t, const char *path)
 {
-    struct fe_expr *e = mk(c, FE_LIT, t, false, path, 0, NULL, NULL);
+    struct fe_expr *e = lx_node(c, FE_LIT, t, false, path, 0, NULL, NULL);
     e->value.type = t;
     return e;
 }
@@ -427,13 +411,13 @@ static struct handle *avg_of(struct ctx *c, struct handle *sum, struct handle *c
     struct handle **env = HD_NEWN(c->a, struct handle *, 2);
     env[0] = sum;
     env[1] = count;
-    struct fe_expr *n = mk_col(c, 1, count, path), *d = n;
+    struct fe_expr *n = lx_col(c, 1, count, path), *d = n;
     if (t.kind == HD_FLOAT64)
-        d = mk(c, FE_CAST, t, false, path, 1, n, NULL);
-    struct fe_expr *q = mk(c, FE_DIV, t, sum->nullable, path, 2, mk_col(c, 0, sum, path), d);
-    struct fe_expr *pos = mk(c, FE_GT, hd_type_of(HD_BOOL), false, path, 2, n,
+        d = lx_node(c, FE_CAST, t, false, path, 1, n, NULL);
+    struct fe_expr *q = lx_node(c, FE_DIV, t, sum->nullable, path, 2, lx_col(c, 0, sum, path), d);
+    struct fe_expr *pos = lx_node(c, FE_GT, hd_type_of(HD_BOOL), false, path, 2, n,
                              mk_zero(c, hd_type_of(HD_INT64), path));
-    return expr_handle(c, mk(c, FE_CASE, t, true, path, 2, pos, q), env);
+    return h_expr(c, lx_node(c, FE_CASE, t, true, path, 2, pos, q), env);
 }
 
 static struct handle *or_zero(struct ctx *c, struct handle *h, const char *path)
@@ -442,7 +426,7 @@ static struct handle *or_zero(struct ctx *c, struct handle *h, const char *path)
     env[0] = h;
     if (!h->nullable)
         return h;
-    return expr_handle(c, mk(c, FE_COALESCE, h->type, false, path, 2, mk_col(c, 0, h, path),
+    return h_expr(c, lx_node(c, FE_COALESCE, h->type, false, path, 2, lx_col(c, 0, h, path),
                              mk_zero(c, h->type, path)), env);
 }
 
@@ -525,7 +509,7 @@ static int distinct_stage(struct ctx *c, struct agg_plan *p, struct stream *s, s
     int nk = n->u.agg.nkeys;
     struct handle **k1 = HD_NEWN(c->a, struct handle *, nk + 1);
     memcpy(k1, keys, sizeof *k1 * (size_t)nk);
-    k1[nk] = expr_handle(c, p->distinct, s->cols);
+    k1[nk] = h_expr(c, p->distinct, s->cols);
     struct stage g = {.nkeys = nk + 1, .keys = k1, .naggs = p->nitems, .aggs = p->items, .path = n->path};
     struct handle **kout = HD_NEWN(c->a, struct handle *, nk + 1);
     struct stream mid;
@@ -548,7 +532,7 @@ static void plan_items(struct ctx *c, struct agg_plan *p, struct handle **env, b
             if (seen[k] && fe_expr_eq(n->u.agg.aggs[k].arg, a->arg))
                 seen[i] = seen[k];
         if (a->arg && !seen[i])
-            seen[i] = expr_handle(c, a->arg, env);
+            seen[i] = h_expr(c, a->arg, env);
         push_agg(p, i, a, seen[i]);
     }
 }
@@ -585,7 +569,7 @@ static int group_once(struct ctx *c, const struct fe_node *n, struct stream *s,
     one.first = HD_NEWN(c->a, int, 2 * na + 2);
     struct handle **keys = HD_NEWN(c->a, struct handle *, nk + 1);
     for (int i = 0; i < nk; i++)
-        keys[i] = expr_handle(c, n->u.agg.keys[i], s->cols);
+        keys[i] = h_expr(c, n->u.agg.keys[i], s->cols);
     if (plain)
         plan_items(c, &one, s->cols, false);
     two = one;
@@ -640,7 +624,7 @@ static int join_groups(struct ctx *c, const struct fe_node *n, struct stream *s,
         }
     for (int i = 0; i < nk; i++) {
         sc[i] = cols[i];
-        j.pkeys[i] = mk_col(c, i, cols[i], n->path);
+        j.pkeys[i] = lx_col(c, i, cols[i], n->path);
         j.null_equal |= cols[i]->nullable;
     }
     j.bkeys = j.pkeys;

@@ -531,6 +531,24 @@ int lx_expr(struct ctx *c, struct pipe *p, struct handle *const *env, const stru
     return 0;
 }
 
+struct fe_expr *lx_node(struct ctx *c, enum fe_op op, struct hd_type t, bool nullable, const char *path,
+                        int n, struct fe_expr *a, struct fe_expr *b)
+{
+    struct fe_expr *e = HD_NEW(c->a, struct fe_expr);
+    *e = (struct fe_expr){.op = op, .type = t, .nullable = nullable, .nargs = n, .path = path};
+    e->args = HD_NEWN(c->a, struct fe_expr *, 2);
+    e->args[0] = a;
+    e->args[1] = b;
+    return e;
+}
+
+struct fe_expr *lx_col(struct ctx *c, int col, const struct handle *h, const char *path)
+{
+    struct fe_expr *e = lx_node(c, FE_COL, h->type, h->nullable, path, 0, NULL, NULL);
+    e->col = col;
+    return e;
+}
+
 void lx_conjuncts(struct ctx *c, const struct fe_expr *e, const struct fe_expr ***v, int *n)
 {
     if (e->op == FE_AND) {

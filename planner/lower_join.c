@@ -108,12 +108,21 @@ static double cost_key(const struct join *j, double probe)
     return probe * (t->rows < 1 << 16 ? NS_NEAR : NS_RANDOM);
 }
 
-/* Every column of a child row that lies anywhere in its table is a miss of its own. */
-static double cost_fk(const struct ctx *c, const struct join *j, double probe)
+/* Children that a probe row meets: those of a parent on average, and where the probe side has a
+ * heavy key the largest family by that key's share (skew hides behind the average). */
+static double fk_children(const struct ctx *c, const struct join *j)
 {
     const struct fe_table *t = node_table(j->build);
     const struct fe_foreign_key *fk = &t->fks[j->fk];
-    double per = fk->parent->rows ? (double)t->rows / (double)fk->parent->rows : 1;
+    double even = fk->parent->rows ? (double)t->rows / (double)fk->parent->rows : 1;
+    return even + est_key(c, j->probe, j->pkeys[j->key]).heavy * (double)HD_MAX(0, fk->max_children);
+}
+
+/* Every column of a child row that lies anywhere in its table is a miss of its own. */
+static double cost_fk(const struct ctx *c, const struct join *j, double probe)
+{
+    const struct fe_foreign_key *fk = &node_table(j->build)->fks[j->fk];
+    double per = fk_children(c, j);
     int cols = 1;
     for (int i = 0; i < j->build->ncols; i++)
         cols += c->need[j->build->id][i];
@@ -240,17 +249,6 @@ int join_output(struct ctx *c, struct join *j, struct stream *out)
 
 /* ---- index joins -------------------------------------------------------------------------------------------- */
 
-static struct handle *probe_key_handle(struct ctx *c, struct join *j)
-{
-    const struct fe_expr *e = j->pkeys[j->key];
-    if (e->op == FE_COL)
-        return h_plain(j->s.cols[e->col]);
-    struct handle *h = h_new(c, H_EXPR, e->type, e->nullable);
-    h->expr = e;
-    h->env = j->s.cols;
-    return h;
-}
-
 /* A declared foreign key from the probe column to the looked-up column: every row has a match. */
 static bool always_matches(const struct handle *key, const struct fe_table *t, int column)
 {
@@ -328,22 +326,12 @@ static int other_keys(struct ctx *c, struct join *j)
         struct handle **env = HD_NEWN(c->a, struct handle *, 2);
         if (k == j->key)
             continue;
-        struct fe_expr *l = j->pkeys[k], *r = j->bkeys[k];
-        struct handle *hl = h_new(c, H_EXPR, l->type, l->nullable), *hr = h_new(c, H_EXPR, r->type, r->nullable);
-        hl->expr = l;
-        hl->env = j->s.cols;
-        hr->expr = r;
-        hr->env = j->bcols;
-        env[0] = hl;
-        env[1] = hr;
-        struct fe_expr *a = HD_NEWN(c->a, struct fe_expr, 3);
-        a[0] = (struct fe_expr){.op = FE_COL, .type = l->type, .nullable = l->nullable, .col = 0, .path = l->path};
-        a[1] = (struct fe_expr){.op = FE_COL, .type = r->type, .nullable = r->nullable, .col = 1, .path = r->path};
-        a[2] = (struct fe_expr){.op = FE_EQ, .type = hd_type_of(HD_BOOL), .nullable = true, .nargs = 2, .path = l->path};
-        a[2].args = HD_NEWN(c->a, struct fe_expr *, 2);
-        a[2].args[0] = &a[0];
-        a[2].args[1] = &a[1];
-        HD_TRY(lx_filter(c, &j->s, env, &a[2]));
+        const char *path = j->pkeys[k]->path;
+        env[0] = h_expr(c, j->pkeys[k], j->s.cols);
+        env[1] = h_expr(c, j->bkeys[k], j->bcols);
+        struct fe_expr *same = lx_node(c, FE_EQ, hd_type_of(HD_BOOL), true, path, 2,
+                                       lx_col(c, 0, env[0], path), lx_col(c, 1, env[1], path));
+        HD_TRY(lx_filter(c, &j->s, env, same));
     }
     return 0;
 }
@@ -379,8 +367,7 @@ static int expand_fk(struct ctx *c, struct join *j, struct handle *parent, struc
     s->a_child_rows = a_child;
     s->splittable = fk->max_children < 0 || fk->max_children > 16384;
     p->level++;
-    double per = fk->parent->rows ? (double)t->rows / (double)fk->parent->rows : 1;
-    p->est *= HD_MAX(per, 0.001);
+    p->est *= HD_MAX(fk_children(c, j), 0.001);
     j->s.max_rows = HD_MIN(j->s.max_rows * (double)HD_MAX(1, fk->max_children < 0 ? t->rows : fk->max_children), 9e18);
     /* unique parents reach every child once */
     bool once = j->s.unique_row == parent || unique_on(c, &j->s, key);
@@ -395,7 +382,7 @@ static int expand_fk(struct ctx *c, struct join *j, struct handle *parent, struc
 int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
 {
     const struct fe_table *t = node_table(j->build);
-    struct handle *key = probe_key_handle(c, j), *row;
+    struct handle *key = h_plain(h_expr(c, j->pkeys[j->key], j->s.cols)), *row;
     bool same = how == PL_INNER && key->type.kind != HD_FLOAT64;
     if (j->way == J_KEY) {
         HD_TRY(key_row(c, j, t, j->index, key, how, &row));
@@ -545,8 +532,12 @@ int seg_join(struct ctx *c, const struct fe_node *n, struct stream *out)
     struct join j;
     HD_TRY(choose(c, n, &j));
     kept_columns(c, &j);
-    if (j.way != J_KEY && needs_two_passes(&j))
-        return join_twice(c, &j, out);
+    if (j.way != J_KEY && needs_two_passes(&j)) {
+        bool done;
+        double index_ns = j.way == J_FK ? cost_fk(c, &j, est_rows(c, j.probe)) : 0;
+        HD_TRY(join_extremes(c, &j, index_ns, &done, out));
+        return done ? 0 : join_twice(c, &j, out);
+    }
     if (j.way != J_BUILD) { /* a key index finds one row at most, so a semi join is an inner one */
         HD_TRY(probe_stream(c, &j));
         HD_TRY(join_lookup(c, &j, j.kind == FE_LEFT ? PL_LEFT : PL_INNER));

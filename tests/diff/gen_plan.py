@@ -262,9 +262,9 @@ class PlanGen:
         node = {"op": "join", "kind": kind, "left": left.node, "right": right.node}
         if keys or self.rng.random() < 0.5:
             node["on"] = [[self.write(a), self.write(b)] for a, b in keys]
-        if self.rng.random() < (0.3 if keys else 0.6):
+        if self.rng.random() < (0.6 if not keys else 0.5 if kind in ("semi", "anti", "mark") else 0.3):
             both = Rel(None, left.columns + right.columns, 0)
-            node["residual"] = self.write(self.residual(both, left, right))
+            node["residual"] = self.write(self.residual(both, left, right, kind))
         self.physical(node, bool(keys))
         if kind in ("semi", "anti"):
             return Rel(node, left.columns, left.rows)
@@ -327,14 +327,18 @@ class PlanGen:
             return ExprGen(self.rng, [], self.param).make("+", INT64, [val, lit(self.rng.choice([0, 1]), INT64)], val.lo, val.hi + 1)
         return val
 
-    def residual(self, both, left, right):
+    def residual(self, both, left, right, kind):
+        """Mostly a comparison of the sides; existence often has conjuncts of one side beside it."""
         pairs = [(a.val, b.val) for a in left.columns for b in right.columns
                  if self.joinable(a.val, b.val) and a.val.type.kind == b.val.type.kind]
         gen = self.exprs(both)
         if pairs and self.rng.random() < 0.7:
             a, b = self.rng.choice(pairs)
-            out = gen.make(self.rng.choice(["<>", "<>", "<", ">=", "="]), BOOL, [a, b])
-            return gen.make("and", BOOL, [out, gen.boolean(1)]) if self.rng.random() < 0.3 else out
+            out = gen.make(self.rng.choice(["<>", "<>", "<", ">", "<=", ">=", "="]), BOOL, [a, b] if self.rng.random() < 0.5 else [b, a])
+            if kind in ("semi", "anti", "mark") and self.rng.random() < 0.5:
+                side = self.exprs(Rel(None, self.rng.choice([left, right]).columns, 0))
+                out = gen.make("and", BOOL, [out, side.boolean(1)])
+            return gen.make("and", BOOL, [out, gen.boolean(1)]) if self.rng.random() < 0.2 else out
         return gen.boolean(self.depth())
 
     def scalar(self, budget):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden dumps: the plan and the pipelines of each TPC-H query on the SF 0.01 database.
+"""Golden dumps: the plan and the pipelines of each TPC-H query on the SF 0.01 database (or of other plans).
 
 The data is bit-exact, so estimates and ranges in the dump are stable.
 Usage: run.py --heddle BIN --db DB --plans DIR --golden DIR [--update]
