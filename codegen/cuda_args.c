@@ -66,16 +66,6 @@ static const char *base_name(struct cu_unit *u, const struct rt_arg *a)
     return *end ? hd_asprintf(u->arena, "%s_%s", column_name(u, a), end) : column_name(u, a);
 }
 
-/* The number keeps names apart: "a4_l_shipdate". */
-const char *cu_arg(struct cu_unit *u, int arg)
-{
-    const struct rt_arg *a = arg_of(u, arg);
-    if (!u->arg_names[arg])
-        u->arg_names[arg] = hd_asprintf(u->arena, "a%d_%s", arg, base_name(u, a));
-    u->arg_used[arg] = true;
-    return u->arg_names[arg];
-}
-
 /* Memory that this pipeline writes. */
 static bool written(const struct cu_unit *u, const struct rt_arg *a)
 {
@@ -136,14 +126,6 @@ static const char *full_type(struct cu_unit *u, const struct rt_arg *a)
     return hd_asprintf(u->arena, "%s%s *", written(u, a) ? "" : "const ", to);
 }
 
-void cu_arg_member(struct cu_unit *u, struct cu_out *o, int arg)
-{
-    const struct rt_arg *a = arg_of(u, arg);
-    bool pointer = pointed_to(u, a) != NULL;
-    cu_line(o, "%s%s%s;", pointer ? full_type(u, a) : "const ",
-            pointer ? "const " : full_type(u, a), cu_arg(u, arg));
-}
-
 static const char *constant(struct cu_unit *u, const struct rt_arg *a)
 {
     int w = a->word;
@@ -163,20 +145,41 @@ static const char *constant(struct cu_unit *u, const struct rt_arg *a)
     HD_BUG("constant of physical type %d", (int)a->phys);
 }
 
-const char *cu_arg_initialiser(struct cu_unit *u, int arg)
+static const char *value_of(struct cu_unit *u, const struct rt_arg *a)
+{
+    if (pointed_to(u, a))
+        return hd_asprintf(u->arena, "reinterpret_cast<%s>(args[%d])", full_type(u, a),
+                           a->word);
+    if (a->kind == RT_ARG_SET)
+        return hd_asprintf(u->arena, "%s{reinterpret_cast<const %s *>(args[%d]), args[%d]}",
+                           scalar_type(u, a), cu_row_type(a->phys), a->word, a->word + 1);
+    if (a->kind == RT_ARG_CONST || a->kind == RT_ARG_COL_BASE || a->kind == RT_ARG_COL_FACTOR)
+        return constant(u, a);
+    return hd_asprintf(u->arena, "(%s)args[%d]", scalar_type(u, a), a->word);
+}
+
+/* The number keeps names apart: "a4_l_shipdate". Far arguments have no members: they are read
+ * where they are used. */
+const char *cu_arg(struct cu_unit *u, int arg)
 {
     const struct rt_arg *a = arg_of(u, arg);
-    const char *name = cu_arg(u, arg), *value;
-    if (pointed_to(u, a))
-        value =
-            hd_asprintf(u->arena, "reinterpret_cast<%s>(args[%d])", full_type(u, a), a->word);
-    else if (a->kind == RT_ARG_SET)
-        value = hd_asprintf(u->arena, "%s{reinterpret_cast<const %s *>(args[%d]), args[%d]}",
-                            scalar_type(u, a), cu_row_type(a->phys), a->word, a->word + 1);
-    else if (a->kind == RT_ARG_CONST || a->kind == RT_ARG_COL_BASE ||
-             a->kind == RT_ARG_COL_FACTOR)
-        value = constant(u, a);
-    else
-        value = hd_asprintf(u->arena, "(%s)args[%d]", scalar_type(u, a), a->word);
-    return hd_asprintf(u->arena, "%s(%s)", name, value);
+    if (u->far_args)
+        return hd_asprintf(u->arena, "(%s)", value_of(u, a));
+    if (!u->arg_names[arg])
+        u->arg_names[arg] = hd_asprintf(u->arena, "a%d_%s", arg, base_name(u, a));
+    u->arg_used[arg] = true;
+    return u->arg_names[arg];
+}
+
+void cu_arg_member(struct cu_unit *u, struct cu_out *o, int arg)
+{
+    const struct rt_arg *a = arg_of(u, arg);
+    bool pointer = pointed_to(u, a) != NULL;
+    cu_line(o, "%s%s%s;", pointer ? full_type(u, a) : "const ",
+            pointer ? "const " : full_type(u, a), cu_arg(u, arg));
+}
+
+const char *cu_arg_initialiser(struct cu_unit *u, int arg)
+{
+    return hd_asprintf(u->arena, "%s(%s)", cu_arg(u, arg), value_of(u, arg_of(u, arg)));
 }

@@ -27,16 +27,6 @@ static const struct pl_expr *arg_expr(const struct cu_unit *u, const struct pl_e
     return cu_expr_of(u, e->args[i]);
 }
 
-static const char *path_of(const struct cu_unit *u, const struct pl_expr *e)
-{
-    return e->path >= 0 && e->path < u->spec->npaths ? u->spec->paths[e->path] : NULL;
-}
-
-static const char *refuse(struct cu_unit *u, const struct pl_expr *e, enum cu_unsupported why)
-{
-    return cu_refuse(u, why, path_of(u, e));
-}
-
 /* "%0 + %1" with the arguments put in, or "function(%0, %1)". */
 static const char *spelled(struct cu_unit *u, const struct pl_expr *e)
 {
@@ -60,12 +50,18 @@ static const char *spelled(struct cu_unit *u, const struct pl_expr *e)
 
 /* ---- evaluation only when reached ------------------------------------------------------- */
 
-/* May raise, or costs more than a branch. */
+/* More than a branch; those that may raise are marked by the planner besides. */
+static const bool costly[FE_OP_COUNT] = {
+    [FE_DIV] = true,      [FE_MOD] = true,        [FE_LIKE] = true,     [FE_IN_SET] = true,
+    [FE_EXTRACT] = true,  [FE_ADD_DAYS] = true,   [FE_LOOKUP] = true,   [FE_ADD_MONTHS] = true,
+    [FE_DIVROUND] = true, [FE_SUBSTRING] = true,  [FE_TO_F64] = true,   [FE_FROM_F64] = true,
+    [FE_TO_TEXT] = true,  [FE_FROM_TEXT] = true,
+};
+
 static bool is_guarded(const struct cu_unit *u, int index)
 {
     const struct pl_expr *e = cu_expr_of(u, index);
-    if (e->fail || e->poison || e->op == FE_LIKE || e->op == FE_IN_SET || e->op == FE_DIV ||
-        e->op == FE_MOD || e->op == FE_EXTRACT || e->op == FE_LOOKUP || e->op == FE_DIVROUND)
+    if (e->fail || e->poison || costly[e->op])
         return true;
     for (int i = 0; i < e->nargs; i++)
         if (is_guarded(u, e->args[i]))
@@ -73,25 +69,38 @@ static bool is_guarded(const struct cu_unit *u, int index)
     return false;
 }
 
-/* AND, OR from the left: plain sides short-circuit as in C; nullable ones through a function
- * when the right side must wait. */
-static const char *logic(struct cu_unit *u, const struct pl_expr *e)
+static bool any_guarded(const struct cu_unit *u, const struct pl_expr *e, int from, int to)
 {
-    bool any = e->op == FE_OR, nullable = arg_expr(u, e, 0)->nullable;
-    const char *left = argument(u, e, 0);
-    for (int i = 1; i < e->nargs; i++) {
-        const char *right = argument(u, e, i);
-        nullable = nullable || arg_expr(u, e, i)->nullable;
-        if (!nullable)
-            left = hd_asprintf(u->arena, "(%s %s %s)", left, any ? "||" : "&&", right);
-        else if (is_guarded(u, e->args[i]))
-            left = hd_asprintf(u->arena, "%s(%s, [&] { return %s; })",
-                               any ? "hdd_or_else" : "hdd_and_then", left, right);
-        else
-            left =
-                hd_asprintf(u->arena, "%s(%s, %s)", any ? "hdd_or" : "hdd_and", left, right);
-    }
-    return left;
+    for (int i = from; i < to; i++)
+        if (is_guarded(u, e->args[i]))
+            return true;
+    return false;
+}
+
+static bool any_nullable(const struct cu_unit *u, const struct pl_expr *e, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        if (arg_expr(u, e, i)->nullable)
+            return true;
+    return false;
+}
+
+/* Arguments from .. to - 1 of AND, OR, from the left: plain sides short-circuit as in C;
+ * nullable ones through a function when the right side must wait. By halves, so that long
+ * lists do not nest deeply. */
+static const char *logic(struct cu_unit *u, const struct pl_expr *e, int from, int to)
+{
+    bool any = e->op == FE_OR;
+    if (to - from == 1)
+        return argument(u, e, from);
+    int middle = from + (to - from + 1) / 2;
+    const char *left = logic(u, e, from, middle), *right = logic(u, e, middle, to);
+    if (!any_nullable(u, e, from, to))
+        return hd_asprintf(u->arena, "(%s %s %s)", left, any ? "||" : "&&", right);
+    if (any_guarded(u, e, middle, to))
+        return hd_asprintf(u->arena, "%s(%s, [&] { return %s; })",
+                           any ? "hdd_or_else" : "hdd_and_then", left, right);
+    return hd_asprintf(u->arena, "%s(%s, %s)", any ? "hdd_or" : "hdd_and", left, right);
 }
 
 static const char *case_when(struct cu_unit *u, const struct pl_expr *e)
@@ -121,8 +130,8 @@ static const char *coalesce(struct cu_unit *u, const struct pl_expr *e)
 
 /* ---- operators that may raise ----------------------------------------------------------- */
 
-static const char *checked(struct cu_unit *u, const struct pl_expr *e, const char *function,
-                           const char *a, const char *b)
+const char *cu_checked(struct cu_unit *u, const struct pl_expr *e, const char *function,
+                       const char *a, const char *b)
 {
     return hd_asprintf(u->arena, "%s(run, %d, %d, %s, %s)", function, e->limit_digits, e->path,
                        a, b);
@@ -135,7 +144,7 @@ static const char *arith(struct cu_unit *u, const struct pl_expr *e)
     const char *function = e->op == FE_ADD   ? "hdd_checked_add"
                            : e->op == FE_SUB ? "hdd_checked_sub"
                                              : "hdd_checked_mul";
-    return checked(u, e, function, argument(u, e, 0), argument(u, e, 1));
+    return cu_checked(u, e, function, argument(u, e, 0), argument(u, e, 1));
 }
 
 static const char *negate(struct cu_unit *u, const struct pl_expr *e)
@@ -143,7 +152,7 @@ static const char *negate(struct cu_unit *u, const struct pl_expr *e)
     if (!e->fail || e->phys == RT_F64)
         return spelled(u, e);
     const char *zero = hd_asprintf(u->arena, "(%s)0", cu_type(e->phys));
-    return checked(u, e, "hdd_checked_sub", zero, argument(u, e, 0));
+    return cu_checked(u, e, "hdd_checked_sub", zero, argument(u, e, 0));
 }
 
 static const char *divide(struct cu_unit *u, const struct pl_expr *e)
@@ -156,46 +165,6 @@ static const char *divide(struct cu_unit *u, const struct pl_expr *e)
     return hd_asprintf(u->arena, "%s(run, %d, %s, %s)",
                        e->op == FE_DIV ? "hdd_checked_div" : "hdd_checked_mod", e->path,
                        argument(u, e, 0), argument(u, e, 1));
-}
-
-static const char *resize(struct cu_unit *u, const struct pl_expr *e)
-{
-    const char *x = argument(u, e, 0);
-    if (!e->fail)
-        return hd_asprintf(u->arena, "hdd_cast<%s>(%s)", cu_type(e->phys), x);
-    return hd_asprintf(u->arena, "hdd_narrow<%s>(run, %d, %d, %s)", cu_type(e->phys),
-                       e->limit_digits, e->path, x);
-}
-
-static const char *rescale(struct cu_unit *u, const struct pl_expr *e)
-{
-    const char *type = cu_type(e->phys), *x = argument(u, e, 0);
-    if (e->saturate)
-        return refuse(u, e, CU_NO_SATURATE);
-    if (!e->fail)
-        return hd_asprintf(u->arena, "hdd_rescale<%s>(%d, %s)", type, e->scale, x);
-    const char *wide = hd_asprintf(u->arena, "hdd_cast<%s>(%s)", type, x);
-    const char *by = hd_asprintf(u->arena, "(%s)hdd_pow10(%d)", type, e->scale);
-    return checked(u, e, "hdd_checked_mul", wide, by);
-}
-
-static const char *div_round(struct cu_unit *u, const struct pl_expr *e)
-{
-    const char *x = hd_asprintf(u->arena, "hdd_div_round<%s>(%d, %s)", cu_type(e->phys),
-                                e->scale, argument(u, e, 0));
-    if (!e->fail)
-        return x;
-    return checked(u, e, "hdd_checked_add", x,
-                   hd_asprintf(u->arena, "(%s)0", cu_type(e->phys)));
-}
-
-static const char *to_f64(struct cu_unit *u, const struct pl_expr *e)
-{
-    enum rt_phys from = arg_expr(u, e, 0)->phys;
-    bool small = from == RT_BOOL || from == RT_I32;
-    if (!(small && e->scale <= 22) && !(from == RT_I64 && e->scale == 0))
-        return refuse(u, e, CU_NO_FLOAT_CAST);
-    return hd_asprintf(u->arena, "hdd_to_f64(%d, %s)", e->scale, argument(u, e, 0));
 }
 
 static const char *substring(struct cu_unit *u, const struct pl_expr *e)
@@ -222,9 +191,21 @@ static const char *with_arg(struct cu_unit *u, const struct pl_expr *e)
 
 static const char *extract(struct cu_unit *u, const struct pl_expr *e)
 {
-    if (e->in_type.kind == HD_TIMESTAMP)
-        return refuse(u, e, CU_NO_EXTRACT_TIME);
+    u->dates = true;
     return hd_asprintf(u->arena, "hdd_extract<%d>(%s)", (int)e->field, argument(u, e, 0));
+}
+
+static const char *add_interval(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->dates = true;
+    return hd_asprintf(u->arena, "%s(run, %d, %s, %s)", spellings[e->op], e->path,
+                       argument(u, e, 0), argument(u, e, 1));
+}
+
+static const char *date_diff(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->dates = true;
+    return spelled(u, e);
 }
 
 static const char *dict_text(struct cu_unit *u, const struct pl_expr *e)
@@ -238,13 +219,14 @@ static const char *lookup(struct cu_unit *u, const struct pl_expr *e)
 {
     const struct rt_state *st = &u->spec->states[e->state];
     const char *row = cu_row(u, e->state), *field = cu_field(u, st, 0);
+    const char *rows = cu_arg(u, e->arg), *code = argument(u, e, 0), *valid = "";
     if (e->poison)
-        return refuse(u, e, CU_NO_POISON);
-    const char *valid = "";
+        code = hd_asprintf(u->arena, "hdd_sound(run, %d, %s, &%s::%s, %s)", e->path, rows, row,
+                           cu_field(u, st, 1), code);
     if (st->fields[0].valid_offset >= 0)
         valid = hd_asprintf(u->arena, " &%s::%s_valid,", row, field);
-    return hd_asprintf(u->arena, "hdd_lookup<%s>(%s, &%s::%s,%s %s)", cu_type(e->phys),
-                       cu_arg(u, e->arg), row, field, valid, argument(u, e, 0));
+    return hd_asprintf(u->arena, "hdd_lookup<%s>(%s, &%s::%s,%s %s)", cu_type(e->phys), rows,
+                       row, field, valid, code);
 }
 
 static const char *is_null(struct cu_unit *u, const struct pl_expr *e)
@@ -252,13 +234,15 @@ static const char *is_null(struct cu_unit *u, const struct pl_expr *e)
     return hd_asprintf(u->arena, "hdd_is_null(%s)", argument(u, e, 0));
 }
 
+/* Items wait for those before them where one is guarded: each is a function then. */
 static const char *in_list(struct cu_unit *u, const struct pl_expr *e)
 {
     struct hd_strbuf b;
+    bool wait = any_guarded(u, e, 2, e->nargs);
     hd_strbuf_init(&b);
-    hd_strbuf_adds(&b, "hdd_in(");
-    for (int i = 0; i < e->nargs; i++)
-        hd_strbuf_addf(&b, "%s%s", i ? ", " : "", argument(u, e, i));
+    hd_strbuf_addf(&b, "%s(%s", wait ? "hdd_in_else" : "hdd_in", argument(u, e, 0));
+    for (int i = 1; i < e->nargs; i++)
+        hd_strbuf_addf(&b, wait ? ", [&] { return %s; }" : ", %s", argument(u, e, i));
     hd_strbuf_addc(&b, ')');
     const char *s = hd_strndup(u->arena, b.s, b.n);
     hd_strbuf_release(&b);
@@ -283,10 +267,10 @@ const char *cu_expr(struct cu_unit *u, int index)
     case FE_LE:
     case FE_GT:
     case FE_GE:
-    case FE_NOT:
-    case FE_DATE_DIFF: return spelled(u, e);
+    case FE_NOT: return spelled(u, e);
+    case FE_DATE_DIFF: return date_diff(u, e);
     case FE_AND:
-    case FE_OR: return logic(u, e);
+    case FE_OR: return logic(u, e, 0, e->nargs);
     case FE_IS_NULL: return is_null(u, e);
     case FE_IN: return in_list(u, e);
     case FE_IN_SET:
@@ -294,20 +278,20 @@ const char *cu_expr(struct cu_unit *u, int index)
     case FE_EXTRACT: return extract(u, e);
     case FE_CASE: return case_when(u, e);
     case FE_COALESCE: return coalesce(u, e);
-    case FE_WIDEN:
-    case FE_NARROW: return resize(u, e);
     case FE_DICT_TEXT: return dict_text(u, e);
     case FE_LOOKUP: return lookup(u, e);
     case FE_SUBSTRING: return substring(u, e);
-    case FE_RESCALE: return rescale(u, e);
-    case FE_DIVROUND: return div_round(u, e);
-    case FE_TO_F64: return to_f64(u, e);
     case FE_ADD_DAYS:
-    case FE_ADD_MONTHS: return refuse(u, e, CU_NO_ADD_INTERVAL);
-    case FE_CAST: return refuse(u, e, CU_NO_CAST_TIME);
-    case FE_FROM_F64: return refuse(u, e, CU_NO_FLOAT_CAST);
-    case FE_TO_TEXT:
-    case FE_FROM_TEXT: return refuse(u, e, CU_NO_CAST_TEXT);
+    case FE_ADD_MONTHS: return add_interval(u, e);
+    case FE_WIDEN:
+    case FE_NARROW: return cu_resize(u, e, argument(u, e, 0));
+    case FE_RESCALE: return cu_rescale(u, e, argument(u, e, 0));
+    case FE_DIVROUND: return cu_div_round(u, e, argument(u, e, 0));
+    case FE_TO_F64: return cu_to_f64(u, e, argument(u, e, 0));
+    case FE_FROM_F64: return cu_from_f64(u, e, argument(u, e, 0));
+    case FE_TO_TEXT: return cu_to_text(u, e, argument(u, e, 0));
+    case FE_FROM_TEXT: return cu_from_text(u, e, argument(u, e, 0));
+    case FE_CAST: return cu_cast_time(u, e, argument(u, e, 0));
     case FE_PARAM:
     case FE_OP_COUNT: break;
     }

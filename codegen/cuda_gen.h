@@ -7,11 +7,6 @@
 #include "codegen/cuda_source.h"
 #include "runtime/base/strbuf.h"
 
-enum cu_unsupported {
-#define CU_UNSUPPORTED(id, what) CU_NO_##id,
-#include "codegen/cuda_unsupported.def"
-};
-
 /* Text under construction; lines begin at `indent` steps of four blanks. */
 struct cu_out {
     struct hd_strbuf b;
@@ -25,6 +20,9 @@ struct cu_unit {
     const struct rt_spec *spec;
     const char *name; /* of the pipeline and its kernel */
     bool profile;
+    bool far_args;          /* too many to be parameters: by address */
+    bool dates, casts;      /* needs templates/date.cuh, convert.cuh */
+    bool makes_text;        /* writes to the heap of texts */
     struct cu_out *out;        /* where statements go now */
     bool guarded;              /* inside `if (live) {` */
     bool recounted;            /* the tile counted this step's rows already */
@@ -32,8 +30,6 @@ struct cu_unit {
     const char **arg_names;    /* filled at first use */
     const char **slot_names;
     const char **state_names;
-    struct hd_err *err;
-    bool failed;
 };
 
 /* cuda_out.c: the writer and names */
@@ -45,8 +41,6 @@ void cu_blank(struct cu_out *o);
 /* Lowercase letters, digits and _ of a name of the plan or catalog, at most `most` characters;
  * never the whole of an identifier, so that it is no keyword. */
 const char *cu_word(struct hd_arena *a, const char *name, size_t most);
-/* Records the first failure; gives "0" so that text can go on. */
-const char *cu_refuse(struct cu_unit *u, enum cu_unsupported why, const char *path);
 
 /* cuda_types.c: types, rows of states, tuples */
 const char *cu_type(enum rt_phys p);
@@ -75,6 +69,19 @@ const char *cu_arg_initialiser(struct cu_unit *u, int arg);
 const char *cu_expr(struct cu_unit *u, int e);
 const char *cu_condition(struct cu_unit *u, int e); /* bool: valid and true */
 const struct pl_expr *cu_expr_of(const struct cu_unit *u, int e);
+/* function(run, limit, path, a, b), which raises. */
+const char *cu_checked(struct cu_unit *u, const struct pl_expr *e, const char *function,
+                       const char *a, const char *b);
+
+/* cuda_cast.c: operators of one argument, x, that change its type */
+const char *cu_resize(struct cu_unit *u, const struct pl_expr *e, const char *x);
+const char *cu_rescale(struct cu_unit *u, const struct pl_expr *e, const char *x);
+const char *cu_div_round(struct cu_unit *u, const struct pl_expr *e, const char *x);
+const char *cu_to_f64(struct cu_unit *u, const struct pl_expr *e, const char *x);
+const char *cu_from_f64(struct cu_unit *u, const struct pl_expr *e, const char *x);
+const char *cu_to_text(struct cu_unit *u, const struct pl_expr *e, const char *x);
+const char *cu_from_text(struct cu_unit *u, const struct pl_expr *e, const char *x);
+const char *cu_cast_time(struct cu_unit *u, const struct pl_expr *e, const char *x);
 
 /* cuda_steps.c: statements of steps */
 const char *cu_slot(struct cu_unit *u, int slot);

@@ -1,4 +1,4 @@
-/* The indenting writer, names, and refusals of the CUDA emitter. */
+/* The indenting writer, and names, of the CUDA emitter. */
 #include "codegen/cuda_gen.h"
 
 #include <ctype.h>
@@ -56,17 +56,4 @@ const char *cu_word(struct hd_arena *a, const char *name, size_t most)
         n--;
     word[n] = 0;
     return word;
-}
-
-const char *cu_refuse(struct cu_unit *u, enum cu_unsupported why, const char *path)
-{
-    static const char *const what[] = {
-#define CU_UNSUPPORTED(id, text) text,
-#include "codegen/cuda_unsupported.def"
-    };
-    if (!u->failed)
-        HD_FAIL(u->err, UNSUPPORTED, path ? path : u->pipe->spec->path,
-                "the CUDA backend does not support %s", what[why]);
-    u->failed = true;
-    return "0";
 }

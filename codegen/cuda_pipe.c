@@ -13,7 +13,9 @@ enum {
     ARGS_MOST = 4000, /* words: parameters of a kernel have 32,764 bytes */
     MAIL_BYTES = 16,  /* struct hdd_mail */
     SCAN_GIFT_BYTES = 280,
-    TILE_ROWS = 8
+    TILE_ROWS = 8,
+    WARPS = 4, /* HDD_WARPS */
+    SHARED_MOST = 48 * 1024
 };
 
 static void init_out(struct cu_out *o)
@@ -31,7 +33,7 @@ static const char *take_out(struct cu_unit *u, struct cu_out *o)
 }
 
 static struct cu_unit *new_unit(struct hd_arena *a, const struct pl_program *p, int index,
-                                const struct cg_options *opt, struct hd_err *err)
+                                const struct cg_options *opt)
 {
     struct cu_unit *u = HD_NEW(a, struct cu_unit);
     u->arena = a;
@@ -40,7 +42,7 @@ static struct cu_unit *new_unit(struct hd_arena *a, const struct pl_program *p, 
     u->pipe = &p->pipelines[index];
     u->name = hd_asprintf(a, "p%d", index);
     u->profile = opt && opt->profile;
-    u->err = err;
+    u->far_args = p->spec->nwords > ARGS_MOST;
     u->arg_used = HD_NEWN(a, bool, p->spec->nargs + 1);
     u->arg_names = HD_NEWN(a, const char *, p->spec->nargs + 1);
     u->row_used = HD_NEWN(a, bool, p->spec->nstates + 1);
@@ -77,6 +79,8 @@ static const char *members(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
+    if (u->far_args)
+        cu_line(&o, "const hdd_far_args args;");
     for (int i = 0; i < u->spec->nargs; i++)
         if (u->arg_used[i])
             cu_arg_member(u, &o, i);
@@ -93,6 +97,8 @@ static const char *initialisers(struct cu_unit *u)
 {
     struct hd_strbuf b;
     hd_strbuf_init(&b);
+    if (u->far_args)
+        hd_strbuf_adds(&b, "args(args),\n          ");
     for (int i = 0; i < u->spec->nargs; i++)
         if (u->arg_used[i])
             hd_strbuf_addf(&b, "%s,\n          ", cu_arg_initialiser(u, i));
@@ -150,6 +156,8 @@ static void check_number(struct cu_out *o, const char *what, unsigned long long 
 static void check_launch(struct cu_out *o)
 {
     check_number(o, "sizeof(hdd_launch)", sizeof(struct hdd_launch));
+    check_number(o, "HDD_OFFSET(hdd_launch, text_heap)",
+                 offsetof(struct hdd_launch, text_heap));
     check_number(o, "HDD_OFFSET(hdd_launch, sink)", offsetof(struct hdd_launch, sink));
     check_number(o, "sizeof(hdd_progress)", sizeof(struct hdd_progress));
     check_number(o, "sizeof(hdd_hash_slot)", sizeof(struct hdd_hash_slot));
@@ -218,6 +226,10 @@ static const char *includes(struct cu_unit *u)
                                           "probe",    "store", "aggregate", "block"};
     for (size_t i = 0; i < HD_COUNT(headers); i++)
         cu_line(&o, "#include \"hd/%s.cuh\"", headers[i]);
+    if (u->dates)
+        cu_line(&o, "#include \"hd/date.cuh\"");
+    if (u->casts)
+        cu_line(&o, "#include \"hd/convert.cuh\"");
     return take_out(u, &o);
 }
 
@@ -229,16 +241,29 @@ static const char *skeleton(void)
     HD_BUG("pipeline.cu.in is not embedded");
 }
 
-static int emit_unit(struct cu_unit *u, struct cg_cuda_unit *out)
+/* Of the queues of all levels, nearly: what a warp gives away of one is the whole of it. */
+static uint32_t shared_bytes(const struct cu_unit *u)
+{
+    uint32_t bytes = 0;
+    for (int l = 1; l < u->pipe->nlevels; l++)
+        bytes += WARPS * cu_gift_bytes(u, l);
+    return bytes;
+}
+
+static const char *args_type(struct cu_unit *u)
+{
+    return u->far_args ? "hdd_far_args"
+                       : hd_asprintf(u->arena, "hdd_args<%d>", HD_MAX(u->spec->nwords, 1));
+}
+
+static int emit_unit(struct cu_unit *u, struct cg_cuda_unit *out, struct hd_err *err)
 {
     struct rt_pipeline *r = u->pipe->spec;
-    if (r->ordered && u->pipe->nlevels > 1)
-        cu_refuse(u, CU_NO_ORDERED_LEVELS, r->path);
-    if (u->spec->nwords > ARGS_MOST)
-        cu_refuse(u, CU_NO_ARGUMENTS, r->path);
     const char *code = methods(u); /* first: the rest lists what it uses */
     const char *fields = members(u), *inits = initialisers(u);
     out->levels = u->pipe->nlevels;
+    out->far_args = u->far_args;
+    out->makes_text = u->makes_text;
     out->mailbox_bytes = mailbox_bytes(u);
     const struct cg_slot slots[] = {
         {"NAME", u->name},
@@ -250,14 +275,17 @@ static int emit_unit(struct cu_unit *u, struct cg_cuda_unit *out)
         {"LEVELS", hd_asprintf(u->arena, "%d", u->pipe->nlevels)},
         {"MAILBOX_BYTES", hd_asprintf(u->arena, "%u", out->mailbox_bytes)},
         {"MEMBERS", fields},
-        {"ARGS", hd_asprintf(u->arena, "hdd_args<%d>", HD_MAX(u->spec->nwords, 1))},
+        {"ARGS", args_type(u)},
         {"INITIALISERS", inits},
         {"METHODS", code},
         {"CHECKS", checks(u)},
         {"TRAVERSE", u->pipe->nlevels > 1 ? "hdd_nifs" : "hdd_straight"},
     };
-    if (u->failed)
-        return -1;
+    if (shared_bytes(u) > SHARED_MOST)
+        return HD_FAIL(err, UNSUPPORTED, r->path,
+                       "the rows between the joins of this pipeline need %u bytes of shared "
+                       "memory in a CUDA block, more than %u",
+                       shared_bytes(u), SHARED_MOST);
     out->text = cg_template_fill(u->arena, skeleton(), slots, (int)HD_COUNT(slots));
     out->size = strlen(out->text);
     out->entry = r->entry = u->name;
@@ -270,7 +298,7 @@ int cg_cuda_emit(struct hd_arena *a, const struct pl_program *p, const struct cg
     out->nunits = p->npipelines;
     out->units = HD_NEWN(a, struct cg_cuda_unit, p->npipelines + 1);
     for (int i = 0; i < p->npipelines; i++)
-        HD_TRY(emit_unit(new_unit(a, p, i, opt, err), &out->units[i]));
+        HD_TRY(emit_unit(new_unit(a, p, i, opt), &out->units[i], err));
     return 0;
 }
 

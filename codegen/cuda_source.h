@@ -3,8 +3,8 @@
  *
  * A source includes the headers of templates/ as "hd/<name>" and defines one kernel,
  *   void <entry>(hdd_args<nwords> args, hdd_launch launch)
- * with the words of the args vector (runtime/spec.h) and the structure of
- * templates/launch.cuh. Grids have blocks of HDD_WARPS warps; kernels whose `levels` exceed 1
+ * with the words of the args vector (runtime/spec.h), or their address where they are more
+ * than parameters can hold, and the structure of templates/launch.cuh. Grids have blocks of HDD_WARPS warps; kernels whose `levels` exceed 1
  * and that share work must be launched cooperatively, with `mailbox_bytes` of zeroed memory
  * per warp. */
 #ifndef HEDDLE_CODEGEN_CUDA_SOURCE_H
@@ -18,6 +18,8 @@ struct cg_cuda_unit {
     size_t size;
     int levels;
     uint32_t mailbox_bytes; /* a multiple of 16 */
+    bool far_args;   /* the first parameter is not the words but their address on the device */
+    bool makes_text; /* needs a heap of texts (templates/launch.cuh) */
 };
 
 struct cg_cuda_artifact {
@@ -25,7 +27,8 @@ struct cg_cuda_artifact {
     struct cg_cuda_unit *units;
 };
 
-/* Fails with class UNSUPPORTED for what cuda_unsupported.def lists, with the plan's path. */
+/* Fails with class UNSUPPORTED where a pipeline's levels need more shared memory than every
+ * device has. */
 int cg_cuda_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt,
                  struct cg_cuda_artifact *out, struct hd_err *err);
 /* Sources one after the other, for dumps. */

@@ -5,6 +5,7 @@
 
 #include "hd/run.cuh"
 #include "hd/value.cuh"
+#include "hd/wide.cuh"
 
 // ---- facts prove that the result fits ------------------------------------------------------
 
@@ -90,14 +91,6 @@ HDD_DEVICE bool hdd_mul_wraps(i128 a, i128 b, i128 &r)
     const u128 most = ((u128)1 << 127) - (negative ? 0 : 1);
     r = (i128)(negative ? -sum : sum);
     return (a1 && b1) || (cross >> 64) != 0 || sum < low || sum > most;
-}
-
-HDD_DEVICE i128 hdd_pow10(i32 k)
-{
-    i128 p = 1;
-    for (i32 i = 0; i < k; i++)
-        p *= 10;
-    return p;
 }
 
 // Beyond the class already, or beyond `digits` decimal digits (0: no such limit).
@@ -258,50 +251,6 @@ template <class To, class A>
 HDD_DEVICE auto hdd_narrow(const hdd_run &run, i32 digits, i32 path, A a)
 {
     return hdd_strict(hdd_narrow_of<To>{run, digits, path}, a);
-}
-
-// ---- dates ---------------------------------------------------------------------------------
-
-// Year, month, day of a day number, proleptic Gregorian: days are counted from 0000-03-01, so
-// that the leap day ends a year, in eras of 400 years.
-HDD_DEVICE i64 hdd_civil_part(i32 days, u32 part)
-{
-    const i64 z = (i64)days + 719468;
-    const i64 era = (z >= 0 ? z : z - 146096) / 146097;
-    const u32 of_era = (u32)(z - era * 146097);
-    const u32 year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    const u32 of_year = of_era - (365 * year + year / 4 - year / 100);
-    const u32 mp = (5 * of_year + 2) / 153;
-    const u32 day = of_year - (153 * mp + 2) / 5 + 1;
-    const u32 month = mp < 10 ? mp + 3 : mp - 9;
-    if (part == 2)
-        return day;
-    return part == 1 ? (i64)month : (i64)year + era * 400 + (month <= 2);
-}
-
-template <u32 Part> struct hdd_extract_of {
-    HDD_MEMBER i64 operator()(i32 days) const
-    {
-        return hdd_civil_part(days, Part);
-    }
-};
-
-// Part: enum fe_field, year, month, day.
-template <u32 Part, class A> HDD_DEVICE auto hdd_extract(A a)
-{
-    return hdd_strict(hdd_extract_of<Part>(), a);
-}
-
-struct hdd_date_diff_of {
-    HDD_MEMBER i64 operator()(i32 a, i32 b) const
-    {
-        return (i64)a - b;
-    }
-};
-
-template <class A, class B> HDD_DEVICE auto hdd_date_diff(A a, B b)
-{
-    return hdd_strict(hdd_date_diff_of(), a, b);
 }
 
 #endif

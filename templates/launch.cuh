@@ -56,6 +56,13 @@ struct hdd_launch {
     hdd_u32 share_every; // HDD_NIFS_SHARE: iterations between two looks for an idle warp
     hdd_u32 start_idle;  // HDD_NIFS_SHARE: warps from this number on begin without work
     hdd_u32 reserved;
+    // Texts that the kernel makes (casts to text) live here, as long as the query: kernels that
+    // make some get a heap of their own. A cursor beyond the capacity: there was no room, the
+    // rows are worthless whatever failure they report, and the pipeline runs again with a heap
+    // of at least what the cursor says. After a failure the cursor may say too little.
+    hdd_u64 text_heap;
+    hdd_u64 text_capacity; // bytes
+    hdd_u64 text_cursor;   // address of a 64-bit count of bytes asked for
     struct hdd_sink_state sink;
 };
 

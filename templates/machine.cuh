@@ -23,6 +23,8 @@ typedef double f64;
 
 #define HDD_DEVICE       static __device__ __forceinline__
 #define HDD_MEMBER       __device__ __forceinline__
+// Long and rare: called, one copy in a kernel.
+#define HDD_CALLED       static __device__ __noinline__
 #define HDD_KERNEL(name) extern "C" __global__ void __launch_bounds__(HDD_BLOCK) name
 // One structure per kernel holds all it keeps in shared memory.
 #define HDD_SHARED(type, name) __shared__ type name

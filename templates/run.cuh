@@ -26,6 +26,16 @@ template <u32 N> struct hdd_args {
     }
 };
 
+// The same by address: more words than a kernel's parameters hold.
+struct hdd_far_args {
+    const u64 *w;
+
+    HDD_MEMBER u64 operator[](u32 k) const
+    {
+        return hdd_load_const(w + k);
+    }
+};
+
 struct hdd_run {
     const hdd_launch &launch;
     hdd_progress *progress;

@@ -86,6 +86,18 @@ template <class T> struct hdd_set {
     u64 n;
 };
 
+template <class T> HDD_DEVICE T hdd_element(const T *v, u64 k)
+{
+    return v[k];
+}
+
+// Elements of 16 bytes need not be aligned to as many.
+HDD_DEVICE i128 hdd_element(const i128 *v, u64 k)
+{
+    const u64 *at = reinterpret_cast<const u64 *>(v) + 2 * k;
+    return (i128)((u128)at[1] << 64 | at[0]);
+}
+
 template <class T> struct hdd_in_set_of {
     hdd_set<T> set;
     template <class X> HDD_MEMBER bool operator()(X x) const
@@ -93,12 +105,12 @@ template <class T> struct hdd_in_set_of {
         u64 lo = 0, hi = set.n;
         while (lo < hi) {
             const u64 mid = (lo + hi) / 2;
-            if (hdd_less((X)set.v[mid], x))
+            if (hdd_less((X)hdd_element(set.v, mid), x))
                 lo = mid + 1;
             else
                 hi = mid;
         }
-        return lo < set.n && hdd_same((X)set.v[lo], x);
+        return lo < set.n && hdd_same((X)hdd_element(set.v, lo), x);
     }
 };
 
@@ -134,7 +146,7 @@ struct hdd_substring_of {
 template <class A, class B>
 HDD_DEVICE auto hdd_substring(const hdd_run &run, i32 path, A t, B start)
 {
-    return hdd_strict(hdd_substring_of{run, path, 0x7fffffff}, t, start);
+    return hdd_strict(hdd_substring_of{run, path, 0x7fffffffffffffffll}, t, start);
 }
 
 template <class A, class B>

@@ -264,4 +264,16 @@ HDD_DEVICE auto hdd_in(X x, A a, B b, More... more)
     return hdd_or(hdd_eq(x, a), hdd_in(x, b, more...));
 }
 
+// The same with items as functions, evaluated only until one is equal.
+template <class X, class F> HDD_DEVICE auto hdd_in_else(X x, F f) -> decltype(hdd_eq(x, f()))
+{
+    return hdd_eq(x, f());
+}
+
+template <class X, class F, class G, class... More>
+HDD_DEVICE auto hdd_in_else(X x, F f, G g, More... more)
+{
+    return hdd_or_else(hdd_eq(x, f()), [&] { return hdd_in_else(x, g, more...); });
+}
+
 #endif

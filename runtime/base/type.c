@@ -95,7 +95,7 @@ bool hd_date_parse(const char *s, size_t n, int32_t *days)
         return false;
     if (!digits(s, 4, &y) || !digits(s + 5, 2, &m) || !digits(s + 8, 2, &d))
         return false;
-    if (m < 1 || m > 12 || d < 1 || d > month_days(y, m))
+    if (y < 1 || m < 1 || m > 12 || d < 1 || d > month_days(y, m))
         return false;
     *days = hd_date_from_civil(y, m, d);
     return true;

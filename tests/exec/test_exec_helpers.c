@@ -6,7 +6,6 @@
 
 #include "runtime/cpu/like.h"
 #include "runtime/cpu/text.h"
-#include "runtime/cpu/wide.h"
 
 static struct hdd_thread thread;
 
@@ -271,27 +270,6 @@ static void quotients(void **state)
     assert_int_equal(thread.failure_path, 1);
 }
 
-/* q = round(p / d), checked by multiplying back: |2 (p - q d)| <= d, ties away from zero. */
-static void wide_quotients_multiply_back(void **state)
-{
-    (void)state;
-    for (uint64_t i = 0; i < 20000; i++) {
-        hd_u128 a = (hd_u128)fx_random(i) << 60 | fx_random(i + 1);
-        hd_u128 b =
-            ((hd_u128)fx_random(i + 2) << 62 | fx_random(i + 3)) >> fx_random(i + 5) % 100;
-        hd_u128 d = ((hd_u128)fx_random(i + 4) << 63 | 1) >> fx_random(i + 6) % 60 | 1, q;
-        struct hdr_u256 p = hdr_wide_mul(a, b);
-        if (!hdr_wide_div_round(p, d, &q)) {
-            assert_true(p.hi >= d || p.hi == d - 1);
-            continue;
-        }
-        struct hdr_u256 back = hdr_wide_mul(q, d);
-        bool below = back.hi < p.hi || (back.hi == p.hi && back.lo <= p.lo);
-        hd_u128 rest = below ? p.lo - back.lo : back.lo - p.lo;
-        assert_true(below ? rest < d - rest : rest <= d - rest);
-    }
-}
-
 static void rescaling_and_rounding(void **state)
 {
     static const struct {
@@ -541,7 +519,6 @@ int main(void)
         cmocka_unit_test(substrings),
         cmocka_unit_test(products),
         cmocka_unit_test(quotients),
-        cmocka_unit_test(wide_quotients_multiply_back),
         cmocka_unit_test(rescaling_and_rounding),
         cmocka_unit_test(floats),
         cmocka_unit_test(dates),

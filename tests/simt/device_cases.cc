@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "hd/aggregate.cuh"
+#include "hd/convert.cuh"
+#include "hd/date.cuh"
 #include "hd/decimal.cuh"
 #include "hd/hash.cuh"
 #include "hd/probe.cuh"
@@ -72,14 +74,14 @@ static void test_quotient()
         const u128 scaled = a * (u128)hdd_pow10(scale), twice = 2 * (scaled % b);
         const u128 want = scaled / b + (twice >= b);
         u128 got;
-        EXPECT(hdd_scaled_quotient(a, b, scale, got) && got == want, "case %d", i);
+        EXPECT(hdd_scaled_quotient(a, (u128)hdd_pow10(scale), b, &got) && got == want,
+               "case %d", i);
     }
     u128 q;
     const u128 most = (u128)hdd_pow10(38) - 1;
-    EXPECT(hdd_scaled_quotient(most, most, 38, q) && q == (u128)hdd_pow10(38),
-           "1 with 38 digits");
-    EXPECT(hdd_scaled_quotient(most - 1, most, 0, q) && q == 1, "rounds up");
-    EXPECT(!hdd_scaled_quotient(most, 1, 1, q), "does not fit");
+    EXPECT(hdd_scaled_quotient(most, most + 1, most, &q) && q == most + 1, "1 with 38 digits");
+    EXPECT(hdd_scaled_quotient(most - 1, 1, most, &q) && q == 1, "rounds up");
+    EXPECT(!hdd_scaled_quotient(most, 10, 1, &q), "does not fit");
 }
 
 static void test_failures()

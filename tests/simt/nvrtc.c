@@ -158,7 +158,8 @@ int nvrtc_compile(struct nvrtc *n, const char *name, const char *source, const c
     program p = NULL;
     *cubin = NULL;
     snprintf(target, sizeof target, "--gpu-architecture=%s", arch);
-    const char *options[] = {target, "--std=c++14", "--device-int128", "--ptxas-options=-v"};
+    const char *options[] = {target, "--std=c++14", "--device-int128", "--fmad=false",
+                             "--ptxas-options=-v"};
     int status = create(n, name, source, &p);
     if (status == 0)
         status = n->nvrtcCompileProgram(p, (int)HD_COUNT(options), options);

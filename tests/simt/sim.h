@@ -86,6 +86,7 @@ struct sim_stats {
 struct sim_result {
     struct sim_state *states;
     int nstates;
+    struct hd_arena texts; /* heaps of texts, which rows of states point into */
     struct sim_stats stats;
     uint64_t **counters; /* per pipeline, with profile */
 };

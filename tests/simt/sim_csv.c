@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/base/strbuf.h"
+#include "templates/forms.cuh"
 #include "tests/simt/sim.h"
 
 /* The text, for free(); the buffer is gone. */
@@ -83,7 +84,7 @@ static void add_value(struct hd_strbuf *b, const struct rt_field *f, struct hd_t
         return;
     case HD_FLOAT64:
         memcpy(&d, at, sizeof d);
-        hd_strbuf_addf(b, "%.17g", d);
+        hd_strbuf_add(b, text, (size_t)hdd_put_f64((u8 *)text, d));
         return;
     case HD_STRING: add_string(b, f, at); return;
     case HD_TYPE_COUNT: break;

@@ -38,8 +38,20 @@ static int failed_row(const struct run *x, const struct hdd_progress *g)
     return HD_FAIL(x->err, EXEC, path, "%s", text[g->failure]);
 }
 
+/* The heap of texts of a pipeline: small at first, so that it overflows. */
+struct heap {
+    char *at;
+    uint64_t capacity, cursor;
+};
+
+static void grow_heap(struct run *x, struct heap *h)
+{
+    h->capacity = h->capacity ? HD_MAX(h->cursor, 2 * h->capacity) : 100;
+    h->at = hd_alloc(&x->r->texts, h->capacity);
+}
+
 /* One launch; the caller looks whether it overflowed. */
-static int launch(struct run *x, int index, struct hdd_progress *g)
+static int launch(struct run *x, int index, struct heap *heap, struct hdd_progress *g)
 {
     const struct pl_pipeline *pipe = &x->p->pl->pipelines[index];
     struct sim_state *sink = &x->r->states[pipe->sink.state];
@@ -50,19 +62,25 @@ static int launch(struct run *x, int index, struct hdd_progress *g)
     sim_args_fill(x->spec, x->r->states, x->words, &x->arena);
     struct hdd_launch l = {.source_rows = source_rows(x, pipe->spec),
                            .counters = (uintptr_t)x->r->counters[index],
+                           .text_heap = (uintptr_t)heap->at,
+                           .text_capacity = heap->capacity,
+                           .text_cursor = (uintptr_t)&heap->cursor,
                            .sink = {.rows = (uintptr_t)sink->rows,
                                     .capacity = sink->capacity,
                                     .cursor = (uintptr_t)&sink->cursor,
                                     .slots = (uintptr_t)sink->groups,
                                     .mask = sink->mask}};
-    int status = grid_run(&o, x->kernels[index].entry, (const hdd_u64 *)x->words, l,
+    const hdd_u64 far = (uintptr_t)x->words, *words = (const hdd_u64 *)x->words;
+    heap->cursor = 0;
+    int status = grid_run(&o, x->kernels[index].entry,
+                          x->p->art.units[index].far_args ? &far : words, l,
                           x->p->art.units[index].mailbox_bytes, g, &report);
     x->r->stats.launches++;
     x->r->stats.switches += report.switches;
     if (status != 0)
         return HD_FAIL(x->err, TOOL, pipe->spec->path, "%s: %s", pipe->spec->name,
                        report.message);
-    return g->failure ? failed_row(x, g) : 0;
+    return g->failure && heap->cursor <= heap->capacity ? failed_row(x, g) : 0;
 }
 
 static void add_stats(struct sim_stats *s, const struct hdd_progress *g)
@@ -77,13 +95,18 @@ static int run_pipeline(struct run *x, int index)
     struct sim_state *sink = &x->r->states[x->p->pl->pipelines[index].sink.state];
     struct sim_mark mark = sim_state_mark(sink);
     size_t counters = sizeof(uint64_t) * (size_t)x->spec->pipelines[index].ncounters;
+    struct heap heap = {0};
     struct hdd_progress g;
-    int status = launch(x, index, &g);
-    while (status == 0 && sim_state_overflowed(sink)) {
+    if (x->p->art.units[index].makes_text)
+        grow_heap(x, &heap);
+    int status = launch(x, index, &heap, &g);
+    while (status == 0 && (sim_state_overflowed(sink) || heap.cursor > heap.capacity)) {
+        if (heap.cursor > heap.capacity)
+            grow_heap(x, &heap);
         sim_state_regrow(sink, &mark);
         memset(x->r->counters[index], 0, counters);
         x->r->stats.retries++;
-        status = launch(x, index, &g);
+        status = launch(x, index, &heap, &g);
     }
     sim_mark_release(&mark);
     add_stats(&x->r->stats, &g);
@@ -109,6 +132,7 @@ static int run_actions(struct run *x)
 static void init_result(struct sim_result *r, const struct rt_spec *s)
 {
     *r = (struct sim_result){.nstates = s->nstates};
+    hd_arena_init(&r->texts);
     r->states = sim_alloc(sizeof *r->states * (size_t)s->nstates);
     r->counters = sim_alloc(sizeof *r->counters * (size_t)(s->npipelines + 1));
     for (int i = 0; i < s->nstates; i++)
@@ -139,5 +163,6 @@ void sim_result_release(struct sim_result *r)
         free(r->counters[i]);
     free(r->counters);
     free(r->states);
+    hd_arena_release(&r->texts);
     *r = (struct sim_result){0};
 }

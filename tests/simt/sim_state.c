@@ -164,7 +164,9 @@ bool sim_state_overflowed(const struct sim_state *v)
 void sim_state_regrow(struct sim_state *v, const struct sim_mark *m)
 {
     bool groups = v->s->kind == RT_STATE_AGG_HASH;
-    v->capacity = v->cursor;
+    if (!v->rows) /* indexed: storing again does no harm */
+        return;
+    v->capacity = HD_MAX(v->capacity, v->cursor);
     free(v->rows);
     v->rows = new_rows(v->s, v->capacity);
     memcpy(v->rows, m->rows, (size_t)row_bytes(v, m->nrows));

@@ -24,6 +24,7 @@ typedef double f64;
 
 #define HDD_DEVICE             static inline
 #define HDD_MEMBER             inline
+#define HDD_CALLED             static inline
 #define HDD_KERNEL(name)       extern "C" __attribute__((visibility("default"))) void name
 #define HDD_SHARED(type, name) type &name = *static_cast<type *>(simt_shared(sizeof(type)))
 // By address, so that the host calls every kernel in one way.

@@ -1,0 +1,113 @@
+/* Expressions that change a value's type: widths, scales, float64, dates, text. */
+#include "codegen/cuda_gen.h"
+
+static enum rt_phys from_phys(const struct cu_unit *u, const struct pl_expr *e)
+{
+    return cu_expr_of(u, e->args[0])->phys;
+}
+
+static const char *widened(struct cu_unit *u, enum rt_phys from, enum rt_phys to,
+                           const char *x)
+{
+    return from == to ? x : hd_asprintf(u->arena, "hdd_cast<%s>(%s)", cu_type(to), x);
+}
+
+const char *cu_resize(struct cu_unit *u, const struct pl_expr *e, const char *x)
+{
+    if (!e->fail)
+        return widened(u, from_phys(u, e), e->phys, x);
+    return hd_asprintf(u->arena, "hdd_narrow<%s>(run, %d, %d, %s)", cu_type(e->phys),
+                       e->limit_digits, e->path, x);
+}
+
+const char *cu_rescale(struct cu_unit *u, const struct pl_expr *e, const char *x)
+{
+    const char *type = cu_type(e->phys);
+    if (e->saturate)
+        return hd_asprintf(u->arena, "hdd_rescale_saturated(%d, %s)", e->scale, x);
+    if (!e->fail)
+        return hd_asprintf(u->arena, "hdd_rescale<%s>(%d, %s)", type, e->scale, x);
+    return cu_checked(u, e, "hdd_checked_mul", widened(u, from_phys(u, e), e->phys, x),
+                      hd_asprintf(u->arena, "(%s)hdd_pow10(%d)", type, e->scale));
+}
+
+const char *cu_div_round(struct cu_unit *u, const struct pl_expr *e, const char *x)
+{
+    const char *type = cu_type(e->phys);
+    const char *r = hd_asprintf(u->arena, "hdd_div_round<%s>(%d, %s)", type, e->scale, x);
+    if (!e->fail)
+        return r;
+    return cu_checked(u, e, "hdd_checked_add", r, hd_asprintf(u->arena, "(%s)0", type));
+}
+
+/* Without long arithmetic where both the integer and the power of ten are exact doubles. */
+const char *cu_to_f64(struct cu_unit *u, const struct pl_expr *e, const char *x)
+{
+    enum rt_phys from = from_phys(u, e);
+    bool small = from == RT_BOOL || from == RT_I32;
+    if ((small && e->scale <= 22) || (from == RT_I64 && e->scale == 0))
+        return hd_asprintf(u->arena, "hdd_to_f64(%d, %s)", e->scale, x);
+    u->casts = true;
+    return hd_asprintf(u->arena, "hdd_to_f64_wide(%d, %s)", e->scale, x);
+}
+
+const char *cu_from_f64(struct cu_unit *u, const struct pl_expr *e, const char *x)
+{
+    u->casts = true;
+    return hd_asprintf(u->arena, "hdd_from_f64<%s>(run, %d, %d, %d, %s)", cu_type(e->phys),
+                       e->scale, e->limit_digits, e->path, x);
+}
+
+/* Functions of templates/convert.cuh by type, and the class that they take or give. */
+static const struct text_form {
+    const char *to, *from;
+    enum rt_phys to_takes, from_gives;
+} text_forms[] = {
+    [HD_BOOL] = {"hdd_bool_text", "hdd_text_bool", RT_BOOL, RT_BOOL},
+    [HD_INT32] = {"hdd_decimal_text", "hdd_text_int32", RT_I128, RT_I64},
+    [HD_INT64] = {"hdd_decimal_text", "hdd_text_int64", RT_I128, RT_I64},
+    [HD_DECIMAL] = {"hdd_decimal_text", "hdd_text_decimal", RT_I128, RT_I128},
+    [HD_FLOAT64] = {"hdd_f64_text", "hdd_text_f64", RT_F64, RT_F64},
+    [HD_DATE] = {"hdd_date_text", "hdd_text_date", RT_I32, RT_I32},
+    [HD_TIMESTAMP] = {"hdd_timestamp_text", "hdd_text_timestamp", RT_I64, RT_I64},
+};
+
+static const struct text_form *form_of(struct hd_type t)
+{
+    if (t.kind >= HD_COUNT(text_forms) || !text_forms[t.kind].to)
+        HD_BUG("no text form of type %d", t.kind);
+    return &text_forms[t.kind];
+}
+
+static int scale_of(struct hd_type t)
+{
+    return t.kind == HD_DECIMAL ? t.scale : 0;
+}
+
+const char *cu_to_text(struct cu_unit *u, const struct pl_expr *e, const char *x)
+{
+    enum rt_phys from = from_phys(u, e);
+    if (from == RT_STR)
+        return x;
+    const struct text_form *f = form_of(e->in_type);
+    u->casts = u->makes_text = true;
+    return hd_asprintf(u->arena, "%s(run, %d, %s)", f->to, scale_of(e->in_type),
+                       widened(u, from, f->to_takes, x));
+}
+
+const char *cu_from_text(struct cu_unit *u, const struct pl_expr *e, const char *x)
+{
+    const struct text_form *f = form_of(e->out_type);
+    u->casts = true;
+    return widened(u, f->from_gives, e->phys,
+                   hd_asprintf(u->arena, "%s(run, %d, %d, %d, %s)", f->from,
+                               scale_of(e->out_type), (int)e->out_type.precision, e->path, x));
+}
+
+const char *cu_cast_time(struct cu_unit *u, const struct pl_expr *e, const char *x)
+{
+    u->dates = true;
+    return hd_asprintf(u->arena, "%s(%s)",
+                       e->out_type.kind == HD_TIMESTAMP ? "hdd_to_timestamp" : "hdd_to_date",
+                       x);
+}

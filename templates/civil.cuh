@@ -1,0 +1,100 @@
+// Dates and timestamps of the proleptic Gregorian calendar: days and microseconds since 1970.
+// Results stay within the years 1 to 9999, which have a text form. Shared with host C
+// (templates/host.h). One thread at a time.
+#ifndef HDD_CIVIL_CUH
+#define HDD_CIVIL_CUH
+
+#ifdef __cplusplus
+#include "hd/machine.cuh"
+#else
+#include "templates/host.h"
+#endif
+
+#define HDD_FIRST_DAY      (-719162)
+#define HDD_LAST_DAY       2932896
+#define HDD_MICROS_PER_DAY 86400000000ll
+
+typedef struct {
+    i32 year, month, day;
+} hdd_civil;
+
+// Days are counted from 0000-03-01, so that the leap day ends a year, in eras of 400 years.
+HDD_DEVICE hdd_civil hdd_civil_of(i32 days)
+{
+    const i64 z = (i64)days + 719468;
+    const i64 era = (z >= 0 ? z : z - 146096) / 146097;
+    const i32 of_era = (i32)(z - era * 146097);
+    const i32 year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    const i32 of_year = of_era - (365 * year + year / 4 - year / 100);
+    const i32 mp = (5 * of_year + 2) / 153;
+    hdd_civil c;
+    c.day = of_year - (153 * mp + 2) / 5 + 1;
+    c.month = mp < 10 ? mp + 3 : mp - 9;
+    c.year = (i32)(year + era * 400) + (c.month <= 2);
+    return c;
+}
+
+HDD_DEVICE i32 hdd_day_of(hdd_civil c)
+{
+    const i32 y = c.month <= 2 ? c.year - 1 : c.year;
+    const i32 era = (y >= 0 ? y : y - 399) / 400, of_era = y - era * 400;
+    const i32 of_year = (153 * (c.month + (c.month > 2 ? -3 : 9)) + 2) / 5 + c.day - 1;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+HDD_DEVICE i32 hdd_month_days(i32 year, i32 month)
+{
+    const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    if (month == 2)
+        return leap ? 29 : 28;
+    return 30 + ((month + (month > 7)) & 1);
+}
+
+// The day that a timestamp belongs to began before it, also before 1970.
+HDD_DEVICE i64 hdd_floor_day(i64 micros)
+{
+    return micros / HDD_MICROS_PER_DAY - (micros % HDD_MICROS_PER_DAY < 0);
+}
+
+// The same time of another day.
+HDD_DEVICE i64 hdd_move_day(i64 micros, i64 day)
+{
+    return micros + (day - hdd_floor_day(micros)) * HDD_MICROS_PER_DAY;
+}
+
+// field: enum fe_field, year, month, day.
+HDD_DEVICE i64 hdd_civil_part(i32 days, u32 field)
+{
+    const hdd_civil c = hdd_civil_of(days);
+    return field == 0 ? c.year : field == 1 ? c.month : c.day;
+}
+
+// False: beyond the years 1 to 9999.
+HDD_DEVICE bool hdd_plus_days(i64 day, i64 n, i64 *out)
+{
+    const i64 most = (i64)1 << 32; // and nothing overflows
+    if (n > most || n < -most || day > most || day < -most)
+        return false;
+    *out = day + n;
+    return *out >= HDD_FIRST_DAY && *out <= HDD_LAST_DAY;
+}
+
+// The day is clipped to the month's last.
+HDD_DEVICE bool hdd_plus_months(i64 day, i64 n, i64 *out)
+{
+    const i64 most = 12 * 10000, days_most = 2147483647;
+    if (n > most || n < -most || day > days_most || day < -days_most - 1)
+        return false;
+    hdd_civil c = hdd_civil_of((i32)day);
+    const i64 month = (i64)c.year * 12 + (c.month - 1) + n; // since the year 0
+    const i64 year = month >= 0 ? month / 12 : (month - 11) / 12;
+    c.month = (i32)(month - year * 12) + 1;
+    c.year = (i32)year;
+    const i32 last = hdd_month_days(c.year, c.month);
+    if (c.day > last)
+        c.day = last;
+    *out = hdd_day_of(c);
+    return *out >= HDD_FIRST_DAY && *out <= HDD_LAST_DAY;
+}
+
+#endif

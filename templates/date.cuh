@@ -1,0 +1,100 @@
+// Dates (days) and timestamps (microseconds) in expressions: strict in NULL. One thread at a
+// time.
+#ifndef HDD_DATE_CUH
+#define HDD_DATE_CUH
+
+#include "hd/civil.cuh"
+#include "hd/run.cuh"
+#include "hd/value.cuh"
+
+template <u32 Part> struct hdd_extract_of {
+    HDD_MEMBER i64 operator()(i32 day) const
+    {
+        return hdd_civil_part(day, Part);
+    }
+    HDD_MEMBER i64 operator()(i64 micros) const
+    {
+        return hdd_civil_part((i32)hdd_floor_day(micros), Part);
+    }
+};
+
+// Part: enum fe_field, year, month, day.
+template <u32 Part, class A> HDD_DEVICE auto hdd_extract(A a)
+{
+    return hdd_strict(hdd_extract_of<Part>(), a);
+}
+
+struct hdd_date_diff_of {
+    HDD_MEMBER i64 operator()(i32 a, i32 b) const
+    {
+        return (i64)a - b;
+    }
+};
+
+template <class A, class B> HDD_DEVICE auto hdd_date_diff(A a, B b)
+{
+    return hdd_strict(hdd_date_diff_of(), a, b);
+}
+
+struct hdd_date_of_timestamp {
+    HDD_MEMBER i32 operator()(i64 micros) const
+    {
+        return (i32)hdd_floor_day(micros);
+    }
+};
+
+template <class A> HDD_DEVICE auto hdd_to_date(A micros)
+{
+    return hdd_strict(hdd_date_of_timestamp(), micros);
+}
+
+struct hdd_timestamp_of_date {
+    HDD_MEMBER i64 operator()(i32 day) const
+    {
+        return day * HDD_MICROS_PER_DAY;
+    }
+};
+
+template <class A> HDD_DEVICE auto hdd_to_timestamp(A day)
+{
+    return hdd_strict(hdd_timestamp_of_date(), day);
+}
+
+// ---- intervals -----------------------------------------------------------------------------
+
+// A date or timestamp moved by n days or months; the time of a timestamp stays.
+template <bool Months> struct hdd_interval_of {
+    const hdd_run &run;
+    i32 path;
+
+    HDD_MEMBER i64 moved(i64 day, i64 n) const
+    {
+        i64 r = 0;
+        const bool in_range = Months ? hdd_plus_months(day, n, &r) : hdd_plus_days(day, n, &r);
+        if (!in_range)
+            run.fail(HDD_FAIL_DATE_RANGE, path);
+        return in_range ? r : 0;
+    }
+    HDD_MEMBER i32 operator()(i32 day, i64 n) const
+    {
+        return (i32)moved(day, n);
+    }
+    HDD_MEMBER i64 operator()(i64 micros, i64 n) const
+    {
+        return hdd_move_day(micros, moved(hdd_floor_day(micros), n));
+    }
+};
+
+template <class A, class N>
+HDD_DEVICE auto hdd_add_days(const hdd_run &run, i32 path, A a, N n)
+{
+    return hdd_strict(hdd_interval_of<false>{run, path}, a, n);
+}
+
+template <class A, class N>
+HDD_DEVICE auto hdd_add_months(const hdd_run &run, i32 path, A a, N n)
+{
+    return hdd_strict(hdd_interval_of<true>{run, path}, a, n);
+}
+
+#endif

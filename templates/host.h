@@ -1,0 +1,37 @@
+/* The names of templates/machine.cuh that headers need which host C includes too. Such headers
+ * are plain C that is also C++, and hold what both backends must compute to the last bit. */
+#ifndef HEDDLE_TEMPLATES_HOST_H
+#define HEDDLE_TEMPLATES_HOST_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "runtime/base/util.h"
+
+typedef int i32;
+typedef long long i64;
+typedef hd_i128 i128;
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef hd_u128 u128;
+typedef double f64;
+
+#define HDD_DEVICE static inline
+#define HDD_CALLED static inline
+
+HDD_DEVICE i64 hdd_f64_bits(f64 v)
+{
+    i64 r;
+    memcpy(&r, &v, sizeof r);
+    return r;
+}
+
+HDD_DEVICE f64 hdd_f64_from_bits(i64 v)
+{
+    f64 r;
+    memcpy(&r, &v, sizeof r);
+    return r;
+}
+
+#endif

@@ -1,0 +1,110 @@
+// Integers of 128 and 256 bits: powers of ten, magnitudes, products and quotients that are
+// rounded once. Shared with host C (templates/host.h). One thread at a time.
+#ifndef HDD_WIDE_CUH
+#define HDD_WIDE_CUH
+
+#ifdef __cplusplus
+#include "hd/machine.cuh"
+#else
+#include "templates/host.h"
+#endif
+
+// k at most 38.
+HDD_DEVICE i128 hdd_pow10(i32 k)
+{
+    i128 p = 1;
+    for (i32 i = 0; i < k; i++)
+        p *= 10;
+    return p;
+}
+
+HDD_DEVICE u128 hdd_magnitude(i128 v)
+{
+    return v < 0 ? -(u128)v : (u128)v;
+}
+
+// Bits of v without leading zeros.
+HDD_DEVICE i32 hdd_bits_in(u128 v)
+{
+    i32 n = 0;
+    for (i32 step = 64; step > 0; step /= 2)
+        if (v >> step) {
+            v >>= step;
+            n += step;
+        }
+    return n + (v != 0);
+}
+
+typedef struct {
+    u128 hi, lo;
+} hdd_u256;
+
+// By halves: (ah:al) * (bh:bl).
+HDD_DEVICE hdd_u256 hdd_wide_mul(u128 a, u128 b)
+{
+    const u128 mask = ~(u64)0;
+    const u128 al = a & mask, ah = a >> 64, bl = b & mask, bh = b >> 64;
+    const u128 ll = al * bl, lh = al * bh, hl = ah * bl, hh = ah * bh;
+    const u128 mid = (ll >> 64) + (lh & mask) + (hl & mask);
+    hdd_u256 r;
+    r.hi = hh + (lh >> 64) + (hl >> 64) + (mid >> 64);
+    r.lo = (mid << 64) | (ll & mask);
+    return r;
+}
+
+// round(n / d), ties upwards; d > 0. False: beyond 128 bits.
+HDD_CALLED bool hdd_wide_div_round(hdd_u256 n, u128 d, u128 *q)
+{
+    u128 r = n.hi, quotient = 0;
+    if (n.hi >= d)
+        return false;
+    if (n.hi == 0) {
+        quotient = n.lo / d;
+        r = n.lo % d;
+    } else {
+        for (i32 i = 127; i >= 0; i--) { // schoolbook, bit by bit
+            const bool carry = (r >> 127) != 0;
+            r = (r << 1) | ((n.lo >> i) & 1);
+            quotient <<= 1;
+            if (carry || r >= d) {
+                r -= d;
+                quotient |= 1;
+            }
+        }
+    }
+    if (r >= d - r && ++quotient == 0)
+        return false;
+    *q = quotient;
+    return true;
+}
+
+// round(n / 2^k), ties upwards, k >= 0. False: beyond 128 bits.
+HDD_DEVICE bool hdd_wide_shift_round(hdd_u256 n, i32 k, u128 *q)
+{
+    u128 half = 0, rest = n.lo;
+    if (k > 256) {
+        rest = 0;
+    } else if (k > 128) {
+        half = n.hi >> (k - 129);
+        rest = k == 256 ? 0 : n.hi >> (k - 128);
+    } else if (k == 128) {
+        half = n.lo >> 127;
+        rest = n.hi;
+    } else if (k > 0) {
+        half = n.lo >> (k - 1);
+        rest = n.lo >> k | n.hi << (128 - k);
+    }
+    if ((k < 128 && n.hi >> k) || ((half & 1) && rest == ~(u128)0))
+        return false;
+    *q = rest + (half & 1);
+    return true;
+}
+
+// round(a * by / b) of magnitudes, half away from zero; b not 0. False: it does not fit 127
+// bits.
+HDD_CALLED bool hdd_scaled_quotient(u128 a, u128 by, u128 b, u128 *q)
+{
+    return hdd_wide_div_round(hdd_wide_mul(a, by), b, q) && !(*q >> 127);
+}
+
+#endif
