@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares Heddle with DuckDB on TPC-H: same data, same queries, same number of threads, hot, in turns.
+"""Compares Heddle with DuckDB on TPC-H or JCC-H: same data, same queries, same number of threads, hot, in turns.
 
-Usage: duckdb.py --heddle BIN [--sf F] [--db DB] [--duckdb FILE] [--tbl DIR] [--threads N]
-                 [--class C] [--queries 1,5-9] [--rounds N] [--repeat N] [--out FILE.json]
+Usage: duckdb.py --heddle BIN [--suite tpch|jcch] [--sf F] [--db DB] [--duckdb FILE] [--tbl DIR] [--threads N]
+                 [--class C] [--queries 1,5-9] [--rounds N] [--repeat N] [--query-timeout S] [--out FILE.json]
 
 A round runs every query first with Heddle, then with DuckDB, --repeat times each after one run that is
 not counted. Times are medians in ms over all rounds:
@@ -15,7 +15,8 @@ not counted. Times are medians in ms over all rounds:
   ratio     execute / duckdb;  total/d: total / duckdb
 Memory is the largest resident size during the query in MB; mapped database files count in Heddle's,
 cached table data and the Python interpreter in DuckDB's. state is Heddle's own account of query memory.
-What does not exist is made: DB by `heddle gen`, FILE from DIR or from `heddle gen --tbl`.
+What does not exist is made: DB by `heddle gen`, FILE from DIR or from `heddle gen --tbl`. DuckDB gets the queries'
+own SQL; one that takes it longer than the timeout is given up, says so, and counts in no sum or ratio.
 """
 
 import argparse
@@ -41,15 +42,17 @@ COLUMNS = ("execute", "plan", "compile", "cached", "total", "duckdb", "ratio", "
 def parse_args():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--heddle", required=True)
+    parser.add_argument("--suite", choices=("tpch", "jcch"), default="tpch")
     parser.add_argument("--sf", default="1")
     parser.add_argument("--db", type=Path, help="Heddle's database")
     parser.add_argument("--duckdb", type=Path, help="DuckDB's database file")
     parser.add_argument("--tbl", type=Path, help="the data as .tbl or .parquet")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--class", dest="cls", default="validation")
+    parser.add_argument("--class", dest="cls", help="of parameters; the suite's default")
     parser.add_argument("--queries", default="")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--query-timeout", type=float, help="seconds that DuckDB gets for a run")
     parser.add_argument("--out", type=Path)
     return parser.parse_args()
 
@@ -91,7 +94,8 @@ class Heddle:
 
 
 class DuckDB:
-    def __init__(self, path, threads):
+    def __init__(self, path, threads, timeout):
+        self.timeout = timeout
         self.process = subprocess.Popen([sys.executable, str(LIB / "worker.py"), str(path), str(threads)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.about = self.answer()
@@ -103,7 +107,7 @@ class DuckDB:
         return json.loads(line)
 
     def run(self, sql, repeat):
-        self.process.stdin.write(json.dumps({"sql": sql, "repeat": repeat}) + "\n")
+        self.process.stdin.write(json.dumps({"sql": sql, "repeat": repeat, "timeout": self.timeout}) + "\n")
         self.process.stdin.flush()
         return self.answer()
 
@@ -114,14 +118,14 @@ class DuckDB:
 
 def prepare(args, scratch):
     """Paths of both databases, made where missing."""
-    db, file = args.db or scratch / "db", args.duckdb or scratch / "tpch.duckdb"
+    db, file = args.db or scratch / "db", args.duckdb or scratch / f"{args.suite}.duckdb"
     if not db.exists():
-        subprocess.run([args.heddle, "gen", "tpch", "--sf", args.sf, "--out", str(db)], check=True)
+        subprocess.run([args.heddle, "gen", args.suite, "--sf", args.sf, "--out", str(db)], check=True)
     if not file.exists():
         source = args.tbl
         if source is None:
             source = scratch / "tbl"
-            subprocess.run([args.heddle, "gen", "tpch", "--sf", args.sf, "--tbl", str(source)], check=True)
+            subprocess.run([args.heddle, "gen", args.suite, "--sf", args.sf, "--tbl", str(source)], check=True)
         partial = file.with_name(file.name + ".partial")
         partial.unlink(missing_ok=True)
         subprocess.run([sys.executable, str(LIB / "worker.py"), "--load", str(partial), str(source)], check=True)
@@ -140,6 +144,7 @@ class Query:
         self.cold = None
         self.rss = self.state = self.duck_rss = 0
         self.rows = self.duck_rows = None
+        self.timeout = None  # seconds after which DuckDB was given up
 
     def add_cold(self, reports, rows):
         self.cold = reports[0]
@@ -153,6 +158,9 @@ class Query:
         self.rss = max(self.rss, rss_kb)
 
     def add_duckdb(self, answer):
+        self.timeout = answer.get("timeout")
+        if self.timeout:
+            return
         self.duckdb += answer["ms"][1:]
         self.duck_rows = answer["rows"]
         self.duck_rss = max(self.duck_rss, answer["rss_kb"])
@@ -160,14 +168,17 @@ class Query:
     def figures(self):
         median = statistics.median
         plan = self.cold["plan_ms"] + self.cold["codegen_ms"]
-        execute, duckdb, compiled = median(self.execute), median(self.duckdb), self.cold["compile_ms"]
+        execute, compiled = median(self.execute), self.cold["compile_ms"]
         total = plan + compiled + execute + median(self.result)
-        return dict(zip(COLUMNS, (execute, plan, compiled, median(self.cached), total, duckdb, execute / duckdb,
-                                  total / duckdb, self.rss / 1024, self.state / 2**20, self.duck_rss / 1024)))
+        duckdb = None if self.timeout else median(self.duckdb)
+        ratios = (None, None) if self.timeout else (execute / duckdb, total / duckdb)
+        return dict(zip(COLUMNS, (execute, plan, compiled, median(self.cached), total, duckdb, *ratios,
+                                  self.rss / 1024, self.state / 2**20, self.duck_rss / 1024)))
 
 
 def summary(rows):
     """Sums of the times, ratios of the sums, medians of the parts before execution, largest memory."""
+    rows = [r for r in rows if r["duckdb"] is not None]
     total = {c: sum(r[c] for r in rows) for c in COLUMNS}
     total["ratio"], total["total/d"] = total["execute"] / total["duckdb"], total["total"] / total["duckdb"]
     largest = {c: max(r[c] for r in rows) for c in COLUMNS}
@@ -177,7 +188,8 @@ def summary(rows):
 
 
 def line(name, figures):
-    cells = [f"{figures[c]:>9.2f}" if c in ("ratio", "total/d") else f"{figures[c]:>9.1f}" for c in COLUMNS]
+    cells = ["        -" if figures[c] is None else f"{figures[c]:>9.2f}" if c in ("ratio", "total/d") else f"{figures[c]:>9.1f}"
+             for c in COLUMNS]
     return f"{name:<7}" + "".join(cells)
 
 
@@ -199,14 +211,15 @@ def measure(args, heddle, duckdb, suite, queries):
         for q in measured:
             reports, _, rss = heddle.run(suite.plan_path(q.name), values[q.name], args.repeat + 1)
             q.add_hot(reports, rss)
-            q.add_duckdb(duckdb.run(suite.sql(q.name, values[q.name]), args.repeat + 1))
+            if not q.timeout:
+                q.add_duckdb(duckdb.run(suite.sql(q.name, values[q.name]), args.repeat + 1))
             progress(f"round {number + 1} of {args.rounds}: {q.name}")
     progress("")
     return measured
 
 
-def show(args, duckdb, measured, rows):
-    print(f"TPC-H SF {args.sf}, {args.cls}, {args.threads} threads, median of {args.rounds} rounds of {args.repeat};"
+def show(args, suite, duckdb, measured, rows):
+    print(f"{suite.data['title']} SF {args.sf}, {args.cls}, {args.threads} threads, median of {args.rounds} rounds of {args.repeat};"
           f" DuckDB {duckdb.about['version']} (its process starts at {duckdb.about['rss_kb'] / 1024:.0f} MB)")
     print(f"{'query':<7}" + "".join(f"{c:>9}" for c in COLUMNS))
     for q, figures in zip(measured, rows):
@@ -214,7 +227,10 @@ def show(args, duckdb, measured, rows):
     for name, figures in zip(("sum", "median", "largest"), summary(rows)):
         print(line(name, figures))
     print("(sum: ratios of the sums, largest memory)")
-    wrong = [q for q in measured if q.rows != q.duck_rows]
+    for q in measured:
+        if q.timeout:
+            print(f"{q.name}: DuckDB given up after {q.timeout:g} s; in no sum")
+    wrong = [q for q in measured if q.rows != q.duck_rows and not q.timeout]
     for q in wrong:
         print(f"{q.name}: Heddle gave {q.rows} rows, DuckDB {q.duck_rows}")
     return 1 if wrong else 0
@@ -222,12 +238,13 @@ def show(args, duckdb, measured, rows):
 
 def main():
     args = parse_args()
-    suite = suites.Suite()
+    suite = suites.Suite(suites.TPCH.parent / args.suite)
+    args.cls = args.cls or suite.data["default_class"]
     queries = suite.select(args.queries)
     with tempfile.TemporaryDirectory(prefix="heddle-compare-") as scratch:
         scratch = Path(scratch)
         db, file = prepare(args, scratch)
-        heddle, duckdb = Heddle(args.heddle, db, args.threads, scratch), DuckDB(file, args.threads)
+        heddle, duckdb = Heddle(args.heddle, db, args.threads, scratch), DuckDB(file, args.threads, args.query_timeout)
         try:
             measured = measure(args, heddle, duckdb, suite, queries)
         finally:
@@ -235,10 +252,11 @@ def main():
     rows = [q.figures() for q in measured]
     if args.out:
         args.out.write_text(json.dumps({
-            "sf": args.sf, "class": args.cls, "threads": args.threads, "duckdb": duckdb.about["version"],
-            "queries": {q.name: {**f, "execute_runs": q.execute, "duckdb_runs": q.duckdb, "cold": q.cold}
+            "suite": args.suite, "sf": args.sf, "class": args.cls, "threads": args.threads, "duckdb": duckdb.about["version"],
+            "queries": {q.name: {**f, "execute_runs": q.execute, "duckdb_runs": q.duckdb,
+                                 "duckdb_timeout": q.timeout, "cold": q.cold}
                         for q, f in zip(measured, rows)}}, indent=1) + "\n")
-    return show(args, duckdb, measured, rows)
+    return show(args, suite, duckdb, measured, rows)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 """Runs SQL in DuckDB for tpch/compare/duckdb.py, in a process of its own so that its memory can be measured.
 
 Usage: worker.py FILE THREADS     (a DuckDB file)
-Reads one JSON object a line, {"sql": text, "repeat": n}, and answers each with one line:
-{"ms": [wall time of each run, result fetched], "rows": n, "rss_kb": peak resident size meanwhile}.
+Reads one JSON object a line, {"sql": text, "repeat": n, "timeout": seconds or null}, and answers each with one line:
+{"ms": [wall time of each run, result fetched], "rows": n, "rss_kb": peak resident size meanwhile}. A run that takes
+longer than the timeout is interrupted, and the answer is {"timeout": seconds}.
 The first line it writes describes itself.
 """
 
 import json
 import sys
+import threading
 import time
 
 
@@ -32,6 +34,23 @@ def timed(connection, sql):
     return elapsed, len(next(iter(rows.values())))
 
 
+def answer(connection, job, interrupted):
+    limit = job.get("timeout")
+    runs = []
+    for _ in range(job["repeat"]):
+        timer = threading.Timer(limit, connection.interrupt) if limit else None
+        if timer:
+            timer.start()
+        try:
+            runs.append(timed(connection, job["sql"]))
+        except interrupted:
+            return {"timeout": limit}
+        finally:
+            if timer:
+                timer.cancel()
+    return {"ms": [ms for ms, _ in runs], "rows": runs[-1][1], "rss_kb": peak_kb()}
+
+
 def main():
     import duckdb
     connection = duckdb.connect(sys.argv[1], read_only=True)
@@ -40,8 +59,7 @@ def main():
     for line in sys.stdin:
         job = json.loads(line)
         reset_peak()
-        runs = [timed(connection, job["sql"]) for _ in range(job["repeat"])]
-        print(json.dumps({"ms": [ms for ms, _ in runs], "rows": runs[-1][1], "rss_kb": peak_kb()}), flush=True)
+        print(json.dumps(answer(connection, job, duckdb.InterruptException)), flush=True)
 
 
 def load():
