@@ -59,6 +59,7 @@ void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state);
 void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level);
 /* sizeof(hdd_queue_gift<tuple of the level>) */
 uint32_t cu_gift_bytes(const struct cu_unit *u, int level);
+uint32_t cu_tuple_bytes(const struct cu_unit *u, int level); /* its sizeof */
 
 /* cuda_args.c: arguments as members of the pipeline's class */
 const char *cu_arg(struct cu_unit *u, int arg);

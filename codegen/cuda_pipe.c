@@ -11,8 +11,8 @@
 
 enum {
     ARGS_MOST = 4000, /* words: parameters of a kernel have 32,764 bytes */
-    MAIL_BYTES = 16,  /* struct hdd_mail */
     SCAN_GIFT_BYTES = 280,
+    SLOT_BYTES = 16, /* struct hdd_slot */
     TILE_ROWS = 8,
     WARPS = 4, /* HDD_WARPS */
     SHARED_MOST = 48 * 1024
@@ -159,11 +159,19 @@ static void check_launch(struct cu_out *o)
     check_number(o, "HDD_OFFSET(hdd_launch, text_heap)",
                  offsetof(struct hdd_launch, text_heap));
     check_number(o, "HDD_OFFSET(hdd_launch, sink)", offsetof(struct hdd_launch, sink));
+    check_number(o, "HDD_OFFSET(hdd_launch, share)", offsetof(struct hdd_launch, share));
     check_number(o, "sizeof(hdd_progress)", sizeof(struct hdd_progress));
+    check_number(o, "HDD_OFFSET(hdd_progress, idle)", offsetof(struct hdd_progress, idle));
+    check_number(o, "sizeof(hdd_warp_profile)", sizeof(struct hdd_warp_profile));
     check_number(o, "sizeof(hdd_hash_slot)", sizeof(struct hdd_hash_slot));
-    check_number(o, "sizeof(hdd_mail)", MAIL_BYTES);
     check_number(o, "sizeof(hdd_scan_gift)", SCAN_GIFT_BYTES);
+    check_number(o, "sizeof(hdd_slot)", SLOT_BYTES);
     check_number(o, "HDD_TILE_ROWS", TILE_ROWS);
+    check_number(o, "HDD_NONE", RT_BALANCE_NONE);
+    check_number(o, "HDD_NIFS", RT_BALANCE_NIFS);
+    check_number(o, "HDD_FWS", RT_BALANCE_FWS);
+    check_number(o, "HDD_FWS_LOCAL", RT_BALANCE_FWS_LOCAL);
+    check_number(o, "HDD_AWS", RT_BALANCE_AWS);
     check_number(o, "HDD_HASH_SEED", HDD_HASH_SEED);
     check_number(o, "HDD_HASH_MUL", HDD_HASH_MUL);
     check_number(o, "HDD_HASH_NULL", HDD_HASH_NULL);
@@ -185,22 +193,45 @@ static const char *checks(struct cu_unit *u)
     init_out(&o);
     check_launch(&o);
     check_failures(&o);
-    for (int l = 1; l < u->pipe->nlevels; l++)
+    for (int l = 1; l < u->pipe->nlevels; l++) {
         check_number(&o,
                      hd_asprintf(u->arena, "sizeof(hdd_queue_gift<%s_tuple%d>)", u->name, l),
                      cu_gift_bytes(u, l));
+        check_number(&o, hd_asprintf(u->arena, "sizeof(%s_tuple%d)", u->name, l),
+                     cu_tuple_bytes(u, l));
+    }
     for (int i = 0; i < u->spec->nstates; i++)
         if (u->row_used[i])
             cu_row_checks(u, &o, i);
     return take_out(u, &o);
 }
 
-static uint32_t mailbox_bytes(const struct cu_unit *u)
+static uint32_t gift_bytes(const struct cu_unit *u)
 {
     uint32_t most = SCAN_GIFT_BYTES;
     for (int l = 1; l < u->pipe->nlevels; l++)
         most = HD_MAX(most, cu_gift_bytes(u, l));
-    return (MAIL_BYTES + most + 15) / 16 * 16;
+    return (most + 15) / 16 * 16;
+}
+
+static uint32_t slot_bytes(const struct cu_unit *u)
+{
+    uint32_t most = 0;
+    for (int l = 1; l < u->pipe->nlevels; l++)
+        most = HD_MAX(most, cu_tuple_bytes(u, l));
+    return SLOT_BYTES + (most + 15) / 16 * 16;
+}
+
+/* Its function in templates/traverse.cuh. */
+static const char *traversal(enum rt_shape shape)
+{
+    switch (shape) {
+    case RT_SHAPE_STRAIGHT: return "hdd_straight";
+    case RT_SHAPE_NIFS: return "hdd_nifs";
+    case RT_SHAPE_AWS: return "hdd_nifs_aws";
+    case RT_SHAPE_ANY: return "hdd_any_balance";
+    }
+    HD_BUG("shape %d", (int)shape);
 }
 
 /* ---- the unit --------------------------------------------------------------------------- */
@@ -261,10 +292,10 @@ static int emit_unit(struct cu_unit *u, struct cg_cuda_unit *out, struct hd_err 
     struct rt_pipeline *r = u->pipe->spec;
     const char *code = methods(u); /* first: the rest lists what it uses */
     const char *fields = members(u), *inits = initialisers(u);
-    out->levels = u->pipe->nlevels;
     out->far_args = u->far_args;
     out->makes_text = u->makes_text;
-    out->mailbox_bytes = mailbox_bytes(u);
+    out->gift_bytes = gift_bytes(u);
+    out->slot_bytes = slot_bytes(u);
     const struct cg_slot slots[] = {
         {"NAME", u->name},
         {"SUMMARY", summary(u)},
@@ -273,13 +304,16 @@ static int emit_unit(struct cu_unit *u, struct cg_cuda_unit *out, struct hd_err 
         {"TUPLES", tuples(u)},
         {"SHARED", shared_members(u)},
         {"LEVELS", hd_asprintf(u->arena, "%d", u->pipe->nlevels)},
-        {"MAILBOX_BYTES", hd_asprintf(u->arena, "%u", out->mailbox_bytes)},
+        {"TILE_STEPS", hd_asprintf(u->arena, "%d", u->pipe->tile ? u->pipe->tile_steps : 0)},
+        {"CUTS", r->shape == RT_SHAPE_ANY ? "1" : "0"},
+        {"GIFT_BYTES", hd_asprintf(u->arena, "%u", out->gift_bytes)},
+        {"SLOT_BYTES", hd_asprintf(u->arena, "%u", out->slot_bytes)},
         {"MEMBERS", fields},
         {"ARGS", args_type(u)},
         {"INITIALISERS", inits},
         {"METHODS", code},
         {"CHECKS", checks(u)},
-        {"TRAVERSE", u->pipe->nlevels > 1 ? "hdd_nifs" : "hdd_straight"},
+        {"TRAVERSE", traversal(r->shape)},
     };
     if (shared_bytes(u) > SHARED_MOST)
         return HD_FAIL(err, UNSUPPORTED, r->path,

@@ -4,9 +4,9 @@
  * A source includes the headers of templates/ as "hd/<name>" and defines one kernel,
  *   void <entry>(hdd_args<nwords> args, hdd_launch launch)
  * with the words of the args vector (runtime/spec.h), or their address where they are more
- * than parameters can hold, and the structure of templates/launch.cuh. Grids have blocks of HDD_WARPS warps; kernels whose `levels` exceed 1
- * and that share work must be launched cooperatively, with `mailbox_bytes` of zeroed memory
- * per warp. */
+ * than parameters can hold, and the structure of templates/launch.cuh. Grids have blocks of
+ * HDD_WARPS warps; kernels that share work (shape and balance of the pipeline, runtime/spec.h)
+ * must be launched cooperatively, with memory of the sizes below (runtime/gpu/gpu_balance.h). */
 #ifndef HEDDLE_CODEGEN_CUDA_SOURCE_H
 #define HEDDLE_CODEGEN_CUDA_SOURCE_H
 
@@ -16,8 +16,7 @@ struct cg_cuda_unit {
     const char *entry; /* also set in the pipeline's rt_pipeline */
     const char *text;  /* NUL-terminated, in the arena */
     size_t size;
-    int levels;
-    uint32_t mailbox_bytes; /* a multiple of 16 */
+    uint32_t gift_bytes, slot_bytes; /* of a warp's mailbox, of a slot of a queue of FWS */
     bool far_args;   /* the first parameter is not the words but their address on the device */
     bool makes_text; /* needs a heap of texts (templates/launch.cuh) */
 };

@@ -178,17 +178,30 @@ static void value_layout(const struct pl_slot *s, uint32_t *size, uint32_t *alig
     *size = s->nullable ? align_up(sizes[s->phys] + 1, *align) : sizes[s->phys];
 }
 
-uint32_t cu_gift_bytes(const struct cu_unit *u, int level)
+/* Size and alignment of a level's tuple; an empty structure has a byte. */
+static uint32_t tuple_layout(const struct cu_unit *u, int level, uint32_t *most)
 {
-    enum { ENTRIES = 64, HEAD = 8 + ENTRIES * 8 }; /* HDD_QUEUE; count, ranges */
     const struct pl_level *l = &u->pipe->levels[level];
-    uint32_t size = 0, most = 1;
+    uint32_t size = 0;
+    *most = 1;
     for (int i = 0; i < l->nslots; i++) {
         uint32_t bytes, align;
         value_layout(&u->pipe->slots[l->slots[i]], &bytes, &align);
         size = align_up(size, align) + bytes;
-        most = HD_MAX(most, align);
+        *most = HD_MAX(*most, align);
     }
-    size = HD_MAX(align_up(size, most), 1); /* an empty structure has a byte */
+    return HD_MAX(align_up(size, *most), 1);
+}
+
+uint32_t cu_gift_bytes(const struct cu_unit *u, int level)
+{
+    enum { ENTRIES = 64, HEAD = 8 + ENTRIES * 8 }; /* HDD_QUEUE; count, ranges */
+    uint32_t most, size = tuple_layout(u, level, &most);
     return align_up(align_up(HEAD, most) + ENTRIES * size, HD_MAX(most, 4));
+}
+
+uint32_t cu_tuple_bytes(const struct cu_unit *u, int level)
+{
+    uint32_t most;
+    return tuple_layout(u, level, &most);
 }

@@ -182,8 +182,8 @@ static void expand(struct cu_unit *u, int step, int level)
     for (int i = 0; i < next->nslots; i++)
         list =
             hd_asprintf(u->arena, "%s%s%s", list, i ? ", " : "", cu_slot(u, next->slots[i]));
-    cu_line(u->out, "queue%d.push(children, %s_tuple%d{%s});", level + 1, u->name, level + 1,
-            list);
+    cu_line(u->out, "hdd_push(*this, hdd_level<%d>(), children, %s_tuple%d{%s});", level + 1,
+            u->name, level + 1, list);
 }
 
 void cu_visit(struct cu_unit *u, int level)

@@ -418,6 +418,7 @@ static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, stru
     seal_tile(c, q);
     seal_touched(c, q);
     seal_counters(c, q, p->est);
+    pl_choose_shape(q, c->opt.balance);
 }
 
 int pb_program(struct ctx *c, int result_state, struct pl_program **out)

@@ -184,6 +184,7 @@ struct pl_program {
 
 struct pl_options {
     bool profile;
+    enum rt_balance balance; /* on a GPU; AUTO: what each pipeline needs */
     int threads;      /* private copies are planned for this many */
     uint64_t private_bytes; /* largest private dense aggregate per thread; 0: default 1 MiB */
 };
@@ -196,5 +197,8 @@ void pl_verify(const struct pl_program *p);
 void pl_print(struct hd_strbuf *out, const struct pl_program *p);
 
 const char *pl_step_name(enum pl_step_kind k);
+
+/* shape.c: fills shape and balance of a sealed pipeline. */
+void pl_choose_shape(struct pl_pipeline *p, enum rt_balance forced);
 
 #endif

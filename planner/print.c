@@ -174,6 +174,8 @@ static void print_source(const struct printer *w)
         hd_strbuf_addf(w->o, "%s %s", r->source == RT_SOURCE_ROWS ? "rows" : "indexes", w->g->spec->states[r->state].name);
     if (w->p->tile)
         hd_strbuf_addf(w->o, " [tile: %d steps]", w->p->tile_steps);
+    if (r->shape != RT_SHAPE_STRAIGHT)
+        hd_strbuf_addf(w->o, " [gpu: %s]", rt_shape_name(r->shape));
     if (r->ordered)
         hd_strbuf_adds(w->o, " [ordered]");
     hd_strbuf_addf(w->o, "    # %s\n", r->path);

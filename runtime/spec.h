@@ -124,6 +124,38 @@ enum rt_source_kind {
 
 enum { RT_MAX_LEVELS = 16 };
 
+/* How a GPU spreads a pipeline's work over its warps (templates/launch.cuh has the same values):
+ * X(id, name on the command line). AUTO leaves the choice to the planner. */
+#define RT_BALANCES(X)                                                                         \
+    X(AUTO, "auto")                                                                            \
+    X(NONE, "none")                                                                            \
+    X(NIFS, "nifs")                                                                            \
+    X(FWS, "nifs+fws")                                                                         \
+    X(FWS_LOCAL, "nifs+fws-local")                                                             \
+    X(AWS, "nifs+aws")
+enum rt_balance {
+#define X(id, name) RT_BALANCE_##id,
+    RT_BALANCES(X)
+#undef X
+    RT_BALANCE_COUNT
+};
+const char *rt_balance_name(enum rt_balance b);
+int rt_balance_find(const char *name); /* -1: not known */
+
+/* The kernel that a pipeline becomes on a GPU (templates/traverse.cuh): X(id, dump name). */
+#define RT_SHAPES(X)                                                                           \
+    X(STRAIGHT, "straight")   /* no levels; none, nifs */                                      \
+    X(NIFS, "nifs")           /* levels, every warp for itself; none, nifs */                  \
+    X(AWS, "nifs+aws")        /* and adaptive work-sharing; none, nifs, nifs+aws. Launched     \
+                                 cooperatively */                                              \
+    X(ANY, "any")             /* all strategies, for comparisons. Launched cooperatively */
+enum rt_shape {
+#define X(id, name) RT_SHAPE_##id,
+    RT_SHAPES(X)
+#undef X
+};
+const char *rt_shape_name(enum rt_shape s);
+
 struct rt_pipeline {
     const char *name;    /* "p3" */
     const char *path;    /* plan node of its sink */
@@ -138,6 +170,8 @@ struct rt_pipeline {
     int ncounters;       /* 64-bit counters for --profile: rows into step 0.., and into the sink */
     const char **counter_names;
     double *counter_est; /* estimated rows, same index; < 0 unknown */
+    enum rt_shape shape;
+    enum rt_balance balance; /* to launch it with; never AUTO */
     bool ordered;        /* run on one thread in row order (a sorted source whose order must survive) */
     int ntouched;        /* columns read: verified before the run */
     struct rt_touched {

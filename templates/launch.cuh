@@ -8,10 +8,14 @@ typedef unsigned long long hdd_u64;
 typedef unsigned int hdd_u32;
 typedef int hdd_i32;
 
-// How a kernel with levels spreads its work; a runtime argument of one compiled kernel.
+// How a kernel spreads its work: a runtime argument of one compiled kernel, as far as its shape
+// (enum rt_shape of runtime/spec.h) has the code. The values are those of enum rt_balance.
 enum hdd_balance {
-    HDD_NIFS,      // per-warp queues alone
-    HDD_NIFS_SHARE // and busy warps give half of their shallowest level to idle ones
+    HDD_NONE = 1,  // depth first: the deepest level with a node, full warp or not
+    HDD_NIFS,      // the deepest level that fills a warp (nifs.cuh)
+    HDD_FWS,       // and ranges beyond a threshold go through one queue for all (fws.cuh)
+    HDD_FWS_LOCAL, // the same with a queue per warp
+    HDD_AWS        // and the busiest warps give half of their work to idle ones (aws.cuh)
 };
 
 // The state that the sink of a pipeline fills. Layouts are those of runtime/spec.h, except
@@ -32,30 +36,61 @@ struct hdd_sink_state {
     hdd_u64 mask;
 };
 
-// Written by the kernel. The host clears it before a launch.
+// Written by the kernel. The host clears it before a launch. The cursor stands apart from the
+// words that warps poll.
 struct hdd_progress {
     hdd_u64 next_tile; // first tile that no warp has taken
-    hdd_u32 abort;     // not 0: leave as soon as possible
-    hdd_u32 failure;   // enum rt_failure of the first row that failed
+    hdd_u64 apart[15];
+    hdd_u32 abort; // not 0: leave as soon as possible. Read together with the next
+    hdd_u32 idle;  // warps - busy ones - gifts on their way (share.cuh); = warps: all is done
+    hdd_u32 failure; // enum rt_failure of the first row that failed
     hdd_i32 failure_path;
-    hdd_u32 idle;       // warps that have nothing and wait (share.cuh)
-    hdd_u64 gifts;      // ranges of work that moved between warps
-    hdd_u64 visits;     // warp iterations, and lanes that had no node in them: the intra-warp
-    hdd_u64 idle_lanes; // idle ratio of the paper's section 8.1
+    hdd_u64 gifts; // pieces of work that moved between warps
+};
+
+enum {
+    HDD_LOAD_BUCKETS = 32, // log2 of the number of subtrees, of each height
+    HDD_LOAD_HEIGHTS = 17, // levels are at most RT_MAX_LEVELS, heights count from 1
+    HDD_PROFILE_LEVELS = 17
+};
+
+// Memory that work-sharing needs besides, laid out by runtime/gpu/gpu_balance.h. All of it but
+// the gifts begins as zero.
+struct hdd_share_memory {
+    hdd_u64 groups;     // bitmap.cuh: a bit per word of the next
+    hdd_u64 words;      // a bit per warp: it waits (AWS), its queue has something (FWS_LOCAL)
+    hdd_u64 mail;       // a u32 per warp: state of its mailbox (share.cuh)
+    hdd_u64 loads;      // AWS: u32 [HDD_LOAD_HEIGHTS][HDD_LOAD_BUCKETS], warps by workload
+    hdd_u64 gifts;      // AWS: per warp as many bytes as the kernel was emitted with
+    hdd_u64 queues;     // FWS: one queue or one per warp, each with `queue_slots` slots of the
+                        // size that the kernel was emitted with
+    hdd_u32 queue_slots; // a power of two
+    hdd_u32 threshold;   // FWS: children of a node that stay with its warp
+};
+
+// What one warp did, kept when hdd_launch.profile is set. A level's visits are its warp
+// iterations; level 0's nodes are the rows that passed the tile's predicate. The row slots of
+// tiles are iterations of their own, [levels]: a lane idles for a slot whose predicate it does
+// not evaluate.
+struct hdd_warp_profile {
+    hdd_u64 begin, end;         // ns of the device's global timer
+    hdd_u64 since;              // clock of the last change between busy and waiting
+    hdd_u64 busy, wait;         // clock ticks of the multiprocessor
+    hdd_u64 transitions;        // from busy to waiting
+    hdd_u64 given, taken;       // pieces of work
+    hdd_u64 visits[HDD_PROFILE_LEVELS], idle_lanes[HDD_PROFILE_LEVELS];
 };
 
 struct hdd_launch {
     hdd_u64 source_rows; // rows, indexes or codes of the source
-    hdd_u64 progress;    // address of the struct above
-    hdd_u64 idle_words;  // share.cuh: a bit per warp that waits
-    hdd_u64 mailboxes; // share.cuh: one per warp, of the size that the kernel was emitted with
-    hdd_u64 counters;  // profile counters (templates/abi.h), 64 bits each
-    hdd_u32 warps;     // of the whole grid
-    hdd_u32 take;      // tiles that a warp takes from the cursor at once
-    hdd_u32 balance;   // enum hdd_balance
-    hdd_u32 share_every; // HDD_NIFS_SHARE: iterations between two looks for an idle warp
-    hdd_u32 start_idle;  // HDD_NIFS_SHARE: warps from this number on begin without work
-    hdd_u32 reserved;
+    hdd_u64 progress;    // address of struct hdd_progress
+    hdd_u64 counters;    // profile counters (templates/abi.h), 64 bits each
+    hdd_u64 profile;     // address of struct hdd_warp_profile per warp, zeroed; 0: none
+    hdd_u32 warps;       // of the whole grid
+    hdd_u32 scan_warps;  // warps from this number on take no tiles: an ordered source has one
+    hdd_u32 take;        // tiles that a warp takes from the cursor at once
+    hdd_u32 balance;     // enum hdd_balance
+    struct hdd_share_memory share;
     // Texts that the kernel makes (casts to text) live here, as long as the query: kernels that
     // make some get a heap of their own. A cursor beyond the capacity: there was no room, the
     // rows are worthless whatever failure they report, and the pipeline runs again with a heap

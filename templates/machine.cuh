@@ -23,7 +23,8 @@ typedef double f64;
 
 #define HDD_DEVICE       static __device__ __forceinline__
 #define HDD_MEMBER       __device__ __forceinline__
-// Long and rare: called, one copy in a kernel.
+// Long and rare: called, one copy in a kernel. It costs its callers no registers if arguments
+// come by value.
 #define HDD_CALLED       static __device__ __noinline__
 #define HDD_KERNEL(name) extern "C" __global__ void __launch_bounds__(HDD_BLOCK) name
 // One structure per kernel holds all it keeps in shared memory.
@@ -40,7 +41,7 @@ typedef double f64;
 constexpr u32 HDD_LANES = 32; // threads of a warp
 constexpr u32 HDD_WARPS = 4;  // warps of a block, as in the paper's section 8.1
 constexpr u32 HDD_BLOCK = HDD_LANES * HDD_WARPS;
-
+constexpr u32 HDD_POLLS = 16; // looks into a mailbox between two at the abort word
 // ---- where a thread is ---------------------------------------------------------------------
 
 HDD_DEVICE u32 hdd_lane()
@@ -170,11 +171,6 @@ HDD_DEVICE u64 hdd_atomic_or(u64 *p, u64 v)
     return atomicOr(p, v);
 }
 
-HDD_DEVICE u64 hdd_atomic_and(u64 *p, u64 v)
-{
-    return atomicAnd(p, v);
-}
-
 HDD_DEVICE void hdd_atomic_min(i32 *p, i32 v)
 {
     atomicMin(p, v);
@@ -251,17 +247,65 @@ HDD_DEVICE void hdd_store_release(u64 *p, u64 v)
     asm volatile("st.release.gpu.u64 [%0], %1;" : : "l"(p), "l"(v) : "memory");
 }
 
+// A bit as a flag between threads: who clears it with an acquire sees all that came before the
+// release that set it, of the whole warp if a warp barrier stands between.
+HDD_DEVICE u64 hdd_atomic_or_release(u64 *p, u64 v)
+{
+    u64 old;
+    asm volatile("atom.or.release.gpu.b64 %0, [%1], %2;"
+                 : "=l"(old)
+                 : "l"(p), "l"(v)
+                 : "memory");
+    return old;
+}
+
+HDD_DEVICE u32 hdd_atomic_add_acq_rel(u32 *p, u32 v)
+{
+    u32 old;
+    asm volatile("atom.add.acq_rel.gpu.u32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(p), "r"(v)
+                 : "memory");
+    return old;
+}
+
+HDD_DEVICE u64 hdd_atomic_and_acquire(u64 *p, u64 v)
+{
+    u64 old;
+    asm volatile("atom.and.acquire.gpu.b64 %0, [%1], %2;"
+                 : "=l"(old)
+                 : "l"(p), "l"(v)
+                 : "memory");
+    return old;
+}
+
 // Everything this thread did before is seen by others before anything it does afterwards, and
-// the other way round: for protocols that span several words (share.cuh).
+// the other way round: for protocols that span several words.
 HDD_DEVICE void hdd_fence()
 {
     __threadfence();
 }
 
 // Lets others run while this thread waits for one of them.
-HDD_DEVICE void hdd_back_off()
+HDD_DEVICE void hdd_back_off(u32 ns = 100)
 {
-    __nanosleep(100);
+    __nanosleep(ns);
+}
+
+// ---- time ----------------------------------------------------------------------------------
+
+// Ticks of the multiprocessor that this warp is on.
+HDD_DEVICE u64 hdd_clock()
+{
+    return (u64)clock64();
+}
+
+// Nanoseconds, the same for the whole device.
+HDD_DEVICE u64 hdd_time()
+{
+    u64 ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
 }
 
 // ---- loads of memory that no thread writes in this kernel ----------------------------------

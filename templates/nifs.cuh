@@ -82,13 +82,7 @@ template <class Tuple> struct hdd_queue {
         return lane < total;
     }
 
-    // ---- work-sharing
-    // ------------------------------------------------------------------------
-
-    HDD_MEMBER bool divisible() const
-    {
-        return nodes >= 2;
-    }
+    // ---- work-sharing ----------------------------------------------------------------------
 
     // Divides every range in two and gives one part of each, so that the cost does not depend
     // on the number of nodes (section 7). Of ranges with one node every second goes.
@@ -123,6 +117,13 @@ template <class Tuple> struct hdd_queue {
         nodes -= lost;
     }
 
+    // One range that lane 0 brings; the queue is empty.
+    HDD_MEMBER void receive(hdd_range r, const Tuple &t)
+    {
+        HDD_ASSERT(count == 0 && nodes == 0);
+        push(hdd_lane() == 0 ? r : hdd_no_range(), t);
+    }
+
     // Takes a gift; the queue is empty.
     HDD_MEMBER void receive(const hdd_queue_gift<Tuple> &gift)
     {
@@ -151,14 +152,15 @@ template <int L> struct hdd_level {
 
 // ---- choosing (Algorithm 2) ----------------------------------------------------------------
 
-template <class Pipe> HDD_DEVICE int hdd_deepest_full(Pipe &, hdd_level<0>)
+// Deepest level with at least that many nodes; 0 if there is none: nobody asked level 0.
+template <class Pipe> HDD_DEVICE int hdd_deepest(Pipe &, u32, hdd_level<0>)
 {
     return 0;
 }
 
-template <class Pipe, int L> HDD_DEVICE int hdd_deepest_full(Pipe &p, hdd_level<L> level)
+template <class Pipe, int L> HDD_DEVICE int hdd_deepest(Pipe &p, u32 nodes, hdd_level<L> level)
 {
-    return p.queue(level).nodes >= HDD_LANES ? L : hdd_deepest_full(p, hdd_level<L - 1>());
+    return p.queue(level).nodes >= nodes ? L : hdd_deepest(p, nodes, hdd_level<L - 1>());
 }
 
 // From level L on, R levels are left to look at.
@@ -174,15 +176,23 @@ HDD_DEVICE int hdd_shallowest(Pipe &p, hdd_level<L> level, hdd_level<R>)
                                 : hdd_shallowest(p, hdd_level<L + 1>(), hdd_level<R - 1>());
 }
 
+// Nodes for which a level is worth a visit. Depth first (HDD_NONE) takes what there is: the
+// traversal without NIFS, in which a level is appended to only when it is empty.
+HDD_DEVICE u32 hdd_worth_a_visit(const hdd_run &run)
+{
+    return run.launch.balance == HDD_NONE ? 1 : HDD_LANES;
+}
+
 // -1: nothing left. Level 0 is as full as the source while there are tiles; where fewer than
 // 32 of its rows wait there are none, and no deeper level is full, so that the shallowest is
 // due.
 template <class Pipe> HDD_DEVICE int hdd_choose(Pipe &p)
 {
-    const int full = hdd_deepest_full(p, hdd_level<Pipe::levels - 1>());
-    if (full > 0)
-        return full;
-    p.scan.refill(p);
+    const u32 nodes = hdd_worth_a_visit(p.run);
+    const int level = hdd_deepest(p, nodes, hdd_level<Pipe::levels - 1>());
+    if (level > 0)
+        return level;
+    p.scan.refill(p, nodes);
     return p.scan.pending ? 0
                           : hdd_shallowest(p, hdd_level<1>(), hdd_level<Pipe::levels - 1>());
 }

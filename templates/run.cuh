@@ -61,11 +61,19 @@ struct hdd_run {
         hdd_store_relaxed(&progress->abort, 1);
     }
 
-    // Whole warp: the same answer in every lane.
+    // The abort word and, above it, the count of idle warps, in one load. Whole warp: the same
+    // answer in every lane.
+    HDD_MEMBER u64 look() const
+    {
+        u64 both = 0;
+        if (hdd_lane() == 0)
+            both = hdd_load_relaxed(reinterpret_cast<const u64 *>(&progress->abort));
+        return hdd_shuffle(both, 0);
+    }
+
     HDD_MEMBER bool stopped() const
     {
-        const u32 mine = hdd_lane() == 0 && aborted();
-        return hdd_shuffle(mine, 0) != 0;
+        return (u32)look() != 0;
     }
 
     // A row failed. Of several failures any one may be reported (DESIGN section 4).

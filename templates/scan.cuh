@@ -8,6 +8,7 @@
 #ifndef HDD_SCAN_CUH
 #define HDD_SCAN_CUH
 
+#include "hd/profile.cuh"
 #include "hd/run.cuh"
 #include "hd/tile.cuh"
 #include "hd/warp.cuh"
@@ -33,14 +34,19 @@ struct hdd_scan {
         : rows(run.launch.source_rows), tile(0), tile_end(0), exhausted(false), first(0),
           alive(0), left(0), nleft(0), pending(0)
     {
-        exhausted =
-            run.launch.balance == HDD_NIFS_SHARE && run.warp() >= run.launch.start_idle;
+        exhausted = run.warp() >= run.launch.scan_warps;
     }
 
-    // Reads tiles until a full warp of rows waits or none are left.
-    template <class Pipe> HDD_MEMBER void refill(Pipe &p)
+    // Rows that wait and rows that were not looked at yet.
+    HDD_MEMBER u64 nodes() const
     {
-        while (pending < HDD_LANES) {
+        return pending + (tile_end - tile) * HDD_TILE;
+    }
+
+    // Reads tiles until as many rows wait or none are left.
+    template <class Pipe> HDD_MEMBER void refill(Pipe &p, u32 wanted)
+    {
+        while (pending < wanted) {
             if (tile == tile_end && !take_tiles(p.run))
                 return;
             read_tile(p);
@@ -66,14 +72,7 @@ struct hdd_scan {
         return lane < n;
     }
 
-    // ---- work-sharing
-    // ------------------------------------------------------------------------
-
-    // Nodes that could be split in two.
-    HDD_MEMBER bool divisible() const
-    {
-        return pending >= 2 || tile_end - tile >= 2;
-    }
+    // ---- work-sharing ----------------------------------------------------------------------
 
     // Gives every second row that waits, and the later half of the tiles not read.
     HDD_MEMBER void give(hdd_scan_gift &gift)
@@ -115,7 +114,7 @@ struct hdd_scan {
     {
         const u64 tiles = (rows + HDD_TILE - 1) / HDD_TILE;
         u64 at = 0;
-        if (exhausted)
+        if (exhausted || run.stopped())
             return false;
         if (hdd_lane() == 0)
             at = hdd_atomic_add(&run.progress->next_tile, (u64)run.launch.take);
@@ -139,6 +138,8 @@ struct hdd_scan {
                       : end - at < HDD_TILE_ROWS ? (u32)(end - at)
                                                  : HDD_TILE_ROWS;
         alive = p.tile((u32)at, n);
+        if (Pipe::tile_steps > 0)
+            hdd_count_tile(p.run, Pipe::levels, end - first);
         pending = nleft + hdd_warp_sum(hdd_popc(alive));
     }
 

@@ -1,107 +1,181 @@
-// The two shapes of a kernel. A pipeline is a class, emitted per plan, with
+// The shapes of a kernel. A pipeline is a class, emitted per plan, with
 //
-//   enum { levels }, mailbox_bytes
+//   enum { levels, tile_steps, cuts }         steps that tile() does; its kernel can cut ranges
+//   enum : u64 { gift_bytes, slot_bytes }     of a mailbox; of a slot of fws.cuh
 //   hdd_run run; hdd_scan scan;
 //   u32 tile(u32 first, u32 n)                rows of this lane that pass the cheap predicate
 //   hdd_queue<Tuple> &queue(hdd_level<L>)     levels 1 .. levels - 1
 //   void visit(hdd_level<0>, bool live, u32 row)
 //   void visit(hdd_level<L>, bool live, u32 position, const Tuple &)
 //
-// visit is called by whole warps, live or not, and either pushes ranges to the next level's
-// queue or feeds the sink. Block-wide flushes come after the traversal.
+// visit is called by whole warps, live or not, and either hands ranges to the next level
+// (hdd_push) or feeds the sink. Block-wide flushes come after the traversal.
 #ifndef HDD_TRAVERSE_CUH
 #define HDD_TRAVERSE_CUH
 
-#include "hd/share.cuh"
+#include "hd/aws.cuh"
+#include "hd/fws.cuh"
+#include "hd/profile.cuh"
 
-// Warp iterations and idle lanes of one warp, added to the run's at its end.
-struct hdd_tally {
-    u32 visits, idle_lanes;
+// ---- visits --------------------------------------------------------------------------------
 
-    HDD_MEMBER hdd_tally() : visits(0), idle_lanes(0)
-    {
-    }
-
-    HDD_MEMBER void add(u32 nodes)
-    {
-        visits++;
-        idle_lanes += nodes < HDD_LANES ? HDD_LANES - nodes : 0;
-    }
-
-    HDD_MEMBER void flush(const hdd_run &run) const
-    {
-        if (hdd_lane() != 0)
-            return;
-        hdd_atomic_add(&run.progress->visits, (u64)visits);
-        hdd_atomic_add(&run.progress->idle_lanes, (u64)idle_lanes);
-    }
-};
-
-template <class Pipe> HDD_DEVICE void hdd_visit_scan(Pipe &p, hdd_tally &tally)
+template <class Pipe> HDD_DEVICE void hdd_visit_scan(Pipe &p)
 {
     u32 row = 0;
-    tally.add(p.scan.pending);
+    hdd_count_visit(p.run, 0, p.scan.pending);
     const bool live = p.scan.take(row);
     p.visit(hdd_level<0>(), live, row);
 }
 
 template <class Pipe, class Tuple, int L>
-HDD_DEVICE void hdd_visit_queue(Pipe &p, hdd_queue<Tuple> &q, hdd_level<L> level,
-                                hdd_tally &tally)
+HDD_DEVICE void hdd_visit_queue(Pipe &p, hdd_queue<Tuple> &q, hdd_level<L> level)
 {
     u32 position = 0;
     Tuple t = Tuple();
-    tally.add(q.nodes < HDD_LANES ? (u32)q.nodes : (u32)HDD_LANES);
+    hdd_count_visit(p.run, L, q.nodes);
     const bool live = q.take(position, t);
     p.visit(level, live, position, t);
 }
 
-template <class Pipe> HDD_DEVICE void hdd_visit(Pipe &p, int, hdd_level<0>, hdd_tally &tally)
+template <class Pipe> HDD_DEVICE void hdd_visit(Pipe &p, int, hdd_level<0>)
 {
-    hdd_visit_scan(p, tally);
+    hdd_visit_scan(p);
 }
 
-template <class Pipe, int L>
-HDD_DEVICE void hdd_visit(Pipe &p, int level, hdd_level<L> here, hdd_tally &tally)
+template <class Pipe, int L> HDD_DEVICE void hdd_visit(Pipe &p, int level, hdd_level<L> here)
 {
     if (level == L)
-        hdd_visit_queue(p, p.queue(here), here, tally);
+        hdd_visit_queue(p, p.queue(here), here);
     else
-        hdd_visit(p, level, hdd_level<L - 1>(), tally);
+        hdd_visit(p, level, hdd_level<L - 1>());
 }
 
-// No expansion: tile after tile, 32 survivors at a time.
+// Children for a level's queue, of rows that were just visited.
+template <class Pipe, int L, class Tuple>
+HDD_DEVICE void hdd_push_by(Pipe &p, hdd_level<L> level, hdd_range r, const Tuple &t,
+                            hdd_level<0>)
+{
+    p.queue(level).push(r, t);
+}
+
+template <class Pipe, int L, class Tuple>
+HDD_DEVICE void hdd_push_by(Pipe &p, hdd_level<L> level, hdd_range r, const Tuple &t,
+                            hdd_level<1>)
+{
+    hdd_push_cut(p, level, r, t);
+}
+
+template <class Pipe, int L, class Tuple>
+HDD_DEVICE void hdd_push(Pipe &p, hdd_level<L> level, hdd_range r, const Tuple &t)
+{
+    hdd_push_by(p, level, r, t, hdd_level<Pipe::cuts>());
+}
+
+// ---- what a warp does every so often, and when it has nothing ------------------------------
+
+// `look` comes after some iterations and says after how many again; `wait` gives false when the
+// warp can end.
+struct hdd_alone {
+    template <class Pipe> HDD_MEMBER u32 look(Pipe &, u32)
+    {
+        return HDD_LOOK_RARELY;
+    }
+
+    template <class Pipe> HDD_MEMBER bool wait(Pipe &)
+    {
+        return false;
+    }
+};
+
+struct hdd_adaptive {
+    hdd_aws aws;
+
+    template <class Pipe> HDD_MEMBER u32 look(Pipe &p, u32 idle)
+    {
+        return p.run.launch.balance == HDD_AWS ? aws.look(p, idle) : HDD_LOOK_RARELY;
+    }
+
+    template <class Pipe> HDD_MEMBER bool wait(Pipe &p)
+    {
+        return p.run.launch.balance == HDD_AWS && aws.wait(p);
+    }
+};
+
+struct hdd_any_way {
+    hdd_adaptive adaptive;
+
+    template <class Pipe> HDD_MEMBER u32 look(Pipe &p, u32 idle)
+    {
+        return adaptive.look(p, idle);
+    }
+
+    template <class Pipe> HDD_MEMBER bool wait(Pipe &p)
+    {
+        const u32 how = p.run.launch.balance;
+        return how == HDD_FWS || how == HDD_FWS_LOCAL ? hdd_fws_wait(p) : adaptive.wait(p);
+    }
+};
+
+// ---- shapes --------------------------------------------------------------------------------
+
+// No expansion: tile after tile, 32 survivors at a time. The abort word is looked at where
+// tiles are taken.
 template <class Pipe> HDD_DEVICE void hdd_straight(Pipe &p)
 {
-    hdd_tally tally;
-    while (!p.run.stopped()) {
-        p.scan.refill(p);
+    hdd_profile_begin(p.run);
+    for (;;) {
+        p.scan.refill(p, hdd_worth_a_visit(p.run));
         if (!p.scan.pending)
             break;
-        hdd_visit_scan(p, tally);
+        hdd_visit_scan(p);
     }
-    tally.flush(p.run);
+    hdd_profile_end(p.run);
+}
+
+// False: the warp can end.
+template <class Sharing, class Pipe> HDD_DEVICE bool hdd_wait(Pipe &p, Sharing &sharing)
+{
+    hdd_profile_waits(p.run);
+    const bool got = sharing.wait(p);
+    hdd_profile_works(p.run, got);
+    return got;
 }
 
 // Levels: Algorithm 1 of the paper.
+template <class Sharing, class Pipe> HDD_DEVICE void hdd_traverse(Pipe &p)
+{
+    Sharing sharing;
+    u32 until_look = 1;
+    hdd_profile_begin(p.run);
+    for (;;) {
+        const int level = hdd_choose(p);
+        if (level >= 0)
+            hdd_visit(p, level, hdd_level<Pipe::levels - 1>());
+        else if (!hdd_wait(p, sharing))
+            break;
+        if (--until_look > 0)
+            continue;
+        const u64 state = p.run.look();
+        if ((u32)state) // abort
+            break;
+        until_look = sharing.look(p, (u32)(state >> 32));
+    }
+    hdd_profile_end(p.run);
+}
+
 template <class Pipe> HDD_DEVICE void hdd_nifs(Pipe &p)
 {
-    const bool share = p.run.launch.balance == HDD_NIFS_SHARE;
-    hdd_tally tally;
-    u32 until_share = p.run.launch.share_every;
-    while (!p.run.stopped()) {
-        const int level = hdd_choose(p);
-        if (level < 0 && (!share || !hdd_wait(p)))
-            break;
-        if (level < 0)
-            continue;
-        hdd_visit(p, level, hdd_level<Pipe::levels - 1>(), tally);
-        if (share && --until_share == 0) {
-            until_share = p.run.launch.share_every;
-            hdd_give(p);
-        }
-    }
-    tally.flush(p.run);
+    hdd_traverse<hdd_alone>(p);
+}
+
+template <class Pipe> HDD_DEVICE void hdd_nifs_aws(Pipe &p)
+{
+    hdd_traverse<hdd_adaptive>(p);
+}
+
+template <class Pipe> HDD_DEVICE void hdd_any_balance(Pipe &p)
+{
+    hdd_traverse<hdd_any_way>(p);
 }
 
 #endif

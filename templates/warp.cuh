@@ -21,6 +21,11 @@ HDD_DEVICE u32 hdd_min(u32 a, u32 b)
     return a < b ? a : b;
 }
 
+HDD_DEVICE u32 hdd_max(u32 a, u32 b)
+{
+    return a > b ? a : b;
+}
+
 HDD_DEVICE bool hdd_any(bool b)
 {
     return hdd_ballot(b) != 0;

@@ -3,9 +3,10 @@
 
     check.py --heddle BIN --query BIN --db DB [--seeds N] PLAN...
 
-Each plan runs twice on the emulator: with every warp on its own, and with all work beginning in one warp, so
-that the others live on what is given to them. The second time rows are counted per step, and the counts must
-be the CPU's too: every node of the evaluation tree is visited exactly once.
+Each plan runs on the emulator with the kernels that the planner would choose, and with those that have every
+strategy in every balance mode. Where work is shared, all of it begins in one warp, so that the others live on
+what is given to them. Rows are counted per step there, and the counts must be the CPU's too: every node of the
+evaluation tree is visited exactly once.
 """
 
 import argparse
@@ -74,12 +75,16 @@ def compare_counters(plan, cpu, simt):
 
 def has_levels(args, plan):
     """Only pipelines with levels share work."""
-    source = run([args.query, plan, "--db", args.db, "--dump"]).stdout
-    return "hdd_nifs(pipe);" in source
+    source = run([args.query, plan, "--db", args.db, "--dump", "--balance", "nifs+aws"]).stdout
+    return "hdd_any_balance(pipe);" in source
+
+
+ALONE = ["none", "nifs"]
+SHARED = ["nifs+fws", "nifs+fws-local", "nifs+aws"] # of pipelines with levels
 
 
 def check_error(args, plan, expected):
-    for options in ([], ["--balance", "share", "--start-idle", 1]):
+    for options in ([], ["--balance", "nifs+aws", "--scan-warps", 1]):
         try:
             simt_result(args, plan, *options)
         except RowError as error:
@@ -99,11 +104,14 @@ def check(args, plan):
 def check_rows(args, plan):
     expected, rows = cpu_result(args, plan)
     alone, _ = simt_result(args, plan)
-    compare_rows(plan, expected, alone, "each warp on its own")
-    gifts = 1 if has_levels(args, plan) and args.seeds > 1 else 0
-    shared, counted = simt_result(args, plan, "--balance", "share", "--start-idle", 1, "--min-gifts", gifts, "--profile")
-    compare_rows(plan, expected, shared, "shared")
-    compare_counters(plan, rows, counted)
+    compare_rows(plan, expected, alone, "auto")
+    for mode in ALONE + (SHARED if has_levels(args, plan) else []):
+        shares = mode in SHARED
+        gifts = 1 if mode == "nifs+aws" and args.seeds > 1 else 0
+        result, counted = simt_result(args, plan, "--balance", mode, "--scan-warps", int(shares), "--min-gifts", gifts,
+                                      "--profile")
+        compare_rows(plan, expected, result, mode)
+        compare_counters(plan, rows, counted)
 
 
 def main():

@@ -7,7 +7,7 @@
 
 void grid_options_init(struct grid_options *o)
 {
-    *o = (struct grid_options){.blocks = 2, .take = 1, .balance = HDD_NIFS, .share_every = 1};
+    *o = (struct grid_options){.blocks = 2, .take = 1, .balance = RT_BALANCE_NIFS, .threshold = 3};
 }
 
 static void *zeroed(size_t n)
@@ -30,28 +30,49 @@ static void run_thread(void *context)
     c->kernel(c->args, &c->launch);
 }
 
-int grid_run(const struct grid_options *o, grid_kernel kernel, const hdd_u64 *args,
-             struct hdd_launch launch, hdd_u64 mailbox_bytes, struct hdd_progress *progress,
-             struct simt_report *report)
+/* Memory of one launch besides the pipeline's own. */
+struct extra {
+    unsigned char *share;
+    struct hdd_warp_profile *profile;
+};
+
+static void fill_launch(const struct grid_options *o, const struct grid_code *code,
+                        struct hdd_launch *l, struct extra *e)
 {
     uint32_t warps = o->blocks * GRID_WARPS;
-    void *idle = zeroed((warps + 63) / 64 * 8);
-    void *mail = zeroed((size_t)(mailbox_bytes * warps));
+    struct rt_balance_memory m = rt_balance_layout(o->balance, warps, code->gift_bytes,
+                                                   code->slot_bytes, o->threshold, 0);
+    e->share = zeroed(m.bytes);
+    memset(e->share + m.clear, 0xa5, m.bytes - m.clear);
+    m = rt_balance_layout(o->balance, warps, code->gift_bytes, code->slot_bytes, o->threshold,
+                          (uintptr_t)e->share);
+    e->profile = o->report ? zeroed(sizeof *e->profile * warps) : NULL;
+    l->share = m.at;
+    l->profile = (uintptr_t)e->profile;
+    l->warps = warps;
+    l->take = o->take;
+    l->balance = (hdd_u32)o->balance;
+    l->scan_warps = o->scan_warps ? o->scan_warps : warps;
+}
+
+int grid_run(const struct grid_options *o, const struct grid_code *code, const hdd_u64 *args,
+             struct hdd_launch launch, struct hdd_progress *progress,
+             struct simt_report *report)
+{
+    struct extra e;
+    fill_launch(o, code, &launch, &e);
     launch.progress = (uintptr_t)memset(progress, 0, sizeof *progress);
-    launch.idle_words = (uintptr_t)idle;
-    launch.mailboxes = (uintptr_t)mail;
-    launch.warps = warps;
-    launch.take = o->take;
-    launch.balance = (hdd_u32)o->balance;
-    launch.share_every = o->share_every;
-    launch.start_idle = o->start_idle ? o->start_idle : warps;
-    struct call c = {kernel, args, launch};
+    struct call c = {code->entry, args, launch};
     struct simt_options so = {.blocks = o->blocks,
                               .warps = GRID_WARPS,
                               .seed = o->seed,
-                              .max_switches = o->max_switches};
+                              .max_switches = o->max_switches,
+                              .alarm_after = o->stop_after,
+                              .alarm = &progress->abort};
     int status = simt_launch(&so, run_thread, &c, report);
-    free(idle);
-    free(mail);
+    if (o->report)
+        rt_balance_add_up(e.profile, launch.warps, o->report);
+    free(e.share);
+    free(e.profile);
     return status;
 }

@@ -3,7 +3,7 @@
 #ifndef HEDDLE_TESTS_SIMT_GRID_H
 #define HEDDLE_TESTS_SIMT_GRID_H
 
-#include "templates/launch.cuh"
+#include "runtime/gpu/gpu_balance.h"
 #include "tests/simt/simt.h"
 
 enum { GRID_WARPS = 4 }; /* warps of a block: HDD_WARPS of templates/machine.cuh */
@@ -14,18 +14,26 @@ struct grid_options {
     uint32_t blocks;
     uint64_t seed;
     uint32_t take; /* tiles a warp takes at once */
-    enum hdd_balance balance;
-    uint32_t share_every;
-    uint32_t start_idle; /* warps from this number on begin idle */
+    enum rt_balance balance;
+    uint32_t threshold;  /* of FWS */
+    uint32_t scan_warps; /* warps from this number on take no tiles; 0: all do */
     uint64_t max_switches;
+    uint64_t stop_after; /* fiber switches after which the run is cancelled; 0: never */
+    struct rt_balance_report *report; /* filled if set */
 };
-/* Four blocks' warps, one seed, no sharing. */
+/* Two blocks, one seed, NIFS without sharing. */
 void grid_options_init(struct grid_options *o);
+
+/* What the kernel was emitted with. */
+struct grid_code {
+    grid_kernel entry;
+    uint32_t gift_bytes, slot_bytes;
+};
 
 /* Fills what is the same for every kernel of `launch`, runs the kernel and frees the rest.
  * progress is the kernel's at its end. */
-int grid_run(const struct grid_options *o, grid_kernel kernel, const hdd_u64 *args,
-             struct hdd_launch launch, hdd_u64 mailbox_bytes, struct hdd_progress *progress,
+int grid_run(const struct grid_options *o, const struct grid_code *code, const hdd_u64 *args,
+             struct hdd_launch launch, struct hdd_progress *progress,
              struct simt_report *report);
 
 #endif

@@ -22,7 +22,7 @@ struct sim_program {
     bool ordered; /* the plan's root is a sort */
 };
 int sim_program_init(struct sim_program *p, const char *plan_path, const char *db,
-                     bool profile, struct hd_err *err);
+                     const struct pl_options *options, struct hd_err *err);
 void sim_program_release(struct sim_program *p);
 
 /* sim_kernel.c: emitted source compiled by the host compiler, kept under the hash of all that

@@ -41,7 +41,7 @@ static int touch_columns(const struct rt_spec *s, struct hd_err *err)
 }
 
 static int plan_and_emit(struct sim_program *p, const char *plan_path, const char *db,
-                         bool profile, struct hd_err *err)
+                         const struct pl_options *options, struct hd_err *err)
 {
     struct fe_catalog_doc *doc;
     struct fe_plan *plan;
@@ -52,20 +52,19 @@ static int plan_and_emit(struct sim_program *p, const char *plan_path, const cha
     HD_TRY(fe_plan_read(&p->arena, json, &doc->cat, &plan, err));
     HD_TRY(fe_plan_check_bound(plan, err));
     p->ordered = plan->root->op == FE_SORT_OP;
-    struct pl_options po = {.profile = profile, .threads = 1};
-    HD_TRY(pl_plan(&p->arena, plan, &po, &p->pl, err));
+    HD_TRY(pl_plan(&p->arena, plan, options, &p->pl, err));
     pl_verify(p->pl);
     HD_TRY(touch_columns(p->pl->spec, err));
-    struct cg_options co = {.profile = profile};
+    struct cg_options co = {.profile = options->profile};
     return cg_cuda_emit(&p->arena, p->pl, &co, &p->art, err);
 }
 
 int sim_program_init(struct sim_program *p, const char *plan_path, const char *db,
-                     bool profile, struct hd_err *err)
+                     const struct pl_options *options, struct hd_err *err)
 {
     memset(p, 0, sizeof *p);
     hd_arena_init(&p->arena);
-    if (plan_and_emit(p, plan_path, db, profile, err) == 0)
+    if (plan_and_emit(p, plan_path, db, options, err) == 0)
         return 0;
     sim_program_release(p);
     return -1;

@@ -57,8 +57,13 @@ static int launch(struct run *x, int index, struct heap *heap, struct hdd_progre
     struct sim_state *sink = &x->r->states[pipe->sink.state];
     struct grid_options o = *x->o;
     struct simt_report report;
+    struct grid_code code = {x->kernels[index].entry, x->p->art.units[index].gift_bytes,
+                             x->p->art.units[index].slot_bytes};
+    struct rt_balance_report balance;
+    o.balance = pipe->spec->balance;
+    o.report = &balance;
     if (pipe->spec->ordered) /* one warp takes all tiles, in order */
-        o.blocks = 1, o.balance = HDD_NIFS_SHARE, o.start_idle = 1;
+        o.blocks = o.scan_warps = 1;
     sim_args_fill(x->spec, x->r->states, x->words, &x->arena);
     struct hdd_launch l = {.source_rows = source_rows(x, pipe->spec),
                            .counters = (uintptr_t)x->r->counters[index],
@@ -72,11 +77,11 @@ static int launch(struct run *x, int index, struct heap *heap, struct hdd_progre
                                     .mask = sink->mask}};
     const hdd_u64 far = (uintptr_t)x->words, *words = (const hdd_u64 *)x->words;
     heap->cursor = 0;
-    int status = grid_run(&o, x->kernels[index].entry,
-                          x->p->art.units[index].far_args ? &far : words, l,
-                          x->p->art.units[index].mailbox_bytes, g, &report);
+    int status = grid_run(&o, &code, x->p->art.units[index].far_args ? &far : words, l, g, &report);
     x->r->stats.launches++;
     x->r->stats.switches += report.switches;
+    x->r->stats.visits += balance.all_visits;
+    x->r->stats.idle_lanes += balance.all_idle_lanes;
     if (status != 0)
         return HD_FAIL(x->err, TOOL, pipe->spec->path, "%s: %s", pipe->spec->name,
                        report.message);
@@ -86,8 +91,6 @@ static int launch(struct run *x, int index, struct heap *heap, struct hdd_progre
 static void add_stats(struct sim_stats *s, const struct hdd_progress *g)
 {
     s->gifts += g->gifts;
-    s->visits += g->visits;
-    s->idle_lanes += g->idle_lanes;
 }
 
 static int run_pipeline(struct run *x, int index)

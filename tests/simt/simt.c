@@ -33,6 +33,7 @@ struct warp {
     uint32_t arrived; /* lanes that wait in the current meeting */
     enum simt_meeting kind;
     unsigned phase;
+    uint64_t ticks;   /* meetings so far */
     struct meeting meetings[PHASES];
 };
 
@@ -174,7 +175,9 @@ static void give_way(bool others)
     }
     if (next == self && !self->done)
         return;
-    if (++grid->report->switches > grid->o.max_switches) {
+    if (++grid->report->switches == grid->o.alarm_after)
+        *grid->o.alarm = 1;
+    if (grid->report->switches > grid->o.max_switches) {
         set_message("no progress after %llu switches",
                     (unsigned long long)grid->o.max_switches);
         leave();
@@ -235,6 +238,7 @@ static struct meeting *arrive(enum simt_meeting kind, const void *deposit, size_
         w->arrived = 0;
         w->ready = ~0u;
         w->phase = (w->phase + 1) % PHASES;
+        w->ticks++;
         grid->report->meetings++;
     }
     give_way(false);
@@ -278,6 +282,16 @@ void simt_point(void)
 void simt_pause(void)
 {
     give_way(true);
+}
+
+uint64_t simt_ticks(void)
+{
+    return grid->running->warp->ticks;
+}
+
+uint64_t simt_time(void)
+{
+    return grid->report->switches;
 }
 
 void *simt_shared(size_t bytes)

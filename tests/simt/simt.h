@@ -27,6 +27,8 @@ struct simt_options {
     uint32_t blocks, warps; /* warps of a block */
     uint64_t seed;          /* 0: warp after warp, lane after lane; others mix orders */
     uint64_t max_switches;  /* 0: a generous default; more is reported as no progress */
+    uint64_t alarm_after;   /* after so many switches *alarm becomes 1: what a host does when it */
+    uint32_t *alarm;        /* cancels a running kernel. 0: never */
 };
 
 struct simt_report {
@@ -71,6 +73,8 @@ uint32_t simt_or(uint32_t word);
 void simt_block_barrier(void);
 void simt_point(void);           /* others may run here */
 void simt_pause(void);           /* a wait: others should run */
+uint64_t simt_ticks(void);       /* warp operations of this warp so far: its clock */
+uint64_t simt_time(void);        /* switches between fibers so far: a clock for all */
 void *simt_shared(size_t bytes); /* zeroed memory of this block; the same for every call */
 void simt_fail(const char *what, const char *file, int line) __attribute__((noreturn));
 

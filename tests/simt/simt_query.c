@@ -10,7 +10,8 @@
 
 static const char usage[] =
     "usage: simt_query PLAN.json --db DB [--seed N] [--seeds N] [--blocks N] [--take N]\n"
-    "                  [--balance nifs|share] [--share-every N] [--start-idle N]\n"
+    "                  [--balance auto|none|nifs|nifs+fws|nifs+fws-local|nifs+aws]\n"
+    "                  [--fws-threshold N] [--scan-warps N]\n"
     "                  [--min-gifts N] [--dump] [--profile] [--stats]\n"
     "--min-gifts: fails if less work than that moved between warps, all seeds together\n";
 
@@ -18,6 +19,7 @@ struct options {
     const char *plan, *db;
     uint64_t seeds, min_gifts;
     bool dump, profile, stats;
+    enum rt_balance balance;
     struct grid_options grid;
 };
 
@@ -42,6 +44,13 @@ static bool read_flag(struct options *o, const char *name)
     return true;
 }
 
+static bool read_balance(struct options *o, const char *name)
+{
+    int b = rt_balance_find(name);
+    o->balance = (enum rt_balance)HD_MAX(b, 0);
+    return b >= 0;
+}
+
 static bool read_option(struct options *o, const char *name, const char *value)
 {
     if (strcmp(name, "--db") == 0)
@@ -57,11 +66,11 @@ static bool read_option(struct options *o, const char *name, const char *value)
     else if (strcmp(name, "--take") == 0)
         o->grid.take = (uint32_t)number(value);
     else if (strcmp(name, "--balance") == 0)
-        o->grid.balance = strcmp(value, "share") == 0 ? HDD_NIFS_SHARE : HDD_NIFS;
-    else if (strcmp(name, "--share-every") == 0)
-        o->grid.share_every = (uint32_t)number(value);
-    else if (strcmp(name, "--start-idle") == 0)
-        o->grid.start_idle = (uint32_t)number(value);
+        return read_balance(o, value);
+    else if (strcmp(name, "--fws-threshold") == 0)
+        o->grid.threshold = (uint32_t)number(value);
+    else if (strcmp(name, "--scan-warps") == 0)
+        o->grid.scan_warps = (uint32_t)number(value);
     else
         return false;
     return true;
@@ -81,8 +90,7 @@ static bool read_options(int argc, char **argv, struct options *o)
         else
             i++;
     }
-    return o->plan && o->db && o->grid.blocks && o->grid.take && o->grid.share_every &&
-           o->seeds;
+    return o->plan && o->db && o->grid.blocks && o->grid.take && o->seeds;
 }
 
 static int fail(struct hd_err *err)
@@ -196,7 +204,8 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    if (sim_program_init(&p, o.plan, o.db, o.profile, &err) != 0)
+    struct pl_options po = {.profile = o.profile, .balance = o.balance, .threads = 1};
+    if (sim_program_init(&p, o.plan, o.db, &po, &err) != 0)
         return fail(&err);
     int status = 0;
     if (o.dump)

@@ -42,7 +42,8 @@ static int emit(const char *root, char **text, struct hd_err *err)
     struct hd_arena a;
     struct hd_strbuf b;
     hd_arena_init(&a);
-    int status = sim_program_init(&p, write_plan(&a, root), db, false, err);
+    struct pl_options po = {.threads = 1};
+    int status = sim_program_init(&p, write_plan(&a, root), db, &po, err);
     hd_arena_release(&a);
     if (status != 0)
         return -1;

@@ -11,7 +11,7 @@
 
 void tree_kernel(const hdd_u64 *args, const struct hdd_launch *launch);
 
-enum { SEEDS = 8, MAILBOX_BYTES = 4096 };
+enum { SEEDS = 8 };
 
 struct tree {
     const char *name;
@@ -141,10 +141,11 @@ static void check_visits(const struct tree *t, const struct grid_options *o)
     CHECK(t->wrong == 0, "%s: %u nodes with a wrong tuple", t->name, t->wrong);
 }
 
-static struct hdd_progress traverse(struct tree *t, const struct grid_options *o)
+static void fill_args(struct tree *t, hdd_u64 *args)
 {
-    hdd_u64 args[TREE_WORDS] = {
-        [TREE_KEEP] = (uintptr_t)t->keep, [TREE_WRONG] = (uintptr_t)&t->wrong};
+    args[TREE_KEEP] = (uintptr_t)t->keep;
+    args[TREE_WRONG] = (uintptr_t)&t->wrong;
+    t->wrong = 0;
     for (int l = 0; l < TREE_LEVELS; l++) {
         args[TREE_FIRST + l] = (uintptr_t)t->first[l];
         args[TREE_FAN + l] = (uintptr_t)t->fan[l];
@@ -152,78 +153,156 @@ static struct hdd_progress traverse(struct tree *t, const struct grid_options *o
         args[TREE_VISITS + l] = (uintptr_t)t->visits[l];
         memset(t->visits[l], 0, (size_t)t->nodes[l] * 4);
     }
+}
+
+static const struct grid_code code = {tree_kernel, TREE_GIFT_BYTES, TREE_SLOT_BYTES};
+
+static struct hdd_progress run_tree(struct tree *t, const struct grid_options *o)
+{
+    hdd_u64 args[TREE_WORDS];
     struct hdd_launch launch = {.source_rows = t->nodes[0]};
     struct hdd_progress progress;
     struct simt_report report;
-    t->wrong = 0;
-    int status = grid_run(o, tree_kernel, args, launch, MAILBOX_BYTES, &progress, &report);
-    CHECK(status == 0, "%s, seed %llu: %s", t->name, (unsigned long long)o->seed,
-          report.message);
-    check_visits(t, o);
+    fill_args(t, args);
+    int status = grid_run(o, &code, args, launch, &progress, &report);
+    CHECK(status == 0, "%s, %s, seed %llu: %s", t->name, rt_balance_name(o->balance),
+          (unsigned long long)o->seed, report.message);
     return progress;
 }
 
-/* Idle lanes per lane and warp iteration: the paper's IIR. */
-static double idle_ratio(const struct hdd_progress *p)
+static struct hdd_progress traverse(struct tree *t, const struct grid_options *o)
 {
-    return p->visits ? (double)p->idle_lanes / (32.0 * (double)p->visits) : 0;
+    struct hdd_progress p = run_tree(t, o);
+    check_visits(t, o);
+    return p;
 }
 
-static void test_tree(struct tree *t)
+/* What the records of the warps say must be what happened. */
+static void check_report(const struct tree *t, const struct rt_balance_report *r,
+                         const struct hdd_progress *p, enum rt_balance b)
+{
+    for (int l = 0; l < TREE_LEVELS; l++)
+        CHECK(r->visits[l] * 32 - r->idle_lanes[l] == t->expected[l],
+              "%s, %s: level %d: %llu visits with %llu idle lanes, %u nodes", t->name,
+              rt_balance_name(b), l, (unsigned long long)r->visits[l],
+              (unsigned long long)r->idle_lanes[l], t->expected[l]);
+    uint64_t tiles = (t->nodes[0] + 255) / 256;
+    CHECK(r->visits[TREE_LEVELS] == tiles * 8 &&
+              r->idle_lanes[TREE_LEVELS] == tiles * 256 - t->nodes[0],
+          "%s: tiles", t->name);
+    /* A piece goes to one warp; but the end of a run is a transition without one. */
+    CHECK(r->gifts == p->gifts, "%s, %s: %llu pieces given, %llu taken", t->name,
+          rt_balance_name(b), (unsigned long long)p->gifts, (unsigned long long)r->gifts);
+    CHECK(r->transitions == r->gifts + r->warps, "%s, %s: %llu transitions, %llu gifts",
+          t->name, rt_balance_name(b), (unsigned long long)r->transitions,
+          (unsigned long long)r->gifts);
+    CHECK(r->ilif >= 1, "%s: ILIF %g", t->name, r->ilif);
+}
+
+struct figures {
+    uint64_t gifts;
+    double iir, ilif;
+};
+
+/* All seeds of a mode; in every second one all tiles go to one warp, so that whatever the
+ * others do was given to them. */
+static struct figures test_mode(struct tree *t, enum rt_balance b)
 {
     struct grid_options o;
+    struct rt_balance_report r;
+    struct figures f = {0};
     grid_options_init(&o);
-    uint64_t gifts = 0, nodes = 0;
-    for (int l = 0; l < TREE_LEVELS; l++)
-        nodes += t->expected[l];
-    double alone = 0, shared = 0;
+    o.balance = b;
+    o.report = &r;
     for (o.seed = 0; o.seed < SEEDS; o.seed++) {
         o.take = 1 + (uint32_t)o.seed % 3;
-        o.balance = HDD_NIFS;
+        o.scan_warps = o.seed % 2;
+        o.threshold = 1 + (uint32_t)(o.seed % 4) * 5;
         struct hdd_progress p = traverse(t, &o);
-        CHECK(p.gifts == 0, "work moved although nobody shares");
-        alone += idle_ratio(&p) / SEEDS;
-        /* All warps but one begin with nothing: whatever they do was given to them. */
-        o.balance = HDD_NIFS_SHARE;
-        o.share_every = 1 + (uint32_t)(o.seed % 4) * 3;
-        o.start_idle = o.seed % 2 ? 1 : 0;
-        p = traverse(t, &o);
-        gifts += p.gifts;
-        shared += idle_ratio(&p) / SEEDS;
+        check_report(t, &r, &p, b);
+        CHECK(p.gifts == 0 || rt_balance_shares(b), "work moved although nobody shares");
+        f.gifts += p.gifts;
+        f.iir += r.iir / SEEDS;
+        f.ilif += r.ilif / SEEDS;
     }
-    printf("%-8s %8llu nodes, %6llu gifts, idle lanes %4.1f %% alone, %4.1f %% shared\n",
-           t->name, (unsigned long long)nodes, (unsigned long long)gifts, alone * 100,
-           shared * 100);
-    CHECK(gifts > 0 || nodes < 100, "%s: no work moved between warps", t->name);
+    return f;
+}
+
+static void test_modes(struct tree *t)
+{
+    uint64_t nodes = 0;
+    double none = 0, nifs = 0;
+    for (int l = 0; l < TREE_LEVELS; l++)
+        nodes += t->expected[l];
+    printf("%s: %llu nodes\n", t->name, (unsigned long long)nodes);
+    for (int b = RT_BALANCE_NONE; b < RT_BALANCE_COUNT; b++) {
+        struct figures f = test_mode(t, (enum rt_balance)b);
+        printf("  %-14s %6llu gifts, IIR %4.1f %%, ILIF %4.2f\n",
+               rt_balance_name((enum rt_balance)b), (unsigned long long)f.gifts, f.iir * 100,
+               f.ilif);
+        CHECK(f.gifts > 0 || nodes < 6000 || !rt_balance_shares((enum rt_balance)b),
+              "%s: no work moved between warps", t->name);
+        none = b == RT_BALANCE_NONE ? f.iir : none;
+        nifs = b == RT_BALANCE_NIFS ? f.iir : nifs;
+    }
+    CHECK(nifs <= none + 1e-9, "%s: NIFS leaves more lanes idle than going depth first",
+          t->name);
 }
 
 /* A big tree keeps nearly all lanes busy whatever its shape: NIFS leaves less than a warp per
  * level and warp. */
-static void test_idle_bound(const struct tree *t)
+static void test_idle_bound(struct tree *t)
 {
     struct grid_options o;
+    struct rt_balance_report r;
     grid_options_init(&o);
     o.blocks = 1;
-    struct tree copy = *t;
-    struct hdd_progress p = traverse(&copy, &o);
-    uint64_t most = (uint64_t)GRID_WARPS * TREE_LEVELS * 32;
-    CHECK(p.idle_lanes <= most, "%s: %llu idle lanes, at most %llu", t->name,
-          (unsigned long long)p.idle_lanes, (unsigned long long)most);
+    o.report = &r;
+    traverse(t, &o);
+    uint64_t most = (uint64_t)GRID_WARPS * TREE_LEVELS * 32 + 255;
+    CHECK(r.all_idle_lanes <= most, "%s: %llu idle lanes, at most %llu", t->name,
+          (unsigned long long)r.all_idle_lanes, (unsigned long long)most);
 }
 
-static void test_abort(struct tree *t)
+/* Nothing to do at all; one block that takes everything; more warps than 64, so that the bitmap
+ * has two words. */
+static void test_extremes(struct tree *t)
 {
-    /* A launch that is told to stop before it starts ends at once, sharing or not. */
     struct grid_options o;
     grid_options_init(&o);
-    hdd_u64 args[TREE_WORDS] = {0};
-    struct hdd_progress progress;
-    struct simt_report report;
-    struct hdd_launch launch = {.source_rows = 0};
-    o.balance = HDD_NIFS_SHARE;
-    for (o.seed = 0; o.seed < SEEDS; o.seed++)
-        CHECK(grid_run(&o, tree_kernel, args, launch, MAILBOX_BYTES, &progress, &report) == 0,
-              "%s: empty source: %s", t->name, report.message);
+    for (int b = RT_BALANCE_NONE; b < RT_BALANCE_COUNT; b++) {
+        uint32_t rows = t->nodes[0];
+        o.balance = (enum rt_balance)b;
+        for (o.seed = 0; o.seed < SEEDS; o.seed++) {
+            t->nodes[0] = 0;
+            struct hdd_progress p = run_tree(t, &o);
+            CHECK(p.gifts == 0, "work out of nothing");
+            t->nodes[0] = rows;
+        }
+        o.seed = 3;
+        o.blocks = 18;
+        o.scan_warps = 1;
+        traverse(t, &o);
+        o.blocks = 2;
+        o.scan_warps = 0;
+    }
+}
+
+/* A cancelled run ends, wherever it is. */
+static void test_cancel(struct tree *t)
+{
+    struct grid_options o;
+    grid_options_init(&o);
+    o.scan_warps = 1;
+    for (int b = RT_BALANCE_NONE; b < RT_BALANCE_COUNT; b++)
+        for (o.seed = 0; o.seed < 4 * SEEDS; o.seed++) {
+            o.balance = (enum rt_balance)b;
+            o.stop_after = 1 + o.seed * o.seed * 100;
+            o.max_switches = o.stop_after + 3000000; /* the deadline */
+            run_tree(t, &o);
+            for (uint32_t i = 0; i < t->nodes[TREE_LEVELS - 1]; i++)
+                CHECK(t->visits[TREE_LEVELS - 1][i] <= 1, "node %u visited twice", i);
+        }
 }
 
 int main(void)
@@ -241,10 +320,12 @@ int main(void)
     for (size_t i = 0; i < HD_COUNT(kinds); i++) {
         struct tree t;
         tree_init(&t, kinds[i].name, kinds[i].rows, kinds[i].keep_one_in, kinds[i].fan);
-        test_tree(&t);
+        test_modes(&t);
         test_idle_bound(&t);
         if (i == 0)
-            test_abort(&t);
+            test_extremes(&t);
+        if (i == 2)
+            test_cancel(&t);
         tree_release(&t);
     }
     return 0;

@@ -21,8 +21,8 @@ struct tree_shared {
 };
 
 struct tree {
-    enum { levels = TREE_LEVELS };
-    enum : u64 { mailbox_bytes = sizeof(hdd_mail) + sizeof(hdd_queue_gift<tree_wide_tuple>) };
+    enum { levels = TREE_LEVELS, tile_steps = 1, cuts = 1 };
+    enum : u64 { gift_bytes = TREE_GIFT_BYTES, slot_bytes = TREE_SLOT_BYTES };
 
     const hdd_args<TREE_WORDS> &words;
     hdd_run run;
@@ -87,13 +87,13 @@ struct tree {
     HDD_MEMBER void visit(hdd_level<0>, bool live, u32 row)
     {
         node(0, live, row, 0);
-        queue1.push(children(0, live, row), tree_tuple{row});
+        hdd_push(*this, hdd_level<1>(), children(0, live, row), tree_tuple{row});
     }
 
     HDD_MEMBER void visit(hdd_level<1>, bool live, u32 at, const tree_tuple &t)
     {
         node(1, live, at, t.parent);
-        queue2.push(children(1, live, at), tree_wide_tuple{at, (i128)at * at});
+        hdd_push(*this, hdd_level<2>(), children(1, live, at), tree_wide_tuple{at, (i128)at * at});
     }
 
     HDD_MEMBER void visit(hdd_level<2>, bool live, u32 at, const tree_wide_tuple &t)
@@ -101,7 +101,7 @@ struct tree {
         node(2, live, at, t.parent);
         if (live && t.square != (i128)t.parent * t.parent)
             hdd_atomic_add(array(TREE_WRONG, 0), 1u);
-        queue3.push(children(2, live, at), tree_tuple{at});
+        hdd_push(*this, hdd_level<3>(), children(2, live, at), tree_tuple{at});
     }
 
     HDD_MEMBER void visit(hdd_level<3>, bool live, u32 at, const tree_tuple &t)
@@ -110,10 +110,13 @@ struct tree {
     }
 };
 
+static_assert(sizeof(hdd_queue_gift<tree_wide_tuple>) <= TREE_GIFT_BYTES, "");
+static_assert(sizeof(hdd_slot) + sizeof(tree_wide_tuple) <= TREE_SLOT_BYTES, "");
+
 HDD_KERNEL(tree_kernel)
 (HDD_PARAMETER(hdd_args<TREE_WORDS>, args), HDD_PARAMETER(hdd_launch, launch))
 {
     HDD_SHARED(tree_shared, shared);
     tree pipe(args, launch, shared);
-    hdd_nifs(pipe);
+    hdd_any_balance(pipe);
 }

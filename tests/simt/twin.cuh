@@ -41,6 +41,7 @@ typedef double f64;
 constexpr u32 HDD_LANES = 32; // threads of a warp
 constexpr u32 HDD_WARPS = 4;  // warps of a block, as in the paper's section 8.1
 constexpr u32 HDD_BLOCK = HDD_LANES * HDD_WARPS;
+constexpr u32 HDD_POLLS = 2;
 
 HDD_DEVICE u32 hdd_lane()
 {
@@ -175,7 +176,9 @@ HDD_TWIN_ATOMIC(hdd_atomic_add, u64, *p + v)
 HDD_TWIN_ATOMIC(hdd_atomic_add, f64, *p + v)
 HDD_TWIN_ATOMIC(hdd_atomic_or, u32, *p | v)
 HDD_TWIN_ATOMIC(hdd_atomic_or, u64, *p | v)
-HDD_TWIN_ATOMIC(hdd_atomic_and, u64, *p &v)
+HDD_TWIN_ATOMIC(hdd_atomic_add_acq_rel, u32, *p + v)
+HDD_TWIN_ATOMIC(hdd_atomic_or_release, u64, *p | v)
+HDD_TWIN_ATOMIC(hdd_atomic_and_acquire, u64, *p &v)
 HDD_TWIN_ATOMIC(hdd_atomic_min, i32, *p < v ? *p : v)
 HDD_TWIN_ATOMIC(hdd_atomic_min, i64, *p < v ? *p : v)
 HDD_TWIN_ATOMIC(hdd_atomic_max, i32, *p > v ? *p : v)
@@ -216,9 +219,21 @@ HDD_DEVICE void hdd_fence()
     simt_point();
 }
 
-HDD_DEVICE void hdd_back_off()
+HDD_DEVICE void hdd_back_off(u32 = 0)
 {
     simt_pause();
+}
+
+// ---- time ----------------------------------------------------------------------------------
+
+HDD_DEVICE u64 hdd_clock()
+{
+    return simt_ticks();
+}
+
+HDD_DEVICE u64 hdd_time()
+{
+    return simt_time();
 }
 
 // ---- loads of memory that no thread writes in this kernel ----------------------------------

@@ -1,0 +1,85 @@
+/* Which kernel a pipeline becomes on a GPU, and how that balances its warps. Warps take tiles of
+ * the source from one cursor, so they come out even as long as no tile has more work below it
+ * than a small part of what a warp does in all. Where the facts prove that, queues per warp are
+ * enough; elsewhere the kernel shares work (Themis, section 6), which costs a look every 33 warp
+ * iterations while nobody waits. */
+#include "planner/pipeline.h"
+
+enum {
+    TILE_ROWS = 256,      /* HDD_TILE of templates/tile.cuh */
+    WARPS = 8192,         /* of a large GPU, all resident */
+    TILES_OF_A_WARP = 4   /* heaviest tiles that make a warp's share: the last one delays by a quarter */
+};
+
+/* Children of one node at most, -1 unknown. */
+static double most_children(const struct pl_step *s)
+{
+    if (s->kind != PL_STEP_EXPAND_FK)
+        return -1;
+    double most = (double)s->table->fks[s->index].max_children;
+    return most == 0 && s->probe == PL_LEFT ? 1 : most;
+}
+
+/* Nodes below one row of the source at most, the row included; -1 unknown. */
+static double most_below(const struct pl_pipeline *p)
+{
+    double nodes = 1, level = 1;
+    for (int l = 1; l < p->nlevels; l++) {
+        double most = most_children(&p->steps[p->levels[l].first_step - 1]);
+        if (most < 0)
+            return -1;
+        level *= most;
+        nodes += level;
+    }
+    return nodes;
+}
+
+/* Rows that reach the steps that open levels, and the sink. */
+static double expected_nodes(const struct pl_pipeline *p)
+{
+    double nodes = 0;
+    for (int l = 1; l < p->nlevels; l++) {
+        double est = p->spec->counter_est[p->levels[l].first_step - 1];
+        if (est < 0)
+            return -1;
+        nodes += est;
+    }
+    double end = p->spec->counter_est[p->nsteps];
+    return end < 0 ? -1 : nodes + end;
+}
+
+static bool tiles_are_even(const struct pl_pipeline *p)
+{
+    double most = most_below(p), nodes = expected_nodes(p);
+    return most >= 0 && nodes >= 0 && most * TILE_ROWS * TILES_OF_A_WARP <= nodes / WARPS;
+}
+
+static enum rt_shape choose(const struct pl_pipeline *p, enum rt_balance forced)
+{
+    if (p->nlevels == 1)
+        return RT_SHAPE_STRAIGHT;
+    if (p->spec->ordered)
+        return RT_SHAPE_NIFS;
+    if (forced != RT_BALANCE_AUTO)
+        return RT_SHAPE_ANY;
+    return tiles_are_even(p) ? RT_SHAPE_NIFS : RT_SHAPE_AWS;
+}
+
+/* A warp that goes depth first visits nodes in the order of the source: 32 rows, then all below
+ * them. */
+static enum rt_balance default_balance(const struct rt_pipeline *r)
+{
+    if (r->ordered)
+        return RT_BALANCE_NONE;
+    return r->shape == RT_SHAPE_AWS ? RT_BALANCE_AWS : RT_BALANCE_NIFS;
+}
+
+void pl_choose_shape(struct pl_pipeline *p, enum rt_balance forced)
+{
+    struct rt_pipeline *r = p->spec;
+    r->shape = choose(p, forced);
+    r->balance = default_balance(r);
+    if (!r->ordered && forced != RT_BALANCE_AUTO &&
+        (r->shape == RT_SHAPE_ANY || forced == RT_BALANCE_NONE))
+        r->balance = forced;
+}

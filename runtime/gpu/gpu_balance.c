@@ -1,0 +1,112 @@
+#include "runtime/gpu/gpu_balance.h"
+
+#include <string.h>
+
+#include "runtime/base/util.h"
+
+enum {
+    RING_BYTES = 256,          /* struct hdd_ring_ends of templates/fws.cuh */
+    SHARED_RING_SLOTS = 65536, /* of the one queue; of each warp's own */
+    OWN_RING_SLOTS = 64
+};
+
+bool rt_balance_shares(enum rt_balance b)
+{
+    return b == RT_BALANCE_AWS || b == RT_BALANCE_FWS || b == RT_BALANCE_FWS_LOCAL;
+}
+
+/* Room for n bytes after what there is; its address. */
+static uint64_t place(struct rt_balance_memory *m, uint64_t base, uint64_t n)
+{
+    uint64_t at = base + m->bytes;
+    m->bytes += hd_align_up(n, 256);
+    return at;
+}
+
+static void place_queues(struct rt_balance_memory *m, enum rt_balance b, uint32_t warps,
+                         uint64_t slot_bytes, uint64_t base)
+{
+    bool own = b == RT_BALANCE_FWS_LOCAL;
+    m->at.queue_slots = own ? OWN_RING_SLOTS : SHARED_RING_SLOTS;
+    m->at.queues = place(m, base, (RING_BYTES + m->at.queue_slots * slot_bytes) * (own ? warps : 1));
+    m->clear = m->bytes; /* the slots' turns */
+}
+
+struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, uint64_t gift_bytes,
+                                           uint64_t slot_bytes, uint32_t threshold, uint64_t base)
+{
+    struct rt_balance_memory m = {.bytes = 0};
+    uint64_t words = (warps + 63) / 64;
+    if (!rt_balance_shares(b))
+        return m;
+    m.at.threshold = threshold ? threshold : RT_FWS_THRESHOLD;
+    m.at.groups = place(&m, base, (words + 63) / 64 * 8);
+    m.at.words = place(&m, base, words * 8);
+    m.at.mail = place(&m, base, warps * 4ull);
+    m.at.loads = place(&m, base, HDD_LOAD_HEIGHTS * HDD_LOAD_BUCKETS * 4);
+    m.clear = m.bytes;
+    if (b == RT_BALANCE_AWS)
+        m.at.gifts = place(&m, base, gift_bytes * warps);
+    else
+        place_queues(&m, b, warps, slot_bytes, base);
+    return m;
+}
+
+uint32_t rt_balance_take(uint64_t source_rows, uint32_t warps)
+{
+    enum { TILE_ROWS = 256, TAKES_OF_A_WARP = 16, MOST = 8 };
+    uint64_t tiles = source_rows / TILE_ROWS / ((uint64_t)warps * TAKES_OF_A_WARP + 1);
+    return (uint32_t)HD_MAX(1, HD_MIN(tiles, MOST));
+}
+
+/* ---- figures ---------------------------------------------------------------------------- */
+
+static double ratio(uint64_t idle_lanes, uint64_t visits)
+{
+    return visits ? (double)idle_lanes / (32.0 * (double)visits) : 0;
+}
+
+void rt_balance_add_up(const struct hdd_warp_profile *records, uint32_t warps, struct rt_balance_report *out)
+{
+    *out = (struct rt_balance_report){.warps = warps};
+    for (uint32_t w = 0; w < warps; w++) {
+        const struct hdd_warp_profile *r = &records[w];
+        for (int l = 0; l < HDD_PROFILE_LEVELS; l++) {
+            out->visits[l] += r->visits[l];
+            out->idle_lanes[l] += r->idle_lanes[l];
+            out->all_visits += r->visits[l];
+            out->all_idle_lanes += r->idle_lanes[l];
+        }
+        out->busy += (double)r->busy;
+        out->busy_most = HD_MAX(out->busy_most, (double)r->busy);
+        out->wait += (double)r->wait;
+        out->transitions += r->transitions;
+        out->gifts += r->taken;
+    }
+    out->iir = ratio(out->all_idle_lanes, out->all_visits);
+    out->ilif = out->busy > 0 ? out->busy_most * warps / out->busy : 1;
+}
+
+double rt_balance_level_iir(const struct rt_balance_report *r, int level)
+{
+    return ratio(r->idle_lanes[level], r->visits[level]);
+}
+
+void rt_balance_query(const struct rt_balance_report *pipelines, int n, struct rt_balance_query *out)
+{
+    uint64_t visits = 0, idle = 0;
+    double weighted = 0;
+    memset(out, 0, sizeof *out);
+    for (int i = 0; i < n; i++) {
+        const struct rt_balance_report *p = &pipelines[i];
+        visits += p->all_visits;
+        idle += p->all_idle_lanes;
+        weighted += p->ilif * p->busy;
+        out->busy += p->busy;
+        out->wait += p->wait;
+        out->transitions += p->transitions;
+        out->gifts += p->gifts;
+    }
+    out->iir = ratio(idle, visits);
+    out->ilif = out->busy > 0 ? weighted / out->busy : 1;
+}

@@ -1,0 +1,193 @@
+// Work-sharing of a fixed granularity (Themis, section 2.3): children of a node beyond a
+// threshold are cut into pieces of that size and put into a queue, from which idle warps take
+// one piece at a time. What AWS is compared with; two variants, as in section 8.4: one queue
+// for all warps, or one per warp, found through a bitmap of those that hold something.
+//
+// A queue is a ring of slots in global memory after D. Vyukov's bounded queue of many producers
+// and consumers: slot s serves tickets s, s + n, ...; its turn is 2 * round while it waits for
+// the ticket's producer and one more while it waits for the consumer. All zeros: empty. A piece
+// that finds the queue full stays where it is.
+#ifndef HDD_FWS_CUH
+#define HDD_FWS_CUH
+
+#include "hd/share.cuh"
+
+// The tuple follows.
+struct hdd_slot {
+    u32 turn, level;
+    hdd_range range;
+};
+
+template <class Tuple> HDD_DEVICE Tuple &hdd_slot_tuple(hdd_slot *s)
+{
+    return *reinterpret_cast<Tuple *>(s + 1);
+}
+
+struct hdd_ring_ends {
+    u64 tail, apart[15], head, apart_too[15];
+};
+
+// One thread at a time calls.
+struct hdd_ring {
+    hdd_ring_ends *ends;
+    u64 slots;
+    u32 slot_bytes, nslots;
+
+    HDD_MEMBER hdd_ring(const hdd_run &run, u32 bytes_of_a_slot, u32 number)
+        : slot_bytes(bytes_of_a_slot), nslots(run.launch.share.queue_slots)
+    {
+        const u64 bytes = sizeof(hdd_ring_ends) + (u64)nslots * slot_bytes;
+        ends = reinterpret_cast<hdd_ring_ends *>(run.launch.share.queues + number * bytes);
+        slots = reinterpret_cast<u64>(ends + 1);
+    }
+
+    // A slot to write to, then to be handed over; null: the queue is full.
+    HDD_MEMBER hdd_slot *reserve() const
+    {
+        return ticket(&ends->tail, 0);
+    }
+
+    // A slot to read, then to be handed back; null: there is none.
+    HDD_MEMBER hdd_slot *take() const
+    {
+        return ticket(&ends->head, 1);
+    }
+
+    HDD_MEMBER static void hand_over(hdd_slot *s)
+    {
+        hdd_store_release(&s->turn, s->turn + 1);
+    }
+
+  private:
+    HDD_MEMBER hdd_slot *ticket(u64 *end, u32 side) const
+    {
+        u64 t = hdd_load_relaxed(end);
+        for (;;) {
+            hdd_slot *const s =
+                reinterpret_cast<hdd_slot *>(slots + (t & (nslots - 1)) * slot_bytes);
+            const u32 turn = (u32)(t / nslots) * 2 + side;
+            const i32 ahead = (i32)(hdd_load_acquire(&s->turn) - turn);
+            if (ahead < 0)
+                return nullptr;
+            const u64 now = ahead == 0 ? hdd_atomic_swap(end, t, t + 1) : hdd_load_relaxed(end);
+            if (ahead == 0 && now == t)
+                return s;
+            t = now;
+        }
+    }
+};
+
+// ---- giving --------------------------------------------------------------------------------
+
+// One lane. How many nodes of its range are left.
+template <class Tuple>
+HDD_CALLED u32 hdd_cut_range(hdd_run run, u32 slot_bytes, u32 level, hdd_range r, Tuple t)
+{
+    const u32 most = run.launch.share.threshold;
+    const hdd_ring ring(run, slot_bytes,
+                        run.launch.balance == HDD_FWS_LOCAL ? run.warp() : 0);
+    for (u32 sent = 0; r.n > most; r.n -= sent) {
+        hdd_send_one(run); // before the piece can be found
+        hdd_slot *const s = ring.reserve();
+        if (!s) {
+            hdd_send_none(run);
+            break;
+        }
+        sent = hdd_min(most, r.n - most);
+        s->level = level;
+        s->range = hdd_range{r.begin + r.n - sent, sent};
+        hdd_slot_tuple<Tuple>(s) = t;
+        hdd_ring::hand_over(s);
+        hdd_atomic_add(&run.progress->gifts, (u64)1);
+    }
+    return r.n;
+}
+
+// Appends children to a level's queue; of long ranges only the first piece. Whole warp.
+template <class Pipe, int L, class Tuple>
+HDD_DEVICE void hdd_push_cut(Pipe &p, hdd_level<L> level, hdd_range r, const Tuple &t)
+{
+    const bool own = p.run.launch.balance == HDD_FWS_LOCAL;
+    const bool cut = r.n > p.run.launch.share.threshold;
+    if ((own || p.run.launch.balance == HDD_FWS) && hdd_any(cut)) {
+        if (cut)
+            r.n = hdd_cut_range<Tuple>(p.run, Pipe::slot_bytes, L, r, t);
+        hdd_warp_sync();
+        if (own && hdd_lane() == 0)
+            hdd_bitmap(p.run).set(p.run.warp());
+    }
+    p.queue(level).push(r, t);
+}
+
+// ---- taking --------------------------------------------------------------------------------
+
+// One thread: a slot of this warp's queue or of one that the bitmap shows. A bit is cleared
+// where nothing was found, before the last look there: its release came after the piece.
+HDD_DEVICE hdd_slot *hdd_take_anywhere(const hdd_run &run, u32 slot_bytes)
+{
+    if (run.launch.balance == HDD_FWS)
+        return hdd_ring(run, slot_bytes, 0).take();
+    const hdd_bitmap filled(run);
+    hdd_slot *s = nullptr;
+    filled.search(run.warp(), [&](u32 warp) {
+        const hdd_ring ring(run, slot_bytes, warp);
+        s = ring.take();
+        if (s || !filled.clear(warp))
+            return s != nullptr;
+        s = ring.take();
+        if (s)
+            filled.set(warp);
+        return s != nullptr;
+    });
+    return s;
+}
+
+HDD_CALLED hdd_slot *hdd_wait_for_piece(hdd_run run, u32 slot_bytes)
+{
+    const u32 *const box = hdd_mailbox(run, run.warp());
+    for (hdd_patience patience;;) {
+        hdd_slot *const s = hdd_take_anywhere(run, slot_bytes);
+        if (s || hdd_load_acquire(box) == HDD_MAIL_END || !patience.wait(run))
+            return s;
+    }
+}
+
+template <class Pipe> HDD_DEVICE void hdd_receive_piece(Pipe &, hdd_slot *, u32, hdd_level<0>)
+{
+}
+
+template <class Tuple> HDD_DEVICE void hdd_receive_slot(hdd_queue<Tuple> &q, hdd_slot *s)
+{
+    q.receive(s->range, hdd_slot_tuple<Tuple>(s));
+}
+
+template <class Pipe, int L>
+HDD_DEVICE void hdd_receive_piece(Pipe &p, hdd_slot *s, u32 level, hdd_level<L> here)
+{
+    if (level == L)
+        hdd_receive_slot(p.queue(here), s);
+    else
+        hdd_receive_piece(p, s, level, hdd_level<L - 1>());
+}
+
+// The warp has nothing: waits for a piece and takes it. False: it can end. Whole warp.
+template <class Pipe> HDD_DEVICE bool hdd_fws_wait(Pipe &p)
+{
+    if (hdd_rest(p.run))
+        return false;
+    u64 address = 0;
+    if (hdd_lane() == 0)
+        address = reinterpret_cast<u64>(hdd_wait_for_piece(p.run, Pipe::slot_bytes));
+    address = hdd_shuffle(address, 0);
+    if (!address)
+        return false;
+    hdd_warp_sync();
+    hdd_slot *const s = reinterpret_cast<hdd_slot *>(address);
+    hdd_receive_piece(p, s, s->level, hdd_level<Pipe::levels - 1>());
+    hdd_warp_sync();
+    if (hdd_lane() == 0)
+        hdd_ring::hand_over(s);
+    return true;
+}
+
+#endif

@@ -1,0 +1,89 @@
+// What a warp did, for the profile: hdd_launch.profile is the address of a record per warp. All
+// of this is a comparison with the constant bank when nobody profiles: nothing is kept in
+// registers. Whole warps call; lane 0 counts.
+#ifndef HDD_PROFILE_CUH
+#define HDD_PROFILE_CUH
+
+#include "hd/run.cuh"
+
+HDD_DEVICE hdd_warp_profile *hdd_record(const hdd_run &run)
+{
+    if (!run.launch.profile || hdd_lane() != 0)
+        return nullptr;
+    return reinterpret_cast<hdd_warp_profile *>(run.launch.profile) + run.warp();
+}
+
+// Nobody else writes the record: an atomic, because its result is not waited for.
+HDD_DEVICE void hdd_count_iterations(const hdd_run &run, u32 level, u32 visits, u32 idle)
+{
+    hdd_warp_profile *const r = hdd_record(run);
+    if (!r)
+        return;
+    hdd_atomic_add(&r->visits[level], (u64)visits);
+    hdd_atomic_add(&r->idle_lanes[level], (u64)idle);
+}
+
+// A warp iteration at a level with so many nodes.
+HDD_DEVICE void hdd_count_visit(const hdd_run &run, u32 level, u64 nodes)
+{
+    hdd_count_iterations(run, level, 1, nodes < HDD_LANES ? HDD_LANES - (u32)nodes : 0);
+}
+
+// A tile whose predicate was evaluated; `rows` are left in the source from its first one on.
+HDD_DEVICE void hdd_count_tile(const hdd_run &run, u32 levels, u64 rows)
+{
+    constexpr u32 per_lane = 8; // HDD_TILE_ROWS
+    constexpr u32 slots = per_lane * HDD_LANES;
+    hdd_count_iterations(run, levels, per_lane, rows < slots ? slots - (u32)rows : 0);
+}
+
+HDD_DEVICE void hdd_profile_begin(const hdd_run &run)
+{
+    hdd_warp_profile *const r = hdd_record(run);
+    if (!r)
+        return;
+    r->begin = hdd_time();
+    r->since = hdd_clock();
+}
+
+// From here on the warp waits.
+HDD_DEVICE void hdd_profile_waits(const hdd_run &run)
+{
+    hdd_warp_profile *const r = hdd_record(run);
+    if (!r)
+        return;
+    const u64 now = hdd_clock();
+    r->busy += now - r->since;
+    r->since = now;
+    r->transitions++;
+}
+
+HDD_DEVICE void hdd_count_gift(const hdd_run &run)
+{
+    hdd_warp_profile *const r = hdd_record(run);
+    if (r)
+        r->given++;
+}
+
+// It got something to do, or it ends.
+HDD_DEVICE void hdd_profile_works(const hdd_run &run, bool gift)
+{
+    hdd_warp_profile *const r = hdd_record(run);
+    if (!r)
+        return;
+    const u64 now = hdd_clock();
+    r->wait += now - r->since;
+    r->since = now;
+    r->taken += gift;
+}
+
+HDD_DEVICE void hdd_profile_end(const hdd_run &run)
+{
+    hdd_warp_profile *const r = hdd_record(run);
+    if (!r)
+        return;
+    r->busy += hdd_clock() - r->since;
+    r->end = hdd_time();
+}
+
+#endif
