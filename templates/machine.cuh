@@ -22,6 +22,8 @@ typedef unsigned __int128 u128;
 typedef double f64;
 
 #define HDD_DEVICE       static __device__ __forceinline__
+// Long functions that few threads are in a hurry to enter: compiled once, and called.
+#define HDD_CALLED       static __device__ __noinline__
 #define HDD_MEMBER       __device__ __forceinline__
 // Long and rare: called, one copy in a kernel. It costs its callers no registers if arguments
 // come by value.
@@ -32,6 +34,7 @@ typedef double f64;
 // Parameters stay in the constant bank: their words are operands, not registers.
 #define HDD_PARAMETER(type, name) const __grid_constant__ type name
 #define HDD_UNROLL                _Pragma("unroll")
+#define HDD_UNROLL_4              _Pragma("unroll 4")
 #define HDD_NO_UNROLL             _Pragma("unroll 1")
 // NVRTC has no offsetof; this is what the one of its front end comes down to.
 #define HDD_OFFSET(type, member) __INTADDR__(&(((type *)0)->member))

@@ -86,9 +86,10 @@ int rt_keys_of_texts(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd
 
 /* ---- sums -------------------------------------------------------------------------------- */
 
-int rt_gpu_scan(struct rt_gpu_exec *x, const struct rt_state *s, const char *module,
-                uint64_t counts, uint64_t n, uint64_t to, bool wide, struct hd_err *err)
+int rt_gpu_scan(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t counts, uint64_t n,
+                uint64_t to, bool wide, struct hd_err *err)
 {
+    static const char module[] = "finish_scan";
     uint64_t tiles = (n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
     struct rt_piece sums;
     HD_TRY(rt_state_take(x, s, (size_t)tiles * 8, &sums, err));
@@ -159,7 +160,7 @@ static int group_by_index(struct rt_gpu_exec *x, struct rt_gpu_state *v,
     p.counts = scratch->address;
     p.ranks = scratch->address + counts;
     HD_TRY(launch_csr(x, "hdd_csr_count", &p, err));
-    HD_TRY(rt_gpu_scan(x, s, "finish_index", p.counts, s->range, p.offsets, true, err));
+    HD_TRY(rt_gpu_scan(x, s, p.counts, s->range, p.offsets, true, err));
     return launch_csr(x, "hdd_csr_place", &p, err);
 }
 

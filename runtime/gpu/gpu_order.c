@@ -1,6 +1,6 @@
 /* Rows in order, with limit and offset: few in one launch, many by a radix sort of the bits in
- * which their keys differ, and of many rows a few by selection first (finish_sort.cu,
- * finish_radix.cu). */
+ * which their keys differ, and of many rows a few by selection first (templates/finish:
+ * finish_sort.cu, finish_radix.cu, finish_select.cu). */
 #include <string.h>
 
 #include "runtime/gpu/gpu_state.h"
@@ -25,7 +25,7 @@ struct ordering {
 static int launch(struct ordering *o, const char *entry, uint32_t blocks, void *args,
                   struct hd_err *err)
 {
-    return rt_finish_launch(o->x, "finish_radix", entry, blocks, args, err);
+    return rt_finish_launch(o->x, "finish_select", entry, blocks, args, err);
 }
 
 static uint32_t blocks_for(const struct ordering *o, uint64_t n)
@@ -227,7 +227,7 @@ static int radix_pass(struct rt_gpu_exec *x, const struct rt_state *s, struct rt
                                .shift = (hdd_u32)shift,
                                .mask = (1u << bits) - 1};
     HD_TRY(rt_finish_launch(x, "finish_radix", "hdd_radix_count", p.blocks, &p, err));
-    HD_TRY(rt_gpu_scan(x, s, "finish_radix", counts, tiles * HDD_RADIX, counts, false, err));
+    HD_TRY(rt_gpu_scan(x, s, counts, tiles * HDD_RADIX, counts, false, err));
     HD_TRY(rt_finish_launch(x, "finish_radix", "hdd_radix_move", p.blocks, &p, err));
     r->now = to;
     r->numbered = true;
@@ -271,7 +271,7 @@ static int sort_rows(struct ordering *o, uint64_t list, uint64_t n, struct hd_er
                                 .to = o->v->moved.address,
                                 .stride = (hdd_u32)o->s->stride};
     p.blocks = blocks_for(o, o->count * (uint64_t)o->s->stride / 8);
-    return launch(o, "hdd_sort_gather", p.blocks, &p, err);
+    return rt_finish_launch(o->x, "finish_radix", "hdd_sort_gather", p.blocks, &p, err);
 }
 
 /* ---- top-k ------------------------------------------------------------------------------- */

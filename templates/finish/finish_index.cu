@@ -1,6 +1,6 @@
 // CSR: rows grouped by an index. The first pass counts and remembers how many came before,
 // so that no atomic is needed to place the rows.
-#include "hd/finish_scan.cuh"
+#include "hd/finish_grid.cuh"
 
 HDD_DEVICE u64 hdd_row_looked_at(const hdd_csr_args &p, u64 i)
 {

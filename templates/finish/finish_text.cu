@@ -1,6 +1,6 @@
 // Rows of the result with their texts in one buffer: one copy to the host brings all.
 #include "hd/finish_keys.cuh"
-#include "hd/finish_scan.cuh"
+#include "hd/finish_grid.cuh"
 
 HDD_DEVICE u32 hdd_text_bytes(const hdd_text_args &p, const u8 *row)
 {

@@ -23,6 +23,7 @@ typedef unsigned __int128 u128;
 typedef double f64;
 
 #define HDD_DEVICE             static inline
+#define HDD_CALLED             static inline
 #define HDD_MEMBER             inline
 #define HDD_CALLED             static inline
 #define HDD_KERNEL(name)       extern "C" __attribute__((visibility("default"))) void name
@@ -30,6 +31,7 @@ typedef double f64;
 // By address, so that the host calls every kernel in one way.
 #define HDD_PARAMETER(type, name) const type &name
 #define HDD_UNROLL
+#define HDD_UNROLL_4
 #define HDD_NO_UNROLL
 #define HDD_OFFSET(type, member) __builtin_offsetof(type, member)
 #define HDD_ASSERT(condition)                                                                 \

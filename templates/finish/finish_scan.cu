@@ -1,8 +1,5 @@
 // Exclusive sums of any number of counts in three launches: sums of tiles, their running sums,
 // the numbers themselves. Reads the counts twice; no block waits for another one.
-#ifndef HDD_FINISH_SCAN_CUH
-#define HDD_FINISH_SCAN_CUH
-
 #include "hd/finish_grid.cuh"
 
 constexpr u32 HDD_SCAN_STEP = HDD_BLOCK * 4; // items of a block at once: 16 bytes a thread
@@ -29,6 +26,7 @@ HDD_KERNEL(hdd_scan_tiles)(HDD_PARAMETER(hdd_scan_args, p))
     const u64 tiles = (p.n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
     for (u64 tile = hdd_block(); tile < tiles; tile += p.blocks) {
         u32 sum = 0, total;
+        HDD_UNROLL_4
         for (u32 k = 0; k < HDD_TILE_ITEMS; k += HDD_SCAN_STEP)
             sum += hdd_four(from, tile * HDD_TILE_ITEMS + k + hdd_thread() * 4, p.n).sum();
         hdd_block_scan(shared, sum, total);
@@ -78,6 +76,7 @@ HDD_KERNEL(hdd_scan_apply)(HDD_PARAMETER(hdd_scan_args, p))
     const u64 tiles = (p.n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
     for (u64 tile = hdd_block(); tile < tiles; tile += p.blocks) {
         u64 base = hdd_at<const u64>(p.sums)[tile];
+        HDD_NO_UNROLL
         for (u32 k = 0; k < HDD_TILE_ITEMS; k += HDD_SCAN_STEP) {
             const u64 at = tile * HDD_TILE_ITEMS + k + hdd_thread() * 4;
             const hdd_four four(from, at, p.n);
@@ -95,5 +94,3 @@ HDD_KERNEL(hdd_scan_apply)(HDD_PARAMETER(hdd_scan_args, p))
         }
     }
 }
-
-#endif
