@@ -217,13 +217,13 @@ static int group_memory(struct hash_build *b, struct hd_err *err)
     enum { TOTALS = 256 };
     uint64_t n = b->p.n, table = hd_pow2_ceil(HD_MAX(n + n / 2, (uint64_t)8));
     size_t counts = b->p.dedupe ? 0 : (size_t)n * 4,
-           bytes = TOTALS + (size_t)table * 4 + counts;
+           bytes = TOTALS + (size_t)table * 8 + counts;
     HD_TRY(rt_state_take_zeroed(b->x, b->v->s, bytes, &b->zeroed, err));
     HD_TRY(rt_state_take(b->x, b->v->s, (size_t)n * 4 + counts, &b->scratch, err));
     b->p.totals = b->zeroed.address;
     b->p.table = b->zeroed.address + TOTALS;
     b->p.table_mask = table - 1;
-    b->p.counts = b->p.table + table * 4;
+    b->p.counts = b->p.table + table * 8;
     b->p.first = b->scratch.address;
     b->p.ranks = b->p.first + n * 4;
     return 0;

@@ -3,7 +3,7 @@
 
 #include "runtime/gpu/gpu_state.h"
 
-enum { FEW_ROWS = 1024, FEW_BYTES = 32 << 10 }; /* FEW_BYTES: of texts, as a first guess */
+enum { FEW_ROWS = 1024, FIRST_BYTES = 32 }; /* of a text, as a first guess */
 
 struct texts {
     struct rt_gpu_exec *x;
@@ -36,7 +36,7 @@ static int make_room(struct texts *t, uint64_t room, struct hd_err *err)
 static int gather_few(struct texts *t, struct hd_arena *a, unsigned char **out,
                       struct hd_err *err)
 {
-    for (uint64_t room = FEW_BYTES;; room = t->total) {
+    for (uint64_t room = t->p.n * t->p.keys.n * FIRST_BYTES;; room = t->total) {
         HD_TRY(make_room(t, room, err));
         t->p.offsets = t->out.address;
         HD_TRY(launch(t, "hdd_text_few", 1, err));

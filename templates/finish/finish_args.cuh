@@ -77,7 +77,7 @@ struct hdd_csr_args {
 struct hdd_hash_args {
     struct hdd_keys keys;
     hdd_u64 rows, n, to;
-    hdd_u64 table, table_mask; // row + 1 of the first of each key, 32 bits; 0 empty
+    hdd_u64 table, table_mask; // (hash >> 32) << 32 | (first row of the key + 1); 0 empty
     hdd_u64 first;             // per row: number of its key's first row, 32 bits
     hdd_u64 ranks;             // per row: rows of its key before it, 32 bits
     hdd_u64 counts; // per first row: rows of the key; once placed, where they begin. 32 bits
@@ -96,8 +96,8 @@ struct hdd_rank_args {
     hdd_u32 n, blocks, exact; // exact: the first 64 bits of a key are all of it
 };
 
-// Bits in which the keys of rows differ: HDD_KEY_WORDS words from word `word` on, at most, are or'ed
-// into masks. The longest text of each key: 64 bits per key, or 0.
+// Bits in which the keys of rows differ: `words` words from word `word` on, HDD_KEY_WORDS at
+// most, are or'ed into masks. The longest text of each key: 64 bits per key, or 0.
 struct hdd_survey_args {
     struct hdd_keys keys;
     hdd_u64 rows, n, masks, lengths;

@@ -93,4 +93,20 @@ HDD_DEVICE u64 hdd_take_places(u64 *cursor, u32 mine)
     return hdd_shuffle(base, 0) + (upto - mine);
 }
 
+// The same for a whole block: an atomic per block, three block barriers.
+struct hdd_block_places {
+    hdd_block_sums sums;
+    u64 base;
+};
+
+HDD_DEVICE u64 hdd_take_block_places(hdd_block_places &s, u64 *cursor, u32 mine)
+{
+    u32 all;
+    const u32 before = hdd_block_scan(s.sums, mine, all);
+    if (hdd_thread() == 0 && all)
+        s.base = hdd_atomic_add(cursor, (u64)all);
+    hdd_block_sync();
+    return s.base + before;
+}
+
 #endif

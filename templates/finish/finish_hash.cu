@@ -9,32 +9,34 @@ HDD_DEVICE const u8 *hdd_hash_row(const hdd_hash_args &p, u64 row)
 }
 
 // Number of the first row of the key of `row`: rows are in the table under the number of the
-// one that came first. Nothing that is compared is written in this kernel.
+// one that came first, beside bits of its hash, so that few rows of other keys are looked at.
+// Nothing that is compared is written in this kernel.
 HDD_DEVICE u32 hdd_hash_first(const hdd_hash_args &p, u32 row)
 {
-    u32 *const table = hdd_at<u32>(p.table);
+    u64 *const table = hdd_at<u64>(p.table);
     const u8 *const mine = hdd_hash_row(p, row);
-    const u64 h = hdd_field<u64>(mine, 0);
+    const u64 h = hdd_field<u64>(mine, 0), word = h >> 32 << 32 | (u64)(row + 1);
     for (u64 at = h & p.table_mask;; at = (at + 1) & p.table_mask) {
-        u32 there = hdd_load_relaxed(table + at);
+        u64 there = hdd_load_relaxed(table + at);
         if (there == 0)
-            there = hdd_atomic_swap(table + at, 0u, row + 1);
+            there = hdd_atomic_swap(table + at, (u64)0, word);
         if (there == 0)
             return row;
-        const u8 *const other = hdd_hash_row(p, there - 1);
-        if (hdd_field<u64>(other, 0) == h && hdd_equal_rows(p.keys, other, mine))
-            return there - 1;
+        const u32 first = (u32)there - 1;
+        if (there >> 32 == h >> 32 && hdd_field<u64>(hdd_hash_row(p, first), 0) == h &&
+            hdd_equal_rows(p.keys, hdd_hash_row(p, first), mine))
+            return first;
     }
 }
 
 HDD_KERNEL(hdd_hash_group)(HDD_PARAMETER(hdd_hash_args, p))
 {
-    u64 *const keys = hdd_at<u64>(p.totals);
+    u32 keys = 0;
     for (u64 i = hdd_grid_thread(); i < hdd_whole_warps(p.n); i += hdd_grid_step(p.blocks)) {
         const bool live = i < p.n;
         const u32 first = live ? hdd_hash_first(p, (u32)i) : 0;
         hdd_warp_sync();
-        hdd_take_places(keys, live && first == i);
+        keys += live && first == i;
         if (!p.dedupe) {
             const u32 rank = hdd_count_up(hdd_at<u32>(p.counts), first, live);
             if (live)
@@ -43,6 +45,10 @@ HDD_KERNEL(hdd_hash_group)(HDD_PARAMETER(hdd_hash_args, p))
         if (live)
             hdd_at<u32>(p.first)[i] = first;
     }
+    hdd_warp_sync();
+    const u64 all = hdd_warp_sum((u64)keys);
+    if (hdd_lane() == 0 && all)
+        hdd_atomic_add(hdd_at<u64>(p.totals), all);
 }
 
 // A slot for a key that has none.
@@ -56,24 +62,30 @@ HDD_DEVICE void hdd_hash_slot_of(const hdd_hash_args &p, u64 h, u32 count, u64 b
     slots[at].begin = begin;
 }
 
+// Row i is the first of its key, which has `count` rows from `begin` on.
+HDD_DEVICE void hdd_hash_put(const hdd_hash_args &p, u64 i, u32 count, u64 begin)
+{
+    const u8 *const row = hdd_hash_row(p, i);
+    hdd_hash_slot_of(p, hdd_field<u64>(row, 0), count, begin);
+    if (p.dedupe)
+        hdd_copy_words(hdd_at<u64>(p.to + begin * p.keys.stride),
+                       reinterpret_cast<const u64 *>(row), p.keys.stride / 8);
+    else
+        hdd_at<u32>(p.counts)[i] = (u32)begin;
+}
+
 // A place for the rows of each key, in any order of keys. Deduplicated: the row itself.
 HDD_KERNEL(hdd_hash_place)(HDD_PARAMETER(hdd_hash_args, p))
 {
+    HDD_SHARED(hdd_block_places, shared);
     u64 *const placed = hdd_at<u64>(p.totals) + 1;
-    u32 *const counts = hdd_at<u32>(p.counts);
-    for (u64 i = hdd_grid_thread(); i < hdd_whole_warps(p.n); i += hdd_grid_step(p.blocks)) {
+    for (u64 from = (u64)hdd_block() * HDD_BLOCK; from < p.n; from += hdd_grid_step(p.blocks)) {
+        const u64 i = from + hdd_thread();
         const bool first = i < p.n && hdd_at<const u32>(p.first)[i] == i;
-        const u32 count = !first ? 0 : p.dedupe ? 1 : counts[i];
-        const u64 begin = hdd_take_places(placed, count);
-        if (!first)
-            continue;
-        const u8 *const row = hdd_hash_row(p, i);
-        hdd_hash_slot_of(p, hdd_field<u64>(row, 0), count, begin);
-        if (p.dedupe)
-            hdd_copy_words(hdd_at<u64>(p.to + begin * p.keys.stride),
-                           reinterpret_cast<const u64 *>(row), p.keys.stride / 8);
-        else
-            counts[i] = (u32)begin;
+        const u32 count = !first ? 0 : p.dedupe ? 1 : hdd_at<const u32>(p.counts)[i];
+        const u64 begin = hdd_take_block_places(shared, placed, count);
+        if (first)
+            hdd_hash_put(p, i, count, begin);
     }
 }
 

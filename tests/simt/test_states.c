@@ -92,7 +92,7 @@ static void put_text(struct table *t, unsigned char *at, uint64_t v)
     uint64_t n = v % 7 == 0 ? v % (text_bytes + 1) : text_bytes;
     unsigned char *s = hd_alloc(&t->arena, n + 1);
     for (uint64_t i = 0; i < n; i++) /* equal numbers, equal texts; they begin alike */
-        s[i] = i + 4 < n ? 'a' : (unsigned char)(v >> (8 * (i % 4)));
+        s[i] = (unsigned char)(i + 4 < n ? 'a' : v >> (8 * (i % 4)));
     uint64_t words[2] = {states_to_device(&t->b, s, n), n};
     memcpy(at, words, sizeof words);
 }
@@ -105,7 +105,8 @@ static void put_value(struct table *t, enum rt_phys p, unsigned char *at, uint64
     bool end = draw() % 8 == 0;
     int64_t i64 = end ? (v & 1 ? INT64_MAX : INT64_MIN) : (int64_t)v - (int64_t)(kinds / 2);
     int32_t i32 = end ? (v & 1 ? INT32_MAX : INT32_MIN) : (int32_t)i64;
-    hd_i128 i128 = end ? (hd_i128)i64 * INT64_MAX : (hd_i128)i64 << (v % 3 * 30);
+    hd_i128 i128 =
+        end ? (hd_i128)i64 * INT64_MAX : (hd_i128)i64 * ((int64_t)1 << (v % 3 * 30));
     double d = end ? special[v % HD_COUNT(special)] : (double)i64 * 0.37;
     switch (p) {
     case RT_BOOL: *at = v & 1; return;
