@@ -104,6 +104,7 @@ void cu_sink_finish(struct cu_unit *u); /* body of finish(): the block is togeth
 
 /* cuda_visit.c: methods of the pipeline's class */
 void cu_tile(struct cu_unit *u);
+void cu_rows(struct cu_unit *u); /* in place of tile and visit */
 void cu_visit(struct cu_unit *u, int level);
 
 #endif

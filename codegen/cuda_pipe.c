@@ -65,9 +65,13 @@ static const char *methods(struct cu_unit *u)
         cu_close(&o, "}");
         cu_blank(&o);
     }
-    cu_tile(u);
-    for (int l = 0; l < u->pipe->nlevels; l++)
-        cu_visit(u, l);
+    if (u->pipe->spec->shape == RT_SHAPE_IN_PLACE) {
+        cu_rows(u);
+    } else {
+        cu_tile(u);
+        for (int l = 0; l < u->pipe->nlevels; l++)
+            cu_visit(u, l);
+    }
     cu_line(&o, "HDD_MEMBER void finish(%s_shared &shared)", u->name);
     cu_open(&o, "{");
     cu_sink_finish(u);
@@ -227,6 +231,7 @@ static const char *traversal(enum rt_shape shape)
 {
     switch (shape) {
     case RT_SHAPE_STRAIGHT: return "hdd_straight";
+    case RT_SHAPE_IN_PLACE: return "hdd_in_place";
     case RT_SHAPE_NIFS: return "hdd_nifs";
     case RT_SHAPE_AWS: return "hdd_nifs_aws";
     case RT_SHAPE_ANY: return "hdd_any_balance";
@@ -253,8 +258,8 @@ static const char *includes(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    static const char *const headers[] = {"traverse", "load",  "decimal",   "text",
-                                          "probe",    "store", "aggregate", "block"};
+    static const char *const headers[] = {"traverse", "load",      "decimal", "text", "probe",
+                                          "store",    "aggregate", "block",   "lanes"};
     for (size_t i = 0; i < HD_COUNT(headers); i++)
         cu_line(&o, "#include \"hd/%s.cuh\"", headers[i]);
     if (u->dates)
@@ -272,10 +277,10 @@ static const char *skeleton(void)
     HD_BUG("pipeline.cu.in is not embedded");
 }
 
-/* Of the queues of all levels, nearly: what a warp gives away of one is the whole of it. */
+/* Of accumulators and of the queues of all levels, nearly: what a warp gives away of one is the whole of it. */
 static uint32_t shared_bytes(const struct cu_unit *u)
 {
-    uint32_t bytes = 0;
+    uint32_t bytes = (uint32_t)u->pipe->sink.lane_words * 8 * 32 * WARPS;
     for (int l = 1; l < u->pipe->nlevels; l++)
         bytes += WARPS * cu_gift_bytes(u, l);
     return bytes;

@@ -207,6 +207,69 @@ static void sink_scalar(struct cu_unit *u)
     cu_unguard(u);
 }
 
+/* ---- a copy per thread (templates/lanes.cuh) -------------------------------------------- */
+
+static int words_of(const struct rt_field *f)
+{
+    return f->phys == RT_I128 ? 2 : 1;
+}
+
+/* First word of out i, with nouts the words of a group. */
+static int first_word(const struct cu_unit *u, int i)
+{
+    int n = 0;
+    for (int k = 0; k < i; k++)
+        n += words_of(&sink_state(u)->fields[out_of(u, k)->field]);
+    return n;
+}
+
+/* The set of groups where out i has a value, "" where it is never NULL. */
+static const char *group_set(struct cu_unit *u, int i)
+{
+    if (sink_state(u)->fields[out_of(u, i)->field].valid_offset < 0)
+        return "";
+    return hd_asprintf(u->arena, "valid%d", i);
+}
+
+static void sink_lanes(struct cu_unit *u)
+{
+    cu_guard(u);
+    cu_count(u, u->pipe->nsteps);
+    cu_line(u->out, "const u32 group = (u32)hdd_index(%s);", cu_expr(u, u->pipe->sink.index));
+    cu_line(u->out, "u64 *const words = lanes.see(group);");
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        const char *set = group_set(u, i);
+        cu_line(u->out, "lanes.template add<%d>(%s, words, %s%s%s%s);", first_word(u, i),
+                operation(u, out_of(u, i)), *set ? "group, " : "", set, *set ? ", " : "",
+                out_value(u, i));
+    }
+    cu_unguard(u);
+}
+
+static void flush_lanes(struct cu_unit *u)
+{
+    const struct rt_state *st = sink_state(u);
+    cu_line(u->out, "(void)shared;");
+    cu_open(u->out, "for (u32 group = 0; group < lanes.range; group++) {");
+    cu_line(u->out, "%s &row = sink[group];", cu_row(u, u->pipe->sink.state));
+    cu_open(u->out, "if (!hdd_any(lanes.seen.has(group)))");
+    cu_line(u->out, "continue;");
+    u->out->indent--;
+    cu_line(u->out, "row.present = 1;");
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        const struct pl_out *o = out_of(u, i);
+        const char *set = group_set(u, i), *valid = "";
+        if (*set)
+            valid = hd_asprintf(u->arena, ", &row.%s", cu_field_valid(u, st, o->field));
+        cu_line(u->out, "lanes.template flush<%d>(%s, group, %s%srow.%s%s);",
+                first_word(u, i), operation(u, o), set, *set ? ", " : "",
+                cu_field(u, st, o->field), valid);
+    }
+    cu_close(u->out, "}");
+}
+
+/* ---- rows in memory --------------------------------------------------------------------- */
+
 /* After `group` is set: lanes of one group combine, then one of them updates the row. Runs of
  * equal keys (`clustered`) are such lanes. */
 static void update_groups(struct cu_unit *u)
@@ -298,7 +361,12 @@ void cu_sink(struct cu_unit *u)
     case PL_SINK_ARRAY: sink_indexed(u); return;
     case PL_SINK_ROWS: sink_rows(u); return;
     case PL_SINK_AGG_SCALAR: sink_scalar(u); return;
-    case PL_SINK_AGG_DENSE: sink_dense(u); return;
+    case PL_SINK_AGG_DENSE:
+        if (s->place == PL_PLACE_LANES)
+            sink_lanes(u);
+        else
+            sink_dense(u);
+        return;
     case PL_SINK_AGG_HASH: sink_hash(u); return;
     }
     HD_BUG("sink %d", (int)s->kind);
@@ -312,6 +380,11 @@ static bool has_rows(const struct cu_unit *u)
     return k == PL_SINK_ROWS || is_aggregate(u);
 }
 
+static bool has_lanes(const struct cu_unit *u)
+{
+    return u->pipe->sink.place == PL_PLACE_LANES;
+}
+
 void cu_sink_members(struct cu_unit *u, struct cu_out *o)
 {
     if (has_rows(u))
@@ -319,25 +392,40 @@ void cu_sink_members(struct cu_unit *u, struct cu_out *o)
     for (int i = 0; i < u->pipe->sink.nouts && u->pipe->sink.kind == PL_SINK_AGG_SCALAR; i++)
         cu_line(o, "hdd_register<%s> %s;",
                 cu_type(sink_state(u)->fields[out_of(u, i)->field].phys), register_name(u, i));
+    if (!has_lanes(u))
+        return;
+    cu_line(o, "hdd_lane_groups<%d> lanes;", first_word(u, u->pipe->sink.nouts));
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        if (*group_set(u, i))
+            cu_line(o, "hdd_group_set %s;", group_set(u, i));
 }
 
 const char *cu_sink_initialiser(struct cu_unit *u)
 {
     if (!has_rows(u))
         return NULL;
-    return hd_asprintf(u->arena, "sink(reinterpret_cast<%s *>(launch.sink.rows))",
-                       cu_row(u, u->pipe->sink.state));
+    const char *rows = hd_asprintf(u->arena, "sink(reinterpret_cast<%s *>(launch.sink.rows))",
+                                   cu_row(u, u->pipe->sink.state));
+    if (!has_lanes(u))
+        return rows;
+    return hd_asprintf(u->arena, "%s, lanes(shared.lanes, launch.sink.capacity)", rows);
 }
 
 void cu_sink_shared(struct cu_unit *u, struct cu_out *o)
 {
     if (u->pipe->sink.kind == PL_SINK_AGG_SCALAR)
         cu_line(o, "hdd_block_scratch scratch;");
+    if (has_lanes(u))
+        cu_line(o, "hdd_lane_store<%d> lanes;", u->pipe->sink.lane_words);
 }
 
 void cu_sink_finish(struct cu_unit *u)
 {
     const struct rt_state *st = sink_state(u);
+    if (has_lanes(u)) {
+        flush_lanes(u);
+        return;
+    }
     if (u->pipe->sink.kind != PL_SINK_AGG_SCALAR) {
         cu_line(u->out, "(void)shared;");
         return;

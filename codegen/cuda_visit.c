@@ -44,11 +44,41 @@ static const char *tile_name(struct cu_unit *u, const struct pl_step *s)
 static void tile_load(struct cu_unit *u, const struct pl_step *s)
 {
     const struct fe_table_column *c = &s->table->cols[s->column];
-    cu_line(u->out, "const hdd_tile<%s> %s(%s, first, n);", cu_stored_type(c), tile_name(u, s),
-            cu_arg(u, s->a_data));
+    cu_line(u->out, "const hdd_tile<%s, full> %s(%s, first, n);", cu_stored_type(c),
+            tile_name(u, s), cu_arg(u, s->a_data));
     if (s->a_valid >= 0)
         cu_line(u->out, "const u32 %s_valid = hdd_tile_valid(%s, first, n);", tile_name(u, s),
                 cu_arg(u, s->a_valid));
+}
+
+/* Loads of the first `steps` steps. */
+static void tile_loads(struct cu_unit *u, int steps)
+{
+    for (int i = 0; i < steps; i++)
+        if (u->pipe->steps[i].kind == PL_STEP_LOAD_COLUMN)
+            tile_load(u, &u->pipe->steps[i]);
+}
+
+static void open_tile_loop(struct cu_unit *u)
+{
+    cu_line(u->out, "HDD_UNROLL_BY(full ? HDD_TILE_ROWS : 1)");
+    cu_open(u->out, "for (u32 j = 0; j < HDD_TILE_ROWS; j++) {");
+}
+
+/* The column's value in row j of the tile. */
+static const char *tile_value(struct cu_unit *u, const struct pl_step *s)
+{
+    const char *name = tile_name(u, s), *valid = NULL;
+    if (s->a_valid >= 0)
+        valid = hd_asprintf(u->arena, "((%s_valid >> j) & 1) != 0", name);
+    return cu_column_value(u, s, hd_asprintf(u->arena, "%s[j]", name), valid);
+}
+
+static void tile_slot(struct cu_unit *u, const struct pl_step *s)
+{
+    const struct pl_slot *slot = &u->pipe->slots[s->slot];
+    cu_line(u->out, "const %s %s = %s;", cu_value_type(u, slot->phys, slot->nullable),
+            cu_slot(u, s->slot), tile_value(u, s));
 }
 
 /* Row j of the tile: its value, or its filter without a branch. */
@@ -56,17 +86,10 @@ static void tile_step(struct cu_unit *u, const struct pl_step *s, int number)
 {
     if (u->profile)
         cu_line(u->out, "run.count(%d, (alive >> j) & 1);", number);
-    if (s->kind == PL_STEP_FILTER) {
+    if (s->kind == PL_STEP_FILTER)
         cu_line(u->out, "alive &= ~((u32)!%s << j);", cu_condition(u, s->expr));
-        return;
-    }
-    const struct pl_slot *slot = &u->pipe->slots[s->slot];
-    const char *name = tile_name(u, s), *valid = NULL;
-    if (s->a_valid >= 0)
-        valid = hd_asprintf(u->arena, "((%s_valid >> j) & 1) != 0", name);
-    cu_line(u->out, "const %s %s = %s;", cu_value_type(u, slot->phys, slot->nullable),
-            cu_slot(u, s->slot),
-            cu_column_value(u, s, hd_asprintf(u->arena, "%s[j]", name), valid));
+    else
+        tile_slot(u, s);
 }
 
 void cu_tile(struct cu_unit *u)
@@ -74,17 +97,14 @@ void cu_tile(struct cu_unit *u)
     int steps = u->pipe->tile ? u->pipe->tile_steps : 0;
     cu_line(u->out,
             "// Rows first .. first + n - 1: bit j is set where row first + j goes on.");
-    cu_line(u->out, "HDD_MEMBER u32 tile(u32 first, u32 n) const");
+    cu_line(u->out, "template <bool full> HDD_MEMBER u32 tile(u32 first, u32 n) const");
     cu_open(u->out, "{");
-    for (int i = 0; i < steps; i++)
-        if (u->pipe->steps[i].kind == PL_STEP_LOAD_COLUMN)
-            tile_load(u, &u->pipe->steps[i]);
+    tile_loads(u, steps);
     cu_line(u->out, "u32 alive = hdd_low_bits(n);");
     if (steps == 0)
         cu_line(u->out, "(void)first;");
     if (steps > 0) {
-        cu_line(u->out, "HDD_UNROLL");
-        cu_open(u->out, "for (u32 j = 0; j < HDD_TILE_ROWS; j++) {");
+        open_tile_loop(u);
         for (int i = 0; i < steps; i++)
             tile_step(u, &u->pipe->steps[i], i);
         cu_close(u->out, "}");
@@ -210,6 +230,54 @@ void cu_visit(struct cu_unit *u, int level)
         expand(u, end, level);
     else
         cu_sink(u);
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+/* ---- rows in place ---------------------------------------------------------------------- */
+
+/* Steps of row j up to the tile's filters, without a branch. */
+static void row_head(struct cu_unit *u, int steps)
+{
+    cu_line(u->out, "bool live = full || j < n;");
+    for (int i = 0; i < steps; i++) {
+        const struct pl_step *s = &u->pipe->steps[i];
+        if (u->profile)
+            cu_line(u->out, "run.count(%d, live);", i);
+        if (s->kind == PL_STEP_FILTER)
+            cu_line(u->out, "live = live & %s;", cu_condition(u, s->expr));
+        else
+            tile_slot(u, s);
+    }
+}
+
+void cu_rows(struct cu_unit *u)
+{
+    int head = u->pipe->tile ? u->pipe->tile_steps : 0;
+    bool *read = slots_read_from(u, 0);
+    cu_line(u->out, "// Rows first .. first + n - 1, all the way to the sink.");
+    cu_line(u->out, "template <bool full> HDD_MEMBER void rows(u32 first, u32 n)");
+    cu_open(u->out, "{");
+    tile_loads(u, u->pipe->nsteps);
+    open_tile_loop(u);
+    if (read[u->pipe->source_slot])
+        cu_line(u->out, "const i32 %s = (i32)(first + j);", cu_slot(u, u->pipe->source_slot));
+    row_head(u, head);
+    for (int i = head; i < u->pipe->nsteps; i++)
+        if (u->pipe->steps[i].slot >= 0)
+            declare_slot(u, u->pipe->steps[i].slot);
+    for (int i = head; i < u->pipe->nsteps; i++) {
+        const struct pl_step *s = &u->pipe->steps[i];
+        if (s->kind != PL_STEP_LOAD_COLUMN) {
+            cu_step(u, s, i);
+            continue;
+        }
+        cu_guard(u);
+        cu_count(u, i);
+        cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), tile_value(u, s));
+    }
+    cu_sink(u);
+    cu_close(u->out, "}");
     cu_close(u->out, "}");
     cu_blank(u->out);
 }

@@ -419,6 +419,7 @@ static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, stru
     seal_touched(c, q);
     seal_counters(c, q, p->est);
     pl_choose_shape(q, c->opt.balance);
+    pl_place_pipeline(c, q);
 }
 
 int pb_program(struct ctx *c, int result_state, struct pl_program **out)

@@ -59,6 +59,10 @@ static bool constant_i(const struct ctx *c, const struct fe_expr *e, hd_i128 *v)
         *v = k->i;
         return !k->is_null && k->type.kind != HD_STRING && k->type.kind != HD_FLOAT64;
     }
+    if (e->op == FE_NEG && constant_i(c, e->args[0], &a)) {
+        *v = -a;
+        return true;
+    }
     if (e->nargs != 2 || !constant_i(c, e->args[0], &a) || !constant_i(c, e->args[1], &b))
         return false;
     if (e->op == FE_ADD_MONTHS && e->type.kind == HD_DATE && b > -100000 && b < 100000)

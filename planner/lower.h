@@ -149,6 +149,9 @@ void pb_end(struct ctx *c, struct pipe *p, bool finish);
 void pb_finish(struct ctx *c, int state);
 int pb_program(struct ctx *c, int result_state, struct pl_program **out);
 
+/* ---- place.c: what a GPU does with a finished pipeline */
+void pl_place_pipeline(const struct ctx *c, struct pl_pipeline *q);
+
 /* ---- handles (handle.c) ------------------------------------------------------------------ */
 struct handle *h_new(struct ctx *c, enum handle_kind k, struct hd_type t, bool nullable);
 struct handle *h_row(struct ctx *c, int slot, const struct fe_table *t, int state, bool row_nullable);

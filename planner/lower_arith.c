@@ -108,9 +108,9 @@ static int add_sub_mul(struct ctx *c, const struct fe_expr *e, struct pl_val *v,
     struct pl_range r = range_binary(e->op, v[0].range, v[1].range);
     lx_realise(c, &v[0]);
     lx_realise(c, &v[1]);
-    enum rt_phys p = HD_MAX(RT_I64, HD_MAX(v[0].phys, v[1].phys));
+    enum rt_phys p = HD_MAX(RT_I32, HD_MAX(v[0].phys, v[1].phys));
     if (!within(r, range_of_type(e->type)))
-        p = e->type.kind == HD_DECIMAL ? RT_I128 : p;
+        p = e->type.kind == HD_DECIMAL ? RT_I128 : HD_MAX(RT_I64, p);
     p = HD_MAX(p, lx_narrowest(within(r, range_of_type(e->type)) ? r : range_of_type(e->type)));
     HD_TRY(lx_as_phys(c, &v[0], p));
     HD_TRY(lx_as_phys(c, &v[1], p));

@@ -138,6 +138,13 @@ struct pl_out {
     int path;
 };
 
+/* Where a GPU keeps the accumulators of an aggregate while a kernel runs (planner/place.c). */
+enum pl_place {
+    PL_PLACE_MEMORY,    /* the state's rows; lanes with equal groups combine, one of them adds */
+    PL_PLACE_REGISTERS, /* AGG_SCALAR: of each thread, combined per block at the end */
+    PL_PLACE_LANES      /* AGG_DENSE: shared memory, a copy per thread; likewise */
+};
+
 struct pl_sink {
     enum pl_sink_kind kind;
     int state;
@@ -147,6 +154,8 @@ struct pl_sink {
     bool clustered;     /* AGG_DENSE, AGG_HASH: equal keys arrive in runs: keep the current group's row (or
                            register accumulators) and look up only on change */
     bool atomic;        /* AGG_DENSE on a shared state */
+    enum pl_place place;
+    int lane_words;     /* LANES: 64-bit words of a copy, a size class of planner/place.c */
     int a_rows, a_bits; /* args: AGG_DENSE shared rows address, BITMAP/DIRECT bits, ARRAY rows */
     const int *a_fields, *a_valids; /* DIRECT: per out, address of array and validity bytes (-1) */
 };

@@ -134,6 +134,15 @@ static void print_step(const struct printer *w, int i)
 static const char *const sink_names[] = {"bitmap", "direct", "rows", "aggregate scalar",
                                          "aggregate dense", "aggregate hash", "array"};
 
+static void print_place(const struct printer *w)
+{
+    const struct pl_sink *s = &w->p->sink;
+    if (s->place == PL_PLACE_LANES)
+        hd_strbuf_addf(w->o, " [gpu: %d words per thread]", s->lane_words);
+    else if (s->place == PL_PLACE_REGISTERS)
+        hd_strbuf_adds(w->o, " [gpu: registers]");
+}
+
 static void print_sink(const struct printer *w)
 {
     const struct pl_sink *s = &w->p->sink;
@@ -158,6 +167,7 @@ static void print_sink(const struct printer *w)
         hd_strbuf_adds(w->o, " [clustered]");
     if (s->atomic)
         hd_strbuf_adds(w->o, " [shared]");
+    print_place(w);
     print_est(w->o, w->p->spec->counter_est[w->p->nsteps]);
     hd_strbuf_addc(w->o, '\n');
 }

@@ -291,6 +291,7 @@ template <class T> struct hdd_register {
     // Of all lanes, into every lane. Whole warp.
     template <class Op> HDD_MEMBER void combine(Op op)
     {
+        HDD_NO_UNROLL // runs once per kernel, and every copy costs time to compile
         for (u32 by = HDD_LANES / 2; by > 0; by /= 2) {
             const T other = hdd_shuffle(v, hdd_lane() ^ by);
             if (hdd_shuffle(seen, hdd_lane() ^ by))

@@ -72,6 +72,22 @@ struct hdd_scan {
         return lane < n;
     }
 
+    // The next tile by its first row, for kernels that need no survivors in line. False: none
+    // is left.
+    HDD_MEMBER bool take_tile(const hdd_run &run, u32 &at)
+    {
+        if (tile == tile_end && !take_tiles(run))
+            return false;
+        at = (u32)(tile++ * HDD_TILE);
+        return true;
+    }
+
+    // The tile that begins at a row lies within the source.
+    HDD_MEMBER bool full(u32 at) const
+    {
+        return (u64)at + HDD_TILE <= rows;
+    }
+
     // ---- work-sharing ----------------------------------------------------------------------
 
     // Gives every second row that waits, and the later half of the tiles not read.
@@ -133,13 +149,11 @@ struct hdd_scan {
         left = row;
         nleft = kept;
         first = (u32)(tile++ * HDD_TILE);
-        const u64 at = (u64)first + hdd_lane() * HDD_TILE_ROWS, end = rows;
-        const u32 n = at >= end                  ? 0
-                      : end - at < HDD_TILE_ROWS ? (u32)(end - at)
-                                                 : HDD_TILE_ROWS;
-        alive = p.tile((u32)at, n);
+        const u32 mine = first + hdd_lane() * HDD_TILE_ROWS;
+        alive = full(first) ? p.template tile<true>(mine, HDD_TILE_ROWS)
+                            : p.template tile<false>(mine, hdd_tile_end(first, rows));
         if (Pipe::tile_steps > 0)
-            hdd_count_tile(p.run, Pipe::levels, end - first);
+            hdd_count_tile(p.run, Pipe::levels, rows - first);
         pending = nleft + hdd_warp_sum(hdd_popc(alive));
     }
 

@@ -34,32 +34,19 @@ HDD_DEVICE void hdd_from_bits(u64 bits, f64 &v)
     v = hdd_f64_from_bits((i64)bits);
 }
 
-// Stored values of eight rows. They stay packed in 64-bit words until one is asked for, so
-// that they live in registers however wide they are.
-template <class T> struct hdd_tile {
+// Stored values of a lane's rows first .. first + n - 1. `full`: the warp's tile lies within
+// the source, so n is 8 and nothing is checked.
+template <class T, bool full> struct hdd_tile;
+
+// They stay packed in 64-bit words until one is asked for, so that they live in registers
+// however wide they are.
+template <class T> struct hdd_tile<T, true> {
     static constexpr u32 words = sizeof(T), per_word = 8 / sizeof(T), bits = 8 * sizeof(T);
     u64 w[words];
 
-    // Rows first .. first + n - 1 of a column, n at most 8; the others read as zero.
-    HDD_MEMBER hdd_tile(const T *data, u32 first, u32 n)
+    HDD_MEMBER hdd_tile(const T *data, u32 first, u32)
     {
-        if (n == HDD_TILE_ROWS)
-            load_all(data + first);
-        else
-            load_some(data + first, n);
-    }
-
-    HDD_MEMBER T operator[](u32 j) const
-    {
-        T v;
-        hdd_from_bits(w[j / per_word] >> (j % per_word * bits % 64), v);
-        return v;
-    }
-
-  private:
-    HDD_MEMBER void load_all(const T *at)
-    {
-        const u64 *from = reinterpret_cast<const u64 *>(at);
+        const u64 *from = reinterpret_cast<const u64 *>(data + first);
         HDD_UNROLL
         for (u32 k = 0; k < words; k += 2)
             if (k + 1 < words)
@@ -68,34 +55,49 @@ template <class T> struct hdd_tile {
                 w[k] = hdd_load_const(from + k);
     }
 
-    HDD_MEMBER void load_some(const T *at, u32 n)
+    HDD_MEMBER T operator[](u32 j) const
     {
-        const u64 mask = ~(u64)0 >> (64 - bits);
-        HDD_UNROLL
-        for (u32 k = 0; k < words; k++)
-            w[k] = 0;
-        HDD_UNROLL
-        for (u32 j = 0; j < HDD_TILE_ROWS; j++)
-            if (j < n)
-                w[j / per_word] |= (hdd_bits_of(hdd_load_const(at + j)) & mask)
-                                   << (j % per_word * bits % 64);
+        T v;
+        hdd_from_bits(w[j / per_word] >> (j % per_word * bits % 64), v);
+        return v;
     }
 };
 
-// Values as wide as that are read one by one, where they are asked for.
-template <> struct hdd_tile<i128> {
-    const i128 *at;
+// The end of the source: once per column, so one by one. Rows from n on read as zero.
+template <class T> struct hdd_tile<T, false> {
+    const T *at;
     u32 n;
 
-    HDD_MEMBER hdd_tile(const i128 *data, u32 first, u32 rows) : at(data + first), n(rows)
+    HDD_MEMBER hdd_tile(const T *data, u32 first, u32 rows) : at(data + first), n(rows)
+    {
+    }
+
+    HDD_MEMBER T operator[](u32 j) const
+    {
+        return j < n ? hdd_load_const(at + j) : T();
+    }
+};
+
+// Values as wide as that are read where they are asked for.
+template <> struct hdd_tile<i128, true> {
+    const i128 *at;
+
+    HDD_MEMBER hdd_tile(const i128 *data, u32 first, u32) : at(data + first)
     {
     }
 
     HDD_MEMBER i128 operator[](u32 j) const
     {
-        return j < n ? hdd_load_const(at + j) : 0;
+        return hdd_load_const(at + j);
     }
 };
+
+// Rows that this lane has of the tile that begins at `first`, the source's last.
+HDD_DEVICE u32 hdd_tile_end(u32 first, u64 rows)
+{
+    const u64 at = (u64)first + hdd_lane() * HDD_TILE_ROWS;
+    return at >= rows ? 0 : rows - at < HDD_TILE_ROWS ? (u32)(rows - at) : HDD_TILE_ROWS;
+}
 
 // Validity bits of the same rows: `first` is a multiple of eight, so they are one byte.
 HDD_DEVICE u32 hdd_tile_valid(const u8 *valid, u32 first, u32 n)

@@ -3,7 +3,7 @@
 //   enum { levels, tile_steps, cuts }         steps that tile() does; its kernel can cut ranges
 //   enum : u64 { gift_bytes, slot_bytes }     of a mailbox; of a slot of fws.cuh
 //   hdd_run run; hdd_scan scan;
-//   u32 tile(u32 first, u32 n)                rows of this lane that pass the cheap predicate
+//   u32 tile<full>(u32 first, u32 n)          rows of this lane that pass the cheap predicate
 //   hdd_queue<Tuple> &queue(hdd_level<L>)     levels 1 .. levels - 1
 //   void visit(hdd_level<0>, bool live, u32 row)
 //   void visit(hdd_level<L>, bool live, u32 position, const Tuple &)
@@ -128,6 +128,27 @@ template <class Pipe> HDD_DEVICE void hdd_straight(Pipe &p)
         if (!p.scan.pending)
             break;
         hdd_visit_scan(p);
+    }
+    hdd_profile_end(p.run);
+}
+
+// No expansion, no survivors in line: every row of a tile goes from its loads to the sink where
+// it is. In place of tile and visit the pipeline has
+//
+//   void rows<full>(u32 first, u32 n)         this lane's rows; no warp operations
+//
+// Where most rows survive, lining them up costs more than the lanes that idle.
+template <class Pipe> HDD_DEVICE void hdd_in_place(Pipe &p)
+{
+    u32 first;
+    hdd_profile_begin(p.run);
+    while (p.scan.take_tile(p.run, first)) {
+        const u32 mine = first + hdd_lane() * HDD_TILE_ROWS;
+        hdd_count_tile(p.run, Pipe::levels, p.scan.rows - first);
+        if (p.scan.full(first))
+            p.template rows<true>(mine, HDD_TILE_ROWS);
+        else
+            p.template rows<false>(mine, hdd_tile_end(first, p.scan.rows));
     }
     hdd_profile_end(p.run);
 }

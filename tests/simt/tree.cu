@@ -58,9 +58,9 @@ struct tree {
         return queue3;
     }
 
-    HDD_MEMBER u32 tile(u32 first, u32 n) const
+    template <bool full> HDD_MEMBER u32 tile(u32 first, u32 n) const
     {
-        const hdd_tile<u8> keep(reinterpret_cast<const u8 *>(words[TREE_KEEP]), first, n);
+        const hdd_tile<u8, full> keep(reinterpret_cast<const u8 *>(words[TREE_KEEP]), first, n);
         u32 alive = hdd_low_bits(n);
         HDD_UNROLL
         for (u32 j = 0; j < HDD_TILE_ROWS; j++)

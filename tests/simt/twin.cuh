@@ -33,6 +33,7 @@ typedef double f64;
 #define HDD_UNROLL
 #define HDD_UNROLL_4
 #define HDD_NO_UNROLL
+#define HDD_UNROLL_BY(times)
 #define HDD_OFFSET(type, member) __builtin_offsetof(type, member)
 #define HDD_ASSERT(condition)                                                                 \
     do {                                                                                      \
