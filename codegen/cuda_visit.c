@@ -12,14 +12,12 @@ static void mark_expr(const struct cu_unit *u, int e, bool *read)
         mark_expr(u, x->args[i], read);
 }
 
-/* Slots that steps from `first` on and the sink read. */
-static bool *slots_read_from(const struct cu_unit *u, int first)
+/* Slots that expressions of steps from `first` on and of the sink read. */
+static bool *slots_in_expressions(const struct cu_unit *u, int first)
 {
     bool *read = HD_NEWN(u->arena, bool, u->pipe->nslots + 1);
     for (int i = first; i < u->pipe->nsteps; i++) {
         const struct pl_step *s = &u->pipe->steps[i];
-        if (s->row_slot >= 0)
-            read[s->row_slot] = true;
         if (s->expr >= 0)
             mark_expr(u, s->expr, read);
         for (int k = 0; k < s->nkeys; k++)
@@ -30,6 +28,16 @@ static bool *slots_read_from(const struct cu_unit *u, int first)
     for (int i = 0; i < u->pipe->sink.nouts; i++)
         if (u->pipe->sink.outs[i].expr >= 0)
             mark_expr(u, u->pipe->sink.outs[i].expr, read);
+    return read;
+}
+
+/* And those whose rows the steps look at. */
+static bool *slots_read_from(const struct cu_unit *u, int first)
+{
+    bool *read = slots_in_expressions(u, first);
+    for (int i = first; i < u->pipe->nsteps; i++)
+        if (u->pipe->steps[i].row_slot >= 0)
+            read[u->pipe->steps[i].row_slot] = true;
     return read;
 }
 
@@ -254,7 +262,7 @@ static void row_head(struct cu_unit *u, int steps)
 void cu_rows(struct cu_unit *u)
 {
     int head = u->pipe->tile ? u->pipe->tile_steps : 0;
-    bool *read = slots_read_from(u, 0);
+    const bool *read = slots_in_expressions(u, 0);
     cu_line(u->out, "// Rows first .. first + n - 1, all the way to the sink.");
     cu_line(u->out, "template <bool full> HDD_MEMBER void rows(u32 first, u32 n)");
     cu_open(u->out, "{");
