@@ -89,15 +89,19 @@ static void tile_slot(struct cu_unit *u, const struct pl_step *s)
             cu_slot(u, s->slot), tile_value(u, s));
 }
 
-/* Row j of the tile: its value, or its filter without a branch. */
-static void tile_step(struct cu_unit *u, const struct pl_step *s, int number)
+/* The first steps of row j, loads and filters, without a branch. */
+static void row_head(struct cu_unit *u, int steps)
 {
-    if (u->profile)
-        cu_line(u->out, "run.count(%d, (alive >> j) & 1);", number);
-    if (s->kind == PL_STEP_FILTER)
-        cu_line(u->out, "alive &= ~((u32)!%s << j);", cu_condition(u, s->expr));
-    else
-        tile_slot(u, s);
+    cu_line(u->out, "bool live = full || j < n;");
+    for (int i = 0; i < steps; i++) {
+        const struct pl_step *s = &u->pipe->steps[i];
+        if (u->profile)
+            cu_line(u->out, "run.count(%d, live);", i);
+        if (s->kind == PL_STEP_FILTER)
+            cu_line(u->out, "live = live & %s;", cu_condition(u, s->expr));
+        else
+            tile_slot(u, s);
+    }
 }
 
 void cu_tile(struct cu_unit *u)
@@ -107,17 +111,18 @@ void cu_tile(struct cu_unit *u)
             "// Rows first .. first + n - 1: bit j is set where row first + j goes on.");
     cu_line(u->out, "template <bool full> HDD_MEMBER u32 tile(u32 first, u32 n) const");
     cu_open(u->out, "{");
-    tile_loads(u, steps);
-    cu_line(u->out, "u32 alive = hdd_low_bits(n);");
-    if (steps == 0)
+    if (steps == 0) {
         cu_line(u->out, "(void)first;");
-    if (steps > 0) {
+        cu_line(u->out, "return hdd_low_bits(n);");
+    } else {
+        tile_loads(u, steps);
+        cu_line(u->out, "u32 alive = 0;");
         open_tile_loop(u);
-        for (int i = 0; i < steps; i++)
-            tile_step(u, &u->pipe->steps[i], i);
+        row_head(u, steps);
+        cu_line(u->out, "alive |= (u32)live << j;");
         cu_close(u->out, "}");
+        cu_line(u->out, "return alive;");
     }
-    cu_line(u->out, "return alive;");
     cu_close(u->out, "}");
     cu_blank(u->out);
 }
@@ -243,21 +248,6 @@ void cu_visit(struct cu_unit *u, int level)
 }
 
 /* ---- rows in place ---------------------------------------------------------------------- */
-
-/* Steps of row j up to the tile's filters, without a branch. */
-static void row_head(struct cu_unit *u, int steps)
-{
-    cu_line(u->out, "bool live = full || j < n;");
-    for (int i = 0; i < steps; i++) {
-        const struct pl_step *s = &u->pipe->steps[i];
-        if (u->profile)
-            cu_line(u->out, "run.count(%d, live);", i);
-        if (s->kind == PL_STEP_FILTER)
-            cu_line(u->out, "live = live & %s;", cu_condition(u, s->expr));
-        else
-            tile_slot(u, s);
-    }
-}
 
 void cu_rows(struct cu_unit *u)
 {

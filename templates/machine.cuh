@@ -322,6 +322,18 @@ template <class T> HDD_DEVICE T hdd_load_const(const T *p)
 }
 
 // Sixteen and eight bytes at once; the address is aligned to as many.
+HDD_DEVICE void hdd_load_const16(const void *p, u32 &a, u32 &b, u32 &c, u32 &d)
+{
+    const uint4 v = __ldg(static_cast<const uint4 *>(p));
+    a = v.x, b = v.y, c = v.z, d = v.w;
+}
+
+HDD_DEVICE void hdd_load_const8(const void *p, u32 &a, u32 &b)
+{
+    const uint2 v = __ldg(static_cast<const uint2 *>(p));
+    a = v.x, b = v.y;
+}
+
 HDD_DEVICE void hdd_load_const16(const void *p, u64 &lo, u64 &hi)
 {
     const ulonglong2 v = __ldg(static_cast<const ulonglong2 *>(p));

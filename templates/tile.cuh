@@ -38,27 +38,30 @@ HDD_DEVICE void hdd_from_bits(u64 bits, f64 &v)
 // the source, so n is 8 and nothing is checked.
 template <class T, bool full> struct hdd_tile;
 
-// They stay packed in 64-bit words until one is asked for, so that they live in registers
+// They stay packed in 32-bit words until one is asked for, so that they live in registers
 // however wide they are.
 template <class T> struct hdd_tile<T, true> {
-    static constexpr u32 words = sizeof(T), per_word = 8 / sizeof(T), bits = 8 * sizeof(T);
-    u64 w[words];
+    static constexpr u32 bytes = sizeof(T), words = 2 * bytes, bits = 8 * bytes;
+    u32 w[words];
 
     HDD_MEMBER hdd_tile(const T *data, u32 first, u32)
     {
-        const u64 *from = reinterpret_cast<const u64 *>(data + first);
+        const u8 *from = reinterpret_cast<const u8 *>(data + first);
         HDD_UNROLL
-        for (u32 k = 0; k < words; k += 2)
-            if (k + 1 < words)
-                hdd_load_const16(from + k, w[k], w[k + 1]);
+        for (u32 k = 0; k < words; k += 4)
+            if (k + 2 < words)
+                hdd_load_const16(from + 4 * k, w[k], w[k + 1], w[k + 2], w[k + 3]);
             else
-                w[k] = hdd_load_const(from + k);
+                hdd_load_const8(from + 4 * k, w[k], w[k + 1]);
     }
 
     HDD_MEMBER T operator[](u32 j) const
     {
         T v;
-        hdd_from_bits(w[j / per_word] >> (j % per_word * bits % 64), v);
+        if (bytes == 8)
+            hdd_from_bits((u64)w[(2 * j + 1) % words] << 32 | w[2 * j % words], v);
+        else
+            hdd_from_bits(w[j * bytes / 4] >> (j * bits % 32), v);
         return v;
     }
 };

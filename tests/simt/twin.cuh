@@ -246,6 +246,20 @@ template <class T> HDD_DEVICE T hdd_load_const(const T *p)
     return *p;
 }
 
+HDD_DEVICE void hdd_load_const16(const void *p, u32 &a, u32 &b, u32 &c, u32 &d)
+{
+    const u32 *at = static_cast<const u32 *>(p);
+    HDD_ASSERT(reinterpret_cast<std::uintptr_t>(p) % 16 == 0);
+    a = at[0], b = at[1], c = at[2], d = at[3];
+}
+
+HDD_DEVICE void hdd_load_const8(const void *p, u32 &a, u32 &b)
+{
+    const u32 *at = static_cast<const u32 *>(p);
+    HDD_ASSERT(reinterpret_cast<std::uintptr_t>(p) % 8 == 0);
+    a = at[0], b = at[1];
+}
+
 HDD_DEVICE void hdd_load_const16(const void *p, u64 &lo, u64 &hi)
 {
     const u64 *at = static_cast<const u64 *>(p);
