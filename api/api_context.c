@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/api_internal.h"
+#include "api/api_gpu.h"
 #include "runtime/base/strbuf.h"
 #include "runtime/cpu/orc.h"
 
@@ -54,6 +54,8 @@ static int copy_options(const heddle_options *from, heddle_options *to, struct h
     if (to->threads < 0 || to->threads > MAX_THREADS)
         return HD_FAIL(err, USER, NULL, "threads: expected 0 to %d, found %d", MAX_THREADS,
                        to->threads);
+    if (to->device < 0)
+        return HD_FAIL(err, USER, NULL, "device: expected 0 or more, found %d", to->device);
     return 0;
 }
 
@@ -81,6 +83,7 @@ static int new_context(const heddle_options *options, heddle_context **out, stru
     }
     c->threads = o.threads ? o.threads : default_threads();
     c->memory_limit = o.memory_limit ? o.memory_limit : physical_memory() / 10 * 8;
+    c->memory_wanted = o.memory_limit;
     c->cache_dir = cache_path(o.cache_dir);
     c->cache_limit = o.cache_limit ? o.cache_limit : default_cache_limit;
     c->device = o.device;
@@ -131,7 +134,9 @@ int heddle_context_info(heddle_context *c, char **json, heddle_error **err)
     hd_strbuf_addf(&b, ", \"cache_limit\": %" PRIu64, c->cache_limit);
     add_text(&b, "llvm", rt_orc_version());
     add_text(&b, "llvm_target", rt_orc_cpu());
-    hd_strbuf_adds(&b, ", \"devices\": []}");
+    hd_strbuf_adds(&b, ", ");
+    api_gpu_info(&b);
+    hd_strbuf_adds(&b, "}");
     *json = b.s;
     return 0;
 }

@@ -23,6 +23,7 @@ int api_finish(int rc, struct hd_err *e, heddle_error **out);
 struct heddle_context {
     int threads;
     uint64_t memory_limit;
+    uint64_t memory_wanted; /* the caller's limit, 0 none: for a GPU's memory too */
     char *cache_dir; /* NULL: no cache on disk */
     uint64_t cache_limit;
     char backend[16]; /* auto, cpu, cuda */

@@ -8,12 +8,16 @@
  *   rt_code_cache_get  bitcode -> code, compiled or cached             api_program_compile
  *   rt_exec_run        kernel spec + code -> rows                      heddle_execute
  *   rt_result_stream   rows -> Arrow
+ *
+ * On a GPU the last four are cg_cuda_emit, rt_gpu_code_get, rt_gpu_run and rt_rows_stream.
  */
 #include "api/api_statement.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "runtime/exec/rows_out.h"
 
 /* Used memory that a context keeps for the next execution. */
 static const uint64_t KEPT_BYTES = (uint64_t)256 << 20;
@@ -30,6 +34,8 @@ double api_now_ms(void)
 static void engine_free(void *p)
 {
     struct api_engine *e = p;
+    rt_gpu_close(e->gpu);
+    hd_err_release(&e->gpu_error);
     rt_code_cache_free(e->cache);
     rt_pages_free(e->memory.pages);
     rt_crew_free(e->crew);
@@ -43,6 +49,7 @@ static int engine_new(const heddle_context *c, struct api_engine **out, struct h
         free(e);
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     }
+    hd_err_init(&e->gpu_error);
     rt_memory_init(&e->memory, c->memory_limit, NULL);
     e->memory.pages = rt_pages_new(HD_MIN(c->memory_limit / 16, KEPT_BYTES));
     if (rt_code_cache_new(heddle_version(), c->cache_dir, c->cache_limit, &e->cache, err) !=
@@ -86,21 +93,27 @@ static int check_name(const char *what, const char *name, const char *const *kno
     return HD_FAIL(err, USER, NULL, "%s: \"%s\" is not known", what, name);
 }
 
-static int check_backend(const heddle_context *c, const char *wanted, struct hd_err *err)
+/* auto takes the GPU where there is one. That there must be one for cuda is told when the
+ * statement is to run: plans can be explained without. */
+static int choose_backend(struct heddle_statement *s, const char *wanted, struct hd_err *err)
 {
     static const char *const known[] = {"auto", "cpu", "cuda"};
+    heddle_context *c = s->db->context;
     const char *name = wanted ? wanted : c->backend;
+    struct rt_gpu *gpu;
     HD_TRY(check_name("backend", name, known, HD_COUNT(known), err));
-    if (strcmp(name, "cuda") == 0)
-        return HD_FAIL(err, UNSUPPORTED, NULL,
-                       "backend cuda: plans run on the CPU backend (auto, cpu) only");
+    s->on_gpu = strcmp(name, "cuda") == 0 || (strcmp(name, "auto") == 0 &&
+                                              api_gpu_get(c, s->engine, &gpu, NULL) == 0);
     return 0;
 }
 
-static int check_balance(const char *wanted, struct hd_err *err)
+static int choose_balance(struct heddle_statement *s, const char *wanted, struct hd_err *err)
 {
-    static const char *const known[] = {"auto", "none", "nifs", "nifs+fws", "nifs+aws"};
-    return wanted ? check_name("balance", wanted, known, HD_COUNT(known), err) : 0;
+    int found = rt_balance_find(wanted ? wanted : "auto");
+    if (found < 0)
+        return HD_FAIL(err, USER, NULL, "balance: \"%s\" is not known", wanted);
+    s->balance = (enum rt_balance)found;
+    return 0;
 }
 
 static int take_options(struct heddle_statement *s, const heddle_statement_options *from,
@@ -113,12 +126,13 @@ static int take_options(struct heddle_statement *s, const heddle_statement_optio
         return HD_FAIL(err, USER, NULL, "heddle_statement_options: struct_size is not set");
     if (from)
         memcpy(&o, from, HD_MIN(from->struct_size, sizeof o));
-    HD_TRY(check_backend(c, o.backend, err));
-    HD_TRY(check_balance(o.balance, err));
+    HD_TRY(choose_backend(s, o.backend, err));
+    HD_TRY(choose_balance(s, o.balance, err));
     if (o.threads < 0 || o.threads > 1024)
         return HD_FAIL(err, USER, NULL, "threads: expected 0 to 1024, found %d", o.threads);
     s->threads = o.threads ? o.threads : c->threads;
     s->memory_limit = o.memory_limit;
+    s->fws_threshold = o.fws_threshold;
     s->profile = o.profile != 0;
     s->no_cache = o.no_cache != 0;
     return 0;
@@ -128,8 +142,8 @@ static int prepare(struct heddle_statement *s, const char *json,
                    const heddle_statement_options *o, struct hd_err *err)
 {
     double start = api_now_ms();
-    HD_TRY(take_options(s, o, err));
     HD_TRY(api_engine_get(s->db->context, &s->engine, err));
+    HD_TRY(take_options(s, o, err));
     s->tables = api_database_snapshot(s->db);
     HD_TRY(fe_plan_read(&s->arena, json, &s->tables->cat, &s->plan, err));
     s->read_ms = api_now_ms() - start;
@@ -195,6 +209,7 @@ void api_program_release(struct heddle_statement *s)
     if (!p->pl)
         return;
     rt_cached_code_release(s->engine->cache, p->code);
+    rt_gpu_code_release(p->gpu, p->gpu_code);
     hd_arena_release(&p->arena);
     *p = (struct api_program){0};
     s->stats_spec = NULL;
@@ -202,14 +217,19 @@ void api_program_release(struct heddle_statement *s)
 
 static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err *err)
 {
-    struct pl_options po = {.profile = s->profile, .threads = s->threads};
+    struct pl_options po = {.profile = s->profile,
+                            .threads = s->on_gpu ? 1 : s->threads,
+                            .balance = s->balance};
     struct cg_options co = api_codegen_options(s->profile);
     double start = api_now_ms();
     HD_TRY(fe_plan_check_bound(s->plan, err));
     HD_TRY(pl_plan(&p->arena, s->plan, &po, &p->pl, err));
     pl_verify(p->pl);
     double planned = api_now_ms();
-    HD_TRY(cg_llvm_emit(&p->arena, p->pl, &co, &p->artifact, err));
+    if (s->on_gpu)
+        HD_TRY(cg_cuda_emit(&p->arena, p->pl, &co, &p->cuda, err));
+    else
+        HD_TRY(cg_llvm_emit(&p->arena, p->pl, &co, &p->artifact, err));
     p->plan_ms = s->read_ms + planned - start;
     p->codegen_ms = api_now_ms() - planned;
     s->read_ms = 0;
@@ -253,59 +273,100 @@ static int find_entries(struct api_program *p, struct hd_err *err)
     return 0;
 }
 
+static int compile_for_cpu(struct heddle_statement *s, struct hd_err *err)
+{
+    struct api_program *p = &s->program;
+    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->crew, s->threads, p->artifact.bytes,
+                             p->artifact.size, s->no_cache, &p->code, &s->times.how, err));
+    if (find_entries(p, err) == 0)
+        return 0;
+    rt_cached_code_release(s->engine->cache, p->code);
+    p->code = NULL;
+    return -1;
+}
+
+static int compile_for_gpu(struct heddle_statement *s, struct hd_err *err)
+{
+    struct api_program *p = &s->program;
+    HD_TRY(api_gpu_get(s->db->context, s->engine, &p->gpu, err));
+    return rt_gpu_code_get(p->gpu, p->cuda.units, p->cuda.nunits, s->engine->crew, s->threads,
+                           s->no_cache, &p->gpu_code, &s->times.how, err);
+}
+
 int api_program_compile(struct heddle_statement *s, struct hd_err *err)
 {
     struct api_program *p = &s->program;
     HD_TRY(api_program_emit(s, err));
-    if (p->code)
+    if (p->code || p->gpu_code)
         return 0;
     double start = api_now_ms();
-    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->crew, s->threads, p->artifact.bytes,
-                             p->artifact.size, s->no_cache, &p->code, &s->times.how, err));
-    if (find_entries(p, err) != 0) {
-        rt_cached_code_release(s->engine->cache, p->code);
-        p->code = NULL;
-        return -1;
-    }
+    HD_TRY(s->on_gpu ? compile_for_gpu(s, err) : compile_for_cpu(s, err));
     s->times.compile = api_now_ms() - start;
     return 0;
 }
 
 /* ---- Execute --------------------------------------------------------------------------- */
 
-static int run(struct heddle_statement *s, struct rt_result **out, struct hd_err *err)
+static void note_run(struct heddle_statement *s)
 {
+    s->stats_spec = s->program.pl->spec;
+    s->times.transfer = s->stats.transfer_ms;
+    s->times.execute = s->stats.execute_ms;
+    s->executed = true;
+}
+
+static int run_on_cpu(struct heddle_statement *s, struct ArrowArrayStream *out,
+                      struct hd_err *err)
+{
+    struct rt_result *r = NULL;
     struct rt_exec_options o = {.threads = s->threads,
                                 .profile = s->profile,
                                 .crew = s->engine->crew,
                                 .memory = &s->engine->memory,
                                 .memory_limit = s->memory_limit,
                                 .cancel = &s->cancel};
-    const struct rt_spec *spec = s->program.pl->spec;
-    int rc = rt_exec_run(spec, s->program.entries, &o, out, &s->stats, err);
-    s->stats_spec = s->program.pl->spec;
-    s->times.transfer = s->stats.transfer_ms;
-    s->times.execute = s->stats.execute_ms;
-    s->executed = true;
+    int rc = rt_exec_run(s->program.pl->spec, s->program.entries, &o, &r, &s->stats, err);
+    note_run(s);
+    HD_TRY(rc);
+    double start = api_now_ms();
+    rc = rt_result_stream(r, out, err);
+    rt_result_free(r);
+    s->times.result = api_now_ms() - start;
+    return rc;
+}
+
+static int run_on_gpu(struct heddle_statement *s, struct ArrowArrayStream *out,
+                      struct hd_err *err)
+{
+    struct api_program *p = &s->program;
+    struct rt_gpu_rows rows;
+    struct rt_gpu_run_options o = {.profile = s->profile,
+                                   .threads = s->threads,
+                                   .crew = s->engine->crew,
+                                   .memory_limit = s->memory_limit,
+                                   .cancel = &s->cancel,
+                                   .fws_threshold = s->fws_threshold};
+    double start = api_now_ms();
+    int rc = rt_gpu_run(p->gpu, p->pl->spec, p->gpu_code, &o, &rows, &s->stats, err);
+    note_run(s);
+    HD_TRY(rc);
+    rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, out, err);
+    hd_arena_release(&rows.arena);
+    /* What is neither transfer nor execution: reading the rows back, and giving them a form. */
+    s->times.result = api_now_ms() - start - s->times.transfer - s->times.execute;
     return rc;
 }
 
 static int execute(struct heddle_statement *s, struct ArrowArrayStream *out,
                    struct hd_err *err)
 {
-    struct rt_result *r = NULL;
     struct api_program *p = &s->program;
     s->times = (struct api_times){.how = RT_CACHED_MEMORY};
     HD_TRY(api_program_compile(s, err));
     s->times.plan = p->plan_ms;
     s->times.codegen = p->codegen_ms;
     p->plan_ms = p->codegen_ms = 0;
-    HD_TRY(run(s, &r, err));
-    double start = api_now_ms();
-    int rc = rt_result_stream(r, out, err);
-    rt_result_free(r);
-    s->times.result = api_now_ms() - start;
-    return rc;
+    return s->on_gpu ? run_on_gpu(s, out, err) : run_on_cpu(s, out, err);
 }
 
 int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err)

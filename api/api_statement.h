@@ -4,27 +4,40 @@
 #define HEDDLE_API_STATEMENT_H
 
 #include "api/api_internal.h"
-#include "codegen/codegen.h"
+#include "codegen/cuda_source.h"
 #include "frontend/plan.h"
 #include "planner/pipeline.h"
 #include "runtime/cache/code_cache.h"
 #include "runtime/exec/exec.h"
+#include "runtime/gpu/gpu.h"
 
 /* The executor's part of a context, made when the first statement is prepared. */
 struct api_engine {
     struct rt_crew *crew;
     struct rt_memory memory;
     struct rt_code_cache *cache;
+    struct rt_gpu *gpu;       /* NULL: not opened yet, or there is none */
+    bool gpu_tried;
+    struct hd_err gpu_error;  /* why there is none */
 };
 int api_engine_get(heddle_context *c, struct api_engine **out, struct hd_err *err);
+
+/* The context's GPU, opened at the first call. RESOURCE with the reason if there is none. */
+int api_gpu_get(heddle_context *c, struct api_engine *e, struct rt_gpu **out,
+                struct hd_err *err);
 
 /* What planning and code generation made of the plan with its present parameters. */
 struct api_program {
     struct hd_arena arena;
     struct pl_program *pl; /* NULL: nothing here */
+    /* On a CPU: */
     struct cg_artifact artifact;
     struct rt_cached_code *code; /* NULL until it is to be run */
     struct rt_entries *entries;
+    /* On a GPU: */
+    struct cg_cuda_artifact cuda;
+    struct rt_gpu *gpu; /* the code's */
+    struct rt_gpu_code *gpu_code;
     double plan_ms, codegen_ms; /* until an execution has reported them */
 };
 
@@ -40,6 +53,9 @@ struct heddle_statement {
     struct hd_arena arena; /* of the plan */
     struct fe_plan *plan;
     struct api_program program;
+    bool on_gpu; /* backend cuda */
+    enum rt_balance balance;
+    uint32_t fws_threshold;
     int threads;
     uint64_t memory_limit;
     bool profile, no_cache;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api_gpu.h"
 #include "api/api_statement.h"
 #include "runtime/base/strbuf.h"
 
@@ -36,13 +37,22 @@ static int show_llvm(struct heddle_statement *s, struct hd_strbuf *out, struct h
     return cg_llvm_print(out, s->program.pl, &o, err);
 }
 
+/* Bitcode of the program, also where it runs on a GPU. */
+static int bitcode(struct heddle_statement *s, struct cg_artifact *out, struct hd_err *err)
+{
+    struct cg_options o = api_codegen_options(s->profile);
+    HD_TRY(api_program_emit(s, err));
+    *out = s->program.artifact;
+    return s->on_gpu ? cg_llvm_emit(&s->program.arena, s->program.pl, &o, out, err) : 0;
+}
+
 static int show_compiled(struct heddle_statement *s, enum rt_orc_text what,
                          struct hd_strbuf *out, struct hd_err *err)
 {
     char *text;
-    HD_TRY(api_program_emit(s, err));
-    HD_TRY(
-        rt_orc_print(s->program.artifact.bytes, s->program.artifact.size, what, &text, err));
+    struct cg_artifact art;
+    HD_TRY(bitcode(s, &art, err));
+    HD_TRY(rt_orc_print(art.bytes, art.size, what, &text, err));
     hd_strbuf_adds(out, text);
     free(text);
     return 0;
@@ -58,10 +68,20 @@ static int show_asm(struct heddle_statement *s, struct hd_strbuf *out, struct hd
     return show_compiled(s, RT_ORC_ASM, out, err);
 }
 
-static int no_device(struct heddle_statement *s HD_UNUSED, struct hd_strbuf *out HD_UNUSED,
-                     struct hd_err *err)
+static int show_cuda(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
 {
-    return HD_FAIL(err, UNSUPPORTED, NULL, "stages cuda and ptx: the backend is cpu");
+    struct cg_options o = api_codegen_options(s->profile);
+    HD_TRY(api_program_emit(s, err));
+    return cg_cuda_print(out, s->program.pl, &o, err);
+}
+
+static int show_ptx(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+{
+    struct cg_options o = api_codegen_options(s->profile);
+    struct cg_cuda_artifact art;
+    HD_TRY(api_program_emit(s, err));
+    HD_TRY(cg_cuda_emit(&s->program.arena, s->program.pl, &o, &art, err));
+    return api_gpu_ptx(s->db->context, &art, out, err);
 }
 
 static const struct stage {
@@ -71,7 +91,7 @@ static const struct stage {
     {"plan", show_plan},         {"pipelines", show_pipelines},
     {"spec", show_spec},         {"llvm", show_llvm},
     {"llvm-opt", show_llvm_opt}, {"asm", show_asm},
-    {"cuda", no_device},         {"ptx", no_device},
+    {"cuda", show_cuda},         {"ptx", show_ptx},
 };
 
 static const struct stage *find_stage(const char *name, size_t n)
@@ -139,6 +159,54 @@ static void add_counters(struct hd_strbuf *b, const struct rt_pipeline *p,
     hd_strbuf_adds(b, "]");
 }
 
+static void add_warps(struct hd_strbuf *b, const struct rt_kernel_stats *k)
+{
+    hd_strbuf_adds(b, ",\"warps\":[");
+    for (int i = 0; i < k->nwarps; i++)
+        hd_strbuf_addf(b,
+                       "%s{\"start_us\":%.1f,\"end_us\":%.1f,\"busy_us\":%.1f,"
+                       "\"transitions\":%llu}",
+                       i ? "," : "", k->warps[i].start_us, k->warps[i].end_us,
+                       k->warps[i].busy_us, (unsigned long long)k->warps[i].transitions);
+    hd_strbuf_adds(b, "]");
+}
+
+static void add_balance(struct hd_strbuf *b, const struct rt_kernel_stats *k, int nlevels)
+{
+    hd_strbuf_addf(b, ",\"iir\":%.4f,\"ilif\":%.3f,\"transitions\":%llu,\"levels\":[", k->iir,
+                   k->ilif, (unsigned long long)k->transitions);
+    for (int l = 0; l <= nlevels; l++)
+        hd_strbuf_addf(b, "%s{\"visits\":%llu,\"idle_lanes\":%llu}", l ? "," : "",
+                       (unsigned long long)k->level_visits[l],
+                       (unsigned long long)k->level_idle_lanes[l]);
+    hd_strbuf_adds(b, "]");
+    add_warps(b, k);
+}
+
+static void add_compiled(struct hd_strbuf *b, const struct heddle_statement *s, int i)
+{
+    double ms;
+    enum rt_cached how = rt_gpu_code_how(s->program.gpu_code, i, &ms);
+    hd_strbuf_addf(b, ",\"cached\":%s,\"compile_ms\":%.3f",
+                   how == RT_COMPILED ? "false" : "true", ms);
+}
+
+static void add_kernel(struct hd_strbuf *b, const struct heddle_statement *s, int i)
+{
+    const struct rt_kernel_stats *k = &s->stats.pipelines[i].kernel;
+    hd_strbuf_addf(b, ",\"gpu\":{\"kernel_ms\":%.4f,\"retries\":%d,\"balance\":\"%s\"",
+                   k->kernel_ms, HD_MAX(k->launches - 1, 0), rt_balance_name(k->balance));
+    hd_strbuf_addf(b,
+                   ",\"registers\":%d,\"local_bytes\":%u,\"shared_bytes\":%u,\"blocks\":%d,"
+                   "\"warps_per_block\":%d,\"occupancy\":%.3f,\"gifts\":%llu",
+                   k->registers, k->local_bytes, k->shared_bytes, k->blocks,
+                   k->warps_per_block, k->occupancy, (unsigned long long)k->gifts);
+    add_compiled(b, s, i);
+    if (s->profile)
+        add_balance(b, k, s->stats_spec->pipelines[i].nlevels);
+    hd_strbuf_adds(b, "}");
+}
+
 static void add_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, int i)
 {
     const struct rt_pipeline *p = &s->stats_spec->pipelines[i];
@@ -155,6 +223,8 @@ static void add_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, 
     for (int w = 0; w < s->stats.threads; w++)
         hd_strbuf_addf(b, "%s%.3f", w ? "," : "", st->busy_ms[w]);
     hd_strbuf_adds(b, "]");
+    if (s->on_gpu)
+        add_kernel(b, s, i);
     if (s->profile)
         add_counters(b, p, st);
     hd_strbuf_adds(b, "}");
@@ -186,6 +256,16 @@ static void add_details(struct hd_strbuf *b, const struct heddle_statement *s)
     hd_strbuf_adds(b, "]}");
 }
 
+static void add_backend(struct hd_strbuf *b, const struct heddle_statement *s)
+{
+    hd_strbuf_addf(b, "{\"backend\":\"%s\",\"threads\":%d", s->on_gpu ? "cuda" : "cpu",
+                   s->on_gpu ? s->threads : s->stats.threads);
+    if (!s->on_gpu || !s->program.gpu)
+        return;
+    hd_strbuf_adds(b, ",\"device\":");
+    add_text(b, rt_gpu_device(s->program.gpu)->info.name);
+}
+
 int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err)
 {
     struct hd_err e;
@@ -195,9 +275,8 @@ int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err
     if (!s->executed)
         return api_finish(HD_FAIL(&e, USER, NULL, "the statement was not executed"), &e, err);
     hd_strbuf_init(&b);
-    hd_strbuf_addf(&b,
-                   "{\"backend\":\"cpu\",\"threads\":%d,\"plan_ms\":%.3f,\"codegen_ms\":%.3f",
-                   s->stats.threads, t->plan, t->codegen);
+    add_backend(&b, s);
+    hd_strbuf_addf(&b, ",\"plan_ms\":%.3f,\"codegen_ms\":%.3f", t->plan, t->codegen);
     hd_strbuf_addf(&b, ",\"compile_ms\":%.3f,\"compile_cached\":%s,\"transfer_ms\":%.3f",
                    t->compile, t->how == RT_COMPILED ? "false" : "true", t->transfer);
     hd_strbuf_addf(&b, ",\"execute_ms\":%.3f,\"result_ms\":%.3f,\"total_ms\":%.3f", t->execute,

@@ -15,6 +15,7 @@ enum {
     SLOT_BYTES = 16, /* struct hdd_slot */
     TILE_ROWS = 8,
     WARPS = 4, /* HDD_WARPS */
+    BLOCK_THREADS = 128, /* HDD_BLOCK */
     SHARED_MOST = 48 * 1024
 };
 
@@ -176,6 +177,7 @@ static void check_launch(struct cu_out *o)
     check_number(o, "HDD_FWS", RT_BALANCE_FWS);
     check_number(o, "HDD_FWS_LOCAL", RT_BALANCE_FWS_LOCAL);
     check_number(o, "HDD_AWS", RT_BALANCE_AWS);
+    check_number(o, "HDD_BLOCK", BLOCK_THREADS);
     check_number(o, "HDD_HASH_SEED", HDD_HASH_SEED);
     check_number(o, "HDD_HASH_MUL", HDD_HASH_MUL);
     check_number(o, "HDD_HASH_NULL", HDD_HASH_NULL);
@@ -292,7 +294,7 @@ static const char *args_type(struct cu_unit *u)
                        : hd_asprintf(u->arena, "hdd_args<%d>", HD_MAX(u->spec->nwords, 1));
 }
 
-static int emit_unit(struct cu_unit *u, struct cg_cuda_unit *out, struct hd_err *err)
+static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
 {
     struct rt_pipeline *r = u->pipe->spec;
     const char *code = methods(u); /* first: the rest lists what it uses */
@@ -301,6 +303,7 @@ static int emit_unit(struct cu_unit *u, struct cg_cuda_unit *out, struct hd_err 
     out->makes_text = u->makes_text;
     out->gift_bytes = gift_bytes(u);
     out->slot_bytes = slot_bytes(u);
+    out->threads = BLOCK_THREADS;
     const struct cg_slot slots[] = {
         {"NAME", u->name},
         {"SUMMARY", summary(u)},
@@ -327,7 +330,7 @@ static int emit_unit(struct cu_unit *u, struct cg_cuda_unit *out, struct hd_err 
                        shared_bytes(u), SHARED_MOST);
     out->text = cg_template_fill(u->arena, skeleton(), slots, (int)HD_COUNT(slots));
     out->size = strlen(out->text);
-    out->entry = r->entry = u->name;
+    out->entry = u->name;
     return 0;
 }
 
@@ -335,7 +338,7 @@ int cg_cuda_emit(struct hd_arena *a, const struct pl_program *p, const struct cg
                  struct cg_cuda_artifact *out, struct hd_err *err)
 {
     out->nunits = p->npipelines;
-    out->units = HD_NEWN(a, struct cg_cuda_unit, p->npipelines + 1);
+    out->units = HD_NEWN(a, struct rt_unit, p->npipelines + 1);
     for (int i = 0; i < p->npipelines; i++)
         HD_TRY(emit_unit(new_unit(a, p, i, opt), &out->units[i], err));
     return 0;

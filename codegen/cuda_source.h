@@ -4,26 +4,17 @@
  * A source includes the headers of templates/ as "hd/<name>" and defines one kernel,
  *   void <entry>(hdd_args<nwords> args, hdd_launch launch)
  * with the words of the args vector (runtime/spec.h), or their address where they are more
- * than parameters can hold, and the structure of templates/launch.cuh. Grids have blocks of
- * HDD_WARPS warps; kernels that share work (shape and balance of the pipeline, runtime/spec.h)
- * must be launched cooperatively, with memory of the sizes below (runtime/gpu/gpu_balance.h). */
+ * than parameters can hold, and the structure of templates/launch.cuh. Kernels that share work
+ * (shape and balance of the pipeline, runtime/spec.h) must be launched cooperatively, with memory
+ * of the unit's sizes (runtime/gpu/gpu_balance.h). */
 #ifndef HEDDLE_CODEGEN_CUDA_SOURCE_H
 #define HEDDLE_CODEGEN_CUDA_SOURCE_H
 
 #include "codegen/codegen.h"
 
-struct cg_cuda_unit {
-    const char *entry; /* also set in the pipeline's rt_pipeline */
-    const char *text;  /* NUL-terminated, in the arena */
-    size_t size;
-    uint32_t gift_bytes, slot_bytes; /* of a warp's mailbox, of a slot of a queue of FWS */
-    bool far_args;   /* the first parameter is not the words but their address on the device */
-    bool makes_text; /* needs a heap of texts (templates/launch.cuh) */
-};
-
 struct cg_cuda_artifact {
     int nunits; /* one per pipeline, in their order */
-    struct cg_cuda_unit *units;
+    struct rt_unit *units; /* in the arena */
 };
 
 /* Fails with class UNSUPPORTED where a pipeline's levels need more shared memory than every

@@ -120,6 +120,9 @@ static void step_load(struct cu_unit *u, const struct pl_step *s)
 {
     const char *value =
         s->kind == PL_STEP_LOAD_COLUMN ? column_value(u, s) : field_value(u, s);
+    if (s->kind == PL_STEP_LOAD_FIELD && !u->pipe->slots[s->slot].nullable &&
+        u->spec->states[s->state].fields[s->field].valid_offset >= 0)
+        value = hd_asprintf(u->arena, "hdd_row_or_none(%s)", value);
     if (s->row_nullable)
         cu_open(u->out, "if (%s >= 0)", cu_slot(u, s->row_slot));
     cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), value);

@@ -93,6 +93,7 @@ struct fe_foreign_key {
 
 struct fe_table {
     const char *name;
+    uint64_t id; /* of a table with data: like no other in this process, gone ones included */
     int64_t rows;
     int ncols;
     struct fe_table_column *cols;

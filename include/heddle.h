@@ -166,11 +166,12 @@ typedef struct heddle_statement heddle_statement;
 typedef struct heddle_statement_options {
     size_t struct_size;
     const char *backend; /* NULL: the context's */
-    const char *balance; /* NULL or "auto", "none", "nifs", "nifs+fws", "nifs+aws" (CUDA) */
+    const char *balance; /* NULL or "auto", "none", "nifs", "nifs+fws", "nifs+fws-local", "nifs+aws" (CUDA) */
     int threads;         /* 0: the context's */
     uint64_t memory_limit; /* 0: the context's */
     int profile;         /* count rows per step */
     int no_cache;        /* compile even if cached */
+    uint32_t fws_threshold; /* children of a node that stay with its warp under fixed work-sharing; 0: 1024 */
 } heddle_statement_options;
 HEDDLE_API void heddle_statement_options_init(heddle_statement_options *o);
 HEDDLE_API int heddle_prepare(heddle_database *db, const char *plan_json,

@@ -385,6 +385,17 @@ static void seal_touched(struct ctx *c, const struct pl_pipeline *q)
             touch_dicts(c, r, q->sink.outs[i].expr);
 }
 
+/* The sink's state first. */
+static void seal_writes(struct ctx *c, const struct pl_pipeline *q)
+{
+    struct rt_pipeline *r = q->spec;
+    r->writes = HD_NEWN(c->a, int, q->nsteps + 1);
+    r->writes[r->nwrites++] = q->sink.state;
+    for (int i = 0; i < q->nsteps; i++)
+        if (q->steps[i].kind == PL_STEP_MARK)
+            r->writes[r->nwrites++] = q->steps[i].state;
+}
+
 static void seal_counters(struct ctx *c, const struct pl_pipeline *q, double sink_est)
 {
     struct rt_pipeline *r = q->spec;
@@ -417,6 +428,7 @@ static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, stru
     seal_levels(c, q);
     seal_tile(c, q);
     seal_touched(c, q);
+    seal_writes(c, q);
     seal_counters(c, q, p->est);
     pl_choose_shape(q, c->opt.balance);
     pl_place_pipeline(c, q);

@@ -78,6 +78,8 @@ static void check_sink(const struct check *k)
 {
     const struct pl_sink *s = &k->p->sink;
     CHECK(s->state >= 0 && s->state < k->g->spec->nstates, "%s: no sink", k->p->spec->name);
+    CHECK(k->p->spec->nwrites > 0 && k->p->spec->writes[0] == s->state, "%s: the sink's state is not listed",
+          k->p->spec->name);
     const struct rt_state *st = &k->g->spec->states[s->state];
     if (s->index >= 0) {
         check_expr(k, s->index);

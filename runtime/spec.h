@@ -165,7 +165,7 @@ struct rt_pipeline {
     int column;          /* DICT */
     int state;           /* ROWS, INDEX */
     int nlevels;
-    const char *entry;   /* function i32 (args*, thread*, u64 begin, u64 end) */
+    const char *entry;   /* on a CPU: function i32 (args*, thread*, u64 begin, u64 end) */
     const char *level_entry[RT_MAX_LEVELS]; /* splittable levels: i32 (args*, thread*, carried*, u64
                                                begin, u64 end); NULL otherwise */
     int ncounters;       /* 64-bit counters for --profile: rows into step 0.., and into the sink */
@@ -174,6 +174,8 @@ struct rt_pipeline {
     enum rt_shape shape;
     enum rt_balance balance; /* to launch it with; never AUTO */
     bool ordered;        /* run on one thread in row order (a sorted source whose order must survive) */
+    int nwrites;         /* states that it changes: its sink's first, then those whose match bits it sets */
+    int *writes;
     int ntouched;        /* columns read: verified before the run */
     struct rt_touched {
         const struct fe_table *table;
@@ -208,6 +210,17 @@ struct rt_spec {
     struct rt_result_column *result;
     int npaths;             /* JSON paths of expressions that may fail; generated code raises by number */
     const char **paths;
+};
+
+/* A pipeline's kernel for a GPU, as codegen leaves it (codegen/cuda_source.h). */
+struct rt_unit {
+    const char *entry;
+    const char *text;  /* NUL-terminated */
+    size_t size;
+    int threads;            /* of a block */
+    uint32_t gift_bytes, slot_bytes; /* of a warp's mailbox, of a slot of a queue of FWS */
+    bool far_args;          /* the first parameter is not the words but their address on the device */
+    bool makes_text;        /* needs a heap of texts (templates/launch.cuh) */
 };
 
 /* Errors that generated code raises with a path number. X(id, text) */

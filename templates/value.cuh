@@ -19,6 +19,12 @@ template <class T> struct hdd_opt {
     }
 };
 
+// A stored row id whose field has a validity byte: no row is -1.
+HDD_DEVICE i32 hdd_row_or_none(hdd_opt<i32> row)
+{
+    return row.ok ? row.v : -1;
+}
+
 template <class T> HDD_DEVICE hdd_opt<T> hdd_null()
 {
     return hdd_opt<T>(T(), false);

@@ -190,7 +190,7 @@ static int run(const struct cli_args *a, struct cli_error *err)
 
 static const enum cli_option_id options[] = {
     CLI_DB,      CLI_CLASS,    CLI_QUERIES, CLI_REPEAT,  CLI_OUT,
-    CLI_TIMEOUT, CLI_BACKEND,  CLI_THREADS, CLI_MEMORY,  CLI_BALANCE,
+    CLI_TIMEOUT, CLI_BACKEND,  CLI_THREADS, CLI_MEMORY,  CLI_BALANCE, CLI_FWS,
     CLI_DEVICE,  CLI_NO_CACHE, CLI_TRUST,   CLI_VERBOSE, CLI_HELP,
 };
 

@@ -49,7 +49,7 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_DB,     CLI_DUMP,  CLI_PARAM,  CLI_BACKEND, CLI_BALANCE, CLI_THREADS,
+    CLI_DB,     CLI_DUMP,  CLI_PARAM,  CLI_BACKEND, CLI_BALANCE, CLI_FWS, CLI_THREADS,
     CLI_MEMORY, CLI_TRUST, CLI_DEVICE, CLI_VERBOSE, CLI_HELP,
 };
 

@@ -58,6 +58,12 @@ int hd_err_set(struct hd_err *e, enum hd_err_class c, const char *file, int line
     return -1;
 }
 
+void hd_err_set_path(struct hd_err *e, const char *path)
+{
+    if (e && e->class != HD_ERR_NONE && !e->path[0])
+        copy_path(e->path, sizeof e->path, path);
+}
+
 void hd_err_set_detail(struct hd_err *e, const char *text)
 {
     if (e && !e->detail && text)

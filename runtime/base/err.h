@@ -47,6 +47,8 @@ int hd_err_set(struct hd_err *e, enum hd_err_class c, const char *file, int line
                const char *path, const char *fmt, ...) HD_PRINTF(6, 7);
 int hd_err_vset(struct hd_err *e, enum hd_err_class c, const char *file, int line,
                 const char *path, const char *fmt, va_list ap);
+/* Says where, of an error that does not. */
+void hd_err_set_path(struct hd_err *e, const char *path);
 /* Attaches a copy of a log to an error that has none. */
 void hd_err_set_detail(struct hd_err *e, const char *text);
 

@@ -3,6 +3,7 @@
 #ifndef HEDDLE_RUNTIME_CACHE_CODE_CACHE_H
 #define HEDDLE_RUNTIME_CACHE_CODE_CACHE_H
 
+#include "runtime/cache/disk_cache.h"
 #include "runtime/cpu/orc.h"
 #include "runtime/exec/crew.h"
 
@@ -17,7 +18,6 @@ void rt_code_cache_free(struct rt_code_cache *c);
 /* The directory in use, or NULL. */
 const char *rt_code_cache_dir(const struct rt_code_cache *c);
 
-enum rt_cached { RT_COMPILED, RT_CACHED_DISK, RT_CACHED_MEMORY };
 /* Finds or compiles. fresh: compile in any case. Parts of a large module are compiled by up to
  * `threads` threads of the crew. Any thread. */
 int rt_code_cache_get(struct rt_code_cache *c, struct rt_crew *crew, int threads,

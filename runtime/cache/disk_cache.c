@@ -20,6 +20,12 @@ static const char MAGIC[8] = "HDOBJ\1\r\n";
 
 enum { MAX_PARTS = 64, STALE_TEMP_S = 3600, TOUCH_AFTER_S = 600 };
 
+void rt_bytes_release(struct rt_bytes *b)
+{
+    free(b->p);
+    *b = (struct rt_bytes){NULL, 0};
+}
+
 struct header {
     char magic[8];
     struct rt_cache_key key;

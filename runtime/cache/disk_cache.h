@@ -6,7 +6,13 @@
 #ifndef HEDDLE_RUNTIME_CACHE_DISK_CACHE_H
 #define HEDDLE_RUNTIME_CACHE_DISK_CACHE_H
 
-#include "runtime/cpu/orc.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/cache/bytes.h"
+
+/* Where code came from. */
+enum rt_cached { RT_COMPILED, RT_CACHED_DISK, RT_CACHED_MEMORY };
 
 struct rt_cache_key {
     uint64_t hi, lo;

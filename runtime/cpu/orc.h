@@ -5,13 +5,7 @@
 #define HEDDLE_RUNTIME_CPU_ORC_H
 
 #include "runtime/base/err.h"
-
-/* Bytes on the heap. */
-struct rt_bytes {
-    unsigned char *p;
-    size_t n;
-};
-void rt_bytes_release(struct rt_bytes *b);
+#include "runtime/cache/bytes.h"
 
 /* "LLVM 19.1.7, znver4, +sse2,...": everything about this machine and LLVM that compiled code
  * depends on. Static text. */

@@ -62,12 +62,6 @@ const char *rt_orc_cpu(void)
     return host.cpu;
 }
 
-void rt_bytes_release(struct rt_bytes *b)
-{
-    free(b->p);
-    *b = (struct rt_bytes){NULL, 0};
-}
-
 int rt_llvm_fail(LLVMErrorRef e, const char *what, struct hd_err *err)
 {
     char *text = LLVMGetErrorMessage(e);

@@ -8,7 +8,7 @@
 #include "runtime/base/fault.h"
 #include "runtime/cpu/helpers.h"
 #include "runtime/exec/exec_internal.h"
-#include "runtime/store/store.h"
+#include "runtime/exec/touch.h"
 
 uint64_t rt_now_ns(void)
 {
@@ -90,71 +90,19 @@ int rt_exec_block(struct rt_exec *x, const struct rt_state *s, size_t n, bool ze
 
 /* ---- Columns --------------------------------------------------------------------------- */
 
-struct touching {
-    struct rt_exec *x;
-    struct rt_touched *list;
-};
-
-static void touch_one(void *context, struct rt_worker *w, uint64_t task)
+static bool is_stopped(void *x)
 {
-    struct touching *t = context;
-    struct hd_err e;
-    hd_err_init(&e);
-    if (rt_store_touch(t->list[task].table, t->list[task].column, &e) != 0)
-        rt_exec_raise(w->x, e.class, e.path, "%s", e.message);
-    hd_err_release(&e);
+    return rt_exec_stopped(x);
 }
 
-/* All columns of all pipelines, each once: the first use in a process verifies checksums, which
- * reads the files, so several at a time. */
 static int touch_columns(struct rt_exec *x)
 {
-    const struct rt_spec *s = x->spec;
-    size_t n = 0, all = 0;
-    for (int i = 0; i < s->npipelines; i++)
-        all += (size_t)s->pipelines[i].ntouched;
-    struct touching t = {x, HD_NEWN(&x->arena, struct rt_touched, all + 1)};
-    for (int i = 0; i < s->npipelines; i++)
-        for (int k = 0; k < s->pipelines[i].ntouched; k++) {
-            struct rt_touched c = s->pipelines[i].touched[k];
-            size_t at = 0;
-            while (at < n && (t.list[at].table != c.table || t.list[at].column != c.column))
-                at++;
-            if (at == n)
-                t.list[n++] = c;
-        }
-    return rt_exec_parallel(x, n, touch_one, &t);
-}
-
-/* ---- Statistics ------------------------------------------------------------------------ */
-
-void rt_exec_stats_init(struct rt_exec_stats *s)
-{
-    memset(s, 0, sizeof *s);
-    hd_arena_init(&s->arena);
-}
-
-void rt_exec_stats_release(struct rt_exec_stats *s)
-{
-    hd_arena_release(&s->arena);
-    rt_exec_stats_init(s);
-}
-
-static void stats_prepare(struct rt_exec *x)
-{
-    const struct rt_spec *spec = x->spec;
-    struct rt_exec_stats *s = x->stats;
-    rt_exec_stats_release(s);
-    s->threads = x->o.threads;
-    s->npipelines = spec->npipelines;
-    s->nstates = spec->nstates;
-    s->pipelines = HD_NEWN(&s->arena, struct rt_pipeline_stats, spec->npipelines);
-    s->finish_ms = HD_NEWN(&s->arena, double, spec->nstates);
-    s->state_rows = HD_NEWN(&s->arena, uint64_t, spec->nstates);
-    for (int i = 0; i < spec->npipelines; i++) {
-        s->pipelines[i].busy_ms = HD_NEWN(&s->arena, double, x->o.threads);
-        s->pipelines[i].counters = HD_NEWN(&s->arena, uint64_t, spec->pipelines[i].ncounters);
-    }
+    struct hd_err e;
+    hd_err_init(&e);
+    if (rt_touch_columns(x->spec, x->o.crew, x->o.threads, is_stopped, x, &e) != 0)
+        rt_exec_raise(x, e.class, e.path, "%s", e.message);
+    hd_err_release(&e);
+    return rt_exec_stopped(x) ? -1 : 0;
 }
 
 /* ---- Schedule -------------------------------------------------------------------------- */
@@ -245,13 +193,9 @@ static int run_all(struct rt_exec *x)
     return rt_exec_stopped(x) ? -1 : 0;
 }
 
-static void set_running(struct rt_cancel *c, struct rt_exec *x)
+static void stop(void *running)
 {
-    if (!c)
-        return;
-    pthread_mutex_lock(&c->lock);
-    c->running = x;
-    pthread_mutex_unlock(&c->lock);
+    rt_exec_raise(running, HD_ERR_CANCELLED, NULL, "cancelled");
 }
 
 /* What only running needs: everything but the result's rows and texts. */
@@ -275,10 +219,10 @@ int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries,
             exec_free(x);
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for an execution");
     }
-    stats_prepare(x);
-    set_running(o->cancel, x);
+    rt_exec_stats_prepare(stats, spec, o->threads);
+    rt_cancel_set(o->cancel, stop, x);
     int rc = run_all(x);
-    set_running(o->cancel, NULL);
+    rt_cancel_set(o->cancel, NULL, NULL);
     if (x->started_ns)
         stats->execute_ms = (double)(rt_now_ns() - x->started_ns) / 1e6;
     stats->peak_bytes = atomic_load(&x->memory.peak);

@@ -3,10 +3,10 @@
 #ifndef HEDDLE_RUNTIME_EXEC_EXEC_H
 #define HEDDLE_RUNTIME_EXEC_EXEC_H
 
-#include <pthread.h>
-
+#include "runtime/exec/cancel.h"
 #include "runtime/exec/crew.h"
 #include "runtime/exec/memory.h"
+#include "runtime/exec/stats.h"
 #include "runtime/spec.h"
 #include "templates/abi.h"
 
@@ -20,17 +20,6 @@ struct rt_entries {
     rt_level_fn level[RT_MAX_LEVELS];
 };
 
-/* Stops a running execution from any thread. Lives longer than the executions it is given to;
- * one at a time. */
-struct rt_exec;
-struct rt_cancel {
-    pthread_mutex_t lock;
-    struct rt_exec *running;
-};
-void rt_cancel_init(struct rt_cancel *c);
-void rt_cancel_release(struct rt_cancel *c);
-void rt_cancel_fire(struct rt_cancel *c); /* without effect when nothing runs */
-
 struct rt_exec_options {
     int threads;  /* >= 1, the calling one included */
     bool profile; /* entry points count rows */
@@ -39,26 +28,6 @@ struct rt_exec_options {
     uint64_t memory_limit;    /* of this execution; 0: none but the above */
     struct rt_cancel *cancel; /* may be NULL */
 };
-
-struct rt_pipeline_stats {
-    double start_ms, ms; /* since the start of the execution; wall time */
-    double *busy_ms;     /* per worker */
-    uint64_t source_rows;
-    uint64_t *counters; /* spec's ncounters, summed over workers; zero without profile */
-    uint64_t spawned;   /* level tasks */
-};
-struct rt_exec_stats {
-    double transfer_ms; /* checksum verification of columns used for the first time */
-    double execute_ms;
-    uint64_t peak_bytes;
-    int threads, npipelines, nstates;
-    struct rt_pipeline_stats *pipelines;
-    double *finish_ms;    /* per state */
-    uint64_t *state_rows; /* per state, after FINISH */
-    struct hd_arena arena;
-};
-void rt_exec_stats_init(struct rt_exec_stats *s);
-void rt_exec_stats_release(struct rt_exec_stats *s);
 
 struct rt_result;
 /* Runs all actions and hands the rows of the result state over. entries has one element a

@@ -85,22 +85,3 @@ int32_t hdr_fail(struct hdd_thread *t, int32_t failure, int32_t path)
     t->failure_path = path;
     return 1;
 }
-
-void rt_cancel_init(struct rt_cancel *c)
-{
-    pthread_mutex_init(&c->lock, NULL);
-    c->running = NULL;
-}
-
-void rt_cancel_release(struct rt_cancel *c)
-{
-    pthread_mutex_destroy(&c->lock);
-}
-
-void rt_cancel_fire(struct rt_cancel *c)
-{
-    pthread_mutex_lock(&c->lock);
-    if (c->running)
-        rt_exec_raise(c->running, HD_ERR_CANCELLED, NULL, "cancelled");
-    pthread_mutex_unlock(&c->lock);
-}

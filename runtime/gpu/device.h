@@ -3,8 +3,9 @@
  * header (states, schedule, retries, finishing, results) runs and is tested without a GPU.
  *
  * Addresses are 64-bit device addresses. Work is queued on one stream per device handle and runs
- * in order; only `download`, `sync` and `elapsed` wait. All functions may be called from one thread at
- * a time. int results: 0, or -1 with err set (class RESOURCE for memory, DEVICE for the rest). */
+ * in order; only `upload` of much, `download`, `sync`, `poll` and `elapsed` wait. All functions may be called
+ * from one thread at a time, between `enter` and `leave`. int results: 0, or -1 with err set: RESOURCE for
+ * memory, EXEC for the rest. */
 #ifndef HEDDLE_RUNTIME_GPU_DEVICE_H
 #define HEDDLE_RUNTIME_GPU_DEVICE_H
 
@@ -40,6 +41,9 @@ struct rt_device {
 
 struct rt_device_ops {
     const char *name; /* "cuda", "emulator" */
+    /* The calling thread uses the device from here to there; NULL: needs nothing. */
+    void (*enter)(struct rt_device *d);
+    void (*leave)(struct rt_device *d);
     /* ---- memory; alignment at least 256 bytes */
     int (*alloc)(struct rt_device *d, size_t n, uint64_t *address, struct hd_err *err);
     void (*free)(struct rt_device *d, uint64_t address);

@@ -1,7 +1,10 @@
 /* Internal to the device executor: the live form of a program while it runs on a device.
  *
- *   gpu_exec.c     the schedule: launches, progress, retries, cancelling, statistics
+ *   gpu.c          a device with what is kept on it between executions
+ *   gpu_exec.c     the schedule, its statistics
+ *   gpu_launch.c   a pipeline: grid, launch, progress, retries, cancelling
  *   gpu_args.c     the args vector with device addresses
+ *   gpu_code.c     compiled code, in memory and on disk
  *   gpu_resident.c columns on the device, shared by executions, evicted when memory is short
  *   gpu_memory.c   a pool over rt_device memory, accounted against the execution's limit
  *   gpu_state*.c   a state's life: init, room, reset, finish, free     (kernels: templates/finish)
@@ -10,8 +13,10 @@
 #ifndef HEDDLE_RUNTIME_GPU_INTERNAL_H
 #define HEDDLE_RUNTIME_GPU_INTERNAL_H
 
-#include "runtime/gpu/device.h"
-#include "runtime/spec.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/gpu/gpu.h"
 #include "templates/launch.cuh"
 
 /* A piece of device memory; address 0: none. */
@@ -19,6 +24,27 @@ struct rt_piece {
     uint64_t address;
     size_t n;
 };
+
+/* ---- what is kept between executions (gpu.c) ------------------------------------------- */
+
+struct rt_gpu_pool; /* gpu_memory.c */
+struct rt_gpu_residents;
+struct rt_gpu_modules;
+struct rt_gpu_module;
+
+struct rt_gpu {
+    struct rt_device *d;
+    struct rt_compiler *compiler;
+    pthread_mutex_t lock; /* all but compiling: one thread uses the device */
+    struct rt_gpu_pool *pool;
+    struct rt_gpu_residents *residents;
+    struct rt_gpu_modules *modules;
+};
+void rt_gpu_enter(struct rt_gpu *g); /* lock, and the device for this thread */
+void rt_gpu_leave(struct rt_gpu *g);
+double rt_gpu_now_ms(void); /* of the host's steady clock */
+
+/* ---- an execution ---------------------------------------------------------------------- */
 
 /* A state while the program runs. Addresses are the device's. What is set after FINISH is
  * marked; the layouts are those of runtime/spec.h and templates/abi.def. */
@@ -38,26 +64,94 @@ struct rt_gpu_state {
 };
 
 struct rt_gpu_exec {
-    struct rt_device *d;
-    struct rt_gpu_memory *memory;
+    struct rt_gpu *g;
+    struct rt_device *d; /* g's */
     const struct rt_spec *spec;
-    struct hd_arena *arena;        /* of the size of the spec */
-    struct rt_gpu_state *state;    /* per spec state */
-    struct rt_gpu_finish *finish;  /* the fixed kernels, loaded on first use */
-    uint64_t first_rows;           /* not 0: rows that states have room for at first, in place of the planner's
-                                      estimate (tests of overflow) */
+    struct hd_arena *arena;      /* of the size of the spec */
+    struct rt_gpu_state *state;  /* per spec state */
+    uint64_t used, peak, limit;  /* bytes of states; limit 0: the pool's */
+    uint64_t first_rows;         /* not 0: rows that states have room for at first, in place of the planner's
+                                    estimate (tests of overflow) */
+    /* The schedule's own: */
+    const struct rt_gpu_code *code;
+    const struct rt_gpu_run_options *o;
+    struct rt_exec_stats *stats;
+    uint64_t *words;             /* the args vector */
+    struct rt_piece constants;   /* strings, sets and patterns of the args vector */
+    struct rt_piece scratch;     /* progress and what else a launch needs, cleared before each */
+    struct rt_piece counters;
+    struct rt_piece far_words;   /* the args vector on the device, for kernels that want it there */
+    struct rt_gpu_texts *texts;  /* made by kernels; they live as long as the execution */
+    rt_event *began;
+    double began_ms;
+    _Atomic bool cancelled;
 };
 
-/* ---- memory (gpu_memory.c). RESOURCE error names the state's path (NULL: none). */
+/* ---- memory (gpu_memory.c) -------------------------------------------------------------
+ * Freed pieces are kept for the next request of about that size: taking costs a search, no call
+ * of the driver. Work is queued in order, so a piece may be given while kernels that use it are
+ * still queued. */
+int rt_gpu_pool_new(struct rt_device *d, uint64_t budget, bool direct, struct rt_gpu_pool **out,
+                    struct hd_err *err);
+void rt_gpu_pool_free(struct rt_gpu_pool *p);
+/* False: the budget or the device is exhausted, whatever is freed of the pool's own. */
+bool rt_gpu_pool_take(struct rt_gpu_pool *p, size_t n, struct rt_piece *out);
+void rt_gpu_pool_give(struct rt_gpu_pool *p, struct rt_piece *piece);
+uint64_t rt_gpu_pool_budget(const struct rt_gpu_pool *p);
+
+/* For an execution; columns that it does not read make room. RESOURCE error names the state's
+ * path (NULL: none). */
 int rt_gpu_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err);
 void rt_gpu_give(struct rt_gpu_exec *x, struct rt_piece *p); /* empties p */
+
+/* ---- columns on the device (gpu_resident.c) -------------------------------------------- */
+
+int rt_gpu_residents_new(struct rt_gpu *g, struct hd_err *err);
+void rt_gpu_residents_free(struct rt_gpu *g);
+/* Executions follow each other: what the present one used is not evicted. */
+void rt_gpu_residents_begin(struct rt_gpu *g);
+/* Address of the part of a table that a (of kind COL_*, DICT_*, KEYIDX_ROWS, FK_*) names, 0 where
+ * the table has none; uploaded if it is not there. */
+int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address, struct hd_err *err);
+/* Frees the least recently used ones, at least n bytes. False: there are not as many. */
+bool rt_gpu_evict(struct rt_gpu *g, size_t n);
+
+/* ---- code (gpu_code.c) ----------------------------------------------------------------- */
+
+int rt_gpu_modules_new(struct rt_gpu *g, const struct rt_gpu_options *o, struct hd_err *err);
+void rt_gpu_modules_free(struct rt_gpu *g);
+struct rt_kernel {
+    rt_function *f;
+    struct rt_function_info info;
+    const struct rt_unit *unit;
+};
+const struct rt_kernel *rt_gpu_code_kernel(const struct rt_gpu_code *c, int pipeline);
+
+/* ---- the args vector (gpu_args.c) ------------------------------------------------------ */
+
+/* Makes the vector; columns that are not on the device are uploaded. */
+int rt_gpu_args_columns(struct rt_gpu_exec *x, struct hd_err *err);
+/* Strings, sets and patterns of the plan. */
+int rt_gpu_args_constants(struct rt_gpu_exec *x, struct hd_err *err);
+/* The words that depend on states: before every launch. */
+void rt_gpu_args_resolve(struct rt_gpu_exec *x);
+
+/* ---- launches (gpu_launch.c) ----------------------------------------------------------- */
+
+/* A piece of memory with texts that a kernel made. */
+struct rt_gpu_texts {
+    struct rt_piece piece;
+    struct rt_gpu_texts *next;
+};
+int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct hd_err *err);
 
 /* ---- states. Called by the schedule:
  * start   before each pipeline that fills the state: the first time it allocates for the estimate and clears;
  *         later times it remembers what is there, so that a retry can undo the pipeline
  * sink    what the kernel gets
  * full    after a launch: *needed is 0, or the number of rows the state must have room for; then
- * retry   undoes the pipeline and makes room for that many; the schedule launches again
+ * retry   undoes the pipeline and makes room for that many (0: it was something else that was missing); the
+ *         schedule launches again
  * finish  RT_FINISH      release RT_FREE and the end */
 int rt_gpu_state_start(struct rt_gpu_exec *x, int state, struct hd_err *err);
 void rt_gpu_state_sink(const struct rt_gpu_exec *x, int state, struct hdd_sink_state *out);
@@ -66,8 +160,7 @@ int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct
 int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err);
 void rt_gpu_state_free(struct rt_gpu_exec *x, int state);
 
-/* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them. The schedule's owner
- * gives the function that turns source into an image; the emulator's uses the host compiler. */
+/* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,
                            struct hd_err *err);
 

@@ -282,13 +282,20 @@ static int start(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *e
     HD_BUG("state kind %d", (int)v->s->kind);
 }
 
+static bool accumulates(const struct rt_state *s)
+{
+    return s->kind == RT_STATE_AGG_SCALAR || s->kind == RT_STATE_AGG_DENSE ||
+           s->kind == RT_STATE_AGG_HASH;
+}
+
 /* What an earlier pipeline left. Rows that are appended stay untouched, groups do not. */
 static int remember(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
-    size_t bytes = (size_t)(v->asked * (uint64_t)v->s->stride);
+    uint64_t rows = v->s->kind == RT_STATE_AGG_HASH ? v->asked : v->capacity;
+    size_t bytes = (size_t)(rows * (uint64_t)v->s->stride);
     v->before = v->asked;
     rt_gpu_give(x, &v->snapshot);
-    if (v->s->kind != RT_STATE_AGG_HASH || v->before == 0)
+    if (!accumulates(v->s) || rows == 0)
         return 0;
     HD_TRY(rt_state_take(x, v->s, bytes, &v->snapshot, err));
     return ops_of(x)->copy(x->d, v->snapshot.address, v->rows_at.address, bytes, err);
@@ -370,10 +377,19 @@ static int regrow_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t
     return make_slots(x, v, err);
 }
 
+static int restore_dense(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    if (!v->snapshot.address)
+        return clear_groups(x, v, 0, err);
+    return ops_of(x)->copy(x->d, v->rows_at.address, v->snapshot.address, v->snapshot.n, err);
+}
+
 int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
-    HD_ASSERT(has_cursor(v->s) && needed > v->capacity);
+    if (!has_cursor(v->s))
+        return accumulates(v->s) ? restore_dense(x, v, err) : 0; /* stored again, the same */
+    needed = HD_MAX(needed, v->capacity);
     v->asked = v->before;
     if (appends(v->s))
         HD_TRY(regrow_rows(x, v, needed, err));

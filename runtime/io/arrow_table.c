@@ -5,6 +5,7 @@
 
 #include "runtime/base/fault.h"
 #include "runtime/io/arrow_in.h"
+#include "runtime/store/store.h"
 #include "runtime/store/store_facts.h"
 #include "runtime/store/store_text.h"
 
@@ -489,6 +490,7 @@ int rt_memtable_new(const char *name, struct ArrowArrayStream *stream, bool comp
     if (m) {
         hd_arena_init(&m->arena);
         m->table.name = hd_strdup(&m->arena, name);
+        m->table.id = rt_table_next_id();
         rc = import(m, stream, compute_facts, threads, err);
     } else {
         HD_FAIL(err, RESOURCE, name, "out of memory");

@@ -16,6 +16,9 @@ int rt_store_open(const char *dir, struct fe_catalog_doc *doc, bool trust,
                   struct rt_store **out, struct hd_err *err);
 void rt_store_close(struct rt_store *s); /* NULL is fine */
 
+/* For fe_table.id. Any thread. */
+uint64_t rt_table_next_id(void);
+
 /* To be called before a column is read: verifies the checksums of its files if this is their
  * first use in this store; CORRUPT with the file's path if one is damaged. column: >= 0 a column,
  * -1 - k key index k, -1000 - k foreign key k (as in rt_pipeline.touched). Any thread; cheap

@@ -64,6 +64,13 @@ static void place_table(struct rt_store *s, int t)
     }
     s->tables[t] = (struct rt_store_table){s, t};
     x->store = &s->tables[t];
+    x->id = rt_table_next_id();
+}
+
+uint64_t rt_table_next_id(void)
+{
+    static _Atomic uint64_t last;
+    return ++last;
 }
 
 static int map_all(struct rt_store *s, struct hd_err *err)

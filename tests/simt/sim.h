@@ -39,7 +39,7 @@ struct sim_kernel {
     void *library;
     grid_kernel entry;
 };
-int sim_kernel_load(const struct sim_compiler *c, const struct cg_cuda_unit *unit,
+int sim_kernel_load(const struct sim_compiler *c, const struct rt_unit *unit,
                     struct sim_kernel *k, struct hd_err *err);
 void sim_kernel_unload(struct sim_kernel *k);
 

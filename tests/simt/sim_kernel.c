@@ -156,7 +156,7 @@ int sim_compile(const struct sim_compiler *c, struct hd_arena *a, const char *so
     return build(a, c, source, library, err);
 }
 
-int sim_kernel_load(const struct sim_compiler *c, const struct cg_cuda_unit *unit,
+int sim_kernel_load(const struct sim_compiler *c, const struct rt_unit *unit,
                     struct sim_kernel *k, struct hd_err *err)
 {
     struct hd_arena a;

@@ -4,16 +4,16 @@
  *   test_nvrtc DB PLAN... */
 #include <string.h>
 
+#include "runtime/gpu/nvrtc.h"
 #include "templates/embed.h"
 #include "tests/simt/check.h"
-#include "tests/simt/nvrtc.h"
 #include "tests/simt/sim.h"
 
 /* A few bytes are ptxas trading registers for occupancy; more is a kernel that has grown too
  * big. */
 enum { SPILL_MOST = 64, SPILL_MOST_ANY = 512 }; /* ANY: kernels that hold every strategy */
 
-static const char *const architectures[] = {"sm_80", "sm_90"};
+static const int architectures[] = {80, 90};
 
 static void stop(struct hd_err *err)
 {
@@ -21,27 +21,30 @@ static void stop(struct hd_err *err)
     exit(1);
 }
 
-static void compile_source(struct nvrtc *n, const char *plan, const char *name,
+static void compile_source(struct rt_nvrtc *n, const char *plan, const char *name,
                            const char *text, int spill_most)
 {
     struct hd_err err;
     hd_err_init(&err);
     for (size_t i = 0; i < HD_COUNT(architectures); i++) {
-        void *cubin;
-        size_t size;
-        struct nvrtc_report r;
-        if (nvrtc_compile(n, name, text, architectures[i], &cubin, &size, &r, &err))
+        struct rt_bytes cubin;
+        struct rt_nvrtc_report r;
+        int arch = architectures[i];
+        if (rt_nvrtc_compile(n, name, text, arch, RT_NVRTC_CUBIN, &cubin, &r,
+                             &err))
             stop(&err);
-        CHECK(size > 4 && memcmp(cubin, "\177ELF", 4) == 0, "no cubin");
-        CHECK(r.spill_bytes <= spill_most, "%s %s spills %d bytes on %s", plan, name,
-              r.spill_bytes, architectures[i]);
-        printf("%s %s %s: %zu bytes, %d registers, %d bytes spilled, %d of shared memory\n",
-               plan, name, architectures[i], size, r.registers, r.spill_bytes, r.shared_bytes);
-        free(cubin);
+        CHECK(!r.log || !strstr(r.log, "warning"), "%s %s: %s", plan, name, r.log);
+        CHECK(cubin.n > 4 && memcmp(cubin.p, "\177ELF", 4) == 0, "no cubin");
+        CHECK(r.spill_bytes <= spill_most, "%s %s spills %d bytes on sm_%d", plan, name,
+              r.spill_bytes, arch);
+        printf("%s %s sm_%d: %zu bytes, %d registers, %d bytes spilled, %d of shared memory\n",
+               plan, name, arch, cubin.n, r.registers, r.spill_bytes, r.shared_bytes);
+        free(r.log);
+        rt_bytes_release(&cubin);
     }
 }
 
-static void compile_plan(struct nvrtc *n, const char *db, const char *plan, bool profile,
+static void compile_plan(struct rt_nvrtc *n, const char *db, const char *plan, bool profile,
                          enum rt_balance balance)
 {
     struct sim_program p;
@@ -58,7 +61,7 @@ static void compile_plan(struct nvrtc *n, const char *db, const char *plan, bool
 }
 
 /* The kernels that finish states (templates/finish). */
-static void compile_fixed(struct nvrtc *n)
+static void compile_fixed(struct rt_nvrtc *n)
 {
     int found = 0;
     for (int i = 0; i < hdd_ntemplates; i++) {
@@ -73,21 +76,21 @@ static void compile_fixed(struct nvrtc *n)
 
 int main(int argc, char **argv)
 {
-    struct nvrtc *n;
+    struct rt_nvrtc *n;
     struct hd_err err;
     hd_err_init(&err);
     CHECK(argc > 2, "usage: test_nvrtc DB PLAN...");
-    if (nvrtc_open(&n, &err) != 0) {
+    if (rt_nvrtc_open(&n, &err) != 0) {
         printf("skipped: %s\n", err.message);
         return CHECK_SKIPPED;
     }
-    printf("NVRTC %s\n", nvrtc_version(n));
+    printf("NVRTC %s\n", rt_nvrtc_version(n));
     compile_fixed(n);
     for (int i = 2; i < argc; i++)
         compile_plan(n, argv[1], argv[i], false, RT_BALANCE_AUTO);
     compile_plan(n, argv[1], argv[2], true, RT_BALANCE_AUTO);
     for (int i = 2; i < argc; i++) /* the kernels that have every strategy */
         compile_plan(n, argv[1], argv[i], false, RT_BALANCE_AWS);
-    nvrtc_close(n);
+    rt_nvrtc_close(n);
     return 0;
 }

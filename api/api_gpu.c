@@ -1,0 +1,153 @@
+/* The GPU of a context: device and compiler put together, and what there is to tell about them. */
+#include "api/api_gpu.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_statement.h"
+#include "runtime/base/strbuf.h"
+#include "runtime/gpu/cuda_device.h"
+#include "runtime/gpu/driver.h"
+#include "runtime/gpu/nvrtc.h"
+
+/* ---- opening --------------------------------------------------------------------------- */
+
+static int open_compiler(int arch, struct rt_compiler **out, struct hd_err *err)
+{
+    struct rt_nvrtc *n;
+    HD_TRY(rt_nvrtc_open(&n, err));
+    if (rt_nvrtc_compiler(n, arch, out, err) == 0)
+        return 0;
+    rt_nvrtc_close(n);
+    return -1;
+}
+
+static int open_gpu(const heddle_context *c, struct rt_gpu **out, struct hd_err *err)
+{
+    const char *pool = getenv("HEDDLE_POOL");
+    struct rt_gpu_options o = {.version = heddle_version(),
+                               .cache_dir = c->cache_dir,
+                               .cache_limit = c->cache_limit,
+                               .memory = c->memory_wanted,
+                               .direct_memory = pool && strcmp(pool, "direct") == 0};
+    struct rt_device *d;
+    struct rt_compiler *compiler;
+    HD_TRY(rt_cuda_open(c->device, &d, err));
+    if (open_compiler(d->info.arch, &compiler, err) != 0) {
+        d->ops->close(d);
+        return -1;
+    }
+    return rt_gpu_open(d, compiler, &o, out, err);
+}
+
+int api_gpu_get(heddle_context *c, struct api_engine *e, struct rt_gpu **out,
+                struct hd_err *err)
+{
+    pthread_mutex_lock(&c->mutex);
+    if (!e->gpu_tried)
+        open_gpu(c, &e->gpu, &e->gpu_error);
+    e->gpu_tried = true;
+    *out = e->gpu;
+    pthread_mutex_unlock(&c->mutex);
+    if (*out)
+        return 0;
+    return hd_err_set(err, e->gpu_error.class, e->gpu_error.file, e->gpu_error.line, NULL,
+                      "backend cuda: %s", e->gpu_error.message);
+}
+
+/* ---- explain --------------------------------------------------------------------------- */
+
+enum { USUAL_ARCH = 90 };
+
+static int print_ptx(const struct rt_nvrtc *n, int arch, const struct cg_cuda_artifact *art,
+                     struct hd_strbuf *out, struct hd_err *err)
+{
+    bool cubin;
+    int best = rt_nvrtc_arch(n, arch, &cubin);
+    for (int i = 0; i < art->nunits; i++) {
+        struct rt_bytes ptx;
+        HD_TRY(rt_nvrtc_compile(n, art->units[i].entry, art->units[i].text,
+                                best ? best : USUAL_ARCH, RT_NVRTC_PTX, &ptx, NULL, err));
+        hd_strbuf_addf(out, "%s%s", i ? "\n" : "", (const char *)ptx.p);
+        rt_bytes_release(&ptx);
+    }
+    return 0;
+}
+
+int api_gpu_ptx(heddle_context *c, const struct cg_cuda_artifact *art, struct hd_strbuf *out,
+                struct hd_err *err)
+{
+    const struct rt_driver *cu;
+    struct rt_driver_device d = {.arch = USUAL_ARCH};
+    struct rt_nvrtc *n;
+    if (rt_driver_get(&cu, NULL) == 0 && c->device < cu->ndevices)
+        rt_driver_device(cu, c->device, &d);
+    HD_TRY(rt_nvrtc_open(&n, err));
+    int rc = print_ptx(n, d.arch, art, out, err);
+    rt_nvrtc_close(n);
+    return rc;
+}
+
+/* ---- info ------------------------------------------------------------------------------ */
+
+static void add_text(struct hd_strbuf *b, const char *key, const char *value)
+{
+    hd_strbuf_addf(b, "\"%s\": ", key);
+    hd_strbuf_add_json(b, value, strlen(value));
+}
+
+static void add_devices(struct hd_strbuf *b, const struct rt_driver *cu)
+{
+    for (int i = 0; i < cu->ndevices; i++) {
+        struct rt_driver_device d;
+        if (rt_driver_device(cu, i, &d) != 0)
+            continue;
+        hd_strbuf_addf(b, "%s{\"number\": %d, ", i ? ", " : "", i);
+        add_text(b, "name", d.name);
+        hd_strbuf_addf(b, ", \"compute_capability\": \"%d.%d\", \"memory\": %" PRIu64 "}",
+                       d.arch / 10, d.arch % 10, d.memory);
+    }
+}
+
+static void add_driver(struct hd_strbuf *b)
+{
+    const struct rt_driver *cu;
+    struct hd_err e;
+    hd_err_init(&e);
+    if (rt_driver_get(&cu, &e) == 0) {
+        hd_strbuf_addf(b, "\"cuda_driver\": \"%d.%d\", \"devices\": [", cu->version / 1000,
+                       cu->version % 1000 / 10);
+        add_devices(b, cu);
+    } else {
+        hd_strbuf_adds(b, "\"cuda_driver\": null, ");
+        add_text(b, "cuda_driver_missing", e.message);
+        hd_strbuf_adds(b, ", \"devices\": [");
+    }
+    hd_strbuf_adds(b, "]");
+    hd_err_release(&e);
+}
+
+static void add_nvrtc(struct hd_strbuf *b)
+{
+    struct rt_nvrtc *n;
+    struct hd_err e;
+    hd_err_init(&e);
+    if (rt_nvrtc_open(&n, &e) == 0) {
+        add_text(b, "nvrtc", rt_nvrtc_version(n));
+        hd_strbuf_adds(b, ", ");
+        add_text(b, "nvrtc_library", rt_nvrtc_path(n));
+        rt_nvrtc_close(n);
+    } else {
+        hd_strbuf_adds(b, "\"nvrtc\": null, ");
+        add_text(b, "nvrtc_missing", e.message);
+    }
+    hd_err_release(&e);
+}
+
+void api_gpu_info(struct hd_strbuf *b)
+{
+    add_driver(b);
+    hd_strbuf_adds(b, ", ");
+    add_nvrtc(b);
+}

@@ -1,0 +1,15 @@
+/* What of the GPU is asked for outside of statements. */
+#ifndef HEDDLE_API_GPU_H
+#define HEDDLE_API_GPU_H
+
+#include "api/api_internal.h"
+#include "codegen/cuda_source.h"
+
+struct hd_strbuf;
+/* The kernels as PTX, for the context's device or, without one, for a usual architecture. */
+int api_gpu_ptx(heddle_context *c, const struct cg_cuda_artifact *art, struct hd_strbuf *out,
+                struct hd_err *err);
+/* Members of a JSON object: driver, devices, NVRTC, and why they are missing. */
+void api_gpu_info(struct hd_strbuf *b);
+
+#endif

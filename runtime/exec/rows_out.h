@@ -1,0 +1,14 @@
+/* Rows of a program's result, wherever they were made, as an Arrow stream. */
+#ifndef HEDDLE_RUNTIME_EXEC_ROWS_OUT_H
+#define HEDDLE_RUNTIME_EXEC_ROWS_OUT_H
+
+#include "runtime/exec/memory.h"
+#include "runtime/spec.h"
+
+struct ArrowArrayStream;
+/* rows: n rows of the result state in host memory, texts included. The stream owns all it needs.
+ * The memory of the batches counts against m while they are made. */
+int rt_rows_stream(const struct rt_spec *spec, const unsigned char *rows, uint64_t n,
+                   struct rt_memory *m, struct ArrowArrayStream *out, struct hd_err *err);
+
+#endif

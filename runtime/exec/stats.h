@@ -1,0 +1,54 @@
+/* What an execution tells about itself, on whatever device it ran. */
+#ifndef HEDDLE_RUNTIME_EXEC_STATS_H
+#define HEDDLE_RUNTIME_EXEC_STATS_H
+
+#include "runtime/spec.h"
+
+/* A warp of the last launch: times in us since the first warp began. */
+struct rt_warp_stats {
+    double start_us, end_us, busy_us;
+    uint64_t transitions; /* from working to waiting */
+};
+
+/* A pipeline's kernel on a GPU; figures of the last launch unless they say otherwise. */
+struct rt_kernel_stats {
+    int launches; /* more than 1: again after an overflow */
+    int registers;
+    uint32_t local_bytes, shared_bytes; /* per thread: spills and stack; per block */
+    int blocks, warps_per_block;
+    double occupancy; /* resident warps of those that a multiprocessor can hold */
+    double kernel_ms; /* by the device's clock, all launches */
+    enum rt_balance balance;
+    uint64_t gifts;   /* pieces of work that moved between warps */
+    /* With profile (section 8.1 of the paper): */
+    double iir, ilif;
+    uint64_t visits, idle_lanes, transitions; /* warp iterations, and lanes without a node in them */
+    uint64_t level_visits[RT_MAX_LEVELS + 1], level_idle_lanes[RT_MAX_LEVELS + 1]; /* [levels]: tiles */
+    int nwarps;
+    struct rt_warp_stats *warps;
+};
+
+struct rt_pipeline_stats {
+    double start_ms, ms; /* since the start of the execution; wall time */
+    double *busy_ms;     /* per worker */
+    uint64_t source_rows;
+    uint64_t *counters; /* spec's ncounters, summed over workers; zero without profile */
+    uint64_t spawned;   /* level tasks */
+    struct rt_kernel_stats kernel; /* GPU */
+};
+struct rt_exec_stats {
+    double transfer_ms; /* checksum verification of columns used for the first time */
+    double execute_ms;
+    uint64_t peak_bytes;
+    int threads, npipelines, nstates;
+    struct rt_pipeline_stats *pipelines;
+    double *finish_ms;    /* per state */
+    uint64_t *state_rows; /* per state, after FINISH */
+    struct hd_arena arena;
+};
+void rt_exec_stats_init(struct rt_exec_stats *s);
+void rt_exec_stats_release(struct rt_exec_stats *s);
+/* Empties it and makes room for the counters of the program's pipelines. */
+void rt_exec_stats_prepare(struct rt_exec_stats *s, const struct rt_spec *spec, int threads);
+
+#endif

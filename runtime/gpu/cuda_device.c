@@ -1,0 +1,363 @@
+#include "runtime/gpu/cuda_device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/base/fault.h"
+#include "runtime/gpu/cuda_internal.h"
+
+enum { WORDS = 64, STATIC_SHARED = 48 << 10 };
+/* A query that takes longer than this need not be noticed to the microsecond. */
+static const double SPIN_MS = 5;
+
+int rt_cuda_check(const struct rt_cuda *c, int status, const char *what, struct hd_err *err)
+{
+    char why[200];
+    if (status == 0)
+        return 0;
+    rt_driver_error(c->cu, status, why, sizeof why);
+    return status == CU_OUT_OF_MEMORY ? HD_FAIL(err, RESOURCE, NULL, "%s: %s", what, why)
+                                      : HD_FAIL(err, EXEC, NULL, "CUDA, %s: %s", what, why);
+}
+
+static void enter(struct rt_device *d)
+{
+    rt_cuda(d)->cu->cuCtxPushCurrent(rt_cuda(d)->context);
+}
+
+static void leave(struct rt_device *d)
+{
+    cu_context popped;
+    rt_cuda(d)->cu->cuCtxPopCurrent(&popped);
+}
+
+/* ---- memory ---------------------------------------------------------------------------- */
+
+static int alloc(struct rt_device *d, size_t n, uint64_t *address, struct hd_err *err)
+{
+    const struct rt_cuda *c = rt_cuda(d);
+    return rt_cuda_check(c, c->cu->cuMemAlloc(address, HD_MAX(n, (size_t)1)), "device memory",
+                         err);
+}
+
+static void free_memory(struct rt_device *d, uint64_t address)
+{
+    rt_cuda(d)->cu->cuMemFree(address);
+}
+
+static int set(struct rt_device *d, uint64_t to, int byte, size_t n, struct hd_err *err)
+{
+    const struct rt_cuda *c = rt_cuda(d);
+    if (n == 0)
+        return 0;
+    return rt_cuda_check(c, c->cu->cuMemsetD8Async(to, (unsigned char)byte, n, c->stream),
+                         "clearing memory", err);
+}
+
+static int copy(struct rt_device *d, uint64_t to, uint64_t from, size_t n, struct hd_err *err)
+{
+    const struct rt_cuda *c = rt_cuda(d);
+    if (n == 0)
+        return 0;
+    return rt_cuda_check(c, c->cu->cuMemcpyDtoDAsync(to, from, n, c->stream), "copying memory",
+                         err);
+}
+
+/* ---- code ------------------------------------------------------------------------------ */
+
+struct rt_function {
+    cu_function f;
+    uint32_t dynamic; /* shared memory that was opted in */
+    struct rt_function *next;
+};
+
+struct rt_module {
+    cu_module m;
+    struct rt_function *functions;
+};
+
+static int load(struct rt_device *d, const void *image, size_t n HD_UNUSED, rt_module **out,
+                struct hd_err *err)
+{
+    const struct rt_cuda *c = rt_cuda(d);
+    rt_module *m = hd_try_calloc(1, sizeof *m);
+    if (!m)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    if (rt_cuda_check(c, c->cu->cuModuleLoadData(&m->m, image), "loading code", err) != 0) {
+        free(m);
+        return -1;
+    }
+    *out = m;
+    return 0;
+}
+
+static void unload(struct rt_device *d, rt_module *m)
+{
+    while (m->functions) {
+        struct rt_function *f = m->functions;
+        m->functions = f->next;
+        free(f);
+    }
+    rt_cuda(d)->cu->cuModuleUnload(m->m);
+    free(m);
+}
+
+static int ask_function(const struct rt_cuda *c, cu_function f, int threads,
+                        struct rt_function_info *info, struct hd_err *err)
+{
+    int shared = 0, local = 0;
+    const struct rt_driver *cu = c->cu;
+    HD_TRY(rt_cuda_check(c, cu->cuFuncGetAttribute(&shared, CU_FUNC_SHARED_BYTES, f),
+                         "shared memory of a kernel", err));
+    HD_TRY(rt_cuda_check(c, cu->cuFuncGetAttribute(&local, CU_FUNC_LOCAL_BYTES, f),
+                         "local memory of a kernel", err));
+    HD_TRY(rt_cuda_check(c, cu->cuFuncGetAttribute(&info->registers, CU_FUNC_REGISTERS, f),
+                         "registers of a kernel", err));
+    info->shared_bytes = (uint32_t)shared;
+    info->local_bytes = (uint32_t)local;
+    return rt_cuda_check(
+        c, cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(&info->blocks, f, threads, 0),
+        "occupancy", err);
+}
+
+static int find(struct rt_device *d, rt_module *m, const char *entry, int threads,
+                rt_function **out, struct rt_function_info *info, struct hd_err *err)
+{
+    const struct rt_cuda *c = rt_cuda(d);
+    rt_function *f = hd_try_calloc(1, sizeof *f);
+    if (!f)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    if (rt_cuda_check(c, c->cu->cuModuleGetFunction(&f->f, m->m, entry), entry, err) != 0 ||
+        ask_function(c, f->f, threads, info, err) != 0) {
+        free(f);
+        return -1;
+    }
+    f->next = m->functions;
+    *out = m->functions = f;
+    return 0;
+}
+
+static int launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t threads,
+                  uint32_t shared_bytes, bool cooperative, void **params, struct hd_err *err)
+{
+    const struct rt_cuda *c = rt_cuda(d);
+    const struct rt_driver *cu = c->cu;
+    if (shared_bytes > STATIC_SHARED && shared_bytes > f->dynamic) {
+        HD_TRY(rt_cuda_check(c,
+                             cu->cuFuncSetAttribute(f->f, CU_FUNC_MAX_DYNAMIC_SHARED,
+                                                    (int)shared_bytes),
+                             "shared memory", err));
+        f->dynamic = shared_bytes;
+    }
+    int status = cooperative
+                     ? cu->cuLaunchCooperativeKernel(f->f, blocks, 1, 1, threads, 1, 1,
+                                                     shared_bytes, c->stream, params)
+                     : cu->cuLaunchKernel(f->f, blocks, 1, 1, threads, 1, 1, shared_bytes,
+                                          c->stream, params, NULL);
+    return rt_cuda_check(c, status, "launch", err);
+}
+
+/* ---- waiting --------------------------------------------------------------------------- */
+
+static int sync_stream(struct rt_device *d, struct hd_err *err)
+{
+    const struct rt_cuda *c = rt_cuda(d);
+    return rt_cuda_check(c, c->cu->cuStreamSynchronize(c->stream), "kernel", err);
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int poll(struct rt_device *d, double ms, bool *done, struct hd_err *err)
+{
+    const struct rt_cuda *c = rt_cuda(d);
+    double start = now_ms(), waited = 0;
+    int status;
+    while ((status = c->cu->cuStreamQuery(c->stream)) == CU_NOT_READY && waited < ms) {
+        if (waited > SPIN_MS)
+            usleep(50);
+        waited = now_ms() - start;
+    }
+    *done = status == 0;
+    return status == CU_NOT_READY ? 0 : rt_cuda_check(c, status, "kernel", err);
+}
+
+/* The word stays in place until the copy is through. */
+static int poke(struct rt_device *d, uint64_t to, uint32_t word, struct hd_err *err)
+{
+    struct rt_cuda *c = rt_cuda(d);
+    c->words[0] = word;
+    HD_TRY(rt_cuda_check(c, c->cu->cuMemcpyHtoDAsync(to, c->words, sizeof word, c->side),
+                         "writing a word", err));
+    return rt_cuda_check(c, c->cu->cuStreamSynchronize(c->side), "writing a word", err);
+}
+
+/* ---- time ------------------------------------------------------------------------------ */
+
+static int new_event(struct rt_device *d, rt_event **out, struct hd_err *err)
+{
+    struct rt_cuda *c = rt_cuda(d);
+    rt_event *e = c->spare;
+    if (e) {
+        c->spare = e->next;
+    } else {
+        e = hd_try_calloc(1, sizeof *e);
+        if (!e)
+            return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+        if (rt_cuda_check(c, c->cu->cuEventCreate(&e->e, 0), "event", err) != 0) {
+            free(e);
+            return -1;
+        }
+    }
+    *out = e;
+    return rt_cuda_check(c, c->cu->cuEventRecord(e->e, c->stream), "event", err);
+}
+
+static int elapsed(struct rt_device *d, rt_event *from, rt_event *to, double *ms,
+                   struct hd_err *err)
+{
+    const struct rt_cuda *c = rt_cuda(d);
+    float t = 0;
+    HD_TRY(rt_cuda_check(c, c->cu->cuEventSynchronize(to->e), "event", err));
+    HD_TRY(rt_cuda_check(c, c->cu->cuEventElapsedTime(&t, from->e, to->e), "event", err));
+    *ms = (double)t;
+    return 0;
+}
+
+static void free_event(struct rt_device *d, rt_event *e)
+{
+    struct rt_cuda *c = rt_cuda(d);
+    e->next = c->spare;
+    c->spare = e;
+}
+
+/* ---- open and close -------------------------------------------------------------------- */
+
+static void close_device(struct rt_device *d)
+{
+    struct rt_cuda *c = rt_cuda(d);
+    const struct rt_driver *cu = c->cu;
+    if (c->context) {
+        enter(d);
+        while (c->spare) {
+            rt_event *e = c->spare;
+            c->spare = e->next;
+            cu->cuEventDestroy(e->e);
+            free(e);
+        }
+        if (c->bounce)
+            cu->cuMemFreeHost(c->bounce);
+        if (c->staging)
+            cu->cuMemFreeHost(c->staging);
+        if (c->words)
+            cu->cuMemFreeHost(c->words);
+        if (c->stream)
+            cu->cuStreamDestroy(c->stream);
+        if (c->side)
+            cu->cuStreamDestroy(c->side);
+        leave(d);
+        cu->cuDevicePrimaryCtxRelease(c->device);
+    }
+    free(c);
+}
+
+static const struct rt_device_ops ops = {
+    .name = "cuda",
+    .enter = enter,
+    .leave = leave,
+    .alloc = alloc,
+    .free = free_memory,
+    .set = set,
+    .upload = rt_cuda_upload,
+    .copy = copy,
+    .download = rt_cuda_download,
+    .load = load,
+    .unload = unload,
+    .find = find,
+    .launch = launch,
+    .sync = sync_stream,
+    .poll = poll,
+    .poke = poke,
+    .event = new_event,
+    .elapsed = elapsed,
+    .event_free = free_event,
+    .close = close_device,
+};
+
+static int attribute(const struct rt_cuda *c, enum cu_device_attribute a)
+{
+    int value = 0;
+    c->cu->cuDeviceGetAttribute(&value, (int)a, c->device);
+    return value;
+}
+
+static int fill_info(struct rt_cuda *c, int number, struct hd_err *err)
+{
+    struct rt_device_info *i = &c->d.info;
+    struct rt_driver_device dev;
+    size_t free_bytes = 0, total = 0;
+    if (rt_driver_device(c->cu, number, &dev) != 0)
+        return HD_FAIL(err, RESOURCE, NULL, "CUDA device %d does not tell what it is", number);
+    HD_TRY(rt_cuda_check(c, c->cu->cuMemGetInfo(&free_bytes, &total), "free memory", err));
+    snprintf(i->name, sizeof i->name, "%s", dev.name);
+    i->arch = dev.arch;
+    i->multiprocessors = attribute(c, CU_MULTIPROCESSORS);
+    i->warps = attribute(c, CU_MAX_THREADS) / 32;
+    i->memory = dev.memory;
+    i->free_memory = free_bytes;
+    i->l2_bytes = (uint64_t)attribute(c, CU_L2_BYTES);
+    i->shared_bytes = (uint32_t)attribute(c, CU_MAX_SHARED_BYTES);
+    i->driver_version = c->cu->version;
+    if (!attribute(c, CU_COOPERATIVE))
+        return HD_FAIL(err, RESOURCE, NULL, "%s has no cooperative launches", i->name);
+    return 0;
+}
+
+static int open_context(struct rt_cuda *c, int number, struct hd_err *err)
+{
+    void *words = NULL;
+    HD_TRY(rt_cuda_check(c, c->cu->cuDeviceGet(&c->device, number), "device", err));
+    HD_TRY(rt_cuda_check(c, c->cu->cuDevicePrimaryCtxRetain(&c->context, c->device), "context",
+                         err));
+    enter(&c->d);
+    int rc = fill_info(c, number, err);
+    if (rc == 0)
+        rc = rt_cuda_check(c, c->cu->cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING),
+                           "stream", err);
+    if (rc == 0)
+        rc = rt_cuda_check(c, c->cu->cuStreamCreate(&c->side, CU_STREAM_NON_BLOCKING),
+                           "stream", err);
+    if (rc == 0)
+        rc = rt_cuda_check(c, c->cu->cuMemHostAlloc(&words, WORDS * sizeof *c->words, 0),
+                           "pinned memory", err);
+    c->words = words;
+    leave(&c->d);
+    return rc;
+}
+
+int rt_cuda_open(int number, struct rt_device **out, struct hd_err *err)
+{
+    const struct rt_driver *cu;
+    HD_TRY(rt_driver_get(&cu, err));
+    if (number >= cu->ndevices)
+        return HD_FAIL(err, RESOURCE, NULL, "CUDA device %d: expected a number below %d",
+                       number, cu->ndevices);
+    struct rt_cuda *c = hd_try_calloc(1, sizeof *c);
+    if (!c)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    c->cu = cu;
+    c->d.ops = &ops;
+    c->d.self = c;
+    if (open_context(c, number, err) != 0) {
+        close_device(&c->d);
+        return -1;
+    }
+    *out = &c->d;
+    return 0;
+}

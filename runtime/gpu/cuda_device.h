@@ -1,0 +1,10 @@
+/* The CUDA device: device.h over the driver. */
+#ifndef HEDDLE_RUNTIME_GPU_CUDA_DEVICE_H
+#define HEDDLE_RUNTIME_GPU_CUDA_DEVICE_H
+
+#include "runtime/gpu/device.h"
+
+/* RESOURCE with the reason: no driver, no such device. */
+int rt_cuda_open(int number, struct rt_device **out, struct hd_err *err);
+
+#endif

@@ -1,0 +1,54 @@
+/* The CUDA driver, opened at run time: one binary runs with and without it. Types are declared
+ * here as far as they are used; building needs no CUDA toolkit. */
+#ifndef HEDDLE_RUNTIME_GPU_DRIVER_H
+#define HEDDLE_RUNTIME_GPU_DRIVER_H
+
+#include "runtime/base/err.h"
+
+typedef int cu_device;
+typedef struct cu_context_opaque *cu_context;
+typedef struct cu_module_opaque *cu_module;
+typedef struct cu_function_opaque *cu_function;
+typedef struct cu_stream_opaque *cu_stream;
+typedef struct cu_event_opaque *cu_event;
+
+/* Numbers of the driver's interface. */
+enum { CU_OUT_OF_MEMORY = 2, CU_NOT_READY = 600 };
+enum cu_device_attribute {
+    CU_MAX_SHARED_BYTES = 97, /* of a block, after opting in */
+    CU_MULTIPROCESSORS = 16,
+    CU_L2_BYTES = 38,
+    CU_MAX_THREADS = 39, /* of a multiprocessor */
+    CU_ARCH_MAJOR = 75,
+    CU_ARCH_MINOR = 76,
+    CU_COOPERATIVE = 95
+};
+enum cu_function_attribute {
+    CU_FUNC_SHARED_BYTES = 1,
+    CU_FUNC_LOCAL_BYTES = 3,
+    CU_FUNC_REGISTERS = 4,
+    CU_FUNC_MAX_DYNAMIC_SHARED = 8
+};
+enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2 };
+
+struct rt_driver {
+    int version, ndevices;
+#define DRIVER(name, symbol, arguments) int(*name) arguments;
+#include "runtime/gpu/driver.def"
+};
+
+/* The driver, opened and initialised once per process. RESOURCE with the reason if there is none,
+ * the same every time: no library, no device, a driver that is too old. */
+int rt_driver_get(const struct rt_driver **out, struct hd_err *err);
+/* "CUDA_ERROR_INVALID_VALUE: invalid argument"; static text of the driver, cut to n. */
+void rt_driver_error(const struct rt_driver *d, int code, char *text, size_t n);
+
+/* Name, architecture and memory of device `number`, for reports. */
+struct rt_driver_device {
+    char name[128];
+    int arch; /* 90 = 9.0 */
+    uint64_t memory;
+};
+int rt_driver_device(const struct rt_driver *d, int number, struct rt_driver_device *out);
+
+#endif

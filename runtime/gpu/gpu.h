@@ -1,0 +1,67 @@
+/* The GPU executor: runs a kernel spec (runtime/spec.h) whose pipelines are device code. What it
+ * runs on and what compiles the code are handed in (device.h, compiler.h), so that all of it also
+ * runs on the tests' emulator. */
+#ifndef HEDDLE_RUNTIME_GPU_GPU_H
+#define HEDDLE_RUNTIME_GPU_GPU_H
+
+#include "runtime/cache/disk_cache.h"
+#include "runtime/exec/cancel.h"
+#include "runtime/exec/crew.h"
+#include "runtime/exec/stats.h"
+#include "runtime/gpu/compiler.h"
+#include "runtime/gpu/device.h"
+#include "runtime/spec.h"
+
+/* A device with what is kept on it between executions: columns, code, freed memory. Any thread;
+ * one execution at a time, others wait. */
+struct rt_gpu;
+struct rt_gpu_options {
+    const char *version;   /* Heddle's, part of the cache's keys */
+    const char *cache_dir; /* of compiled code; NULL: nothing on disk */
+    uint64_t cache_limit;
+    uint64_t memory;       /* bytes of device memory in all; 0: most of what is free */
+    bool direct_memory;    /* every piece is an allocation of its own, to the byte, for memory
+                              checkers */
+};
+/* Takes the device and the compiler over, on failure too. */
+int rt_gpu_open(struct rt_device *d, struct rt_compiler *c, const struct rt_gpu_options *o,
+                struct rt_gpu **out, struct hd_err *err);
+void rt_gpu_close(struct rt_gpu *g); /* NULL is fine. No code may be in use */
+const struct rt_device *rt_gpu_device(const struct rt_gpu *g);
+/* Columns of the table that are on the device are no longer needed. */
+void rt_gpu_forget(struct rt_gpu *g, uint64_t table_id);
+
+/* The loaded kernels of a program. */
+struct rt_gpu_code;
+/* Finds or compiles one unit per pipeline, several at a time on the crew; units live as long as
+ * the code. fresh: compiles in any case. */
+int rt_gpu_code_get(struct rt_gpu *g, const struct rt_unit *units, int n, struct rt_crew *crew,
+                    int threads, bool fresh, struct rt_gpu_code **out, enum rt_cached *how,
+                    struct hd_err *err);
+/* Where a pipeline's kernel came from, and how long that took. */
+enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double *ms);
+void rt_gpu_code_release(struct rt_gpu *g, struct rt_gpu_code *c); /* NULL is fine */
+
+struct rt_gpu_run_options {
+    bool profile;
+    int threads; /* of the host, for verifying checksums */
+    struct rt_crew *crew;
+    uint64_t memory_limit;    /* of this execution's states; 0: none but the device's */
+    struct rt_cancel *cancel; /* may be NULL */
+    uint32_t fws_threshold;   /* children of a node that stay with its warp under FWS; 0: usual */
+    uint64_t first_rows;      /* for tests of overflow: room that states have at first, in rows; 0:
+                                 the planner's estimate */
+};
+/* The finished rows of the result state in host memory, texts included. */
+struct rt_gpu_rows {
+    struct hd_arena arena;
+    unsigned char *rows;
+    uint64_t n;
+};
+/* Runs all actions. stats is filled on failure too, as far as the execution came. On success the
+ * caller releases out->arena. */
+int rt_gpu_run(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu_code *code,
+               const struct rt_gpu_run_options *o, struct rt_gpu_rows *out,
+               struct rt_exec_stats *stats, struct hd_err *err);
+
+#endif

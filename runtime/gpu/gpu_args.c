@@ -1,0 +1,204 @@
+/* The args vector (runtime/spec.h) with device addresses. What the plan's constants point to
+ * travels in one block. */
+#include <string.h>
+
+#include "runtime/base/strbuf.h"
+#include "runtime/gpu/gpu_internal.h"
+#include "runtime/gpu/gpu_like.h"
+
+/* ---- constants ------------------------------------------------------------------------- */
+
+/* A STR field or element of a set. */
+struct text {
+    uint64_t address, n;
+};
+
+/* Offset of the bytes in the block. */
+static uint64_t append(struct hd_strbuf *b, const void *p, size_t n)
+{
+    hd_strbuf_addn(b, 0, (int)(hd_align_up(b->n, 16) - b->n));
+    uint64_t at = b->n;
+    hd_strbuf_add(b, p, n);
+    return at;
+}
+
+static void put_integer(uint64_t *w, enum rt_phys phys, hd_i128 v)
+{
+    w[0] = (uint64_t)v;
+    if (phys == RT_I128)
+        w[1] = (uint64_t)(v >> 64);
+}
+
+/* A set of strings: the elements' addresses are completed in `finish_set`. */
+static uint64_t append_set(struct hd_arena *a, struct hd_strbuf *b, const struct rt_arg *arg)
+{
+    size_t n = (size_t)arg->nset;
+    if (arg->phys != RT_STR)
+        return append(b, arg->set, n * (size_t)rt_phys_size(arg->phys));
+    struct text *copy = hd_dup(a, arg->set, n * sizeof *copy);
+    for (size_t i = 0; i < n; i++)
+        copy[i].address = append(b, (const void *)(uintptr_t)copy[i].address, (size_t)copy[i].n);
+    return append(b, copy, n * sizeof *copy);
+}
+
+static void finish_set(struct hd_strbuf *b, const struct rt_arg *arg, uint64_t at,
+                       uint64_t base)
+{
+    for (int i = 0; arg->phys == RT_STR && i < arg->nset; i++) {
+        struct text t;
+        char *p = b->s + at + (size_t)i * sizeof t;
+        memcpy(&t, p, sizeof t);
+        t.address += base;
+        memcpy(p, &t, sizeof t);
+    }
+}
+
+static bool points(const struct rt_arg *a)
+{
+    return a->kind == RT_ARG_SET || a->kind == RT_ARG_LIKE ||
+           (a->kind == RT_ARG_CONST && a->phys == RT_STR);
+}
+
+/* Word 0 becomes an offset in the block. */
+static void append_constant(struct rt_gpu_exec *x, struct hd_strbuf *b, const struct rt_arg *a)
+{
+    uint64_t *w = x->words + a->word;
+    size_t n;
+    if (a->kind == RT_ARG_LIKE) {
+        const void *pattern = rt_gpu_like(x->arena, a->s, a->n, a->escape, &n);
+        w[0] = append(b, pattern, n);
+    } else if (a->kind == RT_ARG_SET) {
+        w[0] = append_set(x->arena, b, a);
+        w[1] = (uint64_t)a->nset;
+    } else {
+        w[0] = append(b, a->s, a->n);
+        w[1] = a->n;
+    }
+}
+
+static void relocate(struct rt_gpu_exec *x, struct hd_strbuf *b)
+{
+    for (int i = 0; i < x->spec->nargs; i++) {
+        const struct rt_arg *a = &x->spec->args[i];
+        if (!points(a))
+            continue;
+        if (a->kind == RT_ARG_SET)
+            finish_set(b, a, x->words[a->word], x->constants.address);
+        x->words[a->word] += x->constants.address;
+    }
+}
+
+static int upload_constants(struct rt_gpu_exec *x, struct hd_strbuf *b, struct hd_err *err)
+{
+    for (int i = 0; i < x->spec->nargs; i++)
+        if (points(&x->spec->args[i]))
+            append_constant(x, b, &x->spec->args[i]);
+    if (b->n == 0)
+        return 0;
+    HD_TRY(rt_gpu_take(x, NULL, b->n, &x->constants, err));
+    relocate(x, b);
+    /* The block must outlive the copy, which is queued. */
+    const void *stays = hd_dup(x->arena, b->s, b->n);
+    return x->d->ops->upload(x->d, x->constants.address, stays, b->n, err);
+}
+
+/* ---- what stays the same throughout the execution --------------------------------------- */
+
+static void put_scalar(uint64_t *w, const struct rt_arg *a)
+{
+    if (a->phys == RT_F64)
+        memcpy(w, &a->f, sizeof a->f);
+    else
+        put_integer(w, a->phys, a->i);
+}
+
+static int put_fixed(struct rt_gpu_exec *x, const struct rt_arg *a, struct hd_err *err)
+{
+    uint64_t *w = x->words + a->word;
+    switch (a->kind) {
+    case RT_ARG_CONST:
+        if (a->phys != RT_STR)
+            put_scalar(w, a);
+        return 0;
+    case RT_ARG_SET:
+    case RT_ARG_LIKE: return 0; /* upload_constants */
+    case RT_ARG_COL_DATA:
+    case RT_ARG_COL_VALID:
+    case RT_ARG_COL_TEXT_BASE:
+    case RT_ARG_COL_TEXT_BYTES:
+    case RT_ARG_DICT_OFFSETS:
+    case RT_ARG_DICT_BYTES:
+    case RT_ARG_KEYIDX_ROWS:
+    case RT_ARG_FK_OFFSETS:
+    case RT_ARG_FK_CHILD_ROWS: return rt_gpu_resident(x->g, a, w, err);
+    case RT_ARG_COL_BASE: put_integer(w, a->phys, a->table->cols[a->column].base); return 0;
+    case RT_ARG_COL_FACTOR:
+        put_integer(w, a->phys, a->table->cols[a->column].factor);
+        return 0;
+    case RT_ARG_TABLE_ROWS: w[0] = (uint64_t)a->table->rows; return 0;
+    case RT_ARG_KEYIDX_MIN: put_integer(w, a->phys, a->table->keyidx[a->index].min); return 0;
+    case RT_ARG_KEYIDX_RANGE: w[0] = a->table->keyidx[a->index].range; return 0;
+    case RT_ARG_STATE_BITS:
+    case RT_ARG_STATE_MATCHES:
+    case RT_ARG_STATE_RANGE:
+    case RT_ARG_STATE_ROWS:
+    case RT_ARG_STATE_NROWS:
+    case RT_ARG_STATE_OFFSETS:
+    case RT_ARG_STATE_SLOTS:
+    case RT_ARG_STATE_MASK:
+    case RT_ARG_STATE_FIELD:
+    case RT_ARG_STATE_FIELD_VALID: return 0; /* rt_gpu_args_resolve */
+    }
+    HD_BUG("argument kind %d", (int)a->kind);
+}
+
+int rt_gpu_args_columns(struct rt_gpu_exec *x, struct hd_err *err)
+{
+    x->words = HD_NEWN(x->arena, uint64_t, x->spec->nwords + 1);
+    for (int i = 0; i < x->spec->nargs; i++)
+        HD_TRY(put_fixed(x, &x->spec->args[i], err));
+    return 0;
+}
+
+int rt_gpu_args_constants(struct rt_gpu_exec *x, struct hd_err *err)
+{
+    struct hd_strbuf b;
+    hd_strbuf_init(&b);
+    int rc = upload_constants(x, &b, err);
+    hd_strbuf_release(&b);
+    return rc;
+}
+
+/* ---- states ---------------------------------------------------------------------------- */
+
+static uint64_t state_word(const struct rt_arg *a, const struct rt_gpu_state *v)
+{
+    if (a->kind == RT_ARG_STATE_BITS)
+        return v->bits_at.address;
+    if (a->kind == RT_ARG_STATE_MATCHES)
+        return v->matches_at.address;
+    if (a->kind == RT_ARG_STATE_RANGE)
+        return v->s->range;
+    if (a->kind == RT_ARG_STATE_ROWS)
+        return v->finished ? v->rows : v->rows_at.address;
+    if (a->kind == RT_ARG_STATE_NROWS)
+        return v->nrows;
+    if (a->kind == RT_ARG_STATE_OFFSETS)
+        return v->offsets_at.address;
+    if (a->kind == RT_ARG_STATE_SLOTS)
+        return v->slots_at.address;
+    if (a->kind == RT_ARG_STATE_MASK)
+        return v->mask;
+    if (a->kind == RT_ARG_STATE_FIELD)
+        return v->field ? v->field[a->index] : 0;
+    return v->valid ? v->valid[a->index] : 0;
+}
+
+void rt_gpu_args_resolve(struct rt_gpu_exec *x)
+{
+    for (int i = 0; i < x->spec->nargs; i++) {
+        const struct rt_arg *a = &x->spec->args[i];
+        if (a->kind >= RT_ARG_STATE_BITS)
+            x->words[a->word] = state_word(a, &x->state[a->state]);
+    }
+}

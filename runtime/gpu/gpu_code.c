@@ -1,0 +1,456 @@
+/* Device code by what it was compiled from: loaded modules in memory, images on disk. A key covers
+ * the source, all embedded headers, the compiler with its options and the architecture, and
+ * Heddle's version. */
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "runtime/base/fault.h"
+#include "runtime/gpu/gpu_internal.h"
+#include "templates/embed.h"
+
+enum {
+    KEPT = 1024,        /* modules that nobody uses are kept up to this number */
+    FIXED_THREADS = 256 /* of a block of the fixed kernels, for their occupancy */
+};
+
+struct function {
+    char *entry;
+    rt_function *f;
+    struct rt_function_info info;
+    struct function *next;
+};
+
+struct rt_gpu_module {
+    struct rt_cache_key key;
+    rt_module *module;
+    struct function *functions;
+    int refs;
+    struct rt_gpu_module *next; /* most recently used first */
+};
+
+struct rt_gpu_modules {
+    struct rt_gpu_module *list;
+    int n;
+    struct rt_cache_key base; /* of all but the source */
+    bool has_disk;
+    struct rt_disk_cache disk;
+};
+
+struct rt_gpu_code {
+    int n;
+    struct rt_gpu_module **modules;
+    struct rt_kernel *kernels;
+    struct origin {
+        enum rt_cached how;
+        double ms;
+    } *origins;
+};
+
+/* ---- keys ------------------------------------------------------------------------------ */
+
+static void digest_text(XXH3_state_t *state, const char *text)
+{
+    XXH3_128bits_update(state, text, strlen(text) + 1);
+}
+
+static struct rt_cache_key digest_end(XXH3_state_t *state)
+{
+    XXH128_hash_t h = XXH3_128bits_digest(state);
+    return (struct rt_cache_key){h.high64, h.low64};
+}
+
+static struct rt_cache_key base_key(const struct rt_gpu *g, const char *version)
+{
+    XXH3_state_t state;
+    XXH3_128bits_reset(&state);
+    digest_text(&state, version);
+    digest_text(&state, g->d->ops->name);
+    digest_text(&state, g->compiler->identity);
+    for (int i = 0; i < hdd_ntemplates; i++) {
+        digest_text(&state, hdd_templates[i].name);
+        digest_text(&state, hdd_templates[i].text);
+    }
+    return digest_end(&state);
+}
+
+static struct rt_cache_key source_key(const struct rt_gpu *g, const char *text)
+{
+    XXH3_state_t state;
+    XXH3_128bits_reset(&state);
+    XXH3_128bits_update(&state, &g->modules->base, sizeof g->modules->base);
+    digest_text(&state, text);
+    return digest_end(&state);
+}
+
+static bool same_key(struct rt_cache_key a, struct rt_cache_key b)
+{
+    return a.hi == b.hi && a.lo == b.lo;
+}
+
+/* ---- loaded modules -------------------------------------------------------------------- */
+
+int rt_gpu_modules_new(struct rt_gpu *g, const struct rt_gpu_options *o, struct hd_err *err)
+{
+    struct rt_gpu_modules *m = hd_try_calloc(1, sizeof *m);
+    if (!m)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    m->base = base_key(g, o->version);
+    m->has_disk = o->cache_dir && rt_disk_cache_init(&m->disk, o->cache_dir, o->cache_limit);
+    g->modules = m;
+    return 0;
+}
+
+static void module_free(struct rt_gpu *g, struct rt_gpu_module *m)
+{
+    while (m->functions) {
+        struct function *f = m->functions;
+        m->functions = f->next;
+        free(f->entry);
+        free(f);
+    }
+    g->d->ops->unload(g->d, m->module);
+    free(m);
+}
+
+void rt_gpu_modules_free(struct rt_gpu *g)
+{
+    struct rt_gpu_modules *all = g->modules;
+    if (!all)
+        return;
+    while (all->list) {
+        struct rt_gpu_module *m = all->list;
+        all->list = m->next;
+        module_free(g, m);
+    }
+    if (all->has_disk)
+        rt_disk_cache_release(&all->disk);
+    free(all);
+    g->modules = NULL;
+}
+
+/* One more user of a module that is loaded; it becomes the most recently used. */
+static struct rt_gpu_module *find_module(struct rt_gpu *g, struct rt_cache_key key)
+{
+    for (struct rt_gpu_module **p = &g->modules->list; *p; p = &(*p)->next)
+        if (same_key((*p)->key, key)) {
+            struct rt_gpu_module *m = *p;
+            *p = m->next;
+            m->next = g->modules->list;
+            g->modules->list = m;
+            m->refs++;
+            return m;
+        }
+    return NULL;
+}
+
+static void drop_unused(struct rt_gpu *g)
+{
+    struct rt_gpu_modules *all = g->modules;
+    struct rt_gpu_module **last = NULL;
+    if (all->n <= KEPT)
+        return;
+    for (struct rt_gpu_module **p = &all->list; *p; p = &(*p)->next)
+        if ((*p)->refs == 0)
+            last = p;
+    if (!last)
+        return;
+    struct rt_gpu_module *m = *last;
+    *last = m->next;
+    all->n--;
+    module_free(g, m);
+}
+
+static int load_module(struct rt_gpu *g, struct rt_cache_key key, const struct rt_bytes *image,
+                       struct rt_gpu_module **out, struct hd_err *err)
+{
+    struct rt_gpu_module *m = hd_try_calloc(1, sizeof *m);
+    if (!m)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
+    if (g->d->ops->load(g->d, image->p, image->n, &m->module, err) != 0) {
+        free(m);
+        return -1;
+    }
+    m->key = key;
+    m->refs = 1;
+    m->next = g->modules->list;
+    g->modules->list = m;
+    g->modules->n++;
+    drop_unused(g);
+    *out = m;
+    return 0;
+}
+
+static int find_function(struct rt_gpu *g, struct rt_gpu_module *m, const char *entry,
+                         int threads, struct function **out, struct hd_err *err)
+{
+    for (struct function *f = m->functions; f; f = f->next)
+        if (strcmp(f->entry, entry) == 0) {
+            *out = f;
+            return 0;
+        }
+    struct function *f = hd_try_calloc(1, sizeof *f);
+    if (!f || !(f->entry = strdup(entry))) {
+        free(f);
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
+    }
+    if (g->d->ops->find(g->d, m->module, entry, threads, &f->f, &f->info, err) != 0) {
+        free(f->entry);
+        free(f);
+        return -1;
+    }
+    f->next = m->functions;
+    *out = m->functions = f;
+    return 0;
+}
+
+/* ---- compiling ------------------------------------------------------------------------- */
+
+/* A source that is not loaded. */
+struct job {
+    const char *name, *text;
+    struct rt_cache_key key;
+    struct rt_bytes image;
+    enum rt_cached how;
+    double ms; /* that it took */
+    struct hd_err err;
+    int rc;
+};
+
+struct compilation {
+    struct rt_gpu *g;
+    struct job *jobs;
+    int n;
+    bool fresh;
+    _Atomic int next;
+};
+
+static bool image_from_disk(struct rt_gpu *g, struct job *j)
+{
+    struct rt_bytes *parts;
+    int n;
+    if (!g->modules->has_disk || !rt_disk_cache_load(&g->modules->disk, j->key, &parts, &n))
+        return false;
+    j->image = parts[0];
+    for (int i = 1; i < n; i++)
+        rt_bytes_release(&parts[i]);
+    free(parts);
+    j->how = RT_CACHED_DISK;
+    return true;
+}
+
+/* Any thread: touches nothing of the device. */
+static void compile_one(struct rt_gpu *g, struct job *j, bool fresh)
+{
+    double start = rt_gpu_now_ms();
+    if (fresh || !image_from_disk(g, j)) {
+        j->how = RT_COMPILED;
+        j->rc = g->compiler->compile(g->compiler, j->name, j->text, &j->image, &j->err);
+        if (j->rc == 0 && g->modules->has_disk)
+            rt_disk_cache_store(&g->modules->disk, j->key, &j->image, 1);
+    }
+    j->ms = rt_gpu_now_ms() - start;
+}
+
+static void compile_some(void *context, int worker HD_UNUSED)
+{
+    struct compilation *c = context;
+    for (int i; (i = c->next++) < c->n;)
+        compile_one(c->g, &c->jobs[i], c->fresh);
+}
+
+static void compile_all(struct compilation *c, struct rt_crew *crew, int threads)
+{
+    struct rt_crew_job job = {.run = compile_some, .context = c};
+    int last = HD_MIN(threads, c->n);
+    if (last > 1)
+        rt_crew_start(crew, &job, 1, last);
+    compile_some(c, 0);
+    rt_crew_finish(crew, &job);
+}
+
+static void job_init(struct rt_gpu *g, struct job *j, const char *name, const char *text)
+{
+    *j = (struct job){.name = name, .text = text, .key = source_key(g, text)};
+    hd_err_init(&j->err);
+}
+
+static void job_release(struct job *j)
+{
+    rt_bytes_release(&j->image);
+    hd_err_release(&j->err);
+}
+
+/* Hands the error of a job over. */
+static int job_error(const struct job *j, struct hd_err *err)
+{
+    hd_err_set(err, j->err.class, j->err.file, j->err.line, j->err.path, "%s", j->err.message);
+    hd_err_set_detail(err, j->err.detail);
+    return -1;
+}
+
+/* ---- fixed kernels --------------------------------------------------------------------- */
+
+/* templates/finish/<module>.cu */
+static const char *fixed_text(const char *module)
+{
+    size_t n = strlen(module);
+    for (int i = 0; i < hdd_ntemplates; i++)
+        if (strncmp(hdd_templates[i].name, module, n) == 0 &&
+            strcmp(hdd_templates[i].name + n, ".cu") == 0)
+            return hdd_templates[i].text;
+    HD_BUG("%s.cu is not embedded", module);
+}
+
+static int fixed_module(struct rt_gpu *g, const char *module, struct rt_gpu_module **out,
+                        struct hd_err *err)
+{
+    struct job j;
+    job_init(g, &j, module, fixed_text(module));
+    *out = find_module(g, j.key);
+    if (*out)
+        return 0;
+    compile_one(g, &j, false);
+    int rc = j.rc == 0 ? load_module(g, j.key, &j.image, out, err) : job_error(&j, err);
+    job_release(&j);
+    return rc;
+}
+
+int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry,
+                           rt_function **out, struct hd_err *err)
+{
+    struct rt_gpu_module *m;
+    struct function *f;
+    HD_TRY(fixed_module(x->g, module, &m, err));
+    m->refs--; /* it is used while the lock is held, and is now the most recently used */
+    HD_TRY(find_function(x->g, m, entry, FIXED_THREADS, &f, err));
+    *out = f->f;
+    return 0;
+}
+
+/* ---- programs -------------------------------------------------------------------------- */
+
+const struct rt_kernel *rt_gpu_code_kernel(const struct rt_gpu_code *c, int pipeline)
+{
+    return &c->kernels[pipeline];
+}
+
+enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double *ms)
+{
+    *ms = c->origins[pipeline].ms;
+    return c->origins[pipeline].how;
+}
+
+static void code_free(struct rt_gpu_code *c)
+{
+    for (int i = 0; c->modules && i < c->n; i++)
+        if (c->modules[i])
+            c->modules[i]->refs--;
+    free(c->modules);
+    free(c->kernels);
+    free(c->origins);
+    free(c);
+}
+
+void rt_gpu_code_release(struct rt_gpu *g, struct rt_gpu_code *c)
+{
+    if (!c)
+        return;
+    rt_gpu_enter(g);
+    code_free(c);
+    drop_unused(g);
+    rt_gpu_leave(g);
+}
+
+static int fill_kernel(struct rt_gpu *g, const struct rt_unit *u, struct rt_gpu_module *m,
+                       struct rt_kernel *k, struct hd_err *err)
+{
+    struct function *f;
+    HD_TRY(find_function(g, m, u->entry, u->threads, &f, err));
+    *k = (struct rt_kernel){f->f, f->info, u};
+    if (f->info.blocks < 1)
+        return HD_FAIL(err, TOOL, NULL, "%s: a block of %d threads does not fit the device",
+                       u->entry, u->threads);
+    return 0;
+}
+
+/* Under the lock: modules that are loaded already; the others become jobs. */
+static void take_loaded(struct rt_gpu *g, const struct rt_unit *units, struct rt_gpu_code *c,
+                        bool fresh, struct compilation *todo, int *unit_of)
+{
+    for (int i = 0; i < c->n; i++) {
+        struct job j;
+        job_init(g, &j, units[i].entry, units[i].text);
+        c->modules[i] = fresh ? NULL : find_module(g, j.key);
+        c->origins[i].how = RT_CACHED_MEMORY;
+        if (!c->modules[i]) {
+            unit_of[todo->n] = i;
+            todo->jobs[todo->n++] = j;
+        }
+    }
+}
+
+/* Under the lock. Another thread may have loaded the same meanwhile. */
+static int load_compiled(struct rt_gpu *g, struct compilation *done, const int *unit_of,
+                         struct rt_gpu_code *c, enum rt_cached *how, struct hd_err *err)
+{
+    for (int k = 0; k < done->n; k++) {
+        struct job *j = &done->jobs[k];
+        if (j->rc != 0)
+            return job_error(j, err);
+        *how = HD_MIN(*how, j->how);
+        c->origins[unit_of[k]] = (struct origin){j->how, j->ms};
+        struct rt_gpu_module **m = &c->modules[unit_of[k]];
+        *m = done->fresh ? NULL : find_module(g, j->key);
+        if (!*m)
+            HD_TRY(load_module(g, j->key, &j->image, m, err));
+    }
+    return 0;
+}
+
+static int get_code(struct rt_gpu *g, const struct rt_unit *units, struct rt_gpu_code *c,
+                    struct compilation *todo, int *unit_of, struct rt_crew *crew, int threads,
+                    enum rt_cached *how, struct hd_err *err)
+{
+    rt_gpu_enter(g);
+    take_loaded(g, units, c, todo->fresh, todo, unit_of);
+    rt_gpu_leave(g);
+    if (todo->n)
+        compile_all(todo, crew, threads);
+    rt_gpu_enter(g);
+    int rc = load_compiled(g, todo, unit_of, c, how, err);
+    for (int i = 0; i < c->n && rc == 0; i++)
+        rc = fill_kernel(g, &units[i], c->modules[i], &c->kernels[i], err);
+    rt_gpu_leave(g);
+    return rc;
+}
+
+int rt_gpu_code_get(struct rt_gpu *g, const struct rt_unit *units, int n, struct rt_crew *crew,
+                    int threads, bool fresh, struct rt_gpu_code **out, enum rt_cached *how,
+                    struct hd_err *err)
+{
+    struct rt_gpu_code *c = hd_try_calloc(1, sizeof *c);
+    struct compilation todo = {.g = g, .fresh = fresh};
+    int *unit_of = hd_try_calloc((size_t)n + 1, sizeof *unit_of);
+    todo.jobs = hd_try_calloc((size_t)n + 1, sizeof *todo.jobs);
+    *how = RT_CACHED_MEMORY;
+    if (c) {
+        c->n = n;
+        c->modules = hd_try_calloc((size_t)n + 1, sizeof *c->modules);
+        c->kernels = hd_try_calloc((size_t)n + 1, sizeof *c->kernels);
+        c->origins = hd_try_calloc((size_t)n + 1, sizeof *c->origins);
+    }
+    int rc = c && c->modules && c->kernels && c->origins && unit_of && todo.jobs
+                 ? get_code(g, units, c, &todo, unit_of, crew, threads, how, err)
+                 : HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
+    for (int i = 0; i < todo.n; i++)
+        job_release(&todo.jobs[i]);
+    free(todo.jobs);
+    free(unit_of);
+    if (rc == 0)
+        *out = c;
+    else
+        rt_gpu_code_release(g, c);
+    return rc;
+}

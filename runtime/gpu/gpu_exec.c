@@ -1,0 +1,164 @@
+/* The schedule of a program on a device. */
+#include "runtime/exec/touch.h"
+#include "runtime/gpu/gpu_internal.h"
+
+static void stop(void *running)
+{
+    struct rt_gpu_exec *x = running;
+    atomic_store(&x->cancelled, true);
+}
+
+static int check_cancelled(struct rt_gpu_exec *x, struct hd_err *err)
+{
+    return atomic_load(&x->cancelled) ? HD_FAIL(err, CANCELLED, NULL, "cancelled") : 0;
+}
+
+static bool is_cancelled(void *running)
+{
+    const struct rt_gpu_exec *x = running;
+    return atomic_load(&x->cancelled);
+}
+
+/* ---- actions --------------------------------------------------------------------------- */
+
+/* Names the plan node in errors of the device, which do not know it. */
+static int blame(const char *path, struct hd_err *err, int rc)
+{
+    if (rc != 0 && path && err && err->class != HD_ERR_CANCELLED)
+        hd_err_set_path(err, path);
+    return rc;
+}
+
+static int run_pipeline(struct rt_gpu_exec *x, int i, struct hd_err *err)
+{
+    struct rt_pipeline_stats *st = &x->stats->pipelines[i];
+    double start = rt_gpu_now_ms();
+    int rc = rt_gpu_pipeline_run(x, i, err);
+    st->start_ms = start - x->began_ms;
+    st->ms = rt_gpu_now_ms() - start;
+    return blame(x->spec->pipelines[i].path, err, rc);
+}
+
+static int finish(struct rt_gpu_exec *x, int i, struct hd_err *err)
+{
+    double start = rt_gpu_now_ms();
+    int rc = rt_gpu_state_finish(x, i, err);
+    x->stats->finish_ms[i] = rt_gpu_now_ms() - start;
+    x->stats->state_rows[i] = x->state[i].nrows;
+    return blame(x->spec->states[i].path, err, rc);
+}
+
+static int run_action(struct rt_gpu_exec *x, const struct rt_action *a, struct hd_err *err)
+{
+    HD_TRY(check_cancelled(x, err));
+    switch (a->kind) {
+    case RT_RUN: return run_pipeline(x, a->index, err);
+    case RT_FINISH: return finish(x, a->index, err);
+    case RT_FREE: rt_gpu_state_free(x, a->index); return 0;
+    }
+    HD_BUG("action kind %d", (int)a->kind);
+}
+
+static int take_counters(struct rt_gpu_exec *x, struct hd_err *err)
+{
+    size_t most = 0;
+    for (int i = 0; i < x->spec->npipelines; i++)
+        most = HD_MAX(most, (size_t)x->spec->pipelines[i].ncounters);
+    return x->o->profile && most
+               ? rt_gpu_take(x, NULL, most * sizeof(uint64_t), &x->counters, err)
+               : 0;
+}
+
+/* From the first operation of the device to the end of the last kernel. */
+static int run_actions(struct rt_gpu_exec *x, struct hd_err *err)
+{
+    rt_event *ended = NULL;
+    x->began_ms = rt_gpu_now_ms();
+    HD_TRY(x->d->ops->event(x->d, &x->began, err));
+    HD_TRY(rt_gpu_args_constants(x, err));
+    HD_TRY(take_counters(x, err));
+    for (int i = 0; i < x->spec->nactions; i++)
+        HD_TRY(run_action(x, &x->spec->actions[i], err));
+    HD_TRY(x->d->ops->event(x->d, &ended, err));
+    int rc = x->d->ops->elapsed(x->d, x->began, ended, &x->stats->execute_ms, err);
+    x->d->ops->event_free(x->d, ended);
+    return rc;
+}
+
+/* ---- executions ------------------------------------------------------------------------ */
+
+static int bring_columns(struct rt_gpu_exec *x, struct hd_err *err)
+{
+    double start = rt_gpu_now_ms();
+    rt_gpu_residents_begin(x->g);
+    HD_TRY(rt_touch_columns(x->spec, x->o->crew, x->o->threads, is_cancelled, x, err));
+    HD_TRY(rt_gpu_args_columns(x, err));
+    HD_TRY(x->d->ops->sync(x->d, err));
+    x->stats->transfer_ms = rt_gpu_now_ms() - start;
+    return 0;
+}
+
+static int run_all(struct rt_gpu_exec *x, struct rt_gpu_rows *out, struct hd_err *err)
+{
+    HD_TRY(bring_columns(x, err));
+    HD_TRY(run_actions(x, err));
+    int result = x->spec->result_state;
+    return blame(x->spec->states[result].path, err,
+                 rt_gpu_rows_to_host(x, result, &out->arena, &out->rows, &out->n, err));
+}
+
+static void release(struct rt_gpu_exec *x)
+{
+    /* Of a failed execution something may still be queued: memory is given in order, and what it
+     * reads on the host lives in the arena. */
+    x->d->ops->sync(x->d, NULL);
+    for (int i = 0; i < x->spec->nstates; i++)
+        rt_gpu_state_free(x, i);
+    rt_gpu_give(x, &x->constants);
+    rt_gpu_give(x, &x->scratch);
+    rt_gpu_give(x, &x->counters);
+    rt_gpu_give(x, &x->far_words);
+    for (struct rt_gpu_texts *t = x->texts; t; t = t->next)
+        rt_gpu_give(x, &t->piece);
+    if (x->began)
+        x->d->ops->event_free(x->d, x->began);
+}
+
+static void prepare(struct rt_gpu_exec *x)
+{
+    x->state = HD_NEWN(x->arena, struct rt_gpu_state, x->spec->nstates + 1);
+    for (int i = 0; i < x->spec->nstates; i++)
+        x->state[i].s = &x->spec->states[i];
+    rt_exec_stats_prepare(x->stats, x->spec, 0);
+    x->limit = x->o->memory_limit;
+    x->first_rows = x->o->first_rows;
+}
+
+int rt_gpu_run(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu_code *code,
+               const struct rt_gpu_run_options *o, struct rt_gpu_rows *out,
+               struct rt_exec_stats *stats, struct hd_err *err)
+{
+    struct hd_arena arena;
+    struct rt_gpu_exec x = {.g = g,
+                            .d = g->d,
+                            .spec = spec,
+                            .arena = &arena,
+                            .code = code,
+                            .o = o,
+                            .stats = stats};
+    *out = (struct rt_gpu_rows){.n = 0};
+    hd_arena_init(&arena);
+    hd_arena_init(&out->arena);
+    prepare(&x);
+    rt_cancel_set(o->cancel, stop, &x);
+    rt_gpu_enter(g);
+    int rc = run_all(&x, out, err);
+    release(&x);
+    rt_gpu_leave(g);
+    rt_cancel_set(o->cancel, NULL, NULL);
+    stats->peak_bytes = x.peak;
+    hd_arena_release(&arena);
+    if (rc != 0)
+        hd_arena_release(&out->arena);
+    return rc;
+}

@@ -1,0 +1,331 @@
+/* A pipeline on the device: the grid that it gets, the memory that a launch needs besides the
+ * states, waiting, and launching again with more room. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/fault.h"
+#include "runtime/gpu/gpu_balance.h"
+#include "runtime/gpu/gpu_internal.h"
+
+enum {
+    TILE_ROWS = 256, /* of a warp: HDD_TILE of templates/tile.cuh */
+    LANES = 32,
+    TEXT_BYTES = 16, /* of the heap of texts per row of the source, at first */
+    TEXT_LEAST = 1 << 16,
+    MOST_RETRIES = 64
+};
+/* Between two looks whether somebody cancelled. */
+static const double POLL_MS = 2;
+
+/* What a launch leaves behind, in one copy from the begin of the scratch piece: progress and the
+ * cursor of the heap of texts. */
+struct outcome {
+    struct hdd_progress progress;
+    uint64_t text_cursor;
+};
+
+/* Where a launch's own memory lies in the scratch piece. What is cleared comes first. */
+struct layout {
+    size_t profile, share, end;
+};
+
+struct run {
+    struct rt_gpu_exec *x;
+    const struct rt_pipeline *p;
+    const struct rt_kernel *k;
+    struct rt_pipeline_stats *st;
+    int sink;
+    uint64_t rows; /* of the source */
+    uint32_t blocks, warps;
+    enum rt_balance balance;
+    struct layout at;
+    struct rt_piece heap; /* of texts, where the kernel makes some */
+};
+
+static uint64_t source_rows(const struct rt_gpu_exec *x, const struct rt_pipeline *p)
+{
+    switch (p->source) {
+    case RT_SOURCE_TABLE: return (uint64_t)p->table->rows;
+    case RT_SOURCE_ROWS: return x->state[p->state].nrows;
+    case RT_SOURCE_INDEX: return x->spec->states[p->state].range;
+    case RT_SOURCE_DICT: return p->table->cols[p->column].dict.n;
+    }
+    HD_BUG("source %d", (int)p->source);
+}
+
+/* ---- shape of the launch --------------------------------------------------------------- */
+
+/* All that fit the device at once, but for a kernel that does not share work not more warps than
+ * tiles. An ordered source is read by one warp. */
+static void choose_grid(struct run *r)
+{
+    uint32_t per_block = (uint32_t)r->k->unit->threads / LANES;
+    uint64_t tiles = (r->rows + TILE_ROWS - 1) / TILE_ROWS;
+    uint64_t blocks = (uint64_t)r->k->info.blocks * (uint64_t)r->x->d->info.multiprocessors;
+    r->balance = r->p->balance;
+    if (r->p->ordered)
+        blocks = 1;
+    else if (!rt_balance_shares(r->balance))
+        blocks = HD_MIN(blocks, (tiles + per_block - 1) / per_block);
+    r->blocks = (uint32_t)HD_MAX(blocks, (uint64_t)1);
+    r->warps = r->blocks * per_block;
+}
+
+static struct rt_balance_memory share_memory(const struct run *r, uint64_t base)
+{
+    return rt_balance_layout(r->balance, r->warps, r->k->unit->gift_bytes,
+                             r->k->unit->slot_bytes, r->x->o->fws_threshold, base);
+}
+
+static void lay_out(struct run *r)
+{
+    size_t records = r->x->o->profile ? sizeof(struct hdd_warp_profile) * r->warps : 0;
+    r->at.profile = hd_align_up(sizeof(struct outcome), 256);
+    r->at.share = r->at.profile + hd_align_up(records, 256);
+    r->at.end = r->at.share + share_memory(r, 0).bytes;
+}
+
+static struct hdd_launch describe(const struct run *r)
+{
+    uint64_t base = r->x->scratch.address;
+    struct hdd_launch l = {.source_rows = r->rows,
+                           .progress = base,
+                           .counters = r->x->counters.address,
+                           .profile = r->x->o->profile ? base + r->at.profile : 0,
+                           .warps = r->warps,
+                           .scan_warps = r->p->ordered ? 1 : r->warps,
+                           .take = rt_balance_take(r->rows, r->warps),
+                           .balance = (hdd_u32)r->balance,
+                           .share = share_memory(r, base + r->at.share).at,
+                           .text_heap = r->heap.address,
+                           .text_capacity = r->heap.n,
+                           .text_cursor = base + offsetof(struct outcome, text_cursor)};
+    rt_gpu_state_sink(r->x, r->sink, &l.sink);
+    return l;
+}
+
+/* ---- one launch ------------------------------------------------------------------------ */
+
+static int clear(struct run *r, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = r->x;
+    if (x->scratch.n < r->at.end) {
+        rt_gpu_give(x, &x->scratch);
+        HD_TRY(rt_gpu_take(x, NULL, r->at.end, &x->scratch, err));
+    }
+    HD_TRY(x->d->ops->set(x->d, x->scratch.address, 0, r->at.share + share_memory(r, 0).clear,
+                          err));
+    if (!x->o->profile)
+        return 0;
+    return x->d->ops->set(x->d, x->counters.address, 0, x->counters.n, err);
+}
+
+/* The args vector where the kernel wants it: its words, or their address. */
+static int place_words(struct run *r, void **param, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = r->x;
+    size_t n = sizeof *x->words * (size_t)x->spec->nwords;
+    *param = x->words;
+    if (!r->k->unit->far_args)
+        return 0;
+    if (!x->far_words.address)
+        HD_TRY(rt_gpu_take(x, NULL, n, &x->far_words, err));
+    *param = &x->far_words.address;
+    return x->d->ops->upload(x->d, x->far_words.address, x->words, n, err);
+}
+
+/* The kernel polls its abort word, so it ends soon. */
+static int wait_or_cancel(struct run *r, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = r->x;
+    bool done = false, told = false;
+    uint64_t word = x->scratch.address + offsetof(struct hdd_progress, abort);
+    while (!done) {
+        HD_TRY(x->d->ops->poll(x->d, POLL_MS, &done, err));
+        if (!done && !told && atomic_load(&x->cancelled)) {
+            HD_TRY(x->d->ops->poke(x->d, word, 1, err));
+            told = true;
+        }
+    }
+    return 0;
+}
+
+static int failed_row(const struct run *r, const struct hdd_progress *g, struct hd_err *err)
+{
+    static const char *const text[] = {"",
+#define X(id, words) words,
+                                       RT_FAILURES(X)
+#undef X
+    };
+    const struct rt_spec *s = r->x->spec;
+    const char *path = g->failure_path >= 0 && g->failure_path < s->npaths
+                           ? s->paths[g->failure_path]
+                           : NULL;
+    return HD_FAIL(err, EXEC, path, "%s", text[g->failure]);
+}
+
+static int launch(struct run *r, struct outcome *out, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = r->x;
+    rt_event *from = NULL, *to = NULL;
+    double ms = 0;
+    void *params[] = {NULL, NULL, NULL};
+    HD_TRY(clear(r, err));
+    struct hdd_launch l = describe(r);
+    params[1] = &l;
+    HD_TRY(place_words(r, &params[0], err));
+    HD_TRY(x->d->ops->event(x->d, &from, err));
+    int rc = x->d->ops->launch(x->d, r->k->f, r->blocks, (uint32_t)r->k->unit->threads, 0,
+                               rt_balance_shares(r->balance), params, err);
+    if (rc == 0)
+        rc = x->d->ops->event(x->d, &to, err);
+    if (rc == 0)
+        rc = wait_or_cancel(r, err);
+    if (rc == 0)
+        rc = x->d->ops->download(x->d, out, x->scratch.address, sizeof *out, err);
+    if (rc == 0)
+        rc = x->d->ops->elapsed(x->d, from, to, &ms, err);
+    x->d->ops->event_free(x->d, from);
+    if (to)
+        x->d->ops->event_free(x->d, to);
+    r->st->kernel.launches++;
+    r->st->kernel.kernel_ms += ms;
+    if (rc != 0)
+        return -1;
+    if (atomic_load(&x->cancelled))
+        return HD_FAIL(err, CANCELLED, NULL, "cancelled");
+    if (out->text_cursor > r->heap.n) /* whatever failed, texts were missing */
+        return 0;
+    return out->progress.failure ? failed_row(r, &out->progress, err) : 0;
+}
+
+/* ---- the pipeline ---------------------------------------------------------------------- */
+
+/* Another heap for the pipeline's texts, of n bytes. */
+static int take_heap(struct run *r, uint64_t n, struct hd_err *err)
+{
+    rt_gpu_give(r->x, &r->heap);
+    return rt_gpu_take(r->x, NULL, (size_t)n, &r->heap, err);
+}
+
+/* Texts live as long as the execution. */
+static void keep_heap(struct run *r)
+{
+    struct rt_gpu_texts *t = HD_NEW(r->x->arena, struct rt_gpu_texts);
+    *t = (struct rt_gpu_texts){r->heap, r->x->texts};
+    r->x->texts = t;
+}
+
+static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = r->x;
+    for (int i = 0; i < MOST_RETRIES; i++) {
+        uint64_t needed = 0;
+        HD_TRY(launch(r, out, err));
+        bool texts = out->text_cursor > r->heap.n;
+        HD_TRY(rt_gpu_state_full(x, r->sink, &needed, err));
+        if (!needed && !texts)
+            return 0;
+        if (texts)
+            HD_TRY(take_heap(r, HD_MAX(out->text_cursor, 2 * (uint64_t)r->heap.n), err));
+        HD_TRY(rt_gpu_state_retry(x, r->sink, needed, err));
+        rt_gpu_args_resolve(x);
+    }
+    HD_BUG("%s asked for more room %d times", r->p->name, MOST_RETRIES);
+}
+
+static void note_kernel(const struct run *r, const struct hdd_progress *g)
+{
+    struct rt_kernel_stats *k = &r->st->kernel;
+    const struct rt_device_info *d = &r->x->d->info;
+    k->registers = r->k->info.registers;
+    k->local_bytes = r->k->info.local_bytes;
+    k->shared_bytes = r->k->info.shared_bytes;
+    k->blocks = (int)r->blocks;
+    k->warps_per_block = r->k->unit->threads / LANES;
+    k->occupancy =
+        d->warps ? (double)(r->k->info.blocks * k->warps_per_block) / d->warps : 0;
+    k->balance = r->balance;
+    k->gifts = g->gifts;
+    r->st->source_rows = r->rows;
+}
+
+static void note_warps(const struct run *r, const struct hdd_warp_profile *records)
+{
+    struct rt_kernel_stats *k = &r->st->kernel;
+    uint64_t begin = UINT64_MAX;
+    k->nwarps = (int)r->warps;
+    k->warps = HD_NEWN(&r->x->stats->arena, struct rt_warp_stats, r->warps);
+    for (uint32_t w = 0; w < r->warps; w++)
+        if (records[w].begin)
+            begin = HD_MIN(begin, records[w].begin);
+    for (uint32_t w = 0; w < r->warps; w++) {
+        const struct hdd_warp_profile *p = &records[w];
+        double us = (double)(p->end - p->begin) / 1e3, ticks = (double)(p->busy + p->wait);
+        if (p->begin)
+            k->warps[w] = (struct rt_warp_stats){(double)(p->begin - begin) / 1e3,
+                                                 (double)(p->end - begin) / 1e3,
+                                                 ticks > 0 ? us * (double)p->busy / ticks : us,
+                                                 p->transitions};
+    }
+}
+
+/* IIR and ILIF of the paper's section 8.1, and what each warp did. */
+static int read_warps(const struct run *r, struct hd_err *err)
+{
+    struct rt_balance_report report;
+    struct rt_kernel_stats *k = &r->st->kernel;
+    size_t bytes = sizeof(struct hdd_warp_profile) * r->warps;
+    struct hdd_warp_profile *records = hd_try_malloc(bytes);
+    if (!records)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for the profile");
+    int rc = r->x->d->ops->download(r->x->d, records, r->x->scratch.address + r->at.profile,
+                                    bytes, err);
+    if (rc == 0) {
+        rt_balance_add_up(records, r->warps, &report);
+        k->iir = report.iir;
+        k->ilif = report.ilif;
+        k->visits = report.all_visits;
+        k->idle_lanes = report.all_idle_lanes;
+        k->transitions = report.transitions;
+        for (int l = 0; l <= r->p->nlevels; l++) {
+            k->level_visits[l] = report.visits[l];
+            k->level_idle_lanes[l] = report.idle_lanes[l];
+        }
+        note_warps(r, records);
+    }
+    free(records);
+    return rc;
+}
+
+static int read_profile(const struct run *r, struct hd_err *err)
+{
+    if (!r->x->o->profile)
+        return 0;
+    HD_TRY(read_warps(r, err));
+    return r->x->d->ops->download(r->x->d, r->st->counters, r->x->counters.address,
+                                  sizeof(uint64_t) * (size_t)r->p->ncounters, err);
+}
+
+int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct hd_err *err)
+{
+    const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
+    struct outcome out;
+    struct run r = {.x = x,
+                    .p = p,
+                    .k = rt_gpu_code_kernel(x->code, pipeline),
+                    .st = &x->stats->pipelines[pipeline],
+                    .sink = p->writes[0],
+                    .rows = source_rows(x, p)};
+    memset(&out, 0, sizeof out);
+    choose_grid(&r);
+    lay_out(&r);
+    HD_TRY(rt_gpu_state_start(x, r.sink, err));
+    rt_gpu_args_resolve(x);
+    if (r.rows > 0 && r.k->unit->makes_text)
+        HD_TRY(take_heap(&r, HD_MAX(r.rows * TEXT_BYTES, (uint64_t)TEXT_LEAST), err));
+    int rc = r.rows > 0 ? launch_until_it_fits(&r, &out, err) : 0;
+    keep_heap(&r);
+    note_kernel(&r, &out.progress);
+    return rc == 0 && r.rows > 0 ? read_profile(&r, err) : rc;
+}

@@ -1,0 +1,198 @@
+/* Parts of tables on the device. They are found by the table's number, which is never used again
+ * in a process, so an address that comes back after a table is gone means nothing. */
+#include <stdlib.h>
+
+#include "runtime/base/fault.h"
+#include "runtime/gpu/gpu_internal.h"
+
+struct key {
+    uint64_t table;
+    enum rt_arg_kind kind;
+    int part; /* column, key index or foreign key */
+};
+
+struct resident {
+    struct key key;
+    struct rt_piece piece;
+    uint64_t used; /* number of the execution that used it last */
+};
+
+struct rt_gpu_residents {
+    struct resident *v;
+    size_t n, cap;
+    uint64_t now; /* number of the present execution */
+};
+
+int rt_gpu_residents_new(struct rt_gpu *g, struct hd_err *err)
+{
+    g->residents = hd_try_calloc(1, sizeof *g->residents);
+    return g->residents ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory");
+}
+
+static void drop(struct rt_gpu *g, size_t i)
+{
+    struct rt_gpu_residents *r = g->residents;
+    rt_gpu_pool_give(g->pool, &r->v[i].piece);
+    r->v[i] = r->v[--r->n];
+}
+
+void rt_gpu_residents_free(struct rt_gpu *g)
+{
+    if (!g->residents)
+        return;
+    while (g->residents->n)
+        drop(g, g->residents->n - 1);
+    free(g->residents->v);
+    free(g->residents);
+    g->residents = NULL;
+}
+
+void rt_gpu_residents_begin(struct rt_gpu *g)
+{
+    g->residents->now++;
+}
+
+void rt_gpu_forget(struct rt_gpu *g, uint64_t table_id)
+{
+    rt_gpu_enter(g);
+    for (size_t i = g->residents->n; i-- > 0;)
+        if (g->residents->v[i].key.table == table_id)
+            drop(g, i);
+    rt_gpu_leave(g);
+}
+
+static bool evict_oldest(struct rt_gpu *g, size_t *freed)
+{
+    struct rt_gpu_residents *r = g->residents;
+    size_t oldest = r->n;
+    for (size_t i = 0; i < r->n; i++)
+        if (r->v[i].used != r->now && (oldest == r->n || r->v[i].used < r->v[oldest].used))
+            oldest = i;
+    if (oldest == r->n)
+        return false;
+    *freed += r->v[oldest].piece.n;
+    drop(g, oldest);
+    return true;
+}
+
+bool rt_gpu_evict(struct rt_gpu *g, size_t n)
+{
+    size_t freed = 0;
+    while (freed < n && evict_oldest(g, &freed))
+        ;
+    return freed > 0;
+}
+
+/* ---- parts ----------------------------------------------------------------------------- */
+
+struct part {
+    const void *p;
+    uint64_t n;
+};
+
+static struct part column_part(const struct rt_arg *a)
+{
+    const struct fe_table_column *c = &a->table->cols[a->column];
+    uint64_t rows = (uint64_t)a->table->rows;
+    if (a->kind == RT_ARG_COL_DATA)
+        return (struct part){c->at.data,
+                             rows * (c->storage == FE_STORE_TEXT ? 4u : (uint64_t)c->width)};
+    if (a->kind == RT_ARG_COL_VALID)
+        return (struct part){c->at.validity, (rows + 7) / 8};
+    if (a->kind == RT_ARG_COL_TEXT_BASE)
+        return (struct part){c->at.text_base,
+                             (rows + (1u << FE_TEXT_BLOCK_SHIFT) - 1) >> FE_TEXT_BLOCK_SHIFT << 3};
+    if (a->kind == RT_ARG_COL_TEXT_BYTES)
+        return (struct part){c->at.text_bytes, c->at.text_size};
+    if (a->kind == RT_ARG_DICT_OFFSETS)
+        return (struct part){c->dict.offsets, ((uint64_t)c->dict.n + 1) * 4};
+    return (struct part){c->dict.bytes, c->dict.offsets ? c->dict.offsets[c->dict.n] : 0};
+}
+
+static struct part index_part(const struct rt_arg *a)
+{
+    if (a->kind == RT_ARG_KEYIDX_ROWS) {
+        const struct fe_key_index *k = &a->table->keyidx[a->index];
+        return (struct part){k->rows, k->range * 4};
+    }
+    const struct fe_foreign_key *f = &a->table->fks[a->index];
+    if (a->kind == RT_ARG_FK_OFFSETS)
+        return (struct part){f->offsets, ((uint64_t)f->parent->rows + 1) * 8};
+    return (struct part){f->child_rows, (uint64_t)a->table->rows * 4};
+}
+
+static bool of_column(enum rt_arg_kind k)
+{
+    return k >= RT_ARG_COL_DATA && k <= RT_ARG_DICT_BYTES;
+}
+
+/* ---- finding and uploading ------------------------------------------------------------- */
+
+static struct resident *find(struct rt_gpu_residents *r, struct key k)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->v[i].key.table == k.table && r->v[i].key.kind == k.kind &&
+            r->v[i].key.part == k.part)
+            return &r->v[i];
+    return NULL;
+}
+
+static struct resident *add(struct rt_gpu_residents *r, struct key k)
+{
+    if (r->n == r->cap) {
+        size_t cap = r->cap ? r->cap * 2 : 64;
+        struct resident *v = hd_try_realloc(r->v, cap * sizeof *v);
+        if (!v)
+            return NULL;
+        r->v = v;
+        r->cap = cap;
+    }
+    r->v[r->n] = (struct resident){.key = k, .used = r->now};
+    return &r->v[r->n++];
+}
+
+static const char *part_name(const struct rt_arg *a)
+{
+    return of_column(a->kind) ? a->table->cols[a->column].name : "index";
+}
+
+static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, struct key key,
+                  struct resident **out, struct hd_err *err)
+{
+    struct rt_piece piece;
+    while (!rt_gpu_pool_take(g->pool, (size_t)part.n, &piece))
+        if (!rt_gpu_evict(g, (size_t)part.n))
+            return HD_FAIL(err, RESOURCE, NULL,
+                           "the limit of %llu bytes of GPU memory is reached: %s.%s needs %llu "
+                           "beside what else the plan reads",
+                           (unsigned long long)rt_gpu_pool_budget(g->pool), a->table->name,
+                           part_name(a), (unsigned long long)part.n);
+    *out = NULL;
+    if (g->d->ops->upload(g->d, piece.address, part.p, (size_t)part.n, err) == 0) {
+        *out = add(g->residents, key);
+        if (!*out)
+            HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    }
+    if (!*out) {
+        rt_gpu_pool_give(g->pool, &piece);
+        return -1;
+    }
+    (*out)->piece = piece;
+    return 0;
+}
+
+int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address,
+                    struct hd_err *err)
+{
+    struct part part = of_column(a->kind) ? column_part(a) : index_part(a);
+    struct key key = {a->table->id, a->kind, of_column(a->kind) ? a->column : a->index};
+    struct resident *r = find(g->residents, key);
+    *address = 0;
+    if (!part.p)
+        return 0;
+    if (!r)
+        HD_TRY(upload(g, a, part, key, &r, err));
+    r->used = g->residents->now;
+    *address = r->piece.address;
+    return 0;
+}

@@ -1,0 +1,34 @@
+/* NVRTC, opened at run time: compiling needs neither a GPU nor a CUDA toolkit at build time. */
+#ifndef HEDDLE_RUNTIME_GPU_NVRTC_H
+#define HEDDLE_RUNTIME_GPU_NVRTC_H
+
+#include "runtime/gpu/compiler.h"
+
+struct rt_nvrtc;
+/* $HEDDLE_NVRTC if it is set, else version 13 or 12 wherever the loader and the usual places
+ * have it. RESOURCE with all that was tried if there is none. Any thread. */
+int rt_nvrtc_open(struct rt_nvrtc **out, struct hd_err *err);
+void rt_nvrtc_close(struct rt_nvrtc *n);
+const char *rt_nvrtc_version(const struct rt_nvrtc *n); /* "13.0", owned by n */
+const char *rt_nvrtc_path(const struct rt_nvrtc *n);    /* as it was opened */
+/* Best architecture that NVRTC knows for a device of compute capability `arch`, 0 none. *cubin:
+ * its machine code runs there; otherwise only PTX does, which the driver compiles. */
+int rt_nvrtc_arch(const struct rt_nvrtc *n, int arch, bool *cubin);
+
+/* What the compiler said about the kernels. */
+struct rt_nvrtc_report {
+    int registers, spill_bytes, shared_bytes;
+    char *log; /* heap: what NVRTC said, warnings included; NULL nothing */
+};
+enum rt_nvrtc_form { RT_NVRTC_CUBIN, RT_NVRTC_PTX };
+/* Compiles source with the embedded device headers for architecture 80, 90 and so on. out: heap
+ * memory; PTX is a string. report may be NULL. TOOL with NVRTC's log as detail. Any thread. */
+int rt_nvrtc_compile(const struct rt_nvrtc *n, const char *name, const char *source, int arch,
+                     enum rt_nvrtc_form form, struct rt_bytes *out,
+                     struct rt_nvrtc_report *report, struct hd_err *err);
+
+/* A compiler for a device of that compute capability; owns n. */
+int rt_nvrtc_compiler(struct rt_nvrtc *n, int arch, struct rt_compiler **out,
+                      struct hd_err *err);
+
+#endif
