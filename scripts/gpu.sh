@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# On a machine with a GPU: what CI cannot run.
+#
+#   scripts/gpu.sh STAGE
+#
+#   smoke      the tests of label gpu: every query of both suites at scale factor 0.01 against the CPU
+#              backend in every balance mode, cancelling, memory limits, the cache
+#   answers    SF 1: TPC-H validation, JCC-H normal and skewed against the stored answers; SF 10: both
+#              suites against the CPU backend
+#
+# HEDDLE names a binary (default: build/release/bin/heddle, built if it is not there); GPU_DATA a folder for
+# databases (default: build/gpu/data), which are generated once; GPU_REPORT a folder for reports (default:
+# build/gpu/report). A stage ends within 8 minutes on 16 cores; what it found already it does not do again.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/common.sh
+
+heddle=${HEDDLE:-build/release/bin/heddle}
+data=${GPU_DATA:-build/gpu/data}
+report=${GPU_REPORT:-build/gpu/report}
+mkdir -p "$data" "$report"
+status=0
+
+need_binary() {
+    if [ ! -x "$heddle" ] && [ -z "${HEDDLE:-}" ]; then
+        configure release
+        build release heddle_cli
+    fi
+    heddle=$(realpath "$heddle")
+    export HEDDLE_BINARY=$heddle GPU_SCRATCH=$data
+}
+
+# database SUITE SF: its path. Generated under another name first.
+database() {
+    local db=$data/$1-sf$2
+    if [ ! -e "$db/catalog.json" ]; then
+        rm -rf "$db.part"
+        "$heddle" gen "$1" --sf "$2" --out "$db.part" >&2
+        mv "$db.part" "$db"
+    fi
+    echo "$db"
+}
+
+# step NAME COMMAND...: its output to a report; done ones are not repeated.
+step() {
+    local name=$1 out=$report/$1.txt
+    shift
+    if [ -e "$out" ]; then
+        say "$name: done before"
+        return
+    fi
+    say "$name"
+    if "$@" >"$out.part" 2>&1; then
+        mv "$out.part" "$out"
+    else
+        status=1
+        mv "$out.part" "$out.failed"
+        tail -20 "$out.failed"
+    fi
+}
+
+stored() { # SUITE CLASS: against the stored answers at SF 1
+    "$heddle" bench "$1" --db "$(database "$1" 1)" --class "$2" --backend cuda --repeat 3 \
+        --query-timeout 60 --out "$report/answers-$1-$2.json"
+}
+
+compared() { # SUITE CLASSES: against the CPU backend at SF 10
+    python3 tests/gpu/agree.py --heddle "$heddle" --db "$(database "$1" 10)" --sf 10 --suite "$1" --class "$2" \
+        --keep "$data"
+}
+
+stage_smoke() {
+    step smoke python3 tests/gpu/test_gpu.py
+}
+
+stage_answers() {
+    step answers-tpch-sf1 stored tpch validation
+    step answers-jcch-sf1-normal stored jcch normal
+    step answers-jcch-sf1-skewed stored jcch skewed
+    step answers-tpch-sf10 compared tpch validation
+    step answers-jcch-sf10 compared jcch normal,skewed
+}
+
+case ${1:-} in
+    smoke | answers)
+        need_binary
+        "$heddle" info >"$report/info.txt"
+        "stage_$1"
+        ;;
+    *)
+        sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
+        exit 2
+        ;;
+esac
+[ "$status" -eq 0 ] && say "$1: all right"
+exit "$status"
