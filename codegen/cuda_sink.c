@@ -426,7 +426,7 @@ void cu_sink_finish(struct cu_unit *u)
         flush_lanes(u);
         return;
     }
-    if (u->pipe->sink.kind != PL_SINK_AGG_SCALAR) {
+    if (u->pipe->sink.kind != PL_SINK_AGG_SCALAR || u->pipe->sink.nouts == 0) {
         cu_line(u->out, "(void)shared;");
         return;
     }

@@ -115,7 +115,8 @@ static const char *field_value(struct cu_unit *u, const struct pl_step *s)
     return cu_field_value(u, st, s->field, row);
 }
 
-/* Nothing is read for the row -1 of a left join: the slot stays NULL. */
+/* Nothing is read for the row -1 of a left join: the slot stays NULL. One that cannot be NULL
+ * holds a row id: no row leads to no row. */
 static void step_load(struct cu_unit *u, const struct pl_step *s)
 {
     const char *value =
@@ -123,6 +124,8 @@ static void step_load(struct cu_unit *u, const struct pl_step *s)
     if (s->kind == PL_STEP_LOAD_FIELD && !u->pipe->slots[s->slot].nullable &&
         u->spec->states[s->state].fields[s->field].valid_offset >= 0)
         value = hd_asprintf(u->arena, "hdd_row_or_none(%s)", value);
+    if (s->row_nullable && !u->pipe->slots[s->slot].nullable)
+        cu_line(u->out, "%s = -1;", cu_slot(u, s->slot));
     if (s->row_nullable)
         cu_open(u->out, "if (%s >= 0)", cu_slot(u, s->row_slot));
     cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), value);

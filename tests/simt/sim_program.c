@@ -51,7 +51,10 @@ static int plan_and_emit(struct sim_program *p, const char *plan_path, const cha
     HD_TRY(open_database(p, db, &doc, err));
     HD_TRY(fe_plan_read(&p->arena, json, &doc->cat, &plan, err));
     HD_TRY(fe_plan_check_bound(plan, err));
-    p->ordered = plan->root->op == FE_SORT_OP;
+    const struct fe_node *top = plan->root;
+    while (top->op == FE_LIMIT_OP)
+        top = top->inputs[0];
+    p->ordered = top->op == FE_SORT_OP;
     HD_TRY(pl_plan(&p->arena, plan, options, &p->pl, err));
     pl_verify(p->pl);
     HD_TRY(touch_columns(p->pl->spec, err));
