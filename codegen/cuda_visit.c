@@ -111,8 +111,8 @@ void cu_tile(struct cu_unit *u)
             "// Rows first .. first + n - 1: bit j is set where row first + j goes on.");
     cu_line(u->out, "template <bool full> HDD_MEMBER u32 tile(u32 first, u32 n) const");
     cu_open(u->out, "{");
+    cu_line(u->out, "(void)first;");
     if (steps == 0) {
-        cu_line(u->out, "(void)first;");
         cu_line(u->out, "return hdd_low_bits(n);");
     } else {
         tile_loads(u, steps);
