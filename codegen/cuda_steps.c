@@ -99,7 +99,7 @@ static const char *direct_value(struct cu_unit *u, const struct pl_step *s)
     const char *row = cu_slot(u, s->row_slot);
     const char *type = cu_type(u->pipe->slots[s->slot].phys);
     const char *value = hd_asprintf(u->arena, "%s[%s]", cu_arg(u, s->a_data), row);
-    if (s->a_valid < 0 || !u->pipe->slots[s->slot].nullable)
+    if (s->a_valid < 0)
         return hd_asprintf(u->arena, "%s(%s)", type, value);
     return hd_asprintf(u->arena, "hdd_opt<%s>(%s, %s[%s] != 0)", type, value,
                        cu_arg(u, s->a_valid), row);
@@ -112,8 +112,6 @@ static const char *field_value(struct cu_unit *u, const struct pl_step *s)
         return direct_value(u, s);
     const char *row =
         hd_asprintf(u->arena, "%s[%s]", cu_arg(u, s->a_rows), cu_slot(u, s->row_slot));
-    if (!u->pipe->slots[s->slot].nullable && st->fields[s->field].valid_offset >= 0)
-        return hd_asprintf(u->arena, "%s.%s", row, cu_field(u, st, s->field)); /* a row id */
     return cu_field_value(u, st, s->field, row);
 }
 
