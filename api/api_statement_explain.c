@@ -19,7 +19,15 @@ static int show_pipelines(struct heddle_statement *s, struct hd_strbuf *out,
                           struct hd_err *err)
 {
     HD_TRY(api_program_emit(s, err));
-    pl_print(out, s->program.pl);
+    const struct pl_program *pl = s->program.pl;
+    if (!s->profile || !s->executed || s->stats_spec != pl->spec) {
+        pl_print(out, pl, NULL);
+        return 0;
+    }
+    const uint64_t **steps = HD_NEWN(pl->arena, const uint64_t *, pl->npipelines);
+    for (int i = 0; i < pl->npipelines; i++)
+        steps[i] = s->stats.pipelines[i].counters;
+    pl_print(out, pl, &(struct pl_counted){steps, s->stats.state_rows});
     return 0;
 }
 

@@ -6,9 +6,8 @@
  * the args vector. It is specialised on the shape of the program only: operators, physical
  * types, stored widths, which of base and factor a column has, nullability, row layouts, kinds of
  * sinks, probes and key indexes, whether a foreign key lists its child rows, and three classes of
- * size: a source of at most 1024 rows for certain (its function is not optimised, which costs more
- * than it gains), a table that fills no tile, a set of at most 32 integers. Equal shapes give
- * equal bytes, so one cached object serves every scale. */
+ * size: a source of few rows (pl_pipeline.unoptimised), a table that fills no tile, a set of at
+ * most 32 integers. Equal shapes give equal bytes, so one cached object serves every scale. */
 #ifndef HEDDLE_CODEGEN_CODEGEN_H
 #define HEDDLE_CODEGEN_CODEGEN_H
 

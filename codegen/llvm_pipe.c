@@ -22,31 +22,6 @@ static void fn_attribute(struct cg_mod *m, LLVMValueRef fn, LLVMAttributeIndex a
     LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(m->ctx, kind, 0));
 }
 
-/* Sources with this many rows or fewer, by bounds and not by estimates. */
-enum { TINY_ROWS = 1024 };
-
-/* An upper bound of the rows of a pipeline's source. */
-static uint64_t source_bound(const struct cg_mod *m, const struct rt_pipeline *p)
-{
-    const struct rt_state *st = p->state >= 0 ? &m->prog->spec->states[p->state] : NULL;
-    switch (p->source) {
-    case RT_SOURCE_TABLE: return (uint64_t)p->table->rows;
-    case RT_SOURCE_INDEX: return st->range;
-    case RT_SOURCE_DICT: return p->table->cols[p->column].dict.n;
-    case RT_SOURCE_ROWS:
-        if (st->kind == RT_STATE_AGG_SCALAR)
-            return 1;
-        return st->limit >= 0 ? (uint64_t)st->limit : UINT64_MAX;
-    }
-    HD_BUG("source %d", (int)p->source);
-}
-
-/* Optimising a function costs milliseconds, running it unoptimised less than 0.1 us a row. */
-static bool is_tiny(const struct cg_mod *m, const struct pl_pipeline *p)
-{
-    return p->nlevels == 1 && source_bound(m, p->spec) <= TINY_ROWS;
-}
-
 static LLVMValueRef declare(struct cg_mod *m, const char *name, LLVMTypeRef type)
 {
     LLVMValueRef fn = LLVMGetNamedFunction(m->mod, name);
@@ -78,7 +53,7 @@ static struct cg_fn *fn_open(struct cg_mod *m, int index, int level)
     f->pipe = &m->prog->pipelines[index];
     f->index = index;
     f->fn = declare(m, name, level ? m->level_type : m->entry_type);
-    if (is_tiny(m, f->pipe)) {
+    if (f->pipe->unoptimised) {
         fn_attribute(m, f->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "optnone");
         fn_attribute(m, f->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "noinline");
     }

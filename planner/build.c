@@ -341,6 +341,25 @@ static void seal_tile(struct ctx *c, struct pl_pipeline *q)
     q->tile_steps = last;
 }
 
+/* Optimising a function costs milliseconds, running it unoptimised less than 0.1 us a row. */
+enum { FEW_ROWS = 1024 };
+
+/* An upper bound of the rows of a pipeline's source, from sizes and not from estimates. */
+static uint64_t source_bound(const struct ctx *c, const struct rt_pipeline *p)
+{
+    const struct rt_state *st = p->state >= 0 ? &c->states.v[p->state] : NULL;
+    switch (p->source) {
+    case RT_SOURCE_TABLE: return (uint64_t)p->table->rows;
+    case RT_SOURCE_INDEX: return st->range;
+    case RT_SOURCE_DICT: return p->table->cols[p->column].dict.n;
+    case RT_SOURCE_ROWS:
+        if (st->kind == RT_STATE_AGG_SCALAR)
+            return 1;
+        return st->limit >= 0 ? (uint64_t)st->limit : UINT64_MAX;
+    }
+    HD_BUG("source %d", (int)p->source);
+}
+
 static void touch(struct ctx *c, struct rt_pipeline *r, const struct fe_table *t, int column)
 {
     for (int i = 0; i < r->ntouched; i++)
@@ -427,6 +446,7 @@ static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, stru
     q->sink = p->sink;
     seal_levels(c, q);
     seal_tile(c, q);
+    q->unoptimised = q->nlevels == 1 && source_bound(c, q->spec) <= FEW_ROWS;
     seal_touched(c, q);
     seal_writes(c, q);
     seal_counters(c, q, p->est);

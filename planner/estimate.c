@@ -4,6 +4,21 @@
 
 #include "planner/join.h"
 
+/* Only of constants is the date known before a row is. */
+static bool shift_may_fail(const struct fe_expr *e)
+{
+    const struct fe_expr *d = e->args[0], *n = e->args[1];
+    bool constants = (d->op == FE_LIT || d->op == FE_PARAM) && (n->op == FE_LIT || n->op == FE_PARAM);
+    if (!constants || e->type.kind != HD_DATE)
+        return true;
+    if (d->value.is_null || n->value.is_null)
+        return false;
+    if (n->value.i < -4000000 || n->value.i > 4000000)
+        return true;
+    return !lx_is_date(e->op == FE_ADD_MONTHS ? hd_date_add_months((int32_t)d->value.i, (int64_t)n->value.i)
+                                              : d->value.i + n->value.i);
+}
+
 /* A logical expression may raise; widths are not known yet, so arithmetic on exact numbers is
  * taken at its type's word: it may. Casts between numbers likewise, unless they only widen. */
 bool lx_may_fail(const struct fe_expr *e)
@@ -19,7 +34,7 @@ bool lx_may_fail(const struct fe_expr *e)
     case FE_SUBSTRING:
         return e->nargs == 3 && !(e->args[2]->op == FE_LIT && !e->args[2]->value.is_null && e->args[2]->value.i >= 0);
     case FE_ADD_DAYS: case FE_ADD_MONTHS:
-        return e->args[0]->op != FE_LIT && e->args[0]->op != FE_PARAM;
+        return shift_may_fail(e);
     case FE_CAST: {
         if (e->saturate)
             return false;

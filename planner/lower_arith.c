@@ -364,6 +364,11 @@ static int extract(struct ctx *c, const struct fe_expr *e, struct pl_val *v, str
 
 enum { MAX_SHIFT = 100000000 }; /* months or days that stay inside int32 days for any sane date */
 
+bool lx_is_date(hd_i128 day)
+{
+    return day >= hd_date_from_civil(1, 1, 1) && day <= hd_date_from_civil(9999, 12, 31);
+}
+
 static int shift_date(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     bool date = v[0].type.kind == HD_DATE, months = e->op == FE_ADD_MONTHS;
@@ -374,6 +379,7 @@ static int shift_date(struct ctx *c, const struct fe_expr *e, struct pl_val *v, 
         int32_t a = (int32_t)d.lo, b = (int32_t)d.hi;
         d.lo = months ? hd_date_add_months(a, (int64_t)n.lo) : a + (int32_t)n.lo;
         d.hi = months ? hd_date_add_months(b, (int64_t)n.hi) : b + (int32_t)n.hi;
+        sane = lx_is_date(d.lo) && lx_is_date(d.hi);
     }
     if (sane && v[0].is_const && v[1].is_const && !v[0].cval.is_null && !v[1].cval.is_null) {
         struct fe_value k = {.type = e->type, .i = d.lo};

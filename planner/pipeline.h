@@ -178,6 +178,7 @@ struct pl_pipeline {
     bool tile;           /* evaluate the first `tile_steps` steps (loads and filters of level 0 that cannot fail,
                             no probes) branch-free over a tile of rows into a selection, then the rest per survivor */
     int tile_steps;
+    bool unoptimised;   /* the source has so few rows for certain that optimising its code costs more than it gains */
 };
 
 struct pl_program {
@@ -203,7 +204,14 @@ int pl_plan(struct hd_arena *a, const struct fe_plan *plan, const struct pl_opti
             struct pl_program **out, struct hd_err *err);
 /* Checks every index, type and ordering rule written in this header; an internal fault is a BUG. */
 void pl_verify(const struct pl_program *p);
-void pl_print(struct hd_strbuf *out, const struct pl_program *p);
+/* Rows that an execution counted: into step k of pipeline i (nsteps: its sink), of state i (its range
+ * where it has one, which says nothing and is not shown). */
+struct pl_counted {
+    const uint64_t *const *steps; /* [pipeline][step] */
+    const uint64_t *states;
+};
+/* Estimates are printed as ~rows, counted rows (if not NULL) behind them as =rows. */
+void pl_print(struct hd_strbuf *out, const struct pl_program *p, const struct pl_counted *counted);
 
 const char *pl_step_name(enum pl_step_kind k);
 

@@ -18,6 +18,7 @@ struct printer {
     struct hd_strbuf *o;
     const struct pl_program *g;
     const struct pl_pipeline *p;
+    const uint64_t *rows; /* counted per step, or NULL */
 };
 
 static void print_arg(const struct printer *w, int i)
@@ -76,10 +77,17 @@ static void print_expr(const struct printer *w, int i)
     hd_strbuf_addc(w->o, ')');
 }
 
-static void print_est(struct hd_strbuf *o, double est)
+static void print_est(struct hd_strbuf *o, double est, const uint64_t *counted)
 {
     if (est >= 0)
         hd_strbuf_addf(o, "  ~%.0f", est);
+    if (counted)
+        hd_strbuf_addf(o, "%s=%llu", est >= 0 ? " " : "  ", (unsigned long long)*counted);
+}
+
+static const uint64_t *counted_at(const struct printer *w, int step)
+{
+    return w->rows ? &w->rows[step] : NULL;
 }
 
 static void print_where(const struct printer *w, const struct pl_step *s)
@@ -127,7 +135,7 @@ static void print_step(const struct printer *w, int i)
     if (s->splittable && s->kind >= PL_STEP_EXPAND_HASH)
         hd_strbuf_adds(w->o, " [split]");
     if (s->kind != PL_STEP_LOAD_COLUMN && s->kind != PL_STEP_LOAD_FIELD && s->kind != PL_STEP_LET)
-        print_est(w->o, s->est);
+        print_est(w->o, s->est, counted_at(w, i));
     hd_strbuf_addc(w->o, '\n');
 }
 
@@ -168,7 +176,7 @@ static void print_sink(const struct printer *w)
     if (s->atomic)
         hd_strbuf_adds(w->o, " [shared]");
     print_place(w);
-    print_est(w->o, w->p->spec->counter_est[w->p->nsteps]);
+    print_est(w->o, w->p->spec->counter_est[w->p->nsteps], counted_at(w, w->p->nsteps));
     hd_strbuf_addc(w->o, '\n');
 }
 
@@ -184,6 +192,8 @@ static void print_source(const struct printer *w)
         hd_strbuf_addf(w->o, "%s %s", r->source == RT_SOURCE_ROWS ? "rows" : "indexes", w->g->spec->states[r->state].name);
     if (w->p->tile)
         hd_strbuf_addf(w->o, " [tile: %d steps]", w->p->tile_steps);
+    if (w->p->unoptimised)
+        hd_strbuf_adds(w->o, " [unoptimised]");
     if (r->shape != RT_SHAPE_STRAIGHT)
         hd_strbuf_addf(w->o, " [gpu: %s]", rt_shape_name(r->shape));
     if (r->ordered)
@@ -191,7 +201,7 @@ static void print_source(const struct printer *w)
     hd_strbuf_addf(w->o, "    # %s\n", r->path);
 }
 
-static void print_state(struct hd_strbuf *o, const struct rt_state *s)
+static void print_state(struct hd_strbuf *o, const struct rt_state *s, const uint64_t *rows)
 {
     hd_strbuf_addf(o, "  %s: %s", s->name, rt_state_kind_name(s->kind));
     if (s->range)
@@ -216,17 +226,17 @@ static void print_state(struct hd_strbuf *o, const struct rt_state *s)
         hd_strbuf_addf(o, " offset %lld", (long long)s->offset);
     if (s->single)
         hd_strbuf_adds(o, " single");
-    print_est(o, s->est_rows);
+    print_est(o, s->est_rows, rows);
     hd_strbuf_addc(o, '\n');
 }
 
-void pl_print(struct hd_strbuf *out, const struct pl_program *g)
+void pl_print(struct hd_strbuf *out, const struct pl_program *g, const struct pl_counted *counted)
 {
     static const char *const actions[] = {"run", "finish", "free"};
     for (int i = 0; i < g->nnotes; i++)
         hd_strbuf_addf(out, "# %s\n", g->notes[i]);
     for (int i = 0; i < g->npipelines; i++) {
-        struct printer w = {out, g, &g->pipelines[i]};
+        struct printer w = {out, g, &g->pipelines[i], counted ? counted->steps[i] : NULL};
         print_source(&w);
         for (int s = 0; s < w.p->nsteps; s++)
             print_step(&w, s);
@@ -234,7 +244,7 @@ void pl_print(struct hd_strbuf *out, const struct pl_program *g)
     }
     hd_strbuf_adds(out, "states\n");
     for (int i = 0; i < g->spec->nstates; i++)
-        print_state(out, &g->spec->states[i]);
+        print_state(out, &g->spec->states[i], counted && !g->spec->states[i].range ? &counted->states[i] : NULL);
     hd_strbuf_adds(out, "schedule");
     for (int i = 0; i < g->spec->nactions; i++) {
         const struct rt_action *a = &g->spec->actions[i];

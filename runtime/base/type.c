@@ -38,10 +38,13 @@ bool hd_type_parse(const char *s, struct hd_type *out)
 
 hd_i128 hd_pow10(int k)
 {
-    hd_i128 v = 1;
-    while (k-- > 0)
-        v *= 10;
-    return v;
+    static const uint64_t small[] = {1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u,
+                                     1000000000u, 10000000000u, 100000000000u, 1000000000000u,
+                                     10000000000000u, 100000000000000u, 1000000000000000u,
+                                     10000000000000000u, 100000000000000000u, 1000000000000000000u,
+                                     10000000000000000000u};
+    HD_ASSERT(k >= 0 && k <= HD_DEC_MAX);
+    return k < 20 ? (hd_i128)small[k] : (hd_i128)small[19] * (hd_i128)small[k - 19];
 }
 
 /* Days from civil after the well-known era decomposition: 400-year cycles of 146097 days,

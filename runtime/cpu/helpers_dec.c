@@ -6,31 +6,6 @@
 
 static const hd_u128 MAGNITUDE_MAX = ~(hd_u128)0 >> 1;
 
-static hd_u128 power10(int k)
-{
-    static const uint64_t small[] = {1,
-                                     10,
-                                     100,
-                                     1000,
-                                     10000,
-                                     100000,
-                                     1000000,
-                                     10000000,
-                                     100000000,
-                                     1000000000,
-                                     10000000000,
-                                     100000000000,
-                                     1000000000000,
-                                     10000000000000,
-                                     100000000000000,
-                                     1000000000000000,
-                                     10000000000000000,
-                                     100000000000000000,
-                                     1000000000000000000,
-                                     10000000000000000000u};
-    return k <= 19 ? small[k] : (hd_u128)small[19] * small[k - 19];
-}
-
 static int32_t put(void *out, hd_i128 v)
 {
     memcpy(out, &v, sizeof v);
@@ -41,7 +16,7 @@ static int32_t put(void *out, hd_i128 v)
 static int32_t put_checked(struct hdd_thread *t, bool negative, hd_u128 m, int32_t digits,
                            enum rt_failure f, int32_t path, void *out)
 {
-    if (m > MAGNITUDE_MAX || (digits > 0 && m >= power10(digits)))
+    if (m > MAGNITUDE_MAX || (digits > 0 && m >= (hd_u128)hd_pow10(digits)))
         return hdr_fail(t, (int32_t)f, path);
     return put(out, negative ? -(hd_i128)m : (hd_i128)m);
 }
@@ -62,7 +37,7 @@ int32_t hdr_div_dec(struct hdd_thread *t, int64_t alo, int64_t ahi, int64_t blo,
     hd_u128 q;
     if (b == 0)
         return hdr_fail(t, RT_FAIL_DIV_ZERO, path);
-    if (!hdd_scaled_quotient(hdd_magnitude(a), power10(scale), hdd_magnitude(b), &q))
+    if (!hdd_scaled_quotient(hdd_magnitude(a), (hd_u128)hd_pow10(scale), hdd_magnitude(b), &q))
         return hdr_fail(t, RT_FAIL_OVERFLOW, path);
     return put_checked(t, (a < 0) != (b < 0), q, digits, RT_FAIL_OVERFLOW, path, out);
 }
@@ -72,9 +47,9 @@ int32_t hdr_rescale_i128(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t s
 {
     hd_i128 a = hdr_i128(lo, hi);
     hd_u128 p;
-    bool over = __builtin_mul_overflow(hdd_magnitude(a), power10(scale), &p);
+    bool over = __builtin_mul_overflow(hdd_magnitude(a), (hd_u128)hd_pow10(scale), &p);
     if (path == HDD_PATH_SATURATE) {
-        p = over || p > power10(HD_DEC_MAX) ? power10(HD_DEC_MAX) : p;
+        p = over || p > (hd_u128)hd_pow10(HD_DEC_MAX) ? (hd_u128)hd_pow10(HD_DEC_MAX) : p;
         put(out, a < 0 ? -(hd_i128)p : (hd_i128)p);
         return 0;
     }
@@ -87,7 +62,7 @@ void hdr_div_round_i128(int64_t lo, int64_t hi, int32_t scale, void *out)
 {
     hd_i128 a = hdr_i128(lo, hi);
     hd_u128 q = 0;
-    hdd_scaled_quotient(hdd_magnitude(a), 1, power10(scale), &q);
+    hdd_scaled_quotient(hdd_magnitude(a), 1, (hd_u128)hd_pow10(scale), &q);
     put(out, a < 0 ? -(hd_i128)q : (hd_i128)q);
 }
 

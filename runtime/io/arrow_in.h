@@ -3,7 +3,7 @@
 #ifndef HEDDLE_RUNTIME_IO_ARROW_IN_H
 #define HEDDLE_RUNTIME_IO_ARROW_IN_H
 
-#include "runtime/io/arrow_abi.h"
+#include "include/heddle.h" /* of it, the Arrow structs only */
 #include "runtime/store/store_stage.h"
 
 enum rt_arrow_format {

@@ -5,7 +5,7 @@
 
 #include "runtime/base/err.h"
 #include "runtime/base/type.h"
-#include "runtime/io/arrow_abi.h"
+#include "include/heddle.h" /* of it, the Arrow structs only */
 #include "runtime/store/store_stage.h" /* struct rt_str */
 
 struct rt_out_column {

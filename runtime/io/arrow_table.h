@@ -3,7 +3,7 @@
 #define HEDDLE_RUNTIME_IO_ARROW_TABLE_H
 
 #include "frontend/catalog.h"
-#include "runtime/io/arrow_abi.h"
+#include "include/heddle.h" /* of it, the Arrow structs only */
 
 struct rt_memtable;
 

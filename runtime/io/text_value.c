@@ -73,34 +73,13 @@ static bool parse_bool(const char *s, size_t n, hd_i128 *out)
 
 static bool parse_decimal(struct hd_type t, const char *s, size_t n, hd_i128 *out)
 {
-    static const int64_t limits[] = {
-        1,
-        10,
-        100,
-        1000,
-        10000,
-        100000,
-        1000000,
-        10000000,
-        100000000,
-        1000000000,
-        10000000000,
-        100000000000,
-        1000000000000,
-        10000000000000,
-        100000000000000,
-        1000000000000000,
-        10000000000000000,
-        100000000000000000,
-        1000000000000000000,
-    };
     int64_t v;
-    if (t.precision >= HD_COUNT(limits) || !parse_short(s, n, t.scale, &v)) {
-        hd_i128 limit = hd_pow10(t.precision);
-        return hd_dec_parse(s, n, t.scale, out) && *out<limit && * out> - limit;
-    }
-    *out = v;
-    return v < limits[t.precision] && v > -limits[t.precision];
+    hd_i128 limit = hd_pow10(t.precision);
+    if (parse_short(s, n, t.scale, &v))
+        *out = v;
+    else if (!hd_dec_parse(s, n, t.scale, out))
+        return false;
+    return *out < limit && *out > -limit;
 }
 
 static bool parse_int(const char *s, size_t n, hd_i128 min, hd_i128 max, hd_i128 *out)

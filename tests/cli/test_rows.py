@@ -165,6 +165,13 @@ class Reports(cli.CliTest):
         report = json.loads((self.dir / "profile.json").read_text())
         self.assertGreaterEqual(len(report["pipelines"]), 1)
 
+    def test_dump_after_a_profile_shows_counted_rows(self):
+        _, plain = self.run_cli("run", "p.json", "--dump", "pipelines")
+        _, counted = self.run_cli("run", "p.json", "--dump", "pipelines", "--profile", "profile.json")
+        self.assertNotRegex(plain, r"  ~5 =")
+        self.assertRegex(counted, r"(?m)^    -> rows \S+ .*  ~5 =5$")
+        self.assertRegex(counted, r"(?m)^  s\d+_\w+: rows .*  ~5 =5$")
+
     def test_profile_page_holds_report_and_texts(self):
         evil = "</script><!-- ]]> \\ \" @TEXTS@"
         self.write("evil.json", json.dumps({"heddle": 1, "root": {

@@ -2,7 +2,7 @@
 #include "tests/exec/exec_fixture.h"
 
 #include "runtime/exec/keys.h"
-#include "runtime/io/arrow_abi.h"
+#include "include/heddle.h" /* of it, the Arrow structs only */
 
 enum { B, I32, I64, DEC, F64, DATE, TS, STR, CODE, NCOLS };
 

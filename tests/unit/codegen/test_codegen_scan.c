@@ -127,6 +127,7 @@ static void small_tables_give_q6(void **s)
         int sum;
         struct fx *x = make_q6(true, false, &sum);
         ((struct fe_table *)x->spipes[0].table)->rows = sizes[k];
+        x->p->unoptimised = k > 0;
         fx_compile(x);
         q6_expected(0, sizes[k], false, want);
         assert_int_equal(fx_run(x, 0, 0, 10) | fx_run(x, 0, 10, sizes[k]), 0);
