@@ -42,7 +42,7 @@ def parse_args():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sf", required=True)
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    parser.add_argument("--class", dest="classes", type=words, default=["normal", "skewed"])
+    parser.add_argument("--class", dest="classes", type=words, default=["normal", "skewed", "paper"])
     parser.add_argument("--queries", default="")
     parser.add_argument("--duckdb", type=Path)
     parser.add_argument("--tbl", type=Path)

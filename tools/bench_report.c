@@ -149,6 +149,8 @@ void bench_print(const struct bench_results *all, FILE *f)
                     r->error.path ? ": " : "", r->error.message);
         if (r->difference)
             fprintf(f, "%s: %s\n", r->query->name, r->difference);
+        if (r->query->not_comparable)
+            fprintf(f, "%s: not comparable: %s\n", r->query->name, r->query->not_comparable);
     }
 }
 
@@ -176,6 +178,8 @@ static cJSON *result_json(const struct bench_result *r)
                                             : "equal");
     if (r->difference)
         cJSON_AddStringToObject(j, "difference", r->difference);
+    if (r->query->not_comparable)
+        cJSON_AddStringToObject(j, "not_comparable", r->query->not_comparable);
     cJSON_AddItemToObject(j, "runs", cJSON_Duplicate(r->runs, true));
     return j;
 }

@@ -138,6 +138,13 @@ static int read_class(struct suite *s, const char *class, struct cli_error *err)
     return -1;
 }
 
+static void read_not_comparable(struct suite *s)
+{
+    const cJSON *queries = s->class ? get(get(s->json, "not_comparable"), s->class) : NULL;
+    for (int i = 0; i < s->n; i++)
+        s->queries[i].not_comparable = get_text(queries, s->queries[i].name);
+}
+
 int suite_open(const char *name, const char *class, struct suite *s, struct cli_error *err)
 {
     *s = (struct suite){0};
@@ -154,6 +161,8 @@ int suite_open(const char *name, const char *class, struct suite *s, struct cli_
         s->unit_rows = s->unit && cJSON_IsNumber(rows) ? (int64_t)rows->valuedouble : 0;
         rc = read_queries(s, err) || read_class(s, class, err) ? -1 : 0;
     }
+    if (!rc)
+        read_not_comparable(s);
     if (rc)
         suite_release(s);
     return rc;

@@ -11,6 +11,7 @@ struct suite_query {
     const char *name, *title, *plan; /* plan: path relative to the suite */
     const cJSON *order;              /* names of the result columns that the query orders by */
     int64_t limit;                   /* -1: none */
+    const char *not_comparable;      /* why its time in this class is no match for a published one; or NULL */
 };
 struct suite {
     char *dir;

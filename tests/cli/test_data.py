@@ -46,6 +46,16 @@ class Generated(cli.CliTest):
         self.assertEqual({len(q["runs"]) for q in report["queries"]}, {2})
         self.assertEqual({q["answer"] for q in report["queries"]}, {"none"})
 
+    def test_queries_that_compare_with_no_published_time_say_so(self):
+        self.run_cli("gen", "jcch", "--sf", "0.01", "--out", "db")
+        out, _ = self.run_cli("bench", "jcch", "--db", "db", "--class", "paper", "--queries", "5,6", "--repeat", "1", "--out", "b.json")
+        self.assertRegex(out, r"(?m)^q06: not comparable: the published query ")
+        self.assertNotIn("q05: not", out)
+        found = {q["name"]: "not_comparable" in q for q in json.loads((self.dir / "b.json").read_text())["queries"]}
+        self.assertEqual(found, {"q05": False, "q06": True})
+        out, _ = self.run_cli("bench", "jcch", "--db", "db", "--queries", "6", "--repeat", "1")
+        self.assertNotIn("not comparable", out)
+
     def test_skewed_data_is_benched(self):
         self.run_cli("gen", "jcch", "--sf", "0.01", "--out", "db")
         self.run_cli("bench", "jcch", "--db", "db", "--queries", "1,12", "--repeat", "1", "--out",

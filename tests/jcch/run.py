@@ -4,7 +4,7 @@
 Usage: run.py --heddle BIN --sf F [--db DB] [--class C,C...] [--threads N,N...] [--queries 1,5-9]
               [--against auto|answers|duckdb] [--duckdb FILE] [--tbl DIR] [--backend B] [-v]
 
-Classes are normal and skewed unless said. DB is made by `BIN gen jcch` where it does not exist; without
+Classes are normal, skewed and paper unless said. DB is made by `BIN gen jcch` where it does not exist; without
 --db it is a temporary one. What DuckDB is asked is in jcch/sql where TPC-H's own text would take it too long.
 """
 
@@ -52,7 +52,7 @@ class Runner(tpch_run.Runner):
 
 def with_defaults(argv, scratch):
     given = {a.split("=")[0] for a in argv}
-    argv = argv + ([] if "--class" in given else ["--class", "normal,skewed"])
+    argv = argv + ([] if "--class" in given else ["--class", "normal,skewed,paper"])
     return argv + ([] if "--db" in given else ["--db", str(scratch / "db")])
 
 

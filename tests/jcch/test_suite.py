@@ -75,7 +75,7 @@ class Files(unittest.TestCase):
 
 class Answers(unittest.TestCase):
     def each(self):
-        for cls in ("normal", "skewed"):
+        for cls in ("normal", "skewed", "paper"):
             for sf in ("0.1", "1"):
                 for name, query in SUITE.queries.items():
                     with open(SUITE.answer_path(name, cls, sf), newline="", encoding="utf-8") as file:
