@@ -73,6 +73,7 @@ static const char *methods(struct cu_unit *u)
         for (int l = 0; l < u->pipe->nlevels; l++)
             cu_visit(u, l);
     }
+    cu_sink_methods(u);
     cu_line(&o, "HDD_MEMBER void finish(%s_shared &shared)", u->name);
     cu_open(&o, "{");
     cu_sink_finish(u);
@@ -261,7 +262,7 @@ static const char *includes(struct cu_unit *u)
     struct cu_out o;
     init_out(&o);
     static const char *const headers[] = {"traverse", "load",      "decimal", "text", "probe",
-                                          "store",    "aggregate", "block",   "lanes"};
+                                          "store",    "aggregate", "block",   "lanes", "near"};
     for (size_t i = 0; i < HD_COUNT(headers); i++)
         cu_line(&o, "#include \"hd/%s.cuh\"", headers[i]);
     if (u->dates)
@@ -282,7 +283,8 @@ static const char *skeleton(void)
 /* Of accumulators and of the queues of all levels, nearly: what a warp gives away of one is the whole of it. */
 static uint32_t shared_bytes(const struct cu_unit *u)
 {
-    uint32_t bytes = (uint32_t)u->pipe->sink.lane_words * 8 * 32 * WARPS;
+    uint32_t bytes = (uint32_t)u->pipe->sink.lane_words * 8 * 32 * WARPS +
+                     (uint32_t)u->pipe->sink.near_bytes;
     for (int l = 1; l < u->pipe->nlevels; l++)
         bytes += WARPS * cu_gift_bytes(u, l);
     return bytes;

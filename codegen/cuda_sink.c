@@ -270,13 +270,57 @@ static void flush_lanes(struct cu_unit *u)
 
 /* ---- rows in memory --------------------------------------------------------------------- */
 
+static bool is_held(const struct cu_unit *u, int i)
+{
+    return u->pipe->sink.hold && !is_key(u, i) && out_of(u, i)->fn != FE_AGG_ANY;
+}
+
+/* "&s1_row::f0_sum, &s1_row::f0_sum_valid" */
+static const char *field_pointers(struct cu_unit *u, int i)
+{
+    const struct rt_state *st = sink_state(u);
+    int f = out_of(u, i)->field;
+    const char *row = cu_row(u, u->pipe->sink.state), *field = cu_field(u, st, f);
+    if (st->fields[f].valid_offset < 0)
+        return hd_asprintf(u->arena, "&%s::%s", row, field);
+    return hd_asprintf(u->arena, "&%s::%s, &%s::%s_valid", row, field, row, field);
+}
+
+/* Lanes of the held group add to registers and are done; then the group that fills half of the
+ * warp, if it is another, takes its place. */
+static void hold_group(struct cu_unit *u)
+{
+    cu_open(u->out, "if (group && group == held) {");
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        if (is_held(u, i))
+            cu_line(u->out, "%s.add(%s, %s);", register_name(u, i),
+                    operation(u, out_of(u, i)), out_name(u, i));
+    cu_line(u->out, "group = nullptr;");
+    cu_close(u->out, "}");
+    cu_open(u->out, "if (!hdd_any(group != nullptr))");
+    cu_line(u->out, "return;");
+    u->out->indent--;
+}
+
+static void change_held(struct cu_unit *u)
+{
+    cu_line(u->out, "%s *const popular = peers.popular(group);",
+            cu_row(u, u->pipe->sink.state));
+    cu_open(u->out, "if (popular) {");
+    cu_line(u->out, "release_held();");
+    cu_line(u->out, "held = popular;");
+    cu_close(u->out, "}");
+}
+
 /* After `group` is set: lanes of one group combine, then one of them updates the row. Runs of
  * equal keys (`clustered`) are such lanes. */
 static void update_groups(struct cu_unit *u)
 {
-    const struct rt_state *st = sink_state(u);
-    const char *row = cu_row(u, u->pipe->sink.state);
+    if (u->pipe->sink.hold)
+        hold_group(u);
     cu_line(u->out, "const hdd_peers peers(group);");
+    if (u->pipe->sink.hold)
+        change_held(u);
     if (u->pipe->sink.kind == PL_SINK_AGG_DENSE) {
         cu_open(u->out, "if (peers.first)");
         cu_line(u->out, "group->present = 1;");
@@ -284,19 +328,98 @@ static void update_groups(struct cu_unit *u)
     }
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
         const struct pl_out *o = out_of(u, i);
-        const char *field = cu_field(u, st, o->field), *valid = "";
-        bool nullable = st->fields[o->field].valid_offset >= 0;
         if (is_key(u, i))
             continue;
-        if (nullable)
-            valid = hd_asprintf(u->arena, " &%s::%s_valid,", row, field);
         if (o->fn == FE_AGG_ANY)
-            cu_line(u->out, "peers.pick(group, &%s::%s,%s %s);", row, field, valid,
+            cu_line(u->out, "peers.pick(group, %s, %s);", field_pointers(u, i),
                     out_name(u, i));
         else
-            cu_line(u->out, "peers.update(%s, group, &%s::%s,%s %s);", operation(u, o), row,
-                    field, valid, out_name(u, i));
+            cu_line(u->out, "peers.update(%s, group, %s, %s);", operation(u, o),
+                    field_pointers(u, i), out_name(u, i));
     }
+}
+
+/* Adds what a register has of a row to it; one thread. */
+static void add_field(struct cu_unit *u, int i, const char *row, const char *value)
+{
+    const struct rt_state *st = sink_state(u);
+    int f = out_of(u, i)->field;
+    const char *valid = "nullptr", *field = cu_field(u, st, f);
+    if (st->fields[f].valid_offset >= 0)
+        valid = hd_asprintf(u->arena, "&%s%s_valid", row, field);
+    cu_line(u->out, "%s.into(%s%s, %s, %s);", operation(u, out_of(u, i)), row, field, valid,
+            value);
+}
+
+void cu_sink_methods(struct cu_unit *u)
+{
+    if (!u->pipe->sink.hold)
+        return;
+    cu_line(u->out, "// Adds what the warp holds to its group's row. Whole warp.");
+    cu_line(u->out, "HDD_MEMBER void release_held()");
+    cu_open(u->out, "{");
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        if (!is_held(u, i))
+            continue;
+        const char *name = register_name(u, i);
+        cu_line(u->out, "%s.combine(%s);", name, operation(u, out_of(u, i)));
+        cu_open(u->out, "if (hdd_lane() == 0 && %s.seen)", name);
+        add_field(u, i, "held->", hd_asprintf(u->arena, "%s.v", name));
+        u->out->indent--;
+        cu_line(u->out, "%s.seen = false;", name);
+    }
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+static bool is_near(const struct cu_unit *u)
+{
+    return u->pipe->sink.place == PL_PLACE_BLOCK;
+}
+
+static void flush_near(struct cu_unit *u)
+{
+    const struct rt_state *st = sink_state(u);
+    const char *row = cu_row(u, u->pipe->sink.state);
+    cu_line(u->out, "(void)shared;");
+    cu_line(u->out, "hdd_block_sync();");
+    cu_open(u->out, "for (u32 i = near.first(); i < near.range; i += HDD_BLOCK) {");
+    cu_line(u->out, "const %s &from = near.rows[i];", row);
+    cu_line(u->out, "%s &row = sink[i];", row);
+    cu_open(u->out, "if (!from.present)");
+    cu_line(u->out, "continue;");
+    u->out->indent--;
+    cu_line(u->out, "row.present = 1;");
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        int f = out_of(u, i)->field;
+        const char *field = cu_field(u, st, f);
+        bool nullable = st->fields[f].valid_offset >= 0;
+        if (nullable)
+            cu_open(u->out, "if (from.%s_valid)", field);
+        add_field(u, i, "row.", hd_asprintf(u->arena, "from.%s", field));
+        u->out->indent -= nullable;
+    }
+    cu_close(u->out, "}");
+}
+
+/* "s1_row()" with the far end of its order in every extreme. */
+static const char *empty_row(struct cu_unit *u)
+{
+    const struct rt_state *st = sink_state(u);
+    const char *fill = "";
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        const struct pl_out *o = out_of(u, i);
+        enum rt_phys p = st->fields[o->field].phys;
+        if ((o->fn != FE_AGG_MIN && o->fn != FE_AGG_MAX) || p == RT_I128)
+            continue;
+        fill = hd_asprintf(u->arena, "%s row.%s = hdd_%s_of<%s>();", fill,
+                           cu_field(u, st, o->field),
+                           o->fn == FE_AGG_MIN ? "highest" : "lowest", cu_type(p));
+    }
+    const char *row = cu_row(u, u->pipe->sink.state);
+    if (!*fill)
+        return hd_asprintf(u->arena, "%s()", row);
+    return hd_asprintf(u->arena, "[] { %s row = %s();%s return row; }()", row, row, fill);
 }
 
 static void sink_dense(struct cu_unit *u)
@@ -304,7 +427,7 @@ static void sink_dense(struct cu_unit *u)
     cu_line(u->out, "%s *group = nullptr;", cu_row(u, u->pipe->sink.state));
     declare_values(u);
     index_value(u);
-    cu_line(u->out, "group = sink + index;");
+    cu_line(u->out, "group = %s + index;", is_near(u) ? "near.rows" : "sink");
     assign_values(u);
     cu_unguard(u);
     update_groups(u);
@@ -344,7 +467,7 @@ static void sink_hash(struct cu_unit *u)
     hash_same(u);
     hash_init(u);
     cu_line(u->out, "const i64 place = hdd_groups(run).find(live, hash, same, init);");
-    cu_line(u->out, "%s *const group = place < 0 ? nullptr : sink + place;",
+    cu_line(u->out, "%s *group = place < 0 ? nullptr : sink + place;",
             cu_row(u, u->pipe->sink.state));
     update_groups(u);
 }
@@ -392,6 +515,15 @@ void cu_sink_members(struct cu_unit *u, struct cu_out *o)
     for (int i = 0; i < u->pipe->sink.nouts && u->pipe->sink.kind == PL_SINK_AGG_SCALAR; i++)
         cu_line(o, "hdd_register<%s> %s;",
                 cu_type(sink_state(u)->fields[out_of(u, i)->field].phys), register_name(u, i));
+    if (u->pipe->sink.hold)
+        cu_line(o, "%s *held;", cu_row(u, u->pipe->sink.state));
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        if (is_held(u, i))
+            cu_line(o, "hdd_register<%s> %s;",
+                    cu_type(sink_state(u)->fields[out_of(u, i)->field].phys),
+                    register_name(u, i));
+    if (is_near(u))
+        cu_line(o, "const hdd_near<%s> near;", cu_row(u, u->pipe->sink.state));
     if (!has_lanes(u))
         return;
     cu_line(o, "hdd_lane_groups<%d> lanes;", first_word(u, u->pipe->sink.nouts));
@@ -406,6 +538,11 @@ const char *cu_sink_initialiser(struct cu_unit *u)
         return NULL;
     const char *rows = hd_asprintf(u->arena, "sink(reinterpret_cast<%s *>(launch.sink.rows))",
                                    cu_row(u, u->pipe->sink.state));
+    if (u->pipe->sink.hold)
+        return hd_asprintf(u->arena, "%s, held(nullptr)", rows);
+    if (is_near(u))
+        return hd_asprintf(u->arena, "%s, near(shared.near, launch.sink.capacity, %s)", rows,
+                           empty_row(u));
     if (!has_lanes(u))
         return rows;
     return hd_asprintf(u->arena, "%s, lanes(shared.lanes, launch.sink.capacity)", rows);
@@ -415,6 +552,8 @@ void cu_sink_shared(struct cu_unit *u, struct cu_out *o)
 {
     if (u->pipe->sink.kind == PL_SINK_AGG_SCALAR)
         cu_line(o, "hdd_block_scratch scratch;");
+    if (is_near(u))
+        cu_line(o, "hdd_near_store<%d> near;", u->pipe->sink.near_bytes);
     if (has_lanes(u))
         cu_line(o, "hdd_lane_store<%d> lanes;", u->pipe->sink.lane_words);
 }
@@ -426,7 +565,13 @@ void cu_sink_finish(struct cu_unit *u)
         flush_lanes(u);
         return;
     }
+    if (is_near(u)) {
+        flush_near(u);
+        return;
+    }
     if (u->pipe->sink.kind != PL_SINK_AGG_SCALAR || u->pipe->sink.nouts == 0) {
+        if (u->pipe->sink.hold)
+            cu_line(u->out, "release_held();");
         cu_line(u->out, "(void)shared;");
         return;
     }

@@ -142,7 +142,8 @@ struct pl_out {
 enum pl_place {
     PL_PLACE_MEMORY,    /* the state's rows; lanes with equal groups combine, one of them adds */
     PL_PLACE_REGISTERS, /* AGG_SCALAR: of each thread, combined per block at the end */
-    PL_PLACE_LANES      /* AGG_DENSE: shared memory, a copy per thread; likewise */
+    PL_PLACE_LANES,     /* AGG_DENSE: shared memory, a copy per thread; likewise */
+    PL_PLACE_BLOCK      /* AGG_DENSE: shared memory, a copy of the state per block; likewise */
 };
 
 struct pl_sink {
@@ -156,6 +157,9 @@ struct pl_sink {
     bool atomic;        /* AGG_DENSE on a shared state */
     enum pl_place place;
     int lane_words;     /* LANES: 64-bit words of a copy, a size class of planner/place.c */
+    int near_bytes;     /* BLOCK: of the copy, a size class */
+    bool hold;          /* MEMORY: a warp keeps the group that half of its lanes hit in registers until another
+                           takes its place: heavy keys cost no atomics */
     int a_rows, a_bits; /* args: AGG_DENSE shared rows address, BITMAP/DIRECT bits, ARRAY rows */
     const int *a_fields, *a_valids; /* DIRECT: per out, address of array and validity bytes (-1) */
 };
@@ -196,6 +200,7 @@ struct pl_options {
     bool profile;
     enum rt_balance balance; /* on a GPU; AUTO: what each pipeline needs */
     int threads;      /* private copies are planned for this many */
+    int gpu_blocks;   /* copies per block likewise; 0: those of a large GPU */
     uint64_t private_bytes; /* largest private dense aggregate per thread; 0: default 1 MiB */
 };
 

@@ -8,7 +8,11 @@ enum {
     LANES_ALONE = 36,        /* words of a thread's copy: 36 KiB of a block leave six blocks on
                                 a multiprocessor, 24 warps; wide tiles keep the memory busy */
     LANES_WITH_QUEUES = 12,  /* kernels with levels need shared memory for queues, and warps */
-    MOST_GROUPS = 32         /* a word of a register says which groups a thread has seen */
+    MOST_GROUPS = 32,        /* a word of a register says which groups a thread has seen */
+    NEAR_ALONE = 32768,      /* bytes of a block's copy: six blocks, as above */
+    NEAR_WITH_QUEUES = 8192,
+    BLOCKS = 1056,           /* of a kernel on a large GPU */
+    HELD_WORDS = 8           /* of a held group, in registers */
 };
 
 /* Sizes that kernels are compiled for: a cubin serves every range that fits. */
@@ -42,16 +46,133 @@ static int lane_class(const struct pl_pipeline *q, const struct rt_state *st)
     return 0;
 }
 
+/* ---- a copy per block ------------------------------------------------------------------- */
+
+/* It pays where many more rows than groups come to every block. */
+static int near_class(const struct ctx *c, const struct pl_pipeline *q,
+                      const struct rt_state *st)
+{
+    int blocks = c->opt.gpu_blocks ? c->opt.gpu_blocks : BLOCKS;
+    uint64_t need = st->range * (uint64_t)st->stride;
+    int most = q->nlevels > 1 ? NEAR_WITH_QUEUES : NEAR_ALONE;
+    if (group_words(st, &q->sink) == 0 ||
+        q->spec->counter_est[q->nsteps] < (double)st->range * blocks * 4)
+        return 0;
+    for (int size = 1024; size <= most; size *= 2)
+        if (need <= (uint64_t)size)
+            return size;
+    return 0;
+}
+
+/* ---- heavy keys ------------------------------------------------------------------------- */
+
+/* The step that loads what an expression is, NULL: it is computed, or known before. */
+static const struct pl_step *load_of(const struct ctx *c, const struct pl_pipeline *q, int expr)
+{
+    const struct pl_expr *e = &c->exprs.v[expr];
+    while (e->nargs == 1)
+        e = &c->exprs.v[e->args[0]];
+    for (int i = 0; i < q->nsteps && e->op == FE_COL; i++)
+        if (q->steps[i].slot == e->slot && q->steps[i].kind == PL_STEP_LOAD_COLUMN)
+            return &q->steps[i];
+    return NULL;
+}
+
+/* Share of the rows that have the column's most frequent value. */
+static double heaviest(const struct pl_step *s)
+{
+    const struct fe_facts *f = &s->table->cols[s->column].facts;
+    bool known = f->known && f->max_mult >= 0 && s->table->rows > 0;
+    return known ? (double)f->max_mult / (double)s->table->rows : 0;
+}
+
+/* Largest share of rows in one value of the expression, going by the columns in it. */
+static double heaviest_in(const struct ctx *c, const struct pl_pipeline *q, int expr)
+{
+    const struct pl_expr *e = &c->exprs.v[expr];
+    const struct pl_step *s = load_of(c, q, expr);
+    double share = s ? heaviest(s) : 0;
+    for (int i = 0; i < e->nargs && !s; i++)
+        share = HD_MAX(share, heaviest_in(c, q, e->args[i]));
+    return share;
+}
+
+/* A row of an outer level brings all its children to one group. */
+static bool is_outer(const struct ctx *c, const struct pl_pipeline *q, int expr)
+{
+    const struct pl_expr *e = &c->exprs.v[expr];
+    int last = q->levels[q->nlevels - 1].first_step;
+    if (e->op == FE_COL) {
+        for (int i = HD_MAX(last - 1, 0); i < q->nsteps; i++)
+            if (q->steps[i].slot == e->slot)
+                return false;
+        return q->nlevels > 1;
+    }
+    for (int i = 0; i < e->nargs; i++)
+        if (!is_outer(c, q, e->args[i]))
+            return false;
+    return true;
+}
+
+/* A share from which a group's rows meet in warps often enough. */
+static const double heavy_share = 1.0 / 64;
+
+static bool is_heavy(const struct ctx *c, const struct pl_pipeline *q)
+{
+    const struct pl_sink *s = &q->sink;
+    const struct rt_state *st = &c->states.v[s->state];
+    double share = 1;
+    bool outer = true;
+    if (s->kind == PL_SINK_AGG_DENSE)
+        return heaviest_in(c, q, s->index) >= heavy_share || is_outer(c, q, s->index);
+    for (int i = 0; i < s->nouts && s->outs[i].field < st->nkeys; i++) {
+        share = HD_MIN(share, heaviest_in(c, q, s->outs[i].expr));
+        outer = outer && is_outer(c, q, s->outs[i].expr);
+    }
+    return outer || share >= heavy_share;
+}
+
+/* Registers of a held group: text does not fit, and what any row has is stored once. */
+static bool can_hold(const struct rt_state *st, const struct pl_sink *s)
+{
+    int words = 0;
+    for (int i = 0; i < s->nouts; i++) {
+        bool key = s->kind == PL_SINK_AGG_HASH && s->outs[i].field < st->nkeys;
+        if (key || s->outs[i].fn == FE_AGG_ANY)
+            continue;
+        if (st->fields[s->outs[i].field].phys == RT_STR)
+            return false;
+        words += words_of(st->fields[s->outs[i].field].phys);
+    }
+    return words > 0 && words <= HELD_WORDS;
+}
+
+/* ---- the choice ------------------------------------------------------------------------- */
+
+static void place_dense(const struct ctx *c, struct pl_pipeline *q)
+{
+    struct pl_sink *s = &q->sink;
+    const struct rt_state *st = &c->states.v[s->state];
+    s->lane_words = lane_class(q, st);
+    s->near_bytes = s->lane_words ? 0 : near_class(c, q, st);
+    s->place = s->lane_words   ? PL_PLACE_LANES
+               : s->near_bytes ? PL_PLACE_BLOCK
+                               : PL_PLACE_MEMORY;
+}
+
 static void place_sink(const struct ctx *c, struct pl_pipeline *q)
 {
     struct pl_sink *s = &q->sink;
     if (s->kind == PL_SINK_AGG_SCALAR)
         s->place = PL_PLACE_REGISTERS;
     if (s->kind == PL_SINK_AGG_DENSE)
-        s->lane_words = lane_class(q, &c->states.v[s->state]);
-    if (s->lane_words)
-        s->place = PL_PLACE_LANES;
+        place_dense(c, q);
+    bool groups = s->kind == PL_SINK_AGG_DENSE || s->kind == PL_SINK_AGG_HASH;
+    s->hold = groups && s->place == PL_PLACE_MEMORY &&
+              can_hold(&c->states.v[s->state], s) && is_heavy(c, q);
 }
+
+/* ---- rows in place ---------------------------------------------------------------------- */
 
 /* Without probes: a lane that waits for a lookup holds up its whole tile. Measured selectivity
  * at which lining up begins to pay: docs/performance.md. */
@@ -60,7 +181,7 @@ static bool stays_in_place(const struct pl_pipeline *q)
     const struct pl_sink *s = &q->sink;
     double rows = q->spec->source == RT_SOURCE_TABLE ? (double)q->spec->table->rows : 0;
     double out = q->spec->counter_est[q->nsteps];
-    if (s->place == PL_PLACE_MEMORY || q->nlevels > 1 || q->spec->ordered || rows < 4096 ||
+    if ((s->place != PL_PLACE_REGISTERS && s->place != PL_PLACE_LANES) || q->nlevels > 1 || q->spec->ordered || rows < 4096 ||
         out < 0.4 * rows)
         return false;
     for (int i = 0; i < q->nsteps; i++) {

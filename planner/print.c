@@ -147,8 +147,12 @@ static void print_place(const struct printer *w)
     const struct pl_sink *s = &w->p->sink;
     if (s->place == PL_PLACE_LANES)
         hd_strbuf_addf(w->o, " [gpu: %d words per thread]", s->lane_words);
+    else if (s->place == PL_PLACE_BLOCK)
+        hd_strbuf_addf(w->o, " [gpu: %d bytes per block]", s->near_bytes);
     else if (s->place == PL_PLACE_REGISTERS)
         hd_strbuf_adds(w->o, " [gpu: registers]");
+    if (s->hold)
+        hd_strbuf_adds(w->o, " [gpu: holds heavy groups]");
 }
 
 static void print_sink(const struct printer *w)

@@ -155,6 +155,29 @@ HDD_DEVICE hdd_text hdd_field_read(const hdd_row_text &field)
 
 // ---- min and max ---------------------------------------------------------------------------
 
+// The far end of each order, where accumulators of numbers start; the host's gpu_state.c has
+// the same.
+template <class T> HDD_DEVICE T hdd_highest_of()
+{
+    typedef typename hdd_unsigned<T>::type U;
+    return (T)(~(U)0 >> 1);
+}
+
+template <> HDD_MEMBER f64 hdd_highest_of<f64>()
+{
+    return hdd_f64_from_bits(0x7ff8000000000000ll);
+}
+
+template <class T> HDD_DEVICE T hdd_lowest_of()
+{
+    return -hdd_highest_of<T>() - 1;
+}
+
+template <> HDD_MEMBER f64 hdd_lowest_of<f64>()
+{
+    return hdd_f64_from_bits((i64)0xfff0000000000000ull);
+}
+
 struct hdd_ascending {
     template <class T> HDD_MEMBER static bool before(T a, T b)
     {

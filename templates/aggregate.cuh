@@ -55,6 +55,16 @@ struct hdd_peers {
             hdd_pick().into(row->*field, &(row->*valid), value.v);
     }
 
+    // The group of at least half of the lanes, in every lane; null if there is none. Whole
+    // warp.
+    template <class Row> HDD_MEMBER Row *popular(Row *row) const
+    {
+        const u32 many = hdd_ballot(first && hdd_popc(mask) >= HDD_LANES / 2);
+        const u64 which =
+            hdd_shuffle(reinterpret_cast<u64>(row), many ? hdd_lowest(many) : 0);
+        return many ? reinterpret_cast<Row *>(which) : nullptr;
+    }
+
   private:
     // Values over the lanes of each group that have one; valid in its first lane.
     template <class Op, class T> HDD_MEMBER hdd_opt<T> combined(Op op, hdd_opt<T> value) const
