@@ -49,6 +49,8 @@ struct rt_gpu_run_options {
     uint64_t memory_limit;    /* of this execution's states; 0: none but the device's */
     struct rt_cancel *cancel; /* may be NULL */
     uint32_t fws_threshold;   /* children of a node that stay with its warp under FWS; 0: usual */
+    uint32_t scan_warps;      /* for tests of sharing: warps from this number on take nothing from the source;
+                                 0: all do */
     uint64_t first_rows;      /* for tests of overflow: room that states have at first, in rows; 0:
                                  the planner's estimate */
 };

@@ -85,6 +85,13 @@ static void lay_out(struct run *r)
     r->at.end = r->at.share + share_memory(r, 0).bytes;
 }
 
+static uint32_t scan_warps(const struct run *r)
+{
+    if (r->p->ordered)
+        return 1;
+    return r->x->o->scan_warps ? HD_MIN(r->x->o->scan_warps, r->warps) : r->warps;
+}
+
 static struct hdd_launch describe(const struct run *r)
 {
     uint64_t base = r->x->scratch.address;
@@ -93,7 +100,7 @@ static struct hdd_launch describe(const struct run *r)
                            .counters = r->x->counters.address,
                            .profile = r->x->o->profile ? base + r->at.profile : 0,
                            .warps = r->warps,
-                           .scan_warps = r->p->ordered ? 1 : r->warps,
+                           .scan_warps = scan_warps(r),
                            .take = rt_balance_take(r->rows, r->warps),
                            .balance = (hdd_u32)r->balance,
                            .share = share_memory(r, base + r->at.share).at,

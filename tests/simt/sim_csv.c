@@ -1,4 +1,5 @@
 /* The result as text: RFC 4180 with LF; NULL is empty, the empty string is "". */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,13 +93,13 @@ static void add_value(struct hd_strbuf *b, const struct rt_field *f, struct hd_t
     HD_BUG("type %d", t.kind);
 }
 
-static char *row_text(const struct rt_spec *s, const struct sim_state *v, uint64_t r)
+static char *row_text(const struct rt_spec *s, const unsigned char *row)
 {
+    const struct rt_state *state = &s->states[s->result_state];
     struct hd_strbuf b;
     hd_strbuf_init(&b);
-    const unsigned char *row = v->rows + r * (uint64_t)v->s->stride;
     for (int i = 0; i < s->nresult; i++) {
-        const struct rt_field *f = &v->s->fields[s->result[i].field];
+        const struct rt_field *f = &state->fields[s->result[i].field];
         if (i)
             hd_strbuf_addc(&b, ',');
         if (f->valid_offset < 0 || row[f->valid_offset])
@@ -112,11 +113,11 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-char *sim_result_csv(const struct sim_program *p, const struct sim_result *r, bool in_order)
+char *sim_result_csv(const struct rt_spec *s, const unsigned char *rows, uint64_t nrows,
+                     bool in_order)
 {
-    const struct rt_spec *s = p->pl->spec;
-    const struct sim_state *v = &r->states[s->result_state];
-    char **rows = sim_alloc(sizeof *rows * (size_t)(v->nrows + 1));
+    uint64_t stride = (uint64_t)s->states[s->result_state].stride;
+    char **lines = malloc(sizeof *lines * (size_t)(nrows + 1));
     struct hd_strbuf b;
     hd_strbuf_init(&b);
     for (int i = 0; i < s->nresult; i++) {
@@ -125,14 +126,14 @@ char *sim_result_csv(const struct sim_program *p, const struct sim_result *r, bo
         add_text(&b, s->result[i].name, strlen(s->result[i].name));
     }
     hd_strbuf_addc(&b, '\n');
-    for (uint64_t i = 0; i < v->nrows; i++)
-        rows[i] = row_text(s, v, i);
+    for (uint64_t i = 0; i < nrows; i++)
+        lines[i] = row_text(s, rows + i * stride);
     if (!in_order)
-        qsort(rows, (size_t)v->nrows, sizeof *rows, by_text);
-    for (uint64_t i = 0; i < v->nrows; i++) {
-        hd_strbuf_addf(&b, "%s\n", rows[i]);
-        free(rows[i]);
+        qsort(lines, (size_t)nrows, sizeof *lines, by_text);
+    for (uint64_t i = 0; i < nrows; i++) {
+        hd_strbuf_addf(&b, "%s\n", lines[i]);
+        free(lines[i]);
     }
-    free(rows);
+    free(lines);
     return take(&b);
 }

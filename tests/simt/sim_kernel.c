@@ -1,7 +1,7 @@
 /* Kernels for the emulator: the emitted source, the embedded headers and the twin are written
- * to a folder under the hash of all of them, compiled there once, and loaded. */
-#include <dlfcn.h>
+ * to a folder under the hash of all of them, and compiled there once. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -132,8 +132,8 @@ static int compile(struct hd_arena *a, const struct sim_compiler *c, const char 
                                        : HD_FAIL(err, IO, out, "the file cannot be written");
 }
 
-static int build(struct hd_arena *a, const struct sim_compiler *c, const char *source,
-                 const char **library, struct hd_err *err)
+int sim_compile(const struct sim_compiler *c, struct hd_arena *a, const char *source,
+                const char **library, struct hd_err *err)
 {
     char *twin = NULL;
     HD_TRY(read_text(a, c->twin, &twin, err));
@@ -148,36 +148,4 @@ static int build(struct hd_arena *a, const struct sim_compiler *c, const char *s
     HD_TRY(write_headers(a, dir, twin, err));
     HD_TRY(write_text(a, hd_asprintf(a, "%s/kernel.cu", dir), source, err));
     return compile(a, c, dir, *library, err);
-}
-
-int sim_compile(const struct sim_compiler *c, struct hd_arena *a, const char *source,
-                const char **library, struct hd_err *err)
-{
-    return build(a, c, source, library, err);
-}
-
-int sim_kernel_load(const struct sim_compiler *c, const struct rt_unit *unit,
-                    struct sim_kernel *k, struct hd_err *err)
-{
-    struct hd_arena a;
-    const char *library = NULL;
-    *k = (struct sim_kernel){0};
-    hd_arena_init(&a);
-    int status = build(&a, c, unit->text, &library, err);
-    if (status == 0) {
-        k->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-        void *entry = k->library ? dlsym(k->library, unit->entry) : NULL;
-        memcpy(&k->entry, &entry, sizeof entry);
-        if (!entry)
-            status = HD_FAIL(err, TOOL, library, "%s", dlerror());
-    }
-    hd_arena_release(&a);
-    return status;
-}
-
-void sim_kernel_unload(struct sim_kernel *k)
-{
-    if (k->library)
-        dlclose(k->library);
-    *k = (struct sim_kernel){0};
 }

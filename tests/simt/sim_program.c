@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +41,20 @@ static int touch_columns(const struct rt_spec *s, struct hd_err *err)
     return 0;
 }
 
+static int bind(struct sim_program *p, struct fe_plan *plan, const char *path,
+                struct hd_err *err)
+{
+    char *json = path ? read_file(&p->arena, path) : NULL;
+    if (path && !json)
+        return HD_FAIL(err, IO, path, "the parameters cannot be read");
+    if (json)
+        HD_TRY(fe_plan_bind_json(plan, json, err));
+    return fe_plan_check_bound(plan, err);
+}
+
 static int plan_and_emit(struct sim_program *p, const char *plan_path, const char *db,
-                         const struct pl_options *options, struct hd_err *err)
+                         const char *params, const struct pl_options *options,
+                         struct hd_err *err)
 {
     struct fe_catalog_doc *doc;
     struct fe_plan *plan;
@@ -50,7 +63,7 @@ static int plan_and_emit(struct sim_program *p, const char *plan_path, const cha
         return HD_FAIL(err, IO, plan_path, "the plan cannot be read");
     HD_TRY(open_database(p, db, &doc, err));
     HD_TRY(fe_plan_read(&p->arena, json, &doc->cat, &plan, err));
-    HD_TRY(fe_plan_check_bound(plan, err));
+    HD_TRY(bind(p, plan, params, err));
     const struct fe_node *top = plan->root;
     while (top->op == FE_LIMIT_OP)
         top = top->inputs[0];
@@ -63,11 +76,11 @@ static int plan_and_emit(struct sim_program *p, const char *plan_path, const cha
 }
 
 int sim_program_init(struct sim_program *p, const char *plan_path, const char *db,
-                     const struct pl_options *options, struct hd_err *err)
+                     const char *params, const struct pl_options *options, struct hd_err *err)
 {
     memset(p, 0, sizeof *p);
     hd_arena_init(&p->arena);
-    if (plan_and_emit(p, plan_path, db, options, err) == 0)
+    if (plan_and_emit(p, plan_path, db, params, options, err) == 0)
         return 0;
     sim_program_release(p);
     return -1;

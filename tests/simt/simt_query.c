@@ -1,26 +1,30 @@
-/* Runs a plan on the emulator: the emitted CUDA source, compiled by the host compiler, under
- * several interleavings, which must all give one result. Prints it as `heddle run --format
- * csv` does, rows sorted as text unless the plan sorts them. */
+/* Runs a plan on the emulator: the emitted CUDA source, compiled by the host compiler, through
+ * the GPU executor, under several interleavings, which must all give one result. Prints it as
+ * `heddle run --format csv` does, rows sorted as text unless the plan sorts them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/strbuf.h"
+#include "runtime/gpu/gpu.h"
 #include "tests/simt/check.h"
 #include "tests/simt/sim.h"
+#include "tests/simt/sim_compiler.h"
+#include "tests/simt/sim_device.h"
 
 static const char usage[] =
-    "usage: simt_query PLAN.json --db DB [--seed N] [--seeds N] [--blocks N] [--take N]\n"
+    "usage: simt_query PLAN.json --db DB [--params FILE] [--seed N] [--seeds N]\n"
     "                  [--balance auto|none|nifs|nifs+fws|nifs+fws-local|nifs+aws]\n"
-    "                  [--fws-threshold N] [--scan-warps N]\n"
-    "                  [--min-gifts N] [--dump] [--profile] [--stats]\n"
+    "                  [--fws-threshold N] [--scan-warps N] [--multiprocessors N]\n"
+    "                  [--first-rows N] [--min-gifts N] [--dump] [--profile] [--stats]\n"
+    "--scan-warps: so many warps take work from the source, the others live on gifts\n"
+    "--first-rows: room that states have at first, in rows, instead of the estimate\n"
     "--min-gifts: fails if less work than that moved between warps, all seeds together\n";
 
 struct options {
-    const char *plan, *db;
-    uint64_t seeds, min_gifts;
-    bool dump, profile, stats;
+    const char *plan, *db, *params;
+    uint64_t seed, seeds, min_gifts, first_rows, multiprocessors, fws_threshold, scan_warps;
     enum rt_balance balance;
-    struct grid_options grid;
+    bool dump, profile, stats;
 };
 
 static uint64_t number(const char *s)
@@ -55,22 +59,24 @@ static bool read_option(struct options *o, const char *name, const char *value)
 {
     if (strcmp(name, "--db") == 0)
         o->db = value;
+    else if (strcmp(name, "--params") == 0)
+        o->params = value;
+    else if (strcmp(name, "--balance") == 0)
+        return read_balance(o, value);
+    else if (strcmp(name, "--fws-threshold") == 0)
+        o->fws_threshold = number(value);
+    else if (strcmp(name, "--scan-warps") == 0)
+        o->scan_warps = number(value);
     else if (strcmp(name, "--seed") == 0)
-        o->grid.seed = number(value);
+        o->seed = number(value);
     else if (strcmp(name, "--seeds") == 0)
         o->seeds = number(value);
     else if (strcmp(name, "--min-gifts") == 0)
         o->min_gifts = number(value);
-    else if (strcmp(name, "--blocks") == 0)
-        o->grid.blocks = (uint32_t)number(value);
-    else if (strcmp(name, "--take") == 0)
-        o->grid.take = (uint32_t)number(value);
-    else if (strcmp(name, "--balance") == 0)
-        return read_balance(o, value);
-    else if (strcmp(name, "--fws-threshold") == 0)
-        o->grid.threshold = (uint32_t)number(value);
-    else if (strcmp(name, "--scan-warps") == 0)
-        o->grid.scan_warps = (uint32_t)number(value);
+    else if (strcmp(name, "--first-rows") == 0)
+        o->first_rows = number(value);
+    else if (strcmp(name, "--multiprocessors") == 0)
+        o->multiprocessors = number(value);
     else
         return false;
     return true;
@@ -78,8 +84,7 @@ static bool read_option(struct options *o, const char *name, const char *value)
 
 static bool read_options(int argc, char **argv, struct options *o)
 {
-    *o = (struct options){.seeds = 1};
-    grid_options_init(&o->grid);
+    *o = (struct options){.seeds = 1, .multiprocessors = 2};
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] != '-')
             o->plan = argv[i];
@@ -90,7 +95,7 @@ static bool read_options(int argc, char **argv, struct options *o)
         else
             i++;
     }
-    return o->plan && o->db && o->grid.blocks && o->grid.take && o->seeds;
+    return o->plan && o->db && o->seeds && o->multiprocessors;
 }
 
 static int fail(struct hd_err *err)
@@ -104,87 +109,138 @@ static int fail(struct hd_err *err)
     return status;
 }
 
-static void print_stats(const struct sim_stats *s, uint64_t seed)
-{
-    double iir = s->visits ? (double)s->idle_lanes / (32.0 * (double)s->visits) : 0;
-    fprintf(stderr,
-            "seed %llu: %llu launches (%llu again after an overflow), %llu gifts, "
-            "%llu warp iterations, %.1f %% idle lanes, %llu switches\n",
-            (unsigned long long)seed, (unsigned long long)s->launches,
-            (unsigned long long)s->retries, (unsigned long long)s->gifts,
-            (unsigned long long)s->visits, iir * 100, (unsigned long long)s->switches);
-}
+/* ---- one execution ----------------------------------------------------------------------- */
 
-static void print_counters(const struct sim_program *p, const struct sim_result *r)
+struct runner {
+    const struct options *o;
+    const struct sim_program *p;
+    struct rt_device *device; /* of gpu */
+    struct rt_gpu *gpu;
+    struct rt_gpu_code *code;
+    struct rt_crew *crew;
+    uint64_t gifts;
+    char *first; /* result of the first seed */
+};
+
+static void print_stats(const struct rt_exec_stats *s, uint64_t seed, uint64_t launches)
 {
-    for (int i = 0; i < p->pl->npipelines; i++) {
-        const struct rt_pipeline *q = &p->pl->spec->pipelines[i];
-        for (int k = 0; k < q->ncounters; k++)
-            fprintf(stderr, "%s %d %s: %llu\n", q->name, k, q->counter_names[k],
-                    (unsigned long long)r->counters[i][k]);
+    uint64_t pipelines = 0, again = 0, gifts = 0, visits = 0, idle = 0;
+    for (int i = 0; i < s->npipelines; i++) {
+        const struct rt_kernel_stats *k = &s->pipelines[i].kernel;
+        pipelines += (uint64_t)k->launches;
+        again += (uint64_t)HD_MAX(k->launches - 1, 0);
+        gifts += k->gifts;
+        visits += k->visits;
+        idle += k->idle_lanes;
     }
+    fprintf(stderr,
+            "seed %llu: %llu launches, %llu of pipelines (%llu again after an overflow), "
+            "%llu gifts, %.1f %% idle lanes\n",
+            (unsigned long long)seed, (unsigned long long)launches,
+            (unsigned long long)pipelines, (unsigned long long)again,
+            (unsigned long long)gifts, visits ? (double)idle / (double)visits * 100 / 32 : 0);
 }
 
-/* Runs one seed; its result must be the first one's, which *first keeps. */
-static int run_seed(const struct options *o, const struct sim_program *p,
-                    const struct sim_kernel *kernels, const struct grid_options *g,
-                    char **first, uint64_t *gifts, struct hd_err *err)
+static void print_counters(const struct rt_spec *spec, const struct rt_exec_stats *s)
 {
-    struct sim_result r;
-    int status = sim_run(p, kernels, g, &r, err);
-    char *csv = status == 0 ? sim_result_csv(p, &r, p->ordered) : NULL;
-    *gifts += r.stats.gifts;
-    if (o->stats)
-        print_stats(&r.stats, g->seed);
-    if (o->profile && !*first)
-        print_counters(p, &r);
-    if (csv && *first && strcmp(csv, *first) != 0)
-        status = HD_FAIL(err, TOOL, o->plan, "seed %llu gives another result than seed %llu",
-                         (unsigned long long)g->seed, (unsigned long long)o->grid.seed);
-    if (*first)
-        free(csv);
-    else
-        *first = csv;
-    sim_result_release(&r);
-    return status;
+    for (int i = 0; i < spec->npipelines; i++)
+        for (int k = 0; k < spec->pipelines[i].ncounters; k++)
+            fprintf(stderr, "%s %d %s: %llu\n", spec->pipelines[i].name, k,
+                    spec->pipelines[i].counter_names[k],
+                    (unsigned long long)s->pipelines[i].counters[k]);
 }
 
-static int run_seeds(const struct options *o, const struct sim_program *p,
-                     const struct sim_kernel *kernels, struct hd_err *err)
+/* The result as text, NULL after a failure. */
+static char *execute(struct runner *r, uint64_t seed, struct hd_err *err)
 {
-    char *first = NULL;
-    uint64_t gifts = 0;
-    struct grid_options g = o->grid;
-    int status = 0;
-    for (uint64_t i = 0; i < o->seeds && status == 0; i++, g.seed++)
-        status = run_seed(o, p, kernels, &g, &first, &gifts, err);
-    if (status == 0 && gifts < o->min_gifts)
-        status =
-            HD_FAIL(err, TOOL, o->plan, "work moved between warps %llu times, expected %llu",
-                    (unsigned long long)gifts, (unsigned long long)o->min_gifts);
-    if (status == 0)
-        fputs(first, stdout);
-    free(first);
-    return status;
+    struct rt_gpu_run_options o = {.profile = r->o->profile,
+                                   .threads = 1,
+                                   .crew = r->crew,
+                                   .fws_threshold = (uint32_t)r->o->fws_threshold,
+                                   .scan_warps = (uint32_t)r->o->scan_warps,
+                                   .first_rows = r->o->first_rows};
+    struct rt_exec_stats stats;
+    struct rt_gpu_rows rows;
+    char *csv = NULL;
+    uint64_t launches = sim_device_launches(r->device);
+    sim_device_seed(r->device, seed);
+    rt_exec_stats_init(&stats);
+    if (rt_gpu_run(r->gpu, r->p->pl->spec, r->code, &o, &rows, &stats, err) == 0) {
+        csv = sim_result_csv(r->p->pl->spec, rows.rows, rows.n, r->p->ordered);
+        hd_arena_release(&rows.arena);
+    }
+    for (int i = 0; i < stats.npipelines; i++)
+        r->gifts += stats.pipelines[i].kernel.gifts;
+    if (r->o->stats)
+        print_stats(&stats, seed, sim_device_launches(r->device) - launches);
+    if (csv && r->o->profile && !r->first)
+        print_counters(r->p->pl->spec, &stats);
+    rt_exec_stats_release(&stats);
+    return csv;
 }
 
-static int run_program(const struct options *o, const struct sim_program *p,
-                       struct hd_err *err)
+/* Its result must be the first one's. */
+static int run_seed(struct runner *r, uint64_t seed, struct hd_err *err)
 {
-    const struct sim_compiler compiler = {.cxx = SIMT_CXX,
-                                          .flags = SIMT_FLAGS,
-                                          .root = SIMT_ROOT,
-                                          .twin = SIMT_ROOT "/tests/simt/twin.cuh",
-                                          .cache = SIMT_CACHE};
-    int n = p->art.nunits, status = 0;
-    struct sim_kernel *kernels = sim_alloc(sizeof *kernels * (size_t)n);
-    for (int i = 0; i < n && status == 0; i++)
-        status = sim_kernel_load(&compiler, &p->art.units[i], &kernels[i], err);
-    if (status == 0)
-        status = run_seeds(o, p, kernels, err);
-    for (int i = 0; i < n; i++)
-        sim_kernel_unload(&kernels[i]);
-    free(kernels);
+    char *csv = execute(r, seed, err);
+    if (!csv)
+        return -1;
+    if (!r->first) {
+        r->first = csv;
+        return 0;
+    }
+    bool same = strcmp(csv, r->first) == 0;
+    free(csv);
+    return same ? 0
+                : HD_FAIL(err, TOOL, r->o->plan,
+                          "seed %llu gives another result than seed %llu",
+                          (unsigned long long)seed, (unsigned long long)r->o->seed);
+}
+
+static int run_seeds(struct runner *r, struct hd_err *err)
+{
+    for (uint64_t i = 0; i < r->o->seeds; i++)
+        HD_TRY(run_seed(r, r->o->seed + i, err));
+    if (r->gifts < r->o->min_gifts)
+        return HD_FAIL(err, TOOL, r->o->plan,
+                       "work moved between warps %llu times, expected %llu",
+                       (unsigned long long)r->gifts, (unsigned long long)r->o->min_gifts);
+    fputs(r->first, stdout);
+    return 0;
+}
+
+/* ---- the GPU ----------------------------------------------------------------------------- */
+
+/* Every piece of memory is a buffer of its own, with its guards. */
+static int open_gpu(struct runner *r, struct hd_err *err)
+{
+    struct sim_device_options so;
+    struct rt_compiler *compiler;
+    const struct rt_gpu_options go = {.version = "test", .direct_memory = true};
+    sim_device_options_init(&so);
+    so.multiprocessors = (int)r->o->multiprocessors;
+    HD_TRY(sim_device_open(&so, &r->device, err));
+    if (sim_compiler_open(&compiler, err) != 0) {
+        r->device->ops->close(r->device);
+        return -1;
+    }
+    return rt_gpu_open(r->device, compiler, &go, &r->gpu, err);
+}
+
+static int run_program(struct runner *r, struct hd_err *err)
+{
+    enum rt_cached how;
+    HD_TRY(open_gpu(r, err));
+    r->crew = rt_crew_new();
+    int status = rt_gpu_code_get(r->gpu, r->p->art.units, r->p->art.nunits, r->crew, 1, false,
+                                 &r->code, &how, err);
+    if (status == 0) {
+        status = run_seeds(r, err);
+        rt_gpu_code_release(r->gpu, r->code);
+    }
+    rt_gpu_close(r->gpu);
+    rt_crew_free(r->crew);
+    free(r->first);
     return status;
 }
 
@@ -205,13 +261,14 @@ int main(int argc, char **argv)
         return 2;
     }
     struct pl_options po = {.profile = o.profile, .balance = o.balance, .threads = 1, .gpu_blocks = 2};
-    if (sim_program_init(&p, o.plan, o.db, &po, &err) != 0)
+    if (sim_program_init(&p, o.plan, o.db, o.params, &po, &err) != 0)
         return fail(&err);
+    struct runner r = {.o = &o, .p = &p};
     int status = 0;
     if (o.dump)
         dump(&p);
     else
-        status = run_program(&o, &p, &err);
+        status = run_program(&r, &err);
     sim_program_release(&p);
     return status == 0 ? 0 : fail(&err);
 }

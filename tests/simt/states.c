@@ -4,110 +4,102 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "templates/embed.h"
-#include "tests/simt/sim.h"
+#include "runtime/gpu/cuda_device.h"
+#include "runtime/gpu/nvrtc.h"
+#include "tests/simt/check.h"
+#include "tests/simt/sim_compiler.h"
+#include "tests/simt/sim_device.h"
 
-uint64_t states_seed;
-static struct rt_device *device;
+enum { COPIES = 8 << 20 }; /* bytes of all copies of a test */
+
+static struct rt_gpu *gpu;
+static struct rt_piece copies;
+static uint64_t copied;
+
+static void stop(const struct hd_err *err)
+{
+    fprintf(stderr, "%s: %s\n%s\n", err->path, err->message, err->detail ? err->detail : "");
+    exit(1);
+}
+
+static void open_gpu(struct rt_device *d, struct rt_compiler *c)
+{
+    const struct rt_gpu_options o = {.version = "test", .direct_memory = true};
+    struct hd_err err;
+    hd_err_init(&err);
+    if (rt_gpu_open(d, c, &o, &gpu, &err) != 0)
+        stop(&err);
+    rt_gpu_enter(gpu);
+    CHECK(rt_gpu_pool_take(gpu->pool, COPIES, &copies), "no memory");
+}
+
+bool states_open_emulator(uint64_t seed)
+{
+    struct sim_device_options o;
+    struct rt_device *d;
+    struct rt_compiler *c;
+    struct hd_err err;
+    hd_err_init(&err);
+    sim_device_options_init(&o);
+    o.seed = seed;
+    if (sim_device_open(&o, &d, &err) != 0 || sim_compiler_open(&c, &err) != 0)
+        stop(&err);
+    open_gpu(d, c);
+    return true;
+}
+
+bool states_open_cuda(void)
+{
+    struct rt_device *d;
+    struct rt_nvrtc *n;
+    struct rt_compiler *c;
+    struct hd_err err;
+    hd_err_init(&err);
+    if (rt_cuda_open(0, &d, &err) != 0 || rt_nvrtc_open(&n, &err) != 0) {
+        printf("skipped: %s\n", err.message);
+        return false;
+    }
+    if (rt_nvrtc_compiler(n, d->info.arch, &c, &err) != 0)
+        stop(&err);
+    open_gpu(d, c);
+    return true;
+}
+
+void states_close(void)
+{
+    rt_gpu_pool_give(gpu->pool, &copies);
+    rt_gpu_leave(gpu);
+    rt_gpu_close(gpu);
+}
 
 void states_bench_init(struct states_bench *b, const struct rt_spec *spec,
                        struct rt_gpu_state *live, struct hd_arena *arena)
 {
-    struct sim_device_options o;
     memset(b, 0, sizeof *b);
     hd_err_init(&b->err);
-    sim_device_options_init(&o);
-    o.seed = states_seed;
-    if (!device)
-        states_ok(sim_device_open(&o, &device, &b->err), b);
     live->s = &spec->states[0];
-    b->x = (struct rt_gpu_exec){.d = device, .spec = spec, .state = live, .arena = arena};
+    b->x = (struct rt_gpu_exec){
+        .g = gpu, .d = gpu->d, .spec = spec, .state = live, .arena = arena};
 }
 
-void states_bench_close(void)
+void states_bench_check(const struct states_bench *b)
 {
-    device->ops->close(device);
+    CHECK(b->x.used == 0, "%llu bytes are not given back", (unsigned long long)b->x.used);
+    copied = 0;
 }
 
 void states_ok(int rc, const struct states_bench *b)
 {
-    if (rc == 0)
-        return;
-    fprintf(stderr, "%s: %s\n%s\n", b->err.path, b->err.message,
-            b->err.detail ? b->err.detail : "");
-    exit(1);
+    if (rc != 0)
+        stop(&b->err);
 }
 
-uint64_t states_to_device(struct states_bench *b HD_UNUSED, const void *p, size_t n HD_UNUSED)
+uint64_t states_to_device(struct states_bench *b, const void *p, size_t n)
 {
-    return (uintptr_t)p;
-}
-
-/* ---- what the executor brings otherwise -------------------------------------------------- */
-
-int rt_gpu_take(struct rt_gpu_exec *x, const struct rt_state *s HD_UNUSED, size_t n,
-                struct rt_piece *out, struct hd_err *err)
-{
-    out->n = n;
-    return x->d->ops->alloc(x->d, n, &out->address, err);
-}
-
-void rt_gpu_give(struct rt_gpu_exec *x, struct rt_piece *p)
-{
-    if (p->address)
-        x->d->ops->free(x->d, p->address);
-    *p = (struct rt_piece){0, 0};
-}
-
-struct loaded {
-    char module[32];
-    rt_module *m;
-};
-
-static const char *source_of(struct hd_arena *a, const char *module)
-{
-    const char *name = hd_asprintf(a, "%s.cu", module);
-    for (int i = 0; i < hdd_ntemplates; i++)
-        if (strcmp(hdd_templates[i].name, name) == 0)
-            return hdd_templates[i].text;
-    HD_BUG("%s is not embedded", name);
-}
-
-static int load(struct rt_device *d, const char *module, rt_module **out, struct hd_err *err)
-{
-    const struct sim_compiler c = {.cxx = SIMT_CXX,
-                                   .flags = SIMT_FLAGS,
-                                   .root = SIMT_ROOT,
-                                   .twin = SIMT_ROOT "/tests/simt/twin.cuh",
-                                   .cache = SIMT_CACHE};
-    struct hd_arena a;
-    const char *path;
-    void *image = NULL;
-    size_t n;
-    hd_arena_init(&a);
-    int rc = sim_compile(&c, &a, source_of(&a, module), &path, err);
-    if (rc == 0)
-        rc = sim_image_read(path, &image, &n, err);
-    if (rc == 0)
-        rc = d->ops->load(d, image, n, out, err);
-    free(image);
-    hd_arena_release(&a);
-    return rc;
-}
-
-int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry,
-                           rt_function **out, struct hd_err *err)
-{
-    static struct loaded all[8];
-    static int n;
-    int i = 0;
-    while (i < n && strcmp(all[i].module, module) != 0)
-        i++;
-    if (i == n) {
-        HD_ASSERT(n < (int)HD_COUNT(all));
-        snprintf(all[n].module, sizeof all[n].module, "%s", module);
-        HD_TRY(load(x->d, module, &all[n].m, err));
-        n++;
-    }
-    return x->d->ops->find(x->d, all[i].m, entry, 128, out, NULL, err);
+    uint64_t to = copies.address + copied;
+    copied += n;
+    CHECK(copied <= COPIES, "more copies than %d bytes", COPIES);
+    if (n)
+        states_ok(b->x.d->ops->upload(b->x.d, to, p, n, &b->err), b);
+    return to;
 }

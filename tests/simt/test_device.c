@@ -2,8 +2,9 @@
 #include <string.h>
 
 #include "runtime/base/type.h"
+#include "runtime/gpu/gpu_like.h"
 #include "tests/simt/check.h"
-#include "tests/simt/sim.h"
+#include "tests/simt/simt.h"
 
 const void *device_like_pattern(const char *pattern, char escape);
 void device_civil(int days, int *y, int *m, int *d);
@@ -14,11 +15,10 @@ static struct hd_arena arena;
 /* Valid until the next call. */
 const void *device_like_pattern(const char *pattern, char escape)
 {
-    struct rt_arg arg = {
-        .kind = RT_ARG_LIKE, .s = pattern, .n = strlen(pattern), .escape = escape};
+    size_t size;
     hd_arena_release(&arena);
     hd_arena_init(&arena);
-    return sim_like_pattern(&arena, &arg);
+    return rt_gpu_like(&arena, pattern, strlen(pattern), escape, &size);
 }
 
 void device_civil(int days, int *y, int *m, int *d)

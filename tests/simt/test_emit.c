@@ -43,7 +43,7 @@ static int emit(const char *root, char **text, struct hd_err *err)
     struct hd_strbuf b;
     hd_arena_init(&a);
     struct pl_options po = {.threads = 1};
-    int status = sim_program_init(&p, write_plan(&a, root), db, &po, err);
+    int status = sim_program_init(&p, write_plan(&a, root), db, NULL, &po, err);
     hd_arena_release(&a);
     if (status != 0)
         return -1;

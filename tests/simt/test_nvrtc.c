@@ -51,7 +51,7 @@ static void compile_plan(struct rt_nvrtc *n, const char *db, const char *plan, b
     struct hd_err err;
     hd_err_init(&err);
     struct pl_options po = {.profile = profile, .balance = balance, .threads = 1, .gpu_blocks = 2};
-    if (sim_program_init(&p, plan, db, &po, &err) != 0)
+    if (sim_program_init(&p, plan, db, NULL, &po, &err) != 0)
         stop(&err);
     const char *slash = strrchr(plan, '/');
     for (int i = 0; i < p.art.nunits; i++)

@@ -1,6 +1,8 @@
-/* States on the device (runtime/gpu/gpu_state*.c, templates/finish) against the plainest code
- * that does the same, on the emulator. A kernel that fills a state is played by uploads: rows
- * that have room are stored, all are counted. */
+/* States on the device (runtime/gpu/gpu_state.c and others, templates/finish) against the
+ * plainest code that does the same. A kernel that fills a state is played by uploads: rows that
+ * have room are stored, all are counted.
+ *
+ *   test_states [SEED | cuda]    on the emulator with its interleavings, or on a GPU */
 #include <math.h>
 #include <string.h>
 
@@ -80,8 +82,7 @@ static void table_init(struct table *t, enum rt_state_kind kind, const char *sha
 static void table_release(struct table *t)
 {
     rt_gpu_state_free(&t->b.x, 0);
-    CHECK(sim_device_live(t->b.x.d) == 0, "%llu buffers are not freed",
-          (unsigned long long)sim_device_live(t->b.x.d));
+    states_bench_check(&t->b);
     hd_arena_release(&t->arena);
 }
 
@@ -761,7 +762,10 @@ static void test_constants(void)
 
 int main(int argc, char **argv)
 {
-    states_seed = argc > 1 ? (uint64_t)atoll(argv[1]) : 0;
+    bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
+    if (!(cuda ? states_open_cuda()
+               : states_open_emulator(argc > 1 ? (uint64_t)atoll(argv[1]) : 0)))
+        return CHECK_SKIPPED;
     test_order();
     test_order_many();
     test_hash();
@@ -776,6 +780,6 @@ int main(int argc, char **argv)
     test_direct();
     test_result();
     test_constants();
-    states_bench_close();
+    states_close();
     return 0;
 }
