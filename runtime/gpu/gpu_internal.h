@@ -59,7 +59,9 @@ struct rt_gpu_state {
     uint64_t *field, *valid;       /* DIRECT: addresses of the arrays, per field; 0 none */
     uint64_t asked;                /* rows there are while filling, as rt_gpu_state_full found */
     uint64_t before;               /* rows appended by earlier pipelines: a retry starts again from here */
-    struct rt_piece snapshot;      /* AGG_*: its contents before the running pipeline, if an earlier one filled it */
+    struct rt_piece snapshot;      /* its contents before the running pipeline, if an earlier one filled it and it
+                                      is not appended to */
+    struct rt_piece marked;        /* its match bits before the running pipeline */
     bool started, finished;
 };
 
@@ -144,20 +146,26 @@ struct rt_gpu_texts {
     struct rt_gpu_texts *next;
 };
 int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct hd_err *err);
+/* Rows, indexes or codes of its source, which is finished. */
+uint64_t rt_gpu_source_rows(const struct rt_gpu_exec *x, const struct rt_pipeline *p);
 
 /* ---- states. Called by the schedule:
  * start   before each pipeline that fills the state: the first time it allocates for the estimate and clears;
- *         later times it remembers what is there, so that a retry can undo the pipeline
+ *         later times it remembers what is there, so that a retry can undo the pipeline. reruns: the pipeline
+ *         may have to run again for other reasons than this state
  * sink    what the kernel gets
  * full    after a launch: *needed is 0, or the number of rows the state must have room for; then
  * retry   undoes the pipeline and makes room for that many (0: it was something else that was missing); the
  *         schedule launches again
  * finish  RT_FINISH      release RT_FREE and the end */
-int rt_gpu_state_start(struct rt_gpu_exec *x, int state, struct hd_err *err);
+int rt_gpu_state_start(struct rt_gpu_exec *x, int state, bool reruns, struct hd_err *err);
 void rt_gpu_state_sink(const struct rt_gpu_exec *x, int state, struct hdd_sink_state *out);
 int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t *needed, struct hd_err *err);
 int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct hd_err *err);
 int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err);
+/* Match bits that a pipeline sets in other states than its sink: kept before it, brought back before it runs again. */
+int rt_gpu_marks_keep(struct rt_gpu_exec *x, int state, struct hd_err *err);
+int rt_gpu_marks_undo(struct rt_gpu_exec *x, int state, struct hd_err *err);
 void rt_gpu_state_free(struct rt_gpu_exec *x, int state);
 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */

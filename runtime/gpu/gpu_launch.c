@@ -42,7 +42,7 @@ struct run {
     struct rt_piece heap; /* of texts, where the kernel makes some */
 };
 
-static uint64_t source_rows(const struct rt_gpu_exec *x, const struct rt_pipeline *p)
+uint64_t rt_gpu_source_rows(const struct rt_gpu_exec *x, const struct rt_pipeline *p)
 {
     switch (p->source) {
     case RT_SOURCE_TABLE: return (uint64_t)p->table->rows;
@@ -233,8 +233,11 @@ static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_er
         HD_TRY(rt_gpu_state_full(x, r->sink, &needed, err));
         if (!needed && !texts)
             return 0;
-        if (texts)
+        if (texts) {
             HD_TRY(take_heap(r, HD_MAX(out->text_cursor, 2 * (uint64_t)r->heap.n), err));
+            for (int k = 1; k < r->p->nwrites; k++)
+                HD_TRY(rt_gpu_marks_undo(x, r->p->writes[k], err));
+        }
         HD_TRY(rt_gpu_state_retry(x, r->sink, needed, err));
         rt_gpu_args_resolve(x);
     }
@@ -323,11 +326,13 @@ int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct hd_err *err)
                     .k = rt_gpu_code_kernel(x->code, pipeline),
                     .st = &x->stats->pipelines[pipeline],
                     .sink = p->writes[0],
-                    .rows = source_rows(x, p)};
+                    .rows = rt_gpu_source_rows(x, p)};
     memset(&out, 0, sizeof out);
     choose_grid(&r);
     lay_out(&r);
-    HD_TRY(rt_gpu_state_start(x, r.sink, err));
+    HD_TRY(rt_gpu_state_start(x, r.sink, r.k->unit->makes_text, err));
+    for (int k = 1; k < p->nwrites && r.k->unit->makes_text; k++)
+        HD_TRY(rt_gpu_marks_keep(x, p->writes[k], err));
     rt_gpu_args_resolve(x);
     if (r.rows > 0 && r.k->unit->makes_text)
         HD_TRY(take_heap(&r, HD_MAX(r.rows * TEXT_BYTES, (uint64_t)TEXT_LEAST), err));

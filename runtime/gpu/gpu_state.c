@@ -1,15 +1,17 @@
 /* States while they are filled: memory and first contents, what a kernel gets, overflow.
  *
- * What a pipeline that overflowed has changed besides its sink needs no undoing: it sets match
- * bits, and the next run of the same pipeline sets the same ones. Of the sinks only those that
- * append can overflow; the others have a place for every index. */
+ * Of the sinks only those that append can overflow; the others have a place for every index.
+ * What a pipeline that overflowed has changed besides its sink needs no undoing then: it sets
+ * match bits, and the next run of the same pipeline sets the same ones. Only a pipeline that ran
+ * out of memory for texts may have seen wrong values, and all that it changed is undone. */
 #include <string.h>
 
 #include "runtime/gpu/gpu_state.h"
 
 enum {
     FIRST_ROWS = 1024, /* room for at least so many */
-    MEMORY_SHARE = 4   /* an estimate gets at most so large a part of the memory */
+    MEMORY_SHARE = 4,  /* an estimate gets at most so large a part of the memory */
+    CHEAP_SHARE = 64   /* of that, what is taken without a thought */
 };
 static const uint64_t ROWS_MOST = UINT32_MAX - 1; /* row numbers have 32 bits */
 
@@ -168,11 +170,44 @@ static uint64_t enough_rows(const struct rt_state *s)
     return s->single ? 2 : s->nsort ? UINT64_MAX : wanted_rows(s);
 }
 
+/* Rows of the source of the pipeline that alone fills the state, each of which gives at most one
+ * row; UINT64_MAX: there are more pipelines, or rows may multiply. */
+static uint64_t most_rows(const struct rt_gpu_exec *x, const struct rt_state *s)
+{
+    const struct rt_pipeline *only = NULL;
+    for (int i = 0; i < x->spec->npipelines; i++) {
+        const struct rt_pipeline *p = &x->spec->pipelines[i];
+        if (&x->spec->states[p->writes[0]] != s)
+            continue;
+        if (only || p->nlevels > 1)
+            return UINT64_MAX;
+        only = p;
+    }
+    return only && !s->nvalues ? rt_gpu_source_rows(x, only) : UINT64_MAX;
+}
+
+/* Rows that pipelines bring, as the planner expects. An order with a limit leaves fewer. */
+static double expected_rows(const struct rt_gpu_exec *x, const struct rt_state *s)
+{
+    double rows = 0;
+    for (int i = 0; i < x->spec->npipelines; i++) {
+        const struct rt_pipeline *p = &x->spec->pipelines[i];
+        if (&x->spec->states[p->writes[0]] == s && p->ncounters)
+            rows += HD_MAX(p->counter_est[p->ncounters - 1], 0.0);
+    }
+    return appends(s) ? HD_MAX(rows, s->est_rows) : s->est_rows;
+}
+
+/* Room for rows costs nothing but memory, while a second run costs as much as the first: where
+ * the memory is small beside the device's, all that can come have room. */
 static uint64_t first_capacity(const struct rt_gpu_exec *x, const struct rt_state *s)
 {
-    uint64_t most = x->d->info.memory / MEMORY_SHARE / (uint64_t)s->stride + 1;
-    double est = HD_MAX(s->est_rows, 0.0) * 1.25;
-    uint64_t n = est < (double)most ? HD_MAX((uint64_t)est, (uint64_t)FIRST_ROWS) : most;
+    uint64_t stride = (uint64_t)s->stride, bound = most_rows(x, s);
+    uint64_t most = x->d->info.memory / MEMORY_SHARE / stride + 1;
+    uint64_t cheap = HD_MAX(appends(s) ? most / CHEAP_SHARE : 0, (uint64_t)FIRST_ROWS);
+    double est = HD_MAX(expected_rows(x, s), 0.0) * 1.25;
+    uint64_t n = est < (double)most ? (uint64_t)est : most;
+    n = HD_MIN(HD_MAX(n, cheap), bound);
     if (x->first_rows)
         n = x->first_rows;
     n = HD_MIN(HD_MAX(n, (uint64_t)s->nvalues), ROWS_MOST);
@@ -282,31 +317,52 @@ static int start(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *e
     HD_BUG("state kind %d", (int)v->s->kind);
 }
 
-static bool accumulates(const struct rt_state *s)
+/* Memory of a state that pipelines change in place. */
+static size_t pieces_of(struct rt_gpu_state *v, struct rt_piece *out[3])
 {
-    return s->kind == RT_STATE_AGG_SCALAR || s->kind == RT_STATE_AGG_DENSE ||
-           s->kind == RT_STATE_AGG_HASH;
+    size_t n = 0;
+    if (!appends(v->s))
+        out[n++] = &v->rows_at;
+    out[n++] = &v->bits_at;
+    out[n++] = &v->fields_at;
+    return n;
 }
 
-/* What an earlier pipeline left. Rows that are appended stay untouched, groups do not. */
+static size_t used_bytes(const struct rt_gpu_state *v, const struct rt_piece *p)
+{
+    if (!p->address)
+        return 0;
+    return has_cursor(v->s) ? (size_t)(v->before * (uint64_t)v->s->stride) : p->n;
+}
+
+/* What an earlier pipeline left. Rows that are appended stay untouched. */
 static int remember(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
-    uint64_t rows = v->s->kind == RT_STATE_AGG_HASH ? v->asked : v->capacity;
-    size_t bytes = (size_t)(rows * (uint64_t)v->s->stride);
-    v->before = v->asked;
+    struct rt_piece *piece[3];
+    size_t n = pieces_of(v, piece), total = 0, at = 0;
+    for (size_t i = 0; i < n; i++)
+        total += hd_align_up(used_bytes(v, piece[i]), 256);
     rt_gpu_give(x, &v->snapshot);
-    if (!accumulates(v->s) || rows == 0)
+    if (total == 0)
         return 0;
-    HD_TRY(rt_state_take(x, v->s, bytes, &v->snapshot, err));
-    return ops_of(x)->copy(x->d, v->snapshot.address, v->rows_at.address, bytes, err);
+    HD_TRY(rt_state_take(x, v->s, total, &v->snapshot, err));
+    for (size_t i = 0; i < n; i++) {
+        size_t bytes = used_bytes(v, piece[i]);
+        if (bytes)
+            HD_TRY(ops_of(x)->copy(x->d, v->snapshot.address + at, piece[i]->address, bytes,
+                                   err));
+        at += hd_align_up(bytes, 256);
+    }
+    return 0;
 }
 
-int rt_gpu_state_start(struct rt_gpu_exec *x, int state, struct hd_err *err)
+int rt_gpu_state_start(struct rt_gpu_exec *x, int state, bool reruns, struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
     HD_ASSERT(!v->finished);
+    v->before = v->asked;
     if (v->started)
-        return remember(x, v, err);
+        return reruns || v->s->kind == RT_STATE_AGG_HASH ? remember(x, v, err) : 0;
     v->s = &x->spec->states[state];
     v->started = true;
     return start(x, v, err);
@@ -377,25 +433,55 @@ static int regrow_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t
     return make_slots(x, v, err);
 }
 
-static int restore_dense(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+/* What has a place for every index becomes what it was. */
+static int undo(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
-    if (!v->snapshot.address)
-        return clear_groups(x, v, 0, err);
-    return ops_of(x)->copy(x->d, v->rows_at.address, v->snapshot.address, v->snapshot.n, err);
+    struct rt_piece *piece[3];
+    size_t n = pieces_of(v, piece), at = 0;
+    bool groups = v->s->kind == RT_STATE_AGG_SCALAR || v->s->kind == RT_STATE_AGG_DENSE;
+    for (size_t i = 0; i < n; i++) {
+        if (!piece[i]->address)
+            continue;
+        if (v->snapshot.address)
+            HD_TRY(ops_of(x)->copy(x->d, piece[i]->address, v->snapshot.address + at,
+                                   piece[i]->n, err));
+        else
+            HD_TRY(ops_of(x)->set(x->d, piece[i]->address, 0, piece[i]->n, err));
+        at += hd_align_up(piece[i]->n, 256);
+    }
+    return groups && !v->snapshot.address ? clear_groups(x, v, 0, err) : 0;
 }
 
 int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
     if (!has_cursor(v->s))
-        return accumulates(v->s) ? restore_dense(x, v, err) : 0; /* stored again, the same */
-    needed = HD_MAX(needed, v->capacity);
+        return undo(x, v, err);
     v->asked = v->before;
-    if (appends(v->s))
-        HD_TRY(regrow_rows(x, v, needed, err));
-    else
+    needed = HD_MAX(needed, v->capacity);
+    if (!appends(v->s))
         HD_TRY(regrow_groups(x, v, needed, err));
+    else if (needed > v->capacity)
+        HD_TRY(regrow_rows(x, v, needed, err));
     return set_cursor(x, v, v->before, err);
+}
+
+/* ---- match bits -------------------------------------------------------------------------- */
+
+int rt_gpu_marks_keep(struct rt_gpu_exec *x, int state, struct hd_err *err)
+{
+    struct rt_gpu_state *v = &x->state[state];
+    rt_gpu_give(x, &v->marked);
+    HD_TRY(rt_state_take(x, v->s, v->matches_at.n, &v->marked, err));
+    return ops_of(x)->copy(x->d, v->marked.address, v->matches_at.address, v->matches_at.n,
+                           err);
+}
+
+int rt_gpu_marks_undo(struct rt_gpu_exec *x, int state, struct hd_err *err)
+{
+    struct rt_gpu_state *v = &x->state[state];
+    return ops_of(x)->copy(x->d, v->matches_at.address, v->marked.address, v->matches_at.n,
+                           err);
 }
 
 /* ---- finish and free --------------------------------------------------------------------- */
@@ -423,7 +509,6 @@ static int finish_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_
 static int finish_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v)
 {
     rt_gpu_give(x, &v->slots_at);
-    rt_gpu_give(x, &v->snapshot);
     v->rows = v->rows_at.address;
     v->nrows = v->asked;
     return 0;
@@ -450,10 +535,11 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
     struct rt_gpu_state *v = &x->state[state];
     HD_ASSERT(!v->finished);
     if (!v->started) /* rows of constants alone, or nothing at all */
-        HD_TRY(rt_gpu_state_start(x, state, err));
+        HD_TRY(rt_gpu_state_start(x, state, false, err));
     HD_TRY(finish(x, v, err));
     v->finished = true;
     rt_gpu_give(x, &v->cursor_at);
+    rt_gpu_give(x, &v->snapshot);
     if (appends(v->s) && v->s->track_matches)
         return rt_state_take_zeroed(x, v->s, bitmap_bytes(v->nrows), &v->matches_at, err);
     return 0;

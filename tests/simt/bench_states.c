@@ -71,7 +71,7 @@ static void append_rows(struct bench *b, uint64_t n, uint64_t range, enum spread
     struct row *rows = hd_alloc(&b->arena, sizeof *rows * CHUNK);
     struct hdd_sink_state sink;
     uint64_t needed;
-    states_ok(rt_gpu_state_start(x, 0, &b->b.err), &b->b);
+    states_ok(rt_gpu_state_start(x, 0, false, &b->b.err), &b->b);
     rt_gpu_state_sink(x, 0, &sink);
     for (uint64_t at = 0; at < n; at += CHUNK) {
         uint64_t m = HD_MIN(n - at, (uint64_t)CHUNK);

@@ -171,7 +171,7 @@ static int append(struct table *t, uint64_t from, uint64_t to)
     int retries = 0;
     if (!t->device_rows)
         place_rows(t);
-    states_ok(rt_gpu_state_start(x, 0, &t->b.err), &t->b);
+    states_ok(rt_gpu_state_start(x, 0, false, &t->b.err), &t->b);
     for (;; retries++) {
         struct hdd_sink_state sink;
         uint64_t cursor;
@@ -580,7 +580,7 @@ static void test_dense(void)
     for (size_t k = 0; k < HD_COUNT(kinds); k++) {
         struct table t;
         aggregate_init(&t, kinds[k]);
-        states_ok(rt_gpu_state_start(&t.b.x, 0, &t.b.err), &t.b);
+        states_ok(rt_gpu_state_start(&t.b.x, 0, false, &t.b.err), &t.b);
         CHECK(t.live.rows == t.live.rows_at.address, "sinks need the address of the rows");
         check_clear(&t, 0);
         finish(&t);
@@ -621,7 +621,7 @@ static void test_groups(void)
         uint64_t h = r % 3 << 32 | r % 5;
         memcpy(t.rows + r * (uint64_t)t.s.stride, &h, 8);
     }
-    states_ok(rt_gpu_state_start(x, 0, &t.b.err), &t.b);
+    states_ok(rt_gpu_state_start(x, 0, false, &t.b.err), &t.b);
     check_clear(&t, 0);
     check_groups(&t, 0);
     size_t bytes = (size_t)t.n * (size_t)t.s.stride;
@@ -630,7 +630,7 @@ static void test_groups(void)
     x->d->ops->upload(x->d, t.live.cursor_at.address, &cursor, 8, &t.b.err);
     states_ok(rt_gpu_state_full(x, 0, &needed, &t.b.err), &t.b);
     CHECK(needed == 0, "there is room");
-    states_ok(rt_gpu_state_start(x, 0, &t.b.err), &t.b); /* the second pipeline */
+    states_ok(rt_gpu_state_start(x, 0, false, &t.b.err), &t.b); /* the second pipeline */
     cursor = 300;
     x->d->ops->set(x->d, t.live.rows_at.address, 0x11, bytes, &t.b.err);
     x->d->ops->upload(x->d, t.live.cursor_at.address, &cursor, 8, &t.b.err);
@@ -652,6 +652,64 @@ static void test_groups(void)
 
 /* ---- by index ---------------------------------------------------------------------------- */
 
+static void download(struct table *t, void *to, uint64_t from, size_t n)
+{
+    states_ok(t->b.x.d->ops->download(t->b.x.d, to, from, n, &t->b.err), &t->b);
+}
+
+/* A pipeline that must run again finds the state as it was: empty, or what an earlier one left. */
+static void undo_case(enum rt_state_kind kind)
+{
+    struct table t;
+    struct rt_gpu_exec *x = &t.b.x;
+    aggregate_init(&t, kind);
+    states_ok(rt_gpu_state_start(x, 0, true, &t.b.err), &t.b);
+    struct rt_piece *p = kind == RT_STATE_BITMAP   ? &t.live.bits_at
+                         : kind == RT_STATE_DIRECT ? &t.live.fields_at
+                                                   : &t.live.rows_at;
+    unsigned char *empty = hd_alloc(&t.arena, p->n), *got = hd_alloc(&t.arena, p->n);
+    for (int filled = 0; filled < 2; filled++) {
+        download(&t, empty, p->address, p->n);
+        x->d->ops->set(x->d, p->address, 0x77, p->n, &t.b.err);
+        states_ok(rt_gpu_state_retry(x, 0, 0, &t.b.err), &t.b);
+        download(&t, got, p->address, p->n);
+        CHECK(memcmp(empty, got, p->n) == 0, "kind %d, filled %d: not undone", (int)kind,
+              filled);
+        x->d->ops->set(x->d, p->address, 0x33, p->n, &t.b.err);
+        states_ok(rt_gpu_state_start(x, 0, true, &t.b.err), &t.b);
+    }
+    finish(&t);
+    table_release(&t);
+}
+
+static void test_undo(void)
+{
+    static const enum rt_state_kind kinds[] = {RT_STATE_BITMAP, RT_STATE_DIRECT,
+                                               RT_STATE_ARRAY, RT_STATE_AGG_SCALAR,
+                                               RT_STATE_AGG_DENSE};
+    for (size_t i = 0; i < HD_COUNT(kinds); i++)
+        undo_case(kinds[i]);
+}
+
+static void test_marks(void)
+{
+    struct table t;
+    struct rt_gpu_exec *x = &t.b.x;
+    unsigned char got[16];
+    table_init(&t, RT_STATE_BITMAP, "");
+    t.s.range = 100;
+    t.s.track_matches = true;
+    finish(&t);
+    x->d->ops->set(x->d, t.live.matches_at.address, 0x5a, 16, &t.b.err);
+    states_ok(rt_gpu_marks_keep(x, 0, &t.b.err), &t.b);
+    x->d->ops->set(x->d, t.live.matches_at.address, 0xff, 16, &t.b.err);
+    states_ok(rt_gpu_marks_undo(x, 0, &t.b.err), &t.b);
+    download(&t, got, t.live.matches_at.address, sizeof got);
+    for (size_t i = 0; i < sizeof got; i++)
+        CHECK(got[i] == 0x5a, "match bits %02x", got[i]);
+    table_release(&t);
+}
+
 static void check_zero(struct table *t, uint64_t address, size_t n)
 {
     unsigned char *p = hd_alloc(&t->arena, n);
@@ -667,7 +725,7 @@ static void test_direct(void)
     table_init(&t, RT_STATE_DIRECT, "BiHs");
     t.s.range = 1001;
     t.s.track_matches = true;
-    states_ok(rt_gpu_state_start(&t.b.x, 0, &t.b.err), &t.b);
+    states_ok(rt_gpu_state_start(&t.b.x, 0, false, &t.b.err), &t.b);
     for (int f = 0; f < t.s.nfields; f++) {
         check_zero(&t, t.live.field[f], 1001u * (size_t)rt_phys_size(t.s.fields[f].phys));
         CHECK((t.live.valid[f] != 0) == (t.s.fields[f].valid_offset >= 0), "validity %d", f);
@@ -685,7 +743,7 @@ static void test_direct(void)
     table_release(&t);
     table_init(&t, RT_STATE_ARRAY, "lb");
     t.s.range = 9;
-    states_ok(rt_gpu_state_start(&t.b.x, 0, &t.b.err), &t.b);
+    states_ok(rt_gpu_state_start(&t.b.x, 0, false, &t.b.err), &t.b);
     check_zero(&t, t.live.rows, 9 * (size_t)t.s.stride);
     table_release(&t);
 }
@@ -778,6 +836,8 @@ int main(int argc, char **argv)
     test_dense();
     test_groups();
     test_direct();
+    test_undo();
+    test_marks();
     test_result();
     test_constants();
     states_close();
