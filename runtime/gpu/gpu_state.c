@@ -548,9 +548,10 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
 void rt_gpu_state_free(struct rt_gpu_exec *x, int state)
 {
     struct rt_gpu_state *v = &x->state[state];
-    struct rt_piece *const all[] = {
-        &v->rows_at,    &v->moved,    &v->bits_at,   &v->matches_at, &v->fields_at,
-        &v->offsets_at, &v->slots_at, &v->cursor_at, &v->snapshot,   &v->texts_at};
+    struct rt_piece *const all[] = {&v->rows_at,    &v->moved,     &v->bits_at,
+                                    &v->matches_at, &v->fields_at, &v->offsets_at,
+                                    &v->slots_at,   &v->cursor_at, &v->snapshot,
+                                    &v->texts_at,   &v->marked};
     for (size_t i = 0; i < HD_COUNT(all); i++)
         rt_gpu_give(x, all[i]);
     v->rows = 0;
