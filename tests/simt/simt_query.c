@@ -260,7 +260,8 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    struct pl_options po = {.profile = o.profile, .balance = o.balance, .threads = 1, .gpu_blocks = 2};
+    struct pl_options po = {
+        .profile = o.profile, .balance = o.balance, .threads = 1, .gpu_blocks = 2};
     if (sim_program_init(&p, o.plan, o.db, o.params, &po, &err) != 0)
         return fail(&err);
     struct runner r = {.o = &o, .p = &p};

@@ -30,8 +30,7 @@ static void compile_source(struct rt_nvrtc *n, const char *plan, const char *nam
         struct rt_bytes cubin;
         struct rt_nvrtc_report r;
         int arch = architectures[i];
-        if (rt_nvrtc_compile(n, name, text, arch, RT_NVRTC_CUBIN, &cubin, &r,
-                             &err))
+        if (rt_nvrtc_compile(n, name, text, arch, RT_NVRTC_CUBIN, &cubin, &r, &err))
             stop(&err);
         CHECK(!r.log || !strstr(r.log, "warning"), "%s %s: %s", plan, name, r.log);
         CHECK(cubin.n > 4 && memcmp(cubin.p, "\177ELF", 4) == 0, "no cubin");
@@ -50,13 +49,15 @@ static void compile_plan(struct rt_nvrtc *n, const char *db, const char *plan, b
     struct sim_program p;
     struct hd_err err;
     hd_err_init(&err);
-    struct pl_options po = {.profile = profile, .balance = balance, .threads = 1, .gpu_blocks = 2};
+    struct pl_options po = {
+        .profile = profile, .balance = balance, .threads = 1, .gpu_blocks = 2};
     if (sim_program_init(&p, plan, db, NULL, &po, &err) != 0)
         stop(&err);
     const char *slash = strrchr(plan, '/');
     for (int i = 0; i < p.art.nunits; i++)
         compile_source(n, slash ? slash + 1 : plan, p.art.units[i].entry, p.art.units[i].text,
-                       p.pl->pipelines[i].spec->shape == RT_SHAPE_ANY ? SPILL_MOST_ANY : SPILL_MOST);
+                       p.pl->pipelines[i].spec->shape == RT_SHAPE_ANY ? SPILL_MOST_ANY
+                                                                      : SPILL_MOST);
     sim_program_release(&p);
 }
 
