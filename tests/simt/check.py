@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs plans on the CPU backend and, as emitted CUDA source, on the SIMT emulator; both must agree.
 
-    check.py --heddle BIN --query BIN --db DB [--seeds N] PLAN...
+    check.py --heddle BIN --query BIN --db DB [--seeds N] [--modes auto|all] [--params CLASS.json] PLAN...
 
-Each plan runs on the emulator with the kernels that the planner would choose, and with those that have every
-strategy in every balance mode. Where work is shared, all of it begins in one warp, so that the others live on
-what is given to them, and states begin with so little room that most of them overflow. Rows are counted per step there, and the counts must be the CPU's too: every node of the
-evaluation tree is visited exactly once.
+Each plan runs on the emulator with the kernels that the planner would choose, and unless --modes is auto with
+those that have every strategy in every balance mode. Where work is shared, all of it begins in one warp, so that
+the others live on what is given to them, and states begin with so little room that most of them overflow. Rows
+are counted per step there, and the counts must be the CPU's too: every node of the evaluation tree is visited
+exactly once. --params: values by query, for the plan of the same name.
 """
 
 import argparse
@@ -38,16 +39,18 @@ def run(command):
 
 def cpu_result(args, plan):
     """(csv, {(pipeline, step): rows})"""
+    params = ["-p", f"@{args.values}"] if args.values else []
     with tempfile.TemporaryDirectory() as scratch:
         profile = Path(scratch) / "profile.json"
         done = run([args.heddle, "run", plan, "--db", args.db, "--backend", "cpu", "--threads", 1, "--format", "csv",
-                    "--profile", profile])
+                    "--profile", profile, *params])
         pipelines = json.loads(profile.read_text())["pipelines"]
     return done.stdout, {(p["name"], k): s["rows"] for p in pipelines for k, s in enumerate(p["steps"])}
 
 
 def simt_result(args, plan, *options):
-    done = run([args.query, plan, "--db", args.db, "--seeds", args.seeds, *options])
+    params = ["--params", args.values] if args.values else []
+    done = run([args.query, plan, "--db", args.db, "--seeds", args.seeds, *params, *options])
     counters = re.findall(r"^(p\d+) (\d+) .*: (\d+)$", done.stderr, re.MULTILINE)
     return done.stdout, {(p, int(k)): int(rows) for p, k, rows in counters}
 
@@ -75,7 +78,8 @@ def compare_counters(plan, cpu, simt):
 
 def has_levels(args, plan):
     """Only pipelines with levels share work."""
-    source = run([args.query, plan, "--db", args.db, "--dump", "--balance", "nifs+aws"]).stdout
+    params = ["--params", args.values] if args.values else []
+    source = run([args.query, plan, "--db", args.db, "--dump", "--balance", "nifs+aws", *params]).stdout
     return "hdd_any_balance(pipe);" in source
 
 
@@ -106,6 +110,8 @@ def check_rows(args, plan):
     expected, rows = cpu_result(args, plan)
     alone, _ = simt_result(args, plan)
     compare_rows(plan, expected, alone, "auto")
+    if args.modes == "auto":
+        return
     for mode in ALONE + (SHARED if has_levels(args, plan) else []):
         shares = mode in SHARED
         gifts = 1 if mode == "nifs+aws" and args.seeds > 1 else 0
@@ -115,20 +121,34 @@ def check_rows(args, plan):
         compare_counters(plan, rows, counted)
 
 
+def write_values(args, plan, folder):
+    """The file with the plan's parameters; None: it keeps its defaults."""
+    if not args.params:
+        return None
+    values = json.loads(Path(args.params).read_text())[Path(plan).stem]
+    path = Path(folder) / "params.json"
+    path.write_text(json.dumps(values))
+    return path
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--heddle", required=True)
     parser.add_argument("--query", required=True)
     parser.add_argument("--db", required=True)
     parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--modes", choices=["auto", "all"], default="all")
+    parser.add_argument("--params")
     parser.add_argument("plans", nargs="+")
     args = parser.parse_args()
-    for plan in args.plans:
-        try:
-            check(args, plan)
-        except Failure as failure:
-            sys.exit(str(failure))
-        print(f"{Path(plan).name}: ok")
+    with tempfile.TemporaryDirectory() as folder:
+        for plan in args.plans:
+            args.values = write_values(args, plan, folder)
+            try:
+                check(args, plan)
+            except Failure as failure:
+                sys.exit(str(failure))
+            print(f"{Path(plan).name}: ok", flush=True)
 
 
 if __name__ == "__main__":
