@@ -15,8 +15,6 @@
 
 #include "hd/share.cuh"
 
-constexpr u32 HDD_LOOK_RARELY = 33;
-
 // The shallowest level that can be divided, and its nodes; level -1: none.
 struct hdd_workload {
     int level;

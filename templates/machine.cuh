@@ -47,7 +47,8 @@ typedef double f64;
 constexpr u32 HDD_LANES = 32; // threads of a warp
 constexpr u32 HDD_WARPS = 4;  // warps of a block, as in the paper's section 8.1
 constexpr u32 HDD_BLOCK = HDD_LANES * HDD_WARPS;
-constexpr u32 HDD_POLLS = 16; // looks into a mailbox between two at the abort word
+constexpr u32 HDD_POLLS = 16;       // looks into a mailbox between two at the abort word
+constexpr u32 HDD_LOOK_RARELY = 33; // warp iterations between two looks while nobody waits
 // ---- where a thread is ---------------------------------------------------------------------
 
 HDD_DEVICE u32 hdd_lane()

@@ -45,6 +45,7 @@ constexpr u32 HDD_LANES = 32; // threads of a warp
 constexpr u32 HDD_WARPS = 4;  // warps of a block, as in the paper's section 8.1
 constexpr u32 HDD_BLOCK = HDD_LANES * HDD_WARPS;
 constexpr u32 HDD_POLLS = 2;
+constexpr u32 HDD_LOOK_RARELY = 33;
 
 HDD_DEVICE u32 hdd_lane()
 {
