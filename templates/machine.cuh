@@ -22,8 +22,6 @@ typedef unsigned __int128 u128;
 typedef double f64;
 
 #define HDD_DEVICE       static __device__ __forceinline__
-// Long functions that few threads are in a hurry to enter: compiled once, and called.
-#define HDD_CALLED       static __device__ __noinline__
 #define HDD_MEMBER       __device__ __forceinline__
 // Long and rare: called, one copy in a kernel. It costs its callers no registers if arguments
 // come by value.

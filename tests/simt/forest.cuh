@@ -65,7 +65,7 @@ struct forest {
         return queue2;
     }
 
-    u32 tile(u32, u32 n) const
+    template <bool full> u32 tile(u32, u32 n) const
     {
         return hdd_low_bits(n);
     }

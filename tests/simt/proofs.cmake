@@ -9,7 +9,7 @@ endforeach()
 configure_file(solo.cuh ${solo_dir}/hd/machine.cuh COPYONLY)
 
 add_library(simt_solo STATIC solo.c fiber.c)
-target_link_libraries(simt_solo PRIVATE heddle_warnings PUBLIC heddle_gpu_states heddle_base)
+target_link_libraries(simt_solo PRIVATE heddle_warnings PUBLIC heddle_gpu heddle_base)
 
 set(solo_flags ${kernel_flags})
 if(HEDDLE_TSAN)
@@ -35,6 +35,6 @@ if(Python3_FOUND)
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/planted.py --proof ${proof}
       --cxx ${CMAKE_CXX_COMPILER} --flags=${solo_flags_text} --root ${CMAKE_SOURCE_DIR}
       --scratch ${CMAKE_CURRENT_BINARY_DIR}/planted $<TARGET_FILE:simt_solo>
-      $<TARGET_FILE:heddle_gpu_states> $<TARGET_FILE:heddle_spec> $<TARGET_FILE:heddle_base>)
+      $<TARGET_FILE:heddle_gpu> $<TARGET_FILE:heddle_spec> $<TARGET_FILE:heddle_base>)
   set_tests_properties(simt_planted_${proof} PROPERTIES LABELS ${proof_label} TIMEOUT 1200)
 endif()

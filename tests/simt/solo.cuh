@@ -21,6 +21,8 @@ typedef double f64;
 #define HDD_MEMBER inline
 #define HDD_CALLED static
 #define HDD_UNROLL
+#define HDD_UNROLL_4
+#define HDD_UNROLL_BY(times)
 #define HDD_ASSERT(condition)                                                                 \
     do {                                                                                      \
         if (!(condition))                                                                     \
@@ -193,10 +195,16 @@ template <class T> HDD_DEVICE T hdd_load_const(const T *p)
     return *p;
 }
 
-HDD_DEVICE void hdd_load_const16(const void *p, u64 &lo, u64 &hi)
+HDD_DEVICE void hdd_load_const8(const void *p, u32 &a, u32 &b)
 {
-    lo = static_cast<const u64 *>(p)[0];
-    hi = static_cast<const u64 *>(p)[1];
+    a = static_cast<const u32 *>(p)[0];
+    b = static_cast<const u32 *>(p)[1];
+}
+
+HDD_DEVICE void hdd_load_const16(const void *p, u32 &a, u32 &b, u32 &c, u32 &d)
+{
+    hdd_load_const8(p, a, b);
+    hdd_load_const8(static_cast<const u32 *>(p) + 2, c, d);
 }
 
 #endif

@@ -23,7 +23,6 @@ typedef unsigned __int128 u128;
 typedef double f64;
 
 #define HDD_DEVICE             static inline
-#define HDD_CALLED             static inline
 #define HDD_MEMBER             inline
 #define HDD_CALLED             static inline
 #define HDD_KERNEL(name)       extern "C" __attribute__((visibility("default"))) void name
