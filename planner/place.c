@@ -48,16 +48,18 @@ static int lane_class(const struct pl_pipeline *q, const struct rt_state *st)
 
 /* ---- a copy per block ------------------------------------------------------------------- */
 
-/* It pays where many more rows than groups come to every block. */
+/* What a block adds to the state at its end is never more than what came to it, so a small copy
+ * always pays; a big one keeps other blocks off the multiprocessor. */
 static int near_class(const struct ctx *c, const struct pl_pipeline *q,
                       const struct rt_state *st)
 {
     int blocks = c->opt.gpu_blocks ? c->opt.gpu_blocks : BLOCKS;
     uint64_t need = st->range * (uint64_t)st->stride;
     int most = q->nlevels > 1 ? NEAR_WITH_QUEUES : NEAR_ALONE;
-    if (group_words(st, &q->sink) == 0 ||
-        q->spec->counter_est[q->nsteps] < (double)st->range * blocks * 4)
+    if (group_words(st, &q->sink) == 0)
         return 0;
+    if (q->spec->counter_est[q->nsteps] < (double)st->range * blocks)
+        most = NEAR_WITH_QUEUES;
     for (int size = 1024; size <= most; size *= 2)
         if (need <= (uint64_t)size)
             return size;

@@ -98,6 +98,8 @@ struct hdd_peers {
 
 // Low half of a slot whose key is being written.
 constexpr u64 HDD_SLOT_BUSY = 0xffffffffull;
+// Slots between two looks at the abort word; in a table half full few lookups see as many.
+constexpr u64 HDD_PROBES = 16;
 
 // Groups beyond the capacity have slots but no rows: they are told apart by their tags alone
 // and only counted, so that the host can make room for all at once.
@@ -156,7 +158,8 @@ struct hdd_groups {
                     return (i64)row;
             }
             at = (at + 1) & mask;
-            steps++;
+            if (++steps % HDD_PROBES == 0 && run.aborted()) // a full table: its rows are for
+                return -1;                                  // the next run
         }
         return full(mask + 1);
     }

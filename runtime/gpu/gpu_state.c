@@ -10,6 +10,7 @@
 
 enum {
     FIRST_ROWS = 1024, /* room for at least so many */
+    FIRST_GROUPS = 1 << 16, /* a few MB to clear; estimates of groups are often far too low */
     MEMORY_SHARE = 4,  /* an estimate gets at most so large a part of the memory */
     CHEAP_SHARE = 64   /* of that, what is taken without a thought */
 };
@@ -204,7 +205,8 @@ static uint64_t first_capacity(const struct rt_gpu_exec *x, const struct rt_stat
 {
     uint64_t stride = (uint64_t)s->stride, bound = most_rows(x, s);
     uint64_t most = x->d->info.memory / MEMORY_SHARE / stride + 1;
-    uint64_t cheap = HD_MAX(appends(s) ? most / CHEAP_SHARE : 0, (uint64_t)FIRST_ROWS);
+    uint64_t least = s->kind == RT_STATE_AGG_HASH ? FIRST_GROUPS : FIRST_ROWS;
+    uint64_t cheap = HD_MAX(appends(s) ? most / CHEAP_SHARE : 0, least);
     double est = HD_MAX(expected_rows(x, s), 0.0) * 1.25;
     uint64_t n = est < (double)most ? (uint64_t)est : most;
     n = HD_MIN(HD_MAX(n, cheap), bound);
