@@ -289,7 +289,7 @@ static int compile_for_gpu(struct heddle_statement *s, struct hd_err *err)
 {
     struct api_program *p = &s->program;
     HD_TRY(api_gpu_get(s->db->context, s->engine, &p->gpu, err));
-    return rt_gpu_code_get(p->gpu, p->cuda.units, p->cuda.nunits, s->engine->crew, s->threads,
+    return rt_gpu_code_get(p->gpu, p->pl->spec, p->cuda.units, s->engine->crew, s->threads,
                            s->no_cache, &p->gpu_code, &s->times.how, err);
 }
 

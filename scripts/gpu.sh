@@ -7,8 +7,11 @@
 #              backend in every balance mode, cancelling, memory limits, the cache
 #   answers    SF 1: TPC-H validation, JCC-H normal and skewed against the stored answers; SF 10: both
 #              suites against the CPU backend
+#   states     the fixed kernels: tests of states on the GPU, then how long states of up to 600 million rows
+#              take to finish (GPU_MILLIONS: fewer)
 #
-# HEDDLE names a binary (default: build/release/bin/heddle, built if it is not there); GPU_DATA a folder for
+# HEDDLE names a binary (default: build/release/bin/heddle, built if it is not there), GPU_TOOLS the folder of
+# the test programs (default: build/release/tests/simt, built likewise); GPU_DATA a folder for
 # databases (default: build/gpu/data), which are generated once; GPU_REPORT a folder for reports (default:
 # build/gpu/report). A stage ends within 8 minutes on 16 cores; what it found already it does not do again.
 set -euo pipefail
@@ -18,6 +21,7 @@ cd "$(dirname "$0")/.."
 heddle=${HEDDLE:-build/release/bin/heddle}
 data=${GPU_DATA:-build/gpu/data}
 report=${GPU_REPORT:-build/gpu/report}
+tools=${GPU_TOOLS:-build/release/tests/simt}
 mkdir -p "$data" "$report"
 status=0
 
@@ -81,8 +85,17 @@ stage_answers() {
     step answers-jcch-sf10 compared jcch normal,skewed
 }
 
+stage_states() {
+    if [ -z "${GPU_TOOLS:-}" ]; then
+        configure release
+        build release simt_test_states bench_states
+    fi
+    step states "$tools/simt_test_states" cuda
+    step states-bench "$tools/bench_states" "${GPU_MILLIONS:-600}"
+}
+
 case ${1:-} in
-    smoke | answers)
+    smoke | answers | states)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1"

@@ -33,11 +33,11 @@ void rt_gpu_forget(struct rt_gpu *g, uint64_t table_id);
 
 /* The loaded kernels of a program. */
 struct rt_gpu_code;
-/* Finds or compiles one unit per pipeline, several at a time on the crew; units live as long as
- * the code. fresh: compiles in any case. */
-int rt_gpu_code_get(struct rt_gpu *g, const struct rt_unit *units, int n, struct rt_crew *crew,
-                    int threads, bool fresh, struct rt_gpu_code **out, enum rt_cached *how,
-                    struct hd_err *err);
+/* Finds or compiles the units, one per pipeline, and the fixed kernels that the states need,
+ * several at a time on the crew. fresh: compiles in any case. */
+int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
+                    struct rt_crew *crew, int threads, bool fresh, struct rt_gpu_code **out,
+                    enum rt_cached *how, struct hd_err *err);
 /* Where a pipeline's kernel came from, and how long that took. */
 enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double *ms);
 void rt_gpu_code_release(struct rt_gpu *g, struct rt_gpu_code *c); /* NULL is fine */

@@ -12,7 +12,8 @@
 
 enum {
     KEPT = 1024,        /* modules that nobody uses are kept up to this number */
-    FIXED_THREADS = 256 /* of a block of the fixed kernels, for their occupancy */
+    FIXED_THREADS = 128, /* of a block of the fixed kernels, for their occupancy */
+    FIXED = -1           /* in place of a unit: a fixed module */
 };
 
 struct function {
@@ -391,6 +392,33 @@ static void take_loaded(struct rt_gpu *g, const struct rt_unit *units, struct rt
     }
 }
 
+/* Under the lock: the same for the fixed kernels that the program will need. They belong to no
+ * program, and are found again when their turn comes. */
+static void take_fixed(struct rt_gpu *g, const struct rt_spec *spec, struct compilation *todo,
+                       int *unit_of)
+{
+    const char *names[RT_FIXED_MOST];
+    int n = rt_gpu_fixed_modules(spec, names);
+    for (int i = 0; i < n; i++) {
+        struct job j;
+        job_init(g, &j, names[i], fixed_text(names[i]));
+        struct rt_gpu_module *m = todo->fresh ? NULL : find_module(g, j.key);
+        if (m) {
+            m->refs--;
+            continue;
+        }
+        unit_of[todo->n] = FIXED;
+        todo->jobs[todo->n++] = j;
+    }
+}
+
+static int load_one(struct rt_gpu *g, const struct job *j, bool fresh,
+                    struct rt_gpu_module **m, struct hd_err *err)
+{
+    *m = fresh ? NULL : find_module(g, j->key);
+    return *m ? 0 : load_module(g, j->key, &j->image, m, err);
+}
+
 /* Under the lock. Another thread may have loaded the same meanwhile. */
 static int load_compiled(struct rt_gpu *g, struct compilation *done, const int *unit_of,
                          struct rt_gpu_code *c, enum rt_cached *how, struct hd_err *err)
@@ -400,20 +428,24 @@ static int load_compiled(struct rt_gpu *g, struct compilation *done, const int *
         if (j->rc != 0)
             return job_error(j, err);
         *how = HD_MIN(*how, j->how);
+        struct rt_gpu_module *m;
+        HD_TRY(load_one(g, j, done->fresh, &m, err));
+        if (unit_of[k] == FIXED) {
+            m->refs--;
+            continue;
+        }
         c->origins[unit_of[k]] = (struct origin){j->how, j->ms};
-        struct rt_gpu_module **m = &c->modules[unit_of[k]];
-        *m = done->fresh ? NULL : find_module(g, j->key);
-        if (!*m)
-            HD_TRY(load_module(g, j->key, &j->image, m, err));
+        c->modules[unit_of[k]] = m;
     }
     return 0;
 }
 
-static int get_code(struct rt_gpu *g, const struct rt_unit *units, struct rt_gpu_code *c,
-                    struct compilation *todo, int *unit_of, struct rt_crew *crew, int threads,
-                    enum rt_cached *how, struct hd_err *err)
+static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
+                    struct rt_gpu_code *c, struct compilation *todo, int *unit_of,
+                    struct rt_crew *crew, int threads, enum rt_cached *how, struct hd_err *err)
 {
     rt_gpu_enter(g);
+    take_fixed(g, spec, todo, unit_of); /* first: the longest compilations */
     take_loaded(g, units, c, todo->fresh, todo, unit_of);
     rt_gpu_leave(g);
     if (todo->n)
@@ -426,14 +458,15 @@ static int get_code(struct rt_gpu *g, const struct rt_unit *units, struct rt_gpu
     return rc;
 }
 
-int rt_gpu_code_get(struct rt_gpu *g, const struct rt_unit *units, int n, struct rt_crew *crew,
-                    int threads, bool fresh, struct rt_gpu_code **out, enum rt_cached *how,
-                    struct hd_err *err)
+int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
+                    struct rt_crew *crew, int threads, bool fresh, struct rt_gpu_code **out,
+                    enum rt_cached *how, struct hd_err *err)
 {
+    int n = spec->npipelines;
     struct rt_gpu_code *c = hd_try_calloc(1, sizeof *c);
     struct compilation todo = {.g = g, .fresh = fresh};
-    int *unit_of = hd_try_calloc((size_t)n + 1, sizeof *unit_of);
-    todo.jobs = hd_try_calloc((size_t)n + 1, sizeof *todo.jobs);
+    int *unit_of = hd_try_calloc((size_t)n + RT_FIXED_MOST, sizeof *unit_of);
+    todo.jobs = hd_try_calloc((size_t)n + RT_FIXED_MOST, sizeof *todo.jobs);
     *how = RT_CACHED_MEMORY;
     if (c) {
         c->n = n;
@@ -442,7 +475,7 @@ int rt_gpu_code_get(struct rt_gpu *g, const struct rt_unit *units, int n, struct
         c->origins = hd_try_calloc((size_t)n + 1, sizeof *c->origins);
     }
     int rc = c && c->modules && c->kernels && c->origins && unit_of && todo.jobs
-                 ? get_code(g, units, c, &todo, unit_of, crew, threads, how, err)
+                 ? get_code(g, spec, units, c, &todo, unit_of, crew, threads, how, err)
                  : HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
     for (int i = 0; i < todo.n; i++)
         job_release(&todo.jobs[i]);

@@ -232,7 +232,7 @@ static int run_program(struct runner *r, struct hd_err *err)
     enum rt_cached how;
     HD_TRY(open_gpu(r, err));
     r->crew = rt_crew_new();
-    int status = rt_gpu_code_get(r->gpu, r->p->art.units, r->p->art.nunits, r->crew, 1, false,
+    int status = rt_gpu_code_get(r->gpu, r->p->pl->spec, r->p->art.units, r->crew, 1, false,
                                  &r->code, &how, err);
     if (status == 0) {
         status = run_seeds(r, err);

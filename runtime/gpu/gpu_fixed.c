@@ -1,0 +1,79 @@
+/* Which fixed kernels a program needs: known from its states before it runs, so that they are
+ * compiled beside the pipelines and not when their turn comes. */
+#include "runtime/gpu/gpu_state.h"
+
+/* Rows that are expected in it, as far as the planner knows. */
+static bool few(const struct rt_spec *spec, int state)
+{
+    for (int i = 0; i < spec->npipelines; i++) {
+        const struct rt_pipeline *p = &spec->pipelines[i];
+        if (p->writes[0] == state && p->ncounters &&
+            p->counter_est[p->ncounters - 1] > HDD_RANK_MOST)
+            return false;
+    }
+    return spec->states[state].est_rows <= HDD_RANK_MOST;
+}
+
+static bool has_far_ends(const struct rt_state *s)
+{
+    for (int i = 0; i < s->nfields; i++)
+        if (s->merge[i] == RT_MERGE_MIN || s->merge[i] == RT_MERGE_MAX)
+            return true;
+    return false;
+}
+
+static bool has_texts(const struct rt_state *s)
+{
+    for (int i = 0; i < s->nfields; i++)
+        if (s->fields[i].phys == RT_STR)
+            return true;
+    return false;
+}
+
+struct needs {
+    bool fill, index, scan, hash, sort, select, radix, text;
+};
+
+static void add_state(struct needs *n, const struct rt_spec *spec, int state)
+{
+    const struct rt_state *s = &spec->states[state];
+    bool many = !few(spec, state);
+    switch (s->kind) {
+    case RT_STATE_BITMAP:
+    case RT_STATE_DIRECT:
+    case RT_STATE_ARRAY: return;
+    case RT_STATE_AGG_SCALAR:
+    case RT_STATE_AGG_DENSE:
+    case RT_STATE_AGG_HASH: n->fill |= has_far_ends(s); return;
+    case RT_STATE_CSR: n->index = n->scan = true; return;
+    case RT_STATE_HASH: n->hash = true; return;
+    case RT_STATE_ROWS:
+        if (s->nsort == 0)
+            return;
+        n->select |= many;
+        n->sort |= !many || s->limit >= 0;
+        n->radix |= many && s->limit < 0;
+        n->scan |= many && s->limit < 0;
+        return;
+    }
+    HD_BUG("state kind %d", (int)s->kind);
+}
+
+int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_MOST])
+{
+    struct needs n = {.text = has_texts(&spec->states[spec->result_state])};
+    int k = 0;
+    for (int i = 0; i < spec->nstates; i++)
+        add_state(&n, spec, i);
+    const struct {
+        bool needed;
+        const char *name;
+    } all[RT_FIXED_MOST] = {{n.radix, "finish_radix"}, {n.select, "finish_select"},
+                            {n.sort, "finish_sort"},   {n.hash, "finish_hash"},
+                            {n.text, "finish_text"},   {n.scan, "finish_scan"},
+                            {n.index, "finish_index"}, {n.fill, "finish_fill"}};
+    for (int i = 0; i < RT_FIXED_MOST; i++)
+        if (all[i].needed)
+            names[k++] = all[i].name;
+    return k;
+}
