@@ -365,7 +365,7 @@ static int expand_fk(struct ctx *c, struct join *j, struct handle *parent, struc
     s->probe = how;
     s->a_offsets = a_off;
     s->a_child_rows = a_child;
-    s->splittable = fk->max_children < 0 || fk->max_children > 16384;
+    s->splittable = fk->max_children < 0 || fk->max_children > 4096;
     p->level++;
     p->est *= HD_MAX(fk_children(c, j), 0.001);
     j->s.max_rows = HD_MIN(j->s.max_rows * (double)HD_MAX(1, fk->max_children < 0 ? t->rows : fk->max_children), 9e18);

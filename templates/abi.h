@@ -21,8 +21,9 @@
 #define HDD_HASH_NULL 0xA0761D6478BD642FULL
 /* In place of a path: the helper stops at 10^38 instead of raising. */
 #define HDD_PATH_SATURATE (-2)
-/* Ranges longer than this are handed to hdr_spawn at splittable levels. */
-#define HDD_SPLIT 16384u
+/* Ranges longer than this are handed to hdr_spawn at splittable levels, and worked off in pieces of
+ * this size. Twenty ranges of 10,000 rows in one morsel (JCC-H's Q9) must not stay on one thread. */
+#define HDD_SPLIT 4096u
 
 #define A_STRUCT(name) struct name {
 #define A_PTR(f) void *f;

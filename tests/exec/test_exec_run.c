@@ -130,8 +130,8 @@ static void long_ranges_are_split(void **state)
     } cases[] = {{8, 3000000, 10, 0},
                  {300, 100000, 10, 0},
                  {58, 20000, 300, 30000},
-                 {5000, 16385, 30, 0},
-                 {1000, 16384, 30, 10}};
+                 {5000, HDD_SPLIT + 1, 30, 0},
+                 {1000, HDD_SPLIT, 30, 10}};
     (void)state;
     for (size_t k = 0; k < HD_COUNT(fx_threads); k++)
         for (size_t i = 0; i < HD_COUNT(cases); i++) {
