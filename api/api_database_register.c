@@ -1,3 +1,4 @@
+#include "api/api_gpu.h"
 #include "api/api_internal.h"
 #include "runtime/io/arrow_table.h"
 
@@ -62,6 +63,7 @@ static int drop_table(heddle_database *db, const char *name, struct hd_err *err)
     pthread_mutex_unlock(&db->mutex);
     if (!new)
         return -1;
+    api_gpu_forget(db->context, old->cat.tables[i]);
     api_snapshot_release(old);
     return 0;
 }

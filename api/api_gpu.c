@@ -56,6 +56,16 @@ int api_gpu_get(heddle_context *c, struct api_engine *e, struct rt_gpu **out,
                       "backend cuda: %s", e->gpu_error.message);
 }
 
+void api_gpu_forget(heddle_context *c, const struct fe_table *t)
+{
+    pthread_mutex_lock(&c->mutex);
+    struct api_engine *e = c->exec;
+    struct rt_gpu *gpu = e ? e->gpu : NULL;
+    pthread_mutex_unlock(&c->mutex);
+    if (gpu)
+        rt_gpu_forget(gpu, t->id);
+}
+
 /* ---- explain --------------------------------------------------------------------------- */
 
 enum { USUAL_ARCH = 90 };

@@ -9,6 +9,8 @@ struct hd_strbuf;
 /* The kernels as PTX, for the context's device or, without one, for a usual architecture. */
 int api_gpu_ptx(heddle_context *c, const struct cg_cuda_artifact *art, struct hd_strbuf *out,
                 struct hd_err *err);
+/* The table goes: its columns need not stay on the GPU, if there is one. */
+void api_gpu_forget(heddle_context *c, const struct fe_table *t);
 /* Members of a JSON object: driver, devices, NVRTC, and why they are missing. */
 void api_gpu_info(struct hd_strbuf *b);
 

@@ -191,6 +191,20 @@ static void add_balance(struct hd_strbuf *b, const struct rt_kernel_stats *k, in
     add_warps(b, k);
 }
 
+/* What the rows that were counted read and wrote at least, against what memory could stream. */
+static void add_traffic(struct hd_strbuf *b, const struct heddle_statement *s, int i)
+{
+    const struct rt_pipeline *p = &s->stats_spec->pipelines[i];
+    const struct rt_pipeline_stats *st = &s->stats.pipelines[i];
+    double could = rt_gpu_device(s->program.gpu)->info.bandwidth * st->kernel.kernel_ms / 1e3;
+    double bytes = 0;
+    for (int k = 0; k < p->ncounters; k++)
+        bytes += (double)st->counters[k] * p->counter_bytes[k];
+    hd_strbuf_addf(b, ",\"bytes\":%.0f", bytes);
+    if (could > 0)
+        hd_strbuf_addf(b, ",\"streaming_fraction\":%.4f", bytes / could);
+}
+
 static void add_compiled(struct hd_strbuf *b, const struct heddle_statement *s, int i)
 {
     double ms;
@@ -210,8 +224,10 @@ static void add_kernel(struct hd_strbuf *b, const struct heddle_statement *s, in
                    k->registers, k->local_bytes, k->shared_bytes, k->blocks,
                    k->warps_per_block, k->occupancy, (unsigned long long)k->gifts);
     add_compiled(b, s, i);
-    if (s->profile)
+    if (s->profile) {
+        add_traffic(b, s, i);
         add_balance(b, k, s->stats_spec->pipelines[i].nlevels);
+    }
     hd_strbuf_adds(b, "}");
 }
 

@@ -415,21 +415,52 @@ static void seal_writes(struct ctx *c, const struct pl_pipeline *q)
             r->writes[r->nwrites++] = q->steps[i].state;
 }
 
+static double step_bytes(const struct ctx *c, const struct pl_step *s)
+{
+    if (s->kind == PL_STEP_LOAD_FIELD)
+        return rt_phys_size(c->states.v[s->state].fields[s->field].phys);
+    if (s->kind != PL_STEP_LOAD_COLUMN)
+        return 0;
+    const struct fe_table_column *col = &s->table->cols[s->column];
+    return (col->storage == FE_STORE_TEXT ? 4.0 : col->width) + (s->a_valid >= 0 ? 0.125 : 0);
+}
+
+static double sink_bytes(const struct ctx *c, const struct pl_sink *s)
+{
+    double bytes = 0;
+    switch (s->kind) {
+    case PL_SINK_BITMAP: return 0.125;
+    case PL_SINK_ROWS:
+    case PL_SINK_AGG_HASH: return c->states.v[s->state].stride;
+    case PL_SINK_DIRECT:
+    case PL_SINK_ARRAY:
+        for (int i = 0; i < s->nouts; i++)
+            bytes += rt_phys_size(c->states.v[s->state].fields[s->outs[i].field].phys);
+        return bytes;
+    case PL_SINK_AGG_SCALAR:
+    case PL_SINK_AGG_DENSE: return 0; /* few rows, in the cache */
+    }
+    return 0;
+}
+
 static void seal_counters(struct ctx *c, const struct pl_pipeline *q, double sink_est)
 {
     struct rt_pipeline *r = q->spec;
     r->ncounters = q->nsteps + 1;
     r->counter_names = HD_NEWN(c->a, const char *, r->ncounters);
     r->counter_est = HD_NEWN(c->a, double, r->ncounters);
+    r->counter_bytes = HD_NEWN(c->a, double, r->ncounters);
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         r->counter_names[i] = s->slot >= 0 ? hd_asprintf(c->a, "%s %s", pl_step_name(s->kind),
                                                          q->slots[s->slot].name)
                                            : pl_step_name(s->kind);
         r->counter_est[i] = s->est;
+        r->counter_bytes[i] = step_bytes(c, s);
     }
     r->counter_names[q->nsteps] = "sink";
     r->counter_est[q->nsteps] = sink_est;
+    r->counter_bytes[q->nsteps] = sink_bytes(c, &q->sink);
 }
 
 static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, struct rt_pipeline *r,

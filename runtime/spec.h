@@ -171,6 +171,8 @@ struct rt_pipeline {
     int ncounters;       /* 64-bit counters for --profile: rows into step 0.., and into the sink */
     const char **counter_names;
     double *counter_est; /* estimated rows, same index; < 0 unknown */
+    double *counter_bytes; /* of columns, fields and rows that each such row reads or writes; texts and what
+                              lookups read not counted */
     enum rt_shape shape;
     enum rt_balance balance; /* to launch it with; never AUTO */
     bool ordered;        /* run on one thread in row order (a sorted source whose order must survive) */

@@ -313,6 +313,9 @@ static int fill_info(struct rt_cuda *c, int number, struct hd_err *err)
     i->free_memory = free_bytes;
     i->l2_bytes = (uint64_t)attribute(c, CU_L2_BYTES);
     i->shared_bytes = (uint32_t)attribute(c, CU_MAX_SHARED_BYTES);
+    /* Two transfers a clock. */
+    i->bandwidth =
+        attribute(c, CU_MEMORY_KHZ) * 1e3 * 2 * attribute(c, CU_MEMORY_BITS) / 8;
     i->driver_version = c->cu->version;
     if (!attribute(c, CU_COOPERATIVE))
         return HD_FAIL(err, RESOURCE, NULL, "%s has no cooperative launches", i->name);

@@ -20,6 +20,7 @@ struct rt_device_info {
     uint64_t free_memory;   /* bytes free when the device was opened */
     uint64_t l2_bytes;
     uint32_t shared_bytes;  /* of a block at most, after opting in */
+    double bandwidth;       /* of memory, bytes per second as its clock and width say; 0 unknown */
     int driver_version;     /* 12040 = 12.4 */
 };
 

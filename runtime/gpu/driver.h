@@ -17,6 +17,8 @@ enum { CU_OUT_OF_MEMORY = 2, CU_NOT_READY = 600 };
 enum cu_device_attribute {
     CU_MAX_SHARED_BYTES = 97, /* of a block, after opting in */
     CU_MULTIPROCESSORS = 16,
+    CU_MEMORY_KHZ = 36,
+    CU_MEMORY_BITS = 37,
     CU_L2_BYTES = 38,
     CU_MAX_THREADS = 39, /* of a multiprocessor */
     CU_ARCH_MAJOR = 75,
