@@ -59,7 +59,7 @@ template <class Tuple> struct hdd_queue {
     {
         const u32 lane = hdd_lane(), slot = (head + lane) % HDD_QUEUE;
         const u32 n = lane < count ? at.ranges[slot].n : 0, most = hdd_min(n, HDD_LANES);
-        const u32 start = hdd_scan_sum(most) - most;
+        const u32 start = hdd_scan_sum_bits<6>(most) - most; // at most 32 each
         const u32 starts = hdd_warp_or(n && start < HDD_LANES ? 1u << start : 0);
         const u32 total = nodes < HDD_LANES ? (u32)nodes : HDD_LANES;
         const u32 mine = starts & hdd_lanes_upto();

@@ -57,7 +57,7 @@ struct hdd_scan {
     HDD_MEMBER bool take(u32 &row)
     {
         const u32 lane = hdd_lane(), n = hdd_min(pending, HDD_LANES), of_tile = n - nleft;
-        const u32 mine = hdd_popc(alive), upto = hdd_scan_sum(mine), before = upto - mine;
+        const u32 mine = hdd_popc(alive), upto = hdd_scan_sum_bits<HDD_TILE_BITS>(mine), before = upto - mine;
         const u32 j = lane - nleft; // of the tile's survivors; wraps for lanes with a left row
         const u32 owner = hdd_owner(upto, j);
         const u32 mask = hdd_shuffle(alive, owner), skip = hdd_shuffle(before, owner);
@@ -103,13 +103,13 @@ struct hdd_scan {
         }
         if (lane < nleft && lane % 2)
             gift.left[lane / 2] = left;
-        const u32 odd = odd_ranks(nleft + hdd_scan_sum(mine) - mine);
+        const u32 odd = odd_ranks(nleft + hdd_scan_sum_bits<HDD_TILE_BITS>(mine) - mine);
         gift.alive[lane] = odd;
         alive &= ~odd;
         left = hdd_shuffle(left, lane * 2 % HDD_LANES);
         nleft = (nleft + 1) / 2;
         tile_end = middle;
-        pending = nleft + hdd_warp_sum(hdd_popc(alive));
+        pending = nleft + hdd_warp_sum_bits<HDD_TILE_BITS>(hdd_popc(alive));
     }
 
     // Takes a gift; nothing waits here.
@@ -122,7 +122,7 @@ struct hdd_scan {
         nleft = gift.nleft;
         alive = gift.alive[hdd_lane()];
         left = hdd_lane() < nleft ? gift.left[hdd_lane()] : 0;
-        pending = nleft + hdd_warp_sum(hdd_popc(alive));
+        pending = nleft + hdd_warp_sum_bits<HDD_TILE_BITS>(hdd_popc(alive));
     }
 
   private:
@@ -154,7 +154,7 @@ struct hdd_scan {
                             : p.template tile<false>(mine, hdd_tile_end(first, rows));
         if (Pipe::tile_steps > 0)
             hdd_count_tile(p.run, Pipe::levels, rows - first);
-        pending = nleft + hdd_warp_sum(hdd_popc(alive));
+        pending = nleft + hdd_warp_sum_bits<HDD_TILE_BITS>(hdd_popc(alive));
     }
 
     // This lane's survivors whose rank in the warp is odd; the first has the given rank.

@@ -22,6 +22,7 @@ typedef double f64;
 #define HDD_CALLED static
 #define HDD_UNROLL
 #define HDD_UNROLL_4
+#define HDD_NO_UNROLL
 #define HDD_UNROLL_BY(times)
 #define HDD_ASSERT(condition)                                                                 \
     do {                                                                                      \
