@@ -52,7 +52,7 @@ struct rt_gpu_state {
     const struct rt_state *s;
     struct rt_piece rows_at;       /* rows while they are appended; dense rows; groups */
     struct rt_piece moved;         /* rows after sorting or grouping, if not in place */
-    struct rt_piece bits_at, matches_at, fields_at, offsets_at, slots_at, cursor_at, texts_at;
+    struct rt_piece bits_at, matches_at, fields_at, offsets_at, slots_at, texts_at;
     uint64_t rows, nrows;          /* finished: address of row 0, number of rows */
     uint64_t capacity;             /* rows there is room for while filling */
     uint64_t mask;                 /* HASH (finished), AGG_HASH: slots - 1 */
@@ -153,14 +153,15 @@ uint64_t rt_gpu_source_rows(const struct rt_gpu_exec *x, const struct rt_pipelin
  * start   before each pipeline that fills the state: the first time it allocates for the estimate and clears;
  *         later times it remembers what is there, so that a retry can undo the pipeline. reruns: the pipeline
  *         may have to run again for other reasons than this state
- * sink    what the kernel gets
- * full    after a launch: *needed is 0, or the number of rows the state must have room for; then
+ * sink    what the kernel gets; cursor: address of a word that holds rt_gpu_state_cursor before the launch
+ * full    after a launch, with what the cursor is then: *needed is 0, or the number of rows the state must have room for; then
  * retry   undoes the pipeline and makes room for that many (0: it was something else that was missing); the
  *         schedule launches again
  * finish  RT_FINISH      release RT_FREE and the end */
 int rt_gpu_state_start(struct rt_gpu_exec *x, int state, bool reruns, struct hd_err *err);
-void rt_gpu_state_sink(const struct rt_gpu_exec *x, int state, struct hdd_sink_state *out);
-int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t *needed, struct hd_err *err);
+uint64_t rt_gpu_state_cursor(const struct rt_gpu_exec *x, int state);
+void rt_gpu_state_sink(const struct rt_gpu_exec *x, int state, uint64_t cursor, struct hdd_sink_state *out);
+int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_t *needed, struct hd_err *err);
 int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct hd_err *err);
 int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err);
 /* Match bits that a pipeline sets in other states than its sink: kept before it, brought back before it runs again. */

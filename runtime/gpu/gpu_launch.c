@@ -17,11 +17,12 @@ enum {
 /* Between two looks whether somebody cancelled. */
 static const double POLL_MS = 2;
 
-/* What a launch leaves behind, in one copy from the begin of the scratch piece: progress and the
- * cursor of the heap of texts. */
+/* What a launch leaves behind, in one copy from the begin of the scratch piece: progress, and the
+ * cursors of the heap of texts and of the sink, on lines of their own. */
 struct outcome {
     struct hdd_progress progress;
-    uint64_t text_cursor;
+    uint64_t apart[16], text_cursor;
+    uint64_t more_apart[16], sink_cursor;
 };
 
 /* Where a launch's own memory lies in the scratch piece. What is cleared comes first. */
@@ -107,7 +108,7 @@ static struct hdd_launch describe(const struct run *r)
                            .text_heap = r->heap.address,
                            .text_capacity = r->heap.n,
                            .text_cursor = base + offsetof(struct outcome, text_cursor)};
-    rt_gpu_state_sink(r->x, r->sink, &l.sink);
+    rt_gpu_state_sink(r->x, r->sink, base + offsetof(struct outcome, sink_cursor), &l.sink);
     return l;
 }
 
@@ -122,6 +123,11 @@ static int clear(struct run *r, struct hd_err *err)
     }
     HD_TRY(x->d->ops->set(x->d, x->scratch.address, 0, r->at.share + share_memory(r, 0).clear,
                           err));
+    uint64_t cursor = rt_gpu_state_cursor(x, r->sink);
+    if (cursor)
+        HD_TRY(x->d->ops->upload(x->d,
+                                 x->scratch.address + offsetof(struct outcome, sink_cursor),
+                                 &cursor, sizeof cursor, err));
     if (!x->o->profile)
         return 0;
     return x->d->ops->set(x->d, x->counters.address, 0, x->counters.n, err);
@@ -165,9 +171,8 @@ static int failed_row(const struct run *r, const struct hdd_progress *g, struct 
 #undef X
     };
     const struct rt_spec *s = r->x->spec;
-    const char *path = g->failure_path >= 0 && g->failure_path < s->npaths
-                           ? s->paths[g->failure_path]
-                           : NULL;
+    const char *path =
+        g->failure_path >= 0 && g->failure_path < s->npaths ? s->paths[g->failure_path] : NULL;
     return HD_FAIL(err, EXEC, path, "%s", text[g->failure]);
 }
 
@@ -230,7 +235,7 @@ static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_er
         uint64_t needed = 0;
         HD_TRY(launch(r, out, err));
         bool texts = out->text_cursor > r->heap.n;
-        HD_TRY(rt_gpu_state_full(x, r->sink, &needed, err));
+        HD_TRY(rt_gpu_state_full(x, r->sink, out->sink_cursor, &needed, err));
         if (!needed && !texts)
             return 0;
         if (texts) {
@@ -253,8 +258,7 @@ static void note_kernel(const struct run *r, const struct hdd_progress *g)
     k->shared_bytes = r->k->info.shared_bytes;
     k->blocks = (int)r->blocks;
     k->warps_per_block = r->k->unit->threads / LANES;
-    k->occupancy =
-        d->warps ? (double)(r->k->info.blocks * k->warps_per_block) / d->warps : 0;
+    k->occupancy = d->warps ? (double)(r->k->info.blocks * k->warps_per_block) / d->warps : 0;
     k->balance = r->balance;
     k->gifts = g->gifts;
     r->st->source_rows = r->rows;
@@ -273,10 +277,9 @@ static void note_warps(const struct run *r, const struct hdd_warp_profile *recor
         const struct hdd_warp_profile *p = &records[w];
         double us = (double)(p->end - p->begin) / 1e3, ticks = (double)(p->busy + p->wait);
         if (p->begin)
-            k->warps[w] = (struct rt_warp_stats){(double)(p->begin - begin) / 1e3,
-                                                 (double)(p->end - begin) / 1e3,
-                                                 ticks > 0 ? us * (double)p->busy / ticks : us,
-                                                 p->transitions};
+            k->warps[w] = (struct rt_warp_stats){
+                (double)(p->begin - begin) / 1e3, (double)(p->end - begin) / 1e3,
+                ticks > 0 ? us * (double)p->busy / ticks : us, p->transitions};
     }
 }
 

@@ -9,10 +9,10 @@
 #include "runtime/gpu/gpu_state.h"
 
 enum {
-    FIRST_ROWS = 1024, /* room for at least so many */
+    FIRST_ROWS = 1024,      /* room for at least so many */
     FIRST_GROUPS = 1 << 16, /* a few MB to clear; estimates of groups are often far too low */
-    MEMORY_SHARE = 4,  /* an estimate gets at most so large a part of the memory */
-    CHEAP_SHARE = 64   /* of that, what is taken without a thought */
+    MEMORY_SHARE = 4,       /* an estimate gets at most so large a part of the memory */
+    CHEAP_SHARE = 64        /* of that, what is taken without a thought */
 };
 static const uint64_t ROWS_MOST = UINT32_MAX - 1; /* row numbers have 32 bits */
 
@@ -216,14 +216,6 @@ static uint64_t first_capacity(const struct rt_gpu_exec *x, const struct rt_stat
     return HD_MAX(HD_MIN(n, enough_rows(s)), (uint64_t)1);
 }
 
-static int set_cursor(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t n,
-                      struct hd_err *err)
-{
-    if (n == 0)
-        return ops_of(x)->set(x->d, v->cursor_at.address, 0, sizeof n, err);
-    return ops_of(x)->upload(x->d, v->cursor_at.address, &n, sizeof n, err);
-}
-
 /* Texts of constant rows: their bytes go to the device, and the rows point there. */
 static int upload_texts(struct rt_gpu_exec *x, struct rt_gpu_state *v, unsigned char *rows,
                         struct hd_err *err)
@@ -266,8 +258,6 @@ static int start_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_e
     v->capacity = first_capacity(x, s);
     v->asked = v->before = (uint64_t)s->nvalues;
     HD_TRY(rt_state_take(x, s, (size_t)(v->capacity * (uint64_t)s->stride), &v->rows_at, err));
-    HD_TRY(rt_state_take(x, s, sizeof v->asked, &v->cursor_at, err));
-    HD_TRY(set_cursor(x, v, v->asked, err));
     if (!bytes)
         return 0;
     unsigned char *rows = hd_dup(x->arena, s->values, bytes);
@@ -297,8 +287,6 @@ static int start_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
     const struct rt_state *s = v->s;
     v->capacity = first_capacity(x, s);
     HD_TRY(rt_state_take(x, s, (size_t)(v->capacity * (uint64_t)s->stride), &v->rows_at, err));
-    HD_TRY(rt_state_take(x, s, sizeof v->asked, &v->cursor_at, err));
-    HD_TRY(set_cursor(x, v, 0, err));
     HD_TRY(clear_groups(x, v, 0, err));
     return make_slots(x, v, err);
 }
@@ -370,26 +358,32 @@ int rt_gpu_state_start(struct rt_gpu_exec *x, int state, bool reruns, struct hd_
     return start(x, v, err);
 }
 
-void rt_gpu_state_sink(const struct rt_gpu_exec *x, int state, struct hdd_sink_state *out)
+void rt_gpu_state_sink(const struct rt_gpu_exec *x, int state, uint64_t cursor,
+                       struct hdd_sink_state *out)
 {
     const struct rt_gpu_state *v = &x->state[state];
     *out = (struct hdd_sink_state){.rows = v->rows_at.address,
                                    .capacity = v->capacity,
-                                   .cursor = v->cursor_at.address,
+                                   .cursor = cursor,
                                    .slots = v->slots_at.address,
                                    .mask = v->mask};
 }
 
 /* ---- overflow ---------------------------------------------------------------------------- */
 
-int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t *needed, struct hd_err *err)
+uint64_t rt_gpu_state_cursor(const struct rt_gpu_exec *x, int state)
+{
+    const struct rt_gpu_state *v = &x->state[state];
+    return has_cursor(v->s) ? v->before : 0;
+}
+
+int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_t *needed,
+                      struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
-    uint64_t cursor;
     *needed = 0;
     if (!has_cursor(v->s))
         return 0;
-    HD_TRY(ops_of(x)->download(x->d, &cursor, v->cursor_at.address, sizeof cursor, err));
     v->asked = HD_MIN(cursor, v->capacity);
     if (cursor <= v->capacity || v->capacity >= enough_rows(v->s))
         return 0;
@@ -462,10 +456,8 @@ int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct
     v->asked = v->before;
     needed = HD_MAX(needed, v->capacity);
     if (!appends(v->s))
-        HD_TRY(regrow_groups(x, v, needed, err));
-    else if (needed > v->capacity)
-        HD_TRY(regrow_rows(x, v, needed, err));
-    return set_cursor(x, v, v->before, err);
+        return regrow_groups(x, v, needed, err);
+    return needed > v->capacity ? regrow_rows(x, v, needed, err) : 0;
 }
 
 /* ---- match bits -------------------------------------------------------------------------- */
@@ -540,7 +532,6 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
         HD_TRY(rt_gpu_state_start(x, state, false, err));
     HD_TRY(finish(x, v, err));
     v->finished = true;
-    rt_gpu_give(x, &v->cursor_at);
     rt_gpu_give(x, &v->snapshot);
     if (appends(v->s) && v->s->track_matches)
         return rt_state_take_zeroed(x, v->s, bitmap_bytes(v->nrows), &v->matches_at, err);
@@ -550,10 +541,9 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
 void rt_gpu_state_free(struct rt_gpu_exec *x, int state)
 {
     struct rt_gpu_state *v = &x->state[state];
-    struct rt_piece *const all[] = {&v->rows_at,    &v->moved,     &v->bits_at,
-                                    &v->matches_at, &v->fields_at, &v->offsets_at,
-                                    &v->slots_at,   &v->cursor_at, &v->snapshot,
-                                    &v->texts_at,   &v->marked};
+    struct rt_piece *const all[] = {
+        &v->rows_at,    &v->moved,    &v->bits_at,  &v->matches_at, &v->fields_at,
+        &v->offsets_at, &v->slots_at, &v->snapshot, &v->texts_at,   &v->marked};
     for (size_t i = 0; i < HD_COUNT(all); i++)
         rt_gpu_give(x, all[i]);
     v->rows = 0;

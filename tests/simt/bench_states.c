@@ -46,8 +46,7 @@ static void bench_init(struct bench *b, enum rt_state_kind kind, uint64_t n)
     memset(b, 0, sizeof *b);
     hd_arena_init(&b->arena);
     struct rt_field *f = HD_NEWN(&b->arena, struct rt_field, 3);
-    f[0] = (struct rt_field){
-        .name = "group", .phys = RT_I32, .offset = 8, .valid_offset = -1};
+    f[0] = (struct rt_field){.name = "group", .phys = RT_I32, .offset = 8, .valid_offset = -1};
     f[1] = (struct rt_field){.name = "key", .phys = RT_I64, .offset = 0, .valid_offset = -1};
     if (kind == RT_STATE_CSR)
         f[0] = f[1];
@@ -72,16 +71,15 @@ static void append_rows(struct bench *b, uint64_t n, uint64_t range, enum spread
     struct hdd_sink_state sink;
     uint64_t needed;
     states_ok(rt_gpu_state_start(x, 0, false, &b->b.err), &b->b);
-    rt_gpu_state_sink(x, 0, &sink);
+    rt_gpu_state_sink(x, 0, 0, &sink);
     for (uint64_t at = 0; at < n; at += CHUNK) {
         uint64_t m = HD_MIN(n - at, (uint64_t)CHUNK);
         fill_chunk(rows, b->s.kind, range, spread, at);
-        states_ok(x->d->ops->upload(x->d, sink.rows + at * STRIDE, rows, m * STRIDE,
-                                    &b->b.err),
-                  &b->b);
+        states_ok(
+            x->d->ops->upload(x->d, sink.rows + at * STRIDE, rows, m * STRIDE, &b->b.err),
+            &b->b);
     }
-    states_ok(x->d->ops->upload(x->d, sink.cursor, &n, sizeof n, &b->b.err), &b->b);
-    states_ok(rt_gpu_state_full(x, 0, &needed, &b->b.err), &b->b);
+    states_ok(rt_gpu_state_full(x, 0, n, &needed, &b->b.err), &b->b);
     CHECK(needed == 0, "the rows have no room");
 }
 

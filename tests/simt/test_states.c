@@ -174,16 +174,14 @@ static int append(struct table *t, uint64_t from, uint64_t to)
     states_ok(rt_gpu_state_start(x, 0, false, &t->b.err), &t->b);
     for (;; retries++) {
         struct hdd_sink_state sink;
-        uint64_t cursor;
-        rt_gpu_state_sink(x, 0, &sink);
-        states_ok(x->d->ops->download(x->d, &cursor, sink.cursor, 8, &t->b.err), &t->b);
+        uint64_t cursor = rt_gpu_state_cursor(x, 0);
+        rt_gpu_state_sink(x, 0, 0, &sink);
         uint64_t n = HD_MIN(to - from, sink.capacity - HD_MIN(cursor, sink.capacity));
         if (n)
             x->d->ops->upload(x->d, sink.rows + cursor * stride,
                               t->device_rows + from * stride, (size_t)(n * stride), &t->b.err);
         cursor += to - from;
-        x->d->ops->upload(x->d, sink.cursor, &cursor, 8, &t->b.err);
-        states_ok(rt_gpu_state_full(x, 0, &needed, &t->b.err), &t->b);
+        states_ok(rt_gpu_state_full(x, 0, cursor, &needed, &t->b.err), &t->b);
         if (needed == 0)
             return retries;
         states_ok(rt_gpu_state_retry(x, 0, needed, &t->b.err), &t->b);
@@ -625,16 +623,13 @@ static void test_groups(void)
     check_clear(&t, 0);
     check_groups(&t, 0);
     size_t bytes = (size_t)t.n * (size_t)t.s.stride;
-    uint64_t needed, cursor = t.n;
+    uint64_t needed;
     x->d->ops->upload(x->d, t.live.rows_at.address, t.rows, bytes, &t.b.err);
-    x->d->ops->upload(x->d, t.live.cursor_at.address, &cursor, 8, &t.b.err);
-    states_ok(rt_gpu_state_full(x, 0, &needed, &t.b.err), &t.b);
+    states_ok(rt_gpu_state_full(x, 0, t.n, &needed, &t.b.err), &t.b);
     CHECK(needed == 0, "there is room");
     states_ok(rt_gpu_state_start(x, 0, false, &t.b.err), &t.b); /* the second pipeline */
-    cursor = 300;
     x->d->ops->set(x->d, t.live.rows_at.address, 0x11, bytes, &t.b.err);
-    x->d->ops->upload(x->d, t.live.cursor_at.address, &cursor, 8, &t.b.err);
-    states_ok(rt_gpu_state_full(x, 0, &needed, &t.b.err), &t.b);
+    states_ok(rt_gpu_state_full(x, 0, 300, &needed, &t.b.err), &t.b);
     CHECK(needed >= 300, "300 groups need %llu rows", (unsigned long long)needed);
     states_ok(rt_gpu_state_retry(x, 0, needed, &t.b.err), &t.b);
     unsigned char *rows = hd_alloc(&t.arena, bytes);
@@ -642,9 +637,9 @@ static void test_groups(void)
     CHECK(memcmp(rows, t.rows, bytes) == 0, "the first pipeline's groups have changed");
     check_clear(&t, t.n);
     check_groups(&t, t.n);
-    x->d->ops->download(x->d, &cursor, t.live.cursor_at.address, 8, &t.b.err);
-    CHECK(cursor == t.n, "the cursor is %llu", (unsigned long long)cursor);
-    states_ok(rt_gpu_state_full(x, 0, &needed, &t.b.err), &t.b);
+    CHECK(rt_gpu_state_cursor(x, 0) == t.n, "the cursor is %llu",
+          (unsigned long long)rt_gpu_state_cursor(x, 0));
+    states_ok(rt_gpu_state_full(x, 0, t.n, &needed, &t.b.err), &t.b);
     finish(&t);
     CHECK(t.live.nrows == t.n, "%llu groups", (unsigned long long)t.live.nrows);
     table_release(&t);
