@@ -23,6 +23,18 @@ static int open_compiler(int arch, struct rt_compiler **out, struct hd_err *err)
     return -1;
 }
 
+static int open_cuda(int number, struct rt_device **d, struct rt_compiler **c,
+                     struct hd_err *err)
+{
+    HD_TRY(rt_cuda_open(number, d, err));
+    if (open_compiler((*d)->info.arch, c, err) == 0)
+        return 0;
+    (*d)->ops->close(*d);
+    return -1;
+}
+
+api_gpu_opener *api_gpu_open = open_cuda;
+
 static int open_gpu(const heddle_context *c, struct rt_gpu **out, struct hd_err *err)
 {
     const char *pool = getenv("HEDDLE_POOL");
@@ -33,11 +45,7 @@ static int open_gpu(const heddle_context *c, struct rt_gpu **out, struct hd_err 
                                .direct_memory = pool && strcmp(pool, "direct") == 0};
     struct rt_device *d;
     struct rt_compiler *compiler;
-    HD_TRY(rt_cuda_open(c->device, &d, err));
-    if (open_compiler(d->info.arch, &compiler, err) != 0) {
-        d->ops->close(d);
-        return -1;
-    }
+    HD_TRY(api_gpu_open(c->device, &d, &compiler, err));
     return rt_gpu_open(d, compiler, &o, out, err);
 }
 

@@ -6,6 +6,15 @@
 #include "codegen/cuda_source.h"
 
 struct hd_strbuf;
+struct rt_compiler;
+struct rt_device;
+
+/* What makes device number `number` and its compiler: the CUDA driver and NVRTC. The tests' program
+ * puts their emulator here before anything else happens. */
+typedef int api_gpu_opener(int number, struct rt_device **d, struct rt_compiler **c,
+                           struct hd_err *err);
+extern api_gpu_opener *api_gpu_open;
+
 /* The kernels as PTX, for the context's device or, without one, for a usual architecture. */
 int api_gpu_ptx(heddle_context *c, const struct cg_cuda_artifact *art, struct hd_strbuf *out,
                 struct hd_err *err);

@@ -39,12 +39,12 @@ def groups(path):
         raise SystemExit(f"{path}: an incomplete group at the end")
 
 
-def run(heddle, exprs, scratch):
-    plan = {"heddle": 1, "root": {"op": "project", "input": SOURCE, "exprs": [
+def run(engine, exprs, params=None, given=()):
+    plan = {"heddle": 1, "params": params or {}, "root": {"op": "project", "input": SOURCE, "exprs": [
         {"expr": e, "as": f"c{k}"} for k, e in enumerate(exprs)]}}
-    file = pathlib.Path(scratch) / "plan.json"
+    file = pathlib.Path(engine.scratch) / "plan.json"
     file.write_text(json.dumps(plan))
-    return subprocess.run([heddle, "run", str(file), "--backend", "cpu", "--format", "json"],
+    return subprocess.run([engine.heddle, "run", str(file), "--backend", engine.backend, "--format", "json", *given],
                           capture_output=True, text=True)
 
 
@@ -64,11 +64,11 @@ def matches(want, value, type_):
     return isinstance(value, str) and type_ != "string" and want == value
 
 
-def check_ok(heddle, path, cases, scratch):
+def check_ok(engine, path, cases):
     """All expressions that give a value, in one plan; one by one if that fails."""
-    done = run(heddle, [c[1] for c in cases], scratch)
+    done = run(engine, [c[1] for c in cases])
     if done.returncode != 0 and len(cases) > 1:
-        return sum((check_ok(heddle, path, [c], scratch) for c in cases), [])
+        return sum((check_ok(engine, path, [c]) for c in cases), [])
     if done.returncode != 0:
         return [f"{path.name}:{cases[0][0]}: {cases[0][1]}: {done.stderr.strip()}"]
     out = json.loads(done.stdout)
@@ -80,33 +80,39 @@ def check_ok(heddle, path, cases, scratch):
     return bad
 
 
-def check_error(heddle, path, case, scratch):
-    line, expr, _, want = case
-    done = run(heddle, [expr], scratch)
-    message = want.removeprefix("error:").strip()
-    if done.returncode == 1 and message in done.stderr and "$.root" in done.stderr:
-        return []
-    return [f"{path.name}:{line}: {expr}: expected exit 1 with '{message}', found exit {done.returncode} "
-            f"{done.stdout.strip()[-200:]}{done.stderr.strip()}"]
+def check_errors(engine, path, cases):
+    """One plan for all, which is compiled once: a parameter says which of them is evaluated."""
+    exprs = [f"case when i + :which = {k} + 7 then {c[1]} end" for k, c in enumerate(cases)]
+    params = {"which": {"type": "int64", "default": -1}}
+    none = run(engine, exprs, params)
+    if none.returncode != 0:
+        return [f"{path.name}: an expression is evaluated that no row reaches: {none.stderr.strip()}"]
+    bad = []
+    for k, (line, expr, _, want) in enumerate(cases):
+        done = run(engine, exprs, params, ["-p", f"which={k}"])
+        message = want.removeprefix("error:").strip()
+        if done.returncode != 1 or message not in done.stderr or f"$.root.exprs[{k}]" not in done.stderr:
+            bad.append(f"{path.name}:{line}: {expr}: expected exit 1 with '{message}', found exit {done.returncode} "
+                       f"{done.stdout.strip()[-200:]}{done.stderr.strip()}")
+    return bad
 
 
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--heddle", required=True)
+    ap.add_argument("--backend", default="cpu")
     ap.add_argument("files", nargs="+")
-    args = ap.parse_args()
+    engine = ap.parse_args()
     total, bad = 0, []
-    with tempfile.TemporaryDirectory() as scratch:
-        for name in args.files:
+    with tempfile.TemporaryDirectory() as engine.scratch:
+        for name in engine.files:
             path = pathlib.Path(name)
             cases = list(groups(path))
             total += len(cases)
             ok = [c for c in cases if not c[3].startswith("error:")]
-            if ok:
-                bad += check_ok(args.heddle, path, ok, scratch)
-            for c in cases:
-                if c[3].startswith("error:"):
-                    bad += check_error(args.heddle, path, c, scratch)
+            fail = [c for c in cases if c[3].startswith("error:")]
+            bad += check_ok(engine, path, ok) if ok else []
+            bad += check_errors(engine, path, fail) if fail else []
     print("\n".join(bad))
     print(f"{total - len(bad)} passed, {len(bad)} failed")
     return bool(bad)
