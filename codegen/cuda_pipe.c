@@ -16,7 +16,9 @@ enum {
     TILE_ROWS = 8,
     WARPS = 4, /* HDD_WARPS */
     BLOCK_THREADS = 128, /* HDD_BLOCK */
-    SHARED_MOST = 48 * 1024
+    SHARED_SCRATCH = 2048, /* of a sink, at most */
+    SHARED_DECLARED = 48 * 1024, /* what a kernel may declare, and what the largest devices have */
+    SHARED_MOST = 227 * 1024
 };
 
 static void init_out(struct cu_out *o)
@@ -154,6 +156,17 @@ static const char *tuples(struct cu_unit *u)
 
 /* ---- what the host assumes -------------------------------------------------------------- */
 
+/* Of accumulators and of the queues of all levels, at most: what a warp gives away of one is the
+ * whole of it. */
+static uint32_t shared_bytes(const struct cu_unit *u)
+{
+    uint32_t bytes = SHARED_SCRATCH + (uint32_t)u->pipe->sink.lane_words * 8 * 32 * WARPS +
+                     (uint32_t)u->pipe->sink.near_bytes;
+    for (int l = 1; l < u->pipe->nlevels; l++)
+        bytes += WARPS * cu_gift_bytes(u, l);
+    return bytes;
+}
+
 static void check_number(struct cu_out *o, const char *what, unsigned long long n)
 {
     cu_line(o, "static_assert(%s == %lluu, \"the host's view\");", what, n);
@@ -210,6 +223,9 @@ static const char *checks(struct cu_unit *u)
     for (int i = 0; i < u->spec->nstates; i++)
         if (u->row_used[i])
             cu_row_checks(u, &o, i);
+    if (shared_bytes(u) > SHARED_DECLARED)
+        cu_line(&o, "static_assert(sizeof(%s_shared) <= %u, \"the host's view\");", u->name,
+                shared_bytes(u));
     return take_out(u, &o);
 }
 
@@ -280,16 +296,6 @@ static const char *skeleton(void)
     HD_BUG("pipeline.cu.in is not embedded");
 }
 
-/* Of accumulators and of the queues of all levels, nearly: what a warp gives away of one is the whole of it. */
-static uint32_t shared_bytes(const struct cu_unit *u)
-{
-    uint32_t bytes = (uint32_t)u->pipe->sink.lane_words * 8 * 32 * WARPS +
-                     (uint32_t)u->pipe->sink.near_bytes;
-    for (int l = 1; l < u->pipe->nlevels; l++)
-        bytes += WARPS * cu_gift_bytes(u, l);
-    return bytes;
-}
-
 static const char *args_type(struct cu_unit *u)
 {
     return u->far_args ? "hdd_far_args"
@@ -306,6 +312,7 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
     out->gift_bytes = gift_bytes(u);
     out->slot_bytes = slot_bytes(u);
     out->threads = BLOCK_THREADS;
+    out->shared_bytes = shared_bytes(u) > SHARED_DECLARED ? shared_bytes(u) : 0;
     const struct cg_slot slots[] = {
         {"NAME", u->name},
         {"SUMMARY", summary(u)},
@@ -313,6 +320,7 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
         {"ROWS", rows(u)},
         {"TUPLES", tuples(u)},
         {"SHARED", shared_members(u)},
+        {"SHARED_KIND", out->shared_bytes ? "HDD_SHARED_AT_LAUNCH" : "HDD_SHARED"},
         {"LEVELS", hd_asprintf(u->arena, "%d", u->pipe->nlevels)},
         {"TILE_STEPS", hd_asprintf(u->arena, "%d", u->pipe->tile ? u->pipe->tile_steps : 0)},
         {"CUTS", r->shape == RT_SHAPE_ANY ? "1" : "0"},

@@ -17,7 +17,7 @@ struct cg_cuda_artifact {
     struct rt_unit *units; /* in the arena */
 };
 
-/* Fails with class UNSUPPORTED where a pipeline's levels need more shared memory than every
+/* Fails with class UNSUPPORTED where a pipeline's levels need more shared memory than any
  * device has. */
 int cg_cuda_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt,
                  struct cg_cuda_artifact *out, struct hd_err *err);

@@ -29,6 +29,10 @@ typedef double f64;
 #define HDD_KERNEL(name) extern "C" __global__ void __launch_bounds__(HDD_BLOCK) name
 // One structure per kernel holds all it keeps in shared memory.
 #define HDD_SHARED(type, name) __shared__ type name
+// More of it than a kernel may declare: given at the launch.
+#define HDD_SHARED_AT_LAUNCH(type, name)                                                      \
+    extern __shared__ __align__(16) u8 name##_bytes[];                                        \
+    type &name = *reinterpret_cast<type *>(name##_bytes)
 // Parameters stay in the constant bank: their words are operands, not registers.
 #define HDD_PARAMETER(type, name) const __grid_constant__ type name
 #define HDD_UNROLL                _Pragma("unroll")

@@ -8,7 +8,7 @@
 #include "runtime/base/fault.h"
 #include "runtime/gpu/cuda_internal.h"
 
-enum { WORDS = 64, STATIC_SHARED = 48 << 10 };
+enum { WORDS = 64 };
 /* A query that takes longer than this need not be noticed to the microsecond. */
 static const double SPIN_MS = 5;
 
@@ -69,7 +69,6 @@ static int copy(struct rt_device *d, uint64_t to, uint64_t from, size_t n, struc
 
 struct rt_function {
     cu_function f;
-    uint32_t dynamic; /* shared memory that was opted in */
     struct rt_function *next;
 };
 
@@ -105,7 +104,8 @@ static void unload(struct rt_device *d, rt_module *m)
 }
 
 static int ask_function(const struct rt_cuda *c, cu_function f, int threads,
-                        struct rt_function_info *info, struct hd_err *err)
+                        uint32_t shared_bytes, struct rt_function_info *info,
+                        struct hd_err *err)
 {
     int shared = 0, local = 0;
     const struct rt_driver *cu = c->cu;
@@ -115,22 +115,28 @@ static int ask_function(const struct rt_cuda *c, cu_function f, int threads,
                          "local memory of a kernel", err));
     HD_TRY(rt_cuda_check(c, cu->cuFuncGetAttribute(&info->registers, CU_FUNC_REGISTERS, f),
                          "registers of a kernel", err));
-    info->shared_bytes = (uint32_t)shared;
+    if (shared_bytes)
+        HD_TRY(rt_cuda_check(
+            c, cu->cuFuncSetAttribute(f, CU_FUNC_MAX_DYNAMIC_SHARED, (int)shared_bytes),
+            "shared memory of a kernel", err));
+    info->shared_bytes = (uint32_t)shared + shared_bytes;
     info->local_bytes = (uint32_t)local;
     return rt_cuda_check(
-        c, cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(&info->blocks, f, threads, 0),
+        c, cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(&info->blocks, f, threads,
+                                                           shared_bytes),
         "occupancy", err);
 }
 
 static int find(struct rt_device *d, rt_module *m, const char *entry, int threads,
-                rt_function **out, struct rt_function_info *info, struct hd_err *err)
+                uint32_t shared_bytes, rt_function **out, struct rt_function_info *info,
+                struct hd_err *err)
 {
     const struct rt_cuda *c = rt_cuda(d);
     rt_function *f = hd_try_calloc(1, sizeof *f);
     if (!f)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     if (rt_cuda_check(c, c->cu->cuModuleGetFunction(&f->f, m->m, entry), entry, err) != 0 ||
-        ask_function(c, f->f, threads, info, err) != 0) {
+        ask_function(c, f->f, threads, shared_bytes, info, err) != 0) {
         free(f);
         return -1;
     }
@@ -144,13 +150,6 @@ static int launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t
 {
     const struct rt_cuda *c = rt_cuda(d);
     const struct rt_driver *cu = c->cu;
-    if (shared_bytes > STATIC_SHARED && shared_bytes > f->dynamic) {
-        HD_TRY(rt_cuda_check(c,
-                             cu->cuFuncSetAttribute(f->f, CU_FUNC_MAX_DYNAMIC_SHARED,
-                                                    (int)shared_bytes),
-                             "shared memory", err));
-        f->dynamic = shared_bytes;
-    }
     int status = cooperative
                      ? cu->cuLaunchCooperativeKernel(f->f, blocks, 1, 1, threads, 1, 1,
                                                      shared_bytes, c->stream, params)

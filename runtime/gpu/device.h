@@ -55,8 +55,9 @@ struct rt_device_ops {
     /* ---- code: what the toolchain (NVRTC; for the emulator the host compiler) made */
     int (*load)(struct rt_device *d, const void *image, size_t n, rt_module **out, struct hd_err *err);
     void (*unload)(struct rt_device *d, rt_module *m);
-    int (*find)(struct rt_device *d, rt_module *m, const char *entry, int threads, rt_function **out,
-                struct rt_function_info *info, struct hd_err *err);
+    /* shared_bytes: of a block, that it will be launched with besides what the code declares. */
+    int (*find)(struct rt_device *d, rt_module *m, const char *entry, int threads, uint32_t shared_bytes,
+                rt_function **out, struct rt_function_info *info, struct hd_err *err);
     /* `params` points to one address per kernel parameter, as cuLaunchKernel takes them, and NULL. */
     int (*launch)(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
                   bool cooperative, void **params, struct hd_err *err);

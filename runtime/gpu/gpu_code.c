@@ -184,7 +184,8 @@ static int load_module(struct rt_gpu *g, struct rt_cache_key key, const struct r
 }
 
 static int find_function(struct rt_gpu *g, struct rt_gpu_module *m, const char *entry,
-                         int threads, struct function **out, struct hd_err *err)
+                         int threads, uint32_t shared_bytes, struct function **out,
+                         struct hd_err *err)
 {
     for (struct function *f = m->functions; f; f = f->next)
         if (strcmp(f->entry, entry) == 0) {
@@ -196,7 +197,8 @@ static int find_function(struct rt_gpu *g, struct rt_gpu_module *m, const char *
         free(f);
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
     }
-    if (g->d->ops->find(g->d, m->module, entry, threads, &f->f, &f->info, err) != 0) {
+    if (g->d->ops->find(g->d, m->module, entry, threads, shared_bytes, &f->f, &f->info,
+                        err) != 0) {
         free(f->entry);
         free(f);
         return -1;
@@ -325,7 +327,7 @@ int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char
     struct function *f;
     HD_TRY(fixed_module(x->g, module, &m, err));
     m->refs--; /* it is used while the lock is held, and is now the most recently used */
-    HD_TRY(find_function(x->g, m, entry, FIXED_THREADS, &f, err));
+    HD_TRY(find_function(x->g, m, entry, FIXED_THREADS, 0, &f, err));
     *out = f->f;
     return 0;
 }
@@ -368,7 +370,12 @@ static int fill_kernel(struct rt_gpu *g, const struct rt_unit *u, struct rt_gpu_
                        struct rt_kernel *k, struct hd_err *err)
 {
     struct function *f;
-    HD_TRY(find_function(g, m, u->entry, u->threads, &f, err));
+    if (u->shared_bytes > g->d->info.shared_bytes)
+        return HD_FAIL(err, RESOURCE, NULL,
+                       "%s: the rows between its joins need %u bytes of shared memory in a "
+                       "block, the device has %u",
+                       u->entry, u->shared_bytes, g->d->info.shared_bytes);
+    HD_TRY(find_function(g, m, u->entry, u->threads, u->shared_bytes, &f, err));
     *k = (struct rt_kernel){f->f, f->info, u};
     if (f->info.blocks < 1)
         return HD_FAIL(err, TOOL, NULL, "%s: a block of %d threads does not fit the device",

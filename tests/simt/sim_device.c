@@ -203,7 +203,8 @@ static void emu_unload(struct rt_device *d HD_UNUSED, rt_module *m)
 
 /* Functions live as long as the process: they are few. */
 static int emu_find(struct rt_device *d, rt_module *m, const char *entry, int threads,
-                    rt_function **out, struct rt_function_info *info, struct hd_err *err)
+                    uint32_t shared_bytes HD_UNUSED, rt_function **out,
+                    struct rt_function_info *info, struct hd_err *err)
 {
     static struct rt_function *all;
     rt_function *f = calloc(1, sizeof *f);
@@ -240,7 +241,7 @@ static void run_thread(void *context)
 }
 
 static int emu_launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t threads,
-                      uint32_t shared_bytes, bool cooperative HD_UNUSED, void **params,
+                      uint32_t shared_bytes HD_UNUSED, bool cooperative HD_UNUSED, void **params,
                       struct hd_err *err)
 {
     struct device *e = device_of(d);
@@ -250,7 +251,6 @@ static int emu_launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint
                               .seed = e->o.seed,
                               .max_switches = e->o.max_switches};
     struct simt_report report;
-    HD_ASSERT(shared_bytes == 0); /* kernels declare what they need */
     e->launches++;
     if (simt_launch(&so, run_thread, &c, &report) != 0)
         return HD_FAIL(err, EXEC, NULL, "%s: %s", f->name, report.message);
@@ -345,7 +345,7 @@ int sim_device_open(const struct sim_device_options *o, struct rt_device **out,
                                              .memory = o->memory,
                                              .free_memory = o->memory,
                                              .l2_bytes = o->l2_bytes,
-                                             .shared_bytes = 48 << 10};
+                                             .shared_bytes = 227 << 10};
     *out = &e->public;
     return 0;
 }

@@ -27,6 +27,7 @@ typedef double f64;
 #define HDD_CALLED             static inline
 #define HDD_KERNEL(name)       extern "C" __attribute__((visibility("default"))) void name
 #define HDD_SHARED(type, name) type &name = *static_cast<type *>(simt_shared(sizeof(type)))
+#define HDD_SHARED_AT_LAUNCH(type, name) HDD_SHARED(type, name)
 // By address, so that the host calls every kernel in one way.
 #define HDD_PARAMETER(type, name) const type &name
 #define HDD_UNROLL
