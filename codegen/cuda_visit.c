@@ -256,6 +256,7 @@ void cu_rows(struct cu_unit *u)
     cu_line(u->out, "// Rows first .. first + n - 1, all the way to the sink.");
     cu_line(u->out, "template <bool full> HDD_MEMBER void rows(u32 first, u32 n)");
     cu_open(u->out, "{");
+    cu_line(u->out, "(void)first;");
     tile_loads(u, u->pipe->nsteps);
     open_tile_loop(u);
     if (read[u->pipe->source_slot])

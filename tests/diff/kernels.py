@@ -19,6 +19,7 @@ import dataset
 from cases import Database, groups
 from engine import Engine, LoadFailed
 from gen_plan import as_json
+from seed import seed
 
 SKIPPED = 77
 KERNEL = re.compile(r"^(\S+) (\S+) (sm_\d+): (\d+) bytes, (\d+) registers, (\d+) bytes spilled")
@@ -73,7 +74,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--heddle", required=True)
     parser.add_argument("--nvrtc", required=True)
-    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--seed", type=seed, required=True)
     parser.add_argument("--count", type=int, required=True)
     parser.add_argument("--report")
     args = parser.parse_args()

@@ -33,6 +33,7 @@ from engine import Answer, Engine, LoadFailed
 from gen_plan import as_json
 from hdtypes import PlanError
 from minimise import minimise
+from seed import seed
 from verdict import FAIL, PASS, SKIP, judge, types_of
 
 
@@ -238,7 +239,7 @@ def parse_args(argv):
     ap = argparse.ArgumentParser(description="random plans: Heddle against an oracle")
     ap.add_argument("--heddle", help="the heddle binary")
     ap.add_argument("--oracle-only", action="store_true", help="check the generator against the oracle alone")
-    ap.add_argument("--seed", type=int, default=0, help="number of the first case")
+    ap.add_argument("--seed", type=seed, default=0, help="number of the first case; \"commit\": drawn from the commit")
     ap.add_argument("--count", type=int, default=100)
     ap.add_argument("--threads", default="1,2,3,7", help="thread counts; every plan runs with each")
     ap.add_argument("--backend", help="passed on to heddle run")
