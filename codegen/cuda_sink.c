@@ -53,7 +53,7 @@ static void declare_values(struct cu_unit *u)
 static const char *out_value(struct cu_unit *u, int i)
 {
     const struct pl_out *o = out_of(u, i);
-    enum rt_phys want = sink_state(u)->fields[o->field].phys;
+    enum rt_phys want = o->narrow ? RT_I64 : sink_state(u)->fields[o->field].phys;
     if (is_aggregate(u) && !is_key(u, i)) {
         if (o->fn == FE_AGG_COUNT_STAR || o->expr < 0)
             return "(i64)1";
@@ -209,9 +209,10 @@ static void sink_scalar(struct cu_unit *u)
 
 /* ---- a copy per thread (templates/lanes.cuh) -------------------------------------------- */
 
-static int words_of(const struct rt_field *f)
+static int words_of(const struct cu_unit *u, int i)
 {
-    return f->phys == RT_I128 ? 2 : 1;
+    const struct pl_out *o = out_of(u, i);
+    return sink_state(u)->fields[o->field].phys == RT_I128 && !o->narrow ? 2 : 1;
 }
 
 /* First word of out i, with nouts the words of a group. */
@@ -219,7 +220,7 @@ static int first_word(const struct cu_unit *u, int i)
 {
     int n = 0;
     for (int k = 0; k < i; k++)
-        n += words_of(&sink_state(u)->fields[out_of(u, k)->field]);
+        n += words_of(u, k);
     return n;
 }
 
@@ -261,8 +262,9 @@ static void flush_lanes(struct cu_unit *u)
         const char *set = group_set(u, i), *valid = "";
         if (*set)
             valid = hd_asprintf(u->arena, ", &row.%s", cu_field_valid(u, st, o->field));
-        cu_line(u->out, "lanes.template flush<%d>(%s, group, %s%srow.%s%s);",
-                first_word(u, i), operation(u, o), set, *set ? ", " : "",
+        enum rt_phys p = o->narrow ? RT_I64 : st->fields[o->field].phys;
+        cu_line(u->out, "lanes.template flush<%d, %s>(%s, group, %s%srow.%s%s);",
+                first_word(u, i), cu_type(p), operation(u, o), set, *set ? ", " : "",
                 cu_field(u, st, o->field), valid);
     }
     cu_close(u->out, "}");

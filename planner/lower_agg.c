@@ -185,9 +185,11 @@ static int add_item(struct ctx *c, struct pipe *p, const struct stream *s, const
     if (a->arg) {
         HD_TRY(h_value(c, p, a->arg, &v));
         lx_realise(c, &v);
+        struct pl_range in = v.range;
         if (a->fn == FE_AGG_SUM)
             sum_value(c, a, s->max_rows, &v, &o.fail);
         o.expr = v.expr;
+        o.most = in.known ? HD_MAX(in.hi, -in.lo) : 0;
     }
     struct pl_val f = v;
     if (a->fn == FE_AGG_COUNT || a->fn == FE_AGG_COUNT_STAR) {
@@ -241,7 +243,9 @@ static enum rt_state_kind choose_state(struct ctx *c, struct pipe *p, const stru
     double hash_ns = HD_MAX(s->est, 1024) * 25;
     if (dense_ok && (bytes <= (double)private_bytes / 4 || (bytes <= (double)private_bytes && bytes * 0.2 < hash_ns)))
         return RT_STATE_AGG_DENSE;
-    if (dense_ok && bytes * 0.2 < hash_ns && bytes < 4e9 && sharable(c, p, s, g)) {
+    /* As large as what it sums up, it is no worse to keep. */
+    if (dense_ok && bytes * 0.2 < hash_ns && bytes < HD_MAX(4e9, s->est * 32) &&
+        sharable(c, p, s, g)) {
         *shared = true;
         return RT_STATE_AGG_DENSE;
     }

@@ -135,6 +135,8 @@ struct pl_out {
     enum fe_agg_fn fn;  /* AGG sinks: COUNT_STAR (+1), COUNT (+1 if valid), SUM, MIN, MAX, ANY; keys of
                            AGG_HASH are listed first with fn ignored */
     bool fail;          /* SUM: checked add */
+    hd_i128 most;       /* SUM of integers: no value is larger, whatever its sign; 0 unknown */
+    bool narrow;        /* SUM of I128 in place LANES: what a thread adds up fits I64 */
     int path;
 };
 

@@ -5,6 +5,8 @@
 
 enum {
     BLOCK_THREADS = 128,     /* HDD_BLOCK of templates/machine.cuh */
+    LANES = 32,
+    TILE_ROWS = 8,           /* of a lane */
     LANES_ALONE = 36,        /* words of a thread's copy: 36 KiB of a block leave six blocks on
                                 a multiprocessor, 24 warps; wide tiles keep the memory busy */
     LANES_WITH_QUEUES = 12,  /* kernels with levels need shared memory for queues, and warps */
@@ -28,9 +30,20 @@ static int group_words(const struct rt_state *st, const struct pl_sink *s)
         enum rt_phys p = st->fields[s->outs[i].field].phys;
         if (p == RT_STR || p == RT_BOOL || s->outs[i].fn == FE_AGG_ANY)
             return 0;
-        n += words_of(p);
+        n += s->outs[i].narrow ? 1 : words_of(p);
     }
     return n;
+}
+
+/* Rows in place: a lane has eight of each tile, so what it sees is bounded. */
+static void narrow_sums(struct pl_pipeline *q, const struct rt_state *st)
+{
+    double rows = (double)q->spec->table->rows / LANES + TILE_ROWS;
+    for (int i = 0; i < q->sink.nouts; i++) {
+        struct pl_out *o = &q->sink.outs[i];
+        o->narrow = o->fn == FE_AGG_SUM && o->most > 0 && !o->fail &&
+                    st->fields[o->field].phys == RT_I128 && (double)o->most * rows < 9e18;
+    }
 }
 
 /* The class of a thread's copy of a dense state, 0: too big. */
@@ -149,42 +162,15 @@ static bool can_hold(const struct rt_state *st, const struct pl_sink *s)
     return words > 0 && words <= HELD_WORDS;
 }
 
-/* ---- the choice ------------------------------------------------------------------------- */
-
-static void place_dense(const struct ctx *c, struct pl_pipeline *q)
-{
-    struct pl_sink *s = &q->sink;
-    const struct rt_state *st = &c->states.v[s->state];
-    s->lane_words = lane_class(q, st);
-    s->near_bytes = s->lane_words ? 0 : near_class(c, q, st);
-    s->place = s->lane_words   ? PL_PLACE_LANES
-               : s->near_bytes ? PL_PLACE_BLOCK
-                               : PL_PLACE_MEMORY;
-}
-
-static void place_sink(const struct ctx *c, struct pl_pipeline *q)
-{
-    struct pl_sink *s = &q->sink;
-    if (s->kind == PL_SINK_AGG_SCALAR)
-        s->place = PL_PLACE_REGISTERS;
-    if (s->kind == PL_SINK_AGG_DENSE)
-        place_dense(c, q);
-    bool groups = s->kind == PL_SINK_AGG_DENSE || s->kind == PL_SINK_AGG_HASH;
-    s->hold = groups && s->place == PL_PLACE_MEMORY &&
-              can_hold(&c->states.v[s->state], s) && is_heavy(c, q);
-}
-
 /* ---- rows in place ---------------------------------------------------------------------- */
 
 /* Without probes: a lane that waits for a lookup holds up its whole tile. Measured selectivity
  * at which lining up begins to pay: docs/performance.md. */
-static bool stays_in_place(const struct pl_pipeline *q)
+static bool can_stay_in_place(const struct pl_pipeline *q)
 {
-    const struct pl_sink *s = &q->sink;
     double rows = q->spec->source == RT_SOURCE_TABLE ? (double)q->spec->table->rows : 0;
     double out = q->spec->counter_est[q->nsteps];
-    if ((s->place != PL_PLACE_REGISTERS && s->place != PL_PLACE_LANES) || q->nlevels > 1 || q->spec->ordered || rows < 4096 ||
-        out < 0.4 * rows)
+    if (q->nlevels > 1 || q->spec->ordered || rows < 4096 || out < 0.4 * rows)
         return false;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *p = &q->steps[i];
@@ -196,10 +182,44 @@ static bool stays_in_place(const struct pl_pipeline *q)
     return true;
 }
 
+/* ---- the choice ------------------------------------------------------------------------- */
+
+/* Sums are narrow only where rows stay in place, which needs a copy per thread. */
+static void place_dense(const struct ctx *c, struct pl_pipeline *q)
+{
+    struct pl_sink *s = &q->sink;
+    const struct rt_state *st = &c->states.v[s->state];
+    bool in_place = can_stay_in_place(q);
+    if (in_place)
+        narrow_sums(q, st);
+    s->lane_words = lane_class(q, st);
+    s->near_bytes = s->lane_words ? 0 : near_class(c, q, st);
+    s->place = s->lane_words   ? PL_PLACE_LANES
+               : s->near_bytes ? PL_PLACE_BLOCK
+                               : PL_PLACE_MEMORY;
+    if (in_place && s->place == PL_PLACE_LANES)
+        q->spec->shape = RT_SHAPE_IN_PLACE;
+    for (int i = 0; i < s->nouts; i++)
+        s->outs[i].narrow = s->outs[i].narrow && s->place == PL_PLACE_LANES;
+}
+
+static void place_sink(const struct ctx *c, struct pl_pipeline *q)
+{
+    struct pl_sink *s = &q->sink;
+    if (s->kind == PL_SINK_AGG_SCALAR) {
+        s->place = PL_PLACE_REGISTERS;
+        if (can_stay_in_place(q))
+            q->spec->shape = RT_SHAPE_IN_PLACE;
+    }
+    if (s->kind == PL_SINK_AGG_DENSE)
+        place_dense(c, q);
+    bool groups = s->kind == PL_SINK_AGG_DENSE || s->kind == PL_SINK_AGG_HASH;
+    s->hold = groups && s->place == PL_PLACE_MEMORY &&
+              can_hold(&c->states.v[s->state], s) && is_heavy(c, q);
+}
+
 void pl_place_pipeline(const struct ctx *c, struct pl_pipeline *q)
 {
     place_sink(c, q);
-    if (stays_in_place(q))
-        q->spec->shape = RT_SHAPE_IN_PLACE;
     HD_ASSERT(q->sink.lane_words * 8 * BLOCK_THREADS <= 40 * 1024);
 }

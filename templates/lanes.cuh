@@ -87,20 +87,23 @@ template <u32 words> struct hdd_lane_groups {
             add<word>(op, at, group, valid, v.v);
     }
 
-    // Adds what the warp has of a group to a field of its row. Whole warp.
-    template <u32 word, class Op, class T>
+    // Adds what the warp has of a group to a field of its row; Narrow is the type of a thread's
+    // part. Whole warp.
+    template <u32 word, class Narrow, class Op, class T>
     HDD_MEMBER void flush(Op op, u32 group, T &field) const
     {
-        flush<word>(op, group, seen, field, nullptr);
+        flush<word, Narrow>(op, group, seen, field, nullptr);
     }
 
-    template <u32 word, class Op, class T>
+    template <u32 word, class Narrow, class Op, class T>
     HDD_MEMBER void flush(Op op, u32 group, const hdd_group_set &valid, T &field,
                           u8 *field_valid) const
     {
         hdd_register<T> r;
+        Narrow mine;
+        get<word>(words_of(group), mine);
+        r.v = mine;
         r.seen = valid.has(group);
-        get<word>(words_of(group), r.v);
         r.combine(op);
         if (hdd_lane() == 0 && r.seen)
             op.into(field, field_valid, r.v);

@@ -66,6 +66,7 @@ def plans():
     yield plan("by_null", ["group"], AGGS, "amount < 80")
     yield plan("by_pairs", ["group", "two"], WIDE)
     yield plan("by_nothing", [], AGGS + WIDE)
+    yield plan("narrow", ["two"], [("sum", "wide * 90"), ("count", None)])  # 128 bits, a thread's part 64
     yield plan("of_nothing", ["six"], AGGS, "amount > 1000")
 
 
