@@ -14,7 +14,7 @@ enum {
     SCAN_GIFT_BYTES = 280,
     SLOT_BYTES = 16, /* struct hdd_slot */
     TILE_ROWS = 8,
-    WARPS = 4, /* HDD_WARPS */
+    WARPS = 4,           /* HDD_WARPS */
     BLOCK_THREADS = 128, /* HDD_BLOCK */
     SHARED_SCRATCH = 2048, /* of a sink, at most */
     SHARED_DECLARED = 48 * 1024, /* what a kernel may declare, and what the largest devices have */
@@ -277,8 +277,10 @@ static const char *includes(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    static const char *const headers[] = {"traverse", "load",      "decimal", "text", "probe",
+    static const char *const headers[] = {"traverse", "load",      "decimal", "text",  "probe",
                                           "store",    "aggregate", "block",   "lanes", "near"};
+    if (u->profile)
+        cu_line(&o, "#define HDD_PROFILE");
     for (size_t i = 0; i < HD_COUNT(headers); i++)
         cu_line(&o, "#include \"hd/%s.cuh\"", headers[i]);
     if (u->dates)

@@ -68,7 +68,7 @@ struct hdd_share_memory {
     hdd_u32 threshold;   // FWS: children of a node that stay with its warp
 };
 
-// What one warp did, kept when hdd_launch.profile is set. A level's visits are its warp
+// What one warp did, kept by profiled kernels (profile.cuh). A level's visits are its warp
 // iterations; level 0's nodes are the rows that passed the tile's predicate. The row slots of
 // tiles are iterations of their own, [levels]: a lane idles for a slot whose predicate it does
 // not evaluate.

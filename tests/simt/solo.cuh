@@ -19,6 +19,7 @@ typedef double f64;
 
 #define HDD_DEVICE static inline
 #define HDD_MEMBER inline
+#define HDD_PROFILE // kernels of the tests keep records when the launch has room for them
 #define HDD_CALLED static
 #define HDD_UNROLL
 #define HDD_UNROLL_4

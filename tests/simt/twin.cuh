@@ -24,6 +24,7 @@ typedef double f64;
 
 #define HDD_DEVICE             static inline
 #define HDD_MEMBER             inline
+#define HDD_PROFILE // kernels of the tests keep records when the launch has room for them
 #define HDD_CALLED             static inline
 #define HDD_KERNEL(name)       extern "C" __attribute__((visibility("default"))) void name
 #define HDD_SHARED(type, name) type &name = *static_cast<type *>(simt_shared(sizeof(type)))
