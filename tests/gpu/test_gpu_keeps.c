@@ -1,0 +1,341 @@
+/* What is kept on a device between executions: freed memory, columns, code. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <unistd.h>
+
+#include "runtime/gpu/gpu_internal.h"
+#include "runtime/store/store.h"
+#include "tests/gpu/fake_device.h"
+
+enum { MB = 1 << 20 };
+
+struct bench {
+    struct fake fake;
+    struct rt_gpu *gpu;
+    struct rt_crew *crew;
+    struct hd_err err;
+};
+
+static void open_bench(struct bench *b, uint64_t memory, const char *cache, const char *identity)
+{
+    struct rt_gpu_options o = {
+        .version = "test", .cache_dir = cache, .cache_limit = 64 * MB, .memory = memory};
+    hd_err_init(&b->err);
+    fake_init(&b->fake, 64 * (uint64_t)MB, identity);
+    b->crew = rt_crew_new();
+    assert_int_equal(rt_gpu_open(&b->fake.d, &b->fake.c, &o, &b->gpu, &b->err), 0);
+}
+
+static void close_bench(struct bench *b)
+{
+    rt_gpu_close(b->gpu);
+    rt_crew_free(b->crew);
+    hd_err_release(&b->err);
+    assert_int_equal(b->fake.held, 0);
+    assert_int_equal(b->fake.modules, 0);
+    assert_true(b->fake.closed);
+}
+
+/* ---- memory ---------------------------------------------------------------------------- */
+
+static void freed_memory_is_used_again(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rt_piece p, q;
+    open_bench(&b, 16 * MB, NULL, "c");
+    assert_true(rt_gpu_pool_take(b.gpu->pool, MB, &p));
+    uint64_t address = p.address;
+    assert_int_equal(p.address % 256, 0);
+    rt_gpu_pool_give(b.gpu->pool, &p);
+    assert_int_equal(p.address, 0);
+    assert_true(rt_gpu_pool_take(b.gpu->pool, MB - MB / 16, &q)); /* nearly as large */
+    assert_int_equal(q.address, address);
+    assert_int_equal(b.fake.allocs, 1);
+    assert_true(rt_gpu_pool_take(b.gpu->pool, MB / 2, &p)); /* would waste the half */
+    assert_int_equal(b.fake.allocs, 2);
+    close_bench(&b);
+}
+
+static void budget_holds_and_kept_memory_makes_room(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rt_piece p, q;
+    open_bench(&b, 16 * MB, NULL, "c");
+    assert_int_equal(rt_gpu_pool_budget(b.gpu->pool), 16 * MB);
+    assert_false(rt_gpu_pool_take(b.gpu->pool, 17 * MB, &p));
+    assert_int_equal(p.address, 0);
+    assert_true(rt_gpu_pool_take(b.gpu->pool, 10 * MB, &p));
+    assert_false(rt_gpu_pool_take(b.gpu->pool, 8 * MB, &q));
+    rt_gpu_pool_give(b.gpu->pool, &p);
+    assert_true(rt_gpu_pool_take(b.gpu->pool, 14 * MB, &q)); /* the 10 go back to the device */
+    assert_true(b.fake.held <= 16 * MB);
+    close_bench(&b);
+}
+
+static void execution_names_the_state_that_does_not_fit(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rt_piece p;
+    struct rt_state s = {.kind = RT_STATE_HASH, .path = "$.root.input"};
+    open_bench(&b, 16 * MB, NULL, "c");
+    struct rt_gpu_exec x = {.g = b.gpu, .d = &b.fake.d, .limit = 4 * MB};
+    assert_int_equal(rt_gpu_take(&x, &s, 3 * MB, &p, &b.err), 0);
+    assert_int_equal(rt_gpu_take(&x, &s, 2 * MB, &p, &b.err), -1);
+    assert_int_equal(b.err.class, HD_ERR_RESOURCE);
+    assert_string_equal(b.err.path, "$.root.input");
+    assert_non_null(strstr(b.err.message, "4194304 bytes"));
+    assert_non_null(strstr(b.err.message, "hash state"));
+    close_bench(&b);
+}
+
+/* ---- columns --------------------------------------------------------------------------- */
+
+enum { ROWS = MB, COLUMNS = 4 };
+
+/* A table of int32 columns, 4 MB each. */
+struct sample {
+    struct fe_table table;
+    struct fe_table_column cols[COLUMNS];
+    int32_t *data;
+};
+
+static void sample_init(struct sample *s, const char *name)
+{
+    memset(s, 0, sizeof *s);
+    s->data = calloc(ROWS, sizeof *s->data);
+    s->data[7] = 42;
+    for (int i = 0; i < COLUMNS; i++)
+        s->cols[i] = (struct fe_table_column){
+            .name = "c", .storage = FE_STORE_INT, .width = 4, .at.data = s->data};
+    s->table = (struct fe_table){.name = name,
+                                 .id = rt_table_next_id(),
+                                 .rows = ROWS,
+                                 .ncols = COLUMNS,
+                                 .cols = s->cols};
+}
+
+static int resident(struct bench *b, const struct sample *s, int column, uint64_t *address)
+{
+    struct rt_arg a = {.kind = RT_ARG_COL_DATA, .table = &s->table, .column = column};
+    return rt_gpu_resident(b->gpu, &a, address, &b->err);
+}
+
+static void column_stays_and_the_oldest_makes_room(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct sample s;
+    uint64_t at[COLUMNS], again;
+    sample_init(&s, "t");
+    open_bench(&b, 13 * MB, NULL, "c"); /* three columns */
+    for (int i = 0; i < 3; i++) {
+        rt_gpu_residents_begin(b.gpu);
+        assert_int_equal(resident(&b, &s, i, &at[i]), 0);
+    }
+    assert_int_equal(((int32_t *)(uintptr_t)at[1])[7], 42);
+    rt_gpu_residents_begin(b.gpu);
+    assert_int_equal(resident(&b, &s, 0, &again), 0); /* used again: 1 is now the oldest */
+    assert_int_equal(again, at[0]);
+    assert_int_equal(b.fake.uploads, 3);
+    assert_int_equal(resident(&b, &s, 3, &at[3]), 0);
+    assert_int_equal(b.fake.uploads, 4);
+    assert_int_equal(resident(&b, &s, 2, &again), 0);
+    assert_int_equal(b.fake.uploads, 4); /* 2 was still there */
+    free(s.data);
+    close_bench(&b);
+}
+
+static void columns_of_one_plan_must_fit_together(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct sample s;
+    uint64_t at;
+    sample_init(&s, "big");
+    open_bench(&b, 9 * MB, NULL, "c");
+    rt_gpu_residents_begin(b.gpu);
+    assert_int_equal(resident(&b, &s, 0, &at), 0);
+    assert_int_equal(resident(&b, &s, 1, &at), 0);
+    assert_int_equal(resident(&b, &s, 2, &at), -1);
+    assert_int_equal(b.err.class, HD_ERR_RESOURCE);
+    assert_non_null(strstr(b.err.message, "big.c"));
+    free(s.data);
+    close_bench(&b);
+}
+
+static void forgotten_table_frees_its_columns(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct sample s, t;
+    uint64_t at;
+    sample_init(&s, "s");
+    sample_init(&t, "t");
+    assert_true(s.table.id != t.table.id);
+    open_bench(&b, 16 * MB, NULL, "c");
+    rt_gpu_residents_begin(b.gpu);
+    assert_int_equal(resident(&b, &s, 0, &at), 0);
+    assert_int_equal(resident(&b, &t, 0, &at), 0);
+    rt_gpu_forget(b.gpu, s.table.id);
+    assert_int_equal(resident(&b, &t, 0, &at), 0);
+    assert_int_equal(b.fake.uploads, 2);
+    assert_int_equal(resident(&b, &s, 0, &at), 0);
+    assert_int_equal(b.fake.uploads, 3);
+    assert_int_equal(b.fake.allocs, 2); /* in the same place */
+    free(s.data);
+    free(t.data);
+    close_bench(&b);
+}
+
+static void part_that_a_table_lacks_has_no_address(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct sample s;
+    uint64_t at = 1;
+    struct rt_arg a = {.kind = RT_ARG_COL_VALID, .table = &s.table};
+    sample_init(&s, "t");
+    open_bench(&b, 16 * MB, NULL, "c");
+    assert_int_equal(rt_gpu_resident(b.gpu, &a, &at, &b.err), 0);
+    assert_int_equal(at, 0);
+    assert_int_equal(b.fake.uploads, 0);
+    free(s.data);
+    close_bench(&b);
+}
+
+/* ---- code ------------------------------------------------------------------------------ */
+
+static struct rt_unit units[] = {
+    {.entry = "p0", .text = "kernel p0", .size = 9, .threads = 128},
+    {.entry = "p1", .text = "kernel p1", .size = 9, .threads = 128},
+};
+
+static int get(struct bench *b, bool fresh, struct rt_gpu_code **code, enum rt_cached *how)
+{
+    struct rt_state result = {.kind = RT_STATE_ROWS, .limit = -1};
+    int sink = 0;
+    struct rt_pipeline pipelines[HD_COUNT(units)] = {{.nwrites = 1, .writes = &sink},
+                                                     {.nwrites = 1, .writes = &sink}};
+    struct rt_spec spec = {.npipelines = (int)HD_COUNT(units),
+                           .pipelines = pipelines,
+                           .nstates = 1,
+                           .states = &result};
+    return rt_gpu_code_get(b->gpu, &spec, units, b->crew, 2, fresh, code, how, &b->err);
+}
+
+static void expect(struct bench *b, bool fresh, enum rt_cached how, int compiles)
+{
+    struct rt_gpu_code *code;
+    enum rt_cached found;
+    double ms;
+    int before = b->fake.compiles;
+    assert_int_equal(get(b, fresh, &code, &found), 0);
+    assert_int_equal(found, how);
+    assert_int_equal(b->fake.compiles - before, compiles);
+    assert_int_equal(rt_gpu_code_how(code, 1, &ms), how);
+    assert_int_equal(rt_gpu_code_kernel(code, 1)->info.registers, 32);
+    rt_gpu_code_release(b->gpu, code);
+}
+
+static char *cache_dir(char *pattern)
+{
+    assert_non_null(mkdtemp(pattern));
+    return pattern;
+}
+
+static void each_entry(const char *dir, void (*fn)(const char *path))
+{
+    char path[512];
+    DIR *d = opendir(dir);
+    for (struct dirent *e; (e = readdir(d));) {
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        if (e->d_name[0] != '.')
+            fn(path);
+    }
+    closedir(d);
+}
+
+static void damage(const char *path)
+{
+    FILE *f = fopen(path, "r+b");
+    fseek(f, -1, SEEK_END);
+    int c = fgetc(f);
+    fseek(f, -1, SEEK_END);
+    fputc(c ^ 1, f);
+    fclose(f);
+}
+
+static void erase(const char *path)
+{
+    unlink(path);
+}
+
+static void code_comes_from_memory_then_disk(void **state)
+{
+    (void)state;
+    struct bench b;
+    char pattern[] = "/tmp/heddle-gpu-XXXXXX", *dir = cache_dir(pattern);
+    open_bench(&b, 16 * MB, dir, "compiler 1");
+    expect(&b, false, RT_COMPILED, 2);
+    expect(&b, false, RT_CACHED_MEMORY, 0);
+    expect(&b, true, RT_COMPILED, 2);
+    close_bench(&b);
+    open_bench(&b, 16 * MB, dir, "compiler 1");
+    expect(&b, false, RT_CACHED_DISK, 0);
+    close_bench(&b);
+    open_bench(&b, 16 * MB, dir, "compiler 2"); /* another compiler, other images */
+    expect(&b, false, RT_COMPILED, 2);
+    close_bench(&b);
+    each_entry(dir, damage);
+    open_bench(&b, 16 * MB, dir, "compiler 1");
+    expect(&b, false, RT_COMPILED, 2);
+    expect(&b, false, RT_CACHED_MEMORY, 0);
+    close_bench(&b);
+    open_bench(&b, 16 * MB, dir, "compiler 1"); /* what was damaged is whole again */
+    expect(&b, false, RT_CACHED_DISK, 0);
+    close_bench(&b);
+    each_entry(dir, erase);
+    rmdir(dir);
+}
+
+static void refused_source_tells_what_the_compiler_said(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rt_gpu_code *code = NULL;
+    enum rt_cached how;
+    open_bench(&b, 16 * MB, NULL, "c");
+    b.fake.refuses = "p1";
+    assert_int_equal(get(&b, false, &code, &how), -1);
+    assert_int_equal(b.err.class, HD_ERR_TOOL);
+    assert_string_equal(b.err.detail, "line 1: no");
+    assert_null(code);
+    b.fake.refuses = NULL;
+    expect(&b, false, RT_COMPILED, 1); /* p0 was loaded */
+    close_bench(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(freed_memory_is_used_again),
+        cmocka_unit_test(budget_holds_and_kept_memory_makes_room),
+        cmocka_unit_test(execution_names_the_state_that_does_not_fit),
+        cmocka_unit_test(column_stays_and_the_oldest_makes_room),
+        cmocka_unit_test(columns_of_one_plan_must_fit_together),
+        cmocka_unit_test(forgotten_table_frees_its_columns),
+        cmocka_unit_test(part_that_a_table_lacks_has_no_address),
+        cmocka_unit_test(code_comes_from_memory_then_disk),
+        cmocka_unit_test(refused_source_tells_what_the_compiler_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
