@@ -67,8 +67,8 @@ static void unload(struct rt_device *d, rt_module *m)
 }
 
 static int find(struct rt_device *d HD_UNUSED, rt_module *m, const char *entry,
-                int threads HD_UNUSED, rt_function **out, struct rt_function_info *info,
-                struct hd_err *err)
+                int threads HD_UNUSED, uint32_t shared HD_UNUSED, rt_function **out,
+                struct rt_function_info *info, struct hd_err *err)
 {
     if (!strstr(m->image, entry))
         return HD_FAIL(err, EXEC, NULL, "%s is not there", entry);

@@ -8,10 +8,10 @@
 struct fake {
     struct rt_device d;
     struct rt_compiler c;
-    uint64_t memory, held;  /* bytes: that there are, that are taken */
+    uint64_t memory, held; /* bytes: that there are, that are taken */
     int allocs, uploads, loads, compiles;
-    int modules;            /* loaded now */
-    const char *refuses;    /* a name that the compiler refuses */
+    int modules;         /* loaded now */
+    const char *refuses; /* a name that the compiler refuses */
     bool closed;
 };
 void fake_init(struct fake *f, uint64_t memory, const char *identity);

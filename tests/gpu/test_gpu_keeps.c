@@ -22,7 +22,8 @@ struct bench {
     struct hd_err err;
 };
 
-static void open_bench(struct bench *b, uint64_t memory, const char *cache, const char *identity)
+static void open_bench(struct bench *b, uint64_t memory, const char *cache,
+                       const char *identity)
 {
     struct rt_gpu_options o = {
         .version = "test", .cache_dir = cache, .cache_limit = 64 * MB, .memory = memory};
