@@ -88,13 +88,15 @@ HDD_DEVICE bool hdd_plus_months(i64 day, i64 n, i64 *out)
     hdd_civil c = hdd_civil_of((i32)day);
     const i64 month = (i64)c.year * 12 + (c.month - 1) + n; // since the year 0
     const i64 year = month >= 0 ? month / 12 : (month - 11) / 12;
+    if (year < 1 || year > 9999)
+        return false;
     c.month = (i32)(month - year * 12) + 1;
     c.year = (i32)year;
     const i32 last = hdd_month_days(c.year, c.month);
     if (c.day > last)
         c.day = last;
     *out = hdd_day_of(c);
-    return *out >= HDD_FIRST_DAY && *out <= HDD_LAST_DAY;
+    return true;
 }
 
 #endif

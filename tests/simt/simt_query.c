@@ -16,15 +16,17 @@ static const char usage[] =
     "                  [--balance auto|none|nifs|nifs+fws|nifs+fws-local|nifs+aws]\n"
     "                  [--fws-threshold N] [--scan-warps N] [--multiprocessors N]\n"
     "                  [--first-rows N] [--min-gifts N] [--dump] [--profile] [--stats]\n"
+    "                  [--in-order]\n"
     "--scan-warps: so many warps take work from the source, the others live on gifts\n"
     "--first-rows: room that states have at first, in rows, instead of the estimate\n"
+    "--in-order: every pipeline keeps the order of its source\n"
     "--min-gifts: fails if less work than that moved between warps, all seeds together\n";
 
 struct options {
     const char *plan, *db, *params;
     uint64_t seed, seeds, min_gifts, first_rows, multiprocessors, fws_threshold, scan_warps;
     enum rt_balance balance;
-    bool dump, profile, stats;
+    bool dump, profile, stats, in_order;
 };
 
 static uint64_t number(const char *s)
@@ -43,6 +45,8 @@ static bool read_flag(struct options *o, const char *name)
         o->profile = true;
     else if (strcmp(name, "--stats") == 0)
         o->stats = true;
+    else if (strcmp(name, "--in-order") == 0)
+        o->in_order = true;
     else
         return false;
     return true;
@@ -250,6 +254,13 @@ static void dump(const struct sim_program *p)
         printf("%s%s", i ? "\n" : "", p->art.units[i].text);
 }
 
+static void keep_order(struct sim_program *p)
+{
+    p->ordered = true;
+    for (int i = 0; i < p->pl->npipelines; i++)
+        p->pl->spec->pipelines[i].ordered = true;
+}
+
 int main(int argc, char **argv)
 {
     struct options o;
@@ -264,6 +275,8 @@ int main(int argc, char **argv)
         .profile = o.profile, .balance = o.balance, .threads = 1, .gpu_blocks = 2};
     if (sim_program_init(&p, o.plan, o.db, o.params, &po, &err) != 0)
         return fail(&err);
+    if (o.in_order)
+        keep_order(&p);
     struct runner r = {.o = &o, .p = &p};
     int status = 0;
     if (o.dump)
