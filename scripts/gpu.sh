@@ -9,6 +9,7 @@
 #              suites against the CPU backend
 #   states     the fixed kernels: tests of states on the GPU, then how long states of up to 600 million rows
 #              take to finish (GPU_MILLIONS: fewer)
+#   ablate     JCC-H skewed at SF 10 with each balancing strategy: times, IIR, ILIF
 #
 # HEDDLE names a binary (default: build/release/bin/heddle, built if it is not there), GPU_TOOLS the folder of
 # the test programs (default: build/release/tests/simt, built likewise); GPU_DATA a folder for
@@ -94,8 +95,13 @@ stage_states() {
     step states-bench "$tools/bench_states" "${GPU_MILLIONS:-600}"
 }
 
+stage_ablate() {
+    step ablate-jcch-sf10 python3 tests/gpu/ablate.py --heddle "$heddle" --db "$(database jcch 10)" --sf 10 \
+        --out "$report/ablate-jcch-sf10.json"
+}
+
 case ${1:-} in
-    smoke | answers | states)
+    smoke | answers | states | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1"

@@ -39,7 +39,7 @@ HDD_DEVICE hdd_workload hdd_divisible(Pipe &p, hdd_level<L> level, hdd_level<R>)
 
 template <class Pipe> HDD_DEVICE hdd_workload hdd_workload_of(Pipe &p)
 {
-    if (p.scan.nodes() >= 2)
+    if (p.scan.divisible())
         return hdd_workload{0, p.scan.nodes()};
     return hdd_divisible(p, hdd_level<1>(), hdd_level<Pipe::levels - 1>());
 }

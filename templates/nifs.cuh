@@ -135,6 +135,7 @@ template <class Tuple> struct hdd_queue {
         }
         count = gift.count;
         nodes = hdd_warp_sum(n);
+        HDD_ASSERT(nodes > 0);
         hdd_warp_sync();
     }
 

@@ -90,11 +90,18 @@ struct hdd_scan {
 
     // ---- work-sharing ----------------------------------------------------------------------
 
-    // Gives every second row that waits, and the later half of the tiles not read.
+    // Both halves have something: a row, or a tile.
+    HDD_MEMBER bool divisible() const
+    {
+        return pending + (tile_end - tile) >= 2;
+    }
+
+    // Gives every second row that waits, and the later half of the tiles not read; of one
+    // tile all, if a row stays.
     HDD_MEMBER void give(hdd_scan_gift &gift)
     {
         const u32 lane = hdd_lane(), mine = hdd_popc(alive);
-        const u64 middle = tile + (tile_end - tile + 1) / 2;
+        const u64 middle = tile + (tile_end - tile + (pending == 0)) / 2;
         if (lane == 0) {
             gift.tile = middle;
             gift.tile_end = tile_end;
@@ -123,6 +130,7 @@ struct hdd_scan {
         alive = gift.alive[hdd_lane()];
         left = hdd_lane() < nleft ? gift.left[hdd_lane()] : 0;
         pending = nleft + hdd_warp_sum_bits<HDD_TILE_BITS>(hdd_popc(alive));
+        HDD_ASSERT(pending || tile < tile_end);
     }
 
   private:

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""What each balancing strategy is worth (Themis, section 8): times, and how even warps and lanes were busy.
+
+Usage: ablate.py --heddle BIN --db DB --sf F [--suite tpch|jcch] [--class C] [--queries 1,5-9]
+                 [--modes MODE,MODE...] [--profiled MODE,MODE...] [--out FILE.json]
+
+A mode is a value of --balance, for fixed work-sharing with a threshold behind a colon (nifs+fws:4096). All modes but
+auto run the very same kernels. Only queries with a pipeline that can share work are run. Times are the kernels' of the
+fastest of three runs; profiled runs give IIR, ILIF (weighted by the time that a pipeline's warps worked), the share of
+their time that warps waited, and pieces of work that moved.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tpch" / "compare" / "lib"))
+
+import suite as suites  # noqa: E402
+
+QUERY_TIMEOUT_S = 20
+
+
+def words(text):
+    return text.split(",")
+
+
+def parse_args():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--heddle", required=True)
+    parser.add_argument("--db", required=True)
+    parser.add_argument("--sf", required=True, help="the scale factor of DB")
+    parser.add_argument("--suite", choices=("tpch", "jcch"), default="jcch")
+    parser.add_argument("--class", dest="cls", default="paper")
+    parser.add_argument("--queries", default="")
+    parser.add_argument("--modes", type=words,
+                        default=["none", "nifs", "nifs+fws:1024", "nifs+fws:8192", "nifs+fws-local:1024", "nifs+aws", "auto"])
+    parser.add_argument("--profiled", type=words, default=["none", "nifs", "nifs+aws", "auto"])
+    parser.add_argument("--out", type=Path)
+    return parser.parse_args()
+
+
+def options_of(mode):
+    name, _, threshold = mode.partition(":")
+    return ["--balance", name] + (["--fws-threshold", threshold] if threshold else [])
+
+
+def can_share(args, suite, name):
+    done = subprocess.run([args.heddle, "explain", suite.plan_path(name), "--db", args.db, "--dump", "pipelines"],
+                          text=True, capture_output=True, check=True)
+    return "[gpu: nifs" in done.stdout
+
+
+def kernel_times(args, names, mode):
+    """{query: ms of its kernels in the fastest run}; a query without one failed or took too long."""
+    with tempfile.TemporaryDirectory() as scratch:
+        out = Path(scratch) / "bench.json"
+        subprocess.run([args.heddle, "bench", args.suite, "--db", args.db, "--class", args.cls, "--backend", "cuda",
+                        "--queries", ",".join(names), "--repeat", "3", "--query-timeout", str(QUERY_TIMEOUT_S), "--trust",
+                        "--out", out, *options_of(mode)], capture_output=True, check=False)
+        queries = json.loads(out.read_text())["queries"]
+    return {q["name"]: min(sum(p["gpu"]["kernel_ms"] for p in run["pipelines"]) for run in q["runs"])
+            for q in queries if q["status"] == "ok"}
+
+
+def balance_of(args, suite, name, values, mode):
+    with tempfile.TemporaryDirectory() as scratch:
+        profile = Path(scratch) / "profile.json"
+        given = Path(scratch) / "params.json"
+        given.write_text(json.dumps(values))
+        done = subprocess.run([args.heddle, "run", suite.plan_path(name), "--db", args.db, "--trust", "--backend", "cuda",
+                               "-p", f"@{given}", "--repeat", "2", "--profile", profile, "--format", "csv",
+                               *options_of(mode)], text=True, capture_output=True, timeout=60, check=False)
+        if done.returncode != 0:
+            return {"error": done.stderr.strip()}
+        pipelines = [p["gpu"] | {"name": p["name"]} for p in json.loads(profile.read_text())["pipelines"]]
+    return summary([p for p in pipelines if p.get("warps")])
+
+
+def summary(pipelines):
+    visits = sum(level["visits"] for p in pipelines for level in p["levels"])
+    idle = sum(level["idle_lanes"] for p in pipelines for level in p["levels"])
+    busy = [sum(w["busy_us"] for w in p["warps"]) for p in pipelines]
+    all_time = sum(w["end_us"] - w["start_us"] for p in pipelines for w in p["warps"])
+    slow = max(pipelines, key=lambda p: p["kernel_ms"])
+    return {
+        "iir": idle / (32 * visits) if visits else 0,
+        "ilif": sum(p["ilif"] * b for p, b in zip(pipelines, busy)) / sum(busy) if sum(busy) else 1,
+        "waited": 1 - sum(busy) / all_time if all_time else 0,
+        "gifts": sum(p["gifts"] for p in pipelines),
+        "slowest": {k: slow[k] for k in ("name", "kernel_ms", "balance", "ilif", "iir", "gifts", "transitions",
+                                         "registers", "occupancy")} | {"levels": slow["levels"]},
+    }
+
+
+def table(rows, head):
+    print("| " + " | ".join(head) + " |")
+    print("|" + "---|" * len(head))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    print(flush=True)
+
+
+def main():
+    args = parse_args()
+    suite = suites.Suite(ROOT / args.suite)
+    names = [n for n in suite.select(args.queries) if can_share(args, suite, n)]
+    values = suite.parameters(args.cls, args.sf)
+    found = {"suite": args.suite, "class": args.cls, "scale_factor": args.sf, "kernel_ms": {}, "balance": {}}
+    for mode in args.modes:
+        found["kernel_ms"][mode] = kernel_times(args, names, mode)
+    times = found["kernel_ms"]
+    table([[n] + [f"{times[m][n]:.2f}" if n in times[m] else "-" for m in args.modes] for n in names],
+          ["kernels, ms"] + args.modes)
+    for mode in args.profiled:
+        found["balance"][mode] = {n: balance_of(args, suite, n, values.get(n, {}), mode) for n in names}
+        rows = [[n, "-", "-", "-", "-"] if "error" in b else
+                [n, f"{100 * b['iir']:.1f} %", f"{b['ilif']:.2f}", f"{100 * b['waited']:.0f} %", str(b["gifts"])]
+                for n, b in found["balance"][mode].items()]
+        table(rows, [mode, "IIR", "ILIF", "waited", "gifts"])
+    if args.out:
+        args.out.write_text(json.dumps(found, indent=1))
+    return any("error" in b for mode in found["balance"].values() for b in mode.values())
+
+
+sys.exit(main())
