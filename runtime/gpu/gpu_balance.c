@@ -86,27 +86,3 @@ void rt_balance_add_up(const struct hdd_warp_profile *records, uint32_t warps, s
     out->iir = ratio(out->all_idle_lanes, out->all_visits);
     out->ilif = out->busy > 0 ? out->busy_most * warps / out->busy : 1;
 }
-
-double rt_balance_level_iir(const struct rt_balance_report *r, int level)
-{
-    return ratio(r->idle_lanes[level], r->visits[level]);
-}
-
-void rt_balance_query(const struct rt_balance_report *pipelines, int n, struct rt_balance_query *out)
-{
-    uint64_t visits = 0, idle = 0;
-    double weighted = 0;
-    memset(out, 0, sizeof *out);
-    for (int i = 0; i < n; i++) {
-        const struct rt_balance_report *p = &pipelines[i];
-        visits += p->all_visits;
-        idle += p->all_idle_lanes;
-        weighted += p->ilif * p->busy;
-        out->busy += p->busy;
-        out->wait += p->wait;
-        out->transitions += p->transitions;
-        out->gifts += p->gifts;
-    }
-    out->iir = ratio(idle, visits);
-    out->ilif = out->busy > 0 ? weighted / out->busy : 1;
-}

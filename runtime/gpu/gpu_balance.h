@@ -36,14 +36,5 @@ struct rt_balance_report {
     double iir, ilif; /* 0, 1 where nothing was done */
 };
 void rt_balance_add_up(const struct hdd_warp_profile *records, uint32_t warps, struct rt_balance_report *out);
-double rt_balance_level_iir(const struct rt_balance_report *r, int level);
-
-/* A query's: pipelines weighted by the time their warps worked (ILIF), or by iterations (IIR). */
-struct rt_balance_query {
-    double iir, ilif;
-    double busy, wait;
-    uint64_t transitions, gifts;
-};
-void rt_balance_query(const struct rt_balance_report *pipelines, int n, struct rt_balance_query *out);
 
 #endif
