@@ -2,16 +2,16 @@
  * compiled beside the pipelines and not when their turn comes. */
 #include "runtime/gpu/gpu_state.h"
 
-/* Rows that are expected in it, as far as the planner knows. */
-static bool few(const struct rt_spec *spec, int state)
+/* Rows that pipelines bring, as far as the planner knows. */
+static double expected(const struct rt_spec *spec, int state)
 {
+    double rows = spec->states[state].est_rows;
     for (int i = 0; i < spec->npipelines; i++) {
         const struct rt_pipeline *p = &spec->pipelines[i];
-        if (p->writes[0] == state && p->ncounters &&
-            p->counter_est[p->ncounters - 1] > HDD_RANK_MOST)
-            return false;
+        if (p->writes[0] == state && p->ncounters)
+            rows = HD_MAX(rows, p->counter_est[p->ncounters - 1]);
     }
-    return spec->states[state].est_rows <= HDD_RANK_MOST;
+    return rows;
 }
 
 static bool has_far_ends(const struct rt_state *s)
@@ -31,13 +31,13 @@ static bool has_texts(const struct rt_state *s)
 }
 
 struct needs {
-    bool fill, index, scan, hash, sort, select, radix, text;
+    bool fill, index, scan, hash, sort, pack, select, radix, text;
 };
 
 static void add_state(struct needs *n, const struct rt_spec *spec, int state)
 {
     const struct rt_state *s = &spec->states[state];
-    bool many = !few(spec, state);
+    double rows = expected(spec, state);
     switch (s->kind) {
     case RT_STATE_BITMAP:
     case RT_STATE_DIRECT:
@@ -50,10 +50,11 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
     case RT_STATE_ROWS:
         if (s->nsort == 0)
             return;
-        n->select |= many;
-        n->sort |= !many || s->limit >= 0;
-        n->radix |= many && s->limit < 0;
-        n->scan |= many && s->limit < 0;
+        n->pack |= rows > RT_ORDER_AT_ONCE;
+        n->select |= rows > HDD_RANK_MOST && s->limit >= 0;
+        n->sort |= rows <= HDD_RANK_MOST || s->limit >= 0;
+        n->radix |= rows > HDD_RANK_MOST && s->limit < 0;
+        n->scan |= rows > HDD_RANK_MOST && s->limit < 0;
         return;
     }
     HD_BUG("state kind %d", (int)s->kind);

@@ -170,7 +170,7 @@ int rt_gpu_marks_undo(struct rt_gpu_exec *x, int state, struct hd_err *err);
 void rt_gpu_state_free(struct rt_gpu_exec *x, int state);
 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
-enum { RT_FIXED_MOST = 8 };
+enum { RT_FIXED_MOST = 9 };
 /* Modules that the program's states will most probably need; the others are compiled when they are. */
 int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_MOST]);
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,

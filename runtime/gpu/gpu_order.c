@@ -1,6 +1,6 @@
 /* Rows in order, with limit and offset: few in one launch, many by a radix sort of the bits in
  * which their keys differ, and of many rows a few by selection first (templates/finish:
- * finish_sort.cu, finish_radix.cu, finish_select.cu). */
+ * finish_sort.cu, finish_pack.cu, finish_radix.cu, finish_select.cu). */
 #include <string.h>
 
 #include "runtime/gpu/gpu_state.h"
@@ -13,8 +13,8 @@ struct ordering {
     const struct rt_state *s;
     uint64_t n, offset, count;
     struct hdd_keys keys;
-    struct hdd_key *key; /* the same on the host */
-    struct rt_piece more, few;
+    struct hdd_key *key;              /* the same on the host */
+    struct rt_piece more, few, words; /* words: packed keys, the most significant */
     struct rt_radix sort;
     uint64_t *masks; /* per word of the normalised key: bits in which rows differ */
     int nwords;
@@ -25,7 +25,7 @@ struct ordering {
 static int launch(struct ordering *o, const char *entry, uint32_t blocks, void *args,
                   struct hd_err *err)
 {
-    return rt_finish_launch(o->x, "finish_select", entry, blocks, args, err);
+    return rt_finish_launch(o->x, "finish_pack", entry, blocks, args, err);
 }
 
 static uint32_t blocks_for(const struct ordering *o, uint64_t n)
@@ -50,16 +50,19 @@ static uint64_t all_bits(const struct ordering *o)
     return bits;
 }
 
-static int order_few(struct ordering *o, uint64_t list, uint64_t n, struct hd_err *err)
+/* words: the first packed keys, or 0. exact: the words are all there is to compare. */
+static int order_few(struct ordering *o, uint64_t list, uint64_t n, uint64_t words, bool exact,
+                     struct hd_err *err)
 {
     struct hdd_rank_args p = {.keys = o->keys,
                               .rows = o->v->rows_at.address,
                               .list = list,
+                              .words = words,
                               .to = o->v->moved.address,
                               .skip = o->offset,
                               .count = o->count,
                               .n = (hdd_u32)n,
-                              .exact = all_bits(o) <= WORD_BITS};
+                              .exact = exact};
     p.blocks = blocks_for(o, n);
     return rt_finish_launch(o->x, "finish_sort", "hdd_sort_rank", p.blocks, &p, err);
 }
@@ -284,53 +287,60 @@ static int select_digits(struct ordering *o, struct hdd_select_args *p, uint64_t
     int digits = (WORD_BITS - __builtin_clzll(mask) + DIGIT_BITS - 1) / DIGIT_BITS;
     while (digits-- > 0) {
         p->shift = (hdd_u32)(digits * DIGIT_BITS);
-        HD_TRY(launch(o, "hdd_select_count", p->blocks, p, err));
+        HD_TRY(rt_finish_launch(o->x, "finish_select", "hdd_select_count", p->blocks, p, err));
     }
-    return launch(o, "hdd_select_collect", p->blocks, p, err);
+    return rt_finish_launch(o->x, "finish_select", "hdd_select_collect", p->blocks, p, err);
 }
 
 /* Numbers of the rows that can be among the first ones go to `few`. */
 static int select_rows(struct ordering *o, uint64_t *found, struct hd_err *err)
 {
     enum { ENOUGH = 1024 };
-    struct rt_piece keys, state;
+    struct rt_piece state;
     struct hdd_select_state last;
     HD_TRY(rt_state_take(o->x, o->s, (size_t)o->n * 4, &o->few, err));
-    HD_TRY(rt_state_take(o->x, o->s, (size_t)o->n * 8, &keys, err));
     HD_TRY(rt_state_take(o->x, o->s, sizeof last, &state, err));
-    struct hdd_select_args p = {.keys = keys.address,
+    struct hdd_select_args p = {.keys = o->words.address,
                                 .n = o->n,
                                 .state = state.address,
                                 .to = o->few.address,
                                 .room = o->n,
                                 .enough = ENOUGH,
                                 .blocks = blocks_for(o, o->n)};
-    int rc = extract(o, 0, 0, o->n, keys.address, err);
-    if (rc == 0)
-        rc = select_digits(o, &p, packed_mask(&o->packed[0]), err);
+    int rc = select_digits(o, &p, packed_mask(&o->packed[0]), err);
     if (rc == 0)
         rc = o->x->d->ops->download(o->x->d, &last, state.address, sizeof last, err);
-    rt_gpu_give(o->x, &keys);
     rt_gpu_give(o->x, &state);
     *found = rc == 0 ? last.found : 0;
     return rc;
 }
 
+static int copy_equal(struct ordering *o, struct hd_err *err)
+{
+    uint64_t stride = (uint64_t)o->s->stride;
+    return o->x->d->ops->copy(o->x->d, o->v->moved.address,
+                              o->v->rows_at.address + o->offset * stride,
+                              (size_t)(o->count * stride), err);
+}
+
 static int order_many(struct ordering *o, struct hd_err *err)
 {
     uint64_t wanted = o->offset + o->count, found = o->n;
+    bool first_only = wanted <= HDD_RANK_MOST / 2 && wanted <= o->n / 8;
     HD_TRY(find_lengths(o, err));
     HD_TRY(find_masks(o, err));
     pack(o);
-    if (o->npacked == 0) /* all rows are equal */
-        return o->x->d->ops->copy(o->x->d, o->v->moved.address,
-                                  o->v->rows_at.address + o->offset * (uint64_t)o->s->stride,
-                                  (size_t)(o->count * (uint64_t)o->s->stride), err);
-    if (wanted <= HDD_RANK_MOST / 2 && wanted <= o->n / 8)
+    if (o->npacked == 0)
+        return copy_equal(o, err);
+    if (!first_only && o->n > HDD_RANK_MOST)
+        return sort_rows(o, 0, o->n, err);
+    HD_TRY(rt_state_take(o->x, o->s, (size_t)o->n * 8, &o->words, err));
+    HD_TRY(extract(o, 0, 0, o->n, o->words.address, err));
+    if (o->n > HDD_RANK_MOST)
         HD_TRY(select_rows(o, &found, err));
-    if (found <= HDD_RANK_MOST)
-        return order_few(o, o->few.address, found, err);
-    return sort_rows(o, o->few.address, found, err);
+    if (found > HDD_RANK_MOST)
+        return sort_rows(o, o->few.address, found, err);
+    return order_few(o, o->few.address, found, o->words.address, o->npacked == 1, err);
 }
 
 int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint64_t offset,
@@ -345,9 +355,11 @@ int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint
         o.key[i].desc = v->s->sort[i].desc;
         o.key[i].nulls_first = v->s->sort[i].nulls_first;
     }
-    int rc = n <= HDD_RANK_MOST ? order_few(&o, 0, n, err) : order_many(&o, err);
+    int rc = n <= RT_ORDER_AT_ONCE ? order_few(&o, 0, n, 0, all_bits(&o) <= WORD_BITS, err)
+                                   : order_many(&o, err);
     rt_radix_give(x, &o.sort);
     rt_gpu_give(x, &o.more);
     rt_gpu_give(x, &o.few);
+    rt_gpu_give(x, &o.words);
     return rc;
 }

@@ -5,7 +5,11 @@
 #include "runtime/gpu/gpu_internal.h"
 #include "templates/finish/finish_args.cuh"
 
-enum { RT_FINISH_THREADS = 128 }; /* of a block: HDD_BLOCK of templates/machine.cuh */
+enum {
+    RT_FINISH_THREADS = 128, /* of a block: HDD_BLOCK of templates/machine.cuh */
+    RT_ORDER_AT_ONCE = 256   /* so few rows are ordered by their keys as they are: ties compare rows,
+                                which takes long where many have a common beginning */
+};
 
 /* Blocks for n items, `each` at least a block: as many as run side by side. */
 uint32_t rt_finish_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each);

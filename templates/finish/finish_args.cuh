@@ -89,11 +89,12 @@ struct hdd_hash_args {
 // ---- finish_sort.cu, finish_radix.cu -------------------------------------------------------
 
 // Few rows: each finds its place by counting those before it. list: 32-bit row numbers, 0: all
-// n rows. Rows skip .. skip + count - 1 of the order go to `to`.
+// n rows. words: a packed key per row number, 0: the first 64 bits of the normalised one. Rows
+// skip .. skip + count - 1 of the order go to `to`.
 struct hdd_rank_args {
     struct hdd_keys keys;
-    hdd_u64 rows, list, to, skip, count;
-    hdd_u32 n, blocks, exact; // exact: the first 64 bits of a key are all of it
+    hdd_u64 rows, list, words, to, skip, count;
+    hdd_u32 n, blocks, exact; // exact: the word is all of the key
 };
 
 // Bits in which the keys of rows differ: `words` words from word `word` on, HDD_KEY_WORDS at

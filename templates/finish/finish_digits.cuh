@@ -23,6 +23,7 @@ HDD_DEVICE u32 hdd_same_digit(u32 digit, bool live)
 
 HDD_DEVICE void hdd_radix_clear(hdd_radix_counts &c)
 {
+    HDD_NO_UNROLL
     for (u32 k = hdd_thread(); k < HDD_WARPS * HDD_RADIX; k += HDD_BLOCK)
         c.warp[k / HDD_RADIX][k % HDD_RADIX] = 0;
     hdd_block_sync();

@@ -1,6 +1,6 @@
 // Many rows in order. A least-significant-digit radix sort (Knuth, The Art of Computer
 // Programming 3, 5.2.5) over keys that hold only the bits in which the rows differ
-// (finish_select.cu): most orders need two to five passes of eight bits. A sort by comparisons
+// (finish_pack.cu): most orders need two to five passes of eight bits. A sort by comparisons
 // would read rows log n times, at random.
 #include "hd/finish_digits.cuh"
 
@@ -43,6 +43,7 @@ HDD_KERNEL(hdd_radix_count)(HDD_PARAMETER(hdd_radix_args, p))
                                start + j * HDD_BLOCK < p.n);
         }
         hdd_block_sync();
+        HDD_NO_UNROLL
         for (u32 d = hdd_thread(); d < HDD_RADIX; d += HDD_BLOCK) {
             u32 sum = 0;
             for (u32 w = 0; w < HDD_WARPS; w++)

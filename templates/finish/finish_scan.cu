@@ -44,6 +44,7 @@ HDD_KERNEL(hdd_scan_sums)(HDD_PARAMETER(hdd_scan_args, p))
     u64 *const sums = hdd_at<u64>(p.sums);
     const u64 tiles = (p.n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
     u64 base = 0;
+    HDD_NO_UNROLL
     for (u64 from = 0; from < tiles; from += each * HDD_BLOCK) {
         const u64 at = from + hdd_thread() * each;
         u32 v[each], mine = 0, total;

@@ -9,13 +9,23 @@ struct hdd_rank_shared {
     u64 word[HDD_RANK_TILE];
 };
 
-HDD_DEVICE const u8 *hdd_rank_row(const hdd_rank_args &p, u32 i)
+HDD_DEVICE u64 hdd_rank_number(const hdd_rank_args &p, u32 i)
 {
-    const u64 row = p.list ? hdd_at<const u32>(p.list)[i] : i;
-    return hdd_at<const u8>(p.rows + row * p.keys.stride);
+    return p.list ? hdd_at<const u32>(p.list)[i] : i;
 }
 
-// Row j comes before row i, which has the same first word.
+HDD_DEVICE const u8 *hdd_rank_row(const hdd_rank_args &p, u32 i)
+{
+    return hdd_at<const u8>(p.rows + hdd_rank_number(p, i) * p.keys.stride);
+}
+
+HDD_DEVICE u64 hdd_rank_word(const hdd_rank_args &p, u32 i)
+{
+    return p.words ? hdd_at<const u64>(p.words)[hdd_rank_number(p, i)]
+                   : hdd_key_word(p.keys, hdd_rank_row(p, i), 0);
+}
+
+// Row j comes before row i, which has the same word.
 HDD_DEVICE bool hdd_rank_tie(const hdd_rank_args &p, u32 j, u32 i)
 {
     const i32 c = p.exact || i == j
@@ -30,12 +40,12 @@ HDD_KERNEL(hdd_sort_rank)(HDD_PARAMETER(hdd_rank_args, p))
     for (u32 from = hdd_block() * HDD_BLOCK; from < p.n; from += p.blocks * HDD_BLOCK) {
         const u32 i = from + hdd_thread();
         const bool live = i < p.n;
-        const u64 mine = live ? hdd_key_word(p.keys, hdd_rank_row(p, i), 0) : 0;
+        const u64 mine = live ? hdd_rank_word(p, i) : 0;
         u32 rank = 0;
         for (u32 tile = 0; tile < p.n; tile += HDD_RANK_TILE) {
             const u32 m = hdd_min(HDD_RANK_TILE, p.n - tile);
             for (u32 k = hdd_thread(); k < m; k += HDD_BLOCK)
-                shared.word[k] = hdd_key_word(p.keys, hdd_rank_row(p, tile + k), 0);
+                shared.word[k] = hdd_rank_word(p, tile + k);
             hdd_block_sync();
             for (u32 k = 0; k < m && live; k++) {
                 const u64 other = shared.word[k];
