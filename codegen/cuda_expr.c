@@ -52,9 +52,9 @@ static const char *spelled(struct cu_unit *u, const struct pl_expr *e)
 
 /* More than a branch; those that may raise are marked by the planner besides. */
 static const bool costly[FE_OP_COUNT] = {
-    [FE_DIV] = true,      [FE_MOD] = true,        [FE_LIKE] = true,     [FE_IN_SET] = true,
-    [FE_EXTRACT] = true,  [FE_ADD_DAYS] = true,   [FE_LOOKUP] = true,   [FE_ADD_MONTHS] = true,
-    [FE_DIVROUND] = true, [FE_SUBSTRING] = true,  [FE_TO_F64] = true,   [FE_FROM_F64] = true,
+    [FE_DIV] = true,      [FE_MOD] = true,       [FE_LIKE] = true,   [FE_IN_SET] = true,
+    [FE_EXTRACT] = true,  [FE_ADD_DAYS] = true,  [FE_LOOKUP] = true, [FE_ADD_MONTHS] = true,
+    [FE_DIVROUND] = true, [FE_SUBSTRING] = true, [FE_TO_F64] = true, [FE_FROM_F64] = true,
     [FE_TO_TEXT] = true,  [FE_FROM_TEXT] = true,
 };
 

@@ -14,10 +14,11 @@ enum {
     SCAN_GIFT_BYTES = 280,
     SLOT_BYTES = 16, /* struct hdd_slot */
     TILE_ROWS = 8,
-    WARPS = 4,           /* HDD_WARPS */
-    BLOCK_THREADS = 128, /* HDD_BLOCK */
+    WARPS = 4,             /* HDD_WARPS */
+    BLOCK_THREADS = 128,   /* HDD_BLOCK */
     SHARED_SCRATCH = 2048, /* of a sink, at most */
-    SHARED_DECLARED = 48 * 1024, /* what a kernel may declare, and what the largest devices have */
+    SHARED_DECLARED =
+        48 * 1024, /* what a kernel may declare, and what the largest devices have */
     SHARED_MOST = 227 * 1024
 };
 

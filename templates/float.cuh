@@ -347,7 +347,8 @@ HDD_CALLED bool hdd_read_decimal(const u8 *s, i32 n, hdd_number_text *t)
         } else if (s[i] == '.' && !point) {
             point = true;
         } else {
-            return any && (s[i] == 'e' || s[i] == 'E') && hdd_read_exponent(s, n, i + 1, &t->e);
+            return any && (s[i] == 'e' || s[i] == 'E') &&
+                   hdd_read_exponent(s, n, i + 1, &t->e);
         }
     }
     return any;

@@ -161,8 +161,8 @@ HDD_DEVICE bool hdd_read_bool(const u8 *s, i32 n, bool *out)
 {
     const bool yes = n == 4 && s[0] == 't' && s[1] == 'r' && s[2] == 'u' && s[3] == 'e';
     *out = yes;
-    return yes || (n == 5 && s[0] == 'f' && s[1] == 'a' && s[2] == 'l' && s[3] == 's' &&
-                   s[4] == 'e');
+    return yes ||
+           (n == 5 && s[0] == 'f' && s[1] == 'a' && s[2] == 'l' && s[3] == 's' && s[4] == 'e');
 }
 
 // [+-]digits[.digits] times 10^scale; digits beyond the scale must be 0, and the magnitude
@@ -251,8 +251,8 @@ HDD_CALLED bool hdd_read_timestamp(const u8 *s, i32 n, i64 *out)
          !hdd_read_digits(s + 11, 2, &hour) || !hdd_read_digits(s + 14, 2, &minute) ||
          !hdd_read_digits(s + 17, 2, &second) || hour > 23 || minute > 59 || second > 59))
         return false;
-    if (n > 19 && (s[19] != '.' || n == 20 || n > 26 ||
-                   !hdd_read_digits(s + 20, n - 20, &micros)))
+    if (n > 19 &&
+        (s[19] != '.' || n == 20 || n > 26 || !hdd_read_digits(s + 20, n - 20, &micros)))
         return false;
     for (i32 i = n; n > 19 && i < 26; i++)
         micros *= 10;

@@ -89,7 +89,8 @@ static void reading_rounds_once(void **state)
         snprintf(text + k, 16, i % 2 ? "e%d" : "", i % 4 == 1 ? e : e / 12);
         read_must_be(text, strtod(text, NULL));
     }
-    for (uint64_t i = 0; i < 3000; i++) { /* half of the way to the next number, and beside it */
+    for (uint64_t i = 0; i < 3000;
+         i++) { /* half of the way to the next number, and beside it */
         f64 v = fabs(draw_f64(i)), next = nextafter(v, INFINITY);
         if (!isfinite(next))
             continue;
@@ -103,9 +104,9 @@ static void reading_rounds_once(void **state)
 
 static void readable_and_not(void **state)
 {
-    static const char *const bad[] = {"",   ".",     "-",    "+",      "e5",  "1e",  "1e+",
-                                      " 1", "1 ",    "1.2.3", "0x10",  "1e5.", "nan(1)", "in",
-                                      "inff", "infinit", "--1", "1-", "1e1e1", "1,5"};
+    static const char *const bad[] = {
+        "",     ".",    "-",      "+",  "e5",   "1e",      "1e+", " 1", "1 ",    "1.2.3",
+        "0x10", "1e5.", "nan(1)", "in", "inff", "infinit", "--1", "1-", "1e1e1", "1,5"};
     f64 v;
     (void)state;
     for (size_t i = 0; i < HD_COUNT(bad); i++)
@@ -172,7 +173,8 @@ static void f64_to_integers(void **state)
     hd_i128 r;
     assert_true(hdd_f64_to_wide(-2147483648.0, 0, 0, 32, &r) && r == INT32_MIN);
     assert_false(hdd_f64_to_wide(2147483648.0, 0, 0, 32, &r));
-    assert_false(hdd_f64_to_wide(NAN, 0, 0, 64, &r) || hdd_f64_to_wide(-INFINITY, 0, 0, 64, &r));
+    assert_false(hdd_f64_to_wide(NAN, 0, 0, 64, &r) ||
+                 hdd_f64_to_wide(-INFINITY, 0, 0, 64, &r));
 }
 
 /* ---- the other forms -------------------------------------------------------------------- */
@@ -184,8 +186,8 @@ static void texts_equal_base(void **state)
     for (uint64_t i = 0; i < 40000; i++) {
         int scale = (int)(i % 39);
         hd_i128 v = draw_i128(i) % hd_pow10(38);
-        i64 micros = (i64)(fx_random(i) % (3652059ULL * 86400000000ULL)) -
-                     719162LL * 86400000000LL;
+        i64 micros =
+            (i64)(fx_random(i) % (3652059ULL * 86400000000ULL)) - 719162LL * 86400000000LL;
         micros -= i % 2 ? micros % 1000000 : 0;
         mine[hdd_put_decimal((u8 *)mine, v, scale)] = 0;
         assert_string_equal(mine, hd_dec_text(v, scale, base));

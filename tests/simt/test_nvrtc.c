@@ -35,13 +35,12 @@ static void compile_source(struct rt_nvrtc *n, const char *plan, const char *nam
         int arch = architectures[i];
         if (rt_nvrtc_arch(n, arch, &is_cubin) != arch)
             continue;
-        if (rt_nvrtc_compile(n, name, text, arch, RT_NVRTC_CUBIN, &cubin, &r,
-                             &err))
+        if (rt_nvrtc_compile(n, name, text, arch, RT_NVRTC_CUBIN, &cubin, &r, &err))
             stop(&err);
         CHECK(!r.log || !strstr(r.log, "warning"), "%s %s: %s", plan, name, r.log);
         CHECK(cubin.n > 4 && memcmp(cubin.p, "\177ELF", 4) == 0, "no cubin");
-        CHECK(spill_most < 0 || r.spill_bytes <= spill_most, "%s %s spills %d bytes on sm_%d", plan, name,
-              r.spill_bytes, arch);
+        CHECK(spill_most < 0 || r.spill_bytes <= spill_most, "%s %s spills %d bytes on sm_%d",
+              plan, name, r.spill_bytes, arch);
         printf("%s %s sm_%d: %zu bytes, %d registers, %d bytes spilled, %d of shared memory\n",
                plan, name, arch, cubin.n, r.registers, r.spill_bytes, r.shared_bytes);
         free(r.log);
