@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # On a machine with a GPU: what CI cannot run.
 #
-#   scripts/gpu.sh STAGE
+#   scripts/gpu.sh STAGE [PART]
 #
 #   smoke      the tests of label gpu: every query of both suites at scale factor 0.01 against the CPU
 #              backend in every balance mode, cancelling, memory limits, the cache
+#   sanitize I/N   the I-th of N parts of both suites' queries at SF 0.01 under compute-sanitizer: memcheck
+#              with every buffer an allocation of its own, then racecheck
 #   answers    SF 1: TPC-H validation, JCC-H normal and skewed against the stored answers; SF 10: both
 #              suites against the CPU backend
 #   states     the fixed kernels: tests of states on the GPU, then how long states of up to 600 million rows
@@ -78,6 +80,24 @@ stage_smoke() {
     step smoke python3 tests/gpu/test_gpu.py
 }
 
+checked() { # SUITE CLASS SLICE COMMAND...: under a checker, which must find nothing
+    local suite=$1 class=$2 slice=$3
+    shift 3
+    HEDDLE_POOL=direct python3 tests/gpu/agree.py --heddle "$heddle" --db "$(database "$suite" 0.01)" --sf 0.01 \
+        --suite "$suite" --class "$class" --slice "$slice" --wrap "$*"
+}
+
+stage_sanitize() {
+    local slice=${1:?the stage sanitize needs a part such as 1/4} part
+    part=${slice/\//of}
+    for tool in memcheck racecheck; do
+        local command=(compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5)
+        [ "$tool" = memcheck ] && command+=(--padding 4096)
+        step "$tool-tpch-$part" checked tpch validation "$slice" "${command[@]}"
+        step "$tool-jcch-$part" checked jcch skewed "$slice" "${command[@]}"
+    done
+}
+
 stage_answers() {
     step answers-tpch-sf1 stored tpch validation
     step answers-jcch-sf1-normal stored jcch normal
@@ -101,10 +121,10 @@ stage_ablate() {
 }
 
 case ${1:-} in
-    smoke | answers | states | ablate)
+    smoke | sanitize | answers | states | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
-        "stage_$1"
+        "stage_$1" "${@:2}"
         ;;
     *)
         sed -n '2,/^set/s/^# \{0,1\}//p' "$0"

@@ -2,9 +2,10 @@
 """Runs a suite's queries on the GPU and on the CPU; rows must agree to the last digit.
 
 Usage: agree.py --heddle BIN --db DB --sf F [--suite tpch|jcch] [--class C,C...] [--queries 1,5-9]
-                [--balance MODE,MODE...] [--memory BYTES] [--keep DIR]
+                [--balance MODE,MODE...] [--memory BYTES] [--keep DIR] [--slice I/N] [--wrap COMMAND]
 
-Ordered plans are compared in order. --keep DIR keeps the CPU's rows there for the next call with the same
+--slice: the I-th of N parts of the queries. --wrap: COMMAND, a checker of memory or races, runs the GPU's
+process, and fails where it finds something. Ordered plans are compared in order. --keep DIR keeps the CPU's rows there for the next call with the same
 data. The last line counts the comparisons: N agree, N differ.
 """
 
@@ -38,23 +39,36 @@ def parse_args():
     parser.add_argument("--balance", type=words, default=["auto"])
     parser.add_argument("--memory")
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--slice", default="1/1")
+    parser.add_argument("--wrap", type=str.split, default=[])
     return parser.parse_args()
 
 
-def batch(args, jobs, folder, *options):
+def batch(args, jobs, folder, *options, wrap=()):
     """Runs (name, plan, parameters) in one process; {name: error or None}."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps({"plan": str(plan), "params": values, "out": str(folder / f"{name}.csv"), "id": name})
              for name, plan, values in jobs]
-    done = subprocess.run([args.heddle, "run", "--batch", "-", "--db", args.db, *options], text=True,
+    done = subprocess.run([*wrap, args.heddle, "run", "--batch", "-", "--db", args.db, *options], text=True,
                           input="\n".join(lines) + "\n", capture_output=True, timeout=TIMEOUT_S, check=False)
     found = {}
+    other = []
     for line in done.stdout.splitlines():
+        if not line.startswith("{"):
+            other.append(line)  # of the checker
+            continue
         answer = json.loads(line)
         found[answer["id"]] = answer["error"]["message"] if "error" in answer else None
     for name, _, _ in jobs:
         found.setdefault(name, f"no answer: {done.stderr.strip()}")
+    if done.returncode != 0 and not any(found.values()):
+        found[jobs[-1][0]] = "\n".join(["exit status %d" % done.returncode, *other, done.stderr.strip()])
     return found
+
+
+def sliced(names, part):
+    i, n = map(int, part.split("/"))
+    return names[i - 1::n]
 
 
 def is_ordered(plan):
@@ -77,7 +91,7 @@ def difference(plan, want, got):
 def run_class(args, suite, cls, scratch):
     """(number of comparisons, of differences)"""
     values = suite.parameters(cls, args.sf)
-    jobs = [(q, suite.plan_path(q), values.get(q, {})) for q in suite.select(args.queries)]
+    jobs = [(q, suite.plan_path(q), values.get(q, {})) for q in sliced(suite.select(args.queries), args.slice)]
     plans = {name: plan for name, plan, _ in jobs}
     cpu = (args.keep or scratch) / f"{args.suite}-{args.sf}-{cls}-cpu"
     missing = [j for j in jobs if not (cpu / f"{j[0]}.csv").exists()]
@@ -86,7 +100,7 @@ def run_class(args, suite, cls, scratch):
     for mode in args.balance:
         options = ["--backend", "cuda", "--balance", mode] + (["--memory", args.memory] if args.memory else [])
         gpu = scratch / f"{cls}-{mode}"
-        for name, error in batch(args, jobs, gpu, *options).items():
+        for name, error in batch(args, jobs, gpu, *options, wrap=args.wrap).items():
             why = failed.get(name) or error or difference(plans[name], cpu / f"{name}.csv", gpu / f"{name}.csv")
             count += 1
             bad += why is not None
