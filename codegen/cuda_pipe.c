@@ -163,6 +163,8 @@ static uint32_t shared_bytes(const struct cu_unit *u)
 {
     uint32_t bytes = SHARED_SCRATCH + (uint32_t)u->pipe->sink.lane_words * 8 * 32 * WARPS +
                      (uint32_t)u->pipe->sink.near_bytes;
+    if (u->pipe->sink.hot) /* HDD_HOT rows and addresses */
+        bytes += 32 * (8 + (uint32_t)u->spec->states[u->pipe->sink.state].stride);
     for (int l = 1; l < u->pipe->nlevels; l++)
         bytes += WARPS * cu_gift_bytes(u, l);
     return bytes;
@@ -278,8 +280,8 @@ static const char *includes(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    static const char *const headers[] = {"traverse", "load",      "decimal", "text",  "probe",
-                                          "store",    "aggregate", "block",   "lanes", "near"};
+    static const char *const headers[] = {"traverse",  "load",  "decimal", "text", "probe", "store",
+                                          "aggregate", "block", "lanes",   "near", "hot"};
     if (u->profile)
         cu_line(&o, "#define HDD_PROFILE");
     for (size_t i = 0; i < HD_COUNT(headers); i++)

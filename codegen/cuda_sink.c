@@ -318,9 +318,18 @@ static void change_held(struct cu_unit *u)
  * equal keys (`clustered`) are such lanes. */
 static void update_groups(struct cu_unit *u)
 {
+    if (u->pipe->sink.hot) {
+        cu_line(u->out, "%s *const home = group;", cu_row(u, u->pipe->sink.state));
+        cu_line(u->out, "group = hot.place(home);");
+    }
     if (u->pipe->sink.hold)
         hold_group(u);
     cu_line(u->out, "const hdd_peers peers(group);");
+    if (u->pipe->sink.hot) {
+        cu_open(u->out, "if (group == home)");
+        cu_line(u->out, "hot.admit(peers, group);");
+        u->out->indent--;
+    }
     if (u->pipe->sink.hold)
         change_held(u);
     if (u->pipe->sink.kind == PL_SINK_AGG_DENSE) {
@@ -379,29 +388,50 @@ static bool is_near(const struct cu_unit *u)
     return u->pipe->sink.place == PL_PLACE_BLOCK;
 }
 
-static void flush_near(struct cu_unit *u)
+/* Adds the row `from` of shared memory to the state's `row`. */
+static void add_row(struct cu_unit *u)
 {
     const struct rt_state *st = sink_state(u);
-    const char *row = cu_row(u, u->pipe->sink.state);
-    cu_line(u->out, "(void)shared;");
-    cu_line(u->out, "hdd_block_sync();");
-    cu_open(u->out, "for (u32 i = near.first(); i < near.range; i += HDD_BLOCK) {");
-    cu_line(u->out, "const %s &from = near.rows[i];", row);
-    cu_line(u->out, "%s &row = sink[i];", row);
-    cu_open(u->out, "if (!from.present)");
-    cu_line(u->out, "continue;");
-    u->out->indent--;
-    cu_line(u->out, "row.present = 1;");
+    if (u->pipe->sink.kind == PL_SINK_AGG_DENSE)
+        cu_line(u->out, "row.present = 1;");
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
         int f = out_of(u, i)->field;
         const char *field = cu_field(u, st, f);
         bool nullable = st->fields[f].valid_offset >= 0;
+        if (is_key(u, i))
+            continue;
         if (nullable)
             cu_open(u->out, "if (from.%s_valid)", field);
         add_field(u, i, "row.", hd_asprintf(u->arena, "from.%s", field));
         u->out->indent -= nullable;
     }
+}
+
+static void flush_rows(struct cu_unit *u, const char *what, const char *count, const char *used,
+                       const char *to)
+{
+    const char *row = cu_row(u, u->pipe->sink.state);
+    cu_line(u->out, "hdd_block_sync();");
+    cu_open(u->out, "for (u32 i = hdd_thread(); i < %s; i += HDD_BLOCK) {", count);
+    cu_open(u->out, "if (!%s)", used);
+    cu_line(u->out, "continue;");
+    u->out->indent--;
+    cu_line(u->out, "const %s &from = %s.rows[i];", row, what);
+    cu_line(u->out, "%s &row = %s;", row, to);
+    add_row(u);
     cu_close(u->out, "}");
+}
+
+static void flush_near(struct cu_unit *u)
+{
+    flush_rows(u, "near", "near.range", "near.rows[i].present", "sink[i]");
+}
+
+static void flush_hot(struct cu_unit *u)
+{
+    const char *row = cu_row(u, u->pipe->sink.state);
+    flush_rows(u, "shared.hot", "HDD_HOT", "shared.hot.groups[i]",
+               hd_asprintf(u->arena, "*reinterpret_cast<%s *>(shared.hot.groups[i])", row));
 }
 
 /* "s1_row()" with the far end of its order in every extreme. */
@@ -519,6 +549,8 @@ void cu_sink_members(struct cu_unit *u, struct cu_out *o)
                 cu_type(sink_state(u)->fields[out_of(u, i)->field].phys), register_name(u, i));
     if (u->pipe->sink.hold)
         cu_line(o, "%s *held;", cu_row(u, u->pipe->sink.state));
+    if (u->pipe->sink.hot)
+        cu_line(o, "const hdd_hot<%s> hot;", cu_row(u, u->pipe->sink.state));
     for (int i = 0; i < u->pipe->sink.nouts; i++)
         if (is_held(u, i))
             cu_line(o, "hdd_register<%s> %s;",
@@ -541,7 +573,9 @@ const char *cu_sink_initialiser(struct cu_unit *u)
     const char *rows = hd_asprintf(u->arena, "sink(reinterpret_cast<%s *>(launch.sink.rows))",
                                    cu_row(u, u->pipe->sink.state));
     if (u->pipe->sink.hold)
-        return hd_asprintf(u->arena, "%s, held(nullptr)", rows);
+        rows = hd_asprintf(u->arena, "%s, held(nullptr)", rows);
+    if (u->pipe->sink.hot)
+        return hd_asprintf(u->arena, "%s, hot(shared.hot, %s)", rows, empty_row(u));
     if (is_near(u))
         return hd_asprintf(u->arena, "%s, near(shared.near, launch.sink.capacity, %s)", rows,
                            empty_row(u));
@@ -554,6 +588,8 @@ void cu_sink_shared(struct cu_unit *u, struct cu_out *o)
 {
     if (u->pipe->sink.kind == PL_SINK_AGG_SCALAR)
         cu_line(o, "hdd_block_scratch scratch;");
+    if (u->pipe->sink.hot)
+        cu_line(o, "hdd_hot_store<%s> hot;", cu_row(u, u->pipe->sink.state));
     if (is_near(u))
         cu_line(o, "hdd_near_store<%d> near;", u->pipe->sink.near_bytes);
     if (has_lanes(u))
@@ -568,13 +604,16 @@ void cu_sink_finish(struct cu_unit *u)
         return;
     }
     if (is_near(u)) {
+        cu_line(u->out, "(void)shared;");
         flush_near(u);
         return;
     }
     if (u->pipe->sink.kind != PL_SINK_AGG_SCALAR || u->pipe->sink.nouts == 0) {
+        cu_line(u->out, "(void)shared;");
         if (u->pipe->sink.hold)
             cu_line(u->out, "release_held();");
-        cu_line(u->out, "(void)shared;");
+        if (u->pipe->sink.hot)
+            flush_hot(u);
         return;
     }
     for (int i = 0; i < u->pipe->sink.nouts; i++) {

@@ -160,7 +160,8 @@ struct pl_sink {
     enum pl_place place;
     int lane_words;     /* LANES: 64-bit words of a copy, a size class of planner/place.c */
     int near_bytes;     /* BLOCK: of the copy, a size class */
-    bool hold;          /* MEMORY: a warp keeps the group that half of its lanes hit in registers until another
+    bool hot;           /* MEMORY: a block keeps the groups that it hits often in shared memory */
+    bool hold;          /* and a warp keeps the group that half of its lanes hit in registers until another
                            takes its place: heavy keys cost no atomics */
     int a_rows, a_bits; /* args: AGG_DENSE shared rows address, BITMAP/DIRECT bits, ARRAY rows */
     const int *a_fields, *a_valids; /* DIRECT: per out, address of array and validity bytes (-1) */

@@ -93,22 +93,24 @@ static const struct pl_step *load_of(const struct ctx *c, const struct pl_pipeli
     return NULL;
 }
 
-/* Share of the rows that have the column's most frequent value. */
+/* Share of the rows that have the column's most frequent value; 1: not known. */
 static double heaviest(const struct pl_step *s)
 {
     const struct fe_facts *f = &s->table->cols[s->column].facts;
     bool known = f->known && f->max_mult >= 0 && s->table->rows > 0;
-    return known ? (double)f->max_mult / (double)s->table->rows : 0;
+    return known ? (double)f->max_mult / (double)s->table->rows : 1;
 }
 
-/* Largest share of rows in one value of the expression, going by the columns in it. */
+/* Share of rows that one value of an expression can have, going by the columns in it. */
 static double heaviest_in(const struct ctx *c, const struct pl_pipeline *q, int expr)
 {
     const struct pl_expr *e = &c->exprs.v[expr];
     const struct pl_step *s = load_of(c, q, expr);
-    double share = s ? heaviest(s) : 0;
-    for (int i = 0; i < e->nargs && !s; i++)
-        share = HD_MAX(share, heaviest_in(c, q, e->args[i]));
+    double share = 1;
+    if (s)
+        return heaviest(s);
+    for (int i = 0; i < e->nargs; i++)
+        share = HD_MIN(share, heaviest_in(c, q, e->args[i]));
     return share;
 }
 
@@ -129,22 +131,27 @@ static bool is_outer(const struct ctx *c, const struct pl_pipeline *q, int expr)
     return true;
 }
 
-/* A share from which a group's rows meet in warps often enough. */
-static const double heavy_share = 1.0 / 64;
-
-static bool is_heavy(const struct ctx *c, const struct pl_pipeline *q)
+/* Share of the rows that one group can have. */
+static double heaviest_group(const struct ctx *c, const struct pl_pipeline *q)
 {
     const struct pl_sink *s = &q->sink;
-    const struct rt_state *st = &c->states.v[s->state];
     double share = 1;
-    bool outer = true;
     if (s->kind == PL_SINK_AGG_DENSE)
-        return heaviest_in(c, q, s->index) >= heavy_share || is_outer(c, q, s->index);
-    for (int i = 0; i < s->nouts && s->outs[i].field < st->nkeys; i++) {
+        return heaviest_in(c, q, s->index);
+    for (int i = 0; i < s->nouts && s->outs[i].field < c->states.v[s->state].nkeys; i++)
         share = HD_MIN(share, heaviest_in(c, q, s->outs[i].expr));
-        outer = outer && is_outer(c, q, s->outs[i].expr);
-    }
-    return outer || share >= heavy_share;
+    return share;
+}
+
+static bool groups_are_outer(const struct ctx *c, const struct pl_pipeline *q)
+{
+    const struct pl_sink *s = &q->sink;
+    if (s->kind == PL_SINK_AGG_DENSE)
+        return is_outer(c, q, s->index);
+    for (int i = 0; i < s->nouts && s->outs[i].field < c->states.v[s->state].nkeys; i++)
+        if (!is_outer(c, q, s->outs[i].expr))
+            return false;
+    return true;
 }
 
 /* Registers of a held group: text does not fit, and what any row has is stored once. */
@@ -203,6 +210,10 @@ static void place_dense(const struct ctx *c, struct pl_pipeline *q)
         s->outs[i].narrow = s->outs[i].narrow && s->place == PL_PLACE_LANES;
 }
 
+/* One place of memory takes 1.4 additions a nanosecond (DESIGN section 5), the device reads some
+ * hundred rows in that time. Half of a warp in one group is what heavier ones often fill. */
+static const double hot_share = 1.0 / 8192, held_share = 1.0 / 64;
+
 static void place_sink(const struct ctx *c, struct pl_pipeline *q)
 {
     struct pl_sink *s = &q->sink;
@@ -214,8 +225,12 @@ static void place_sink(const struct ctx *c, struct pl_pipeline *q)
     if (s->kind == PL_SINK_AGG_DENSE)
         place_dense(c, q);
     bool groups = s->kind == PL_SINK_AGG_DENSE || s->kind == PL_SINK_AGG_HASH;
-    s->hold = groups && s->place == PL_PLACE_MEMORY &&
-              can_hold(&c->states.v[s->state], s) && is_heavy(c, q);
+    if (!groups || s->place != PL_PLACE_MEMORY || !can_hold(&c->states.v[s->state], s))
+        return;
+    double share = heaviest_group(c, q);
+    bool outer = groups_are_outer(c, q);
+    s->hot = share >= hot_share || outer;
+    s->hold = share >= held_share || outer;
 }
 
 void pl_place_pipeline(const struct ctx *c, struct pl_pipeline *q)

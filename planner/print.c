@@ -151,8 +151,8 @@ static void print_place(const struct printer *w)
         hd_strbuf_addf(w->o, " [gpu: %d bytes per block]", s->near_bytes);
     else if (s->place == PL_PLACE_REGISTERS)
         hd_strbuf_adds(w->o, " [gpu: registers]");
-    if (s->hold)
-        hd_strbuf_adds(w->o, " [gpu: holds heavy groups]");
+    if (s->hot)
+        hd_strbuf_adds(w->o, s->hold ? " [gpu: hot groups, held]" : " [gpu: hot groups]");
 }
 
 static void print_sink(const struct printer *w)

@@ -40,7 +40,7 @@ template <u32 words> struct hdd_lane_groups {
 
     template <u32 lines>
     HDD_MEMBER hdd_lane_groups(hdd_lane_store<lines> &store, u64 groups)
-        : mine(&store.w[0][hdd_warp() * HDD_LANES + hdd_lane()]), range((u32)groups)
+        : mine(&store.w[0][hdd_thread()]), range((u32)groups)
     {
         HDD_ASSERT(words * groups <= lines);
         HDD_UNROLL_BY(4)

@@ -20,15 +20,9 @@ template <class Row> struct hdd_near {
         : rows(reinterpret_cast<Row *>(store.bytes)), range((u32)groups)
     {
         HDD_ASSERT(groups * sizeof(Row) <= size);
-        for (u32 i = first(); i < range; i += HDD_BLOCK)
+        for (u32 i = hdd_thread(); i < range; i += HDD_BLOCK)
             rows[i] = empty;
         hdd_block_sync();
-    }
-
-    // Rows of this thread, when all additions are done: from here on every HDD_BLOCK-th.
-    HDD_MEMBER u32 first() const
-    {
-        return hdd_warp() * HDD_LANES + hdd_lane();
     }
 };
 

@@ -5,6 +5,12 @@
 
 #include "hd/machine.cuh"
 
+// Number of this thread in its block.
+HDD_DEVICE u32 hdd_thread()
+{
+    return hdd_warp() * HDD_LANES + hdd_lane();
+}
+
 // Lanes below this one; lanes up to and with this one.
 HDD_DEVICE u32 hdd_lanes_below()
 {

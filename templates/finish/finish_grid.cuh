@@ -6,11 +6,6 @@
 #include "hd/launch.cuh"
 #include "hd/warp.cuh"
 
-HDD_DEVICE u32 hdd_thread()
-{
-    return hdd_warp() * HDD_LANES + hdd_lane();
-}
-
 // Of this thread in a grid of `blocks`, and how many there are.
 HDD_DEVICE u64 hdd_grid_thread()
 {

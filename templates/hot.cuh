@@ -1,0 +1,58 @@
+// Groups that many rows of a block hit, kept in its shared memory: what some rows in a hundred
+// have in common would queue up at one place of the state from all over the device, and yet
+// seldom fills a warp. The first groups that two lanes of a warp hit at once move in and stay;
+// what they have is added to their rows when the kernel ends.
+#ifndef HDD_HOT_CUH
+#define HDD_HOT_CUH
+
+#include "hd/aggregate.cuh"
+
+constexpr u32 HDD_HOT_BITS = 5, HDD_HOT = 1 << HDD_HOT_BITS;
+
+template <class Row> struct hdd_hot_store {
+    Row rows[HDD_HOT];
+    u64 groups[HDD_HOT]; // address of the row whose additions these are, 0: free
+};
+
+template <class Row> struct hdd_hot {
+    hdd_hot_store<Row> &at;
+
+    // Every row begins as `empty`. The whole block calls; a block barrier.
+    HDD_MEMBER hdd_hot(hdd_hot_store<Row> &store, const Row &empty) : at(store)
+    {
+        for (u32 i = hdd_thread(); i < HDD_HOT; i += HDD_BLOCK) {
+            at.rows[i] = empty;
+            at.groups[i] = 0;
+        }
+        hdd_block_sync();
+    }
+
+    // Where additions to a group's row go.
+    HDD_MEMBER Row *place(Row *group) const
+    {
+        const u32 i = slot(group);
+        const bool here = group && hdd_load_relaxed(at.groups + i) == address(group);
+        return here ? at.rows + i : group;
+    }
+
+    // Lets groups of several lanes in; `group` is not here yet.
+    HDD_MEMBER void admit(const hdd_peers &peers, Row *group) const
+    {
+        u64 *const free = at.groups + slot(group);
+        if (peers.first && hdd_popc(peers.mask) > 1 && hdd_load_relaxed(free) == 0)
+            hdd_atomic_swap(free, (u64)0, address(group));
+    }
+
+  private:
+    HDD_MEMBER static u64 address(const Row *row)
+    {
+        return reinterpret_cast<u64>(row);
+    }
+
+    HDD_MEMBER static u32 slot(const Row *row)
+    {
+        return (u32)(address(row) * 0x9E3779B97F4A7C15ull >> (64 - HDD_HOT_BITS));
+    }
+};
+
+#endif
