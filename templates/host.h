@@ -6,15 +6,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "runtime/base/util.h"
-
 typedef int i32;
 typedef long long i64;
-typedef hd_i128 i128;
+typedef __int128 i128;
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
-typedef hd_u128 u128;
+typedef unsigned __int128 u128;
 typedef double f64;
 
 #define HDD_DEVICE static inline
