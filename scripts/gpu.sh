@@ -9,6 +9,8 @@
 #              with every buffer an allocation of its own, then racecheck
 #   answers    SF 1: TPC-H validation, JCC-H normal and skewed against the stored answers; SF 10: both
 #              suites against the CPU backend
+#   bench10    times at SF 10: TPC-H validation, JCC-H with the published figures' parameters
+#   bench100   times of TPC-H at SF 100 (40 GB of disk)
 #   states     the fixed kernels: tests of states on the GPU, then how long states of up to 600 million rows
 #              take to finish (GPU_MILLIONS: fewer)
 #   ablate     JCC-H skewed at SF 10 with each balancing strategy: times, IIR, ILIF
@@ -37,12 +39,12 @@ need_binary() {
     export HEDDLE_BINARY=$heddle GPU_SCRATCH=$data
 }
 
-# database SUITE SF: its path. Generated under another name first.
+# database SUITE SF: its path. Generated under another name first; what no query reads is left out.
 database() {
     local db=$data/$1-sf$2
     if [ ! -e "$db/catalog.json" ]; then
         rm -rf "$db.part"
-        "$heddle" gen "$1" --sf "$2" --out "$db.part" >&2
+        "$heddle" gen "$1" --sf "$2" --columns used --out "$db.part" >&2
         mv "$db.part" "$db"
     fi
     echo "$db"
@@ -106,6 +108,20 @@ stage_answers() {
     step answers-jcch-sf10 compared jcch normal,skewed
 }
 
+timed() { # SUITE SF CLASS
+    "$heddle" bench "$1" --db "$(database "$1" "$2")" --trust --class "$3" --backend cuda --repeat 7 \
+        --query-timeout 60 --out "$report/bench-$1-sf$2-$3.json"
+}
+
+stage_bench10() {
+    step bench-tpch-sf10 timed tpch 10 validation
+    step bench-jcch-sf10-paper timed jcch 10 paper
+}
+
+stage_bench100() {
+    step bench-tpch-sf100 timed tpch 100 validation
+}
+
 stage_states() {
     if [ -z "${GPU_TOOLS:-}" ]; then
         configure release
@@ -121,7 +137,7 @@ stage_ablate() {
 }
 
 case ${1:-} in
-    smoke | sanitize | answers | states | ablate)
+    smoke | sanitize | answers | bench10 | bench100 | states | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"
