@@ -105,6 +105,8 @@ uint64_t rt_gpu_pool_budget(const struct rt_gpu_pool *p);
  * path (NULL: none). */
 int rt_gpu_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err);
 void rt_gpu_give(struct rt_gpu_exec *x, struct rt_piece *p); /* empties p */
+/* Bytes that the execution may take at most, columns aside. */
+uint64_t rt_gpu_limit(const struct rt_gpu_exec *x);
 
 /* ---- columns on the device (gpu_resident.c) -------------------------------------------- */
 

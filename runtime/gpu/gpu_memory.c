@@ -166,15 +166,18 @@ uint64_t rt_gpu_pool_budget(const struct rt_gpu_pool *p)
 
 /* ---- of an execution ------------------------------------------------------------------- */
 
+uint64_t rt_gpu_limit(const struct rt_gpu_exec *x)
+{
+    uint64_t budget = rt_gpu_pool_budget(x->g->pool);
+    return x->limit ? HD_MIN(budget, x->limit) : budget;
+}
+
 static int full(const struct rt_gpu_exec *x, const struct rt_state *s, size_t n,
                 struct hd_err *err)
 {
-    uint64_t limit = rt_gpu_pool_budget(x->g->pool);
-    if (x->limit)
-        limit = HD_MIN(limit, x->limit);
     return HD_FAIL(err, RESOURCE, s ? s->path : NULL,
                    "the limit of %llu bytes of GPU memory is reached: %zu more are needed (%s%s)",
-                   (unsigned long long)limit, n, s ? rt_state_kind_name(s->kind) : "scratch",
+                   (unsigned long long)rt_gpu_limit(x), n, s ? rt_state_kind_name(s->kind) : "scratch",
                    s ? " state of the plan" : "");
 }
 

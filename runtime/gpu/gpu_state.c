@@ -200,12 +200,12 @@ static double expected_rows(const struct rt_gpu_exec *x, const struct rt_state *
 }
 
 /* Room for rows costs nothing but memory, while a second run costs as much as the first: where
- * the memory is small beside the device's, all that can come have room. */
+ * the memory is small beside what there is, all that can come have room. */
 static uint64_t first_capacity(const struct rt_gpu_exec *x, const struct rt_state *s)
 {
     uint64_t stride = (uint64_t)s->stride, bound = most_rows(x, s);
-    uint64_t most = x->d->info.memory / MEMORY_SHARE / stride + 1;
-    uint64_t least = s->kind == RT_STATE_AGG_HASH ? FIRST_GROUPS : FIRST_ROWS;
+    uint64_t most = rt_gpu_limit(x) / MEMORY_SHARE / stride + 1;
+    uint64_t least = s->kind == RT_STATE_AGG_HASH ? HD_MIN(FIRST_GROUPS, most) : FIRST_ROWS;
     uint64_t cheap = HD_MAX(appends(s) ? most / CHEAP_SHARE : 0, least);
     double est = HD_MAX(expected_rows(x, s), 0.0) * 1.25;
     uint64_t n = est < (double)most ? (uint64_t)est : most;
@@ -214,6 +214,20 @@ static uint64_t first_capacity(const struct rt_gpu_exec *x, const struct rt_stat
         n = x->first_rows;
     n = HD_MIN(HD_MAX(n, (uint64_t)s->nvalues), ROWS_MOST);
     return HD_MAX(HD_MIN(n, enough_rows(s)), (uint64_t)1);
+}
+
+/* Memory for as many rows as v->capacity says; where there is not so much, for fewer: the capacity
+ * is a guess. */
+static int take_guessed(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    uint64_t stride = (uint64_t)s->stride, least = HD_MAX((uint64_t)s->nvalues, (uint64_t)1);
+    while (v->capacity / 4 > least &&
+           rt_gpu_take(x, s, (size_t)(v->capacity * stride), &v->rows_at, NULL) != 0)
+        v->capacity /= 4;
+    if (v->rows_at.address)
+        return 0;
+    return rt_state_take(x, s, (size_t)(v->capacity * stride), &v->rows_at, err);
 }
 
 /* Texts of constant rows: their bytes go to the device, and the rows point there. */
@@ -257,7 +271,7 @@ static int start_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_e
     size_t bytes = (size_t)s->nvalues * (size_t)s->stride;
     v->capacity = first_capacity(x, s);
     v->asked = v->before = (uint64_t)s->nvalues;
-    HD_TRY(rt_state_take(x, s, (size_t)(v->capacity * (uint64_t)s->stride), &v->rows_at, err));
+    HD_TRY(take_guessed(x, v, err));
     if (!bytes)
         return 0;
     unsigned char *rows = hd_dup(x->arena, s->values, bytes);

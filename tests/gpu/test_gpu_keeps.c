@@ -98,6 +98,30 @@ static void execution_names_the_state_that_does_not_fit(void **state)
     close_bench(&b);
 }
 
+/* A first capacity is a guess, and must not fail where the rows themselves would fit. */
+static void first_room_follows_the_budget(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct hd_arena arena;
+    struct rt_piece most;
+    int sink = 0;
+    struct rt_state s = {.kind = RT_STATE_ROWS, .stride = 8, .limit = -1, .est_rows = 1e9};
+    struct rt_pipeline p = {.source = RT_SOURCE_INDEX, .nwrites = 1, .writes = &sink, .nlevels = 2};
+    struct rt_spec spec = {.nstates = 1, .states = &s, .npipelines = 1, .pipelines = &p};
+    struct rt_gpu_state live = {.s = &s};
+    hd_arena_init(&arena);
+    open_bench(&b, 16 * MB, NULL, "c");
+    struct rt_gpu_exec x = {
+        .g = b.gpu, .d = &b.fake.d, .spec = &spec, .state = &live, .arena = &arena};
+    assert_true(rt_gpu_pool_take(b.gpu->pool, 14 * MB, &most));
+    assert_int_equal(rt_gpu_state_start(&x, 0, false, &b.err), 0);
+    assert_true(live.capacity > 1000 && live.capacity * 8 <= 2 * MB);
+    rt_gpu_state_free(&x, 0);
+    hd_arena_release(&arena);
+    close_bench(&b);
+}
+
 /* ---- columns --------------------------------------------------------------------------- */
 
 enum { ROWS = MB, COLUMNS = 4 };
@@ -331,6 +355,7 @@ int main(void)
         cmocka_unit_test(freed_memory_is_used_again),
         cmocka_unit_test(budget_holds_and_kept_memory_makes_room),
         cmocka_unit_test(execution_names_the_state_that_does_not_fit),
+        cmocka_unit_test(first_room_follows_the_budget),
         cmocka_unit_test(column_stays_and_the_oldest_makes_room),
         cmocka_unit_test(columns_of_one_plan_must_fit_together),
         cmocka_unit_test(forgotten_table_frees_its_columns),
