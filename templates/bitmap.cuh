@@ -20,10 +20,11 @@ struct hdd_bitmap {
     {
     }
 
+    // Only who finds the word empty says so above: at the end of a kernel thousands come.
     HDD_MEMBER void set(u32 i) const
     {
-        hdd_atomic_or_release(words + i / 64, (u64)1 << (i % 64));
-        hdd_atomic_or_release(groups + i / 64 / 64, (u64)1 << (i / 64 % 64));
+        if (hdd_atomic_or_release(words + i / 64, (u64)1 << (i % 64)) == 0)
+            hdd_atomic_or_release(groups + i / 64 / 64, (u64)1 << (i / 64 % 64));
     }
 
     // True: the bit was set.
