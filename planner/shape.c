@@ -6,9 +6,10 @@
 #include "planner/pipeline.h"
 
 enum {
-    TILE_ROWS = 256,      /* HDD_TILE of templates/tile.cuh */
-    WARPS = 8192,         /* of a large GPU, all resident */
-    TILES_OF_A_WARP = 4   /* heaviest tiles that make a warp's share: the last one delays by a quarter */
+    TILE_ROWS = 256, /* HDD_TILE of templates/tile.cuh */
+    WARPS = 8192,    /* of a large GPU, all resident */
+    TILES_OF_A_WARP =
+        4 /* heaviest tiles that make a warp's share: the last one delays by a quarter */
 };
 
 /* Children of one node at most, -1 unknown. */

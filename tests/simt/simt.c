@@ -33,7 +33,7 @@ struct warp {
     uint32_t arrived; /* lanes that wait in the current meeting */
     enum simt_meeting kind;
     unsigned phase;
-    uint64_t ticks;   /* meetings so far */
+    uint64_t ticks; /* meetings so far */
     struct meeting meetings[PHASES];
 };
 

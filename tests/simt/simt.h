@@ -27,8 +27,9 @@ struct simt_options {
     uint32_t blocks, warps; /* warps of a block */
     uint64_t seed;          /* 0: warp after warp, lane after lane; others mix orders */
     uint64_t max_switches;  /* 0: a generous default; more is reported as no progress */
-    uint64_t alarm_after;   /* after so many switches *alarm becomes 1: what a host does when it */
-    uint32_t *alarm;        /* cancels a running kernel. 0: never */
+    uint64_t
+        alarm_after; /* after so many switches *alarm becomes 1: what a host does when it */
+    uint32_t *alarm; /* cancels a running kernel. 0: never */
 };
 
 struct simt_report {
