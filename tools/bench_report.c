@@ -123,6 +123,25 @@ static void add_summary(struct text_table *t, const struct bench_results *all,
     text_table_row_end(t);
 }
 
+static const char *text_of(const cJSON *run, const char *key)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(run, key));
+}
+
+/* What the queries ran on: the same for all. */
+static void print_backend(const struct bench_results *all, FILE *f)
+{
+    for (int i = 0; i < all->n; i++) {
+        const cJSON *run = cJSON_GetArrayItem(all->at[i].runs, 0);
+        const char *device = text_of(run, "device");
+        if (all->at[i].status != BENCH_OK)
+            continue;
+        fprintf(f, "Backend %s%s%s.\n", text_of(run, "backend"), device ? ", " : "",
+                device ? device : "");
+        return;
+    }
+}
+
 void bench_print(const struct bench_results *all, FILE *f)
 {
     struct text_table t;
@@ -142,6 +161,7 @@ void bench_print(const struct bench_results *all, FILE *f)
         "Times in ms, of each query's fastest run; first: total of the first run; * from the "
         "cache.\n",
         f);
+    print_backend(all, f);
     for (int i = 0; i < all->n; i++) {
         const struct bench_result *r = &all->at[i];
         if (r->status == BENCH_ERROR)
