@@ -6,7 +6,7 @@
 #include "templates/finish/finish_args.cuh"
 
 enum {
-    RT_FINISH_THREADS = 128, /* of a block: HDD_BLOCK of templates/machine.cuh */
+    RT_FINISH_THREADS = HDD_FINISH_THREADS,
     RT_ORDER_AT_ONCE = 256   /* so few rows are ordered by their keys as they are: ties compare rows,
                                 which takes long where many have a common beginning */
 };

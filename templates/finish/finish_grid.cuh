@@ -6,6 +6,8 @@
 #include "hd/launch.cuh"
 #include "hd/warp.cuh"
 
+static_assert(HDD_BLOCK == HDD_FINISH_THREADS, "blocks are as the host launches them");
+
 // Of this thread in a grid of `blocks`, and how many there are.
 HDD_DEVICE u64 hdd_grid_thread()
 {
