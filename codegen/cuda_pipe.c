@@ -280,8 +280,9 @@ static const char *includes(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    static const char *const headers[] = {"traverse",  "load",  "decimal", "text", "probe", "store",
-                                          "aggregate", "block", "lanes",   "near", "hot"};
+    static const char *const headers[] = {"traverse", "load",  "decimal",   "text",
+                                          "probe",    "store", "aggregate", "block",
+                                          "lanes",    "near",  "hot"};
     if (u->profile)
         cu_line(&o, "#define HDD_PROFILE");
     for (size_t i = 0; i < HD_COUNT(headers); i++)

@@ -295,8 +295,8 @@ static void hold_group(struct cu_unit *u)
     cu_open(u->out, "if (group && group == held) {");
     for (int i = 0; i < u->pipe->sink.nouts; i++)
         if (is_held(u, i))
-            cu_line(u->out, "%s.add(%s, %s);", register_name(u, i),
-                    operation(u, out_of(u, i)), out_name(u, i));
+            cu_line(u->out, "%s.add(%s, %s);", register_name(u, i), operation(u, out_of(u, i)),
+                    out_name(u, i));
     cu_line(u->out, "group = nullptr;");
     cu_close(u->out, "}");
     cu_open(u->out, "if (!hdd_any(group != nullptr))");
@@ -407,8 +407,8 @@ static void add_row(struct cu_unit *u)
     }
 }
 
-static void flush_rows(struct cu_unit *u, const char *what, const char *count, const char *used,
-                       const char *to)
+static void flush_rows(struct cu_unit *u, const char *what, const char *count,
+                       const char *used, const char *to)
 {
     const char *row = cu_row(u, u->pipe->sink.state);
     cu_line(u->out, "hdd_block_sync();");

@@ -8,15 +8,17 @@
 static bool shift_may_fail(const struct fe_expr *e)
 {
     const struct fe_expr *d = e->args[0], *n = e->args[1];
-    bool constants = (d->op == FE_LIT || d->op == FE_PARAM) && (n->op == FE_LIT || n->op == FE_PARAM);
+    bool constants =
+        (d->op == FE_LIT || d->op == FE_PARAM) && (n->op == FE_LIT || n->op == FE_PARAM);
     if (!constants || e->type.kind != HD_DATE)
         return true;
     if (d->value.is_null || n->value.is_null)
         return false;
     if (n->value.i < -4000000 || n->value.i > 4000000)
         return true;
-    return !lx_is_date(e->op == FE_ADD_MONTHS ? hd_date_add_months((int32_t)d->value.i, (int64_t)n->value.i)
-                                              : d->value.i + n->value.i);
+    return !lx_is_date(e->op == FE_ADD_MONTHS
+                           ? hd_date_add_months((int32_t)d->value.i, (int64_t)n->value.i)
+                           : d->value.i + n->value.i);
 }
 
 /* A logical expression may raise; widths are not known yet, so arithmetic on exact numbers is
@@ -27,19 +29,25 @@ bool lx_may_fail(const struct fe_expr *e)
         if (lx_may_fail(e->args[i]))
             return true;
     switch ((int)e->op) {
-    case FE_DIV: case FE_MOD:
-        return true;
-    case FE_ADD: case FE_SUB: case FE_MUL: case FE_NEG:
-        return e->type.kind == HD_INT64 || (e->type.kind == HD_DECIMAL && e->type.precision == HD_DEC_MAX);
+    case FE_DIV:
+    case FE_MOD: return true;
+    case FE_ADD:
+    case FE_SUB:
+    case FE_MUL:
+    case FE_NEG:
+        return e->type.kind == HD_INT64 ||
+               (e->type.kind == HD_DECIMAL && e->type.precision == HD_DEC_MAX);
     case FE_SUBSTRING:
-        return e->nargs == 3 && !(e->args[2]->op == FE_LIT && !e->args[2]->value.is_null && e->args[2]->value.i >= 0);
-    case FE_ADD_DAYS: case FE_ADD_MONTHS:
-        return shift_may_fail(e);
+        return e->nargs == 3 && !(e->args[2]->op == FE_LIT && !e->args[2]->value.is_null &&
+                                  e->args[2]->value.i >= 0);
+    case FE_ADD_DAYS:
+    case FE_ADD_MONTHS: return shift_may_fail(e);
     case FE_CAST: {
         if (e->saturate)
             return false;
         struct hd_type f = e->args[0]->type, t = e->type;
-        if (t.kind == HD_STRING || (f.kind == HD_DATE && t.kind == HD_TIMESTAMP) || hd_type_eq(f, t))
+        if (t.kind == HD_STRING || (f.kind == HD_DATE && t.kind == HD_TIMESTAMP) ||
+            hd_type_eq(f, t))
             return false;
         if (t.kind == HD_FLOAT64)
             return f.kind == HD_STRING;
@@ -51,8 +59,7 @@ bool lx_may_fail(const struct fe_expr *e)
         return f.kind == HD_STRING || f.kind == HD_FLOAT64 || !a.known || !b.known || up < 0 ||
                t.kind != HD_DECIMAL || t.precision < fd + up;
     }
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -91,11 +98,14 @@ static bool constant_i(const struct ctx *c, const struct fe_expr *e, hd_i128 *v)
     return true;
 }
 
-static double clamp01(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
+static double clamp01(double x)
+{
+    return x < 0 ? 0 : x > 1 ? 1 : x;
+}
 
 /* Fraction of a column's range below constant e (strings: by dictionary position). */
-static bool fraction_below(const struct ctx *c, const struct handle *h, const struct fe_expr *e,
-                           double *f)
+static bool fraction_below(const struct ctx *c, const struct handle *h,
+                           const struct fe_expr *e, double *f)
 {
     struct pl_range r = h_range(c, h);
     const struct fe_table *t;
@@ -114,7 +124,8 @@ static bool fraction_below(const struct ctx *c, const struct handle *h, const st
     return true;
 }
 
-static double sel_compare(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
+static double sel_compare(const struct ctx *c, struct handle *const *env,
+                          const struct fe_expr *e)
 {
     const struct fe_expr *a = e->args[0], *b = e->args[1];
     bool swap = a->op != FE_COL && b->op == FE_COL;
@@ -166,16 +177,18 @@ double lx_selectivity(const struct ctx *c, struct handle *const *env, const stru
 {
     double s = 1;
     switch ((int)e->op) {
-    case FE_AND:
-        return sel_and(c, env, e);
+    case FE_AND: return sel_and(c, env, e);
     case FE_OR:
         for (int i = 0; i < e->nargs; i++)
             s *= 1 - lx_selectivity(c, env, e->args[i]);
         return 1 - s;
-    case FE_NOT:
-        return 1 - lx_selectivity(c, env, e->args[0]);
-    case FE_EQ: case FE_NE: case FE_LT: case FE_LE: case FE_GT: case FE_GE:
-        return sel_compare(c, env, e);
+    case FE_NOT: return 1 - lx_selectivity(c, env, e->args[0]);
+    case FE_EQ:
+    case FE_NE:
+    case FE_LT:
+    case FE_LE:
+    case FE_GT:
+    case FE_GE: return sel_compare(c, env, e);
     case FE_IN: {
         double n = e->nargs - 1;
         if (e->nargs == 2 && e->args[1]->op == FE_PARAM)
@@ -183,12 +196,9 @@ double lx_selectivity(const struct ctx *c, struct handle *const *env, const stru
         double d = e->args[0]->op == FE_COL ? h_distinct(c, env[e->args[0]->col], 1e4) : 25;
         return clamp01(n / d);
     }
-    case FE_LIKE:
-        return 0.1;
-    case FE_IS_NULL:
-        return 0.05;
-    default:
-        return 0.3;
+    case FE_LIKE: return 0.1;
+    case FE_IS_NULL: return 0.05;
+    default: return 0.3;
     }
 }
 
@@ -238,14 +248,21 @@ double est_share(const struct ctx *c, const struct fe_node *n)
     switch (n->op) {
     case FE_REF_OP: return est_share(c, c->plan->shared[n->u.ref.shared]);
     case FE_FILTER_OP: return 0.2 * est_share(c, n->inputs[0]);
-    case FE_PROJECT_OP: case FE_AGGREGATE_OP: case FE_DISTINCT_OP:
+    case FE_PROJECT_OP:
+    case FE_AGGREGATE_OP:
+    case FE_DISTINCT_OP:
     case FE_SORT_OP: return est_share(c, n->inputs[0]);
-    case FE_LIMIT_OP: case FE_UNION_ALL_OP: case FE_VALUES_OP: return 0.1;
+    case FE_LIMIT_OP:
+    case FE_UNION_ALL_OP:
+    case FE_VALUES_OP: return 0.1;
     case FE_JOIN_OP: {
         double l = est_share(c, n->inputs[0]), r = est_share(c, n->inputs[1]);
-        return n->u.join.kind == FE_ANTI ? l * HD_MAX(0.1, 1 - r) : n->u.join.kind == FE_LEFT ? l : l * r;
+        return n->u.join.kind == FE_ANTI   ? l * HD_MAX(0.1, 1 - r)
+               : n->u.join.kind == FE_LEFT ? l
+                                           : l * r;
     }
-    case FE_SCAN_OP: case FE_RELOP_COUNT: break;
+    case FE_SCAN_OP:
+    case FE_RELOP_COUNT: break;
     }
     HD_BUG("operator %d", (int)n->op);
 }
@@ -312,23 +329,30 @@ struct est_key est_key(const struct ctx *c, const struct fe_node *n, const struc
         double rows = (double)n->u.scan.table->rows;
         if (!f->known || rows <= 0)
             return none;
-        return (struct est_key){(double)f->distinct, f->max_mult > 0 ? (double)f->max_mult / rows : 0};
+        return (struct est_key){(double)f->distinct,
+                                f->max_mult > 0 ? (double)f->max_mult / rows : 0};
     }
     case FE_REF_OP: return est_key(c, c->plan->shared[n->u.ref.shared], e);
-    case FE_FILTER_OP: case FE_SORT_OP: case FE_LIMIT_OP: return est_key(c, n->inputs[0], e);
+    case FE_FILTER_OP:
+    case FE_SORT_OP:
+    case FE_LIMIT_OP: return est_key(c, n->inputs[0], e);
     case FE_PROJECT_OP: return est_key(c, n->inputs[0], n->u.project.exprs[e->col]);
     case FE_JOIN_OP:
-        if (e->col >= n->inputs[0]->ncols + n->inputs[1]->ncols || (e->col >= n->inputs[0]->ncols && n->u.join.kind == FE_MARK))
+        if (e->col >= n->inputs[0]->ncols + n->inputs[1]->ncols ||
+            (e->col >= n->inputs[0]->ncols && n->u.join.kind == FE_MARK))
             return none;
         return equal_key(c, n, e->col);
-    case FE_AGGREGATE_OP: case FE_DISTINCT_OP: { /* a lone key is unique, one of several less than it was */
+    case FE_AGGREGATE_OP:
+    case FE_DISTINCT_OP: { /* a lone key is unique, one of several less than it was */
         if (e->col >= n->u.agg.nkeys)
             return none;
         struct est_key k = est_key(c, n->inputs[0], n->u.agg.keys[e->col]);
         k.heavy = n->u.agg.nkeys == 1 ? 1 / HD_MAX(1, k.distinct) : k.heavy;
         return k;
     }
-    case FE_UNION_ALL_OP: case FE_VALUES_OP: case FE_RELOP_COUNT: break;
+    case FE_UNION_ALL_OP:
+    case FE_VALUES_OP:
+    case FE_RELOP_COUNT: break;
     }
     return none;
 }
@@ -337,6 +361,7 @@ double est_skew(const struct ctx *c, const struct join *j, double build)
 {
     double both = 1; /* of a composite key: as if its columns were independent */
     for (int i = 0; i < j->nkeys && j->probe; i++)
-        both *= est_key(c, j->probe, j->pkeys[i]).heavy * est_key(c, j->build, j->bkeys[i]).heavy;
+        both *=
+            est_key(c, j->probe, j->pkeys[i]).heavy * est_key(c, j->build, j->bkeys[i]).heavy;
     return j->probe && j->nkeys ? both * build : 0;
 }

@@ -4,23 +4,26 @@
 #include "planner/lower.h"
 
 enum {
-    BLOCK_THREADS = 128,     /* HDD_BLOCK of templates/machine.cuh */
+    BLOCK_THREADS = 128, /* HDD_BLOCK of templates/machine.cuh */
     LANES = 32,
-    TILE_ROWS = 8,           /* of a lane */
-    LANES_ALONE = 36,        /* words of a thread's copy: 36 KiB of a block leave six blocks on
+    TILE_ROWS = 8,          /* of a lane */
+    LANES_ALONE = 36,       /* words of a thread's copy: 36 KiB of a block leave six blocks on
                                 a multiprocessor, 24 warps; wide tiles keep the memory busy */
-    LANES_WITH_QUEUES = 12,  /* kernels with levels need shared memory for queues, and warps */
-    MOST_GROUPS = 32,        /* a word of a register says which groups a thread has seen */
-    NEAR_ALONE = 32768,      /* bytes of a block's copy: six blocks, as above */
+    LANES_WITH_QUEUES = 12, /* kernels with levels need shared memory for queues, and warps */
+    MOST_GROUPS = 32,       /* a word of a register says which groups a thread has seen */
+    NEAR_ALONE = 32768,     /* bytes of a block's copy: six blocks, as above */
     NEAR_WITH_QUEUES = 8192,
-    BLOCKS = 1056,           /* of a kernel on a large GPU */
-    HELD_WORDS = 8           /* of a held group, in registers */
+    BLOCKS = 1056, /* of a kernel on a large GPU */
+    HELD_WORDS = 8 /* of a held group, in registers */
 };
 
 /* Sizes that kernels are compiled for: a cubin serves every range that fits. */
 static const int lane_classes[] = {4, 8, 12, 16, 24, LANES_ALONE};
 
-static int words_of(enum rt_phys p) { return p == RT_I128 ? 2 : 1; }
+static int words_of(enum rt_phys p)
+{
+    return p == RT_I128 ? 2 : 1;
+}
 
 /* Words of all accumulators of a group; 0: one of them cannot be kept per thread. */
 static int group_words(const struct rt_state *st, const struct pl_sink *s)
@@ -82,7 +85,8 @@ static int near_class(const struct ctx *c, const struct pl_pipeline *q,
 /* ---- heavy keys ------------------------------------------------------------------------- */
 
 /* The step that loads what an expression is, NULL: it is computed, or known before. */
-static const struct pl_step *load_of(const struct ctx *c, const struct pl_pipeline *q, int expr)
+static const struct pl_step *load_of(const struct ctx *c, const struct pl_pipeline *q,
+                                     int expr)
 {
     const struct pl_expr *e = &c->exprs.v[expr];
     while (e->nargs == 1)
@@ -171,8 +175,8 @@ static bool can_hold(const struct rt_state *st, const struct pl_sink *s)
 
 /* ---- rows in place ---------------------------------------------------------------------- */
 
-/* Without probes: a lane that waits for a lookup holds up its whole tile. Measured selectivity
- * at which lining up begins to pay: docs/performance.md. */
+/* Without probes: a lane that waits for a lookup holds up its whole tile. From two rows in five on
+ * nearly all of a column's sectors are read anyway. */
 static bool can_stay_in_place(const struct pl_pipeline *q)
 {
     double rows = q->spec->source == RT_SOURCE_TABLE ? (double)q->spec->table->rows : 0;
