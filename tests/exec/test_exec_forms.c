@@ -76,7 +76,7 @@ static void shortest_digits(void **state)
 
 static void reading_rounds_once(void **state)
 {
-    char text[1400];
+    char text[1600]; /* 309 digits before the point and 1090 after it, and one more */
     (void)state;
     for (uint64_t i = 0; i < 60000; i++) { /* any digits */
         int n = 1 + (int)(fx_random(i) % (i % 10 ? 20 : 800)), k = 0;
