@@ -199,6 +199,8 @@ class Reports(cli.CliTest):
             out, err = self.run_cli("explain", "p.json", "--dump", ",".join(stages))
             self.assertEqual(err, "")
             self.assertTrue(out)
+        cuda, _ = self.run_cli("explain", "p.json", "--dump", "cuda")
+        self.assertTrue(cuda.startswith("// p0: "), cuda[:80])  # the profile's page splits it there
         self.fail_cli("explain", "p.json", "--dump", "weft")
 
     def test_info(self):
