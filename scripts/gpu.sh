@@ -13,6 +13,7 @@
 #   bench100   times of TPC-H at SF 100 (40 GB of disk)
 #   states     the fixed kernels: tests of states on the GPU, then how long states of up to 600 million rows
 #              take to finish (GPU_MILLIONS: fewer)
+#   skew       SF 10: each kind of sink fed by even and by skewed keys
 #   ablate     JCC-H skewed at SF 10 with each balancing strategy: times, IIR, ILIF
 #
 # HEDDLE names a binary (default: build/release/bin/heddle, built if it is not there), GPU_TOOLS the folder of
@@ -136,8 +137,13 @@ stage_ablate() {
         --out "$report/ablate-jcch-sf10.json"
 }
 
+stage_skew() {
+    step skew-sf10 python3 tests/gpu/skew.py --heddle "$heddle" --even "$(database tpch 10)" \
+        --skewed "$(database jcch 10)" --out "$report/skew-sf10.json"
+}
+
 case ${1:-} in
-    smoke | sanitize | answers | bench10 | bench100 | states | ablate)
+    smoke | skew | sanitize | answers | bench10 | bench100 | states | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"
