@@ -112,6 +112,10 @@ static void sink_rows(struct cu_unit *u)
         if (value_nullable(u, i) && st->fields[out_of(u, i)->field].valid_offset < 0)
             cu_line(u->out, "live = live && !hdd_is_null(%s);", out_name(u, i));
     cu_unguard(u);
+    if (u->pipe->sink.nouts == 0 && st->kind != RT_STATE_HASH) { /* without fields: counted */
+        cu_line(u->out, "hdd_append(run, live);");
+        return;
+    }
     cu_line(u->out, "const i64 place = hdd_append(run, live);");
     cu_open(u->out, "if (place >= 0) {");
     cu_line(u->out, "%s &row = sink[place];", cu_row(u, u->pipe->sink.state));
