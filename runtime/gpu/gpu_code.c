@@ -384,40 +384,40 @@ static int fill_kernel(struct rt_gpu *g, const struct rt_unit *u, struct rt_gpu_
     return 0;
 }
 
-static void add_job(struct compilation *todo, const struct job *j, int unit)
+static void add_job(struct compilation *batch, const struct job *j, int unit)
 {
-    todo->jobs[todo->n] = *j;
-    todo->jobs[todo->n++].unit = unit;
+    batch->jobs[batch->n] = *j;
+    batch->jobs[batch->n++].unit = unit;
 }
 
 /* Under the lock: modules that are loaded already; the others become jobs. */
 static void take_loaded(struct rt_gpu *g, const struct rt_unit *units, struct rt_gpu_code *c,
-                        struct compilation *todo)
+                        struct compilation *batch)
 {
     for (int i = 0; i < c->n; i++) {
         struct job j;
         job_init(g, &j, units[i].entry, units[i].text);
-        c->modules[i] = todo->fresh ? NULL : find_module(g, j.key);
+        c->modules[i] = batch->fresh ? NULL : find_module(g, j.key);
         c->origins[i].how = RT_CACHED_MEMORY;
         if (!c->modules[i])
-            add_job(todo, &j, i);
+            add_job(batch, &j, i);
     }
 }
 
 /* Under the lock: the same for the fixed kernels that the program will need. They belong to no
  * program, and are found again when their turn comes. */
-static void take_fixed(struct rt_gpu *g, const struct rt_spec *spec, struct compilation *todo)
+static void take_fixed(struct rt_gpu *g, const struct rt_spec *spec, struct compilation *batch)
 {
     const char *names[RT_FIXED_MOST];
     int n = rt_gpu_fixed_modules(spec, names);
     for (int i = 0; i < n; i++) {
         struct job j;
         job_init(g, &j, names[i], fixed_text(names[i]));
-        struct rt_gpu_module *m = todo->fresh ? NULL : find_module(g, j.key);
+        struct rt_gpu_module *m = batch->fresh ? NULL : find_module(g, j.key);
         if (m)
             m->refs--;
         else
-            add_job(todo, &j, FIXED);
+            add_job(batch, &j, FIXED);
     }
 }
 
@@ -459,19 +459,19 @@ static int load_compiled(struct rt_gpu *g, struct compilation *done, struct rt_g
 }
 
 static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
-                    struct rt_gpu_code *c, struct compilation *todo, struct rt_crew *crew,
+                    struct rt_gpu_code *c, struct compilation *batch, struct rt_crew *crew,
                     int threads, enum rt_cached *how, struct hd_err *err)
 {
     rt_gpu_enter(g);
-    take_fixed(g, spec, todo);
-    take_loaded(g, units, c, todo);
+    take_fixed(g, spec, batch);
+    take_loaded(g, units, c, batch);
     rt_gpu_leave(g);
-    if (todo->n) {
-        qsort(todo->jobs, (size_t)todo->n, sizeof *todo->jobs, by_length);
-        compile_all(todo, crew, threads);
+    if (batch->n) {
+        qsort(batch->jobs, (size_t)batch->n, sizeof *batch->jobs, by_length);
+        compile_all(batch, crew, threads);
     }
     rt_gpu_enter(g);
-    int rc = load_compiled(g, todo, c, how, err);
+    int rc = load_compiled(g, batch, c, how, err);
     for (int i = 0; i < c->n && rc == 0; i++)
         rc = fill_kernel(g, &units[i], c->modules[i], &c->kernels[i], err);
     rt_gpu_leave(g);
@@ -484,8 +484,8 @@ int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct r
 {
     int n = spec->npipelines;
     struct rt_gpu_code *c = hd_try_calloc(1, sizeof *c);
-    struct compilation todo = {.g = g, .fresh = fresh};
-    todo.jobs = hd_try_calloc((size_t)n + RT_FIXED_MOST, sizeof *todo.jobs);
+    struct compilation batch = {.g = g, .fresh = fresh};
+    batch.jobs = hd_try_calloc((size_t)n + RT_FIXED_MOST, sizeof *batch.jobs);
     *how = RT_CACHED_MEMORY;
     if (c) {
         c->n = n;
@@ -493,12 +493,12 @@ int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct r
         c->kernels = hd_try_calloc((size_t)n + 1, sizeof *c->kernels);
         c->origins = hd_try_calloc((size_t)n + 1, sizeof *c->origins);
     }
-    int rc = c && c->modules && c->kernels && c->origins && todo.jobs
-                 ? get_code(g, spec, units, c, &todo, crew, threads, how, err)
+    int rc = c && c->modules && c->kernels && c->origins && batch.jobs
+                 ? get_code(g, spec, units, c, &batch, crew, threads, how, err)
                  : HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
-    for (int i = 0; i < todo.n; i++)
-        job_release(&todo.jobs[i]);
-    free(todo.jobs);
+    for (int i = 0; i < batch.n; i++)
+        job_release(&batch.jobs[i]);
+    free(batch.jobs);
     if (rc == 0)
         *out = c;
     else
