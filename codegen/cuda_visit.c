@@ -3,41 +3,16 @@
 
 /* ---- which slots are read --------------------------------------------------------------- */
 
-static void mark_expr(const struct cu_unit *u, int e, bool *read)
+/* Slots that the sink and the steps from `first` on look at; with `loads` the rows that columns
+ * are loaded at among them. */
+static bool *slots_read_from(const struct cu_unit *u, int first, bool loads)
 {
-    const struct pl_expr *x = cu_expr_of(u, e);
-    if (x->op == FE_COL)
-        read[x->slot] = true;
-    for (int i = 0; i < x->nargs; i++)
-        mark_expr(u, x->args[i], read);
-}
-
-/* Slots that expressions of steps from `first` on and of the sink read. */
-static bool *slots_in_expressions(const struct cu_unit *u, int first)
-{
+    const struct pl_expr *exprs = u->prog->exprs;
     bool *read = HD_NEWN(u->arena, bool, u->pipe->nslots + 1);
-    for (int i = first; i < u->pipe->nsteps; i++) {
-        const struct pl_step *s = &u->pipe->steps[i];
-        if (s->expr >= 0)
-            mark_expr(u, s->expr, read);
-        for (int k = 0; k < s->nkeys; k++)
-            mark_expr(u, s->keys[k], read);
-    }
-    if (u->pipe->sink.index >= 0)
-        mark_expr(u, u->pipe->sink.index, read);
-    for (int i = 0; i < u->pipe->sink.nouts; i++)
-        if (u->pipe->sink.outs[i].expr >= 0)
-            mark_expr(u, u->pipe->sink.outs[i].expr, read);
-    return read;
-}
-
-/* And those whose rows the steps look at. */
-static bool *slots_read_from(const struct cu_unit *u, int first)
-{
-    bool *read = slots_in_expressions(u, first);
     for (int i = first; i < u->pipe->nsteps; i++)
-        if (u->pipe->steps[i].row_slot >= 0)
-            read[u->pipe->steps[i].row_slot] = true;
+        if (loads || u->pipe->steps[i].kind != PL_STEP_LOAD_COLUMN)
+            pl_step_reads(exprs, &u->pipe->steps[i], read);
+    pl_sink_reads(exprs, &u->pipe->sink, read);
     return read;
 }
 
@@ -222,7 +197,7 @@ static void expand(struct cu_unit *u, int step, int level)
 void cu_visit(struct cu_unit *u, int level)
 {
     int first = u->pipe->levels[level].first_step, end = end_of_level(u, level);
-    bool *read = slots_read_from(u, u->pipe->tile ? u->pipe->tile_steps : 0);
+    bool *read = slots_read_from(u, u->pipe->tile ? u->pipe->tile_steps : 0, true);
     for (int i = first; i < end; i++)
         if (is_emitted(u, i, read) && u->pipe->steps[i].row_slot >= 0)
             read[u->pipe->steps[i].row_slot] = true;
@@ -252,7 +227,7 @@ void cu_visit(struct cu_unit *u, int level)
 void cu_rows(struct cu_unit *u)
 {
     int head = u->pipe->tile ? u->pipe->tile_steps : 0;
-    const bool *read = slots_in_expressions(u, 0);
+    const bool *read = slots_read_from(u, 0, false);
     cu_line(u->out, "// Rows first .. first + n - 1, all the way to the sink.");
     cu_line(u->out, "template <bool full> HDD_MEMBER void rows(u32 first, u32 n)");
     cu_open(u->out, "{");

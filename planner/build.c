@@ -30,7 +30,7 @@ static bool same_arg(const struct rt_arg *x, const struct rt_arg *y)
     return true;
 }
 
-static int arg_words(const struct rt_arg *a)
+int pb_arg_words(const struct rt_arg *a)
 {
     switch (a->kind) {
     case RT_ARG_CONST:
@@ -58,7 +58,7 @@ int pb_arg(struct ctx *c, struct rt_arg a)
         if (same_arg(&c->args.v[i], &a))
             return i;
     a.word = c->nwords;
-    c->nwords += arg_words(&a);
+    c->nwords += pb_arg_words(&a);
     hd_vec_push(c->a, &c->args, a);
     return c->args.n - 1;
 }
@@ -119,9 +119,9 @@ struct pl_step *pb_step(struct ctx *c, struct pipe *p, enum pl_step_kind k, cons
     struct pl_step s = {.kind = k, .probe = PL_INNER, .slot = -1, .row_slot = -1, .column = -1,
                         .index = -1, .state = -1, .field = -1, .expr = -1, .level = p->level,
                         .est = p->est, .path = path};
-    s.a_data = s.a_valid = s.a_base = s.a_factor = s.a_text_base = s.a_text_bytes = -1;
-    s.a_rows = s.a_nrows = s.a_range = s.a_min = s.a_bits = s.a_offsets = -1;
-    s.a_slots = s.a_mask = s.a_matches = s.a_child_rows = -1;
+#define X(name) s.a_##name = -1;
+    PL_STEP_ARGS(X)
+#undef X
     hd_vec_push(c->a, &p->steps, s);
     return &p->steps.v[p->steps.n - 1];
 }
@@ -250,35 +250,40 @@ void pb_end(struct ctx *c, struct pipe *p, bool finish)
 
 /* ---- sealing ---------------------------------------------------------------------------------- */
 
-static void mark_expr_slots(const struct ctx *c, int e, bool *used)
+void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read)
 {
-    const struct pl_expr *x = &c->exprs.v[e];
+    const struct pl_expr *x = &exprs[e];
     if (x->op == FE_COL)
-        used[x->slot] = true;
+        read[x->slot] = true;
     for (int i = 0; i < x->nargs; i++)
-        mark_expr_slots(c, x->args[i], used);
+        pl_expr_reads(exprs, x->args[i], read);
 }
 
-static void mark_step_slots(const struct ctx *c, const struct pl_step *s, bool *used)
+void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *read)
 {
     if (s->row_slot >= 0)
-        used[s->row_slot] = true;
+        read[s->row_slot] = true;
     if (s->expr >= 0)
-        mark_expr_slots(c, s->expr, used);
+        pl_expr_reads(exprs, s->expr, read);
     for (int i = 0; i < s->nkeys; i++)
-        mark_expr_slots(c, s->keys[i], used);
+        pl_expr_reads(exprs, s->keys[i], read);
+}
+
+void pl_sink_reads(const struct pl_expr *exprs, const struct pl_sink *s, bool *read)
+{
+    if (s->index >= 0)
+        pl_expr_reads(exprs, s->index, read);
+    for (int i = 0; i < s->nouts; i++)
+        if (s->outs[i].expr >= 0)
+            pl_expr_reads(exprs, s->outs[i].expr, read);
 }
 
 static void seal_level(struct ctx *c, struct pl_pipeline *q, const bool *defined, int l)
 {
     bool *used = HD_NEWN(c->a, bool, q->nslots);
     for (int i = q->levels[l].first_step; i < q->nsteps; i++)
-        mark_step_slots(c, &q->steps[i], used);
-    if (q->sink.index >= 0)
-        mark_expr_slots(c, q->sink.index, used);
-    for (int i = 0; i < q->sink.nouts; i++)
-        if (q->sink.outs[i].expr >= 0)
-            mark_expr_slots(c, q->sink.outs[i].expr, used);
+        pl_step_reads(c->exprs.v, &q->steps[i], used);
+    pl_sink_reads(c->exprs.v, &q->sink, used);
     struct pl_level *lv = &q->levels[l];
     lv->slots = HD_NEWN(c->a, int, q->nslots);
     for (int i = 0; i < q->nslots; i++)
@@ -489,6 +494,7 @@ int pb_program(struct ctx *c, int result_state, struct pl_program **out)
 {
     struct pl_program *g = HD_NEW(c->a, struct pl_program);
     struct rt_spec *s = HD_NEW(c->a, struct rt_spec);
+    pl_prune(c);
     g->arena = c->a;
     g->spec = s;
     g->nexprs = c->exprs.n;

@@ -125,6 +125,7 @@ struct ctx {
 int pb_expr(struct ctx *c, struct pl_expr e);
 int pb_path(struct ctx *c, const char *path);
 int pb_arg(struct ctx *c, struct rt_arg a); /* shares an equal entry */
+int pb_arg_words(const struct rt_arg *a);
 int pb_arg_state(struct ctx *c, enum rt_arg_kind k, int state, int index);
 int pb_arg_column(struct ctx *c, enum rt_arg_kind k, const struct fe_table *t, int column);
 int pb_arg_table(struct ctx *c, enum rt_arg_kind k, const struct fe_table *t, int index);
@@ -148,6 +149,9 @@ struct pipe *pipe_of(struct ctx *c, const struct stream *s);
 void pb_end(struct ctx *c, struct pipe *p, bool finish);
 void pb_finish(struct ctx *c, int state);
 int pb_program(struct ctx *c, int result_state, struct pl_program **out);
+
+/* ---- prune.c: removes the steps whose value nothing reads, and arguments without a reader */
+void pl_prune(struct ctx *c);
 
 /* ---- place.c: what a GPU does with a finished pipeline */
 void pl_place_pipeline(const struct ctx *c, struct pl_pipeline *q);

@@ -90,6 +90,12 @@ enum pl_step_kind {
     PL_STEP_COUNT
 };
 
+/* Arguments of steps. LOAD_COLUMN: data .. text_bytes; LOAD_FIELD of DIRECT: data, valid. */
+#define PL_STEP_ARGS(X)                                                                        \
+    X(data) X(valid) X(base) X(factor) X(text_base) X(text_bytes)                              \
+    X(rows) X(nrows) X(range) X(min) X(bits) X(offsets) X(slots) X(mask) X(matches)            \
+    X(child_rows)
+
 struct pl_step {
     enum pl_step_kind kind;
     enum pl_probe_kind probe; /* PROBE_*: all kinds; EXPAND_*: INNER or LEFT (one child, slot = -1, when empty) */
@@ -107,10 +113,9 @@ struct pl_step {
     const int *keys;          /* PROBE_HASH, EXPAND_HASH: expressions, phys as the key fields; NULL never matches
                                  unless null_equal */
     bool null_equal;
-    /* args used (rt_spec.args indexes, -1 none): */
-    int a_data, a_valid, a_base, a_factor, a_text_base, a_text_bytes; /* LOAD_COLUMN; LOAD_FIELD of DIRECT:
-                                                                         a_data, a_valid */
-    int a_rows, a_nrows, a_range, a_min, a_bits, a_offsets, a_slots, a_mask, a_matches, a_child_rows;
+#define X(name) int a_##name;
+    PL_STEP_ARGS(X) /* rt_spec.args indexes, -1 none */
+#undef X
     bool splittable;          /* EXPAND_*: a range may be long: emit a level entry, split over threads */
     int level;                /* level of the loop nest this step runs in */
     double est;               /* estimated rows that reach it; < 0 unknown */
@@ -164,7 +169,7 @@ struct pl_sink {
     bool hold;          /* and a warp keeps the group that half of its lanes hit in registers until another
                            takes its place: heavy keys cost no atomics */
     int a_rows, a_bits; /* args: AGG_DENSE shared rows address, BITMAP/DIRECT bits, ARRAY rows */
-    const int *a_fields, *a_valids; /* DIRECT: per out, address of array and validity bytes (-1) */
+    int *a_fields, *a_valids; /* DIRECT: per out, address of array and validity bytes (-1) */
 };
 
 struct pl_pipeline {
@@ -222,6 +227,10 @@ struct pl_counted {
 void pl_print(struct hd_strbuf *out, const struct pl_program *p, const struct pl_counted *counted);
 
 const char *pl_step_name(enum pl_step_kind k);
+/* Marks the slots that an expression, a step, a sink look at. */
+void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read);
+void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *read);
+void pl_sink_reads(const struct pl_expr *exprs, const struct pl_sink *s, bool *read);
 
 /* shape.c: fills shape and balance of a sealed pipeline. */
 void pl_choose_shape(struct pl_pipeline *p, enum rt_balance forced);

@@ -49,11 +49,9 @@ static void check_expr(const struct check *k, int i)
 
 static void check_step(const struct check *k, const struct pl_step *s)
 {
-    const int args[] = {s->a_data, s->a_valid, s->a_base, s->a_factor, s->a_text_base, s->a_text_bytes,
-                        s->a_rows, s->a_nrows, s->a_range, s->a_min, s->a_bits, s->a_offsets,
-                        s->a_slots, s->a_mask, s->a_matches, s->a_child_rows};
-    for (size_t i = 0; i < HD_COUNT(args); i++)
-        check_arg(k, args[i], pl_step_name(s->kind));
+#define X(name) check_arg(k, s->a_##name, pl_step_name(s->kind));
+    PL_STEP_ARGS(X)
+#undef X
     if (s->row_slot >= 0)
         CHECK(k->defined[s->row_slot] && k->p->slots[s->row_slot].phys == RT_I32,
               "%s: %s looks at slot %d, which is no row", k->p->spec->name, pl_step_name(s->kind), s->row_slot);

@@ -9,10 +9,6 @@
 #ifndef HDD_MACHINE_CUH
 #define HDD_MACHINE_CUH
 
-// Emitted code declares a variable for every slot of a pipeline, and not every plan looks at all
-// of them: no warnings about variables that are never read (177, 550). All others count.
-#pragma nv_diag_suppress 177, 550
-
 typedef signed char i8;
 typedef short i16;
 typedef int i32;

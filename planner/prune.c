@@ -1,0 +1,173 @@
+/* Dead steps: loads, lets and lookups whose value nothing reads. A handle loads where a consumer
+ * first asks for it, and not every consumer keeps what it asked for: `is null` of what is never
+ * NULL folds, so does a comparison that facts settle. One pass from the sink upwards over what is
+ * read later. A value that may fail goes as well: a row raises only where its value is needed
+ * (docs/plan.md). Arguments that are left without a reader go with them, or a column would be
+ * brought to the device for nobody. */
+#include "planner/lower.h"
+
+/* Only its slot says that the step took place; a row neither ends here nor becomes several. */
+static bool is_pure(const struct pl_step *s)
+{
+    switch (s->kind) {
+    case PL_STEP_LOAD_COLUMN:
+    case PL_STEP_LOAD_FIELD:
+    case PL_STEP_LET: return true;
+    case PL_STEP_PROBE_KEY:
+    case PL_STEP_PROBE_BITMAP:
+    case PL_STEP_PROBE_DIRECT:
+    case PL_STEP_PROBE_HASH: return s->probe == PL_LEFT || s->probe == PL_MARK;
+    case PL_STEP_FILTER:
+    case PL_STEP_EXPAND_HASH:
+    case PL_STEP_EXPAND_CSR:
+    case PL_STEP_EXPAND_FK:
+    case PL_STEP_EXPAND_ALL:
+    case PL_STEP_MARK:
+    case PL_STEP_TEST:
+    case PL_STEP_PRESENT:
+    case PL_STEP_COUNT: return false;
+    }
+    HD_BUG("step %d", (int)s->kind);
+}
+
+static void prune_steps(struct ctx *c, struct pipe *p)
+{
+    bool *read = HD_NEWN(c->a, bool, p->slots.n + 1);
+    bool *keep = HD_NEWN(c->a, bool, p->steps.n + 1);
+    pl_sink_reads(c->exprs.v, &p->sink, read);
+    for (int i = p->steps.n - 1; i >= 0; i--) {
+        const struct pl_step *s = &p->steps.v[i];
+        keep[i] = !is_pure(s) || read[s->slot];
+        if (keep[i])
+            pl_step_reads(c->exprs.v, s, read);
+    }
+    int n = 0;
+    for (int i = 0; i < p->steps.n; i++)
+        if (keep[i])
+            p->steps.v[n++] = p->steps.v[i];
+    p->steps.n = n;
+}
+
+/* ---- arguments ------------------------------------------------------------------------- */
+
+/* Arguments that are read, by number, and the expressions that were looked at already. */
+struct readers {
+    const struct ctx *c;
+    bool *args, *exprs;
+};
+
+static void read_arg(struct readers *r, int arg)
+{
+    if (arg >= 0)
+        r->args[arg] = true;
+}
+
+static bool has_arg(const struct pl_expr *e)
+{
+    return (e->op == FE_LIT && !e->is_null) || e->op == FE_IN_SET || e->op == FE_LIKE ||
+           e->op == FE_DICT_TEXT || e->op == FE_LOOKUP;
+}
+
+static void read_expr(struct readers *r, int index)
+{
+    if (index < 0 || r->exprs[index])
+        return;
+    const struct pl_expr *e = &r->c->exprs.v[index];
+    r->exprs[index] = true;
+    if (has_arg(e))
+        read_arg(r, e->arg);
+    if (e->op == FE_DICT_TEXT)
+        read_arg(r, e->arg2);
+    for (int i = 0; i < e->nargs; i++)
+        read_expr(r, e->args[i]);
+}
+
+static void read_step(struct readers *r, const struct pl_step *s)
+{
+#define X(name) read_arg(r, s->a_##name);
+    PL_STEP_ARGS(X)
+#undef X
+    read_expr(r, s->expr);
+    for (int i = 0; i < s->nkeys; i++)
+        read_expr(r, s->keys[i]);
+}
+
+static void read_sink(struct readers *r, const struct pl_sink *s)
+{
+    read_arg(r, s->a_rows);
+    read_arg(r, s->a_bits);
+    read_expr(r, s->index);
+    for (int i = 0; i < s->nouts; i++) {
+        read_expr(r, s->outs[i].expr);
+        if (s->a_fields) {
+            read_arg(r, s->a_fields[i]);
+            read_arg(r, s->a_valids[i]);
+        }
+    }
+}
+
+/* Takes the arguments without a reader out; returns the new numbers of the others. */
+static int *close_gaps(struct ctx *c, const bool *read)
+{
+    int *to = HD_NEWN(c->a, int, c->args.n + 1), n = 0;
+    c->nwords = 0;
+    for (int i = 0; i < c->args.n; i++) {
+        to[i] = read[i] ? n : -1;
+        if (!read[i])
+            continue;
+        c->args.v[n] = c->args.v[i];
+        c->args.v[n].word = c->nwords;
+        c->nwords += pb_arg_words(&c->args.v[n++]);
+    }
+    c->args.n = n;
+    return to;
+}
+
+static void renumber(int *arg, const int *to)
+{
+    if (*arg >= 0)
+        *arg = to[*arg];
+}
+
+static void renumber_pipe(struct pipe *p, const int *to)
+{
+    for (int i = 0; i < p->steps.n; i++) {
+        struct pl_step *s = &p->steps.v[i];
+#define X(name) renumber(&s->a_##name, to);
+        PL_STEP_ARGS(X)
+#undef X
+    }
+    renumber(&p->sink.a_rows, to);
+    renumber(&p->sink.a_bits, to);
+    for (int i = 0; p->sink.a_fields && i < p->sink.nouts; i++) {
+        renumber(&p->sink.a_fields[i], to);
+        renumber(&p->sink.a_valids[i], to);
+    }
+}
+
+static void prune_args(struct ctx *c)
+{
+    struct readers r = {c, HD_NEWN(c->a, bool, c->args.n + 1),
+                        HD_NEWN(c->a, bool, c->exprs.n + 1)};
+    for (int i = 0; i < c->pipes.n; i++) {
+        for (int k = 0; k < c->pipes.v[i]->steps.n; k++)
+            read_step(&r, &c->pipes.v[i]->steps.v[k]);
+        read_sink(&r, &c->pipes.v[i]->sink);
+    }
+    const int *to = close_gaps(c, r.args);
+    for (int i = 0; i < c->pipes.n; i++)
+        renumber_pipe(c->pipes.v[i], to);
+    for (int i = 0; i < c->exprs.n; i++)
+        if (has_arg(&c->exprs.v[i])) {
+            renumber(&c->exprs.v[i].arg, to);
+            if (c->exprs.v[i].op == FE_DICT_TEXT)
+                renumber(&c->exprs.v[i].arg2, to);
+        }
+}
+
+void pl_prune(struct ctx *c)
+{
+    for (int i = 0; i < c->pipes.n; i++)
+        prune_steps(c, c->pipes.v[i]);
+    prune_args(c);
+}
