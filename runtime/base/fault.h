@@ -15,7 +15,8 @@
     X(READ, "read")     /* read: EIO */                                                       \
     X(SYNC, "sync")     /* fsync: EIO */                                                      \
     X(RENAME, "rename") /* rename: EIO */                                                     \
-    X(THREAD, "thread") /* pthread_create: EAGAIN */
+    X(THREAD, "thread") /* pthread_create: EAGAIN */                                          \
+    X(DEVICE, "device") /* a kernel on a GPU: it uses wrong addresses, and the GPU is lost */
 
 enum hd_fault_kind {
 #define X(id, name) HD_FAULT_##id,

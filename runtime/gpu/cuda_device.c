@@ -12,32 +12,52 @@ enum { WORDS = 64 };
 /* A query that takes longer than this need not be noticed to the microsecond. */
 static const double SPIN_MS = 5;
 
-int rt_cuda_check(const struct rt_cuda *c, int status, const char *what, struct hd_err *err)
+static bool is_fatal(int status)
+{
+    static const int fatal[] = {
+#define X(name, number) number,
+        CU_FATAL(X)
+#undef X
+    };
+    for (size_t i = 0; i < HD_COUNT(fatal); i++)
+        if (status == fatal[i])
+            return true;
+    return false;
+}
+
+int rt_cuda_check(struct rt_cuda *c, int status, const char *what, struct hd_err *err)
 {
     char why[200];
     if (status == 0)
         return 0;
     rt_driver_error(c->cu, status, why, sizeof why);
+    if (is_fatal(status) && !c->d.lost) {
+        c->d.lost = true;
+        snprintf(c->d.why, sizeof c->d.why, "CUDA, %s: %s", what, why);
+    }
     return status == CU_OUT_OF_MEMORY ? HD_FAIL(err, RESOURCE, NULL, "%s: %s", what, why)
                                       : HD_FAIL(err, EXEC, NULL, "CUDA, %s: %s", what, why);
 }
 
+/* A device that could not be made anew has no context. */
 static void enter(struct rt_device *d)
 {
-    rt_cuda(d)->cu->cuCtxPushCurrent(rt_cuda(d)->context);
+    if (rt_cuda(d)->context)
+        rt_cuda(d)->cu->cuCtxPushCurrent(rt_cuda(d)->context);
 }
 
 static void leave(struct rt_device *d)
 {
     cu_context popped;
-    rt_cuda(d)->cu->cuCtxPopCurrent(&popped);
+    if (rt_cuda(d)->context)
+        rt_cuda(d)->cu->cuCtxPopCurrent(&popped);
 }
 
 /* ---- memory ---------------------------------------------------------------------------- */
 
 static int alloc(struct rt_device *d, size_t n, uint64_t *address, struct hd_err *err)
 {
-    const struct rt_cuda *c = rt_cuda(d);
+    struct rt_cuda *c = rt_cuda(d);
     return rt_cuda_check(c, c->cu->cuMemAlloc(address, HD_MAX(n, (size_t)1)), "device memory",
                          err);
 }
@@ -49,7 +69,7 @@ static void free_memory(struct rt_device *d, uint64_t address)
 
 static int set(struct rt_device *d, uint64_t to, int byte, size_t n, struct hd_err *err)
 {
-    const struct rt_cuda *c = rt_cuda(d);
+    struct rt_cuda *c = rt_cuda(d);
     if (n == 0)
         return 0;
     return rt_cuda_check(c, c->cu->cuMemsetD8Async(to, (unsigned char)byte, n, c->stream),
@@ -58,7 +78,7 @@ static int set(struct rt_device *d, uint64_t to, int byte, size_t n, struct hd_e
 
 static int copy(struct rt_device *d, uint64_t to, uint64_t from, size_t n, struct hd_err *err)
 {
-    const struct rt_cuda *c = rt_cuda(d);
+    struct rt_cuda *c = rt_cuda(d);
     if (n == 0)
         return 0;
     return rt_cuda_check(c, c->cu->cuMemcpyDtoDAsync(to, from, n, c->stream), "copying memory",
@@ -80,7 +100,7 @@ struct rt_module {
 static int load(struct rt_device *d, const void *image, size_t n HD_UNUSED, rt_module **out,
                 struct hd_err *err)
 {
-    const struct rt_cuda *c = rt_cuda(d);
+    struct rt_cuda *c = rt_cuda(d);
     rt_module *m = hd_try_calloc(1, sizeof *m);
     if (!m)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
@@ -103,7 +123,7 @@ static void unload(struct rt_device *d, rt_module *m)
     free(m);
 }
 
-static int ask_function(const struct rt_cuda *c, cu_function f, int threads,
+static int ask_function(struct rt_cuda *c, cu_function f, int threads,
                         uint32_t shared_bytes, struct rt_function_info *info,
                         struct hd_err *err)
 {
@@ -131,7 +151,7 @@ static int find(struct rt_device *d, rt_module *m, const char *entry, int thread
                 uint32_t shared_bytes, rt_function **out, struct rt_function_info *info,
                 struct hd_err *err)
 {
-    const struct rt_cuda *c = rt_cuda(d);
+    struct rt_cuda *c = rt_cuda(d);
     rt_function *f = hd_try_calloc(1, sizeof *f);
     if (!f)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
@@ -145,11 +165,23 @@ static int find(struct rt_device *d, rt_module *m, const char *entry, int thread
     return 0;
 }
 
+/* Under the fault "device": the kernel with 0 for every address among its args. */
+static void **without_addresses(void **params)
+{
+    static uint64_t zeros[4096]; /* as much as parameters can be */
+    static void *wrong[3];
+    wrong[0] = zeros;
+    wrong[1] = params[1];
+    return wrong;
+}
+
 static int launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t threads,
                   uint32_t shared_bytes, bool cooperative, void **params, struct hd_err *err)
 {
-    const struct rt_cuda *c = rt_cuda(d);
+    struct rt_cuda *c = rt_cuda(d);
     const struct rt_driver *cu = c->cu;
+    if (hd_fault(HD_FAULT_DEVICE))
+        params = without_addresses(params);
     int status = cooperative
                      ? cu->cuLaunchCooperativeKernel(f->f, blocks, 1, 1, threads, 1, 1,
                                                      shared_bytes, c->stream, params)
@@ -162,7 +194,7 @@ static int launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t
 
 static int sync_stream(struct rt_device *d, struct hd_err *err)
 {
-    const struct rt_cuda *c = rt_cuda(d);
+    struct rt_cuda *c = rt_cuda(d);
     return rt_cuda_check(c, c->cu->cuStreamSynchronize(c->stream), "kernel", err);
 }
 
@@ -175,7 +207,7 @@ static double now_ms(void)
 
 static int poll(struct rt_device *d, double ms, bool *done, struct hd_err *err)
 {
-    const struct rt_cuda *c = rt_cuda(d);
+    struct rt_cuda *c = rt_cuda(d);
     double start = now_ms(), waited = 0;
     int status;
     while ((status = c->cu->cuStreamQuery(c->stream)) == CU_NOT_READY && waited < ms) {
@@ -221,7 +253,7 @@ static int new_event(struct rt_device *d, rt_event **out, struct hd_err *err)
 static int elapsed(struct rt_device *d, rt_event *from, rt_event *to, double *ms,
                    struct hd_err *err)
 {
-    const struct rt_cuda *c = rt_cuda(d);
+    struct rt_cuda *c = rt_cuda(d);
     float t = 0;
     HD_TRY(rt_cuda_check(c, c->cu->cuEventSynchronize(to->e), "event", err));
     HD_TRY(rt_cuda_check(c, c->cu->cuEventElapsedTime(&t, from->e, to->e), "event", err));
@@ -238,32 +270,54 @@ static void free_event(struct rt_device *d, rt_event *e)
 
 /* ---- open and close -------------------------------------------------------------------- */
 
+/* Works for a lost device too: what the driver refuses goes with the context. */
+static void close_context(struct rt_cuda *c)
+{
+    const struct rt_driver *cu = c->cu;
+    if (!c->context)
+        return;
+    enter(&c->d);
+    while (c->spare) {
+        rt_event *e = c->spare;
+        c->spare = e->next;
+        cu->cuEventDestroy(e->e);
+        free(e);
+    }
+    if (c->bounce)
+        cu->cuMemFreeHost(c->bounce);
+    if (c->staging)
+        cu->cuMemFreeHost(c->staging);
+    if (c->words)
+        cu->cuMemFreeHost(c->words);
+    if (c->stream)
+        cu->cuStreamDestroy(c->stream);
+    if (c->side)
+        cu->cuStreamDestroy(c->side);
+    leave(&c->d);
+    cu->cuDevicePrimaryCtxRelease(c->device);
+    c->context = NULL;
+    c->stream = c->side = NULL;
+    c->bounce = c->staging = NULL;
+    c->words = NULL;
+}
+
 static void close_device(struct rt_device *d)
 {
+    close_context(rt_cuda(d));
+    free(rt_cuda(d));
+}
+
+static int open_context(struct rt_cuda *c, struct hd_err *err);
+
+/* The driver makes a new context when the last user of the device's has released it. Another user
+ * in the process holds the broken one: then this fails with its error. */
+static int reset(struct rt_device *d, struct hd_err *err)
+{
     struct rt_cuda *c = rt_cuda(d);
-    const struct rt_driver *cu = c->cu;
-    if (c->context) {
-        enter(d);
-        while (c->spare) {
-            rt_event *e = c->spare;
-            c->spare = e->next;
-            cu->cuEventDestroy(e->e);
-            free(e);
-        }
-        if (c->bounce)
-            cu->cuMemFreeHost(c->bounce);
-        if (c->staging)
-            cu->cuMemFreeHost(c->staging);
-        if (c->words)
-            cu->cuMemFreeHost(c->words);
-        if (c->stream)
-            cu->cuStreamDestroy(c->stream);
-        if (c->side)
-            cu->cuStreamDestroy(c->side);
-        leave(d);
-        cu->cuDevicePrimaryCtxRelease(c->device);
-    }
-    free(c);
+    close_context(c);
+    HD_TRY(open_context(c, err));
+    d->lost = false;
+    return 0;
 }
 
 static const struct rt_device_ops ops = {
@@ -286,6 +340,7 @@ static const struct rt_device_ops ops = {
     .event = new_event,
     .elapsed = elapsed,
     .event_free = free_event,
+    .reset = reset,
     .close = close_device,
 };
 
@@ -296,13 +351,14 @@ static int attribute(const struct rt_cuda *c, enum cu_device_attribute a)
     return value;
 }
 
-static int fill_info(struct rt_cuda *c, int number, struct hd_err *err)
+static int fill_info(struct rt_cuda *c, struct hd_err *err)
 {
     struct rt_device_info *i = &c->d.info;
     struct rt_driver_device dev;
     size_t free_bytes = 0, total = 0;
-    if (rt_driver_device(c->cu, number, &dev) != 0)
-        return HD_FAIL(err, RESOURCE, NULL, "CUDA device %d does not tell what it is", number);
+    if (rt_driver_device(c->cu, c->number, &dev) != 0)
+        return HD_FAIL(err, RESOURCE, NULL, "CUDA device %d does not tell what it is",
+                       c->number);
     HD_TRY(rt_cuda_check(c, c->cu->cuMemGetInfo(&free_bytes, &total), "free memory", err));
     snprintf(i->name, sizeof i->name, "%s", dev.name);
     i->arch = dev.arch;
@@ -321,14 +377,14 @@ static int fill_info(struct rt_cuda *c, int number, struct hd_err *err)
     return 0;
 }
 
-static int open_context(struct rt_cuda *c, int number, struct hd_err *err)
+static int open_context(struct rt_cuda *c, struct hd_err *err)
 {
     void *words = NULL;
-    HD_TRY(rt_cuda_check(c, c->cu->cuDeviceGet(&c->device, number), "device", err));
+    HD_TRY(rt_cuda_check(c, c->cu->cuDeviceGet(&c->device, c->number), "device", err));
     HD_TRY(rt_cuda_check(c, c->cu->cuDevicePrimaryCtxRetain(&c->context, c->device), "context",
                          err));
     enter(&c->d);
-    int rc = fill_info(c, number, err);
+    int rc = fill_info(c, err);
     if (rc == 0)
         rc = rt_cuda_check(c, c->cu->cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING),
                            "stream", err);
@@ -354,9 +410,10 @@ int rt_cuda_open(int number, struct rt_device **out, struct hd_err *err)
     if (!c)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     c->cu = cu;
+    c->number = number;
     c->d.ops = &ops;
     c->d.self = c;
-    if (open_context(c, number, err) != 0) {
+    if (open_context(c, err) != 0) {
         close_device(&c->d);
         return -1;
     }

@@ -13,6 +13,7 @@ struct rt_event {
 struct rt_cuda {
     struct rt_device d;
     const struct rt_driver *cu;
+    int number; /* of the device */
     cu_device device;
     cu_context context;
     cu_stream stream, side; /* side: pokes while a kernel runs, and large uploads */
@@ -27,8 +28,8 @@ static inline struct rt_cuda *rt_cuda(struct rt_device *d)
     return d->self;
 }
 
-/* 0, or -1 with the driver's words for `status`. */
-int rt_cuda_check(const struct rt_cuda *c, int status, const char *what, struct hd_err *err);
+/* 0, or -1 with the driver's words for `status`; notes that the device is lost. */
+int rt_cuda_check(struct rt_cuda *c, int status, const char *what, struct hd_err *err);
 
 /* cuda_copy.c */
 int rt_cuda_upload(struct rt_device *d, uint64_t to, const void *from, size_t n,

@@ -5,7 +5,8 @@
  * Addresses are 64-bit device addresses. Work is queued on one stream per device handle and runs
  * in order; only `upload` of much, `download`, `sync`, `poll` and `elapsed` wait. All functions may be called
  * from one thread at a time, between `enter` and `leave`. int results: 0, or -1 with err set: RESOURCE for
- * memory, EXEC for the rest. */
+ * memory, EXEC for the rest. A kernel that reads or writes where it must not takes the whole device with it: it is *lost*,
+ * with all memory and code on it. */
 #ifndef HEDDLE_RUNTIME_GPU_DEVICE_H
 #define HEDDLE_RUNTIME_GPU_DEVICE_H
 
@@ -37,6 +38,8 @@ typedef struct rt_event rt_event;
 struct rt_device {
     const struct rt_device_ops *ops;
     struct rt_device_info info;
+    bool lost;     /* an error that nothing on the device survives: every operation fails until `reset` */
+    char why[256]; /* what it was */
     void *self; /* of the implementation */
 };
 
@@ -70,6 +73,9 @@ struct rt_device_ops {
     int (*event)(struct rt_device *d, rt_event **out, struct hd_err *err); /* recorded on the stream now */
     int (*elapsed)(struct rt_device *d, rt_event *from, rt_event *to, double *ms, struct hd_err *err);
     void (*event_free)(struct rt_device *d, rt_event *e);
+    /* Makes a lost device anew: nothing is on it, what was found or given before means nothing. Not between `enter`
+     * and `leave`. On failure it stays lost. */
+    int (*reset)(struct rt_device *d, struct hd_err *err);
     void (*close)(struct rt_device *d);
 };
 

@@ -20,12 +20,65 @@ void rt_gpu_enter(struct rt_gpu *g)
         g->d->ops->enter(g->d);
 }
 
-void rt_gpu_leave(struct rt_gpu *g)
+static void step_out(struct rt_gpu *g)
 {
     if (g->d->ops->leave)
         g->d->ops->leave(g->d);
     pthread_mutex_unlock(&g->lock);
 }
+
+/* Freeing what is on a lost device fails, which nobody asks about; it must not be freed later, when its addresses
+ * mean something else. */
+static void drop_all(struct rt_gpu *g)
+{
+    g->life++;
+    rt_gpu_residents_clear(g);
+    rt_gpu_pool_clear(g->pool);
+    rt_gpu_modules_clear(g);
+}
+
+void rt_gpu_leave(struct rt_gpu *g)
+{
+    if (g->d->lost)
+        drop_all(g);
+    step_out(g);
+}
+
+/* ---- a lost device --------------------------------------------------------------------- */
+
+bool rt_gpu_lost(const struct rt_gpu *g, struct hd_err *err)
+{
+    if (g->d->lost)
+        HD_FAIL(err, EXEC, NULL, "%s", g->d->why);
+    return g->d->lost;
+}
+
+static int revive(struct rt_gpu *g, struct hd_err *err)
+{
+    struct hd_err why;
+    hd_err_init(&why);
+    int rc = g->d->ops->reset(g->d, &why);
+    if (rc != 0)
+        HD_FAIL(err, RESOURCE, NULL,
+                "the GPU was lost (%s) and this process cannot have it again: %s", g->d->why,
+                why.message);
+    hd_err_release(&why);
+    return rc;
+}
+
+int rt_gpu_begin(struct rt_gpu *g, struct hd_err *err)
+{
+    pthread_mutex_lock(&g->lock);
+    if (g->d->lost && revive(g, err) != 0) {
+        pthread_mutex_unlock(&g->lock);
+        return -1;
+    }
+    if (g->d->ops->enter)
+        g->d->ops->enter(g->d);
+    return 0;
+}
+
+/* ---- opening --------------------------------------------------------------------------- */
 
 const struct rt_device *rt_gpu_device(const struct rt_gpu *g)
 {
@@ -75,7 +128,7 @@ void rt_gpu_close(struct rt_gpu *g)
     rt_gpu_residents_free(g);
     rt_gpu_pool_free(g->pool);
     rt_gpu_modules_free(g);
-    rt_gpu_leave(g);
+    step_out(g);
     g->d->ops->close(g->d);
     g->compiler->close(g->compiler);
     pthread_mutex_destroy(&g->lock);

@@ -40,6 +40,8 @@ int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct r
                     enum rt_cached *how, struct hd_err *err);
 /* Where a pipeline's kernel came from, and how long that took. */
 enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double *ms);
+/* False: the device was lost since. Such code can only be released. */
+bool rt_gpu_code_valid(const struct rt_gpu *g, const struct rt_gpu_code *c);
 void rt_gpu_code_release(struct rt_gpu *g, struct rt_gpu_code *c); /* NULL is fine */
 
 struct rt_gpu_run_options {
@@ -61,7 +63,8 @@ struct rt_gpu_rows {
     uint64_t n;
 };
 /* Runs all actions. stats is filled on failure too, as far as the execution came. On success the
- * caller releases out->arena. */
+ * caller releases out->arena. An error after which the device is lost ends with the execution: the next one finds
+ * a device without columns and code. */
 int rt_gpu_run(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu_code *code,
                const struct rt_gpu_run_options *o, struct rt_gpu_rows *out,
                struct rt_exec_stats *stats, struct hd_err *err);

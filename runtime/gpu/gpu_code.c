@@ -41,6 +41,7 @@ struct rt_gpu_modules {
 
 struct rt_gpu_code {
     int n;
+    unsigned life; /* of the device that the modules are on */
     struct rt_gpu_module **modules;
     struct rt_kernel *kernels;
     struct origin {
@@ -115,16 +116,23 @@ static void module_free(struct rt_gpu *g, struct rt_gpu_module *m)
     free(m);
 }
 
-void rt_gpu_modules_free(struct rt_gpu *g)
+void rt_gpu_modules_clear(struct rt_gpu *g)
 {
     struct rt_gpu_modules *all = g->modules;
-    if (!all)
-        return;
     while (all->list) {
         struct rt_gpu_module *m = all->list;
         all->list = m->next;
         module_free(g, m);
     }
+    all->n = 0;
+}
+
+void rt_gpu_modules_free(struct rt_gpu *g)
+{
+    struct rt_gpu_modules *all = g->modules;
+    if (!all)
+        return;
+    rt_gpu_modules_clear(g);
     if (all->has_disk)
         rt_disk_cache_release(&all->disk);
     free(all);
@@ -346,9 +354,14 @@ enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double
     return c->origins[pipeline].how;
 }
 
-static void code_free(struct rt_gpu_code *c)
+bool rt_gpu_code_valid(const struct rt_gpu *g, const struct rt_gpu_code *c)
 {
-    for (int i = 0; c->modules && i < c->n; i++)
+    return c->life == g->life;
+}
+
+static void code_free(struct rt_gpu *g, struct rt_gpu_code *c)
+{
+    for (int i = 0; rt_gpu_code_valid(g, c) && c->modules && i < c->n; i++)
         if (c->modules[i])
             c->modules[i]->refs--;
     free(c->modules);
@@ -362,7 +375,7 @@ void rt_gpu_code_release(struct rt_gpu *g, struct rt_gpu_code *c)
     if (!c)
         return;
     rt_gpu_enter(g);
-    code_free(c);
+    code_free(g, c);
     drop_unused(g);
     rt_gpu_leave(g);
 }
@@ -462,7 +475,8 @@ static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct r
                     struct rt_gpu_code *c, struct compilation *batch, struct rt_crew *crew,
                     int threads, enum rt_cached *how, struct hd_err *err)
 {
-    rt_gpu_enter(g);
+    HD_TRY(rt_gpu_begin(g, err));
+    c->life = g->life;
     take_fixed(g, spec, batch);
     take_loaded(g, units, c, batch);
     rt_gpu_leave(g);
@@ -470,8 +484,10 @@ static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct r
         qsort(batch->jobs, (size_t)batch->n, sizeof *batch->jobs, by_length);
         compile_all(batch, crew, threads);
     }
-    rt_gpu_enter(g);
-    int rc = load_compiled(g, batch, c, how, err);
+    HD_TRY(rt_gpu_begin(g, err));
+    int rc = rt_gpu_code_valid(g, c)
+                 ? load_compiled(g, batch, c, how, err)
+                 : HD_FAIL(err, EXEC, NULL, "another query lost the GPU meanwhile");
     for (int i = 0; i < c->n && rc == 0; i++)
         rc = fill_kernel(g, &units[i], c->modules[i], &c->kernels[i], err);
     rt_gpu_leave(g);

@@ -151,10 +151,14 @@ int rt_gpu_run(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu
     hd_arena_init(&out->arena);
     prepare(&x);
     rt_cancel_set(o->cancel, stop, &x);
-    rt_gpu_enter(g);
-    int rc = run_all(&x, out, err);
-    release(&x);
-    rt_gpu_leave(g);
+    int rc = rt_gpu_begin(g, err);
+    if (rc == 0) {
+        rc = rt_gpu_code_valid(g, code)
+                 ? run_all(&x, out, err)
+                 : HD_FAIL(err, EXEC, NULL, "another query lost the GPU meanwhile");
+        release(&x);
+        rt_gpu_leave(g);
+    }
     rt_cancel_set(o->cancel, NULL, NULL);
     stats->peak_bytes = x.peak;
     hd_arena_release(&arena);

@@ -39,9 +39,13 @@ struct rt_gpu {
     struct rt_gpu_pool *pool;
     struct rt_gpu_residents *residents;
     struct rt_gpu_modules *modules;
+    _Atomic unsigned life; /* of the device: ends where it is lost, and with it all that is kept */
 };
 void rt_gpu_enter(struct rt_gpu *g); /* lock, and the device for this thread */
+int rt_gpu_begin(struct rt_gpu *g, struct hd_err *err); /* likewise; a lost device is made anew before */
 void rt_gpu_leave(struct rt_gpu *g);
+/* After an operation failed without an error of its own: true with err set if that was because the device is lost. */
+bool rt_gpu_lost(const struct rt_gpu *g, struct hd_err *err);
 double rt_gpu_now_ms(void); /* of the host's steady clock */
 
 /* ---- an execution ---------------------------------------------------------------------- */
@@ -96,6 +100,7 @@ struct rt_gpu_exec {
 int rt_gpu_pool_new(struct rt_device *d, uint64_t budget, bool direct, struct rt_gpu_pool **out,
                     struct hd_err *err);
 void rt_gpu_pool_free(struct rt_gpu_pool *p);
+void rt_gpu_pool_clear(struct rt_gpu_pool *p); /* gives kept pieces back to the device */
 /* False: the budget or the device is exhausted, whatever is freed of the pool's own. */
 bool rt_gpu_pool_take(struct rt_gpu_pool *p, size_t n, struct rt_piece *out);
 void rt_gpu_pool_give(struct rt_gpu_pool *p, struct rt_piece *piece);
@@ -112,6 +117,7 @@ uint64_t rt_gpu_limit(const struct rt_gpu_exec *x);
 
 int rt_gpu_residents_new(struct rt_gpu *g, struct hd_err *err);
 void rt_gpu_residents_free(struct rt_gpu *g);
+void rt_gpu_residents_clear(struct rt_gpu *g);
 /* Executions follow each other: what the present one used is not evicted. */
 void rt_gpu_residents_begin(struct rt_gpu *g);
 /* Address of the part of a table that a (of kind COL_*, DICT_*, KEYIDX_ROWS, FK_*) names, 0 where
@@ -124,6 +130,7 @@ bool rt_gpu_evict(struct rt_gpu *g, size_t n);
 
 int rt_gpu_modules_new(struct rt_gpu *g, const struct rt_gpu_options *o, struct hd_err *err);
 void rt_gpu_modules_free(struct rt_gpu *g);
+void rt_gpu_modules_clear(struct rt_gpu *g); /* code in use becomes invalid */
 struct rt_kernel {
     rt_function *f;
     struct rt_function_info info;

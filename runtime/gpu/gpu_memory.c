@@ -66,7 +66,7 @@ static void free_block(struct rt_gpu_pool *p, struct block b)
     p->held -= b.n;
 }
 
-static void free_kept(struct rt_gpu_pool *p)
+void rt_gpu_pool_clear(struct rt_gpu_pool *p)
 {
     while (p->kept.n)
         free_block(p, take_out(&p->kept, p->kept.n - 1));
@@ -76,7 +76,7 @@ void rt_gpu_pool_free(struct rt_gpu_pool *p)
 {
     if (!p)
         return;
-    free_kept(p);
+    rt_gpu_pool_clear(p);
     while (p->used.n)
         free_block(p, take_out(&p->used, p->used.n - 1));
     free(p->used.v);
@@ -130,7 +130,7 @@ bool rt_gpu_pool_take(struct rt_gpu_pool *p, size_t n, struct rt_piece *out)
     if (size < n || hd_fault(HD_FAULT_ALLOC))
         return false;
     if (!find_kept(p, size, &b) && !new_block(p, size, &b)) {
-        free_kept(p);
+        rt_gpu_pool_clear(p);
         if (!new_block(p, size, &b))
             return false;
     }
@@ -175,6 +175,8 @@ uint64_t rt_gpu_limit(const struct rt_gpu_exec *x)
 static int full(const struct rt_gpu_exec *x, const struct rt_state *s, size_t n,
                 struct hd_err *err)
 {
+    if (rt_gpu_lost(x->g, err))
+        return -1;
     return HD_FAIL(err, RESOURCE, s ? s->path : NULL,
                    "the limit of %llu bytes of GPU memory is reached: %zu more are needed (%s%s)",
                    (unsigned long long)rt_gpu_limit(x), n, s ? rt_state_kind_name(s->kind) : "scratch",

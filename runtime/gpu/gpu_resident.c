@@ -36,12 +36,17 @@ static void drop(struct rt_gpu *g, size_t i)
     r->v[i] = r->v[--r->n];
 }
 
+void rt_gpu_residents_clear(struct rt_gpu *g)
+{
+    while (g->residents->n)
+        drop(g, g->residents->n - 1);
+}
+
 void rt_gpu_residents_free(struct rt_gpu *g)
 {
     if (!g->residents)
         return;
-    while (g->residents->n)
-        drop(g, g->residents->n - 1);
+    rt_gpu_residents_clear(g);
     free(g->residents->v);
     free(g->residents);
     g->residents = NULL;
@@ -156,17 +161,25 @@ static const char *part_name(const struct rt_arg *a)
     return of_column(a->kind) ? a->table->cols[a->column].name : "index";
 }
 
+static int no_room(const struct rt_gpu *g, const struct rt_arg *a, struct part part,
+                   struct hd_err *err)
+{
+    if (rt_gpu_lost(g, err))
+        return -1;
+    return HD_FAIL(err, RESOURCE, NULL,
+                   "the limit of %llu bytes of GPU memory is reached: %s.%s needs %llu "
+                   "beside what else the plan reads",
+                   (unsigned long long)rt_gpu_pool_budget(g->pool), a->table->name,
+                   part_name(a), (unsigned long long)part.n);
+}
+
 static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, struct key key,
                   struct resident **out, struct hd_err *err)
 {
     struct rt_piece piece;
     while (!rt_gpu_pool_take(g->pool, (size_t)part.n, &piece))
         if (!rt_gpu_evict(g, (size_t)part.n))
-            return HD_FAIL(err, RESOURCE, NULL,
-                           "the limit of %llu bytes of GPU memory is reached: %s.%s needs %llu "
-                           "beside what else the plan reads",
-                           (unsigned long long)rt_gpu_pool_budget(g->pool), a->table->name,
-                           part_name(a), (unsigned long long)part.n);
+            return no_room(g, a, part, err);
     *out = NULL;
     if (g->d->ops->upload(g->d, piece.address, part.p, (size_t)part.n, err) == 0) {
         *out = add(g->residents, key);

@@ -1,5 +1,6 @@
 #include "tests/gpu/fake_device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +12,20 @@ static struct fake *of(struct rt_device *d)
     return d->self;
 }
 
+static int alive(struct rt_device *d, struct hd_err *err)
+{
+    if (of(d)->breaks) {
+        d->lost = true;
+        snprintf(d->why, sizeof d->why, "a kernel ran wild");
+    }
+    of(d)->breaks = false;
+    return d->lost ? HD_FAIL(err, EXEC, NULL, "%s", d->why) : 0;
+}
+
 static int alloc(struct rt_device *d, size_t n, uint64_t *address, struct hd_err *err)
 {
     struct fake *f = of(d);
+    HD_TRY(alive(d, err));
     if (f->held + n > f->memory)
         return HD_FAIL(err, RESOURCE, NULL, "no device memory");
     char *p = aligned_alloc(HEAD, HEAD + (n + HEAD - 1) / HEAD * HEAD);
@@ -34,8 +46,9 @@ static void free_memory(struct rt_device *d, uint64_t address)
 }
 
 static int upload(struct rt_device *d, uint64_t to, const void *from, size_t n,
-                  struct hd_err *err HD_UNUSED)
+                  struct hd_err *err)
 {
+    HD_TRY(alive(d, err));
     memcpy((void *)(uintptr_t)to, from, n);
     of(d)->uploads++;
     return 0;
@@ -50,8 +63,9 @@ struct rt_function {
 static struct rt_function function;
 
 static int load(struct rt_device *d, const void *image, size_t n, rt_module **out,
-                struct hd_err *err HD_UNUSED)
+                struct hd_err *err)
 {
+    HD_TRY(alive(d, err));
     *out = malloc(sizeof **out);
     (*out)->image = strndup(image, n);
     of(d)->loads++;
@@ -77,6 +91,15 @@ static int find(struct rt_device *d HD_UNUSED, rt_module *m, const char *entry,
     return 0;
 }
 
+static int reset(struct rt_device *d, struct hd_err *err)
+{
+    if (of(d)->stays_lost)
+        return HD_FAIL(err, EXEC, NULL, "it stays away");
+    of(d)->resets++;
+    d->lost = false;
+    return 0;
+}
+
 static void close_device(struct rt_device *d)
 {
     of(d)->closed = true;
@@ -90,6 +113,7 @@ static const struct rt_device_ops ops = {
     .load = load,
     .unload = unload,
     .find = find,
+    .reset = reset,
     .close = close_device,
 };
 

@@ -12,6 +12,9 @@ struct fake {
     int allocs, uploads, loads, compiles;
     int modules;         /* loaded now */
     const char *refuses; /* a name that the compiler refuses */
+    bool breaks;         /* the next operation loses the device */
+    bool stays_lost;     /* it cannot be made anew */
+    int resets;
     bool closed;
 };
 void fake_init(struct fake *f, uint64_t memory, const char *identity);

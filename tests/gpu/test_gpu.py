@@ -97,6 +97,12 @@ class Gpu(unittest.TestCase):
     def test_every_buffer_its_own_allocation(self):
         self.run_query(9, env={"HEDDLE_POOL": "direct"})
 
+    def test_lost_device_is_made_anew_or_missed(self):
+        done = subprocess.run([sys.executable, ROOT / "tests" / "gpu" / "test_lost.py", "--heddle", BINARY, "--db",
+                               self.db["tpch"], "--may-stay-lost"],
+                              capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_row_that_fails_names_its_place(self):
         plan = {"heddle": 1, "root": {"op": "project", "input": {"op": "scan", "table": "nation", "columns": ["n_nationkey"]},
                          "exprs": [{"expr": "1000 / (n_nationkey - 7)", "as": "x"}]}}

@@ -349,6 +349,69 @@ static void refused_source_tells_what_the_compiler_said(void **state)
     close_bench(&b);
 }
 
+/* ---- a lost device --------------------------------------------------------------------- */
+
+/* Columns, memory and code go with the device; later executions find a new one. */
+static void lost_device_is_made_anew(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct sample s;
+    struct rt_gpu_code *code;
+    enum rt_cached how;
+    uint64_t at;
+    sample_init(&s, "t");
+    open_bench(&b, 16 * MB, NULL, "c");
+    assert_int_equal(get(&b, false, &code, &how), 0);
+    assert_int_equal(rt_gpu_begin(b.gpu, &b.err), 0);
+    assert_int_equal(resident(&b, &s, 0, &at), 0);
+    b.fake.breaks = true;
+    assert_int_equal(resident(&b, &s, 1, &at), -1);
+    assert_int_equal(b.err.class, HD_ERR_EXEC); /* and not a lack of memory */
+    assert_string_equal(b.err.message, "a kernel ran wild");
+    rt_gpu_leave(b.gpu);
+    assert_int_equal(b.fake.held, 0);
+    assert_int_equal(b.fake.modules, 0);
+    assert_false(rt_gpu_code_valid(b.gpu, code));
+    rt_gpu_forget(b.gpu, s.table.id); /* needs no device */
+    rt_gpu_code_release(b.gpu, code);
+    assert_int_equal(b.fake.resets, 0);
+
+    expect(&b, false, RT_COMPILED, 2);
+    assert_int_equal(b.fake.resets, 1);
+    expect(&b, false, RT_CACHED_MEMORY, 0);
+    assert_int_equal(rt_gpu_begin(b.gpu, &b.err), 0);
+    assert_int_equal(resident(&b, &s, 0, &at), 0);
+    rt_gpu_leave(b.gpu);
+    assert_int_equal(b.fake.resets, 1);
+    assert_int_equal(b.fake.uploads, 2);
+    free(s.data);
+    close_bench(&b);
+}
+
+static void device_that_stays_lost_says_so(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rt_gpu_code *code = NULL;
+    enum rt_cached how;
+    open_bench(&b, 16 * MB, NULL, "c");
+    b.fake.breaks = b.fake.stays_lost = true;
+    assert_int_equal(get(&b, false, &code, &how), -1);
+    assert_string_equal(b.err.message, "a kernel ran wild");
+    for (int i = 0; i < 2; i++) {
+        hd_err_release(&b.err);
+        hd_err_init(&b.err);
+        assert_int_equal(get(&b, false, &code, &how), -1);
+        assert_int_equal(b.err.class, HD_ERR_RESOURCE);
+        assert_string_equal(b.err.message, "the GPU was lost (a kernel ran wild) and this "
+                                           "process cannot have it again: it stays away");
+    }
+    b.fake.stays_lost = false;
+    expect(&b, false, RT_COMPILED, 2);
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +425,8 @@ int main(void)
         cmocka_unit_test(part_that_a_table_lacks_has_no_address),
         cmocka_unit_test(code_comes_from_memory_then_disk),
         cmocka_unit_test(refused_source_tells_what_the_compiler_said),
+        cmocka_unit_test(lost_device_is_made_anew),
+        cmocka_unit_test(device_that_stays_lost_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/base/fault.h"
 #include "tests/simt/simt.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -52,6 +53,11 @@ static struct device *device_of(const struct rt_device *d)
     return d->self;
 }
 
+static int alive(const struct rt_device *d, struct hd_err *err)
+{
+    return d->lost ? HD_FAIL(err, EXEC, NULL, "%s", d->why) : 0;
+}
+
 /* ---- memory ------------------------------------------------------------------------------ */
 
 static void set_guard(unsigned char *p)
@@ -79,6 +85,7 @@ static int emu_alloc(struct rt_device *d, size_t n, uint64_t *address, struct hd
 {
     struct device *e = device_of(d);
     void *p;
+    HD_TRY(alive(d, err));
     struct buffer *b = malloc(sizeof *b);
     if (!b || e->used + n > e->o.memory || posix_memalign(&p, GUARD, n + 2 * GUARD) != 0) {
         free(b);
@@ -124,30 +131,33 @@ static unsigned char *bytes_at(struct rt_device *d, uint64_t address, size_t n)
     HD_BUG("%zu bytes at %llx are in no device buffer", n, (unsigned long long)address);
 }
 
-static int emu_set(struct rt_device *d, uint64_t to, int byte, size_t n,
-                   struct hd_err *err HD_UNUSED)
+static int emu_set(struct rt_device *d, uint64_t to, int byte, size_t n, struct hd_err *err)
 {
+    HD_TRY(alive(d, err));
     memset(bytes_at(d, to, n), byte, n);
     return 0;
 }
 
 static int emu_upload(struct rt_device *d, uint64_t to, const void *from, size_t n,
-                      struct hd_err *err HD_UNUSED)
+                      struct hd_err *err)
 {
+    HD_TRY(alive(d, err));
     memcpy(bytes_at(d, to, n), from, n);
     return 0;
 }
 
 static int emu_copy(struct rt_device *d, uint64_t to, uint64_t from, size_t n,
-                    struct hd_err *err HD_UNUSED)
+                    struct hd_err *err)
 {
+    HD_TRY(alive(d, err));
     memcpy(bytes_at(d, to, n), bytes_at(d, from, n), n);
     return 0;
 }
 
 static int emu_download(struct rt_device *d, void *to, uint64_t from, size_t n,
-                        struct hd_err *err HD_UNUSED)
+                        struct hd_err *err)
 {
+    HD_TRY(alive(d, err));
     memcpy(to, bytes_at(d, from, n), n);
     return 0;
 }
@@ -176,10 +186,11 @@ int sim_image_read(const char *path, void **image, size_t *n, struct hd_err *err
     return got == *n ? 0 : HD_FAIL(err, IO, path, "the file cannot be read");
 }
 
-static int emu_load(struct rt_device *d HD_UNUSED, const void *image, size_t n,
-                    rt_module **out, struct hd_err *err)
+static int emu_load(struct rt_device *d, const void *image, size_t n, rt_module **out,
+                    struct hd_err *err)
 {
     char path[64];
+    HD_TRY(alive(d, err));
     int fd = memfd_create("kernel", MFD_CLOEXEC);
     if (fd < 0 || write(fd, image, n) != (ssize_t)n)
         return HD_FAIL(err, IO, NULL, "an image cannot be written to memory");
@@ -252,6 +263,11 @@ static int emu_launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint
                               .max_switches = e->o.max_switches};
     struct simt_report report;
     e->launches++;
+    if (hd_fault(HD_FAULT_DEVICE)) {
+        d->lost = true;
+        snprintf(d->why, sizeof d->why, "%s used a wrong address", f->name);
+    }
+    HD_TRY(alive(d, err));
     if (simt_launch(&so, run_thread, &c, &report) != 0)
         return HD_FAIL(err, EXEC, NULL, "%s: %s", f->name, report.message);
     for (const struct buffer *b = e->buffers; b; b = b->next)
@@ -261,16 +277,15 @@ static int emu_launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint
     return 0;
 }
 
-static int emu_sync(struct rt_device *d HD_UNUSED, struct hd_err *err HD_UNUSED)
+static int emu_sync(struct rt_device *d, struct hd_err *err)
 {
-    return 0;
+    return alive(d, err);
 }
 
-static int emu_poll(struct rt_device *d HD_UNUSED, double ms HD_UNUSED, bool *done,
-                    struct hd_err *err HD_UNUSED)
+static int emu_poll(struct rt_device *d, double ms HD_UNUSED, bool *done, struct hd_err *err)
 {
     *done = true;
-    return 0;
+    return alive(d, err);
 }
 
 /* ---- time -------------------------------------------------------------------------------- */
@@ -294,6 +309,13 @@ static int emu_elapsed(struct rt_device *d HD_UNUSED, rt_event *from, rt_event *
 static void emu_event_free(struct rt_device *d HD_UNUSED, rt_event *event)
 {
     free(event);
+}
+
+/* What was on the device is given back by then, but for what a test took by itself. */
+static int emu_reset(struct rt_device *d, struct hd_err *err HD_UNUSED)
+{
+    d->lost = false;
+    return 0;
 }
 
 /* ---- the device -------------------------------------------------------------------------- */
@@ -323,6 +345,7 @@ static const struct rt_device_ops operations = {.name = "emulator",
                                                 .event = emu_event,
                                                 .elapsed = emu_elapsed,
                                                 .event_free = emu_event_free,
+                                                .reset = emu_reset,
                                                 .close = emu_close};
 
 void sim_device_options_init(struct sim_device_options *o)
