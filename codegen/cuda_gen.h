@@ -97,6 +97,8 @@ void cu_count(struct cu_unit *u, int counter);
 
 /* cuda_sink.c */
 void cu_sink(struct cu_unit *u); /* end of the last level's visit */
+void cu_sink_before_rows(struct cu_unit *u); /* rows in place: around the rows of a tile */
+void cu_sink_after_rows(struct cu_unit *u);
 void cu_sink_methods(struct cu_unit *u);
 void cu_sink_members(struct cu_unit *u, struct cu_out *o);
 const char *cu_sink_initialiser(struct cu_unit *u); /* NULL: none */

@@ -287,6 +287,8 @@ static const char *includes(struct cu_unit *u)
         cu_line(&o, "#define HDD_PROFILE");
     for (size_t i = 0; i < HD_COUNT(headers); i++)
         cu_line(&o, "#include \"hd/%s.cuh\"", headers[i]);
+    if (u->pipe->sink.place == PL_PLACE_RUNS)
+        cu_line(&o, "#include \"hd/runs.cuh\"");
     if (u->dates)
         cu_line(&o, "#include \"hd/date.cuh\"");
     if (u->casts)

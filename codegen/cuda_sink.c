@@ -366,10 +366,8 @@ static void add_field(struct cu_unit *u, int i, const char *row, const char *val
             value);
 }
 
-void cu_sink_methods(struct cu_unit *u)
+static void release_method(struct cu_unit *u)
 {
-    if (!u->pipe->sink.hold)
-        return;
     cu_line(u->out, "// Adds what the warp holds to its group's row. Whole warp.");
     cu_line(u->out, "HDD_MEMBER void release_held()");
     cu_open(u->out, "{");
@@ -386,6 +384,118 @@ void cu_sink_methods(struct cu_unit *u)
     cu_close(u->out, "}");
     cu_blank(u->out);
 }
+
+/* ---- runs of equal keys (templates/runs.cuh) -------------------------------------------- */
+
+static bool is_runs(const struct cu_unit *u)
+{
+    return u->pipe->sink.place == PL_PLACE_RUNS;
+}
+
+static const char *run_type(const struct cu_unit *u, int i)
+{
+    const struct pl_out *o = out_of(u, i);
+    return cu_type(o->narrow ? RT_I64 : sink_state(u)->fields[o->field].phys);
+}
+
+static void sink_runs(struct cu_unit *u)
+{
+    index_value(u);
+    cu_line(u->out, "runs.row(*this, index);");
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        cu_line(u->out, "runs.now.%s.add(%s, %s);", register_name(u, i),
+                operation(u, out_of(u, i)), out_value(u, i));
+    cu_unguard(u);
+}
+
+void cu_sink_before_rows(struct cu_unit *u)
+{
+    if (is_runs(u))
+        cu_line(u->out, "hdd_runs<group_run> runs;");
+}
+
+void cu_sink_after_rows(struct cu_unit *u)
+{
+    if (is_runs(u))
+        cu_line(u->out, "runs.finish(*this);");
+}
+
+static void run_struct(struct cu_unit *u)
+{
+    int n = u->pipe->sink.nouts;
+    cu_line(u->out, "// What a run of rows of one group adds up to.");
+    cu_open(u->out, "struct group_run {");
+    for (int i = 0; i < n; i++)
+        cu_line(u->out, "hdd_register<%s> %s;", run_type(u, i), register_name(u, i));
+    cu_close(u->out, "};");
+    cu_blank(u->out);
+    cu_line(u->out, "HDD_MEMBER void join(group_run &to, const group_run &from) const");
+    cu_open(u->out, "{");
+    for (int i = 0; i < n; i++)
+        cu_line(u->out, "to.%s.add(%s, from.%s);", register_name(u, i),
+                operation(u, out_of(u, i)), register_name(u, i));
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+    cu_line(u->out, "HDD_MEMBER static group_run of_lane(const group_run &from, u32 lane)");
+    cu_open(u->out, "{");
+    cu_line(u->out, "group_run r;");
+    for (int i = 0; i < n; i++)
+        cu_line(u->out, "r.%s = from.%s.of_lane(lane);", register_name(u, i),
+                register_name(u, i));
+    cu_line(u->out, "return r;");
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+static void store_run(struct cu_unit *u)
+{
+    const struct rt_state *st = sink_state(u);
+    const char *type = cu_row(u, u->pipe->sink.state);
+    cu_line(u->out, "HDD_MEMBER void store_run(u64 group, const group_run &from) const");
+    cu_open(u->out, "{");
+    cu_line(u->out, "%s row = %s();", type, type);
+    cu_line(u->out, "row.present = 1;");
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        int f = out_of(u, i)->field;
+        cu_line(u->out, "row.%s = from.%s.v;", cu_field(u, st, f), register_name(u, i));
+        if (st->fields[f].valid_offset >= 0)
+            cu_line(u->out, "row.%s = from.%s.seen;", cu_field_valid(u, st, f),
+                    register_name(u, i));
+    }
+    cu_line(u->out, "hdd_store_row(sink + group, row);");
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+static void add_run(struct cu_unit *u)
+{
+    cu_line(u->out, "HDD_MEMBER void add_run(u64 group, const group_run &from) const");
+    cu_open(u->out, "{");
+    cu_line(u->out, "%s &row = sink[group];", cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "row.present = 1;");
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        const char *name = register_name(u, i);
+        const char *type = cu_type(sink_state(u)->fields[out_of(u, i)->field].phys);
+        cu_open(u->out, "if (from.%s.seen)", name);
+        add_field(u, i, "row.", hd_asprintf(u->arena, "(%s)from.%s.v", type, name));
+        u->out->indent--;
+    }
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+void cu_sink_methods(struct cu_unit *u)
+{
+    if (u->pipe->sink.hold)
+        release_method(u);
+    if (!is_runs(u))
+        return;
+    run_struct(u);
+    store_run(u);
+    add_run(u);
+}
+
+/* ---- copies of rows in shared memory ----------------------------------------------------- */
 
 static bool is_near(const struct cu_unit *u)
 {
@@ -523,6 +633,8 @@ void cu_sink(struct cu_unit *u)
     case PL_SINK_AGG_DENSE:
         if (s->place == PL_PLACE_LANES)
             sink_lanes(u);
+        else if (s->place == PL_PLACE_RUNS)
+            sink_runs(u);
         else
             sink_dense(u);
         return;

@@ -233,6 +233,7 @@ void cu_rows(struct cu_unit *u)
     cu_open(u->out, "{");
     cu_line(u->out, "(void)first;");
     tile_loads(u, u->pipe->nsteps);
+    cu_sink_before_rows(u);
     open_tile_loop(u);
     if (read[u->pipe->source_slot])
         cu_line(u->out, "const i32 %s = (i32)(first + j);", cu_slot(u, u->pipe->source_slot));
@@ -252,6 +253,7 @@ void cu_rows(struct cu_unit *u)
     }
     cu_sink(u);
     cu_close(u->out, "}");
+    cu_sink_after_rows(u);
     cu_close(u->out, "}");
     cu_blank(u->out);
 }

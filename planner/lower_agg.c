@@ -82,7 +82,7 @@ static void reduce_keys(struct ctx *c, struct stage *g)
                 g->nkeys - g->nkept, g->nkeys);
 }
 
-/* Equal keys arrive in runs: a clustered or unique column of the scanned table. */
+/* Equal keys arrive in one run each: a clustered or unique column of the scanned table. */
 static bool is_clustered(const struct pipe *p, const struct stage *g)
 {
     const struct handle *k = g->nkept == 1 ? g->kept[0] : NULL;
@@ -90,7 +90,7 @@ static bool is_clustered(const struct pipe *p, const struct stage *g)
         p->spec.source != RT_SOURCE_TABLE)
         return false;
     const struct fe_facts *f = &k->table->cols[k->column].facts;
-    return f->known && (f->clustered || f->sorted || f->unique);
+    return f->known && f->nulls == 0 && (f->clustered || f->sorted || f->unique);
 }
 
 /* ---- dense addressing ------------------------------------------------------------------------------ */

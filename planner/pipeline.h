@@ -141,7 +141,7 @@ struct pl_out {
                            AGG_HASH are listed first with fn ignored */
     bool fail;          /* SUM: checked add */
     hd_i128 most;       /* SUM of integers: no value is larger, whatever its sign; 0 unknown */
-    bool narrow;        /* SUM of I128 in place LANES: what a thread adds up fits I64 */
+    bool narrow;        /* SUM of I128 in place LANES or RUNS: what a thread, a tile adds up fits I64 */
     int path;
 };
 
@@ -150,7 +150,9 @@ enum pl_place {
     PL_PLACE_MEMORY,    /* the state's rows; lanes with equal groups combine, one of them adds */
     PL_PLACE_REGISTERS, /* AGG_SCALAR: of each thread, combined per block at the end */
     PL_PLACE_LANES,     /* AGG_DENSE: shared memory, a copy per thread; likewise */
-    PL_PLACE_BLOCK      /* AGG_DENSE: shared memory, a copy of the state per block; likewise */
+    PL_PLACE_BLOCK,     /* AGG_DENSE: shared memory, a copy of the state per block; likewise */
+    PL_PLACE_RUNS       /* AGG_DENSE, clustered: registers; a warp takes whole runs of equal keys, of which only the
+                           first and the last of a tile need atomics. The state has no other writer */
 };
 
 struct pl_sink {

@@ -13,8 +13,9 @@ enum {
     MOST_GROUPS = 32,       /* a word of a register says which groups a thread has seen */
     NEAR_ALONE = 32768,     /* bytes of a block's copy: six blocks, as above */
     NEAR_WITH_QUEUES = 8192,
-    BLOCKS = 1056, /* of a kernel on a large GPU */
-    HELD_WORDS = 8 /* of a held group, in registers */
+    BLOCKS = 1056,  /* of a kernel on a large GPU */
+    HELD_WORDS = 8, /* of a held group, in registers */
+    RUN_WORDS = 8   /* of a run of equal keys; a lane has two, and gets a third from another */
 };
 
 /* Sizes that kernels are compiled for: a cubin serves every range that fits. */
@@ -38,10 +39,14 @@ static int group_words(const struct rt_state *st, const struct pl_sink *s)
     return n;
 }
 
-/* Rows in place: a lane has eight of each tile, so what it sees is bounded. */
-static void narrow_sums(struct pl_pipeline *q, const struct rt_state *st)
+/* Rows that a thread adds up, in place: eight of each tile; those of a tile for a run. */
+static double rows_of_thread(const struct pl_pipeline *q)
 {
-    double rows = (double)q->spec->table->rows / LANES + TILE_ROWS;
+    return (double)q->spec->table->rows / LANES + TILE_ROWS;
+}
+
+static void narrow_sums(struct pl_pipeline *q, const struct rt_state *st, double rows)
+{
     for (int i = 0; i < q->sink.nouts; i++) {
         struct pl_out *o = &q->sink.outs[i];
         o->narrow = o->fn == FE_AGG_SUM && o->most > 0 && !o->fail &&
@@ -173,6 +178,28 @@ static bool can_hold(const struct rt_state *st, const struct pl_sink *s)
     return words > 0 && words <= HELD_WORDS;
 }
 
+/* ---- runs of equal keys ----------------------------------------------------------------- */
+
+/* A tile costs two additions to memory. That many to one place are as fast as the tile is read as long
+ * as not most rows have one key. */
+static const double most_in_a_run = 0.5;
+
+static bool adds_up_runs(const struct ctx *c, struct pl_pipeline *q, const struct rt_state *st)
+{
+    struct pl_sink *s = &q->sink;
+    int words = 0;
+    if (!s->clustered || heaviest_group(c, q) > most_in_a_run)
+        return false;
+    narrow_sums(q, st, TILE_ROWS * LANES);
+    for (int i = 0; i < s->nouts; i++) {
+        enum rt_phys p = st->fields[s->outs[i].field].phys;
+        if (p == RT_STR || p == RT_BOOL)
+            return false;
+        words += s->outs[i].narrow ? 1 : words_of(p);
+    }
+    return words <= RUN_WORDS;
+}
+
 /* ---- rows in place ---------------------------------------------------------------------- */
 
 /* Without probes: a lane that waits for a lookup holds up its whole tile. From two rows in five on
@@ -195,23 +222,25 @@ static bool can_stay_in_place(const struct pl_pipeline *q)
 
 /* ---- the choice ------------------------------------------------------------------------- */
 
-/* Sums are narrow only where rows stay in place, which needs a copy per thread. */
+/* Sums are narrow only where rows stay in place, which needs a copy per thread or runs. */
 static void place_dense(const struct ctx *c, struct pl_pipeline *q)
 {
     struct pl_sink *s = &q->sink;
     const struct rt_state *st = &c->states.v[s->state];
     bool in_place = can_stay_in_place(q);
     if (in_place)
-        narrow_sums(q, st);
+        narrow_sums(q, st, rows_of_thread(q));
     s->lane_words = lane_class(q, st);
     s->near_bytes = s->lane_words ? 0 : near_class(c, q, st);
-    s->place = s->lane_words   ? PL_PLACE_LANES
-               : s->near_bytes ? PL_PLACE_BLOCK
-                               : PL_PLACE_MEMORY;
-    if (in_place && s->place == PL_PLACE_LANES)
+    s->place = s->lane_words                        ? PL_PLACE_LANES
+               : s->near_bytes                      ? PL_PLACE_BLOCK
+               : in_place && adds_up_runs(c, q, st) ? PL_PLACE_RUNS
+                                                    : PL_PLACE_MEMORY;
+    bool in_threads = s->place == PL_PLACE_LANES || s->place == PL_PLACE_RUNS;
+    if (in_place && in_threads)
         q->spec->shape = RT_SHAPE_IN_PLACE;
     for (int i = 0; i < s->nouts; i++)
-        s->outs[i].narrow = s->outs[i].narrow && s->place == PL_PLACE_LANES;
+        s->outs[i].narrow = s->outs[i].narrow && in_threads;
 }
 
 /* One place of memory takes 1.4 additions a nanosecond (DESIGN section 5), the device reads some
@@ -233,7 +262,7 @@ static void place_sink(const struct ctx *c, struct pl_pipeline *q)
         return;
     double share = heaviest_group(c, q);
     bool outer = groups_are_outer(c, q);
-    s->hot = share >= hot_share || outer;
+    s->hot = (share >= hot_share || outer) && !s->clustered; /* runs fill warps */
     s->hold = share >= held_share || outer;
 }
 

@@ -151,8 +151,10 @@ static void print_place(const struct printer *w)
         hd_strbuf_addf(w->o, " [gpu: %d bytes per block]", s->near_bytes);
     else if (s->place == PL_PLACE_REGISTERS)
         hd_strbuf_adds(w->o, " [gpu: registers]");
-    if (s->hot)
-        hd_strbuf_adds(w->o, s->hold ? " [gpu: hot groups, held]" : " [gpu: hot groups]");
+    else if (s->place == PL_PLACE_RUNS)
+        hd_strbuf_adds(w->o, " [gpu: runs]");
+    if (s->hot || s->hold)
+        hd_strbuf_addf(w->o, " [gpu: %s]", !s->hold ? "hot groups" : s->hot ? "hot groups, held" : "held groups");
 }
 
 static void print_sink(const struct printer *w)

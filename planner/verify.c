@@ -96,6 +96,16 @@ static void check_sink(const struct check *k)
     }
 }
 
+/* Whole rows are stored over what is there. */
+static void check_writers(const struct pl_program *g)
+{
+    for (int i = 0; i < g->npipelines; i++)
+        for (int k = 0; k < g->npipelines; k++)
+            CHECK(k == i || g->pipelines[i].sink.place != PL_PLACE_RUNS ||
+                      g->pipelines[k].sink.state != g->pipelines[i].sink.state,
+                  "%s and %s write one state", g->pipelines[i].spec->name, g->pipelines[k].spec->name);
+}
+
 void pl_verify(const struct pl_program *g)
 {
     for (int i = 0; i < g->npipelines; i++) {
@@ -106,6 +116,7 @@ void pl_verify(const struct pl_program *g)
             check_step(&k, &k.p->steps[s]);
         check_sink(&k);
     }
+    check_writers(g);
     for (int i = 0; i < g->spec->nactions; i++) {
         const struct rt_action *a = &g->spec->actions[i];
         CHECK(a->index >= 0 && a->index < (a->kind == RT_RUN ? g->npipelines : g->spec->nstates), "action %d", i);

@@ -311,6 +311,21 @@ template <class T> struct hdd_register {
             add(op, x.v);
     }
 
+    template <class Op> HDD_MEMBER void add(Op op, const hdd_register &other)
+    {
+        if (other.seen)
+            add(op, other.v);
+    }
+
+    // What another lane has. Whole warp.
+    HDD_MEMBER hdd_register of_lane(u32 lane) const
+    {
+        hdd_register other;
+        other.v = hdd_shuffle(v, lane);
+        other.seen = hdd_shuffle(seen, lane);
+        return other;
+    }
+
     // Of all lanes, into every lane. Whole warp.
     template <class Op> HDD_MEMBER void combine(Op op)
     {

@@ -36,7 +36,9 @@ HDD_DEVICE void hdd_send_none(const hdd_run &run)
     hdd_atomic_add(&run.progress->idle, 1u);
 }
 
-// Whole warp: it has nothing. True: nobody has, and all are told.
+// Whole warp: it has nothing. True: nobody has, and all are told. Who reads the end reads
+// nothing else that others wrote, so these stores order nothing: releases, which wait for each
+// other, took 100 us for 5,000 warps.
 HDD_DEVICE bool hdd_rest(const hdd_run &run)
 {
     u32 before = 0;
@@ -45,7 +47,7 @@ HDD_DEVICE bool hdd_rest(const hdd_run &run)
     if (hdd_shuffle(before, 0) + 1 != run.launch.warps)
         return false;
     for (u32 w = hdd_lane(); w < run.launch.warps; w += HDD_LANES)
-        hdd_store_release(hdd_mailbox(run, w), (u32)HDD_MAIL_END);
+        hdd_store_relaxed(hdd_mailbox(run, w), (u32)HDD_MAIL_END);
     return true;
 }
 

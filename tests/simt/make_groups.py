@@ -14,6 +14,20 @@ from pathlib import Path
 
 ROWS = 20000
 
+
+
+def stretches():
+    """Row number -> key: runs of one row to many tiles, in no order."""
+    r, keys, run = random.Random(8), [], 0
+    while len(keys) < ROWS:
+        run += 1
+        length = r.choice((1, 2, 3, 5, 8, 9, 31, 64, 255, 256, 257, 1500)) if r.randrange(3) == 0 else r.randrange(1, 7)
+        keys += [run * 977 % 9973] * length
+    return keys
+
+
+STRETCHES = stretches()
+
 # name: (type, function of row number and random source)
 KEYS = {
     "one": ("int32", lambda r, i: 1),
@@ -25,6 +39,8 @@ KEYS = {
     "quarter": ("int32", lambda r, i: 4711 if r.randrange(4) == 0 else r.randrange(20000)),
     "all": ("int32", lambda r, i: 77777),
     "runs": ("int32", lambda r, i: i // 5),
+    "alone": ("int32", lambda r, i: ROWS - i),
+    "stretches": ("int32", lambda r, i: STRETCHES[i]),
     "hash_two": ("int64", lambda r, i: r.randrange(2) * 10 ** 15),
     "hash_thousand": ("int64", lambda r, i: r.randrange(1000) * 10 ** 14),
     "hash_many": ("int64", lambda r, i: r.randrange(100000) * 10 ** 13),
@@ -63,6 +79,10 @@ def plans():
     for key in KEYS:
         yield plan(f"by_{key}", [key], AGGS)
         yield plan(f"some_by_{key}", [key], WIDE, "amount > 90 and maybe is not null")
+    for key in ("runs", "stretches"):
+        yield plan(f"most_by_{key}", [key], AGGS, "amount > -80")
+        yield plan(f"most_wide_by_{key}", [key], WIDE, "maybe > -600")
+    yield plan("by_alone", ["alone", "group", "ratio"], AGGS[:2])
     yield plan("by_null", ["group"], AGGS, "amount < 80")
     yield plan("by_pairs", ["group", "two"], WIDE)
     yield plan("by_nothing", [], AGGS + WIDE)

@@ -35,7 +35,7 @@ BUGS = [
     ("rows that wait are lost on their way", "explore 2 warps", "scan.cuh",
      [("        gift.alive[lane] = odd;", "        gift.alive[lane] = 0;")]),
     ("the last warp tells nobody", "explore 2 warps", "share.cuh",
-     [("        hdd_store_release(hdd_mailbox(run, w), (u32)HDD_MAIL_END);", "        (void)w;")]),
+     [("        hdd_store_relaxed(hdd_mailbox(run, w), (u32)HDD_MAIL_END);", "        (void)w;")]),
     ("a piece that found no room stays on its way", "explore fws, 2 warps, full", "fws.cuh",
      [("            hdd_send_none(run);\n", "")]),
     ("a bit is cleared and not looked at again", "explore fws local, 2 warps, full", "fws.cuh",

@@ -270,4 +270,11 @@ HDD_DEVICE void hdd_load_const16(const void *p, u64 &lo, u64 &hi)
     hi = at[1];
 }
 
+HDD_DEVICE void hdd_store16(void *p, u64 lo, u64 hi)
+{
+    HDD_ASSERT(reinterpret_cast<u64>(p) % 16 == 0);
+    static_cast<u64 *>(p)[0] = lo;
+    static_cast<u64 *>(p)[1] = hi;
+}
+
 #endif
