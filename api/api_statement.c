@@ -294,20 +294,21 @@ static int compile_for_gpu(struct heddle_statement *s, struct hd_err *err)
 }
 
 /* Kernels on a device that was lost since are compiled again, or found in the cache. */
-static bool is_compiled(struct api_program *p)
+static bool is_compiled(struct heddle_statement *s)
 {
+    struct api_program *p = &s->program;
     if (!p->gpu_code || rt_gpu_code_valid(p->gpu, p->gpu_code))
         return p->code || p->gpu_code;
     rt_gpu_code_release(p->gpu, p->gpu_code);
     p->gpu_code = NULL;
+    s->executed = false; /* a report would ask about them */
     return false;
 }
 
 int api_program_compile(struct heddle_statement *s, struct hd_err *err)
 {
-    struct api_program *p = &s->program;
     HD_TRY(api_program_emit(s, err));
-    if (is_compiled(p))
+    if (is_compiled(s))
         return 0;
     double start = api_now_ms();
     HD_TRY(s->on_gpu ? compile_for_gpu(s, err) : compile_for_cpu(s, err));

@@ -170,12 +170,18 @@ static void add_counters(struct hd_strbuf *b, const struct rt_pipeline *p,
 static void add_warps(struct hd_strbuf *b, const struct rt_kernel_stats *k)
 {
     hd_strbuf_adds(b, ",\"warps\":[");
-    for (int i = 0; i < k->nwarps; i++)
+    for (int i = 0; i < k->nwarps; i++) {
+        const struct rt_warp_stats *w = &k->warps[i];
         hd_strbuf_addf(b,
-                       "%s{\"start_us\":%.1f,\"end_us\":%.1f,\"busy_us\":%.1f,"
-                       "\"transitions\":%llu}",
-                       i ? "," : "", k->warps[i].start_us, k->warps[i].end_us,
-                       k->warps[i].busy_us, (unsigned long long)k->warps[i].transitions);
+                       "%s{\"start_us\":%.2f,\"end_us\":%.2f,\"busy_us\":%.2f,"
+                       "\"transitions\":%llu,\"waits_us\":[",
+                       i ? "," : "", w->start_us, w->end_us, w->busy_us,
+                       (unsigned long long)w->transitions);
+        for (int j = 0; j < w->nwaits; j++)
+            hd_strbuf_addf(b, "%s[%.2f,%.2f]", j ? "," : "", w->waits[j].from,
+                           w->waits[j].to);
+        hd_strbuf_adds(b, "]}");
+    }
     hd_strbuf_adds(b, "]");
 }
 

@@ -51,7 +51,8 @@ struct hdd_progress {
 enum {
     HDD_LOAD_BUCKETS = 32, // log2 of the number of subtrees, of each height
     HDD_LOAD_HEIGHTS = 17, // levels are at most RT_MAX_LEVELS, heights count from 1
-    HDD_PROFILE_LEVELS = 17
+    HDD_PROFILE_LEVELS = 17,
+    HDD_PROFILE_WAITS = 16 // of a warp, that are kept one by one
 };
 
 // Memory that work-sharing needs besides, laid out by runtime/gpu/gpu_balance.h. All of it but
@@ -74,9 +75,10 @@ struct hdd_share_memory {
 // not evaluate.
 struct hdd_warp_profile {
     hdd_u64 begin, end;         // ns of the device's global timer
-    hdd_u64 since;              // clock of the last change between busy and waiting
+    hdd_u64 first, since;       // clock at the begin, and at the last change between busy and waiting
     hdd_u64 busy, wait;         // clock ticks of the multiprocessor
     hdd_u64 transitions;        // from busy to waiting
+    hdd_u64 waits[HDD_PROFILE_WAITS][2]; // the first ones: from and to, in ticks since the begin
     hdd_u64 given, taken;       // pieces of work
     hdd_u64 visits[HDD_PROFILE_LEVELS], idle_lanes[HDD_PROFILE_LEVELS];
 };

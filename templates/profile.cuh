@@ -48,7 +48,7 @@ HDD_DEVICE void hdd_profile_begin(const hdd_run &run)
     if (!r)
         return;
     r->begin = hdd_time();
-    r->since = hdd_clock();
+    r->first = r->since = hdd_clock();
 }
 
 // From here on the warp waits.
@@ -60,6 +60,8 @@ HDD_DEVICE void hdd_profile_waits(const hdd_run &run)
     const u64 now = hdd_clock();
     r->busy += now - r->since;
     r->since = now;
+    if (r->transitions < HDD_PROFILE_WAITS)
+        r->waits[r->transitions][0] = now - r->first;
     r->transitions++;
 }
 
@@ -79,6 +81,8 @@ HDD_DEVICE void hdd_profile_works(const hdd_run &run, bool gift)
     const u64 now = hdd_clock();
     r->wait += now - r->since;
     r->since = now;
+    if (r->transitions <= HDD_PROFILE_WAITS)
+        r->waits[r->transitions - 1][1] = now - r->first;
     r->taken += gift;
 }
 

@@ -8,6 +8,10 @@
 struct rt_warp_stats {
     double start_us, end_us, busy_us;
     uint64_t transitions; /* from working to waiting */
+    int nwaits;           /* the first of them */
+    struct rt_span_us {
+        double from, to;
+    } *waits;
 };
 
 /* A pipeline's kernel on a GPU; figures of the last launch unless they say otherwise. */

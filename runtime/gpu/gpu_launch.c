@@ -265,23 +265,36 @@ static void note_kernel(const struct run *r, const struct hdd_progress *g)
     r->st->source_rows = r->rows;
 }
 
+/* A warp's clock, which says how it divided its time, on the device's timer. */
+static void note_warp(struct hd_arena *a, const struct hdd_warp_profile *p, uint64_t begin,
+                      struct rt_warp_stats *out)
+{
+    double start = (double)(p->begin - begin) / 1e3, us = (double)(p->end - p->begin) / 1e3;
+    double ticks = (double)(p->busy + p->wait), of_tick = ticks > 0 ? us / ticks : 0;
+    *out = (struct rt_warp_stats){.start_us = start,
+                                  .end_us = start + us,
+                                  .busy_us = ticks > 0 ? (double)p->busy * of_tick : us,
+                                  .transitions = p->transitions};
+    out->nwaits = (int)HD_MIN(p->transitions, (hdd_u64)HDD_PROFILE_WAITS);
+    out->waits = HD_NEWN(a, struct rt_span_us, out->nwaits);
+    for (int i = 0; i < out->nwaits; i++)
+        out->waits[i] = (struct rt_span_us){start + (double)p->waits[i][0] * of_tick,
+                                            start + (double)p->waits[i][1] * of_tick};
+}
+
 static void note_warps(const struct run *r, const struct hdd_warp_profile *records)
 {
     struct rt_kernel_stats *k = &r->st->kernel;
+    struct hd_arena *a = &r->x->stats->arena;
     uint64_t begin = UINT64_MAX;
     k->nwarps = (int)r->warps;
-    k->warps = HD_NEWN(&r->x->stats->arena, struct rt_warp_stats, r->warps);
+    k->warps = HD_NEWN(a, struct rt_warp_stats, r->warps);
     for (uint32_t w = 0; w < r->warps; w++)
         if (records[w].begin)
             begin = HD_MIN(begin, records[w].begin);
-    for (uint32_t w = 0; w < r->warps; w++) {
-        const struct hdd_warp_profile *p = &records[w];
-        double us = (double)(p->end - p->begin) / 1e3, ticks = (double)(p->busy + p->wait);
-        if (p->begin)
-            k->warps[w] = (struct rt_warp_stats){
-                (double)(p->begin - begin) / 1e3, (double)(p->end - begin) / 1e3,
-                ticks > 0 ? us * (double)p->busy / ticks : us, p->transitions};
-    }
+    for (uint32_t w = 0; w < r->warps; w++)
+        if (records[w].begin)
+            note_warp(a, &records[w], begin, &k->warps[w]);
 }
 
 /* IIR and ILIF of the paper's section 8.1, and what each warp did. */

@@ -1,6 +1,7 @@
 /* The heddle binary with the emulator in the place of a GPU: `heddle_simt run --backend cuda`
  * goes through everything but the CUDA driver and NVRTC, so that tests of the command line run
- * on either backend. $HEDDLE_SIMT_SEED chooses the interleavings. */
+ * on either backend. $HEDDLE_SIMT_SEED chooses the interleavings, $HEDDLE_SIMT_SIZE the number of
+ * multiprocessors. */
 #include <stdlib.h>
 
 #include "api/api_gpu.h"
@@ -11,11 +12,13 @@ static int open_emulator(int number, struct rt_device **d, struct rt_compiler **
                          struct hd_err *err)
 {
     struct sim_device_options o;
-    const char *seed = getenv("HEDDLE_SIMT_SEED");
+    const char *seed = getenv("HEDDLE_SIMT_SEED"), *size = getenv("HEDDLE_SIMT_SIZE");
     (void)number;
     sim_device_options_init(&o);
     if (seed)
         o.seed = strtoull(seed, NULL, 10);
+    if (size)
+        o.multiprocessors = atoi(size);
     HD_TRY(sim_device_open(&o, d, err));
     if (sim_compiler_open(c, err) == 0)
         return 0;

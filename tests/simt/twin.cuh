@@ -238,7 +238,7 @@ HDD_DEVICE u64 hdd_clock()
 
 HDD_DEVICE u64 hdd_time()
 {
-    return simt_time();
+    return 1 + simt_time(); // a record that begins at 0 is of a warp that never ran
 }
 
 // ---- loads of memory that no thread writes in this kernel ----------------------------------
