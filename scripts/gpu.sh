@@ -10,7 +10,7 @@
 #   answers    SF 1: TPC-H validation, JCC-H normal and skewed against the stored answers; SF 10: both
 #              suites against the CPU backend
 #   bench10    times at SF 10: TPC-H validation, JCC-H with the published figures' parameters
-#   bench100   times of TPC-H at SF 100 (40 GB of disk)
+#   bench100   times of TPC-H at SF 100 (40 GB of disk), and its rows against the CPU backend
 #   states     the fixed kernels: tests of states on the GPU, then how long states of up to 600 million rows
 #              take to finish (GPU_MILLIONS: fewer)
 #   skew       SF 10: each kind of sink fed by even and by skewed keys
@@ -19,7 +19,8 @@
 # HEDDLE names a binary (default: build/release/bin/heddle, built if it is not there), GPU_TOOLS the folder of
 # the test programs (default: build/release/tests/simt, built likewise); GPU_DATA a folder for
 # databases (default: build/gpu/data), which are generated once; GPU_REPORT a folder for reports (default:
-# build/gpu/report). A stage ends within 8 minutes on 16 cores; what it found already it does not do again.
+# build/gpu/report); GPU_LARGE another scale factor for bench100. A stage ends within 8 minutes on 16 cores; what it
+# found already it does not do again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
@@ -28,6 +29,7 @@ heddle=${HEDDLE:-build/release/bin/heddle}
 data=${GPU_DATA:-build/gpu/data}
 report=${GPU_REPORT:-build/gpu/report}
 tools=${GPU_TOOLS:-build/release/tests/simt}
+large=${GPU_LARGE:-100}
 mkdir -p "$data" "$report"
 status=0
 
@@ -74,9 +76,9 @@ stored() { # SUITE CLASS: against the stored answers at SF 1
         --query-timeout 60 --out "$report/answers-$1-$2.json"
 }
 
-compared() { # SUITE CLASSES: against the CPU backend at SF 10
-    python3 tests/gpu/agree.py --heddle "$heddle" --db "$(database "$1" 10)" --sf 10 --suite "$1" --class "$2" \
-        --keep "$data"
+compared() { # SUITE SF CLASSES OPTION...: against the CPU backend, whose rows are kept query by query
+    python3 tests/gpu/agree.py --heddle "$heddle" --db "$(database "$1" "$2")" --sf "$2" --suite "$1" --class "$3" \
+        --keep "$data" "${@:4}"
 }
 
 stage_smoke() {
@@ -105,8 +107,8 @@ stage_answers() {
     step answers-tpch-sf1 stored tpch validation
     step answers-jcch-sf1-normal stored jcch normal
     step answers-jcch-sf1-skewed stored jcch skewed
-    step answers-tpch-sf10 compared tpch validation
-    step answers-jcch-sf10 compared jcch normal,skewed
+    step answers-tpch-sf10 compared tpch 10 validation
+    step answers-jcch-sf10 compared jcch 10 normal,skewed
 }
 
 timed() { # SUITE SF CLASS
@@ -120,7 +122,8 @@ stage_bench10() {
 }
 
 stage_bench100() {
-    step bench-tpch-sf100 timed tpch 100 validation
+    step "bench-tpch-sf$large" timed tpch "$large" validation
+    step "answers-tpch-sf$large" compared tpch "$large" validation --trust
 }
 
 stage_states() {

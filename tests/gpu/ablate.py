@@ -10,38 +10,26 @@ fastest of three runs; profiled runs give IIR, ILIF (weighted by the time that a
 their time that warps waited, and pieces of work that moved.
 """
 
-import argparse
 import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tpch" / "compare" / "lib"))
-
-import suite as suites  # noqa: E402
+from common import ROOT, Suite, parser, words
 
 QUERY_TIMEOUT_S = 20
 
 
-def words(text):
-    return text.split(",")
-
-
 def parse_args():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--heddle", required=True)
-    parser.add_argument("--db", required=True)
-    parser.add_argument("--sf", required=True, help="the scale factor of DB")
-    parser.add_argument("--suite", choices=("tpch", "jcch"), default="jcch")
-    parser.add_argument("--class", dest="cls", default="paper")
-    parser.add_argument("--queries", default="")
-    parser.add_argument("--modes", type=words,
-                        default=["none", "nifs", "nifs+fws:1024", "nifs+fws:8192", "nifs+fws-local:1024", "nifs+aws", "auto"])
-    parser.add_argument("--profiled", type=words, default=["none", "nifs", "nifs+aws", "auto"])
-    parser.add_argument("--out", type=Path)
-    return parser.parse_args()
+    p = parser(__doc__)
+    p.set_defaults(suite="jcch")
+    p.add_argument("--class", dest="cls", default="paper")
+    p.add_argument("--modes", type=words,
+                   default=["none", "nifs", "nifs+fws:1024", "nifs+fws:8192", "nifs+fws-local:1024", "nifs+aws", "auto"])
+    p.add_argument("--profiled", type=words, default=["none", "nifs", "nifs+aws", "auto"])
+    p.add_argument("--out", type=Path)
+    return p.parse_args()
 
 
 def options_of(mode):
@@ -107,7 +95,7 @@ def table(rows, head):
 
 def main():
     args = parse_args()
-    suite = suites.Suite(ROOT / args.suite)
+    suite = Suite(ROOT / args.suite)
     names = [n for n in suite.select(args.queries) if can_share(args, suite, n)]
     values = suite.parameters(args.cls, args.sf)
     found = {"suite": args.suite, "class": args.cls, "scale_factor": args.sf, "kernel_ms": {}, "balance": {}}
