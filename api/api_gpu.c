@@ -1,39 +1,59 @@
 /* The GPU of a context: device and compiler put together, and what there is to tell about them. */
 #include "api/api_gpu.h"
 
+#include <dirent.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/api_statement.h"
 #include "runtime/base/strbuf.h"
+#include "runtime/gpu/compile_process.h"
 #include "runtime/gpu/cuda_device.h"
 #include "runtime/gpu/driver.h"
 #include "runtime/gpu/nvrtc.h"
 
 /* ---- opening --------------------------------------------------------------------------- */
 
-static int open_compiler(int arch, struct rt_compiler **out, struct hd_err *err)
+static int open_compiler(int arch, bool cold, struct rt_compiler **out, struct hd_err *err)
 {
     struct rt_nvrtc *n;
-    HD_TRY(rt_nvrtc_open(&n, err));
-    if (rt_nvrtc_compiler(n, arch, out, err) == 0)
+    HD_TRY(rt_nvrtc_open(NULL, &n, err));
+    if (rt_compile_process_open(n, arch, cold, out, err) == 0)
         return 0;
     rt_nvrtc_close(n);
     return -1;
 }
 
-static int open_cuda(int number, struct rt_device **d, struct rt_compiler **c,
+/* The compiler first: its process gets ready while the driver makes a context, which takes as
+ * long. */
+static int open_cuda(int number, bool cold, struct rt_device **d, struct rt_compiler **c,
                      struct hd_err *err)
 {
-    HD_TRY(rt_cuda_open(number, d, err));
-    if (open_compiler((*d)->info.arch, c, err) == 0)
+    int arch;
+    HD_TRY(rt_cuda_arch(number, &arch, err));
+    HD_TRY(open_compiler(arch, cold, c, err));
+    if (rt_cuda_open(number, d, err) == 0)
         return 0;
-    (*d)->ops->close(*d);
+    (*c)->close(*c);
     return -1;
 }
 
 api_gpu_opener *api_gpu_open = open_cuda;
+
+/* No code is kept: some will be compiled soon. */
+static bool is_cold(const heddle_context *c)
+{
+    const struct dirent *e = NULL;
+    DIR *dir = c->cache_dir ? opendir(c->cache_dir) : NULL;
+    while (dir && (e = readdir(dir)) && *e->d_name == '.')
+        ;
+    bool empty = !e;
+    if (dir)
+        closedir(dir);
+    return empty;
+}
 
 static int open_gpu(const heddle_context *c, struct rt_gpu **out, struct hd_err *err)
 {
@@ -45,7 +65,7 @@ static int open_gpu(const heddle_context *c, struct rt_gpu **out, struct hd_err 
                                .direct_memory = pool && strcmp(pool, "direct") == 0};
     struct rt_device *d;
     struct rt_compiler *compiler;
-    HD_TRY(api_gpu_open(c->device, &d, &compiler, err));
+    HD_TRY(api_gpu_open(c->device, is_cold(c), &d, &compiler, err));
     return rt_gpu_open(d, compiler, &o, out, err);
 }
 
@@ -101,7 +121,7 @@ int api_gpu_ptx(heddle_context *c, const struct cg_cuda_artifact *art, struct hd
     struct rt_nvrtc *n;
     if (rt_driver_get(&cu, NULL) == 0 && c->device < cu->ndevices)
         rt_driver_device(cu, c->device, &d);
-    HD_TRY(rt_nvrtc_open(&n, err));
+    HD_TRY(rt_nvrtc_open(NULL, &n, err));
     int rc = print_ptx(n, d.arch, art, out, err);
     rt_nvrtc_close(n);
     return rc;
@@ -146,15 +166,34 @@ static void add_driver(struct hd_strbuf *b)
     hd_err_release(&e);
 }
 
+/* What compiles sources side by side, or why nothing does. */
+static void add_compiler(struct hd_strbuf *b, const struct rt_nvrtc *n)
+{
+    char *path, text[1100];
+    struct hd_err e;
+    hd_err_init(&e);
+    if (rt_compile_process_check(n, &path, &e) == 0) {
+        add_text(b, "compiler_process", path);
+        free(path);
+    } else {
+        snprintf(text, sizeof text, "%s%s%s", e.path, *e.path ? ": " : "", e.message);
+        hd_strbuf_adds(b, "\"compiler_process\": null, ");
+        add_text(b, "compiler_process_missing", text);
+    }
+    hd_err_release(&e);
+}
+
 static void add_nvrtc(struct hd_strbuf *b)
 {
     struct rt_nvrtc *n;
     struct hd_err e;
     hd_err_init(&e);
-    if (rt_nvrtc_open(&n, &e) == 0) {
+    if (rt_nvrtc_open(NULL, &n, &e) == 0) {
         add_text(b, "nvrtc", rt_nvrtc_version(n));
         hd_strbuf_adds(b, ", ");
         add_text(b, "nvrtc_library", rt_nvrtc_path(n));
+        hd_strbuf_adds(b, ", ");
+        add_compiler(b, n);
         rt_nvrtc_close(n);
     } else {
         hd_strbuf_adds(b, "\"nvrtc\": null, ");

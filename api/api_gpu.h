@@ -9,9 +9,9 @@ struct hd_strbuf;
 struct rt_compiler;
 struct rt_device;
 
-/* What makes device number `number` and its compiler: the CUDA driver and NVRTC. The tests' program
- * puts their emulator here before anything else happens. */
-typedef int api_gpu_opener(int number, struct rt_device **d, struct rt_compiler **c,
+/* What makes device number `number` and its compiler: the CUDA driver and NVRTC. cold: there will be
+ * much to compile. The tests' program puts their emulator here before anything else happens. */
+typedef int api_gpu_opener(int number, bool cold, struct rt_device **d, struct rt_compiler **c,
                            struct hd_err *err);
 extern api_gpu_opener *api_gpu_open;
 

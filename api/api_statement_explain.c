@@ -294,6 +294,11 @@ static void add_backend(struct hd_strbuf *b, const struct heddle_statement *s)
         return;
     hd_strbuf_adds(b, ",\"device\":");
     add_text(b, rt_gpu_device(s->program.gpu)->info.name);
+    const char *trouble = rt_gpu_compiler_trouble(s->program.gpu);
+    if (!trouble || s->times.how != RT_COMPILED)
+        return;
+    hd_strbuf_adds(b, ",\"compiler_process_missing\":");
+    add_text(b, trouble);
 }
 
 int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err)

@@ -280,13 +280,9 @@ static const char *includes(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    static const char *const headers[] = {"traverse", "load",  "decimal",   "text",
-                                          "probe",    "store", "aggregate", "block",
-                                          "lanes",    "near",  "hot"};
     if (u->profile)
         cu_line(&o, "#define HDD_PROFILE");
-    for (size_t i = 0; i < HD_COUNT(headers); i++)
-        cu_line(&o, "#include \"hd/%s.cuh\"", headers[i]);
+    cu_line(&o, "#include \"hd/pipeline.cuh\"");
     if (u->pipe->sink.place == PL_PLACE_RUNS)
         cu_line(&o, "#include \"hd/runs.cuh\"");
     if (u->dates)

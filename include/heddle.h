@@ -111,7 +111,7 @@ typedef struct heddle_options {
 HEDDLE_API void heddle_options_init(heddle_options *o);
 HEDDLE_API int heddle_context_new(const heddle_options *o, heddle_context **out, heddle_error **err);
 HEDDLE_API void heddle_context_free(heddle_context *c);
-/* JSON text about devices, NVRTC, LLVM, cache. */
+/* JSON text about devices, NVRTC and the process that compiles with it, LLVM, cache. */
 HEDDLE_API int heddle_context_info(heddle_context *c, char **json, heddle_error **err);
 
 /* ---- Databases ------------------------------------------------------------------------- */

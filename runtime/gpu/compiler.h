@@ -13,6 +13,9 @@ struct rt_compiler {
      * TOOL with the compiler's log as detail. */
     int (*compile)(struct rt_compiler *c, const char *name, const char *source,
                    struct rt_bytes *image, struct hd_err *err);
+    /* Why compiling takes longer than it has to, for reports; lives as long as the compiler. NULL:
+     * nothing to tell. The function may be NULL. */
+    const char *(*trouble)(struct rt_compiler *c);
     void (*close)(struct rt_compiler *c);
     void *self; /* of the implementation */
 };

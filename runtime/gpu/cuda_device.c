@@ -399,13 +399,26 @@ static int open_context(struct rt_cuda *c, struct hd_err *err)
     return rc;
 }
 
-int rt_cuda_open(int number, struct rt_device **out, struct hd_err *err)
+int rt_cuda_arch(int number, int *arch, struct hd_err *err)
 {
     const struct rt_driver *cu;
+    struct rt_driver_device d;
     HD_TRY(rt_driver_get(&cu, err));
     if (number >= cu->ndevices)
         return HD_FAIL(err, RESOURCE, NULL, "CUDA device %d: expected a number below %d",
                        number, cu->ndevices);
+    if (rt_driver_device(cu, number, &d) != 0)
+        return HD_FAIL(err, RESOURCE, NULL, "CUDA device %d does not tell what it is", number);
+    *arch = d.arch;
+    return 0;
+}
+
+int rt_cuda_open(int number, struct rt_device **out, struct hd_err *err)
+{
+    const struct rt_driver *cu;
+    int arch;
+    HD_TRY(rt_cuda_arch(number, &arch, err));
+    HD_TRY(rt_driver_get(&cu, err));
     struct rt_cuda *c = hd_try_calloc(1, sizeof *c);
     if (!c)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");

@@ -4,6 +4,8 @@
 
 #include "runtime/gpu/device.h"
 
+/* The device's compute capability, before it is opened: 90 = 9.0. RESOURCE as below. */
+int rt_cuda_arch(int number, int *arch, struct hd_err *err);
 /* RESOURCE with the reason: no driver, no such device. */
 int rt_cuda_open(int number, struct rt_device **out, struct hd_err *err);
 

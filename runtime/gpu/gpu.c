@@ -85,6 +85,11 @@ const struct rt_device *rt_gpu_device(const struct rt_gpu *g)
     return g->d;
 }
 
+const char *rt_gpu_compiler_trouble(const struct rt_gpu *g)
+{
+    return g->compiler->trouble ? g->compiler->trouble(g->compiler) : NULL;
+}
+
 /* Of what is free: the driver needs some for code, stacks and launches. */
 static uint64_t default_budget(const struct rt_device *d)
 {

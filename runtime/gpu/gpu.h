@@ -28,6 +28,8 @@ int rt_gpu_open(struct rt_device *d, struct rt_compiler *c, const struct rt_gpu_
                 struct rt_gpu **out, struct hd_err *err);
 void rt_gpu_close(struct rt_gpu *g); /* NULL is fine. No code may be in use */
 const struct rt_device *rt_gpu_device(const struct rt_gpu *g);
+/* The compiler's (compiler.h). */
+const char *rt_gpu_compiler_trouble(const struct rt_gpu *g);
 /* Columns of the table that are on the device are no longer needed. */
 void rt_gpu_forget(struct rt_gpu *g, uint64_t table_id);
 

@@ -1,10 +1,12 @@
 #include "runtime/gpu/nvrtc.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/base/fault.h"
 #include "runtime/base/strbuf.h"
@@ -35,11 +37,16 @@ enum { MOST_ARCHS = 128 };
 struct rt_nvrtc {
     void *library;
     char *path;
+    int major, minor;
     char version[32];
     int narchs, archs[MOST_ARCHS];
 #define F(result, name, arguments) result(*name) arguments;
     NVRTC_FUNCTIONS(F)
 #undef F
+    /* What rt_nvrtc_precompile made: an option that names it, and what it is good for. */
+    char precompiled[64];
+    int precompiled_arch;
+    enum rt_nvrtc_form precompiled_form;
 };
 
 /* ---- finding it ------------------------------------------------------------------------ */
@@ -123,28 +130,42 @@ static const char *first_missing(struct rt_nvrtc *n)
     return NULL;
 }
 
+/* The file that the loader found for a name. */
+static void resolve_path(struct rt_nvrtc *n)
+{
+    void *function;
+    Dl_info info;
+    memcpy(&function, &n->nvrtcVersion, sizeof function);
+    char *real = dladdr(function, &info) ? realpath(info.dli_fname, NULL) : NULL;
+    if (!real)
+        return;
+    free(n->path);
+    n->path = real;
+}
+
 static int ask(struct rt_nvrtc *n, struct hd_err *err)
 {
-    int major = 0, minor = 0;
     const char *missing = first_missing(n);
     if (missing)
         return HD_FAIL(err, RESOURCE, NULL, "NVRTC is too old: %s lacks %s", n->path, missing);
-    if (n->nvrtcVersion(&major, &minor) != 0 ||
+    resolve_path(n);
+    if (n->nvrtcVersion(&n->major, &n->minor) != 0 ||
         n->nvrtcGetNumSupportedArchs(&n->narchs) != 0 || n->narchs > MOST_ARCHS ||
         n->nvrtcGetSupportedArchs(n->archs) != 0)
-        return HD_FAIL(err, RESOURCE, NULL, "NVRTC (%s) does not tell what it can do", n->path);
-    snprintf(n->version, sizeof n->version, "%d.%d", major, minor);
+        return HD_FAIL(err, RESOURCE, NULL, "NVRTC (%s) does not tell what it can do",
+                       n->path);
+    snprintf(n->version, sizeof n->version, "%d.%d", n->major, n->minor);
     return 0;
 }
 
-int rt_nvrtc_open(struct rt_nvrtc **out, struct hd_err *err)
+int rt_nvrtc_open(const char *path, struct rt_nvrtc **out, struct hd_err *err)
 {
     struct hd_strbuf tried;
     struct rt_nvrtc *n = hd_try_calloc(1, sizeof *n);
     if (!n)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     hd_strbuf_init(&tried);
-    int rc = open_any(n, &tried)
+    int rc = (path ? try_path(n, path, &tried) : open_any(n, &tried))
                  ? ask(n, err)
                  : HD_FAIL(err, RESOURCE, NULL, "no NVRTC found: %s", tried.s);
     hd_strbuf_release(&tried);
@@ -245,18 +266,124 @@ static int take_image(const struct rt_nvrtc *n, program p, enum rt_nvrtc_form fo
     return ptx ? n->nvrtcGetPTX(p, (char *)out->p) : n->nvrtcGetCUBIN(p, (char *)out->p);
 }
 
-/* Products and sums are rounded one by one, as on the CPU. */
-#define COMMON_OPTIONS "--std=c++14", "--device-int128", "--fmad=false"
+/* What code depends on. */
+struct options {
+    int n;
+    const char *list[12];
+};
 
-static int compile(const struct rt_nvrtc *n, program p, int arch, enum rt_nvrtc_form form)
+static bool at_least(const struct rt_nvrtc *n, int major, int minor)
+{
+    return n->major > major || (n->major == major && n->minor >= minor);
+}
+
+static void add_option(struct options *o, const char *text)
+{
+    HD_ASSERT(o->n < (int)HD_COUNT(o->list));
+    o->list[o->n++] = text;
+}
+
+/* Products and sums are rounded one by one, as on the CPU. Without the declarations of textures
+ * and of the run-time library, which nothing here uses, parsing takes 10 to 20 ms less; NVRTC
+ * 12.3 does not know that option. */
+static void common_options(const struct rt_nvrtc *n, struct options *o)
+{
+    o->n = 0;
+    add_option(o, "--std=c++14");
+    add_option(o, "--device-int128");
+    add_option(o, "--fmad=false");
+    if (at_least(n, 12, 4))
+        add_option(o, "--minimal");
+}
+
+void rt_nvrtc_describe(const struct rt_nvrtc *n, char *text, size_t size)
+{
+    struct options o;
+    common_options(n, &o);
+    int at = snprintf(text, size, "NVRTC %s", n->version);
+    for (int i = 0; i < o.n && at < (int)size; i++)
+        at += snprintf(text + at, size - (size_t)at, " %s", o.list[i]);
+}
+
+/* extra: one more option, or NULL. */
+static int compile(const struct rt_nvrtc *n, program p, int arch, enum rt_nvrtc_form form,
+                   const char *extra)
 {
     char target[64];
-    const char *options[] = {target, COMMON_OPTIONS, "--ptxas-options=-v"};
-    int count = (int)HD_COUNT(options) - (form == RT_NVRTC_PTX);
+    struct options o;
+    common_options(n, &o);
     snprintf(target, sizeof target, "--gpu-architecture=%s_%d",
              form == RT_NVRTC_PTX ? "compute" : "sm", arch);
-    return n->nvrtcCompileProgram(p, count, options);
+    add_option(&o, target);
+    if (form == RT_NVRTC_CUBIN)
+        add_option(&o, "--ptxas-options=-v");
+    if (extra) {
+        add_option(&o, extra);
+        add_option(&o, "--pch-messages=false");
+    }
+    return n->nvrtcCompileProgram(p, o.n, o.list);
 }
+
+/* ---- precompiled headers --------------------------------------------------------------- */
+
+/* What the emitted sources include first (codegen/cuda_pipe.c). */
+#define FIRST_INCLUDE "#include \"hd/pipeline.cuh\"\n"
+
+static bool starts_with_headers(const char *source)
+{
+    while (*source == '/' || *source == '\n') {
+        source = strchr(source, '\n');
+        if (!source)
+            return false;
+        source++;
+    }
+    return strncmp(source, FIRST_INCLUDE, strlen(FIRST_INCLUDE)) == 0;
+}
+
+static const char *precompiled_option(const struct rt_nvrtc *n, int arch,
+                                      enum rt_nvrtc_form form, const char *source)
+{
+    return n->precompiled[0] && n->precompiled_arch == arch && n->precompiled_form == form &&
+                   starts_with_headers(source)
+               ? n->precompiled
+               : NULL;
+}
+
+static bool make_precompiled(const struct rt_nvrtc *n, int arch, enum rt_nvrtc_form form,
+                             const char *file)
+{
+    char option[320];
+    program p = NULL;
+    snprintf(option, sizeof option, "--create-pch=%s", file);
+    bool made = create(n, "headers.cu", FIRST_INCLUDE "HDD_KERNEL(headers)() {}\n", &p) == 0 &&
+                compile(n, p, arch, form, option) == 0;
+    if (p)
+        n->nvrtcDestroyProgram(&p);
+    return made;
+}
+
+/* NVRTC 12.8 and newer. The file has no name once it is made: nobody else may write what code is
+ * compiled from, and it goes with the process. */
+void rt_nvrtc_precompile(struct rt_nvrtc *n, int arch, enum rt_nvrtc_form form)
+{
+    const char *dir = getenv("TMPDIR");
+    char folder[256], file[272], name[48];
+    snprintf(folder, sizeof folder, "%s/heddle-XXXXXX", dir && *dir == '/' ? dir : "/tmp");
+    if (!at_least(n, 12, 8) || !mkdtemp(folder))
+        return;
+    snprintf(file, sizeof file, "%s/headers", folder);
+    int fd = make_precompiled(n, arch, form, file) ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+    unlink(file);
+    rmdir(folder);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    if (fd < 0 || access(name, R_OK) != 0)
+        return;
+    snprintf(n->precompiled, sizeof n->precompiled, "--use-pch=%s", name);
+    n->precompiled_arch = arch;
+    n->precompiled_form = form;
+}
+
+/* ---- a source -------------------------------------------------------------------------- */
 
 int rt_nvrtc_compile(const struct rt_nvrtc *n, const char *name, const char *source, int arch,
                      enum rt_nvrtc_form form, struct rt_bytes *out,
@@ -266,7 +393,7 @@ int rt_nvrtc_compile(const struct rt_nvrtc *n, const char *name, const char *sou
     *out = (struct rt_bytes){NULL, 0};
     int status = create(n, name, source, &p);
     if (status == 0)
-        status = compile(n, p, arch, form);
+        status = compile(n, p, arch, form, precompiled_option(n, arch, form, source));
     char *log = p ? take_log(n, p) : NULL;
     if (status == 0)
         status = take_image(n, p, form, out);
@@ -313,7 +440,6 @@ static void target_close(struct rt_compiler *c)
 int rt_nvrtc_compiler(struct rt_nvrtc *n, int arch, struct rt_compiler **out,
                       struct hd_err *err)
 {
-    static const char *const options[] = {COMMON_OPTIONS};
     bool cubin;
     int best = rt_nvrtc_arch(n, arch, &cubin);
     if (!best)
@@ -327,11 +453,11 @@ int rt_nvrtc_compiler(struct rt_nvrtc *n, int arch, struct rt_compiler **out,
     t->n = n;
     t->arch = best;
     t->form = cubin ? RT_NVRTC_CUBIN : RT_NVRTC_PTX;
-    int at = snprintf(t->identity, sizeof t->identity, "NVRTC %s %s %d", n->version,
-                      cubin ? "cubin" : "ptx", best);
-    for (size_t i = 0; i < HD_COUNT(options); i++)
-        at += snprintf(t->identity + at, sizeof t->identity - (size_t)at, " %s", options[i]);
-    t->c = (struct rt_compiler){t->identity, target_compile, target_close, t};
+    int at =
+        snprintf(t->identity, sizeof t->identity, "%s %d ", cubin ? "cubin" : "ptx", best);
+    rt_nvrtc_describe(n, t->identity + at, sizeof t->identity - (size_t)at);
+    t->c = (struct rt_compiler){
+        .identity = t->identity, .compile = target_compile, .close = target_close, .self = t};
     *out = &t->c;
     return 0;
 }

@@ -142,5 +142,6 @@ void fake_init(struct fake *f, uint64_t memory, const char *identity)
     f->d.ops = &ops;
     f->d.self = f;
     f->d.info.memory = f->d.info.free_memory = memory;
-    f->c = (struct rt_compiler){identity, compile, close_compiler, f};
+    f->c = (struct rt_compiler){
+        .identity = identity, .compile = compile, .close = close_compiler, .self = f};
 }

@@ -55,7 +55,7 @@ bool states_open_cuda(void)
     struct rt_compiler *c;
     struct hd_err err;
     hd_err_init(&err);
-    if (rt_cuda_open(0, &d, &err) != 0 || rt_nvrtc_open(&n, &err) != 0) {
+    if (rt_cuda_open(0, &d, &err) != 0 || rt_nvrtc_open(NULL, &n, &err) != 0) {
         printf("skipped: %s\n", err.message);
         return false;
     }

@@ -92,7 +92,7 @@ int main(int argc, char **argv)
     argc -= plans_only;
     argv += plans_only;
     CHECK(argc > 2, "usage: test_nvrtc [--plans-only] DB PLAN...");
-    if (rt_nvrtc_open(&n, &err) != 0) {
+    if (rt_nvrtc_open(NULL, &n, &err) != 0) {
         printf("skipped: %s\n", err.message);
         return CHECK_SKIPPED;
     }

@@ -1,0 +1,146 @@
+/* Opens NVRTC and reads the headers once; then each request is compiled by a fork of that, which
+ * has all of it in memory already (under 1 ms), answers
+ * and ends. So any number compile side by side, and what a request does to its process, the next
+ * one does not see. */
+#include "runtime/gpu/compile_server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/gpu/compile_wire.h"
+
+struct server {
+    struct rt_nvrtc *n;
+    enum rt_nvrtc_form form;
+    int arch;
+};
+
+/* ---- one request ----------------------------------------------------------------------- */
+
+static void answer(int fd, int rc, const struct rt_bytes *image, const struct hd_err *err)
+{
+    const char *log = err->detail ? err->detail : "";
+    struct rt_wire_answer a = {
+        .magic = RT_WIRE_MAGIC, .class = HD_ERR_NONE, .bytes = image->n};
+    if (rc != 0) {
+        a.class = err->class;
+        a.message = strlen(err->message);
+        a.bytes = strlen(log);
+    }
+    if (rt_wire_send(fd, &a, sizeof a) && rt_wire_send(fd, err->message, a.message))
+        rt_wire_send(fd, rc == 0 ? (const char *)image->p : log, a.bytes);
+}
+
+static void compile_request(const struct server *s, int fd)
+{
+    struct rt_wire_request r;
+    struct rt_bytes image = {NULL, 0};
+    struct hd_err err;
+    if (!rt_wire_receive(fd, &r, sizeof r) || r.magic != RT_WIRE_MAGIC)
+        return;
+    char *name = rt_wire_receive_bytes(fd, r.name, RT_WIRE_TEXT_MOST);
+    char *source = name ? rt_wire_receive_bytes(fd, r.source, RT_WIRE_MOST) : NULL;
+    if (!source)
+        return;
+    hd_err_init(&err);
+    answer(fd, rt_nvrtc_compile(s->n, name, source, s->arch, s->form, &image, NULL, &err),
+           &image, &err);
+}
+
+/* In the child. What it holds goes with it. */
+static _Noreturn void serve_one(const struct server *s, int fd)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGHUP, SIG_DFL);
+    close(RT_WIRE_CONTROL);
+    compile_request(s, fd);
+    _exit(0);
+}
+
+/* ---- the server ------------------------------------------------------------------------ */
+
+static void say_hello(enum hd_err_class class, const char *text)
+{
+    struct rt_wire_hello h = {RT_WIRE_MAGIC, class, strlen(text)};
+    if (rt_wire_send(RT_WIRE_CONTROL, &h, sizeof h))
+        rt_wire_send(RT_WIRE_CONTROL, text, h.text);
+}
+
+static int start(struct server *s, char **argv, struct hd_err *err)
+{
+    char identity[RT_WIRE_TEXT_MOST];
+    bool cubin;
+    HD_TRY(rt_nvrtc_open(argv[1], &s->n, err));
+    s->form = strcmp(argv[2], "ptx") == 0 ? RT_NVRTC_PTX : RT_NVRTC_CUBIN;
+    s->arch = atoi(argv[3]);
+    if (s->arch && rt_nvrtc_arch(s->n, s->arch, &cubin) != s->arch)
+        return HD_FAIL(err, RESOURCE, NULL, "NVRTC %s does not know architecture %d",
+                       rt_nvrtc_version(s->n), s->arch);
+    if (s->arch)
+        rt_nvrtc_precompile(s->n, s->arch, s->form);
+    rt_wire_identity(s->n, identity);
+    say_hello(HD_ERR_NONE, identity);
+    return 0;
+}
+
+/* A process group of its own, because a terminal's interrupt is the user's to handle; nothing of
+ * the user's open or held: files, folder. */
+static void stand_apart(void)
+{
+    setpgid(0, 0);
+    close_range(STDERR_FILENO + 1, ~0U, 0);
+    if (chdir("/") != 0)
+        return;
+    signal(SIGPIPE, SIG_IGN);
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT},
+              NULL);
+}
+
+static void end_children(void)
+{
+    if (getpgrp() != getpid())
+        return;
+    /* For SIGINT and SIGTERM NVRTC has handlers of its own, which may wait for ever. */
+    signal(SIGHUP, SIG_IGN);
+    kill(0, SIGHUP);
+    while (wait(NULL) > 0 || errno == EINTR)
+        ;
+}
+
+static void serve(const struct server *s)
+{
+    for (int fd; (fd = rt_wire_take(RT_WIRE_CONTROL)) >= 0;) {
+        if (fork() == 0)
+            serve_one(s, fd);
+        close(fd); /* without a child the other side sees the end of it, and helps itself */
+    }
+}
+
+int rt_compile_server(int argc, char **argv)
+{
+    struct server s = {0};
+    struct hd_err err;
+    int type;
+    socklen_t n = sizeof type;
+    if (argc != 4 || getsockopt(RT_WIRE_CONTROL, SOL_SOCKET, SO_TYPE, &type, &n) != 0) {
+        fprintf(stderr, "%s compiles for the Heddle library, which starts it by itself\n",
+                argv[0]);
+        return 2;
+    }
+    stand_apart();
+    hd_err_init(&err);
+    if (start(&s, argv, &err) == 0) {
+        serve(&s);
+        end_children();
+    } else {
+        say_hello(err.class, err.message);
+    }
+    _exit(0); /* NVRTC keeps memory that it does not give back */
+}

@@ -1,0 +1,19 @@
+// All that the source of a pipeline may use, in one header: what it includes first, so that a
+// compiler with precompiled headers reads it once for all of them. Dates and conversions come
+// after it, where they are used.
+#ifndef HDD_PIPELINE_CUH
+#define HDD_PIPELINE_CUH
+
+#include "hd/aggregate.cuh"
+#include "hd/block.cuh"
+#include "hd/decimal.cuh"
+#include "hd/hot.cuh"
+#include "hd/lanes.cuh"
+#include "hd/load.cuh"
+#include "hd/near.cuh"
+#include "hd/probe.cuh"
+#include "hd/store.cuh"
+#include "hd/text.cuh"
+#include "hd/traverse.cuh"
+
+#endif

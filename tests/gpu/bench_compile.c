@@ -1,0 +1,137 @@
+/* How long NVRTC takes for the sources of a query, as the GPU executor compiles them. Needs no GPU.
+ *
+ *   bench_compile ARCHITECTURE THREADS REPEAT PLAN.cu...
+ *
+ * Each file holds the sources of one query as `heddle explain --dump cuda` prints them. Prints a line
+ * per file: number of sources, then the milliseconds of each repetition. $HEDDLE_COMPILER=none:
+ * in this process. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/gpu/compile_process.h"
+
+enum { MOST = 64 };
+
+struct batch {
+    struct rt_compiler *c;
+    char *sources[MOST];
+    int n;
+    _Atomic int next;
+};
+
+static void stop(const struct hd_err *err)
+{
+    fprintf(stderr, "%s: %s\n%s\n", err->path, err->message, err->detail ? err->detail : "");
+    exit(1);
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static char *read_file(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char *text = NULL;
+    size_t n = 0;
+    if (!f || getdelim(&text, &n, 0, f) < 0) {
+        perror(path);
+        exit(1);
+    }
+    fclose(f);
+    return text;
+}
+
+static int longer(const void *a, const void *b)
+{
+    size_t x = strlen(*(char *const *)a), y = strlen(*(char *const *)b);
+    return (x < y) - (x > y);
+}
+
+/* Every source starts with "// pN: ". */
+static void split(struct batch *b, char *text)
+{
+    b->n = 0;
+    for (char *at = text; at && b->n < MOST;) {
+        if (strncmp(at, "// p", 4) == 0 && at[4] >= '0' && at[4] <= '9') {
+            if (at > text)
+                at[-1] = 0;
+            b->sources[b->n++] = at;
+        }
+        at = strchr(at, '\n');
+        at += at != NULL;
+    }
+    qsort(b->sources, (size_t)b->n, sizeof *b->sources, longer);
+}
+
+static void *compile_some(void *context)
+{
+    struct batch *b = context;
+    struct hd_err err;
+    hd_err_init(&err);
+    for (int i; (i = b->next++) < b->n;) {
+        struct rt_bytes image;
+        if (b->c->compile(b->c, "bench", b->sources[i], &image, &err) != 0)
+            stop(&err);
+        rt_bytes_release(&image);
+    }
+    return NULL;
+}
+
+static double time_batch(struct batch *b, int threads)
+{
+    pthread_t ids[MOST];
+    double start = now_ms();
+    b->next = 0;
+    for (int i = 1; i < threads; i++)
+        pthread_create(&ids[i], NULL, compile_some, b);
+    compile_some(b);
+    for (int i = 1; i < threads; i++)
+        pthread_join(ids[i], NULL);
+    return now_ms() - start;
+}
+
+static struct rt_compiler *open_compiler(int arch)
+{
+    struct rt_compiler *c;
+    struct rt_nvrtc *n;
+    struct hd_err err;
+    hd_err_init(&err);
+    if (rt_nvrtc_open(NULL, &n, &err) != 0 ||
+        rt_compile_process_open(n, arch, true, &c, &err) != 0)
+        stop(&err);
+    return c;
+}
+
+int main(int argc, char **argv)
+{
+    struct batch b = {0};
+    if (argc < 5) {
+        fprintf(stderr, "usage: bench_compile ARCHITECTURE THREADS REPEAT FILE...\n");
+        return 2;
+    }
+    int threads = HD_MIN(atoi(argv[2]), MOST), repeat = atoi(argv[3]);
+    double start = now_ms();
+    b.c = open_compiler(atoi(argv[1]));
+    printf("opened in %.1f ms\n", now_ms() - start);
+    for (int i = 4; i < argc; i++) {
+        char *text = read_file(argv[i]);
+        split(&b, text);
+        printf("%s %d", argv[i], b.n);
+        for (int k = 0; k < repeat; k++)
+            printf(" %.0f", time_batch(&b, threads));
+        printf("\n");
+        free(text);
+    }
+    start = now_ms();
+    b.c->close(b.c);
+    printf("closed in %.1f ms\n", now_ms() - start);
+    return 0;
+}
