@@ -6,14 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-typedef int i32;
-typedef long long i64;
-typedef __int128 i128;
-typedef unsigned char u8;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef unsigned __int128 u128;
-typedef double f64;
+#include "templates/types.cuh"
 
 #define HDD_DEVICE static inline
 #define HDD_CALLED static inline

@@ -9,17 +9,7 @@
 #ifndef HDD_MACHINE_CUH
 #define HDD_MACHINE_CUH
 
-typedef signed char i8;
-typedef short i16;
-typedef int i32;
-typedef long long i64;
-typedef __int128 i128;
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef unsigned __int128 u128;
-typedef double f64;
+#include "hd/types.cuh"
 
 #define HDD_DEVICE       static __device__ __forceinline__
 #define HDD_MEMBER       __device__ __forceinline__

@@ -24,9 +24,10 @@ void sim_program_release(struct sim_program *p);
  * goes into it */
 struct sim_compiler {
     const char *cxx, *flags, *root; /* flags apart by blanks; root: the source tree */
-    const char *twin;               /* path of twin.cuh */
     const char *cache;              /* directory */
 };
+/* The text of the machine that kernels are compiled against: the twin and what it includes. */
+int sim_machine_text(const char *root, struct hd_arena *a, const char **text, struct hd_err *err);
 /* The shared object's path, in the arena. */
 int sim_compile(const struct sim_compiler *c, struct hd_arena *a, const char *source,
                 const char **library, struct hd_err *err);

@@ -1,17 +1,13 @@
 #include "tests/simt/sim_compiler.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "tests/simt/sim.h"
 #include "tests/simt/sim_device.h"
 
-#define TWIN SIMT_ROOT "/tests/simt/twin.cuh"
-
 struct host {
     struct rt_compiler c;
-    char identity[1024];
+    struct hd_arena arena;
 };
 
 static int compile(struct rt_compiler *c HD_UNUSED, const char *name, const char *source,
@@ -20,7 +16,6 @@ static int compile(struct rt_compiler *c HD_UNUSED, const char *name, const char
     const struct sim_compiler host = {.cxx = SIMT_CXX,
                                       .flags = SIMT_FLAGS,
                                       .root = SIMT_ROOT,
-                                      .twin = TWIN,
                                       .cache = SIMT_CACHE};
     struct hd_arena a;
     const char *path;
@@ -36,22 +31,25 @@ static int compile(struct rt_compiler *c HD_UNUSED, const char *name, const char
 
 static void close_compiler(struct rt_compiler *c)
 {
-    free(c->self);
+    struct host *h = c->self;
+    hd_arena_release(&h->arena);
+    free(h);
 }
 
-/* Images depend on the compiler, its flags and the twin. */
+/* Images depend on the compiler, its flags and the machine. */
 int sim_compiler_open(struct rt_compiler **out, struct hd_err *err)
 {
-    struct stat twin;
-    if (stat(TWIN, &twin) != 0)
-        return HD_FAIL(err, TOOL, TWIN, "the file cannot be read");
+    const char *machine;
     struct host *h = calloc(1, sizeof *h);
     if (!h)
         return HD_FAIL(err, RESOURCE, NULL, "no memory for a compiler");
-    snprintf(h->identity, sizeof h->identity, "%s %s, twin of %lld.%09ld", SIMT_CXX, SIMT_FLAGS,
-             (long long)twin.st_mtim.tv_sec, twin.st_mtim.tv_nsec);
-    h->c = (struct rt_compiler){
-        .identity = h->identity, .compile = compile, .close = close_compiler, .self = h};
+    hd_arena_init(&h->arena);
+    h->c = (struct rt_compiler){.compile = compile, .close = close_compiler, .self = h};
+    if (sim_machine_text(SIMT_ROOT, &h->arena, &machine, err) != 0) {
+        close_compiler(&h->c);
+        return -1;
+    }
+    h->c.identity = hd_asprintf(&h->arena, "%s %s\n%s", SIMT_CXX, SIMT_FLAGS, machine);
     *out = &h->c;
     return 0;
 }

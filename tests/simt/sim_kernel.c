@@ -56,13 +56,27 @@ static int write_text(struct hd_arena *a, const char *path, const char *text,
     return 0;
 }
 
+int sim_machine_text(const char *root, struct hd_arena *a, const char **text,
+                     struct hd_err *err)
+{
+    static const char *const files[] = {"tests/simt/twin.cuh", "tests/simt/plain.cuh",
+                                        "tests/simt/simt.h", "templates/host.h"};
+    *text = "";
+    for (size_t i = 0; i < HD_COUNT(files); i++) {
+        char *one;
+        HD_TRY(read_text(a, hd_asprintf(a, "%s/%s", root, files[i]), &one, err));
+        *text = hd_asprintf(a, "%s%s", *text, one);
+    }
+    return 0;
+}
+
 static struct digest digest_all(const struct sim_compiler *c, const char *source,
-                                const char *twin)
+                                const char *machine)
 {
     struct digest d = {0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL};
     digest_add(&d, c->cxx);
     digest_add(&d, c->flags);
-    digest_add(&d, twin);
+    digest_add(&d, machine);
     for (int i = 0; i < hdd_ntemplates; i++)
         digest_add(&d, hdd_templates[i].text);
     digest_add(&d, source);
@@ -136,8 +150,10 @@ int sim_compile(const struct sim_compiler *c, struct hd_arena *a, const char *so
                 const char **library, struct hd_err *err)
 {
     char *twin = NULL;
-    HD_TRY(read_text(a, c->twin, &twin, err));
-    struct digest d = digest_all(c, source, twin);
+    const char *machine;
+    HD_TRY(read_text(a, hd_asprintf(a, "%s/tests/simt/twin.cuh", c->root), &twin, err));
+    HD_TRY(sim_machine_text(c->root, a, &machine, err));
+    struct digest d = digest_all(c, source, machine);
     const char *dir = hd_asprintf(a, "%s/%016llx%016llx", c->cache, (unsigned long long)d.a,
                                   (unsigned long long)d.b);
     *library = hd_asprintf(a, "%s/kernel.so", dir);

@@ -5,31 +5,15 @@
 #ifndef HDD_MACHINE_CUH
 #define HDD_MACHINE_CUH
 
-typedef signed char i8;
-typedef short i16;
-typedef int i32;
-typedef long long i64;
-typedef __int128 i128;
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef unsigned __int128 u128;
-typedef double f64;
+[[noreturn]] void solo_fail(const char *what);
 
-#define HDD_DEVICE static inline
-#define HDD_MEMBER inline
-#define HDD_PROFILE // kernels of the tests keep records when the launch has room for them
-#define HDD_CALLED static
-#define HDD_UNROLL
-#define HDD_UNROLL_4
-#define HDD_NO_UNROLL
-#define HDD_UNROLL_BY(times)
 #define HDD_ASSERT(condition)                                                                 \
     do {                                                                                      \
         if (!(condition))                                                                     \
             solo_fail(#condition);                                                            \
     } while (0)
+
+#include "tests/simt/plain.cuh"
 
 constexpr u32 HDD_LANES = 1;
 constexpr u32 HDD_WARPS = 1;
@@ -41,7 +25,6 @@ extern thread_local u32 solo_warp; // number of the running warp
 // Before n bytes at p are read or written; when a thread waits for others.
 void solo_point(const void *p, u32 n, bool write);
 void solo_pause();
-[[noreturn]] void solo_fail(const char *what);
 
 HDD_DEVICE u32 hdd_lane()
 {
@@ -87,45 +70,6 @@ HDD_DEVICE u32 hdd_shuffle_up(u32 v, u32)
 HDD_DEVICE u32 hdd_warp_or(u32 v)
 {
     return v;
-}
-
-// ---- bits ----------------------------------------------------------------------------------
-
-HDD_DEVICE u32 hdd_popc(u32 v)
-{
-    return (u32)__builtin_popcount(v);
-}
-
-HDD_DEVICE u32 hdd_lowest(u32 v)
-{
-    HDD_ASSERT(v != 0);
-    return (u32)__builtin_ctz(v);
-}
-
-HDD_DEVICE u32 hdd_highest(u32 v)
-{
-    HDD_ASSERT(v != 0);
-    return 31 - (u32)__builtin_clz(v);
-}
-
-HDD_DEVICE u32 hdd_lowest64(u64 v)
-{
-    HDD_ASSERT(v != 0);
-    return (u32)__builtin_ctzll(v);
-}
-
-HDD_DEVICE i64 hdd_f64_bits(f64 v)
-{
-    i64 r;
-    __builtin_memcpy(&r, &v, sizeof r);
-    return r;
-}
-
-HDD_DEVICE f64 hdd_f64_from_bits(i64 v)
-{
-    f64 r;
-    __builtin_memcpy(&r, &v, sizeof r);
-    return r;
 }
 
 // ---- atomics and memory written in the same kernel -----------------------------------------
@@ -188,25 +132,6 @@ HDD_DEVICE u64 hdd_clock()
 HDD_DEVICE u64 hdd_time()
 {
     return 0;
-}
-
-// ---- loads of memory that no thread writes in this kernel ----------------------------------
-
-template <class T> HDD_DEVICE T hdd_load_const(const T *p)
-{
-    return *p;
-}
-
-HDD_DEVICE void hdd_load_const8(const void *p, u32 &a, u32 &b)
-{
-    a = static_cast<const u32 *>(p)[0];
-    b = static_cast<const u32 *>(p)[1];
-}
-
-HDD_DEVICE void hdd_load_const16(const void *p, u32 &a, u32 &b, u32 &c, u32 &d)
-{
-    hdd_load_const8(p, a, b);
-    hdd_load_const8(static_cast<const u32 *>(p) + 2, c, d);
 }
 
 #endif

@@ -5,42 +5,24 @@
 #ifndef HDD_MACHINE_CUH
 #define HDD_MACHINE_CUH
 
-#include <cstdint>
 #include <cstring>
 
 #include "tests/simt/simt.h"
 
-typedef signed char i8;
-typedef short i16;
-typedef int i32;
-typedef long long i64;
-typedef __int128 i128;
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef unsigned __int128 u128;
-typedef double f64;
-
-#define HDD_DEVICE             static inline
-#define HDD_MEMBER             inline
-#define HDD_PROFILE // kernels of the tests keep records when the launch has room for them
-#define HDD_CALLED             static inline
-#define HDD_KERNEL(name)       extern "C" __attribute__((visibility("default"))) void name
-#define HDD_SHARED(type, name) type &name = *static_cast<type *>(simt_shared(sizeof(type)))
-#define HDD_SHARED_AT_LAUNCH(type, name) HDD_SHARED(type, name)
-// By address, so that the host calls every kernel in one way.
-#define HDD_PARAMETER(type, name) const type &name
-#define HDD_UNROLL
-#define HDD_UNROLL_4
-#define HDD_NO_UNROLL
-#define HDD_UNROLL_BY(times)
-#define HDD_OFFSET(type, member) __builtin_offsetof(type, member)
 #define HDD_ASSERT(condition)                                                                 \
     do {                                                                                      \
         if (!(condition))                                                                     \
             simt_fail(#condition, __FILE__, __LINE__);                                        \
     } while (0)
+
+#include "tests/simt/plain.cuh"
+
+#define HDD_KERNEL(name)       extern "C" __attribute__((visibility("default"))) void name
+#define HDD_SHARED(type, name) type &name = *static_cast<type *>(simt_shared(sizeof(type)))
+#define HDD_SHARED_AT_LAUNCH(type, name) HDD_SHARED(type, name)
+// By address, so that the host calls every kernel in one way.
+#define HDD_PARAMETER(type, name) const type &name
+#define HDD_OFFSET(type, member) __builtin_offsetof(type, member)
 
 constexpr u32 HDD_LANES = 32; // threads of a warp
 constexpr u32 HDD_WARPS = 4;  // warps of a block, as in the paper's section 8.1
@@ -122,45 +104,6 @@ HDD_DEVICE void hdd_block_sync()
     simt_block_barrier();
 }
 
-// ---- bits ----------------------------------------------------------------------------------
-
-HDD_DEVICE u32 hdd_popc(u32 v)
-{
-    return (u32)__builtin_popcount(v);
-}
-
-HDD_DEVICE u32 hdd_lowest(u32 v)
-{
-    HDD_ASSERT(v != 0);
-    return (u32)__builtin_ctz(v);
-}
-
-HDD_DEVICE u32 hdd_highest(u32 v)
-{
-    HDD_ASSERT(v != 0);
-    return 31 - (u32)__builtin_clz(v);
-}
-
-HDD_DEVICE u32 hdd_lowest64(u64 v)
-{
-    HDD_ASSERT(v != 0);
-    return (u32)__builtin_ctzll(v);
-}
-
-HDD_DEVICE i64 hdd_f64_bits(f64 v)
-{
-    i64 r;
-    std::memcpy(&r, &v, sizeof r);
-    return r;
-}
-
-HDD_DEVICE f64 hdd_f64_from_bits(i64 v)
-{
-    f64 r;
-    std::memcpy(&r, &v, sizeof r);
-    return r;
-}
-
 // ---- atomics -------------------------------------------------------------------------------
 
 template <class T> HDD_DEVICE T hdd_twin_set(T *p, T v)
@@ -239,35 +182,6 @@ HDD_DEVICE u64 hdd_clock()
 HDD_DEVICE u64 hdd_time()
 {
     return 1 + simt_time(); // a record that begins at 0 is of a warp that never ran
-}
-
-// ---- loads of memory that no thread writes in this kernel ----------------------------------
-
-template <class T> HDD_DEVICE T hdd_load_const(const T *p)
-{
-    return *p;
-}
-
-HDD_DEVICE void hdd_load_const16(const void *p, u32 &a, u32 &b, u32 &c, u32 &d)
-{
-    const u32 *at = static_cast<const u32 *>(p);
-    HDD_ASSERT(reinterpret_cast<std::uintptr_t>(p) % 16 == 0);
-    a = at[0], b = at[1], c = at[2], d = at[3];
-}
-
-HDD_DEVICE void hdd_load_const8(const void *p, u32 &a, u32 &b)
-{
-    const u32 *at = static_cast<const u32 *>(p);
-    HDD_ASSERT(reinterpret_cast<std::uintptr_t>(p) % 8 == 0);
-    a = at[0], b = at[1];
-}
-
-HDD_DEVICE void hdd_load_const16(const void *p, u64 &lo, u64 &hi)
-{
-    const u64 *at = static_cast<const u64 *>(p);
-    HDD_ASSERT(reinterpret_cast<std::uintptr_t>(p) % 16 == 0);
-    lo = at[0];
-    hi = at[1];
 }
 
 HDD_DEVICE void hdd_store16(void *p, u64 lo, u64 hi)

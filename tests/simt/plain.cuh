@@ -1,0 +1,69 @@
+// What the machines of the tests (twin.cuh, solo.cuh) have in common: types, bits, and loads of
+// memory that no thread writes. They define HDD_ASSERT before.
+#ifndef HDD_PLAIN_CUH
+#define HDD_PLAIN_CUH
+
+#include "templates/host.h"
+
+#define HDD_MEMBER  inline
+#define HDD_PROFILE // kernels of the tests keep records when the launch has room for them
+#define HDD_UNROLL
+#define HDD_UNROLL_4
+#define HDD_NO_UNROLL
+#define HDD_UNROLL_BY(times)
+
+// ---- bits ----------------------------------------------------------------------------------
+
+HDD_DEVICE u32 hdd_popc(u32 v)
+{
+    return (u32)__builtin_popcount(v);
+}
+
+HDD_DEVICE u32 hdd_lowest(u32 v)
+{
+    HDD_ASSERT(v != 0);
+    return (u32)__builtin_ctz(v);
+}
+
+HDD_DEVICE u32 hdd_highest(u32 v)
+{
+    HDD_ASSERT(v != 0);
+    return 31 - (u32)__builtin_clz(v);
+}
+
+HDD_DEVICE u32 hdd_lowest64(u64 v)
+{
+    HDD_ASSERT(v != 0);
+    return (u32)__builtin_ctzll(v);
+}
+
+// ---- memory that no thread writes in this kernel -------------------------------------------
+
+template <class T> HDD_DEVICE T hdd_load_const(const T *p)
+{
+    return *p;
+}
+
+HDD_DEVICE void hdd_load_const8(const void *p, u32 &a, u32 &b)
+{
+    const u32 *at = static_cast<const u32 *>(p);
+    HDD_ASSERT(reinterpret_cast<u64>(p) % 8 == 0);
+    a = at[0], b = at[1];
+}
+
+HDD_DEVICE void hdd_load_const16(const void *p, u32 &a, u32 &b, u32 &c, u32 &d)
+{
+    const u32 *at = static_cast<const u32 *>(p);
+    HDD_ASSERT(reinterpret_cast<u64>(p) % 16 == 0);
+    a = at[0], b = at[1], c = at[2], d = at[3];
+}
+
+HDD_DEVICE void hdd_load_const16(const void *p, u64 &lo, u64 &hi)
+{
+    const u64 *at = static_cast<const u64 *>(p);
+    HDD_ASSERT(reinterpret_cast<u64>(p) % 16 == 0);
+    lo = at[0];
+    hi = at[1];
+}
+
+#endif
