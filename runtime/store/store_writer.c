@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/base/fault.h"
+#include "runtime/store/store_claim.h"
 #include "runtime/store/store_writer_impl.h"
 
 /* Row ids of indexes are 32 bits wide and 0 and all ones mean "none" somewhere. */
@@ -27,17 +28,7 @@ static int make_directory(struct rt_writer *w, const char *path, struct hd_err *
         return -1;
     if (!is_free)
         return HD_FAIL(err, USER, path, "exists already and is not an empty directory");
-    for (int k = 0; k < 1000; k++) {
-        snprintf(w->dir, sizeof w->dir, "%.*s.tmp-%d-%d", RT_PATH_MAX - 32, w->path,
-                 (int)getpid(), k);
-        if (!hd_fault(HD_FAULT_OPEN) && mkdir(w->dir, 0777) == 0)
-            return 0;
-        if (errno != EEXIST)
-            break;
-    }
-    HD_FAIL(err, IO, w->dir, "cannot create directory: %s", strerror(errno));
-    w->dir[0] = 0;
-    return -1;
+    return rt_claim(w->path, w->dir, &w->lock, err);
 }
 
 void wr_stage_path(const struct rt_writer *w, const struct wr_table *x, int lane,
@@ -69,6 +60,7 @@ int rt_writer_new(const char *path, const struct fe_schema *schema, int threads,
         free(w);
         return HD_FAIL(err, RESOURCE, path, "out of memory");
     }
+    w->lock = -1;
     w->schema = schema;
     w->threads = threads;
     hd_arena_init(&w->arena);
@@ -100,6 +92,8 @@ void rt_writer_free(struct rt_writer *w)
         rt_scratch_free(w->scratches[i].s);
     if (w->dir[0])
         rt_dir_remove(w->dir);
+    if (w->lock >= 0)
+        close(w->lock);
     pthread_mutex_destroy(&w->mutex);
     hd_arena_release(&w->arena);
     free(w->scratches);

@@ -163,6 +163,19 @@ class Interrupted(cli.CliTest):
         left = list((self.dir / "text").iterdir()) if (self.dir / "text").exists() else []
         self.assertEqual(left, [])
 
+    def test_killed_writer_leaves_nothing_for_long(self):
+        with subprocess.Popen([cli.BINARY, "gen", "tpch", "--sf", "10", "--out", "db"], cwd=self.dir,
+                              stderr=subprocess.PIPE) as process:
+            deadline = time.monotonic() + cli.TIMEOUT_S
+            while not any(folder.iterdir() for folder in self.dir.glob("db.tmp-*")):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.01)
+            process.kill()
+            process.communicate(timeout=cli.TIMEOUT_S)
+        self.assertEqual(len(list(self.dir.glob("db.tmp-*"))), 1)
+        self.run_cli("gen", "tpch", "--sf", "0.01", "--out", "db")
+        self.assertEqual([p.name for p in self.dir.iterdir()], ["db"])
+
     def test_query_is_cancelled(self):
         numbers = {"op": "values", "columns": [{"name": "n", "type": "int64"}],
                    "rows": [[str(i)] for i in range(1000)]}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char one_int[] =
     "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\",\"type\":\"int64\"}]}]}";
@@ -273,6 +274,37 @@ static void too_many_rows_are_refused(void **state)
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fx_setup, fx_teardown)
+static bool is_there(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+/* Nobody holds the lock of what a dead process left behind. */
+static void leftovers_are_removed(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_error *e = NULL;
+    static const char *const other[] = {"db.tmp-1", "db.tmp-1-2x", "xdb.tmp-1-2", "db2.tmp-1-2"};
+    char mine[64];
+    mkdir(fx_path(d, "db.tmp-1-2"), 0777);
+    fx_write_file(fx_path(d, "db.tmp-1-2/t.x"), "x", 1);
+    for (size_t i = 0; i < 4; i++)
+        mkdir(fx_path(d, other[i]), 0777);
+    heddle_writer *first = fx_writer(d, one_int);
+    snprintf(mine, sizeof mine, "db.tmp-%d-0", (int)getpid());
+    assert_false(is_there(fx_path(d, "db.tmp-1-2")));
+    assert_true(is_there(fx_path(d, mine)));
+    heddle_writer *second = fx_writer(d, one_int); /* the first one's is in use */
+    assert_true(is_there(fx_path(d, mine)));
+    fx_ok(append(first, 0, 5, &e), &e);
+    fx_commit(first);
+    heddle_writer_free(second);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(is_there(fx_path(d, other[i])));
+    assert_true(is_there(fx_path(d, "db/catalog.json")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,7 +313,7 @@ int main(void)
         TEST(a_refused_append_is_undone), TEST(threads_append_in_any_order),
         TEST(the_path_must_be_free),      TEST(two_writers_race_for_a_path),
         TEST(progress_cancels),           TEST(freeing_leaves_nothing),
-        TEST(too_many_rows_are_refused),
+        TEST(too_many_rows_are_refused),  TEST(leftovers_are_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
