@@ -93,7 +93,10 @@ const char *cu_expand_range(struct cu_unit *u, const struct pl_step *s, int numb
 const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const char *stored,
                             const char *valid);
 bool cu_opens_level(const struct pl_step *s);
+/* Rows that reach a step. Of rows that several warps visit, each for a part of the children, one
+ * warp counts. */
 void cu_count(struct cu_unit *u, int counter);
+void cu_count_rows(struct cu_unit *u, int counter, const char *rows);
 
 /* cuda_sink.c */
 void cu_sink(struct cu_unit *u); /* end of the last level's visit */

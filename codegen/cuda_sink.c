@@ -472,7 +472,10 @@ static void add_run(struct cu_unit *u)
     cu_line(u->out, "HDD_MEMBER void add_run(u64 group, const group_run &from) const");
     cu_open(u->out, "{");
     cu_line(u->out, "%s &row = sink[group];", cu_row(u, u->pipe->sink.state));
+    /* A store to a row that many warps add to holds their additions up. */
+    cu_open(u->out, "if (!row.present)");
     cu_line(u->out, "row.present = 1;");
+    u->out->indent--;
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
         const char *name = register_name(u, i);
         const char *type = cu_type(sink_state(u)->fields[out_of(u, i)->field].phys);

@@ -31,10 +31,17 @@ void cu_unguard(struct cu_unit *u)
     u->guarded = false;
 }
 
+void cu_count_rows(struct cu_unit *u, int counter, const char *rows)
+{
+    bool outer = u->pipe->nlevels > 1 && counter < u->pipe->nsteps &&
+                 u->pipe->steps[counter].level == 0;
+    if (u->profile && !u->recounted)
+        cu_line(u->out, "%srun.count(%d, %s);", outer ? "if (scan.part == 0) " : "", counter, rows);
+}
+
 void cu_count(struct cu_unit *u, int counter)
 {
-    if (u->profile && !u->recounted)
-        cu_line(u->out, "run.count(%d, 1);", counter);
+    cu_count_rows(u, counter, "1");
 }
 
 bool cu_opens_level(const struct pl_step *s)

@@ -70,8 +70,7 @@ static void row_head(struct cu_unit *u, int steps)
     cu_line(u->out, "bool live = full || j < n;");
     for (int i = 0; i < steps; i++) {
         const struct pl_step *s = &u->pipe->steps[i];
-        if (u->profile)
-            cu_line(u->out, "run.count(%d, live);", i);
+        cu_count_rows(u, i, "live");
         if (s->kind == PL_STEP_FILTER)
             cu_line(u->out, "live = live & %s;", cu_condition(u, s->expr));
         else

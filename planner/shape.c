@@ -8,6 +8,7 @@
 enum {
     TILE_ROWS = 256, /* HDD_TILE of templates/tile.cuh */
     WARPS = 8192,    /* of a large GPU, all resident */
+    ONE_CHILD = 2,   /* nodes: a row and its child */
     TILES_OF_A_WARP =
         4 /* heaviest tiles that make a warp's share: the last one delays by a quarter */
 };
@@ -15,6 +16,8 @@ enum {
 /* Children of one node at most, -1 unknown. */
 static double most_children(const struct pl_step *s)
 {
+    if (s->kind == PL_STEP_EXPAND_ALL && !s->splittable) /* the row of a scalar subquery */
+        return 1;
     if (s->kind != PL_STEP_EXPAND_FK)
         return -1;
     double most = (double)s->table->fks[s->index].max_children;
@@ -52,6 +55,8 @@ static double expected_nodes(const struct pl_pipeline *p)
 static bool tiles_are_even(const struct pl_pipeline *p)
 {
     double most = most_below(p), nodes = expected_nodes(p);
+    if (most >= 0 && most <= ONE_CHILD) /* no more work than without levels */
+        return true;
     return most >= 0 && nodes >= 0 && most * TILE_ROWS * TILES_OF_A_WARP <= nodes / WARPS;
 }
 

@@ -39,7 +39,7 @@ HDD_DEVICE hdd_workload hdd_divisible(Pipe &p, hdd_level<L> level, hdd_level<R>)
 
 template <class Pipe> HDD_DEVICE hdd_workload hdd_workload_of(Pipe &p)
 {
-    if (p.scan.divisible())
+    if (p.run.launch.parts == 0 && p.scan.divisible())
         return hdd_workload{0, p.scan.nodes()};
     return hdd_divisible(p, hdd_level<1>(), hdd_level<Pipe::levels - 1>());
 }
@@ -52,15 +52,17 @@ struct hdd_aws {
     }
 
     // Gives something if it should. Whole warp, after a warp iteration; `idle` warps wait.
-    // Returns the number of iterations before the next call.
+    // Returns the number of iterations before the next call; 0 while most warps wait, so that
+    // work spreads before it is done.
     template <class Pipe> HDD_MEMBER u32 look(Pipe &p, u32 idle)
     {
         if (idle == 0)
             return HDD_LOOK_RARELY;
         const hdd_workload mine = hdd_workload_of(p);
         enter(p.run, mine.level < 0 ? 0 : place(Pipe::levels - mine.level, mine.nodes));
-        if (entry && is_busiest(p.run, Pipe::levels))
-            give(p, mine.level);
+        const bool gave = entry && is_busiest(p.run, Pipe::levels) && give(p, mine.level);
+        if (gave && idle > p.run.launch.warps - p.run.launch.warps / 4)
+            return 0;
         return 1 + hdd_highest(hdd_max(p.run.launch.warps / idle, 1));
     }
 
@@ -125,7 +127,7 @@ struct hdd_aws {
         return true;
     }
 
-    template <class Pipe> HDD_MEMBER void give(Pipe &p, int level)
+    template <class Pipe> HDD_MEMBER bool give(Pipe &p, int level)
     {
         const hdd_bitmap idle(p.run);
         i32 to = -1;
@@ -136,7 +138,7 @@ struct hdd_aws {
         }
         to = hdd_shuffle(to, 0);
         if (to < 0)
-            return;
+            return false;
         hdd_warp_sync(); // lane 0's acquire is every lane's
         hdd_give_level(p, gift(p, (u32)to), level, hdd_level<Pipe::levels - 1>());
         hdd_warp_sync();
@@ -145,6 +147,7 @@ struct hdd_aws {
             hdd_atomic_add(&p.run.progress->gifts, (u64)1);
         }
         hdd_count_gift(p.run);
+        return true;
     }
 
     // One thread. The mailbox is emptied before the bit says that it can be filled.

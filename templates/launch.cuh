@@ -92,6 +92,10 @@ struct hdd_launch {
     hdd_u32 scan_warps;  // warps from this number on take no tiles: an ordered source has one
     hdd_u32 take;        // tiles that a warp takes from the cursor at once
     hdd_u32 balance;     // enum hdd_balance
+    // Work-sharing over a source of few rows: so many warps have each tile, and each of them a part
+    // of every range of children of its rows; 0: one has it all. 2^64 / parts, rounded down.
+    hdd_u32 parts, reserved;
+    hdd_u64 part_unit;
     struct hdd_share_memory share;
     // Texts that the kernel makes (casts to text) live here, as long as the query: kernels that
     // make some get a heap of their own. A cursor beyond the capacity: there was no room, the

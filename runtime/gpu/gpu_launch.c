@@ -12,7 +12,8 @@ enum {
     LANES = 32,
     TEXT_BYTES = 16, /* of the heap of texts per row of the source, at first */
     TEXT_LEAST = 1 << 16,
-    MOST_RETRIES = 64
+    MOST_RETRIES = 64,
+    LEAST_PARTS = 8 /* of a tile: rows of the source are then read by as many warps */
 };
 /* Between two looks whether somebody cancelled. */
 static const double POLL_MS = 2;
@@ -93,6 +94,15 @@ static uint32_t scan_warps(const struct run *r)
     return r->x->o->scan_warps ? HD_MIN(r->x->o->scan_warps, r->warps) : r->warps;
 }
 
+/* Over how many warps a tile of a source with few rows goes. Its texts would be made as often. */
+static uint32_t parts(const struct run *r)
+{
+    uint64_t tiles = (r->rows + TILE_ROWS - 1) / TILE_ROWS;
+    if (r->balance != RT_BALANCE_AWS || r->k->unit->makes_text || r->x->o->scan_warps)
+        return 0;
+    return tiles * LEAST_PARTS <= r->warps ? r->warps / (uint32_t)tiles : 0;
+}
+
 static struct hdd_launch describe(const struct run *r)
 {
     uint64_t base = r->x->scratch.address;
@@ -108,6 +118,8 @@ static struct hdd_launch describe(const struct run *r)
                            .text_heap = r->heap.address,
                            .text_capacity = r->heap.n,
                            .text_cursor = base + offsetof(struct outcome, text_cursor)};
+    l.parts = parts(r);
+    l.part_unit = l.parts ? UINT64_MAX / l.parts : 0;
     rt_gpu_state_sink(r->x, r->sink, base + offsetof(struct outcome, sink_cursor), &l.sink);
     return l;
 }

@@ -10,7 +10,11 @@
 
 enum {
     FIRST_ROWS = 1024,      /* room for at least so many */
-    FIRST_GROUPS = 1 << 16, /* a few MB to clear; estimates of groups are often far too low */
+    /* Estimates of groups are often far too low, and a second run costs more than the 10 us for a
+     * million groups to clear; at most so many, whose slots fit the cache. */
+    FIRST_GROUPS = 1 << 16,
+    FIRST_GROUPS_MOST = 1 << 20,
+    ROWS_OF_A_GROUP = 8,
     MEMORY_SHARE = 4,       /* an estimate gets at most so large a part of the memory */
     CHEAP_SHARE = 64        /* of that, what is taken without a thought */
 };
@@ -199,14 +203,35 @@ static double expected_rows(const struct rt_gpu_exec *x, const struct rt_state *
     return appends(s) ? HD_MAX(rows, s->est_rows) : s->est_rows;
 }
 
+/* Of the largest source of the pipelines that fill the state, as far as is known now. */
+static uint64_t source_rows(const struct rt_gpu_exec *x, const struct rt_state *s)
+{
+    uint64_t rows = 0;
+    for (int i = 0; i < x->spec->npipelines; i++) {
+        const struct rt_pipeline *p = &x->spec->pipelines[i];
+        if (&x->spec->states[p->writes[0]] == s)
+            rows = HD_MAX(rows, rt_gpu_source_rows(x, p));
+    }
+    return rows;
+}
+
+/* Room that is taken whatever is expected. */
+static uint64_t least_rows(const struct rt_gpu_exec *x, const struct rt_state *s, uint64_t most)
+{
+    if (s->kind != RT_STATE_AGG_HASH)
+        return FIRST_ROWS;
+    uint64_t groups = source_rows(x, s) / ROWS_OF_A_GROUP;
+    groups = HD_MIN(HD_MAX(groups, (uint64_t)FIRST_GROUPS), (uint64_t)FIRST_GROUPS_MOST);
+    return HD_MIN(groups, most);
+}
+
 /* Room for rows costs nothing but memory, while a second run costs as much as the first: where
  * the memory is small beside what there is, all that can come have room. */
 static uint64_t first_capacity(const struct rt_gpu_exec *x, const struct rt_state *s)
 {
     uint64_t stride = (uint64_t)s->stride, bound = most_rows(x, s);
     uint64_t most = rt_gpu_limit(x) / MEMORY_SHARE / stride + 1;
-    uint64_t least = s->kind == RT_STATE_AGG_HASH ? HD_MIN(FIRST_GROUPS, most) : FIRST_ROWS;
-    uint64_t cheap = HD_MAX(appends(s) ? most / CHEAP_SHARE : 0, least);
+    uint64_t cheap = HD_MAX(appends(s) ? most / CHEAP_SHARE : 0, least_rows(x, s, most));
     double est = HD_MAX(expected_rows(x, s), 0.0) * 1.25;
     uint64_t n = est < (double)most ? (uint64_t)est : most;
     n = HD_MIN(HD_MAX(n, cheap), bound);

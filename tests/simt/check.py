@@ -119,6 +119,10 @@ def check_rows(args, plan):
                                       "--first-rows", FIRST_ROWS, "--profile")
         compare_rows(plan, expected, result, mode)
         compare_counters(plan, rows, counted)
+    if has_levels(args, plan):  # every warp has a part of each row's children, where the source is small
+        result, counted = simt_result(args, plan, "--balance", "nifs+aws", "--first-rows", FIRST_ROWS, "--profile")
+        compare_rows(plan, expected, result, "parts")
+        compare_counters(plan, rows, counted)
 
 
 def write_values(args, plan, folder):
