@@ -48,6 +48,16 @@ def read_catalog(con):
     return catalog
 
 
+# DuckDB 2.0 forgets a LIMIT over a left join whose right side it proves to be empty, and with it answers EXISTS,
+# which it counts with a limit of 1, with false.
+WRONG_OPTIMIZER = "projection_pullup"
+
+
+def avoid_wrong_optimizer(con):
+    if con.execute("SELECT 1 FROM duckdb_optimizers() WHERE name = ?", [WRONG_OPTIMIZER]).fetchall():
+        con.execute(f"SET disabled_optimizers = '{WRONG_OPTIMIZER}'")
+
+
 class Oracle:
     """byte_strings: the database holds each string as its UTF-8 bytes read as Latin-1, so that DuckDB's
     characters are Heddle's bytes (see hdparams.to_bytes_form). Without it only ASCII data is exact."""
@@ -59,6 +69,7 @@ class Oracle:
         self.decode = hdparams.from_bytes_form if byte_strings else lambda s: s
         self.catalog = read_catalog(con)
         hdudf.register(con)
+        avoid_wrong_optimizer(con)
 
     def compile(self, plan, params=None):
         values = hdparams.resolve(plan, params or {})

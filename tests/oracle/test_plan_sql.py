@@ -240,6 +240,15 @@ def test_joins():
                   (3, 2, d("1.5")), (3, 2, d("2.5")), (3, 3, d("0.5"))] + [(3, 2, d("1.5")), (3, 2, d("2.5")), (3, 3, d("0.5"))])
 
 
+def test_left_join_with_nothing():
+    """Whose right side is empty for certain, because a of k is never NULL."""
+    join = {"op": "join", "kind": "left", "left": scan("k"), "right": scan("k", alias="r", filter="r.a is null"),
+            "on": [["a", "r.a"]]}
+    assert run({"op": "aggregate", "input": join, "aggs": [{"fn": "count", "as": "n"}]})[1] == [(5,)]
+    assert len(run({"op": "limit", "input": join, "limit": 2})[1]) == 2
+    assert raised({"op": "project", "input": join, "exprs": [{"expr": "a / (1 - 1)", "as": "x"}]}) is True
+
+
 def test_single():
     top = {"op": "aggregate", "input": scan("u"), "aggs": [{"fn": "max", "arg": "v", "as": "top"}]}
     none = {"op": "filter", "input": top, "pred": "top > 100"}
