@@ -109,6 +109,9 @@ typedef struct heddle_options {
     int device;                /* CUDA device number */
 } heddle_options;
 HEDDLE_API void heddle_options_init(heddle_options *o);
+/* Where a GPU is used, the context may start a child process that compiles: the executable that
+ * $HEDDLE_COMPILER names ("none": no process), else heddle-nvrtc beside the program or the library or
+ * as installed. It ends with the context or with the program, and is waited for. */
 HEDDLE_API int heddle_context_new(const heddle_options *o, heddle_context **out, heddle_error **err);
 HEDDLE_API void heddle_context_free(heddle_context *c);
 /* JSON text about devices, NVRTC and the process that compiles with it, LLVM, cache. */

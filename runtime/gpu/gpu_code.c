@@ -434,8 +434,8 @@ static void take_fixed(struct rt_gpu *g, const struct rt_spec *spec, struct comp
     }
 }
 
-/* NVRTC parses one source at a time (measured with 13.0: 60 ms each whatever the number of
- * threads); only what follows runs side by side. So what takes longest afterwards goes first. */
+/* What takes longest goes first. (In one process NVRTC parses one source at a time, 60 ms each with
+ * 13.0; only what follows runs side by side. Hence compile_process.h.) */
 static int by_length(const void *a, const void *b)
 {
     size_t x = strlen(((const struct job *)a)->text),

@@ -16,14 +16,15 @@
 
 #include <cmocka.h>
 
+#include "runtime/base/fault.h"
 #include "runtime/gpu/compile_process.h"
 
-enum { ARCH = 90, THREADS = 4, SOURCES = 12, SKIPPED = 77 };
+enum { ARCH = 90, THREADS = 4, SOURCES = 10, SKIPPED = 77 };
 
 static const char *server, *fake;
 static struct rt_bytes expected[2];
 
-/* Small and quick; every other one starts as a pipeline does. */
+/* Small and quick; the second starts as a pipeline does. */
 static const char *const sources[2] = {
     "extern \"C\" __global__ void k(int *p) { *p = 42; }\n",
     "// a pipeline\n#include \"hd/pipeline.cuh\"\n"
@@ -64,6 +65,7 @@ static struct rt_compiler *open_compiler(const char *executable, bool cold)
 
 struct work {
     struct rt_compiler *c;
+    int kinds; /* of sources, one after the other */
     _Atomic int next, same, fakes, failed;
 };
 
@@ -74,11 +76,11 @@ static void *compile_some(void *context)
         struct rt_bytes image;
         struct hd_err err;
         hd_err_init(&err);
-        if (w->c->compile(w->c, "test", sources[i % 2], &image, &err) != 0) {
+        if (w->c->compile(w->c, "test", sources[i % w->kinds], &image, &err) != 0) {
             fprintf(stderr, "%s\n", err.message);
             w->failed++;
         } else {
-            const struct rt_bytes *e = &expected[i % 2];
+            const struct rt_bytes *e = &expected[i % w->kinds];
             w->same += image.n == e->n && memcmp(image.p, e->p, e->n) == 0;
             w->fakes += image.n == 4 && memcmp(image.p, "fake", 4) == 0;
             rt_bytes_release(&image);
@@ -88,11 +90,12 @@ static void *compile_some(void *context)
     return NULL;
 }
 
-static void compile_all(struct work *w, struct rt_compiler *c)
+static void compile_all(struct work *w, struct rt_compiler *c, int kinds)
 {
     pthread_t ids[THREADS];
     memset(w, 0, sizeof *w);
     w->c = c;
+    w->kinds = kinds;
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&ids[i], NULL, compile_some, w), 0);
     for (int i = 0; i < THREADS; i++)
@@ -110,8 +113,8 @@ static void same_code(void **state HD_UNUSED)
         struct rt_compiler *c = open_compiler(server, cold),
                            *here = open_compiler("none", cold);
         assert_string_equal(c->identity, here->identity);
-        compile_all(&w, c);
-        compile_all(&w, c);
+        compile_all(&w, c, 2);
+        compile_all(&w, c, 2);
         assert_int_equal(w.same, SOURCES);
         assert_true(has_children());
         assert_null(c->trouble(c));
@@ -142,7 +145,7 @@ static void same_errors(void **state HD_UNUSED)
     for (int i = 0; i < 2; i++) {
         struct rt_compiler *c = open_compiler(i ? server : "none", true);
         hd_err_init(&errors[i]);
-        compile_all(&w, c); /* it has said hello */
+        compile_all(&w, c, 2); /* it has said hello */
         assert_int_equal(c->compile(c, "p7", wrong, &image, &errors[i]), -1);
         assert_null(image.p);
         c->close(c);
@@ -173,11 +176,11 @@ static void survives_a_killed_server(void **state HD_UNUSED)
     struct work w;
     int before = open_files();
     struct rt_compiler *c = open_compiler(server, true);
-    compile_all(&w, c);
+    compile_all(&w, c, 2);
     pid_t pid = only_child();
     if (pid > 0) {
         kill(pid, SIGKILL);
-        compile_all(&w, c);
+        compile_all(&w, c, 2);
         assert_int_equal(w.same, SOURCES);
         assert_non_null(strstr(c->trouble(c), "ended by itself"));
     }
@@ -198,7 +201,7 @@ static void ends_with_its_user(void **state HD_UNUSED)
         dup2(ends[1], STDERR_FILENO);
         close(ends[0]);
         close(ends[1]);
-        compile_all(&w, open_compiler(server, true));
+        compile_all(&w, open_compiler(server, true), 1);
         kill(getpid(), SIGKILL);
     }
     close(ends[1]);
@@ -239,7 +242,7 @@ static void try_fake(const char *mode, int fakes_least, const char *trouble)
     int before = open_files();
     setenv("FAKE_COMPILER", mode, 1);
     struct rt_compiler *c = open_compiler(fake, true);
-    compile_all(&w, c);
+    compile_all(&w, c, 1);
     if (w.same + w.fakes != SOURCES || w.fakes < fakes_least)
         fail_msg("%s: %d of %d from here, %d from there", mode, w.same, SOURCES, w.fakes);
     const char *found = c->trouble(c);
@@ -273,6 +276,58 @@ static void helps_itself(void **state HD_UNUSED)
     try_fake("stays", SOURCES - THREADS, NULL);
 }
 
+/* ---- what the system refuses ----------------------------------------------------------- */
+
+static void lacks_sockets(void **state HD_UNUSED)
+{
+    static const char *const faults[] = {"open:1+", "open:2+"}; /* any; those of requests */
+    setenv("FAKE_COMPILER", "good", 1);
+    for (size_t i = 0; i < HD_COUNT(faults); i++) {
+        struct work w;
+        assert_true(hd_fault_arm(faults[i]));
+        struct rt_compiler *c = open_compiler(fake, true);
+        compile_all(&w, c, 1);
+        hd_fault_arm(NULL);
+        assert_int_equal(w.same, SOURCES);
+        assert_int_equal(i == 0, c->trouble(c) != NULL);
+        c->close(c);
+    }
+}
+
+/* The nth allocation fails: an error or what was asked for, and nothing left behind. */
+static void lacks_memory(void **state HD_UNUSED)
+{
+    int before = open_files(), n = 1, failed = 0;
+    setenv("FAKE_COMPILER", "good", 1);
+    setenv("HEDDLE_COMPILER", fake, 1);
+    for (bool reached = true; reached; n++) {
+        char fault[32];
+        struct rt_nvrtc *nvrtc;
+        struct rt_compiler *c;
+        struct rt_bytes image;
+        assert_int_equal(rt_nvrtc_open(NULL, &nvrtc, NULL), 0);
+        snprintf(fault, sizeof fault, "alloc:%d", n);
+        assert_true(hd_fault_arm(fault));
+        int rc = rt_compile_process_open(nvrtc, ARCH, true, &c, NULL);
+        if (rc != 0)
+            rt_nvrtc_close(nvrtc);
+        for (int i = 0; i < 3 && rc == 0; i++) {
+            int compiled = c->compile(c, "test", sources[0], &image, NULL);
+            failed += compiled != 0;
+            if (compiled == 0)
+                rt_bytes_release(&image);
+        }
+        failed += rc != 0;
+        reached = hd_fault_calls(HD_FAULT_ALLOC) >= (uint64_t)n;
+        hd_fault_arm(NULL);
+        if (rc == 0)
+            c->close(c);
+        assert_false(has_children());
+        assert_int_equal(open_files(), before);
+    }
+    assert_true(n > 4 && failed > 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +335,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(same_errors),        cmocka_unit_test(survives_a_killed_server),
         cmocka_unit_test(ends_with_its_user), cmocka_unit_test(is_found),
         cmocka_unit_test(refuses_strangers),  cmocka_unit_test(helps_itself),
+        cmocka_unit_test(lacks_sockets),      cmocka_unit_test(lacks_memory),
     };
     struct rt_nvrtc *n;
     struct hd_err err;
