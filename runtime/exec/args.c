@@ -1,38 +1,12 @@
 /* The args vector: the words that generated code reads. Addresses of states change as states
  * finish, so all words are written anew before each pipeline: there are few. */
-#include <string.h>
-
 #include "runtime/cpu/like.h"
 #include "runtime/exec/exec_internal.h"
+#include "runtime/exec/plain_args.h"
 
 static uint64_t address(const void *p)
 {
     return (uint64_t)(uintptr_t)p;
-}
-
-static void put_const(uint64_t *w, const struct rt_arg *a)
-{
-    switch (a->phys) {
-    case RT_BOOL:
-    case RT_I32:
-    case RT_I64: w[0] = (uint64_t)a->i; return;
-    case RT_I128:
-        w[0] = (uint64_t)a->i;
-        w[1] = (uint64_t)(a->i >> 64);
-        return;
-    case RT_F64: memcpy(w, &a->f, sizeof a->f); return;
-    case RT_STR:
-        w[0] = address(a->s);
-        w[1] = a->n;
-        return;
-    }
-}
-
-static void put_integer(uint64_t *w, enum rt_phys phys, hd_i128 v)
-{
-    w[0] = (uint64_t)v;
-    if (phys == RT_I128)
-        w[1] = (uint64_t)(v >> 64);
 }
 
 static void put_column(uint64_t *w, const struct rt_arg *a)
@@ -46,10 +20,6 @@ static void put_column(uint64_t *w, const struct rt_arg *a)
         w[0] = address(c->at.text_base);
     else if (a->kind == RT_ARG_COL_TEXT_BYTES)
         w[0] = address(c->at.text_bytes);
-    else if (a->kind == RT_ARG_COL_BASE)
-        put_integer(w, a->phys, c->base);
-    else if (a->kind == RT_ARG_COL_FACTOR)
-        put_integer(w, a->phys, c->factor);
     else if (a->kind == RT_ARG_DICT_OFFSETS)
         w[0] = address(c->dict.offsets);
     else
@@ -83,8 +53,13 @@ static void put_state(uint64_t *w, const struct rt_arg *a, const struct rt_live 
 static void put(struct rt_exec *x, const struct rt_arg *a)
 {
     uint64_t *w = x->args + a->word;
+    if (rt_arg_plain(a, w))
+        return;
     switch (a->kind) {
-    case RT_ARG_CONST: put_const(w, a); return;
+    case RT_ARG_CONST:
+        w[0] = address(a->s);
+        w[1] = a->n;
+        return;
     case RT_ARG_SET:
         w[0] = address(a->set);
         w[1] = (uint64_t)a->nset;
@@ -94,16 +69,16 @@ static void put(struct rt_exec *x, const struct rt_arg *a)
     case RT_ARG_COL_VALID:
     case RT_ARG_COL_TEXT_BASE:
     case RT_ARG_COL_TEXT_BYTES:
-    case RT_ARG_COL_BASE:
-    case RT_ARG_COL_FACTOR:
     case RT_ARG_DICT_OFFSETS:
     case RT_ARG_DICT_BYTES: put_column(w, a); return;
-    case RT_ARG_TABLE_ROWS: w[0] = (uint64_t)a->table->rows; return;
     case RT_ARG_KEYIDX_ROWS: w[0] = address(a->table->keyidx[a->index].rows); return;
-    case RT_ARG_KEYIDX_MIN: put_integer(w, a->phys, a->table->keyidx[a->index].min); return;
-    case RT_ARG_KEYIDX_RANGE: w[0] = a->table->keyidx[a->index].range; return;
     case RT_ARG_FK_OFFSETS: w[0] = address(a->table->fks[a->index].offsets); return;
     case RT_ARG_FK_CHILD_ROWS: w[0] = address(a->table->fks[a->index].child_rows); return;
+    case RT_ARG_COL_BASE:
+    case RT_ARG_COL_FACTOR:
+    case RT_ARG_TABLE_ROWS:
+    case RT_ARG_KEYIDX_MIN:
+    case RT_ARG_KEYIDX_RANGE: break; /* plain */
     case RT_ARG_STATE_BITS:
     case RT_ARG_STATE_MATCHES:
     case RT_ARG_STATE_RANGE:
@@ -115,6 +90,7 @@ static void put(struct rt_exec *x, const struct rt_arg *a)
     case RT_ARG_STATE_FIELD:
     case RT_ARG_STATE_FIELD_VALID: put_state(w, a, &x->live[a->state]); return;
     }
+    HD_BUG("argument kind %d", (int)a->kind);
 }
 
 int rt_args_init(struct rt_exec *x)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/base/strbuf.h"
+#include "runtime/exec/plain_args.h"
 #include "runtime/gpu/gpu_internal.h"
 #include "runtime/gpu/gpu_like.h"
 
@@ -20,13 +21,6 @@ static uint64_t append(struct hd_strbuf *b, const void *p, size_t n)
     uint64_t at = b->n;
     hd_strbuf_add(b, p, n);
     return at;
-}
-
-static void put_integer(uint64_t *w, enum rt_phys phys, hd_i128 v)
-{
-    w[0] = (uint64_t)v;
-    if (phys == RT_I128)
-        w[1] = (uint64_t)(v >> 64);
 }
 
 /* A set of strings: the elements' addresses are completed in `finish_set`. */
@@ -104,22 +98,13 @@ static int upload_constants(struct rt_gpu_exec *x, struct hd_strbuf *b, struct h
 
 /* ---- what stays the same throughout the execution --------------------------------------- */
 
-static void put_scalar(uint64_t *w, const struct rt_arg *a)
-{
-    if (a->phys == RT_F64)
-        memcpy(w, &a->f, sizeof a->f);
-    else
-        put_integer(w, a->phys, a->i);
-}
-
 static int put_fixed(struct rt_gpu_exec *x, const struct rt_arg *a, struct hd_err *err)
 {
     uint64_t *w = x->words + a->word;
+    if (rt_arg_plain(a, w))
+        return 0;
     switch (a->kind) {
     case RT_ARG_CONST:
-        if (a->phys != RT_STR)
-            put_scalar(w, a);
-        return 0;
     case RT_ARG_SET:
     case RT_ARG_LIKE: return 0; /* upload_constants */
     case RT_ARG_COL_DATA:
@@ -131,13 +116,11 @@ static int put_fixed(struct rt_gpu_exec *x, const struct rt_arg *a, struct hd_er
     case RT_ARG_KEYIDX_ROWS:
     case RT_ARG_FK_OFFSETS:
     case RT_ARG_FK_CHILD_ROWS: return rt_gpu_resident(x->g, a, w, err);
-    case RT_ARG_COL_BASE: put_integer(w, a->phys, a->table->cols[a->column].base); return 0;
+    case RT_ARG_COL_BASE:
     case RT_ARG_COL_FACTOR:
-        put_integer(w, a->phys, a->table->cols[a->column].factor);
-        return 0;
-    case RT_ARG_TABLE_ROWS: w[0] = (uint64_t)a->table->rows; return 0;
-    case RT_ARG_KEYIDX_MIN: put_integer(w, a->phys, a->table->keyidx[a->index].min); return 0;
-    case RT_ARG_KEYIDX_RANGE: w[0] = a->table->keyidx[a->index].range; return 0;
+    case RT_ARG_TABLE_ROWS:
+    case RT_ARG_KEYIDX_MIN:
+    case RT_ARG_KEYIDX_RANGE: break; /* plain */
     case RT_ARG_STATE_BITS:
     case RT_ARG_STATE_MATCHES:
     case RT_ARG_STATE_RANGE:
