@@ -31,20 +31,20 @@ HDD_DEVICE u32 hdd_hash_first(const hdd_hash_args &p, u32 row)
 
 HDD_KERNEL(hdd_hash_group)(HDD_PARAMETER(hdd_hash_args, p))
 {
+    HDD_SHARED(hdd_hot_counters, hots);
     u32 keys = 0;
-    for (u64 i = hdd_grid_thread(); i < hdd_whole_warps(p.n); i += hdd_grid_step(p.blocks)) {
-        const bool live = i < p.n;
-        const u32 first = live ? hdd_hash_first(p, (u32)i) : 0;
-        hdd_warp_sync();
-        keys += live && first == i;
-        if (!p.dedupe) {
-            const u32 rank = hdd_count_up(hdd_at<u32>(p.counts), first, live);
-            if (live)
-                hdd_at<u32>(p.ranks)[i] = rank;
-        }
-        if (live)
-            hdd_at<u32>(p.first)[i] = first;
-    }
+    const auto first_of = [&](u64 i) {
+        const u32 first = hdd_hash_first(p, (u32)i);
+        keys += first == i;
+        hdd_at<u32>(p.first)[i] = first;
+        return first;
+    };
+    if (p.dedupe)
+        for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks))
+            first_of(i);
+    else
+        hdd_rank_items(hots, p.blocks, p.n, hdd_at<u32>(p.counts), hdd_at<u32>(p.ranks),
+                       first_of);
     hdd_warp_sync();
     const u64 all = hdd_warp_sum((u64)keys);
     if (hdd_lane() == 0 && all)

@@ -16,13 +16,9 @@ HDD_DEVICE u64 hdd_row_index(const hdd_csr_args &p, u64 row)
 
 HDD_KERNEL(hdd_csr_count)(HDD_PARAMETER(hdd_csr_args, p))
 {
-    for (u64 i = hdd_grid_thread(); i < hdd_whole_warps(p.n); i += hdd_grid_step(p.blocks)) {
-        const bool live = i < p.n;
-        const u64 index = live ? hdd_row_index(p, hdd_row_looked_at(p, i)) : 0;
-        const u32 rank = hdd_count_up(hdd_at<u32>(p.counts), (u32)index, live);
-        if (live)
-            hdd_at<u32>(p.ranks)[i] = rank;
-    }
+    HDD_SHARED(hdd_hot_counters, hots);
+    hdd_rank_items(hots, p.blocks, p.n, hdd_at<u32>(p.counts), hdd_at<u32>(p.ranks),
+                   [&](u64 i) { return (u32)hdd_row_index(p, hdd_row_looked_at(p, i)); });
 }
 
 HDD_KERNEL(hdd_csr_place)(HDD_PARAMETER(hdd_csr_args, p))
