@@ -71,11 +71,6 @@ struct hdd_run {
         return hdd_shuffle(both, 0);
     }
 
-    HDD_MEMBER bool stopped() const
-    {
-        return (u32)look() != 0;
-    }
-
     // A row failed. Of several failures any one may be reported (DESIGN section 4).
     HDD_MEMBER void fail(hdd_failure why, i32 path) const
     {

@@ -150,11 +150,16 @@ struct hdd_scan {
     {
         const u64 tiles = (rows + HDD_TILE - 1) / HDD_TILE;
         u64 at = 0;
-        if (exhausted || run.stopped())
+        bool stopped = false;
+        if (exhausted)
             return false;
-        if (hdd_lane() == 0)
+        if (hdd_lane() == 0) { // one wait for both
             at = hdd_atomic_add(&run.progress->next_tile, (u64)run.launch.take);
+            stopped = run.aborted();
+        }
         at = hdd_shuffle(at, 0);
+        if (hdd_shuffle(stopped, 0))
+            return false;
         exhausted = at + run.launch.take >= tiles;
         tile = at < tiles ? at : tiles;
         tile_end = exhausted ? tiles : at + run.launch.take;
