@@ -23,7 +23,7 @@
 extern char **environ;
 
 enum {
-    HELLO_MS = 20000, /* a server opens NVRTC and reads the headers in 0.2 s */
+    HELLO_MS = 10000, /* a server opens NVRTC and reads the headers in 0.2 s */
     GRACE_MS = 1000,  /* to end by itself */
 };
 
@@ -156,6 +156,7 @@ static bool server_ended(const struct server *s, int options, int *status)
 static void server_stop(struct server *s)
 {
     int status;
+    shutdown(s->control, SHUT_RDWR); /* a fork of the program may hold it open */
     close(s->control);
     for (int ms = 0; ms < GRACE_MS; ms++) {
         if (server_ended(s, WNOHANG, &status))
@@ -177,26 +178,33 @@ static bool readable(int fd, int timeout_ms)
     return n > 0;
 }
 
+static int judge_hello(const struct rt_wire_hello *h, const char *text, const char *path,
+                       const struct rt_nvrtc *n, struct hd_err *err)
+{
+    char expected[RT_WIRE_TEXT_MOST];
+    if (h->class != HD_ERR_NONE)
+        return HD_FAIL(err, RESOURCE, path, "%s", text);
+    rt_wire_identity(n, expected);
+    if (strcmp(text, expected) == 0)
+        return 0;
+    return HD_FAIL(err, RESOURCE, path,
+                   "it is of another build than this library: expected %s; found %s", expected,
+                   text);
+}
+
 /* Waits for it. */
 static int hear_hello(const struct server *s, const char *path, const struct rt_nvrtc *n,
                       struct hd_err *err)
 {
     struct rt_wire_hello h;
-    char expected[RT_WIRE_TEXT_MOST];
     struct timeval most = {.tv_sec = 1}; /* between the parts of one message */
+    char *text = NULL;
     setsockopt(s->control, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
-    if (!readable(s->control, HELLO_MS) || !rt_wire_receive(s->control, &h, sizeof h) ||
-        h.magic != RT_WIRE_MAGIC)
-        return HD_FAIL(err, RESOURCE, path, "it does not say who it is");
-    char *text = rt_wire_receive_bytes(s->control, h.text, RT_WIRE_TEXT_MOST - 1);
-    rt_wire_identity(n, expected);
-    int rc = !text ? HD_FAIL(err, RESOURCE, path, "it does not say who it is")
-             : h.class != HD_ERR_NONE ? HD_FAIL(err, RESOURCE, path, "%s", text)
-             : strcmp(text, expected) != 0
-                 ? HD_FAIL(err, RESOURCE, path,
-                           "it is of another build than this library: expected %s; found %s",
-                           expected, text)
-                 : 0;
+    if (readable(s->control, HELLO_MS) && rt_wire_receive(s->control, &h, sizeof h) &&
+        h.magic == RT_WIRE_MAGIC)
+        text = rt_wire_receive_bytes(s->control, h.text, RT_WIRE_TEXT_MOST - 1);
+    int rc = text ? judge_hello(&h, text, path, n, err)
+                  : HD_FAIL(err, RESOURCE, path, "it does not say who it is");
     free(text);
     return rc;
 }
@@ -234,7 +242,7 @@ static enum outcome hear_answer(int fd, struct rt_bytes *image, struct hd_err *e
 {
     struct rt_wire_answer a;
     if (!rt_wire_receive(fd, &a, sizeof a) || a.magic != RT_WIRE_MAGIC ||
-        a.class > HD_ERR_TOOL || (a.class == HD_ERR_NONE && a.message))
+        a.class > HD_ERR_TOOL || (a.class == HD_ERR_NONE && (a.message || !a.bytes)))
         return UNANSWERED;
     char *message = rt_wire_receive_bytes(fd, a.message, RT_WIRE_TEXT_MOST);
     char *bytes = message ? rt_wire_receive_bytes(fd, a.bytes, RT_WIRE_MOST) : NULL;
@@ -267,11 +275,12 @@ struct process {
     char *path;
     int arch;
     const char *form;
-    pthread_mutex_t
-        lock; /* of what follows, and the order of what is sent on the control socket */
+    /* Under the lock, as what is sent on the control socket: */
+    pthread_mutex_t lock;
     enum state state;
     struct server server;
     struct hd_err lost; /* why; does not change once it is */
+    /* Without: */
     _Atomic int inside; /* threads that compile */
     _Atomic bool busy;  /* one of them in this process, while there is no server yet */
 };

@@ -96,11 +96,10 @@ static void stand_apart(void)
 {
     setpgid(0, 0);
     close_range(STDERR_FILENO + 1, ~0U, 0);
-    if (chdir("/") != 0)
-        return;
-    signal(SIGPIPE, SIG_IGN);
     sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT},
               NULL);
+    if (chdir("/") != 0)
+        return; /* then it keeps that folder busy */
 }
 
 static void end_children(void)

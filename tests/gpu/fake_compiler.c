@@ -42,6 +42,8 @@ static void answer(int fd)
         a.class = 99;
     if (is("message beside an image"))
         a.message = 4;
+    if (is("nothing"))
+        a.bytes = 0;
     if (is("truncated"))
         a.bytes = 1000;
     if (is("huge image"))

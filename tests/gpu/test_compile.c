@@ -267,8 +267,9 @@ static void refuses_strangers(void **state HD_UNUSED)
 static void helps_itself(void **state HD_UNUSED)
 {
     static const char *const modes[] = {
-        "closes",    "no answer",  "half an answer", "odd class",
-        "truncated", "huge image", "huge message",   "message beside an image",
+        "closes",     "no answer",    "half an answer",
+        "odd class",  "truncated",    "nothing",
+        "huge image", "huge message", "message beside an image",
     };
     for (size_t i = 0; i < HD_COUNT(modes); i++)
         try_fake(modes[i], 0, NULL);

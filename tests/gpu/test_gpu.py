@@ -76,6 +76,22 @@ class Gpu(unittest.TestCase):
         self.assertFalse(first["compile_cached"])
         self.assertTrue(again["compile_cached"])
 
+    def test_compiler_process_makes_the_same_code(self):
+        info = json.loads(heddle("info", "--json").stdout)
+        if not info["compiler_process"]:
+            self.skipTest(info["compiler_process_missing"])
+        alone = {"HEDDLE_COMPILER": "none"}
+        with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+            there = self.run_query(3, env={"HEDDLE_CACHE": one})
+            here = self.run_query(3, env={"HEDDLE_CACHE": other, **alone})
+            again = self.run_query(3, env={"HEDDLE_CACHE": one, **alone})
+            code = [{p.name: p.read_bytes() for p in Path(cache).glob("*.hdo")} for cache in (one, other)]
+        self.assertNotIn("compiler_process_missing", report(there))
+        self.assertEqual(report(here)["compiler_process_missing"], "$HEDDLE_COMPILER is none")
+        self.assertTrue(report(again)["compile_cached"])
+        self.assertEqual(there.stdout, here.stdout)
+        self.assertEqual(*code)
+
     def test_damaged_code_is_compiled_again(self):
         with tempfile.TemporaryDirectory() as cache:
             self.run_query(6, env={"HEDDLE_CACHE": cache})
