@@ -21,11 +21,16 @@ static bool is_cancelled(void *running)
 
 /* ---- actions --------------------------------------------------------------------------- */
 
-/* Names the plan node in errors of the device, which do not know it. */
-static int blame(const char *path, struct hd_err *err, int rc)
+/* Names the plan node in errors of the device, which do not know it. A device that was lost tells who waits next. */
+static int blame(const struct rt_gpu_exec *x, const char *path, struct hd_err *err, int rc)
 {
-    if (rc != 0 && path && err && err->class != HD_ERR_CANCELLED)
-        hd_err_set_path(err, path);
+    if (rc == 0 || !path || !err || err->class == HD_ERR_CANCELLED)
+        return rc;
+    hd_err_set_path(err, path);
+    if (x->d->lost && x->queued)
+        hd_err_set_detail(
+            err, hd_asprintf(x->arena, "or it was the state %s, whose finish was still queued",
+                             x->queued));
     return rc;
 }
 
@@ -36,7 +41,10 @@ static int run_pipeline(struct rt_gpu_exec *x, int i, struct hd_err *err)
     int rc = rt_gpu_pipeline_run(x, i, err);
     st->start_ms = start - x->began_ms;
     st->ms = rt_gpu_now_ms() - start;
-    return blame(x->spec->pipelines[i].path, err, rc);
+    blame(x, x->spec->pipelines[i].path, err, rc);
+    if (st->kernel.launches) /* it waited */
+        x->queued = NULL;
+    return rc;
 }
 
 static int finish(struct rt_gpu_exec *x, int i, struct hd_err *err)
@@ -45,7 +53,10 @@ static int finish(struct rt_gpu_exec *x, int i, struct hd_err *err)
     int rc = rt_gpu_state_finish(x, i, err);
     x->stats->finish_ms[i] = rt_gpu_now_ms() - start;
     x->stats->state_rows[i] = x->state[i].nrows;
-    return blame(x->spec->states[i].path, err, rc);
+    blame(x, x->spec->states[i].path, err, rc);
+    if (!x->queued)
+        x->queued = x->spec->states[i].name;
+    return rc;
 }
 
 static int run_action(struct rt_gpu_exec *x, const struct rt_action *a, struct hd_err *err)
@@ -103,7 +114,7 @@ static int run_all(struct rt_gpu_exec *x, struct rt_gpu_rows *out, struct hd_err
     HD_TRY(bring_columns(x, err));
     HD_TRY(run_actions(x, err));
     int result = x->spec->result_state;
-    return blame(x->spec->states[result].path, err,
+    return blame(x, x->spec->states[result].path, err,
                  rt_gpu_rows_to_host(x, result, &out->arena, &out->rows, &out->n, err));
 }
 

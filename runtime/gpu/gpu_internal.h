@@ -88,6 +88,7 @@ struct rt_gpu_exec {
     struct rt_piece counters;
     struct rt_piece far_words;   /* the args vector on the device, for kernels that want it there */
     struct rt_gpu_texts *texts;  /* made by kernels; they live as long as the execution */
+    const char *queued;          /* the state whose finish was queued since something was waited for; NULL: none */
     rt_event *began;
     double began_ms;
     _Atomic bool cancelled;

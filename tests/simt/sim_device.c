@@ -257,6 +257,7 @@ static int emu_launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint
 {
     struct device *e = device_of(d);
     struct call c = {f->entry, params};
+    HD_TRY(alive(d, err));
     struct simt_options so = {.blocks = blocks,
                               .warps = threads / SIMT_LANES,
                               .seed = e->o.seed,
@@ -266,8 +267,8 @@ static int emu_launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint
     if (hd_fault(HD_FAULT_DEVICE)) {
         d->lost = true;
         snprintf(d->why, sizeof d->why, "%s used a wrong address", f->name);
+        return 0; /* a launch is only queued: whoever waits next is told */
     }
-    HD_TRY(alive(d, err));
     if (simt_launch(&so, run_thread, &c, &report) != 0)
         return HD_FAIL(err, EXEC, NULL, "%s: %s", f->name, report.message);
     for (const struct buffer *b = e->buffers; b; b = b->next)
