@@ -4,8 +4,8 @@
 Usage: skew.py --heddle BIN --even DB --skewed DB [--backend cuda] [--out FILE.json]
 
 EVEN is a TPC-H database, SKEWED a JCC-H one of the same scale factor: line items are as many (to 0.1 %), but in JCC-H a
-quarter of them belongs to five orders and to twenty parts. Each plan feeds all line items to one sink, by a key. Times
-are the fastest of five runs of the pipeline with the sink and of its state's finish, in ms. `ratio` is skewed / even:
+quarter of them belongs to five orders and two fifths to twenty parts. Each plan feeds all line items to one sink, by a key. Times
+are the fastest of five runs of the pipeline with the sink and of its state's finish (see sink_ms), in ms. `ratio` is skewed / even:
 what rows cost, they cost either way, so at most 1.5 is asked for (exit status 1 otherwise).
 """
 
