@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -25,6 +24,7 @@ extern char **environ;
 enum {
     HELLO_MS = 10000, /* a server opens NVRTC and reads the headers in 0.2 s */
     GRACE_MS = 1000,  /* to end by itself */
+    IDLE_MOST = 64,   /* connections that are kept */
 };
 
 /* ---- the executable -------------------------------------------------------------------- */
@@ -169,15 +169,6 @@ static void server_stop(struct server *s)
     server_ended(s, 0, &status);
 }
 
-static bool readable(int fd, int timeout_ms)
-{
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    int n;
-    while ((n = poll(&p, 1, timeout_ms)) < 0 && errno == EINTR)
-        ;
-    return n > 0;
-}
-
 static int judge_hello(const struct rt_wire_hello *h, const char *text, const char *path,
                        const struct rt_nvrtc *n, struct hd_err *err)
 {
@@ -200,7 +191,7 @@ static int hear_hello(const struct server *s, const char *path, const struct rt_
     struct timeval most = {.tv_sec = 1}; /* between the parts of one message */
     char *text = NULL;
     setsockopt(s->control, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
-    if (readable(s->control, HELLO_MS) && rt_wire_receive(s->control, &h, sizeof h) &&
+    if (rt_wire_readable(s->control, HELLO_MS) && rt_wire_receive(s->control, &h, sizeof h) &&
         h.magic == RT_WIRE_MAGIC)
         text = rt_wire_receive_bytes(s->control, h.text, RT_WIRE_TEXT_MOST - 1);
     int rc = text ? judge_hello(&h, text, path, n, err)
@@ -279,7 +270,8 @@ struct process {
     pthread_mutex_t lock;
     enum state state;
     struct server server;
-    struct hd_err lost; /* why; does not change once it is */
+    int idle[IDLE_MOST], nidle; /* connections */
+    struct hd_err lost;         /* why; does not change once it is */
     /* Without: */
     _Atomic int inside; /* threads that compile */
     _Atomic bool busy;  /* one of them in this process, while there is no server yet */
@@ -308,7 +300,8 @@ static bool goes_there(struct process *p)
 {
     if (p->state == ASLEEP && p->inside > 1)
         wake(p);
-    if (p->state == ASLEEP || (p->state == STARTING && !readable(p->server.control, 0)))
+    if (p->state == ASLEEP ||
+        (p->state == STARTING && !rt_wire_readable(p->server.control, 0)))
         if (!atomic_exchange(&p->busy, true))
             return false;
     if (p->state == STARTING)
@@ -316,21 +309,57 @@ static bool goes_there(struct process *p)
     return p->state == READY;
 }
 
+/* A connection that nobody uses, or a new one; -1 none. */
+static int take_connection(struct process *p)
+{
+    int pair[2];
+    while (p->nidle) {
+        int fd = p->idle[--p->nidle];
+        if (!rt_wire_readable(fd, 0))
+            return fd;
+        close(fd); /* it was idle for long, or died */
+    }
+    if (hd_fault(HD_FAULT_OPEN) ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return -1;
+    bool given = rt_wire_give(p->server.control, pair[1]);
+    close(pair[1]);
+    if (given)
+        return pair[0];
+    close(pair[0]);
+    return -1;
+}
+
+static void keep_connection(struct process *p, int fd)
+{
+    pthread_mutex_lock(&p->lock);
+    bool kept = p->nidle < IDLE_MOST;
+    if (kept)
+        p->idle[p->nidle++] = fd;
+    pthread_mutex_unlock(&p->lock);
+    if (!kept)
+        close(fd);
+}
+
+static void drop_connections(struct process *p)
+{
+    while (p->nidle)
+        close(p->idle[--p->nidle]);
+}
+
 static enum outcome compile_there(struct process *p, const char *name, const char *source,
                                   struct rt_bytes *image, struct hd_err *err)
 {
-    int pair[2];
-    if (hd_fault(HD_FAULT_OPEN) ||
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        return UNANSWERED;
     pthread_mutex_lock(&p->lock);
-    bool given = p->state == READY && rt_wire_give(p->server.control, pair[1]);
+    int fd = p->state == READY ? take_connection(p) : -1;
     pthread_mutex_unlock(&p->lock);
-    close(pair[1]);
-    enum outcome o = given && send_request(pair[0], name, source)
-                         ? hear_answer(pair[0], image, err)
-                         : UNANSWERED;
-    close(pair[0]);
+    if (fd < 0)
+        return UNANSWERED;
+    enum outcome o = send_request(fd, name, source) ? hear_answer(fd, image, err) : UNANSWERED;
+    if (o == UNANSWERED)
+        close(fd);
+    else
+        keep_connection(p, fd);
     return o;
 }
 
@@ -341,6 +370,7 @@ static void look_after(struct process *p)
     pthread_mutex_lock(&p->lock);
     if (p->state == READY && server_ended(&p->server, WNOHANG, &status)) {
         HD_FAIL(&p->lost, RESOURCE, p->path, "it ended by itself (status %d)", status);
+        drop_connections(p);
         close(p->server.control);
         p->state = LOST;
     }
@@ -374,6 +404,7 @@ static int process_compile(struct rt_compiler *c, const char *name, const char *
 static void process_close(struct rt_compiler *c)
 {
     struct process *p = c->self;
+    drop_connections(p);
     if (p->state == STARTING || p->state == READY)
         server_stop(&p->server);
     p->here->close(p->here);

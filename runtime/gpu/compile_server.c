@@ -1,7 +1,5 @@
-/* Opens NVRTC and reads the headers once; then each request is compiled by a fork of that, which
- * has all of it in memory already (under 1 ms), answers
- * and ends. So any number compile side by side, and what a request does to its process, the next
- * one does not see. */
+/* Opens NVRTC and reads the headers once; then a fork of that, which has all of it in memory already
+ * (under 1 ms), compiles the requests of one connection. So any number compile side by side. */
 #include "runtime/gpu/compile_server.h"
 
 #include <errno.h>
@@ -22,9 +20,11 @@ struct server {
     int arch;
 };
 
-/* ---- one request ----------------------------------------------------------------------- */
+enum { IDLE_MS = 10000 }; /* after which a connection's process ends: it holds some 15 MB of its own */
 
-static void answer(int fd, int rc, const struct rt_bytes *image, const struct hd_err *err)
+/* ---- one connection -------------------------------------------------------------------- */
+
+static bool answer(int fd, int rc, const struct rt_bytes *image, const struct hd_err *err)
 {
     const char *log = err->detail ? err->detail : "";
     struct rt_wire_answer a = {
@@ -34,33 +34,44 @@ static void answer(int fd, int rc, const struct rt_bytes *image, const struct hd
         a.message = strlen(err->message);
         a.bytes = strlen(log);
     }
-    if (rt_wire_send(fd, &a, sizeof a) && rt_wire_send(fd, err->message, a.message))
-        rt_wire_send(fd, rc == 0 ? (const char *)image->p : log, a.bytes);
+    return rt_wire_send(fd, &a, sizeof a) && rt_wire_send(fd, err->message, a.message) &&
+           rt_wire_send(fd, rc == 0 ? (const char *)image->p : log, a.bytes);
 }
 
-static void compile_request(const struct server *s, int fd)
+static bool compile(const struct server *s, int fd, const char *name, const char *source)
 {
-    struct rt_wire_request r;
     struct rt_bytes image = {NULL, 0};
     struct hd_err err;
-    if (!rt_wire_receive(fd, &r, sizeof r) || r.magic != RT_WIRE_MAGIC)
-        return;
-    char *name = rt_wire_receive_bytes(fd, r.name, RT_WIRE_TEXT_MOST);
-    char *source = name ? rt_wire_receive_bytes(fd, r.source, RT_WIRE_MOST) : NULL;
-    if (!source)
-        return;
     hd_err_init(&err);
-    answer(fd, rt_nvrtc_compile(s->n, name, source, s->arch, s->form, &image, NULL, &err),
-           &image, &err);
+    int rc = rt_nvrtc_compile(s->n, name, source, s->arch, s->form, &image, NULL, &err);
+    bool sent = answer(fd, rc, &image, &err);
+    rt_bytes_release(&image);
+    hd_err_release(&err);
+    return sent;
 }
 
-/* In the child. What it holds goes with it. */
-static _Noreturn void serve_one(const struct server *s, int fd)
+static bool serve_request(const struct server *s, int fd)
+{
+    struct rt_wire_request r;
+    if (!rt_wire_readable(fd, IDLE_MS) || !rt_wire_receive(fd, &r, sizeof r) ||
+        r.magic != RT_WIRE_MAGIC)
+        return false;
+    char *name = rt_wire_receive_bytes(fd, r.name, RT_WIRE_TEXT_MOST);
+    char *source = name ? rt_wire_receive_bytes(fd, r.source, RT_WIRE_MOST) : NULL;
+    bool served = source && compile(s, fd, name, source);
+    free(name);
+    free(source);
+    return served;
+}
+
+/* In the child. */
+static _Noreturn void serve_connection(const struct server *s, int fd)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGHUP, SIG_DFL);
     close(RT_WIRE_CONTROL);
-    compile_request(s, fd);
+    while (serve_request(s, fd))
+        ;
     _exit(0);
 }
 
@@ -117,7 +128,7 @@ static void serve(const struct server *s)
 {
     for (int fd; (fd = rt_wire_take(RT_WIRE_CONTROL)) >= 0;) {
         if (fork() == 0)
-            serve_one(s, fd);
+            serve_connection(s, fd);
         close(fd); /* without a child the other side sees the end of it, and helps itself */
     }
 }

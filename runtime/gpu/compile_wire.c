@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,15 @@ bool rt_wire_receive(int fd, void *p, size_t n)
         n -= (size_t)got;
     }
     return true;
+}
+
+bool rt_wire_readable(int fd, int timeout_ms)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    int n;
+    while ((n = poll(&p, 1, timeout_ms)) < 0 && errno == EINTR)
+        ;
+    return n > 0;
 }
 
 char *rt_wire_receive_bytes(int fd, uint64_t n, uint64_t most)

@@ -2,8 +2,8 @@
  * say to each other, over stream sockets of one machine: numbers are in its byte order.
  *
  * On the control socket, which is the server's standard input, the server says hello once it is
- * ready. Then each byte that arrives there brings a descriptor: the socket of one request. The end
- * of the control socket ends the server and all that it compiles. */
+ * ready. Then each byte that arrives there brings a descriptor: a connection, for requests one after
+ * the other. The end of the control socket ends the server with all its connections. */
 #ifndef HEDDLE_RUNTIME_GPU_COMPILE_WIRE_H
 #define HEDDLE_RUNTIME_GPU_COMPILE_WIRE_H
 
@@ -33,6 +33,8 @@ struct rt_wire_answer {
 /* All of it, or false: the other side is gone. */
 bool rt_wire_send(int fd, const void *p, size_t n);
 bool rt_wire_receive(int fd, void *p, size_t n);
+/* There is something to receive, the end included. */
+bool rt_wire_readable(int fd, int timeout_ms);
 /* Bytes on the heap with a NUL behind them; NULL also if there are more than `most`. */
 char *rt_wire_receive_bytes(int fd, uint64_t n, uint64_t most);
 /* Gives `given` away over the control socket; takes it there, -1: the other side is gone. */

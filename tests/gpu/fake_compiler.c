@@ -1,4 +1,5 @@
 /* In the place of heddle-nvrtc: a server that does what $FAKE_COMPILER says (test_compile.c). */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -33,8 +34,12 @@ static void say_hello(const char *library)
     rt_nvrtc_close(n);
 }
 
-static void answer(int fd)
+static bool answer(int fd)
 {
+    struct rt_wire_request r;
+    if (!rt_wire_receive(fd, &r, sizeof r))
+        return false;
+    free(rt_wire_receive_bytes(fd, r.name + r.source, RT_WIRE_MOST));
     struct rt_wire_answer a = {RT_WIRE_MAGIC, HD_ERR_NONE, 0, 4};
     if (is("no answer"))
         a.magic = 0;
@@ -54,19 +59,25 @@ static void answer(int fd)
     }
     rt_wire_send(fd, &a, is("half an answer") ? 8 : sizeof a);
     rt_wire_send(fd, "fake", 4);
+    /* Where bytes are missing, the other side waits for them or the end. */
+    return a.bytes == 4 && !is("half an answer");
 }
 
 int main(int argc, char **argv)
 {
     mode = getenv("FAKE_COMPILER");
+    signal(SIGCHLD, SIG_IGN);
     if (!mode || argc != 4 || is("exits"))
         return 1;
     say_hello(argv[1]);
     for (int fd; (fd = rt_wire_take(RT_WIRE_CONTROL)) >= 0; close(fd)) {
         if (is("dies"))
             abort();
-        if (!is("closes"))
-            answer(fd);
+        if (is("closes") || fork() != 0)
+            continue;
+        while (answer(fd))
+            ;
+        return 0;
     }
     if (is("stays"))
         pause();
