@@ -326,7 +326,7 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
         {"SHARED", shared_members(u)},
         {"SHARED_KIND", out->shared_bytes ? "HDD_SHARED_AT_LAUNCH" : "HDD_SHARED"},
         {"LEVELS", hd_asprintf(u->arena, "%d", u->pipe->nlevels)},
-        {"TILE_STEPS", hd_asprintf(u->arena, "%d", u->pipe->tile ? u->pipe->tile_steps : 0)},
+        {"TILE_STEPS", hd_asprintf(u->arena, "%d", u->pipe->gpu_tile_steps)},
         {"CUTS", r->shape == RT_SHAPE_ANY ? "1" : "0"},
         {"GIFT_BYTES", hd_asprintf(u->arena, "%u", out->gift_bytes)},
         {"SLOT_BYTES", hd_asprintf(u->arena, "%u", out->slot_bytes)},

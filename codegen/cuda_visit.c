@@ -60,18 +60,35 @@ static const char *tile_value(struct cu_unit *u, const struct pl_step *s)
 static void tile_slot(struct cu_unit *u, const struct pl_step *s)
 {
     const struct pl_slot *slot = &u->pipe->slots[s->slot];
+    const char *value = s->kind == PL_STEP_LOAD_COLUMN
+                            ? tile_value(u, s)
+                            : cu_field_value(u, &u->spec->states[s->state], s->field, "group");
     cu_line(u->out, "const %s %s = %s;", cu_value_type(u, slot->phys, slot->nullable),
-            cu_slot(u, s->slot), tile_value(u, s));
+            cu_slot(u, s->slot), value);
+}
+
+/* A scan of groups: row j of the state, which its steps look at. */
+static void tile_group(struct cu_unit *u, const struct pl_step *s)
+{
+    const char *row = cu_row(u, s->state), *index = cu_slot(u, u->pipe->source_slot);
+    cu_line(u->out, "const i32 %s = (i32)(first + j);", index);
+    cu_line(u->out, "(void)%s;", index);
+    cu_line(u->out, "const %s group = full || j < n ? hdd_load_row(%s + first + j) : %s();", row,
+            cu_arg(u, s->a_rows), row);
 }
 
 /* The first steps of row j, loads and filters, without a branch. */
 static void row_head(struct cu_unit *u, int steps)
 {
     cu_line(u->out, "bool live = full || j < n;");
+    if (steps > 0 && u->pipe->spec->source == RT_SOURCE_INDEX)
+        tile_group(u, &u->pipe->steps[0]);
     for (int i = 0; i < steps; i++) {
         const struct pl_step *s = &u->pipe->steps[i];
         cu_count_rows(u, i, "live");
-        if (s->kind == PL_STEP_FILTER)
+        if (s->kind == PL_STEP_PRESENT)
+            cu_line(u->out, "live = live & (group.present != 0);");
+        else if (s->kind == PL_STEP_FILTER)
             cu_line(u->out, "live = live & %s;", cu_condition(u, s->expr));
         else
             tile_slot(u, s);
@@ -80,7 +97,7 @@ static void row_head(struct cu_unit *u, int steps)
 
 void cu_tile(struct cu_unit *u)
 {
-    int steps = u->pipe->tile ? u->pipe->tile_steps : 0;
+    int steps = u->pipe->gpu_tile_steps;
     cu_line(u->out,
             "// Rows first .. first + n - 1: bit j is set where row first + j goes on.");
     cu_line(u->out, "template <bool full> HDD_MEMBER u32 tile(u32 first, u32 n) const");
@@ -122,9 +139,10 @@ static void declare_slot(struct cu_unit *u, int slot)
 static bool is_emitted(const struct cu_unit *u, int step, const bool *read_later)
 {
     const struct pl_step *s = &u->pipe->steps[step];
-    if (!u->pipe->tile || step >= u->pipe->tile_steps)
+    if (step >= u->pipe->gpu_tile_steps)
         return true;
-    return s->kind == PL_STEP_LOAD_COLUMN && read_later[s->slot];
+    return (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LOAD_FIELD) &&
+           read_later[s->slot];
 }
 
 /* The child's row: the position itself, or what a foreign key index holds there. Rows that are
@@ -196,7 +214,7 @@ static void expand(struct cu_unit *u, int step, int level)
 void cu_visit(struct cu_unit *u, int level)
 {
     int first = u->pipe->levels[level].first_step, end = end_of_level(u, level);
-    bool *read = slots_read_from(u, u->pipe->tile ? u->pipe->tile_steps : 0, true);
+    bool *read = slots_read_from(u, u->pipe->gpu_tile_steps, true);
     for (int i = first; i < end; i++)
         if (is_emitted(u, i, read) && u->pipe->steps[i].row_slot >= 0)
             read[u->pipe->steps[i].row_slot] = true;
@@ -209,7 +227,7 @@ void cu_visit(struct cu_unit *u, int level)
             declare_slot(u, u->pipe->steps[i].slot);
     for (int i = first; i < end; i++)
         if (is_emitted(u, i, read)) {
-            u->recounted = u->pipe->tile && i < u->pipe->tile_steps;
+            u->recounted = i < u->pipe->gpu_tile_steps;
             cu_step(u, &u->pipe->steps[i], i);
         }
     u->recounted = false;
@@ -225,7 +243,7 @@ void cu_visit(struct cu_unit *u, int level)
 
 void cu_rows(struct cu_unit *u)
 {
-    int head = u->pipe->tile ? u->pipe->tile_steps : 0;
+    int head = u->pipe->gpu_tile_steps;
     const bool *read = slots_read_from(u, 0, false);
     cu_line(u->out, "// Rows first .. first + n - 1, all the way to the sink.");
     cu_line(u->out, "template <bool full> HDD_MEMBER void rows(u32 first, u32 n)");

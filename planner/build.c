@@ -346,6 +346,29 @@ static void seal_tile(struct ctx *c, struct pl_pipeline *q)
     q->tile_steps = last;
 }
 
+/* First steps over groups that look at nothing but the group, as far as the last that ends some. */
+static int group_tile_steps(const struct ctx *c, const struct pl_pipeline *q)
+{
+    enum { STRIDE_MOST = 64 }; /* read whole, eight of a lane at once */
+    const struct rt_state *st = q->spec->source == RT_SOURCE_INDEX ? &c->states.v[q->spec->state] : NULL;
+    int last = 0;
+    if (!st || st->kind != RT_STATE_AGG_DENSE || st->range < 4096 || st->stride > STRIDE_MOST)
+        return 0;
+    for (int i = 0; i < q->nsteps; i++) {
+        const struct pl_step *s = &q->steps[i];
+        bool here = s->row_slot == q->source_slot && s->state == q->spec->state;
+        bool load = here && s->kind == PL_STEP_LOAD_FIELD && st->fields[s->field].phys != RT_STR &&
+                    q->slots[s->slot].nullable == (st->fields[s->field].valid_offset >= 0);
+        bool ends = (here && s->kind == PL_STEP_PRESENT) ||
+                    (s->kind == PL_STEP_FILTER && expr_is_cheap(c, s->expr));
+        if (!load && !ends)
+            break;
+        if (ends)
+            last = i + 1;
+    }
+    return last;
+}
+
 /* Optimising a function costs milliseconds, running it unoptimised less than 0.1 us a row. */
 enum { FEW_ROWS = 1024 };
 
@@ -482,6 +505,7 @@ static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, stru
     q->sink = p->sink;
     seal_levels(c, q);
     seal_tile(c, q);
+    q->gpu_tile_steps = q->tile ? q->tile_steps : group_tile_steps(c, q);
     q->unoptimised = q->nlevels == 1 && source_bound(c, q->spec) <= FEW_ROWS;
     seal_touched(c, q);
     seal_writes(c, q);

@@ -198,6 +198,8 @@ static void print_source(const struct printer *w)
         hd_strbuf_addf(w->o, "%s %s", r->source == RT_SOURCE_ROWS ? "rows" : "indexes", w->g->spec->states[r->state].name);
     if (w->p->tile)
         hd_strbuf_addf(w->o, " [tile: %d steps]", w->p->tile_steps);
+    else if (w->p->gpu_tile_steps)
+        hd_strbuf_addf(w->o, " [gpu: tile: %d steps]", w->p->gpu_tile_steps);
     if (w->p->unoptimised)
         hd_strbuf_adds(w->o, " [unoptimised]");
     if (r->shape != RT_SHAPE_STRAIGHT)

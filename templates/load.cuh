@@ -49,4 +49,20 @@ HDD_DEVICE hdd_text hdd_column_text(const u32 *ends, const u64 *bases, const u8 
     return hdd_text{bytes + hdd_load_const(bases + (r >> 16)) + start, (i32)(end - start)};
 }
 
+// A row of a state that no thread writes in this kernel, with as few loads as its size allows.
+template <class Row> HDD_DEVICE Row hdd_load_row(const Row *at)
+{
+    constexpr u32 n = sizeof(Row) / 8, step = n % 2 ? 1 : 2;
+    const u64 *const from = reinterpret_cast<const u64 *>(at);
+    Row row;
+    u64 *const words = reinterpret_cast<u64 *>(&row);
+    HDD_UNROLL
+    for (u32 k = 0; k < n; k += step)
+        if (step == 2)
+            hdd_load_const16(from + k, words[k], words[k + 1]);
+        else
+            words[k] = hdd_load_const(from + k);
+    return row;
+}
+
 #endif
