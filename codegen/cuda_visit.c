@@ -73,8 +73,8 @@ static void tile_group(struct cu_unit *u, const struct pl_step *s)
     const char *row = cu_row(u, s->state), *index = cu_slot(u, u->pipe->source_slot);
     cu_line(u->out, "const i32 %s = (i32)(first + j);", index);
     cu_line(u->out, "(void)%s;", index);
-    cu_line(u->out, "const %s group = full || j < n ? hdd_load_row(%s + first + j) : %s();", row,
-            cu_arg(u, s->a_rows), row);
+    cu_line(u->out, "const %s group = full || j < n ? hdd_load_row(%s + first + j) : %s();",
+            row, cu_arg(u, s->a_rows), row);
 }
 
 /* The first steps of row j, loads and filters, without a branch. */

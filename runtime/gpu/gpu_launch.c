@@ -200,8 +200,8 @@ static int launch(struct run *r, struct outcome *out, struct hd_err *err)
     HD_TRY(place_words(r, &params[0], err));
     HD_TRY(x->d->ops->event(x->d, &from, err));
     int rc = x->d->ops->launch(x->d, r->k->f, r->blocks, (uint32_t)r->k->unit->threads,
-                               r->k->unit->shared_bytes, rt_balance_shares(r->balance),
-                               params, err);
+                               r->k->unit->shared_bytes, rt_balance_shares(r->balance), params,
+                               err);
     if (rc == 0)
         rc = x->d->ops->event(x->d, &to, err);
     if (rc == 0)

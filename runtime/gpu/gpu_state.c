@@ -9,14 +9,14 @@
 #include "runtime/gpu/gpu_state.h"
 
 enum {
-    FIRST_ROWS = 1024,      /* room for at least so many */
+    FIRST_ROWS = 1024, /* room for at least so many */
     /* Estimates of groups are often far too low, and a second run costs more than the 10 us for a
      * million groups to clear; at most so many, whose slots fit the cache. */
     FIRST_GROUPS = 1 << 16,
     FIRST_GROUPS_MOST = 1 << 20,
     ROWS_OF_A_GROUP = 8,
-    MEMORY_SHARE = 4,       /* an estimate gets at most so large a part of the memory */
-    CHEAP_SHARE = 64        /* of that, what is taken without a thought */
+    MEMORY_SHARE = 4, /* an estimate gets at most so large a part of the memory */
+    CHEAP_SHARE = 64  /* of that, what is taken without a thought */
 };
 static const uint64_t ROWS_MOST = UINT32_MAX - 1; /* row numbers have 32 bits */
 
@@ -216,7 +216,8 @@ static uint64_t source_rows(const struct rt_gpu_exec *x, const struct rt_state *
 }
 
 /* Room that is taken whatever is expected. */
-static uint64_t least_rows(const struct rt_gpu_exec *x, const struct rt_state *s, uint64_t most)
+static uint64_t least_rows(const struct rt_gpu_exec *x, const struct rt_state *s,
+                           uint64_t most)
 {
     if (s->kind != RT_STATE_AGG_HASH)
         return FIRST_ROWS;

@@ -82,7 +82,7 @@ def plans():
     for key in ("runs", "stretches"):
         yield plan(f"most_by_{key}", [key], AGGS, "amount > -80")
         yield plan(f"most_wide_by_{key}", [key], WIDE, "maybe > -600")
-    yield plan("by_alone", ["alone", "group", "ratio"], AGGS[:2])
+    yield plan("any_by_alone", ["alone", "group", "ratio"], AGGS[:2])
     yield plan("by_null", ["group"], AGGS, "amount < 80")
     yield plan("by_pairs", ["group", "two"], WIDE)
     yield plan("by_nothing", [], AGGS + WIDE)
