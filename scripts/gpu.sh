@@ -16,7 +16,7 @@
 #   skew       SF 10: each kind of sink fed by even and by skewed keys
 #   ablate     JCC-H skewed at SF 10 with each balancing strategy: times, IIR, ILIF
 #
-# HEDDLE names a binary (default: build/release/bin/heddle, built if it is not there), GPU_TOOLS the folder of
+# HEDDLE names a binary (default: build/release/bin/heddle, built if it is not there; heddle-nvrtc lies beside it), GPU_TOOLS the folder of
 # the test programs (default: build/release/tests/simt, built likewise); GPU_DATA a folder for
 # databases (default: build/gpu/data), which are generated once; GPU_REPORT a folder for reports (default:
 # build/gpu/report); GPU_LARGE another scale factor for bench100. A stage ends within 8 minutes on 16 cores; what it
