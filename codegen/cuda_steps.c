@@ -36,7 +36,7 @@ void cu_count_rows(struct cu_unit *u, int counter, const char *rows)
     bool outer = u->pipe->nlevels > 1 && counter < u->pipe->nsteps &&
                  u->pipe->steps[counter].level == 0;
     if (u->profile && !u->recounted)
-        cu_line(u->out, "%srun.count(%d, %s);", outer ? "if (scan.part == 0) " : "", counter,
+        cu_line(u->out, "%srun.count(%d, %s);", outer ? "if (run.part() == 0) " : "", counter,
                 rows);
 }
 

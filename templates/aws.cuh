@@ -52,18 +52,20 @@ struct hdd_aws {
     }
 
     // Gives something if it should. Whole warp, after a warp iteration; `idle` warps wait.
-    // Returns the number of iterations before the next call; 0 while most warps wait, so that
-    // work spreads before it is done.
+    // Returns the number of iterations before the next call. While most warps wait, it gives
+    // again at once, so that work spreads before it is done.
     template <class Pipe> HDD_MEMBER u32 look(Pipe &p, u32 idle)
     {
         if (idle == 0)
             return HDD_LOOK_RARELY;
-        const hdd_workload mine = hdd_workload_of(p);
-        enter(p.run, mine.level < 0 ? 0 : place(Pipe::levels - mine.level, mine.nodes));
-        const bool gave = entry && is_busiest(p.run, Pipe::levels) && give(p, mine.level);
-        if (gave && idle > p.run.launch.warps - p.run.launch.warps / 4)
-            return 0;
-        return 1 + hdd_highest(hdd_max(p.run.launch.warps / idle, 1));
+        for (;;) {
+            const hdd_workload mine = hdd_workload_of(p);
+            enter(p.run, mine.level < 0 ? 0 : place(Pipe::levels - mine.level, mine.nodes));
+            if (!entry || !is_busiest(p.run, Pipe::levels) || !give(p, mine.level) ||
+                idle <= p.run.launch.warps - p.run.launch.warps / 4)
+                return 1 + hdd_highest(hdd_max(p.run.launch.warps / idle, 1));
+            idle--;
+        }
     }
 
     // The warp has nothing: waits for a gift and takes it. False: it can end. Whole warp.

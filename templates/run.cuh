@@ -51,6 +51,12 @@ struct hdd_run {
         return hdd_block() * HDD_WARPS + hdd_warp();
     }
 
+    // Which of launch.parts of its rows' children this warp has.
+    HDD_MEMBER u32 part() const
+    {
+        return launch.parts ? warp() % launch.parts : 0;
+    }
+
     HDD_MEMBER bool aborted() const
     {
         return hdd_load_relaxed(&progress->abort) != 0;

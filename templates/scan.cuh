@@ -29,11 +29,10 @@ struct hdd_scan {
     u32 left;           // in lanes below nleft: a row of an earlier tile
     u32 nleft;
     u32 pending; // rows that wait: nleft and the survivors of all lanes
-    u32 part;    // of each row's children this warp's, of launch.parts
 
     HDD_MEMBER explicit hdd_scan(const hdd_run &run)
         : rows(run.launch.source_rows), tile(0), tile_end(0), exhausted(false), first(0),
-          alive(0), left(0), nleft(0), pending(0), part(0)
+          alive(0), left(0), nleft(0), pending(0)
     {
         exhausted = run.warp() >= run.launch.scan_warps;
         if (run.launch.parts)
@@ -141,7 +140,6 @@ struct hdd_scan {
     HDD_MEMBER void take_part(const hdd_run &run)
     {
         tile = run.warp() / run.launch.parts;
-        part = run.warp() % run.launch.parts;
         tile_end = tile + (tile * HDD_TILE < rows);
         exhausted = true;
     }

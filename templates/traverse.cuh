@@ -65,33 +65,35 @@ HDD_DEVICE void hdd_push_by(Pipe &p, hdd_level<L> level, hdd_range r, const Tupl
     hdd_push_cut(p, level, r, t);
 }
 
-// Of the children of a row of the source, those of this warp's part.
-template <int L> HDD_DEVICE hdd_range hdd_own_part(const hdd_run &, u32, hdd_level<L>, hdd_range r)
-{
-    return r;
-}
-
 // Where part k of n children begins; `unit` is the part's share of 2^64.
 HDD_DEVICE u32 hdd_part_begin(u64 unit, u32 k, u32 n)
 {
     return (u32)((u128)(unit * k) * n >> 64);
 }
 
-HDD_DEVICE hdd_range hdd_own_part(const hdd_run &run, u32 part, hdd_level<1>, hdd_range r)
+HDD_CALLED hdd_range hdd_part_of(u64 unit, u32 part, u32 parts, hdd_range r)
 {
-    const u32 parts = run.launch.parts;
-    const u64 unit = run.launch.part_unit;
-    if (parts == 0)
-        return r;
     const u32 from = hdd_part_begin(unit, part, r.n);
     const u32 end = part + 1 < parts ? hdd_part_begin(unit, part + 1, r.n) : r.n;
     return hdd_range{r.begin + from, end - from};
 }
 
+// Of the children of a row of the source, those of this warp's part.
+template <int L> HDD_DEVICE hdd_range hdd_own_part(const hdd_run &, hdd_level<L>, hdd_range r)
+{
+    return r;
+}
+
+HDD_DEVICE hdd_range hdd_own_part(const hdd_run &run, hdd_level<1>, hdd_range r)
+{
+    const u32 parts = run.launch.parts;
+    return parts ? hdd_part_of(run.launch.part_unit, run.part(), parts, r) : r;
+}
+
 template <class Pipe, int L, class Tuple>
 HDD_DEVICE void hdd_push(Pipe &p, hdd_level<L> level, hdd_range children, const Tuple &t)
 {
-    const hdd_range r = hdd_own_part(p.run, p.scan.part, level, children);
+    const hdd_range r = hdd_own_part(p.run, level, children);
     hdd_push_by(p, level, r, t, hdd_level<Pipe::cuts>());
 }
 
@@ -202,13 +204,10 @@ template <class Sharing, class Pipe> HDD_DEVICE void hdd_traverse(Pipe &p)
             until_look = 1; // the gift may be worth dividing
         if (--until_look > 0)
             continue;
-        u64 state;
-        do {
-            state = p.run.look();
-            until_look = (u32)state ? 1 : sharing.look(p, (u32)(state >> 32));
-        } while (until_look == 0);
+        const u64 state = p.run.look();
         if ((u32)state) // abort
             break;
+        until_look = sharing.look(p, (u32)(state >> 32));
     }
     hdd_profile_end(p.run);
 }
