@@ -1,6 +1,9 @@
 /* Expressions that change a value's type: widths, scales, float64, dates, text. */
 #include "codegen/cuda_gen.h"
 
+/* Which of them a conversion calls is the compiler's business. */
+enum { CAST_LIBRARIES = RT_LIBRARY_WIDE | RT_LIBRARY_FLOAT };
+
 static enum rt_phys from_phys(const struct cu_unit *u, const struct pl_expr *e)
 {
     return cu_expr_of(u, e->args[0])->phys;
@@ -34,6 +37,7 @@ const char *cu_rescale(struct cu_unit *u, const struct pl_expr *e, const char *x
 const char *cu_div_round(struct cu_unit *u, const struct pl_expr *e, const char *x)
 {
     const char *type = cu_type(e->phys);
+    u->libraries |= RT_LIBRARY_WIDE;
     const char *r = hd_asprintf(u->arena, "hdd_div_round<%s>(%d, %s)", type, e->scale, x);
     if (!e->fail)
         return r;
@@ -48,12 +52,14 @@ const char *cu_to_f64(struct cu_unit *u, const struct pl_expr *e, const char *x)
     if ((small && e->scale <= 22) || (from == RT_I64 && e->scale == 0))
         return hd_asprintf(u->arena, "hdd_to_f64(%d, %s)", e->scale, x);
     u->casts = true;
+    u->libraries |= CAST_LIBRARIES;
     return hd_asprintf(u->arena, "hdd_to_f64_wide(%d, %s)", e->scale, x);
 }
 
 const char *cu_from_f64(struct cu_unit *u, const struct pl_expr *e, const char *x)
 {
     u->casts = true;
+    u->libraries |= CAST_LIBRARIES;
     return hd_asprintf(u->arena, "hdd_from_f64<%s>(run, %d, %d, %d, %s)", cu_type(e->phys),
                        e->scale, e->limit_digits, e->path, x);
 }
@@ -91,6 +97,7 @@ const char *cu_to_text(struct cu_unit *u, const struct pl_expr *e, const char *x
         return x;
     const struct text_form *f = form_of(e->in_type);
     u->casts = u->makes_text = true;
+    u->libraries |= CAST_LIBRARIES;
     return hd_asprintf(u->arena, "%s(run, %d, %s)", f->to, scale_of(e->in_type),
                        widened(u, from, f->to_takes, x));
 }
@@ -99,6 +106,7 @@ const char *cu_from_text(struct cu_unit *u, const struct pl_expr *e, const char 
 {
     const struct text_form *f = form_of(e->out_type);
     u->casts = true;
+    u->libraries |= CAST_LIBRARIES;
     return widened(u, f->from_gives, e->phys,
                    hd_asprintf(u->arena, "%s(run, %d, %d, %d, %s)", f->from,
                                scale_of(e->out_type), (int)e->out_type.precision, e->path, x));

@@ -157,9 +157,11 @@ static const char *negate(struct cu_unit *u, const struct pl_expr *e)
 
 static const char *divide(struct cu_unit *u, const struct pl_expr *e)
 {
-    if (e->op == FE_DIV && e->scale >= 0 && e->phys != RT_F64)
+    if (e->op == FE_DIV && e->scale >= 0 && e->phys != RT_F64) {
+        u->libraries |= RT_LIBRARY_WIDE;
         return hd_asprintf(u->arena, "hdd_div_decimal(run, %d, %d, %d, %s, %s)", e->scale,
                            e->limit_digits, e->path, argument(u, e, 0), argument(u, e, 1));
+    }
     if (!e->fail)
         return spelled(u, e);
     return hd_asprintf(u->arena, "%s(run, %d, %s, %s)",

@@ -20,9 +20,10 @@ struct cu_unit {
     const struct rt_spec *spec;
     const char *name; /* of the pipeline and its kernel */
     bool profile;
-    bool far_args;          /* too many to be parameters: by address */
-    bool dates, casts;      /* needs templates/date.cuh, convert.cuh */
-    bool makes_text;        /* writes to the heap of texts */
+    bool far_args;             /* too many to be parameters: by address */
+    bool dates, casts;         /* needs templates/date.cuh, convert.cuh */
+    bool makes_text;           /* writes to the heap of texts */
+    unsigned libraries;        /* enum rt_library that it calls */
     struct cu_out *out;        /* where statements go now */
     bool guarded;              /* inside `if (live) {` */
     bool recounted;            /* the tile counted this step's rows already */
@@ -57,7 +58,7 @@ const char *cu_row(struct cu_unit *u, int state); /* its row structure, which is
 void cu_row_struct(struct cu_unit *u, struct cu_out *o, int state);
 void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state);
 void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level);
-/* sizeof(hdd_queue_gift<tuple of the level>) */
+/* A hdd_queue_gift of the level with its tuples */
 uint32_t cu_gift_bytes(const struct cu_unit *u, int level);
 uint32_t cu_tuple_bytes(const struct cu_unit *u, int level); /* its sizeof */
 
@@ -99,7 +100,7 @@ void cu_count(struct cu_unit *u, int counter);
 void cu_count_rows(struct cu_unit *u, int counter, const char *rows);
 
 /* cuda_sink.c */
-void cu_sink(struct cu_unit *u); /* end of the last level's visit */
+void cu_sink(struct cu_unit *u);             /* end of the last level's visit */
 void cu_sink_before_rows(struct cu_unit *u); /* rows in place: around the rows of a tile */
 void cu_sink_after_rows(struct cu_unit *u);
 void cu_sink_methods(struct cu_unit *u);

@@ -12,7 +12,8 @@
 enum {
     ARGS_MOST = 4000, /* words: parameters of a kernel have 32,764 bytes */
     SCAN_GIFT_BYTES = 280,
-    SLOT_BYTES = 16, /* struct hdd_slot */
+    QUEUE_BYTES = 32, /* struct hdd_queue */
+    SLOT_BYTES = 16,  /* struct hdd_slot */
     TILE_ROWS = 8,
     WARPS = 4,             /* HDD_WARPS */
     BLOCK_THREADS = 128,   /* HDD_BLOCK */
@@ -63,9 +64,10 @@ static const char *methods(struct cu_unit *u)
     init_out(&o);
     u->out = &o;
     for (int l = 1; l < u->pipe->nlevels; l++) {
-        cu_line(&o, "HDD_MEMBER hdd_queue<%s_tuple%d> &queue(hdd_level<%d>)", u->name, l, l);
+        cu_line(&o, "HDD_MEMBER hdd_queue_store<%s_tuple%d> &store(hdd_level<%d>)", u->name, l,
+                l);
         cu_open(&o, "{");
-        cu_line(&o, "return queue%d;", l);
+        cu_line(&o, "return shared.level%d[hdd_warp()];", l);
         cu_close(&o, "}");
         cu_blank(&o);
     }
@@ -95,8 +97,8 @@ static const char *members(struct cu_unit *u)
             cu_arg_member(u, &o, i);
     cu_line(&o, "hdd_run run;");
     cu_line(&o, "hdd_scan scan;");
-    for (int l = 1; l < u->pipe->nlevels; l++)
-        cu_line(&o, "hdd_queue<%s_tuple%d> queue%d;", u->name, l, l);
+    if (u->pipe->nlevels > 1)
+        cu_line(&o, "%s_shared &shared;\nhdd_queues queues;", u->name);
     cu_sink_members(u, &o);
     return take_out(u, &o);
 }
@@ -112,8 +114,8 @@ static const char *initialisers(struct cu_unit *u)
         if (u->arg_used[i])
             hd_strbuf_addf(&b, "%s,\n          ", cu_arg_initialiser(u, i));
     hd_strbuf_adds(&b, "run(launch), scan(run)");
-    for (int l = 1; l < u->pipe->nlevels; l++)
-        hd_strbuf_addf(&b, ",\n          queue%d(shared.level%d[hdd_warp()])", l, l);
+    if (u->pipe->nlevels > 1)
+        hd_strbuf_adds(&b, ",\n          shared(shared), queues(shared.queues[hdd_warp()])");
     const char *sink = cu_sink_initialiser(u);
     if (sink)
         hd_strbuf_addf(&b, ",\n          %s", sink);
@@ -122,10 +124,22 @@ static const char *initialisers(struct cu_unit *u)
     return s;
 }
 
+/* Of the constructor. */
+static const char *beginning(struct cu_unit *u)
+{
+    struct cu_out o;
+    init_out(&o);
+    for (int l = 1; l < u->pipe->nlevels; l++)
+        cu_line(&o, "queues.begin(%d, shared.level%d[hdd_warp()]);", l, l);
+    return take_out(u, &o);
+}
+
 static const char *shared_members(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
+    if (u->pipe->nlevels > 1)
+        cu_line(&o, "hdd_queue queues[HDD_WARPS][%d];", u->pipe->nlevels - 1);
     for (int l = 1; l < u->pipe->nlevels; l++)
         cu_line(&o, "hdd_queue_store<%s_tuple%d> level%d[HDD_WARPS];", u->name, l, l);
     cu_sink_shared(u, &o);
@@ -166,7 +180,7 @@ static uint32_t shared_bytes(const struct cu_unit *u)
     if (u->pipe->sink.hot) /* HDD_HOT rows and addresses */
         bytes += 32 * (8 + (uint32_t)u->spec->states[u->pipe->sink.state].stride);
     for (int l = 1; l < u->pipe->nlevels; l++)
-        bytes += WARPS * cu_gift_bytes(u, l);
+        bytes += WARPS * (cu_gift_bytes(u, l) + QUEUE_BYTES);
     return bytes;
 }
 
@@ -187,7 +201,6 @@ static void check_launch(struct cu_out *o)
     check_number(o, "sizeof(hdd_warp_profile)", sizeof(struct hdd_warp_profile));
     check_number(o, "sizeof(hdd_hash_slot)", sizeof(struct hdd_hash_slot));
     check_number(o, "sizeof(hdd_scan_gift)", SCAN_GIFT_BYTES);
-    check_number(o, "sizeof(hdd_slot)", SLOT_BYTES);
     check_number(o, "HDD_TILE_ROWS", TILE_ROWS);
     check_number(o, "HDD_NONE", RT_BALANCE_NONE);
     check_number(o, "HDD_NIFS", RT_BALANCE_NIFS);
@@ -216,9 +229,15 @@ static const char *checks(struct cu_unit *u)
     init_out(&o);
     check_launch(&o);
     check_failures(&o);
+    if (u->pipe->spec->shape == RT_SHAPE_ANY)
+        check_number(&o, "sizeof(hdd_slot)", SLOT_BYTES);
+    if (u->pipe->nlevels > 1)
+        check_number(&o, "sizeof(hdd_queue)", QUEUE_BYTES);
     for (int l = 1; l < u->pipe->nlevels; l++) {
         check_number(&o,
-                     hd_asprintf(u->arena, "sizeof(hdd_queue_gift<%s_tuple%d>)", u->name, l),
+                     hd_asprintf(u->arena,
+                                 "sizeof(hdd_queue_gift) + HDD_QUEUE * sizeof(%s_tuple%d)",
+                                 u->name, l),
                      cu_gift_bytes(u, l));
         check_number(&o, hd_asprintf(u->arena, "sizeof(%s_tuple%d)", u->name, l),
                      cu_tuple_bytes(u, l));
@@ -261,6 +280,17 @@ static const char *traversal(enum rt_shape shape)
     HD_BUG("shape %d", (int)shape);
 }
 
+/* A kernel that calls the library of work-sharing would get up to 88 registers, most of them for
+ * the calls. Warps to switch to are worth more (H200, JCC-H Q21: 1.83 ms with 88, 1.47 with 72;
+ * at 48, values are spilled in the visits: 1.64). */
+static const char *kernel(struct cu_unit *u)
+{
+    enum { SHARING_BLOCKS = 8 };
+    if (u->pipe->spec->shape != RT_SHAPE_AWS)
+        return hd_asprintf(u->arena, "HDD_KERNEL(%s)", u->name);
+    return hd_asprintf(u->arena, "HDD_KERNEL_FOR(%d, %s)", SHARING_BLOCKS, u->name);
+}
+
 /* ---- the unit --------------------------------------------------------------------------- */
 
 /* "orders -> expand index -> s3_agg": source, steps that shape the pipeline, sink. */
@@ -283,6 +313,8 @@ static const char *includes(struct cu_unit *u)
     if (u->profile)
         cu_line(&o, "#define HDD_PROFILE");
     cu_line(&o, "#include \"hd/pipeline.cuh\"");
+    if (u->pipe->spec->shape == RT_SHAPE_ANY)
+        cu_line(&o, "#include \"hd/any.cuh\"");
     if (u->pipe->sink.place == PL_PLACE_RUNS)
         cu_line(&o, "#include \"hd/runs.cuh\"");
     if (u->dates)
@@ -313,11 +345,14 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
     const char *fields = members(u), *inits = initialisers(u);
     out->far_args = u->far_args;
     out->makes_text = u->makes_text;
+    bool shares = r->shape == RT_SHAPE_AWS || r->shape == RT_SHAPE_ANY;
+    out->libraries = u->libraries | (shares ? RT_LIBRARY_SHARE : 0);
     out->gift_bytes = gift_bytes(u);
     out->slot_bytes = slot_bytes(u);
     out->threads = BLOCK_THREADS;
     out->shared_bytes = shared_bytes(u) > SHARED_DECLARED ? shared_bytes(u) : 0;
     const struct cg_slot slots[] = {
+        {"OPTIONS", out->libraries ? "//! --relocatable-device-code=true\n" : ""},
         {"NAME", u->name},
         {"SUMMARY", summary(u)},
         {"INCLUDES", includes(u)},
@@ -327,8 +362,7 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
         {"SHARED_KIND", out->shared_bytes ? "HDD_SHARED_AT_LAUNCH" : "HDD_SHARED"},
         {"LEVELS", hd_asprintf(u->arena, "%d", u->pipe->nlevels)},
         {"TILE_STEPS", hd_asprintf(u->arena, "%d", u->pipe->gpu_tile_steps)},
-        {"CUTS", r->shape == RT_SHAPE_ANY ? "1" : "0"},
-        {"GIFT_BYTES", hd_asprintf(u->arena, "%u", out->gift_bytes)},
+        {"BEGIN", beginning(u)},
         {"SLOT_BYTES", hd_asprintf(u->arena, "%u", out->slot_bytes)},
         {"MEMBERS", fields},
         {"ARGS", args_type(u)},
@@ -336,6 +370,7 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
         {"METHODS", code},
         {"CHECKS", checks(u)},
         {"TRAVERSE", traversal(r->shape)},
+        {"KERNEL", kernel(u)},
     };
     if (shared_bytes(u) > SHARED_MOST)
         return HD_FAIL(err, UNSUPPORTED, r->path,

@@ -157,7 +157,7 @@ void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level)
     cu_line(o,
             "// What the children of one row share on level %d: row ids and computed values.",
             level);
-    cu_open(o, "struct %s_tuple%d {", u->name, level);
+    cu_open(o, "struct alignas(4) %s_tuple%d {", u->name, level);
     for (int i = 0; i < l->nslots; i++) {
         const struct pl_slot *s = &u->pipe->slots[l->slots[i]];
         cu_line(o, "%s %s;", cu_value_type(u, s->phys, s->nullable), cu_slot(u, l->slots[i]));
@@ -178,26 +178,25 @@ static void value_layout(const struct pl_slot *s, uint32_t *size, uint32_t *alig
     *size = s->nullable ? align_up(sizes[s->phys] + 1, *align) : sizes[s->phys];
 }
 
-/* Size and alignment of a level's tuple; an empty structure has a byte. */
+/* Size and alignment of a level's tuple, which is made of words. */
 static uint32_t tuple_layout(const struct cu_unit *u, int level, uint32_t *most)
 {
     const struct pl_level *l = &u->pipe->levels[level];
     uint32_t size = 0;
-    *most = 1;
+    *most = 4;
     for (int i = 0; i < l->nslots; i++) {
         uint32_t bytes, align;
         value_layout(&u->pipe->slots[l->slots[i]], &bytes, &align);
         size = align_up(size, align) + bytes;
         *most = HD_MAX(*most, align);
     }
-    return HD_MAX(align_up(size, *most), 1);
+    return HD_MAX(align_up(size, *most), 4);
 }
 
 uint32_t cu_gift_bytes(const struct cu_unit *u, int level)
 {
-    enum { ENTRIES = 64, HEAD = 8 + ENTRIES * 8 }; /* HDD_QUEUE; count, ranges */
-    uint32_t most, size = tuple_layout(u, level, &most);
-    return align_up(align_up(HEAD, most) + ENTRIES * size, HD_MAX(most, 4));
+    enum { ENTRIES = 64, HEAD = 16 + ENTRIES * 8 }; /* HDD_QUEUE; count, ranges */
+    return HEAD + ENTRIES * cu_tuple_bytes(u, level);
 }
 
 uint32_t cu_tuple_bytes(const struct cu_unit *u, int level)

@@ -27,10 +27,10 @@ static const char *tile_name(struct cu_unit *u, const struct pl_step *s)
 static void tile_load(struct cu_unit *u, const struct pl_step *s)
 {
     const struct fe_table_column *c = &s->table->cols[s->column];
-    cu_line(u->out, "const hdd_tile<%s, full> %s(%s, first, n);", cu_stored_type(c),
-            tile_name(u, s), cu_arg(u, s->a_data));
+    cu_line(u->out, "const hdd_tile<%s> %s(%s, first);", cu_stored_type(c), tile_name(u, s),
+            cu_arg(u, s->a_data));
     if (s->a_valid >= 0)
-        cu_line(u->out, "const u32 %s_valid = hdd_tile_valid(%s, first, n);", tile_name(u, s),
+        cu_line(u->out, "const u32 %s_valid = hdd_tile_valid(%s, first);", tile_name(u, s),
                 cu_arg(u, s->a_valid));
 }
 
@@ -44,7 +44,7 @@ static void tile_loads(struct cu_unit *u, int steps)
 
 static void open_tile_loop(struct cu_unit *u)
 {
-    cu_line(u->out, "HDD_UNROLL_BY(full ? HDD_TILE_ROWS : 1)");
+    cu_line(u->out, "HDD_UNROLL");
     cu_open(u->out, "for (u32 j = 0; j < HDD_TILE_ROWS; j++) {");
 }
 
@@ -73,14 +73,14 @@ static void tile_group(struct cu_unit *u, const struct pl_step *s)
     const char *row = cu_row(u, s->state), *index = cu_slot(u, u->pipe->source_slot);
     cu_line(u->out, "const i32 %s = (i32)(first + j);", index);
     cu_line(u->out, "(void)%s;", index);
-    cu_line(u->out, "const %s group = full || j < n ? hdd_load_row(%s + first + j) : %s();",
-            row, cu_arg(u, s->a_rows), row);
+    cu_line(u->out, "const %s group = j < n ? hdd_load_row(%s + first + j) : %s();", row,
+            cu_arg(u, s->a_rows), row);
 }
 
 /* The first steps of row j, loads and filters, without a branch. */
 static void row_head(struct cu_unit *u, int steps)
 {
-    cu_line(u->out, "bool live = full || j < n;");
+    cu_line(u->out, "bool live = j < n;");
     if (steps > 0 && u->pipe->spec->source == RT_SOURCE_INDEX)
         tile_group(u, &u->pipe->steps[0]);
     for (int i = 0; i < steps; i++) {
@@ -100,7 +100,7 @@ void cu_tile(struct cu_unit *u)
     int steps = u->pipe->gpu_tile_steps;
     cu_line(u->out,
             "// Rows first .. first + n - 1: bit j is set where row first + j goes on.");
-    cu_line(u->out, "template <bool full> HDD_MEMBER u32 tile(u32 first, u32 n) const");
+    cu_line(u->out, "HDD_MEMBER u32 tile(u32 first, u32 n) const");
     cu_open(u->out, "{");
     cu_line(u->out, "(void)first;");
     if (steps == 0) {
@@ -191,6 +191,13 @@ static void open_visit(struct cu_unit *u, int level, const bool *read)
     bind_child(u, &u->pipe->steps[l->first_step - 1], read);
 }
 
+static const char *push_function(enum rt_shape shape)
+{
+    return shape == RT_SHAPE_ANY   ? "hdd_push_cut"
+           : shape == RT_SHAPE_AWS ? "hdd_push"
+                                   : "hdd_append";
+}
+
 /* Ends a visit by handing the rows' ranges of children to the next level. */
 static void expand(struct cu_unit *u, int step, int level)
 {
@@ -207,8 +214,8 @@ static void expand(struct cu_unit *u, int step, int level)
     for (int i = 0; i < next->nslots; i++)
         list =
             hd_asprintf(u->arena, "%s%s%s", list, i ? ", " : "", cu_slot(u, next->slots[i]));
-    cu_line(u->out, "hdd_push(*this, hdd_level<%d>(), children, %s_tuple%d{%s});", level + 1,
-            u->name, level + 1, list);
+    cu_line(u->out, "%s(*this, hdd_level<%d>(), children, %s_tuple%d{%s});",
+            push_function(u->pipe->spec->shape), level + 1, u->name, level + 1, list);
 }
 
 void cu_visit(struct cu_unit *u, int level)
@@ -246,7 +253,7 @@ void cu_rows(struct cu_unit *u)
     int head = u->pipe->gpu_tile_steps;
     const bool *read = slots_read_from(u, 0, false);
     cu_line(u->out, "// Rows first .. first + n - 1, all the way to the sink.");
-    cu_line(u->out, "template <bool full> HDD_MEMBER void rows(u32 first, u32 n)");
+    cu_line(u->out, "HDD_MEMBER void rows(u32 first, u32 n)");
     cu_open(u->out, "{");
     cu_line(u->out, "(void)first;");
     tile_loads(u, u->pipe->nsteps);

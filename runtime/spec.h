@@ -214,6 +214,10 @@ struct rt_spec {
     const char **paths;
 };
 
+/* Device code that kernels call, templates/library_*.cu. */
+enum rt_library { RT_LIBRARY_SHARE = 1, RT_LIBRARY_WIDE = 2, RT_LIBRARY_FLOAT = 4 };
+enum { RT_NLIBRARIES = 3 };
+
 /* A pipeline's kernel for a GPU, as codegen leaves it (codegen/cuda_source.h). */
 struct rt_unit {
     const char *entry;
@@ -224,6 +228,7 @@ struct rt_unit {
     uint32_t shared_bytes;  /* of a block, to be given at launch; 0: the kernel declares what it needs */
     bool far_args;          /* the first parameter is not the words but their address on the device */
     bool makes_text;        /* needs a heap of texts (templates/launch.cuh) */
+    unsigned libraries;     /* enum rt_library: what it is to be linked with */
 };
 
 /* Errors that generated code raises with a path number. X(id, text) */

@@ -60,8 +60,7 @@ struct hdd_peers {
     template <class Row> HDD_MEMBER Row *popular(Row *row) const
     {
         const u32 many = hdd_ballot(first && hdd_popc(mask) >= HDD_LANES / 2);
-        const u64 which =
-            hdd_shuffle(reinterpret_cast<u64>(row), many ? hdd_lowest(many) : 0);
+        const u64 which = hdd_shuffle(reinterpret_cast<u64>(row), many ? hdd_lowest(many) : 0);
         return many ? reinterpret_cast<Row *>(which) : nullptr;
     }
 
@@ -101,6 +100,20 @@ constexpr u64 HDD_SLOT_BUSY = 0xffffffffull;
 // Slots between two looks at the abort word; in a table half full few lookups see as many.
 constexpr u64 HDD_PROBES = 16;
 
+// The slots are used up by so many groups: what is still to come is projected from what the part
+// of the source read so far has brought. One thread.
+HDD_APART void hdd_project_groups(hdd_run run, u64 groups)
+{
+    const u64 rows = run.launch.source_rows;
+    const u64 read = hdd_load_relaxed(&run.progress->next_tile) * HDD_TILE;
+    const f64 share = run.launch.parts ? 0.25 // nobody knows: all warps began with all rows
+                      : read < rows    ? (f64)read / (f64)rows
+                                       : 1.0;
+    hdd_atomic_max(reinterpret_cast<i64 *>(run.launch.sink.cursor),
+                   (i64)((f64)groups / share * 1.125) + 64);
+    run.abort();
+}
+
 // Groups beyond the capacity have slots but no rows: they are told apart by their tags alone
 // and only counted, so that the host can make room for all at once.
 struct hdd_groups {
@@ -115,56 +128,75 @@ struct hdd_groups {
 
     // Number of the row whose key has hash h and is `same(row)`; a new one is written by
     // `init(row)`. -1: dead, no room, or the run was aborted. Lanes with equal hashes send one
-    // of them ahead: a heavy key is looked up once per warp. Whole warp; may wait for a thread
-    // that writes a key.
+    // of them ahead, in a first round: a heavy key is looked up once per warp. Whole warp; may
+    // wait for a thread that writes a key.
     template <class Same, class Init>
     HDD_MEMBER i64 find(bool live, u64 h, Same same, Init init) const
     {
         const u32 peers = hdd_match(h) & hdd_ballot(live);
         const u32 ahead = live ? hdd_lowest(peers) : hdd_lane();
+        bool looks = live && ahead == hdd_lane();
         i64 row = -1;
-        if (live && ahead == hdd_lane())
-            row = find_one(h, same, init);
-        hdd_warp_sync(); // what that lane has seen of the row, the others see
-        const i64 found = hdd_shuffle(row, ahead);
-        if (live && ahead != hdd_lane())
-            row = found >= 0 && same((u64)found) ? found : find_one(h, same, init);
+        HDD_NO_UNROLL // one copy of the search
+            for (u32 round = 0; round < 2; round++)
+        {
+            if (looks)
+                row = find_one(h, same, init);
+            hdd_warp_sync(); // what that lane has seen of the row, the others see
+            const i64 found = hdd_shuffle(row, ahead);
+            const bool follows = round == 0 && live && ahead != hdd_lane();
+            looks = follows && (found < 0 || !same((u64)found));
+            row = follows ? found : row;
+            if (!hdd_any(looks))
+                break;
+        }
         return row;
     }
 
   private:
-    template <class Same, class Init> HDD_MEMBER i64 find_one(u64 h, Same same, Init init) const
+    template <class Same, class Init>
+    HDD_MEMBER i64 find_one(u64 h, Same same, Init init) const
     {
         const u64 tag = h & ~HDD_SLOT_BUSY;
-        u64 at = h & mask;
-        for (u64 steps = 0; steps <= mask;) {
+        u64 at = h & mask, steps = 0, used = 0; // used: groups that used up the slots
+        i64 found = -1;
+        HDD_NO_UNROLL
+        for (;;) {
             u64 slot = hdd_load_acquire(slots + at);
             if (slot == 0) {
                 slot = hdd_atomic_swap(slots + at, (u64)0, tag | HDD_SLOT_BUSY);
-                if (slot == 0)
-                    return insert(slots + at, tag, init);
+                if (slot == 0) {
+                    found = insert(slots + at, tag, init, used);
+                    break;
+                }
             }
             if (slot == (tag | HDD_SLOT_BUSY)) { // perhaps this very key
                 if (run.aborted())
-                    return -1;
+                    break;
                 hdd_back_off();
                 continue;
             }
             const u64 row = (slot & HDD_SLOT_BUSY) - 1;
             if ((slot & ~HDD_SLOT_BUSY) == tag) {
                 if (row >= run.launch.sink.capacity)
-                    return -1;
-                if (same(row))
-                    return (i64)row;
+                    break;
+                if (same(row)) {
+                    found = (i64)row;
+                    break;
+                }
             }
             at = (at + 1) & mask;
-            if (++steps % HDD_PROBES == 0 && run.aborted()) // a full table: its rows are for
-                return -1;                                  // the next run
+            used = ++steps > mask ? steps : 0;
+            if (used || (steps % HDD_PROBES == 0 && run.aborted())) // a full table: its rows
+                break;                                              // are for the next run
         }
-        return full(mask + 1);
+        if (used)
+            hdd_project_groups(run, used);
+        return found;
     }
 
-    template <class Init> HDD_MEMBER i64 insert(u64 *slot, u64 tag, Init init) const
+    // A new group: its row, -1 where there is no room.
+    template <class Init> HDD_MEMBER i64 insert(u64 *slot, u64 tag, Init init, u64 &used) const
     {
         const u64 row =
             hdd_atomic_add(reinterpret_cast<u64 *>(run.launch.sink.cursor), (u64)1);
@@ -172,24 +204,8 @@ struct hdd_groups {
         if (room)
             init(row);
         hdd_store_release(slot, tag | (row + 1));
-        if (row == mask - mask / 8) // once: what is added to the cursor later counts nothing
-            return full(row);
-        return room ? (i64)row : -1;
-    }
-
-    // The slots are used up by so many groups: what is still to come is projected from what
-    // the part of the source read so far has brought.
-    HDD_MEMBER i64 full(u64 groups) const
-    {
-        const u64 rows = run.launch.source_rows;
-        const u64 read = hdd_load_relaxed(&run.progress->next_tile) * HDD_TILE;
-        const f64 share = run.launch.parts ? 0.25 // nobody knows: all warps began with all rows
-                          : read < rows    ? (f64)read / (f64)rows
-                                           : 1.0;
-        hdd_atomic_max(reinterpret_cast<i64 *>(run.launch.sink.cursor),
-                       (i64)((f64)groups / share * 1.125) + 64);
-        run.abort();
-        return -1;
+        used = row == mask - mask / 8 ? row : 0; // once: what is added to the cursor later
+        return room && !used ? (i64)row : -1;    // counts nothing
     }
 };
 

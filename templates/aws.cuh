@@ -15,160 +15,219 @@
 
 #include "hd/share.cuh"
 
+// What a warp found when it looked around.
+struct hdd_look {
+    u32 place; // of the warp in the table of sizes from now on, 0: none
+    u32 after; // warp iterations until it looks again
+    i32 level; // which it should give half of, -1: nothing
+};
+
+// A warp looks around after an iteration: `idle` > 0 warps wait, and `rows` of level 0 could be
+// divided. Whole warp. It calls nothing: it is not rare while warps wait.
+HDD_CALLED hdd_look hdd_aws_look(hdd_run run, const hdd_queue *queues, u32 levels, u32 idle,
+                                 u32 place, u32 rows);
+// Claims an idle warp and gives it half of a level: which, -1: there was none any more. What there
+// is of level 0 moves by hdd_move_scan. Whole warp.
+HDD_CALLED i32 hdd_aws_give(hdd_run run, hdd_queue *queues, i32 level);
+// The warp has nothing and waits: the level of what came, -1: the warp can end. What came of
+// level 0 moves by hdd_move_scan. Whole warp.
+HDD_CALLED i32 hdd_aws_wait(hdd_run run, hdd_queue *queues, u32 place);
+// Gives half to a warp, or takes (to = -1). Whole warp.
+HDD_CALLED hdd_scan hdd_move_scan(hdd_run run, hdd_scan scan, i32 to);
+
+// Where the source has too few rows for all warps (launch.parts), each warp has a part of the
+// children of every row of one tile: the tile; of a row's children those of the part.
+HDD_CALLED u32 hdd_own_tile(hdd_run run);
+HDD_CALLED hdd_range hdd_own_part(hdd_run run, hdd_range r);
+
+#ifdef HDD_LIBRARY_SHARE
+
+HDD_CALLED u32 hdd_own_tile(hdd_run run)
+{
+    return run.warp() / run.launch.parts;
+}
+
+// Where part k of n children begins; `unit` is the part's share of 2^64.
+HDD_DEVICE u32 hdd_part_begin(u64 unit, u32 k, u32 n)
+{
+    return (u32)hdd_mul_high(unit * k, n);
+}
+
+HDD_CALLED hdd_range hdd_own_part(hdd_run run, hdd_range r)
+{
+    const u64 unit = run.launch.part_unit;
+    const u32 part = run.part();
+    const u32 from = hdd_part_begin(unit, part, r.n);
+    const u32 end = part + 1 < run.launch.parts ? hdd_part_begin(unit, part + 1, r.n) : r.n;
+    return hdd_range{r.begin + from, end - from};
+}
+
+// ---- how much a warp has -------------------------------------------------------------------
+
 // The shallowest level that can be divided, and its nodes; level -1: none.
 struct hdd_workload {
     int level;
     u64 nodes;
 };
 
-// From level L on, R levels are left to look at. Of the last level, half must fill a warp.
-template <class Pipe, int L>
-HDD_DEVICE hdd_workload hdd_divisible(Pipe &, hdd_level<L>, hdd_level<0>)
+// Of the last level, half must fill a warp.
+HDD_DEVICE hdd_workload hdd_workload_of(u32 rows, const hdd_queue *queues, u32 levels)
 {
+    if (rows)
+        return hdd_workload{0, rows};
+    HDD_NO_UNROLL
+    for (u32 level = 1; level < levels; level++)
+        if (queues[level - 1].nodes >= (level + 1 == levels ? 2 * HDD_LANES : 2))
+            return hdd_workload{(int)level, queues[level - 1].nodes};
     return hdd_workload{-1, 0};
 }
 
-template <class Pipe, int L, int R>
-HDD_DEVICE hdd_workload hdd_divisible(Pipe &p, hdd_level<L> level, hdd_level<R>)
+// Its place in the table; 0: there is nothing to divide.
+HDD_DEVICE u32 hdd_place(const hdd_workload &w, u32 levels)
 {
-    const u64 nodes = p.queue(level).nodes;
-    return nodes >= (R == 1 ? 2 * HDD_LANES : 2)
-               ? hdd_workload{L, nodes}
-               : hdd_divisible(p, hdd_level<L + 1>(), hdd_level<R - 1>());
+    if (w.level < 0)
+        return 0;
+    const u32 bucket = w.nodes >> 32 ? HDD_LOAD_BUCKETS - 1 : hdd_highest((u32)w.nodes);
+    return (levels - (u32)w.level) * HDD_LOAD_BUCKETS + bucket;
 }
 
-template <class Pipe> HDD_DEVICE hdd_workload hdd_workload_of(Pipe &p)
+HDD_DEVICE u32 *hdd_load_table(const hdd_run &run)
 {
-    if (p.run.launch.parts == 0 && p.scan.divisible())
-        return hdd_workload{0, p.scan.nodes()};
-    return hdd_divisible(p, hdd_level<1>(), hdd_level<Pipe::levels - 1>());
+    return reinterpret_cast<u32 *>(run.launch.share.loads);
 }
 
-struct hdd_aws {
-    u32 entry; // place of this warp in the table, 0: it has none
-
-    HDD_MEMBER hdd_aws() : entry(0)
-    {
+HDD_DEVICE void hdd_move_entry(const hdd_run &run, u32 &place, u32 to)
+{
+    if (to != place && hdd_lane() == 0) {
+        if (place)
+            hdd_atomic_add(hdd_load_table(run) + place, ~0u);
+        if (to)
+            hdd_atomic_add(hdd_load_table(run) + to, 1u);
     }
+    place = to;
+}
 
-    // Gives something if it should. Whole warp, after a warp iteration; `idle` warps wait.
-    // Returns the number of iterations before the next call. While most warps wait, it gives
-    // again at once, so that work spreads before it is done.
-    template <class Pipe> HDD_MEMBER u32 look(Pipe &p, u32 idle)
-    {
-        if (idle == 0)
-            return HDD_LOOK_RARELY;
-        for (;;) {
-            const hdd_workload mine = hdd_workload_of(p);
-            enter(p.run, mine.level < 0 ? 0 : place(Pipe::levels - mine.level, mine.nodes));
-            if (!entry || !is_busiest(p.run, Pipe::levels) || !give(p, mine.level) ||
-                idle <= p.run.launch.warps - p.run.launch.warps / 4)
-                return 1 + hdd_highest(hdd_max(p.run.launch.warps / idle, 1));
-            idle--;
-        }
-    }
-
-    // The warp has nothing: waits for a gift and takes it. False: it can end. Whole warp.
-    template <class Pipe> HDD_MEMBER bool wait(Pipe &p)
-    {
-        enter(p.run, 0);
-        hdd_warp_sync(); // the last gift was read by all lanes
-        if (hdd_rest(p.run))
+// Nobody in the table has more. Heights from the top down, a row of the table at once.
+HDD_DEVICE bool hdd_is_busiest(const hdd_run &run, u32 place, u32 levels)
+{
+    HDD_NO_UNROLL
+    for (u32 row = levels * HDD_LOAD_BUCKETS; row + HDD_LOAD_BUCKETS > place;
+         row -= HDD_LOAD_BUCKETS) {
+        bool more = false;
+        HDD_NO_UNROLL
+        for (u32 k = hdd_lane(); k < HDD_LOAD_BUCKETS; k += HDD_LANES)
+            more |= row + k > place && hdd_load_relaxed(hdd_load_table(run) + row + k) != 0;
+        if (hdd_any(more))
             return false;
-        u32 mail = 0;
-        if (hdd_lane() == 0)
-            mail = wait_for_mail(p.run);
-        mail = hdd_shuffle(mail, 0);
+    }
+    return true;
+}
+
+// ---- gifts ---------------------------------------------------------------------------------
+
+HDD_DEVICE u64 hdd_gift_of(const hdd_run &run, u32 warp)
+{
+    return run.launch.share.gifts + (u64)warp * run.launch.share.gift_bytes;
+}
+
+// An idle warp that is this one's to give to, -1: none. Whole warp.
+HDD_DEVICE i32 hdd_claim(const hdd_run &run)
+{
+    const hdd_bitmap idle(run);
+    i32 to = -1;
+    if (hdd_lane() == 0) {
+        to = idle.search(run.warp(), [&](u32 warp) { return idle.clear(warp); });
+        if (to >= 0)
+            hdd_send_one(run);
+    }
+    to = hdd_shuffle(to, 0);
+    hdd_warp_sync(); // lane 0's acquire is every lane's
+    return to;
+}
+
+// The gift is in its place. Whole warp.
+HDD_DEVICE void hdd_send(const hdd_run &run, u32 level, u32 to)
+{
+    hdd_warp_sync();
+    if (hdd_lane() == 0) {
+        hdd_store_release(hdd_mailbox(run, to), 1 + level);
+        hdd_atomic_add(&run.progress->gifts, (u64)1);
+    }
+}
+
+HDD_CALLED hdd_scan hdd_move_scan(hdd_run run, hdd_scan scan, i32 to)
+{
+    const u64 gift = hdd_gift_of(run, to < 0 ? run.warp() : (u32)to);
+    if (to < 0) {
+        scan.receive(*reinterpret_cast<const hdd_scan_gift *>(gift));
+        return scan;
+    }
+    scan.give(*reinterpret_cast<hdd_scan_gift *>(gift));
+    hdd_send(run, 0, (u32)to);
+    return scan;
+}
+
+// One thread. The mailbox is emptied before the bit says that it can be filled.
+HDD_DEVICE u32 hdd_wait_for_mail(const hdd_run &run)
+{
+    u32 *const box = hdd_mailbox(run, run.warp());
+    hdd_bitmap(run).set(run.warp());
+    for (hdd_patience patience;;) {
+        const u32 mail = hdd_load_acquire(box);
         if (mail == HDD_MAIL_END)
-            return false;
-        hdd_warp_sync();
-        hdd_receive_level(p, gift(p, p.run.warp()), (int)mail - 1,
-                          hdd_level<Pipe::levels - 1>());
-        return true;
-    }
-
-  private:
-    template <class Pipe> HDD_MEMBER static u64 gift(const Pipe &p, u32 warp)
-    {
-        return p.run.launch.share.gifts + (u64)warp * Pipe::gift_bytes;
-    }
-
-    HDD_MEMBER static u32 *table(const hdd_run &run)
-    {
-        return reinterpret_cast<u32 *>(run.launch.share.loads);
-    }
-
-    HDD_MEMBER static u32 place(u32 height, u64 nodes)
-    {
-        const u32 bucket = nodes >> 32 ? HDD_LOAD_BUCKETS - 1 : hdd_highest((u32)nodes);
-        return height * HDD_LOAD_BUCKETS + bucket;
-    }
-
-    HDD_MEMBER void enter(const hdd_run &run, u32 to)
-    {
-        if (to != entry && hdd_lane() == 0) {
-            if (entry)
-                hdd_atomic_add(table(run) + entry, ~0u);
-            if (to)
-                hdd_atomic_add(table(run) + to, 1u);
+            return mail;
+        if (mail != HDD_MAIL_EMPTY) {
+            hdd_store_relaxed(box, (u32)HDD_MAIL_EMPTY);
+            return mail;
         }
-        entry = to;
+        if (!patience.wait(run))
+            return HDD_MAIL_END;
     }
+}
 
-    // Nobody in the table has more. Heights from the top down, a row of the table at once.
-    HDD_MEMBER bool is_busiest(const hdd_run &run, u32 levels) const
-    {
-        for (u32 row = levels * HDD_LOAD_BUCKETS; row + HDD_LOAD_BUCKETS > entry;
-             row -= HDD_LOAD_BUCKETS) {
-            bool more = false;
-            for (u32 k = hdd_lane(); k < HDD_LOAD_BUCKETS; k += HDD_LANES)
-                more |= row + k > entry && hdd_load_relaxed(table(run) + row + k) != 0;
-            if (hdd_any(more))
-                return false;
-        }
-        return true;
-    }
+// ---- the strategy --------------------------------------------------------------------------
 
-    template <class Pipe> HDD_MEMBER bool give(Pipe &p, int level)
-    {
-        const hdd_bitmap idle(p.run);
-        i32 to = -1;
-        if (hdd_lane() == 0) {
-            to = idle.search(p.run.warp(), [&](u32 warp) { return idle.clear(warp); });
-            if (to >= 0)
-                hdd_send_one(p.run);
-        }
-        to = hdd_shuffle(to, 0);
-        if (to < 0)
-            return false;
-        hdd_warp_sync(); // lane 0's acquire is every lane's
-        hdd_give_level(p, gift(p, (u32)to), level, hdd_level<Pipe::levels - 1>());
-        hdd_warp_sync();
-        if (hdd_lane() == 0) {
-            hdd_store_release(hdd_mailbox(p.run, (u32)to), 1 + (u32)level);
-            hdd_atomic_add(&p.run.progress->gifts, (u64)1);
-        }
-        hdd_count_gift(p.run);
-        return true;
-    }
+HDD_CALLED hdd_look hdd_aws_look(hdd_run run, const hdd_queue *queues, u32 levels, u32 idle,
+                                 u32 place, u32 rows)
+{
+    const hdd_workload mine = hdd_workload_of(rows, queues, levels);
+    hdd_move_entry(run, place, hdd_place(mine, levels));
+    const bool gives = place && hdd_is_busiest(run, place, levels);
+    return hdd_look{place, 1 + hdd_highest(hdd_max(run.launch.warps / idle, 1)),
+                    gives ? mine.level : -1};
+}
 
-    // One thread. The mailbox is emptied before the bit says that it can be filled.
-    HDD_MEMBER static u32 wait_for_mail(const hdd_run &run)
-    {
-        u32 *const box = hdd_mailbox(run, run.warp());
-        hdd_bitmap(run).set(run.warp());
-        for (hdd_patience patience;;) {
-            const u32 mail = hdd_load_acquire(box);
-            if (mail == HDD_MAIL_END)
-                return mail;
-            if (mail != HDD_MAIL_EMPTY) {
-                hdd_store_relaxed(box, (u32)HDD_MAIL_EMPTY);
-                return mail;
-            }
-            if (!patience.wait(run))
-                return HDD_MAIL_END;
-        }
-    }
-};
+HDD_CALLED i32 hdd_aws_give(hdd_run run, hdd_queue *queues, i32 level)
+{
+    const i32 to = hdd_claim(run);
+    if (to < 0 || level == 0)
+        return to;
+    hdd_give_ranges(queues[level - 1],
+                    *reinterpret_cast<hdd_queue_gift *>(hdd_gift_of(run, (u32)to)));
+    hdd_send(run, (u32)level, (u32)to);
+    return to;
+}
+
+HDD_CALLED i32 hdd_aws_wait(hdd_run run, hdd_queue *queues, u32 place)
+{
+    u32 mail = HDD_MAIL_END;
+    hdd_move_entry(run, place, 0);
+    hdd_warp_sync(); // the last gift was read by all lanes
+    if (hdd_rest(run))
+        return -1;
+    if (hdd_lane() == 0)
+        mail = hdd_wait_for_mail(run);
+    mail = hdd_shuffle(mail, 0);
+    hdd_warp_sync();
+    if (mail == HDD_MAIL_END)
+        return -1;
+    const i32 level = (i32)mail - 1;
+    if (level > 0)
+        hdd_receive_ranges(queues[level - 1],
+                           *reinterpret_cast<hdd_queue_gift *>(hdd_gift_of(run, run.warp())));
+    return level;
+}
+
+#endif
 
 #endif

@@ -42,9 +42,11 @@ struct hdd_bitmap {
     template <class Try> HDD_MEMBER i32 search(u32 start, Try try_one) const
     {
         const u32 ngroups = (nwords + 63) / 64;
+        HDD_NO_UNROLL
         for (u32 k = 0; k < ngroups; k++) {
             const u32 g = (start / 64 + k) % ngroups;
             u64 marked = turned(hdd_load_relaxed(groups + g), start);
+            HDD_NO_UNROLL
             for (; marked; marked &= marked - 1) {
                 const u32 w = g * 64 + (hdd_lowest64(marked) + start) % 64;
                 const i32 found = search_word(w, start, try_one);
@@ -68,6 +70,7 @@ struct hdd_bitmap {
         u64 bits = turned(hdd_load_relaxed(words + w), start);
         if (!bits)
             empty(w);
+        HDD_NO_UNROLL
         for (; bits; bits &= bits - 1) {
             const u32 i = w * 64 + (hdd_lowest64(bits) + start) % 64;
             if (try_one(i))

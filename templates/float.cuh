@@ -16,6 +16,26 @@
 #include "templates/wide.cuh"
 #endif
 
+#define HDD_F64_DIGITS 17
+
+// Digits of a finite number above 0: 0.d1 d2 ... * 10^k.
+typedef struct {
+    i32 n, k;
+    u8 d[HDD_F64_DIGITS + 1];
+} hdd_f64_digits;
+
+// v / 10^scale.
+HDD_CALLED f64 hdd_wide_to_f64(i128 v, i32 scale);
+// v * 10^scale, rounded half away from zero, with at most `digits` digits (0: any number) and
+// as a signed integer of `bits` bits. False: it does not fit, or v is no number.
+HDD_CALLED bool hdd_f64_to_wide(f64 v, i32 scale, i32 digits, i32 bits, i128 *out);
+// The least digits that read back as |v|, a finite number but 0.
+HDD_CALLED void hdd_f64_shortest(f64 v, hdd_f64_digits *out);
+// A decimal number, or nan, inf or infinity.
+HDD_CALLED bool hdd_read_f64(const u8 *s, i32 n, f64 *out);
+
+#ifdef HDD_LIBRARY_FLOAT
+
 // ---- long integers -------------------------------------------------------------------------
 
 // Least significant word first; no leading zero words. Whoever makes one gives it room.
@@ -33,7 +53,7 @@ HDD_DEVICE void hdd_big_set(hdd_big *a, u32 *room, u64 v)
 }
 
 // a * by + plus.
-HDD_CALLED void hdd_big_mul_add(hdd_big *a, u32 by, u32 plus)
+HDD_APART void hdd_big_mul_add(hdd_big *a, u32 by, u32 plus)
 {
     u64 carry = plus;
     for (i32 i = 0; i < a->n; i++) {
@@ -46,7 +66,7 @@ HDD_CALLED void hdd_big_mul_add(hdd_big *a, u32 by, u32 plus)
 }
 
 // a * base^k, base 5 or 10; the ninth power still is a word.
-HDD_CALLED void hdd_big_mul_power(hdd_big *a, u32 base, i32 k)
+HDD_APART void hdd_big_mul_power(hdd_big *a, u32 base, i32 k)
 {
     u32 ninth = 1, rest = 1;
     for (i32 i = 0; i < 9; i++)
@@ -58,7 +78,7 @@ HDD_CALLED void hdd_big_mul_power(hdd_big *a, u32 base, i32 k)
     hdd_big_mul_add(a, rest, 0);
 }
 
-HDD_CALLED void hdd_big_shift(hdd_big *a, i32 k)
+HDD_APART void hdd_big_shift(hdd_big *a, i32 k)
 {
     const i32 words = k / 32, bits = k % 32;
     if (a->n == 0 || k == 0)
@@ -78,7 +98,7 @@ HDD_DEVICE i32 hdd_big_bits(const hdd_big *a)
 }
 
 // -1, 0, 1 as a + b is below, equal to or above c.
-HDD_CALLED i32 hdd_big_compare_sum(const hdd_big *a, const hdd_big *b, const hdd_big *c)
+HDD_APART i32 hdd_big_compare_sum(const hdd_big *a, const hdd_big *b, const hdd_big *c)
 {
     u64 carry = 0;
     i32 order = 0;
@@ -92,7 +112,7 @@ HDD_CALLED i32 hdd_big_compare_sum(const hdd_big *a, const hdd_big *b, const hdd
     return carry ? 1 : order;
 }
 
-HDD_CALLED i32 hdd_big_compare(const hdd_big *a, const hdd_big *b)
+HDD_APART i32 hdd_big_compare(const hdd_big *a, const hdd_big *b)
 {
     if (a->n != b->n)
         return a->n < b->n ? -1 : 1;
@@ -103,7 +123,7 @@ HDD_CALLED i32 hdd_big_compare(const hdd_big *a, const hdd_big *b)
 }
 
 // a - b, a at least b.
-HDD_CALLED void hdd_big_subtract(hdd_big *a, const hdd_big *b)
+HDD_APART void hdd_big_subtract(hdd_big *a, const hdd_big *b)
 {
     u64 borrow = 0;
     for (i32 i = 0; i < a->n; i++) {
@@ -118,7 +138,7 @@ HDD_CALLED void hdd_big_subtract(hdd_big *a, const hdd_big *b)
 // ---- rounding to 53 bits -------------------------------------------------------------------
 
 // (m + less than 1, more than 0 if `more`) * 2^e; the highest bit of m is set.
-HDD_CALLED f64 hdd_round_f64(u64 m, bool more, i32 e)
+HDD_APART f64 hdd_round_f64(u64 m, bool more, i32 e)
 {
     const i32 biased = e + 63 + 1023; // exponent field, if it is a normal number
     const i32 drop = biased < 1 ? 12 - biased : 11;
@@ -135,7 +155,7 @@ HDD_CALLED f64 hdd_round_f64(u64 m, bool more, i32 e)
 }
 
 // a / b * 2^e; both are positive, and are used up.
-HDD_CALLED f64 hdd_big_ratio(hdd_big *a, hdd_big *b, i32 e)
+HDD_APART f64 hdd_big_ratio(hdd_big *a, hdd_big *b, i32 e)
 {
     const i32 up = hdd_big_bits(b) - hdd_big_bits(a);
     u64 q = 0;
@@ -153,7 +173,6 @@ HDD_CALLED f64 hdd_big_ratio(hdd_big *a, hdd_big *b, i32 e)
     return hdd_round_f64(q, a->n != 0, e);
 }
 
-// v / 10^scale.
 HDD_CALLED f64 hdd_wide_to_f64(i128 v, i32 scale)
 {
     u128 a = hdd_magnitude(v), b = (u128)hdd_pow10(scale);
@@ -176,8 +195,6 @@ HDD_CALLED f64 hdd_wide_to_f64(i128 v, i32 scale)
     return v < 0 ? -r : r;
 }
 
-// v * 10^scale, rounded half away from zero, with at most `digits` digits (0: any number) and
-// as a signed integer of `bits` bits. False: it does not fit, or v is no number.
 HDD_CALLED bool hdd_f64_to_wide(f64 v, i32 scale, i32 digits, i32 bits, i128 *out)
 {
     const u64 image = (u64)hdd_f64_bits(v);
@@ -205,15 +222,8 @@ HDD_CALLED bool hdd_f64_to_wide(f64 v, i32 scale, i32 digits, i32 bits, i128 *ou
 
 // ---- printing ------------------------------------------------------------------------------
 
-#define HDD_F64_DIGITS 17
 // Twice the largest number, or ten times the smallest over its power of ten: 1,080 bits.
 #define HDD_PRINT_WORDS 36
-
-// Digits of a finite number above 0: 0.d1 d2 ... * 10^k.
-typedef struct {
-    i32 n, k;
-    u8 d[HDD_F64_DIGITS + 1];
-} hdd_f64_digits;
 
 // The number is r / s, and half of the way to its neighbours below / s and above / s.
 typedef struct {
@@ -230,7 +240,7 @@ HDD_DEVICE void hdd_between_scale(hdd_f64_between *b, u32 by)
 
 // m * 2^e; the neighbour below is nearer where m is the least of its exponent. Gives k with
 // r + above at most s (below s if the end itself reads back): the value is below 10^k.
-HDD_CALLED i32 hdd_between_init(hdd_f64_between *b, u64 m, i32 e, bool near, bool ends)
+HDD_APART i32 hdd_between_init(hdd_f64_between *b, u64 m, i32 e, bool near, bool ends)
 {
     // log10 of 2^(bits - 1), rounded down: at most one below that of the number itself
     const i32 log = (i32)(((i64)(e + hdd_bits_in(m) - 1) * 315653) >> 20);
@@ -333,7 +343,7 @@ HDD_DEVICE void hdd_read_digit(hdd_number_text *t, u8 digit, bool fraction, i32 
     }
 }
 
-HDD_CALLED bool hdd_read_decimal(const u8 *s, i32 n, hdd_number_text *t)
+HDD_APART bool hdd_read_decimal(const u8 *s, i32 n, hdd_number_text *t)
 {
     bool any = false, point = false;
     t->first = 0;
@@ -356,7 +366,7 @@ HDD_CALLED bool hdd_read_decimal(const u8 *s, i32 n, hdd_number_text *t)
 
 // The kept digits of the text, and one more that stands for what was not kept, over a power of
 // ten: a factor of two of it is left to the exponent.
-HDD_CALLED f64 hdd_exact_f64(const u8 *s, const hdd_number_text *t)
+HDD_APART f64 hdd_exact_f64(const u8 *s, const hdd_number_text *t)
 {
     hdd_big a, b;
     u32 room_a[HDD_READ_WORDS], room_b[HDD_READ_WORDS];
@@ -410,7 +420,6 @@ HDD_DEVICE bool hdd_is_word(const u8 *s, i32 n, const char *word)
     return i == n && !word[i];
 }
 
-// A decimal number, or nan, inf or infinity.
 HDD_CALLED bool hdd_read_f64(const u8 *s, i32 n, f64 *out)
 {
     const bool sign = n > 0 && (s[0] == '-' || s[0] == '+'), negative = sign && s[0] == '-';
@@ -429,5 +438,7 @@ HDD_CALLED bool hdd_read_f64(const u8 *s, i32 n, f64 *out)
         *out = -*out;
     return true;
 }
+
+#endif
 
 #endif

@@ -10,7 +10,7 @@
 #ifndef HDD_FWS_CUH
 #define HDD_FWS_CUH
 
-#include "hd/share.cuh"
+#include "hd/traverse.cuh"
 
 // The tuple follows.
 struct hdd_slot {
@@ -69,7 +69,8 @@ struct hdd_ring {
             const i32 ahead = (i32)(hdd_load_acquire(&s->turn) - turn);
             if (ahead < 0)
                 return nullptr;
-            const u64 now = ahead == 0 ? hdd_atomic_swap(end, t, t + 1) : hdd_load_relaxed(end);
+            const u64 now =
+                ahead == 0 ? hdd_atomic_swap(end, t, t + 1) : hdd_load_relaxed(end);
             if (ahead == 0 && now == t)
                 return s;
             t = now;
@@ -81,11 +82,10 @@ struct hdd_ring {
 
 // One lane. How many nodes of its range are left.
 template <class Tuple>
-HDD_CALLED u32 hdd_cut_range(hdd_run run, u32 slot_bytes, u32 level, hdd_range r, Tuple t)
+HDD_APART u32 hdd_cut_range(hdd_run run, u32 slot_bytes, u32 level, hdd_range r, Tuple t)
 {
     const u32 most = run.launch.share.threshold;
-    const hdd_ring ring(run, slot_bytes,
-                        run.launch.balance == HDD_FWS_LOCAL ? run.warp() : 0);
+    const hdd_ring ring(run, slot_bytes, run.launch.balance == HDD_FWS_LOCAL ? run.warp() : 0);
     for (u32 sent = 0; r.n > most; r.n -= sent) {
         hdd_send_one(run); // before the piece can be found
         hdd_slot *const s = ring.reserve();
@@ -105,8 +105,9 @@ HDD_CALLED u32 hdd_cut_range(hdd_run run, u32 slot_bytes, u32 level, hdd_range r
 
 // Appends children to a level's queue; of long ranges only the first piece. Whole warp.
 template <class Pipe, int L, class Tuple>
-HDD_DEVICE void hdd_push_cut(Pipe &p, hdd_level<L> level, hdd_range r, const Tuple &t)
+HDD_DEVICE void hdd_push_cut(Pipe &p, hdd_level<L> level, hdd_range children, const Tuple &t)
 {
+    hdd_range r = L == 1 && p.run.launch.parts ? hdd_own_part(p.run, children) : children;
     const bool own = p.run.launch.balance == HDD_FWS_LOCAL;
     const bool cut = r.n > p.run.launch.share.threshold;
     if ((own || p.run.launch.balance == HDD_FWS) && hdd_any(cut)) {
@@ -116,7 +117,7 @@ HDD_DEVICE void hdd_push_cut(Pipe &p, hdd_level<L> level, hdd_range r, const Tup
         if (own && hdd_lane() == 0)
             hdd_bitmap(p.run).set(p.run.warp());
     }
-    p.queue(level).push(r, t);
+    hdd_append(p, level, r, t);
 }
 
 // ---- taking --------------------------------------------------------------------------------
@@ -142,7 +143,7 @@ HDD_DEVICE hdd_slot *hdd_take_anywhere(const hdd_run &run, u32 slot_bytes)
     return s;
 }
 
-HDD_CALLED hdd_slot *hdd_wait_for_piece(hdd_run run, u32 slot_bytes)
+HDD_APART hdd_slot *hdd_wait_for_piece(hdd_run run, u32 slot_bytes)
 {
     const u32 *const box = hdd_mailbox(run, run.warp());
     for (hdd_patience patience;;) {
@@ -156,16 +157,19 @@ template <class Pipe> HDD_DEVICE void hdd_receive_piece(Pipe &, hdd_slot *, u32,
 {
 }
 
-template <class Tuple> HDD_DEVICE void hdd_receive_slot(hdd_queue<Tuple> &q, hdd_slot *s)
+// Lane 0 brings one range; the queue is empty.
+template <class Pipe, int L, class Tuple>
+HDD_DEVICE void hdd_receive_slot(Pipe &p, hdd_slot *s, hdd_level<L> here,
+                                 const hdd_queue_store<Tuple> &)
 {
-    q.receive(s->range, hdd_slot_tuple<Tuple>(s));
+    hdd_append(p, here, hdd_lane() == 0 ? s->range : hdd_no_range(), hdd_slot_tuple<Tuple>(s));
 }
 
 template <class Pipe, int L>
 HDD_DEVICE void hdd_receive_piece(Pipe &p, hdd_slot *s, u32 level, hdd_level<L> here)
 {
     if (level == L)
-        hdd_receive_slot(p.queue(here), s);
+        hdd_receive_slot(p, s, here, p.store(here));
     else
         hdd_receive_piece(p, s, level, hdd_level<L - 1>());
 }

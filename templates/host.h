@@ -9,7 +9,11 @@
 #include "templates/types.cuh"
 
 #define HDD_DEVICE static inline
+#define HDD_LIBRARY_SHARE // called functions are defined where they are declared
+#define HDD_LIBRARY_WIDE
+#define HDD_LIBRARY_FLOAT
 #define HDD_CALLED static inline
+#define HDD_APART  static inline
 
 HDD_DEVICE i64 hdd_f64_bits(f64 v)
 {

@@ -62,7 +62,8 @@ struct hdd_share_memory {
     hdd_u64 words;      // a bit per warp: it waits (AWS), its queue has something (FWS_LOCAL)
     hdd_u64 mail;       // a u32 per warp: state of its mailbox (share.cuh)
     hdd_u64 loads;      // AWS: u32 [HDD_LOAD_HEIGHTS][HDD_LOAD_BUCKETS], warps by workload
-    hdd_u64 gifts;      // AWS: per warp as many bytes as the kernel was emitted with
+    hdd_u64 gifts;      // AWS: per warp
+    hdd_u64 gift_bytes; // as many bytes
     hdd_u64 queues;     // FWS: one queue or one per warp, each with `queue_slots` slots of the
                         // size that the kernel was emitted with
     hdd_u32 queue_slots; // a power of two

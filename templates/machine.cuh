@@ -13,10 +13,19 @@
 
 #define HDD_DEVICE       static __device__ __forceinline__
 #define HDD_MEMBER       __device__ __forceinline__
-// Long and rare: called, one copy in a kernel. It costs its callers no registers if arguments
-// come by value.
-#define HDD_CALLED       static __device__ __noinline__
+// Long and the same for every kernel: compiled once, in a library (library_*.cu), which kernels
+// are linked with. Headers declare such functions for all and define them for their library.
+#if defined HDD_LIBRARY_SHARE || defined HDD_LIBRARY_WIDE || defined HDD_LIBRARY_FLOAT
+#define HDD_CALLED __device__ __noinline__
+#else
+#define HDD_CALLED extern __device__
+#endif
+// Long and rare, but a kernel's own: called, one copy in it.
+#define HDD_APART        static __device__ __noinline__
 #define HDD_KERNEL(name) extern "C" __global__ void __launch_bounds__(HDD_BLOCK) name
+// As many blocks are to fit a multiprocessor: a limit to registers.
+#define HDD_KERNEL_FOR(blocks, name)                                                          \
+    extern "C" __global__ void __launch_bounds__(HDD_BLOCK, blocks) name
 // One structure per kernel holds all it keeps in shared memory.
 #define HDD_SHARED(type, name) __shared__ type name
 // More of it than a kernel may declare: given at the launch.
@@ -276,6 +285,19 @@ HDD_DEVICE u64 hdd_atomic_and_acquire(u64 *p, u64 v)
                  : "l"(p), "l"(v)
                  : "memory");
     return old;
+}
+
+// A value that the compiler knows nothing about: no second copy of code for what it could be.
+HDD_DEVICE u32 hdd_opaque(u32 v)
+{
+    asm volatile("" : "+r"(v));
+    return v;
+}
+
+// Four bytes of anything that is aligned to as many.
+HDD_DEVICE void hdd_copy_word(void *to, const void *from)
+{
+    *static_cast<u32 *>(to) = *static_cast<const u32 *>(from);
 }
 
 // Everything this thread did before is seen by others before anything it does afterwards, and

@@ -3,6 +3,10 @@
 // wait as ranges of positions, each with the tuple that its children share: row ids and
 // computed slots (lazy materialisation, section 7).
 //
+// What is compiled at run time has to be small: a queue is told by its level's number and its
+// tuples are words, so that one copy of all but the visits serves all levels of a kernel, and
+// what is rare is called in the library (library_share.cu), compiled once.
+//
 // A level's queue holds at most (w - 1) + w * r ranges, w lanes and r = 1 range per lane and
 // visit: a level is appended to only when it held fewer than w nodes, hence fewer than w
 // ranges.
@@ -15,187 +19,273 @@
 constexpr u32 HDD_QUEUE = 2 * HDD_LANES;                  // room, a power of two
 constexpr u32 HDD_QUEUE_MOST = HDD_LANES - 1 + HDD_LANES; // what the bound above allows
 
-// In shared memory, one per warp and level.
-template <class Tuple> struct hdd_queue_store {
+// Ranges and tuples of a level's queue, rings; in shared memory, one per warp and level.
+template <class Tuple> struct alignas(16) hdd_queue_store {
     hdd_range ranges[HDD_QUEUE];
     Tuple tuples[HDD_QUEUE];
 };
 
-// Half of a queue, in the memory of a mailbox.
-template <class Tuple> struct hdd_queue_gift {
-    u32 count, reserved;
-    hdd_range ranges[HDD_QUEUE];
-    Tuple tuples[HDD_QUEUE];
-};
-
-// A ring. head, count and nodes are the same in every lane. Whole warps call.
-template <class Tuple> struct hdd_queue {
-    hdd_queue_store<Tuple> &at;
+// What is in them, beside them in shared memory. The first sixteen bytes are read and written at
+// once; where the ranges are the visits know by themselves.
+struct alignas(16) hdd_queue {
     u32 head, count;
     u64 nodes;
+    u32 at;    // of the ranges, bytes from here; the tuples follow them
+    u32 words; // of a tuple
+    u32 reserved[2];
 
-    HDD_MEMBER explicit hdd_queue(hdd_queue_store<Tuple> &store)
-        : at(store), head(0), count(0), nodes(0)
+    HDD_MEMBER hdd_range *ranges()
+    {
+        return reinterpret_cast<hdd_range *>(reinterpret_cast<u8 *>(this) + at);
+    }
+
+    // The tuples, as words.
+    HDD_MEMBER u8 *tuples()
+    {
+        return reinterpret_cast<u8 *>(ranges() + HDD_QUEUE);
+    }
+
+    HDD_MEMBER void set(u32 new_head, u32 new_count, u64 new_nodes)
+    {
+        head = new_head;
+        count = new_count;
+        nodes = new_nodes;
+    }
+};
+
+HDD_DEVICE u32 hdd_slot_of(u32 i)
+{
+    return i % HDD_QUEUE;
+}
+
+// Half of a queue, in the memory of a mailbox. As many tuples follow, at this structure's end.
+struct hdd_queue_gift {
+    u32 count, reserved[3];
+    hdd_range ranges[HDD_QUEUE];
+
+    HDD_MEMBER u8 *tuple(u32 i, u32 words)
+    {
+        return reinterpret_cast<u8 *>(this + 1) + i * words * 4;
+    }
+};
+
+// Bit L: level L fills a visit; it has a node. The same in every lane.
+struct hdd_filled {
+    u32 full, some;
+
+    HDD_MEMBER hdd_filled() : full(0), some(0)
     {
     }
 
-    // Appends the ranges of all lanes that have one.
-    HDD_MEMBER void push(hdd_range r, const Tuple &t)
+    HDD_MEMBER void note(const hdd_run &run, u32 level, u64 nodes)
     {
-        const u32 who = hdd_ballot(r.n != 0);
-        if (r.n != 0)
-            put(head + count + hdd_popc(who & hdd_lanes_below()), r, t);
-        count += hdd_popc(who);
-        nodes += hdd_warp_sum((u64)r.n);
-        HDD_ASSERT(count <= HDD_QUEUE_MOST);
+        const u32 bit = 1u << level;
+        full = nodes >= hdd_worth_a_visit(run) ? full | bit : full & ~bit;
+        some = nodes ? some | bit : some & ~bit;
+    }
+};
+
+// The queues of all levels of a warp. Whole warps call; lane 0 writes what is common.
+struct hdd_queues {
+    hdd_queue *const of; // of level 1 on
+    hdd_filled filled;
+
+    HDD_MEMBER explicit hdd_queues(hdd_queue *first) : of(first), filled()
+    {
+    }
+
+    HDD_MEMBER hdd_queue &level(u32 number) const
+    {
+        return of[number - 1];
+    }
+
+    // The nodes of a level changed.
+    HDD_MEMBER void note(const hdd_run &run, u32 number)
+    {
+        filled.note(run, number, level(number).nodes);
+    }
+
+    template <class Tuple> HDD_MEMBER void begin(u32 number, hdd_queue_store<Tuple> &store)
+    {
+        static_assert(sizeof(Tuple) % 4 == 0, "tuples are words");
+        hdd_queue &q = level(number);
+        if (hdd_lane() == 0) {
+            q.at = (u32)(reinterpret_cast<u8 *>(store.ranges) - reinterpret_cast<u8 *>(&q));
+            q.words = sizeof(Tuple) / 4;
+            q.set(0, 0, 0);
+        }
         hdd_warp_sync();
     }
 
-    // Removes the first nodes, at most one per lane: the position and its tuple. False: no
-    // node for this lane. Ranges hold at least a node each, so the first 32 suffice, the
-    // starts of their parts of the lanes all differ, and the ranges used up are the first
-    // ones.
-    HDD_MEMBER bool take(u32 &position, Tuple &t)
+    // Appends the ranges of all lanes that have one; the tuples of such lanes go to the slots.
+    HDD_MEMBER u32 append(const hdd_run &run, u32 number, hdd_range *ranges, hdd_range r)
     {
-        const u32 lane = hdd_lane(), slot = (head + lane) % HDD_QUEUE;
-        const u32 n = lane < count ? at.ranges[slot].n : 0, most = hdd_min(n, HDD_LANES);
+        hdd_queue &q = level(number);
+        const u32 head = q.head, count = q.count, who = hdd_ballot(r.n != 0);
+        const u32 to = hdd_slot_of(head + count + hdd_popc(who & hdd_lanes_below()));
+        const u64 nodes = q.nodes + hdd_warp_sum((u64)r.n);
+        HDD_ASSERT(count + hdd_popc(who) <= HDD_QUEUE_MOST);
+        if (r.n != 0)
+            ranges[to] = r;
+        filled.note(run, number, nodes);
+        hdd_warp_sync();
+        if (hdd_lane() == 0)
+            q.set(head, count + hdd_popc(who), nodes);
+        return to;
+    }
+
+    // Removes the first nodes of a level, at most one per lane: how many. The position of this
+    // lane's node and the slot of its tuple, valid until the next barrier. Ranges hold at least
+    // a node each, so the first 32 suffice, the starts of their parts of the lanes all differ,
+    // and the ranges used up are the first ones.
+    HDD_MEMBER u32 take(const hdd_run &run, u32 number, hdd_range *ranges, u32 &position,
+                        u32 &from)
+    {
+        hdd_queue &q = level(number);
+        const u32 head = q.head, count = q.count;
+        const u64 nodes = q.nodes;
+        const u32 lane = hdd_lane(), slot = hdd_slot_of(head + lane);
+        const u32 n = lane < count ? ranges[slot].n : 0, most = hdd_min(n, HDD_LANES);
         const u32 start = hdd_scan_sum_bits<6>(most) - most; // at most 32 each
         const u32 starts = hdd_warp_or(n && start < HDD_LANES ? 1u << start : 0);
         const u32 total = nodes < HDD_LANES ? (u32)nodes : HDD_LANES;
         const u32 mine = starts & hdd_lanes_upto();
         if (lane < total) {
-            const u32 from = (head + hdd_popc(mine) - 1) % HDD_QUEUE;
-            position = at.ranges[from].begin + (lane - hdd_highest(mine));
-            t = at.tuples[from];
+            from = hdd_slot_of(head + hdd_popc(mine) - 1);
+            position = ranges[from].begin + (lane - hdd_highest(mine));
         }
+        filled.note(run, number, nodes - total);
         hdd_warp_sync();
         const u32 used = n && start < HDD_LANES ? hdd_min(n, HDD_LANES - start) : 0;
         if (used && used < n) {
-            at.ranges[slot].begin += used;
-            at.ranges[slot].n -= used;
+            ranges[slot].begin += used;
+            ranges[slot].n -= used;
         }
         const u32 gone = hdd_popc(hdd_ballot(used != 0 && used == n));
-        head += gone;
-        count -= gone;
-        nodes -= total;
-        hdd_warp_sync();
-        return lane < total;
-    }
-
-    // ---- work-sharing ----------------------------------------------------------------------
-
-    // Divides every range in two and gives one part of each, so that the cost does not depend
-    // on the number of nodes (section 7). Of ranges with one node every second goes.
-    HDD_MEMBER void give(hdd_queue_gift<Tuple> &gift)
-    {
-        const u32 held = count;
-        u32 kept = 0, given = 0;
-        u64 lost = 0;
-        for (u32 base = 0; base < held; base += HDD_LANES) {
-            const u32 i = base + hdd_lane();
-            hdd_range r = i < held ? at.ranges[(head + i) % HDD_QUEUE] : hdd_no_range();
-            Tuple t = at.tuples[(head + (i < held ? i : 0)) % HDD_QUEUE];
-            const u32 part = (u32)(((u64)r.n + i % 2) / 2), rest = r.n - part;
-            const u32 keeps = hdd_ballot(rest != 0), gives = hdd_ballot(part != 0);
-            hdd_warp_sync();
-            if (rest)
-                put(head + kept + hdd_popc(keeps & hdd_lanes_below()),
-                    hdd_range{r.begin, rest}, t);
-            if (part) {
-                const u32 to = given + hdd_popc(gives & hdd_lanes_below());
-                gift.ranges[to] = hdd_range{r.begin + rest, part};
-                gift.tuples[to] = t;
-            }
-            kept += hdd_popc(keeps);
-            given += hdd_popc(gives);
-            lost += hdd_warp_sum((u64)part);
-            hdd_warp_sync();
-        }
-        if (hdd_lane() == 0)
-            gift.count = given;
-        count = kept;
-        nodes -= lost;
-    }
-
-    // One range that lane 0 brings; the queue is empty.
-    HDD_MEMBER void receive(hdd_range r, const Tuple &t)
-    {
-        HDD_ASSERT(count == 0 && nodes == 0);
-        push(hdd_lane() == 0 ? r : hdd_no_range(), t);
-    }
-
-    // Takes a gift; the queue is empty.
-    HDD_MEMBER void receive(const hdd_queue_gift<Tuple> &gift)
-    {
-        HDD_ASSERT(count == 0 && nodes == 0);
-        u64 n = 0;
-        for (u32 i = hdd_lane(); i < gift.count; i += HDD_LANES) {
-            put(head + i, gift.ranges[i], gift.tuples[i]);
-            n += gift.ranges[i].n;
-        }
-        count = gift.count;
-        nodes = hdd_warp_sum(n);
-        HDD_ASSERT(nodes > 0);
-        hdd_warp_sync();
-    }
-
-  private:
-    HDD_MEMBER void put(u32 i, hdd_range r, const Tuple &t)
-    {
-        at.ranges[i % HDD_QUEUE] = r;
-        at.tuples[i % HDD_QUEUE] = t;
+        if (lane == 0)
+            q.set(head + gone, count - gone, nodes - total);
+        return total;
     }
 };
 
-// A level as a type: level L of a pipeline is chosen at run time, its code at compile time.
-template <int L> struct hdd_level {
-};
-
-// ---- choosing (Algorithm 2) ----------------------------------------------------------------
-
-// Deepest level with at least that many nodes; 0 if there is none: nobody asked level 0.
-template <class Pipe> HDD_DEVICE int hdd_deepest(Pipe &, u32, hdd_level<0>)
+// Appends children to a level's queue. Whole warp.
+template <class Pipe, int L, class Tuple>
+HDD_DEVICE void hdd_append(Pipe &p, hdd_level<L>, hdd_range r, const Tuple &t)
 {
-    return 0;
+    hdd_queue_store<Tuple> &at = p.store(hdd_level<L>());
+    const u32 to = p.queues.append(p.run, L, at.ranges, r);
+    if (r.n != 0)
+        at.tuples[to] = t;
+    hdd_warp_sync();
 }
 
-template <class Pipe, int L> HDD_DEVICE int hdd_deepest(Pipe &p, u32 nodes, hdd_level<L> level)
-{
-    return p.queue(level).nodes >= nodes ? L : hdd_deepest(p, nodes, hdd_level<L - 1>());
-}
-
-// From level L on, R levels are left to look at.
-template <class Pipe, int L> HDD_DEVICE int hdd_shallowest(Pipe &, hdd_level<L>, hdd_level<0>)
-{
-    return -1;
-}
-
-template <class Pipe, int L, int R>
-HDD_DEVICE int hdd_shallowest(Pipe &p, hdd_level<L> level, hdd_level<R>)
-{
-    return p.queue(level).nodes ? L
-                                : hdd_shallowest(p, hdd_level<L + 1>(), hdd_level<R - 1>());
-}
-
-// Nodes for which a level is worth a visit. Depth first (HDD_NONE) takes what there is: the
-// traversal without NIFS, in which a level is appended to only when it is empty.
-HDD_DEVICE u32 hdd_worth_a_visit(const hdd_run &run)
-{
-    return run.launch.balance == HDD_NONE ? 1 : HDD_LANES;
-}
-
-// -1: nothing left. Level 0 is as full as the source while there are tiles; where fewer than
-// 32 of its rows wait there are none, and no deeper level is full, so that the shallowest is
-// due.
+// Algorithm 2: the deepest level that fills a visit, else the shallowest. -1: nothing left. Level
+// 0 is as full as the source while there are tiles; a visit of it may find that nothing was left.
 template <class Pipe> HDD_DEVICE int hdd_choose(Pipe &p)
 {
-    const u32 nodes = hdd_worth_a_visit(p.run);
-    const int level = hdd_deepest(p, nodes, hdd_level<Pipe::levels - 1>());
-    if (level > 0)
-        return level;
-    p.scan.refill(p, nodes);
-    return p.scan.pending ? 0
-                          : hdd_shallowest(p, hdd_level<1>(), hdd_level<Pipe::levels - 1>());
+    const hdd_filled &f = p.queues.filled;
+    if (f.full)
+        return (int)hdd_highest(f.full);
+    if (p.scan.has_more())
+        return 0;
+    return f.some ? (int)hdd_lowest(f.some) : -1;
 }
+
+#ifdef HDD_LIBRARY_SHARE
+
+// ---- work-sharing --------------------------------------------------------------------------
+
+HDD_DEVICE void hdd_copy_words(u8 *to, const u8 *from, u32 words)
+{
+    HDD_NO_UNROLL
+    for (u32 w = 0; w < words; w++)
+        hdd_copy_word(to + 4 * w, from + 4 * w);
+}
+
+// Tuples of lanes that say so move within their ring, not all at once: a lane's new place may be
+// another one's old. Whole warp.
+HDD_DEVICE void hdd_move_tuples(u8 *to, const u8 *from, u32 words, bool moves)
+{
+    HDD_NO_UNROLL
+    for (u32 w = 0; w < words; w++) {
+        u32 word = 0;
+        hdd_copy_word(&word, from + 4 * w);
+        hdd_warp_sync();
+        if (moves)
+            hdd_copy_word(to + 4 * w, &word);
+        hdd_warp_sync();
+    }
+}
+
+// Divides every range in two and gives one part of each, so that the cost does not depend on the
+// number of nodes (section 7). Of ranges with one node every second goes. Whole warp.
+HDD_DEVICE void hdd_give_ranges(hdd_queue &q, hdd_queue_gift &gift)
+{
+    const hdd_queue was = q; // a copy in registers
+    hdd_range *const ranges = q.ranges();
+    u8 *const tuples = q.tuples();
+    const u32 bytes = was.words * 4;
+    u32 kept = 0, given = 0;
+    u64 lost = 0;
+    HDD_NO_UNROLL
+    for (u32 base = 0; base < was.count; base += HDD_LANES) {
+        const u32 i = base + hdd_lane(),
+                  from = hdd_slot_of(was.head + (i < was.count ? i : 0));
+        const hdd_range r = i < was.count ? ranges[from] : hdd_no_range();
+        const u32 part = (u32)(((u64)r.n + i % 2) / 2), rest = r.n - part;
+        const u32 keeps = hdd_ballot(rest != 0), gives = hdd_ballot(part != 0);
+        const u32 stays = hdd_slot_of(was.head + kept + hdd_popc(keeps & hdd_lanes_below()));
+        const u32 goes = given + hdd_popc(gives & hdd_lanes_below());
+        hdd_warp_sync();
+        if (part) {
+            gift.ranges[goes] = hdd_range{r.begin + rest, part};
+            hdd_copy_words(gift.tuple(goes, was.words), tuples + from * bytes, was.words);
+        }
+        if (rest)
+            ranges[stays] = hdd_range{r.begin, rest};
+        if (hdd_any(rest && stays != from))
+            hdd_move_tuples(tuples + stays * bytes, tuples + from * bytes, was.words,
+                            rest != 0);
+        kept += hdd_popc(keeps);
+        given += hdd_popc(gives);
+        lost += hdd_warp_sum((u64)part);
+        hdd_warp_sync();
+    }
+    if (hdd_lane() == 0) {
+        gift.count = given;
+        q.count = kept;
+        q.nodes = was.nodes - lost;
+    }
+    hdd_warp_sync();
+}
+
+// Takes a gift; the queue is empty. Whole warp.
+HDD_DEVICE void hdd_receive_ranges(hdd_queue &q, hdd_queue_gift &gift)
+{
+    const hdd_queue was = q; // a copy in registers
+    hdd_range *const ranges = q.ranges();
+    u8 *const tuples = q.tuples();
+    const u32 count = gift.count;
+    u64 n = 0;
+    HDD_ASSERT(was.count == 0 && was.nodes == 0);
+    HDD_NO_UNROLL
+    for (u32 i = hdd_lane(); i < count; i += HDD_LANES) {
+        const hdd_range r = gift.ranges[i];
+        const u32 to = hdd_slot_of(was.head + i);
+        ranges[to] = r;
+        hdd_copy_words(tuples + to * was.words * 4, gift.tuple(i, was.words), was.words);
+        n += r.n;
+    }
+    n = hdd_warp_sum(n);
+    hdd_warp_sync();
+    if (hdd_lane() == 0) {
+        q.count = count;
+        q.nodes = n;
+        HDD_ASSERT(n > 0);
+    }
+    hdd_warp_sync();
+}
+
+#endif
 
 #endif

@@ -13,6 +13,10 @@
 #include "hd/tile.cuh"
 #include "hd/warp.cuh"
 
+// A level as a type: level L of a pipeline is chosen at run time, its code at compile time.
+template <int L> struct hdd_level {
+};
+
 // Half of what a warp has at this level, in the memory of a mailbox.
 struct hdd_scan_gift {
     u64 tile, tile_end;
@@ -21,8 +25,7 @@ struct hdd_scan_gift {
 };
 
 struct hdd_scan {
-    u64 rows;           // of the source
-    u64 tile, tile_end; // tiles taken from the cursor and not read yet
+    u32 tile, tile_end; // tiles taken from the cursor and not read yet
     bool exhausted;     // the cursor has no more
     u32 first;          // of the tile that `alive` belongs to
     u32 alive;          // bit j: row first + 8 * lane + j
@@ -31,35 +34,52 @@ struct hdd_scan {
     u32 pending; // rows that wait: nleft and the survivors of all lanes
 
     HDD_MEMBER explicit hdd_scan(const hdd_run &run)
-        : rows(run.launch.source_rows), tile(0), tile_end(0), exhausted(false), first(0),
-          alive(0), left(0), nleft(0), pending(0)
+        : tile(0), tile_end(0), exhausted(false), first(0), alive(0), left(0), nleft(0),
+          pending(0)
     {
         exhausted = run.warp() >= run.launch.scan_warps;
-        if (run.launch.parts)
-            take_part(run);
     }
 
     // Rows that wait and rows that were not looked at yet.
     HDD_MEMBER u64 nodes() const
     {
-        return pending + (tile_end - tile) * HDD_TILE;
+        return pending + (u64)(tile_end - tile) * HDD_TILE;
     }
 
-    // Reads tiles until as many rows wait or none are left.
-    template <class Pipe> HDD_MEMBER void refill(Pipe &p, u32 wanted)
+    // Only this tile, of whose rows' children the warp has a part.
+    HDD_MEMBER void take_only(const hdd_run &run, u32 its_tile)
     {
-        while (pending < wanted) {
-            if (tile == tile_end && !take_tiles(p.run))
-                return;
+        tile = its_tile;
+        tile_end = tile + ((u64)tile * HDD_TILE < run.launch.source_rows);
+        exhausted = true;
+    }
+
+    // There may be rows: some wait, or there are tiles.
+    HDD_MEMBER bool has_more() const
+    {
+        return pending || tile != tile_end || !exhausted;
+    }
+
+    // The next rows, one for each of the first lanes: reads tiles until as many as wanted wait or
+    // there are no tiles. How many; 0: none are left.
+    template <class Pipe> HDD_MEMBER u32 next(Pipe &p, u32 wanted, u32 &row)
+    {
+        for (;;) {
+            const u32 n = take(row);
+            if (n >= wanted || (tile == tile_end && !take_tiles(p.run)))
+                return n;
+            left = row;
+            nleft = n;
             read_tile(p);
         }
     }
 
-    // Removes the first rows that wait, at most one per lane. False: none for this lane.
-    HDD_MEMBER bool take(u32 &row)
+    // Removes the first rows that wait, at most one per lane: how many.
+    HDD_MEMBER u32 take(u32 &row)
     {
         const u32 lane = hdd_lane(), n = hdd_min(pending, HDD_LANES), of_tile = n - nleft;
-        const u32 mine = hdd_popc(alive), upto = hdd_scan_sum_bits<HDD_TILE_BITS>(mine), before = upto - mine;
+        const u32 mine = hdd_popc(alive), upto = hdd_scan_sum_bits<HDD_TILE_BITS>(mine),
+                  before = upto - mine;
         const u32 j = lane - nleft; // of the tile's survivors; wraps for lanes with a left row
         const u32 owner = hdd_owner(upto, j);
         const u32 mask = hdd_shuffle(alive, owner), skip = hdd_shuffle(before, owner);
@@ -71,7 +91,7 @@ struct hdd_scan {
             alive = hdd_drop_bits(alive, of_tile - before);
         nleft = 0;
         pending -= n;
-        return lane < n;
+        return n;
     }
 
     // The next tile by its first row, for kernels that need no survivors in line. False: none
@@ -80,14 +100,8 @@ struct hdd_scan {
     {
         if (tile == tile_end && !take_tiles(run))
             return false;
-        at = (u32)(tile++ * HDD_TILE);
+        at = tile++ * HDD_TILE;
         return true;
-    }
-
-    // The tile that begins at a row lies within the source.
-    HDD_MEMBER bool full(u32 at) const
-    {
-        return (u64)at + HDD_TILE <= rows;
     }
 
     // ---- work-sharing ----------------------------------------------------------------------
@@ -103,7 +117,7 @@ struct hdd_scan {
     HDD_MEMBER void give(hdd_scan_gift &gift)
     {
         const u32 lane = hdd_lane(), mine = hdd_popc(alive);
-        const u64 middle = tile + (tile_end - tile + (pending == 0)) / 2;
+        const u32 middle = tile + (tile_end - tile + (pending == 0)) / 2;
         if (lane == 0) {
             gift.tile = middle;
             gift.tile_end = tile_end;
@@ -125,8 +139,8 @@ struct hdd_scan {
     HDD_MEMBER void receive(const hdd_scan_gift &gift)
     {
         HDD_ASSERT(pending == 0 && tile == tile_end);
-        tile = gift.tile;
-        tile_end = gift.tile_end;
+        tile = (u32)gift.tile;
+        tile_end = (u32)gift.tile_end;
         first = gift.first;
         nleft = gift.nleft;
         alive = gift.alive[hdd_lane()];
@@ -136,23 +150,15 @@ struct hdd_scan {
     }
 
   private:
-    // The one tile of a warp that has a part of it.
-    HDD_MEMBER void take_part(const hdd_run &run)
-    {
-        tile = run.warp() / run.launch.parts;
-        tile_end = tile + (tile * HDD_TILE < rows);
-        exhausted = true;
-    }
-
     HDD_MEMBER bool take_tiles(const hdd_run &run)
     {
-        const u64 tiles = (rows + HDD_TILE - 1) / HDD_TILE;
-        u64 at = 0;
+        const u32 tiles = (u32)((run.launch.source_rows + HDD_TILE - 1) / HDD_TILE);
+        u32 at = 0;
         bool stopped = false;
         if (exhausted)
             return false;
         if (hdd_lane() == 0) { // one wait for both
-            at = hdd_atomic_add(&run.progress->next_tile, (u64)run.launch.take);
+            at = (u32)hdd_atomic_add(&run.progress->next_tile, (u64)run.launch.take);
             stopped = run.aborted();
         }
         at = hdd_shuffle(at, 0);
@@ -166,15 +172,10 @@ struct hdd_scan {
 
     template <class Pipe> HDD_MEMBER void read_tile(Pipe &p)
     {
-        u32 row = 0;
-        const u32 kept = pending;
-        take(row); // fewer than 32: they all fit the lanes
-        left = row;
-        nleft = kept;
-        first = (u32)(tile++ * HDD_TILE);
-        const u32 mine = first + hdd_lane() * HDD_TILE_ROWS;
-        alive = full(first) ? p.template tile<true>(mine, HDD_TILE_ROWS)
-                            : p.template tile<false>(mine, hdd_tile_end(first, rows));
+        first = tile++ * HDD_TILE;
+        const u64 rows = p.run.launch.source_rows;
+        const u32 n = hdd_tile_rows(first, rows);
+        alive = p.tile(n ? first + hdd_lane() * HDD_TILE_ROWS : 0, n);
         if (Pipe::tile_steps > 0)
             hdd_count_tile(p.run, Pipe::levels, rows - first);
         pending = nleft + hdd_warp_sum_bits<HDD_TILE_BITS>(hdd_popc(alive));

@@ -72,49 +72,4 @@ struct hdd_patience {
     }
 };
 
-// ---- by level ------------------------------------------------------------------------------
-
-template <class Gift> HDD_DEVICE Gift &hdd_gift(u64 address)
-{
-    return *reinterpret_cast<Gift *>(address);
-}
-
-template <class Tuple> HDD_DEVICE void hdd_give_queue(hdd_queue<Tuple> &q, u64 gift)
-{
-    q.give(hdd_gift<hdd_queue_gift<Tuple>>(gift));
-}
-
-template <class Tuple> HDD_DEVICE void hdd_receive_queue(hdd_queue<Tuple> &q, u64 gift)
-{
-    q.receive(hdd_gift<hdd_queue_gift<Tuple>>(gift));
-}
-
-template <class Pipe> HDD_DEVICE void hdd_give_level(Pipe &p, u64 gift, int, hdd_level<0>)
-{
-    p.scan.give(hdd_gift<hdd_scan_gift>(gift));
-}
-
-template <class Pipe, int L>
-HDD_DEVICE void hdd_give_level(Pipe &p, u64 gift, int level, hdd_level<L> here)
-{
-    if (level == L)
-        hdd_give_queue(p.queue(here), gift);
-    else
-        hdd_give_level(p, gift, level, hdd_level<L - 1>());
-}
-
-template <class Pipe> HDD_DEVICE void hdd_receive_level(Pipe &p, u64 gift, int, hdd_level<0>)
-{
-    p.scan.receive(hdd_gift<hdd_scan_gift>(gift));
-}
-
-template <class Pipe, int L>
-HDD_DEVICE void hdd_receive_level(Pipe &p, u64 gift, int level, hdd_level<L> here)
-{
-    if (level == L)
-        hdd_receive_queue(p.queue(here), gift);
-    else
-        hdd_receive_level(p, gift, level, hdd_level<L - 1>());
-}
-
 #endif

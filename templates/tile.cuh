@@ -35,17 +35,15 @@ HDD_DEVICE void hdd_from_bits(u64 bits, f64 &v)
     v = hdd_f64_from_bits((i64)bits);
 }
 
-// Stored values of a lane's rows first .. first + n - 1. `full`: the warp's tile lies within
-// the source, so n is 8 and nothing is checked.
-template <class T, bool full> struct hdd_tile;
-
-// They stay packed in 32-bit words until one is asked for, so that they live in registers
-// however wide they are.
-template <class T> struct hdd_tile<T, true> {
+// Stored values of a lane's rows from `first` on: always eight. The last tile of a source ends
+// in memory that is there but holds no rows (zeros: runtime/gpu/gpu_resident.c); a lane that has
+// none at all reads row 0 again. They stay packed in 32-bit words until one is asked for, so that
+// they live in registers however wide they are.
+template <class T> struct hdd_tile {
     static constexpr u32 bytes = sizeof(T), words = 2 * bytes, bits = 8 * bytes;
     u32 w[words];
 
-    HDD_MEMBER hdd_tile(const T *data, u32 first, u32)
+    HDD_MEMBER hdd_tile(const T *data, u32 first)
     {
         const u8 *from = reinterpret_cast<const u8 *>(data + first);
         HDD_UNROLL
@@ -67,26 +65,11 @@ template <class T> struct hdd_tile<T, true> {
     }
 };
 
-// The end of the source: once per column, so one by one. Rows from n on read as zero.
-template <class T> struct hdd_tile<T, false> {
-    const T *at;
-    u32 n;
-
-    HDD_MEMBER hdd_tile(const T *data, u32 first, u32 rows) : at(data + first), n(rows)
-    {
-    }
-
-    HDD_MEMBER T operator[](u32 j) const
-    {
-        return j < n ? hdd_load_const(at + j) : T();
-    }
-};
-
 // Values as wide as that are read where they are asked for.
-template <> struct hdd_tile<i128, true> {
+template <> struct hdd_tile<i128> {
     const i128 *at;
 
-    HDD_MEMBER hdd_tile(const i128 *data, u32 first, u32) : at(data + first)
+    HDD_MEMBER hdd_tile(const i128 *data, u32 first) : at(data + first)
     {
     }
 
@@ -96,17 +79,17 @@ template <> struct hdd_tile<i128, true> {
     }
 };
 
-// Rows that this lane has of the tile that begins at `first`, the source's last.
-HDD_DEVICE u32 hdd_tile_end(u32 first, u64 rows)
+// Rows that this lane has of the tile that begins at `first`.
+HDD_DEVICE u32 hdd_tile_rows(u32 first, u64 rows)
 {
     const u64 at = (u64)first + hdd_lane() * HDD_TILE_ROWS;
     return at >= rows ? 0 : rows - at < HDD_TILE_ROWS ? (u32)(rows - at) : HDD_TILE_ROWS;
 }
 
 // Validity bits of the same rows: `first` is a multiple of eight, so they are one byte.
-HDD_DEVICE u32 hdd_tile_valid(const u8 *valid, u32 first, u32 n)
+HDD_DEVICE u32 hdd_tile_valid(const u8 *valid, u32 first)
 {
-    return n ? hdd_load_const(valid + first / 8) & hdd_low_bits(n) : 0;
+    return hdd_load_const(valid + first / 8);
 }
 
 #endif

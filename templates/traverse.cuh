@@ -1,192 +1,152 @@
-// The shapes of a kernel. A pipeline is a class, emitted per plan, with
+// Kernels with levels. To what straight.cuh asks for, a pipeline's class adds
 //
-//   enum { levels, tile_steps, cuts }         steps that tile() does; its kernel can cut ranges
-//   enum : u64 { gift_bytes, slot_bytes }     of a mailbox; of a slot of fws.cuh
-//   hdd_run run; hdd_scan scan;
-//   u32 tile<full>(u32 first, u32 n)          rows of this lane that pass the cheap predicate
-//   hdd_queue<Tuple> &queue(hdd_level<L>)     levels 1 .. levels - 1
-//   void visit(hdd_level<0>, bool live, u32 row)
+//   hdd_queues queues;
+//   hdd_queue_store<Tuple> &store(hdd_level<L>)   of this warp, levels 1 .. levels - 1
 //   void visit(hdd_level<L>, bool live, u32 position, const Tuple &)
 //
-// visit is called by whole warps, live or not, and either hands ranges to the next level
-// (hdd_push) or feeds the sink. Block-wide flushes come after the traversal.
+// A visit but the last level's hands ranges to the next (hdd_push).
 #ifndef HDD_TRAVERSE_CUH
 #define HDD_TRAVERSE_CUH
 
 #include "hd/aws.cuh"
-#include "hd/fws.cuh"
-#include "hd/profile.cuh"
+#include "hd/straight.cuh"
 
 // ---- visits --------------------------------------------------------------------------------
 
-template <class Pipe> HDD_DEVICE void hdd_visit_scan(Pipe &p)
+template <class Pipe, int L, class Tuple>
+HDD_DEVICE void hdd_visit_node(Pipe &p, hdd_level<L> here, bool live, u32 position, u32 slot,
+                               const hdd_queue_store<Tuple> &at)
 {
-    u32 row = 0;
-    hdd_count_visit(p.run, 0, p.scan.pending);
-    const bool live = p.scan.take(row);
-    p.visit(hdd_level<0>(), live, row);
-}
-
-template <class Pipe, class Tuple, int L>
-HDD_DEVICE void hdd_visit_queue(Pipe &p, hdd_queue<Tuple> &q, hdd_level<L> level)
-{
-    u32 position = 0;
     Tuple t = Tuple();
-    hdd_count_visit(p.run, L, q.nodes);
-    const bool live = q.take(position, t);
-    p.visit(level, live, position, t);
+    if (live)
+        t = at.tuples[slot];
+    hdd_warp_sync();
+    p.visit(here, live, position, t);
 }
 
-template <class Pipe> HDD_DEVICE void hdd_visit(Pipe &p, int, hdd_level<0>)
+template <class Pipe>
+HDD_DEVICE void hdd_visit_nodes(Pipe &, u32, bool, u32, u32, hdd_level<0>)
 {
-    hdd_visit_scan(p);
 }
 
-template <class Pipe, int L> HDD_DEVICE void hdd_visit(Pipe &p, int level, hdd_level<L> here)
+template <class Pipe, int L>
+HDD_DEVICE void hdd_visit_nodes(Pipe &p, u32 level, bool live, u32 position, u32 slot,
+                                hdd_level<L> here)
 {
     if (level == L)
-        hdd_visit_queue(p, p.queue(here), here);
+        hdd_visit_node(p, here, live, position, slot, p.store(here));
     else
-        hdd_visit(p, level, hdd_level<L - 1>());
+        hdd_visit_nodes(p, level, live, position, slot, hdd_level<L - 1>());
 }
 
-// Children for a level's queue, of rows that were just visited.
+// Where a level's ranges are: a choice among constants.
+template <class Pipe> HDD_DEVICE hdd_range *hdd_ranges_of(Pipe &p, u32, hdd_level<1> here)
+{
+    return p.store(here).ranges;
+}
+
+template <class Pipe, int L>
+HDD_DEVICE hdd_range *hdd_ranges_of(Pipe &p, u32 level, hdd_level<L> here)
+{
+    hdd_range *const above = hdd_ranges_of(p, level, hdd_level<L - 1>());
+    return level == L ? p.store(here).ranges : above;
+}
+
+// The first nodes of any level but 0.
+template <class Pipe> HDD_DEVICE void hdd_visit_queue(Pipe &p, u32 level)
+{
+    constexpr hdd_level<Pipe::levels - 1> last{};
+    u32 position = 0, slot = 0;
+    hdd_count_visit(p.run, level, p.queues.level(level).nodes);
+    const u32 n = p.queues.take(p.run, level, hdd_ranges_of(p, level, last), position, slot);
+    hdd_visit_nodes(p, level, hdd_lane() < n, position, slot, last);
+}
+
+// Children for a level's queue, of rows that were just visited; of a row of the source this warp's
+// part, where each warp has one.
 template <class Pipe, int L, class Tuple>
-HDD_DEVICE void hdd_push_by(Pipe &p, hdd_level<L> level, hdd_range r, const Tuple &t,
-                            hdd_level<0>)
+HDD_DEVICE void hdd_push(Pipe &p, hdd_level<L> level, hdd_range r, const Tuple &t)
 {
-    p.queue(level).push(r, t);
-}
-
-template <class Pipe, int L, class Tuple>
-HDD_DEVICE void hdd_push_by(Pipe &p, hdd_level<L> level, hdd_range r, const Tuple &t,
-                            hdd_level<1>)
-{
-    hdd_push_cut(p, level, r, t);
-}
-
-// Where part k of n children begins; `unit` is the part's share of 2^64.
-HDD_DEVICE u32 hdd_part_begin(u64 unit, u32 k, u32 n)
-{
-    return (u32)((u128)(unit * k) * n >> 64);
-}
-
-HDD_CALLED hdd_range hdd_part_of(u64 unit, u32 part, u32 parts, hdd_range r)
-{
-    const u32 from = hdd_part_begin(unit, part, r.n);
-    const u32 end = part + 1 < parts ? hdd_part_begin(unit, part + 1, r.n) : r.n;
-    return hdd_range{r.begin + from, end - from};
-}
-
-// Of the children of a row of the source, those of this warp's part.
-template <int L> HDD_DEVICE hdd_range hdd_own_part(const hdd_run &, hdd_level<L>, hdd_range r)
-{
-    return r;
-}
-
-HDD_DEVICE hdd_range hdd_own_part(const hdd_run &run, hdd_level<1>, hdd_range r)
-{
-    const u32 parts = run.launch.parts;
-    return parts ? hdd_part_of(run.launch.part_unit, run.part(), parts, r) : r;
-}
-
-template <class Pipe, int L, class Tuple>
-HDD_DEVICE void hdd_push(Pipe &p, hdd_level<L> level, hdd_range children, const Tuple &t)
-{
-    const hdd_range r = hdd_own_part(p.run, level, children);
-    hdd_push_by(p, level, r, t, hdd_level<Pipe::cuts>());
+    if (L == 1 && p.run.launch.parts)
+        r = hdd_own_part(p.run, r);
+    hdd_append(p, level, r, t);
 }
 
 // ---- what a warp does every so often, and when it has nothing ------------------------------
 
-// `look` comes after some iterations and says after how many again; `wait` gives false when the
-// warp can end.
+// A strategy's turn comes after some iterations and says after how many again (0: at once), and
+// comes when the warp has nothing: then false ends the warp.
 struct hdd_alone {
-    template <class Pipe> HDD_MEMBER u32 look(Pipe &, u32)
+    template <class Pipe> HDD_MEMBER void begin(Pipe &)
     {
-        return HDD_LOOK_RARELY;
     }
 
-    template <class Pipe> HDD_MEMBER bool wait(Pipe &)
+    template <class Pipe> HDD_MEMBER bool turn(Pipe &, u32, bool waits, u32 &after)
     {
-        return false;
+        after = HDD_LOOK_RARELY;
+        return !waits;
     }
 };
 
 struct hdd_adaptive {
-    hdd_aws aws;
+    u32 place; // aws.cuh
 
-    template <class Pipe> HDD_MEMBER u32 look(Pipe &p, u32 idle)
+    HDD_MEMBER hdd_adaptive() : place(0)
     {
-        return p.run.launch.balance == HDD_AWS ? aws.look(p, idle) : HDD_LOOK_RARELY;
     }
 
-    template <class Pipe> HDD_MEMBER bool wait(Pipe &p)
+    template <class Pipe> HDD_MEMBER void begin(Pipe &p)
     {
-        return p.run.launch.balance == HDD_AWS && aws.wait(p);
+        if (p.run.launch.parts)
+            p.scan.take_only(p.run, hdd_own_tile(p.run));
     }
-};
 
-struct hdd_any_way {
-    hdd_adaptive adaptive;
-
-    template <class Pipe> HDD_MEMBER u32 look(Pipe &p, u32 idle)
+    template <class Pipe> HDD_MEMBER bool turn(Pipe &p, u32 idle, bool waits, u32 &after)
     {
-        return adaptive.look(p, idle);
-    }
-
-    template <class Pipe> HDD_MEMBER bool wait(Pipe &p)
-    {
-        const u32 how = p.run.launch.balance;
-        return how == HDD_FWS || how == HDD_FWS_LOCAL ? hdd_fws_wait(p) : adaptive.wait(p);
-    }
-};
-
-// ---- shapes --------------------------------------------------------------------------------
-
-// No expansion: tile after tile, 32 survivors at a time. The abort word is looked at where
-// tiles are taken.
-template <class Pipe> HDD_DEVICE void hdd_straight(Pipe &p)
-{
-    hdd_profile_begin(p.run);
-    for (;;) {
-        p.scan.refill(p, hdd_worth_a_visit(p.run));
-        if (!p.scan.pending)
-            break;
-        hdd_visit_scan(p);
-    }
-    hdd_profile_end(p.run);
-}
-
-// No expansion, no survivors in line: every row of a tile goes from its loads to the sink where
-// it is. In place of tile and visit the pipeline has
-//
-//   void rows<full>(u32 first, u32 n)         this lane's rows; no warp operations
-//
-// Where most rows survive, lining them up costs more than the lanes that idle.
-template <class Pipe> HDD_DEVICE void hdd_in_place(Pipe &p)
-{
-    u32 first;
-    hdd_profile_begin(p.run);
-    while (p.scan.take_tile(p.run, first)) {
-        const u32 mine = first + hdd_lane() * HDD_TILE_ROWS;
-        hdd_count_tile(p.run, Pipe::levels, p.scan.rows - first);
-        if (p.scan.full(first))
-            p.template rows<true>(mine, HDD_TILE_ROWS);
+        i32 to = -1;
+        after = HDD_LOOK_RARELY;
+        if (p.run.launch.balance != HDD_AWS || (!waits && idle == 0))
+            return !waits;
+        i32 level = waits ? wait(p, after) : give(p, idle, after, to);
+        level = (i32)hdd_opaque((u32)level);
+        if (level < 0)
+            return !waits;
+        if (level == 0)
+            p.scan = hdd_move_scan(p.run, p.scan, to);
         else
-            p.template rows<false>(mine, hdd_tile_end(first, p.scan.rows));
+            p.queues.note(p.run, (u32)level);
+        return true;
     }
-    hdd_profile_end(p.run);
-}
 
-// False: the warp can end.
-template <class Sharing, class Pipe> HDD_DEVICE bool hdd_wait(Pipe &p, Sharing &sharing)
-{
-    hdd_profile_waits(p.run);
-    const bool got = sharing.wait(p);
-    hdd_profile_works(p.run, got);
-    return got;
-}
+  private:
+    template <class Pipe> HDD_MEMBER i32 wait(Pipe &p, u32 &after)
+    {
+        const i32 level = hdd_aws_wait(p.run, p.queues.of, place);
+        place = 0;
+        after = 1; // it may be worth dividing
+        return level;
+    }
+
+    template <class Pipe> HDD_MEMBER i32 give(Pipe &p, u32 idle, u32 &after, i32 &to)
+    {
+        const bool divisible = p.run.launch.parts == 0 && p.scan.divisible();
+        const hdd_look look = hdd_aws_look(p.run, p.queues.of, Pipe::levels, idle, place,
+                                           divisible ? (u32)p.scan.nodes() : 0);
+        place = look.place;
+        after = look.after;
+        if (look.level < 0)
+            return -1;
+        to = hdd_aws_give(p.run, p.queues.of, look.level);
+        if (to < 0)
+            return -1;
+        hdd_count_gift(p.run);
+        if (idle > p.run.launch.warps - p.run.launch.warps / 4)
+            after = 0; // while most warps wait: work spreads before it is done
+        return look.level;
+    }
+};
+
+// ---- the traversal -------------------------------------------------------------------------
 
 // Levels: Algorithm 1 of the paper.
 template <class Sharing, class Pipe> HDD_DEVICE void hdd_traverse(Pipe &p)
@@ -194,20 +154,26 @@ template <class Sharing, class Pipe> HDD_DEVICE void hdd_traverse(Pipe &p)
     Sharing sharing;
     u32 until_look = 1;
     hdd_profile_begin(p.run);
-    for (;;) {
-        const int level = hdd_choose(p);
-        if (level >= 0)
-            hdd_visit(p, level, hdd_level<Pipe::levels - 1>());
-        else if (!hdd_wait(p, sharing))
-            break;
-        else
-            until_look = 1; // the gift may be worth dividing
-        if (--until_look > 0)
-            continue;
+    sharing.begin(p);
+    for (bool goes_on = true; goes_on;) {
+        u32 waits = 0;
+        if (until_look > 0) {
+            const int level = hdd_choose(p);
+            if (level > 0)
+                hdd_visit_queue(p, (u32)level);
+            else if (level == 0)
+                hdd_visit_scan(p);
+            waits = hdd_opaque(level < 0);
+            if (--until_look > 0 && !waits)
+                continue;
+        }
+        if (waits)
+            hdd_profile_waits(p.run);
         const u64 state = p.run.look();
-        if ((u32)state) // abort
-            break;
-        until_look = sharing.look(p, (u32)(state >> 32));
+        goes_on = (u32)state == 0 && // not aborted
+                  sharing.turn(p, (u32)(state >> 32), waits != 0, until_look);
+        if (waits)
+            hdd_profile_works(p.run, goes_on);
     }
     hdd_profile_end(p.run);
 }
@@ -220,11 +186,6 @@ template <class Pipe> HDD_DEVICE void hdd_nifs(Pipe &p)
 template <class Pipe> HDD_DEVICE void hdd_nifs_aws(Pipe &p)
 {
     hdd_traverse<hdd_adaptive>(p);
-}
-
-template <class Pipe> HDD_DEVICE void hdd_any_balance(Pipe &p)
-{
-    hdd_traverse<hdd_any_way>(p);
 }
 
 #endif

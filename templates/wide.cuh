@@ -53,6 +53,12 @@ HDD_DEVICE hdd_u256 hdd_wide_mul(u128 a, u128 b)
 }
 
 // round(n / d), ties upwards; d > 0. False: beyond 128 bits.
+HDD_CALLED bool hdd_wide_div_round(hdd_u256 n, u128 d, u128 *q);
+// round(a * by / b) of magnitudes, half away from zero; b not 0. False: it does not fit 127
+// bits.
+HDD_CALLED bool hdd_scaled_quotient(u128 a, u128 by, u128 b, u128 *q);
+
+#ifdef HDD_LIBRARY_WIDE
 HDD_CALLED bool hdd_wide_div_round(hdd_u256 n, u128 d, u128 *q)
 {
     u128 r = n.hi, quotient = 0;
@@ -78,6 +84,12 @@ HDD_CALLED bool hdd_wide_div_round(hdd_u256 n, u128 d, u128 *q)
     return true;
 }
 
+HDD_CALLED bool hdd_scaled_quotient(u128 a, u128 by, u128 b, u128 *q)
+{
+    return hdd_wide_div_round(hdd_wide_mul(a, by), b, q) && !(*q >> 127);
+}
+#endif
+
 // round(n / 2^k), ties upwards, k >= 0. False: beyond 128 bits.
 HDD_DEVICE bool hdd_wide_shift_round(hdd_u256 n, i32 k, u128 *q)
 {
@@ -98,13 +110,6 @@ HDD_DEVICE bool hdd_wide_shift_round(hdd_u256 n, i32 k, u128 *q)
         return false;
     *q = rest + (half & 1);
     return true;
-}
-
-// round(a * by / b) of magnitudes, half away from zero; b not 0. False: it does not fit 127
-// bits.
-HDD_CALLED bool hdd_scaled_quotient(u128 a, u128 by, u128 b, u128 *q)
-{
-    return hdd_wide_div_round(hdd_wide_mul(a, by), b, q) && !(*q >> 127);
 }
 
 #endif

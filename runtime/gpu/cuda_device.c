@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -97,6 +98,51 @@ struct rt_module {
     struct rt_function *functions;
 };
 
+static int add_parts(const struct rt_driver *cu, cu_link l, const char *name,
+                     const struct rt_bytes *parts, int n)
+{
+    int status = 0;
+    for (int i = 0; i < n && status == 0; i++) {
+        bool cubin = parts[i].n > 4 && memcmp(parts[i].p, "\177ELF", 4) == 0;
+        status = cu->cuLinkAddData(l, cubin ? CU_INPUT_CUBIN : CU_INPUT_PTX, parts[i].p,
+                                   parts[i].n + !cubin, name, 0, NULL, NULL);
+    }
+    return status;
+}
+
+static int copy_image(const void *p, size_t n, struct rt_bytes *image, struct hd_err *err)
+{
+    image->n = n;
+    image->p = hd_try_calloc(1, n + 1);
+    if (!image->p)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
+    memcpy(image->p, p, n);
+    return 0;
+}
+
+static int link_parts(struct rt_device *d, const char *name, const struct rt_bytes *parts,
+                      int n, struct rt_bytes *image, struct hd_err *err)
+{
+    struct rt_cuda *c = rt_cuda(d);
+    char log[4096] = "";
+    const int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
+    const void *made = NULL;
+    size_t bytes = 0;
+    cu_link l;
+    HD_TRY(rt_cuda_check(c, c->cu->cuLinkCreate(2, options, values, &l), "the linker", err));
+    int status = add_parts(c->cu, l, name, parts, n);
+    if (status == 0)
+        status = c->cu->cuLinkComplete(l, &made, &bytes);
+    int rc = status == 0
+                 ? copy_image(made, bytes, image, err)
+                 : HD_FAIL(err, TOOL, NULL, "the driver does not link %s (%d)", name, status);
+    if (status != 0)
+        hd_err_set_detail(err, log);
+    c->cu->cuLinkDestroy(l);
+    return rc;
+}
+
 static int load(struct rt_device *d, const void *image, size_t n HD_UNUSED, rt_module **out,
                 struct hd_err *err)
 {
@@ -123,9 +169,8 @@ static void unload(struct rt_device *d, rt_module *m)
     free(m);
 }
 
-static int ask_function(struct rt_cuda *c, cu_function f, int threads,
-                        uint32_t shared_bytes, struct rt_function_info *info,
-                        struct hd_err *err)
+static int ask_function(struct rt_cuda *c, cu_function f, int threads, uint32_t shared_bytes,
+                        struct rt_function_info *info, struct hd_err *err)
 {
     int shared = 0, local = 0;
     const struct rt_driver *cu = c->cu;
@@ -141,10 +186,10 @@ static int ask_function(struct rt_cuda *c, cu_function f, int threads,
             "shared memory of a kernel", err));
     info->shared_bytes = (uint32_t)shared + shared_bytes;
     info->local_bytes = (uint32_t)local;
-    return rt_cuda_check(
-        c, cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(&info->blocks, f, threads,
-                                                           shared_bytes),
-        "occupancy", err);
+    return rt_cuda_check(c,
+                         cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                             &info->blocks, f, threads, shared_bytes),
+                         "occupancy", err);
 }
 
 static int find(struct rt_device *d, rt_module *m, const char *entry, int threads,
@@ -182,11 +227,10 @@ static int launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t
     const struct rt_driver *cu = c->cu;
     if (hd_fault(HD_FAULT_DEVICE))
         params = without_addresses(params);
-    int status = cooperative
-                     ? cu->cuLaunchCooperativeKernel(f->f, blocks, 1, 1, threads, 1, 1,
-                                                     shared_bytes, c->stream, params)
-                     : cu->cuLaunchKernel(f->f, blocks, 1, 1, threads, 1, 1, shared_bytes,
-                                          c->stream, params, NULL);
+    int status = cooperative ? cu->cuLaunchCooperativeKernel(f->f, blocks, 1, 1, threads, 1, 1,
+                                                             shared_bytes, c->stream, params)
+                             : cu->cuLaunchKernel(f->f, blocks, 1, 1, threads, 1, 1,
+                                                  shared_bytes, c->stream, params, NULL);
     return rt_cuda_check(c, status, "launch", err);
 }
 
@@ -330,6 +374,7 @@ static const struct rt_device_ops ops = {
     .upload = rt_cuda_upload,
     .copy = copy,
     .download = rt_cuda_download,
+    .link = link_parts,
     .load = load,
     .unload = unload,
     .find = find,
@@ -369,8 +414,7 @@ static int fill_info(struct rt_cuda *c, struct hd_err *err)
     i->l2_bytes = (uint64_t)attribute(c, CU_L2_BYTES);
     i->shared_bytes = (uint32_t)attribute(c, CU_MAX_SHARED_BYTES);
     /* Two transfers a clock. */
-    i->bandwidth =
-        attribute(c, CU_MEMORY_KHZ) * 1e3 * 2 * attribute(c, CU_MEMORY_BITS) / 8;
+    i->bandwidth = attribute(c, CU_MEMORY_KHZ) * 1e3 * 2 * attribute(c, CU_MEMORY_BITS) / 8;
     i->driver_version = c->cu->version;
     if (!attribute(c, CU_COOPERATIVE))
         return HD_FAIL(err, RESOURCE, NULL, "%s has no cooperative launches", i->name);

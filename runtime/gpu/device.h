@@ -11,6 +11,7 @@
 #define HEDDLE_RUNTIME_GPU_DEVICE_H
 
 #include "runtime/base/err.h"
+#include "runtime/cache/bytes.h"
 
 struct rt_device_info {
     char name[128];
@@ -56,6 +57,10 @@ struct rt_device_ops {
     int (*copy)(struct rt_device *d, uint64_t to, uint64_t from, size_t n, struct hd_err *err);
     int (*download)(struct rt_device *d, void *to, uint64_t from, size_t n, struct hd_err *err); /* waits */
     /* ---- code: what the toolchain (NVRTC; for the emulator the host compiler) made */
+    /* Parts become an image: heap memory. NULL: each part is one already. TOOL with the linker's log
+     * as detail. */
+    int (*link)(struct rt_device *d, const char *name, const struct rt_bytes *parts, int n,
+                struct rt_bytes *image, struct hd_err *err);
     int (*load)(struct rt_device *d, const void *image, size_t n, rt_module **out, struct hd_err *err);
     void (*unload)(struct rt_device *d, rt_module *m);
     /* shared_bytes: of a block, that it will be launched with besides what the code declares. */

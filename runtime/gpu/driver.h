@@ -11,6 +11,7 @@ typedef struct cu_module_opaque *cu_module;
 typedef struct cu_function_opaque *cu_function;
 typedef struct cu_stream_opaque *cu_stream;
 typedef struct cu_event_opaque *cu_event;
+typedef struct cu_link_opaque *cu_link;
 
 /* Numbers of the driver's interface. */
 enum { CU_OUT_OF_MEMORY = 2, CU_NOT_READY = 600 };
@@ -45,6 +46,8 @@ enum cu_function_attribute {
     CU_FUNC_REGISTERS = 4,
     CU_FUNC_MAX_DYNAMIC_SHARED = 8
 };
+/* Options and inputs of the linker. */
+enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6, CU_INPUT_CUBIN = 0, CU_INPUT_PTX = 1 };
 enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2 };
 
 struct rt_driver {

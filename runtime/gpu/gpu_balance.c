@@ -47,10 +47,12 @@ struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps,
     m.at.mail = place(&m, base, warps * 4ull);
     m.at.loads = place(&m, base, HDD_LOAD_HEIGHTS * HDD_LOAD_BUCKETS * 4);
     m.clear = m.bytes;
-    if (b == RT_BALANCE_AWS)
+    if (b == RT_BALANCE_AWS) {
         m.at.gifts = place(&m, base, gift_bytes * warps);
-    else
+        m.at.gift_bytes = gift_bytes;
+    } else {
         place_queues(&m, b, warps, slot_bytes, base);
+    }
     return m;
 }
 

@@ -13,7 +13,8 @@
 enum {
     KEPT = 1024,         /* modules that nobody uses are kept up to this number */
     FIXED_THREADS = 128, /* of a block of the fixed kernels, for their occupancy */
-    FIXED = -1           /* in place of a unit: a fixed module */
+    FIXED = -1,          /* in place of a unit: a fixed module */
+    LIBRARY = -2         /* and below: a library (enum rt_library) */
 };
 
 struct function {
@@ -35,6 +36,8 @@ struct rt_gpu_modules {
     struct rt_gpu_module *list;
     int n;
     struct rt_cache_key base; /* of all but the source */
+    struct rt_bytes
+        libraries[RT_NLIBRARIES]; /* as compiled; empty until they are linked with */
     bool has_disk;
     struct rt_disk_cache disk;
 };
@@ -135,6 +138,8 @@ void rt_gpu_modules_free(struct rt_gpu *g)
     rt_gpu_modules_clear(g);
     if (all->has_disk)
         rt_disk_cache_release(&all->disk);
+    for (int i = 0; i < RT_NLIBRARIES; i++)
+        rt_bytes_release(&all->libraries[i]);
     free(all);
     g->modules = NULL;
 }
@@ -221,7 +226,8 @@ static int find_function(struct rt_gpu *g, struct rt_gpu_module *m, const char *
 /* A source that is not loaded. */
 struct job {
     const char *name, *text;
-    int unit; /* FIXED: of no program */
+    int unit;           /* or FIXED, LIBRARY - i: of no program */
+    unsigned libraries; /* that it is linked with */
     struct rt_cache_key key;
     struct rt_bytes image;
     enum rt_cached how;
@@ -234,7 +240,7 @@ struct compilation {
     struct rt_gpu *g;
     struct job *jobs;
     int n;
-    bool fresh;
+    bool fresh; /* units are compiled in any case */
     _Atomic int next;
 };
 
@@ -253,15 +259,11 @@ static bool image_from_disk(struct rt_gpu *g, struct job *j)
 }
 
 /* Any thread: touches nothing of the device. */
-static void compile_one(struct rt_gpu *g, struct job *j, bool fresh)
+static void compile_one(struct rt_gpu *g, struct job *j)
 {
     double start = rt_gpu_now_ms();
-    if (fresh || !image_from_disk(g, j)) {
-        j->how = RT_COMPILED;
-        j->rc = g->compiler->compile(g->compiler, j->name, j->text, &j->image, &j->err);
-        if (j->rc == 0 && g->modules->has_disk)
-            rt_disk_cache_store(&g->modules->disk, j->key, &j->image, 1);
-    }
+    j->how = RT_COMPILED;
+    j->rc = g->compiler->compile(g->compiler, j->name, j->text, &j->image, &j->err);
     j->ms = rt_gpu_now_ms() - start;
 }
 
@@ -269,7 +271,8 @@ static void compile_some(void *context, int worker HD_UNUSED)
 {
     struct compilation *c = context;
     for (int i; (i = c->next++) < c->n;)
-        compile_one(c->g, &c->jobs[i], c->fresh);
+        if (c->jobs[i].how != RT_CACHED_DISK)
+            compile_one(c->g, &c->jobs[i]);
 }
 
 static void compile_all(struct compilation *c, struct rt_crew *crew, int threads)
@@ -302,6 +305,28 @@ static int job_error(const struct job *j, struct hd_err *err)
     return -1;
 }
 
+/* Under the lock: what was compiled becomes what a device loads. */
+static int link_job(struct rt_gpu *g, struct job *j, struct hd_err *err)
+{
+    struct rt_bytes parts[1 + RT_NLIBRARIES] = {j->image}, linked;
+    int n = 1;
+    if (j->how != RT_COMPILED || !j->libraries || !g->d->ops->link)
+        return 0;
+    for (int i = 0; i < RT_NLIBRARIES; i++)
+        if (j->libraries >> i & 1)
+            parts[n++] = g->modules->libraries[i];
+    HD_TRY(g->d->ops->link(g->d, j->name, parts, n, &linked, err));
+    rt_bytes_release(&j->image);
+    j->image = linked;
+    return 0;
+}
+
+static void store_job(struct rt_gpu *g, const struct job *j)
+{
+    if (j->rc == 0 && j->how == RT_COMPILED && j->image.p && g->modules->has_disk)
+        rt_disk_cache_store(&g->modules->disk, j->key, &j->image, 1);
+}
+
 /* ---- fixed kernels --------------------------------------------------------------------- */
 
 /* templates/finish/<module>.cu */
@@ -323,8 +348,14 @@ static int fixed_module(struct rt_gpu *g, const char *module, struct rt_gpu_modu
     *out = find_module(g, j.key);
     if (*out)
         return 0;
-    compile_one(g, &j, false);
-    int rc = j.rc == 0 ? load_module(g, j.key, &j.image, out, err) : job_error(&j, err);
+    j.unit = FIXED;
+    if (!image_from_disk(g, &j))
+        compile_one(g, &j);
+    int rc = j.rc == 0 ? link_job(g, &j, err) : job_error(&j, err);
+    if (rc == 0)
+        rc = load_module(g, j.key, &j.image, out, err);
+    if (rc == 0)
+        store_job(g, &j);
     job_release(&j);
     return rc;
 }
@@ -410,6 +441,7 @@ static void take_loaded(struct rt_gpu *g, const struct rt_unit *units, struct rt
     for (int i = 0; i < c->n; i++) {
         struct job j;
         job_init(g, &j, units[i].entry, units[i].text);
+        j.libraries = units[i].libraries;
         c->modules[i] = batch->fresh ? NULL : find_module(g, j.key);
         c->origins[i].how = RT_CACHED_MEMORY;
         if (!c->modules[i])
@@ -426,7 +458,7 @@ static void take_fixed(struct rt_gpu *g, const struct rt_spec *spec, struct comp
     for (int i = 0; i < n; i++) {
         struct job j;
         job_init(g, &j, names[i], fixed_text(names[i]));
-        struct rt_gpu_module *m = batch->fresh ? NULL : find_module(g, j.key);
+        struct rt_gpu_module *m = find_module(g, j.key);
         if (m)
             m->refs--;
         else
@@ -443,24 +475,76 @@ static int by_length(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static int load_one(struct rt_gpu *g, const struct job *j, bool fresh,
-                    struct rt_gpu_module **m, struct hd_err *err)
+static const char *const library_names[RT_NLIBRARIES] = {"library_share", "library_wide",
+                                                         "library_float"};
+
+/* What is on disk; and where something has to be compiled, the libraries that it is linked with.
+ * True: there is something to compile. */
+static bool take_stored(struct rt_gpu *g, struct compilation *batch)
+{
+    bool missing = false;
+    unsigned libraries = 0;
+    for (int i = 0; i < batch->n; i++) {
+        struct job *j = &batch->jobs[i];
+        double start = rt_gpu_now_ms();
+        bool found = !(batch->fresh && j->unit >= 0) && image_from_disk(g, j);
+        j->ms = rt_gpu_now_ms() - start;
+        missing |= !found;
+        libraries |= found ? 0 : j->libraries;
+    }
+    for (int i = 0; i < RT_NLIBRARIES && g->d->ops->link; i++) {
+        struct job j;
+        if (!(libraries >> i & 1) || g->modules->libraries[i].p)
+            continue;
+        job_init(g, &j, library_names[i], fixed_text(library_names[i]));
+        image_from_disk(g, &j);
+        add_job(batch, &j, LIBRARY - i);
+    }
+    return missing;
+}
+
+/* Under the lock, before the rest is linked. */
+static int take_libraries(struct rt_gpu *g, struct compilation *done, struct hd_err *err)
+{
+    for (int k = 0; k < done->n; k++) {
+        struct job *j = &done->jobs[k];
+        if (j->unit > LIBRARY)
+            continue;
+        if (j->rc != 0)
+            return job_error(j, err);
+        store_job(g, j);
+        struct rt_bytes *library = &g->modules->libraries[LIBRARY - j->unit];
+        rt_bytes_release(library);
+        *library = j->image;
+        j->image = (struct rt_bytes){NULL, 0};
+    }
+    return 0;
+}
+
+static int load_one(struct rt_gpu *g, struct job *j, bool fresh, struct rt_gpu_module **m,
+                    struct hd_err *err)
 {
     *m = fresh ? NULL : find_module(g, j->key);
-    return *m ? 0 : load_module(g, j->key, &j->image, m, err);
+    if (*m)
+        return 0;
+    HD_TRY(link_job(g, j, err));
+    return load_module(g, j->key, &j->image, m, err);
 }
 
 /* Under the lock. Another thread may have loaded the same meanwhile. */
 static int load_compiled(struct rt_gpu *g, struct compilation *done, struct rt_gpu_code *c,
                          enum rt_cached *how, struct hd_err *err)
 {
+    HD_TRY(take_libraries(g, done, err));
     for (int k = 0; k < done->n; k++) {
         struct job *j = &done->jobs[k];
+        struct rt_gpu_module *m;
+        if (j->unit <= LIBRARY)
+            continue;
         if (j->rc != 0)
             return job_error(j, err);
         *how = HD_MIN(*how, j->how);
-        struct rt_gpu_module *m;
-        HD_TRY(load_one(g, j, done->fresh, &m, err));
+        HD_TRY(load_one(g, j, done->fresh && j->unit >= 0, &m, err));
         if (j->unit == FIXED) {
             m->refs--;
             continue;
@@ -480,7 +564,7 @@ static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct r
     take_fixed(g, spec, batch);
     take_loaded(g, units, c, batch);
     rt_gpu_leave(g);
-    if (batch->n) {
+    if (batch->n && take_stored(g, batch)) {
         qsort(batch->jobs, (size_t)batch->n, sizeof *batch->jobs, by_length);
         compile_all(batch, crew, threads);
     }
@@ -491,6 +575,9 @@ static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct r
     for (int i = 0; i < c->n && rc == 0; i++)
         rc = fill_kernel(g, &units[i], c->modules[i], &c->kernels[i], err);
     rt_gpu_leave(g);
+    for (int k = 0; k < batch->n && rc == 0; k++)
+        if (batch->jobs[k].unit > LIBRARY)
+            store_job(g, &batch->jobs[k]);
     return rc;
 }
 
@@ -501,7 +588,7 @@ int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct r
     int n = spec->npipelines;
     struct rt_gpu_code *c = hd_try_calloc(1, sizeof *c);
     struct compilation batch = {.g = g, .fresh = fresh};
-    batch.jobs = hd_try_calloc((size_t)n + RT_FIXED_MOST, sizeof *batch.jobs);
+    batch.jobs = hd_try_calloc((size_t)n + RT_FIXED_MOST + RT_NLIBRARIES, sizeof *batch.jobs);
     *how = RT_CACHED_MEMORY;
     if (c) {
         c->n = n;

@@ -93,37 +93,52 @@ bool rt_gpu_evict(struct rt_gpu *g, size_t n)
 struct part {
     const void *p;
     uint64_t n;
+    uint64_t padded; /* bytes of the device's memory: n, zeros from there on */
 };
+
+enum {
+    TILE_ROWS = 8
+}; /* HDD_TILE_ROWS: a lane reads as many rows at once, beyond the last too */
+
+static struct part whole_part(const void *p, uint64_t n)
+{
+    return (struct part){p, n, n};
+}
+
+static struct part rows_part(const void *p, uint64_t rows, uint64_t width)
+{
+    return (struct part){p, rows * width, hd_align_up((size_t)rows, TILE_ROWS) * width};
+}
 
 static struct part column_part(const struct rt_arg *a)
 {
     const struct fe_table_column *c = &a->table->cols[a->column];
     uint64_t rows = (uint64_t)a->table->rows;
     if (a->kind == RT_ARG_COL_DATA)
-        return (struct part){c->at.data,
-                             rows * (c->storage == FE_STORE_TEXT ? 4u : (uint64_t)c->width)};
+        return rows_part(c->at.data, rows,
+                         c->storage == FE_STORE_TEXT ? 4u : (uint64_t)c->width);
     if (a->kind == RT_ARG_COL_VALID)
-        return (struct part){c->at.validity, (rows + 7) / 8};
+        return whole_part(c->at.validity, (rows + 7) / 8);
     if (a->kind == RT_ARG_COL_TEXT_BASE)
-        return (struct part){c->at.text_base,
-                             (rows + (1u << FE_TEXT_BLOCK_SHIFT) - 1) >> FE_TEXT_BLOCK_SHIFT << 3};
+        return whole_part(c->at.text_base, (rows + (1u << FE_TEXT_BLOCK_SHIFT) - 1) >>
+                                               FE_TEXT_BLOCK_SHIFT << 3);
     if (a->kind == RT_ARG_COL_TEXT_BYTES)
-        return (struct part){c->at.text_bytes, c->at.text_size};
+        return whole_part(c->at.text_bytes, c->at.text_size);
     if (a->kind == RT_ARG_DICT_OFFSETS)
-        return (struct part){c->dict.offsets, ((uint64_t)c->dict.n + 1) * 4};
-    return (struct part){c->dict.bytes, c->dict.offsets ? c->dict.offsets[c->dict.n] : 0};
+        return whole_part(c->dict.offsets, ((uint64_t)c->dict.n + 1) * 4);
+    return whole_part(c->dict.bytes, c->dict.offsets ? c->dict.offsets[c->dict.n] : 0);
 }
 
 static struct part index_part(const struct rt_arg *a)
 {
     if (a->kind == RT_ARG_KEYIDX_ROWS) {
         const struct fe_key_index *k = &a->table->keyidx[a->index];
-        return (struct part){k->rows, k->range * 4};
+        return whole_part(k->rows, k->range * 4);
     }
     const struct fe_foreign_key *f = &a->table->fks[a->index];
     if (a->kind == RT_ARG_FK_OFFSETS)
-        return (struct part){f->offsets, ((uint64_t)f->parent->rows + 1) * 8};
-    return (struct part){f->child_rows, (uint64_t)a->table->rows * 4};
+        return whole_part(f->offsets, ((uint64_t)f->parent->rows + 1) * 8);
+    return whole_part(f->child_rows, (uint64_t)a->table->rows * 4);
 }
 
 static bool of_column(enum rt_arg_kind k)
@@ -170,18 +185,28 @@ static int no_room(const struct rt_gpu *g, const struct rt_arg *a, struct part p
                    "the limit of %llu bytes of GPU memory is reached: %s.%s needs %llu "
                    "beside what else the plan reads",
                    (unsigned long long)rt_gpu_pool_budget(g->pool), a->table->name,
-                   part_name(a), (unsigned long long)part.n);
+                   part_name(a), (unsigned long long)part.padded);
+}
+
+static int fill(struct rt_gpu *g, const struct rt_piece *piece, const struct part *part,
+                struct hd_err *err)
+{
+    const struct rt_device_ops *ops = g->d->ops;
+    size_t n = (size_t)part->n, rest = (size_t)part->padded - n;
+    if (rest)
+        HD_TRY(ops->set(g->d, piece->address + n, 0, rest, err));
+    return ops->upload(g->d, piece->address, part->p, n, err);
 }
 
 static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, struct key key,
                   struct resident **out, struct hd_err *err)
 {
     struct rt_piece piece;
-    while (!rt_gpu_pool_take(g->pool, (size_t)part.n, &piece))
-        if (!rt_gpu_evict(g, (size_t)part.n))
+    while (!rt_gpu_pool_take(g->pool, (size_t)part.padded, &piece))
+        if (!rt_gpu_evict(g, (size_t)part.padded))
             return no_room(g, a, part, err);
     *out = NULL;
-    if (g->d->ops->upload(g->d, piece.address, part.p, (size_t)part.n, err) == 0) {
+    if (fill(g, &piece, &part, err) == 0) {
         *out = add(g->residents, key);
         if (!*out)
             HD_FAIL(err, RESOURCE, NULL, "out of memory");

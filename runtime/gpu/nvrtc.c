@@ -44,7 +44,7 @@ struct rt_nvrtc {
     NVRTC_FUNCTIONS(F)
 #undef F
     /* What rt_nvrtc_precompile made: an option that names it, and what it is good for. */
-    char precompiled[64];
+    char precompiled[2][64]; /* of sources as they are; of RELOCATABLE ones */
     int precompiled_arch;
     enum rt_nvrtc_form precompiled_form;
 };
@@ -305,13 +305,27 @@ void rt_nvrtc_describe(const struct rt_nvrtc *n, char *text, size_t size)
         at += snprintf(text + at, size - (size_t)at, " %s", o.list[i]);
 }
 
-/* extra: one more option, or NULL. */
-static int compile(const struct rt_nvrtc *n, program p, int arch, enum rt_nvrtc_form form,
-                   const char *extra)
+/* A source may begin with options of its own, apart by blanks: "//! --maxrregcount=40". */
+static void own_options(const char *source, char *text, size_t size, struct options *o)
 {
-    char target[64];
+    static const char mark[] = "//! ";
+    size_t n = strcspn(source, "\n"), skip = sizeof mark - 1;
+    if (strncmp(source, mark, skip) != 0 || n - skip >= size)
+        return;
+    snprintf(text, size, "%.*s", (int)(n - skip), source + skip);
+    char *rest = NULL;
+    for (char *one = strtok_r(text, " ", &rest); one; one = strtok_r(NULL, " ", &rest))
+        add_option(o, one);
+}
+
+/* extra: one more option, or NULL. */
+static int compile(const struct rt_nvrtc *n, program p, const char *source, int arch,
+                   enum rt_nvrtc_form form, const char *extra)
+{
+    char target[64], own[128];
     struct options o;
     common_options(n, &o);
+    own_options(source, own, sizeof own, &o);
     snprintf(target, sizeof target, "--gpu-architecture=%s_%d",
              form == RT_NVRTC_PTX ? "compute" : "sm", arch);
     add_option(&o, target);
@@ -340,23 +354,32 @@ static bool starts_with_headers(const char *source)
     return strncmp(source, FIRST_INCLUDE, strlen(FIRST_INCLUDE)) == 0;
 }
 
+/* Kernels that call the library; their headers are precompiled apart, because a macro tells. */
+#define RELOCATABLE "//! --relocatable-device-code=true\n"
+
+static bool is_relocatable(const char *source)
+{
+    return strncmp(source, RELOCATABLE, strlen(RELOCATABLE)) == 0;
+}
+
 static const char *precompiled_option(const struct rt_nvrtc *n, int arch,
                                       enum rt_nvrtc_form form, const char *source)
 {
-    return n->precompiled[0] && n->precompiled_arch == arch && n->precompiled_form == form &&
+    const char *option = n->precompiled[is_relocatable(source)];
+    return option[0] && n->precompiled_arch == arch && n->precompiled_form == form &&
                    starts_with_headers(source)
-               ? n->precompiled
+               ? option
                : NULL;
 }
 
-static bool make_precompiled(const struct rt_nvrtc *n, int arch, enum rt_nvrtc_form form,
-                             const char *file)
+static bool make_precompiled(const struct rt_nvrtc *n, const char *source, int arch,
+                             enum rt_nvrtc_form form, const char *file)
 {
     char option[320];
     program p = NULL;
     snprintf(option, sizeof option, "--create-pch=%s", file);
-    bool made = create(n, "headers.cu", FIRST_INCLUDE "HDD_KERNEL(headers)() {}\n", &p) == 0 &&
-                compile(n, p, arch, form, option) == 0;
+    bool made = create(n, "headers.cu", source, &p) == 0 &&
+                compile(n, p, source, arch, form, option) == 0;
     if (p)
         n->nvrtcDestroyProgram(&p);
     return made;
@@ -364,7 +387,8 @@ static bool make_precompiled(const struct rt_nvrtc *n, int arch, enum rt_nvrtc_f
 
 /* NVRTC 12.8 and newer. The file has no name once it is made: nobody else may write what code is
  * compiled from, and it goes with the process. */
-void rt_nvrtc_precompile(struct rt_nvrtc *n, int arch, enum rt_nvrtc_form form)
+static void precompile(struct rt_nvrtc *n, const char *source, int arch,
+                       enum rt_nvrtc_form form)
 {
     const char *dir = getenv("TMPDIR");
     char folder[256], file[272], name[48];
@@ -372,15 +396,26 @@ void rt_nvrtc_precompile(struct rt_nvrtc *n, int arch, enum rt_nvrtc_form form)
     if (!at_least(n, 12, 8) || !mkdtemp(folder))
         return;
     snprintf(file, sizeof file, "%s/headers", folder);
-    int fd = make_precompiled(n, arch, form, file) ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+    int fd =
+        make_precompiled(n, source, arch, form, file) ? open(file, O_RDONLY | O_CLOEXEC) : -1;
     unlink(file);
     rmdir(folder);
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
     if (fd < 0 || access(name, R_OK) != 0)
         return;
-    snprintf(n->precompiled, sizeof n->precompiled, "--use-pch=%s", name);
+    char *option = n->precompiled[is_relocatable(source)];
+    snprintf(option, sizeof n->precompiled[0], "--use-pch=%s", name);
+}
+
+void rt_nvrtc_precompile(struct rt_nvrtc *n, int arch, enum rt_nvrtc_form form)
+{
+    static const char *const sources[] = {FIRST_INCLUDE "HDD_KERNEL(headers)() {}\n",
+                                          RELOCATABLE FIRST_INCLUDE
+                                          "HDD_KERNEL(headers)() {}\n"};
     n->precompiled_arch = arch;
     n->precompiled_form = form;
+    for (size_t i = 0; i < HD_COUNT(sources); i++)
+        precompile(n, sources[i], arch, form);
 }
 
 /* ---- a source -------------------------------------------------------------------------- */
@@ -393,7 +428,7 @@ int rt_nvrtc_compile(const struct rt_nvrtc *n, const char *name, const char *sou
     *out = (struct rt_bytes){NULL, 0};
     int status = create(n, name, source, &p);
     if (status == 0)
-        status = compile(n, p, arch, form, precompiled_option(n, arch, form, source));
+        status = compile(n, p, source, arch, form, precompiled_option(n, arch, form, source));
     char *log = p ? take_log(n, p) : NULL;
     if (status == 0)
         status = take_image(n, p, form, out);

@@ -45,7 +45,7 @@ HDD_DEVICE i32 hdd_compare_values(u32 phys, const u8 *a, const u8 *b, u32 at)
 }
 
 // Order of two rows by all keys.
-HDD_CALLED i32 hdd_compare_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
+HDD_APART i32 hdd_compare_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
 {
     const hdd_key *const key = hdd_keys_of(keys);
     for (u32 i = 0; i < keys.n; i++) {
@@ -61,7 +61,7 @@ HDD_CALLED i32 hdd_compare_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
 }
 
 // Equality of two rows in all keys, NULLs equal. Texts of two lengths are not looked at.
-HDD_CALLED bool hdd_equal_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
+HDD_APART bool hdd_equal_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
 {
     const hdd_key *const key = hdd_keys_of(keys);
     for (u32 i = 0; i < keys.n; i++) {
@@ -154,7 +154,7 @@ struct hdd_window {
 };
 
 // Word `number` of the key of a row.
-HDD_CALLED u64 hdd_key_word(const hdd_keys &keys, const u8 *row, u32 number)
+HDD_APART u64 hdd_key_word(const hdd_keys &keys, const u8 *row, u32 number)
 {
     const hdd_key *const key = hdd_keys_of(keys);
     hdd_window w{(u64)number * 64, 0};

@@ -4,7 +4,7 @@
 #ifndef HEDDLE_TESTS_SIMT_FOREST_CUH
 #define HEDDLE_TESTS_SIMT_FOREST_CUH
 
-#include "hd/traverse.cuh"
+#include "hd/any.cuh"
 
 enum { FOREST_LEVELS = 3, FOREST_MOST = 256 };
 
@@ -37,35 +37,34 @@ struct forest_tuple {
 };
 
 struct forest_shared {
+    hdd_queue queues[FOREST_LEVELS - 1];
     hdd_queue_store<forest_tuple> level1, level2;
 };
 
 struct forest {
-    enum { levels = FOREST_LEVELS, tile_steps = 0, cuts = 1 };
-    enum : u64 { gift_bytes = 1024, slot_bytes = 32 };
+    enum { levels = FOREST_LEVELS, tile_steps = 0, slot_bytes = 32 };
+    enum { gift_bytes = 1024 };
 
     const forest_plan &plan;
     forest_nodes &nodes;
     hdd_run run;
     hdd_scan scan;
-    hdd_queue<forest_tuple> queue1, queue2;
+    forest_shared &shared;
+    hdd_queues queues;
 
     forest(const forest_plan &p, forest_nodes &n, const hdd_launch &launch, forest_shared &s)
-        : plan(p), nodes(n), run(launch), scan(run), queue1(s.level1), queue2(s.level2)
+        : plan(p), nodes(n), run(launch), scan(run), shared(s), queues(s.queues)
     {
+        queues.begin(1, s.level1);
+        queues.begin(2, s.level2);
     }
 
-    hdd_queue<forest_tuple> &queue(hdd_level<1>)
+    template <int L> hdd_queue_store<forest_tuple> &store(hdd_level<L>)
     {
-        return queue1;
+        return L == 1 ? shared.level1 : shared.level2;
     }
 
-    hdd_queue<forest_tuple> &queue(hdd_level<2>)
-    {
-        return queue2;
-    }
-
-    template <bool full> u32 tile(u32, u32 n) const
+    u32 tile(u32, u32 n) const
     {
         return hdd_low_bits(n);
     }
@@ -86,16 +85,16 @@ struct forest {
     {
         if (live)
             node(0, row, 0);
-        hdd_push(*this, hdd_level<1>(), live ? children(0, row) : hdd_no_range(),
-                 forest_tuple{row});
+        hdd_push_cut(*this, hdd_level<1>(), live ? children(0, row) : hdd_no_range(),
+                     forest_tuple{row});
     }
 
     void visit(hdd_level<1>, bool live, u32 at, const forest_tuple &t)
     {
         if (live)
             node(1, at, t.parent);
-        hdd_push(*this, hdd_level<2>(), live ? children(1, at) : hdd_no_range(),
-                 forest_tuple{at});
+        hdd_push_cut(*this, hdd_level<2>(), live ? children(1, at) : hdd_no_range(),
+                     forest_tuple{at});
     }
 
     void visit(hdd_level<2>, bool live, u32 at, const forest_tuple &t)
@@ -105,7 +104,8 @@ struct forest {
     }
 };
 
-static_assert(sizeof(hdd_queue_gift<forest_tuple>) <= forest::gift_bytes, "");
+static_assert(sizeof(hdd_queue_gift) + HDD_QUEUE * sizeof(forest_tuple) <= forest::gift_bytes,
+              "");
 static_assert(sizeof(hdd_scan_gift) <= forest::gift_bytes, "");
 
 #endif

@@ -37,6 +37,21 @@ HDD_DEVICE u32 hdd_lowest64(u64 v)
     return (u32)__builtin_ctzll(v);
 }
 
+HDD_DEVICE u32 hdd_opaque(u32 v)
+{
+    return v;
+}
+
+HDD_DEVICE void hdd_copy_word(void *to, const void *from)
+{
+    __builtin_memcpy(to, from, sizeof(u32));
+}
+
+HDD_DEVICE u64 hdd_mul_high(u64 a, u64 b)
+{
+    return (u64)((u128)a * b >> 64);
+}
+
 // ---- memory that no thread writes in this kernel -------------------------------------------
 
 template <class T> HDD_DEVICE T hdd_load_const(const T *p)

@@ -105,7 +105,7 @@ static void tree_init(struct tree *t, const char *name, uint32_t rows, uint32_t 
 {
     *t = (struct tree){.name = name, .nodes = {rows}};
     random_state = 1;
-    t->keep = array(rows, 1);
+    t->keep = array(rows + 8, 1); /* tiles end beyond the rows */
     t->parent[0] = array(1, 4);
     t->reachable[0] = array(rows, sizeof(bool));
     for (uint32_t i = 0; i < rows; i++) {

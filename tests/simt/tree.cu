@@ -1,7 +1,7 @@
 // A pipeline written by hand: visits every node of a tree in memory once. Three levels expand;
 // the second carries a wide tuple. It is what test_nifs.c runs and what test_nvrtc.c compiles
 // first.
-#include "hd/traverse.cuh"
+#include "hd/any.cuh"
 
 #include "tests/simt/tree.h"
 
@@ -15,27 +15,28 @@ struct tree_wide_tuple {
 };
 
 struct tree_shared {
+    hdd_queue queues[HDD_WARPS][TREE_LEVELS - 1];
     hdd_queue_store<tree_tuple> level1[HDD_WARPS];
     hdd_queue_store<tree_wide_tuple> level2[HDD_WARPS];
     hdd_queue_store<tree_tuple> level3[HDD_WARPS];
 };
 
 struct tree {
-    enum { levels = TREE_LEVELS, tile_steps = 1, cuts = 1 };
-    enum : u64 { gift_bytes = TREE_GIFT_BYTES, slot_bytes = TREE_SLOT_BYTES };
+    enum { levels = TREE_LEVELS, tile_steps = 1, slot_bytes = TREE_SLOT_BYTES };
 
     const hdd_args<TREE_WORDS> &words;
     hdd_run run;
     hdd_scan scan;
-    hdd_queue<tree_tuple> queue1;
-    hdd_queue<tree_wide_tuple> queue2;
-    hdd_queue<tree_tuple> queue3;
+    tree_shared &at;
+    hdd_queues queues;
 
     HDD_MEMBER tree(const hdd_args<TREE_WORDS> &args, const hdd_launch &launch,
                     tree_shared &shared)
-        : words(args), run(launch), scan(run), queue1(shared.level1[hdd_warp()]),
-          queue2(shared.level2[hdd_warp()]), queue3(shared.level3[hdd_warp()])
+        : words(args), run(launch), scan(run), at(shared), queues(shared.queues[hdd_warp()])
     {
+        queues.begin(1, shared.level1[hdd_warp()]);
+        queues.begin(2, shared.level2[hdd_warp()]);
+        queues.begin(3, shared.level3[hdd_warp()]);
     }
 
     HDD_MEMBER u32 *array(u32 word, u32 level) const
@@ -43,24 +44,24 @@ struct tree {
         return reinterpret_cast<u32 *>(words[word + level]);
     }
 
-    HDD_MEMBER hdd_queue<tree_tuple> &queue(hdd_level<1>)
+    HDD_MEMBER hdd_queue_store<tree_tuple> &store(hdd_level<1>)
     {
-        return queue1;
+        return at.level1[hdd_warp()];
     }
 
-    HDD_MEMBER hdd_queue<tree_wide_tuple> &queue(hdd_level<2>)
+    HDD_MEMBER hdd_queue_store<tree_wide_tuple> &store(hdd_level<2>)
     {
-        return queue2;
+        return at.level2[hdd_warp()];
     }
 
-    HDD_MEMBER hdd_queue<tree_tuple> &queue(hdd_level<3>)
+    HDD_MEMBER hdd_queue_store<tree_tuple> &store(hdd_level<3>)
     {
-        return queue3;
+        return at.level3[hdd_warp()];
     }
 
-    template <bool full> HDD_MEMBER u32 tile(u32 first, u32 n) const
+    HDD_MEMBER u32 tile(u32 first, u32 n) const
     {
-        const hdd_tile<u8, full> keep(reinterpret_cast<const u8 *>(words[TREE_KEEP]), first, n);
+        const hdd_tile<u8> keep(reinterpret_cast<const u8 *>(words[TREE_KEEP]), first);
         u32 alive = hdd_low_bits(n);
         HDD_UNROLL
         for (u32 j = 0; j < HDD_TILE_ROWS; j++)
@@ -87,13 +88,14 @@ struct tree {
     HDD_MEMBER void visit(hdd_level<0>, bool live, u32 row)
     {
         node(0, live, row, 0);
-        hdd_push(*this, hdd_level<1>(), children(0, live, row), tree_tuple{row});
+        hdd_push_cut(*this, hdd_level<1>(), children(0, live, row), tree_tuple{row});
     }
 
     HDD_MEMBER void visit(hdd_level<1>, bool live, u32 at, const tree_tuple &t)
     {
         node(1, live, at, t.parent);
-        hdd_push(*this, hdd_level<2>(), children(1, live, at), tree_wide_tuple{at, (i128)at * at});
+        hdd_push_cut(*this, hdd_level<2>(), children(1, live, at),
+                     tree_wide_tuple{at, (i128)at * at});
     }
 
     HDD_MEMBER void visit(hdd_level<2>, bool live, u32 at, const tree_wide_tuple &t)
@@ -101,7 +103,7 @@ struct tree {
         node(2, live, at, t.parent);
         if (live && t.square != (i128)t.parent * t.parent)
             hdd_atomic_add(array(TREE_WRONG, 0), 1u);
-        hdd_push(*this, hdd_level<3>(), children(2, live, at), tree_tuple{at});
+        hdd_push_cut(*this, hdd_level<3>(), children(2, live, at), tree_tuple{at});
     }
 
     HDD_MEMBER void visit(hdd_level<3>, bool live, u32 at, const tree_tuple &t)
@@ -110,7 +112,8 @@ struct tree {
     }
 };
 
-static_assert(sizeof(hdd_queue_gift<tree_wide_tuple>) <= TREE_GIFT_BYTES, "");
+static_assert(sizeof(hdd_queue_gift) + HDD_QUEUE * sizeof(tree_wide_tuple) <= TREE_GIFT_BYTES,
+              "");
 static_assert(sizeof(hdd_slot) + sizeof(tree_wide_tuple) <= TREE_SLOT_BYTES, "");
 
 HDD_KERNEL(tree_kernel)

@@ -18,6 +18,7 @@
 #include "tests/simt/plain.cuh"
 
 #define HDD_KERNEL(name)       extern "C" __attribute__((visibility("default"))) void name
+#define HDD_KERNEL_FOR(blocks, name) HDD_KERNEL(name)
 #define HDD_SHARED(type, name) type &name = *static_cast<type *>(simt_shared(sizeof(type)))
 #define HDD_SHARED_AT_LAUNCH(type, name) HDD_SHARED(type, name)
 // By address, so that the host calls every kernel in one way.

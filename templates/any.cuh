@@ -1,0 +1,35 @@
+// Kernels that have every strategy and choose by the launch: what the strategies are compared
+// with. To what traverse.cuh asks for, a pipeline's class adds
+//
+//   enum : u32 { slot_bytes }                 of a slot of fws.cuh
+//
+// and its visits hand ranges on by hdd_push_cut.
+#ifndef HDD_ANY_CUH
+#define HDD_ANY_CUH
+
+#include "hd/fws.cuh"
+
+struct hdd_any_way {
+    hdd_adaptive adaptive;
+
+    template <class Pipe> HDD_MEMBER void begin(Pipe &p)
+    {
+        adaptive.begin(p);
+    }
+
+    template <class Pipe> HDD_MEMBER bool turn(Pipe &p, u32 idle, bool waits, u32 &after)
+    {
+        const u32 how = p.run.launch.balance;
+        if (how != HDD_FWS && how != HDD_FWS_LOCAL)
+            return adaptive.turn(p, idle, waits, after);
+        after = HDD_LOOK_RARELY;
+        return !waits || hdd_fws_wait(p);
+    }
+};
+
+template <class Pipe> HDD_DEVICE void hdd_any_balance(Pipe &p)
+{
+    hdd_traverse<hdd_any_way>(p);
+}
+
+#endif

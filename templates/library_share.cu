@@ -1,0 +1,5 @@
+//! --relocatable-device-code=true --maxrregcount=48
+// Work-sharing, which kernels call (HDD_CALLED): compiled once, apart from them, and linked with those
+// that do. The limit keeps rare calls from costing a kernel occupancy.
+#define HDD_LIBRARY_SHARE
+#include "hd/aws.cuh"

@@ -1,0 +1,55 @@
+// The shapes of a kernel. A pipeline is a class, emitted per plan, with
+//
+//   enum { levels, tile_steps }               steps that tile() does
+//   hdd_run run; hdd_scan scan;
+//   u32 tile(u32 first, u32 n)                rows of this lane that pass the cheap predicate
+//   void visit(hdd_level<0>, bool live, u32 row)
+//
+// visit is called by whole warps, live or not, and feeds the sink. Block-wide flushes come after
+// the traversal. Here are pipelines without expansion; traverse.cuh has those with levels.
+#ifndef HDD_STRAIGHT_CUH
+#define HDD_STRAIGHT_CUH
+
+#include "hd/scan.cuh"
+
+// False: there was none.
+template <class Pipe> HDD_DEVICE bool hdd_visit_scan(Pipe &p)
+{
+    u32 row = 0;
+    const u32 n = p.scan.next(p, hdd_worth_a_visit(p.run), row);
+    if (n == 0)
+        return false;
+    hdd_count_visit(p.run, 0, n);
+    p.visit(hdd_level<0>(), hdd_lane() < n, row);
+    return true;
+}
+
+// No expansion: tile after tile, 32 survivors at a time. The abort word is looked at where
+// tiles are taken.
+template <class Pipe> HDD_DEVICE void hdd_straight(Pipe &p)
+{
+    hdd_profile_begin(p.run);
+    while (hdd_visit_scan(p)) {
+    }
+    hdd_profile_end(p.run);
+}
+
+// No expansion, no survivors in line: every row of a tile goes from its loads to the sink where
+// it is. In place of tile and visit the pipeline has
+//
+//   void rows(u32 first, u32 n)               this lane's rows; no warp operations
+//
+// Where most rows survive, lining them up costs more than the lanes that idle.
+template <class Pipe> HDD_DEVICE void hdd_in_place(Pipe &p)
+{
+    u32 first;
+    hdd_profile_begin(p.run);
+    while (p.scan.take_tile(p.run, first)) {
+        const u32 n = hdd_tile_rows(first, p.run.launch.source_rows);
+        hdd_count_tile(p.run, Pipe::levels, p.run.launch.source_rows - first);
+        p.rows(n ? first + hdd_lane() * HDD_TILE_ROWS : 0, n);
+    }
+    hdd_profile_end(p.run);
+}
+
+#endif
