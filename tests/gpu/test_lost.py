@@ -5,7 +5,8 @@
 
 --db is TPC-H of any scale factor. Fault injection breaks the first launch of a batch of queries, then the second,
 and so on: the query that launched it fails and names a plan node, all others answer as without. --may-stay-lost: a
-driver may refuse the process a new context; then what follows must say so.
+driver may refuse the process a new context; then what follows must say so. On a GPU a launch whose arguments hold no
+address that it uses breaks nothing; after three of those in a row there are no more launches.
 """
 
 import argparse
@@ -67,12 +68,15 @@ def main():
         if any("error" in a for a in answers) or len(answers) != len(QUERIES):
             sys.exit(f"without a fault: {answers}\n{stderr}")
         want = [rows_of(folder, i) for i in range(len(QUERIES))]
-        launch = 1
-        while check(args, launch, folder, want):
+        launch, lost, harmless = 1, 0, 0
+        while harmless < 3:
+            broke = check(args, launch, folder, want)
+            lost += broke
+            harmless = 0 if broke else harmless + 1
             launch += 1
-    if launch < 10:
-        sys.exit(f"only {launch - 1} launches")
-    print(f"{launch - 1} launches, each lost once")
+    if lost < 5:
+        sys.exit(f"only {lost} launches were lost")
+    print(f"{lost} launches, each lost once")
 
 
 if __name__ == "__main__":
