@@ -106,8 +106,24 @@ static void print_double(struct printer *p, double d)
         hd_strbuf_addf(p->b, "%s%s", s, strchr(s, 'e') ? "" : "e0");
 }
 
+/* A literal that an operator with a decimal made one: of a precision that only an integer has as a
+ * decimal. Printed as what it was, or it would be read as a narrower one. */
+static bool was_integer(const struct fe_value *v, hd_i128 *n)
+{
+    struct hd_type wide = fe_type_as_decimal(hd_type_of(HD_INT64));
+    hd_i128 one = 1;
+    if (v->type.kind != HD_DECIMAL || v->type.scale == 0 ||
+        v->type.precision != wide.precision + v->type.scale)
+        return false;
+    for (int i = 0; i < v->type.scale; i++)
+        one *= 10;
+    *n = v->i / one;
+    return *n * one == v->i;
+}
+
 static void print_literal(struct printer *p, const struct fe_value *v)
 {
+    struct fe_value whole = {.type = hd_type_of(HD_INT64)};
     char type[HD_TEXT_MAX];
     if (v->is_null) {
         hd_strbuf_addf(p->b, "cast(null as %s)", hd_type_text(v->type, type));
@@ -119,6 +135,8 @@ static void print_literal(struct printer *p, const struct fe_value *v)
         hd_strbuf_addf(p->b, "%s '", hd_type_text(v->type, type));
         fe_value_text(p->b, v);
         hd_strbuf_addc(p->b, '\'');
+    } else if (was_integer(v, &whole.i)) {
+        fe_value_text(p->b, &whole);
     } else {
         fe_value_text(p->b, v);
         if (v->type.kind == HD_DECIMAL && !v->type.scale)

@@ -73,6 +73,7 @@ static struct rt_cache_key base_key(const struct rt_gpu *g, const char *version)
     digest_text(&state, version);
     digest_text(&state, g->d->ops->name);
     digest_text(&state, g->compiler->identity);
+    XXH3_128bits_update(&state, &g->d->info.arch, sizeof g->d->info.arch); /* what is linked */
     for (int i = 0; i < hdd_ntemplates; i++) {
         digest_text(&state, hdd_templates[i].name);
         digest_text(&state, hdd_templates[i].text);
@@ -240,7 +241,8 @@ struct compilation {
     struct rt_gpu *g;
     struct job *jobs;
     int n;
-    bool fresh; /* units are compiled in any case */
+    bool fresh;         /* units are compiled in any case */
+    unsigned libraries; /* that were there when it began; they stay */
     _Atomic int next;
 };
 
@@ -494,7 +496,7 @@ static bool take_stored(struct rt_gpu *g, struct compilation *batch)
     }
     for (int i = 0; i < RT_NLIBRARIES && g->d->ops->link; i++) {
         struct job j;
-        if (!(libraries >> i & 1) || g->modules->libraries[i].p)
+        if (!((libraries & ~batch->libraries) >> i & 1))
             continue;
         job_init(g, &j, library_names[i], fixed_text(library_names[i]));
         image_from_disk(g, &j);
@@ -563,6 +565,8 @@ static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct r
     c->life = g->life;
     take_fixed(g, spec, batch);
     take_loaded(g, units, c, batch);
+    for (int i = 0; i < RT_NLIBRARIES; i++)
+        batch->libraries |= g->modules->libraries[i].p ? 1u << i : 0;
     rt_gpu_leave(g);
     if (batch->n && take_stored(g, batch)) {
         qsort(batch->jobs, (size_t)batch->n, sizeof *batch->jobs, by_length);
