@@ -106,19 +106,20 @@ static void print_double(struct printer *p, double d)
         hd_strbuf_addf(p->b, "%s%s", s, strchr(s, 'e') ? "" : "e0");
 }
 
-/* A literal that an operator with a decimal made one: of a precision that only an integer has as a
- * decimal. Printed as what it was, or it would be read as a narrower one. */
+/* A literal that an operator with a decimal made one: of the precision that integers have as
+ * decimals, which its own digits would not give it. Printed as what it was, or it would be read
+ * as a narrower one. */
 static bool was_integer(const struct fe_value *v, hd_i128 *n)
 {
     struct hd_type wide = fe_type_as_decimal(hd_type_of(HD_INT64));
+    struct hd_type narrow = hd_decimal(wide.precision - 1, 0);
     hd_i128 one = 1;
-    if (v->type.kind != HD_DECIMAL || v->type.scale == 0 ||
-        v->type.precision != wide.precision + v->type.scale)
+    if (v->type.kind != HD_DECIMAL || v->type.precision != wide.precision + v->type.scale)
         return false;
     for (int i = 0; i < v->type.scale; i++)
         one *= 10;
     *n = v->i / one;
-    return *n * one == v->i;
+    return *n * one == v->i && fe_value_in_range(*n, narrow);
 }
 
 static void print_literal(struct printer *p, const struct fe_value *v)
