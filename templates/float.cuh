@@ -34,6 +34,11 @@ HDD_CALLED void hdd_f64_shortest(f64 v, hdd_f64_digits *out);
 // A decimal number, or nan, inf or infinity.
 HDD_CALLED bool hdd_read_f64(const u8 *s, i32 n, f64 *out);
 
+HDD_DEVICE bool hdd_is_digit(u8 c)
+{
+    return c >= '0' && c <= '9';
+}
+
 #ifdef HDD_LIBRARY_FLOAT
 
 // ---- long integers -------------------------------------------------------------------------
@@ -300,11 +305,6 @@ typedef struct {
 #define HDD_KEPT 768
 // 769 digits, or the power of five below them: 2,556 bits.
 #define HDD_READ_WORDS 81
-
-HDD_DEVICE bool hdd_is_digit(u8 c)
-{
-    return c >= '0' && c <= '9';
-}
 
 // [+-]digits up to the end of the text.
 HDD_DEVICE bool hdd_read_exponent(const u8 *s, i32 n, i32 i, i64 *e)

@@ -156,6 +156,19 @@ static void compile_libraries(struct rt_nvrtc *n)
         }
 }
 
+/* Every header that a pipeline may include, without what libraries define. */
+static void compile_headers(struct rt_nvrtc *n)
+{
+    static const char text[] = "//! --relocatable-device-code=true\n"
+                               "#include \"hd/pipeline.cuh\"\n"
+                               "#include \"hd/any.cuh\"\n"
+                               "#include \"hd/runs.cuh\"\n"
+                               "#include \"hd/date.cuh\"\n"
+                               "#include \"hd/convert.cuh\"\n"
+                               "HDD_KERNEL(headers)() {}\n";
+    compile_source(n, "templates", "headers", text, ~0u, 0);
+}
+
 static void release_libraries(void)
 {
     for (size_t a = 0; a < HD_COUNT(architectures); a++)
@@ -193,6 +206,7 @@ int main(int argc, char **argv)
     }
     printf("NVRTC %s\n", rt_nvrtc_version(n));
     compile_libraries(n);
+    compile_headers(n);
     for (int i = 2; i < argc; i++)
         compile_plan(n, argv[1], argv[i], false, RT_BALANCE_AUTO, plans_only);
     if (!plans_only) {
