@@ -151,20 +151,6 @@ void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state)
 
 /* ---- tuples ----------------------------------------------------------------------------- */
 
-void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level)
-{
-    const struct pl_level *l = &u->pipe->levels[level];
-    cu_line(o,
-            "// What the children of one row share on level %d: row ids and computed values.",
-            level);
-    cu_open(o, "struct alignas(4) %s_tuple%d {", u->name, level);
-    for (int i = 0; i < l->nslots; i++) {
-        const struct pl_slot *s = &u->pipe->slots[l->slots[i]];
-        cu_line(o, "%s %s;", cu_value_type(u, s->phys, s->nullable), cu_slot(u, l->slots[i]));
-    }
-    cu_close(o, "};");
-}
-
 static uint32_t align_up(uint32_t x, uint32_t a)
 {
     return (x + a - 1) / a * a;
@@ -191,6 +177,22 @@ static uint32_t tuple_layout(const struct cu_unit *u, int level, uint32_t *most)
         *most = HD_MAX(*most, align);
     }
     return HD_MAX(align_up(size, *most), 4);
+}
+
+void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level)
+{
+    const struct pl_level *l = &u->pipe->levels[level];
+    cu_line(o,
+            "// What the children of one row share on level %d: row ids and computed values.",
+            level);
+    uint32_t align;
+    tuple_layout(u, level, &align);
+    cu_open(o, "struct alignas(%u) %s_tuple%d {", align, u->name, level);
+    for (int i = 0; i < l->nslots; i++) {
+        const struct pl_slot *s = &u->pipe->slots[l->slots[i]];
+        cu_line(o, "%s %s;", cu_value_type(u, s->phys, s->nullable), cu_slot(u, l->slots[i]));
+    }
+    cu_close(o, "};");
 }
 
 uint32_t cu_gift_bytes(const struct cu_unit *u, int level)
