@@ -16,6 +16,16 @@ static bool *slots_read_from(const struct cu_unit *u, int first, bool loads)
     return read;
 }
 
+/* Slots that the first `steps` steps look at among themselves: a tile's later steps load again. */
+static bool *slots_read_within(const struct cu_unit *u, int steps)
+{
+    bool *read = HD_NEWN(u->arena, bool, u->pipe->nslots + 1);
+    for (int i = 0; i < steps; i++)
+        if (u->pipe->steps[i].kind != PL_STEP_LOAD_COLUMN)
+            pl_step_reads(u->prog->exprs, &u->pipe->steps[i], read);
+    return read;
+}
+
 /* ---- tile ------------------------------------------------------------------------------- */
 
 static const char *tile_name(struct cu_unit *u, const struct pl_step *s)
@@ -34,12 +44,14 @@ static void tile_load(struct cu_unit *u, const struct pl_step *s)
                 cu_arg(u, s->a_valid));
 }
 
-/* Loads of the first `steps` steps. */
-static void tile_loads(struct cu_unit *u, int steps)
+/* Loads of the first `steps` steps, of slots that are read (NULL: all are). */
+static void tile_loads(struct cu_unit *u, int steps, const bool *read)
 {
-    for (int i = 0; i < steps; i++)
-        if (u->pipe->steps[i].kind == PL_STEP_LOAD_COLUMN)
-            tile_load(u, &u->pipe->steps[i]);
+    for (int i = 0; i < steps; i++) {
+        const struct pl_step *s = &u->pipe->steps[i];
+        if (s->kind == PL_STEP_LOAD_COLUMN && (!read || read[s->slot]))
+            tile_load(u, s);
+    }
 }
 
 static void open_tile_loop(struct cu_unit *u)
@@ -77,8 +89,8 @@ static void tile_group(struct cu_unit *u, const struct pl_step *s)
             cu_arg(u, s->a_rows), row);
 }
 
-/* The first steps of row j, loads and filters, without a branch. */
-static void row_head(struct cu_unit *u, int steps)
+/* The first steps of row j, loads (as in tile_loads) and filters, without a branch. */
+static void row_head(struct cu_unit *u, int steps, const bool *read)
 {
     cu_line(u->out, "bool live = j < n;");
     if (steps > 0 && u->pipe->spec->source == RT_SOURCE_INDEX)
@@ -90,7 +102,7 @@ static void row_head(struct cu_unit *u, int steps)
             cu_line(u->out, "live = live & (group.present != 0);");
         else if (s->kind == PL_STEP_FILTER)
             cu_line(u->out, "live = live & %s;", cu_condition(u, s->expr));
-        else
+        else if (!read || read[s->slot])
             tile_slot(u, s);
     }
 }
@@ -106,10 +118,11 @@ void cu_tile(struct cu_unit *u)
     if (steps == 0) {
         cu_line(u->out, "return hdd_low_bits(n);");
     } else {
-        tile_loads(u, steps);
+        const bool *read = slots_read_within(u, steps);
+        tile_loads(u, steps, read);
         cu_line(u->out, "u32 alive = 0;");
         open_tile_loop(u);
-        row_head(u, steps);
+        row_head(u, steps, read);
         cu_line(u->out, "alive |= (u32)live << j;");
         cu_close(u->out, "}");
         cu_line(u->out, "return alive;");
@@ -256,12 +269,12 @@ void cu_rows(struct cu_unit *u)
     cu_line(u->out, "HDD_MEMBER void rows(u32 first, u32 n)");
     cu_open(u->out, "{");
     cu_line(u->out, "(void)first;");
-    tile_loads(u, u->pipe->nsteps);
+    tile_loads(u, u->pipe->nsteps, NULL);
     cu_sink_before_rows(u);
     open_tile_loop(u);
     if (read[u->pipe->source_slot])
         cu_line(u->out, "const i32 %s = (i32)(first + j);", cu_slot(u, u->pipe->source_slot));
-    row_head(u, head);
+    row_head(u, head, NULL);
     for (int i = head; i < u->pipe->nsteps; i++)
         if (u->pipe->steps[i].slot >= 0)
             declare_slot(u, u->pipe->steps[i].slot);
