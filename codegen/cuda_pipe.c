@@ -97,8 +97,10 @@ static const char *members(struct cu_unit *u)
             cu_arg_member(u, &o, i);
     cu_line(&o, "hdd_run run;");
     cu_line(&o, "hdd_scan scan;");
-    if (u->pipe->nlevels > 1)
-        cu_line(&o, "%s_shared &shared;\nhdd_queues queues;", u->name);
+    if (u->pipe->nlevels > 1) {
+        cu_line(&o, "%s_shared &shared;", u->name);
+        cu_line(&o, "hdd_queues queues;");
+    }
     cu_sink_members(u, &o);
     return take_out(u, &o);
 }
@@ -280,15 +282,11 @@ static const char *traversal(enum rt_shape shape)
     HD_BUG("shape %d", (int)shape);
 }
 
-/* A kernel that calls the library of work-sharing would get up to 88 registers, most of them for
- * the calls. Warps to switch to are worth more (H200, JCC-H Q21: 1.83 ms with 88, 1.47 with 72;
- * at 48, values are spilled in the visits: 1.64). */
 static const char *kernel(struct cu_unit *u)
 {
-    enum { SHARING_BLOCKS = 8 };
-    if (u->pipe->spec->shape != RT_SHAPE_AWS)
-        return hd_asprintf(u->arena, "HDD_KERNEL(%s)", u->name);
-    return hd_asprintf(u->arena, "HDD_KERNEL_FOR(%d, %s)", SHARING_BLOCKS, u->name);
+    int blocks = u->pipe->gpu_resident_blocks;
+    return blocks ? hd_asprintf(u->arena, "HDD_KERNEL_FOR(%d, %s)", blocks, u->name)
+                  : hd_asprintf(u->arena, "HDD_KERNEL(%s)", u->name);
 }
 
 /* ---- the unit --------------------------------------------------------------------------- */

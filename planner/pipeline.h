@@ -192,6 +192,7 @@ struct pl_pipeline {
     bool tile;           /* evaluate the first `tile_steps` steps (loads and filters of level 0 that cannot fail,
                             no probes) branch-free over a tile of rows into a selection, then the rest per survivor */
     int tile_steps;
+    int gpu_resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
     int gpu_tile_steps; /* the same on a GPU, where a scan of dense groups has tiles as well; 0: none */
     bool unoptimised;   /* the source has so few rows for certain that optimising its code costs more than it gains */
 };

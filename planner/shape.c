@@ -10,7 +10,10 @@ enum {
     WARPS = 8192,    /* of a large GPU, all resident */
     ONE_CHILD = 2,   /* nodes: a row and its child */
     TILES_OF_A_WARP =
-        4 /* heaviest tiles that make a warp's share: the last one delays by a quarter */
+        4, /* heaviest tiles that make a warp's share: the last one delays by a quarter */
+    /* Blocks of a sharing kernel on a multiprocessor, that is at most 64 registers: left alone the
+     * compiler takes up to 88 for the calls, and warps to switch to are worth more. */
+    SHARING_BLOCKS = 8
 };
 
 /* Children of one node at most, -1 unknown. */
@@ -84,6 +87,7 @@ void pl_choose_shape(struct pl_pipeline *p, enum rt_balance forced)
 {
     struct rt_pipeline *r = p->spec;
     r->shape = choose(p, forced);
+    p->gpu_resident_blocks = r->shape == RT_SHAPE_AWS ? SHARING_BLOCKS : 0;
     r->balance = default_balance(r);
     if (!r->ordered && forced != RT_BALANCE_AUTO &&
         (r->shape == RT_SHAPE_ANY || forced == RT_BALANCE_NONE))

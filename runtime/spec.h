@@ -215,8 +215,18 @@ struct rt_spec {
 };
 
 /* Device code that kernels call, templates/library_*.cu. */
-enum rt_library { RT_LIBRARY_SHARE = 1, RT_LIBRARY_WIDE = 2, RT_LIBRARY_FLOAT = 4 };
-enum { RT_NLIBRARIES = 3 };
+#define RT_LIBRARIES(X) X(SHARE, "library_share") X(WIDE, "library_wide") X(FLOAT, "library_float")
+enum {
+#define X(id, name) RT_LIBRARY_NUMBER_##id,
+    RT_LIBRARIES(X)
+#undef X
+        RT_NLIBRARIES
+};
+enum rt_library {
+#define X(id, name) RT_LIBRARY_##id = 1 << RT_LIBRARY_NUMBER_##id,
+    RT_LIBRARIES(X)
+#undef X
+};
 
 /* A pipeline's kernel for a GPU, as codegen leaves it (codegen/cuda_source.h). */
 struct rt_unit {

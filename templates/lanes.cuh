@@ -43,7 +43,7 @@ template <u32 words> struct hdd_lane_groups {
         : mine(&store.w[0][hdd_thread()]), range((u32)groups)
     {
         HDD_ASSERT(words * groups <= lines);
-        HDD_UNROLL_BY(4)
+        HDD_UNROLL_4
         for (u32 i = 0; i < words * range; i++)
             mine[i * HDD_BLOCK] = 0;
     }

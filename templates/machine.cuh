@@ -37,9 +37,6 @@
 #define HDD_UNROLL                _Pragma("unroll")
 #define HDD_UNROLL_4              _Pragma("unroll 4")
 #define HDD_NO_UNROLL             _Pragma("unroll 1")
-// Before a loop: so many copies of its body. Folded where it depends on a template argument.
-#define HDD_UNROLL_BY(times) HDD_PRAGMA(unroll(times))
-#define HDD_PRAGMA(text)  _Pragma(#text)
 // NVRTC has no offsetof; this is what the one of its front end comes down to.
 #define HDD_OFFSET(type, member) __INTADDR__(&(((type *)0)->member))
 // What the emulator checks and a GPU does not.

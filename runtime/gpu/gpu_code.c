@@ -477,8 +477,11 @@ static int by_length(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static const char *const library_names[RT_NLIBRARIES] = {"library_share", "library_wide",
-                                                         "library_float"};
+static const char *const library_names[RT_NLIBRARIES] = {
+#define X(id, name) name,
+    RT_LIBRARIES(X)
+#undef X
+};
 
 /* What is on disk; and where something has to be compiled, the libraries that it is linked with.
  * True: there is something to compile. */

@@ -10,7 +10,6 @@
 #define HDD_UNROLL
 #define HDD_UNROLL_4
 #define HDD_NO_UNROLL
-#define HDD_UNROLL_BY(times)
 
 // ---- bits ----------------------------------------------------------------------------------
 

@@ -138,8 +138,11 @@ static const char *template_text(const char *name)
 
 static void compile_libraries(struct rt_nvrtc *n)
 {
-    static const char *const names[RT_NLIBRARIES] = {"library_share.cu", "library_wide.cu",
-                                                     "library_float.cu"};
+    static const char *const names[RT_NLIBRARIES] = {
+#define X(id, name) name ".cu",
+        RT_LIBRARIES(X)
+#undef X
+    };
     struct hd_err err;
     hd_err_init(&err);
     for (size_t a = 0; a < HD_COUNT(architectures); a++)
