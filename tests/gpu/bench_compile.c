@@ -55,18 +55,27 @@ static int longer(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Every source starts with "// pN: ". */
+static bool is_head(const char *line)
+{
+    return strncmp(line, "// p", 4) == 0 && line[4] >= '0' && line[4] <= '9';
+}
+
+/* Every source starts with "// pN: ", or with its options before that. */
 static void split(struct batch *b, char *text)
 {
+    const char *options = NULL;
     b->n = 0;
     for (char *at = text; at && b->n < MOST;) {
-        if (strncmp(at, "// p", 4) == 0 && at[4] >= '0' && at[4] <= '9') {
+        bool has_options = strncmp(at, "//! ", 4) == 0;
+        if (has_options || (is_head(at) && at != options)) {
             if (at > text)
                 at[-1] = 0;
             b->sources[b->n++] = at;
         }
         at = strchr(at, '\n');
         at += at != NULL;
+        if (has_options)
+            options = at;
     }
     qsort(b->sources, (size_t)b->n, sizeof *b->sources, longer);
 }

@@ -125,7 +125,8 @@ static void bench_case(const char *name, enum rt_state_kind kind, uint64_t n, ui
             b.s.sort = &by_key;
         }
         append_rows(&b, n, range, spread);
-        best = HD_MIN(best, finish_ms(&b));
+        double ms = finish_ms(&b);
+        best = HD_MIN(best, ms);
         if (kind != RT_STATE_HASH)
             check_sorted(&b);
         rt_gpu_state_free(&b.b.x, 0);
