@@ -117,7 +117,7 @@ static const char *initialisers(struct cu_unit *u)
             hd_strbuf_addf(&b, "%s,\n          ", cu_arg_initialiser(u, i));
     hd_strbuf_adds(&b, "run(launch), scan(run)");
     if (u->pipe->nlevels > 1)
-        hd_strbuf_adds(&b, ",\n          shared(shared), queues(shared.queues[hdd_warp()])");
+        hd_strbuf_adds(&b, ",\n          shared(shared), queues(run, shared.queues[hdd_warp()])");
     const char *sink = cu_sink_initialiser(u);
     if (sink)
         hd_strbuf_addf(&b, ",\n          %s", sink);

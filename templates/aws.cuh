@@ -15,25 +15,19 @@
 
 #include "hd/share.cuh"
 
-// What a warp found when it looked around.
-struct hdd_look {
+// What a warp's turn came to.
+struct hdd_turn {
     u32 place; // of the warp in the table of sizes from now on, 0: none
-    u32 after; // warp iterations until it looks again
-    i32 level; // which it should give half of, -1: nothing
+    u32 after; // warp iterations until its next turn; 0: at once
+    i32 level; // half of which it gave, or which it got; -1: nothing moved
+    hdd_scan scan;
 };
 
-// A warp looks around after an iteration: `idle` > 0 warps wait, and `rows` of level 0 could be
-// divided. Whole warp. It calls nothing: it is not rare while warps wait.
-HDD_CALLED hdd_look hdd_aws_look(hdd_run run, const hdd_queue *queues, u32 levels, u32 idle,
-                                 u32 place, u32 rows);
-// Claims an idle warp and gives it half of a level: which, -1: there was none any more. What there
-// is of level 0 moves by hdd_move_scan. Whole warp.
-HDD_CALLED i32 hdd_aws_give(hdd_run run, hdd_queue *queues, i32 level);
-// The warp has nothing and waits: the level of what came, -1: the warp can end. What came of
-// level 0 moves by hdd_move_scan. Whole warp.
-HDD_CALLED i32 hdd_aws_wait(hdd_run run, hdd_queue *queues, u32 place);
-// Gives half to a warp, or takes (to = -1). Whole warp.
-HDD_CALLED hdd_scan hdd_move_scan(hdd_run run, hdd_scan scan, i32 to);
+// `idle` > 0 warps wait: the warp looks around and may give half of a level to one of them. 0: it
+// has nothing itself and waits; where nothing comes, it can end. Whole warp. One call for all, since
+// each costs a kernel some 20 instructions to compile.
+HDD_CALLED hdd_turn hdd_aws_turn(hdd_run run, hdd_queue *queues, u32 levels, hdd_scan scan,
+                                 u32 place, u32 idle);
 
 // Where the source has too few rows for all warps (launch.parts), each warp has a part of the
 // children of every row of one tile: the tile; of a row's children those of the part.
@@ -155,18 +149,6 @@ HDD_DEVICE void hdd_send(const hdd_run &run, u32 level, u32 to)
     }
 }
 
-HDD_CALLED hdd_scan hdd_move_scan(hdd_run run, hdd_scan scan, i32 to)
-{
-    const u64 gift = hdd_gift_of(run, to < 0 ? run.warp() : (u32)to);
-    if (to < 0) {
-        scan.receive(*reinterpret_cast<const hdd_scan_gift *>(gift));
-        return scan;
-    }
-    scan.give(*reinterpret_cast<hdd_scan_gift *>(gift));
-    hdd_send(run, 0, (u32)to);
-    return scan;
-}
-
 // One thread. The mailbox is emptied before the bit says that it can be filled.
 HDD_DEVICE u32 hdd_wait_for_mail(const hdd_run &run)
 {
@@ -187,45 +169,78 @@ HDD_DEVICE u32 hdd_wait_for_mail(const hdd_run &run)
 
 // ---- the strategy --------------------------------------------------------------------------
 
-HDD_CALLED hdd_look hdd_aws_look(hdd_run run, const hdd_queue *queues, u32 levels, u32 idle,
-                                 u32 place, u32 rows)
+// Three quarters of all warps wait: work spreads before it is done, and whoever can gives.
+HDD_DEVICE bool hdd_most_wait(const hdd_run &run, u32 idle)
 {
-    const hdd_workload mine = hdd_workload_of(rows, queues, levels);
-    hdd_move_entry(run, place, hdd_place(mine, levels));
-    const bool gives = place && hdd_is_busiest(run, place, levels);
-    return hdd_look{place, 1 + hdd_highest(hdd_max(run.launch.warps / idle, 1)),
-                    gives ? mine.level : -1};
+    return idle > run.launch.warps - run.launch.warps / 4;
 }
 
-HDD_CALLED i32 hdd_aws_give(hdd_run run, hdd_queue *queues, i32 level)
+// Claims an idle warp and gives it half of a level. False: there was none any more.
+HDD_DEVICE bool hdd_give(const hdd_run &run, hdd_queue *queues, hdd_turn &turn, i32 level)
 {
     const i32 to = hdd_claim(run);
-    if (to < 0 || level == 0)
-        return to;
-    hdd_give_ranges(queues[level - 1],
-                    *reinterpret_cast<hdd_queue_gift *>(hdd_gift_of(run, (u32)to)));
+    if (to < 0)
+        return false;
+    const u64 gift = hdd_gift_of(run, (u32)to);
+    if (level == 0)
+        turn.scan.give(*reinterpret_cast<hdd_scan_gift *>(gift));
+    else
+        hdd_give_ranges(queues[level - 1], *reinterpret_cast<hdd_queue_gift *>(gift));
     hdd_send(run, (u32)level, (u32)to);
-    return to;
+    turn.level = level;
+    return true;
 }
 
-HDD_CALLED i32 hdd_aws_wait(hdd_run run, hdd_queue *queues, u32 place)
+HDD_DEVICE void hdd_look_around(const hdd_run &run, hdd_queue *queues, u32 levels, u32 idle,
+                                hdd_turn &turn)
+{
+    const bool divisible = run.launch.parts == 0 && turn.scan.divisible(),
+               most = hdd_most_wait(run, idle);
+    const hdd_workload mine =
+        hdd_workload_of(divisible ? (u32)turn.scan.nodes() : 0, queues, levels);
+    hdd_move_entry(run, turn.place, hdd_place(mine, levels));
+    turn.after = 1 + hdd_highest(hdd_max(run.launch.warps / idle, 1));
+    if (turn.place && (most || hdd_is_busiest(run, turn.place, levels)) &&
+        hdd_give(run, queues, turn, mine.level) && most)
+        turn.after = 0;
+}
+
+// Takes what is in this warp's mailbox.
+HDD_DEVICE void hdd_open_mail(const hdd_run &run, hdd_queue *queues, u32 level, hdd_turn &turn)
+{
+    const u64 gift = hdd_gift_of(run, run.warp());
+    if (level == 0)
+        turn.scan.receive(*reinterpret_cast<const hdd_scan_gift *>(gift));
+    else
+        hdd_receive_ranges(queues[level - 1], *reinterpret_cast<hdd_queue_gift *>(gift));
+    turn.level = (i32)level;
+}
+
+HDD_DEVICE void hdd_wait(const hdd_run &run, hdd_queue *queues, hdd_turn &turn)
 {
     u32 mail = HDD_MAIL_END;
-    hdd_move_entry(run, place, 0);
+    hdd_move_entry(run, turn.place, 0);
     hdd_warp_sync(); // the last gift was read by all lanes
+    turn.after = 0;  // what comes may be worth dividing
     if (hdd_rest(run))
-        return -1;
+        return;
     if (hdd_lane() == 0)
         mail = hdd_wait_for_mail(run);
     mail = hdd_shuffle(mail, 0);
     hdd_warp_sync();
-    if (mail == HDD_MAIL_END)
-        return -1;
-    const i32 level = (i32)mail - 1;
-    if (level > 0)
-        hdd_receive_ranges(queues[level - 1],
-                           *reinterpret_cast<hdd_queue_gift *>(hdd_gift_of(run, run.warp())));
-    return level;
+    if (mail != HDD_MAIL_END)
+        hdd_open_mail(run, queues, mail - 1, turn);
+}
+
+HDD_CALLED hdd_turn hdd_aws_turn(hdd_run run, hdd_queue *queues, u32 levels, hdd_scan scan,
+                                 u32 place, u32 idle)
+{
+    hdd_turn turn = {place, 1, -1, scan};
+    if (idle)
+        hdd_look_around(run, queues, levels, idle, turn);
+    else
+        hdd_wait(run, queues, turn);
+    return turn;
 }
 
 #endif

@@ -104,6 +104,12 @@ HDD_DEVICE u32 hdd_warp_or(u32 v)
     return __reduce_or_sync(0xffffffffu, v);
 }
 
+// The sum of all lanes, modulo 2^32.
+HDD_DEVICE u32 hdd_warp_add(u32 v)
+{
+    return __reduce_add_sync(0xffffffffu, v);
+}
+
 // ---- whole blocks --------------------------------------------------------------------------
 
 HDD_DEVICE void hdd_block_sync()

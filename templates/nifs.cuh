@@ -60,7 +60,8 @@ HDD_DEVICE u32 hdd_slot_of(u32 i)
 
 // Half of a queue, in the memory of a mailbox. As many tuples follow, at this structure's end.
 struct hdd_queue_gift {
-    u32 count, reserved[3];
+    u32 count, reserved;
+    u64 nodes;
     hdd_range ranges[HDD_QUEUE];
 
     HDD_MEMBER u8 *tuple(u32 i, u32 words)
@@ -71,16 +72,18 @@ struct hdd_queue_gift {
 
 // Bit L: level L fills a visit; it has a node. The same in every lane.
 struct hdd_filled {
+    const u32 fills; // so many nodes
     u32 full, some;
 
-    HDD_MEMBER hdd_filled() : full(0), some(0)
+    HDD_MEMBER explicit hdd_filled(const hdd_run &run)
+        : fills(hdd_worth_a_visit(run)), full(0), some(0)
     {
     }
 
-    HDD_MEMBER void note(const hdd_run &run, u32 level, u64 nodes)
+    HDD_MEMBER void note(u32 level, u64 nodes)
     {
         const u32 bit = 1u << level;
-        full = nodes >= hdd_worth_a_visit(run) ? full | bit : full & ~bit;
+        full = nodes >= fills ? full | bit : full & ~bit;
         some = nodes ? some | bit : some & ~bit;
     }
 };
@@ -90,7 +93,7 @@ struct hdd_queues {
     hdd_queue *const of; // of level 1 on
     hdd_filled filled;
 
-    HDD_MEMBER explicit hdd_queues(hdd_queue *first) : of(first), filled()
+    HDD_MEMBER hdd_queues(const hdd_run &run, hdd_queue *first) : of(first), filled(run)
     {
     }
 
@@ -100,9 +103,9 @@ struct hdd_queues {
     }
 
     // The nodes of a level changed.
-    HDD_MEMBER void note(const hdd_run &run, u32 number)
+    HDD_MEMBER void note(u32 number)
     {
-        filled.note(run, number, level(number).nodes);
+        filled.note(number, level(number).nodes);
     }
 
     template <class Tuple> HDD_MEMBER void begin(u32 number, hdd_queue_store<Tuple> &store)
@@ -118,16 +121,16 @@ struct hdd_queues {
     }
 
     // Appends the ranges of all lanes that have one; the tuples of such lanes go to the slots.
-    HDD_MEMBER u32 append(const hdd_run &run, u32 number, hdd_range *ranges, hdd_range r)
+    HDD_MEMBER u32 append(u32 number, hdd_range *ranges, hdd_range r)
     {
         hdd_queue &q = level(number);
         const u32 head = q.head, count = q.count, who = hdd_ballot(r.n != 0);
         const u32 to = hdd_slot_of(head + count + hdd_popc(who & hdd_lanes_below()));
-        const u64 nodes = q.nodes + hdd_warp_sum((u64)r.n);
+        const u64 nodes = q.nodes + hdd_warp_sum(r.n);
         HDD_ASSERT(count + hdd_popc(who) <= HDD_QUEUE_MOST);
         if (r.n != 0)
             ranges[to] = r;
-        filled.note(run, number, nodes);
+        filled.note(number, nodes);
         hdd_warp_sync();
         if (hdd_lane() == 0)
             q.set(head, count + hdd_popc(who), nodes);
@@ -138,15 +141,14 @@ struct hdd_queues {
     // lane's node and the slot of its tuple, valid until the next barrier. Ranges hold at least
     // a node each, so the first 32 suffice, the starts of their parts of the lanes all differ,
     // and the ranges used up are the first ones.
-    HDD_MEMBER u32 take(const hdd_run &run, u32 number, hdd_range *ranges, u32 &position,
-                        u32 &from)
+    HDD_MEMBER u32 take(u32 number, hdd_range *ranges, u32 &position, u32 &from)
     {
         hdd_queue &q = level(number);
         const u32 head = q.head, count = q.count;
         const u64 nodes = q.nodes;
         const u32 lane = hdd_lane(), slot = hdd_slot_of(head + lane);
         const u32 n = lane < count ? ranges[slot].n : 0, most = hdd_min(n, HDD_LANES);
-        const u32 start = hdd_scan_sum_bits<6>(most) - most; // at most 32 each
+        const u32 start = hdd_scan_sum(most) - most;
         const u32 starts = hdd_warp_or(n && start < HDD_LANES ? 1u << start : 0);
         const u32 total = nodes < HDD_LANES ? (u32)nodes : HDD_LANES;
         const u32 mine = starts & hdd_lanes_upto();
@@ -154,7 +156,7 @@ struct hdd_queues {
             from = hdd_slot_of(head + hdd_popc(mine) - 1);
             position = ranges[from].begin + (lane - hdd_highest(mine));
         }
-        filled.note(run, number, nodes - total);
+        filled.note(number, nodes - total);
         hdd_warp_sync();
         const u32 used = n && start < HDD_LANES ? hdd_min(n, HDD_LANES - start) : 0;
         if (used && used < n) {
@@ -173,7 +175,7 @@ template <class Pipe, int L, class Tuple>
 HDD_DEVICE void hdd_append(Pipe &p, hdd_level<L>, hdd_range r, const Tuple &t)
 {
     hdd_queue_store<Tuple> &at = p.store(hdd_level<L>());
-    const u32 to = p.queues.append(p.run, L, at.ranges, r);
+    const u32 to = p.queues.append(L, at.ranges, r);
     if (r.n != 0)
         at.tuples[to] = t;
     hdd_warp_sync();
@@ -248,11 +250,12 @@ HDD_DEVICE void hdd_give_ranges(hdd_queue &q, hdd_queue_gift &gift)
                             rest != 0);
         kept += hdd_popc(keeps);
         given += hdd_popc(gives);
-        lost += hdd_warp_sum((u64)part);
+        lost += hdd_warp_sum(part);
         hdd_warp_sync();
     }
     if (hdd_lane() == 0) {
         gift.count = given;
+        gift.nodes = lost;
         q.count = kept;
         q.nodes = was.nodes - lost;
     }
@@ -266,7 +269,6 @@ HDD_DEVICE void hdd_receive_ranges(hdd_queue &q, hdd_queue_gift &gift)
     hdd_range *const ranges = q.ranges();
     u8 *const tuples = q.tuples();
     const u32 count = gift.count;
-    u64 n = 0;
     HDD_ASSERT(was.count == 0 && was.nodes == 0);
     HDD_NO_UNROLL
     for (u32 i = hdd_lane(); i < count; i += HDD_LANES) {
@@ -274,14 +276,12 @@ HDD_DEVICE void hdd_receive_ranges(hdd_queue &q, hdd_queue_gift &gift)
         const u32 to = hdd_slot_of(was.head + i);
         ranges[to] = r;
         hdd_copy_words(tuples + to * was.words * 4, gift.tuple(i, was.words), was.words);
-        n += r.n;
     }
-    n = hdd_warp_sum(n);
     hdd_warp_sync();
     if (hdd_lane() == 0) {
         q.count = count;
-        q.nodes = n;
-        HDD_ASSERT(n > 0);
+        q.nodes = gift.nodes;
+        HDD_ASSERT(q.nodes > 0);
     }
     hdd_warp_sync();
 }

@@ -132,7 +132,7 @@ struct hdd_scan {
         left = hdd_shuffle(left, lane * 2 % HDD_LANES);
         nleft = (nleft + 1) / 2;
         tile_end = middle;
-        pending = nleft + hdd_warp_sum_bits<HDD_TILE_BITS>(hdd_popc(alive));
+        pending = nleft + hdd_warp_add(hdd_popc(alive));
     }
 
     // Takes a gift; nothing waits here.
@@ -145,7 +145,7 @@ struct hdd_scan {
         nleft = gift.nleft;
         alive = gift.alive[hdd_lane()];
         left = hdd_lane() < nleft ? gift.left[hdd_lane()] : 0;
-        pending = nleft + hdd_warp_sum_bits<HDD_TILE_BITS>(hdd_popc(alive));
+        pending = nleft + hdd_warp_add(hdd_popc(alive));
         HDD_ASSERT(pending || tile < tile_end);
     }
 
@@ -178,7 +178,7 @@ struct hdd_scan {
         alive = p.tile(n ? first + hdd_lane() * HDD_TILE_ROWS : 0, n);
         if (Pipe::tile_steps > 0)
             hdd_count_tile(p.run, Pipe::levels, rows - first);
-        pending = nleft + hdd_warp_sum_bits<HDD_TILE_BITS>(hdd_popc(alive));
+        pending = nleft + hdd_warp_add(hdd_popc(alive));
     }
 
     // This lane's survivors whose rank in the warp is odd; the first has the given rank.

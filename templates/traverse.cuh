@@ -58,7 +58,7 @@ template <class Pipe> HDD_DEVICE void hdd_visit_queue(Pipe &p, u32 level)
     constexpr hdd_level<Pipe::levels - 1> last{};
     u32 position = 0, slot = 0;
     hdd_count_visit(p.run, level, p.queues.level(level).nodes);
-    const u32 n = p.queues.take(p.run, level, hdd_ranges_of(p, level, last), position, slot);
+    const u32 n = p.queues.take(level, hdd_ranges_of(p, level, last), position, slot);
     hdd_visit_nodes(p, level, hdd_lane() < n, position, slot, last);
 }
 
@@ -103,46 +103,19 @@ struct hdd_adaptive {
 
     template <class Pipe> HDD_MEMBER bool turn(Pipe &p, u32 idle, bool waits, u32 &after)
     {
-        i32 to = -1;
         after = HDD_LOOK_RARELY;
         if (p.run.launch.balance != HDD_AWS || (!waits && idle == 0))
             return !waits;
-        i32 level = waits ? wait(p, after) : give(p, idle, after, to);
-        level = (i32)hdd_opaque((u32)level);
-        if (level < 0)
-            return !waits;
-        if (level == 0)
-            p.scan = hdd_move_scan(p.run, p.scan, to);
-        else
-            p.queues.note(p.run, (u32)level);
-        return true;
-    }
-
-  private:
-    template <class Pipe> HDD_MEMBER i32 wait(Pipe &p, u32 &after)
-    {
-        const i32 level = hdd_aws_wait(p.run, p.queues.of, place);
-        place = 0;
-        after = 1; // it may be worth dividing
-        return level;
-    }
-
-    template <class Pipe> HDD_MEMBER i32 give(Pipe &p, u32 idle, u32 &after, i32 &to)
-    {
-        const bool divisible = p.run.launch.parts == 0 && p.scan.divisible();
-        const hdd_look look = hdd_aws_look(p.run, p.queues.of, Pipe::levels, idle, place,
-                                           divisible ? (u32)p.scan.nodes() : 0);
-        place = look.place;
-        after = look.after;
-        if (look.level < 0)
-            return -1;
-        to = hdd_aws_give(p.run, p.queues.of, look.level);
-        if (to < 0)
-            return -1;
-        hdd_count_gift(p.run);
-        if (idle > p.run.launch.warps - p.run.launch.warps / 4)
-            after = 0; // while most warps wait: work spreads before it is done
-        return look.level;
+        const hdd_turn t = hdd_aws_turn(p.run, p.queues.of, Pipe::levels, p.scan, place,
+                                        waits ? 0 : idle);
+        place = t.place;
+        after = t.after;
+        p.scan = t.scan;
+        if (t.level > 0)
+            p.queues.note((u32)t.level);
+        if (!waits && t.level >= 0)
+            hdd_count_gift(p.run);
+        return !waits || t.level >= 0;
     }
 };
 

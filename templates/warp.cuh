@@ -89,23 +89,10 @@ template <u32 Bits> HDD_DEVICE u32 hdd_scan_sum_bits(u32 v)
     return sum;
 }
 
-// Sum over all lanes.
-template <class T> HDD_DEVICE T hdd_warp_sum(T v)
+// Sum over all lanes: of halves, which cannot overflow.
+HDD_DEVICE u64 hdd_warp_sum(u32 v)
 {
-    HDD_NO_UNROLL
-    for (u32 by = HDD_LANES / 2; by > 0; by /= 2)
-        v += hdd_shuffle(v, hdd_lane() ^ by);
-    return v;
-}
-
-// The same for values of so many bits.
-template <u32 Bits> HDD_DEVICE u32 hdd_warp_sum_bits(u32 v)
-{
-    u32 sum = 0;
-    HDD_UNROLL
-    for (u32 bit = 0; bit < Bits; bit++)
-        sum += hdd_popc(hdd_ballot((v >> bit & 1) != 0)) << bit;
-    return sum;
+    return hdd_warp_add(v & 0xffff) + ((u64)hdd_warp_add(v >> 16) << 16);
 }
 
 // For each lane j, the lane whose part of a common sequence holds element j: `upto` is the

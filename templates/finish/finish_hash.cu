@@ -46,7 +46,7 @@ HDD_KERNEL(hdd_hash_group)(HDD_PARAMETER(hdd_hash_args, p))
         hdd_rank_items(hots, p.blocks, p.n, hdd_at<u32>(p.counts), hdd_at<u32>(p.ranks),
                        first_of);
     hdd_warp_sync();
-    const u64 all = hdd_warp_sum((u64)keys);
+    const u64 all = hdd_warp_sum(keys);
     if (hdd_lane() == 0 && all)
         hdd_atomic_add(hdd_at<u64>(p.totals), all);
 }

@@ -53,7 +53,7 @@ struct forest {
     hdd_queues queues;
 
     forest(const forest_plan &p, forest_nodes &n, const hdd_launch &launch, forest_shared &s)
-        : plan(p), nodes(n), run(launch), scan(run), shared(s), queues(s.queues)
+        : plan(p), nodes(n), run(launch), scan(run), shared(s), queues(run, s.queues)
     {
         queues.begin(1, s.level1);
         queues.begin(2, s.level2);

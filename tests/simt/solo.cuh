@@ -72,6 +72,11 @@ HDD_DEVICE u32 hdd_warp_or(u32 v)
     return v;
 }
 
+HDD_DEVICE u32 hdd_warp_add(u32 v)
+{
+    return v;
+}
+
 // ---- atomics and memory written in the same kernel -----------------------------------------
 
 #define HDD_SOLO_ATOMIC(name, T, operation, order)                                            \

@@ -32,7 +32,7 @@ struct tree {
 
     HDD_MEMBER tree(const hdd_args<TREE_WORDS> &args, const hdd_launch &launch,
                     tree_shared &shared)
-        : words(args), run(launch), scan(run), at(shared), queues(shared.queues[hdd_warp()])
+        : words(args), run(launch), scan(run), at(shared), queues(run, shared.queues[hdd_warp()])
     {
         queues.begin(1, shared.level1[hdd_warp()]);
         queues.begin(2, shared.level2[hdd_warp()]);

@@ -100,6 +100,15 @@ HDD_DEVICE u32 hdd_warp_or(u32 v)
     return simt_or(v);
 }
 
+HDD_DEVICE u32 hdd_warp_add(u32 v)
+{
+    const unsigned char *all = simt_meet(SIMT_REDUCE, &v, sizeof v);
+    u32 sum = 0;
+    for (u32 k = 0; k < HDD_LANES; k++)
+        sum += hdd_twin_deposit<u32>(all, k);
+    return sum;
+}
+
 HDD_DEVICE void hdd_block_sync()
 {
     simt_block_barrier();
