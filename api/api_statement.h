@@ -42,7 +42,7 @@ struct api_program {
 };
 
 struct api_times {
-    double plan, codegen, compile, transfer, execute, result;
+    double plan, codegen, open, compile, transfer, execute, result;
     enum rt_cached how;
 };
 

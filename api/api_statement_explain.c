@@ -311,12 +311,14 @@ int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err
         return api_finish(HD_FAIL(&e, USER, NULL, "the statement was not executed"), &e, err);
     hd_strbuf_init(&b);
     add_backend(&b, s);
-    hd_strbuf_addf(&b, ",\"plan_ms\":%.3f,\"codegen_ms\":%.3f", t->plan, t->codegen);
+    hd_strbuf_addf(&b, ",\"plan_ms\":%.3f,\"codegen_ms\":%.3f,\"open_ms\":%.3f", t->plan,
+                   t->codegen, t->open);
     hd_strbuf_addf(&b, ",\"compile_ms\":%.3f,\"compile_cached\":%s,\"transfer_ms\":%.3f",
                    t->compile, t->how == RT_COMPILED ? "false" : "true", t->transfer);
     hd_strbuf_addf(&b, ",\"execute_ms\":%.3f,\"result_ms\":%.3f,\"total_ms\":%.3f", t->execute,
                    t->result,
-                   t->plan + t->codegen + t->compile + t->transfer + t->execute + t->result);
+                   t->plan + t->codegen + t->open + t->compile + t->transfer + t->execute +
+                       t->result);
     hd_strbuf_addf(&b, ",\"peak_bytes\":%llu", (unsigned long long)s->stats.peak_bytes);
     add_details(&b, s);
     *json = hd_strbuf_take(&b);

@@ -169,12 +169,6 @@ HDD_DEVICE u32 hdd_wait_for_mail(const hdd_run &run)
 
 // ---- the strategy --------------------------------------------------------------------------
 
-// Three quarters of all warps wait: work spreads before it is done, and whoever can gives.
-HDD_DEVICE bool hdd_most_wait(const hdd_run &run, u32 idle)
-{
-    return idle > run.launch.warps - run.launch.warps / 4;
-}
-
 // Claims an idle warp and gives it half of a level. False: there was none any more.
 HDD_DEVICE bool hdd_give(const hdd_run &run, hdd_queue *queues, hdd_turn &turn, i32 level)
 {
@@ -191,16 +185,18 @@ HDD_DEVICE bool hdd_give(const hdd_run &run, hdd_queue *queues, hdd_turn &turn, 
     return true;
 }
 
+// While three quarters of all warps wait, work spreads before it is done, and who has a quarter of
+// what the busiest has may give, too.
 HDD_DEVICE void hdd_look_around(const hdd_run &run, hdd_queue *queues, u32 levels, u32 idle,
                                 hdd_turn &turn)
 {
     const bool divisible = run.launch.parts == 0 && turn.scan.divisible(),
-               most = hdd_most_wait(run, idle);
+               most = idle > run.launch.warps - run.launch.warps / 4;
     const hdd_workload mine =
         hdd_workload_of(divisible ? (u32)turn.scan.nodes() : 0, queues, levels);
     hdd_move_entry(run, turn.place, hdd_place(mine, levels));
     turn.after = 1 + hdd_highest(hdd_max(run.launch.warps / idle, 1));
-    if (turn.place && (most || hdd_is_busiest(run, turn.place, levels)) &&
+    if (turn.place && hdd_is_busiest(run, turn.place + (most ? 2 : 0), levels) &&
         hdd_give(run, queues, turn, mine.level) && most)
         turn.after = 0;
 }
@@ -221,7 +217,7 @@ HDD_DEVICE void hdd_wait(const hdd_run &run, hdd_queue *queues, hdd_turn &turn)
     u32 mail = HDD_MAIL_END;
     hdd_move_entry(run, turn.place, 0);
     hdd_warp_sync(); // the last gift was read by all lanes
-    turn.after = 0;  // what comes may be worth dividing
+    turn.after = 1;  // what comes may be worth dividing
     if (hdd_rest(run))
         return;
     if (hdd_lane() == 0)
