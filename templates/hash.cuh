@@ -47,6 +47,7 @@ HDD_DEVICE u64 hdd_hash_more(u64 h, f64 v)
 HDD_DEVICE u64 hdd_hash_more(u64 h, hdd_text t)
 {
     u64 word = 0, all = (u64)t.n;
+    HDD_NO_UNROLL
     for (i32 i = 0; i < t.n; i++) {
         word = word << 8 | t.s[i];
         if (i % 8 == 7 || i + 1 == t.n)

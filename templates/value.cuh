@@ -119,6 +119,7 @@ HDD_DEVICE bool hdd_same(f64 a, f64 b)
 HDD_DEVICE i32 hdd_compare_text(hdd_text a, hdd_text b)
 {
     const i32 n = a.n < b.n ? a.n : b.n;
+    HDD_NO_UNROLL
     for (i32 i = 0; i < n; i++)
         if (a.s[i] != b.s[i])
             return a.s[i] < b.s[i] ? -1 : 1;
