@@ -265,16 +265,28 @@ static int in_set(struct ctx *c, struct pl_val *x, const struct fe_value *list, 
     return 0;
 }
 
+static bool is_constant(const struct pl_val *v, bool value)
+{
+    return v->is_const && !v->cval.is_null && (v->cval.i != 0) == value;
+}
+
+/* Operands that change nothing are left out: true in AND, false in OR. */
 static int logic(struct ctx *c, enum fe_op op, struct pl_val *v, int n, struct pl_val *out)
 {
-    int *args = HD_NEWN(c->a, int, n);
-    *out = (struct pl_val){.phys = RT_BOOL, .type = hd_type_of(HD_BOOL), .range = {true, 0, 1}};
+    int *args = HD_NEWN(c->a, int, n), m = 0;
+    struct pl_val r = {.phys = RT_BOOL, .type = hd_type_of(HD_BOOL), .range = {true, 0, 1}};
     for (int i = 0; i < n; i++) {
+        if (is_constant(&v[i], op == FE_AND))
+            continue;
         HD_TRY(lx_as_phys(c, &v[i], RT_BOOL));
-        args[i] = v[i].expr;
-        out->nullable |= v[i].nullable;
+        args[m++] = v[i].expr;
+        r.nullable |= v[i].nullable;
     }
-    out->expr = n == 1 ? args[0] : pb_op(c, op, RT_BOOL, out->nullable, n, args);
+    *out = r;
+    if (m == 0)
+        const_bool(c, op == FE_AND, out);
+    else
+        out->expr = m == 1 ? args[0] : pb_op(c, op, RT_BOOL, out->nullable, m, args);
     return 0;
 }
 
@@ -468,6 +480,13 @@ static int lower_unary_bool(struct ctx *c, struct pipe *p, struct handle *const 
         out->expr = pb_op(c, FE_IS_NULL, RT_BOOL, false, 1, &v.expr);
         return 0;
     }
+    if (v.is_const) {
+        if (v.cval.is_null)
+            null_bool(c, out);
+        else
+            const_bool(c, !v.cval.i, out);
+        return 0;
+    }
     HD_TRY(lx_as_phys(c, &v, RT_BOOL));
     return expr_strict(c, FE_NOT, RT_BOOL, 1, &v.expr, &v, 1, out);
 }
@@ -598,6 +617,8 @@ int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const 
             struct pl_val b;
             double sel = lx_selectivity(c, env, v[i]);
             HD_TRY(lx_expr(c, p, env, v[i], &b));
+            if (is_constant(&b, true))
+                continue;
             HD_TRY(lx_as_phys(c, &b, RT_BOOL));
             pb_filter(c, p, b.expr, sel, v[i]->path);
         }

@@ -203,6 +203,19 @@ class Reports(cli.CliTest):
         self.assertTrue(cuda.startswith("// p0: "), cuda[:80])  # the profile's page splits it there
         self.fail_cli("explain", "p.json", "--dump", "weft")
 
+    def test_constant_conditions_vanish(self):
+        rows = {"op": "values", "columns": [{"name": "k", "type": "int32"}], "rows": [[1], [2], [3]]}
+        for condition, filters, answer in (
+                ("not (k is null)", 0, "1\n2\n3\n"),  # no row is NULL
+                ("k < 3 and not (k is null)", 1, "1\n2\n"),
+                ("k < 3 or not (k is not null)", 1, "1\n2\n"),
+                ("not cast(null as bool)", 1, "")):
+            self.write("c.json", cli.plan({"op": "filter", "pred": condition, "input": rows}))
+            text, _ = self.run_cli("explain", "c.json", "--dump", "pipelines")
+            self.assertEqual(text.count("filter "), filters, text)
+            self.assertNotIn("not.bool", text)
+            self.assertEqual(self.run_cli("run", "c.json", "-f", "csv")[0], "k\n" + answer)
+
     def test_info(self):
         json.loads(self.run_cli("info", "--json")[0])
         self.assertIn("LLVM", self.run_cli("info")[0].upper())
