@@ -5,9 +5,10 @@ Usage: ablate.py --heddle BIN --db DB --sf F [--suite tpch|jcch] [--class C] [--
                  [--modes MODE,MODE...] [--profiled MODE,MODE...] [--out FILE.json]
 
 A mode is a value of --balance, for fixed work-sharing with a threshold behind a colon (nifs+fws:4096). All modes but
-auto run the very same kernels. Only queries with a pipeline that can share work are run. Times are the kernels' of the
-fastest of three runs; profiled runs give IIR, ILIF (weighted by the time that a pipeline's warps worked), the share of
-their time that warps waited, and pieces of work that moved.
+auto run the very same kernels. Only queries with a pipeline that can share work are compared. Times are the kernels' of
+the fastest of three runs; profiled runs give IIR, ILIF (weighted by the time that a pipeline's warps worked), the share of
+their time that warps waited, and pieces of work that moved. The last table is about every kernel of all queries as planned
+(auto): time over the mean time that its warps worked, for those of at least 0.1 ms, and the means of IIR and ILIF.
 """
 
 import json
@@ -19,6 +20,8 @@ from pathlib import Path
 from common import ROOT, Suite, parser, words
 
 QUERY_TIMEOUT_S = 20
+LONG_MS = 0.1  # a kernel whose evenness counts
+UNEVEN = 1.25
 
 
 def parse_args():
@@ -55,7 +58,8 @@ def kernel_times(args, names, mode):
             for q in queries if q["status"] == "ok"}
 
 
-def balance_of(args, suite, name, values, mode):
+def profiled(args, suite, name, values, mode):
+    """(pipelines of a run, what went wrong)"""
     with tempfile.TemporaryDirectory() as scratch:
         profile = Path(scratch) / "profile.json"
         given = Path(scratch) / "params.json"
@@ -64,9 +68,14 @@ def balance_of(args, suite, name, values, mode):
                                "-p", f"@{given}", "--repeat", "2", "--profile", profile, "--format", "csv",
                                *options_of(mode)], text=True, capture_output=True, timeout=60, check=False)
         if done.returncode != 0:
-            return {"error": done.stderr.strip()}
+            return [], done.stderr.strip()
         pipelines = [p["gpu"] | {"name": p["name"]} for p in json.loads(profile.read_text())["pipelines"]]
-    return summary([p for p in pipelines if p.get("warps")])
+    return [p for p in pipelines if p.get("warps")], None
+
+
+def balance_of(args, suite, name, values, mode):
+    pipelines, error = profiled(args, suite, name, values, mode)
+    return {"error": error} if error else summary(pipelines)
 
 
 def summary(pipelines):
@@ -93,6 +102,28 @@ def table(rows, head):
     print(flush=True)
 
 
+def evenness(args, suite, values):
+    """{query: kernels}; a kernel's time includes what it waits for, so its ratio to the mean busy time of its warps is 1
+    at best."""
+    found = {}
+    for name in suite.select(args.queries):
+        pipelines, error = profiled(args, suite, name, values.get(name, {}), "auto")
+        if error:
+            sys.exit(f"{name}: {error}")
+        found[name] = [{k: p[k] for k in ("name", "kernel_ms", "iir", "ilif", "balance")} |
+                       {"over_mean": 1000 * p["kernel_ms"] * len(p["warps"]) / sum(w["busy_us"] for w in p["warps"])}
+                       for p in pipelines]
+    kernels = [k | {"query": name} for name, ks in found.items() for k in ks]
+    long = sorted((k for k in kernels if k["kernel_ms"] >= LONG_MS), key=lambda k: -k["over_mean"])
+    table([[f"{k['query']} {k['name']}", k["balance"], f"{k['kernel_ms']:.2f}", f"{k['over_mean']:.2f}"] for k in long],
+          ["kernel", "balance", "ms", "over the mean busy time"])
+    uneven = sum(k["over_mean"] > UNEVEN for k in long)
+    print(f"{uneven} of {len(long)} kernels over {LONG_MS} ms are above {UNEVEN}; all {len(kernels)}: mean IIR "
+          f"{100 * sum(k['iir'] for k in kernels) / len(kernels):.1f} %, mean ILIF "
+          f"{sum(k['ilif'] for k in kernels) / len(kernels):.2f}")
+    return found
+
+
 def main():
     args = parse_args()
     suite = Suite(ROOT / args.suite)
@@ -110,6 +141,7 @@ def main():
                 [n, f"{100 * b['iir']:.1f} %", f"{b['ilif']:.2f}", f"{100 * b['waited']:.0f} %", str(b["gifts"])]
                 for n, b in found["balance"][mode].items()]
         table(rows, [mode, "IIR", "ILIF", "waited", "gifts"])
+    found["evenness"] = evenness(args, suite, values)
     if args.out:
         args.out.write_text(json.dumps(found, indent=1))
     return any("error" in b for mode in found["balance"].values() for b in mode.values())
