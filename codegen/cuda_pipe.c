@@ -168,6 +168,7 @@ static const char *tuples(struct cu_unit *u)
         cu_tuple_struct(u, &o, l);
         cu_blank(&o);
     }
+    cu_sink_sums(u, &o);
     return take_out(u, &o);
 }
 

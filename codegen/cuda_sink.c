@@ -30,6 +30,35 @@ static bool is_aggregate(const struct cu_unit *u)
     return k == PL_SINK_AGG_SCALAR || k == PL_SINK_AGG_DENSE || k == PL_SINK_AGG_HASH;
 }
 
+static bool is_runs(const struct cu_unit *u)
+{
+    return u->pipe->sink.place == PL_PLACE_RUNS;
+}
+
+static bool has_lanes(const struct cu_unit *u)
+{
+    return u->pipe->sink.place == PL_PLACE_LANES;
+}
+
+/* Each visit adds to rows in memory. */
+static bool updates_rows(const struct cu_unit *u)
+{
+    return is_aggregate(u) && u->pipe->sink.kind != PL_SINK_AGG_SCALAR && !is_runs(u) &&
+           !has_lanes(u);
+}
+
+/* The same in all rows of a group, and stored as it is. */
+static bool is_stored(const struct cu_unit *u, int i)
+{
+    return is_key(u, i) || (updates_rows(u) && out_of(u, i)->fn == FE_AGG_ANY);
+}
+
+/* Written together with the key. */
+static bool is_new(const struct cu_unit *u, int i)
+{
+    return u->pipe->sink.kind == PL_SINK_AGG_HASH && is_stored(u, i);
+}
+
 /* ---- values ----------------------------------------------------------------------------- */
 
 /* An accumulator takes values that may be absent: a dead lane, a NULL. Keys and stored fields
@@ -37,7 +66,7 @@ static bool is_aggregate(const struct cu_unit *u)
 static bool value_nullable(const struct cu_unit *u, int i)
 {
     const struct pl_out *o = out_of(u, i);
-    if (is_aggregate(u) && !is_key(u, i))
+    if (is_aggregate(u) && !is_new(u, i))
         return true;
     return o->expr >= 0 && cu_expr_of(u, o->expr)->nullable;
 }
@@ -45,6 +74,8 @@ static bool value_nullable(const struct cu_unit *u, int i)
 static void declare_values(struct cu_unit *u)
 {
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        if (is_aggregate(u) && !is_stored(u, i))
+            continue;
         enum rt_phys p = sink_state(u)->fields[out_of(u, i)->field].phys;
         cu_line(u->out, "%s %s{};", cu_value_type(u, p, value_nullable(u, i)), out_name(u, i));
     }
@@ -70,7 +101,8 @@ static const char *out_value(struct cu_unit *u, int i)
 static void assign_values(struct cu_unit *u)
 {
     for (int i = 0; i < u->pipe->sink.nouts; i++)
-        cu_line(u->out, "%s = %s;", out_name(u, i), out_value(u, i));
+        if (!is_aggregate(u) || is_stored(u, i))
+            cu_line(u->out, "%s = %s;", out_name(u, i), out_value(u, i));
 }
 
 /* hdd_put into field and validity of `row`. Where the field cannot be NULL the value is not.
@@ -195,19 +227,183 @@ static const char *operation(struct cu_unit *u, const struct pl_out *o)
     HD_BUG("aggregate function %s in a sink", fe_agg_name(o->fn));
 }
 
-static const char *register_name(struct cu_unit *u, int i)
+/* Without the object: for static members. */
+static const char *operation_type(const struct pl_out *o)
+{
+    if (o->fn == FE_AGG_MIN)
+        return "hdd_least";
+    return o->fn == FE_AGG_MAX ? "hdd_most" : "hdd_sum";
+}
+
+static const char *sums_type(struct cu_unit *u)
+{
+    return hd_asprintf(u->arena, "%s_sums", u->name);
+}
+
+static const char *sum_name(struct cu_unit *u, int i)
 {
     return hd_asprintf(u->arena, "sum%d_%s", i,
                        cu_word(u->arena, sink_state(u)->fields[out_of(u, i)->field].name, 24));
+}
+
+static const char *sum_type(const struct cu_unit *u, int i)
+{
+    const struct pl_out *o = out_of(u, i);
+    return cu_type(is_runs(u) && o->narrow ? RT_I64 : sink_state(u)->fields[o->field].phys);
+}
+
+static bool may_stay_null(const struct cu_unit *u, int i)
+{
+    return sink_state(u)->fields[out_of(u, i)->field].valid_offset >= 0;
+}
+
+/* "mine.seen0, 4": the word and the bit that say that accumulator i has a value. */
+static const char *seen_bit(struct cu_unit *u, int i, const char *sums, const char *between)
+{
+    int n = 0;
+    for (int k = 0; k < i; k++)
+        n += !is_stored(u, k) && may_stay_null(u, k);
+    return hd_asprintf(u->arena, "%s.seen%d%s0x%x", sums, n / 32, between, 1u << n % 32);
+}
+
+static int seen_words(const struct cu_unit *u)
+{
+    int n = 0;
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        n += !is_stored(u, i) && may_stay_null(u, i);
+    return (n + 31) / 32;
+}
+
+static bool has_sums(const struct cu_unit *u)
+{
+    for (int i = 0; is_aggregate(u) && i < u->pipe->sink.nouts; i++)
+        if (!is_stored(u, i))
+            return true;
+    return false;
+}
+
+void cu_sink_sums(struct cu_unit *u, struct cu_out *o)
+{
+    if (!has_sums(u))
+        return;
+    cu_line(o, "// What rows of one group add up to.");
+    cu_open(o, "struct %s {", sums_type(u));
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        if (is_stored(u, i))
+            continue;
+        const char *none = hd_asprintf(u->arena, " = %s::none<%s>()",
+                                       operation_type(out_of(u, i)), sum_type(u, i));
+        cu_line(o, "%s %s%s;", sum_type(u, i), sum_name(u, i),
+                out_of(u, i)->fn == FE_AGG_ANY ? "{}" : none);
+    }
+    for (int k = 0; k < seen_words(u); k++)
+        cu_line(o, "u32 seen%d = 0;", k);
+    cu_close(o, "};");
+    cu_blank(o);
+}
+
+/* The one value so far (hdd_begin), or one more (hdd_add). */
+static void take_value(struct cu_unit *u, int i, const char *sums, bool more)
+{
+    const char *op = "", *seen = "";
+    bool adds = more && out_of(u, i)->fn != FE_AGG_ANY; /* which is the same again */
+    if (adds)
+        op = hd_asprintf(u->arena, "%s, ", operation(u, out_of(u, i)));
+    if (may_stay_null(u, i))
+        seen = hd_asprintf(u->arena, "%s, ", seen_bit(u, i, sums, ", "));
+    cu_line(u->out, "%s(%s%s.%s, %s%s);", adds ? "hdd_add" : "hdd_begin", op, sums,
+            sum_name(u, i), seen, out_value(u, i));
+}
+
+static void take_values(struct cu_unit *u, const char *sums, bool more)
+{
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        if (!is_stored(u, i))
+            take_value(u, i, sums, more);
+}
+
+static void join_method(struct cu_unit *u)
+{
+    cu_line(u->out, "HDD_MEMBER void join(%s &to, const %s &from) const", sums_type(u),
+            sums_type(u));
+    cu_open(u->out, "{");
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        const char *name = sum_name(u, i);
+        if (is_stored(u, i))
+            continue;
+        if (out_of(u, i)->fn == FE_AGG_ANY)
+            cu_line(u->out, "to.%s = %s ? from.%s : to.%s;", name,
+                    seen_bit(u, i, "from", " & "), name, name);
+        else
+            cu_line(u->out, "to.%s = %s.of(to.%s, from.%s);", name, operation(u, out_of(u, i)),
+                    name, name);
+    }
+    for (int k = 0; k < seen_words(u); k++)
+        cu_line(u->out, "to.seen%d |= from.seen%d;", k, k);
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+static void of_lane_method(struct cu_unit *u)
+{
+    cu_line(u->out, "HDD_MEMBER static %s of_lane(const %s &from, u32 lane)", sums_type(u),
+            sums_type(u));
+    cu_open(u->out, "{");
+    cu_line(u->out, "%s r;", sums_type(u));
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        if (!is_stored(u, i))
+            cu_line(u->out, "r.%s = hdd_shuffle(from.%s, lane);", sum_name(u, i),
+                    sum_name(u, i));
+    for (int k = 0; k < seen_words(u); k++)
+        cu_line(u->out, "r.seen%d = hdd_shuffle(from.seen%d, lane);", k, k);
+    cu_line(u->out, "return r;");
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+/* Adds a value to a field of `row`; one thread. */
+static void add_field(struct cu_unit *u, int i, const char *value)
+{
+    const struct rt_state *st = sink_state(u);
+    int f = out_of(u, i)->field;
+    const char *valid = "nullptr";
+    if (may_stay_null(u, i))
+        valid = hd_asprintf(u->arena, "&row.%s", cu_field_valid(u, st, f));
+    cu_line(u->out, "%s.into(row.%s, %s, %s);", operation(u, out_of(u, i)), cu_field(u, st, f),
+            valid, value);
+}
+
+static void add_sums_method(struct cu_unit *u)
+{
+    cu_line(u->out, "HDD_MEMBER void add_sums(%s &row, const %s &from) const",
+            cu_row(u, u->pipe->sink.state), sums_type(u));
+    cu_open(u->out, "{");
+    if (is_runs(u)) { /* a store to a row that many warps add to holds their additions up */
+        cu_open(u->out, "if (!row.present)");
+        cu_line(u->out, "row.present = 1;");
+        u->out->indent--;
+    }
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        const char *name = sum_name(u, i);
+        const char *cast = is_runs(u) && out_of(u, i)->narrow ? "(i128)" : "";
+        if (is_stored(u, i))
+            continue;
+        if (may_stay_null(u, i))
+            cu_open(u->out, "if (%s)", seen_bit(u, i, "from", " & "));
+        else /* a sum */
+            cu_open(u->out, "if (from.%s != 0)", name);
+        add_field(u, i, hd_asprintf(u->arena, "%sfrom.%s", cast, name));
+        u->out->indent--;
+    }
+    cu_close(u->out, "}");
+    cu_blank(u->out);
 }
 
 static void sink_scalar(struct cu_unit *u)
 {
     cu_guard(u);
     cu_count(u, u->pipe->nsteps);
-    for (int i = 0; i < u->pipe->sink.nouts; i++)
-        cu_line(u->out, "%s.add(%s, %s);", register_name(u, i), operation(u, out_of(u, i)),
-                out_value(u, i));
+    take_values(u, "sums", true);
     cu_unguard(u);
 }
 
@@ -261,157 +457,90 @@ static void flush_lanes(struct cu_unit *u)
     cu_line(u->out, "continue;");
     u->out->indent--;
     cu_line(u->out, "row.present = 1;");
+    if (has_sums(u))
+        cu_line(u->out, "%s mine;", sums_type(u));
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
         const struct pl_out *o = out_of(u, i);
-        const char *set = group_set(u, i), *valid = "";
+        const char *set = group_set(u, i), *seen = "";
         if (*set)
-            valid = hd_asprintf(u->arena, ", &row.%s", cu_field_valid(u, st, o->field));
+            seen = hd_asprintf(u->arena, ", %s", seen_bit(u, i, "mine", ", "));
         enum rt_phys p = o->narrow ? RT_I64 : st->fields[o->field].phys;
-        cu_line(u->out, "lanes.template flush<%d, %s>(%s, group, %s%srow.%s%s);",
-                first_word(u, i), cu_type(p), operation(u, o), set, *set ? ", " : "",
-                cu_field(u, st, o->field), valid);
+        cu_line(u->out, "lanes.template take<%d, %s>(group, %s%smine.%s%s);", first_word(u, i),
+                cu_type(p), set, *set ? ", " : "", sum_name(u, i), seen);
+    }
+    if (has_sums(u)) {
+        cu_line(u->out, "hdd_combine(*this, mine);");
+        cu_open(u->out, "if (hdd_lane() == 0)");
+        cu_line(u->out, "add_sums(row, mine);");
+        u->out->indent--;
     }
     cu_close(u->out, "}");
 }
 
 /* ---- rows in memory --------------------------------------------------------------------- */
 
-static bool is_held(const struct cu_unit *u, int i)
+/* Once per visit and group: what its first lane stores. */
+static void store_first(struct cu_unit *u)
 {
-    return u->pipe->sink.hold && !is_key(u, i) && out_of(u, i)->fn != FE_AGG_ANY;
-}
-
-/* "&s1_row::f0_sum, &s1_row::f0_sum_valid" */
-static const char *field_pointers(struct cu_unit *u, int i)
-{
-    const struct rt_state *st = sink_state(u);
-    int f = out_of(u, i)->field;
-    const char *row = cu_row(u, u->pipe->sink.state), *field = cu_field(u, st, f);
-    if (st->fields[f].valid_offset < 0)
-        return hd_asprintf(u->arena, "&%s::%s", row, field);
-    return hd_asprintf(u->arena, "&%s::%s, &%s::%s_valid", row, field, row, field);
-}
-
-/* Lanes of the held group add to registers and are done; then the group that fills half of the
- * warp, if it is another, takes its place. */
-static void hold_group(struct cu_unit *u)
-{
-    cu_open(u->out, "if (group && group == held) {");
+    if (u->pipe->sink.kind != PL_SINK_AGG_DENSE)
+        return;
+    cu_open(u->out, "if (peers.first) {");
+    cu_line(u->out, "%s &row = *group;", cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "row.present = 1;");
     for (int i = 0; i < u->pipe->sink.nouts; i++)
-        if (is_held(u, i))
-            cu_line(u->out, "%s.add(%s, %s);", register_name(u, i), operation(u, out_of(u, i)),
-                    out_name(u, i));
-    cu_line(u->out, "group = nullptr;");
-    cu_close(u->out, "}");
-    cu_open(u->out, "if (!hdd_any(group != nullptr))");
-    cu_line(u->out, "return;");
-    u->out->indent--;
-}
-
-static void change_held(struct cu_unit *u)
-{
-    cu_line(u->out, "%s *const popular = peers.popular(group);",
-            cu_row(u, u->pipe->sink.state));
-    cu_open(u->out, "if (popular) {");
-    cu_line(u->out, "release_held();");
-    cu_line(u->out, "held = popular;");
+        if (is_stored(u, i)) {
+            cu_open(u->out, "if (!hdd_is_null(%s))", out_name(u, i));
+            add_field(u, i, hd_asprintf(u->arena, "%s.v", out_name(u, i)));
+            u->out->indent--;
+        }
     cu_close(u->out, "}");
 }
 
-/* After `group` is set: lanes of one group combine, then one of them updates the row. Runs of
- * equal keys (`clustered`) are such lanes. */
-static void update_groups(struct cu_unit *u)
+/* After `group` is set: lanes of one group combine, then one of them updates the row; those of
+ * the held group add to registers and are done. Runs of equal keys (`clustered`) are such
+ * lanes. `lanes`: which they are, NULL: not known yet. */
+static void update_groups(struct cu_unit *u, const char *lanes)
 {
-    if (u->pipe->sink.hot) {
-        cu_line(u->out, "%s *const home = group;", cu_row(u, u->pipe->sink.state));
+    const struct pl_sink *s = &u->pipe->sink;
+    if (s->hot) {
+        cu_line(u->out, "%s *const home = group;", cu_row(u, s->state));
         cu_line(u->out, "group = hot.place(home);");
     }
-    if (u->pipe->sink.hold)
-        hold_group(u);
-    cu_line(u->out, "const hdd_peers peers(group);");
-    if (u->pipe->sink.hot) {
+    if (s->hold)
+        cu_line(u->out, "held.take(*this, group, mine);");
+    if (!lanes)
+        lanes = "hdd_same_row(group)";
+    cu_line(u->out, "const hdd_peers peers(group, %s);", lanes);
+    if (s->hold) {
+        cu_open(u->out, "if (!peers.live)");
+        cu_line(u->out, "return;");
+        u->out->indent--;
+    }
+    if (s->hot) {
         cu_open(u->out, "if (group == home)");
         cu_line(u->out, "hot.admit(peers, group);");
         u->out->indent--;
     }
-    if (u->pipe->sink.hold)
-        change_held(u);
-    if (u->pipe->sink.kind == PL_SINK_AGG_DENSE) {
-        cu_open(u->out, "if (peers.first)");
-        cu_line(u->out, "group->present = 1;");
-        u->out->indent--;
-    }
-    for (int i = 0; i < u->pipe->sink.nouts; i++) {
-        const struct pl_out *o = out_of(u, i);
-        if (is_key(u, i))
-            continue;
-        if (o->fn == FE_AGG_ANY)
-            cu_line(u->out, "peers.pick(group, %s, %s);", field_pointers(u, i),
-                    out_name(u, i));
-        else
-            cu_line(u->out, "peers.update(%s, group, %s, %s);", operation(u, o),
-                    field_pointers(u, i), out_name(u, i));
-    }
-}
-
-/* Adds what a register has of a row to it; one thread. */
-static void add_field(struct cu_unit *u, int i, const char *row, const char *value)
-{
-    const struct rt_state *st = sink_state(u);
-    int f = out_of(u, i)->field;
-    const char *valid = "nullptr", *field = cu_field(u, st, f);
-    if (st->fields[f].valid_offset >= 0)
-        valid = hd_asprintf(u->arena, "&%s%s_valid", row, field);
-    cu_line(u->out, "%s.into(%s%s, %s, %s);", operation(u, out_of(u, i)), row, field, valid,
-            value);
-}
-
-static void release_method(struct cu_unit *u)
-{
-    cu_line(u->out, "// Adds what the warp holds to its group's row. Whole warp.");
-    cu_line(u->out, "HDD_MEMBER void release_held()");
-    cu_open(u->out, "{");
-    for (int i = 0; i < u->pipe->sink.nouts; i++) {
-        if (!is_held(u, i))
-            continue;
-        const char *name = register_name(u, i);
-        cu_line(u->out, "%s.combine(%s);", name, operation(u, out_of(u, i)));
-        cu_open(u->out, "if (hdd_lane() == 0 && %s.seen)", name);
-        add_field(u, i, "held->", hd_asprintf(u->arena, "%s.v", name));
-        u->out->indent--;
-        cu_line(u->out, "%s.seen = false;", name);
-    }
-    cu_close(u->out, "}");
-    cu_blank(u->out);
+    store_first(u);
+    if (has_sums(u))
+        cu_line(u->out, "%s.update(*this, %sgroup, mine);", s->hold ? "held" : "peers",
+                s->hold ? "peers, " : "");
 }
 
 /* ---- runs of equal keys (templates/runs.cuh) -------------------------------------------- */
-
-static bool is_runs(const struct cu_unit *u)
-{
-    return u->pipe->sink.place == PL_PLACE_RUNS;
-}
-
-static const char *run_type(const struct cu_unit *u, int i)
-{
-    const struct pl_out *o = out_of(u, i);
-    return cu_type(o->narrow ? RT_I64 : sink_state(u)->fields[o->field].phys);
-}
 
 static void sink_runs(struct cu_unit *u)
 {
     index_value(u);
     cu_line(u->out, "runs.row(*this, index);");
-    for (int i = 0; i < u->pipe->sink.nouts; i++)
-        cu_line(u->out, "runs.now.%s.add(%s, %s);", register_name(u, i),
-                operation(u, out_of(u, i)), out_value(u, i));
+    take_values(u, "runs.now", true);
     cu_unguard(u);
 }
 
 void cu_sink_before_rows(struct cu_unit *u)
 {
     if (is_runs(u))
-        cu_line(u->out, "hdd_runs<group_run> runs;");
+        cu_line(u->out, "hdd_runs<%s> runs;", sums_type(u));
 }
 
 void cu_sink_after_rows(struct cu_unit *u)
@@ -420,82 +549,36 @@ void cu_sink_after_rows(struct cu_unit *u)
         cu_line(u->out, "runs.finish(*this);");
 }
 
-static void run_struct(struct cu_unit *u)
-{
-    int n = u->pipe->sink.nouts;
-    cu_line(u->out, "// What a run of rows of one group adds up to.");
-    cu_open(u->out, "struct group_run {");
-    for (int i = 0; i < n; i++)
-        cu_line(u->out, "hdd_register<%s> %s;", run_type(u, i), register_name(u, i));
-    cu_close(u->out, "};");
-    cu_blank(u->out);
-    cu_line(u->out, "HDD_MEMBER void join(group_run &to, const group_run &from) const");
-    cu_open(u->out, "{");
-    for (int i = 0; i < n; i++)
-        cu_line(u->out, "to.%s.add(%s, from.%s);", register_name(u, i),
-                operation(u, out_of(u, i)), register_name(u, i));
-    cu_close(u->out, "}");
-    cu_blank(u->out);
-    cu_line(u->out, "HDD_MEMBER static group_run of_lane(const group_run &from, u32 lane)");
-    cu_open(u->out, "{");
-    cu_line(u->out, "group_run r;");
-    for (int i = 0; i < n; i++)
-        cu_line(u->out, "r.%s = from.%s.of_lane(lane);", register_name(u, i),
-                register_name(u, i));
-    cu_line(u->out, "return r;");
-    cu_close(u->out, "}");
-    cu_blank(u->out);
-}
-
 static void store_run(struct cu_unit *u)
 {
     const struct rt_state *st = sink_state(u);
     const char *type = cu_row(u, u->pipe->sink.state);
-    cu_line(u->out, "HDD_MEMBER void store_run(u64 group, const group_run &from) const");
+    cu_line(u->out, "HDD_MEMBER void store_run(%s &to, const %s &from) const", type,
+            sums_type(u));
     cu_open(u->out, "{");
     cu_line(u->out, "%s row = %s();", type, type);
     cu_line(u->out, "row.present = 1;");
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
         int f = out_of(u, i)->field;
-        cu_line(u->out, "row.%s = from.%s.v;", cu_field(u, st, f), register_name(u, i));
-        if (st->fields[f].valid_offset >= 0)
-            cu_line(u->out, "row.%s = from.%s.seen;", cu_field_valid(u, st, f),
-                    register_name(u, i));
+        cu_line(u->out, "row.%s = from.%s;", cu_field(u, st, f), sum_name(u, i));
+        if (may_stay_null(u, i))
+            cu_line(u->out, "row.%s = (%s) != 0;", cu_field_valid(u, st, f),
+                    seen_bit(u, i, "from", " & "));
     }
-    cu_line(u->out, "hdd_store_row(sink + group, row);");
-    cu_close(u->out, "}");
-    cu_blank(u->out);
-}
-
-static void add_run(struct cu_unit *u)
-{
-    cu_line(u->out, "HDD_MEMBER void add_run(u64 group, const group_run &from) const");
-    cu_open(u->out, "{");
-    cu_line(u->out, "%s &row = sink[group];", cu_row(u, u->pipe->sink.state));
-    /* A store to a row that many warps add to holds their additions up. */
-    cu_open(u->out, "if (!row.present)");
-    cu_line(u->out, "row.present = 1;");
-    u->out->indent--;
-    for (int i = 0; i < u->pipe->sink.nouts; i++) {
-        const char *name = register_name(u, i);
-        const char *type = cu_type(sink_state(u)->fields[out_of(u, i)->field].phys);
-        cu_open(u->out, "if (from.%s.seen)", name);
-        add_field(u, i, "row.", hd_asprintf(u->arena, "(%s)from.%s.v", type, name));
-        u->out->indent--;
-    }
+    cu_line(u->out, "hdd_store_row(&to, row);");
     cu_close(u->out, "}");
     cu_blank(u->out);
 }
 
 void cu_sink_methods(struct cu_unit *u)
 {
-    if (u->pipe->sink.hold)
-        release_method(u);
-    if (!is_runs(u))
+    if (!has_sums(u))
         return;
-    run_struct(u);
-    store_run(u);
-    add_run(u);
+    join_method(u);
+    of_lane_method(u);
+    add_sums_method(u);
+    if (is_runs(u))
+        store_run(u);
 }
 
 /* ---- copies of rows in shared memory ----------------------------------------------------- */
@@ -513,13 +596,12 @@ static void add_row(struct cu_unit *u)
         cu_line(u->out, "row.present = 1;");
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
         int f = out_of(u, i)->field;
-        const char *field = cu_field(u, st, f);
-        bool nullable = st->fields[f].valid_offset >= 0;
-        if (is_key(u, i))
+        bool nullable = may_stay_null(u, i);
+        if (is_new(u, i))
             continue;
         if (nullable)
-            cu_open(u->out, "if (from.%s_valid)", field);
-        add_field(u, i, "row.", hd_asprintf(u->arena, "from.%s", field));
+            cu_open(u->out, "if (from.%s)", cu_field_valid(u, st, f));
+        add_field(u, i, hd_asprintf(u->arena, "from.%s", cu_field(u, st, f)));
         u->out->indent -= nullable;
     }
 }
@@ -571,15 +653,23 @@ static const char *empty_row(struct cu_unit *u)
     return hd_asprintf(u->arena, "[] { %s row = %s();%s return row; }()", row, row, fill);
 }
 
+static void declare_sums(struct cu_unit *u)
+{
+    if (has_sums(u))
+        cu_line(u->out, "%s mine;", sums_type(u));
+}
+
 static void sink_dense(struct cu_unit *u)
 {
     cu_line(u->out, "%s *group = nullptr;", cu_row(u, u->pipe->sink.state));
     declare_values(u);
+    declare_sums(u);
     index_value(u);
     cu_line(u->out, "group = %s + index;", is_near(u) ? "near.rows" : "sink");
     assign_values(u);
+    take_values(u, "mine", false);
     cu_unguard(u);
-    update_groups(u);
+    update_groups(u, NULL);
 }
 
 static void hash_same(struct cu_unit *u)
@@ -599,7 +689,7 @@ static void hash_init(struct cu_unit *u)
     cu_line(u->out, "%s &row = sink[r];", cu_row(u, u->pipe->sink.state));
     cu_line(u->out, "row.hash = hash;");
     for (int i = 0; i < u->pipe->sink.nouts; i++)
-        if (is_key(u, i))
+        if (is_stored(u, i))
             put(u, i);
     cu_close(u->out, "};");
 }
@@ -607,18 +697,25 @@ static void hash_init(struct cu_unit *u)
 static void sink_hash(struct cu_unit *u)
 {
     declare_values(u);
+    declare_sums(u);
     cu_line(u->out, "u64 hash = 0;");
     cu_guard(u);
     cu_count(u, u->pipe->nsteps);
     assign_values(u);
+    take_values(u, "mine", false);
     cu_line(u->out, "hash = hdd_hash(%s);", key_names(u));
     cu_unguard(u);
     hash_same(u);
     hash_init(u);
-    cu_line(u->out, "const i64 place = hdd_groups(run).find(live, hash, same, init);");
-    cu_line(u->out, "%s *group = place < 0 ? nullptr : sink + place;",
+    const char *find = "hdd_groups(run).find(live, hash, same, init);";
+    if (!has_sums(u)) {
+        cu_line(u->out, "%s", find);
+        return;
+    }
+    cu_line(u->out, "const hdd_found found = %s", find);
+    cu_line(u->out, "%s *group = found.row < 0 ? nullptr : sink + found.row;",
             cu_row(u, u->pipe->sink.state));
-    update_groups(u);
+    update_groups(u, "found.lanes");
 }
 
 void cu_sink(struct cu_unit *u)
@@ -654,27 +751,16 @@ static bool has_rows(const struct cu_unit *u)
     return k == PL_SINK_ROWS || is_aggregate(u);
 }
 
-static bool has_lanes(const struct cu_unit *u)
-{
-    return u->pipe->sink.place == PL_PLACE_LANES;
-}
-
 void cu_sink_members(struct cu_unit *u, struct cu_out *o)
 {
     if (has_rows(u))
         cu_line(o, "%s *const sink;", cu_row(u, u->pipe->sink.state));
-    for (int i = 0; i < u->pipe->sink.nouts && u->pipe->sink.kind == PL_SINK_AGG_SCALAR; i++)
-        cu_line(o, "hdd_register<%s> %s;",
-                cu_type(sink_state(u)->fields[out_of(u, i)->field].phys), register_name(u, i));
+    if (u->pipe->sink.kind == PL_SINK_AGG_SCALAR && has_sums(u))
+        cu_line(o, "%s sums;", sums_type(u));
     if (u->pipe->sink.hold)
-        cu_line(o, "%s *held;", cu_row(u, u->pipe->sink.state));
+        cu_line(o, "hdd_held<%s, %s> held;", cu_row(u, u->pipe->sink.state), sums_type(u));
     if (u->pipe->sink.hot)
         cu_line(o, "const hdd_hot<%s> hot;", cu_row(u, u->pipe->sink.state));
-    for (int i = 0; i < u->pipe->sink.nouts; i++)
-        if (is_held(u, i))
-            cu_line(o, "hdd_register<%s> %s;",
-                    cu_type(sink_state(u)->fields[out_of(u, i)->field].phys),
-                    register_name(u, i));
     if (is_near(u))
         cu_line(o, "const hdd_near<%s> near;", cu_row(u, u->pipe->sink.state));
     if (!has_lanes(u))
@@ -691,8 +777,6 @@ const char *cu_sink_initialiser(struct cu_unit *u)
         return NULL;
     const char *rows = hd_asprintf(u->arena, "sink(reinterpret_cast<%s *>(launch.sink.rows))",
                                    cu_row(u, u->pipe->sink.state));
-    if (u->pipe->sink.hold)
-        rows = hd_asprintf(u->arena, "%s, held(nullptr)", rows);
     if (u->pipe->sink.hot)
         return hd_asprintf(u->arena, "%s, hot(shared.hot, %s)", rows, empty_row(u));
     if (is_near(u))
@@ -705,8 +789,8 @@ const char *cu_sink_initialiser(struct cu_unit *u)
 
 void cu_sink_shared(struct cu_unit *u, struct cu_out *o)
 {
-    if (u->pipe->sink.kind == PL_SINK_AGG_SCALAR)
-        cu_line(o, "hdd_block_scratch scratch;");
+    if (u->pipe->sink.kind == PL_SINK_AGG_SCALAR && has_sums(u))
+        cu_line(o, "hdd_block_scratch<%s> scratch;", sums_type(u));
     if (u->pipe->sink.hot)
         cu_line(o, "hdd_hot_store<%s> hot;", cu_row(u, u->pipe->sink.state));
     if (is_near(u))
@@ -717,7 +801,6 @@ void cu_sink_shared(struct cu_unit *u, struct cu_out *o)
 
 void cu_sink_finish(struct cu_unit *u)
 {
-    const struct rt_state *st = sink_state(u);
     if (has_lanes(u)) {
         flush_lanes(u);
         return;
@@ -727,20 +810,13 @@ void cu_sink_finish(struct cu_unit *u)
         flush_near(u);
         return;
     }
-    if (u->pipe->sink.kind != PL_SINK_AGG_SCALAR || u->pipe->sink.nouts == 0) {
-        cu_line(u->out, "(void)shared;");
-        if (u->pipe->sink.hold)
-            cu_line(u->out, "release_held();");
-        if (u->pipe->sink.hot)
-            flush_hot(u);
+    if (u->pipe->sink.kind == PL_SINK_AGG_SCALAR && has_sums(u)) {
+        cu_line(u->out, "hdd_block_flush(*this, shared.scratch, sums, *sink);");
         return;
     }
-    for (int i = 0; i < u->pipe->sink.nouts; i++) {
-        const struct pl_out *o = out_of(u, i);
-        const char *field = cu_field(u, st, o->field), *valid = "static_cast<u8 *>(nullptr)";
-        if (st->fields[o->field].valid_offset >= 0)
-            valid = hd_asprintf(u->arena, "&sink->%s_valid", field);
-        cu_line(u->out, "hdd_block_flush(%s, shared.scratch, %s, sink->%s, %s);",
-                operation(u, o), register_name(u, i), field, valid);
-    }
+    cu_line(u->out, "(void)shared;");
+    if (u->pipe->sink.hold)
+        cu_line(u->out, "held.release(*this);");
+    if (u->pipe->sink.hot)
+        flush_hot(u);
 }

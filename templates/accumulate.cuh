@@ -1,5 +1,6 @@
 // What accumulators do: combining two values of one group, and adding a value to a field of a
-// row that many threads update. An operation is an object; `of` is pure, `into` is for one
+// row that many threads update. An operation is an object; `none` is where an accumulator of no
+// values starts, `of` is pure and leaves the other as it is if one is `none`, `into` is for one
 // thread at a time per lane and needs no warp.
 //
 //   sums           one atomic add; 128 bits are two adds, the lower one carries
@@ -48,6 +49,11 @@ HDD_DEVICE void hdd_atomic_sum(i128 *p, i128 v)
 }
 
 struct hdd_sum {
+    template <class T> HDD_MEMBER static T none()
+    {
+        return T();
+    }
+
     template <class T> HDD_MEMBER T of(T a, T b) const
     {
         return a + b;
@@ -64,6 +70,11 @@ struct hdd_sum {
 struct hdd_sum_checked {
     const hdd_run &run;
     i32 path;
+
+    template <class T> HDD_MEMBER static T none()
+    {
+        return T();
+    }
 
     template <class T> HDD_MEMBER T of(T a, T b) const
     {
@@ -168,6 +179,12 @@ template <> HDD_MEMBER f64 hdd_highest_of<f64>()
     return hdd_f64_from_bits(0x7ff8000000000000ll);
 }
 
+// No text comes first: there is neither a last one nor a length below zero.
+template <> HDD_MEMBER hdd_text hdd_highest_of<hdd_text>()
+{
+    return hdd_text{nullptr, -1};
+}
+
 template <class T> HDD_DEVICE T hdd_lowest_of()
 {
     return -hdd_highest_of<T>() - 1;
@@ -178,7 +195,16 @@ template <> HDD_MEMBER f64 hdd_lowest_of<f64>()
     return hdd_f64_from_bits((i64)0xfff0000000000000ull);
 }
 
+template <> HDD_MEMBER hdd_text hdd_lowest_of<hdd_text>()
+{
+    return hdd_highest_of<hdd_text>();
+}
+
 struct hdd_ascending {
+    template <class T> HDD_MEMBER static T last()
+    {
+        return hdd_highest_of<T>();
+    }
     template <class T> HDD_MEMBER static bool before(T a, T b)
     {
         return hdd_less(a, b);
@@ -190,6 +216,10 @@ struct hdd_ascending {
 };
 
 struct hdd_descending {
+    template <class T> HDD_MEMBER static T last()
+    {
+        return hdd_lowest_of<T>();
+    }
     template <class T> HDD_MEMBER static bool before(T a, T b)
     {
         return hdd_less(b, a);
@@ -204,9 +234,19 @@ struct hdd_descending {
 template <class Order> struct hdd_first_in {
     const hdd_run &run;
 
+    template <class T> HDD_MEMBER static T none()
+    {
+        return Order::template last<T>();
+    }
+
     template <class T> HDD_MEMBER T of(T a, T b) const
     {
         return Order::before(b, a) ? b : a;
+    }
+
+    HDD_MEMBER hdd_text of(hdd_text a, hdd_text b) const
+    {
+        return b.n < 0 || (a.n >= 0 && !Order::before(b, a)) ? a : b;
     }
 
     HDD_MEMBER void into(i32 &field, u8 *valid, i32 v) const
@@ -270,11 +310,6 @@ typedef hdd_first_in<hdd_descending> hdd_most;
 // ---- any -----------------------------------------------------------------------------------
 
 struct hdd_pick {
-    template <class T> HDD_MEMBER T of(T a, T) const
-    {
-        return a;
-    }
-
     template <class F, class T> HDD_MEMBER void into(F &field, u8 *valid, T v) const
     {
         field = v;
@@ -288,54 +323,60 @@ HDD_DEVICE hdd_text hdd_shuffle(hdd_text t, u32 lane)
     return hdd_text{reinterpret_cast<const u8 *>(s), hdd_shuffle(t.n, lane)};
 }
 
-// ---- in a register -------------------------------------------------------------------------
+// ---- in registers --------------------------------------------------------------------------
 
-// Value so far; `seen`: there was one.
-template <class T> struct hdd_register {
-    T v;
-    bool seen;
+// What a thread has of one group lies in one structure, so that lanes combine all accumulators
+// at once. A pipeline with aggregates has
+//
+//   struct sums                                    an accumulator per aggregate, none at first;
+//                                                  for those that may stay NULL a bit in `seen`
+//   void join(sums &to, const sums &from)          all of one group
+//   sums of_lane(const sums &, u32 lane)           whole warp
+//   void add_sums(Row &, const sums &)             to what others add to as well
 
-    HDD_MEMBER hdd_register() : v(), seen(false)
-    {
-    }
+// The one value so far of an accumulator; a NULL leaves it as it is.
+template <class T, class V> HDD_DEVICE void hdd_begin(T &to, V v)
+{
+    to = v;
+}
 
-    template <class Op> HDD_MEMBER void add(Op op, T x)
-    {
-        v = seen ? op.of(v, x) : x;
-        seen = true;
-    }
+template <class T, class V> HDD_DEVICE void hdd_begin(T &to, hdd_opt<V> v)
+{
+    if (v.ok)
+        to = v.v;
+}
 
-    template <class Op> HDD_MEMBER void add(Op op, hdd_opt<T> x)
-    {
-        if (x.ok)
-            add(op, x.v);
-    }
+template <class T, class V> HDD_DEVICE void hdd_begin(T &to, u32 &seen, u32 bit, V v)
+{
+    hdd_begin(to, v);
+    seen |= hdd_is_null(v) ? 0 : bit;
+}
 
-    template <class Op> HDD_MEMBER void add(Op op, const hdd_register &other)
-    {
-        if (other.seen)
-            add(op, other.v);
-    }
+// One more.
+template <class Op, class T> HDD_DEVICE void hdd_add(Op op, T &to, T v)
+{
+    to = op.of(to, v);
+}
 
-    // What another lane has. Whole warp.
-    HDD_MEMBER hdd_register of_lane(u32 lane) const
-    {
-        hdd_register other;
-        other.v = hdd_shuffle(v, lane);
-        other.seen = hdd_shuffle(seen, lane);
-        return other;
-    }
+template <class Op, class T> HDD_DEVICE void hdd_add(Op op, T &to, hdd_opt<T> v)
+{
+    if (v.ok)
+        to = op.of(to, v.v);
+}
 
-    // Of all lanes, into every lane. Whole warp.
-    template <class Op> HDD_MEMBER void combine(Op op)
-    {
-        HDD_NO_UNROLL // runs once per kernel, and every copy costs time to compile
-        for (u32 by = HDD_LANES / 2; by > 0; by /= 2) {
-            const T other = hdd_shuffle(v, hdd_lane() ^ by);
-            if (hdd_shuffle(seen, hdd_lane() ^ by))
-                add(op, other);
-        }
-    }
-};
+template <class Op, class T, class V>
+HDD_DEVICE void hdd_add(Op op, T &to, u32 &seen, u32 bit, V v)
+{
+    hdd_add(op, to, v);
+    seen |= hdd_is_null(v) ? 0 : bit;
+}
+
+// Of all lanes, into every lane. Whole warp.
+template <class Pipe, class Sums> HDD_DEVICE void hdd_combine(const Pipe &p, Sums &sums)
+{
+    HDD_NO_UNROLL // runs once per kernel, and every copy costs time to compile
+    for (u32 by = HDD_LANES / 2; by > 0; by /= 2)
+        p.join(sums, p.of_lane(sums, hdd_lane() ^ by));
+}
 
 #endif

@@ -10,49 +10,36 @@
 
 // ---- lanes of one group --------------------------------------------------------------------
 
-// The lanes of a warp by the address of their group's row; 0: no group.
+// The lanes with the same address, not 0. Whole warp.
+HDD_DEVICE u32 hdd_same_row(const void *row)
+{
+    const u64 key = reinterpret_cast<u64>(row);
+    const u32 live = hdd_ballot(key != 0);
+    const u64 some = hdd_shuffle(key, live ? hdd_lowest(live) : 0);
+    // All in one group is what a range with a heavy key looks like: no search for equals.
+    return hdd_any(key != 0 && key != some) ? hdd_match(key) : live;
+}
+
+// The lanes of a warp that have a row of their group to update.
 struct hdd_peers {
-    u32 mask;   // lanes of this lane's group
-    bool first; // of its group, and live
-    bool alone; // no group has two lanes
+    u32 live; // lanes with a row
+    u32 mask; // those of this lane's group, 0: it has none
+    bool first;
 
-    // Whole warp.
-    HDD_MEMBER explicit hdd_peers(const void *row)
+    // `lanes` are those of this lane's group, of which some may be done. Whole warp.
+    HDD_MEMBER hdd_peers(const void *row, u32 lanes)
+        : live(hdd_ballot(row != nullptr)), mask(row ? lanes & live : 0),
+          first(row && !(mask & hdd_lanes_below()))
     {
-        const u64 key = reinterpret_cast<u64>(row);
-        const u32 live = hdd_ballot(key != 0);
-        const u64 some = hdd_shuffle(key, live ? hdd_lowest(live) : 0);
-        // All in one group is what a range with a heavy key looks like: no search for equals.
-        mask = hdd_any(key != 0 && key != some) ? hdd_match(key) : key ? live : ~live;
-        first = key != 0 && !(mask & hdd_lanes_below());
-        alone = !hdd_any(key != 0 && !first);
     }
 
-    // Adds each group's values to a field of its row. Whole warp.
-    template <class Op, class Row, class F, class T>
-    HDD_MEMBER void update(Op op, Row *row, F Row::*field, hdd_opt<T> value) const
+    // Adds what the lanes of each group have to its row. Whole warp.
+    template <class Pipe, class Row, class Sums>
+    HDD_MEMBER void update(const Pipe &p, Row *row, Sums &sums) const
     {
-        const hdd_opt<T> v = combined(op, value);
-        if (first && v.ok)
-            op.into(row->*field, nullptr, v.v);
-    }
-
-    // The same for a field that stays NULL until a value comes.
-    template <class Op, class Row, class F, class T>
-    HDD_MEMBER void update(Op op, Row *row, F Row::*field, u8 Row::*valid,
-                           hdd_opt<T> value) const
-    {
-        const hdd_opt<T> v = combined(op, value);
-        if (first && v.ok)
-            op.into(row->*field, &(row->*valid), v.v);
-    }
-
-    // A field that is the same in all rows of a group (hdd_pick).
-    template <class Row, class F, class T>
-    HDD_MEMBER void pick(Row *row, F Row::*field, u8 Row::*valid, hdd_opt<T> value) const
-    {
-        if (first && value.ok)
-            hdd_pick().into(row->*field, &(row->*valid), value.v);
+        reduce(p, sums);
+        if (first)
+            p.add_sums(*row, sums);
     }
 
     // The group of at least half of the lanes, in every lane; null if there is none. Whole
@@ -64,32 +51,73 @@ struct hdd_peers {
         return many ? reinterpret_cast<Row *>(which) : nullptr;
     }
 
-  private:
-    // Values over the lanes of each group that have one; valid in its first lane.
-    template <class Op, class T> HDD_MEMBER hdd_opt<T> combined(Op op, hdd_opt<T> value) const
+    // Every lane has the same row from now on.
+    HDD_MEMBER void unite()
     {
-        if (alone)
-            return value;
-        hdd_register<T> r;
-        r.add(op, value);
-        reduce(op, r);
-        return hdd_opt<T>(r.v, r.seen);
+        mask = ~0u;
+        first = hdd_lane() == 0;
     }
 
-    // Halves the number of contributing lanes of each group per step.
-    template <class Op, class T> HDD_MEMBER void reduce(Op op, hdd_register<T> &r) const
+  private:
+    // Halves the number of contributing lanes of each group per step, down to its first.
+    template <class Pipe, class Sums> HDD_MEMBER void reduce(const Pipe &p, Sums &sums) const
     {
         u32 above = mask & ~hdd_lanes_upto();
         u32 rank = hdd_popc(mask & hdd_lanes_below());
         while (hdd_any(above != 0)) {
-            const u32 next = above ? hdd_lowest(above) : hdd_lane();
-            const T other = hdd_shuffle(r.v, next);
-            const bool other_seen = hdd_shuffle(r.seen, next);
-            if (above && other_seen)
-                r.add(op, other);
+            const Sums other = p.of_lane(sums, above ? hdd_lowest(above) : hdd_lane());
+            if (above)
+                p.join(sums, other);
             above &= hdd_ballot(rank % 2 == 0); // odd ranks have been taken by the one below
             rank /= 2;
         }
+    }
+};
+
+// A group that a warp adds to in registers: the last one that filled half of it.
+template <class Row, class Sums> struct hdd_held {
+    Row *group; // null: none
+    Sums sums;  // of each lane
+
+    HDD_MEMBER hdd_held() : group(nullptr), sums()
+    {
+    }
+
+    // A lane of the group adds what it has, and is done.
+    template <class Pipe> HDD_MEMBER void take(const Pipe &p, Row *&row, const Sums &more)
+    {
+        if (row && row == group) {
+            p.join(sums, more);
+            row = nullptr;
+        }
+    }
+
+    // As hdd_peers::update; a group of many lanes is held from now on. What there is of the one
+    // before takes the way of the rows, in a second round. Whole warp.
+    template <class Pipe>
+    HDD_MEMBER void update(const Pipe &p, hdd_peers peers, Row *row, Sums more)
+    {
+        Row *next = peers.popular(row);
+        HDD_NO_UNROLL
+        for (;;) {
+            peers.update(p, row, more);
+            if (!next)
+                return;
+            row = group, more = sums;
+            group = next, sums = Sums();
+            if (!row)
+                return;
+            peers.unite();
+            next = nullptr;
+        }
+    }
+
+    // At the end. Whole warp.
+    template <class Pipe> HDD_MEMBER void release(const Pipe &p)
+    {
+        hdd_combine(p, sums);
+        if (group && hdd_lane() == 0)
+            p.add_sums(*group, sums);
     }
 };
 
@@ -100,19 +128,11 @@ constexpr u64 HDD_SLOT_BUSY = 0xffffffffull;
 // Slots between two looks at the abort word; in a table half full few lookups see as many.
 constexpr u64 HDD_PROBES = 16;
 
-// The slots are used up by so many groups: what is still to come is projected from what the part
-// of the source read so far has brought. One thread.
-HDD_APART void hdd_project_groups(hdd_run run, u64 groups)
-{
-    const u64 rows = run.launch.source_rows;
-    const u64 read = hdd_load_relaxed(&run.progress->next_tile) * HDD_TILE;
-    const f64 share = run.launch.parts ? 0.25 // nobody knows: all warps began with all rows
-                      : read < rows    ? (f64)read / (f64)rows
-                                       : 1.0;
-    hdd_atomic_max(reinterpret_cast<i64 *>(run.launch.sink.cursor),
-                   (i64)((f64)groups / share * 1.125) + 64);
-    run.abort();
-}
+// Number of a row, -1: dead, no room, or the run was aborted. The lanes that have the same one.
+struct hdd_found {
+    i64 row;
+    u32 lanes;
+};
 
 // Groups beyond the capacity have slots but no rows: they are told apart by their tags alone
 // and only counted, so that the host can make room for all at once.
@@ -126,31 +146,33 @@ struct hdd_groups {
     {
     }
 
-    // Number of the row whose key has hash h and is `same(row)`; a new one is written by
-    // `init(row)`. -1: dead, no room, or the run was aborted. Lanes with equal hashes send one
-    // of them ahead, in a first round: a heavy key is looked up once per warp. Whole warp; may
-    // wait for a thread that writes a key.
+    // The row whose key has hash h and is `same(row)`; a new one is written by `init(row)`. Lanes
+    // with equal hashes send one of them ahead: a heavy key is looked up once per warp. Those
+    // whose key is another one after all look it up in a second round. Whole warp; may wait for
+    // a thread that writes a key.
     template <class Same, class Init>
-    HDD_MEMBER i64 find(bool live, u64 h, Same same, Init init) const
+    HDD_MEMBER hdd_found find(bool live, u64 h, Same same, Init init) const
     {
         const u32 peers = hdd_match(h) & hdd_ballot(live);
         const u32 ahead = live ? hdd_lowest(peers) : hdd_lane();
         bool looks = live && ahead == hdd_lane();
+        u32 strays = 0;
         i64 row = -1;
         HDD_NO_UNROLL // one copy of the search
-            for (u32 round = 0; round < 2; round++)
+            for (;;)
         {
             if (looks)
                 row = find_one(h, same, init);
+            if (strays)
+                break;
             hdd_warp_sync(); // what that lane has seen of the row, the others see
-            const i64 found = hdd_shuffle(row, ahead);
-            const bool follows = round == 0 && live && ahead != hdd_lane();
-            looks = follows && (found < 0 || !same((u64)found));
-            row = follows ? found : row;
-            if (!hdd_any(looks))
+            row = hdd_shuffle(row, ahead);
+            looks = live && ahead != hdd_lane() && row >= 0 && !same((u64)row);
+            strays = hdd_ballot(looks);
+            if (!strays)
                 break;
         }
-        return row;
+        return hdd_found{row, looks ? 1u << hdd_lane() : peers & ~strays};
     }
 
   private:
@@ -158,45 +180,35 @@ struct hdd_groups {
     HDD_MEMBER i64 find_one(u64 h, Same same, Init init) const
     {
         const u64 tag = h & ~HDD_SLOT_BUSY;
-        u64 at = h & mask, steps = 0, used = 0; // used: groups that used up the slots
-        i64 found = -1;
+        u64 at = h & mask;
+        u32 steps = 0;
         HDD_NO_UNROLL
         for (;;) {
             u64 slot = hdd_load_acquire(slots + at);
             if (slot == 0) {
                 slot = hdd_atomic_swap(slots + at, (u64)0, tag | HDD_SLOT_BUSY);
-                if (slot == 0) {
-                    found = insert(slots + at, tag, init, used);
-                    break;
-                }
+                if (slot == 0)
+                    return insert(slots + at, tag, init);
             }
-            if (slot == (tag | HDD_SLOT_BUSY)) { // perhaps this very key
-                if (run.aborted())
-                    break;
-                hdd_back_off();
-                continue;
-            }
+            const bool busy = slot == (tag | HDD_SLOT_BUSY); // perhaps this very key
             const u64 row = (slot & HDD_SLOT_BUSY) - 1;
-            if ((slot & ~HDD_SLOT_BUSY) == tag) {
+            if (!busy && (slot & ~HDD_SLOT_BUSY) == tag) {
                 if (row >= run.launch.sink.capacity)
-                    break;
-                if (same(row)) {
-                    found = (i64)row;
-                    break;
-                }
+                    return -1;
+                if (same(row))
+                    return (i64)row;
             }
-            at = (at + 1) & mask;
-            used = ++steps > mask ? steps : 0;
-            if (used || (steps % HDD_PROBES == 0 && run.aborted())) // a full table: its rows
-                break;                                              // are for the next run
+            if (busy)
+                hdd_back_off();
+            else
+                at = (at + 1) & mask;
+            if (++steps % HDD_PROBES == 0 && run.aborted()) // or else a full table has no end
+                return -1;
         }
-        if (used)
-            hdd_project_groups(run, used);
-        return found;
     }
 
     // A new group: its row, -1 where there is no room.
-    template <class Init> HDD_MEMBER i64 insert(u64 *slot, u64 tag, Init init, u64 &used) const
+    template <class Init> HDD_MEMBER i64 insert(u64 *slot, u64 tag, Init init) const
     {
         const u64 row =
             hdd_atomic_add(reinterpret_cast<u64 *>(run.launch.sink.cursor), (u64)1);
@@ -204,8 +216,9 @@ struct hdd_groups {
         if (room)
             init(row);
         hdd_store_release(slot, tag | (row + 1));
-        used = row == mask - mask / 8 ? row : 0; // once: what is added to the cursor later
-        return room && !used ? (i64)row : -1;    // counts nothing
+        if (row == mask - mask / 8) // the host takes it from here
+            run.abort();
+        return room ? (i64)row : -1;
     }
 };
 

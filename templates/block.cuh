@@ -5,32 +5,31 @@
 
 #include "hd/aggregate.cuh"
 
-// Shared memory: one partial result per warp, reused by all accumulators.
-struct hdd_block_scratch {
-    i128 v[HDD_WARPS];
-    u32 seen[HDD_WARPS];
+// Shared memory: what each warp has.
+template <class Sums> struct hdd_block_scratch {
+    alignas(16) u8 bytes[HDD_WARPS][(sizeof(Sums) + 15) / 16 * 16];
+
+    HDD_MEMBER Sums &of(u32 warp)
+    {
+        return *reinterpret_cast<Sums *>(bytes[warp]);
+    }
 };
 
-// Adds the block's accumulators to a field. valid: the field's validity byte, or null. The
-// whole block calls; two block barriers.
-template <class Op, class F, class T>
-HDD_DEVICE void hdd_block_flush(Op op, hdd_block_scratch &s, hdd_register<T> r, F &field,
-                                u8 *valid)
+// Adds what the threads of a block have to a row. The whole block calls; a block barrier.
+template <class Pipe, class Sums, class Row>
+HDD_DEVICE void hdd_block_flush(const Pipe &p, hdd_block_scratch<Sums> &scratch, Sums sums,
+                                Row &row)
 {
-    r.combine(op);
-    if (hdd_lane() == 0) {
-        *reinterpret_cast<T *>(&s.v[hdd_warp()]) = r.v;
-        s.seen[hdd_warp()] = r.seen;
-    }
+    hdd_combine(p, sums);
+    if (hdd_lane() == 0)
+        scratch.of(hdd_warp()) = sums;
     hdd_block_sync();
-    if (hdd_warp() == 0 && hdd_lane() == 0) {
-        for (u32 w = 1; w < HDD_WARPS; w++)
-            if (s.seen[w])
-                r.add(op, *reinterpret_cast<const T *>(&s.v[w]));
-        if (r.seen)
-            op.into(field, valid, r.v);
-    }
-    hdd_block_sync();
+    if (hdd_thread() != 0)
+        return;
+    HDD_NO_UNROLL
+    for (u32 w = 1; w < HDD_WARPS; w++)
+        p.join(sums, scratch.of(w));
+    p.add_sums(row, sums);
 }
 
 #endif

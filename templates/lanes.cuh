@@ -87,26 +87,22 @@ template <u32 words> struct hdd_lane_groups {
             add<word>(op, at, group, valid, v.v);
     }
 
-    // Adds what the warp has of a group to a field of its row; Narrow is the type of a thread's
-    // part. Whole warp.
-    template <u32 word, class Narrow, class Op, class T>
-    HDD_MEMBER void flush(Op op, u32 group, T &field) const
+    // What the thread has of a group: an accumulator that starts as zero and never is NULL.
+    template <u32 word, class Narrow, class T> HDD_MEMBER void take(u32 group, T &to) const
     {
-        flush<word, Narrow>(op, group, seen, field, nullptr);
-    }
-
-    template <u32 word, class Narrow, class Op, class T>
-    HDD_MEMBER void flush(Op op, u32 group, const hdd_group_set &valid, T &field,
-                          u8 *field_valid) const
-    {
-        hdd_register<T> r;
         Narrow mine;
         get<word>(words_of(group), mine);
-        r.v = mine;
-        r.seen = valid.has(group);
-        r.combine(op);
-        if (hdd_lane() == 0 && r.seen)
-            op.into(field, field_valid, r.v);
+        to = mine;
+    }
+
+    // The same for one with a bit in `seen`.
+    template <u32 word, class Narrow, class T>
+    HDD_MEMBER void take(u32 group, const hdd_group_set &valid, T &to, u32 &some, u32 bit) const
+    {
+        if (valid.has(group)) {
+            take<word, Narrow>(group, to);
+            some |= bit;
+        }
     }
 
   private:

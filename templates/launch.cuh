@@ -25,8 +25,8 @@ enum hdd_balance {
 // the kernel is done.
 //
 // Overflow: after a launch the cursor is the number of rows asked for. Beyond the capacity it
-// is what a retry needs: exact for appended rows; for groups exact while the slots suffice,
-// then projected from the part of the source that was read. What did not fit was not stored.
+// is what a retry needs: exact for appended rows; for groups exact up to seven eighths of the
+// slots, with which the kernel ends. What did not fit was not stored.
 struct hdd_sink_state {
     hdd_u64 rows;     // address of row 0
     hdd_u64 capacity; // rows there is room for

@@ -5,13 +5,9 @@
 // else has any of it. Only the first and the last group of a tile may have rows in other tiles
 // and are added to. So a key with a tenth of all rows costs one atomic per tile.
 //
-// The pipeline has
+// The pipeline has, beside what accumulate.cuh asks for,
 //
-//   struct group_run                                 accumulators of a run, as registers
-//   void join(group_run &to, const group_run &from)
-//   group_run of_lane(const group_run &, u32 lane)   whole warp
-//   void store_run(u64 group, const group_run &)     the whole row
-//   void add_run(u64 group, const group_run &)       to what others add to as well
+//   void store_run(Row &, const sums &)   the whole row
 #ifndef HDD_RUNS_CUH
 #define HDD_RUNS_CUH
 
@@ -50,7 +46,7 @@ template <class Run> struct hdd_runs {
         if (group == at)
             return;
         if (more) {
-            p.store_run(at, now);
+            p.store_run(p.sink[at], now);
         } else if (at != none) {
             head = now;
             head_at = at;
@@ -109,9 +105,9 @@ template <class Run> struct hdd_runs {
     HDD_MEMBER static void close(Pipe &p, u64 group, const Run &run, bool shared)
     {
         if (shared)
-            p.add_run(group, run);
+            p.add_sums(p.sink[group], run);
         else
-            p.store_run(group, run);
+            p.store_run(p.sink[group], run);
     }
 };
 

@@ -241,6 +241,26 @@ static void keep_heap(struct run *r)
     r->x->texts = t;
 }
 
+/* Groups used up the slots of their table (insert() of templates/aggregate.cuh), and the kernel
+ * ended early: what is still to come is projected from what the part of the source that it read
+ * has brought. */
+static uint64_t project_groups(const struct run *r, const struct outcome *out)
+{
+    uint64_t read = out->progress.next_tile * TILE_ROWS;
+    double share = read && read < r->rows ? (double)read / (double)r->rows : 1;
+    if (parts(r)) /* nobody knows: all warps began with all rows */
+        share = 0.25;
+    return (uint64_t)((double)out->sink_cursor / share * 1.125) + 64;
+}
+
+static uint64_t rows_asked_for(const struct run *r, const struct outcome *out)
+{
+    const struct rt_gpu_state *v = &r->x->state[r->sink];
+    bool used_up = r->x->spec->states[r->sink].kind == RT_STATE_AGG_HASH &&
+                   out->sink_cursor > v->mask - v->mask / 8;
+    return used_up ? project_groups(r, out) : out->sink_cursor;
+}
+
 static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
@@ -248,7 +268,7 @@ static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_er
         uint64_t needed = 0;
         HD_TRY(launch(r, out, err));
         bool texts = out->text_cursor > r->heap.n;
-        HD_TRY(rt_gpu_state_full(x, r->sink, out->sink_cursor, &needed, err));
+        HD_TRY(rt_gpu_state_full(x, r->sink, rows_asked_for(r, out), &needed, err));
         if (!needed && !texts)
             return 0;
         if (texts) {

@@ -4,6 +4,22 @@
 
 #include "hd/block.cuh"
 
+// As a pipeline with one sum.
+struct one_sum {
+    static void join(i64 &to, i64 from)
+    {
+        to += from;
+    }
+    static i64 of_lane(i64 from, u32 lane)
+    {
+        return hdd_shuffle(from, lane);
+    }
+    static void add_sums(i64 &row, i64 sum)
+    {
+        hdd_sum().into(row, nullptr, sum);
+    }
+};
+
 extern "C" {
 
 void good_kernel(void *out);
@@ -19,17 +35,15 @@ void lost_update(void *count);
 // memory.
 void good_kernel(void *out)
 {
-    HDD_SHARED(hdd_block_scratch, scratch);
-    hdd_register<i64> sum;
-    sum.add(hdd_sum(), (i64)(hdd_block() * 1000 + hdd_warp() * HDD_LANES + hdd_lane()));
+    HDD_SHARED(hdd_block_scratch<i64>, scratch);
+    const i64 number = hdd_block() * 1000 + hdd_warp() * HDD_LANES + hdd_lane();
     HDD_ASSERT(hdd_warp_sum(hdd_lane()) == 496);
     HDD_ASSERT(hdd_scan_sum(1) == hdd_lane() + 1);
     HDD_ASSERT(hdd_warp_sum(~hdd_lane()) == 32 * (u64)~0u - 496);
     HDD_ASSERT(hdd_warp_add(~hdd_lane()) == (u32)(0u - 496 - 32));
     HDD_ASSERT(hdd_scan_sum_bits<5>(hdd_lane()) == hdd_lane() * (hdd_lane() + 1) / 2);
     HDD_ASSERT(hdd_match(hdd_lane() / 4) == 15u << (hdd_lane() / 4 * 4));
-    hdd_block_flush(hdd_sum(), scratch, sum, static_cast<i64 *>(out)[hdd_block()],
-                    static_cast<u8 *>(nullptr));
+    hdd_block_flush(one_sum(), scratch, number, static_cast<i64 *>(out)[hdd_block()]);
 }
 
 void lost_lane(void *)
