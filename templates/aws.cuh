@@ -15,19 +15,27 @@
 
 #include "hd/share.cuh"
 
-// What a warp's turn came to.
-struct hdd_turn {
+// What a warp found when it looked around.
+struct hdd_look {
     u32 place; // of the warp in the table of sizes from now on, 0: none
-    u32 after; // warp iterations until its next turn; 0: at once
-    i32 level; // half of which it gave, or which it got; -1: nothing moved
+    u32 after; // warp iterations until it looks again; 0: at once
+    i32 level; // which it should give half of, -1: nothing
+};
+
+// What moved between two warps.
+struct hdd_moved {
+    i32 level; // half of it was given, or came; -1: nothing
     hdd_scan scan;
 };
 
-// `idle` > 0 warps wait: the warp looks around and may give half of a level to one of them. 0: it
-// has nothing itself and waits; where nothing comes, it can end. Whole warp. One call for all, since
-// each costs a kernel some 20 instructions to compile.
-HDD_CALLED hdd_turn hdd_aws_turn(hdd_run run, hdd_queue *queues, u32 levels, hdd_scan scan,
-                                 u32 place, u32 idle);
+// A warp looks around after an iteration: `idle` > 0 warps wait, and `rows` of level 0 could be
+// divided. Whole warp. It calls nothing: it is not rare while warps wait.
+HDD_CALLED hdd_look hdd_aws_look(hdd_run run, const hdd_queue *queues, u32 levels, u32 idle,
+                                 u32 place, u32 rows);
+// Claims an idle warp and gives it half of a level; level -1: the warp itself has nothing, and
+// waits; where nothing comes, it can end. Whole warp.
+HDD_CALLED hdd_moved hdd_aws_move(hdd_run run, hdd_queue *queues, hdd_scan scan, u32 place,
+                                  i32 level);
 
 // Where the source has too few rows for all warps (launch.parts), each warp has a part of the
 // children of every row of one tile: the tile; of a row's children those of the part.
@@ -169,55 +177,49 @@ HDD_DEVICE u32 hdd_wait_for_mail(const hdd_run &run)
 
 // ---- the strategy --------------------------------------------------------------------------
 
-// Claims an idle warp and gives it half of a level. False: there was none any more.
-HDD_DEVICE bool hdd_give(const hdd_run &run, hdd_queue *queues, hdd_turn &turn, i32 level)
+// While three quarters of all warps wait, work spreads before it is done, and who has a quarter of
+// what the busiest has may give, too.
+HDD_CALLED hdd_look hdd_aws_look(hdd_run run, const hdd_queue *queues, u32 levels, u32 idle,
+                                 u32 place, u32 rows)
+{
+    const bool most = idle > run.launch.warps - run.launch.warps / 4;
+    const hdd_workload mine = hdd_workload_of(rows, queues, levels);
+    hdd_move_entry(run, place, hdd_place(mine, levels));
+    const bool gives = place && hdd_is_busiest(run, place + (most ? 2 : 0), levels);
+    const u32 after = 1 + hdd_highest(hdd_max(run.launch.warps / idle, 1));
+    return hdd_look{place, gives && most ? 0 : after, gives ? mine.level : -1};
+}
+
+HDD_DEVICE void hdd_give(const hdd_run &run, hdd_queue *queues, i32 level, hdd_moved &moved)
 {
     const i32 to = hdd_claim(run);
     if (to < 0)
-        return false;
+        return;
     const u64 gift = hdd_gift_of(run, (u32)to);
     if (level == 0)
-        turn.scan.give(*reinterpret_cast<hdd_scan_gift *>(gift));
+        moved.scan.give(*reinterpret_cast<hdd_scan_gift *>(gift));
     else
         hdd_give_ranges(queues[level - 1], *reinterpret_cast<hdd_queue_gift *>(gift));
     hdd_send(run, (u32)level, (u32)to);
-    turn.level = level;
-    return true;
-}
-
-// While three quarters of all warps wait, work spreads before it is done, and who has a quarter of
-// what the busiest has may give, too.
-HDD_DEVICE void hdd_look_around(const hdd_run &run, hdd_queue *queues, u32 levels, u32 idle,
-                                hdd_turn &turn)
-{
-    const bool divisible = run.launch.parts == 0 && turn.scan.divisible(),
-               most = idle > run.launch.warps - run.launch.warps / 4;
-    const hdd_workload mine =
-        hdd_workload_of(divisible ? (u32)turn.scan.nodes() : 0, queues, levels);
-    hdd_move_entry(run, turn.place, hdd_place(mine, levels));
-    turn.after = 1 + hdd_highest(hdd_max(run.launch.warps / idle, 1));
-    if (turn.place && hdd_is_busiest(run, turn.place + (most ? 2 : 0), levels) &&
-        hdd_give(run, queues, turn, mine.level) && most)
-        turn.after = 0;
+    moved.level = level;
 }
 
 // Takes what is in this warp's mailbox.
-HDD_DEVICE void hdd_open_mail(const hdd_run &run, hdd_queue *queues, u32 level, hdd_turn &turn)
+HDD_DEVICE void hdd_receive(const hdd_run &run, hdd_queue *queues, u32 level, hdd_moved &moved)
 {
     const u64 gift = hdd_gift_of(run, run.warp());
     if (level == 0)
-        turn.scan.receive(*reinterpret_cast<const hdd_scan_gift *>(gift));
+        moved.scan.receive(*reinterpret_cast<const hdd_scan_gift *>(gift));
     else
         hdd_receive_ranges(queues[level - 1], *reinterpret_cast<hdd_queue_gift *>(gift));
-    turn.level = (i32)level;
+    moved.level = (i32)level;
 }
 
-HDD_DEVICE void hdd_wait(const hdd_run &run, hdd_queue *queues, hdd_turn &turn)
+HDD_DEVICE void hdd_wait(const hdd_run &run, hdd_queue *queues, u32 place, hdd_moved &moved)
 {
     u32 mail = HDD_MAIL_END;
-    hdd_move_entry(run, turn.place, 0);
+    hdd_move_entry(run, place, 0);
     hdd_warp_sync(); // the last gift was read by all lanes
-    turn.after = 1;  // what comes may be worth dividing
     if (hdd_rest(run))
         return;
     if (hdd_lane() == 0)
@@ -225,18 +227,18 @@ HDD_DEVICE void hdd_wait(const hdd_run &run, hdd_queue *queues, hdd_turn &turn)
     mail = hdd_shuffle(mail, 0);
     hdd_warp_sync();
     if (mail != HDD_MAIL_END)
-        hdd_open_mail(run, queues, mail - 1, turn);
+        hdd_receive(run, queues, mail - 1, moved);
 }
 
-HDD_CALLED hdd_turn hdd_aws_turn(hdd_run run, hdd_queue *queues, u32 levels, hdd_scan scan,
-                                 u32 place, u32 idle)
+HDD_CALLED hdd_moved hdd_aws_move(hdd_run run, hdd_queue *queues, hdd_scan scan, u32 place,
+                                  i32 level)
 {
-    hdd_turn turn = {place, 1, -1, scan};
-    if (idle)
-        hdd_look_around(run, queues, levels, idle, turn);
+    hdd_moved moved = {-1, scan};
+    if (level < 0)
+        hdd_wait(run, queues, place, moved);
     else
-        hdd_wait(run, queues, turn);
-    return turn;
+        hdd_give(run, queues, level, moved);
+    return moved;
 }
 
 #endif

@@ -78,7 +78,7 @@ struct hdd_scan {
     HDD_MEMBER u32 take(u32 &row)
     {
         const u32 lane = hdd_lane(), n = hdd_min(pending, HDD_LANES), of_tile = n - nleft;
-        const u32 mine = hdd_popc(alive), upto = hdd_scan_sum_bits<HDD_TILE_BITS>(mine),
+        const u32 mine = hdd_popc(alive), upto = hdd_scan_sum(mine),
                   before = upto - mine;
         const u32 j = lane - nleft; // of the tile's survivors; wraps for lanes with a left row
         const u32 owner = hdd_owner(upto, j);

@@ -103,19 +103,37 @@ struct hdd_adaptive {
 
     template <class Pipe> HDD_MEMBER bool turn(Pipe &p, u32 idle, bool waits, u32 &after)
     {
+        i32 level = -1;
         after = HDD_LOOK_RARELY;
         if (p.run.launch.balance != HDD_AWS || (!waits && idle == 0))
             return !waits;
-        const hdd_turn t = hdd_aws_turn(p.run, p.queues.of, Pipe::levels, p.scan, place,
-                                        waits ? 0 : idle);
-        place = t.place;
-        after = t.after;
-        p.scan = t.scan;
-        if (t.level > 0)
-            p.queues.note((u32)t.level);
-        if (!waits && t.level >= 0)
+        if (!waits) {
+            level = look(p, idle, after);
+            if (level < 0)
+                return true;
+        }
+        const hdd_moved moved = hdd_aws_move(p.run, p.queues.of, p.scan, place, level);
+        p.scan = moved.scan;
+        if (moved.level > 0)
+            p.queues.note((u32)moved.level);
+        if (waits) {
+            place = 0;
+            after = 1; // what came may be worth dividing
+        } else if (moved.level >= 0) {
             hdd_count_gift(p.run);
-        return !waits || t.level >= 0;
+        }
+        return !waits || moved.level >= 0;
+    }
+
+  private:
+    template <class Pipe> HDD_MEMBER i32 look(const Pipe &p, u32 idle, u32 &after)
+    {
+        const bool divisible = p.run.launch.parts == 0 && p.scan.divisible();
+        const hdd_look l = hdd_aws_look(p.run, p.queues.of, Pipe::levels, idle, place,
+                                        divisible ? (u32)p.scan.nodes() : 0);
+        place = l.place;
+        after = l.after;
+        return l.level;
     }
 };
 
