@@ -126,7 +126,7 @@ struct hdd_scan {
         }
         if (lane < nleft && lane % 2)
             gift.left[lane / 2] = left;
-        const u32 odd = odd_ranks(nleft + hdd_scan_sum_bits<HDD_TILE_BITS>(mine) - mine);
+        const u32 odd = odd_ranks(nleft + hdd_scan_sum(mine) - mine);
         gift.alive[lane] = odd;
         alive &= ~odd;
         left = hdd_shuffle(left, lane * 2 % HDD_LANES);

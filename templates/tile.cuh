@@ -6,7 +6,6 @@
 #include "hd/machine.cuh"
 
 constexpr u32 HDD_TILE_ROWS = 8;                    // of a lane
-constexpr u32 HDD_TILE_BITS = 4;                    // of a count of them
 constexpr u32 HDD_TILE = HDD_TILE_ROWS * HDD_LANES; // of a warp
 
 // As many low bits.

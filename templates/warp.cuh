@@ -79,16 +79,6 @@ HDD_DEVICE u32 hdd_scan_sum(u32 v)
     return v;
 }
 
-// The same for values of so many bits: a ballot for each.
-template <u32 Bits> HDD_DEVICE u32 hdd_scan_sum_bits(u32 v)
-{
-    u32 sum = 0;
-    HDD_UNROLL
-    for (u32 bit = 0; bit < Bits; bit++)
-        sum += hdd_popc(hdd_ballot((v >> bit & 1) != 0) & hdd_lanes_upto()) << bit;
-    return sum;
-}
-
 // Sum over all lanes: of halves, which cannot overflow.
 HDD_DEVICE u64 hdd_warp_sum(u32 v)
 {

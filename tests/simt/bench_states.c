@@ -1,13 +1,14 @@
 /* How long states of many rows take to finish on a GPU: the time of FINISH, and the bandwidth
  * that one reading and one writing of the rows in that time would be.
  *
- *   bench_states [MILLIONS]      rows of the largest case, 600 if not said */
+ *   bench_states [MILLIONS]      rows of the largest case, 600 if not said
+ *   bench_states emulator        few rows, to see that it works */
 #include <string.h>
 
 #include "tests/simt/check.h"
 #include "tests/simt/states.h"
 
-enum { CHUNK = 1 << 22, STRIDE = 16 };
+enum { CHUNK = 1 << 22, STRIDE = 16, FEW = 12000 };
 
 /* {u64 key or hash, u32 key, u32 number} */
 struct row {
@@ -140,19 +141,21 @@ static void bench_case(const char *name, enum rt_state_kind kind, uint64_t n, ui
 
 int main(int argc, char **argv)
 {
-    uint64_t millions = argc > 1 ? (uint64_t)atoll(argv[1]) : 600, n = millions * 1000000;
-    if (!states_open_cuda())
+    bool emulator = argc > 1 && strcmp(argv[1], "emulator") == 0;
+    uint64_t millions = argc > 1 ? (uint64_t)atoll(argv[1]) : 600;
+    uint64_t n = emulator ? FEW : millions * 1000000;
+    if (!(emulator ? states_open_emulator(1) : states_open_cuda()))
         return CHECK_SKIPPED;
-    bench_case("sort, 1e8 keys", RT_STATE_ROWS, n / 6, 100000000, EVEN, -1);
+    bench_case("sort, keys as many as rows", RT_STATE_ROWS, n / 6, n / 6, EVEN, -1);
     bench_case("sort, 64 bits", RT_STATE_ROWS, n / 6, UINT64_C(1) << 62, EVEN, -1);
     bench_case("first 100", RT_STATE_ROWS, n / 6, UINT64_C(1) << 62, EVEN, 100);
     bench_case("sort of 1000", RT_STATE_ROWS, 1000, UINT64_C(1) << 62, EVEN, -1);
     bench_case("sort of 4", RT_STATE_ROWS, 4, UINT64_C(1) << 62, EVEN, -1);
-    bench_case("CSR, 1.5e8 indexes", RT_STATE_CSR, n, 150000000, EVEN, -1);
-    bench_case("CSR, half of one index", RT_STATE_CSR, n, 150000000, HOT, -1);
-    bench_case("CSR, 1e6 indexes", RT_STATE_CSR, n, 1000000, EVEN, -1);
-    bench_case("HASH, 1e7 keys", RT_STATE_HASH, n / 6, 10000000, EVEN, -1);
-    bench_case("HASH, half of one key", RT_STATE_HASH, n / 6, 10000000, HOT, -1);
+    bench_case("CSR, 4 rows an index", RT_STATE_CSR, n, n / 4, EVEN, -1);
+    bench_case("CSR, half of one index", RT_STATE_CSR, n, n / 4, HOT, -1);
+    bench_case("CSR, 600 rows an index", RT_STATE_CSR, n, n / 600, EVEN, -1);
+    bench_case("HASH, 10 rows a key", RT_STATE_HASH, n / 6, n / 60, EVEN, -1);
+    bench_case("HASH, half of one key", RT_STATE_HASH, n / 6, n / 60, HOT, -1);
     bench_case("HASH of 1000", RT_STATE_HASH, 1000, 100, EVEN, -1);
     states_close();
     return 0;
