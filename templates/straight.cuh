@@ -24,13 +24,30 @@ template <class Pipe> HDD_DEVICE bool hdd_visit_scan(Pipe &p)
     return true;
 }
 
+// The rows of a tile that none was filtered from: there is nothing to line up.
+template <class Pipe> HDD_DEVICE void hdd_visit_tile(Pipe &p, u32 first)
+{
+    const u64 left = p.run.launch.source_rows - first;
+    const u32 n = left < HDD_TILE ? (u32)left : HDD_TILE;
+    HDD_NO_UNROLL
+    for (u32 at = 0; at < n; at += HDD_LANES) {
+        hdd_count_visit(p.run, 0, n - at);
+        p.visit(hdd_level<0>(), hdd_lane() < n - at, first + at + hdd_lane());
+    }
+}
+
 // No expansion: tile after tile, 32 survivors at a time. The abort word is looked at where
 // tiles are taken.
 template <class Pipe> HDD_DEVICE void hdd_straight(Pipe &p)
 {
+    u32 first;
     hdd_profile_begin(p.run);
-    while (hdd_visit_scan(p)) {
-    }
+    if (Pipe::tile_steps == 0)
+        while (p.scan.take_tile(p.run, first))
+            hdd_visit_tile(p, first);
+    else
+        while (hdd_visit_scan(p)) {
+        }
     hdd_profile_end(p.run);
 }
 
