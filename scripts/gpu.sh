@@ -5,8 +5,9 @@
 #
 #   smoke      the tests of label gpu: every query of both suites at scale factor 0.01 against the CPU
 #              backend in every balance mode, cancelling, memory limits, the cache
-#   sanitize I/N   the I-th of N parts of both suites' queries at SF 0.01 under compute-sanitizer: memcheck
-#              with every buffer an allocation of its own, then racecheck
+#   sanitize I/N   the I-th of N parts of both suites' queries at SF 0.01 in every balance mode under
+#              compute-sanitizer: memcheck with every buffer an allocation of its own, then racecheck; parts
+#              may run side by side
 #   answers    SF 1: TPC-H validation, JCC-H normal and skewed against the stored answers; SF 10: both
 #              suites against the CPU backend
 #   bench10    times at SF 10: TPC-H validation, JCC-H with the published figures' parameters
@@ -42,13 +43,13 @@ need_binary() {
     export HEDDLE_BINARY=$heddle GPU_SCRATCH=$data
 }
 
-# database SUITE SF: its path. Generated under another name first; what no query reads is left out.
+# database SUITE SF: its path. Generated under another name first, of which one that is ready wins; what no
+# query reads is left out.
 database() {
-    local db=$data/$1-sf$2
+    local db=$data/$1-sf$2 part=$data/$1-sf$2.part-$$
     if [ ! -e "$db/catalog.json" ]; then
-        rm -rf "$db.part"
-        "$heddle" gen "$1" --sf "$2" --columns used --out "$db.part" >&2
-        mv "$db.part" "$db"
+        "$heddle" gen "$1" --sf "$2" --columns used --out "$part" >&2
+        mv -T "$part" "$db" 2>/dev/null || rm -rf "$part"
     fi
     echo "$db"
 }
@@ -89,7 +90,8 @@ checked() { # SUITE CLASS SLICE COMMAND...: under a checker, which must find not
     local suite=$1 class=$2 slice=$3
     shift 3
     HEDDLE_POOL=direct python3 tests/gpu/agree.py --heddle "$heddle" --db "$(database "$suite" 0.01)" --sf 0.01 \
-        --suite "$suite" --class "$class" --slice "$slice" --wrap "$*"
+        --suite "$suite" --class "$class" --slice "$slice" --wrap "$*" \
+        --balance auto,none,nifs,nifs+fws,nifs+fws-local,nifs+aws
 }
 
 stage_sanitize() {
