@@ -506,19 +506,19 @@ static void update_groups(struct cu_unit *u, const char *lanes)
         cu_line(u->out, "%s *const home = group;", cu_row(u, s->state));
         cu_line(u->out, "group = hot.place(home);");
     }
-    if (s->hold)
-        cu_line(u->out, "held.take(*this, group, mine);");
-    if (!lanes)
-        lanes = "hdd_same_row(group)";
-    cu_line(u->out, "const hdd_peers peers(group, %s);", lanes);
     if (s->hold) {
-        cu_open(u->out, "if (!peers.live)");
+        cu_line(u->out, "const u32 left = held.take(*this, group, mine);");
+        cu_open(u->out, "if (!left)");
         cu_line(u->out, "return;");
         u->out->indent--;
     }
+    cu_line(u->out, "const hdd_peers peers(group, %s);",
+            !lanes    ? "hdd_same_row(group)"
+            : s->hold ? hd_asprintf(u->arena, "%s & left", lanes)
+                      : lanes);
     if (s->hot) {
         cu_open(u->out, "if (group == home)");
-        cu_line(u->out, "hot.admit(peers, group);");
+        cu_line(u->out, "hot.admit(peers, home);");
         u->out->indent--;
     }
     store_first(u);
@@ -713,7 +713,7 @@ static void sink_hash(struct cu_unit *u)
         return;
     }
     cu_line(u->out, "const hdd_found found = %s", find);
-    cu_line(u->out, "%s *group = found.row < 0 ? nullptr : sink + found.row;",
+    cu_line(u->out, "%s *group = found.place ? sink + (found.place - 1) : nullptr;",
             cu_row(u, u->pipe->sink.state));
     update_groups(u, "found.lanes");
 }

@@ -22,14 +22,11 @@ HDD_DEVICE u32 hdd_same_row(const void *row)
 
 // The lanes of a warp that have a row of their group to update.
 struct hdd_peers {
-    u32 live; // lanes with a row
     u32 mask; // those of this lane's group, 0: it has none
     bool first;
 
-    // `lanes` are those of this lane's group, of which some may be done. Whole warp.
     HDD_MEMBER hdd_peers(const void *row, u32 lanes)
-        : live(hdd_ballot(row != nullptr)), mask(row ? lanes & live : 0),
-          first(row && !(mask & hdd_lanes_below()))
+        : mask(row ? lanes : 0), first(row && !(lanes & hdd_lanes_below()))
     {
     }
 
@@ -42,13 +39,10 @@ struct hdd_peers {
             p.add_sums(*row, sums);
     }
 
-    // The group of at least half of the lanes, in every lane; null if there is none. Whole
-    // warp.
-    template <class Row> HDD_MEMBER Row *popular(Row *row) const
+    // The first lanes of groups of at least half of the lanes, in every lane. Whole warp.
+    HDD_MEMBER u32 popular() const
     {
-        const u32 many = hdd_ballot(first && hdd_popc(mask) >= HDD_LANES / 2);
-        const u64 which = hdd_shuffle(reinterpret_cast<u64>(row), many ? hdd_lowest(many) : 0);
-        return many ? reinterpret_cast<Row *>(which) : nullptr;
+        return hdd_ballot(first && hdd_popc(mask) >= HDD_LANES / 2);
     }
 
     // Every lane has the same row from now on.
@@ -83,13 +77,14 @@ template <class Row, class Sums> struct hdd_held {
     {
     }
 
-    // A lane of the group adds what it has, and is done.
-    template <class Pipe> HDD_MEMBER void take(const Pipe &p, Row *&row, const Sums &more)
+    // Lanes of the group add what they have, and are done: those that are left. Whole warp.
+    template <class Pipe> HDD_MEMBER u32 take(const Pipe &p, Row *&row, const Sums &more)
     {
         if (row && row == group) {
             p.join(sums, more);
             row = nullptr;
         }
+        return hdd_ballot(row != nullptr);
     }
 
     // As hdd_peers::update; a group of many lanes is held from now on. What there is of the one
@@ -97,18 +92,21 @@ template <class Row, class Sums> struct hdd_held {
     template <class Pipe>
     HDD_MEMBER void update(const Pipe &p, hdd_peers peers, Row *row, Sums more)
     {
-        Row *next = peers.popular(row);
+        u32 popular = peers.popular();
         HDD_NO_UNROLL
         for (;;) {
             peers.update(p, row, more);
-            if (!next)
+            if (!popular)
                 return;
-            row = group, more = sums;
-            group = next, sums = Sums();
+            Row *const last = group;
+            group = reinterpret_cast<Row *>(
+                hdd_shuffle(reinterpret_cast<u64>(row), hdd_lowest(popular)));
+            row = last, more = sums;
+            sums = Sums();
             if (!row)
                 return;
             peers.unite();
-            next = nullptr;
+            popular = 0;
         }
     }
 
@@ -124,14 +122,14 @@ template <class Row, class Sums> struct hdd_held {
 // ---- AGG_HASH: open addressing for the whole grid ------------------------------------------
 
 // Low half of a slot whose key is being written.
-constexpr u64 HDD_SLOT_BUSY = 0xffffffffull;
+constexpr u32 HDD_SLOT_BUSY = 0xffffffffu;
 // Slots between two looks at the abort word; in a table half full few lookups see as many.
-constexpr u64 HDD_PROBES = 16;
+constexpr u32 HDD_PROBES = 16;
 
-// Number of a row, -1: dead, no room, or the run was aborted. The lanes that have the same one.
+// Number of a row plus 1; 0: dead, no room, or the run was aborted. The lanes that have the
+// same one.
 struct hdd_found {
-    i64 row;
-    u32 lanes;
+    u32 place, lanes;
 };
 
 // Groups beyond the capacity have slots but no rows: they are told apart by their tags alone
@@ -146,79 +144,80 @@ struct hdd_groups {
     {
     }
 
-    // The row whose key has hash h and is `same(row)`; a new one is written by `init(row)`. Lanes
-    // with equal hashes send one of them ahead: a heavy key is looked up once per warp. Those
-    // whose key is another one after all look it up in a second round. Whole warp; may wait for
-    // a thread that writes a key.
+    // The row whose key has hash h and is `same(row)`; a new one is written by `init(row)`. Of
+    // the lanes with equal hashes one goes ahead: a heavy key is looked up once per warp. Then
+    // all look whether the key is theirs; those whose is not go on from there. Whole warp; may
+    // wait for a thread that writes a key.
     template <class Same, class Init>
     HDD_MEMBER hdd_found find(bool live, u64 h, Same same, Init init) const
     {
-        const u32 peers = hdd_match(h) & hdd_ballot(live);
-        const u32 ahead = live ? hdd_lowest(peers) : hdd_lane();
-        bool looks = live && ahead == hdd_lane();
-        u32 strays = 0;
-        i64 row = -1;
-        HDD_NO_UNROLL // one copy of the search
-            for (;;)
-        {
-            if (looks)
-                row = find_one(h, same, init);
-            if (strays)
-                break;
+        u32 peers = hdd_match(h) & hdd_ballot(live);
+        u32 steps = 0;
+        bool looks = live;
+        hdd_found found = {0, 0};
+        HDD_NO_UNROLL
+        for (;;) {
+            const u32 ahead = looks ? hdd_lowest(peers) : hdd_lane();
+            bool fresh = false;
+            u32 place = 0;
+            if (looks && ahead == hdd_lane())
+                place = next(h, steps, fresh, init);
             hdd_warp_sync(); // what that lane has seen of the row, the others see
-            row = hdd_shuffle(row, ahead);
-            looks = live && ahead != hdd_lane() && row >= 0 && !same((u64)row);
-            strays = hdd_ballot(looks);
+            place = hdd_shuffle(place, ahead);
+            const bool other = looks && place != 0 && !fresh && !same((u64)(place - 1));
+            const u32 strays = hdd_ballot(other);
+            if (looks && !other)
+                found = hdd_found{place, peers & ~strays};
             if (!strays)
-                break;
+                return found;
+            looks = other;
+            peers &= strays;
+            steps = hdd_shuffle(steps, ahead);
         }
-        return hdd_found{row, looks ? 1u << hdd_lane() : peers & ~strays};
     }
 
   private:
-    template <class Same, class Init>
-    HDD_MEMBER i64 find_one(u64 h, Same same, Init init) const
+    // The next place after so many slots whose key may be that of hash h; 0: there is no room,
+    // or the run was aborted. A free slot becomes one, its row is `fresh`.
+    template <class Init> HDD_MEMBER u32 next(u64 h, u32 &steps, bool &fresh, Init init) const
     {
-        const u64 tag = h & ~HDD_SLOT_BUSY;
-        u64 at = h & mask;
-        u32 steps = 0;
+        u32 polls = 0;
         HDD_NO_UNROLL
         for (;;) {
-            u64 slot = hdd_load_acquire(slots + at);
+            u64 *const at = slots + ((h + steps) & mask);
+            u64 slot = hdd_load_acquire(at);
             if (slot == 0) {
-                slot = hdd_atomic_swap(slots + at, (u64)0, tag | HDD_SLOT_BUSY);
-                if (slot == 0)
-                    return insert(slots + at, tag, init);
+                slot = hdd_atomic_swap(at, (u64)0, h | HDD_SLOT_BUSY);
+                fresh = slot == 0;
+                if (fresh)
+                    return insert(at, h, init);
             }
-            const bool busy = slot == (tag | HDD_SLOT_BUSY); // perhaps this very key
-            const u64 row = (slot & HDD_SLOT_BUSY) - 1;
-            if (!busy && (slot & ~HDD_SLOT_BUSY) == tag) {
-                if (row >= run.launch.sink.capacity)
-                    return -1;
-                if (same(row))
-                    return (i64)row;
+            if (slot >> 32 == h >> 32) {
+                if ((u32)slot != HDD_SLOT_BUSY) {
+                    steps++;
+                    return (u32)slot <= run.launch.sink.capacity ? (u32)slot : 0;
+                }
+                hdd_back_off(); // perhaps this very key
+            } else {
+                steps++;
             }
-            if (busy)
-                hdd_back_off();
-            else
-                at = (at + 1) & mask;
-            if (++steps % HDD_PROBES == 0 && run.aborted()) // or else a full table has no end
-                return -1;
+            if (++polls % HDD_PROBES == 0 && run.aborted()) // a full table has no end
+                return 0;
         }
     }
 
-    // A new group: its row, -1 where there is no room.
-    template <class Init> HDD_MEMBER i64 insert(u64 *slot, u64 tag, Init init) const
+    // A new group.
+    template <class Init> HDD_MEMBER u32 insert(u64 *slot, u64 h, Init init) const
     {
         const u64 row =
             hdd_atomic_add(reinterpret_cast<u64 *>(run.launch.sink.cursor), (u64)1);
         const bool room = row < run.launch.sink.capacity;
         if (room)
             init(row);
-        hdd_store_release(slot, tag | (row + 1));
+        hdd_store_release(slot, (h & ~(u64)HDD_SLOT_BUSY) + row + 1);
         if (row == mask - mask / 8) // the host takes it from here
             run.abort();
-        return room ? (i64)row : -1;
+        return room ? (u32)row + 1 : 0;
     }
 };
 

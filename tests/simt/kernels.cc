@@ -1,7 +1,8 @@
-// Kernels written by hand, for the host: the tree of test_nifs.c and the planted bugs of
-// test_simt.c.
+// Kernels written by hand, for the host: the tree of test_nifs.c, the planted bugs of
+// test_simt.c, and groups whose hashes are equal.
 #include "tests/simt/tree.cu"
 
+#include "hd/aggregate.cuh"
 #include "hd/block.cuh"
 
 // As a pipeline with one sum.
@@ -20,6 +21,18 @@ struct one_sum {
     }
 };
 
+struct group_row {
+    u64 key;
+    i64 count;
+};
+
+struct group_sum : one_sum {
+    static void add_sums(group_row &row, i64 sum)
+    {
+        hdd_sum().into(row.count, nullptr, sum);
+    }
+};
+
 extern "C" {
 
 void good_kernel(void *out);
@@ -30,6 +43,7 @@ void missed_barrier(void *);
 void endless_wait(void *);
 void failed_assertion(void *);
 void lost_update(void *count);
+void equal_hashes(void *launch);
 
 // Sums block * 1000 + thread number over each block, through registers, shuffles, shared
 // memory.
@@ -89,5 +103,35 @@ void lost_update(void *count)
     u32 *p = static_cast<u32 *>(count);
     const u32 v = hdd_load_relaxed(p);
     hdd_store_relaxed(p, v + 1);
+}
+
+// Counts keys 0 to 9, which have `source_rows` hashes; all start at slot 0. One row in eleven has
+// none. Odd blocks hold groups.
+void equal_hashes(void *launch)
+{
+    const hdd_run run(*static_cast<const hdd_launch *>(launch));
+    group_row *const rows = reinterpret_cast<group_row *>(run.launch.sink.rows);
+    hdd_held<group_row, i64> held;
+    for (u32 i = 0; i < 8; i++) {
+        const bool popular = i % 4 == 3 && hdd_lane() < 20;
+        const u64 key = popular ? i / 4 : (hdd_thread() * (i + 1) + hdd_block()) % 11;
+        const bool live = key != 10;
+        i64 mine = live;
+        const auto same = [&](u64 r) { return rows[r].key == key; };
+        const auto init = [&](u64 r) { rows[r].key = key; };
+        const u64 hash = (key % run.launch.source_rows) << 32;
+        const hdd_found found = hdd_groups(run).find(live, hash, same, init);
+        group_row *group = found.place ? rows + (found.place - 1) : nullptr;
+        HDD_ASSERT(!group || (live && group->key == key));
+        const u32 equals = hdd_match(key) & hdd_ballot(live);
+        HDD_ASSERT(!group || found.lanes == equals);
+        if (hdd_block() % 2) {
+            const u32 left = held.take(group_sum(), group, mine);
+            held.update(group_sum(), hdd_peers(group, found.lanes & left), group, mine);
+        } else {
+            hdd_peers(group, found.lanes).update(group_sum(), group, mine);
+        }
+    }
+    held.release(group_sum());
 }
 }

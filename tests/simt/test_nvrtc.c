@@ -16,8 +16,9 @@
 #include "tests/simt/sim.h"
 
 /* A few bytes are ptxas trading registers for occupancy; more is a kernel that has grown too
- * big. */
-enum { SPILL_MOST = 80, SPILL_MOST_ANY = 512 }; /* ANY: kernels that hold every strategy */
+ * big. For sm_80 NVRTC 13 takes half as many registers again as NVRTC 12 does, and as it does
+ * itself for later ones. */
+enum { SPILL_MOST = 80, SPILL_MOST_80 = 400, SPILL_MOST_ANY = 512 }; /* ANY: every strategy */
 
 static const int architectures[] = {80, 90, 100, 120};
 
@@ -95,8 +96,9 @@ static void compile_source(struct rt_nvrtc *n, const char *plan, const char *nam
             stop(&err);
         CHECK(!r.log || !strstr(r.log, "warning"), "%s %s: %s", plan, name, r.log);
         CHECK(cubin.n > 4 && memcmp(cubin.p, "\177ELF", 4) == 0, "no cubin");
-        CHECK(spill_most < 0 || r.spill_bytes <= spill_most, "%s %s spills %d bytes on sm_%d",
-              plan, name, r.spill_bytes, arch);
+        int most = spill_most == SPILL_MOST && arch == 80 ? SPILL_MOST_80 : spill_most;
+        CHECK(most < 0 || r.spill_bytes <= most, "%s %s spills %d bytes on sm_%d", plan, name,
+              r.spill_bytes, arch);
         printf("%s %s sm_%d: %zu bytes, %d registers, %d bytes spilled, %d of shared memory\n",
                plan, name, arch, cubin.n, r.registers, r.spill_bytes, r.shared_bytes);
         check_links(plan, name, i, with, &cubin);

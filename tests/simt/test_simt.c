@@ -1,7 +1,9 @@
 /* The emulator itself: it runs warp and block operations rightly under every order, and it
- * sees the bugs it is there for, one of each kind planted in kernels.cc. */
+ * sees the bugs it is there for, one of each kind planted in kernels.cc. And what plans hardly
+ * bring about: groups whose hashes are equal, a table of groups without a free slot. */
 #include <string.h>
 
+#include "templates/launch.cuh"
 #include "tests/simt/check.h"
 #include "tests/simt/simt.h"
 
@@ -11,6 +13,7 @@ enum { SEEDS = 20 };
 void good_kernel(void *out);
 void lost_lane(void *), other_operation(void *), early_return(void *), missed_barrier(void *);
 void endless_wait(void *), failed_assertion(void *), lost_update(void *count);
+void equal_hashes(void *launch);
 
 static void test_good(void)
 {
@@ -51,9 +54,72 @@ static void test_interleavings_differ(void)
     CHECK(lost > 0 && lost < SEEDS, "%d of %d orders lose an update", lost, SEEDS);
 }
 
+/* ---- groups ------------------------------------------------------------------------------ */
+
+enum { KEYS = 10, BLOCKS = 3 };
+
+struct groups {
+    uint64_t slots[64];
+    struct {
+        uint64_t key;
+        int64_t count;
+    } rows[KEYS];
+    uint64_t cursor;
+    struct hdd_progress progress;
+};
+
+static void count_keys(struct groups *g, uint64_t hashes, uint64_t capacity, uint64_t mask,
+                       uint64_t seed)
+{
+    struct hdd_launch l = {.source_rows = hashes,
+                           .progress = (uint64_t)(uintptr_t)&g->progress,
+                           .sink = {.rows = (uint64_t)(uintptr_t)g->rows,
+                                    .capacity = capacity,
+                                    .cursor = (uint64_t)(uintptr_t)&g->cursor,
+                                    .slots = (uint64_t)(uintptr_t)g->slots,
+                                    .mask = mask}};
+    struct simt_options o = {.blocks = BLOCKS, .warps = 4, .seed = seed};
+    struct simt_report r;
+    memset(g, 0, sizeof *g);
+    CHECK(simt_launch(&o, equal_hashes, &l, &r) == 0, "seed %llu: %s",
+          (unsigned long long)seed, r.message);
+}
+
+static void test_equal_hashes(void)
+{
+    int64_t expected[KEYS + 1] = {0};
+    for (unsigned block = 0; block < BLOCKS; block++)
+        for (unsigned thread = 0; thread < 128; thread++)
+            for (unsigned i = 0; i < 8; i++)
+                expected[i % 4 == 3 && thread % 32 < 20 ? i / 4
+                                                        : (thread * (i + 1) + block) % 11]++;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct groups g;
+        count_keys(&g, 3, KEYS, 63, seed);
+        CHECK(g.cursor == KEYS && !g.progress.abort, "%llu groups",
+              (unsigned long long)g.cursor);
+        for (int k = 0; k < KEYS; k++)
+            CHECK(g.rows[k].count == expected[g.rows[k].key], "key %llu: %lld",
+                  (unsigned long long)g.rows[k].key, (long long)g.rows[k].count);
+    }
+}
+
+/* Seven eighths of eight slots are used: the kernel ends, with more rows asked for than there
+ * is room for. */
+static void test_full_table(void)
+{
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct groups g;
+        count_keys(&g, KEYS, 4, 7, seed);
+        CHECK(g.cursor == 8 && g.progress.abort, "%llu groups", (unsigned long long)g.cursor);
+    }
+}
+
 int main(void)
 {
     test_good();
+    test_equal_hashes();
+    test_full_table();
     test_caught(lost_lane, "do not reach");
     test_caught(other_operation, "divergence");
     test_caught(early_return, "do not reach");
