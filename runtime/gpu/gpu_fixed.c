@@ -70,7 +70,8 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
         bool needed;
         const char *name;
     } all[RT_FIXED_MOST] = {{n.radix, "finish_radix"}, {n.select, "finish_select"},
-                            {n.sort, "finish_sort"},   {n.hash, "finish_hash"},
+                            {n.sort, "finish_sort"},   {n.pack, "finish_pack"},
+                            {n.hash, "finish_hash"},
                             {n.text, "finish_text"},   {n.scan, "finish_scan"},
                             {n.index, "finish_index"}, {n.fill, "finish_fill"}};
     for (int i = 0; i < RT_FIXED_MOST; i++)

@@ -15,6 +15,13 @@ struct hdd_radix_shared {
     u32 place[HDD_RADIX]; // of a digit's first item of this tile, less `begin`
     u64 stage[HDD_TILE_ITEMS];
     u16 rank[HDD_TILE_ITEMS]; // of an item among those of its digit; then its place in stage
+
+    // The digit of what is in place i of stage, where the counts were before.
+    HDD_MEMBER u8 &digit(u32 i)
+    {
+        static_assert(sizeof counts >= HDD_TILE_ITEMS, "a byte per item");
+        return reinterpret_cast<u8 *>(counts.warp)[i];
+    }
 };
 
 HDD_DEVICE u32 hdd_digit(const hdd_radix_args &p, u64 key)
@@ -112,9 +119,9 @@ HDD_DEVICE void hdd_radix_ranks(hdd_radix_shared &s, const hdd_radix_args &p, co
 }
 
 // Keys go to their digit in shared memory first, so that writes to memory are of whole runs.
-// place: where the keys of this thread's positions went. Whole block.
+// Whole block.
 HDD_DEVICE void hdd_radix_keys(hdd_radix_shared &s, const hdd_radix_args &p, const u64 *from,
-                               u32 m, u32 (&place)[HDD_EACH])
+                               u32 m)
 {
     HDD_UNROLL_4
     for (u32 k = 0; k < HDD_EACH; k++) {
@@ -128,20 +135,18 @@ HDD_DEVICE void hdd_radix_keys(hdd_radix_shared &s, const hdd_radix_args &p, con
         }
     }
     hdd_block_sync();
-    HDD_UNROLL
-    for (u32 k = 0; k < HDD_EACH; k++) {
-        const u32 i = k * HDD_BLOCK + hdd_thread();
-        const u64 key = i < m ? s.stage[i] : 0;
-        place[k] = i + s.place[hdd_digit(p, key)];
-        if (i < m)
-            hdd_at<u64>(p.to)[place[k]] = key;
+    HDD_UNROLL_4
+    for (u32 i = hdd_thread(); i < m; i += HDD_BLOCK) {
+        const u64 key = s.stage[i];
+        const u32 d = hdd_digit(p, key);
+        s.digit(i) = (u8)d; // for this thread, when it comes to the rows
+        hdd_at<u64>(p.to)[i + s.place[d]] = key;
     }
     hdd_block_sync();
 }
 
 // Row numbers take the same way through the same memory.
-HDD_DEVICE void hdd_radix_rows(hdd_radix_shared &s, const hdd_radix_args &p, u64 start, u32 m,
-                               const u32 (&place)[HDD_EACH])
+HDD_DEVICE void hdd_radix_rows(hdd_radix_shared &s, const hdd_radix_args &p, u64 start, u32 m)
 {
     u32 *const rows = reinterpret_cast<u32 *>(s.stage);
     HDD_UNROLL_4
@@ -152,12 +157,9 @@ HDD_DEVICE void hdd_radix_rows(hdd_radix_shared &s, const hdd_radix_args &p, u64
                                           : (u32)(start + i);
     }
     hdd_block_sync();
-    HDD_UNROLL
-    for (u32 k = 0; k < HDD_EACH; k++) {
-        const u32 i = k * HDD_BLOCK + hdd_thread();
-        if (i < m)
-            hdd_at<u32>(p.to_rows)[place[k]] = rows[i];
-    }
+    HDD_UNROLL_4
+    for (u32 i = hdd_thread(); i < m; i += HDD_BLOCK)
+        hdd_at<u32>(p.to_rows)[i + s.place[s.digit(i)]] = rows[i];
     hdd_block_sync();
 }
 
@@ -169,13 +171,12 @@ HDD_KERNEL(hdd_radix_move)(HDD_PARAMETER(hdd_radix_args, p))
         const u64 start = tile * HDD_TILE_ITEMS, left = p.n - start;
         const u32 m = left < HDD_TILE_ITEMS ? (u32)left : (u32)HDD_TILE_ITEMS;
         const u64 *const from = hdd_at<const u64>(p.from) + start;
-        u32 place[HDD_EACH];
         hdd_radix_clear(s.counts);
         hdd_radix_ranks(s, p, from, m);
         hdd_block_sync();
         hdd_radix_begins(p, s, tile, tiles);
-        hdd_radix_keys(s, p, from, m, place);
-        hdd_radix_rows(s, p, start, m, place);
+        hdd_radix_keys(s, p, from, m);
+        hdd_radix_rows(s, p, start, m);
     }
 }
 
