@@ -38,14 +38,17 @@ def run(command):
 
 
 def cpu_result(args, plan):
-    """(csv, {(pipeline, step): rows})"""
+    """(csv, {(pipeline, step): rows}, the most nodes that any expansion brings)"""
     params = ["-p", f"@{args.values}"] if args.values else []
     with tempfile.TemporaryDirectory() as scratch:
         profile = Path(scratch) / "profile.json"
         done = run([args.heddle, "run", plan, "--db", args.db, "--backend", "cpu", "--threads", 1, "--format", "csv",
                     "--profile", profile, *params])
         pipelines = json.loads(profile.read_text())["pipelines"]
-    return done.stdout, {(p["name"], k): s["rows"] for p in pipelines for k, s in enumerate(p["steps"])}
+    nodes = [after["rows"] for p in pipelines for s, after in zip(p["steps"], p["steps"][1:])
+             if s["name"].startswith("expand")]
+    rows = {(p["name"], k): s["rows"] for p in pipelines for k, s in enumerate(p["steps"])}
+    return done.stdout, rows, max(nodes, default=0)
 
 
 def simt_result(args, plan, *options):
@@ -85,6 +88,7 @@ def has_levels(args, plan):
 
 ALONE = ["none", "nifs"]
 FIRST_ROWS = 40  # so little room that most states overflow
+WORTH_SHARING = 4 * 64  # nodes; 64 are the least that can be divided
 SHARED = ["nifs+fws", "nifs+fws-local", "nifs+aws"] # of pipelines with levels
 
 
@@ -107,14 +111,14 @@ def check(args, plan):
 
 
 def check_rows(args, plan):
-    expected, rows = cpu_result(args, plan)
+    expected, rows, nodes = cpu_result(args, plan)
     alone, _ = simt_result(args, plan)
     compare_rows(plan, expected, alone, "auto")
     if args.modes == "auto":
         return
     for mode in ALONE + (SHARED if has_levels(args, plan) else []):
         shares = mode in SHARED
-        gifts = 1 if mode == "nifs+aws" and args.seeds > 1 else 0
+        gifts = 1 if mode == "nifs+aws" and args.seeds > 1 and nodes >= WORTH_SHARING else 0
         result, counted = simt_result(args, plan, "--balance", mode, "--scan-warps", int(shares), "--min-gifts", gifts,
                                       "--first-rows", FIRST_ROWS, "--profile")
         compare_rows(plan, expected, result, mode)
