@@ -52,7 +52,8 @@ enum {
     HDD_LOAD_BUCKETS = 32, // log2 of the number of subtrees, of each height
     HDD_LOAD_HEIGHTS = 17, // levels are at most RT_MAX_LEVELS, heights count from 1
     HDD_PROFILE_LEVELS = 17,
-    HDD_PROFILE_WAITS = 16 // of a warp, that are kept one by one
+    HDD_PROFILE_WAITS = 16, // of a warp, that are kept one by one
+    HDD_COUNTER_COPIES = 1024
 };
 
 // Memory that work-sharing needs besides, laid out by runtime/gpu/gpu_balance.h. All of it but
@@ -87,7 +88,8 @@ struct hdd_warp_profile {
 struct hdd_launch {
     hdd_u64 source_rows; // rows, indexes or codes of the source
     hdd_u64 progress;    // address of struct hdd_progress
-    hdd_u64 counters;    // profile counters (templates/abi.h), 64 bits each
+    hdd_u64 counters;    // copies of the profile counters (templates/abi.h), 64 bits each, zeroed: warps add
+                         // to one each, because additions to one place come one after the other
     hdd_u64 profile;     // address of struct hdd_warp_profile per warp, zeroed; 0: none
     hdd_u32 warps;       // of the whole grid
     hdd_u32 scan_warps;  // warps from this number on take no tiles: an ordered source has one
@@ -95,7 +97,8 @@ struct hdd_launch {
     hdd_u32 balance;     // enum hdd_balance
     // Work-sharing over a source of few rows: so many warps have each tile, and each of them a part
     // of every range of children of its rows; 0: one has it all. 2^64 / parts, rounded down.
-    hdd_u32 parts, reserved;
+    hdd_u32 parts;
+    hdd_u32 ncounters; // of a copy; HDD_COUNTER_COPIES copies
     hdd_u64 part_unit;
     struct hdd_share_memory share;
     // Texts that the kernel makes (casts to text) live here, as long as the query: kernels that

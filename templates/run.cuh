@@ -88,7 +88,8 @@ struct hdd_run {
     // Profile counter k (templates/abi.h): n rows more.
     HDD_MEMBER void count(u32 k, u64 n) const
     {
-        hdd_atomic_add(reinterpret_cast<u64 *>(launch.counters) + k, n);
+        const u32 copy = warp() % HDD_COUNTER_COPIES * launch.ncounters;
+        hdd_atomic_add(reinterpret_cast<u64 *>(launch.counters) + copy + k, n);
     }
 };
 

@@ -76,7 +76,8 @@ static int take_counters(struct rt_gpu_exec *x, struct hd_err *err)
     for (int i = 0; i < x->spec->npipelines; i++)
         most = HD_MAX(most, (size_t)x->spec->pipelines[i].ncounters);
     return x->o->profile && most
-               ? rt_gpu_take(x, NULL, most * sizeof(uint64_t), &x->counters, err)
+               ? rt_gpu_take(x, NULL, most * HDD_COUNTER_COPIES * sizeof(uint64_t),
+                             &x->counters, err)
                : 0;
 }
 

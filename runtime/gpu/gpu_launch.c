@@ -118,6 +118,7 @@ static struct hdd_launch describe(const struct run *r)
                            .text_heap = r->heap.address,
                            .text_capacity = r->heap.n,
                            .text_cursor = base + offsetof(struct outcome, text_cursor)};
+    l.ncounters = (hdd_u32)r->p->ncounters;
     l.parts = parts(r);
     l.part_unit = l.parts ? UINT64_MAX / l.parts : 0;
     rt_gpu_state_sink(r->x, r->sink, base + offsetof(struct outcome, sink_cursor), &l.sink);
@@ -357,13 +358,27 @@ static int read_warps(const struct run *r, struct hd_err *err)
     return rc;
 }
 
+static int read_counters(const struct run *r, struct hd_err *err)
+{
+    size_t n = (size_t)r->p->ncounters, all = n * HDD_COUNTER_COPIES;
+    uint64_t *copies = hd_try_malloc(sizeof *copies * all);
+    if (!copies)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for the profile");
+    int rc = r->x->d->ops->download(r->x->d, copies, r->x->counters.address,
+                                    sizeof *copies * all, err);
+    memset(r->st->counters, 0, sizeof *copies * n);
+    for (size_t i = 0; i < all && rc == 0; i++)
+        r->st->counters[i % n] += copies[i];
+    free(copies);
+    return rc;
+}
+
 static int read_profile(const struct run *r, struct hd_err *err)
 {
     if (!r->x->o->profile)
         return 0;
     HD_TRY(read_warps(r, err));
-    return r->x->d->ops->download(r->x->d, r->st->counters, r->x->counters.address,
-                                  sizeof(uint64_t) * (size_t)r->p->ncounters, err);
+    return r->p->ncounters ? read_counters(r, err) : 0;
 }
 
 int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct hd_err *err)
