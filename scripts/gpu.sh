@@ -43,14 +43,18 @@ need_binary() {
     export HEDDLE_BINARY=$heddle GPU_SCRATCH=$data
 }
 
-# database SUITE SF: its path. Generated under another name first, of which one that is ready wins; what no
-# query reads is left out.
+# database SUITE SF: its path. Generated under another name first, by one of those that want it; what no query
+# reads is left out.
 database() {
-    local db=$data/$1-sf$2 part=$data/$1-sf$2.part-$$
-    if [ ! -e "$db/catalog.json" ]; then
-        "$heddle" gen "$1" --sf "$2" --columns used --out "$part" >&2
-        mv -T "$part" "$db" 2>/dev/null || rm -rf "$part"
-    fi
+    local db=$data/$1-sf$2
+    (
+        flock 9
+        if [ ! -e "$db/catalog.json" ]; then
+            rm -rf "$db.part"
+            "$heddle" gen "$1" --sf "$2" --columns used --out "$db.part" >&2
+            mv "$db.part" "$db"
+        fi
+    ) 9>"$db.lock"
     echo "$db"
 }
 
