@@ -74,7 +74,8 @@ static const char *methods(struct cu_unit *u)
     if (u->pipe->spec->shape == RT_SHAPE_IN_PLACE) {
         cu_rows(u);
     } else {
-        cu_tile(u);
+        if (u->pipe->spec->shape != RT_SHAPE_ALL_ROWS)
+            cu_tile(u);
         for (int l = 0; l < u->pipe->nlevels; l++)
             cu_visit(u, l);
     }
@@ -275,6 +276,7 @@ static const char *traversal(enum rt_shape shape)
 {
     switch (shape) {
     case RT_SHAPE_STRAIGHT: return "hdd_straight";
+    case RT_SHAPE_ALL_ROWS: return "hdd_all_rows";
     case RT_SHAPE_IN_PLACE: return "hdd_in_place";
     case RT_SHAPE_NIFS: return "hdd_nifs";
     case RT_SHAPE_AWS: return "hdd_nifs_aws";

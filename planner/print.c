@@ -202,7 +202,7 @@ static void print_source(const struct printer *w)
         hd_strbuf_addf(w->o, " [gpu: tile: %d steps]", w->p->gpu_tile_steps);
     if (w->p->unoptimised)
         hd_strbuf_adds(w->o, " [unoptimised]");
-    if (r->shape != RT_SHAPE_STRAIGHT)
+    if (r->shape != RT_SHAPE_STRAIGHT && r->shape != RT_SHAPE_ALL_ROWS) /* [tile] tells */
         hd_strbuf_addf(w->o, " [gpu: %s]", rt_shape_name(r->shape));
     if (r->ordered)
         hd_strbuf_adds(w->o, " [ordered]");

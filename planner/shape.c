@@ -66,7 +66,7 @@ static bool tiles_are_even(const struct pl_pipeline *p)
 static enum rt_shape choose(const struct pl_pipeline *p, enum rt_balance forced)
 {
     if (p->nlevels == 1)
-        return RT_SHAPE_STRAIGHT;
+        return p->gpu_tile_steps ? RT_SHAPE_STRAIGHT : RT_SHAPE_ALL_ROWS;
     if (p->spec->ordered)
         return RT_SHAPE_NIFS;
     if (forced != RT_BALANCE_AUTO)

@@ -145,6 +145,7 @@ int rt_balance_find(const char *name); /* -1: not known */
 /* The kernel that a pipeline becomes on a GPU (templates/traverse.cuh): X(id, dump name). */
 #define RT_SHAPES(X)                                                                           \
     X(STRAIGHT, "straight")   /* no levels; none, nifs */                                      \
+    X(ALL_ROWS, "all rows")   /* the same for tiles that nothing is filtered from */           \
     X(IN_PLACE, "in place")   /* the same without lining up survivors of a tile */             \
     X(NIFS, "nifs")           /* levels, every warp for itself; none, nifs */                  \
     X(AWS, "nifs+aws")        /* and adaptive work-sharing; none, nifs, nifs+aws. Launched     \

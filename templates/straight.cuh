@@ -40,14 +40,19 @@ template <class Pipe> HDD_DEVICE void hdd_visit_tile(Pipe &p, u32 first)
 // tiles are taken.
 template <class Pipe> HDD_DEVICE void hdd_straight(Pipe &p)
 {
+    hdd_profile_begin(p.run);
+    while (hdd_visit_scan(p)) {
+    }
+    hdd_profile_end(p.run);
+}
+
+// The same without a tile().
+template <class Pipe> HDD_DEVICE void hdd_all_rows(Pipe &p)
+{
     u32 first;
     hdd_profile_begin(p.run);
-    if (Pipe::tile_steps == 0)
-        while (p.scan.take_tile(p.run, first))
-            hdd_visit_tile(p, first);
-    else
-        while (hdd_visit_scan(p)) {
-        }
+    while (p.scan.take_tile(p.run, first))
+        hdd_visit_tile(p, first);
     hdd_profile_end(p.run);
 }
 
