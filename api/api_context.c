@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/api_gpu.h"
@@ -13,8 +14,8 @@ static const uint64_t default_cache_limit = (uint64_t)256 << 20;
 
 void heddle_options_init(heddle_options *o)
 {
-    memset(o, 0, sizeof *o);
-    o->struct_size = sizeof *o;
+    if (o)
+        *o = (heddle_options){.struct_size = sizeof *o};
 }
 
 static uint64_t physical_memory(void)
@@ -29,28 +30,32 @@ static int default_threads(void)
     return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (int)n;
 }
 
+/* A directory other than the root, by its whole path: daemons are started with HOME=/, and a home
+ * that is missing is not ours to make. */
+static bool is_home(const char *path)
+{
+    struct stat st, root;
+    return path && *path == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+           stat("/", &root) == 0 && (st.st_dev != root.st_dev || st.st_ino != root.st_ino);
+}
+
 /* NULL: none, because it is not wanted or there is no home to put it. */
 static char *cache_path(const char *wanted)
 {
-    const char *env = getenv("HEDDLE_CACHE"), *home = getenv("HOME");
+    const char *env = secure_getenv("HEDDLE_CACHE"), *home = secure_getenv("HOME");
     const char *dir = wanted ? wanted : env;
     char *path = NULL;
     if (dir)
         return *dir ? strdup(dir) : NULL;
-    if (!home || !*home || asprintf(&path, "%s/.cache/heddle", home) < 0)
+    if (!is_home(home) || asprintf(&path, "%s/.cache/heddle", home) < 0)
         return NULL;
     return path;
 }
 
-/* A caller built against an older header gives a shorter struct; the rest is default. */
 static int copy_options(const heddle_options *from, heddle_options *to, struct hd_err *err)
 {
     heddle_options_init(to);
-    if (!from)
-        return 0;
-    if (from->struct_size < sizeof from->struct_size)
-        return HD_FAIL(err, USER, NULL, "heddle_options: struct_size is not set");
-    memcpy(to, from, HD_MIN(from->struct_size, sizeof *to));
+    HD_TRY(api_take_options("heddle_options", to, sizeof *to, from, err));
     if (to->threads < 0 || to->threads > MAX_THREADS)
         return HD_FAIL(err, USER, NULL, "threads: expected 0 to %d, found %d", MAX_THREADS,
                        to->threads);
@@ -87,6 +92,7 @@ static int new_context(const heddle_options *options, heddle_context **out, stru
     c->cache_dir = cache_path(o.cache_dir);
     c->cache_limit = o.cache_limit ? o.cache_limit : default_cache_limit;
     c->device = o.device;
+    c->no_mmap = o.no_mmap != 0;
     pthread_mutex_init(&c->mutex, NULL);
     *out = c;
     return 0;
@@ -95,6 +101,7 @@ static int new_context(const heddle_options *options, heddle_context **out, stru
 int heddle_context_new(const heddle_options *o, heddle_context **out, heddle_error **err)
 {
     struct hd_err e;
+    API_NEED(out, err);
     hd_err_init(&e);
     return api_finish(new_context(o, out, &e), &e, err);
 }
@@ -119,10 +126,9 @@ static void add_text(struct hd_strbuf *b, const char *key, const char *value)
         hd_strbuf_adds(b, "null");
 }
 
-int heddle_context_info(heddle_context *c, char **json, heddle_error **err)
+static int write_info(const heddle_context *c, char **json)
 {
     struct hd_strbuf b;
-    (void)err;
     hd_strbuf_init(&b);
     hd_strbuf_adds(&b, "{\"heddle\": ");
     hd_strbuf_add_json(&b, heddle_version(), strlen(heddle_version()));
@@ -137,6 +143,18 @@ int heddle_context_info(heddle_context *c, char **json, heddle_error **err)
     hd_strbuf_adds(&b, ", ");
     api_gpu_info(&b);
     hd_strbuf_adds(&b, "}");
-    *json = b.s;
+    *json = hd_strbuf_take(&b);
+    hd_strbuf_release(&b);
     return 0;
+}
+
+int heddle_context_info(heddle_context *c, char **json, heddle_error **err)
+{
+    struct hd_err e;
+    int rc;
+    API_NEED(c, err);
+    API_NEED(json, err);
+    hd_err_init(&e);
+    HD_GUARDED(rc, NULL, &e, write_info(c, json));
+    return api_finish(rc, &e, err);
 }

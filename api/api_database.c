@@ -90,16 +90,22 @@ int api_snapshot_find(const struct api_snapshot *s, const char *name)
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
+static int read_catalog(heddle_database *db, const char *path, struct hd_err *err)
+{
+    char *text;
+    int rc;
+    HD_TRY(rt_store_read_catalog(path, &text, err));
+    HD_GUARDED(rc, NULL, err, fe_catalog_read(&db->arena, text, path, &db->doc, err));
+    free(text);
+    return rc;
+}
+
 static int open_directory(heddle_database *db, const char *path, bool trust,
                           struct hd_err *err)
 {
-    char *text;
-    HD_TRY(rt_store_read_catalog(path, &text, err));
-    int rc = fe_catalog_read(&db->arena, text, path, &db->doc, err);
-    free(text);
-    if (rc == 0)
-        rc = rt_store_open(path, db->doc, trust, &db->store, err);
-    return rc;
+    struct rt_open_mode mode = {.trust = trust, .copy = db->context->no_mmap};
+    HD_TRY(read_catalog(db, path, err));
+    return rt_store_open(path, db->doc, mode, &db->store, err);
 }
 
 static int first_snapshot(heddle_database *db, struct hd_err *err)
@@ -138,6 +144,8 @@ int heddle_database_open(heddle_context *c, const char *path, int trust, heddle_
                          heddle_error **err)
 {
     struct hd_err e;
+    API_NEED(c, err);
+    API_NEED(out, err);
     hd_err_init(&e);
     return api_finish(api_database_open(c, path, trust != 0, out, &e), &e, err);
 }
@@ -158,15 +166,14 @@ void heddle_database_free(heddle_database *db)
 /* ---- catalog text --------------------------------------------------------------------------- */
 
 /* The stored tables' files and the registered tables without any. */
-static char *catalog_text(const heddle_database *db, const struct api_snapshot *s)
+static int catalog_text(struct hd_arena *a, const heddle_database *db,
+                        const struct api_snapshot *s, char **text)
 {
-    struct hd_arena a;
-    hd_arena_init(&a);
     int stored = db->doc ? db->doc->cat.ntables : 0, n = s->cat.ntables;
     struct fe_catalog_doc doc = {.cat = s->cat};
-    doc.column_files = HD_NEWN(&a, struct fe_column_files *, n);
-    doc.keyidx_files = HD_NEWN(&a, int *, n);
-    doc.fk_files = HD_NEWN(&a, struct fe_fk_files *, n);
+    doc.column_files = HD_NEWN(a, struct fe_column_files *, n);
+    doc.keyidx_files = HD_NEWN(a, int *, n);
+    doc.fk_files = HD_NEWN(a, struct fe_fk_files *, n);
     if (db->doc) {
         doc.nfiles = db->doc->nfiles;
         doc.files = db->doc->files;
@@ -179,19 +186,25 @@ static char *catalog_text(const heddle_database *db, const struct api_snapshot *
             continue;
         }
         size_t size = (size_t)s->cat.tables[i]->ncols * sizeof **doc.column_files;
-        doc.column_files[i] = hd_alloc(&a, size);
+        doc.column_files[i] = hd_alloc(a, size);
         memset(doc.column_files[i], -1, size); /* no file */
     }
-    char *text = fe_catalog_write(&doc);
-    hd_arena_release(&a);
-    return text;
+    *text = fe_catalog_write(&doc);
+    return 0;
 }
 
 int heddle_database_catalog(heddle_database *db, char **json, heddle_error **err)
 {
-    (void)err;
+    struct hd_err e;
+    struct hd_arena a;
+    API_NEED(db, err);
+    API_NEED(json, err);
+    int rc;
     struct api_snapshot *s = api_database_snapshot(db);
-    *json = catalog_text(db, s);
+    hd_err_init(&e);
+    hd_arena_init(&a);
+    HD_GUARDED(rc, NULL, &e, catalog_text(&a, db, s, json));
+    hd_arena_release(&a);
     api_snapshot_release(s);
-    return 0;
+    return api_finish(rc, &e, err);
 }

@@ -19,8 +19,6 @@ static int check_database(heddle_context *c, const char *path, struct rt_progres
 {
     heddle_database *db;
     *report = NULL;
-    if (!path)
-        return HD_FAIL(err, USER, NULL, "path must be given");
     HD_TRY(api_database_open(c, path, true, &db, err));
     int rc = check(db, progress, path, report, err);
     heddle_database_free(db);
@@ -32,6 +30,9 @@ int heddle_database_check(heddle_context *c, const char *path, heddle_progress_f
                           void *user, char **report, heddle_error **err)
 {
     struct hd_err e;
+    API_NEED(c, err);
+    API_NEED(path, err);
+    API_NEED(report, err);
     hd_err_init(&e);
     struct rt_progress p = {progress, user, 0, 1};
     return api_finish(check_database(c, path, &p, report, &e), &e, err);

@@ -1,6 +1,15 @@
+#include <string.h>
+
 #include "api/api_gpu.h"
 #include "api/api_internal.h"
+#include "runtime/base/utf8.h"
 #include "runtime/io/arrow_table.h"
+
+static void release(struct ArrowArrayStream *s)
+{
+    if (s->release)
+        s->release(s);
+}
 
 static int publish(heddle_database *db, struct api_table *t, struct hd_err *err)
 {
@@ -21,11 +30,24 @@ static int publish(heddle_database *db, struct api_table *t, struct hd_err *err)
     return 0;
 }
 
+/* Plans name tables in JSON, whose strings are UTF-8. */
+static int check_name(const char *name, struct hd_err *err)
+{
+    if (!*name || hd_utf8_check(name, strlen(name)) != strlen(name))
+        return HD_FAIL(err, USER, NULL, "the name of a table is UTF-8 text and not empty");
+    return 0;
+}
+
+/* The stream is released in any case. */
 static int register_table(heddle_database *db, const char *name,
                           struct ArrowArrayStream *stream, bool compute_facts,
                           struct hd_err *err)
 {
     struct rt_memtable *mem;
+    if (check_name(name, err) != 0) {
+        release(stream);
+        return -1;
+    }
     HD_TRY(rt_memtable_new(name, stream, compute_facts, db->context->threads, &mem, err));
     struct api_table *t = api_table_new(rt_memtable_table(mem), mem);
     if (!t) {
@@ -43,6 +65,12 @@ int heddle_database_register(heddle_database *db, const char *table,
                              heddle_error **err)
 {
     struct hd_err e;
+    API_NEED(stream, err);
+    if (!db || !table) { /* the stream is consumed all the same */
+        release(stream);
+        API_NEED(db, err);
+        API_NEED(table, err);
+    }
     hd_err_init(&e);
     return api_finish(register_table(db, table, stream, compute_facts != 0, &e), &e, err);
 }
@@ -71,6 +99,8 @@ static int drop_table(heddle_database *db, const char *name, struct hd_err *err)
 int heddle_database_drop(heddle_database *db, const char *table, heddle_error **err)
 {
     struct hd_err e;
+    API_NEED(db, err);
+    API_NEED(table, err);
     hd_err_init(&e);
     return api_finish(drop_table(db, table, &e), &e, err);
 }

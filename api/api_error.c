@@ -30,9 +30,36 @@ int api_finish(int rc, struct hd_err *e, heddle_error **out)
     return rc;
 }
 
+int api_missing(const char *function, const char *argument, heddle_error **err)
+{
+    struct hd_err e;
+    hd_err_init(&e);
+    return api_finish(HD_FAIL(&e, USER, NULL, "%s: %s is NULL", function, argument), &e, err);
+}
+
+int api_take_options(const char *name, void *to, size_t known, const void *from,
+                     struct hd_err *err)
+{
+    enum { MOST = 4096 }; /* no header will have more: what was never set is seldom below */
+    size_t size;
+    if (!from)
+        return 0;
+    memcpy(&size, from, sizeof size); /* struct_size comes first */
+    if (size < sizeof size || size > MOST || size % sizeof(void *) != 0)
+        return HD_FAIL(err, USER, NULL,
+                       "%s: struct_size is %zu, expected sizeof(%s), %zu in this version",
+                       name, size, name, known);
+    for (size_t i = known; i < size; i++)
+        if (((const char *)from)[i])
+            return HD_FAIL(err, USER, NULL,
+                           "%s: an option is set that this version does not have", name);
+    memcpy(to, from, HD_MIN(size, known));
+    return 0;
+}
+
 heddle_error_class heddle_error_get_class(const heddle_error *e)
 {
-    return (heddle_error_class)e->e.class;
+    return (heddle_error_class)(e ? e->e.class : HD_ERR_NONE);
 }
 
 const char *heddle_error_class_name(heddle_error_class c)
@@ -43,19 +70,19 @@ const char *heddle_error_class_name(heddle_error_class c)
 
 const char *heddle_error_path(const heddle_error *e)
 {
-    return e->e.path;
+    return e ? e->e.path : "";
 }
 const char *heddle_error_message(const heddle_error *e)
 {
-    return e->e.message;
+    return e ? e->e.message : "";
 }
 const char *heddle_error_detail(const heddle_error *e)
 {
-    return e->e.detail;
+    return e ? e->e.detail : NULL;
 }
 int heddle_error_exit_status(const heddle_error *e)
 {
-    return hd_err_status(&e->e);
+    return e ? hd_err_status(&e->e) : 0;
 }
 
 void heddle_error_free(heddle_error *e)

@@ -57,7 +57,7 @@ static bool is_cold(const heddle_context *c)
 
 static int open_gpu(const heddle_context *c, struct rt_gpu **out, struct hd_err *err)
 {
-    const char *pool = getenv("HEDDLE_POOL");
+    const char *pool = secure_getenv("HEDDLE_POOL");
     struct rt_gpu_options o = {.version = heddle_version(),
                                .cache_dir = c->cache_dir,
                                .cache_limit = c->cache_limit,

@@ -8,6 +8,7 @@
 #include "frontend/catalog.h"
 #include "include/heddle.h"
 #include "runtime/base/err.h"
+#include "runtime/base/guard.h"
 
 /* ---- errors: struct hd_err inside, heddle_error outside ------------------------------------ */
 
@@ -17,6 +18,21 @@ struct heddle_error {
 /* The end of every public function: rc 0 passes, otherwise *out (if wanted and NULL) takes the
  * error over. Releases e in any case. Returns rc. */
 int api_finish(int rc, struct hd_err *e, heddle_error **out);
+
+/* At the head of a public function: fails unless the pointer, an argument that may not be NULL,
+ * is there. */
+#define API_NEED(argument, err)                                                               \
+    do {                                                                                      \
+        if (!(argument))                                                                      \
+            return api_missing(__func__, #argument, (err));                                   \
+    } while (0)
+int api_missing(const char *function, const char *argument, heddle_error **err);
+
+/* Copies a caller's options over the defaults in `to`, which has `known` bytes. A shorter struct
+ * is an older header's, and the rest stays default; a longer one is a newer header's, and must be
+ * zero beyond what is known. from may be NULL. */
+int api_take_options(const char *name, void *to, size_t known, const void *from,
+                     struct hd_err *err);
 
 /* ---- context ------------------------------------------------------------------------------- */
 
@@ -28,6 +44,7 @@ struct heddle_context {
     uint64_t cache_limit;
     char backend[16]; /* auto, cpu, cuda */
     int device;
+    bool no_mmap; /* copy database files instead */
     void *exec; /* the executor's part, made when first needed; see api_statement.c */
     void (*exec_free)(void *exec);
     pthread_mutex_t mutex; /* exec */

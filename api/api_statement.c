@@ -1,6 +1,6 @@
 /* Statements from plan text to result stream. The passes, in order:
  *
- *   fe_plan_read       JSON text -> typed plan                         heddle_prepare
+ *   fe_plan_read       JSON text -> typed plan                         heddle_statement_prepare
  *   fe_plan_bind       parameter values into the plan                  heddle_bind
  *   pl_plan            typed plan -> pipelines and kernel spec         api_program_emit
  *   pl_verify          every rule of the pipeline IR holds
@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "runtime/exec/rows_out.h"
+#include "runtime/store/store.h"
 
 /* Used memory that a context keeps for the next execution. */
 static const uint64_t KEPT_BYTES = (uint64_t)256 << 20;
@@ -34,11 +35,11 @@ double api_now_ms(void)
 static void engine_free(void *p)
 {
     struct api_engine *e = p;
+    rt_crew_free(e->crew); /* its threads may still compile what was cancelled, with the rest */
     rt_gpu_close(e->gpu);
     hd_err_release(&e->gpu_error);
     rt_code_cache_free(e->cache);
     rt_pages_free(e->memory.pages);
-    rt_crew_free(e->crew);
     free(e);
 }
 
@@ -80,8 +81,8 @@ int api_engine_get(heddle_context *c, struct api_engine **out, struct hd_err *er
 
 void heddle_statement_options_init(heddle_statement_options *o)
 {
-    memset(o, 0, sizeof *o);
-    o->struct_size = sizeof *o;
+    if (o)
+        *o = (heddle_statement_options){.struct_size = sizeof *o};
 }
 
 static int check_name(const char *what, const char *name, const char *const *known, size_t n,
@@ -122,10 +123,7 @@ static int take_options(struct heddle_statement *s, const heddle_statement_optio
     const heddle_context *c = s->db->context;
     heddle_statement_options o;
     heddle_statement_options_init(&o);
-    if (from && from->struct_size < sizeof from->struct_size)
-        return HD_FAIL(err, USER, NULL, "heddle_statement_options: struct_size is not set");
-    if (from)
-        memcpy(&o, from, HD_MIN(from->struct_size, sizeof o));
+    HD_TRY(api_take_options("heddle_statement_options", &o, sizeof o, from, err));
     HD_TRY(choose_backend(s, o.backend, err));
     HD_TRY(choose_balance(s, o.balance, err));
     if (o.threads < 0 || o.threads > 1024)
@@ -138,16 +136,72 @@ static int take_options(struct heddle_statement *s, const heddle_statement_optio
     return 0;
 }
 
-static int prepare(struct heddle_statement *s, const char *json,
-                   const heddle_statement_options *o, struct hd_err *err)
+static int new_statement(heddle_database *db, const heddle_statement_options *o,
+                         struct heddle_statement **out, struct hd_err *err)
 {
     double start = api_now_ms();
-    HD_TRY(api_engine_get(s->db->context, &s->engine, err));
-    HD_TRY(take_options(s, o, err));
-    s->tables = api_database_snapshot(s->db);
-    HD_TRY(fe_plan_read(&s->arena, json, &s->tables->cat, &s->plan, err));
+    struct heddle_statement *s = calloc(1, sizeof *s);
+    if (!s)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    s->db = db;
+    hd_arena_init(&s->arena);
+    rt_cancel_init(&s->cancel);
+    rt_exec_stats_init(&s->stats);
+    int rc = api_engine_get(db->context, &s->engine, err);
+    if (rc == 0)
+        rc = take_options(s, o, err);
     s->read_ms = api_now_ms() - start;
-    return 0;
+    if (rc == 0)
+        *out = s;
+    else
+        heddle_statement_free(s);
+    return rc;
+}
+
+int heddle_statement_new(heddle_database *db, const heddle_statement_options *o,
+                         heddle_statement **out, heddle_error **err)
+{
+    struct hd_err e;
+    API_NEED(db, err);
+    API_NEED(out, err);
+    hd_err_init(&e);
+    return api_finish(new_statement(db, o, out, &e), &e, err);
+}
+
+/* The tables are those of the database now. */
+static int read_plan(struct heddle_statement *s, const char *json, struct hd_err *err)
+{
+    int rc;
+    struct fe_plan *plan = NULL;
+    double start = api_now_ms();
+    s->tables = api_database_snapshot(s->db);
+    HD_GUARDED(rc, &s->cancel.flag, err,
+               fe_plan_read(&s->arena, json, &s->tables->cat, &plan, err));
+    s->read_ms += api_now_ms() - start;
+    if (rc == 0) {
+        s->plan = plan;
+        return 0;
+    }
+    hd_arena_release(&s->arena);
+    api_snapshot_release(s->tables);
+    s->tables = NULL;
+    return -1;
+}
+
+static int prepare(struct heddle_statement *s, const char *json, struct hd_err *err)
+{
+    if (s->plan)
+        return HD_FAIL(err, USER, NULL, "the statement is prepared already");
+    return read_plan(s, json, err);
+}
+
+int heddle_statement_prepare(heddle_statement *s, const char *plan_json, heddle_error **err)
+{
+    struct hd_err e;
+    API_NEED(s, err);
+    API_NEED(plan_json, err);
+    hd_err_init(&e);
+    return api_statement_finish(s, prepare(s, plan_json, &e), &e, err);
 }
 
 int heddle_prepare(heddle_database *db, const char *plan_json,
@@ -155,20 +209,30 @@ int heddle_prepare(heddle_database *db, const char *plan_json,
                    heddle_error **err)
 {
     struct hd_err e;
+    struct heddle_statement *s;
+    API_NEED(db, err);
+    API_NEED(plan_json, err);
+    API_NEED(out, err);
     hd_err_init(&e);
-    struct heddle_statement *s = calloc(1, sizeof *s);
-    if (!s)
-        return api_finish(HD_FAIL(&e, RESOURCE, NULL, "out of memory"), &e, err);
-    s->db = db;
-    hd_arena_init(&s->arena);
-    rt_cancel_init(&s->cancel);
-    rt_exec_stats_init(&s->stats);
-    int rc = prepare(s, plan_json, o, &e);
+    int rc = new_statement(db, o, &s, &e);
+    if (rc == 0 && (rc = prepare(s, plan_json, &e)) != 0)
+        heddle_statement_free(s);
     if (rc == 0)
         *out = s;
-    else
-        heddle_statement_free(s);
     return api_finish(rc, &e, err);
+}
+
+int api_statement_ready(const struct heddle_statement *s, struct hd_err *err)
+{
+    return s->plan ? 0 : HD_FAIL(err, USER, NULL, "the statement has no plan: prepare it");
+}
+
+int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e,
+                         heddle_error **out)
+{
+    if (rc != 0 && e->class == HD_ERR_CANCELLED)
+        rt_cancel_reset(&s->cancel);
+    return api_finish(rc, e, out);
 }
 
 void heddle_statement_free(heddle_statement *s)
@@ -185,20 +249,41 @@ void heddle_statement_free(heddle_statement *s)
 
 /* ---- Bind ------------------------------------------------------------------------------ */
 
+static int bind_one(struct heddle_statement *s, const char *name, const char *value,
+                    struct hd_err *err)
+{
+    int rc;
+    HD_TRY(api_statement_ready(s, err));
+    api_program_release(s); /* it was planned for the old values */
+    HD_GUARDED(rc, &s->cancel.flag, err, fe_plan_bind(s->plan, name, value, err));
+    return rc;
+}
+
 int heddle_bind(heddle_statement *s, const char *name, const char *value, heddle_error **err)
 {
     struct hd_err e;
+    API_NEED(s, err);
+    API_NEED(name, err);
     hd_err_init(&e);
-    api_program_release(s); /* it was planned for the old values */
-    return api_finish(fe_plan_bind(s->plan, name, value, &e), &e, err);
+    return api_statement_finish(s, bind_one(s, name, value, &e), &e, err);
+}
+
+static int bind_json(struct heddle_statement *s, const char *json, struct hd_err *err)
+{
+    int rc;
+    HD_TRY(api_statement_ready(s, err));
+    api_program_release(s);
+    HD_GUARDED(rc, &s->cancel.flag, err, fe_plan_bind_json(s->plan, json, err));
+    return rc;
 }
 
 int heddle_bind_json(heddle_statement *s, const char *json, heddle_error **err)
 {
     struct hd_err e;
+    API_NEED(s, err);
+    API_NEED(json, err);
     hd_err_init(&e);
-    api_program_release(s);
-    return api_finish(fe_plan_bind_json(s->plan, json, &e), &e, err);
+    return api_statement_finish(s, bind_json(s, json, &e), &e, err);
 }
 
 /* ---- Plan, emit, compile --------------------------------------------------------------- */
@@ -215,11 +300,20 @@ void api_program_release(struct heddle_statement *s)
     s->stats_spec = NULL;
 }
 
+/* For tests: with 1 all pipelines take the way of those that are too large for one function. */
+static int frame_weight(void)
+{
+    const char *text = secure_getenv("HEDDLE_FRAME_WEIGHT");
+    return text ? atoi(text) : 0;
+}
+
 static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err *err)
 {
     struct pl_options po = {.profile = s->profile,
+                            .frame_weight = frame_weight(),
                             .threads = s->on_gpu ? 1 : s->threads,
-                            .balance = s->balance};
+                            .balance = s->balance,
+                            .touch_dict = rt_store_touch_dict};
     struct cg_options co = api_codegen_options(s->profile);
     double start = api_now_ms();
     HD_TRY(fe_plan_check_bound(s->plan, err));
@@ -238,11 +332,14 @@ static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err
 
 int api_program_emit(struct heddle_statement *s, struct hd_err *err)
 {
+    HD_TRY(api_statement_ready(s, err));
     if (s->program.pl)
         return 0;
+    int rc;
     struct api_program p = {0};
     hd_arena_init(&p.arena);
-    if (emit(s, &p, err) != 0) {
+    HD_GUARDED(rc, &s->cancel.flag, err, emit(s, &p, err));
+    if (rc != 0) {
         hd_arena_release(&p.arena);
         return -1;
     }
@@ -257,6 +354,7 @@ static int find_entries(struct api_program *p, struct hd_err *err)
     p->entries = HD_NEWN(&p->arena, struct rt_entries, spec->npipelines);
     for (int i = 0; i < spec->npipelines; i++) {
         const struct rt_pipeline *r = &spec->pipelines[i];
+        hd_poll();
         void *f = rt_cached_code_find(p->code, r->entry, err);
         if (!f)
             return -1;
@@ -276,9 +374,12 @@ static int find_entries(struct api_program *p, struct hd_err *err)
 static int compile_for_cpu(struct heddle_statement *s, struct hd_err *err)
 {
     struct api_program *p = &s->program;
-    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->crew, s->threads, p->artifact.bytes,
-                             p->artifact.size, s->no_cache, &p->code, &s->times.how, err));
-    if (find_entries(p, err) == 0)
+    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->crew, s->threads,
+                             &s->cancel.flag, p->artifact.bytes, p->artifact.size,
+                             s->no_cache, &p->code, &s->times.how, err));
+    int rc;
+    HD_GUARDED(rc, &s->cancel.flag, err, find_entries(p, err));
+    if (rc == 0)
         return 0;
     rt_cached_code_release(s->engine->cache, p->code);
     p->code = NULL;
@@ -292,7 +393,7 @@ static int compile_for_gpu(struct heddle_statement *s, struct hd_err *err)
     HD_TRY(api_gpu_get(s->db->context, s->engine, &p->gpu, err));
     s->times.open = api_now_ms() - start; /* not 0 for the first query of a context only */
     return rt_gpu_code_get(p->gpu, p->pl->spec, p->cuda.units, s->engine->crew, s->threads,
-                           s->no_cache, &p->gpu_code, &s->times.how, err);
+                           &s->cancel.flag, s->no_cache, &p->gpu_code, &s->times.how, err);
 }
 
 /* Kernels on a device that was lost since are compiled again, or found in the cache. */
@@ -357,13 +458,14 @@ static int run_on_gpu(struct heddle_statement *s, struct ArrowArrayStream *out,
                                    .threads = s->threads,
                                    .crew = s->engine->crew,
                                    .memory_limit = s->memory_limit,
-                                   .cancel = &s->cancel,
+                                   .stop = &s->cancel.flag,
                                    .fws_threshold = s->fws_threshold};
     double start = api_now_ms();
     int rc = rt_gpu_run(p->gpu, p->pl->spec, p->gpu_code, &o, &rows, &s->stats, err);
     note_run(s);
     HD_TRY(rc);
-    rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, out, err);
+    rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag,
+                        out, err);
     hd_arena_release(&rows.arena);
     /* What is neither transfer nor execution: reading the rows back, and giving them a form. */
     s->times.result = api_now_ms() - start - s->times.transfer - s->times.execute;
@@ -376,6 +478,8 @@ static int execute(struct heddle_statement *s, struct ArrowArrayStream *out,
     struct api_program *p = &s->program;
     s->times = (struct api_times){.how = RT_CACHED_MEMORY};
     HD_TRY(api_program_compile(s, err));
+    if (hd_stopped(&s->cancel.flag))
+        return HD_FAIL(err, CANCELLED, NULL, "cancelled");
     s->times.plan = p->plan_ms;
     s->times.codegen = p->codegen_ms;
     p->plan_ms = p->codegen_ms = 0;
@@ -385,11 +489,14 @@ static int execute(struct heddle_statement *s, struct ArrowArrayStream *out,
 int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err)
 {
     struct hd_err e;
+    API_NEED(s, err);
+    API_NEED(out, err);
     hd_err_init(&e);
-    return api_finish(execute(s, out, &e), &e, err);
+    return api_statement_finish(s, execute(s, out, &e), &e, err);
 }
 
 void heddle_statement_cancel(heddle_statement *s)
 {
-    rt_cancel_fire(&s->cancel);
+    if (s)
+        rt_cancel_fire(&s->cancel);
 }

@@ -84,5 +84,11 @@ int api_program_emit(struct heddle_statement *s, struct hd_err *err);
 /* The same, and compiles or finds the code. */
 int api_program_compile(struct heddle_statement *s, struct hd_err *err);
 void api_program_release(struct heddle_statement *s);
+/* The end of every public function that may be cancelled: as api_finish, and once that was
+ * reported, the cancel is over. */
+int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e,
+                         heddle_error **out);
+/* Fails where no plan was prepared. */
+int api_statement_ready(const struct heddle_statement *s, struct hd_err *err);
 
 #endif

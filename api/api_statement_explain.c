@@ -5,6 +5,7 @@
 #include "api/api_gpu.h"
 #include "api/api_statement.h"
 #include "runtime/base/strbuf.h"
+#include "runtime/base/show.h"
 
 /* ---- Explain --------------------------------------------------------------------------- */
 
@@ -60,7 +61,8 @@ static int show_compiled(struct heddle_statement *s, enum rt_orc_text what,
     char *text;
     struct cg_artifact art;
     HD_TRY(bitcode(s, &art, err));
-    HD_TRY(rt_orc_print(art.bytes, art.size, what, &text, err));
+    HD_TRY(rt_code_print(s->engine->crew, &s->cancel.flag, art.bytes, art.size, what, &text,
+                         err));
     hd_strbuf_adds(out, text);
     free(text);
     return 0;
@@ -110,11 +112,20 @@ static const struct stage *find_stage(const char *name, size_t n)
     return NULL;
 }
 
+static int show(const struct stage *stage, struct heddle_statement *s, struct hd_strbuf *out,
+                struct hd_err *err)
+{
+    int rc;
+    HD_GUARDED(rc, &s->cancel.flag, err, stage->show(s, out, err));
+    return rc;
+}
+
 /* One stage is printed bare; of several each has a headline. */
 static int explain(struct heddle_statement *s, const char *list, struct hd_strbuf *out,
                    struct hd_err *err)
 {
     bool several = strchr(list, ',') != NULL;
+    HD_TRY(api_statement_ready(s, err));
     for (const char *p = list;;) {
         size_t n = strcspn(p, ",");
         const struct stage *stage = find_stage(p, n);
@@ -126,7 +137,7 @@ static int explain(struct heddle_statement *s, const char *list, struct hd_strbu
                 (int)HD_MIN(n, (size_t)40), p);
         if (several)
             hd_strbuf_addf(out, "%s== %s ==\n", p == list ? "" : "\n", stage->name);
-        HD_TRY(stage->show(s, out, err));
+        HD_TRY(show(stage, s, out, err));
         if (!p[n])
             return 0;
         p += n + 1;
@@ -137,13 +148,16 @@ int heddle_explain(heddle_statement *s, const char *list, char **text, heddle_er
 {
     struct hd_err e;
     struct hd_strbuf b;
+    API_NEED(s, err);
+    API_NEED(text, err);
     hd_err_init(&e);
     hd_strbuf_init(&b);
     int rc = explain(s, list ? list : "plan", &b, &e);
+    hd_show_controls(&b, 0, "\n\t");
     if (rc == 0)
         *text = hd_strbuf_take(&b);
     hd_strbuf_release(&b);
-    return api_finish(rc, &e, err);
+    return api_statement_finish(s, rc, &e, err);
 }
 
 /* ---- Report ---------------------------------------------------------------------------- */
@@ -301,14 +315,10 @@ static void add_backend(struct hd_strbuf *b, const struct heddle_statement *s)
     add_text(b, trouble);
 }
 
-int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err)
+static int write_report(const struct heddle_statement *s, char **json)
 {
-    struct hd_err e;
     struct hd_strbuf b;
     const struct api_times *t = &s->times;
-    hd_err_init(&e);
-    if (!s->executed)
-        return api_finish(HD_FAIL(&e, USER, NULL, "the statement was not executed"), &e, err);
     hd_strbuf_init(&b);
     add_backend(&b, s);
     hd_strbuf_addf(&b, ",\"plan_ms\":%.3f,\"codegen_ms\":%.3f,\"open_ms\":%.3f", t->plan,
@@ -323,5 +333,18 @@ int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err
     add_details(&b, s);
     *json = hd_strbuf_take(&b);
     hd_strbuf_release(&b);
-    return api_finish(0, &e, err);
+    return 0;
+}
+
+int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err)
+{
+    struct hd_err e;
+    int rc;
+    API_NEED(s, err);
+    API_NEED(json, err);
+    hd_err_init(&e);
+    if (!s->executed)
+        return api_finish(HD_FAIL(&e, USER, NULL, "the statement was not executed"), &e, err);
+    HD_GUARDED(rc, NULL, &e, write_report(s, json));
+    return api_finish(rc, &e, err);
 }

@@ -8,13 +8,12 @@
 static int open_writer(heddle_context *c, const char *path, const char *schema_json,
                        heddle_writer **out, struct hd_err *err)
 {
-    if (!path || !schema_json)
-        return HD_FAIL(err, USER, NULL, "path and schema must be given");
     heddle_writer *w = calloc(1, sizeof *w);
     if (!w)
         return HD_FAIL(err, RESOURCE, path, "out of memory");
     hd_arena_init(&w->arena);
-    int rc = fe_schema_read(&w->arena, schema_json, &w->schema, err);
+    int rc;
+    HD_GUARDED(rc, NULL, err, fe_schema_read(&w->arena, schema_json, &w->schema, err));
     if (rc == 0)
         rc = rt_writer_new(path, w->schema, c->threads, &w->w, err);
     if (rc == 0)
@@ -28,6 +27,10 @@ int heddle_writer_open(heddle_context *c, const char *path, const char *schema_j
                        heddle_writer **out, heddle_error **err)
 {
     struct hd_err e;
+    API_NEED(c, err);
+    API_NEED(path, err);
+    API_NEED(schema_json, err);
+    API_NEED(out, err);
     hd_err_init(&e);
     return api_finish(open_writer(c, path, schema_json, out, &e), &e, err);
 }
@@ -52,6 +55,10 @@ int heddle_writer_append(heddle_writer *w, const char *table, int64_t first_row,
                          heddle_error **err)
 {
     struct hd_err e;
+    API_NEED(w, err);
+    API_NEED(table, err);
+    API_NEED(schema, err);
+    API_NEED(batch, err);
     hd_err_init(&e);
     return api_finish(append(w, table, first_row, schema, batch, &e), &e, err);
 }
@@ -60,8 +67,11 @@ static int commit(heddle_writer *w, struct rt_progress *progress, struct hd_err 
 {
     struct fe_catalog_doc *doc;
     HD_TRY(rt_writer_seal(w->w, progress, &doc, err));
-    char *text = fe_catalog_write(doc);
-    int rc = rt_writer_publish(w->w, text, progress, err);
+    char *text = NULL;
+    int rc;
+    HD_GUARDED(rc, NULL, err, (text = fe_catalog_write(doc)) ? 0 : -1);
+    if (rc == 0)
+        rc = rt_writer_publish(w->w, text, progress, err);
     free(text);
     return rc;
 }
@@ -70,6 +80,7 @@ int heddle_writer_commit(heddle_writer *w, heddle_progress_fn progress, void *us
                          heddle_error **err)
 {
     struct hd_err e;
+    API_NEED(w, err);
     hd_err_init(&e);
     struct rt_progress p = {progress, user, 0, 1};
     return api_finish(commit(w, &p, &e), &e, err);

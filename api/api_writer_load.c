@@ -5,6 +5,8 @@ int heddle_writer_load_text(heddle_writer *w, const char *from, heddle_progress_
                             void *user, heddle_error **err)
 {
     struct hd_err e;
+    API_NEED(w, err);
+    API_NEED(from, err);
     hd_err_init(&e);
     struct rt_progress p = {progress, user, 0, 1};
     int rc = rt_text_load(w->w, from, &p, &e);

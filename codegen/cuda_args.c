@@ -126,21 +126,26 @@ static const char *full_type(struct cu_unit *u, const struct rt_arg *a)
     return hd_asprintf(u->arena, "%s%s *", written(u, a) ? "" : "const ", to);
 }
 
+/* "args[N]" */
+static const char *word(struct cu_unit *u, int w)
+{
+    return hd_asprintf(u->arena, "args[%s]", cu_number(u, w));
+}
+
 static const char *constant(struct cu_unit *u, const struct rt_arg *a)
 {
-    int w = a->word;
+    const char *w = word(u, a->word), *more = NULL;
+    if (a->phys == RT_I128 || a->phys == RT_STR)
+        more = word(u, a->word + 1);
     switch (a->phys) {
-    case RT_BOOL: return hd_asprintf(u->arena, "args[%d] != 0", w);
-    case RT_I32: return hd_asprintf(u->arena, "(i32)args[%d]", w);
-    case RT_I64: return hd_asprintf(u->arena, "(i64)args[%d]", w);
-    case RT_I128:
-        return hd_asprintf(u->arena, "(i128)((u128)args[%d] << 64 | args[%d])", w + 1, w);
-    case RT_F64: return hd_asprintf(u->arena, "hdd_f64_from_bits((i64)args[%d])", w);
+    case RT_BOOL: return hd_asprintf(u->arena, "%s != 0", w);
+    case RT_I32: return hd_asprintf(u->arena, "(i32)%s", w);
+    case RT_I64: return hd_asprintf(u->arena, "(i64)%s", w);
+    case RT_I128: return hd_asprintf(u->arena, "(i128)((u128)%s << 64 | %s)", more, w);
+    case RT_F64: return hd_asprintf(u->arena, "hdd_f64_from_bits((i64)%s)", w);
     case RT_STR:
-        return hd_asprintf(u->arena,
-                           "hdd_text{reinterpret_cast<const u8 *>(args[%d]), "
-                           "(i32)args[%d]}",
-                           w, w + 1);
+        return hd_asprintf(u->arena, "hdd_text{reinterpret_cast<const u8 *>(%s), (i32)%s}", w,
+                           more);
     }
     HD_BUG("constant of physical type %d", (int)a->phys);
 }
@@ -148,22 +153,24 @@ static const char *constant(struct cu_unit *u, const struct rt_arg *a)
 static const char *value_of(struct cu_unit *u, const struct rt_arg *a)
 {
     if (pointed_to(u, a))
-        return hd_asprintf(u->arena, "reinterpret_cast<%s>(args[%d])", full_type(u, a),
-                           a->word);
-    if (a->kind == RT_ARG_SET)
-        return hd_asprintf(u->arena, "%s{reinterpret_cast<const %s *>(args[%d]), args[%d]}",
-                           scalar_type(u, a), cu_row_type(a->phys), a->word, a->word + 1);
+        return hd_asprintf(u->arena, "reinterpret_cast<%s>(%s)", full_type(u, a),
+                           word(u, a->word));
+    if (a->kind == RT_ARG_SET) {
+        const char *w = word(u, a->word);
+        return hd_asprintf(u->arena, "%s{reinterpret_cast<const %s *>(%s), %s}",
+                           scalar_type(u, a), cu_row_type(a->phys), w, word(u, a->word + 1));
+    }
     if (a->kind == RT_ARG_CONST || a->kind == RT_ARG_COL_BASE || a->kind == RT_ARG_COL_FACTOR)
         return constant(u, a);
-    return hd_asprintf(u->arena, "(%s)args[%d]", scalar_type(u, a), a->word);
+    return hd_asprintf(u->arena, "(%s)%s", scalar_type(u, a), word(u, a->word));
 }
 
-/* The number keeps names apart: "a4_l_shipdate". Far arguments have no members: they are read
- * where they are used. */
+/* The number keeps names apart: "a4_l_shipdate". Far arguments have no members, nor have those of a
+ * framed pipeline, whose functions would find them in memory: they are read where they are used. */
 const char *cu_arg(struct cu_unit *u, int arg)
 {
     const struct rt_arg *a = arg_of(u, arg);
-    if (u->far_args)
+    if (u->far_args || u->pipe->framed)
         return hd_asprintf(u->arena, "(%s)", value_of(u, a));
     if (!u->arg_names[arg])
         u->arg_names[arg] = hd_asprintf(u->arena, "a%d_%s", arg, base_name(u, a));

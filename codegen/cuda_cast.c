@@ -19,8 +19,8 @@ const char *cu_resize(struct cu_unit *u, const struct pl_expr *e, const char *x)
 {
     if (!e->fail)
         return widened(u, from_phys(u, e), e->phys, x);
-    return hd_asprintf(u->arena, "hdd_narrow<%s>(run, %d, %d, %s)", cu_type(e->phys),
-                       e->limit_digits, e->path, x);
+    return hd_asprintf(u->arena, "hdd_narrow<%s>(run, %d, %s, %s)", cu_type(e->phys),
+                       e->limit_digits, cu_number(u, e->path), x);
 }
 
 const char *cu_rescale(struct cu_unit *u, const struct pl_expr *e, const char *x)
@@ -60,8 +60,8 @@ const char *cu_from_f64(struct cu_unit *u, const struct pl_expr *e, const char *
 {
     u->casts = true;
     u->libraries |= CAST_LIBRARIES;
-    return hd_asprintf(u->arena, "hdd_from_f64<%s>(run, %d, %d, %d, %s)", cu_type(e->phys),
-                       e->scale, e->limit_digits, e->path, x);
+    return hd_asprintf(u->arena, "hdd_from_f64<%s>(run, %d, %d, %s, %s)", cu_type(e->phys),
+                       e->scale, e->limit_digits, cu_number(u, e->path), x);
 }
 
 /* Functions of templates/convert.cuh by type, and the class that they take or give. */
@@ -108,8 +108,9 @@ const char *cu_from_text(struct cu_unit *u, const struct pl_expr *e, const char 
     u->casts = true;
     u->libraries |= CAST_LIBRARIES;
     return widened(u, f->from_gives, e->phys,
-                   hd_asprintf(u->arena, "%s(run, %d, %d, %d, %s)", f->from,
-                               scale_of(e->out_type), (int)e->out_type.precision, e->path, x));
+                   hd_asprintf(u->arena, "%s(run, %d, %d, %s, %s)", f->from,
+                               scale_of(e->out_type), (int)e->out_type.precision,
+                               cu_number(u, e->path), x));
 }
 
 const char *cu_cast_time(struct cu_unit *u, const struct pl_expr *e, const char *x)

@@ -61,7 +61,7 @@ static const bool costly[FE_OP_COUNT] = {
 static bool is_guarded(const struct cu_unit *u, int index)
 {
     const struct pl_expr *e = cu_expr_of(u, index);
-    if (e->fail || e->poison || costly[e->op])
+    if (e->fail || e->poison || e->outlined || costly[e->op])
         return true;
     for (int i = 0; i < e->nargs; i++)
         if (is_guarded(u, e->args[i]))
@@ -133,8 +133,8 @@ static const char *coalesce(struct cu_unit *u, const struct pl_expr *e)
 const char *cu_checked(struct cu_unit *u, const struct pl_expr *e, const char *function,
                        const char *a, const char *b)
 {
-    return hd_asprintf(u->arena, "%s(run, %d, %d, %s, %s)", function, e->limit_digits, e->path,
-                       a, b);
+    return hd_asprintf(u->arena, "%s(run, %d, %s, %s, %s)", function, e->limit_digits,
+                       cu_number(u, e->path), a, b);
 }
 
 static const char *arith(struct cu_unit *u, const struct pl_expr *e)
@@ -159,20 +159,29 @@ static const char *divide(struct cu_unit *u, const struct pl_expr *e)
 {
     if (e->op == FE_DIV && e->scale >= 0 && e->phys != RT_F64) {
         u->libraries |= RT_LIBRARY_WIDE;
-        return hd_asprintf(u->arena, "hdd_div_decimal(run, %d, %d, %d, %s, %s)", e->scale,
-                           e->limit_digits, e->path, argument(u, e, 0), argument(u, e, 1));
+        return hd_asprintf(u->arena, "hdd_div_decimal(run, %d, %d, %s, %s, %s)", e->scale,
+                           e->limit_digits, cu_number(u, e->path), argument(u, e, 0),
+                           argument(u, e, 1));
     }
     if (!e->fail)
         return spelled(u, e);
-    return hd_asprintf(u->arena, "%s(run, %d, %s, %s)",
-                       e->op == FE_DIV ? "hdd_checked_div" : "hdd_checked_mod", e->path,
-                       argument(u, e, 0), argument(u, e, 1));
+    return hd_asprintf(u->arena, "%s(run, %s, %s, %s)",
+                       e->op == FE_DIV ? "hdd_checked_div" : "hdd_checked_mod",
+                       cu_number(u, e->path), argument(u, e, 0), argument(u, e, 1));
+}
+
+static const char *of_parts(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->libraries |= RT_LIBRARY_WIDE;
+    return hd_asprintf(u->arena, "hdd_of_parts<%s>(run, %d, %d, %s, %s, %s, %s)",
+                       cu_type(e->phys), e->scale, e->limit_digits, cu_number(u, e->path),
+                       argument(u, e, 0), argument(u, e, 1), argument(u, e, 2));
 }
 
 static const char *substring(struct cu_unit *u, const struct pl_expr *e)
 {
     const char *length = e->nargs > 2 ? hd_asprintf(u->arena, ", %s", argument(u, e, 2)) : "";
-    return hd_asprintf(u->arena, "hdd_substring(run, %d, %s, %s%s)", e->path,
+    return hd_asprintf(u->arena, "hdd_substring(run, %s, %s, %s%s)", cu_number(u, e->path),
                        argument(u, e, 0), argument(u, e, 1), length);
 }
 
@@ -185,10 +194,16 @@ static const char *literal(struct cu_unit *u, const struct pl_expr *e)
     return cu_arg(u, e->arg);
 }
 
-static const char *with_arg(struct cu_unit *u, const struct pl_expr *e)
+static const char *in_set(struct cu_unit *u, const struct pl_expr *e)
 {
     return hd_asprintf(u->arena, "%s(%s, %s)", spellings[e->op], argument(u, e, 0),
                        cu_arg(u, e->arg));
+}
+
+static const char *like(struct cu_unit *u, const struct pl_expr *e)
+{
+    return hd_asprintf(u->arena, "%s<%s>(run, %s, %s)", spellings[e->op],
+                       e->wild ? "true" : "false", argument(u, e, 0), cu_arg(u, e->arg));
 }
 
 static const char *extract(struct cu_unit *u, const struct pl_expr *e)
@@ -200,8 +215,8 @@ static const char *extract(struct cu_unit *u, const struct pl_expr *e)
 static const char *add_interval(struct cu_unit *u, const struct pl_expr *e)
 {
     u->dates = true;
-    return hd_asprintf(u->arena, "%s(run, %d, %s, %s)", spellings[e->op], e->path,
-                       argument(u, e, 0), argument(u, e, 1));
+    return hd_asprintf(u->arena, "%s(run, %s, %s, %s)", spellings[e->op],
+                       cu_number(u, e->path), argument(u, e, 0), argument(u, e, 1));
 }
 
 static const char *date_diff(struct cu_unit *u, const struct pl_expr *e)
@@ -223,8 +238,8 @@ static const char *lookup(struct cu_unit *u, const struct pl_expr *e)
     const char *row = cu_row(u, e->state), *field = cu_field(u, st, 0);
     const char *rows = cu_arg(u, e->arg), *code = argument(u, e, 0), *valid = "";
     if (e->poison)
-        code = hd_asprintf(u->arena, "hdd_sound(run, %d, %s, &%s::%s, %s)", e->path, rows, row,
-                           cu_field(u, st, 1), code);
+        code = hd_asprintf(u->arena, "hdd_sound(run, %s, %s, &%s::%s, %s)",
+                           cu_number(u, e->path), rows, row, cu_field(u, st, 1), code);
     if (st->fields[0].valid_offset >= 0)
         valid = hd_asprintf(u->arena, " &%s::%s_valid,", row, field);
     return hd_asprintf(u->arena, "hdd_lookup<%s>(%s, &%s::%s,%s %s)", cu_type(e->phys), rows,
@@ -253,6 +268,11 @@ static const char *in_list(struct cu_unit *u, const struct pl_expr *e)
 
 const char *cu_expr(struct cu_unit *u, int index)
 {
+    return cu_expr_of(u, index)->outlined ? cu_call_expr(u, index) : cu_expr_here(u, index);
+}
+
+const char *cu_expr_here(struct cu_unit *u, int index)
+{
     const struct pl_expr *e = cu_expr_of(u, index);
     switch (e->op) {
     case FE_COL: return cu_slot(u, e->slot);
@@ -269,14 +289,17 @@ const char *cu_expr(struct cu_unit *u, int index)
     case FE_LE:
     case FE_GT:
     case FE_GE:
+    case FE_LOW_WORD:
+    case FE_HIGH_WORD:
     case FE_NOT: return spelled(u, e);
+    case FE_OF_PARTS: return of_parts(u, e);
     case FE_DATE_DIFF: return date_diff(u, e);
     case FE_AND:
     case FE_OR: return logic(u, e, 0, e->nargs);
     case FE_IS_NULL: return is_null(u, e);
     case FE_IN: return in_list(u, e);
-    case FE_IN_SET:
-    case FE_LIKE: return with_arg(u, e);
+    case FE_IN_SET: return in_set(u, e);
+    case FE_LIKE: return like(u, e);
     case FE_EXTRACT: return extract(u, e);
     case FE_CASE: return case_when(u, e);
     case FE_COALESCE: return coalesce(u, e);

@@ -6,6 +6,7 @@
 
 #include "codegen/cuda_source.h"
 #include "runtime/base/strbuf.h"
+#include "runtime/base/vec.h"
 
 /* Text under construction; lines begin at `indent` steps of four blanks. */
 struct cu_out {
@@ -30,6 +31,9 @@ struct cu_unit {
     bool *arg_used, *row_used; /* args; states whose row structure is needed */
     const char **arg_names;    /* filled at first use */
     const char **slot_names;
+    struct cu_functions *functions; /* of a framed pipeline (cuda_functions.c) */
+    struct cu_call **expr_calls;    /* by expression; NULL: not called */
+    int first_out;                  /* of the part that is printed */
     const char **state_names;
 };
 
@@ -50,7 +54,12 @@ const char *cu_value_type(struct cu_unit *u, enum rt_phys p, bool nullable);
 const char *cu_stored_type(const struct fe_table_column *c);
 const char *cu_field(struct cu_unit *u, const struct rt_state *st, int field);
 const char *cu_field_valid(struct cu_unit *u, const struct rt_state *st, int field);
-/* "row.f1_x" as a value. */
+/* "row.f1_x" and the byte of its validity; */
+const char *cu_field_member(struct cu_unit *u, const struct rt_state *st, int field,
+                            const char *row);
+const char *cu_valid_member(struct cu_unit *u, const struct rt_state *st, int field,
+                            const char *row);
+/* both as a value. */
 const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int field,
                            const char *row);
 const char *cu_state(struct cu_unit *u, int state);
@@ -69,6 +78,7 @@ const char *cu_arg_initialiser(struct cu_unit *u, int arg);
 
 /* cuda_expr.c */
 const char *cu_expr(struct cu_unit *u, int e);
+const char *cu_expr_here(struct cu_unit *u, int e); /* itself, where others call it */
 const char *cu_condition(struct cu_unit *u, int e); /* bool: valid and true */
 const struct pl_expr *cu_expr_of(const struct cu_unit *u, int e);
 /* function(run, limit, path, a, b), which raises. */
@@ -86,7 +96,8 @@ const char *cu_from_text(struct cu_unit *u, const struct pl_expr *e, const char 
 const char *cu_cast_time(struct cu_unit *u, const struct pl_expr *e, const char *x);
 
 /* cuda_steps.c: statements of steps */
-const char *cu_slot(struct cu_unit *u, int slot);
+const char *cu_slot(struct cu_unit *u, int slot);      /* where it is */
+const char *cu_slot_name(struct cu_unit *u, int slot); /* as a member */
 void cu_guard(struct cu_unit *u); /* opens `if (live) {` unless it is open */
 void cu_unguard(struct cu_unit *u);
 void cu_step(struct cu_unit *u, const struct pl_step *s, int number);
@@ -109,6 +120,41 @@ void cu_sink_members(struct cu_unit *u, struct cu_out *o);
 const char *cu_sink_initialiser(struct cu_unit *u); /* NULL: none */
 void cu_sink_shared(struct cu_unit *u, struct cu_out *o);
 void cu_sink_finish(struct cu_unit *u); /* body of finish(): the block is together */
+
+/* cuda_functions.c: functions of framed pipelines. Those that differ in numbers only are one, which
+ * finds its numbers in a row of a table. */
+struct cu_call {
+    int function, row; /* row: of its table */
+};
+struct cu_function {
+    const char *name, *type, *params; /* "frame, " first */
+    bool changes;                     /* the frame; else it is const */
+    void (*body)(struct cu_unit *u, int what, int first); /* prints statements */
+    int what, first;
+};
+struct cu_call cu_define(struct cu_unit *u, const struct cu_function *f);
+const char *cu_call(struct cu_unit *u, struct cu_call c, const char *arguments);
+/* Statements, loops where one function is called again and again; before: "live = " */
+void cu_print_calls(struct cu_unit *u, const char *before, const struct cu_call *calls, int n,
+                    const char *arguments);
+const char *cu_number(struct cu_unit *u, int n); /* in a function: one that may differ */
+const char *cu_number_text(struct cu_unit *u, const char *constant);
+bool cu_in_function(const struct cu_unit *u);
+/* Numbers and calls were left open until all functions are known, which they are now. */
+void cu_settle_tables(struct cu_unit *u);
+const char *cu_settle(struct cu_unit *u, const char *text);
+void cu_print_tables(struct cu_unit *u, struct cu_out *o);
+void cu_print_functions(struct cu_unit *u);
+
+/* cuda_parts.c: framed pipelines */
+void cu_frame_struct(struct cu_unit *u, struct cu_out *o);
+void cu_declare_frame(struct cu_unit *u);
+int cu_call_steps(struct cu_unit *u, int step); /* the step after the parts from here on, or `step` */
+const char *cu_call_expr(struct cu_unit *u, int e);
+bool cu_has_key_parts(const struct cu_unit *u, const struct pl_step *s);
+const char *cu_call_keys(struct cu_unit *u, int step); /* the hash; declares the lambda same<step> */
+void cu_store_outs(struct cu_unit *u, const char *at); /* row or index */
+bool cu_sink_parts(struct cu_unit *u);                 /* false: a sink as all others */
 
 /* cuda_visit.c: methods of the pipeline's class */
 void cu_tile(struct cu_unit *u);

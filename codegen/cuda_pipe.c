@@ -1,6 +1,6 @@
 /* A unit: the methods of a pipeline first, because they tell which arguments and row
- * structures are needed, then its members, then the skeleton of templates/pipeline.cu.in
- * around them. */
+ * structures are needed, then its members, then the skeletons templates/head.cu.in
+ * and pipeline.cu.in around them. */
 #include <string.h>
 
 #include "codegen/cuda_gen.h"
@@ -80,11 +80,19 @@ static const char *methods(struct cu_unit *u)
             cu_visit(u, l);
     }
     cu_sink_methods(u);
+    cu_settle_tables(u);
+    cu_print_functions(u);
     cu_line(&o, "HDD_MEMBER void finish(%s_shared &shared)", u->name);
     cu_open(&o, "{");
     cu_sink_finish(u);
     cu_close(&o, "}");
-    return take_out(u, &o);
+    return cu_settle(u, take_out(u, &o));
+}
+
+static const char *args_type(struct cu_unit *u)
+{
+    return u->far_args ? "hdd_far_args"
+                       : hd_asprintf(u->arena, "hdd_args<%d>", HD_MAX(u->spec->nwords, 1));
 }
 
 static const char *members(struct cu_unit *u)
@@ -93,6 +101,8 @@ static const char *members(struct cu_unit *u)
     init_out(&o);
     if (u->far_args)
         cu_line(&o, "const hdd_far_args args;");
+    else if (u->pipe->framed)
+        cu_line(&o, "const %s &args;", args_type(u));
     for (int i = 0; i < u->spec->nargs; i++)
         if (u->arg_used[i])
             cu_arg_member(u, &o, i);
@@ -111,14 +121,15 @@ static const char *initialisers(struct cu_unit *u)
 {
     struct hd_strbuf b;
     hd_strbuf_init(&b);
-    if (u->far_args)
+    if (u->far_args || u->pipe->framed)
         hd_strbuf_adds(&b, "args(args),\n          ");
     for (int i = 0; i < u->spec->nargs; i++)
         if (u->arg_used[i])
             hd_strbuf_addf(&b, "%s,\n          ", cu_arg_initialiser(u, i));
     hd_strbuf_adds(&b, "run(launch), scan(run)");
     if (u->pipe->nlevels > 1)
-        hd_strbuf_adds(&b, ",\n          shared(shared), queues(run, shared.queues[hdd_warp()])");
+        hd_strbuf_adds(&b,
+                       ",\n          shared(shared), queues(run, shared.queues[hdd_warp()])");
     const char *sink = cu_sink_initialiser(u);
     if (sink)
         hd_strbuf_addf(&b, ",\n          %s", sink);
@@ -169,6 +180,8 @@ static const char *tuples(struct cu_unit *u)
         cu_tuple_struct(u, &o, l);
         cu_blank(&o);
     }
+    cu_frame_struct(u, &o);
+    cu_print_tables(u, &o);
     cu_sink_sums(u, &o);
     return take_out(u, &o);
 }
@@ -318,6 +331,8 @@ static const char *includes(struct cu_unit *u)
         cu_line(&o, "#include \"hd/any.cuh\"");
     if (u->pipe->sink.place == PL_PLACE_RUNS)
         cu_line(&o, "#include \"hd/runs.cuh\"");
+    if (u->pipe->framed)
+        cu_line(&o, "#include \"hd/parts.cuh\"");
     if (u->dates)
         cu_line(&o, "#include \"hd/date.cuh\"");
     if (u->casts)
@@ -325,18 +340,24 @@ static const char *includes(struct cu_unit *u)
     return take_out(u, &o);
 }
 
-static const char *skeleton(void)
+static const char *skeleton(const char *name)
 {
     for (int i = 0; i < hdd_ntemplates; i++)
-        if (strcmp(hdd_templates[i].name, "pipeline.cu.in") == 0)
+        if (strcmp(hdd_templates[i].name, name) == 0)
             return hdd_templates[i].text;
-    HD_BUG("pipeline.cu.in is not embedded");
+    HD_BUG("%s is not embedded", name);
 }
 
-static const char *args_type(struct cu_unit *u)
+/* What stands before the code: the runtime may put several units into one source. */
+static const char *head(struct cu_unit *u, const struct rt_unit *unit)
 {
-    return u->far_args ? "hdd_far_args"
-                       : hd_asprintf(u->arena, "hdd_args<%d>", HD_MAX(u->spec->nwords, 1));
+    const struct cg_slot slots[] = {
+        {"OPTIONS", unit->libraries ? "//! --relocatable-device-code=true\n" : ""},
+        {"NAME", u->name},
+        {"SUMMARY", summary(u)},
+        {"INCLUDES", includes(u)},
+    };
+    return cg_template_fill(u->arena, skeleton("head.cu.in"), slots, (int)HD_COUNT(slots));
 }
 
 static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
@@ -353,10 +374,7 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
     out->threads = BLOCK_THREADS;
     out->shared_bytes = shared_bytes(u) > SHARED_DECLARED ? shared_bytes(u) : 0;
     const struct cg_slot slots[] = {
-        {"OPTIONS", out->libraries ? "//! --relocatable-device-code=true\n" : ""},
         {"NAME", u->name},
-        {"SUMMARY", summary(u)},
-        {"INCLUDES", includes(u)},
         {"ROWS", rows(u)},
         {"TUPLES", tuples(u)},
         {"SHARED", shared_members(u)},
@@ -378,7 +396,11 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
                        "the rows between the joins of this pipeline need %u bytes of shared "
                        "memory in a CUDA block, more than %u",
                        shared_bytes(u), SHARED_MOST);
-    out->text = cg_template_fill(u->arena, skeleton(), slots, (int)HD_COUNT(slots));
+    const char *first = head(u, out);
+    out->head = strlen(first);
+    out->text = hd_asprintf(
+        u->arena, "%s%s", first,
+        cg_template_fill(u->arena, skeleton("pipeline.cu.in"), slots, (int)HD_COUNT(slots)));
     out->size = strlen(out->text);
     out->entry = u->name;
     return 0;

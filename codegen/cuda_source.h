@@ -18,7 +18,7 @@ struct cg_cuda_artifact {
 };
 
 /* Fails with class UNSUPPORTED where a pipeline's levels need more shared memory than any
- * device has. */
+ * device has; the planner cuts pipelines so that none does (planner/cut.c). */
 int cg_cuda_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt,
                  struct cg_cuda_artifact *out, struct hd_err *err);
 /* Sources one after the other, for dumps. */

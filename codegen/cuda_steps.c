@@ -5,7 +5,7 @@
 
 #include "codegen/cuda_gen.h"
 
-const char *cu_slot(struct cu_unit *u, int slot)
+const char *cu_slot_name(struct cu_unit *u, int slot)
 {
     if (slot < 0 || slot >= u->pipe->nslots)
         HD_BUG("slot %d of %s", slot, u->name);
@@ -15,6 +15,19 @@ const char *cu_slot(struct cu_unit *u, int slot)
             hd_asprintf(u->arena, "v%d_%s", slot, cu_word(u->arena, name ? name : "", 24));
     }
     return u->slot_names[slot];
+}
+
+const char *cu_slot(struct cu_unit *u, int slot)
+{
+    const char *name = cu_slot_name(u, slot);
+    if (!u->pipe->framed)
+        return name;
+    if (!cu_in_function(u))
+        return hd_asprintf(u->arena, "frame.%s", name);
+    const struct pl_slot *s = &u->pipe->slots[slot];
+    const char *place = hd_asprintf(u->arena, "HDD_OFFSET(%s_frame, %s)", u->name, name);
+    return hd_asprintf(u->arena, "hdd_at<%s>(frame, %s)",
+                       cu_value_type(u, s->phys, s->nullable), cu_number_text(u, place));
 }
 
 void cu_guard(struct cu_unit *u)
@@ -36,8 +49,8 @@ void cu_count_rows(struct cu_unit *u, int counter, const char *rows)
     bool outer = u->pipe->nlevels > 1 && counter < u->pipe->nsteps &&
                  u->pipe->steps[counter].level == 0;
     if (u->profile && !u->recounted)
-        cu_line(u->out, "%srun.count(%d, %s);", outer ? "if (run.part() == 0) " : "", counter,
-                rows);
+        cu_line(u->out, "%srun.count(%s, %s);", outer ? "if (run.part() == 0) " : "",
+                cu_number(u, counter), rows);
 }
 
 void cu_count(struct cu_unit *u, int counter)
@@ -134,6 +147,8 @@ static void step_load(struct cu_unit *u, const struct pl_step *s)
         value = hd_asprintf(u->arena, "hdd_row_or_none(%s)", value);
     if (s->row_nullable && !u->pipe->slots[s->slot].nullable)
         cu_line(u->out, "%s = -1;", cu_slot(u, s->slot));
+    else if (s->row_nullable && u->pipe->framed) /* where nothing begins as NULL */
+        cu_line(u->out, "%s = {};", cu_slot(u, s->slot));
     if (s->row_nullable)
         cu_open(u->out, "if (%s >= 0)", cu_slot(u, s->row_slot));
     cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), value);
@@ -150,6 +165,10 @@ static const char *hash_range(struct cu_unit *u, const struct pl_step *s, int nu
     const char *eq = s->null_equal ? "hdd_group_eq" : "hdd_key_eq", *keys = "";
     const char *rows = cu_arg(u, s->a_rows);
     HD_ASSERT(s->nkeys == st->nkeys);
+    if (cu_has_key_parts(u, s))
+        return hd_asprintf(u->arena, "hdd_probe_hash(%s, %s, %s, same%d)",
+                           cu_arg(u, s->a_slots), cu_arg(u, s->a_mask),
+                           cu_call_keys(u, number), number);
     for (int i = 0; i < s->nkeys; i++) {
         cu_line(u->out, "const auto key%d_%d = %s;", number, i, cu_expr(u, s->keys[i]));
         keys = hd_asprintf(u->arena, "%s%skey%d_%d", keys, i ? ", " : "", number, i);

@@ -56,15 +56,37 @@ const char *cu_field_valid(struct cu_unit *u, const struct rt_state *st, int fie
     return hd_asprintf(u->arena, "%s_valid", cu_field(u, st, field));
 }
 
+/* Functions of framed pipelines know a member by its place: others of their like have another. */
+static const char *member(struct cu_unit *u, const char *object, const char *type, int offset,
+                          const char *name)
+{
+    if (!cu_in_function(u))
+        return hd_asprintf(u->arena, "%s.%s", object, name);
+    return hd_asprintf(u->arena, "hdd_at<%s>(%s, %s)", type, object, cu_number(u, offset));
+}
+
+const char *cu_field_member(struct cu_unit *u, const struct rt_state *st, int field,
+                            const char *row)
+{
+    const struct rt_field *f = &st->fields[field];
+    return member(u, row, cu_row_type(f->phys), f->offset, cu_field(u, st, field));
+}
+
+const char *cu_valid_member(struct cu_unit *u, const struct rt_state *st, int field,
+                            const char *row)
+{
+    return member(u, row, "u8", st->fields[field].valid_offset, cu_field_valid(u, st, field));
+}
+
 const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int field,
                            const char *row)
 {
     const struct rt_field *f = &st->fields[field];
-    const char *name = cu_field(u, st, field);
+    const char *name = cu_field_member(u, st, field, row);
     if (f->valid_offset >= 0)
-        return hd_asprintf(u->arena, "hdd_opt<%s>(%s.%s, %s.%s_valid != 0)", cu_type(f->phys),
-                           row, name, row, name);
-    return hd_asprintf(u->arena, f->phys == RT_STR ? "hdd_text(%s.%s)" : "%s.%s", row, name);
+        return hd_asprintf(u->arena, "hdd_opt<%s>(%s, %s != 0)", cu_type(f->phys), name,
+                           cu_valid_member(u, st, field, row));
+    return hd_asprintf(u->arena, f->phys == RT_STR ? "hdd_text(%s)" : "%s", name);
 }
 
 const char *cu_state(struct cu_unit *u, int state)
@@ -190,7 +212,8 @@ void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level)
     cu_open(o, "struct alignas(%u) %s_tuple%d {", align, u->name, level);
     for (int i = 0; i < l->nslots; i++) {
         const struct pl_slot *s = &u->pipe->slots[l->slots[i]];
-        cu_line(o, "%s %s;", cu_value_type(u, s->phys, s->nullable), cu_slot(u, l->slots[i]));
+        cu_line(o, "%s %s;", cu_value_type(u, s->phys, s->nullable),
+                cu_slot_name(u, l->slots[i]));
     }
     cu_close(o, "};");
 }

@@ -69,21 +69,29 @@ static const char *tile_value(struct cu_unit *u, const struct pl_step *s)
     return cu_column_value(u, s, hd_asprintf(u->arena, "%s[j]", name), valid);
 }
 
+/* A constant, or a member of the frame. */
+static void define_slot(struct cu_unit *u, int slot, const char *type, const char *value)
+{
+    if (u->pipe->framed)
+        cu_line(u->out, "%s = %s;", cu_slot(u, slot), value);
+    else
+        cu_line(u->out, "const %s %s = %s;", type, cu_slot(u, slot), value);
+}
+
 static void tile_slot(struct cu_unit *u, const struct pl_step *s)
 {
     const struct pl_slot *slot = &u->pipe->slots[s->slot];
     const char *value = s->kind == PL_STEP_LOAD_COLUMN
                             ? tile_value(u, s)
                             : cu_field_value(u, &u->spec->states[s->state], s->field, "group");
-    cu_line(u->out, "const %s %s = %s;", cu_value_type(u, slot->phys, slot->nullable),
-            cu_slot(u, s->slot), value);
+    define_slot(u, s->slot, cu_value_type(u, slot->phys, slot->nullable), value);
 }
 
 /* A scan of groups: row j of the state, which its steps look at. */
 static void tile_group(struct cu_unit *u, const struct pl_step *s)
 {
     const char *row = cu_row(u, s->state), *index = cu_slot(u, u->pipe->source_slot);
-    cu_line(u->out, "const i32 %s = (i32)(first + j);", index);
+    define_slot(u, u->pipe->source_slot, "i32", "(i32)(first + j)");
     cu_line(u->out, "(void)%s;", index);
     cu_line(u->out, "const %s group = j < n ? hdd_load_row(%s + first + j) : %s();", row,
             cu_arg(u, s->a_rows), row);
@@ -122,6 +130,7 @@ void cu_tile(struct cu_unit *u)
         tile_loads(u, steps, read);
         cu_line(u->out, "u32 alive = 0;");
         open_tile_loop(u);
+        cu_declare_frame(u);
         row_head(u, steps, read);
         cu_line(u->out, "alive |= (u32)live << j;");
         cu_close(u->out, "}");
@@ -144,7 +153,8 @@ static int end_of_level(const struct cu_unit *u, int level)
 static void declare_slot(struct cu_unit *u, int slot)
 {
     const struct pl_slot *s = &u->pipe->slots[slot];
-    cu_line(u->out, "%s %s{};", cu_value_type(u, s->phys, s->nullable), cu_slot(u, slot));
+    if (!u->pipe->framed)
+        cu_line(u->out, "%s %s{};", cu_value_type(u, s->phys, s->nullable), cu_slot(u, slot));
 }
 
 /* Steps of the tile were done for the row already: only loads whose values are needed again.
@@ -162,7 +172,7 @@ static bool is_emitted(const struct cu_unit *u, int step, const bool *read_later
  * only counted have no use for it. */
 static void bind_child(struct cu_unit *u, const struct pl_step *s, const bool *read)
 {
-    const char *name = cu_slot(u, s->slot);
+    const char *row = "(i32)at";
     if (!read[s->slot]) {
         cu_line(u->out, "(void)at;");
         return;
@@ -170,18 +180,18 @@ static void bind_child(struct cu_unit *u, const struct pl_step *s, const bool *r
     bool listed = s->kind == PL_STEP_EXPAND_FK && s->a_child_rows >= 0 &&
                   s->table->fks[s->index].child_rows;
     if (listed)
-        cu_line(u->out, "const i32 %s = live && at != ~0u ? (i32)%s[at] : -1;", name,
-                cu_arg(u, s->a_child_rows));
-    else
-        cu_line(u->out, "const i32 %s = (i32)at;", name);
+        row = hd_asprintf(u->arena, "live && at != ~0u ? (i32)%s[at] : -1",
+                          cu_arg(u, s->a_child_rows));
+    define_slot(u, s->slot, "i32", row);
 }
 
 static void open_scan_visit(struct cu_unit *u, const bool *read)
 {
     cu_line(u->out, "HDD_MEMBER void visit(hdd_level<0>, bool live, u32 row)");
     cu_open(u->out, "{");
+    cu_declare_frame(u);
     if (read[u->pipe->source_slot])
-        cu_line(u->out, "const i32 %s = (i32)row;", cu_slot(u, u->pipe->source_slot));
+        define_slot(u, u->pipe->source_slot, "i32", "(i32)row");
     else
         cu_line(u->out, "(void)row;");
 }
@@ -193,11 +203,11 @@ static void open_visit(struct cu_unit *u, int level, const bool *read)
             "HDD_MEMBER void visit(hdd_level<%d>, bool live, u32 at, const %s_tuple%d &tuple)",
             level, u->name, level);
     cu_open(u->out, "{");
+    cu_declare_frame(u);
     for (int i = 0; i < l->nslots; i++) {
         const struct pl_slot *s = &u->pipe->slots[l->slots[i]];
-        const char *name = cu_slot(u, l->slots[i]);
-        cu_line(u->out, "const %s %s = tuple.%s;", cu_value_type(u, s->phys, s->nullable),
-                name, name);
+        define_slot(u, l->slots[i], cu_value_type(u, s->phys, s->nullable),
+                    hd_asprintf(u->arena, "tuple.%s", cu_slot_name(u, l->slots[i])));
     }
     if (l->nslots == 0)
         cu_line(u->out, "(void)tuple;");
@@ -211,11 +221,27 @@ static const char *push_function(enum rt_shape shape)
                                    : "hdd_append";
 }
 
+/* What the children of a row share. A frame's members are set for live rows only. */
+static const char *next_tuple(struct cu_unit *u, int level)
+{
+    const struct pl_level *l = &u->pipe->levels[level];
+    const char *list = "";
+    for (int i = 0; i < l->nslots; i++)
+        list = hd_asprintf(u->arena, "%s%s%s", list, i ? ", " : "", cu_slot(u, l->slots[i]));
+    const char *tuple = hd_asprintf(u->arena, "%s_tuple%d{%s}", u->name, level, list);
+    if (!u->pipe->framed)
+        return tuple;
+    cu_line(u->out, "%s_tuple%d next{};", u->name, level);
+    cu_guard(u);
+    cu_line(u->out, "next = %s;", tuple);
+    cu_unguard(u);
+    return "next";
+}
+
 /* Ends a visit by handing the rows' ranges of children to the next level. */
 static void expand(struct cu_unit *u, int step, int level)
 {
     const struct pl_step *s = &u->pipe->steps[step];
-    const struct pl_level *next = &u->pipe->levels[level + 1];
     cu_unguard(u);
     cu_line(u->out, "// %s, level %d", pl_step_name(s->kind), level + 1);
     cu_line(u->out, "hdd_range children = hdd_no_range();");
@@ -223,12 +249,8 @@ static void expand(struct cu_unit *u, int step, int level)
     cu_count(u, step);
     cu_line(u->out, "children = %s;", cu_expand_range(u, s, step));
     cu_unguard(u);
-    const char *list = "";
-    for (int i = 0; i < next->nslots; i++)
-        list =
-            hd_asprintf(u->arena, "%s%s%s", list, i ? ", " : "", cu_slot(u, next->slots[i]));
-    cu_line(u->out, "%s(*this, hdd_level<%d>(), children, %s_tuple%d{%s});",
-            push_function(u->pipe->spec->shape), level + 1, u->name, level + 1, list);
+    cu_line(u->out, "%s(*this, hdd_level<%d>(), children, %s);",
+            push_function(u->pipe->spec->shape), level + 1, next_tuple(u, level + 1));
 }
 
 void cu_visit(struct cu_unit *u, int level)
@@ -245,11 +267,13 @@ void cu_visit(struct cu_unit *u, int level)
     for (int i = first; i < end; i++)
         if (is_emitted(u, i, read) && u->pipe->steps[i].slot >= 0)
             declare_slot(u, u->pipe->steps[i].slot);
-    for (int i = first; i < end; i++)
-        if (is_emitted(u, i, read)) {
+    for (int i = first, next; i < end; i = next) {
+        next = cu_call_steps(u, i);
+        if (next == i && is_emitted(u, next++, read)) {
             u->recounted = i < u->pipe->gpu_tile_steps;
             cu_step(u, &u->pipe->steps[i], i);
         }
+    }
     u->recounted = false;
     if (end < u->pipe->nsteps)
         expand(u, end, level);

@@ -124,8 +124,30 @@ static void eval_keys(struct cg_fn *f, struct cg_val *keys, enum rt_phys *phys)
 static void store_keys(struct cg_fn *f, const struct cg_val *keys, LLVMValueRef row)
 {
     const struct rt_state *st = f->sink->st;
+    if (f->sink->s->nparts) {
+        cg_call_outs(f, CG_FUNCTION_STORE, 0, st->nkeys, row, NULL);
+        return;
+    }
     for (int i = 0; i < st->nkeys; i++)
         cg_store_field(f, &st->fields[i], keys[i], row);
+}
+
+static LLVMValueRef hash_keys(struct cg_fn *f, const struct cg_val *keys,
+                              const enum rt_phys *phys)
+{
+    if (f->sink->s->nparts)
+        return cg_call_hash(f, -1, NULL);
+    return cg_hash(f, f->sink->st->nkeys, keys, phys);
+}
+
+static void need_equal_keys(struct cg_fn *f, LLVMValueRef row, const struct cg_val *keys,
+                            LLVMBasicBlockRef differ)
+{
+    const struct rt_state *st = f->sink->st;
+    if (f->sink->s->nparts)
+        cg_call_equal(f, -1, row, differ);
+    else
+        cg_keys_equal(f, st->nkeys, st->fields, row, keys, true, differ);
 }
 
 static LLVMValueRef load_local(struct cg_fn *f, LLVMTypeRef t, size_t offset)
@@ -164,7 +186,7 @@ static LLVMValueRef lookup(struct cg_fn *f, const struct cg_val *keys,
 {
     struct cg_mod *m = f->m;
     const struct rt_state *st = f->sink->st;
-    LLVMValueRef hash = cg_hash(f, st->nkeys, keys, phys);
+    LLVMValueRef hash = hash_keys(f, keys, phys);
     LLVMBasicBlockRef start = l_block(f, "lookup"), walk = l_block(f, "walk");
     LLVMBasicBlockRef step = l_block(f, "step"), fresh = l_block(f, "fresh");
     l_br(f, start);
@@ -183,7 +205,7 @@ static LLVMValueRef lookup(struct cg_fn *f, const struct cg_val *keys,
     l_need(f, l_eq(f, differ, l_i64(f, 0)), step, "tagged");
     LLVMValueRef number = l_and(f, e, l_i64(f, 0xffffffffLL));
     LLVMValueRef found = l_row(f, rows, l_sub(f, number, l_i64(f, 1)), st->stride);
-    cg_keys_equal(f, st, found, keys, true, step);
+    need_equal_keys(f, found, keys, step);
     LLVMBasicBlockRef hit = l_here(f), group = l_block(f, "group");
     l_br(f, group);
     l_goto(f, step);
@@ -219,7 +241,7 @@ static void hash_clustered(struct cg_fn *f, const struct cg_val *keys,
     LLVMBasicBlockRef change = l_block(f, "change"), same = l_block(f, "same");
     LLVMValueRef row = l_load(f, f->m->ptr, k->group, 8);
     l_need(f, LLVMBuildIsNotNull(f->b, row, ""), change, "current");
-    cg_keys_equal(f, k->st, k->image, keys, true, change);
+    need_equal_keys(f, k->image, keys, change);
     l_br(f, same);
     l_goto(f, change);
     hash_save(f);
@@ -238,7 +260,8 @@ static void hashed(struct cg_fn *f)
     int n = f->sink->st->nkeys;
     struct cg_val *keys = HD_NEWN(a, struct cg_val, n);
     enum rt_phys *phys = HD_NEWN(a, enum rt_phys, n);
-    eval_keys(f, keys, phys);
+    if (!f->sink->s->nparts)
+        eval_keys(f, keys, phys);
     if (f->sink->s->clustered)
         hash_clustered(f, keys, phys);
     else

@@ -35,21 +35,6 @@ static struct cg_val contribution(struct cg_fn *f, const struct pl_out *o)
     return one;
 }
 
-/* a + b of class p; raises where the out is checked. */
-static LLVMValueRef add(struct cg_fn *f, const struct pl_out *o, enum rt_phys p,
-                        LLVMValueRef a, LLVMValueRef b)
-{
-    if (p == RT_F64)
-        return LLVMBuildFAdd(f->b, a, b, "");
-    if (!o->fail)
-        return l_add(f, a, b);
-    LLVMValueRef args[] = {a, b};
-    LLVMValueRef both =
-        cg_intrinsic(f, "llvm.sadd.with.overflow", cg_scalar_type(f->m, p), args, 2);
-    cg_fail_if(f, LLVMBuildExtractValue(f->b, both, 1, ""), RT_FAIL_OVERFLOW, o->path);
-    return LLVMBuildExtractValue(f->b, both, 0, "");
-}
-
 static void fold_sum(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row,
                      struct cg_val x)
 {
@@ -58,7 +43,7 @@ static void fold_sum(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row,
     LLVMValueRef by = x.v;
     if (x.valid)
         by = l_select(f, x.valid, x.v, cg_const(f, fd->phys, 0));
-    acc.v = add(f, o, fd->phys, acc.v, by);
+    acc.v = fd->phys == RT_F64 ? LLVMBuildFAdd(f->b, acc.v, by, "") : l_add(f, acc.v, by);
     if (acc.valid)
         acc.valid = x.valid ? l_or(f, acc.valid, x.valid) : NULL;
     cg_store_field(f, fd, acc, row);
@@ -99,22 +84,34 @@ static void fold(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, stru
     }
 }
 
+void cg_fold_outs(struct cg_fn *f, int first, int end, LLVMValueRef image)
+{
+    const struct pl_sink *s = f->sink->s;
+    struct cg_val *x = HD_NEWN(f->m->arena, struct cg_val, end - first + 1);
+    /* Arguments before accumulators: they may branch, and share loads. */
+    for (int i = first; i < end; i++)
+        x[i - first] = contribution(f, &s->outs[i]);
+    for (int i = first; i < end; i++)
+        fold(f, &s->outs[i], image, x[i - first]);
+}
+
 void cg_fold_row(struct cg_fn *f, LLVMValueRef image)
 {
     const struct pl_sink *s = f->sink->s;
-    int n = s->nouts, first = first_acc(f);
-    struct cg_val *x = HD_NEWN(f->m->arena, struct cg_val, n + 1);
-    /* Arguments before accumulators: they may branch, and share loads. */
-    for (int i = first; i < n; i++)
-        x[i] = contribution(f, &s->outs[i]);
-    for (int i = first; i < n; i++)
-        fold(f, &s->outs[i], image, x[i]);
+    if (s->nparts)
+        cg_call_outs(f, CG_FUNCTION_FOLD, first_acc(f), s->nouts, image, NULL);
+    else
+        cg_fold_outs(f, first_acc(f), s->nouts, image);
 }
 
+/* Rows of a framed sink are copied whole: what lies around the accumulators is the same in both. */
 void cg_acc_copy(struct cg_fn *f, LLVMValueRef from, LLVMValueRef to)
 {
     const struct pl_sink *s = f->sink->s;
-    for (int i = first_acc(f); i < s->nouts; i++) {
+    LLVMValueRef size = l_i64(f, f->sink->st->stride);
+    if (s->nparts)
+        LLVMBuildMemCpy(f->b, to, 8, from, 8, size);
+    for (int i = first_acc(f); !s->nparts && i < s->nouts; i++) {
         const struct rt_field *fd = field_of(f, &s->outs[i]);
         cg_store_field(f, fd, cg_load_field(f, fd, from, false), to);
     }
@@ -123,7 +120,10 @@ void cg_acc_copy(struct cg_fn *f, LLVMValueRef from, LLVMValueRef to)
 void cg_acc_clear(struct cg_fn *f, LLVMValueRef image)
 {
     const struct pl_sink *s = f->sink->s;
-    for (int i = first_acc(f); i < s->nouts; i++) {
+    LLVMValueRef size = l_i64(f, f->sink->st->stride);
+    if (s->nparts)
+        LLVMBuildMemSet(f->b, image, LLVMConstNull(f->m->i8), size, 8);
+    for (int i = first_acc(f); !s->nparts && i < s->nouts; i++) {
         const struct rt_field *fd = field_of(f, &s->outs[i]);
         struct cg_val zero = cg_zero(f, fd->phys);
         zero.valid = l_bool(f, false);
@@ -157,9 +157,7 @@ static void atomic_add(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row
         atomic_add_i128(f, at, v);
         return;
     }
-    LLVMValueRef old = l_atomic(f, op, at, v, LLVMAtomicOrderingMonotonic);
-    if (o->fail)
-        add(f, o, fd->phys, old, v);
+    l_atomic(f, op, at, v, LLVMAtomicOrderingMonotonic);
 }
 
 static void store_atomic_byte(struct cg_fn *f, LLVMValueRef at, int v,
@@ -211,18 +209,37 @@ static bool all_sums(const struct pl_sink *s)
     return true;
 }
 
-void cg_fold_shared(struct cg_fn *f, LLVMValueRef row, LLVMValueRef image)
+void cg_share_outs(struct cg_fn *f, int first, int end, LLVMValueRef row, LLVMValueRef image)
 {
     const struct pl_sink *s = f->sink->s;
-    if (all_sums(s)) {
+    bool sums = all_sums(s);
+    for (int i = first; i < end; i++) {
+        const struct pl_out *o = &s->outs[i];
+        if (sums)
+            shared_add(f, o, row, image);
+        else
+            fold(f, o, row, cg_load_field(f, field_of(f, o), image, false));
+    }
+}
+
+static void share_all(struct cg_fn *f, LLVMValueRef row, LLVMValueRef image)
+{
+    const struct pl_sink *s = f->sink->s;
+    if (s->nparts)
+        cg_call_outs(f, CG_FUNCTION_SHARED, 0, s->nouts, row, image);
+    else
+        cg_share_outs(f, 0, s->nouts, row, image);
+}
+
+void cg_fold_shared(struct cg_fn *f, LLVMValueRef row, LLVMValueRef image)
+{
+    if (all_sums(f->sink->s)) {
         store_atomic_byte(f, row, ROW_EXISTS, LLVMAtomicOrderingMonotonic);
-        for (int i = 0; i < s->nouts; i++)
-            shared_add(f, &s->outs[i], row, image);
+        share_all(f, row, image);
         return;
     }
     /* A minimum and its valid byte change together: the row is locked for its few stores. */
     take_row(f, row);
-    for (int i = 0; i < s->nouts; i++)
-        fold(f, &s->outs[i], row, cg_load_field(f, field_of(f, &s->outs[i]), image, false));
+    share_all(f, row, image);
     store_atomic_byte(f, row, ROW_EXISTS, LLVMAtomicOrderingRelease);
 }

@@ -146,6 +146,20 @@ static LLVMBasicBlockRef raise_block(struct cg_fn *f, enum rt_failure why, int p
     return bb;
 }
 
+void cg_fail_values_if(struct cg_fn *f, LLVMValueRef cond, enum rt_failure why, int path,
+                       enum rt_phys p, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMBasicBlockRef here = l_here(f), bb = l_block(f, "raise");
+    LLVMValueRef args[7] = {f->thread, l_i32(f, (int32_t)why), l_i32(f, path)};
+    l_goto(f, bb);
+    cg_words(f, a, p, &args[3]);
+    cg_words(f, b, p, &args[5]);
+    cg_call(f, CG_CALL_hdr_fail_value, args, 7);
+    LLVMBuildRet(f->b, l_i32(f, 1));
+    l_goto(f, here);
+    l_rarely(f, cond, bb, "fine");
+}
+
 void cg_fail_if(struct cg_fn *f, LLVMValueRef cond, enum rt_failure why, int path)
 {
     l_rarely(f, cond, raise_block(f, why, path), "fine");

@@ -8,7 +8,7 @@
 
 /* Kinds of rtcalls.def. T is a pointer like P. */
 enum call_kind { END, T, P, I1, I32, I64, F64, V };
-enum { MAX_ARGS = 9 };
+enum { MAX_ARGS = 10 };
 
 struct call_row {
     const char *name;
@@ -57,7 +57,7 @@ static void declare(struct cg_mod *m, enum cg_call c)
     m->call_types[c] = LLVMFunctionType(kind_type(m, r->ret), params, n, false);
     m->calls[c] = LLVMAddFunction(m->mod, r->name, m->call_types[c]);
     add_attribute(m, m->calls[c], "nounwind");
-    if (c == CG_CALL_hdr_fail || c == CG_CALL_hdr_spawn || c == CG_CALL_hdr_rows_grow ||
+    if (c == CG_CALL_hdr_fail || c == CG_CALL_hdr_fail_value || c == CG_CALL_hdr_spawn || c == CG_CALL_hdr_rows_grow ||
         c == CG_CALL_hdr_agg_grow)
         add_attribute(m, m->calls[c], "cold");
 }

@@ -7,6 +7,7 @@
 #include <llvm-c/Core.h>
 
 #include "codegen/codegen.h"
+#include "runtime/base/guard.h"
 #include "runtime/base/vec.h"
 
 /* Rows of a tile, whose survivors are the bits of one word, and rows in one vector. */
@@ -30,9 +31,27 @@ enum cg_call {
     CG_CALL_COUNT
 };
 
-struct cg_level_job {
-    const struct pl_pipeline *pipe;
-    int index, level;
+/* Functions of a pipeline besides its entry: X(id, letter of the name, what `first` counts). */
+#define CG_FUNCTIONS(X)                                                                       \
+    X(LEVEL, 'l')  /* levels: llvm_pipe.c */                                                  \
+    X(STEPS, 's')  /* parts of the steps; the others in llvm_parts.c, too */                  \
+    X(EXPR, 'e')   /* expressions of the program */                                           \
+    X(STORE, 'o')  /* parts of the outs: stored in a row */                                   \
+    X(DIRECT, 'd') /* stored at an index */                                                   \
+    X(FOLD, 'f')   /* added to an image */                                                    \
+    X(SHARED, 'm') /* an image merged into a row that other threads change as well */
+enum cg_function {
+#define X(id, letter) CG_FUNCTION_##id,
+    CG_FUNCTIONS(X)
+#undef X
+    /* Keys of a sink, or of the step number (kind - CG_FUNCTION_KEYS) / 2 - 1: hashed, compared. */
+    CG_FUNCTION_KEYS
+};
+
+struct cg_job {
+    int index; /* of the pipeline */
+    int kind;  /* enum cg_function, or CG_FUNCTION_KEYS and more */
+    int first;
 };
 
 struct cg_mod {
@@ -42,13 +61,23 @@ struct cg_mod {
     LLVMContextRef ctx;
     LLVMModuleRef mod;
     LLVMTypeRef i1, i8, i16, i32, i64, i128, f64, ptr, none;
-    LLVMTypeRef entry_type, level_type;
+    LLVMTypeRef entry_type, level_type, part_type;
     LLVMTypeRef call_types[CG_CALL_COUNT];
     LLVMValueRef calls[CG_CALL_COUNT]; /* declared at first use */
     unsigned md_invariant, md_prof;
     LLVMValueRef empty_node, unlikely_node;
     signed char *guard; /* by expression: 0 not looked at, 1 evaluate freely, 2 when reached */
-    HD_VEC(struct cg_level_job) jobs; /* level functions still to emit */
+    HD_VEC(struct cg_job) jobs; /* functions still to emit */
+    struct cg_frame *frames;    /* by pipeline: where slots lie, if it is framed */
+    struct cg_val *slots;       /* of the function that is being emitted; see struct cg_fn */
+    LLVMValueRef *words, *word_ptrs;
+    struct hd_cleanup guarded;
+};
+
+/* Slots of a framed pipeline in memory. */
+struct cg_frame {
+    struct rt_field *fields; /* by slot */
+    int bytes;
 };
 
 /* Where execution goes after a failure of one kind at one path. */
@@ -66,8 +95,12 @@ struct cg_fn {
     const struct pl_pipeline *pipe;
     int index; /* of the pipeline */
     LLVMValueRef fn, args, thread, begin, end;
+    LLVMValueRef frame; /* of a framed pipeline */
+    LLVMValueRef row, other; /* of parts: what they work on */
+    LLVMValueRef value;      /* of outlined expressions; made at first use */
     LLVMBuilderRef b;       /* where code goes now */
     LLVMBuilderRef eb;      /* end of the entry block: argument words, allocas */
+    struct hd_cleanup guarded;
     LLVMBasicBlockRef body; /* follows the entry block */
     LLVMBasicBlockRef next; /* where a row goes that ends here: latch of the innermost loop */
     LLVMBasicBlockRef exit; /* writes the sink back, returns 0 */
@@ -116,6 +149,9 @@ void cg_count(struct cg_fn *f, int counter, LLVMValueRef n); /* i64; NULL: one r
 void cg_check_stop(struct cg_fn *f);
 LLVMBasicBlockRef cg_failed_block(struct cg_fn *f);
 void cg_fail_if(struct cg_fn *f, LLVMValueRef cond, enum rt_failure why, int path);
+/* The same about two integers of class p (the second may say nothing: rt_spec.sites), in a block of its own. */
+void cg_fail_values_if(struct cg_fn *f, LLVMValueRef cond, enum rt_failure why, int path,
+                       enum rt_phys p, LLVMValueRef a, LLVMValueRef b);
 
 /* llvm_calls.c: runtime functions */
 LLVMValueRef cg_call(struct cg_fn *f, enum cg_call c, LLVMValueRef *args, int n);
@@ -137,6 +173,7 @@ struct cg_val cg_call_result(struct cg_fn *f, const struct pl_expr *e, LLVMValue
     struct cg_val cgl_##llvm(struct cg_fn *f, const struct pl_expr *e);
 #include "frontend/ops.def"
 struct cg_val cg_expr(struct cg_fn *f, int e);
+struct cg_val cg_expr_here(struct cg_fn *f, int e); /* its own code, though it is outlined */
 LLVMValueRef cg_true(struct cg_fn *f, struct cg_val v); /* a BOOL is valid and true */
 /* Conjunction of two validities, either of which may be NULL (always). */
 LLVMValueRef cg_both(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b);
@@ -169,12 +206,16 @@ bool cg_set_small(const struct cg_mod *m, const struct pl_expr *e);
 /* llvm_key.c: keys of hash tables */
 LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys,
                      const enum rt_phys *phys);
-/* Falls through where the key fields of the row equal keys, else goes to differ. */
-void cg_keys_equal(struct cg_fn *f, const struct rt_state *st, LLVMValueRef row,
+/* The same, going on from a hash. */
+LLVMValueRef cg_hash_more(struct cg_fn *f, LLVMValueRef h, int n, const struct cg_val *keys,
+                          const enum rt_phys *phys);
+/* Falls through where n fields of the row equal keys, else goes to differ. */
+void cg_keys_equal(struct cg_fn *f, int n, const struct rt_field *fields, LLVMValueRef row,
                    const struct cg_val *keys, bool null_equal, LLVMBasicBlockRef differ);
 
 /* llvm_steps.c, llvm_probe.c: steps; code goes on where the row lives, or to f->next */
 void cg_bind(struct cg_fn *f, int slot, struct cg_val v);
+struct cg_val cg_slot(struct cg_fn *f, int slot); /* its value */
 LLVMValueRef cg_row_index(struct cg_fn *f, int slot); /* i64 */
 LLVMValueRef cg_row_is_null(struct cg_fn *f, int slot);
 LLVMValueRef cg_test_bit(struct cg_fn *f, LLVMValueRef words, LLVMValueRef index,
@@ -196,9 +237,17 @@ void cg_sink_close(struct cg_fn *f); /* in the exit block: write back what regis
 
 /* llvm_pipe.c: functions of a pipeline */
 void cg_pipeline(struct cg_mod *m, int index);
-void cg_level(struct cg_mod *m, const struct cg_level_job *job);
+void cg_level(struct cg_mod *m, const struct cg_job *job);
+LLVMTypeRef cg_function_type(const struct cg_mod *m, int kind);
+/* The function, which will be emitted if it is new. */
+LLVMValueRef cg_function(struct cg_mod *m, const struct cg_job *job);
+/* Between open and close; close wants the current block terminated. */
+struct cg_fn *cg_fn_open(struct cg_mod *m, const struct cg_job *job);
+void cg_fn_close(struct cg_fn *f);
 /* Binds the source slot to row i. */
 void cg_bind_source(struct cg_fn *f, LLVMValueRef i);
+/* A slot in a tuple of slots, of which `at` counts the bytes. */
+struct rt_field cg_carry_field(const struct pl_slot *s, int *at);
 /* Emits steps from k on and the sink; afterwards the current block is terminated. */
 void cg_steps_from(struct cg_fn *f, int k);
 /* for (i = begin; i < end; i++) with at least one turn. Between open and close, f->next is the
@@ -211,6 +260,24 @@ struct cg_loop {
 void cg_keep_rolled(struct cg_fn *f, LLVMValueRef branch);
 struct cg_loop cg_loop_open(struct cg_fn *f, LLVMValueRef begin, LLVMValueRef end);
 LLVMValueRef cg_loop_close(struct cg_fn *f, const struct cg_loop *l); /* the branch back */
+
+/* llvm_parts.c: frames, and functions that share them (planner/parts.c) */
+void cg_part(struct cg_mod *m, const struct cg_job *job);
+void cg_frame_open(struct cg_fn *f); /* the frame of an entry or level function */
+/* The value of a slot that this function did not set. */
+struct cg_val cg_frame_load(struct cg_fn *f, int slot);
+void cg_frame_store(struct cg_fn *f, int slot, struct cg_val v);
+/* The part of the steps that begins at k, NULL: none. */
+const struct pl_part *cg_part_at(const struct cg_fn *f, int k);
+void cg_call_steps(struct cg_fn *f, const struct pl_part *p);
+struct cg_val cg_call_expr(struct cg_fn *f, int e);
+/* Calls the functions of one kind for all parts of the sink's outs from `first` on, below `end`. */
+void cg_call_outs(struct cg_fn *f, enum cg_function kind, int first, int end, LLVMValueRef row,
+                  LLVMValueRef other);
+/* The hash of the keys of a step (-1: of the sink). A NULL key goes to null, unless that is NULL. */
+LLVMValueRef cg_call_hash(struct cg_fn *f, int step, LLVMBasicBlockRef null);
+/* Falls through where the keys equal those of a row, else goes to differ. */
+void cg_call_equal(struct cg_fn *f, int step, LLVMValueRef row, LLVMBasicBlockRef differ);
 
 /* llvm_tile.c */
 bool cg_tile_loop(

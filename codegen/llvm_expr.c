@@ -42,6 +42,13 @@ static const struct pl_expr *expr_of(const struct cg_mod *m, int e)
 struct cg_val cg_expr(struct cg_fn *f, int e)
 {
     const struct pl_expr *x = expr_of(f->m, e);
+    hd_poll();
+    return x->outlined ? cg_call_expr(f, e) : emitters[x->op](f, x);
+}
+
+struct cg_val cg_expr_here(struct cg_fn *f, int e)
+{
+    const struct pl_expr *x = expr_of(f->m, e);
     return emitters[x->op](f, x);
 }
 
@@ -57,7 +64,7 @@ bool cg_phys_cheap(enum rt_phys p)
 
 static bool guarded(struct cg_mod *m, const struct pl_expr *e)
 {
-    if (e->fail || e->poison || costly[e->op])
+    if (e->fail || e->poison || e->outlined || costly[e->op])
         return true;
     for (int i = 0; i < e->nargs; i++) {
         if (compares[e->op] && !cg_phys_cheap(cg_arg_phys(m, e, i)))
@@ -86,7 +93,7 @@ bool cg_expr_lanes(const struct cg_mod *m, int e)
 {
     const struct pl_expr *x = expr_of(m, e);
     bool set = x->op == FE_IN_SET && cg_set_small(m, x);
-    if ((!branch_free[x->op] && !set) || x->fail || !fits_lanes(x->phys))
+    if ((!branch_free[x->op] && !set) || x->fail || x->outlined || !fits_lanes(x->phys))
         return false;
     for (int i = 0; i < x->nargs; i++)
         if (!cg_expr_lanes(m, x->args[i]))
@@ -137,9 +144,7 @@ struct cg_val cg_when_end(struct cg_fn *f, const struct cg_when *w, enum rt_phys
 
 struct cg_val cgl_slot(struct cg_fn *f, const struct pl_expr *e)
 {
-    if (e->slot < 0 || e->slot >= f->pipe->nslots || !f->slots[e->slot].v)
-        HD_BUG("slot %d of %s is read before it is set", e->slot, f->pipe->spec->name);
-    return f->slots[e->slot];
+    return cg_slot(f, e->slot);
 }
 
 struct cg_val cgl_constant(struct cg_fn *f, const struct pl_expr *e)

@@ -30,6 +30,15 @@ static void raise_if(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef bad,
         cg_fail_if(f, cg_both(f, bad, valid), why, e->path);
 }
 
+/* The same, telling a and b of class p. */
+static void raise_values_if(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef bad,
+                            LLVMValueRef valid, enum rt_failure why, enum rt_phys p,
+                            LLVMValueRef a, LLVMValueRef b)
+{
+    if (bad)
+        cg_fail_values_if(f, cg_both(f, bad, valid), why, e->path, p, a, b);
+}
+
 static LLVMValueRef either(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b)
 {
     return a && b ? l_or(f, a, b) : a ? a : b;
@@ -44,7 +53,7 @@ static LLVMValueRef checked(struct cg_fn *f, const struct pl_expr *e, const char
     LLVMValueRef r = LLVMBuildExtractValue(f->b, both, 0, "");
     LLVMValueRef over = LLVMBuildExtractValue(f->b, both, 1, "");
     over = either(f, over, beyond(f, r, e->phys, e->limit_digits));
-    raise_if(f, e, over, valid, RT_FAIL_OVERFLOW);
+    raise_values_if(f, e, over, valid, RT_FAIL_OVERFLOW, e->phys, a, b);
     return r;
 }
 
@@ -153,7 +162,7 @@ static struct cg_val divide_int(struct cg_fn *f, const struct pl_expr *e, struct
     if (e->fail) {
         hd_i128 least = -((hd_i128)1 << (cg_phys_bits(e->phys) - 1));
         LLVMValueRef over = l_and(f, is_minus, l_eq(f, a.v, cg_const(f, e->phys, least)));
-        raise_if(f, e, over, r.valid, RT_FAIL_OVERFLOW);
+        raise_values_if(f, e, over, r.valid, RT_FAIL_OVERFLOW, e->phys, a.v, b.v);
     }
     r.v = LLVMBuildSDiv(f->b, a.v, by, "");
     return r;
@@ -167,6 +176,37 @@ struct cg_val cgl_divide(struct cg_fn *f, const struct pl_expr *e)
     if (e->phys == RT_I128 || (e->op == FE_DIV && e->scale >= 0))
         return divide_i128(f, e, a, b);
     return divide_int(f, e, a, b);
+}
+
+struct cg_val cgl_low_word(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]);
+    LLVMValueRef words[2];
+    cg_words(f, a.v, RT_I128, words);
+    return (struct cg_val){.v = l_zext(f, words[0], f->m->i128), .valid = a.valid};
+}
+
+struct cg_val cgl_high_word(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]);
+    LLVMValueRef words[2];
+    cg_words(f, a.v, RT_I128, words);
+    return (struct cg_val){.v = words[1], .valid = a.valid};
+}
+
+struct cg_val cgl_of_parts(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val high = cg_expr(f, e->args[0]), low = cg_expr(f, e->args[1]);
+    struct cg_val n = cg_expr(f, e->args[2]);
+    LLVMValueRef valid = cg_both(f, cg_both(f, high.valid, low.valid), n.valid);
+    LLVMValueRef args[10] = {f->thread};
+    cg_words(f, high.v, RT_I128, &args[1]);
+    cg_words(f, low.v, RT_I128, &args[3]);
+    args[5] = n.v;
+    args[6] = l_i32(f, e->scale);
+    args[7] = l_i32(f, e->limit_digits);
+    args[8] = l_i32(f, e->path);
+    return cg_call_result(f, e, valid, CG_CALL_hdr_of_parts, args, 9);
 }
 
 struct cg_val cgl_widen(struct cg_fn *f, const struct pl_expr *e)
@@ -186,7 +226,7 @@ struct cg_val cgl_narrow(struct cg_fn *f, const struct pl_expr *e)
         if (cg_phys_bits(from) > cg_phys_bits(e->phys))
             cut = l_ne(f, cg_int_cast(f, r.v, e->phys, from), a.v);
         cut = either(f, cut, beyond(f, a.v, from, e->limit_digits));
-        raise_if(f, e, cut, a.valid, RT_FAIL_CAST_RANGE);
+        raise_values_if(f, e, cut, a.valid, RT_FAIL_CAST_RANGE, from, a.v, a.v);
     }
     return r;
 }

@@ -3,13 +3,16 @@
 
 #define MICROS_PER_DAY 86400000000LL
 
-/* SUBSTRING, ADD_*: the helpers get INT64_MAX for a length that is not given. */
+/* Without a length the rest of the text: from byte 1, if the start lies before it. */
 struct cg_val cgl_substring(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val s = cg_expr(f, e->args[0]), start = cg_expr(f, e->args[1]);
     struct cg_val length = {.v = l_i64(f, INT64_MAX)};
+    LLVMValueRef one = l_i64(f, 1);
     if (e->nargs > 2)
         length = cg_expr(f, e->args[2]);
+    else
+        start.v = l_select(f, l_icmp(f, LLVMIntSLT, start.v, one), one, start.v);
     LLVMValueRef valid = cg_both(f, cg_both(f, s.valid, start.valid), length.valid);
     LLVMValueRef args[7] = {f->thread, s.v, s.len, start.v, length.v, l_i32(f, e->path)};
     return cg_call_result(f, e, valid, CG_CALL_hdr_substring, args, 6);

@@ -22,6 +22,8 @@ static void init_types(struct cg_mod *m)
     m->none = LLVMVoidTypeInContext(c);
     LLVMTypeRef entry[] = {m->ptr, m->ptr, m->i64, m->i64};
     LLVMTypeRef level[] = {m->ptr, m->ptr, m->ptr, m->i64, m->i64};
+    LLVMTypeRef part[] = {m->ptr, m->ptr, m->ptr, m->ptr, m->ptr};
+    m->part_type = LLVMFunctionType(m->i32, part, 5, false);
     m->entry_type = LLVMFunctionType(m->i32, entry, 4, false);
     m->level_type = LLVMFunctionType(m->i32, level, 5, false);
 }
@@ -45,6 +47,14 @@ static void init_metadata(struct cg_mod *m)
     m->unlikely_node = weights(m, 1, 1 << 20);
 }
 
+static void release(void *module)
+{
+    struct cg_mod *m = module;
+    hd_cleanup_drop(&m->guarded);
+    LLVMDisposeModule(m->mod);
+    LLVMContextDispose(m->ctx);
+}
+
 /* Names of values cost time and make equal shapes differ, so only dumps have them. */
 static void build(struct cg_mod *m, struct hd_arena *a, const struct pl_program *p,
                   const struct cg_options *opt, bool names)
@@ -56,21 +66,26 @@ static void build(struct cg_mod *m, struct hd_arena *a, const struct pl_program 
     m->ctx = LLVMContextCreate();
     LLVMContextSetDiscardValueNames(m->ctx, !names);
     m->mod = LLVMModuleCreateWithNameInContext("heddle", m->ctx);
+    hd_cleanup_add(&m->guarded, release, m);
     init_types(m);
     init_metadata(m);
     m->guard = HD_NEWN(a, signed char, p->nexprs + 1);
+    m->frames = HD_NEWN(a, struct cg_frame, p->npipelines + 1);
+    m->words = HD_NEWN(a, LLVMValueRef, p->spec->nwords + 1);
+    m->word_ptrs = HD_NEWN(a, LLVMValueRef, p->spec->nwords + 1);
+    int slots = 0;
+    for (int i = 0; i < p->npipelines; i++)
+        slots = HD_MAX(slots, p->pipelines[i].nslots);
+    m->slots = HD_NEWN(a, struct cg_val, slots + 1);
     for (int i = 0; i < p->npipelines; i++)
         cg_pipeline(m, i);
     for (int i = 0; i < m->jobs.n; i++) {
-        struct cg_level_job job = m->jobs.v[i];
-        cg_level(m, &job);
+        struct cg_job job = m->jobs.v[i];
+        if (job.kind == CG_FUNCTION_LEVEL)
+            cg_level(m, &job);
+        else
+            cg_part(m, &job);
     }
-}
-
-static void release(struct cg_mod *m)
-{
-    LLVMDisposeModule(m->mod);
-    LLVMContextDispose(m->ctx);
 }
 
 static int verify(const struct cg_mod *m, struct hd_err *err)
@@ -95,19 +110,31 @@ static bool verifies(void)
 #endif
 }
 
+static void drop_buffer(void *buffer)
+{
+    LLVMDisposeMemoryBuffer(buffer);
+}
+
+static void write_bitcode(struct hd_arena *a, const struct cg_mod *m, struct cg_artifact *out)
+{
+    struct hd_cleanup guarded;
+    LLVMMemoryBufferRef buf = LLVMWriteBitcodeToMemoryBuffer(m->mod);
+    hd_cleanup_add(&guarded, drop_buffer, buf);
+    out->kind = CG_LLVM_BITCODE;
+    out->size = LLVMGetBufferSize(buf);
+    out->bytes = hd_dup(a, LLVMGetBufferStart(buf), out->size);
+    hd_cleanup_drop(&guarded);
+    LLVMDisposeMemoryBuffer(buf);
+}
+
 int cg_llvm_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt,
                  struct cg_artifact *out, struct hd_err *err)
 {
     struct cg_mod m;
     build(&m, a, p, opt, false);
     int rc = verifies() ? verify(&m, err) : 0;
-    if (rc == 0) {
-        LLVMMemoryBufferRef buf = LLVMWriteBitcodeToMemoryBuffer(m.mod);
-        out->kind = CG_LLVM_BITCODE;
-        out->size = LLVMGetBufferSize(buf);
-        out->bytes = hd_dup(a, LLVMGetBufferStart(buf), out->size);
-        LLVMDisposeMemoryBuffer(buf);
-    }
+    if (rc == 0)
+        write_bitcode(a, &m, out);
     release(&m);
     return rc;
 }

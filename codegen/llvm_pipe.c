@@ -9,10 +9,20 @@
 
 #include "templates/abi.h"
 
-static const char *function_name(struct hd_arena *a, int pipeline, int level)
+enum { ENTRY = -1 }; /* a kind beside enum cg_function */
+
+static const char *function_name(struct hd_arena *a, const struct cg_job *j)
 {
-    return level ? hd_asprintf(a, "hd_p%d_l%d", pipeline, level)
-                 : hd_asprintf(a, "hd_p%d", pipeline);
+    static const char letters[] = {
+#define X(id, letter) letter,
+        CG_FUNCTIONS(X)
+#undef X
+    };
+    if (j->kind == ENTRY)
+        return hd_asprintf(a, "hd_p%d", j->index);
+    if (j->kind < CG_FUNCTION_KEYS)
+        return hd_asprintf(a, "hd_p%d_%c%d", j->index, letters[j->kind], j->first);
+    return hd_asprintf(a, "hd_p%d_k%d_%d", j->index, j->kind - CG_FUNCTION_KEYS, j->first);
 }
 
 static void fn_attribute(struct cg_mod *m, LLVMValueRef fn, LLVMAttributeIndex at,
@@ -39,33 +49,69 @@ static LLVMValueRef declare(struct cg_mod *m, const char *name, LLVMTypeRef type
     return fn;
 }
 
-static struct cg_fn *fn_open(struct cg_mod *m, int index, int level)
+static void drop_builders(void *function)
 {
-    struct hd_arena *a = m->arena;
-    struct cg_fn *f = HD_NEW(a, struct cg_fn);
-    struct rt_pipeline *spec = &m->prog->spec->pipelines[index];
-    const char *name = function_name(a, index, level);
-    if (level)
-        spec->level_entry[level] = name;
-    else
-        spec->entry = name;
+    struct cg_fn *f = function;
+    hd_cleanup_drop(&f->guarded);
+    LLVMDisposeBuilder(f->b);
+    LLVMDisposeBuilder(f->eb);
+}
+
+LLVMTypeRef cg_function_type(const struct cg_mod *m, int kind)
+{
+    return kind == ENTRY ? m->entry_type : kind == CG_FUNCTION_LEVEL ? m->level_type : m->part_type;
+}
+
+static LLVMValueRef declare_job(struct cg_mod *m, const struct cg_job *j)
+{
+    return declare(m, function_name(m->arena, j), cg_function_type(m, j->kind));
+}
+
+LLVMValueRef cg_function(struct cg_mod *m, const struct cg_job *j)
+{
+    bool known = LLVMGetNamedFunction(m->mod, function_name(m->arena, j)) != NULL;
+    if (!known)
+        hd_vec_push(m->arena, &m->jobs, *j);
+    return declare_job(m, j);
+}
+
+static void name_entry(struct cg_mod *m, const struct cg_job *j)
+{
+    struct rt_pipeline *spec = &m->prog->spec->pipelines[j->index];
+    if (j->kind == ENTRY)
+        spec->entry = function_name(m->arena, j);
+    else if (j->kind == CG_FUNCTION_LEVEL)
+        spec->level_entry[j->first] = function_name(m->arena, j);
+}
+
+/* One function is emitted at a time, so all use the module's arrays. */
+static void clear_arrays(struct cg_fn *f)
+{
+    struct cg_mod *m = f->m;
+    size_t nwords = (size_t)m->prog->spec->nwords + 1, nslots = (size_t)f->pipe->nslots + 1;
+    f->slots = memset(m->slots, 0, sizeof *m->slots * nslots);
+    f->words = memset(m->words, 0, sizeof *m->words * nwords);
+    f->word_ptrs = memset(m->word_ptrs, 0, sizeof *m->word_ptrs * nwords);
+}
+
+struct cg_fn *cg_fn_open(struct cg_mod *m, const struct cg_job *job)
+{
+    struct cg_fn *f = HD_NEW(m->arena, struct cg_fn);
     f->m = m;
-    f->pipe = &m->prog->pipelines[index];
-    f->index = index;
-    f->fn = declare(m, name, level ? m->level_type : m->entry_type);
+    f->pipe = &m->prog->pipelines[job->index];
+    f->index = job->index;
+    f->fn = declare_job(m, job);
+    name_entry(m, job);
     if (f->pipe->unoptimised) {
         fn_attribute(m, f->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "optnone");
         fn_attribute(m, f->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "noinline");
     }
     f->args = LLVMGetParam(f->fn, 0);
     f->thread = LLVMGetParam(f->fn, 1);
-    f->begin = LLVMGetParam(f->fn, level ? 3 : 2);
-    f->end = LLVMGetParam(f->fn, level ? 4 : 3);
-    f->slots = HD_NEWN(a, struct cg_val, f->pipe->nslots + 1);
-    f->words = HD_NEWN(a, LLVMValueRef, m->prog->spec->nwords + 1);
-    f->word_ptrs = HD_NEWN(a, LLVMValueRef, m->prog->spec->nwords + 1);
+    clear_arrays(f);
     f->b = LLVMCreateBuilderInContext(m->ctx);
     f->eb = LLVMCreateBuilderInContext(m->ctx);
+    hd_cleanup_add(&f->guarded, drop_builders, f);
     LLVMPositionBuilderAtEnd(f->eb, l_block(f, "entry"));
     f->body = l_block(f, "body");
     f->exit = l_block(f, "exit");
@@ -74,15 +120,25 @@ static struct cg_fn *fn_open(struct cg_mod *m, int index, int level)
     return f;
 }
 
-/* The current block is terminated. */
-static void fn_close(struct cg_fn *f)
+void cg_fn_close(struct cg_fn *f)
 {
     l_goto(f, f->exit);
     cg_sink_close(f);
     LLVMBuildRet(f->b, l_i32(f, 0));
     LLVMBuildBr(f->eb, f->body);
-    LLVMDisposeBuilder(f->b);
-    LLVMDisposeBuilder(f->eb);
+    drop_builders(f);
+}
+
+/* An entry or level function: it loops over a range. */
+static struct cg_fn *range_open(struct cg_mod *m, const struct cg_job *job)
+{
+    struct cg_fn *f = cg_fn_open(m, job);
+    unsigned level = job->kind == CG_FUNCTION_LEVEL;
+    f->begin = LLVMGetParam(f->fn, 2 + level);
+    f->end = LLVMGetParam(f->fn, 3 + level);
+    if (f->pipe->framed)
+        cg_frame_open(f);
+    return f;
 }
 
 struct cg_loop cg_loop_open(struct cg_fn *f, LLVMValueRef begin, LLVMValueRef end)
@@ -147,7 +203,7 @@ static int carry_offset(const struct pl_slot *s, int *at)
     return offset;
 }
 
-static struct rt_field carry_field(const struct pl_slot *s, int *at)
+struct rt_field cg_carry_field(const struct pl_slot *s, int *at)
 {
     struct rt_field fd = {.name = s->name, .phys = s->phys, .offset = carry_offset(s, at)};
     fd.valid_offset = s->nullable ? *at - 1 : -1;
@@ -160,11 +216,9 @@ static int carry_out(struct cg_fn *f, const struct pl_level *lv, LLVMValueRef to
     int at = 0;
     for (int i = 0; i < lv->nslots; i++) {
         int slot = lv->slots[i];
-        struct rt_field fd = carry_field(&f->pipe->slots[slot], &at);
-        if (to && !f->slots[slot].v)
-            HD_BUG("slot %d of %s is carried before it is set", slot, f->pipe->spec->name);
+        struct rt_field fd = cg_carry_field(&f->pipe->slots[slot], &at);
         if (to)
-            cg_store_field(f, &fd, f->slots[slot], to);
+            cg_store_field(f, &fd, cg_slot(f, slot), to);
     }
     return at;
 }
@@ -176,7 +230,7 @@ static void carry_in(struct cg_fn *f, const struct pl_level *lv, LLVMValueRef fr
     LLVMBuilderRef saved = cg_enter(f);
     for (int i = 0; i < lv->nslots; i++) {
         int slot = lv->slots[i];
-        struct rt_field fd = carry_field(&f->pipe->slots[slot], &at);
+        struct rt_field fd = cg_carry_field(&f->pipe->slots[slot], &at);
         cg_bind(f, slot, cg_load_field(f, &fd, from, false));
     }
     f->b = saved;
@@ -186,7 +240,8 @@ static void call_level(struct cg_fn *f, int level, struct cg_range r)
 {
     struct cg_mod *m = f->m;
     const struct pl_level *lv = &f->pipe->levels[level];
-    LLVMValueRef fn = declare(m, function_name(m->arena, f->index, level), m->level_type);
+    const struct cg_job job = {f->index, CG_FUNCTION_LEVEL, level};
+    LLVMValueRef fn = cg_function(m, &job);
     int bytes = carry_out(f, lv, NULL);
     LLVMValueRef carried = cg_alloca(f, HD_MAX(bytes, 8));
     carry_out(f, lv, carried);
@@ -204,16 +259,6 @@ static void call_level(struct cg_fn *f, int level, struct cg_range r)
     l_br(f, f->next);
 }
 
-static bool opens_level(enum pl_step_kind k)
-{
-    static const bool opens[PL_STEP_COUNT] = {
-#define X(id, name, level) [PL_STEP_##id] = level,
-        PL_STEPS(X)
-#undef X
-    };
-    return opens[k];
-}
-
 static void expand(struct cg_fn *f, int k)
 {
     const struct pl_step *s = &f->pipe->steps[k];
@@ -225,8 +270,6 @@ static void expand(struct cg_fn *f, int k)
         int level = s->level + 1;
         HD_ASSERT(f->pipe->levels[level].first_step == k + 1);
         call_level(f, level, r);
-        struct cg_level_job job = {f->pipe, f->index, level};
-        hd_vec_push(f->m->arena, &f->m->jobs, job);
         return;
     }
     struct cg_loop l = cg_loop_open(f, r.begin, r.end);
@@ -239,8 +282,14 @@ static void expand(struct cg_fn *f, int k)
 void cg_steps_from(struct cg_fn *f, int k)
 {
     for (; k < f->pipe->nsteps; k++) {
+        const struct pl_part *part = cg_part_at(f, k);
+        if (part) {
+            cg_call_steps(f, part);
+            k = part->end - 1;
+            continue;
+        }
         cg_count(f, k, NULL);
-        if (opens_level(f->pipe->steps[k].kind)) {
+        if (pl_opens_level(f->pipe->steps[k].kind)) {
             expand(f, k);
             return;
         }
@@ -253,7 +302,8 @@ void cg_steps_from(struct cg_fn *f, int k)
 
 void cg_pipeline(struct cg_mod *m, int index)
 {
-    struct cg_fn *f = fn_open(m, index, 0);
+    const struct cg_job job = {index, ENTRY, 0};
+    struct cg_fn *f = range_open(m, &job);
     l_need(f, l_icmp(f, LLVMIntSLT, f->begin, f->end), f->exit, "some");
     if (!f->pipe->tile || !cg_tile_loop(f)) {
         struct cg_loop l = cg_loop_open(f, f->begin, f->end);
@@ -262,20 +312,20 @@ void cg_pipeline(struct cg_mod *m, int index)
         cg_loop_close(f, &l);
         l_br(f, f->exit);
     }
-    fn_close(f);
+    cg_fn_close(f);
 }
 
-void cg_level(struct cg_mod *m, const struct cg_level_job *job)
+void cg_level(struct cg_mod *m, const struct cg_job *job)
 {
-    struct cg_fn *f = fn_open(m, job->index, job->level);
-    const struct pl_level *lv = &job->pipe->levels[job->level];
+    struct cg_fn *f = range_open(m, job);
+    const struct pl_level *lv = &f->pipe->levels[job->first];
     carry_in(f, lv, LLVMGetParam(f->fn, 2));
     cg_check_stop(f);
     l_need(f, l_icmp(f, LLVMIntSLT, f->begin, f->end), f->exit, "some");
     struct cg_loop l = cg_loop_open(f, f->begin, f->end);
-    cg_bind_child(f, &job->pipe->steps[lv->first_step - 1], l.i);
+    cg_bind_child(f, &f->pipe->steps[lv->first_step - 1], l.i);
     cg_steps_from(f, lv->first_step);
     cg_loop_close(f, &l);
     l_br(f, f->exit);
-    fn_close(f);
+    cg_fn_close(f);
 }

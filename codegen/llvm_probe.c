@@ -82,7 +82,10 @@ static struct cg_range find_hash(struct cg_fn *f, const struct pl_step *s,
     const struct rt_state *st = &m->prog->spec->states[s->state];
     struct cg_val *keys = HD_NEWN(m->arena, struct cg_val, s->nkeys);
     HD_ASSERT(s->nkeys == st->nkeys);
-    LLVMValueRef h = eval_keys(f, s, keys, miss);
+    bool parts = f->frame && s->nkeys > PL_PART_KEYS;
+    int number = (int)(s - f->pipe->steps);
+    LLVMValueRef h = parts ? cg_call_hash(f, number, s->null_equal ? NULL : miss)
+                           : eval_keys(f, s, keys, miss);
     LLVMValueRef mask = cg_arg_word(f, s->a_mask, 0), slots = cg_arg_ptr(f, s->a_slots);
     LLVMValueRef tag = l_trunc(f, l_lshr(f, h, l_i64(f, 32)), m->i32);
     LLVMValueRef first = l_and(f, h, mask);
@@ -100,7 +103,10 @@ static struct cg_range find_hash(struct cg_fn *f, const struct pl_step *s,
     LLVMValueRef begin_at = l_at(f, slot, offsetof(struct hdd_hash_slot, begin));
     LLVMValueRef begin = l_load_const(f, m->i64, begin_at, 8);
     LLVMValueRef row = l_row(f, cg_arg_ptr(f, s->a_rows), begin, st->stride);
-    cg_keys_equal(f, st, row, keys, s->null_equal, step);
+    if (parts)
+        cg_call_equal(f, number, row, step);
+    else
+        cg_keys_equal(f, st->nkeys, st->fields, row, keys, s->null_equal, step);
     LLVMBasicBlockRef hit = l_here(f);
     l_goto(f, step);
     LLVMValueRef next = l_and(f, l_add(f, pos, l_i64(f, 1)), mask);

@@ -80,6 +80,54 @@ static LLVMValueRef hash_of_row(struct cg_fn *f, const struct cg_val *by_field)
     return cg_hash(f, st->nkeys, by_field, phys);
 }
 
+/* The index of a CSR row, which a row without one ends at. */
+static struct cg_val csr_index(struct cg_fn *f, struct cg_val v)
+{
+    const struct rt_state *st = f->sink->st;
+    if (!v.v)
+        v.v = index_value(f);
+    if (v.valid && st->fields[0].valid_offset < 0)
+        l_need(f, v.valid, f->next, "indexed");
+    return v;
+}
+
+/* The fields that are not outs. */
+static void copy_fields(struct cg_fn *f, LLVMValueRef row)
+{
+    const struct pl_sink *s = f->sink->s;
+    for (int i = 0; i < s->ncopies; i++) {
+        const struct pl_copy *c = &s->copies[i];
+        LLVMValueRef to = l_at(f, row, c->to), size = l_i64(f, c->bytes);
+        if (c->state < 0) {
+            LLVMBuildMemSet(f->b, to, LLVMConstNull(f->m->i8), size, 1);
+            continue;
+        }
+        LLVMValueRef from = l_row(f, cg_arg_ptr(f, c->a_rows), cg_row_index(f, c->row_slot),
+                                  f->m->prog->spec->states[c->state].stride);
+        LLVMBuildMemCpy(f->b, to, 1, l_at(f, from, c->from), 1, size);
+    }
+}
+
+static void append_parts(struct cg_fn *f)
+{
+    const struct pl_sink *s = f->sink->s;
+    const struct rt_state *st = f->sink->st;
+    struct cg_val index = {0};
+    for (int i = 0; i < s->nouts && st->kind == RT_STATE_CSR; i++)
+        if (s->outs[i].field == 0)
+            index = cg_out_value(f, &s->outs[i]);
+    if (st->kind == RT_STATE_CSR)
+        index = csr_index(f, index);
+    LLVMValueRef hash = st->kind == RT_STATE_HASH ? cg_call_hash(f, -1, NULL) : NULL;
+    LLVMValueRef row = next_row(f);
+    if (hash)
+        l_store(f, hash, row, 8);
+    if (index.v)
+        cg_store_field(f, &st->fields[0], index, row);
+    cg_call_outs(f, CG_FUNCTION_STORE, 0, s->nouts, row, NULL);
+    copy_fields(f, row);
+}
+
 static void append_row(struct cg_fn *f)
 {
     const struct pl_sink *s = f->sink->s;
@@ -87,10 +135,8 @@ static void append_row(struct cg_fn *f)
     struct cg_val *by_field = HD_NEWN(f->m->arena, struct cg_val, st->nfields);
     for (int i = 0; i < s->nouts; i++)
         by_field[s->outs[i].field] = cg_out_value(f, &s->outs[i]);
-    if (st->kind == RT_STATE_CSR && !by_field[0].v)
-        by_field[0].v = index_value(f);
-    if (st->kind == RT_STATE_CSR && by_field[0].valid && st->fields[0].valid_offset < 0)
-        l_need(f, by_field[0].valid, f->next, "indexed");
+    if (st->kind == RT_STATE_CSR)
+        by_field[0] = csr_index(f, by_field[0]);
     LLVMValueRef hash = st->kind == RT_STATE_HASH ? hash_of_row(f, by_field) : NULL;
     LLVMValueRef row = next_row(f);
     if (hash)
@@ -98,6 +144,7 @@ static void append_row(struct cg_fn *f)
     for (int i = 0; i < st->nfields; i++)
         if (by_field[i].v)
             cg_store_field(f, &st->fields[i], by_field[i], row);
+    copy_fields(f, row);
 }
 
 /* --- BITMAP, DIRECT --- */
@@ -132,11 +179,10 @@ static void set_bit(struct cg_fn *f, LLVMValueRef index)
     l_store(f, l_or(f, l_load(f, f->m->i64, k->word, 8), bit), k->word, 8);
 }
 
-static void store_direct(struct cg_fn *f)
+static void store_direct_outs(struct cg_fn *f, int first, int end, LLVMValueRef i)
 {
     const struct pl_sink *s = f->sink->s;
-    LLVMValueRef i = index_value(f);
-    for (int k = 0; k < s->nouts; k++) {
+    for (int k = first; k < end; k++) {
         enum rt_phys p = f->sink->st->fields[s->outs[k].field].phys;
         struct cg_val v = cg_out_value(f, &s->outs[k]);
         cg_store(f, p, v, l_row(f, cg_arg_ptr(f, s->a_fields[k]), i, cg_phys_size(p)));
@@ -146,16 +192,52 @@ static void store_direct(struct cg_fn *f)
                      l_index(f, f->m->i8, cg_arg_ptr(f, s->a_valids[k]), i));
         }
     }
+}
+
+static void store_direct(struct cg_fn *f)
+{
+    const struct pl_sink *s = f->sink->s;
+    LLVMValueRef i = index_value(f);
+    if (s->nparts)
+        cg_call_outs(f, CG_FUNCTION_DIRECT, 0, s->nouts, NULL, NULL);
+    else
+        store_direct_outs(f, 0, s->nouts, i);
     set_bit(f, i);
+}
+
+static void store_outs(struct cg_fn *f, int first, int end, LLVMValueRef row)
+{
+    const struct pl_sink *s = f->sink->s;
+    for (int k = first; k < end; k++)
+        cg_store_field(f, &f->sink->st->fields[s->outs[k].field],
+                       cg_out_value(f, &s->outs[k]), row);
 }
 
 static void store_array(struct cg_fn *f)
 {
     const struct pl_sink *s = f->sink->s;
-    const struct rt_state *st = f->sink->st;
-    LLVMValueRef row = l_row(f, cg_arg_ptr(f, s->a_rows), index_value(f), st->stride);
-    for (int k = 0; k < s->nouts; k++)
-        cg_store_field(f, &st->fields[s->outs[k].field], cg_out_value(f, &s->outs[k]), row);
+    LLVMValueRef rows = cg_arg_ptr(f, s->a_rows);
+    LLVMValueRef row = l_row(f, rows, index_value(f), f->sink->st->stride);
+    if (s->nparts)
+        cg_call_outs(f, CG_FUNCTION_STORE, 0, s->nouts, row, NULL);
+    else
+        store_outs(f, 0, s->nouts, row);
+}
+
+void cg_sink_part(struct cg_fn *f, enum cg_function kind, const struct pl_part *p)
+{
+    struct cg_sink k = {.s = &f->pipe->sink};
+    k.st = &f->m->prog->spec->states[k.s->state];
+    f->sink = &k;
+    if (kind == CG_FUNCTION_STORE)
+        store_outs(f, p->first, p->end, f->row);
+    else if (kind == CG_FUNCTION_DIRECT)
+        store_direct_outs(f, p->first, p->end, index_value(f));
+    else if (kind == CG_FUNCTION_FOLD)
+        cg_fold_outs(f, p->first, p->end, f->row);
+    else
+        cg_share_outs(f, p->first, p->end, f->row, f->other);
+    f->sink = NULL; /* the function holds none */
 }
 
 /* --- dispatch --- */
@@ -197,7 +279,7 @@ void cg_sink_row(struct cg_fn *f)
     switch (f->sink->s->kind) {
     case PL_SINK_BITMAP: set_bit(f, index_value(f)); break;
     case PL_SINK_DIRECT: store_direct(f); break;
-    case PL_SINK_ROWS: append_row(f); break;
+    case PL_SINK_ROWS: f->sink->s->nparts ? append_parts(f) : append_row(f); break;
     case PL_SINK_AGG_SCALAR:
     case PL_SINK_AGG_DENSE:
     case PL_SINK_AGG_HASH: cg_agg_row(f); break;

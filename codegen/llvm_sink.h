@@ -23,14 +23,19 @@ struct cg_sink {
 /* Value of an out, in the class of its field. */
 struct cg_val cg_out_value(struct cg_fn *f, const struct pl_out *o);
 
+/* A run of the outs on f->row, in a function of its own. */
+void cg_sink_part(struct cg_fn *f, enum cg_function kind, const struct pl_part *p);
+
 void cg_agg_open(struct cg_fn *f);
 void cg_agg_row(struct cg_fn *f);
 void cg_agg_close(struct cg_fn *f);
 
 /* llvm_agg_fold.c: accumulators. image: memory of this thread in the layout of the state's rows. */
 void cg_fold_row(struct cg_fn *f, LLVMValueRef image); /* adds the current row */
+void cg_fold_outs(struct cg_fn *f, int first, int end, LLVMValueRef image);
 /* Adds an image to a row that other threads change as well, and marks the group as existing. */
 void cg_fold_shared(struct cg_fn *f, LLVMValueRef row, LLVMValueRef image);
+void cg_share_outs(struct cg_fn *f, int first, int end, LLVMValueRef row, LLVMValueRef image);
 void cg_acc_copy(struct cg_fn *f, LLVMValueRef from, LLVMValueRef to);
 void cg_acc_clear(struct cg_fn *f, LLVMValueRef image);
 

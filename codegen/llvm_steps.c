@@ -14,24 +14,26 @@ void cg_bind(struct cg_fn *f, int slot, struct cg_val v)
     if (name && LLVMIsAInstruction(v.v))
         LLVMSetValueName2(v.v, name, strlen(name));
     f->slots[slot] = v;
+    if (f->frame && !f->lanes)
+        cg_frame_store(f, slot, v);
 }
 
-static const struct cg_val *row_of(struct cg_fn *f, int slot)
+struct cg_val cg_slot(struct cg_fn *f, int slot)
 {
-    if (slot < 0 || slot >= f->pipe->nslots || !f->slots[slot].v)
-        HD_BUG("row slot %d of %s is read before it is set", slot, f->pipe->spec->name);
-    return &f->slots[slot];
+    if (slot < 0 || slot >= f->pipe->nslots || (!f->slots[slot].v && !f->frame))
+        HD_BUG("slot %d of %s is read before it is set", slot, f->pipe->spec->name);
+    return f->slots[slot].v ? f->slots[slot] : cg_frame_load(f, slot);
 }
 
 LLVMValueRef cg_row_index(struct cg_fn *f, int slot)
 {
-    const struct cg_val *s = row_of(f, slot);
-    return s->wide ? s->wide : l_zext(f, s->v, f->m->i64);
+    struct cg_val s = cg_slot(f, slot);
+    return s.wide ? s.wide : l_zext(f, s.v, f->m->i64);
 }
 
 LLVMValueRef cg_row_is_null(struct cg_fn *f, int slot)
 {
-    return l_eq(f, row_of(f, slot)->v, l_i32(f, -1));
+    return l_eq(f, cg_slot(f, slot).v, l_i32(f, -1));
 }
 
 LLVMValueRef cg_test_bit(struct cg_fn *f, LLVMValueRef words, LLVMValueRef index,

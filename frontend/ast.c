@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frontend/json.h"
+#include "runtime/base/near.h"
 #include "runtime/base/strbuf.h"
 
 struct fe_ast *fe_ast_new(struct hd_arena *a, enum fe_op op, const char *path, int pos)
@@ -38,7 +39,6 @@ int fe_ast_fail(const struct fe_ast *x, struct hd_err *err, const char *fmt, ...
         HD_FAIL(err, USER, x->path, "%s", msg);
     else
         HD_FAIL(err, USER, x->path, "character %d: %s", x->pos + 1, msg);
-    fe_err_repair(err);
     return -1;
 }
 
@@ -88,9 +88,14 @@ int fe_scope_find(const struct fe_scope *s, const char *name, const char *path, 
     if (*out >= 0)
         return 0;
     struct hd_strbuf b;
+    struct hd_near near;
+    hd_near_init(&near, name);
+    for (int i = 0; i < s->ncols; i++)
+        hd_near_offer(&near, s->cols[i].name);
     hd_strbuf_init(&b);
     list_names(&b, s);
-    fe_ast_fail(&at, err, "column \"%.100s\" not found; inputs are %s", name, b.s);
+    fe_ast_fail(&at, err, "column \"%.100s\" not found%s; inputs are %s", name,
+                hd_near_hint(&near), b.s);
     hd_strbuf_release(&b);
     return -1;
 }

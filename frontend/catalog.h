@@ -18,6 +18,8 @@ enum fe_storage {
 enum { FE_TEXT_BLOCK_SHIFT = 16 };
 /* No table has more rows, so that rows * 16 bytes cannot overflow anywhere. */
 #define FE_MAX_ROWS ((int64_t)1 << 44)
+/* Rows of a table: plans count them in an int32. */
+#define FE_TABLE_MAX_ROWS INT32_MAX
 
 /* A sorted dictionary: entry k is bytes[offsets[k] .. offsets[k+1]). Distinct, ascending
  * bytewise. */

@@ -210,8 +210,13 @@ static int read_int_form(const struct fe_json *v, struct fe_table_column *c)
             return fe_json_expected(&m, "a factor of at least 1");
     }
     const struct fe_facts *f = &c->facts;
-    if (f->has_range && !(stored_fits(f->min, c) && stored_fits(f->max, c)))
+    hd_i128 lo, hi;
+    if (!f->has_range)
+        return 0;
+    if (!(stored_fits(f->min, c) && stored_fits(f->max, c)))
         return fe_json_fail(v, "\"min\" and \"max\" do not fit width, base and factor");
+    if (hd_type_domain(c->type, &lo, &hi) && (f->min < lo || f->max > hi))
+        return fe_json_fail(v, "\"min\" and \"max\" are not values of the type");
     return 0;
 }
 
@@ -482,7 +487,8 @@ static int read_catalog(const struct fe_json *v, struct fe_catalog_doc *doc)
 int fe_catalog_read(struct hd_arena *a, const char *json, const char *path,
                     struct fe_catalog_doc **out, struct hd_err *err)
 {
-    struct fe_json_reader r = {a, err, HD_ERR_CORRUPT, path, NULL};
+    struct fe_json_reader r = {
+        .arena = a, .err = err, .class = HD_ERR_CORRUPT, .prefix = path};
     struct fe_catalog_doc *doc = HD_NEW(a, struct fe_catalog_doc);
     struct fe_json root;
     int rc = fe_json_open(&r, json, &root);

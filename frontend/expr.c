@@ -298,6 +298,9 @@ static enum level level_of(const struct fe_expr *e)
     case FE_DICT_TEXT:
     case FE_LOOKUP:
     case FE_IN_SET:
+    case FE_LOW_WORD:
+    case FE_HIGH_WORD:
+    case FE_OF_PARTS:
     case FE_OP_COUNT: break;
     }
     return L_PRIMARY;

@@ -5,6 +5,7 @@
 #include "frontend/ast.h"
 #include "frontend/json.h"
 #include "frontend/value.h"
+#include "runtime/base/near.h"
 #include "runtime/base/vec.h"
 
 static const struct {
@@ -65,7 +66,13 @@ static int find_op(const struct fe_json *v, int *out)
             *out = i;
             return 0;
         }
-    return fe_json_expected(v, "an operator of expressions");
+    struct hd_near near;
+    hd_near_init(&near, name);
+    for (int i = 0; i < FE_OP_COUNT; i++)
+        if (strcmp(ops[i].rule, "X") != 0)
+            hd_near_offer(&near, ops[i].text);
+    return fe_json_fail(v, "expected an operator of expressions, found \"%.60s\"%s", name,
+                        hd_near_hint(&near));
 }
 
 static int read_field(const struct fe_json *v, enum fe_field *out)

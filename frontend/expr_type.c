@@ -6,6 +6,7 @@
 
 #include "frontend/ast.h"
 #include "frontend/value.h"
+#include "runtime/base/near.h"
 #include "runtime/base/strbuf.h"
 #include "runtime/base/vec.h"
 
@@ -644,6 +645,16 @@ static int ft_X(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
 
 /* ---- leaves and the walk -------------------------------------------------------------- */
 
+static int unknown_param(struct fe_typing *t, const struct fe_ast *x)
+{
+    struct hd_near near;
+    hd_near_init(&near, x->name);
+    for (int k = 0; k < t->nparams; k++)
+        hd_near_offer(&near, t->params[k].name);
+    return fe_ast_fail(x, t->err, "parameter :%.100s is not declared in \"params\"%s", x->name,
+                       hd_near_hint(&near));
+}
+
 static int type_param(struct fe_typing *t, const struct fe_ast *x, bool list_allowed,
                       struct fe_expr **out)
 {
@@ -651,7 +662,7 @@ static int type_param(struct fe_typing *t, const struct fe_ast *x, bool list_all
     while (k < t->nparams && strcmp(t->params[k].name, x->name) != 0)
         k++;
     if (k == t->nparams)
-        return fe_ast_fail(x, t->err, "parameter :%s is not declared in \"params\"", x->name);
+        return unknown_param(t, x);
     struct fe_param *p = &t->params[k];
     if (p->is_list && !list_allowed)
         return fe_ast_fail(x, t->err,

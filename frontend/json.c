@@ -6,24 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/near.h"
 #include "runtime/base/strbuf.h"
 #include "runtime/base/type.h"
 
 /* ---- opening -------------------------------------------------------------------------- */
 
+static void drop_tree(void *reader)
+{
+    fe_json_close(reader);
+}
+
 int fe_json_open(struct fe_json_reader *r, const char *text, struct fe_json *root)
 {
     size_t n = strlen(text);
     r->root = NULL;
+    hd_cleanup_add(&r->guarded, drop_tree, r);
     *root = (struct fe_json){.index = -1, .r = r};
     HD_TRY(fe_json_check(text, n, r->class, fe_json_path(root), r->err));
     r->root = cJSON_ParseWithLength(text, n);
+    if (!r->root) /* the text was checked: that is the only reason left */
+        return HD_FAIL(r->err, RESOURCE, fe_json_path(root),
+                       "out of memory: the system refused to hold the JSON text");
     root->item = r->root;
-    return r->root ? 0 : fe_json_fail(root, "the JSON text cannot be read");
+    return 0;
 }
 
 void fe_json_close(struct fe_json_reader *r)
 {
+    hd_cleanup_drop(&r->guarded);
     cJSON_Delete(r->root);
     r->root = NULL;
 }
@@ -76,7 +87,6 @@ int fe_json_fail(const struct fe_json *v, const char *fmt, ...)
     va_start(ap, fmt);
     hd_err_vset(v->r->err, v->r->class, __FILE__, __LINE__, fe_json_path(v), fmt, ap);
     va_end(ap);
-    fe_err_repair(v->r->err);
     return -1;
 }
 
@@ -135,12 +145,16 @@ static int unknown_key(const struct fe_json *v, const char *key, va_list ap)
     char list[384];
     size_t n = 0;
     const char *k;
+    struct hd_near near;
+    hd_near_init(&near, key);
     list[0] = 0;
     while ((k = va_arg(ap, const char *)) && n < sizeof list) {
         int w = snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", k);
         n += (size_t)w;
+        hd_near_offer(&near, k);
     }
-    return fe_json_fail(v, "unknown key \"%.60s\"; expected one of: %s", key, list);
+    return fe_json_fail(v, "unknown key \"%.60s\"%s; expected one of: %s", key,
+                        hd_near_hint(&near), list);
 }
 
 int fe_json_object(const struct fe_json *v, ...)
@@ -226,6 +240,7 @@ bool fe_json_first(const struct fe_json *v, struct fe_json *out)
 bool fe_json_next(struct fe_json *e)
 {
     const cJSON *next = e->item->next;
+    hd_poll();
     if (next)
         *e = below(e->up, next, e->index + 1);
     return next != NULL;

@@ -7,6 +7,7 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/err.h"
+#include "runtime/base/guard.h"
 
 enum {
     FE_JSON_MAX_DEPTH = 256,
@@ -22,6 +23,7 @@ struct fe_json_reader {
     enum hd_err_class class; /* of every failure */
     const char *prefix;      /* before the JSON path, e.g. a file name; may be NULL */
     struct cJSON *root;
+    struct hd_cleanup guarded;
 };
 
 struct fe_json {
@@ -44,11 +46,6 @@ enum fe_json_kind {
 /* Checks the text strictly (grammar, depth, size, UTF-8, no NUL); reports line and column. */
 int fe_json_check(const char *text, size_t n, enum hd_err_class c, const char *path,
                   struct hd_err *err);
-
-/* Replaces what is not UTF-8 by '?': a message that quotes a text may cut a character. */
-void fe_utf8_repair(char *s);
-/* Replaces path and message of an error so. */
-void fe_err_repair(struct hd_err *err);
 
 /* The reader's first four fields are the caller's; close frees the tree, after failure too. */
 int fe_json_open(struct fe_json_reader *r, const char *text, struct fe_json *root);

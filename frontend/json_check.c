@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/utf8.h"
+
 struct check {
     const char *text, *p, *end;
     enum hd_err_class class;
@@ -126,50 +128,6 @@ static int check_unicode(struct check *c)
     return lo >= 0xDC00 && lo <= 0xDFFF ? 0 : fail_at(c, start, "an unpaired surrogate");
 }
 
-/* Length of the UTF-8 sequence at p, 0 if it is none. */
-static int utf8_length(const unsigned char *p, const unsigned char *end)
-{
-    static const struct {
-        unsigned char mask, lead;
-        int n;
-        unsigned min;
-    } forms[] = {{0xE0, 0xC0, 2, 0x80}, {0xF0, 0xE0, 3, 0x800}, {0xF8, 0xF0, 4, 0x10000}};
-    for (size_t f = 0; f < HD_COUNT(forms); f++) {
-        if ((p[0] & forms[f].mask) != forms[f].lead)
-            continue;
-        if (end - p < forms[f].n)
-            return 0;
-        unsigned cp = p[0] & (unsigned char)~forms[f].mask;
-        for (int i = 1; i < forms[f].n; i++) {
-            if ((p[i] & 0xC0) != 0x80)
-                return 0;
-            cp = cp << 6 | (p[i] & 0x3Fu);
-        }
-        bool ok = cp >= forms[f].min && cp <= 0x10FFFF && (cp < 0xD800 || cp > 0xDFFF);
-        return ok ? forms[f].n : 0;
-    }
-    return 0;
-}
-
-void fe_utf8_repair(char *s)
-{
-    const unsigned char *end = (const unsigned char *)s + strlen(s);
-    for (unsigned char *p = (unsigned char *)s; *p;) {
-        int n = *p < 0x80 ? 1 : utf8_length(p, end);
-        if (!n)
-            *p = '?';
-        p += n ? n : 1;
-    }
-}
-
-void fe_err_repair(struct hd_err *err)
-{
-    if (!err)
-        return;
-    fe_utf8_repair(err->path);
-    fe_utf8_repair(err->message);
-}
-
 static int check_escape(struct check *c)
 {
     c->p++;
@@ -188,10 +146,8 @@ static int check_string(struct check *c)
             return expected(c, "a character or the end of the string");
         if (*c->p == '\\') {
             HD_TRY(check_escape(c));
-        } else if ((unsigned char)*c->p < 0x80) {
-            c->p++;
         } else {
-            int n = utf8_length((const unsigned char *)c->p, (const unsigned char *)c->end);
+            int n = hd_utf8_length((const unsigned char *)c->p, (const unsigned char *)c->end);
             if (!n)
                 return fail_at(c, c->p, "the text is not UTF-8");
             c->p += n;
@@ -249,6 +205,7 @@ static int check_container(struct check *c, int depth, bool object, char close)
 
 static int check_value(struct check *c, int depth)
 {
+    hd_poll();
     skip_space(c);
     if (at(c, '{'))
         return check_container(c, depth, true, '}');

@@ -1,12 +1,20 @@
 /* Values of parameters: defaults, -p name=text, and JSON objects. */
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/json.h"
 #include "frontend/plan_read.h"
 #include "frontend/value.h"
+#include "runtime/base/near.h"
 
 static int read_scalar(struct fe_param *p, const struct fe_json *v, struct fe_value *out)
 {
+    char type[HD_TEXT_MAX];
+    if (fe_json_kind(v) == FE_JSON_ARRAY)
+        return fe_json_fail(v,
+                            "parameter :%s is one %s, found a list; parameters of several "
+                            "values are of type list(%s)",
+                            p->name, hd_type_text(p->type, type), type);
     HD_TRY(fe_value_read(v, p->type, out));
     if (out->is_null && !p->nullable)
         return fe_json_fail(v, "parameter :%s is null but not declared \"nullable\"", p->name);
@@ -17,7 +25,11 @@ static int read_list(struct fe_param *p, const struct fe_json *v)
 {
     struct fe_json e;
     int n = 0;
-    HD_TRY(fe_json_array(v));
+    char what[HD_TEXT_MAX * 2], type[HD_TEXT_MAX];
+    snprintf(what, sizeof what, "a list for the parameter of type list(%s)",
+             hd_type_text(p->type, type));
+    if (fe_json_kind(v) != FE_JSON_ARRAY)
+        return fe_json_expected(v, what);
     struct fe_value *list = HD_NEWN(v->r->arena, struct fe_value, fe_json_length(v));
     for (bool more = fe_json_first(v, &e); more; more = fe_json_next(&e)) {
         HD_TRY(fe_value_read(&e, p->type, &list[n]));
@@ -57,8 +69,16 @@ static struct fe_param *find_param(struct fe_plan *p, const char *name)
 static int bind_list_text(struct fe_plan *plan, struct fe_param *p, const char *value,
                           struct hd_err *err)
 {
-    struct fe_json_reader r = {plan->arena, err, HD_ERR_USER,
-                               hd_asprintf(plan->arena, "parameter :%s", p->name), NULL};
+    char type[HD_TEXT_MAX];
+    if (value[strspn(value, " \t\r\n")] != '[')
+        return HD_FAIL(
+            err, USER, p->path,
+            "parameter :%s: expected a JSON list of %s in brackets, found \"%.60s\"", p->name,
+            hd_type_text(p->type, type), value);
+    struct fe_json_reader r = {.arena = plan->arena,
+                               .err = err,
+                               .class = HD_ERR_USER,
+                               .prefix = hd_asprintf(plan->arena, "parameter :%s", p->name)};
     struct fe_json v;
     int rc = fe_json_open(&r, value, &v);
     if (rc == 0)
@@ -70,15 +90,14 @@ static int bind_list_text(struct fe_plan *plan, struct fe_param *p, const char *
 static int bind_text(struct fe_plan *plan, struct fe_param *p, const char *value,
                      struct hd_err *err)
 {
-    char form[HD_TEXT_MAX * 2];
+    char form[HD_TEXT_MAX * 2], misfit[FE_MISFIT_MAX];
     struct fe_value v;
     const char *own = hd_strdup(plan->arena, value);
-    if (!fe_value_parse(p->type, own, strlen(own), &v)) {
-        HD_FAIL(err, USER, p->path, "parameter :%s: expected %s, found \"%.60s\"", p->name,
-                fe_value_form(p->type, form), value);
-        fe_err_repair(err);
-        return -1;
-    }
+    if (!fe_value_parse(p->type, own, strlen(own), &v))
+        return HD_FAIL(err, USER, p->path, "parameter :%s: expected %s, found \"%.60s\"%s",
+                       p->name, fe_value_form(p->type, form), value,
+                       value[0] == '[' ? " (a list; the parameter is one value)"
+                                       : fe_value_misfit(p->type, value, misfit));
     p->value = v;
     return 0;
 }
@@ -92,11 +111,22 @@ static int bind_null(struct fe_param *p, struct hd_err *err)
     return 0;
 }
 
+/* Which parameter was meant; lives as long as *near. */
+static const char *near_param(const struct fe_plan *p, const char *name, struct hd_near *near)
+{
+    hd_near_init(near, name);
+    for (int i = 0; i < p->nparams; i++)
+        hd_near_offer(near, p->params[i].name);
+    return hd_near_hint(near);
+}
+
 int fe_plan_bind(struct fe_plan *plan, const char *name, const char *value, struct hd_err *err)
 {
     struct fe_param *p = find_param(plan, name);
+    struct hd_near near;
     if (!p)
-        return HD_FAIL(err, USER, "$.params", "the plan has no parameter \"%.100s\"", name);
+        return HD_FAIL(err, USER, "$.params", "the plan has no parameter \"%.100s\"%s", name,
+                       near_param(plan, name, &near));
     if (!value)
         HD_TRY(bind_null(p, err));
     else if (p->is_list)
@@ -110,8 +140,10 @@ int fe_plan_bind(struct fe_plan *plan, const char *name, const char *value, stru
 static int bind_member(struct fe_plan *plan, const struct fe_json *m)
 {
     struct fe_param *p = find_param(plan, m->key);
+    struct hd_near near;
     if (!p)
-        return fe_json_fail(m, "the plan has no parameter \"%.100s\"", m->key);
+        return fe_json_fail(m, "the plan has no parameter \"%.100s\"%s", m->key,
+                            near_param(plan, m->key, &near));
     HD_TRY(fe_param_read_value(p, m));
     mark_bound(p);
     return 0;
@@ -119,7 +151,8 @@ static int bind_member(struct fe_plan *plan, const struct fe_json *m)
 
 int fe_plan_bind_json(struct fe_plan *p, const char *json, struct hd_err *err)
 {
-    struct fe_json_reader r = {p->arena, err, HD_ERR_USER, "parameters", NULL};
+    struct fe_json_reader r = {
+        .arena = p->arena, .err = err, .class = HD_ERR_USER, .prefix = "parameters"};
     struct fe_json v, m;
     int rc = fe_json_open(&r, json, &v);
     if (rc == 0)

@@ -7,6 +7,7 @@
 #include "frontend/plan.h"
 #include "frontend/value.h"
 #include "runtime/base/strbuf.h"
+#include "runtime/base/show.h"
 
 struct dump {
     struct hd_strbuf *out;
@@ -168,6 +169,7 @@ static void print_sort(struct dump *d, const struct fe_node *n)
 
 static void print_head(struct dump *d, const struct fe_node *n)
 {
+    size_t line = d->out->n;
     hd_strbuf_addf(d->out, "#%d %s", n->id, fe_relop_name(n->op));
     switch (n->op) {
     case FE_SCAN_OP: print_scan(d, n); break;
@@ -192,7 +194,7 @@ static void print_head(struct dump *d, const struct fe_node *n)
     case FE_DISTINCT_OP:
     case FE_RELOP_COUNT: break;
     }
-    hd_strbuf_addc(d->out, '\n');
+    hd_show_end_line(d->out, line);
 }
 
 static void print_tree(struct dump *d, const struct fe_node *n)
@@ -228,6 +230,7 @@ static void print_list(struct dump *d, const struct fe_param *p)
 static void print_param(struct dump *d, const struct fe_param *p)
 {
     char type[HD_TEXT_MAX];
+    size_t line = d->out->n;
     hd_strbuf_addf(d->out, p->is_list ? "param :%s list(%s)" : "param :%s %s", p->name,
                    hd_type_text(p->type, type));
     hd_strbuf_adds(d->out, p->nullable ? "?" : "");
@@ -238,7 +241,14 @@ static void print_param(struct dump *d, const struct fe_param *p)
         else
             print_constant(d, &p->value);
     }
-    hd_strbuf_addc(d->out, '\n');
+    hd_show_end_line(d->out, line);
+}
+
+static void print_title(struct hd_strbuf *out, const char *what, const char *name)
+{
+    size_t line = out->n;
+    hd_strbuf_addf(out, "%s %s", what, name);
+    hd_show_end_line(out, line);
 }
 
 void fe_plan_print(struct hd_strbuf *out, const struct fe_plan *p)
@@ -247,11 +257,11 @@ void fe_plan_print(struct hd_strbuf *out, const struct fe_plan *p)
     struct hd_arena_mark mark = hd_arena_mark(p->arena);
     hd_strbuf_init(&d.indent);
     if (p->name)
-        hd_strbuf_addf(out, "plan %s\n", p->name);
+        print_title(out, "plan", p->name);
     for (int i = 0; i < p->nparams; i++)
         print_param(&d, &p->params[i]);
     for (int i = 0; i < p->nshared; i++) {
-        hd_strbuf_addf(out, "shared %s\n", p->shared_names[i]);
+        print_title(out, "shared", p->shared_names[i]);
         print_tree(&d, p->shared[i]);
     }
     print_tree(&d, p->root);

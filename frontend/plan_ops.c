@@ -4,6 +4,7 @@
 
 #include "frontend/plan_read.h"
 #include "frontend/value.h"
+#include "runtime/base/near.h"
 #include "runtime/base/vec.h"
 
 /* ---- names ---------------------------------------------------------------------------- */
@@ -31,14 +32,24 @@ static int find_table(struct fe_plan_reader *r, const struct fe_json *v,
     HD_TRY(fe_json_need(v, "table", &m));
     HD_TRY(fe_json_string(&m, &name));
     *out = fe_catalog_find(r->cat, name);
+    if (*out && (*out)->rows > FE_TABLE_MAX_ROWS)
+        return HD_FAIL(r->err, UNSUPPORTED, fe_json_path(&m),
+                       "table \"%.100s\" has %lld rows; at most %d are supported", name,
+                       (long long)(*out)->rows, FE_TABLE_MAX_ROWS);
     if (*out)
         return 0;
     for (int i = 0; i < r->cat->ntables && strlen(list) < 300; i++) {
         size_t k = strlen(list);
         snprintf(list + k, sizeof list - k, "%s%.80s", i ? ", " : "", r->cat->tables[i]->name);
     }
-    return fe_json_fail(&m, "table \"%.100s\" not found; tables are %s", name,
-                        *list ? list : "none");
+    if (!r->cat->ntables)
+        return fe_json_fail(&m, "table \"%.100s\" not found; there are no tables", name);
+    struct hd_near near;
+    hd_near_init(&near, name);
+    for (int i = 0; i < r->cat->ntables; i++)
+        hd_near_offer(&near, r->cat->tables[i]->name);
+    return fe_json_fail(&m, "table \"%.100s\" not found%s; tables are %s", name,
+                        hd_near_hint(&near), list);
 }
 
 static struct fe_column *table_columns(struct fe_plan_reader *r, const struct fe_table *t)

@@ -5,6 +5,7 @@
 
 #include "frontend/catalog_json.h"
 #include "frontend/value.h"
+#include "runtime/base/near.h"
 
 /* ---- shared with the catalog ---------------------------------------------------------- */
 
@@ -48,6 +49,16 @@ int fe_check_table_names(const struct fe_json *tables, int n,
     return 0;
 }
 
+static int no_column(const struct fe_json *v, const struct fe_table *t, const char *name)
+{
+    struct hd_near near;
+    hd_near_init(&near, name);
+    for (int i = 0; i < t->ncols; i++)
+        hd_near_offer(&near, t->cols[i].name);
+    return fe_json_fail(v, "table \"%.100s\" has no column \"%.100s\"%s", t->name, name,
+                        hd_near_hint(&near));
+}
+
 /* Distinct columns of t by name. */
 static int read_column_list(const struct fe_json *v, const char *key, const struct fe_table *t,
                             int **out, int *n)
@@ -60,8 +71,7 @@ static int read_column_list(const struct fe_json *v, const char *key, const stru
         HD_TRY(fe_json_string(&m, &name));
         int c = fe_table_find_column(t, name);
         if (c < 0)
-            return fe_json_fail(&m, "table \"%.100s\" has no column \"%.100s\"", t->name,
-                                name);
+            return no_column(&m, t, name);
         for (int k = 0; k < m.index; k++)
             if ((*out)[k] == c)
                 return fe_json_fail(&m, "column \"%.100s\" is listed twice", name);
@@ -236,6 +246,10 @@ static int read_table(const struct fe_json *v, const struct fe_text_format *comm
     t->path = fe_json_path(v);
     t->rows = -1;
     HD_TRY(fe_json_opt_int(v, "rows", 0, FE_MAX_ROWS, &t->rows));
+    if (t->rows > FE_TABLE_MAX_ROWS)
+        return HD_FAIL(v->r->err, UNSUPPORTED, t->path,
+                       "table \"%.100s\" has %lld rows; at most %d are supported",
+                       t->table.name, (long long)t->rows, FE_TABLE_MAX_ROWS);
     t->format = *common;
     HD_TRY(read_format(v, &t->format));
     HD_TRY(read_columns(v, &t->table));

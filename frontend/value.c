@@ -20,22 +20,16 @@ static bool is_number_text(const char *s, size_t n)
 
 static bool special_double(const char *s, double *out)
 {
-    static const struct {
-        const char *text;
-        double value;
-    } words[] = {{"nan", NAN},
-                 {"inf", INFINITY},
-                 {"+inf", INFINITY},
-                 {"-inf", -INFINITY},
-                 {"infinity", INFINITY},
-                 {"+infinity", INFINITY},
-                 {"-infinity", -INFINITY}};
-    for (size_t i = 0; i < HD_COUNT(words); i++)
-        if (strcasecmp(s, words[i].text) == 0) {
-            *out = words[i].value;
-            return true;
-        }
-    return false;
+    bool negative = *s == '-';
+    s += negative || *s == '+';
+    if (strcasecmp(s, "nan") == 0)
+        *out = NAN;
+    else if (strcasecmp(s, "inf") == 0 || strcasecmp(s, "infinity") == 0)
+        *out = INFINITY;
+    else
+        return false;
+    *out = negative ? -*out : *out;
+    return true;
 }
 
 /* strtod and printf follow the thread's locale, whose decimal point may be a comma. */
@@ -151,6 +145,35 @@ const char *fe_value_form(struct hd_type t, char buf[HD_TEXT_MAX * 2])
     HD_BUG("form of a value without type");
 }
 
+/* Digits of s that count before the point or behind it; false if s is no plain number. */
+static bool count_digits(const char *s, int *whole, int *fraction)
+{
+    s += *s == '-' || *s == '+';
+    s += strspn(s, "0");
+    *whole = (int)strspn(s, "0123456789");
+    s += *whole;
+    *fraction = *s == '.' ? (int)strspn(s + 1, "0123456789") : 0;
+    const char *end = s + (*s == '.' ? *fraction + 1 : 0);
+    while (*fraction > 0 && s[*fraction] == '0')
+        --*fraction;
+    return !*end;
+}
+
+const char *fe_value_misfit(struct hd_type t, const char *s, char buf[FE_MISFIT_MAX])
+{
+    int whole, fraction, most = t.precision - t.scale;
+    buf[0] = 0;
+    if (t.kind != HD_DECIMAL || !count_digits(s, &whole, &fraction))
+        return buf;
+    if (whole > most)
+        snprintf(buf, FE_MISFIT_MAX, " (%d digits before the point, at most %d fit)", whole,
+                 most);
+    else if (fraction > t.scale)
+        snprintf(buf, FE_MISFIT_MAX, " (%d digits after the point, at most %d fit)", fraction,
+                 t.scale);
+    return buf;
+}
+
 static int read_number(const struct fe_json *v, struct hd_type t, struct fe_value *out)
 {
     char form[HD_TEXT_MAX * 2];
@@ -164,7 +187,7 @@ static int read_number(const struct fe_json *v, struct hd_type t, struct fe_valu
 
 int fe_value_read(const struct fe_json *v, struct hd_type t, struct fe_value *out)
 {
-    char form[HD_TEXT_MAX * 2];
+    char form[HD_TEXT_MAX * 2], misfit[FE_MISFIT_MAX];
     *out = (struct fe_value){.type = t};
     bool truth;
     const char *s;
@@ -181,7 +204,8 @@ int fe_value_read(const struct fe_json *v, struct hd_type t, struct fe_value *ou
         HD_TRY(fe_json_string(v, &s));
         if (fe_value_parse(t, s, strlen(s), out))
             return 0;
-        return fe_json_expected(v, fe_value_form(t, form));
+        return fe_json_fail(v, "expected %s, found \"%.60s\"%s", fe_value_form(t, form), s,
+                            fe_value_misfit(t, s, misfit));
     case FE_JSON_ARRAY:
     case FE_JSON_OBJECT: break;
     }
@@ -228,24 +252,10 @@ void fe_value_text(struct hd_strbuf *b, const struct fe_value *v)
 
 bool fe_value_in_range(hd_i128 v, struct hd_type t)
 {
-    switch ((enum hd_type_kind)t.kind) {
-    case HD_BOOL: return v == 0 || v == 1;
-    case HD_INT32: return v >= INT32_MIN && v <= INT32_MAX;
-    case HD_INT64: return v >= INT64_MIN && v <= INT64_MAX;
-    case HD_DECIMAL: {
-        hd_i128 limit = hd_pow10(t.precision);
-        return v > -limit && v < limit;
-    }
-    case HD_DATE:
-        return v >= hd_date_from_civil(1, 1, 1) && v <= hd_date_from_civil(9999, 12, 31);
-    case HD_TIMESTAMP:
-        return v >= (hd_i128)hd_date_from_civil(1, 1, 1) * 86400000000LL &&
-               v < (hd_i128)hd_date_from_civil(10000, 1, 1) * 86400000000LL;
-    case HD_FLOAT64:
-    case HD_STRING:
-    case HD_TYPE_COUNT: break;
-    }
-    HD_BUG("range of a type that is not an integer");
+    hd_i128 lo, hi;
+    if (!hd_type_domain(t, &lo, &hi))
+        HD_BUG("range of a type that is not an integer");
+    return v >= lo && v <= hi;
 }
 
 bool fe_type_castable(struct hd_type from, struct hd_type to)

@@ -12,6 +12,10 @@ struct fe_json;
 bool fe_value_parse(struct hd_type t, const char *s, size_t n, struct fe_value *out);
 /* What fe_value_parse accepts, for messages: "a date (YYYY-MM-DD)". */
 const char *fe_value_form(struct hd_type t, char buf[HD_TEXT_MAX * 2]);
+enum { FE_MISFIT_MAX = 64 };
+/* Why a plain number is no value of a decimal type: which digits are too many, in parentheses.
+ * "" if that is not why. */
+const char *fe_value_misfit(struct hd_type t, const char *s, char buf[FE_MISFIT_MAX]);
 /* JSON null, true and false, strings, and numbers where the type is int32, int64, float64. */
 int fe_value_read(const struct fe_json *v, struct hd_type t, struct fe_value *out);
 /* The name of a type, exactly as hd_type_text writes it. */

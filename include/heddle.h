@@ -6,10 +6,20 @@
  * heddle_database may be used from any thread; a heddle_statement and a heddle_writer's
  * appends follow the rules written beside them.
  *
+ * NULL where it is not said to be allowed is an error of class user, and nothing else happens;
+ * functions that return no int do nothing with NULL, or answer as for no error. Besides err, NULL
+ * may be: options (all default), a progress function and its user pointer, and what a comment
+ * names. On failure outputs stay as they were.
+ *
  * Data crosses as the Arrow C Data Interface (https://arrow.apache.org/docs/format/CDataInterface.html).
  * Logical to Arrow: bool "b", int32 "i", int64 "l", decimal(p,s) "d:p,s" (128 bit), float64 "g",
- * date "tdD", timestamp "tsu:", string "u". Dictionary-encoded strings (int8/16/32 indices,
- * dictionary "u") and large_utf8 "U" are accepted on input.
+ * date "tdD", timestamp "tsu:", string "u". Large_utf8 "U" and dictionaries of "u" or "U" with
+ * integer indices are accepted on input.
+ *
+ * What comes in is checked before it is used, as far as the interface allows (it does not tell how
+ * large a buffer is): schemas, lengths, offsets, counts, bitmaps, string offsets and UTF-8,
+ * indices, decimals against their precision, dates and timestamps to lie in the years 0001 to
+ * 9999. Rows that are NULL may hold anything.
  */
 #ifndef HEDDLE_H
 #define HEDDLE_H
@@ -81,14 +91,14 @@ typedef enum heddle_error_class {
     HEDDLE_ERROR_IO,          /* the operating system said no */
     HEDDLE_ERROR_CORRUPT,     /* a database file is damaged */
     HEDDLE_ERROR_EXECUTION,   /* overflow, division by zero, bad cast in some row */
-    HEDDLE_ERROR_RESOURCE,    /* memory limit, no device */
+    HEDDLE_ERROR_RESOURCE,    /* memory limit, memory that the system refuses, no device */
     HEDDLE_ERROR_CANCELLED,
     HEDDLE_ERROR_TOOL         /* LLVM or NVRTC refused; see detail */
 } heddle_error_class;
-HEDDLE_API heddle_error_class heddle_error_get_class(const heddle_error *e);
+HEDDLE_API heddle_error_class heddle_error_get_class(const heddle_error *e); /* 0 of NULL */
 HEDDLE_API const char *heddle_error_class_name(heddle_error_class c);
 HEDDLE_API const char *heddle_error_path(const heddle_error *e);    /* JSON path or file; "" if none */
-HEDDLE_API const char *heddle_error_message(const heddle_error *e); /* one line */
+HEDDLE_API const char *heddle_error_message(const heddle_error *e); /* one line; control characters are shown as \x1b and the like, in the path too */
 HEDDLE_API const char *heddle_error_detail(const heddle_error *e);  /* may be NULL */
 HEDDLE_API int heddle_error_exit_status(const heddle_error *e);     /* 1, 2 or 3 */
 HEDDLE_API void heddle_error_free(heddle_error *e);
@@ -100,13 +110,14 @@ HEDDLE_API void heddle_free(void *p);
 /* ---- Context: threads, memory limit, compile cache ------------------------------------ */
 typedef struct heddle_context heddle_context;
 typedef struct heddle_options {
-    size_t struct_size;        /* sizeof(heddle_options) */
+    size_t struct_size;        /* sizeof(heddle_options); a longer one must be 0 behind that */
     int threads;               /* worker threads; 0 = number of cores */
     uint64_t memory_limit;     /* bytes for query state, all statements together; 0 = 80 % of RAM */
     const char *cache_dir;     /* compiled objects; NULL = $HEDDLE_CACHE or ~/.cache/heddle; "" = none */
     uint64_t cache_limit;      /* bytes kept on disk; 0 = 256 MiB */
     const char *backend;       /* "auto", "cpu", "cuda"; NULL = auto */
     int device;                /* CUDA device number */
+    int no_mmap;               /* read database files into memory at first use instead of mapping them */
 } heddle_options;
 HEDDLE_API void heddle_options_init(heddle_options *o);
 /* Where a GPU is used, the context may start a child process that compiles: the executable that
@@ -119,22 +130,27 @@ HEDDLE_API int heddle_context_info(heddle_context *c, char **json, heddle_error 
 
 /* ---- Databases ------------------------------------------------------------------------- */
 typedef struct heddle_database heddle_database;
-/* Opens a database directory read-only (memory-mapped). path may be NULL: an empty database
- * that only holds registered tables. trust: do not verify checksums at first use. */
+/* Opens a database directory read-only (memory-mapped, or see heddle_options.no_mmap). path may be
+ * NULL: an empty database that only holds registered tables. At first use a file's checksum is
+ * verified, and that its content leads nowhere outside of the database. trust: neither; a query on a
+ * damaged database may then return anything, or crash the process. A file that is cut while it is
+ * mapped raises SIGBUS in whoever reads it, which no_mmap avoids. */
 HEDDLE_API int heddle_database_open(heddle_context *c, const char *path, int trust,
                                     heddle_database **out, heddle_error **err);
 HEDDLE_API void heddle_database_free(heddle_database *db);
 /* The catalog as JSON (tables, columns, types, facts, indexes). */
 HEDDLE_API int heddle_database_catalog(heddle_database *db, char **json, heddle_error **err);
 /* Registers an in-memory table from a stream; the batches are consumed and kept (zero copy
- * where the layout allows) until the database is freed or the table is dropped. compute_facts: scan it for facts. */
+ * where the layout allows) until the database is freed or the table is dropped. compute_facts: scan it for facts.
+ * The stream is released in any case, also on failure. */
 HEDDLE_API int heddle_database_register(heddle_database *db, const char *table,
                                         struct ArrowArrayStream *stream, int compute_facts,
                                         heddle_error **err);
 HEDDLE_API int heddle_database_drop(heddle_database *db, const char *table, heddle_error **err);
 
 typedef int (*heddle_progress_fn)(void *user, double fraction, const char *what); /* non-zero: cancel */
-/* Verifies every checksum and every stored fact; the report is JSON text. */
+/* Verifies every checksum and every stored fact; the report is JSON text, there also where it is
+ * what failed (class corrupt), otherwise NULL. */
 HEDDLE_API int heddle_database_check(heddle_context *c, const char *path, heddle_progress_fn progress,
                                      void *user, char **report, heddle_error **err);
 
@@ -164,10 +180,17 @@ HEDDLE_API int heddle_writer_commit(heddle_writer *w, heddle_progress_fn progres
 HEDDLE_API void heddle_writer_free(heddle_writer *w);
 
 /* ---- Statements -------------------------------------------------------------------------
- * One thread at a time, except heddle_statement_cancel. */
+ * One thread at a time, except heddle_statement_cancel.
+ *
+ * Cancelling. A cancel holds from heddle_statement_new on and is never lost: the call of prepare, bind,
+ * execute or explain that works for the statement fails with HEDDLE_ERROR_CANCELLED within 0.2 s; if
+ * none does, the next one. That call has reported it, and the statement can be used again: a cancelled
+ * prepare may be repeated, a cancelled execute too. A stream that execute has handed out holds all its
+ * rows and is not concerned. What compilers are at cannot be interrupted; threads of the context go
+ * on with it and drop it, and heddle_context_free waits for them. */
 typedef struct heddle_statement heddle_statement;
 typedef struct heddle_statement_options {
-    size_t struct_size;
+    size_t struct_size; /* as above */
     const char *backend; /* NULL: the context's */
     const char *balance; /* NULL or "auto", "none", "nifs", "nifs+fws", "nifs+fws-local", "nifs+aws" (CUDA) */
     int threads;         /* 0: the context's */
@@ -177,6 +200,13 @@ typedef struct heddle_statement_options {
     uint32_t fws_threshold; /* children of a node that stay with its warp under fixed work-sharing; 0: 1024 */
 } heddle_statement_options;
 HEDDLE_API void heddle_statement_options_init(heddle_statement_options *o);
+/* A statement without a plan; so that another thread can cancel heddle_statement_prepare, which
+ * reads one, once. The other functions below take prepared statements only. */
+HEDDLE_API int heddle_statement_new(heddle_database *db, const heddle_statement_options *o,
+                                    heddle_statement **out, heddle_error **err);
+HEDDLE_API int heddle_statement_prepare(heddle_statement *s, const char *plan_json,
+                                        heddle_error **err);
+/* Both in one. */
 HEDDLE_API int heddle_prepare(heddle_database *db, const char *plan_json,
                               const heddle_statement_options *o, heddle_statement **out,
                               heddle_error **err);

@@ -27,6 +27,7 @@ JCCH = Path(__file__).resolve().parent
 ROOT = JCCH.parent
 sys.path.insert(0, str(ROOT / "tpch" / "compare" / "lib"))
 
+import needs  # noqa: E402
 import suite as suites  # noqa: E402
 
 SQL = (JCCH / "sql", ROOT / "tests" / "tpch" / "exact", suites.SQL)
@@ -130,6 +131,7 @@ def settle(path, text, check):
 
 def main():
     args = parse_args()
+    needs.require("recompute.py", "duckdb")
     suite = suites.Suite(JCCH)
     wrong = count = 0
     with tempfile.TemporaryDirectory(prefix="heddle-jcch-") as scratch:

@@ -11,23 +11,108 @@ int pb_expr(struct ctx *c, struct pl_expr e)
     return c->exprs.n - 1;
 }
 
-int pb_path(struct ctx *c, const char *path)
+/* ---- finding what is there already ---- */
+
+static uint64_t mix(uint64_t h, uint64_t v)
 {
-    for (int i = 0; i < c->paths.n; i++)
-        if (strcmp(c->paths.v[i], path) == 0)
-            return i;
-    hd_vec_push(c->a, &c->paths, path);
-    return c->paths.n - 1;
+    h = (h ^ v) * 0x9e3779b97f4a7c15ULL;
+    return h ^ h >> 32;
 }
 
-static bool same_arg(const struct rt_arg *x, const struct rt_arg *y)
+/* The place of a number with this hash: the first that is taken by an equal thing, or free. */
+static int *index_place(struct pl_index *x, uint64_t hash, bool (*same)(const struct ctx *, int, const void *),
+                        const struct ctx *c, const void *key)
 {
-    if (x->kind != y->kind || x->phys != y->phys || x->table != y->table ||
-        x->column != y->column || x->index != y->index || x->state != y->state)
-        return false;
-    if (x->kind == RT_ARG_CONST || x->kind == RT_ARG_SET || x->kind == RT_ARG_LIKE)
-        return false; /* two equal constants today may differ under other parameters */
-    return true;
+    for (uint64_t i = hash;; i++) {
+        int *place = &x->places[i & (uint64_t)(x->cap - 1)];
+        if (!*place || same(c, *place - 1, key))
+            return place;
+    }
+}
+
+/* Room for one more; what is there goes to new places. */
+static void index_grow(struct ctx *c, struct pl_index *x, uint64_t (*hash)(const struct ctx *, int))
+{
+    enum { LEAST = 64 };
+    if (x->n * 2 < x->cap)
+        return;
+    int had = x->cap, *old = x->places;
+    x->cap = had ? had * 2 : LEAST;
+    x->places = HD_NEWN(c->a, int, x->cap);
+    for (int i = 0; i < had; i++) {
+        if (!old[i])
+            continue;
+        uint64_t k = hash(c, old[i] - 1);
+        while (x->places[k & (uint64_t)(x->cap - 1)])
+            k++;
+        x->places[k & (uint64_t)(x->cap - 1)] = old[i];
+    }
+}
+
+static uint64_t hash_text(const char *s)
+{
+    uint64_t h = 0;
+    for (; *s; s++)
+        h = mix(h, (unsigned char)*s);
+    return h;
+}
+
+static uint64_t mix_type(uint64_t h, struct hd_type t)
+{
+    return mix(h, (uint64_t)t.kind | (uint64_t)t.precision << 8 | (uint64_t)t.scale << 16);
+}
+
+static uint64_t hash_of_site(const struct rt_site *s)
+{
+    uint64_t h = mix(hash_text(s->path), (uint64_t)s->form);
+    return mix_type(mix_type(mix_type(h, s->to), s->from[0]), s->from[1]);
+}
+
+static uint64_t hash_site(const struct ctx *c, int i)
+{
+    return hash_of_site(&c->sites.v[i]);
+}
+
+static bool same_site(const struct ctx *c, int i, const void *key)
+{
+    const struct rt_site *x = &c->sites.v[i], *y = key;
+    return x->form == y->form && hd_type_eq(x->to, y->to) && hd_type_eq(x->from[0], y->from[0]) &&
+           hd_type_eq(x->from[1], y->from[1]) && strcmp(x->path, y->path) == 0;
+}
+
+int pb_site(struct ctx *c, struct rt_site s)
+{
+    index_grow(c, &c->site_index, hash_site);
+    int *place = index_place(&c->site_index, hash_of_site(&s), same_site, c, &s);
+    if (*place)
+        return *place - 1;
+    hd_vec_push(c->a, &c->sites, s);
+    c->site_index.n++;
+    return (*place = c->sites.n) - 1;
+}
+
+int pb_path(struct ctx *c, const char *path)
+{
+    return pb_site(c, (struct rt_site){.path = path});
+}
+
+static uint64_t hash_of_arg(const struct rt_arg *x)
+{
+    uint64_t h = mix((uint64_t)x->kind, (uint64_t)x->phys);
+    h = mix(mix(h, (uint64_t)(uintptr_t)x->table), (uint64_t)x->column);
+    return mix(mix(h, (uint64_t)x->index), (uint64_t)x->state);
+}
+
+static uint64_t hash_arg(const struct ctx *c, int i)
+{
+    return hash_of_arg(&c->args.v[i]);
+}
+
+static bool same_arg(const struct ctx *c, int i, const void *key)
+{
+    const struct rt_arg *x = &c->args.v[i], *y = key;
+    return x->kind == y->kind && x->phys == y->phys && x->table == y->table &&
+           x->column == y->column && x->index == y->index && x->state == y->state;
 }
 
 int pb_arg_words(const struct rt_arg *a)
@@ -52,15 +137,26 @@ int pb_arg_words(const struct rt_arg *a)
     HD_BUG("arg kind %d", (int)a->kind);
 }
 
-int pb_arg(struct ctx *c, struct rt_arg a)
+static int add_arg(struct ctx *c, struct rt_arg a)
 {
-    for (int i = 0; i < c->args.n; i++)
-        if (same_arg(&c->args.v[i], &a))
-            return i;
     a.word = c->nwords;
     c->nwords += pb_arg_words(&a);
     hd_vec_push(c->a, &c->args, a);
     return c->args.n - 1;
+}
+
+int pb_arg(struct ctx *c, struct rt_arg a)
+{
+    /* Two equal constants today may differ under other parameters. */
+    if (a.kind == RT_ARG_CONST || a.kind == RT_ARG_SET || a.kind == RT_ARG_LIKE)
+        return add_arg(c, a);
+    index_grow(c, &c->arg_index, hash_arg);
+    int *place = index_place(&c->arg_index, hash_of_arg(&a), same_arg, c, &a);
+    if (!*place) {
+        *place = add_arg(c, a) + 1;
+        c->arg_index.n++;
+    }
+    return *place - 1;
 }
 
 int pb_arg_state(struct ctx *c, enum rt_arg_kind k, int state, int index)
@@ -156,6 +252,7 @@ int pb_state(struct ctx *c, enum rt_state_kind k, const char *name, const char *
     struct rt_state s = {.kind = k, .path = path, .limit = -1, .est_rows = -1};
     s.name = hd_asprintf(c->a, "s%d_%s", c->states.n, name);
     hd_vec_push(c->a, &c->states, s);
+    hd_vec_push(c->a, &c->state_rows, 9e18);
     return c->states.n - 1;
 }
 
@@ -163,20 +260,14 @@ int pb_field(struct ctx *c, int state, const char *name, const struct pl_val *v,
 {
     struct rt_state *s = &c->states.v[state];
     int n = s->nfields;
-    struct rt_field *f = hd_zalloc(c->a, sizeof *f * (size_t)(n + 1));
-    enum rt_merge *mg = hd_zalloc(c->a, sizeof *mg * (size_t)(n + 1));
-    if (n) {
-        memcpy(f, s->fields, sizeof *f * (size_t)n);
-        memcpy(mg, s->merge, sizeof *mg * (size_t)n);
-    }
+    hd_grow1(c->a, s->fields, n);
+    hd_grow1(c->a, s->merge, n);
     /* MIN, MAX and ANY start from zero bytes, so "no value yet" needs its own byte. */
     bool valid = v->nullable || m == RT_MERGE_MIN || m == RT_MERGE_MAX || m == RT_MERGE_ANY;
-    f[n] = (struct rt_field){.name = name, .phys = v->phys, .valid_offset = valid ? 0 : -1,
+    s->fields[n] = (struct rt_field){.name = name, .phys = v->phys, .valid_offset = valid ? 0 : -1,
                              .type = v->type, .dict_table = v->dict_table,
                              .dict_column = v->dict_column};
-    mg[n] = m;
-    s->fields = f;
-    s->merge = mg;
+    s->merge[n] = m;
     s->nfields = n + 1;
     return n;
 }
@@ -276,6 +367,9 @@ void pl_sink_reads(const struct pl_expr *exprs, const struct pl_sink *s, bool *r
     for (int i = 0; i < s->nouts; i++)
         if (s->outs[i].expr >= 0)
             pl_expr_reads(exprs, s->outs[i].expr, read);
+    for (int i = 0; i < s->ncopies; i++)
+        if (s->copies[i].row_slot >= 0)
+            read[s->copies[i].row_slot] = true;
 }
 
 static void seal_level(struct ctx *c, struct pl_pipeline *q, const bool *defined, int l)
@@ -300,8 +394,7 @@ static void seal_levels(struct ctx *c, struct pl_pipeline *q)
     q->nlevels = 1;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
-        if (s->kind == PL_STEP_EXPAND_HASH || s->kind == PL_STEP_EXPAND_CSR ||
-            s->kind == PL_STEP_EXPAND_FK || s->kind == PL_STEP_EXPAND_ALL) {
+        if (pl_opens_level(s->kind)) {
             HD_ASSERT(q->nlevels < RT_MAX_LEVELS);
             int l = q->nlevels++;
             q->levels[l].first_step = i + 1;
@@ -331,13 +424,13 @@ static void seal_tile(struct ctx *c, struct pl_pipeline *q)
 {
     if (q->spec->source != RT_SOURCE_TABLE || q->spec->table->rows < 4096)
         return;
-    int last = 0;
+    int last = 0, weight = 0;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         bool load = s->kind == PL_STEP_LOAD_COLUMN && q->slots[s->slot].phys != RT_STR &&
                     q->slots[s->slot].phys != RT_I128 && s->row_slot == q->source_slot;
         bool filter = s->kind == PL_STEP_FILTER && expr_is_cheap(c, s->expr);
-        if (!load && !filter)
+        if ((!load && !filter) || !pl_fits_tile(c, q, s, &weight))
             break;
         if (filter)
             last = i + 1;
@@ -347,11 +440,11 @@ static void seal_tile(struct ctx *c, struct pl_pipeline *q)
 }
 
 /* First steps over groups that look at nothing but the group, as far as the last that ends some. */
-static int group_tile_steps(const struct ctx *c, const struct pl_pipeline *q)
+static int group_tile_steps(struct ctx *c, const struct pl_pipeline *q)
 {
     enum { STRIDE_MOST = 64 }; /* read whole, eight of a lane at once */
     const struct rt_state *st = q->spec->source == RT_SOURCE_INDEX ? &c->states.v[q->spec->state] : NULL;
-    int last = 0;
+    int last = 0, weight = 0;
     if (!st || st->kind != RT_STATE_AGG_DENSE || st->range < 4096 || st->stride > STRIDE_MOST)
         return 0;
     for (int i = 0; i < q->nsteps; i++) {
@@ -361,7 +454,7 @@ static int group_tile_steps(const struct ctx *c, const struct pl_pipeline *q)
                     q->slots[s->slot].nullable == (st->fields[s->field].valid_offset >= 0);
         bool ends = (here && s->kind == PL_STEP_PRESENT) ||
                     (s->kind == PL_STEP_FILTER && expr_is_cheap(c, s->expr));
-        if (!load && !ends)
+        if ((!load && !ends) || !pl_fits_tile(c, q, s, &weight))
             break;
         if (ends)
             last = i + 1;
@@ -383,7 +476,8 @@ static uint64_t source_bound(const struct ctx *c, const struct rt_pipeline *p)
     case RT_SOURCE_ROWS:
         if (st->kind == RT_STATE_AGG_SCALAR)
             return 1;
-        return st->limit >= 0 ? (uint64_t)st->limit : UINT64_MAX;
+        return HD_MIN(st->limit >= 0 ? (uint64_t)st->limit : UINT64_MAX,
+                      (uint64_t)c->state_rows.v[p->state]);
     }
     HD_BUG("source %d", (int)p->source);
 }
@@ -393,11 +487,8 @@ static void touch(struct ctx *c, struct rt_pipeline *r, const struct fe_table *t
     for (int i = 0; i < r->ntouched; i++)
         if (r->touched[i].table == t && r->touched[i].column == column)
             return;
-    struct rt_touched *v = HD_NEWN(c->a, struct rt_touched, r->ntouched + 1);
-    if (r->ntouched)
-        memcpy(v, r->touched, sizeof *v * (size_t)r->ntouched);
-    v[r->ntouched++] = (struct rt_touched){t, column};
-    r->touched = v;
+    hd_grow1(c->a, r->touched, r->ntouched);
+    r->touched[r->ntouched++] = (struct rt_touched){t, column};
 }
 
 static void touch_dicts(struct ctx *c, struct rt_pipeline *r, int e)
@@ -503,6 +594,7 @@ static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, stru
     q->nsteps = p->steps.n;
     q->steps = p->steps.v;
     q->sink = p->sink;
+    q->framed = p->framed;
     seal_levels(c, q);
     seal_tile(c, q);
     q->gpu_tile_steps = q->tile ? q->tile_steps : group_tile_steps(c, q);
@@ -510,6 +602,7 @@ static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, stru
     seal_touched(c, q);
     seal_writes(c, q);
     seal_counters(c, q, p->est);
+    pl_cut_parts(c, q);
     pl_choose_shape(q, c->opt.balance);
     pl_place_pipeline(c, q);
 }
@@ -518,7 +611,11 @@ int pb_program(struct ctx *c, int result_state, struct pl_program **out)
 {
     struct pl_program *g = HD_NEW(c->a, struct pl_program);
     struct rt_spec *s = HD_NEW(c->a, struct rt_spec);
+    for (int i = 0; i < c->pipes.n; i++)
+        pl_copy_fields(c, c->pipes.v[i]);
     pl_prune(c);
+    for (int i = 0; i < c->pipes.n; i++)
+        pl_frame(c, c->pipes.v[i]);
     g->arena = c->a;
     g->spec = s;
     g->nexprs = c->exprs.n;
@@ -535,8 +632,8 @@ int pb_program(struct ctx *c, int result_state, struct pl_program **out)
     s->nwords = c->nwords;
     s->nactions = c->actions.n;
     s->actions = c->actions.v;
-    s->npaths = c->paths.n;
-    s->paths = c->paths.v;
+    s->nsites = c->sites.n;
+    s->sites = c->sites.v;
     s->result_state = result_state;
     g->nnotes = c->notes.n;
     g->notes = c->notes.v;

@@ -30,7 +30,8 @@ bool lx_may_fail(const struct fe_expr *e)
             return true;
     switch ((int)e->op) {
     case FE_DIV:
-    case FE_MOD: return true;
+    case FE_MOD:
+    case FE_OF_PARTS: return true;
     case FE_ADD:
     case FE_SUB:
     case FE_MUL:
@@ -114,7 +115,14 @@ static bool fraction_below(const struct ctx *c, const struct handle *h,
     hd_i128 v;
     if (k && k->type.kind == HD_STRING && !k->is_null && h_dict(c, h, &t, &col)) {
         bool found;
-        v = fe_dict_find(&t->cols[col].dict, k->s, k->n, &found);
+        uint32_t code;
+        struct hd_err damaged; /* lowering reports it */
+        hd_err_init(&damaged);
+        if (h_dict_find(c, t, col, k->s, k->n, &code, &found, &damaged) != 0) {
+            hd_err_release(&damaged);
+            return false;
+        }
+        v = code;
     } else if (!constant_i(c, e, &v)) {
         return false;
     }
@@ -150,6 +158,9 @@ static double sel_compare(const struct ctx *c, struct handle *const *env,
     return clamp01(less ? f : 1 - f);
 }
 
+/* The other bound of a range is among the conjuncts that stand close before. */
+enum { BOUNDS_APART = 32 };
+
 /* low <= x and x < high on one column: the fractions subtract instead of multiplying. */
 static double sel_and(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
 {
@@ -157,7 +168,7 @@ static double sel_and(const struct ctx *c, struct handle *const *env, const stru
     for (int i = 0; i < e->nargs; i++) {
         const struct fe_expr *x = e->args[i];
         double si = lx_selectivity(c, env, x);
-        for (int k = 0; k < i; k++) {
+        for (int k = HD_MAX(0, i - BOUNDS_APART); k < i; k++) {
             const struct fe_expr *y = e->args[k];
             bool range = x->nargs == 2 && y->nargs == 2 && x->op >= FE_LT && x->op <= FE_GE &&
                          y->op >= FE_LT && y->op <= FE_GE && x->args[0]->op == FE_COL &&
@@ -240,7 +251,7 @@ static double est_join(const struct ctx *c, const struct fe_node *n)
     return HD_MAX(1.0, l >= r ? l * sr : r * sl);
 }
 
-double est_share(const struct ctx *c, const struct fe_node *n)
+static double share_of(const struct ctx *c, const struct fe_node *n)
 {
     const struct fe_table *t = node_table(n);
     if (t)
@@ -267,7 +278,18 @@ double est_share(const struct ctx *c, const struct fe_node *n)
     HD_BUG("operator %d", (int)n->op);
 }
 
-double est_rows(const struct ctx *c, const struct fe_node *n)
+/* Joins ask for both of their inputs, so a node that is reached on many ways is looked at once. */
+double est_share(const struct ctx *c, const struct fe_node *n)
+{
+    struct est_node *known = &c->est[n->id];
+    if (!known->has_share) {
+        known->share = share_of(c, n);
+        known->has_share = true;
+    }
+    return known->share;
+}
+
+static double rows_of(const struct ctx *c, const struct fe_node *n)
 {
     switch (n->op) {
     case FE_SCAN_OP: return est_scan(c, n);
@@ -295,6 +317,16 @@ double est_rows(const struct ctx *c, const struct fe_node *n)
     HD_BUG("operator %d", (int)n->op);
 }
 
+double est_rows(const struct ctx *c, const struct fe_node *n)
+{
+    struct est_node *known = &c->est[n->id];
+    if (!known->has_rows) {
+        known->rows = rows_of(c, n);
+        known->has_rows = true;
+    }
+    return known->rows;
+}
+
 /* ---- keys --------------------------------------------------------------------------------------- */
 
 /* Of two equal columns the one with more skew counts: a join repeats rows of the other. */
@@ -318,11 +350,10 @@ static struct est_key equal_key(const struct ctx *c, const struct fe_node *n, in
 }
 
 /* Follows the column to its table; filters are taken to thin out all values alike. */
-struct est_key est_key(const struct ctx *c, const struct fe_node *n, const struct fe_expr *e)
+static struct est_key column_key(const struct ctx *c, const struct fe_node *n,
+                                 const struct fe_expr *e)
 {
     struct est_key none = {-1, 0};
-    if (e->op != FE_COL)
-        return none;
     switch (n->op) {
     case FE_SCAN_OP: {
         const struct fe_facts *f = &n->u.scan.table->cols[n->u.scan.columns[e->col]].facts;
@@ -355,6 +386,22 @@ struct est_key est_key(const struct ctx *c, const struct fe_node *n, const struc
     case FE_RELOP_COUNT: break;
     }
     return none;
+}
+
+struct est_key est_key(const struct ctx *c, const struct fe_node *n, const struct fe_expr *e)
+{
+    if (e->op != FE_COL)
+        return (struct est_key){-1, 0};
+    struct est_node *known = &c->est[n->id];
+    if (!known->keys) {
+        known->keys = HD_NEWN(c->a, struct est_key, n->ncols + 1);
+        known->has_key = HD_NEWN(c->a, bool, n->ncols + 1);
+    }
+    if (!known->has_key[e->col]) {
+        known->keys[e->col] = column_key(c, n, e);
+        known->has_key[e->col] = true;
+    }
+    return known->keys[e->col];
 }
 
 double est_skew(const struct ctx *c, const struct join *j, double build)

@@ -151,6 +151,15 @@ bool h_dict(const struct ctx *c, const struct handle *h, const struct fe_table *
     return *t != NULL;
 }
 
+int h_dict_find(const struct ctx *c, const struct fe_table *t, int column, const char *s, size_t n,
+                uint32_t *code, bool *found, struct hd_err *err)
+{
+    if (c->opt.touch_dict)
+        HD_TRY(c->opt.touch_dict(t, column, err));
+    *code = fe_dict_find(&t->cols[column].dict, s, n, found);
+    return 0;
+}
+
 double h_distinct(const struct ctx *c, const struct handle *h, double rows)
 {
     const struct fe_table_column *col = column_of(h);
@@ -335,31 +344,40 @@ int h_value(struct ctx *c, struct pipe *p, struct handle *h, struct pl_val *out)
 
 /* ---- functional dependencies ------------------------------------------------------------------ */
 
-static bool in_keys(const struct handle *h, struct handle *const *keys, int n)
+/* One question: does the set of keys determine a handle? Handles lead to the same rows on many
+ * ways, so each keeps its answer under the question's stamp. */
+struct determining {
+    struct handle *const *keys;
+    int n, stamp;
+};
+
+static bool in_keys(const struct determining *by, const struct handle *h)
 {
-    for (int i = 0; i < n; i++)
-        if (keys[i] == h || (h->kind == H_COLUMN && keys[i]->kind == H_COLUMN &&
-                             keys[i]->row == h->row && keys[i]->column == h->column))
+    for (int i = 0; i < by->n; i++) {
+        const struct handle *k = by->keys[i];
+        if (k == h || (h->kind == H_COLUMN && k->kind == H_COLUMN && k->row == h->row &&
+                       k->column == h->column))
             return true;
+    }
     return false;
 }
 
-static bool all_determined(const struct ctx *c, struct handle *const *hs, int n,
-                           struct handle *const *keys, int nkeys)
+static bool is_determined(const struct determining *by, struct handle *h);
+
+static bool all_determined(const struct determining *by, struct handle *const *hs, int n)
 {
     for (int i = 0; i < n; i++)
-        if (!h_determined(c, hs[i], keys, nkeys))
+        if (!is_determined(by, hs[i]))
             return false;
     return n > 0;
 }
 
 /* A row is determined by a unique column of it among the keys, or by the keys of the unique lookup
  * that found it. */
-static bool row_determined(const struct ctx *c, const struct handle *row,
-                           struct handle *const *keys, int nkeys)
+static bool row_determined(const struct determining *by, struct handle *row)
 {
-    for (int i = 0; i < nkeys; i++) {
-        const struct handle *k = keys[i];
+    for (int i = 0; i < by->n; i++) {
+        const struct handle *k = by->keys[i];
         if (k == row)
             return true;
         bool own = k->kind == H_COLUMN && k->row == row && !k->nullable;
@@ -368,20 +386,35 @@ static bool row_determined(const struct ctx *c, const struct handle *row,
             row->table->cols[column].facts.unique)
             return true;
     }
-    if (row->kind == H_FIELD && row_determined(c, row->row, keys, nkeys))
+    if (row->kind == H_FIELD && is_determined(by, row->row))
         return true; /* a stored row id is known once the row it was stored in is */
-    return all_determined(c, row->det, row->ndet, keys, nkeys);
+    return all_determined(by, row->det, row->ndet);
 }
 
-bool h_determined(const struct ctx *c, const struct handle *h, struct handle *const *keys, int nkeys)
+static bool find_determined(const struct determining *by, struct handle *h)
 {
-    if (in_keys(h, keys, nkeys))
+    if (in_keys(by, h))
         return true;
     if (h->is_row)
-        return row_determined(c, h, keys, nkeys);
+        return row_determined(by, h);
     if (h->kind == H_EXPR && h->expr->op == FE_COL)
-        return h_determined(c, h->env[h->expr->col], keys, nkeys);
+        return is_determined(by, h->env[h->expr->col]);
     if ((h->kind == H_COLUMN || h->kind == H_FIELD) && !h->row->row_nullable)
-        return row_determined(c, h->row, keys, nkeys);
+        return is_determined(by, h->row);
     return false;
+}
+
+static bool is_determined(const struct determining *by, struct handle *h)
+{
+    if (h->stamp != by->stamp) {
+        h->known = find_determined(by, h);
+        h->stamp = by->stamp;
+    }
+    return h->known;
+}
+
+bool h_determined(struct ctx *c, struct handle *h, struct handle *const *keys, int nkeys)
+{
+    struct determining by = {keys, nkeys, ++c->stamp};
+    return is_determined(&by, h);
 }

@@ -57,6 +57,7 @@ struct built {
     int *keep_of;         /* build column -> position among kept columns, -1 */
     struct handle **same; /* build column equal to a probe key: that handle */
     double keys, fanout;  /* estimates: distinct keys, build rows a matching probe row meets */
+    double max_rows, max_per_key; /* proven: of the build side, of one key */
 };
 int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, struct built *t,
              bool existence, bool all_rows);
@@ -64,6 +65,8 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
 int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind how,
              struct handle **mark);
 
+/* Probe columns that outputs, keys or residual read; NULL: all of j->s. */
+const bool *join_want(const struct ctx *c, const struct join *j);
 /* Environment of the node's residual: left columns, then right ones. */
 struct handle **join_env(struct ctx *c, const struct join *j);
 int join_filter_rest(struct ctx *c, struct join *j);
@@ -73,6 +76,8 @@ int join_build_stream(struct ctx *c, struct join *j, struct stream *b);
 int join_expand_all(struct ctx *c, struct join *j, enum pl_probe_kind how, struct stored *st);
 int join_mark_output(struct ctx *c, struct join *j, struct handle *mark, struct stream *out);
 int join_probe_only(struct ctx *c, struct join *j);
+/* The probe side with the conditions that read it alone, in a pipeline with room for a level. */
+int join_probe_stream(struct ctx *c, struct join *j);
 /* Kinds that need a second look at the probe rows. */
 int join_twice(struct ctx *c, struct join *j, struct stream *out);
 int join_output(struct ctx *c, struct join *j, struct stream *out);

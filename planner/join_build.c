@@ -12,7 +12,7 @@ static bool keys_unique(struct ctx *c, const struct stream *b, struct handle *co
         if (all)
             return true;
     }
-    const struct handle *r = b->unique_row;
+    struct handle *r = b->unique_row;
     if (!r)
         return false;
     if (h_determined(c, r, keys, n))
@@ -112,6 +112,21 @@ static const char *side_name(const struct fe_node *n)
     return t ? t->name : fe_relop_name(n->op);
 }
 
+/* Rows of one key at most: those of the most frequent value of a key column, where no row of its table comes twice. */
+static double most_per_key(const struct stream *b, struct handle *const *keys, int n)
+{
+    double most = b->max_rows;
+    for (int i = 0; i < n; i++) {
+        const struct handle *h = h_plain(keys[i]);
+        if (h->kind != H_COLUMN || h->row != b->unique_row || h->row->row_nullable)
+            continue;
+        const struct fe_facts *f = &h->table->cols[h->column].facts;
+        if (f->known && f->max_mult >= 0)
+            most = HD_MIN(most, (double)f->max_mult);
+    }
+    return most;
+}
+
 static int build_sink(struct ctx *c, struct join *j, struct stream *b, struct built *t)
 {
     struct pipe *p = pipe_of(c, b);
@@ -148,6 +163,7 @@ static int build_sink(struct ctx *c, struct join *j, struct stream *b, struct bu
     st->unique = t->unique;
     st->dedupe = t->dedupe;
     st->est_rows = b->est;
+    c->state_rows.v[t->state] = b->max_rows;
     if (t->kind == RT_STATE_DIRECT) { /* one array per field */
         int *af = HD_NEWN(c->a, int, k->nouts + 1), *av = HD_NEWN(c->a, int, k->nouts + 1);
         for (int i = 0; i < k->nouts; i++) {
@@ -182,6 +198,8 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
     bool ints;
     HD_TRY(unify_keys(c, t, j->pv, &ints));
     t->unique = keys_unique(c, b, t->bkeys, t->nkeys) && t->nkeys > 0;
+    t->max_rows = b->max_rows;
+    t->max_per_key = most_per_key(b, t->bkeys, t->nkeys);
     t->packed = ints && t->nkeys > 0 && pack_keys(c, t->bv, t->nkeys, false, &t->pack);
     choose_kept(c, j, b, t, j->pk, existence);
     t->kind = choose_kind(t, b->est, existence, all_rows || j->null_equal, j->n->u.join.strategy);
@@ -277,12 +295,12 @@ int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind 
     s->null_equal = j->null_equal;
     probe_args(c, s, t);
     if (kind >= PL_STEP_EXPAND_HASH && kind <= PL_STEP_EXPAND_ALL)
-        p->level++;
+        cut_open_level(c, &j->s, join_want(c, j));
     double rate = match_rate(c, j, t);
     p->est *= how == PL_ANTI ? HD_MAX(0.05, 1 - rate) : how == PL_LEFT || how == PL_MARK ? 1 : HD_MAX(rate, 1e-6);
     if (!one) {
         p->est *= t->fanout;
-        j->s.max_rows *= HD_MIN(1e9, HD_MAX(1, c->states.v[t->state].est_rows * 16));
+        j->s.max_rows = HD_MIN(j->s.max_rows * HD_MAX(1, t->max_per_key), 9e18);
         j->s.unique_row = NULL;
         j->s.nunique = 0;
     }

@@ -194,8 +194,7 @@ int join_extremes(struct ctx *c, struct join *j, double index_ns, bool *done, st
     if (reduce) {
         j->s = stream_over(c, &stored, j->n->path);
     } else {
-        HD_TRY(seg_node(c, j->probe, &j->s));
-        HD_TRY(join_probe_only(c, j));
+        HD_TRY(join_probe_stream(c, j));
     }
     HD_TRY(probe_groups(c, j, &b, j->kind == FE_SEMI ? PL_INNER : PL_LEFT, extremes));
     return extremes_output(c, j, &x, extremes, out);

@@ -196,7 +196,7 @@ static struct stream unmatched_build(struct ctx *c, struct join *j, const struct
         struct pipe *p = pb_pipe(c, RT_SOURCE_ROWS, j->n->path);
         p->spec.state = state;
         p->est = c->states.v[state].est_rows;
-        s = (struct stream){.pipe = c->pipes.n - 1, .est = p->est, .max_rows = 9e18};
+        s = (struct stream){.pipe = c->pipes.n - 1, .est = p->est, .max_rows = t->max_rows};
         struct handle *row = h_row(c, p->source_slot, NULL, state, false);
         struct handle **kept = HD_NEWN(c->a, struct handle *, t->kept.ncols + 1);
         keep_load(c, &t->kept, state, row, false, kept);
@@ -229,6 +229,7 @@ static int outer_twice(struct ctx *c, struct join *j, struct twice *t, struct st
     parts[1] = stream_over(c, &t->rows, j->n->path);
     step_test(c, pipe_of(c, &parts[1]), t->rows.state, true, j->n->path);
     null_side(c, j, &parts[1], parts[1].cols, false);
+    parts[1].max_rows = 0; /* a probe row that matches nothing takes the place of one that matches once */
     if (j->kind == FE_FULL) {
         parts[2] = unmatched_build(c, j, &built, &stored, cross);
         n = 3;

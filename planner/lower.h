@@ -60,6 +60,8 @@ struct handle {
     struct handle *eq;
     int keyidx;    /* row found through this key index of `table`, -1 */
     bool null_ext; /* a column of a null-extended side: not usable to prove anything */
+    int stamp;     /* of the last walk that saw it, */
+    bool known;    /* and what that found */
 };
 
 struct stream {
@@ -82,9 +84,11 @@ struct pipe {
     HD_VEC(struct pl_slot) slots;
     HD_VEC(struct pl_step) steps;
     struct pl_sink sink;
-    int level;
+    int level;       /* steps so far that open one */
+    int queue_bytes; /* of a GPU block's shared memory for these, at most */
     HD_VEC(struct handle *) lookups; /* rows found by unique key in this pipeline */
     double est; /* of rows at the current end */
+    bool framed;
 };
 
 struct stored;
@@ -102,20 +106,31 @@ struct dict_map {
     int state;
 };
 
+/* Numbers by hash, each plus 1; 0 is a free place. */
+struct pl_index {
+    int *places;
+    int cap, n;
+};
+
 struct ctx {
     struct hd_arena *a;
     const struct fe_plan *plan;
     struct pl_options opt;
     struct hd_err *err;
     HD_VEC(struct pl_expr) exprs;
+    HD_VEC(int) weights; /* of expressions, 0 not known (parts.c) */
     HD_VEC(struct rt_arg) args;
+    struct pl_index arg_index, site_index;
     int nwords;
     HD_VEC(struct rt_state) states;
+    HD_VEC(double) state_rows; /* of each: rows at most, proven */
     HD_VEC(struct pipe *) pipes;
     HD_VEC(struct rt_action) actions;
-    HD_VEC(const char *) paths;
+    HD_VEC(struct rt_site) sites;
     HD_VEC(const char *) notes;
     HD_VEC(struct dict_map) maps;
+    int stamp;     /* of the last walk over handles */
+    struct est_node *est; /* [node id]: estimates made so far */
     bool **need; /* [node id][output column]: asked for by somebody above */
     bool *ordered; /* [node id]: the result shows this node's row order */
     struct shared_state *shared;
@@ -123,7 +138,8 @@ struct ctx {
 
 /* ---- build.c: growing the program ------------------------------------------------------- */
 int pb_expr(struct ctx *c, struct pl_expr e);
-int pb_path(struct ctx *c, const char *path);
+int pb_site(struct ctx *c, struct rt_site s); /* shares an equal entry */
+int pb_path(struct ctx *c, const char *path); /* a site without values */
 int pb_arg(struct ctx *c, struct rt_arg a); /* shares an equal entry */
 int pb_arg_words(const struct rt_arg *a);
 int pb_arg_state(struct ctx *c, enum rt_arg_kind k, int state, int index);
@@ -153,6 +169,15 @@ int pb_program(struct ctx *c, int result_state, struct pl_program **out);
 /* ---- prune.c: removes the steps whose value nothing reads, and arguments without a reader */
 void pl_prune(struct ctx *c);
 
+/* ---- copies.c: fields of wide rows that a ROWS sink takes as they are. Before pl_prune: their loads go */
+void pl_copy_fields(struct ctx *c, struct pipe *p);
+
+/* ---- parts.c: code of bounded size */
+void pl_frame(struct ctx *c, struct pipe *p); /* whether a pipeline is framed; its expressions, keys, index */
+/* Whether a tile takes one more step; weight adds up, from 0. */
+bool pl_fits_tile(struct ctx *c, const struct pl_pipeline *q, const struct pl_step *s, int *weight);
+void pl_cut_parts(struct ctx *c, struct pl_pipeline *q); /* runs of steps and outs */
+
 /* ---- place.c: what a GPU does with a finished pipeline */
 void pl_place_pipeline(const struct ctx *c, struct pl_pipeline *q);
 
@@ -179,7 +204,7 @@ struct pl_range h_range(const struct ctx *c, const struct handle *h);
 double h_distinct(const struct ctx *c, const struct handle *h, double rows);
 bool h_dict(const struct ctx *c, const struct handle *h, const struct fe_table **t, int *column);
 /* The key set determines handle h (functional dependency through unique columns and lookups). */
-bool h_determined(const struct ctx *c, const struct handle *h, struct handle *const *keys, int nkeys);
+bool h_determined(struct ctx *c, struct handle *h, struct handle *const *keys, int nkeys);
 
 /* ---- lower_expr.c ------------------------------------------------------------------------ */
 /* Lowers e over env in pipeline p. */
@@ -204,6 +229,9 @@ void lx_conjuncts(struct ctx *c, const struct fe_expr *e, const struct fe_expr *
 bool lx_uses(const struct fe_expr *e, int lo, int hi); /* any COL in [lo, hi) */
 bool lx_may_fail(const struct fe_expr *e);
 struct pl_range range_of_type(struct hd_type t);
+/* Lower bound of s in the dictionary of a column; the only way to read one while planning. */
+int h_dict_find(const struct ctx *c, const struct fe_table *t, int column, const char *s, size_t n,
+                uint32_t *code, bool *found, struct hd_err *err);
 int lx_map(struct ctx *c, struct pipe *p, const struct fe_expr *e, struct handle *const *env,
            struct pl_val *out); /* dict_map.c: 1 mapped, 0 not applicable, -1 error */
 
@@ -246,6 +274,14 @@ int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *
 /* A new pipeline over the stored rows; may be called again for a second pass. */
 struct stream stream_over(struct ctx *c, const struct stored *st, const char *path);
 
+/* ---- cut.c: where a pipeline ends because it becomes too deep or too wide ------------------- */
+/* Called where a step that may open a level comes next, before anything is loaded for it: goes
+ * on from stored rows if this pipeline has no room for that level. want: columns that anybody asks
+ * for from here on (NULL: all). */
+int cut_before_level(struct ctx *c, struct stream *s, const bool *want, const char *path);
+/* Called for every step that opens a level, as soon as that is there. */
+void cut_open_level(struct ctx *c, const struct stream *s, const bool *want);
+
 /* ---- segment.c and the operators ----------------------------------------------------------- */
 int seg_node(struct ctx *c, const struct fe_node *n, struct stream *out);
 int seg_join(struct ctx *c, const struct fe_node *n, struct stream *out);
@@ -266,6 +302,12 @@ const struct fe_table *node_table(const struct fe_node *n); /* SCAN: its table, 
 struct est_key {
     double distinct; /* values; < 0 unknown */
     double heavy;    /* share of the rows that have the most frequent value */
+};
+/* What was asked of a node, column by column for keys (NULL: none yet). */
+struct est_node {
+    bool has_rows, has_share, *has_key;
+    double rows, share;
+    struct est_key *keys;
 };
 struct est_key est_key(const struct ctx *c, const struct fe_node *n, const struct fe_expr *e);
 

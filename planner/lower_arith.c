@@ -2,6 +2,7 @@
  * (DESIGN section 3: "the narrowest integer that holds an expression"). */
 #include <math.h>
 
+#include "frontend/value.h"
 #include "planner/lower_arith.h"
 
 enum rt_phys lx_narrowest(struct pl_range r)
@@ -44,10 +45,11 @@ static bool within(struct pl_range r, struct pl_range t)
     return r.known && r.lo >= t.lo && r.hi <= t.hi;
 }
 
-/* Settles width and check of an exact result whose values lie in r unless it overflows type t. */
-static void settle(struct ctx *c, struct pl_val *out, struct hd_type t, struct pl_range r,
-                   enum rt_phys at_least, const char *path)
+/* Settles width and check of an exact result whose values lie in r unless it overflows the site's type. */
+static void settle(struct ctx *c, struct pl_val *out, struct pl_range r, enum rt_phys at_least,
+                   struct rt_site site)
 {
+    struct hd_type t = site.to;
     struct pl_range limit = range_of_type(t);
     struct pl_expr *x = &c->exprs.v[out->expr];
     bool ok = within(r, limit);
@@ -55,7 +57,7 @@ static void settle(struct ctx *c, struct pl_val *out, struct hd_type t, struct p
     out->phys = x->phys = HD_MAX(at_least, lx_narrowest(out->range));
     if (!ok) {
         x->fail = true;
-        x->path = pb_path(c, path);
+        x->path = pb_site(c, site);
         x->limit_digits = t.kind == HD_DECIMAL ? t.precision : 0;
         if (t.kind == HD_DECIMAL) /* the unchecked result may exceed what holds the checked one */
             out->phys = x->phys = RT_I128;
@@ -64,7 +66,7 @@ static void settle(struct ctx *c, struct pl_val *out, struct hd_type t, struct p
 
 static void make(struct ctx *c, enum fe_op op, const struct pl_val *v, int n, struct pl_val *out)
 {
-    int args[2];
+    int args[3];
     *out = (struct pl_val){.nullable = false};
     for (int i = 0; i < n; i++) {
         args[i] = v[i].expr;
@@ -101,6 +103,15 @@ static int float_op(struct ctx *c, enum fe_op op, struct pl_val *v, int n, const
     return 0;
 }
 
+static struct rt_site binary_site(const struct fe_expr *e, const struct pl_val *v)
+{
+    enum rt_site_form form = e->op == FE_ADD   ? RT_SITE_ADD
+                             : e->op == FE_SUB ? RT_SITE_SUB
+                             : e->op == FE_MUL ? RT_SITE_MUL
+                                               : RT_SITE_DIV;
+    return (struct rt_site){e->path, form, e->type, {v[0].type, v[1].type}};
+}
+
 static int add_sub_mul(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     if (fold(c, e->op, v, e->type, out))
@@ -115,7 +126,7 @@ static int add_sub_mul(struct ctx *c, const struct fe_expr *e, struct pl_val *v,
     HD_TRY(lx_as_phys(c, &v[0], p));
     HD_TRY(lx_as_phys(c, &v[1], p));
     make(c, e->op, v, 2, out);
-    settle(c, out, e->type, r, p, e->path);
+    settle(c, out, r, p, binary_site(e, v));
     return 0;
 }
 
@@ -133,7 +144,7 @@ static int divide(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
     make(c, e->op, v, 2, out);
     struct pl_expr *x = &c->exprs.v[out->expr];
     x->phys = out->phys = p;
-    x->path = pb_path(c, e->path);
+    x->path = pb_site(c, binary_site(e, v));
     x->limit_digits = dec ? e->type.precision : 0;
     x->scale = dec ? e->type.scale - v[0].type.scale + v[1].type.scale : -1;
     x->fail = true;
@@ -148,6 +159,25 @@ static int divide(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
     return 0;
 }
 
+/* A sum that grew unchecked, over the number of its values (lower_agg.c). */
+static int of_parts(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+{
+    HD_TRY(lx_as_phys(c, &v[0], RT_I128));
+    HD_TRY(lx_as_phys(c, &v[1], RT_I128));
+    HD_TRY(lx_as_phys(c, &v[2], RT_I64));
+    make(c, FE_OF_PARTS, v, 3, out);
+    struct pl_expr *x = &c->exprs.v[out->expr];
+    bool decimal = e->type.kind == HD_DECIMAL;
+    x->phys = out->phys = decimal ? RT_I128 : RT_I64;
+    x->scale = decimal ? e->type.scale - v[1].type.scale : 0;
+    x->limit_digits = decimal ? e->type.precision : 0;
+    x->fail = true;
+    x->path = pb_site(c, (struct rt_site){
+        e->path, e->args[2]->op == FE_LIT ? RT_SITE_SUM : RT_SITE_AVERAGE, e->type, {e->type, e->type}});
+    out->range = range_of_type(e->type);
+    return 0;
+}
+
 static int negate(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     struct fe_value zero = {.type = e->type, .i = 0};
@@ -159,7 +189,7 @@ static int negate(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
     enum rt_phys p = HD_MAX(HD_MAX(RT_I64, v->phys), lx_narrowest(within(r, range_of_type(e->type)) ? r : range_of_type(e->type)));
     HD_TRY(lx_as_phys(c, v, p));
     make(c, FE_NEG, v, 1, out);
-    settle(c, out, e->type, r, p, e->path);
+    settle(c, out, r, p, (struct rt_site){e->path, RT_SITE_NEG, e->type, {v->type, v->type}});
     return 0;
 }
 
@@ -170,19 +200,16 @@ static void check_fits(struct ctx *c, struct pl_val *v, struct hd_type to, const
     struct pl_range limit = range_of_type(to);
     if (within(v->range, limit))
         return;
-    if (to.kind == HD_DECIMAL) {
+    bool decimal = to.kind == HD_DECIMAL;
+    if (decimal)
         lx_as_phys(c, v, RT_I128);
-        int e = pb_op(c, FE_RESCALE, RT_I128, v->nullable, 1, &v->expr);
-        c->exprs.v[e].scale = 0;
-        c->exprs.v[e].limit_digits = to.precision;
-        v->expr = e;
-    } else {
-        enum rt_phys p = to.kind == HD_INT64 ? RT_I64 : RT_I32;
-        v->expr = pb_op(c, FE_NARROW, p, v->nullable, 1, &v->expr);
-        c->exprs.v[v->expr].phys = v->phys = p;
-    }
-    c->exprs.v[v->expr].fail = true;
-    c->exprs.v[v->expr].path = pb_path(c, path);
+    v->phys = decimal ? RT_I128 : to.kind == HD_INT64 ? RT_I64 : RT_I32;
+    v->expr = pb_op(c, FE_NARROW, v->phys, v->nullable, 1, &v->expr);
+    struct pl_expr *x = &c->exprs.v[v->expr];
+    struct hd_type from = hd_decimal(HD_DEC_MAX, decimal ? to.scale : 0);
+    x->limit_digits = decimal ? to.precision : 0;
+    x->fail = true;
+    x->path = pb_site(c, (struct rt_site){path, RT_SITE_VALUE, to, {from, from}});
     v->range = limit;
 }
 
@@ -228,7 +255,7 @@ static int cast_exact(struct ctx *c, struct pl_val *v, struct hd_type to, const 
         HD_TRY(lx_as_phys(c, v, within(r, range_of_type(to)) ? p : RT_I128));
         v->expr = pb_op(c, FE_RESCALE, p, nullable, 1, &v->expr);
         c->exprs.v[v->expr].scale = by;
-        settle(c, v, to, r, p, path);
+        settle(c, v, r, p, (struct rt_site){path, RT_SITE_VALUE, to, {v->type, v->type}});
     } else if (by < 0) {
         HD_TRY(lx_as_phys(c, v, HD_MAX(v->phys, RT_I64)));
         v->expr = pb_op(c, FE_DIVROUND, v->phys, v->nullable, 1, &v->expr);
@@ -246,9 +273,9 @@ static int cast_exact(struct ctx *c, struct pl_val *v, struct hd_type to, const 
 static int cast_to_float(struct ctx *c, struct pl_val *v)
 {
     if (v->is_const) {
-        struct fe_value k = {.type = hd_type_of(HD_FLOAT64), .is_null = v->cval.is_null};
-        int s = v->type.kind == HD_DECIMAL ? v->type.scale : 0;
-        k.f = (double)v->cval.i / (double)hd_pow10(s);
+        struct fe_value k;
+        bool ok = fe_value_cast(c->a, &v->cval, hd_type_of(HD_FLOAT64), &k); /* rounds once */
+        HD_ASSERT(ok);
         *v = lx_const(c, &k);
         return 0;
     }
@@ -271,7 +298,7 @@ static int convert(struct ctx *c, struct pl_val *v, enum fe_op op, struct hd_typ
     x->scale = to.kind == HD_DECIMAL ? to.scale : 0;
     x->limit_digits = to.kind == HD_DECIMAL ? to.precision : 0;
     x->fail = op == FE_FROM_F64 || op == FE_FROM_TEXT;
-    x->path = pb_path(c, path);
+    x->path = pb_site(c, (struct rt_site){path, RT_SITE_VALUE, to, {from, from}});
     *v = (struct pl_val){.expr = e, .phys = p, .nullable = v->nullable,
                          .range = range_of_type(to)};
     return 0;
@@ -412,7 +439,7 @@ static int date_diff(struct ctx *c, struct pl_val *v, struct pl_val *out)
 int lx_arith(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
              struct pl_val *out)
 {
-    struct pl_val v[2];
+    struct pl_val v[3];
     for (int i = 0; i < e->nargs; i++)
         HD_TRY(lx_expr(c, p, env, e->args[i], &v[i]));
     for (int i = 0; i < e->nargs && e->op != FE_CAST; i++)
@@ -437,6 +464,8 @@ int lx_arith(struct ctx *c, struct pipe *p, struct handle *const *env, const str
         return shift_date(c, e, v, out);
     case FE_DATE_DIFF:
         return date_diff(c, v, out);
+    case FE_OF_PARTS:
+        return of_parts(c, e, v, out);
     case FE_CAST:
         *out = v[0];
         HD_TRY(lx_cast(c, out, e->type, e->path));

@@ -1,6 +1,8 @@
 /* Lowering typed expressions to physical ones: widths from interval arithmetic, dictionary
  * comparisons on codes, constants folded. Every raise that facts exclude disappears here.
  * Casts, arithmetic and dates stand in lower_arith.c, estimates in estimate.c. */
+#include <stdlib.h>
+
 #include "planner/lower_arith.h"
 
 static int expr_strict(struct ctx *c, enum fe_op op, enum rt_phys p, int n, const int *args,
@@ -136,26 +138,29 @@ static enum fe_op mirrored(enum fe_op op)
     return op == FE_LT ? FE_GT : op == FE_LE ? FE_GE : op == FE_GT ? FE_LT : op == FE_GE ? FE_LE : op;
 }
 
-static const struct fe_dict *dict_of(const struct pl_val *v)
+static int find_code(const struct ctx *c, const struct pl_val *v, const struct fe_value *s,
+                     uint32_t *code, bool *found)
 {
-    return &v->dict_table->cols[v->dict_column].dict;
+    return h_dict_find(c, v->dict_table, v->dict_column, s->s, s->n, code, found, c->err);
 }
 
 /* code <op> constant: the sorted dictionary turns text order into code order. */
-static void compare_code(struct ctx *c, enum fe_op op, struct pl_val *a, const struct fe_value *s,
-                         struct pl_val *out)
+static int compare_code(struct ctx *c, enum fe_op op, struct pl_val *a, const struct fe_value *s,
+                        struct pl_val *out)
 {
     bool found;
-    hd_i128 lb = fe_dict_find(dict_of(a), s->s, s->n, &found);
+    uint32_t lb;
+    HD_TRY(find_code(c, a, s, &lb, &found));
     hd_i128 k = lb;
     if (op == FE_EQ || op == FE_NE)
-        k = found ? lb : -1;
+        k = found ? (hd_i128)lb : -1;
     else if (op == FE_LE || op == FE_GT) { /* x <= s is code < upper bound */
-        k = lb + found;
+        k = (hd_i128)lb + found;
         op = op == FE_LE ? FE_LT : FE_GE;
     }
     int args[2] = {a->expr, pb_const_int(c, RT_I32, k)};
     expr_strict(c, op, RT_BOOL, 2, args, a, 1, out);
+    return 0;
 }
 
 static int compare(struct ctx *c, enum fe_op op, struct pl_val *a, struct pl_val *b,
@@ -168,7 +173,7 @@ static int compare(struct ctx *c, enum fe_op op, struct pl_val *a, struct pl_val
     if (a->is_const && b->dict_table)
         return compare(c, mirrored(op), b, a, out);
     if (a->dict_table && b->is_const) {
-        compare_code(c, op, a, &b->cval, out);
+        HD_TRY(compare_code(c, op, a, &b->cval, out));
     } else {
         HD_TRY(lx_unify(c, a, b));
         int args[2] = {a->expr, b->expr};
@@ -182,6 +187,17 @@ static int compare(struct ctx *c, enum fe_op op, struct pl_val *a, struct pl_val
 
 /* ---- in --------------------------------------------------------------------------------------- */
 
+static hd_i128 set_int(const void *x, int size)
+{
+    hd_i128 v; /* sorting may move it to where it is not aligned */
+    if (size == 4)
+        return *(const int32_t *)x;
+    if (size == 8)
+        return *(const int64_t *)x;
+    memcpy(&v, x, sizeof v);
+    return v;
+}
+
 static int cmp_set(const void *x, const void *y, int size, bool is_float)
 {
     if (is_float) {
@@ -190,8 +206,7 @@ static int cmp_set(const void *x, const void *y, int size, bool is_float)
             return (a != a) - (b != b);
         return (a > b) - (a < b);
     }
-    hd_i128 a = size == 4 ? *(const int32_t *)x : size == 8 ? *(const int64_t *)x : *(const hd_i128 *)x;
-    hd_i128 b = size == 4 ? *(const int32_t *)y : size == 8 ? *(const int64_t *)y : *(const hd_i128 *)y;
+    hd_i128 a = set_int(x, size), b = set_int(y, size);
     return (a > b) - (a < b);
 }
 
@@ -221,20 +236,22 @@ static void put_elem(unsigned char *at, enum rt_phys p, const struct fe_value *v
         *(struct set_str *)at = (struct set_str){v->s, v->n};
 }
 
-/* Insertion sort: lists are short, and the order makes the lookup a binary search. */
+struct set_type {
+    int size;
+    enum rt_phys phys;
+};
+
+static int cmp_elem(const void *x, const void *y, void *type)
+{
+    const struct set_type *t = type;
+    return t->phys == RT_STR ? cmp_str(x, y) : cmp_set(x, y, t->size, t->phys == RT_F64);
+}
+
+/* The order makes the lookup a binary search. */
 static void sort_set(unsigned char *set, int n, int size, enum rt_phys p)
 {
-    unsigned char tmp[16];
-    for (int i = 1; i < n; i++)
-        for (int k = i; k > 0; k--) {
-            unsigned char *x = set + (k - 1) * size, *y = set + k * size;
-            int r = p == RT_STR ? cmp_str(x, y) : cmp_set(x, y, size, p == RT_F64);
-            if (r <= 0)
-                break;
-            memcpy(tmp, x, (size_t)size);
-            memcpy(x, y, (size_t)size);
-            memcpy(y, tmp, (size_t)size);
-        }
+    struct set_type t = {size, p};
+    qsort_r(set, (size_t)n, (size_t)size, cmp_elem, &t);
 }
 
 /* x IN (constants) as a search in a sorted set. Codes absent from the dictionary drop out. */
@@ -253,8 +270,11 @@ static int in_set(struct ctx *c, struct pl_val *x, const struct fe_value *list, 
         hd_i128 v = list[i].i;
         if (list[i].is_null)
             continue;
-        if (x->dict_table)
-            v = fe_dict_find(dict_of(x), list[i].s, list[i].n, &found);
+        if (x->dict_table) {
+            uint32_t code;
+            HD_TRY(find_code(c, x, &list[i], &code, &found));
+            v = code;
+        }
         if (found)
             put_elem(set + size * k++, p, &list[i], v);
     }
@@ -407,6 +427,16 @@ static int lower_case(struct ctx *c, struct pipe *p, struct handle *const *env,
 
 /* ---- text ------------------------------------------------------------------------------------- */
 
+static bool is_wild(const struct rt_arg *pattern)
+{
+    for (size_t i = 0; i < pattern->n; i++)
+        if (pattern->escape && pattern->s[i] == pattern->escape && i + 1 < pattern->n)
+            i++;
+        else if (pattern->s[i] == '_')
+            return true;
+    return false;
+}
+
 static int lower_like(struct ctx *c, struct pipe *p, struct handle *const *env,
                       const struct fe_expr *e, struct pl_val *out)
 {
@@ -422,6 +452,7 @@ static int lower_like(struct ctx *c, struct pipe *p, struct handle *const *env,
     expr_strict(c, FE_LIKE, RT_BOOL, 1, &s.expr, &s, 1, out);
     struct rt_arg a = {.kind = RT_ARG_LIKE, .phys = RT_STR, .state = -1, .s = pat.cval.s,
                        .n = pat.cval.n, .escape = e->escape};
+    c->exprs.v[out->expr].wild = is_wild(&a);
     c->exprs.v[out->expr].arg = pb_arg(c, a);
     return 0;
 }
@@ -528,10 +559,11 @@ static int lower_op(struct ctx *c, struct pipe *p, struct handle *const *env,
         return lower_case(c, p, env, e, out);
     case FE_ADD: case FE_SUB: case FE_MUL: case FE_DIV: case FE_MOD: case FE_NEG:
     case FE_EXTRACT: case FE_ADD_DAYS: case FE_ADD_MONTHS: case FE_DATE_DIFF: case FE_CAST:
+    case FE_OF_PARTS:
         return lx_arith(c, p, env, e, out);
     case FE_WIDEN: case FE_NARROW: case FE_RESCALE: case FE_DIVROUND: case FE_TO_F64:
     case FE_FROM_F64: case FE_TO_TEXT: case FE_FROM_TEXT: case FE_DICT_TEXT: case FE_LOOKUP:
-    case FE_IN_SET: case FE_OP_COUNT:
+    case FE_IN_SET: case FE_LOW_WORD: case FE_HIGH_WORD: case FE_OP_COUNT:
         break;
     }
     HD_BUG("physical operator %d in a logical expression", (int)e->op);
@@ -575,11 +607,8 @@ void lx_conjuncts(struct ctx *c, const struct fe_expr *e, const struct fe_expr *
             lx_conjuncts(c, e->args[i], v, n);
         return;
     }
-    const struct fe_expr **w = HD_NEWN(c->a, const struct fe_expr *, *n + 1);
-    if (*n)
-        memcpy(w, *v, sizeof *w * (size_t)*n);
-    w[(*n)++] = e;
-    *v = w;
+    hd_grow1(c->a, *v, *n);
+    (*v)[(*n)++] = e;
 }
 
 bool lx_uses(const struct fe_expr *e, int lo, int hi)

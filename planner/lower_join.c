@@ -7,11 +7,8 @@
 
 static void push_expr(struct ctx *c, const struct fe_expr ***v, int *n, const struct fe_expr *e)
 {
-    const struct fe_expr **w = HD_NEWN(c->a, const struct fe_expr *, *n + 1);
-    if (*n)
-        memcpy(w, *v, sizeof *w * (size_t)*n);
-    w[(*n)++] = e;
-    *v = w;
+    hd_grow1(c->a, *v, *n);
+    (*v)[(*n)++] = e;
 }
 
 /* Conjuncts of the residual that read one side only are filters of that side (build side for
@@ -184,9 +181,9 @@ static int choose(struct ctx *c, const struct fe_node *n, struct join *j)
     double cost = best_way(c, j, want) + probe_scan(j);
     bool exchange = n->u.join.kind == FE_INNER && !n->u.join.single && j->nkeys > 0;
     if (side == FE_SIDE_RIGHT && right_probe)
-        return HD_FAIL(c->err, USER, n->path, "a right join builds its left input; \"build\": \"right\" is not possible");
+        return HD_FAIL(c->err, USER, n->path, "\"build\": \"right\" is not possible: a right join builds its left input");
     if (side == FE_SIDE_LEFT && !exchange && !right_probe)
-        return HD_FAIL(c->err, USER, n->path, "only an inner join with keys can build its left input");
+        return HD_FAIL(c->err, USER, n->path, "\"build\": \"left\" is not possible: only an inner join with \"on\" and a right join can build their left input");
     if (exchange && side != FE_SIDE_RIGHT) {
         set_sides(&k, n, true);
         split_residual(c, &k);
@@ -203,6 +200,11 @@ static int choose(struct ctx *c, const struct fe_node *n, struct join *j)
 }
 
 /* ---- environments and output ---------------------------------------------------------------------------- */
+
+const bool *join_want(const struct ctx *c, const struct join *j)
+{
+    return j->probe ? c->need[j->probe->id] : NULL;
+}
 
 struct handle **join_env(struct ctx *c, const struct join *j)
 {
@@ -366,13 +368,14 @@ static int expand_fk(struct ctx *c, struct join *j, struct handle *parent, struc
     s->a_offsets = a_off;
     s->a_child_rows = a_child;
     s->splittable = fk->max_children < 0 || fk->max_children > 4096;
-    p->level++;
+    cut_open_level(c, &j->s, join_want(c, j));
     p->est *= HD_MAX(fk_children(c, j), 0.001);
-    j->s.max_rows = HD_MIN(j->s.max_rows * (double)HD_MAX(1, fk->max_children < 0 ? t->rows : fk->max_children), 9e18);
+    double parents = j->s.max_rows;
+    j->s.max_rows = HD_MIN(parents * (double)HD_MAX(1, fk->max_children < 0 ? t->rows : fk->max_children), 9e18);
     /* unique parents reach every child once */
     bool once = j->s.unique_row == parent || unique_on(c, &j->s, key);
     if (once)
-        j->s.max_rows = HD_MIN(j->s.max_rows, (double)t->rows + j->s.est);
+        j->s.max_rows = HD_MIN(j->s.max_rows, (double)t->rows + (how == PL_LEFT ? parents : 0));
     *row = h_row(c, slot, t, -1, how == PL_LEFT);
     j->s.unique_row = once ? *row : NULL;
     j->s.nunique = 0;
@@ -436,10 +439,11 @@ int join_probe_only(struct ctx *c, struct join *j)
     return filter_list(c, &j->s, join_env(c, j), j->probe_only, j->nprobe);
 }
 
-static int probe_stream(struct ctx *c, struct join *j)
+int join_probe_stream(struct ctx *c, struct join *j)
 {
     HD_TRY(seg_node(c, j->probe, &j->s));
-    return join_probe_only(c, j);
+    HD_TRY(join_probe_only(c, j));
+    return j->way == J_KEY ? 0 : cut_before_level(c, &j->s, join_want(c, j), j->n->path);
 }
 
 static enum pl_probe_kind how_of(enum fe_join_kind k)
@@ -460,10 +464,10 @@ int join_expand_all(struct ctx *c, struct join *j, enum pl_probe_kind how, struc
     s->probe = how;
     s->a_nrows = a_n;
     s->splittable = !j->n->u.join.single;
-    p->level++;
+    cut_open_level(c, &j->s, join_want(c, j));
     p->est *= j->n->u.join.single ? 1 : HD_MAX(1, st->est);
     if (!j->n->u.join.single) {
-        j->s.max_rows *= HD_MAX(1, st->max_rows);
+        j->s.max_rows = HD_MIN(j->s.max_rows * HD_MAX(1, st->max_rows), 9e18);
         j->s.unique_row = NULL;
         j->s.nunique = 0;
     }
@@ -483,7 +487,7 @@ static int join_cross(struct ctx *c, struct join *j, struct stream *out)
     struct stream b;
     struct stored st;
     HD_TRY(join_build_stream(c, j, &b));
-    HD_TRY(probe_stream(c, j));
+    HD_TRY(join_probe_stream(c, j));
     HD_TRY(store_stream(c, &b, j->keep, "rows", j->n->path, &st));
     c->states.v[st.state].single = j->n->u.join.single;
     HD_TRY(join_expand_all(c, j, how_of(j->kind), &st));
@@ -509,7 +513,7 @@ static int join_build_way(struct ctx *c, struct join *j, struct stream *out)
     struct handle *mark = NULL;
     bool exists = j->kind == FE_SEMI || j->kind == FE_ANTI || j->kind == FE_MARK;
     HD_TRY(join_build_stream(c, j, &b));
-    HD_TRY(probe_stream(c, j));
+    HD_TRY(join_probe_stream(c, j));
     HD_TRY(jb_build(c, j, &b, &j->s, &t, exists, false));
     HD_TRY(jb_probe(c, j, &t, how_of(j->kind), &mark));
     HD_TRY(join_filter_rest(c, j));
@@ -539,7 +543,7 @@ int seg_join(struct ctx *c, const struct fe_node *n, struct stream *out)
         return done ? 0 : join_twice(c, &j, out);
     }
     if (j.way != J_BUILD) { /* a key index finds one row at most, so a semi join is an inner one */
-        HD_TRY(probe_stream(c, &j));
+        HD_TRY(join_probe_stream(c, &j));
         HD_TRY(join_lookup(c, &j, j.kind == FE_LEFT ? PL_LEFT : PL_INNER));
         HD_TRY(join_filter_rest(c, &j));
         return join_output(c, &j, out);

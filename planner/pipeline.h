@@ -36,7 +36,7 @@ struct pl_slot {
  *   LIKE: arg string, pattern in `arg` (RT_ARG_LIKE) · SUBSTRING: string, I64 start[, I64 length]
  *   EXTRACT: I32 days (or I64 micros when in_type is TIMESTAMP) -> I64 · ADD_DAYS, ADD_MONTHS: (I32, I64) -> I32;
  *     TIMESTAMP: (I64, I64) -> I64 · DATE_DIFF: I32, I32 -> I64
- *   WIDEN: to a wider integer phys (BOOL counts as 0/1) · NARROW: to a narrower one, fail: raises CAST_RANGE
+ *   WIDEN: to a wider integer phys (BOOL counts as 0/1) · NARROW: to one that is not wider, fail: raises CAST_RANGE beyond it, or limit_digits
  *   RESCALE: x * 10^scale (I64, I128), fail as MUL · DIVROUND: round_half_away(x / 10^scale)
  *     (single argument each; `scale` in the node)
  *   TO_F64: integer / 10^scale · FROM_F64: round_half_away(x * 10^scale) to phys, fail: CAST_RANGE (limit_digits too)
@@ -44,6 +44,9 @@ struct pl_slot {
  *   DICT_TEXT: I32 code -> STR by dictionary args arg, arg2 (offsets, bytes)
  *   LOOKUP: I32 code -> field 0 of ARRAY state `state` row [code], rows address in arg. The result is nullable if the
  *     field is; `poison`: field 1 (BOOL) true raises CAST_TEXT with `path`
+ *   LOW_WORD: I128 modulo 2^64, as I128 >= 0 · HIGH_WORD: I128 / 2^64 rounded down -> I64 ·
+ *     OF_PARTS: I128 high, I128 low, I64 n > 0: (high * 2^64 + low) * 10^scale / n, rounded half away from zero, to
+ *     phys I64 or I128; raises OVERFLOW beyond I64, or limit_digits
  *   CAST: timestamp <-> date only (in_type, out_type); every other cast became the ops above
  */
 struct pl_expr {
@@ -51,6 +54,8 @@ struct pl_expr {
     enum rt_phys phys;
     bool nullable, fail, is_null, poison;
     bool saturate;   /* RESCALE of I128: beyond 10^38 - 1 the result is +-10^38, nothing is raised */
+    bool wild;       /* LIKE: the pattern has a `_`, which matches any byte */
+    bool outlined;   /* code of its own, called where the value is needed; only in framed pipelines */
     int nargs;
     const int *args; /* expression indexes */
     int slot;        /* COL */
@@ -60,8 +65,15 @@ struct pl_expr {
     int limit_digits;
     enum fe_field field;
     struct hd_type in_type, out_type;
-    int path; /* rt_spec.paths index, for failures */
+    int path; /* rt_spec.sites index, for failures */
 };
+
+/* A run of steps, or of a sink's outs, that becomes a function of its own. */
+struct pl_part {
+    int first, end;
+};
+/* Keys of hash tables in framed pipelines are hashed and compared by functions of so many at most. */
+enum { PL_PART_KEYS = 16 };
 
 enum pl_probe_kind { PL_INNER, PL_LEFT, PL_SEMI, PL_ANTI, PL_MARK };
 
@@ -138,11 +150,16 @@ struct pl_out {
     int field;          /* of the state */
     int expr;           /* value; -1: none (COUNT of rows) */
     enum fe_agg_fn fn;  /* AGG sinks: COUNT_STAR (+1), COUNT (+1 if valid), SUM, MIN, MAX, ANY; keys of
-                           AGG_HASH are listed first with fn ignored */
-    bool fail;          /* SUM: checked add */
+                           AGG_HASH are listed first with fn ignored. SUM never wraps */
     hd_i128 most;       /* SUM of integers: no value is larger, whatever its sign; 0 unknown */
     bool narrow;        /* SUM of I128 in place LANES or RUNS: what a thread, a tile adds up fits I64 */
-    int path;
+};
+
+/* Bytes of a row that go into a row of the sink's state as they are (planner/copies.c). */
+struct pl_copy {
+    int state, row_slot; /* which row; state -1: zeros */
+    int a_rows;          /* arg: address of the state's rows */
+    int from, to, bytes; /* offsets in the rows; ranges of `to` are disjoint and ascend */
 };
 
 /* Where a GPU keeps the accumulators of an aggregate while a kernel runs (planner/place.c). */
@@ -172,6 +189,10 @@ struct pl_sink {
                            takes its place: heavy keys cost no atomics */
     int a_rows, a_bits; /* args: AGG_DENSE shared rows address, BITMAP/DIRECT bits, ARRAY rows */
     int *a_fields, *a_valids; /* DIRECT: per out, address of array and validity bytes (-1) */
+    int ncopies;              /* ROWS: fields beside the outs */
+    struct pl_copy *copies;
+    int nparts;               /* framed pipelines: the outs in runs, keys of AGG_HASH apart from accumulators */
+    struct pl_part *parts;
 };
 
 struct pl_pipeline {
@@ -194,6 +215,12 @@ struct pl_pipeline {
     int tile_steps;
     int gpu_resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
     int gpu_tile_steps; /* the same on a GPU, where a scan of dense groups has tiles as well; 0: none */
+    /* Compilers take more than linear time for a function. A pipeline whose code would be long is *framed*: its
+     * slots lie in memory that its functions share, the frame, and runs of steps, of outs, and large expressions
+     * are functions (planner/parts.c). Its index and the keys of its hash tables are slots. */
+    bool framed;
+    int nparts;         /* runs of steps in order, after the tile's; none opens a level or crosses one's end */
+    struct pl_part *parts;
     bool unoptimised;   /* the source has so few rows for certain that optimising its code costs more than it gains */
 };
 
@@ -214,6 +241,9 @@ struct pl_options {
     int threads;      /* private copies are planned for this many */
     int gpu_blocks;   /* copies per block likewise; 0: those of a large GPU */
     uint64_t private_bytes; /* largest private dense aggregate per thread; 0: default 1 MiB */
+    int frame_weight; /* pipelines that weigh more are framed; 0: default (planner/parts.c) */
+    /* Called before planning reads the dictionary of a column; NULL: dictionaries are sound. */
+    int (*touch_dict)(const struct fe_table *t, int column, struct hd_err *err);
 };
 
 /* Lowers a typed, bound plan to pipelines. Fails with class UNSUPPORTED or USER (strategy not possible). */
@@ -231,11 +261,14 @@ struct pl_counted {
 void pl_print(struct hd_strbuf *out, const struct pl_program *p, const struct pl_counted *counted);
 
 const char *pl_step_name(enum pl_step_kind k);
+bool pl_opens_level(enum pl_step_kind k);
 /* Marks the slots that an expression, a step, a sink look at. */
 void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read);
 void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *read);
 void pl_sink_reads(const struct pl_expr *exprs, const struct pl_sink *s, bool *read);
 
+/* cut.c: shared memory of a block for the queues of a level that carries so many bytes. */
+int pl_queue_bytes(int carried);
 /* shape.c: fills shape and balance of a sealed pipeline. */
 void pl_choose_shape(struct pl_pipeline *p, enum rt_balance forced);
 

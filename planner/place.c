@@ -13,9 +13,10 @@ enum {
     MOST_GROUPS = 32,       /* a word of a register says which groups a thread has seen */
     NEAR_ALONE = 32768,     /* bytes of a block's copy: six blocks, as above */
     NEAR_WITH_QUEUES = 8192,
-    BLOCKS = 1056,  /* of a kernel on a large GPU */
-    HELD_WORDS = 8, /* of a held group, in registers */
-    RUN_WORDS = 8   /* of a run of equal keys; a lane has two, and gets a third from another */
+    BLOCKS = 1056,     /* of a kernel on a large GPU */
+    HOT_STRIDE = 1024, /* bytes of a row of which a block keeps 32 */
+    HELD_WORDS = 8,    /* of a held group, in registers */
+    RUN_WORDS = 8      /* of a run of equal keys; a lane has two, and gets a third from another */
 };
 
 /* Sizes that kernels are compiled for: a cubin serves every range that fits. */
@@ -49,7 +50,7 @@ static void narrow_sums(struct pl_pipeline *q, const struct rt_state *st, double
 {
     for (int i = 0; i < q->sink.nouts; i++) {
         struct pl_out *o = &q->sink.outs[i];
-        o->narrow = o->fn == FE_AGG_SUM && o->most > 0 && !o->fail &&
+        o->narrow = o->fn == FE_AGG_SUM && o->most > 0 &&
                     st->fields[o->field].phys == RT_I128 && (double)o->most * rows < 9e18;
     }
 }
@@ -197,7 +198,7 @@ static bool adds_up_runs(const struct ctx *c, struct pl_pipeline *q, const struc
             return false;
         words += s->outs[i].narrow ? 1 : words_of(p);
     }
-    return words <= RUN_WORDS;
+    return words > 0 && words <= RUN_WORDS; /* a distinct only marks its groups */
 }
 
 /* ---- rows in place ---------------------------------------------------------------------- */
@@ -247,9 +248,12 @@ static void place_dense(const struct ctx *c, struct pl_pipeline *q)
  * hundred rows in that time. Half of a warp in one group is what heavier ones often fill. */
 static const double hot_share = 1.0 / 8192, held_share = 1.0 / 64;
 
+/* A framed sink has too many accumulators to be anywhere but in memory. */
 static void place_sink(const struct ctx *c, struct pl_pipeline *q)
 {
     struct pl_sink *s = &q->sink;
+    if (q->framed)
+        return;
     if (s->kind == PL_SINK_AGG_SCALAR) {
         s->place = PL_PLACE_REGISTERS;
         if (can_stay_in_place(q))
@@ -262,7 +266,8 @@ static void place_sink(const struct ctx *c, struct pl_pipeline *q)
         return;
     double share = heaviest_group(c, q);
     bool outer = groups_are_outer(c, q);
-    s->hot = (share >= hot_share || outer) && !s->clustered; /* runs fill warps */
+    bool fits = c->states.v[s->state].stride <= HOT_STRIDE;
+    s->hot = fits && (share >= hot_share || outer) && !s->clustered; /* runs fill warps */
     s->hold = share >= held_share || outer;
 }
 

@@ -3,6 +3,7 @@
 
 #include "planner/pipeline.h"
 #include "runtime/base/strbuf.h"
+#include "runtime/base/show.h"
 
 static const char *const step_names[] = {
 #define X(id, name, level) name,
@@ -11,6 +12,16 @@ static const char *const step_names[] = {
 };
 
 const char *pl_step_name(enum pl_step_kind k) { return step_names[k]; }
+
+bool pl_opens_level(enum pl_step_kind k)
+{
+    static const bool opens[PL_STEP_COUNT] = {
+#define X(id, name, level) [PL_STEP_##id] = level,
+        PL_STEPS(X)
+#undef X
+    };
+    return opens[k];
+}
 
 static const char *const probe_names[] = {"inner", "left", "semi", "anti", "mark"};
 
@@ -70,7 +81,7 @@ static void print_expr(const struct printer *w, int i)
     }
     if (e->op == FE_LOOKUP)
         hd_strbuf_addf(w->o, ", %s", w->g->spec->states[e->state].name);
-    if (e->op == FE_RESCALE || e->op == FE_DIVROUND || e->op == FE_TO_F64 || (e->op == FE_DIV && e->scale >= 0))
+    if (e->op == FE_RESCALE || e->op == FE_DIVROUND || e->op == FE_TO_F64 || e->op == FE_OF_PARTS || (e->op == FE_DIV && e->scale >= 0))
         hd_strbuf_addf(w->o, ", 10^%d", e->scale);
     if (e->op == FE_EXTRACT)
         hd_strbuf_adds(w->o, e->field == FE_YEAR ? ", year" : e->field == FE_MONTH ? ", month" : ", day");
@@ -113,6 +124,7 @@ static void print_step(const struct printer *w, int i)
 {
     const struct pl_step *s = &w->p->steps[i];
     bool probe = s->kind >= PL_STEP_PROBE_KEY && s->kind <= PL_STEP_EXPAND_ALL;
+    size_t line = w->o->n;
     hd_strbuf_addn(w->o, ' ', 4 + 2 * s->level);
     if (s->slot >= 0) {
         print_slot(w, s->slot);
@@ -136,7 +148,7 @@ static void print_step(const struct printer *w, int i)
         hd_strbuf_adds(w->o, " [split]");
     if (s->kind != PL_STEP_LOAD_COLUMN && s->kind != PL_STEP_LOAD_FIELD && s->kind != PL_STEP_LET)
         print_est(w->o, s->est, counted_at(w, i));
-    hd_strbuf_addc(w->o, '\n');
+    hd_show_end_line(w->o, line);
 }
 
 static const char *const sink_names[] = {"bitmap", "direct", "rows", "aggregate scalar",
@@ -161,6 +173,7 @@ static void print_sink(const struct printer *w)
 {
     const struct pl_sink *s = &w->p->sink;
     const struct rt_state *st = &w->g->spec->states[s->state];
+    size_t line = w->o->n;
     hd_strbuf_addf(w->o, "    -> %s %s", sink_names[s->kind], st->name);
     if (s->index >= 0) {
         hd_strbuf_adds(w->o, "[");
@@ -173,22 +186,25 @@ static void print_sink(const struct printer *w)
         bool key = st->merge && st->merge[o->field] == RT_MERGE_KEY;
         hd_strbuf_adds(w->o, i ? ", " : " ");
         if (agg && !key)
-            hd_strbuf_addf(w->o, "%s%s ", fe_agg_name(o->fn), o->fail ? "!" : "");
+            hd_strbuf_addf(w->o, "%s ", fe_agg_name(o->fn));
         if (o->expr >= 0)
             print_expr(w, o->expr);
     }
+    if (s->ncopies)
+        hd_strbuf_addf(w->o, " [copies %d ranges of fields]", s->ncopies);
     if (s->clustered)
         hd_strbuf_adds(w->o, " [clustered]");
     if (s->atomic)
         hd_strbuf_adds(w->o, " [shared]");
     print_place(w);
     print_est(w->o, w->p->spec->counter_est[w->p->nsteps], counted_at(w, w->p->nsteps));
-    hd_strbuf_addc(w->o, '\n');
+    hd_show_end_line(w->o, line);
 }
 
 static void print_source(const struct printer *w)
 {
     const struct rt_pipeline *r = w->p->spec;
+    size_t line = w->o->n;
     hd_strbuf_addf(w->o, "%s: %%%d = ", r->name, w->p->source_slot);
     if (r->source == RT_SOURCE_TABLE)
         hd_strbuf_addf(w->o, "scan %s", r->table->name);
@@ -200,17 +216,21 @@ static void print_source(const struct printer *w)
         hd_strbuf_addf(w->o, " [tile: %d steps]", w->p->tile_steps);
     else if (w->p->gpu_tile_steps)
         hd_strbuf_addf(w->o, " [gpu: tile: %d steps]", w->p->gpu_tile_steps);
+    if (w->p->framed)
+        hd_strbuf_addf(w->o, " [framed: %d parts]", w->p->nparts + w->p->sink.nparts);
     if (w->p->unoptimised)
         hd_strbuf_adds(w->o, " [unoptimised]");
     if (r->shape != RT_SHAPE_STRAIGHT && r->shape != RT_SHAPE_ALL_ROWS) /* [tile] tells */
         hd_strbuf_addf(w->o, " [gpu: %s]", rt_shape_name(r->shape));
     if (r->ordered)
         hd_strbuf_adds(w->o, " [ordered]");
-    hd_strbuf_addf(w->o, "    # %s\n", r->path);
+    hd_strbuf_addf(w->o, "    # %s", r->path);
+    hd_show_end_line(w->o, line);
 }
 
 static void print_state(struct hd_strbuf *o, const struct rt_state *s, const uint64_t *rows)
 {
+    size_t line = o->n;
     hd_strbuf_addf(o, "  %s: %s", s->name, rt_state_kind_name(s->kind));
     if (s->range)
         hd_strbuf_addf(o, " range %llu", (unsigned long long)s->range);
@@ -235,7 +255,7 @@ static void print_state(struct hd_strbuf *o, const struct rt_state *s, const uin
     if (s->single)
         hd_strbuf_adds(o, " single");
     print_est(o, s->est_rows, rows);
-    hd_strbuf_addc(o, '\n');
+    hd_show_end_line(o, line);
 }
 
 void pl_print(struct hd_strbuf *out, const struct pl_program *g, const struct pl_counted *counted)

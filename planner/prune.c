@@ -97,6 +97,8 @@ static void read_sink(struct readers *r, const struct pl_sink *s)
     read_arg(r, s->a_rows);
     read_arg(r, s->a_bits);
     read_expr(r, s->index);
+    for (int i = 0; i < s->ncopies; i++)
+        read_arg(r, s->copies[i].a_rows);
     for (int i = 0; i < s->nouts; i++) {
         read_expr(r, s->outs[i].expr);
         if (s->a_fields) {
@@ -139,6 +141,8 @@ static void renumber_pipe(struct pipe *p, const int *to)
     }
     renumber(&p->sink.a_rows, to);
     renumber(&p->sink.a_bits, to);
+    for (int i = 0; i < p->sink.ncopies; i++)
+        renumber(&p->sink.copies[i].a_rows, to);
     for (int i = 0; p->sink.a_fields && i < p->sink.nouts; i++) {
         renumber(&p->sink.a_fields[i], to);
         renumber(&p->sink.a_valids[i], to);

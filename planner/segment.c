@@ -1,6 +1,8 @@
 /* Cutting a plan into pipelines: every operator but the breakers extends the stream of its
  * input; breakers end it in a state and open a new pipeline over that state. Joins, aggregates
  * and sorts have files of their own. */
+#include <stdlib.h>
+
 #include "planner/join.h"
 
 /* ---- which output columns are needed ------------------------------------------------------------ */
@@ -98,6 +100,7 @@ static void need_alloc(struct ctx *c, const struct fe_node *n)
 void need_columns(struct ctx *c, const struct fe_node *root)
 {
     c->need = HD_NEWN(c->a, bool *, c->plan->nnodes + 1);
+    c->est = HD_NEWN(c->a, struct est_node, c->plan->nnodes + 1);
     need_alloc(c, root);
     for (int i = 0; i < c->plan->nshared; i++)
         need_alloc(c, c->plan->shared[i]);
@@ -132,9 +135,6 @@ int scan_filter(struct ctx *c, const struct fe_node *n, struct handle *row, stru
 static int seg_scan(struct ctx *c, const struct fe_node *n, struct stream *s)
 {
     const struct fe_table *t = n->u.scan.table;
-    if (t->rows > INT32_MAX)
-        return HD_FAIL(c->err, UNSUPPORTED, n->path, "table \"%s\" has %lld rows; at most %d are supported",
-                       t->name, (long long)t->rows, INT32_MAX);
     struct pipe *p = pb_pipe(c, RT_SOURCE_TABLE, n->path);
     p->spec.table = t;
     p->est = (double)t->rows;
@@ -186,6 +186,7 @@ int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *
     HD_TRY(keep_store(c, p, &out->kept, out->state, RT_MERGE_KEY, FE_AGG_ANY, &p->sink));
     pb_state_layout(c, out->state);
     c->states.v[out->state].est_rows = s->est;
+    c->state_rows.v[out->state] = s->max_rows;
     stored_unique(c, s, out);
     out->ordered = p->spec.ordered = s->ordered;
     pb_end(c, p, true);
@@ -324,6 +325,7 @@ int seg_appended(struct ctx *c, const struct fe_node *n, struct stream *parts, i
         HD_TRY(append_rows(c, n, want, &parts[i], st));
     }
     pb_finish(c, st);
+    c->state_rows.v[st] = max;
     *out = stream_fields(c, n, want, st, max);
     return 0;
 }
@@ -358,6 +360,47 @@ static void put_value(unsigned char *row, const struct rt_field *f, const struct
     }
 }
 
+enum { VALUES_LOOKED_AT = 65536 };
+
+static int compare_values(const void *x, const void *y, void *type)
+{
+    const struct fe_value *a = x, *b = y;
+    if (((const struct hd_type *)type)->kind != HD_STRING)
+        return (a->i > b->i) - (a->i < b->i);
+    int r = memcmp(a->s, b->s, HD_MIN(a->n, b->n));
+    return r ? r : (a->n > b->n) - (a->n < b->n);
+}
+
+/* No two rows have one value in the column, and none has NULL. */
+static bool is_unique_column(struct ctx *c, const struct fe_node *n, int col)
+{
+    int rows = (int)n->u.values.nrows;
+    struct hd_type type = n->cols[col].type;
+    struct fe_value *v = HD_NEWN(c->a, struct fe_value, rows + 1);
+    for (int i = 0; i < rows; i++) {
+        v[i] = n->u.values.rows[(int64_t)i * n->ncols + col];
+        if (v[i].is_null)
+            return false;
+    }
+    qsort_r(v, (size_t)rows, sizeof *v, compare_values, &type);
+    for (int i = 1; i < rows; i++)
+        if (compare_values(&v[i - 1], &v[i], &type) == 0)
+            return false;
+    return true;
+}
+
+/* The first column whose values identify a row: a key that a table would have facts of. */
+static void set_unique_value(struct ctx *c, const struct fe_node *n, struct stream *s)
+{
+    for (int i = 0; i < n->ncols && (i + 1) * n->u.values.nrows <= VALUES_LOOKED_AT; i++)
+        if (n->cols[i].type.kind != HD_FLOAT64 && is_unique_column(c, n, i)) {
+            s->unique = HD_NEW(c->a, struct handle *);
+            s->unique[0] = s->cols[i];
+            s->nunique = 1;
+            return;
+        }
+}
+
 static int seg_values(struct ctx *c, const struct fe_node *n, struct stream *s)
 {
     bool *all = HD_NEWN(c->a, bool, n->ncols + 1);
@@ -372,8 +415,10 @@ static int seg_values(struct ctx *c, const struct fe_node *n, struct stream *s)
     r->nvalues = rows;
     r->values = data;
     r->est_rows = (double)rows;
+    c->state_rows.v[st] = (double)rows;
     pb_finish(c, st);
     *s = stream_fields(c, n, all, st, (double)rows);
+    set_unique_value(c, n, s);
     return 0;
 }
 

@@ -13,7 +13,8 @@ enum {
         4, /* heaviest tiles that make a warp's share: the last one delays by a quarter */
     /* Blocks of a sharing kernel on a multiprocessor, that is at most 64 registers: left alone the
      * compiler takes up to 88 for the calls, and warps to switch to are worth more. */
-    SHARING_BLOCKS = 8
+    SHARING_BLOCKS = 8,
+    SHARED_BYTES = 227 * 1024 /* of a multiprocessor */
 };
 
 /* Children of one node at most, -1 unknown. */
@@ -83,11 +84,21 @@ static enum rt_balance default_balance(const struct rt_pipeline *r)
     return r->shape == RT_SHAPE_AWS ? RT_BALANCE_AWS : RT_BALANCE_NIFS;
 }
 
+/* Registers are not kept low for blocks that wide or deep queues keep out anyway. */
+static int sharing_blocks(const struct pl_pipeline *p)
+{
+    int bytes = 0;
+    for (int l = 1; l < p->nlevels; l++)
+        bytes += pl_queue_bytes(p->levels[l].bytes);
+    int fit = SHARED_BYTES / HD_MAX(bytes, 1);
+    return fit <= SHARING_BLOCKS / 2 ? HD_MAX(fit, 1) : SHARING_BLOCKS;
+}
+
 void pl_choose_shape(struct pl_pipeline *p, enum rt_balance forced)
 {
     struct rt_pipeline *r = p->spec;
     r->shape = choose(p, forced);
-    p->gpu_resident_blocks = r->shape == RT_SHAPE_AWS ? SHARING_BLOCKS : 0;
+    p->gpu_resident_blocks = r->shape == RT_SHAPE_AWS ? sharing_blocks(p) : 0;
     r->balance = default_balance(r);
     if (!r->ordered && forced != RT_BALANCE_AUTO &&
         (r->shape == RT_SHAPE_ANY || forced == RT_BALANCE_NONE))

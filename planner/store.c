@@ -4,13 +4,8 @@
 
 void sink_add(struct ctx *c, struct pl_sink *sink, struct pl_out out)
 {
-    int n = sink->nouts;
-    struct pl_out *v = HD_NEWN(c->a, struct pl_out, n + 1);
-    if (n)
-        memcpy(v, sink->outs, sizeof *v * (size_t)n);
-    v[n] = out;
-    sink->outs = v;
-    sink->nouts = n + 1;
+    hd_grow1(c->a, sink->outs, sink->nouts);
+    sink->outs[sink->nouts++] = out;
 }
 
 static int value_bytes(const struct handle *h)

@@ -1,5 +1,6 @@
 /* Checks a program against the rules of pipeline.h. A violation is a fault of the planner. */
 #include "planner/pipeline.h"
+#include "runtime/base/guard.h"
 #include "runtime/base/vec.h"
 
 struct check {
@@ -23,6 +24,8 @@ static void check_expr(const struct check *k, int i)
 {
     CHECK(i >= 0 && i < k->g->nexprs, "%s: expression %d", k->p->spec->name, i);
     const struct pl_expr *e = &k->g->exprs[i];
+    CHECK(!e->outlined || k->p->framed, "%s: a function for expression %d without a frame", k->p->spec->name, i);
+    hd_poll();
     if (e->op == FE_COL) {
         CHECK(e->slot >= 0 && e->slot < k->p->nslots && k->defined[e->slot],
               "%s: slot %d is read before it is defined", k->p->spec->name, e->slot);
@@ -96,6 +99,44 @@ static void check_sink(const struct check *k)
     }
 }
 
+/* Runs of steps hold no step that opens a level; outs are in one run each. */
+static void check_parts(const struct check *k)
+{
+    const struct pl_pipeline *p = k->p;
+    int end = HD_MAX(p->tile_steps, p->gpu_tile_steps), outs = 0;
+    CHECK(p->framed || (p->nparts == 0 && p->sink.nparts == 0), "%s: parts without a frame", p->spec->name);
+    for (int i = 0; i < p->nparts; i++) {
+        const struct pl_part *q = &p->parts[i];
+        CHECK(q->first >= end && q->first < q->end && q->end <= p->nsteps, "%s: part %d", p->spec->name, i);
+        for (int s = q->first; s < q->end; s++)
+            CHECK(!pl_opens_level(p->steps[s].kind), "%s: part %d opens a level", p->spec->name, i);
+        end = q->end;
+    }
+    for (int i = 0; i < p->sink.nparts; i++) {
+        const struct pl_part *q = &p->sink.parts[i];
+        CHECK(q->first == outs && q->end > outs, "%s: part %d of the sink", p->spec->name, i);
+        outs = q->end;
+    }
+    CHECK(!p->framed || outs == p->sink.nouts, "%s: outs in no part", p->spec->name);
+}
+
+/* Ranges lie in the rows, one behind the other. */
+static void check_copies(const struct check *k)
+{
+    const struct pl_sink *s = &k->p->sink;
+    int end = 0;
+    for (int i = 0; i < s->ncopies; i++) {
+        const struct pl_copy *c = &s->copies[i];
+        CHECK(c->to >= end && c->bytes > 0 && c->to + c->bytes <= k->g->spec->states[s->state].stride,
+              "%s: copy %d leaves the row", k->p->spec->name, i);
+        CHECK(c->state < 0 || (c->from >= 0 && c->from + c->bytes <= k->g->spec->states[c->state].stride &&
+                               k->defined[c->row_slot]),
+              "%s: copy %d of no row", k->p->spec->name, i);
+        check_arg(k, c->a_rows, "a copy");
+        end = c->to + c->bytes;
+    }
+}
+
 /* Whole rows are stored over what is there. */
 static void check_writers(const struct pl_program *g)
 {
@@ -115,6 +156,8 @@ void pl_verify(const struct pl_program *g)
         for (int s = 0; s < k.p->nsteps; s++)
             check_step(&k, &k.p->steps[s]);
         check_sink(&k);
+        check_parts(&k);
+        check_copies(&k);
     }
     check_writers(g);
     for (int i = 0; i < g->spec->nactions; i++) {

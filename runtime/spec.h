@@ -192,6 +192,31 @@ struct rt_action {
     int index; /* pipeline or state */
 };
 
+/* What a failure was about, as messages tell it: X(id, text). %a and %b are the values that failed, of the
+ * types from[0] and from[1]. */
+#define RT_SITES(X)                                                                            \
+    X(PLAIN, "")           /* nothing is told */                                               \
+    X(VALUE, "%a")                                                                             \
+    X(ADD, "%a + %b")                                                                          \
+    X(SUB, "%a - %b")                                                                          \
+    X(MUL, "%a * %b")                                                                          \
+    X(DIV, "%a / %b")                                                                          \
+    X(NEG, "-(%b)")                                                                            \
+    X(SUM, "the sum")                                                                          \
+    X(AVERAGE, "the average")
+enum rt_site_form {
+#define X(id, text) RT_SITE_##id,
+    RT_SITES(X)
+#undef X
+};
+
+/* A place of the plan where generated code may raise. */
+struct rt_site {
+    const char *path;       /* JSON path of the expression */
+    enum rt_site_form form;
+    struct hd_type to, from[2]; /* but PLAIN: values of these types did not fit `to` */
+};
+
 struct rt_result_column {
     const char *name;
     struct hd_type type;
@@ -211,8 +236,8 @@ struct rt_spec {
     int result_state;
     int nresult;
     struct rt_result_column *result;
-    int npaths;             /* JSON paths of expressions that may fail; generated code raises by number */
-    const char **paths;
+    int nsites;             /* expressions that may fail; generated code raises by number */
+    struct rt_site *sites;
 };
 
 /* Device code that kernels call, templates/library_*.cu. */
@@ -234,6 +259,7 @@ struct rt_unit {
     const char *entry;
     const char *text;  /* NUL-terminated */
     size_t size;
+    size_t head;            /* bytes of it before its code: options, comments, includes */
     int threads;            /* of a block */
     uint32_t gift_bytes, slot_bytes; /* of a warp's mailbox, of a slot of a queue of FWS */
     uint32_t shared_bytes;  /* of a block, to be given at launch; 0: the kernel declares what it needs */
@@ -242,7 +268,7 @@ struct rt_unit {
     unsigned libraries;     /* enum rt_library: what it is to be linked with */
 };
 
-/* Errors that generated code raises with a path number. X(id, text) */
+/* Errors that generated code raises with the number of a site. X(id, text where no value is told) */
 #define RT_FAILURES(X)                                                                         \
     X(OVERFLOW, "numeric overflow")                                                            \
     X(DIV_ZERO, "division by zero")                                                            \

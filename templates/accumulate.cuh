@@ -3,8 +3,8 @@
 // values starts, `of` is pure and leaves the other as it is if one is `none`, `into` is for one
 // thread at a time per lane and needs no warp.
 //
-//   sums           one atomic add; 128 bits are two adds, the lower one carries
-//   checked sums   the same, and a partial result beyond the class raises
+//   sums           one atomic add; 128 bits are two adds, the lower one carries. None wraps:
+//                  the planner chose the width so
 //   int min, max   one atomic; accumulators start at the far end of their type
 //   f64 min, max   compare-and-swap of the bits while the value comes first in the order of
 //                  docs/plan.md (NaN is the largest number); they start at the far end, too
@@ -63,53 +63,6 @@ struct hdd_sum {
     {
         hdd_atomic_sum(&field, v);
         hdd_mark_valid(valid);
-    }
-};
-
-// Raises where a partial result leaves the class, as the CPU backend does.
-struct hdd_sum_checked {
-    const hdd_run &run;
-    i32 path;
-
-    template <class T> HDD_MEMBER static T none()
-    {
-        return T();
-    }
-
-    template <class T> HDD_MEMBER T of(T a, T b) const
-    {
-        T r;
-        check(hdd_add_wraps(a, b, r));
-        return r;
-    }
-
-    HDD_MEMBER void into(i64 &field, u8 *valid, i64 v) const
-    {
-        i64 r;
-        const u64 was = hdd_atomic_add(reinterpret_cast<u64 *>(&field), (u64)v);
-        check(hdd_add_wraps((i64)was, v, r));
-        hdd_mark_valid(valid);
-    }
-
-    // The high word counts carries later than the low one wraps, so it may lag behind by as
-    // many as are on their way; it ends where it belongs, and what lies near its ends has more
-    // digits than a decimal.
-    HDD_MEMBER void into(i128 &field, u8 *valid, i128 v) const
-    {
-        u64 *const words = reinterpret_cast<u64 *>(&field);
-        const u64 lo = (u64)v, was = hdd_atomic_add(words, lo), carry = was + lo < was;
-        const i64 hi = (i64)(v >> 64);
-        const i64 old = (i64)hdd_atomic_add(words + 1, (u64)hi + carry);
-        const i128 sum = (i128)old + hi + (i64)carry;
-        check(sum != (i64)sum);
-        hdd_mark_valid(valid);
-    }
-
-  private:
-    HDD_MEMBER void check(bool wraps) const
-    {
-        if (wraps)
-            run.fail(HDD_FAIL_OVERFLOW, path);
     }
 };
 

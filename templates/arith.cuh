@@ -242,7 +242,7 @@ template <class To> struct hdd_narrow_of {
     {
         if (!hdd_beyond((From)(To)a != a, a, digits))
             return (To)a;
-        run.fail(HDD_FAIL_CAST_RANGE, path);
+        run.fail_value(HDD_FAIL_CAST_RANGE, path, (u64)a, (u64)((i128)a >> 64));
         return To();
     }
 };

@@ -56,10 +56,17 @@ HDD_DEVICE i64 hdd_floor_day(i64 micros)
     return micros / HDD_MICROS_PER_DAY - (micros % HDD_MICROS_PER_DAY < 0);
 }
 
+// The time within that day. (A day's own begin may lie before the first timestamp.)
+HDD_DEVICE i64 hdd_of_day(i64 micros)
+{
+    const i64 rest = micros % HDD_MICROS_PER_DAY;
+    return rest < 0 ? rest + HDD_MICROS_PER_DAY : rest;
+}
+
 // The same time of another day.
 HDD_DEVICE i64 hdd_move_day(i64 micros, i64 day)
 {
-    return micros + (day - hdd_floor_day(micros)) * HDD_MICROS_PER_DAY;
+    return day * HDD_MICROS_PER_DAY + hdd_of_day(micros);
 }
 
 // field: enum fe_field, year, month, day.

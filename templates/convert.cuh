@@ -32,7 +32,7 @@ template <class To> struct hdd_from_f64_of {
         i128 r = 0;
         if (hdd_f64_to_wide(v, scale, digits, (i32)sizeof(To) * 8, &r))
             return (To)r;
-        run.fail(HDD_FAIL_CAST_RANGE, path);
+        run.fail_value(HDD_FAIL_CAST_RANGE, path, (u64)hdd_f64_bits(v), 0);
         return To();
     }
 };
@@ -91,7 +91,7 @@ HDD_TO_TEXT(hdd_timestamp_text, i64, hdd_put_timestamp(form, v))
             type v = type();                                                                  \
             if (read)                                                                         \
                 return v;                                                                     \
-            run.fail(HDD_FAIL_CAST_TEXT, path);                                               \
+            run.fail_text(HDD_FAIL_CAST_TEXT, path, t.s, t.n);                                \
             return type();                                                                    \
         }                                                                                     \
     };                                                                                        \

@@ -34,6 +34,53 @@ HDD_DEVICE auto hdd_div_decimal(const hdd_run &run, i32 scale, i32 digits, i32 p
                       hdd_cast<i128>(b));
 }
 
+// The words of a value, and the quotient of the sums of such words (wide.cuh): sums of decimals
+// that facts cannot keep within 38 digits.
+struct hdd_low_word_of {
+    HDD_MEMBER i128 operator()(i128 x) const
+    {
+        return (i128)(u64)x;
+    }
+};
+
+struct hdd_high_word_of {
+    HDD_MEMBER i64 operator()(i128 x) const
+    {
+        return (i64)(x >> 64);
+    }
+};
+
+template <class A> HDD_DEVICE auto hdd_low_word(A x)
+{
+    return hdd_strict(hdd_low_word_of(), x);
+}
+
+template <class A> HDD_DEVICE auto hdd_high_word(A x)
+{
+    return hdd_strict(hdd_high_word_of(), x);
+}
+
+template <class T> struct hdd_of_parts_of {
+    const hdd_run &run;
+    i32 scale, digits, path;
+    i64 n;
+
+    HDD_MEMBER T operator()(i128 high, i128 low) const
+    {
+        i128 q = 0;
+        if (!hdd_parts_quotient(high, low, scale, n, digits, &q))
+            run.fail(HDD_FAIL_OVERFLOW, path);
+        return (T)q;
+    }
+};
+
+template <class T, class A, class B>
+HDD_DEVICE auto hdd_of_parts(const hdd_run &run, i32 scale, i32 digits, i32 path, A high, B low,
+                             i64 n)
+{
+    return hdd_strict(hdd_of_parts_of<T>{run, scale, digits, path, n}, high, low);
+}
+
 template <class T> struct hdd_div_round_of {
     i32 scale;
 

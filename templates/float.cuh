@@ -31,7 +31,8 @@ HDD_CALLED f64 hdd_wide_to_f64(i128 v, i32 scale);
 HDD_CALLED bool hdd_f64_to_wide(f64 v, i32 scale, i32 digits, i32 bits, i128 *out);
 // The least digits that read back as |v|, a finite number but 0.
 HDD_CALLED void hdd_f64_shortest(f64 v, hdd_f64_digits *out);
-// A decimal number, or nan, inf or infinity.
+// A decimal number, or nan, inf or infinity. A number that rounds to infinity is none; one that
+// is too small to be told from 0 is 0.
 HDD_CALLED bool hdd_read_f64(const u8 *s, i32 n, f64 *out);
 
 HDD_DEVICE bool hdd_is_digit(u8 c)
@@ -424,18 +425,21 @@ HDD_CALLED bool hdd_read_f64(const u8 *s, i32 n, f64 *out)
 {
     const bool sign = n > 0 && (s[0] == '-' || s[0] == '+'), negative = sign && s[0] == '-';
     hdd_number_text t;
+    f64 v;
     s += sign;
     n -= sign;
-    if (hdd_is_word(s, n, "nan"))
-        *out = hdd_f64_from_bits(0x7ff8000000000000ll);
-    else if (hdd_is_word(s, n, "inf") || hdd_is_word(s, n, "infinity"))
-        *out = hdd_f64_from_bits(0x7ff0000000000000ll);
-    else if (hdd_read_decimal(s, n, &t))
-        *out = hdd_decimal_f64(s, &t);
-    else
-        return false;
-    if (negative)
-        *out = -*out;
+    if (hdd_is_word(s, n, "nan")) {
+        v = hdd_f64_from_bits(0x7ff8000000000000ll);
+    } else if (hdd_is_word(s, n, "inf") || hdd_is_word(s, n, "infinity")) {
+        v = hdd_f64_from_bits(0x7ff0000000000000ll);
+    } else {
+        if (!hdd_read_decimal(s, n, &t))
+            return false;
+        v = hdd_decimal_f64(s, &t);
+        if (v - v != 0)
+            return false;
+    }
+    *out = negative ? -v : v;
     return true;
 }
 

@@ -139,9 +139,9 @@ HDD_CALLED i32 hdd_put_date(u8 *out, i32 day)
 
 HDD_CALLED i32 hdd_put_timestamp(u8 *out, i64 micros)
 {
-    const i64 day = hdd_floor_day(micros), rest = micros - day * HDD_MICROS_PER_DAY;
-    const u64 second = (u64)rest / 1000000, fraction = (u64)rest % 1000000;
-    i32 n = hdd_put_date(out, (i32)day);
+    const u64 rest = (u64)hdd_of_day(micros), second = rest / 1000000;
+    const u64 fraction = rest % 1000000;
+    i32 n = hdd_put_date(out, (i32)hdd_floor_day(micros));
     out[n++] = ' ';
     n += hdd_put_u64(out + n, second / 3600, 2);
     out[n++] = ':';

@@ -36,6 +36,8 @@ struct hdd_sink_state {
     hdd_u64 mask;
 };
 
+enum { HDD_TOLD_BYTES = 44 }; // of a text
+
 // Written by the kernel. The host clears it before a launch. The cursor stands apart from the
 // words that warps poll.
 struct hdd_progress {
@@ -46,6 +48,11 @@ struct hdd_progress {
     hdd_u32 failure; // enum rt_failure of the first row that failed
     hdd_i32 failure_path;
     hdd_u64 gifts; // pieces of work that moved between warps
+    // What a cast that failed was about: of numbers two words as in templates/abi.def, of a text
+    // its length in value[0] and its begin.
+    hdd_u32 told;
+    unsigned char text[HDD_TOLD_BYTES];
+    hdd_u64 value[2];
 };
 
 enum {

@@ -20,6 +20,10 @@
 #else
 #define HDD_CALLED extern __device__
 #endif
+// Of a framed pipeline, so that no function grows without bound; numbers that functions of one text
+// differ in.
+#define HDD_PART         __device__ __noinline__
+#define HDD_TABLE        static __device__ const
 // Long and rare, but a kernel's own: called, one copy in it.
 #define HDD_APART        static __device__ __noinline__
 #define HDD_KERNEL(name) extern "C" __global__ void __launch_bounds__(HDD_BLOCK) name
@@ -138,6 +142,15 @@ HDD_DEVICE u32 hdd_highest(u32 v)
 HDD_DEVICE u32 hdd_lowest64(u64 v)
 {
     return (u32)__ffsll((i64)v) - 1;
+}
+
+// v, which the compiler cannot tell. NVVM (NVRTC 12.9 and 13.0) loses calls of functions that it sees return
+// an argument, when a loop of such calls follows: what they wrote is missing then.
+HDD_DEVICE bool hdd_unknown(bool v)
+{
+    u32 x = v;
+    asm volatile("" : "+r"(x));
+    return x != 0;
 }
 
 HDD_DEVICE i64 hdd_f64_bits(f64 v)

@@ -9,6 +9,7 @@
 #include "hd/decimal.cuh"
 #include "hd/hot.cuh"
 #include "hd/lanes.cuh"
+#include "hd/like.cuh"
 #include "hd/load.cuh"
 #include "hd/near.cuh"
 #include "hd/probe.cuh"

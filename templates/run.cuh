@@ -85,6 +85,30 @@ struct hdd_run {
         abort();
     }
 
+    // The same, telling a number's image, or a text.
+    HDD_MEMBER void fail_value(hdd_failure why, i32 path, u64 lo, u64 hi) const
+    {
+        if (hdd_atomic_swap(&progress->failure, 0u, (u32)why) == 0) {
+            progress->failure_path = path;
+            progress->told = 1;
+            progress->value[0] = lo;
+            progress->value[1] = hi;
+        }
+        abort();
+    }
+    HDD_MEMBER void fail_text(hdd_failure why, i32 path, const u8 *s, i32 n) const
+    {
+        if (hdd_atomic_swap(&progress->failure, 0u, (u32)why) == 0) {
+            progress->failure_path = path;
+            progress->told = 1;
+            progress->value[0] = (u64)n;
+            HDD_NO_UNROLL
+            for (i32 i = 0; i < n && i < HDD_TOLD_BYTES; i++)
+                progress->text[i] = s[i];
+        }
+        abort();
+    }
+
     // Profile counter k (templates/abi.h): n rows more.
     HDD_MEMBER void count(u32 k, u64 n) const
     {

@@ -25,6 +25,35 @@ template <class F, class T> HDD_DEVICE void hdd_put(F &field, u8 &valid, hdd_opt
     valid = v.ok;
 }
 
+// Byte `at` of an object.
+template <class T> HDD_DEVICE u8 *hdd_bytes_at(T &object, u32 at)
+{
+    return reinterpret_cast<u8 *>(&object) + at;
+}
+
+template <class T> HDD_DEVICE const u8 *hdd_bytes_at(const T &object, u32 at)
+{
+    return reinterpret_cast<const u8 *>(&object) + at;
+}
+
+// Fields that lie side by side in two rows, and their validity bytes; from nullptr: zeros. Called,
+// because rows of many fields have many such ranges. Both ends are as little aligned as a byte.
+HDD_APART void hdd_copy_fields(void *to, const void *from, u32 bytes)
+{
+    u8 *const out = static_cast<u8 *>(to);
+    const u8 *const in = static_cast<const u8 *>(from);
+    u32 k = 0;
+    if (((reinterpret_cast<u64>(to) | reinterpret_cast<u64>(from)) & 7) == 0) {
+        HDD_NO_UNROLL
+        for (; k + 8 <= bytes; k += 8)
+            *reinterpret_cast<u64 *>(out + k) =
+                in ? *reinterpret_cast<const u64 *>(in + k) : (u64)0;
+    }
+    HDD_NO_UNROLL
+    for (; k < bytes; k++)
+        out[k] = in ? in[k] : (u8)0;
+}
+
 // A place of its own for the row of each live lane, -1 where there is no room: the cursor then
 // tells the host how much was asked for, and the pipeline runs again with as much. Whole warp;
 // one atomic. Rows of one warp keep the order of the lanes.

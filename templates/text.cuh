@@ -1,84 +1,9 @@
-// Strings: LIKE over a compiled pattern, membership in a sorted list, dictionaries. One thread
-// at a time.
+// Strings: membership in a sorted list, substrings, dictionaries. One thread at a time.
 #ifndef HDD_TEXT_CUH
 #define HDD_TEXT_CUH
 
 #include "hd/run.cuh"
 #include "hd/value.cuh"
-
-// A compiled LIKE pattern, one block of memory in host and device form alike: this head,
-// `pieces` pieces, then the bytes. Pieces stand between the `%` of the pattern; `_` matches
-// one byte.
-struct hdd_like_piece {
-    u32 at; // of its bytes, from the start of the head; their wildcard flags follow them
-    u32 n;
-};
-struct hdd_like_pattern {
-    u32 open_start, open_end; // a `%` there
-    u32 npieces;
-    u32 least; // bytes of all pieces: no shorter string matches
-};
-
-HDD_DEVICE bool hdd_like_at(const u8 *piece, u32 n, const u8 *s)
-{
-    for (u32 i = 0; i < n; i++)
-        if (piece[i] != s[i] && !piece[n + i])
-            return false;
-    return true;
-}
-
-// First place at or after `from` where the piece fits before `end`, or -1.
-HDD_DEVICE i32 hdd_like_find(const u8 *piece, u32 n, const u8 *s, u32 from, u32 end)
-{
-    for (u32 i = from; i + n <= end; i++)
-        if (hdd_like_at(piece, n, s + i))
-            return (i32)i;
-    return -1;
-}
-
-// Greedy from the left: the first place for every piece leaves most room for the rest. The
-// last piece is anchored unless the pattern ends with `%`.
-HDD_DEVICE bool hdd_like_match(const hdd_like_pattern *p, hdd_text t)
-{
-    const u8 *base = reinterpret_cast<const u8 *>(p);
-    const hdd_like_piece *pieces = reinterpret_cast<const hdd_like_piece *>(p + 1);
-    const u32 n = (u32)t.n;
-    u32 at = 0;
-    if (n < p->least)
-        return false;
-    if (p->npieces == 0)
-        return n == 0 || p->open_start || p->open_end;
-    for (u32 k = 0; k < p->npieces; k++) {
-        const u8 *piece = base + pieces[k].at;
-        const u32 m = pieces[k].n;
-        const bool first = k == 0 && !p->open_start,
-                   last = k + 1 == p->npieces && !p->open_end;
-        if (last && n - at < m)
-            return false;
-        const u32 from = last ? n - m : at;
-        if (first && from != 0)
-            return false;
-        const u32 end = first || last ? from + m : n;
-        const i32 found = hdd_like_find(piece, m, t.s, from, end <= n ? end : n);
-        if (found < 0)
-            return false;
-        at = (u32)found + m;
-    }
-    return true;
-}
-
-struct hdd_like_of {
-    const hdd_like_pattern *pattern;
-    HDD_MEMBER bool operator()(hdd_text t) const
-    {
-        return hdd_like_match(pattern, t);
-    }
-};
-
-template <class A> HDD_DEVICE auto hdd_like(A a, const hdd_like_pattern *p)
-{
-    return hdd_strict(hdd_like_of{p}, a);
-}
 
 // A sorted constant list; strings in it are stored as in rows.
 template <class T> struct hdd_set {
@@ -120,13 +45,28 @@ template <class A, class T> HDD_DEVICE auto hdd_in_set(A a, hdd_set<T> set)
 }
 
 // Bytes start .. start + length - 1, counted from 1. What lies before 1 is cut off, not
-// shifted.
+// shifted. No difference here can overflow: NVVM takes one before it looks at its condition.
 HDD_DEVICE hdd_text hdd_cut(hdd_text t, i64 start, i64 length)
 {
+    const u64 before = start < 1 ? (u64)1 - (u64)start : 0;
+    const u64 wanted = (u64)length > before ? (u64)length - before : 0;
     const i64 stop = (i64)t.n + 1;
-    const i64 end = start > stop - length ? stop : start + length;
     const i64 from = start < 1 ? 1 : start > stop ? stop : start;
-    return hdd_text{t.s + (from - 1), (i32)(end > from ? end - from : 0)};
+    const u64 room = (u64)(stop - from);
+    return hdd_text{t.s + (from - 1), (i32)(wanted < room ? wanted : room)};
+}
+
+// Without a length the rest of the text: from byte 1, if the start lies before it.
+struct hdd_substring_from_of {
+    HDD_MEMBER hdd_text operator()(hdd_text t, i64 start) const
+    {
+        return hdd_cut(t, start < 1 ? 1 : start, 0x7fffffffffffffffll);
+    }
+};
+
+template <class A, class B> HDD_DEVICE auto hdd_substring(const hdd_run &, i32, A t, B start)
+{
+    return hdd_strict(hdd_substring_from_of(), t, start);
 }
 
 struct hdd_substring_of {
@@ -142,12 +82,6 @@ struct hdd_substring_of {
         return hdd_text();
     }
 };
-
-template <class A, class B>
-HDD_DEVICE auto hdd_substring(const hdd_run &run, i32 path, A t, B start)
-{
-    return hdd_strict(hdd_substring_of{run, path, 0x7fffffffffffffffll}, t, start);
-}
 
 template <class A, class B>
 HDD_DEVICE auto hdd_substring(const hdd_run &run, i32 path, A t, B start, i64 length)

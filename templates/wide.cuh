@@ -57,6 +57,9 @@ HDD_CALLED bool hdd_wide_div_round(hdd_u256 n, u128 d, u128 *q);
 // round(a * by / b) of magnitudes, half away from zero; b not 0. False: it does not fit 127
 // bits.
 HDD_CALLED bool hdd_scaled_quotient(u128 a, u128 by, u128 b, u128 *q);
+// round((high * 2^64 + low) * 10^scale / n), half away from zero, scale at most 18; |high| below
+// 2^126, n > 0. False: beyond `digits` decimal digits, or 64 bits where that is 0.
+HDD_CALLED bool hdd_parts_quotient(i128 high, i128 low, i32 scale, i64 n, i32 digits, i128 *q);
 
 #ifdef HDD_LIBRARY_WIDE
 HDD_CALLED bool hdd_wide_div_round(hdd_u256 n, u128 d, u128 *q)
@@ -87,6 +90,25 @@ HDD_CALLED bool hdd_wide_div_round(hdd_u256 n, u128 d, u128 *q)
 HDD_CALLED bool hdd_scaled_quotient(u128 a, u128 by, u128 b, u128 *q)
 {
     return hdd_wide_div_round(hdd_wide_mul(a, by), b, q) && !(*q >> 127);
+}
+
+HDD_CALLED bool hdd_parts_quotient(i128 high, i128 low, i32 scale, i64 n, i32 digits, i128 *q)
+{
+    const i128 top = high + (low >> 64); // the whole is top * 2^64 + word
+    const bool negative = top < 0;
+    const u64 word = negative ? -(u64)low : (u64)low;
+    const u128 upper = negative ? ~(u128)top + (word == 0) : (u128)top;
+    const u128 by = (u128)hdd_pow10(scale), below = word * by;
+    const hdd_u256 above = hdd_wide_mul(upper, by);
+    hdd_u256 whole;
+    u128 m = 0;
+    whole.lo = (above.lo << 64) + below;
+    whole.hi = (above.hi << 64 | above.lo >> 64) + (whole.lo < below);
+    const u128 limit = digits > 0 ? (u128)hdd_pow10(digits) : ((u128)1 << 63) + negative;
+    if (!hdd_wide_div_round(whole, (u128)n, &m) || m >= limit)
+        return false;
+    *q = negative ? -(i128)m : (i128)m;
+    return true;
 }
 #endif
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "tools/text.h"
 #include "tools/text_table.h"
 
 struct printer {
@@ -60,49 +61,6 @@ static const struct arrow_visitor csv_visitor = {csv_begin, csv_row, NULL};
 
 /* ---- JSON ---- */
 
-/* Length of the UTF-8 sequence at s, 0 if it is none. */
-static size_t utf8_length(const unsigned char *s, size_t n)
-{
-    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t len = s[0] < 0x80         ? 1
-                 : s[0] >> 5 == 0x06 ? 2
-                 : s[0] >> 4 == 0x0e ? 3
-                 : s[0] >> 3 == 0x1e ? 4
-                                     : 0;
-    if (len <= 1 || len > n)
-        return len <= n ? len : 0;
-    unsigned code = s[0] & (0x7fu >> len);
-    for (size_t i = 1; i < len; i++) {
-        if (s[i] >> 6 != 2)
-            return 0;
-        code = code << 6 | (s[i] & 0x3fu);
-    }
-    bool surrogate = code >= 0xd800 && code <= 0xdfff;
-    return code < least[len] || surrogate || code > 0x10ffff ? 0 : len;
-}
-
-/* Bytes that are no UTF-8 become U+FFFD. */
-static void json_text(const char *text, size_t n, FILE *f)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    putc_unlocked('"', f);
-    while (n > 0) {
-        size_t len = utf8_length(s, n);
-        if (len == 0)
-            fputs_unlocked("\\ufffd", f);
-        else if (*s == '"' || *s == '\\')
-            fprintf(f, "\\%c", *s);
-        else if (*s < 0x20 || *s == 0x7f)
-            fprintf(f, "\\u%04x", *s);
-        else
-            fwrite_unlocked(s, 1, len, f);
-        len += len == 0;
-        s += len;
-        n -= len;
-    }
-    putc_unlocked('"', f);
-}
-
 static void json_begin(void *user, const struct arrow_columns *c)
 {
     FILE *f = ((struct printer *)user)->f;
@@ -110,7 +68,7 @@ static void json_begin(void *user, const struct arrow_columns *c)
     fputs("{\"columns\":[", f);
     for (int i = 0; i < c->n; i++) {
         fputs(i ? ",{\"name\":" : "{\"name\":", f);
-        json_text(c->at[i].name, strlen(c->at[i].name), f);
+        text_put_json(f, c->at[i].name, strlen(c->at[i].name));
         fprintf(f, ",\"type\":\"%s\",\"nullable\":%s}", arrow_type_text(&c->at[i], type),
                 c->at[i].nullable ? "true" : "false");
     }
@@ -153,7 +111,7 @@ static void json_row(void *user, const struct arrow_columns *c, const struct Arr
         else if (is_json_number(c->at[i].kind, batch, i, row, &t))
             fwrite_unlocked(t.s, 1, t.n, j->f);
         else
-            json_text(t.s, t.n, j->f);
+            text_put_json(j->f, t.s, t.n);
     }
     putc_unlocked(']', j->f);
 }

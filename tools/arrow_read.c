@@ -252,12 +252,12 @@ static int visit_batches(struct ArrowArrayStream *stream, const struct arrow_col
             return fail_stream(stream, err);
         if (!batch.release)
             return 0;
-        for (int64_t i = 0; v->row && i < batch.length && !cli_interrupted(); i++)
+        for (int64_t i = 0; v->row && i < batch.length && !cli_stopped(); i++)
             v->row(user, c, &batch, i);
         *rows += batch.length;
         batch.release(&batch);
-        if (cli_interrupted())
-            return cli_fail_interrupted(err);
+        if (cli_stopped())
+            return cli_fail_stopped(err);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/text.h"
 #include "tools/text_table.h"
 
 void bench_result_release(struct bench_result *r)
@@ -142,7 +143,46 @@ static void print_backend(const struct bench_results *all, FILE *f)
     }
 }
 
-void bench_print(const struct bench_results *all, FILE *f)
+static struct answers {
+    int compared, differ;
+} count_answers(const struct bench_results *all)
+{
+    struct answers n = {0, 0};
+    for (int i = 0; i < all->n; i++) {
+        n.compared += all->at[i].checked;
+        n.differ += all->at[i].difference != NULL;
+    }
+    return n;
+}
+
+/* Names of a suite and texts of its rows may hold anything. Frees the text. */
+static void print_line(FILE *f, char *text)
+{
+    text_put_printable(f, text, "");
+    fputc('\n', f);
+    free(text);
+}
+
+/* How many results were compared, and why others were not. */
+static void print_answers(const struct bench_results *all, const struct suite *s, FILE *f)
+{
+    const struct answers n = count_answers(all);
+    int left = all->n - n.compared;
+    char *none = suite_why_no_answers(s);
+    char *differ = n.differ ? cli_format(", %d differ%s", n.differ, n.differ == 1 ? "s" : "")
+                   : n.compared ? cli_strdup(", all equal")
+                                : cli_strdup("");
+    char *why = none   ? cli_format(": %s", none)
+                : left ? cli_format("; %d gave no result", left)
+                       : cli_strdup("");
+    print_line(f,
+               cli_format("Answers: %d of %d compared%s%s.", n.compared, all->n, differ, why));
+    free(why);
+    free(differ);
+    free(none);
+}
+
+void bench_print(const struct bench_results *all, const struct suite *s, FILE *f)
 {
     struct text_table t;
     text_table_init(&t, f);
@@ -162,15 +202,18 @@ void bench_print(const struct bench_results *all, FILE *f)
         "cache.\n",
         f);
     print_backend(all, f);
+    print_answers(all, s, f);
     for (int i = 0; i < all->n; i++) {
         const struct bench_result *r = &all->at[i];
+        const char *path = r->error.path;
         if (r->status == BENCH_ERROR)
-            fprintf(f, "%s: %s%s%s\n", r->query->name, r->error.path ? r->error.path : "",
-                    r->error.path ? ": " : "", r->error.message);
+            print_line(f, cli_format("%s: %s%s%s", r->query->name, path ? path : "",
+                                     path ? ": " : "", r->error.message));
         if (r->difference)
-            fprintf(f, "%s: %s\n", r->query->name, r->difference);
+            print_line(f, cli_format("%s: %s", r->query->name, r->difference));
         if (r->query->not_comparable)
-            fprintf(f, "%s: not comparable: %s\n", r->query->name, r->query->not_comparable);
+            print_line(f, cli_format("%s: not comparable: %s", r->query->name,
+                                     r->query->not_comparable));
     }
 }
 
@@ -216,6 +259,19 @@ static cJSON *summary_json(const struct bench_results *all,
     return j;
 }
 
+static cJSON *answers_json(const struct bench_results *all, const struct suite *s)
+{
+    const struct answers n = count_answers(all);
+    cJSON *j = cJSON_CreateObject();
+    char *none = suite_why_no_answers(s);
+    cJSON_AddNumberToObject(j, "compared", n.compared);
+    cJSON_AddNumberToObject(j, "differ", n.differ);
+    if (none)
+        cJSON_AddStringToObject(j, "none_because", none);
+    free(none);
+    return j;
+}
+
 char *bench_json(const struct bench_results *all, const struct suite *s, const char *machine)
 {
     cJSON *j = cJSON_CreateObject();
@@ -227,6 +283,7 @@ char *bench_json(const struct bench_results *all, const struct suite *s, const c
     cJSON *queries = cJSON_AddArrayToObject(j, "queries");
     for (int i = 0; i < all->n; i++)
         cJSON_AddItemToArray(queries, result_json(&all->at[i]));
+    cJSON_AddItemToObject(j, "answers", answers_json(all, s));
     cJSON_AddItemToObject(j, "sum", summary_json(all, sum_of));
     cJSON_AddItemToObject(j, "geomean", summary_json(all, geomean_of));
     char *printed = cJSON_Print(j), *text = cli_strdup(printed);

@@ -25,7 +25,7 @@ struct bench_results {
 
 /* Queries that failed or whose answer differs. */
 int bench_failures(const struct bench_results *all);
-void bench_print(const struct bench_results *all, FILE *f);
+void bench_print(const struct bench_results *all, const struct suite *s, FILE *f);
 /* machine: the context's info as JSON text. Returns JSON text on the heap. */
 char *bench_json(const struct bench_results *all, const struct suite *s, const char *machine);
 

@@ -15,25 +15,27 @@
 /* ---- errors ---- */
 
 struct cli_error {
-    int status; /* of the process: 1, 2 (bad plan or arguments) or 3 (lack of a resource) */
+    bool stop; /* see cli_is_stop */
+    int status; /* of the process: 1, 2 (bad plan or arguments), 3 (lack of a resource), 4 (out of time) */
     const char *class;             /* name of the error class; static */
     char *path, *message, *detail; /* heap; path and detail may be NULL */
 };
-enum { CLI_FAILED = 1, CLI_BAD_INPUT = 2, CLI_NO_RESOURCE = 3 };
+enum { CLI_FAILED = 1, CLI_BAD_INPUT = 2, CLI_NO_RESOURCE = 3, CLI_TIMED_OUT = 4 };
 
 /* Both fill *err, which must be empty, and return -1. path may be NULL. */
 int cli_fail(struct cli_error *err, int status, const char *path, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Takes over and frees e. */
+/* Takes over and frees e. What was cancelled because cli_stopped() says so. */
 int cli_take(struct cli_error *err, heddle_error *e);
-/* errno as an error about a file. */
+/* errno as an error about a file. Says so if it is because of cli_stopped(). */
 int cli_fail_errno(struct cli_error *err, const char *path, const char *doing);
-int cli_fail_interrupted(struct cli_error *err);
 /* One line on standard error, and the detail if there is one and it is wanted. */
 void cli_error_print(const struct cli_error *err, bool verbose);
 void cli_error_clear(struct cli_error *err);
 
 /* ---- options ---- */
+
+enum { CLI_MAX_THREADS = 1024 };
 
 enum cli_option_id {
 #define T_OPT(id, name, letter, kind, arg, lo, hi, help) CLI_##id,
@@ -97,6 +99,20 @@ bool cli_parse_count(const char *text, int64_t lo, int64_t hi, int64_t *out);
 
 /* The whole file as a NUL-terminated heap string. Fails if it holds a NUL. "-": standard input. */
 int cli_read_file(const char *path, char **text, struct cli_error *err);
+/* A file that is written whole or not at all: what is at path stays until all of the new one is
+ * written. Devices, FIFOs and what standard output or standard error write to are written
+ * directly (cli_output.c). */
+struct cli_output {
+    FILE *f; /* write here */
+    const char *path;
+    char *target;    /* the file that is replaced; NULL: f is written directly */
+    char *temporary; /* what takes its place; NULL: it has no name yet */
+    FILE *standard;           /* f, if it is one of the process's streams */
+};
+int cli_output_open(struct cli_output *o, const char *path, struct cli_error *err);
+/* rc: what the writing came to; if it is not 0 nothing is replaced. Returns -1 if the output failed. */
+int cli_output_close(struct cli_output *o, int rc, struct cli_error *err);
+/* The text and a line feed. */
 int cli_write_file(const char *path, const char *text, struct cli_error *err);
 /* Flushes and reports a failed write. */
 int cli_flush(FILE *f, const char *path, struct cli_error *err);
@@ -109,10 +125,23 @@ int cli_interrupt_start(struct cli_error *err);
 /* From now on signals do what they do in any process. */
 void cli_interrupt_stop(void);
 bool cli_interrupted(void);
-/* Cancels the statement when interrupted, or after timeout seconds (0: never). One at a time. */
+/* Cancels the statement when interrupted, or after timeout seconds (0: never). One at a time; a new
+ * watch of the same one begins anew. */
 void cli_watch(heddle_statement *s, double timeout);
 /* Ends the watch; true if the time had run out. */
 bool cli_unwatch(void);
+/* What the main thread does must end: it was interrupted, or the watched statement is out of time.
+ * From then on whatever it waits for fails with EINTR. */
+bool cli_stopped(void);
+/* The error about that, and whether it is one. */
+int cli_fail_stopped(struct cli_error *err);
+bool cli_is_stop(const struct cli_error *err);
+/* From now on until it is called with false an interrupt ends the process at once: there is nothing to
+ * undo. For work that cannot be cancelled. */
+void cli_nothing_to_undo(bool so);
+/* That was so at some time: work that cannot be interrupted may still go on, and must not be waited
+ * for. */
+bool cli_was_stopped(void);
 /* A heddle_progress_fn: draws a bar if standard error is a terminal; cancels when interrupted. */
 int cli_progress(void *user, double fraction, const char *what);
 /* Wipes the bar. */
@@ -130,6 +159,13 @@ int cli_session_open(const struct cli_args *a, struct cli_session *s, struct cli
 void cli_session_close(struct cli_session *s);
 /* Options of a statement as the command line gives them. */
 void cli_statement_options(const struct cli_args *a, heddle_statement_options *o);
+/* heddle_prepare under cli_watch, with the time that the command line gives it; says so where a table is
+ * missing because no database was named. */
+int cli_prepare(const struct cli_args *a, heddle_database *database, const char *plan,
+                const heddle_statement_options *o, heddle_statement **s,
+                struct cli_error *err);
+/* Ends the watch too. */
+void cli_statement_free(heddle_statement *s);
 /* Binds all -p, in their order. */
 int cli_bind_params(const struct cli_args *a, heddle_statement *s, struct cli_error *err);
 /* The statement's report as one line of JSON on the heap. */
@@ -141,6 +177,7 @@ int cli_report(heddle_statement *s, char **json, struct cli_error *err);
 int cli_print_json(FILE *f, const char *json, struct cli_error *err);
 char *cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* malloc, realloc and strdup that end the process with status 3 when there is no memory. */
+_Noreturn void cli_out_of_memory(void);
 void *cli_alloc(size_t n);
 void *cli_realloc(void *p, size_t n);
 char *cli_strdup(const char *s);

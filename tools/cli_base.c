@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static _Noreturn void out_of_memory(void)
+#include "tools/text.h"
+
+_Noreturn void cli_out_of_memory(void)
 {
     fputs("heddle: error: out of memory\n", stderr);
     exit(CLI_NO_RESOURCE);
@@ -21,7 +23,7 @@ void *cli_realloc(void *p, size_t n)
 {
     p = realloc(p, n ? n : 1);
     if (!p)
-        out_of_memory();
+        cli_out_of_memory();
     return p;
 }
 
@@ -35,7 +37,7 @@ static char *format_list(const char *format, va_list ap)
 {
     char *text;
     if (vasprintf(&text, format, ap) < 0)
-        out_of_memory();
+        cli_out_of_memory();
     return text;
 }
 
@@ -65,19 +67,18 @@ int cli_fail(struct cli_error *err, int status, const char *path, const char *fo
 
 int cli_fail_errno(struct cli_error *err, const char *path, const char *doing)
 {
+    if (errno == EINTR && cli_stopped())
+        return cli_fail_stopped(err);
     return cli_fail(err, CLI_FAILED, path, "%s: %s", doing, strerror(errno));
-}
-
-int cli_fail_interrupted(struct cli_error *err)
-{
-    cli_fail(err, CLI_FAILED, NULL, "interrupted");
-    err->class = heddle_error_class_name(HEDDLE_ERROR_CANCELLED);
-    return -1;
 }
 
 int cli_take(struct cli_error *err, heddle_error *e)
 {
     const char *path = heddle_error_path(e), *detail = heddle_error_detail(e);
+    if (heddle_error_get_class(e) == HEDDLE_ERROR_CANCELLED && cli_stopped()) {
+        heddle_error_free(e);
+        return cli_fail_stopped(err);
+    }
     err->status = heddle_error_exit_status(e);
     err->class = heddle_error_class_name(heddle_error_get_class(e));
     err->path = path && *path ? cli_strdup(path) : NULL;
@@ -89,10 +90,15 @@ int cli_take(struct cli_error *err, heddle_error *e)
 
 void cli_error_print(const struct cli_error *err, bool verbose)
 {
-    fprintf(stderr, "heddle: error: %s%s%s\n", err->path ? err->path : "",
-            err->path ? ": " : "", err->message);
+    fputs("heddle: error: ", stderr);
+    if (err->path) {
+        text_put_printable(stderr, err->path, "");
+        fputs(": ", stderr);
+    }
+    text_put_printable(stderr, err->message, "");
+    fputc('\n', stderr);
     if (err->detail && verbose) {
-        fputs(err->detail, stderr);
+        text_put_printable(stderr, err->detail, "\n\t");
         fputc('\n', stderr);
     } else if (err->detail) {
         fputs("(--verbose prints more)\n", stderr);
@@ -151,17 +157,4 @@ int cli_flush(FILE *f, const char *path, struct cli_error *err)
     if (fflush(f) || ferror(f))
         return cli_fail_errno(err, path, "cannot write");
     return 0;
-}
-
-int cli_write_file(const char *path, const char *text, struct cli_error *err)
-{
-    FILE *f = fopen(path, "wb");
-    if (!f)
-        return cli_fail_errno(err, path, "cannot open for writing");
-    fputs(text, f);
-    fputc('\n', f);
-    int rc = cli_flush(f, path, err);
-    if (fclose(f) && !rc)
-        rc = cli_fail_errno(err, path, "cannot write");
-    return rc;
 }

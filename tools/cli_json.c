@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 
 #include "tools/cli.h"
+#include "tools/text.h"
 #include "tools/text_table.h"
 
 static bool is_leaf(const cJSON *v)
@@ -80,10 +81,14 @@ static void print_value(FILE *f, const cJSON *v, int depth);
 
 static void print_member(FILE *f, const cJSON *v, int depth)
 {
-    fprintf(f, "%*s%s%s", 2 * depth, "", v->string ? v->string : "-", v->string ? ":" : "");
+    fprintf(f, "%*s", 2 * depth, "");
+    text_put_printable(f, v->string ? v->string : "-", "");
+    fputs(v->string ? ":" : "", f);
     if (is_leaf(v)) {
         char *text = leaf_text(v);
-        fprintf(f, " %s\n", text);
+        fputc(' ', f);
+        text_put_printable(f, text, "");
+        fputc('\n', f);
         free(text);
     } else if (!v->child) {
         fputs(" none\n", f);

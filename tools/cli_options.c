@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/near.h"
+
 enum kind { FLAG, TEXT, CHOICE, COUNT, BYTES, REAL, LIST };
 
 static const struct option_row {
@@ -26,13 +28,25 @@ enum { FIRST_LONG = 1000 }; /* getopt's value of a long option: this plus its id
 
 bool cli_parse_count(const char *text, int64_t lo, int64_t hi, int64_t *out)
 {
-    char *end;
+    const char *digits = text + (*text == '-');
     errno = 0;
-    long long v = strtoll(text, &end, 10);
-    if (errno || end == text || *end || text[0] == ' ' || v < lo || v > hi)
+    long long v = strtoll(text, NULL, 10);
+    if (errno || !*digits || digits[strspn(digits, "0123456789")] || v < lo || v > hi)
         return false;
     *out = v;
     return true;
+}
+
+/* A decimal number at the start of the text: strtod alone takes blanks, 0x10, nan and inf too.
+ * *end: behind it; at the text if there is none. */
+static double parse_decimal(const char *text, const char **end)
+{
+    size_t n = strspn(text, "0123456789.eE+-");
+    char *copy = cli_format("%.*s", (int)n, text), *stop;
+    double x = strtod(copy, &stop);
+    *end = *text && strchr("0123456789.", *text) ? text + (stop - copy) : text;
+    free(copy);
+    return x;
 }
 
 static int parse_count(const struct option_row *r, const char *text, struct cli_value *v,
@@ -49,8 +63,8 @@ static int parse_bytes(const struct option_row *r, const char *text, struct cli_
                        struct cli_error *err)
 {
     static const char units[] = "KMGT";
-    char *end;
-    double x = strtod(text, &end);
+    const char *end;
+    double x = parse_decimal(text, &end);
     const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
     if (unit) {
         x = ldexp(x, 10 * (int)(unit - units + 1));
@@ -68,8 +82,8 @@ static int parse_bytes(const struct option_row *r, const char *text, struct cli_
 static int parse_real(const struct option_row *r, const char *text, struct cli_value *v,
                       struct cli_error *err)
 {
-    char *end;
-    v->real = strtod(text, &end);
+    const char *end;
+    v->real = parse_decimal(text, &end);
     if (end != text && !*end && v->real >= r->lo && v->real <= r->hi)
         return 0;
     return cli_fail(err, CLI_BAD_INPUT, NULL,
@@ -142,6 +156,18 @@ static enum cli_option_id find_letter(int letter)
     return (enum cli_option_id)id;
 }
 
+/* Which of the command's options was meant by --word or --word=value. */
+static char *near_option(const struct cli_command *c, const char *argument)
+{
+    char *word = cli_format("%.*s", (int)strcspn(argument + 2, "="), argument + 2);
+    struct near near = near_start(word);
+    for (const enum cli_option_id *id = c->options; *id != CLI_HELP; id++)
+        near_offer(&near, rows[*id].name);
+    char *hint = near_hint(&near, "--");
+    free(word);
+    return hint;
+}
+
 /* getopt refused the argument before optind (or, of a cluster of letters, the letter). */
 static int fail_option(const struct cli_command *c, int found, char **argv,
                        struct cli_error *err)
@@ -158,8 +184,11 @@ static int fail_option(const struct cli_command *c, int found, char **argv,
     if (is_long && optopt)
         return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s takes no value, found \"%s\"",
                         rows[optopt - FIRST_LONG].name, what);
-    return cli_fail(err, CLI_BAD_INPUT, NULL, "unknown option \"%s\" (see heddle %s --help)",
-                    is_long ? what : letter, c->name);
+    char *hint = is_long ? near_option(c, what) : cli_strdup("");
+    cli_fail(err, CLI_BAD_INPUT, NULL, "unknown option \"%s\"%s (see heddle %s --help)",
+             is_long ? what : letter, hint, c->name);
+    free(hint);
+    return -1;
 }
 
 static int take_operands(const struct cli_command *c, struct cli_args *a, int argc,

@@ -15,6 +15,7 @@ int cli_context_open(const struct cli_args *a, heddle_context **out, struct cli_
     o.memory_limit = (uint64_t)cli_count(a, CLI_MEMORY, 0);
     o.backend = cli_text(a, CLI_BACKEND);
     o.device = (int)cli_count(a, CLI_DEVICE, 0);
+    o.no_mmap = cli_given(a, CLI_NO_MMAP);
     return heddle_context_new(&o, out, &e) ? cli_take(err, e) : 0;
 }
 
@@ -32,8 +33,11 @@ int cli_session_open(const struct cli_args *a, struct cli_session *s, struct cli
     return 0;
 }
 
+/* A compiler that was left may take long to end; the process need not wait for it (main.c). */
 void cli_session_close(struct cli_session *s)
 {
+    if (cli_was_stopped())
+        return;
     heddle_database_free(s->database);
     heddle_context_free(s->context);
     *s = (struct cli_session){0};
@@ -46,6 +50,37 @@ void cli_statement_options(const struct cli_args *a, heddle_statement_options *o
     o->fws_threshold = (uint32_t)cli_count(a, CLI_FWS, 0);
     o->profile = cli_given(a, CLI_PROFILE);
     o->no_cache = cli_given(a, CLI_NO_CACHE);
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), k = strlen(end);
+    return n >= k && strcmp(s + n - k, end) == 0;
+}
+
+int cli_prepare(const struct cli_args *a, heddle_database *database, const char *plan,
+                const heddle_statement_options *o, heddle_statement **s, struct cli_error *err)
+{
+    heddle_error *e = NULL;
+    if (heddle_statement_new(database, o, s, &e))
+        return cli_take(err, e);
+    cli_watch(*s, a->option[CLI_TIMEOUT].real);
+    if (heddle_statement_prepare(*s, plan, &e) == 0)
+        return 0;
+    cli_take(err, e);
+    cli_statement_free(*s);
+    if (!cli_given(a, CLI_DB) && err->path && ends_with(err->path, ".table")) {
+        char *message = cli_format("%s; no database was named (--db DIR)", err->message);
+        free(err->message);
+        err->message = message;
+    }
+    return -1;
+}
+
+void cli_statement_free(heddle_statement *s)
+{
+    cli_unwatch();
+    heddle_statement_free(s);
 }
 
 static int bind_file(heddle_statement *s, const char *path, struct cli_error *err)

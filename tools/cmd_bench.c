@@ -4,6 +4,7 @@
 
 #include "tools/bench_answer.h"
 #include "tools/bench_report.h"
+#include "tools/text.h"
 
 struct bench {
     const struct cli_args *args;
@@ -26,26 +27,72 @@ static int add_report(heddle_statement *s, struct bench_result *r, struct cli_er
     return 0;
 }
 
-/* Reads the rows, those of the first run into the answer to compare. */
-static int read_rows(struct ArrowArrayStream *stream, struct bench_answer *answer,
-                     struct bench_result *r, struct cli_error *err)
+/* ---- rows ---- */
+
+/* What visits the rows of a run. */
+struct reading {
+    const struct suite_query *query;
+    struct bench_answer *answer; /* NULL: rows are only read */
+    const char *missing; /* a column of the query's order that the result does not have */
+};
+
+static bool has_column(const struct arrow_columns *c, const char *name)
 {
-    static const struct arrow_visitor only_read = {NULL, NULL, NULL};
-    return arrow_visit(stream, answer ? &bench_answer_visitor : &only_read, answer, &r->rows,
-                       err);
+    int i = 0;
+    while (i < c->n && strcmp(c->at[i].name, name) != 0)
+        i++;
+    return i < c->n;
 }
+
+static void begin(void *user, const struct arrow_columns *c)
+{
+    struct reading *r = user;
+    const cJSON *v;
+    cJSON_ArrayForEach(v, r->query->order)
+    {
+        const char *name = cJSON_GetStringValue(v);
+        name += *name == '-';
+        if (!has_column(c, name))
+            r->missing = name;
+    }
+    if (r->answer)
+        bench_answer_visitor.begin(r->answer, c);
+}
+
+static void row(void *user, const struct arrow_columns *c, const struct ArrowArray *batch,
+                int64_t at)
+{
+    struct reading *r = user;
+    bench_answer_visitor.row(r->answer, c, batch, at);
+}
+
+/* Reads the rows, those of the first run into the answer to compare. */
+static int read_rows(const struct bench *b, struct ArrowArrayStream *stream,
+                     struct bench_answer *answer, struct bench_result *r,
+                     struct cli_error *err)
+{
+    static const struct arrow_visitor only_read = {begin, NULL, NULL},
+                                      compared = {begin, row, NULL};
+    struct reading reading = {.query = r->query, .answer = answer};
+    if (arrow_visit(stream, answer ? &compared : &only_read, &reading, &r->rows, err))
+        return -1;
+    if (!reading.missing)
+        return 0;
+    return cli_fail(err, CLI_BAD_INPUT, b->suite.path,
+                    "order: the result of %s has no column \"%s\"", r->query->name,
+                    reading.missing);
+}
+
+/* ---- runs ---- */
 
 static int execute(const struct bench *b, heddle_statement *s, struct bench_answer *answer,
                    struct bench_result *r, struct cli_error *err)
 {
     struct ArrowArrayStream stream = {0};
     heddle_error *e = NULL;
-    cli_watch(s, b->args->option[CLI_TIMEOUT].real);
-    int rc =
-        heddle_execute(s, &stream, &e) ? cli_take(err, e) : read_rows(&stream, answer, r, err);
-    if (cli_unwatch() && rc)
-        r->status = BENCH_TIMEOUT;
-    return rc ? rc : add_report(s, r, err);
+    if (heddle_execute(s, &stream, &e))
+        return cli_take(err, e);
+    return read_rows(b, &stream, answer, r, err) || add_report(s, r, err) ? -1 : 0;
 }
 
 static int run_once(const struct bench *b, const char *plan, const char *params,
@@ -55,11 +102,11 @@ static int run_once(const struct bench *b, const char *plan, const char *params,
     heddle_statement *s;
     heddle_error *e = NULL;
     cli_statement_options(b->args, &o);
-    if (heddle_prepare(b->session.database, plan, &o, &s, &e))
-        return cli_take(err, e);
+    if (cli_prepare(b->args, b->session.database, plan, &o, &s, err))
+        return -1;
     int rc = params && heddle_bind_json(s, params, &e) ? cli_take(err, e)
                                                        : execute(b, s, answer, r, err);
-    heddle_statement_free(s);
+    cli_statement_free(s);
     return rc;
 }
 
@@ -99,7 +146,7 @@ static void run_query(const struct bench *b, struct bench_result *r)
         suite_params(&b->suite, r->query, &params, err) ||
         open_answer(b, r->query, &answer, err) ||
         run_repeated(b, plan, params, answer, r, err))
-        r->status = r->status == BENCH_TIMEOUT ? BENCH_TIMEOUT : BENCH_ERROR;
+        r->status = err->status == CLI_TIMED_OUT ? BENCH_TIMEOUT : BENCH_ERROR;
     bench_answer_free(answer);
     free(params);
     free(plan);
@@ -119,7 +166,7 @@ static int run_queries(struct bench *b, struct cli_error *err)
         b->results.n = n;
         run_query(b, r);
         if (cli_interrupted())
-            return cli_fail_interrupted(err);
+            return cli_fail_stopped(err);
     }
     cli_progress_end();
     return 0;
@@ -138,13 +185,23 @@ static int write_json(struct bench *b, struct cli_error *err)
     return rc;
 }
 
+static void print_headline(const struct suite *s)
+{
+    if (!s->unit_rows)
+        return;
+    char *line =
+        cli_format("%s, scale factor %g%s%s", s->title ? s->title : s->name, suite_scale(s),
+                   s->class ? ", parameters " : "", s->class ? s->class : "");
+    text_put_printable(stdout, line, "");
+    putchar('\n');
+    free(line);
+}
+
 static int report(struct bench *b, struct cli_error *err)
 {
     const struct suite *s = &b->suite;
-    if (s->unit_rows)
-        printf("%s, scale factor %g%s%s\n", s->title ? s->title : s->name, suite_scale(s),
-               s->class ? ", parameters " : "", s->class ? s->class : "");
-    bench_print(&b->results, stdout);
+    print_headline(s);
+    bench_print(&b->results, s, stdout);
     if (cli_given(b->args, CLI_OUT) && write_json(b, err))
         return -1;
     int failed = bench_failures(&b->results);
@@ -189,9 +246,9 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_DB,      CLI_CLASS,    CLI_QUERIES, CLI_REPEAT,  CLI_OUT,
-    CLI_TIMEOUT, CLI_BACKEND,  CLI_THREADS, CLI_MEMORY,  CLI_BALANCE, CLI_FWS,
-    CLI_DEVICE,  CLI_NO_CACHE, CLI_TRUST,   CLI_VERBOSE, CLI_HELP,
+    CLI_DB,       CLI_CLASS,   CLI_QUERIES, CLI_REPEAT,  CLI_OUT, CLI_TIMEOUT,
+    CLI_BACKEND,  CLI_THREADS, CLI_MEMORY,  CLI_BALANCE, CLI_FWS, CLI_DEVICE,
+    CLI_NO_CACHE, CLI_TRUST,   CLI_NO_MMAP, CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_bench = {

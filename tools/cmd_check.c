@@ -28,7 +28,7 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_JSON, CLI_THREADS, CLI_MEMORY, CLI_VERBOSE, CLI_HELP,
+    CLI_JSON, CLI_NO_MMAP, CLI_THREADS, CLI_MEMORY, CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_check = {

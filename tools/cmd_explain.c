@@ -23,16 +23,13 @@ static int explain_plan(const struct cli_args *a, const char *plan, struct cli_e
     struct cli_session session;
     heddle_statement_options o;
     heddle_statement *s;
-    heddle_error *e = NULL;
     if (cli_session_open(a, &session, err))
         return -1;
     cli_statement_options(a, &o);
-    int rc = heddle_prepare(session.database, plan, &o, &s, &e);
-    if (rc) {
-        cli_take(err, e);
-    } else {
+    int rc = cli_prepare(a, session.database, plan, &o, &s, err);
+    if (!rc) {
         rc = explain_statement(a, s, err);
-        heddle_statement_free(s);
+        cli_statement_free(s);
     }
     cli_session_close(&session);
     return rc;
@@ -50,7 +47,7 @@ static int run(const struct cli_args *a, struct cli_error *err)
 
 static const enum cli_option_id options[] = {
     CLI_DB,     CLI_DUMP,  CLI_PARAM,  CLI_BACKEND, CLI_BALANCE, CLI_FWS, CLI_THREADS,
-    CLI_MEMORY, CLI_TRUST, CLI_DEVICE, CLI_VERBOSE, CLI_HELP,
+    CLI_MEMORY, CLI_TRUST, CLI_NO_MMAP, CLI_DEVICE, CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_explain = {

@@ -14,7 +14,7 @@ static int take_error(const struct tg_error *e, heddle_error *cause, struct cli_
     if (cause)
         return cli_take(err, cause);
     if (e->cancelled)
-        return cli_fail_interrupted(err);
+        return cli_fail_stopped(err);
     return cli_fail(err, e->user ? CLI_BAD_INPUT : CLI_FAILED, e->path, "%s", e->text);
 }
 
@@ -121,7 +121,9 @@ static int run(const struct cli_args *a, struct cli_error *err)
         o.scheme = TG_JCCH;
     if (tg_gen_new(&o, &g, &e))
         return take_error(&e, NULL, err);
+    cli_nothing_to_undo(true);
     int rc = tg_gen_prepare(g, (int)cli_count(a, CLI_THREADS, 0), &e);
+    cli_nothing_to_undo(false);
     if (rc)
         take_error(&e, NULL, err);
     else

@@ -13,14 +13,12 @@ static int run_once(const struct cli_args *a, heddle_statement *s, bool print,
     static const struct arrow_visitor only_read = {NULL, NULL, NULL};
     struct ArrowArrayStream stream = {0};
     heddle_error *e = NULL;
-    cli_watch(s, 0);
     int rc = heddle_execute(s, &stream, &e) ? cli_take(err, e) : 0;
     if (!rc && print)
         rc = arrow_print(&stream, cli_given(a, CLI_FORMAT) ? cli_text(a, CLI_FORMAT) : "table",
                          stdout, NULL, err);
     else if (!rc)
         rc = arrow_visit(&stream, &only_read, NULL, NULL, err);
-    cli_unwatch();
     return rc ? rc : cli_flush(stdout, "standard output", err);
 }
 
@@ -86,6 +84,8 @@ static int run_statement(const struct cli_args *a, heddle_statement *s, struct c
     if (cli_given(a, CLI_DUMP) && !dump_after && dump(a, s, err))
         return -1;
     for (int64_t i = 1; i <= n; i++) {
+        if (i > 1)
+            cli_watch(s, a->option[CLI_TIMEOUT].real);
         if (run_once(a, s, i == n, err))
             return -1;
         if (cli_given(a, CLI_TIME) && print_time(s, err))
@@ -103,12 +103,11 @@ static int run_plan(const struct cli_args *a, const struct cli_session *session,
 {
     heddle_statement_options o;
     heddle_statement *s;
-    heddle_error *e = NULL;
     cli_statement_options(a, &o);
-    if (heddle_prepare(session->database, plan, &o, &s, &e))
-        return cli_take(err, e);
+    if (cli_prepare(a, session->database, plan, &o, &s, err))
+        return -1;
     int rc = run_statement(a, s, err);
-    heddle_statement_free(s);
+    cli_statement_free(s);
     return rc;
 }
 
@@ -158,7 +157,7 @@ static int run(const struct cli_args *a, struct cli_error *err)
 static const enum cli_option_id options[] = {
     CLI_DB,       CLI_PARAM, CLI_FORMAT,  CLI_BACKEND, CLI_THREADS, CLI_MEMORY,
     CLI_REPEAT,   CLI_TIME,  CLI_PROFILE, CLI_DUMP,    CLI_BALANCE, CLI_FWS, CLI_DEVICE,
-    CLI_NO_CACHE, CLI_TRUST, CLI_BATCH,   CLI_VERBOSE, CLI_HELP,
+    CLI_NO_CACHE, CLI_TRUST, CLI_NO_MMAP, CLI_BATCH,   CLI_TIMEOUT, CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_run = {

@@ -1,7 +1,12 @@
 /* The `heddle` binary: picks the command, prints its error, sets the exit status. */
 #include "tools/cli.h"
 
+#include <stdio_ext.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "tools/near.h"
 
 static const struct cli_command *const commands[] = {
     &cli_gen,   &cli_load,   &cli_run,   &cli_explain,
@@ -20,7 +25,7 @@ static void print_help(FILE *f)
         fprintf(f, "  %-9s%s\n", commands[i]->name, commands[i]->summary);
     fputs("\n`heddle COMMAND --help` describes a command.\n\n"
           "exit status: 0; 2 for a bad plan or bad arguments; 3 for lack of memory or of a\n"
-          "device; 1 for any other error\n\n"
+          "device; 4 for a query that ran out of time; 1 for any other error\n\n"
           "environment: HEDDLE_CACHE is the folder of compiled plans (default "
           "~/.cache/heddle)\n",
           f);
@@ -40,7 +45,8 @@ static int run_watched(const struct cli_command *c, const struct cli_args *a,
     if (cli_interrupt_start(err))
         return -1;
     int rc = c->run(a, err) ? -1 : 0;
-    cli_interrupt_stop();
+    if (!cli_was_stopped())
+        cli_interrupt_stop();
     return rc;
 }
 
@@ -59,6 +65,18 @@ static int run_command(const struct cli_command *c, int argc, char **argv, bool 
     return rc;
 }
 
+static int fail_name(const char *name, struct cli_error *err)
+{
+    struct near near = near_start(name);
+    for (int i = 0; i < COMMANDS; i++)
+        near_offer(&near, commands[i]->name);
+    char *hint = near_hint(&near, "");
+    cli_fail(err, CLI_BAD_INPUT, NULL, "unknown %s \"%s\"%s (see heddle --help)",
+             *name == '-' ? "option" : "command", name, hint);
+    free(hint);
+    return -1;
+}
+
 static int dispatch(int argc, char **argv, bool *verbose, struct cli_error *err)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -72,9 +90,26 @@ static int dispatch(int argc, char **argv, bool *verbose, struct cli_error *err)
     else if (!*name)
         return cli_fail(err, CLI_BAD_INPUT, NULL, "expected a command (see heddle --help)");
     else
-        return cli_fail(err, CLI_BAD_INPUT, NULL, "unknown %s \"%s\" (see heddle --help)",
-                        *name == '-' ? "option" : "command", name);
+        return fail_name(name, err);
     return 0;
+}
+
+/* The exit status. */
+static int finish(int rc, struct cli_error *err, bool verbose)
+{
+    if (rc == 0)
+        rc = cli_flush(stdout, "standard output", err);
+    cli_progress_end();
+    if (rc == 0)
+        return 0;
+    if (cli_is_stop(err))
+        __fpurge(stdout); /* whoever reads it may never read on */
+    fflush(stdout);
+    if (err->message)
+        cli_error_print(err, verbose);
+    int status = err->status;
+    cli_error_clear(err);
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -82,15 +117,8 @@ int main(int argc, char **argv)
     struct cli_error err = {0};
     bool verbose = false;
     int rc = dispatch(argc, argv, &verbose, &err);
-    if (rc == 0)
-        rc = cli_flush(stdout, "standard output", &err);
-    cli_progress_end();
-    if (rc == 0)
-        return 0;
-    fflush(stdout);
-    if (err.message)
-        cli_error_print(&err, verbose);
-    int status = err.status;
-    cli_error_clear(&err);
+    int status = finish(rc, &err, verbose);
+    if (cli_was_stopped())
+        _exit(status); /* threads that were left go on: no destructor may meet them */
     return status;
 }

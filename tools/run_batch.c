@@ -5,114 +5,110 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "tools/arrow_print.h"
+#include "tools/json_slice.h"
+#include "tools/text.h"
+
+enum member { PLAN, PARAMS, OUT, FORMAT, THREADS, ID, MEMBERS };
+static const char *const members[MEMBERS] = {"plan",   "params",  "out",
+                                             "format", "threads", "id"};
 
 struct job {
     const struct cli_args *args;
     const struct cli_session *session;
-    const cJSON *line;
+    struct json_slice line[MEMBERS]; /* values as they are written */
+    char *out, *format;              /* heap; out: NULL: rows are only counted */
     heddle_statement *statement;
     int64_t rows;
 };
 
-/* The line's text value; NULL if it is missing. */
-static int get_text(const cJSON *line, const char *key, const char **out,
-                    struct cli_error *err)
+/* The member's text on the heap; NULL if it is missing. */
+static int get_text(const struct job *j, enum member m, char **out, struct cli_error *err)
 {
-    const cJSON *v = cJSON_GetObjectItemCaseSensitive(line, key);
-    *out = cJSON_GetStringValue(v);
-    if (v && !*out)
-        return cli_fail(err, CLI_BAD_INPUT, key, "expected a string");
+    *out = j->line[m].s ? json_slice_string(j->line[m]) : NULL;
+    if (j->line[m].s && !*out)
+        return cli_fail(err, CLI_BAD_INPUT, members[m], "expected a string");
+    if (*out && !**out)
+        return cli_fail(err, CLI_BAD_INPUT, members[m], "expected a text, found an empty one");
     return 0;
 }
 
-static int check_line(const cJSON *line, struct cli_error *err)
+/* 0 if the member is missing. */
+static int get_threads(const struct job *j, int *out, struct cli_error *err)
 {
-    static const char *const keys[] = {"plan", "params", "out", "format", "threads", "id"};
-    enum { KEYS = sizeof keys / sizeof keys[0] };
-    if (!cJSON_IsObject(line))
-        return cli_fail(err, CLI_BAD_INPUT, NULL, "expected a JSON object");
-    for (const cJSON *v = line->child; v; v = v->next) {
-        int k = 0;
-        while (k < KEYS && strcmp(keys[k], v->string))
-            k++;
-        if (k == KEYS)
-            return cli_fail(err, CLI_BAD_INPUT, v->string,
-                            "unknown key; expected plan, params, out, format, threads, id");
-    }
+    const struct json_slice *v = &j->line[THREADS];
+    int64_t n = 0;
+    char *text = v->s ? json_slice_copy(*v) : NULL;
+    bool good = !text || cli_parse_count(text, 1, CLI_MAX_THREADS, &n);
+    *out = (int)n;
+    if (!good)
+        cli_fail(err, CLI_BAD_INPUT, members[THREADS],
+                 "expected an integer from 1 to %d, found %.60s", CLI_MAX_THREADS, text);
+    free(text);
+    return good ? 0 : -1;
+}
+
+static int get_output(struct job *j, struct cli_error *err)
+{
+    if (get_text(j, OUT, &j->out, err) || get_text(j, FORMAT, &j->format, err))
+        return -1;
+    if (!j->format)
+        j->format =
+            cli_strdup(cli_given(j->args, CLI_FORMAT) ? cli_text(j->args, CLI_FORMAT) : "csv");
+    if (strcmp(j->format, "csv") && strcmp(j->format, "json") && strcmp(j->format, "table"))
+        return cli_fail(err, CLI_BAD_INPUT, members[FORMAT],
+                        "expected table, csv or json, found \"%.60s\"", j->format);
     return 0;
 }
 
 /* The plan's text: the file that the line names, or the object it holds. */
-static int plan_text(const cJSON *line, char **text, struct cli_error *err)
+static int plan_text(const struct job *j, char **text, struct cli_error *err)
 {
-    const cJSON *plan = cJSON_GetObjectItemCaseSensitive(line, "plan");
-    if (cJSON_IsString(plan))
-        return cli_read_file(plan->valuestring, text, err);
-    if (!cJSON_IsObject(plan))
-        return cli_fail(err, CLI_BAD_INPUT, "plan", "expected a file name or an object");
-    char *printed = cJSON_PrintUnformatted(plan);
-    *text = cli_strdup(printed);
-    cJSON_free(printed);
-    return 0;
+    const struct json_slice *plan = &j->line[PLAN];
+    if (plan->s && *plan->s == '{') {
+        *text = json_slice_copy(*plan);
+        return 0;
+    }
+    char *path = plan->s ? json_slice_string(*plan) : NULL;
+    int rc = path ? cli_read_file(path, text, err)
+                  : cli_fail(err, CLI_BAD_INPUT, members[PLAN],
+                             "expected a file name or an object");
+    free(path);
+    return rc;
 }
 
 static int prepare(struct job *j, struct cli_error *err)
 {
     char *plan;
     heddle_statement_options o;
-    heddle_error *e = NULL;
     cli_statement_options(j->args, &o);
-    const cJSON *threads = cJSON_GetObjectItemCaseSensitive(j->line, "threads");
-    if (threads && !(cJSON_IsNumber(threads) && threads->valueint >= 1))
-        return cli_fail(err, CLI_BAD_INPUT, "threads", "expected a positive number");
-    o.threads = threads ? threads->valueint : 0;
-    if (plan_text(j->line, &plan, err))
+    if (get_threads(j, &o.threads, err) || plan_text(j, &plan, err))
         return -1;
-    int rc = heddle_prepare(j->session->database, plan, &o, &j->statement, &e);
+    int rc = cli_prepare(j->args, j->session->database, plan, &o, &j->statement, err);
     free(plan);
-    return rc ? cli_take(err, e) : 0;
+    return rc;
 }
 
 static int bind(struct job *j, struct cli_error *err)
 {
-    const cJSON *params = cJSON_GetObjectItemCaseSensitive(j->line, "params");
     heddle_error *e = NULL;
-    if (!params)
+    if (!j->line[PARAMS].s)
         return 0;
-    char *json = cJSON_PrintUnformatted(params);
+    char *json = json_slice_copy(j->line[PARAMS]);
     int rc = heddle_bind_json(j->statement, json, &e) ? cli_take(err, e) : 0;
-    cJSON_free(json);
+    free(json);
     return rc;
 }
 
-static int output_format(struct job *j, const char **format, struct cli_error *err)
+static int print_rows(struct job *j, struct ArrowArrayStream *stream, struct cli_error *err)
 {
-    if (get_text(j->line, "format", format, err))
-        return -1;
-    if (!*format)
-        *format = cli_given(j->args, CLI_FORMAT) ? cli_text(j->args, CLI_FORMAT) : "csv";
-    if (strcmp(*format, "csv") && strcmp(*format, "json") && strcmp(*format, "table"))
-        return cli_fail(err, CLI_BAD_INPUT, "format",
-                        "expected table, csv or json, found \"%s\"", *format);
-    return 0;
-}
-
-static int print_rows(struct job *j, struct ArrowArrayStream *stream, const char *path,
-                      const char *format, struct cli_error *err)
-{
-    FILE *f = fopen(path, "wb");
-    if (!f) {
+    struct cli_output o;
+    if (cli_output_open(&o, j->out, err)) {
         stream->release(stream);
-        return cli_fail_errno(err, path, "cannot open for writing");
+        return -1;
     }
-    int rc = arrow_print(stream, format, f, &j->rows, err);
-    if (!rc)
-        rc = cli_flush(f, path, err);
-    fclose(f);
-    return rc;
+    int rc = arrow_print(stream, j->format, o.f, &j->rows, err);
+    return cli_output_close(&o, rc, err);
 }
 
 static int execute(struct job *j, struct cli_error *err)
@@ -120,71 +116,68 @@ static int execute(struct job *j, struct cli_error *err)
     static const struct arrow_visitor only_read = {NULL, NULL, NULL};
     struct ArrowArrayStream stream = {0};
     heddle_error *e = NULL;
-    const char *path, *format;
-    if (get_text(j->line, "out", &path, err) || output_format(j, &format, err))
-        return -1;
     if (heddle_execute(j->statement, &stream, &e))
         return cli_take(err, e);
-    return path ? print_rows(j, &stream, path, format, err)
-                : arrow_visit(&stream, &only_read, NULL, &j->rows, err);
+    return j->out ? print_rows(j, &stream, err)
+                  : arrow_visit(&stream, &only_read, NULL, &j->rows, err);
 }
 
 static int run_line(struct job *j, struct cli_error *err)
 {
-    if (check_line(j->line, err) || prepare(j, err))
+    if (get_output(j, err) || prepare(j, err))
         return -1;
-    cli_watch(j->statement, 0);
     int rc = bind(j, err) || execute(j, err) ? -1 : 0;
-    cli_unwatch();
-    heddle_statement_free(j->statement);
+    cli_statement_free(j->statement);
     return rc;
 }
 
-static void answer(const struct job *j, int number, const struct cli_error *err)
+static void put_member(const char *name, const char *text)
 {
-    cJSON *out = cJSON_CreateObject();
-    const cJSON *id = cJSON_GetObjectItemCaseSensitive(j->line, "id");
-    cJSON_AddNumberToObject(out, "line", number);
-    if (id)
-        cJSON_AddItemToObject(out, "id", cJSON_Duplicate(id, true));
-    if (err->message) {
-        cJSON *e = cJSON_AddObjectToObject(out, "error");
-        cJSON_AddNumberToObject(e, "status", err->status);
-        cJSON_AddStringToObject(e, "class", err->class);
-        cJSON_AddStringToObject(e, "path", err->path ? err->path : "");
-        cJSON_AddStringToObject(e, "message", err->message);
-    } else {
-        cJSON_AddNumberToObject(out, "rows", (double)j->rows);
+    printf(",\"%s\":", name);
+    text_put_json(stdout, text, strlen(text));
+}
+
+static int answer(const struct job *j, int number, const struct cli_error *line,
+                  struct cli_error *err)
+{
+    printf("{\"line\":%d", number);
+    if (j->line[ID].s) {
+        fputs(",\"id\":", stdout);
+        fwrite(j->line[ID].s, 1, j->line[ID].n, stdout);
     }
-    char *text = cJSON_PrintUnformatted(out);
-    puts(text);
-    fflush(stdout);
-    cJSON_free(text);
-    cJSON_Delete(out);
+    if (line->message) {
+        printf(",\"error\":{\"status\":%d", line->status);
+        put_member("class", line->class);
+        put_member("path", line->path ? line->path : "");
+        put_member("message", line->message);
+        puts("}}");
+    } else {
+        printf(",\"rows\":%lld}\n", (long long)j->rows);
+    }
+    return cli_flush(stdout, "standard output", err);
 }
 
-/* True if the line failed. */
-static bool process(const struct cli_args *a, const struct cli_session *session,
-                    const char *text, int number)
+/* *failed counts lines that failed. Fails itself if there is nobody to answer to. */
+static int process(const struct cli_args *a, const struct cli_session *session,
+                   const char *text, size_t n, int number, int *failed, struct cli_error *err)
 {
-    struct cli_error err = {0};
+    struct cli_error line = {0};
     struct job j = {.args = a, .session = session};
-    cJSON *line = cJSON_ParseWithOpts(text, NULL, true);
-    j.line = line;
-    if (line)
-        run_line(&j, &err);
-    else
-        cli_fail(&err, CLI_BAD_INPUT, NULL, "not JSON");
-    answer(&j, number, &err);
-    bool failed = err.message != NULL;
-    cJSON_Delete(line);
-    cli_error_clear(&err);
-    return failed;
+    if (json_slice_object(text, n, members, MEMBERS, j.line, &line) || run_line(&j, &line))
+        ++*failed;
+    int rc = answer(&j, number, &line, err);
+    free(j.out);
+    free(j.format);
+    cli_error_clear(&line);
+    return rc;
 }
 
-static bool is_blank(const char *s)
+static bool is_blank(const char *s, size_t n)
 {
-    return s[strspn(s, " \t\r\n")] == 0;
+    size_t i = 0;
+    while (i < n && s[i] && strchr(" \t\r\n", s[i]))
+        i++;
+    return i == n;
 }
 
 int run_batch(const struct cli_args *a, const struct cli_session *session,
@@ -200,17 +193,22 @@ int run_batch(const struct cli_args *a, const struct cli_session *session,
     }
     char *line = NULL;
     size_t room = 0;
-    int number = 0, failed = 0;
-    while (!cli_interrupted() && getline(&line, &room, f) >= 0) {
+    ssize_t n;
+    int number = 0, failed = 0, rc = 0;
+    while (!rc && !cli_interrupted() && (n = getline(&line, &room, f)) >= 0) {
         number++;
-        if (!is_blank(line))
-            failed += process(a, session, line, number);
+        if (!is_blank(line, (size_t)n))
+            rc = process(a, session, line, (size_t)n, number, &failed, err);
     }
+    if (!rc && ferror(f))
+        rc = cli_fail_errno(err, path, "cannot read");
     free(line);
     if (!standard)
         fclose(f);
+    if (rc)
+        return -1;
     if (cli_interrupted())
-        return cli_fail_interrupted(err);
+        return cli_fail_stopped(err);
     if (failed)
         return cli_fail(err, CLI_FAILED, path, "%d of %d lines failed", failed, number);
     return 0;

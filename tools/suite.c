@@ -59,16 +59,30 @@ static int find_suite(const char *name, char **dir, struct cli_error *err)
                     "suite.json");
 }
 
-/* ---- reading ---- */
+/* ---- opening ---- */
 
-static int read_json(const char *path, cJSON **out, struct cli_error *err)
+int suite_open(const char *name, const char *class, struct suite *s, struct cli_error *err)
 {
-    char *text;
-    if (cli_read_file(path, &text, err))
+    *s = (struct suite){0};
+    if (find_suite(name, &s->dir, err))
         return -1;
-    *out = cJSON_ParseWithOpts(text, NULL, true);
-    free(text);
-    return *out ? 0 : cli_fail(err, CLI_BAD_INPUT, path, "not JSON");
+    int rc = suite_read(s, class, err);
+    if (rc)
+        suite_release(s);
+    return rc;
+}
+
+void suite_release(struct suite *s)
+{
+    free(s->dir);
+    free(s->path);
+    free(s->queries);
+    free(s->query_names);
+    free(s->class_names);
+    free(s->params);
+    free(s->params_text);
+    cJSON_Delete(s->json);
+    *s = (struct suite){0};
 }
 
 static const cJSON *get(const cJSON *object, const char *key)
@@ -81,103 +95,24 @@ static const char *get_text(const cJSON *object, const char *key)
     return cJSON_GetStringValue(get(object, key));
 }
 
-static int fail_suite(const struct suite *s, struct cli_error *err, const char *what)
-{
-    return cli_fail(err, CLI_BAD_INPUT, s->dir, "suite.json: %s", what);
-}
-
-static int read_query(struct suite *s, const cJSON *json, struct cli_error *err)
-{
-    struct suite_query *q = &s->queries[s->n++];
-    const cJSON *limit = get(json, "limit");
-    q->name = get_text(json, "name");
-    q->plan = get_text(json, "plan");
-    q->title = get_text(json, "title");
-    q->order = get(json, "order");
-    q->limit = cJSON_IsNumber(limit) ? (int64_t)limit->valuedouble : -1;
-    if (!q->name || !q->plan)
-        return fail_suite(s, err, "every query needs a name and a plan");
-    if (q->order && !cJSON_IsArray(q->order))
-        return fail_suite(s, err, "order: expected a list of columns");
-    return 0;
-}
-
-static int read_queries(struct suite *s, struct cli_error *err)
-{
-    const cJSON *list = get(s->json, "queries"), *q;
-    if (!cJSON_IsArray(list) || !list->child)
-        return fail_suite(s, err, "expected a list \"queries\"");
-    s->queries = cli_alloc(sizeof *s->queries * (size_t)cJSON_GetArraySize(list));
-    cJSON_ArrayForEach(q, list) if (read_query(s, q, err)) return -1;
-    return 0;
-}
-
-static int read_class(struct suite *s, const char *class, struct cli_error *err)
-{
-    const cJSON *classes = get(s->json, "classes"), *c;
-    s->class = class ? class : get_text(s->json, "default_class");
-    const char *file = s->class ? get_text(classes, s->class) : NULL;
-    if (file) {
-        char *path = cli_format("%s/%s", s->dir, file);
-        int rc = read_json(path, &s->params, err);
-        free(path);
-        return rc;
-    }
-    if (!class)
-        return 0;
-    char *known = cli_strdup("");
-    cJSON_ArrayForEach(c, classes)
-    {
-        char *longer = cli_format("%s%s%s", known, *known ? ", " : "", c->string);
-        free(known);
-        known = longer;
-    }
-    cli_fail(err, CLI_BAD_INPUT, NULL, "--class: expected one of %s, found \"%s\"", known,
-             class);
-    free(known);
-    return -1;
-}
-
-static void read_not_comparable(struct suite *s)
-{
-    const cJSON *queries = s->class ? get(get(s->json, "not_comparable"), s->class) : NULL;
-    for (int i = 0; i < s->n; i++)
-        s->queries[i].not_comparable = get_text(queries, s->queries[i].name);
-}
-
-int suite_open(const char *name, const char *class, struct suite *s, struct cli_error *err)
-{
-    *s = (struct suite){0};
-    if (find_suite(name, &s->dir, err))
-        return -1;
-    char *path = cli_format("%s/suite.json", s->dir);
-    int rc = read_json(path, &s->json, err);
-    free(path);
-    if (!rc) {
-        const cJSON *scale = get(s->json, "scale"), *rows = get(scale, "rows");
-        s->name = get_text(s->json, "name");
-        s->title = get_text(s->json, "title");
-        s->unit = get_text(scale, "table");
-        s->unit_rows = s->unit && cJSON_IsNumber(rows) ? (int64_t)rows->valuedouble : 0;
-        rc = read_queries(s, err) || read_class(s, class, err) ? -1 : 0;
-    }
-    if (!rc)
-        read_not_comparable(s);
-    if (rc)
-        suite_release(s);
-    return rc;
-}
-
-void suite_release(struct suite *s)
-{
-    free(s->dir);
-    free(s->queries);
-    cJSON_Delete(s->json);
-    cJSON_Delete(s->params);
-    *s = (struct suite){0};
-}
-
 /* ---- scale ---- */
+
+/* Rows of the suite's table of scale in a catalog; -1: there is no such table. */
+static int64_t rows_of_unit(const struct suite *s, const char *json)
+{
+    int64_t n = -1;
+    cJSON *catalog = cJSON_Parse(json);
+    const cJSON *table;
+    cJSON_ArrayForEach(table, get(catalog, "tables"))
+    {
+        const char *name = get_text(table, "name");
+        const cJSON *rows = get(table, "rows");
+        if (name && rows && strcmp(name, s->unit) == 0)
+            n = cJSON_IsString(rows) ? atoll(rows->valuestring) : (int64_t)rows->valuedouble;
+    }
+    cJSON_Delete(catalog);
+    return n;
+}
 
 int suite_measure(struct suite *s, heddle_database *db, struct cli_error *err)
 {
@@ -187,20 +122,13 @@ int suite_measure(struct suite *s, heddle_database *db, struct cli_error *err)
         return 0;
     if (heddle_database_catalog(db, &json, &e))
         return cli_take(err, e);
-    cJSON *catalog = cJSON_Parse(json);
-    const cJSON *table;
-    cJSON_ArrayForEach(table, get(catalog, "tables"))
-    {
-        const char *name = get_text(table, "name");
-        const cJSON *rows = get(table, "rows");
-        if (name && strcmp(name, s->unit) == 0)
-            s->rows = cJSON_IsString(rows) ? atoll(rows->valuestring)
-                      : rows               ? (int64_t)rows->valuedouble
-                                           : 0;
-    }
-    cJSON_Delete(catalog);
+    s->rows = rows_of_unit(s, json);
     heddle_free(json);
-    return 0;
+    if (s->rows >= 0)
+        return 0;
+    return cli_fail(err, CLI_BAD_INPUT, s->path,
+                    "scale: the database has no table \"%s\" to learn its scale factor from",
+                    s->unit);
 }
 
 double suite_scale(const struct suite *s)
@@ -236,25 +164,6 @@ static bool is_plain_number(const char *text)
     return text && *text && text[strspn(text, "0123456789.")] == 0 && strlen(text) <= 18;
 }
 
-static int scale_param(const struct suite *s, cJSON *params, const cJSON *rule,
-                       struct cli_error *err)
-{
-    const char *param = get_text(rule, "param");
-    const cJSON *decimals = get(rule, "decimals");
-    if (!param || !cJSON_IsNumber(decimals) || decimals->valueint < 1 ||
-        decimals->valueint > 17)
-        return fail_suite(s, err, "divide_by_scale: expected query, param, decimals 1..17");
-    const char *text = get_text(params, param);
-    if (!text || !s->rows)
-        return 0;
-    if (!is_plain_number(text))
-        return fail_suite(s, err, "divide_by_scale: expected a plain number as the parameter");
-    char *scaled = divide_by_scale(s, text, decimals->valueint);
-    cJSON_ReplaceItemInObjectCaseSensitive(params, param, cJSON_CreateString(scaled));
-    free(scaled);
-    return 0;
-}
-
 /* A rule may name the classes that it is for. */
 static bool rule_holds(const struct suite *s, const cJSON *rule)
 {
@@ -268,42 +177,130 @@ static bool rule_holds(const struct suite *s, const cJSON *rule)
     return holds;
 }
 
+/* The rule for a parameter of the query in this class; NULL if there is none. */
+static const cJSON *find_rule(const struct suite *s, const struct suite_query *q,
+                              const char *param)
+{
+    const cJSON *rule;
+    cJSON_ArrayForEach(rule, get(s->json, "divide_by_scale"))
+    {
+        bool meant = strcmp(get_text(rule, "query"), q->name) == 0 && rule_holds(s, rule);
+        if (meant && (!param || strcmp(get_text(rule, "param"), param) == 0))
+            return rule;
+    }
+    return NULL;
+}
+
+/* The value as JSON text on the heap, divided if a rule says so. */
+static int param_value(const struct suite *s, const cJSON *rule, struct json_slice value,
+                       char **out, struct cli_error *err)
+{
+    *out = NULL;
+    if (!rule || !s->rows) {
+        *out = json_slice_copy(value);
+        return 0;
+    }
+    char *text = json_slice_string(value);
+    bool good = is_plain_number(text);
+    if (good) {
+        char *scaled = divide_by_scale(s, text, get(rule, "decimals")->valueint);
+        *out = cli_format("\"%s\"", scaled);
+        free(scaled);
+    }
+    free(text);
+    return good ? 0
+                : cli_fail(err, CLI_BAD_INPUT, s->path,
+                           "divide_by_scale: expected a plain number in a text as parameter "
+                           "\"%s\" of %s",
+                           get_text(rule, "param"), get_text(rule, "query"));
+}
+
+/* Appends a member to an object that is still open; a NULL text is a new one. */
+static char *add_member(char *text, struct json_slice name, const char *value)
+{
+    char *longer = cli_format("%s%s%.*s:%s", text ? text : "{", text ? "," : "", (int)name.n,
+                              name.s, value);
+    free(text);
+    return longer;
+}
+
+/* The query's parameters with those divided that a rule names; *divided counts them. */
+static int divided_params(const struct suite *s, const struct suite_query *q,
+                          struct json_slice params, char **json, int *divided,
+                          struct cli_error *err)
+{
+    struct json_cut c;
+    struct json_slice name, value;
+    int more =
+        json_cut_open(&c, params.s, params.n, err) ? -1 : json_cut_next(&c, &name, &value);
+    for (; more == 1; more = json_cut_next(&c, &name, &value)) {
+        char *param = json_slice_string(name), *text;
+        const cJSON *rule = find_rule(s, q, param);
+        free(param);
+        if (param_value(s, rule, value, &text, err))
+            return -1;
+        *divided += rule != NULL;
+        *json = add_member(*json, name, text);
+        free(text);
+    }
+    return more;
+}
+
+static int scaled_params(const struct suite *s, const struct suite_query *q,
+                         struct json_slice params, char **json, struct cli_error *err)
+{
+    char *open = NULL;
+    int divided = 0, rules = 0;
+    const cJSON *rule;
+    cJSON_ArrayForEach(rule, get(s->json, "divide_by_scale")) rules +=
+        strcmp(get_text(rule, "query"), q->name) == 0 && rule_holds(s, rule);
+    int rc = divided_params(s, q, params, &open, &divided, err);
+    if (!rc && divided != rules)
+        rc = cli_fail(err, CLI_BAD_INPUT, s->path,
+                      "divide_by_scale: class %s gives %s no such parameter", s->class,
+                      q->name);
+    if (!rc)
+        *json = cli_format("%s}", open ? open : "{");
+    free(open);
+    return rc;
+}
+
 int suite_params(const struct suite *s, const struct suite_query *q, char **json,
                  struct cli_error *err)
 {
+    const struct json_slice params =
+        s->params ? s->params[q - s->queries] : (struct json_slice){0};
     *json = NULL;
-    const cJSON *found = get(s->params, q->name), *rule;
-    if (!found)
+    if (!params.s)
         return 0;
-    cJSON *params = cJSON_Duplicate(found, true);
-    int rc = 0;
-    cJSON_ArrayForEach(rule, get(s->json, "divide_by_scale"))
-    {
-        const char *name = get_text(rule, "query");
-        if (!rc && name && strcmp(name, q->name) == 0 && rule_holds(s, rule))
-            rc = scale_param(s, params, rule, err);
-    }
-    char *printed = cJSON_PrintUnformatted(params);
-    if (!rc)
-        *json = cli_strdup(printed);
-    cJSON_free(printed);
-    cJSON_Delete(params);
-    return rc;
+    if (find_rule(s, q, NULL))
+        return scaled_params(s, q, params, json, err);
+    *json = json_slice_copy(params);
+    return 0;
+}
+
+/* Folder of the answers for this class and scale factor; NULL if there is none. */
+static const char *answers_folder(const struct suite *s)
+{
+    char scale[32];
+    snprintf(scale, sizeof scale, "%g", suite_scale(s));
+    return get_text(s->class ? get(get(s->json, "answers"), s->class) : NULL, scale);
 }
 
 char *suite_answer(const struct suite *s, const struct suite_query *q)
 {
-    char scale[32];
-    snprintf(scale, sizeof scale, "%g", suite_scale(s));
-    const cJSON *classes = s->class ? get(get(s->json, "answers"), s->class) : NULL;
-    const char *dir = get_text(classes, scale);
-    if (!dir)
+    const char *folder = answers_folder(s);
+    return folder ? cli_format("%s/%s/%s.csv", s->dir, folder, q->name) : NULL;
+}
+
+char *suite_why_no_answers(const struct suite *s)
+{
+    if (answers_folder(s))
         return NULL;
-    char *path = cli_format("%s/%s/%s.csv", s->dir, dir, q->name);
-    if (access(path, R_OK) == 0)
-        return path;
-    free(path);
-    return NULL;
+    if (!get(s->json, "answers"))
+        return cli_strdup("the suite has none");
+    return cli_format("the suite has none for class %s at scale factor %g",
+                      s->class ? s->class : "(none)", suite_scale(s));
 }
 
 int suite_plan(const struct suite *s, const struct suite_query *q, char **text,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/cli.h"
+#include "tools/text.h"
 
 enum { HOLD_ROWS = 10000 };
 
@@ -17,23 +18,6 @@ static int display_width(const char *s)
     return n;
 }
 
-/* A copy that cannot disturb a terminal or the table. */
-static char *escaped(const char *s, size_t n)
-{
-    char *out = cli_alloc(4 * n + 1), *p = out;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
-        if (c >= 0x20 && c != 0x7f)
-            *p++ = s[i];
-        else if (c == '\n' || c == '\t')
-            p += sprintf(p, "\\%c", c == '\n' ? 'n' : 't');
-        else
-            p += sprintf(p, "\\x%02x", c);
-    }
-    *p = 0;
-    return out;
-}
-
 void text_table_init(struct text_table *t, FILE *f)
 {
     *t = (struct text_table){.f = f};
@@ -43,7 +27,7 @@ void text_table_column(struct text_table *t, const char *name, bool right)
 {
     t->column = cli_realloc(t->column, sizeof *t->column * (size_t)(t->columns + 1));
     struct text_column *c = &t->column[t->columns++];
-    c->name = escaped(name, strlen(name));
+    c->name = text_printable(name, strlen(name), "");
     c->right = right;
     c->width = display_width(c->name);
 }
@@ -95,7 +79,7 @@ static void hold(struct text_table *t, char *s)
 
 void text_table_cell(struct text_table *t, const char *s, size_t n)
 {
-    char *copy = escaped(s, n);
+    char *copy = text_printable(s, n, "");
     if (!t->flowing && t->at == 0 && t->cells >= (size_t)HOLD_ROWS * (size_t)t->columns)
         flow(t);
     if (t->flowing) {

@@ -17,6 +17,7 @@
 
 #include "gen_format.h"
 #include "gen_par.h"
+#include "runtime/base/claim.h"
 
 #define TASK_ROWS  8192 /* about a megabyte of lineitem */
 #define BATCH_ROWS 1024 /* columns and text of a batch stay in the second-level cache */
@@ -154,6 +155,8 @@ struct job {
     int threads;
     struct file *files;
     int file_count;
+    char dir[PATH_BYTES]; /* where files are written until all are done */
+    int claim;            /* the lock of that folder */
 
     pthread_mutex_t lock;
     pthread_cond_t freed;
@@ -183,12 +186,25 @@ static bool name_files(struct job *job)
         f->table = t;
         f->fd = -1;
         int n = snprintf(f->path, PATH_BYTES, "%s/%s.tbl%s", o->dir, tg_table_name(t), suffix);
-        int m = snprintf(f->temp, PATH_BYTES, "%s/.%s.tbl%s.%ld.tmp", o->dir, tg_table_name(t),
-                         suffix, (long)getpid());
+        int m =
+            snprintf(f->temp, PATH_BYTES, "%s/%s.tbl%s", job->dir, tg_table_name(t), suffix);
         if (n < 0 || m < 0 || n >= PATH_BYTES || m >= PATH_BYTES)
             return false;
     }
     return true;
+}
+
+/* A folder of this run's in the one to write to. Goes first over those of dead runs. */
+static int claim_folder(struct job *job)
+{
+    char path[PATH_BYTES];
+    int n = snprintf(path, sizeof path, "%s/.heddle-tbl", job->o->dir);
+    errno = ENAMETOOLONG;
+    job->claim = n < PATH_BYTES ? hd_claim_new(path, job->dir, sizeof job->dir) : -1;
+    if (job->claim >= 0)
+        return 0;
+    tg_fail(job->err, job->o->dir, errno, "cannot create a folder to write in");
+    return -1;
 }
 
 static int open_files(struct job *job)
@@ -224,7 +240,7 @@ static int rename_files(struct job *job)
     return 0;
 }
 
-/* Closes everything; if all is well the files get their names, else they are removed. */
+/* Closes everything; if all is well the files get their names. */
 static int finish_files(struct job *job, int result)
 {
     for (int i = 0; i < job->file_count; i++) {
@@ -236,9 +252,6 @@ static int finish_files(struct job *job, int result)
     }
     if (result == 0)
         result = rename_files(job);
-    for (int i = 0; result != 0 && i < job->file_count; i++)
-        if (job->files[i].fd >= 0)
-            unlink(job->files[i].temp);
     return result;
 }
 
@@ -457,8 +470,12 @@ static void free_slots(struct job *job)
     free(job->slots);
 }
 
-static int run(struct job *job)
+static int write_files(struct job *job)
 {
+    if (!name_files(job)) {
+        tg_fail(job->err, job->o->dir, ENAMETOOLONG, "cannot write");
+        return -1;
+    }
     for (int i = 0; i < job->file_count; i++)
         job->work_total += work_of(job, job->files[i].table);
     if (make_slots(job) == 0 && open_files(job) == 0)
@@ -467,6 +484,16 @@ static int run(struct job *job)
         job->failed = true;
     free_slots(job);
     return finish_files(job, job->failed ? -1 : 0);
+}
+
+static int run(struct job *job)
+{
+    if (claim_folder(job) != 0)
+        return -1;
+    int result = write_files(job);
+    hd_dir_remove(job->dir);
+    close(job->claim);
+    return result;
 }
 
 static int check(const struct tg_tbl_options *o, struct tg_error *err)
@@ -494,8 +521,6 @@ int tg_tbl_write(const struct tg_gen *g, const struct tg_tbl_options *o, struct 
     const bool made = mkdir(o->dir, 0777) == 0;
     if (!made && errno != EEXIST) {
         tg_fail(err, o->dir, errno, "cannot create the directory");
-    } else if (!name_files(&job)) {
-        tg_fail(err, o->dir, ENAMETOOLONG, "cannot write");
     } else {
         pthread_mutex_init(&job.lock, NULL);
         pthread_cond_init(&job.freed, NULL);

@@ -21,8 +21,9 @@ struct tg_tbl_options {
     const atomic_bool *cancel; /* may be NULL; set from anywhere to stop */
 };
 
-/* Files appear complete or not at all: they are written under temporary names and renamed
- * when all are done; after a failure or cancellation none remain.  Existing files are
+/* Files appear complete or not at all: they are written in a hidden folder and renamed when all
+ * are done; after a failure or cancellation none remain, and what a killed run leaves the next one
+ * into `dir` removes.  Existing files are
  * replaced.  g must be prepared.  Memory: some 3 MB a thread besides the pool. */
 int tg_tbl_write(const struct tg_gen *g, const struct tg_tbl_options *o, struct tg_error *err);
 

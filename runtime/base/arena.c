@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/fault.h"
+#include "runtime/base/guard.h"
+
 struct hd_arena_chunk {
     struct hd_arena_chunk *next;
     size_t cap;
@@ -47,9 +50,10 @@ static void add_chunk(struct hd_arena *a, size_t n)
     size_t cap = a->head ? a->head->cap * 2 : FIRST_CHUNK;
     if (cap < n)
         cap = n;
-    struct hd_arena_chunk *c = malloc(sizeof *c + cap);
+    bool refused = hd_guarded() && hd_fault(HD_FAULT_ALLOC);
+    struct hd_arena_chunk *c = refused ? NULL : malloc(sizeof *c + cap);
     if (!c)
-        HD_BUG("out of host memory (%zu bytes)", n);
+        hd_out_of_memory(sizeof *c + cap);
     c->next = a->head;
     c->cap = cap;
     a->head = c;
@@ -61,6 +65,7 @@ static void add_chunk(struct hd_arena *a, size_t n)
 void *hd_alloc(struct hd_arena *a, size_t n)
 {
     n = hd_align_up(n ? n : 1, 16);
+    hd_poll();
     if (!a->head || a->cap - a->used < n)
         add_chunk(a, n);
     void *p = a->head->data + a->used;

@@ -1,5 +1,5 @@
 /* Bump allocator. All memory of a compilation lives in one arena and is freed at once.
- * Host memory exhaustion aborts, except under fault injection (see fault.h). */
+ * Memory that the system refuses leaves the guard (guard.h), or without one ends the process. */
 #ifndef HEDDLE_BASE_ARENA_H
 #define HEDDLE_BASE_ARENA_H
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/show.h"
+
 static const struct {
     int status;
     const char *name;
@@ -24,15 +26,32 @@ void hd_err_release(struct hd_err *e)
 int hd_err_status(const struct hd_err *e) { return classes[e->class].status; }
 const char *hd_err_class_name(enum hd_err_class c) { return classes[c].name; }
 
+/* As much of the text as there is room for, on one line, harmless to a terminal. */
+static void copy_text(char *dst, size_t cap, const char *text)
+{
+    size_t n = strlen(text), used = 0;
+    char shown[HD_SHOWN_MAX];
+    while (n > 0) {
+        size_t len = (size_t)hd_show_character(text, n, shown), more = strlen(shown);
+        if (used + more >= cap)
+            break;
+        memcpy(dst + used, shown, more);
+        used += more;
+        text += len;
+        n -= len;
+    }
+    dst[used] = 0;
+}
+
 static void copy_path(char *dst, size_t cap, const char *path)
 {
     size_t n = strlen(path);
     if (n < cap) {
-        memcpy(dst, path, n + 1);
+        copy_text(dst, cap, path);
         return;
     }
     memcpy(dst, "...", 3); /* the end of a path says more than its start */
-    memcpy(dst + 3, path + n - (cap - 4), cap - 3);
+    copy_text(dst + 3, cap - 3, path + n - (cap - 4));
 }
 
 int hd_err_vset(struct hd_err *e, enum hd_err_class c, const char *file, int line,
@@ -44,7 +63,9 @@ int hd_err_vset(struct hd_err *e, enum hd_err_class c, const char *file, int lin
     e->file = file;
     e->line = line;
     copy_path(e->path, sizeof e->path, path ? path : "");
-    vsnprintf(e->message, sizeof e->message, fmt, ap);
+    char message[sizeof e->message];
+    vsnprintf(message, sizeof message, fmt, ap);
+    copy_text(e->message, sizeof e->message, message);
     return -1;
 }
 

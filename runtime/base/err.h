@@ -42,7 +42,8 @@ void hd_err_release(struct hd_err *e);
 int hd_err_status(const struct hd_err *e);
 const char *hd_err_class_name(enum hd_err_class c);
 
-/* Both return -1. path may be NULL; long paths are shortened from the left. e may be NULL. */
+/* Both return -1. What path and message quote is shown so that it is UTF-8 of one line without
+ * control characters (runtime/base/show.h). path may be NULL; long paths are shortened from the left. e may be NULL. */
 int hd_err_set(struct hd_err *e, enum hd_err_class c, const char *file, int line,
                const char *path, const char *fmt, ...) HD_PRINTF(6, 7);
 int hd_err_vset(struct hd_err *e, enum hd_err_class c, const char *file, int line,

@@ -76,7 +76,7 @@ static bool arm(const char *spec)
 
 static void arm_from_environment(void)
 {
-    arm(getenv("HEDDLE_FAULT"));
+    arm(secure_getenv("HEDDLE_FAULT"));
 }
 
 bool hd_fault(enum hd_fault_kind k)

@@ -1,7 +1,7 @@
 /* Fault injection. HEDDLE_FAULT=alloc:3,write:1+ makes the third fallible allocation and every
  * write from the first fail, so that tests can walk through every error path of the code that
  * asks here. Compiled in always: without the variable a call costs one load and one branch.
- * Only fallible allocations count; the arena and strbuf abort when memory is out. */
+ * Only fallible allocations count; those of arenas and strbufs are where there is a guard (guard.h). */
 #ifndef HEDDLE_BASE_FAULT_H
 #define HEDDLE_BASE_FAULT_H
 

@@ -4,27 +4,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/fault.h"
+
+enum { FIRST = 64 };
+
+static char *resize(char *s, size_t cap)
+{
+    bool refused = hd_guarded() && hd_fault(HD_FAULT_ALLOC);
+    char *p = refused ? NULL : realloc(s, cap);
+    if (!p)
+        hd_out_of_memory(cap);
+    return p;
+}
+
 static void reserve(struct hd_strbuf *b, size_t more)
 {
     if (b->cap - b->n > more)
         return;
     size_t cap = HD_MAX(b->cap * 2, b->n + more + 1);
-    char *p = realloc(b->s, cap);
-    if (!p)
-        HD_BUG("out of host memory (%zu bytes)", cap);
-    b->s = p;
+    b->s = resize(b->s, cap);
     b->cap = cap;
+}
+
+static void release(void *b)
+{
+    hd_strbuf_release(b);
 }
 
 void hd_strbuf_init(struct hd_strbuf *b)
 {
     memset(b, 0, sizeof *b);
-    reserve(b, 63);
+    b->s = resize(NULL, FIRST);
+    b->cap = FIRST;
     b->s[0] = 0;
+    hd_cleanup_add(&b->guarded, release, b);
 }
 
 void hd_strbuf_release(struct hd_strbuf *b)
 {
+    hd_cleanup_drop(&b->guarded);
     free(b->s);
     memset(b, 0, sizeof *b);
 }
@@ -37,9 +55,22 @@ void hd_strbuf_clear(struct hd_strbuf *b)
 
 char *hd_strbuf_take(struct hd_strbuf *b)
 {
-    char *s = b->s;
-    hd_strbuf_init(b);
+    char *next = resize(NULL, FIRST), *s = b->s;
+    b->s = next;
+    b->cap = FIRST;
+    hd_strbuf_clear(b);
     return s;
+}
+
+void hd_strbuf_swap(struct hd_strbuf *a, struct hd_strbuf *b)
+{
+    const struct hd_strbuf old = *a;
+    a->s = b->s;
+    a->n = b->n;
+    a->cap = b->cap;
+    b->s = old.s;
+    b->n = old.n;
+    b->cap = old.cap;
 }
 
 void hd_strbuf_add(struct hd_strbuf *b, const char *s, size_t n)
@@ -91,8 +122,10 @@ void hd_strbuf_add_json(struct hd_strbuf *b, const char *s, size_t n)
             hd_strbuf_adds(b, "\\n");
         else if (c == '\t')
             hd_strbuf_adds(b, "\\t");
-        else if (c < 0x20)
+        else if (c < 0x20 || c == 0x7f)
             hd_strbuf_addf(b, "\\u%04x", c);
+        else if (c == 0xc2 && i + 1 < n && (unsigned char)s[i + 1] < 0xa0) /* C1 */
+            hd_strbuf_addf(b, "\\u%04x", (unsigned char)s[++i]);
         else
             hd_strbuf_addc(b, (char)c);
     }

@@ -1,15 +1,17 @@
-/* A growing, always NUL-terminated text buffer on the heap. Aborts when memory is out. */
+/* A growing, always NUL-terminated text buffer on the heap. Memory that the system refuses leaves the
+ * guard (guard.h), or without one ends the process. A strbuf stays where it was initialised. */
 #ifndef HEDDLE_BASE_STRBUF_H
 #define HEDDLE_BASE_STRBUF_H
 
 #include <stdarg.h>
 #include <stddef.h>
 
-#include "runtime/base/util.h"
+#include "runtime/base/guard.h"
 
 struct hd_strbuf {
     char *s; /* never NULL after init */
     size_t n, cap;
+    struct hd_cleanup guarded;
 };
 
 void hd_strbuf_init(struct hd_strbuf *b);
@@ -17,6 +19,8 @@ void hd_strbuf_release(struct hd_strbuf *b);
 void hd_strbuf_clear(struct hd_strbuf *b);
 /* Hands the heap string over; the buffer is empty and reusable afterwards. */
 char *hd_strbuf_take(struct hd_strbuf *b);
+/* Exchanges the texts: a strbuf itself is not copied. */
+void hd_strbuf_swap(struct hd_strbuf *a, struct hd_strbuf *b);
 void hd_strbuf_add(struct hd_strbuf *b, const char *s, size_t n);
 void hd_strbuf_adds(struct hd_strbuf *b, const char *s);
 void hd_strbuf_addc(struct hd_strbuf *b, char c);

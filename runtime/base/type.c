@@ -123,6 +123,25 @@ int32_t hd_date_add_months(int32_t days, int64_t months)
     return hd_date_from_civil((int)ny, nm, d < last ? d : last);
 }
 
+bool hd_type_domain(struct hd_type t, hd_i128 *lo, hd_i128 *hi)
+{
+    switch ((enum hd_type_kind)t.kind) {
+    case HD_BOOL: *lo = 0, *hi = 1; return true;
+    case HD_INT32: *lo = INT32_MIN, *hi = INT32_MAX; return true;
+    case HD_INT64: *lo = INT64_MIN, *hi = INT64_MAX; return true;
+    case HD_DATE: *lo = HD_DATE_MIN, *hi = HD_DATE_MAX; return true;
+    case HD_TIMESTAMP: *lo = HD_TIMESTAMP_MIN, *hi = HD_TIMESTAMP_MAX; return true;
+    case HD_DECIMAL:
+        *hi = hd_pow10(t.precision) - 1;
+        *lo = -*hi;
+        return true;
+    case HD_FLOAT64:
+    case HD_STRING:
+    case HD_TYPE_COUNT: break;
+    }
+    return false;
+}
+
 static bool fraction(const char *s, size_t n, int *micros)
 {
     if (n < 1 || n > 6 || !digits(s, (int)n, micros))

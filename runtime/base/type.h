@@ -21,6 +21,11 @@ struct hd_type {
 };
 
 enum { HD_DEC_MAX = 38 };
+/* Dates and timestamps lie in the years 0001 to 9999. */
+#define HD_DATE_MIN      (-719162)
+#define HD_DATE_MAX      2932896
+#define HD_TIMESTAMP_MIN (HD_DATE_MIN * INT64_C(86400000000))
+#define HD_TIMESTAMP_MAX ((HD_DATE_MAX + 1) * INT64_C(86400000000) - 1)
 /* Longest text that hd_type_text, hd_date_text, hd_dec_text write, NUL included. */
 enum { HD_TEXT_MAX = 48 };
 
@@ -50,6 +55,10 @@ const char *hd_type_kind_name(enum hd_type_kind k);
 const char *hd_type_text(struct hd_type t, char buf[HD_TEXT_MAX]);
 /* Parses the same text. False if it names no type. */
 bool hd_type_parse(const char *s, struct hd_type *out);
+
+/* The least and greatest value that a stored column of the type may hold; days and microseconds
+ * of the years 1 to 9999. False for float64 and string. */
+bool hd_type_domain(struct hd_type t, hd_i128 *lo, hd_i128 *hi);
 
 /* 10^k, 0 <= k <= 38. */
 hd_i128 hd_pow10(int k);

@@ -33,4 +33,16 @@
         (x)->v[(x)->n++] = (__VA_ARGS__);                                                     \
     } while (0)
 
+/* Room for one more element of a plain array of n, which has room for the power of two that n reaches:
+ * for arrays whose number stands beside them in a structure of its own. */
+#define hd_grow1(a, v, n)                                                                     \
+    do {                                                                                      \
+        if (((n) & ((n)-1)) == 0) {                                                           \
+            void *p_ = hd_zalloc((a), (size_t)((n) ? (n)*2 : 1) * sizeof *(v));               \
+            if (n)                                                                            \
+                memcpy(p_, (v), (size_t)(n) * sizeof *(v));                                   \
+            (v) = p_;                                                                         \
+        }                                                                                     \
+    } while (0)
+
 #endif

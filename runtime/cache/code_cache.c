@@ -58,7 +58,8 @@ void rt_code_cache_free(struct rt_code_cache *c)
         rt_code_free(m->code);
         free(m);
     }
-    rt_disk_cache_release(&c->disk);
+    if (c->has_disk)
+        rt_disk_cache_release(&c->disk);
     pthread_mutex_destroy(&c->lock);
     free(c->version);
     free(c);
@@ -149,17 +150,51 @@ void *rt_cached_code_find(struct rt_cached_code *m, const char *name, struct hd_
 
 /* ---- Compiling ------------------------------------------------------------------------- */
 
+/* On the heap and with a copy of all it reads: LLVM cannot be interrupted, so a statement that is
+ * cancelled leaves its compilation to the threads that are at it. */
 struct compilation {
-    const void *bitcode;
-    size_t n;
+    struct rt_crew_job job;
+    struct rt_bytes bitcode;
+    int threads;
     char **names;
     uint64_t *weights;
     int nnames, nparts;
     int *part; /* of each function */
-    struct rt_bytes *objects;
-    struct hd_err *errors; /* per part */
+    struct rt_bytes objects[MAX_PARTS];
+    struct hd_err errors[MAX_PARTS]; /* per part; what concerns all is in the first */
     _Atomic int next;
 };
+
+static void compilation_free(void *compilation)
+{
+    struct compilation *c = compilation;
+    for (int i = 0; i < c->nnames; i++)
+        free(c->names[i]);
+    free(c->names);
+    free(c->weights);
+    free(c->part);
+    for (int i = 0; i < MAX_PARTS; i++) {
+        rt_bytes_release(&c->objects[i]);
+        hd_err_release(&c->errors[i]);
+    }
+    rt_bytes_release(&c->bitcode);
+    free(c);
+}
+
+static struct compilation *compilation_new(const void *bitcode, size_t n, int threads)
+{
+    struct compilation *c = hd_try_calloc(1, sizeof *c);
+    void *copy = c ? hd_try_malloc(n) : NULL;
+    if (!copy) {
+        free(c);
+        return NULL;
+    }
+    c->bitcode = (struct rt_bytes){memcpy(copy, bitcode, n), n};
+    c->threads = threads;
+    for (int i = 0; i < MAX_PARTS; i++)
+        hd_err_init(&c->errors[i]);
+    return c;
+}
 
 static void compile_part(struct compilation *c, int part)
 {
@@ -172,14 +207,15 @@ static void compile_part(struct compilation *c, int part)
     for (int i = 0; i < c->nnames; i++)
         if (c->part[i] == part)
             roots[n++] = c->names[i];
-    rt_orc_compile(c->bitcode, c->n, roots, n, &c->objects[part], &c->errors[part]);
+    rt_orc_compile(c->bitcode.p, c->bitcode.n, roots, n, &c->job.left, &c->objects[part],
+                   &c->errors[part]);
     free(roots);
 }
 
 static void compile_parts(void *context, int worker HD_UNUSED)
 {
     struct compilation *c = context;
-    for (int part; (part = c->next++) < c->nparts;)
+    for (int part; (part = c->next++) < c->nparts && !hd_stopped(&c->job.left);)
         compile_part(c, part);
 }
 
@@ -203,55 +239,102 @@ static void divide(struct compilation *c)
     }
 }
 
-static int choose_parts(const struct compilation *c, int threads)
+static int choose_parts(const struct compilation *c)
 {
     uint64_t total = 0;
     for (int i = 0; i < c->nnames; i++)
         total += c->weights[i];
-    uint64_t n = HD_MIN(total / PART_WEIGHT, (uint64_t)HD_MIN(threads, MAX_PARTS));
+    uint64_t n = HD_MIN(total / PART_WEIGHT, (uint64_t)HD_MIN(c->threads, MAX_PARTS));
     return (int)HD_MAX(HD_MIN(n, (uint64_t)c->nnames), (uint64_t)1);
 }
 
-static int run_compilation(struct compilation *c, struct rt_crew *crew, struct hd_err *err)
+static void read_module(void *context, int worker HD_UNUSED)
 {
-    struct rt_crew_job job = {.run = compile_parts, .context = c};
-    if (c->nparts > 1)
-        rt_crew_start(crew, &job, 1, c->nparts);
-    compile_parts(c, 0);
-    rt_crew_finish(crew, &job);
-    int rc = 0;
-    for (int i = 0; i < c->nparts; i++) {
-        if (c->errors[i].class != HD_ERR_NONE && rc == 0) {
-            rc = hd_err_set(err, c->errors[i].class, __FILE__, __LINE__, NULL, "%s",
-                            c->errors[i].message);
-            hd_err_set_detail(err, c->errors[i].detail);
-        }
-        hd_err_release(&c->errors[i]);
+    struct compilation *c = context;
+    struct hd_err *err = &c->errors[0];
+    if (rt_orc_functions(c->bitcode.p, c->bitcode.n, &c->names, &c->weights, &c->nnames,
+                         err) != 0)
+        return;
+    c->part = hd_try_calloc((size_t)c->nnames, sizeof *c->part);
+    if (!c->part) {
+        HD_FAIL(err, RESOURCE, NULL, "out of memory while compiling");
+        return;
     }
-    return rc;
+    c->nparts = choose_parts(c);
+    divide(c);
 }
 
-static int compile(const void *bitcode, size_t n, struct rt_crew *crew, int threads,
-                   struct rt_bytes objects[MAX_PARTS], int *nobjects, struct hd_err *err)
+static int take_error(const struct hd_err *e, struct hd_err *err)
 {
-    struct hd_err errors[MAX_PARTS];
-    struct compilation c = {.bitcode = bitcode, .n = n, .objects = objects, .errors = errors};
+    hd_err_set(err, e->class, __FILE__, __LINE__, NULL, "%s", e->message);
+    hd_err_set_detail(err, e->detail);
+    return -1;
+}
+
+static int first_error(const struct compilation *c, struct hd_err *err)
+{
     for (int i = 0; i < MAX_PARTS; i++)
-        hd_err_init(&errors[i]);
-    HD_TRY(rt_orc_functions(bitcode, n, &c.names, &c.weights, &c.nnames, err));
-    c.part = hd_try_calloc((size_t)c.nnames, sizeof *c.part);
-    int rc = c.part ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory while compiling");
-    if (rc == 0) {
-        c.nparts = choose_parts(&c, threads);
-        divide(&c);
-        rc = run_compilation(&c, crew, err);
+        if (c->errors[i].class != HD_ERR_NONE)
+            return take_error(&c->errors[i], err);
+    return 0;
+}
+
+/* Has the crew do a part of the work. *c becomes NULL if it was left. */
+static int entrust(struct compilation **c, void (*run)(void *context, int worker), int n,
+                   struct rt_crew *crew, const struct hd_stop *stop, struct hd_err *err)
+{
+    (*c)->job = (struct rt_crew_job){.run = run, .context = *c};
+    if (rt_crew_entrust(crew, &(*c)->job, n, stop, compilation_free))
+        return first_error(*c, err);
+    *c = NULL;
+    return HD_FAIL(err, CANCELLED, NULL, "cancelled");
+}
+
+/* ---- Print ----------------------------------------------------------------------------- */
+
+/* Like a compilation, it may be left. */
+struct printing {
+    struct rt_crew_job job;
+    struct rt_bytes bitcode;
+    enum rt_orc_text what;
+    char *text;
+    struct hd_err error;
+};
+
+static void printing_free(void *printing)
+{
+    struct printing *p = printing;
+    rt_bytes_release(&p->bitcode);
+    free(p->text);
+    hd_err_release(&p->error);
+    free(p);
+}
+
+static void print_module(void *context, int worker HD_UNUSED)
+{
+    struct printing *p = context;
+    rt_orc_print(p->bitcode.p, p->bitcode.n, p->what, &p->text, &p->error);
+}
+
+int rt_code_print(struct rt_crew *crew, const struct hd_stop *stop, const void *bitcode,
+                  size_t n, enum rt_orc_text what, char **text, struct hd_err *err)
+{
+    struct printing *p = hd_try_calloc(1, sizeof *p);
+    void *copy = p ? hd_try_malloc(n) : NULL;
+    if (!copy) {
+        free(p);
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for the text of a module");
     }
-    for (int i = 0; i < c.nnames; i++)
-        free(c.names[i]);
-    free(c.names);
-    free(c.weights);
-    free(c.part);
-    *nobjects = c.nparts;
+    p->bitcode = (struct rt_bytes){memcpy(copy, bitcode, n), n};
+    p->what = what;
+    p->job = (struct rt_crew_job){.run = print_module, .context = p};
+    hd_err_init(&p->error);
+    if (!rt_crew_entrust(crew, &p->job, 1, stop, printing_free))
+        return HD_FAIL(err, CANCELLED, NULL, "cancelled");
+    int rc = p->text ? 0 : take_error(&p->error, err);
+    *text = p->text;
+    p->text = NULL;
+    printing_free(p);
     return rc;
 }
 
@@ -300,25 +383,28 @@ static bool load_from_disk(struct rt_code_cache *c, struct rt_cache_key key,
 }
 
 static int compile_and_load(struct rt_code_cache *c, struct rt_crew *crew, int threads,
-                            struct rt_cache_key key, const void *bitcode, size_t n,
-                            struct rt_cached_code **out, struct hd_err *err)
+                            const struct hd_stop *stop, struct rt_cache_key key,
+                            const void *bitcode, size_t n, struct rt_cached_code **out,
+                            struct hd_err *err)
 {
-    struct rt_bytes objects[MAX_PARTS];
-    int nobjects = 0;
-    memset(objects, 0, sizeof objects);
-    int rc = compile(bitcode, n, crew, threads, objects, &nobjects, err);
+    struct compilation *work = compilation_new(bitcode, n, threads);
+    if (!work)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory while compiling");
+    int rc = entrust(&work, read_module, 1, crew, stop, err);
     if (rc == 0)
-        rc = load_module(key, objects, nobjects, out, err);
+        rc = entrust(&work, compile_parts, work->nparts, crew, stop, err);
+    if (rc == 0)
+        rc = load_module(key, work->objects, work->nparts, out, err);
     if (rc == 0 && c->has_disk)
-        rt_disk_cache_store(&c->disk, key, objects, nobjects);
-    for (int i = 0; i < MAX_PARTS; i++)
-        rt_bytes_release(&objects[i]);
+        rt_disk_cache_store(&c->disk, key, work->objects, work->nparts);
+    if (work)
+        compilation_free(work);
     return rc;
 }
 
 int rt_code_cache_get(struct rt_code_cache *c, struct rt_crew *crew, int threads,
-                      const void *bitcode, size_t n, bool fresh, struct rt_cached_code **out,
-                      enum rt_cached *how, struct hd_err *err)
+                      const struct hd_stop *stop, const void *bitcode, size_t n, bool fresh,
+                      struct rt_cached_code **out, enum rt_cached *how, struct hd_err *err)
 {
     struct rt_cache_key key = make_key(c, bitcode, n);
     struct rt_cached_code *m = NULL;
@@ -336,7 +422,7 @@ int rt_code_cache_get(struct rt_code_cache *c, struct rt_crew *crew, int threads
     }
     if (!m) {
         *how = RT_COMPILED;
-        HD_TRY(compile_and_load(c, crew, threads, key, bitcode, n, &m, err));
+        HD_TRY(compile_and_load(c, crew, threads, stop, key, bitcode, n, &m, err));
     }
     pthread_mutex_lock(&c->lock);
     list_module(c, m);

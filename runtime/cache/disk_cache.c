@@ -13,6 +13,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "runtime/base/bigfile.h"
 #include "runtime/base/fault.h"
 
 static const char MAGIC[8] = "HDOBJ\1\r\n";
@@ -62,30 +63,45 @@ static void make_directories(const char *dir)
     free(path);
 }
 
+static bool is_private(const struct stat *st)
+{
+    return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static bool is_root(const struct stat *st)
+{
+    struct stat root;
+    return stat("/", &root) != 0 || (root.st_dev == st->st_dev && root.st_ino == st->st_ino);
+}
+
 bool rt_disk_cache_init(struct rt_disk_cache *c, const char *dir, uint64_t limit)
 {
     struct stat st;
-    *c = (struct rt_disk_cache){NULL, limit};
+    *c = (struct rt_disk_cache){.fd = -1, .limit = limit};
     make_directories(dir);
-    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-        (st.st_mode & (S_IWGRP | S_IWOTH)))
-        return false;
-    c->dir = strdup(dir);
-    return c->dir != NULL;
+    c->fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (c->fd >= 0 && fstat(c->fd, &st) == 0 && is_private(&st) && !is_root(&st))
+        c->dir = strdup(dir);
+    if (c->dir)
+        return true;
+    rt_disk_cache_release(c);
+    return false;
 }
 
 void rt_disk_cache_release(struct rt_disk_cache *c)
 {
+    if (c->fd >= 0)
+        close(c->fd);
     free(c->dir);
+    c->fd = -1;
     c->dir = NULL;
 }
 
-static char *entry_path(const struct rt_disk_cache *c, struct rt_cache_key key)
+enum { NAME_SIZE = 64 };
+static void entry_name(struct rt_cache_key key, char name[NAME_SIZE])
 {
-    char *path;
-    int n = asprintf(&path, "%s/%016llx%016llx" SUFFIX, c->dir, (unsigned long long)key.hi,
-                     (unsigned long long)key.lo);
-    return n < 0 ? NULL : path;
+    snprintf(name, NAME_SIZE, "%016llx%016llx" SUFFIX, (unsigned long long)key.hi,
+             (unsigned long long)key.lo);
 }
 
 /* ---- Reading --------------------------------------------------------------------------- */
@@ -150,8 +166,9 @@ static bool load_file(int fd, struct rt_cache_key key, struct rt_bytes **out, in
 {
     struct header h;
     struct stat st;
-    if (fstat(fd, &st) != 0 || (uint64_t)st.st_size < sizeof h ||
-        !read_all(fd, &h, sizeof h) || !header_fits(&h, key, (uint64_t)st.st_size))
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !is_private(&st) ||
+        (uint64_t)st.st_size < sizeof h || !read_all(fd, &h, sizeof h) ||
+        !header_fits(&h, key, (uint64_t)st.st_size))
         return false;
     struct rt_bytes *parts = hd_try_calloc((size_t)h.nparts, sizeof *parts);
     if (!parts)
@@ -169,12 +186,14 @@ static bool load_file(int fd, struct rt_cache_key key, struct rt_bytes **out, in
 bool rt_disk_cache_load(struct rt_disk_cache *c, struct rt_cache_key key,
                         struct rt_bytes **parts, int *n)
 {
-    char *path = entry_path(c, key);
-    int fd = !path || hd_fault(HD_FAULT_OPEN) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    char name[NAME_SIZE];
+    entry_name(key, name);
+    int fd = hd_fault(HD_FAULT_OPEN) /* without O_NONBLOCK a FIFO would keep us */
+                 ? -1
+                 : openat(c->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     bool ok = fd >= 0 && load_file(fd, key, parts, n);
     if (fd >= 0)
         close(fd);
-    free(path);
     return ok;
 }
 
@@ -236,9 +255,13 @@ static void list_entries(int dirfd, DIR *d, struct listing *l)
 static void evict(struct rt_disk_cache *c)
 {
     struct listing l = {NULL, 0, 0, 0};
-    DIR *d = opendir(c->dir);
-    if (!d)
+    int fd = openat(c->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (!d) {
+        if (fd >= 0)
+            close(fd);
         return;
+    }
     list_entries(dirfd(d), d, &l);
     if (l.n)
         qsort(l.v, l.n, sizeof *l.v, by_age);
@@ -280,37 +303,37 @@ static bool write_entry(int fd, struct rt_cache_key key, const struct rt_bytes *
     h.checksum = header_sum(&h);
     for (int i = 0; i < n; i++)
         h.checksum = XXH3_64bits_withSeed(parts[i].p, parts[i].n, h.checksum);
+    struct hd_bigfile limit;
+    hd_bigfile_begin(&limit);
     bool ok = write_all(fd, &h, sizeof h);
     for (int i = 0; i < n && ok; i++)
         ok = write_all(fd, parts[i].p, parts[i].n);
+    hd_bigfile_end(&limit);
     return ok;
 }
 
-static bool publish(const char *temporary, const char *path)
+static bool publish(const struct rt_disk_cache *c, const char *temporary, const char *name)
 {
-    return !hd_fault(HD_FAULT_RENAME) && rename(temporary, path) == 0;
+    return !hd_fault(HD_FAULT_RENAME) && renameat(c->fd, temporary, c->fd, name) == 0;
 }
 
 void rt_disk_cache_store(struct rt_disk_cache *c, struct rt_cache_key key,
                          const struct rt_bytes *parts, int n)
 {
     static _Atomic unsigned serial;
-    char *path = entry_path(c, key), *temporary = NULL;
-    if (n > MAX_PARTS || !path ||
-        asprintf(&temporary, "%s/.tmp-%ld-%u", c->dir, (long)getpid(), serial++) < 0) {
-        free(path);
+    char name[NAME_SIZE], temporary[NAME_SIZE];
+    if (n > MAX_PARTS)
         return;
-    }
+    entry_name(key, name);
+    snprintf(temporary, sizeof temporary, ".tmp-%ld-%u", (long)getpid(), serial++);
     int fd = hd_fault(HD_FAULT_OPEN)
                  ? -1
-                 : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+                 : openat(c->fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0) {
         bool ok = write_entry(fd, key, parts, n);
         ok = close(fd) == 0 && ok;
-        if (!ok || !publish(temporary, path))
-            unlink(temporary);
+        if (!ok || !publish(c, temporary, name))
+            unlinkat(c->fd, temporary, 0);
         evict(c);
     }
-    free(temporary);
-    free(path);
 }

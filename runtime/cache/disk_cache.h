@@ -1,8 +1,8 @@
 /* Compiled objects on disk. An entry is one file named by its key, with a header that repeats
  * the key, the sizes of its parts and a checksum of them; it is written to a temporary name and
  * renamed, so that readers see all of it or nothing. What cannot be read, has another key or
- * another checksum is no entry, and is replaced by the next store. The directory is private to
- * its owner: what lies in it is run. */
+ * another checksum is no entry, and is replaced by the next store. What lies in the directory is
+ * run: it and its entries must be ours, and others must not be able to write them. */
 #ifndef HEDDLE_RUNTIME_CACHE_DISK_CACHE_H
 #define HEDDLE_RUNTIME_CACHE_DISK_CACHE_H
 
@@ -20,9 +20,11 @@ struct rt_cache_key {
 
 struct rt_disk_cache {
     char *dir;
+    int fd;         /* of the directory: its name may lead elsewhere later */
     uint64_t limit; /* bytes of all entries */
 };
-/* Makes the directory if need be. False: it cannot be used (not ours, or others may write). */
+/* Makes the directory if need be. False: it cannot be used (not ours, others may write, a link,
+ * the root). */
 bool rt_disk_cache_init(struct rt_disk_cache *c, const char *dir, uint64_t limit);
 void rt_disk_cache_release(struct rt_disk_cache *c);
 

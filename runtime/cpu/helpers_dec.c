@@ -13,21 +13,29 @@ static int32_t put(void *out, hd_i128 v)
 }
 
 /* limit digits 0: only the width of 128 bits counts. */
-static int32_t put_checked(struct hdd_thread *t, bool negative, hd_u128 m, int32_t digits,
-                           enum rt_failure f, int32_t path, void *out)
+static bool fits(hd_u128 m, int32_t digits)
 {
-    if (m > MAGNITUDE_MAX || (digits > 0 && m >= (hd_u128)hd_pow10(digits)))
-        return hdr_fail(t, (int32_t)f, path);
+    return m <= MAGNITUDE_MAX && (digits <= 0 || m < (hd_u128)hd_pow10(digits));
+}
+
+static int32_t put_signed(void *out, bool negative, hd_u128 m)
+{
     return put(out, negative ? -(hd_i128)m : (hd_i128)m);
+}
+
+static int32_t overflow(struct hdd_thread *t, int32_t path, hd_i128 a, hd_i128 b)
+{
+    return hdr_fail_value(t, RT_FAIL_OVERFLOW, path, (int64_t)a, (int64_t)(a >> 64), (int64_t)b,
+                          (int64_t)(b >> 64));
 }
 
 int32_t hdr_mul_i128(struct hdd_thread *t, int64_t alo, int64_t ahi, int64_t blo, int64_t bhi,
                      int32_t digits, int32_t path, void *out)
 {
-    hd_i128 r;
-    if (__builtin_mul_overflow(hdr_i128(alo, ahi), hdr_i128(blo, bhi), &r))
-        return hdr_fail(t, RT_FAIL_OVERFLOW, path);
-    return put_checked(t, r < 0, hdd_magnitude(r), digits, RT_FAIL_OVERFLOW, path, out);
+    hd_i128 a = hdr_i128(alo, ahi), b = hdr_i128(blo, bhi), r;
+    if (__builtin_mul_overflow(a, b, &r) || !fits(hdd_magnitude(r), digits))
+        return overflow(t, path, a, b);
+    return put(out, r);
 }
 
 int32_t hdr_div_dec(struct hdd_thread *t, int64_t alo, int64_t ahi, int64_t blo, int64_t bhi,
@@ -37,9 +45,21 @@ int32_t hdr_div_dec(struct hdd_thread *t, int64_t alo, int64_t ahi, int64_t blo,
     hd_u128 q;
     if (b == 0)
         return hdr_fail(t, RT_FAIL_DIV_ZERO, path);
-    if (!hdd_scaled_quotient(hdd_magnitude(a), (hd_u128)hd_pow10(scale), hdd_magnitude(b), &q))
+    if (!hdd_scaled_quotient(hdd_magnitude(a), (hd_u128)hd_pow10(scale), hdd_magnitude(b), &q) ||
+        !fits(q, digits))
+        return overflow(t, path, a, b);
+    return put_signed(out, (a < 0) != (b < 0), q);
+}
+
+int32_t hdr_of_parts(struct hdd_thread *t, int64_t high_lo, int64_t high_hi, int64_t low_lo,
+                     int64_t low_hi, int64_t n, int32_t scale, int32_t digits, int32_t path,
+                     void *out)
+{
+    hd_i128 q;
+    if (!hdd_parts_quotient(hdr_i128(high_lo, high_hi), hdr_i128(low_lo, low_hi), scale, n,
+                            digits, &q))
         return hdr_fail(t, RT_FAIL_OVERFLOW, path);
-    return put_checked(t, (a < 0) != (b < 0), q, digits, RT_FAIL_OVERFLOW, path, out);
+    return put(out, q);
 }
 
 int32_t hdr_rescale_i128(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t scale,
@@ -50,12 +70,9 @@ int32_t hdr_rescale_i128(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t s
     bool over = __builtin_mul_overflow(hdd_magnitude(a), (hd_u128)hd_pow10(scale), &p);
     if (path == HDD_PATH_SATURATE) {
         p = over || p > (hd_u128)hd_pow10(HD_DEC_MAX) ? (hd_u128)hd_pow10(HD_DEC_MAX) : p;
-        put(out, a < 0 ? -(hd_i128)p : (hd_i128)p);
-        return 0;
+        return put_signed(out, a < 0, p);
     }
-    if (over)
-        return hdr_fail(t, RT_FAIL_OVERFLOW, path);
-    return put_checked(t, a < 0, p, digits, RT_FAIL_OVERFLOW, path, out);
+    return over || !fits(p, digits) ? overflow(t, path, a, 0) : put_signed(out, a < 0, p);
 }
 
 void hdr_div_round_i128(int64_t lo, int64_t hi, int32_t scale, void *out)
@@ -85,6 +102,6 @@ int32_t hdr_from_f64(struct hdd_thread *t, double v, int32_t scale, int32_t digi
 {
     hd_i128 r;
     if (!hdd_f64_to_wide(v, scale, digits, bits, &r))
-        return hdr_fail(t, RT_FAIL_CAST_RANGE, path);
+        return hdr_fail_value(t, RT_FAIL_CAST_RANGE, path, hdd_f64_bits(v), 0, 0, 0);
     return put(out, r);
 }

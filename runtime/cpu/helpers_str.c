@@ -102,6 +102,6 @@ int32_t hdr_substring(struct hdd_thread *t, void *s, int32_t n, int64_t start, i
         end = (int64_t)n + 1;
     int64_t from = HD_MIN(HD_MAX(start, 1), (int64_t)n + 1);
     o->s = (const char *)s + (from - 1);
-    o->n = HD_MAX(end - from, 0);
+    o->n = end > from ? end - from : 0;
     return 0;
 }

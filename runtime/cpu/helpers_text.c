@@ -100,7 +100,7 @@ int32_t hdr_from_text(struct hdd_thread *t, void *s, int32_t n, int32_t code, in
 {
     hd_i128 v = 0;
     if (!read_value(s, n, type_of(code), &v))
-        return hdr_fail(t, RT_FAIL_CAST_TEXT, path);
+        return hdr_fail_value(t, RT_FAIL_CAST_TEXT, path, (int64_t)(intptr_t)s, n, 0, 0);
     memcpy(out, &v, sizeof v);
     return 0;
 }

@@ -7,6 +7,7 @@
 #endif
 
 #include "runtime/cpu/helpers.h"
+#include "runtime/exec/borders.h"
 
 /* ---- Searching ------------------------------------------------------------------------- */
 
@@ -18,9 +19,21 @@ static int rarity(unsigned char c)
     return c && p ? (int)(p - common) : (int)sizeof common;
 }
 
-struct hdr_needle hdr_needle(const unsigned char *bytes, size_t n)
+/* SHORT: comparing as many bytes costs no more than a step of the search by borders. MISSED: what is
+ * compared in vain before that search, besides eight times the text: as many bytes are compared in
+ * the time in which it reads some hundred. */
+enum { SHORT = 64, MISSED = 4096 };
+
+static const uint32_t *borders(struct hd_arena *a, const unsigned char *bytes, size_t n)
 {
-    struct hdr_needle p = {bytes, n, 0, n - 1};
+    uint32_t *border = HD_NEWN(a, uint32_t, n);
+    rt_borders(bytes, n, border);
+    return border;
+}
+
+struct hdr_needle hdr_needle(struct hd_arena *a, const unsigned char *bytes, size_t n)
+{
+    struct hdr_needle p = {bytes, n, 0, n - 1, n > SHORT ? borders(a, bytes, n) : NULL};
     for (size_t i = 0; i < n; i++)
         if (rarity(bytes[i]) > rarity(bytes[p.a]))
             p.a = i;
@@ -32,17 +45,36 @@ struct hdr_needle hdr_needle(const unsigned char *bytes, size_t n)
     return p;
 }
 
+static const unsigned char *find_by_borders(const struct hdr_needle *p, const unsigned char *s,
+                                            size_t n)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        while (k && s[i] != p->bytes[k])
+            k = p->border[k - 1];
+        k += s[i] == p->bytes[k];
+        if (k == p->n)
+            return s + i + 1 - k;
+    }
+    return NULL;
+}
+
 static const unsigned char *find_slow(const struct hdr_needle *p, const unsigned char *s,
                                       size_t n)
 {
+    const unsigned char *first = s;
+    size_t missed = 0;
     while (n >= p->n) {
         const unsigned char *q = memchr(s, p->bytes[0], n - p->n + 1);
         if (!q)
             return NULL;
         if (memcmp(q, p->bytes, p->n) == 0)
             return q;
+        missed += p->n;
         n -= (size_t)(q + 1 - s);
         s = q + 1;
+        if (p->border && missed > MISSED + 8 * (size_t)(s - first))
+            return find_by_borders(p, s, n);
     }
     return NULL;
 }
@@ -56,7 +88,8 @@ static const unsigned char *find_slow(const struct hdr_needle *p, const unsigned
                                                const unsigned char *s, size_t n)              \
     {                                                                                         \
         const VECTOR a = SET((char)p->bytes[p->a]), b = SET((char)p->bytes[p->b]);            \
-        const unsigned char *last = s + n - p->n + 1 - WIDTH;                                 \
+        const unsigned char *first = s, *last = s + n - p->n + 1 - WIDTH;                     \
+        size_t missed = 0;                                                                    \
         for (;; s = s + WIDTH < last ? s + WIDTH : last) {                                    \
             VECTOR x = LOAD((const VECTOR *)(const void *)(s + p->a));                        \
             VECTOR y = LOAD((const VECTOR *)(const void *)(s + p->b));                        \
@@ -64,7 +97,10 @@ static const unsigned char *find_slow(const struct hdr_needle *p, const unsigned
                 const unsigned char *q = s + __builtin_ctz(c);                                \
                 if (memcmp(q, p->bytes, p->n) == 0)                                           \
                     return q;                                                                 \
+                missed += p->n;                                                               \
             }                                                                                 \
+            if (p->border && missed > MISSED + 8 * (size_t)(s - first))                       \
+                return find_by_borders(p, s, n - (size_t)(s - first));                        \
             if (s == last)                                                                    \
                 return NULL;                                                                  \
         }                                                                                     \
@@ -114,6 +150,7 @@ static void prepare_search(void)
 
 struct building {
     struct hdr_like *p;
+    struct hd_arena *arena;
     unsigned char *bytes, *any; /* of all pieces, one after the other */
     size_t used, start;
     bool wild; /* the piece has a `_` */
@@ -123,7 +160,7 @@ static void end_piece(struct building *b)
 {
     if (b->used > b->start) {
         struct hdr_like_piece *q = &b->p->pieces[b->p->npieces++];
-        q->text = hdr_needle(b->bytes + b->start, b->used - b->start);
+        q->text = hdr_needle(b->arena, b->bytes + b->start, b->used - b->start);
         q->any = b->wild ? b->any + b->start : NULL;
     }
     b->start = b->used;
@@ -137,12 +174,22 @@ static void add_byte(struct building *b, char c, bool any)
     b->wild = b->wild || any;
 }
 
-struct hdr_like *hdr_like_new(struct hd_arena *a, const char *pattern, size_t n, char escape)
+static size_t most_pieces(const char *pattern, size_t n)
 {
-    struct building b = {.p = HD_NEW(a, struct hdr_like)};
+    size_t k = 1;
+    for (size_t i = 0; i < n; i++)
+        k += pattern[i] == '%';
+    return k;
+}
+
+struct hdr_like *hdr_like_new(struct hd_arena *a, const char *pattern, size_t n, char escape,
+                              const _Atomic int *stopped)
+{
+    struct building b = {.p = HD_NEW(a, struct hdr_like), .arena = a};
     prepare_search();
     size_t last = 0; /* just past the last `%` */
-    b.p->pieces = HD_NEWN(a, struct hdr_like_piece, n + 1);
+    b.p->stopped = stopped;
+    b.p->pieces = HD_NEWN(a, struct hdr_like_piece, most_pieces(pattern, n));
     b.bytes = hd_alloc(a, n + 1);
     b.any = hd_alloc(a, n + 1);
     for (size_t i = 0; i < n; i++) {
@@ -174,15 +221,93 @@ static bool piece_at(const struct hdr_like_piece *q, const unsigned char *s)
     return true;
 }
 
-static const unsigned char *find_piece(const struct hdr_like_piece *q, const unsigned char *s,
-                                       size_t n)
+/* 16 places of a text, or as many bytes; compared all at once. */
+typedef unsigned char lanes __attribute__((vector_size(16)));
+enum { PLACES = 64 };
+
+static lanes load(const unsigned char *s)
 {
-    if (!q->any)
-        return hdr_find(&q->text, s, n);
+    lanes v;
+    memcpy(&v, s, sizeof v);
+    return v;
+}
+
+static bool any_lane(lanes v)
+{
+    uint64_t words[2];
+    memcpy(words, &v, sizeof words);
+    return (words[0] | words[1]) != 0;
+}
+
+/* First of the places s + 0 .. s + PLACES - 1 where the piece stands, or NULL; n + PLACES - 1 bytes can
+ * be read. Adds the places looked at to *work. */
+static const unsigned char *find_wild_block(const struct hdr_like_piece *q,
+                                            const unsigned char *s, size_t *work)
+{
+    lanes fits[PLACES / 16];
+    unsigned char where[PLACES];
+    memset(fits, 0xff, sizeof fits);
+    for (size_t i = 0; i < q->text.n; i++) {
+        if (q->any[i])
+            continue;
+        const lanes byte = (lanes){0} + q->text.bytes[i];
+        lanes left = (lanes){0};
+        for (int k = 0; k < PLACES / 16; k++) {
+            fits[k] &= (lanes)(load(s + i + 16 * k) == byte);
+            left |= fits[k];
+        }
+        *work += PLACES;
+        if (!any_lane(left))
+            return NULL;
+    }
+    memcpy(where, fits, sizeof where);
+    for (int k = 0; k < PLACES; k++)
+        if (where[k])
+            return s + k;
+    return NULL;
+}
+
+/* Between two looks whether the execution is stopped: about 10 ms. */
+enum { LOOK_PLACES = 1 << 26, LOOK_BYTES = 1 << 22 };
+
+static bool is_stopped(const struct hdr_like *p)
+{
+    return p->stopped && atomic_load_explicit(p->stopped, memory_order_relaxed) != 0;
+}
+
+static const unsigned char *find_wild(const struct hdr_like *p, const struct hdr_like_piece *q,
+                                      const unsigned char *s, size_t n)
+{
+    size_t work = 0;
+    for (; n >= q->text.n + PLACES - 1; s += PLACES, n -= PLACES) {
+        const unsigned char *at = find_wild_block(q, s, &work);
+        if (at)
+            return at;
+        if (work < LOOK_PLACES)
+            continue;
+        if (is_stopped(p))
+            return NULL;
+        work = 0;
+    }
     for (; n >= q->text.n; s++, n--)
         if (piece_at(q, s))
             return s;
     return NULL;
+}
+
+static const unsigned char *find_piece(const struct hdr_like *p,
+                                       const struct hdr_like_piece *q, const unsigned char *s,
+                                       size_t n)
+{
+    size_t most = HD_MAX((size_t)LOOK_BYTES, 2 * q->text.n);
+    if (q->any)
+        return find_wild(p, q, s, n);
+    for (; n > most; s += most - q->text.n + 1, n -= most - q->text.n + 1) {
+        const unsigned char *at = hdr_find(&q->text, s, most);
+        if (at || is_stopped(p))
+            return at;
+    }
+    return hdr_find(&q->text, s, n);
 }
 
 /* The piece before the first `%`; it moves *s and *n behind it. */
@@ -221,7 +346,7 @@ int32_t hdr_like(void *pattern, void *text, int32_t length)
     if (!p->open_end && last >= first && !match_end(p, s, &n))
         return 0;
     for (int i = first; i < last; i++) {
-        const unsigned char *at = find_piece(&p->pieces[i], s, n);
+        const unsigned char *at = find_piece(p, &p->pieces[i], s, n);
         if (!at)
             return 0;
         n -= (size_t)(at - s) + p->pieces[i].text.n;

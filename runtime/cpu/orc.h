@@ -5,6 +5,7 @@
 #define HEDDLE_RUNTIME_CPU_ORC_H
 
 #include "runtime/base/err.h"
+#include "runtime/base/stop.h"
 #include "runtime/cache/bytes.h"
 
 /* "LLVM 19.1.7, znver4, +sse2,...": everything about this machine and LLVM that compiled code
@@ -15,9 +16,10 @@ const char *rt_orc_cpu(void);
 
 /* Optimises a module for this machine (vectorisation on) and emits an object file. roots:
  * the functions that are needed; other functions are dropped unless these call them, so that
- * parts of one module can be compiled by several threads. nroots 0: all that are external. */
+ * parts of one module can be compiled by several threads. nroots 0: all that are external.
+ * CANCELLED if stop (may be NULL) is set between its stages, which themselves run to their ends. */
 int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int nroots,
-                   struct rt_bytes *object, struct hd_err *err);
+                   const struct hd_stop *stop, struct rt_bytes *object, struct hd_err *err);
 
 /* The external functions that a module defines: heap array of heap names, and how much work each
  * is to compile, in instructions. */

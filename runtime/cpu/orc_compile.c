@@ -222,24 +222,40 @@ static int copy_buffer(LLVMMemoryBufferRef b, struct rt_bytes *out, struct hd_er
     return out->p ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory for an object file");
 }
 
+static void keep_roots(struct unit *u, const char *const *roots, int nroots)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(u->module); f; f = LLVMGetNextFunction(f)) {
+        size_t len;
+        if (is_defined(f) && !is_root(LLVMGetValueName2(f, &len), roots, nroots))
+            LLVMSetLinkage(f, LLVMInternalLinkage);
+    }
+}
+
+static int go_on(const struct hd_stop *stop, struct hd_err *err)
+{
+    return hd_stopped(stop) ? HD_FAIL(err, CANCELLED, NULL, "cancelled") : 0;
+}
+
+static int compile_unit(struct unit *u, const char *const *roots, int nroots,
+                        const struct hd_stop *stop, struct rt_bytes *object,
+                        struct hd_err *err)
+{
+    LLVMMemoryBufferRef b = NULL;
+    HD_TRY(go_on(stop, err));
+    keep_roots(u, roots, nroots);
+    HD_TRY(unit_optimise(u, err));
+    HD_TRY(go_on(stop, err));
+    HD_TRY(unit_emit(u, LLVMObjectFile, &b, err));
+    return copy_buffer(b, object, err);
+}
+
 int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int nroots,
-                   struct rt_bytes *object, struct hd_err *err)
+                   const struct hd_stop *stop, struct rt_bytes *object, struct hd_err *err)
 {
     struct unit u;
-    LLVMMemoryBufferRef b = NULL;
     int rc = unit_read(&u, bitcode, n, err);
-    if (rc == 0) {
-        for (LLVMValueRef f = LLVMGetFirstFunction(u.module); f; f = LLVMGetNextFunction(f)) {
-            size_t len;
-            if (is_defined(f) && !is_root(LLVMGetValueName2(f, &len), roots, nroots))
-                LLVMSetLinkage(f, LLVMInternalLinkage);
-        }
-        rc = unit_optimise(&u, err);
-    }
     if (rc == 0)
-        rc = unit_emit(&u, LLVMObjectFile, &b, err);
-    if (rc == 0)
-        rc = copy_buffer(b, object, err);
+        rc = compile_unit(&u, roots, nroots, stop, object, err);
     unit_release(&u);
     return rc;
 }

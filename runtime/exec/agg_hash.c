@@ -192,7 +192,6 @@ struct merge_table {
     const struct rt_state *s;
     struct rt_keys keys;
     struct rt_local l; /* its blocks and the table */
-    bool overflow;
 };
 
 /* Empties the table; the first time it gets room for cap groups. */
@@ -231,7 +230,7 @@ static void merge_one(struct merge_table *t, const unsigned char *row)
             continue;
         unsigned char *other = (unsigned char *)a->rows + ((uint32_t)word - 1) * stride;
         if (rt_row_hash(other) == h && rt_keys_equal(&t->keys, other, row)) {
-            t->overflow = !rt_merge_row(t->s, other, row) || t->overflow;
+            rt_merge_row(t->s, other, row);
             return;
         }
     }
@@ -294,8 +293,6 @@ static void merge_part(void *context, struct rt_worker *w, uint64_t part)
     if (!table_start(t, w->x, m->v->s, cap) || !merge_runs(t, m->v, part) ||
         !emit_table(t, m->v))
         rt_exec_raise_memory(w->x, m->v->s);
-    if (t->overflow)
-        rt_raise_merge_overflow(w->x, m->v->s);
 }
 
 static int merge_parts(struct rt_exec *x, struct rt_live *v)
@@ -353,8 +350,6 @@ static int merge_small(struct rt_exec *x, struct rt_live *v, int first)
     rt_block_free(&x->memory, &l->scratch);
     if (!ok)
         rt_exec_raise_memory(x, v->s);
-    if (t.overflow)
-        rt_raise_merge_overflow(x, v->s);
     return rt_exec_stopped(x) ? -1 : 0;
 }
 

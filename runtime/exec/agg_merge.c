@@ -7,87 +7,68 @@
 
 /* ---- Combining two rows ---------------------------------------------------------------- */
 
-static bool add_i128(const struct rt_field *f, unsigned char *dst, const unsigned char *src)
+/* Sums never wrap (planner/agg_stage.c). */
+static void add(const struct rt_field *f, unsigned char *dst, const unsigned char *src)
 {
-    hd_i128 a, b, limit = hd_pow10(HD_DEC_MAX);
-    memcpy(&a, dst, sizeof a);
-    memcpy(&b, src, sizeof b);
-    if (__builtin_add_overflow(a, b, &a))
-        return false;
-    memcpy(dst, &a, sizeof a);
-    return f->type.kind != HD_DECIMAL || (a < limit && a > -limit);
-}
-
-static bool add(const struct rt_field *f, unsigned char *dst, const unsigned char *src)
-{
-    int32_t a32, b32;
     int64_t a64, b64;
+    hd_i128 a128, b128;
     double af, bf;
-    bool over = false;
     switch (f->phys) {
-    case RT_I32:
-        memcpy(&a32, dst, 4);
-        memcpy(&b32, src, 4);
-        over = __builtin_add_overflow(a32, b32, &a32);
-        memcpy(dst, &a32, 4);
-        break;
     case RT_I64:
         memcpy(&a64, dst, 8);
         memcpy(&b64, src, 8);
-        over = __builtin_add_overflow(a64, b64, &a64);
+        a64 += b64;
         memcpy(dst, &a64, 8);
-        break;
+        return;
+    case RT_I128:
+        memcpy(&a128, dst, 16);
+        memcpy(&b128, src, 16);
+        a128 += b128;
+        memcpy(dst, &a128, 16);
+        return;
     case RT_F64:
         memcpy(&af, dst, 8);
         memcpy(&bf, src, 8);
         af += bf;
         memcpy(dst, &af, 8);
-        break;
-    case RT_I128: return add_i128(f, dst, src);
+        return;
     case RT_BOOL:
-    case RT_STR: HD_BUG("sum of %s", rt_phys_name(f->phys));
+    case RT_I32:
+    case RT_STR: break;
     }
-    return !over;
+    HD_BUG("sum of %s", rt_phys_name(f->phys));
 }
 
-static bool merge_field(const struct rt_field *f, enum rt_merge merge, unsigned char *dst,
+static void merge_field(const struct rt_field *f, enum rt_merge merge, unsigned char *dst,
                         const unsigned char *src)
 {
     size_t size = (size_t)rt_phys_size(f->phys);
     unsigned char *d = dst + f->offset;
     const unsigned char *s = src + f->offset;
     if (merge == RT_MERGE_KEY)
-        return true;
+        return;
     if (f->valid_offset >= 0) {
         if (!src[f->valid_offset])
-            return true;
+            return;
         if (!dst[f->valid_offset]) {
             memcpy(d, s, size);
             dst[f->valid_offset] = 1;
-            return true;
+            return;
         }
     }
     if (merge == RT_MERGE_SUM)
-        return add(f, d, s);
-    if (merge == RT_MERGE_ANY)
-        return true;
+        add(f, d, s);
+    if (merge == RT_MERGE_SUM || merge == RT_MERGE_ANY)
+        return;
     int c = rt_value_compare(f->phys, s, d);
     if (merge == RT_MERGE_MIN ? c < 0 : c > 0)
         memcpy(d, s, size);
-    return true;
 }
 
-bool rt_merge_row(const struct rt_state *s, unsigned char *dst, const unsigned char *src)
+void rt_merge_row(const struct rt_state *s, unsigned char *dst, const unsigned char *src)
 {
-    bool ok = true;
     for (int f = 0; f < s->nfields; f++)
-        ok = merge_field(&s->fields[f], s->merge[f], dst, src) && ok;
-    return ok;
-}
-
-void rt_raise_merge_overflow(struct rt_exec *x, const struct rt_state *s)
-{
-    rt_exec_raise(x, HD_ERR_EXEC, s->path, "numeric overflow");
+        merge_field(&s->fields[f], s->merge[f], dst, src);
 }
 
 /* ---- AGG_SCALAR, AGG_DENSE, ARRAY ------------------------------------------------------ */
@@ -123,10 +104,7 @@ int rt_dense_init(struct rt_exec *x, struct rt_live *v)
 int rt_scalar_finish(struct rt_exec *x, struct rt_live *v)
 {
     for (int w = 1; w < x->o.threads; w++)
-        if (!rt_merge_row(v->s, v->rows, rt_local(x, v, w)->u.dense.rows)) {
-            rt_raise_merge_overflow(x, v->s);
-            return -1;
-        }
+        rt_merge_row(v->s, v->rows, rt_local(x, v, w)->u.dense.rows);
     return 0;
 }
 
@@ -142,7 +120,7 @@ static void merge_range(void *context, struct rt_worker *w, uint64_t task)
     struct dense_merge *m = context;
     const struct rt_state *s = m->v->s;
     size_t stride = (size_t)s->stride;
-    bool ok = true;
+    (void)w;
     for (int k = 1; k < m->x->o.threads; k++) {
         const unsigned char *from = rt_local(m->x, m->v, k)->u.dense.rows;
         for (uint64_t i = task * m->cut.size; i < rt_cut_end(&m->cut, task); i++) {
@@ -151,13 +129,11 @@ static void merge_range(void *context, struct rt_worker *w, uint64_t task)
             if (!src[0])
                 continue;
             if (dst[0])
-                ok = rt_merge_row(s, dst, src) && ok;
+                rt_merge_row(s, dst, src);
             else
                 memcpy(dst, src, stride);
         }
     }
-    if (!ok)
-        rt_raise_merge_overflow(w->x, s);
 }
 
 int rt_dense_finish(struct rt_exec *x, struct rt_live *v)

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "runtime/base/fault.h"
 
@@ -11,6 +12,8 @@
  * others' work, before sleeping saves a wake-up of 50 us or more in a virtual machine. About 50 us
  * of pauses. */
 enum { SPINS = 1500 };
+/* Between two looks whether who waits for an entrusted job is to leave it. */
+enum { LOOK_NS = 5000000 };
 
 struct rt_crew {
     pthread_mutex_t lock;
@@ -20,6 +23,8 @@ struct rt_crew {
     _Atomic unsigned offers; /* counts rt_crew_start: what spinning threads watch */
     bool quit;
     int nthreads, cap;
+    int busy;
+    int entrusted; /* threads that jobs want in which their owner does not work */
     pthread_t *threads;
 };
 
@@ -41,15 +46,40 @@ static struct rt_crew_job *find_job(struct rt_crew *c)
     return NULL;
 }
 
+/* Under the lock. */
+static void delist(struct rt_crew *c, struct rt_crew_job *job)
+{
+    struct rt_crew_job **p = &c->jobs;
+    while (*p != job)
+        p = &(*p)->link;
+    *p = job->link;
+    job->open = false;
+}
+
+/* Under the lock, which it lets go meanwhile: a job that was left, after its last worker. */
+static void bury(struct rt_crew *c, struct rt_crew_job *job)
+{
+    delist(c, job);
+    c->entrusted -= job->threads;
+    pthread_mutex_unlock(&c->lock);
+    job->free(job->context);
+    pthread_mutex_lock(&c->lock);
+}
+
 static void work_on(struct rt_crew *c, struct rt_crew_job *j)
 {
     int worker = j->next++;
     j->running++;
+    c->busy++;
     pthread_mutex_unlock(&c->lock);
     j->run(j->context, worker);
     pthread_mutex_lock(&c->lock);
-    if (--j->running == 0)
-        pthread_cond_broadcast(&c->left);
+    c->busy--;
+    if (--j->running > 0)
+        return;
+    pthread_cond_broadcast(&c->left);
+    if (hd_stopped(&j->left))
+        bury(c, j);
 }
 
 /* Without the lock: until something is offered or patience ends. */
@@ -87,7 +117,11 @@ struct rt_crew *rt_crew_new(void)
         return NULL;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->offered, NULL);
-    pthread_cond_init(&c->left, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->left, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     return c;
 }
 
@@ -109,23 +143,35 @@ void rt_crew_free(struct rt_crew *c)
     free(c);
 }
 
-/* Under the lock. Fewer threads than wanted only cost time. */
-static void hire(struct rt_crew *c, int wanted)
+/* Under the lock. False: the system refuses some, which in a job whose owner works too only costs time. */
+static bool hire(struct rt_crew *c, int wanted)
 {
     if (wanted > c->cap) {
         pthread_t *p = hd_try_realloc(c->threads, (size_t)wanted * sizeof *p);
         if (!p)
-            return;
+            return false;
         c->threads = p;
         c->cap = wanted;
     }
-    while (c->nthreads < wanted && !hd_fault(HD_FAULT_THREAD)) {
-        if (pthread_create(&c->threads[c->nthreads], NULL, thread_main, c) != 0)
-            return;
+    while (c->nthreads < wanted) {
+        if (hd_fault(HD_FAULT_THREAD) ||
+            pthread_create(&c->threads[c->nthreads], NULL, thread_main, c) != 0)
+            return false;
         char name[16];
         snprintf(name, sizeof name, "heddle-%d", (c->nthreads + 1) % 1000);
         pthread_setname_np(c->threads[c->nthreads++], name);
     }
+    return true;
+}
+
+/* Under the lock. */
+static void offer(struct rt_crew *c, struct rt_crew_job *job)
+{
+    job->open = true;
+    job->link = c->jobs;
+    c->jobs = job;
+    atomic_fetch_add(&c->offers, 1);
+    pthread_cond_broadcast(&c->offered);
 }
 
 void rt_crew_start(struct rt_crew *c, struct rt_crew_job *job, int first, int last)
@@ -133,15 +179,12 @@ void rt_crew_start(struct rt_crew *c, struct rt_crew_job *job, int first, int la
     job->next = first;
     job->end = last;
     job->running = 0;
-    job->open = first < last;
-    if (!job->open)
+    job->open = false;
+    if (first >= last)
         return;
     pthread_mutex_lock(&c->lock);
-    hire(c, last - first);
-    job->link = c->jobs;
-    c->jobs = job;
-    atomic_fetch_add(&c->offers, 1);
-    pthread_cond_broadcast(&c->offered);
+    hire(c, last - first + c->entrusted);
+    offer(c, job);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -157,10 +200,65 @@ void rt_crew_finish(struct rt_crew *c, struct rt_crew_job *job)
     pthread_mutex_lock(&c->lock);
     while (job->running > 0)
         pthread_cond_wait(&c->left, &c->lock);
-    struct rt_crew_job **p = &c->jobs;
-    while (*p != job)
-        p = &(*p)->link;
-    *p = job->link;
+    delist(c, job);
     pthread_mutex_unlock(&c->lock);
-    job->open = false;
+}
+
+/* ---- work that may be left ------------------------------------------------------------- */
+
+/* Under the lock. */
+static bool is_over(const struct rt_crew_job *job)
+{
+    return job->next == job->end && job->running == 0;
+}
+
+/* Under the lock, which it lets go meanwhile. */
+static void look_later(struct rt_crew *c)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += LOOK_NS;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    pthread_cond_timedwait(&c->left, &c->lock, &t);
+}
+
+/* Under the lock. */
+static void leave(struct rt_crew *c, struct rt_crew_job *job)
+{
+    job->end = job->next;
+    hd_stop_ask(&job->left);
+    if (job->running == 0)
+        bury(c, job);
+}
+
+bool rt_crew_entrust(struct rt_crew *c, struct rt_crew_job *job, int n,
+                     const struct hd_stop *stop, void (*free_context)(void *context))
+{
+    job->next = 0;
+    job->end = job->threads = n;
+    job->running = 0;
+    job->free = free_context;
+    atomic_init(&job->left.asked, false);
+    pthread_mutex_lock(&c->lock);
+    if (!hire(c, c->busy + n)) {
+        pthread_mutex_unlock(&c->lock);
+        job->run(job->context, 0);
+        return true;
+    }
+    c->entrusted += n;
+    offer(c, job);
+    while (!is_over(job) && !hd_stopped(stop))
+        look_later(c);
+    bool over = is_over(job);
+    if (over) {
+        delist(c, job);
+        c->entrusted -= n;
+    } else {
+        leave(c, job);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return over;
 }

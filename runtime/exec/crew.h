@@ -1,25 +1,29 @@
 /* The worker threads of a context. A job is a function that as many threads as are free run side
  * by side until it finds no more work; the thread that starts a job works on it too, so a job
- * proceeds even if all threads are busy with other statements. */
+ * proceeds even if all threads are busy with other statements. What cannot be interrupted is entrusted
+ * to threads of the crew alone, which are then as many more. */
 #ifndef HEDDLE_RUNTIME_EXEC_CREW_H
 #define HEDDLE_RUNTIME_EXEC_CREW_H
 
 #include <stdatomic.h>
 
+#include "runtime/base/stop.h"
 #include "runtime/base/util.h"
 
 struct rt_crew;
 struct rt_crew *rt_crew_new(void); /* NULL: no memory */
-/* No job may be running. */
+/* No job may be running but those that were left: it waits for them. */
 void rt_crew_free(struct rt_crew *c);
 
 struct rt_crew_job {
     void (*run)(void *context, int worker);
     void *context;
     /* The crew's own: */
-    int next, end;
+    int next, end, threads;
     _Atomic int running;
     bool open;
+    void (*free)(void *context); /* of a job that may be left */
+    struct hd_stop left;
     struct rt_crew_job *link;
 };
 
@@ -28,5 +32,12 @@ struct rt_crew_job {
 void rt_crew_start(struct rt_crew *c, struct rt_crew_job *job, int first, int last);
 /* Withdraws the workers that nobody took and waits for the others. */
 void rt_crew_finish(struct rt_crew *c, struct rt_crew_job *job);
+
+/* For work that cannot be interrupted: n threads of the crew do it, the calling one waits, until the
+ * work is done (true) or stop is set (false). Then the threads find job->left set where they look,
+ * and the last one calls free(context), which may free the job too. Where the system refuses threads
+ * the calling one works and does not leave. */
+bool rt_crew_entrust(struct rt_crew *c, struct rt_crew_job *job, int n,
+                     const struct hd_stop *stop, void (*free)(void *context));
 
 #endif

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "runtime/base/fault.h"
+#include "runtime/base/guard.h"
 #include "runtime/cpu/helpers.h"
 #include "runtime/exec/exec_internal.h"
 #include "runtime/exec/touch.h"
@@ -59,10 +60,14 @@ int rt_exec_parallel(struct rt_exec *x, uint64_t n, rt_work_fn fn, void *context
     return rt_exec_stopped(x) ? -1 : 0;
 }
 
+/* Between two tasks an execution can be stopped: rows that are worked on in well under 100 ms. */
+enum { CUT_MOST = 1 << 18 };
+
 struct rt_cut rt_cut(const struct rt_exec *x, uint64_t n, uint64_t least)
 {
     uint64_t tasks = x->o.threads == 1 ? 1 : (uint64_t)x->o.threads * 4;
-    struct rt_cut c = {.n = n, .size = HD_MAX(least, (n + tasks - 1) / tasks)};
+    uint64_t size = HD_MIN((n + tasks - 1) / tasks, (uint64_t)CUT_MOST);
+    struct rt_cut c = {.n = n, .size = HD_MAX(least, size)};
     c.ntasks = (n + c.size - 1) / c.size;
     return c;
 }
@@ -107,12 +112,22 @@ static int touch_columns(struct rt_exec *x)
 
 /* ---- Schedule -------------------------------------------------------------------------- */
 
-static int init_workers(struct rt_exec *x)
+/* Counters of all workers, and whatever else is a table of the spec's size. */
+static int init_tables(struct rt_exec *x, struct rt_exec_stats *stats)
 {
     int ncounters = 1;
-    size_t n = (size_t)x->o.threads;
     for (int i = 0; i < x->spec->npipelines; i++)
         ncounters = HD_MAX(ncounters, x->spec->pipelines[i].ncounters);
+    for (int i = 0; i < x->o.threads; i++)
+        x->workers[i].counters = HD_NEWN(&x->arena, uint64_t, ncounters + RT_LINE / 8);
+    rt_exec_stats_prepare(stats, x->spec, x->o.threads);
+    return 0;
+}
+
+static int init_workers(struct rt_exec *x)
+{
+    int rc;
+    size_t n = (size_t)x->o.threads;
     x->workers = aligned_alloc(RT_LINE, n * sizeof *x->workers);
     if (!x->workers)
         return -1;
@@ -122,9 +137,9 @@ static int init_workers(struct rt_exec *x)
         w->x = x;
         w->t.exec = w;
         w->t.index = i;
-        w->counters = HD_NEWN(&x->arena, uint64_t, ncounters + RT_LINE / 8);
     }
-    return 0;
+    HD_GUARDED(rc, NULL, NULL, init_tables(x, x->stats));
+    return rc;
 }
 
 static struct rt_exec *exec_new(const struct rt_spec *spec, const struct rt_entries *entries,
@@ -146,6 +161,7 @@ static struct rt_exec *exec_new(const struct rt_spec *spec, const struct rt_entr
     if (init_workers(x) == 0)
         return x;
     hd_arena_release(&x->arena);
+    free(x->workers);
     free(x);
     return NULL;
 }
@@ -193,6 +209,19 @@ static int run_all(struct rt_exec *x)
     return rt_exec_stopped(x) ? -1 : 0;
 }
 
+/* Arenas are the calling thread's alone, which asks them for nothing while a job runs. */
+static int run_guarded(struct rt_exec *x)
+{
+    int rc;
+    struct hd_err e;
+    hd_err_init(&e);
+    HD_GUARDED(rc, NULL, &e, run_all(x));
+    if (e.class != HD_ERR_NONE)
+        rt_exec_raise(x, e.class, NULL, "%s", e.message);
+    hd_err_release(&e);
+    return rc;
+}
+
 static void stop(void *running)
 {
     rt_exec_raise(running, HD_ERR_CANCELLED, NULL, "cancelled");
@@ -219,9 +248,8 @@ int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries,
             exec_free(x);
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for an execution");
     }
-    rt_exec_stats_prepare(stats, spec, o->threads);
     rt_cancel_set(o->cancel, stop, x);
-    int rc = run_all(x);
+    int rc = run_guarded(x);
     rt_cancel_set(o->cancel, NULL, NULL);
     if (x->started_ns)
         stats->execute_ms = (double)(rt_now_ns() - x->started_ns) / 1e6;

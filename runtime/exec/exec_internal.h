@@ -155,9 +155,8 @@ void rt_rows_prefill(struct rt_exec *x, struct rt_live *v);
 int rt_dense_init(struct rt_exec *x, struct rt_live *v);
 int rt_scalar_finish(struct rt_exec *x, struct rt_live *v);
 int rt_dense_finish(struct rt_exec *x, struct rt_live *v);
-/* Adds the accumulators of row src to those of dst, same group. False: overflow. */
-bool rt_merge_row(const struct rt_state *s, unsigned char *dst, const unsigned char *src);
-void rt_raise_merge_overflow(struct rt_exec *x, const struct rt_state *s);
+/* Adds the accumulators of row src to those of dst, same group. */
+void rt_merge_row(const struct rt_state *s, unsigned char *dst, const unsigned char *src);
 
 /* agg_hash.c */
 int rt_agg_hash_init(struct rt_exec *x, struct rt_live *v);

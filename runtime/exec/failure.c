@@ -1,16 +1,12 @@
 /* How an execution fails: the first failure wins, everybody is told to stop, and the schedule
  * reports it once all workers have left the job. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/cpu/helpers.h"
 #include "runtime/exec/exec_internal.h"
-
-static const char *const failure_texts[] = {"nothing",
-#define X(id, text) text,
-                                            RT_FAILURES(X)
-#undef X
-};
+#include "runtime/exec/failure_text.h"
 
 static enum hd_err_class class_of(enum rt_failure f)
 {
@@ -53,22 +49,30 @@ void rt_exec_raise(struct rt_exec *x, enum hd_err_class c, const char *path, con
 
 void rt_exec_raise_memory(struct rt_exec *x, const struct rt_state *s)
 {
-    rt_exec_raise(x, HD_ERR_RESOURCE, s ? s->path : NULL,
-                  "the memory limit of %llu bytes is reached (%s%s)",
-                  (unsigned long long)rt_memory_limit(&x->memory),
-                  s ? rt_state_kind_name(s->kind) : "texts", s ? " state of the plan" : "");
+    char what[64], text[RT_REFUSAL_TEXT];
+    snprintf(what, sizeof what, "%s%s", s ? rt_state_kind_name(s->kind) : "texts",
+             s ? " state of the plan" : "");
+    rt_exec_raise(x, HD_ERR_RESOURCE, s ? s->path : NULL, "%s",
+                  rt_memory_refusal(&x->memory, what, text));
 }
 
 void rt_exec_raise_worker(struct rt_worker *w)
 {
     const struct rt_spec *s = w->x->spec;
-    enum rt_failure f = (enum rt_failure)w->t.failure;
-    int path = w->t.failure_path;
-    if (f == RT_FAIL_MEMORY)
+    const struct hdd_thread *t = &w->t;
+    enum rt_failure f = (enum rt_failure)t->failure;
+    const struct rt_site *site =
+        t->failure_path >= 0 && t->failure_path < s->nsites ? &s->sites[t->failure_path] : NULL;
+    struct rt_failed v = {.known = t->told, .a = {t->a_lo, t->a_hi}, .b = {t->b_lo, t->b_hi}};
+    struct hd_strbuf text;
+    if (f == RT_FAIL_MEMORY) {
         rt_exec_raise_memory(w->x, w->state >= 0 ? &s->states[w->state] : NULL);
-    else
-        rt_exec_raise(w->x, class_of(f), path >= 0 && path < s->npaths ? s->paths[path] : NULL,
-                      "%s", failure_texts[f]);
+        return;
+    }
+    hd_strbuf_init(&text);
+    rt_failure_text(&text, f, site, &v);
+    rt_exec_raise(w->x, class_of(f), site ? site->path : NULL, "%s", text.s);
+    hd_strbuf_release(&text);
 }
 
 int32_t rt_worker_fail(struct rt_worker *w, enum rt_failure f, int state)
@@ -76,6 +80,7 @@ int32_t rt_worker_fail(struct rt_worker *w, enum rt_failure f, int state)
     w->state = state;
     w->t.failure = (int32_t)f;
     w->t.failure_path = -1;
+    w->t.told = 0;
     return 1;
 }
 
@@ -83,5 +88,18 @@ int32_t hdr_fail(struct hdd_thread *t, int32_t failure, int32_t path)
 {
     t->failure = failure;
     t->failure_path = path;
+    t->told = 0;
+    return 1;
+}
+
+int32_t hdr_fail_value(struct hdd_thread *t, int32_t failure, int32_t path, int64_t alo,
+                       int64_t ahi, int64_t blo, int64_t bhi)
+{
+    hdr_fail(t, failure, path);
+    t->told = 1;
+    t->a_lo = (uint64_t)alo;
+    t->a_hi = (uint64_t)ahi;
+    t->b_lo = (uint64_t)blo;
+    t->b_hi = (uint64_t)bhi;
     return 1;
 }

@@ -1,5 +1,6 @@
 #include "runtime/exec/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,6 +20,7 @@ void rt_memory_init(struct rt_memory *m, uint64_t limit, struct rt_memory *paren
 {
     atomic_init(&m->used, 0);
     atomic_init(&m->peak, 0);
+    atomic_init(&m->limited, false);
     m->limit = limit ? limit : machine_memory() / 10 * 8;
     m->parent = parent;
     m->pages = parent ? parent->pages : NULL;
@@ -29,6 +31,7 @@ bool rt_memory_take(struct rt_memory *m, uint64_t bytes)
     uint64_t now = atomic_fetch_add(&m->used, bytes) + bytes;
     if (now > m->limit || (m->parent && !rt_memory_take(m->parent, bytes))) {
         atomic_fetch_sub(&m->used, bytes);
+        atomic_store(&m->limited, true);
         return false;
     }
     uint64_t peak = atomic_load_explicit(&m->peak, memory_order_relaxed);
@@ -49,6 +52,19 @@ uint64_t rt_memory_limit(const struct rt_memory *m)
     for (m = m->parent; m; m = m->parent)
         limit = HD_MIN(limit, m->limit);
     return limit;
+}
+
+const char *rt_memory_refusal(const struct rt_memory *m, const char *what,
+                              char text[RT_REFUSAL_TEXT])
+{
+    if (atomic_load(&m->limited))
+        snprintf(text, RT_REFUSAL_TEXT, "the memory limit of %llu bytes is reached (%s)",
+                 (unsigned long long)rt_memory_limit(m), what);
+    else
+        snprintf(text, RT_REFUSAL_TEXT,
+                 "the system refused memory (%s); the limit of %llu bytes is not reached",
+                 what, (unsigned long long)rt_memory_limit(m));
+    return text;
 }
 
 /* Whole pages for extents, whole lines for the others. */
@@ -128,6 +144,7 @@ void *rt_region_take(struct rt_memory *m, struct rt_region *r, size_t n)
     size_t at = atomic_fetch_add(&r->used, n);
     if (at + n > r->reserved) {
         atomic_fetch_sub(&r->used, n);
+        atomic_store(&m->limited, true); /* all that the limit allows is reserved */
         rt_memory_give(m, n);
         return NULL;
     }

@@ -12,6 +12,7 @@
 
 struct rt_memory {
     _Atomic uint64_t used, peak;
+    _Atomic bool limited;     /* a limit has refused something; otherwise it was the system */
     uint64_t limit;           /* bytes */
     struct rt_memory *parent; /* the context's, or NULL */
     struct rt_pages *pages;   /* the parent's, or NULL; a context sets it */
@@ -22,6 +23,10 @@ void rt_memory_init(struct rt_memory *m, uint64_t limit, struct rt_memory *paren
 bool rt_memory_take(struct rt_memory *m, uint64_t bytes);
 void rt_memory_give(struct rt_memory *m, uint64_t bytes);
 uint64_t rt_memory_limit(const struct rt_memory *m); /* the smallest of m and its parents */
+/* Who refused memory, for a message; what: where it was wanted. */
+enum { RT_REFUSAL_TEXT = 160 };
+const char *rt_memory_refusal(const struct rt_memory *m, const char *what,
+                              char text[RT_REFUSAL_TEXT]);
 
 /* A piece of memory, aligned to 64 bytes. p NULL: none. */
 struct rt_block {

@@ -35,6 +35,7 @@ int rt_rows_init(struct rt_exec *x, struct rt_live *v)
     if (s->kind == RT_STATE_ROWS && s->nsort) {
         v->sorter = HD_NEW(&x->arena, struct rt_sorter);
         rt_sorter_init(v->sorter, s);
+        v->sorter->stopped = &x->failure;
         uint64_t k = wanted_rows(s);
         v->topk = k <= TOPK_MAX ? HD_MAX(k, (uint64_t)1) : 0;
     }

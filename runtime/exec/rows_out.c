@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/fault.h"
+#include "runtime/base/guard.h"
 #include "runtime/exec/keys.h"
 #include "runtime/io/arrow_out.h"
 
@@ -17,6 +18,7 @@ struct batch {
     const struct rt_state *state;
     struct rt_out_values *columns;
     struct rt_block memory;
+    const struct hd_stop *stop;
 };
 
 static hd_i128 read_integer(enum rt_phys phys, const unsigned char *p)
@@ -84,21 +86,30 @@ static void fill_column(const struct batch *b, int c, const unsigned char *rows,
     }
 }
 
+static int fill_columns(const struct batch *b, const unsigned char *rows, size_t n,
+                        struct hd_err *err)
+{
+    for (int c = 0; c < b->spec->nresult; c++) {
+        if (hd_stopped(b->stop))
+            return HD_FAIL(err, CANCELLED, NULL, "cancelled");
+        fill_column(b, c, rows, n);
+    }
+    return 0;
+}
+
 static int fail_memory(const struct rt_memory *m, struct hd_err *err)
 {
-    return HD_FAIL(err, RESOURCE, NULL, "the memory limit of %llu bytes is reached (result)",
-                   (unsigned long long)rt_memory_limit(m));
+    char text[RT_REFUSAL_TEXT];
+    return HD_FAIL(err, RESOURCE, NULL, "%s", rt_memory_refusal(m, "result", text));
 }
 
 /* Columns point into the one block. */
-static int batch_init(struct hd_arena *a, struct batch *b, struct rt_memory *m, uint64_t nrows,
-                      struct hd_err *err)
+static int batch_init(struct batch *b, struct rt_memory *m, uint64_t nrows, struct hd_err *err)
 {
     size_t n = (size_t)HD_MIN(nrows, (uint64_t)BATCH_ROWS), ncols = (size_t)b->spec->nresult;
     if (!rt_block_new(m, ncols * n * 17 + 64, true, &b->memory))
         return fail_memory(m, err);
     unsigned char *values = b->memory.p, *valid = values + ncols * n * 16;
-    b->columns = HD_NEWN(a, struct rt_out_values, ncols);
     for (size_t c = 0; c < ncols; c++) {
         const struct rt_field *f = &b->state->fields[b->spec->result[c].field];
         b->columns[c].values = values + c * n * 16;
@@ -114,9 +125,9 @@ static int add_batches(struct rt_memory *m, struct batch *b, const unsigned char
     int rc = 0;
     for (uint64_t at = 0; at < n && rc == 0; at += BATCH_ROWS) {
         size_t k = (size_t)HD_MIN(n - at, (uint64_t)BATCH_ROWS);
-        for (int c = 0; c < b->spec->nresult; c++)
-            fill_column(b, c, rows + at * (size_t)b->state->stride, k);
-        rc = rt_arrow_out_add(out, (int64_t)k, b->columns, err);
+        rc = fill_columns(b, rows + at * (size_t)b->state->stride, k, err);
+        if (rc == 0)
+            rc = rt_arrow_out_add(out, (int64_t)k, b->columns, err);
         uint64_t bytes = rt_arrow_out_bytes(out);
         if (rc == 0 && !rt_memory_take(m, bytes - counted))
             rc = fail_memory(m, err);
@@ -127,28 +138,43 @@ static int add_batches(struct rt_memory *m, struct batch *b, const unsigned char
     return rc;
 }
 
-static int make_batches(struct hd_arena *a, struct batch *b, const unsigned char *rows,
-                        uint64_t n, struct rt_memory *m, struct rt_arrow_out *out,
-                        struct hd_err *err)
+static int make_batches(struct batch *b, const unsigned char *rows, uint64_t n,
+                        struct rt_memory *m, struct rt_arrow_out *out, struct hd_err *err)
 {
-    HD_TRY(batch_init(a, b, m, n, err));
+    HD_TRY(batch_init(b, m, n, err));
     int rc = add_batches(m, b, rows, n, out, err);
     rt_block_free(m, &b->memory);
     return rc;
 }
 
-static int make_stream(struct hd_arena *a, const struct rt_spec *s, const unsigned char *rows,
-                       uint64_t n, struct rt_memory *m, struct ArrowArrayStream *out,
-                       struct hd_err *err)
+static int new_columns(struct hd_arena *a, struct batch *b, struct rt_out_column **cols)
 {
-    struct batch b = {.spec = s, .state = &s->states[s->result_state]};
-    struct rt_out_column *cols = HD_NEWN(a, struct rt_out_column, s->nresult);
+    b->columns = HD_NEWN(a, struct rt_out_values, b->spec->nresult);
+    *cols = HD_NEWN(a, struct rt_out_column, b->spec->nresult);
+    return 0;
+}
+
+static int make_columns(struct hd_arena *a, struct batch *b, struct rt_out_column **cols,
+                        struct hd_err *err)
+{
+    int rc;
+    HD_GUARDED(rc, NULL, err, new_columns(a, b, cols));
+    return rc;
+}
+
+static int make_stream(struct hd_arena *a, const struct rt_spec *s, const unsigned char *rows,
+                       uint64_t n, struct rt_memory *m, const struct hd_stop *stop,
+                       struct ArrowArrayStream *out, struct hd_err *err)
+{
+    struct batch b = {.spec = s, .state = &s->states[s->result_state], .stop = stop};
+    struct rt_out_column *cols;
     struct rt_arrow_out *o = NULL;
+    HD_TRY(make_columns(a, &b, &cols, err));
     for (int c = 0; c < s->nresult; c++)
         cols[c] = (struct rt_out_column){s->result[c].name, s->result[c].type,
                                          s->result[c].nullable};
     HD_TRY(rt_arrow_out_new(s->nresult, cols, &o, err));
-    if (make_batches(a, &b, rows, n, m, o, err) != 0) {
+    if (make_batches(&b, rows, n, m, o, err) != 0) {
         rt_arrow_out_free(o);
         return -1;
     }
@@ -157,11 +183,12 @@ static int make_stream(struct hd_arena *a, const struct rt_spec *s, const unsign
 }
 
 int rt_rows_stream(const struct rt_spec *spec, const unsigned char *rows, uint64_t n,
-                   struct rt_memory *m, struct ArrowArrayStream *out, struct hd_err *err)
+                   struct rt_memory *m, const struct hd_stop *stop,
+                   struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct hd_arena a;
     hd_arena_init(&a);
-    int rc = make_stream(&a, spec, rows, n, m, out, err);
+    int rc = make_stream(&a, spec, rows, n, m, stop, out, err);
     hd_arena_release(&a);
     return rc;
 }

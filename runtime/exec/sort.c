@@ -163,6 +163,11 @@ static void heap_sort(const struct rt_sorter *o, struct rt_sort_entry *e, size_t
     }
 }
 
+static bool is_stopped(const struct rt_sorter *o)
+{
+    return o->stopped && atomic_load_explicit(o->stopped, memory_order_relaxed) != 0;
+}
+
 static void order3(const struct rt_sorter *o, struct rt_sort_entry *a, struct rt_sort_entry *b,
                    struct rt_sort_entry *c)
 {
@@ -189,6 +194,8 @@ static size_t partition(const struct rt_sorter *o, struct rt_sort_entry *e, size
             ;
         if (i >= j)
             return j + 1;
+        if (is_stopped(o))
+            return n / 2;
         swap(&e[i], &e[j]);
     }
 }
@@ -204,12 +211,14 @@ static int depth_limit(size_t n)
 static void sort_within(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n,
                         int depth)
 {
-    while (n > INSERTION) {
+    while (n > INSERTION && !is_stopped(o)) {
         if (depth-- == 0) {
             heap_sort(o, e, n);
             return;
         }
         size_t p = partition(o, e, n);
+        if (is_stopped(o))
+            return;
         if (p < n - p) {
             sort_within(o, e, p, depth);
             e += p;
@@ -219,7 +228,8 @@ static void sort_within(const struct rt_sorter *o, struct rt_sort_entry *e, size
             n = p;
         }
     }
-    insertion_sort(o, e, n);
+    if (n <= INSERTION)
+        insertion_sort(o, e, n);
 }
 
 void rt_sort_entries(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n)
@@ -230,7 +240,7 @@ void rt_sort_entries(const struct rt_sorter *o, struct rt_sort_entry *e, size_t 
 void rt_sort_select(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n, size_t k)
 {
     int depth = depth_limit(n);
-    while (n > INSERTION && k < n) {
+    while (n > INSERTION && k < n && !is_stopped(o)) {
         if (depth-- == 0)
             break;
         size_t p = partition(o, e, n);

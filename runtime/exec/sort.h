@@ -14,6 +14,7 @@ struct rt_sort_entry {
 struct rt_sorter {
     const struct rt_state *s;
     int rest; /* first sort key that the 128 bits do not decide; nsort: none */
+    const _Atomic int *stopped; /* not 0: the order does not matter any more. May be NULL */
 };
 
 void rt_sorter_init(struct rt_sorter *o, const struct rt_state *s);

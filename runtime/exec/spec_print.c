@@ -1,5 +1,6 @@
 /* The kernel spec as text, one state, arg, pipeline or action a line. */
 #include "runtime/base/strbuf.h"
+#include "runtime/base/show.h"
 #include "runtime/exec/exec.h"
 
 static const char *const arg_names[] = {
@@ -57,6 +58,7 @@ static void print_field(struct hd_strbuf *out, const struct rt_state *t, int f)
     static const char *const merges[] = {"key", "sum", "min", "max", "any"};
     const struct rt_field *d = &t->fields[f];
     char type[HD_TEXT_MAX];
+    size_t line = out->n;
     hd_strbuf_addf(out, "      +%d %s: %s", d->offset, d->name ? d->name : "",
                    rt_phys_name(d->phys));
     hd_strbuf_addf(out, " (%s)", hd_type_text(d->type, type));
@@ -69,12 +71,13 @@ static void print_field(struct hd_strbuf *out, const struct rt_state *t, int f)
         hd_strbuf_addf(out, " %s", merges[t->merge[f]]);
     else if (f < t->nkeys)
         hd_strbuf_adds(out, " key");
-    hd_strbuf_addc(out, '\n');
+    hd_show_end_line(out, line);
 }
 
 static void print_state(struct hd_strbuf *out, const struct rt_spec *s, int i)
 {
     const struct rt_state *t = &s->states[i];
+    size_t line = out->n;
     hd_strbuf_addf(out, "  s%d %s \"%s\"", i, rt_state_kind_name(t->kind),
                    t->name ? t->name : "");
     hd_strbuf_addf(out, " stride %d range %llu", t->stride, (unsigned long long)t->range);
@@ -84,7 +87,8 @@ static void print_state(struct hd_strbuf *out, const struct rt_spec *s, int i)
     if (t->nvalues)
         hd_strbuf_addf(out, " values %lld", (long long)t->nvalues);
     print_sort(out, t);
-    hd_strbuf_addf(out, " ~%.0f rows %s\n", t->est_rows, t->path ? t->path : "");
+    hd_strbuf_addf(out, " ~%.0f rows %s", t->est_rows, t->path ? t->path : "");
+    hd_show_end_line(out, line);
     for (int f = 0; f < t->nfields; f++)
         print_field(out, t, f);
 }
@@ -105,6 +109,7 @@ static void print_const(struct hd_strbuf *out, const struct rt_arg *a)
 static void print_arg(struct hd_strbuf *out, const struct rt_spec *s, int i)
 {
     const struct rt_arg *a = &s->args[i];
+    size_t line = out->n;
     hd_strbuf_addf(out, "  w%d %s", a->word, arg_names[a->kind]);
     if (a->kind == RT_ARG_CONST)
         print_const(out, a);
@@ -121,12 +126,13 @@ static void print_arg(struct hd_strbuf *out, const struct rt_spec *s, int i)
         hd_strbuf_addf(out, " %s.%s", a->table->name, a->table->cols[a->column].name);
     if (a->kind == RT_ARG_STATE_FIELD || a->kind == RT_ARG_STATE_FIELD_VALID)
         hd_strbuf_addf(out, " field %d", a->index);
-    hd_strbuf_addc(out, '\n');
+    hd_show_end_line(out, line);
 }
 
 static void print_pipeline(struct hd_strbuf *out, const struct rt_spec *s, int i)
 {
     const struct rt_pipeline *p = &s->pipelines[i];
+    size_t line = out->n;
     hd_strbuf_addf(out, "  %s: %s", p->name, source_names[p->source]);
     if (p->source == RT_SOURCE_TABLE)
         hd_strbuf_addf(out, " %s", p->table->name);
@@ -139,7 +145,8 @@ static void print_pipeline(struct hd_strbuf *out, const struct rt_spec *s, int i
     for (int l = 0; l < RT_MAX_LEVELS; l++)
         if (p->level_entry[l])
             hd_strbuf_addf(out, ", level %d %s", l, p->level_entry[l]);
-    hd_strbuf_addf(out, " %s\n", p->path ? p->path : "");
+    hd_strbuf_addf(out, " %s", p->path ? p->path : "");
+    hd_show_end_line(out, line);
 }
 
 void rt_spec_print(struct hd_strbuf *out, const struct rt_spec *s)
@@ -165,8 +172,11 @@ void rt_spec_print(struct hd_strbuf *out, const struct rt_spec *s)
             hd_strbuf_addf(out, "s%d\n", a->index);
     }
     hd_strbuf_addf(out, "result s%d\n", s->result_state);
-    for (int i = 0; i < s->nresult; i++)
-        hd_strbuf_addf(out, "  %s %s%s = field %d\n", s->result[i].name,
+    for (int i = 0; i < s->nresult; i++) {
+        size_t line = out->n;
+        hd_strbuf_addf(out, "  %s %s%s = field %d", s->result[i].name,
                        hd_type_text(s->result[i].type, type),
                        s->result[i].nullable ? "" : " not null", s->result[i].field);
+        hd_show_end_line(out, line);
+    }
 }

@@ -6,6 +6,9 @@
 #include "runtime/base/fault.h"
 #include "runtime/gpu/gpu_internal.h"
 
+/* Between two looks whether who waits for the device is to go on waiting. */
+enum { LOOK_NS = 5000000 };
+
 double rt_gpu_now_ms(void)
 {
     struct timespec t;
@@ -66,9 +69,26 @@ static int revive(struct rt_gpu *g, struct hd_err *err)
     return rc;
 }
 
-int rt_gpu_begin(struct rt_gpu *g, struct hd_err *err)
+/* Other executions may take long. */
+static int lock_or_cancel(struct rt_gpu *g, const struct hd_stop *stop, struct hd_err *err)
 {
-    pthread_mutex_lock(&g->lock);
+    while (!hd_stopped(stop)) {
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        t.tv_nsec += LOOK_NS;
+        if (t.tv_nsec >= 1000000000) {
+            t.tv_sec++;
+            t.tv_nsec -= 1000000000;
+        }
+        if (pthread_mutex_clocklock(&g->lock, CLOCK_MONOTONIC, &t) == 0)
+            return 0;
+    }
+    return HD_FAIL(err, CANCELLED, NULL, "cancelled");
+}
+
+int rt_gpu_begin(struct rt_gpu *g, const struct hd_stop *stop, struct hd_err *err)
+{
+    HD_TRY(lock_or_cancel(g, stop, err));
     if (g->d->lost && revive(g, err) != 0) {
         pthread_mutex_unlock(&g->lock);
         return -1;

@@ -8,12 +8,13 @@
 
 #include "runtime/base/fault.h"
 #include "runtime/gpu/gpu_internal.h"
+#include "runtime/gpu/gpu_sources.h"
 #include "templates/embed.h"
 
 enum {
     KEPT = 1024,         /* modules that nobody uses are kept up to this number */
     FIXED_THREADS = 128, /* of a block of the fixed kernels, for their occupancy */
-    FIXED = -1,          /* in place of a unit: a fixed module */
+    FIXED = -1,          /* in place of a source: a fixed module */
     LIBRARY = -2         /* and below: a library (enum rt_library) */
 };
 
@@ -43,14 +44,15 @@ struct rt_gpu_modules {
 };
 
 struct rt_gpu_code {
-    int n;
+    int n;         /* pipelines */
     unsigned life; /* of the device that the modules are on */
-    struct rt_gpu_module **modules;
-    struct rt_kernel *kernels;
+    struct rt_gpu_sources sources;
+    struct rt_gpu_module **modules; /* per source */
     struct origin {
         enum rt_cached how;
         double ms;
-    } * origins;
+    } * origins; /* likewise */
+    struct rt_kernel *kernels;
 };
 
 /* ---- keys ------------------------------------------------------------------------------ */
@@ -226,9 +228,9 @@ static int find_function(struct rt_gpu *g, struct rt_gpu_module *m, const char *
 
 /* A source that is not loaded. */
 struct job {
-    const char *name, *text;
-    int unit;           /* or FIXED, LIBRARY - i: of no program */
-    unsigned libraries; /* that it is linked with */
+    const char *name, *text; /* copies once it belongs to a compilation */
+    int source;              /* or FIXED, LIBRARY - i: of no program */
+    unsigned libraries;      /* that it is linked with */
     struct rt_cache_key key;
     struct rt_bytes image;
     enum rt_cached how;
@@ -237,11 +239,15 @@ struct job {
     int rc;
 };
 
+/* On the heap, with copies of the sources: a statement that is cancelled leaves it to the threads that
+ * are at it. */
 struct compilation {
+    struct rt_crew_job crew_job;
     struct rt_gpu *g;
     struct job *jobs;
     int n;
-    bool fresh;         /* units are compiled in any case */
+    bool no_memory;     /* for a copy */
+    bool fresh;         /* sources of the program are compiled in any case */
     unsigned libraries; /* that were there when it began; they stay */
     _Atomic int next;
 };
@@ -272,19 +278,9 @@ static void compile_one(struct rt_gpu *g, struct job *j)
 static void compile_some(void *context, int worker HD_UNUSED)
 {
     struct compilation *c = context;
-    for (int i; (i = c->next++) < c->n;)
+    for (int i; (i = c->next++) < c->n && !hd_stopped(&c->crew_job.left);)
         if (c->jobs[i].how != RT_CACHED_DISK)
             compile_one(c->g, &c->jobs[i]);
-}
-
-static void compile_all(struct compilation *c, struct rt_crew *crew, int threads)
-{
-    struct rt_crew_job job = {.run = compile_some, .context = c};
-    int last = HD_MIN(threads, c->n);
-    if (last > 1)
-        rt_crew_start(crew, &job, 1, last);
-    compile_some(c, 0);
-    rt_crew_finish(crew, &job);
 }
 
 static void job_init(struct rt_gpu *g, struct job *j, const char *name, const char *text)
@@ -297,6 +293,45 @@ static void job_release(struct job *j)
 {
     rt_bytes_release(&j->image);
     hd_err_release(&j->err);
+}
+
+static void compilation_free(void *compilation)
+{
+    struct compilation *c = compilation;
+    for (int i = 0; i < c->n; i++) {
+        free((char *)(uintptr_t)c->jobs[i].name);
+        free((char *)(uintptr_t)c->jobs[i].text);
+        job_release(&c->jobs[i]);
+    }
+    free(c->jobs);
+    free(c);
+}
+
+static struct compilation *compilation_new(struct rt_gpu *g, int njobs, bool fresh)
+{
+    struct compilation *c = hd_try_calloc(1, sizeof *c);
+    struct job *jobs = hd_try_calloc((size_t)njobs, sizeof *jobs);
+    if (!c || !jobs) {
+        free(c);
+        free(jobs);
+        return NULL;
+    }
+    c->g = g;
+    c->fresh = fresh;
+    c->jobs = jobs;
+    return c;
+}
+
+/* *c becomes NULL if it was left. */
+static int compile_all(struct compilation **c, struct rt_crew *crew, int threads,
+                       const struct hd_stop *stop, struct hd_err *err)
+{
+    (*c)->crew_job = (struct rt_crew_job){.run = compile_some, .context = *c};
+    if (rt_crew_entrust(crew, &(*c)->crew_job, HD_MIN(threads, (*c)->n), stop,
+                        compilation_free))
+        return 0;
+    *c = NULL;
+    return HD_FAIL(err, CANCELLED, NULL, "cancelled");
 }
 
 /* Hands the error of a job over. */
@@ -350,7 +385,7 @@ static int fixed_module(struct rt_gpu *g, const char *module, struct rt_gpu_modu
     *out = find_module(g, j.key);
     if (*out)
         return 0;
-    j.unit = FIXED;
+    j.source = FIXED;
     if (!image_from_disk(g, &j))
         compile_one(g, &j);
     int rc = j.rc == 0 ? link_job(g, &j, err) : job_error(&j, err);
@@ -383,8 +418,9 @@ const struct rt_kernel *rt_gpu_code_kernel(const struct rt_gpu_code *c, int pipe
 
 enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double *ms)
 {
-    *ms = c->origins[pipeline].ms;
-    return c->origins[pipeline].how;
+    int source = c->sources.of[pipeline];
+    *ms = c->origins[source].ms / c->sources.v[source].nunits;
+    return c->origins[source].how;
 }
 
 bool rt_gpu_code_valid(const struct rt_gpu *g, const struct rt_gpu_code *c)
@@ -394,9 +430,10 @@ bool rt_gpu_code_valid(const struct rt_gpu *g, const struct rt_gpu_code *c)
 
 static void code_free(struct rt_gpu *g, struct rt_gpu_code *c)
 {
-    for (int i = 0; rt_gpu_code_valid(g, c) && c->modules && i < c->n; i++)
+    for (int i = 0; rt_gpu_code_valid(g, c) && c->modules && i < c->sources.n; i++)
         if (c->modules[i])
             c->modules[i]->refs--;
+    rt_gpu_sources_release(&c->sources);
     free(c->modules);
     free(c->kernels);
     free(c->origins);
@@ -430,20 +467,24 @@ static int fill_kernel(struct rt_gpu *g, const struct rt_unit *u, struct rt_gpu_
     return 0;
 }
 
-static void add_job(struct compilation *batch, const struct job *j, int unit)
+static void add_job(struct compilation *batch, const struct job *j, int source)
 {
-    batch->jobs[batch->n] = *j;
-    batch->jobs[batch->n++].unit = unit;
+    struct job *mine = &batch->jobs[batch->n++];
+    *mine = *j;
+    mine->source = source;
+    mine->name = strdup(j->name);
+    mine->text = strdup(j->text);
+    batch->no_memory = batch->no_memory || !mine->name || !mine->text;
 }
 
 /* Under the lock: modules that are loaded already; the others become jobs. */
-static void take_loaded(struct rt_gpu *g, const struct rt_unit *units, struct rt_gpu_code *c,
-                        struct compilation *batch)
+static void take_loaded(struct rt_gpu *g, struct rt_gpu_code *c, struct compilation *batch)
 {
-    for (int i = 0; i < c->n; i++) {
+    for (int i = 0; i < c->sources.n; i++) {
+        const struct rt_gpu_source *s = &c->sources.v[i];
         struct job j;
-        job_init(g, &j, units[i].entry, units[i].text);
-        j.libraries = units[i].libraries;
+        job_init(g, &j, s->name, s->text);
+        j.libraries = s->libraries;
         c->modules[i] = batch->fresh ? NULL : find_module(g, j.key);
         c->origins[i].how = RT_CACHED_MEMORY;
         if (!c->modules[i])
@@ -492,7 +533,7 @@ static bool take_stored(struct rt_gpu *g, struct compilation *batch)
     for (int i = 0; i < batch->n; i++) {
         struct job *j = &batch->jobs[i];
         double start = rt_gpu_now_ms();
-        bool found = !(batch->fresh && j->unit >= 0) && image_from_disk(g, j);
+        bool found = !(batch->fresh && j->source >= 0) && image_from_disk(g, j);
         j->ms = rt_gpu_now_ms() - start;
         missing |= !found;
         libraries |= found ? 0 : j->libraries;
@@ -513,12 +554,12 @@ static int take_libraries(struct rt_gpu *g, struct compilation *done, struct hd_
 {
     for (int k = 0; k < done->n; k++) {
         struct job *j = &done->jobs[k];
-        if (j->unit > LIBRARY)
+        if (j->source > LIBRARY)
             continue;
         if (j->rc != 0)
             return job_error(j, err);
         store_job(g, j);
-        struct rt_bytes *library = &g->modules->libraries[LIBRARY - j->unit];
+        struct rt_bytes *library = &g->modules->libraries[LIBRARY - j->source];
         rt_bytes_release(library);
         *library = j->image;
         j->image = (struct rt_bytes){NULL, 0};
@@ -544,71 +585,98 @@ static int load_compiled(struct rt_gpu *g, struct compilation *done, struct rt_g
     for (int k = 0; k < done->n; k++) {
         struct job *j = &done->jobs[k];
         struct rt_gpu_module *m;
-        if (j->unit <= LIBRARY)
+        if (j->source <= LIBRARY)
             continue;
         if (j->rc != 0)
             return job_error(j, err);
         *how = HD_MIN(*how, j->how);
-        HD_TRY(load_one(g, j, done->fresh && j->unit >= 0, &m, err));
-        if (j->unit == FIXED) {
+        HD_TRY(load_one(g, j, done->fresh && j->source >= 0, &m, err));
+        if (j->source == FIXED) {
             m->refs--;
             continue;
         }
-        c->origins[j->unit] = (struct origin){j->how, j->ms};
-        c->modules[j->unit] = m;
+        c->origins[j->source] = (struct origin){j->how, j->ms};
+        c->modules[j->source] = m;
     }
     return 0;
 }
 
-static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
-                    struct rt_gpu_code *c, struct compilation *batch, struct rt_crew *crew,
-                    int threads, enum rt_cached *how, struct hd_err *err)
+/* Under the lock, once what was missing is compiled. */
+static int load_code(struct rt_gpu *g, const struct rt_unit *units, struct rt_gpu_code *c,
+                     struct compilation *batch, enum rt_cached *how, struct hd_err *err)
 {
-    HD_TRY(rt_gpu_begin(g, err));
-    c->life = g->life;
-    take_fixed(g, spec, batch);
-    take_loaded(g, units, c, batch);
-    for (int i = 0; i < RT_NLIBRARIES; i++)
-        batch->libraries |= g->modules->libraries[i].p ? 1u << i : 0;
-    rt_gpu_leave(g);
-    if (batch->n && take_stored(g, batch)) {
-        qsort(batch->jobs, (size_t)batch->n, sizeof *batch->jobs, by_length);
-        compile_all(batch, crew, threads);
-    }
-    HD_TRY(rt_gpu_begin(g, err));
     int rc = rt_gpu_code_valid(g, c)
                  ? load_compiled(g, batch, c, how, err)
                  : HD_FAIL(err, EXEC, NULL, "another query lost the GPU meanwhile");
     for (int i = 0; i < c->n && rc == 0; i++)
-        rc = fill_kernel(g, &units[i], c->modules[i], &c->kernels[i], err);
-    rt_gpu_leave(g);
-    for (int k = 0; k < batch->n && rc == 0; k++)
-        if (batch->jobs[k].unit > LIBRARY)
-            store_job(g, &batch->jobs[k]);
+        rc = fill_kernel(g, &units[i], c->modules[c->sources.of[i]], &c->kernels[i], err);
     return rc;
 }
 
-int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
-                    struct rt_crew *crew, int threads, bool fresh, struct rt_gpu_code **out,
-                    enum rt_cached *how, struct hd_err *err)
+static int find_code(struct rt_gpu *g, const struct rt_spec *spec, struct rt_gpu_code *c,
+                     struct compilation *batch, const struct hd_stop *stop, struct hd_err *err)
 {
-    int n = spec->npipelines;
-    struct rt_gpu_code *c = hd_try_calloc(1, sizeof *c);
-    struct compilation batch = {.g = g, .fresh = fresh};
-    batch.jobs = hd_try_calloc((size_t)n + RT_FIXED_MOST + RT_NLIBRARIES, sizeof *batch.jobs);
-    *how = RT_CACHED_MEMORY;
-    if (c) {
-        c->n = n;
-        c->modules = hd_try_calloc((size_t)n + 1, sizeof *c->modules);
-        c->kernels = hd_try_calloc((size_t)n + 1, sizeof *c->kernels);
-        c->origins = hd_try_calloc((size_t)n + 1, sizeof *c->origins);
+    HD_TRY(rt_gpu_begin(g, stop, err));
+    c->life = g->life;
+    take_fixed(g, spec, batch);
+    take_loaded(g, c, batch);
+    for (int i = 0; i < RT_NLIBRARIES; i++)
+        batch->libraries |= g->modules->libraries[i].p ? 1u << i : 0;
+    rt_gpu_leave(g);
+    return batch->no_memory ? HD_FAIL(err, RESOURCE, NULL, "out of memory while compiling")
+                            : 0;
+}
+
+static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
+                    struct rt_gpu_code *c, struct compilation **batch, struct rt_crew *crew,
+                    int threads, const struct hd_stop *stop, enum rt_cached *how,
+                    struct hd_err *err)
+{
+    HD_TRY(find_code(g, spec, c, *batch, stop, err));
+    if ((*batch)->n && take_stored(g, *batch)) {
+        qsort((*batch)->jobs, (size_t)(*batch)->n, sizeof *(*batch)->jobs, by_length);
+        HD_TRY(compile_all(batch, crew, threads, stop, err));
     }
-    int rc = c && c->modules && c->kernels && c->origins && batch.jobs
-                 ? get_code(g, spec, units, c, &batch, crew, threads, how, err)
-                 : HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
-    for (int i = 0; i < batch.n; i++)
-        job_release(&batch.jobs[i]);
-    free(batch.jobs);
+    HD_TRY(rt_gpu_begin(g, stop, err));
+    int rc = load_code(g, units, c, *batch, how, err);
+    rt_gpu_leave(g);
+    for (int k = 0; k < (*batch)->n && rc == 0; k++)
+        if ((*batch)->jobs[k].source > LIBRARY)
+            store_job(g, &(*batch)->jobs[k]);
+    return rc;
+}
+
+static int code_new(const struct rt_unit *units, int n, struct rt_gpu_code **out,
+                    struct hd_err *err)
+{
+    struct rt_gpu_code *c = *out = hd_try_calloc(1, sizeof *c);
+    if (!c)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
+    c->n = n;
+    HD_TRY(rt_gpu_sources_init(&c->sources, units, n, err));
+    c->modules = hd_try_calloc((size_t)c->sources.n + 1, sizeof *c->modules);
+    c->origins = hd_try_calloc((size_t)c->sources.n + 1, sizeof *c->origins);
+    c->kernels = hd_try_calloc((size_t)n + 1, sizeof *c->kernels);
+    return c->modules && c->origins && c->kernels
+               ? 0
+               : HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
+}
+
+int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
+                    struct rt_crew *crew, int threads, const struct hd_stop *stop, bool fresh,
+                    struct rt_gpu_code **out, enum rt_cached *how, struct hd_err *err)
+{
+    struct rt_gpu_code *c;
+    struct compilation *batch = NULL;
+    *how = RT_CACHED_MEMORY;
+    int rc = code_new(units, spec->npipelines, &c, err);
+    if (rc == 0) {
+        batch = compilation_new(g, c->sources.n + RT_FIXED_MOST + RT_NLIBRARIES, fresh);
+        rc = batch ? get_code(g, spec, units, c, &batch, crew, threads, stop, how, err)
+                   : HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
+    }
+    if (batch)
+        compilation_free(batch);
     if (rc == 0)
         *out = c;
     else

@@ -1,22 +1,17 @@
 /* The schedule of a program on a device. */
+#include "runtime/base/guard.h"
 #include "runtime/exec/touch.h"
 #include "runtime/gpu/gpu_internal.h"
 
-static void stop(void *running)
-{
-    struct rt_gpu_exec *x = running;
-    atomic_store(&x->cancelled, true);
-}
-
 static int check_cancelled(struct rt_gpu_exec *x, struct hd_err *err)
 {
-    return atomic_load(&x->cancelled) ? HD_FAIL(err, CANCELLED, NULL, "cancelled") : 0;
+    return hd_stopped(x->o->stop) ? HD_FAIL(err, CANCELLED, NULL, "cancelled") : 0;
 }
 
 static bool is_cancelled(void *running)
 {
     const struct rt_gpu_exec *x = running;
-    return atomic_load(&x->cancelled);
+    return hd_stopped(x->o->stop);
 }
 
 /* ---- actions --------------------------------------------------------------------------- */
@@ -104,6 +99,7 @@ static int bring_columns(struct rt_gpu_exec *x, struct hd_err *err)
     double start = rt_gpu_now_ms();
     rt_gpu_residents_begin(x->g);
     HD_TRY(rt_touch_columns(x->spec, x->o->crew, x->o->threads, is_cancelled, x, err));
+    HD_TRY(check_cancelled(x, err));
     HD_TRY(rt_gpu_args_columns(x, err));
     HD_TRY(x->d->ops->sync(x->d, err));
     x->stats->transfer_ms = rt_gpu_now_ms() - start;
@@ -136,7 +132,7 @@ static void release(struct rt_gpu_exec *x)
         x->d->ops->event_free(x->d, x->began);
 }
 
-static void prepare(struct rt_gpu_exec *x)
+static int prepare(struct rt_gpu_exec *x)
 {
     x->state = HD_NEWN(x->arena, struct rt_gpu_state, x->spec->nstates + 1);
     for (int i = 0; i < x->spec->nstates; i++)
@@ -144,6 +140,7 @@ static void prepare(struct rt_gpu_exec *x)
     rt_exec_stats_prepare(x->stats, x->spec, 0);
     x->limit = x->o->memory_limit;
     x->first_rows = x->o->first_rows;
+    return 0;
 }
 
 int rt_gpu_run(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu_code *code,
@@ -161,17 +158,18 @@ int rt_gpu_run(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu
     *out = (struct rt_gpu_rows){.n = 0};
     hd_arena_init(&arena);
     hd_arena_init(&out->arena);
-    prepare(&x);
-    rt_cancel_set(o->cancel, stop, &x);
-    int rc = rt_gpu_begin(g, err);
+    int rc;
+    HD_GUARDED(rc, NULL, err, prepare(&x));
+    if (rc == 0)
+        rc = rt_gpu_begin(g, o->stop, err);
     if (rc == 0) {
-        rc = rt_gpu_code_valid(g, code)
-                 ? run_all(&x, out, err)
-                 : HD_FAIL(err, EXEC, NULL, "another query lost the GPU meanwhile");
+        if (rt_gpu_code_valid(g, code))
+            HD_GUARDED(rc, NULL, err, run_all(&x, out, err));
+        else
+            rc = HD_FAIL(err, EXEC, NULL, "another query lost the GPU meanwhile");
         release(&x);
         rt_gpu_leave(g);
     }
-    rt_cancel_set(o->cancel, NULL, NULL);
     stats->peak_bytes = x.peak;
     hd_arena_release(&arena);
     if (rc != 0)

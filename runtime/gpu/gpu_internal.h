@@ -5,6 +5,7 @@
  *   gpu_launch.c   a pipeline: grid, launch, progress, retries, cancelling
  *   gpu_args.c     the args vector with device addresses
  *   gpu_code.c     compiled code, in memory and on disk
+ *   gpu_sources.c  which units are compiled together
  *   gpu_resident.c columns on the device, shared by executions, evicted when memory is short
  *   gpu_memory.c   a pool over rt_device memory, accounted against the execution's limit
  *   gpu_state*.c   a state's life: init, room, reset, finish, free     (kernels: templates/finish)
@@ -42,7 +43,8 @@ struct rt_gpu {
     _Atomic unsigned life; /* of the device: ends where it is lost, and with it all that is kept */
 };
 void rt_gpu_enter(struct rt_gpu *g); /* lock, and the device for this thread */
-int rt_gpu_begin(struct rt_gpu *g, struct hd_err *err); /* likewise; a lost device is made anew before */
+/* Likewise; a lost device is made anew before. CANCELLED if stop (may be NULL) is set while others have it. */
+int rt_gpu_begin(struct rt_gpu *g, const struct hd_stop *stop, struct hd_err *err);
 void rt_gpu_leave(struct rt_gpu *g);
 /* After an operation failed without an error of its own: true with err set if that was because the device is lost. */
 bool rt_gpu_lost(const struct rt_gpu *g, struct hd_err *err);
@@ -91,7 +93,6 @@ struct rt_gpu_exec {
     const char *queued;          /* the state whose finish was queued since something was waited for; NULL: none */
     rt_event *began;
     double began_ms;
-    _Atomic bool cancelled;
 };
 
 /* ---- memory (gpu_memory.c) -------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/base/fault.h"
+#include "runtime/exec/failure_text.h"
 #include "runtime/gpu/gpu_balance.h"
 #include "runtime/gpu/gpu_internal.h"
 
@@ -168,7 +169,7 @@ static int wait_or_cancel(struct run *r, struct hd_err *err)
     uint64_t word = x->scratch.address + offsetof(struct hdd_progress, abort);
     while (!done) {
         HD_TRY(x->d->ops->poll(x->d, POLL_MS, &done, err));
-        if (!done && !told && atomic_load(&x->cancelled)) {
+        if (!done && !told && hd_stopped(x->o->stop)) {
             HD_TRY(x->d->ops->poke(x->d, word, 1, err));
             told = true;
         }
@@ -178,15 +179,20 @@ static int wait_or_cancel(struct run *r, struct hd_err *err)
 
 static int failed_row(const struct run *r, const struct hdd_progress *g, struct hd_err *err)
 {
-    static const char *const text[] = {"",
-#define X(id, words) words,
-                                       RT_FAILURES(X)
-#undef X
-    };
     const struct rt_spec *s = r->x->spec;
-    const char *path =
-        g->failure_path >= 0 && g->failure_path < s->npaths ? s->paths[g->failure_path] : NULL;
-    return HD_FAIL(err, EXEC, path, "%s", text[g->failure]);
+    const struct rt_site *site =
+        g->failure_path >= 0 && g->failure_path < s->nsites ? &s->sites[g->failure_path] : NULL;
+    struct rt_failed v = {.known = g->told, .a = {g->value[0], g->value[1]}};
+    struct hd_strbuf text;
+    if (g->failure == RT_FAIL_CAST_TEXT) { /* value[0]: its length */
+        v.a[0] = (uintptr_t)g->text;
+        v.a[1] = g->value[0];
+    }
+    hd_strbuf_init(&text);
+    rt_failure_text(&text, (enum rt_failure)g->failure, site, &v);
+    HD_FAIL(err, EXEC, site ? site->path : NULL, "%s", text.s);
+    hd_strbuf_release(&text);
+    return -1;
 }
 
 static int launch(struct run *r, struct outcome *out, struct hd_err *err)
@@ -218,7 +224,7 @@ static int launch(struct run *r, struct outcome *out, struct hd_err *err)
     r->st->kernel.kernel_ms += ms;
     if (rc != 0)
         return -1;
-    if (atomic_load(&x->cancelled))
+    if (hd_stopped(x->o->stop))
         return HD_FAIL(err, CANCELLED, NULL, "cancelled");
     if (out->text_cursor > r->heap.n) /* whatever failed, texts were missing */
         return 0;

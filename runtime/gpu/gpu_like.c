@@ -2,57 +2,122 @@
 
 #include <string.h>
 
-/* As templates/text.cuh declares them. */
+#include "runtime/exec/borders.h"
+
+/* As templates/like.cuh declares them. */
 struct head {
     uint32_t open_start, open_end, npieces, least;
 };
 struct piece {
-    uint32_t at, n;
+    uint32_t at, n, borders, masks;
 };
 
-/* Pieces stand between the `%` of the pattern: bytes, then a flag per byte that any byte fits. */
+/* SHORT: comparing fewer bytes costs little more than masks do; and no pattern takes more than 12
+ * times its size. */
+enum { SHORT = 16, WORD = 32 };
+
+/* Of a word of a piece, a bit per byte: which have this high, this low half. */
+struct masks {
+    uint32_t high[16], low[16];
+};
+
+/* Pieces stand between the `%` of the pattern: bytes, then a flag per byte that any byte fits,
+ * then the table. */
 struct build {
     struct head head;
     struct piece *pieces;
     unsigned char *bytes, *wild; /* of the piece being read */
     uint32_t n;
+    bool any; /* it has a `_` */
     unsigned char *out;
-    uint32_t used;
+    size_t used;
 };
+
+static void *take(struct build *b, size_t size, uint32_t *place)
+{
+    *place = (uint32_t)b->used;
+    b->used += hd_align_up(size, sizeof(uint32_t));
+    return b->out + *place;
+}
+
+static void fill_masks(const struct build *b, struct masks *words)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        struct masks *m = &words[i / WORD];
+        const uint32_t bit = (uint32_t)1 << i % WORD;
+        for (unsigned half = 0; half < 16; half++) {
+            m->high[half] |= b->wild[i] || b->bytes[i] >> 4 == half ? bit : 0;
+            m->low[half] |= b->wild[i] || (b->bytes[i] & 15) == half ? bit : 0;
+        }
+    }
+}
+
+static void add_table(struct build *b, struct piece *q)
+{
+    size_t words = (b->n + WORD - 1) / WORD;
+    if (!b->any)
+        rt_borders(b->bytes, b->n, take(b, b->n * sizeof(uint32_t), &q->borders));
+    else if (b->n >= SHORT)
+        fill_masks(b, take(b, words * sizeof(struct masks), &q->masks));
+}
 
 static void end_piece(struct build *b)
 {
     if (b->n == 0)
         return;
-    b->pieces[b->head.npieces++] = (struct piece){b->used, b->n};
-    memcpy(b->out + b->used, b->bytes, b->n);
-    memcpy(b->out + b->used + b->n, b->wild, b->n);
-    b->used += 2 * b->n;
+    struct piece *q = &b->pieces[b->head.npieces++];
+    unsigned char *to = take(b, 2 * (size_t)b->n, &q->at);
+    q->n = b->n;
+    memcpy(to, b->bytes, b->n);
+    memcpy(to + b->n, b->wild, b->n);
+    add_table(b, q);
     b->head.least += b->n;
     b->n = 0;
+    b->any = false;
+}
+
+static void add_byte(struct build *b, char c, bool any)
+{
+    b->wild[b->n] = any;
+    b->bytes[b->n++] = (unsigned char)c;
+    b->any = b->any || any;
+}
+
+static size_t most_pieces(const char *pattern, size_t n)
+{
+    size_t k = 1;
+    for (size_t i = 0; i < n; i++)
+        k += pattern[i] == '%';
+    return HD_MIN(k, n / 2 + 1);
+}
+
+/* What the pieces of a pattern of n bytes take at most: bytes and flags, padded, a border each, and
+ * a word's masks for each SHORT of them. */
+static size_t most(size_t n, size_t pieces)
+{
+    size_t tables = n * sizeof(uint32_t) + n / SHORT * sizeof(struct masks);
+    return 2 * n + pieces * sizeof(uint32_t) + tables;
 }
 
 const void *rt_gpu_like(struct hd_arena *a, const char *pattern, size_t n, char escape,
                         size_t *size)
 {
     size_t last = 0; /* just past the last % */
-    size_t table = sizeof(struct head) + (n + 1) * sizeof(struct piece);
-    struct build b = {.bytes = hd_alloc(a, n + 1), .wild = hd_alloc(a, n + 1)};
-    b.out = hd_zalloc(a, table + 2 * n + 1);
+    size_t pieces = most_pieces(pattern, n);
+    size_t table = sizeof(struct head) + pieces * sizeof(struct piece);
+    struct build b = {.bytes = hd_alloc(a, n + 1), .wild = hd_alloc(a, n + 1), .used = table};
+    b.out = hd_zalloc(a, table + most(n, pieces));
     b.pieces = (struct piece *)(b.out + sizeof(struct head));
-    b.used = (uint32_t)table;
     for (size_t i = 0; i < n; i++) {
-        bool escaped = escape && pattern[i] == escape && i + 1 < n;
-        if (escaped)
-            i++;
-        if (!escaped && pattern[i] == '%') {
+        if (escape && pattern[i] == escape && i + 1 < n) {
+            add_byte(&b, pattern[++i], false);
+        } else if (pattern[i] == '%') {
             b.head.open_start |= i == 0;
             end_piece(&b);
             last = i + 1;
-            continue;
+        } else {
+            add_byte(&b, pattern[i], pattern[i] == '_');
         }
-        b.wild[b.n] = !escaped && pattern[i] == '_';
-        b.bytes[b.n++] = (unsigned char)pattern[i];
     }
     end_piece(&b);
     b.head.open_end = n > 0 && last == n;

@@ -1,4 +1,4 @@
-/* LIKE patterns in the form that device code reads (templates/text.cuh). */
+/* LIKE patterns in the form that device code reads (templates/like.cuh). */
 #ifndef HEDDLE_RUNTIME_GPU_LIKE_H
 #define HEDDLE_RUNTIME_GPU_LIKE_H
 

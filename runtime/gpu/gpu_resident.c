@@ -138,7 +138,7 @@ static struct part index_part(const struct rt_arg *a)
     const struct fe_foreign_key *f = &a->table->fks[a->index];
     if (a->kind == RT_ARG_FK_OFFSETS)
         return whole_part(f->offsets, ((uint64_t)f->parent->rows + 1) * 8);
-    return whole_part(f->child_rows, (uint64_t)a->table->rows * 4);
+    return whole_part(f->child_rows, f->child_rows ? f->offsets[f->parent->rows] * 4 : 0);
 }
 
 static bool of_column(enum rt_arg_kind k)

@@ -100,7 +100,7 @@ static bool open_any(struct rt_nvrtc *n, struct hd_strbuf *tried)
     static const char *const patterns[] = {"/usr/local/cuda/lib64/libnvrtc.so.1[23]",
                                            "/usr/local/cuda-1[23]*/lib64/libnvrtc.so.1[23]",
                                            "/opt/cuda/lib64/libnvrtc.so.1[23]"};
-    const char *named = getenv("HEDDLE_NVRTC");
+    const char *named = secure_getenv("HEDDLE_NVRTC");
     if (named && *named)
         return try_path(n, named, tried);
     for (size_t i = 0; i < HD_COUNT(usual); i++)
@@ -390,7 +390,7 @@ static bool make_precompiled(const struct rt_nvrtc *n, const char *source, int a
 static void precompile(struct rt_nvrtc *n, const char *source, int arch,
                        enum rt_nvrtc_form form)
 {
-    const char *dir = getenv("TMPDIR");
+    const char *dir = secure_getenv("TMPDIR");
     char folder[256], file[272], name[48];
     snprintf(folder, sizeof folder, "%s/heddle-XXXXXX", dir && *dir == '/' ? dir : "/tmp");
     if (!at_least(n, 12, 8) || !mkdtemp(folder))

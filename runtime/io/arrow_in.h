@@ -4,26 +4,8 @@
 #define HEDDLE_RUNTIME_IO_ARROW_IN_H
 
 #include "include/heddle.h" /* of it, the Arrow structs only */
+#include "runtime/io/arrow_format.h"
 #include "runtime/store/store_stage.h"
-
-enum rt_arrow_format {
-    RT_ARROW_BOOL,
-    RT_ARROW_I8,
-    RT_ARROW_U8,
-    RT_ARROW_I16,
-    RT_ARROW_U16,
-    RT_ARROW_I32,
-    RT_ARROW_U32,
-    RT_ARROW_I64,
-    RT_ARROW_U64,
-    RT_ARROW_F32,
-    RT_ARROW_F64,
-    RT_ARROW_DEC128,
-    RT_ARROW_DATE,
-    RT_ARROW_TIMESTAMP,
-    RT_ARROW_UTF8,
-    RT_ARROW_LARGE_UTF8
-};
 
 /* One column of a batch. */
 struct rt_arrow_column {
@@ -31,7 +13,9 @@ struct rt_arrow_column {
     const struct ArrowArray *array;
     int64_t offset;          /* of the batch's row 0 in the buffers */
     const uint8_t *validity; /* NULL: no NULLs */
+    int64_t nulls;
     bool dictionary;
+    enum rt_arrow_format entry_format;
     uint32_t nentries;
     struct rt_str *entries; /* heap */
 };
@@ -39,16 +23,14 @@ struct rt_arrow_column {
 struct rt_arrow_source {
     struct rt_row_source base; /* first: its fill casts back */
     const struct fe_table *table;
-    int64_t first_row;               /* for messages */
+    int64_t rows, first_row;
     struct rt_arrow_column *columns; /* in the table's order */
 };
-/* The batch must be a struct array of the table's columns; it is read until close. */
+/* Checks schema and batch, and every value of it, before the first row is read (arrow_check.h);
+ * the batch must hold the table's columns, and lives until close. */
 int rt_arrow_source_open(struct rt_arrow_source *s, const struct fe_table *t,
                          const struct ArrowSchema *schema, const struct ArrowArray *batch,
                          int64_t first_row, struct hd_err *err);
-void rt_arrow_source_close(struct rt_arrow_source *s);
-
-/* What the format of a column without its dictionary means; false if it is not accepted. */
-bool rt_arrow_format_parse(const char *text, enum rt_arrow_format *out, struct hd_type *type);
+void rt_arrow_source_close(struct rt_arrow_source *s); /* also of one that is all zero */
 
 #endif

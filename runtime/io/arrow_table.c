@@ -4,12 +4,10 @@
 #include <string.h>
 
 #include "runtime/base/fault.h"
-#include "runtime/io/arrow_in.h"
+#include "runtime/io/arrow_check.h"
 #include "runtime/store/store.h"
 #include "runtime/store/store_facts.h"
 #include "runtime/store/store_text.h"
-
-static const int64_t max_rows = (int64_t)UINT32_MAX - 1;
 
 struct rt_memtable {
     struct hd_arena arena;
@@ -17,7 +15,8 @@ struct rt_memtable {
     struct ArrowSchema schema;
     struct ArrowArray *batches;
     int64_t nbatches, cap;
-    void **buffers; /* heap memory of converted columns */
+    struct rt_arrow_source *sources; /* of the batches, until their columns are imported */
+    void **buffers;                  /* heap memory of converted columns */
     int nbuffers, buffer_cap;
     struct rt_scratch *scratch;
 };
@@ -27,10 +26,19 @@ struct fe_table *rt_memtable_table(struct rt_memtable *m)
     return &m->table;
 }
 
+static void close_sources(struct rt_memtable *m)
+{
+    for (int64_t b = 0; m->sources && b < m->nbatches; b++)
+        rt_arrow_source_close(&m->sources[b]);
+    free(m->sources);
+    m->sources = NULL;
+}
+
 void rt_memtable_free(struct rt_memtable *m)
 {
     if (!m)
         return;
+    close_sources(m);
     for (int64_t b = 0; b < m->nbatches; b++)
         if (m->batches[b].release)
             m->batches[b].release(&m->batches[b]);
@@ -81,27 +89,36 @@ static int stream_error(const struct rt_memtable *m, struct ArrowArrayStream *s,
                    text ? text : "no message");
 }
 
+static int grow_batches(struct rt_memtable *m, struct hd_err *err)
+{
+    if (m->nbatches < m->cap)
+        return 0;
+    int64_t cap = HD_MAX(m->cap * 2, 8);
+    struct ArrowArray *b = hd_try_realloc(m->batches, (size_t)cap * sizeof *b);
+    m->batches = b ? b : m->batches;
+    struct rt_arrow_source *s = hd_try_realloc(m->sources, (size_t)cap * sizeof *s);
+    m->sources = s ? s : m->sources;
+    if (!b || !s)
+        return no_memory(m, err);
+    m->cap = cap;
+    return 0;
+}
+
+/* Each batch is checked as it arrives: a stream that goes bad is not read to its end. */
 static int read_batches(struct rt_memtable *m, struct ArrowArrayStream *s, struct hd_err *err)
 {
     for (;;) {
-        if (m->nbatches == m->cap) {
-            int64_t cap = HD_MAX(m->cap * 2, 8);
-            struct ArrowArray *v = hd_try_realloc(m->batches, (size_t)cap * sizeof *v);
-            if (!v)
-                return no_memory(m, err);
-            m->batches = v;
-            m->cap = cap;
-        }
+        HD_TRY(grow_batches(m, err));
         struct ArrowArray *b = &m->batches[m->nbatches];
+        struct rt_arrow_source *source = &m->sources[m->nbatches];
         memset(b, 0, sizeof *b);
+        memset(source, 0, sizeof *source);
         if (s->get_next(s, b) != 0)
             return stream_error(m, s, err);
         if (!b->release)
             return 0;
         m->nbatches++;
-        if (b->length < 0 || b->length > max_rows - m->table.rows)
-            return HD_FAIL(err, UNSUPPORTED, m->table.name, "more than %lld rows in a table",
-                           (long long)max_rows);
+        HD_TRY(rt_arrow_source_open(source, &m->table, &m->schema, b, m->table.rows, err));
         m->table.rows += b->length;
     }
 }
@@ -111,13 +128,11 @@ static int declare_column(struct rt_memtable *m, int c, const struct ArrowSchema
 {
     struct fe_table_column *col = &m->table.cols[c];
     enum rt_arrow_format format;
-    col->name = hd_strdup(&m->arena, s->name ? s->name : "");
+    col->name = hd_strdup(&m->arena, s->name);
     col->nullable = (s->flags & ARROW_FLAG_NULLABLE) != 0;
     col->type = hd_type_of(HD_STRING);
-    if (!s->dictionary && !rt_arrow_format_parse(s->format, &format, &col->type))
-        return HD_FAIL(err, UNSUPPORTED, m->table.name,
-                       "column \"%s\": Arrow format \"%s\" is not accepted", col->name,
-                       s->format);
+    if (!s->dictionary)
+        rt_arrow_format_parse(s->format, &format, &col->type);
     for (int k = 0; k < c; k++)
         if (strcmp(m->table.cols[k].name, col->name) == 0)
             return HD_FAIL(err, USER, m->table.name, "two columns are called \"%s\"",
@@ -128,10 +143,7 @@ static int declare_column(struct rt_memtable *m, int c, const struct ArrowSchema
 static int declare(struct rt_memtable *m, struct hd_err *err)
 {
     const struct ArrowSchema *s = &m->schema;
-    if (strcmp(s->format, "+s") != 0 || s->n_children < 1 || s->n_children > INT16_MAX)
-        return HD_FAIL(err, USER, m->table.name,
-                       "expected a stream of structs (\"+s\") with columns, found \"%s\"",
-                       s->format);
+    HD_TRY(rt_arrow_check_schema(m->table.name, s, err));
     m->table.ncols = (int)s->n_children;
     m->table.cols = HD_NEWN(&m->arena, struct fe_table_column, m->table.ncols);
     for (int c = 0; c < m->table.ncols; c++)
@@ -144,7 +156,6 @@ static int declare(struct rt_memtable *m, struct hd_err *err)
 struct sink {
     struct rt_memtable *m;
     struct fe_table_column *col;
-    struct rt_arrow_source *sources; /* of the batches */
     int c;
     char *data;
     uint8_t *validity;
@@ -189,7 +200,7 @@ static void choose_storage(struct sink *k)
  * address that whole values may be loaded from. */
 static bool fits_in_place(const struct sink *k)
 {
-    const struct rt_arrow_column *a = &k->sources[0].columns[k->c];
+    const struct rt_arrow_column *a = &k->m->sources[0].columns[k->c];
     static const int widths[] = {
         [RT_ARROW_I32] = 4,       [RT_ARROW_I64] = 8,  [RT_ARROW_F64] = 8,
         [RT_ARROW_DEC128] = 16,   [RT_ARROW_DATE] = 4, [RT_ARROW_TIMESTAMP] = 8,
@@ -199,22 +210,12 @@ static bool fits_in_place(const struct sink *k)
            (uintptr_t)a->array->buffers[1] % (uintptr_t)k->col->width == 0;
 }
 
-static int64_t count_nulls(const uint8_t *validity, int64_t rows)
-{
-    int64_t valid = 0;
-    for (int64_t i = 0; i < rows / 8; i++)
-        valid += __builtin_popcount(validity[i]);
-    if (rows % 8)
-        valid += __builtin_popcount(validity[rows / 8] & ((1u << rows % 8) - 1));
-    return rows - valid;
-}
-
 static void use_in_place(struct sink *k)
 {
-    const struct rt_arrow_column *a = &k->sources[0].columns[k->c];
+    const struct rt_arrow_column *a = &k->m->sources[0].columns[k->c];
     k->col->at.data = a->array->buffers[1];
-    k->col->facts.nulls = a->validity ? count_nulls(a->validity, k->m->table.rows) : 0;
-    k->col->at.validity = k->col->facts.nulls ? a->validity : NULL;
+    k->col->facts.nulls = a->nulls;
+    k->col->at.validity = a->validity;
 }
 
 static void put_numbers(struct sink *k, int64_t row, const struct rt_work *w)
@@ -290,7 +291,7 @@ static int convert_rows(struct sink *k, const struct rt_arrow_source *s, int64_t
 {
     struct rt_work *w = rt_scratch_work(k->m->scratch);
     w->n = n;
-    HD_TRY(s->base.fill(&s->base, k->c, from, w, err));
+    s->base.fill(&s->base, k->c, from, w);
     put_validity(k, row, w);
     if (k->col->storage == FE_STORE_TEXT)
         return put_texts(k, row, w, err);
@@ -309,7 +310,7 @@ static int convert_batches(struct sink *k, struct hd_err *err)
         for (int64_t from = 0; from < rows;) {
             int64_t room = RT_BLOCK_ROWS - (row & (RT_BLOCK_ROWS - 1));
             int n = (int)HD_MIN(rows - from, room);
-            HD_TRY(convert_rows(k, &k->sources[b], from, row, n, err));
+            HD_TRY(convert_rows(k, &k->m->sources[b], from, row, n, err));
             from += n;
             row += n;
         }
@@ -350,7 +351,7 @@ static int make_dictionary(struct sink *k, struct hd_err *err)
 {
     HD_TRY(rt_strset_init(&k->set, err));
     for (int64_t b = 0; b < k->m->nbatches; b++) {
-        const struct rt_arrow_column *a = &k->sources[b].columns[k->c];
+        const struct rt_arrow_column *a = &k->m->sources[b].columns[k->c];
         for (uint32_t i = 0; i < a->nentries; i++)
             if (rt_strset_add(&k->set, a->entries[i], err) < 0)
                 return -1;
@@ -400,10 +401,9 @@ static int keep_text(struct sink *k, struct hd_err *err)
     return 0;
 }
 
-static int import_column(struct rt_memtable *m, int c, struct rt_arrow_source *sources,
-                         struct hd_err *err)
+static int import_column(struct rt_memtable *m, int c, struct hd_err *err)
 {
-    struct sink k = {.m = m, .col = &m->table.cols[c], .sources = sources, .c = c};
+    struct sink k = {.m = m, .col = &m->table.cols[c], .c = c};
     choose_storage(&k);
     k.col->facts = (struct fe_facts){.distinct = -1, .max_mult = -1};
     if (k.col->storage != FE_STORE_TEXT && k.col->storage != FE_STORE_DICT &&
@@ -420,39 +420,6 @@ static int import_column(struct rt_memtable *m, int c, struct rt_arrow_source *s
     return rc;
 }
 
-static int check_nulls(const struct rt_memtable *m, struct hd_err *err)
-{
-    for (int c = 0; c < m->table.ncols; c++) {
-        const struct fe_table_column *col = &m->table.cols[c];
-        if (col->facts.nulls > 0 && !col->nullable)
-            return HD_FAIL(err, DATA, m->table.name,
-                           "column \"%s\" is not nullable, but has %lld NULLs", col->name,
-                           (long long)col->facts.nulls);
-    }
-    return 0;
-}
-
-static int import_columns(struct rt_memtable *m, struct hd_err *err)
-{
-    size_t n = (size_t)m->nbatches;
-    struct rt_arrow_source *sources = hd_try_calloc(n, sizeof *sources);
-    if (!sources)
-        return no_memory(m, err);
-    int rc = 0;
-    int64_t row = 0;
-    for (size_t b = 0; rc == 0 && b < n; b++) {
-        rc =
-            rt_arrow_source_open(&sources[b], &m->table, &m->schema, &m->batches[b], row, err);
-        row += m->batches[b].length;
-    }
-    for (int c = 0; rc == 0 && c < m->table.ncols; c++)
-        rc = import_column(m, c, sources, err);
-    for (size_t b = 0; b < n; b++)
-        rt_arrow_source_close(&sources[b]);
-    free(sources);
-    return rc == 0 ? check_nulls(m, err) : -1;
-}
-
 static int find_facts(struct rt_memtable *m, int threads, struct hd_err *err)
 {
     struct rt_pool *pool;
@@ -466,25 +433,38 @@ static int find_facts(struct rt_memtable *m, int threads, struct hd_err *err)
     return rc;
 }
 
+/* A failed call leaves what it was to fill in undefined: that is not released. */
+static int read_schema(struct rt_memtable *m, struct ArrowArrayStream *s, struct hd_err *err)
+{
+    if (s->get_schema(s, &m->schema) == 0)
+        return declare(m, err);
+    m->schema = (struct ArrowSchema){0};
+    return stream_error(m, s, err);
+}
+
 static int import(struct rt_memtable *m, struct ArrowArrayStream *s, bool compute_facts,
                   int threads, struct hd_err *err)
 {
-    if (s->get_schema(s, &m->schema) != 0)
-        return stream_error(m, s, err);
-    HD_TRY(declare(m, err));
+    if (!s->get_schema || !s->get_next || !s->get_last_error)
+        return HD_FAIL(err, USER, m->table.name, "an Arrow stream without its functions");
+    HD_TRY(read_schema(m, s, err));
     HD_TRY(read_batches(m, s, err));
     m->scratch = rt_scratch_new();
     if (!m->scratch)
         return no_memory(m, err);
-    HD_TRY(import_columns(m, err));
+    for (int c = 0; c < m->table.ncols; c++)
+        HD_TRY(import_column(m, c, err));
     rt_scratch_free(m->scratch);
     m->scratch = NULL;
+    close_sources(m);
     return compute_facts ? find_facts(m, threads, err) : 0;
 }
 
 int rt_memtable_new(const char *name, struct ArrowArrayStream *stream, bool compute_facts,
                     int threads, struct rt_memtable **out, struct hd_err *err)
 {
+    if (!stream->release)
+        return HD_FAIL(err, USER, name, "the Arrow stream was released before");
     struct rt_memtable *m = hd_try_calloc(1, sizeof *m);
     int rc = -1;
     if (m) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/fault.h"
+#include "runtime/base/utf8.h"
 
 /* A column under construction: as wide as the working form that it will be copied to. */
 struct text_column {
@@ -19,6 +20,7 @@ struct text_rows {
     const struct text_file *file;
     int64_t capacity; /* rows that the columns have memory for */
     struct text_column *columns;
+    bool foreign;          /* somewhere in the piece are bytes that are no UTF-8 */
     struct hd_arena arena; /* texts that had doubled quotes */
 };
 
@@ -122,7 +124,7 @@ static bool put_value(struct text_rows *r, int column, int64_t row, const struct
         return true;
     }
     if (x->form == RT_WORK_STR) {
-        if (f->n > UINT32_MAX)
+        if (f->n > UINT32_MAX || (r->foreign && hd_utf8_check(f->s, f->n) < f->n))
             return false;
         ((struct rt_str *)x->values)[row] =
             f->doubled ? undouble(r, f, v->quote) : (struct rt_str){f->s, (uint32_t)f->n};
@@ -154,10 +156,22 @@ static int bad_value(const struct text_rows *r, int column, int field, int64_t l
     char where[4200], type[HD_TEXT_MAX];
     const struct fe_table_column *c = &r->file->table->cols[column];
     int shown = (int)HD_MIN(f->n, 60);
-    return HD_FAIL(err, DATA, place(r->file, line, where),
-                   "column \"%s\" (field %d): expected %s%s, found \"%.*s%s\"", c->name,
-                   field + 1, c->nullable ? "" : "not NULL ", hd_type_text(c->type, type),
-                   shown, f->s, f->n > 60 ? "..." : "");
+    size_t good = hd_utf8_check(f->s, f->n);
+    place(r->file, line, where);
+    if (good < f->n)
+        return HD_FAIL(
+            err, DATA, where,
+            "column \"%s\" (field %d): the text is not UTF-8: byte 0x%02x behind %zu "
+            "others",
+            c->name, field + 1, (unsigned char)f->s[good], good);
+    if (!c->nullable && is_null(r->file->format, f))
+        return HD_FAIL(err, DATA, where,
+                       "column \"%s\" (field %d): \"%.*s\" means NULL, and the column is not "
+                       "nullable (type %s)",
+                       c->name, field + 1, shown, f->s, hd_type_text(c->type, type));
+    return HD_FAIL(err, DATA, where, "column \"%s\" (field %d): expected %s, found \"%.*s%s\"",
+                   c->name, field + 1, hd_type_text(c->type, type), shown, f->s,
+                   f->n > 60 ? "..." : "");
 }
 
 static int bad_line(const struct text_rows *r, int64_t line, const char *what,
@@ -313,18 +327,15 @@ static void fill_validity(const struct text_column *x, int64_t from, struct rt_w
     }
 }
 
-static int fill(const struct rt_row_source *base, int column, int64_t from, struct rt_work *w,
-                struct hd_err *err)
+static void fill(const struct rt_row_source *base, int column, int64_t from, struct rt_work *w)
 {
     const struct text_rows *r = (const struct text_rows *)base;
     const struct text_column *x = &r->columns[column];
     size_t size = form_size(x->form);
-    (void)err;
     w->form = x->form;
     fill_validity(x, from, w);
     /* all value arrays of a work share their memory */
     memcpy(w->i128, (const char *)x->values + (size_t)from * size, (size_t)w->n * size);
-    return 0;
 }
 
 const struct rt_row_source *text_rows_source(const struct text_rows *r)
@@ -356,6 +367,8 @@ int text_parse(struct text_rows *r, const struct text_piece *piece, struct hd_er
     if (!reset(r, piece->rows))
         return HD_FAIL(err, RESOURCE, r->file->path, "out of memory for %lld rows",
                        (long long)piece->rows);
+    size_t bytes = (size_t)(piece->to - piece->from);
+    r->foreign = !hd_is_ascii(piece->from, bytes) && hd_utf8_check(piece->from, bytes) < bytes;
     for (int64_t row = 0; row < piece->rows; row++)
         HD_TRY(parse_row(r, row, &p, piece->to, &line, err));
     if (p != piece->to) /* what counted the rows saw other quotes than we did */

@@ -1,9 +1,11 @@
 /* Texts of single values. The common forms have fast paths of their own: the general parsers of
  * runtime/base work in 128 bits. */
 #include <locale.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "runtime/io/text_parse.h"
 
@@ -15,17 +17,45 @@ static void make_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-/* An embedding program may have set a locale with a decimal comma. */
+static bool is_special(const char *s, size_t n)
+{
+    static const char *const words[] = {"nan", "inf", "infinity"};
+    size_t sign = n > 0 && (s[0] == '-' || s[0] == '+');
+    for (size_t i = 0; i < HD_COUNT(words); i++)
+        if (n - sign == strlen(words[i]) && strncasecmp(s + sign, words[i], n - sign) == 0)
+            return true;
+    return false;
+}
+
+/* strtod reads more than the forms of docs/plan.md: blanks, hexadecimal numbers, nan(...). */
+static bool is_number(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool digit = (unsigned char)(s[i] - '0') <= 9;
+        if (!digit && s[i] != '.' && s[i] != '-' && s[i] != '+' && s[i] != 'e' && s[i] != 'E')
+            return false;
+    }
+    return n > 0;
+}
+
+/* An embedding program may have set a locale with a decimal comma. A number that rounds to
+ * infinity is none. */
 static bool parse_real(const char *s, size_t n, double *out)
 {
-    char buf[128], *end;
-    if (n == 0 || n >= sizeof buf || s[0] == ' ')
+    char buf[128], *text = buf, *end;
+    bool number = is_number(s, n);
+    if (!number && !is_special(s, n))
         return false;
-    memcpy(buf, s, n);
-    buf[n] = 0;
+    if (n >= sizeof buf && !(text = malloc(n + 1)))
+        return false;
+    memcpy(text, s, n);
+    text[n] = 0;
     pthread_once(&locale_once, make_locale);
-    *out = c_locale ? strtod_l(buf, &end, c_locale) : strtod(buf, &end);
-    return end == buf + n;
+    *out = c_locale ? strtod_l(text, &end, c_locale) : strtod(text, &end);
+    bool ok = end == text + n && (!number || isfinite(*out));
+    if (text != buf)
+        free(text);
+    return ok;
 }
 
 /* [-]digits[.digits] with at most 18 digits in all and at most `scale` behind the point. */

@@ -9,21 +9,28 @@ struct rt_store;
 
 /* Reads DIR/catalog.json (heap text) after checking it against DIR/catalog.sum. */
 int rt_store_read_catalog(const char *dir, char **text, struct hd_err *err);
+struct rt_open_mode {
+    bool trust; /* touching verifies nothing */
+    bool copy;  /* files are not mapped: touching reads them into memory */
+};
 /* Checks that every file of doc is there with the size that its column needs, maps all of them
  * read-only and fills the addresses and `store` handles in doc's tables. doc must outlive the
- * store. trust: touching verifies no checksum. */
-int rt_store_open(const char *dir, struct fe_catalog_doc *doc, bool trust,
+ * store. */
+int rt_store_open(const char *dir, struct fe_catalog_doc *doc, struct rt_open_mode mode,
                   struct rt_store **out, struct hd_err *err);
 void rt_store_close(struct rt_store *s); /* NULL is fine */
 
 /* For fe_table.id. Any thread. */
 uint64_t rt_table_next_id(void);
 
-/* To be called before a column is read: verifies the checksums of its files if this is their
- * first use in this store; CORRUPT with the file's path if one is damaged. column: >= 0 a column,
- * -1 - k key index k, -1000 - k foreign key k (as in rt_pipeline.touched). Any thread; cheap
- * after the first time; tables that are not in a store always pass. */
+/* To be called before a column is read: verifies the checksums of its files, and that what they
+ * hold leads nowhere outside of them, if this is their first use in this store; CORRUPT with the
+ * file's path if one is damaged. column: >= 0 a column, -1 - k key index k, -1000 - k foreign
+ * key k (as in rt_pipeline.touched). Any thread; cheap after the first time; tables that are not
+ * in a store always pass. */
 int rt_store_touch(const struct fe_table *table, int column, struct hd_err *err);
+/* The same for the dictionary of a column alone. */
+int rt_store_touch_dict(const struct fe_table *table, int column, struct hd_err *err);
 enum { RT_TOUCH_KEYIDX = -1, RT_TOUCH_FK = -1000 };
 
 /* Called between pieces of long work, on the calling thread; non-zero: cancel. */

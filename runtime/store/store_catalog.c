@@ -39,15 +39,21 @@ static int read_part(const char *dir, const char *name, char **text, size_t *n,
 
 int rt_catalog_load(const char *dir, char **text, struct hd_err *err)
 {
-    char *json = NULL, *sum = NULL, found[RT_SUM_TEXT], path[RT_PATH_MAX];
+    char *json = NULL, *sum = NULL, found[RT_SUM_TEXT];
+    char path[RT_PATH_MAX], sum_path[RT_PATH_MAX];
     size_t n = 0, m = 0;
     HD_TRY(rt_path_join(path, dir, "catalog.json", err));
+    HD_TRY(rt_path_join(sum_path, dir, "catalog.sum", err));
     int rc = read_part(dir, "catalog.json", &json, &n, err);
     if (rc == 0)
         rc = read_part(dir, "catalog.sum", &sum, &m, err);
     if (rc == 0) {
         rt_sum(json, n, found);
-        if (m != RT_SUM_TEXT || memcmp(sum, found, RT_SUM_TEXT - 1) != 0)
+        if (m != RT_SUM_TEXT || sum[m - 1] != '\n')
+            rc = HD_FAIL(err, CORRUPT, sum_path,
+                         "expected 16 hexadecimal digits and a line end, found %zu bytes%s", m,
+                         m == RT_SUM_TEXT ? " without a line end" : "");
+        else if (memcmp(sum, found, RT_SUM_TEXT - 1) != 0)
             rc = HD_FAIL(err, CORRUPT, path,
                          "checksum of the catalog is %s, catalog.sum says %.16s", found, sum);
         else if (strlen(json) != n)

@@ -11,7 +11,6 @@
 #include "runtime/store/store_derive.h"
 #include "runtime/store/store_open.h"
 #include "runtime/store/store_sum.h"
-#include "runtime/store/store_text.h"
 
 struct check {
     struct rt_store *s;
@@ -75,61 +74,28 @@ static int check_files(struct check *k, struct rt_progress *progress, struct hd_
 
 /* ---- structure ------------------------------------------------------------------------------ */
 
-/* Offsets into text and dictionaries, and codes, must stay inside before anything follows them:
- * the checksum may be right and the writer have been wrong. */
-static bool ends_fit(const struct fe_table_column *c, int64_t rows)
+/* What would lead outside of texts and dictionaries, even under a right checksum. Numbers and
+ * indexes are derived and compared anyway. */
+static bool is_followed(const struct rt_part *x)
 {
-    const uint32_t *ends = c->at.data;
-    for (int64_t r = 0; r < rows; r++) {
-        bool first = (r & (RT_BLOCK_ROWS - 1)) == 0;
-        uint64_t base = c->at.text_base[r >> RT_BLOCK_SHIFT];
-        if ((!first && ends[r] < ends[r - 1]) || base > c->at.text_size ||
-            ends[r] > c->at.text_size - base)
-            return false;
-    }
-    return true;
+    return x->kind == RT_PART_ENDS || x->kind == RT_PART_DICT ||
+           (x->kind == RT_PART_VALUES && x->table->cols[x->number].storage == FE_STORE_DICT);
 }
 
-static bool dictionary_fits(const struct fe_table_column *c, uint64_t bytes)
+static bool check_structure(struct check *k)
 {
-    const struct fe_dict *d = &c->dict;
-    if (d->offsets[0] != 0 || d->offsets[d->n] != bytes)
-        return false;
-    for (uint32_t k = 0; k < d->n; k++) {
-        if (d->offsets[k + 1] < d->offsets[k] || d->offsets[k + 1] > bytes)
-            return false;
-        if (k && rt_str_cmp(rt_dict_str(d, k - 1), rt_dict_str(d, k)) >= 0)
-            return false;
-    }
-    return true;
-}
-
-static bool codes_fit(const struct fe_table_column *c, int64_t rows)
-{
-    for (int64_t r = 0; r < rows; r++)
-        if (rt_col_valid(c, r) && rt_col_int(c, r) >= c->dict.n)
-            return false;
-    return true;
-}
-
-static void check_structure(struct check *k, int t, bool *sound)
-{
-    const struct fe_table *x = k->s->doc->cat.tables[t];
-    for (int c = 0; c < x->ncols; c++) {
-        const struct fe_table_column *col = &x->cols[c];
-        const struct fe_column_files *f = &k->s->doc->column_files[t][c];
+    const struct rt_store *s = k->s;
+    bool sound = true;
+    for (int i = 0; i < s->doc->nfiles; i++) {
+        struct rt_part x = s->parts[i];
         const char *wrong = NULL;
-        if (col->storage == FE_STORE_TEXT && !ends_fit(col, x->rows))
-            wrong = "ends of texts outside the text";
-        if (col->storage == FE_STORE_DICT &&
-            !dictionary_fits(col, k->s->maps[f->dict_bytes].n))
-            wrong = "dictionary not ascending or outside its bytes";
-        else if (col->storage == FE_STORE_DICT && !codes_fit(col, x->rows))
-            wrong = "codes outside the dictionary";
+        for (uint64_t at = 0; is_followed(&x) && !wrong && at < x.size; at += RT_PART_PIECE)
+            wrong = rt_part_check(&x, s->maps[i].p, at, HD_MIN(x.size, at + RT_PART_PIECE));
         if (wrong)
-            problem(k, x->name, col->name, wrong, NULL, NULL);
-        *sound &= !wrong;
+            problem(k, x.table->name, x.table->cols[x.number].name, wrong, NULL, NULL);
+        sound &= !wrong;
     }
+    return sound;
 }
 
 /* ---- facts ---------------------------------------------------------------------------------- */
@@ -263,10 +229,7 @@ static int check_derived(struct check *k, struct rt_progress *progress, struct h
 {
     struct rt_derive_sink sink = {k, compare_key, compare_fk};
     struct hd_err e;
-    bool sound = true;
-    for (int t = 0; t < k->s->doc->cat.ntables; t++)
-        check_structure(k, t, &sound);
-    if (!sound)
+    if (!check_structure(k))
         return 0; /* following what is broken could lead anywhere */
     hd_err_init(&e);
     copy_tables(k);
@@ -316,7 +279,11 @@ int rt_store_check(struct rt_store *s, int threads, struct rt_progress *progress
     hd_arena_init(&k.arena);
     hd_strbuf_init(&k.problems);
     p.to = p.from + (p.to - p.from) * 0.2;
-    int rc = check_files(&k, &p, err);
+    int rc = 0;
+    for (int i = 0; s->mode.copy && rc == 0 && i < s->doc->nfiles; i++)
+        rc = rt_store_load(s, i, err);
+    if (rc == 0)
+        rc = check_files(&k, &p, err);
     p = (struct rt_progress){progress->fn, progress->user, p.to, progress->to};
     if (rc == 0)
         rc = check_derived(&k, &p, err);

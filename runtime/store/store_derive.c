@@ -42,8 +42,9 @@ static int refuse_duplicate(const struct fe_table *t, const char *what, int n,
                             const int *columns, const int64_t dup[2], struct hd_err *err)
 {
     char names[256], values[256];
+    /* rows of messages count from 1, as lines do */
     return HD_FAIL(err, DATA, t->name, "%s %s: rows %lld and %lld both have %s", what,
-                   rt_key_names(t, n, columns, names), (long long)dup[0], (long long)dup[1],
+                   rt_key_names(t, n, columns, names), (long long)dup[0] + 1, (long long)dup[1] + 1,
                    rt_key_values(t, n, columns, dup[0], values));
 }
 
@@ -72,7 +73,7 @@ static int check_primary_key(struct derive *d, struct fe_table *t, struct hd_err
         while (rt_col_valid(c, row))
             row++;
         return HD_FAIL(err, DATA, t->name, "primary key: column \"%s\" is NULL in row %lld",
-                       c->name, (long long)row);
+                       c->name, (long long)row + 1);
     }
     return t->npk ? require_unique(d, t, "primary key", t->npk, t->pk, err) : 0;
 }

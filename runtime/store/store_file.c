@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/bigfile.h"
 #include "runtime/base/fault.h"
 
 /* Working memory up to this size stays on the heap: the commit holds a handful at a time. */
@@ -47,7 +48,11 @@ int rt_file_create(const char *path, uint64_t n, struct hd_err *err)
     int fd = open_file(path, O_WRONLY | O_CREAT | O_TRUNC, err);
     if (fd < 0)
         return -1;
-    if (hd_fault(HD_FAULT_WRITE) || ftruncate(fd, (off_t)n) != 0) {
+    struct hd_bigfile limit;
+    hd_bigfile_begin(&limit);
+    int rc = hd_fault(HD_FAULT_WRITE) ? -1 : ftruncate(fd, (off_t)n);
+    hd_bigfile_end(&limit);
+    if (rc != 0) {
         fail(path, "cannot extend", err);
         close(fd);
         return -1;
@@ -55,12 +60,21 @@ int rt_file_create(const char *path, uint64_t n, struct hd_err *err)
     return close_file(fd, path, err);
 }
 
+static ssize_t write_some(int fd, const void *p, size_t n, uint64_t at)
+{
+    struct hd_bigfile limit;
+    hd_bigfile_begin(&limit);
+    ssize_t k = hd_fault(HD_FAULT_WRITE) ? -1 : pwrite(fd, p, n, (off_t)at);
+    hd_bigfile_end(&limit);
+    return k;
+}
+
 int rt_fd_write_at(int fd, const void *p, size_t n, uint64_t at, const char *path,
                    struct hd_err *err)
 {
     const char *s = p;
     while (n) {
-        ssize_t k = hd_fault(HD_FAULT_WRITE) ? -1 : pwrite(fd, s, n, (off_t)at);
+        ssize_t k = write_some(fd, s, n, at);
         if (k < 0 && errno == EINTR)
             continue;
         if (k <= 0)
@@ -108,34 +122,56 @@ int rt_file_sync(const char *path, struct hd_err *err)
     return close_file(fd, path, err);
 }
 
-static int read_fd(int fd, char *s, size_t n, const char *path, struct hd_err *err)
+/* Bytes read, fewer than n only at the end of the file; -1. */
+static ssize_t read_some(int fd, char *s, size_t n, const char *path, struct hd_err *err)
 {
-    while (n) {
-        ssize_t k = hd_fault(HD_FAULT_READ) ? -1 : read(fd, s, n);
+    size_t done = 0;
+    while (done < n) {
+        ssize_t k = hd_fault(HD_FAULT_READ) ? -1 : read(fd, s + done, n - done);
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0)
             return fail(path, "cannot read", err);
         if (k == 0)
-            return HD_FAIL(err, IO, path, "file shrank while it was read");
-        s += k;
-        n -= (size_t)k;
+            break;
+        done += (size_t)k;
     }
-    return 0;
+    return (ssize_t)done;
+}
+
+static int read_fd(int fd, char *s, size_t n, const char *path, struct hd_err *err)
+{
+    ssize_t k = read_some(fd, s, n, path, err);
+    if (k < 0)
+        return -1;
+    return (size_t)k == n ? 0 : HD_FAIL(err, IO, path, "file shrank while it was read");
+}
+
+/* Opens a regular file to be read, and no other: without O_NONBLOCK the open of a FIFO would
+ * wait for a writer. */
+static int open_regular(const char *path, struct stat *st, struct hd_err *err)
+{
+    int fd = open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, err);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, st) != 0)
+        fail(path, "cannot stat", err);
+    else if (!S_ISREG(st->st_mode))
+        HD_FAIL(err, IO, path, "not a regular file");
+    else
+        return fd;
+    close(fd);
+    return -1;
 }
 
 int rt_file_read_all(const char *path, char **text, size_t *n, struct hd_err *err)
 {
-    int fd = open_file(path, O_RDONLY, err);
+    struct stat st;
+    int fd = open_regular(path, &st, err);
     if (fd < 0)
         return -1;
-    struct stat st;
-    char *s = NULL;
-    if (fstat(fd, &st) != 0) {
-        fail(path, "cannot stat", err);
-    } else if (!S_ISREG(st.st_mode)) {
-        HD_FAIL(err, IO, path, "not a regular file");
-    } else if (!(s = hd_try_malloc((size_t)st.st_size + 1))) {
+    char *s = hd_try_malloc((size_t)st.st_size + 1);
+    if (!s) {
         HD_FAIL(err, RESOURCE, path, "out of memory for %lld bytes", (long long)st.st_size);
     } else if (read_fd(fd, s, (size_t)st.st_size, path, err) != 0) {
         free(s);
@@ -150,32 +186,110 @@ int rt_file_read_all(const char *path, char **text, size_t *n, struct hd_err *er
     return 0;
 }
 
-int rt_file_map(const char *path, struct rt_map *out, struct hd_err *err)
+/* ---- mappings ----------------------------------------------------------------------------- */
+
+static const _Alignas(16) char nothing[16];
+
+static void *map_memory(uint64_t n, int access)
 {
-    static const _Alignas(16) char nothing[16];
-    int fd = open_file(path, O_RDONLY, err);
+    if (hd_fault(HD_FAULT_MMAP))
+        return MAP_FAILED;
+    return mmap(NULL, (size_t)n, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* What a file of no size holds all the same, in memory that grows. */
+static int map_unsized(int fd, const char *path, struct rt_map *out, struct hd_err *err)
+{
+    uint64_t cap = (uint64_t)1 << 20, n = 0;
+    char first, *p;
+    ssize_t k = read_some(fd, &first, 1, path, err);
+    if (k <= 0)
+        return (int)k;
+    if ((p = map_memory(cap, PROT_READ | PROT_WRITE)) == MAP_FAILED)
+        return fail(path, "cannot map", err);
+    p[n++] = first;
+    while ((k = read_some(fd, p + n, cap - n, path, err)) > 0) {
+        n += (uint64_t)k;
+        if (n < cap)
+            continue;
+        void *more = mremap(p, cap, cap * 2, MREMAP_MAYMOVE);
+        if (more == MAP_FAILED) {
+            k = fail(path, "cannot map", err);
+            break;
+        }
+        p = more;
+        cap *= 2;
+    }
+    if (k < 0) {
+        munmap(p, cap);
+        return -1;
+    }
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), used = (n + page - 1) / page * page;
+    if (used < cap)
+        munmap(p + used, cap - used);
+    *out = (struct rt_map){p, n};
+    return 0;
+}
+
+/* Maps the file itself, or reserves memory for a copy. */
+static int map_fd(int fd, uint64_t n, bool copy, const char *path, struct rt_map *out,
+                  struct hd_err *err)
+{
+    void *p = MAP_FAILED;
+    *out = (struct rt_map){nothing, n};
+    if (n == 0)
+        return copy ? 0 : map_unsized(fd, path, out, err);
+    if (copy)
+        p = map_memory(n, PROT_NONE);
+    else if (!hd_fault(HD_FAULT_MMAP))
+        p = mmap(NULL, (size_t)n, PROT_READ, MAP_SHARED, fd, 0);
+    *out = (struct rt_map){p, n};
+    if (p != MAP_FAILED)
+        return 0;
+    *out = (struct rt_map){NULL, 0};
+    return fail(path, "cannot map", err);
+}
+
+static int map_path(const char *path, bool copy, struct rt_map *out, struct hd_err *err)
+{
+    struct stat st;
+    int fd = open_regular(path, &st, err);
     if (fd < 0)
         return -1;
-    struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        close(fd);
-        return HD_FAIL(err, IO, path, "not a regular file");
-    }
-    *out = (struct rt_map){nothing, (uint64_t)st.st_size};
-    if (out->n) {
-        void *p = hd_fault(HD_FAULT_MMAP)
-                      ? MAP_FAILED
-                      : mmap(NULL, (size_t)out->n, PROT_READ, MAP_SHARED, fd, 0);
-        if (p == MAP_FAILED) {
-            fail(path, "cannot map", err);
-            close(fd);
-            *out = (struct rt_map){NULL, 0};
-            return -1;
-        }
-        out->p = p;
-    }
+    int rc = map_fd(fd, (uint64_t)st.st_size, copy, path, out, err);
     close(fd);
-    return 0;
+    return rc;
+}
+
+int rt_file_map(const char *path, struct rt_map *out, struct hd_err *err)
+{
+    return map_path(path, false, out, err);
+}
+
+int rt_file_reserve(const char *path, struct rt_map *out, struct hd_err *err)
+{
+    return map_path(path, true, out, err);
+}
+
+int rt_file_load(const char *path, const struct rt_map *m, struct hd_err *err)
+{
+    struct stat st;
+    char *p = (char *)(uintptr_t)m->p;
+    if (m->n == 0)
+        return 0;
+    int fd = open_regular(path, &st, err);
+    if (fd < 0)
+        return -1;
+    int rc;
+    if (mprotect(p, (size_t)m->n, PROT_READ | PROT_WRITE) != 0)
+        rc = HD_FAIL(err, RESOURCE, path, "no memory for %llu bytes: %s",
+                     (unsigned long long)m->n, strerror(errno));
+    else
+        rc = read_fd(fd, p, (size_t)m->n, path, err);
+    if (rc == 0 && mprotect(p, (size_t)m->n, PROT_READ) != 0)
+        rc = fail(path, "cannot protect", err);
+    close(fd);
+    return rc;
 }
 
 void rt_map_release(struct rt_map *m)
@@ -194,7 +308,10 @@ static int map_scratch_file(struct rt_big *b, const char *dir, struct hd_err *er
     if (fd < 0)
         return fail(path, "cannot create", err);
     unlink(path);
+    struct hd_bigfile limit;
+    hd_bigfile_begin(&limit);
     int rc = hd_fault(HD_FAULT_WRITE) ? ENOSPC : posix_fallocate(fd, 0, (off_t)b->n);
+    hd_bigfile_end(&limit);
     if (rc == 0) {
         b->p = hd_fault(HD_FAULT_MMAP)
                    ? MAP_FAILED
@@ -227,18 +344,6 @@ void rt_big_release(struct rt_big *b)
     else
         free(b->p);
     *b = (struct rt_big){0};
-}
-
-void rt_dir_remove(const char *path)
-{
-    DIR *d = opendir(path);
-    if (!d)
-        return;
-    for (struct dirent *e; (e = readdir(d));)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            unlinkat(dirfd(d), e->d_name, 0);
-    closedir(d);
-    rmdir(path);
 }
 
 int rt_dir_is_free(const char *path, struct hd_err *err)

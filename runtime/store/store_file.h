@@ -24,12 +24,17 @@ int rt_file_sync(const char *path, struct hd_err *err); /* a file or a directory
 /* Heap copy with a NUL after it. */
 int rt_file_read_all(const char *path, char **text, size_t *n, struct hd_err *err);
 
-/* A read-only mapping. An empty file maps to a valid address of no bytes. */
+/* A read-only mapping. An empty file maps to a valid address of no bytes. A file that holds more
+ * than its size says (those of /proc) is read into memory. */
 struct rt_map {
     const void *p;
     uint64_t n;
 };
 int rt_file_map(const char *path, struct rt_map *out, struct hd_err *err);
+/* Addresses for a copy of the file: not to be read before rt_file_load has filled them. A file
+ * that is cut after that is no fault of whoever reads them. */
+int rt_file_reserve(const char *path, struct rt_map *out, struct hd_err *err);
+int rt_file_load(const char *path, const struct rt_map *m, struct hd_err *err);
 void rt_map_release(struct rt_map *m);
 
 /* Zeroed working memory of any size: on the heap, or, where a directory is given and the size
@@ -42,8 +47,6 @@ struct rt_big {
 int rt_big_new(struct rt_big *b, uint64_t n, const char *dir, struct hd_err *err);
 void rt_big_release(struct rt_big *b);
 
-/* Removes a directory of plain files. Errors are not reported: it cleans up after one. */
-void rt_dir_remove(const char *path);
 /* 1 empty or missing, 0 not, -1 error. */
 int rt_dir_is_free(const char *path, struct hd_err *err);
 

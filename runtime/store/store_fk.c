@@ -79,7 +79,7 @@ static int violation(const struct fk_job *j, int64_t row, struct hd_err *err)
     return HD_FAIL(err, DATA, j->child->name, "foreign key %s: %s in row %lld is not in %s%s",
                    rt_key_names(j->child, fk->n_columns, fk->columns, names),
                    rt_key_values(j->child, fk->n_columns, fk->columns, row, values),
-                   (long long)row, fk->parent->name,
+                   (long long)row + 1, fk->parent->name,
                    rt_key_names(fk->parent, fk->n_columns, fk->parent_columns, others));
 }
 
@@ -254,7 +254,7 @@ int rt_fk_build(const struct fe_table *child, const struct fe_foreign_key *fk,
                 "foreign key to %s%s, which is not unique: rows %lld and %lld",
                 fk->parent->name,
                 rt_key_names(fk->parent, fk->n_columns, fk->parent_columns, names),
-                (long long)j.set.dup[0], (long long)j.set.dup[1]);
+                (long long)j.set.dup[0] + 1, (long long)j.set.dup[1] + 1);
     else
         rc = build(&j, pool, dir, out, err);
     rt_keyset_release(&j.set);

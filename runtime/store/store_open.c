@@ -1,4 +1,4 @@
-/* Opening a database: sizes are checked, files mapped, checksums left for the first use. */
+/* Opening a database: sizes are checked, files mapped; what they hold is verified at first use. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static int map_one(struct rt_store *s, int file, struct hd_err *err)
     HD_TRY(rt_path_join(path, s->dir, f->name, err));
     if (stat(path, &st) != 0 && errno == ENOENT)
         return HD_FAIL(err, CORRUPT, path, "file is missing");
-    HD_TRY(rt_file_map(path, &s->maps[file], err));
+    HD_TRY((s->mode.copy ? rt_file_reserve : rt_file_map)(path, &s->maps[file], err));
     if (s->maps[file].n != f->size)
         return HD_FAIL(err, CORRUPT, path, "file has %llu bytes, the catalog says %llu",
                        (unsigned long long)s->maps[file].n, (unsigned long long)f->size);
@@ -49,6 +49,44 @@ static void place_column(const struct rt_store *s, struct fe_table_column *c,
         c->at.text_size = s->maps[f->text_bytes].n;
     c->dict.offsets = address(s, f->dict_offsets);
     c->dict.bytes = address(s, f->dict_bytes);
+}
+
+/* Says what a file holds. other: the file that it points into, -1 none. */
+static void describe(struct rt_store *s, int file, enum rt_part_kind kind, int table,
+                     int number, int other)
+{
+    if (file >= 0)
+        s->parts[file] = (struct rt_part){
+            .kind = kind,
+            .table = s->doc->cat.tables[table],
+            .number = number,
+            .size = s->doc->files[file].size,
+            .other_size = other < 0 ? 0 : s->doc->files[other].size,
+        };
+}
+
+static void describe_table(struct rt_store *s, int t)
+{
+    static const enum rt_part_kind data[] = {
+        [FE_STORE_INT] = RT_PART_VALUES,
+        [FE_STORE_F64] = RT_PART_FREE,
+        [FE_STORE_DICT] = RT_PART_VALUES,
+        [FE_STORE_TEXT] = RT_PART_ENDS,
+    };
+    const struct fe_table *x = s->doc->cat.tables[t];
+    for (int c = 0; c < x->ncols; c++) {
+        const struct fe_column_files *f = &s->doc->column_files[t][c];
+        describe(s, f->data, data[x->cols[c].storage], t, c, f->text_bytes);
+        describe(s, f->validity, RT_PART_VALID, t, c, -1);
+        describe(s, f->dict_offsets, RT_PART_DICT, t, c, f->dict_bytes);
+    }
+    for (int k = 0; k < x->nkeyidx; k++)
+        describe(s, s->doc->keyidx_files[t][k], RT_PART_KEY, t, k, -1);
+    for (int k = 0; k < x->nfks; k++) {
+        const struct fe_fk_files *f = &s->doc->fk_files[t][k];
+        describe(s, f->offsets, RT_PART_OFFSETS, t, k, f->child_rows);
+        describe(s, f->child_rows, RT_PART_CHILDREN, t, k, -1);
+    }
 }
 
 static void place_table(struct rt_store *s, int t)
@@ -77,34 +115,47 @@ static int map_all(struct rt_store *s, struct hd_err *err)
 {
     for (int k = 0; k < s->doc->nfiles; k++)
         HD_TRY(map_one(s, k, err));
-    for (int t = 0; t < s->doc->cat.ntables; t++)
+    for (int t = 0; t < s->doc->cat.ntables; t++) {
         place_table(s, t);
+        describe_table(s, t);
+    }
     return 0;
 }
 
-int rt_store_open(const char *dir, struct fe_catalog_doc *doc, bool trust,
-                  struct rt_store **out, struct hd_err *err)
+static struct rt_store *new_store(const char *dir, struct fe_catalog_doc *doc)
 {
     struct rt_store *s = hd_try_calloc(1, sizeof *s);
     size_t n = (size_t)doc->nfiles;
-    if (s) {
-        s->doc = doc;
-        s->trust = trust;
-        s->maps = hd_try_calloc(n, sizeof *s->maps);
-        s->verified = hd_try_calloc(n, sizeof *s->verified);
-        s->tables = hd_try_calloc((size_t)doc->cat.ntables, sizeof *s->tables);
-        s->dir = hd_fault(HD_FAULT_ALLOC) ? NULL : strdup(dir);
-    }
-    int rc = -1;
-    if (!s || !s->maps || !s->verified || !s->tables || !s->dir)
-        HD_FAIL(err, RESOURCE, dir, "out of memory");
-    else
-        rc = map_all(s, err);
-    if (rc == 0)
-        *out = s;
-    else
+    if (!s)
+        return NULL;
+    s->doc = doc;
+    for (int i = 0; i < RT_LOAD_LOCKS; i++)
+        pthread_mutex_init(&s->load[i], NULL);
+    s->maps = hd_try_calloc(n, sizeof *s->maps);
+    s->parts = hd_try_calloc(n, sizeof *s->parts);
+    s->loaded = hd_try_calloc(n, sizeof *s->loaded);
+    s->ready = hd_try_calloc(n, sizeof *s->ready);
+    s->tables = hd_try_calloc((size_t)doc->cat.ntables, sizeof *s->tables);
+    s->dir = hd_fault(HD_FAULT_ALLOC) ? NULL : strdup(dir);
+    if (s->maps && s->parts && s->loaded && s->ready && s->tables && s->dir)
+        return s;
+    rt_store_close(s);
+    return NULL;
+}
+
+int rt_store_open(const char *dir, struct fe_catalog_doc *doc, struct rt_open_mode mode,
+                  struct rt_store **out, struct hd_err *err)
+{
+    struct rt_store *s = new_store(dir, doc);
+    if (!s)
+        return HD_FAIL(err, RESOURCE, dir, "out of memory");
+    s->mode = mode;
+    if (map_all(s, err) != 0) {
         rt_store_close(s);
-    return rc;
+        return -1;
+    }
+    *out = s;
+    return 0;
 }
 
 void rt_store_close(struct rt_store *s)
@@ -115,8 +166,12 @@ void rt_store_close(struct rt_store *s)
         rt_map_release(&s->maps[k]);
     for (int t = 0; t < s->doc->cat.ntables; t++)
         s->doc->cat.tables[t]->store = NULL;
+    for (int i = 0; i < RT_LOAD_LOCKS; i++)
+        pthread_mutex_destroy(&s->load[i]);
     free(s->maps);
-    free(s->verified);
+    free(s->parts);
+    free(s->loaded);
+    free(s->ready);
     free(s->tables);
     free(s->dir);
     free(s);
@@ -124,51 +179,102 @@ void rt_store_close(struct rt_store *s)
 
 /* ---- first use ---------------------------------------------------------------------------- */
 
+int rt_store_load(struct rt_store *s, int file, struct hd_err *err)
+{
+    char path[RT_PATH_MAX];
+    pthread_mutex_t *lock = &s->load[file % RT_LOAD_LOCKS];
+    HD_TRY(rt_path_join(path, s->dir, s->doc->files[file].name, err));
+    pthread_mutex_lock(lock);
+    int rc = s->loaded[file] ? 0 : rt_file_load(path, &s->maps[file], err);
+    s->loaded[file] = rc == 0;
+    pthread_mutex_unlock(lock);
+    return rc;
+}
+
+struct look {
+    struct rt_part part;
+    const void *p;
+    const char *wrong; /* the first */
+};
+
+static void look_at(void *ctx, uint64_t from, uint64_t to)
+{
+    struct look *l = ctx;
+    if (!l->wrong)
+        l->wrong = rt_part_check(&l->part, l->p, from, to);
+}
+
 static int verify_file(struct rt_store *s, int file, struct hd_err *err)
 {
     char found[RT_SUM_TEXT], path[RT_PATH_MAX];
     const struct fe_file *f = &s->doc->files[file];
-    rt_sum(s->maps[file].p, s->maps[file].n, found);
-    if (strcmp(found, f->checksum) == 0)
+    struct look l = {.part = s->parts[file], .p = s->maps[file].p};
+    rt_sum_looking(l.p, s->maps[file].n, l.part.kind == RT_PART_FREE ? NULL : look_at, &l,
+                   found);
+    bool same = strcmp(found, f->checksum) == 0;
+    if (same && !l.wrong)
         return 0;
     HD_TRY(rt_path_join(path, s->dir, f->name, err));
+    if (same)
+        return HD_FAIL(err, CORRUPT, path, "%s", l.wrong);
     return HD_FAIL(err, CORRUPT, path, "checksum is %s, the catalog says %s", found,
                    f->checksum);
 }
 
 /* Only what passed is remembered: a damaged file is reported to everyone who wants it. Two
  * threads may verify the same file at once, which costs time only. */
-static int verify_once(struct rt_store *s, int file, struct hd_err *err)
+static int use_file(struct rt_store *s, int file, struct hd_err *err)
 {
-    if (file < 0 || atomic_load_explicit(&s->verified[file], memory_order_acquire))
+    if (file < 0 || atomic_load_explicit(&s->ready[file], memory_order_acquire))
         return 0;
-    HD_TRY(verify_file(s, file, err));
-    atomic_store_explicit(&s->verified[file], true, memory_order_release);
+    if (s->mode.copy)
+        HD_TRY(rt_store_load(s, file, err));
+    if (!s->mode.trust)
+        HD_TRY(verify_file(s, file, err));
+    atomic_store_explicit(&s->ready[file], true, memory_order_release);
     return 0;
 }
 
-static int touch_column(struct rt_store *s, const struct fe_column_files *f,
-                        struct hd_err *err)
+static int use_dict(struct rt_store *s, const struct fe_column_files *f, struct hd_err *err)
 {
-    HD_TRY(verify_once(s, f->data, err));
-    HD_TRY(verify_once(s, f->validity, err));
-    HD_TRY(verify_once(s, f->text_base, err));
-    HD_TRY(verify_once(s, f->text_bytes, err));
-    HD_TRY(verify_once(s, f->dict_offsets, err));
-    return verify_once(s, f->dict_bytes, err);
+    HD_TRY(use_file(s, f->dict_bytes, err));
+    return use_file(s, f->dict_offsets, err);
+}
+
+/* What others are checked against goes first. */
+static int use_column(struct rt_store *s, const struct fe_column_files *f, struct hd_err *err)
+{
+    HD_TRY(use_file(s, f->validity, err));
+    HD_TRY(use_file(s, f->text_base, err));
+    HD_TRY(use_file(s, f->text_bytes, err));
+    HD_TRY(use_dict(s, f, err));
+    return use_file(s, f->data, err);
+}
+
+/* The store to use, NULL where there is nothing to do. */
+static struct rt_store *store_of(const struct rt_store_table *x)
+{
+    return x && (!x->store->mode.trust || x->store->mode.copy) ? x->store : NULL;
 }
 
 int rt_store_touch(const struct fe_table *table, int column, struct hd_err *err)
 {
     const struct rt_store_table *x = table->store;
-    if (!x || x->store->trust)
+    struct rt_store *s = store_of(x);
+    if (!s)
         return 0;
-    struct rt_store *s = x->store;
     if (column >= 0)
-        return touch_column(s, &s->doc->column_files[x->number][column], err);
+        return use_column(s, &s->doc->column_files[x->number][column], err);
     if (column > RT_TOUCH_FK)
-        return verify_once(s, s->doc->keyidx_files[x->number][RT_TOUCH_KEYIDX - column], err);
+        return use_file(s, s->doc->keyidx_files[x->number][RT_TOUCH_KEYIDX - column], err);
     const struct fe_fk_files *f = &s->doc->fk_files[x->number][RT_TOUCH_FK - column];
-    HD_TRY(verify_once(s, f->offsets, err));
-    return verify_once(s, f->child_rows, err);
+    HD_TRY(use_file(s, f->offsets, err));
+    return use_file(s, f->child_rows, err);
+}
+
+int rt_store_touch_dict(const struct fe_table *table, int column, struct hd_err *err)
+{
+    const struct rt_store_table *x = table->store;
+    struct rt_store *s = store_of(x);
+    return s ? use_dict(s, &s->doc->column_files[x->number][column], err) : 0;
 }

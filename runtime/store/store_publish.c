@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/claim.h"
 #include "runtime/base/fault.h"
 #include "runtime/store/store_catalog.h"
 #include "runtime/store/store_writer_impl.h"
@@ -38,11 +39,13 @@ static int move(struct rt_writer *w, struct hd_err *err)
         return HD_FAIL(err, IO, w->path, "cannot rename %s: %s", w->dir, strerror(errno));
     }
     w->dir[0] = 0;
+    hd_claim_end(w->path, w->lock);
+    w->lock = -1;
     char parent[RT_PATH_MAX];
     snprintf(parent, sizeof parent, "%s", w->path);
     if (rt_file_sync(dirname(parent), err) == 0)
         return 0;
-    rt_dir_remove(w->path); /* an error must leave nothing at the path */
+    hd_dir_remove(w->path); /* an error must leave nothing at the path */
     return -1;
 }
 

@@ -204,11 +204,11 @@ static int check_complete(struct wr_table *x, struct hd_err *err)
     if (x->in_flight)
         return HD_FAIL(err, USER, name, "commit while rows are being appended");
     if (r->n && r->v[0].from > 0)
-        return HD_FAIL(err, DATA, name, "rows 0 to %lld are missing",
-                       (long long)(r->v[0].from - 1));
+        return HD_FAIL(err, DATA, name, "rows 1 to %lld are missing",
+                       (long long)r->v[0].from);
     if (r->n > 1)
-        return HD_FAIL(err, DATA, name, "rows %lld to %lld are missing", (long long)r->v[0].to,
-                       (long long)(r->v[1].from - 1));
+        return HD_FAIL(err, DATA, name, "rows %lld to %lld are missing",
+                       (long long)r->v[0].to + 1, (long long)r->v[1].from);
     int64_t have = r->n ? r->v[0].to : 0;
     if (rows >= 0 && have != rows)
         return HD_FAIL(err, DATA, name, "%lld rows declared, %lld appended", (long long)rows,

@@ -343,19 +343,8 @@ static int pack_validity(struct rt_scratch *s, int column, struct hd_err *err)
     return 0;
 }
 
-static int refuse_null(const struct fe_table *t, int column, const struct rt_work *w,
-                       int64_t first_row, struct hd_err *err)
-{
-    int i = 0;
-    while (rt_bit(w->valid, i))
-        i++;
-    return HD_FAIL(err, DATA, t->name, "row %lld: column \"%s\" is not nullable, found NULL",
-                   (long long)(first_row + i), t->cols[column].name);
-}
-
 int rt_stage_slice(struct rt_scratch *s, const struct fe_table *t,
-                   const struct rt_row_source *source, int64_t from, int n, int64_t first_row,
-                   struct hd_err *err)
+                   const struct rt_row_source *source, int64_t from, int n, struct hd_err *err)
 {
     s->n = 0;
     size_t head = (size_t)t->ncols * sizeof(struct rt_chunk);
@@ -366,9 +355,7 @@ int rt_stage_slice(struct rt_scratch *s, const struct fe_table *t,
         struct rt_work *w = &s->work;
         w->n = n;
         w->nulls = 0;
-        HD_TRY(source->fill(source, c, from, w, err));
-        if (w->nulls && !t->cols[c].nullable)
-            return refuse_null(t, c, w, first_row, err);
+        source->fill(source, c, from, w);
         HD_TRY(pack_validity(s, c, err));
         HD_TRY(pack_column(s, c, err));
     }
@@ -385,6 +372,17 @@ const void *rt_stage_image(struct rt_scratch *s, int ncols, uint64_t at)
     for (int c = 0; c < ncols; c++)
         header(s, c)->at += at;
     return s->image;
+}
+
+int rt_rows_check(const char *table, int64_t first_row, int64_t rows, struct hd_err *err)
+{
+    if (first_row < 0 || rows < 0)
+        return HD_FAIL(err, USER, table, "bad row range: first row %lld, %lld rows",
+                       (long long)first_row, (long long)rows);
+    if (rows > FE_TABLE_MAX_ROWS || first_row > FE_TABLE_MAX_ROWS - rows)
+        return HD_FAIL(err, UNSUPPORTED, table, "more than %d rows in a table",
+                       FE_TABLE_MAX_ROWS);
+    return 0;
 }
 
 void rt_chunk_open(const char *staging, const struct rt_slice *s, int column,

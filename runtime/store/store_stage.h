@@ -38,10 +38,10 @@ struct rt_work {
     const struct rt_str *entries;
 };
 
-/* Where rows come from. fill writes rows [from, from + w->n) of table column c to w. */
+/* Where rows come from, which were checked before: NULLs stand where they may, and values are in
+ * their type's range. fill writes rows [from, from + w->n) of table column c to w. */
 struct rt_row_source {
-    int (*fill)(const struct rt_row_source *s, int c, int64_t from, struct rt_work *w,
-                struct hd_err *err);
+    void (*fill)(const struct rt_row_source *s, int c, int64_t from, struct rt_work *w);
 };
 
 /* How a chunk's values lie in the staging file. Sections start at multiples of 16. */
@@ -88,14 +88,15 @@ struct rt_scratch *rt_scratch_new(void); /* NULL: out of memory */
 void rt_scratch_free(struct rt_scratch *s);
 struct rt_work *rt_scratch_work(struct rt_scratch *s);
 
-/* Packs rows [from, from + n) of the source, rows first_row... of table t, into one slice
- * image, chunk headers first. The image stays the scratch's. */
+/* Packs rows [from, from + n) of the source into one slice image of table t, chunk headers first. The image stays the scratch's. */
 int rt_stage_slice(struct rt_scratch *s, const struct fe_table *t,
-                   const struct rt_row_source *source, int64_t from, int n, int64_t first_row,
-                   struct hd_err *err);
+                   const struct rt_row_source *source, int64_t from, int n, struct hd_err *err);
 size_t rt_stage_size(const struct rt_scratch *s);
 /* The image, its positions moved to where it will stand. Once per slice. */
 const void *rt_stage_image(struct rt_scratch *s, int ncols, uint64_t at);
+
+/* Whether a table may have rows [first_row, first_row + rows). */
+int rt_rows_check(const char *table, int64_t first_row, int64_t rows, struct hd_err *err);
 
 /* Blocks of a table with this many rows. */
 static inline int64_t rt_nblocks(int64_t rows)

@@ -40,6 +40,39 @@ void rt_sum(const void *p, uint64_t n, char out[RT_SUM_TEXT])
     text(XXH3_64bits_digest(&state), out);
 }
 
+static uint64_t sum_runs(const char *p, uint64_t from, uint64_t to, rt_sum_look look,
+                         void *ctx)
+{
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    for (uint64_t at = from, end; at < to; at = end) {
+        end = HD_MIN(to, at + RT_SUM_RUN);
+        XXH3_64bits_update(&state, p + at, (size_t)(end - at));
+        look(ctx, at, end);
+    }
+    return XXH3_64bits_digest(&state);
+}
+
+void rt_sum_looking(const void *p, uint64_t n, rt_sum_look look, void *ctx,
+                    char out[RT_SUM_TEXT])
+{
+    XXH3_state_t state;
+    if (!look) {
+        rt_sum(p, n, out);
+        return;
+    }
+    if (n <= piece_size) {
+        text(sum_runs(p, 0, n, look, ctx), out);
+        return;
+    }
+    XXH3_64bits_reset(&state);
+    for (uint64_t at = 0; at < n; at += piece_size) {
+        uint64_t sum = sum_runs(p, at, HD_MIN(n, at + piece_size), look, ctx);
+        XXH3_64bits_update(&state, &sum, sizeof sum);
+    }
+    text(XXH3_64bits_digest(&state), out);
+}
+
 struct job {
     const struct rt_map *maps;
     int n;

@@ -8,12 +8,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/claim.h"
 #include "runtime/base/fault.h"
-#include "runtime/store/store_claim.h"
 #include "runtime/store/store_writer_impl.h"
 
-/* Row ids of indexes are 32 bits wide and 0 and all ones mean "none" somewhere. */
-static const int64_t max_rows = (int64_t)UINT32_MAX - 1;
+/* What the last step, one rename to the path, would not replace is refused now. */
+static int check_target(const char *path, struct hd_err *err)
+{
+    struct stat st, parent;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char up[RT_PATH_MAX];
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || !*name)
+        return HD_FAIL(err, USER, path, "not a name that a new directory can have");
+    if (lstat(path, &st) != 0)
+        return 0;
+    if (S_ISLNK(st.st_mode))
+        return HD_FAIL(err, USER, path, "exists already and is a symbolic link");
+    HD_TRY(rt_path_join(up, path, "..", err));
+    if (stat(up, &parent) == 0 && parent.st_dev != st.st_dev)
+        return HD_FAIL(err, USER, path, "another file system is mounted there");
+    return 0;
+}
 
 static int make_directory(struct rt_writer *w, const char *path, struct hd_err *err)
 {
@@ -23,12 +38,18 @@ static int make_directory(struct rt_writer *w, const char *path, struct hd_err *
     int len = snprintf(w->path, sizeof w->path, "%.*s", (int)n, path);
     if (n == 0 || len >= (int)sizeof w->path - 64)
         return HD_FAIL(err, USER, path, n ? "path too long" : "empty path");
+    HD_TRY(check_target(w->path, err));
     int is_free = rt_dir_is_free(w->path, err);
     if (is_free < 0)
         return -1;
     if (!is_free)
         return HD_FAIL(err, USER, path, "exists already and is not an empty directory");
-    return rt_claim(w->path, w->dir, &w->lock, err);
+    w->lock = hd_claim_new(w->path, w->dir, sizeof w->dir);
+    if (w->lock >= 0)
+        return 0;
+    HD_FAIL(err, IO, w->dir, "cannot create directory: %s", strerror(errno));
+    w->dir[0] = 0;
+    return -1;
 }
 
 void wr_stage_path(const struct rt_writer *w, const struct wr_table *x, int lane,
@@ -91,7 +112,7 @@ void rt_writer_free(struct rt_writer *w)
     for (size_t i = 0; i < w->nscratches; i++)
         rt_scratch_free(w->scratches[i].s);
     if (w->dir[0])
-        rt_dir_remove(w->dir);
+        hd_dir_remove(w->dir);
     if (w->lock >= 0)
         close(w->lock);
     pthread_mutex_destroy(&w->mutex);
@@ -169,15 +190,10 @@ static int check_range(const struct wr_table *x, int64_t first_row, int64_t rows
                        struct hd_err *err)
 {
     const char *name = x->decl->table.name;
-    if (first_row < 0 || rows < 0)
-        return HD_FAIL(err, USER, name, "bad row range: first row %lld, %lld rows",
-                       (long long)first_row, (long long)rows);
-    if (rows > max_rows || first_row > max_rows - rows)
-        return HD_FAIL(err, UNSUPPORTED, name, "more than %lld rows in a table",
-                       (long long)max_rows);
+    HD_TRY(rt_rows_check(name, first_row, rows, err));
     if (x->decl->rows >= 0 && first_row + rows > x->decl->rows)
         return HD_FAIL(err, DATA, name, "rows %lld to %lld appended, declared are %lld",
-                       (long long)first_row, (long long)(first_row + rows - 1),
+                       (long long)first_row + 1, (long long)(first_row + rows),
                        (long long)x->decl->rows);
     return 0;
 }
@@ -214,8 +230,8 @@ static int claim(struct rt_writer *w, struct wr_table *x, int lane, int64_t from
     if (rc == -1 && clash.to)
         return HD_FAIL(err, DATA, x->decl->table.name,
                        "rows %lld to %lld overlap rows appended before (%lld to %lld)",
-                       (long long)from, (long long)(to - 1), (long long)clash.from,
-                       (long long)(clash.to - 1));
+                       (long long)from + 1, (long long)to, (long long)clash.from + 1,
+                       (long long)clash.to);
     return rc;
 }
 
@@ -274,8 +290,8 @@ static int stage_rows(const struct rt_writer *w, struct wr_table *x,
     int64_t from = 0;
     for (size_t i = 0; i < s->n; i++) {
         int n = (int)s->v[i].rows;
-        int64_t row = s->v[i].first_row = first_row + from;
-        HD_TRY(rt_stage_slice(scratch->s, &x->decl->table, source, from, n, row, err));
+        s->v[i].first_row = first_row + from;
+        HD_TRY(rt_stage_slice(scratch->s, &x->decl->table, source, from, n, err));
         HD_TRY(write_slice(w, x, scratch, &s->v[i], err));
         from += n;
     }

@@ -37,6 +37,12 @@ class BadArguments(cli.CliTest):
         cases = (
             ([], "expected a command (see heddle --help)"),
             (["weave"], 'unknown command "weave" (see heddle --help)'),
+            (["runn"], 'unknown command "runn" (did you mean "run"?) (see heddle --help)'),
+            (["Bench"], 'unknown command "Bench" (did you mean "bench"?) (see heddle --help)'),
+            (["run", "a", "--treads", "1"],
+             'unknown option "--treads" (did you mean "--threads"?) (see heddle run --help)'),
+            (["run", "a", "--fromat=csv"],
+             'unknown option "--fromat=csv" (did you mean "--format"?) (see heddle run --help)'),
             (["--weave"], 'unknown option "--weave" (see heddle --help)'),
             (["run"], "expected PLAN.json or --batch FILE (see heddle run --help)"),
             (["run", "a", "b"], 'unexpected argument "b" (see heddle run --help)'),
@@ -62,6 +68,19 @@ class BadArguments(cli.CliTest):
             (["gen", "tpch", "--out", "x"], "--sf F is missing"),
             (["gen", "tpch", "--sf", "0", "--out", "x"],
              '--sf: expected a number from 0.001 to 29999, found "0"'),
+            *((["gen", "tpch", "--sf", number, "--out", "x"],
+               f'--sf: expected a number from 0.001 to 29999, found "{number}"')
+              for number in ("0x10", "nan", "inf", "1e999", "-inf", " 1", "1 ", "+1", "1e", "", "1,5", "0x1p3")),
+            *((["run", "a", "--memory", number],
+               f'--memory: expected a number of bytes such as 4096, 512M or 1.5G, found "{number}"')
+              for number in ("0x10K", "nan", "infM", "1e999", " 1K", "1KB", "1e30", "K")),
+            *((["run", "a", "--threads", number],
+               f'--threads: expected an integer from 1 to 1024, found "{number}"')
+              for number in ("0x10", "+5", " 5", "5.0", "1e1", "-", "99999999999999999999")),
+            (["params", "tpch", "--seed", "0x7"],
+             '--seed: expected an integer from 0 to 9007199254740992, found "0x7"'),
+            (["bench", "tpch", "--db", "x", "--query-timeout", "0x1"],
+             '--query-timeout: expected a number from 0.001 to 1e+06, found "0x1"'),
             (["gen", "tpch", "--sf", "1"], "expected --out DB or --tbl DIR"),
             (["gen", "tpch", "--sf", "1", "--out", "x", "--tbl", "y"],
              "--out and --tbl exclude each other"),
@@ -112,6 +131,13 @@ class ExitStatus(cli.CliTest):
     def test_missing_database_is_1(self):
         self.write("p.json", cli.plan({"op": "scan", "table": "t"}))
         self.assertIn("nowhere", self.fail_cli("run", "p.json", "--db", "nowhere", status=1))
+
+    def test_table_without_database(self):
+        self.write("p.json", cli.plan({"op": "scan", "table": "t"}))
+        for command in ("run", "explain"):
+            self.assertEqual(self.fail_cli(command, "p.json"),
+                             '$.root.table: table "t" not found; there are no tables; no database '
+                             "was named (--db DIR)")
 
     def test_full_disk_is_1(self):
         self.write("p.json", cli.plan(cli.EVERY_TYPE))

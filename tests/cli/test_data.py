@@ -64,6 +64,28 @@ class Generated(cli.CliTest):
         self.assertEqual(report["class"], "skewed")
         self.assertEqual([q["status"] for q in report["queries"]], ["ok", "ok"])
 
+    def test_what_a_rename_cannot_replace_is_refused_at_once(self):
+        (self.dir / "real").mkdir()
+        (self.dir / "link").symlink_to("real")
+        (self.dir / "nowhere").symlink_to("missing")
+        for out in ("link", "nowhere", "link/", "real/.", "real/.."):
+            err = self.fail_cli("gen", "tpch", "--sf", "100", "--out", out)
+            self.assertRegex(err, "is a symbolic link|not a name")
+        self.assertEqual(list((self.dir / "real").iterdir()), [])
+
+    def test_folders_of_others_are_kept(self):
+        (self.dir / "db.tmp-1-1").mkdir()
+        self.write("db.tmp-1-1/mine", "x")
+        self.run_cli("gen", "tpch", "--sf", "0.01", "--out", "db")
+        self.assertTrue((self.dir / "db.tmp-1-1" / "mine").exists())
+
+    def test_files_are_read_instead_of_mapped(self):
+        self.run_cli("gen", "tpch", "--sf", "0.01", "--out", "db")
+        args = ["bench", "tpch", "--db", "db", "--repeat", "1"]
+        self.run_cli(*args, "--no-mmap")
+        self.run_cli(*args, "--no-mmap", "--trust")
+        self.run_cli("check", "db", "--no-mmap")
+
     def test_existing_database_is_kept(self):
         self.run_cli("gen", "tpch", "--sf", "0.01", "--out", "db")
         before = sorted(p.name for p in (self.dir / "db").iterdir())
@@ -130,6 +152,7 @@ class SuiteOfOnesOwn(cli.CliTest):
                 "0,ETHIOPIA", "1,ARGENTINA", "1,PERU", "1,CANADA", "1,BRAZIL"]
         head = "n_regionkey,n_name\n"
         self.write("own/answers/good.csv", head + "\n".join(sorted(rows)) + "\n")
+        self.write("own/answers/broken.csv", "n\n")
         self.write("own/answers/other.csv",
                    head + "\n".join(sorted(rows)).replace("PERU", "CHILE") + "\n")
 
@@ -145,6 +168,7 @@ class SuiteOfOnesOwn(cli.CliTest):
         self.assertRegex(out, r"(?m)^ other .*\| DIFFERS$")
         self.assertRegex(out, r"(?m)^other: row \d+ is .* instead of .*")
         self.assertIn("nowhere", out)
+        self.assertIn("\nAnswers: 2 of 3 compared, 1 differs; 1 gave no result.\n", out)
 
     def test_queries_are_picked(self):
         out, _ = self.run_cli("bench", "./own", "--db", "db", "--queries", "good")
@@ -175,6 +199,20 @@ class Interrupted(cli.CliTest):
         self.assertEqual(len(list(self.dir.glob("db.tmp-*"))), 1)
         self.run_cli("gen", "tpch", "--sf", "0.01", "--out", "db")
         self.assertEqual([p.name for p in self.dir.iterdir()], ["db"])
+
+    def test_killed_text_writer_leaves_nothing_for_long(self):
+        text = self.dir / "text"
+        with subprocess.Popen([cli.BINARY, "gen", "tpch", "--sf", "10", "--tbl", "text"], cwd=self.dir,
+                              stderr=subprocess.PIPE) as process:
+            deadline = time.monotonic() + cli.TIMEOUT_S
+            while not any(p.is_file() and p.stat().st_size for p in text.rglob("*")):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.01)
+            process.kill()
+            process.communicate(timeout=cli.TIMEOUT_S)
+        self.assertEqual([p.is_dir() for p in text.iterdir()], [True])
+        self.run_cli("gen", "tpch", "--sf", "0.01", "--tbl", "text", "--tables", "region")
+        self.assertEqual([p.name for p in text.iterdir()], ["region.tbl"])
 
     def test_query_is_cancelled(self):
         numbers = {"op": "values", "columns": [{"name": "n", "type": "int64"}],

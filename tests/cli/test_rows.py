@@ -3,6 +3,7 @@
 
 import json
 import re
+import subprocess
 
 import cli
 
@@ -97,6 +98,39 @@ class Formats(cli.CliTest):
         self.assertTrue(out.endswith(f"({n} rows)\n"))
 
 
+class Failures(cli.CliTest):
+    """A row that fails tells its values; the parts that a device tells, too, are in tests/expr."""
+
+    COLUMNS = [("i", "int32", 123456), ("j", "int64", "9223372036854775807"), ("k", "int64", "-9223372036854775808"),
+               ("d", "decimal(12,2)", "-1234.50"), ("m", "decimal(38,0)", "9" * 38), ("s", "string", "K\u00f6ln\t\u0085'\\")]
+
+    def test_values(self):
+        source = {"op": "values", "columns": [{"name": n, "type": t} for n, t, _ in self.COLUMNS],
+                  "rows": [[v for _, _, v in self.COLUMNS]]}
+        most, wide = "9223372036854775807", "9" * 38
+        for expr, message in (
+                ("cast(i as decimal(5,2))", "numeric overflow: 123456 does not fit decimal(5,2)"),
+                ("j + i", f"numeric overflow: {most} + 123456 does not fit int64"),
+                ("k - i", "numeric overflow: -9223372036854775808 - 123456 does not fit int64"),
+                ("j * i", f"numeric overflow: {most} * 123456 does not fit int64"),
+                ("k / (i - 123457)", "numeric overflow: -9223372036854775808 / -1 does not fit int64"),
+                ("-k", "numeric overflow: -(-9223372036854775808) does not fit int64"),
+                ("m + 1", f"numeric overflow: {wide} + 1 does not fit decimal(38,0)"),
+                ("m * d", f"numeric overflow: {wide} * -1234.50 does not fit decimal(38,2)"),
+                ("m / d", f"numeric overflow: {wide} / -1234.50 does not fit decimal(38,6)"),
+                ("m - 1.5", f"numeric overflow: {wide} does not fit decimal(38,1)"),
+                ("cast(s as int64)", "'K\u00f6ln\\x09\\xc2\\x85'\\' is not a value of type int64")):
+            self.write("v.json", cli.plan({"op": "project", "input": source, "exprs": [{"expr": expr, "as": "x"}]}))
+            err = self.fail_cli("run", "v.json", "--backend", "cpu", status=1)
+            self.assertEqual(err, f"$.root.exprs[0].expr: {message}")
+
+    def test_sums(self):
+        source = {"op": "values", "columns": [{"name": "m", "type": "decimal(38,6)"}], "rows": [["9" * 32]] * 2}
+        self.write("s.json", cli.plan({"op": "aggregate", "input": source, "aggs": [{"fn": "sum", "arg": "m", "as": "x"}]}))
+        err = self.fail_cli("run", "s.json", status=1)
+        self.assertEqual(err, "$.root.aggs[0]: numeric overflow: the sum does not fit decimal(38,6)")
+
+
 class Parameters(cli.CliTest):
     def setUp(self):
         super().setUp()
@@ -115,6 +149,16 @@ class Parameters(cli.CliTest):
         self.assertEqual(self.rows(), ["2", "3"])
         self.assertEqual(self.rows("-p", "least=3"), ["3"])
         self.assertEqual(self.rows("--param", "least=3", "-p", "some=[3,4]"), ["3", "4"])
+
+    def test_decimal_becomes_the_nearest_float(self):
+        """As the value of a column does: 35953516500184090.42 and 10^2 are no exact doubles both."""
+        value = "35953516500184090.42"
+        self.write("f.json", cli.plan(
+            {"op": "project", "input": {"op": "values", "columns": [{"name": "d", "type": "decimal(19,2)"}], "rows": [[value]]},
+             "exprs": [{"expr": "cast(:v as float64)", "as": "p"}, {"expr": "cast(d as float64)", "as": "c"}]},
+            params={"v": {"type": "decimal(19,2)", "default": value}}))
+        out, _ = self.run_cli("run", "f.json", "-f", "csv")
+        self.assertEqual(out, "p,c\n35953516500184092,35953516500184092\n")
 
     def test_file_and_order(self):
         self.write("some.json", '{"least": "4", "some": ["4"]}')
@@ -219,6 +263,78 @@ class Reports(cli.CliTest):
     def test_info(self):
         json.loads(self.run_cli("info", "--json")[0])
         self.assertIn("LLVM", self.run_cli("info")[0].upper())
+
+
+class Joins(cli.CliTest):
+    """docs/plan.md 1.1: which kinds accept which side as "build"."""
+
+    def test_build_sides(self):
+        def values(name):
+            return {"op": "values", "columns": [{"name": name, "type": "int64"}], "rows": [[1], [2]]}
+        for kind in ("inner", "left", "right", "full", "semi", "anti", "mark"):
+            for pairs in ([["a", "b"]], []):
+                if not pairs and kind not in ("inner", "left"):
+                    continue
+                for side in ("auto", "left", "right"):
+                    self.write("p.json", cli.plan(
+                        {"op": "join", "kind": kind, "on": pairs, "build": side, "left": values("a"),
+                         "right": values("b"), **({"mark": "m"} if kind == "mark" else {})}))
+                    good = (side == "auto" or (side == "right") == (kind != "right") or
+                            (side == "left" and kind == "inner" and pairs))
+                    with self.subTest(kind=kind, pairs=pairs, side=side):
+                        if good:
+                            self.run_cli("run", "p.json")
+                        else:
+                            self.assertIn(f'$.root: "build": "{side}" is not possible', self.fail_cli("run", "p.json"))
+
+
+class ControlCharacters(cli.CliTest):
+    """Names and texts cannot steer a terminal; as data they stay what they are."""
+
+    NAME = "a\x1b[31m\n\x7f\u009b\u00e9"
+    SHOWN = r"a\x1b[31m\n\x7f\u009b\u00e9".replace(r"\u00e9", "\u00e9")
+
+    def setUp(self):
+        super().setUp()
+        values = {"op": "values", "columns": [{"name": self.NAME, "type": "string"}], "rows": [[self.NAME]]}
+        self.write("p.json", cli.plan({"op": "filter", "pred": f"\"{self.NAME}\" <> 'x\x1b[0m'",
+                                       "input": values}))
+
+    def assert_harmless(self, text):
+        self.assertNotRegex(text, "[\\x00-\\x09\\x0b-\\x1f\\x7f\\x80-\\x9f]")
+
+    def test_tables(self):
+        out, _ = self.run_cli("run", "p.json")
+        line = "-" * (len(self.SHOWN) + 2)
+        self.assertEqual(out, f" {self.SHOWN}\n{line}\n {self.SHOWN}\n(1 row)\n")
+
+    def test_data_stay_exact(self):
+        out, _ = self.run_cli("run", "p.json", "-f", "csv")
+        self.assertEqual(out, f'"{self.NAME}"\n"{self.NAME}"\n')
+        rows = json.loads(self.run_cli("run", "p.json", "-f", "json")[0])
+        self.assertEqual((rows["columns"][0]["name"], rows["rows"]), (self.NAME, [[self.NAME]]))
+
+    def test_dumps(self):
+        out, _ = self.run_cli("explain", "p.json", "--dump", "plan,pipelines,spec,llvm,cuda")
+        self.assert_harmless(out)
+        self.assertIn(f"\"{self.SHOWN}\" <> 'x\\x1b[0m'\n", out)
+        self.assertIn(f"s0_union.{self.SHOWN} at", out)
+        self.assert_harmless(self.run_cli("run", "p.json", "--dump", "plan,pipelines", "-f", "json")[1])
+
+    def test_errors(self):
+        self.write("bad.json", cli.plan({"op": "scan", self.NAME: 1}))
+        for args in (("run", "bad.json"), (self.NAME,), ("run", f"--{self.NAME}"),
+                     ("run", self.NAME), ("bench", "tpch", "--db", "x", "--class", self.NAME)):
+            with self.subTest(args=args):
+                message = self.fail_cli(*args)
+                self.assertIn(self.SHOWN, message)
+                self.assert_harmless(message)
+
+    def test_bytes_that_are_no_utf8(self):
+        done = subprocess.run([cli.BINARY, "run", b"no\xff\x9b31m"], capture_output=True, check=False,
+                              timeout=cli.TIMEOUT_S, cwd=self.dir)
+        self.assertEqual(done.stderr, b"heddle: error: no\\xff\\x9b31m: cannot open: "
+                                      b"No such file or directory\n")
 
 
 if __name__ == "__main__":

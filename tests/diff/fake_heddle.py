@@ -17,7 +17,7 @@ import dataset
 import results
 from gen_data import Column, Table
 from hdtypes import ExecutionError, PlanError, parse_type
-from plan_sql import Ambiguous, Oracle
+from plan_sql import Oracle
 
 BUG = os.environ.get("HEDDLE_FAKE_BUG", "")
 
@@ -83,7 +83,7 @@ def answer(oracle, line):
         columns, rows = oracle.run(plan, line["params"])
     except PlanError as e:
         return fail("user", str(e))
-    except (ExecutionError, Ambiguous) as e:
+    except ExecutionError as e:
         return fail("execution", str(e))
     with open(line["out"], "w", encoding="utf-8", newline="") as f:
         (results.write_json if line["format"] == "json" else results.write_csv)(f, columns, rows)

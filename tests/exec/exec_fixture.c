@@ -27,14 +27,14 @@ void fx_init(struct fx *f, int threads, void *context)
     f->memory.pages = stock;
     f->crew = rt_crew_new();
     f->threads = threads;
-    f->paths[0] = "$.root.first";
-    f->paths[1] = "$.root.second";
+    f->sites[0] = (struct rt_site){.path = "$.root.first"};
+    f->sites[1] = (struct rt_site){.path = "$.root.second"};
     f->spec = (struct rt_spec){.states = f->states,
                                .args = f->args,
                                .pipelines = f->pipelines,
                                .actions = f->actions,
-                               .npaths = 2,
-                               .paths = f->paths};
+                               .nsites = 2,
+                               .sites = f->sites};
     f->args[0] =
         (struct rt_arg){.kind = RT_ARG_CONST, .phys = RT_I64, .i = (int64_t)(intptr_t)context};
     f->spec.nargs = f->spec.nwords = 1;

@@ -28,7 +28,7 @@ struct fx {
     struct rt_action actions[FX_ACTIONS];
     struct rt_arg args[FX_ARGS];
     struct fe_table tables[FX_PIPELINES];
-    const char *paths[2];
+    struct rt_site sites[2];
     int threads;
     bool profile;
     uint64_t limit;

@@ -6,7 +6,9 @@
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/Core.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,7 +83,7 @@ static void modules_compile_and_link(void **state)
     struct hd_err err;
     (void)state;
     hd_err_init(&err);
-    assert_int_equal(rt_orc_compile(bc.p, bc.n, NULL, 0, &object, &err), 0);
+    assert_int_equal(rt_orc_compile(bc.p, bc.n, NULL, 0, NULL, &object, &err), 0);
     assert_int_equal(rt_code_load(&object, 1, &code, &err), 0);
     for (int k = 0; k < 3; k++) {
         char name[16];
@@ -102,7 +104,7 @@ static void bad_bitcode_is_an_error(void **state)
     struct hd_err err;
     (void)state;
     hd_err_init(&err);
-    assert_int_equal(rt_orc_compile(bc.p, bc.n / 2, NULL, 0, &object, &err), -1);
+    assert_int_equal(rt_orc_compile(bc.p, bc.n / 2, NULL, 0, NULL, &object, &err), -1);
     assert_int_equal(err.class, HD_ERR_TOOL);
     hd_err_release(&err);
     rt_bytes_release(&bc);
@@ -266,6 +268,58 @@ static void a_directory_that_others_may_write_is_not_used(void **state)
     free(dir);
 }
 
+static void the_root_and_links_are_no_cache(void **state)
+{
+    struct rt_disk_cache c;
+    char *dir = fresh_dir("linked"), *link = fresh_dir("link");
+    (void)state;
+    mkdir(dir, 0700);
+    assert_int_equal(symlink(dir, link), 0);
+    assert_false(rt_disk_cache_init(&c, link, 1 << 20));
+    assert_false(rt_disk_cache_init(&c, "/", 1 << 20));
+    assert_false(rt_disk_cache_init(&c, "//..", 1 << 20));
+    assert_true(rt_disk_cache_init(&c, dir, 1 << 20));
+    rt_disk_cache_release(&c);
+    free(dir);
+    free(link);
+}
+
+/* What others may write, what lies elsewhere, what is no file: none of it is run, and the FIFO
+ * keeps nobody waiting. */
+static void entries_of_others_are_not_used(void **state)
+{
+    struct rt_disk_cache c;
+    char *dir = fresh_dir("entries"), *away = fresh_dir("away");
+    (void)state;
+    assert_true(rt_disk_cache_init(&c, dir, 1 << 20));
+    rt_disk_cache_store(&c, key, two_parts, 2);
+    char *path = entry_of(dir);
+    for (mode_t bit = S_IWOTH; bit <= S_IWGRP; bit *= S_IWGRP / S_IWOTH) {
+        assert_true(loads(&c, key));
+        assert_int_equal(chmod(path, 0600 | bit), 0);
+        assert_false(loads(&c, key));
+        assert_int_equal(chmod(path, 0600), 0);
+    }
+    if (geteuid() == 0) {
+        assert_int_equal(chown(path, 1, 1), 0);
+        assert_false(loads(&c, key));
+        assert_int_equal(chown(path, 0, 0), 0);
+    }
+    assert_true(loads(&c, key));
+    assert_int_equal(rename(path, away), 0);
+    assert_int_equal(symlink(away, path), 0);
+    assert_false(loads(&c, key));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_false(loads(&c, key));
+    rt_disk_cache_store(&c, key, two_parts, 2); /* takes the place of all of these */
+    assert_true(loads(&c, key));
+    rt_disk_cache_release(&c);
+    free(path);
+    free(dir);
+    free(away);
+}
+
 static void failed_writes_leave_nothing(void **state)
 {
     static const char *const faults[] = {"write:1", "write:2+", "open:1", "rename:1"};
@@ -289,6 +343,33 @@ static void failed_writes_leave_nothing(void **state)
     free(dir);
 }
 
+/* The limit on the size of files ends an entry, not the process, and the host's signals stay as they
+ * are. */
+static void files_that_may_not_grow_are_done_without(void **state)
+{
+    struct rt_disk_cache c;
+    struct rlimit before, tight;
+    sigset_t mask, later;
+    char *dir = fresh_dir("limit");
+    (void)state;
+    assert_true(rt_disk_cache_init(&c, dir, 1 << 20));
+    getrlimit(RLIMIT_FSIZE, &before);
+    tight = (struct rlimit){16, before.rlim_max};
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    setrlimit(RLIMIT_FSIZE, &tight);
+    rt_disk_cache_store(&c, key, two_parts, 2);
+    setrlimit(RLIMIT_FSIZE, &before);
+    pthread_sigmask(SIG_BLOCK, NULL, &later);
+    assert_int_equal(sigismember(&mask, SIGXFSZ), sigismember(&later, SIGXFSZ));
+    sigpending(&later);
+    assert_int_equal(sigismember(&later, SIGXFSZ), 0);
+    assert_null(entry_of(dir));
+    rt_disk_cache_store(&c, key, two_parts, 2);
+    assert_true(loads(&c, key));
+    rt_disk_cache_release(&c);
+    free(dir);
+}
+
 /* ---- Both ------------------------------------------------------------------------------ */
 
 struct both {
@@ -304,7 +385,8 @@ static enum rt_cached get(struct both *b, struct rt_bytes bc, bool fresh, int nf
     struct hd_err err;
     char name[16];
     hd_err_init(&err);
-    if (rt_code_cache_get(b->cache, b->crew, 3, bc.p, bc.n, fresh, &code, &how, &err) != 0)
+    if (rt_code_cache_get(b->cache, b->crew, 3, NULL, bc.p, bc.n, fresh, &code, &how, &err) !=
+        0)
         fail_msg("%s %s", err.message, err.detail ? err.detail : "");
     for (int k = 0; k < nfunctions; k++) {
         snprintf(name, sizeof name, "f%d", k);
@@ -451,7 +533,10 @@ int main(void)
         cmocka_unit_test(damaged_entries_are_ignored),
         cmocka_unit_test(the_oldest_entries_go_first),
         cmocka_unit_test(a_directory_that_others_may_write_is_not_used),
+        cmocka_unit_test(the_root_and_links_are_no_cache),
+        cmocka_unit_test(entries_of_others_are_not_used),
         cmocka_unit_test(failed_writes_leave_nothing),
+        cmocka_unit_test(files_that_may_not_grow_are_done_without),
         cmocka_unit_test(code_is_compiled_once),
         cmocka_unit_test(damaged_code_is_compiled_again),
         cmocka_unit_test(many_modules_are_kept_within_bounds),

@@ -35,7 +35,7 @@ static bool like(const char *p, const char *s, size_t n, char escape)
 {
     struct hd_arena a;
     hd_arena_init(&a);
-    bool r = hdr_like(hdr_like_new(&a, p, strlen(p), escape), text(s), (int32_t)n);
+    bool r = hdr_like(hdr_like_new(&a, p, strlen(p), escape, NULL), text(s), (int32_t)n);
     hd_arena_release(&a);
     return r;
 }
@@ -102,7 +102,9 @@ static void like_agrees_with_the_plain_matcher(void **state)
 /* Strings that end at the end of an allocation: no byte beyond may be read. */
 static void searching_reads_nothing_beyond_the_end(void **state)
 {
+    struct hd_arena a;
     (void)state;
+    hd_arena_init(&a);
     like("%", "", 0, 0); /* chooses the instructions to search with */
     for (size_t n = 1; n < 140; n++)
         for (size_t m = 1; m < 40 && m <= n; m++) {
@@ -111,7 +113,7 @@ static void searching_reads_nothing_beyond_the_end(void **state)
             memset(needle, 'a', m);
             needle[m - 1] = 'b';
             needle[m / 2] = m > 2 ? 'z' : needle[m / 2];
-            struct hdr_needle p = hdr_needle(needle, m);
+            struct hdr_needle p = hdr_needle(&a, needle, m);
             assert_null(hdr_find(&p, s, n));
             size_t at = (n - m) * (m % 4) / 3;
             memcpy(s + HD_MIN(at, n - m), needle, m);
@@ -119,6 +121,112 @@ static void searching_reads_nothing_beyond_the_end(void **state)
             free(s);
             free(needle);
         }
+    hd_arena_release(&a);
+}
+
+/* Long needles and wild pieces in texts of two letters, where candidates abound: against a search that
+ * compares at every place. */
+static void long_pieces_are_found_where_they_are(void **state)
+{
+    enum { N = 2000 };
+    unsigned char s[N], piece[300];
+    char pattern[2 * sizeof piece + 8];
+    (void)state;
+    for (uint64_t i = 0; i < 3000; i++) {
+        size_t m = 65 + fx_random(i) % (sizeof piece - 65), np = 0, wanted = N;
+        for (size_t k = 0; k < N; k++)
+            s[k] = "ab"[fx_random(i * N + k) % 40 == 0];
+        for (size_t k = 0; k < m; k++)
+            piece[k] = "ab_"[fx_random(i * 1000 + k) % 40 == 0 ? 1 + i % 2 : 0];
+        if (i % 3) /* somewhere it is */
+            memcpy(s + fx_random(i + 7) % (N - m), piece, m);
+        for (size_t at = N - m + 1; at-- > 0;) {
+            size_t k = 0;
+            while (k < m && (piece[k] == '_' || piece[k] == s[at + k]))
+                k++;
+            wanted = k == m ? at : wanted;
+        }
+        pattern[np++] = '%';
+        memcpy(pattern + np, piece, m);
+        memcpy(pattern + np + m, "%", 2);
+        assert_int_equal(like(pattern, (char *)s, N, 0), wanted < N);
+        if (wanted < N) /* the first place, not a later one: what is before it has none */
+            assert_false(like(pattern, (char *)s, wanted + m - 1, 0));
+    }
+}
+
+/* Of this thread's processor: other tests may run beside this one. */
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A pattern that nearly matches at every place of 2 MB must not cost text times pattern: compared byte
+ * by byte the long ones take 4 s or more. */
+static void hostile_patterns_take_linear_time(void **state)
+{
+    enum { N = 2 << 20 };
+    static const struct {
+        int n; /* of "a" before the middle, half as many after it */
+        const char *middle, *end;
+    } cases[] = {{400000, "e", "%"},
+                 {3000, "_", "b%"},
+                 {3000, "__e", "%"},
+                 {60, "_", "b%"},
+                 {500000, "e", ""}};
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    static const size_t slower = 16; /* the instrumented code, right or wrong */
+#else
+    static const size_t slower = 1;
+#endif
+    char *s = malloc(N), *pattern = malloc(N);
+    (void)state;
+    memset(s, 'a', N);
+    for (size_t i = 0; i < HD_COUNT(cases); i++) {
+        size_t n = (size_t)cases[i].n / slower;
+        memset(pattern, 'a', N);
+        pattern[0] = '%';
+        size_t at = n + (size_t)sprintf(pattern + n, "%s", cases[i].middle);
+        pattern[at] = 'a';
+        sprintf(pattern + at + n / 2, "%s", cases[i].end);
+        double start = now_s();
+        assert_false(like(pattern, s, N, 0));
+        if (now_s() - start > 2)
+            fail_msg("case %zu takes %.1f s", i, now_s() - start);
+    }
+    memset(pattern, 'a', N); /* a%a%a%...b */
+    for (size_t i = 1; i < N - 2; i += 2)
+        pattern[i] = '%';
+    strcpy(pattern + N - 3, "b%");
+    double start = now_s();
+    assert_false(like(pattern, s, N, 0));
+    assert_true(now_s() - start < 2);
+    free(s);
+    free(pattern);
+}
+
+/* An answer that nobody waits for is not looked for to the end. */
+static void stopped_executions_search_no_further(void **state)
+{
+    enum { N = 1 << 28, M = 1 << 16 };
+    static _Atomic int stopped = 1;
+    struct hd_arena a;
+    char *s = calloc(1, N), *pattern = malloc(M + 1);
+    (void)state;
+    memset(pattern, 0, M);
+    pattern[0] = pattern[M - 1] = '%';
+    memset(pattern + 2, '_', 1);
+    pattern[M - 2] = 'b';
+    hd_arena_init(&a);
+    struct hdr_like *p = hdr_like_new(&a, pattern, M, 0, &stopped);
+    double start = now_s();
+    hdr_like(p, s, N);
+    assert_true(now_s() - start < 1);
+    hd_arena_release(&a);
+    free(s);
+    free(pattern);
 }
 
 /* ---- Strings and sets ------------------------------------------------------------------ */
@@ -268,6 +376,50 @@ static void quotients(void **state)
     assert_int_equal(hdr_div_dec(&thread, 1, 0, 0, 0, 6, 38, 1, &out), 1);
     assert_int_equal(thread.failure, RT_FAIL_DIV_ZERO);
     assert_int_equal(thread.failure_path, 1);
+}
+
+/* The whole is high * 2^64 + low, and either may be far beyond what it amounts to. */
+static void parts_are_joined_once(void **state)
+{
+    const hd_i128 limit = hd_pow10(38), one = 1;
+    const struct {
+        hd_i128 high, low;
+        int64_t n;
+        int scale, digits;
+        bool fits;
+        hd_i128 wanted;
+    } cases[] = {
+        {0, 0, 1, 0, 38, true, 0},
+        {0, -7, 2, 0, 38, true, -4},
+        {-1, 1, 1, 0, 38, true, -(one << 64) + 1},
+        {-1, 0, 1, 0, 38, true, -(one << 64)},
+        {-3, (one << 66) - 5, 4, 0, 38, true, (one << 62) - 1},
+        {(limit - 1) >> 64, (hd_i128)(uint64_t)(limit - 1), 1, 0, 38, true, limit - 1},
+        {limit >> 64, (hd_i128)(uint64_t)limit, 1, 0, 38, false, 0},
+        {-limit >> 64, (hd_i128)(uint64_t)-limit, 1, 0, 38, false, 0},
+        {one << 64, 0, 1, 0, 38, false, 0}, /* 2^128, 0 in 128 bits */
+        {one << 125, one << 126, INT64_MAX, 6, 38, false, 0},
+        {(limit >> 64) * 1000, 0, 1000, 0, 38, true, limit >> 64 << 64},
+        {(limit >> 64) * 1000, 0, 1000, 1, 38, false, 0},
+        {0, 1, 3, 6, 38, true, 333333},
+        {0, INT64_MAX, 1, 0, 0, true, INT64_MAX},
+        {0, INT64_MIN, 1, 0, 0, true, INT64_MIN},
+        {0, (hd_i128)INT64_MAX + 1, 1, 0, 0, false, 0},
+        {0, (hd_i128)INT64_MIN - 1, 1, 0, 0, false, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < HD_COUNT(cases); i++) {
+        hd_i128 out = 0;
+        int32_t rc = hdr_of_parts(&thread, LO(cases[i].high), HI(cases[i].high), LO(cases[i].low),
+                                  HI(cases[i].low), cases[i].n, cases[i].scale,
+                                  cases[i].digits, 2, &out);
+        if (rc != !cases[i].fits)
+            fail_msg("case %zu: status %d", i, rc);
+        if (!rc)
+            check_i128(out, cases[i].wanted);
+    }
+    assert_int_equal(thread.failure, RT_FAIL_OVERFLOW);
+    assert_int_equal(thread.failure_path, 2);
 }
 
 static void rescaling_and_rounding(void **state)
@@ -513,12 +665,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(like_cases),
         cmocka_unit_test(like_agrees_with_the_plain_matcher),
+        cmocka_unit_test(long_pieces_are_found_where_they_are),
+        cmocka_unit_test(hostile_patterns_take_linear_time),
+        cmocka_unit_test(stopped_executions_search_no_further),
         cmocka_unit_test(searching_reads_nothing_beyond_the_end),
         cmocka_unit_test(strings_compare_bytewise),
         cmocka_unit_test(sets),
         cmocka_unit_test(substrings),
         cmocka_unit_test(products),
         cmocka_unit_test(quotients),
+        cmocka_unit_test(parts_are_joined_once),
         cmocka_unit_test(rescaling_and_rounding),
         cmocka_unit_test(floats),
         cmocka_unit_test(dates),

@@ -344,7 +344,6 @@ static void cancelling_stops_running_code(void **state)
         pthread_t thread;
         fx_init(&f, fx_threads[k], (void *)&started);
         rt_cancel_init(&c.cancel);
-        rt_cancel_fire(&c.cancel); /* nothing runs: without effect */
         f.cancel = &c.cancel;
         int s = fx_state(&f, RT_STATE_AGG_SCALAR);
         fx_field(&f, s, RT_I64, false, RT_MERGE_SUM);
@@ -355,6 +354,30 @@ static void cancelling_stops_running_code(void **state)
         assert_int_equal(f.err.class, HD_ERR_CANCELLED);
         pthread_join(thread, NULL);
         rt_cancel_release(&c.cancel);
+        fx_release(&f);
+    }
+}
+
+/* What comes before an execution begins is not lost, and holds until it is taken back. */
+static void cancelling_before_the_begin_holds(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        struct fx f;
+        _Atomic int started = 0;
+        struct rt_cancel cancel;
+        fx_init(&f, 2, (void *)&started);
+        rt_cancel_init(&cancel);
+        rt_cancel_fire(&cancel);
+        f.cancel = &cancel;
+        int s = fx_state(&f, RT_STATE_AGG_SCALAR);
+        fx_field(&f, s, RT_I64, false, RT_MERGE_SUM);
+        fx_action(&f, RT_FINISH, s);
+        if (round == 1)
+            rt_cancel_reset(&cancel);
+        assert_int_equal(fx_run(&f, s), round == 1 ? 0 : -1);
+        assert_int_equal(f.err.class, round == 1 ? HD_ERR_NONE : HD_ERR_CANCELLED);
+        rt_cancel_release(&cancel);
         fx_release(&f);
     }
 }
@@ -557,6 +580,7 @@ int main(void)
         cmocka_unit_test(counters_are_summed),
         cmocka_unit_test(the_first_failure_ends_everything),
         cmocka_unit_test(cancelling_stops_running_code),
+        cmocka_unit_test(cancelling_before_the_begin_holds),
         cmocka_unit_test(the_memory_limit_holds),
         cmocka_unit_test(the_limit_of_the_context_holds_too),
         cmocka_unit_test(every_refused_allocation_is_survived),

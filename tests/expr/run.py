@@ -19,6 +19,8 @@ COLUMNS = [
     ("jnull", "int64", None),
     ("d", "decimal(12,2)", "12.34"), ("dneg", "decimal(12,2)", "-12.35"), ("dnull", "decimal(12,2)", None),
     ("dzero", "decimal(12,2)", "0.00"), ("dmax", "decimal(38,0)", "9" * 38), ("d4", "decimal(18,4)", "0.1250"),
+    ("dmid", "decimal(38,0)", "6" + "0" * 37), ("dlow", "decimal(38,0)", "12345678901234567890123456789012345678"),
+    ("dfine", "decimal(38,37)", "9." + "9" * 37),
     ("f", "float64", 2.5), ("fneg", "float64", -0.5), ("fnull", "float64", None), ("fbig", "float64", 1e300),
     ("s", "string", "heddle"), ("sempty", "string", ""), ("snull", "string", None), ("spct", "string", "50%_off"),
     ("snum", "string", "42"), ("sbad", "string", "4x2"), ("sdate", "string", "1996-02-29"),

@@ -31,7 +31,7 @@ static void add_rows(struct outcome *o, const struct text_file *f, const struct 
     for (int c = 0; c < f->table->ncols; c++)
         for (int64_t from = 0; from < rows; from += RT_BLOCK_ROWS) {
             w->n = (int)HD_MIN(rows - from, RT_BLOCK_ROWS);
-            source->fill(source, c, from, w, NULL);
+            source->fill(source, c, from, w);
             for (int i = 0; i < w->n; i++) {
                 bool valid = !w->nulls || rt_bit(w->valid, i);
                 o->sum = o->sum * 31 + valid;

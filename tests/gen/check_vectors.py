@@ -72,7 +72,7 @@ def check_run(args, key, vectors):
             ok = got == (rows, sha)
             bad += not ok
             print(f"{'ok' if ok else 'BAD'}\t{scheme}\t{sf}\t{table}\t{chunk}\t{got[0]} rows")
-        left = [f for f in os.listdir(d) if f.endswith(".tmp")]
+        left = [f for f in os.listdir(d) if f.startswith(".")]
         if left:
             print("BAD\tfiles left behind:", left)
             bad += 1

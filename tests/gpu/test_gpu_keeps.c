@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/gpu/gpu_internal.h"
+#include "runtime/gpu/gpu_sources.h"
 #include "runtime/store/store.h"
 #include "tests/gpu/fake_device.h"
 
@@ -254,7 +255,7 @@ static int get(struct bench *b, bool fresh, struct rt_gpu_code **code, enum rt_c
                            .pipelines = pipelines,
                            .nstates = 1,
                            .states = &result};
-    return rt_gpu_code_get(b->gpu, &spec, units, b->crew, 2, fresh, code, how, &b->err);
+    return rt_gpu_code_get(b->gpu, &spec, units, b->crew, 2, NULL, fresh, code, how, &b->err);
 }
 
 static void expect(struct bench *b, bool fresh, enum rt_cached how, int compiles)
@@ -332,6 +333,70 @@ static void code_comes_from_memory_then_disk(void **state)
     rmdir(dir);
 }
 
+/* ---- sources --------------------------------------------------------------------------- */
+
+enum { MANY = 200 };
+
+/* Units of which every third calls a library and the last is large. */
+static void many_units(struct hd_arena *a, struct rt_unit *u, int n)
+{
+    for (int i = 0; i < n; i++) {
+        bool calls = i % 3 == 0;
+        const char *head = hd_asprintf(a, "%s// p%d\n#include \"x\"\n",
+                                       calls ? "//! --option\n" : "", i);
+        const char *code = hd_asprintf(a, "kernel p%d%*s\n", i, i == n - 1 ? 100000 : 0, "");
+        u[i] = (struct rt_unit){.entry = hd_asprintf(a, "p%d", i),
+                                .text = hd_asprintf(a, "%s%s", head, code),
+                                .head = strlen(head),
+                                .libraries = calls ? RT_LIBRARY_SHARE : 0};
+        u[i].size = strlen(u[i].text);
+    }
+}
+
+static void units_of_a_small_program_have_a_source_each(void **state)
+{
+    (void)state;
+    struct hd_arena a;
+    struct rt_unit u[MANY];
+    struct rt_gpu_sources s;
+    struct hd_err err;
+    hd_err_init(&err);
+    hd_arena_init(&a);
+    many_units(&a, u, 63);
+    assert_int_equal(rt_gpu_sources_init(&s, u, 63, &err), 0);
+    assert_int_equal(s.n, 63);
+    for (int i = 0; i < s.n; i++)
+        assert_ptr_equal(s.v[s.of[i]].text, u[i].text);
+    rt_gpu_sources_release(&s);
+    hd_arena_release(&a);
+}
+
+static void many_small_units_share_sources(void **state)
+{
+    (void)state;
+    struct hd_arena a;
+    struct rt_unit u[MANY];
+    struct rt_gpu_sources s;
+    struct hd_err err;
+    hd_err_init(&err);
+    hd_arena_init(&a);
+    many_units(&a, u, MANY);
+    assert_int_equal(rt_gpu_sources_init(&s, u, MANY, &err), 0);
+    assert_in_range(s.n, 32, 36);
+    for (int i = 0; i < MANY; i++) {
+        const struct rt_gpu_source *source = &s.v[s.of[i]];
+        const char *code = hd_asprintf(&a, "kernel %s", u[i].entry);
+        assert_non_null(strstr(source->text, code));
+        assert_int_equal(source->libraries, u[i].libraries); /* relocatable ones are apart */
+        assert_int_equal(strncmp(source->text, "//! ", 4) == 0, u[i].libraries != 0);
+        const char *first = strstr(source->text, "namespace");
+        assert_true(!first || !strstr(first, "#include"));
+    }
+    assert_int_equal(s.v[s.of[MANY - 1]].nunits, 1); /* the large one */
+    rt_gpu_sources_release(&s);
+    hd_arena_release(&a);
+}
+
 static void refused_source_tells_what_the_compiler_said(void **state)
 {
     (void)state;
@@ -363,7 +428,7 @@ static void lost_device_is_made_anew(void **state)
     sample_init(&s, "t");
     open_bench(&b, 16 * MB, NULL, "c");
     assert_int_equal(get(&b, false, &code, &how), 0);
-    assert_int_equal(rt_gpu_begin(b.gpu, &b.err), 0);
+    assert_int_equal(rt_gpu_begin(b.gpu, NULL, &b.err), 0);
     assert_int_equal(resident(&b, &s, 0, &at), 0);
     b.fake.breaks = true;
     assert_int_equal(resident(&b, &s, 1, &at), -1);
@@ -380,7 +445,7 @@ static void lost_device_is_made_anew(void **state)
     expect(&b, false, RT_COMPILED, 2);
     assert_int_equal(b.fake.resets, 1);
     expect(&b, false, RT_CACHED_MEMORY, 0);
-    assert_int_equal(rt_gpu_begin(b.gpu, &b.err), 0);
+    assert_int_equal(rt_gpu_begin(b.gpu, NULL, &b.err), 0);
     assert_int_equal(resident(&b, &s, 0, &at), 0);
     rt_gpu_leave(b.gpu);
     assert_int_equal(b.fake.resets, 1);
@@ -424,6 +489,8 @@ int main(void)
         cmocka_unit_test(forgotten_table_frees_its_columns),
         cmocka_unit_test(part_that_a_table_lacks_has_no_address),
         cmocka_unit_test(code_comes_from_memory_then_disk),
+        cmocka_unit_test(units_of_a_small_program_have_a_source_each),
+        cmocka_unit_test(many_small_units_share_sources),
         cmocka_unit_test(refused_source_tells_what_the_compiler_said),
         cmocka_unit_test(lost_device_is_made_anew),
         cmocka_unit_test(device_that_stays_lost_says_so),

@@ -12,12 +12,10 @@ from hdsql import strict_columns
 
 @dataclass
 class Check:
-    kind: str  # "rows": sql is true if some row raises; "sum": sql gives (sum of |x|, largest |sum|)
-    sql: str
+    sql: str  # true if some row raises
     path: str
     node: dict  # the operator
     columns: set = None  # output columns that hold the failing value; None: a predicate or key, always used
-    limit: float = 0.0
     free: bool = False  # the operator itself may stop before the row
 
 

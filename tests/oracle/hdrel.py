@@ -88,7 +88,7 @@ class PlanCompiler:
         return name
 
     def check(self, node, path, sql, **extra):
-        self.out.checks.append(Check("rows", f"EXISTS ({sql})", path, node, **extra))
+        self.out.checks.append(Check(f"EXISTS ({sql})", path, node, **extra))
 
     def compiler(self, scope):
         return Compiler(scope, self.params, self.encode)
@@ -296,7 +296,7 @@ class PlanCompiler:
         if node.get("single"):
             if node["kind"] not in ("left", "inner") or node.get("on"):
                 raise PlanError(path, "single takes kind left or inner and no keys")
-            self.out.checks.append(Check("rows", f"(SELECT count(*) FROM {right.cte}) > 1", path, node))
+            self.out.checks.append(Check(f"(SELECT count(*) FROM {right.cte}) > 1", path, node))
         return JOINS[node["kind"]](self, node, left, right, condition)
 
     def join_keys(self, node, path, left, right):
@@ -411,18 +411,21 @@ class Aggregate:
 
     def sum(self):
         t = self.sum_type()
-        self.guard_overflow()
-        return f"CAST(sum({self.unique}{self.arg.sql}) AS {t.sql()})", t
+        if not self.is_wide():
+            return f"CAST(sum({self.unique}{self.arg.sql}) AS {t.sql()})", t
+        sql = f"CAST(hd_add({self.total()}, '0', {t.s}) AS {t.sql()})"
+        self.check_fits(sql)
+        return sql, t
 
-    def guard_overflow(self):
+    def is_wide(self):
         t = self.arg.type
-        if t.kind != "decimal" or t.p <= SAFE_SUM_DIGITS:
-            return
-        keys = "".join(f"{k} AS k{i}, " for i, k in enumerate(self.keys))
-        x = f"CAST({self.arg.sql} AS DOUBLE)"
-        rows = f"SELECT {keys}sum(abs({x})) AS a, abs(sum({x})) AS s FROM {self.rel.cte}{self.group}"
-        self.owner.out.checks.append(Check("sum", f"SELECT max(a), max(s) FROM ({rows})", self.path, self.node,
-                                           {self.agg["as"]}, 10.0 ** (MAX_DIGITS - t.s)))
+        return t.kind == "decimal" and t.p > SAFE_SUM_DIGITS
+
+    def total(self):
+        """The exact sum as text, however many digits it has."""
+        if self.is_wide():
+            return f"hd_total(list({self.unique}CAST({self.arg.sql} AS VARCHAR)))"
+        return f"CAST(CAST(sum({self.unique}{self.arg.sql}) AS {self.sum_type().sql()}) AS VARCHAR)"
 
     def avg(self):
         t = self.number()
@@ -430,18 +433,15 @@ class Aggregate:
             x = self.unique + self.arg.sql
             return f"(sum({x}) / nullif(count({x}), 0))", FLOAT64
         out = decimal(MAX_DIGITS, max(6, t.s if t.kind == "decimal" else 0))
-        self.guard_overflow()
-        total = f"CAST(sum({self.unique}{self.arg.sql}) AS {self.sum_type().sql()})"
-        count = f"count({self.unique}{self.arg.sql})"
-        sql = f"CAST(hd_div(CAST({total} AS VARCHAR), CAST({count} AS VARCHAR), {out.s}) AS {out.sql()})"
-        self.check_quotient(t, out, sql, count)
+        count = f"CAST(count({self.unique}{self.arg.sql}) AS VARCHAR)"
+        sql = f"CAST(hd_div({self.total()}, {count}, {out.s}) AS {out.sql()})"
+        if t.kind == "decimal" and t.p - t.s > out.p - out.s:  # else it fits as the argument does
+            self.check_fits(sql)
         return sql, out
 
-    def check_quotient(self, t, out, sql, count):
-        """The average fits as the argument does, unless its scale grew."""
-        if t.kind != "decimal" or t.p - t.s <= out.p - out.s:
-            return
+    def check_fits(self, sql):
+        """NULL of values that are not stands for what does not fit."""
         keys = "".join(f"{k} AS k{i}, " for i, k in enumerate(self.keys))
-        rows = f"SELECT {keys}{sql} AS q, {count} AS n FROM {self.rel.cte}{self.group}"
+        rows = f"SELECT {keys}{sql} AS q, count({self.arg.sql}) AS n FROM {self.rel.cte}{self.group}"
         self.owner.check(self.node, self.path, f"SELECT 1 FROM ({rows}) WHERE n > 0 AND q IS NULL",
                          columns={self.agg["as"]})

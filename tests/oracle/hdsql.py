@@ -361,8 +361,7 @@ class Compiler:
             raise PlanError(e.path, "substring takes a string and integers")
         if all(n.op == "lit" and n.value is not None and 1 <= n.value < 1 << 30 for n in e.args[1:]):
             return self.made(f"substring({', '.join(a.sql for a in [s] + ints)})", STRING, [s], False)
-        length = ints[1].sql if len(ints) == 2 else "9223372036854775807"
-        sql = f"hd_substr({s.sql}, {ints[0].sql}, {length})"
+        sql = f"hd_substr({s.sql}, {ints[0].sql}, {ints[1].sql})" if len(ints) == 2 else f"hd_tail({s.sql}, {ints[0].sql})"
         return self.made(sql, STRING, [s] + ints, len(ints) == 2)
 
     # ---- cast

@@ -1,6 +1,7 @@
 """Heddle's logical types, as the oracle understands docs/plan.md section 2.2."""
 
 import datetime
+import math
 import re
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -142,6 +143,8 @@ DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d")
 TIMESTAMP_TEXT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?")
 INT_TEXT = re.compile(r"[+-]?\d+")
 DECIMAL_TEXT = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
+FLOAT_TEXT = re.compile(DECIMAL_TEXT.pattern + r"([eE][+-]?\d+)?")
+FLOAT_WORD = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 
 def parse_value(text, t):
@@ -155,7 +158,7 @@ def parse_value(text, t):
     if t.kind == "decimal":
         return parse_decimal(text, t)
     if t.kind == "float64":
-        return float(text)
+        return parse_float(text, t)
     if t.kind == "date":
         return datetime.date.fromisoformat(text) if DATE_TEXT.fullmatch(text) else bad(text, t)
     if t.kind == "timestamp":
@@ -173,6 +176,13 @@ def parse_int(text, t):
     half = 1 << (31 if t.kind == "int32" else 63)
     v = int(text)
     return v if -half <= v < half else bad(text, t)
+
+
+def parse_float(text, t):
+    if FLOAT_WORD.fullmatch(text):
+        return float(text)
+    v = float(text) if FLOAT_TEXT.fullmatch(text) else math.inf
+    return v if math.isfinite(v) else bad(text, t)
 
 
 def parse_decimal(text, t):

@@ -39,6 +39,17 @@ def add(a, b, scale):
     return fixed(CTX.add(Decimal(a), Decimal(b)), scale)
 
 
+def total(values):
+    """The exact sum of decimals; NULL if there are none."""
+    values = [Decimal(v) for v in values or [] if v is not None]
+    if not values:
+        return None
+    whole = Decimal(0)
+    for v in values:
+        whole = CTX.add(whole, v)
+    return format(whole, "f")
+
+
 def subtract(a, b, scale):
     if a is None or b is None:
         return None
@@ -70,6 +81,10 @@ def substring(s, start, length):
     if s is None or start is None or length is None or length < 0:
         return None
     return s[max(start, 1) - 1:max(start + length, 1) - 1]
+
+
+def tail(s, start):
+    return None if s is None or start is None else s[max(start, 1) - 1:]
 
 
 def decimal_to_float(a):
@@ -123,10 +138,12 @@ def parse_text(text, type_name):
 FUNCTIONS = [
     ("hd_div", divide, ["VARCHAR", "VARCHAR", "INTEGER"], "VARCHAR"),
     ("hd_add", add, ["VARCHAR", "VARCHAR", "INTEGER"], "VARCHAR"),
+    ("hd_total", total, ["VARCHAR[]"], "VARCHAR"),
     ("hd_sub", subtract, ["VARCHAR", "VARCHAR", "INTEGER"], "VARCHAR"),
     ("hd_cmp", compare, ["VARCHAR", "VARCHAR"], "INTEGER"),
     ("hd_f2d", float_to_decimal, ["DOUBLE", "INTEGER"], "VARCHAR"),
     ("hd_substr", substring, ["VARCHAR", "BIGINT", "BIGINT"], "VARCHAR"),
+    ("hd_tail", tail, ["VARCHAR", "BIGINT"], "VARCHAR"),
     ("hd_d2f", decimal_to_float, ["VARCHAR"], "DOUBLE"),
     ("hd_ftext", float_text, ["DOUBLE"], "VARCHAR"),
     ("hd_dtext", decimal_text, ["VARCHAR"], "VARCHAR"),

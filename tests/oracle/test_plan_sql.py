@@ -17,7 +17,7 @@ import compare
 import hdparams
 import results
 from hdtypes import ExecutionError, PlanError
-from plan_sql import Ambiguous, Oracle
+from plan_sql import Oracle
 
 D = Decimal
 MIN64, MAX64 = -(1 << 63), (1 << 63) - 1
@@ -194,12 +194,15 @@ def test_overflowing_sum():
     values = {"op": "values", "columns": [{"name": "x", "type": "decimal(38,0)"}], "rows": [["9" * 38], ["9" * 38]]}
     root = {"op": "aggregate", "input": values, "aggs": [{"fn": "sum", "arg": "x", "as": "s"}]}
     assert raised(root) is True
-    values["rows"][1] = ["-" + "9" * 38]
-    try:
-        run(root)
-        raise AssertionError("should be ambiguous")
-    except Ambiguous:
-        pass
+    values["rows"] += [["-" + "9" * 38]]  # the whole is back within
+    assert raised(root) is None
+    assert run(root)[1] == [(D("9" * 38),)]
+    root["aggs"][0]["distinct"] = True
+    assert run(root)[1] == [(D(0),)]
+    values["columns"][0]["type"] = "decimal(38,6)"
+    values["rows"] = [["9" * 32 + ".999999"], ["9" * 32 + ".999998"]]
+    root["aggs"] = [{"fn": "avg", "arg": "x", "as": "a"}]
+    assert run(root)[1] == [(D("9" * 32 + ".999999"),)]
 
 
 def rows_of(root, params=None, **extra):

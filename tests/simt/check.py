@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """Runs plans on the CPU backend and, as emitted CUDA source, on the SIMT emulator; both must agree.
 
-    check.py --heddle BIN --query BIN --db DB [--seeds N] [--modes auto|all] [--params CLASS.json] PLAN...
+    check.py --heddle BIN --query BIN --db DB [--seeds N] [--modes auto|all] [--params CLASS.json] [--framed] PLAN...
 
 Each plan runs on the emulator with the kernels that the planner would choose, and unless --modes is auto with
 those that have every strategy in every balance mode. Where work is shared, all of it begins in one warp, so that
 the others live on what is given to them, and states begin with so little room that most of them overflow. Rows
 are counted per step there, and the counts must be the CPU's too: every node of the evaluation tree is visited
 exactly once. --params: values by query, for the plan of the same name.
+--framed: as if every pipeline were too large for one function, on both; the answers are still those of the others.
 """
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -27,8 +29,8 @@ class RowError(Exception):
     """The plan fails in some row: path and message."""
 
 
-def run(command):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+def run(command, **environment):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env={**os.environ, **environment})
     if done.returncode != 0:
         error = re.search(r"(\$\S*: (division by zero|numeric overflow))", done.stderr)
         if error:
@@ -40,10 +42,13 @@ def run(command):
 def cpu_result(args, plan):
     """(csv, {(pipeline, step): rows}, the most nodes that any expansion brings)"""
     params = ["-p", f"@{args.values}"] if args.values else []
+    command = [args.heddle, "run", plan, "--db", args.db, "--backend", "cpu", "--threads", 1, "--format", "csv", *params]
     with tempfile.TemporaryDirectory() as scratch:
         profile = Path(scratch) / "profile.json"
-        done = run([args.heddle, "run", plan, "--db", args.db, "--backend", "cpu", "--threads", 1, "--format", "csv",
-                    "--profile", profile, *params])
+        done = run(command + ["--profile", profile])
+        if args.framed:
+            framed = run(command + ["--profile", profile], HEDDLE_FRAME_WEIGHT="1")
+            compare_rows(plan, done.stdout, framed.stdout, "framed, on the CPU")
         pipelines = json.loads(profile.read_text())["pipelines"]
     nodes = [after["rows"] for p in pipelines for s, after in zip(p["steps"], p["steps"][1:])
              if s["name"].startswith("expand")]
@@ -53,7 +58,8 @@ def cpu_result(args, plan):
 
 def simt_result(args, plan, *options):
     params = ["--params", args.values] if args.values else []
-    done = run([args.query, plan, "--db", args.db, "--seeds", args.seeds, *params, *options])
+    framed = ["--frame-weight", 1] if args.framed else []
+    done = run([args.query, plan, "--db", args.db, "--seeds", args.seeds, *framed, *params, *options])
     counters = re.findall(r"^(p\d+) (\d+) .*: (\d+)$", done.stderr, re.MULTILINE)
     return done.stdout, {(p, int(k)): int(rows) for p, k, rows in counters}
 
@@ -147,6 +153,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--modes", choices=["auto", "all"], default="all")
     parser.add_argument("--params")
+    parser.add_argument("--framed", action="store_true")
     parser.add_argument("plans", nargs="+")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -3,18 +3,22 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <string>
+#include <vector>
 
 #include "hd/aggregate.cuh"
 #include "hd/convert.cuh"
 #include "hd/date.cuh"
 #include "hd/decimal.cuh"
 #include "hd/hash.cuh"
+#include "hd/like.cuh"
 #include "hd/probe.cuh"
 #include "hd/text.cuh"
 
 extern "C" {
 // test_device.c
-const void *device_like_pattern(const char *pattern, char escape);
+const void *device_like_pattern(const char *pattern, unsigned long n, char escape);
 void device_civil(int days, int *y, int *m, int *d);
 void device_tests(void *);
 }
@@ -149,37 +153,142 @@ static void test_casts()
 
 // ---- strings -------------------------------------------------------------------------------
 
-static bool like(const char *p, const char *s, char escape)
+// ends[k]: the text so far matches what the pattern is up to k.
+static bool like(const std::string &p, const std::string &s, char escape)
 {
-    if (!*p)
-        return !*s;
-    if (escape && *p == escape && p[1])
-        return *s == p[1] && like(p + 2, s + 1, escape);
-    if (*p == '%')
-        return like(p + 1, s, escape) || (*s && like(p, s + 1, escape));
-    return *s && (*p == '_' || *p == *s) && like(p + 1, s + 1, escape);
+    struct part {
+        char byte;
+        bool any, many;
+    };
+    std::vector<part> parts;
+    for (size_t i = 0; i < p.size(); i++) {
+        const bool escaped = escape && p[i] == escape && i + 1 < p.size();
+        i += escaped;
+        parts.push_back({p[i], !escaped && p[i] == '_', !escaped && p[i] == '%'});
+    }
+    std::vector<char> ends(parts.size() + 1);
+    ends[0] = 1;
+    for (size_t k = 0; k < parts.size() && parts[k].many; k++)
+        ends[k + 1] = 1;
+    for (const char c : s) {
+        char before = ends[0];
+        ends[0] = 0;
+        for (size_t k = 0; k < parts.size(); k++) {
+            const char here = ends[k + 1];
+            const part &q = parts[k];
+            ends[k + 1] = q.many ? here || ends[k] : before && (q.any || q.byte == c);
+            before = here;
+        }
+    }
+    return ends[parts.size()];
 }
 
-static void draw_text(char *out, const char *letters)
+struct like_case {
+    hdd_progress progress;
+    hdd_launch launch;
+
+    like_case() : progress(), launch()
+    {
+        launch.progress = reinterpret_cast<u64>(&progress);
+    }
+    // As the planner chooses.
+    bool matches(const std::string &pattern, const std::string &s, char escape) const
+    {
+        const hdd_run run(launch);
+        const hdd_text t = {reinterpret_cast<const u8 *>(s.data()), (i32)s.size()};
+        const hdd_like_pattern *p = static_cast<const hdd_like_pattern *>(
+            device_like_pattern(pattern.data(), pattern.size(), escape));
+        return pattern.find('_') == std::string::npos ? hdd_like<false>(run, t, p)
+                                                      : hdd_like<true>(run, t, p);
+    }
+    void check(const std::string &pattern, const std::string &s, char escape) const
+    {
+        EXPECT(matches(pattern, s, escape) == like(pattern, s, escape),
+               "\"%s\" like \"%s\", escape %d", s.c_str(), pattern.c_str(), escape);
+    }
+};
+
+static std::string draw_text(u64 n, const char *letters)
 {
-    const u32 n = (u32)(draw() % 9);
-    for (u32 i = 0; i < n; i++)
-        out[i] = letters[draw() % std::strlen(letters)];
-    out[n] = 0;
+    std::string s;
+    while (s.size() < n)
+        s += letters[draw() % std::strlen(letters)];
+    return s;
 }
 
 static void test_like()
 {
-    for (int i = 0; i < 30000; i++) {
-        char pattern[16], s[16];
-        const char escape = draw() % 4 ? 0 : '!';
-        draw_text(pattern, "ab%_%!");
-        draw_text(s, "aab%!");
-        const hdd_like_pattern *p =
-            static_cast<const hdd_like_pattern *>(device_like_pattern(pattern, escape));
-        const hdd_text t = {reinterpret_cast<const u8 *>(s), (i32)std::strlen(s)};
-        EXPECT(hdd_like_match(p, t) == like(pattern, s, escape),
-               "\"%s\" like \"%s\", escape %d", s, pattern, escape);
+    const like_case c;
+    for (int i = 0; i < 30000; i++)
+        c.check(draw_text(draw() % 9, "ab%_%!"), draw_text(draw() % 9, "aab%!"),
+                draw() % 4 ? 0 : '!');
+}
+
+// Pieces cut from the text, some bytes of them any, and now and then one changed; pieces with a
+// table and without, of one word and several.
+static void test_like_long()
+{
+    static const char *const letters[] = {"a", "ab", "aaaaaaaaaaaaab", "abcdefgh\377\200 "};
+    const like_case c;
+    u32 found = 0, n = 0;
+    for (int i = 0; i < 1500; i++) {
+        const std::string s = draw_text(300 + draw() % 2700, letters[draw() % 4]);
+        std::string pattern = draw() % 4 ? "%" : "";
+        u64 at = pattern.empty() ? 0 : draw() % 200;
+        for (u64 k = 1 + draw() % 3; k > 0 && at < s.size(); k--) {
+            std::string piece = s.substr(at, 1 + draw() % (draw() % 2 ? 40 : 300));
+            at += piece.size() + draw() % 100;
+            for (u64 w = draw() % 2 * (draw() % 20); w > 0; w--)
+                piece[draw() % piece.size()] = '_';
+            if (draw() % 6 == 0)
+                piece[draw() % piece.size()] = 'b';
+            pattern += piece + (k > 1 || draw() % 4 ? "%" : "");
+        }
+        c.check(pattern, s, 0);
+        found += c.matches(pattern, s, 0);
+        n += (u64)s.size() * pattern.size() > HDD_LIKE_SHORT;
+    }
+    EXPECT(n > 1400 && found > n / 4 && found < n * 3 / 4, "%u of %u match", found, n);
+}
+
+// Not even half as long as comparing at every place takes; a quarter of them are tried.
+static void expect_soon(const like_case &c, const std::string &piece, const std::string &s)
+{
+    std::string both = piece;
+    for (const char byte : piece)
+        both += byte == '_';
+    const u32 n = (u32)s.size(), m = (u32)piece.size();
+    const clock_t start = std::clock();
+    EXPECT(hdd_like_find<true>(reinterpret_cast<const u8 *>(both.data()), m,
+                               reinterpret_cast<const u8 *>(s.data()), 0, m + (n - m) / 4) < 0,
+           "a part of the hostile text");
+    const clock_t middle = std::clock();
+    EXPECT(!c.matches("%" + piece + "%", s, 0), "a hostile text");
+    EXPECT(std::clock() - middle < 2 * (middle - start), "%u bytes in %u", m, n);
+    EXPECT(c.matches("%" + piece + "%", s + piece, 0), "at its end");
+}
+
+static void test_like_hostile()
+{
+    const like_case c;
+    const std::string s(100000, 'a');
+    std::string piece = std::string(20000, 'a') + "b";
+    expect_soon(c, piece, s);
+    expect_soon(c, piece + std::string(5000, 'a'), s);
+    piece[100] = '_';
+    expect_soon(c, piece, s);
+}
+
+static void test_like_aborted()
+{
+    like_case c;
+    const std::string s = std::string(100000, 'a');
+    c.progress.abort = 1;
+    for (const u32 m : {5u, 50u, 5000u}) {
+        std::string piece = std::string(m, 'a') + "b";
+        EXPECT(!c.matches("%" + piece + "%", s + piece, 0), "%u bytes", m);
+        piece[3] = '_';
+        EXPECT(!c.matches("%" + piece + "%", s + piece, 0), "%u bytes, one any", m);
     }
 }
 
@@ -235,6 +344,9 @@ void device_tests(void *)
     test_casts();
     test_dates();
     test_like();
+    test_like_long();
+    test_like_hostile();
+    test_like_aborted();
     test_cut();
     test_logic();
     test_order();

@@ -4,7 +4,8 @@
     injection.py --heddle BIN [--run BIN]
 
 Every plan comes twice over equal data, once with hostile names and texts and once with harmless ones: the CUDA
-source must be the same to the last byte. Identifiers carry the letters of names, so the harmless name is that.
+source must be the same to the last byte. Identifiers carry the letters of names, so the harmless name is that. A pattern
+with `_` is searched by other code than one without, so both have one.
 With --run the hostile plan also runs, on the binary that emulates a device, and gives the rows of the CPU.
 """
 
@@ -39,7 +40,7 @@ def with_names(give):
     shared, alias, out, group, total, mark, most, value, other = (give(k) for k in range(5, 14))
     col = lambda name, of=alias: {"col": f"{of}.{name}" if of else name}
     scan = {"op": "scan", "table": table, "alias": alias, "comment": give(14),
-            "filter": {"op": "or", "args": [{"op": "like", "args": [col(text, ""), {"lit": give(20)}]},
+            "filter": {"op": "or", "args": [{"op": "like", "args": [col(text, ""), {"lit": "_" + give(20)}]},
                                             {"op": "in", "args": [col(text, ""), {"param": "list"}]},
                                             {"op": "<>", "args": [col(text, ""), {"lit": give(21)}]},
                                             {"op": "is_null", "args": [col(text, "")]}]}}

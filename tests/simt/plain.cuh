@@ -6,12 +6,19 @@
 #include "templates/host.h"
 
 #define HDD_MEMBER  inline
+#define HDD_PART    __attribute__((noinline))
+#define HDD_TABLE   static const
 #define HDD_PROFILE // kernels of the tests keep records when the launch has room for them
 #define HDD_UNROLL
 #define HDD_UNROLL_4
 #define HDD_NO_UNROLL
 
 // ---- bits ----------------------------------------------------------------------------------
+
+HDD_DEVICE bool hdd_unknown(bool v)
+{
+    return v;
+}
 
 HDD_DEVICE u32 hdd_popc(u32 v)
 {

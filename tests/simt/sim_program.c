@@ -28,7 +28,7 @@ static int open_database(struct sim_program *p, const char *db, struct fe_catalo
     int status = fe_catalog_read(&p->arena, text, db, doc, err);
     free(text);
     HD_TRY(status);
-    return rt_store_open(db, *doc, false, &p->store, err);
+    return rt_store_open(db, *doc, (struct rt_open_mode){0}, &p->store, err);
 }
 
 /* Verifies the columns that the program reads, as the runtime does before it uses them. */

@@ -16,15 +16,17 @@ static const char usage[] =
     "                  [--balance auto|none|nifs|nifs+fws|nifs+fws-local|nifs+aws]\n"
     "                  [--fws-threshold N] [--scan-warps N] [--multiprocessors N]\n"
     "                  [--first-rows N] [--min-gifts N] [--dump] [--profile] [--stats]\n"
-    "                  [--in-order]\n"
+    "                  [--in-order] [--frame-weight N]\n"
     "--scan-warps: so many warps take work from the source, the others live on gifts\n"
     "--first-rows: room that states have at first, in rows, instead of the estimate\n"
+    "--frame-weight: pipelines of more are framed, with 1 all\n"
     "--in-order: every pipeline keeps the order of its source\n"
     "--min-gifts: fails if less work than that moved between warps, all seeds together\n";
 
 struct options {
     const char *plan, *db, *params;
-    uint64_t seed, seeds, min_gifts, first_rows, multiprocessors, fws_threshold, scan_warps;
+    uint64_t seed, seeds, min_gifts, first_rows, multiprocessors, fws_threshold, scan_warps,
+        frame_weight;
     enum rt_balance balance;
     bool dump, profile, stats, in_order;
 };
@@ -79,6 +81,8 @@ static bool read_option(struct options *o, const char *name, const char *value)
         o->min_gifts = number(value);
     else if (strcmp(name, "--first-rows") == 0)
         o->first_rows = number(value);
+    else if (strcmp(name, "--frame-weight") == 0)
+        o->frame_weight = number(value);
     else if (strcmp(name, "--multiprocessors") == 0)
         o->multiprocessors = number(value);
     else
@@ -236,8 +240,8 @@ static int run_program(struct runner *r, struct hd_err *err)
     enum rt_cached how;
     HD_TRY(open_gpu(r, err));
     r->crew = rt_crew_new();
-    int status = rt_gpu_code_get(r->gpu, r->p->pl->spec, r->p->art.units, r->crew, 1, false,
-                                 &r->code, &how, err);
+    int status = rt_gpu_code_get(r->gpu, r->p->pl->spec, r->p->art.units, r->crew, 1, NULL,
+                                 false, &r->code, &how, err);
     if (status == 0) {
         status = run_seeds(r, err);
         rt_gpu_code_release(r->gpu, r->code);
@@ -271,8 +275,11 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    struct pl_options po = {
-        .profile = o.profile, .balance = o.balance, .threads = 1, .gpu_blocks = 2};
+    struct pl_options po = {.profile = o.profile,
+                            .balance = o.balance,
+                            .threads = 1,
+                            .gpu_blocks = 2,
+                            .frame_weight = (int)o.frame_weight};
     if (sim_program_init(&p, o.plan, o.db, o.params, &po, &err) != 0)
         return fail(&err);
     if (o.in_order)

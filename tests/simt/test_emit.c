@@ -69,14 +69,18 @@ static void test_equal_shapes(void)
 {
     static const char plan[] = "{\"op\": \"scan\", \"table\": \"parent\", \"filter\": "
                                "\"amount > %s and note like '%s' and name <> '%s'\"}";
-    char one[512], two[512];
+    char one[512], two[512], three[512];
     snprintf(one, sizeof one, plan, "10", "note 0.5%", "evil");
-    snprintf(two, sizeof two, plan, "-77", "%x_y%", "name 3 of the kind");
-    char *a = must_emit(one), *b = must_emit(two);
+    snprintf(two, sizeof two, plan, "-77", "%x-y%", "name 3 of the kind");
+    snprintf(three, sizeof three, plan, "10", "note_0.5%", "evil");
+    char *a = must_emit(one), *b = must_emit(two), *wild = must_emit(three);
     CHECK(strcmp(a, b) == 0, "literals changed the source");
     CHECK(!strstr(a, "note 0.5") && !strstr(a, "evil"), "a literal is in the source");
+    CHECK(strstr(a, "hdd_like<false>") && strstr(wild, "hdd_like<true>"), "which search");
+    CHECK(strlen(a) == strlen(wild) + 1, "a pattern with `_` differs in no more");
     free(a);
     free(b);
+    free(wild);
 }
 
 /* Names from the plan come out as words, with a number before them. */

@@ -6,7 +6,8 @@
  * driver links them, which needs a GPU, so the tables of symbols are compared.
  *
  *   test_nvrtc DB PLAN...                the fixed kernels, too, and few may spill
- *   test_nvrtc --plans-only DB PLAN...   any plans: spills are only told */
+ *   test_nvrtc --plans-only DB PLAN...   any plans: spills are only told
+ *   test_nvrtc --framed DB PLAN...       likewise, as if all pipelines were too large for one function */
 #include <elf.h>
 #include <string.h>
 
@@ -119,14 +120,14 @@ static void compile_source(struct rt_nvrtc *n, const char *plan, const char *nam
     }
 }
 
-static void compile_plan(struct rt_nvrtc *n, const char *db, const char *plan, bool profile,
-                         enum rt_balance balance, bool any_spills)
+static void compile_plan(struct rt_nvrtc *n, const char *db, const char *plan,
+                         struct pl_options po, bool any_spills)
 {
     struct sim_program p;
     struct hd_err err;
     hd_err_init(&err);
-    struct pl_options po = {
-        .profile = profile, .balance = balance, .threads = 1, .gpu_blocks = 2};
+    po.threads = 1;
+    po.gpu_blocks = 2;
     if (sim_program_init(&p, plan, db, NULL, &po, &err) != 0)
         stop(&err);
     const char *slash = strrchr(plan, '/');
@@ -213,10 +214,11 @@ int main(int argc, char **argv)
     struct rt_nvrtc *n;
     struct hd_err err;
     hd_err_init(&err);
-    bool plans_only = argc > 1 && strcmp(argv[1], "--plans-only") == 0;
+    bool framed = argc > 1 && strcmp(argv[1], "--framed") == 0;
+    bool plans_only = framed || (argc > 1 && strcmp(argv[1], "--plans-only") == 0);
     argc -= plans_only;
     argv += plans_only;
-    CHECK(argc > 2, "usage: test_nvrtc [--plans-only] DB PLAN...");
+    CHECK(argc > 2, "usage: test_nvrtc [--plans-only|--framed] DB PLAN...");
     if (rt_nvrtc_open(NULL, &n, &err) != 0) {
         printf("skipped: %s\n", err.message);
         return CHECK_SKIPPED;
@@ -225,12 +227,14 @@ int main(int argc, char **argv)
     compile_libraries(n);
     compile_headers(n);
     for (int i = 2; i < argc; i++)
-        compile_plan(n, argv[1], argv[i], false, RT_BALANCE_AUTO, plans_only);
+        compile_plan(n, argv[1], argv[i], (struct pl_options){.frame_weight = framed},
+                     plans_only);
     if (!plans_only) {
         compile_fixed(n);
-        compile_plan(n, argv[1], argv[2], true, RT_BALANCE_AUTO, false);
+        compile_plan(n, argv[1], argv[2], (struct pl_options){.profile = true}, false);
         for (int i = 2; i < argc; i++) /* the kernels that have every strategy */
-            compile_plan(n, argv[1], argv[i], false, RT_BALANCE_AWS, false);
+            compile_plan(n, argv[1], argv[i], (struct pl_options){.balance = RT_BALANCE_AWS},
+                         false);
     }
     release_libraries();
     rt_nvrtc_close(n);

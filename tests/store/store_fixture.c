@@ -361,7 +361,7 @@ void fx_open(struct fx_db *db, const char *path)
     hd_arena_init(&db->arena);
     int rc = rt_store_read_catalog(path, &text, &e) ||
              fe_catalog_read(&db->arena, text, path, &db->doc, &e) ||
-             rt_store_open(path, db->doc, false, &db->store, &e);
+             rt_store_open(path, db->doc, (struct rt_open_mode){0}, &db->store, &e);
     if (rc)
         print_error("%s: %s\n", e.path, e.message);
     assert_int_equal(rc, 0);

@@ -146,7 +146,7 @@ static void bad_streams_are_refused(void **state)
     fx_schema(b)->children[0]->flags = 0;
     fx_stream(&b, 1, &s);
     fx_expect(heddle_database_register(db, "m", &s, 0, &e), &e, HEDDLE_ERROR_DATA, "m",
-              "\"x\" is not nullable, but has 1 NULLs");
+              "row 2: column \"x\" is not nullable, found NULL");
     b = fx_batch_new(2, 0);
     fx_add(b, "x", "i", v, 4, NULL);
     fx_add(b, "x", "i", v, 4, NULL);
@@ -261,12 +261,13 @@ static void make_stream(struct ArrowArrayStream *s, int batches)
     static const uint8_t b[] = {1, 0, 1};
     static const int32_t i[] = {1, -2, 3};
     static const int64_t l[] = {INT64_MIN, 0, INT64_MAX};
+    static const int64_t t[] = {HD_TIMESTAMP_MIN, 0, HD_TIMESTAMP_MAX};
     static const hd_i128 d[] = {-150, 7, 99};
     static const double f[] = {0.5, -1, 2};
     static const struct rt_str str[] = {{"abc", 3}, {NULL, 0}, {"", 0}};
     static const uint8_t valid[] = {1, 0, 1};
     const struct rt_out_values v[OUT] = {{b, valid}, {i, NULL}, {l, valid}, {d, valid},
-                                         {f, NULL},  {i, NULL}, {l, NULL},  {str, valid}};
+                                         {f, NULL},  {i, NULL}, {t, NULL},  {str, valid}};
     struct rt_arrow_out *o;
     assert_int_equal(rt_arrow_out_new(OUT, out_columns, &o, NULL), 0);
     for (int k = 0; k < batches; k++)

@@ -37,8 +37,8 @@ static void overlaps_are_refused(void **state)
     fx_ok(append(w, 10, 10, &e), &e);
     fx_expect(append(w, 19, 1, &e), &e, HEDDLE_ERROR_DATA, "t",
               "overlap rows appended before");
-    fx_expect(append(w, 5, 6, &e), &e, HEDDLE_ERROR_DATA, "t", "(10 to 19)");
-    fx_expect(append(w, 0, 100, &e), &e, HEDDLE_ERROR_DATA, "t", "rows 0 to 99 overlap");
+    fx_expect(append(w, 5, 6, &e), &e, HEDDLE_ERROR_DATA, "t", "(11 to 20)");
+    fx_expect(append(w, 0, 100, &e), &e, HEDDLE_ERROR_DATA, "t", "rows 1 to 100 overlap");
     fx_expect(append(w, -1, 5, &e), &e, HEDDLE_ERROR_USER, "t", "bad row range");
     fx_ok(append(w, 20, 5, &e), &e);
     fx_ok(append(w, 0, 10, &e), &e);
@@ -54,7 +54,7 @@ static void gaps_are_refused(void **state)
     fx_ok(append(w, 0, 5, &e), &e);
     fx_ok(append(w, 10, 5, &e), &e);
     fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_DATA, "t",
-              "rows 5 to 9 are missing");
+              "rows 6 to 10 are missing");
     fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_USER, "db",
               "nothing to commit");
     fx_expect(append(w, 5, 5, &e), &e, HEDDLE_ERROR_USER, "t", "no more rows");
@@ -62,7 +62,7 @@ static void gaps_are_refused(void **state)
     w = fx_writer(d, one_int);
     fx_ok(append(w, 3, 5, &e), &e);
     fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_DATA, "t",
-              "rows 0 to 2 are missing");
+              "rows 1 to 3 are missing");
     heddle_writer_free(w);
     assert_int_equal(fx_count_entries(d->path), 0);
 }
@@ -110,10 +110,10 @@ static void wrong_columns_are_refused(void **state)
     REFUSE(USER, "\"d:4,1\" does not fit");
     fx_add(b, "x", "i", x, 4, valid);
     fx_add(b, "m", "d:4,2", m, 16, NULL);
-    REFUSE(DATA, "row 1: column \"x\" is not nullable");
+    REFUSE(DATA, "row 2: column \"x\" is not nullable");
     fx_add(b, "x", "i", x, 4, NULL);
     fx_add(b, "m", "d:6,2", m, 16, NULL);
-    REFUSE(DATA, "row 1: column \"m\": value does not fit decimal(4,2)");
+    REFUSE(DATA, "row 2: column \"m\": value does not fit decimal(4,2)");
     fx_array(b)->length = 3;
     fx_add(b, "x", "i", x, 4, NULL);
     fx_add(b, "m", "d:6,2", m, 16, NULL);
@@ -143,7 +143,7 @@ static void a_refused_append_is_undone(void **state)
     int64_t *v = calloc(100000, 8);
     fx_add(b, "x", "l", v, 8, valid);
     fx_expect(heddle_writer_append(w, "t", 0, fx_schema(b), fx_array(b), &e), &e,
-              HEDDLE_ERROR_DATA, "t", "row 99999");
+              HEDDLE_ERROR_DATA, "t", "row 100000");
     fx_batch_free(b);
     fx_ok(append(w, 0, 5, &e), &e);
     fx_commit(w);
@@ -263,13 +263,13 @@ static void freeing_leaves_nothing(void **state)
     assert_int_equal(fx_count_entries(d->path), 0);
 }
 
-/* One past what 32-bit row ids can count. */
+/* One past what plans can count. */
 static void too_many_rows_are_refused(void **state)
 {
     heddle_error *e = NULL;
     heddle_writer *w = fx_writer(*state, one_int);
-    fx_expect(append(w, (int64_t)UINT32_MAX - 2, 2, &e), &e, HEDDLE_ERROR_UNSUPPORTED, "t",
-              "more than 4294967294 rows");
+    fx_expect(append(w, (int64_t)INT32_MAX - 1, 2, &e), &e, HEDDLE_ERROR_UNSUPPORTED, "t",
+              "more than 2147483647 rows");
     heddle_writer_free(w);
 }
 
@@ -280,17 +280,36 @@ static bool is_there(const char *path)
     return stat(path, &st) == 0;
 }
 
-/* Nobody holds the lock of what a dead process left behind. */
+/* A folder with a file, and with the lock of a dead writer of `of` (NULL: none). */
+static void leave(struct fx_dir *d, const char *name, const char *of)
+{
+    char path[64], text[96];
+    mkdir(fx_path(d, name), 0777);
+    snprintf(path, sizeof path, "%s/t.x", name);
+    fx_write_file(fx_path(d, path), "x", 1);
+    if (!of)
+        return;
+    snprintf(path, sizeof path, "%s/heddle.lock", name);
+    snprintf(text, sizeof text, "heddle is writing %s\n", of);
+    fx_write_file(fx_path(d, path), text, strlen(text));
+}
+
+/* Nobody holds the lock of what a dead process left behind; what has no such lock is not ours. */
 static void leftovers_are_removed(void **state)
 {
     struct fx_dir *d = *state;
     heddle_error *e = NULL;
-    static const char *const other[] = {"db.tmp-1", "db.tmp-1-2x", "xdb.tmp-1-2", "db2.tmp-1-2"};
+    static const char *const other[] = {
+        "db.tmp-1",   "db.tmp-1-2x", "xdb.tmp-1-2", "db2.tmp-1-2", /* other names */
+        "db.tmp-1-3", "db.tmp-1-4",  "db.tmp-1-5",                 /* other content */
+    };
     char mine[64];
-    mkdir(fx_path(d, "db.tmp-1-2"), 0777);
-    fx_write_file(fx_path(d, "db.tmp-1-2/t.x"), "x", 1);
-    for (size_t i = 0; i < 4; i++)
-        mkdir(fx_path(d, other[i]), 0777);
+    leave(d, "db.tmp-1-2", "db.tmp-1-2");
+    for (size_t i = 0; i < HD_COUNT(other); i++)
+        leave(d, other[i], i < 4 ? other[i] : NULL);
+    fx_write_file(fx_path(d, "db.tmp-1-3/heddle.lock"), "mine\n", 5);
+    const char moved[] = "heddle is writing db.tmp-1-2\n";
+    fx_write_file(fx_path(d, "db.tmp-1-4/heddle.lock"), moved, sizeof moved - 1);
     heddle_writer *first = fx_writer(d, one_int);
     snprintf(mine, sizeof mine, "db.tmp-%d-0", (int)getpid());
     assert_false(is_there(fx_path(d, "db.tmp-1-2")));
@@ -300,9 +319,13 @@ static void leftovers_are_removed(void **state)
     fx_ok(append(first, 0, 5, &e), &e);
     fx_commit(first);
     heddle_writer_free(second);
-    for (size_t i = 0; i < 4; i++)
-        assert_true(is_there(fx_path(d, other[i])));
+    for (size_t i = 0; i < HD_COUNT(other); i++) {
+        char file[64];
+        snprintf(file, sizeof file, "%s/t.x", other[i]);
+        assert_true(is_there(fx_path(d, file)));
+    }
     assert_true(is_there(fx_path(d, "db/catalog.json")));
+    assert_false(is_there(fx_path(d, "db/heddle.lock")));
 }
 
 int main(void)

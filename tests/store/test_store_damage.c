@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/claim.h"
 #include "runtime/base/fault.h"
 #include "runtime/store/store_file.h"
 #include "runtime/store/store_sum.h"
@@ -90,7 +91,7 @@ static int read_database(const char *path, bool trust, struct hd_err *err)
     if (rc == 0)
         rc = fe_catalog_read(&a, text, path, &doc, err);
     if (rc == 0)
-        rc = rt_store_open(path, doc, trust, &s, err);
+        rc = rt_store_open(path, doc, (struct rt_open_mode){.trust = trust}, &s, err);
     for (int t = 0; rc == 0 && t < doc->cat.ntables; t++) {
         const struct fe_table *x = doc->cat.tables[t];
         for (int c = 0; rc == 0 && c < x->ncols; c++)
@@ -130,6 +131,20 @@ static void flip(const char *path, long at)
     int c = fgetc(f);
     assert_int_equal(fseek(f, -1, SEEK_CUR), 0);
     fputc(c ^ 1, f);
+    fclose(f);
+}
+
+/* All bits of a byte. */
+static void flip_all(const char *path, long at)
+{
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    int c = fgetc(f);
+    if (c != EOF) {
+        assert_int_equal(fseek(f, at, SEEK_SET), 0);
+        fputc(c ^ 0xff, f);
+    }
     fclose(f);
 }
 
@@ -256,6 +271,119 @@ static void cut_and_missing_files_are_found_at_open(void **state)
     }
 }
 
+static void check_says_catalog(struct fx_dir *d, const char *part)
+{
+    heddle_error *e = NULL;
+    char *report = NULL;
+    fx_expect(heddle_database_check(d->context, d->db, NULL, NULL, &report, &e), &e,
+              HEDDLE_ERROR_CORRUPT, "catalog.sum", part);
+}
+
+static void fifos_are_refused(void **state)
+{
+    static const char *const places[] = {"db/p.k.data", "db/catalog.sum", "db/catalog.json",
+                                         "db"};
+    struct fx_dir *d = *state;
+    make_database(d);
+    for (size_t i = 0; i < HD_COUNT(places); i++) {
+        assert_int_equal(rename(fx_path(d, places[i]), fx_path(d, "away")), 0);
+        assert_int_equal(mkfifo(fx_path(d, places[i]), 0600), 0);
+        expect_read(d->db, false, HD_ERR_IO, places[i],
+                    i < 3 ? "not a regular file" : "not a directory");
+        assert_int_equal(unlink(fx_path(d, places[i])), 0);
+        assert_int_equal(rename(fx_path(d, "away"), fx_path(d, places[i])), 0);
+    }
+}
+
+static const char by_dictionary[] =
+    "{\"heddle\":1,\"root\":{\"op\":\"aggregate\",\"aggs\":[{\"fn\":\"count\",\"as\":\"n\"}],"
+    "\"input\":{\"op\":\"scan\",\"table\":\"c\",\"filter\":\"d > 'blue' and d in ('red')\"}}}";
+
+/* What the planner reads is verified before it does. */
+static void damaged_dictionaries_are_found_while_planning(void **state)
+{
+    static const char *const parts[] = {"c.d.dict_offsets", "c.d.dict_bytes"};
+    struct fx_dir *d = *state;
+    make_database(d);
+    for (size_t i = 0; i < HD_COUNT(parts); i++) {
+        char name[64], *text = NULL;
+        heddle_error *e = NULL;
+        heddle_database *db = NULL;
+        heddle_statement *s = NULL;
+        snprintf(name, sizeof name, "db/%s", parts[i]);
+        for (long at = 4; at < 12; at++) /* high bytes too: offsets of gigabytes */
+            flip_all(fx_path(d, name), at);
+        fx_ok(heddle_database_open(d->context, d->db, 0, &db, &e), &e);
+        fx_ok(heddle_prepare(db, by_dictionary, NULL, &s, &e), &e);
+        fx_expect(heddle_explain(s, "pipelines", &text, &e), &e, HEDDLE_ERROR_CORRUPT,
+                  parts[i], "the catalog says");
+        heddle_statement_free(s);
+        heddle_database_free(db);
+        for (long at = 4; at < 12; at++)
+            flip_all(fx_path(d, name), at);
+    }
+}
+
+/* Read into memory, files may be cut while they are open; before that it is an error. */
+static void copied_files_may_be_cut(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_context *copies;
+    heddle_options o;
+    heddle_error *e = NULL;
+    heddle_database *db = NULL;
+    heddle_statement *s = NULL;
+    struct ArrowArrayStream rows;
+    make_database(d);
+    heddle_options_init(&o);
+    o.no_mmap = 1;
+    fx_ok(heddle_context_new(&o, &copies, &e), &e);
+    fx_ok(heddle_database_open(copies, d->db, 0, &db, &e), &e);
+    fx_ok(heddle_prepare(db, by_dictionary, NULL, &s, &e), &e);
+    for (int k = 0; k < 2; k++) {
+        fx_ok(heddle_execute(s, &rows, &e), &e);
+        rows.release(&rows);
+        assert_int_equal(truncate(fx_path(d, "db/c.d.data"), 0), 0);
+    }
+    heddle_statement_free(s);
+    heddle_database_free(db);
+    fx_expect(heddle_database_open(copies, d->db, 0, &db, &e), &e, HEDDLE_ERROR_CORRUPT,
+              "c.d.data", "file has 0 bytes");
+    heddle_context_free(copies);
+}
+
+/* Cut between opening and first use. */
+static void copied_files_cut_before_use_are_told(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_context *copies;
+    heddle_options o;
+    heddle_error *e = NULL;
+    heddle_database *db = NULL;
+    heddle_statement *s = NULL;
+    struct ArrowArrayStream rows;
+    make_database(d);
+    heddle_options_init(&o);
+    o.no_mmap = 1;
+    fx_ok(heddle_context_new(&o, &copies, &e), &e);
+    for (int trust = 0; trust < 2; trust++) {
+        char *text = NULL;
+        size_t n = 0;
+        fx_ok(heddle_database_open(copies, d->db, trust, &db, &e), &e);
+        fx_ok(heddle_prepare(db, by_dictionary, NULL, &s, &e), &e);
+        assert_int_equal(rt_file_read_all(fx_path(d, "db/c.d.data"), &text, &n, NULL), 0);
+        assert_int_equal(truncate(fx_path(d, "db/c.d.data"), (off_t)n - 1), 0);
+        fx_expect(heddle_execute(s, &rows, &e), &e, HEDDLE_ERROR_IO, "c.d.data", "shrank");
+        fx_write_file(fx_path(d, "db/c.d.data"), text, n);
+        fx_ok(heddle_execute(s, &rows, &e), &e); /* it is read again */
+        rows.release(&rows);
+        free(text);
+        heddle_statement_free(s);
+        heddle_database_free(db);
+    }
+    heddle_context_free(copies);
+}
+
 static void damaged_catalogs_are_refused(void **state)
 {
     struct fx_dir *d = *state;
@@ -268,6 +396,10 @@ static void damaged_catalogs_are_refused(void **state)
     flip(fx_path(d, "db/catalog.sum"), 3);
     expect_read(d->db, false, HD_ERR_CORRUPT, "catalog.json", "checksum of the catalog");
     flip(fx_path(d, "db/catalog.sum"), 3);
+    flip(fx_path(d, "db/catalog.sum"), -1); /* the line end */
+    expect_read(d->db, false, HD_ERR_CORRUPT, "catalog.sum", "without a line end");
+    check_says_catalog(d, "line end");
+    flip(fx_path(d, "db/catalog.sum"), -1);
     edit_catalog(d, "\"rows\": 6000", "\"rows\": 5000");
     expect_read(d->db, false, HD_ERR_CORRUPT, "", "");
     edit_catalog(d, "\"rows\": 5000", "\"rows\": 6000, \"colour\": 1");
@@ -384,7 +516,7 @@ static void every_failure_of_writing_is_clean(void **state)
                 calls = hd_fault_calls((enum hd_fault_kind)kind);
             hd_fault_arm(NULL);
             if (rc == 0) { /* not reached, or a failure that can be lived with */
-                rt_dir_remove(d->db);
+                hd_dir_remove(d->db);
                 continue;
             }
             assert_non_null(e);
@@ -469,6 +601,10 @@ int main(void)
         TEST(an_unused_column_is_not_looked_at),
         TEST(threads_may_touch_at_once),
         TEST(cut_and_missing_files_are_found_at_open),
+        TEST(fifos_are_refused),
+        TEST(damaged_dictionaries_are_found_while_planning),
+        TEST(copied_files_may_be_cut),
+        TEST(copied_files_cut_before_use_are_told),
         TEST(damaged_catalogs_are_refused),
         TEST(check_finds_damaged_files),
         TEST(check_finds_wrong_facts),

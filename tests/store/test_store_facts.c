@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/claim.h"
 #include "runtime/store/store_seal.h"
 
 /* ---- the simple computation ---------------------------------------------------------------- */
@@ -91,7 +92,7 @@ static void check(struct fx_dir *d, const int64_t *v, const uint8_t *valid, int6
     expect_facts(f, &truth, n);
     assert_true(f->distinct_exact || !exact);
     fx_close(&db);
-    rt_dir_remove(d->db);
+    hd_dir_remove(d->db);
 }
 
 /* ---- columns of every kind ------------------------------------------------------------------ */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/claim.h"
 #include "runtime/store/store_file.h"
 
 #define COLUMN(name, type) "{\"name\":\"" name "\",\"type\":\"" type "\",\"nullable\":true}"
@@ -41,13 +42,13 @@ static void primary_keys_are_checked(void **state)
         "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("k", "int64") "]" PK "}]}";
     heddle_writer *w = fx_writer(d, schema);
     put(w, "p", "k", twice, 4, NULL);
-    refuse(d, w, "p", "primary key (k): rows 1 and 3 both have 9");
+    refuse(d, w, "p", "primary key (k): rows 2 and 4 both have 9");
     w = fx_writer(d, schema);
     put(w, "p", "k", far, 3, NULL);
-    refuse(d, w, "p", "rows 0 and 2 both have 1");
+    refuse(d, w, "p", "rows 1 and 3 both have 1");
     w = fx_writer(d, schema);
     put(w, "p", "k", null, 2, valid);
-    refuse(d, w, "p", "column \"k\" is NULL in row 1");
+    refuse(d, w, "p", "column \"k\" is NULL in row 2");
 }
 
 static void composite_keys_are_checked(void **state)
@@ -82,11 +83,11 @@ static void composite_keys_are_checked(void **state)
             int rc = heddle_writer_commit(w, NULL, NULL, &e);
             if (broken)
                 fx_expect(rc, &e, HEDDLE_ERROR_DATA, "t",
-                          "primary key (a, b): rows 150000 and 150001 both have (");
+                          "primary key (a, b): rows 150001 and 150002 both have (");
             else
                 fx_ok(rc, &e);
             heddle_writer_free(w);
-            rt_dir_remove(d->db);
+            hd_dir_remove(d->db);
         }
     free(a);
     free(b);
@@ -100,26 +101,26 @@ static void foreign_keys_are_checked(void **state)
     heddle_writer *w = fx_writer(d, TWO_TABLES("int64", PK));
     put(w, "p", "k", p, 3, NULL);
     put(w, "c", "f", c, 4, NULL);
-    refuse(d, w, "c", "foreign key (f): 11 in row 2 is not in p(k)");
+    refuse(d, w, "c", "foreign key (f): 11 in row 3 is not in p(k)");
     w = fx_writer(d, TWO_TABLES("int64", ""));
     put(w, "p", "k", p, 3, NULL);
     put(w, "c", "f", far, 2, NULL);
-    refuse(d, w, "c", "foreign key (f): -9223372036854775808 in row 1 is not in p(k)");
+    refuse(d, w, "c", "foreign key (f): -9223372036854775808 in row 2 is not in p(k)");
     w = fx_writer(d, TWO_TABLES("int64", ""));
     put(w, "p", "k", sparse, 3, NULL);
     put(w, "c", "f", not_sparse, 2, NULL);
-    refuse(d, w, "c", "1 in row 1 is not in p(k)");
+    refuse(d, w, "c", "1 in row 2 is not in p(k)");
     w = fx_writer(d, TWO_TABLES("int64", ""));
     put(w, "p", "k", c, 4, NULL);
     put(w, "c", "f", p, 0, NULL);
     heddle_error *e = NULL;
     fx_ok(heddle_writer_commit(w, NULL, NULL, &e), &e);
     heddle_writer_free(w);
-    rt_dir_remove(d->db);
+    hd_dir_remove(d->db);
     const int64_t dup[] = {1, 1};
     w = fx_writer(d, TWO_TABLES("int64", ""));
     put(w, "p", "k", dup, 2, NULL);
-    refuse(d, w, "p", "referenced key (k): rows 0 and 1 both have 1");
+    refuse(d, w, "p", "referenced key (k): rows 1 and 2 both have 1");
 }
 
 static void string_keys_are_checked(void **state)
@@ -136,7 +137,7 @@ static void string_keys_are_checked(void **state)
         fx_add_text(b, "f", k ? wrong : c, false);
         fx_append(w, "c", 0, b);
         if (k) {
-            refuse(d, w, "c", "\"w\" in row 1 is not in p(k)");
+            refuse(d, w, "c", "\"w\" in row 2 is not in p(k)");
             continue;
         }
         fx_commit(w);
@@ -150,7 +151,7 @@ static void string_keys_are_checked(void **state)
         assert_int_equal(f->max_children, 2);
         assert_int_equal(fx_table(&db, "p")->nkeyidx, 0);
         fx_close(&db);
-        rt_dir_remove(d->db);
+        hd_dir_remove(d->db);
     }
 }
 
@@ -180,7 +181,7 @@ static void composite_foreign_keys_are_checked(void **state)
         fx_add_text(b, "y", k ? bad_y : y, false);
         fx_append(w, "c", 0, b);
         if (k) {
-            refuse(d, w, "c", "foreign key (x, y): (2, \"v\") in row 1 is not in p(a, s)");
+            refuse(d, w, "c", "foreign key (x, y): (2, \"v\") in row 2 is not in p(a, s)");
         } else {
             fx_commit(w);
             struct fx_db db;
@@ -188,7 +189,7 @@ static void composite_foreign_keys_are_checked(void **state)
             assert_null(fx_table(&db, "c")->fks[0].offsets);
             assert_int_equal(fx_table(&db, "c")->fks[0].n_columns, 2);
             fx_close(&db);
-            rt_dir_remove(d->db);
+            hd_dir_remove(d->db);
         }
     }
 }
@@ -231,10 +232,10 @@ static void packed_foreign_keys_are_checked(void **state)
         fx_add(c, "y", "l", y, 8, NULL);
         fx_append(w, "c", 0, c);
         if (k) {
-            refuse(d, w, "c", "in row 66666 is not in p(a, b)");
+            refuse(d, w, "c", "in row 66667 is not in p(a, b)");
         } else {
             fx_commit(w);
-            rt_dir_remove(d->db);
+            hd_dir_remove(d->db);
         }
     }
     free(x);
@@ -276,7 +277,7 @@ static void key_indexes_find_rows(void **state)
             used += x->rows[k] != 0;
         assert_true(used == 0 || used == ROWS);
         fx_close(&db);
-        rt_dir_remove(d->db);
+        hd_dir_remove(d->db);
     }
     free(v);
 }
@@ -334,7 +335,7 @@ static void foreign_key_indexes_list_children(void **state)
         expect_children(&t->fks[0], row, CHILDREN, PARENTS, shape == 1);
         assert_int_equal(t->cols[0].facts.max_mult, t->fks[0].max_children);
         fx_close(&db);
-        rt_dir_remove(d->db);
+        hd_dir_remove(d->db);
     }
     free(k);
     free(f);

@@ -134,8 +134,8 @@ static void integers_keep_extremes(void **state)
 static void dates_and_times_keep_extremes(void **state)
 {
     struct fx_dir *d = *state;
-    const int32_t days[] = {0, INT32_MAX, INT32_MIN, 10000};
-    const int64_t micros[] = {0, INT64_MAX, INT64_MIN, 1};
+    const int32_t days[] = {0, HD_DATE_MAX, HD_DATE_MIN, 10000};
+    const int64_t micros[] = {0, HD_TIMESTAMP_MAX, HD_TIMESTAMP_MIN, 1};
     check_ints(d, "date", "tdD", days, 4, get_i32, HD_COUNT(days), 4);
     check_ints(d, "timestamp", "tsu:", micros, 8, get_i64, HD_COUNT(micros), 8);
 }

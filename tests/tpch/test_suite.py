@@ -3,6 +3,7 @@
 
 import json
 import re
+import subprocess
 import sys
 import unittest
 from decimal import Decimal
@@ -141,6 +142,27 @@ class Rows(unittest.TestCase):
         self.assertIsNone(self.compare([["1", "b"]], limit=1))
         self.assertIsNotNone(self.compare([["2", "c"]], limit=1))
         self.assertIsNone(self.compare(self.ROWS, limit=9))
+
+
+class Comparisons(unittest.TestCase):
+    """They name what they need before they generate anything."""
+
+    def run_bare(self, *args):
+        """In an interpreter that sees no installed packages."""
+        return subprocess.run([sys.executable, "-S", *map(str, args)], capture_output=True, text=True)
+
+    def test_missing_packages_are_named(self):
+        root = HERE.parents[1]
+        for script, args, packages in (("tpch/compare/duckdb.py", ("--heddle", "nowhere"), "duckdb and numpy"),
+                                       ("jcch/recompute.py", ("--sf", "0.1"), "duckdb")):
+            done = self.run_bare(root / script, *args)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"{Path(script).name} needs {packages}: no package {packages} for ", done.stderr)
+
+    def test_missing_programs_are_named(self):
+        done = subprocess.run([HERE.parents[1] / "tpch/compare/generators.sh", "nowhere", "true"],
+                              capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (2, "generators.sh: no program nowhere\n"))
 
 
 if __name__ == "__main__":

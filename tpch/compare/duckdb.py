@@ -15,7 +15,7 @@ not counted. Times are medians in ms over all rounds:
   ratio     execute / duckdb;  total/d: total / duckdb
 Memory is the largest resident size during the query in MB; mapped database files count in Heddle's,
 cached table data and the Python interpreter in DuckDB's. state is Heddle's own account of query memory.
-What does not exist is made: DB by `heddle gen`, FILE from DIR or from `heddle gen --tbl`. DuckDB gets the queries'
+Needs the Python packages duckdb and numpy. What does not exist is made: DB by `heddle gen`, FILE from DIR or from `heddle gen --tbl`. DuckDB gets the queries'
 own SQL; one that takes it longer than the timeout is given up, says so, and counts in no sum or ratio.
 """
 
@@ -34,6 +34,7 @@ from pathlib import Path
 LIB = Path(__file__).resolve().parent / "lib"
 sys.path.insert(0, str(LIB))
 
+import needs  # noqa: E402
 import suite as suites  # noqa: E402
 
 COLUMNS = ("execute", "plan", "compile", "cached", "total", "duckdb", "ratio", "total/d", "rss", "state", "duck rss")
@@ -238,6 +239,7 @@ def show(args, suite, duckdb, measured, rows):
 
 def main():
     args = parse_args()
+    needs.require("duckdb.py", "duckdb", "numpy")  # DuckDB hands its rows over as arrays of numpy
     suite = suites.Suite(suites.TPCH.parent / args.suite)
     args.cls = args.cls or suite.data["default_class"]
     queries = suite.select(args.queries)

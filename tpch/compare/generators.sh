@@ -4,11 +4,14 @@
 #
 # Usage: generators.sh HEDDLE TPCHGEN [SF] [THREADS] [ROUNDS] [DIR]
 #
-# DIR (default: a folder in /dev/shm, so that no disk is measured) is emptied before each run.
+# Needs GNU time as /usr/bin/time. DIR (default: a folder in /dev/shm, so that no disk is measured) is emptied before each run.
 # Prints seconds of wall time, of processor time, and the largest resident memory in MB.
 set -euo pipefail
 
 [ $# -ge 2 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+for program in "$1" "$2" /usr/bin/time; do
+    command -v "$program" >/dev/null || { echo "generators.sh: no program $program" >&2; exit 2; }
+done
 heddle=$1 tpchgen=$2 sf=${3:-1} threads=${4:-2} rounds=${5:-3}
 dir=${6:-$(mktemp -d /dev/shm/heddle-generators.XXXXXX)}
 trap 'rm -rf "$dir"' EXIT

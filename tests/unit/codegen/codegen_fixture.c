@@ -34,6 +34,17 @@ static int32_t hdr_fail(struct hdd_thread *t, int32_t why, int32_t path)
 }
 
 /* Three rows more each time, so that every test crosses the boundary. */
+static int32_t hdr_fail_value(struct hdd_thread *t, int32_t why, int32_t path, int64_t alo,
+                              int64_t ahi, int64_t blo, int64_t bhi)
+{
+    t->told = 1;
+    t->a_lo = (uint64_t)alo;
+    t->a_hi = (uint64_t)ahi;
+    t->b_lo = (uint64_t)blo;
+    t->b_hi = (uint64_t)bhi;
+    return hdr_fail(t, why, path);
+}
+
 static int32_t hdr_rows_grow(struct hdd_thread *t, int32_t state)
 {
     struct fx *x = fx_of(t);
@@ -238,6 +249,14 @@ static int32_t hdr_div_dec(struct hdd_thread *t, int64_t al, int64_t ah, int64_t
     if (b == 0)
         return hdr_fail(t, RT_FAIL_DIV_ZERO, path);
     return ranged(t, a / b, false, digits, path, out);
+}
+
+static int32_t hdr_of_parts(struct hdd_thread *t, int64_t hl, int64_t hh, int64_t ll,
+                            int64_t lh, int64_t n, int32_t scale, int32_t digits,
+                            int32_t path, hd_i128 *out)
+{
+    hd_i128 v = (join(hl, hh) * ((hd_i128)1 << 64) + join(ll, lh)) * hd_pow10(scale) / n;
+    return ranged(t, v, digits == 0 && v != (int64_t)v, digits, path, out);
 }
 
 static int32_t hdr_rescale_i128(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t scale,

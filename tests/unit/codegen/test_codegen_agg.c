@@ -372,34 +372,6 @@ static void float_keys_group_by_value(void **s)
     fx_free(x);
 }
 
-static void checked_sums_raise_overflow(void **s)
-{
-    (void)s;
-    static int64_t v[] = {INT64_MAX - 1, 1, 1, -5};
-    for (int kind = 0; kind < 2; kind++) {
-        struct fx *x = fx_new();
-        fx_pipe(x, RT_SOURCE_TABLE);
-        struct fe_table *t = fx_table(x, 1);
-        fx_column(t, 0, FE_STORE_INT, 8, v, NULL);
-        int a = fx_slot(x, RT_I64, false);
-        fx_load(x, a, t, 0, 0);
-        int st = fx_state(x, kind ? RT_STATE_AGG_DENSE : RT_STATE_AGG_SCALAR, 24);
-        fx_field(x, st, RT_I64, 8, 16);
-        x->p->sink.kind = kind ? PL_SINK_AGG_DENSE : PL_SINK_AGG_SCALAR;
-        x->p->sink.state = st;
-        x->p->sink.index = kind ? fx_int(x, RT_I64, 2) : -1;
-        struct pl_out *o = fx_out(x, 0, fx_col(x, a), FE_AGG_SUM);
-        o->fail = true;
-        o->path = 4;
-        fx_compile(x);
-        assert_int_equal(fx_run(x, 0, 0, 2), 0);
-        assert_int_equal(fx_run(x, 0, 2, 4), 1);
-        assert_int_equal(x->thread.failure, RT_FAIL_OVERFLOW);
-        assert_int_equal(x->thread.failure_path, 4);
-        fx_free(x);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,7 +380,6 @@ int main(void)
         cmocka_unit_test(shared_dense_accumulates),
         cmocka_unit_test(hash_accumulates),
         cmocka_unit_test(float_keys_group_by_value),
-        cmocka_unit_test(checked_sums_raise_overflow),
     };
     fill();
     return cmocka_run_group_tests(tests, NULL, NULL);

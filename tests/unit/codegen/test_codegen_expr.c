@@ -630,6 +630,8 @@ static int limited(struct fx *x, int e, int digits)
     x->exprs[e].limit_digits = digits;
     return e;
 }
+#define HIGH(k) OP(WIDEN, RT_I128, 1, OP(HIGH_WORD, RT_I64, 1, COL(k)))
+#define LOW(k)  OP(LOW_WORD, RT_I128, 1, COL(k))
 #define CHECKED(op, ...) fx_op_fail(x, FE_##op, __VA_ARGS__)
 
 static int over(bool bad)
@@ -682,6 +684,9 @@ static int div_fails(int64_t a, int64_t b)
       over(r->bv && not64((hd_i128)r->b * 10000)))                                             \
     X(rescale128, limited(x, scaled(x, CHECKED(RESCALE, RT_I128, PATH, 1, COL(G)), 9), 30),    \
       over(r->gv && outside(r->g * 1000000000, 30)))                                           \
+    X(of_parts, limited(x, scaled(x, CHECKED(OF_PARTS, RT_I128, PATH, 3, HIGH(G), LOW(G),      \
+          I(1)), 0), 20),                                                                      \
+      over(r->gv && outside(r->g, 20)))                                                        \
     X(from_f64, scaled(x, CHECKED(FROM_F64, RT_I32, PATH, 1, COL(F)), 0),                      \
       r->fv && !(fabs(r->f) < 1e9) ? RT_FAIL_CAST_RANGE : 0)                                   \
     X(from_text, typed(x, CHECKED(FROM_TEXT, RT_I64, PATH, 1, COL(T)), HD_STRING, HD_INT64),   \

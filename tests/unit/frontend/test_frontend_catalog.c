@@ -167,8 +167,9 @@ static void damage_is_told_with_its_place(void **state)
          "$.tables[1].foreign_keys[0].max_children",
          "expected an integer from -1 to 1000, found the number 1001"},
         {"\"base\": \"10\"", "\"bass\": \"10\"", "$.tables[1].columns[2]",
-         "unknown key \"bass\"; expected one of: name, type, nullable, storage, width, facts, "
-         "data, valid, base, factor"},
+         "unknown key \"bass\" (did you mean \"base\"?); expected one of: name, type, "
+         "nullable, "
+         "storage, width, facts, data, valid, base, factor"},
     };
     struct fixture *f = *state;
     char *json = read_source_file("tests/unit/frontend/stored.json");
@@ -322,6 +323,19 @@ static void bad_schemas_are_refused(void **state)
     }
 }
 
+/* Before any of its rows is written. */
+static void too_many_declared_rows_are_refused(void **state)
+{
+    static const char json[] = "{\"tables\":[{\"name\":\"t\",\"rows\":2147483648,"
+                               "\"columns\":[{\"name\":\"a\",\"type\":\"int32\"}]}]}";
+    struct fixture *f = *state;
+    struct fe_schema *s = NULL;
+    hd_err_release(&f->err);
+    assert_int_equal(fe_schema_read(&f->arena, json, &s, &f->err), -1);
+    assert_error(f, UNSUPPORTED, "$.tables[0]",
+                 "table \"t\" has 2147483648 rows; at most 2147483647 are supported");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +348,7 @@ int main(void)
         cmocka_unit_test(cut_catalogs_are_refused),
         cmocka_unit_test(schema_has_defaults),
         cmocka_unit_test(bad_schemas_are_refused),
+        cmocka_unit_test(too_many_declared_rows_are_refused),
     };
     return cmocka_run_group_tests_name("frontend_catalog", tests, fixture_setup,
                                        fixture_teardown);

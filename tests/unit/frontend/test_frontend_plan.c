@@ -168,12 +168,22 @@ static void bad_values_are_refused(void **state)
         {"a", "2147483648", "$.params.a",
          "parameter :a: expected an int32 (-2147483648 to 2147483647), found \"2147483648\""},
         {"b", "1.234", "$.params.b",
-         "parameter :b: expected a decimal(12,2) as text, found \"1.234\""},
+         "parameter :b: expected a decimal(12,2) as text, found \"1.234\" (3 digits "
+         "after the point, at most 2 fit)"},
+        {"b", "12345678901", "$.params.b",
+         "parameter :b: expected a decimal(12,2) as text, found \"12345678901\" (11 digits "
+         "before the point, at most 10 fit)"},
+        {"b", "1e3", "$.params.b",
+         "parameter :b: expected a decimal(12,2) as text, found \"1e3\""},
+        {"a", "[1,2]", "$.params.a",
+         "parameter :a: expected an int32 (-2147483648 to 2147483647), found \"[1,2]\" (a "
+         "list; the parameter is one value)"},
         {"d", "1994-13-01", "$.params.d",
          "parameter :d: expected a date \"YYYY-MM-DD\", found \"1994-13-01\""},
         {"a", NULL, "$.params.a", "parameter :a is null but not declared \"nullable\""},
         {"c", NULL, "$.params.c", "parameter :c is null but not declared \"nullable\""},
-        {"c", "\"x\"", "parameter :c:$", "expected a list, found \"x\""},
+        {"c", "\"x\"", "$.params.c",
+         "parameter :c: expected a JSON list of string in brackets, found \"\"x\"\""},
         {"c", "[\"a\",null]", "parameter :c:$[1]", "a list parameter holds no null"},
         {"c", "[1]", "parameter :c:$[0]", "expected a string, found the number 1"},
         {"c", "[", "parameter :c:$",
@@ -196,9 +206,35 @@ static void bad_values_are_refused(void **state)
     hd_err_release(&f->err);
     assert_int_equal(fe_plan_bind_json(p, "{\"e\":1}", &f->err), -1);
     assert_error(f, USER, "parameters:$.e", "the plan has no parameter \"e\"");
+    hd_err_release(&f->err);
+    assert_int_equal(fe_plan_bind_json(p, "{\"a\":[1]}", &f->err), -1);
+    assert_error(
+        f, USER, "parameters:$.a",
+        "parameter :a is one int32, found a list; parameters of several values are of "
+        "type list(int32)");
+    hd_err_release(&f->err);
+    assert_int_equal(fe_plan_bind_json(p, "{\"c\":\"x\"}", &f->err), -1);
+    assert_error(f, USER, "parameters:$.c",
+                 "expected a list for the parameter of type list(string), found \"x\"");
 }
 
 /* ---- limits --------------------------------------------------------------------------- */
+
+static void tables_of_too_many_rows_are_refused(void **state)
+{
+    static const char plan[] =
+        "{\"heddle\":1,\"root\":{\"op\":\"scan\",\"table\":\"region\"}}";
+    struct fixture *f = *state;
+    struct fe_table *region = f->cat.tables[0];
+    int64_t rows = region->rows;
+    region->rows = INT32_MAX;
+    must_read(f, plan);
+    region->rows = (int64_t)INT32_MAX + 1;
+    must_refuse(f, plan);
+    region->rows = rows;
+    assert_error(f, UNSUPPORTED, "$.root.table",
+                 "table \"region\" has 2147483648 rows; at most 2147483647 are supported");
+}
 
 static void deep_plans_are_refused(void **state)
 {
@@ -245,6 +281,7 @@ int main(void)
         cmocka_unit_test(binding_reaches_every_use),
         cmocka_unit_test(lists_are_bound_from_json),
         cmocka_unit_test(bad_values_are_refused),
+        cmocka_unit_test(tables_of_too_many_rows_are_refused),
         cmocka_unit_test(deep_plans_are_refused),
         cmocka_unit_test(doubling_columns_are_refused),
     };

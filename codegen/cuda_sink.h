@@ -1,0 +1,36 @@
+/* Sinks of the CUDA emitter: what their files share. */
+#ifndef HEDDLE_CODEGEN_CUDA_SINK_H
+#define HEDDLE_CODEGEN_CUDA_SINK_H
+
+#include "codegen/cuda_gen.h"
+
+/* cuda_sink.c */
+const struct rt_state *cu_sink_state(const struct cu_unit *u);
+const struct pl_out *cu_out_of(const struct cu_unit *u, int out);
+bool cu_is_aggregate(const struct cu_unit *u);
+bool cu_is_runs(const struct cu_unit *u);
+bool cu_is_stored(const struct cu_unit *u, int out); /* the same in all rows of a group */
+bool cu_is_new(const struct cu_unit *u, int out);    /* stored with the key of a group */
+const char *cu_out_name(struct cu_unit *u, int out);
+bool cu_out_nullable(const struct cu_unit *u, int out);
+const char *cu_out_value(struct cu_unit *u, int out);
+void cu_put_out(struct cu_unit *u, int out); /* cu_out_name, into `row` */
+void cu_copy_fields(struct cu_unit *u);      /* into `row` */
+void cu_store_direct(struct cu_unit *u, int out);
+void cu_sink_index(struct cu_unit *u); /* declares `index` */
+
+/* cuda_sums.c */
+const char *cu_operation(struct cu_unit *u, const struct pl_out *o); /* of an accumulator */
+bool cu_has_sums(const struct cu_unit *u);
+const char *cu_sums_type(struct cu_unit *u);
+const char *cu_sum_name(struct cu_unit *u, int out);
+bool cu_may_stay_null(const struct cu_unit *u, int out);
+/* "mine.seen0, 4": the word and the bit that say that an accumulator has a value. */
+const char *cu_seen_bit(struct cu_unit *u, int out, const char *sums, const char *between);
+void cu_take_values(struct cu_unit *u, const char *sums,
+                    bool more); /* of the row; more: than one */
+void cu_add_field(struct cu_unit *u, int out,
+                  const char *value); /* to a field of `row`; one thread */
+void cu_sums_methods(struct cu_unit *u);
+
+#endif

@@ -1,0 +1,453 @@
+/* One grouping: a stream's rows by some keys into one state, and what its accumulators are. Facts
+ * choose the state: one row, dense rows addressed by the packed keys (private per thread or shared
+ * with atomics), or a hash table. Keys that others determine leave the key (functional dependency)
+ * and come back by a lookup or as ANY. */
+#include <math.h>
+
+#include "planner/agg.h"
+
+/* ---- keys: functional dependencies ---------------------------------------------------------------- */
+
+/* A kept key from which h's row can be found again: a unique column of that row, or the key of the
+ * lookup that found it. Returns the position among kept and the key index, or -1. */
+static int lookup_key(const struct stage *g, const struct handle *h, int *index)
+{
+    if (h->kind != H_COLUMN || h->row->row_nullable)
+        return -1;
+    for (int i = 0; i < g->nkept; i++) {
+        const struct handle *k = g->kept[i];
+        if (k->kind == H_COLUMN && k->row == h->row &&
+            (*index = key_index_of(h->table, k->column)) >= 0)
+            return i;
+        if (h->row->ndet == 1 && h->row->keyidx >= 0 && h_plain(h->row->det[0]) == k) {
+            *index = h->row->keyidx;
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void reduce_keys(struct ctx *c, struct stage *g)
+{
+    struct handle **rest = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
+    g->removed = HD_NEWN(c->a, bool, g->nkeys + 1);
+    g->by_lookup = HD_NEWN(c->a, bool, g->nkeys + 1);
+    g->kept = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
+    g->any = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
+    for (int i = g->nkeys - 1; i >= 0; i--) { /* later keys tend to hang on earlier ones */
+        int n = 0;
+        for (int k = 0; k < g->nkeys; k++)
+            if (k != i && !g->removed[k])
+                rest[n++] = g->keys[k];
+        g->removed[i] = n > 0 && h_determined(c, g->keys[i], rest, n);
+    }
+    for (int i = 0; i < g->nkeys; i++)
+        if (!g->removed[i])
+            g->kept[g->nkept++] = g->keys[i];
+    for (int i = 0; i < g->nkeys; i++) {
+        int index;
+        if (!g->removed[i])
+            continue;
+        g->by_lookup[i] = lookup_key(g, g->keys[i], &index) >= 0;
+        if (!g->by_lookup[i])
+            g->any[g->nany++] = g->keys[i];
+    }
+    if (g->nkept < g->nkeys)
+        pb_note(c, "%s: %d of %d group keys follow from the others", g->path,
+                g->nkeys - g->nkept, g->nkeys);
+}
+
+/* Equal keys arrive in one run each: a clustered or unique column of the scanned table. */
+static bool is_clustered(const struct pipe *p, const struct stage *g)
+{
+    const struct handle *k = g->nkept == 1 ? g->kept[0] : NULL;
+    if (!k || k->kind != H_COLUMN || k->row->slot != p->source_slot ||
+        p->spec.source != RT_SOURCE_TABLE)
+        return false;
+    const struct fe_facts *f = &k->table->cols[k->column].facts;
+    return f->known && f->nulls == 0 && (f->clustered || f->sorted || f->unique);
+}
+
+/* ---- dense addressing ------------------------------------------------------------------------------ */
+
+static int op2(struct ctx *c, enum fe_op op, int a, int b)
+{
+    int args[2] = {a, b};
+    return pb_op(c, op, RT_I64, false, 2, args);
+}
+
+/* The inverse: key i from the index. */
+static struct handle *dense_key(struct ctx *c, const struct stage *g, const struct pack *d, int i,
+                                int index)
+{
+    const struct pl_val *k = &g->kv[i];
+    uint64_t below = 1;
+    for (int q = i + 1; q < g->nkept; q++)
+        below *= d->span[q];
+    int e = index;
+    if (below > 1)
+        e = op2(c, FE_DIV, e, pb_const_int(c, RT_I64, (hd_i128)below));
+    if (i > 0)
+        e = op2(c, FE_MOD, e, pb_const_int(c, RT_I64, (hd_i128)d->span[i]));
+    int off = e;
+    if (k->range.lo != 0)
+        e = op2(c, FE_ADD, e, pb_const_int(c, RT_I64, k->range.lo));
+    struct pl_val v = *k;
+    v.is_const = false;
+    v.expr = e;
+    v.phys = RT_I64;
+    v.nullable = false;
+    if (k->phys == RT_BOOL) {
+        int args[2] = {e, pb_const_int(c, RT_I64, 0)};
+        v.expr = pb_op(c, FE_NE, RT_BOOL, false, 2, args);
+        v.phys = RT_BOOL;
+    } else {
+        lx_as_phys(c, &v, k->phys);
+    }
+    if (k->nullable) {
+        int cmp[2] = {off, pb_const_int(c, RT_I64, (hd_i128)d->span[i] - 1)};
+        int when[2] = {pb_op(c, FE_LT, RT_BOOL, false, 2, cmp), v.expr};
+        v.expr = pb_op(c, FE_CASE, v.phys, true, 2, when);
+        v.nullable = true;
+    }
+    return h_phys(c, v);
+}
+
+/* ---- accumulators ---------------------------------------------------------------------------------- */
+
+/* What up to `rows` values of r add up to; not known beyond 127 bits. More rows than an int64 counts
+ * nobody lives to see added up. */
+static struct pl_range sum_range(struct pl_range r, double rows)
+{
+    hd_i128 most = HD_MAX(r.hi, -r.lo), n = (hd_i128)HD_MIN(HD_MAX(rows, 1), 9e18), b;
+    if (!r.known || __builtin_mul_overflow(most, n, &b))
+        return (struct pl_range){false, 0, 0};
+    return (struct pl_range){true, -b, b};
+}
+
+/* Brings the values of a sum to the width in which no partial sum can wrap: 64 bits where facts say
+ * so, else 128. False: even these could. */
+static bool sum_width(struct ctx *c, const struct agg_item *a, double rows, struct pl_val *v)
+{
+    if (v->type.kind == HD_FLOAT64) {
+        lx_as_phys(c, v, RT_F64);
+        return true;
+    }
+    if (!v->range.known)
+        v->range = range_of_type(v->type);
+    v->range = a->partial ? v->range : sum_range(v->range, rows);
+    lx_as_phys(c, v, HD_MAX(RT_I64, lx_narrowest(v->range)));
+    return v->range.known;
+}
+
+/* The whole may leave its type, though no partial sum wraps. */
+static bool leaves_type(const struct pl_val *sum, struct hd_type t)
+{
+    struct pl_range limit = range_of_type(t);
+    return limit.known && !(sum->range.known && sum->range.lo >= limit.lo && sum->range.hi <= limit.hi);
+}
+
+struct acc {
+    int field, high; /* high: of the values' high words, -1 none */
+    struct pl_range range, high_range;
+    bool unchecked;
+};
+
+/* Where the accumulators of an aggregate go. */
+struct target {
+    struct ctx *c;
+    int state;
+    struct pl_sink *sink;
+    bool grouped;
+    double max_rows;
+};
+
+static const enum rt_merge merge_of[] = {[FE_AGG_COUNT_STAR] = RT_MERGE_SUM,
+    [FE_AGG_COUNT] = RT_MERGE_SUM, [FE_AGG_SUM] = RT_MERGE_SUM, [FE_AGG_MIN] = RT_MERGE_MIN,
+    [FE_AGG_MAX] = RT_MERGE_MAX, [FE_AGG_ANY] = RT_MERGE_ANY};
+
+static int add_field(const struct target *t, const struct agg_item *a, const char *name, int expr,
+                     hd_i128 most, struct pl_val f)
+{
+    struct pl_out o = {.expr = expr, .fn = a->fn, .most = most};
+    if (!t->grouped && a->fn != FE_AGG_COUNT && a->fn != FE_AGG_COUNT_STAR)
+        f.nullable = true; /* no rows, no value */
+    f.type = a->type;
+    o.field = pb_field(t->c, t->state, name, &f, merge_of[a->fn]);
+    sink_add(t->c, t->sink, o);
+    return o.field;
+}
+
+static int add_sum_of(const struct target *t, const struct agg_item *a, const char *name, struct pl_val v,
+                      struct pl_range *range)
+{
+    struct pl_range in = v.range;
+    bool fits = sum_width(t->c, a, t->max_rows, &v);
+    HD_ASSERT(fits);
+    *range = v.range;
+    return add_field(t, a, name, v.expr, in.known ? HD_MAX(in.hi, -in.lo) : 0, v);
+}
+
+/* v is high * 2^64 + low with 0 <= low < 2^64: neither half's sum can wrap. */
+static void add_halves(const struct target *t, const struct agg_item *a, struct pl_val v, struct acc *out)
+{
+    struct pl_range r = v.range.known ? v.range : range_of_type(v.type);
+    struct pl_val low = v, high = v;
+    lx_as_phys(t->c, &v, RT_I128);
+    low.phys = RT_I128;
+    low.expr = pb_op(t->c, FE_LOW_WORD, RT_I128, v.nullable, 1, &v.expr);
+    low.range = (struct pl_range){true, 0, UINT64_MAX};
+    high.phys = RT_I64;
+    high.expr = pb_op(t->c, FE_HIGH_WORD, RT_I64, v.nullable, 1, &v.expr);
+    high.range = (struct pl_range){true, r.lo >> 64, r.hi >> 64};
+    out->field = add_sum_of(t, a, "sum low", low, &out->range);
+    out->high = add_sum_of(t, a, "sum high", high, &out->high_range);
+    out->unchecked = true;
+}
+
+static int add_sum(struct pipe *p, const struct target *t, const struct agg_item *a, struct acc *out)
+{
+    struct pl_val v, high;
+    HD_TRY(h_value(t->c, p, a->arg, &v));
+    lx_realise(t->c, &v);
+    if (a->high) {
+        HD_TRY(h_value(t->c, p, a->high, &high));
+        out->field = add_sum_of(t, a, "sum low", v, &out->range);
+        out->high = add_sum_of(t, a, "sum high", high, &out->high_range);
+        out->unchecked = true;
+        return 0;
+    }
+    struct pl_val sum = v;
+    if (!sum_width(t->c, a, t->max_rows, &sum)) {
+        add_halves(t, a, v, out);
+        return 0;
+    }
+    out->field = add_sum_of(t, a, "sum", v, &out->range);
+    out->unchecked = leaves_type(&sum, a->type);
+    return 0;
+}
+
+static int add_item(struct pipe *p, const struct target *t, const struct agg_item *a, struct acc *out)
+{
+    struct pl_val v = {.expr = -1, .phys = RT_I64, .range = {true, 0, INT64_MAX}};
+    out->high = -1;
+    if (a->fn == FE_AGG_SUM)
+        return add_sum(p, t, a, out);
+    if (a->arg) {
+        HD_TRY(h_value(t->c, p, a->arg, &v));
+        lx_realise(t->c, &v);
+    }
+    int expr = v.expr;
+    hd_i128 most = v.range.known && a->arg ? HD_MAX(v.range.hi, -v.range.lo) : 0;
+    if (a->fn == FE_AGG_COUNT || a->fn == FE_AGG_COUNT_STAR) {
+        v = (struct pl_val){.phys = RT_I64};
+        v.range = (struct pl_range){true, 0, t->max_rows < 9e18 ? (hd_i128)t->max_rows : INT64_MAX};
+    }
+    out->range = v.range;
+    out->field = add_field(t, a, fe_agg_name(a->fn), expr, most, v);
+    return 0;
+}
+
+static bool sharable(struct ctx *c, struct pipe *p, const struct stream *s, const struct stage *g)
+{
+    if (g->nany)
+        return false;
+    for (int i = 0; i < g->naggs; i++) {
+        const struct agg_item *a = &g->aggs[i];
+        struct pl_val v = {0};
+        if (a->fn == FE_AGG_MIN || a->fn == FE_AGG_MAX)
+            return false;
+        if (a->fn != FE_AGG_SUM)
+            continue;
+        if (a->high || h_value(c, p, a->arg, &v) != 0 || v.type.kind == HD_FLOAT64)
+            return false;
+        lx_realise(c, &v);
+        if (!sum_width(c, a, s->max_rows, &v) || v.phys != RT_I64)
+            return false;
+    }
+    return true;
+}
+
+static int stride_guess(const struct stage *g)
+{
+    return 8 + 8 * (g->naggs + g->nany) + 8;
+}
+
+/* Dense pays while clearing and scanning its range costs less than hashing the rows. */
+static enum rt_state_kind choose_state(struct ctx *c, struct pipe *p, const struct stream *s,
+                                       const struct stage *g, const struct pack *d, bool dense_ok,
+                                       bool *shared)
+{
+    *shared = false;
+    if (g->nkept == 0)
+        return RT_STATE_AGG_SCALAR;
+    double bytes = dense_ok ? (double)d->range * stride_guess(g) : 0;
+    uint64_t private_bytes = c->opt.private_bytes ? c->opt.private_bytes : 1 << 20;
+    double hash_ns = HD_MAX(s->est, 1024) * 25;
+    if (dense_ok && (bytes <= (double)private_bytes / 4 || (bytes <= (double)private_bytes && bytes * 0.2 < hash_ns)))
+        return RT_STATE_AGG_DENSE;
+    /* As large as what it sums up, it is no worse to keep. */
+    if (dense_ok && bytes * 0.2 < hash_ns && bytes < HD_MAX(4e9, s->est * 32) &&
+        sharable(c, p, s, g)) {
+        *shared = true;
+        return RT_STATE_AGG_DENSE;
+    }
+    if (dense_ok && bytes * 0.3 * HD_MAX(1, c->opt.threads) < hash_ns && bytes < 64e6)
+        return RT_STATE_AGG_DENSE;
+    return RT_STATE_AGG_HASH;
+}
+
+/* ---- one stage --------------------------------------------------------------------------------------- */
+
+static int stage_sink(struct ctx *c, struct pipe *p, const struct stream *s, struct stage *g,
+                      struct pack *d, struct acc *accs, struct kept *any)
+{
+    g->kv = HD_NEWN(c->a, struct pl_val, g->nkept + 1);
+    g->groups = 1;
+    for (int i = 0; i < g->nkept; i++) {
+        HD_TRY(h_value(c, p, g->kept[i], &g->kv[i]));
+        lx_realise(c, &g->kv[i]);
+        g->groups *= h_distinct(c, g->kept[i], s->est);
+    }
+    g->groups = HD_MIN(g->groups, s->est);
+    bool shared, dense_ok = pack_keys(c, g->kv, g->nkept, true, d);
+    enum rt_state_kind kind = choose_state(c, p, s, g, d, dense_ok, &shared);
+    int st = pb_state(c, kind, "agg", g->path);
+    struct pl_sink *k = &p->sink;
+    k->state = st;
+    k->clustered = g->clustered;
+    k->atomic = shared;
+    k->kind = kind == RT_STATE_AGG_SCALAR ? PL_SINK_AGG_SCALAR
+              : kind == RT_STATE_AGG_DENSE ? PL_SINK_AGG_DENSE : PL_SINK_AGG_HASH;
+    if (kind == RT_STATE_AGG_HASH)
+        for (int i = 0; i < g->nkept; i++) {
+            int f = pb_field(c, st, "key", &g->kv[i], RT_MERGE_KEY);
+            sink_add(c, k, (struct pl_out){.field = f, .expr = g->kv[i].expr, .fn = FE_AGG_ANY});
+        }
+    c->states.v[st].nkeys = kind == RT_STATE_AGG_HASH ? g->nkept : 0;
+    struct target t = {c, st, k, g->nkept > 0, s->max_rows};
+    for (int i = 0; i < g->naggs; i++)
+        HD_TRY(add_item(p, &t, &g->aggs[i], &accs[i]));
+    keep_columns(c, g->any, g->nany, false, any);
+    HD_TRY(keep_store(c, p, any, st, RT_MERGE_ANY, FE_AGG_ANY, k));
+    pb_state_layout(c, st);
+    c->states.v[st].est_rows = g->groups;
+    c->states.v[st].shared = shared;
+    if (kind == RT_STATE_AGG_DENSE) {
+        c->states.v[st].range = d->range;
+        k->index = pack_index(c, d, g->kv);
+        if (shared)
+            k->a_rows = pb_arg_state(c, RT_ARG_STATE_ROWS, st, 0);
+    }
+    return 0;
+}
+
+/* Brings a removed key back: its row found through a kept key's index. */
+static void restore_by_lookup(struct ctx *c, const struct stage *g, int i, struct handle **key_out,
+                              struct handle **rows)
+{
+    int index, k = lookup_key(g, g->keys[i], &index), pos = -1;
+    const struct handle *h = g->keys[i];
+    for (int q = 0, n = 0; q < g->nkeys; q++)
+        if (!g->removed[q] && n++ == k)
+            pos = q;
+    for (int q = 0; q < i && !rows[i]; q++)
+        if (rows[q] && g->keys[q]->row == h->row)
+            rows[i] = rows[q];
+    if (!rows[i])
+        rows[i] = h_lookup(c, h->table, index, key_out[pos]);
+    key_out[i] = h_column(c, h->table, h->column, rows[i]);
+}
+
+static int stage_output(struct ctx *c, struct stage *g, const struct pack *d, int st,
+                        const struct acc *accs, const struct kept *any, struct stream *out,
+                        struct handle **key_out, struct part *agg_out)
+{
+    enum rt_state_kind kind = c->states.v[st].kind;
+    struct pipe *p = pb_pipe(c, kind == RT_STATE_AGG_DENSE ? RT_SOURCE_INDEX : RT_SOURCE_ROWS, g->path);
+    p->spec.state = st;
+    p->est = kind == RT_STATE_AGG_DENSE ? (double)d->range : g->groups;
+    struct handle *row = h_row(c, p->source_slot, NULL, st, false);
+    int index = -1;
+    if (kind == RT_STATE_AGG_DENSE) {
+        struct pl_step *q = pb_step(c, p, PL_STEP_PRESENT, g->path);
+        q->row_slot = p->source_slot;
+        q->state = st;
+        q->a_rows = pb_arg_state(c, RT_ARG_STATE_ROWS, st, 0);
+        p->est = g->groups;
+        struct pl_val v = {.expr = pb_slot_expr(c, p, p->source_slot), .phys = RT_I32};
+        lx_as_phys(c, &v, RT_I64);
+        index = v.expr;
+    }
+    int n = 0;
+    for (int i = 0; i < g->nkeys; i++) {
+        if (g->removed[i])
+            continue;
+        key_out[i] = kind == RT_STATE_AGG_DENSE ? dense_key(c, g, d, n, index)
+                                                : h_field(c, st, n, row);
+        if (kind != RT_STATE_AGG_DENSE)
+            key_out[i]->val.range = g->kv[n].range;
+        n++;
+    }
+    struct handle **rows = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
+    struct handle **anyh = HD_NEWN(c->a, struct handle *, g->nany + 1);
+    keep_load(c, any, st, row, false, anyh);
+    for (int i = 0, a = 0; i < g->nkeys; i++)
+        if (g->removed[i] && g->by_lookup[i])
+            restore_by_lookup(c, g, i, key_out, rows);
+        else if (g->removed[i])
+            key_out[i] = anyh[a++];
+    for (int i = 0; i < g->naggs; i++) {
+        agg_out[i] = (struct part){.h = h_field(c, st, accs[i].field, row), .unchecked = accs[i].unchecked};
+        agg_out[i].h->val.range = accs[i].range;
+        if (accs[i].high < 0)
+            continue;
+        agg_out[i].high = h_field(c, st, accs[i].high, row);
+        agg_out[i].high->val.range = accs[i].high_range;
+    }
+    *out = (struct stream){.pipe = c->pipes.n - 1, .est = g->groups,
+                           .max_rows = kind == RT_STATE_AGG_SCALAR ? 1 : 9e18, .unique_row = row};
+    return 0;
+}
+
+int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *out,
+              struct handle **key_out, struct part *agg_out)
+{
+    struct pipe *p = pipe_of(c, s);
+    for (int i = 0; i < g->nkeys; i++)
+        g->keys[i] = h_plain(g->keys[i]);
+    reduce_keys(c, g);
+    g->clustered = is_clustered(p, g);
+    struct acc *accs = HD_NEWN(c->a, struct acc, g->naggs + 1);
+    struct pack d;
+    struct kept any;
+    HD_TRY(stage_sink(c, p, s, g, &d, accs, &any));
+    int st = p->sink.state;
+    pb_end(c, p, true);
+    double max = g->nkeys ? s->max_rows : 1;
+    HD_TRY(stage_output(c, g, &d, st, accs, &any, out, key_out, agg_out));
+    out->max_rows = max;
+    out->nunique = 0;
+    out->unique = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
+    for (int i = 0; i < g->nkeys; i++)
+        if (!g->removed[i])
+            out->unique[out->nunique++] = key_out[i];
+    return 0;
+}
+
+int agg_extremes(struct ctx *c, struct stream *s, int nkeys, struct handle **keys,
+                 struct handle *arg, const char *path, struct stream *out)
+{
+    struct agg_item items[] = {{.fn = FE_AGG_MIN, .arg = arg, .type = arg->type, .path = path},
+                               {.fn = FE_AGG_MAX, .arg = arg, .type = arg->type, .path = path}};
+    struct part parts[2];
+    struct stage g = {.nkeys = nkeys, .keys = keys, .naggs = 2, .aggs = items, .path = path};
+    struct handle **cols = HD_NEWN(c->a, struct handle *, nkeys + 2);
+    HD_TRY(run_stage(c, s, &g, out, cols, parts));
+    cols[nkeys] = parts[0].h;
+    cols[nkeys + 1] = parts[1].h;
+    out->cols = cols;
+    out->ncols = nkeys + 2;
+    return 0;
+}
+

@@ -1,0 +1,162 @@
+/* Where a pipeline is cut in two because its loop nest would become too deep or its levels too
+ * wide: the rows so far are kept in a ROWS state, a new pipeline goes on from there. A level takes
+ * an entry of the arrays that runtime and emitters have for RT_MAX_LEVELS, and on a GPU a queue in
+ * the shared memory of each block, whose tuples hold what the level carries. */
+#include "planner/join.h"
+
+enum {
+    WARPS = 4,          /* of a block: HDD_WARPS of templates/machine.cuh */
+    QUEUE_ENTRIES = 64, /* HDD_QUEUE of templates/nifs.cuh */
+    QUEUE_HEAD = 32 + 16 + 8 * QUEUE_ENTRIES, /* struct hdd_queue, what a gift has, ranges */
+    QUEUES_MOST = 160 * 1024, /* of a block's 227 KiB; sinks take the rest (planner/place.c) */
+    CARRIED_MOST = 256,       /* bytes of a tuple from which values are loaded again instead */
+    ROWS_MOST = 512 /* bytes of row ids and computed values: from there rows are kept */
+};
+
+/* ---- what a level carries --------------------------------------------------------------- */
+
+/* The slots that the columns of a stream come from, and their bytes in a tuple: by the alignment
+ * that they need, as what lies between them depends on their order. */
+struct carry {
+    struct ctx *c;
+    const struct pipe *p;
+    bool reload; /* columns and fields are taken from their row, loaded or not */
+    int stamp;   /* of handles that were looked at */
+    bool *slots;
+    int nsmall, nmiddle, nwide, bytes;
+};
+
+static void carry_slot(struct carry *w, int slot)
+{
+    const struct pl_slot *s = &w->p->slots.v[slot];
+    int size = HD_MAX(4, rt_phys_size(s->phys));
+    if (w->slots[slot])
+        return;
+    w->slots[slot] = true;
+    w->nsmall += size == 4;
+    w->nmiddle += size == 8 || s->phys == RT_STR;
+    w->nwide += s->phys == RT_I128;
+    w->bytes += s->nullable && s->phys == RT_STR ? 24 : s->nullable ? 2 * size : size;
+}
+
+static void carry_handle(struct carry *w, struct handle *h);
+
+static void carry_expr(struct carry *w, const struct fe_expr *e, struct handle *const *env)
+{
+    if (e->op == FE_COL)
+        carry_handle(w, env[e->col]);
+    for (int i = 0; i < e->nargs; i++)
+        carry_expr(w, e->args[i], env);
+}
+
+static void carry_phys(struct carry *w, const struct handle *h)
+{
+    bool *read = HD_NEWN(w->c->a, bool, w->p->slots.n + 1);
+    if (h->val.is_const)
+        return;
+    pl_expr_reads(w->c->exprs.v, h->val.expr, read);
+    for (int i = 0; i < w->p->slots.n; i++)
+        if (read[i])
+            carry_slot(w, i);
+}
+
+/* A value in memory at a row that is at hand. */
+static bool is_loadable(const struct handle *h)
+{
+    return (h->kind == H_COLUMN || h->kind == H_FIELD) && !h->is_row;
+}
+
+static void carry_handle(struct carry *w, struct handle *h)
+{
+    if (!h || h->stamp == w->stamp)
+        return;
+    h->stamp = w->stamp;
+    if (h->slot >= 0 && !(w->reload && is_loadable(h))) {
+        carry_slot(w, h->slot);
+        return;
+    }
+    switch (h->kind) {
+    case H_SLOT: return; /* of a lookup that yields no row */
+    case H_COLUMN:
+    case H_FIELD: carry_handle(w, h->row); return;
+    case H_LOOKUP: carry_handle(w, h->det[0]); return;
+    case H_EXPR: carry_expr(w, h->expr, h->env); return;
+    case H_PHYS: carry_phys(w, h); return;
+    }
+}
+
+static bool is_wanted(const struct stream *s, const bool *want, int i)
+{
+    return s->cols[i] && (!want || want[i]);
+}
+
+/* Bytes of a tuple from which the wanted columns can be had, at most. */
+static int carried(struct ctx *c, const struct stream *s, const bool *want, bool reload)
+{
+    struct carry w = {.c = c, .p = pipe_of(c, s), .reload = reload, .stamp = ++c->stamp};
+    w.slots = HD_NEWN(c->a, bool, w.p->slots.n + 1);
+    for (int i = 0; i < s->ncols; i++)
+        if (is_wanted(s, want, i))
+            carry_handle(&w, s->cols[i]);
+    return w.bytes + 4 * HD_MIN(w.nsmall, w.nmiddle) + 12 * w.nwide;
+}
+
+int pl_queue_bytes(int carried_bytes)
+{
+    return WARPS * (QUEUE_HEAD + QUEUE_ENTRIES * (carried_bytes + 4)); /* a tuple has a word */
+}
+
+/* Columns and fields that h comes from are loaded again when somebody asks next. */
+static void forget(struct handle *h, int stamp);
+
+static void forget_expr(const struct fe_expr *e, struct handle *const *env, int stamp)
+{
+    if (e->op == FE_COL)
+        forget(env[e->col], stamp);
+    for (int i = 0; i < e->nargs; i++)
+        forget_expr(e->args[i], env, stamp);
+}
+
+static void forget(struct handle *h, int stamp)
+{
+    if (!h || h->stamp == stamp)
+        return;
+    h->stamp = stamp;
+    if (h->kind == H_EXPR && h->slot < 0)
+        forget_expr(h->expr, h->env, stamp);
+    if (is_loadable(h))
+        h->slot = -1;
+}
+
+/* ---- cutting ---------------------------------------------------------------------------- */
+
+int cut_before_level(struct ctx *c, struct stream *s, const bool *want, const char *path)
+{
+    const struct pipe *p = pipe_of(c, s);
+    int bytes = carried(c, s, want, true);
+    bool deep = p->level == RT_MAX_LEVELS - 1;
+    bool full = p->level > 0 && p->queue_bytes + pl_queue_bytes(bytes) > QUEUES_MOST;
+    if (!deep && !full && bytes <= ROWS_MOST)
+        return 0;
+    pb_note(c, "%s: keeps the rows that come to it (%d levels below, %d bytes a row)", path,
+            p->level + 1, bytes);
+    struct stored rows;
+    HD_TRY(store_stream(c, s, want, "cut", path, &rows));
+    *s = stream_over(c, &rows, path);
+    return 0;
+}
+
+void cut_open_level(struct ctx *c, const struct stream *s, const bool *want)
+{
+    struct pipe *p = pipe_of(c, s);
+    int bytes = carried(c, s, want, false);
+    if (bytes > CARRIED_MOST || p->queue_bytes + pl_queue_bytes(bytes) > QUEUES_MOST) {
+        int stamp = ++c->stamp;
+        for (int i = 0; i < s->ncols; i++)
+            if (is_wanted(s, want, i))
+                forget(s->cols[i], stamp);
+        bytes = carried(c, s, want, true);
+    }
+    p->queue_bytes += pl_queue_bytes(bytes);
+    p->level++;
+}

@@ -1,0 +1,26 @@
+/* The one validator of Arrow data, for every way in. Arrow structs come from other programs:
+ * nothing of them is read before it was checked, and where the C data interface can show that
+ * they lie, they are refused by one error with table, column and 1-based row. It cannot show how
+ * large a buffer is: that is the producer's promise. Rows that are NULL may hold anything. */
+#ifndef HEDDLE_RUNTIME_IO_ARROW_CHECK_H
+#define HEDDLE_RUNTIME_IO_ARROW_CHECK_H
+
+#include "runtime/io/arrow_in.h"
+
+/* A struct of named columns, each of an accepted format. */
+int rt_arrow_check_schema(const char *table, const struct ArrowSchema *s, struct hd_err *err);
+/* Lengths, offsets, counts and pointers of the batch and its children, for a checked schema. Its
+ * rows become the table's from first_row on. */
+int rt_arrow_check_batch(const char *table, const struct ArrowSchema *s,
+                         const struct ArrowArray *batch, int64_t first_row,
+                         struct hd_err *err);
+/* The entries of a column's dictionary. */
+int rt_arrow_check_entries(const struct rt_arrow_source *s, int column, struct hd_err *err);
+/* The column's rows: NULLs where there may be some, string offsets, values in their type's
+ * range, indices in the dictionary, UTF-8. One pass at about the speed of memory. */
+int rt_arrow_check_values(const struct rt_arrow_source *s, int column, struct hd_err *err);
+
+/* NULLs among bits [from, from + n); NULL bits: none. */
+int64_t rt_arrow_count_nulls(const uint8_t *bits, int64_t from, int64_t n);
+
+#endif

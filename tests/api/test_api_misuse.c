@@ -1,0 +1,655 @@
+/* Every function of include/heddle.h with every pointer argument NULL in turn, and options that
+ * no header has. The table of functions is held against the header.
+ *
+ *   test_api_misuse HEADER
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "include/heddle.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static const char *header; /* path */
+static char dir[64];
+static heddle_context *context;
+static heddle_database *database;
+
+static const char schema[] = "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\","
+                             "\"type\":\"int32\",\"nullable\":true}]}]}";
+static const char plan[] =
+    "{\"heddle\":1,\"params\":{\"p\":{\"type\":\"int32\",\"default\":1,\"nullable\":true}},"
+    "\"root\":{\"op\":\"values\",\"columns\":[{\"name\":\"a\",\"type\":\"int32\"}],"
+    "\"rows\":[[1]]}}";
+
+static const char *in_dir(const char *name)
+{
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static void ok(int rc, heddle_error *e)
+{
+    if (rc != 0)
+        print_error("%s: %s\n", heddle_error_path(e), heddle_error_message(e));
+    assert_int_equal(rc, 0);
+}
+
+/* ---- good arguments -------------------------------------------------------------------------- */
+
+static void release_schema(struct ArrowSchema *s)
+{
+    s->release = NULL;
+}
+static void release_array(struct ArrowArray *a)
+{
+    a->release = NULL;
+}
+static void release_stream(struct ArrowArrayStream *s)
+{
+    s->release = NULL;
+}
+
+/* One column x of int32; the structs are static, and lent. */
+static void make_schema(struct ArrowSchema *out)
+{
+    static struct ArrowSchema column, *columns[] = {&column};
+    column = (struct ArrowSchema){
+        .format = "i", .name = "x", .flags = ARROW_FLAG_NULLABLE, .release = release_schema};
+    *out = (struct ArrowSchema){
+        .format = "+s", .n_children = 1, .children = columns, .release = release_schema};
+}
+
+static void make_batch(struct ArrowArray *out)
+{
+    static const int32_t values[] = {1, 2};
+    static const void *buffers[] = {NULL, values}, *none[] = {NULL};
+    static struct ArrowArray column, *columns[] = {&column};
+    column = (struct ArrowArray){
+        .length = 2, .n_buffers = 2, .buffers = buffers, .release = release_array};
+    *out = (struct ArrowArray){.length = 2,
+                               .n_buffers = 1,
+                               .n_children = 1,
+                               .buffers = none,
+                               .children = columns,
+                               .release = release_array};
+}
+
+static int get_schema(struct ArrowArrayStream *s, struct ArrowSchema *out)
+{
+    make_schema(out);
+    return s->private_data != NULL;
+}
+static int get_next(struct ArrowArrayStream *s, struct ArrowArray *out)
+{
+    memset(out, 0, sizeof *out);
+    return s->private_data != NULL;
+}
+static const char *get_last_error(struct ArrowArrayStream *s)
+{
+    return s->private_data;
+}
+static struct ArrowArrayStream make_stream(void)
+{
+    return (struct ArrowArrayStream){get_schema, get_next, get_last_error, release_stream,
+                                     NULL};
+}
+
+static heddle_context *new_context(void)
+{
+    heddle_options o;
+    heddle_context *c = NULL;
+    heddle_options_init(&o);
+    o.threads = 2;
+    o.backend = "cpu";
+    o.cache_dir = "";
+    assert_int_equal(heddle_context_new(&o, &c, NULL), 0);
+    return c;
+}
+static heddle_database *new_database(void)
+{
+    heddle_database *db = NULL;
+    assert_int_equal(heddle_database_open(context, NULL, 0, &db, NULL), 0);
+    return db;
+}
+static heddle_writer *new_writer(void)
+{
+    heddle_writer *w = NULL;
+    heddle_error *e = NULL;
+    ok(heddle_writer_open(context, in_dir("new"), schema, &w, &e), e);
+    return w;
+}
+static heddle_statement *new_statement(void)
+{
+    heddle_statement *s = NULL;
+    heddle_error *e = NULL;
+    ok(heddle_prepare(database, plan, NULL, &s, &e), e);
+    return s;
+}
+static heddle_error *new_error(void)
+{
+    heddle_error *e = NULL;
+    assert_int_equal(heddle_database_drop(database, "nothing", &e), -1);
+    return e;
+}
+static void execute(heddle_statement *s)
+{
+    struct ArrowArrayStream rows;
+    heddle_error *e = NULL;
+    ok(heddle_execute(s, &rows, &e), e);
+    rows.release(&rows);
+}
+static int go_on(void *user, double fraction, const char *what)
+{
+    (void)user;
+    (void)what;
+    return fraction < 0;
+}
+
+/* ---- one call of each function ------------------------------------------------------------- */
+
+/* Pointer argument number i, NULL if it is this call's turn. */
+#define ARG(i, p) (k == (i) ? NULL : (p))
+/* The function of a row; k: which pointer argument is NULL, -1 none. */
+#define CALL(name) static int call_##name(int k, heddle_error **err)
+#define UNUSED     ((void)k, (void)err)
+
+#define ERROR_CALL(name, nothing)                                                             \
+    CALL(name)                                                                                \
+    {                                                                                         \
+        heddle_error *e = new_error();                                                        \
+        bool empty = (nothing);                                                               \
+        heddle_error_free(e);                                                                 \
+        (void)err;                                                                            \
+        return empty == (k == 0) ? 0 : -1;                                                    \
+    }
+ERROR_CALL(heddle_error_get_class, heddle_error_get_class(ARG(0, e)) == 0)
+ERROR_CALL(heddle_error_path, !*heddle_error_path(ARG(0, e)))
+ERROR_CALL(heddle_error_message, !*heddle_error_message(ARG(0, e)))
+ERROR_CALL(heddle_error_exit_status, heddle_error_exit_status(ARG(0, e)) == 0)
+ERROR_CALL(heddle_error_detail, (heddle_error_detail(ARG(0, e)), k == 0))
+
+#define FREE_CALL(name, make)                                                                 \
+    CALL(name)                                                                                \
+    {                                                                                         \
+        (void)err;                                                                            \
+        name(k == 0 ? NULL : make);                                                           \
+        return 0;                                                                             \
+    }
+FREE_CALL(heddle_error_free, new_error())
+FREE_CALL(heddle_free, malloc(8))
+FREE_CALL(heddle_context_free, new_context())
+FREE_CALL(heddle_database_free, new_database())
+FREE_CALL(heddle_writer_free, new_writer())
+FREE_CALL(heddle_statement_free, new_statement())
+
+CALL(heddle_error_class_name)
+{
+    UNUSED;
+    return *heddle_error_class_name((heddle_error_class)99) ? 0 : -1;
+}
+CALL(heddle_version)
+{
+    UNUSED;
+    return *heddle_version() ? 0 : -1;
+}
+CALL(heddle_options_init)
+{
+    heddle_options o;
+    (void)err;
+    heddle_options_init(ARG(0, &o));
+    return 0;
+}
+CALL(heddle_statement_options_init)
+{
+    heddle_statement_options o;
+    (void)err;
+    heddle_statement_options_init(ARG(0, &o));
+    return 0;
+}
+CALL(heddle_context_new)
+{
+    heddle_options o;
+    heddle_context *c = NULL;
+    heddle_options_init(&o);
+    int rc = heddle_context_new(ARG(0, &o), ARG(1, &c), err);
+    heddle_context_free(c);
+    return rc;
+}
+CALL(heddle_context_info)
+{
+    char *json = NULL;
+    int rc = heddle_context_info(ARG(0, context), ARG(1, &json), err);
+    heddle_free(json);
+    return rc;
+}
+CALL(heddle_database_open)
+{
+    heddle_database *db = NULL;
+    int rc = heddle_database_open(ARG(0, context), ARG(1, in_dir("db")), 0, ARG(2, &db), err);
+    heddle_database_free(db);
+    return rc;
+}
+CALL(heddle_database_catalog)
+{
+    char *json = NULL;
+    int rc = heddle_database_catalog(ARG(0, database), ARG(1, &json), err);
+    heddle_free(json);
+    return rc;
+}
+CALL(heddle_database_register)
+{
+    struct ArrowArrayStream s = make_stream();
+    heddle_database *db = new_database();
+    int rc = heddle_database_register(ARG(0, db), ARG(1, "m"), ARG(2, &s), 1, err);
+    assert_true((s.release == NULL) == (k != 2)); /* consumed wherever it was given */
+    heddle_database_free(db);
+    return rc;
+}
+CALL(heddle_database_drop)
+{
+    struct ArrowArrayStream s = make_stream();
+    heddle_database *db = new_database();
+    assert_int_equal(heddle_database_register(db, "m", &s, 0, NULL), 0);
+    int rc = heddle_database_drop(ARG(0, db), ARG(1, "m"), err);
+    heddle_database_free(db);
+    return rc;
+}
+CALL(heddle_database_check)
+{
+    char *report = NULL;
+    int user = 0;
+    int rc = heddle_database_check(ARG(0, context), ARG(1, in_dir("db")), ARG(2, go_on),
+                                   ARG(3, &user), ARG(4, &report), err);
+    heddle_free(report);
+    return rc;
+}
+CALL(heddle_writer_open)
+{
+    heddle_writer *w = NULL;
+    int rc = heddle_writer_open(ARG(0, context), ARG(1, in_dir("new")), ARG(2, schema),
+                                ARG(3, &w), err);
+    heddle_writer_free(w);
+    return rc;
+}
+CALL(heddle_writer_append)
+{
+    struct ArrowSchema s;
+    struct ArrowArray a;
+    make_schema(&s);
+    make_batch(&a);
+    heddle_writer *w = new_writer();
+    int rc = heddle_writer_append(ARG(0, w), ARG(1, "t"), 0, ARG(2, &s), ARG(3, &a), err);
+    heddle_writer_free(w);
+    return rc;
+}
+CALL(heddle_writer_load_text)
+{
+    int user = 0;
+    heddle_writer *w = new_writer();
+    int rc =
+        heddle_writer_load_text(ARG(0, w), ARG(1, dir), ARG(2, go_on), ARG(3, &user), err);
+    heddle_writer_free(w);
+    return rc;
+}
+
+static void remove_database(const char *path)
+{
+    char command[160];
+    snprintf(command, sizeof command, "rm -r '%s'", path);
+    assert_int_equal(system(command), 0);
+}
+
+CALL(heddle_writer_commit)
+{
+    struct ArrowSchema s;
+    struct ArrowArray a;
+    int user = 0;
+    make_schema(&s);
+    make_batch(&a);
+    heddle_writer *w = new_writer();
+    assert_int_equal(heddle_writer_append(w, "t", 0, &s, &a, NULL), 0);
+    int rc = heddle_writer_commit(ARG(0, w), ARG(1, go_on), ARG(2, &user), err);
+    heddle_writer_free(w);
+    if (rc == 0)
+        remove_database(in_dir("new"));
+    return rc;
+}
+CALL(heddle_prepare)
+{
+    heddle_statement_options o;
+    heddle_statement *s = NULL;
+    heddle_statement_options_init(&o);
+    int rc = heddle_prepare(ARG(0, database), ARG(1, plan), ARG(2, &o), ARG(3, &s), err);
+    heddle_statement_free(s);
+    return rc;
+}
+CALL(heddle_statement_new)
+{
+    heddle_statement_options o;
+    heddle_statement *s = NULL;
+    heddle_statement_options_init(&o);
+    int rc = heddle_statement_new(ARG(0, database), ARG(1, &o), ARG(2, &s), err);
+    heddle_statement_free(s);
+    return rc;
+}
+CALL(heddle_statement_prepare)
+{
+    heddle_statement *s = NULL;
+    heddle_error *e = NULL;
+    ok(heddle_statement_new(database, NULL, &s, &e), e);
+    int rc = heddle_statement_prepare(ARG(0, s), ARG(1, plan), err);
+    heddle_statement_free(s);
+    return rc;
+}
+CALL(heddle_bind)
+{
+    heddle_statement *s = new_statement();
+    int rc = heddle_bind(ARG(0, s), ARG(1, "p"), ARG(2, "5"), err);
+    heddle_statement_free(s);
+    return rc;
+}
+CALL(heddle_bind_json)
+{
+    heddle_statement *s = new_statement();
+    int rc = heddle_bind_json(ARG(0, s), ARG(1, "{\"p\": 5}"), err);
+    heddle_statement_free(s);
+    return rc;
+}
+CALL(heddle_execute)
+{
+    heddle_statement *s = new_statement();
+    struct ArrowArrayStream rows = {0};
+    int rc = heddle_execute(ARG(0, s), ARG(1, &rows), err);
+    if (rows.release)
+        rows.release(&rows);
+    heddle_statement_free(s);
+    return rc;
+}
+CALL(heddle_statement_cancel)
+{
+    heddle_statement *s = new_statement();
+    (void)err;
+    heddle_statement_cancel(ARG(0, s));
+    heddle_statement_free(s);
+    return 0;
+}
+CALL(heddle_explain)
+{
+    char *text = NULL;
+    heddle_statement *s = new_statement();
+    int rc = heddle_explain(ARG(0, s), ARG(1, "pipelines"), ARG(2, &text), err);
+    heddle_free(text);
+    heddle_statement_free(s);
+    return rc;
+}
+CALL(heddle_statement_report)
+{
+    char *json = NULL;
+    heddle_statement *s = new_statement();
+    execute(s);
+    int rc = heddle_statement_report(ARG(0, s), ARG(1, &json), err);
+    heddle_free(json);
+    heddle_statement_free(s);
+    return rc;
+}
+
+/* A letter for each pointer argument but err: ! must be given, o may be NULL. */
+#define FUNCTIONS(X)                                                                          \
+    X(heddle_error_get_class, "o")                                                            \
+    X(heddle_error_class_name, "")                                                            \
+    X(heddle_error_path, "o")                                                                 \
+    X(heddle_error_message, "o")                                                              \
+    X(heddle_error_detail, "o")                                                               \
+    X(heddle_error_exit_status, "o")                                                          \
+    X(heddle_error_free, "o")                                                                 \
+    X(heddle_version, "")                                                                     \
+    X(heddle_free, "o")                                                                       \
+    X(heddle_options_init, "o")                                                               \
+    X(heddle_context_new, "o!")                                                               \
+    X(heddle_context_free, "o")                                                               \
+    X(heddle_context_info, "!!")                                                              \
+    X(heddle_database_open, "!o!")                                                            \
+    X(heddle_database_free, "o")                                                              \
+    X(heddle_database_catalog, "!!")                                                          \
+    X(heddle_database_register, "!!!")                                                        \
+    X(heddle_database_drop, "!!")                                                             \
+    X(heddle_database_check, "!!oo!")                                                         \
+    X(heddle_writer_open, "!!!!")                                                             \
+    X(heddle_writer_append, "!!!!")                                                           \
+    X(heddle_writer_load_text, "!!oo")                                                        \
+    X(heddle_writer_commit, "!oo")                                                            \
+    X(heddle_writer_free, "o")                                                                \
+    X(heddle_statement_options_init, "o")                                                     \
+    X(heddle_prepare, "!!o!")                                                                 \
+    X(heddle_statement_new, "!o!")                                                            \
+    X(heddle_statement_prepare, "!!")                                                         \
+    X(heddle_statement_free, "o")                                                             \
+    X(heddle_bind, "!!o")                                                                     \
+    X(heddle_bind_json, "!!")                                                                 \
+    X(heddle_execute, "!!")                                                                   \
+    X(heddle_statement_cancel, "o")                                                           \
+    X(heddle_explain, "!o!")                                                                  \
+    X(heddle_statement_report, "!!")
+
+static const struct row {
+    const char *name, *pointers;
+    int (*call)(int k, heddle_error **err);
+} rows[] = {
+#define X(name, pointers) {#name, pointers, call_##name},
+    FUNCTIONS(X)
+#undef X
+};
+
+static void every_pointer_may_be_null(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        for (int k = -1; k < (int)strlen(rows[i].pointers); k++) {
+            heddle_error *e = NULL;
+            int want = k >= 0 && rows[i].pointers[k] == '!' ? -1 : 0;
+            int rc = rows[i].call(k, &e);
+            if (rc != want || (want && !strstr(heddle_error_message(e), rows[i].name)))
+                print_error("%s, argument %d: %d, %s\n", rows[i].name, k, rc,
+                            heddle_error_message(e));
+            assert_int_equal(rc, want);
+            assert_int_equal(heddle_error_get_class(e), want ? HEDDLE_ERROR_USER : 0);
+            if (want) {
+                assert_non_null(strstr(heddle_error_message(e), rows[i].name));
+                assert_non_null(strstr(heddle_error_message(e), " is NULL"));
+            }
+            heddle_error_free(e);
+            assert_int_equal(rows[i].call(k, NULL), want); /* nobody wants the error */
+        }
+}
+
+/* ---- the table and the header --------------------------------------------------------------- */
+
+static char *read_header(void)
+{
+    FILE *f = fopen(header, "rb");
+    assert_non_null(f);
+    char *text = calloc(1, 1 << 20);
+    assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
+    fclose(f);
+    return text;
+}
+
+static const struct row *find_row(const char *name, size_t n)
+{
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (strlen(rows[i].name) == n && memcmp(rows[i].name, name, n) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+/* Pointers among the parameters that p opens, but for `heddle_error **err`. */
+static size_t count_pointers(const char *p)
+{
+    size_t n = 0;
+    const char *end = strchr(p, ')'), *err = strstr(p, "heddle_error **err");
+    end = err && err < end ? err : end;
+    while (p < end) {
+        const char *stop = p + strcspn(p, ",)");
+        bool function = strstr(p, "_fn ") && strstr(p, "_fn ") < stop;
+        n += function || memchr(p, '*', (size_t)((stop < end ? stop : end) - p));
+        p = stop + 1;
+    }
+    return n;
+}
+
+static void no_function_is_forgotten(void **state)
+{
+    char *text = read_header();
+    size_t found = 0;
+    (void)state;
+    for (const char *p = text; (p = strstr(p, "\nHEDDLE_API "));) {
+        const char *open = strchr(p, '('), *name = open;
+        while (isalnum((unsigned char)name[-1]) || name[-1] == '_')
+            name--;
+        const struct row *r = find_row(name, (size_t)(open - name));
+        if (!r || strlen(r->pointers) != count_pointers(open + 1))
+            print_error("not in the table, or with other pointers: %.*s\n", (int)(open - name),
+                        name);
+        assert_non_null(r);
+        assert_int_equal(strlen(r->pointers), count_pointers(open + 1));
+        found++;
+        p = open;
+    }
+    assert_int_equal(found, COUNT(rows));
+    free(text);
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* Options with room behind them, as a newer header's would have. */
+union wide_options {
+    heddle_options context;
+    heddle_statement_options statement;
+    size_t struct_size;
+    char bytes[256];
+};
+
+static int use(union wide_options *o, bool of_statement, heddle_error **e)
+{
+    heddle_context *c = NULL;
+    heddle_statement *s = NULL;
+    int rc = of_statement ? heddle_prepare(database, plan, &o->statement, &s, e)
+                          : heddle_context_new(&o->context, &c, e);
+    heddle_statement_free(s);
+    heddle_context_free(c);
+    return rc;
+}
+
+static void struct_sizes_are_checked(void **state)
+{
+    (void)state;
+    for (int of_statement = 0; of_statement < 2; of_statement++) {
+        size_t known =
+            of_statement ? sizeof(heddle_statement_options) : sizeof(heddle_options);
+        const struct {
+            size_t size;
+            int byte;            /* set behind what is known, -1 none */
+            const char *message; /* NULL: fine */
+        } cases[] = {
+            {known, -1, NULL},
+            {sizeof(size_t), -1, NULL},
+            {known + 16, -1, NULL},
+            {0, -1, "struct_size is 0, expected sizeof(heddle_"},
+            {sizeof(size_t) - 1, -1, "struct_size is 7"},
+            {known - 1, -1, "struct_size is"},
+            {SIZE_MAX & ~(size_t)7, -1, "struct_size is 18446744073709551608"},
+            {(size_t)1 << 20, -1, "struct_size is 1048576"},
+            {known + 16, 9, "an option is set that this version does not have"},
+        };
+        for (size_t i = 0; i < COUNT(cases); i++) {
+            union wide_options o;
+            heddle_error *e = NULL;
+            memset(&o, 0, sizeof o);
+            o.struct_size = cases[i].size;
+            if (cases[i].byte >= 0)
+                o.bytes[known + (size_t)cases[i].byte] = 1;
+            int rc = use(&o, of_statement, &e);
+            if (rc != (cases[i].message ? -1 : 0))
+                print_error("struct_size %zu: %s\n", cases[i].size, heddle_error_message(e));
+            assert_int_equal(rc, cases[i].message ? -1 : 0);
+            if (cases[i].message) {
+                assert_int_equal(heddle_error_get_class(e), HEDDLE_ERROR_USER);
+                assert_non_null(strstr(heddle_error_message(e), cases[i].message));
+            }
+            heddle_error_free(e);
+        }
+    }
+}
+
+static void tables_need_a_name(void **state)
+{
+    static const char *const names[] = {"", "\xff"};
+    (void)state;
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct ArrowArrayStream s = make_stream();
+        heddle_error *e = NULL;
+        assert_int_equal(heddle_database_register(database, names[i], &s, 0, &e), -1);
+        assert_int_equal(heddle_error_get_class(e), HEDDLE_ERROR_USER);
+        assert_non_null(strstr(heddle_error_message(e), "name of a table"));
+        assert_null(s.release);
+        heddle_error_free(e);
+    }
+}
+
+/* ---- a stored database, and a text file to load ----------------------------------------------- */
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "api-test-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    FILE *f = fopen(in_dir("t.csv"), "w");
+    assert_non_null(f);
+    fputs("1|\n2|\n", f);
+    fclose(f);
+    context = new_context();
+    database = new_database();
+    heddle_writer *w = NULL;
+    heddle_error *e = NULL;
+    ok(heddle_writer_open(context, in_dir("db"), schema, &w, &e), e);
+    ok(heddle_writer_commit(w, NULL, NULL, &e), e);
+    heddle_writer_free(w);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    heddle_database_free(database);
+    heddle_context_free(context);
+    remove_database(dir);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pointer_may_be_null),
+        cmocka_unit_test(no_function_is_forgotten),
+        cmocka_unit_test(struct_sizes_are_checked),
+        cmocka_unit_test(tables_need_a_name),
+    };
+    if (argc != 2)
+        return 2;
+    header = argv[1];
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

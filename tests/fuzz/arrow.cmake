@@ -1,0 +1,2 @@
+# Arrow batches on every way into a table.
+heddle_fuzz_target(arrow LIBS heddle_store)

@@ -1,0 +1,55 @@
+#include "tools/near.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "tools/cli.h"
+
+enum { LONGEST = 64 };
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters to insert, delete, replace, or swap with their neighbours. */
+static int count_edits(const char *a, const char *b)
+{
+    int d[LONGEST + 1][LONGEST + 1], na = (int)strlen(a), nb = (int)strlen(b);
+    for (int i = 0; i <= na; i++) {
+        for (int k = 0; k <= nb; k++) {
+            if (!i || !k) {
+                d[i][k] = i + k;
+                continue;
+            }
+            d[i][k] = least(least(d[i - 1][k], d[i][k - 1]) + 1,
+                            d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+                d[i][k] = least(d[i][k], d[i - 2][k - 2] + 1);
+        }
+    }
+    return d[na][nb];
+}
+
+struct near near_start(const char *wanted)
+{
+    return (struct near){.wanted = wanted, .edits = 1 + least((int)strlen(wanted) / 3, 3)};
+}
+
+void near_offer(struct near *near, const char *candidate)
+{
+    if (strlen(near->wanted) > LONGEST || strlen(candidate) > LONGEST)
+        return;
+    int n = strcasecmp(near->wanted, candidate) ? count_edits(near->wanted, candidate) : 0;
+    if (n < near->edits) {
+        near->edits = n;
+        near->best = candidate;
+    }
+}
+
+char *near_hint(const struct near *near, const char *prefix)
+{
+    return near->best ? cli_format(" (did you mean \"%s%s\"?)", prefix, near->best)
+                      : cli_strdup("");
+}
