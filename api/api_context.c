@@ -35,8 +35,8 @@ static int default_threads(void)
 static bool is_home(const char *path)
 {
     struct stat st, root;
-    return path && *path == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
-           stat("/", &root) == 0 && (st.st_dev != root.st_dev || st.st_ino != root.st_ino);
+    return path && *path == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode) && stat("/", &root) == 0 &&
+           (st.st_dev != root.st_dev || st.st_ino != root.st_ino);
 }
 
 /* NULL: none, because it is not wanted or there is no home to put it. */
@@ -57,8 +57,7 @@ static int copy_options(const heddle_options *from, heddle_options *to, struct h
     heddle_options_init(to);
     HD_TRY(api_take_options("heddle_options", to, sizeof *to, from, err));
     if (to->threads < 0 || to->threads > MAX_THREADS)
-        return HD_FAIL(err, USER, NULL, "threads: expected 0 to %d, found %d", MAX_THREADS,
-                       to->threads);
+        return HD_FAIL(err, USER, NULL, "threads: expected 0 to %d, found %d", MAX_THREADS, to->threads);
     if (to->device < 0)
         return HD_FAIL(err, USER, NULL, "device: expected 0 or more, found %d", to->device);
     return 0;
@@ -134,8 +133,7 @@ static int write_info(const heddle_context *c, char **json)
     hd_strbuf_add_json(&b, heddle_version(), strlen(heddle_version()));
     add_text(&b, "backend", c->backend);
     hd_strbuf_addf(&b, ", \"threads\": %d, \"cores\": %d", c->threads, default_threads());
-    hd_strbuf_addf(&b, ", \"memory\": %" PRIu64 ", \"memory_limit\": %" PRIu64,
-                   physical_memory(), c->memory_limit);
+    hd_strbuf_addf(&b, ", \"memory\": %" PRIu64 ", \"memory_limit\": %" PRIu64, physical_memory(), c->memory_limit);
     add_text(&b, "cache_dir", c->cache_dir);
     hd_strbuf_addf(&b, ", \"cache_limit\": %" PRIu64, c->cache_limit);
     add_text(&b, "llvm", rt_orc_version());

@@ -100,8 +100,7 @@ static int read_catalog(heddle_database *db, const char *path, struct hd_err *er
     return rc;
 }
 
-static int open_directory(heddle_database *db, const char *path, bool trust,
-                          struct hd_err *err)
+static int open_directory(heddle_database *db, const char *path, bool trust, struct hd_err *err)
 {
     struct rt_open_mode mode = {.trust = trust, .copy = db->context->no_mmap};
     HD_TRY(read_catalog(db, path, err));
@@ -121,8 +120,7 @@ static int first_snapshot(heddle_database *db, struct hd_err *err)
     return db->now ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory");
 }
 
-int api_database_open(heddle_context *c, const char *path, bool trust, heddle_database **out,
-                      struct hd_err *err)
+int api_database_open(heddle_context *c, const char *path, bool trust, heddle_database **out, struct hd_err *err)
 {
     heddle_database *db = calloc(1, sizeof *db);
     if (!db)
@@ -140,8 +138,7 @@ int api_database_open(heddle_context *c, const char *path, bool trust, heddle_da
     return rc;
 }
 
-int heddle_database_open(heddle_context *c, const char *path, int trust, heddle_database **out,
-                         heddle_error **err)
+int heddle_database_open(heddle_context *c, const char *path, int trust, heddle_database **out, heddle_error **err)
 {
     struct hd_err e;
     API_NEED(c, err);
@@ -166,8 +163,7 @@ void heddle_database_free(heddle_database *db)
 /* ---- catalog text --------------------------------------------------------------------------- */
 
 /* The stored tables' files and the registered tables without any. */
-static int catalog_text(struct hd_arena *a, const heddle_database *db,
-                        const struct api_snapshot *s, char **text)
+static int catalog_text(struct hd_arena *a, const heddle_database *db, const struct api_snapshot *s, char **text)
 {
     int stored = db->doc ? db->doc->cat.ntables : 0, n = s->cat.ntables;
     struct fe_catalog_doc doc = {.cat = s->cat};

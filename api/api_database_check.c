@@ -3,19 +3,17 @@
 #include "api/api_internal.h"
 #include "runtime/store/store.h"
 
-static int check(heddle_database *db, struct rt_progress *progress, const char *path,
-                 char **report, struct hd_err *err)
+static int check(heddle_database *db, struct rt_progress *progress, const char *path, char **report, struct hd_err *err)
 {
     int problems = 0;
     HD_TRY(rt_store_check(db->store, db->context->threads, progress, &problems, report, err));
     if (problems)
-        return HD_FAIL(err, CORRUPT, path, "%d problem%s found: see the report", problems,
-                       problems > 1 ? "s" : "");
+        return HD_FAIL(err, CORRUPT, path, "%d problem%s found: see the report", problems, problems > 1 ? "s" : "");
     return 0;
 }
 
-static int check_database(heddle_context *c, const char *path, struct rt_progress *progress,
-                          char **report, struct hd_err *err)
+static int check_database(heddle_context *c, const char *path, struct rt_progress *progress, char **report,
+                          struct hd_err *err)
 {
     heddle_database *db;
     *report = NULL;
@@ -26,8 +24,8 @@ static int check_database(heddle_context *c, const char *path, struct rt_progres
 }
 
 /* Where problems are found it fails as CORRUPT, and the report is there all the same. */
-int heddle_database_check(heddle_context *c, const char *path, heddle_progress_fn progress,
-                          void *user, char **report, heddle_error **err)
+int heddle_database_check(heddle_context *c, const char *path, heddle_progress_fn progress, void *user, char **report,
+                          heddle_error **err)
 {
     struct hd_err e;
     API_NEED(c, err);

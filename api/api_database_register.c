@@ -39,8 +39,7 @@ static int check_name(const char *name, struct hd_err *err)
 }
 
 /* The stream is released in any case. */
-static int register_table(heddle_database *db, const char *name,
-                          struct ArrowArrayStream *stream, bool compute_facts,
+static int register_table(heddle_database *db, const char *name, struct ArrowArrayStream *stream, bool compute_facts,
                           struct hd_err *err)
 {
     struct rt_memtable *mem;
@@ -60,8 +59,7 @@ static int register_table(heddle_database *db, const char *name,
     return rc;
 }
 
-int heddle_database_register(heddle_database *db, const char *table,
-                             struct ArrowArrayStream *stream, int compute_facts,
+int heddle_database_register(heddle_database *db, const char *table, struct ArrowArrayStream *stream, int compute_facts,
                              heddle_error **err)
 {
     struct hd_err e;

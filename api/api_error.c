@@ -37,8 +37,7 @@ int api_missing(const char *function, const char *argument, heddle_error **err)
     return api_finish(HD_FAIL(&e, USER, NULL, "%s: %s is NULL", function, argument), &e, err);
 }
 
-int api_take_options(const char *name, void *to, size_t known, const void *from,
-                     struct hd_err *err)
+int api_take_options(const char *name, void *to, size_t known, const void *from, struct hd_err *err)
 {
     enum { MOST = 4096 }; /* no header will have more: what was never set is seldom below */
     size_t size;
@@ -46,13 +45,11 @@ int api_take_options(const char *name, void *to, size_t known, const void *from,
         return 0;
     memcpy(&size, from, sizeof size); /* struct_size comes first */
     if (size < sizeof size || size > MOST || size % sizeof(void *) != 0)
-        return HD_FAIL(err, USER, NULL,
-                       "%s: struct_size is %zu, expected sizeof(%s), %zu in this version",
-                       name, size, name, known);
+        return HD_FAIL(err, USER, NULL, "%s: struct_size is %zu, expected sizeof(%s), %zu in this version", name, size,
+                       name, known);
     for (size_t i = known; i < size; i++)
         if (((const char *)from)[i])
-            return HD_FAIL(err, USER, NULL,
-                           "%s: an option is set that this version does not have", name);
+            return HD_FAIL(err, USER, NULL, "%s: an option is set that this version does not have", name);
     memcpy(to, from, HD_MIN(size, known));
     return 0;
 }
@@ -97,8 +94,7 @@ void heddle_error_free(heddle_error *e)
 #define TEXT(x)  TEXT2(x)
 const char *heddle_version(void)
 {
-    return TEXT(HEDDLE_VERSION_MAJOR) "." TEXT(HEDDLE_VERSION_MINOR) "." TEXT(
-        HEDDLE_VERSION_PATCH);
+    return TEXT(HEDDLE_VERSION_MAJOR) "." TEXT(HEDDLE_VERSION_MINOR) "." TEXT(HEDDLE_VERSION_PATCH);
 }
 
 void heddle_free(void *p)

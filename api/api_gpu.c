@@ -28,8 +28,7 @@ static int open_compiler(int arch, bool cold, struct rt_compiler **out, struct h
 
 /* The compiler first: its process gets ready while the driver makes a context, which takes as
  * long. */
-static int open_cuda(int number, bool cold, struct rt_device **d, struct rt_compiler **c,
-                     struct hd_err *err)
+static int open_cuda(int number, bool cold, struct rt_device **d, struct rt_compiler **c, struct hd_err *err)
 {
     int arch;
     HD_TRY(rt_cuda_arch(number, &arch, err));
@@ -69,8 +68,7 @@ static int open_gpu(const heddle_context *c, struct rt_gpu **out, struct hd_err 
     return rt_gpu_open(d, compiler, &o, out, err);
 }
 
-int api_gpu_get(heddle_context *c, struct api_engine *e, struct rt_gpu **out,
-                struct hd_err *err)
+int api_gpu_get(heddle_context *c, struct api_engine *e, struct rt_gpu **out, struct hd_err *err)
 {
     pthread_mutex_lock(&c->mutex);
     if (!e->gpu_tried)
@@ -80,8 +78,8 @@ int api_gpu_get(heddle_context *c, struct api_engine *e, struct rt_gpu **out,
     pthread_mutex_unlock(&c->mutex);
     if (*out)
         return 0;
-    return hd_err_set(err, e->gpu_error.class, e->gpu_error.file, e->gpu_error.line, NULL,
-                      "backend cuda: %s", e->gpu_error.message);
+    return hd_err_set(err, e->gpu_error.class, e->gpu_error.file, e->gpu_error.line, NULL, "backend cuda: %s",
+                      e->gpu_error.message);
 }
 
 void api_gpu_forget(heddle_context *c, const struct fe_table *t)
@@ -98,23 +96,22 @@ void api_gpu_forget(heddle_context *c, const struct fe_table *t)
 
 enum { USUAL_ARCH = 90 };
 
-static int print_ptx(const struct rt_nvrtc *n, int arch, const struct cg_cuda_artifact *art,
-                     struct hd_strbuf *out, struct hd_err *err)
+static int print_ptx(const struct rt_nvrtc *n, int arch, const struct cg_cuda_artifact *art, struct hd_strbuf *out,
+                     struct hd_err *err)
 {
     bool cubin;
     int best = rt_nvrtc_arch(n, arch, &cubin);
     for (int i = 0; i < art->nunits; i++) {
         struct rt_bytes ptx;
-        HD_TRY(rt_nvrtc_compile(n, art->units[i].entry, art->units[i].text,
-                                best ? best : USUAL_ARCH, RT_NVRTC_PTX, &ptx, NULL, err));
+        HD_TRY(rt_nvrtc_compile(n, art->units[i].entry, art->units[i].text, best ? best : USUAL_ARCH, RT_NVRTC_PTX,
+                                &ptx, NULL, err));
         hd_strbuf_addf(out, "%s%s", i ? "\n" : "", (const char *)ptx.p);
         rt_bytes_release(&ptx);
     }
     return 0;
 }
 
-int api_gpu_ptx(heddle_context *c, const struct cg_cuda_artifact *art, struct hd_strbuf *out,
-                struct hd_err *err)
+int api_gpu_ptx(heddle_context *c, const struct cg_cuda_artifact *art, struct hd_strbuf *out, struct hd_err *err)
 {
     const struct rt_driver *cu;
     struct rt_driver_device d = {.arch = USUAL_ARCH};
@@ -143,8 +140,8 @@ static void add_devices(struct hd_strbuf *b, const struct rt_driver *cu)
             continue;
         hd_strbuf_addf(b, "%s{\"number\": %d, ", i ? ", " : "", i);
         add_text(b, "name", d.name);
-        hd_strbuf_addf(b, ", \"compute_capability\": \"%d.%d\", \"memory\": %" PRIu64 "}",
-                       d.arch / 10, d.arch % 10, d.memory);
+        hd_strbuf_addf(b, ", \"compute_capability\": \"%d.%d\", \"memory\": %" PRIu64 "}", d.arch / 10, d.arch % 10,
+                       d.memory);
     }
 }
 
@@ -154,8 +151,7 @@ static void add_driver(struct hd_strbuf *b)
     struct hd_err e;
     hd_err_init(&e);
     if (rt_driver_get(&cu, &e) == 0) {
-        hd_strbuf_addf(b, "\"cuda_driver\": \"%d.%d\", \"devices\": [", cu->version / 1000,
-                       cu->version % 1000 / 10);
+        hd_strbuf_addf(b, "\"cuda_driver\": \"%d.%d\", \"devices\": [", cu->version / 1000, cu->version % 1000 / 10);
         add_devices(b, cu);
     } else {
         hd_strbuf_adds(b, "\"cuda_driver\": null, ");

@@ -11,13 +11,11 @@ struct rt_device;
 
 /* What makes device number `number` and its compiler: the CUDA driver and NVRTC. cold: there will be
  * much to compile. The tests' program puts their emulator here before anything else happens. */
-typedef int api_gpu_opener(int number, bool cold, struct rt_device **d, struct rt_compiler **c,
-                           struct hd_err *err);
+typedef int api_gpu_opener(int number, bool cold, struct rt_device **d, struct rt_compiler **c, struct hd_err *err);
 extern api_gpu_opener *api_gpu_open;
 
 /* The kernels as PTX, for the context's device or, without one, for a usual architecture. */
-int api_gpu_ptx(heddle_context *c, const struct cg_cuda_artifact *art, struct hd_strbuf *out,
-                struct hd_err *err);
+int api_gpu_ptx(heddle_context *c, const struct cg_cuda_artifact *art, struct hd_strbuf *out, struct hd_err *err);
 /* The table goes: its columns need not stay on the GPU, if there is one. */
 void api_gpu_forget(heddle_context *c, const struct fe_table *t);
 /* Members of a JSON object: driver, devices, NVRTC, and why they are missing. */

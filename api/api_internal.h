@@ -21,18 +21,17 @@ int api_finish(int rc, struct hd_err *e, heddle_error **out);
 
 /* At the head of a public function: fails unless the pointer, an argument that may not be NULL,
  * is there. */
-#define API_NEED(argument, err)                                                               \
-    do {                                                                                      \
-        if (!(argument))                                                                      \
-            return api_missing(__func__, #argument, (err));                                   \
+#define API_NEED(argument, err) \
+    do { \
+        if (!(argument)) \
+            return api_missing(__func__, #argument, (err)); \
     } while (0)
 int api_missing(const char *function, const char *argument, heddle_error **err);
 
 /* Copies a caller's options over the defaults in `to`, which has `known` bytes. A shorter struct
  * is an older header's, and the rest stays default; a longer one is a newer header's, and must be
  * zero beyond what is known. from may be NULL. */
-int api_take_options(const char *name, void *to, size_t known, const void *from,
-                     struct hd_err *err);
+int api_take_options(const char *name, void *to, size_t known, const void *from, struct hd_err *err);
 
 /* ---- context ------------------------------------------------------------------------------- */
 
@@ -83,8 +82,7 @@ struct api_snapshot *api_database_snapshot(heddle_database *db); /* one more ref
 void api_snapshot_release(struct api_snapshot *s);               /* NULL is fine */
 
 /* For the files of api_database*.c. */
-int api_database_open(heddle_context *c, const char *path, bool trust, heddle_database **out,
-                      struct hd_err *err);
+int api_database_open(heddle_context *c, const char *path, bool trust, heddle_database **out, struct hd_err *err);
 struct api_table *api_table_new(struct fe_table *table, struct rt_memtable *mem); /* or NULL */
 void api_table_release(struct api_table *t);
 int api_snapshot_find(const struct api_snapshot *s, const char *name); /* -1 none */

@@ -53,8 +53,7 @@ static int engine_new(const heddle_context *c, struct api_engine **out, struct h
     hd_err_init(&e->gpu_error);
     rt_memory_init(&e->memory, c->memory_limit, NULL);
     e->memory.pages = rt_pages_new(HD_MIN(c->memory_limit / 16, KEPT_BYTES));
-    if (rt_code_cache_new(heddle_version(), c->cache_dir, c->cache_limit, &e->cache, err) !=
-        0) {
+    if (rt_code_cache_new(heddle_version(), c->cache_dir, c->cache_limit, &e->cache, err) != 0) {
         engine_free(e);
         return -1;
     }
@@ -85,8 +84,7 @@ void heddle_statement_options_init(heddle_statement_options *o)
         *o = (heddle_statement_options){.struct_size = sizeof *o};
 }
 
-static int check_name(const char *what, const char *name, const char *const *known, size_t n,
-                      struct hd_err *err)
+static int check_name(const char *what, const char *name, const char *const *known, size_t n, struct hd_err *err)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(name, known[i]) == 0)
@@ -103,8 +101,7 @@ static int choose_backend(struct heddle_statement *s, const char *wanted, struct
     const char *name = wanted ? wanted : c->backend;
     struct rt_gpu *gpu;
     HD_TRY(check_name("backend", name, known, HD_COUNT(known), err));
-    s->on_gpu = strcmp(name, "cuda") == 0 || (strcmp(name, "auto") == 0 &&
-                                              api_gpu_get(c, s->engine, &gpu, NULL) == 0);
+    s->on_gpu = strcmp(name, "cuda") == 0 || (strcmp(name, "auto") == 0 && api_gpu_get(c, s->engine, &gpu, NULL) == 0);
     return 0;
 }
 
@@ -117,8 +114,7 @@ static int choose_balance(struct heddle_statement *s, const char *wanted, struct
     return 0;
 }
 
-static int take_options(struct heddle_statement *s, const heddle_statement_options *from,
-                        struct hd_err *err)
+static int take_options(struct heddle_statement *s, const heddle_statement_options *from, struct hd_err *err)
 {
     const heddle_context *c = s->db->context;
     heddle_statement_options o;
@@ -136,8 +132,8 @@ static int take_options(struct heddle_statement *s, const heddle_statement_optio
     return 0;
 }
 
-static int new_statement(heddle_database *db, const heddle_statement_options *o,
-                         struct heddle_statement **out, struct hd_err *err)
+static int new_statement(heddle_database *db, const heddle_statement_options *o, struct heddle_statement **out,
+                         struct hd_err *err)
 {
     double start = api_now_ms();
     struct heddle_statement *s = calloc(1, sizeof *s);
@@ -158,8 +154,8 @@ static int new_statement(heddle_database *db, const heddle_statement_options *o,
     return rc;
 }
 
-int heddle_statement_new(heddle_database *db, const heddle_statement_options *o,
-                         heddle_statement **out, heddle_error **err)
+int heddle_statement_new(heddle_database *db, const heddle_statement_options *o, heddle_statement **out,
+                         heddle_error **err)
 {
     struct hd_err e;
     API_NEED(db, err);
@@ -175,8 +171,7 @@ static int read_plan(struct heddle_statement *s, const char *json, struct hd_err
     struct fe_plan *plan = NULL;
     double start = api_now_ms();
     s->tables = api_database_snapshot(s->db);
-    HD_GUARDED(rc, &s->cancel.flag, err,
-               fe_plan_read(&s->arena, json, &s->tables->cat, &plan, err));
+    HD_GUARDED(rc, &s->cancel.flag, err, fe_plan_read(&s->arena, json, &s->tables->cat, &plan, err));
     s->read_ms += api_now_ms() - start;
     if (rc == 0) {
         s->plan = plan;
@@ -204,9 +199,8 @@ int heddle_statement_prepare(heddle_statement *s, const char *plan_json, heddle_
     return api_statement_finish(s, prepare(s, plan_json, &e), &e, err);
 }
 
-int heddle_prepare(heddle_database *db, const char *plan_json,
-                   const heddle_statement_options *o, heddle_statement **out,
-                   heddle_error **err)
+int heddle_prepare(heddle_database *db, const char *plan_json, const heddle_statement_options *o,
+                   heddle_statement **out, heddle_error **err)
 {
     struct hd_err e;
     struct heddle_statement *s;
@@ -227,8 +221,7 @@ int api_statement_ready(const struct heddle_statement *s, struct hd_err *err)
     return s->plan ? 0 : HD_FAIL(err, USER, NULL, "the statement has no plan: prepare it");
 }
 
-int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e,
-                         heddle_error **out)
+int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e, heddle_error **out)
 {
     if (rc != 0 && e->class == HD_ERR_CANCELLED)
         rt_cancel_reset(&s->cancel);
@@ -249,8 +242,7 @@ void heddle_statement_free(heddle_statement *s)
 
 /* ---- Bind ------------------------------------------------------------------------------ */
 
-static int bind_one(struct heddle_statement *s, const char *name, const char *value,
-                    struct hd_err *err)
+static int bind_one(struct heddle_statement *s, const char *name, const char *value, struct hd_err *err)
 {
     int rc;
     HD_TRY(api_statement_ready(s, err));
@@ -374,9 +366,8 @@ static int find_entries(struct api_program *p, struct hd_err *err)
 static int compile_for_cpu(struct heddle_statement *s, struct hd_err *err)
 {
     struct api_program *p = &s->program;
-    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->crew, s->threads,
-                             &s->cancel.flag, p->artifact.bytes, p->artifact.size,
-                             s->no_cache, &p->code, &s->times.how, err));
+    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->crew, s->threads, &s->cancel.flag, p->artifact.bytes,
+                             p->artifact.size, s->no_cache, &p->code, &s->times.how, err));
     int rc;
     HD_GUARDED(rc, &s->cancel.flag, err, find_entries(p, err));
     if (rc == 0)
@@ -392,8 +383,8 @@ static int compile_for_gpu(struct heddle_statement *s, struct hd_err *err)
     double start = api_now_ms();
     HD_TRY(api_gpu_get(s->db->context, s->engine, &p->gpu, err));
     s->times.open = api_now_ms() - start; /* not 0 for the first query of a context only */
-    return rt_gpu_code_get(p->gpu, p->pl->spec, p->cuda.units, s->engine->crew, s->threads,
-                           &s->cancel.flag, s->no_cache, &p->gpu_code, &s->times.how, err);
+    return rt_gpu_code_get(p->gpu, p->pl->spec, p->cuda.units, s->engine->crew, s->threads, &s->cancel.flag,
+                           s->no_cache, &p->gpu_code, &s->times.how, err);
 }
 
 /* Kernels on a device that was lost since are compiled again, or found in the cache. */
@@ -429,8 +420,7 @@ static void note_run(struct heddle_statement *s)
     s->executed = true;
 }
 
-static int run_on_cpu(struct heddle_statement *s, struct ArrowArrayStream *out,
-                      struct hd_err *err)
+static int run_on_cpu(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct rt_result *r = NULL;
     struct rt_exec_options o = {.threads = s->threads,
@@ -449,8 +439,7 @@ static int run_on_cpu(struct heddle_statement *s, struct ArrowArrayStream *out,
     return rc;
 }
 
-static int run_on_gpu(struct heddle_statement *s, struct ArrowArrayStream *out,
-                      struct hd_err *err)
+static int run_on_gpu(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct api_program *p = &s->program;
     struct rt_gpu_rows rows;
@@ -464,16 +453,14 @@ static int run_on_gpu(struct heddle_statement *s, struct ArrowArrayStream *out,
     int rc = rt_gpu_run(p->gpu, p->pl->spec, p->gpu_code, &o, &rows, &s->stats, err);
     note_run(s);
     HD_TRY(rc);
-    rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag,
-                        out, err);
+    rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag, out, err);
     hd_arena_release(&rows.arena);
     /* What is neither transfer nor execution: reading the rows back, and giving them a form. */
     s->times.result = api_now_ms() - start - s->times.transfer - s->times.execute;
     return rc;
 }
 
-static int execute(struct heddle_statement *s, struct ArrowArrayStream *out,
-                   struct hd_err *err)
+static int execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct api_program *p = &s->program;
     s->times = (struct api_times){.how = RT_CACHED_MEMORY};

@@ -23,8 +23,7 @@ struct api_engine {
 int api_engine_get(heddle_context *c, struct api_engine **out, struct hd_err *err);
 
 /* The context's GPU, opened at the first call. RESOURCE with the reason if there is none. */
-int api_gpu_get(heddle_context *c, struct api_engine *e, struct rt_gpu **out,
-                struct hd_err *err);
+int api_gpu_get(heddle_context *c, struct api_engine *e, struct rt_gpu **out, struct hd_err *err);
 
 /* What planning and code generation made of the plan with its present parameters. */
 struct api_program {
@@ -86,8 +85,7 @@ int api_program_compile(struct heddle_statement *s, struct hd_err *err);
 void api_program_release(struct heddle_statement *s);
 /* The end of every public function that may be cancelled: as api_finish, and once that was
  * reported, the cancel is over. */
-int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e,
-                         heddle_error **out);
+int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e, heddle_error **out);
 /* Fails where no plan was prepared. */
 int api_statement_ready(const struct heddle_statement *s, struct hd_err *err);
 

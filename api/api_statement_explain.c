@@ -9,15 +9,13 @@
 
 /* ---- Explain --------------------------------------------------------------------------- */
 
-static int show_plan(struct heddle_statement *s, struct hd_strbuf *out,
-                     struct hd_err *err HD_UNUSED)
+static int show_plan(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err HD_UNUSED)
 {
     fe_plan_print(out, s->plan);
     return 0;
 }
 
-static int show_pipelines(struct heddle_statement *s, struct hd_strbuf *out,
-                          struct hd_err *err)
+static int show_pipelines(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
 {
     HD_TRY(api_program_emit(s, err));
     const struct pl_program *pl = s->program.pl;
@@ -55,14 +53,12 @@ static int bitcode(struct heddle_statement *s, struct cg_artifact *out, struct h
     return s->on_gpu ? cg_llvm_emit(&s->program.arena, s->program.pl, &o, out, err) : 0;
 }
 
-static int show_compiled(struct heddle_statement *s, enum rt_orc_text what,
-                         struct hd_strbuf *out, struct hd_err *err)
+static int show_compiled(struct heddle_statement *s, enum rt_orc_text what, struct hd_strbuf *out, struct hd_err *err)
 {
     char *text;
     struct cg_artifact art;
     HD_TRY(bitcode(s, &art, err));
-    HD_TRY(rt_code_print(s->engine->crew, &s->cancel.flag, art.bytes, art.size, what, &text,
-                         err));
+    HD_TRY(rt_code_print(s->engine->crew, &s->cancel.flag, art.bytes, art.size, what, &text, err));
     hd_strbuf_adds(out, text);
     free(text);
     return 0;
@@ -112,8 +108,7 @@ static const struct stage *find_stage(const char *name, size_t n)
     return NULL;
 }
 
-static int show(const struct stage *stage, struct heddle_statement *s, struct hd_strbuf *out,
-                struct hd_err *err)
+static int show(const struct stage *stage, struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
 {
     int rc;
     HD_GUARDED(rc, &s->cancel.flag, err, stage->show(s, out, err));
@@ -121,8 +116,7 @@ static int show(const struct stage *stage, struct heddle_statement *s, struct hd
 }
 
 /* One stage is printed bare; of several each has a headline. */
-static int explain(struct heddle_statement *s, const char *list, struct hd_strbuf *out,
-                   struct hd_err *err)
+static int explain(struct heddle_statement *s, const char *list, struct hd_strbuf *out, struct hd_err *err)
 {
     bool several = strchr(list, ',') != NULL;
     HD_TRY(api_statement_ready(s, err));
@@ -130,11 +124,10 @@ static int explain(struct heddle_statement *s, const char *list, struct hd_strbu
         size_t n = strcspn(p, ",");
         const struct stage *stage = find_stage(p, n);
         if (!stage)
-            return HD_FAIL(
-                err, USER, NULL,
-                "stage \"%.*s\" is not one of plan, pipelines, spec, llvm, llvm-opt, "
-                "asm, cuda, ptx",
-                (int)HD_MIN(n, (size_t)40), p);
+            return HD_FAIL(err, USER, NULL,
+                           "stage \"%.*s\" is not one of plan, pipelines, spec, llvm, llvm-opt, "
+                           "asm, cuda, ptx",
+                           (int)HD_MIN(n, (size_t)40), p);
         if (several)
             hd_strbuf_addf(out, "%s== %s ==\n", p == list ? "" : "\n", stage->name);
         HD_TRY(show(stage, s, out, err));
@@ -167,8 +160,7 @@ static void add_text(struct hd_strbuf *b, const char *s)
     hd_strbuf_add_json(b, s ? s : "", s ? strlen(s) : 0);
 }
 
-static void add_counters(struct hd_strbuf *b, const struct rt_pipeline *p,
-                         const struct rt_pipeline_stats *st)
+static void add_counters(struct hd_strbuf *b, const struct rt_pipeline *p, const struct rt_pipeline_stats *st)
 {
     hd_strbuf_adds(b, ",\"steps\":[");
     for (int k = 0; k < p->ncounters; k++) {
@@ -189,11 +181,9 @@ static void add_warps(struct hd_strbuf *b, const struct rt_kernel_stats *k)
         hd_strbuf_addf(b,
                        "%s{\"start_us\":%.2f,\"end_us\":%.2f,\"busy_us\":%.2f,"
                        "\"transitions\":%llu,\"waits_us\":[",
-                       i ? "," : "", w->start_us, w->end_us, w->busy_us,
-                       (unsigned long long)w->transitions);
+                       i ? "," : "", w->start_us, w->end_us, w->busy_us, (unsigned long long)w->transitions);
         for (int j = 0; j < w->nwaits; j++)
-            hd_strbuf_addf(b, "%s[%.2f,%.2f]", j ? "," : "", w->waits[j].from,
-                           w->waits[j].to);
+            hd_strbuf_addf(b, "%s[%.2f,%.2f]", j ? "," : "", w->waits[j].from, w->waits[j].to);
         hd_strbuf_adds(b, "]}");
     }
     hd_strbuf_adds(b, "]");
@@ -201,12 +191,11 @@ static void add_warps(struct hd_strbuf *b, const struct rt_kernel_stats *k)
 
 static void add_balance(struct hd_strbuf *b, const struct rt_kernel_stats *k, int nlevels)
 {
-    hd_strbuf_addf(b, ",\"iir\":%.4f,\"ilif\":%.3f,\"transitions\":%llu,\"levels\":[", k->iir,
-                   k->ilif, (unsigned long long)k->transitions);
+    hd_strbuf_addf(b, ",\"iir\":%.4f,\"ilif\":%.3f,\"transitions\":%llu,\"levels\":[", k->iir, k->ilif,
+                   (unsigned long long)k->transitions);
     for (int l = 0; l <= nlevels; l++)
         hd_strbuf_addf(b, "%s{\"visits\":%llu,\"idle_lanes\":%llu}", l ? "," : "",
-                       (unsigned long long)k->level_visits[l],
-                       (unsigned long long)k->level_idle_lanes[l]);
+                       (unsigned long long)k->level_visits[l], (unsigned long long)k->level_idle_lanes[l]);
     hd_strbuf_adds(b, "]");
     add_warps(b, k);
 }
@@ -229,20 +218,19 @@ static void add_compiled(struct hd_strbuf *b, const struct heddle_statement *s, 
 {
     double ms;
     enum rt_cached how = rt_gpu_code_how(s->program.gpu_code, i, &ms);
-    hd_strbuf_addf(b, ",\"cached\":%s,\"compile_ms\":%.3f",
-                   how == RT_COMPILED ? "false" : "true", ms);
+    hd_strbuf_addf(b, ",\"cached\":%s,\"compile_ms\":%.3f", how == RT_COMPILED ? "false" : "true", ms);
 }
 
 static void add_kernel(struct hd_strbuf *b, const struct heddle_statement *s, int i)
 {
     const struct rt_kernel_stats *k = &s->stats.pipelines[i].kernel;
-    hd_strbuf_addf(b, ",\"gpu\":{\"kernel_ms\":%.4f,\"retries\":%d,\"balance\":\"%s\"",
-                   k->kernel_ms, HD_MAX(k->launches - 1, 0), rt_balance_name(k->balance));
+    hd_strbuf_addf(b, ",\"gpu\":{\"kernel_ms\":%.4f,\"retries\":%d,\"balance\":\"%s\"", k->kernel_ms,
+                   HD_MAX(k->launches - 1, 0), rt_balance_name(k->balance));
     hd_strbuf_addf(b,
                    ",\"registers\":%d,\"local_bytes\":%u,\"shared_bytes\":%u,\"blocks\":%d,"
                    "\"warps_per_block\":%d,\"occupancy\":%.3f,\"gifts\":%llu",
-                   k->registers, k->local_bytes, k->shared_bytes, k->blocks,
-                   k->warps_per_block, k->occupancy, (unsigned long long)k->gifts);
+                   k->registers, k->local_bytes, k->shared_bytes, k->blocks, k->warps_per_block, k->occupancy,
+                   (unsigned long long)k->gifts);
     add_compiled(b, s, i);
     if (s->profile) {
         add_traffic(b, s, i);
@@ -259,10 +247,8 @@ static void add_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, 
     add_text(b, p->name);
     hd_strbuf_adds(b, ",\"path\":");
     add_text(b, p->path);
-    hd_strbuf_addf(b,
-                   ",\"start_ms\":%.3f,\"ms\":%.3f,\"source_rows\":%llu,\"split_ranges\":%llu",
-                   st->start_ms, st->ms, (unsigned long long)st->source_rows,
-                   (unsigned long long)st->spawned);
+    hd_strbuf_addf(b, ",\"start_ms\":%.3f,\"ms\":%.3f,\"source_rows\":%llu,\"split_ranges\":%llu", st->start_ms, st->ms,
+                   (unsigned long long)st->source_rows, (unsigned long long)st->spawned);
     hd_strbuf_adds(b, ",\"busy_ms\":[");
     for (int w = 0; w < s->stats.threads; w++)
         hd_strbuf_addf(b, "%s%.3f", w ? "," : "", st->busy_ms[w]);
@@ -281,9 +267,8 @@ static void add_state(struct hd_strbuf *b, const struct heddle_statement *s, int
     add_text(b, t->name);
     hd_strbuf_adds(b, ",\"path\":");
     add_text(b, t->path);
-    hd_strbuf_addf(b, ",\"kind\":\"%s\",\"finish_ms\":%.3f,\"rows\":%llu",
-                   rt_state_kind_name(t->kind), s->stats.finish_ms[i],
-                   (unsigned long long)s->stats.state_rows[i]);
+    hd_strbuf_addf(b, ",\"kind\":\"%s\",\"finish_ms\":%.3f,\"rows\":%llu", rt_state_kind_name(t->kind),
+                   s->stats.finish_ms[i], (unsigned long long)s->stats.state_rows[i]);
     if (t->est_rows >= 0)
         hd_strbuf_addf(b, ",\"estimate\":%.0f", t->est_rows);
     hd_strbuf_adds(b, "}");
@@ -321,14 +306,11 @@ static int write_report(const struct heddle_statement *s, char **json)
     const struct api_times *t = &s->times;
     hd_strbuf_init(&b);
     add_backend(&b, s);
-    hd_strbuf_addf(&b, ",\"plan_ms\":%.3f,\"codegen_ms\":%.3f,\"open_ms\":%.3f", t->plan,
-                   t->codegen, t->open);
-    hd_strbuf_addf(&b, ",\"compile_ms\":%.3f,\"compile_cached\":%s,\"transfer_ms\":%.3f",
-                   t->compile, t->how == RT_COMPILED ? "false" : "true", t->transfer);
-    hd_strbuf_addf(&b, ",\"execute_ms\":%.3f,\"result_ms\":%.3f,\"total_ms\":%.3f", t->execute,
-                   t->result,
-                   t->plan + t->codegen + t->open + t->compile + t->transfer + t->execute +
-                       t->result);
+    hd_strbuf_addf(&b, ",\"plan_ms\":%.3f,\"codegen_ms\":%.3f,\"open_ms\":%.3f", t->plan, t->codegen, t->open);
+    hd_strbuf_addf(&b, ",\"compile_ms\":%.3f,\"compile_cached\":%s,\"transfer_ms\":%.3f", t->compile,
+                   t->how == RT_COMPILED ? "false" : "true", t->transfer);
+    hd_strbuf_addf(&b, ",\"execute_ms\":%.3f,\"result_ms\":%.3f,\"total_ms\":%.3f", t->execute, t->result,
+                   t->plan + t->codegen + t->open + t->compile + t->transfer + t->execute + t->result);
     hd_strbuf_addf(&b, ",\"peak_bytes\":%llu", (unsigned long long)s->stats.peak_bytes);
     add_details(&b, s);
     *json = hd_strbuf_take(&b);

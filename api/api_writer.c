@@ -5,8 +5,8 @@
 #include "runtime/io/arrow_in.h"
 #include "runtime/store/store_writer.h"
 
-static int open_writer(heddle_context *c, const char *path, const char *schema_json,
-                       heddle_writer **out, struct hd_err *err)
+static int open_writer(heddle_context *c, const char *path, const char *schema_json, heddle_writer **out,
+                       struct hd_err *err)
 {
     heddle_writer *w = calloc(1, sizeof *w);
     if (!w)
@@ -23,8 +23,8 @@ static int open_writer(heddle_context *c, const char *path, const char *schema_j
     return rc;
 }
 
-int heddle_writer_open(heddle_context *c, const char *path, const char *schema_json,
-                       heddle_writer **out, heddle_error **err)
+int heddle_writer_open(heddle_context *c, const char *path, const char *schema_json, heddle_writer **out,
+                       heddle_error **err)
 {
     struct hd_err e;
     API_NEED(c, err);
@@ -35,24 +35,21 @@ int heddle_writer_open(heddle_context *c, const char *path, const char *schema_j
     return api_finish(open_writer(c, path, schema_json, out, &e), &e, err);
 }
 
-static int append(heddle_writer *w, const char *table, int64_t first_row,
-                  const struct ArrowSchema *schema, const struct ArrowArray *batch,
-                  struct hd_err *err)
+static int append(heddle_writer *w, const char *table, int64_t first_row, const struct ArrowSchema *schema,
+                  const struct ArrowArray *batch, struct hd_err *err)
 {
     int t = rt_writer_find(w->w, table);
     if (t < 0)
         return HD_FAIL(err, USER, table, "no such table in the schema");
     struct rt_arrow_source source;
-    HD_TRY(rt_arrow_source_open(&source, &w->schema->tables[t].table, schema, batch, first_row,
-                                err));
+    HD_TRY(rt_arrow_source_open(&source, &w->schema->tables[t].table, schema, batch, first_row, err));
     int rc = rt_writer_add(w->w, t, first_row, batch->length, &source.base, err);
     rt_arrow_source_close(&source);
     return rc;
 }
 
-int heddle_writer_append(heddle_writer *w, const char *table, int64_t first_row,
-                         const struct ArrowSchema *schema, const struct ArrowArray *batch,
-                         heddle_error **err)
+int heddle_writer_append(heddle_writer *w, const char *table, int64_t first_row, const struct ArrowSchema *schema,
+                         const struct ArrowArray *batch, heddle_error **err)
 {
     struct hd_err e;
     API_NEED(w, err);
@@ -76,8 +73,7 @@ static int commit(heddle_writer *w, struct rt_progress *progress, struct hd_err 
     return rc;
 }
 
-int heddle_writer_commit(heddle_writer *w, heddle_progress_fn progress, void *user,
-                         heddle_error **err)
+int heddle_writer_commit(heddle_writer *w, heddle_progress_fn progress, void *user, heddle_error **err)
 {
     struct hd_err e;
     API_NEED(w, err);

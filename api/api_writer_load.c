@@ -1,8 +1,8 @@
 #include "api/api_internal.h"
 #include "runtime/io/text_load.h"
 
-int heddle_writer_load_text(heddle_writer *w, const char *from, heddle_progress_fn progress,
-                            void *user, heddle_error **err)
+int heddle_writer_load_text(heddle_writer *w, const char *from, heddle_progress_fn progress, void *user,
+                            heddle_error **err)
 {
     struct hd_err e;
     API_NEED(w, err);

@@ -25,8 +25,7 @@ struct cg_artifact {
 
 struct cg_options {
     bool profile; /* count rows per step in thread->counters */
-    bool
-        sanitize_address; /* mark functions for LLVM's sanitizer passes (the runtime runs them) */
+    bool sanitize_address; /* mark functions for LLVM's sanitizer passes (the runtime runs them) */
     bool sanitize_thread;
 };
 
@@ -35,10 +34,9 @@ struct cg_options {
  * args, thread, carried, i64 begin, i64 end); 0, or 1 once thread->failure is set. The bytes of
  * `carried` are private to the generated code: hdr_spawn copies as many as it is told, to memory
  * aligned to 16. Fails with class TOOL if LLVM refuses the module. */
-int cg_llvm_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt,
-                 struct cg_artifact *out, struct hd_err *err);
+int cg_llvm_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt, struct cg_artifact *out,
+                 struct hd_err *err);
 /* The same module as text, with names of slots and steps. */
-int cg_llvm_print(struct hd_strbuf *out, const struct pl_program *p,
-                  const struct cg_options *opt, struct hd_err *err);
+int cg_llvm_print(struct hd_strbuf *out, const struct pl_program *p, const struct cg_options *opt, struct hd_err *err);
 
 #endif

@@ -61,8 +61,7 @@ static const char *base_name(struct cu_unit *u, const struct rt_arg *a)
     if (a->kind >= RT_ARG_STATE_BITS)
         return hd_asprintf(u->arena, "%s_%s", cu_state(u, a->state), end);
     if (a->kind >= RT_ARG_TABLE_ROWS)
-        return hd_asprintf(u->arena, "%s_%s", cu_word(u->arena, a->table->name, NAME_MOST),
-                           end);
+        return hd_asprintf(u->arena, "%s_%s", cu_word(u->arena, a->table->name, NAME_MOST), end);
     return *end ? hd_asprintf(u->arena, "%s_%s", column_name(u, a), end) : column_name(u, a);
 }
 
@@ -93,8 +92,7 @@ static const char *pointed_to(struct cu_unit *u, const struct rt_arg *a)
     case RT_ARG_FK_CHILD_ROWS: return "u32";
     case RT_ARG_STATE_ROWS: return cu_row(u, a->state);
     case RT_ARG_STATE_SLOTS: return "hdd_hash_slot";
-    case RT_ARG_STATE_FIELD:
-        return cu_row_type(u->spec->states[a->state].fields[a->index].phys);
+    case RT_ARG_STATE_FIELD: return cu_row_type(u->spec->states[a->state].fields[a->index].phys);
     case RT_ARG_CONST:
     case RT_ARG_SET:
     case RT_ARG_COL_BASE:
@@ -143,9 +141,7 @@ static const char *constant(struct cu_unit *u, const struct rt_arg *a)
     case RT_I64: return hd_asprintf(u->arena, "(i64)%s", w);
     case RT_I128: return hd_asprintf(u->arena, "(i128)((u128)%s << 64 | %s)", more, w);
     case RT_F64: return hd_asprintf(u->arena, "hdd_f64_from_bits((i64)%s)", w);
-    case RT_STR:
-        return hd_asprintf(u->arena, "hdd_text{reinterpret_cast<const u8 *>(%s), (i32)%s}", w,
-                           more);
+    case RT_STR: return hd_asprintf(u->arena, "hdd_text{reinterpret_cast<const u8 *>(%s), (i32)%s}", w, more);
     }
     HD_BUG("constant of physical type %d", (int)a->phys);
 }
@@ -153,12 +149,11 @@ static const char *constant(struct cu_unit *u, const struct rt_arg *a)
 static const char *value_of(struct cu_unit *u, const struct rt_arg *a)
 {
     if (pointed_to(u, a))
-        return hd_asprintf(u->arena, "reinterpret_cast<%s>(%s)", full_type(u, a),
-                           word(u, a->word));
+        return hd_asprintf(u->arena, "reinterpret_cast<%s>(%s)", full_type(u, a), word(u, a->word));
     if (a->kind == RT_ARG_SET) {
         const char *w = word(u, a->word);
-        return hd_asprintf(u->arena, "%s{reinterpret_cast<const %s *>(%s), %s}",
-                           scalar_type(u, a), cu_row_type(a->phys), w, word(u, a->word + 1));
+        return hd_asprintf(u->arena, "%s{reinterpret_cast<const %s *>(%s), %s}", scalar_type(u, a),
+                           cu_row_type(a->phys), w, word(u, a->word + 1));
     }
     if (a->kind == RT_ARG_CONST || a->kind == RT_ARG_COL_BASE || a->kind == RT_ARG_COL_FACTOR)
         return constant(u, a);
@@ -182,8 +177,7 @@ void cu_arg_member(struct cu_unit *u, struct cu_out *o, int arg)
 {
     const struct rt_arg *a = arg_of(u, arg);
     bool pointer = pointed_to(u, a) != NULL;
-    cu_line(o, "%s%s%s;", pointer ? full_type(u, a) : "const ",
-            pointer ? "const " : full_type(u, a), cu_arg(u, arg));
+    cu_line(o, "%s%s%s;", pointer ? full_type(u, a) : "const ", pointer ? "const " : full_type(u, a), cu_arg(u, arg));
 }
 
 const char *cu_arg_initialiser(struct cu_unit *u, int arg)

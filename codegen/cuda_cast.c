@@ -9,8 +9,7 @@ static enum rt_phys from_phys(const struct cu_unit *u, const struct pl_expr *e)
     return cu_expr_of(u, e->args[0])->phys;
 }
 
-static const char *widened(struct cu_unit *u, enum rt_phys from, enum rt_phys to,
-                           const char *x)
+static const char *widened(struct cu_unit *u, enum rt_phys from, enum rt_phys to, const char *x)
 {
     return from == to ? x : hd_asprintf(u->arena, "hdd_cast<%s>(%s)", cu_type(to), x);
 }
@@ -19,8 +18,8 @@ const char *cu_resize(struct cu_unit *u, const struct pl_expr *e, const char *x)
 {
     if (!e->fail)
         return widened(u, from_phys(u, e), e->phys, x);
-    return hd_asprintf(u->arena, "hdd_narrow<%s>(run, %d, %s, %s)", cu_type(e->phys),
-                       e->limit_digits, cu_number(u, e->path), x);
+    return hd_asprintf(u->arena, "hdd_narrow<%s>(run, %d, %s, %s)", cu_type(e->phys), e->limit_digits,
+                       cu_number(u, e->path), x);
 }
 
 const char *cu_rescale(struct cu_unit *u, const struct pl_expr *e, const char *x)
@@ -60,8 +59,8 @@ const char *cu_from_f64(struct cu_unit *u, const struct pl_expr *e, const char *
 {
     u->casts = true;
     u->libraries |= CAST_LIBRARIES;
-    return hd_asprintf(u->arena, "hdd_from_f64<%s>(run, %d, %d, %s, %s)", cu_type(e->phys),
-                       e->scale, e->limit_digits, cu_number(u, e->path), x);
+    return hd_asprintf(u->arena, "hdd_from_f64<%s>(run, %d, %d, %s, %s)", cu_type(e->phys), e->scale, e->limit_digits,
+                       cu_number(u, e->path), x);
 }
 
 /* Functions of templates/convert.cuh by type, and the class that they take or give. */
@@ -98,8 +97,7 @@ const char *cu_to_text(struct cu_unit *u, const struct pl_expr *e, const char *x
     const struct text_form *f = form_of(e->in_type);
     u->casts = u->makes_text = true;
     u->libraries |= CAST_LIBRARIES;
-    return hd_asprintf(u->arena, "%s(run, %d, %s)", f->to, scale_of(e->in_type),
-                       widened(u, from, f->to_takes, x));
+    return hd_asprintf(u->arena, "%s(run, %d, %s)", f->to, scale_of(e->in_type), widened(u, from, f->to_takes, x));
 }
 
 const char *cu_from_text(struct cu_unit *u, const struct pl_expr *e, const char *x)
@@ -108,15 +106,12 @@ const char *cu_from_text(struct cu_unit *u, const struct pl_expr *e, const char 
     u->casts = true;
     u->libraries |= CAST_LIBRARIES;
     return widened(u, f->from_gives, e->phys,
-                   hd_asprintf(u->arena, "%s(run, %d, %d, %s, %s)", f->from,
-                               scale_of(e->out_type), (int)e->out_type.precision,
-                               cu_number(u, e->path), x));
+                   hd_asprintf(u->arena, "%s(run, %d, %d, %s, %s)", f->from, scale_of(e->out_type),
+                               (int)e->out_type.precision, cu_number(u, e->path), x));
 }
 
 const char *cu_cast_time(struct cu_unit *u, const struct pl_expr *e, const char *x)
 {
     u->dates = true;
-    return hd_asprintf(u->arena, "%s(%s)",
-                       e->out_type.kind == HD_TIMESTAMP ? "hdd_to_timestamp" : "hdd_to_date",
-                       x);
+    return hd_asprintf(u->arena, "%s(%s)", e->out_type.kind == HD_TIMESTAMP ? "hdd_to_timestamp" : "hdd_to_date", x);
 }

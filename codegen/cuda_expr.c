@@ -52,10 +52,9 @@ static const char *spelled(struct cu_unit *u, const struct pl_expr *e)
 
 /* More than a branch; those that may raise are marked by the planner besides. */
 static const bool costly[FE_OP_COUNT] = {
-    [FE_DIV] = true,      [FE_MOD] = true,       [FE_LIKE] = true,   [FE_IN_SET] = true,
-    [FE_EXTRACT] = true,  [FE_ADD_DAYS] = true,  [FE_LOOKUP] = true, [FE_ADD_MONTHS] = true,
-    [FE_DIVROUND] = true, [FE_SUBSTRING] = true, [FE_TO_F64] = true, [FE_FROM_F64] = true,
-    [FE_TO_TEXT] = true,  [FE_FROM_TEXT] = true,
+    [FE_DIV] = true,      [FE_MOD] = true,      [FE_LIKE] = true,       [FE_IN_SET] = true,    [FE_EXTRACT] = true,
+    [FE_ADD_DAYS] = true, [FE_LOOKUP] = true,   [FE_ADD_MONTHS] = true, [FE_DIVROUND] = true,  [FE_SUBSTRING] = true,
+    [FE_TO_F64] = true,   [FE_FROM_F64] = true, [FE_TO_TEXT] = true,    [FE_FROM_TEXT] = true,
 };
 
 static bool is_guarded(const struct cu_unit *u, int index)
@@ -98,20 +97,17 @@ static const char *logic(struct cu_unit *u, const struct pl_expr *e, int from, i
     if (!any_nullable(u, e, from, to))
         return hd_asprintf(u->arena, "(%s %s %s)", left, any ? "||" : "&&", right);
     if (any_guarded(u, e, middle, to))
-        return hd_asprintf(u->arena, "%s(%s, [&] { return %s; })",
-                           any ? "hdd_or_else" : "hdd_and_then", left, right);
+        return hd_asprintf(u->arena, "%s(%s, [&] { return %s; })", any ? "hdd_or_else" : "hdd_and_then", left, right);
     return hd_asprintf(u->arena, "%s(%s, %s)", any ? "hdd_or" : "hdd_and", left, right);
 }
 
 static const char *case_when(struct cu_unit *u, const struct pl_expr *e)
 {
     const char *type = cu_value_type(u, e->phys, e->nullable);
-    const char *r = e->nargs % 2
-                        ? hd_asprintf(u->arena, "%s(%s)", type, argument(u, e, e->nargs - 1))
-                        : hd_asprintf(u->arena, "hdd_null<%s>()", cu_type(e->phys));
+    const char *r = e->nargs % 2 ? hd_asprintf(u->arena, "%s(%s)", type, argument(u, e, e->nargs - 1))
+                                 : hd_asprintf(u->arena, "hdd_null<%s>()", cu_type(e->phys));
     for (int i = (e->nargs / 2 - 1) * 2; i >= 0; i -= 2)
-        r = hd_asprintf(u->arena, "(%s ? %s(%s) : %s)", cu_condition(u, e->args[i]), type,
-                        argument(u, e, i + 1), r);
+        r = hd_asprintf(u->arena, "(%s ? %s(%s) : %s)", cu_condition(u, e->args[i]), type, argument(u, e, i + 1), r);
     return r;
 }
 
@@ -120,8 +116,7 @@ static const char *coalesce(struct cu_unit *u, const struct pl_expr *e)
     const char *r = argument(u, e, e->nargs - 1);
     bool guard = is_guarded(u, e->args[e->nargs - 1]);
     for (int i = e->nargs - 2; i >= 0; i--) {
-        r = guard ? hd_asprintf(u->arena, "hdd_coalesce_else(%s, [&] { return %s; })",
-                                argument(u, e, i), r)
+        r = guard ? hd_asprintf(u->arena, "hdd_coalesce_else(%s, [&] { return %s; })", argument(u, e, i), r)
                   : hd_asprintf(u->arena, "hdd_coalesce(%s, %s)", argument(u, e, i), r);
         guard = guard || is_guarded(u, e->args[i]);
     }
@@ -130,11 +125,9 @@ static const char *coalesce(struct cu_unit *u, const struct pl_expr *e)
 
 /* ---- operators that may raise ----------------------------------------------------------- */
 
-const char *cu_checked(struct cu_unit *u, const struct pl_expr *e, const char *function,
-                       const char *a, const char *b)
+const char *cu_checked(struct cu_unit *u, const struct pl_expr *e, const char *function, const char *a, const char *b)
 {
-    return hd_asprintf(u->arena, "%s(run, %d, %s, %s, %s)", function, e->limit_digits,
-                       cu_number(u, e->path), a, b);
+    return hd_asprintf(u->arena, "%s(run, %d, %s, %s, %s)", function, e->limit_digits, cu_number(u, e->path), a, b);
 }
 
 static const char *arith(struct cu_unit *u, const struct pl_expr *e)
@@ -159,30 +152,27 @@ static const char *divide(struct cu_unit *u, const struct pl_expr *e)
 {
     if (e->op == FE_DIV && e->scale >= 0 && e->phys != RT_F64) {
         u->libraries |= RT_LIBRARY_WIDE;
-        return hd_asprintf(u->arena, "hdd_div_decimal(run, %d, %d, %s, %s, %s)", e->scale,
-                           e->limit_digits, cu_number(u, e->path), argument(u, e, 0),
-                           argument(u, e, 1));
+        return hd_asprintf(u->arena, "hdd_div_decimal(run, %d, %d, %s, %s, %s)", e->scale, e->limit_digits,
+                           cu_number(u, e->path), argument(u, e, 0), argument(u, e, 1));
     }
     if (!e->fail)
         return spelled(u, e);
-    return hd_asprintf(u->arena, "%s(run, %s, %s, %s)",
-                       e->op == FE_DIV ? "hdd_checked_div" : "hdd_checked_mod",
+    return hd_asprintf(u->arena, "%s(run, %s, %s, %s)", e->op == FE_DIV ? "hdd_checked_div" : "hdd_checked_mod",
                        cu_number(u, e->path), argument(u, e, 0), argument(u, e, 1));
 }
 
 static const char *of_parts(struct cu_unit *u, const struct pl_expr *e)
 {
     u->libraries |= RT_LIBRARY_WIDE;
-    return hd_asprintf(u->arena, "hdd_of_parts<%s>(run, %d, %d, %s, %s, %s, %s)",
-                       cu_type(e->phys), e->scale, e->limit_digits, cu_number(u, e->path),
-                       argument(u, e, 0), argument(u, e, 1), argument(u, e, 2));
+    return hd_asprintf(u->arena, "hdd_of_parts<%s>(run, %d, %d, %s, %s, %s, %s)", cu_type(e->phys), e->scale,
+                       e->limit_digits, cu_number(u, e->path), argument(u, e, 0), argument(u, e, 1), argument(u, e, 2));
 }
 
 static const char *substring(struct cu_unit *u, const struct pl_expr *e)
 {
     const char *length = e->nargs > 2 ? hd_asprintf(u->arena, ", %s", argument(u, e, 2)) : "";
-    return hd_asprintf(u->arena, "hdd_substring(run, %s, %s, %s%s)", cu_number(u, e->path),
-                       argument(u, e, 0), argument(u, e, 1), length);
+    return hd_asprintf(u->arena, "hdd_substring(run, %s, %s, %s%s)", cu_number(u, e->path), argument(u, e, 0),
+                       argument(u, e, 1), length);
 }
 
 /* ---- leaves and functions --------------------------------------------------------------- */
@@ -196,14 +186,13 @@ static const char *literal(struct cu_unit *u, const struct pl_expr *e)
 
 static const char *in_set(struct cu_unit *u, const struct pl_expr *e)
 {
-    return hd_asprintf(u->arena, "%s(%s, %s)", spellings[e->op], argument(u, e, 0),
-                       cu_arg(u, e->arg));
+    return hd_asprintf(u->arena, "%s(%s, %s)", spellings[e->op], argument(u, e, 0), cu_arg(u, e->arg));
 }
 
 static const char *like(struct cu_unit *u, const struct pl_expr *e)
 {
-    return hd_asprintf(u->arena, "%s<%s>(run, %s, %s)", spellings[e->op],
-                       e->wild ? "true" : "false", argument(u, e, 0), cu_arg(u, e->arg));
+    return hd_asprintf(u->arena, "%s<%s>(run, %s, %s)", spellings[e->op], e->wild ? "true" : "false", argument(u, e, 0),
+                       cu_arg(u, e->arg));
 }
 
 static const char *extract(struct cu_unit *u, const struct pl_expr *e)
@@ -215,8 +204,8 @@ static const char *extract(struct cu_unit *u, const struct pl_expr *e)
 static const char *add_interval(struct cu_unit *u, const struct pl_expr *e)
 {
     u->dates = true;
-    return hd_asprintf(u->arena, "%s(run, %s, %s, %s)", spellings[e->op],
-                       cu_number(u, e->path), argument(u, e, 0), argument(u, e, 1));
+    return hd_asprintf(u->arena, "%s(run, %s, %s, %s)", spellings[e->op], cu_number(u, e->path), argument(u, e, 0),
+                       argument(u, e, 1));
 }
 
 static const char *date_diff(struct cu_unit *u, const struct pl_expr *e)
@@ -227,8 +216,7 @@ static const char *date_diff(struct cu_unit *u, const struct pl_expr *e)
 
 static const char *dict_text(struct cu_unit *u, const struct pl_expr *e)
 {
-    return hd_asprintf(u->arena, "hdd_dict_text(%s, %s, %s)", argument(u, e, 0),
-                       cu_arg(u, e->arg), cu_arg(u, e->arg2));
+    return hd_asprintf(u->arena, "hdd_dict_text(%s, %s, %s)", argument(u, e, 0), cu_arg(u, e->arg), cu_arg(u, e->arg2));
 }
 
 /* Field 0 of the row of a dictionary map. */
@@ -238,12 +226,11 @@ static const char *lookup(struct cu_unit *u, const struct pl_expr *e)
     const char *row = cu_row(u, e->state), *field = cu_field(u, st, 0);
     const char *rows = cu_arg(u, e->arg), *code = argument(u, e, 0), *valid = "";
     if (e->poison)
-        code = hd_asprintf(u->arena, "hdd_sound(run, %s, %s, &%s::%s, %s)",
-                           cu_number(u, e->path), rows, row, cu_field(u, st, 1), code);
+        code = hd_asprintf(u->arena, "hdd_sound(run, %s, %s, &%s::%s, %s)", cu_number(u, e->path), rows, row,
+                           cu_field(u, st, 1), code);
     if (st->fields[0].valid_offset >= 0)
         valid = hd_asprintf(u->arena, " &%s::%s_valid,", row, field);
-    return hd_asprintf(u->arena, "hdd_lookup<%s>(%s, &%s::%s,%s %s)", cu_type(e->phys), rows,
-                       row, field, valid, code);
+    return hd_asprintf(u->arena, "hdd_lookup<%s>(%s, &%s::%s,%s %s)", cu_type(e->phys), rows, row, field, valid, code);
 }
 
 static const char *is_null(struct cu_unit *u, const struct pl_expr *e)

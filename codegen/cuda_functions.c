@@ -62,8 +62,8 @@ static uint64_t hash_text(const char *s)
     return h;
 }
 
-static struct shared *find(const struct cu_functions *all, const struct cu_function *f,
-                           const char *text, uint64_t hash, int *number)
+static struct shared *find(const struct cu_functions *all, const struct cu_function *f, const char *text, uint64_t hash,
+                           int *number)
 {
     for (int i = 0; i < all->list.n; i++) {
         struct shared *s = all->list.v[i];
@@ -135,29 +135,24 @@ static const char *row_of_call(struct cu_unit *u, struct cu_call c)
 
 const char *cu_call(struct cu_unit *u, struct cu_call c, const char *arguments)
 {
-    return hd_asprintf(u->arena, "%s(%s%s)", u->functions->list.v[c.function]->name, arguments,
-                       row_of_call(u, c));
+    return hd_asprintf(u->arena, "%s(%s%s)", u->functions->list.v[c.function]->name, arguments, row_of_call(u, c));
 }
 
-static void print_call(struct cu_unit *u, const char *before, struct cu_call c,
-                       const char *arguments, const char *row)
+static void print_call(struct cu_unit *u, const char *before, struct cu_call c, const char *arguments, const char *row)
 {
-    cu_line(u->out, "%s%s(%s%s);", before, u->functions->list.v[c.function]->name, arguments,
-            row);
+    cu_line(u->out, "%s%s(%s%s);", before, u->functions->list.v[c.function]->name, arguments, row);
 }
 
 /* Calls from i on of one function with one row after the other. */
 static int run_of_calls(const struct cu_call *calls, int n, int i)
 {
     int k = i + 1;
-    while (k < n && calls[k].function == calls[i].function &&
-           calls[k].row == calls[i].row + (k - i))
+    while (k < n && calls[k].function == calls[i].function && calls[k].row == calls[i].row + (k - i))
         k++;
     return k - i;
 }
 
-void cu_print_calls(struct cu_unit *u, const char *before, const struct cu_call *calls, int n,
-                    const char *arguments)
+void cu_print_calls(struct cu_unit *u, const char *before, const struct cu_call *calls, int n, const char *arguments)
 {
     for (int i = 0, run; i < n; i += run) {
         struct cu_call c = calls[i];
@@ -200,8 +195,8 @@ void cu_settle_tables(struct cu_unit *u)
 }
 
 /* The text of function `of` (NULL: of none) up to `end`. Returns what follows. */
-static const char *settle(const struct cu_functions *all, const char *text, char end,
-                          const struct shared *of, struct hd_strbuf *out)
+static const char *settle(const struct cu_functions *all, const char *text, char end, const struct shared *of,
+                          struct hd_strbuf *out)
 {
     while (*text && *text != end) {
         if (*text == '\1') {
@@ -291,8 +286,8 @@ void cu_print_functions(struct cu_unit *u)
     for (int i = 0; u->functions && i < u->functions->list.n; i++) {
         const struct shared *s = u->functions->list.v[i];
         bool table = has_table(s);
-        cu_line(u->out, "HDD_PART %s %s(%s%s)%s", s->type, s->name, s->params,
-                table ? ", const i32 *t" : "", s->changes ? "" : " const");
+        cu_line(u->out, "HDD_PART %s %s(%s%s)%s", s->type, s->name, s->params, table ? ", const i32 *t" : "",
+                s->changes ? "" : " const");
         cu_line(u->out, "{");
         cu_line(u->out, "    (void)frame;%s", table ? " (void)t;" : "");
         print_lines(u->out, settled(u, s->text, s));

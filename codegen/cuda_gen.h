@@ -55,13 +55,10 @@ const char *cu_stored_type(const struct fe_table_column *c);
 const char *cu_field(struct cu_unit *u, const struct rt_state *st, int field);
 const char *cu_field_valid(struct cu_unit *u, const struct rt_state *st, int field);
 /* "row.f1_x" and the byte of its validity; */
-const char *cu_field_member(struct cu_unit *u, const struct rt_state *st, int field,
-                            const char *row);
-const char *cu_valid_member(struct cu_unit *u, const struct rt_state *st, int field,
-                            const char *row);
+const char *cu_field_member(struct cu_unit *u, const struct rt_state *st, int field, const char *row);
+const char *cu_valid_member(struct cu_unit *u, const struct rt_state *st, int field, const char *row);
 /* both as a value. */
-const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int field,
-                           const char *row);
+const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int field, const char *row);
 const char *cu_state(struct cu_unit *u, int state);
 const char *cu_row(struct cu_unit *u, int state); /* its row structure, which is now needed */
 void cu_row_struct(struct cu_unit *u, struct cu_out *o, int state);
@@ -82,8 +79,7 @@ const char *cu_expr_here(struct cu_unit *u, int e); /* itself, where others call
 const char *cu_condition(struct cu_unit *u, int e); /* bool: valid and true */
 const struct pl_expr *cu_expr_of(const struct cu_unit *u, int e);
 /* function(run, limit, path, a, b), which raises. */
-const char *cu_checked(struct cu_unit *u, const struct pl_expr *e, const char *function,
-                       const char *a, const char *b);
+const char *cu_checked(struct cu_unit *u, const struct pl_expr *e, const char *function, const char *a, const char *b);
 
 /* cuda_cast.c: operators of one argument, x, that change its type */
 const char *cu_resize(struct cu_unit *u, const struct pl_expr *e, const char *x);
@@ -102,8 +98,7 @@ void cu_guard(struct cu_unit *u); /* opens `if (live) {` unless it is open */
 void cu_unguard(struct cu_unit *u);
 void cu_step(struct cu_unit *u, const struct pl_step *s, int number);
 const char *cu_expand_range(struct cu_unit *u, const struct pl_step *s, int number);
-const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const char *stored,
-                            const char *valid);
+const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const char *stored, const char *valid);
 bool cu_opens_level(const struct pl_step *s);
 /* Rows that reach a step. Of rows that several warps visit, each for a part of the children, one
  * warp counts. */
@@ -135,8 +130,7 @@ struct cu_function {
 struct cu_call cu_define(struct cu_unit *u, const struct cu_function *f);
 const char *cu_call(struct cu_unit *u, struct cu_call c, const char *arguments);
 /* Statements, loops where one function is called again and again; before: "live = " */
-void cu_print_calls(struct cu_unit *u, const char *before, const struct cu_call *calls, int n,
-                    const char *arguments);
+void cu_print_calls(struct cu_unit *u, const char *before, const struct cu_call *calls, int n, const char *arguments);
 const char *cu_number(struct cu_unit *u, int n); /* in a function: one that may differ */
 const char *cu_number_text(struct cu_unit *u, const char *constant);
 bool cu_in_function(const struct cu_unit *u);

@@ -77,13 +77,12 @@ int cu_call_steps(struct cu_unit *u, int step)
     int n = 0;
     cu_unguard(u);
     for (; p < last && p->first == step; step = p++->end) {
-        const struct cu_function f = {
-            .name = hd_asprintf(u->arena, "steps%d", step),
-            .type = "bool",
-            .params = hd_asprintf(u->arena, "%s_frame &frame, bool live", u->name),
-            .changes = true,
-            .body = steps_body,
-            .what = step};
+        const struct cu_function f = {.name = hd_asprintf(u->arena, "steps%d", step),
+                                      .type = "bool",
+                                      .params = hd_asprintf(u->arena, "%s_frame &frame, bool live", u->name),
+                                      .changes = true,
+                                      .body = steps_body,
+                                      .what = step};
         calls[n++] = cu_define(u, &f);
     }
     cu_print_calls(u, "live = ", calls, n, "frame, live");
@@ -126,8 +125,7 @@ struct keys {
 static struct keys step_keys(const struct cu_unit *u, int number)
 {
     const struct pl_step *s = &u->pipe->steps[number];
-    return (struct keys){number, s->state, s->nkeys, s->keys,
-                         s->null_equal ? "hdd_group_eq" : "hdd_key_eq"};
+    return (struct keys){number, s->state, s->nkeys, s->keys, s->null_equal ? "hdd_group_eq" : "hdd_key_eq"};
 }
 
 static struct keys sink_keys(const struct cu_unit *u)
@@ -164,14 +162,13 @@ static void same_body(struct cu_unit *u, int number, int first)
     const struct rt_state *st = &u->spec->states[k.state];
     int end = HD_MIN(k.n, first + PL_PART_KEYS);
     for (int i = first; i < end; i++)
-        cu_line(u->out, "%s%s(%s, %s)%s", i > first ? "       " : "return ", k.equal,
-                cu_field_value(u, st, i, "row"), cu_expr(u, k.exprs[i]),
-                i + 1 < end ? " &&" : ";");
+        cu_line(u->out, "%s%s(%s, %s)%s", i > first ? "       " : "return ", k.equal, cu_field_value(u, st, i, "row"),
+                cu_expr(u, k.exprs[i]), i + 1 < end ? " &&" : ";");
 }
 
 /* Functions of runs of keys. */
-static struct cu_call *key_calls(struct cu_unit *u, const struct keys *k, struct cu_function f,
-                                 const char *name, int *n)
+static struct cu_call *key_calls(struct cu_unit *u, const struct keys *k, struct cu_function f, const char *name,
+                                 int *n)
 {
     struct cu_call *calls = HD_NEWN(u->arena, struct cu_call, k->n + 1);
     *n = 0;
@@ -186,24 +183,18 @@ static struct cu_call *key_calls(struct cu_unit *u, const struct keys *k, struct
 static void call_hash(struct cu_unit *u, const struct keys *k, const char *name)
 {
     int n;
-    const struct cu_call *calls =
-        key_calls(u, k,
-                  (struct cu_function){
-                      .type = "u64", .params = frame_param(u, ", u64 h"), .body = hash_body},
-                  "hash", &n);
-    cu_print_calls(u, hd_asprintf(u->arena, "%s = ", name), calls, n,
-                   hd_asprintf(u->arena, "frame, %s", name));
+    const struct cu_call *calls = key_calls(
+        u, k, (struct cu_function){.type = "u64", .params = frame_param(u, ", u64 h"), .body = hash_body}, "hash", &n);
+    cu_print_calls(u, hd_asprintf(u->arena, "%s = ", name), calls, n, hd_asprintf(u->arena, "frame, %s", name));
 }
 
 /* Statements of a lambda. */
 static void call_same(struct cu_unit *u, const struct keys *k, const char *row)
 {
     int n;
-    const char *params =
-        frame_param(u, hd_asprintf(u->arena, ", const %s &row", cu_row(u, k->state)));
-    const struct cu_call *calls = key_calls(
-        u, k, (struct cu_function){.type = "bool", .params = params, .body = same_body},
-        "same", &n);
+    const char *params = frame_param(u, hd_asprintf(u->arena, ", const %s &row", cu_row(u, k->state)));
+    const struct cu_call *calls =
+        key_calls(u, k, (struct cu_function){.type = "bool", .params = params, .body = same_body}, "same", &n);
     cu_line(u->out, "bool equal = true;");
     cu_print_calls(u, "equal = equal && ", calls, n, hd_asprintf(u->arena, "frame, %s", row));
     cu_line(u->out, "return equal;");
@@ -257,8 +248,8 @@ static void store_body(struct cu_unit *u, int first, int unused HD_UNUSED)
             continue;
         }
         enum rt_phys phys = cu_sink_state(u)->fields[u->pipe->sink.outs[i].field].phys;
-        cu_line(u->out, "const %s %s = %s;", cu_value_type(u, phys, cu_out_nullable(u, i)),
-                cu_out_name(u, i), cu_out_value(u, i));
+        cu_line(u->out, "const %s %s = %s;", cu_value_type(u, phys, cu_out_nullable(u, i)), cu_out_name(u, i),
+                cu_out_value(u, i));
         cu_put_out(u, i);
     }
 }
@@ -268,9 +259,8 @@ static void add_out(struct cu_unit *u, int i)
     const struct pl_out *o = &u->pipe->sink.outs[i];
     const struct rt_field *f = &cu_sink_state(u)->fields[o->field];
     const char *operation = o->fn == FE_AGG_ANY ? "hdd_pick()" : cu_operation(u, o);
-    cu_line(u->out, "hdd_add_value<%s>(%s, peers, group, %s, %s, %s);", cu_row_type(f->phys),
-            operation, cu_number(u, f->offset), cu_number(u, f->valid_offset),
-            cu_out_name(u, i));
+    cu_line(u->out, "hdd_add_value<%s>(%s, peers, group, %s, %s, %s);", cu_row_type(f->phys), operation,
+            cu_number(u, f->offset), cu_number(u, f->valid_offset), cu_out_name(u, i));
 }
 
 static void add_body(struct cu_unit *u, int first, int unused HD_UNUSED)
@@ -298,13 +288,11 @@ void cu_store_outs(struct cu_unit *u, const char *at)
     struct cu_call *calls = HD_NEWN(u->arena, struct cu_call, s->nparts + 1);
     if (s->nparts == 0) /* a bitmap has no rows */
         return;
-    const char *to = s->kind == PL_SINK_DIRECT
-                         ? ", u64 index"
-                         : hd_asprintf(u->arena, ", %s &row", cu_row(u, s->state));
+    const char *to =
+        s->kind == PL_SINK_DIRECT ? ", u64 index" : hd_asprintf(u->arena, ", %s &row", cu_row(u, s->state));
     int n = 0;
     for (int i = 0; i < s->nparts; i++) {
-        const struct cu_function f = {.name =
-                                          hd_asprintf(u->arena, "store%d", s->parts[i].first),
+        const struct cu_function f = {.name = hd_asprintf(u->arena, "store%d", s->parts[i].first),
                                       .type = "void",
                                       .params = frame_param(u, to),
                                       .body = store_body,
@@ -326,8 +314,7 @@ static void call_adds(struct cu_unit *u)
         const struct cu_function f = {
             .name = hd_asprintf(u->arena, "add%d", p->first),
             .type = "void",
-            .params = frame_param(
-                u, hd_asprintf(u->arena, ", %s *group, const hdd_peers &peers", row)),
+            .params = frame_param(u, hd_asprintf(u->arena, ", %s *group, const hdd_peers &peers", row)),
             .body = add_body,
             .what = p->first};
         if (count_written(u, p) < p->end - p->first)

@@ -18,8 +18,7 @@ enum {
     WARPS = 4,             /* HDD_WARPS */
     BLOCK_THREADS = 128,   /* HDD_BLOCK */
     SHARED_SCRATCH = 2048, /* of a sink, at most */
-    SHARED_DECLARED =
-        48 * 1024, /* what a kernel may declare, and what the largest devices have */
+    SHARED_DECLARED = 48 * 1024, /* what a kernel may declare, and what the largest devices have */
     SHARED_MOST = 227 * 1024
 };
 
@@ -37,8 +36,7 @@ static const char *take_out(struct cu_unit *u, struct cu_out *o)
     return s;
 }
 
-static struct cu_unit *new_unit(struct hd_arena *a, const struct pl_program *p, int index,
-                                const struct cg_options *opt)
+static struct cu_unit *new_unit(struct hd_arena *a, const struct pl_program *p, int index, const struct cg_options *opt)
 {
     struct cu_unit *u = HD_NEW(a, struct cu_unit);
     u->arena = a;
@@ -64,8 +62,7 @@ static const char *methods(struct cu_unit *u)
     init_out(&o);
     u->out = &o;
     for (int l = 1; l < u->pipe->nlevels; l++) {
-        cu_line(&o, "HDD_MEMBER hdd_queue_store<%s_tuple%d> &store(hdd_level<%d>)", u->name, l,
-                l);
+        cu_line(&o, "HDD_MEMBER hdd_queue_store<%s_tuple%d> &store(hdd_level<%d>)", u->name, l, l);
         cu_open(&o, "{");
         cu_line(&o, "return shared.level%d[hdd_warp()];", l);
         cu_close(&o, "}");
@@ -91,8 +88,7 @@ static const char *methods(struct cu_unit *u)
 
 static const char *args_type(struct cu_unit *u)
 {
-    return u->far_args ? "hdd_far_args"
-                       : hd_asprintf(u->arena, "hdd_args<%d>", HD_MAX(u->spec->nwords, 1));
+    return u->far_args ? "hdd_far_args" : hd_asprintf(u->arena, "hdd_args<%d>", HD_MAX(u->spec->nwords, 1));
 }
 
 static const char *members(struct cu_unit *u)
@@ -128,8 +124,7 @@ static const char *initialisers(struct cu_unit *u)
             hd_strbuf_addf(&b, "%s,\n          ", cu_arg_initialiser(u, i));
     hd_strbuf_adds(&b, "run(launch), scan(run)");
     if (u->pipe->nlevels > 1)
-        hd_strbuf_adds(&b,
-                       ",\n          shared(shared), queues(run, shared.queues[hdd_warp()])");
+        hd_strbuf_adds(&b, ",\n          shared(shared), queues(run, shared.queues[hdd_warp()])");
     const char *sink = cu_sink_initialiser(u);
     if (sink)
         hd_strbuf_addf(&b, ",\n          %s", sink);
@@ -192,8 +187,8 @@ static const char *tuples(struct cu_unit *u)
  * whole of it. */
 static uint32_t shared_bytes(const struct cu_unit *u)
 {
-    uint32_t bytes = SHARED_SCRATCH + (uint32_t)u->pipe->sink.lane_words * 8 * 32 * WARPS +
-                     (uint32_t)u->pipe->sink.near_bytes;
+    uint32_t bytes =
+        SHARED_SCRATCH + (uint32_t)u->pipe->sink.lane_words * 8 * 32 * WARPS + (uint32_t)u->pipe->sink.near_bytes;
     if (u->pipe->sink.hot) /* HDD_HOT rows and addresses */
         bytes += 32 * (8 + (uint32_t)u->spec->states[u->pipe->sink.state].stride);
     for (int l = 1; l < u->pipe->nlevels; l++)
@@ -209,8 +204,7 @@ static void check_number(struct cu_out *o, const char *what, unsigned long long 
 static void check_launch(struct cu_out *o)
 {
     check_number(o, "sizeof(hdd_launch)", sizeof(struct hdd_launch));
-    check_number(o, "HDD_OFFSET(hdd_launch, text_heap)",
-                 offsetof(struct hdd_launch, text_heap));
+    check_number(o, "HDD_OFFSET(hdd_launch, text_heap)", offsetof(struct hdd_launch, text_heap));
     check_number(o, "HDD_OFFSET(hdd_launch, sink)", offsetof(struct hdd_launch, sink));
     check_number(o, "HDD_OFFSET(hdd_launch, share)", offsetof(struct hdd_launch, share));
     check_number(o, "sizeof(hdd_progress)", sizeof(struct hdd_progress));
@@ -251,20 +245,15 @@ static const char *checks(struct cu_unit *u)
     if (u->pipe->nlevels > 1)
         check_number(&o, "sizeof(hdd_queue)", QUEUE_BYTES);
     for (int l = 1; l < u->pipe->nlevels; l++) {
-        check_number(&o,
-                     hd_asprintf(u->arena,
-                                 "sizeof(hdd_queue_gift) + HDD_QUEUE * sizeof(%s_tuple%d)",
-                                 u->name, l),
+        check_number(&o, hd_asprintf(u->arena, "sizeof(hdd_queue_gift) + HDD_QUEUE * sizeof(%s_tuple%d)", u->name, l),
                      cu_gift_bytes(u, l));
-        check_number(&o, hd_asprintf(u->arena, "sizeof(%s_tuple%d)", u->name, l),
-                     cu_tuple_bytes(u, l));
+        check_number(&o, hd_asprintf(u->arena, "sizeof(%s_tuple%d)", u->name, l), cu_tuple_bytes(u, l));
     }
     for (int i = 0; i < u->spec->nstates; i++)
         if (u->row_used[i])
             cu_row_checks(u, &o, i);
     if (shared_bytes(u) > SHARED_DECLARED)
-        cu_line(&o, "static_assert(sizeof(%s_shared) <= %u, \"the host's view\");", u->name,
-                shared_bytes(u));
+        cu_line(&o, "static_assert(sizeof(%s_shared) <= %u, \"the host's view\");", u->name, shared_bytes(u));
     return take_out(u, &o);
 }
 
@@ -398,9 +387,8 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
                        shared_bytes(u), SHARED_MOST);
     const char *first = head(u, out);
     out->head = strlen(first);
-    out->text = hd_asprintf(
-        u->arena, "%s%s", first,
-        cg_template_fill(u->arena, skeleton("pipeline.cu.in"), slots, (int)HD_COUNT(slots)));
+    out->text = hd_asprintf(u->arena, "%s%s", first,
+                            cg_template_fill(u->arena, skeleton("pipeline.cu.in"), slots, (int)HD_COUNT(slots)));
     out->size = strlen(out->text);
     out->entry = u->name;
     return 0;
@@ -417,8 +405,7 @@ int cg_cuda_emit(struct hd_arena *a, const struct pl_program *p, const struct cg
 }
 
 /* The units live as long as the program: it keeps their entry names. */
-int cg_cuda_print(struct hd_strbuf *out, const struct pl_program *p,
-                  const struct cg_options *opt, struct hd_err *err)
+int cg_cuda_print(struct hd_strbuf *out, const struct pl_program *p, const struct cg_options *opt, struct hd_err *err)
 {
     struct cg_cuda_artifact art;
     HD_TRY(cg_cuda_emit(p->arena, p, opt, &art, err));

@@ -22,8 +22,7 @@ const char *cu_out_name(struct cu_unit *u, int i)
 
 static bool is_key(const struct cu_unit *u, int i)
 {
-    return u->pipe->sink.kind == PL_SINK_AGG_HASH &&
-           cu_out_of(u, i)->field < cu_sink_state(u)->nkeys;
+    return u->pipe->sink.kind == PL_SINK_AGG_HASH && cu_out_of(u, i)->field < cu_sink_state(u)->nkeys;
 }
 
 bool cu_is_aggregate(const struct cu_unit *u)
@@ -45,8 +44,7 @@ static bool has_lanes(const struct cu_unit *u)
 /* Each visit adds to rows in memory. */
 static bool updates_rows(const struct cu_unit *u)
 {
-    return cu_is_aggregate(u) && u->pipe->sink.kind != PL_SINK_AGG_SCALAR && !cu_is_runs(u) &&
-           !has_lanes(u);
+    return cu_is_aggregate(u) && u->pipe->sink.kind != PL_SINK_AGG_SCALAR && !cu_is_runs(u) && !has_lanes(u);
 }
 
 /* The same in all rows of a group, and stored as it is. */
@@ -79,8 +77,7 @@ static void declare_values(struct cu_unit *u)
         if (cu_is_aggregate(u) && !cu_is_stored(u, i))
             continue;
         enum rt_phys p = cu_sink_state(u)->fields[cu_out_of(u, i)->field].phys;
-        cu_line(u->out, "%s %s{};", cu_value_type(u, p, cu_out_nullable(u, i)),
-                cu_out_name(u, i));
+        cu_line(u->out, "%s %s{};", cu_value_type(u, p, cu_out_nullable(u, i)), cu_out_name(u, i));
     }
 }
 
@@ -92,8 +89,7 @@ const char *cu_out_value(struct cu_unit *u, int i)
         if (o->fn == FE_AGG_COUNT_STAR || o->expr < 0)
             return "(i64)1";
         if (o->fn == FE_AGG_COUNT)
-            return hd_asprintf(u->arena, "hdd_opt<i64>(1, !hdd_is_null(%s))",
-                               cu_expr(u, o->expr));
+            return hd_asprintf(u->arena, "hdd_opt<i64>(1, !hdd_is_null(%s))", cu_expr(u, o->expr));
     }
     const char *value = cu_expr(u, o->expr);
     if (cu_expr_of(u, o->expr)->phys != want)
@@ -142,10 +138,9 @@ void cu_copy_fields(struct cu_unit *u)
         const struct pl_copy *c = &s->copies[i];
         const char *from = "nullptr";
         if (c->state >= 0)
-            from = hd_asprintf(u->arena, "hdd_bytes_at(%s[%s], %d)", cu_arg(u, c->a_rows),
-                               cu_slot(u, c->row_slot), c->from);
-        cu_line(u->out, "hdd_copy_fields(hdd_bytes_at(row, %d), %s, %d);", c->to, from,
-                c->bytes);
+            from = hd_asprintf(u->arena, "hdd_bytes_at(%s[%s], %d)", cu_arg(u, c->a_rows), cu_slot(u, c->row_slot),
+                               c->from);
+        cu_line(u->out, "hdd_copy_fields(hdd_bytes_at(row, %d), %s, %d);", c->to, from, c->bytes);
     }
 }
 
@@ -156,13 +151,11 @@ static void sink_rows(struct cu_unit *u)
     cu_guard(u);
     cu_count(u, u->pipe->nsteps);
     assign_values(u);
-    for (int i = 0; i < u->pipe->sink.nouts;
-         i++) /* a CSR row without an index matches nothing */
+    for (int i = 0; i < u->pipe->sink.nouts; i++) /* a CSR row without an index matches nothing */
         if (cu_out_nullable(u, i) && st->fields[cu_out_of(u, i)->field].valid_offset < 0)
             cu_line(u->out, "live = live && !hdd_is_null(%s);", cu_out_name(u, i));
     cu_unguard(u);
-    if (u->pipe->sink.nouts + u->pipe->sink.ncopies == 0 &&
-        st->kind != RT_STATE_HASH) { /* without fields: counted */
+    if (u->pipe->sink.nouts + u->pipe->sink.ncopies == 0 && st->kind != RT_STATE_HASH) { /* without fields: counted */
         cu_line(u->out, "hdd_append(run, live);");
         return;
     }
@@ -192,8 +185,7 @@ void cu_store_direct(struct cu_unit *u, int i)
     const char *valid = "";
     if (s->a_valids[i] >= 0)
         valid = hd_asprintf(u->arena, ", %s[index]", cu_arg(u, s->a_valids[i]));
-    cu_line(u->out, "hdd_put(%s[index]%s, %s);", cu_arg(u, s->a_fields[i]), valid,
-            cu_out_value(u, i));
+    cu_line(u->out, "hdd_put(%s[index]%s, %s);", cu_arg(u, s->a_fields[i]), valid, cu_out_value(u, i));
 }
 
 static void store_array(struct cu_unit *u)
@@ -274,8 +266,7 @@ static void sink_lanes(struct cu_unit *u)
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
         const char *set = group_set(u, i);
         cu_line(u->out, "lanes.template add<%d>(%s, words, %s%s%s%s);", first_word(u, i),
-                cu_operation(u, cu_out_of(u, i)), *set ? "group, " : "", set, *set ? ", " : "",
-                cu_out_value(u, i));
+                cu_operation(u, cu_out_of(u, i)), *set ? "group, " : "", set, *set ? ", " : "", cu_out_value(u, i));
     }
     cu_unguard(u);
 }
@@ -298,8 +289,8 @@ static void flush_lanes(struct cu_unit *u)
         if (*set)
             seen = hd_asprintf(u->arena, ", %s", cu_seen_bit(u, i, "mine", ", "));
         enum rt_phys p = o->narrow ? RT_I64 : st->fields[o->field].phys;
-        cu_line(u->out, "lanes.template take<%d, %s>(group, %s%smine.%s%s);", first_word(u, i),
-                cu_type(p), set, *set ? ", " : "", cu_sum_name(u, i), seen);
+        cu_line(u->out, "lanes.template take<%d, %s>(group, %s%smine.%s%s);", first_word(u, i), cu_type(p), set,
+                *set ? ", " : "", cu_sum_name(u, i), seen);
     }
     if (cu_has_sums(u)) {
         cu_line(u->out, "hdd_combine(*this, mine);");
@@ -356,8 +347,7 @@ static void update_groups(struct cu_unit *u, const char *lanes)
     }
     store_first(u);
     if (cu_has_sums(u))
-        cu_line(u->out, "%s.update(*this, %sgroup, mine);", s->hold ? "held" : "peers",
-                s->hold ? "peers, " : "");
+        cu_line(u->out, "%s.update(*this, %sgroup, mine);", s->hold ? "held" : "peers", s->hold ? "peers, " : "");
 }
 
 /* ---- runs of equal keys (templates/runs.cuh) -------------------------------------------- */
@@ -386,8 +376,7 @@ static void store_run(struct cu_unit *u)
 {
     const struct rt_state *st = cu_sink_state(u);
     const char *type = cu_row(u, u->pipe->sink.state);
-    cu_line(u->out, "HDD_MEMBER void store_run(%s &to, const %s &from) const", type,
-            cu_sums_type(u));
+    cu_line(u->out, "HDD_MEMBER void store_run(%s &to, const %s &from) const", type, cu_sums_type(u));
     cu_open(u->out, "{");
     cu_line(u->out, "%s row = %s();", type, type);
     cu_line(u->out, "row.present = 1;");
@@ -395,8 +384,7 @@ static void store_run(struct cu_unit *u)
         int f = cu_out_of(u, i)->field;
         cu_line(u->out, "row.%s = from.%s;", cu_field(u, st, f), cu_sum_name(u, i));
         if (cu_may_stay_null(u, i))
-            cu_line(u->out, "row.%s = (%s) != 0;", cu_field_valid(u, st, f),
-                    cu_seen_bit(u, i, "from", " & "));
+            cu_line(u->out, "row.%s = (%s) != 0;", cu_field_valid(u, st, f), cu_seen_bit(u, i, "from", " & "));
     }
     cu_line(u->out, "hdd_store_row(&to, row);");
     cu_close(u->out, "}");
@@ -437,8 +425,7 @@ static void add_row(struct cu_unit *u)
     }
 }
 
-static void flush_rows(struct cu_unit *u, const char *what, const char *count,
-                       const char *used, const char *to)
+static void flush_rows(struct cu_unit *u, const char *what, const char *count, const char *used, const char *to)
 {
     const char *row = cu_row(u, u->pipe->sink.state);
     cu_line(u->out, "hdd_block_sync();");
@@ -474,8 +461,7 @@ static const char *empty_row(struct cu_unit *u)
         enum rt_phys p = st->fields[o->field].phys;
         if ((o->fn != FE_AGG_MIN && o->fn != FE_AGG_MAX) || p == RT_I128)
             continue;
-        fill = hd_asprintf(u->arena, "%s row.%s = hdd_%s_of<%s>();", fill,
-                           cu_field(u, st, o->field),
+        fill = hd_asprintf(u->arena, "%s row.%s = hdd_%s_of<%s>();", fill, cu_field(u, st, o->field),
                            o->fn == FE_AGG_MIN ? "highest" : "lowest", cu_type(p));
     }
     const char *row = cu_row(u, u->pipe->sink.state);
@@ -508,9 +494,8 @@ static void hash_same(struct cu_unit *u)
     const struct rt_state *st = cu_sink_state(u);
     cu_open(u->out, "const auto same = [&](u64 r) {");
     for (int k = 0; k < st->nkeys; k++)
-        cu_line(u->out, "%shdd_group_eq(%s, %s)%s", k ? "       " : "return ",
-                cu_field_value(u, st, k, "sink[r]"), cu_out_name(u, k),
-                k + 1 < st->nkeys ? " &&" : ";");
+        cu_line(u->out, "%shdd_group_eq(%s, %s)%s", k ? "       " : "return ", cu_field_value(u, st, k, "sink[r]"),
+                cu_out_name(u, k), k + 1 < st->nkeys ? " &&" : ";");
     cu_close(u->out, "};");
 }
 
@@ -544,8 +529,7 @@ static void sink_hash(struct cu_unit *u)
         return;
     }
     cu_line(u->out, "const hdd_found found = %s", find);
-    cu_line(u->out, "%s *group = found.place ? sink + (found.place - 1) : nullptr;",
-            cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "%s *group = found.place ? sink + (found.place - 1) : nullptr;", cu_row(u, u->pipe->sink.state));
     update_groups(u, "found.lanes");
 }
 
@@ -553,8 +537,7 @@ void cu_sink(struct cu_unit *u)
 {
     const struct pl_sink *s = &u->pipe->sink;
     cu_unguard(u);
-    cu_line(u->out, "// sink: %s, %s", cu_state(u, s->state),
-            rt_state_kind_name(cu_sink_state(u)->kind));
+    cu_line(u->out, "// sink: %s, %s", cu_state(u, s->state), rt_state_kind_name(cu_sink_state(u)->kind));
     if (cu_sink_parts(u))
         return;
     switch (s->kind) {
@@ -608,13 +591,12 @@ const char *cu_sink_initialiser(struct cu_unit *u)
 {
     if (!has_rows(u))
         return NULL;
-    const char *rows = hd_asprintf(u->arena, "sink(reinterpret_cast<%s *>(launch.sink.rows))",
-                                   cu_row(u, u->pipe->sink.state));
+    const char *rows =
+        hd_asprintf(u->arena, "sink(reinterpret_cast<%s *>(launch.sink.rows))", cu_row(u, u->pipe->sink.state));
     if (u->pipe->sink.hot)
         return hd_asprintf(u->arena, "%s, hot(shared.hot, %s)", rows, empty_row(u));
     if (is_near(u))
-        return hd_asprintf(u->arena, "%s, near(shared.near, launch.sink.capacity, %s)", rows,
-                           empty_row(u));
+        return hd_asprintf(u->arena, "%s, near(shared.near, launch.sink.capacity, %s)", rows, empty_row(u));
     if (!has_lanes(u))
         return rows;
     return hd_asprintf(u->arena, "%s, lanes(shared.lanes, launch.sink.capacity)", rows);

@@ -27,10 +27,8 @@ const char *cu_sum_name(struct cu_unit *u, int out);
 bool cu_may_stay_null(const struct cu_unit *u, int out);
 /* "mine.seen0, 4": the word and the bit that say that an accumulator has a value. */
 const char *cu_seen_bit(struct cu_unit *u, int out, const char *sums, const char *between);
-void cu_take_values(struct cu_unit *u, const char *sums,
-                    bool more); /* of the row; more: than one */
-void cu_add_field(struct cu_unit *u, int out,
-                  const char *value); /* to a field of `row`; one thread */
+void cu_take_values(struct cu_unit *u, const char *sums, bool more); /* of the row; more: than one */
+void cu_add_field(struct cu_unit *u, int out, const char *value); /* to a field of `row`; one thread */
 void cu_sums_methods(struct cu_unit *u);
 
 #endif

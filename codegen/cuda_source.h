@@ -22,8 +22,7 @@ struct cg_cuda_artifact {
 int cg_cuda_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt,
                  struct cg_cuda_artifact *out, struct hd_err *err);
 /* Sources one after the other, for dumps. */
-int cg_cuda_print(struct hd_strbuf *out, const struct pl_program *p,
-                  const struct cg_options *opt, struct hd_err *err);
+int cg_cuda_print(struct hd_strbuf *out, const struct pl_program *p, const struct cg_options *opt, struct hd_err *err);
 
 /* Replaces the slots @NAME@ of a template. A slot alone on its line takes its indentation to
  * every line of the value, and an empty value removes the line. Slots that are unknown or not
@@ -31,7 +30,6 @@ int cg_cuda_print(struct hd_strbuf *out, const struct pl_program *p,
 struct cg_slot {
     const char *name, *value;
 };
-char *cg_template_fill(struct hd_arena *a, const char *text, const struct cg_slot *slots,
-                       int n);
+char *cg_template_fill(struct hd_arena *a, const char *text, const struct cg_slot *slots, int n);
 
 #endif

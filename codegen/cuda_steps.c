@@ -11,8 +11,7 @@ const char *cu_slot_name(struct cu_unit *u, int slot)
         HD_BUG("slot %d of %s", slot, u->name);
     if (!u->slot_names[slot]) {
         const char *name = u->pipe->slots[slot].name;
-        u->slot_names[slot] =
-            hd_asprintf(u->arena, "v%d_%s", slot, cu_word(u->arena, name ? name : "", 24));
+        u->slot_names[slot] = hd_asprintf(u->arena, "v%d_%s", slot, cu_word(u->arena, name ? name : "", 24));
     }
     return u->slot_names[slot];
 }
@@ -26,8 +25,8 @@ const char *cu_slot(struct cu_unit *u, int slot)
         return hd_asprintf(u->arena, "frame.%s", name);
     const struct pl_slot *s = &u->pipe->slots[slot];
     const char *place = hd_asprintf(u->arena, "HDD_OFFSET(%s_frame, %s)", u->name, name);
-    return hd_asprintf(u->arena, "hdd_at<%s>(frame, %s)",
-                       cu_value_type(u, s->phys, s->nullable), cu_number_text(u, place));
+    return hd_asprintf(u->arena, "hdd_at<%s>(frame, %s)", cu_value_type(u, s->phys, s->nullable),
+                       cu_number_text(u, place));
 }
 
 void cu_guard(struct cu_unit *u)
@@ -46,11 +45,9 @@ void cu_unguard(struct cu_unit *u)
 
 void cu_count_rows(struct cu_unit *u, int counter, const char *rows)
 {
-    bool outer = u->pipe->nlevels > 1 && counter < u->pipe->nsteps &&
-                 u->pipe->steps[counter].level == 0;
+    bool outer = u->pipe->nlevels > 1 && counter < u->pipe->nsteps && u->pipe->steps[counter].level == 0;
     if (u->profile && !u->recounted)
-        cu_line(u->out, "%srun.count(%s, %s);", outer ? "if (run.part() == 0) " : "",
-                cu_number(u, counter), rows);
+        cu_line(u->out, "%srun.count(%s, %s);", outer ? "if (run.part() == 0) " : "", cu_number(u, counter), rows);
 }
 
 void cu_count(struct cu_unit *u, int counter)
@@ -77,8 +74,7 @@ static void row_ends_unless(struct cu_unit *u, const char *condition)
 /* ---- loads ------------------------------------------------------------------------------ */
 
 /* The slot's value from a stored one and the row's validity (NULL: always valid). */
-const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const char *stored,
-                            const char *valid)
+const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const char *stored, const char *valid)
 {
     const struct fe_table_column *c = &s->table->cols[s->column];
     const char *type = cu_type(u->pipe->slots[s->slot].phys);
@@ -97,8 +93,8 @@ const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const ch
 
 static const char *text_value(struct cu_unit *u, const struct pl_step *s, const char *row)
 {
-    return hd_asprintf(u->arena, "hdd_column_text(%s, %s, %s, %s)", cu_arg(u, s->a_data),
-                       cu_arg(u, s->a_text_base), cu_arg(u, s->a_text_bytes), row);
+    return hd_asprintf(u->arena, "hdd_column_text(%s, %s, %s, %s)", cu_arg(u, s->a_data), cu_arg(u, s->a_text_base),
+                       cu_arg(u, s->a_text_bytes), row);
 }
 
 static const char *column_value(struct cu_unit *u, const struct pl_step *s)
@@ -107,8 +103,7 @@ static const char *column_value(struct cu_unit *u, const struct pl_step *s)
     if (s->a_valid >= 0)
         valid = hd_asprintf(u->arena, "hdd_valid(%s, %s)", cu_arg(u, s->a_valid), row);
     if (s->table->cols[s->column].storage != FE_STORE_TEXT) {
-        const char *stored =
-            hd_asprintf(u->arena, "hdd_stored(%s, %s)", cu_arg(u, s->a_data), row);
+        const char *stored = hd_asprintf(u->arena, "hdd_stored(%s, %s)", cu_arg(u, s->a_data), row);
         return cu_column_value(u, s, stored, valid);
     }
     const char *value = text_value(u, s, row);
@@ -122,8 +117,7 @@ static const char *direct_value(struct cu_unit *u, const struct pl_step *s)
     const char *value = hd_asprintf(u->arena, "%s[%s]", cu_arg(u, s->a_data), row);
     if (s->a_valid < 0)
         return hd_asprintf(u->arena, "%s(%s)", type, value);
-    return hd_asprintf(u->arena, "hdd_opt<%s>(%s, %s[%s] != 0)", type, value,
-                       cu_arg(u, s->a_valid), row);
+    return hd_asprintf(u->arena, "hdd_opt<%s>(%s, %s[%s] != 0)", type, value, cu_arg(u, s->a_valid), row);
 }
 
 static const char *field_value(struct cu_unit *u, const struct pl_step *s)
@@ -131,8 +125,7 @@ static const char *field_value(struct cu_unit *u, const struct pl_step *s)
     const struct rt_state *st = &u->spec->states[s->state];
     if (st->kind == RT_STATE_DIRECT)
         return direct_value(u, s);
-    const char *row =
-        hd_asprintf(u->arena, "%s[%s]", cu_arg(u, s->a_rows), cu_slot(u, s->row_slot));
+    const char *row = hd_asprintf(u->arena, "%s[%s]", cu_arg(u, s->a_rows), cu_slot(u, s->row_slot));
     return cu_field_value(u, st, s->field, row);
 }
 
@@ -140,8 +133,7 @@ static const char *field_value(struct cu_unit *u, const struct pl_step *s)
  * holds a row id: no row leads to no row. */
 static void step_load(struct cu_unit *u, const struct pl_step *s)
 {
-    const char *value =
-        s->kind == PL_STEP_LOAD_COLUMN ? column_value(u, s) : field_value(u, s);
+    const char *value = s->kind == PL_STEP_LOAD_COLUMN ? column_value(u, s) : field_value(u, s);
     if (s->kind == PL_STEP_LOAD_FIELD && !u->pipe->slots[s->slot].nullable &&
         u->spec->states[s->state].fields[s->field].valid_offset >= 0)
         value = hd_asprintf(u->arena, "hdd_row_or_none(%s)", value);
@@ -166,8 +158,7 @@ static const char *hash_range(struct cu_unit *u, const struct pl_step *s, int nu
     const char *rows = cu_arg(u, s->a_rows);
     HD_ASSERT(s->nkeys == st->nkeys);
     if (cu_has_key_parts(u, s))
-        return hd_asprintf(u->arena, "hdd_probe_hash(%s, %s, %s, same%d)",
-                           cu_arg(u, s->a_slots), cu_arg(u, s->a_mask),
+        return hd_asprintf(u->arena, "hdd_probe_hash(%s, %s, %s, same%d)", cu_arg(u, s->a_slots), cu_arg(u, s->a_mask),
                            cu_call_keys(u, number), number);
     for (int i = 0; i < s->nkeys; i++) {
         cu_line(u->out, "const auto key%d_%d = %s;", number, i, cu_expr(u, s->keys[i]));
@@ -179,8 +170,8 @@ static const char *hash_range(struct cu_unit *u, const struct pl_step *s, int nu
                 cu_field_value(u, st, i, hd_asprintf(u->arena, "%s[r]", rows)), number, i,
                 i + 1 < s->nkeys ? " &&" : ";");
     cu_close(u->out, "};");
-    return hd_asprintf(u->arena, "hdd_probe_hash(%s, %s, hdd_hash(%s), same%d)",
-                       cu_arg(u, s->a_slots), cu_arg(u, s->a_mask), keys, number);
+    return hd_asprintf(u->arena, "hdd_probe_hash(%s, %s, hdd_hash(%s), same%d)", cu_arg(u, s->a_slots),
+                       cu_arg(u, s->a_mask), keys, number);
 }
 
 /* Row or index found, -1 if none. */
@@ -189,21 +180,20 @@ static const char *found_row(struct cu_unit *u, const struct pl_step *s, int num
     if (s->kind == PL_STEP_PROBE_HASH)
         return hd_asprintf(u->arena, "hdd_first_of(%s)", hash_range(u, s, number));
     if (s->kind == PL_STEP_PROBE_DIRECT)
-        return hd_asprintf(u->arena, "hdd_probe_direct(%s, %s, %s)", cu_arg(u, s->a_bits),
-                           cu_arg(u, s->a_range), cu_expr(u, s->expr));
+        return hd_asprintf(u->arena, "hdd_probe_direct(%s, %s, %s)", cu_arg(u, s->a_bits), cu_arg(u, s->a_range),
+                           cu_expr(u, s->expr));
     const char *min = cu_arg(u, s->a_min), *range = cu_arg(u, s->a_range);
     if (s->table->keyidx[s->index].kind == FE_INDEX_ARRAY)
-        return hd_asprintf(u->arena, "hdd_probe_array(%s, %s, %s, %s)", cu_arg(u, s->a_rows),
-                           min, range, cu_expr(u, s->expr));
-    return hd_asprintf(u->arena, "hdd_probe_position(%s, %s, %s)", min, range,
-                       cu_expr(u, s->expr));
+        return hd_asprintf(u->arena, "hdd_probe_array(%s, %s, %s, %s)", cu_arg(u, s->a_rows), min, range,
+                           cu_expr(u, s->expr));
+    return hd_asprintf(u->arena, "hdd_probe_position(%s, %s, %s)", min, range, cu_expr(u, s->expr));
 }
 
 static const char *is_there(struct cu_unit *u, const struct pl_step *s, int number)
 {
     if (s->kind == PL_STEP_PROBE_BITMAP)
-        return hd_asprintf(u->arena, "hdd_probe_bitmap(%s, %s, %s)", cu_arg(u, s->a_bits),
-                           cu_arg(u, s->a_range), cu_expr(u, s->expr));
+        return hd_asprintf(u->arena, "hdd_probe_bitmap(%s, %s, %s)", cu_arg(u, s->a_bits), cu_arg(u, s->a_range),
+                           cu_expr(u, s->expr));
     return hd_asprintf(u->arena, "(%s >= 0)", found_row(u, s, number));
 }
 
@@ -214,16 +204,10 @@ static void step_probe(struct cu_unit *u, const struct pl_step *s, int number)
         cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), found_row(u, s, number));
         row_ends_unless(u, hd_asprintf(u->arena, "%s >= 0", cu_slot(u, s->slot)));
         return;
-    case PL_LEFT:
-        cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), found_row(u, s, number));
-        return;
-    case PL_MARK:
-        cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), is_there(u, s, number));
-        return;
+    case PL_LEFT: cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), found_row(u, s, number)); return;
+    case PL_MARK: cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), is_there(u, s, number)); return;
     case PL_SEMI: row_ends_unless(u, is_there(u, s, number)); return;
-    case PL_ANTI:
-        row_ends_unless(u, hd_asprintf(u->arena, "!%s", is_there(u, s, number)));
-        return;
+    case PL_ANTI: row_ends_unless(u, hd_asprintf(u->arena, "!%s", is_there(u, s, number))); return;
     }
     HD_BUG("probe kind %d", (int)s->probe);
 }
@@ -236,16 +220,13 @@ const char *cu_expand_range(struct cu_unit *u, const struct pl_step *s, int numb
     switch (s->kind) {
     case PL_STEP_EXPAND_HASH: r = hash_range(u, s, number); break;
     case PL_STEP_EXPAND_CSR:
-        r = hd_asprintf(u->arena, "hdd_expand_csr(%s, %s, %s)", cu_arg(u, s->a_offsets),
-                        cu_arg(u, s->a_range), cu_expr(u, s->expr));
+        r = hd_asprintf(u->arena, "hdd_expand_csr(%s, %s, %s)", cu_arg(u, s->a_offsets), cu_arg(u, s->a_range),
+                        cu_expr(u, s->expr));
         break;
     case PL_STEP_EXPAND_FK:
-        r = hd_asprintf(u->arena, "hdd_expand_parent(%s, %s)", cu_arg(u, s->a_offsets),
-                        cu_slot(u, s->row_slot));
+        r = hd_asprintf(u->arena, "hdd_expand_parent(%s, %s)", cu_arg(u, s->a_offsets), cu_slot(u, s->row_slot));
         break;
-    case PL_STEP_EXPAND_ALL:
-        r = hd_asprintf(u->arena, "hdd_expand_all(%s)", cu_arg(u, s->a_nrows));
-        break;
+    case PL_STEP_EXPAND_ALL: r = hd_asprintf(u->arena, "hdd_expand_all(%s)", cu_arg(u, s->a_nrows)); break;
     case PL_STEP_LOAD_COLUMN:
     case PL_STEP_LOAD_FIELD:
     case PL_STEP_LET:
@@ -276,19 +257,17 @@ static void step_mark(struct cu_unit *u, const struct pl_step *s)
 
 static void step_test(struct cu_unit *u, const struct pl_step *s)
 {
-    row_ends_unless(u, hd_asprintf(u->arena, "%shdd_bit(%s, (u64)%s)", s->negate ? "!" : "",
-                                   cu_arg(u, s->a_matches), cu_slot(u, s->row_slot)));
+    row_ends_unless(u, hd_asprintf(u->arena, "%shdd_bit(%s, (u64)%s)", s->negate ? "!" : "", cu_arg(u, s->a_matches),
+                                   cu_slot(u, s->row_slot)));
 }
 
 static void step_present(struct cu_unit *u, const struct pl_step *s)
 {
     const char *row = cu_slot(u, s->row_slot);
     if (u->spec->states[s->state].kind == RT_STATE_AGG_DENSE)
-        row_ends_unless(
-            u, hd_asprintf(u->arena, "%s[%s].present != 0", cu_arg(u, s->a_rows), row));
+        row_ends_unless(u, hd_asprintf(u->arena, "%s[%s].present != 0", cu_arg(u, s->a_rows), row));
     else
-        row_ends_unless(
-            u, hd_asprintf(u->arena, "hdd_bit(%s, (u64)%s)", cu_arg(u, s->a_bits), row));
+        row_ends_unless(u, hd_asprintf(u->arena, "hdd_bit(%s, (u64)%s)", cu_arg(u, s->a_bits), row));
 }
 
 /* ---- dispatch --------------------------------------------------------------------------- */
@@ -297,8 +276,7 @@ static void step_present(struct cu_unit *u, const struct pl_step *s)
 static void comment(struct cu_unit *u, const struct pl_step *s)
 {
     const char *what = "";
-    if (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LOAD_FIELD ||
-        s->kind == PL_STEP_LET)
+    if (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LOAD_FIELD || s->kind == PL_STEP_LET)
         return; /* the statement says it all */
     if (s->state >= 0)
         what = hd_asprintf(u->arena, ": %s", cu_state(u, s->state));
@@ -315,9 +293,7 @@ void cu_step(struct cu_unit *u, const struct pl_step *s, int number)
     switch (s->kind) {
     case PL_STEP_LOAD_COLUMN:
     case PL_STEP_LOAD_FIELD: step_load(u, s); return;
-    case PL_STEP_LET:
-        cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), cu_expr(u, s->expr));
-        return;
+    case PL_STEP_LET: cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), cu_expr(u, s->expr)); return;
     case PL_STEP_FILTER: row_ends_unless(u, cu_condition(u, s->expr)); return;
     case PL_STEP_PROBE_KEY:
     case PL_STEP_PROBE_BITMAP:

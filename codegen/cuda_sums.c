@@ -39,16 +39,14 @@ const char *cu_sums_type(struct cu_unit *u)
 
 const char *cu_sum_name(struct cu_unit *u, int i)
 {
-    return hd_asprintf(
-        u->arena, "sum%d_%s", i,
-        cu_word(u->arena, cu_sink_state(u)->fields[cu_out_of(u, i)->field].name, 24));
+    return hd_asprintf(u->arena, "sum%d_%s", i,
+                       cu_word(u->arena, cu_sink_state(u)->fields[cu_out_of(u, i)->field].name, 24));
 }
 
 static const char *sum_type(const struct cu_unit *u, int i)
 {
     const struct pl_out *o = cu_out_of(u, i);
-    return cu_type(cu_is_runs(u) && o->narrow ? RT_I64
-                                              : cu_sink_state(u)->fields[o->field].phys);
+    return cu_type(cu_is_runs(u) && o->narrow ? RT_I64 : cu_sink_state(u)->fields[o->field].phys);
 }
 
 bool cu_may_stay_null(const struct cu_unit *u, int i)
@@ -92,10 +90,8 @@ void cu_sink_sums(struct cu_unit *u, struct cu_out *o)
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
         if (cu_is_stored(u, i))
             continue;
-        const char *none = hd_asprintf(u->arena, " = %s::none<%s>()",
-                                       operation_type(cu_out_of(u, i)), sum_type(u, i));
-        cu_line(o, "%s %s%s;", sum_type(u, i), cu_sum_name(u, i),
-                cu_out_of(u, i)->fn == FE_AGG_ANY ? "{}" : none);
+        const char *none = hd_asprintf(u->arena, " = %s::none<%s>()", operation_type(cu_out_of(u, i)), sum_type(u, i));
+        cu_line(o, "%s %s%s;", sum_type(u, i), cu_sum_name(u, i), cu_out_of(u, i)->fn == FE_AGG_ANY ? "{}" : none);
     }
     for (int k = 0; k < seen_words(u); k++)
         cu_line(o, "u32 seen%d = 0;", k);
@@ -112,8 +108,8 @@ static void take_value(struct cu_unit *u, int i, const char *sums, bool more)
         op = hd_asprintf(u->arena, "%s, ", cu_operation(u, cu_out_of(u, i)));
     if (cu_may_stay_null(u, i))
         seen = hd_asprintf(u->arena, "%s, ", cu_seen_bit(u, i, sums, ", "));
-    cu_line(u->out, "%s(%s%s.%s, %s%s);", adds ? "hdd_add" : "hdd_begin", op, sums,
-            cu_sum_name(u, i), seen, cu_out_value(u, i));
+    cu_line(u->out, "%s(%s%s.%s, %s%s);", adds ? "hdd_add" : "hdd_begin", op, sums, cu_sum_name(u, i), seen,
+            cu_out_value(u, i));
 }
 
 void cu_take_values(struct cu_unit *u, const char *sums, bool more)
@@ -125,19 +121,16 @@ void cu_take_values(struct cu_unit *u, const char *sums, bool more)
 
 static void join_method(struct cu_unit *u)
 {
-    cu_line(u->out, "HDD_MEMBER void join(%s &to, const %s &from) const", cu_sums_type(u),
-            cu_sums_type(u));
+    cu_line(u->out, "HDD_MEMBER void join(%s &to, const %s &from) const", cu_sums_type(u), cu_sums_type(u));
     cu_open(u->out, "{");
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
         const char *name = cu_sum_name(u, i);
         if (cu_is_stored(u, i))
             continue;
         if (cu_out_of(u, i)->fn == FE_AGG_ANY)
-            cu_line(u->out, "to.%s = %s ? from.%s : to.%s;", name,
-                    cu_seen_bit(u, i, "from", " & "), name, name);
+            cu_line(u->out, "to.%s = %s ? from.%s : to.%s;", name, cu_seen_bit(u, i, "from", " & "), name, name);
         else
-            cu_line(u->out, "to.%s = %s.of(to.%s, from.%s);", name,
-                    cu_operation(u, cu_out_of(u, i)), name, name);
+            cu_line(u->out, "to.%s = %s.of(to.%s, from.%s);", name, cu_operation(u, cu_out_of(u, i)), name, name);
     }
     for (int k = 0; k < seen_words(u); k++)
         cu_line(u->out, "to.seen%d |= from.seen%d;", k, k);
@@ -147,14 +140,12 @@ static void join_method(struct cu_unit *u)
 
 static void of_lane_method(struct cu_unit *u)
 {
-    cu_line(u->out, "HDD_MEMBER static %s of_lane(const %s &from, u32 lane)", cu_sums_type(u),
-            cu_sums_type(u));
+    cu_line(u->out, "HDD_MEMBER static %s of_lane(const %s &from, u32 lane)", cu_sums_type(u), cu_sums_type(u));
     cu_open(u->out, "{");
     cu_line(u->out, "%s r;", cu_sums_type(u));
     for (int i = 0; i < u->pipe->sink.nouts; i++)
         if (!cu_is_stored(u, i))
-            cu_line(u->out, "r.%s = hdd_shuffle(from.%s, lane);", cu_sum_name(u, i),
-                    cu_sum_name(u, i));
+            cu_line(u->out, "r.%s = hdd_shuffle(from.%s, lane);", cu_sum_name(u, i), cu_sum_name(u, i));
     for (int k = 0; k < seen_words(u); k++)
         cu_line(u->out, "r.seen%d = hdd_shuffle(from.seen%d, lane);", k, k);
     cu_line(u->out, "return r;");
@@ -170,14 +161,13 @@ void cu_add_field(struct cu_unit *u, int i, const char *value)
     const char *valid = "nullptr";
     if (cu_may_stay_null(u, i))
         valid = hd_asprintf(u->arena, "&row.%s", cu_field_valid(u, st, f));
-    cu_line(u->out, "%s.into(row.%s, %s, %s);", cu_operation(u, cu_out_of(u, i)),
-            cu_field(u, st, f), valid, value);
+    cu_line(u->out, "%s.into(row.%s, %s, %s);", cu_operation(u, cu_out_of(u, i)), cu_field(u, st, f), valid, value);
 }
 
 static void add_sums_method(struct cu_unit *u)
 {
-    cu_line(u->out, "HDD_MEMBER void add_sums(%s &row, const %s &from) const",
-            cu_row(u, u->pipe->sink.state), cu_sums_type(u));
+    cu_line(u->out, "HDD_MEMBER void add_sums(%s &row, const %s &from) const", cu_row(u, u->pipe->sink.state),
+            cu_sums_type(u));
     cu_open(u->out, "{");
     if (cu_is_runs(u)) { /* a store to a row that many warps add to holds their additions up */
         cu_open(u->out, "if (!row.present)");

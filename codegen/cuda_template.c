@@ -27,15 +27,13 @@ static void add_block(struct hd_strbuf *out, const char *value, size_t indent)
 }
 
 /* A line may hold several slots; one that stands alone is a block. */
-static void fill_line(struct hd_strbuf *out, const char *line, size_t n,
-                      const struct cg_slot *slots, int nslots, bool *used)
+static void fill_line(struct hd_strbuf *out, const char *line, size_t n, const struct cg_slot *slots, int nslots,
+                      bool *used)
 {
     size_t indent = 0;
     while (indent < n && line[indent] == ' ')
         indent++;
-    const char *end = n > indent + 1 && line[indent] == '@'
-                          ? memchr(line + indent + 1, '@', n - indent - 1)
-                          : NULL;
+    const char *end = n > indent + 1 && line[indent] == '@' ? memchr(line + indent + 1, '@', n - indent - 1) : NULL;
     if (end && end == line + n - 1) {
         int s = find_slot(slots, nslots, line + indent + 1, n - indent - 2);
         used[s] = true;
@@ -71,8 +69,7 @@ static void squeeze(struct hd_strbuf *b)
     b->n = to;
 }
 
-char *cg_template_fill(struct hd_arena *a, const char *text, const struct cg_slot *slots,
-                       int n)
+char *cg_template_fill(struct hd_arena *a, const char *text, const struct cg_slot *slots, int n)
 {
     struct hd_strbuf out;
     bool *used = HD_NEWN(a, bool, n + 1);

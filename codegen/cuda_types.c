@@ -57,29 +57,25 @@ const char *cu_field_valid(struct cu_unit *u, const struct rt_state *st, int fie
 }
 
 /* Functions of framed pipelines know a member by its place: others of their like have another. */
-static const char *member(struct cu_unit *u, const char *object, const char *type, int offset,
-                          const char *name)
+static const char *member(struct cu_unit *u, const char *object, const char *type, int offset, const char *name)
 {
     if (!cu_in_function(u))
         return hd_asprintf(u->arena, "%s.%s", object, name);
     return hd_asprintf(u->arena, "hdd_at<%s>(%s, %s)", type, object, cu_number(u, offset));
 }
 
-const char *cu_field_member(struct cu_unit *u, const struct rt_state *st, int field,
-                            const char *row)
+const char *cu_field_member(struct cu_unit *u, const struct rt_state *st, int field, const char *row)
 {
     const struct rt_field *f = &st->fields[field];
     return member(u, row, cu_row_type(f->phys), f->offset, cu_field(u, st, field));
 }
 
-const char *cu_valid_member(struct cu_unit *u, const struct rt_state *st, int field,
-                            const char *row)
+const char *cu_valid_member(struct cu_unit *u, const struct rt_state *st, int field, const char *row)
 {
     return member(u, row, "u8", st->fields[field].valid_offset, cu_field_valid(u, st, field));
 }
 
-const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int field,
-                           const char *row)
+const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int field, const char *row)
 {
     const struct rt_field *f = &st->fields[field];
     const char *name = cu_field_member(u, st, field, row);
@@ -94,8 +90,8 @@ const char *cu_state(struct cu_unit *u, int state)
     if (!u->state_names[state]) {
         const char *name = u->spec->states[state].name;
         const char *rest = strchr(name, '_'); /* the planner puts a number before it, too */
-        u->state_names[state] = hd_asprintf(u->arena, "s%d_%s", state,
-                                            cu_word(u->arena, rest ? rest : name, NAME_MOST));
+        u->state_names[state] =
+            hd_asprintf(u->arena, "s%d_%s", state, cu_word(u->arena, rest ? rest : name, NAME_MOST));
     }
     return u->state_names[state];
 }
@@ -118,8 +114,7 @@ static int by_offset(const void *a, const void *b)
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-static void add_member(struct cu_unit *u, struct member *m, int *n, int offset,
-                       const char *type, const char *name)
+static void add_member(struct cu_unit *u, struct member *m, int *n, int offset, const char *type, const char *name)
 {
     m[(*n)++] = (struct member){offset, hd_asprintf(u->arena, "%s %s;", type, name), name};
 }
@@ -167,8 +162,7 @@ void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state)
     struct member *m = row_members(u, st, &n);
     cu_line(o, "static_assert(sizeof(%s) == %d, \"size of a row\");", row, st->stride);
     for (int i = 0; i < n; i++)
-        cu_line(o, "static_assert(HDD_OFFSET(%s, %s) == %d, \"place of a field\");", row,
-                m[i].name, m[i].offset);
+        cu_line(o, "static_assert(HDD_OFFSET(%s, %s) == %d, \"place of a field\");", row, m[i].name, m[i].offset);
 }
 
 /* ---- tuples ----------------------------------------------------------------------------- */
@@ -204,16 +198,13 @@ static uint32_t tuple_layout(const struct cu_unit *u, int level, uint32_t *most)
 void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level)
 {
     const struct pl_level *l = &u->pipe->levels[level];
-    cu_line(o,
-            "// What the children of one row share on level %d: row ids and computed values.",
-            level);
+    cu_line(o, "// What the children of one row share on level %d: row ids and computed values.", level);
     uint32_t align;
     tuple_layout(u, level, &align);
     cu_open(o, "struct alignas(%u) %s_tuple%d {", align, u->name, level);
     for (int i = 0; i < l->nslots; i++) {
         const struct pl_slot *s = &u->pipe->slots[l->slots[i]];
-        cu_line(o, "%s %s;", cu_value_type(u, s->phys, s->nullable),
-                cu_slot_name(u, l->slots[i]));
+        cu_line(o, "%s %s;", cu_value_type(u, s->phys, s->nullable), cu_slot_name(u, l->slots[i]));
     }
     cu_close(o, "};");
 }

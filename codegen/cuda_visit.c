@@ -30,18 +30,15 @@ static bool *slots_read_within(const struct cu_unit *u, int steps)
 
 static const char *tile_name(struct cu_unit *u, const struct pl_step *s)
 {
-    return hd_asprintf(u->arena, "t%d_%s", s->slot,
-                       cu_word(u->arena, s->table->cols[s->column].name, 24));
+    return hd_asprintf(u->arena, "t%d_%s", s->slot, cu_word(u->arena, s->table->cols[s->column].name, 24));
 }
 
 static void tile_load(struct cu_unit *u, const struct pl_step *s)
 {
     const struct fe_table_column *c = &s->table->cols[s->column];
-    cu_line(u->out, "const hdd_tile<%s> %s(%s, first);", cu_stored_type(c), tile_name(u, s),
-            cu_arg(u, s->a_data));
+    cu_line(u->out, "const hdd_tile<%s> %s(%s, first);", cu_stored_type(c), tile_name(u, s), cu_arg(u, s->a_data));
     if (s->a_valid >= 0)
-        cu_line(u->out, "const u32 %s_valid = hdd_tile_valid(%s, first);", tile_name(u, s),
-                cu_arg(u, s->a_valid));
+        cu_line(u->out, "const u32 %s_valid = hdd_tile_valid(%s, first);", tile_name(u, s), cu_arg(u, s->a_valid));
 }
 
 /* Loads of the first `steps` steps, of slots that are read (NULL: all are). */
@@ -93,8 +90,7 @@ static void tile_group(struct cu_unit *u, const struct pl_step *s)
     const char *row = cu_row(u, s->state), *index = cu_slot(u, u->pipe->source_slot);
     define_slot(u, u->pipe->source_slot, "i32", "(i32)(first + j)");
     cu_line(u->out, "(void)%s;", index);
-    cu_line(u->out, "const %s group = j < n ? hdd_load_row(%s + first + j) : %s();", row,
-            cu_arg(u, s->a_rows), row);
+    cu_line(u->out, "const %s group = j < n ? hdd_load_row(%s + first + j) : %s();", row, cu_arg(u, s->a_rows), row);
 }
 
 /* The first steps of row j, loads (as in tile_loads) and filters, without a branch. */
@@ -118,8 +114,7 @@ static void row_head(struct cu_unit *u, int steps, const bool *read)
 void cu_tile(struct cu_unit *u)
 {
     int steps = u->pipe->gpu_tile_steps;
-    cu_line(u->out,
-            "// Rows first .. first + n - 1: bit j is set where row first + j goes on.");
+    cu_line(u->out, "// Rows first .. first + n - 1: bit j is set where row first + j goes on.");
     cu_line(u->out, "HDD_MEMBER u32 tile(u32 first, u32 n) const");
     cu_open(u->out, "{");
     cu_line(u->out, "(void)first;");
@@ -164,8 +159,7 @@ static bool is_emitted(const struct cu_unit *u, int step, const bool *read_later
     const struct pl_step *s = &u->pipe->steps[step];
     if (step >= u->pipe->gpu_tile_steps)
         return true;
-    return (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LOAD_FIELD) &&
-           read_later[s->slot];
+    return (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LOAD_FIELD) && read_later[s->slot];
 }
 
 /* The child's row: the position itself, or what a foreign key index holds there. Rows that are
@@ -177,11 +171,9 @@ static void bind_child(struct cu_unit *u, const struct pl_step *s, const bool *r
         cu_line(u->out, "(void)at;");
         return;
     }
-    bool listed = s->kind == PL_STEP_EXPAND_FK && s->a_child_rows >= 0 &&
-                  s->table->fks[s->index].child_rows;
+    bool listed = s->kind == PL_STEP_EXPAND_FK && s->a_child_rows >= 0 && s->table->fks[s->index].child_rows;
     if (listed)
-        row = hd_asprintf(u->arena, "live && at != ~0u ? (i32)%s[at] : -1",
-                          cu_arg(u, s->a_child_rows));
+        row = hd_asprintf(u->arena, "live && at != ~0u ? (i32)%s[at] : -1", cu_arg(u, s->a_child_rows));
     define_slot(u, s->slot, "i32", row);
 }
 
@@ -199,9 +191,8 @@ static void open_scan_visit(struct cu_unit *u, const bool *read)
 static void open_visit(struct cu_unit *u, int level, const bool *read)
 {
     const struct pl_level *l = &u->pipe->levels[level];
-    cu_line(u->out,
-            "HDD_MEMBER void visit(hdd_level<%d>, bool live, u32 at, const %s_tuple%d &tuple)",
-            level, u->name, level);
+    cu_line(u->out, "HDD_MEMBER void visit(hdd_level<%d>, bool live, u32 at, const %s_tuple%d &tuple)", level, u->name,
+            level);
     cu_open(u->out, "{");
     cu_declare_frame(u);
     for (int i = 0; i < l->nslots; i++) {
@@ -216,9 +207,7 @@ static void open_visit(struct cu_unit *u, int level, const bool *read)
 
 static const char *push_function(enum rt_shape shape)
 {
-    return shape == RT_SHAPE_ANY   ? "hdd_push_cut"
-           : shape == RT_SHAPE_AWS ? "hdd_push"
-                                   : "hdd_append";
+    return shape == RT_SHAPE_ANY ? "hdd_push_cut" : shape == RT_SHAPE_AWS ? "hdd_push" : "hdd_append";
 }
 
 /* What the children of a row share. A frame's members are set for live rows only. */
@@ -249,8 +238,8 @@ static void expand(struct cu_unit *u, int step, int level)
     cu_count(u, step);
     cu_line(u->out, "children = %s;", cu_expand_range(u, s, step));
     cu_unguard(u);
-    cu_line(u->out, "%s(*this, hdd_level<%d>(), children, %s);",
-            push_function(u->pipe->spec->shape), level + 1, next_tuple(u, level + 1));
+    cu_line(u->out, "%s(*this, hdd_level<%d>(), children, %s);", push_function(u->pipe->spec->shape), level + 1,
+            next_tuple(u, level + 1));
 }
 
 void cu_visit(struct cu_unit *u, int level)

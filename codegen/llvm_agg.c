@@ -20,8 +20,7 @@ void cg_agg_open(struct cg_fn *f)
     } else {
         k->local = cg_thread_local(f, s->state);
         if (s->kind != PL_SINK_AGG_HASH)
-            k->rows = l_load_const(f, f->m->ptr,
-                                   local_at(f, offsetof(struct hdd_dense_local, rows)), 8);
+            k->rows = l_load_const(f, f->m->ptr, local_at(f, offsetof(struct hdd_dense_local, rows)), 8);
     }
     if (s->kind == PL_SINK_AGG_SCALAR || s->clustered || s->atomic)
         k->image = cg_alloca(f, k->st->stride);
@@ -29,8 +28,7 @@ void cg_agg_open(struct cg_fn *f)
         cg_acc_copy(f, k->rows, k->image);
     } else if (s->clustered) {
         k->group = cg_alloca(f, 8);
-        l_store(f, s->kind == PL_SINK_AGG_HASH ? LLVMConstNull(f->m->ptr) : l_i64(f, -1),
-                k->group, 8);
+        l_store(f, s->kind == PL_SINK_AGG_HASH ? LLVMConstNull(f->m->ptr) : l_i64(f, -1), k->group, 8);
     }
 }
 
@@ -132,16 +130,14 @@ static void store_keys(struct cg_fn *f, const struct cg_val *keys, LLVMValueRef 
         cg_store_field(f, &st->fields[i], keys[i], row);
 }
 
-static LLVMValueRef hash_keys(struct cg_fn *f, const struct cg_val *keys,
-                              const enum rt_phys *phys)
+static LLVMValueRef hash_keys(struct cg_fn *f, const struct cg_val *keys, const enum rt_phys *phys)
 {
     if (f->sink->s->nparts)
         return cg_call_hash(f, -1, NULL);
     return cg_hash(f, f->sink->st->nkeys, keys, phys);
 }
 
-static void need_equal_keys(struct cg_fn *f, LLVMValueRef row, const struct cg_val *keys,
-                            LLVMBasicBlockRef differ)
+static void need_equal_keys(struct cg_fn *f, LLVMValueRef row, const struct cg_val *keys, LLVMBasicBlockRef differ)
 {
     const struct rt_state *st = f->sink->st;
     if (f->sink->s->nparts)
@@ -156,8 +152,8 @@ static LLVMValueRef load_local(struct cg_fn *f, LLVMTypeRef t, size_t offset)
 }
 
 /* Grows the table if it is full and then starts over; else adds a row to the empty slot. */
-static LLVMValueRef insert(struct cg_fn *f, const struct cg_val *keys, LLVMValueRef hash,
-                           LLVMValueRef slot, LLVMValueRef rows, LLVMBasicBlockRef retry)
+static LLVMValueRef insert(struct cg_fn *f, const struct cg_val *keys, LLVMValueRef hash, LLVMValueRef slot,
+                           LLVMValueRef rows, LLVMBasicBlockRef retry)
 {
     struct cg_mod *m = f->m;
     LLVMBasicBlockRef grow = l_block(f, "grow");
@@ -181,8 +177,7 @@ static LLVMValueRef insert(struct cg_fn *f, const struct cg_val *keys, LLVMValue
 }
 
 /* Row of the key's group, made if it is new. */
-static LLVMValueRef lookup(struct cg_fn *f, const struct cg_val *keys,
-                           const enum rt_phys *phys)
+static LLVMValueRef lookup(struct cg_fn *f, const struct cg_val *keys, const enum rt_phys *phys)
 {
     struct cg_mod *m = f->m;
     const struct rt_state *st = f->sink->st;
@@ -234,8 +229,7 @@ static void hash_save(struct cg_fn *f)
     l_goto(f, on);
 }
 
-static void hash_clustered(struct cg_fn *f, const struct cg_val *keys,
-                           const enum rt_phys *phys)
+static void hash_clustered(struct cg_fn *f, const struct cg_val *keys, const enum rt_phys *phys)
 {
     struct cg_sink *k = f->sink;
     LLVMBasicBlockRef change = l_block(f, "change"), same = l_block(f, "same");

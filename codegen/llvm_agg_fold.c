@@ -35,8 +35,7 @@ static struct cg_val contribution(struct cg_fn *f, const struct pl_out *o)
     return one;
 }
 
-static void fold_sum(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row,
-                     struct cg_val x)
+static void fold_sum(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, struct cg_val x)
 {
     const struct rt_field *fd = field_of(f, o);
     struct cg_val acc = cg_load_field(f, fd, row, false);
@@ -50,8 +49,7 @@ static void fold_sum(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row,
 }
 
 /* MIN, MAX, ANY: x replaces the accumulator where it is valid and better. */
-static void fold_pick(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row,
-                      struct cg_val x)
+static void fold_pick(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, struct cg_val x)
 {
     const struct rt_field *fd = field_of(f, o);
     struct cg_val acc = cg_load_field(f, fd, row, false);
@@ -139,20 +137,17 @@ static void atomic_add_i128(struct cg_fn *f, LLVMValueRef at, LLVMValueRef v)
 {
     LLVMValueRef w[2];
     cg_words(f, v, RT_I128, w);
-    LLVMValueRef old =
-        l_atomic(f, LLVMAtomicRMWBinOpAdd, at, w[0], LLVMAtomicOrderingMonotonic);
+    LLVMValueRef old = l_atomic(f, LLVMAtomicRMWBinOpAdd, at, w[0], LLVMAtomicOrderingMonotonic);
     LLVMValueRef carry = l_icmp(f, LLVMIntULT, l_add(f, old, w[0]), w[0]);
     LLVMValueRef hi = l_add(f, w[1], l_zext(f, carry, f->m->i64));
     l_atomic(f, LLVMAtomicRMWBinOpAdd, l_at(f, at, 8), hi, LLVMAtomicOrderingMonotonic);
 }
 
-static void atomic_add(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row,
-                       LLVMValueRef v)
+static void atomic_add(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, LLVMValueRef v)
 {
     const struct rt_field *fd = field_of(f, o);
     LLVMValueRef at = l_at(f, row, fd->offset);
-    LLVMAtomicRMWBinOp op =
-        fd->phys == RT_F64 ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
+    LLVMAtomicRMWBinOp op = fd->phys == RT_F64 ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
     if (fd->phys == RT_I128) {
         atomic_add_i128(f, at, v);
         return;
@@ -160,16 +155,14 @@ static void atomic_add(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row
     l_atomic(f, op, at, v, LLVMAtomicOrderingMonotonic);
 }
 
-static void store_atomic_byte(struct cg_fn *f, LLVMValueRef at, int v,
-                              LLVMAtomicOrdering order)
+static void store_atomic_byte(struct cg_fn *f, LLVMValueRef at, int v, LLVMAtomicOrdering order)
 {
     LLVMValueRef st = LLVMBuildStore(f->b, LLVMConstInt(f->m->i8, (unsigned)v, false), at);
     LLVMSetAlignment(st, 1);
     LLVMSetOrdering(st, order);
 }
 
-static void shared_add(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row,
-                       LLVMValueRef image)
+static void shared_add(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, LLVMValueRef image)
 {
     const struct rt_field *fd = field_of(f, o);
     struct cg_val x = cg_load_field(f, fd, image, false);
@@ -195,8 +188,7 @@ static void take_row(struct cg_fn *f, LLVMValueRef row)
     LLVMValueRef taken = LLVMConstInt(f->m->i8, ROW_TAKEN, false);
     l_br(f, spin);
     l_goto(f, spin);
-    LLVMValueRef old =
-        l_atomic(f, LLVMAtomicRMWBinOpXchg, row, taken, LLVMAtomicOrderingAcquire);
+    LLVMValueRef old = l_atomic(f, LLVMAtomicRMWBinOpXchg, row, taken, LLVMAtomicOrderingAcquire);
     l_cond(f, l_eq(f, old, taken), spin, mine);
     l_goto(f, mine);
 }

@@ -146,8 +146,8 @@ static LLVMBasicBlockRef raise_block(struct cg_fn *f, enum rt_failure why, int p
     return bb;
 }
 
-void cg_fail_values_if(struct cg_fn *f, LLVMValueRef cond, enum rt_failure why, int path,
-                       enum rt_phys p, LLVMValueRef a, LLVMValueRef b)
+void cg_fail_values_if(struct cg_fn *f, LLVMValueRef cond, enum rt_failure why, int path, enum rt_phys p,
+                       LLVMValueRef a, LLVMValueRef b)
 {
     LLVMBasicBlockRef here = l_here(f), bb = l_block(f, "raise");
     LLVMValueRef args[7] = {f->thread, l_i32(f, (int32_t)why), l_i32(f, path)};

@@ -74,8 +74,7 @@ static inline LLVMValueRef l_bitcast(struct cg_fn *f, LLVMValueRef v, LLVMTypeRe
 {
     return LLVMBuildBitCast(f->b, v, t, "");
 }
-static inline LLVMValueRef l_icmp(struct cg_fn *f, LLVMIntPredicate p, LLVMValueRef a,
-                                  LLVMValueRef b)
+static inline LLVMValueRef l_icmp(struct cg_fn *f, LLVMIntPredicate p, LLVMValueRef a, LLVMValueRef b)
 {
     return LLVMBuildICmp(f->b, p, a, b, "");
 }
@@ -87,13 +86,11 @@ static inline LLVMValueRef l_ne(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b)
 {
     return l_icmp(f, LLVMIntNE, a, b);
 }
-static inline LLVMValueRef l_fcmp(struct cg_fn *f, LLVMRealPredicate p, LLVMValueRef a,
-                                  LLVMValueRef b)
+static inline LLVMValueRef l_fcmp(struct cg_fn *f, LLVMRealPredicate p, LLVMValueRef a, LLVMValueRef b)
 {
     return LLVMBuildFCmp(f->b, p, a, b, "");
 }
-static inline LLVMValueRef l_select(struct cg_fn *f, LLVMValueRef c, LLVMValueRef a,
-                                    LLVMValueRef b)
+static inline LLVMValueRef l_select(struct cg_fn *f, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b)
 {
     return LLVMBuildSelect(f->b, c, a, b, "");
 }
@@ -104,28 +101,24 @@ static inline LLVMValueRef l_at(struct cg_fn *f, LLVMValueRef p, int64_t bytes)
     LLVMValueRef off = l_i64(f, bytes);
     return bytes ? LLVMBuildInBoundsGEP2(f->b, f->m->i8, p, &off, 1, "") : p;
 }
-static inline LLVMValueRef l_index(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef p,
-                                   LLVMValueRef i)
+static inline LLVMValueRef l_index(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef p, LLVMValueRef i)
 {
     return LLVMBuildInBoundsGEP2(f->b, t, p, &i, 1, "");
 }
 /* Row i of an array of rows of `stride` bytes. */
-static inline LLVMValueRef l_row(struct cg_fn *f, LLVMValueRef rows, LLVMValueRef i,
-                                 int stride)
+static inline LLVMValueRef l_row(struct cg_fn *f, LLVMValueRef rows, LLVMValueRef i, int stride)
 {
     return l_index(f, f->m->i8, rows, l_mul(f, i, l_i64(f, stride)));
 }
 
-static inline LLVMValueRef l_load(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef p,
-                                  unsigned align)
+static inline LLVMValueRef l_load(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef p, unsigned align)
 {
     LLVMValueRef v = LLVMBuildLoad2(f->b, t, p, "");
     LLVMSetAlignment(v, align);
     return v;
 }
 /* Memory that nobody writes while the function runs. */
-static inline LLVMValueRef l_load_const(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef p,
-                                        unsigned align)
+static inline LLVMValueRef l_load_const(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef p, unsigned align)
 {
     LLVMValueRef v = l_load(f, t, p, align);
     LLVMSetMetadata(v, f->m->md_invariant, f->m->empty_node);
@@ -135,8 +128,8 @@ static inline void l_store(struct cg_fn *f, LLVMValueRef v, LLVMValueRef p, unsi
 {
     LLVMSetAlignment(LLVMBuildStore(f->b, v, p), align);
 }
-static inline LLVMValueRef l_atomic(struct cg_fn *f, LLVMAtomicRMWBinOp op, LLVMValueRef p,
-                                    LLVMValueRef v, LLVMAtomicOrdering order)
+static inline LLVMValueRef l_atomic(struct cg_fn *f, LLVMAtomicRMWBinOp op, LLVMValueRef p, LLVMValueRef v,
+                                    LLVMAtomicOrdering order)
 {
     return LLVMBuildAtomicRMW(f->b, op, p, v, order, false);
 }
@@ -157,22 +150,19 @@ static inline void l_br(struct cg_fn *f, LLVMBasicBlockRef bb)
 {
     LLVMBuildBr(f->b, bb);
 }
-static inline void l_cond(struct cg_fn *f, LLVMValueRef c, LLVMBasicBlockRef yes,
-                          LLVMBasicBlockRef no)
+static inline void l_cond(struct cg_fn *f, LLVMValueRef c, LLVMBasicBlockRef yes, LLVMBasicBlockRef no)
 {
     LLVMBuildCondBr(f->b, c, yes, no);
 }
 /* Goes on in a new block where c holds, else at `no`. */
-static inline void l_need(struct cg_fn *f, LLVMValueRef c, LLVMBasicBlockRef no,
-                          const char *name)
+static inline void l_need(struct cg_fn *f, LLVMValueRef c, LLVMBasicBlockRef no, const char *name)
 {
     LLVMBasicBlockRef yes = l_block(f, name);
     l_cond(f, c, yes, no);
     l_goto(f, yes);
 }
 /* Leaves for `rare` where c holds. */
-static inline void l_rarely(struct cg_fn *f, LLVMValueRef c, LLVMBasicBlockRef rare,
-                            const char *name)
+static inline void l_rarely(struct cg_fn *f, LLVMValueRef c, LLVMBasicBlockRef rare, const char *name)
 {
     LLVMBasicBlockRef on = l_block(f, name);
     LLVMSetMetadata(LLVMBuildCondBr(f->b, c, rare, on), f->m->md_prof, f->m->unlikely_node);
@@ -187,9 +177,8 @@ static inline void l_incoming(LLVMValueRef phi, LLVMValueRef v, LLVMBasicBlockRe
 {
     LLVMAddIncoming(phi, &v, &from, 1);
 }
-static inline LLVMValueRef l_phi2(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef a,
-                                  LLVMBasicBlockRef from_a, LLVMValueRef b,
-                                  LLVMBasicBlockRef from_b)
+static inline LLVMValueRef l_phi2(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef a, LLVMBasicBlockRef from_a,
+                                  LLVMValueRef b, LLVMBasicBlockRef from_b)
 {
     LLVMValueRef phi = l_phi(f, t);
     l_incoming(phi, a, from_a);

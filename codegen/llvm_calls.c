@@ -16,10 +16,7 @@ struct call_row {
     enum call_kind args[MAX_ARGS + 1];
 };
 
-#define ARGS(...)                                                                             \
-    {                                                                                         \
-        __VA_ARGS__                                                                           \
-    }
+#define ARGS(...)               {__VA_ARGS__}
 #define R_CALL(ret, name, args) {#name, ret, ARGS args},
 static const struct call_row rows[CG_CALL_COUNT] = {
 #include "templates/rtcalls.def"
@@ -76,8 +73,7 @@ void cg_call_checked(struct cg_fn *f, enum cg_call c, LLVMValueRef *args, int n)
     l_rarely(f, l_ne(f, status, l_i32(f, 0)), cg_failed_block(f), "done");
 }
 
-LLVMValueRef cg_intrinsic(struct cg_fn *f, const char *name, LLVMTypeRef overload,
-                          LLVMValueRef *args, int n)
+LLVMValueRef cg_intrinsic(struct cg_fn *f, const char *name, LLVMTypeRef overload, LLVMValueRef *args, int n)
 {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     if (!id)
@@ -106,8 +102,8 @@ void cg_words(struct cg_fn *f, LLVMValueRef v, enum rt_phys p, LLVMValueRef out[
     out[1] = LLVMBuildAShr(f->b, out[0], l_i64(f, 63), "");
 }
 
-struct cg_val cg_call_result(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef valid,
-                             enum cg_call c, LLVMValueRef *args, int n)
+struct cg_val cg_call_result(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef valid, enum cg_call c,
+                             LLVMValueRef *args, int n)
 {
     LLVMValueRef tmp = cg_tmp(f);
     struct cg_when w = cg_when_begin(f, valid);

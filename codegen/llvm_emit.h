@@ -21,8 +21,7 @@ struct cg_val {
     LLVMValueRef v;     /* STR: address of the bytes */
     LLVMValueRef len;   /* STR: i32, else NULL */
     LLVMValueRef valid; /* i1; NULL: never NULL */
-    LLVMValueRef
-        wide; /* row slots: the row as i64 where it is at hand (and not -1), else NULL */
+    LLVMValueRef wide; /* row slots: the row as i64 where it is at hand (and not -1), else NULL */
 };
 
 enum cg_call {
@@ -32,13 +31,13 @@ enum cg_call {
 };
 
 /* Functions of a pipeline besides its entry: X(id, letter of the name, what `first` counts). */
-#define CG_FUNCTIONS(X)                                                                       \
-    X(LEVEL, 'l')  /* levels: llvm_pipe.c */                                                  \
-    X(STEPS, 's')  /* parts of the steps; the others in llvm_parts.c, too */                  \
-    X(EXPR, 'e')   /* expressions of the program */                                           \
-    X(STORE, 'o')  /* parts of the outs: stored in a row */                                   \
-    X(DIRECT, 'd') /* stored at an index */                                                   \
-    X(FOLD, 'f')   /* added to an image */                                                    \
+#define CG_FUNCTIONS(X) \
+    X(LEVEL, 'l')  /* levels: llvm_pipe.c */ \
+    X(STEPS, 's')  /* parts of the steps; the others in llvm_parts.c, too */ \
+    X(EXPR, 'e')   /* expressions of the program */ \
+    X(STORE, 'o')  /* parts of the outs: stored in a row */ \
+    X(DIRECT, 'd') /* stored at an index */ \
+    X(FOLD, 'f')   /* added to an image */ \
     X(SHARED, 'm') /* an image merged into a row that other threads change as well */
 enum cg_function {
 #define X(id, letter) CG_FUNCTION_##id,
@@ -125,15 +124,12 @@ LLVMValueRef cg_splat(struct cg_fn *f, LLVMBuilderRef b, LLVMValueRef v, LLVMTyp
 /* Between integer classes, sign-extended or cut; BOOL counts as 0 and 1. */
 LLVMValueRef cg_int_cast(struct cg_fn *f, LLVMValueRef v, enum rt_phys from, enum rt_phys to);
 struct cg_val cg_select(struct cg_fn *f, LLVMValueRef c, struct cg_val a, struct cg_val b);
-struct cg_val cg_phi(struct cg_fn *f, int n, const struct cg_val *vals,
-                     LLVMBasicBlockRef *blocks);
+struct cg_val cg_phi(struct cg_fn *f, int n, const struct cg_val *vals, LLVMBasicBlockRef *blocks);
 /* A value at an address, without its validity; constant: the memory does not change in the run. */
 struct cg_val cg_load(struct cg_fn *f, enum rt_phys p, LLVMValueRef ptr, bool constant);
 void cg_store(struct cg_fn *f, enum rt_phys p, struct cg_val v, LLVMValueRef ptr);
-struct cg_val cg_load_field(struct cg_fn *f, const struct rt_field *fd, LLVMValueRef row,
-                            bool constant);
-void cg_store_field(struct cg_fn *f, const struct rt_field *fd, struct cg_val v,
-                    LLVMValueRef row);
+struct cg_val cg_load_field(struct cg_fn *f, const struct rt_field *fd, LLVMValueRef row, bool constant);
+void cg_store_field(struct cg_fn *f, const struct rt_field *fd, struct cg_val v, LLVMValueRef row);
 LLVMValueRef cg_alloca(struct cg_fn *f, int bytes);
 
 /* llvm_args.c: the args vector, thread state, failures */
@@ -143,33 +139,31 @@ LLVMValueRef cg_arg_word(struct cg_fn *f, int arg, int k); /* i64 */
 LLVMValueRef cg_arg_ptr(struct cg_fn *f, int arg);
 LLVMValueRef cg_arg_int(struct cg_fn *f, int arg, enum rt_phys p); /* by the argument's phys */
 struct cg_val cg_arg_const(struct cg_fn *f, int arg, enum rt_phys p);
-LLVMValueRef cg_thread_local(struct cg_fn *f,
-                             int state); /* thread->local[state], loaded once */
+LLVMValueRef cg_thread_local(struct cg_fn *f, int state); /* thread->local[state], loaded once */
 void cg_count(struct cg_fn *f, int counter, LLVMValueRef n); /* i64; NULL: one row */
 void cg_check_stop(struct cg_fn *f);
 LLVMBasicBlockRef cg_failed_block(struct cg_fn *f);
 void cg_fail_if(struct cg_fn *f, LLVMValueRef cond, enum rt_failure why, int path);
 /* The same about two integers of class p (the second may say nothing: rt_spec.sites), in a block of its own. */
-void cg_fail_values_if(struct cg_fn *f, LLVMValueRef cond, enum rt_failure why, int path,
-                       enum rt_phys p, LLVMValueRef a, LLVMValueRef b);
+void cg_fail_values_if(struct cg_fn *f, LLVMValueRef cond, enum rt_failure why, int path, enum rt_phys p,
+                       LLVMValueRef a, LLVMValueRef b);
 
 /* llvm_calls.c: runtime functions */
 LLVMValueRef cg_call(struct cg_fn *f, enum cg_call c, LLVMValueRef *args, int n);
 /* The same for those that give a status: not zero returns 1 from the function. */
 void cg_call_checked(struct cg_fn *f, enum cg_call c, LLVMValueRef *args, int n);
-LLVMValueRef cg_intrinsic(struct cg_fn *f, const char *name, LLVMTypeRef overload,
-                          LLVMValueRef *args, int n);
+LLVMValueRef cg_intrinsic(struct cg_fn *f, const char *name, LLVMTypeRef overload, LLVMValueRef *args, int n);
 LLVMValueRef cg_tmp(struct cg_fn *f);
 /* Low and high word of an integer of class p as two i64 in out[0], out[1]. */
 void cg_words(struct cg_fn *f, LLVMValueRef v, enum rt_phys p, LLVMValueRef out[2]);
 
 /* Calls a helper whose last parameter is the address of its result, only where valid holds
  * (NULL: always), and reads the result as class e->phys. args has room for one more. */
-struct cg_val cg_call_result(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef valid,
-                             enum cg_call c, LLVMValueRef *args, int n);
+struct cg_val cg_call_result(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef valid, enum cg_call c,
+                             LLVMValueRef *args, int n);
 
 /* llvm_expr.c: expressions. The emitters of frontend/ops.def are in llvm_expr*.c. */
-#define T_OP(id, text, lo, hi, typing, nulls, flags, cuda, llvm)                              \
+#define T_OP(id, text, lo, hi, typing, nulls, flags, cuda, llvm) \
     struct cg_val cgl_##llvm(struct cg_fn *f, const struct pl_expr *e);
 #include "frontend/ops.def"
 struct cg_val cg_expr(struct cg_fn *f, int e);
@@ -189,37 +183,32 @@ struct cg_when {
     LLVMBasicBlockRef from, join;
 };
 struct cg_when cg_when_begin(struct cg_fn *f, LLVMValueRef cond);
-struct cg_val cg_when_end(struct cg_fn *f, const struct cg_when *w, enum rt_phys p,
-                          struct cg_val v);
+struct cg_val cg_when_end(struct cg_fn *f, const struct cg_when *w, enum rt_phys p, struct cg_val v);
 
 /* The physical class of an expression's i-th argument. */
 enum rt_phys cg_arg_phys(const struct cg_mod *m, const struct pl_expr *e, int i);
 
 /* llvm_expr_cmp.c: comparisons, by the order of docs/plan.md 2.2 */
-LLVMValueRef cg_compare(struct cg_fn *f, enum fe_op op, enum rt_phys p, struct cg_val a,
-                        struct cg_val b);
+LLVMValueRef cg_compare(struct cg_fn *f, enum fe_op op, enum rt_phys p, struct cg_val a, struct cg_val b);
 bool cg_phys_cheap(enum rt_phys p); /* compares in a few instructions: not strings */
 /* A set of integers that is looked through one by one. */
 enum { CG_SMALL_SET = 32 };
 bool cg_set_small(const struct cg_mod *m, const struct pl_expr *e);
 
 /* llvm_key.c: keys of hash tables */
-LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys,
-                     const enum rt_phys *phys);
+LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys, const enum rt_phys *phys);
 /* The same, going on from a hash. */
-LLVMValueRef cg_hash_more(struct cg_fn *f, LLVMValueRef h, int n, const struct cg_val *keys,
-                          const enum rt_phys *phys);
+LLVMValueRef cg_hash_more(struct cg_fn *f, LLVMValueRef h, int n, const struct cg_val *keys, const enum rt_phys *phys);
 /* Falls through where n fields of the row equal keys, else goes to differ. */
-void cg_keys_equal(struct cg_fn *f, int n, const struct rt_field *fields, LLVMValueRef row,
-                   const struct cg_val *keys, bool null_equal, LLVMBasicBlockRef differ);
+void cg_keys_equal(struct cg_fn *f, int n, const struct rt_field *fields, LLVMValueRef row, const struct cg_val *keys,
+                   bool null_equal, LLVMBasicBlockRef differ);
 
 /* llvm_steps.c, llvm_probe.c: steps; code goes on where the row lives, or to f->next */
 void cg_bind(struct cg_fn *f, int slot, struct cg_val v);
 struct cg_val cg_slot(struct cg_fn *f, int slot); /* its value */
 LLVMValueRef cg_row_index(struct cg_fn *f, int slot); /* i64 */
 LLVMValueRef cg_row_is_null(struct cg_fn *f, int slot);
-LLVMValueRef cg_test_bit(struct cg_fn *f, LLVMValueRef words, LLVMValueRef index,
-                         bool constant);
+LLVMValueRef cg_test_bit(struct cg_fn *f, LLVMValueRef words, LLVMValueRef index, bool constant);
 void cg_step(struct cg_fn *f, const struct pl_step *s);
 void cg_step_load_lanes(struct cg_fn *f, const struct pl_step *s, LLVMValueRef first);
 void cg_step_probe(struct cg_fn *f, const struct pl_step *s);
@@ -272,15 +261,13 @@ const struct pl_part *cg_part_at(const struct cg_fn *f, int k);
 void cg_call_steps(struct cg_fn *f, const struct pl_part *p);
 struct cg_val cg_call_expr(struct cg_fn *f, int e);
 /* Calls the functions of one kind for all parts of the sink's outs from `first` on, below `end`. */
-void cg_call_outs(struct cg_fn *f, enum cg_function kind, int first, int end, LLVMValueRef row,
-                  LLVMValueRef other);
+void cg_call_outs(struct cg_fn *f, enum cg_function kind, int first, int end, LLVMValueRef row, LLVMValueRef other);
 /* The hash of the keys of a step (-1: of the sink). A NULL key goes to null, unless that is NULL. */
 LLVMValueRef cg_call_hash(struct cg_fn *f, int step, LLVMBasicBlockRef null);
 /* Falls through where the keys equal those of a row, else goes to differ. */
 void cg_call_equal(struct cg_fn *f, int step, LLVMValueRef row, LLVMBasicBlockRef differ);
 
 /* llvm_tile.c */
-bool cg_tile_loop(
-    struct cg_fn *f); /* false: nothing to evaluate in tiles, use the plain loop */
+bool cg_tile_loop(struct cg_fn *f); /* false: nothing to evaluate in tiles, use the plain loop */
 
 #endif

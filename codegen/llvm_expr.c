@@ -11,25 +11,22 @@ static emitter *const emitters[FE_OP_COUNT] = {
 
 /* Calls of the runtime and divisions: a mispredicted branch costs about as much. */
 static const bool costly[FE_OP_COUNT] = {
-    [FE_DIV] = true,     [FE_MOD] = true,      [FE_LIKE] = true,       [FE_SUBSTRING] = true,
-    [FE_EXTRACT] = true, [FE_ADD_DAYS] = true, [FE_ADD_MONTHS] = true, [FE_DIVROUND] = true,
-    [FE_TO_F64] = true,  [FE_FROM_F64] = true, [FE_TO_TEXT] = true,    [FE_FROM_TEXT] = true,
-    [FE_IN_SET] = true,
+    [FE_DIV] = true,      [FE_MOD] = true,        [FE_LIKE] = true,     [FE_SUBSTRING] = true, [FE_EXTRACT] = true,
+    [FE_ADD_DAYS] = true, [FE_ADD_MONTHS] = true, [FE_DIVROUND] = true, [FE_TO_F64] = true,    [FE_FROM_F64] = true,
+    [FE_TO_TEXT] = true,  [FE_FROM_TEXT] = true,  [FE_IN_SET] = true,
 };
 
 static const bool compares[FE_OP_COUNT] = {
-    [FE_EQ] = true, [FE_NE] = true, [FE_LT] = true, [FE_LE] = true,
-    [FE_GT] = true, [FE_GE] = true, [FE_IN] = true,
+    [FE_EQ] = true, [FE_NE] = true, [FE_LT] = true, [FE_LE] = true, [FE_GT] = true, [FE_GE] = true, [FE_IN] = true,
 };
 
 /* Emitted without branches on rows and without calls, so that they work on vectors too. */
 static const bool branch_free[FE_OP_COUNT] = {
-    [FE_COL] = true,   [FE_LIT] = true,    [FE_ADD] = true,      [FE_SUB] = true,
-    [FE_MUL] = true,   [FE_NEG] = true,    [FE_EQ] = true,       [FE_NE] = true,
-    [FE_LT] = true,    [FE_LE] = true,     [FE_GT] = true,       [FE_GE] = true,
-    [FE_AND] = true,   [FE_OR] = true,     [FE_NOT] = true,      [FE_IS_NULL] = true,
-    [FE_IN] = true,    [FE_CASE] = true,   [FE_COALESCE] = true, [FE_DATE_DIFF] = true,
-    [FE_WIDEN] = true, [FE_NARROW] = true,
+    [FE_COL] = true,     [FE_LIT] = true,    [FE_ADD] = true,  [FE_SUB] = true,      [FE_MUL] = true,
+    [FE_NEG] = true,     [FE_EQ] = true,     [FE_NE] = true,   [FE_LT] = true,       [FE_LE] = true,
+    [FE_GT] = true,      [FE_GE] = true,     [FE_AND] = true,  [FE_OR] = true,       [FE_NOT] = true,
+    [FE_IS_NULL] = true, [FE_IN] = true,     [FE_CASE] = true, [FE_COALESCE] = true, [FE_DATE_DIFF] = true,
+    [FE_WIDEN] = true,   [FE_NARROW] = true,
 };
 
 static const struct pl_expr *expr_of(const struct cg_mod *m, int e)
@@ -124,8 +121,7 @@ struct cg_when cg_when_begin(struct cg_fn *f, LLVMValueRef cond)
     return w;
 }
 
-struct cg_val cg_when_end(struct cg_fn *f, const struct cg_when *w, enum rt_phys p,
-                          struct cg_val v)
+struct cg_val cg_when_end(struct cg_fn *f, const struct cg_when *w, enum rt_phys p, struct cg_val v)
 {
     if (!w->cond)
         return v;

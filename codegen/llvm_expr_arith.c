@@ -23,17 +23,16 @@ static LLVMValueRef beyond(struct cg_fn *f, LLVMValueRef v, enum rt_phys p, int 
 }
 
 /* Raises where bad (NULL: never) and the value is valid. */
-static void raise_if(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef bad,
-                     LLVMValueRef valid, enum rt_failure why)
+static void raise_if(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef bad, LLVMValueRef valid,
+                     enum rt_failure why)
 {
     if (bad)
         cg_fail_if(f, cg_both(f, bad, valid), why, e->path);
 }
 
 /* The same, telling a and b of class p. */
-static void raise_values_if(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef bad,
-                            LLVMValueRef valid, enum rt_failure why, enum rt_phys p,
-                            LLVMValueRef a, LLVMValueRef b)
+static void raise_values_if(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef bad, LLVMValueRef valid,
+                            enum rt_failure why, enum rt_phys p, LLVMValueRef a, LLVMValueRef b)
 {
     if (bad)
         cg_fail_values_if(f, cg_both(f, bad, valid), why, e->path, p, a, b);
@@ -45,8 +44,8 @@ static LLVMValueRef either(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b)
 }
 
 /* a op b with op one of sadd, ssub, smul, raising OVERFLOW beyond class or digits. */
-static LLVMValueRef checked(struct cg_fn *f, const struct pl_expr *e, const char *name,
-                            LLVMValueRef a, LLVMValueRef b, LLVMValueRef valid)
+static LLVMValueRef checked(struct cg_fn *f, const struct pl_expr *e, const char *name, LLVMValueRef a, LLVMValueRef b,
+                            LLVMValueRef valid)
 {
     LLVMValueRef args[] = {a, b};
     LLVMValueRef both = cg_intrinsic(f, name, cg_type(f, e->phys), args, 2);
@@ -57,8 +56,7 @@ static LLVMValueRef checked(struct cg_fn *f, const struct pl_expr *e, const char
     return r;
 }
 
-static struct cg_val arith_f64(struct cg_fn *f, enum fe_op op, struct cg_val a,
-                               struct cg_val b)
+static struct cg_val arith_f64(struct cg_fn *f, enum fe_op op, struct cg_val a, struct cg_val b)
 {
     struct cg_val r = {.valid = cg_both(f, a.valid, b.valid)};
     if (op == FE_ADD)
@@ -70,8 +68,8 @@ static struct cg_val arith_f64(struct cg_fn *f, enum fe_op op, struct cg_val a,
     return r;
 }
 
-static struct cg_val mul_i128(struct cg_fn *f, const struct pl_expr *e, struct cg_val a,
-                              struct cg_val b, LLVMValueRef valid)
+static struct cg_val mul_i128(struct cg_fn *f, const struct pl_expr *e, struct cg_val a, struct cg_val b,
+                              LLVMValueRef valid)
 {
     LLVMValueRef args[8] = {f->thread};
     cg_words(f, a.v, RT_I128, &args[1]);
@@ -88,11 +86,9 @@ struct cg_val cgl_arith(struct cg_fn *f, const struct pl_expr *e)
         return arith_f64(f, e->op, a, b);
     struct cg_val r = {.valid = cg_both(f, a.valid, b.valid)};
     if (e->op == FE_ADD)
-        r.v = e->fail ? checked(f, e, "llvm.sadd.with.overflow", a.v, b.v, r.valid)
-                      : l_add(f, a.v, b.v);
+        r.v = e->fail ? checked(f, e, "llvm.sadd.with.overflow", a.v, b.v, r.valid) : l_add(f, a.v, b.v);
     else if (e->op == FE_SUB)
-        r.v = e->fail ? checked(f, e, "llvm.ssub.with.overflow", a.v, b.v, r.valid)
-                      : l_sub(f, a.v, b.v);
+        r.v = e->fail ? checked(f, e, "llvm.ssub.with.overflow", a.v, b.v, r.valid) : l_sub(f, a.v, b.v);
     else if (!e->fail)
         r.v = l_mul(f, a.v, b.v);
     else if (e->phys == RT_I128)
@@ -114,8 +110,7 @@ struct cg_val cgl_negate(struct cg_fn *f, const struct pl_expr *e)
     return r;
 }
 
-static struct cg_val divide_f64(struct cg_fn *f, const struct pl_expr *e, struct cg_val a,
-                                struct cg_val b)
+static struct cg_val divide_f64(struct cg_fn *f, const struct pl_expr *e, struct cg_val a, struct cg_val b)
 {
     struct cg_val r = {.valid = cg_both(f, a.valid, b.valid)};
     if (e->fail) {
@@ -127,8 +122,7 @@ static struct cg_val divide_f64(struct cg_fn *f, const struct pl_expr *e, struct
 }
 
 /* Division or remainder of 128-bit integers; scale >= 0: decimal division. */
-static struct cg_val divide_i128(struct cg_fn *f, const struct pl_expr *e, struct cg_val a,
-                                 struct cg_val b)
+static struct cg_val divide_i128(struct cg_fn *f, const struct pl_expr *e, struct cg_val a, struct cg_val b)
 {
     LLVMValueRef args[10] = {f->thread};
     LLVMValueRef valid = cg_both(f, a.valid, b.valid);
@@ -146,8 +140,7 @@ static struct cg_val divide_i128(struct cg_fn *f, const struct pl_expr *e, struc
 
 /* Truncating division of I32 and I64. The divisor is made harmless where the row is not valid,
  * and for a remainder by -1, which is 0 but would trap for the smallest dividend. */
-static struct cg_val divide_int(struct cg_fn *f, const struct pl_expr *e, struct cg_val a,
-                                struct cg_val b)
+static struct cg_val divide_int(struct cg_fn *f, const struct pl_expr *e, struct cg_val a, struct cg_val b)
 {
     struct cg_val r = {.valid = cg_both(f, a.valid, b.valid)};
     LLVMValueRef one = cg_const(f, e->phys, 1), minus = cg_const(f, e->phys, -1);
@@ -212,8 +205,7 @@ struct cg_val cgl_of_parts(struct cg_fn *f, const struct pl_expr *e)
 struct cg_val cgl_widen(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]);
-    return (struct cg_val){.v = cg_int_cast(f, a.v, cg_arg_phys(f->m, e, 0), e->phys),
-                           .valid = a.valid};
+    return (struct cg_val){.v = cg_int_cast(f, a.v, cg_arg_phys(f->m, e, 0), e->phys), .valid = a.valid};
 }
 
 struct cg_val cgl_narrow(struct cg_fn *f, const struct pl_expr *e)
@@ -309,11 +301,8 @@ struct cg_val cgl_to_f64(struct cg_fn *f, const struct pl_expr *e)
 struct cg_val cgl_from_f64(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]);
-    LLVMValueRef args[7] = {f->thread,
-                            a.v,
-                            l_i32(f, e->scale),
-                            l_i32(f, e->limit_digits),
-                            l_i32(f, cg_phys_bits(e->phys)),
-                            l_i32(f, e->path)};
+    LLVMValueRef args[7] = {
+        f->thread,        a.v, l_i32(f, e->scale), l_i32(f, e->limit_digits), l_i32(f, cg_phys_bits(e->phys)),
+        l_i32(f, e->path)};
     return cg_call_result(f, e, a.valid, CG_CALL_hdr_from_f64, args, 6);
 }

@@ -7,14 +7,12 @@ enum order { ORD_EQ, ORD_NE, ORD_LT, ORD_LE, ORD_GT, ORD_GE };
 static enum order order_of(enum fe_op op)
 {
     static const signed char orders[FE_OP_COUNT] = {
-        [FE_EQ] = ORD_EQ, [FE_NE] = ORD_NE, [FE_LT] = ORD_LT,
-        [FE_LE] = ORD_LE, [FE_GT] = ORD_GT, [FE_GE] = ORD_GE,
+        [FE_EQ] = ORD_EQ, [FE_NE] = ORD_NE, [FE_LT] = ORD_LT, [FE_LE] = ORD_LE, [FE_GT] = ORD_GT, [FE_GE] = ORD_GE,
     };
     return (enum order)orders[op];
 }
 
-static LLVMValueRef compare_int(struct cg_fn *f, enum order o, bool is_signed, LLVMValueRef a,
-                                LLVMValueRef b)
+static LLVMValueRef compare_int(struct cg_fn *f, enum order o, bool is_signed, LLVMValueRef a, LLVMValueRef b)
 {
     static const LLVMIntPredicate s[] = {
         [ORD_EQ] = LLVMIntEQ,  [ORD_NE] = LLVMIntNE,  [ORD_LT] = LLVMIntSLT,
@@ -70,8 +68,7 @@ static LLVMValueRef str_eq(struct cg_fn *f, struct cg_val a, struct cg_val b)
     return l_phi2(f, f->m->i1, eq, same, l_bool(f, false), from);
 }
 
-static LLVMValueRef compare_str(struct cg_fn *f, enum order o, struct cg_val a,
-                                struct cg_val b)
+static LLVMValueRef compare_str(struct cg_fn *f, enum order o, struct cg_val a, struct cg_val b)
 {
     if (o == ORD_EQ)
         return str_eq(f, a, b);
@@ -80,8 +77,7 @@ static LLVMValueRef compare_str(struct cg_fn *f, enum order o, struct cg_val a,
     return compare_int(f, o, true, str_cmp(f, a, b), l_i32(f, 0));
 }
 
-LLVMValueRef cg_compare(struct cg_fn *f, enum fe_op op, enum rt_phys p, struct cg_val a,
-                        struct cg_val b)
+LLVMValueRef cg_compare(struct cg_fn *f, enum fe_op op, enum rt_phys p, struct cg_val a, struct cg_val b)
 {
     enum order o = order_of(op);
     switch (p) {
@@ -99,8 +95,7 @@ struct cg_val cgl_compare(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]), b = cg_expr(f, e->args[1]);
     LLVMValueRef valid = cg_both(f, a.valid, b.valid);
-    return (struct cg_val){.v = cg_compare(f, e->op, cg_arg_phys(f->m, e, 0), a, b),
-                           .valid = valid};
+    return (struct cg_val){.v = cg_compare(f, e->op, cg_arg_phys(f->m, e, 0), a, b), .valid = valid};
 }
 
 /* --- sets --- */
@@ -165,6 +160,5 @@ struct cg_val cgl_in_set(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val x = cg_expr(f, e->args[0]);
     bool small = cg_set_small(f->m, e);
-    return (struct cg_val){.v = small ? in_small_set(f, e, x.v) : in_large_set(f, e, x),
-                           .valid = x.valid};
+    return (struct cg_val){.v = small ? in_small_set(f, e, x.v) : in_large_set(f, e, x), .valid = x.valid};
 }

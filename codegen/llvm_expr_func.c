@@ -103,8 +103,7 @@ struct cg_val cgl_to_text(struct cg_fn *f, const struct pl_expr *e)
 struct cg_val cgl_from_text(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]);
-    LLVMValueRef args[6] = {f->thread, a.v, a.len, type_code(f, e->out_type),
-                            l_i32(f, e->path)};
+    LLVMValueRef args[6] = {f->thread, a.v, a.len, type_code(f, e->out_type), l_i32(f, e->path)};
     return cg_call_result(f, e, a.valid, CG_CALL_hdr_from_text, args, 5);
 }
 
@@ -118,8 +117,7 @@ struct cg_val cgl_dict_text(struct cg_fn *f, const struct pl_expr *e)
     LLVMValueRef at = l_index(f, f->m->i32, offsets, i);
     LLVMValueRef begin = l_load_const(f, f->m->i32, at, 4);
     LLVMValueRef end = l_load_const(f, f->m->i32, l_at(f, at, 4), 4);
-    struct cg_val s = {.v = l_index(f, f->m->i8, bytes, l_zext(f, begin, f->m->i64)),
-                       .len = l_sub(f, end, begin)};
+    struct cg_val s = {.v = l_index(f, f->m->i8, bytes, l_zext(f, begin, f->m->i64)), .len = l_sub(f, end, begin)};
     return cg_when_end(f, &w, RT_STR, s);
 }
 
@@ -132,8 +130,7 @@ struct cg_val cgl_lookup(struct cg_fn *f, const struct pl_expr *e)
     struct cg_when w = cg_when_begin(f, code.valid);
     LLVMValueRef row = l_row(f, rows, l_zext(f, code.v, f->m->i64), st->stride);
     if (e->poison)
-        cg_fail_if(f, cg_load_field(f, &st->fields[1], row, true).v, RT_FAIL_CAST_TEXT,
-                   e->path);
+        cg_fail_if(f, cg_load_field(f, &st->fields[1], row, true).v, RT_FAIL_CAST_TEXT, e->path);
     struct cg_val v = cg_load_field(f, &st->fields[0], row, true);
     return cg_when_end(f, &w, e->phys, v);
 }

@@ -13,8 +13,7 @@ struct exits {
 static struct exits exits_new(struct cg_fn *f, int cap)
 {
     struct hd_arena *a = f->m->arena;
-    return (struct exits){.vals = HD_NEWN(a, struct cg_val, cap),
-                          .blocks = HD_NEWN(a, LLVMBasicBlockRef, cap)};
+    return (struct exits){.vals = HD_NEWN(a, struct cg_val, cap), .blocks = HD_NEWN(a, LLVMBasicBlockRef, cap)};
 }
 
 static LLVMBasicBlockRef exits_join(struct cg_fn *f, struct exits *x)
@@ -81,8 +80,7 @@ static struct cg_val term(struct cg_fn *f, const struct terms *t, int i)
     if (!t->in)
         return v;
     enum rt_phys p = cg_arg_phys(f->m, t->e, 0);
-    return (struct cg_val){.v = cg_compare(f, FE_EQ, p, t->x, v),
-                           .valid = cg_both(f, t->x.valid, v.valid)};
+    return (struct cg_val){.v = cg_compare(f, FE_EQ, p, t->x, v), .valid = cg_both(f, t->x.valid, v.valid)};
 }
 
 static struct cg_val kleene(struct cg_fn *f, bool any, const struct terms *t)

@@ -47,23 +47,20 @@ static LLVMValueRef hash_one(struct cg_fn *f, LLVMValueRef h, struct cg_val v, e
     return r;
 }
 
-LLVMValueRef cg_hash_more(struct cg_fn *f, LLVMValueRef h, int n, const struct cg_val *keys,
-                          const enum rt_phys *phys)
+LLVMValueRef cg_hash_more(struct cg_fn *f, LLVMValueRef h, int n, const struct cg_val *keys, const enum rt_phys *phys)
 {
     for (int i = 0; i < n; i++)
         h = hash_one(f, h, keys[i], phys[i]);
     return h;
 }
 
-LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys,
-                     const enum rt_phys *phys)
+LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys, const enum rt_phys *phys)
 {
     return cg_hash_more(f, l_u64(f, HDD_HASH_SEED), n, keys, phys);
 }
 
 /* eq, adjusted for NULLs on either side. */
-static LLVMValueRef with_nulls(struct cg_fn *f, LLVMValueRef eq, LLVMValueRef a,
-                               LLVMValueRef b, bool null_equal)
+static LLVMValueRef with_nulls(struct cg_fn *f, LLVMValueRef eq, LLVMValueRef a, LLVMValueRef b, bool null_equal)
 {
     if (!a && !b)
         return eq;
@@ -74,8 +71,8 @@ static LLVMValueRef with_nulls(struct cg_fn *f, LLVMValueRef eq, LLVMValueRef a,
     return eq;
 }
 
-void cg_keys_equal(struct cg_fn *f, int n, const struct rt_field *fields, LLVMValueRef row,
-                   const struct cg_val *keys, bool null_equal, LLVMBasicBlockRef differ)
+void cg_keys_equal(struct cg_fn *f, int n, const struct rt_field *fields, LLVMValueRef row, const struct cg_val *keys,
+                   bool null_equal, LLVMBasicBlockRef differ)
 {
     /* Numbers first, in one test; then strings, one by one. */
     LLVMValueRef all = NULL;

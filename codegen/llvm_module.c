@@ -56,8 +56,8 @@ static void release(void *module)
 }
 
 /* Names of values cost time and make equal shapes differ, so only dumps have them. */
-static void build(struct cg_mod *m, struct hd_arena *a, const struct pl_program *p,
-                  const struct cg_options *opt, bool names)
+static void build(struct cg_mod *m, struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt,
+                  bool names)
 {
     memset(m, 0, sizeof *m);
     m->arena = a;
@@ -127,8 +127,8 @@ static void write_bitcode(struct hd_arena *a, const struct cg_mod *m, struct cg_
     LLVMDisposeMemoryBuffer(buf);
 }
 
-int cg_llvm_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt,
-                 struct cg_artifact *out, struct hd_err *err)
+int cg_llvm_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt, struct cg_artifact *out,
+                 struct hd_err *err)
 {
     struct cg_mod m;
     build(&m, a, p, opt, false);
@@ -139,8 +139,7 @@ int cg_llvm_emit(struct hd_arena *a, const struct pl_program *p, const struct cg
     return rc;
 }
 
-int cg_llvm_print(struct hd_strbuf *out, const struct pl_program *p,
-                  const struct cg_options *opt, struct hd_err *err)
+int cg_llvm_print(struct hd_strbuf *out, const struct pl_program *p, const struct cg_options *opt, struct hd_err *err)
 {
     struct cg_mod m;
     build(&m, p->arena, p, opt, true);

@@ -39,13 +39,11 @@ void cg_frame_store(struct cg_fn *f, int slot, struct cg_val v)
 
 /* --- calls --- */
 
-static LLVMValueRef call(struct cg_fn *f, int kind, int first, LLVMValueRef row,
-                         LLVMValueRef other)
+static LLVMValueRef call(struct cg_fn *f, int kind, int first, LLVMValueRef row, LLVMValueRef other)
 {
     const struct cg_job job = {f->index, kind, first};
     LLVMValueRef none = LLVMConstNull(f->m->ptr);
-    LLVMValueRef args[] = {f->args, f->thread, f->frame, row ? row : none,
-                           other ? other : none};
+    LLVMValueRef args[] = {f->args, f->thread, f->frame, row ? row : none, other ? other : none};
     LLVMValueRef fn = cg_function(f->m, &job);
     LLVMValueRef status = LLVMBuildCall2(f->b, f->m->part_type, fn, args, 5, "");
     l_rarely(f, l_eq(f, status, l_i32(f, FAILED)), cg_failed_block(f), "called");
@@ -104,8 +102,7 @@ struct cg_val cg_call_expr(struct cg_fn *f, int e)
     return cg_load_field(f, &fd, f->value, false);
 }
 
-void cg_call_outs(struct cg_fn *f, enum cg_function kind, int first, int end, LLVMValueRef row,
-                  LLVMValueRef other)
+void cg_call_outs(struct cg_fn *f, enum cg_function kind, int first, int end, LLVMValueRef row, LLVMValueRef other)
 {
     const struct pl_sink *s = &f->pipe->sink;
     for (int i = 0; i < s->nparts; i++)
@@ -172,8 +169,8 @@ void cg_call_equal(struct cg_fn *f, int step, LLVMValueRef row, LLVMBasicBlockRe
 
 /* Keys from `first` on, as many as a function has. Without validity where NULL never matches: such
  * rows went elsewhere when they were hashed. */
-static int eval_keys(struct cg_fn *f, const struct keys *k, int first, bool valid,
-                     struct cg_val *vals, enum rt_phys *phys)
+static int eval_keys(struct cg_fn *f, const struct keys *k, int first, bool valid, struct cg_val *vals,
+                     enum rt_phys *phys)
 {
     int n = HD_MIN(k->n - first, (int)PL_PART_KEYS);
     for (int i = 0; i < n; i++) {

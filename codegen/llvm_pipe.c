@@ -25,8 +25,7 @@ static const char *function_name(struct hd_arena *a, const struct cg_job *j)
     return hd_asprintf(a, "hd_p%d_k%d_%d", j->index, j->kind - CG_FUNCTION_KEYS, j->first);
 }
 
-static void fn_attribute(struct cg_mod *m, LLVMValueRef fn, LLVMAttributeIndex at,
-                         const char *name)
+static void fn_attribute(struct cg_mod *m, LLVMValueRef fn, LLVMAttributeIndex at, const char *name)
 {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
     LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(m->ctx, kind, 0));
@@ -178,18 +177,15 @@ void cg_keep_rolled(struct cg_fn *f, LLVMValueRef branch)
     LLVMMetadataRef v[] = {LLVMMDStringInContext2(c, vectorize, strlen(vectorize)),
                            LLVMValueAsMetadata(l_bool(f, false))};
     LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
-    LLVMMetadataRef node[] = {self, LLVMMDNodeInContext2(c, &u, 1),
-                              LLVMMDNodeInContext2(c, v, 2)};
+    LLVMMetadataRef node[] = {self, LLVMMDNodeInContext2(c, &u, 1), LLVMMDNodeInContext2(c, v, 2)};
     LLVMMetadataRef loop = LLVMMDNodeInContext2(c, node, 3);
     LLVMMetadataReplaceAllUsesWith(self, loop);
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(c, "llvm.loop", 9),
-                    LLVMMetadataAsValue(c, loop));
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(c, "llvm.loop", 9), LLVMMetadataAsValue(c, loop));
 }
 
 void cg_bind_source(struct cg_fn *f, LLVMValueRef i)
 {
-    cg_bind(f, f->pipe->source_slot,
-            (struct cg_val){.v = l_trunc(f, i, f->m->i32), .wide = i});
+    cg_bind(f, f->pipe->source_slot, (struct cg_val){.v = l_trunc(f, i, f->m->i32), .wide = i});
 }
 
 /* --- levels --- */
@@ -253,8 +249,7 @@ static void call_level(struct cg_fn *f, int level, struct cg_range r)
     l_rarely(f, l_ne(f, status, l_i32(f, 0)), cg_failed_block(f), "done");
     l_br(f, f->next);
     l_goto(f, spawn);
-    LLVMValueRef sargs[] = {f->thread,       l_i32(f, level), carried,
-                            l_i64(f, bytes), r.begin,         r.end};
+    LLVMValueRef sargs[] = {f->thread, l_i32(f, level), carried, l_i64(f, bytes), r.begin, r.end};
     cg_call_checked(f, CG_CALL_hdr_spawn, sargs, 6);
     l_br(f, f->next);
 }

@@ -20,12 +20,10 @@ static LLVMValueRef key_value(struct cg_fn *f, const struct pl_step *s, LLVMBasi
 }
 
 /* One comparison without sign covers both ends. */
-static void need_in_range(struct cg_fn *f, const struct pl_step *s, LLVMValueRef index,
-                          LLVMBasicBlockRef miss)
+static void need_in_range(struct cg_fn *f, const struct pl_step *s, LLVMValueRef index, LLVMBasicBlockRef miss)
 {
     if (s->a_range >= 0)
-        l_need(f, l_icmp(f, LLVMIntULT, index, cg_arg_word(f, s->a_range, 0)), miss,
-               "inrange");
+        l_need(f, l_icmp(f, LLVMIntULT, index, cg_arg_word(f, s->a_range, 0)), miss, "inrange");
 }
 
 static struct cg_val row_val(struct cg_fn *f, LLVMValueRef wide)
@@ -56,8 +54,7 @@ static struct cg_val find_bit(struct cg_fn *f, const struct pl_step *s, LLVMBasi
 }
 
 /* Evaluates the keys and their hash; NULLs miss unless they compare equal. */
-static LLVMValueRef eval_keys(struct cg_fn *f, const struct pl_step *s, struct cg_val *keys,
-                              LLVMBasicBlockRef miss)
+static LLVMValueRef eval_keys(struct cg_fn *f, const struct pl_step *s, struct cg_val *keys, LLVMBasicBlockRef miss)
 {
     enum rt_phys *phys = HD_NEWN(f->m->arena, enum rt_phys, s->nkeys);
     LLVMValueRef valid = NULL;
@@ -75,8 +72,7 @@ static LLVMValueRef eval_keys(struct cg_fn *f, const struct pl_step *s, struct c
 }
 
 /* Walks the slots from hash & mask: rows begin .. begin + count - 1 have the key. */
-static struct cg_range find_hash(struct cg_fn *f, const struct pl_step *s,
-                                 LLVMBasicBlockRef miss)
+static struct cg_range find_hash(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
     struct cg_mod *m = f->m;
     const struct rt_state *st = &m->prog->spec->states[s->state];
@@ -84,8 +80,7 @@ static struct cg_range find_hash(struct cg_fn *f, const struct pl_step *s,
     HD_ASSERT(s->nkeys == st->nkeys);
     bool parts = f->frame && s->nkeys > PL_PART_KEYS;
     int number = (int)(s - f->pipe->steps);
-    LLVMValueRef h = parts ? cg_call_hash(f, number, s->null_equal ? NULL : miss)
-                           : eval_keys(f, s, keys, miss);
+    LLVMValueRef h = parts ? cg_call_hash(f, number, s->null_equal ? NULL : miss) : eval_keys(f, s, keys, miss);
     LLVMValueRef mask = cg_arg_word(f, s->a_mask, 0), slots = cg_arg_ptr(f, s->a_slots);
     LLVMValueRef tag = l_trunc(f, l_lshr(f, h, l_i64(f, 32)), m->i32);
     LLVMValueRef first = l_and(f, h, mask);
@@ -126,8 +121,7 @@ static struct cg_val find(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlo
 }
 
 /* Both ways meet: the value is hit or none. */
-static struct cg_val meet(struct cg_fn *f, LLVMBasicBlockRef miss, LLVMValueRef hit,
-                          LLVMValueRef none)
+static struct cg_val meet(struct cg_fn *f, LLVMBasicBlockRef miss, LLVMValueRef hit, LLVMValueRef none)
 {
     LLVMBasicBlockRef from = l_here(f), join = l_block(f, "probed");
     l_br(f, join);
@@ -164,16 +158,14 @@ static struct cg_range offsets_range(struct cg_fn *f, const struct pl_step *s, L
     return (struct cg_range){begin, l_load_const(f, f->m->i64, l_at(f, at, 8), 8)};
 }
 
-static struct cg_range parent_range(struct cg_fn *f, const struct pl_step *s,
-                                    LLVMBasicBlockRef miss)
+static struct cg_range parent_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
     if (s->row_nullable)
         l_need(f, l_not(f, cg_row_is_null(f, s->row_slot)), miss, "parent");
     return offsets_range(f, s, cg_row_index(f, s->row_slot));
 }
 
-static struct cg_range index_range(struct cg_fn *f, const struct pl_step *s,
-                                   LLVMBasicBlockRef miss)
+static struct cg_range index_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
     LLVMValueRef i = key_value(f, s, miss);
     need_in_range(f, s, i, miss);
@@ -181,8 +173,7 @@ static struct cg_range index_range(struct cg_fn *f, const struct pl_step *s,
 }
 
 /* The range of children; not empty where the code goes on. */
-static struct cg_range children(struct cg_fn *f, const struct pl_step *s,
-                                LLVMBasicBlockRef miss)
+static struct cg_range children(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
     struct cg_range r;
     if (s->kind == PL_STEP_EXPAND_HASH)
@@ -216,8 +207,7 @@ struct cg_range cg_step_range(struct cg_fn *f, const struct pl_step *s)
 /* A foreign key whose children are clustered in parent order has no list of child rows. */
 static bool is_identity(const struct pl_step *s)
 {
-    return s->kind != PL_STEP_EXPAND_FK || s->a_child_rows < 0 ||
-           !s->table->fks[s->index].child_rows;
+    return s->kind != PL_STEP_EXPAND_FK || s->a_child_rows < 0 || !s->table->fks[s->index].child_rows;
 }
 
 void cg_bind_child(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i)

@@ -35,10 +35,8 @@ static LLVMValueRef cursor_at(struct cg_fn *f, size_t offset)
 static void load_cursor(struct cg_fn *f)
 {
     struct cg_mod *m = f->m;
-    LLVMValueRef cur =
-        l_load(f, m->ptr, cursor_at(f, offsetof(struct hdd_rows_local, cur)), 8);
-    LLVMValueRef end =
-        l_load(f, m->ptr, cursor_at(f, offsetof(struct hdd_rows_local, end)), 8);
+    LLVMValueRef cur = l_load(f, m->ptr, cursor_at(f, offsetof(struct hdd_rows_local, cur)), 8);
+    LLVMValueRef end = l_load(f, m->ptr, cursor_at(f, offsetof(struct hdd_rows_local, end)), 8);
     l_store(f, cur, f->sink->cur, 8);
     l_store(f, end, f->sink->end, 8);
 }
@@ -102,8 +100,8 @@ static void copy_fields(struct cg_fn *f, LLVMValueRef row)
             LLVMBuildMemSet(f->b, to, LLVMConstNull(f->m->i8), size, 1);
             continue;
         }
-        LLVMValueRef from = l_row(f, cg_arg_ptr(f, c->a_rows), cg_row_index(f, c->row_slot),
-                                  f->m->prog->spec->states[c->state].stride);
+        LLVMValueRef from =
+            l_row(f, cg_arg_ptr(f, c->a_rows), cg_row_index(f, c->row_slot), f->m->prog->spec->states[c->state].stride);
         LLVMBuildMemCpy(f->b, to, 1, l_at(f, from, c->from), 1, size);
     }
 }
@@ -188,8 +186,7 @@ static void store_direct_outs(struct cg_fn *f, int first, int end, LLVMValueRef 
         cg_store(f, p, v, l_row(f, cg_arg_ptr(f, s->a_fields[k]), i, cg_phys_size(p)));
         if (s->a_valids[k] >= 0) {
             struct cg_val valid = {.v = v.valid ? v.valid : l_bool(f, true)};
-            cg_store(f, RT_BOOL, valid,
-                     l_index(f, f->m->i8, cg_arg_ptr(f, s->a_valids[k]), i));
+            cg_store(f, RT_BOOL, valid, l_index(f, f->m->i8, cg_arg_ptr(f, s->a_valids[k]), i));
         }
     }
 }
@@ -209,8 +206,7 @@ static void store_outs(struct cg_fn *f, int first, int end, LLVMValueRef row)
 {
     const struct pl_sink *s = f->sink->s;
     for (int k = first; k < end; k++)
-        cg_store_field(f, &f->sink->st->fields[s->outs[k].field],
-                       cg_out_value(f, &s->outs[k]), row);
+        cg_store_field(f, &f->sink->st->fields[s->outs[k].field], cg_out_value(f, &s->outs[k]), row);
 }
 
 static void store_array(struct cg_fn *f)

@@ -36,12 +36,10 @@ LLVMValueRef cg_row_is_null(struct cg_fn *f, int slot)
     return l_eq(f, cg_slot(f, slot).v, l_i32(f, -1));
 }
 
-LLVMValueRef cg_test_bit(struct cg_fn *f, LLVMValueRef words, LLVMValueRef index,
-                         bool constant)
+LLVMValueRef cg_test_bit(struct cg_fn *f, LLVMValueRef words, LLVMValueRef index, bool constant)
 {
     LLVMValueRef at = l_index(f, f->m->i64, words, l_lshr(f, index, l_i64(f, 6)));
-    LLVMValueRef w =
-        constant ? l_load_const(f, f->m->i64, at, 8) : l_load(f, f->m->i64, at, 8);
+    LLVMValueRef w = constant ? l_load_const(f, f->m->i64, at, 8) : l_load(f, f->m->i64, at, 8);
     w = l_lshr(f, w, l_and(f, index, l_i64(f, 63)));
     return l_trunc(f, w, f->m->i1);
 }
@@ -61,8 +59,7 @@ static LLVMTypeRef stored_type(const struct cg_mod *m, int width)
 }
 
 /* Converts a stored integer to the slot's class; vectors alike. */
-static LLVMValueRef fit(struct cg_fn *f, LLVMValueRef v, int width, enum rt_phys p,
-                        bool is_signed)
+static LLVMValueRef fit(struct cg_fn *f, LLVMValueRef v, int width, enum rt_phys p, bool is_signed)
 {
     int have = width * 8, want = cg_phys_bits(p);
     LLVMTypeRef t = cg_type(f, p);
@@ -172,15 +169,13 @@ void cg_step_load_lanes(struct cg_fn *f, const struct pl_step *s, LLVMValueRef f
 
 /* --- fields of states --- */
 
-static struct cg_val load_direct(struct cg_fn *f, const struct pl_step *s,
-                                 const struct rt_field *fd, LLVMValueRef index)
+static struct cg_val load_direct(struct cg_fn *f, const struct pl_step *s, const struct rt_field *fd,
+                                 LLVMValueRef index)
 {
     LLVMValueRef at = l_row(f, cg_arg_ptr(f, s->a_data), index, cg_phys_size(fd->phys));
     struct cg_val v = cg_load(f, fd->phys, at, true);
     if (s->a_valid >= 0)
-        v.valid =
-            cg_load(f, RT_BOOL, l_index(f, f->m->i8, cg_arg_ptr(f, s->a_valid), index), true)
-                .v;
+        v.valid = cg_load(f, RT_BOOL, l_index(f, f->m->i8, cg_arg_ptr(f, s->a_valid), index), true).v;
     return v;
 }
 
@@ -200,11 +195,9 @@ static void step_load(struct cg_fn *f, const struct pl_step *s)
     LLVMValueRef there = s->row_nullable ? l_not(f, cg_row_is_null(f, s->row_slot)) : NULL;
     struct cg_when w = cg_when_begin(f, there);
     LLVMValueRef row = cg_row_index(f, s->row_slot);
-    struct cg_val v =
-        s->kind == PL_STEP_LOAD_COLUMN ? load_column(f, s, row) : load_field(f, s, row);
+    struct cg_val v = s->kind == PL_STEP_LOAD_COLUMN ? load_column(f, s, row) : load_field(f, s, row);
     v = cg_when_end(f, &w, p, v);
-    if (there &&
-        !f->pipe->slots[s->slot].nullable) { /* a stored row id: no row leads to no row */
+    if (there && !f->pipe->slots[s->slot].nullable) { /* a stored row id: no row leads to no row */
         v.v = l_select(f, v.valid, v.v, l_i32(f, -1));
         v.valid = NULL;
     }

@@ -16,8 +16,8 @@ static bool loads_lanes(const struct pl_pipeline *p, const struct pl_step *s)
 {
     const struct fe_table_column *c = &s->table->cols[s->column];
     enum rt_phys phys = p->slots[s->slot].phys;
-    return s->row_slot == p->source_slot && !s->row_nullable && c->storage != FE_STORE_TEXT &&
-           phys != RT_STR && phys != RT_I128 && c->width <= 8;
+    return s->row_slot == p->source_slot && !s->row_nullable && c->storage != FE_STORE_TEXT && phys != RT_STR &&
+           phys != RT_I128 && c->width <= 8;
 }
 
 static bool step_lanes(const struct cg_fn *f, const struct pl_step *s)
@@ -86,8 +86,8 @@ static void use_step(const struct cg_fn *f, const struct pl_step *s, bool *used)
 static void use_sink(const struct cg_fn *f, bool *used)
 {
     const struct pl_sink *s = &f->pipe->sink;
-    bool indexed = s->kind == PL_SINK_BITMAP || s->kind == PL_SINK_DIRECT ||
-                   s->kind == PL_SINK_AGG_DENSE || s->kind == PL_SINK_ARRAY;
+    bool indexed = s->kind == PL_SINK_BITMAP || s->kind == PL_SINK_DIRECT || s->kind == PL_SINK_AGG_DENSE ||
+                   s->kind == PL_SINK_ARRAY;
     if (indexed || f->m->prog->spec->states[s->state].kind == RT_STATE_CSR)
         use_expr(f, s->index, used);
     for (int i = 0; i < s->nouts; i++)
@@ -189,8 +189,7 @@ static int group_end(const struct cg_fn *f, int k, int n)
 }
 
 /* The rows of word that pass the first n steps; empty is where it goes when none does. */
-static LLVMValueRef tile_word(struct cg_fn *f, int n, LLVMValueRef row, LLVMValueRef word,
-                              LLVMBasicBlockRef empty)
+static LLVMValueRef tile_word(struct cg_fn *f, int n, LLVMValueRef row, LLVMValueRef word, LLVMBasicBlockRef empty)
 {
     for (int k = 0; k < n;) {
         count_word(f, k, word);
@@ -208,12 +207,11 @@ static LLVMValueRef tile_word(struct cg_fn *f, int n, LLVMValueRef row, LLVMValu
 
 /* --- survivors --- */
 
-static void survivors(struct cg_fn *f, int n, const bool *need, LLVMValueRef first,
-                      LLVMValueRef word, LLVMBasicBlockRef advance)
+static void survivors(struct cg_fn *f, int n, const bool *need, LLVMValueRef first, LLVMValueRef word,
+                      LLVMBasicBlockRef advance)
 {
     struct cg_mod *m = f->m;
-    LLVMBasicBlockRef from = l_here(f), body = l_block(f, "bit"),
-                      latch = l_block(f, "nextbit");
+    LLVMBasicBlockRef from = l_here(f), body = l_block(f, "bit"), latch = l_block(f, "nextbit");
     l_br(f, body);
     l_goto(f, body);
     LLVMValueRef left = l_phi(f, m->i64);

@@ -111,8 +111,7 @@ struct cg_val cg_select(struct cg_fn *f, LLVMValueRef c, struct cg_val a, struct
     return r;
 }
 
-struct cg_val cg_phi(struct cg_fn *f, int n, const struct cg_val *vals,
-                     LLVMBasicBlockRef *blocks)
+struct cg_val cg_phi(struct cg_fn *f, int n, const struct cg_val *vals, LLVMBasicBlockRef *blocks)
 {
     bool nullable = false;
     struct cg_val r = {.v = l_phi(f, LLVMTypeOf(vals[0].v))};
@@ -132,8 +131,7 @@ struct cg_val cg_phi(struct cg_fn *f, int n, const struct cg_val *vals,
     return r;
 }
 
-static LLVMValueRef load(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef p, unsigned align,
-                         bool constant)
+static LLVMValueRef load(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef p, unsigned align, bool constant)
 {
     return constant ? l_load_const(f, t, p, align) : l_load(f, t, p, align);
 }
@@ -171,8 +169,7 @@ void cg_store(struct cg_fn *f, enum rt_phys p, struct cg_val v, LLVMValueRef ptr
     }
 }
 
-struct cg_val cg_load_field(struct cg_fn *f, const struct rt_field *fd, LLVMValueRef row,
-                            bool constant)
+struct cg_val cg_load_field(struct cg_fn *f, const struct rt_field *fd, LLVMValueRef row, bool constant)
 {
     struct cg_val v = cg_load(f, fd->phys, l_at(f, row, fd->offset), constant);
     if (fd->valid_offset >= 0)
@@ -180,13 +177,11 @@ struct cg_val cg_load_field(struct cg_fn *f, const struct rt_field *fd, LLVMValu
     return v;
 }
 
-void cg_store_field(struct cg_fn *f, const struct rt_field *fd, struct cg_val v,
-                    LLVMValueRef row)
+void cg_store_field(struct cg_fn *f, const struct rt_field *fd, struct cg_val v, LLVMValueRef row)
 {
     cg_store(f, fd->phys, v, l_at(f, row, fd->offset));
     if (fd->valid_offset >= 0)
-        cg_store(f, RT_BOOL, (struct cg_val){.v = solid(f, v.valid)},
-                 l_at(f, row, fd->valid_offset));
+        cg_store(f, RT_BOOL, (struct cg_val){.v = solid(f, v.valid)}, l_at(f, row, fd->valid_offset));
 }
 
 LLVMValueRef cg_alloca(struct cg_fn *f, int bytes)

@@ -40,14 +40,10 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
     static struct ArrowSchema *columns[COLUMNS] = {&column[0], &column[1], &column[2]};
     (void)stream;
     column[0] = (struct ArrowSchema){.name = "name", .format = "u", .release = release_schema};
-    column[1] =
-        (struct ArrowSchema){.name = "price", .format = "d:9,2", .release = release_schema};
+    column[1] = (struct ArrowSchema){.name = "price", .format = "d:9,2", .release = release_schema};
     column[2] = (struct ArrowSchema){.name = "sold", .format = "i", .release = release_schema};
-    *out = (struct ArrowSchema){.name = "",
-                                .format = "+s",
-                                .n_children = COLUMNS,
-                                .children = columns,
-                                .release = release_schema};
+    *out = (struct ArrowSchema){
+        .name = "", .format = "+s", .n_children = COLUMNS, .children = columns, .release = release_schema};
     return 0;
 }
 
@@ -62,10 +58,8 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
     if ((*batches_left)-- == 0)
         return 0; /* an array without a release function ends the stream */
     for (int i = 0; i < COLUMNS; i++)
-        column[i] = (struct ArrowArray){.length = ROWS,
-                                        .n_buffers = i == 0 ? 3 : 2,
-                                        .buffers = buffers[i],
-                                        .release = release_array};
+        column[i] = (struct ArrowArray){
+            .length = ROWS, .n_buffers = i == 0 ? 3 : 2, .buffers = buffers[i], .release = release_array};
     *out = (struct ArrowArray){.length = ROWS,
                                .n_buffers = 1,
                                .buffers = no_validity,
@@ -88,15 +82,14 @@ static void release_stream(struct ArrowArrayStream *stream)
 
 /* ---- the plan ---- */
 
-static const char plan[] =
-    "{\"heddle\": 1,"
-    " \"params\": {\"least\": {\"type\": \"int32\", \"default\": \"3\"}},"
-    " \"root\": {\"op\": \"sort\", \"keys\": [\"name\"], \"input\":"
-    "   {\"op\": \"aggregate\", \"keys\": [\"name\"],"
-    "    \"aggs\": [{\"fn\": \"sum\", \"arg\": \"sold\", \"as\": \"pieces\"},"
-    "             {\"fn\": \"sum\", \"arg\": \"price * sold\", \"as\": \"revenue\"}],"
-    "    \"input\": {\"op\": \"scan\", \"table\": \"items\", \"filter\": \"sold >= "
-    ":least\"}}}}";
+static const char plan[] = "{\"heddle\": 1,"
+                           " \"params\": {\"least\": {\"type\": \"int32\", \"default\": \"3\"}},"
+                           " \"root\": {\"op\": \"sort\", \"keys\": [\"name\"], \"input\":"
+                           "   {\"op\": \"aggregate\", \"keys\": [\"name\"],"
+                           "    \"aggs\": [{\"fn\": \"sum\", \"arg\": \"sold\", \"as\": \"pieces\"},"
+                           "             {\"fn\": \"sum\", \"arg\": \"price * sold\", \"as\": \"revenue\"}],"
+                           "    \"input\": {\"op\": \"scan\", \"table\": \"items\", \"filter\": \"sold >= "
+                           ":least\"}}}}";
 
 /* ---- rows: name string, pieces int64, revenue decimal(38,2) ---- */
 
@@ -111,9 +104,8 @@ static void print_batch(const struct ArrowArray *batch)
         first[i] = batch->offset + batch->children[i]->offset;
     for (int64_t row = 0; row < batch->length; row++) {
         int64_t at = first[0] + row, low = revenue[2 * (first[2] + row)];
-        printf("%-5.*s %3" PRId64 " pieces, %" PRId64 ".%02" PRId64 "\n",
-               (int)(ends[at + 1] - ends[at]), bytes + ends[at], pieces[first[1] + row],
-               low / 100, low % 100);
+        printf("%-5.*s %3" PRId64 " pieces, %" PRId64 ".%02" PRId64 "\n", (int)(ends[at + 1] - ends[at]),
+               bytes + ends[at], pieces[first[1] + row], low / 100, low % 100);
     }
 }
 
@@ -157,8 +149,7 @@ static int run_plan(heddle_database *db)
 static int use_database(heddle_context *context)
 {
     int batches = 1;
-    struct ArrowArrayStream items = {get_schema, get_next, get_last_error, release_stream,
-                                     &batches};
+    struct ArrowArrayStream items = {get_schema, get_next, get_last_error, release_stream, &batches};
     heddle_database *db;
     heddle_error *e = NULL;
     if (heddle_database_open(context, NULL, 0, &db, &e))

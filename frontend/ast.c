@@ -45,8 +45,7 @@ int fe_ast_fail(const struct fe_ast *x, struct hd_err *err, const char *fmt, ...
 int fe_ast_check_size(const struct fe_ast *x, struct hd_err *err)
 {
     if (x->depth > FE_EXPR_MAX_DEPTH)
-        return fe_ast_fail(x, err, "the expression is nested deeper than %d levels",
-                           FE_EXPR_MAX_DEPTH);
+        return fe_ast_fail(x, err, "the expression is nested deeper than %d levels", FE_EXPR_MAX_DEPTH);
     if (x->size > FE_EXPR_MAX_SIZE)
         return fe_ast_fail(x, err, "the expression has more than %d parts", FE_EXPR_MAX_SIZE);
     return 0;
@@ -70,8 +69,7 @@ static const char *without_alias(const struct fe_scope *s, const char *name)
     return has ? name + n + 1 : NULL;
 }
 
-int fe_scope_find(const struct fe_scope *s, const char *name, const char *path, int pos,
-                  struct hd_err *err, int *out)
+int fe_scope_find(const struct fe_scope *s, const char *name, const char *path, int pos, struct hd_err *err, int *out)
 {
     struct fe_ast at = {.path = path, .pos = pos};
     const char *bare = without_alias(s, name);
@@ -81,8 +79,7 @@ int fe_scope_find(const struct fe_scope *s, const char *name, const char *path, 
         if (strcmp(c, name) != 0 && !(bare && strcmp(c, bare) == 0))
             continue;
         if (*out >= 0)
-            return fe_ast_fail(&at, err, "column \"%s\" is in both inputs; give one an alias",
-                               name);
+            return fe_ast_fail(&at, err, "column \"%s\" is in both inputs; give one an alias", name);
         *out = i;
     }
     if (*out >= 0)
@@ -94,8 +91,7 @@ int fe_scope_find(const struct fe_scope *s, const char *name, const char *path, 
         hd_near_offer(&near, s->cols[i].name);
     hd_strbuf_init(&b);
     list_names(&b, s);
-    fe_ast_fail(&at, err, "column \"%.100s\" not found%s; inputs are %s", name,
-                hd_near_hint(&near), b.s);
+    fe_ast_fail(&at, err, "column \"%.100s\" not found%s; inputs are %s", name, hd_near_hint(&near), b.s);
     hd_strbuf_release(&b);
     return -1;
 }

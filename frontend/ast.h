@@ -38,13 +38,11 @@ struct fe_ast {
 struct fe_ast *fe_ast_new(struct hd_arena *a, enum fe_op op, const char *path, int pos);
 /* Sets the arguments (copied) and computes depth and size. */
 void fe_ast_set_args(struct hd_arena *a, struct fe_ast *x, int n, struct fe_ast *const *args);
-int fe_ast_fail(const struct fe_ast *x, struct hd_err *err, const char *fmt, ...)
-    HD_PRINTF(3, 4);
+int fe_ast_fail(const struct fe_ast *x, struct hd_err *err, const char *fmt, ...) HD_PRINTF(3, 4);
 /* Error if the tree is beyond the limits. */
 int fe_ast_check_size(const struct fe_ast *x, struct hd_err *err);
 
-int fe_ast_parse(struct hd_arena *a, const char *text, const char *path, struct fe_ast **out,
-                 struct hd_err *err);
+int fe_ast_parse(struct hd_arena *a, const char *text, const char *path, struct fe_ast **out, struct hd_err *err);
 /* A string in the syntax, or a tree. */
 int fe_ast_read(const struct fe_json *v, struct fe_ast **out);
 /* True if the word cannot stand as a column name without quotes. */
@@ -64,11 +62,10 @@ struct fe_typing {
     const struct fe_scope *scope;
 };
 /* Types x; `want` (may be NULL) is the type the place needs, for messages "what". */
-int fe_ast_type(struct fe_typing *t, const struct fe_ast *x, const struct hd_type *want,
-                const char *what, struct fe_expr **out);
+int fe_ast_type(struct fe_typing *t, const struct fe_ast *x, const struct hd_type *want, const char *what,
+                struct fe_expr **out);
 /* Finds a column by its exact name or fails with the list of names. */
-int fe_scope_find(const struct fe_scope *s, const char *name, const char *path, int pos,
-                  struct hd_err *err, int *out);
+int fe_scope_find(const struct fe_scope *s, const char *name, const char *path, int pos, struct hd_err *err, int *out);
 
 /* ---- conversions shared by typing, joins and unions (expr_unify.c) ------------------- */
 
@@ -79,8 +76,7 @@ struct fe_expr *fe_expr_cast(struct hd_arena *a, struct fe_expr *e, struct hd_ty
 /* Brings both sides of a comparison to types that compare directly: the same kind, and the
  * same scale for decimals. Prefers changing literals. False if they cannot be compared. */
 bool fe_expr_unify_compare(struct hd_arena *a, struct fe_expr **l, struct fe_expr **r);
-struct fe_expr *fe_expr_column(struct hd_arena *a, int col, const struct fe_column *c,
-                               const char *path);
+struct fe_expr *fe_expr_column(struct hd_arena *a, int col, const struct fe_column *c, const char *path);
 /* int32 as decimal(10,0), int64 as decimal(19,0). */
 struct hd_type fe_type_as_decimal(struct hd_type t);
 

@@ -139,8 +139,8 @@ struct fe_catalog_doc {
         int offsets, child_rows;
     } **fk_files;                  /* [table][k] */
 };
-int fe_catalog_read(struct hd_arena *a, const char *json, const char *path,
-                    struct fe_catalog_doc **out, struct hd_err *err);
+int fe_catalog_read(struct hd_arena *a, const char *json, const char *path, struct fe_catalog_doc **out,
+                    struct hd_err *err);
 char *fe_catalog_write(const struct fe_catalog_doc *doc); /* heap text */
 
 /* The schema JSON of heddle_writer_open (include/heddle.h). */
@@ -159,7 +159,6 @@ struct fe_schema {
     int ntables;
     struct fe_schema_table *tables;
 };
-int fe_schema_read(struct hd_arena *a, const char *json, struct fe_schema **out,
-                   struct hd_err *err);
+int fe_schema_read(struct hd_arena *a, const char *json, struct fe_schema **out, struct hd_err *err);
 
 #endif

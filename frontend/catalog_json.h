@@ -9,20 +9,18 @@ enum { FE_CATALOG_VERSION = 1 };
 enum { FE_MAX_TABLES = 1024, FE_MAX_COLUMNS = 4096, FE_MAX_KEYS = 256 };
 
 /* A list of at least one and at most max elements. */
-int fe_read_list(const struct fe_json *v, const char *key, int max, struct fe_json *list,
-                 int *n);
+int fe_read_list(const struct fe_json *v, const char *key, int max, struct fe_json *list, int *n);
 /* "name" and "type" and "nullable" of a column. */
 int fe_read_column_head(const struct fe_json *v, struct fe_table_column *c);
 /* No two columns of the table, no two tables share a name. */
 int fe_check_column_names(const struct fe_json *columns, const struct fe_table *t);
-int fe_check_table_names(const struct fe_json *tables, int n,
-                         const struct fe_table *(*get)(const void *, int), const void *set);
+int fe_check_table_names(const struct fe_json *tables, int n, const struct fe_table *(*get)(const void *, int),
+                         const void *set);
 /* "primary_key": optional list of column names. */
 int fe_read_primary_key(const struct fe_json *table, struct fe_table *t);
 /* "foreign_keys": optional; find gives the table of a name or NULL. The elements are checked
  * to have the keys "columns", "table", "references" and, if more, "index", "max_children". */
 int fe_read_foreign_keys(const struct fe_json *table, struct fe_table *t,
-                         const struct fe_table *(*find)(const void *, const char *),
-                         const void *set, bool more);
+                         const struct fe_table *(*find)(const void *, const char *), const void *set, bool more);
 
 #endif

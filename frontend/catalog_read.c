@@ -45,8 +45,7 @@ static int push_file(const struct fe_json *v, struct file_list *l, struct fe_fil
 }
 
 /* Member `key`: {"file", "size", "checksum"} of exactly `size` bytes (any size if -1). */
-static int read_file(const struct fe_json *v, const char *key, struct file_list *l,
-                     int64_t size, int *out)
+static int read_file(const struct fe_json *v, const char *key, struct file_list *l, int64_t size, int *out)
 {
     struct fe_json f, m;
     struct fe_file file = {0};
@@ -61,8 +60,7 @@ static int read_file(const struct fe_json *v, const char *key, struct file_list 
     HD_TRY(fe_json_need(&f, "size", &m));
     HD_TRY(fe_json_int(&m, 0, (int64_t)1 << 56, &found));
     if (size >= 0 && found != size)
-        return fe_json_fail(&m, "expected %lld bytes, found %lld", (long long)size,
-                            (long long)found);
+        return fe_json_fail(&m, "expected %lld bytes, found %lld", (long long)size, (long long)found);
     HD_TRY(fe_json_need(&f, "checksum", &m));
     HD_TRY(fe_json_string(&m, &sum));
     if (!is_checksum(sum))
@@ -111,8 +109,8 @@ static int read_facts(const struct fe_json *column, int64_t rows, struct fe_fact
     struct fe_json v;
     *f = (struct fe_facts){.nulls = -1, .distinct = -1, .max_mult = -1};
     HD_TRY(fe_json_need(column, "facts", &v));
-    HD_TRY(fe_json_object(&v, "known", "nulls", "min", "max", "distinct", "distinct_exact",
-                          "unique", "dense", "sorted", "clustered", "max_multiplicity", NULL));
+    HD_TRY(fe_json_object(&v, "known", "nulls", "min", "max", "distinct", "distinct_exact", "unique", "dense", "sorted",
+                          "clustered", "max_multiplicity", NULL));
     HD_TRY(fe_json_opt_bool(&v, "known", &f->known));
     HD_TRY(fe_json_opt_int(&v, "nulls", -1, rows, &f->nulls));
     HD_TRY(read_range(&v, f));
@@ -154,8 +152,7 @@ static int read_storage(const struct fe_json *v, struct fe_table_column *c)
         if (strcmp(s, storage_names[k]) == 0) {
             c->storage = (enum fe_storage)k;
             if (!storage_fits(c->type, c->storage))
-                return fe_json_fail(&m, "type %s is not stored as \"%s\"",
-                                    hd_type_text(c->type, type), s);
+                return fe_json_fail(&m, "type %s is not stored as \"%s\"", hd_type_text(c->type, type), s);
             return 0;
         }
     return fe_json_expected(&m, "one of int, f64, dict, text");
@@ -179,8 +176,7 @@ static int read_width(const struct fe_json *v, struct fe_table_column *c)
     HD_TRY(fe_json_need(v, "width", &m));
     HD_TRY(fe_json_int(&m, 1, 16, &w));
     if (!width_fits(c, w))
-        return fe_json_fail(&m, "no column is stored as \"%s\" of %lld bytes",
-                            storage_names[c->storage], (long long)w);
+        return fe_json_fail(&m, "no column is stored as \"%s\" of %lld bytes", storage_names[c->storage], (long long)w);
     c->width = (int)w;
     return 0;
 }
@@ -220,16 +216,15 @@ static int read_int_form(const struct fe_json *v, struct fe_table_column *c)
     return 0;
 }
 
-static int read_dict_form(const struct fe_json *v, struct fe_table_column *c,
-                          struct file_list *l, struct fe_column_files *files)
+static int read_dict_form(const struct fe_json *v, struct fe_table_column *c, struct file_list *l,
+                          struct fe_column_files *files)
 {
     struct fe_json m;
     int64_t n;
     HD_TRY(fe_json_need(v, "entries", &m));
     HD_TRY(fe_json_int(&m, 0, UINT32_MAX - 1, &n));
     if (c->width < 4 && n > (int64_t)1 << (8 * c->width))
-        return fe_json_fail(&m, "%lld entries need codes wider than %d bytes", (long long)n,
-                            c->width);
+        return fe_json_fail(&m, "%lld entries need codes wider than %d bytes", (long long)n, c->width);
     c->dict.n = (uint32_t)n;
     const struct fe_facts *f = &c->facts;
     if (f->has_range && (f->min < 0 || f->max >= n))
@@ -238,8 +233,8 @@ static int read_dict_form(const struct fe_json *v, struct fe_table_column *c,
     return read_file(v, "dict_bytes", l, -1, &files->dict_bytes);
 }
 
-static int read_text_form(const struct fe_json *v, struct fe_table_column *c, int64_t rows,
-                          struct file_list *l, struct fe_column_files *files)
+static int read_text_form(const struct fe_json *v, struct fe_table_column *c, int64_t rows, struct file_list *l,
+                          struct fe_column_files *files)
 {
     const int64_t block = (int64_t)1 << FE_TEXT_BLOCK_SHIFT;
     HD_TRY(read_file(v, "text_base", l, 8 * ((rows + block - 1) / block), &files->text_base));
@@ -255,22 +250,20 @@ static int check_column_keys(const struct fe_json *v, enum fe_storage s)
     switch (s) {
     case FE_STORE_INT: return fe_json_object(v, COMMON, "base", "factor", NULL);
     case FE_STORE_F64: return fe_json_object(v, COMMON, NULL);
-    case FE_STORE_DICT:
-        return fe_json_object(v, COMMON, "entries", "dict_offsets", "dict_bytes", NULL);
+    case FE_STORE_DICT: return fe_json_object(v, COMMON, "entries", "dict_offsets", "dict_bytes", NULL);
     case FE_STORE_TEXT: return fe_json_object(v, COMMON, "text_base", "text", NULL);
     }
 #undef COMMON
     return -1;
 }
 
-static int read_validity(const struct fe_json *v, const struct fe_table_column *c,
-                         int64_t rows, struct file_list *l, struct fe_column_files *files)
+static int read_validity(const struct fe_json *v, const struct fe_table_column *c, int64_t rows, struct file_list *l,
+                         struct fe_column_files *files)
 {
     struct fe_json m;
     if (!fe_json_get(v, "valid", &m)) {
         if (c->facts.nulls > 0)
-            return fe_json_fail(v, "%lld NULLs but no \"valid\" file",
-                                (long long)c->facts.nulls);
+            return fe_json_fail(v, "%lld NULLs but no \"valid\" file", (long long)c->facts.nulls);
         return 0;
     }
     if (!c->nullable)
@@ -278,8 +271,8 @@ static int read_validity(const struct fe_json *v, const struct fe_table_column *
     return read_file(v, "valid", l, (rows + 7) / 8, &files->validity);
 }
 
-static int read_column(const struct fe_json *v, int64_t rows, struct file_list *l,
-                       struct fe_table_column *c, struct fe_column_files *files)
+static int read_column(const struct fe_json *v, int64_t rows, struct file_list *l, struct fe_table_column *c,
+                       struct fe_column_files *files)
 {
     *files = (struct fe_column_files){-1, -1, -1, -1, -1, -1};
     if (fe_json_kind(v) != FE_JSON_OBJECT)
@@ -307,8 +300,7 @@ static bool is_integer_column(const struct fe_table_column *c)
     return c->type.kind != HD_STRING && c->type.kind != HD_FLOAT64;
 }
 
-static int read_key_range(const struct fe_json *v, const struct fe_table *t,
-                          struct fe_key_index *x)
+static int read_key_range(const struct fe_json *v, const struct fe_table *t, struct fe_key_index *x)
 {
     struct fe_json m;
     const struct fe_table_column *c = &t->cols[x->column];
@@ -319,18 +311,16 @@ static int read_key_range(const struct fe_json *v, const struct fe_table *t,
     HD_TRY(fe_json_int(&m, 1, FE_MAX_ROWS, &range));
     x->range = (uint64_t)range;
     if (!is_integer_column(c) || !c->facts.unique || !c->facts.has_range)
-        return fe_json_fail(v, "column \"%.60s\" is not known to be a unique integer column",
-                            c->name);
+        return fe_json_fail(v, "column \"%.60s\" is not known to be a unique integer column", c->name);
     if (x->min != c->facts.min || c->facts.max - c->facts.min != range - 1)
-        return fe_json_fail(
-            v, "\"min\" and \"range\" differ from the facts of column \"%.60s\"", c->name);
+        return fe_json_fail(v, "\"min\" and \"range\" differ from the facts of column \"%.60s\"", c->name);
     if (x->kind == FE_INDEX_POSITIONAL && (range != t->rows || !c->facts.sorted))
         return fe_json_fail(v, "a positional index needs a sorted column without gaps");
     return 0;
 }
 
-static int read_key_index(const struct fe_json *v, const struct fe_table *t,
-                          struct file_list *l, struct fe_key_index *x, int *file)
+static int read_key_index(const struct fe_json *v, const struct fe_table *t, struct file_list *l,
+                          struct fe_key_index *x, int *file)
 {
     struct fe_json m;
     const char *s;
@@ -353,8 +343,7 @@ static int read_key_index(const struct fe_json *v, const struct fe_table *t,
     return array ? read_file(v, "rows", l, 4 * (int64_t)x->range, file) : 0;
 }
 
-static int read_key_indexes(const struct fe_json *table, struct fe_table *t,
-                            struct file_list *l, int **files)
+static int read_key_indexes(const struct fe_json *table, struct fe_table *t, struct file_list *l, int **files)
 {
     struct fe_json list, m;
     if (!fe_json_get(table, "key_indexes", &list))
@@ -373,9 +362,8 @@ static int read_key_indexes(const struct fe_json *table, struct fe_table *t,
 }
 
 /* "index": {"offsets": file, "child_rows": file?} */
-static int read_fk_index(const struct fe_json *v, const struct fe_table *t,
-                         struct file_list *l, struct fe_foreign_key *f,
-                         struct fe_fk_files *files)
+static int read_fk_index(const struct fe_json *v, const struct fe_table *t, struct file_list *l,
+                         struct fe_foreign_key *f, struct fe_fk_files *files)
 {
     struct fe_json x, m;
     *files = (struct fe_fk_files){-1, -1};
@@ -391,8 +379,8 @@ static int read_fk_index(const struct fe_json *v, const struct fe_table *t,
     HD_TRY(read_file(&x, "child_rows", l, -1, &files->child_rows));
     uint64_t size = l->doc->files[files->child_rows].size;
     if (size % 4 || size > 4 * (uint64_t)t->rows)
-        return fe_json_fail(&m, "%llu bytes are not row numbers of %lld rows",
-                            (unsigned long long)size, (long long)t->rows);
+        return fe_json_fail(&m, "%llu bytes are not row numbers of %lld rows", (unsigned long long)size,
+                            (long long)t->rows);
     return 0;
 }
 
@@ -428,8 +416,7 @@ static int read_table(const struct fe_json *v, int k, struct file_list *l)
     struct fe_catalog_doc *doc = l->doc;
     struct fe_table *t = doc->cat.tables[k];
     struct fe_json m;
-    HD_TRY(fe_json_object(v, "name", "rows", "columns", "primary_key", "key_indexes",
-                          "foreign_keys", NULL));
+    HD_TRY(fe_json_object(v, "name", "rows", "columns", "primary_key", "key_indexes", "foreign_keys", NULL));
     HD_TRY(fe_json_need(v, "name", &m));
     HD_TRY(fe_json_name(&m, &t->name));
     HD_TRY(fe_json_need(v, "rows", &m));
@@ -472,8 +459,8 @@ static int read_catalog(const struct fe_json *v, struct fe_catalog_doc *doc)
     HD_TRY(fe_json_need(v, "heddle_catalog", &m));
     HD_TRY(fe_json_int(&m, INT64_MIN, INT64_MAX, &version));
     if (version != FE_CATALOG_VERSION)
-        return fe_json_fail(&m, "expected catalog format version %d, found %lld",
-                            FE_CATALOG_VERSION, (long long)version);
+        return fe_json_fail(&m, "expected catalog format version %d, found %lld", FE_CATALOG_VERSION,
+                            (long long)version);
     HD_TRY(fe_read_list(v, "tables", FE_MAX_TABLES, &list, &doc->cat.ntables));
     make_tables(v->r->arena, doc, doc->cat.ntables);
     for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m))
@@ -484,11 +471,10 @@ static int read_catalog(const struct fe_json *v, struct fe_catalog_doc *doc)
     return check_file_names(v, doc);
 }
 
-int fe_catalog_read(struct hd_arena *a, const char *json, const char *path,
-                    struct fe_catalog_doc **out, struct hd_err *err)
+int fe_catalog_read(struct hd_arena *a, const char *json, const char *path, struct fe_catalog_doc **out,
+                    struct hd_err *err)
 {
-    struct fe_json_reader r = {
-        .arena = a, .err = err, .class = HD_ERR_CORRUPT, .prefix = path};
+    struct fe_json_reader r = {.arena = a, .err = err, .class = HD_ERR_CORRUPT, .prefix = path};
     struct fe_catalog_doc *doc = HD_NEW(a, struct fe_catalog_doc);
     struct fe_json root;
     int rc = fe_json_open(&r, json, &root);

@@ -56,8 +56,7 @@ static void put_file(struct writer *w, const char *separator, const char *key, i
 
 static void put_facts(struct writer *w, const struct fe_facts *f)
 {
-    hd_strbuf_addf(&w->b, ",\n          \"facts\": {\"known\": %s",
-                   f->known ? "true" : "false");
+    hd_strbuf_addf(&w->b, ",\n          \"facts\": {\"known\": %s", f->known ? "true" : "false");
     if (f->nulls >= 0)
         put_int(w, "nulls", f->nulls);
     if (f->has_range) {
@@ -89,8 +88,7 @@ static void put_form(struct writer *w, const struct fe_table_column *c)
         put_int(w, "entries", c->dict.n);
 }
 
-static void put_column(struct writer *w, const struct fe_table_column *c,
-                       const struct fe_column_files *f)
+static void put_column(struct writer *w, const struct fe_table_column *c, const struct fe_column_files *f)
 {
     char type[HD_TEXT_MAX];
     hd_strbuf_adds(&w->b, "        {");
@@ -108,8 +106,7 @@ static void put_column(struct writer *w, const struct fe_table_column *c,
     hd_strbuf_addc(&w->b, '}');
 }
 
-static void put_column_names(struct writer *w, const char *key, const struct fe_table *t,
-                             int n, const int *columns)
+static void put_column_names(struct writer *w, const char *key, const struct fe_table *t, int n, const int *columns)
 {
     hd_strbuf_addf(&w->b, "\"%s\": [", key);
     for (int i = 0; i < n; i++) {
@@ -119,21 +116,19 @@ static void put_column_names(struct writer *w, const char *key, const struct fe_
     hd_strbuf_addc(&w->b, ']');
 }
 
-static void put_key_index(struct writer *w, const struct fe_table *t,
-                          const struct fe_key_index *x, int file)
+static void put_key_index(struct writer *w, const struct fe_table *t, const struct fe_key_index *x, int file)
 {
     hd_strbuf_adds(&w->b, "        {");
     put_name(w, "column", t->cols[x->column].name);
-    hd_strbuf_addf(&w->b, ", \"kind\": \"%s\"",
-                   x->kind == FE_INDEX_ARRAY ? "array" : "positional");
+    hd_strbuf_addf(&w->b, ", \"kind\": \"%s\"", x->kind == FE_INDEX_ARRAY ? "array" : "positional");
     put_i128(w, "min", x->min);
     put_int(w, "range", (int64_t)x->range);
     put_file(w, ",", "rows", file);
     hd_strbuf_addc(&w->b, '}');
 }
 
-static void put_foreign_key(struct writer *w, const struct fe_table *t,
-                            const struct fe_foreign_key *f, const struct fe_fk_files *files)
+static void put_foreign_key(struct writer *w, const struct fe_table *t, const struct fe_foreign_key *f,
+                            const struct fe_fk_files *files)
 {
     hd_strbuf_adds(&w->b, "        {");
     put_column_names(w, "columns", t, f->n_columns, f->columns);
@@ -183,8 +178,7 @@ static void put_table(struct writer *w, int k)
         open_list(w, "key_indexes");
         for (int i = 0; i < t->nkeyidx; i++) {
             next_line(w, i);
-            put_key_index(w, t, &t->keyidx[i],
-                          doc->keyidx_files[k] ? doc->keyidx_files[k][i] : -1);
+            put_key_index(w, t, &t->keyidx[i], doc->keyidx_files[k] ? doc->keyidx_files[k][i] : -1);
         }
         hd_strbuf_addc(&w->b, ']');
     }

@@ -31,8 +31,8 @@ bool fe_expr_eq(const struct fe_expr *a, const struct fe_expr *b)
 {
     if (a == b)
         return true;
-    if (a->op != b->op || !hd_type_eq(a->type, b->type) || a->nargs != b->nargs ||
-        a->field != b->field || a->escape != b->escape || !leaf_eq(a, b))
+    if (a->op != b->op || !hd_type_eq(a->type, b->type) || a->nargs != b->nargs || a->field != b->field ||
+        a->escape != b->escape || !leaf_eq(a, b))
         return false;
     for (int i = 0; i < a->nargs; i++)
         if (!fe_expr_eq(a->args[i], b->args[i]))
@@ -157,8 +157,7 @@ static void print_list(struct printer *p, int from, const struct fe_expr *e)
 }
 
 /* Left associative: the right operand needs one level more. */
-static void print_infix(struct printer *p, const struct fe_expr *e, const char *op,
-                        enum level left, enum level right)
+static void print_infix(struct printer *p, const struct fe_expr *e, const char *op, enum level left, enum level right)
 {
     for (int i = 0; i < e->nargs; i++) {
         if (i)

@@ -22,9 +22,8 @@ int fe_lex_expected_word(struct fe_lexer *p, const char *what, const char *const
     if (p->tok == T_END)
         return fe_ast_fail(&at, p->err, "expected %s, found the end of the expression", what);
     const char *quote = p->tok == T_PUNCT || p->tok == T_NAME ? "\"" : "";
-    return fe_ast_fail(&at, p->err, "expected %s, found %s%.*s%s%s", what, quote,
-                       HD_MIN(p->len, 60), p->text + p->pos, quote,
-                       hd_near_of(&near, p->tok == T_NAME ? p->s : "", words, n));
+    return fe_ast_fail(&at, p->err, "expected %s, found %s%.*s%s%s", what, quote, HD_MIN(p->len, 60), p->text + p->pos,
+                       quote, hd_near_of(&near, p->tok == T_NAME ? p->s : "", words, n));
 }
 
 /* ASCII alone, whatever the locale says; other names are written in double quotes. */
@@ -65,8 +64,7 @@ static int lex_quoted(struct fe_lexer *p, int i, enum fe_token tok)
     const int end = quoted_end(p->text, i);
     if (end < 0)
         return fe_lex_fail(p, p->pos,
-                           quote == '"' ? "a quoted name without its closing \""
-                                        : "a text without its closing '");
+                           quote == '"' ? "a quoted name without its closing \"" : "a text without its closing '");
     char *buf = hd_alloc(p->arena, (size_t)(end - i));
     size_t n = 0;
     for (i++; i < end - 1; i += p->text[i] == quote ? 2 : 1)
@@ -84,8 +82,7 @@ static int lex_quoted(struct fe_lexer *p, int i, enum fe_token tok)
 static void lex_name(struct fe_lexer *p, int i, enum fe_token tok)
 {
     int start = i;
-    while (name_char(p->text[i]) ||
-           (tok == T_NAME && p->text[i] == '.' && name_start(p->text[i + 1])))
+    while (name_char(p->text[i]) || (tok == T_NAME && p->text[i] == '.' && name_start(p->text[i + 1])))
         i++;
     p->tok = tok;
     p->n = (size_t)(i - start);
@@ -110,8 +107,7 @@ static int lex_number(struct fe_lexer *p)
             i++;
     }
     if (name_char(t[i]) || t[i] == '.')
-        return fe_lex_fail(p, p->pos,
-                           "a number followed directly by a letter, digit or point");
+        return fe_lex_fail(p, p->pos, "a number followed directly by a letter, digit or point");
     p->tok = T_NUMBER;
     p->len = i - p->pos;
     return 0;
@@ -152,11 +148,9 @@ static int check_foreign(struct fe_lexer *p)
     const struct fe_ast at = {.path = p->path, .pos = p->pos};
     const char *text = p->text + p->pos;
     for (size_t i = 0; i < HD_COUNT(foreign); i++)
-        if (text[0] == foreign[i].spelling[0] &&
-            strncmp(text, foreign[i].spelling, strlen(foreign[i].spelling)) == 0)
+        if (text[0] == foreign[i].spelling[0] && strncmp(text, foreign[i].spelling, strlen(foreign[i].spelling)) == 0)
             return fe_ast_fail(&at, p->err, "unknown operator \"%s\"%s%s", foreign[i].spelling,
-                               foreign[i].instead ? "; " : "",
-                               foreign[i].instead ? foreign[i].instead : "");
+                               foreign[i].instead ? "; " : "", foreign[i].instead ? foreign[i].instead : "");
     if (text[0] == '!' && text[1] != '=')
         return fe_ast_fail(&at, p->err, "unknown operator \"!\"; write \"not\"");
     return 0;
@@ -223,10 +217,9 @@ int fe_lex_next(struct fe_lexer *p)
 
 bool fe_ast_is_reserved(const char *s, size_t n)
 {
-    static const char *const words[] = {
-        "and",    "between", "case",      "cast", "coalesce",  "date", "else", "end",
-        "escape", "extract", "false",     "in",   "interval",  "is",   "like", "not",
-        "null",   "or",      "substring", "then", "timestamp", "true", "when"};
+    static const char *const words[] = {"and",    "between", "case",      "cast", "coalesce",  "date", "else", "end",
+                                        "escape", "extract", "false",     "in",   "interval",  "is",   "like", "not",
+                                        "null",   "or",      "substring", "then", "timestamp", "true", "when"};
     for (size_t i = 0; i < HD_COUNT(words); i++)
         if (strlen(words[i]) == n && strncasecmp(words[i], s, n) == 0)
             return true;

@@ -25,7 +25,6 @@ int fe_lex_next(struct fe_lexer *p);
 int fe_lex_fail(struct fe_lexer *p, int pos, const char *msg);
 int fe_lex_expected(struct fe_lexer *p, const char *what);
 /* The same where one of some words may have been meant. */
-int fe_lex_expected_word(struct fe_lexer *p, const char *what, const char *const *words,
-                         int n);
+int fe_lex_expected_word(struct fe_lexer *p, const char *what, const char *const *words, int n);
 
 #endif

@@ -52,22 +52,19 @@ static bool next_char_is(const struct fe_lexer *p, char c)
 
 /* ---- nodes ---------------------------------------------------------------------------- */
 
-static int finish(struct fe_lexer *p, struct fe_ast *x, int n, struct fe_ast *const *args,
-                  struct fe_ast **out)
+static int finish(struct fe_lexer *p, struct fe_ast *x, int n, struct fe_ast *const *args, struct fe_ast **out)
 {
     fe_ast_set_args(p->arena, x, n, args);
     *out = x;
     return fe_ast_check_size(x, p->err);
 }
 
-static int make(struct fe_lexer *p, enum fe_op op, int pos, int n, struct fe_ast *const *args,
-                struct fe_ast **out)
+static int make(struct fe_lexer *p, enum fe_op op, int pos, int n, struct fe_ast *const *args, struct fe_ast **out)
 {
     return finish(p, fe_ast_new(p->arena, op, p->path, pos), n, args, out);
 }
 
-static int make2(struct fe_lexer *p, enum fe_op op, int pos, struct fe_ast *l,
-                 struct fe_ast *r, struct fe_ast **out)
+static int make2(struct fe_lexer *p, enum fe_op op, int pos, struct fe_ast *l, struct fe_ast *r, struct fe_ast **out)
 {
     return make(p, op, pos, 2, (struct fe_ast *[]){l, r}, out);
 }
@@ -89,8 +86,7 @@ static int enter(struct fe_lexer *p)
 
 /* ---- literals ------------------------------------------------------------------------- */
 
-static int parse_double_literal(struct fe_lexer *p, int pos, const char *s,
-                                struct fe_ast **out)
+static int parse_double_literal(struct fe_lexer *p, int pos, const char *s, struct fe_ast **out)
 {
     struct fe_value v;
     if (!fe_value_parse(hd_type_of(HD_FLOAT64), s, strlen(s), &v))
@@ -129,14 +125,12 @@ static int parse_number(struct fe_lexer *p, bool negative, int pos, struct fe_as
     s[0] = '-';
     memcpy(s + negative, p->text + p->pos, (size_t)p->len);
     s[negative + p->len] = 0;
-    HD_TRY(strpbrk(s, "eE") ? parse_double_literal(p, pos, s, out)
-                            : parse_exact_literal(p, pos, s, out));
+    HD_TRY(strpbrk(s, "eE") ? parse_double_literal(p, pos, s, out) : parse_exact_literal(p, pos, s, out));
     return fe_lex_next(p);
 }
 
 /* `date '...'` and `timestamp '...'`: the current token is the text. */
-static int parse_typed_text(struct fe_lexer *p, enum hd_type_kind k, int pos,
-                            struct fe_ast **out)
+static int parse_typed_text(struct fe_lexer *p, enum hd_type_kind k, int pos, struct fe_ast **out)
 {
     struct fe_value v;
     char form[HD_TEXT_MAX * 2], what[HD_TEXT_MAX * 3];
@@ -308,10 +302,8 @@ static int parse_call(struct fe_lexer *p, struct fe_ast **out)
     static const struct {
         const char *name;
         int (*parse)(struct fe_lexer *, int, struct fe_ast **);
-    } calls[] = {{"cast", parse_cast},
-                 {"extract", parse_extract},
-                 {"substring", parse_substring},
-                 {"coalesce", parse_coalesce}};
+    } calls[] = {
+        {"cast", parse_cast}, {"extract", parse_extract}, {"substring", parse_substring}, {"coalesce", parse_coalesce}};
     static const char *const aggs[] = {
 #define T_AGG(id, name, ...) name,
 #include "frontend/aggs.def"
@@ -330,8 +322,7 @@ static int parse_call(struct fe_lexer *p, struct fe_ast **out)
     const char *names[HD_COUNT(calls)];
     for (size_t i = 0; i < HD_COUNT(calls); i++)
         names[i] = calls[i].name;
-    return fe_lex_expected_word(p, "one of the functions cast, coalesce, extract, substring",
-                                names, HD_COUNT(calls));
+    return fe_lex_expected_word(p, "one of the functions cast, coalesce, extract, substring", names, HD_COUNT(calls));
 }
 
 /* ---- case ----------------------------------------------------------------------------- */
@@ -444,10 +435,8 @@ static int parse_unary(struct fe_lexer *p, struct fe_ast **out)
     return 0;
 }
 
-static int parse_binary(struct fe_lexer *p, const char *const *spellings,
-                        const enum fe_op *ops, int n,
-                        int (*operand)(struct fe_lexer *, struct fe_ast **),
-                        struct fe_ast **out)
+static int parse_binary(struct fe_lexer *p, const char *const *spellings, const enum fe_op *ops, int n,
+                        int (*operand)(struct fe_lexer *, struct fe_ast **), struct fe_ast **out)
 {
     HD_TRY(operand(p, out));
     for (;;) {
@@ -525,7 +514,7 @@ static int parse_like(struct fe_lexer *p, struct fe_ast *x, int pos, struct fe_a
 static int parse_is(struct fe_lexer *p, struct fe_ast *x, int pos, struct fe_ast **out)
 {
     bool not = is_word(p, "not");
-    if (not )
+    if (not)
         HD_TRY(fe_lex_next(p));
     HD_TRY(need_word(p, "null"));
     HD_TRY(make(p, FE_IS_NULL, pos, 1, &x, out));
@@ -536,7 +525,7 @@ static int parse_negatable(struct fe_lexer *p, struct fe_ast *x, struct fe_ast *
 {
     int pos = p->pos;
     bool not = is_word(p, "not");
-    if (not )
+    if (not)
         HD_TRY(fe_lex_next(p));
     if (is_word(p, "between")) {
         HD_TRY(fe_lex_next(p));
@@ -558,8 +547,7 @@ static int comparison(const struct fe_lexer *p)
     static const struct {
         const char *s;
         enum fe_op op;
-    } ops[] = {{"=", FE_EQ},  {"<>", FE_NE}, {"!=", FE_NE}, {"<", FE_LT},
-               {"<=", FE_LE}, {">", FE_GT},  {">=", FE_GE}};
+    } ops[] = {{"=", FE_EQ}, {"<>", FE_NE}, {"!=", FE_NE}, {"<", FE_LT}, {"<=", FE_LE}, {">", FE_GT}, {">=", FE_GE}};
     for (size_t i = 0; i < HD_COUNT(ops); i++)
         if (is_punct(p, ops[i].s))
             return (int)ops[i].op;
@@ -580,15 +568,12 @@ static int parse_predicate(struct fe_lexer *p, struct fe_ast **out)
     } else if (is_word(p, "is")) {
         HD_TRY(fe_lex_next(p));
         HD_TRY(parse_is(p, x, pos, out));
-    } else if (is_word(p, "not") || is_word(p, "between") || is_word(p, "in") ||
-               is_word(p, "like")) {
+    } else if (is_word(p, "not") || is_word(p, "between") || is_word(p, "in") || is_word(p, "like")) {
         HD_TRY(parse_negatable(p, x, out));
     } else {
         return 0;
     }
-    return comparison(p) < 0
-               ? 0
-               : fe_lex_expected(p, "and, or or the end (comparisons do not chain)");
+    return comparison(p) < 0 ? 0 : fe_lex_expected(p, "and, or or the end (comparisons do not chain)");
 }
 
 static int parse_not(struct fe_lexer *p, struct fe_ast **out)
@@ -605,8 +590,7 @@ static int parse_not(struct fe_lexer *p, struct fe_ast **out)
 
 /* One flat node for a whole chain, so that conjuncts need no digging. */
 static int parse_chain(struct fe_lexer *p, const char *word, enum fe_op op,
-                       int (*operand)(struct fe_lexer *, struct fe_ast **),
-                       struct fe_ast **out)
+                       int (*operand)(struct fe_lexer *, struct fe_ast **), struct fe_ast **out)
 {
     struct arglist a = {{0}};
     int pos = -1;
@@ -632,19 +616,16 @@ static int parse_or(struct fe_lexer *p, struct fe_ast **out)
     return parse_chain(p, "or", FE_OR, parse_and, out);
 }
 
-int fe_ast_parse(struct hd_arena *a, const char *text, const char *path, struct fe_ast **out,
-                 struct hd_err *err)
+int fe_ast_parse(struct hd_arena *a, const char *text, const char *path, struct fe_ast **out, struct hd_err *err)
 {
     enum { MAX_TEXT = 1 << 20 };
     struct fe_lexer p = {.arena = a, .err = err, .text = text, .path = path};
     if (strlen(text) > MAX_TEXT)
-        return HD_FAIL(err, USER, path, "expected an expression of at most %d bytes",
-                       MAX_TEXT);
+        return HD_FAIL(err, USER, path, "expected an expression of at most %d bytes", MAX_TEXT);
     HD_TRY(fe_lex_next(&p));
     HD_TRY(parse_or(&p, out));
     static const char *const words[] = {"and", "or", "not", "in", "like", "between", "is"};
     if (p.tok != T_END)
-        return fe_lex_expected_word(&p, "an operator or the end of the expression", words,
-                                    HD_COUNT(words));
+        return fe_lex_expected_word(&p, "an operator or the end of the expression", words, HD_COUNT(words));
     return 0;
 }

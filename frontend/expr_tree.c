@@ -22,8 +22,7 @@ static struct fe_ast *new_node(const struct fe_json *v, enum fe_op op)
     return fe_ast_new(v->r->arena, op, fe_json_path(v), -1);
 }
 
-static int read_reference(const struct fe_json *v, enum fe_op op, const char *key,
-                          struct fe_ast **out)
+static int read_reference(const struct fe_json *v, enum fe_op op, const char *key, struct fe_ast **out)
 {
     struct fe_json name;
     HD_TRY(fe_json_object(v, key, NULL));
@@ -71,8 +70,7 @@ static int find_op(const struct fe_json *v, int *out)
     for (int i = 0; i < FE_OP_COUNT; i++)
         if (strcmp(ops[i].rule, "X") != 0)
             hd_near_offer(&near, ops[i].text);
-    return fe_json_fail(v, "expected an operator of expressions, found \"%.60s\"%s", name,
-                        hd_near_hint(&near));
+    return fe_json_fail(v, "expected an operator of expressions, found \"%.60s\"%s", name, hd_near_hint(&near));
 }
 
 static int read_field(const struct fe_json *v, enum fe_field *out)
@@ -99,8 +97,7 @@ static int check_arity(const struct fe_json *args, int op, int n)
         snprintf(what, sizeof what, "%d to %d", ops[op].min, ops[op].max);
     else
         snprintf(what, sizeof what, "%d", ops[op].min);
-    return fe_json_fail(args, "expected %s arguments of \"%s\", found %d", what, ops[op].text,
-                        n);
+    return fe_json_fail(args, "expected %s arguments of \"%s\", found %d", what, ops[op].text, n);
 }
 
 static int read_args(const struct fe_json *v, int op, struct fe_ast *x)

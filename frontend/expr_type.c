@@ -11,11 +11,9 @@
 #include "runtime/base/vec.h"
 
 /* args: the typed arguments of x, already without intervals. */
-typedef int typing_rule(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **args,
-                        struct fe_expr **out);
+typedef int typing_rule(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **args, struct fe_expr **out);
 
-static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allowed,
-                     struct fe_expr **out);
+static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allowed, struct fe_expr **out);
 
 /* ---- nodes ---------------------------------------------------------------------------- */
 
@@ -62,8 +60,8 @@ static bool result_nullable(enum fe_op op, int n, struct fe_expr *const *args)
     return table[op].nulls != NULLS_NEVER && any_nullable(n, args);
 }
 
-static struct fe_expr *make(struct fe_typing *t, const struct fe_ast *x, enum fe_op op,
-                            struct hd_type type, int n, struct fe_expr *const *args)
+static struct fe_expr *make(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, struct hd_type type, int n,
+                            struct fe_expr *const *args)
 {
     struct fe_expr *e = HD_NEW(t->arena, struct fe_expr);
     e->op = op;
@@ -75,14 +73,13 @@ static struct fe_expr *make(struct fe_typing *t, const struct fe_ast *x, enum fe
     return e;
 }
 
-static struct fe_expr *make2(struct fe_typing *t, const struct fe_ast *x, enum fe_op op,
-                             struct hd_type type, struct fe_expr *l, struct fe_expr *r)
+static struct fe_expr *make2(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, struct hd_type type,
+                             struct fe_expr *l, struct fe_expr *r)
 {
     return make(t, x, op, type, 2, (struct fe_expr *[]){l, r});
 }
 
-static struct fe_expr *make_literal(struct fe_typing *t, const struct fe_ast *x,
-                                    struct fe_value v)
+static struct fe_expr *make_literal(struct fe_typing *t, const struct fe_ast *x, struct fe_value v)
 {
     struct fe_expr *e = make(t, x, FE_LIT, v.type, 0, NULL);
     e->value = v;
@@ -106,8 +103,7 @@ static const char *type_name(const struct fe_expr *e, char buf[HD_TEXT_MAX])
 }
 
 /* "`what`, found <types of the arguments>" */
-static int mismatch(struct fe_typing *t, const struct fe_ast *x, const char *what, int n,
-                    struct fe_expr *const *args)
+static int mismatch(struct fe_typing *t, const struct fe_ast *x, const char *what, int n, struct fe_expr *const *args)
 {
     enum { SHOWN = 8 };
     char list[SHOWN * HD_TEXT_MAX + 16] = "", buf[HD_TEXT_MAX];
@@ -118,8 +114,7 @@ static int mismatch(struct fe_typing *t, const struct fe_ast *x, const char *wha
     }
     if (n > SHOWN)
         strcat(list, ", ...");
-    return fe_ast_fail(x, t->err, "\"%s\" expects %s, found %s", table[x->op].text, what,
-                       list);
+    return fe_ast_fail(x, t->err, "\"%s\" expects %s, found %s", table[x->op].text, what, list);
 }
 
 /* A bare null takes the other side's type; two of them have none. */
@@ -127,8 +122,7 @@ static int settle_nulls(struct fe_typing *t, const struct fe_ast *x, struct fe_e
 {
     bool l = fe_is_no_type(a[0]->type), r = fe_is_no_type(a[1]->type);
     if (l && r)
-        return fe_ast_fail(x, t->err,
-                           "the type of null is not known here; write cast(null as TYPE)");
+        return fe_ast_fail(x, t->err, "the type of null is not known here; write cast(null as TYPE)");
     if (l)
         a[0] = fe_expr_cast(t->arena, a[0], a[1]->type);
     if (r)
@@ -158,8 +152,8 @@ static bool any_float(struct fe_expr *const *a)
     return a[0]->type.kind == HD_FLOAT64 || a[1]->type.kind == HD_FLOAT64;
 }
 
-static struct fe_expr *make_in_kind(struct fe_typing *t, const struct fe_ast *x, enum fe_op op,
-                                    struct fe_expr **a, enum hd_type_kind k)
+static struct fe_expr *make_in_kind(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, struct fe_expr **a,
+                                    enum hd_type_kind k)
 {
     return make2(t, x, op, hd_type_of(k), cast(t, a[0], k), cast(t, a[1], k));
 }
@@ -174,8 +168,7 @@ static struct fe_expr *to_scale(struct fe_typing *t, struct fe_expr *e, int scal
     return fe_expr_cast(t->arena, e, hd_decimal(p, scale));
 }
 
-static struct fe_expr *add_decimals(struct fe_typing *t, const struct fe_ast *x,
-                                    struct fe_expr **a)
+static struct fe_expr *add_decimals(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a)
 {
     struct hd_type l = fe_type_as_decimal(a[0]->type), r = fe_type_as_decimal(a[1]->type);
     int s = HD_MAX(l.scale, r.scale);
@@ -184,8 +177,7 @@ static struct fe_expr *add_decimals(struct fe_typing *t, const struct fe_ast *x,
     return make2(t, x, x->op, type, to_scale(t, a[0], s), to_scale(t, a[1], s));
 }
 
-static int ft_ADDSUB(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                     struct fe_expr **out)
+static int ft_ADDSUB(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     HD_TRY(settle_nulls(t, x, a));
     if (x->op == FE_SUB && a[0]->type.kind == HD_DATE && a[1]->type.kind == HD_DATE)
@@ -201,8 +193,7 @@ static int ft_ADDSUB(struct fe_typing *t, const struct fe_ast *x, struct fe_expr
     return 0;
 }
 
-static int ft_MUL(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                  struct fe_expr **out)
+static int ft_MUL(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     HD_TRY(settle_nulls(t, x, a));
     if (!both_numbers(a))
@@ -214,15 +205,12 @@ static int ft_MUL(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **
     struct hd_type l = fe_type_as_decimal(a[0]->type), r = fe_type_as_decimal(a[1]->type);
     if (l.scale + r.scale > HD_DEC_MAX)
         return mismatch(t, x, "decimals whose scales add up to at most 38", 2, a);
-    struct hd_type type =
-        hd_decimal(HD_MIN(HD_DEC_MAX, l.precision + r.precision), l.scale + r.scale);
-    *out = make2(t, x, x->op, type, fe_expr_cast(t->arena, a[0], l),
-                 fe_expr_cast(t->arena, a[1], r));
+    struct hd_type type = hd_decimal(HD_MIN(HD_DEC_MAX, l.precision + r.precision), l.scale + r.scale);
+    *out = make2(t, x, x->op, type, fe_expr_cast(t->arena, a[0], l), fe_expr_cast(t->arena, a[1], r));
     return 0;
 }
 
-static int ft_DIV(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                  struct fe_expr **out)
+static int ft_DIV(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     HD_TRY(settle_nulls(t, x, a));
     if (!both_numbers(a))
@@ -232,13 +220,12 @@ static int ft_DIV(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **
         return 0;
     }
     struct hd_type l = fe_type_as_decimal(a[0]->type), r = fe_type_as_decimal(a[1]->type);
-    *out = make2(t, x, x->op, hd_decimal(HD_DEC_MAX, HD_MAX(6, l.scale)),
-                 fe_expr_cast(t->arena, a[0], l), fe_expr_cast(t->arena, a[1], r));
+    *out = make2(t, x, x->op, hd_decimal(HD_DEC_MAX, HD_MAX(6, l.scale)), fe_expr_cast(t->arena, a[0], l),
+                 fe_expr_cast(t->arena, a[1], r));
     return 0;
 }
 
-static int ft_MOD(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                  struct fe_expr **out)
+static int ft_MOD(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     HD_TRY(settle_nulls(t, x, a));
     if (!both_ints(a))
@@ -248,8 +235,7 @@ static int ft_MOD(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **
 }
 
 /* -literal is a literal, so that the printed form reads back as the same tree. */
-static bool fold_negation(struct fe_typing *t, const struct fe_ast *x, const struct fe_expr *e,
-                          struct fe_expr **out)
+static bool fold_negation(struct fe_typing *t, const struct fe_ast *x, const struct fe_expr *e, struct fe_expr **out)
 {
     struct fe_value v = e->value;
     if (e->op != FE_LIT || v.is_null)
@@ -262,8 +248,7 @@ static bool fold_negation(struct fe_typing *t, const struct fe_ast *x, const str
     return true;
 }
 
-static int ft_NEG(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                  struct fe_expr **out)
+static int ft_NEG(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     if (!hd_type_is_num(a[0]->type))
         return mismatch(t, x, "a number", 1, a);
@@ -276,8 +261,8 @@ static int ft_NEG(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **
 
 /* ---- dates ---------------------------------------------------------------------------- */
 
-static bool fold_date(struct fe_typing *t, const struct fe_ast *x, enum fe_op op,
-                      struct fe_expr **a, struct fe_expr **out)
+static bool fold_date(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, struct fe_expr **a,
+                      struct fe_expr **out)
 {
     enum { FAR = 400 * 1000 }; /* beyond any date, and far from overflow */
     if (a[0]->op != FE_LIT || a[1]->op != FE_LIT || a[0]->value.is_null || a[1]->value.is_null)
@@ -296,8 +281,7 @@ static bool fold_date(struct fe_typing *t, const struct fe_ast *x, enum fe_op op
     return true;
 }
 
-static int ft_ADDDATE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                      struct fe_expr **out)
+static int ft_ADDDATE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     a[0] = settle(t, a[0], HD_DATE);
     a[1] = settle(t, a[1], HD_INT64);
@@ -310,8 +294,7 @@ static int ft_ADDDATE(struct fe_typing *t, const struct fe_ast *x, struct fe_exp
 }
 
 /* The amount in days or months; a year is 12 months. */
-static int interval_amount(struct fe_typing *t, const struct fe_ast *iv, bool negative,
-                           struct fe_expr **out)
+static int interval_amount(struct fe_typing *t, const struct fe_ast *iv, bool negative, struct fe_expr **out)
 {
     struct fe_expr *n;
     int factor = (iv->field == FE_YEAR ? 12 : 1) * (negative ? -1 : 1);
@@ -319,8 +302,7 @@ static int interval_amount(struct fe_typing *t, const struct fe_ast *iv, bool ne
     n = settle(t, n, HD_INT64);
     if (!hd_type_is_int(n->type)) {
         char buf[HD_TEXT_MAX];
-        return fe_ast_fail(iv, t->err, "an interval expects an integer amount, found %s",
-                           type_name(n, buf));
+        return fe_ast_fail(iv, t->err, "an interval expects an integer amount, found %s", type_name(n, buf));
     }
     n = cast(t, n, HD_INT64);
     bool literal = n->op == FE_LIT && !n->value.is_null;
@@ -335,21 +317,19 @@ static int interval_amount(struct fe_typing *t, const struct fe_ast *iv, bool ne
 }
 
 /* date + interval, interval + date, date - interval. */
-static int type_date_interval(struct fe_typing *t, const struct fe_ast *x,
-                              struct fe_expr **out)
+static int type_date_interval(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **out)
 {
     bool swapped = x->op == FE_ADD && x->args[0]->interval;
     const struct fe_ast *iv = x->args[swapped ? 0 : 1], *date = x->args[swapped ? 1 : 0];
     struct fe_expr *a[2];
     if (!iv->interval || date->interval)
-        return fe_ast_fail(x, t->err, "\"%s\" expects a date beside an interval",
-                           table[x->op].text);
+        return fe_ast_fail(x, t->err, "\"%s\" expects a date beside an interval", table[x->op].text);
     HD_TRY(type_node(t, date, false, &a[0]));
     a[0] = settle(t, a[0], HD_DATE);
     if (a[0]->type.kind != HD_DATE) {
         char buf[HD_TEXT_MAX];
-        return fe_ast_fail(x, t->err, "\"%s\" expects a date beside an interval, found %s",
-                           table[x->op].text, type_name(a[0], buf));
+        return fe_ast_fail(x, t->err, "\"%s\" expects a date beside an interval, found %s", table[x->op].text,
+                           type_name(a[0], buf));
     }
     HD_TRY(interval_amount(t, iv, x->op == FE_SUB, &a[1]));
     enum fe_op op = iv->field == FE_DAY ? FE_ADD_DAYS : FE_ADD_MONTHS;
@@ -358,8 +338,7 @@ static int type_date_interval(struct fe_typing *t, const struct fe_ast *x,
     return 0;
 }
 
-static int ft_DATEDIF(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                      struct fe_expr **out)
+static int ft_DATEDIF(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     a[0] = settle(t, a[0], HD_DATE);
     a[1] = settle(t, a[1], HD_DATE);
@@ -369,8 +348,7 @@ static int ft_DATEDIF(struct fe_typing *t, const struct fe_ast *x, struct fe_exp
     return 0;
 }
 
-static int ft_EXTRACT(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                      struct fe_expr **out)
+static int ft_EXTRACT(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     a[0] = settle(t, a[0], HD_DATE);
     if (a[0]->type.kind != HD_DATE && a[0]->type.kind != HD_TIMESTAMP)
@@ -382,8 +360,7 @@ static int ft_EXTRACT(struct fe_typing *t, const struct fe_ast *x, struct fe_exp
 
 /* ---- comparison and logic ------------------------------------------------------------- */
 
-static int ft_COMPARE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                      struct fe_expr **out)
+static int ft_COMPARE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     HD_TRY(settle_nulls(t, x, a));
     if (!fe_expr_unify_compare(t->arena, &a[0], &a[1]))
@@ -392,8 +369,7 @@ static int ft_COMPARE(struct fe_typing *t, const struct fe_ast *x, struct fe_exp
     return 0;
 }
 
-static int ft_LOGIC(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                    struct fe_expr **out)
+static int ft_LOGIC(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     HD_VEC(struct fe_expr *) flat = {0};
     for (int i = 0; i < x->nargs; i++) {
@@ -411,16 +387,14 @@ static int ft_LOGIC(struct fe_typing *t, const struct fe_ast *x, struct fe_expr 
     return 0;
 }
 
-static int ft_IS_NULL(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                      struct fe_expr **out)
+static int ft_IS_NULL(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     a[0] = settle(t, a[0], HD_BOOL);
     *out = make(t, x, FE_IS_NULL, hd_type_of(HD_BOOL), 1, a);
     return 0;
 }
 
-static int type_in_list_param(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                              struct fe_expr **out)
+static int type_in_list_param(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     struct fe_expr *item = a[1];
     char type[HD_TEXT_MAX];
@@ -440,8 +414,7 @@ static int type_in_list_param(struct fe_typing *t, const struct fe_ast *x, struc
 /* The type in which values of both types are compared. */
 static bool compare_type(struct hd_type l, struct hd_type r, struct hd_type *out)
 {
-    bool times = (l.kind == HD_DATE && r.kind == HD_TIMESTAMP) ||
-                 (l.kind == HD_TIMESTAMP && r.kind == HD_DATE);
+    bool times = (l.kind == HD_DATE && r.kind == HD_TIMESTAMP) || (l.kind == HD_TIMESTAMP && r.kind == HD_DATE);
     *out = hd_type_of(HD_TIMESTAMP);
     return times || fe_type_unify(l, r, out);
 }
@@ -453,38 +426,33 @@ static bool fits(const struct fe_expr *e, struct hd_type type)
         return false;
     if (e->type.kind == HD_FLOAT64) /* compared as float64, as with `=` */
         return type.kind == HD_FLOAT64;
-    return e->value.is_null ? fe_is_no_type(e->type)
-                            : fe_value_cast_exact(&e->value, type, &v);
+    return e->value.is_null ? fe_is_no_type(e->type) : fe_value_cast_exact(&e->value, type, &v);
 }
 
 /* The type x and all items meet in: x's own as long as the items fit it exactly. */
-static int in_type(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                   struct hd_type *out)
+static int in_type(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct hd_type *out)
 {
     struct hd_type type = a[0]->type;
     for (int i = 1; i < x->nargs; i++)
         if (!fits(a[i], type) && !compare_type(type, a[i]->type, &type))
             return mismatch(t, x, "numbers or values of one type", x->nargs, a);
     if (fe_is_no_type(type))
-        return fe_ast_fail(x, t->err,
-                           "the type of null is not known here; write cast(null as TYPE)");
+        return fe_ast_fail(x, t->err, "the type of null is not known here; write cast(null as TYPE)");
     *out = type;
     return 0;
 }
 
 /* Decimals of one scale compare directly whatever their precision. */
-static struct fe_expr *cast_to_compare(struct fe_typing *t, struct fe_expr *e,
-                                       struct hd_type type)
+static struct fe_expr *cast_to_compare(struct fe_typing *t, struct fe_expr *e, struct hd_type type)
 {
     bool same = e->type.kind == type.kind && e->type.scale == type.scale && e->op != FE_LIT;
     return same ? e : fe_expr_cast(t->arena, e, type);
 }
 
 /* An item that is no constant makes the list a chain of comparisons. */
-static int in_as_or(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                    struct fe_expr **out)
+static int in_as_or(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
-    struct fe_expr ** or = HD_NEWN(t->arena, struct fe_expr *, x->nargs);
+    struct fe_expr **or = HD_NEWN(t->arena, struct fe_expr *, x->nargs);
     for (int i = 1; i < x->nargs; i++)
         or [i - 1] = make2(t, x, FE_EQ, hd_type_of(HD_BOOL), a[0], a[i]);
     *out = or [0];
@@ -493,8 +461,7 @@ static int in_as_or(struct fe_typing *t, const struct fe_ast *x, struct fe_expr 
     return 0;
 }
 
-static int ft_IN(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                 struct fe_expr **out)
+static int ft_IN(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     struct hd_type type;
     bool constant = true;
@@ -513,29 +480,24 @@ static int ft_IN(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a
 
 /* ---- strings -------------------------------------------------------------------------- */
 
-static int like_escape(struct fe_typing *t, const struct fe_ast *x, const struct fe_expr *e,
-                       char *out)
+static int like_escape(struct fe_typing *t, const struct fe_ast *x, const struct fe_expr *e, char *out)
 {
-    if (e->op != FE_LIT || e->type.kind != HD_STRING || e->value.is_null || e->value.n != 1 ||
-        e->value.s[0] == '%' || e->value.s[0] == '_')
-        return fe_ast_fail(x, t->err,
-                           "escape expects a text of one byte that is neither %% nor _");
+    if (e->op != FE_LIT || e->type.kind != HD_STRING || e->value.is_null || e->value.n != 1 || e->value.s[0] == '%' ||
+        e->value.s[0] == '_')
+        return fe_ast_fail(x, t->err, "escape expects a text of one byte that is neither %% nor _");
     *out = e->value.s[0];
     return 0;
 }
 
-static int check_pattern(struct fe_typing *t, const struct fe_ast *x, const struct fe_value *v,
-                         char escape)
+static int check_pattern(struct fe_typing *t, const struct fe_ast *x, const struct fe_value *v, char escape)
 {
     for (size_t i = 0; escape && i < v->n; i++)
         if (v->s[i] == escape && ++i == v->n)
-            return fe_ast_fail(x, t->err, "the pattern ends with the escape character '%c'",
-                               escape);
+            return fe_ast_fail(x, t->err, "the pattern ends with the escape character '%c'", escape);
     return 0;
 }
 
-static int ft_LIKE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                   struct fe_expr **out)
+static int ft_LIKE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     char escape = 0;
     a[0] = settle(t, a[0], HD_STRING);
@@ -543,8 +505,7 @@ static int ft_LIKE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *
     if (a[0]->type.kind != HD_STRING || a[1]->type.kind != HD_STRING)
         return mismatch(t, x, "two strings", 2, a);
     if (a[1]->op != FE_LIT && a[1]->op != FE_PARAM)
-        return fe_ast_fail(x, t->err,
-                           "\"like\" expects a constant pattern: a text or a parameter");
+        return fe_ast_fail(x, t->err, "\"like\" expects a constant pattern: a text or a parameter");
     if (x->nargs == 3)
         HD_TRY(like_escape(t, x, a[2], &escape));
     if (a[1]->op == FE_LIT && !a[1]->value.is_null)
@@ -554,8 +515,7 @@ static int ft_LIKE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *
     return 0;
 }
 
-static int ft_SUBSTR(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                     struct fe_expr **out)
+static int ft_SUBSTR(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     a[0] = settle(t, a[0], HD_STRING);
     bool ok = a[0]->type.kind == HD_STRING;
@@ -578,17 +538,14 @@ static bool is_value_of_case(int i, int n)
     return i % 2 == 1 || (i == n - 1 && n % 2 == 1);
 }
 
-static int unify_branches(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                          struct hd_type *type)
+static int unify_branches(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct hd_type *type)
 {
     bool all = x->op == FE_COALESCE;
     *type = fe_no_type();
     for (int i = 0; i < x->nargs; i++)
-        if ((all || is_value_of_case(i, x->nargs)) &&
-            !fe_type_unify(*type, a[i]->type, type)) {
+        if ((all || is_value_of_case(i, x->nargs)) && !fe_type_unify(*type, a[i]->type, type)) {
             char l[HD_TEXT_MAX], r[HD_TEXT_MAX];
-            return fe_ast_fail(x, t->err,
-                               "the results of \"%s\" must have one type, found %s and %s",
+            return fe_ast_fail(x, t->err, "the results of \"%s\" must have one type, found %s and %s",
                                table[x->op].text, hd_type_text(*type, l), type_name(a[i], r));
         }
     if (fe_is_no_type(*type))
@@ -602,8 +559,7 @@ static int unify_branches(struct fe_typing *t, const struct fe_ast *x, struct fe
     return 0;
 }
 
-static int ft_CASE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                   struct fe_expr **out)
+static int ft_CASE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     struct hd_type type;
     for (int i = 0; i + 1 < x->nargs; i += 2) {
@@ -616,8 +572,7 @@ static int ft_CASE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *
     return 0;
 }
 
-static int ft_COALESC(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                      struct fe_expr **out)
+static int ft_COALESC(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     struct hd_type type;
     HD_TRY(unify_branches(t, x, a, &type));
@@ -625,19 +580,17 @@ static int ft_COALESC(struct fe_typing *t, const struct fe_ast *x, struct fe_exp
     return 0;
 }
 
-static int ft_CAST(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                   struct fe_expr **out)
+static int ft_CAST(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     char from[HD_TEXT_MAX], to[HD_TEXT_MAX];
     if (!fe_is_no_type(a[0]->type) && !fe_type_castable(a[0]->type, x->type))
-        return fe_ast_fail(x, t->err, "there is no cast from %s to %s",
-                           hd_type_text(a[0]->type, from), hd_type_text(x->type, to));
+        return fe_ast_fail(x, t->err, "there is no cast from %s to %s", hd_type_text(a[0]->type, from),
+                           hd_type_text(x->type, to));
     *out = fe_expr_cast(t->arena, a[0], x->type);
     return 0;
 }
 
-static int ft_X(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
-                struct fe_expr **out)
+static int ft_X(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     (void)t, (void)a, (void)out;
     HD_BUG("typing of the physical operator %s", table[x->op].text);
@@ -651,12 +604,10 @@ static int unknown_param(struct fe_typing *t, const struct fe_ast *x)
     hd_near_init(&near, x->name);
     for (int k = 0; k < t->nparams; k++)
         hd_near_offer(&near, t->params[k].name);
-    return fe_ast_fail(x, t->err, "parameter :%.100s is not declared in \"params\"%s", x->name,
-                       hd_near_hint(&near));
+    return fe_ast_fail(x, t->err, "parameter :%.100s is not declared in \"params\"%s", x->name, hd_near_hint(&near));
 }
 
-static int type_param(struct fe_typing *t, const struct fe_ast *x, bool list_allowed,
-                      struct fe_expr **out)
+static int type_param(struct fe_typing *t, const struct fe_ast *x, bool list_allowed, struct fe_expr **out)
 {
     int k = 0;
     while (k < t->nparams && strcmp(t->params[k].name, x->name) != 0)
@@ -665,9 +616,7 @@ static int type_param(struct fe_typing *t, const struct fe_ast *x, bool list_all
         return unknown_param(t, x);
     struct fe_param *p = &t->params[k];
     if (p->is_list && !list_allowed)
-        return fe_ast_fail(x, t->err,
-                           "the list parameter :%s can only stand on the right side of in",
-                           x->name);
+        return fe_ast_fail(x, t->err, "the list parameter :%s can only stand on the right side of in", x->name);
     struct fe_expr *e = make(t, x, FE_PARAM, p->type, 0, NULL);
     e->param = k;
     e->param_name = p->name;
@@ -683,8 +632,7 @@ static int type_param(struct fe_typing *t, const struct fe_ast *x, bool list_all
     return 0;
 }
 
-static int type_leaf(struct fe_typing *t, const struct fe_ast *x, bool list_allowed,
-                     struct fe_expr **out)
+static int type_leaf(struct fe_typing *t, const struct fe_ast *x, bool list_allowed, struct fe_expr **out)
 {
     int col;
     if (x->op == FE_PARAM)
@@ -706,8 +654,7 @@ static bool has_interval(const struct fe_ast *x)
     return false;
 }
 
-static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allowed,
-                     struct fe_expr **out)
+static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allowed, struct fe_expr **out)
 {
     static typing_rule *const rules[] = {
 #define T_OP(id, text, min, max, typing, ...) ft_##typing,
@@ -727,18 +674,17 @@ static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allo
     return rules[x->op](t, x, args, out);
 }
 
-int fe_ast_type(struct fe_typing *t, const struct fe_ast *x, const struct hd_type *want,
-                const char *what, struct fe_expr **out)
+int fe_ast_type(struct fe_typing *t, const struct fe_ast *x, const struct hd_type *want, const char *what,
+                struct fe_expr **out)
 {
     char found[HD_TEXT_MAX];
     HD_TRY(type_node(t, x, false, out));
     if (want && fe_is_no_type((*out)->type))
         *out = fe_expr_cast(t->arena, *out, *want);
     if (fe_is_no_type((*out)->type))
-        return fe_ast_fail(x, t->err,
-                           "the type of null is not known here; write cast(null as TYPE)");
+        return fe_ast_fail(x, t->err, "the type of null is not known here; write cast(null as TYPE)");
     if (want && !hd_type_eq(*want, (*out)->type))
-        return HD_FAIL(t->err, USER, x->path, "expected %s, found an expression of type %s",
-                       what, hd_type_text((*out)->type, found));
+        return HD_FAIL(t->err, USER, x->path, "expected %s, found an expression of type %s", what,
+                       hd_type_text((*out)->type, found));
     return 0;
 }

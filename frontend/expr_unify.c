@@ -42,8 +42,7 @@ bool fe_type_unify(struct hd_type a, struct hd_type b, struct hd_type *out)
     return true;
 }
 
-static struct fe_expr *literal(struct hd_arena *a, const struct fe_expr *like,
-                               struct fe_value v)
+static struct fe_expr *literal(struct hd_arena *a, const struct fe_expr *like, struct fe_value v)
 {
     struct fe_expr *e = HD_NEW(a, struct fe_expr);
     e->op = FE_LIT;
@@ -90,8 +89,7 @@ struct fe_expr *fe_expr_cast(struct hd_arena *a, struct fe_expr *e, struct hd_ty
     return c;
 }
 
-struct fe_expr *fe_expr_column(struct hd_arena *a, int col, const struct fe_column *c,
-                               const char *path)
+struct fe_expr *fe_expr_column(struct hd_arena *a, int col, const struct fe_column *c, const char *path)
 {
     struct fe_expr *e = HD_NEW(a, struct fe_expr);
     e->op = FE_COL;
@@ -108,8 +106,7 @@ static bool fit_literal(struct hd_arena *a, struct fe_expr **lit, struct hd_type
 {
     struct fe_value v;
     const struct fe_value *from = &(*lit)->value;
-    bool ok = to.kind == HD_FLOAT64 ? fe_value_cast(a, from, to, &v)
-                                    : fe_value_cast_exact(from, to, &v);
+    bool ok = to.kind == HD_FLOAT64 ? fe_value_cast(a, from, to, &v) : fe_value_cast_exact(from, to, &v);
     if (!ok && to.kind == HD_DECIMAL)
         ok = fe_value_cast_exact(from, hd_decimal(HD_DEC_MAX, to.scale), &v);
     if (!ok)
@@ -140,11 +137,9 @@ static bool unify_numbers(struct hd_arena *a, struct fe_expr **l, struct fe_expr
     if (decimals && lt.scale == rt.scale)
         return true;
     /* An exact literal never turns a column into a float64, but joins one. */
-    if ((*l)->op == FE_LIT && (*r)->op != FE_LIT && lt.kind != HD_FLOAT64 &&
-        fit_literal(a, l, rt))
+    if ((*l)->op == FE_LIT && (*r)->op != FE_LIT && lt.kind != HD_FLOAT64 && fit_literal(a, l, rt))
         return true;
-    if ((*r)->op == FE_LIT && (*l)->op != FE_LIT && rt.kind != HD_FLOAT64 &&
-        fit_literal(a, r, lt))
+    if ((*r)->op == FE_LIT && (*l)->op != FE_LIT && rt.kind != HD_FLOAT64 && fit_literal(a, r, lt))
         return true;
     if (!has_float(lt, rt) && !(hd_type_is_int(lt) && hd_type_is_int(rt))) {
         unify_decimals(a, l, r);

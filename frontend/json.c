@@ -26,8 +26,7 @@ int fe_json_open(struct fe_json_reader *r, const char *text, struct fe_json *roo
     HD_TRY(fe_json_check(text, n, r->class, fe_json_path(root), r->err));
     r->root = cJSON_ParseWithLength(text, n);
     if (!r->root) /* the text was checked: that is the only reason left */
-        return HD_FAIL(r->err, RESOURCE, fe_json_path(root),
-                       "out of memory: the system refused to hold the JSON text");
+        return HD_FAIL(r->err, RESOURCE, fe_json_path(root), "out of memory: the system refused to hold the JSON text");
     root->item = r->root;
     return 0;
 }
@@ -115,14 +114,11 @@ int fe_json_expected(const struct fe_json *v, const char *what)
 {
     switch (fe_json_kind(v)) {
     case FE_JSON_NULL: return fe_json_fail(v, "expected %s, found null", what);
-    case FE_JSON_BOOL:
-        return fe_json_fail(v, "expected %s, found %s", what,
-                            cJSON_IsTrue(v->item) ? "true" : "false");
+    case FE_JSON_BOOL: return fe_json_fail(v, "expected %s, found %s", what, cJSON_IsTrue(v->item) ? "true" : "false");
     case FE_JSON_NUMBER:
-        return fe_json_fail(v, "expected %s, found the number %.*g", what,
-                            digits_of(v->item->valuedouble), v->item->valuedouble);
-    case FE_JSON_STRING:
-        return fe_json_fail(v, "expected %s, found \"%.60s\"", what, v->item->valuestring);
+        return fe_json_fail(v, "expected %s, found the number %.*g", what, digits_of(v->item->valuedouble),
+                            v->item->valuedouble);
+    case FE_JSON_STRING: return fe_json_fail(v, "expected %s, found \"%.60s\"", what, v->item->valuestring);
     case FE_JSON_ARRAY: return fe_json_fail(v, "expected %s, found a list", what);
     case FE_JSON_OBJECT: return fe_json_fail(v, "expected %s, found an object", what);
     }
@@ -153,8 +149,7 @@ static int unknown_key(const struct fe_json *v, const char *key, va_list ap)
         n += (size_t)w;
         hd_near_offer(&near, k);
     }
-    return fe_json_fail(v, "unknown key \"%.60s\"%s; expected one of: %s", key,
-                        hd_near_hint(&near), list);
+    return fe_json_fail(v, "unknown key \"%.60s\"%s; expected one of: %s", key, hd_near_hint(&near), list);
 }
 
 int fe_json_object(const struct fe_json *v, ...)
@@ -305,8 +300,7 @@ int fe_json_int(const struct fe_json *v, int64_t min, int64_t max, int64_t *out)
     HD_TRY(fe_json_i128(v, &x));
     if (x < min || x > max) {
         char what[96];
-        snprintf(what, sizeof what, "an integer from %lld to %lld", (long long)min,
-                 (long long)max);
+        snprintf(what, sizeof what, "an integer from %lld to %lld", (long long)min, (long long)max);
         return fe_json_expected(v, what);
     }
     *out = (int64_t)x;
@@ -325,8 +319,7 @@ int fe_json_opt_bool(const struct fe_json *v, const char *key, bool *out)
     return fe_json_get(v, key, &m) ? fe_json_bool(&m, out) : 0;
 }
 
-int fe_json_opt_int(const struct fe_json *v, const char *key, int64_t min, int64_t max,
-                    int64_t *out)
+int fe_json_opt_int(const struct fe_json *v, const char *key, int64_t min, int64_t max, int64_t *out)
 {
     struct fe_json m;
     return fe_json_get(v, key, &m) ? fe_json_int(&m, min, max, out) : 0;

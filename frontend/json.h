@@ -34,18 +34,10 @@ struct fe_json {
     struct fe_json_reader *r;
 };
 
-enum fe_json_kind {
-    FE_JSON_NULL,
-    FE_JSON_BOOL,
-    FE_JSON_NUMBER,
-    FE_JSON_STRING,
-    FE_JSON_ARRAY,
-    FE_JSON_OBJECT
-};
+enum fe_json_kind { FE_JSON_NULL, FE_JSON_BOOL, FE_JSON_NUMBER, FE_JSON_STRING, FE_JSON_ARRAY, FE_JSON_OBJECT };
 
 /* Checks the text strictly (grammar, depth, size, UTF-8, no NUL); reports line and column. */
-int fe_json_check(const char *text, size_t n, enum hd_err_class c, const char *path,
-                  struct hd_err *err);
+int fe_json_check(const char *text, size_t n, enum hd_err_class c, const char *path, struct hd_err *err);
 
 /* The reader's first four fields are the caller's; close frees the tree, after failure too. */
 int fe_json_open(struct fe_json_reader *r, const char *text, struct fe_json *root);
@@ -86,7 +78,6 @@ int fe_json_i128(const struct fe_json *v, hd_i128 *out);
 /* Optional members: *out keeps its value if the key is absent. */
 int fe_json_opt_string(const struct fe_json *v, const char *key, const char **out);
 int fe_json_opt_bool(const struct fe_json *v, const char *key, bool *out);
-int fe_json_opt_int(const struct fe_json *v, const char *key, int64_t min, int64_t max,
-                    int64_t *out);
+int fe_json_opt_int(const struct fe_json *v, const char *key, int64_t min, int64_t max, int64_t *out);
 
 #endif

@@ -29,9 +29,8 @@ static int fail_at(struct check *c, const char *at, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(msg, sizeof msg, fmt, ap);
     va_end(ap);
-    return hd_err_set(c->err, c->class, __FILE__, __LINE__, c->path,
-                      "not valid JSON: line %d, column %d: %s", line, (int)(at - start) + 1,
-                      msg);
+    return hd_err_set(c->err, c->class, __FILE__, __LINE__, c->path, "not valid JSON: line %d, column %d: %s", line,
+                      (int)(at - start) + 1, msg);
 }
 
 static int expected(struct check *c, const char *what)
@@ -218,14 +217,12 @@ static int check_value(struct check *c, int depth)
     return check_word(c);
 }
 
-int fe_json_check(const char *text, size_t n, enum hd_err_class class, const char *path,
-                  struct hd_err *err)
+int fe_json_check(const char *text, size_t n, enum hd_err_class class, const char *path, struct hd_err *err)
 {
     struct check c = {text, text, text + n, class, path, err};
     if (n > FE_JSON_MAX_BYTES)
-        return hd_err_set(err, class, __FILE__, __LINE__, path,
-                          "expected at most %d bytes of JSON, found %zu", FE_JSON_MAX_BYTES,
-                          n);
+        return hd_err_set(err, class, __FILE__, __LINE__, path, "expected at most %d bytes of JSON, found %zu",
+                          FE_JSON_MAX_BYTES, n);
     HD_TRY(check_value(&c, 0));
     skip_space(&c);
     return c.p == c.end ? 0 : expected(&c, "the end of the text");

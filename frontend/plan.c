@@ -8,8 +8,7 @@ static const char *const agg_names[] = {
 #define T_AGG(id, name, ...) name,
 #include "frontend/aggs.def"
 };
-static const char *const kind_names[] = {"inner", "left", "right", "full",
-                                         "semi",  "anti", "mark"};
+static const char *const kind_names[] = {"inner", "left", "right", "full", "semi", "anti", "mark"};
 static const char *const strategy_names[] = {"auto", "hash", "direct", "index"};
 
 const char *fe_relop_name(enum fe_relop op)

@@ -128,8 +128,8 @@ struct fe_plan {
 };
 
 /* Reads, checks and types a plan. Everything lives in the arena. */
-int fe_plan_read(struct hd_arena *a, const char *json, const struct fe_catalog *cat,
-                 struct fe_plan **out, struct hd_err *err);
+int fe_plan_read(struct hd_arena *a, const char *json, const struct fe_catalog *cat, struct fe_plan **out,
+                 struct hd_err *err);
 /* Binds a parameter from text; value NULL binds SQL NULL. A list takes a JSON list. */
 int fe_plan_bind(struct fe_plan *p, const char *name, const char *value, struct hd_err *err);
 /* Binds each key of a JSON object; unknown names are errors. */

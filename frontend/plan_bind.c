@@ -26,8 +26,7 @@ static int read_list(struct fe_param *p, const struct fe_json *v)
     struct fe_json e;
     int n = 0;
     char what[HD_TEXT_MAX * 2], type[HD_TEXT_MAX];
-    snprintf(what, sizeof what, "a list for the parameter of type list(%s)",
-             hd_type_text(p->type, type));
+    snprintf(what, sizeof what, "a list for the parameter of type list(%s)", hd_type_text(p->type, type));
     if (fe_json_kind(v) != FE_JSON_ARRAY)
         return fe_json_expected(v, what);
     struct fe_value *list = HD_NEWN(v->r->arena, struct fe_value, fe_json_length(v));
@@ -66,15 +65,12 @@ static struct fe_param *find_param(struct fe_plan *p, const char *name)
     return NULL;
 }
 
-static int bind_list_text(struct fe_plan *plan, struct fe_param *p, const char *value,
-                          struct hd_err *err)
+static int bind_list_text(struct fe_plan *plan, struct fe_param *p, const char *value, struct hd_err *err)
 {
     char type[HD_TEXT_MAX];
     if (value[strspn(value, " \t\r\n")] != '[')
-        return HD_FAIL(
-            err, USER, p->path,
-            "parameter :%s: expected a JSON list of %s in brackets, found \"%.60s\"", p->name,
-            hd_type_text(p->type, type), value);
+        return HD_FAIL(err, USER, p->path, "parameter :%s: expected a JSON list of %s in brackets, found \"%.60s\"",
+                       p->name, hd_type_text(p->type, type), value);
     struct fe_json_reader r = {.arena = plan->arena,
                                .err = err,
                                .class = HD_ERR_USER,
@@ -87,17 +83,15 @@ static int bind_list_text(struct fe_plan *plan, struct fe_param *p, const char *
     return rc;
 }
 
-static int bind_text(struct fe_plan *plan, struct fe_param *p, const char *value,
-                     struct hd_err *err)
+static int bind_text(struct fe_plan *plan, struct fe_param *p, const char *value, struct hd_err *err)
 {
     char form[HD_TEXT_MAX * 2], misfit[FE_MISFIT_MAX];
     struct fe_value v;
     const char *own = hd_strdup(plan->arena, value);
     if (!fe_value_parse(p->type, own, strlen(own), &v))
-        return HD_FAIL(err, USER, p->path, "parameter :%s: expected %s, found \"%.60s\"%s",
-                       p->name, fe_value_form(p->type, form), value,
-                       value[0] == '[' ? " (a list; the parameter is one value)"
-                                       : fe_value_misfit(p->type, value, misfit));
+        return HD_FAIL(
+            err, USER, p->path, "parameter :%s: expected %s, found \"%.60s\"%s", p->name, fe_value_form(p->type, form),
+            value, value[0] == '[' ? " (a list; the parameter is one value)" : fe_value_misfit(p->type, value, misfit));
     p->value = v;
     return 0;
 }
@@ -105,8 +99,7 @@ static int bind_text(struct fe_plan *plan, struct fe_param *p, const char *value
 static int bind_null(struct fe_param *p, struct hd_err *err)
 {
     if (!p->nullable)
-        return HD_FAIL(err, USER, p->path,
-                       "parameter :%s is null but not declared \"nullable\"", p->name);
+        return HD_FAIL(err, USER, p->path, "parameter :%s is null but not declared \"nullable\"", p->name);
     p->value = (struct fe_value){.type = p->type, .is_null = true};
     return 0;
 }
@@ -142,8 +135,7 @@ static int bind_member(struct fe_plan *plan, const struct fe_json *m)
     struct fe_param *p = find_param(plan, m->key);
     struct hd_near near;
     if (!p)
-        return fe_json_fail(m, "the plan has no parameter \"%.100s\"%s", m->key,
-                            near_param(plan, m->key, &near));
+        return fe_json_fail(m, "the plan has no parameter \"%.100s\"%s", m->key, near_param(plan, m->key, &near));
     HD_TRY(fe_param_read_value(p, m));
     mark_bound(p);
     return 0;
@@ -151,14 +143,12 @@ static int bind_member(struct fe_plan *plan, const struct fe_json *m)
 
 int fe_plan_bind_json(struct fe_plan *p, const char *json, struct hd_err *err)
 {
-    struct fe_json_reader r = {
-        .arena = p->arena, .err = err, .class = HD_ERR_USER, .prefix = "parameters"};
+    struct fe_json_reader r = {.arena = p->arena, .err = err, .class = HD_ERR_USER, .prefix = "parameters"};
     struct fe_json v, m;
     int rc = fe_json_open(&r, json, &v);
     if (rc == 0)
         rc = fe_json_map(&v);
-    for (bool more = rc == 0 && fe_json_first(&v, &m); more && rc == 0;
-         more = fe_json_next(&m))
+    for (bool more = rc == 0 && fe_json_first(&v, &m); more && rc == 0; more = fe_json_next(&m))
         rc = bind_member(p, &m);
     fe_json_close(&r);
     return rc;
@@ -168,8 +158,7 @@ int fe_plan_check_bound(const struct fe_plan *p, struct hd_err *err)
 {
     for (int i = 0; i < p->nparams; i++)
         if (!p->params[i].has_default && !p->params[i].bound)
-            return HD_FAIL(err, USER, p->params[i].path,
-                           "parameter :%s has no default and was not given a value",
+            return HD_FAIL(err, USER, p->params[i].path, "parameter :%s has no default and was not given a value",
                            p->params[i].name);
     return 0;
 }

@@ -19,8 +19,7 @@ struct dump {
 static const char **names_of(struct dump *d, const struct fe_node *l, const struct fe_node *r)
 {
     int n = 0;
-    const char **names =
-        HD_NEWN(d->plan->arena, const char *, (l ? l->ncols : 0) + (r ? r->ncols : 0));
+    const char **names = HD_NEWN(d->plan->arena, const char *, (l ? l->ncols : 0) + (r ? r->ncols : 0));
     for (int i = 0; l && i < l->ncols; i++)
         names[n++] = l->cols[i].name;
     for (int i = 0; r && i < r->ncols; i++)
@@ -54,8 +53,7 @@ static void print_as(struct dump *d, const struct fe_column *c)
 }
 
 /* "expr as name: type", or the bare name of a column that keeps it. */
-static void print_output(struct dump *d, const struct fe_expr *e, const struct fe_column *c,
-                         const char *const *names)
+static void print_output(struct dump *d, const struct fe_expr *e, const struct fe_column *c, const char *const *names)
 {
     if (e->op == FE_COL && strcmp(names[e->col], c->name) == 0) {
         fe_name_print(d->out, c->name);
@@ -94,8 +92,7 @@ static void print_project(struct dump *d, const struct fe_node *n)
 static void print_join(struct dump *d, const struct fe_node *n)
 {
     static const char *const sides[] = {"auto", "left", "right"};
-    const char **left = names_of(d, n->inputs[0], NULL),
-               **right = names_of(d, n->inputs[1], NULL);
+    const char **left = names_of(d, n->inputs[0], NULL), **right = names_of(d, n->inputs[1], NULL);
     hd_strbuf_addf(d->out, " %s", fe_join_kind_name(n->u.join.kind));
     for (int i = 0; i < n->u.join.nkeys; i++) {
         hd_strbuf_adds(d->out, i ? " and " : " on ");
@@ -119,8 +116,7 @@ static void print_join(struct dump *d, const struct fe_node *n)
         hd_strbuf_adds(d->out, " single");
 }
 
-static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_column *c,
-                      const char *const *names)
+static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_column *c, const char *const *names)
 {
     if (g->fn == FE_AGG_COUNT_STAR) {
         hd_strbuf_adds(d->out, fe_agg_name(g->fn));
@@ -148,8 +144,7 @@ static void print_aggregate(struct dump *d, const struct fe_node *n)
 static void print_limits(struct dump *d, const struct fe_node *n)
 {
     if (n->u.sort.limit >= 0)
-        hd_strbuf_addf(d->out, n->op == FE_LIMIT_OP ? " %" PRId64 : " limit %" PRId64,
-                       n->u.sort.limit);
+        hd_strbuf_addf(d->out, n->op == FE_LIMIT_OP ? " %" PRId64 : " limit %" PRId64, n->u.sort.limit);
     if (n->u.sort.offset)
         hd_strbuf_addf(d->out, " offset %" PRId64, n->u.sort.offset);
 }
@@ -161,8 +156,7 @@ static void print_sort(struct dump *d, const struct fe_node *n)
         const struct fe_sort_key *k = &n->u.sort.keys[i];
         hd_strbuf_adds(d->out, i == 0 ? " by " : i == n->u.sort.nstated ? " then " : ", ");
         fe_expr_print(d->out, k->expr, names);
-        hd_strbuf_addf(d->out, "%s%s", k->desc ? " desc" : "",
-                       k->nulls_first ? " nulls first" : "");
+        hd_strbuf_addf(d->out, "%s%s", k->desc ? " desc" : "", k->nulls_first ? " nulls first" : "");
     }
     print_limits(d, n);
 }
@@ -231,8 +225,7 @@ static void print_param(struct dump *d, const struct fe_param *p)
 {
     char type[HD_TEXT_MAX];
     size_t line = d->out->n;
-    hd_strbuf_addf(d->out, p->is_list ? "param :%s list(%s)" : "param :%s %s", p->name,
-                   hd_type_text(p->type, type));
+    hd_strbuf_addf(d->out, p->is_list ? "param :%s list(%s)" : "param :%s %s", p->name, hd_type_text(p->type, type));
     hd_strbuf_adds(d->out, p->nullable ? "?" : "");
     if (p->has_default || p->bound) {
         hd_strbuf_adds(d->out, " = ");

@@ -4,8 +4,7 @@
 #include "frontend/plan_read.h"
 #include "runtime/base/vec.h"
 
-static int read_named(const struct fe_json *v, const char *key, int n,
-                      const char *(*name)(int), int *out)
+static int read_named(const struct fe_json *v, const char *key, int n, const char *(*name)(int), int *out)
 {
     struct fe_json m;
     const char *names[8];
@@ -44,23 +43,21 @@ static int read_options(const struct fe_json *v, struct fe_node *n)
 }
 
 /* Key types end up equal, so that both sides hash alike. */
-static int unify_keys(struct fe_plan_reader *r, const struct fe_json *pair, struct fe_expr **l,
-                      struct fe_expr **r_key)
+static int unify_keys(struct fe_plan_reader *r, const struct fe_json *pair, struct fe_expr **l, struct fe_expr **r_key)
 {
     char lt[HD_TEXT_MAX], rt[HD_TEXT_MAX];
     struct hd_type both;
     hd_type_text((*l)->type, lt);
     hd_type_text((*r_key)->type, rt);
-    if (!fe_expr_unify_compare(r->arena, l, r_key) ||
-        !fe_type_unify((*l)->type, (*r_key)->type, &both))
+    if (!fe_expr_unify_compare(r->arena, l, r_key) || !fe_type_unify((*l)->type, (*r_key)->type, &both))
         return fe_json_fail(pair, "the two sides cannot be compared: found %s and %s", lt, rt);
     *l = fe_expr_cast(r->arena, *l, both);
     *r_key = fe_expr_cast(r->arena, *r_key, both);
     return 0;
 }
 
-static int read_pair(struct fe_plan_reader *r, const struct fe_json *v,
-                     const struct fe_node *n, struct fe_expr **lkey, struct fe_expr **rkey)
+static int read_pair(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_node *n, struct fe_expr **lkey,
+                     struct fe_expr **rkey)
 {
     struct fe_scope left = fe_scope_of(n->inputs[0]), right = fe_scope_of(n->inputs[1]);
     struct fe_json e;
@@ -93,8 +90,7 @@ static int read_pairs(struct fe_plan_reader *r, const struct fe_json *v, struct 
     return 0;
 }
 
-static void add_side(struct fe_column *cols, int *n, const struct fe_node *input,
-                     bool nullable)
+static void add_side(struct fe_column *cols, int *n, const struct fe_node *input, bool nullable)
 {
     for (int i = 0; i < input->ncols; i++) {
         cols[*n] = input->cols[i];
@@ -110,9 +106,7 @@ static int read_mark(const struct fe_json *v, const struct fe_node *n, const cha
         HD_TRY(fe_json_need(v, "mark", &m));
         return fe_json_name(&m, out);
     }
-    return given ? fe_json_fail(&m, "\"mark\" belongs to kind mark, not to %s",
-                                fe_join_kind_name(n->u.join.kind))
-                 : 0;
+    return given ? fe_json_fail(&m, "\"mark\" belongs to kind mark, not to %s", fe_join_kind_name(n->u.join.kind)) : 0;
 }
 
 static int set_output(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node *n)
@@ -120,8 +114,7 @@ static int set_output(struct fe_plan_reader *r, const struct fe_json *v, struct 
     const enum fe_join_kind k = n->u.join.kind;
     const char *mark = NULL;
     int ncols = 0;
-    struct fe_column *cols =
-        HD_NEWN(r->arena, struct fe_column, n->inputs[0]->ncols + n->inputs[1]->ncols + 1);
+    struct fe_column *cols = HD_NEWN(r->arena, struct fe_column, n->inputs[0]->ncols + n->inputs[1]->ncols + 1);
     HD_TRY(read_mark(v, n, &mark));
     add_side(cols, &ncols, n->inputs[0], k == FE_RIGHT || k == FE_FULL);
     if (k == FE_INNER || k == FE_LEFT || k == FE_RIGHT || k == FE_FULL)
@@ -133,8 +126,7 @@ static int set_output(struct fe_plan_reader *r, const struct fe_json *v, struct 
 
 static int read_residual(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node *n)
 {
-    struct fe_column *cols =
-        HD_NEWN(r->arena, struct fe_column, n->inputs[0]->ncols + n->inputs[1]->ncols);
+    struct fe_column *cols = HD_NEWN(r->arena, struct fe_column, n->inputs[0]->ncols + n->inputs[1]->ncols);
     struct fe_scope scope = {0, cols, NULL};
     add_side(cols, &scope.ncols, n->inputs[0], false);
     add_side(cols, &scope.ncols, n->inputs[1], false);
@@ -154,15 +146,14 @@ static int check(const struct fe_json *v, const struct fe_node *n)
     if (k != FE_INNER && k != FE_LEFT)
         return fe_json_fail(v, "kind %s expects at least one pair in \"on\"", kind);
     if (n->u.join.strategy != FE_AUTO)
-        return fe_json_fail(v, "strategy %s expects at least one pair in \"on\"",
-                            fe_strategy_name(n->u.join.strategy));
+        return fe_json_fail(v, "strategy %s expects at least one pair in \"on\"", fe_strategy_name(n->u.join.strategy));
     return 0;
 }
 
 int fe_read_JOIN(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
 {
-    HD_TRY(fe_json_object(v, "op", "comment", "kind", "left", "right", "on", "residual",
-                          "build", "strategy", "mark", "single", NULL));
+    HD_TRY(fe_json_object(v, "op", "comment", "kind", "left", "right", "on", "residual", "build", "strategy", "mark",
+                          "single", NULL));
     struct fe_node *n = fe_new_node(r, v, FE_JOIN_OP, 2);
     HD_TRY(read_options(v, n));
     HD_TRY(fe_read_input(r, v, "left", &n->inputs[0]));

@@ -23,8 +23,7 @@ static int read_alias(const struct fe_json *v, const char **out)
 
 /* ---- scan, ref ------------------------------------------------------------------------ */
 
-static int find_table(struct fe_plan_reader *r, const struct fe_json *v,
-                      const struct fe_table **out)
+static int find_table(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_table **out)
 {
     struct fe_json m;
     const char *name;
@@ -34,8 +33,8 @@ static int find_table(struct fe_plan_reader *r, const struct fe_json *v,
     *out = fe_catalog_find(r->cat, name);
     if (*out && (*out)->rows > FE_TABLE_MAX_ROWS)
         return HD_FAIL(r->err, UNSUPPORTED, fe_json_path(&m),
-                       "table \"%.100s\" has %lld rows; at most %d are supported", name,
-                       (long long)(*out)->rows, FE_TABLE_MAX_ROWS);
+                       "table \"%.100s\" has %lld rows; at most %d are supported", name, (long long)(*out)->rows,
+                       FE_TABLE_MAX_ROWS);
     if (*out)
         return 0;
     for (int i = 0; i < r->cat->ntables && strlen(list) < 300; i++) {
@@ -48,8 +47,7 @@ static int find_table(struct fe_plan_reader *r, const struct fe_json *v,
     hd_near_init(&near, name);
     for (int i = 0; i < r->cat->ntables; i++)
         hd_near_offer(&near, r->cat->tables[i]->name);
-    return fe_json_fail(&m, "table \"%.100s\" not found%s; tables are %s", name,
-                        hd_near_hint(&near), list);
+    return fe_json_fail(&m, "table \"%.100s\" not found%s; tables are %s", name, hd_near_hint(&near), list);
 }
 
 static struct fe_column *table_columns(struct fe_plan_reader *r, const struct fe_table *t)
@@ -60,8 +58,8 @@ static struct fe_column *table_columns(struct fe_plan_reader *r, const struct fe
     return cols;
 }
 
-static int read_scan_columns(struct fe_plan_reader *r, const struct fe_json *v,
-                             const struct fe_scope *scope, int **out, int *n)
+static int read_scan_columns(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, int **out,
+                             int *n)
 {
     struct fe_json list, m;
     const char *name;
@@ -150,8 +148,8 @@ static void add_output(struct outputs *o, struct fe_expr *e, const char *name)
     o->cols[o->n++] = (struct fe_column){name, e->type, e->nullable};
 }
 
-static int read_column_name(struct fe_plan_reader *r, const struct fe_json *v,
-                            const struct fe_scope *scope, struct fe_expr **out)
+static int read_column_name(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
+                            struct fe_expr **out)
 {
     const char *name, *path = fe_json_path(v);
     int col;
@@ -162,8 +160,8 @@ static int read_column_name(struct fe_plan_reader *r, const struct fe_json *v,
 }
 
 /* "name" or {"expr": ..., "as": "name"} */
-static int read_output(struct fe_plan_reader *r, const struct fe_json *v,
-                       const struct fe_scope *scope, struct outputs *o)
+static int read_output(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
+                       struct outputs *o)
 {
     struct fe_json expr, as;
     struct fe_expr *e;
@@ -184,8 +182,8 @@ static int read_output(struct fe_plan_reader *r, const struct fe_json *v,
     return 0;
 }
 
-static int read_outputs(struct fe_plan_reader *r, const struct fe_json *list,
-                        const struct fe_scope *scope, struct outputs *o)
+static int read_outputs(struct fe_plan_reader *r, const struct fe_json *list, const struct fe_scope *scope,
+                        struct outputs *o)
 {
     struct fe_json m;
     for (bool more = fe_json_first(list, &m); more; more = fe_json_next(&m))
@@ -195,12 +193,10 @@ static int read_outputs(struct fe_plan_reader *r, const struct fe_json *list,
 
 static struct outputs new_outputs(struct fe_plan_reader *r, int cap)
 {
-    return (struct outputs){0, HD_NEWN(r->arena, struct fe_expr *, cap),
-                            HD_NEWN(r->arena, struct fe_column, cap)};
+    return (struct outputs){0, HD_NEWN(r->arena, struct fe_expr *, cap), HD_NEWN(r->arena, struct fe_column, cap)};
 }
 
-static void add_all_columns(struct fe_plan_reader *r, struct outputs *o,
-                            const struct fe_node *input, const char *path)
+static void add_all_columns(struct fe_plan_reader *r, struct outputs *o, const struct fe_node *input, const char *path)
 {
     for (int i = 0; i < input->ncols; i++)
         add_output(o, fe_expr_column(r->arena, i, &input->cols[i], path), input->cols[i].name);
@@ -252,8 +248,7 @@ static const struct {
 static int read_agg_fn(const struct fe_json *v, enum fe_agg_fn *out)
 {
     /* count without an argument is its own function inside; `any` is the planner's. */
-    static const enum fe_agg_fn fns[] = {FE_AGG_COUNT, FE_AGG_SUM, FE_AGG_AVG, FE_AGG_MIN,
-                                         FE_AGG_MAX};
+    static const enum fe_agg_fn fns[] = {FE_AGG_COUNT, FE_AGG_SUM, FE_AGG_AVG, FE_AGG_MIN, FE_AGG_MAX};
     const char *names[HD_COUNT(fns)];
     struct fe_json fn, arg;
     int k = 0;
@@ -289,8 +284,7 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
     case FE_AGG_SUM:
     case FE_AGG_AVG:
         if (!hd_type_is_num(t))
-            return fe_json_fail(v, "%s expects a number, found %s", aggs[g->fn].name,
-                                hd_type_text(t, found));
+            return fe_json_fail(v, "%s expects a number, found %s", aggs[g->fn].name, hd_type_text(t, found));
         g->type = g->fn == FE_AGG_SUM ? sum_type(t) : avg_type(t);
         return 0;
     case FE_AGG_MIN:
@@ -305,9 +299,8 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
     HD_BUG("type of an aggregate of the planner");
 }
 
-static int read_agg(struct fe_plan_reader *r, const struct fe_json *v,
-                    const struct fe_scope *scope, bool grouped, struct fe_agg *g,
-                    struct fe_column *col)
+static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, bool grouped,
+                    struct fe_agg *g, struct fe_column *col)
 {
     struct fe_json arg, as, distinct;
     HD_TRY(fe_json_object(v, "fn", "arg", "as", "distinct", NULL));
@@ -332,15 +325,14 @@ static int read_agg(struct fe_plan_reader *r, const struct fe_json *v,
     return fe_json_name(&as, &col->name);
 }
 
-static int read_aggs(struct fe_plan_reader *r, const struct fe_json *list,
-                     const struct fe_scope *scope, struct fe_node *n, struct fe_column *cols)
+static int read_aggs(struct fe_plan_reader *r, const struct fe_json *list, const struct fe_scope *scope,
+                     struct fe_node *n, struct fe_column *cols)
 {
     struct fe_json m;
     n->u.agg.aggs = HD_NEWN(r->arena, struct fe_agg, fe_json_length(list));
     for (bool more = fe_json_first(list, &m); more; more = fe_json_next(&m)) {
         int k = n->u.agg.naggs++;
-        HD_TRY(read_agg(r, &m, scope, n->u.agg.nkeys > 0, &n->u.agg.aggs[k],
-                        &cols[n->u.agg.nkeys + k]));
+        HD_TRY(read_agg(r, &m, scope, n->u.agg.nkeys > 0, &n->u.agg.aggs[k], &cols[n->u.agg.nkeys + k]));
     }
     return 0;
 }
@@ -380,8 +372,8 @@ static int read_nulls(const struct fe_json *v, bool *first)
     return 0;
 }
 
-static int read_sort_key(struct fe_plan_reader *r, const struct fe_json *v,
-                         const struct fe_scope *scope, struct fe_sort_key *k)
+static int read_sort_key(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
+                         struct fe_sort_key *k)
 {
     struct fe_json expr;
     if (fe_json_kind(v) == FE_JSON_STRING)
@@ -405,13 +397,12 @@ static bool sorts_by(const struct fe_node *n, int col)
 
 /* Rows that tie are ordered by the columns that are left, so that a result is one list of
  * rows and not one of several. */
-static void add_tie_breakers(struct fe_plan_reader *r, struct fe_node *n,
-                             const struct fe_scope *scope)
+static void add_tie_breakers(struct fe_plan_reader *r, struct fe_node *n, const struct fe_scope *scope)
 {
     for (int c = 0; c < scope->ncols; c++)
         if (!sorts_by(n, c))
-            n->u.sort.keys[n->u.sort.nkeys++] = (struct fe_sort_key){
-                fe_expr_column(r->arena, c, &scope->cols[c], n->path), false, false};
+            n->u.sort.keys[n->u.sort.nkeys++] =
+                (struct fe_sort_key){fe_expr_column(r->arena, c, &scope->cols[c], n->path), false, false};
 }
 
 static int read_limits(const struct fe_json *v, struct fe_node *n)
@@ -432,8 +423,7 @@ int fe_read_SORT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_no
     HD_TRY(fe_json_array(&keys));
     if (!fe_json_length(&keys))
         return fe_json_fail(&keys, "expected at least one sort key");
-    n->u.sort.keys =
-        HD_NEWN(r->arena, struct fe_sort_key, fe_json_length(&keys) + scope.ncols);
+    n->u.sort.keys = HD_NEWN(r->arena, struct fe_sort_key, fe_json_length(&keys) + scope.ncols);
     for (bool more = fe_json_first(&keys, &m); more; more = fe_json_next(&m))
         HD_TRY(read_sort_key(r, &m, &scope, &n->u.sort.keys[n->u.sort.nkeys++]));
     n->u.sort.nstated = n->u.sort.nkeys;
@@ -457,16 +447,14 @@ int fe_read_LIMIT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_n
 
 /* ---- union_all ------------------------------------------------------------------------ */
 
-static int unify_columns(const struct fe_json *v, const struct fe_node *n,
-                         struct fe_column *cols)
+static int unify_columns(const struct fe_json *v, const struct fe_node *n, struct fe_column *cols)
 {
     const struct fe_node *first = n->inputs[0];
     char l[HD_TEXT_MAX], r[HD_TEXT_MAX];
     for (int i = 1; i < n->ninputs; i++) {
         const struct fe_node *in = n->inputs[i];
         if (in->ncols != first->ncols)
-            return fe_json_fail(v, "inputs have different numbers of columns: %d and %d",
-                                first->ncols, in->ncols);
+            return fe_json_fail(v, "inputs have different numbers of columns: %d and %d", first->ncols, in->ncols);
         for (int c = 0; c < in->ncols; c++) {
             if (!fe_type_unify(cols[c].type, in->cols[c].type, &cols[c].type))
                 return fe_json_fail(v,
@@ -481,8 +469,7 @@ static int unify_columns(const struct fe_json *v, const struct fe_node *n,
 }
 
 /* A projection that casts where an input's types are not the union's. */
-static void cast_input(struct fe_plan_reader *r, struct fe_node **input,
-                       const struct fe_column *cols)
+static void cast_input(struct fe_plan_reader *r, struct fe_node **input, const struct fe_column *cols)
 {
     struct fe_node *in = *input, *n;
     int same = 0;
@@ -519,8 +506,7 @@ int fe_read_UNION_ALL(struct fe_plan_reader *r, const struct fe_json *v, struct 
     for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m))
         HD_TRY(fe_read_node(r, &m, &n->inputs[k++]));
     struct fe_node *first = n->inputs[0];
-    struct fe_column *cols =
-        hd_dup(r->arena, first->cols, (size_t)first->ncols * sizeof *first->cols);
+    struct fe_column *cols = hd_dup(r->arena, first->cols, (size_t)first->ncols * sizeof *first->cols);
     HD_TRY(unify_columns(v, n, cols));
     for (int i = 0; i < count; i++)
         cast_input(r, &n->inputs[i], cols);
@@ -544,8 +530,7 @@ static int read_value_columns(const struct fe_json *list, struct fe_column *cols
     return 0;
 }
 
-static int read_row(const struct fe_json *row, int ncols, struct fe_column *cols,
-                    struct fe_value *out)
+static int read_row(const struct fe_json *row, int ncols, struct fe_column *cols, struct fe_value *out)
 {
     struct fe_json m;
     HD_TRY(fe_json_array(row));

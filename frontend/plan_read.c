@@ -11,8 +11,7 @@
 
 /* ---- helpers for the operators -------------------------------------------------------- */
 
-struct fe_node *fe_new_node(struct fe_plan_reader *r, const struct fe_json *v,
-                            enum fe_relop op, int ninputs)
+struct fe_node *fe_new_node(struct fe_plan_reader *r, const struct fe_json *v, enum fe_relop op, int ninputs)
 {
     struct fe_node *n = HD_NEW(r->arena, struct fe_node);
     n->op = op;
@@ -23,22 +22,20 @@ struct fe_node *fe_new_node(struct fe_plan_reader *r, const struct fe_json *v,
     return n;
 }
 
-int fe_set_columns(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node *n,
-                   int ncols, const struct fe_column *cols)
+int fe_set_columns(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node *n, int ncols,
+                   const struct fe_column *cols)
 {
     if (ncols > FE_PLAN_MAX_COLUMNS)
-        return fe_json_fail(v, "expected at most %d output columns, found %d",
-                            FE_PLAN_MAX_COLUMNS, ncols);
+        return fe_json_fail(v, "expected at most %d output columns, found %d", FE_PLAN_MAX_COLUMNS, ncols);
     if (ncols == 0)
         return fe_json_fail(v, "expected at least one output column");
     for (int i = 0; i < ncols; i++)
         for (int k = 0; k < i; k++)
             if (strcmp(cols[i].name, cols[k].name) == 0)
-                return fe_json_fail(
-                    v,
-                    "two output columns are called \"%.100s\"; rename one with "
-                    "an alias or a project",
-                    cols[i].name);
+                return fe_json_fail(v,
+                                    "two output columns are called \"%.100s\"; rename one with "
+                                    "an alias or a project",
+                                    cols[i].name);
     n->ncols = ncols;
     n->cols = hd_dup(r->arena, cols, (size_t)ncols * sizeof *cols);
     return 0;
@@ -49,9 +46,8 @@ struct fe_scope fe_scope_of(const struct fe_node *n)
     return (struct fe_scope){n->ncols, n->cols, NULL};
 }
 
-int fe_read_expr(struct fe_plan_reader *r, const struct fe_json *v,
-                 const struct fe_scope *scope, const struct hd_type *want, const char *what,
-                 struct fe_expr **out)
+int fe_read_expr(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
+                 const struct hd_type *want, const char *what, struct fe_expr **out)
 {
     struct fe_typing t = {r->arena, r->err, r->plan->params, r->plan->nparams, scope};
     struct fe_ast *x;
@@ -59,8 +55,8 @@ int fe_read_expr(struct fe_plan_reader *r, const struct fe_json *v,
     return fe_ast_type(&t, x, want, what, out);
 }
 
-int fe_read_condition(struct fe_plan_reader *r, const struct fe_json *v, const char *key,
-                      const struct fe_scope *scope, struct fe_expr **out)
+int fe_read_condition(struct fe_plan_reader *r, const struct fe_json *v, const char *key, const struct fe_scope *scope,
+                      struct fe_expr **out)
 {
     const struct hd_type want = hd_type_of(HD_BOOL);
     struct fe_json m;
@@ -84,8 +80,7 @@ int fe_read_choice(const struct fe_json *v, const char *const *choices, int n, i
         snprintf(list + k, sizeof list - k, "%s%s", i ? ", " : "", choices[i]);
     }
     struct hd_near near;
-    return fe_json_fail(v, "expected %s, found \"%.60s\"%s", list, s,
-                        hd_near_of(&near, s, choices, n));
+    return fe_json_fail(v, "expected %s, found \"%.60s\"%s", list, s, hd_near_of(&near, s, choices, n));
 }
 
 /* ---- operators ------------------------------------------------------------------------ */
@@ -104,8 +99,7 @@ static int read_op(const struct fe_json *v, int *out)
 
 int fe_read_node(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
 {
-    static int (*const readers[])(struct fe_plan_reader *, const struct fe_json *,
-                                  struct fe_node **) = {
+    static int (*const readers[])(struct fe_plan_reader *, const struct fe_json *, struct fe_node **) = {
 #define T_REL(id, name) fe_read_##id,
 #include "frontend/relops.def"
     };
@@ -113,8 +107,7 @@ int fe_read_node(struct fe_plan_reader *r, const struct fe_json *v, struct fe_no
     const char *comment;
     HD_TRY(read_op(v, &op));
     if (r->depth >= FE_PLAN_MAX_DEPTH)
-        return fe_json_fail(v, "operators are nested deeper than %d levels",
-                            FE_PLAN_MAX_DEPTH);
+        return fe_json_fail(v, "operators are nested deeper than %d levels", FE_PLAN_MAX_DEPTH);
     r->depth++;
     HD_TRY(readers[op](r, v, out));
     HD_TRY(fe_json_opt_string(v, "comment", &comment));
@@ -122,8 +115,7 @@ int fe_read_node(struct fe_plan_reader *r, const struct fe_json *v, struct fe_no
     return 0;
 }
 
-int fe_read_input(struct fe_plan_reader *r, const struct fe_json *v, const char *key,
-                  struct fe_node **out)
+int fe_read_input(struct fe_plan_reader *r, const struct fe_json *v, const char *key, struct fe_node **out)
 {
     struct fe_json m;
     HD_TRY(fe_json_need(v, key, &m));
@@ -144,8 +136,8 @@ static int unknown_shared(struct fe_plan_reader *r, const struct fe_json *at, co
         hd_near_offer(&near, m.key);
         hd_strbuf_addf(&b, "%s%s", b.n ? ", " : "", m.key);
     }
-    fe_json_fail(at, "shared subplan \"%.100s\" not found%s; there %s %s", name,
-                 hd_near_hint(&near), b.n ? "are" : "is", b.n ? b.s : "none");
+    fe_json_fail(at, "shared subplan \"%.100s\" not found%s; there %s %s", name, hd_near_hint(&near),
+                 b.n ? "are" : "is", b.n ? b.s : "none");
     hd_strbuf_release(&b);
     return -1;
 }
@@ -163,8 +155,7 @@ static int read_one_shared(struct fe_plan_reader *r, const struct fe_json *m)
     return 0;
 }
 
-int fe_read_shared(struct fe_plan_reader *r, const struct fe_json *at, const char *name,
-                   int *out)
+int fe_read_shared(struct fe_plan_reader *r, const struct fe_json *at, const char *name, int *out)
 {
     struct fe_json m;
     bool more = r->shared && fe_json_first(r->shared, &m);
@@ -235,8 +226,7 @@ static int read_param(const struct fe_json *v, struct fe_param *p)
     p->name = hd_strdup(v->r->arena, v->key);
     p->path = fe_json_path(v);
     if (!is_param_name(p->name))
-        return fe_json_fail(
-            v, "a parameter is named with letters, digits and _, found \"%.60s\"", p->name);
+        return fe_json_fail(v, "a parameter is named with letters, digits and _, found \"%.60s\"", p->name);
     HD_TRY(fe_json_need(v, "type", &type));
     HD_TRY(read_param_type(&type, p));
     HD_TRY(fe_json_opt_bool(v, "nullable", &p->nullable));
@@ -300,8 +290,8 @@ static int read_document(struct fe_plan_reader *r, const struct fe_json *v)
     return 0;
 }
 
-int fe_plan_read(struct hd_arena *a, const char *json, const struct fe_catalog *cat,
-                 struct fe_plan **out, struct hd_err *err)
+int fe_plan_read(struct hd_arena *a, const char *json, const struct fe_catalog *cat, struct fe_plan **out,
+                 struct hd_err *err)
 {
     struct fe_json_reader j = {.arena = a, .err = err, .class = HD_ERR_USER};
     struct fe_plan_reader r = {.arena = a, .err = err, .cat = cat};

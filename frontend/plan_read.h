@@ -25,22 +25,18 @@ struct fe_plan_reader {
 /* plan_read.c */
 int fe_read_node(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out);
 /* Member that holds an operator. */
-int fe_read_input(struct fe_plan_reader *r, const struct fe_json *v, const char *key,
-                  struct fe_node **out);
+int fe_read_input(struct fe_plan_reader *r, const struct fe_json *v, const char *key, struct fe_node **out);
 /* Index in plan->shared of the subplan called name; reads it if it was not yet. */
-int fe_read_shared(struct fe_plan_reader *r, const struct fe_json *at, const char *name,
-                   int *out);
-struct fe_node *fe_new_node(struct fe_plan_reader *r, const struct fe_json *v,
-                            enum fe_relop op, int ninputs);
+int fe_read_shared(struct fe_plan_reader *r, const struct fe_json *at, const char *name, int *out);
+struct fe_node *fe_new_node(struct fe_plan_reader *r, const struct fe_json *v, enum fe_relop op, int ninputs);
 /* Output columns = copies of these; checks that names are distinct and not too many. */
-int fe_set_columns(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node *n,
-                   int ncols, const struct fe_column *cols);
-int fe_read_expr(struct fe_plan_reader *r, const struct fe_json *v,
-                 const struct fe_scope *scope, const struct hd_type *want, const char *what,
-                 struct fe_expr **out);
+int fe_set_columns(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node *n, int ncols,
+                   const struct fe_column *cols);
+int fe_read_expr(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
+                 const struct hd_type *want, const char *what, struct fe_expr **out);
 /* Optional condition; *out is NULL if the key is absent. */
-int fe_read_condition(struct fe_plan_reader *r, const struct fe_json *v, const char *key,
-                      const struct fe_scope *scope, struct fe_expr **out);
+int fe_read_condition(struct fe_plan_reader *r, const struct fe_json *v, const char *key, const struct fe_scope *scope,
+                      struct fe_expr **out);
 /* Index of the text in the list, or an error that shows the list. */
 int fe_read_choice(const struct fe_json *v, const char *const *choices, int n, int *out);
 /* plan_bind.c: a default or a bound value. */
@@ -48,8 +44,7 @@ int fe_param_read_value(struct fe_param *p, const struct fe_json *v);
 struct fe_scope fe_scope_of(const struct fe_node *n);
 
 /* One per operator of relops.def. */
-#define T_REL(id, name)                                                                       \
-    int fe_read_##id(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out);
+#define T_REL(id, name) int fe_read_##id(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out);
 #include "frontend/relops.def"
 
 #endif

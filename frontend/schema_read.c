@@ -9,8 +9,7 @@
 
 /* ---- shared with the catalog ---------------------------------------------------------- */
 
-int fe_read_list(const struct fe_json *v, const char *key, int max, struct fe_json *list,
-                 int *n)
+int fe_read_list(const struct fe_json *v, const char *key, int max, struct fe_json *list, int *n)
 {
     HD_TRY(fe_json_need(v, key, list));
     HD_TRY(fe_json_array(list));
@@ -38,14 +37,13 @@ int fe_check_column_names(const struct fe_json *columns, const struct fe_table *
     return 0;
 }
 
-int fe_check_table_names(const struct fe_json *tables, int n,
-                         const struct fe_table *(*get)(const void *, int), const void *set)
+int fe_check_table_names(const struct fe_json *tables, int n, const struct fe_table *(*get)(const void *, int),
+                         const void *set)
 {
     for (int i = 0; i < n; i++)
         for (int k = 0; k < i; k++)
             if (strcmp(get(set, i)->name, get(set, k)->name) == 0)
-                return fe_json_fail(tables, "two tables are called \"%.100s\"",
-                                    get(set, i)->name);
+                return fe_json_fail(tables, "two tables are called \"%.100s\"", get(set, i)->name);
     return 0;
 }
 
@@ -55,13 +53,11 @@ static int no_column(const struct fe_json *v, const struct fe_table *t, const ch
     hd_near_init(&near, name);
     for (int i = 0; i < t->ncols; i++)
         hd_near_offer(&near, t->cols[i].name);
-    return fe_json_fail(v, "table \"%.100s\" has no column \"%.100s\"%s", t->name, name,
-                        hd_near_hint(&near));
+    return fe_json_fail(v, "table \"%.100s\" has no column \"%.100s\"%s", t->name, name, hd_near_hint(&near));
 }
 
 /* Distinct columns of t by name. */
-static int read_column_list(const struct fe_json *v, const char *key, const struct fe_table *t,
-                            int **out, int *n)
+static int read_column_list(const struct fe_json *v, const char *key, const struct fe_table *t, int **out, int *n)
 {
     struct fe_json list, m;
     const char *name;
@@ -98,8 +94,8 @@ static bool types_join(struct hd_type a, struct hd_type b)
     return a.kind == b.kind && a.scale == b.scale;
 }
 
-static int check_references(const struct fe_json *v, const struct fe_table *t,
-                            const struct fe_foreign_key *f, int n_parent)
+static int check_references(const struct fe_json *v, const struct fe_table *t, const struct fe_foreign_key *f,
+                            int n_parent)
 {
     if (n_parent != f->n_columns)
         return fe_json_fail(v, "%d columns reference %d columns", f->n_columns, n_parent);
@@ -108,22 +104,20 @@ static int check_references(const struct fe_json *v, const struct fe_table *t,
         const struct fe_table_column *p = &f->parent->cols[f->parent_columns[i]];
         char ct[HD_TEXT_MAX], pt[HD_TEXT_MAX];
         if (!types_join(c->type, p->type))
-            return fe_json_fail(v, "column \"%.60s\" is %s, the referenced \"%.60s\" is %s",
-                                c->name, hd_type_text(c->type, ct), p->name,
-                                hd_type_text(p->type, pt));
+            return fe_json_fail(v, "column \"%.60s\" is %s, the referenced \"%.60s\" is %s", c->name,
+                                hd_type_text(c->type, ct), p->name, hd_type_text(p->type, pt));
     }
     return 0;
 }
 
 static int read_foreign_key(const struct fe_json *v, const struct fe_table *t,
-                            const struct fe_table *(*find)(const void *, const char *),
-                            const void *set, bool more, struct fe_foreign_key *f)
+                            const struct fe_table *(*find)(const void *, const char *), const void *set, bool more,
+                            struct fe_foreign_key *f)
 {
     struct fe_json m;
     const char *name;
     int *columns, *parents, n_parent;
-    HD_TRY(more ? fe_json_object(v, "columns", "table", "references", "index", "max_children",
-                                 NULL)
+    HD_TRY(more ? fe_json_object(v, "columns", "table", "references", "index", "max_children", NULL)
                 : fe_json_object(v, "columns", "table", "references", NULL));
     HD_TRY(read_column_list(v, "columns", t, &columns, &f->n_columns));
     HD_TRY(fe_json_need(v, "table", &m));
@@ -139,8 +133,7 @@ static int read_foreign_key(const struct fe_json *v, const struct fe_table *t,
 }
 
 int fe_read_foreign_keys(const struct fe_json *table, struct fe_table *t,
-                         const struct fe_table *(*find)(const void *, const char *),
-                         const void *set, bool more)
+                         const struct fe_table *(*find)(const void *, const char *), const void *set, bool more)
 {
     struct fe_json list, m;
     int n;
@@ -149,8 +142,7 @@ int fe_read_foreign_keys(const struct fe_json *table, struct fe_table *t,
     HD_TRY(fe_json_array(&list));
     n = fe_json_length(&list);
     if (n > FE_MAX_KEYS)
-        return fe_json_fail(&list, "expected at most %d foreign keys, found %d", FE_MAX_KEYS,
-                            n);
+        return fe_json_fail(&list, "expected at most %d foreign keys, found %d", FE_MAX_KEYS, n);
     t->fks = HD_NEWN(table->r->arena, struct fe_foreign_key, n);
     for (bool go = fe_json_first(&list, &m); go; go = fe_json_next(&m))
         HD_TRY(read_foreign_key(&m, t, find, set, more, &t->fks[t->nfks++]));
@@ -168,8 +160,7 @@ static int read_byte(const struct fe_json *v, const char *key, bool optional, ch
     HD_TRY(fe_json_string(&m, &s));
     bool bad = strlen(s) > 1 || (unsigned char)*s >= 0x80 || *s == '\n' || *s == '\r';
     if (bad || (!*s && !optional))
-        return fe_json_expected(&m, optional ? "one ASCII character or \"\""
-                                             : "one ASCII character");
+        return fe_json_expected(&m, optional ? "one ASCII character or \"\"" : "one ASCII character");
     *out = *s;
     return 0;
 }
@@ -177,12 +168,10 @@ static int read_byte(const struct fe_json *v, const char *key, bool optional, ch
 static int check_format(const struct fe_json *v, const struct fe_text_format *f)
 {
     if (f->delimiter == f->quote)
-        return fe_json_fail(v, "delimiter and quote must differ, found '%c' for both",
-                            f->quote);
+        return fe_json_fail(v, "delimiter and quote must differ, found '%c' for both", f->quote);
     for (const char *p = f->null_text; *p; p++)
         if (*p == f->delimiter || *p == '\n' || *p == '\r')
-            return fe_json_fail(v,
-                                "\"null\" may contain neither the delimiter nor a line end");
+            return fe_json_fail(v, "\"null\" may contain neither the delimiter nor a line end");
     return 0;
 }
 
@@ -192,8 +181,7 @@ static int read_format(const struct fe_json *v, struct fe_text_format *f)
     struct fe_json m;
     if (!fe_json_get(v, "format", &m))
         return 0;
-    HD_TRY(fe_json_object(&m, "delimiter", "quote", "header", "trailing_delimiter", "null",
-                          NULL));
+    HD_TRY(fe_json_object(&m, "delimiter", "quote", "header", "trailing_delimiter", "null", NULL));
     HD_TRY(read_byte(&m, "delimiter", false, &f->delimiter));
     HD_TRY(read_byte(&m, "quote", true, &f->quote));
     HD_TRY(fe_json_opt_bool(&m, "header", &f->header));
@@ -235,20 +223,17 @@ static int read_columns(const struct fe_json *v, struct fe_table *t)
     return fe_check_column_names(&list, t);
 }
 
-static int read_table(const struct fe_json *v, const struct fe_text_format *common,
-                      struct fe_schema_table *t)
+static int read_table(const struct fe_json *v, const struct fe_text_format *common, struct fe_schema_table *t)
 {
     struct fe_json m;
-    HD_TRY(fe_json_object(v, "name", "rows", "columns", "primary_key", "foreign_keys",
-                          "format", NULL));
+    HD_TRY(fe_json_object(v, "name", "rows", "columns", "primary_key", "foreign_keys", "format", NULL));
     HD_TRY(fe_json_need(v, "name", &m));
     HD_TRY(fe_json_name(&m, &t->table.name));
     t->path = fe_json_path(v);
     t->rows = -1;
     HD_TRY(fe_json_opt_int(v, "rows", 0, FE_MAX_ROWS, &t->rows));
     if (t->rows > FE_TABLE_MAX_ROWS)
-        return HD_FAIL(v->r->err, UNSUPPORTED, t->path,
-                       "table \"%.100s\" has %lld rows; at most %d are supported",
+        return HD_FAIL(v->r->err, UNSUPPORTED, t->path, "table \"%.100s\" has %lld rows; at most %d are supported",
                        t->table.name, (long long)t->rows, FE_TABLE_MAX_ROWS);
     t->format = *common;
     HD_TRY(read_format(v, &t->format));
@@ -281,8 +266,7 @@ static int read_schema(const struct fe_json *v, struct fe_schema *s)
     return read_all_foreign_keys(&list, s);
 }
 
-int fe_schema_read(struct hd_arena *a, const char *json, struct fe_schema **out,
-                   struct hd_err *err)
+int fe_schema_read(struct hd_arena *a, const char *json, struct fe_schema **out, struct hd_err *err)
 {
     struct fe_json_reader r = {.arena = a, .err = err, .class = HD_ERR_USER};
     struct fe_schema *s = HD_NEW(a, struct fe_schema);

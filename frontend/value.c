@@ -106,8 +106,7 @@ bool fe_value_parse(struct hd_type t, const char *s, size_t n, struct fe_value *
     case HD_BOOL: return parse_bool(s, n, &out->i);
     case HD_INT32:
     case HD_INT64: return parse_int(s, n, t, &out->i);
-    case HD_DECIMAL:
-        return hd_dec_parse(s, n, t.scale, &out->i) && fe_value_in_range(out->i, t);
+    case HD_DECIMAL: return hd_dec_parse(s, n, t.scale, &out->i) && fe_value_in_range(out->i, t);
     case HD_FLOAT64: return parse_double(s, n, &out->f);
     case HD_DATE:
         ok = hd_date_parse(s, n, &days);
@@ -133,9 +132,7 @@ const char *fe_value_form(struct hd_type t, char buf[HD_TEXT_MAX * 2])
     case HD_BOOL: return "true or false";
     case HD_INT32: return "an int32 (-2147483648 to 2147483647)";
     case HD_INT64: return "an int64 (64-bit integer)";
-    case HD_DECIMAL:
-        snprintf(buf, HD_TEXT_MAX * 2, "a %s as text", hd_type_text(t, type));
-        return buf;
+    case HD_DECIMAL: snprintf(buf, HD_TEXT_MAX * 2, "a %s as text", hd_type_text(t, type)); return buf;
     case HD_FLOAT64: return "a float64";
     case HD_DATE: return "a date \"YYYY-MM-DD\"";
     case HD_TIMESTAMP: return "a timestamp \"YYYY-MM-DD HH:MM:SS\"";
@@ -166,11 +163,9 @@ const char *fe_value_misfit(struct hd_type t, const char *s, char buf[FE_MISFIT_
     if (t.kind != HD_DECIMAL || !count_digits(s, &whole, &fraction))
         return buf;
     if (whole > most)
-        snprintf(buf, FE_MISFIT_MAX, " (%d digits before the point, at most %d fit)", whole,
-                 most);
+        snprintf(buf, FE_MISFIT_MAX, " (%d digits before the point, at most %d fit)", whole, most);
     else if (fraction > t.scale)
-        snprintf(buf, FE_MISFIT_MAX, " (%d digits after the point, at most %d fit)", fraction,
-                 t.scale);
+        snprintf(buf, FE_MISFIT_MAX, " (%d digits after the point, at most %d fit)", fraction, t.scale);
     return buf;
 }
 
@@ -212,8 +207,7 @@ int fe_value_read(const struct fe_json *v, struct hd_type t, struct fe_value *ou
     return fe_json_expected(v, fe_value_form(t, form));
 }
 
-const char fe_type_list[] =
-    "a type (bool, int32, int64, decimal(p,s), float64, date, timestamp, string)";
+const char fe_type_list[] = "a type (bool, int32, int64, decimal(p,s), float64, date, timestamp, string)";
 
 /* hd_type_parse takes blanks and signs among the digits; one spelling is enough. */
 bool fe_type_parse(const char *s, struct hd_type *out)
@@ -264,8 +258,7 @@ bool fe_type_castable(struct hd_type from, struct hd_type to)
         return true;
     if (hd_type_is_num(from) && hd_type_is_num(to))
         return true;
-    return (from.kind == HD_DATE && to.kind == HD_TIMESTAMP) ||
-           (from.kind == HD_TIMESTAMP && to.kind == HD_DATE);
+    return (from.kind == HD_DATE && to.kind == HD_TIMESTAMP) || (from.kind == HD_TIMESTAMP && to.kind == HD_DATE);
 }
 
 /* v * 10^(to - from), rounded half away from zero when digits are lost. */
@@ -350,8 +343,7 @@ static hd_i128 floor_div(hd_i128 a, hd_i128 b)
     return a / b - (a % b < 0);
 }
 
-bool fe_value_cast(struct hd_arena *a, const struct fe_value *v, struct hd_type to,
-                   struct fe_value *out)
+bool fe_value_cast(struct hd_arena *a, const struct fe_value *v, struct hd_type to, struct fe_value *out)
 {
     const hd_i128 day = 86400000000LL;
     *out = (struct fe_value){.type = to, .is_null = v->is_null};

@@ -45,8 +45,8 @@ extern "C" {
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 #define ARROW_FLAG_DICTIONARY_ORDERED 1
-#define ARROW_FLAG_NULLABLE 2
-#define ARROW_FLAG_MAP_KEYS_SORTED 4
+#define ARROW_FLAG_NULLABLE           2
+#define ARROW_FLAG_MAP_KEYS_SORTED    4
 struct ArrowSchema {
     const char *format;
     const char *name;
@@ -98,7 +98,8 @@ typedef enum heddle_error_class {
 HEDDLE_API heddle_error_class heddle_error_get_class(const heddle_error *e); /* 0 of NULL */
 HEDDLE_API const char *heddle_error_class_name(heddle_error_class c);
 HEDDLE_API const char *heddle_error_path(const heddle_error *e);    /* JSON path or file; "" if none */
-HEDDLE_API const char *heddle_error_message(const heddle_error *e); /* one line; control characters are shown as \x1b and the like, in the path too */
+HEDDLE_API const char *heddle_error_message(
+    const heddle_error *e); /* one line; control characters are shown as \x1b and the like, in the path too */
 HEDDLE_API const char *heddle_error_detail(const heddle_error *e);  /* may be NULL */
 HEDDLE_API int heddle_error_exit_status(const heddle_error *e);     /* 1, 2 or 3 */
 HEDDLE_API void heddle_error_free(heddle_error *e);
@@ -135,24 +136,23 @@ typedef struct heddle_database heddle_database;
  * verified, and that its content leads nowhere outside of the database. trust: neither; a query on a
  * damaged database may then return anything, or crash the process. A file that is cut while it is
  * mapped raises SIGBUS in whoever reads it, which no_mmap avoids. */
-HEDDLE_API int heddle_database_open(heddle_context *c, const char *path, int trust,
-                                    heddle_database **out, heddle_error **err);
+HEDDLE_API int heddle_database_open(heddle_context *c, const char *path, int trust, heddle_database **out,
+                                    heddle_error **err);
 HEDDLE_API void heddle_database_free(heddle_database *db);
 /* The catalog as JSON (tables, columns, types, facts, indexes). */
 HEDDLE_API int heddle_database_catalog(heddle_database *db, char **json, heddle_error **err);
 /* Registers an in-memory table from a stream; the batches are consumed and kept (zero copy
  * where the layout allows) until the database is freed or the table is dropped. compute_facts: scan it for facts.
  * The stream is released in any case, also on failure. */
-HEDDLE_API int heddle_database_register(heddle_database *db, const char *table,
-                                        struct ArrowArrayStream *stream, int compute_facts,
-                                        heddle_error **err);
+HEDDLE_API int heddle_database_register(heddle_database *db, const char *table, struct ArrowArrayStream *stream,
+                                        int compute_facts, heddle_error **err);
 HEDDLE_API int heddle_database_drop(heddle_database *db, const char *table, heddle_error **err);
 
 typedef int (*heddle_progress_fn)(void *user, double fraction, const char *what); /* non-zero: cancel */
 /* Verifies every checksum and every stored fact; the report is JSON text, there also where it is
  * what failed (class corrupt), otherwise NULL. */
-HEDDLE_API int heddle_database_check(heddle_context *c, const char *path, heddle_progress_fn progress,
-                                     void *user, char **report, heddle_error **err);
+HEDDLE_API int heddle_database_check(heddle_context *c, const char *path, heddle_progress_fn progress, void *user,
+                                     char **report, heddle_error **err);
 
 /* ---- Writing a database ------------------------------------------------------------------
  * schema_json: {"tables":[{"name","rows"?: N,"columns":[{"name","type","nullable"?: bool (false)}],
@@ -161,8 +161,8 @@ HEDDLE_API int heddle_database_check(heddle_context *c, const char *path, heddle
  * columns, builds indexes and publishes the directory atomically by rename; the path must
  * not exist or be an empty directory. */
 typedef struct heddle_writer heddle_writer;
-HEDDLE_API int heddle_writer_open(heddle_context *c, const char *path, const char *schema_json,
-                                  heddle_writer **out, heddle_error **err);
+HEDDLE_API int heddle_writer_open(heddle_context *c, const char *path, const char *schema_json, heddle_writer **out,
+                                  heddle_error **err);
 /* Stores a struct-typed batch as rows [first_row, first_row + length) of table. Any thread, any
  * order, ranges disjoint; at commit they must cover 0..rows-1 without a gap. Columns are matched
  * by name; array and schema are read during the call and stay the caller's. */
@@ -172,10 +172,9 @@ HEDDLE_API int heddle_writer_append(heddle_writer *w, const char *table, int64_t
 /* Loads text files table by table: every file in `from` named TABLE.tbl, TABLE.tbl.N, TABLE.csv.
  * load_json: the schema JSON above plus per table or top level "format": {"delimiter":"|",
  * "header":false,"quote":"\"" or "", "null":"" , "trailing_delimiter": true}. */
-HEDDLE_API int heddle_writer_load_text(heddle_writer *w, const char *from, heddle_progress_fn progress,
-                                       void *user, heddle_error **err);
-HEDDLE_API int heddle_writer_commit(heddle_writer *w, heddle_progress_fn progress, void *user,
-                                    heddle_error **err);
+HEDDLE_API int heddle_writer_load_text(heddle_writer *w, const char *from, heddle_progress_fn progress, void *user,
+                                       heddle_error **err);
+HEDDLE_API int heddle_writer_commit(heddle_writer *w, heddle_progress_fn progress, void *user, heddle_error **err);
 /* Also rolls back if commit did not succeed. */
 HEDDLE_API void heddle_writer_free(heddle_writer *w);
 
@@ -202,14 +201,12 @@ typedef struct heddle_statement_options {
 HEDDLE_API void heddle_statement_options_init(heddle_statement_options *o);
 /* A statement without a plan; so that another thread can cancel heddle_statement_prepare, which
  * reads one, once. The other functions below take prepared statements only. */
-HEDDLE_API int heddle_statement_new(heddle_database *db, const heddle_statement_options *o,
-                                    heddle_statement **out, heddle_error **err);
-HEDDLE_API int heddle_statement_prepare(heddle_statement *s, const char *plan_json,
-                                        heddle_error **err);
+HEDDLE_API int heddle_statement_new(heddle_database *db, const heddle_statement_options *o, heddle_statement **out,
+                                    heddle_error **err);
+HEDDLE_API int heddle_statement_prepare(heddle_statement *s, const char *plan_json, heddle_error **err);
 /* Both in one. */
-HEDDLE_API int heddle_prepare(heddle_database *db, const char *plan_json,
-                              const heddle_statement_options *o, heddle_statement **out,
-                              heddle_error **err);
+HEDDLE_API int heddle_prepare(heddle_database *db, const char *plan_json, const heddle_statement_options *o,
+                              heddle_statement **out, heddle_error **err);
 HEDDLE_API void heddle_statement_free(heddle_statement *s);
 /* Text form of the value, as in a literal of the parameter's type; NULL binds SQL NULL. */
 HEDDLE_API int heddle_bind(heddle_statement *s, const char *name, const char *value, heddle_error **err);

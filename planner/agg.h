@@ -42,7 +42,7 @@ struct stage {
 };
 
 /* Ends s in a state of its groups; out reads it. key_out: handles of all keys, agg_out: per item. */
-int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *out,
-              struct handle **key_out, struct part *agg_out);
+int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *out, struct handle **key_out,
+              struct part *agg_out);
 
 #endif

@@ -16,8 +16,7 @@ static int lookup_key(const struct stage *g, const struct handle *h, int *index)
         return -1;
     for (int i = 0; i < g->nkept; i++) {
         const struct handle *k = g->kept[i];
-        if (k->kind == H_COLUMN && k->row == h->row &&
-            (*index = key_index_of(h->table, k->column)) >= 0)
+        if (k->kind == H_COLUMN && k->row == h->row && (*index = key_index_of(h->table, k->column)) >= 0)
             return i;
         if (h->row->ndet == 1 && h->row->keyidx >= 0 && h_plain(h->row->det[0]) == k) {
             *index = h->row->keyidx;
@@ -53,16 +52,14 @@ static void reduce_keys(struct ctx *c, struct stage *g)
             g->any[g->nany++] = g->keys[i];
     }
     if (g->nkept < g->nkeys)
-        pb_note(c, "%s: %d of %d group keys follow from the others", g->path,
-                g->nkeys - g->nkept, g->nkeys);
+        pb_note(c, "%s: %d of %d group keys follow from the others", g->path, g->nkeys - g->nkept, g->nkeys);
 }
 
 /* Equal keys arrive in one run each: a clustered or unique column of the scanned table. */
 static bool is_clustered(const struct pipe *p, const struct stage *g)
 {
     const struct handle *k = g->nkept == 1 ? g->kept[0] : NULL;
-    if (!k || k->kind != H_COLUMN || k->row->slot != p->source_slot ||
-        p->spec.source != RT_SOURCE_TABLE)
+    if (!k || k->kind != H_COLUMN || k->row->slot != p->source_slot || p->spec.source != RT_SOURCE_TABLE)
         return false;
     const struct fe_facts *f = &k->table->cols[k->column].facts;
     return f->known && f->nulls == 0 && (f->clustered || f->sorted || f->unique);
@@ -77,8 +74,7 @@ static int op2(struct ctx *c, enum fe_op op, int a, int b)
 }
 
 /* The inverse: key i from the index. */
-static struct handle *dense_key(struct ctx *c, const struct stage *g, const struct pack *d, int i,
-                                int index)
+static struct handle *dense_key(struct ctx *c, const struct stage *g, const struct pack *d, int i, int index)
 {
     const struct pl_val *k = &g->kv[i];
     uint64_t below = 1;
@@ -162,12 +158,12 @@ struct target {
     double max_rows;
 };
 
-static const enum rt_merge merge_of[] = {[FE_AGG_COUNT_STAR] = RT_MERGE_SUM,
-    [FE_AGG_COUNT] = RT_MERGE_SUM, [FE_AGG_SUM] = RT_MERGE_SUM, [FE_AGG_MIN] = RT_MERGE_MIN,
-    [FE_AGG_MAX] = RT_MERGE_MAX, [FE_AGG_ANY] = RT_MERGE_ANY};
+static const enum rt_merge merge_of[] = {
+    [FE_AGG_COUNT_STAR] = RT_MERGE_SUM, [FE_AGG_COUNT] = RT_MERGE_SUM, [FE_AGG_SUM] = RT_MERGE_SUM,
+    [FE_AGG_MIN] = RT_MERGE_MIN,        [FE_AGG_MAX] = RT_MERGE_MAX,   [FE_AGG_ANY] = RT_MERGE_ANY};
 
-static int add_field(const struct target *t, const struct agg_item *a, const char *name, int expr,
-                     hd_i128 most, struct pl_val f)
+static int add_field(const struct target *t, const struct agg_item *a, const char *name, int expr, hd_i128 most,
+                     struct pl_val f)
 {
     struct pl_out o = {.expr = expr, .fn = a->fn, .most = most};
     if (!t->grouped && a->fn != FE_AGG_COUNT && a->fn != FE_AGG_COUNT_STAR)
@@ -274,9 +270,8 @@ static int stride_guess(const struct stage *g)
 }
 
 /* Dense pays while clearing and scanning its range costs less than hashing the rows. */
-static enum rt_state_kind choose_state(struct ctx *c, struct pipe *p, const struct stream *s,
-                                       const struct stage *g, const struct pack *d, bool dense_ok,
-                                       bool *shared)
+static enum rt_state_kind choose_state(struct ctx *c, struct pipe *p, const struct stream *s, const struct stage *g,
+                                       const struct pack *d, bool dense_ok, bool *shared)
 {
     *shared = false;
     if (g->nkept == 0)
@@ -287,8 +282,7 @@ static enum rt_state_kind choose_state(struct ctx *c, struct pipe *p, const stru
     if (dense_ok && (bytes <= (double)private_bytes / 4 || (bytes <= (double)private_bytes && bytes * 0.2 < hash_ns)))
         return RT_STATE_AGG_DENSE;
     /* As large as what it sums up, it is no worse to keep. */
-    if (dense_ok && bytes * 0.2 < hash_ns && bytes < HD_MAX(4e9, s->est * 32) &&
-        sharable(c, p, s, g)) {
+    if (dense_ok && bytes * 0.2 < hash_ns && bytes < HD_MAX(4e9, s->est * 32) && sharable(c, p, s, g)) {
         *shared = true;
         return RT_STATE_AGG_DENSE;
     }
@@ -299,8 +293,8 @@ static enum rt_state_kind choose_state(struct ctx *c, struct pipe *p, const stru
 
 /* ---- one stage --------------------------------------------------------------------------------------- */
 
-static int stage_sink(struct ctx *c, struct pipe *p, const struct stream *s, struct stage *g,
-                      struct pack *d, struct acc *accs, struct kept *any)
+static int stage_sink(struct ctx *c, struct pipe *p, const struct stream *s, struct stage *g, struct pack *d,
+                      struct acc *accs, struct kept *any)
 {
     g->kv = HD_NEWN(c->a, struct pl_val, g->nkept + 1);
     g->groups = 1;
@@ -317,8 +311,9 @@ static int stage_sink(struct ctx *c, struct pipe *p, const struct stream *s, str
     k->state = st;
     k->clustered = g->clustered;
     k->atomic = shared;
-    k->kind = kind == RT_STATE_AGG_SCALAR ? PL_SINK_AGG_SCALAR
-              : kind == RT_STATE_AGG_DENSE ? PL_SINK_AGG_DENSE : PL_SINK_AGG_HASH;
+    k->kind = kind == RT_STATE_AGG_SCALAR  ? PL_SINK_AGG_SCALAR
+              : kind == RT_STATE_AGG_DENSE ? PL_SINK_AGG_DENSE
+                                           : PL_SINK_AGG_HASH;
     if (kind == RT_STATE_AGG_HASH)
         for (int i = 0; i < g->nkept; i++) {
             int f = pb_field(c, st, "key", &g->kv[i], RT_MERGE_KEY);
@@ -359,9 +354,8 @@ static void restore_by_lookup(struct ctx *c, const struct stage *g, int i, struc
     key_out[i] = h_column(c, h->table, h->column, rows[i]);
 }
 
-static int stage_output(struct ctx *c, struct stage *g, const struct pack *d, int st,
-                        const struct acc *accs, const struct kept *any, struct stream *out,
-                        struct handle **key_out, struct part *agg_out)
+static int stage_output(struct ctx *c, struct stage *g, const struct pack *d, int st, const struct acc *accs,
+                        const struct kept *any, struct stream *out, struct handle **key_out, struct part *agg_out)
 {
     enum rt_state_kind kind = c->states.v[st].kind;
     struct pipe *p = pb_pipe(c, kind == RT_STATE_AGG_DENSE ? RT_SOURCE_INDEX : RT_SOURCE_ROWS, g->path);
@@ -383,8 +377,7 @@ static int stage_output(struct ctx *c, struct stage *g, const struct pack *d, in
     for (int i = 0; i < g->nkeys; i++) {
         if (g->removed[i])
             continue;
-        key_out[i] = kind == RT_STATE_AGG_DENSE ? dense_key(c, g, d, n, index)
-                                                : h_field(c, st, n, row);
+        key_out[i] = kind == RT_STATE_AGG_DENSE ? dense_key(c, g, d, n, index) : h_field(c, st, n, row);
         if (kind != RT_STATE_AGG_DENSE)
             key_out[i]->val.range = g->kv[n].range;
         n++;
@@ -405,13 +398,15 @@ static int stage_output(struct ctx *c, struct stage *g, const struct pack *d, in
         agg_out[i].high = h_field(c, st, accs[i].high, row);
         agg_out[i].high->val.range = accs[i].high_range;
     }
-    *out = (struct stream){.pipe = c->pipes.n - 1, .est = g->groups,
-                           .max_rows = kind == RT_STATE_AGG_SCALAR ? 1 : 9e18, .unique_row = row};
+    *out = (struct stream){.pipe = c->pipes.n - 1,
+                           .est = g->groups,
+                           .max_rows = kind == RT_STATE_AGG_SCALAR ? 1 : 9e18,
+                           .unique_row = row};
     return 0;
 }
 
-int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *out,
-              struct handle **key_out, struct part *agg_out)
+int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *out, struct handle **key_out,
+              struct part *agg_out)
 {
     struct pipe *p = pipe_of(c, s);
     for (int i = 0; i < g->nkeys; i++)
@@ -435,8 +430,8 @@ int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *o
     return 0;
 }
 
-int agg_extremes(struct ctx *c, struct stream *s, int nkeys, struct handle **keys,
-                 struct handle *arg, const char *path, struct stream *out)
+int agg_extremes(struct ctx *c, struct stream *s, int nkeys, struct handle **keys, struct handle *arg, const char *path,
+                 struct stream *out)
 {
     struct agg_item items[] = {{.fn = FE_AGG_MIN, .arg = arg, .type = arg->type, .path = path},
                                {.fn = FE_AGG_MAX, .arg = arg, .type = arg->type, .path = path}};
@@ -450,4 +445,3 @@ int agg_extremes(struct ctx *c, struct stream *s, int nkeys, struct handle **key
     out->ncols = nkeys + 2;
     return 0;
 }
-

@@ -111,8 +111,8 @@ static uint64_t hash_arg(const struct ctx *c, int i)
 static bool same_arg(const struct ctx *c, int i, const void *key)
 {
     const struct rt_arg *x = &c->args.v[i], *y = key;
-    return x->kind == y->kind && x->phys == y->phys && x->table == y->table &&
-           x->column == y->column && x->index == y->index && x->state == y->state;
+    return x->kind == y->kind && x->phys == y->phys && x->table == y->table && x->column == y->column &&
+           x->index == y->index && x->state == y->state;
 }
 
 int pb_arg_words(const struct rt_arg *a)
@@ -120,19 +120,31 @@ int pb_arg_words(const struct rt_arg *a)
     switch (a->kind) {
     case RT_ARG_CONST:
     case RT_ARG_COL_BASE:
-    case RT_ARG_COL_FACTOR:
-        return a->phys == RT_I128 || a->phys == RT_STR ? 2 : 1;
-    case RT_ARG_SET:
-        return 2;
-    case RT_ARG_LIKE: case RT_ARG_COL_DATA: case RT_ARG_COL_VALID: case RT_ARG_COL_TEXT_BASE:
-    case RT_ARG_COL_TEXT_BYTES: case RT_ARG_DICT_OFFSETS: case RT_ARG_DICT_BYTES:
-    case RT_ARG_TABLE_ROWS: case RT_ARG_KEYIDX_ROWS: case RT_ARG_KEYIDX_MIN:
-    case RT_ARG_KEYIDX_RANGE: case RT_ARG_FK_OFFSETS: case RT_ARG_FK_CHILD_ROWS:
-    case RT_ARG_STATE_BITS: case RT_ARG_STATE_MATCHES: case RT_ARG_STATE_RANGE:
-    case RT_ARG_STATE_ROWS: case RT_ARG_STATE_NROWS: case RT_ARG_STATE_OFFSETS:
-    case RT_ARG_STATE_SLOTS: case RT_ARG_STATE_MASK: case RT_ARG_STATE_FIELD:
-    case RT_ARG_STATE_FIELD_VALID:
-        return 1;
+    case RT_ARG_COL_FACTOR: return a->phys == RT_I128 || a->phys == RT_STR ? 2 : 1;
+    case RT_ARG_SET: return 2;
+    case RT_ARG_LIKE:
+    case RT_ARG_COL_DATA:
+    case RT_ARG_COL_VALID:
+    case RT_ARG_COL_TEXT_BASE:
+    case RT_ARG_COL_TEXT_BYTES:
+    case RT_ARG_DICT_OFFSETS:
+    case RT_ARG_DICT_BYTES:
+    case RT_ARG_TABLE_ROWS:
+    case RT_ARG_KEYIDX_ROWS:
+    case RT_ARG_KEYIDX_MIN:
+    case RT_ARG_KEYIDX_RANGE:
+    case RT_ARG_FK_OFFSETS:
+    case RT_ARG_FK_CHILD_ROWS:
+    case RT_ARG_STATE_BITS:
+    case RT_ARG_STATE_MATCHES:
+    case RT_ARG_STATE_RANGE:
+    case RT_ARG_STATE_ROWS:
+    case RT_ARG_STATE_NROWS:
+    case RT_ARG_STATE_OFFSETS:
+    case RT_ARG_STATE_SLOTS:
+    case RT_ARG_STATE_MASK:
+    case RT_ARG_STATE_FIELD:
+    case RT_ARG_STATE_FIELD_VALID: return 1;
     }
     HD_BUG("arg kind %d", (int)a->kind);
 }
@@ -166,33 +178,38 @@ int pb_arg_state(struct ctx *c, enum rt_arg_kind k, int state, int index)
 
 int pb_arg_column(struct ctx *c, enum rt_arg_kind k, const struct fe_table *t, int column)
 {
-    return pb_arg(c, (struct rt_arg){.kind = k, .phys = RT_I64, .table = t, .column = column,
-                                     .state = -1});
+    return pb_arg(c, (struct rt_arg){.kind = k, .phys = RT_I64, .table = t, .column = column, .state = -1});
 }
 
 int pb_arg_table(struct ctx *c, enum rt_arg_kind k, const struct fe_table *t, int index)
 {
-    return pb_arg(c, (struct rt_arg){.kind = k, .phys = RT_I64, .table = t, .column = -1,
-                                     .index = index, .state = -1});
+    return pb_arg(c, (struct rt_arg){.kind = k, .phys = RT_I64, .table = t, .column = -1, .index = index, .state = -1});
 }
 
 int pb_const_int(struct ctx *c, enum rt_phys p, hd_i128 v)
 {
     int arg = pb_arg(c, (struct rt_arg){.kind = RT_ARG_CONST, .phys = p, .state = -1, .i = v});
-    return pb_expr(c, (struct pl_expr){.op = FE_LIT, .phys = p, .arg = arg, .slot = -1,
-                                       .state = -1});
+    return pb_expr(c, (struct pl_expr){.op = FE_LIT, .phys = p, .arg = arg, .slot = -1, .state = -1});
 }
 
 int pb_null(struct ctx *c, enum rt_phys p)
 {
-    return pb_expr(c, (struct pl_expr){.op = FE_LIT, .phys = p, .arg = -1, .slot = -1,
-                                       .state = -1, .nullable = true, .is_null = true});
+    return pb_expr(c,
+                   (struct pl_expr){
+                       .op = FE_LIT, .phys = p, .arg = -1, .slot = -1, .state = -1, .nullable = true, .is_null = true});
 }
 
 int pb_op(struct ctx *c, enum fe_op op, enum rt_phys p, bool nullable, int nargs, const int *args)
 {
-    struct pl_expr e = {.op = op, .phys = p, .nullable = nullable, .nargs = nargs, .slot = -1,
-                        .arg = -1, .arg2 = -1, .state = -1, .scale = -1};
+    struct pl_expr e = {.op = op,
+                        .phys = p,
+                        .nullable = nullable,
+                        .nargs = nargs,
+                        .slot = -1,
+                        .arg = -1,
+                        .arg2 = -1,
+                        .state = -1,
+                        .scale = -1};
     e.args = hd_dup(c->a, args, sizeof *args * (size_t)nargs);
     return pb_expr(c, e);
 }
@@ -206,15 +223,25 @@ int pb_slot(struct ctx *c, struct pipe *p, const char *name, enum rt_phys phys, 
 int pb_slot_expr(struct ctx *c, const struct pipe *p, int slot)
 {
     const struct pl_slot *s = &p->slots.v[slot];
-    return pb_expr(c, (struct pl_expr){.op = FE_COL, .phys = s->phys, .nullable = s->nullable,
-                                       .slot = slot, .arg = -1, .state = -1});
+    return pb_expr(
+        c,
+        (struct pl_expr){.op = FE_COL, .phys = s->phys, .nullable = s->nullable, .slot = slot, .arg = -1, .state = -1});
 }
 
 struct pl_step *pb_step(struct ctx *c, struct pipe *p, enum pl_step_kind k, const char *path)
 {
-    struct pl_step s = {.kind = k, .probe = PL_INNER, .slot = -1, .row_slot = -1, .column = -1,
-                        .index = -1, .state = -1, .field = -1, .expr = -1, .level = p->level,
-                        .est = p->est, .path = path};
+    struct pl_step s = {.kind = k,
+                        .probe = PL_INNER,
+                        .slot = -1,
+                        .row_slot = -1,
+                        .column = -1,
+                        .index = -1,
+                        .state = -1,
+                        .field = -1,
+                        .expr = -1,
+                        .level = p->level,
+                        .est = p->est,
+                        .path = path};
 #define X(name) s.a_##name = -1;
     PL_STEP_ARGS(X)
 #undef X
@@ -264,9 +291,12 @@ int pb_field(struct ctx *c, int state, const char *name, const struct pl_val *v,
     hd_grow1(c->a, s->merge, n);
     /* MIN, MAX and ANY start from zero bytes, so "no value yet" needs its own byte. */
     bool valid = v->nullable || m == RT_MERGE_MIN || m == RT_MERGE_MAX || m == RT_MERGE_ANY;
-    s->fields[n] = (struct rt_field){.name = name, .phys = v->phys, .valid_offset = valid ? 0 : -1,
-                             .type = v->type, .dict_table = v->dict_table,
-                             .dict_column = v->dict_column};
+    s->fields[n] = (struct rt_field){.name = name,
+                                     .phys = v->phys,
+                                     .valid_offset = valid ? 0 : -1,
+                                     .type = v->type,
+                                     .dict_table = v->dict_table,
+                                     .dict_column = v->dict_column};
     s->merge[n] = m;
     s->nfields = n + 1;
     return n;
@@ -321,7 +351,10 @@ struct pipe *pb_pipe(struct ctx *c, enum rt_source_kind k, const char *path)
     return p;
 }
 
-struct pipe *pipe_of(struct ctx *c, const struct stream *s) { return c->pipes.v[s->pipe]; }
+struct pipe *pipe_of(struct ctx *c, const struct stream *s)
+{
+    return c->pipes.v[s->pipe];
+}
 
 void pb_finish(struct ctx *c, int state)
 {
@@ -409,9 +442,8 @@ static void seal_levels(struct ctx *c, struct pl_pipeline *q)
 static bool expr_is_cheap(const struct ctx *c, int e)
 {
     const struct pl_expr *x = &c->exprs.v[e];
-    if (x->fail || x->phys == RT_STR || x->op == FE_LIKE || x->op == FE_IN_SET ||
-        x->op == FE_LOOKUP || x->op == FE_DIV || x->op == FE_MOD || x->op == FE_EXTRACT ||
-        x->phys == RT_I128)
+    if (x->fail || x->phys == RT_STR || x->op == FE_LIKE || x->op == FE_IN_SET || x->op == FE_LOOKUP ||
+        x->op == FE_DIV || x->op == FE_MOD || x->op == FE_EXTRACT || x->phys == RT_I128)
         return false;
     for (int i = 0; i < x->nargs; i++)
         if (!expr_is_cheap(c, x->args[i]))
@@ -452,8 +484,7 @@ static int group_tile_steps(struct ctx *c, const struct pl_pipeline *q)
         bool here = s->row_slot == q->source_slot && s->state == q->spec->state;
         bool load = here && s->kind == PL_STEP_LOAD_FIELD && st->fields[s->field].phys != RT_STR &&
                     q->slots[s->slot].nullable == (st->fields[s->field].valid_offset >= 0);
-        bool ends = (here && s->kind == PL_STEP_PRESENT) ||
-                    (s->kind == PL_STEP_FILTER && expr_is_cheap(c, s->expr));
+        bool ends = (here && s->kind == PL_STEP_PRESENT) || (s->kind == PL_STEP_FILTER && expr_is_cheap(c, s->expr));
         if ((!load && !ends) || !pl_fits_tile(c, q, s, &weight))
             break;
         if (ends)
@@ -476,8 +507,7 @@ static uint64_t source_bound(const struct ctx *c, const struct rt_pipeline *p)
     case RT_SOURCE_ROWS:
         if (st->kind == RT_STATE_AGG_SCALAR)
             return 1;
-        return HD_MIN(st->limit >= 0 ? (uint64_t)st->limit : UINT64_MAX,
-                      (uint64_t)c->state_rows.v[p->state]);
+        return HD_MIN(st->limit >= 0 ? (uint64_t)st->limit : UINT64_MAX, (uint64_t)c->state_rows.v[p->state]);
     }
     HD_BUG("source %d", (int)p->source);
 }
@@ -571,8 +601,7 @@ static void seal_counters(struct ctx *c, const struct pl_pipeline *q, double sin
     r->counter_bytes = HD_NEWN(c->a, double, r->ncounters);
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
-        r->counter_names[i] = s->slot >= 0 ? hd_asprintf(c->a, "%s %s", pl_step_name(s->kind),
-                                                         q->slots[s->slot].name)
+        r->counter_names[i] = s->slot >= 0 ? hd_asprintf(c->a, "%s %s", pl_step_name(s->kind), q->slots[s->slot].name)
                                            : pl_step_name(s->kind);
         r->counter_est[i] = s->est;
         r->counter_bytes[i] = step_bytes(c, s);
@@ -582,8 +611,7 @@ static void seal_counters(struct ctx *c, const struct pl_pipeline *q, double sin
     r->counter_bytes[q->nsteps] = sink_bytes(c, &q->sink);
 }
 
-static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, struct rt_pipeline *r,
-                      int i)
+static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, struct rt_pipeline *r, int i)
 {
     *r = p->spec;
     r->name = hd_asprintf(c->a, "p%d", i);

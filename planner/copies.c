@@ -104,8 +104,8 @@ void pl_copy_fields(struct ctx *c, struct pipe *p)
     struct pl_sink *s = &p->sink;
     if (s->kind != PL_SINK_ROWS || s->nouts < FIELDS_LEAST || c->states.v[s->state].kind != RT_STATE_ROWS)
         return;
-    struct copier k = {.c = c, .p = p, .step_of = steps_by_slot(c, p),
-                       .v = HD_NEWN(c->a, struct pl_copy, 2 * s->nouts)};
+    struct copier k = {
+        .c = c, .p = p, .step_of = steps_by_slot(c, p), .v = HD_NEWN(c->a, struct pl_copy, 2 * s->nouts)};
     struct pl_out *rest = HD_NEWN(c->a, struct pl_out, s->nouts);
     int nrest = 0;
     for (int i = 0; i < s->nouts; i++)

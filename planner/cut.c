@@ -138,8 +138,7 @@ int cut_before_level(struct ctx *c, struct stream *s, const bool *want, const ch
     bool full = p->level > 0 && p->queue_bytes + pl_queue_bytes(bytes) > QUEUES_MOST;
     if (!deep && !full && bytes <= ROWS_MOST)
         return 0;
-    pb_note(c, "%s: keeps the rows that come to it (%d levels below, %d bytes a row)", path,
-            p->level + 1, bytes);
+    pb_note(c, "%s: keeps the rows that come to it (%d levels below, %d bytes a row)", path, p->level + 1, bytes);
     struct stored rows;
     HD_TRY(store_stream(c, s, want, "cut", path, &rows));
     *s = stream_over(c, &rows, path);

@@ -49,8 +49,7 @@ static bool is_strict(const struct fe_expr *e)
     return all ? every : some;
 }
 
-static struct dict_map *find_map(struct ctx *c, const struct fe_table *t, int column,
-                                 const struct fe_expr *e)
+static struct dict_map *find_map(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e)
 {
     for (int i = 0; i < c->maps.n; i++) {
         struct dict_map *m = &c->maps.v[i];
@@ -60,15 +59,18 @@ static struct dict_map *find_map(struct ctx *c, const struct fe_table *t, int co
     return NULL;
 }
 
-static int build_map(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e,
-                     int max_col, struct dict_map *m)
+static int build_map(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e, int max_col,
+                     struct dict_map *m)
 {
     struct pipe *p = pb_pipe(c, RT_SOURCE_DICT, e->path);
     p->spec.table = t;
     p->spec.column = column;
     p->est = t->cols[column].dict.n;
-    struct pl_val code = {.expr = pb_slot_expr(c, p, p->source_slot), .phys = RT_I32,
-                          .type = hd_type_of(HD_STRING), .dict_table = t, .dict_column = column};
+    struct pl_val code = {.expr = pb_slot_expr(c, p, p->source_slot),
+                          .phys = RT_I32,
+                          .type = hd_type_of(HD_STRING),
+                          .dict_table = t,
+                          .dict_column = column};
     HD_TRY(lx_as_text(c, &code));
     struct handle *text = h_phys(c, code);
     struct handle **env = HD_NEWN(c->a, struct handle *, max_col + 1);
@@ -103,8 +105,7 @@ static int max_column(const struct fe_expr *e)
     return m;
 }
 
-int lx_map(struct ctx *c, struct pipe *p, const struct fe_expr *e, struct handle *const *env,
-           struct pl_val *out)
+int lx_map(struct ctx *c, struct pipe *p, const struct fe_expr *e, struct handle *const *env, struct pl_val *out)
 {
     struct handle *h = NULL;
     const struct fe_table *t;

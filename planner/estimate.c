@@ -8,17 +8,15 @@
 static bool shift_may_fail(const struct fe_expr *e)
 {
     const struct fe_expr *d = e->args[0], *n = e->args[1];
-    bool constants =
-        (d->op == FE_LIT || d->op == FE_PARAM) && (n->op == FE_LIT || n->op == FE_PARAM);
+    bool constants = (d->op == FE_LIT || d->op == FE_PARAM) && (n->op == FE_LIT || n->op == FE_PARAM);
     if (!constants || e->type.kind != HD_DATE)
         return true;
     if (d->value.is_null || n->value.is_null)
         return false;
     if (n->value.i < -4000000 || n->value.i > 4000000)
         return true;
-    return !lx_is_date(e->op == FE_ADD_MONTHS
-                           ? hd_date_add_months((int32_t)d->value.i, (int64_t)n->value.i)
-                           : d->value.i + n->value.i);
+    return !lx_is_date(e->op == FE_ADD_MONTHS ? hd_date_add_months((int32_t)d->value.i, (int64_t)n->value.i)
+                                              : d->value.i + n->value.i);
 }
 
 /* A logical expression may raise; widths are not known yet, so arithmetic on exact numbers is
@@ -35,20 +33,16 @@ bool lx_may_fail(const struct fe_expr *e)
     case FE_ADD:
     case FE_SUB:
     case FE_MUL:
-    case FE_NEG:
-        return e->type.kind == HD_INT64 ||
-               (e->type.kind == HD_DECIMAL && e->type.precision == HD_DEC_MAX);
+    case FE_NEG: return e->type.kind == HD_INT64 || (e->type.kind == HD_DECIMAL && e->type.precision == HD_DEC_MAX);
     case FE_SUBSTRING:
-        return e->nargs == 3 && !(e->args[2]->op == FE_LIT && !e->args[2]->value.is_null &&
-                                  e->args[2]->value.i >= 0);
+        return e->nargs == 3 && !(e->args[2]->op == FE_LIT && !e->args[2]->value.is_null && e->args[2]->value.i >= 0);
     case FE_ADD_DAYS:
     case FE_ADD_MONTHS: return shift_may_fail(e);
     case FE_CAST: {
         if (e->saturate)
             return false;
         struct hd_type f = e->args[0]->type, t = e->type;
-        if (t.kind == HD_STRING || (f.kind == HD_DATE && t.kind == HD_TIMESTAMP) ||
-            hd_type_eq(f, t))
+        if (t.kind == HD_STRING || (f.kind == HD_DATE && t.kind == HD_TIMESTAMP) || hd_type_eq(f, t))
             return false;
         if (t.kind == HD_FLOAT64)
             return f.kind == HD_STRING;
@@ -57,8 +51,8 @@ bool lx_may_fail(const struct fe_expr *e)
         struct pl_range a = range_of_type(f), b = range_of_type(t);
         int up = (t.kind == HD_DECIMAL ? t.scale : 0) - (f.kind == HD_DECIMAL ? f.scale : 0);
         int fd = f.kind == HD_DECIMAL ? f.precision : f.kind == HD_INT32 ? 10 : 19;
-        return f.kind == HD_STRING || f.kind == HD_FLOAT64 || !a.known || !b.known || up < 0 ||
-               t.kind != HD_DECIMAL || t.precision < fd + up;
+        return f.kind == HD_STRING || f.kind == HD_FLOAT64 || !a.known || !b.known || up < 0 || t.kind != HD_DECIMAL ||
+               t.precision < fd + up;
     }
     default: return false;
     }
@@ -105,8 +99,7 @@ static double clamp01(double x)
 }
 
 /* Fraction of a column's range below constant e (strings: by dictionary position). */
-static bool fraction_below(const struct ctx *c, const struct handle *h,
-                           const struct fe_expr *e, double *f)
+static bool fraction_below(const struct ctx *c, const struct handle *h, const struct fe_expr *e, double *f)
 {
     struct pl_range r = h_range(c, h);
     const struct fe_table *t;
@@ -132,8 +125,7 @@ static bool fraction_below(const struct ctx *c, const struct handle *h,
     return true;
 }
 
-static double sel_compare(const struct ctx *c, struct handle *const *env,
-                          const struct fe_expr *e)
+static double sel_compare(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
 {
     const struct fe_expr *a = e->args[0], *b = e->args[1];
     bool swap = a->op != FE_COL && b->op == FE_COL;
@@ -170,10 +162,9 @@ static double sel_and(const struct ctx *c, struct handle *const *env, const stru
         double si = lx_selectivity(c, env, x);
         for (int k = HD_MAX(0, i - BOUNDS_APART); k < i; k++) {
             const struct fe_expr *y = e->args[k];
-            bool range = x->nargs == 2 && y->nargs == 2 && x->op >= FE_LT && x->op <= FE_GE &&
-                         y->op >= FE_LT && y->op <= FE_GE && x->args[0]->op == FE_COL &&
-                         y->args[0]->op == FE_COL && x->args[0]->col == y->args[0]->col &&
-                         (x->op <= FE_LE) != (y->op <= FE_LE);
+            bool range = x->nargs == 2 && y->nargs == 2 && x->op >= FE_LT && x->op <= FE_GE && y->op >= FE_LT &&
+                         y->op <= FE_GE && x->args[0]->op == FE_COL && y->args[0]->op == FE_COL &&
+                         x->args[0]->col == y->args[0]->col && (x->op <= FE_LE) != (y->op <= FE_LE);
             if (range) {
                 double sy = lx_selectivity(c, env, y);
                 si = sy > 0 ? HD_MAX(si + sy - 1, 0.0005) / sy : 0;
@@ -268,9 +259,7 @@ static double share_of(const struct ctx *c, const struct fe_node *n)
     case FE_VALUES_OP: return 0.1;
     case FE_JOIN_OP: {
         double l = est_share(c, n->inputs[0]), r = est_share(c, n->inputs[1]);
-        return n->u.join.kind == FE_ANTI   ? l * HD_MAX(0.1, 1 - r)
-               : n->u.join.kind == FE_LEFT ? l
-                                           : l * r;
+        return n->u.join.kind == FE_ANTI ? l * HD_MAX(0.1, 1 - r) : n->u.join.kind == FE_LEFT ? l : l * r;
     }
     case FE_SCAN_OP:
     case FE_RELOP_COUNT: break;
@@ -297,8 +286,7 @@ static double rows_of(const struct ctx *c, const struct fe_node *n)
     case FE_FILTER_OP: return HD_MAX(1.0, est_rows(c, n->inputs[0]) * 0.2);
     case FE_PROJECT_OP: return est_rows(c, n->inputs[0]);
     case FE_JOIN_OP: return est_join(c, n);
-    case FE_AGGREGATE_OP:
-        return n->u.agg.nkeys ? HD_MAX(1.0, est_rows(c, n->inputs[0]) * 0.3) : 1;
+    case FE_AGGREGATE_OP: return n->u.agg.nkeys ? HD_MAX(1.0, est_rows(c, n->inputs[0]) * 0.3) : 1;
     case FE_DISTINCT_OP: return HD_MAX(1.0, est_rows(c, n->inputs[0]) * 0.5);
     case FE_SORT_OP:
     case FE_LIMIT_OP: {
@@ -350,8 +338,7 @@ static struct est_key equal_key(const struct ctx *c, const struct fe_node *n, in
 }
 
 /* Follows the column to its table; filters are taken to thin out all values alike. */
-static struct est_key column_key(const struct ctx *c, const struct fe_node *n,
-                                 const struct fe_expr *e)
+static struct est_key column_key(const struct ctx *c, const struct fe_node *n, const struct fe_expr *e)
 {
     struct est_key none = {-1, 0};
     switch (n->op) {
@@ -360,8 +347,7 @@ static struct est_key column_key(const struct ctx *c, const struct fe_node *n,
         double rows = (double)n->u.scan.table->rows;
         if (!f->known || rows <= 0)
             return none;
-        return (struct est_key){(double)f->distinct,
-                                f->max_mult > 0 ? (double)f->max_mult / rows : 0};
+        return (struct est_key){(double)f->distinct, f->max_mult > 0 ? (double)f->max_mult / rows : 0};
     }
     case FE_REF_OP: return est_key(c, c->plan->shared[n->u.ref.shared], e);
     case FE_FILTER_OP:
@@ -408,7 +394,6 @@ double est_skew(const struct ctx *c, const struct join *j, double build)
 {
     double both = 1; /* of a composite key: as if its columns were independent */
     for (int i = 0; i < j->nkeys && j->probe; i++)
-        both *=
-            est_key(c, j->probe, j->pkeys[i]).heavy * est_key(c, j->build, j->bkeys[i]).heavy;
+        both *= est_key(c, j->probe, j->pkeys[i]).heavy * est_key(c, j->build, j->bkeys[i]).heavy;
     return j->probe && j->nkeys ? both * build : 0;
 }

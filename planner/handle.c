@@ -151,8 +151,8 @@ bool h_dict(const struct ctx *c, const struct handle *h, const struct fe_table *
     return *t != NULL;
 }
 
-int h_dict_find(const struct ctx *c, const struct fe_table *t, int column, const char *s, size_t n,
-                uint32_t *code, bool *found, struct hd_err *err)
+int h_dict_find(const struct ctx *c, const struct fe_table *t, int column, const char *s, size_t n, uint32_t *code,
+                bool *found, struct hd_err *err)
 {
     if (c->opt.touch_dict)
         HD_TRY(c->opt.touch_dict(t, column, err));
@@ -224,8 +224,8 @@ static int load_column(struct ctx *c, struct pipe *p, struct handle *h)
     if (col->at.validity)
         s->a_valid = pb_arg_column(c, RT_ARG_COL_VALID, h->table, h->column);
     if (col->storage == FE_STORE_INT && (col->base != 0 || col->factor != 1)) {
-        struct rt_arg a = {.kind = RT_ARG_COL_BASE, .phys = v.phys, .table = h->table,
-                           .column = h->column, .state = -1};
+        struct rt_arg a = {
+            .kind = RT_ARG_COL_BASE, .phys = v.phys, .table = h->table, .column = h->column, .state = -1};
         s->a_base = pb_arg(c, a);
         a.kind = RT_ARG_COL_FACTOR;
         s->a_factor = pb_arg(c, a);
@@ -247,8 +247,11 @@ static int load_field(struct ctx *c, struct pipe *p, struct handle *h)
     int row = row_slot(c, p, h->row);
     if (row < 0)
         return -1;
-    struct pl_val v = {.phys = f->phys, .type = h->type, .range = h_range(c, h),
-                       .nullable = h->nullable, .dict_table = f->dict_table,
+    struct pl_val v = {.phys = f->phys,
+                       .type = h->type,
+                       .range = h_range(c, h),
+                       .nullable = h->nullable,
+                       .dict_table = f->dict_table,
                        .dict_column = f->dict_column};
     int slot = pb_slot(c, p, f->name, v.phys, v.nullable);
     struct pl_step *s = pb_step(c, p, PL_STEP_LOAD_FIELD, "");
@@ -271,8 +274,7 @@ static int load_field(struct ctx *c, struct pipe *p, struct handle *h)
 }
 
 /* The PROBE_KEY step that finds a row of a table by a unique key. The caller sets probe and slot. */
-int h_probe_key(struct ctx *c, struct pipe *p, const struct fe_table *t, int index,
-                struct pl_val key, const char *path)
+int h_probe_key(struct ctx *c, struct pipe *p, const struct fe_table *t, int index, struct pl_val key, const char *path)
 {
     HD_TRY(lx_as_phys(c, &key, RT_I64));
     int a_min = pb_arg_table(c, RT_ARG_KEYIDX_MIN, t, index);
@@ -333,7 +335,8 @@ int h_value(struct ctx *c, struct pipe *p, struct handle *h, struct pl_val *out)
             HD_TRY(load_computed(c, p, h));
     }
     if (h->is_row) { /* row handles carry no value description of their own */
-        *out = (struct pl_val){.phys = RT_I32, .type = hd_type_of(HD_INT32),
+        *out = (struct pl_val){.phys = RT_I32,
+                               .type = hd_type_of(HD_INT32),
                                .expr = pb_slot_expr(c, p, h->slot),
                                .range = {true, h->row_nullable ? -1 : 0, INT32_MAX}};
         return 0;
@@ -355,8 +358,7 @@ static bool in_keys(const struct determining *by, const struct handle *h)
 {
     for (int i = 0; i < by->n; i++) {
         const struct handle *k = by->keys[i];
-        if (k == h || (h->kind == H_COLUMN && k->kind == H_COLUMN && k->row == h->row &&
-                       k->column == h->column))
+        if (k == h || (h->kind == H_COLUMN && k->kind == H_COLUMN && k->row == h->row && k->column == h->column))
             return true;
     }
     return false;
@@ -382,8 +384,7 @@ static bool row_determined(const struct determining *by, struct handle *row)
             return true;
         bool own = k->kind == H_COLUMN && k->row == row && !k->nullable;
         int column = own ? k->column : row->eq_column >= 0 && row->eq == k ? row->eq_column : -1;
-        if (column >= 0 && row->table && row->table->cols[column].facts.known &&
-            row->table->cols[column].facts.unique)
+        if (column >= 0 && row->table && row->table->cols[column].facts.known && row->table->cols[column].facts.unique)
             return true;
     }
     if (row->kind == H_FIELD && is_determined(by, row->row))

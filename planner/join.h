@@ -59,11 +59,10 @@ struct built {
     double keys, fanout;  /* estimates: distinct keys, build rows a matching probe row meets */
     double max_rows, max_per_key; /* proven: of the build side, of one key */
 };
-int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, struct built *t,
-             bool existence, bool all_rows);
+int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, struct built *t, bool existence,
+             bool all_rows);
 /* Appends the probe of t to j->s as kind `how`; fills j->bcols. mark: slot of a BOOL (MARK). */
-int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind how,
-             struct handle **mark);
+int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind how, struct handle **mark);
 
 /* Probe columns that outputs, keys or residual read; NULL: all of j->s. */
 const bool *join_want(const struct ctx *c, const struct join *j);
@@ -86,13 +85,12 @@ int join_output(struct ctx *c, struct join *j, struct stream *out);
  * index (J_FK) leads to every pair in `index_ns` nanoseconds and this takes longer. */
 int join_extremes(struct ctx *c, struct join *j, double index_ns, bool *done, struct stream *out);
 /* lower_agg.c: groups s by the keys; out has the keys, then least and greatest value of arg. */
-int agg_extremes(struct ctx *c, struct stream *s, int nkeys, struct handle **keys,
-                 struct handle *arg, const char *path, struct stream *out);
+int agg_extremes(struct ctx *c, struct stream *s, int nkeys, struct handle **keys, struct handle *arg, const char *path,
+                 struct stream *out);
 /* Build rows that a probe row meets on average for a value that is frequent on both sides, where
  * `build` rows are left of the build side. */
 double est_skew(const struct ctx *c, const struct join *j, double build);
 
-int seg_appended(struct ctx *c, const struct fe_node *n, struct stream *parts, int nparts,
-                 struct stream *out);
+int seg_appended(struct ctx *c, const struct fe_node *n, struct stream *parts, int nparts, struct stream *out);
 
 #endif

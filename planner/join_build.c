@@ -28,7 +28,10 @@ static bool keys_unique(struct ctx *c, const struct stream *b, struct handle *co
     return r->table && r->table->npk > 0 && hit == r->table->npk;
 }
 
-static bool is_f64(const struct pl_val *v) { return v->phys == RT_F64; }
+static bool is_f64(const struct pl_val *v)
+{
+    return v->phys == RT_F64;
+}
 
 /* Brings both sides' keys to one physical form. Direct addressing needs integers on both. */
 static int unify_keys(struct ctx *c, struct built *t, struct pl_val *pv, bool *ints)
@@ -57,8 +60,8 @@ static int same_width(struct ctx *c, struct pl_val *b, struct pl_val *p)
 
 /* Columns of the build side that the probe side must see; key columns equal to a probe key are not
  * stored again. */
-static void choose_kept(struct ctx *c, struct join *j, struct stream *b, struct built *t,
-                        struct handle *const *pk, bool existence)
+static void choose_kept(struct ctx *c, struct join *j, struct stream *b, struct built *t, struct handle *const *pk,
+                        bool existence)
 {
     struct handle **cols = HD_NEWN(c->a, struct handle *, b->ncols + 1);
     const bool *need = j->take_all ? NULL : c->need[j->build->id];
@@ -81,7 +84,10 @@ static void choose_kept(struct ctx *c, struct join *j, struct stream *b, struct 
     keep_columns(c, cols, n, false, &t->kept);
 }
 
-static int kept_bytes(const struct kept *k) { return 8 * k->n; }
+static int kept_bytes(const struct kept *k)
+{
+    return 8 * k->n;
+}
 
 /* Asking for direct addressing is no licence to clear gigabytes for a thousand rows. */
 #define MOST_DIRECT_BYTES 1e9
@@ -95,8 +101,7 @@ static enum rt_state_kind choose_kind(const struct built *t, double est, bool ex
     if (all_rows || !t->packed || want == FE_HASH)
         return RT_STATE_HASH;
     if (nothing)
-        return want == FE_DIRECT || range <= (double)(1 << 26) || range <= 64 * rows ? RT_STATE_BITMAP
-                                                                                    : RT_STATE_HASH;
+        return want == FE_DIRECT || range <= (double)(1 << 26) || range <= 64 * rows ? RT_STATE_BITMAP : RT_STATE_HASH;
     if (existence || t->unique) {
         double bytes = range * kept_bytes(&t->kept);
         bool fits = want == FE_DIRECT && bytes <= MOST_DIRECT_BYTES;
@@ -142,8 +147,8 @@ static int build_sink(struct ctx *c, struct join *j, struct stream *b, struct bu
         k->kind = PL_SINK_ROWS;
     }
     if (t->kind == RT_STATE_CSR) {
-        struct pl_val v = {.expr = index, .phys = RT_I64, .nullable = c->exprs.v[index].nullable,
-                           .type = hd_type_of(HD_INT64)};
+        struct pl_val v = {
+            .expr = index, .phys = RT_I64, .nullable = c->exprs.v[index].nullable, .type = hd_type_of(HD_INT64)};
         if (v.nullable) { /* NULL keys match nothing: drop the rows */
             int null = pb_op(c, FE_IS_NULL, RT_BOOL, false, 1, &index);
             pb_filter(c, p, pb_op(c, FE_NOT, RT_BOOL, false, 1, &null), 0.95, j->n->path);
@@ -180,8 +185,8 @@ static int build_sink(struct ctx *c, struct join *j, struct stream *b, struct bu
     return 0;
 }
 
-int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, struct built *t,
-             bool existence, bool all_rows)
+int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, struct built *t, bool existence,
+             bool all_rows)
 {
     struct pipe *bp = pipe_of(c, b), *sp = pipe_of(c, s);
     *t = (struct built){.nkeys = j->nkeys, .dedupe = existence};
@@ -204,14 +209,15 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
     choose_kept(c, j, b, t, j->pk, existence);
     t->kind = choose_kind(t, b->est, existence, all_rows || j->null_equal, j->n->u.join.strategy);
     if (j->n->u.join.strategy == FE_DIRECT && t->kind == RT_STATE_HASH)
-        return HD_FAIL(c->err, USER, j->n->path, "strategy direct needs integer keys of a known range "
-                       "on both sides, small enough for tables of 1 GB%s", all_rows ? " and does not serve full joins" : "");
+        return HD_FAIL(c->err, USER, j->n->path,
+                       "strategy direct needs integer keys of a known range "
+                       "on both sides, small enough for tables of 1 GB%s",
+                       all_rows ? " and does not serve full joins" : "");
     if (t->kind == RT_STATE_HASH)
         for (int i = 0; i < t->nkeys; i++)
             HD_TRY(same_width(c, &t->bv[i], &j->pv[i]));
-    pb_note(c, "%s: %s join builds %s of %s (about %.0f rows%s)", j->n->path,
-            fe_join_kind_name(j->n->u.join.kind), rt_state_kind_name(t->kind), side_name(j->build),
-            b->est, t->unique ? ", unique keys" : "");
+    pb_note(c, "%s: %s join builds %s of %s (about %.0f rows%s)", j->n->path, fe_join_kind_name(j->n->u.join.kind),
+            rt_state_kind_name(t->kind), side_name(j->build), b->est, t->unique ? ", unique keys" : "");
     double d = 1;
     for (int i = 0; i < t->nkeys; i++)
         d *= h_distinct(c, t->bkeys[i], b->est);
@@ -249,8 +255,10 @@ static void probe_args(struct ctx *c, struct pl_step *s, const struct built *t)
         s->a_rows = pb_arg_state(c, RT_ARG_STATE_ROWS, t->state, 0);
         break;
     case RT_STATE_ROWS:
-    case RT_STATE_AGG_SCALAR: case RT_STATE_AGG_DENSE: case RT_STATE_AGG_HASH: case RT_STATE_ARRAY:
-        HD_BUG("not a join table");
+    case RT_STATE_AGG_SCALAR:
+    case RT_STATE_AGG_DENSE:
+    case RT_STATE_AGG_HASH:
+    case RT_STATE_ARRAY: HD_BUG("not a join table");
     }
 }
 
@@ -265,8 +273,7 @@ static enum pl_step_kind probe_step(const struct built *t, bool one)
     return one ? PL_STEP_PROBE_HASH : PL_STEP_EXPAND_HASH;
 }
 
-int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind how,
-             struct handle **mark)
+int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind how, struct handle **mark)
 {
     struct pipe *p = pipe_of(c, &j->s);
     bool exists = how == PL_SEMI || how == PL_ANTI || how == PL_MARK;

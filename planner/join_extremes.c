@@ -70,8 +70,14 @@ static int reduce_build(struct ctx *c, struct join *j, const struct stored *prob
     struct fe_node *n = HD_NEW(c->a, struct fe_node);
     *n = (struct fe_node){.op = FE_JOIN_OP, .path = j->n->path};
     n->u.join.kind = FE_SEMI;
-    struct join r = {.n = n, .kind = FE_SEMI, .probe = j->build, .build = j->probe, .nkeys = j->nkeys,
-                     .pkeys = j->bkeys, .bkeys = j->pkeys, .s = *b};
+    struct join r = {.n = n,
+                     .kind = FE_SEMI,
+                     .probe = j->build,
+                     .build = j->probe,
+                     .nkeys = j->nkeys,
+                     .pkeys = j->bkeys,
+                     .bkeys = j->pkeys,
+                     .s = *b};
     struct stream keys = stream_over(c, probe, j->n->path);
     struct built t;
     HD_TRY(jb_build(c, &r, &keys, &r.s, &t, true, false));
@@ -104,8 +110,13 @@ static int probe_groups(struct ctx *c, struct join *j, struct stream *b, enum pl
     *n = (struct fe_node){.op = FE_JOIN_OP, .path = j->n->path};
     n->u.join.kind = how == PL_LEFT ? FE_LEFT : FE_INNER;
     n->u.join.strategy = j->n->u.join.strategy;
-    struct join g = {.n = n, .kind = n->u.join.kind, .build = side, .nkeys = j->nkeys, .take_all = true,
-                     .pkeys = j->pkeys, .s = j->s};
+    struct join g = {.n = n,
+                     .kind = n->u.join.kind,
+                     .build = side,
+                     .nkeys = j->nkeys,
+                     .take_all = true,
+                     .pkeys = j->pkeys,
+                     .s = j->s};
     g.bkeys = HD_NEWN(c->a, struct fe_expr *, j->nkeys + 1);
     for (int i = 0; i < j->nkeys; i++)
         g.bkeys[i] = lx_col(c, i, b->cols[i], j->n->path);
@@ -145,8 +156,8 @@ static struct fe_expr *condition(struct ctx *c, const struct join *j, const stru
     return all;
 }
 
-static int extremes_output(struct ctx *c, struct join *j, const struct extremes *x,
-                           struct handle *const *extremes, struct stream *out)
+static int extremes_output(struct ctx *c, struct join *j, const struct extremes *x, struct handle *const *extremes,
+                           struct stream *out)
 {
     int nl = j->n->inputs[0]->ncols, at = nl + j->n->inputs[1]->ncols;
     struct handle **env = HD_NEWN(c->a, struct handle *, at + 2);

@@ -76,8 +76,7 @@ static void end_first(struct ctx *c, struct join *j, struct twice *t)
 }
 
 /* Adds the matches of a probe row and the residual. `stored` is set for a join without keys, else t. */
-static int add_matches(struct ctx *c, struct join *j, struct built *t, struct stored *stored,
-                       bool *cross)
+static int add_matches(struct ctx *c, struct join *j, struct built *t, struct stored *stored, bool *cross)
 {
     struct stream b;
     *cross = false;
@@ -182,8 +181,8 @@ static void null_side(struct ctx *c, struct join *j, struct stream *s, struct ha
 }
 
 /* Rows of the build state whose match bit stayed clear. */
-static struct stream unmatched_build(struct ctx *c, struct join *j, const struct built *t,
-                                     const struct stored *stored, bool cross)
+static struct stream unmatched_build(struct ctx *c, struct join *j, const struct built *t, const struct stored *stored,
+                                     bool cross)
 {
     int state = cross ? stored->state : t->state;
     struct stream s;
@@ -241,8 +240,8 @@ int join_twice(struct ctx *c, struct join *j, struct stream *out)
 {
     struct twice t;
     HD_TRY(first_look(c, j, &t));
-    pb_note(c, "%s: %s join looks at its probe rows twice (%s)", j->n->path,
-            fe_join_kind_name(j->n->u.join.kind), t.scan ? "scanned again" : "materialised");
+    pb_note(c, "%s: %s join looks at its probe rows twice (%s)", j->n->path, fe_join_kind_name(j->n->u.join.kind),
+            t.scan ? "scanned again" : "materialised");
     if (j->kind == FE_LEFT || j->kind == FE_FULL)
         return outer_twice(c, j, &t, out);
     return exists_twice(c, j, &t, out);

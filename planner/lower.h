@@ -191,8 +191,8 @@ struct handle *h_phys(struct ctx *c, struct pl_val v);
 struct handle *h_expr(struct ctx *c, const struct fe_expr *e, struct handle **env);
 /* Row of t found by key index `index` from handle key, which is known to name one. */
 struct handle *h_lookup(struct ctx *c, const struct fe_table *t, int index, struct handle *key);
-int h_probe_key(struct ctx *c, struct pipe *p, const struct fe_table *t, int index,
-                struct pl_val key, const char *path);
+int h_probe_key(struct ctx *c, struct pipe *p, const struct fe_table *t, int index, struct pl_val key,
+                const char *path);
 /* Key index of t on column, -1 none. */
 int key_index_of(const struct fe_table *t, int column);
 /* The handle behind plain column references of projections. */
@@ -208,8 +208,7 @@ bool h_determined(struct ctx *c, struct handle *h, struct handle *const *keys, i
 
 /* ---- lower_expr.c ------------------------------------------------------------------------ */
 /* Lowers e over env in pipeline p. */
-int lx_expr(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
-            struct pl_val *out);
+int lx_expr(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e, struct pl_val *out);
 struct pl_val lx_const(struct ctx *c, const struct fe_value *v);
 int lx_as_phys(struct ctx *c, struct pl_val *v, enum rt_phys phys); /* widen in place */
 int lx_as_text(struct ctx *c, struct pl_val *v);                   /* dictionary code -> STR */
@@ -220,8 +219,8 @@ int lx_unify(struct ctx *c, struct pl_val *a, struct pl_val *b);
 /* AND of conjuncts as one filter step each, cheap ones first where none may fail. */
 int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *e);
 /* New logical expression nodes: an operator over up to two arguments, a column of the environment. */
-struct fe_expr *lx_node(struct ctx *c, enum fe_op op, struct hd_type t, bool nullable, const char *path,
-                        int n, struct fe_expr *a, struct fe_expr *b);
+struct fe_expr *lx_node(struct ctx *c, enum fe_op op, struct hd_type t, bool nullable, const char *path, int n,
+                        struct fe_expr *a, struct fe_expr *b);
 struct fe_expr *lx_col(struct ctx *c, int col, const struct handle *h, const char *path);
 double lx_selectivity(const struct ctx *c, struct handle *const *env, const struct fe_expr *e);
 void lx_conjuncts(struct ctx *c, const struct fe_expr *e, const struct fe_expr ***v, int *n);
@@ -230,8 +229,8 @@ bool lx_uses(const struct fe_expr *e, int lo, int hi); /* any COL in [lo, hi) */
 bool lx_may_fail(const struct fe_expr *e);
 struct pl_range range_of_type(struct hd_type t);
 /* Lower bound of s in the dictionary of a column; the only way to read one while planning. */
-int h_dict_find(const struct ctx *c, const struct fe_table *t, int column, const char *s, size_t n,
-                uint32_t *code, bool *found, struct hd_err *err);
+int h_dict_find(const struct ctx *c, const struct fe_table *t, int column, const char *s, size_t n, uint32_t *code,
+                bool *found, struct hd_err *err);
 int lx_map(struct ctx *c, struct pipe *p, const struct fe_expr *e, struct handle *const *env,
            struct pl_val *out); /* dict_map.c: 1 mapped, 0 not applicable, -1 error */
 
@@ -247,14 +246,13 @@ struct kept {
     int *via;             /* column i: index of the stored field that gives it, */
     bool *by_row;         /* as the row id of cols[i]->row (else its value) */
 };
-void keep_columns(struct ctx *c, struct handle *const *cols, int ncols, bool values_only,
-                  struct kept *k);
+void keep_columns(struct ctx *c, struct handle *const *cols, int ncols, bool values_only, struct kept *k);
 /* Evaluates what is kept, adds the fields to the state and the outs to the sink. */
-int keep_store(struct ctx *c, struct pipe *p, struct kept *k, int state, enum rt_merge m,
-               enum fe_agg_fn fn, struct pl_sink *sink);
+int keep_store(struct ctx *c, struct pipe *p, struct kept *k, int state, enum rt_merge m, enum fe_agg_fn fn,
+               struct pl_sink *sink);
 /* Handles for the ncols columns when reading from the state at row. nullable_row: row may be -1. */
-void keep_load(struct ctx *c, const struct kept *k, int state, struct handle *row,
-               bool nullable_row, struct handle **out);
+void keep_load(struct ctx *c, const struct kept *k, int state, struct handle *row, bool nullable_row,
+               struct handle **out);
 void sink_add(struct ctx *c, struct pl_sink *sink, struct pl_out out);
 /* A materialised stream: rows of a state, and how columns come back from it. */
 struct stored {
@@ -269,8 +267,8 @@ struct stored {
     int *unique;
 };
 /* Ends s in a ROWS state holding the wanted columns (NULL: all). */
-int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *name,
-                 const char *path, struct stored *out);
+int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *name, const char *path,
+                 struct stored *out);
 /* A new pipeline over the stored rows; may be called again for a second pass. */
 struct stream stream_over(struct ctx *c, const struct stored *st, const char *path);
 

@@ -53,8 +53,8 @@ static struct handle *avg_of(struct ctx *c, const struct part *sum, struct handl
     else
         q = lx_node(c, FE_DIV, t, sum->h->nullable, path, 2, lx_col(c, 0, sum->h, path),
                     t.kind == HD_FLOAT64 ? lx_node(c, FE_CAST, t, false, path, 1, n, NULL) : n);
-    struct fe_expr *pos = lx_node(c, FE_GT, hd_type_of(HD_BOOL), false, path, 2, n,
-                                  mk_const(c, hd_type_of(HD_INT64), 0, path));
+    struct fe_expr *pos =
+        lx_node(c, FE_GT, hd_type_of(HD_BOOL), false, path, 2, n, mk_const(c, hd_type_of(HD_INT64), 0, path));
     return h_expr(c, lx_node(c, FE_CASE, t, true, path, 2, pos, q), env);
 }
 
@@ -64,8 +64,8 @@ static struct handle *or_zero(struct ctx *c, struct handle *h, const char *path)
     env[0] = h;
     if (!h->nullable)
         return h;
-    return h_expr(c, lx_node(c, FE_COALESCE, h->type, false, path, 2, lx_col(c, 0, h, path),
-                             mk_const(c, h->type, 0, path)), env);
+    return h_expr(
+        c, lx_node(c, FE_COALESCE, h->type, false, path, 2, lx_col(c, 0, h, path), mk_const(c, h->type, 0, path)), env);
 }
 
 /* An avg's sum keeps the scale of its argument. */
@@ -85,8 +85,7 @@ struct agg_plan {
     int *first; /* item of each aggregate */
 };
 
-static int push_item(struct agg_plan *p, enum fe_agg_fn fn, struct handle *arg, struct hd_type t,
-                     const char *path)
+static int push_item(struct agg_plan *p, enum fe_agg_fn fn, struct handle *arg, struct hd_type t, const char *path)
 {
     for (int i = 0; i < p->nitems; i++) /* sum(x) and avg(x) share, and so do counts */
         if (p->items[i].fn == fn && p->items[i].arg == arg && hd_type_eq(p->items[i].type, t))
@@ -176,8 +175,7 @@ static void plan_items(struct ctx *c, struct agg_plan *p, struct handle **env, b
 }
 
 /* Stage two's view of stage one's partial: sums and counts add up, min and max stay. */
-static void merge_items(struct agg_plan *two, const struct agg_plan *one, const struct part *partial,
-                        int *map)
+static void merge_items(struct agg_plan *two, const struct agg_plan *one, const struct part *partial, int *map)
 {
     for (int i = 0; i < one->nitems; i++) {
         const struct agg_item *a = &one->items[i];
@@ -188,8 +186,7 @@ static void merge_items(struct agg_plan *two, const struct agg_plan *one, const 
     }
 }
 
-static struct handle *result_of(struct ctx *c, const struct fe_agg *a, const struct part *x,
-                                const struct part *count)
+static struct handle *result_of(struct ctx *c, const struct fe_agg *a, const struct part *x, const struct part *count)
 {
     if (a->fn == FE_AGG_AVG)
         return avg_of(c, x, or_zero(c, count->h, a->path), a->type, a->path);
@@ -200,8 +197,8 @@ static struct handle *result_of(struct ctx *c, const struct fe_agg *a, const str
 
 /* Groups s once: the aggregates without distinct (dist NULL), or those over one distinct argument
  * together with the others if `both`. cols: keys, then aggregates (NULL where not computed). */
-static int group_once(struct ctx *c, const struct fe_node *n, struct stream *s,
-                      const struct fe_expr *dist, bool plain, struct stream *out, struct handle **cols)
+static int group_once(struct ctx *c, const struct fe_node *n, struct stream *s, const struct fe_expr *dist, bool plain,
+                      struct stream *out, struct handle **cols)
 {
     int nk = n->u.agg.nkeys, na = n->u.agg.naggs;
     struct agg_plan one = {.n = n, .need = c->need[n->id], .distinct = dist}, two;
@@ -247,8 +244,8 @@ static int group_once(struct ctx *c, const struct fe_node *n, struct stream *s,
 
 /* The groups of s with the columns that were computed, keys first, ready to be joined to another
  * pass: cols and s follow if the pipeline is cut for it. */
-static int groups_so_far(struct ctx *c, const struct fe_node *n, struct stream *s,
-                         struct handle **cols, struct stream *out)
+static int groups_so_far(struct ctx *c, const struct fe_node *n, struct stream *s, struct handle **cols,
+                         struct stream *out)
 {
     int *at = HD_NEWN(c->a, int, n->ncols + 1), pipe = s->pipe;
     *out = *s;
@@ -270,8 +267,7 @@ static int groups_so_far(struct ctx *c, const struct fe_node *n, struct stream *
 
 /* Joins the groups of one pass to those of another by their keys, NULL keys alike. Every group is
  * in both, so an inner join keeps them all. */
-static int join_groups(struct ctx *c, const struct fe_node *n, struct stream *s, struct stream *b,
-                       struct handle **cols)
+static int join_groups(struct ctx *c, const struct fe_node *n, struct stream *s, struct stream *b, struct handle **cols)
 {
     int nk = n->u.agg.nkeys, m = 0;
     struct fe_node *side = HD_NEW(c->a, struct fe_node), *node = HD_NEW(c->a, struct fe_node);
@@ -315,8 +311,8 @@ static int join_groups(struct ctx *c, const struct fe_node *n, struct stream *s,
 }
 
 /* Aggregates over several distinct arguments: the input is kept and grouped once for each. */
-static int group_each(struct ctx *c, const struct fe_node *n, struct stream *in,
-                      const struct fe_expr **args, int k, struct stream *out, struct handle **cols)
+static int group_each(struct ctx *c, const struct fe_node *n, struct stream *in, const struct fe_expr **args, int k,
+                      struct stream *out, struct handle **cols)
 {
     struct stored st;
     struct stream *pass = HD_NEWN(c->a, struct stream, k);

@@ -46,8 +46,7 @@ static bool within(struct pl_range r, struct pl_range t)
 }
 
 /* Settles width and check of an exact result whose values lie in r unless it overflows the site's type. */
-static void settle(struct ctx *c, struct pl_val *out, struct pl_range r, enum rt_phys at_least,
-                   struct rt_site site)
+static void settle(struct ctx *c, struct pl_val *out, struct pl_range r, enum rt_phys at_least, struct rt_site site)
 {
     struct hd_type t = site.to;
     struct pl_range limit = range_of_type(t);
@@ -75,8 +74,7 @@ static void make(struct ctx *c, enum fe_op op, const struct pl_val *v, int n, st
     out->expr = pb_op(c, op, RT_I64, out->nullable, n, args);
 }
 
-static bool fold(struct ctx *c, enum fe_op op, const struct pl_val *v, struct hd_type t,
-                 struct pl_val *out)
+static bool fold(struct ctx *c, enum fe_op op, const struct pl_val *v, struct hd_type t, struct pl_val *out)
 {
     hd_i128 r;
     if (!v[0].is_const || !v[1].is_const || v[0].cval.is_null || v[1].cval.is_null)
@@ -88,8 +86,7 @@ static bool fold(struct ctx *c, enum fe_op op, const struct pl_val *v, struct hd
     return true;
 }
 
-static int float_op(struct ctx *c, enum fe_op op, struct pl_val *v, int n, const char *path,
-                    struct pl_val *out)
+static int float_op(struct ctx *c, enum fe_op op, struct pl_val *v, int n, const char *path, struct pl_val *out)
 {
     for (int i = 0; i < n; i++)
         HD_TRY(lx_as_phys(c, &v[i], RT_F64));
@@ -130,7 +127,10 @@ static int add_sub_mul(struct ctx *c, const struct fe_expr *e, struct pl_val *v,
     return 0;
 }
 
-static bool excludes_zero(struct pl_range r) { return r.known && (r.lo > 0 || r.hi < 0); }
+static bool excludes_zero(struct pl_range r)
+{
+    return r.known && (r.lo > 0 || r.hi < 0);
+}
 
 static int divide(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
@@ -172,8 +172,9 @@ static int of_parts(struct ctx *c, const struct fe_expr *e, struct pl_val *v, st
     x->scale = decimal ? e->type.scale - v[1].type.scale : 0;
     x->limit_digits = decimal ? e->type.precision : 0;
     x->fail = true;
-    x->path = pb_site(c, (struct rt_site){
-        e->path, e->args[2]->op == FE_LIT ? RT_SITE_SUM : RT_SITE_AVERAGE, e->type, {e->type, e->type}});
+    x->path =
+        pb_site(c, (struct rt_site){
+                       e->path, e->args[2]->op == FE_LIT ? RT_SITE_SUM : RT_SITE_AVERAGE, e->type, {e->type, e->type}});
     out->range = range_of_type(e->type);
     return 0;
 }
@@ -186,7 +187,8 @@ static int negate(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
         return 0;
     struct pl_range r = range_binary(FE_SUB, z[0].range, v->range);
     lx_realise(c, v);
-    enum rt_phys p = HD_MAX(HD_MAX(RT_I64, v->phys), lx_narrowest(within(r, range_of_type(e->type)) ? r : range_of_type(e->type)));
+    enum rt_phys p =
+        HD_MAX(HD_MAX(RT_I64, v->phys), lx_narrowest(within(r, range_of_type(e->type)) ? r : range_of_type(e->type)));
     HD_TRY(lx_as_phys(c, v, p));
     make(c, FE_NEG, v, 1, out);
     settle(c, out, r, p, (struct rt_site){e->path, RT_SITE_NEG, e->type, {v->type, v->type}});
@@ -250,7 +252,8 @@ static int cast_exact(struct ctx *c, struct pl_val *v, struct hd_type to, const 
     if (by > 0) {
         hd_i128 f = hd_pow10(by);
         struct pl_range r = range_binary(FE_MUL, v->range, (struct pl_range){true, f, f});
-        enum rt_phys p = HD_MAX(v->phys, HD_MAX(RT_I64, lx_narrowest(within(r, range_of_type(to)) ? r : range_of_type(to))));
+        enum rt_phys p =
+            HD_MAX(v->phys, HD_MAX(RT_I64, lx_narrowest(within(r, range_of_type(to)) ? r : range_of_type(to))));
         bool nullable = v->nullable;
         HD_TRY(lx_as_phys(c, v, within(r, range_of_type(to)) ? p : RT_I128));
         v->expr = pb_op(c, FE_RESCALE, p, nullable, 1, &v->expr);
@@ -286,8 +289,7 @@ static int cast_to_float(struct ctx *c, struct pl_val *v)
     return 0;
 }
 
-static int convert(struct ctx *c, struct pl_val *v, enum fe_op op, struct hd_type to,
-                   enum rt_phys p, const char *path)
+static int convert(struct ctx *c, struct pl_val *v, enum fe_op op, struct hd_type to, enum rt_phys p, const char *path)
 {
     lx_realise(c, v);
     struct hd_type from = v->type;
@@ -299,8 +301,7 @@ static int convert(struct ctx *c, struct pl_val *v, enum fe_op op, struct hd_typ
     x->limit_digits = to.kind == HD_DECIMAL ? to.precision : 0;
     x->fail = op == FE_FROM_F64 || op == FE_FROM_TEXT;
     x->path = pb_site(c, (struct rt_site){path, RT_SITE_VALUE, to, {from, from}});
-    *v = (struct pl_val){.expr = e, .phys = p, .nullable = v->nullable,
-                         .range = range_of_type(to)};
+    *v = (struct pl_val){.expr = e, .phys = p, .nullable = v->nullable, .range = range_of_type(to)};
     return 0;
 }
 
@@ -353,8 +354,7 @@ int lx_cast(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path
         rc = convert(c, v, FE_CAST, to, lx_full_phys(to), path);
     } else {
         char a[HD_TEXT_MAX], b[HD_TEXT_MAX];
-        return HD_FAIL(c->err, UNSUPPORTED, path, "cast from %s to %s", hd_type_text(from, a),
-                       hd_type_text(to, b));
+        return HD_FAIL(c->err, UNSUPPORTED, path, "cast from %s to %s", hd_type_text(from, a), hd_type_text(to, b));
     }
     v->type = to;
     return rc;
@@ -436,8 +436,7 @@ static int date_diff(struct ctx *c, struct pl_val *v, struct pl_val *out)
     return 0;
 }
 
-int lx_arith(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
-             struct pl_val *out)
+int lx_arith(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e, struct pl_val *out)
 {
     struct pl_val v[3];
     for (int i = 0; i < e->nargs; i++)
@@ -449,33 +448,25 @@ int lx_arith(struct ctx *c, struct pipe *p, struct handle *const *env, const str
             return 0;
         }
     switch ((int)e->op) {
-    case FE_ADD: case FE_SUB: case FE_MUL:
-        return e->type.kind == HD_FLOAT64 ? float_op(c, e->op, v, 2, e->path, out)
-                                          : add_sub_mul(c, e, v, out);
-    case FE_DIV: case FE_MOD:
-        return e->type.kind == HD_FLOAT64 ? float_op(c, e->op, v, 2, e->path, out)
-                                          : divide(c, e, v, out);
-    case FE_NEG:
-        return e->type.kind == HD_FLOAT64 ? float_op(c, FE_NEG, v, 1, e->path, out)
-                                          : negate(c, e, v, out);
-    case FE_EXTRACT:
-        return extract(c, e, v, out);
-    case FE_ADD_DAYS: case FE_ADD_MONTHS:
-        return shift_date(c, e, v, out);
-    case FE_DATE_DIFF:
-        return date_diff(c, v, out);
-    case FE_OF_PARTS:
-        return of_parts(c, e, v, out);
+    case FE_ADD:
+    case FE_SUB:
+    case FE_MUL: return e->type.kind == HD_FLOAT64 ? float_op(c, e->op, v, 2, e->path, out) : add_sub_mul(c, e, v, out);
+    case FE_DIV:
+    case FE_MOD: return e->type.kind == HD_FLOAT64 ? float_op(c, e->op, v, 2, e->path, out) : divide(c, e, v, out);
+    case FE_NEG: return e->type.kind == HD_FLOAT64 ? float_op(c, FE_NEG, v, 1, e->path, out) : negate(c, e, v, out);
+    case FE_EXTRACT: return extract(c, e, v, out);
+    case FE_ADD_DAYS:
+    case FE_ADD_MONTHS: return shift_date(c, e, v, out);
+    case FE_DATE_DIFF: return date_diff(c, v, out);
+    case FE_OF_PARTS: return of_parts(c, e, v, out);
     case FE_CAST:
         *out = v[0];
         HD_TRY(lx_cast(c, out, e->type, e->path));
-        if (e->saturate && out->expr >= 0 && c->exprs.v[out->expr].op == FE_RESCALE &&
-            c->exprs.v[out->expr].fail) {
+        if (e->saturate && out->expr >= 0 && c->exprs.v[out->expr].op == FE_RESCALE && c->exprs.v[out->expr].fail) {
             c->exprs.v[out->expr].fail = false;
             c->exprs.v[out->expr].saturate = true;
         }
         return 0;
-    default:
-        HD_BUG("operator %d is not arithmetic", (int)e->op);
+    default: HD_BUG("operator %d is not arithmetic", (int)e->op);
     }
 }

@@ -4,8 +4,7 @@
 
 #include "planner/lower.h"
 
-int lx_arith(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
-             struct pl_val *out);
+int lx_arith(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e, struct pl_val *out);
 void lx_realise(struct ctx *c, struct pl_val *v);
 /* Narrowest of I32, I64, I128 that holds the interval. */
 enum rt_phys lx_narrowest(struct pl_range r);

@@ -5,8 +5,8 @@
 
 #include "planner/lower_arith.h"
 
-static int expr_strict(struct ctx *c, enum fe_op op, enum rt_phys p, int n, const int *args,
-                       const struct pl_val *v, int nv, struct pl_val *out)
+static int expr_strict(struct ctx *c, enum fe_op op, enum rt_phys p, int n, const int *args, const struct pl_val *v,
+                       int nv, struct pl_val *out)
 {
     bool nullable = false;
     for (int i = 0; i < nv; i++)
@@ -18,8 +18,7 @@ static int expr_strict(struct ctx *c, enum fe_op op, enum rt_phys p, int n, cons
 
 struct pl_val lx_const(struct ctx *c, const struct fe_value *v)
 {
-    struct pl_val r = {.expr = -1, .type = v->type, .nullable = v->is_null, .is_const = true,
-                       .cval = *v};
+    struct pl_val r = {.expr = -1, .type = v->type, .nullable = v->is_null, .is_const = true, .cval = *v};
     struct pl_range t = range_of_type(v->type);
     if (t.known && !v->is_null)
         r.range = (struct pl_range){true, v->i, v->i};
@@ -53,11 +52,15 @@ static void realise(struct ctx *c, struct pl_val *v, enum rt_phys phys)
         v->expr = pb_null(c, phys);
         return;
     }
-    struct rt_arg a = {.kind = RT_ARG_CONST, .phys = phys, .state = -1, .i = v->cval.i,
-                       .f = v->cval.f, .s = v->cval.s, .n = v->cval.n};
+    struct rt_arg a = {.kind = RT_ARG_CONST,
+                       .phys = phys,
+                       .state = -1,
+                       .i = v->cval.i,
+                       .f = v->cval.f,
+                       .s = v->cval.s,
+                       .n = v->cval.n};
     int arg = pb_arg(c, a);
-    v->expr = pb_expr(c, (struct pl_expr){.op = FE_LIT, .phys = phys, .arg = arg, .slot = -1,
-                                          .state = -1});
+    v->expr = pb_expr(c, (struct pl_expr){.op = FE_LIT, .phys = phys, .arg = arg, .slot = -1, .state = -1});
 }
 
 void lx_realise(struct ctx *c, struct pl_val *v)
@@ -138,15 +141,13 @@ static enum fe_op mirrored(enum fe_op op)
     return op == FE_LT ? FE_GT : op == FE_LE ? FE_GE : op == FE_GT ? FE_LT : op == FE_GE ? FE_LE : op;
 }
 
-static int find_code(const struct ctx *c, const struct pl_val *v, const struct fe_value *s,
-                     uint32_t *code, bool *found)
+static int find_code(const struct ctx *c, const struct pl_val *v, const struct fe_value *s, uint32_t *code, bool *found)
 {
     return h_dict_find(c, v->dict_table, v->dict_column, s->s, s->n, code, found, c->err);
 }
 
 /* code <op> constant: the sorted dictionary turns text order into code order. */
-static int compare_code(struct ctx *c, enum fe_op op, struct pl_val *a, const struct fe_value *s,
-                        struct pl_val *out)
+static int compare_code(struct ctx *c, enum fe_op op, struct pl_val *a, const struct fe_value *s, struct pl_val *out)
 {
     bool found;
     uint32_t lb;
@@ -163,8 +164,7 @@ static int compare_code(struct ctx *c, enum fe_op op, struct pl_val *a, const st
     return 0;
 }
 
-static int compare(struct ctx *c, enum fe_op op, struct pl_val *a, struct pl_val *b,
-                   struct pl_val *out)
+static int compare(struct ctx *c, enum fe_op op, struct pl_val *a, struct pl_val *b, struct pl_val *out)
 {
     if ((a->is_const && a->cval.is_null) || (b->is_const && b->cval.is_null)) {
         null_bool(c, out);
@@ -255,8 +255,7 @@ static void sort_set(unsigned char *set, int n, int size, enum rt_phys p)
 }
 
 /* x IN (constants) as a search in a sorted set. Codes absent from the dictionary drop out. */
-static int in_set(struct ctx *c, struct pl_val *x, const struct fe_value *list, int n,
-                  struct pl_val *out)
+static int in_set(struct ctx *c, struct pl_val *x, const struct fe_value *list, int n, struct pl_val *out)
 {
     enum rt_phys p = x->phys;
     for (int i = 0; i < n && !x->dict_table && p <= RT_I128; i++)
@@ -310,8 +309,7 @@ static int logic(struct ctx *c, enum fe_op op, struct pl_val *v, int n, struct p
     return 0;
 }
 
-static int in_constants(struct ctx *c, struct pl_val *x, const struct fe_value *list, int n,
-                        struct pl_val *out)
+static int in_constants(struct ctx *c, struct pl_val *x, const struct fe_value *list, int n, struct pl_val *out)
 {
     bool has_null = false;
     for (int i = 0; i < n; i++)
@@ -328,8 +326,8 @@ static int in_constants(struct ctx *c, struct pl_val *x, const struct fe_value *
 }
 
 /* The list holds expressions: x = a or x = b or ..., guarded from left to right. */
-static int in_general(struct ctx *c, struct pipe *p, struct handle *const *env,
-                      const struct fe_expr *e, struct pl_val *x, struct pl_val *out)
+static int in_general(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
+                      struct pl_val *x, struct pl_val *out)
 {
     struct pl_val *v = HD_NEWN(c->a, struct pl_val, e->nargs);
     for (int i = 1; i < e->nargs; i++) {
@@ -340,8 +338,8 @@ static int in_general(struct ctx *c, struct pipe *p, struct handle *const *env,
     return logic(c, FE_OR, v, e->nargs - 1, out);
 }
 
-static int lower_in(struct ctx *c, struct pipe *p, struct handle *const *env,
-                    const struct fe_expr *e, struct pl_val *out)
+static int lower_in(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
+                    struct pl_val *out)
 {
     struct pl_val x;
     HD_TRY(lx_expr(c, p, env, e->args[0], &x));
@@ -357,8 +355,7 @@ static int lower_in(struct ctx *c, struct pipe *p, struct handle *const *env,
     for (int i = 1; i < e->nargs; i++) {
         if (e->args[i]->op != FE_LIT && e->args[i]->op != FE_PARAM)
             return in_general(c, p, env, e, &x, out);
-        list[i - 1] = e->args[i]->op == FE_LIT ? e->args[i]->value
-                                               : c->plan->params[e->args[i]->param].value;
+        list[i - 1] = e->args[i]->op == FE_LIT ? e->args[i]->value : c->plan->params[e->args[i]->param].value;
     }
     return in_constants(c, &x, list, e->nargs - 1, out);
 }
@@ -370,8 +367,7 @@ static int unify_branches(struct ctx *c, struct pl_val *const *v, int n, struct 
 {
     bool text = false;
     for (int i = 0; i < n; i++)
-        if (v[i]->type.kind == HD_STRING && !(i == 0 ? v[0]->dict_table != NULL
-                                                     : same_dict(v[0], v[i])))
+        if (v[i]->type.kind == HD_STRING && !(i == 0 ? v[0]->dict_table != NULL : same_dict(v[0], v[i])))
             text = true;
     enum rt_phys p = RT_BOOL;
     struct pl_range r = {.known = false};
@@ -395,8 +391,8 @@ static int unify_branches(struct ctx *c, struct pl_val *const *v, int n, struct 
     return 0;
 }
 
-static int lower_case(struct ctx *c, struct pipe *p, struct handle *const *env,
-                      const struct fe_expr *e, struct pl_val *out)
+static int lower_case(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
+                      struct pl_val *out)
 {
     int n = e->nargs, nb = 0;
     struct pl_val *v = HD_NEWN(c->a, struct pl_val, n + 1);
@@ -437,8 +433,8 @@ static bool is_wild(const struct rt_arg *pattern)
     return false;
 }
 
-static int lower_like(struct ctx *c, struct pipe *p, struct handle *const *env,
-                      const struct fe_expr *e, struct pl_val *out)
+static int lower_like(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
+                      struct pl_val *out)
 {
     struct pl_val s, pat;
     HD_TRY(lx_expr(c, p, env, e->args[0], &s));
@@ -450,15 +446,15 @@ static int lower_like(struct ctx *c, struct pipe *p, struct handle *const *env,
     }
     HD_TRY(lx_as_text(c, &s));
     expr_strict(c, FE_LIKE, RT_BOOL, 1, &s.expr, &s, 1, out);
-    struct rt_arg a = {.kind = RT_ARG_LIKE, .phys = RT_STR, .state = -1, .s = pat.cval.s,
-                       .n = pat.cval.n, .escape = e->escape};
+    struct rt_arg a = {
+        .kind = RT_ARG_LIKE, .phys = RT_STR, .state = -1, .s = pat.cval.s, .n = pat.cval.n, .escape = e->escape};
     c->exprs.v[out->expr].wild = is_wild(&a);
     c->exprs.v[out->expr].arg = pb_arg(c, a);
     return 0;
 }
 
-static int lower_substring(struct ctx *c, struct pipe *p, struct handle *const *env,
-                           const struct fe_expr *e, struct pl_val *out)
+static int lower_substring(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
+                           struct pl_val *out)
 {
     struct pl_val v[3];
     int args[3];
@@ -478,8 +474,8 @@ static int lower_substring(struct ctx *c, struct pipe *p, struct handle *const *
 
 /* ---- dispatch --------------------------------------------------------------------------------- */
 
-static int lower_logic(struct ctx *c, struct pipe *p, struct handle *const *env,
-                       const struct fe_expr *e, struct pl_val *out)
+static int lower_logic(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
+                       struct pl_val *out)
 {
     struct pl_val *v = HD_NEWN(c->a, struct pl_val, e->nargs);
     for (int i = 0; i < e->nargs; i++)
@@ -497,8 +493,8 @@ static bool raises(const struct ctx *c, int expr)
     return e->fail;
 }
 
-static int lower_unary_bool(struct ctx *c, struct pipe *p, struct handle *const *env,
-                            const struct fe_expr *e, struct pl_val *out)
+static int lower_unary_bool(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
+                            struct pl_val *out)
 {
     struct pl_val v;
     HD_TRY(lx_expr(c, p, env, e->args[0], &v));
@@ -522,8 +518,8 @@ static int lower_unary_bool(struct ctx *c, struct pipe *p, struct handle *const 
     return expr_strict(c, FE_NOT, RT_BOOL, 1, &v.expr, &v, 1, out);
 }
 
-static int lower_compare(struct ctx *c, struct pipe *p, struct handle *const *env,
-                         const struct fe_expr *e, struct pl_val *out)
+static int lower_compare(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
+                         struct pl_val *out)
 {
     struct pl_val a, b;
     HD_TRY(lx_expr(c, p, env, e->args[0], &a));
@@ -531,46 +527,59 @@ static int lower_compare(struct ctx *c, struct pipe *p, struct handle *const *en
     return compare(c, e->op, &a, &b, out);
 }
 
-static int lower_op(struct ctx *c, struct pipe *p, struct handle *const *env,
-                    const struct fe_expr *e, struct pl_val *out)
+static int lower_op(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
+                    struct pl_val *out)
 {
     switch (e->op) {
-    case FE_COL:
-        return h_value(c, p, env[e->col], out);
-    case FE_LIT:
-        *out = lx_const(c, &e->value);
-        return 0;
-    case FE_PARAM:
-        *out = lx_const(c, &c->plan->params[e->param].value);
-        return 0;
-    case FE_EQ: case FE_NE: case FE_LT: case FE_LE: case FE_GT: case FE_GE:
-        return lower_compare(c, p, env, e, out);
-    case FE_AND: case FE_OR:
-        return lower_logic(c, p, env, e, out);
-    case FE_NOT: case FE_IS_NULL:
-        return lower_unary_bool(c, p, env, e, out);
-    case FE_IN:
-        return lower_in(c, p, env, e, out);
-    case FE_LIKE:
-        return lower_like(c, p, env, e, out);
-    case FE_SUBSTRING:
-        return lower_substring(c, p, env, e, out);
-    case FE_CASE: case FE_COALESCE:
-        return lower_case(c, p, env, e, out);
-    case FE_ADD: case FE_SUB: case FE_MUL: case FE_DIV: case FE_MOD: case FE_NEG:
-    case FE_EXTRACT: case FE_ADD_DAYS: case FE_ADD_MONTHS: case FE_DATE_DIFF: case FE_CAST:
-    case FE_OF_PARTS:
-        return lx_arith(c, p, env, e, out);
-    case FE_WIDEN: case FE_NARROW: case FE_RESCALE: case FE_DIVROUND: case FE_TO_F64:
-    case FE_FROM_F64: case FE_TO_TEXT: case FE_FROM_TEXT: case FE_DICT_TEXT: case FE_LOOKUP:
-    case FE_IN_SET: case FE_LOW_WORD: case FE_HIGH_WORD: case FE_OP_COUNT:
-        break;
+    case FE_COL: return h_value(c, p, env[e->col], out);
+    case FE_LIT: *out = lx_const(c, &e->value); return 0;
+    case FE_PARAM: *out = lx_const(c, &c->plan->params[e->param].value); return 0;
+    case FE_EQ:
+    case FE_NE:
+    case FE_LT:
+    case FE_LE:
+    case FE_GT:
+    case FE_GE: return lower_compare(c, p, env, e, out);
+    case FE_AND:
+    case FE_OR: return lower_logic(c, p, env, e, out);
+    case FE_NOT:
+    case FE_IS_NULL: return lower_unary_bool(c, p, env, e, out);
+    case FE_IN: return lower_in(c, p, env, e, out);
+    case FE_LIKE: return lower_like(c, p, env, e, out);
+    case FE_SUBSTRING: return lower_substring(c, p, env, e, out);
+    case FE_CASE:
+    case FE_COALESCE: return lower_case(c, p, env, e, out);
+    case FE_ADD:
+    case FE_SUB:
+    case FE_MUL:
+    case FE_DIV:
+    case FE_MOD:
+    case FE_NEG:
+    case FE_EXTRACT:
+    case FE_ADD_DAYS:
+    case FE_ADD_MONTHS:
+    case FE_DATE_DIFF:
+    case FE_CAST:
+    case FE_OF_PARTS: return lx_arith(c, p, env, e, out);
+    case FE_WIDEN:
+    case FE_NARROW:
+    case FE_RESCALE:
+    case FE_DIVROUND:
+    case FE_TO_F64:
+    case FE_FROM_F64:
+    case FE_TO_TEXT:
+    case FE_FROM_TEXT:
+    case FE_DICT_TEXT:
+    case FE_LOOKUP:
+    case FE_IN_SET:
+    case FE_LOW_WORD:
+    case FE_HIGH_WORD:
+    case FE_OP_COUNT: break;
     }
     HD_BUG("physical operator %d in a logical expression", (int)e->op);
 }
 
-int lx_expr(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
-            struct pl_val *out)
+int lx_expr(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e, struct pl_val *out)
 {
     int mapped = lx_map(c, p, e, env, out);
     if (mapped)
@@ -582,8 +591,8 @@ int lx_expr(struct ctx *c, struct pipe *p, struct handle *const *env, const stru
     return 0;
 }
 
-struct fe_expr *lx_node(struct ctx *c, enum fe_op op, struct hd_type t, bool nullable, const char *path,
-                        int n, struct fe_expr *a, struct fe_expr *b)
+struct fe_expr *lx_node(struct ctx *c, enum fe_op op, struct hd_type t, bool nullable, const char *path, int n,
+                        struct fe_expr *a, struct fe_expr *b)
 {
     struct fe_expr *e = HD_NEW(c->a, struct fe_expr);
     *e = (struct fe_expr){.op = op, .type = t, .nullable = nullable, .nargs = n, .path = path};
@@ -639,7 +648,7 @@ int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const 
     for (int i = 0; i < n; i++)
         fails |= lx_may_fail(v[i]);
     struct pipe *p = pipe_of(c, s);
-    for (int class = 0; class < 4; class++)
+    for (int class = 0; class < 4; class ++)
         for (int i = 0; i < n; i++) {
             if (fails ? class != 0 : cost_class(v[i]) != class)
                 continue; /* what may raise stays in plan order */

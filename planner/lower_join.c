@@ -181,9 +181,12 @@ static int choose(struct ctx *c, const struct fe_node *n, struct join *j)
     double cost = best_way(c, j, want) + probe_scan(j);
     bool exchange = n->u.join.kind == FE_INNER && !n->u.join.single && j->nkeys > 0;
     if (side == FE_SIDE_RIGHT && right_probe)
-        return HD_FAIL(c->err, USER, n->path, "\"build\": \"right\" is not possible: a right join builds its left input");
+        return HD_FAIL(c->err, USER, n->path,
+                       "\"build\": \"right\" is not possible: a right join builds its left input");
     if (side == FE_SIDE_LEFT && !exchange && !right_probe)
-        return HD_FAIL(c->err, USER, n->path, "\"build\": \"left\" is not possible: only an inner join with \"on\" and a right join can build their left input");
+        return HD_FAIL(c->err, USER, n->path,
+                       "\"build\": \"left\" is not possible: only an inner join with \"on\" and a right join can build "
+                       "their left input");
     if (exchange && side != FE_SIDE_RIGHT) {
         set_sides(&k, n, true);
         split_residual(c, &k);
@@ -193,7 +196,8 @@ static int choose(struct ctx *c, const struct fe_node *n, struct join *j)
         cost = HD_MIN(cost, other);
     }
     if (want == FE_INDEX && j->way == J_BUILD)
-        return HD_FAIL(c->err, USER, n->path, "strategy index needs a scan on one side whose key has a "
+        return HD_FAIL(c->err, USER, n->path,
+                       "strategy index needs a scan on one side whose key has a "
                        "stored index (primary key or declared foreign key)%s",
                        n->u.join.kind == FE_INNER ? "" : " and a join kind and condition it can serve");
     return 0;
@@ -217,8 +221,7 @@ struct handle **join_env(struct ctx *c, const struct join *j)
     return env;
 }
 
-static int filter_list(struct ctx *c, struct stream *s, struct handle **env,
-                       const struct fe_expr *const *v, int n)
+static int filter_list(struct ctx *c, struct stream *s, struct handle **env, const struct fe_expr *const *v, int n)
 {
     for (int i = 0; i < n; i++)
         HD_TRY(lx_filter(c, s, env, v[i]));
@@ -258,27 +261,25 @@ static bool always_matches(const struct handle *key, const struct fe_table *t, i
         return false;
     for (int f = 0; f < key->table->nfks; f++) {
         const struct fe_foreign_key *fk = &key->table->fks[f];
-        if (fk->n_columns == 1 && fk->columns[0] == key->column && fk->parent == t &&
-            fk->parent_columns[0] == column)
+        if (fk->n_columns == 1 && fk->columns[0] == key->column && fk->parent == t && fk->parent_columns[0] == column)
             return true;
     }
     return false;
 }
 
 /* Row of t found through its key index; lazily when the match is certain. */
-static int key_row(struct ctx *c, struct join *j, const struct fe_table *t, int index,
-                   struct handle *key, enum pl_probe_kind how, struct handle **row)
+static int key_row(struct ctx *c, struct join *j, const struct fe_table *t, int index, struct handle *key,
+                   enum pl_probe_kind how, struct handle **row)
 {
     struct pipe *p = pipe_of(c, &j->s);
     struct pl_val v;
-    if (key->kind == H_COLUMN && key->table == t && key->column == t->keyidx[index].column &&
-        !key->nullable) {
+    if (key->kind == H_COLUMN && key->table == t && key->column == t->keyidx[index].column && !key->nullable) {
         *row = key->row; /* the key is a column of that very row */
         return 0;
     }
     for (int i = 0; i < p->lookups.n; i++) /* looked up before in this pipeline */
-        if (p->lookups.v[i]->table == t && p->lookups.v[i]->keyidx == index &&
-            p->lookups.v[i]->det[0] == key && p->lookups.v[i]->row_nullable == (how == PL_LEFT)) {
+        if (p->lookups.v[i]->table == t && p->lookups.v[i]->keyidx == index && p->lookups.v[i]->det[0] == key &&
+            p->lookups.v[i]->row_nullable == (how == PL_LEFT)) {
             *row = p->lookups.v[i];
             return 0;
         }
@@ -331,8 +332,8 @@ static int other_keys(struct ctx *c, struct join *j)
         const char *path = j->pkeys[k]->path;
         env[0] = h_expr(c, j->pkeys[k], j->s.cols);
         env[1] = h_expr(c, j->bkeys[k], j->bcols);
-        struct fe_expr *same = lx_node(c, FE_EQ, hd_type_of(HD_BOOL), true, path, 2,
-                                       lx_col(c, 0, env[0], path), lx_col(c, 1, env[1], path));
+        struct fe_expr *same = lx_node(c, FE_EQ, hd_type_of(HD_BOOL), true, path, 2, lx_col(c, 0, env[0], path),
+                                       lx_col(c, 1, env[1], path));
         HD_TRY(lx_filter(c, &j->s, env, same));
     }
     return 0;
@@ -347,8 +348,8 @@ static bool unique_on(struct ctx *c, const struct stream *s, struct handle *key)
     return s->nunique > 0 || (s->unique_row && h_determined(c, s->unique_row, &key, 1));
 }
 
-static int expand_fk(struct ctx *c, struct join *j, struct handle *parent, struct handle *key,
-                     enum pl_probe_kind how, struct handle **row)
+static int expand_fk(struct ctx *c, struct join *j, struct handle *parent, struct handle *key, enum pl_probe_kind how,
+                     struct handle **row)
 {
     struct pipe *p = pipe_of(c, &j->s);
     const struct fe_table *t = node_table(j->build);
@@ -392,13 +393,11 @@ int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
     } else {
         const struct fe_foreign_key *fk = &t->fks[j->fk];
         struct handle *parent;
-        HD_TRY(key_row(c, j, fk->parent, key_index_of(fk->parent, fk->parent_columns[0]), key,
-                       how, &parent));
+        HD_TRY(key_row(c, j, fk->parent, key_index_of(fk->parent, fk->parent_columns[0]), key, how, &parent));
         HD_TRY(expand_fk(c, j, parent, key, how, &row));
     }
-    pb_note(c, "%s: %s join looks %s up in %s's %s index", j->n->path,
-            fe_join_kind_name(j->n->u.join.kind), t->cols[scan_column(j->build, j->bkeys[j->key])].name,
-            t->name, j->way == J_KEY ? "key" : "foreign key");
+    pb_note(c, "%s: %s join looks %s up in %s's %s index", j->n->path, fe_join_kind_name(j->n->u.join.kind),
+            t->cols[scan_column(j->build, j->bkeys[j->key])].name, t->name, j->way == J_KEY ? "key" : "foreign key");
     scan_at(c, j, row, key, same);
     HD_TRY(scan_filter(c, j->build, row, &j->s));
     HD_TRY(other_keys(c, j));
@@ -448,8 +447,7 @@ int join_probe_stream(struct ctx *c, struct join *j)
 
 static enum pl_probe_kind how_of(enum fe_join_kind k)
 {
-    return k == FE_LEFT ? PL_LEFT : k == FE_SEMI ? PL_SEMI : k == FE_ANTI ? PL_ANTI
-         : k == FE_MARK ? PL_MARK : PL_INNER;
+    return k == FE_LEFT ? PL_LEFT : k == FE_SEMI ? PL_SEMI : k == FE_ANTI ? PL_ANTI : k == FE_MARK ? PL_MARK : PL_INNER;
 }
 
 /* Every pair of rows: a one-row scalar subquery, or a theta join's candidates. */

@@ -16,8 +16,7 @@ static int store_values(struct ctx *c, struct stream *s, int state, int *field)
     return 0;
 }
 
-static int sort_key_field(struct ctx *c, struct stream *s, const struct fe_sort_key *key, int state,
-                          const int *field)
+static int sort_key_field(struct ctx *c, struct stream *s, const struct fe_sort_key *key, int state, const int *field)
 {
     struct pipe *p = pipe_of(c, s);
     struct pl_val v;
@@ -31,8 +30,7 @@ static int sort_key_field(struct ctx *c, struct stream *s, const struct fe_sort_
     return f;
 }
 
-static int sort_keys(struct ctx *c, const struct fe_node *n, struct stream *s, int state,
-                     const int *field)
+static int sort_keys(struct ctx *c, const struct fe_node *n, struct stream *s, int state, const int *field)
 {
     struct rt_sort_key *keys = HD_NEWN(c->a, struct rt_sort_key, n->u.sort.nkeys + n->ncols + 1);
     bool *used = HD_NEWN(c->a, bool, n->u.sort.nkeys + n->ncols + 1);
@@ -123,14 +121,13 @@ static void mark_ordered(struct ctx *c, const struct fe_node *n)
         mark_ordered(c, c->plan->shared[n->u.ref.shared]);
 }
 
-static void result_columns(struct ctx *c, struct rt_spec *s, const struct fe_node *root,
-                           const int *field)
+static void result_columns(struct ctx *c, struct rt_spec *s, const struct fe_node *root, const int *field)
 {
     s->nresult = root->ncols;
     s->result = HD_NEWN(c->a, struct rt_result_column, root->ncols + 1);
     for (int i = 0; i < root->ncols; i++)
-        s->result[i] = (struct rt_result_column){root->cols[i].name, root->cols[i].type,
-                                                 root->cols[i].nullable, field[i]};
+        s->result[i] =
+            (struct rt_result_column){root->cols[i].name, root->cols[i].type, root->cols[i].nullable, field[i]};
 }
 
 int lower_result(struct ctx *c, const struct fe_node *root, struct pl_program **out)
@@ -156,8 +153,8 @@ int lower_result(struct ctx *c, const struct fe_node *root, struct pl_program **
     return 0;
 }
 
-int pl_plan(struct hd_arena *a, const struct fe_plan *plan, const struct pl_options *opt,
-            struct pl_program **out, struct hd_err *err)
+int pl_plan(struct hd_arena *a, const struct fe_plan *plan, const struct pl_options *opt, struct pl_program **out,
+            struct hd_err *err)
 {
     struct ctx *c = HD_NEW(a, struct ctx);
     c->a = a;

@@ -280,8 +280,7 @@ static int split_node(struct framer *f, int e, int n, int *args)
     if (op == FE_IN)
         return split_in(f, e, n, args);
     if (op == FE_CASE)
-        return is_null_free(f->c, n, args) ? coalesce_case(f, e, n, args)
-                                           : split_case(f, e, n, args);
+        return is_null_free(f->c, n, args) ? coalesce_case(f, e, n, args) : split_case(f, e, n, args);
     return node_like(f, e, op, f->c->exprs.v[e].nullable, n, args);
 }
 

@@ -50,8 +50,8 @@ static void narrow_sums(struct pl_pipeline *q, const struct rt_state *st, double
 {
     for (int i = 0; i < q->sink.nouts; i++) {
         struct pl_out *o = &q->sink.outs[i];
-        o->narrow = o->fn == FE_AGG_SUM && o->most > 0 &&
-                    st->fields[o->field].phys == RT_I128 && (double)o->most * rows < 9e18;
+        o->narrow =
+            o->fn == FE_AGG_SUM && o->most > 0 && st->fields[o->field].phys == RT_I128 && (double)o->most * rows < 9e18;
     }
 }
 
@@ -72,8 +72,7 @@ static int lane_class(const struct pl_pipeline *q, const struct rt_state *st)
 
 /* What a block adds to the state at its end is never more than what came to it, so a small copy
  * always pays; a big one keeps other blocks off the multiprocessor. */
-static int near_class(const struct ctx *c, const struct pl_pipeline *q,
-                      const struct rt_state *st)
+static int near_class(const struct ctx *c, const struct pl_pipeline *q, const struct rt_state *st)
 {
     int blocks = c->opt.gpu_blocks ? c->opt.gpu_blocks : BLOCKS;
     uint64_t need = st->range * (uint64_t)st->stride;
@@ -91,8 +90,7 @@ static int near_class(const struct ctx *c, const struct pl_pipeline *q,
 /* ---- heavy keys ------------------------------------------------------------------------- */
 
 /* The step that loads what an expression is, NULL: it is computed, or known before. */
-static const struct pl_step *load_of(const struct ctx *c, const struct pl_pipeline *q,
-                                     int expr)
+static const struct pl_step *load_of(const struct ctx *c, const struct pl_pipeline *q, int expr)
 {
     const struct pl_expr *e = &c->exprs.v[expr];
     while (e->nargs == 1)

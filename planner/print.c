@@ -11,7 +11,10 @@ static const char *const step_names[] = {
 #undef X
 };
 
-const char *pl_step_name(enum pl_step_kind k) { return step_names[k]; }
+const char *pl_step_name(enum pl_step_kind k)
+{
+    return step_names[k];
+}
 
 bool pl_opens_level(enum pl_step_kind k)
 {
@@ -81,7 +84,8 @@ static void print_expr(const struct printer *w, int i)
     }
     if (e->op == FE_LOOKUP)
         hd_strbuf_addf(w->o, ", %s", w->g->spec->states[e->state].name);
-    if (e->op == FE_RESCALE || e->op == FE_DIVROUND || e->op == FE_TO_F64 || e->op == FE_OF_PARTS || (e->op == FE_DIV && e->scale >= 0))
+    if (e->op == FE_RESCALE || e->op == FE_DIVROUND || e->op == FE_TO_F64 || e->op == FE_OF_PARTS ||
+        (e->op == FE_DIV && e->scale >= 0))
         hd_strbuf_addf(w->o, ", 10^%d", e->scale);
     if (e->op == FE_EXTRACT)
         hd_strbuf_adds(w->o, e->field == FE_YEAR ? ", year" : e->field == FE_MONTH ? ", month" : ", day");
@@ -128,7 +132,8 @@ static void print_step(const struct printer *w, int i)
     hd_strbuf_addn(w->o, ' ', 4 + 2 * s->level);
     if (s->slot >= 0) {
         print_slot(w, s->slot);
-        hd_strbuf_addf(w->o, ":%s%s = ", rt_phys_name(w->p->slots[s->slot].phys), w->p->slots[s->slot].nullable ? "?" : "");
+        hd_strbuf_addf(w->o, ":%s%s = ", rt_phys_name(w->p->slots[s->slot].phys),
+                       w->p->slots[s->slot].nullable ? "?" : "");
     }
     hd_strbuf_adds(w->o, pl_step_name(s->kind));
     if (probe)
@@ -151,7 +156,7 @@ static void print_step(const struct printer *w, int i)
     hd_show_end_line(w->o, line);
 }
 
-static const char *const sink_names[] = {"bitmap", "direct", "rows", "aggregate scalar",
+static const char *const sink_names[] = {"bitmap",          "direct",         "rows", "aggregate scalar",
                                          "aggregate dense", "aggregate hash", "array"};
 
 static void print_place(const struct printer *w)
@@ -211,7 +216,8 @@ static void print_source(const struct printer *w)
     else if (r->source == RT_SOURCE_DICT)
         hd_strbuf_addf(w->o, "dictionary %s.%s", r->table->name, r->table->cols[r->column].name);
     else
-        hd_strbuf_addf(w->o, "%s %s", r->source == RT_SOURCE_ROWS ? "rows" : "indexes", w->g->spec->states[r->state].name);
+        hd_strbuf_addf(w->o, "%s %s", r->source == RT_SOURCE_ROWS ? "rows" : "indexes",
+                       w->g->spec->states[r->state].name);
     if (w->p->tile)
         hd_strbuf_addf(w->o, " [tile: %d steps]", w->p->tile_steps);
     else if (w->p->gpu_tile_steps)

@@ -64,8 +64,8 @@ static void read_arg(struct readers *r, int arg)
 
 static bool has_arg(const struct pl_expr *e)
 {
-    return (e->op == FE_LIT && !e->is_null) || e->op == FE_IN_SET || e->op == FE_LIKE ||
-           e->op == FE_DICT_TEXT || e->op == FE_LOOKUP;
+    return (e->op == FE_LIT && !e->is_null) || e->op == FE_IN_SET || e->op == FE_LIKE || e->op == FE_DICT_TEXT ||
+           e->op == FE_LOOKUP;
 }
 
 static void read_expr(struct readers *r, int index)
@@ -151,8 +151,7 @@ static void renumber_pipe(struct pipe *p, const int *to)
 
 static void prune_args(struct ctx *c)
 {
-    struct readers r = {c, HD_NEWN(c->a, bool, c->args.n + 1),
-                        HD_NEWN(c->a, bool, c->exprs.n + 1)};
+    struct readers r = {c, HD_NEWN(c->a, bool, c->args.n + 1), HD_NEWN(c->a, bool, c->exprs.n + 1)};
     for (int i = 0; i < c->pipes.n; i++) {
         for (int k = 0; k < c->pipes.v[i]->steps.n; k++)
             read_step(&r, &c->pipes.v[i]->steps.v[k]);

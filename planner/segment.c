@@ -51,9 +51,7 @@ static void need_below(struct ctx *c, const struct fe_node *n)
             if (need[i])
                 need_expr(in, n->u.project.exprs[i]);
         break;
-    case FE_JOIN_OP:
-        need_join(c, n, in, c->need[n->inputs[1]->id]);
-        break;
+    case FE_JOIN_OP: need_join(c, n, in, c->need[n->inputs[1]->id]); break;
     case FE_AGGREGATE_OP:
     case FE_DISTINCT_OP:
         for (int i = 0; i < n->u.agg.nkeys; i++)
@@ -83,8 +81,7 @@ static void need_below(struct ctx *c, const struct fe_node *n)
     }
     case FE_SCAN_OP:
     case FE_VALUES_OP:
-    case FE_RELOP_COUNT:
-        break;
+    case FE_RELOP_COUNT: break;
     }
     for (int i = 0; i < n->ninputs; i++)
         need_below(c, n->inputs[i]);
@@ -163,13 +160,12 @@ static void stored_unique(struct ctx *c, const struct stream *s, struct stored *
         return;
     }
     for (int i = 0; i < s->ncols && s->unique_row && !st->nunique; i++)
-        if ((!st->want || st->want[i]) && !s->cols[i]->nullable &&
-            h_determined(c, s->unique_row, &s->cols[i], 1))
+        if ((!st->want || st->want[i]) && !s->cols[i]->nullable && h_determined(c, s->unique_row, &s->cols[i], 1))
             st->unique[st->nunique++] = i;
 }
 
-int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *name,
-                 const char *path, struct stored *out)
+int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *name, const char *path,
+                 struct stored *out)
 {
     struct pipe *p = pipe_of(c, s);
     struct handle **cols = HD_NEWN(c->a, struct handle *, s->ncols + 1);
@@ -177,8 +173,7 @@ int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *
     for (int i = 0; i < s->ncols; i++)
         if (!want || want[i])
             cols[n++] = s->cols[i];
-    *out = (struct stored){.ncols = s->ncols, .want = want, .cols = s->cols, .est = s->est,
-                           .max_rows = s->max_rows};
+    *out = (struct stored){.ncols = s->ncols, .want = want, .cols = s->cols, .est = s->est, .max_rows = s->max_rows};
     out->state = pb_state(c, RT_STATE_ROWS, name, path);
     p->sink.kind = PL_SINK_ROWS;
     p->sink.state = out->state;
@@ -198,8 +193,7 @@ struct stream stream_over(struct ctx *c, const struct stored *st, const char *pa
     struct pipe *p = pb_pipe(c, RT_SOURCE_ROWS, path);
     p->spec.state = st->state;
     p->est = st->est;
-    struct stream s = {.pipe = c->pipes.n - 1, .est = st->est, .max_rows = st->max_rows,
-                       .ncols = st->ncols};
+    struct stream s = {.pipe = c->pipes.n - 1, .est = st->est, .max_rows = st->max_rows, .ncols = st->ncols};
     struct handle *row = h_row(c, p->source_slot, NULL, st->state, false);
     struct handle **kept = HD_NEWN(c->a, struct handle *, st->kept.ncols + 1);
     keep_load(c, &st->kept, st->state, row, false, kept);
@@ -255,8 +249,8 @@ static int seg_ref(struct ctx *c, const struct fe_node *n, struct stream *s)
         struct stored *st = HD_NEW(c->a, struct stored);
         HD_TRY(store_stream(c, &in, c->need[sub->id], c->plan->shared_names[k], n->path, st));
         sh->stored = st;
-        pb_note(c, "%s: shared subplan \"%s\" is computed once for %d uses", n->path,
-                c->plan->shared_names[k], sh->uses);
+        pb_note(c, "%s: shared subplan \"%s\" is computed once for %d uses", n->path, c->plan->shared_names[k],
+                sh->uses);
     }
     *s = stream_over(c, sh->stored, n->path);
     return 0;
@@ -268,8 +262,8 @@ static int union_state(struct ctx *c, const struct fe_node *n, const bool *want)
     int st = pb_state(c, RT_STATE_ROWS, "union", n->path);
     for (int i = 0; i < n->ncols; i++)
         if (want[i]) {
-            struct pl_val v = {.phys = lx_full_phys(n->cols[i].type), .type = n->cols[i].type,
-                               .nullable = n->cols[i].nullable};
+            struct pl_val v = {
+                .phys = lx_full_phys(n->cols[i].type), .type = n->cols[i].type, .nullable = n->cols[i].nullable};
             pb_field(c, st, n->cols[i].name, &v, RT_MERGE_KEY);
         }
     pb_state_layout(c, st);
@@ -298,8 +292,7 @@ static int append_rows(struct ctx *c, const struct fe_node *n, const bool *want,
     return 0;
 }
 
-static struct stream stream_fields(struct ctx *c, const struct fe_node *n, const bool *want, int st,
-                                   double max_rows)
+static struct stream stream_fields(struct ctx *c, const struct fe_node *n, const bool *want, int st, double max_rows)
 {
     struct pipe *p = pb_pipe(c, RT_SOURCE_ROWS, n->path);
     p->spec.state = st;
@@ -314,8 +307,7 @@ static struct stream stream_fields(struct ctx *c, const struct fe_node *n, const
     return s;
 }
 
-int seg_appended(struct ctx *c, const struct fe_node *n, struct stream *parts, int nparts,
-                 struct stream *out)
+int seg_appended(struct ctx *c, const struct fe_node *n, struct stream *parts, int nparts, struct stream *out)
 {
     const bool *want = c->need[n->id];
     int st = union_state(c, n, want);
@@ -427,9 +419,7 @@ int seg_node(struct ctx *c, const struct fe_node *n, struct stream *out)
     switch (n->op) {
     case FE_SCAN_OP: return seg_scan(c, n, out);
     case FE_REF_OP: return seg_ref(c, n, out);
-    case FE_FILTER_OP:
-        HD_TRY(seg_node(c, n->inputs[0], out));
-        return lx_filter(c, out, out->cols, n->u.filter.pred);
+    case FE_FILTER_OP: HD_TRY(seg_node(c, n->inputs[0], out)); return lx_filter(c, out, out->cols, n->u.filter.pred);
     case FE_PROJECT_OP: return seg_project(c, n, out);
     case FE_JOIN_OP: return seg_join(c, n, out);
     case FE_AGGREGATE_OP:

@@ -9,8 +9,7 @@ enum {
     TILE_ROWS = 256, /* HDD_TILE of templates/tile.cuh */
     WARPS = 8192,    /* of a large GPU, all resident */
     ONE_CHILD = 2,   /* nodes: a row and its child */
-    TILES_OF_A_WARP =
-        4, /* heaviest tiles that make a warp's share: the last one delays by a quarter */
+    TILES_OF_A_WARP = 4, /* heaviest tiles that make a warp's share: the last one delays by a quarter */
     /* Blocks of a sharing kernel on a multiprocessor, that is at most 64 registers: left alone the
      * compiler takes up to 88 for the calls, and warps to switch to are worth more. */
     SHARING_BLOCKS = 8,
@@ -100,7 +99,6 @@ void pl_choose_shape(struct pl_pipeline *p, enum rt_balance forced)
     r->shape = choose(p, forced);
     p->gpu_resident_blocks = r->shape == RT_SHAPE_AWS ? sharing_blocks(p) : 0;
     r->balance = default_balance(r);
-    if (!r->ordered && forced != RT_BALANCE_AUTO &&
-        (r->shape == RT_SHAPE_ANY || forced == RT_BALANCE_NONE))
+    if (!r->ordered && forced != RT_BALANCE_AUTO && (r->shape == RT_SHAPE_ANY || forced == RT_BALANCE_NONE))
         r->balance = forced;
 }

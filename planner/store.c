@@ -40,8 +40,7 @@ static int add_stored(struct kept *k, struct handle *h)
     return k->n++;
 }
 
-void keep_columns(struct ctx *c, struct handle *const *cols, int ncols, bool values_only,
-                  struct kept *k)
+void keep_columns(struct ctx *c, struct handle *const *cols, int ncols, bool values_only, struct kept *k)
 {
     *k = (struct kept){.ncols = ncols};
     k->what = HD_NEWN(c->a, struct handle *, ncols + 1);
@@ -68,8 +67,8 @@ static const char *stored_name(struct ctx *c, const struct handle *h)
     return "x";
 }
 
-int keep_store(struct ctx *c, struct pipe *p, struct kept *k, int state, enum rt_merge m,
-               enum fe_agg_fn fn, struct pl_sink *sink)
+int keep_store(struct ctx *c, struct pipe *p, struct kept *k, int state, enum rt_merge m, enum fe_agg_fn fn,
+               struct pl_sink *sink)
 {
     k->first = c->states.v[state].nfields;
     for (int i = 0; i < k->n; i++) {
@@ -83,8 +82,8 @@ int keep_store(struct ctx *c, struct pipe *p, struct kept *k, int state, enum rt
     return 0;
 }
 
-void keep_load(struct ctx *c, const struct kept *k, int state, struct handle *row,
-               bool nullable_row, struct handle **out)
+void keep_load(struct ctx *c, const struct kept *k, int state, struct handle *row, bool nullable_row,
+               struct handle **out)
 {
     struct handle **rid = HD_NEWN(c->a, struct handle *, k->n + 1);
     for (int i = 0; i < k->ncols; i++) {

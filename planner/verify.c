@@ -9,10 +9,10 @@ struct check {
     bool *defined; /* slots */
 };
 
-#define CHECK(x, ...)                                                                         \
-    do {                                                                                      \
-        if (!(x))                                                                             \
-            HD_BUG(__VA_ARGS__);                                                              \
+#define CHECK(x, ...) \
+    do { \
+        if (!(x)) \
+            HD_BUG(__VA_ARGS__); \
     } while (0)
 
 static void check_arg(const struct check *k, int arg, const char *what)
@@ -27,8 +27,8 @@ static void check_expr(const struct check *k, int i)
     CHECK(!e->outlined || k->p->framed, "%s: a function for expression %d without a frame", k->p->spec->name, i);
     hd_poll();
     if (e->op == FE_COL) {
-        CHECK(e->slot >= 0 && e->slot < k->p->nslots && k->defined[e->slot],
-              "%s: slot %d is read before it is defined", k->p->spec->name, e->slot);
+        CHECK(e->slot >= 0 && e->slot < k->p->nslots && k->defined[e->slot], "%s: slot %d is read before it is defined",
+              k->p->spec->name, e->slot);
         CHECK(e->phys == k->p->slots[e->slot].phys && e->nullable == k->p->slots[e->slot].nullable,
               "%s: slot %d is read as another type", k->p->spec->name, e->slot);
     }
@@ -41,8 +41,8 @@ static void check_expr(const struct check *k, int i)
         const struct pl_expr *x = &k->g->exprs[e->args[a]];
         CHECK(x != e, "%s: expression cycle", k->p->spec->name);
         if (same)
-            CHECK(x->phys == k->g->exprs[e->args[0]].phys, "%s: %s of %s and %s", k->p->spec->name,
-                  fe_op_name(e->op), rt_phys_name(k->g->exprs[e->args[0]].phys), rt_phys_name(x->phys));
+            CHECK(x->phys == k->g->exprs[e->args[0]].phys, "%s: %s of %s and %s", k->p->spec->name, fe_op_name(e->op),
+                  rt_phys_name(k->g->exprs[e->args[0]].phys), rt_phys_name(x->phys));
         if (e->op == FE_AND || e->op == FE_OR || e->op == FE_NOT)
             CHECK(x->phys == RT_BOOL, "%s: %s of %s", k->p->spec->name, fe_op_name(e->op), rt_phys_name(x->phys));
         if (e->op == FE_ADD || e->op == FE_SUB || e->op == FE_MUL || e->op == FE_NEG)
@@ -70,7 +70,8 @@ static void check_step(const struct check *k, const struct pl_step *s)
     if (s->kind == PL_STEP_LET)
         CHECK(k->g->exprs[s->expr].phys == k->p->slots[s->slot].phys, "%s: let of another type", k->p->spec->name);
     if (s->slot >= 0) {
-        CHECK(s->slot < k->p->nslots && !k->defined[s->slot], "%s: slot %d is defined twice", k->p->spec->name, s->slot);
+        CHECK(s->slot < k->p->nslots && !k->defined[s->slot], "%s: slot %d is defined twice", k->p->spec->name,
+              s->slot);
         k->defined[s->slot] = true;
     }
 }

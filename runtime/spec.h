@@ -80,13 +80,20 @@ enum rt_arg_kind {
     RT_ARG_SET,         /* constant list, sorted ascending: address, count. Elements of phys's field
                            size (BOOL, I32, I64, I128, F64, STR) */
     RT_ARG_LIKE,        /* compiled LIKE pattern: address (struct hdr_like of runtime/cpu) */
-    RT_ARG_COL_DATA, RT_ARG_COL_VALID, RT_ARG_COL_TEXT_BASE, RT_ARG_COL_TEXT_BYTES, /* table, column */
+    RT_ARG_COL_DATA,
+    RT_ARG_COL_VALID,
+    RT_ARG_COL_TEXT_BASE,
+    RT_ARG_COL_TEXT_BYTES, /* table, column */
     RT_ARG_COL_BASE,    /* I64 or I128 (phys): 1 or 2 words */
     RT_ARG_COL_FACTOR,
-    RT_ARG_DICT_OFFSETS, RT_ARG_DICT_BYTES, /* table, column */
+    RT_ARG_DICT_OFFSETS,
+    RT_ARG_DICT_BYTES, /* table, column */
     RT_ARG_TABLE_ROWS,
-    RT_ARG_KEYIDX_ROWS, RT_ARG_KEYIDX_MIN, RT_ARG_KEYIDX_RANGE, /* table, index = which key index */
-    RT_ARG_FK_OFFSETS, RT_ARG_FK_CHILD_ROWS,                    /* table, index = which foreign key */
+    RT_ARG_KEYIDX_ROWS,
+    RT_ARG_KEYIDX_MIN,
+    RT_ARG_KEYIDX_RANGE, /* table, index = which key index */
+    RT_ARG_FK_OFFSETS,
+    RT_ARG_FK_CHILD_ROWS,                    /* table, index = which foreign key */
     RT_ARG_STATE_BITS,    /* BITMAP, DIRECT: presence words (uint64) */
     RT_ARG_STATE_MATCHES, /* match bits (uint64 words) */
     RT_ARG_STATE_RANGE,
@@ -126,30 +133,30 @@ enum { RT_MAX_LEVELS = 16 };
 
 /* How a GPU spreads a pipeline's work over its warps (templates/launch.cuh has the same values):
  * X(id, name on the command line). AUTO leaves the choice to the planner. */
-#define RT_BALANCES(X)                                                                         \
-    X(AUTO, "auto")                                                                            \
-    X(NONE, "none")                                                                            \
-    X(NIFS, "nifs")                                                                            \
-    X(FWS, "nifs+fws")                                                                         \
-    X(FWS_LOCAL, "nifs+fws-local")                                                             \
+#define RT_BALANCES(X) \
+    X(AUTO, "auto") \
+    X(NONE, "none") \
+    X(NIFS, "nifs") \
+    X(FWS, "nifs+fws") \
+    X(FWS_LOCAL, "nifs+fws-local") \
     X(AWS, "nifs+aws")
 enum rt_balance {
 #define X(id, name) RT_BALANCE_##id,
     RT_BALANCES(X)
 #undef X
-    RT_BALANCE_COUNT
+        RT_BALANCE_COUNT
 };
 const char *rt_balance_name(enum rt_balance b);
 int rt_balance_find(const char *name); /* -1: not known */
 
 /* The kernel that a pipeline becomes on a GPU (templates/traverse.cuh): X(id, dump name). */
-#define RT_SHAPES(X)                                                                           \
-    X(STRAIGHT, "straight")   /* no levels; none, nifs */                                      \
-    X(ALL_ROWS, "all rows")   /* the same for tiles that nothing is filtered from */           \
-    X(IN_PLACE, "in place")   /* the same without lining up survivors of a tile */             \
-    X(NIFS, "nifs")           /* levels, every warp for itself; none, nifs */                  \
+#define RT_SHAPES(X) \
+    X(STRAIGHT, "straight")   /* no levels; none, nifs */ \
+    X(ALL_ROWS, "all rows")   /* the same for tiles that nothing is filtered from */ \
+    X(IN_PLACE, "in place")   /* the same without lining up survivors of a tile */ \
+    X(NIFS, "nifs")           /* levels, every warp for itself; none, nifs */ \
     X(AWS, "nifs+aws")        /* and adaptive work-sharing; none, nifs, nifs+aws. Launched     \
-                                 cooperatively */                                              \
+                                 cooperatively */ \
     X(ANY, "any")             /* all strategies, for comparisons. Launched cooperatively */
 enum rt_shape {
 #define X(id, name) RT_SHAPE_##id,
@@ -194,15 +201,15 @@ struct rt_action {
 
 /* What a failure was about, as messages tell it: X(id, text). %a and %b are the values that failed, of the
  * types from[0] and from[1]. */
-#define RT_SITES(X)                                                                            \
-    X(PLAIN, "")           /* nothing is told */                                               \
-    X(VALUE, "%a")                                                                             \
-    X(ADD, "%a + %b")                                                                          \
-    X(SUB, "%a - %b")                                                                          \
-    X(MUL, "%a * %b")                                                                          \
-    X(DIV, "%a / %b")                                                                          \
-    X(NEG, "-(%b)")                                                                            \
-    X(SUM, "the sum")                                                                          \
+#define RT_SITES(X) \
+    X(PLAIN, "")           /* nothing is told */ \
+    X(VALUE, "%a") \
+    X(ADD, "%a + %b") \
+    X(SUB, "%a - %b") \
+    X(MUL, "%a * %b") \
+    X(DIV, "%a / %b") \
+    X(NEG, "-(%b)") \
+    X(SUM, "the sum") \
     X(AVERAGE, "the average")
 enum rt_site_form {
 #define X(id, text) RT_SITE_##id,
@@ -269,14 +276,14 @@ struct rt_unit {
 };
 
 /* Errors that generated code raises with the number of a site. X(id, text where no value is told) */
-#define RT_FAILURES(X)                                                                         \
-    X(OVERFLOW, "numeric overflow")                                                            \
-    X(DIV_ZERO, "division by zero")                                                            \
-    X(CAST_RANGE, "value does not fit the type of the cast")                                   \
-    X(CAST_TEXT, "text is not a value of the type of the cast")                                \
-    X(SUBSTRING, "negative length in substring")                                               \
-    X(DATE_RANGE, "date out of range")                                                         \
-    X(MEMORY, "memory limit reached")                                                          \
+#define RT_FAILURES(X) \
+    X(OVERFLOW, "numeric overflow") \
+    X(DIV_ZERO, "division by zero") \
+    X(CAST_RANGE, "value does not fit the type of the cast") \
+    X(CAST_TEXT, "text is not a value of the type of the cast") \
+    X(SUBSTRING, "negative length in substring") \
+    X(DATE_RANGE, "date out of range") \
+    X(MEMORY, "memory limit reached") \
     X(CANCELLED, "cancelled")
 enum rt_failure {
     RT_FAIL_NONE,

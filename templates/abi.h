@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define HDD_HASH_SEED 0x2545F4914F6CDD1DULL
-#define HDD_HASH_MUL 0x9E3779B97F4A7C15ULL
+#define HDD_HASH_MUL  0x9E3779B97F4A7C15ULL
 #define HDD_HASH_NULL 0xA0761D6478BD642FULL
 /* In place of a path: the helper stops at 10^38 instead of raising. */
 #define HDD_PATH_SATURATE (-2)
@@ -26,12 +26,12 @@
 #define HDD_SPLIT 4096u
 
 #define A_STRUCT(name) struct name {
-#define A_PTR(f) void *f;
-#define A_U64(f) uint64_t f;
-#define A_I64(f) int64_t f;
-#define A_I32(f) int32_t f;
-#define A_END(name)                                                                           \
-    }                                                                                         \
+#define A_PTR(f)       void *f;
+#define A_U64(f)       uint64_t f;
+#define A_I64(f)       int64_t f;
+#define A_I32(f)       int32_t f;
+#define A_END(name) \
+    } \
     ;
 #include "templates/abi.def"
 

@@ -8,7 +8,7 @@
 
 #include "templates/types.cuh"
 
-#define HDD_DEVICE static inline
+#define HDD_DEVICE        static inline
 #define HDD_LIBRARY_SHARE // called functions are defined where they are declared
 #define HDD_LIBRARY_WIDE
 #define HDD_LIBRARY_FLOAT

@@ -43,8 +43,7 @@ static void csv_begin(void *user, const struct arrow_columns *c)
     putc_unlocked('\n', f);
 }
 
-static void csv_row(void *user, const struct arrow_columns *c, const struct ArrowArray *batch,
-                    int64_t row)
+static void csv_row(void *user, const struct arrow_columns *c, const struct ArrowArray *batch, int64_t row)
 {
     FILE *f = ((struct printer *)user)->f;
     struct arrow_text t;
@@ -76,8 +75,8 @@ static void json_begin(void *user, const struct arrow_columns *c)
 }
 
 /* Whether a reader that keeps numbers as doubles gets the value exactly. */
-static bool is_json_number(enum arrow_kind kind, const struct ArrowArray *batch, int column,
-                           int64_t row, const struct arrow_text *t)
+static bool is_json_number(enum arrow_kind kind, const struct ArrowArray *batch, int column, int64_t row,
+                           const struct arrow_text *t)
 {
     const int64_t exact = INT64_C(1) << 53;
     switch (kind) {
@@ -96,8 +95,7 @@ static bool is_json_number(enum arrow_kind kind, const struct ArrowArray *batch,
     return false;
 }
 
-static void json_row(void *user, const struct arrow_columns *c, const struct ArrowArray *batch,
-                     int64_t row)
+static void json_row(void *user, const struct arrow_columns *c, const struct ArrowArray *batch, int64_t row)
 {
     struct printer *j = user;
     struct arrow_text t;
@@ -133,13 +131,11 @@ static void table_begin(void *user, const struct arrow_columns *c)
     for (int i = 0; i < c->n; i++) {
         enum arrow_kind kind = c->at[i].kind;
         text_table_column(&p->table, c->at[i].name,
-                          kind == ARROW_INT32 || kind == ARROW_INT64 ||
-                              kind == ARROW_DECIMAL || kind == ARROW_FLOAT64);
+                          kind == ARROW_INT32 || kind == ARROW_INT64 || kind == ARROW_DECIMAL || kind == ARROW_FLOAT64);
     }
 }
 
-static void table_row(void *user, const struct arrow_columns *c,
-                      const struct ArrowArray *batch, int64_t row)
+static void table_row(void *user, const struct arrow_columns *c, const struct ArrowArray *batch, int64_t row)
 {
     struct printer *p = user;
     struct arrow_text t;
@@ -161,8 +157,7 @@ static void table_end(void *user, const struct arrow_columns *c, int64_t rows)
 
 static const struct arrow_visitor table_visitor = {table_begin, table_row, table_end};
 
-int arrow_print(struct ArrowArrayStream *stream, const char *format, FILE *f, int64_t *rows,
-                struct cli_error *err)
+int arrow_print(struct ArrowArrayStream *stream, const char *format, FILE *f, int64_t *rows, struct cli_error *err)
 {
     struct printer p = {.f = f};
     text_table_init(&p.table, f);

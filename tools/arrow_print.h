@@ -5,7 +5,6 @@
 #include "tools/arrow_read.h"
 
 /* format: "table", "csv" or "json". Releases the stream. rows may be NULL. */
-int arrow_print(struct ArrowArrayStream *stream, const char *format, FILE *f, int64_t *rows,
-                struct cli_error *err);
+int arrow_print(struct ArrowArrayStream *stream, const char *format, FILE *f, int64_t *rows, struct cli_error *err);
 
 #endif

@@ -33,14 +33,12 @@ const char *arrow_type_text(const struct arrow_column *c, char buf[ARROW_TYPE_MA
     return buf;
 }
 
-static int read_column(const struct ArrowSchema *s, struct arrow_column *c,
-                       struct cli_error *err)
+static int read_column(const struct ArrowSchema *s, struct arrow_column *c, struct cli_error *err)
 {
     c->name = s->name ? s->name : "";
     c->nullable = (s->flags & ARROW_FLAG_NULLABLE) != 0;
     int end = 0;
-    if (sscanf(s->format, "d:%d,%d%n", &c->precision, &c->scale, &end) == 2 &&
-        !s->format[end]) {
+    if (sscanf(s->format, "d:%d,%d%n", &c->precision, &c->scale, &end) == 2 && !s->format[end]) {
         c->kind = ARROW_DECIMAL;
         return 0;
     }
@@ -50,8 +48,7 @@ static int read_column(const struct ArrowSchema *s, struct arrow_column *c,
             return 0;
         }
     }
-    return cli_fail(err, CLI_FAILED, c->name,
-                    "a result of Arrow format \"%s\"%s cannot be printed", s->format,
+    return cli_fail(err, CLI_FAILED, c->name, "a result of Arrow format \"%s\"%s cannot be printed", s->format,
                     s->dictionary ? " with a dictionary" : "");
 }
 
@@ -95,8 +92,7 @@ static bool bit(const uint8_t *bits, int64_t i)
 static bool is_null(const struct ArrowArray *batch, int column, int64_t row)
 {
     const uint8_t *validity = buffer(batch, column, 0);
-    return validity && batch->children[column]->null_count != 0 &&
-           !bit(validity, place(batch, column, row));
+    return validity && batch->children[column]->null_count != 0 && !bit(validity, place(batch, column, row));
 }
 
 bool arrow_bool(const struct ArrowArray *batch, int column, int64_t row)
@@ -179,15 +175,14 @@ static int timestamp_text(int64_t micros, char *buf, size_t room)
     }
     int64_t of_day = ((second % 86400) + 86400) % 86400;
     int n = date_text(second, buf, room);
-    n += snprintf(buf + n, room - (size_t)n, " %02d:%02d:%02d", (int)(of_day / 3600),
-                  (int)(of_day / 60 % 60), (int)(of_day % 60));
+    n += snprintf(buf + n, room - (size_t)n, " %02d:%02d:%02d", (int)(of_day / 3600), (int)(of_day / 60 % 60),
+                  (int)(of_day % 60));
     if (fraction)
         n += snprintf(buf + n, room - (size_t)n, ".%06d", (int)fraction);
     return n;
 }
 
-static void string_text(const struct ArrowArray *batch, int column, int64_t row,
-                        struct arrow_text *out)
+static void string_text(const struct ArrowArray *batch, int column, int64_t row, struct arrow_text *out)
 {
     const int32_t *offsets = buffer(batch, column, 1);
     const char *bytes = buffer(batch, column, 2);
@@ -196,8 +191,8 @@ static void string_text(const struct ArrowArray *batch, int column, int64_t row,
     out->s = out->n ? bytes + offsets[i] : "";
 }
 
-bool arrow_cell(const struct arrow_column *c, const struct ArrowArray *batch, int column,
-                int64_t row, struct arrow_text *out)
+bool arrow_cell(const struct arrow_column *c, const struct ArrowArray *batch, int column, int64_t row,
+                struct arrow_text *out)
 {
     if (is_null(batch, column, row))
         return false;
@@ -208,26 +203,14 @@ bool arrow_cell(const struct arrow_column *c, const struct ArrowArray *batch, in
         out->s = arrow_bool(batch, column, row) ? "true" : "false";
         n = (int)strlen(out->s);
         break;
-    case ARROW_INT32:
-        n = snprintf(out->buf, sizeof out->buf, "%d", int32_at(batch, column, row));
-        break;
+    case ARROW_INT32: n = snprintf(out->buf, sizeof out->buf, "%d", int32_at(batch, column, row)); break;
     case ARROW_INT64:
-        n = snprintf(out->buf, sizeof out->buf, "%lld",
-                     (long long)arrow_int64(batch, column, row));
+        n = snprintf(out->buf, sizeof out->buf, "%lld", (long long)arrow_int64(batch, column, row));
         break;
-    case ARROW_FLOAT64:
-        n = float_text(float64_at(batch, column, row), out->buf, sizeof out->buf);
-        break;
-    case ARROW_DATE:
-        n = date_text(86400 * (int64_t)int32_at(batch, column, row), out->buf,
-                      sizeof out->buf);
-        break;
-    case ARROW_TIMESTAMP:
-        n = timestamp_text(arrow_int64(batch, column, row), out->buf, sizeof out->buf);
-        break;
-    case ARROW_DECIMAL:
-        decimal_text(decimal_at(batch, column, row), c->scale, out);
-        return true;
+    case ARROW_FLOAT64: n = float_text(float64_at(batch, column, row), out->buf, sizeof out->buf); break;
+    case ARROW_DATE: n = date_text(86400 * (int64_t)int32_at(batch, column, row), out->buf, sizeof out->buf); break;
+    case ARROW_TIMESTAMP: n = timestamp_text(arrow_int64(batch, column, row), out->buf, sizeof out->buf); break;
+    case ARROW_DECIMAL: decimal_text(decimal_at(batch, column, row), c->scale, out); return true;
     case ARROW_STRING: string_text(batch, column, row, out); return true;
     }
     out->n = (size_t)n;
@@ -242,9 +225,8 @@ static int fail_stream(struct ArrowArrayStream *stream, struct cli_error *err)
     return cli_fail(err, CLI_FAILED, NULL, "%s", why ? why : "the result stream failed");
 }
 
-static int visit_batches(struct ArrowArrayStream *stream, const struct arrow_columns *c,
-                         const struct arrow_visitor *v, void *user, int64_t *rows,
-                         struct cli_error *err)
+static int visit_batches(struct ArrowArrayStream *stream, const struct arrow_columns *c, const struct arrow_visitor *v,
+                         void *user, int64_t *rows, struct cli_error *err)
 {
     for (;;) {
         struct ArrowArray batch = {0};
@@ -261,8 +243,8 @@ static int visit_batches(struct ArrowArrayStream *stream, const struct arrow_col
     }
 }
 
-int arrow_visit(struct ArrowArrayStream *stream, const struct arrow_visitor *v, void *user,
-                int64_t *rows, struct cli_error *err)
+int arrow_visit(struct ArrowArrayStream *stream, const struct arrow_visitor *v, void *user, int64_t *rows,
+                struct cli_error *err)
 {
     struct arrow_columns c = {0};
     int64_t n = 0;

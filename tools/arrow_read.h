@@ -39,8 +39,8 @@ struct arrow_text {
     char buf[64];
 };
 /* False if the value is NULL. */
-bool arrow_cell(const struct arrow_column *c, const struct ArrowArray *batch, int column,
-                int64_t row, struct arrow_text *out);
+bool arrow_cell(const struct arrow_column *c, const struct ArrowArray *batch, int column, int64_t row,
+                struct arrow_text *out);
 /* Values of bool and int64 columns that are not NULL. */
 bool arrow_bool(const struct ArrowArray *batch, int column, int64_t row);
 int64_t arrow_int64(const struct ArrowArray *batch, int column, int64_t row);
@@ -48,12 +48,11 @@ int64_t arrow_int64(const struct ArrowArray *batch, int column, int64_t row);
 /* What is called for a stream's rows; any member may be NULL. */
 struct arrow_visitor {
     void (*begin)(void *user, const struct arrow_columns *c);
-    void (*row)(void *user, const struct arrow_columns *c, const struct ArrowArray *batch,
-                int64_t row);
+    void (*row)(void *user, const struct arrow_columns *c, const struct ArrowArray *batch, int64_t row);
     void (*end)(void *user, const struct arrow_columns *c, int64_t rows);
 };
 /* Reads the stream to its end and releases it, also on failure. rows may be NULL. */
-int arrow_visit(struct ArrowArrayStream *stream, const struct arrow_visitor *v, void *user,
-                int64_t *rows, struct cli_error *err);
+int arrow_visit(struct ArrowArrayStream *stream, const struct arrow_visitor *v, void *user, int64_t *rows,
+                struct cli_error *err);
 
 #endif

@@ -80,8 +80,7 @@ static struct line *add_line(struct lines *l)
     return &l->at[l->n++];
 }
 
-static void add_cell(const struct bench_answer *a, struct line *l, int column,
-                     const char *cell, size_t n)
+static void add_cell(const struct bench_answer *a, struct line *l, int column, const char *cell, size_t n)
 {
     l->all = append(l->all, cell, n);
     if (a->ordered[column])
@@ -146,8 +145,7 @@ static char *as_printed(const struct arrow_column *c, const struct arrow_text *t
     char *text = cli_format("%.*s", (int)n, t->s);
     if (decimals < 0 || c->kind == ARROW_STRING)
         return text;
-    char *out = c->kind == ARROW_FLOAT64 ? cli_format("%.*f", decimals, strtod(text, NULL))
-                                         : rounded(text, decimals);
+    char *out = c->kind == ARROW_FLOAT64 ? cli_format("%.*f", decimals, strtod(text, NULL)) : rounded(text, decimals);
     free(text);
     return out;
 }
@@ -199,8 +197,7 @@ static int read_rows(struct bench_answer *a, char *p, const char *path, struct c
     return 0;
 }
 
-int bench_answer_open(const char *path, const struct suite_query *q, struct bench_answer **out,
-                      struct cli_error *err)
+int bench_answer_open(const char *path, const struct suite_query *q, struct bench_answer **out, struct cli_error *err)
 {
     char *text;
     if (cli_read_file(path, &text, err))
@@ -227,12 +224,10 @@ static void begin(void *user, const struct arrow_columns *c)
     }
     for (int i = 0; i < c->n && !a->misfit; i++)
         if (strcmp(c->at[i].name, a->names[i]) != 0)
-            a->misfit =
-                cli_format("column %d is %s instead of %s", i + 1, c->at[i].name, a->names[i]);
+            a->misfit = cli_format("column %d is %s instead of %s", i + 1, c->at[i].name, a->names[i]);
 }
 
-static void row(void *user, const struct arrow_columns *c, const struct ArrowArray *batch,
-                int64_t at)
+static void row(void *user, const struct arrow_columns *c, const struct ArrowArray *batch, int64_t at)
 {
     struct bench_answer *a = user;
     struct arrow_text t;

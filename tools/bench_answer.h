@@ -8,8 +8,7 @@
 
 struct bench_answer;
 /* The rows of the result are collected by the visitor, with the object as its user. */
-int bench_answer_open(const char *path, const struct suite_query *q, struct bench_answer **out,
-                      struct cli_error *err);
+int bench_answer_open(const char *path, const struct suite_query *q, struct bench_answer **out, struct cli_error *err);
 extern const struct arrow_visitor bench_answer_visitor;
 /* NULL if the result equals the answer, else what differs, on the heap. Rows that the query's
  * order leaves equal may come in any order; those cut off by its limit, at the end, may differ. */

@@ -106,8 +106,7 @@ static void add_result(struct text_table *t, const struct bench_result *r)
     }
     const cJSON *best = cJSON_GetArrayItem(r->runs, fastest(r));
     for (int i = 0; i < TIMES; i++) {
-        bool cached = i == COMPILE &&
-                      cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(best, "compile_cached"));
+        bool cached = i == COMPILE && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(best, "compile_cached"));
         add_text(t, cli_format("%.2f%s", time_of(r, i), cached ? "*" : ""));
     }
     add_text(t, cli_format("%.1f", number(best, "peak_bytes") / 1048576));
@@ -115,8 +114,8 @@ static void add_result(struct text_table *t, const struct bench_result *r)
     text_table_text(t, check_text(r));
 }
 
-static void add_summary(struct text_table *t, const struct bench_results *all,
-                        const char *title, double (*of)(const struct bench_results *, int))
+static void add_summary(struct text_table *t, const struct bench_results *all, const char *title,
+                        double (*of)(const struct bench_results *, int))
 {
     text_table_text(t, title);
     for (int i = 0; i < TIMES; i++)
@@ -137,8 +136,7 @@ static void print_backend(const struct bench_results *all, FILE *f)
         const char *device = text_of(run, "device");
         if (all->at[i].status != BENCH_OK)
             continue;
-        fprintf(f, "Backend %s%s%s.\n", text_of(run, "backend"), device ? ", " : "",
-                device ? device : "");
+        fprintf(f, "Backend %s%s%s.\n", text_of(run, "backend"), device ? ", " : "", device ? device : "");
         return;
     }
 }
@@ -169,14 +167,11 @@ static void print_answers(const struct bench_results *all, const struct suite *s
     const struct answers n = count_answers(all);
     int left = all->n - n.compared;
     char *none = suite_why_no_answers(s);
-    char *differ = n.differ ? cli_format(", %d differ%s", n.differ, n.differ == 1 ? "s" : "")
+    char *differ = n.differ     ? cli_format(", %d differ%s", n.differ, n.differ == 1 ? "s" : "")
                    : n.compared ? cli_strdup(", all equal")
                                 : cli_strdup("");
-    char *why = none   ? cli_format(": %s", none)
-                : left ? cli_format("; %d gave no result", left)
-                       : cli_strdup("");
-    print_line(f,
-               cli_format("Answers: %d of %d compared%s%s.", n.compared, all->n, differ, why));
+    char *why = none ? cli_format(": %s", none) : left ? cli_format("; %d gave no result", left) : cli_strdup("");
+    print_line(f, cli_format("Answers: %d of %d compared%s%s.", n.compared, all->n, differ, why));
     free(why);
     free(differ);
     free(none);
@@ -197,23 +192,21 @@ void bench_print(const struct bench_results *all, const struct suite *s, FILE *f
     add_summary(&t, all, "sum", sum_of);
     add_summary(&t, all, "geomean", geomean_of);
     text_table_end(&t);
-    fputs(
-        "Times in ms, of each query's fastest run; first: total of the first run; * from the "
-        "cache.\n",
-        f);
+    fputs("Times in ms, of each query's fastest run; first: total of the first run; * from the "
+          "cache.\n",
+          f);
     print_backend(all, f);
     print_answers(all, s, f);
     for (int i = 0; i < all->n; i++) {
         const struct bench_result *r = &all->at[i];
         const char *path = r->error.path;
         if (r->status == BENCH_ERROR)
-            print_line(f, cli_format("%s: %s%s%s", r->query->name, path ? path : "",
-                                     path ? ": " : "", r->error.message));
+            print_line(f,
+                       cli_format("%s: %s%s%s", r->query->name, path ? path : "", path ? ": " : "", r->error.message));
         if (r->difference)
             print_line(f, cli_format("%s: %s", r->query->name, r->difference));
         if (r->query->not_comparable)
-            print_line(f, cli_format("%s: not comparable: %s", r->query->name,
-                                     r->query->not_comparable));
+            print_line(f, cli_format("%s: not comparable: %s", r->query->name, r->query->not_comparable));
     }
 }
 
@@ -221,8 +214,7 @@ void bench_print(const struct bench_results *all, const struct suite *s, FILE *f
 
 static cJSON *result_json(const struct bench_result *r)
 {
-    static const char *const names[] = {
-        [BENCH_OK] = "ok", [BENCH_ERROR] = "error", [BENCH_TIMEOUT] = "timeout"};
+    static const char *const names[] = {[BENCH_OK] = "ok", [BENCH_ERROR] = "error", [BENCH_TIMEOUT] = "timeout"};
     cJSON *j = cJSON_CreateObject();
     cJSON_AddStringToObject(j, "name", r->query->name);
     cJSON_AddStringToObject(j, "status", names[r->status]);
@@ -235,10 +227,7 @@ static cJSON *result_json(const struct bench_result *r)
         cJSON_AddNumberToObject(j, "rows", (double)r->rows);
         cJSON_AddNumberToObject(j, "fastest", fastest(r));
     }
-    cJSON_AddStringToObject(j, "answer",
-                            !r->checked     ? "none"
-                            : r->difference ? "differs"
-                                            : "equal");
+    cJSON_AddStringToObject(j, "answer", !r->checked ? "none" : r->difference ? "differs" : "equal");
     if (r->difference)
         cJSON_AddStringToObject(j, "difference", r->difference);
     if (r->query->not_comparable)
@@ -247,8 +236,7 @@ static cJSON *result_json(const struct bench_result *r)
     return j;
 }
 
-static cJSON *summary_json(const struct bench_results *all,
-                           double (*of)(const struct bench_results *, int))
+static cJSON *summary_json(const struct bench_results *all, double (*of)(const struct bench_results *, int))
 {
     cJSON *j = cJSON_CreateObject();
     for (int i = 0; i < TIMES; i++) {

@@ -65,12 +65,11 @@ struct cli_command {
     const enum cli_option_id *options; /* what it takes; CLI_HELP ends the list */
     int (*run)(const struct cli_args *a, struct cli_error *err);
 };
-extern const struct cli_command cli_gen, cli_load, cli_run, cli_explain, cli_bench, cli_params,
-    cli_check, cli_info;
+extern const struct cli_command cli_gen, cli_load, cli_run, cli_explain, cli_bench, cli_params, cli_check, cli_info;
 
 /* argv[0] is the command's name. On success *help tells whether only help was asked for. */
-int cli_parse(const struct cli_command *c, int argc, char **argv, struct cli_args *a,
-              bool *help, struct cli_error *err);
+int cli_parse(const struct cli_command *c, int argc, char **argv, struct cli_args *a, bool *help,
+              struct cli_error *err);
 void cli_args_release(struct cli_args *a);
 void cli_help(const struct cli_command *c, FILE *f);
 
@@ -83,15 +82,13 @@ static inline const char *cli_text(const struct cli_args *a, enum cli_option_id 
     return a->option[id].text;
 }
 /* The count, or `otherwise` if the option was not given. */
-static inline int64_t cli_count(const struct cli_args *a, enum cli_option_id id,
-                                int64_t otherwise)
+static inline int64_t cli_count(const struct cli_args *a, enum cli_option_id id, int64_t otherwise)
 {
     return cli_given(a, id) ? a->option[id].count : otherwise;
 }
 int cli_require(const struct cli_args *a, enum cli_option_id id, struct cli_error *err);
 /* Fails if both were given. */
-int cli_exclude(const struct cli_args *a, enum cli_option_id x, enum cli_option_id y,
-                struct cli_error *err);
+int cli_exclude(const struct cli_args *a, enum cli_option_id x, enum cli_option_id y, struct cli_error *err);
 /* A decimal integer of lo..hi, all of the text. */
 bool cli_parse_count(const char *text, int64_t lo, int64_t hi, int64_t *out);
 
@@ -162,8 +159,7 @@ void cli_statement_options(const struct cli_args *a, heddle_statement_options *o
 /* heddle_prepare under cli_watch, with the time that the command line gives it; says so where a table is
  * missing because no database was named. */
 int cli_prepare(const struct cli_args *a, heddle_database *database, const char *plan,
-                const heddle_statement_options *o, heddle_statement **s,
-                struct cli_error *err);
+                const heddle_statement_options *o, heddle_statement **s, struct cli_error *err);
 /* Ends the watch too. */
 void cli_statement_free(heddle_statement *s);
 /* Binds all -p, in their order. */

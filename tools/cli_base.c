@@ -55,9 +55,7 @@ int cli_fail(struct cli_error *err, int status, const char *path, const char *fo
     va_list ap;
     va_start(ap, format);
     err->status = status;
-    err->class = status == CLI_BAD_INPUT     ? "user"
-                 : status == CLI_NO_RESOURCE ? "resource"
-                                             : "io";
+    err->class = status == CLI_BAD_INPUT ? "user" : status == CLI_NO_RESOURCE ? "resource" : "io";
     err->path = path && *path ? cli_strdup(path) : NULL;
     err->message = format_list(format, ap);
     err->detail = NULL;

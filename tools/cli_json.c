@@ -63,8 +63,7 @@ static void print_table(FILE *f, const cJSON *v)
     struct text_table t;
     const cJSON *row, *cell;
     text_table_init(&t, f);
-    cJSON_ArrayForEach(cell, v->child)
-        text_table_column(&t, cell->string, cJSON_IsNumber(cell));
+    cJSON_ArrayForEach(cell, v->child) text_table_column(&t, cell->string, cJSON_IsNumber(cell));
     cJSON_ArrayForEach(row, v)
     {
         cJSON_ArrayForEach(cell, row)

@@ -19,8 +19,7 @@ static const struct option_row {
     double lo, hi;
     const char *help;
 } rows[CLI_OPTION_COUNT] = {
-#define T_OPT(id, name, letter, kind, arg, lo, hi, help)                                      \
-    {name, letter, kind, arg, lo, hi, help},
+#define T_OPT(id, name, letter, kind, arg, lo, hi, help) {name, letter, kind, arg, lo, hi, help},
 #include "tools/cli_options.def"
 };
 
@@ -49,18 +48,15 @@ static double parse_decimal(const char *text, const char **end)
     return x;
 }
 
-static int parse_count(const struct option_row *r, const char *text, struct cli_value *v,
-                       struct cli_error *err)
+static int parse_count(const struct option_row *r, const char *text, struct cli_value *v, struct cli_error *err)
 {
     if (cli_parse_count(text, (int64_t)r->lo, (int64_t)r->hi, &v->count))
         return 0;
-    return cli_fail(err, CLI_BAD_INPUT, NULL,
-                    "--%s: expected an integer from %.0f to %.0f, found \"%s\"", r->name,
+    return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s: expected an integer from %.0f to %.0f, found \"%s\"", r->name,
                     r->lo, r->hi, text);
 }
 
-static int parse_bytes(const struct option_row *r, const char *text, struct cli_value *v,
-                       struct cli_error *err)
+static int parse_bytes(const struct option_row *r, const char *text, struct cli_value *v, struct cli_error *err)
 {
     static const char units[] = "KMGT";
     const char *end;
@@ -79,15 +75,13 @@ static int parse_bytes(const struct option_row *r, const char *text, struct cli_
     return 0;
 }
 
-static int parse_real(const struct option_row *r, const char *text, struct cli_value *v,
-                      struct cli_error *err)
+static int parse_real(const struct option_row *r, const char *text, struct cli_value *v, struct cli_error *err)
 {
     const char *end;
     v->real = parse_decimal(text, &end);
     if (end != text && !*end && v->real >= r->lo && v->real <= r->hi)
         return 0;
-    return cli_fail(err, CLI_BAD_INPUT, NULL,
-                    "--%s: expected a number from %g to %g, found \"%s\"", r->name, r->lo,
+    return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s: expected a number from %g to %g, found \"%s\"", r->name, r->lo,
                     r->hi, text);
 }
 
@@ -99,12 +93,10 @@ static int parse_choice(const struct option_row *r, const char *text, struct cli
         if (strcspn(word, "|") == n && memcmp(word, text, n) == 0)
             return 0;
     }
-    return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s: expected %s, found \"%s\"", r->name,
-                    r->arg, text);
+    return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s: expected %s, found \"%s\"", r->name, r->arg, text);
 }
 
-static int take_option(struct cli_args *a, enum cli_option_id id, const char *text,
-                       struct cli_error *err)
+static int take_option(struct cli_args *a, enum cli_option_id id, const char *text, struct cli_error *err)
 {
     const struct option_row *r = &rows[id];
     struct cli_value *v = &a->option[id];
@@ -113,8 +105,7 @@ static int take_option(struct cli_args *a, enum cli_option_id id, const char *te
     case FLAG: return 0;
     case TEXT:
         if (!*v->text)
-            return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s: expected %s, found nothing",
-                            r->name, r->arg);
+            return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s: expected %s, found nothing", r->name, r->arg);
         return 0;
     case CHOICE: return parse_choice(r, text, err);
     case COUNT: return parse_count(r, text, v, err);
@@ -135,8 +126,8 @@ static void getopt_tables(const struct cli_command *c, struct option *longs, cha
     const enum cli_option_id *id = c->options;
     for (bool last = false; !last; id++) {
         const struct option_row *r = &rows[*id];
-        *longs++ = (struct option){r->name, r->kind == FLAG ? no_argument : required_argument,
-                                   NULL, FIRST_LONG + (int)*id};
+        *longs++ =
+            (struct option){r->name, r->kind == FLAG ? no_argument : required_argument, NULL, FIRST_LONG + (int)*id};
         if (r->letter) {
             *letters++ = (char)r->letter;
             if (r->kind != FLAG)
@@ -169,45 +160,40 @@ static char *near_option(const struct cli_command *c, const char *argument)
 }
 
 /* getopt refused the argument before optind (or, of a cluster of letters, the letter). */
-static int fail_option(const struct cli_command *c, int found, char **argv,
-                       struct cli_error *err)
+static int fail_option(const struct cli_command *c, int found, char **argv, struct cli_error *err)
 {
     const char *what = argv[optind - 1];
     char letter[3] = {'-', (char)optopt, 0};
     bool is_long = optopt == 0 || optopt >= FIRST_LONG;
     if (found == ':' && is_long)
-        return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s: expected %s, found nothing",
-                        rows[optopt - FIRST_LONG].name, rows[optopt - FIRST_LONG].arg);
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s: expected %s, found nothing", rows[optopt - FIRST_LONG].name,
+                        rows[optopt - FIRST_LONG].arg);
     if (found == ':')
         return cli_fail(err, CLI_BAD_INPUT, NULL, "%s: expected %s, found nothing", letter,
                         rows[find_letter(optopt)].arg);
     if (is_long && optopt)
-        return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s takes no value, found \"%s\"",
-                        rows[optopt - FIRST_LONG].name, what);
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s takes no value, found \"%s\"", rows[optopt - FIRST_LONG].name,
+                        what);
     char *hint = is_long ? near_option(c, what) : cli_strdup("");
-    cli_fail(err, CLI_BAD_INPUT, NULL, "unknown option \"%s\"%s (see heddle %s --help)",
-             is_long ? what : letter, hint, c->name);
+    cli_fail(err, CLI_BAD_INPUT, NULL, "unknown option \"%s\"%s (see heddle %s --help)", is_long ? what : letter, hint,
+             c->name);
     free(hint);
     return -1;
 }
 
-static int take_operands(const struct cli_command *c, struct cli_args *a, int argc,
-                         char **argv, struct cli_error *err)
+static int take_operands(const struct cli_command *c, struct cli_args *a, int argc, char **argv, struct cli_error *err)
 {
     a->operands = argv + optind;
     a->n_operands = argc - optind;
     if (a->n_operands < c->min_operands)
-        return cli_fail(err, CLI_BAD_INPUT, NULL, "expected %s (see heddle %s --help)",
-                        c->operands, c->name);
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "expected %s (see heddle %s --help)", c->operands, c->name);
     if (a->n_operands > c->max_operands)
-        return cli_fail(err, CLI_BAD_INPUT, NULL,
-                        "unexpected argument \"%s\" (see heddle %s --help)",
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "unexpected argument \"%s\" (see heddle %s --help)",
                         a->operands[c->max_operands], c->name);
     return 0;
 }
 
-int cli_parse(const struct cli_command *c, int argc, char **argv, struct cli_args *a,
-              bool *help, struct cli_error *err)
+int cli_parse(const struct cli_command *c, int argc, char **argv, struct cli_args *a, bool *help, struct cli_error *err)
 {
     struct option longs[CLI_OPTION_COUNT + 1];
     char letters[4 * CLI_OPTION_COUNT];
@@ -219,8 +205,7 @@ int cli_parse(const struct cli_command *c, int argc, char **argv, struct cli_arg
     for (int found; (found = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
         if (found == ':' || found == '?')
             return fail_option(c, found, argv, err);
-        enum cli_option_id id = found >= FIRST_LONG ? (enum cli_option_id)(found - FIRST_LONG)
-                                                    : find_letter(found);
+        enum cli_option_id id = found >= FIRST_LONG ? (enum cli_option_id)(found - FIRST_LONG) : find_letter(found);
         if (id == CLI_HELP) {
             *help = true;
             return 0;
@@ -241,17 +226,14 @@ int cli_require(const struct cli_args *a, enum cli_option_id id, struct cli_erro
 {
     if (cli_given(a, id))
         return 0;
-    return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s %s is missing", rows[id].name,
-                    rows[id].arg);
+    return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s %s is missing", rows[id].name, rows[id].arg);
 }
 
-int cli_exclude(const struct cli_args *a, enum cli_option_id x, enum cli_option_id y,
-                struct cli_error *err)
+int cli_exclude(const struct cli_args *a, enum cli_option_id x, enum cli_option_id y, struct cli_error *err)
 {
     if (!cli_given(a, x) || !cli_given(a, y))
         return 0;
-    return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s and --%s exclude each other", rows[x].name,
-                    rows[y].name);
+    return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s and --%s exclude each other", rows[x].name, rows[y].name);
 }
 
 static void help_option(const struct option_row *r, FILE *f)
@@ -269,8 +251,8 @@ static void help_option(const struct option_row *r, FILE *f)
 
 void cli_help(const struct cli_command *c, FILE *f)
 {
-    fprintf(f, "usage: heddle %s%s%s [OPTION]...\n\n%s\n\noptions:\n", c->name,
-            *c->operands ? " " : "", c->operands, c->about);
+    fprintf(f, "usage: heddle %s%s%s [OPTION]...\n\n%s\n\noptions:\n", c->name, *c->operands ? " " : "", c->operands,
+            c->about);
     const enum cli_option_id *id = c->options;
     for (; *id != CLI_HELP; id++)
         help_option(&rows[*id], f);

@@ -17,8 +17,7 @@ static FILE *standard_stream(const struct stat *file)
     FILE *const streams[] = {stdout, stderr};
     struct stat s;
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++)
-        if (fstat(fileno(streams[i]), &s) == 0 && s.st_dev == file->st_dev &&
-            s.st_ino == file->st_ino)
+        if (fstat(fileno(streams[i]), &s) == 0 && s.st_dev == file->st_dev && s.st_ino == file->st_ino)
             return streams[i];
     return NULL;
 }
@@ -45,8 +44,7 @@ static void name_temporary(struct cli_output *o)
 {
     static int number;
     free(o->temporary);
-    o->temporary = cli_format("%.*s.heddle-%ld-%d", folder_length(o->target), o->target,
-                              (long)getpid(), number++);
+    o->temporary = cli_format("%.*s.heddle-%ld-%d", folder_length(o->target), o->target, (long)getpid(), number++);
 }
 
 /* A file without a name, which goes with the process, however that ends; -1 where the file
@@ -55,9 +53,7 @@ static int open_nameless(const struct cli_output *o)
 {
     int n = folder_length(o->target);
     char *folder = n ? cli_format("%.*s", n, o->target) : cli_strdup(".");
-    int fd = access("/proc/self/fd", X_OK)
-                 ? -1
-                 : open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    int fd = access("/proc/self/fd", X_OK) ? -1 : open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     free(folder);
     return fd;
 }

@@ -25,8 +25,7 @@ int cli_session_open(const struct cli_args *a, struct cli_session *s, struct cli
     *s = (struct cli_session){0};
     if (cli_context_open(a, &s->context, err))
         return -1;
-    if (heddle_database_open(s->context, cli_text(a, CLI_DB), cli_given(a, CLI_TRUST),
-                             &s->database, &e)) {
+    if (heddle_database_open(s->context, cli_text(a, CLI_DB), cli_given(a, CLI_TRUST), &s->database, &e)) {
         cli_session_close(s);
         return cli_take(err, e);
     }
@@ -101,8 +100,7 @@ static int bind_one(heddle_statement *s, const char *param, struct cli_error *er
         return bind_file(s, param + 1, err);
     const char *eq = strchr(param, '=');
     if (!eq || eq == param)
-        return cli_fail(err, CLI_BAD_INPUT, NULL,
-                        "-p: expected NAME=VALUE or @FILE, found \"%s\"", param);
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "-p: expected NAME=VALUE or @FILE, found \"%s\"", param);
     char *name = cli_format("%.*s", (int)(eq - param), param);
     int rc = heddle_bind(s, name, eq + 1, &e) ? cli_take(err, e) : 0;
     free(name);

@@ -59,34 +59,30 @@ static void begin(void *user, const struct arrow_columns *c)
         bench_answer_visitor.begin(r->answer, c);
 }
 
-static void row(void *user, const struct arrow_columns *c, const struct ArrowArray *batch,
-                int64_t at)
+static void row(void *user, const struct arrow_columns *c, const struct ArrowArray *batch, int64_t at)
 {
     struct reading *r = user;
     bench_answer_visitor.row(r->answer, c, batch, at);
 }
 
 /* Reads the rows, those of the first run into the answer to compare. */
-static int read_rows(const struct bench *b, struct ArrowArrayStream *stream,
-                     struct bench_answer *answer, struct bench_result *r,
-                     struct cli_error *err)
+static int read_rows(const struct bench *b, struct ArrowArrayStream *stream, struct bench_answer *answer,
+                     struct bench_result *r, struct cli_error *err)
 {
-    static const struct arrow_visitor only_read = {begin, NULL, NULL},
-                                      compared = {begin, row, NULL};
+    static const struct arrow_visitor only_read = {begin, NULL, NULL}, compared = {begin, row, NULL};
     struct reading reading = {.query = r->query, .answer = answer};
     if (arrow_visit(stream, answer ? &compared : &only_read, &reading, &r->rows, err))
         return -1;
     if (!reading.missing)
         return 0;
-    return cli_fail(err, CLI_BAD_INPUT, b->suite.path,
-                    "order: the result of %s has no column \"%s\"", r->query->name,
+    return cli_fail(err, CLI_BAD_INPUT, b->suite.path, "order: the result of %s has no column \"%s\"", r->query->name,
                     reading.missing);
 }
 
 /* ---- runs ---- */
 
-static int execute(const struct bench *b, heddle_statement *s, struct bench_answer *answer,
-                   struct bench_result *r, struct cli_error *err)
+static int execute(const struct bench *b, heddle_statement *s, struct bench_answer *answer, struct bench_result *r,
+                   struct cli_error *err)
 {
     struct ArrowArrayStream stream = {0};
     heddle_error *e = NULL;
@@ -95,8 +91,8 @@ static int execute(const struct bench *b, heddle_statement *s, struct bench_answ
     return read_rows(b, &stream, answer, r, err) || add_report(s, r, err) ? -1 : 0;
 }
 
-static int run_once(const struct bench *b, const char *plan, const char *params,
-                    struct bench_answer *answer, struct bench_result *r, struct cli_error *err)
+static int run_once(const struct bench *b, const char *plan, const char *params, struct bench_answer *answer,
+                    struct bench_result *r, struct cli_error *err)
 {
     heddle_statement_options o;
     heddle_statement *s;
@@ -104,15 +100,13 @@ static int run_once(const struct bench *b, const char *plan, const char *params,
     cli_statement_options(b->args, &o);
     if (cli_prepare(b->args, b->session.database, plan, &o, &s, err))
         return -1;
-    int rc = params && heddle_bind_json(s, params, &e) ? cli_take(err, e)
-                                                       : execute(b, s, answer, r, err);
+    int rc = params && heddle_bind_json(s, params, &e) ? cli_take(err, e) : execute(b, s, answer, r, err);
     cli_statement_free(s);
     return rc;
 }
 
-static int run_repeated(const struct bench *b, const char *plan, const char *params,
-                        struct bench_answer *answer, struct bench_result *r,
-                        struct cli_error *err)
+static int run_repeated(const struct bench *b, const char *plan, const char *params, struct bench_answer *answer,
+                        struct bench_result *r, struct cli_error *err)
 {
     int64_t n = cli_count(b->args, CLI_REPEAT, 3);
     for (int64_t i = 0; i < n; i++)
@@ -125,8 +119,8 @@ static int run_repeated(const struct bench *b, const char *plan, const char *par
     return 0;
 }
 
-static int open_answer(const struct bench *b, const struct suite_query *q,
-                       struct bench_answer **answer, struct cli_error *err)
+static int open_answer(const struct bench *b, const struct suite_query *q, struct bench_answer **answer,
+                       struct cli_error *err)
 {
     char *path = suite_answer(&b->suite, q);
     *answer = NULL;
@@ -142,10 +136,8 @@ static void run_query(const struct bench *b, struct bench_result *r)
     struct bench_answer *answer = NULL;
     char *plan = NULL, *params = NULL;
     r->runs = cJSON_CreateArray();
-    if (suite_plan(&b->suite, r->query, &plan, err) ||
-        suite_params(&b->suite, r->query, &params, err) ||
-        open_answer(b, r->query, &answer, err) ||
-        run_repeated(b, plan, params, answer, r, err))
+    if (suite_plan(&b->suite, r->query, &plan, err) || suite_params(&b->suite, r->query, &params, err) ||
+        open_answer(b, r->query, &answer, err) || run_repeated(b, plan, params, answer, r, err))
         r->status = err->status == CLI_TIMED_OUT ? BENCH_TIMEOUT : BENCH_ERROR;
     bench_answer_free(answer);
     free(params);
@@ -189,9 +181,8 @@ static void print_headline(const struct suite *s)
 {
     if (!s->unit_rows)
         return;
-    char *line =
-        cli_format("%s, scale factor %g%s%s", s->title ? s->title : s->name, suite_scale(s),
-                   s->class ? ", parameters " : "", s->class ? s->class : "");
+    char *line = cli_format("%s, scale factor %g%s%s", s->title ? s->title : s->name, suite_scale(s),
+                            s->class ? ", parameters " : "", s->class ? s->class : "");
     text_put_printable(stdout, line, "");
     putchar('\n');
     free(line);
@@ -206,9 +197,7 @@ static int report(struct bench *b, struct cli_error *err)
         return -1;
     int failed = bench_failures(&b->results);
     if (failed)
-        return cli_fail(err, CLI_FAILED, NULL,
-                        "%d of %d queries failed or gave another answer", failed,
-                        b->results.n);
+        return cli_fail(err, CLI_FAILED, NULL, "%d of %d queries failed or gave another answer", failed, b->results.n);
     return 0;
 }
 
@@ -216,10 +205,7 @@ static int bench_database(struct bench *b, struct cli_error *err)
 {
     if (cli_session_open(b->args, &b->session, err))
         return -1;
-    int rc = suite_measure(&b->suite, b->session.database, err) || run_queries(b, err) ||
-                     report(b, err)
-                 ? -1
-                 : 0;
+    int rc = suite_measure(&b->suite, b->session.database, err) || run_queries(b, err) || report(b, err) ? -1 : 0;
     cli_session_close(&b->session);
     return rc;
 }
@@ -227,16 +213,12 @@ static int bench_database(struct bench *b, struct cli_error *err)
 static int run(const struct cli_args *a, struct cli_error *err)
 {
     struct bench b = {.args = a};
-    if (cli_require(a, CLI_DB, err) ||
-        suite_open(a->operands[0], cli_text(a, CLI_CLASS), &b.suite, err))
+    if (cli_require(a, CLI_DB, err) || suite_open(a->operands[0], cli_text(a, CLI_CLASS), &b.suite, err))
         return -1;
     size_t n = (size_t)b.suite.n;
     b.picked = cli_alloc(sizeof *b.picked * n);
     b.results.at = cli_alloc(sizeof *b.results.at * n);
-    int rc = suite_pick(&b.suite, cli_text(a, CLI_QUERIES), b.picked, err) ||
-                     bench_database(&b, err)
-                 ? -1
-                 : 0;
+    int rc = suite_pick(&b.suite, cli_text(a, CLI_QUERIES), b.picked, err) || bench_database(&b, err) ? -1 : 0;
     for (int i = 0; i < b.results.n; i++)
         bench_result_release(&b.results.at[i]);
     free(b.results.at);
@@ -246,25 +228,23 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_DB,       CLI_CLASS,   CLI_QUERIES, CLI_REPEAT,  CLI_OUT, CLI_TIMEOUT,
-    CLI_BACKEND,  CLI_THREADS, CLI_MEMORY,  CLI_BALANCE, CLI_FWS, CLI_DEVICE,
-    CLI_NO_CACHE, CLI_TRUST,   CLI_NO_MMAP, CLI_VERBOSE, CLI_HELP,
+    CLI_DB,      CLI_CLASS, CLI_QUERIES, CLI_REPEAT,   CLI_OUT,   CLI_TIMEOUT, CLI_BACKEND, CLI_THREADS, CLI_MEMORY,
+    CLI_BALANCE, CLI_FWS,   CLI_DEVICE,  CLI_NO_CACHE, CLI_TRUST, CLI_NO_MMAP, CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_bench = {
     .name = "bench",
     .operands = "tpch|jcch|SUITE",
     .summary = "time the queries of a suite",
-    .about =
-        "Runs the queries of a suite, each --repeat times (default 3), prints times, and\n"
-        "compares rows with the suite's stored answers where they exist (TPC-H: scale\n"
-        "factor 1, class validation). SUITE is a directory with a suite.json. --out writes\n"
-        "the reports of all runs as JSON. A query that fails does not end the run, but the\n"
-        "exit status is 1.\n"
-        "\n"
-        "  heddle bench tpch --db tpch1\n"
-        "  heddle bench tpch --db tpch1 --queries 1,5-9 --repeat 10 --out bench.json\n"
-        "  heddle bench tpch --db tpch10 --class normal --query-timeout 60",
+    .about = "Runs the queries of a suite, each --repeat times (default 3), prints times, and\n"
+             "compares rows with the suite's stored answers where they exist (TPC-H: scale\n"
+             "factor 1, class validation). SUITE is a directory with a suite.json. --out writes\n"
+             "the reports of all runs as JSON. A query that fails does not end the run, but the\n"
+             "exit status is 1.\n"
+             "\n"
+             "  heddle bench tpch --db tpch1\n"
+             "  heddle bench tpch --db tpch1 --queries 1,5-9 --repeat 10 --out bench.json\n"
+             "  heddle bench tpch --db tpch10 --class normal --query-timeout 60",
     .min_operands = 1,
     .max_operands = 1,
     .options = options,

@@ -35,9 +35,8 @@ const struct cli_command cli_check = {
     .name = "check",
     .operands = "DB",
     .summary = "verify a database's checksums and facts",
-    .about =
-        "Reads every file of the database, compares its checksum, and computes every stored\n"
-        "fact anew. The exit status is 0 only if all of them hold.",
+    .about = "Reads every file of the database, compares its checksum, and computes every stored\n"
+             "fact anew. The exit status is 0 only if all of them hold.",
     .min_operands = 1,
     .max_operands = 1,
     .options = options,

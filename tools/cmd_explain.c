@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-static int explain_statement(const struct cli_args *a, heddle_statement *s,
-                             struct cli_error *err)
+static int explain_statement(const struct cli_args *a, heddle_statement *s, struct cli_error *err)
 {
     char *text;
     heddle_error *e = NULL;
@@ -46,20 +45,19 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_DB,     CLI_DUMP,  CLI_PARAM,  CLI_BACKEND, CLI_BALANCE, CLI_FWS, CLI_THREADS,
-    CLI_MEMORY, CLI_TRUST, CLI_NO_MMAP, CLI_DEVICE, CLI_VERBOSE, CLI_HELP,
+    CLI_DB,     CLI_DUMP,  CLI_PARAM,   CLI_BACKEND, CLI_BALANCE, CLI_FWS,  CLI_THREADS,
+    CLI_MEMORY, CLI_TRUST, CLI_NO_MMAP, CLI_DEVICE,  CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_explain = {
     .name = "explain",
     .operands = "PLAN.json",
     .summary = "show what is made of a plan",
-    .about =
-        "Prints the stages that the plan in PLAN.json (- is standard input) goes through,\n"
-        "without running it. The default is --dump plan,pipelines.\n"
-        "\n"
-        "  heddle explain q3.json --db tpch1\n"
-        "  heddle explain q3.json --db tpch1 --dump llvm-opt",
+    .about = "Prints the stages that the plan in PLAN.json (- is standard input) goes through,\n"
+             "without running it. The default is --dump plan,pipelines.\n"
+             "\n"
+             "  heddle explain q3.json --db tpch1\n"
+             "  heddle explain q3.json --db tpch1 --dump llvm-opt",
     .min_operands = 1,
     .max_operands = 1,
     .options = options,

@@ -18,21 +18,19 @@ static int take_error(const struct tg_error *e, heddle_error *cause, struct cli_
     return cli_fail(err, e->user ? CLI_BAD_INPUT : CLI_FAILED, e->path, "%s", e->text);
 }
 
-static int parse_chunk(const struct cli_args *a, struct tg_tbl_options *o,
-                       struct cli_error *err)
+static int parse_chunk(const struct cli_args *a, struct tg_tbl_options *o, struct cli_error *err)
 {
     const char *text = cli_text(a, CLI_CHUNK);
     const char *slash = text ? strchr(text, '/') : NULL;
     if (!text)
         return 0;
     char *first = cli_format("%.*s", slash ? (int)(slash - text) : 0, text);
-    bool good = slash && cli_parse_count(slash + 1, 1, 1000000, &o->chunks) &&
-                cli_parse_count(first, 1, o->chunks, &o->chunk);
+    bool good =
+        slash && cli_parse_count(slash + 1, 1, 1000000, &o->chunks) && cli_parse_count(first, 1, o->chunks, &o->chunk);
     free(first);
     if (good)
         return 0;
-    return cli_fail(err, CLI_BAD_INPUT, NULL,
-                    "--chunk: expected I/N with 1 <= I <= N <= 1000000, found \"%s\"", text);
+    return cli_fail(err, CLI_BAD_INPUT, NULL, "--chunk: expected I/N with 1 <= I <= N <= 1000000, found \"%s\"", text);
 }
 
 static int find_table(const char *name, size_t n)
@@ -53,8 +51,7 @@ static int parse_tables(const struct cli_args *a, uint32_t *tables, struct cli_e
         int t = find_table(p, n);
         if (t < 0)
             return cli_fail(err, CLI_BAD_INPUT, NULL,
-                            "--tables: expected names such as orders,lineitem, found \"%.*s\"",
-                            (int)n, p);
+                            "--tables: expected names such as orders,lineitem, found \"%.*s\"", (int)n, p);
         *tables |= UINT32_C(1) << t;
         p = p[n] ? p + n + 1 : NULL;
     }
@@ -76,15 +73,13 @@ static int write_text(const struct cli_args *a, const struct tg_gen *g, struct c
     return rc ? take_error(&e, NULL, err) : 0;
 }
 
-static int write_database(const struct cli_args *a, const struct tg_gen *g,
-                          struct cli_error *err)
+static int write_database(const struct cli_args *a, const struct tg_gen *g, struct cli_error *err)
 {
     struct tg_error e = {0};
     heddle_error *cause = NULL;
     heddle_context *context;
     struct tg_db_options o = {
-        .used_only =
-            cli_given(a, CLI_COLUMNS) && strcmp(cli_text(a, CLI_COLUMNS), "used") == 0,
+        .used_only = cli_given(a, CLI_COLUMNS) && strcmp(cli_text(a, CLI_COLUMNS), "used") == 0,
         .threads = (int)cli_count(a, CLI_THREADS, 0),
         .progress = cli_progress,
     };
@@ -133,22 +128,20 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_SCALE,  CLI_OUT,     CLI_COLUMNS, CLI_TBL,     CLI_CHUNK,
-    CLI_TABLES, CLI_THREADS, CLI_MEMORY,  CLI_VERBOSE, CLI_HELP,
+    CLI_SCALE, CLI_OUT, CLI_COLUMNS, CLI_TBL, CLI_CHUNK, CLI_TABLES, CLI_THREADS, CLI_MEMORY, CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_gen = {
     .name = "gen",
     .operands = "tpch|jcch",
     .summary = "generate the data of a benchmark",
-    .about =
-        "Generates TPC-H data, or those of JCC-H (the same tables with skewed and\n"
-        "correlated joins), bit for bit as the reference generator, into a new database or\n"
-        "as .tbl text files.\n"
-        "\n"
-        "  heddle gen tpch --sf 1 --out tpch1\n"
-        "  heddle gen tpch --sf 1 --tbl text/\n"
-        "  heddle gen tpch --sf 100 --tbl text/ --chunk 3/10   files TABLE.tbl.3",
+    .about = "Generates TPC-H data, or those of JCC-H (the same tables with skewed and\n"
+             "correlated joins), bit for bit as the reference generator, into a new database or\n"
+             "as .tbl text files.\n"
+             "\n"
+             "  heddle gen tpch --sf 1 --out tpch1\n"
+             "  heddle gen tpch --sf 1 --tbl text/\n"
+             "  heddle gen tpch --sf 100 --tbl text/ --chunk 3/10   files TABLE.tbl.3",
     .min_operands = 1,
     .max_operands = 1,
     .options = options,

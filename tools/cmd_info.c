@@ -28,9 +28,8 @@ const struct cli_command cli_info = {
     .name = "info",
     .operands = "",
     .summary = "show devices, compilers and the cache",
-    .about =
-        "Prints the version, the CPU and GPUs, whether LLVM and NVRTC are there, and the\n"
-        "cache of compiled plans.",
+    .about = "Prints the version, the CPU and GPUs, whether LLVM and NVRTC are there, and the\n"
+             "cache of compiled plans.",
     .min_operands = 0,
     .max_operands = 0,
     .options = options,

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-static int load(const struct cli_args *a, heddle_context *context, const char *schema,
-                struct cli_error *err)
+static int load(const struct cli_args *a, heddle_context *context, const char *schema, struct cli_error *err)
 {
     heddle_writer *w;
     heddle_error *e = NULL;
@@ -22,8 +21,8 @@ static int run(const struct cli_args *a, struct cli_error *err)
 {
     char *schema;
     heddle_context *context;
-    if (cli_require(a, CLI_SCHEMA, err) || cli_require(a, CLI_FROM, err) ||
-        cli_require(a, CLI_OUT, err) || cli_read_file(cli_text(a, CLI_SCHEMA), &schema, err))
+    if (cli_require(a, CLI_SCHEMA, err) || cli_require(a, CLI_FROM, err) || cli_require(a, CLI_OUT, err) ||
+        cli_read_file(cli_text(a, CLI_SCHEMA), &schema, err))
         return -1;
     int rc = cli_context_open(a, &context, err);
     if (!rc) {
@@ -42,12 +41,11 @@ const struct cli_command cli_load = {
     .name = "load",
     .operands = "",
     .summary = "load text files into a new database",
-    .about =
-        "Loads the files TABLE.tbl, TABLE.tbl.N or TABLE.csv of every table that the schema\n"
-        "names into a new database. Nothing is visible in --out until all is loaded, keys\n"
-        "are checked and facts are computed. docs/cli.md describes the schema.\n"
-        "\n"
-        "  heddle load --schema shop.json --from csv/ --out shop",
+    .about = "Loads the files TABLE.tbl, TABLE.tbl.N or TABLE.csv of every table that the schema\n"
+             "names into a new database. Nothing is visible in --out until all is loaded, keys\n"
+             "are checked and facts are computed. docs/cli.md describes the schema.\n"
+             "\n"
+             "  heddle load --schema shop.json --from csv/ --out shop",
     .min_operands = 0,
     .max_operands = 0,
     .options = options,

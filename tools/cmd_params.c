@@ -20,12 +20,10 @@ static int parse_class(const struct cli_args *a, struct params *p, struct cli_er
     p->suite = a->operands[0];
     bool jcch = strcmp(p->suite, "jcch") == 0;
     if (!jcch && strcmp(p->suite, "tpch") != 0)
-        return cli_fail(err, CLI_BAD_INPUT, NULL, "expected tpch or jcch, found \"%s\"",
-                        p->suite);
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "expected tpch or jcch, found \"%s\"", p->suite);
     p->class = jcch ? QP_SKEWED : QP_VALIDATION;
     if (name && !qp_class_find(name, &p->class))
-        return cli_fail(err, CLI_BAD_INPUT, NULL,
-                        "--class: expected validation, normal or skewed, found \"%s\"", name);
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "--class: expected validation, normal or skewed, found \"%s\"", name);
     return 0;
 }
 
@@ -49,8 +47,7 @@ static int parse(const struct cli_args *a, struct params *p, struct cli_error *e
     if (cli_given(a, CLI_SCALE))
         p->sf = a->option[CLI_SCALE].real;
     if (!qp_seed_valid(p->seed))
-        return cli_fail(err, CLI_BAD_INPUT, NULL,
-                        "--seed: multiples of 2147483647 have no draws");
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "--seed: multiples of 2147483647 have no draws");
     return 0;
 }
 
@@ -58,8 +55,8 @@ static void warn(const struct params *p, int query)
 {
     const char *why = p->values[query - 1].degenerate;
     if (why && p->picked[query - 1])
-        fprintf(stderr, "heddle: warning: q%02d of class %s, seed %lld, is degenerate: %s\n",
-                query, qp_class_name(p->class), (long long)p->seed, why);
+        fprintf(stderr, "heddle: warning: q%02d of class %s, seed %lld, is degenerate: %s\n", query,
+                qp_class_name(p->class), (long long)p->seed, why);
 }
 
 /* One query alone is what -p takes; several are keyed by query. */
@@ -116,20 +113,19 @@ const struct cli_command cli_params = {
     .name = "params",
     .operands = "tpch|jcch",
     .summary = "print parameters of a benchmark's queries",
-    .about =
-        "Prints the parameters of the 22 queries as JSON: those of the reference generator\n"
-        "of queries. Class validation is fixed (the default of tpch); classes normal and\n"
-        "skewed (the default of jcch) are drawn for a seed (default 1). Data does not\n"
-        "matter: skewed parameters are those that meet the skew of JCC-H. Only one value\n"
-        "depends on --sf (default 1). A draw that makes no good query is reported on\n"
-        "standard error.\n"
-        "\n"
-        "Several queries are keyed by name, as in the parameter files of a suite; one\n"
-        "query (--queries 5) is printed as `heddle run -p @FILE` takes it.\n"
-        "\n"
-        "  heddle params jcch --class skewed --seed 1 --sf 10 --out skewed.json\n"
-        "  heddle params tpch --class normal --seed 7 --queries 5 --out q05.json\n"
-        "  heddle run tpch/plans/q05.json --db tpch1 -p @q05.json",
+    .about = "Prints the parameters of the 22 queries as JSON: those of the reference generator\n"
+             "of queries. Class validation is fixed (the default of tpch); classes normal and\n"
+             "skewed (the default of jcch) are drawn for a seed (default 1). Data does not\n"
+             "matter: skewed parameters are those that meet the skew of JCC-H. Only one value\n"
+             "depends on --sf (default 1). A draw that makes no good query is reported on\n"
+             "standard error.\n"
+             "\n"
+             "Several queries are keyed by name, as in the parameter files of a suite; one\n"
+             "query (--queries 5) is printed as `heddle run -p @FILE` takes it.\n"
+             "\n"
+             "  heddle params jcch --class skewed --seed 1 --sf 10 --out skewed.json\n"
+             "  heddle params tpch --class normal --seed 7 --queries 5 --out q05.json\n"
+             "  heddle run tpch/plans/q05.json --db tpch1 -p @q05.json",
     .min_operands = 1,
     .max_operands = 1,
     .options = options,

@@ -7,16 +7,14 @@
 #include "tools/run_batch.h"
 
 /* Rows go to standard output after the last of --repeat runs; earlier ones are only read. */
-static int run_once(const struct cli_args *a, heddle_statement *s, bool print,
-                    struct cli_error *err)
+static int run_once(const struct cli_args *a, heddle_statement *s, bool print, struct cli_error *err)
 {
     static const struct arrow_visitor only_read = {NULL, NULL, NULL};
     struct ArrowArrayStream stream = {0};
     heddle_error *e = NULL;
     int rc = heddle_execute(s, &stream, &e) ? cli_take(err, e) : 0;
     if (!rc && print)
-        rc = arrow_print(&stream, cli_given(a, CLI_FORMAT) ? cli_text(a, CLI_FORMAT) : "table",
-                         stdout, NULL, err);
+        rc = arrow_print(&stream, cli_given(a, CLI_FORMAT) ? cli_text(a, CLI_FORMAT) : "table", stdout, NULL, err);
     else if (!rc)
         rc = arrow_visit(&stream, &only_read, NULL, NULL, err);
     return rc ? rc : cli_flush(stdout, "standard output", err);
@@ -32,8 +30,7 @@ static int print_time(heddle_statement *s, struct cli_error *err)
     return 0;
 }
 
-static int write_page(heddle_statement *s, const char *path, const char *title,
-                      struct cli_error *err)
+static int write_page(heddle_statement *s, const char *path, const char *title, struct cli_error *err)
 {
     char *html;
     if (profile_page_make(s, title, &html, err))
@@ -98,8 +95,8 @@ static int run_statement(const struct cli_args *a, heddle_statement *s, struct c
     return 0;
 }
 
-static int run_plan(const struct cli_args *a, const struct cli_session *session,
-                    const char *plan, struct cli_error *err)
+static int run_plan(const struct cli_args *a, const struct cli_session *session, const char *plan,
+                    struct cli_error *err)
 {
     heddle_statement_options o;
     heddle_statement *s;
@@ -116,8 +113,7 @@ static int run_single(const struct cli_args *a, struct cli_error *err)
     struct cli_session session;
     char *plan;
     if (a->n_operands == 0)
-        return cli_fail(err, CLI_BAD_INPUT, NULL,
-                        "expected PLAN.json or --batch FILE (see heddle run --help)");
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "expected PLAN.json or --batch FILE (see heddle run --help)");
     if (cli_read_file(a->operands[0], &plan, err))
         return -1;
     int rc = cli_session_open(a, &session, err);
@@ -131,11 +127,9 @@ static int run_single(const struct cli_args *a, struct cli_error *err)
 
 static int check_batch(const struct cli_args *a, struct cli_error *err)
 {
-    static const enum cli_option_id single[] = {CLI_PARAM, CLI_REPEAT, CLI_TIME, CLI_PROFILE,
-                                                CLI_DUMP};
+    static const enum cli_option_id single[] = {CLI_PARAM, CLI_REPEAT, CLI_TIME, CLI_PROFILE, CLI_DUMP};
     if (a->n_operands)
-        return cli_fail(err, CLI_BAD_INPUT, NULL,
-                        "--batch and a plan \"%s\" exclude each other", a->operands[0]);
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "--batch and a plan \"%s\" exclude each other", a->operands[0]);
     for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
         if (cli_exclude(a, CLI_BATCH, single[i], err))
             return -1;
@@ -155,36 +149,35 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_DB,       CLI_PARAM, CLI_FORMAT,  CLI_BACKEND, CLI_THREADS, CLI_MEMORY,
-    CLI_REPEAT,   CLI_TIME,  CLI_PROFILE, CLI_DUMP,    CLI_BALANCE, CLI_FWS, CLI_DEVICE,
-    CLI_NO_CACHE, CLI_TRUST, CLI_NO_MMAP, CLI_BATCH,   CLI_TIMEOUT, CLI_VERBOSE, CLI_HELP,
+    CLI_DB,    CLI_PARAM,   CLI_FORMAT, CLI_BACKEND, CLI_THREADS, CLI_MEMORY, CLI_REPEAT,
+    CLI_TIME,  CLI_PROFILE, CLI_DUMP,   CLI_BALANCE, CLI_FWS,     CLI_DEVICE, CLI_NO_CACHE,
+    CLI_TRUST, CLI_NO_MMAP, CLI_BATCH,  CLI_TIMEOUT, CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_run = {
     .name = "run",
     .operands = "PLAN.json",
     .summary = "run a plan and print its rows",
-    .about =
-        "Runs the plan in PLAN.json (- is standard input) and prints its rows. Without --db\n"
-        "there are no tables, only the plan's own values.\n"
-        "\n"
-        "  heddle run q6.json --db tpch1\n"
-        "  heddle run q6.json --db tpch1 -p date=1995-01-01 --format csv\n"
-        "  heddle run q6.json --db tpch1 --repeat 5 --time >/dev/null\n"
-        "  heddle run q6.json --db tpch1 --profile q6.html\n"
-        "\n"
-        "CSV has a header line; NULL is an empty field, the empty string is \"\". JSON has\n"
-        "\"columns\" and \"rows\"; decimals, dates, timestamps, and integers beyond 2^53 are\n"
-        "strings. With --repeat only the last run prints. --dump prints to standard error.\n"
-        "\n"
-        "With --batch every line of FILE is a JSON object:\n"
-        "  {\"plan\": \"q6.json\" or {...}, \"params\": {...}, \"out\": \"q6.csv\", "
-        "\"format\": \"csv\"}\n"
-        "Every line is answered by a line of JSON on standard output: {\"line\":1,\"rows\":5} "
-        "or\n"
-        "{\"line\":1,\"error\":{\"status\",\"class\",\"path\",\"message\"}}; errors do not "
-        "end the batch,\n"
-        "but the exit status is 1 if there was one. Rows go to \"out\", if given.",
+    .about = "Runs the plan in PLAN.json (- is standard input) and prints its rows. Without --db\n"
+             "there are no tables, only the plan's own values.\n"
+             "\n"
+             "  heddle run q6.json --db tpch1\n"
+             "  heddle run q6.json --db tpch1 -p date=1995-01-01 --format csv\n"
+             "  heddle run q6.json --db tpch1 --repeat 5 --time >/dev/null\n"
+             "  heddle run q6.json --db tpch1 --profile q6.html\n"
+             "\n"
+             "CSV has a header line; NULL is an empty field, the empty string is \"\". JSON has\n"
+             "\"columns\" and \"rows\"; decimals, dates, timestamps, and integers beyond 2^53 are\n"
+             "strings. With --repeat only the last run prints. --dump prints to standard error.\n"
+             "\n"
+             "With --batch every line of FILE is a JSON object:\n"
+             "  {\"plan\": \"q6.json\" or {...}, \"params\": {...}, \"out\": \"q6.csv\", "
+             "\"format\": \"csv\"}\n"
+             "Every line is answered by a line of JSON on standard output: {\"line\":1,\"rows\":5} "
+             "or\n"
+             "{\"line\":1,\"error\":{\"status\",\"class\",\"path\",\"message\"}}; errors do not "
+             "end the batch,\n"
+             "but the exit status is 1 if there was one. Rows go to \"out\", if given.",
     .min_operands = 0,
     .max_operands = 1,
     .options = options,

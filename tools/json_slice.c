@@ -21,10 +21,8 @@ static int fail_at(struct json_cut *c, const char *at, const char *what)
         line += *p == '\n';
     size_t column = (size_t)(at - start) + 1, inner = (size_t)(c->end - c->text) - 1;
     if (c->p == c->text || !memchr(c->text, '\n', inner))
-        return cli_fail(c->err, CLI_BAD_INPUT, NULL, "not valid JSON: column %zu: %s", column,
-                        what);
-    return cli_fail(c->err, CLI_BAD_INPUT, NULL, "not valid JSON: line %d, column %zu: %s",
-                    line, column, what);
+        return cli_fail(c->err, CLI_BAD_INPUT, NULL, "not valid JSON: column %zu: %s", column, what);
+    return cli_fail(c->err, CLI_BAD_INPUT, NULL, "not valid JSON: line %d, column %zu: %s", line, column, what);
 }
 
 static int expected(struct json_cut *c, const char *what)
@@ -32,8 +30,7 @@ static int expected(struct json_cut *c, const char *what)
     char found[24] = "the end of the text";
     unsigned char byte = c->p < c->end ? (unsigned char)*c->p : 0;
     if (c->p < c->end)
-        snprintf(found, sizeof found, byte < 0x20 || byte >= 0x7f ? "byte 0x%02x" : "'%c'",
-                 byte);
+        snprintf(found, sizeof found, byte < 0x20 || byte >= 0x7f ? "byte 0x%02x" : "'%c'", byte);
     char *text = cli_format("expected %s, found %s", what, found);
     fail_at(c, c->p, text);
     free(text);
@@ -122,8 +119,7 @@ static int unicode_escape(struct json_cut *c)
         return fail_at(c, start, "a string may not contain the character NUL");
     if (is_surrogate(unit, 0xd800) && accept(c, '\\') && accept(c, 'u') && code_unit(c, &low))
         return -1;
-    if (is_surrogate(unit, 0xdc00) ||
-        (is_surrogate(unit, 0xd800) && !is_surrogate(low, 0xdc00)))
+    if (is_surrogate(unit, 0xdc00) || (is_surrogate(unit, 0xd800) && !is_surrogate(low, 0xdc00)))
         return fail_at(c, start, "an unpaired surrogate");
     return 0;
 }
@@ -261,8 +257,7 @@ int json_cut_next(struct json_cut *c, struct json_slice *name, struct json_slice
     return 1;
 }
 
-static int fail_key(const char *name, const char *const *keys, int n_keys,
-                    struct cli_error *err)
+static int fail_key(const char *name, const char *const *keys, int n_keys, struct cli_error *err)
 {
     char *known = cli_strdup(n_keys ? keys[0] : "");
     for (int k = 1; k < n_keys; k++) {
@@ -276,8 +271,8 @@ static int fail_key(const char *name, const char *const *keys, int n_keys,
 }
 
 /* A member that has a value already stands twice. */
-static int take_member(struct json_slice name, struct json_slice v, const char *const *keys,
-                       int n_keys, struct json_slice *out, struct cli_error *err)
+static int take_member(struct json_slice name, struct json_slice v, const char *const *keys, int n_keys,
+                       struct json_slice *out, struct cli_error *err)
 {
     char *text = json_slice_string(name);
     int k = 0, rc = 0;
@@ -293,8 +288,8 @@ static int take_member(struct json_slice name, struct json_slice v, const char *
     return rc;
 }
 
-int json_slice_object(const char *text, size_t n, const char *const *keys, int n_keys,
-                      struct json_slice *out, struct cli_error *err)
+int json_slice_object(const char *text, size_t n, const char *const *keys, int n_keys, struct json_slice *out,
+                      struct cli_error *err)
 {
     struct json_cut c;
     struct json_slice name, v;

@@ -25,8 +25,8 @@ int json_cut_next(struct json_cut *c, struct json_slice *key, struct json_slice 
 
 /* The same of an object with none but the given keys, each at most once. out[k]: value of keys[k];
  * after a failure what was read before it. */
-int json_slice_object(const char *text, size_t n, const char *const *keys, int n_keys,
-                      struct json_slice *out, struct cli_error *err);
+int json_slice_object(const char *text, size_t n, const char *const *keys, int n_keys, struct json_slice *out,
+                      struct cli_error *err);
 /* A copy on the heap. */
 char *json_slice_copy(struct json_slice v);
 /* What a JSON string stands for, on the heap; NULL if the value is no string. */

@@ -9,8 +9,7 @@
 #include "tools/near.h"
 
 static const struct cli_command *const commands[] = {
-    &cli_gen,   &cli_load,   &cli_run,   &cli_explain,
-    &cli_bench, &cli_params, &cli_check, &cli_info,
+    &cli_gen, &cli_load, &cli_run, &cli_explain, &cli_bench, &cli_params, &cli_check, &cli_info,
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -39,8 +38,7 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
-static int run_watched(const struct cli_command *c, const struct cli_args *a,
-                       struct cli_error *err)
+static int run_watched(const struct cli_command *c, const struct cli_args *a, struct cli_error *err)
 {
     if (cli_interrupt_start(err))
         return -1;
@@ -50,8 +48,7 @@ static int run_watched(const struct cli_command *c, const struct cli_args *a,
     return rc;
 }
 
-static int run_command(const struct cli_command *c, int argc, char **argv, bool *verbose,
-                       struct cli_error *err)
+static int run_command(const struct cli_command *c, int argc, char **argv, bool *verbose, struct cli_error *err)
 {
     struct cli_args args;
     bool help;
@@ -71,8 +68,8 @@ static int fail_name(const char *name, struct cli_error *err)
     for (int i = 0; i < COMMANDS; i++)
         near_offer(&near, commands[i]->name);
     char *hint = near_hint(&near, "");
-    cli_fail(err, CLI_BAD_INPUT, NULL, "unknown %s \"%s\"%s (see heddle --help)",
-             *name == '-' ? "option" : "command", name, hint);
+    cli_fail(err, CLI_BAD_INPUT, NULL, "unknown %s \"%s\"%s (see heddle --help)", *name == '-' ? "option" : "command",
+             name, hint);
     free(hint);
     return -1;
 }

@@ -23,8 +23,7 @@ static int count_edits(const char *a, const char *b)
                 d[i][k] = i + k;
                 continue;
             }
-            d[i][k] = least(least(d[i - 1][k], d[i][k - 1]) + 1,
-                            d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
+            d[i][k] = least(least(d[i - 1][k], d[i][k - 1]) + 1, d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
             if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
                 d[i][k] = least(d[i][k], d[i - 2][k - 2] + 1);
         }
@@ -50,6 +49,5 @@ void near_offer(struct near *near, const char *candidate)
 
 char *near_hint(const struct near *near, const char *prefix)
 {
-    return near->best ? cli_format(" (did you mean \"%s%s\"?)", prefix, near->best)
-                      : cli_strdup("");
+    return near->best ? cli_format(" (did you mean \"%s%s\"?)", prefix, near->best) : cli_strdup("");
 }

@@ -10,15 +10,13 @@
 static const char *code_stage(const char *report)
 {
     cJSON *json = cJSON_Parse(report);
-    const char *backend =
-        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "backend"));
+    const char *backend = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "backend"));
     const char *stage = backend && strcmp(backend, "cuda") == 0 ? "cuda" : "llvm";
     cJSON_Delete(json);
     return stage;
 }
 
-static int add_stage(heddle_statement *s, cJSON *to, const char *key, const char *stage,
-                     struct cli_error *err)
+static int add_stage(heddle_statement *s, cJSON *to, const char *key, const char *stage, struct cli_error *err)
 {
     char *text;
     heddle_error *e = NULL;
@@ -29,8 +27,7 @@ static int add_stage(heddle_statement *s, cJSON *to, const char *key, const char
     return 0;
 }
 
-static int texts_json(heddle_statement *s, const char *title, const char *report, char **json,
-                      struct cli_error *err)
+static int texts_json(heddle_statement *s, const char *title, const char *report, char **json, struct cli_error *err)
 {
     cJSON *texts = cJSON_CreateObject();
     cJSON_AddStringToObject(texts, "title", title);
@@ -69,8 +66,7 @@ static char *fill(const char *page, const char *report, const char *texts)
 {
     static const char *const slot[] = {"@REPORT@", "@TEXTS@"};
     const char *const value[] = {report, texts};
-    char *html = cli_alloc(strlen(page) + 6 * (strlen(report) + strlen(texts)) + 1),
-         *to = html;
+    char *html = cli_alloc(strlen(page) + 6 * (strlen(report) + strlen(texts)) + 1), *to = html;
     for (int i = 0; i < 2; i++) {
         const char *found = strstr(page, slot[i]);
         to = put(to, page, (size_t)(found - page));
@@ -82,8 +78,7 @@ static char *fill(const char *page, const char *report, const char *texts)
     return html;
 }
 
-int profile_page_make(heddle_statement *s, const char *title, char **html,
-                      struct cli_error *err)
+int profile_page_make(heddle_statement *s, const char *title, char **html, struct cli_error *err)
 {
     char *report, *texts = NULL;
     heddle_error *e = NULL;

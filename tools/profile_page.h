@@ -14,7 +14,6 @@ extern const int profile_npages;
 
 /* The page on the heap: the statement's report, its plan, pipelines and emitted code. title is
  * what the page is called. */
-int profile_page_make(heddle_statement *s, const char *title, char **html,
-                      struct cli_error *err);
+int profile_page_make(heddle_statement *s, const char *title, char **html, struct cli_error *err);
 
 #endif

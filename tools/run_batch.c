@@ -10,8 +10,7 @@
 #include "tools/text.h"
 
 enum member { PLAN, PARAMS, OUT, FORMAT, THREADS, ID, MEMBERS };
-static const char *const members[MEMBERS] = {"plan",   "params",  "out",
-                                             "format", "threads", "id"};
+static const char *const members[MEMBERS] = {"plan", "params", "out", "format", "threads", "id"};
 
 struct job {
     const struct cli_args *args;
@@ -42,8 +41,8 @@ static int get_threads(const struct job *j, int *out, struct cli_error *err)
     bool good = !text || cli_parse_count(text, 1, CLI_MAX_THREADS, &n);
     *out = (int)n;
     if (!good)
-        cli_fail(err, CLI_BAD_INPUT, members[THREADS],
-                 "expected an integer from 1 to %d, found %.60s", CLI_MAX_THREADS, text);
+        cli_fail(err, CLI_BAD_INPUT, members[THREADS], "expected an integer from 1 to %d, found %.60s", CLI_MAX_THREADS,
+                 text);
     free(text);
     return good ? 0 : -1;
 }
@@ -53,11 +52,9 @@ static int get_output(struct job *j, struct cli_error *err)
     if (get_text(j, OUT, &j->out, err) || get_text(j, FORMAT, &j->format, err))
         return -1;
     if (!j->format)
-        j->format =
-            cli_strdup(cli_given(j->args, CLI_FORMAT) ? cli_text(j->args, CLI_FORMAT) : "csv");
+        j->format = cli_strdup(cli_given(j->args, CLI_FORMAT) ? cli_text(j->args, CLI_FORMAT) : "csv");
     if (strcmp(j->format, "csv") && strcmp(j->format, "json") && strcmp(j->format, "table"))
-        return cli_fail(err, CLI_BAD_INPUT, members[FORMAT],
-                        "expected table, csv or json, found \"%.60s\"", j->format);
+        return cli_fail(err, CLI_BAD_INPUT, members[FORMAT], "expected table, csv or json, found \"%.60s\"", j->format);
     return 0;
 }
 
@@ -71,8 +68,7 @@ static int plan_text(const struct job *j, char **text, struct cli_error *err)
     }
     char *path = plan->s ? json_slice_string(*plan) : NULL;
     int rc = path ? cli_read_file(path, text, err)
-                  : cli_fail(err, CLI_BAD_INPUT, members[PLAN],
-                             "expected a file name or an object");
+                  : cli_fail(err, CLI_BAD_INPUT, members[PLAN], "expected a file name or an object");
     free(path);
     return rc;
 }
@@ -118,8 +114,7 @@ static int execute(struct job *j, struct cli_error *err)
     heddle_error *e = NULL;
     if (heddle_execute(j->statement, &stream, &e))
         return cli_take(err, e);
-    return j->out ? print_rows(j, &stream, err)
-                  : arrow_visit(&stream, &only_read, NULL, &j->rows, err);
+    return j->out ? print_rows(j, &stream, err) : arrow_visit(&stream, &only_read, NULL, &j->rows, err);
 }
 
 static int run_line(struct job *j, struct cli_error *err)
@@ -137,8 +132,7 @@ static void put_member(const char *name, const char *text)
     text_put_json(stdout, text, strlen(text));
 }
 
-static int answer(const struct job *j, int number, const struct cli_error *line,
-                  struct cli_error *err)
+static int answer(const struct job *j, int number, const struct cli_error *line, struct cli_error *err)
 {
     printf("{\"line\":%d", number);
     if (j->line[ID].s) {
@@ -158,8 +152,8 @@ static int answer(const struct job *j, int number, const struct cli_error *line,
 }
 
 /* *failed counts lines that failed. Fails itself if there is nobody to answer to. */
-static int process(const struct cli_args *a, const struct cli_session *session,
-                   const char *text, size_t n, int number, int *failed, struct cli_error *err)
+static int process(const struct cli_args *a, const struct cli_session *session, const char *text, size_t n, int number,
+                   int *failed, struct cli_error *err)
 {
     struct cli_error line = {0};
     struct job j = {.args = a, .session = session};
@@ -180,8 +174,7 @@ static bool is_blank(const char *s, size_t n)
     return i == n;
 }
 
-int run_batch(const struct cli_args *a, const struct cli_session *session,
-              struct cli_error *err)
+int run_batch(const struct cli_args *a, const struct cli_session *session, struct cli_error *err)
 {
     const char *path = cli_text(a, CLI_BATCH);
     bool standard = strcmp(path, "-") == 0;

@@ -6,7 +6,6 @@
 
 /* Runs every line of --batch FILE and answers each by a line on standard output. Fails at the end
  * if a line failed. */
-int run_batch(const struct cli_args *a, const struct cli_session *session,
-              struct cli_error *err);
+int run_batch(const struct cli_args *a, const struct cli_session *session, struct cli_error *err);
 
 #endif

@@ -127,8 +127,7 @@ int suite_measure(struct suite *s, heddle_database *db, struct cli_error *err)
     if (s->rows >= 0)
         return 0;
     return cli_fail(err, CLI_BAD_INPUT, s->path,
-                    "scale: the database has no table \"%s\" to learn its scale factor from",
-                    s->unit);
+                    "scale: the database has no table \"%s\" to learn its scale factor from", s->unit);
 }
 
 double suite_scale(const struct suite *s)
@@ -178,8 +177,7 @@ static bool rule_holds(const struct suite *s, const cJSON *rule)
 }
 
 /* The rule for a parameter of the query in this class; NULL if there is none. */
-static const cJSON *find_rule(const struct suite *s, const struct suite_query *q,
-                              const char *param)
+static const cJSON *find_rule(const struct suite *s, const struct suite_query *q, const char *param)
 {
     const cJSON *rule;
     cJSON_ArrayForEach(rule, get(s->json, "divide_by_scale"))
@@ -192,8 +190,8 @@ static const cJSON *find_rule(const struct suite *s, const struct suite_query *q
 }
 
 /* The value as JSON text on the heap, divided if a rule says so. */
-static int param_value(const struct suite *s, const cJSON *rule, struct json_slice value,
-                       char **out, struct cli_error *err)
+static int param_value(const struct suite *s, const cJSON *rule, struct json_slice value, char **out,
+                       struct cli_error *err)
 {
     *out = NULL;
     if (!rule || !s->rows) {
@@ -218,21 +216,18 @@ static int param_value(const struct suite *s, const cJSON *rule, struct json_sli
 /* Appends a member to an object that is still open; a NULL text is a new one. */
 static char *add_member(char *text, struct json_slice name, const char *value)
 {
-    char *longer = cli_format("%s%s%.*s:%s", text ? text : "{", text ? "," : "", (int)name.n,
-                              name.s, value);
+    char *longer = cli_format("%s%s%.*s:%s", text ? text : "{", text ? "," : "", (int)name.n, name.s, value);
     free(text);
     return longer;
 }
 
 /* The query's parameters with those divided that a rule names; *divided counts them. */
-static int divided_params(const struct suite *s, const struct suite_query *q,
-                          struct json_slice params, char **json, int *divided,
-                          struct cli_error *err)
+static int divided_params(const struct suite *s, const struct suite_query *q, struct json_slice params, char **json,
+                          int *divided, struct cli_error *err)
 {
     struct json_cut c;
     struct json_slice name, value;
-    int more =
-        json_cut_open(&c, params.s, params.n, err) ? -1 : json_cut_next(&c, &name, &value);
+    int more = json_cut_open(&c, params.s, params.n, err) ? -1 : json_cut_next(&c, &name, &value);
     for (; more == 1; more = json_cut_next(&c, &name, &value)) {
         char *param = json_slice_string(name), *text;
         const cJSON *rule = find_rule(s, q, param);
@@ -246,8 +241,8 @@ static int divided_params(const struct suite *s, const struct suite_query *q,
     return more;
 }
 
-static int scaled_params(const struct suite *s, const struct suite_query *q,
-                         struct json_slice params, char **json, struct cli_error *err)
+static int scaled_params(const struct suite *s, const struct suite_query *q, struct json_slice params, char **json,
+                         struct cli_error *err)
 {
     char *open = NULL;
     int divided = 0, rules = 0;
@@ -256,8 +251,7 @@ static int scaled_params(const struct suite *s, const struct suite_query *q,
         strcmp(get_text(rule, "query"), q->name) == 0 && rule_holds(s, rule);
     int rc = divided_params(s, q, params, &open, &divided, err);
     if (!rc && divided != rules)
-        rc = cli_fail(err, CLI_BAD_INPUT, s->path,
-                      "divide_by_scale: class %s gives %s no such parameter", s->class,
+        rc = cli_fail(err, CLI_BAD_INPUT, s->path, "divide_by_scale: class %s gives %s no such parameter", s->class,
                       q->name);
     if (!rc)
         *json = cli_format("%s}", open ? open : "{");
@@ -265,11 +259,9 @@ static int scaled_params(const struct suite *s, const struct suite_query *q,
     return rc;
 }
 
-int suite_params(const struct suite *s, const struct suite_query *q, char **json,
-                 struct cli_error *err)
+int suite_params(const struct suite *s, const struct suite_query *q, char **json, struct cli_error *err)
 {
-    const struct json_slice params =
-        s->params ? s->params[q - s->queries] : (struct json_slice){0};
+    const struct json_slice params = s->params ? s->params[q - s->queries] : (struct json_slice){0};
     *json = NULL;
     if (!params.s)
         return 0;
@@ -299,12 +291,11 @@ char *suite_why_no_answers(const struct suite *s)
         return NULL;
     if (!get(s->json, "answers"))
         return cli_strdup("the suite has none");
-    return cli_format("the suite has none for class %s at scale factor %g",
-                      s->class ? s->class : "(none)", suite_scale(s));
+    return cli_format("the suite has none for class %s at scale factor %g", s->class ? s->class : "(none)",
+                      suite_scale(s));
 }
 
-int suite_plan(const struct suite *s, const struct suite_query *q, char **text,
-               struct cli_error *err)
+int suite_plan(const struct suite *s, const struct suite_query *q, char **text, struct cli_error *err)
 {
     char *path = cli_format("%s/%s", s->dir, q->plan);
     int rc = cli_read_file(path, text, err);

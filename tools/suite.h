@@ -11,8 +11,7 @@ struct suite_query {
     const char *name, *title, *plan; /* plan: path relative to the suite */
     const cJSON *order;              /* names of the result columns that the query orders by */
     int64_t limit;                   /* -1: none */
-    const char *
-        not_comparable; /* why its time in this class is no match for a published one; or NULL */
+    const char *not_comparable; /* why its time in this class is no match for a published one; or NULL */
 };
 struct suite {
     char *dir, *path; /* path: of its suite.json */
@@ -42,11 +41,9 @@ double suite_scale(const struct suite *s);
 /* Whether each query is in a list such as 1,5-9,q13; picked has room for s->n. */
 int suite_pick(const struct suite *s, const char *list, bool *picked, struct cli_error *err);
 /* The query's plan text on the heap. */
-int suite_plan(const struct suite *s, const struct suite_query *q, char **text,
-               struct cli_error *err);
+int suite_plan(const struct suite *s, const struct suite_query *q, char **text, struct cli_error *err);
 /* JSON object of the query's parameters on the heap; NULL: none. */
-int suite_params(const struct suite *s, const struct suite_query *q, char **json,
-                 struct cli_error *err);
+int suite_params(const struct suite *s, const struct suite_query *q, char **json, struct cli_error *err);
 /* Path of the stored answer on the heap; NULL: none for this class and scale factor. */
 char *suite_answer(const struct suite *s, const struct suite_query *q);
 /* Why there are none, on the heap; NULL if there are. */

@@ -47,9 +47,8 @@ static const char *get_text(const cJSON *object, const char *key)
 
 /* ---- shapes ---- */
 
-static int fail_unknown(const struct suite *s, const char *where, const char *name,
-                        const char *const *known, int n, const char *what,
-                        struct cli_error *err)
+static int fail_unknown(const struct suite *s, const char *where, const char *name, const char *const *known, int n,
+                        const char *what, struct cli_error *err)
 {
     struct near near = near_start(name);
     for (int i = 0; i < n; i++)
@@ -69,9 +68,8 @@ static bool is_among(const char *name, const char *const *known, int n)
 }
 
 /* An object whose keys are all known, each once; `what` they are, for messages. */
-static int check_object(const struct suite *s, const cJSON *v, const char *where,
-                        const char *const *known, int n, const char *what,
-                        struct cli_error *err)
+static int check_object(const struct suite *s, const cJSON *v, const char *where, const char *const *known, int n,
+                        const char *what, struct cli_error *err)
 {
     if (!cJSON_IsObject(v))
         return fail(s, err, "%s: expected an object", where);
@@ -86,13 +84,11 @@ static int check_object(const struct suite *s, const cJSON *v, const char *where
 }
 
 /* An optional text. */
-static int check_text(const struct suite *s, const cJSON *object, const char *where,
-                      const char *key, struct cli_error *err)
+static int check_text(const struct suite *s, const cJSON *object, const char *where, const char *key,
+                      struct cli_error *err)
 {
     const cJSON *v = get(object, key);
-    return !v || cJSON_IsString(v)
-               ? 0
-               : fail(s, err, "%s%s%s: expected a text", where, *where ? "." : "", key);
+    return !v || cJSON_IsString(v) ? 0 : fail(s, err, "%s%s%s: expected a text", where, *where ? "." : "", key);
 }
 
 /* An integer of lo to 2^53. */
@@ -105,22 +101,18 @@ static bool get_count(const cJSON *v, int64_t lo, int64_t *out)
 }
 
 /* A name that must be among the suite's queries or classes. */
-static int check_name(const struct suite *s, const char *where, const char *name, bool query,
-                      struct cli_error *err)
+static int check_name(const struct suite *s, const char *where, const char *name, bool query, struct cli_error *err)
 {
     const char *const *known = query ? s->query_names : s->class_names;
     int n = query ? s->n : s->n_classes;
     if (!name)
         return fail(s, err, "%s: expected a text", where);
-    return is_among(name, known, n)
-               ? 0
-               : fail_unknown(s, where, name, known, n, query ? "query" : "class", err);
+    return is_among(name, known, n) ? 0 : fail_unknown(s, where, name, known, n, query ? "query" : "class", err);
 }
 
 /* ---- queries ---- */
 
-static int read_order(const struct suite *s, const char *where, const cJSON *order,
-                      struct cli_error *err)
+static int read_order(const struct suite *s, const char *where, const cJSON *order, struct cli_error *err)
 {
     const cJSON *v;
     if (order && !cJSON_IsArray(order))
@@ -133,14 +125,12 @@ static int read_order(const struct suite *s, const char *where, const cJSON *ord
     return 0;
 }
 
-static int read_query(struct suite *s, const char *where, const cJSON *json,
-                      struct cli_error *err)
+static int read_query(struct suite *s, const char *where, const cJSON *json, struct cli_error *err)
 {
     static const char *const keys[] = {"name", "plan", "title", "order", "limit"};
     struct suite_query *q = &s->queries[s->n];
     const cJSON *limit = get(json, "limit");
-    if (check_object(s, json, where, keys, COUNT(keys), "key", err) ||
-        check_text(s, json, where, "title", err))
+    if (check_object(s, json, where, keys, COUNT(keys), "key", err) || check_text(s, json, where, "title", err))
         return -1;
     *q = (struct suite_query){.name = get_text(json, "name"),
                               .plan = get_text(json, "plan"),
@@ -210,8 +200,8 @@ static int fail_class(const struct suite *s, const char *class, struct cli_error
         near_offer(&near, s->class_names[i]);
     }
     char *hint = near_hint(&near, "");
-    cli_fail(err, CLI_BAD_INPUT, NULL, "--class: expected one of %s, found \"%s\"%s",
-             *known ? known : "none", class, hint);
+    cli_fail(err, CLI_BAD_INPUT, NULL, "--class: expected one of %s, found \"%s\"%s", *known ? known : "none", class,
+             hint);
     free(hint);
     free(known);
     return -1;
@@ -224,15 +214,13 @@ static int read_params(struct suite *s, const char *file, struct cli_error *err)
     int rc = cli_read_file(path, &s->params_text, err);
     if (!rc) {
         s->params = cli_alloc(sizeof *s->params * (size_t)s->n);
-        rc = json_slice_object(s->params_text, strlen(s->params_text), s->query_names, s->n,
-                               s->params, err);
+        rc = json_slice_object(s->params_text, strlen(s->params_text), s->query_names, s->n, s->params, err);
         if (rc)
             fail_in_file(path, err);
     }
     for (int i = 0; i < s->n && !rc; i++)
         if (s->params[i].s && *s->params[i].s != '{')
-            rc = cli_fail(err, CLI_BAD_INPUT, path, "%s: expected an object of parameters",
-                          s->query_names[i]);
+            rc = cli_fail(err, CLI_BAD_INPUT, path, "%s: expected an object of parameters", s->query_names[i]);
     free(path);
     return rc;
 }
@@ -265,8 +253,7 @@ static int check_answers_of(const struct suite *s, const cJSON *scales, struct c
                         "found \"%s\"",
                         scales->string, folder->string);
         if (!cJSON_IsString(folder))
-            return fail(s, err, "answers.%s.%s: expected a folder", scales->string,
-                        folder->string);
+            return fail(s, err, "answers.%s.%s: expected a folder", scales->string, folder->string);
     }
     return 0;
 }
@@ -285,8 +272,7 @@ static int check_answers(const struct suite *s, struct cli_error *err)
 static int read_not_comparable(struct suite *s, struct cli_error *err)
 {
     const cJSON *all = get(s->json, "not_comparable"), *of, *why;
-    if (all &&
-        check_object(s, all, "not_comparable", s->class_names, s->n_classes, "class", err))
+    if (all && check_object(s, all, "not_comparable", s->class_names, s->n_classes, "class", err))
         return -1;
     cJSON_ArrayForEach(of, all)
     {
@@ -295,8 +281,7 @@ static int read_not_comparable(struct suite *s, struct cli_error *err)
         cJSON_ArrayForEach(why, of)
         {
             if (!cJSON_IsString(why))
-                return fail(s, err, "not_comparable.%s.%s: expected a text", of->string,
-                            why->string);
+                return fail(s, err, "not_comparable.%s.%s: expected a text", of->string, why->string);
         }
     }
     const cJSON *queries = s->class ? get(all, s->class) : NULL;
@@ -330,8 +315,7 @@ static int check_rule(const struct suite *s, const cJSON *rule, struct cli_error
     if (check_object(s, rule, where, keys, COUNT(keys), "key", err) ||
         check_name(s, where, get_text(rule, "query"), true, err))
         return -1;
-    if (!get_text(rule, "param") || !get_count(get(rule, "decimals"), 1, &decimals) ||
-        decimals > 17)
+    if (!get_text(rule, "param") || !get_count(get(rule, "decimals"), 1, &decimals) || decimals > 17)
         return fail(s, err, "%s: expected query, param, decimals 1..17", where);
     if (classes && !cJSON_IsArray(classes))
         return fail(s, err, "%s: classes: expected a list", where);
@@ -358,9 +342,8 @@ static int check_rules(const struct suite *s, struct cli_error *err)
 
 static int read_file(struct suite *s, struct cli_error *err)
 {
-    static const char *const keys[] = {
-        "name",  "title",           "comment",       "queries", "classes",
-        "scale", "divide_by_scale", "default_class", "answers", "not_comparable"};
+    static const char *const keys[] = {"name",  "title",           "comment",       "queries", "classes",
+                                       "scale", "divide_by_scale", "default_class", "answers", "not_comparable"};
     struct json_slice members[COUNT(keys)];
     char *text;
     if (cli_read_file(s->path, &text, err))
@@ -377,9 +360,8 @@ static int read_file(struct suite *s, struct cli_error *err)
 int suite_read(struct suite *s, const char *class, struct cli_error *err)
 {
     s->path = cli_format("%s/suite.json", s->dir);
-    if (read_file(s, err) || check_text(s, s->json, "", "name", err) ||
-        check_text(s, s->json, "", "title", err) || read_queries(s, err) ||
-        read_classes(s, err) || read_scale(s, err) || check_rules(s, err) ||
+    if (read_file(s, err) || check_text(s, s->json, "", "name", err) || check_text(s, s->json, "", "title", err) ||
+        read_queries(s, err) || read_classes(s, err) || read_scale(s, err) || check_rules(s, err) ||
         check_answers(s, err) || read_class(s, class, err) || read_not_comparable(s, err))
         return -1;
     s->name = get_text(s->json, "name");

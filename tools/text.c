@@ -11,11 +11,7 @@ size_t text_utf8_length(const char *text, size_t n)
 {
     static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *s = (const unsigned char *)text;
-    size_t len = s[0] < 0x80         ? 1
-                 : s[0] >> 5 == 0x06 ? 2
-                 : s[0] >> 4 == 0x0e ? 3
-                 : s[0] >> 3 == 0x1e ? 4
-                                     : 0;
+    size_t len = s[0] < 0x80 ? 1 : s[0] >> 5 == 0x06 ? 2 : s[0] >> 4 == 0x0e ? 3 : s[0] >> 3 == 0x1e ? 4 : 0;
     if (len <= 1 || len > n)
         return len <= n ? len : 0;
     unsigned code = s[0] & (0x7fu >> len);

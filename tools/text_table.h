@@ -19,7 +19,7 @@ struct text_table {
         char *name;
         bool right; /* aligned right, as numbers are */
         int width;
-    } * column;
+    } *column;
     char **held; /* cells of rows held back */
     size_t cells, room;
     int at;       /* column of the next cell */

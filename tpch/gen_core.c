@@ -105,10 +105,8 @@ static int check_options(const struct tg_options *o, struct tg_error *err)
         tg_fail(err, "", 0, "scale factor %g is not in %g .. %g", o->sf, least, most);
         return -1;
     }
-    if (o->chunks < 0 || o->chunk < 0 || o->chunk > o->chunks ||
-        (o->chunks > 0 && (o->chunk == 0 || !jcch))) {
-        tg_fail(err, "", 0, "chunk %lld of %lld is not valid here", (long long)o->chunk,
-                (long long)o->chunks);
+    if (o->chunks < 0 || o->chunk < 0 || o->chunk > o->chunks || (o->chunks > 0 && (o->chunk == 0 || !jcch))) {
+        tg_fail(err, "", 0, "chunk %lld of %lld is not valid here", (long long)o->chunk, (long long)o->chunks);
         return -1;
     }
     return 0;
@@ -187,8 +185,7 @@ int64_t tg_unit_count(const struct tg_gen *g, enum tg_table t)
     return 0;
 }
 
-void tg_line_counts(const struct tg_gen *g, int64_t unit, int64_t n, uint32_t *raw,
-                    int32_t *count)
+void tg_line_counts(const struct tg_gen *g, int64_t unit, int64_t n, uint32_t *raw, int32_t *count)
 {
     if (g->scheme == TG_JCCH) {
         tg_skew_line_counts(unit, n, count);
@@ -223,8 +220,7 @@ int64_t tg_rows_between(const struct tg_gen *g, enum tg_table t, int64_t begin, 
     return t == TG_LINEITEM ? count_lines(g, begin, end) : 4 * (end - begin);
 }
 
-void tg_chunk_units(const struct tg_gen *g, enum tg_table t, int64_t i, int64_t n,
-                    int64_t *begin, int64_t *end)
+void tg_chunk_units(const struct tg_gen *g, enum tg_table t, int64_t i, int64_t n, int64_t *begin, int64_t *end)
 {
     const int64_t units = tg_unit_count(g, t);
     if (t == TG_REGION || t == TG_NATION)
@@ -257,19 +253,16 @@ uint32_t tg_unit_state(const struct tg_gen *g, enum tg_stream s, int64_t unit, i
     return tg_state(s, skip);
 }
 
-void tg_draw_rows(const struct tg_gen *g, enum tg_stream s, int64_t unit, int64_t n, int draw,
-                  uint32_t *out)
+void tg_draw_rows(const struct tg_gen *g, enum tg_stream s, int64_t unit, int64_t n, int draw, uint32_t *out)
 {
     tg_sequence(tg_unit_state(g, s, unit, draw + 1), tg_power(tg_streams[s].draws), n, out);
 }
 
 /* ---- cursors ---------------------------------------------------------------------------- */
 
-void tg_cursor_init(struct tg_cursor *c, const struct tg_gen *g, enum tg_table t,
-                    int64_t unit_begin, int64_t unit_end)
+void tg_cursor_init(struct tg_cursor *c, const struct tg_gen *g, enum tg_table t, int64_t unit_begin, int64_t unit_end)
 {
-    *c = (struct tg_cursor){
-        .gen = g, .table = t, .unit = unit_begin, .unit_end = unit_end, .row_end = -1};
+    *c = (struct tg_cursor){.gen = g, .table = t, .unit = unit_begin, .unit_end = unit_end, .row_end = -1};
     c->first_row = tg_rows_between(g, t, 0, unit_begin);
 }
 
@@ -285,8 +278,7 @@ void tg_cursor_inside(struct tg_cursor *c, const struct tg_gen *g, const struct 
 }
 
 /* The next rows of the populous unit under the cursor. */
-static void take_slice(struct tg_cursor *c, int64_t unit_rows, int64_t max_rows,
-                       struct tg_range *out)
+static void take_slice(struct tg_cursor *c, int64_t unit_rows, int64_t max_rows, struct tg_range *out)
 {
     if (c->table == TG_ORDERS)
         unit_rows = 1;
@@ -305,8 +297,7 @@ static void take_slice(struct tg_cursor *c, int64_t unit_rows, int64_t max_rows,
 }
 
 /* Ordinary units up to the next populous one. */
-static void take_units(struct tg_cursor *c, const struct tg_populous *p, int64_t max_rows,
-                       struct tg_range *out)
+static void take_units(struct tg_cursor *c, const struct tg_populous *p, int64_t max_rows, struct tg_range *out)
 {
     int64_t most = c->table == TG_LINEITEM ? TG_MAX_LINES : c->table == TG_PARTSUPP ? 4 : 1;
     int64_t end = c->unit + max_rows / most;
@@ -325,8 +316,7 @@ bool tg_cursor_next(struct tg_cursor *c, int64_t max_rows, struct tg_range *out)
     if (c->unit >= c->unit_end)
         return false;
     const struct tg_populous *p = tg_populous_of(c->gen, c->table);
-    *out =
-        (struct tg_range){.table = c->table, .unit_begin = c->unit, .first_row = c->first_row};
+    *out = (struct tg_range){.table = c->table, .unit_begin = c->unit, .first_row = c->first_row};
     if (tg_populous_find(p, c->unit) >= 0)
         take_slice(c, p->rows, max_rows, out);
     else
@@ -373,8 +363,7 @@ static void carve_scratch(struct carver *c, struct tg_scratch *s, int64_t capaci
 }
 
 /* Texts are copied in blocks of 32 bytes, so their buffers run over by one block. */
-static void carve_column(struct carver *c, const struct tg_column_info *info, size_t rows,
-                         struct tg_column *col)
+static void carve_column(struct carver *c, const struct tg_column_info *info, size_t rows, struct tg_column *col)
 {
     switch (info->kind) {
     case TG_I32:
@@ -406,8 +395,7 @@ struct tg_batch *tg_batch_new(enum tg_table t, uint64_t mask, int64_t max_rows)
     struct carver c = {NULL, 0};
     if (b == NULL || s == NULL)
         goto fail;
-    *b = (struct tg_batch){
-        .table = t, .mask = mask & tg_all_columns(t), .max_rows = max_rows, .scratch = s};
+    *b = (struct tg_batch){.table = t, .mask = mask & tg_all_columns(t), .max_rows = max_rows, .scratch = s};
     carve_batch(&c, b);
     c.block = s->memory = aligned_alloc(64, c.used);
     if (s->memory == NULL)

@@ -109,8 +109,7 @@ int64_t tg_unit_count(const struct tg_gen *g, enum tg_table t);
 int64_t tg_rows_between(const struct tg_gen *g, enum tg_table t, int64_t begin, int64_t end);
 /* Units of chunk i (1..n): n-ths rounded down, the last with the rest.  Region and nation are
  * whole in every chunk. */
-void tg_chunk_units(const struct tg_gen *g, enum tg_table t, int64_t i, int64_t n,
-                    int64_t *begin, int64_t *end);
+void tg_chunk_units(const struct tg_gen *g, enum tg_table t, int64_t i, int64_t n, int64_t *begin, int64_t *end);
 
 /* A piece of work: whole units, or a slice of the rows of a single populous unit. */
 struct tg_range {
@@ -131,8 +130,7 @@ struct tg_cursor {
 };
 
 /* Rows are numbered from the table's first: starting inside lineitem counts all lines before. */
-void tg_cursor_init(struct tg_cursor *c, const struct tg_gen *g, enum tg_table t,
-                    int64_t unit_begin, int64_t unit_end);
+void tg_cursor_init(struct tg_cursor *c, const struct tg_gen *g, enum tg_table t, int64_t unit_begin, int64_t unit_end);
 /* Cuts a range into smaller ones. */
 void tg_cursor_inside(struct tg_cursor *c, const struct tg_gen *g, const struct tg_range *r);
 /* Next range of at most max_rows (>= 8) rows; false at the end. */

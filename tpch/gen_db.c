@@ -125,8 +125,7 @@ static void put_columns(FILE *out, const struct tg_gen *g, enum tg_table t, uint
     for (int c = tg_first_column(t); c < tg_first_column(t + 1); c++) {
         if ((mask & TG_BIT(c)) == 0)
             continue;
-        fprintf(out, "%s{\"name\":\"%s\",\"type\":\"%s\"}", separator, tg_columns[c].name,
-                forms[form_of(g, c)].type);
+        fprintf(out, "%s{\"name\":\"%s\",\"type\":\"%s\"}", separator, tg_columns[c].name, forms[form_of(g, c)].type);
         separator = ",";
     }
     fputc(']', out);
@@ -156,7 +155,10 @@ static bool is_pair(const struct key *k)
     return k->column[0] == TG_PS_PARTKEY && k->column[1] >= 0;
 }
 
-static bool is_pair_reference(const struct key *k) { return k->target[1] >= 0; }
+static bool is_pair_reference(const struct key *k)
+{
+    return k->target[1] >= 0;
+}
 
 static void put_keys(FILE *out, const struct tg_gen *g, enum tg_table t, uint64_t mask)
 {
@@ -172,8 +174,7 @@ static void put_keys(FILE *out, const struct tg_gen *g, enum tg_table t, uint64_
             continue;
         fprintf(out, "%s{\"columns\":", separator);
         put_names(out, keys[i].column);
-        fprintf(out, ",\"table\":\"%s\",\"references\":",
-                tg_table_name(tg_columns[keys[i].target[0]].table));
+        fprintf(out, ",\"table\":\"%s\",\"references\":", tg_table_name(tg_columns[keys[i].target[0]].table));
         put_names(out, keys[i].target);
         fputc('}', out);
         separator = ",";
@@ -193,8 +194,7 @@ char *tg_db_schema(const struct tg_gen *g, bool used_only)
     for (int t = 0; t < TG_TABLE_COUNT; t++) {
         const uint64_t mask = mask_of((enum tg_table)t, used_only);
         const int64_t units = tg_unit_count(g, (enum tg_table)t);
-        fprintf(out, "%s{\"name\":\"%s\",\"rows\":%lld,", t > 0 ? "," : "",
-                tg_table_name((enum tg_table)t),
+        fprintf(out, "%s{\"name\":\"%s\",\"rows\":%lld,", t > 0 ? "," : "", tg_table_name((enum tg_table)t),
                 (long long)tg_rows_between(g, (enum tg_table)t, 0, units));
         put_columns(out, g, (enum tg_table)t, mask);
         put_keys(out, g, (enum tg_table)t, mask);
@@ -256,8 +256,7 @@ static struct words *words_new(struct tg_dict d)
     w->buffers[1] = w->offsets;
     w->buffers[2] = w->bytes;
     w->schema = (struct ArrowSchema){.format = "u", .name = "", .release = release_schema};
-    w->array = (struct ArrowArray){
-        .length = d.count, .n_buffers = 3, .buffers = w->buffers, .release = release_array};
+    w->array = (struct ArrowArray){.length = d.count, .n_buffers = 3, .buffers = w->buffers, .release = release_array};
     return w;
 }
 
@@ -297,11 +296,10 @@ static bool view_add(struct view *v, const struct tg_gen *g, int i, int c)
     v->form[i] = f;
     v->schemas[i] = &v->child_schema[i];
     v->arrays[i] = &v->child_array[i];
-    v->child_schema[i] = (struct ArrowSchema){
-        .format = forms[f].arrow, .name = tg_columns[c].name, .release = release_schema};
-    v->child_array[i] = (struct ArrowArray){.n_buffers = f == FORM_TEXT ? 3 : 2,
-                                            .buffers = v->buffers[i],
-                                            .release = release_array};
+    v->child_schema[i] =
+        (struct ArrowSchema){.format = forms[f].arrow, .name = tg_columns[c].name, .release = release_schema};
+    v->child_array[i] =
+        (struct ArrowArray){.n_buffers = f == FORM_TEXT ? 3 : 2, .buffers = v->buffers[i], .release = release_array};
     if (bytes > 0 && (v->converted[i] = malloc(bytes * (size_t)BATCH_ROWS)) == NULL)
         return false;
     if (tg_columns[c].kind != TG_CODE)
@@ -328,11 +326,8 @@ static struct view *view_new(const struct tg_gen *g, enum tg_table t, uint64_t m
         view_free(v);
         return NULL;
     }
-    v->schema = (struct ArrowSchema){.format = "+s",
-                                     .name = "",
-                                     .n_children = v->columns,
-                                     .children = v->schemas,
-                                     .release = release_schema};
+    v->schema = (struct ArrowSchema){
+        .format = "+s", .name = "", .n_children = v->columns, .children = v->schemas, .release = release_schema};
     v->array = (struct ArrowArray){.n_buffers = 1,
                                    .n_children = v->columns,
                                    .buffers = v->top_buffers,
@@ -497,8 +492,7 @@ static void append_range(struct job *job, const struct tg_range *r, struct view 
     heddle_error *e = NULL;
     tg_produce(job->g, r, v->batch);
     view_fill(v);
-    if (heddle_writer_append(job->writer, tg_table_name(r->table), r->first_row, &v->schema,
-                             &v->array, &e) != 0)
+    if (heddle_writer_append(job->writer, tg_table_name(r->table), r->first_row, &v->schema, &v->array, &e) != 0)
         fail_with(job, "cannot store rows", e);
     else
         report(job, r);
@@ -531,23 +525,22 @@ static int commit_progress(void *user, double fraction, const char *what)
         return 1;
     if (job->o->progress == NULL)
         return 0;
-    return job->o->progress(job->o->user, GENERATE_SHARE + (1 - GENERATE_SHARE) * fraction,
-                            what);
+    return job->o->progress(job->o->user, GENERATE_SHARE + (1 - GENERATE_SHARE) * fraction, what);
 }
 
 static void fill_database(struct job *job)
 {
     heddle_error *e = NULL;
     for (int t = 0; t < TG_TABLE_COUNT; t++)
-        job->rows_total += (double)tg_rows_between(job->g, (enum tg_table)t, 0,
-                                                   tg_unit_count(job->g, (enum tg_table)t));
+        job->rows_total +=
+            (double)tg_rows_between(job->g, (enum tg_table)t, 0, tg_unit_count(job->g, (enum tg_table)t));
     tg_parallel(tg_thread_count(job->o->threads), work, job);
     if (!job->failed && heddle_writer_commit(job->writer, commit_progress, job, &e) != 0)
         fail_with(job, "cannot commit", e);
 }
 
-int tg_db_write(const struct tg_gen *g, heddle_context *context, const char *path,
-                const struct tg_db_options *o, struct tg_error *err, heddle_error **cause)
+int tg_db_write(const struct tg_gen *g, heddle_context *context, const char *path, const struct tg_db_options *o,
+                struct tg_error *err, heddle_error **cause)
 {
     struct job job = {.g = g, .o = o, .err = err, .cause = cause, .table = TG_TABLE_COUNT - 1};
     heddle_error *e = NULL;

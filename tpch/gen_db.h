@@ -23,7 +23,7 @@ char *tg_db_schema(const struct tg_gen *g, bool used_only);
 /* Generates all tables into a new database at path and commits it; on failure nothing is left
  * at path.  g must be prepared.  *err is filled on failure; if the database refused, *cause is
  * its error (the caller frees it), else *cause stays as it was. */
-int tg_db_write(const struct tg_gen *g, heddle_context *context, const char *path,
-                const struct tg_db_options *o, struct tg_error *err, heddle_error **cause);
+int tg_db_write(const struct tg_gen *g, heddle_context *context, const char *path, const struct tg_db_options *o,
+                struct tg_error *err, heddle_error **cause);
 
 #endif

@@ -65,8 +65,7 @@ static inline bool tg_wants(const struct tg_batch *b, uint64_t columns)
 uint32_t tg_unit_state(const struct tg_gen *g, enum tg_stream s, int64_t unit, int64_t draw);
 
 /* Draw number `draw` of each of n rows from `unit` on. */
-void tg_draw_rows(const struct tg_gen *g, enum tg_stream s, int64_t unit, int64_t n, int draw,
-                  uint32_t *out);
+void tg_draw_rows(const struct tg_gen *g, enum tg_stream s, int64_t unit, int64_t n, int draw, uint32_t *out);
 
 /* Whether the unit is populous: its index in the list, or -1. */
 int tg_populous_find(const struct tg_populous *p, int64_t unit);
@@ -82,21 +81,18 @@ static inline struct tg_span tg_span_of(int average)
     return (struct tg_span){average * 4 / 10, average * 16 / 10};
 }
 /* Draws to places in the pool, in place, and to lengths. */
-void tg_text_places(uint32_t *place, const uint32_t *draw, int64_t n, struct tg_span span,
-                    int32_t *length);
-void tg_text_copy(const struct tg_gen *g, const uint32_t *place, const int32_t *length,
-                  int64_t n, struct tg_column *out);
+void tg_text_places(uint32_t *place, const uint32_t *draw, int64_t n, struct tg_span span, int32_t *length);
+void tg_text_copy(const struct tg_gen *g, const uint32_t *place, const int32_t *length, int64_t n,
+                  struct tg_column *out);
 /* A comment column with two draws a row. */
-void tg_text_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s,
-                    int64_t unit, int average);
+void tg_text_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s, int64_t unit,
+                    int average);
 /* prefix + number of at least nine digits; number i is first + i, or numbers[i] if given. */
-void tg_numbered_column(struct tg_batch *b, int column, const char *prefix, int64_t first,
-                        const int32_t *numbers);
-void tg_address_column(const struct tg_gen *g, struct tg_batch *b, int column,
-                       enum tg_stream s, int64_t unit);
+void tg_numbered_column(struct tg_batch *b, int column, const char *prefix, int64_t first, const int32_t *numbers);
+void tg_address_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s, int64_t unit);
 /* nation: the drawn nation of each row. */
-void tg_phone_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s,
-                     int64_t unit, const int32_t *nation);
+void tg_phone_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s, int64_t unit,
+                     const int32_t *nation);
 
 /* ---- tables ---- */
 
@@ -119,8 +115,7 @@ static inline int64_t tg_order_key(int64_t k)
 int64_t tg_part_supplier(int64_t suppliers, int64_t p, int64_t i);
 
 /* Numbers of lines of the orders of a range, before any skew. */
-void tg_line_counts(const struct tg_gen *g, int64_t unit, int64_t n, uint32_t *raw,
-                    int32_t *count);
+void tg_line_counts(const struct tg_gen *g, int64_t unit, int64_t n, uint32_t *raw, int32_t *count);
 /* o_totalprice of a populous order, summed over its rows [begin, end). */
 int64_t tg_sum_lines(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b);
 

@@ -34,8 +34,7 @@ void tg_lines_number(const struct tg_range *r, int64_t units, struct tg_scratch 
 }
 
 /* out = draw `lane` (a power of the factor) of each unit's start state. */
-static void draw_units(const struct tg_scratch *w, const uint32_t lane[TG_LANES],
-                       uint32_t *restrict out)
+static void draw_units(const struct tg_scratch *w, const uint32_t lane[TG_LANES], uint32_t *restrict out)
 {
     const uint32_t *restrict start = w->start;
     const int32_t *restrict count = w->count;
@@ -47,8 +46,8 @@ static void draw_units(const struct tg_scratch *w, const uint32_t lane[TG_LANES]
     }
 }
 
-void tg_lines_draw(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w,
-                   enum tg_stream s, int per_row, int which, uint32_t *out)
+void tg_lines_draw(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, enum tg_stream s,
+                   int per_row, int which, uint32_t *out)
 {
     if (r->slice) {
         uint32_t x = tg_unit_state(g, s, r->unit_begin, r->row_begin * per_row + which + 1);
@@ -57,18 +56,16 @@ void tg_lines_draw(const struct tg_gen *g, const struct tg_range *r, struct tg_s
     }
     uint32_t lane[TG_LANES];
     tg_sequence(tg_power((uint64_t)which + 1), tg_power((uint64_t)per_row), TG_LANES, lane);
-    tg_sequence(tg_unit_state(g, s, r->unit_begin, 0), tg_power(tg_streams[s].draws),
-                w->orders, w->start);
+    tg_sequence(tg_unit_state(g, s, r->unit_begin, 0), tg_power(tg_streams[s].draws), w->orders, w->start);
     draw_units(w, lane, out);
 }
 
-void tg_lines_text(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b,
-                   enum tg_stream s, int column, int average)
+void tg_lines_text(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b, enum tg_stream s, int column,
+                   int average)
 {
     struct tg_scratch *w = b->scratch;
     tg_lines_draw(g, r, w, s, 2, 0, w->raw[0]);
     tg_lines_draw(g, r, w, s, 2, 1, w->raw[1]);
     tg_text_places(w->raw[0], w->raw[1], b->rows, tg_span_of(average), w->length);
-    tg_text_copy(g, w->raw[0], w->length, b->rows,
-                 &b->col[column - tg_first_column(b->table)]);
+    tg_text_copy(g, w->raw[0], w->length, b->rows, &b->col[column - tg_first_column(b->table)]);
 }

@@ -9,11 +9,11 @@
 void tg_lines_number(const struct tg_range *r, int64_t units, struct tg_scratch *w);
 
 /* One draw for every row of the range: number `which` of the `per_row` a row makes. */
-void tg_lines_draw(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w,
-                   enum tg_stream s, int per_row, int which, uint32_t *out);
+void tg_lines_draw(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, enum tg_stream s,
+                   int per_row, int which, uint32_t *out);
 
 /* A comment column, two draws a row. */
-void tg_lines_text(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b,
-                   enum tg_stream s, int column, int average);
+void tg_lines_text(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b, enum tg_stream s, int column,
+                   int average);
 
 #endif

@@ -26,8 +26,7 @@ static void draw_days(const struct tg_gen *g, const struct tg_range *r, struct t
         tg_skew_days(g, r, w->day);
 }
 
-static void number_lines(const struct tg_gen *g, const struct tg_range *r,
-                         struct tg_scratch *w)
+static void number_lines(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w)
 {
     const int64_t n = r->unit_end - r->unit_begin;
     if (!r->slice)
@@ -36,8 +35,7 @@ static void number_lines(const struct tg_gen *g, const struct tg_range *r,
 }
 
 /* Parts, suppliers too if asked, and in JCC-H which lines are marked. */
-static void draw_parts(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w,
-                       bool suppliers)
+static void draw_parts(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, bool suppliers)
 {
     if (r->slice) {
         tg_skew_big_lines(g, r, w, suppliers);
@@ -53,12 +51,10 @@ static void draw_parts(const struct tg_gen *g, const struct tg_range *r, struct 
         return;
     tg_lines_draw(g, r, w, TG_S_L_SUPP, 1, 0, w->raw[0]);
     for (int64_t i = 0; i < w->lines; i++)
-        w->supp[i] =
-            tg_part_supplier(g->suppliers, w->part[i], tg_scale_small(w->raw[0][i], 4));
+        w->supp[i] = tg_part_supplier(g->suppliers, w->part[i], tg_scale_small(w->raw[0][i], 4));
 }
 
-static void draw_quantities(const struct tg_gen *g, const struct tg_range *r,
-                            struct tg_scratch *w)
+static void draw_quantities(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w)
 {
     tg_lines_draw(g, r, w, TG_S_L_QTY, 1, 0, w->raw[0]);
     tg_map_i32(w->raw[0], w->lines, 1, 50, w->qty);
@@ -75,16 +71,14 @@ static void draw_rates(const struct tg_gen *g, const struct tg_range *r, struct 
     tg_map_i32(w->raw[0], w->lines, 0, 8, w->tax);
 }
 
-static void draw_ship_days(const struct tg_gen *g, const struct tg_range *r,
-                           struct tg_scratch *w)
+static void draw_ship_days(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w)
 {
     tg_lines_draw(g, r, w, TG_S_L_SHIP, 1, 0, w->raw[0]);
     for (int64_t i = 0; i < w->lines; i++)
         w->ship[i] = w->day[w->order[i]] + 1 + (int32_t)tg_scale_small(w->raw[0][i], 121);
 }
 
-static void draw_receipt_days(const struct tg_gen *g, const struct tg_range *r,
-                              struct tg_scratch *w)
+static void draw_receipt_days(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w)
 {
     tg_lines_draw(g, r, w, TG_S_L_RECEIPT, 1, 0, w->raw[0]);
     for (int64_t i = 0; i < w->lines; i++)
@@ -98,8 +92,7 @@ static inline int64_t extended_price(const struct tg_scratch *w, int64_t i)
 
 /* ---- lineitem --------------------------------------------------------------------------- */
 
-static void produce_keys(const struct tg_range *r, const struct tg_scratch *w,
-                         struct tg_batch *b)
+static void produce_keys(const struct tg_range *r, const struct tg_scratch *w, struct tg_batch *b)
 {
     if (tg_wants(b, TG_BIT(TG_L_ORDERKEY))) {
         int64_t *out = column_of(b, TG_L_ORDERKEY)->i64;
@@ -113,8 +106,7 @@ static void produce_keys(const struct tg_range *r, const struct tg_scratch *w,
     }
 }
 
-static void produce_prices(const struct tg_gen *g, const struct tg_range *r,
-                           struct tg_scratch *w, struct tg_batch *b)
+static void produce_prices(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, struct tg_batch *b)
 {
     if (tg_wants(b, TG_BIT(TG_L_QUANTITY) | TG_BIT(TG_L_EXTENDEDPRICE)))
         draw_quantities(g, r, w);
@@ -130,8 +122,7 @@ static void produce_prices(const struct tg_gen *g, const struct tg_range *r,
     }
 }
 
-static void produce_rates(const struct tg_gen *g, const struct tg_range *r,
-                          struct tg_scratch *w, struct tg_batch *b)
+static void produce_rates(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, struct tg_batch *b)
 {
     static const struct {
         int column;
@@ -148,8 +139,7 @@ static void produce_rates(const struct tg_gen *g, const struct tg_range *r,
 
 /* Lines received by today draw R or A; others are N and leave the draw to the next that
  * needs one, so the draws of an order are used up from its first line on. */
-static void produce_flags(const struct tg_gen *g, const struct tg_range *r,
-                          struct tg_scratch *w, uint8_t *out)
+static void produce_flags(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, uint8_t *out)
 {
     const uint32_t *draw = w->raw[0];
     tg_lines_draw(g, r, w, TG_S_L_FLAG, 1, 0, w->raw[0]);
@@ -170,11 +160,10 @@ static void copy_days(const int32_t *from, int64_t n, int32_t *out)
         out[i] = from[i];
 }
 
-static void produce_dates(const struct tg_gen *g, const struct tg_range *r,
-                          struct tg_scratch *w, struct tg_batch *b)
+static void produce_dates(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, struct tg_batch *b)
 {
-    if (tg_wants(b, TG_BIT(TG_L_SHIPDATE) | TG_BIT(TG_L_LINESTATUS) |
-                        TG_BIT(TG_L_RECEIPTDATE) | TG_BIT(TG_L_RETURNFLAG)))
+    if (tg_wants(b,
+                 TG_BIT(TG_L_SHIPDATE) | TG_BIT(TG_L_LINESTATUS) | TG_BIT(TG_L_RECEIPTDATE) | TG_BIT(TG_L_RETURNFLAG)))
         draw_ship_days(g, r, w);
     if (tg_wants(b, TG_BIT(TG_L_RECEIPTDATE) | TG_BIT(TG_L_RETURNFLAG)))
         draw_receipt_days(g, r, w);
@@ -191,8 +180,7 @@ static void produce_dates(const struct tg_gen *g, const struct tg_range *r,
     }
 }
 
-static void produce_commit_date(const struct tg_gen *g, const struct tg_range *r,
-                                struct tg_scratch *w, int32_t *out)
+static void produce_commit_date(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, int32_t *out)
 {
     tg_lines_draw(g, r, w, TG_S_L_COMMIT, 1, 0, w->raw[0]);
     for (int64_t i = 0; i < w->lines; i++)
@@ -200,9 +188,8 @@ static void produce_commit_date(const struct tg_gen *g, const struct tg_range *r
 }
 
 /* Marked lines get entry 0 of either list: REG AIR, DELIVER IN PERSON. */
-static void produce_shipping(const struct tg_gen *g, const struct tg_range *r,
-                             struct tg_scratch *w, enum tg_stream s, uint32_t values,
-                             uint8_t *out)
+static void produce_shipping(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, enum tg_stream s,
+                             uint32_t values, uint8_t *out)
 {
     tg_lines_draw(g, r, w, s, 1, 0, w->raw[0]);
     tg_map_code(w->raw[0], w->lines, values, out);
@@ -213,11 +200,9 @@ static void produce_shipping(const struct tg_gen *g, const struct tg_range *r,
 
 static bool needs_parts(const struct tg_gen *g, const struct tg_batch *b)
 {
-    uint64_t columns =
-        TG_BIT(TG_L_PARTKEY) | TG_BIT(TG_L_SUPPKEY) | TG_BIT(TG_L_EXTENDEDPRICE);
+    uint64_t columns = TG_BIT(TG_L_PARTKEY) | TG_BIT(TG_L_SUPPKEY) | TG_BIT(TG_L_EXTENDEDPRICE);
     if (g->scheme == TG_JCCH)
-        columns |= TG_BIT(TG_L_QUANTITY) | TG_BIT(TG_L_SHIPMODE) | TG_BIT(TG_L_SHIPINSTRUCT) |
-                   TG_BIT(TG_L_RETURNFLAG);
+        columns |= TG_BIT(TG_L_QUANTITY) | TG_BIT(TG_L_SHIPMODE) | TG_BIT(TG_L_SHIPINSTRUCT) | TG_BIT(TG_L_RETURNFLAG);
     return tg_wants(b, columns);
 }
 
@@ -227,8 +212,7 @@ static void copy_keys(const int64_t *from, int64_t n, int64_t *out)
         out[i] = from[i];
 }
 
-static void produce_parts(const struct tg_gen *g, const struct tg_range *r,
-                          struct tg_scratch *w, struct tg_batch *b)
+static void produce_parts(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, struct tg_batch *b)
 {
     draw_parts(g, r, w, tg_wants(b, TG_BIT(TG_L_SUPPKEY)));
     if (tg_wants(b, TG_BIT(TG_L_PARTKEY)))
@@ -285,8 +269,7 @@ int64_t tg_sum_lines(const struct tg_gen *g, const struct tg_range *r, struct tg
     return sum;
 }
 
-static void produce_totals(const struct tg_gen *g, const struct tg_range *r,
-                           struct tg_scratch *w, int64_t *out)
+static void produce_totals(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, int64_t *out)
 {
     if (r->slice) {
         out[0] = wrapped(g->big_total[tg_populous_find(&g->big_orders, r->unit_begin)]);
@@ -302,8 +285,7 @@ static void produce_totals(const struct tg_gen *g, const struct tg_range *r,
 }
 
 /* F if all lines are filled, O if none is, else P; a populous order is always F. */
-static void produce_states(const struct tg_gen *g, const struct tg_range *r,
-                           struct tg_scratch *w, uint8_t *out)
+static void produce_states(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, uint8_t *out)
 {
     if (r->slice) {
         out[0] = STATE_F;
@@ -329,8 +311,7 @@ static int64_t ordering_customer(int64_t c, int64_t customers)
     return c;
 }
 
-static void produce_customers(const struct tg_gen *g, const struct tg_range *r,
-                              struct tg_scratch *w, int64_t *out)
+static void produce_customers(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, int64_t *out)
 {
     if (g->scheme == TG_JCCH) {
         tg_skew_order_customers(g, r, w->day, out);
@@ -342,8 +323,7 @@ static void produce_customers(const struct tg_gen *g, const struct tg_range *r,
         out[i] = ordering_customer(out[i], g->customers);
 }
 
-static void produce_clerks(const struct tg_gen *g, const struct tg_range *r,
-                           struct tg_batch *b)
+static void produce_clerks(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b)
 {
     struct tg_scratch *w = b->scratch;
     tg_draw_rows(g, TG_S_O_CLERK, r->unit_begin, r->rows, 0, w->raw[0]);
@@ -365,8 +345,7 @@ static void produce_sums(const struct tg_gen *g, const struct tg_range *r, struc
         produce_states(g, r, w, column_of(b, TG_O_ORDERSTATUS)->code);
 }
 
-static void produce_order_texts(const struct tg_gen *g, const struct tg_range *r,
-                                struct tg_batch *b)
+static void produce_order_texts(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b)
 {
     if (tg_wants(b, TG_BIT(TG_O_CLERK)))
         produce_clerks(g, r, b);

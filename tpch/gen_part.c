@@ -10,16 +10,15 @@ static struct tg_column *column_of(struct tg_batch *b, int column)
     return &b->col[column - tg_first_column(b->table)];
 }
 
-static void map_rows(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b,
-                     enum tg_stream s, uint32_t values, uint8_t *out)
+static void map_rows(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b, enum tg_stream s,
+                     uint32_t values, uint8_t *out)
 {
     tg_draw_rows(g, s, r->unit_begin, r->rows, 0, b->scratch->raw[0]);
     tg_map_code(b->scratch->raw[0], r->rows, values, out);
 }
 
 /* Brand `ab` is number 5(a-1)+(b-1) of the dictionary; a is the manufacturer's digit. */
-static void produce_makers(const struct tg_gen *g, const struct tg_range *r,
-                           struct tg_batch *b)
+static void produce_makers(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b)
 {
     uint8_t *brand = column_of(b, TG_P_BRAND)->code;
     struct tg_scratch *w = b->scratch;
@@ -30,8 +29,7 @@ static void produce_makers(const struct tg_gen *g, const struct tg_range *r,
     tg_draw_rows(g, TG_S_P_MFGR, r->unit_begin, r->rows, 0, w->raw[0]);
     tg_draw_rows(g, TG_S_P_BRAND, r->unit_begin, r->rows, 0, w->raw[1]);
     for (int64_t i = 0; i < r->rows; i++)
-        brand[i] =
-            (uint8_t)(5 * tg_scale_small(w->raw[0][i], 5) + tg_scale_small(w->raw[1][i], 5));
+        brand[i] = (uint8_t)(5 * tg_scale_small(w->raw[0][i], 5) + tg_scale_small(w->raw[1][i], 5));
 }
 
 /* Five colours: the head of a shuffle of all.  Only its first five swaps matter; the draws of
@@ -114,31 +112,27 @@ int64_t tg_part_supplier(int64_t suppliers, int64_t p, int64_t i)
     return (p + i * (suppliers / 4 + (p - 1) / suppliers)) % suppliers + 1;
 }
 
-static void number_suppliers(const struct tg_gen *g, const struct tg_range *r,
-                             struct tg_scratch *w)
+static void number_suppliers(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w)
 {
     const int64_t units = r->unit_end - r->unit_begin;
     if (!r->slice)
         for (int64_t u = 0; u < units; u++)
-            w->count[u] =
-                g->scheme == TG_PLAIN || r->unit_begin + u < g->extra_parts_end ? 4 : 3;
+            w->count[u] = g->scheme == TG_PLAIN || r->unit_begin + u < g->extra_parts_end ? 4 : 3;
     tg_lines_number(r, units, w);
 }
 
-static void produce_suppliers(const struct tg_gen *g, const struct tg_range *r,
-                              const struct tg_scratch *w, int64_t *out)
+static void produce_suppliers(const struct tg_gen *g, const struct tg_range *r, const struct tg_scratch *w,
+                              int64_t *out)
 {
     if (g->scheme == TG_JCCH) {
         tg_skew_part_suppliers(g, r, w, out);
         return;
     }
     for (int64_t i = 0; i < w->lines; i++)
-        out[i] =
-            tg_part_supplier(g->suppliers, r->unit_begin + w->order[i] + 1, w->number[i] - 1);
+        out[i] = tg_part_supplier(g->suppliers, r->unit_begin + w->order[i] + 1, w->number[i] - 1);
 }
 
-static void produce_stock(const struct tg_gen *g, const struct tg_range *r,
-                          struct tg_scratch *w, int64_t *out)
+static void produce_stock(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, int64_t *out)
 {
     if (r->slice) {
         for (int64_t i = 0; i < w->lines; i++)

@@ -42,8 +42,7 @@ void tg_produce_nation(const struct tg_gen *g, const struct tg_range *r, struct 
     produce_codes(b, TG_N_NAME, r->unit_begin);
     if (tg_wants(b, TG_BIT(TG_N_REGIONKEY)))
         for (int64_t i = 0; i < r->rows; i++)
-            column_of(b, TG_N_REGIONKEY)->i64[i] =
-                tg_dists[TG_D_nations].words[r->unit_begin + i].weight;
+            column_of(b, TG_N_REGIONKEY)->i64[i] = tg_dists[TG_D_nations].words[r->unit_begin + i].weight;
     if (tg_wants(b, TG_BIT(TG_N_COMMENT)))
         tg_text_column(g, b, TG_N_COMMENT, TG_S_N_COMMENT, r->unit_begin, 72);
 }
@@ -66,8 +65,7 @@ static const struct party customer = {
 };
 
 /* Nation and phone; the skew replaces the nation after the phone has used the drawn one. */
-static void produce_place(const struct tg_gen *g, const struct party *p,
-                          const struct tg_range *r, struct tg_batch *b)
+static void produce_place(const struct tg_gen *g, const struct party *p, const struct tg_range *r, struct tg_batch *b)
 {
     struct tg_scratch *w = b->scratch;
     tg_draw_rows(g, p->nation, r->unit_begin, r->rows, 0, w->raw[0]);
@@ -77,14 +75,12 @@ static void produce_place(const struct tg_gen *g, const struct party *p,
     if (!tg_wants(b, TG_BIT(p->c_nation)))
         return;
     if (g->scheme == TG_JCCH)
-        tg_skew_nations(p == &supplier ? &g->supplier_perm : &g->customer_perm, r->unit_begin,
-                        r->rows, w->qty);
+        tg_skew_nations(p == &supplier ? &g->supplier_perm : &g->customer_perm, r->unit_begin, r->rows, w->qty);
     for (int64_t i = 0; i < r->rows; i++)
         column_of(b, p->c_nation)->i64[i] = w->qty[i];
 }
 
-static void produce_party(const struct tg_gen *g, const struct party *p,
-                          const struct tg_range *r, struct tg_batch *b)
+static void produce_party(const struct tg_gen *g, const struct party *p, const struct tg_range *r, struct tg_batch *b)
 {
     struct tg_scratch *w = b->scratch;
     produce_keys(b, p->c_key, r->unit_begin + 1);
@@ -115,8 +111,7 @@ static void put_opinion(const struct tg_gen *g, int64_t u, char *text, int32_t l
     memcpy(p + 9 + distance, tg_scale_small(kind, 101) < 50 ? "Complaints" : "Recommends", 10);
 }
 
-static void produce_supplier_comments(const struct tg_gen *g, const struct tg_range *r,
-                                      struct tg_batch *b)
+static void produce_supplier_comments(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b)
 {
     struct tg_scratch *w = b->scratch;
     struct tg_column *c = column_of(b, TG_S_COMMENT);

@@ -83,11 +83,11 @@ static bool vocabulary_init(struct vocabulary *v, enum tg_dist id)
     return true;
 }
 
-#define FOR_EACH_VOCABULARY(X)                                                                \
-    X(nouns)                                                                                  \
-    X(verbs)                                                                                  \
-    X(adjectives) X(adverbs) X(auxiliaries) X(articles) X(prepositions) X(terminators)        \
-        X(sentences) X(noun_phrases) X(verb_phrases)
+#define FOR_EACH_VOCABULARY(X) \
+    X(nouns) \
+    X(verbs) \
+    X(adjectives) \
+    X(adverbs) X(auxiliaries) X(articles) X(prepositions) X(terminators) X(sentences) X(noun_phrases) X(verb_phrases)
 
 static bool lexicon_init(struct lexicon *lex)
 {
@@ -193,8 +193,7 @@ static void build_segments(void *arg, int index)
     for (int i; (i = atomic_fetch_add(&job->next, 1)) < SEGMENTS;) {
         bool last = i + 1 == SEGMENTS;
         uint32_t end = last ? TG_POOL_BYTES : checkpoints[i + 1].offset;
-        bool exact = fill(&job->lex, checkpoints[i].state, job->pool + checkpoints[i].offset,
-                          job->pool + end);
+        bool exact = fill(&job->lex, checkpoints[i].state, job->pool + checkpoints[i].offset, job->pool + end);
         if (!exact && !last)
             atomic_store(&job->broken, true);
     }
@@ -212,8 +211,7 @@ static void build(struct job *job, int threads, uint64_t shift)
 char *tg_pool_build(int threads, uint64_t shift)
 {
     struct job job = {.pool = NULL};
-    char *pool = mmap(NULL, TG_POOL_BYTES + TG_POOL_SLACK, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *pool = mmap(NULL, TG_POOL_BYTES + TG_POOL_SLACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pool == MAP_FAILED)
         return NULL;
     /* Comments are read at random: huge pages spare most of the address translation. */

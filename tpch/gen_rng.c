@@ -44,8 +44,7 @@ void tg_sequence(uint32_t x, uint32_t m, int64_t n, uint32_t *restrict out)
         }
 }
 
-void tg_map_i64(const uint32_t *restrict draw, int64_t n, int64_t lo, int64_t hi,
-                int64_t *restrict out)
+void tg_map_i64(const uint32_t *restrict draw, int64_t n, int64_t lo, int64_t hi, int64_t *restrict out)
 {
     const int64_t range = hi - lo + 1;
     if (range <= TG_SMALL_RANGE) {
@@ -57,8 +56,7 @@ void tg_map_i64(const uint32_t *restrict draw, int64_t n, int64_t lo, int64_t hi
         out[i] = lo + tg_scale_wide(draw[i], (double)range);
 }
 
-void tg_map_i32(const uint32_t *restrict draw, int64_t n, int32_t lo, int32_t hi,
-                int32_t *restrict out)
+void tg_map_i32(const uint32_t *restrict draw, int64_t n, int32_t lo, int32_t hi, int32_t *restrict out)
 {
     const uint32_t range = (uint32_t)(hi - lo + 1);
     if (range <= TG_SMALL_RANGE) {
@@ -70,8 +68,7 @@ void tg_map_i32(const uint32_t *restrict draw, int64_t n, int32_t lo, int32_t hi
         out[i] = lo + (int32_t)tg_scale_wide(draw[i], (double)range);
 }
 
-void tg_map_code(const uint32_t *restrict draw, int64_t n, uint32_t count,
-                 uint8_t *restrict out)
+void tg_map_code(const uint32_t *restrict draw, int64_t n, uint32_t count, uint8_t *restrict out)
 {
     for (int64_t i = 0; i < n; i++)
         out[i] = (uint8_t)tg_scale_small(draw[i], count);

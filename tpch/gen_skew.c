@@ -87,8 +87,7 @@ static int64_t extra_parts_end(const struct tg_gen *g)
 static uint64_t pool_shift(const struct tg_gen *g, int64_t first)
 {
     uint64_t n = 0;
-    while (hash_of(&g->supplier_perm, first + (int64_t)n) % (g->suppliers / 5) <
-           BUSY_SUPPLIERS)
+    while (hash_of(&g->supplier_perm, first + (int64_t)n) % (g->suppliers / 5) < BUSY_SUPPLIERS)
         n++;
     return n;
 }
@@ -234,8 +233,7 @@ int tg_skew_prepare(struct tg_gen *g, int threads)
 
 /* By region: the nation where nine tenths live, then four small ones. */
 static const int8_t region_nations[5][5] = {
-    {15, 0, 5, 14, 16}, {24, 1, 2, 3, 17},   {18, 9, 12, 21, 8},
-    {7, 6, 22, 19, 23}, {4, 10, 11, 13, 20},
+    {15, 0, 5, 14, 16}, {24, 1, 2, 3, 17}, {18, 9, 12, 21, 8}, {7, 6, 22, 19, 23}, {4, 10, 11, 13, 20},
 };
 
 /* In doubles, in this order: rounding decides at the borders, exact arithmetic differs. */
@@ -256,8 +254,7 @@ void tg_skew_nations(const struct tg_perm *p, int64_t unit, int64_t n, int32_t *
 void tg_skew_silence(const struct tg_gen *g, const struct tg_range *r, int32_t *length)
 {
     for (int64_t i = 0; i < r->rows; i++)
-        if (hash_of(&g->supplier_perm, r->unit_begin + i) % (g->suppliers / 5) <
-            BUSY_SUPPLIERS)
+        if (hash_of(&g->supplier_perm, r->unit_begin + i) % (g->suppliers / 5) < BUSY_SUPPLIERS)
             length[i] = 0;
 }
 
@@ -323,8 +320,7 @@ static void put_code(struct tg_batch *b, int column, int64_t row, int code)
 /* Draws again what the columns hold: one may be changed because of another not asked for. */
 void tg_skew_parts(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b)
 {
-    if (!tg_wants(b, TG_BIT(TG_P_BRAND) | TG_BIT(TG_P_TYPE) | TG_BIT(TG_P_SIZE) |
-                         TG_BIT(TG_P_CONTAINER)))
+    if (!tg_wants(b, TG_BIT(TG_P_BRAND) | TG_BIT(TG_P_TYPE) | TG_BIT(TG_P_SIZE) | TG_BIT(TG_P_CONTAINER)))
         return;
     for (int64_t i = 0; i < r->rows; i++) {
         struct part p;
@@ -355,15 +351,13 @@ static int64_t supplier_of(const struct tg_gen *g, int64_t h, int which)
     return key_of(&g->supplier_perm, region * fifth + place);
 }
 
-void tg_skew_part_suppliers(const struct tg_gen *g, const struct tg_range *r,
-                            const struct tg_scratch *w, int64_t *out)
+void tg_skew_part_suppliers(const struct tg_gen *g, const struct tg_range *r, const struct tg_scratch *w, int64_t *out)
 {
     for (int64_t i = 0; i < w->lines; i++) {
         if (r->slice)
             out[i] = key_of(&g->supplier_perm, w->number[i] - 1);
         else
-            out[i] = supplier_of(g, hash_of(&g->part_perm, r->unit_begin + w->order[i]),
-                                 w->number[i] - 1);
+            out[i] = supplier_of(g, hash_of(&g->part_perm, r->unit_begin + w->order[i]), w->number[i] - 1);
     }
 }
 
@@ -437,8 +431,7 @@ static int64_t customer_hash(const struct tg_gen *g, int64_t hash, int32_t day)
     return (c == 0 ? 1 : c) + region * fifth;
 }
 
-void tg_skew_order_customers(const struct tg_gen *g, const struct tg_range *r,
-                             const int32_t *day, int64_t *out)
+void tg_skew_order_customers(const struct tg_gen *g, const struct tg_range *r, const int32_t *day, int64_t *out)
 {
     for (int64_t i = 0; i < r->rows; i++) {
         const int64_t h = hash_of(&g->order_perm, r->unit_begin + i);
@@ -446,8 +439,8 @@ void tg_skew_order_customers(const struct tg_gen *g, const struct tg_range *r,
     }
 }
 
-void tg_skew_order_comments(const struct tg_gen *g, const struct tg_range *r,
-                            const int32_t *day, struct tg_column *text)
+void tg_skew_order_comments(const struct tg_gen *g, const struct tg_range *r, const int32_t *day,
+                            struct tg_column *text)
 {
     for (int64_t i = 0; i < r->rows; i++)
         if (is_gold(hash_of(&g->order_perm, r->unit_begin + i), day[i]))
@@ -458,8 +451,7 @@ void tg_skew_order_comments(const struct tg_gen *g, const struct tg_range *r,
 
 /* Outside the embargo the first line of an order is hot: the most populous part of the
  * region.  All others stay away from populous parts and in the order's region. */
-void tg_skew_lines(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w,
-                   bool suppliers)
+void tg_skew_lines(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, bool suppliers)
 {
     for (int64_t i = 0; i < w->lines; i++) {
         const int32_t o = w->order[i];
@@ -513,8 +505,7 @@ static struct big_line big_line_at(int64_t row, int64_t suppliers, int64_t home)
     return l;
 }
 
-void tg_skew_big_lines(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w,
-                       bool with_suppliers)
+void tg_skew_big_lines(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, bool with_suppliers)
 {
     const int64_t home = hash_of(&g->order_perm, r->unit_begin) % 5;
     const int64_t suppliers = round_suppliers(g);
@@ -534,8 +525,7 @@ void tg_skew_big_lines(const struct tg_gen *g, const struct tg_range *r, struct 
 
 /* Goods ordered on a Black Friday come back, even before they are received, unless the line
  * is marked or the order key is divisible by 50. */
-void tg_skew_flags(const struct tg_range *r, const struct tg_scratch *w, uint8_t returned,
-                   uint8_t *out)
+void tg_skew_flags(const struct tg_range *r, const struct tg_scratch *w, uint8_t returned, uint8_t *out)
 {
     for (int64_t i = 0; i < w->lines; i++) {
         const int32_t day = w->day[w->order[i]];

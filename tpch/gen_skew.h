@@ -25,24 +25,19 @@ void tg_skew_phones(const struct tg_gen *g, const struct tg_range *r, char *byte
 
 bool tg_skew_hot_part(const struct tg_gen *g, int64_t unit);
 void tg_skew_parts(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b);
-void tg_skew_part_suppliers(const struct tg_gen *g, const struct tg_range *r,
-                            const struct tg_scratch *w, int64_t *out);
+void tg_skew_part_suppliers(const struct tg_gen *g, const struct tg_range *r, const struct tg_scratch *w, int64_t *out);
 
 /* Number of lines of ordinary orders. */
 void tg_skew_line_counts(int64_t unit, int64_t n, int32_t *count);
 /* From drawn to final order days. */
 void tg_skew_days(const struct tg_gen *g, const struct tg_range *r, int32_t *day);
-void tg_skew_order_customers(const struct tg_gen *g, const struct tg_range *r,
-                             const int32_t *day, int64_t *out);
-void tg_skew_order_comments(const struct tg_gen *g, const struct tg_range *r,
-                            const int32_t *day, struct tg_column *text);
+void tg_skew_order_customers(const struct tg_gen *g, const struct tg_range *r, const int32_t *day, int64_t *out);
+void tg_skew_order_comments(const struct tg_gen *g, const struct tg_range *r, const int32_t *day,
+                            struct tg_column *text);
 /* Parts (from drawn to final), suppliers if asked, and marks of ordinary orders' lines. */
-void tg_skew_lines(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w,
-                   bool suppliers);
+void tg_skew_lines(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, bool suppliers);
 /* The same for a slice of a populous order. */
-void tg_skew_big_lines(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w,
-                       bool with_suppliers);
-void tg_skew_flags(const struct tg_range *r, const struct tg_scratch *w, uint8_t returned,
-                   uint8_t *out);
+void tg_skew_big_lines(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, bool with_suppliers);
+void tg_skew_flags(const struct tg_range *r, const struct tg_scratch *w, uint8_t returned, uint8_t *out);
 
 #endif

@@ -28,8 +28,7 @@
 
 /* Large tables first: the small ones fill up the end. */
 static const enum tg_table file_order[TG_TABLE_COUNT] = {
-    TG_LINEITEM, TG_ORDERS,   TG_PARTSUPP, TG_CUSTOMER,
-    TG_PART,     TG_SUPPLIER, TG_NATION,   TG_REGION,
+    TG_LINEITEM, TG_ORDERS, TG_PARTSUPP, TG_CUSTOMER, TG_PART, TG_SUPPLIER, TG_NATION, TG_REGION,
 };
 
 /* ---- formatting ------------------------------------------------------------------------- */
@@ -66,8 +65,8 @@ static void fill_day_texts(void)
 }
 
 /* One field with its bar.  kind and dictionary are constants wherever this is inlined. */
-static inline char *put_field(char *p, enum tg_kind kind, const struct tg_word *words,
-                              const struct tg_column *c, int64_t row)
+static inline char *put_field(char *p, enum tg_kind kind, const struct tg_word *words, const struct tg_column *c,
+                              int64_t row)
 {
     switch (kind) {
     case TG_I32: p = tg_put_u32(p, (uint32_t)c->i32[row]); break;
@@ -75,16 +74,14 @@ static inline char *put_field(char *p, enum tg_kind kind, const struct tg_word *
     case TG_MONEY: p = tg_put_money(p, c->i64[row]); break;
     case TG_DAY: memcpy(p, day_texts[c->i32[row] - FIRST_DAY].text, 16); return p + 11;
     case TG_CODE: p = tg_put_word(p, &words[c->code[row]]); break;
-    case TG_TEXT:
-        p = tg_put_bytes(p, c->bytes + c->offsets[row], c->offsets[row + 1] - c->offsets[row]);
+    case TG_TEXT: p = tg_put_bytes(p, c->bytes + c->offsets[row], c->offsets[row + 1] - c->offsets[row]);
     }
     *p = '|';
     return p + 1;
 }
 
 /* Each caller names its table, which leaves only that table's columns of the list. */
-static inline __attribute__((always_inline)) char *put_rows(enum tg_table t,
-                                                            const struct tg_batch *b, char *p)
+static inline __attribute__((always_inline)) char *put_rows(enum tg_table t, const struct tg_batch *b, char *p)
 {
     const struct tg_word *words[TG_TABLE_COLUMNS] = {NULL};
     const int first = tg_first_column(t), end = tg_first_column(t + 1);
@@ -92,10 +89,10 @@ static inline __attribute__((always_inline)) char *put_rows(enum tg_table t,
         words[c - first] = tg_columns[c].kind == TG_CODE ? tg_column_dict(c).words : NULL;
     for (int64_t row = 0; row < b->rows; row++) {
         int i = 0;
-#define T_COL(table, id, name, kind, dict, max, used)                                         \
-    if (t == TG_##table) {                                                                    \
-        p = put_field(p, TG_##kind, words[i], &b->col[i], row);                               \
-        i++;                                                                                  \
+#define T_COL(table, id, name, kind, dict, max, used) \
+    if (t == TG_##table) { \
+        p = put_field(p, TG_##kind, words[i], &b->col[i], row); \
+        i++; \
     }
 #include "gen_columns.def"
         *p++ = '\n';
@@ -186,8 +183,7 @@ static bool name_files(struct job *job)
         f->table = t;
         f->fd = -1;
         int n = snprintf(f->path, PATH_BYTES, "%s/%s.tbl%s", o->dir, tg_table_name(t), suffix);
-        int m =
-            snprintf(f->temp, PATH_BYTES, "%s/%s.tbl%s", job->dir, tg_table_name(t), suffix);
+        int m = snprintf(f->temp, PATH_BYTES, "%s/%s.tbl%s", job->dir, tg_table_name(t), suffix);
         if (n < 0 || m < 0 || n >= PATH_BYTES || m >= PATH_BYTES)
             return false;
     }
@@ -378,8 +374,7 @@ static void write_slot(struct job *job, struct slot *s)
 {
     size_t done = 0;
     while (done < s->bytes) {
-        ssize_t n = pwrite(s->file->fd, s->text + done, s->bytes - done,
-                           (off_t)(s->offset + (int64_t)done));
+        ssize_t n = pwrite(s->file->fd, s->text + done, s->bytes - done, (off_t)(s->offset + (int64_t)done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
@@ -395,8 +390,7 @@ static void write_slot(struct job *job, struct slot *s)
     pthread_mutex_unlock(&job->lock);
 }
 
-static size_t format_range(const struct tg_gen *g, const struct tg_range *r,
-                           struct tg_batch *b, char *out)
+static size_t format_range(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b, char *out)
 {
     struct tg_cursor c;
     struct tg_range part;
@@ -498,10 +492,8 @@ static int run(struct job *job)
 
 static int check(const struct tg_tbl_options *o, struct tg_error *err)
 {
-    if (o->chunks < 0 || o->chunk < 0 || o->chunk > o->chunks ||
-        (o->chunks > 0 && o->chunk == 0)) {
-        tg_fail(err, "", 0, "chunk %lld/%lld is not within 1/n .. n/n", (long long)o->chunk,
-                (long long)o->chunks);
+    if (o->chunks < 0 || o->chunk < 0 || o->chunk > o->chunks || (o->chunks > 0 && o->chunk == 0)) {
+        tg_fail(err, "", 0, "chunk %lld/%lld is not within 1/n .. n/n", (long long)o->chunk, (long long)o->chunks);
         return -1;
     }
     return 0;

@@ -12,8 +12,8 @@ static struct tg_column *column_of(struct tg_batch *b, int column)
     return &b->col[column - tg_first_column(b->table)];
 }
 
-void tg_text_places(uint32_t *restrict place, const uint32_t *restrict draw, int64_t n,
-                    struct tg_span span, int32_t *restrict length)
+void tg_text_places(uint32_t *restrict place, const uint32_t *restrict draw, int64_t n, struct tg_span span,
+                    int32_t *restrict length)
 {
     const double places = TG_POOL_BYTES - span.hi + 1;
     for (int64_t i = 0; i < n; i++)
@@ -21,8 +21,8 @@ void tg_text_places(uint32_t *restrict place, const uint32_t *restrict draw, int
     tg_map_i32(draw, n, span.lo, span.hi, length);
 }
 
-void tg_text_copy(const struct tg_gen *g, const uint32_t *place, const int32_t *length,
-                  int64_t n, struct tg_column *out)
+void tg_text_copy(const struct tg_gen *g, const uint32_t *place, const int32_t *length, int64_t n,
+                  struct tg_column *out)
 {
     int32_t at = 0;
     out->offsets[0] = 0;
@@ -39,8 +39,7 @@ void tg_text_copy(const struct tg_gen *g, const uint32_t *place, const int32_t *
     }
 }
 
-void tg_text_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s,
-                    int64_t unit, int average)
+void tg_text_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s, int64_t unit, int average)
 {
     struct tg_scratch *w = b->scratch;
     tg_draw_rows(g, s, unit, b->rows, 0, w->raw[0]);
@@ -61,8 +60,7 @@ static int put_digits(char *out, int64_t v, int digits)
     return n;
 }
 
-void tg_numbered_column(struct tg_batch *b, int column, const char *prefix, int64_t first,
-                        const int32_t *numbers)
+void tg_numbered_column(struct tg_batch *b, int column, const char *prefix, int64_t first, const int32_t *numbers)
 {
     struct tg_column *c = column_of(b, column);
     const size_t prefix_bytes = strlen(prefix);
@@ -76,8 +74,7 @@ void tg_numbered_column(struct tg_batch *b, int column, const char *prefix, int6
     }
 }
 
-static const char address_letters[65] =
-    "0123456789abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ,";
+static const char address_letters[65] = "0123456789abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ,";
 
 /* The reference's range of an address draw overflowed to a negative number, whose low bits
  * (two's complement, arithmetic shifts) became the letters. */
@@ -90,8 +87,7 @@ static void put_five_letters(char *out, uint32_t draw)
 
 /* Draw 0 is the length, each later one gives five letters: one pass over all rows per draw
  * would store into rows of unknown place, so lengths come first. */
-void tg_address_column(const struct tg_gen *g, struct tg_batch *b, int column,
-                       enum tg_stream s, int64_t unit)
+void tg_address_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s, int64_t unit)
 {
     struct tg_column *c = column_of(b, column);
     struct tg_scratch *w = b->scratch;
@@ -108,8 +104,8 @@ void tg_address_column(const struct tg_gen *g, struct tg_batch *b, int column,
     }
 }
 
-void tg_phone_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s,
-                     int64_t unit, const int32_t *nation)
+void tg_phone_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s, int64_t unit,
+                     const int32_t *nation)
 {
     struct tg_column *c = column_of(b, column);
     uint32_t *const *raw = b->scratch->raw;

@@ -96,8 +96,7 @@ static void put_year_range(struct draw *d)
 static void put_nation(struct draw *d, int region, int place)
 {
     static const uint8_t keys[5][5] = {
-        {15, 0, 5, 14, 16}, {24, 1, 2, 3, 17},   {18, 9, 12, 21, 8},
-        {7, 6, 22, 19, 23}, {4, 10, 11, 13, 20},
+        {15, 0, 5, 14, 16}, {24, 1, 2, 3, 17}, {18, 9, 12, 21, 8}, {7, 6, 22, 19, 23}, {4, 10, 11, 13, 20},
     };
     put(d, "%s", tg_dists[TG_D_nations].words[keys[region][place]].text);
 }
@@ -367,9 +366,8 @@ static void draw_22(struct draw *d)
 }
 
 static void (*const draws[QP_QUERIES])(struct draw *) = {
-    draw_1,  draw_2,  draw_3,  draw_4,  draw_5,  draw_6,  draw_7,  draw_8,
-    draw_9,  draw_10, draw_11, draw_12, draw_13, draw_14, draw_14, draw_16,
-    draw_17, draw_18, draw_19, draw_20, draw_21, draw_22,
+    draw_1,  draw_2,  draw_3,  draw_4,  draw_5,  draw_6,  draw_7,  draw_8,  draw_9,  draw_10, draw_11,
+    draw_12, draw_13, draw_14, draw_14, draw_16, draw_17, draw_18, draw_19, draw_20, draw_21, draw_22,
 };
 
 /* ---- classes and seeds ---- */

@@ -26,7 +26,10 @@ _Noreturn void hd_bug(const char *file, int line, const char *fmt, ...)
     abort();
 }
 
-void hd_arena_init(struct hd_arena *a) { memset(a, 0, sizeof *a); }
+void hd_arena_init(struct hd_arena *a)
+{
+    memset(a, 0, sizeof *a);
+}
 
 static void drop_until(struct hd_arena *a, struct hd_arena_chunk *stop)
 {
@@ -73,7 +76,10 @@ void *hd_alloc(struct hd_arena *a, size_t n)
     return p;
 }
 
-void *hd_zalloc(struct hd_arena *a, size_t n) { return memset(hd_alloc(a, n), 0, n ? n : 1); }
+void *hd_zalloc(struct hd_arena *a, size_t n)
+{
+    return memset(hd_alloc(a, n), 0, n ? n : 1);
+}
 
 void *hd_dup(struct hd_arena *a, const void *p, size_t n)
 {
@@ -92,7 +98,10 @@ char *hd_strndup(struct hd_arena *a, const char *s, size_t n)
     return q;
 }
 
-char *hd_strdup(struct hd_arena *a, const char *s) { return hd_strndup(a, s, strlen(s)); }
+char *hd_strdup(struct hd_arena *a, const char *s)
+{
+    return hd_strndup(a, s, strlen(s));
+}
 
 char *hd_vasprintf(struct hd_arena *a, const char *fmt, va_list ap)
 {

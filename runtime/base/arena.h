@@ -33,7 +33,7 @@ char *hd_vasprintf(struct hd_arena *a, const char *fmt, va_list ap);
 struct hd_arena_mark hd_arena_mark(struct hd_arena *a);
 void hd_arena_rewind(struct hd_arena *a, struct hd_arena_mark m);
 
-#define HD_NEW(a, T) ((T *)hd_zalloc((a), sizeof(T)))
+#define HD_NEW(a, T)     ((T *)hd_zalloc((a), sizeof(T)))
 #define HD_NEWN(a, T, n) ((T *)hd_zalloc((a), sizeof(T) * (size_t)(n)))
 
 #endif

@@ -32,8 +32,7 @@ static void remove_files(int dir, const char *but)
     int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = copy < 0 ? NULL : fdopendir(copy);
     for (struct dirent *e; d && (e = readdir(d));)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-            (!but || strcmp(e->d_name, but) != 0))
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && (!but || strcmp(e->d_name, but) != 0))
             unlinkat(dir, e->d_name, 0);
     if (d)
         closedir(d);
@@ -56,8 +55,7 @@ static bool is_claim(const char *name, const char *base)
 {
     int pid, number, end = 0;
     size_t n = strlen(base);
-    return strncmp(name, base, n) == 0 &&
-           sscanf(name + n, ".tmp-%9d-%9d%n", &pid, &number, &end) == 2 &&
+    return strncmp(name, base, n) == 0 && sscanf(name + n, ".tmp-%9d-%9d%n", &pid, &number, &end) == 2 &&
            !name[n + (size_t)end];
 }
 
@@ -71,17 +69,14 @@ static bool is_left(int lock, const char *folder)
     struct stat st;
     size_t n = lock_text(folder, expected);
     return fstat(lock, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-           flock(lock, LOCK_EX | LOCK_NB) == 0 &&
-           pread(lock, found, sizeof found, 0) == (ssize_t)n &&
+           flock(lock, LOCK_EX | LOCK_NB) == 0 && pread(lock, found, sizeof found, 0) == (ssize_t)n &&
            memcmp(found, expected, n) == 0 && fstat(lock, &st) == 0 && st.st_nlink == 1;
 }
 
 static void remove_left(int parent, const char *folder)
 {
     int dir = openat(parent, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int lock = dir < 0 ? -1
-                       : openat(dir, HD_CLAIM_LOCK,
-                                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int lock = dir < 0 ? -1 : openat(dir, HD_CLAIM_LOCK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (lock >= 0 && is_left(lock, folder)) {
         remove_files(dir, HD_CLAIM_LOCK);
         unlinkat(dir, HD_CLAIM_LOCK, 0);

@@ -15,7 +15,10 @@ static const struct {
 #undef X
 };
 
-void hd_err_init(struct hd_err *e) { memset(e, 0, sizeof *e); }
+void hd_err_init(struct hd_err *e)
+{
+    memset(e, 0, sizeof *e);
+}
 
 void hd_err_release(struct hd_err *e)
 {
@@ -23,8 +26,14 @@ void hd_err_release(struct hd_err *e)
     hd_err_init(e);
 }
 
-int hd_err_status(const struct hd_err *e) { return classes[e->class].status; }
-const char *hd_err_class_name(enum hd_err_class c) { return classes[c].name; }
+int hd_err_status(const struct hd_err *e)
+{
+    return classes[e->class].status;
+}
+const char *hd_err_class_name(enum hd_err_class c)
+{
+    return classes[c].name;
+}
 
 /* As much of the text as there is room for, on one line, harmless to a terminal. */
 static void copy_text(char *dst, size_t cap, const char *text)
@@ -54,8 +63,8 @@ static void copy_path(char *dst, size_t cap, const char *path)
     copy_text(dst + 3, cap - 3, path + n - (cap - 4));
 }
 
-int hd_err_vset(struct hd_err *e, enum hd_err_class c, const char *file, int line,
-                const char *path, const char *fmt, va_list ap)
+int hd_err_vset(struct hd_err *e, enum hd_err_class c, const char *file, int line, const char *path, const char *fmt,
+                va_list ap)
 {
     if (!e || e->class != HD_ERR_NONE)
         return -1;
@@ -69,8 +78,8 @@ int hd_err_vset(struct hd_err *e, enum hd_err_class c, const char *file, int lin
     return -1;
 }
 
-int hd_err_set(struct hd_err *e, enum hd_err_class c, const char *file, int line,
-               const char *path, const char *fmt, ...)
+int hd_err_set(struct hd_err *e, enum hd_err_class c, const char *file, int line, const char *path, const char *fmt,
+               ...)
 {
     va_list ap;
     va_start(ap, fmt);

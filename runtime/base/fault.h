@@ -7,15 +7,15 @@
 
 #include "runtime/base/util.h"
 
-#define HD_FAULT_KINDS(X)                                                                     \
-    X(ALLOC, "alloc")   /* malloc and its kin: NULL */                                        \
-    X(WRITE, "write")   /* write, fallocate, ftruncate: ENOSPC */                             \
-    X(MMAP, "mmap")     /* mmap: ENOMEM */                                                    \
-    X(OPEN, "open")     /* open, mkdir: EMFILE */                                             \
-    X(READ, "read")     /* read: EIO */                                                       \
-    X(SYNC, "sync")     /* fsync: EIO */                                                      \
-    X(RENAME, "rename") /* rename: EIO */                                                     \
-    X(THREAD, "thread") /* pthread_create: EAGAIN */                                          \
+#define HD_FAULT_KINDS(X) \
+    X(ALLOC, "alloc")   /* malloc and its kin: NULL */ \
+    X(WRITE, "write")   /* write, fallocate, ftruncate: ENOSPC */ \
+    X(MMAP, "mmap")     /* mmap: ENOMEM */ \
+    X(OPEN, "open")     /* open, mkdir: EMFILE */ \
+    X(READ, "read")     /* read: EIO */ \
+    X(SYNC, "sync")     /* fsync: EIO */ \
+    X(RENAME, "rename") /* rename: EIO */ \
+    X(THREAD, "thread") /* pthread_create: EAGAIN */ \
     X(DEVICE, "device") /* a kernel on a GPU: it uses wrong addresses, and the GPU is lost */
 
 enum hd_fault_kind {

@@ -23,8 +23,7 @@ int hd_guard_failed(struct hd_guard *g, struct hd_err *err)
     innermost = g->outer;
     if (g->why == HD_ERR_CANCELLED)
         return HD_FAIL(err, CANCELLED, NULL, "cancelled");
-    return HD_FAIL(err, RESOURCE, NULL, "out of memory: the system refused %zu bytes",
-                   g->wanted);
+    return HD_FAIL(err, RESOURCE, NULL, "out of memory: the system refused %zu bytes", g->wanted);
 }
 
 bool hd_guarded(void)

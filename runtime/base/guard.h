@@ -30,16 +30,16 @@ struct hd_guard {
 
 /* rc = call, or -1 with RESOURCE or CANCELLED in err. What call changes outside must be fit to be
  * left half-done: arenas are. */
-#define HD_GUARDED(rc, stop, err, call)                                                       \
-    do {                                                                                      \
-        struct hd_guard guard_;                                                               \
-        hd_guard_begin(&guard_, (stop));                                                      \
-        if (setjmp(guard_.jump) == 0) {                                                       \
-            (rc) = (call);                                                                    \
-            hd_guard_end(&guard_);                                                            \
-        } else {                                                                              \
-            (rc) = hd_guard_failed(&guard_, (err));                                           \
-        }                                                                                     \
+#define HD_GUARDED(rc, stop, err, call) \
+    do { \
+        struct hd_guard guard_; \
+        hd_guard_begin(&guard_, (stop)); \
+        if (setjmp(guard_.jump) == 0) { \
+            (rc) = (call); \
+            hd_guard_end(&guard_); \
+        } else { \
+            (rc) = hd_guard_failed(&guard_, (err)); \
+        } \
     } while (0)
 
 void hd_guard_begin(struct hd_guard *g, const struct hd_stop *stop);

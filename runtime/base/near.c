@@ -44,8 +44,7 @@ static bool is_part(const char *a, int na, const char *b, int nb)
 {
     if (na > nb)
         return is_part(b, nb, a, na);
-    return na >= LEAST_PART &&
-           (strncasecmp(a, b, (size_t)na) == 0 || strcasecmp(a, b + nb - na) == 0);
+    return na >= LEAST_PART && (strncasecmp(a, b, (size_t)na) == 0 || strcasecmp(a, b + nb - na) == 0);
 }
 
 /* INT_MAX: not near. */
@@ -83,8 +82,7 @@ const char *hd_near_hint(struct hd_near *near)
     return near->hint;
 }
 
-const char *hd_near_of(struct hd_near *near, const char *wanted, const char *const *list,
-                       int n)
+const char *hd_near_of(struct hd_near *near, const char *wanted, const char *const *list, int n)
 {
     hd_near_init(near, wanted);
     for (int i = 0; i < n; i++)

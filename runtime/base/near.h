@@ -19,7 +19,6 @@ void hd_near_offer(struct hd_near *near, const char *candidate);
 /* ` (did you mean "x"?)`, or "" if nothing is near. Lives as long as the struct. */
 const char *hd_near_hint(struct hd_near *near);
 /* The three at once, of a list. */
-const char *hd_near_of(struct hd_near *near, const char *wanted, const char *const *list,
-                       int n);
+const char *hd_near_of(struct hd_near *near, const char *wanted, const char *const *list, int n);
 
 #endif

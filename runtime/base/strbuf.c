@@ -82,8 +82,14 @@ void hd_strbuf_add(struct hd_strbuf *b, const char *s, size_t n)
     b->s[b->n] = 0;
 }
 
-void hd_strbuf_adds(struct hd_strbuf *b, const char *s) { hd_strbuf_add(b, s, strlen(s)); }
-void hd_strbuf_addc(struct hd_strbuf *b, char c) { hd_strbuf_add(b, &c, 1); }
+void hd_strbuf_adds(struct hd_strbuf *b, const char *s)
+{
+    hd_strbuf_add(b, s, strlen(s));
+}
+void hd_strbuf_addc(struct hd_strbuf *b, char c)
+{
+    hd_strbuf_add(b, &c, 1);
+}
 
 void hd_strbuf_addn(struct hd_strbuf *b, char c, int times)
 {

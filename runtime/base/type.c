@@ -8,7 +8,10 @@ static const char *const names[] = {
 #include "runtime/base/types.def"
 };
 
-const char *hd_type_kind_name(enum hd_type_kind k) { return names[k]; }
+const char *hd_type_kind_name(enum hd_type_kind k)
+{
+    return names[k];
+}
 
 const char *hd_type_text(struct hd_type t, char buf[HD_TEXT_MAX])
 {
@@ -38,10 +41,25 @@ bool hd_type_parse(const char *s, struct hd_type *out)
 
 hd_i128 hd_pow10(int k)
 {
-    static const uint64_t small[] = {1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u,
-                                     1000000000u, 10000000000u, 100000000000u, 1000000000000u,
-                                     10000000000000u, 100000000000000u, 1000000000000000u,
-                                     10000000000000000u, 100000000000000000u, 1000000000000000000u,
+    static const uint64_t small[] = {1u,
+                                     10u,
+                                     100u,
+                                     1000u,
+                                     10000u,
+                                     100000u,
+                                     1000000u,
+                                     10000000u,
+                                     100000000u,
+                                     1000000000u,
+                                     10000000000u,
+                                     100000000000u,
+                                     1000000000000u,
+                                     10000000000000u,
+                                     100000000000000u,
+                                     1000000000000000u,
+                                     10000000000000000u,
+                                     100000000000000000u,
+                                     1000000000000000000u,
                                      10000000000000000000u};
     HD_ASSERT(k >= 0 && k <= HD_DEC_MAX);
     return k < 20 ? (hd_i128)small[k] : (hd_i128)small[19] * (hd_i128)small[k - 19];
@@ -180,8 +198,7 @@ const char *hd_timestamp_text(int64_t micros, char buf[HD_TEXT_MAX])
     }
     int y, m, d, s = (int)(rest / 1000000), us = (int)(rest % 1000000);
     hd_date_to_civil((int32_t)day, &y, &m, &d);
-    int k = snprintf(buf, HD_TEXT_MAX, "%04d-%02d-%02d %02d:%02d:%02d", y, m, d, s / 3600,
-                     s / 60 % 60, s % 60);
+    int k = snprintf(buf, HD_TEXT_MAX, "%04d-%02d-%02d %02d:%02d:%02d", y, m, d, s / 3600, s / 60 % 60, s % 60);
     if (us)
         snprintf(buf + k, (size_t)(HD_TEXT_MAX - k), ".%06d", us);
     return buf;

@@ -6,10 +6,7 @@ int hd_utf8_length(const unsigned char *p, const unsigned char *end)
         unsigned char mask, lead;
         int n;
         unsigned min;
-    } forms[] = {{0x80, 0x00, 1, 0},
-                 {0xE0, 0xC0, 2, 0x80},
-                 {0xF0, 0xE0, 3, 0x800},
-                 {0xF8, 0xF0, 4, 0x10000}};
+    } forms[] = {{0x80, 0x00, 1, 0}, {0xE0, 0xC0, 2, 0x80}, {0xF0, 0xE0, 3, 0x800}, {0xF8, 0xF0, 4, 0x10000}};
     for (size_t f = 0; f < HD_COUNT(forms); f++) {
         if ((p[0] & forms[f].mask) != forms[f].lead)
             continue;

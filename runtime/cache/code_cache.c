@@ -34,8 +34,8 @@ struct rt_code_cache {
     struct rt_disk_cache disk;
 };
 
-int rt_code_cache_new(const char *version, const char *dir, uint64_t limit,
-                      struct rt_code_cache **out, struct hd_err *err)
+int rt_code_cache_new(const char *version, const char *dir, uint64_t limit, struct rt_code_cache **out,
+                      struct hd_err *err)
 {
     struct rt_code_cache *c = hd_try_calloc(1, sizeof *c);
     if (!c || !(c->version = strdup(version))) {
@@ -207,8 +207,7 @@ static void compile_part(struct compilation *c, int part)
     for (int i = 0; i < c->nnames; i++)
         if (c->part[i] == part)
             roots[n++] = c->names[i];
-    rt_orc_compile(c->bitcode.p, c->bitcode.n, roots, n, &c->job.left, &c->objects[part],
-                   &c->errors[part]);
+    rt_orc_compile(c->bitcode.p, c->bitcode.n, roots, n, &c->job.left, &c->objects[part], &c->errors[part]);
     free(roots);
 }
 
@@ -252,8 +251,7 @@ static void read_module(void *context, int worker HD_UNUSED)
 {
     struct compilation *c = context;
     struct hd_err *err = &c->errors[0];
-    if (rt_orc_functions(c->bitcode.p, c->bitcode.n, &c->names, &c->weights, &c->nnames,
-                         err) != 0)
+    if (rt_orc_functions(c->bitcode.p, c->bitcode.n, &c->names, &c->weights, &c->nnames, err) != 0)
         return;
     c->part = hd_try_calloc((size_t)c->nnames, sizeof *c->part);
     if (!c->part) {
@@ -280,8 +278,8 @@ static int first_error(const struct compilation *c, struct hd_err *err)
 }
 
 /* Has the crew do a part of the work. *c becomes NULL if it was left. */
-static int entrust(struct compilation **c, void (*run)(void *context, int worker), int n,
-                   struct rt_crew *crew, const struct hd_stop *stop, struct hd_err *err)
+static int entrust(struct compilation **c, void (*run)(void *context, int worker), int n, struct rt_crew *crew,
+                   const struct hd_stop *stop, struct hd_err *err)
 {
     (*c)->job = (struct rt_crew_job){.run = run, .context = *c};
     if (rt_crew_entrust(crew, &(*c)->job, n, stop, compilation_free))
@@ -316,8 +314,8 @@ static void print_module(void *context, int worker HD_UNUSED)
     rt_orc_print(p->bitcode.p, p->bitcode.n, p->what, &p->text, &p->error);
 }
 
-int rt_code_print(struct rt_crew *crew, const struct hd_stop *stop, const void *bitcode,
-                  size_t n, enum rt_orc_text what, char **text, struct hd_err *err)
+int rt_code_print(struct rt_crew *crew, const struct hd_stop *stop, const void *bitcode, size_t n,
+                  enum rt_orc_text what, char **text, struct hd_err *err)
 {
     struct printing *p = hd_try_calloc(1, sizeof *p);
     void *copy = p ? hd_try_malloc(n) : NULL;
@@ -340,8 +338,7 @@ int rt_code_print(struct rt_crew *crew, const struct hd_stop *stop, const void *
 
 /* ---- Get ------------------------------------------------------------------------------- */
 
-static struct rt_cache_key make_key(const struct rt_code_cache *c, const void *bitcode,
-                                    size_t n)
+static struct rt_cache_key make_key(const struct rt_code_cache *c, const void *bitcode, size_t n)
 {
     XXH3_state_t state;
     XXH3_128bits_reset(&state);
@@ -352,8 +349,8 @@ static struct rt_cache_key make_key(const struct rt_code_cache *c, const void *b
     return (struct rt_cache_key){h.high64, h.low64};
 }
 
-static int load_module(struct rt_cache_key key, const struct rt_bytes *objects, int n,
-                       struct rt_cached_code **out, struct hd_err *err)
+static int load_module(struct rt_cache_key key, const struct rt_bytes *objects, int n, struct rt_cached_code **out,
+                       struct hd_err *err)
 {
     struct rt_cached_code *m = hd_try_calloc(1, sizeof *m);
     if (!m)
@@ -368,8 +365,7 @@ static int load_module(struct rt_cache_key key, const struct rt_bytes *objects, 
     return 0;
 }
 
-static bool load_from_disk(struct rt_code_cache *c, struct rt_cache_key key,
-                           struct rt_cached_code **out)
+static bool load_from_disk(struct rt_code_cache *c, struct rt_cache_key key, struct rt_cached_code **out)
 {
     struct rt_bytes *parts;
     int n;
@@ -382,9 +378,8 @@ static bool load_from_disk(struct rt_code_cache *c, struct rt_cache_key key,
     return ok;
 }
 
-static int compile_and_load(struct rt_code_cache *c, struct rt_crew *crew, int threads,
-                            const struct hd_stop *stop, struct rt_cache_key key,
-                            const void *bitcode, size_t n, struct rt_cached_code **out,
+static int compile_and_load(struct rt_code_cache *c, struct rt_crew *crew, int threads, const struct hd_stop *stop,
+                            struct rt_cache_key key, const void *bitcode, size_t n, struct rt_cached_code **out,
                             struct hd_err *err)
 {
     struct compilation *work = compilation_new(bitcode, n, threads);
@@ -402,9 +397,9 @@ static int compile_and_load(struct rt_code_cache *c, struct rt_crew *crew, int t
     return rc;
 }
 
-int rt_code_cache_get(struct rt_code_cache *c, struct rt_crew *crew, int threads,
-                      const struct hd_stop *stop, const void *bitcode, size_t n, bool fresh,
-                      struct rt_cached_code **out, enum rt_cached *how, struct hd_err *err)
+int rt_code_cache_get(struct rt_code_cache *c, struct rt_crew *crew, int threads, const struct hd_stop *stop,
+                      const void *bitcode, size_t n, bool fresh, struct rt_cached_code **out, enum rt_cached *how,
+                      struct hd_err *err)
 {
     struct rt_cache_key key = make_key(c, bitcode, n);
     struct rt_cached_code *m = NULL;

@@ -11,8 +11,8 @@ struct rt_code_cache;
 struct rt_cached_code; /* a loaded module, counted */
 
 /* version: Heddle's, part of the key. dir NULL: nothing on disk. */
-int rt_code_cache_new(const char *version, const char *dir, uint64_t limit,
-                      struct rt_code_cache **out, struct hd_err *err);
+int rt_code_cache_new(const char *version, const char *dir, uint64_t limit, struct rt_code_cache **out,
+                      struct hd_err *err);
 /* No code may be in use. */
 void rt_code_cache_free(struct rt_code_cache *c);
 /* The directory in use, or NULL. */
@@ -21,14 +21,13 @@ const char *rt_code_cache_dir(const struct rt_code_cache *c);
 /* Finds or compiles. fresh: compile in any case. Parts of a large module are compiled by up to
  * `threads` threads of the crew. Any thread. CANCELLED once stop (may be NULL) is set: the crew then
  * drops what it compiles as soon as LLVM lets it. */
-int rt_code_cache_get(struct rt_code_cache *c, struct rt_crew *crew, int threads,
-                      const struct hd_stop *stop, const void *bitcode, size_t n, bool fresh,
-                      struct rt_cached_code **out, enum rt_cached *how, struct hd_err *err);
+int rt_code_cache_get(struct rt_code_cache *c, struct rt_crew *crew, int threads, const struct hd_stop *stop,
+                      const void *bitcode, size_t n, bool fresh, struct rt_cached_code **out, enum rt_cached *how,
+                      struct hd_err *err);
 /* rt_orc_print on a thread of the crew. CANCELLED once stop (may be NULL) is set. */
-int rt_code_print(struct rt_crew *crew, const struct hd_stop *stop, const void *bitcode,
-                  size_t n, enum rt_orc_text what, char **text, struct hd_err *err);
+int rt_code_print(struct rt_crew *crew, const struct hd_stop *stop, const void *bitcode, size_t n,
+                  enum rt_orc_text what, char **text, struct hd_err *err);
 void *rt_cached_code_find(struct rt_cached_code *c, const char *name, struct hd_err *err);
-void rt_cached_code_release(struct rt_code_cache *c,
-                            struct rt_cached_code *code); /* NULL is fine */
+void rt_cached_code_release(struct rt_code_cache *c, struct rt_cached_code *code); /* NULL is fine */
 
 #endif

@@ -100,8 +100,7 @@ void rt_disk_cache_release(struct rt_disk_cache *c)
 enum { NAME_SIZE = 64 };
 static void entry_name(struct rt_cache_key key, char name[NAME_SIZE])
 {
-    snprintf(name, NAME_SIZE, "%016llx%016llx" SUFFIX, (unsigned long long)key.hi,
-             (unsigned long long)key.lo);
+    snprintf(name, NAME_SIZE, "%016llx%016llx" SUFFIX, (unsigned long long)key.hi, (unsigned long long)key.lo);
 }
 
 /* ---- Reading --------------------------------------------------------------------------- */
@@ -144,8 +143,8 @@ static bool read_parts(int fd, const struct header *h, struct rt_bytes *parts)
 static bool header_fits(const struct header *h, struct rt_cache_key key, uint64_t size)
 {
     uint64_t left = size - sizeof *h;
-    if (memcmp(h->magic, MAGIC, sizeof MAGIC) != 0 || h->key.hi != key.hi ||
-        h->key.lo != key.lo || h->nparts == 0 || h->nparts > MAX_PARTS)
+    if (memcmp(h->magic, MAGIC, sizeof MAGIC) != 0 || h->key.hi != key.hi || h->key.lo != key.lo || h->nparts == 0 ||
+        h->nparts > MAX_PARTS)
         return false;
     for (uint64_t i = 0; i < h->nparts; i++) {
         if (h->sizes[i] > left)
@@ -166,9 +165,8 @@ static bool load_file(int fd, struct rt_cache_key key, struct rt_bytes **out, in
 {
     struct header h;
     struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !is_private(&st) ||
-        (uint64_t)st.st_size < sizeof h || !read_all(fd, &h, sizeof h) ||
-        !header_fits(&h, key, (uint64_t)st.st_size))
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !is_private(&st) || (uint64_t)st.st_size < sizeof h ||
+        !read_all(fd, &h, sizeof h) || !header_fits(&h, key, (uint64_t)st.st_size))
         return false;
     struct rt_bytes *parts = hd_try_calloc((size_t)h.nparts, sizeof *parts);
     if (!parts)
@@ -183,8 +181,7 @@ static bool load_file(int fd, struct rt_cache_key key, struct rt_bytes **out, in
     return true;
 }
 
-bool rt_disk_cache_load(struct rt_disk_cache *c, struct rt_cache_key key,
-                        struct rt_bytes **parts, int *n)
+bool rt_disk_cache_load(struct rt_disk_cache *c, struct rt_cache_key key, struct rt_bytes **parts, int *n)
 {
     char name[NAME_SIZE];
     entry_name(key, name);
@@ -317,8 +314,7 @@ static bool publish(const struct rt_disk_cache *c, const char *temporary, const 
     return !hd_fault(HD_FAULT_RENAME) && renameat(c->fd, temporary, c->fd, name) == 0;
 }
 
-void rt_disk_cache_store(struct rt_disk_cache *c, struct rt_cache_key key,
-                         const struct rt_bytes *parts, int n)
+void rt_disk_cache_store(struct rt_disk_cache *c, struct rt_cache_key key, const struct rt_bytes *parts, int n)
 {
     static _Atomic unsigned serial;
     char name[NAME_SIZE], temporary[NAME_SIZE];
@@ -326,9 +322,7 @@ void rt_disk_cache_store(struct rt_disk_cache *c, struct rt_cache_key key,
         return;
     entry_name(key, name);
     snprintf(temporary, sizeof temporary, ".tmp-%ld-%u", (long)getpid(), serial++);
-    int fd = hd_fault(HD_FAULT_OPEN)
-                 ? -1
-                 : openat(c->fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = hd_fault(HD_FAULT_OPEN) ? -1 : openat(c->fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0) {
         bool ok = write_entry(fd, key, parts, n);
         ok = close(fd) == 0 && ok;

@@ -29,11 +29,9 @@ bool rt_disk_cache_init(struct rt_disk_cache *c, const char *dir, uint64_t limit
 void rt_disk_cache_release(struct rt_disk_cache *c);
 
 /* False: no entry, or a damaged one. On success *parts is a heap array of *n objects. */
-bool rt_disk_cache_load(struct rt_disk_cache *c, struct rt_cache_key key,
-                        struct rt_bytes **parts, int *n);
+bool rt_disk_cache_load(struct rt_disk_cache *c, struct rt_cache_key key, struct rt_bytes **parts, int *n);
 /* Best effort: a full disk or a lost race only means that the next process compiles again.
  * Removes the entries unused for longest while all together exceed the limit. */
-void rt_disk_cache_store(struct rt_disk_cache *c, struct rt_cache_key key,
-                         const struct rt_bytes *parts, int n);
+void rt_disk_cache_store(struct rt_disk_cache *c, struct rt_cache_key key, const struct rt_bytes *parts, int n);
 
 #endif

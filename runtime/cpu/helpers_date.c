@@ -20,8 +20,7 @@ static int32_t put_date(struct hdd_thread *t, bool in_range, i64 day, int32_t pa
     return 0;
 }
 
-static int32_t put_timestamp(struct hdd_thread *t, bool in_range, i64 day, int64_t micros,
-                             int32_t path, void *out)
+static int32_t put_timestamp(struct hdd_thread *t, bool in_range, i64 day, int64_t micros, int32_t path, void *out)
 {
     if (!in_range)
         return hdr_fail(t, RT_FAIL_DATE_RANGE, path);
@@ -43,16 +42,14 @@ int32_t hdr_add_months(struct hdd_thread *t, int32_t days, int64_t n, int32_t pa
     return put_date(t, in_range, r, path, out);
 }
 
-int32_t hdr_ts_add_days(struct hdd_thread *t, int64_t micros, int64_t n, int32_t path,
-                        void *out)
+int32_t hdr_ts_add_days(struct hdd_thread *t, int64_t micros, int64_t n, int32_t path, void *out)
 {
     i64 r = 0;
     bool in_range = hdd_plus_days(hdd_floor_day(micros), n, &r);
     return put_timestamp(t, in_range, r, micros, path, out);
 }
 
-int32_t hdr_ts_add_months(struct hdd_thread *t, int64_t micros, int64_t n, int32_t path,
-                          void *out)
+int32_t hdr_ts_add_months(struct hdd_thread *t, int64_t micros, int64_t n, int32_t path, void *out)
 {
     i64 r = 0;
     bool in_range = hdd_plus_months(hdd_floor_day(micros), n, &r);

@@ -18,18 +18,18 @@ int32_t hdr_str_cmp(void *a, int32_t na, void *b, int32_t nb)
 }
 
 /* Lower bound without branches on the data; then one comparison for equality. */
-#define FIND(T, set, n, v)                                                                    \
-    do {                                                                                      \
-        const T *p_ = (set);                                                                  \
-        int64_t left_ = (n);                                                                  \
-        if (left_ == 0)                                                                       \
-            return 0;                                                                         \
-        while (left_ > 1) {                                                                   \
-            int64_t half_ = left_ / 2;                                                        \
-            p_ = p_[half_ - 1] < (v) ? p_ + half_ : p_;                                       \
-            left_ -= half_;                                                                   \
-        }                                                                                     \
-        return *p_ == (v);                                                                    \
+#define FIND(T, set, n, v) \
+    do { \
+        const T *p_ = (set); \
+        int64_t left_ = (n); \
+        if (left_ == 0) \
+            return 0; \
+        while (left_ > 1) { \
+            int64_t half_ = left_ / 2; \
+            p_ = p_[half_ - 1] < (v) ? p_ + half_ : p_; \
+            left_ -= half_; \
+        } \
+        return *p_ == (v); \
     } while (0)
 
 int32_t hdr_in_i32(void *set, int64_t n, int32_t v)
@@ -90,8 +90,7 @@ int32_t hdr_in_str(void *set, int64_t n, void *s, int32_t len)
     return 0;
 }
 
-int32_t hdr_substring(struct hdd_thread *t, void *s, int32_t n, int64_t start, int64_t length,
-                      int32_t path, void *out)
+int32_t hdr_substring(struct hdd_thread *t, void *s, int32_t n, int64_t start, int64_t length, int32_t path, void *out)
 {
     struct hdr_text *o = out;
     int64_t end;

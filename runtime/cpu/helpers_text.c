@@ -20,8 +20,7 @@ bool hdr_parse_f64(const char *s, size_t n, double *out)
 
 static struct hd_type type_of(int32_t code)
 {
-    return (struct hd_type){(unsigned char)code, (unsigned char)(code >> 8),
-                            (unsigned char)(code >> 16)};
+    return (struct hd_type){(unsigned char)code, (unsigned char)(code >> 8), (unsigned char)(code >> 16)};
 }
 
 static i32 put_value(u8 *out, hd_i128 v, struct hd_type type)
@@ -95,8 +94,7 @@ static bool read_value(const u8 *s, i32 n, struct hd_type type, hd_i128 *v)
     HD_BUG("no values of type %d in text", type.kind);
 }
 
-int32_t hdr_from_text(struct hdd_thread *t, void *s, int32_t n, int32_t code, int32_t path,
-                      void *out)
+int32_t hdr_from_text(struct hdd_thread *t, void *s, int32_t n, int32_t code, int32_t path, void *out)
 {
     hd_i128 v = 0;
     if (!read_value(s, n, type_of(code), &v))

@@ -45,8 +45,7 @@ struct hdr_needle hdr_needle(struct hd_arena *a, const unsigned char *bytes, siz
     return p;
 }
 
-static const unsigned char *find_by_borders(const struct hdr_needle *p, const unsigned char *s,
-                                            size_t n)
+static const unsigned char *find_by_borders(const struct hdr_needle *p, const unsigned char *s, size_t n)
 {
     size_t k = 0;
     for (size_t i = 0; i < n; i++) {
@@ -59,8 +58,7 @@ static const unsigned char *find_by_borders(const struct hdr_needle *p, const un
     return NULL;
 }
 
-static const unsigned char *find_slow(const struct hdr_needle *p, const unsigned char *s,
-                                      size_t n)
+static const unsigned char *find_slow(const struct hdr_needle *p, const unsigned char *s, size_t n)
 {
     const unsigned char *first = s;
     size_t missed = 0;
@@ -83,33 +81,31 @@ static const unsigned char *find_slow(const struct hdr_needle *p, const unsigned
 
 /* Places s + 0, s + 1, ... of a block are looked at together: both rare bytes must fit, then the
  * rest is compared. The last block overlaps the one before, where nothing was found. */
-#define FIND(name, attribute, WIDTH, VECTOR, SET, LOAD, EQUAL, AND, MASK)                     \
-    attribute static const unsigned char *name(const struct hdr_needle *p,                    \
-                                               const unsigned char *s, size_t n)              \
-    {                                                                                         \
-        const VECTOR a = SET((char)p->bytes[p->a]), b = SET((char)p->bytes[p->b]);            \
-        const unsigned char *first = s, *last = s + n - p->n + 1 - WIDTH;                     \
-        size_t missed = 0;                                                                    \
-        for (;; s = s + WIDTH < last ? s + WIDTH : last) {                                    \
-            VECTOR x = LOAD((const VECTOR *)(const void *)(s + p->a));                        \
-            VECTOR y = LOAD((const VECTOR *)(const void *)(s + p->b));                        \
+#define FIND(name, attribute, WIDTH, VECTOR, SET, LOAD, EQUAL, AND, MASK) \
+    attribute static const unsigned char *name(const struct hdr_needle *p, const unsigned char *s, size_t n) \
+    { \
+        const VECTOR a = SET((char)p->bytes[p->a]), b = SET((char)p->bytes[p->b]); \
+        const unsigned char *first = s, *last = s + n - p->n + 1 - WIDTH; \
+        size_t missed = 0; \
+        for (;; s = s + WIDTH < last ? s + WIDTH : last) { \
+            VECTOR x = LOAD((const VECTOR *)(const void *)(s + p->a)); \
+            VECTOR y = LOAD((const VECTOR *)(const void *)(s + p->b)); \
             for (unsigned c = (unsigned)MASK(AND(EQUAL(x, a), EQUAL(y, b))); c; c &= c - 1) { \
-                const unsigned char *q = s + __builtin_ctz(c);                                \
-                if (memcmp(q, p->bytes, p->n) == 0)                                           \
-                    return q;                                                                 \
-                missed += p->n;                                                               \
-            }                                                                                 \
-            if (p->border && missed > MISSED + 8 * (size_t)(s - first))                       \
-                return find_by_borders(p, s, n - (size_t)(s - first));                        \
-            if (s == last)                                                                    \
-                return NULL;                                                                  \
-        }                                                                                     \
+                const unsigned char *q = s + __builtin_ctz(c); \
+                if (memcmp(q, p->bytes, p->n) == 0) \
+                    return q; \
+                missed += p->n; \
+            } \
+            if (p->border && missed > MISSED + 8 * (size_t)(s - first)) \
+                return find_by_borders(p, s, n - (size_t)(s - first)); \
+            if (s == last) \
+                return NULL; \
+        } \
     }
 
-FIND(find16, , 16, __m128i, _mm_set1_epi8, _mm_loadu_si128, _mm_cmpeq_epi8, _mm_and_si128,
-     _mm_movemask_epi8)
-FIND(find32, __attribute__((target("avx2"))), 32, __m256i, _mm256_set1_epi8,
-     _mm256_loadu_si256, _mm256_cmpeq_epi8, _mm256_and_si256, _mm256_movemask_epi8)
+FIND(find16, , 16, __m128i, _mm_set1_epi8, _mm_loadu_si128, _mm_cmpeq_epi8, _mm_and_si128, _mm_movemask_epi8)
+FIND(find32, __attribute__((target("avx2"))), 32, __m256i, _mm256_set1_epi8, _mm256_loadu_si256, _mm256_cmpeq_epi8,
+     _mm256_and_si256, _mm256_movemask_epi8)
 
 static bool has_avx2;
 static pthread_once_t has_avx2_once = PTHREAD_ONCE_INIT;
@@ -241,8 +237,7 @@ static bool any_lane(lanes v)
 
 /* First of the places s + 0 .. s + PLACES - 1 where the piece stands, or NULL; n + PLACES - 1 bytes can
  * be read. Adds the places looked at to *work. */
-static const unsigned char *find_wild_block(const struct hdr_like_piece *q,
-                                            const unsigned char *s, size_t *work)
+static const unsigned char *find_wild_block(const struct hdr_like_piece *q, const unsigned char *s, size_t *work)
 {
     lanes fits[PLACES / 16];
     unsigned char where[PLACES];
@@ -275,8 +270,8 @@ static bool is_stopped(const struct hdr_like *p)
     return p->stopped && atomic_load_explicit(p->stopped, memory_order_relaxed) != 0;
 }
 
-static const unsigned char *find_wild(const struct hdr_like *p, const struct hdr_like_piece *q,
-                                      const unsigned char *s, size_t n)
+static const unsigned char *find_wild(const struct hdr_like *p, const struct hdr_like_piece *q, const unsigned char *s,
+                                      size_t n)
 {
     size_t work = 0;
     for (; n >= q->text.n + PLACES - 1; s += PLACES, n -= PLACES) {
@@ -295,8 +290,7 @@ static const unsigned char *find_wild(const struct hdr_like *p, const struct hdr
     return NULL;
 }
 
-static const unsigned char *find_piece(const struct hdr_like *p,
-                                       const struct hdr_like_piece *q, const unsigned char *s,
+static const unsigned char *find_piece(const struct hdr_like *p, const struct hdr_like_piece *q, const unsigned char *s,
                                        size_t n)
 {
     size_t most = HD_MAX((size_t)LOOK_BYTES, 2 * q->text.n);

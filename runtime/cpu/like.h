@@ -13,8 +13,7 @@
 struct hdr_needle {
     const unsigned char *bytes;
     size_t n, a, b;
-    const uint32_t *
-        border; /* of every prefix: the longest end of it that it begins with too; NULL: short */
+    const uint32_t *border; /* of every prefix: the longest end of it that it begins with too; NULL: short */
 };
 struct hdr_needle hdr_needle(struct hd_arena *a, const unsigned char *bytes, size_t n);
 /* First place of the needle in s, or NULL. */

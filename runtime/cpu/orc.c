@@ -18,8 +18,8 @@ struct rt_code {
 static int add_process_symbols(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef lib, struct hd_err *err)
 {
     LLVMOrcDefinitionGeneratorRef g;
-    LLVMErrorRef e = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
-        &g, LLVMOrcLLJITGetGlobalPrefix(jit), NULL, NULL);
+    LLVMErrorRef e =
+        LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&g, LLVMOrcLLJITGetGlobalPrefix(jit), NULL, NULL);
     if (e)
         return rt_llvm_fail(e, "look into the process", err);
     LLVMOrcJITDylibAddGenerator(lib, g);
@@ -34,8 +34,7 @@ static int add_helpers(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef lib, struct hd_er
     for (int i = 0; i < hdr_nsymbols; i++) {
         pairs[i].Name = LLVMOrcLLJITMangleAndIntern(jit, hdr_symbols[i].name);
         pairs[i].Sym.Address = (LLVMOrcExecutorAddress)(uintptr_t)hdr_symbols[i].address;
-        pairs[i].Sym.Flags.GenericFlags =
-            LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
+        pairs[i].Sym.Flags.GenericFlags = LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
     }
     LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, (size_t)hdr_nsymbols);
     free(pairs);
@@ -46,14 +45,14 @@ static int add_helpers(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef lib, struct hd_er
     return rt_llvm_fail(e, "define the helpers", err);
 }
 
-static int add_objects(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef lib,
-                       const struct rt_bytes *objects, int n, struct hd_err *err)
+static int add_objects(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef lib, const struct rt_bytes *objects, int n,
+                       struct hd_err *err)
 {
     for (int i = 0; i < n; i++) {
         char name[24]; /* initialiser symbols are named after the buffer: keep them apart */
         snprintf(name, sizeof name, "object%d", i);
-        LLVMMemoryBufferRef b = LLVMCreateMemoryBufferWithMemoryRangeCopy(
-            (const char *)objects[i].p, objects[i].n, name);
+        LLVMMemoryBufferRef b =
+            LLVMCreateMemoryBufferWithMemoryRangeCopy((const char *)objects[i].p, objects[i].n, name);
         LLVMErrorRef e = LLVMOrcLLJITAddObjectFile(jit, lib, b); /* takes b */
         if (e)
             return rt_llvm_fail(e, "link an object file", err);
@@ -73,8 +72,7 @@ static int new_jit(LLVMOrcLLJITRef *jit, struct hd_err *err)
     return e ? rt_llvm_fail(e, "start its linker", err) : 0;
 }
 
-int rt_code_load(const struct rt_bytes *objects, int n, struct rt_code **out,
-                 struct hd_err *err)
+int rt_code_load(const struct rt_bytes *objects, int n, struct rt_code **out, struct hd_err *err)
 {
     struct rt_code *c = hd_try_calloc(1, sizeof *c);
     if (!c)

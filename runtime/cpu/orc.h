@@ -18,26 +18,22 @@ const char *rt_orc_cpu(void);
  * the functions that are needed; other functions are dropped unless these call them, so that
  * parts of one module can be compiled by several threads. nroots 0: all that are external.
  * CANCELLED if stop (may be NULL) is set between its stages, which themselves run to their ends. */
-int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int nroots,
-                   const struct hd_stop *stop, struct rt_bytes *object, struct hd_err *err);
+int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int nroots, const struct hd_stop *stop,
+                   struct rt_bytes *object, struct hd_err *err);
 
 /* The external functions that a module defines: heap array of heap names, and how much work each
  * is to compile, in instructions. */
-int rt_orc_functions(const void *bitcode, size_t n, char ***names, uint64_t **weights,
-                     int *count, struct hd_err *err);
+int rt_orc_functions(const void *bitcode, size_t n, char ***names, uint64_t **weights, int *count, struct hd_err *err);
 
 enum rt_orc_text { RT_ORC_IR, RT_ORC_IR_OPTIMISED, RT_ORC_ASM };
 /* *text is a heap string. */
-int rt_orc_print(const void *bitcode, size_t n, enum rt_orc_text what, char **text,
-                 struct hd_err *err);
+int rt_orc_print(const void *bitcode, size_t n, enum rt_orc_text what, char **text, struct hd_err *err);
 
 /* Linked object files. Helpers are those of runtime/cpu/helpers.h; other undefined symbols are
  * looked for in the process. The bytes are copied. */
 struct rt_code;
-int rt_code_load(const struct rt_bytes *objects, int n, struct rt_code **out,
-                 struct hd_err *err);
-void *rt_code_find(struct rt_code *c, const char *name,
-                   struct hd_err *err); /* NULL: error set */
+int rt_code_load(const struct rt_bytes *objects, int n, struct rt_code **out, struct hd_err *err);
+void *rt_code_find(struct rt_code *c, const char *name, struct hd_err *err); /* NULL: error set */
 void rt_code_free(struct rt_code *c);
 
 #endif

@@ -38,8 +38,7 @@ static void detect_host(void)
     LLVMGetTargetFromTriple(host.triple, &host.target, &host.problem);
     struct hd_strbuf b;
     hd_strbuf_init(&b);
-    hd_strbuf_addf(&b, "LLVM %s, %s, %s, %s", host.version, host.triple, host.cpu,
-                   host.features);
+    hd_strbuf_addf(&b, "LLVM %s, %s, %s, %s", host.version, host.triple, host.cpu, host.features);
     host.identity = hd_strbuf_take(&b);
     hd_strbuf_release(&b);
 }
@@ -65,8 +64,7 @@ const char *rt_orc_cpu(void)
 int rt_llvm_fail(LLVMErrorRef e, const char *what, struct hd_err *err)
 {
     char *text = LLVMGetErrorMessage(e);
-    hd_err_set(err, HD_ERR_TOOL, __FILE__, __LINE__, NULL, "LLVM could not %s: %s", what,
-               text);
+    hd_err_set(err, HD_ERR_TOOL, __FILE__, __LINE__, NULL, "LLVM could not %s: %s", what, text);
     hd_err_set_detail(err, text);
     LLVMDisposeErrorMessage(text);
     return -1;
@@ -80,9 +78,8 @@ LLVMTargetMachineRef rt_llvm_machine(struct hd_err *err)
                 host.problem ? host.problem : "unknown reason");
         return NULL;
     }
-    LLVMTargetMachineRef m =
-        LLVMCreateTargetMachine(host.target, host.triple, host.cpu, host.features,
-                                LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+    LLVMTargetMachineRef m = LLVMCreateTargetMachine(host.target, host.triple, host.cpu, host.features,
+                                                     LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
     if (!m)
         HD_FAIL(err, TOOL, NULL, "LLVM could not make code for %s, %s", host.triple, host.cpu);
     return m;
@@ -156,8 +153,7 @@ static bool is_root(const char *name, const char *const *roots, int nroots)
 
 static bool is_defined(LLVMValueRef f)
 {
-    return !LLVMIsDeclaration(f) && LLVMGetLinkage(f) != LLVMInternalLinkage &&
-           LLVMGetLinkage(f) != LLVMPrivateLinkage;
+    return !LLVMIsDeclaration(f) && LLVMGetLinkage(f) != LLVMInternalLinkage && LLVMGetLinkage(f) != LLVMPrivateLinkage;
 }
 
 /* A sanitized build instruments the emitted code too (the emitter marks its functions): without
@@ -181,11 +177,10 @@ static bool is_defined(LLVMValueRef f)
  * C idioms to recognise; over the 22 queries of TPC-H (LLVM 19) this list gives code as fast as
  * default<O2> in half the time: 31 ms of processor time a query instead of 56. Dead functions go
  * first: what is not a root must cost nothing. */
-static const char PASSES[] =
-    "globaldce,function("
-    "sroa<modify-cfg>,early-cse<memssa>,simplifycfg," INSTCOMBINE ",simplifycfg,"
-    "loop-mssa(loop-rotate,licm),gvn," INSTCOMBINE ",loop-mssa(licm),dse,adce,simplifycfg,"
-    "loop-vectorize,slp-vectorizer," INSTCOMBINE ",simplifycfg)" SANITIZER_PASSES;
+static const char PASSES[] = "globaldce,function("
+                             "sroa<modify-cfg>,early-cse<memssa>,simplifycfg," INSTCOMBINE ",simplifycfg,"
+                             "loop-mssa(loop-rotate,licm),gvn," INSTCOMBINE ",loop-mssa(licm),dse,adce,simplifycfg,"
+                             "loop-vectorize,slp-vectorizer," INSTCOMBINE ",simplifycfg)" SANITIZER_PASSES;
 
 static int unit_optimise(struct unit *u, struct hd_err *err)
 {
@@ -198,12 +193,10 @@ static int unit_optimise(struct unit *u, struct hd_err *err)
     return e ? rt_llvm_fail(e, "optimise the module", err) : 0;
 }
 
-static int unit_emit(struct unit *u, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out,
-                     struct hd_err *err)
+static int unit_emit(struct unit *u, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out, struct hd_err *err)
 {
     char *text = NULL;
-    if (!LLVMTargetMachineEmitToMemoryBuffer(u->machine, u->module, type, &text, out) &&
-        !u->log.n)
+    if (!LLVMTargetMachineEmitToMemoryBuffer(u->machine, u->module, type, &text, out) && !u->log.n)
         return 0;
     if (text)
         hd_strbuf_adds(&u->log, text);
@@ -236,9 +229,8 @@ static int go_on(const struct hd_stop *stop, struct hd_err *err)
     return hd_stopped(stop) ? HD_FAIL(err, CANCELLED, NULL, "cancelled") : 0;
 }
 
-static int compile_unit(struct unit *u, const char *const *roots, int nroots,
-                        const struct hd_stop *stop, struct rt_bytes *object,
-                        struct hd_err *err)
+static int compile_unit(struct unit *u, const char *const *roots, int nroots, const struct hd_stop *stop,
+                        struct rt_bytes *object, struct hd_err *err)
 {
     LLVMMemoryBufferRef b = NULL;
     HD_TRY(go_on(stop, err));
@@ -249,8 +241,8 @@ static int compile_unit(struct unit *u, const char *const *roots, int nroots,
     return copy_buffer(b, object, err);
 }
 
-int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int nroots,
-                   const struct hd_stop *stop, struct rt_bytes *object, struct hd_err *err)
+int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int nroots, const struct hd_stop *stop,
+                   struct rt_bytes *object, struct hd_err *err)
 {
     struct unit u;
     int rc = unit_read(&u, bitcode, n, err);
@@ -274,8 +266,7 @@ static uint64_t weigh(LLVMValueRef f)
     return n;
 }
 
-static int list_functions(struct unit *u, char ***names, uint64_t **weights, int *count,
-                          struct hd_err *err)
+static int list_functions(struct unit *u, char ***names, uint64_t **weights, int *count, struct hd_err *err)
 {
     int n = 0, k = 0;
     for (LLVMValueRef f = LLVMGetFirstFunction(u->module); f; f = LLVMGetNextFunction(f))
@@ -283,8 +274,7 @@ static int list_functions(struct unit *u, char ***names, uint64_t **weights, int
     char **list = hd_try_calloc((size_t)n, sizeof *list);
     uint64_t *w = hd_try_calloc((size_t)n, sizeof *w);
     bool ok = list && w;
-    for (LLVMValueRef f = LLVMGetFirstFunction(u->module); ok && f;
-         f = LLVMGetNextFunction(f)) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(u->module); ok && f; f = LLVMGetNextFunction(f)) {
         size_t len;
         if (!is_defined(f))
             continue;
@@ -305,8 +295,7 @@ static int list_functions(struct unit *u, char ***names, uint64_t **weights, int
     return HD_FAIL(err, RESOURCE, NULL, "out of memory for the names of a module");
 }
 
-int rt_orc_functions(const void *bitcode, size_t n, char ***names, uint64_t **weights,
-                     int *count, struct hd_err *err)
+int rt_orc_functions(const void *bitcode, size_t n, char ***names, uint64_t **weights, int *count, struct hd_err *err)
 {
     struct unit u;
     int rc = unit_read(&u, bitcode, n, err);
@@ -333,8 +322,7 @@ static int print_unit(struct unit *u, enum rt_orc_text what, char **text, struct
     return *text ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory for the text of a module");
 }
 
-int rt_orc_print(const void *bitcode, size_t n, enum rt_orc_text what, char **text,
-                 struct hd_err *err)
+int rt_orc_print(const void *bitcode, size_t n, enum rt_orc_text what, char **text, struct hd_err *err)
 {
     struct unit u;
     int rc = unit_read(&u, bitcode, n, err);

@@ -27,10 +27,7 @@ static int compare_bytes(const void *a, const void *b, size_t n)
     return memcmp(a, b, n);
 }
 
-#define SYMBOL(name, f)                                                                       \
-    {                                                                                         \
-        name, (void *)(uintptr_t)(f)                                                          \
-    }
+#define SYMBOL(name, f) {name, (void *)(uintptr_t)(f)}
 
 const struct hdr_symbol hdr_symbols[] = {
 #define R_CALL(result, name, arguments) SYMBOL(#name, name),

@@ -70,8 +70,7 @@ static void fill_slots(struct hdd_agg_local *t, size_t stride)
 }
 
 /* zero: generated code expects new rows to be. */
-static bool enlarge(struct rt_exec *x, const struct rt_state *s, struct rt_local *l,
-                    uint64_t cap, bool zero)
+static bool enlarge(struct rt_exec *x, const struct rt_state *s, struct rt_local *l, uint64_t cap, bool zero)
 {
     struct rt_block rows, slots;
     struct hdd_agg_local *t = &l->u.agg;
@@ -179,8 +178,7 @@ int32_t hdr_agg_grow(struct hdd_thread *t, int32_t state)
     uint64_t cap = l->u.agg.cap, most = largest_cap(v->s);
     if (rt_exec_stopped(x))
         return rt_worker_fail(w, RT_FAIL_CANCELLED, state);
-    bool ok = cap < most ? enlarge(x, v->s, l, HD_MIN(cap ? cap * 4 : FIRST_CAP, most), true)
-                         : flush(x, v, l);
+    bool ok = cap < most ? enlarge(x, v->s, l, HD_MIN(cap ? cap * 4 : FIRST_CAP, most), true) : flush(x, v, l);
     return ok ? 0 : rt_worker_fail(w, RT_FAIL_MEMORY, state);
 }
 
@@ -195,8 +193,7 @@ struct merge_table {
 };
 
 /* Empties the table; the first time it gets room for cap groups. */
-static bool table_start(struct merge_table *t, struct rt_exec *x, const struct rt_state *s,
-                        uint64_t cap)
+static bool table_start(struct merge_table *t, struct rt_exec *x, const struct rt_state *s, uint64_t cap)
 {
     if (t->x) {
         memset(t->l.u.agg.slots, 0, (t->l.u.agg.mask + 1) * sizeof(uint64_t));
@@ -240,8 +237,7 @@ static bool merge_rows(struct merge_table *t, const unsigned char *rows, uint64_
 {
     size_t stride = (size_t)t->s->stride;
     for (uint64_t i = 0; i < n; i++, rows += stride) {
-        if (t->l.u.agg.nrows == t->l.u.agg.cap &&
-            !enlarge(t->x, t->s, &t->l, t->l.u.agg.cap * 2, false))
+        if (t->l.u.agg.nrows == t->l.u.agg.cap && !enlarge(t->x, t->s, &t->l, t->l.u.agg.cap * 2, false))
             return false;
         merge_one(t, rows);
     }
@@ -272,8 +268,7 @@ static bool merge_runs(struct merge_table *t, struct rt_live *v, uint64_t part)
     size_t stride = (size_t)t->s->stride;
     for (int w = 0; w < t->x->o.threads; w++)
         for (struct rt_run *r = rt_local(t->x, v, w)->runs; r; r = r->next)
-            if (!merge_rows(t, r->rows + r->start[part] * stride,
-                            r->start[part + 1] - r->start[part]))
+            if (!merge_rows(t, r->rows + r->start[part] * stride, r->start[part + 1] - r->start[part]))
                 return false;
     return true;
 }
@@ -290,8 +285,7 @@ static void merge_part(void *context, struct rt_worker *w, uint64_t part)
     uint64_t cap = largest_piece(w->x, m->v, part);
     if (cap == 0)
         return;
-    if (!table_start(t, w->x, m->v->s, cap) || !merge_runs(t, m->v, part) ||
-        !emit_table(t, m->v))
+    if (!table_start(t, w->x, m->v->s, cap) || !merge_runs(t, m->v, part) || !emit_table(t, m->v))
         rt_exec_raise_memory(w->x, m->v->s);
 }
 
@@ -367,6 +361,5 @@ int rt_agg_hash_finish(struct rt_exec *x, struct rt_live *v)
             first = w;
         }
     }
-    return !runs && (rows == most || rows <= SMALL) ? merge_small(x, v, first)
-                                                    : merge_large(x, v);
+    return !runs && (rows == most || rows <= SMALL) ? merge_small(x, v, first) : merge_large(x, v);
 }

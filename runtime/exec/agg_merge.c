@@ -39,8 +39,7 @@ static void add(const struct rt_field *f, unsigned char *dst, const unsigned cha
     HD_BUG("sum of %s", rt_phys_name(f->phys));
 }
 
-static void merge_field(const struct rt_field *f, enum rt_merge merge, unsigned char *dst,
-                        const unsigned char *src)
+static void merge_field(const struct rt_field *f, enum rt_merge merge, unsigned char *dst, const unsigned char *src)
 {
     size_t size = (size_t)rt_phys_size(f->phys);
     unsigned char *d = dst + f->offset;
@@ -96,8 +95,7 @@ int rt_dense_init(struct rt_exec *x, struct rt_live *v)
     v->rows = v->dense.p;
     v->nrows = dense_rows(s);
     for (int w = 0; w < x->o.threads; w++)
-        rt_local(x, v, w)->u.dense.rows =
-            v->rows + (copies > 1 ? (size_t)w * copy_bytes(s) : 0);
+        rt_local(x, v, w)->u.dense.rows = v->rows + (copies > 1 ? (size_t)w * copy_bytes(s) : 0);
     return 0;
 }
 

@@ -99,8 +99,8 @@ int rt_args_init(struct rt_exec *x)
     x->args = HD_NEWN(&x->arena, uint64_t, s->nwords + 1);
     for (int i = 0; i < s->nargs; i++)
         if (s->args[i].kind == RT_ARG_LIKE)
-            x->args[s->args[i].word] = address(hdr_like_new(
-                &x->arena, s->args[i].s, s->args[i].n, s->args[i].escape, &x->failure));
+            x->args[s->args[i].word] =
+                address(hdr_like_new(&x->arena, s->args[i].s, s->args[i].n, s->args[i].escape, &x->failure));
     return 0;
 }
 

@@ -154,8 +154,7 @@ static bool hire(struct rt_crew *c, int wanted)
         c->cap = wanted;
     }
     while (c->nthreads < wanted) {
-        if (hd_fault(HD_FAULT_THREAD) ||
-            pthread_create(&c->threads[c->nthreads], NULL, thread_main, c) != 0)
+        if (hd_fault(HD_FAULT_THREAD) || pthread_create(&c->threads[c->nthreads], NULL, thread_main, c) != 0)
             return false;
         char name[16];
         snprintf(name, sizeof name, "heddle-%d", (c->nthreads + 1) % 1000);
@@ -234,8 +233,8 @@ static void leave(struct rt_crew *c, struct rt_crew_job *job)
         bury(c, job);
 }
 
-bool rt_crew_entrust(struct rt_crew *c, struct rt_crew_job *job, int n,
-                     const struct hd_stop *stop, void (*free_context)(void *context))
+bool rt_crew_entrust(struct rt_crew *c, struct rt_crew_job *job, int n, const struct hd_stop *stop,
+                     void (*free_context)(void *context))
 {
     job->next = 0;
     job->end = job->threads = n;

@@ -37,7 +37,7 @@ void rt_crew_finish(struct rt_crew *c, struct rt_crew_job *job);
  * work is done (true) or stop is set (false). Then the threads find job->left set where they look,
  * and the last one calls free(context), which may free the job too. Where the system refuses threads
  * the calling one works and does not leave. */
-bool rt_crew_entrust(struct rt_crew *c, struct rt_crew_job *job, int n,
-                     const struct hd_stop *stop, void (*free)(void *context));
+bool rt_crew_entrust(struct rt_crew *c, struct rt_crew_job *job, int n, const struct hd_stop *stop,
+                     void (*free)(void *context));
 
 #endif

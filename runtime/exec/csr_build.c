@@ -26,8 +26,7 @@ static void sort_part(void *context, struct rt_worker *w HD_UNUSED, uint64_t par
     size_t stride = (size_t)s->stride;
     uint64_t from = b->parts.start[part], to = b->parts.start[part + 1];
     uint64_t low = part << b->parts.shift;
-    uint64_t high =
-        b->parts.n == 1 ? s->range : HD_MIN(s->range, (part + 1) << b->parts.shift);
+    uint64_t high = b->parts.n == 1 ? s->range : HD_MIN(s->range, (part + 1) << b->parts.shift);
     uint64_t at = from;
     for (uint64_t i = from; i < to; i++)
         b->offsets[row_index(s, b->parts.rows + i * stride)]++;

@@ -81,8 +81,7 @@ static void clear_piece(void *context, struct rt_worker *w HD_UNUSED, uint64_t t
     memset((char *)b->p + from, 0, HD_MIN(b->dirty - from, (size_t)CLEAR_PIECE));
 }
 
-int rt_exec_block(struct rt_exec *x, const struct rt_state *s, size_t n, bool zero,
-                  struct rt_block *b)
+int rt_exec_block(struct rt_exec *x, const struct rt_state *s, size_t n, bool zero, struct rt_block *b)
 {
     if (!rt_block_new(&x->memory, n, false, b)) {
         rt_exec_raise_memory(x, s);
@@ -235,9 +234,8 @@ static void free_rest(struct rt_exec *x)
             rt_state_free(x, i);
 }
 
-int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries,
-                const struct rt_exec_options *o, struct rt_result **out,
-                struct rt_exec_stats *stats, struct hd_err *err)
+int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries, const struct rt_exec_options *o,
+                struct rt_result **out, struct rt_exec_stats *stats, struct hd_err *err)
 {
     HD_ASSERT(o->threads >= 1);
     struct rt_exec *x = exec_new(spec, entries, o, stats);
@@ -256,8 +254,7 @@ int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries,
     stats->peak_bytes = atomic_load(&x->memory.peak);
     x->stats = NULL; /* the caller's; the result may live longer */
     if (rc != 0) {
-        hd_err_set(err, x->error.class, __FILE__, __LINE__, x->error.path, "%s",
-                   x->error.message);
+        hd_err_set(err, x->error.class, __FILE__, __LINE__, x->error.path, "%s", x->error.message);
         free(r);
         exec_free(x);
         return -1;

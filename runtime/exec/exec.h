@@ -10,10 +10,8 @@
 #include "runtime/spec.h"
 #include "templates/abi.h"
 
-typedef int32_t (*rt_entry_fn)(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                               uint64_t end);
-typedef int32_t (*rt_level_fn)(const uint64_t *args, struct hdd_thread *t, void *carried,
-                               uint64_t begin, uint64_t end);
+typedef int32_t (*rt_entry_fn)(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end);
+typedef int32_t (*rt_level_fn)(const uint64_t *args, struct hdd_thread *t, void *carried, uint64_t begin, uint64_t end);
 /* Of one pipeline. */
 struct rt_entries {
     rt_entry_fn entry;
@@ -33,9 +31,8 @@ struct rt_result;
 /* Runs all actions and hands the rows of the result state over. entries has one element a
  * pipeline. stats is filled on failure too, as far as the execution came. The spec must live
  * until the result is freed. */
-int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries,
-                const struct rt_exec_options *o, struct rt_result **out,
-                struct rt_exec_stats *stats, struct hd_err *err);
+int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries, const struct rt_exec_options *o,
+                struct rt_result **out, struct rt_exec_stats *stats, struct hd_err *err);
 
 /* The finished rows: contiguous, in order, all that the plan's limit leaves. */
 const unsigned char *rt_result_rows(const struct rt_result *r, uint64_t *n);

@@ -91,8 +91,7 @@ struct rt_result {
 uint64_t rt_now_ns(void);
 
 /* The first failure is kept, and everybody is told to stop. Any thread. */
-void rt_exec_raise(struct rt_exec *x, enum hd_err_class c, const char *path, const char *fmt,
-                   ...) HD_PRINTF(4, 5);
+void rt_exec_raise(struct rt_exec *x, enum hd_err_class c, const char *path, const char *fmt, ...) HD_PRINTF(4, 5);
 /* The memory limit was met while working on this state (NULL: none in particular). */
 void rt_exec_raise_memory(struct rt_exec *x, const struct rt_state *s);
 /* From T->failure after an entry point returned non-zero. */
@@ -123,8 +122,7 @@ static inline uint64_t rt_cut_end(const struct rt_cut *c, uint64_t task)
 
 /* A block of the execution, or failure MEMORY. zero: only from the thread of the schedule, which
  * has the others help. */
-int rt_exec_block(struct rt_exec *x, const struct rt_state *s, size_t n, bool zero,
-                  struct rt_block *b);
+int rt_exec_block(struct rt_exec *x, const struct rt_state *s, size_t n, bool zero, struct rt_block *b);
 
 /* state.c */
 int rt_states_init(struct rt_exec *x);

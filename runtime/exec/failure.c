@@ -32,8 +32,7 @@ void rt_exec_tell_all(struct rt_exec *x, int stop)
         __atomic_store_n(&x->workers[i].t.stop, stop, __ATOMIC_RELAXED);
 }
 
-void rt_exec_raise(struct rt_exec *x, enum hd_err_class c, const char *path, const char *fmt,
-                   ...)
+void rt_exec_raise(struct rt_exec *x, enum hd_err_class c, const char *path, const char *fmt, ...)
 {
     va_list ap;
     pthread_mutex_lock(&x->fail_lock);
@@ -50,10 +49,8 @@ void rt_exec_raise(struct rt_exec *x, enum hd_err_class c, const char *path, con
 void rt_exec_raise_memory(struct rt_exec *x, const struct rt_state *s)
 {
     char what[64], text[RT_REFUSAL_TEXT];
-    snprintf(what, sizeof what, "%s%s", s ? rt_state_kind_name(s->kind) : "texts",
-             s ? " state of the plan" : "");
-    rt_exec_raise(x, HD_ERR_RESOURCE, s ? s->path : NULL, "%s",
-                  rt_memory_refusal(&x->memory, what, text));
+    snprintf(what, sizeof what, "%s%s", s ? rt_state_kind_name(s->kind) : "texts", s ? " state of the plan" : "");
+    rt_exec_raise(x, HD_ERR_RESOURCE, s ? s->path : NULL, "%s", rt_memory_refusal(&x->memory, what, text));
 }
 
 void rt_exec_raise_worker(struct rt_worker *w)
@@ -92,8 +89,8 @@ int32_t hdr_fail(struct hdd_thread *t, int32_t failure, int32_t path)
     return 1;
 }
 
-int32_t hdr_fail_value(struct hdd_thread *t, int32_t failure, int32_t path, int64_t alo,
-                       int64_t ahi, int64_t blo, int64_t bhi)
+int32_t hdr_fail_value(struct hdd_thread *t, int32_t failure, int32_t path, int64_t alo, int64_t ahi, int64_t blo,
+                       int64_t bhi)
 {
     hdr_fail(t, failure, path);
     t->told = 1;

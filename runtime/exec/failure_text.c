@@ -71,8 +71,7 @@ static void put_form(struct hd_strbuf *out, const struct rt_site *s, const struc
 }
 
 /* A device does not tell the values of arithmetic. */
-void rt_failure_text(struct hd_strbuf *out, enum rt_failure f, const struct rt_site *site,
-                     const struct rt_failed *v)
+void rt_failure_text(struct hd_strbuf *out, enum rt_failure f, const struct rt_site *site, const struct rt_failed *v)
 {
     char type[HD_TEXT_MAX];
     bool typed = f == RT_FAIL_OVERFLOW || f == RT_FAIL_CAST_RANGE || f == RT_FAIL_CAST_TEXT;
@@ -89,6 +88,5 @@ void rt_failure_text(struct hd_strbuf *out, enum rt_failure f, const struct rt_s
         hd_strbuf_adds(out, "text");
     if (told)
         put_form(out, site, v);
-    hd_strbuf_addf(out, text ? " is not a value of type %s" : " does not fit %s",
-                   hd_type_text(site->to, type));
+    hd_strbuf_addf(out, text ? " is not a value of type %s" : " does not fit %s", hd_type_text(site->to, type));
 }

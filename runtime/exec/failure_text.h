@@ -12,7 +12,6 @@ struct rt_failed {
 };
 
 /* site may be NULL. */
-void rt_failure_text(struct hd_strbuf *out, enum rt_failure f, const struct rt_site *site,
-                     const struct rt_failed *v);
+void rt_failure_text(struct hd_strbuf *out, enum rt_failure f, const struct rt_site *site, const struct rt_failed *v);
 
 #endif

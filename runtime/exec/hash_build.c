@@ -60,8 +60,7 @@ static bool grouping_init(struct hash_build *b, struct grouping *g, int worker, 
 }
 
 /* The group of row i of `rows`, a new one if its key is new. */
-static uint32_t find_group(const struct hash_build *b, struct grouping *g,
-                           const unsigned char *rows, uint32_t i)
+static uint32_t find_group(const struct hash_build *b, struct grouping *g, const unsigned char *rows, uint32_t i)
 {
     size_t stride = (size_t)b->v->s->stride;
     const unsigned char *row = rows + i * stride;
@@ -139,8 +138,7 @@ static void close_up(void *context, struct rt_worker *w HD_UNUSED, uint64_t part
 {
     struct hash_build *b = context;
     size_t stride = (size_t)b->v->s->stride;
-    memcpy(b->to + b->base[part] * stride, b->parts.rows + b->parts.start[part] * stride,
-           b->kept[part] * stride);
+    memcpy(b->to + b->base[part] * stride, b->parts.rows + b->parts.start[part] * stride, b->kept[part] * stride);
 }
 
 /* ---- Slots ----------------------------------------------------------------------------- */
@@ -150,16 +148,14 @@ static bool claim(struct hdd_hash_slot *s, uint64_t word, bool atomic)
     uint64_t *p = (uint64_t *)(void *)s, empty = 0;
     if (atomic)
         return __atomic_load_n(p, __ATOMIC_RELAXED) == 0 &&
-               __atomic_compare_exchange_n(p, &empty, word, false, __ATOMIC_RELAXED,
-                                           __ATOMIC_RELAXED);
+               __atomic_compare_exchange_n(p, &empty, word, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     if (*p != 0)
         return false;
     *p = word;
     return true;
 }
 
-_Static_assert(offsetof(struct hdd_hash_slot, tag) == 0 &&
-                   offsetof(struct hdd_hash_slot, count) == 4,
+_Static_assert(offsetof(struct hdd_hash_slot, tag) == 0 && offsetof(struct hdd_hash_slot, count) == 4,
                "tag and count are claimed as one little-endian word");
 
 static void insert(const struct hash_build *b, uint64_t hash, uint64_t begin, uint64_t count)

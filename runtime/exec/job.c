@@ -123,8 +123,7 @@ static bool run_piece(struct rt_job *j, struct rt_worker *w)
     pthread_mutex_unlock(&j->lock);
     if (!t)
         return false;
-    note_result(w,
-                j->entries->level[t->level](j->x->args, &w->t, t->carried, t->begin, t->end));
+    note_result(w, j->entries->level[t->level](j->x->args, &w->t, t->carried, t->begin, t->end));
     free_task(j, t);
     return true;
 }
@@ -183,8 +182,7 @@ static void enlist(struct rt_job *j)
 }
 
 /* Takes over the range if there is memory for it. */
-static bool push_task(struct rt_job *j, int32_t level, const void *carried, size_t bytes,
-                      uint64_t begin, uint64_t end)
+static bool push_task(struct rt_job *j, int32_t level, const void *carried, size_t bytes, uint64_t begin, uint64_t end)
 {
     size_t size = sizeof(struct task) + bytes;
     if (!rt_memory_take(&j->x->memory, size))
@@ -207,8 +205,7 @@ static bool push_task(struct rt_job *j, int32_t level, const void *carried, size
     return true;
 }
 
-int32_t hdr_spawn(struct hdd_thread *t, int32_t level, void *carried, int64_t bytes,
-                  int64_t begin, int64_t end)
+int32_t hdr_spawn(struct hdd_thread *t, int32_t level, void *carried, int64_t bytes, int64_t begin, int64_t end)
 {
     struct rt_worker *w = t->exec;
     struct rt_job *j = w->x->job;
@@ -216,8 +213,7 @@ int32_t hdr_spawn(struct hdd_thread *t, int32_t level, void *carried, int64_t by
         return rt_worker_fail(w, RT_FAIL_CANCELLED, -1);
     /* Where order matters the range runs now, in its place. */
     if (j->p->ordered)
-        return j->entries->level[level](w->x->args, t, carried, (uint64_t)begin,
-                                        (uint64_t)end);
+        return j->entries->level[level](w->x->args, t, carried, (uint64_t)begin, (uint64_t)end);
     if (push_task(j, level, carried, (size_t)bytes, (uint64_t)begin, (uint64_t)end))
         return 0;
     return rt_worker_fail(w, RT_FAIL_MEMORY, -1);
@@ -233,8 +229,7 @@ void rt_job_enough(struct rt_exec *x)
 
 static void job_init(struct rt_job *j, struct rt_exec *x, int pipeline)
 {
-    *j = (struct rt_job){
-        .x = x, .p = &x->spec->pipelines[pipeline], .entries = &x->entries[pipeline]};
+    *j = (struct rt_job){.x = x, .p = &x->spec->pipelines[pipeline], .entries = &x->entries[pipeline]};
     j->nrows = source_rows(x, j->p);
     j->morsel = morsel_size(x, j->p, j->nrows);
     for (int i = 0; i < RT_MAX_LEVELS; i++)
@@ -272,8 +267,7 @@ static void prepare_workers(struct rt_exec *x, const struct rt_pipeline *p)
         rt_exec_tell_all(x, 1);
 }
 
-static void collect_stats(struct rt_exec *x, const struct rt_job *j,
-                          struct rt_pipeline_stats *st)
+static void collect_stats(struct rt_exec *x, const struct rt_job *j, struct rt_pipeline_stats *st)
 {
     st->source_rows = j->nrows;
     st->spawned = j->spawned;

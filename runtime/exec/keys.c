@@ -2,12 +2,12 @@
 
 #include <math.h>
 
-#define COMPARE(T)                                                                            \
-    do {                                                                                      \
-        T x_, y_;                                                                             \
-        memcpy(&x_, a, sizeof x_);                                                            \
-        memcpy(&y_, b, sizeof y_);                                                            \
-        return (x_ > y_) - (x_ < y_);                                                         \
+#define COMPARE(T) \
+    do { \
+        T x_, y_; \
+        memcpy(&x_, a, sizeof x_); \
+        memcpy(&y_, b, sizeof y_); \
+        return (x_ > y_) - (x_ < y_); \
     } while (0)
 
 static int compare_f64(double x, double y)
@@ -47,8 +47,7 @@ int rt_value_compare(enum rt_phys phys, const void *a, const void *b)
 
 struct rt_keys rt_keys(const struct rt_state *s)
 {
-    struct rt_keys k = {
-        .s = s, .offset = s->nkeys ? s->fields[0].offset : 0, .shape = RT_KEYS_ANY};
+    struct rt_keys k = {.s = s, .offset = s->nkeys ? s->fields[0].offset : 0, .shape = RT_KEYS_ANY};
     if (s->nkeys == 1 && s->fields[0].valid_offset < 0) {
         if (s->fields[0].phys == RT_I64)
             k.shape = RT_KEYS_8;
@@ -58,8 +57,7 @@ struct rt_keys rt_keys(const struct rt_state *s)
     return k;
 }
 
-bool rt_keys_equal_any(const struct rt_state *s, const unsigned char *a,
-                       const unsigned char *b)
+bool rt_keys_equal_any(const struct rt_state *s, const unsigned char *a, const unsigned char *b)
 {
     for (int i = 0; i < s->nkeys; i++) {
         const struct rt_field *f = &s->fields[i];

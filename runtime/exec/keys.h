@@ -26,11 +26,9 @@ struct rt_keys {
     enum { RT_KEYS_ANY, RT_KEYS_4, RT_KEYS_8 } shape;
 };
 struct rt_keys rt_keys(const struct rt_state *s);
-bool rt_keys_equal_any(const struct rt_state *s, const unsigned char *a,
-                       const unsigned char *b);
+bool rt_keys_equal_any(const struct rt_state *s, const unsigned char *a, const unsigned char *b);
 
-static inline bool rt_keys_equal(const struct rt_keys *k, const unsigned char *a,
-                                 const unsigned char *b)
+static inline bool rt_keys_equal(const struct rt_keys *k, const unsigned char *a, const unsigned char *b)
 {
     if (k->shape == RT_KEYS_8)
         return memcmp(a + k->offset, b + k->offset, 8) == 0;

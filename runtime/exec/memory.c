@@ -54,16 +54,14 @@ uint64_t rt_memory_limit(const struct rt_memory *m)
     return limit;
 }
 
-const char *rt_memory_refusal(const struct rt_memory *m, const char *what,
-                              char text[RT_REFUSAL_TEXT])
+const char *rt_memory_refusal(const struct rt_memory *m, const char *what, char text[RT_REFUSAL_TEXT])
 {
     if (atomic_load(&m->limited))
         snprintf(text, RT_REFUSAL_TEXT, "the memory limit of %llu bytes is reached (%s)",
                  (unsigned long long)rt_memory_limit(m), what);
     else
-        snprintf(text, RT_REFUSAL_TEXT,
-                 "the system refused memory (%s); the limit of %llu bytes is not reached",
-                 what, (unsigned long long)rt_memory_limit(m));
+        snprintf(text, RT_REFUSAL_TEXT, "the system refused memory (%s); the limit of %llu bytes is not reached", what,
+                 (unsigned long long)rt_memory_limit(m));
     return text;
 }
 
@@ -169,8 +167,7 @@ void rt_region_free(struct rt_memory *m, struct rt_region *r)
     if (!r->base)
         return;
     size_t used = atomic_load(&r->used);
-    struct rt_extent e = {r->base, r->reserved,
-                          HD_MIN(hd_align_up(HD_MAX(r->dirty, used), 4096), r->reserved)};
+    struct rt_extent e = {r->base, r->reserved, HD_MIN(hd_align_up(HD_MAX(r->dirty, used), 4096), r->reserved)};
     rt_pages_give(m->pages, &e);
     rt_memory_give(m, used);
     r->base = NULL;

@@ -25,8 +25,7 @@ void rt_memory_give(struct rt_memory *m, uint64_t bytes);
 uint64_t rt_memory_limit(const struct rt_memory *m); /* the smallest of m and its parents */
 /* Who refused memory, for a message; what: where it was wanted. */
 enum { RT_REFUSAL_TEXT = 160 };
-const char *rt_memory_refusal(const struct rt_memory *m, const char *what,
-                              char text[RT_REFUSAL_TEXT]);
+const char *rt_memory_refusal(const struct rt_memory *m, const char *what, char text[RT_REFUSAL_TEXT]);
 
 /* A piece of memory, aligned to 64 bytes. p NULL: none. */
 struct rt_block {

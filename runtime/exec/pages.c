@@ -40,8 +40,8 @@ static bool map_extent(size_t size, bool huge, struct rt_extent *e)
 {
     if (hd_fault(HD_FAULT_MMAP))
         return false;
-    unsigned char *p = mmap(NULL, size + RT_HUGE_PAGE, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    unsigned char *p =
+        mmap(NULL, size + RT_HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return false;
     size_t before = hd_align_up((uintptr_t)p, RT_HUGE_PAGE) - (uintptr_t)p;
@@ -66,8 +66,7 @@ static bool take_kept(struct rt_pages *c, size_t size, size_t want, struct rt_ex
     int best = -1;
     pthread_mutex_lock(&c->lock);
     for (int i = 0; i < c->n; i++)
-        if (c->v[i].size >= size &&
-            (best < 0 || distance(c->v[i].dirty, want) < distance(c->v[best].dirty, want)))
+        if (c->v[i].size >= size && (best < 0 || distance(c->v[i].dirty, want) < distance(c->v[best].dirty, want)))
             best = i;
     if (best >= 0) {
         *e = c->v[best];
@@ -78,8 +77,7 @@ static bool take_kept(struct rt_pages *c, size_t size, size_t want, struct rt_ex
     return best >= 0;
 }
 
-bool rt_pages_take(struct rt_pages *c, size_t size, size_t want, bool huge,
-                   struct rt_extent *e)
+bool rt_pages_take(struct rt_pages *c, size_t size, size_t want, bool huge, struct rt_extent *e)
 {
     size = hd_align_up(size, RT_HUGE_PAGE);
     return (c && take_kept(c, size, want, e)) || map_extent(size, huge, e);

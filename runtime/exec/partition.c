@@ -58,14 +58,10 @@ static int distribute(struct rt_exec *x, struct distribution *d)
     return rt_exec_parallel(x, d->cut.ntasks, move_rows, d);
 }
 
-int rt_parts_make(struct rt_exec *x, const struct rt_state *s, struct rt_parts *p,
-                  const unsigned char *rows, uint64_t n, unsigned char *to)
+int rt_parts_make(struct rt_exec *x, const struct rt_state *s, struct rt_parts *p, const unsigned char *rows,
+                  uint64_t n, unsigned char *to)
 {
-    struct distribution d = {.p = p,
-                             .rows = rows,
-                             .to = to,
-                             .stride = (size_t)s->stride,
-                             .cut = rt_cut(x, n, 16384)};
+    struct distribution d = {.p = p, .rows = rows, .to = to, .stride = (size_t)s->stride, .cut = rt_cut(x, n, 16384)};
     struct rt_block counts;
     HD_TRY(rt_exec_block(x, s, d.cut.ntasks * (size_t)p->n * sizeof *d.counts, true, &counts));
     d.counts = counts.p;

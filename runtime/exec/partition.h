@@ -28,8 +28,8 @@ static inline uint64_t rt_part_of(const struct rt_parts *p, const unsigned char 
 int rt_parts_wanted(uint64_t bytes);
 /* Needs n, offset, mask, shift of p. rows: n rows, to be distributed into `to`. 0, or -1 once
  * the execution has failed. */
-int rt_parts_make(struct rt_exec *x, const struct rt_state *s, struct rt_parts *p,
-                  const unsigned char *rows, uint64_t n, unsigned char *to);
+int rt_parts_make(struct rt_exec *x, const struct rt_state *s, struct rt_parts *p, const unsigned char *rows,
+                  uint64_t n, unsigned char *to);
 
 /* Rows are multiples of 8 bytes; the frequent sizes without a call. */
 static inline void rt_copy_row(unsigned char *to, const unsigned char *from, size_t stride)

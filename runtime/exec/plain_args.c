@@ -28,8 +28,7 @@ bool rt_arg_plain(const struct rt_arg *a, uint64_t *w)
     case RT_ARG_COL_FACTOR: return put_integer(w, a->phys, a->table->cols[a->column].factor);
     case RT_ARG_TABLE_ROWS: return put_integer(w, RT_I64, a->table->rows);
     case RT_ARG_KEYIDX_MIN: return put_integer(w, a->phys, a->table->keyidx[a->index].min);
-    case RT_ARG_KEYIDX_RANGE:
-        return put_integer(w, RT_I64, (hd_i128)a->table->keyidx[a->index].range);
+    case RT_ARG_KEYIDX_RANGE: return put_integer(w, RT_I64, (hd_i128)a->table->keyidx[a->index].range);
     case RT_ARG_SET:
     case RT_ARG_LIKE:
     case RT_ARG_COL_DATA:

@@ -6,8 +6,7 @@ int rt_result_stream(struct rt_result *r, struct ArrowArrayStream *out, struct h
 {
     struct rt_exec *x = r->x;
     const struct rt_live *v = &x->live[x->spec->result_state];
-    return rt_rows_stream(x->spec, v->rows, v->nrows, &x->memory, rt_cancel_flag(x->o.cancel),
-                          out, err);
+    return rt_rows_stream(x->spec, v->rows, v->nrows, &x->memory, rt_cancel_flag(x->o.cancel), out, err);
 }
 
 const unsigned char *rt_result_rows(const struct rt_result *r, uint64_t *n)

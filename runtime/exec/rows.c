@@ -12,8 +12,7 @@
 #include "runtime/exec/sort.h"
 
 enum {
-    PIECE_MIN =
-        16 << 10, /* bytes of a worker's first piece; each next one is twice as large */
+    PIECE_MIN = 16 << 10, /* bytes of a worker's first piece; each next one is twice as large */
     PIECE_MAX = 1 << 20,
     TOPK_MAX = 1 << 16, /* more rows are not worth keeping apart */
     TOPK_ROWS = 2048    /* least rows of a top-k buffer */
@@ -64,8 +63,7 @@ static uint64_t piece_cap(const struct rt_state *s)
 
 /* ---- Top-k ----------------------------------------------------------------------------- */
 
-static int32_t topk_start(struct rt_worker *w, struct rt_live *v, struct rt_local *l,
-                          int state)
+static int32_t topk_start(struct rt_worker *w, struct rt_live *v, struct rt_local *l, int state)
 {
     size_t stride = (size_t)v->s->stride;
     uint64_t rows = HD_MAX(v->topk * (v->topk <= 4096 ? 4 : 2), (uint64_t)TOPK_ROWS);
@@ -145,8 +143,7 @@ int32_t hdr_rows_grow(struct hdd_thread *t, int32_t state)
         return rt_worker_fail(w, RT_FAIL_CANCELLED, state);
     if (v->topk)
         return topk_grow(w, v, l, state);
-    l->chunk = HD_MIN(l->chunk ? l->chunk * 2 : HD_MAX(PIECE_MIN / stride, (size_t)4),
-                      piece_cap(v->s));
+    l->chunk = HD_MIN(l->chunk ? l->chunk * 2 : HD_MAX(PIECE_MIN / stride, (size_t)4), piece_cap(v->s));
     unsigned char *p = rt_region_take(&x->memory, &v->region, l->chunk * stride);
     if (!p)
         return rt_worker_fail(w, RT_FAIL_MEMORY, state);
@@ -232,8 +229,7 @@ void rt_rows_gather(struct rt_exec *x, struct rt_live *v)
     rt_region_trim(&x->memory, &v->region, (size_t)(end - v->rows));
 }
 
-static int sort_and_limit(struct rt_exec *x, struct rt_live *v, uint64_t offset,
-                          uint64_t count)
+static int sort_and_limit(struct rt_exec *x, struct rt_live *v, uint64_t offset, uint64_t count)
 {
     HD_TRY(rt_exec_block(x, v->s, count * (size_t)v->s->stride, false, &v->moved));
     HD_TRY(rt_sort_rows(x, v->sorter, v->rows, v->nrows, offset, count, v->moved.p));

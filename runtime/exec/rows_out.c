@@ -49,12 +49,10 @@ static struct rt_str read_text(const struct rt_field *f, const unsigned char *p)
     }
     const struct fe_dict *d = &f->dict_table->cols[f->dict_column].dict;
     uint32_t code = (uint32_t)read_integer(f->phys, p);
-    return (struct rt_str){d->bytes + d->offsets[code],
-                           d->offsets[code + 1] - d->offsets[code]};
+    return (struct rt_str){d->bytes + d->offsets[code], d->offsets[code + 1] - d->offsets[code]};
 }
 
-static void put_value(const struct rt_field *f, struct hd_type type, const unsigned char *p,
-                      void *out, size_t i)
+static void put_value(const struct rt_field *f, struct hd_type type, const unsigned char *p, void *out, size_t i)
 {
     switch ((enum hd_type_kind)type.kind) {
     case HD_BOOL: ((uint8_t *)out)[i] = (uint8_t)read_integer(f->phys, p); return;
@@ -86,8 +84,7 @@ static void fill_column(const struct batch *b, int c, const unsigned char *rows,
     }
 }
 
-static int fill_columns(const struct batch *b, const unsigned char *rows, size_t n,
-                        struct hd_err *err)
+static int fill_columns(const struct batch *b, const unsigned char *rows, size_t n, struct hd_err *err)
 {
     for (int c = 0; c < b->spec->nresult; c++) {
         if (hd_stopped(b->stop))
@@ -118,8 +115,8 @@ static int batch_init(struct batch *b, struct rt_memory *m, uint64_t nrows, stru
     return 0;
 }
 
-static int add_batches(struct rt_memory *m, struct batch *b, const unsigned char *rows,
-                       uint64_t n, struct rt_arrow_out *out, struct hd_err *err)
+static int add_batches(struct rt_memory *m, struct batch *b, const unsigned char *rows, uint64_t n,
+                       struct rt_arrow_out *out, struct hd_err *err)
 {
     uint64_t counted = 0;
     int rc = 0;
@@ -138,8 +135,8 @@ static int add_batches(struct rt_memory *m, struct batch *b, const unsigned char
     return rc;
 }
 
-static int make_batches(struct batch *b, const unsigned char *rows, uint64_t n,
-                        struct rt_memory *m, struct rt_arrow_out *out, struct hd_err *err)
+static int make_batches(struct batch *b, const unsigned char *rows, uint64_t n, struct rt_memory *m,
+                        struct rt_arrow_out *out, struct hd_err *err)
 {
     HD_TRY(batch_init(b, m, n, err));
     int rc = add_batches(m, b, rows, n, out, err);
@@ -154,25 +151,23 @@ static int new_columns(struct hd_arena *a, struct batch *b, struct rt_out_column
     return 0;
 }
 
-static int make_columns(struct hd_arena *a, struct batch *b, struct rt_out_column **cols,
-                        struct hd_err *err)
+static int make_columns(struct hd_arena *a, struct batch *b, struct rt_out_column **cols, struct hd_err *err)
 {
     int rc;
     HD_GUARDED(rc, NULL, err, new_columns(a, b, cols));
     return rc;
 }
 
-static int make_stream(struct hd_arena *a, const struct rt_spec *s, const unsigned char *rows,
-                       uint64_t n, struct rt_memory *m, const struct hd_stop *stop,
-                       struct ArrowArrayStream *out, struct hd_err *err)
+static int make_stream(struct hd_arena *a, const struct rt_spec *s, const unsigned char *rows, uint64_t n,
+                       struct rt_memory *m, const struct hd_stop *stop, struct ArrowArrayStream *out,
+                       struct hd_err *err)
 {
     struct batch b = {.spec = s, .state = &s->states[s->result_state], .stop = stop};
     struct rt_out_column *cols;
     struct rt_arrow_out *o = NULL;
     HD_TRY(make_columns(a, &b, &cols, err));
     for (int c = 0; c < s->nresult; c++)
-        cols[c] = (struct rt_out_column){s->result[c].name, s->result[c].type,
-                                         s->result[c].nullable};
+        cols[c] = (struct rt_out_column){s->result[c].name, s->result[c].type, s->result[c].nullable};
     HD_TRY(rt_arrow_out_new(s->nresult, cols, &o, err));
     if (make_batches(&b, rows, n, m, o, err) != 0) {
         rt_arrow_out_free(o);
@@ -182,9 +177,8 @@ static int make_stream(struct hd_arena *a, const struct rt_spec *s, const unsign
     return 0;
 }
 
-int rt_rows_stream(const struct rt_spec *spec, const unsigned char *rows, uint64_t n,
-                   struct rt_memory *m, const struct hd_stop *stop,
-                   struct ArrowArrayStream *out, struct hd_err *err)
+int rt_rows_stream(const struct rt_spec *spec, const unsigned char *rows, uint64_t n, struct rt_memory *m,
+                   const struct hd_stop *stop, struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct hd_arena a;
     hd_arena_init(&a);

@@ -81,8 +81,7 @@ static void pack(struct packing *p, hd_u128 v, int bits)
         p->key |= v << p->left;
 }
 
-void rt_sort_entry(const struct rt_sorter *o, const unsigned char *row,
-                   struct rt_sort_entry *e)
+void rt_sort_entry(const struct rt_sorter *o, const unsigned char *row, struct rt_sort_entry *e)
 {
     const struct rt_state *s = o->s;
     struct packing p = {0, 128};
@@ -99,8 +98,8 @@ void rt_sort_entry(const struct rt_sorter *o, const unsigned char *row,
     e->row = row;
 }
 
-static int compare_field(const struct rt_state *s, const struct rt_sort_key *k,
-                         const unsigned char *a, const unsigned char *b)
+static int compare_field(const struct rt_state *s, const struct rt_sort_key *k, const unsigned char *a,
+                         const unsigned char *b)
 {
     const struct rt_field *f = &s->fields[k->field];
     if (f->valid_offset >= 0) {
@@ -112,8 +111,7 @@ static int compare_field(const struct rt_state *s, const struct rt_sort_key *k,
     return k->desc ? -c : c;
 }
 
-int rt_sort_compare_rest(const struct rt_sorter *o, const unsigned char *a,
-                         const unsigned char *b)
+int rt_sort_compare_rest(const struct rt_sorter *o, const unsigned char *a, const unsigned char *b)
 {
     int c = 0;
     for (int i = o->rest; i < o->s->nsort && c == 0; i++)
@@ -168,8 +166,7 @@ static bool is_stopped(const struct rt_sorter *o)
     return o->stopped && atomic_load_explicit(o->stopped, memory_order_relaxed) != 0;
 }
 
-static void order3(const struct rt_sorter *o, struct rt_sort_entry *a, struct rt_sort_entry *b,
-                   struct rt_sort_entry *c)
+static void order3(const struct rt_sorter *o, struct rt_sort_entry *a, struct rt_sort_entry *b, struct rt_sort_entry *c)
 {
     if (rt_sort_less(o, b, a))
         swap(a, b);
@@ -208,8 +205,7 @@ static int depth_limit(size_t n)
     return d;
 }
 
-static void sort_within(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n,
-                        int depth)
+static void sort_within(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n, int depth)
 {
     while (n > INSERTION && !is_stopped(o)) {
         if (depth-- == 0) {
@@ -369,8 +365,7 @@ static int sort_parallel(struct sorting *s, struct rt_block *counts)
 {
     struct rt_exec *x = s->x;
     s->nbuckets = HD_MIN(x->o.threads * 8, MAX_BUCKETS);
-    HD_TRY(rt_exec_block(x, s->o->s, s->cut.ntasks * (size_t)s->nbuckets * sizeof *s->counts,
-                         true, counts));
+    HD_TRY(rt_exec_block(x, s->o->s, s->cut.ntasks * (size_t)s->nbuckets * sizeof *s->counts, true, counts));
     s->counts = counts->p;
     choose_splitters(s);
     HD_TRY(rt_exec_parallel(x, s->cut.ntasks, count_buckets, s));
@@ -401,13 +396,12 @@ static int sort_all(struct sorting *s, uint64_t n, struct rt_block *blocks)
     return rt_exec_parallel(x, s->cut.ntasks, gather_rows, s);
 }
 
-int rt_sort_rows(struct rt_exec *x, const struct rt_sorter *o, const unsigned char *rows,
-                 uint64_t n, uint64_t offset, uint64_t count, unsigned char *out)
+int rt_sort_rows(struct rt_exec *x, const struct rt_sorter *o, const unsigned char *rows, uint64_t n, uint64_t offset,
+                 uint64_t count, unsigned char *out)
 {
     struct rt_block blocks[3] = {{.p = NULL}, {.p = NULL}, {.p = NULL}};
     struct sorting *s = hd_alloc(&x->arena, sizeof *s);
-    *s = (struct sorting){
-        .x = x, .o = o, .rows = rows, .offset = offset, .count = count, .out = out};
+    *s = (struct sorting){.x = x, .o = o, .rows = rows, .offset = offset, .count = count, .out = out};
     int rc = n && count ? sort_all(s, n, blocks) : 0;
     for (int i = 0; i < 3; i++)
         rt_block_free(&x->memory, &blocks[i]);

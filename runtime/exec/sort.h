@@ -18,13 +18,10 @@ struct rt_sorter {
 };
 
 void rt_sorter_init(struct rt_sorter *o, const struct rt_state *s);
-void rt_sort_entry(const struct rt_sorter *o, const unsigned char *row,
-                   struct rt_sort_entry *e);
-int rt_sort_compare_rest(const struct rt_sorter *o, const unsigned char *a,
-                         const unsigned char *b);
+void rt_sort_entry(const struct rt_sorter *o, const unsigned char *row, struct rt_sort_entry *e);
+int rt_sort_compare_rest(const struct rt_sorter *o, const unsigned char *a, const unsigned char *b);
 
-static inline bool rt_sort_less(const struct rt_sorter *o, const struct rt_sort_entry *a,
-                                const struct rt_sort_entry *b)
+static inline bool rt_sort_less(const struct rt_sorter *o, const struct rt_sort_entry *a, const struct rt_sort_entry *b)
 {
     if (a->hi != b->hi)
         return a->hi < b->hi;
@@ -40,7 +37,7 @@ void rt_sort_select(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n
 
 /* Sorts n rows on all threads and writes rows [offset, offset + count) of the result to `out`.
  * 0, or -1 once the execution has failed. */
-int rt_sort_rows(struct rt_exec *x, const struct rt_sorter *o, const unsigned char *rows,
-                 uint64_t n, uint64_t offset, uint64_t count, unsigned char *out);
+int rt_sort_rows(struct rt_exec *x, const struct rt_sorter *o, const unsigned char *rows, uint64_t n, uint64_t offset,
+                 uint64_t count, unsigned char *out);
 
 #endif

@@ -46,11 +46,9 @@ static void print_sort(struct hd_strbuf *out, const struct rt_state *t)
         hd_strbuf_adds(out, " sort");
     for (int k = 0; k < t->nsort; k++)
         hd_strbuf_addf(out, "%s %s%s nulls %s", k ? "," : "", t->fields[t->sort[k].field].name,
-                       t->sort[k].desc ? " desc" : "",
-                       t->sort[k].nulls_first ? "first" : "last");
+                       t->sort[k].desc ? " desc" : "", t->sort[k].nulls_first ? "first" : "last");
     if (t->kind == RT_STATE_ROWS && (t->limit >= 0 || t->offset > 0))
-        hd_strbuf_addf(out, " limit %lld offset %lld", (long long)t->limit,
-                       (long long)t->offset);
+        hd_strbuf_addf(out, " limit %lld offset %lld", (long long)t->limit, (long long)t->offset);
 }
 
 static void print_field(struct hd_strbuf *out, const struct rt_state *t, int f)
@@ -59,14 +57,12 @@ static void print_field(struct hd_strbuf *out, const struct rt_state *t, int f)
     const struct rt_field *d = &t->fields[f];
     char type[HD_TEXT_MAX];
     size_t line = out->n;
-    hd_strbuf_addf(out, "      +%d %s: %s", d->offset, d->name ? d->name : "",
-                   rt_phys_name(d->phys));
+    hd_strbuf_addf(out, "      +%d %s: %s", d->offset, d->name ? d->name : "", rt_phys_name(d->phys));
     hd_strbuf_addf(out, " (%s)", hd_type_text(d->type, type));
     if (d->valid_offset >= 0)
         hd_strbuf_addf(out, " valid +%d", d->valid_offset);
     if (d->dict_table)
-        hd_strbuf_addf(out, " code of %s.%s", d->dict_table->name,
-                       d->dict_table->cols[d->dict_column].name);
+        hd_strbuf_addf(out, " code of %s.%s", d->dict_table->name, d->dict_table->cols[d->dict_column].name);
     if (t->merge)
         hd_strbuf_addf(out, " %s", merges[t->merge[f]]);
     else if (f < t->nkeys)
@@ -78,12 +74,10 @@ static void print_state(struct hd_strbuf *out, const struct rt_spec *s, int i)
 {
     const struct rt_state *t = &s->states[i];
     size_t line = out->n;
-    hd_strbuf_addf(out, "  s%d %s \"%s\"", i, rt_state_kind_name(t->kind),
-                   t->name ? t->name : "");
+    hd_strbuf_addf(out, "  s%d %s \"%s\"", i, rt_state_kind_name(t->kind), t->name ? t->name : "");
     hd_strbuf_addf(out, " stride %d range %llu", t->stride, (unsigned long long)t->range);
     hd_strbuf_addf(out, "%s%s%s%s%s", t->shared ? " shared" : "", t->unique ? " unique" : "",
-                   t->dedupe ? " dedupe" : "", t->track_matches ? " matches" : "",
-                   t->single ? " single" : "");
+                   t->dedupe ? " dedupe" : "", t->track_matches ? " matches" : "", t->single ? " single" : "");
     if (t->nvalues)
         hd_strbuf_addf(out, " values %lld", (long long)t->nvalues);
     print_sort(out, t);
@@ -174,8 +168,7 @@ void rt_spec_print(struct hd_strbuf *out, const struct rt_spec *s)
     hd_strbuf_addf(out, "result s%d\n", s->result_state);
     for (int i = 0; i < s->nresult; i++) {
         size_t line = out->n;
-        hd_strbuf_addf(out, "  %s %s%s = field %d", s->result[i].name,
-                       hd_type_text(s->result[i].type, type),
+        hd_strbuf_addf(out, "  %s %s%s = field %d", s->result[i].name, hd_type_text(s->result[i].type, type),
                        s->result[i].nullable ? "" : " not null", s->result[i].field);
         hd_show_end_line(out, line);
     }

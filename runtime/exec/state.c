@@ -101,8 +101,7 @@ int rt_state_finish(struct rt_exec *x, int state)
     case RT_STATE_AGG_HASH: rc = rt_agg_hash_finish(x, v); break;
     }
     v->finished = true;
-    bool rows = v->s->kind == RT_STATE_ROWS || v->s->kind == RT_STATE_CSR ||
-                v->s->kind == RT_STATE_HASH;
+    bool rows = v->s->kind == RT_STATE_ROWS || v->s->kind == RT_STATE_CSR || v->s->kind == RT_STATE_HASH;
     if (rc == 0 && rows && v->s->track_matches)
         rc = rt_exec_block(x, v->s, bitmap_bytes(v->nrows), true, &v->matches);
     return rc;

@@ -65,14 +65,13 @@ static int touch_all(struct touching *t, struct rt_crew *crew, int threads, stru
     pthread_mutex_destroy(&t->lock);
     if (!t->failed)
         return 0;
-    hd_err_set(err, t->err.class, t->err.file, t->err.line, t->err.path, "%s",
-               t->err.message);
+    hd_err_set(err, t->err.class, t->err.file, t->err.line, t->err.path, "%s", t->err.message);
     hd_err_release(&t->err);
     return -1;
 }
 
-int rt_touch_columns(const struct rt_spec *s, struct rt_crew *crew, int threads,
-                     bool (*stopped)(void *context), void *context, struct hd_err *err)
+int rt_touch_columns(const struct rt_spec *s, struct rt_crew *crew, int threads, bool (*stopped)(void *context),
+                     void *context, struct hd_err *err)
 {
     struct hd_arena a;
     struct touching t = {.stopped = stopped, .context = context};

@@ -8,7 +8,7 @@
 
 /* The first use in a process reads the files, so several at a time, on up to `threads` threads
  * of the crew. stopped: asked between columns; true ends it early, without an error. */
-int rt_touch_columns(const struct rt_spec *s, struct rt_crew *crew, int threads,
-                     bool (*stopped)(void *context), void *context, struct hd_err *err);
+int rt_touch_columns(const struct rt_spec *s, struct rt_crew *crew, int threads, bool (*stopped)(void *context),
+                     void *context, struct hd_err *err);
 
 #endif

@@ -40,8 +40,7 @@ static char *beside(const char *file, const char *relative)
 {
     char *path = NULL, *real = NULL;
     const char *slash = file ? strrchr(file, '/') : NULL;
-    if (slash && asprintf(&path, "%.*s/%s", (int)(slash - file), file, relative) > 0 &&
-        is_executable(path))
+    if (slash && asprintf(&path, "%.*s/%s", (int)(slash - file), file, relative) > 0 && is_executable(path))
         real = realpath(path, NULL);
     free(path);
     return real;
@@ -58,8 +57,7 @@ static char *find_beside(char *file, const char *installed)
 
 static char *this_library(void)
 {
-    int (*function)(const struct rt_nvrtc *, char **, struct hd_err *) =
-        rt_compile_process_check;
+    int (*function)(const struct rt_nvrtc *, char **, struct hd_err *) = rt_compile_process_check;
     void *address;
     Dl_info info;
     memcpy(&address, &function, sizeof address);
@@ -70,8 +68,7 @@ static char *this_library(void)
 static int named_executable(const char *named, char **path, struct hd_err *err)
 {
     if (*named != '/' || !is_executable(named))
-        return HD_FAIL(err, RESOURCE, named,
-                       "$HEDDLE_COMPILER: expected none or the absolute path of heddle-nvrtc");
+        return HD_FAIL(err, RESOURCE, named, "$HEDDLE_COMPILER: expected none or the absolute path of heddle-nvrtc");
     *path = strdup(named);
     return *path ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory");
 }
@@ -91,8 +88,7 @@ static int find_executable(char **path, struct hd_err *none, struct hd_err *err)
     if (!*path)
         *path = find_beside(this_library(), HEDDLE_LIBEXEC_FROM_LIB);
     if (!*path)
-        HD_FAIL(none, RESOURCE, NULL,
-                "heddle-nvrtc is not beside the executable or the library, nor installed");
+        HD_FAIL(none, RESOURCE, NULL, "heddle-nvrtc is not beside the executable or the library, nor installed");
     return 0;
 }
 
@@ -103,8 +99,7 @@ struct server {
     int control;
 };
 
-static int spawn(const char *path, const char *library, const char *form, int arch, int theirs,
-                 pid_t *pid)
+static int spawn(const char *path, const char *library, const char *form, int arch, int theirs, pid_t *pid)
 {
     char number[16];
     char *const argv[] = {(char *)path, (char *)library, (char *)form, number, NULL};
@@ -127,12 +122,11 @@ static int spawn(const char *path, const char *library, const char *form, int ar
     return status;
 }
 
-static int server_start(struct server *s, const char *path, const struct rt_nvrtc *n,
-                        const char *form, int arch, struct hd_err *err)
+static int server_start(struct server *s, const char *path, const struct rt_nvrtc *n, const char *form, int arch,
+                        struct hd_err *err)
 {
     int pair[2];
-    if (hd_fault(HD_FAULT_OPEN) ||
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+    if (hd_fault(HD_FAULT_OPEN) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return HD_FAIL(err, RESOURCE, path, "no socket for it: %s", strerror(errno));
     int status = spawn(path, rt_nvrtc_path(n), form, arch, pair[1], &s->pid);
     close(pair[1]);
@@ -169,8 +163,8 @@ static void server_stop(struct server *s)
     server_ended(s, 0, &status);
 }
 
-static int judge_hello(const struct rt_wire_hello *h, const char *text, const char *path,
-                       const struct rt_nvrtc *n, struct hd_err *err)
+static int judge_hello(const struct rt_wire_hello *h, const char *text, const char *path, const struct rt_nvrtc *n,
+                       struct hd_err *err)
 {
     char expected[RT_WIRE_TEXT_MOST];
     if (h->class != HD_ERR_NONE)
@@ -178,24 +172,20 @@ static int judge_hello(const struct rt_wire_hello *h, const char *text, const ch
     rt_wire_identity(n, expected);
     if (strcmp(text, expected) == 0)
         return 0;
-    return HD_FAIL(err, RESOURCE, path,
-                   "it is of another build than this library: expected %s; found %s", expected,
+    return HD_FAIL(err, RESOURCE, path, "it is of another build than this library: expected %s; found %s", expected,
                    text);
 }
 
 /* Waits for it. */
-static int hear_hello(const struct server *s, const char *path, const struct rt_nvrtc *n,
-                      struct hd_err *err)
+static int hear_hello(const struct server *s, const char *path, const struct rt_nvrtc *n, struct hd_err *err)
 {
     struct rt_wire_hello h;
     struct timeval most = {.tv_sec = 1}; /* between the parts of one message */
     char *text = NULL;
     setsockopt(s->control, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
-    if (rt_wire_readable(s->control, HELLO_MS) && rt_wire_receive(s->control, &h, sizeof h) &&
-        h.magic == RT_WIRE_MAGIC)
+    if (rt_wire_readable(s->control, HELLO_MS) && rt_wire_receive(s->control, &h, sizeof h) && h.magic == RT_WIRE_MAGIC)
         text = rt_wire_receive_bytes(s->control, h.text, RT_WIRE_TEXT_MOST - 1);
-    int rc = text ? judge_hello(&h, text, path, n, err)
-                  : HD_FAIL(err, RESOURCE, path, "it does not say who it is");
+    int rc = text ? judge_hello(&h, text, path, n, err) : HD_FAIL(err, RESOURCE, path, "it does not say who it is");
     free(text);
     return rc;
 }
@@ -222,18 +212,16 @@ enum outcome { COMPILED, REFUSED, UNANSWERED };
 
 static bool send_request(int fd, const char *name, const char *source)
 {
-    struct rt_wire_request r = {.magic = RT_WIRE_MAGIC,
-                                .name = (uint32_t)strnlen(name, RT_WIRE_TEXT_MOST),
-                                .source = strlen(source)};
-    return rt_wire_send(fd, &r, sizeof r) && rt_wire_send(fd, name, r.name) &&
-           rt_wire_send(fd, source, r.source);
+    struct rt_wire_request r = {
+        .magic = RT_WIRE_MAGIC, .name = (uint32_t)strnlen(name, RT_WIRE_TEXT_MOST), .source = strlen(source)};
+    return rt_wire_send(fd, &r, sizeof r) && rt_wire_send(fd, name, r.name) && rt_wire_send(fd, source, r.source);
 }
 
 static enum outcome hear_answer(int fd, struct rt_bytes *image, struct hd_err *err)
 {
     struct rt_wire_answer a;
-    if (!rt_wire_receive(fd, &a, sizeof a) || a.magic != RT_WIRE_MAGIC ||
-        a.class > HD_ERR_TOOL || (a.class == HD_ERR_NONE && (a.message || !a.bytes)))
+    if (!rt_wire_receive(fd, &a, sizeof a) || a.magic != RT_WIRE_MAGIC || a.class > HD_ERR_TOOL ||
+        (a.class == HD_ERR_NONE && (a.message || !a.bytes)))
         return UNANSWERED;
     char *message = rt_wire_receive_bytes(fd, a.message, RT_WIRE_TEXT_MOST);
     char *bytes = message ? rt_wire_receive_bytes(fd, a.bytes, RT_WIRE_MOST) : NULL;
@@ -280,9 +268,7 @@ struct process {
 /* Under the lock, as what follows. */
 static void wake(struct process *p)
 {
-    p->state = server_start(&p->server, p->path, p->n, p->form, p->arch, &p->lost) == 0
-                   ? STARTING
-                   : LOST;
+    p->state = server_start(&p->server, p->path, p->n, p->form, p->arch, &p->lost) == 0 ? STARTING : LOST;
 }
 
 static void await(struct process *p)
@@ -300,8 +286,7 @@ static bool goes_there(struct process *p)
 {
     if (p->state == ASLEEP && p->inside > 1)
         wake(p);
-    if (p->state == ASLEEP ||
-        (p->state == STARTING && !rt_wire_readable(p->server.control, 0)))
+    if (p->state == ASLEEP || (p->state == STARTING && !rt_wire_readable(p->server.control, 0)))
         if (!atomic_exchange(&p->busy, true))
             return false;
     if (p->state == STARTING)
@@ -319,8 +304,7 @@ static int take_connection(struct process *p)
             return fd;
         close(fd); /* it was idle for long, or died */
     }
-    if (hd_fault(HD_FAULT_OPEN) ||
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+    if (hd_fault(HD_FAULT_OPEN) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return -1;
     bool given = rt_wire_give(p->server.control, pair[1]);
     close(pair[1]);
@@ -347,8 +331,8 @@ static void drop_connections(struct process *p)
         close(p->idle[--p->nidle]);
 }
 
-static enum outcome compile_there(struct process *p, const char *name, const char *source,
-                                  struct rt_bytes *image, struct hd_err *err)
+static enum outcome compile_there(struct process *p, const char *name, const char *source, struct rt_bytes *image,
+                                  struct hd_err *err)
 {
     pthread_mutex_lock(&p->lock);
     int fd = p->state == READY ? take_connection(p) : -1;
@@ -377,8 +361,8 @@ static void look_after(struct process *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-static int process_compile(struct rt_compiler *c, const char *name, const char *source,
-                           struct rt_bytes *image, struct hd_err *err)
+static int process_compile(struct rt_compiler *c, const char *name, const char *source, struct rt_bytes *image,
+                           struct hd_err *err)
 {
     struct process *p = c->self;
     enum outcome o = UNANSWERED;
@@ -392,9 +376,7 @@ static int process_compile(struct rt_compiler *c, const char *name, const char *
         if (o == UNANSWERED)
             look_after(p);
     }
-    int rc = o == COMPILED  ? 0
-             : o == REFUSED ? -1
-                            : p->here->compile(p->here, name, source, image, err);
+    int rc = o == COMPILED ? 0 : o == REFUSED ? -1 : p->here->compile(p->here, name, source, image, err);
     if (!there)
         p->busy = false;
     p->inside--;
@@ -433,8 +415,7 @@ static int fill(struct process *p, int arch, struct hd_err *err)
     return rt_nvrtc_compiler(p->n, arch, &p->here, err);
 }
 
-int rt_compile_process_open(struct rt_nvrtc *n, int arch, bool cold, struct rt_compiler **out,
-                            struct hd_err *err)
+int rt_compile_process_open(struct rt_nvrtc *n, int arch, bool cold, struct rt_compiler **out, struct hd_err *err)
 {
     struct process *p = hd_try_calloc(1, sizeof *p);
     if (!p)
@@ -447,8 +428,7 @@ int rt_compile_process_open(struct rt_nvrtc *n, int arch, bool cold, struct rt_c
         return -1;
     }
     pthread_mutex_init(&p->lock, NULL);
-    p->c = (struct rt_compiler){p->here->identity, process_compile, process_trouble,
-                                process_close, p};
+    p->c = (struct rt_compiler){p->here->identity, process_compile, process_trouble, process_close, p};
     if (cold && p->state == ASLEEP)
         wake(p);
     *out = &p->c;

@@ -10,8 +10,7 @@
  * executable, beside this library, or where it is installed. Where there is none ($HEDDLE_COMPILER
  * is "none"), or it does not start, does not fit or ends by itself, sources are compiled in this
  * process: the code is the same. RESOURCE if the variable names no executable. */
-int rt_compile_process_open(struct rt_nvrtc *n, int arch, bool cold, struct rt_compiler **out,
-                            struct hd_err *err);
+int rt_compile_process_open(struct rt_nvrtc *n, int arch, bool cold, struct rt_compiler **out, struct hd_err *err);
 /* Whether there is a server that compiles what n compiles: starts one and hears it. *path: its
  * executable, on the heap. RESOURCE with the reason if not. */
 int rt_compile_process_check(const struct rt_nvrtc *n, char **path, struct hd_err *err);

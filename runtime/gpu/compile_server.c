@@ -27,8 +27,7 @@ enum { IDLE_MS = 10000 }; /* after which a connection's process ends: it holds s
 static bool answer(int fd, int rc, const struct rt_bytes *image, const struct hd_err *err)
 {
     const char *log = err->detail ? err->detail : "";
-    struct rt_wire_answer a = {
-        .magic = RT_WIRE_MAGIC, .class = HD_ERR_NONE, .bytes = image->n};
+    struct rt_wire_answer a = {.magic = RT_WIRE_MAGIC, .class = HD_ERR_NONE, .bytes = image->n};
     if (rc != 0) {
         a.class = err->class;
         a.message = strlen(err->message);
@@ -53,8 +52,7 @@ static bool compile(const struct server *s, int fd, const char *name, const char
 static bool serve_request(const struct server *s, int fd)
 {
     struct rt_wire_request r;
-    if (!rt_wire_readable(fd, IDLE_MS) || !rt_wire_receive(fd, &r, sizeof r) ||
-        r.magic != RT_WIRE_MAGIC)
+    if (!rt_wire_readable(fd, IDLE_MS) || !rt_wire_receive(fd, &r, sizeof r) || r.magic != RT_WIRE_MAGIC)
         return false;
     char *name = rt_wire_receive_bytes(fd, r.name, RT_WIRE_TEXT_MOST);
     char *source = name ? rt_wire_receive_bytes(fd, r.source, RT_WIRE_MOST) : NULL;
@@ -92,8 +90,7 @@ static int start(struct server *s, char **argv, struct hd_err *err)
     s->form = strcmp(argv[2], "ptx") == 0 ? RT_NVRTC_PTX : RT_NVRTC_CUBIN;
     s->arch = atoi(argv[3]);
     if (s->arch && rt_nvrtc_arch(s->n, s->arch, &cubin) != s->arch)
-        return HD_FAIL(err, RESOURCE, NULL, "NVRTC %s does not know architecture %d",
-                       rt_nvrtc_version(s->n), s->arch);
+        return HD_FAIL(err, RESOURCE, NULL, "NVRTC %s does not know architecture %d", rt_nvrtc_version(s->n), s->arch);
     if (s->arch)
         rt_nvrtc_precompile(s->n, s->arch, s->form);
     rt_wire_identity(s->n, identity);
@@ -107,8 +104,7 @@ static void stand_apart(void)
 {
     setpgid(0, 0);
     close_range(STDERR_FILENO + 1, ~0U, 0);
-    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT},
-              NULL);
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT}, NULL);
     if (chdir("/") != 0)
         return; /* then it keeps that folder busy */
 }
@@ -140,8 +136,7 @@ int rt_compile_server(int argc, char **argv)
     int type;
     socklen_t n = sizeof type;
     if (argc != 4 || getsockopt(RT_WIRE_CONTROL, SOL_SOCKET, SO_TYPE, &type, &n) != 0) {
-        fprintf(stderr, "%s compiles for the Heddle library, which starts it by itself\n",
-                argv[0]);
+        fprintf(stderr, "%s compiles for the Heddle library, which starts it by itself\n", argv[0]);
         return 2;
     }
     stand_apart();

@@ -127,8 +127,7 @@ void rt_wire_identity(const struct rt_nvrtc *n, char text[RT_WIRE_TEXT_MOST])
         digest_text(&state, hdd_templates[i].text);
     }
     XXH128_hash_t h = XXH3_128bits_digest(&state);
-    int at = snprintf(text, RT_WIRE_TEXT_MOST, "headers %016" PRIx64 "%016" PRIx64 ", ",
-                      h.high64, h.low64);
+    int at = snprintf(text, RT_WIRE_TEXT_MOST, "headers %016" PRIx64 "%016" PRIx64 ", ", h.high64, h.low64);
     rt_nvrtc_describe(n, text + at, (size_t)(RT_WIRE_TEXT_MOST - at));
     at += (int)strlen(text + at);
     snprintf(text + at, (size_t)(RT_WIRE_TEXT_MOST - at), ", %s", rt_nvrtc_path(n));

@@ -11,8 +11,8 @@ struct rt_compiler {
                              options, the architecture; the headers are added by the cache */
     /* Source with the embedded device headers as "hd/<name>". Any thread; several at a time.
      * TOOL with the compiler's log as detail. */
-    int (*compile)(struct rt_compiler *c, const char *name, const char *source,
-                   struct rt_bytes *image, struct hd_err *err);
+    int (*compile)(struct rt_compiler *c, const char *name, const char *source, struct rt_bytes *image,
+                   struct hd_err *err);
     /* Why compiling takes longer than it has to, for reports; lives as long as the compiler. NULL:
      * nothing to tell. The function may be NULL. */
     const char *(*trouble)(struct rt_compiler *c);

@@ -10,22 +10,20 @@ enum {
     BOUNCE = 1 << 20,   /* of downloads */
     LARGE = 8 << 20,    /* uploads from this size on are staged by several threads */
     PIECE = 4 << 20,    /* what a thread copies at once */
-    THREADS = 6, SLOTS = 2 /* of a thread: one is filled while the other travels */
+    THREADS = 6,
+    SLOTS = 2 /* of a thread: one is filled while the other travels */
 };
 
 /* ---- downloads ------------------------------------------------------------------------- */
 
-int rt_cuda_download(struct rt_device *d, void *to, uint64_t from, size_t n,
-                     struct hd_err *err)
+int rt_cuda_download(struct rt_device *d, void *to, uint64_t from, size_t n, struct hd_err *err)
 {
     struct rt_cuda *c = rt_cuda(d);
     if (!c->bounce)
-        HD_TRY(rt_cuda_check(c, c->cu->cuMemHostAlloc(&c->bounce, BOUNCE, 0),
-                             "pinned memory", err));
+        HD_TRY(rt_cuda_check(c, c->cu->cuMemHostAlloc(&c->bounce, BOUNCE, 0), "pinned memory", err));
     for (size_t at = 0; at < n; at += BOUNCE) {
         size_t k = HD_MIN(n - at, (size_t)BOUNCE);
-        HD_TRY(rt_cuda_check(
-            c, c->cu->cuMemcpyDtoHAsync(c->bounce, from + at, k, c->stream), "download", err));
+        HD_TRY(rt_cuda_check(c, c->cu->cuMemcpyDtoHAsync(c->bounce, from + at, k, c->stream), "download", err));
         HD_TRY(rt_cuda_check(c, c->cu->cuStreamSynchronize(c->stream), "download", err));
         memcpy((char *)to + at, c->bounce, k);
     }
@@ -86,8 +84,7 @@ static void *stage_thread(void *context)
     return NULL;
 }
 
-static int upload_large(struct rt_cuda *c, uint64_t to, const void *from, size_t n,
-                        struct hd_err *err)
+static int upload_large(struct rt_cuda *c, uint64_t to, const void *from, size_t n, struct hd_err *err)
 {
     struct upload u = {.c = c, .to = to, .from = from, .n = n};
     pthread_t threads[THREADS];
@@ -95,12 +92,10 @@ static int upload_large(struct rt_cuda *c, uint64_t to, const void *from, size_t
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     long want = HD_MIN(HD_MIN((long)THREADS, cores), (long)(n / PIECE)) - 1;
     if (!c->staging)
-        HD_TRY(rt_cuda_check(
-            c, c->cu->cuMemHostAlloc(&c->staging, (size_t)THREADS * SLOTS * PIECE, 0),
-            "pinned memory", err));
+        HD_TRY(rt_cuda_check(c, c->cu->cuMemHostAlloc(&c->staging, (size_t)THREADS * SLOTS * PIECE, 0), "pinned memory",
+                             err));
     HD_TRY(rt_cuda_check(c, c->cu->cuStreamSynchronize(c->stream), "upload", err));
-    while (started < want &&
-           pthread_create(&threads[started], NULL, stage_thread, &u) == 0)
+    while (started < want && pthread_create(&threads[started], NULL, stage_thread, &u) == 0)
         started++;
     stage_thread(&u);
     for (int i = 0; i < started; i++)
@@ -109,8 +104,7 @@ static int upload_large(struct rt_cuda *c, uint64_t to, const void *from, size_t
     return rt_cuda_check(c, u.status ? u.status : status, "upload", err);
 }
 
-int rt_cuda_upload(struct rt_device *d, uint64_t to, const void *from, size_t n,
-                   struct hd_err *err)
+int rt_cuda_upload(struct rt_device *d, uint64_t to, const void *from, size_t n, struct hd_err *err)
 {
     struct rt_cuda *c = rt_cuda(d);
     if (n >= LARGE)

@@ -59,8 +59,7 @@ static void leave(struct rt_device *d)
 static int alloc(struct rt_device *d, size_t n, uint64_t *address, struct hd_err *err)
 {
     struct rt_cuda *c = rt_cuda(d);
-    return rt_cuda_check(c, c->cu->cuMemAlloc(address, HD_MAX(n, (size_t)1)), "device memory",
-                         err);
+    return rt_cuda_check(c, c->cu->cuMemAlloc(address, HD_MAX(n, (size_t)1)), "device memory", err);
 }
 
 static void free_memory(struct rt_device *d, uint64_t address)
@@ -73,8 +72,7 @@ static int set(struct rt_device *d, uint64_t to, int byte, size_t n, struct hd_e
     struct rt_cuda *c = rt_cuda(d);
     if (n == 0)
         return 0;
-    return rt_cuda_check(c, c->cu->cuMemsetD8Async(to, (unsigned char)byte, n, c->stream),
-                         "clearing memory", err);
+    return rt_cuda_check(c, c->cu->cuMemsetD8Async(to, (unsigned char)byte, n, c->stream), "clearing memory", err);
 }
 
 static int copy(struct rt_device *d, uint64_t to, uint64_t from, size_t n, struct hd_err *err)
@@ -82,8 +80,7 @@ static int copy(struct rt_device *d, uint64_t to, uint64_t from, size_t n, struc
     struct rt_cuda *c = rt_cuda(d);
     if (n == 0)
         return 0;
-    return rt_cuda_check(c, c->cu->cuMemcpyDtoDAsync(to, from, n, c->stream), "copying memory",
-                         err);
+    return rt_cuda_check(c, c->cu->cuMemcpyDtoDAsync(to, from, n, c->stream), "copying memory", err);
 }
 
 /* ---- code ------------------------------------------------------------------------------ */
@@ -98,14 +95,13 @@ struct rt_module {
     struct rt_function *functions;
 };
 
-static int add_parts(const struct rt_driver *cu, cu_link l, const char *name,
-                     const struct rt_bytes *parts, int n)
+static int add_parts(const struct rt_driver *cu, cu_link l, const char *name, const struct rt_bytes *parts, int n)
 {
     int status = 0;
     for (int i = 0; i < n && status == 0; i++) {
         bool cubin = parts[i].n > 4 && memcmp(parts[i].p, "\177ELF", 4) == 0;
-        status = cu->cuLinkAddData(l, cubin ? CU_INPUT_CUBIN : CU_INPUT_PTX, parts[i].p,
-                                   parts[i].n + !cubin, name, 0, NULL, NULL);
+        status = cu->cuLinkAddData(l, cubin ? CU_INPUT_CUBIN : CU_INPUT_PTX, parts[i].p, parts[i].n + !cubin, name, 0,
+                                   NULL, NULL);
     }
     return status;
 }
@@ -120,8 +116,8 @@ static int copy_image(const void *p, size_t n, struct rt_bytes *image, struct hd
     return 0;
 }
 
-static int link_parts(struct rt_device *d, const char *name, const struct rt_bytes *parts,
-                      int n, struct rt_bytes *image, struct hd_err *err)
+static int link_parts(struct rt_device *d, const char *name, const struct rt_bytes *parts, int n,
+                      struct rt_bytes *image, struct hd_err *err)
 {
     struct rt_cuda *c = rt_cuda(d);
     char log[4096] = "";
@@ -134,17 +130,15 @@ static int link_parts(struct rt_device *d, const char *name, const struct rt_byt
     int status = add_parts(c->cu, l, name, parts, n);
     if (status == 0)
         status = c->cu->cuLinkComplete(l, &made, &bytes);
-    int rc = status == 0
-                 ? copy_image(made, bytes, image, err)
-                 : HD_FAIL(err, TOOL, NULL, "the driver does not link %s (%d)", name, status);
+    int rc = status == 0 ? copy_image(made, bytes, image, err)
+                         : HD_FAIL(err, TOOL, NULL, "the driver does not link %s (%d)", name, status);
     if (status != 0)
         hd_err_set_detail(err, log);
     c->cu->cuLinkDestroy(l);
     return rc;
 }
 
-static int load(struct rt_device *d, const void *image, size_t n HD_UNUSED, rt_module **out,
-                struct hd_err *err)
+static int load(struct rt_device *d, const void *image, size_t n HD_UNUSED, rt_module **out, struct hd_err *err)
 {
     struct rt_cuda *c = rt_cuda(d);
     rt_module *m = hd_try_calloc(1, sizeof *m);
@@ -174,27 +168,22 @@ static int ask_function(struct rt_cuda *c, cu_function f, int threads, uint32_t 
 {
     int shared = 0, local = 0;
     const struct rt_driver *cu = c->cu;
-    HD_TRY(rt_cuda_check(c, cu->cuFuncGetAttribute(&shared, CU_FUNC_SHARED_BYTES, f),
-                         "shared memory of a kernel", err));
-    HD_TRY(rt_cuda_check(c, cu->cuFuncGetAttribute(&local, CU_FUNC_LOCAL_BYTES, f),
-                         "local memory of a kernel", err));
-    HD_TRY(rt_cuda_check(c, cu->cuFuncGetAttribute(&info->registers, CU_FUNC_REGISTERS, f),
-                         "registers of a kernel", err));
+    HD_TRY(
+        rt_cuda_check(c, cu->cuFuncGetAttribute(&shared, CU_FUNC_SHARED_BYTES, f), "shared memory of a kernel", err));
+    HD_TRY(rt_cuda_check(c, cu->cuFuncGetAttribute(&local, CU_FUNC_LOCAL_BYTES, f), "local memory of a kernel", err));
+    HD_TRY(
+        rt_cuda_check(c, cu->cuFuncGetAttribute(&info->registers, CU_FUNC_REGISTERS, f), "registers of a kernel", err));
     if (shared_bytes)
-        HD_TRY(rt_cuda_check(
-            c, cu->cuFuncSetAttribute(f, CU_FUNC_MAX_DYNAMIC_SHARED, (int)shared_bytes),
-            "shared memory of a kernel", err));
+        HD_TRY(rt_cuda_check(c, cu->cuFuncSetAttribute(f, CU_FUNC_MAX_DYNAMIC_SHARED, (int)shared_bytes),
+                             "shared memory of a kernel", err));
     info->shared_bytes = (uint32_t)shared + shared_bytes;
     info->local_bytes = (uint32_t)local;
-    return rt_cuda_check(c,
-                         cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                             &info->blocks, f, threads, shared_bytes),
+    return rt_cuda_check(c, cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(&info->blocks, f, threads, shared_bytes),
                          "occupancy", err);
 }
 
-static int find(struct rt_device *d, rt_module *m, const char *entry, int threads,
-                uint32_t shared_bytes, rt_function **out, struct rt_function_info *info,
-                struct hd_err *err)
+static int find(struct rt_device *d, rt_module *m, const char *entry, int threads, uint32_t shared_bytes,
+                rt_function **out, struct rt_function_info *info, struct hd_err *err)
 {
     struct rt_cuda *c = rt_cuda(d);
     rt_function *f = hd_try_calloc(1, sizeof *f);
@@ -220,17 +209,16 @@ static void **without_addresses(void **params)
     return wrong;
 }
 
-static int launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t threads,
-                  uint32_t shared_bytes, bool cooperative, void **params, struct hd_err *err)
+static int launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
+                  bool cooperative, void **params, struct hd_err *err)
 {
     struct rt_cuda *c = rt_cuda(d);
     const struct rt_driver *cu = c->cu;
     if (hd_fault(HD_FAULT_DEVICE))
         params = without_addresses(params);
-    int status = cooperative ? cu->cuLaunchCooperativeKernel(f->f, blocks, 1, 1, threads, 1, 1,
-                                                             shared_bytes, c->stream, params)
-                             : cu->cuLaunchKernel(f->f, blocks, 1, 1, threads, 1, 1,
-                                                  shared_bytes, c->stream, params, NULL);
+    int status = cooperative
+                     ? cu->cuLaunchCooperativeKernel(f->f, blocks, 1, 1, threads, 1, 1, shared_bytes, c->stream, params)
+                     : cu->cuLaunchKernel(f->f, blocks, 1, 1, threads, 1, 1, shared_bytes, c->stream, params, NULL);
     return rt_cuda_check(c, status, "launch", err);
 }
 
@@ -268,8 +256,7 @@ static int poke(struct rt_device *d, uint64_t to, uint32_t word, struct hd_err *
 {
     struct rt_cuda *c = rt_cuda(d);
     c->words[0] = word;
-    HD_TRY(rt_cuda_check(c, c->cu->cuMemcpyHtoDAsync(to, c->words, sizeof word, c->side),
-                         "writing a word", err));
+    HD_TRY(rt_cuda_check(c, c->cu->cuMemcpyHtoDAsync(to, c->words, sizeof word, c->side), "writing a word", err));
     return rt_cuda_check(c, c->cu->cuStreamSynchronize(c->side), "writing a word", err);
 }
 
@@ -294,8 +281,7 @@ static int new_event(struct rt_device *d, rt_event **out, struct hd_err *err)
     return rt_cuda_check(c, c->cu->cuEventRecord(e->e, c->stream), "event", err);
 }
 
-static int elapsed(struct rt_device *d, rt_event *from, rt_event *to, double *ms,
-                   struct hd_err *err)
+static int elapsed(struct rt_device *d, rt_event *from, rt_event *to, double *ms, struct hd_err *err)
 {
     struct rt_cuda *c = rt_cuda(d);
     float t = 0;
@@ -402,8 +388,7 @@ static int fill_info(struct rt_cuda *c, struct hd_err *err)
     struct rt_driver_device dev;
     size_t free_bytes = 0, total = 0;
     if (rt_driver_device(c->cu, c->number, &dev) != 0)
-        return HD_FAIL(err, RESOURCE, NULL, "CUDA device %d does not tell what it is",
-                       c->number);
+        return HD_FAIL(err, RESOURCE, NULL, "CUDA device %d does not tell what it is", c->number);
     HD_TRY(rt_cuda_check(c, c->cu->cuMemGetInfo(&free_bytes, &total), "free memory", err));
     snprintf(i->name, sizeof i->name, "%s", dev.name);
     i->arch = dev.arch;
@@ -425,19 +410,15 @@ static int open_context(struct rt_cuda *c, struct hd_err *err)
 {
     void *words = NULL;
     HD_TRY(rt_cuda_check(c, c->cu->cuDeviceGet(&c->device, c->number), "device", err));
-    HD_TRY(rt_cuda_check(c, c->cu->cuDevicePrimaryCtxRetain(&c->context, c->device), "context",
-                         err));
+    HD_TRY(rt_cuda_check(c, c->cu->cuDevicePrimaryCtxRetain(&c->context, c->device), "context", err));
     enter(&c->d);
     int rc = fill_info(c, err);
     if (rc == 0)
-        rc = rt_cuda_check(c, c->cu->cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING),
-                           "stream", err);
+        rc = rt_cuda_check(c, c->cu->cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING), "stream", err);
     if (rc == 0)
-        rc = rt_cuda_check(c, c->cu->cuStreamCreate(&c->side, CU_STREAM_NON_BLOCKING),
-                           "stream", err);
+        rc = rt_cuda_check(c, c->cu->cuStreamCreate(&c->side, CU_STREAM_NON_BLOCKING), "stream", err);
     if (rc == 0)
-        rc = rt_cuda_check(c, c->cu->cuMemHostAlloc(&words, WORDS * sizeof *c->words, 0),
-                           "pinned memory", err);
+        rc = rt_cuda_check(c, c->cu->cuMemHostAlloc(&words, WORDS * sizeof *c->words, 0), "pinned memory", err);
     c->words = words;
     leave(&c->d);
     return rc;
@@ -449,8 +430,7 @@ int rt_cuda_arch(int number, int *arch, struct hd_err *err)
     struct rt_driver_device d;
     HD_TRY(rt_driver_get(&cu, err));
     if (number >= cu->ndevices)
-        return HD_FAIL(err, RESOURCE, NULL, "CUDA device %d: expected a number below %d",
-                       number, cu->ndevices);
+        return HD_FAIL(err, RESOURCE, NULL, "CUDA device %d: expected a number below %d", number, cu->ndevices);
     if (rt_driver_device(cu, number, &d) != 0)
         return HD_FAIL(err, RESOURCE, NULL, "CUDA device %d does not tell what it is", number);
     *arch = d.arch;

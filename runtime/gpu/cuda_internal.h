@@ -32,9 +32,7 @@ static inline struct rt_cuda *rt_cuda(struct rt_device *d)
 int rt_cuda_check(struct rt_cuda *c, int status, const char *what, struct hd_err *err);
 
 /* cuda_copy.c */
-int rt_cuda_upload(struct rt_device *d, uint64_t to, const void *from, size_t n,
-                   struct hd_err *err);
-int rt_cuda_download(struct rt_device *d, void *to, uint64_t from, size_t n,
-                     struct hd_err *err);
+int rt_cuda_upload(struct rt_device *d, uint64_t to, const void *from, size_t n, struct hd_err *err);
+int rt_cuda_download(struct rt_device *d, void *to, uint64_t from, size_t n, struct hd_err *err);
 
 #endif

@@ -59,8 +59,8 @@ struct rt_device_ops {
     /* ---- code: what the toolchain (NVRTC; for the emulator the host compiler) made */
     /* Parts become an image: heap memory. NULL: each part is one already. TOOL with the linker's log
      * as detail. */
-    int (*link)(struct rt_device *d, const char *name, const struct rt_bytes *parts, int n,
-                struct rt_bytes *image, struct hd_err *err);
+    int (*link)(struct rt_device *d, const char *name, const struct rt_bytes *parts, int n, struct rt_bytes *image,
+                struct hd_err *err);
     int (*load)(struct rt_device *d, const void *image, size_t n, rt_module **out, struct hd_err *err);
     void (*unload)(struct rt_device *d, rt_module *m);
     /* shared_bytes: of a block, that it will be launched with besides what the code declares. */

@@ -17,8 +17,8 @@ static bool find(void *library, const char *name, void *function)
 
 static const char *first_missing(struct rt_driver *d, void *library)
 {
-#define DRIVER(name, symbol, arguments)                                                       \
-    if (!find(library, symbol, &d->name))                                                     \
+#define DRIVER(name, symbol, arguments) \
+    if (!find(library, symbol, &d->name)) \
         return symbol;
 #include "runtime/gpu/driver.def"
     return NULL;
@@ -33,8 +33,7 @@ static int open_driver(struct rt_driver *d, struct hd_err *err)
         return HD_FAIL(err, RESOURCE, NULL, "no CUDA driver: %s", dlerror());
     const char *missing = first_missing(d, library);
     if (missing)
-        return HD_FAIL(err, RESOURCE, NULL, "the CUDA driver is too old: %s lacks %s", LIBRARY,
-                       missing);
+        return HD_FAIL(err, RESOURCE, NULL, "the CUDA driver is too old: %s lacks %s", LIBRARY, missing);
     if ((status = d->cuInit(0)) != 0 || (status = d->cuDriverGetVersion(&d->version)) != 0 ||
         (status = d->cuDeviceGetCount(&d->ndevices)) != 0) {
         rt_driver_error(d, status, why, sizeof why);
@@ -61,9 +60,7 @@ int rt_driver_get(const struct rt_driver **out, struct hd_err *err)
 {
     pthread_once(&once, open_once);
     *out = &driver;
-    return opened ? 0
-                  : hd_err_set(err, failure.class, failure.file, failure.line, NULL, "%s",
-                               failure.message);
+    return opened ? 0 : hd_err_set(err, failure.class, failure.file, failure.line, NULL, "%s", failure.message);
 }
 
 void rt_driver_error(const struct rt_driver *d, int code, char *text, size_t n)
@@ -81,11 +78,9 @@ int rt_driver_device(const struct rt_driver *d, int number, struct rt_driver_dev
     int major = 0, minor = 0;
     size_t memory = 0;
     memset(out, 0, sizeof *out);
-    if (d->cuDeviceGet(&device, number) != 0 ||
-        d->cuDeviceGetName(out->name, (int)sizeof out->name - 1, device) != 0 ||
+    if (d->cuDeviceGet(&device, number) != 0 || d->cuDeviceGetName(out->name, (int)sizeof out->name - 1, device) != 0 ||
         d->cuDeviceGetAttribute(&major, CU_ARCH_MAJOR, device) != 0 ||
-        d->cuDeviceGetAttribute(&minor, CU_ARCH_MINOR, device) != 0 ||
-        d->cuDeviceTotalMem(&memory, device) != 0)
+        d->cuDeviceGetAttribute(&minor, CU_ARCH_MINOR, device) != 0 || d->cuDeviceTotalMem(&memory, device) != 0)
         return -1;
     out->arch = major * 10 + minor;
     out->memory = memory;

@@ -16,18 +16,18 @@ typedef struct cu_link_opaque *cu_link;
 /* Numbers of the driver's interface. */
 enum { CU_OUT_OF_MEMORY = 2, CU_NOT_READY = 600 };
 /* Errors after which a context fails every call: X(name, number). */
-#define CU_FATAL(X)                                                                           \
-    X(ECC, 214)                                                                               \
-    X(NVLINK, 220)                                                                            \
-    X(ILLEGAL_ADDRESS, 700)                                                                   \
-    X(LAUNCH_TIMEOUT, 702)                                                                    \
-    X(CONTEXT_IS_DESTROYED, 709)                                                              \
-    X(ASSERT, 710)                                                                            \
-    X(HARDWARE_STACK, 714)                                                                    \
-    X(ILLEGAL_INSTRUCTION, 715)                                                               \
-    X(MISALIGNED_ADDRESS, 716)                                                                \
-    X(INVALID_ADDRESS_SPACE, 717)                                                             \
-    X(INVALID_PC, 718)                                                                        \
+#define CU_FATAL(X) \
+    X(ECC, 214) \
+    X(NVLINK, 220) \
+    X(ILLEGAL_ADDRESS, 700) \
+    X(LAUNCH_TIMEOUT, 702) \
+    X(CONTEXT_IS_DESTROYED, 709) \
+    X(ASSERT, 710) \
+    X(HARDWARE_STACK, 714) \
+    X(ILLEGAL_INSTRUCTION, 715) \
+    X(MISALIGNED_ADDRESS, 716) \
+    X(INVALID_ADDRESS_SPACE, 717) \
+    X(INVALID_PC, 718) \
     X(LAUNCH_FAILED, 719)
 enum cu_device_attribute {
     CU_MAX_SHARED_BYTES = 97, /* of a block, after opting in */

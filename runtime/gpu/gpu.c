@@ -62,8 +62,7 @@ static int revive(struct rt_gpu *g, struct hd_err *err)
     hd_err_init(&why);
     int rc = g->d->ops->reset(g->d, &why);
     if (rc != 0)
-        HD_FAIL(err, RESOURCE, NULL,
-                "the GPU was lost (%s) and this process cannot have it again: %s", g->d->why,
+        HD_FAIL(err, RESOURCE, NULL, "the GPU was lost (%s) and this process cannot have it again: %s", g->d->why,
                 why.message);
     hd_err_release(&why);
     return rc;
@@ -125,8 +124,8 @@ static int fill(struct rt_gpu *g, const struct rt_gpu_options *o, struct hd_err 
     return rt_gpu_modules_new(g, o, err);
 }
 
-int rt_gpu_open(struct rt_device *d, struct rt_compiler *c, const struct rt_gpu_options *o,
-                struct rt_gpu **out, struct hd_err *err)
+int rt_gpu_open(struct rt_device *d, struct rt_compiler *c, const struct rt_gpu_options *o, struct rt_gpu **out,
+                struct hd_err *err)
 {
     struct rt_gpu *g = hd_try_calloc(1, sizeof *g);
     if (!g) {

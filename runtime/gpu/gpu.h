@@ -24,8 +24,8 @@ struct rt_gpu_options {
                               checkers */
 };
 /* Takes the device and the compiler over, on failure too. */
-int rt_gpu_open(struct rt_device *d, struct rt_compiler *c, const struct rt_gpu_options *o,
-                struct rt_gpu **out, struct hd_err *err);
+int rt_gpu_open(struct rt_device *d, struct rt_compiler *c, const struct rt_gpu_options *o, struct rt_gpu **out,
+                struct hd_err *err);
 void rt_gpu_close(struct rt_gpu *g); /* NULL is fine. No code may be in use */
 const struct rt_device *rt_gpu_device(const struct rt_gpu *g);
 /* The compiler's (compiler.h). */
@@ -38,9 +38,9 @@ struct rt_gpu_code;
 /* Finds or compiles the units, one per pipeline, and the fixed kernels that the states need,
  * several at a time on the crew. fresh: compiles in any case. CANCELLED once stop (may be NULL) is
  * set: the crew then drops what it compiles. */
-int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
-                    struct rt_crew *crew, int threads, const struct hd_stop *stop, bool fresh,
-                    struct rt_gpu_code **out, enum rt_cached *how, struct hd_err *err);
+int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units, struct rt_crew *crew,
+                    int threads, const struct hd_stop *stop, bool fresh, struct rt_gpu_code **out, enum rt_cached *how,
+                    struct hd_err *err);
 /* Where a pipeline's kernel came from, and how long that took. */
 enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double *ms);
 /* False: the device was lost since. Such code can only be released. */
@@ -69,7 +69,7 @@ struct rt_gpu_rows {
  * caller releases out->arena. An error after which the device is lost ends with the execution: the next one finds
  * a device without columns and code. */
 int rt_gpu_run(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu_code *code,
-               const struct rt_gpu_run_options *o, struct rt_gpu_rows *out,
-               struct rt_exec_stats *stats, struct hd_err *err);
+               const struct rt_gpu_run_options *o, struct rt_gpu_rows *out, struct rt_exec_stats *stats,
+               struct hd_err *err);
 
 #endif

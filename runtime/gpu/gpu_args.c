@@ -35,8 +35,7 @@ static uint64_t append_set(struct hd_arena *a, struct hd_strbuf *b, const struct
     return append(b, copy, n * sizeof *copy);
 }
 
-static void finish_set(struct hd_strbuf *b, const struct rt_arg *arg, uint64_t at,
-                       uint64_t base)
+static void finish_set(struct hd_strbuf *b, const struct rt_arg *arg, uint64_t at, uint64_t base)
 {
     for (int i = 0; arg->phys == RT_STR && i < arg->nset; i++) {
         struct text t;
@@ -49,8 +48,7 @@ static void finish_set(struct hd_strbuf *b, const struct rt_arg *arg, uint64_t a
 
 static bool points(const struct rt_arg *a)
 {
-    return a->kind == RT_ARG_SET || a->kind == RT_ARG_LIKE ||
-           (a->kind == RT_ARG_CONST && a->phys == RT_STR);
+    return a->kind == RT_ARG_SET || a->kind == RT_ARG_LIKE || (a->kind == RT_ARG_CONST && a->phys == RT_STR);
 }
 
 /* Word 0 becomes an offset in the block. */

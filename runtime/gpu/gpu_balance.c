@@ -23,18 +23,16 @@ static uint64_t place(struct rt_balance_memory *m, uint64_t base, uint64_t n)
     return at;
 }
 
-static void place_queues(struct rt_balance_memory *m, enum rt_balance b, uint32_t warps,
-                         uint64_t slot_bytes, uint64_t base)
+static void place_queues(struct rt_balance_memory *m, enum rt_balance b, uint32_t warps, uint64_t slot_bytes,
+                         uint64_t base)
 {
     bool own = b == RT_BALANCE_FWS_LOCAL;
     m->at.queue_slots = own ? OWN_RING_SLOTS : SHARED_RING_SLOTS;
-    m->at.queues =
-        place(m, base, (RING_BYTES + m->at.queue_slots * slot_bytes) * (own ? warps : 1));
+    m->at.queues = place(m, base, (RING_BYTES + m->at.queue_slots * slot_bytes) * (own ? warps : 1));
     m->clear = m->bytes; /* the slots' turns */
 }
 
-struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps,
-                                           uint64_t gift_bytes, uint64_t slot_bytes,
+struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, uint64_t gift_bytes, uint64_t slot_bytes,
                                            uint32_t threshold, uint64_t base)
 {
     struct rt_balance_memory m = {.bytes = 0};
@@ -70,8 +68,7 @@ static double ratio(uint64_t idle_lanes, uint64_t visits)
     return visits ? (double)idle_lanes / (32.0 * (double)visits) : 0;
 }
 
-void rt_balance_add_up(const struct hdd_warp_profile *records, uint32_t warps,
-                       struct rt_balance_report *out)
+void rt_balance_add_up(const struct hdd_warp_profile *records, uint32_t warps, struct rt_balance_report *out)
 {
     *out = (struct rt_balance_report){.warps = warps};
     for (uint32_t w = 0; w < warps; w++) {

@@ -18,8 +18,7 @@ struct rt_balance_memory {
     size_t bytes, clear;        /* in all; the first ones, zeroed before every launch */
 };
 /* For a kernel that was emitted with these sizes. threshold 0: RT_FWS_THRESHOLD. base: a multiple of 256. */
-struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps,
-                                           uint64_t gift_bytes, uint64_t slot_bytes,
+struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, uint64_t gift_bytes, uint64_t slot_bytes,
                                            uint32_t threshold, uint64_t base);
 
 /* Tiles that a warp takes at once: few enough that warps end together, many enough that the cursor is
@@ -29,16 +28,13 @@ uint32_t rt_balance_take(uint64_t source_rows, uint32_t warps);
 /* Figures of section 8.1 of the paper. IIR: idle lanes in a warp iteration / 32. ILIF: largest time that
  * a warp worked / mean. */
 struct rt_balance_report {
-    uint64_t visits[HDD_PROFILE_LEVELS],
-        idle_lanes[HDD_PROFILE_LEVELS]; /* by level; [levels]: tiles */
+    uint64_t visits[HDD_PROFILE_LEVELS], idle_lanes[HDD_PROFILE_LEVELS]; /* by level; [levels]: tiles */
     uint64_t all_visits, all_idle_lanes;
-    double busy, busy_most,
-        wait; /* clock ticks of all warps; of the one that worked longest */
+    double busy, busy_most, wait; /* clock ticks of all warps; of the one that worked longest */
     uint32_t warps;
     uint64_t transitions, gifts;
     double iir, ilif; /* 0, 1 where nothing was done */
 };
-void rt_balance_add_up(const struct hdd_warp_profile *records, uint32_t warps,
-                       struct rt_balance_report *out);
+void rt_balance_add_up(const struct hdd_warp_profile *records, uint32_t warps, struct rt_balance_report *out);
 
 #endif

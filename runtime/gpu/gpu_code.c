@@ -37,8 +37,7 @@ struct rt_gpu_modules {
     struct rt_gpu_module *list;
     int n;
     struct rt_cache_key base; /* of all but the source */
-    struct rt_bytes
-        libraries[RT_NLIBRARIES]; /* as compiled; empty until they are linked with */
+    struct rt_bytes libraries[RT_NLIBRARIES]; /* as compiled; empty until they are linked with */
     bool has_disk;
     struct rt_disk_cache disk;
 };
@@ -51,7 +50,7 @@ struct rt_gpu_code {
     struct origin {
         enum rt_cached how;
         double ms;
-    } * origins; /* likewise */
+    } *origins; /* likewise */
     struct rt_kernel *kernels;
 };
 
@@ -199,9 +198,8 @@ static int load_module(struct rt_gpu *g, struct rt_cache_key key, const struct r
     return 0;
 }
 
-static int find_function(struct rt_gpu *g, struct rt_gpu_module *m, const char *entry,
-                         int threads, uint32_t shared_bytes, struct function **out,
-                         struct hd_err *err)
+static int find_function(struct rt_gpu *g, struct rt_gpu_module *m, const char *entry, int threads,
+                         uint32_t shared_bytes, struct function **out, struct hd_err *err)
 {
     for (struct function *f = m->functions; f; f = f->next)
         if (strcmp(f->entry, entry) == 0) {
@@ -213,8 +211,7 @@ static int find_function(struct rt_gpu *g, struct rt_gpu_module *m, const char *
         free(f);
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
     }
-    if (g->d->ops->find(g->d, m->module, entry, threads, shared_bytes, &f->f, &f->info, err) !=
-        0) {
+    if (g->d->ops->find(g->d, m->module, entry, threads, shared_bytes, &f->f, &f->info, err) != 0) {
         free(f->entry);
         free(f);
         return -1;
@@ -323,12 +320,11 @@ static struct compilation *compilation_new(struct rt_gpu *g, int njobs, bool fre
 }
 
 /* *c becomes NULL if it was left. */
-static int compile_all(struct compilation **c, struct rt_crew *crew, int threads,
-                       const struct hd_stop *stop, struct hd_err *err)
+static int compile_all(struct compilation **c, struct rt_crew *crew, int threads, const struct hd_stop *stop,
+                       struct hd_err *err)
 {
     (*c)->crew_job = (struct rt_crew_job){.run = compile_some, .context = *c};
-    if (rt_crew_entrust(crew, &(*c)->crew_job, HD_MIN(threads, (*c)->n), stop,
-                        compilation_free))
+    if (rt_crew_entrust(crew, &(*c)->crew_job, HD_MIN(threads, (*c)->n), stop, compilation_free))
         return 0;
     *c = NULL;
     return HD_FAIL(err, CANCELLED, NULL, "cancelled");
@@ -371,14 +367,12 @@ static const char *fixed_text(const char *module)
 {
     size_t n = strlen(module);
     for (int i = 0; i < hdd_ntemplates; i++)
-        if (strncmp(hdd_templates[i].name, module, n) == 0 &&
-            strcmp(hdd_templates[i].name + n, ".cu") == 0)
+        if (strncmp(hdd_templates[i].name, module, n) == 0 && strcmp(hdd_templates[i].name + n, ".cu") == 0)
             return hdd_templates[i].text;
     HD_BUG("%s.cu is not embedded", module);
 }
 
-static int fixed_module(struct rt_gpu *g, const char *module, struct rt_gpu_module **out,
-                        struct hd_err *err)
+static int fixed_module(struct rt_gpu *g, const char *module, struct rt_gpu_module **out, struct hd_err *err)
 {
     struct job j;
     job_init(g, &j, module, fixed_text(module));
@@ -397,8 +391,8 @@ static int fixed_module(struct rt_gpu *g, const char *module, struct rt_gpu_modu
     return rc;
 }
 
-int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry,
-                           rt_function **out, struct hd_err *err)
+int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,
+                           struct hd_err *err)
 {
     struct rt_gpu_module *m;
     struct function *f;
@@ -450,8 +444,8 @@ void rt_gpu_code_release(struct rt_gpu *g, struct rt_gpu_code *c)
     rt_gpu_leave(g);
 }
 
-static int fill_kernel(struct rt_gpu *g, const struct rt_unit *u, struct rt_gpu_module *m,
-                       struct rt_kernel *k, struct hd_err *err)
+static int fill_kernel(struct rt_gpu *g, const struct rt_unit *u, struct rt_gpu_module *m, struct rt_kernel *k,
+                       struct hd_err *err)
 {
     struct function *f;
     if (u->shared_bytes > g->d->info.shared_bytes)
@@ -462,8 +456,7 @@ static int fill_kernel(struct rt_gpu *g, const struct rt_unit *u, struct rt_gpu_
     HD_TRY(find_function(g, m, u->entry, u->threads, u->shared_bytes, &f, err));
     *k = (struct rt_kernel){f->f, f->info, u};
     if (f->info.blocks < 1)
-        return HD_FAIL(err, TOOL, NULL, "%s: a block of %d threads does not fit the device",
-                       u->entry, u->threads);
+        return HD_FAIL(err, TOOL, NULL, "%s: a block of %d threads does not fit the device", u->entry, u->threads);
     return 0;
 }
 
@@ -513,8 +506,7 @@ static void take_fixed(struct rt_gpu *g, const struct rt_spec *spec, struct comp
  * 13.0; only what follows runs side by side. Hence compile_process.h.) */
 static int by_length(const void *a, const void *b)
 {
-    size_t x = strlen(((const struct job *)a)->text),
-           y = strlen(((const struct job *)b)->text);
+    size_t x = strlen(((const struct job *)a)->text), y = strlen(((const struct job *)b)->text);
     return (x < y) - (x > y);
 }
 
@@ -567,8 +559,7 @@ static int take_libraries(struct rt_gpu *g, struct compilation *done, struct hd_
     return 0;
 }
 
-static int load_one(struct rt_gpu *g, struct job *j, bool fresh, struct rt_gpu_module **m,
-                    struct hd_err *err)
+static int load_one(struct rt_gpu *g, struct job *j, bool fresh, struct rt_gpu_module **m, struct hd_err *err)
 {
     *m = fresh ? NULL : find_module(g, j->key);
     if (*m)
@@ -578,8 +569,8 @@ static int load_one(struct rt_gpu *g, struct job *j, bool fresh, struct rt_gpu_m
 }
 
 /* Under the lock. Another thread may have loaded the same meanwhile. */
-static int load_compiled(struct rt_gpu *g, struct compilation *done, struct rt_gpu_code *c,
-                         enum rt_cached *how, struct hd_err *err)
+static int load_compiled(struct rt_gpu *g, struct compilation *done, struct rt_gpu_code *c, enum rt_cached *how,
+                         struct hd_err *err)
 {
     HD_TRY(take_libraries(g, done, err));
     for (int k = 0; k < done->n; k++) {
@@ -602,19 +593,18 @@ static int load_compiled(struct rt_gpu *g, struct compilation *done, struct rt_g
 }
 
 /* Under the lock, once what was missing is compiled. */
-static int load_code(struct rt_gpu *g, const struct rt_unit *units, struct rt_gpu_code *c,
-                     struct compilation *batch, enum rt_cached *how, struct hd_err *err)
+static int load_code(struct rt_gpu *g, const struct rt_unit *units, struct rt_gpu_code *c, struct compilation *batch,
+                     enum rt_cached *how, struct hd_err *err)
 {
-    int rc = rt_gpu_code_valid(g, c)
-                 ? load_compiled(g, batch, c, how, err)
-                 : HD_FAIL(err, EXEC, NULL, "another query lost the GPU meanwhile");
+    int rc = rt_gpu_code_valid(g, c) ? load_compiled(g, batch, c, how, err)
+                                     : HD_FAIL(err, EXEC, NULL, "another query lost the GPU meanwhile");
     for (int i = 0; i < c->n && rc == 0; i++)
         rc = fill_kernel(g, &units[i], c->modules[c->sources.of[i]], &c->kernels[i], err);
     return rc;
 }
 
-static int find_code(struct rt_gpu *g, const struct rt_spec *spec, struct rt_gpu_code *c,
-                     struct compilation *batch, const struct hd_stop *stop, struct hd_err *err)
+static int find_code(struct rt_gpu *g, const struct rt_spec *spec, struct rt_gpu_code *c, struct compilation *batch,
+                     const struct hd_stop *stop, struct hd_err *err)
 {
     HD_TRY(rt_gpu_begin(g, stop, err));
     c->life = g->life;
@@ -623,14 +613,12 @@ static int find_code(struct rt_gpu *g, const struct rt_spec *spec, struct rt_gpu
     for (int i = 0; i < RT_NLIBRARIES; i++)
         batch->libraries |= g->modules->libraries[i].p ? 1u << i : 0;
     rt_gpu_leave(g);
-    return batch->no_memory ? HD_FAIL(err, RESOURCE, NULL, "out of memory while compiling")
-                            : 0;
+    return batch->no_memory ? HD_FAIL(err, RESOURCE, NULL, "out of memory while compiling") : 0;
 }
 
-static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
-                    struct rt_gpu_code *c, struct compilation **batch, struct rt_crew *crew,
-                    int threads, const struct hd_stop *stop, enum rt_cached *how,
-                    struct hd_err *err)
+static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units, struct rt_gpu_code *c,
+                    struct compilation **batch, struct rt_crew *crew, int threads, const struct hd_stop *stop,
+                    enum rt_cached *how, struct hd_err *err)
 {
     HD_TRY(find_code(g, spec, c, *batch, stop, err));
     if ((*batch)->n && take_stored(g, *batch)) {
@@ -646,8 +634,7 @@ static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct r
     return rc;
 }
 
-static int code_new(const struct rt_unit *units, int n, struct rt_gpu_code **out,
-                    struct hd_err *err)
+static int code_new(const struct rt_unit *units, int n, struct rt_gpu_code **out, struct hd_err *err)
 {
     struct rt_gpu_code *c = *out = hd_try_calloc(1, sizeof *c);
     if (!c)
@@ -657,14 +644,12 @@ static int code_new(const struct rt_unit *units, int n, struct rt_gpu_code **out
     c->modules = hd_try_calloc((size_t)c->sources.n + 1, sizeof *c->modules);
     c->origins = hd_try_calloc((size_t)c->sources.n + 1, sizeof *c->origins);
     c->kernels = hd_try_calloc((size_t)n + 1, sizeof *c->kernels);
-    return c->modules && c->origins && c->kernels
-               ? 0
-               : HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
+    return c->modules && c->origins && c->kernels ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
 }
 
-int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
-                    struct rt_crew *crew, int threads, const struct hd_stop *stop, bool fresh,
-                    struct rt_gpu_code **out, enum rt_cached *how, struct hd_err *err)
+int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units, struct rt_crew *crew,
+                    int threads, const struct hd_stop *stop, bool fresh, struct rt_gpu_code **out, enum rt_cached *how,
+                    struct hd_err *err)
 {
     struct rt_gpu_code *c;
     struct compilation *batch = NULL;

@@ -23,9 +23,8 @@ static int blame(const struct rt_gpu_exec *x, const char *path, struct hd_err *e
         return rc;
     hd_err_set_path(err, path);
     if (x->d->lost && x->queued)
-        hd_err_set_detail(
-            err, hd_asprintf(x->arena, "or it was the state %s, whose finish was still queued",
-                             x->queued));
+        hd_err_set_detail(err,
+                          hd_asprintf(x->arena, "or it was the state %s, whose finish was still queued", x->queued));
     return rc;
 }
 
@@ -70,10 +69,8 @@ static int take_counters(struct rt_gpu_exec *x, struct hd_err *err)
     size_t most = 0;
     for (int i = 0; i < x->spec->npipelines; i++)
         most = HD_MAX(most, (size_t)x->spec->pipelines[i].ncounters);
-    return x->o->profile && most
-               ? rt_gpu_take(x, NULL, most * HDD_COUNTER_COPIES * sizeof(uint64_t),
-                             &x->counters, err)
-               : 0;
+    return x->o->profile && most ? rt_gpu_take(x, NULL, most * HDD_COUNTER_COPIES * sizeof(uint64_t), &x->counters, err)
+                                 : 0;
 }
 
 /* From the first operation of the device to the end of the last kernel. */
@@ -144,17 +141,11 @@ static int prepare(struct rt_gpu_exec *x)
 }
 
 int rt_gpu_run(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu_code *code,
-               const struct rt_gpu_run_options *o, struct rt_gpu_rows *out,
-               struct rt_exec_stats *stats, struct hd_err *err)
+               const struct rt_gpu_run_options *o, struct rt_gpu_rows *out, struct rt_exec_stats *stats,
+               struct hd_err *err)
 {
     struct hd_arena arena;
-    struct rt_gpu_exec x = {.g = g,
-                            .d = g->d,
-                            .spec = spec,
-                            .arena = &arena,
-                            .code = code,
-                            .o = o,
-                            .stats = stats};
+    struct rt_gpu_exec x = {.g = g, .d = g->d, .spec = spec, .arena = &arena, .code = code, .o = o, .stats = stats};
     *out = (struct rt_gpu_rows){.n = 0};
     hd_arena_init(&arena);
     hd_arena_init(&out->arena);

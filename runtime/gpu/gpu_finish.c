@@ -12,8 +12,8 @@ uint32_t rt_finish_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each
     return (uint32_t)HD_MAX(HD_MIN((n + each - 1) / each, most), (uint64_t)1);
 }
 
-int rt_finish_launch(struct rt_gpu_exec *x, const char *module, const char *entry,
-                     uint32_t blocks, void *args, struct hd_err *err)
+int rt_finish_launch(struct rt_gpu_exec *x, const char *module, const char *entry, uint32_t blocks, void *args,
+                     struct hd_err *err)
 {
     rt_function *f;
     void *params[] = {args, NULL};
@@ -23,21 +23,18 @@ int rt_finish_launch(struct rt_gpu_exec *x, const char *module, const char *entr
 
 /* ---- keys -------------------------------------------------------------------------------- */
 
-_Static_assert((int)HDD_BOOL == (int)RT_BOOL && (int)HDD_I32 == (int)RT_I32 &&
-                   (int)HDD_I64 == (int)RT_I64 && (int)HDD_I128 == (int)RT_I128 &&
-                   (int)HDD_F64 == (int)RT_F64 && (int)HDD_STR == (int)RT_STR,
+_Static_assert((int)HDD_BOOL == (int)RT_BOOL && (int)HDD_I32 == (int)RT_I32 && (int)HDD_I64 == (int)RT_I64 &&
+                   (int)HDD_I128 == (int)RT_I128 && (int)HDD_F64 == (int)RT_F64 && (int)HDD_STR == (int)RT_STR,
                "physical types of the kernels are those of the spec");
 
 struct hdd_key rt_key_of_field(const struct rt_field *f)
 {
-    return (struct hdd_key){.offset = (hdd_u32)f->offset,
-                            .valid = f->valid_offset,
-                            .phys = (hdd_u32)f->phys,
-                            .most = 1u << 28};
+    return (struct hdd_key){
+        .offset = (hdd_u32)f->offset, .valid = f->valid_offset, .phys = (hdd_u32)f->phys, .most = 1u << 28};
 }
 
-int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct hdd_key *from,
-                 int n, struct hdd_keys *k, struct rt_piece *more, struct hd_err *err)
+int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct hdd_key *from, int n, struct hdd_keys *k,
+                 struct rt_piece *more, struct hd_err *err)
 {
     size_t bytes = (size_t)n * sizeof *from;
     *k = (struct hdd_keys){.n = (hdd_u32)n, .stride = (hdd_u32)s->stride};
@@ -52,8 +49,8 @@ int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct h
     return x->d->ops->upload(x->d, more->address, from, bytes, err);
 }
 
-int rt_keys_of_order(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k,
-                     struct rt_piece *more, struct hd_err *err)
+int rt_keys_of_order(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k, struct rt_piece *more,
+                     struct hd_err *err)
 {
     struct hdd_key *key = HD_NEWN(x->arena, struct hdd_key, s->nsort);
     for (int i = 0; i < s->nsort; i++) {
@@ -64,8 +61,8 @@ int rt_keys_of_order(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd
     return rt_keys_make(x, s, key, s->nsort, k, more, err);
 }
 
-int rt_keys_of_group(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k,
-                     struct rt_piece *more, struct hd_err *err)
+int rt_keys_of_group(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k, struct rt_piece *more,
+                     struct hd_err *err)
 {
     struct hdd_key *key = HD_NEWN(x->arena, struct hdd_key, s->nkeys);
     for (int i = 0; i < s->nkeys; i++)
@@ -73,8 +70,8 @@ int rt_keys_of_group(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd
     return rt_keys_make(x, s, key, s->nkeys, k, more, err);
 }
 
-int rt_keys_of_texts(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k,
-                     struct rt_piece *more, struct hd_err *err)
+int rt_keys_of_texts(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k, struct rt_piece *more,
+                     struct hd_err *err)
 {
     struct hdd_key *key = HD_NEWN(x->arena, struct hdd_key, s->nfields);
     int n = 0;
@@ -86,8 +83,8 @@ int rt_keys_of_texts(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd
 
 /* ---- sums -------------------------------------------------------------------------------- */
 
-int rt_gpu_scan(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t counts, uint64_t n,
-                uint64_t to, bool wide, struct hd_err *err)
+int rt_gpu_scan(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t counts, uint64_t n, uint64_t to, bool wide,
+                struct hd_err *err)
 {
     static const char module[] = "finish_scan";
     uint64_t tiles = (n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
@@ -111,8 +108,7 @@ int rt_gpu_scan(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t counts
 
 /* ---- CSR --------------------------------------------------------------------------------- */
 
-static int launch_csr(struct rt_gpu_exec *x, const char *entry, struct hdd_csr_args *p,
-                      struct hd_err *err)
+static int launch_csr(struct rt_gpu_exec *x, const char *entry, struct hdd_csr_args *p, struct hd_err *err)
 {
     p->blocks = rt_finish_blocks(x, p->n, RT_FINISH_THREADS);
     return rt_finish_launch(x, "finish_index", entry, p->blocks, p, err);
@@ -121,8 +117,8 @@ static int launch_csr(struct rt_gpu_exec *x, const char *entry, struct hdd_csr_a
 /* Counters that do not fit the cache: rows are looked at in the order of the upper bits of
  * their index, so that the counters in use do. Measured without: 36 ms for 6e8 rows over
  * 1.5e8 counters; with 10^6 counters 6 ms (DESIGN section 5). */
-static int near_indexes(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hdd_csr_args *p,
-                        struct rt_radix *order, struct hd_err *err)
+static int near_indexes(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hdd_csr_args *p, struct rt_radix *order,
+                        struct hd_err *err)
 {
     enum { SMALL = 1 << 20 };
     uint64_t cached = HD_MAX(x->d->info.l2_bytes / 4, (uint64_t)64) / sizeof(uint32_t);
@@ -140,12 +136,11 @@ static int near_indexes(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
     return 0;
 }
 
-static int group_by_index(struct rt_gpu_exec *x, struct rt_gpu_state *v,
-                          struct rt_radix *order, struct rt_piece *scratch, struct hd_err *err)
+static int group_by_index(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct rt_radix *order,
+                          struct rt_piece *scratch, struct hd_err *err)
 {
     const struct rt_state *s = v->s;
-    size_t counts = hd_align_up((size_t)s->range * 4, 256),
-           bytes = counts + (size_t)v->nrows * 4;
+    size_t counts = hd_align_up((size_t)s->range * 4, 256), bytes = counts + (size_t)v->nrows * 4;
     HD_TRY(rt_state_take(x, s, (size_t)(v->nrows * (uint64_t)s->stride), &v->moved, err));
     struct hdd_csr_args p = {.rows = v->rows_at.address,
                              .n = v->nrows,
@@ -204,8 +199,7 @@ static int final_slots(struct hash_build *b, uint64_t keys, struct hd_err *err)
 {
     uint64_t n = hd_pow2_ceil(HD_MAX(keys + keys / 2, (uint64_t)8));
     b->v->mask = b->p.mask = n - 1;
-    HD_TRY(rt_state_take_zeroed(b->x, b->v->s, (size_t)n * sizeof(struct hdd_hash_slot),
-                                &b->v->slots_at, err));
+    HD_TRY(rt_state_take_zeroed(b->x, b->v->s, (size_t)n * sizeof(struct hdd_hash_slot), &b->v->slots_at, err));
     b->p.slots = b->v->slots_at.address;
     return 0;
 }
@@ -216,8 +210,7 @@ static int group_memory(struct hash_build *b, struct hd_err *err)
 {
     enum { TOTALS = 256 };
     uint64_t n = b->p.n, table = hd_pow2_ceil(HD_MAX(n + n / 2, (uint64_t)8));
-    size_t counts = b->p.dedupe ? 0 : (size_t)n * 4,
-           bytes = TOTALS + (size_t)table * 8 + counts;
+    size_t counts = b->p.dedupe ? 0 : (size_t)n * 4, bytes = TOTALS + (size_t)table * 8 + counts;
     HD_TRY(rt_state_take_zeroed(b->x, b->v->s, bytes, &b->zeroed, err));
     HD_TRY(rt_state_take(b->x, b->v->s, (size_t)n * 4 + counts, &b->scratch, err));
     b->p.totals = b->zeroed.address;
@@ -249,8 +242,7 @@ static int group(struct hash_build *b, struct hd_err *err)
     HD_TRY(final_slots(b, keys, err));
     if (b->p.dedupe)
         v->nrows = keys;
-    HD_TRY(rt_state_take(b->x, v->s, (size_t)(v->nrows * (uint64_t)v->s->stride), &v->moved,
-                         err));
+    HD_TRY(rt_state_take(b->x, v->s, (size_t)(v->nrows * (uint64_t)v->s->stride), &v->moved, err));
     b->p.to = v->moved.address;
     HD_TRY(launch_hash(b, "hdd_hash_place", err));
     if (!b->p.dedupe)

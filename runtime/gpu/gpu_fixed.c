@@ -69,10 +69,9 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
     const struct {
         bool needed;
         const char *name;
-    } all[] = {
-        {n.radix, "finish_radix"}, {n.select, "finish_select"}, {n.sort, "finish_sort"},
-        {n.pack, "finish_pack"},   {n.hash, "finish_hash"},     {n.text, "finish_text"},
-        {n.scan, "finish_scan"},   {n.index, "finish_index"},   {n.fill, "finish_fill"}};
+    } all[] = {{n.radix, "finish_radix"}, {n.select, "finish_select"}, {n.sort, "finish_sort"},
+               {n.pack, "finish_pack"},   {n.hash, "finish_hash"},     {n.text, "finish_text"},
+               {n.scan, "finish_scan"},   {n.index, "finish_index"},   {n.fill, "finish_fill"}};
     _Static_assert(HD_COUNT(all) == RT_FIXED_MOST, "each need names its module");
     for (int i = 0; i < RT_FIXED_MOST; i++)
         if (all[i].needed)

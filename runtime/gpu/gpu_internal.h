@@ -99,8 +99,7 @@ struct rt_gpu_exec {
  * Freed pieces are kept for the next request of about that size: taking costs a search, no call
  * of the driver. Work is queued in order, so a piece may be given while kernels that use it are
  * still queued. */
-int rt_gpu_pool_new(struct rt_device *d, uint64_t budget, bool direct, struct rt_gpu_pool **out,
-                    struct hd_err *err);
+int rt_gpu_pool_new(struct rt_device *d, uint64_t budget, bool direct, struct rt_gpu_pool **out, struct hd_err *err);
 void rt_gpu_pool_free(struct rt_gpu_pool *p);
 void rt_gpu_pool_clear(struct rt_gpu_pool *p); /* gives kept pieces back to the device */
 /* False: the budget or the device is exhausted, whatever is freed of the pool's own. */

@@ -76,8 +76,8 @@ static void choose_grid(struct run *r)
 
 static struct rt_balance_memory share_memory(const struct run *r, uint64_t base)
 {
-    return rt_balance_layout(r->balance, r->warps, r->k->unit->gift_bytes,
-                             r->k->unit->slot_bytes, r->x->o->fws_threshold, base);
+    return rt_balance_layout(r->balance, r->warps, r->k->unit->gift_bytes, r->k->unit->slot_bytes,
+                             r->x->o->fws_threshold, base);
 }
 
 static void lay_out(struct run *r)
@@ -135,13 +135,11 @@ static int clear(struct run *r, struct hd_err *err)
         rt_gpu_give(x, &x->scratch);
         HD_TRY(rt_gpu_take(x, NULL, r->at.end, &x->scratch, err));
     }
-    HD_TRY(x->d->ops->set(x->d, x->scratch.address, 0, r->at.share + share_memory(r, 0).clear,
-                          err));
+    HD_TRY(x->d->ops->set(x->d, x->scratch.address, 0, r->at.share + share_memory(r, 0).clear, err));
     uint64_t cursor = rt_gpu_state_cursor(x, r->sink);
     if (cursor)
-        HD_TRY(x->d->ops->upload(x->d,
-                                 x->scratch.address + offsetof(struct outcome, sink_cursor),
-                                 &cursor, sizeof cursor, err));
+        HD_TRY(x->d->ops->upload(x->d, x->scratch.address + offsetof(struct outcome, sink_cursor), &cursor,
+                                 sizeof cursor, err));
     if (!x->o->profile)
         return 0;
     return x->d->ops->set(x->d, x->counters.address, 0, x->counters.n, err);
@@ -206,9 +204,8 @@ static int launch(struct run *r, struct outcome *out, struct hd_err *err)
     params[1] = &l;
     HD_TRY(place_words(r, &params[0], err));
     HD_TRY(x->d->ops->event(x->d, &from, err));
-    int rc = x->d->ops->launch(x->d, r->k->f, r->blocks, (uint32_t)r->k->unit->threads,
-                               r->k->unit->shared_bytes, rt_balance_shares(r->balance), params,
-                               err);
+    int rc = x->d->ops->launch(x->d, r->k->f, r->blocks, (uint32_t)r->k->unit->threads, r->k->unit->shared_bytes,
+                               rt_balance_shares(r->balance), params, err);
     if (rc == 0)
         rc = x->d->ops->event(x->d, &to, err);
     if (rc == 0)
@@ -263,8 +260,7 @@ static uint64_t project_groups(const struct run *r, const struct outcome *out)
 static uint64_t rows_asked_for(const struct run *r, const struct outcome *out)
 {
     const struct rt_gpu_state *v = &r->x->state[r->sink];
-    bool used_up = r->x->spec->states[r->sink].kind == RT_STATE_AGG_HASH &&
-                   out->sink_cursor > v->mask - v->mask / 8;
+    bool used_up = r->x->spec->states[r->sink].kind == RT_STATE_AGG_HASH && out->sink_cursor > v->mask - v->mask / 8;
     return used_up ? project_groups(r, out) : out->sink_cursor;
 }
 
@@ -305,8 +301,7 @@ static void note_kernel(const struct run *r, const struct hdd_progress *g)
 }
 
 /* A warp's clock, which says how it divided its time, on the device's timer. */
-static void note_warp(struct hd_arena *a, const struct hdd_warp_profile *p, uint64_t begin,
-                      struct rt_warp_stats *out)
+static void note_warp(struct hd_arena *a, const struct hdd_warp_profile *p, uint64_t begin, struct rt_warp_stats *out)
 {
     double start = (double)(p->begin - begin) / 1e3, us = (double)(p->end - p->begin) / 1e3;
     double ticks = (double)(p->busy + p->wait), of_tick = ticks > 0 ? us / ticks : 0;
@@ -317,8 +312,8 @@ static void note_warp(struct hd_arena *a, const struct hdd_warp_profile *p, uint
     out->nwaits = (int)HD_MIN(p->transitions, (hdd_u64)HDD_PROFILE_WAITS);
     out->waits = HD_NEWN(a, struct rt_span_us, out->nwaits);
     for (int i = 0; i < out->nwaits; i++)
-        out->waits[i] = (struct rt_span_us){start + (double)p->waits[i][0] * of_tick,
-                                            start + (double)p->waits[i][1] * of_tick};
+        out->waits[i] =
+            (struct rt_span_us){start + (double)p->waits[i][0] * of_tick, start + (double)p->waits[i][1] * of_tick};
 }
 
 static void note_warps(const struct run *r, const struct hdd_warp_profile *records)
@@ -345,8 +340,7 @@ static int read_warps(const struct run *r, struct hd_err *err)
     struct hdd_warp_profile *records = hd_try_malloc(bytes);
     if (!records)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for the profile");
-    int rc = r->x->d->ops->download(r->x->d, records, r->x->scratch.address + r->at.profile,
-                                    bytes, err);
+    int rc = r->x->d->ops->download(r->x->d, records, r->x->scratch.address + r->at.profile, bytes, err);
     if (rc == 0) {
         rt_balance_add_up(records, r->warps, &report);
         k->iir = report.iir;
@@ -370,8 +364,7 @@ static int read_counters(const struct run *r, struct hd_err *err)
     uint64_t *copies = hd_try_malloc(sizeof *copies * all);
     if (!copies)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for the profile");
-    int rc = r->x->d->ops->download(r->x->d, copies, r->x->counters.address,
-                                    sizeof *copies * all, err);
+    int rc = r->x->d->ops->download(r->x->d, copies, r->x->counters.address, sizeof *copies * all, err);
     memset(r->st->counters, 0, sizeof *copies * n);
     for (size_t i = 0; i < all && rc == 0; i++)
         r->st->counters[i % n] += copies[i];

@@ -99,8 +99,7 @@ static size_t most(size_t n, size_t pieces)
     return 2 * n + pieces * sizeof(uint32_t) + tables;
 }
 
-const void *rt_gpu_like(struct hd_arena *a, const char *pattern, size_t n, char escape,
-                        size_t *size)
+const void *rt_gpu_like(struct hd_arena *a, const char *pattern, size_t n, char escape, size_t *size)
 {
     size_t last = 0; /* just past the last % */
     size_t pieces = most_pieces(pattern, n);

@@ -5,7 +5,6 @@
 #include "runtime/base/arena.h"
 
 /* One block of memory without addresses in it. escape 0: none. */
-const void *rt_gpu_like(struct hd_arena *a, const char *pattern, size_t n, char escape,
-                        size_t *size);
+const void *rt_gpu_like(struct hd_arena *a, const char *pattern, size_t n, char escape, size_t *size);
 
 #endif

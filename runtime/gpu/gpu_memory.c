@@ -26,8 +26,7 @@ struct rt_gpu_pool {
     struct blocks used, kept;
 };
 
-int rt_gpu_pool_new(struct rt_device *d, uint64_t budget, bool direct, struct rt_gpu_pool **out,
-                    struct hd_err *err)
+int rt_gpu_pool_new(struct rt_device *d, uint64_t budget, bool direct, struct rt_gpu_pool **out, struct hd_err *err)
 {
     struct rt_gpu_pool *p = hd_try_calloc(1, sizeof *p);
     if (!p)
@@ -172,8 +171,7 @@ uint64_t rt_gpu_limit(const struct rt_gpu_exec *x)
     return x->limit ? HD_MIN(budget, x->limit) : budget;
 }
 
-static int full(const struct rt_gpu_exec *x, const struct rt_state *s, size_t n,
-                struct hd_err *err)
+static int full(const struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct hd_err *err)
 {
     if (rt_gpu_lost(x->g, err))
         return -1;
@@ -183,8 +181,7 @@ static int full(const struct rt_gpu_exec *x, const struct rt_state *s, size_t n,
                    s ? " state of the plan" : "");
 }
 
-int rt_gpu_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n,
-                struct rt_piece *out, struct hd_err *err)
+int rt_gpu_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err)
 {
     *out = (struct rt_piece){0, 0};
     if (x->limit && (n > x->limit || x->used > x->limit - n))

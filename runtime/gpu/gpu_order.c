@@ -22,8 +22,7 @@ struct ordering {
     int npacked;
 };
 
-static int launch(struct ordering *o, const char *entry, uint32_t blocks, void *args,
-                  struct hd_err *err)
+static int launch(struct ordering *o, const char *entry, uint32_t blocks, void *args, struct hd_err *err)
 {
     return rt_finish_launch(o->x, "finish_pack", entry, blocks, args, err);
 }
@@ -51,8 +50,7 @@ static uint64_t all_bits(const struct ordering *o)
 }
 
 /* words: the first packed keys, or 0. exact: the words are all there is to compare. */
-static int order_few(struct ordering *o, uint64_t list, uint64_t n, uint64_t words, bool exact,
-                     struct hd_err *err)
+static int order_few(struct ordering *o, uint64_t list, uint64_t n, uint64_t words, bool exact, struct hd_err *err)
 {
     struct hdd_rank_args p = {.keys = o->keys,
                               .rows = o->v->rows_at.address,
@@ -109,11 +107,8 @@ static int find_masks(struct ordering *o, struct hd_err *err)
     size_t bytes = sizeof(uint64_t) * (size_t)o->nwords;
     o->masks = hd_alloc(o->x->arena, bytes + 1);
     HD_TRY(rt_state_take_zeroed(o->x, o->s, bytes, &at, err));
-    struct hdd_survey_args p = {.keys = o->keys,
-                                .rows = o->v->rows_at.address,
-                                .n = o->n,
-                                .masks = at.address,
-                                .blocks = blocks_for(o, o->n)};
+    struct hdd_survey_args p = {
+        .keys = o->keys, .rows = o->v->rows_at.address, .n = o->n, .masks = at.address, .blocks = blocks_for(o, o->n)};
     for (; p.word < (hdd_u32)o->nwords && rc == 0; p.word += HDD_KEY_WORDS) {
         p.words = HD_MIN((hdd_u32)o->nwords - p.word, (hdd_u32)HDD_KEY_WORDS);
         rc = launch(o, "hdd_sort_masks", p.blocks, &p, err);
@@ -181,8 +176,7 @@ static uint64_t packed_mask(const struct hdd_extract_args *p)
     return top == 64 ? ~UINT64_C(0) : (UINT64_C(1) << top) - 1;
 }
 
-static int extract(struct ordering *o, int k, uint64_t list, uint64_t n, uint64_t to,
-                   struct hd_err *err)
+static int extract(struct ordering *o, int k, uint64_t list, uint64_t n, uint64_t to, struct hd_err *err)
 {
     struct hdd_extract_args *p = &o->packed[k];
     p->keys = o->keys;
@@ -196,8 +190,7 @@ static int extract(struct ordering *o, int k, uint64_t list, uint64_t n, uint64_
 
 /* ---- radix sort -------------------------------------------------------------------------- */
 
-int rt_radix_take(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n,
-                  struct rt_radix *r, struct hd_err *err)
+int rt_radix_take(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, struct rt_radix *r, struct hd_err *err)
 {
     *r = (struct rt_radix){.n = n};
     for (int i = 0; i < 2; i++) {
@@ -215,8 +208,8 @@ void rt_radix_give(struct rt_gpu_exec *x, struct rt_radix *r)
     }
 }
 
-static int radix_pass(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r,
-                      uint64_t counts, int shift, int bits, struct hd_err *err)
+static int radix_pass(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t counts, int shift,
+                      int bits, struct hd_err *err)
 {
     uint64_t tiles = (r->n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
     int to = 1 - r->now;
@@ -237,8 +230,8 @@ static int radix_pass(struct rt_gpu_exec *x, const struct rt_state *s, struct rt
     return 0;
 }
 
-int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r,
-                  uint64_t mask, struct hd_err *err)
+int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
+                  struct hd_err *err)
 {
     uint64_t tiles = (r->n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
     struct rt_piece counts;
@@ -279,8 +272,7 @@ static int sort_rows(struct ordering *o, uint64_t list, uint64_t n, struct hd_er
 
 /* ---- top-k ------------------------------------------------------------------------------- */
 
-static int select_digits(struct ordering *o, struct hdd_select_args *p, uint64_t mask,
-                         struct hd_err *err)
+static int select_digits(struct ordering *o, struct hdd_select_args *p, uint64_t mask, struct hd_err *err)
 {
     struct hdd_select_state first = {.wanted = o->offset + o->count};
     HD_TRY(o->x->d->ops->upload(o->x->d, p->state, &first, sizeof first, err));
@@ -318,8 +310,7 @@ static int select_rows(struct ordering *o, uint64_t *found, struct hd_err *err)
 static int copy_equal(struct ordering *o, struct hd_err *err)
 {
     uint64_t stride = (uint64_t)o->s->stride;
-    return o->x->d->ops->copy(o->x->d, o->v->moved.address,
-                              o->v->rows_at.address + o->offset * stride,
+    return o->x->d->ops->copy(o->x->d, o->v->moved.address, o->v->rows_at.address + o->offset * stride,
                               (size_t)(o->count * stride), err);
 }
 
@@ -343,8 +334,8 @@ static int order_many(struct ordering *o, struct hd_err *err)
     return order_few(o, o->few.address, found, o->words.address, o->npacked == 1, err);
 }
 
-int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint64_t offset,
-                 uint64_t count, struct hd_err *err)
+int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint64_t offset, uint64_t count,
+                 struct hd_err *err)
 {
     struct ordering o = {.x = x, .v = v, .s = v->s, .n = n, .offset = offset, .count = count};
     o.key = HD_NEWN(x->arena, struct hdd_key, v->s->nsort);
@@ -355,8 +346,7 @@ int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint
         o.key[i].desc = v->s->sort[i].desc;
         o.key[i].nulls_first = v->s->sort[i].nulls_first;
     }
-    int rc = n <= RT_ORDER_AT_ONCE ? order_few(&o, 0, n, 0, all_bits(&o) <= WORD_BITS, err)
-                                   : order_many(&o, err);
+    int rc = n <= RT_ORDER_AT_ONCE ? order_few(&o, 0, n, 0, all_bits(&o) <= WORD_BITS, err) : order_many(&o, err);
     rt_radix_give(x, &o.sort);
     rt_gpu_give(x, &o.more);
     rt_gpu_give(x, &o.few);

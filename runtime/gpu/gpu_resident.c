@@ -96,9 +96,7 @@ struct part {
     uint64_t padded; /* bytes of the device's memory: n, zeros from there on */
 };
 
-enum {
-    TILE_ROWS = 8
-}; /* HDD_TILE_ROWS: a lane reads as many rows at once, beyond the last too */
+enum { TILE_ROWS = 8 }; /* HDD_TILE_ROWS: a lane reads as many rows at once, beyond the last too */
 
 static struct part whole_part(const void *p, uint64_t n)
 {
@@ -115,13 +113,11 @@ static struct part column_part(const struct rt_arg *a)
     const struct fe_table_column *c = &a->table->cols[a->column];
     uint64_t rows = (uint64_t)a->table->rows;
     if (a->kind == RT_ARG_COL_DATA)
-        return rows_part(c->at.data, rows,
-                         c->storage == FE_STORE_TEXT ? 4u : (uint64_t)c->width);
+        return rows_part(c->at.data, rows, c->storage == FE_STORE_TEXT ? 4u : (uint64_t)c->width);
     if (a->kind == RT_ARG_COL_VALID)
         return whole_part(c->at.validity, (rows + 7) / 8);
     if (a->kind == RT_ARG_COL_TEXT_BASE)
-        return whole_part(c->at.text_base, (rows + (1u << FE_TEXT_BLOCK_SHIFT) - 1) >>
-                                               FE_TEXT_BLOCK_SHIFT << 3);
+        return whole_part(c->at.text_base, (rows + (1u << FE_TEXT_BLOCK_SHIFT) - 1) >> FE_TEXT_BLOCK_SHIFT << 3);
     if (a->kind == RT_ARG_COL_TEXT_BYTES)
         return whole_part(c->at.text_bytes, c->at.text_size);
     if (a->kind == RT_ARG_DICT_OFFSETS)
@@ -151,8 +147,7 @@ static bool of_column(enum rt_arg_kind k)
 static struct resident *find(struct rt_gpu_residents *r, struct key k)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (r->v[i].key.table == k.table && r->v[i].key.kind == k.kind &&
-            r->v[i].key.part == k.part)
+        if (r->v[i].key.table == k.table && r->v[i].key.kind == k.kind && r->v[i].key.part == k.part)
             return &r->v[i];
     return NULL;
 }
@@ -176,20 +171,18 @@ static const char *part_name(const struct rt_arg *a)
     return of_column(a->kind) ? a->table->cols[a->column].name : "index";
 }
 
-static int no_room(const struct rt_gpu *g, const struct rt_arg *a, struct part part,
-                   struct hd_err *err)
+static int no_room(const struct rt_gpu *g, const struct rt_arg *a, struct part part, struct hd_err *err)
 {
     if (rt_gpu_lost(g, err))
         return -1;
     return HD_FAIL(err, RESOURCE, NULL,
                    "the limit of %llu bytes of GPU memory is reached: %s.%s needs %llu "
                    "beside what else the plan reads",
-                   (unsigned long long)rt_gpu_pool_budget(g->pool), a->table->name,
-                   part_name(a), (unsigned long long)part.padded);
+                   (unsigned long long)rt_gpu_pool_budget(g->pool), a->table->name, part_name(a),
+                   (unsigned long long)part.padded);
 }
 
-static int fill(struct rt_gpu *g, const struct rt_piece *piece, const struct part *part,
-                struct hd_err *err)
+static int fill(struct rt_gpu *g, const struct rt_piece *piece, const struct part *part, struct hd_err *err)
 {
     const struct rt_device_ops *ops = g->d->ops;
     size_t n = (size_t)part->n, rest = (size_t)part->padded - n;
@@ -198,8 +191,8 @@ static int fill(struct rt_gpu *g, const struct rt_piece *piece, const struct par
     return ops->upload(g->d, piece->address, part->p, n, err);
 }
 
-static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, struct key key,
-                  struct resident **out, struct hd_err *err)
+static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, struct key key, struct resident **out,
+                  struct hd_err *err)
 {
     struct rt_piece piece;
     while (!rt_gpu_pool_take(g->pool, (size_t)part.padded, &piece))
@@ -219,8 +212,7 @@ static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, st
     return 0;
 }
 
-int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address,
-                    struct hd_err *err)
+int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address, struct hd_err *err)
 {
     struct part part = of_column(a->kind) ? column_part(a) : index_part(a);
     struct key key = {a->table->id, a->kind, of_column(a->kind) ? a->column : a->index};

@@ -33,8 +33,7 @@ static int make_room(struct texts *t, uint64_t room, struct hd_err *err)
 }
 
 /* One launch and one copy, unless the texts are longer than expected. */
-static int gather_few(struct texts *t, struct hd_arena *a, unsigned char **out,
-                      struct hd_err *err)
+static int gather_few(struct texts *t, struct hd_arena *a, unsigned char **out, struct hd_err *err)
 {
     for (uint64_t room = t->p.n * t->p.keys.n * FIRST_BYTES;; room = t->total) {
         HD_TRY(make_room(t, room, err));
@@ -49,8 +48,7 @@ static int gather_few(struct texts *t, struct hd_arena *a, unsigned char **out,
     }
 }
 
-static int gather_many(struct texts *t, struct hd_arena *a, unsigned char **out,
-                       struct hd_err *err)
+static int gather_many(struct texts *t, struct hd_arena *a, unsigned char **out, struct hd_err *err)
 {
     const struct rt_state *s = t->v->s;
     uint64_t n = t->p.n;
@@ -61,8 +59,7 @@ static int gather_many(struct texts *t, struct hd_arena *a, unsigned char **out,
     t->p.offsets = t->lengths.address + lengths;
     HD_TRY(launch(t, "hdd_text_lengths", blocks, err));
     HD_TRY(rt_gpu_scan(t->x, s, t->p.lengths, n, t->p.offsets, true, err));
-    HD_TRY(t->x->d->ops->download(t->x->d, &t->total, t->p.offsets + n * 8, sizeof t->total,
-                                  err));
+    HD_TRY(t->x->d->ops->download(t->x->d, &t->total, t->p.offsets + n * 8, sizeof t->total, err));
     HD_TRY(make_room(t, t->total, err));
     HD_TRY(launch(t, "hdd_text_rows", blocks, err));
     size_t bytes = HEAD + t->rows_bytes + (size_t)t->total;
@@ -71,8 +68,7 @@ static int gather_many(struct texts *t, struct hd_arena *a, unsigned char **out,
 }
 
 /* Offsets into the texts become host addresses. */
-static void resolve(const struct rt_state *s, unsigned char *rows, uint64_t n,
-                    const unsigned char *texts)
+static void resolve(const struct rt_state *s, unsigned char *rows, uint64_t n, const unsigned char *texts)
 {
     for (int f = 0; f < s->nfields; f++) {
         const struct rt_field *field = &s->fields[f];
@@ -90,8 +86,7 @@ static void resolve(const struct rt_state *s, unsigned char *rows, uint64_t n,
     }
 }
 
-static int rows_with_texts(struct texts *t, struct hd_arena *a, unsigned char **rows,
-                           struct hd_err *err)
+static int rows_with_texts(struct texts *t, struct hd_arena *a, unsigned char **rows, struct hd_err *err)
 {
     unsigned char *out = NULL;
     if (t->p.n <= FEW_ROWS)
@@ -103,12 +98,11 @@ static int rows_with_texts(struct texts *t, struct hd_arena *a, unsigned char **
     return 0;
 }
 
-int rt_gpu_rows_to_host(struct rt_gpu_exec *x, int state, struct hd_arena *a,
-                        unsigned char **rows, uint64_t *nrows, struct hd_err *err)
+int rt_gpu_rows_to_host(struct rt_gpu_exec *x, int state, struct hd_arena *a, unsigned char **rows, uint64_t *nrows,
+                        struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
-    struct texts t = {
-        .x = x, .v = v, .rows_bytes = (size_t)(v->nrows * (uint64_t)v->s->stride)};
+    struct texts t = {.x = x, .v = v, .rows_bytes = (size_t)(v->nrows * (uint64_t)v->s->stride)};
     *nrows = v->nrows;
     *rows = hd_alloc(a, 1);
     if (v->nrows == 0)

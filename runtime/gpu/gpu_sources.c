@@ -25,8 +25,7 @@ static bool is_full(const struct rt_gpu_sources *s, const struct open_sources *o
     return open->at[kind] < 0 || s->v[open->at[kind]].nunits == open->most;
 }
 
-static int source_of(struct rt_gpu_sources *s, struct open_sources *open,
-                     const struct rt_unit *u)
+static int source_of(struct rt_gpu_sources *s, struct open_sources *open, const struct rt_unit *u)
 {
     int kind = u->libraries != 0;
     if (u->size > SMALL_BYTES)
@@ -62,8 +61,7 @@ static size_t joined_bytes(const struct rt_unit *u)
     return u->size + strlen(u->entry) + strlen(BEGIN OPEN CLOSE);
 }
 
-static int make_room(struct rt_gpu_sources *s, const struct rt_unit *units, int n,
-                     struct hd_err *err)
+static int make_room(struct rt_gpu_sources *s, const struct rt_unit *units, int n, struct hd_err *err)
 {
     for (int i = 0; i < n; i++)
         s->v[s->of[i]].size += joined_bytes(&units[i]);
@@ -108,8 +106,7 @@ static void join(struct rt_gpu_sources *s, const struct rt_unit *units, int n)
 
 /* ---- all of them ------------------------------------------------------------------------ */
 
-int rt_gpu_sources_init(struct rt_gpu_sources *s, const struct rt_unit *units, int n,
-                        struct hd_err *err)
+int rt_gpu_sources_init(struct rt_gpu_sources *s, const struct rt_unit *units, int n, struct hd_err *err)
 {
     *s = (struct rt_gpu_sources){0};
     s->v = hd_try_calloc((size_t)n + 1, sizeof *s->v);

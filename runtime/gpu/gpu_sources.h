@@ -22,8 +22,7 @@ struct rt_gpu_sources {
     int *of; /* unit -> its source */
 };
 
-int rt_gpu_sources_init(struct rt_gpu_sources *s, const struct rt_unit *units, int n,
-                        struct hd_err *err);
+int rt_gpu_sources_init(struct rt_gpu_sources *s, const struct rt_unit *units, int n, struct hd_err *err);
 void rt_gpu_sources_release(struct rt_gpu_sources *s); /* zeroed is fine */
 
 #endif

@@ -41,14 +41,13 @@ static size_t bitmap_bytes(uint64_t n)
     return (size_t)(n + 63) / 64 * 8 + 64;
 }
 
-int rt_state_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n,
-                  struct rt_piece *out, struct hd_err *err)
+int rt_state_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err)
 {
     return rt_gpu_take(x, s, HD_MAX(n, (size_t)1), out, err);
 }
 
-int rt_state_take_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n,
-                         struct rt_piece *out, struct hd_err *err)
+int rt_state_take_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out,
+                         struct hd_err *err)
 {
     HD_TRY(rt_state_take(x, s, n, out, err));
     return ops_of(x)->set(x->d, out->address, 0, HD_MAX(n, (size_t)1), err);
@@ -86,8 +85,7 @@ static bool first_row(const struct rt_state *s, unsigned char *row)
 }
 
 /* Rows from..capacity of an aggregate become what they are before anything is added. */
-static int clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t from,
-                        struct hd_err *err)
+static int clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t from, struct hd_err *err)
 {
     const struct rt_state *s = v->s;
     uint64_t n = v->capacity - from, to = v->rows_at.address + from * (uint64_t)s->stride;
@@ -216,8 +214,7 @@ static uint64_t source_rows(const struct rt_gpu_exec *x, const struct rt_state *
 }
 
 /* Room that is taken whatever is expected. */
-static uint64_t least_rows(const struct rt_gpu_exec *x, const struct rt_state *s,
-                           uint64_t most)
+static uint64_t least_rows(const struct rt_gpu_exec *x, const struct rt_state *s, uint64_t most)
 {
     if (s->kind != RT_STATE_AGG_HASH)
         return FIRST_ROWS;
@@ -248,8 +245,7 @@ static int take_guessed(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
 {
     const struct rt_state *s = v->s;
     uint64_t stride = (uint64_t)s->stride, least = HD_MAX((uint64_t)s->nvalues, (uint64_t)1);
-    while (v->capacity / 4 > least &&
-           rt_gpu_take(x, s, (size_t)(v->capacity * stride), &v->rows_at, NULL) != 0)
+    while (v->capacity / 4 > least && rt_gpu_take(x, s, (size_t)(v->capacity * stride), &v->rows_at, NULL) != 0)
         v->capacity /= 4;
     if (v->rows_at.address)
         return 0;
@@ -257,8 +253,7 @@ static int take_guessed(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
 }
 
 /* Texts of constant rows: their bytes go to the device, and the rows point there. */
-static int upload_texts(struct rt_gpu_exec *x, struct rt_gpu_state *v, unsigned char *rows,
-                        struct hd_err *err)
+static int upload_texts(struct rt_gpu_exec *x, struct rt_gpu_state *v, unsigned char *rows, struct hd_err *err)
 {
     const struct rt_state *s = v->s;
     size_t total = 0;
@@ -269,8 +264,7 @@ static int upload_texts(struct rt_gpu_exec *x, struct rt_gpu_state *v, unsigned 
             for (int f = 0; f < s->nfields; f++) {
                 unsigned char *row = rows + r * s->stride;
                 uint64_t text[2];
-                if (s->fields[f].phys != RT_STR ||
-                    (s->fields[f].valid_offset >= 0 && !row[s->fields[f].valid_offset]))
+                if (s->fields[f].phys != RT_STR || (s->fields[f].valid_offset >= 0 && !row[s->fields[f].valid_offset]))
                     continue;
                 memcpy(text, row + s->fields[f].offset, sizeof text);
                 if (pass) {
@@ -379,8 +373,7 @@ static int remember(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err
     for (size_t i = 0; i < n; i++) {
         size_t bytes = used_bytes(v, piece[i]);
         if (bytes)
-            HD_TRY(ops_of(x)->copy(x->d, v->snapshot.address + at, piece[i]->address, bytes,
-                                   err));
+            HD_TRY(ops_of(x)->copy(x->d, v->snapshot.address + at, piece[i]->address, bytes, err));
         at += hd_align_up(bytes, 256);
     }
     return 0;
@@ -398,8 +391,7 @@ int rt_gpu_state_start(struct rt_gpu_exec *x, int state, bool reruns, struct hd_
     return start(x, v, err);
 }
 
-void rt_gpu_state_sink(const struct rt_gpu_exec *x, int state, uint64_t cursor,
-                       struct hdd_sink_state *out)
+void rt_gpu_state_sink(const struct rt_gpu_exec *x, int state, uint64_t cursor, struct hdd_sink_state *out)
 {
     const struct rt_gpu_state *v = &x->state[state];
     *out = (struct hdd_sink_state){.rows = v->rows_at.address,
@@ -417,8 +409,7 @@ uint64_t rt_gpu_state_cursor(const struct rt_gpu_exec *x, int state)
     return has_cursor(v->s) ? v->before : 0;
 }
 
-int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_t *needed,
-                      struct hd_err *err)
+int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_t *needed, struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
     *needed = 0;
@@ -428,17 +419,15 @@ int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_
     if (cursor <= v->capacity || v->capacity >= enough_rows(v->s))
         return 0;
     if (cursor > ROWS_MOST)
-        return HD_FAIL(err, RESOURCE, v->s->path, "%llu rows, at most %llu have a number",
-                       (unsigned long long)cursor, (unsigned long long)ROWS_MOST);
+        return HD_FAIL(err, RESOURCE, v->s->path, "%llu rows, at most %llu have a number", (unsigned long long)cursor,
+                       (unsigned long long)ROWS_MOST);
     *needed = cursor;
-    if (v->s->kind ==
-        RT_STATE_AGG_HASH) /* counted by their tags: a few may have been taken for one */
+    if (v->s->kind == RT_STATE_AGG_HASH) /* counted by their tags: a few may have been taken for one */
         *needed = HD_MIN(cursor + cursor / 64 + 16, ROWS_MOST);
     return 0;
 }
 
-static int regrow_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed,
-                       struct hd_err *err)
+static int regrow_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed, struct hd_err *err)
 {
     struct rt_piece old = v->rows_at;
     uint64_t stride = (uint64_t)v->s->stride;
@@ -448,14 +437,12 @@ static int regrow_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n
     v->capacity = HD_MIN(needed, enough_rows(v->s));
     int rc = rt_state_take(x, v->s, (size_t)(v->capacity * stride), &v->rows_at, err);
     if (rc == 0 && v->before)
-        rc = ops_of(x)->copy(x->d, v->rows_at.address, old.address,
-                             (size_t)(v->before * stride), err);
+        rc = ops_of(x)->copy(x->d, v->rows_at.address, old.address, (size_t)(v->before * stride), err);
     rt_gpu_give(x, &old);
     return rc;
 }
 
-static int regrow_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed,
-                         struct hd_err *err)
+static int regrow_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed, struct hd_err *err)
 {
     uint64_t stride = (uint64_t)v->s->stride;
     rt_gpu_give(x, &v->rows_at);
@@ -463,8 +450,7 @@ static int regrow_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t
     v->capacity = needed;
     HD_TRY(rt_state_take(x, v->s, (size_t)(v->capacity * stride), &v->rows_at, err));
     if (v->before)
-        HD_TRY(ops_of(x)->copy(x->d, v->rows_at.address, v->snapshot.address,
-                               (size_t)(v->before * stride), err));
+        HD_TRY(ops_of(x)->copy(x->d, v->rows_at.address, v->snapshot.address, (size_t)(v->before * stride), err));
     HD_TRY(clear_groups(x, v, v->before, err));
     return make_slots(x, v, err);
 }
@@ -479,8 +465,7 @@ static int undo(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *er
         if (!piece[i]->address)
             continue;
         if (v->snapshot.address)
-            HD_TRY(ops_of(x)->copy(x->d, piece[i]->address, v->snapshot.address + at,
-                                   piece[i]->n, err));
+            HD_TRY(ops_of(x)->copy(x->d, piece[i]->address, v->snapshot.address + at, piece[i]->n, err));
         else
             HD_TRY(ops_of(x)->set(x->d, piece[i]->address, 0, piece[i]->n, err));
         at += hd_align_up(piece[i]->n, 256);
@@ -507,15 +492,13 @@ int rt_gpu_marks_keep(struct rt_gpu_exec *x, int state, struct hd_err *err)
     struct rt_gpu_state *v = &x->state[state];
     rt_gpu_give(x, &v->marked);
     HD_TRY(rt_state_take(x, v->s, v->matches_at.n, &v->marked, err));
-    return ops_of(x)->copy(x->d, v->marked.address, v->matches_at.address, v->matches_at.n,
-                           err);
+    return ops_of(x)->copy(x->d, v->marked.address, v->matches_at.address, v->matches_at.n, err);
 }
 
 int rt_gpu_marks_undo(struct rt_gpu_exec *x, int state, struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
-    return ops_of(x)->copy(x->d, v->matches_at.address, v->marked.address, v->matches_at.n,
-                           err);
+    return ops_of(x)->copy(x->d, v->matches_at.address, v->marked.address, v->matches_at.n, err);
 }
 
 /* ---- finish and free --------------------------------------------------------------------- */
@@ -527,8 +510,7 @@ static int finish_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_
     if (s->single && n > 1)
         return HD_FAIL(err, EXEC, s->path, "a scalar subquery gave more than one row");
     uint64_t offset = HD_MIN((uint64_t)HD_MAX(s->offset, (int64_t)0), n);
-    uint64_t count =
-        HD_MIN(n - offset, wanted_rows(s) - (uint64_t)HD_MAX(s->offset, (int64_t)0));
+    uint64_t count = HD_MIN(n - offset, wanted_rows(s) - (uint64_t)HD_MAX(s->offset, (int64_t)0));
     if (s->nsort && n > 1 && count) {
         HD_TRY(rt_gpu_order(x, v, n, offset, count, err));
         rt_gpu_give(x, &v->rows_at);
@@ -581,9 +563,8 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
 void rt_gpu_state_free(struct rt_gpu_exec *x, int state)
 {
     struct rt_gpu_state *v = &x->state[state];
-    struct rt_piece *const all[] = {
-        &v->rows_at,    &v->moved,    &v->bits_at,  &v->matches_at, &v->fields_at,
-        &v->offsets_at, &v->slots_at, &v->snapshot, &v->texts_at,   &v->marked};
+    struct rt_piece *const all[] = {&v->rows_at,    &v->moved,    &v->bits_at,  &v->matches_at, &v->fields_at,
+                                    &v->offsets_at, &v->slots_at, &v->snapshot, &v->texts_at,   &v->marked};
     for (size_t i = 0; i < HD_COUNT(all); i++)
         rt_gpu_give(x, all[i]);
     v->rows = 0;

@@ -14,31 +14,30 @@ enum {
 /* Blocks for n items, `each` at least a block: as many as run side by side. */
 uint32_t rt_finish_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each);
 /* Launches a kernel of templates/finish/<module>.cu with its one parameter. */
-int rt_finish_launch(struct rt_gpu_exec *x, const char *module, const char *entry,
-                     uint32_t blocks, void *args, struct hd_err *err);
+int rt_finish_launch(struct rt_gpu_exec *x, const char *module, const char *entry, uint32_t blocks, void *args,
+                     struct hd_err *err);
 
 /* Memory of at least one byte; zeroed. */
-int rt_state_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n,
-                  struct rt_piece *out, struct hd_err *err);
-int rt_state_take_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n,
-                         struct rt_piece *out, struct hd_err *err);
+int rt_state_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err);
+int rt_state_take_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out,
+                         struct hd_err *err);
 
 /* Descriptions of key fields for kernels: the sort keys, the key fields of a HASH, the texts of
  * a row. more: memory for those that have no room in the structure; the caller gives it back. */
-int rt_keys_of_order(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k,
-                     struct rt_piece *more, struct hd_err *err);
-int rt_keys_of_group(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k,
-                     struct rt_piece *more, struct hd_err *err);
-int rt_keys_of_texts(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k,
-                     struct rt_piece *more, struct hd_err *err);
+int rt_keys_of_order(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k, struct rt_piece *more,
+                     struct hd_err *err);
+int rt_keys_of_group(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k, struct rt_piece *more,
+                     struct hd_err *err);
+int rt_keys_of_texts(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k, struct rt_piece *more,
+                     struct hd_err *err);
 /* Puts fields chosen one by one in. */
-int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct hdd_key *from,
-                 int n, struct hdd_keys *k, struct rt_piece *more, struct hd_err *err);
+int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct hdd_key *from, int n, struct hdd_keys *k,
+                 struct rt_piece *more, struct hd_err *err);
 struct hdd_key rt_key_of_field(const struct rt_field *f);
 
 /* Exclusive sums of n 32-bit counts; 64 bits wide and with their total behind, or 32 bits. */
-int rt_gpu_scan(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t counts, uint64_t n,
-                uint64_t to, bool wide, struct hd_err *err);
+int rt_gpu_scan(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t counts, uint64_t n, uint64_t to, bool wide,
+                struct hd_err *err);
 
 /* Keys of 64 bits with row numbers of 32, in two places that take turns. */
 struct rt_radix {
@@ -47,17 +46,16 @@ struct rt_radix {
     int now;       /* where they are */
     bool numbered; /* rows are there; else they are 0, 1, ... */
 };
-int rt_radix_take(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n,
-                  struct rt_radix *r, struct hd_err *err);
+int rt_radix_take(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, struct rt_radix *r, struct hd_err *err);
 void rt_radix_give(struct rt_gpu_exec *x, struct rt_radix *r);
 /* Sorts by the bits of `mask`, stable. */
-int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r,
-                  uint64_t mask, struct hd_err *err);
+int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
+                  struct hd_err *err);
 
 /* FINISH of one kind each. order: rows [offset, offset + count) of all n in order, n > 1. */
 int rt_gpu_finish_csr(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_finish_hash(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
-int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint64_t offset,
-                 uint64_t count, struct hd_err *err);
+int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint64_t offset, uint64_t count,
+                 struct hd_err *err);
 
 #endif

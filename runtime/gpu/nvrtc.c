@@ -15,21 +15,21 @@
 typedef struct nvrtc_program *program;
 
 /* F(result, name, arguments): the functions used, as the NVRTC documentation declares them. */
-#define NVRTC_FUNCTIONS(F)                                                                    \
-    F(int, nvrtcVersion, (int *major, int *minor))                                            \
-    F(const char *, nvrtcGetErrorString, (int result))                                        \
-    F(int, nvrtcGetNumSupportedArchs, (int *n))                                               \
-    F(int, nvrtcGetSupportedArchs, (int *archs))                                              \
-    F(int, nvrtcCreateProgram,                                                                \
-      (program * p, const char *source, const char *name, int n, const char *const *headers,  \
-       const char *const *include_names))                                                     \
-    F(int, nvrtcDestroyProgram, (program * p))                                                \
-    F(int, nvrtcCompileProgram, (program p, int n, const char *const *options))               \
-    F(int, nvrtcGetProgramLogSize, (program p, size_t * n))                                   \
-    F(int, nvrtcGetProgramLog, (program p, char *log))                                        \
-    F(int, nvrtcGetPTXSize, (program p, size_t * n))                                          \
-    F(int, nvrtcGetPTX, (program p, char *ptx))                                               \
-    F(int, nvrtcGetCUBINSize, (program p, size_t * n))                                        \
+#define NVRTC_FUNCTIONS(F) \
+    F(int, nvrtcVersion, (int *major, int *minor)) \
+    F(const char *, nvrtcGetErrorString, (int result)) \
+    F(int, nvrtcGetNumSupportedArchs, (int *n)) \
+    F(int, nvrtcGetSupportedArchs, (int *archs)) \
+    F(int, nvrtcCreateProgram, \
+      (program * p, const char *source, const char *name, int n, const char *const *headers, \
+       const char *const *include_names)) \
+    F(int, nvrtcDestroyProgram, (program * p)) \
+    F(int, nvrtcCompileProgram, (program p, int n, const char *const *options)) \
+    F(int, nvrtcGetProgramLogSize, (program p, size_t *n)) \
+    F(int, nvrtcGetProgramLog, (program p, char *log)) \
+    F(int, nvrtcGetPTXSize, (program p, size_t *n)) \
+    F(int, nvrtcGetPTX, (program p, char *ptx)) \
+    F(int, nvrtcGetCUBINSize, (program p, size_t *n)) \
     F(int, nvrtcGetCUBIN, (program p, char *cubin))
 
 enum { MOST_ARCHS = 128 };
@@ -58,8 +58,8 @@ static void open_builtins(const char *path)
     const char *slash = strrchr(path, '/');
     char pattern[4096];
     glob_t found;
-    if (!slash || snprintf(pattern, sizeof pattern, "%.*s/libnvrtc-builtins.so*",
-                           (int)(slash - path), path) >= (int)sizeof pattern)
+    if (!slash || snprintf(pattern, sizeof pattern, "%.*s/libnvrtc-builtins.so*", (int)(slash - path), path) >=
+                      (int)sizeof pattern)
         return;
     if (glob(pattern, 0, NULL, &found) == 0) {
         for (size_t i = 0; i < found.gl_pathc; i++)
@@ -122,8 +122,8 @@ static bool find(void *library, const char *name, void *function)
 
 static const char *first_missing(struct rt_nvrtc *n)
 {
-#define F(result, name, arguments)                                                            \
-    if (!find(n->library, #name, &n->name))                                                   \
+#define F(result, name, arguments) \
+    if (!find(n->library, #name, &n->name)) \
         return #name;
     NVRTC_FUNCTIONS(F)
 #undef F
@@ -149,11 +149,9 @@ static int ask(struct rt_nvrtc *n, struct hd_err *err)
     if (missing)
         return HD_FAIL(err, RESOURCE, NULL, "NVRTC is too old: %s lacks %s", n->path, missing);
     resolve_path(n);
-    if (n->nvrtcVersion(&n->major, &n->minor) != 0 ||
-        n->nvrtcGetNumSupportedArchs(&n->narchs) != 0 || n->narchs > MOST_ARCHS ||
-        n->nvrtcGetSupportedArchs(n->archs) != 0)
-        return HD_FAIL(err, RESOURCE, NULL, "NVRTC (%s) does not tell what it can do",
-                       n->path);
+    if (n->nvrtcVersion(&n->major, &n->minor) != 0 || n->nvrtcGetNumSupportedArchs(&n->narchs) != 0 ||
+        n->narchs > MOST_ARCHS || n->nvrtcGetSupportedArchs(n->archs) != 0)
+        return HD_FAIL(err, RESOURCE, NULL, "NVRTC (%s) does not tell what it can do", n->path);
     snprintf(n->version, sizeof n->version, "%d.%d", n->major, n->minor);
     return 0;
 }
@@ -256,8 +254,7 @@ static void read_report(const char *log, struct rt_nvrtc_report *r)
     r->shared_bytes = number_before(log, "bytes smem");
 }
 
-static int take_image(const struct rt_nvrtc *n, program p, enum rt_nvrtc_form form,
-                      struct rt_bytes *out)
+static int take_image(const struct rt_nvrtc *n, program p, enum rt_nvrtc_form form, struct rt_bytes *out)
 {
     bool ptx = form == RT_NVRTC_PTX;
     int status = ptx ? n->nvrtcGetPTXSize(p, &out->n) : n->nvrtcGetCUBINSize(p, &out->n);
@@ -319,15 +316,14 @@ static void own_options(const char *source, char *text, size_t size, struct opti
 }
 
 /* extra: one more option, or NULL. */
-static int compile(const struct rt_nvrtc *n, program p, const char *source, int arch,
-                   enum rt_nvrtc_form form, const char *extra)
+static int compile(const struct rt_nvrtc *n, program p, const char *source, int arch, enum rt_nvrtc_form form,
+                   const char *extra)
 {
     char target[64], own[128];
     struct options o;
     common_options(n, &o);
     own_options(source, own, sizeof own, &o);
-    snprintf(target, sizeof target, "--gpu-architecture=%s_%d",
-             form == RT_NVRTC_PTX ? "compute" : "sm", arch);
+    snprintf(target, sizeof target, "--gpu-architecture=%s_%d", form == RT_NVRTC_PTX ? "compute" : "sm", arch);
     add_option(&o, target);
     if (form == RT_NVRTC_CUBIN)
         add_option(&o, "--ptxas-options=-v");
@@ -362,24 +358,21 @@ static bool is_relocatable(const char *source)
     return strncmp(source, RELOCATABLE, strlen(RELOCATABLE)) == 0;
 }
 
-static const char *precompiled_option(const struct rt_nvrtc *n, int arch,
-                                      enum rt_nvrtc_form form, const char *source)
+static const char *precompiled_option(const struct rt_nvrtc *n, int arch, enum rt_nvrtc_form form, const char *source)
 {
     const char *option = n->precompiled[is_relocatable(source)];
-    return option[0] && n->precompiled_arch == arch && n->precompiled_form == form &&
-                   starts_with_headers(source)
+    return option[0] && n->precompiled_arch == arch && n->precompiled_form == form && starts_with_headers(source)
                ? option
                : NULL;
 }
 
-static bool make_precompiled(const struct rt_nvrtc *n, const char *source, int arch,
-                             enum rt_nvrtc_form form, const char *file)
+static bool make_precompiled(const struct rt_nvrtc *n, const char *source, int arch, enum rt_nvrtc_form form,
+                             const char *file)
 {
     char option[320];
     program p = NULL;
     snprintf(option, sizeof option, "--create-pch=%s", file);
-    bool made = create(n, "headers.cu", source, &p) == 0 &&
-                compile(n, p, source, arch, form, option) == 0;
+    bool made = create(n, "headers.cu", source, &p) == 0 && compile(n, p, source, arch, form, option) == 0;
     if (p)
         n->nvrtcDestroyProgram(&p);
     return made;
@@ -387,8 +380,7 @@ static bool make_precompiled(const struct rt_nvrtc *n, const char *source, int a
 
 /* NVRTC 12.8 and newer. The file has no name once it is made: nobody else may write what code is
  * compiled from, and it goes with the process. */
-static void precompile(struct rt_nvrtc *n, const char *source, int arch,
-                       enum rt_nvrtc_form form)
+static void precompile(struct rt_nvrtc *n, const char *source, int arch, enum rt_nvrtc_form form)
 {
     const char *dir = secure_getenv("TMPDIR");
     char folder[256], file[272], name[48];
@@ -396,8 +388,7 @@ static void precompile(struct rt_nvrtc *n, const char *source, int arch,
     if (!at_least(n, 12, 8) || !mkdtemp(folder))
         return;
     snprintf(file, sizeof file, "%s/headers", folder);
-    int fd =
-        make_precompiled(n, source, arch, form, file) ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+    int fd = make_precompiled(n, source, arch, form, file) ? open(file, O_RDONLY | O_CLOEXEC) : -1;
     unlink(file);
     rmdir(folder);
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
@@ -410,8 +401,7 @@ static void precompile(struct rt_nvrtc *n, const char *source, int arch,
 void rt_nvrtc_precompile(struct rt_nvrtc *n, int arch, enum rt_nvrtc_form form)
 {
     static const char *const sources[] = {FIRST_INCLUDE "HDD_KERNEL(headers)() {}\n",
-                                          RELOCATABLE FIRST_INCLUDE
-                                          "HDD_KERNEL(headers)() {}\n"};
+                                          RELOCATABLE FIRST_INCLUDE "HDD_KERNEL(headers)() {}\n"};
     n->precompiled_arch = arch;
     n->precompiled_form = form;
     for (size_t i = 0; i < HD_COUNT(sources); i++)
@@ -420,9 +410,8 @@ void rt_nvrtc_precompile(struct rt_nvrtc *n, int arch, enum rt_nvrtc_form form)
 
 /* ---- a source -------------------------------------------------------------------------- */
 
-int rt_nvrtc_compile(const struct rt_nvrtc *n, const char *name, const char *source, int arch,
-                     enum rt_nvrtc_form form, struct rt_bytes *out,
-                     struct rt_nvrtc_report *report, struct hd_err *err)
+int rt_nvrtc_compile(const struct rt_nvrtc *n, const char *name, const char *source, int arch, enum rt_nvrtc_form form,
+                     struct rt_bytes *out, struct rt_nvrtc_report *report, struct hd_err *err)
 {
     program p = NULL;
     *out = (struct rt_bytes){NULL, 0};
@@ -433,8 +422,8 @@ int rt_nvrtc_compile(const struct rt_nvrtc *n, const char *name, const char *sou
     if (status == 0)
         status = take_image(n, p, form, out);
     if (status != 0) {
-        HD_FAIL(err, TOOL, NULL, "NVRTC %s refused %s for architecture %d (%s)", n->version,
-                name, arch, n->nvrtcGetErrorString(status));
+        HD_FAIL(err, TOOL, NULL, "NVRTC %s refused %s for architecture %d (%s)", n->version, name, arch,
+                n->nvrtcGetErrorString(status));
         hd_err_set_detail(err, log ? log : "");
         rt_bytes_release(out);
     } else if (report) {
@@ -458,8 +447,8 @@ struct target {
     char identity[128];
 };
 
-static int target_compile(struct rt_compiler *c, const char *name, const char *source,
-                          struct rt_bytes *image, struct hd_err *err)
+static int target_compile(struct rt_compiler *c, const char *name, const char *source, struct rt_bytes *image,
+                          struct hd_err *err)
 {
     const struct target *t = c->self;
     return rt_nvrtc_compile(t->n, name, source, t->arch, t->form, image, NULL, err);
@@ -472,8 +461,7 @@ static void target_close(struct rt_compiler *c)
     free(t);
 }
 
-int rt_nvrtc_compiler(struct rt_nvrtc *n, int arch, struct rt_compiler **out,
-                      struct hd_err *err)
+int rt_nvrtc_compiler(struct rt_nvrtc *n, int arch, struct rt_compiler **out, struct hd_err *err)
 {
     bool cubin;
     int best = rt_nvrtc_arch(n, arch, &cubin);
@@ -488,11 +476,9 @@ int rt_nvrtc_compiler(struct rt_nvrtc *n, int arch, struct rt_compiler **out,
     t->n = n;
     t->arch = best;
     t->form = cubin ? RT_NVRTC_CUBIN : RT_NVRTC_PTX;
-    int at =
-        snprintf(t->identity, sizeof t->identity, "%s %d ", cubin ? "cubin" : "ptx", best);
+    int at = snprintf(t->identity, sizeof t->identity, "%s %d ", cubin ? "cubin" : "ptx", best);
     rt_nvrtc_describe(n, t->identity + at, sizeof t->identity - (size_t)at);
-    t->c = (struct rt_compiler){
-        .identity = t->identity, .compile = target_compile, .close = target_close, .self = t};
+    t->c = (struct rt_compiler){.identity = t->identity, .compile = target_compile, .close = target_close, .self = t};
     *out = &t->c;
     return 0;
 }

@@ -25,9 +25,8 @@ struct rt_nvrtc_report {
 enum rt_nvrtc_form { RT_NVRTC_CUBIN, RT_NVRTC_PTX };
 /* Compiles source with the embedded device headers for architecture 80, 90 and so on. out: heap
  * memory; PTX is a string. report may be NULL. TOOL with NVRTC's log as detail. Any thread. */
-int rt_nvrtc_compile(const struct rt_nvrtc *n, const char *name, const char *source, int arch,
-                     enum rt_nvrtc_form form, struct rt_bytes *out,
-                     struct rt_nvrtc_report *report, struct hd_err *err);
+int rt_nvrtc_compile(const struct rt_nvrtc *n, const char *name, const char *source, int arch, enum rt_nvrtc_form form,
+                     struct rt_bytes *out, struct rt_nvrtc_report *report, struct hd_err *err);
 
 /* Reads the headers of pipelines once for all sources that are compiled for this architecture
  * afterwards, which then take 30 to 40 ms less; the code is the same. Does nothing where NVRTC
@@ -36,7 +35,6 @@ int rt_nvrtc_compile(const struct rt_nvrtc *n, const char *name, const char *sou
 void rt_nvrtc_precompile(struct rt_nvrtc *n, int arch, enum rt_nvrtc_form form);
 
 /* A compiler for a device of that compute capability; owns n. */
-int rt_nvrtc_compiler(struct rt_nvrtc *n, int arch, struct rt_compiler **out,
-                      struct hd_err *err);
+int rt_nvrtc_compiler(struct rt_nvrtc *n, int arch, struct rt_compiler **out, struct hd_err *err);
 
 #endif

@@ -16,8 +16,7 @@ struct place {
     bool dictionary;
 };
 
-static int refuse(const struct place *p, struct hd_err *err, const char *fmt, ...)
-    HD_PRINTF(3, 4);
+static int refuse(const struct place *p, struct hd_err *err, const char *fmt, ...) HD_PRINTF(3, 4);
 
 static int refuse(const struct place *p, struct hd_err *err, const char *fmt, ...)
 {
@@ -28,16 +27,15 @@ static int refuse(const struct place *p, struct hd_err *err, const char *fmt, ..
     va_end(ap);
     if (!p->column)
         return HD_FAIL(err, USER, p->table, "%s", what);
-    return HD_FAIL(err, USER, p->table, "column \"%s\"%s: %s", p->column,
-                   p->dictionary ? ", its dictionary" : "", what);
+    return HD_FAIL(err, USER, p->table, "column \"%s\"%s: %s", p->column, p->dictionary ? ", its dictionary" : "",
+                   what);
 }
 
 /* ---- schemas -------------------------------------------------------------------------------- */
 
 static int check_node(const struct place *p, const struct ArrowSchema *s, struct hd_err *err)
 {
-    const int64_t known =
-        ARROW_FLAG_DICTIONARY_ORDERED | ARROW_FLAG_NULLABLE | ARROW_FLAG_MAP_KEYS_SORTED;
+    const int64_t known = ARROW_FLAG_DICTIONARY_ORDERED | ARROW_FLAG_NULLABLE | ARROW_FLAG_MAP_KEYS_SORTED;
     if (!s)
         return refuse(p, err, "the Arrow schema is NULL");
     if (!s->release)
@@ -45,8 +43,7 @@ static int check_node(const struct place *p, const struct ArrowSchema *s, struct
     if (!s->format)
         return refuse(p, err, "an Arrow schema without a format");
     if (s->flags & ~known)
-        return refuse(p, err, "unknown Arrow flags %#llx",
-                      (unsigned long long)(s->flags & ~known));
+        return refuse(p, err, "unknown Arrow flags %#llx", (unsigned long long)(s->flags & ~known));
     return 0;
 }
 
@@ -54,8 +51,7 @@ static int check_node(const struct place *p, const struct ArrowSchema *s, struct
 static int check_leaf(const struct place *p, const struct ArrowSchema *s, struct hd_err *err)
 {
     if (s->n_children != 0)
-        return refuse(p, err, "Arrow format \"%s\" has no children, found %lld", s->format,
-                      (long long)s->n_children);
+        return refuse(p, err, "Arrow format \"%s\" has no children, found %lld", s->format, (long long)s->n_children);
     if (p->dictionary && s->dictionary)
         return refuse(p, err, "a dictionary of a dictionary");
     return 0;
@@ -67,11 +63,9 @@ static int check_dictionary(const char *table, const struct ArrowSchema *s, stru
     enum rt_arrow_format format;
     struct hd_type type;
     if (!rt_arrow_index_parse(s->format, &format))
-        return refuse(&index, err, "Arrow format \"%s\" is no index of a dictionary",
-                      s->format);
+        return refuse(&index, err, "Arrow format \"%s\" is no index of a dictionary", s->format);
     HD_TRY(check_node(&entries, s->dictionary, err));
-    if (!rt_arrow_format_parse(s->dictionary->format, &format, &type) ||
-        type.kind != HD_STRING)
+    if (!rt_arrow_format_parse(s->dictionary->format, &format, &type) || type.kind != HD_STRING)
         return refuse(&index, err, "only dictionaries of strings are accepted");
     return check_leaf(&entries, s->dictionary, err);
 }
@@ -82,13 +76,11 @@ static int check_name(const char *table, int64_t k, const char *name, struct hd_
     if (!name || !*name)
         return HD_FAIL(err, USER, table, "column %lld has no name", (long long)k + 1);
     if (hd_utf8_check(name, strlen(name)) != strlen(name))
-        return HD_FAIL(err, USER, table, "the name of column %lld is not UTF-8",
-                       (long long)k + 1);
+        return HD_FAIL(err, USER, table, "the name of column %lld is not UTF-8", (long long)k + 1);
     return 0;
 }
 
-static int check_column(const char *table, int64_t k, const struct ArrowSchema *s,
-                        struct hd_err *err)
+static int check_column(const char *table, int64_t k, const struct ArrowSchema *s, struct hd_err *err)
 {
     char number[32];
     struct place p = {table, number, false};
@@ -101,8 +93,7 @@ static int check_column(const char *table, int64_t k, const struct ArrowSchema *
     if (s->dictionary)
         HD_TRY(check_dictionary(table, s, err));
     else if (!rt_arrow_format_parse(s->format, &format, &type))
-        return HD_FAIL(err, UNSUPPORTED, table,
-                       "column \"%s\": Arrow format \"%s\" is not accepted", s->name,
+        return HD_FAIL(err, UNSUPPORTED, table, "column \"%s\": Arrow format \"%s\" is not accepted", s->name,
                        s->format);
     return check_leaf(&p, s, err);
 }
@@ -114,8 +105,7 @@ int rt_arrow_check_schema(const char *table, const struct ArrowSchema *s, struct
     if (strcmp(s->format, "+s") != 0)
         return refuse(&p, err, "expected a struct array (\"+s\"), found \"%s\"", s->format);
     if (s->n_children < 1 || s->n_children > INT16_MAX)
-        return refuse(&p, err, "expected 1 to %d columns, found %lld", INT16_MAX,
-                      (long long)s->n_children);
+        return refuse(&p, err, "expected 1 to %d columns, found %lld", INT16_MAX, (long long)s->n_children);
     if (!s->children || s->dictionary)
         return refuse(&p, err, "a struct's Arrow schema %s",
                       s->children ? "with a dictionary" : "whose children are NULL");
@@ -126,18 +116,16 @@ int rt_arrow_check_schema(const char *table, const struct ArrowSchema *s, struct
 
 /* ---- arrays --------------------------------------------------------------------------------- */
 
-static int check_numbers(const struct place *p, const struct ArrowArray *a, int64_t rows,
-                         struct hd_err *err)
+static int check_numbers(const struct place *p, const struct ArrowArray *a, int64_t rows, struct hd_err *err)
 {
     if (a->length < 0 || a->offset < 0 || a->length > most || a->offset > most)
-        return refuse(p, err, "an Arrow array of length %lld at offset %lld",
-                      (long long)a->length, (long long)a->offset);
+        return refuse(p, err, "an Arrow array of length %lld at offset %lld", (long long)a->length,
+                      (long long)a->offset);
     if (a->length < rows)
-        return refuse(p, err, "Arrow array of %lld rows, shorter than its batch of %lld",
-                      (long long)a->length, (long long)rows);
+        return refuse(p, err, "Arrow array of %lld rows, shorter than its batch of %lld", (long long)a->length,
+                      (long long)rows);
     if (a->null_count < -1 || a->null_count > a->length)
-        return refuse(p, err, "%lld NULLs among %lld rows", (long long)a->null_count,
-                      (long long)a->length);
+        return refuse(p, err, "%lld NULLs among %lld rows", (long long)a->null_count, (long long)a->length);
     return 0;
 }
 
@@ -146,17 +134,17 @@ struct layout {
     bool dictionary;
 };
 
-static int check_pointers(const struct place *p, const struct ArrowArray *a,
-                          const struct layout *want, struct hd_err *err)
+static int check_pointers(const struct place *p, const struct ArrowArray *a, const struct layout *want,
+                          struct hd_err *err)
 {
     if (a->n_buffers != want->buffers)
-        return refuse(p, err, "expected %lld Arrow buffers, found %lld",
-                      (long long)want->buffers, (long long)a->n_buffers);
+        return refuse(p, err, "expected %lld Arrow buffers, found %lld", (long long)want->buffers,
+                      (long long)a->n_buffers);
     if (!a->buffers)
         return refuse(p, err, "the list of Arrow buffers is NULL");
     if (a->n_children != want->children)
-        return refuse(p, err, "expected %lld Arrow children, found %lld",
-                      (long long)want->children, (long long)a->n_children);
+        return refuse(p, err, "expected %lld Arrow children, found %lld", (long long)want->children,
+                      (long long)a->n_children);
     if (a->n_children && !a->children)
         return refuse(p, err, "the list of Arrow children is NULL");
     if ((a->dictionary != NULL) != want->dictionary)
@@ -170,19 +158,18 @@ static int check_pointers(const struct place *p, const struct ArrowArray *a,
 static int check_buffers(const struct place *p, const struct ArrowArray *a, struct hd_err *err)
 {
     if (a->null_count > 0 && !a->buffers[0])
-        return refuse(p, err, "%lld NULLs, but no bitmap that tells which",
-                      (long long)a->null_count);
+        return refuse(p, err, "%lld NULLs, but no bitmap that tells which", (long long)a->null_count);
     if (a->length > 0 && a->n_buffers > 1 && !a->buffers[1])
         return refuse(p, err, "an Arrow array without a data buffer");
     int64_t nulls = rt_arrow_count_nulls(a->buffers[0], a->offset, a->length);
     if (a->null_count >= 0 && nulls != a->null_count)
-        return refuse(p, err, "%lld NULLs are declared, the bitmap has %lld",
-                      (long long)a->null_count, (long long)nulls);
+        return refuse(p, err, "%lld NULLs are declared, the bitmap has %lld", (long long)a->null_count,
+                      (long long)nulls);
     return 0;
 }
 
-static int check_array(const struct place *p, const struct ArrowArray *a, int64_t rows,
-                       const struct layout *want, struct hd_err *err)
+static int check_array(const struct place *p, const struct ArrowArray *a, int64_t rows, const struct layout *want,
+                       struct hd_err *err)
 {
     if (!a)
         return refuse(p, err, "the Arrow array is NULL");
@@ -193,8 +180,8 @@ static int check_array(const struct place *p, const struct ArrowArray *a, int64_
     return check_buffers(p, a, err);
 }
 
-static int check_child(const char *table, const struct ArrowSchema *s,
-                       const struct ArrowArray *a, int64_t rows, struct hd_err *err)
+static int check_child(const char *table, const struct ArrowSchema *s, const struct ArrowArray *a, int64_t rows,
+                       struct hd_err *err)
 {
     struct place p = {table, s->name, false};
     enum rt_arrow_format format = RT_ARROW_I32;
@@ -209,17 +196,14 @@ static int check_child(const char *table, const struct ArrowSchema *s,
     p.dictionary = true;
     HD_TRY(check_array(&p, a->dictionary, 0, &text, err));
     if (a->dictionary->length > INT32_MAX)
-        return HD_FAIL(err, UNSUPPORTED, table, "column \"%s\": dictionary too large",
-                       s->name);
-    if (rt_arrow_count_nulls(a->dictionary->buffers[0], a->dictionary->offset,
-                             a->dictionary->length))
-        return HD_FAIL(err, UNSUPPORTED, table, "column \"%s\": dictionary with NULLs",
-                       s->name);
+        return HD_FAIL(err, UNSUPPORTED, table, "column \"%s\": dictionary too large", s->name);
+    if (rt_arrow_count_nulls(a->dictionary->buffers[0], a->dictionary->offset, a->dictionary->length))
+        return HD_FAIL(err, UNSUPPORTED, table, "column \"%s\": dictionary with NULLs", s->name);
     return 0;
 }
 
-int rt_arrow_check_batch(const char *table, const struct ArrowSchema *s,
-                         const struct ArrowArray *batch, int64_t first_row, struct hd_err *err)
+int rt_arrow_check_batch(const char *table, const struct ArrowSchema *s, const struct ArrowArray *batch,
+                         int64_t first_row, struct hd_err *err)
 {
     const struct place p = {.table = table};
     const struct layout want = {1, s->n_children, false};
@@ -228,7 +212,6 @@ int rt_arrow_check_batch(const char *table, const struct ArrowSchema *s,
     if (rt_arrow_count_nulls(batch->buffers[0], batch->offset, batch->length))
         return HD_FAIL(err, UNSUPPORTED, table, "batch with NULL rows");
     for (int64_t k = 0; k < s->n_children; k++)
-        HD_TRY(check_child(table, s->children[k], batch->children[k],
-                           batch->offset + batch->length, err));
+        HD_TRY(check_child(table, s->children[k], batch->children[k], batch->offset + batch->length, err));
     return 0;
 }

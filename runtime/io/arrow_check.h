@@ -11,9 +11,8 @@
 int rt_arrow_check_schema(const char *table, const struct ArrowSchema *s, struct hd_err *err);
 /* Lengths, offsets, counts and pointers of the batch and its children, for a checked schema. Its
  * rows become the table's from first_row on. */
-int rt_arrow_check_batch(const char *table, const struct ArrowSchema *s,
-                         const struct ArrowArray *batch, int64_t first_row,
-                         struct hd_err *err);
+int rt_arrow_check_batch(const char *table, const struct ArrowSchema *s, const struct ArrowArray *batch,
+                         int64_t first_row, struct hd_err *err);
 /* The entries of a column's dictionary. */
 int rt_arrow_check_entries(const struct rt_arrow_source *s, int column, struct hd_err *err);
 /* The column's rows: NULLs where there may be some, string offsets, values in their type's

@@ -42,8 +42,7 @@ static bool parse_decimal(const char *text, struct hd_type *type)
     if (*p++ != ',')
         return false;
     int scale = small_number(&p);
-    if ((*p && strcmp(p, ",128") != 0) || precision < 1 || precision > HD_DEC_MAX ||
-        scale < 0 || scale > precision)
+    if ((*p && strcmp(p, ",128") != 0) || precision < 1 || precision > HD_DEC_MAX || scale < 0 || scale > precision)
         return false;
     *type = hd_decimal(precision, scale);
     return true;

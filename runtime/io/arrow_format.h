@@ -36,12 +36,12 @@ static inline bool rt_arrow_is_text(enum rt_arrow_format f)
 }
 
 /* Value i of a buffer of Ts. Arrow recommends alignment, but does not promise it. */
-#define RT_ARROW_AT(T, name)                                                                  \
-    static inline T rt_arrow_##name(const void *p, int64_t i)                                 \
-    {                                                                                         \
-        T v;                                                                                  \
-        memcpy(&v, (const char *)p + i * (int64_t)sizeof v, sizeof v);                        \
-        return v;                                                                             \
+#define RT_ARROW_AT(T, name) \
+    static inline T rt_arrow_##name(const void *p, int64_t i) \
+    { \
+        T v; \
+        memcpy(&v, (const char *)p + i * (int64_t)sizeof v, sizeof v); \
+        return v; \
     }
 RT_ARROW_AT(int8_t, i8)
 RT_ARROW_AT(uint8_t, u8)

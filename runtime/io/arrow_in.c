@@ -15,8 +15,7 @@ static bool fits(struct hd_type have, struct hd_type want)
     return have.kind == want.kind || (have.kind == HD_INT32 && want.kind == HD_INT64);
 }
 
-static int bad_column(const struct fe_table *t, const char *column, const char *what,
-                      struct hd_err *err)
+static int bad_column(const struct fe_table *t, const char *column, const char *what, struct hd_err *err)
 {
     return HD_FAIL(err, USER, t->name, "column \"%s\": %s", column, what);
 }
@@ -45,9 +44,8 @@ static int open_dictionary(struct rt_arrow_source *s, int column, struct hd_err 
 }
 
 /* What the column's format says; it may not be what the table wants. */
-static int choose_format(struct rt_arrow_column *c, const struct fe_table *t,
-                         const struct fe_table_column *col, const struct ArrowSchema *s,
-                         struct hd_err *err)
+static int choose_format(struct rt_arrow_column *c, const struct fe_table *t, const struct fe_table_column *col,
+                         const struct ArrowSchema *s, struct hd_err *err)
 {
     struct hd_type type = hd_type_of(HD_STRING);
     char text[HD_TEXT_MAX];
@@ -61,10 +59,8 @@ static int choose_format(struct rt_arrow_column *c, const struct fe_table *t,
     }
     if (fits(type, col->type))
         return 0;
-    return HD_FAIL(err, USER, t->name,
-                   "column \"%s\" is %s, which Arrow format \"%s\"%s does not fit", col->name,
-                   hd_type_text(col->type, text), s->format,
-                   c->dictionary ? " with a dictionary" : "");
+    return HD_FAIL(err, USER, t->name, "column \"%s\" is %s, which Arrow format \"%s\"%s does not fit", col->name,
+                   hd_type_text(col->type, text), s->format, c->dictionary ? " with a dictionary" : "");
 }
 
 static int open_column(struct rt_arrow_source *s, int column, const struct ArrowSchema *schema,
@@ -92,8 +88,8 @@ static int find_column(const struct fe_table *t, int64_t k, const char *name)
     return -1;
 }
 
-static int open_columns(struct rt_arrow_source *s, const struct ArrowSchema *schema,
-                        const struct ArrowArray *batch, struct hd_err *err)
+static int open_columns(struct rt_arrow_source *s, const struct ArrowSchema *schema, const struct ArrowArray *batch,
+                        struct hd_err *err)
 {
     const struct fe_table *t = s->table;
     for (int64_t k = 0; k < schema->n_children; k++) {
@@ -131,8 +127,8 @@ static bool present(const struct rt_work *w, int i)
     return !w->nulls || rt_bit(w->valid, i);
 }
 
-#define COPY(T, to)                                                                           \
-    for (int i = 0; i < w->n; i++)                                                            \
+#define COPY(T, to) \
+    for (int i = 0; i < w->n; i++) \
     to[i] = rt_arrow_##T(p, at + i)
 
 static void fill_ints(const struct rt_arrow_column *c, int64_t at, struct rt_work *w)
@@ -172,8 +168,7 @@ static void fill_floats(const struct rt_arrow_column *c, int64_t at, struct rt_w
         memcpy(w->f64, (const char *)p + at * 8, (size_t)w->n * 8);
 }
 
-static void fill_decimals(const struct rt_arrow_source *s, int column, int64_t at,
-                          struct rt_work *w)
+static void fill_decimals(const struct rt_arrow_source *s, int column, int64_t at, struct rt_work *w)
 {
     const void *p = s->columns[column].array->buffers[1];
     bool wide = s->table->cols[column].type.precision > 18;
@@ -199,8 +194,7 @@ static void fill_codes(const struct rt_arrow_column *c, int64_t at, struct rt_wo
     fill_ints(c, at, w);
     for (int i = 0; !expand && i < w->n; i++)
         w->codes[i] = present(w, i) ? (uint32_t)w->i64[i] : 0;
-    for (int i = w->n - 1; expand && i >= 0;
-         i--) /* in place: strings are wider than indices */
+    for (int i = w->n - 1; expand && i >= 0; i--) /* in place: strings are wider than indices */
         w->str[i] = present(w, i) ? c->entries[w->i64[i]] : (struct rt_str){"", 0};
     w->form = expand ? RT_WORK_STR : RT_WORK_CODES;
     w->entries = c->entries;
@@ -225,9 +219,8 @@ static void fill(const struct rt_row_source *base, int column, int64_t from, str
         fill_ints(c, at, w);
 }
 
-int rt_arrow_source_open(struct rt_arrow_source *s, const struct fe_table *t,
-                         const struct ArrowSchema *schema, const struct ArrowArray *batch,
-                         int64_t first_row, struct hd_err *err)
+int rt_arrow_source_open(struct rt_arrow_source *s, const struct fe_table *t, const struct ArrowSchema *schema,
+                         const struct ArrowArray *batch, int64_t first_row, struct hd_err *err)
 {
     *s = (struct rt_arrow_source){.base = {fill}, .table = t, .first_row = first_row};
     HD_TRY(rt_arrow_check_schema(t->name, schema, err));

@@ -28,9 +28,8 @@ struct rt_arrow_source {
 };
 /* Checks schema and batch, and every value of it, before the first row is read (arrow_check.h);
  * the batch must hold the table's columns, and lives until close. */
-int rt_arrow_source_open(struct rt_arrow_source *s, const struct fe_table *t,
-                         const struct ArrowSchema *schema, const struct ArrowArray *batch,
-                         int64_t first_row, struct hd_err *err);
+int rt_arrow_source_open(struct rt_arrow_source *s, const struct fe_table *t, const struct ArrowSchema *schema,
+                         const struct ArrowArray *batch, int64_t first_row, struct hd_err *err);
 void rt_arrow_source_close(struct rt_arrow_source *s); /* also of one that is all zero */
 
 #endif

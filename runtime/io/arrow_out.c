@@ -54,8 +54,7 @@ static void format_text(struct hd_type t, char out[FORMAT_SIZE])
         snprintf(out, FORMAT_SIZE, "%s", texts[t.kind]);
 }
 
-int rt_arrow_out_new(int ncols, const struct rt_out_column *cols, struct rt_arrow_out **out,
-                     struct hd_err *err)
+int rt_arrow_out_new(int ncols, const struct rt_out_column *cols, struct rt_arrow_out **out, struct hd_err *err)
 {
     struct rt_arrow_out *o = hd_try_calloc(1, sizeof *o);
     if (o)
@@ -150,8 +149,7 @@ static uint64_t text_bytes(const struct rt_out_values *v, int64_t n)
     return sum;
 }
 
-static void put_validity(struct out_array *a, uint8_t *bits, const struct rt_out_values *v,
-                         int64_t n)
+static void put_validity(struct out_array *a, uint8_t *bits, const struct rt_out_values *v, int64_t n)
 {
     a->buffers[0] = bits;
     for (int64_t i = 0; i < n; i++) {
@@ -181,15 +179,14 @@ static void put_bits(uint8_t *bits, const uint8_t *v, int64_t n)
 }
 
 /* Buffers lie behind the struct, each at a multiple of 64 bytes as Arrow recommends. */
-static struct out_array *copy_column(struct rt_arrow_out *o, const struct column *x,
-                                     const struct rt_out_values *v, int64_t n)
+static struct out_array *copy_column(struct rt_arrow_out *o, const struct column *x, const struct rt_out_values *v,
+                                     int64_t n)
 {
     size_t rows = (size_t)n, bitmap = v->valid ? hd_align_up((rows + 7) / 8, 64) : 0;
     bool text = x->type.kind == HD_STRING;
-    size_t data = text ? (rows + 1) * 4
-                  : x->type.kind == HD_BOOL
-                      ? (rows + 7) / 8
-                      : rows * value_width((enum hd_type_kind)x->type.kind);
+    size_t data = text                      ? (rows + 1) * 4
+                  : x->type.kind == HD_BOOL ? (rows + 7) / 8
+                                            : rows * value_width((enum hd_type_kind)x->type.kind);
     size_t head = hd_align_up(sizeof(struct out_array), 64);
     data = hd_align_up(data, 64);
     size_t size = head + bitmap + data + (text ? (size_t)text_bytes(v, n) : 0) + 64;
@@ -214,8 +211,7 @@ static struct out_array *copy_column(struct rt_arrow_out *o, const struct column
     return a;
 }
 
-static int add_batch(struct rt_arrow_out *o, int64_t rows, const struct rt_out_values *v,
-                     struct hd_err *err)
+static int add_batch(struct rt_arrow_out *o, int64_t rows, const struct rt_out_values *v, struct hd_err *err)
 {
     struct batch *b = hd_try_calloc(1, sizeof *b + (size_t)o->ncols * sizeof *b->cols);
     if (!b)
@@ -234,8 +230,8 @@ static int add_batch(struct rt_arrow_out *o, int64_t rows, const struct rt_out_v
 }
 
 /* The same columns from row `from` on. */
-static void skip_rows(const struct rt_arrow_out *o, const struct rt_out_values *v,
-                      int64_t from, struct rt_out_values *out)
+static void skip_rows(const struct rt_arrow_out *o, const struct rt_out_values *v, int64_t from,
+                      struct rt_out_values *out)
 {
     for (int c = 0; c < o->ncols; c++) {
         size_t width = value_width((enum hd_type_kind)o->cols[c].type.kind);
@@ -244,8 +240,7 @@ static void skip_rows(const struct rt_arrow_out *o, const struct rt_out_values *
     }
 }
 
-int rt_arrow_out_add(struct rt_arrow_out *o, int64_t rows, const struct rt_out_values *v,
-                     struct hd_err *err)
+int rt_arrow_out_add(struct rt_arrow_out *o, int64_t rows, const struct rt_out_values *v, struct hd_err *err)
 {
     struct rt_out_values *rest = hd_try_malloc((size_t)o->ncols * sizeof *rest);
     if (!rest)
@@ -296,8 +291,7 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
     struct rt_arrow_out *o = stream->private_data;
     size_t n = (size_t)o->ncols, pointers = sizeof(struct schema_block) + n * sizeof(void *);
-    struct schema_block *block =
-        hd_try_calloc(1, pointers + n * sizeof(struct ArrowSchema) + names_size(o));
+    struct schema_block *block = hd_try_calloc(1, pointers + n * sizeof(struct ArrowSchema) + names_size(o));
     if (!block) {
         snprintf(o->error, sizeof o->error, "out of memory for a schema");
         return ENOMEM;

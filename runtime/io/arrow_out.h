@@ -22,12 +22,10 @@ struct rt_out_values {
 };
 
 struct rt_arrow_out;
-int rt_arrow_out_new(int ncols, const struct rt_out_column *cols, struct rt_arrow_out **out,
-                     struct hd_err *err);
+int rt_arrow_out_new(int ncols, const struct rt_out_column *cols, struct rt_arrow_out **out, struct hd_err *err);
 /* Adds a batch of rows; v has one element a column. A batch holds less than 2 GiB of text a
  * column; rows in excess are put in batches of their own. */
-int rt_arrow_out_add(struct rt_arrow_out *o, int64_t rows, const struct rt_out_values *v,
-                     struct hd_err *err);
+int rt_arrow_out_add(struct rt_arrow_out *o, int64_t rows, const struct rt_out_values *v, struct hd_err *err);
 /* Bytes held by the batches so far. */
 uint64_t rt_arrow_out_bytes(const struct rt_arrow_out *o);
 /* Turns o into a stream; o is gone. */

@@ -81,12 +81,10 @@ static void *buffer(struct rt_memtable *m, uint64_t n, struct hd_err *err)
 
 /* ---- the stream ----------------------------------------------------------------------------- */
 
-static int stream_error(const struct rt_memtable *m, struct ArrowArrayStream *s,
-                        struct hd_err *err)
+static int stream_error(const struct rt_memtable *m, struct ArrowArrayStream *s, struct hd_err *err)
 {
     const char *text = s->get_last_error(s);
-    return HD_FAIL(err, DATA, m->table.name, "the Arrow stream failed: %s",
-                   text ? text : "no message");
+    return HD_FAIL(err, DATA, m->table.name, "the Arrow stream failed: %s", text ? text : "no message");
 }
 
 static int grow_batches(struct rt_memtable *m, struct hd_err *err)
@@ -123,8 +121,7 @@ static int read_batches(struct rt_memtable *m, struct ArrowArrayStream *s, struc
     }
 }
 
-static int declare_column(struct rt_memtable *m, int c, const struct ArrowSchema *s,
-                          struct hd_err *err)
+static int declare_column(struct rt_memtable *m, int c, const struct ArrowSchema *s, struct hd_err *err)
 {
     struct fe_table_column *col = &m->table.cols[c];
     enum rt_arrow_format format;
@@ -135,8 +132,7 @@ static int declare_column(struct rt_memtable *m, int c, const struct ArrowSchema
         rt_arrow_format_parse(s->format, &format, &col->type);
     for (int k = 0; k < c; k++)
         if (strcmp(m->table.cols[k].name, col->name) == 0)
-            return HD_FAIL(err, USER, m->table.name, "two columns are called \"%s\"",
-                           col->name);
+            return HD_FAIL(err, USER, m->table.name, "two columns are called \"%s\"", col->name);
     return 0;
 }
 
@@ -202,12 +198,10 @@ static bool fits_in_place(const struct sink *k)
 {
     const struct rt_arrow_column *a = &k->m->sources[0].columns[k->c];
     static const int widths[] = {
-        [RT_ARROW_I32] = 4,       [RT_ARROW_I64] = 8,  [RT_ARROW_F64] = 8,
-        [RT_ARROW_DEC128] = 16,   [RT_ARROW_DATE] = 4, [RT_ARROW_TIMESTAMP] = 8,
-        [RT_ARROW_LARGE_UTF8] = 0};
+        [RT_ARROW_I32] = 4,  [RT_ARROW_I64] = 8,       [RT_ARROW_F64] = 8,       [RT_ARROW_DEC128] = 16,
+        [RT_ARROW_DATE] = 4, [RT_ARROW_TIMESTAMP] = 8, [RT_ARROW_LARGE_UTF8] = 0};
     return k->m->nbatches == 1 && !a->dictionary && a->offset == 0 && k->m->table.rows > 0 &&
-           widths[a->format] == k->col->width &&
-           (uintptr_t)a->array->buffers[1] % (uintptr_t)k->col->width == 0;
+           widths[a->format] == k->col->width && (uintptr_t)a->array->buffers[1] % (uintptr_t)k->col->width == 0;
 }
 
 static void use_in_place(struct sink *k)
@@ -258,9 +252,8 @@ static int put_texts(struct sink *k, int64_t row, const struct rt_work *w, struc
             memcpy(k->text + k->text_n, s.p, s.n);
         k->text_n += s.n;
         if (k->text_n - k->text_base[block] > UINT32_MAX)
-            return HD_FAIL(err, UNSUPPORTED, k->m->table.name,
-                           "column \"%s\": more than 4 GiB of text in %d rows", k->col->name,
-                           RT_BLOCK_ROWS);
+            return HD_FAIL(err, UNSUPPORTED, k->m->table.name, "column \"%s\": more than 4 GiB of text in %d rows",
+                           k->col->name, RT_BLOCK_ROWS);
         ends[i] = (uint32_t)(k->text_n - k->text_base[block]);
     }
     return 0;
@@ -286,8 +279,8 @@ static void put_validity(struct sink *k, int64_t row, const struct rt_work *w)
     k->col->facts.nulls += w->nulls;
 }
 
-static int convert_rows(struct sink *k, const struct rt_arrow_source *s, int64_t from,
-                        int64_t row, int n, struct hd_err *err)
+static int convert_rows(struct sink *k, const struct rt_arrow_source *s, int64_t from, int64_t row, int n,
+                        struct hd_err *err)
 {
     struct rt_work *w = rt_scratch_work(k->m->scratch);
     w->n = n;
@@ -328,11 +321,10 @@ static int write_dictionary(struct sink *k, struct hd_err *err)
     for (uint32_t i = 0; i < n; i++)
         size += k->set.v[i].n;
     if (size > UINT32_MAX)
-        return HD_FAIL(err, UNSUPPORTED, k->m->table.name,
-                       "column \"%s\": dictionary of more than 4 GiB", k->col->name);
+        return HD_FAIL(err, UNSUPPORTED, k->m->table.name, "column \"%s\": dictionary of more than 4 GiB",
+                       k->col->name);
     k->rank = rt_strset_rank(&k->set, err);
-    uint32_t *offsets =
-        k->rank ? buffer(k->m, ((uint64_t)n + 1) * sizeof *offsets, err) : NULL;
+    uint32_t *offsets = k->rank ? buffer(k->m, ((uint64_t)n + 1) * sizeof *offsets, err) : NULL;
     char *bytes = offsets ? buffer(k->m, size, err) : NULL;
     if (!bytes)
         return -1;
@@ -406,8 +398,7 @@ static int import_column(struct rt_memtable *m, int c, struct hd_err *err)
     struct sink k = {.m = m, .col = &m->table.cols[c], .c = c};
     choose_storage(&k);
     k.col->facts = (struct fe_facts){.distinct = -1, .max_mult = -1};
-    if (k.col->storage != FE_STORE_TEXT && k.col->storage != FE_STORE_DICT &&
-        m->nbatches == 1 && fits_in_place(&k)) {
+    if (k.col->storage != FE_STORE_TEXT && k.col->storage != FE_STORE_DICT && m->nbatches == 1 && fits_in_place(&k)) {
         use_in_place(&k);
         return 0;
     }
@@ -442,8 +433,8 @@ static int read_schema(struct rt_memtable *m, struct ArrowArrayStream *s, struct
     return stream_error(m, s, err);
 }
 
-static int import(struct rt_memtable *m, struct ArrowArrayStream *s, bool compute_facts,
-                  int threads, struct hd_err *err)
+static int import(struct rt_memtable *m, struct ArrowArrayStream *s, bool compute_facts, int threads,
+                  struct hd_err *err)
 {
     if (!s->get_schema || !s->get_next || !s->get_last_error)
         return HD_FAIL(err, USER, m->table.name, "an Arrow stream without its functions");
@@ -460,8 +451,8 @@ static int import(struct rt_memtable *m, struct ArrowArrayStream *s, bool comput
     return compute_facts ? find_facts(m, threads, err) : 0;
 }
 
-int rt_memtable_new(const char *name, struct ArrowArrayStream *stream, bool compute_facts,
-                    int threads, struct rt_memtable **out, struct hd_err *err)
+int rt_memtable_new(const char *name, struct ArrowArrayStream *stream, bool compute_facts, int threads,
+                    struct rt_memtable **out, struct hd_err *err)
 {
     if (!stream->release)
         return HD_FAIL(err, USER, name, "the Arrow stream was released before");

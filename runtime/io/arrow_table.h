@@ -9,8 +9,8 @@ struct rt_memtable;
 
 /* Consumes the stream, and keeps its buffers where it has a single batch whose layout fits.
  * Facts are unknown but for NULLs unless compute_facts. The stream is released in any case. */
-int rt_memtable_new(const char *name, struct ArrowArrayStream *stream, bool compute_facts,
-                    int threads, struct rt_memtable **out, struct hd_err *err);
+int rt_memtable_new(const char *name, struct ArrowArrayStream *stream, bool compute_facts, int threads,
+                    struct rt_memtable **out, struct hd_err *err);
 struct fe_table *rt_memtable_table(struct rt_memtable *m);
 void rt_memtable_free(struct rt_memtable *m); /* NULL is fine */
 

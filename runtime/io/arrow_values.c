@@ -37,8 +37,7 @@ static bool dates_in_range(const struct values *v, int64_t from, int64_t n)
 {
     uint32_t bad = 0;
     for (int64_t i = from; i < from + n; i++)
-        bad |= (uint32_t)rt_arrow_i32(v->data, i) - (uint32_t)HD_DATE_MIN >
-               (uint32_t)(HD_DATE_MAX - HD_DATE_MIN);
+        bad |= (uint32_t)rt_arrow_i32(v->data, i) - (uint32_t)HD_DATE_MIN > (uint32_t)(HD_DATE_MAX - HD_DATE_MIN);
     return !bad;
 }
 
@@ -75,8 +74,8 @@ static bool long_decimals_fit(const struct values *v, int64_t from, int64_t n)
 }
 
 /* A negative index is a large one once it is unsigned. */
-#define INDICES(T)                                                                            \
-    for (int64_t i = from; i < from + n; i++)                                                 \
+#define INDICES(T) \
+    for (int64_t i = from; i < from + n; i++) \
     bad |= (uint64_t)rt_arrow_##T(v->data, i) >= entries
 
 static bool indices_in_dictionary(const struct values *v, int64_t from, int64_t n)
@@ -191,8 +190,7 @@ static int64_t bad_utf8(const struct strings *s)
         if (run_is_utf8(s, from, n))
             continue;
         for (int64_t i = from; i < from + n; i++)
-            if ((!s->validity || rt_arrow_bit(s->validity, s->first + i)) &&
-                !run_is_utf8(s, i, 1))
+            if ((!s->validity || rt_arrow_bit(s->validity, s->first + i)) && !run_is_utf8(s, i, 1))
                 return i;
     }
     return -1;
@@ -200,19 +198,15 @@ static int64_t bad_utf8(const struct strings *s)
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
-static int bad_row(const struct rt_arrow_source *s, int column, int64_t row, const char *what,
-                   struct hd_err *err)
+static int bad_row(const struct rt_arrow_source *s, int column, int64_t row, const char *what, struct hd_err *err)
 {
-    return HD_FAIL(err, DATA, s->table->name, "row %lld: column \"%s\"%s%s",
-                   (long long)(s->first_row + row + 1), s->table->cols[column].name,
-                   *what == ' ' ? "" : ": ", what);
+    return HD_FAIL(err, DATA, s->table->name, "row %lld: column \"%s\"%s%s", (long long)(s->first_row + row + 1),
+                   s->table->cols[column].name, *what == ' ' ? "" : ": ", what);
 }
 
-static int bad_entry(const struct rt_arrow_source *s, int column, int64_t entry,
-                     const char *what, struct hd_err *err)
+static int bad_entry(const struct rt_arrow_source *s, int column, int64_t entry, const char *what, struct hd_err *err)
 {
-    return HD_FAIL(err, DATA, s->table->name,
-                   "column \"%s\": entry %lld of its dictionary: %s",
+    return HD_FAIL(err, DATA, s->table->name, "column \"%s\": entry %lld of its dictionary: %s",
                    s->table->cols[column].name, (long long)entry + 1, what);
 }
 
@@ -221,15 +215,14 @@ static void describe_offsets(int64_t from, int64_t to, char *what, size_t room)
     if (from >= 0 && to > from && to <= INT64_MAX >> 8)
         snprintf(what, room, "a string of 4 GiB or more");
     else
-        snprintf(what, room, "bad string offsets: %lld to %lld", (long long)from,
-                 (long long)to);
+        snprintf(what, room, "bad string offsets: %lld to %lld", (long long)from, (long long)to);
 }
 
-typedef int (*report_fn)(const struct rt_arrow_source *s, int column, int64_t row,
-                         const char *what, struct hd_err *err);
+typedef int (*report_fn)(const struct rt_arrow_source *s, int column, int64_t row, const char *what,
+                         struct hd_err *err);
 
-static int check_strings(const struct rt_arrow_source *s, int column, const struct strings *v,
-                         report_fn report, struct hd_err *err)
+static int check_strings(const struct rt_arrow_source *s, int column, const struct strings *v, report_fn report,
+                         struct hd_err *err)
 {
     char what[96];
     int64_t i = bad_offsets(v);
@@ -240,8 +233,7 @@ static int check_strings(const struct rt_arrow_source *s, int column, const stru
     if (!v->n)
         return 0;
     if (!v->bytes && offset(v, v->n) > offset(v, 0))
-        return HD_FAIL(err, USER, s->table->name,
-                       "column \"%s\": an Arrow array of strings without their bytes",
+        return HD_FAIL(err, USER, s->table->name, "column \"%s\": an Arrow array of strings without their bytes",
                        s->table->cols[column].name);
     i = bad_utf8(v);
     if (i < 0)
@@ -289,22 +281,18 @@ static int64_t find_bad(const struct values *v, int64_t rows, check_fn good)
 static check_fn check_of(const struct rt_arrow_column *c, struct hd_type type, int *width)
 {
     static const int widths[] = {
-        [RT_ARROW_I8] = 1,   [RT_ARROW_U8] = 1,        [RT_ARROW_I16] = 2,
-        [RT_ARROW_U16] = 2,  [RT_ARROW_I32] = 4,       [RT_ARROW_U32] = 4,
-        [RT_ARROW_I64] = 8,  [RT_ARROW_U64] = 8,       [RT_ARROW_DEC128] = 16,
-        [RT_ARROW_DATE] = 4, [RT_ARROW_TIMESTAMP] = 8, [RT_ARROW_LARGE_UTF8] = 0};
+        [RT_ARROW_I8] = 1,      [RT_ARROW_U8] = 1,   [RT_ARROW_I16] = 2,       [RT_ARROW_U16] = 2,
+        [RT_ARROW_I32] = 4,     [RT_ARROW_U32] = 4,  [RT_ARROW_I64] = 8,       [RT_ARROW_U64] = 8,
+        [RT_ARROW_DEC128] = 16, [RT_ARROW_DATE] = 4, [RT_ARROW_TIMESTAMP] = 8, [RT_ARROW_LARGE_UTF8] = 0};
     *width = widths[c->format];
     if (c->dictionary)
         return indices_in_dictionary;
     if (c->format == RT_ARROW_DEC128)
         return type.precision <= 18 ? short_decimals_fit : long_decimals_fit;
-    return c->format == RT_ARROW_DATE        ? dates_in_range
-           : c->format == RT_ARROW_TIMESTAMP ? timestamps_in_range
-                                             : NULL;
+    return c->format == RT_ARROW_DATE ? dates_in_range : c->format == RT_ARROW_TIMESTAMP ? timestamps_in_range : NULL;
 }
 
-static void describe(const struct rt_arrow_column *c, struct hd_type type, const char *value,
-                     char *what, size_t room)
+static void describe(const struct rt_arrow_column *c, struct hd_type type, const char *value, char *what, size_t room)
 {
     char text[HD_TEXT_MAX];
     if (c->dictionary) {
@@ -312,11 +300,9 @@ static void describe(const struct rt_arrow_column *c, struct hd_type type, const
     } else if (c->format == RT_ARROW_DEC128) {
         snprintf(what, room, "value does not fit %s", hd_type_text(type, text));
     } else if (c->format == RT_ARROW_DATE) {
-        snprintf(what, room, "day %d is beyond the years 0001 to 9999",
-                 (int)rt_arrow_i32(value, 0));
+        snprintf(what, room, "day %d is beyond the years 0001 to 9999", (int)rt_arrow_i32(value, 0));
     } else {
-        snprintf(what, room, "microsecond %lld is beyond the years 0001 to 9999",
-                 (long long)rt_arrow_i64(value, 0));
+        snprintf(what, room, "microsecond %lld is beyond the years 0001 to 9999", (long long)rt_arrow_i64(value, 0));
     }
 }
 

@@ -84,8 +84,7 @@ static int by_kind(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static int find_files(const struct load *l, const char *table, struct file_list *out,
-                      struct hd_err *err)
+static int find_files(const struct load *l, const char *table, struct file_list *out, struct hd_err *err)
 {
     DIR *d = hd_fault(HD_FAULT_OPEN) ? NULL : opendir(l->from);
     if (!d)
@@ -114,18 +113,16 @@ static int find_column(const struct fe_table *t, const struct text_field *f)
     return -1;
 }
 
-static int bad_header(const struct text_file *f, const struct text_field *field,
-                      const char *what, struct hd_err *err)
+static int bad_header(const struct text_file *f, const struct text_field *field, const char *what, struct hd_err *err)
 {
     char where[RT_PATH_MAX + 8];
     snprintf(where, sizeof where, "%s:1", f->path);
-    return HD_FAIL(err, DATA, where, "header: \"%.*s\" %s", (int)HD_MIN(field->n, 60),
-                   field->s, what);
+    return HD_FAIL(err, DATA, where, "header: \"%.*s\" %s", (int)HD_MIN(field->n, 60), field->s, what);
 }
 
 /* Reads the first line; order[k] becomes the column of field k. */
-static int read_header(const struct text_file *f, const char **p, const char *end, int *order,
-                       int64_t *lines, struct hd_err *err)
+static int read_header(const struct text_file *f, const char **p, const char *end, int *order, int64_t *lines,
+                       struct hd_err *err)
 {
     const struct fe_table *t = f->table;
     struct text_field field = {0};
@@ -175,8 +172,7 @@ static int piece_task(void *ctx, int worker, int64_t task, struct hd_err *err)
     if (!*rows && !(*rows = text_rows_new(&x->file)))
         return HD_FAIL(err, RESOURCE, x->file.path, "out of memory");
     HD_TRY(text_parse(*rows, piece, err));
-    return rt_writer_add(x->l->w, x->table, piece->first_row, piece->rows,
-                         text_rows_source(*rows), err);
+    return rt_writer_add(x->l->w, x->table, piece->first_row, piece->rows, text_rows_source(*rows), err);
 }
 
 static int parse_pieces(struct file_load *x, struct rt_progress *progress, struct hd_err *err)
@@ -185,8 +181,7 @@ static int parse_pieces(struct file_load *x, struct rt_progress *progress, struc
     x->rows = hd_try_calloc((size_t)threads, sizeof *x->rows);
     if (!x->rows)
         return HD_FAIL(err, RESOURCE, x->file.path, "out of memory");
-    int rc = rt_pool_run(x->l->pool, (int64_t)x->pieces.n, piece_task, x, progress,
-                         x->file.table->name, err);
+    int rc = rt_pool_run(x->l->pool, (int64_t)x->pieces.n, piece_task, x, progress, x->file.table->name, err);
     for (int i = 0; i < threads; i++)
         text_rows_free(x->rows[i]);
     free(x->rows);
@@ -223,8 +218,8 @@ static int load_text(struct file_load *x, const char *p, const char *end, struct
     }
     end = trim_end(p, end, x->file.table->ncols);
     if (rc == 0)
-        rc = text_split(p, end, x->file.format->quote, line, rt_writer_end(l->w, x->table),
-                        piece_size, l->pool, &x->pieces, err);
+        rc = text_split(p, end, x->file.format->quote, line, rt_writer_end(l->w, x->table), piece_size, l->pool,
+                        &x->pieces, err);
     part.from = l->progress->from + (l->progress->to - l->progress->from) * l->done / l->total;
     l->done += size;
     part.to = l->progress->from + (l->progress->to - l->progress->from) * l->done / l->total;
@@ -251,14 +246,12 @@ static int load_file(struct load *l, int table, const char *name, struct hd_err 
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
-static int load_table(struct load *l, int table, const struct file_list *files,
-                      struct hd_err *err)
+static int load_table(struct load *l, int table, const struct file_list *files, struct hd_err *err)
 {
     const struct fe_schema_table *decl = &rt_writer_schema(l->w)->tables[table];
     const char *name = decl->table.name;
     if (files->n == 0 && decl->rows != 0 && rt_writer_end(l->w, table) == 0)
-        return HD_FAIL(err, USER, l->from, "no file %s.tbl, %s.tbl.N or %s.csv", name, name,
-                       name);
+        return HD_FAIL(err, USER, l->from, "no file %s.tbl, %s.tbl.N or %s.csv", name, name, name);
     for (size_t i = 0; i < files->n; i++)
         HD_TRY(load_file(l, table, files->v[i].name, err));
     return 0;
@@ -283,8 +276,7 @@ static int load_tables(struct load *l, struct file_list *files, struct hd_err *e
     return 0;
 }
 
-int rt_text_load(struct rt_writer *w, const char *from, struct rt_progress *progress,
-                 struct hd_err *err)
+int rt_text_load(struct rt_writer *w, const char *from, struct rt_progress *progress, struct hd_err *err)
 {
     struct load l = {.w = w, .from = from, .progress = progress, .total = 1};
     int n = rt_writer_schema(w)->ntables;

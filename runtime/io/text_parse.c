@@ -27,8 +27,8 @@ struct text_rows {
 /* ---- fields --------------------------------------------------------------------------------- */
 
 /* Behind a field: its delimiter, the end of its line, or the end of the text. */
-static const char *end_field(const struct fe_text_format *v, const char **p, const char *end,
-                             int64_t *lines, struct text_field *f)
+static const char *end_field(const struct fe_text_format *v, const char **p, const char *end, int64_t *lines,
+                             struct text_field *f)
 {
     const char *s = *p;
     f->last = true;
@@ -48,8 +48,8 @@ static const char *end_field(const struct fe_text_format *v, const char **p, con
     return NULL;
 }
 
-static const char *quoted_field(const struct fe_text_format *v, const char **p,
-                                const char *end, int64_t *lines, struct text_field *f)
+static const char *quoted_field(const struct fe_text_format *v, const char **p, const char *end, int64_t *lines,
+                                struct text_field *f)
 {
     const char *s = *p + 1;
     int64_t inside = 0;
@@ -74,8 +74,8 @@ static const char *quoted_field(const struct fe_text_format *v, const char **p,
     return end_field(v, p, end, lines, f);
 }
 
-const char *text_next_field(const struct fe_text_format *v, const char **p, const char *end,
-                            int64_t *lines, struct text_field *f)
+const char *text_next_field(const struct fe_text_format *v, const char **p, const char *end, int64_t *lines,
+                            struct text_field *f)
 {
     const char *s = *p;
     f->quoted = f->doubled = false;
@@ -130,8 +130,7 @@ static bool put_value(struct text_rows *r, int column, int64_t row, const struct
             f->doubled ? undouble(r, f, v->quote) : (struct rt_str){f->s, (uint32_t)f->n};
         return true;
     }
-    if (f->doubled ||
-        !text_parse_value(r->file->table->cols[column].type, f->s, f->n, &wide, &real))
+    if (f->doubled || !text_parse_value(r->file->table->cols[column].type, f->s, f->n, &wide, &real))
         return false;
     if (x->form == RT_WORK_I64)
         ((int64_t *)x->values)[row] = (int64_t)wide;
@@ -150,8 +149,8 @@ static const char *place(const struct text_file *f, int64_t line, char buf[4200]
     return buf;
 }
 
-static int bad_value(const struct text_rows *r, int column, int field, int64_t line,
-                     const struct text_field *f, struct hd_err *err)
+static int bad_value(const struct text_rows *r, int column, int field, int64_t line, const struct text_field *f,
+                     struct hd_err *err)
 {
     char where[4200], type[HD_TEXT_MAX];
     const struct fe_table_column *c = &r->file->table->cols[column];
@@ -159,46 +158,40 @@ static int bad_value(const struct text_rows *r, int column, int field, int64_t l
     size_t good = hd_utf8_check(f->s, f->n);
     place(r->file, line, where);
     if (good < f->n)
-        return HD_FAIL(
-            err, DATA, where,
-            "column \"%s\" (field %d): the text is not UTF-8: byte 0x%02x behind %zu "
-            "others",
-            c->name, field + 1, (unsigned char)f->s[good], good);
+        return HD_FAIL(err, DATA, where,
+                       "column \"%s\" (field %d): the text is not UTF-8: byte 0x%02x behind %zu "
+                       "others",
+                       c->name, field + 1, (unsigned char)f->s[good], good);
     if (!c->nullable && is_null(r->file->format, f))
         return HD_FAIL(err, DATA, where,
                        "column \"%s\" (field %d): \"%.*s\" means NULL, and the column is not "
                        "nullable (type %s)",
                        c->name, field + 1, shown, f->s, hd_type_text(c->type, type));
-    return HD_FAIL(err, DATA, where, "column \"%s\" (field %d): expected %s, found \"%.*s%s\"",
-                   c->name, field + 1, hd_type_text(c->type, type), shown, f->s,
-                   f->n > 60 ? "..." : "");
+    return HD_FAIL(err, DATA, where, "column \"%s\" (field %d): expected %s, found \"%.*s%s\"", c->name, field + 1,
+                   hd_type_text(c->type, type), shown, f->s, f->n > 60 ? "..." : "");
 }
 
-static int bad_line(const struct text_rows *r, int64_t line, const char *what,
-                    struct hd_err *err)
+static int bad_line(const struct text_rows *r, int64_t line, const char *what, struct hd_err *err)
 {
     char where[4200];
     return HD_FAIL(err, DATA, place(r->file, line, where), "%s", what);
 }
 
-static int bad_count(const struct text_rows *r, int64_t line, const char *found,
-                     struct hd_err *err)
+static int bad_count(const struct text_rows *r, int64_t line, const char *found, struct hd_err *err)
 {
     char where[4200];
-    return HD_FAIL(err, DATA, place(r->file, line, where), "expected %d fields, found %s",
-                   r->file->table->ncols, found);
+    return HD_FAIL(err, DATA, place(r->file, line, where), "expected %d fields, found %s", r->file->table->ncols,
+                   found);
 }
 
 /* Field k was the last of its line, but should not have been. */
-static int short_line(const struct text_rows *r, int k, const struct text_field *f,
-                      int64_t line, struct hd_err *err)
+static int short_line(const struct text_rows *r, int k, const struct text_field *f, int64_t line, struct hd_err *err)
 {
     const struct fe_text_format *v = r->file->format;
     bool ended = v->trailing_delimiter && f->n == 0 && !f->quoted;
     char text[64];
     if (k + 1 == r->file->table->ncols && !ended) {
-        snprintf(text, sizeof text, "line does not end with '%c' (\"trailing_delimiter\")",
-                 v->delimiter);
+        snprintf(text, sizeof text, "line does not end with '%c' (\"trailing_delimiter\")", v->delimiter);
         return bad_line(r, line, text, err);
     }
     snprintf(text, sizeof text, "%d", ended ? k : k + 1);
@@ -206,8 +199,8 @@ static int short_line(const struct text_rows *r, int k, const struct text_field 
 }
 
 /* Behind the last column's field: nothing, or a delimiter and nothing. */
-static int end_row(struct text_rows *r, const struct text_field *last, const char **p,
-                   const char *end, int64_t start, int64_t *line, struct hd_err *err)
+static int end_row(struct text_rows *r, const struct text_field *last, const char **p, const char *end, int64_t start,
+                   int64_t *line, struct hd_err *err)
 {
     const struct fe_text_format *v = r->file->format;
     struct text_field f;
@@ -221,8 +214,8 @@ static int end_row(struct text_rows *r, const struct text_field *last, const cha
     return f.last && f.n == 0 && !f.quoted ? 0 : bad_count(r, start, "more", err);
 }
 
-static int parse_row(struct text_rows *r, int64_t row, const char **p, const char *end,
-                     int64_t *line, struct hd_err *err)
+static int parse_row(struct text_rows *r, int64_t row, const char **p, const char *end, int64_t *line,
+                     struct hd_err *err)
 {
     const struct text_file *file = r->file;
     int n = file->table->ncols, must_go_on = file->format->trailing_delimiter ? n : n - 1;
@@ -365,8 +358,7 @@ int text_parse(struct text_rows *r, const struct text_piece *piece, struct hd_er
     const char *p = piece->from;
     int64_t line = piece->line;
     if (!reset(r, piece->rows))
-        return HD_FAIL(err, RESOURCE, r->file->path, "out of memory for %lld rows",
-                       (long long)piece->rows);
+        return HD_FAIL(err, RESOURCE, r->file->path, "out of memory for %lld rows", (long long)piece->rows);
     size_t bytes = (size_t)(piece->to - piece->from);
     r->foreign = !hd_is_ascii(piece->from, bytes) && hd_utf8_check(piece->from, bytes) < bytes;
     for (int64_t row = 0; row < piece->rows; row++)

@@ -38,8 +38,8 @@ struct text_field {
     bool last;    /* of its line */
 };
 /* NULL, or what is wrong with the text. *lines grows by the line ends passed. */
-const char *text_next_field(const struct fe_text_format *v, const char **p, const char *end,
-                            int64_t *lines, struct text_field *f);
+const char *text_next_field(const struct fe_text_format *v, const char **p, const char *end, int64_t *lines,
+                            struct text_field *f);
 
 /* Text of one value as a number of type t; false if it is none. For decimals and whole numbers
  * *wide, for float64 *real. */

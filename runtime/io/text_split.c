@@ -86,14 +86,13 @@ static int find_starts(struct split *s, struct rt_pool *pool, struct hd_err *err
     }
     for (size_t k = 0; k < s->n; k++)
         s->v[k].from = line_start(s, k);
-    for (size_t k = 0; k < s->n;
-         k++) /* a line longer than a piece leaves the next ones empty */
+    for (size_t k = 0; k < s->n; k++) /* a line longer than a piece leaves the next ones empty */
         s->v[k].to = k + 1 < s->n ? s->v[k + 1].from : s->to;
     return rt_pool_run(pool, (int64_t)s->n, count_task, s, NULL, "", err);
 }
 
-static int split(struct split *s, int64_t line, int64_t first_row, struct rt_pool *pool,
-                 struct text_pieces *out, struct hd_err *err)
+static int split(struct split *s, int64_t line, int64_t first_row, struct rt_pool *pool, struct text_pieces *out,
+                 struct hd_err *err)
 {
     s->v = hd_try_calloc(s->n, sizeof *s->v);
     s->quotes = hd_try_calloc(s->n, sizeof *s->quotes);
@@ -112,9 +111,8 @@ static int split(struct split *s, int64_t line, int64_t first_row, struct rt_poo
     return 0;
 }
 
-int text_split(const char *from, const char *to, char quote, int64_t line, int64_t first_row,
-               size_t piece_size, struct rt_pool *pool, struct text_pieces *out,
-               struct hd_err *err)
+int text_split(const char *from, const char *to, char quote, int64_t line, int64_t first_row, size_t piece_size,
+               struct rt_pool *pool, struct text_pieces *out, struct hd_err *err)
 {
     struct split s = {.from = from, .to = to, .quote = quote, .size = piece_size};
     *out = (struct text_pieces){0};

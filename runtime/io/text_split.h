@@ -14,9 +14,8 @@ struct text_pieces {
 };
 /* Cuts [from, to), of which the first line has the given number, and counts the rows of every
  * piece; first rows count from first_row. */
-int text_split(const char *from, const char *to, char quote, int64_t line, int64_t first_row,
-               size_t piece_size, struct rt_pool *pool, struct text_pieces *out,
-               struct hd_err *err);
+int text_split(const char *from, const char *to, char quote, int64_t line, int64_t first_row, size_t piece_size,
+               struct rt_pool *pool, struct text_pieces *out, struct hd_err *err);
 void text_pieces_release(struct text_pieces *p);
 
 #endif

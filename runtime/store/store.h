@@ -16,8 +16,8 @@ struct rt_open_mode {
 /* Checks that every file of doc is there with the size that its column needs, maps all of them
  * read-only and fills the addresses and `store` handles in doc's tables. doc must outlive the
  * store. */
-int rt_store_open(const char *dir, struct fe_catalog_doc *doc, struct rt_open_mode mode,
-                  struct rt_store **out, struct hd_err *err);
+int rt_store_open(const char *dir, struct fe_catalog_doc *doc, struct rt_open_mode mode, struct rt_store **out,
+                  struct hd_err *err);
 void rt_store_close(struct rt_store *s); /* NULL is fine */
 
 /* For fe_table.id. Any thread. */
@@ -45,7 +45,7 @@ struct rt_progress {
  * heap JSON: {"ok", "files", "bytes", "tables": [{"name", "rows", ...}], "problems": [{"file" or
  * "table" and "column", "what", "stored", "found"}]}; *problems their number. -1 only if the
  * check itself could not be done. */
-int rt_store_check(struct rt_store *s, int threads, struct rt_progress *progress,
-                   int *problems, char **report, struct hd_err *err);
+int rt_store_check(struct rt_store *s, int threads, struct rt_progress *progress, int *problems, char **report,
+                   struct hd_err *err);
 
 #endif

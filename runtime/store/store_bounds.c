@@ -10,27 +10,27 @@
 /* Every v[i] - lo, without sign, is at most span. Compilers vectorise no comparison of wide
  * unsigned numbers on older machines, so the top bit of a difference tells: below half of the
  * numbers, x > span if x or span - x has it. Above half the same is asked of the gap. */
-#define DEFINE_WITHIN(T)                                                                      \
-    static bool within_##T(const T *v, int64_t n, T lo, T span)                               \
-    {                                                                                         \
-        const int top = 8 * (int)sizeof(T) - 1;                                               \
-        T gap = (T)((T)-1 - span), seen = 0;                                                  \
-        if (gap == 0)                                                                         \
-            return true;                                                                      \
-        if (!(span >> top)) {                                                                 \
-            for (int64_t i = 0; i < n; i++) {                                                 \
-                T x = (T)(v[i] - lo);                                                         \
-                seen |= (T)(x | (T)(span - x));                                               \
-            }                                                                                 \
-            return !(seen >> top);                                                            \
-        }                                                                                     \
-        T most = (T)(gap - 1);                                                                \
-        seen = (T)-1;                                                                         \
-        for (int64_t i = 0; i < n; i++) {                                                     \
-            T y = (T)(v[i] - lo - span - 1);                                                  \
-            seen &= (T)(y | (T)(most - y));                                                   \
-        }                                                                                     \
-        return seen >> top;                                                                   \
+#define DEFINE_WITHIN(T) \
+    static bool within_##T(const T *v, int64_t n, T lo, T span) \
+    { \
+        const int top = 8 * (int)sizeof(T) - 1; \
+        T gap = (T)((T) - 1 - span), seen = 0; \
+        if (gap == 0) \
+            return true; \
+        if (!(span >> top)) { \
+            for (int64_t i = 0; i < n; i++) { \
+                T x = (T)(v[i] - lo); \
+                seen |= (T)(x | (T)(span - x)); \
+            } \
+            return !(seen >> top); \
+        } \
+        T most = (T)(gap - 1); \
+        seen = (T) - 1; \
+        for (int64_t i = 0; i < n; i++) { \
+            T y = (T)(v[i] - lo - span - 1); \
+            seen &= (T)(y | (T)(most - y)); \
+        } \
+        return seen >> top; \
     }
 DEFINE_WITHIN(uint8_t)
 DEFINE_WITHIN(uint16_t)
@@ -59,10 +59,8 @@ static bool within(const void *p, int width, int64_t from, int64_t n, const stru
         return n == 0;
     switch (width) {
     case 1: return within_uint8_t((const uint8_t *)p + from, n, (uint8_t)lo, (uint8_t)span);
-    case 2:
-        return within_uint16_t((const uint16_t *)p + from, n, (uint16_t)lo, (uint16_t)span);
-    case 4:
-        return within_uint32_t((const uint32_t *)p + from, n, (uint32_t)lo, (uint32_t)span);
+    case 2: return within_uint16_t((const uint16_t *)p + from, n, (uint16_t)lo, (uint16_t)span);
+    case 4: return within_uint32_t((const uint32_t *)p + from, n, (uint32_t)lo, (uint32_t)span);
     case 8: return within_uint64_t((const uint64_t *)p + from, n, lo, span);
     default: return within_wide((const hd_i128 *)p + from, n, r);
     }
@@ -73,8 +71,7 @@ static bool within(const void *p, int width, int64_t from, int64_t n, const stru
 /* (value - base) / factor, rounded up or down, no further out than a stored number can be. */
 static hd_i128 stored_bound(const struct fe_table_column *c, hd_i128 value, bool up)
 {
-    hd_i128 most =
-        c->width == 16 ? (hd_i128)(~(hd_u128)0 >> 1) : ((hd_i128)1 << (8 * c->width - 1)) - 1;
+    hd_i128 most = c->width == 16 ? (hd_i128)(~(hd_u128)0 >> 1) : ((hd_i128)1 << (8 * c->width - 1)) - 1;
     hd_i128 least = ~most, diff;
     if (__builtin_sub_overflow(value, c->base, &diff))
         return c->base > 0 ? least : most;
@@ -102,8 +99,7 @@ static struct range stored_range(const struct fe_table_column *c)
     return r;
 }
 
-static bool is_outside(const struct fe_table_column *c, int64_t row, const struct range *r,
-                       bool *zero)
+static bool is_outside(const struct fe_table_column *c, int64_t row, const struct range *r, bool *zero)
 {
     hd_i128 v = c->storage == FE_STORE_DICT ? rt_col_int(c, row)
                 : c->width == 16            ? ((const hd_i128 *)c->at.data)[row]
@@ -113,8 +109,7 @@ static bool is_outside(const struct fe_table_column *c, int64_t row, const struc
 }
 
 /* Where a row is NULL stands 0, which need not be in the range. */
-static bool null_or_within(const struct fe_table_column *c, int64_t from, int64_t n,
-                           const struct range *r)
+static bool null_or_within(const struct fe_table_column *c, int64_t from, int64_t n, const struct range *r)
 {
     for (int64_t row = from; row < from + n; row++) {
         bool zero;
@@ -133,23 +128,23 @@ static uint8_t pack_flags(const uint8_t *flags)
 }
 
 /* The same for one of the widths that compilers vectorise, 8 rows of the bitmap at a time. */
-#define DEFINE_NULL_OR_WITHIN(T)                                                              \
+#define DEFINE_NULL_OR_WITHIN(T) \
     static bool null_or_within_##T(const T *v, const uint8_t *valid, int64_t n, T lo, T span) \
-    {                                                                                         \
-        uint8_t zero_outside[1024 + 8], wrong = 0;                                            \
-        for (int64_t at = 0; at < n; at += 1024) {                                            \
-            int64_t m = HD_MIN(n - at, 1024);                                                 \
-            for (int64_t i = 0; i < m; i++) {                                                 \
-                uint8_t outside = (T)(v[at + i] - lo) > span;                                 \
-                uint8_t zero = v[at + i] == 0;                                                \
-                wrong |= (uint8_t)(outside & (zero ^ 1));                                     \
-                zero_outside[i] = outside & zero;                                             \
-            }                                                                                 \
-            memset(zero_outside + m, 0, 8);                                                   \
-            for (int64_t i = 0; i < m; i += 8)                                                \
-                wrong |= (uint8_t)(pack_flags(zero_outside + i) & valid[(at + i) >> 3]);      \
-        }                                                                                     \
-        return !wrong;                                                                        \
+    { \
+        uint8_t zero_outside[1024 + 8], wrong = 0; \
+        for (int64_t at = 0; at < n; at += 1024) { \
+            int64_t m = HD_MIN(n - at, 1024); \
+            for (int64_t i = 0; i < m; i++) { \
+                uint8_t outside = (T)(v[at + i] - lo) > span; \
+                uint8_t zero = v[at + i] == 0; \
+                wrong |= (uint8_t)(outside & (zero ^ 1)); \
+                zero_outside[i] = outside & zero; \
+            } \
+            memset(zero_outside + m, 0, 8); \
+            for (int64_t i = 0; i < m; i += 8) \
+                wrong |= (uint8_t)(pack_flags(zero_outside + i) & valid[(at + i) >> 3]); \
+        } \
+        return !wrong; \
     }
 DEFINE_NULL_OR_WITHIN(uint8_t)
 DEFINE_NULL_OR_WITHIN(uint16_t)
@@ -171,15 +166,9 @@ static bool values_fit(const struct fe_table_column *c, int64_t from, int64_t n)
     if (r.none || c->width == 16)
         return null_or_within(c, from, n, &r);
     switch (c->width) {
-    case 1:
-        return null_or_within_uint8_t((const uint8_t *)p + from, valid, n, (uint8_t)lo,
-                                      (uint8_t)span);
-    case 2:
-        return null_or_within_uint16_t((const uint16_t *)p + from, valid, n, (uint16_t)lo,
-                                       (uint16_t)span);
-    case 4:
-        return null_or_within_uint32_t((const uint32_t *)p + from, valid, n, (uint32_t)lo,
-                                       (uint32_t)span);
+    case 1: return null_or_within_uint8_t((const uint8_t *)p + from, valid, n, (uint8_t)lo, (uint8_t)span);
+    case 2: return null_or_within_uint16_t((const uint16_t *)p + from, valid, n, (uint16_t)lo, (uint16_t)span);
+    case 4: return null_or_within_uint32_t((const uint32_t *)p + from, valid, n, (uint32_t)lo, (uint32_t)span);
     default: return null_or_within_uint64_t((const uint64_t *)p + from, valid, n, lo, span);
     }
 }
@@ -187,8 +176,7 @@ static bool values_fit(const struct fe_table_column *c, int64_t from, int64_t n)
 /* ---- bitmaps, texts, dictionaries ----------------------------------------------------------- */
 
 /* The number of NULLs is a fact that plans rely on; bits behind the last row are 0. */
-static const char *check_valid(struct rt_part *x, const uint8_t *bits, uint64_t from,
-                               uint64_t to)
+static const char *check_valid(struct rt_part *x, const uint8_t *bits, uint64_t from, uint64_t to)
 {
     const struct fe_table *t = x->table;
     const struct fe_facts *f = &t->cols[x->number].facts;
@@ -225,8 +213,7 @@ static bool ends_fit(const struct fe_table_column *c, uint64_t bytes, int64_t fr
         int64_t end = HD_MIN(to, (block + 1) << RT_BLOCK_SHIFT);
         int64_t before = from & (RT_BLOCK_ROWS - 1) ? from - 1 : from;
         uint64_t base = c->at.text_base[block];
-        if (!ascend(ends + before, end - before) || base > bytes ||
-            ends[end - 1] > bytes - base)
+        if (!ascend(ends + before, end - before) || base > bytes || ends[end - 1] > bytes - base)
             return false;
         from = end;
     }
@@ -235,8 +222,7 @@ static bool ends_fit(const struct fe_table_column *c, uint64_t bytes, int64_t fr
 
 static bool dictionary_fits(const struct fe_dict *d, uint64_t bytes)
 {
-    if (d->offsets[0] != 0 || d->offsets[d->n] != bytes ||
-        !ascend(d->offsets, (int64_t)d->n + 1))
+    if (d->offsets[0] != 0 || d->offsets[d->n] != bytes || !ascend(d->offsets, (int64_t)d->n + 1))
         return false;
     for (uint32_t k = 1; k < d->n; k++)
         if (rt_str_cmp(rt_dict_str(d, k - 1), rt_dict_str(d, k)) >= 0)
@@ -292,17 +278,13 @@ const char *rt_part_check(struct rt_part *x, const void *p, uint64_t from, uint6
             return NULL;
         return "dictionary not ascending or outside its bytes";
     case RT_PART_KEY:
-        return rows_fit(p, (int64_t)from / 4, (int64_t)to / 4, t->rows + 1)
-                   ? NULL
-                   : "row numbers outside the table";
+        return rows_fit(p, (int64_t)from / 4, (int64_t)to / 4, t->rows + 1) ? NULL : "row numbers outside the table";
     case RT_PART_OFFSETS:
         return offsets_fit(x, p, (int64_t)from / 8, (int64_t)to / 8)
                    ? NULL
                    : "offsets of children that the catalog or the rows do not allow";
     case RT_PART_CHILDREN:
-        return rows_fit(p, (int64_t)from / 4, (int64_t)to / 4, t->rows)
-                   ? NULL
-                   : "row numbers outside the table";
+        return rows_fit(p, (int64_t)from / 4, (int64_t)to / 4, t->rows) ? NULL : "row numbers outside the table";
     }
     return NULL;
 }

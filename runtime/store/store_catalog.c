@@ -22,8 +22,7 @@ int rt_catalog_store(const char *dir, const char *text, struct hd_err *err)
 }
 
 /* A missing file is damage if the directory is there. */
-static int read_part(const char *dir, const char *name, char **text, size_t *n,
-                     struct hd_err *err)
+static int read_part(const char *dir, const char *name, char **text, size_t *n, struct hd_err *err)
 {
     char path[RT_PATH_MAX];
     struct stat st;
@@ -50,12 +49,10 @@ int rt_catalog_load(const char *dir, char **text, struct hd_err *err)
     if (rc == 0) {
         rt_sum(json, n, found);
         if (m != RT_SUM_TEXT || sum[m - 1] != '\n')
-            rc = HD_FAIL(err, CORRUPT, sum_path,
-                         "expected 16 hexadecimal digits and a line end, found %zu bytes%s", m,
+            rc = HD_FAIL(err, CORRUPT, sum_path, "expected 16 hexadecimal digits and a line end, found %zu bytes%s", m,
                          m == RT_SUM_TEXT ? " without a line end" : "");
         else if (memcmp(sum, found, RT_SUM_TEXT - 1) != 0)
-            rc = HD_FAIL(err, CORRUPT, path,
-                         "checksum of the catalog is %s, catalog.sum says %.16s", found, sum);
+            rc = HD_FAIL(err, CORRUPT, path, "checksum of the catalog is %s, catalog.sum says %.16s", found, sum);
         else if (strlen(json) != n)
             rc = HD_FAIL(err, CORRUPT, path, "NUL byte in the catalog");
     }

@@ -30,8 +30,8 @@ static void add_member(struct hd_strbuf *b, const char *key, const char *value)
 }
 
 /* column, fact may be NULL; so may stored and found. */
-static void problem(struct check *k, const char *table, const char *column, const char *fact,
-                    const char *stored, const char *found)
+static void problem(struct check *k, const char *table, const char *column, const char *fact, const char *stored,
+                    const char *found)
 {
     struct hd_strbuf *b = &k->problems;
     hd_strbuf_addf(b, "%s\n    {\"table\": ", k->nproblems++ ? "," : "");
@@ -100,23 +100,23 @@ static bool check_structure(struct check *k)
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-static void compare_number(struct check *k, const char *table, const char *column,
-                           const char *fact, hd_i128 stored, hd_i128 found)
+static void compare_number(struct check *k, const char *table, const char *column, const char *fact, hd_i128 stored,
+                           hd_i128 found)
 {
     char a[HD_TEXT_MAX], b[HD_TEXT_MAX];
     if (stored != found)
         problem(k, table, column, fact, hd_dec_text(stored, 0, a), hd_dec_text(found, 0, b));
 }
 
-static void compare_flag(struct check *k, const char *table, const char *column,
-                         const char *fact, bool stored, bool found)
+static void compare_flag(struct check *k, const char *table, const char *column, const char *fact, bool stored,
+                         bool found)
 {
     if (stored != found)
         problem(k, table, column, fact, stored ? "true" : "false", found ? "true" : "false");
 }
 
-static void compare_facts(struct check *k, const char *table, const char *column,
-                          const struct fe_facts *a, const struct fe_facts *b)
+static void compare_facts(struct check *k, const char *table, const char *column, const struct fe_facts *a,
+                          const struct fe_facts *b)
 {
     compare_flag(k, table, column, "known", a->known, b->known);
     compare_number(k, table, column, "nulls", a->nulls, b->nulls);
@@ -144,16 +144,14 @@ static const struct fe_key_index *stored_index(const struct fe_table *t, int col
 
 /* After comparing, the stored array serves on: it equals the derived one or is a problem, and
  * then foreign keys are checked by a copy. */
-static int compare_key(void *ctx, int t, int number, struct fe_key_index *x,
-                       struct hd_err *err)
+static int compare_key(void *ctx, int t, int number, struct fe_key_index *x, struct hd_err *err)
 {
     struct check *k = ctx;
     const struct fe_table *table = k->s->doc->cat.tables[t];
     const char *column = table->cols[x->column].name;
     const struct fe_key_index *s = stored_index(table, x->column);
     bool same = s && s->kind == x->kind && s->min == x->min && s->range == x->range &&
-                (x->kind != FE_INDEX_ARRAY ||
-                 memcmp(s->rows, x->rows, x->range * sizeof *x->rows) == 0);
+                (x->kind != FE_INDEX_ARRAY || memcmp(s->rows, x->rows, x->range * sizeof *x->rows) == 0);
     (void)number;
     if (same) {
         x->rows = s->rows;
@@ -168,8 +166,7 @@ static int compare_key(void *ctx, int t, int number, struct fe_key_index *x,
     return 0;
 }
 
-static int compare_fk(void *ctx, int t, int number, struct fe_foreign_key *x,
-                      struct hd_err *err)
+static int compare_fk(void *ctx, int t, int number, struct fe_foreign_key *x, struct hd_err *err)
 {
     struct check *k = ctx;
     const struct fe_table *table = k->s->doc->cat.tables[t];
@@ -183,8 +180,7 @@ static int compare_fk(void *ctx, int t, int number, struct fe_foreign_key *x,
         same = memcmp(s->offsets, x->offsets, ((size_t)x->parent->rows + 1) * 8) == 0;
     if (same && x->child_rows) {
         uint64_t size = x->offsets[x->parent->rows] * 4;
-        same = k->s->maps[files->child_rows].n == size &&
-               memcmp(s->child_rows, x->child_rows, size) == 0;
+        same = k->s->maps[files->child_rows].n == size && memcmp(s->child_rows, x->child_rows, size) == 0;
     }
     if (!same)
         problem(k, table->name, column, "foreign key index", "differs", NULL);
@@ -270,8 +266,8 @@ static char *write_report(const struct check *k)
     return b.s;
 }
 
-int rt_store_check(struct rt_store *s, int threads, struct rt_progress *progress,
-                   int *problems, char **report, struct hd_err *err)
+int rt_store_check(struct rt_store *s, int threads, struct rt_progress *progress, int *problems, char **report,
+                   struct hd_err *err)
 {
     struct check k = {.s = s};
     struct rt_progress p = *progress;

@@ -33,8 +33,7 @@ hd_i128 rt_col_int(const struct fe_table_column *c, int64_t row)
 {
     if (c->storage == FE_STORE_DICT)
         return code_at(c, row);
-    hd_i128 stored =
-        c->width == 16 ? ((const hd_i128 *)c->at.data)[row] : rt_col_stored(c, row);
+    hd_i128 stored = c->width == 16 ? ((const hd_i128 *)c->at.data)[row] : rt_col_stored(c, row);
     return c->base + c->factor * stored;
 }
 
@@ -45,8 +44,7 @@ double rt_col_f64(const struct fe_table_column *c, int64_t row)
 
 struct rt_str rt_dict_str(const struct fe_dict *d, uint32_t code)
 {
-    return (struct rt_str){d->bytes + d->offsets[code],
-                           d->offsets[code + 1] - d->offsets[code]};
+    return (struct rt_str){d->bytes + d->offsets[code], d->offsets[code + 1] - d->offsets[code]};
 }
 
 struct rt_str rt_col_str(const struct fe_table_column *c, int64_t row)
@@ -55,8 +53,7 @@ struct rt_str rt_col_str(const struct fe_table_column *c, int64_t row)
         return rt_dict_str(&c->dict, code_at(c, row));
     const uint32_t *ends = c->at.data;
     uint32_t start = row & (RT_BLOCK_ROWS - 1) ? ends[row - 1] : 0;
-    return (struct rt_str){c->at.text_bytes + c->at.text_base[row >> RT_BLOCK_SHIFT] + start,
-                           ends[row] - start};
+    return (struct rt_str){c->at.text_bytes + c->at.text_base[row >> RT_BLOCK_SHIFT] + start, ends[row] - start};
 }
 
 bool rt_col_has_ordinals(const struct fe_table_column *c)
@@ -75,8 +72,8 @@ static uint64_t f64_ordinal(double x)
     return u & bias ? ~u : u | bias;
 }
 
-#define WIDEN(T, offset)                                                                      \
-    for (int i = 0; i < n; i++)                                                               \
+#define WIDEN(T, offset) \
+    for (int i = 0; i < n; i++) \
     out[i] = (uint64_t)((const T *)c->at.data)[from + i] + (offset)
 
 static void int_ordinals(const struct fe_table_column *c, int64_t from, int n, uint64_t *out)
@@ -116,12 +113,10 @@ bool rt_col_near(const struct fe_table_column *c, hd_i128 origin)
     const hd_i128 limit = (hd_i128)1 << 62;
     if (c->storage != FE_STORE_INT || c->width > 8)
         return false;
-    return !c->facts.has_range ||
-           (c->facts.min >= origin - limit && c->facts.max <= origin + limit);
+    return !c->facts.has_range || (c->facts.min >= origin - limit && c->facts.max <= origin + limit);
 }
 
-void rt_col_differences(const struct fe_table_column *c, hd_i128 origin, int64_t from, int n,
-                        uint64_t *out)
+void rt_col_differences(const struct fe_table_column *c, hd_i128 origin, int64_t from, int n, uint64_t *out)
 {
     uint64_t factor = (uint64_t)c->factor;
     uint64_t add = (uint64_t)(c->base - origin) - factor * bias;
@@ -181,8 +176,7 @@ uint64_t rt_col_hash(const struct fe_table_column *c, int64_t row)
     return XXH3_64bits(s.p, s.n);
 }
 
-bool rt_col_equal(const struct fe_table_column *a, int64_t i, const struct fe_table_column *b,
-                  int64_t j)
+bool rt_col_equal(const struct fe_table_column *a, int64_t i, const struct fe_table_column *b, int64_t j)
 {
     switch (a->storage) {
     case FE_STORE_INT: return rt_col_int(a, i) == rt_col_int(b, j);

@@ -26,8 +26,7 @@ bool rt_col_has_ordinals(const struct fe_table_column *c);
 void rt_col_ordinals(const struct fe_table_column *c, int64_t from, int n, uint64_t *out);
 /* INT: n differences value - origin, modulo 2^64. They are true differences where
  * rt_col_near says so, and otherwise, in rows that are NULL, anything. */
-void rt_col_differences(const struct fe_table_column *c, hd_i128 origin, int64_t from, int n,
-                        uint64_t *out);
+void rt_col_differences(const struct fe_table_column *c, hd_i128 origin, int64_t from, int n, uint64_t *out);
 /* By the column's facts no value is further than 2^62 from the origin. */
 bool rt_col_near(const struct fe_table_column *c, hd_i128 origin);
 hd_i128 rt_ordinal_value(const struct fe_table_column *c, uint64_t ordinal); /* INT, DICT */
@@ -36,8 +35,7 @@ int rt_col_cmp(const struct fe_table_column *c, int64_t a, int64_t b);
 /* Equal for equal values, whatever the storage of the column. */
 uint64_t rt_col_hash(const struct fe_table_column *c, int64_t row);
 /* Equality of values of two columns of like types, neither NULL. */
-bool rt_col_equal(const struct fe_table_column *a, int64_t i, const struct fe_table_column *b,
-                  int64_t j);
+bool rt_col_equal(const struct fe_table_column *a, int64_t i, const struct fe_table_column *b, int64_t j);
 /* The value as text for a message; strings shortened. */
 const char *rt_col_text(const struct fe_table_column *c, int64_t row, char buf[64]);
 uint64_t rt_hash64(uint64_t x);

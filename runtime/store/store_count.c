@@ -128,8 +128,7 @@ static int count_few(struct counter *x, struct rt_pool *pool, struct hd_err *err
     return 0;
 }
 
-static int count_many(struct counter *x, struct rt_pool *pool, const char *dir,
-                      struct hd_err *err)
+static int count_many(struct counter *x, struct rt_pool *pool, const char *dir, struct hd_err *err)
 {
     struct rt_big big;
     x->parts = (int)HD_MIN((uint64_t)rt_pool_threads(pool), x->range / FEW_VALUES);
@@ -140,8 +139,8 @@ static int count_many(struct counter *x, struct rt_pool *pool, const char *dir,
     return rc;
 }
 
-static int count_in_array(struct counter *x, struct rt_pool *pool, const char *dir,
-                          struct rt_counts *out, struct hd_err *err)
+static int count_in_array(struct counter *x, struct rt_pool *pool, const char *dir, struct rt_counts *out,
+                          struct hd_err *err)
 {
     int rc = x->range <= FEW_VALUES ? count_few(x, pool, err) : count_many(x, pool, dir, err);
     *out = (struct rt_counts){x->distinct, true, x->most};
@@ -215,8 +214,7 @@ static int64_t read_registers(const uint8_t *registers, int64_t limit)
     return HD_MAX(HD_MIN(n, limit), 1);
 }
 
-static int estimate(struct counter *x, int64_t nulls, struct rt_pool *pool,
-                    struct rt_counts *out, struct hd_err *err)
+static int estimate(struct counter *x, int64_t nulls, struct rt_pool *pool, struct rt_counts *out, struct hd_err *err)
 {
     uint8_t registers[HLL_SIZE] = {0};
     x->registers = registers;
@@ -227,9 +225,8 @@ static int estimate(struct counter *x, int64_t nulls, struct rt_pool *pool,
 
 /* ---- choice --------------------------------------------------------------------------------- */
 
-int rt_count_values(const struct fe_table_column *col, int64_t rows, int64_t nulls,
-                    uint64_t min, uint64_t max, struct rt_pool *pool, const char *dir,
-                    struct rt_counts *out, struct hd_err *err)
+int rt_count_values(const struct fe_table_column *col, int64_t rows, int64_t nulls, uint64_t min, uint64_t max,
+                    struct rt_pool *pool, const char *dir, struct rt_counts *out, struct hd_err *err)
 {
     struct counter x = {.col = col, .rows = rows, .min = min, .range = max - min + 1};
     uint64_t worth = HD_MAX((uint64_t)rows * RT_DENSE_RATIO, COUNT_ALWAYS);

@@ -13,9 +13,8 @@ struct rt_counts {
 };
 /* Ordinals lie between min and max (see rt_col_ordinals; ignored where there are none). The
  * column has at least one value that is not NULL. dir as in rt_big_new. */
-int rt_count_values(const struct fe_table_column *col, int64_t rows, int64_t nulls,
-                    uint64_t min, uint64_t max, struct rt_pool *pool, const char *dir,
-                    struct rt_counts *out, struct hd_err *err);
+int rt_count_values(const struct fe_table_column *col, int64_t rows, int64_t nulls, uint64_t min, uint64_t max,
+                    struct rt_pool *pool, const char *dir, struct rt_counts *out, struct hd_err *err);
 
 /* Moves the ordinals of valid rows together; their number. */
 int rt_drop_nulls(const struct fe_table_column *c, int64_t from, int n, uint64_t *v);

@@ -31,15 +31,14 @@ static int advance(struct derive *d, double units, const char *what, struct hd_e
 static int find_facts(struct derive *d, struct fe_table *t, struct hd_err *err)
 {
     for (int c = 0; c < t->ncols; c++) {
-        HD_TRY(
-            rt_facts_compute(&t->cols[c], t->rows, d->pool, d->dir, &t->cols[c].facts, err));
+        HD_TRY(rt_facts_compute(&t->cols[c], t->rows, d->pool, d->dir, &t->cols[c].facts, err));
         HD_TRY(advance(d, (double)t->rows, "computing facts", err));
     }
     return 0;
 }
 
-static int refuse_duplicate(const struct fe_table *t, const char *what, int n,
-                            const int *columns, const int64_t dup[2], struct hd_err *err)
+static int refuse_duplicate(const struct fe_table *t, const char *what, int n, const int *columns, const int64_t dup[2],
+                            struct hd_err *err)
 {
     char names[256], values[256];
     /* rows of messages count from 1, as lines do */
@@ -49,8 +48,8 @@ static int refuse_duplicate(const struct fe_table *t, const char *what, int n,
 }
 
 /* Makes sure that no two rows agree; on a single column this becomes a fact. */
-static int require_unique(struct derive *d, struct fe_table *t, const char *what, int n,
-                          const int *columns, struct hd_err *err)
+static int require_unique(struct derive *d, struct fe_table *t, const char *what, int n, const int *columns,
+                          struct hd_err *err)
 {
     int64_t dup[2];
     if (n == 1 && t->cols[columns[0]].facts.unique)
@@ -72,8 +71,8 @@ static int check_primary_key(struct derive *d, struct fe_table *t, struct hd_err
             continue;
         while (rt_col_valid(c, row))
             row++;
-        return HD_FAIL(err, DATA, t->name, "primary key: column \"%s\" is NULL in row %lld",
-                       c->name, (long long)row + 1);
+        return HD_FAIL(err, DATA, t->name, "primary key: column \"%s\" is NULL in row %lld", c->name,
+                       (long long)row + 1);
     }
     return t->npk ? require_unique(d, t, "primary key", t->npk, t->pk, err) : 0;
 }
@@ -158,9 +157,8 @@ static double estimate_work(const struct fe_catalog *cat)
     return units;
 }
 
-int rt_derive(struct fe_catalog *cat, struct rt_pool *pool, const char *dir,
-              struct hd_arena *a, const struct rt_derive_sink *sink,
-              struct rt_progress *progress, struct hd_err *err)
+int rt_derive(struct fe_catalog *cat, struct rt_pool *pool, const char *dir, struct hd_arena *a,
+              const struct rt_derive_sink *sink, struct rt_progress *progress, struct hd_err *err)
 {
     struct derive d = {cat, pool, dir, a, sink, progress, 0, estimate_work(cat)};
     for (int t = 0; t < cat->ntables; t++)

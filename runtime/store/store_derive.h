@@ -14,8 +14,7 @@ struct rt_derive_sink {
 };
 /* Fills facts, keyidx and fks of all tables, whose columns must be mapped. dir: for large
  * temporary arrays, NULL: memory. DATA errors: a key is violated. */
-int rt_derive(struct fe_catalog *cat, struct rt_pool *pool, const char *dir,
-              struct hd_arena *a, const struct rt_derive_sink *sink,
-              struct rt_progress *progress, struct hd_err *err);
+int rt_derive(struct fe_catalog *cat, struct rt_pool *pool, const char *dir, struct hd_arena *a,
+              const struct rt_derive_sink *sink, struct rt_progress *progress, struct hd_err *err);
 
 #endif

@@ -15,21 +15,20 @@ struct block {
     uint64_t text;   /* bytes of it written so far */
 };
 
-#define NARROW(S, T)                                                                          \
-    for (uint32_t i = 0; i < n; i++)                                                          \
+#define NARROW(S, T) \
+    for (uint32_t i = 0; i < n; i++) \
     ((T *)out)[i] = (T)((factor == 1 ? ((const S *)in)[i] : ((const S *)in)[i] / factor) + add)
-#define NARROW_TO(T)                                                                          \
-    switch (from) {                                                                           \
-    case 1: NARROW(uint8_t, T); break;                                                        \
-    case 2: NARROW(uint16_t, T); break;                                                       \
-    case 4: NARROW(uint32_t, T); break;                                                       \
-    default: NARROW(uint64_t, T);                                                             \
-    }                                                                                         \
+#define NARROW_TO(T) \
+    switch (from) { \
+    case 1: NARROW(uint8_t, T); break; \
+    case 2: NARROW(uint16_t, T); break; \
+    case 4: NARROW(uint32_t, T); break; \
+    default: NARROW(uint64_t, T); \
+    } \
     break
 
 /* stored = value / factor + add, modulo 2^64: the differences cancel. */
-static void narrow(void *out, int to, const void *in, int from, uint32_t n, uint64_t factor,
-                   uint64_t add)
+static void narrow(void *out, int to, const void *in, int from, uint32_t n, uint64_t factor, uint64_t add)
 {
     switch (to) {
     case 1: NARROW_TO(uint8_t);
@@ -60,8 +59,7 @@ static hd_i128 wide_value(const struct rt_chunk_view *v, uint32_t i)
 }
 
 /* Either side has 128 bits: one by one. */
-static void encode_wide(const struct fe_table_column *col, char *out,
-                        const struct rt_chunk_view *v)
+static void encode_wide(const struct fe_table_column *col, char *out, const struct rt_chunk_view *v)
 {
     for (uint32_t i = 0; i < v->rows; i++) {
         if (v->valid && !rt_bit(v->valid, i))
@@ -106,8 +104,7 @@ static void put_code(const struct block *b, uint32_t i, uint32_t code)
 
 static void encode_codes(struct block *b, const struct rt_chunk_view *v)
 {
-    uint32_t *map = b->map, start = 0,
-             n = v->c->form == RT_CHUNK_DICT ? v->c->entries : v->rows;
+    uint32_t *map = b->map, start = 0, n = v->c->form == RT_CHUNK_DICT ? v->c->entries : v->rows;
     for (uint32_t k = 0; k < n; k++) {
         struct rt_str s = {v->bytes + start, v->ends[k] - start};
         start = v->ends[k];
@@ -120,8 +117,7 @@ static void encode_codes(struct block *b, const struct rt_chunk_view *v)
 }
 
 /* Text of a chunk whose slice had a local dictionary: expanded piece by piece. */
-static int expand_text(struct block *b, const struct rt_chunk_view *v, uint32_t *ends,
-                       struct hd_err *err)
+static int expand_text(struct block *b, const struct rt_chunk_view *v, uint32_t *ends, struct hd_err *err)
 {
     char piece[16384];
     size_t n = 0; /* bytes in the piece: the last of b->text */
@@ -179,9 +175,7 @@ static int encode_chunk(struct block *b, const struct rt_chunk_view *v, struct h
 {
     switch (b->x->col->storage) {
     case FE_STORE_INT: encode_int(b, v); return 0;
-    case FE_STORE_F64:
-        memcpy(b->out + (size_t)b->row * 8, v->values, (size_t)v->rows * 8);
-        return 0;
+    case FE_STORE_F64: memcpy(b->out + (size_t)b->row * 8, v->values, (size_t)v->rows * 8); return 0;
     case FE_STORE_DICT: encode_codes(b, v); return 0;
     case FE_STORE_TEXT: return encode_text(b, v, err);
     }
@@ -192,8 +186,7 @@ int seal_encode_block(const struct seal_column *x, int64_t block, const struct s
                       struct seal_buffer *buffer, struct hd_err *err)
 {
     const struct seal_table *st = x->st;
-    struct block b = {
-        .x = x, .paths = p, .out = buffer->out, .bitmap = buffer->bitmap, .map = buffer->map};
+    struct block b = {.x = x, .paths = p, .out = buffer->out, .bitmap = buffer->bitmap, .map = buffer->map};
     if (x->text_base)
         b.base = x->text_base[block];
     if (x->nulls)

@@ -43,28 +43,28 @@ static void end_run(struct block_facts *b, int64_t run)
 
 /* No branch in the loop: it is the one that sees every value of a database. Lengths of runs are
  * only wanted of sorted columns, and found in a second loop. */
-#define LOOK(T, v, n, offset)                                                                 \
-    do {                                                                                      \
-        T min_ = (v)[0], max_ = (v)[0];                                                       \
-        int changes_ = 0, falls_ = 0;                                                         \
-        for (int i = 1; i < (n); i++) {                                                       \
-            min_ = (v)[i] < min_ ? (v)[i] : min_;                                             \
-            max_ = (v)[i] > max_ ? (v)[i] : max_;                                             \
-            changes_ += (v)[i] != (v)[i - 1];                                                 \
-            falls_ += (v)[i] < (v)[i - 1];                                                    \
-        }                                                                                     \
-        b->min = (uint64_t)min_ + (offset);                                                   \
-        b->max = (uint64_t)max_ + (offset);                                                   \
-        b->runs = changes_ + 1;                                                               \
-        b->ascending = falls_ == 0;                                                           \
-        int start_ = 0;                                                                       \
-        for (int i = 1; b->ascending && i < (n); i++) {                                       \
-            if ((v)[i] == (v)[i - 1])                                                         \
-                continue;                                                                     \
-            end_run(b, i - start_);                                                           \
-            start_ = i;                                                                       \
-        }                                                                                     \
-        end_run(b, (n)-start_);                                                               \
+#define LOOK(T, v, n, offset) \
+    do { \
+        T min_ = (v)[0], max_ = (v)[0]; \
+        int changes_ = 0, falls_ = 0; \
+        for (int i = 1; i < (n); i++) { \
+            min_ = (v)[i] < min_ ? (v)[i] : min_; \
+            max_ = (v)[i] > max_ ? (v)[i] : max_; \
+            changes_ += (v)[i] != (v)[i - 1]; \
+            falls_ += (v)[i] < (v)[i - 1]; \
+        } \
+        b->min = (uint64_t)min_ + (offset); \
+        b->max = (uint64_t)max_ + (offset); \
+        b->runs = changes_ + 1; \
+        b->ascending = falls_ == 0; \
+        int start_ = 0; \
+        for (int i = 1; b->ascending && i < (n); i++) { \
+            if ((v)[i] == (v)[i - 1]) \
+                continue; \
+            end_run(b, i - start_); \
+            start_ = i; \
+        } \
+        end_run(b, (n) - start_); \
     } while (0)
 
 static void look_at_ordinals(struct block_facts *b, const uint64_t *v, int n)
@@ -72,8 +72,7 @@ static void look_at_ordinals(struct block_facts *b, const uint64_t *v, int n)
     LOOK(uint64_t, v, n, 0);
 }
 
-static void look_at_ints(struct block_facts *b, const struct fe_table_column *c, int64_t from,
-                         int n)
+static void look_at_ints(struct block_facts *b, const struct fe_table_column *c, int64_t from, int n)
 {
     const uint64_t bias = (uint64_t)1 << 63; /* of ordinals */
     const char *p = (const char *)c->at.data + from * c->width;
@@ -87,8 +86,7 @@ static void look_at_ints(struct block_facts *b, const struct fe_table_column *c,
         LOOK(int64_t, (const int64_t *)(const void *)p, n, bias);
 }
 
-static void look_at_rows(struct block_facts *b, const struct fe_table_column *c, int64_t from,
-                         int n)
+static void look_at_rows(struct block_facts *b, const struct fe_table_column *c, int64_t from, int n)
 {
     int start = 0;
     b->ascending = true;
@@ -105,8 +103,7 @@ static void look_at_rows(struct block_facts *b, const struct fe_table_column *c,
     end_run(b, n - start);
 }
 
-static void wide_range(struct block_facts *b, const struct fe_table_column *c, int64_t from,
-                       int n)
+static void wide_range(struct block_facts *b, const struct fe_table_column *c, int64_t from, int n)
 {
     bool any = false;
     for (int64_t r = from; r < from + n; r++) {
@@ -156,8 +153,8 @@ static int block_task(void *ctx, int worker, int64_t block, struct hd_err *err)
 
 /* Joins block b, which follows `sum`'s blocks, to them. The rows at the seam decide whether
  * the runs on its sides are one. */
-static void join_runs(const struct fe_table_column *c, struct block_facts *sum,
-                      const struct block_facts *b, int64_t seam)
+static void join_runs(const struct fe_table_column *c, struct block_facts *sum, const struct block_facts *b,
+                      int64_t seam)
 {
     int order = seam ? rt_col_cmp(c, seam - 1, seam) : -1;
     sum->ascending &= b->ascending && order <= 0;
@@ -217,8 +214,7 @@ void rt_facts_set_unique(struct fe_facts *f, int64_t rows)
     set_dense(f, rows);
 }
 
-static void set_range(struct fe_facts *f, const struct fe_table_column *c,
-                      const struct block_facts *sum)
+static void set_range(struct fe_facts *f, const struct fe_table_column *c, const struct block_facts *sum)
 {
     f->has_range = c->storage == FE_STORE_DICT || c->storage == FE_STORE_INT;
     if (!f->has_range)
@@ -227,8 +223,7 @@ static void set_range(struct fe_facts *f, const struct fe_table_column *c,
     f->max = rt_col_has_ordinals(c) ? rt_ordinal_value(c, sum->max) : sum->wide_max;
 }
 
-static int compute(struct pass *p, struct rt_pool *pool, const char *dir, struct fe_facts *f,
-                   struct hd_err *err)
+static int compute(struct pass *p, struct rt_pool *pool, const char *dir, struct fe_facts *f, struct hd_err *err)
 {
     HD_TRY(rt_pool_run(pool, rt_nblocks(p->rows), block_task, p, NULL, "", err));
     struct block_facts sum = join_blocks(p);
@@ -244,23 +239,21 @@ static int compute(struct pass *p, struct rt_pool *pool, const char *dir, struct
     if (f->sorted)
         counts = (struct rt_counts){sum.runs, true, sum.max_run};
     else
-        HD_TRY(rt_count_values(p->col, p->rows, f->nulls, sum.min, sum.max, pool, dir, &counts,
-                               err));
+        HD_TRY(rt_count_values(p->col, p->rows, f->nulls, sum.min, sum.max, pool, dir, &counts, err));
     set_counts(f, counts);
     f->clustered = f->nulls == 0 && f->distinct_exact && sum.runs == f->distinct;
     set_dense(f, p->rows);
     return 0;
 }
 
-int rt_facts_compute(const struct fe_table_column *col, int64_t rows, struct rt_pool *pool,
-                     const char *dir, struct fe_facts *out, struct hd_err *err)
+int rt_facts_compute(const struct fe_table_column *col, int64_t rows, struct rt_pool *pool, const char *dir,
+                     struct fe_facts *out, struct hd_err *err)
 {
     struct pass p = {.col = col, .rows = rows};
     *out = (struct fe_facts){.known = true, .distinct = -1, .max_mult = -1};
     p.blocks = hd_try_calloc((size_t)rt_nblocks(rows), sizeof *p.blocks);
     p.ordinals = hd_try_malloc((size_t)rt_pool_threads(pool) * sizeof *p.ordinals);
-    int rc = p.blocks && p.ordinals ? compute(&p, pool, dir, out, err)
-                                    : HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    int rc = p.blocks && p.ordinals ? compute(&p, pool, dir, out, err) : HD_FAIL(err, RESOURCE, NULL, "out of memory");
     free(p.blocks);
     free(p.ordinals);
     return rc;

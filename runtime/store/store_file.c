@@ -69,8 +69,7 @@ static ssize_t write_some(int fd, const void *p, size_t n, uint64_t at)
     return k;
 }
 
-int rt_fd_write_at(int fd, const void *p, size_t n, uint64_t at, const char *path,
-                   struct hd_err *err)
+int rt_fd_write_at(int fd, const void *p, size_t n, uint64_t at, const char *path, struct hd_err *err)
 {
     const char *s = p;
     while (n) {
@@ -86,8 +85,7 @@ int rt_fd_write_at(int fd, const void *p, size_t n, uint64_t at, const char *pat
     return 0;
 }
 
-static int write_and_close(int fd, const void *p, size_t n, uint64_t at, const char *path,
-                           struct hd_err *err)
+static int write_and_close(int fd, const void *p, size_t n, uint64_t at, const char *path, struct hd_err *err)
 {
     if (rt_fd_write_at(fd, p, n, at, path, err) != 0) {
         close(fd);
@@ -96,8 +94,7 @@ static int write_and_close(int fd, const void *p, size_t n, uint64_t at, const c
     return close_file(fd, path, err);
 }
 
-int rt_file_write_at(const char *path, const void *p, size_t n, uint64_t at,
-                     struct hd_err *err)
+int rt_file_write_at(const char *path, const void *p, size_t n, uint64_t at, struct hd_err *err)
 {
     int fd = open_file(path, O_WRONLY, err);
     return fd < 0 ? -1 : write_and_close(fd, p, n, at, path, err);
@@ -232,8 +229,7 @@ static int map_unsized(int fd, const char *path, struct rt_map *out, struct hd_e
 }
 
 /* Maps the file itself, or reserves memory for a copy. */
-static int map_fd(int fd, uint64_t n, bool copy, const char *path, struct rt_map *out,
-                  struct hd_err *err)
+static int map_fd(int fd, uint64_t n, bool copy, const char *path, struct rt_map *out, struct hd_err *err)
 {
     void *p = MAP_FAILED;
     *out = (struct rt_map){nothing, n};
@@ -282,8 +278,7 @@ int rt_file_load(const char *path, const struct rt_map *m, struct hd_err *err)
         return -1;
     int rc;
     if (mprotect(p, (size_t)m->n, PROT_READ | PROT_WRITE) != 0)
-        rc = HD_FAIL(err, RESOURCE, path, "no memory for %llu bytes: %s",
-                     (unsigned long long)m->n, strerror(errno));
+        rc = HD_FAIL(err, RESOURCE, path, "no memory for %llu bytes: %s", (unsigned long long)m->n, strerror(errno));
     else
         rc = read_fd(fd, p, (size_t)m->n, path, err);
     if (rc == 0 && mprotect(p, (size_t)m->n, PROT_READ) != 0)
@@ -313,17 +308,16 @@ static int map_scratch_file(struct rt_big *b, const char *dir, struct hd_err *er
     int rc = hd_fault(HD_FAULT_WRITE) ? ENOSPC : posix_fallocate(fd, 0, (off_t)b->n);
     hd_bigfile_end(&limit);
     if (rc == 0) {
-        b->p = hd_fault(HD_FAULT_MMAP)
-                   ? MAP_FAILED
-                   : mmap(NULL, (size_t)b->n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        b->p =
+            hd_fault(HD_FAULT_MMAP) ? MAP_FAILED : mmap(NULL, (size_t)b->n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         rc = b->p == MAP_FAILED ? errno : 0;
     }
     close(fd);
     if (rc == 0)
         return 0;
     b->p = NULL;
-    return HD_FAIL(err, IO, dir, "cannot reserve %llu bytes of working space: %s",
-                   (unsigned long long)b->n, strerror(rc));
+    return HD_FAIL(err, IO, dir, "cannot reserve %llu bytes of working space: %s", (unsigned long long)b->n,
+                   strerror(rc));
 }
 
 int rt_big_new(struct rt_big *b, uint64_t n, const char *dir, struct hd_err *err)
@@ -332,9 +326,7 @@ int rt_big_new(struct rt_big *b, uint64_t n, const char *dir, struct hd_err *err
     if (b->mapped)
         return map_scratch_file(b, dir, err);
     b->p = hd_try_calloc(1, (size_t)b->n);
-    return b->p ? 0
-                : HD_FAIL(err, RESOURCE, NULL, "out of memory for %llu bytes",
-                          (unsigned long long)n);
+    return b->p ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory for %llu bytes", (unsigned long long)n);
 }
 
 void rt_big_release(struct rt_big *b)

@@ -14,11 +14,9 @@ int rt_path_join(char out[RT_PATH_MAX], const char *dir, const char *name, struc
 /* Creates (truncates) a file of n bytes, all zero. */
 int rt_file_create(const char *path, uint64_t n, struct hd_err *err);
 /* Writes all n bytes at an offset of an existing file. */
-int rt_file_write_at(const char *path, const void *p, size_t n, uint64_t at,
-                     struct hd_err *err);
+int rt_file_write_at(const char *path, const void *p, size_t n, uint64_t at, struct hd_err *err);
 /* The same on an open descriptor. */
-int rt_fd_write_at(int fd, const void *p, size_t n, uint64_t at, const char *path,
-                   struct hd_err *err);
+int rt_fd_write_at(int fd, const void *p, size_t n, uint64_t at, const char *path, struct hd_err *err);
 int rt_file_write_all(const char *path, const void *p, size_t n, struct hd_err *err);
 int rt_file_sync(const char *path, struct hd_err *err); /* a file or a directory */
 /* Heap copy with a NUL after it. */

@@ -40,18 +40,15 @@ static bool comparable(struct hd_type a, struct hd_type b)
     return a.kind == b.kind || (hd_type_is_int(a) && hd_type_is_int(b));
 }
 
-static int check_types(const struct fe_table *child, const struct fe_foreign_key *fk,
-                       struct hd_err *err)
+static int check_types(const struct fe_table *child, const struct fe_foreign_key *fk, struct hd_err *err)
 {
     for (int i = 0; i < fk->n_columns; i++) {
         const struct fe_table_column *a = &child->cols[fk->columns[i]];
         const struct fe_table_column *b = &fk->parent->cols[fk->parent_columns[i]];
         char x[HD_TEXT_MAX], y[HD_TEXT_MAX];
         if (!comparable(a->type, b->type))
-            return HD_FAIL(err, USER, child->name,
-                           "foreign key: column \"%s\" is %s, but \"%s\" of \"%s\" is %s",
-                           a->name, hd_type_text(a->type, x), b->name, fk->parent->name,
-                           hd_type_text(b->type, y));
+            return HD_FAIL(err, USER, child->name, "foreign key: column \"%s\" is %s, but \"%s\" of \"%s\" is %s",
+                           a->name, hd_type_text(a->type, x), b->name, fk->parent->name, hd_type_text(b->type, y));
     }
     return 0;
 }
@@ -78,9 +75,8 @@ static int violation(const struct fk_job *j, int64_t row, struct hd_err *err)
     const struct fe_foreign_key *fk = j->fk;
     return HD_FAIL(err, DATA, j->child->name, "foreign key %s: %s in row %lld is not in %s%s",
                    rt_key_names(j->child, fk->n_columns, fk->columns, names),
-                   rt_key_values(j->child, fk->n_columns, fk->columns, row, values),
-                   (long long)row + 1, fk->parent->name,
-                   rt_key_names(fk->parent, fk->n_columns, fk->parent_columns, others));
+                   rt_key_values(j->child, fk->n_columns, fk->columns, row, values), (long long)row + 1,
+                   fk->parent->name, rt_key_names(fk->parent, fk->n_columns, fk->parent_columns, others));
 }
 
 /* Children of one parent often stand together: they are counted once. */
@@ -104,8 +100,7 @@ struct fk_run {
     bool ordered;
 };
 
-static int map_rows(struct fk_job *j, int64_t from, int n, struct fk_run *run,
-                    struct hd_err *err)
+static int map_rows(struct fk_job *j, int64_t from, int n, struct fk_run *run, struct hd_err *err)
 {
     int64_t parents[RT_FIND_MAX];
     find_parents(j, from, n, parents);
@@ -134,8 +129,7 @@ static int map_task(void *ctx, int worker, int64_t block, struct hd_err *err)
     for (; row < end; row += RT_FIND_MAX)
         HD_TRY(map_rows(j, row, (int)HD_MIN(end - row, RT_FIND_MAX), &run, err));
     if (run.parent >= 0)
-        atomic_fetch_add_explicit(&j->counts[run.parent + 1], run.length,
-                                  memory_order_relaxed);
+        atomic_fetch_add_explicit(&j->counts[run.parent + 1], run.length, memory_order_relaxed);
     if (!run.ordered)
         atomic_store_explicit(&j->unordered, true, memory_order_relaxed);
     return 0;
@@ -206,8 +200,7 @@ static void sum_counts(struct fk_job *j, struct rt_fk_index *out)
     }
 }
 
-static int build(struct fk_job *j, struct rt_pool *pool, const char *dir,
-                 struct rt_fk_index *out, struct hd_err *err)
+static int build(struct fk_job *j, struct rt_pool *pool, const char *dir, struct rt_fk_index *out, struct hd_err *err)
 {
     struct rt_big map = {0};
     int64_t rows = j->child->rows, parents = j->fk->parent->rows;
@@ -232,9 +225,8 @@ static int build(struct fk_job *j, struct rt_pool *pool, const char *dir,
     return rc;
 }
 
-int rt_fk_build(const struct fe_table *child, const struct fe_foreign_key *fk,
-                struct rt_pool *pool, const char *dir, struct rt_fk_index *out,
-                struct hd_err *err)
+int rt_fk_build(const struct fe_table *child, const struct fe_foreign_key *fk, struct rt_pool *pool, const char *dir,
+                struct rt_fk_index *out, struct hd_err *err)
 {
     struct fk_job j = {.child = child, .fk = fk};
     *out = (struct rt_fk_index){0};
@@ -244,16 +236,13 @@ int rt_fk_build(const struct fe_table *child, const struct fe_foreign_key *fk,
     if (fk->n_columns == 1 && child->cols[fk->columns[0]].storage == FE_STORE_INT)
         j.index = find_index(fk->parent, fk->parent_columns[0]);
     if (!j.index)
-        HD_TRY(rt_keyset_build(&j.set, fk->parent, fk->n_columns, fk->parent_columns, pool,
-                               dir, err));
+        HD_TRY(rt_keyset_build(&j.set, fk->parent, fk->n_columns, fk->parent_columns, pool, dir, err));
     j.set.only_exists = fk->n_columns > 1;
     int rc = -1;
     char names[256];
     if (!j.index && j.set.dup[0] >= 0)
-        HD_FAIL(err, DATA, child->name,
-                "foreign key to %s%s, which is not unique: rows %lld and %lld",
-                fk->parent->name,
-                rt_key_names(fk->parent, fk->n_columns, fk->parent_columns, names),
+        HD_FAIL(err, DATA, child->name, "foreign key to %s%s, which is not unique: rows %lld and %lld",
+                fk->parent->name, rt_key_names(fk->parent, fk->n_columns, fk->parent_columns, names),
                 (long long)j.set.dup[0] + 1, (long long)j.set.dup[1] + 1);
     else
         rc = build(&j, pool, dir, out, err);

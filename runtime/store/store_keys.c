@@ -26,8 +26,7 @@ const char *rt_key_names(const struct fe_table *t, int n, const int *columns, ch
     return buf;
 }
 
-const char *rt_key_values(const struct fe_table *t, int n, const int *columns, int64_t row,
-                          char buf[256])
+const char *rt_key_values(const struct fe_table *t, int n, const int *columns, int64_t row, char buf[256])
 {
     char text[64];
     snprintf(buf, 256, "%s", n > 1 ? "(" : "");
@@ -118,8 +117,7 @@ static int ascent_task(void *ctx, int worker, int64_t block, struct hd_err *err)
         for (int c = 0; c < a->n; c++) {
             rt_col_ordinals(&a->t->cols[a->columns[c]], row - 1, n, v);
             for (int i = 1; i < n; i++)
-                order[i] =
-                    (int8_t)(order[i] ? order[i] : (v[i] > v[i - 1]) - (v[i] < v[i - 1]));
+                order[i] = (int8_t)(order[i] ? order[i] : (v[i] > v[i - 1]) - (v[i] < v[i - 1]));
         }
         for (int i = 1; i < n; i++)
             rises += order[i] > 0;
@@ -129,8 +127,8 @@ static int ascent_task(void *ctx, int worker, int64_t block, struct hd_err *err)
     return 0;
 }
 
-static int rows_ascend(const struct fe_table *t, int n, const int *columns,
-                       struct rt_pool *pool, bool *out, struct hd_err *err)
+static int rows_ascend(const struct fe_table *t, int n, const int *columns, struct rt_pool *pool, bool *out,
+                       struct hd_err *err)
 {
     struct ascent a = {.t = t, .n = n, .columns = columns};
     *out = false;
@@ -144,9 +142,8 @@ static int rows_ascend(const struct fe_table *t, int n, const int *columns,
     return 0;
 }
 
-int rt_keys_find_duplicate(const struct fe_table *t, int n, const int *columns,
-                           struct rt_pool *pool, const char *dir, int64_t dup[2],
-                           struct hd_err *err)
+int rt_keys_find_duplicate(const struct fe_table *t, int n, const int *columns, struct rt_pool *pool, const char *dir,
+                           int64_t dup[2], struct hd_err *err)
 {
     dup[0] = dup[1] = -1;
     for (int i = 0; i < n; i++)
@@ -197,9 +194,8 @@ static int fill_task(void *ctx, int worker, int64_t block, struct hd_err *err)
     return 0;
 }
 
-int rt_key_index_build(const struct fe_table *t, int column, struct rt_pool *pool,
-                       const char *dir, struct fe_key_index *out, struct rt_big *big,
-                       struct hd_err *err)
+int rt_key_index_build(const struct fe_table *t, int column, struct rt_pool *pool, const char *dir,
+                       struct fe_key_index *out, struct rt_big *big, struct hd_err *err)
 {
     const struct fe_table_column *c = &t->cols[column];
     *out = (struct fe_key_index){.kind = FE_INDEX_NONE, .column = column};
@@ -223,8 +219,7 @@ int rt_key_index_build(const struct fe_table *t, int column, struct rt_pool *poo
     return 0;
 }
 
-void rt_key_index_find(const struct fe_key_index *x, const struct fe_table_column *c,
-                       int64_t from, int n, int64_t *out)
+void rt_key_index_find(const struct fe_key_index *x, const struct fe_table_column *c, int64_t from, int n, int64_t *out)
 {
     if (!rt_col_near(c, x->min)) {
         for (int i = 0; i < n; i++) {

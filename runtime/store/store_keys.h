@@ -28,28 +28,26 @@ struct rt_keyset {
     int64_t dup[2];   /* two rows with equal values, -1 none */
     bool only_exists; /* rt_keyset_find may answer 0 for any row: saves a cache miss each */
 };
-int rt_keyset_build(struct rt_keyset *k, const struct fe_table *t, int n, const int *columns,
-                    struct rt_pool *pool, const char *dir, struct hd_err *err);
+int rt_keyset_build(struct rt_keyset *k, const struct fe_table *t, int n, const int *columns, struct rt_pool *pool,
+                    const char *dir, struct hd_err *err);
 void rt_keyset_release(struct rt_keyset *k);
 /* For n <= RT_FIND_MAX rows of t from `from` on: the row of k's table whose key equals the
  * values of these columns; -1 none. NULLs are not looked at: their rows' results are anything. */
 enum { RT_FIND_MAX = 2048 };
-void rt_keyset_find(const struct rt_keyset *k, const struct fe_table *t, const int *columns,
-                    int64_t from, int n, int64_t *out);
+void rt_keyset_find(const struct rt_keyset *k, const struct fe_table *t, const int *columns, int64_t from, int n,
+                    int64_t *out);
 
 /* Finds two rows that agree in all columns: dup[0] = -1 if there are none. */
-int rt_keys_find_duplicate(const struct fe_table *t, int n, const int *columns,
-                           struct rt_pool *pool, const char *dir, int64_t dup[2],
-                           struct hd_err *err);
+int rt_keys_find_duplicate(const struct fe_table *t, int n, const int *columns, struct rt_pool *pool, const char *dir,
+                           int64_t dup[2], struct hd_err *err);
 
 /* The lookup array of a unique column into big (POSITIONAL needs none); kind NONE where the
  * values are no whole numbers or too far apart. */
-int rt_key_index_build(const struct fe_table *t, int column, struct rt_pool *pool,
-                       const char *dir, struct fe_key_index *out, struct rt_big *big,
-                       struct hd_err *err);
+int rt_key_index_build(const struct fe_table *t, int column, struct rt_pool *pool, const char *dir,
+                       struct fe_key_index *out, struct rt_big *big, struct hd_err *err);
 /* As rt_keyset_find, for a key of one column. */
-void rt_key_index_find(const struct fe_key_index *x, const struct fe_table_column *c,
-                       int64_t from, int n, int64_t *out);
+void rt_key_index_find(const struct fe_key_index *x, const struct fe_table_column *c, int64_t from, int n,
+                       int64_t *out);
 
 /* Checks a foreign key of child; for one of a single column also makes its index, offsets and
  * child_rows (not where the children lie in the order of their parents). */
@@ -57,14 +55,12 @@ struct rt_fk_index {
     struct rt_big offsets, child_rows;
     int64_t max_children, parents_hit;
 };
-int rt_fk_build(const struct fe_table *child, const struct fe_foreign_key *fk,
-                struct rt_pool *pool, const char *dir, struct rt_fk_index *out,
-                struct hd_err *err);
+int rt_fk_build(const struct fe_table *child, const struct fe_foreign_key *fk, struct rt_pool *pool, const char *dir,
+                struct rt_fk_index *out, struct hd_err *err);
 void rt_fk_index_release(struct rt_fk_index *x);
 
 /* "(a, b)" and "(1, \"x\")" for messages. */
 const char *rt_key_names(const struct fe_table *t, int n, const int *columns, char buf[256]);
-const char *rt_key_values(const struct fe_table *t, int n, const int *columns, int64_t row,
-                          char buf[256]);
+const char *rt_key_values(const struct fe_table *t, int n, const int *columns, int64_t row, char buf[256]);
 
 #endif

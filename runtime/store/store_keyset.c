@@ -21,8 +21,7 @@ static bool has_null(const struct fe_table *t, int n, const int *columns, int64_
 
 /* ---- packed keys ---------------------------------------------------------------------------- */
 
-static void plan_pack(struct rt_key_pack *p, const struct fe_table *t, int n,
-                      const int *columns)
+static void plan_pack(struct rt_key_pack *p, const struct fe_table *t, int n, const int *columns)
 {
     int bits = 0;
     *p = (struct rt_key_pack){0};
@@ -50,8 +49,8 @@ static bool can_pack(const struct rt_key_pack *p, const struct fe_table *t, cons
     return p->n > 0;
 }
 
-static void pack_rows(const struct rt_key_pack *p, const struct fe_table *t,
-                      const int *columns, int64_t from, int n, uint64_t *keys)
+static void pack_rows(const struct rt_key_pack *p, const struct fe_table *t, const int *columns, int64_t from, int n,
+                      uint64_t *keys)
 {
     uint64_t d[RT_FIND_MAX];
     memset(keys, 0, (size_t)n * sizeof *keys);
@@ -100,8 +99,7 @@ static int insert_packed_task(void *ctx, int worker, int64_t block, struct hd_er
         int n = (int)HD_MIN(end - row, RT_FIND_MAX);
         pack_rows(&k->pack, k->table, k->columns, row, n, keys);
         for (int i = 0; i < n; i++)
-            if (!has_null(k->table, k->n, k->columns, row + i) &&
-                !insert_packed(k, keys[i], row + i))
+            if (!has_null(k->table, k->n, k->columns, row + i) && !insert_packed(k, keys[i], row + i))
                 return 0;
     }
     return 0;
@@ -134,8 +132,7 @@ static uint64_t hash_row(const struct fe_table *t, int n, const int *columns, in
     return h;
 }
 
-static bool rows_equal(const struct rt_keyset *k, int64_t i, const struct fe_table *t,
-                       const int *columns, int64_t j)
+static bool rows_equal(const struct rt_keyset *k, int64_t i, const struct fe_table *t, const int *columns, int64_t j)
 {
     for (int c = 0; c < k->n; c++)
         if (!rt_col_equal(&k->table->cols[k->columns[c]], i, &t->cols[columns[c]], j))
@@ -172,8 +169,7 @@ static int insert_task(void *ctx, int worker, int64_t block, struct hd_err *err)
     return 0;
 }
 
-static int64_t find_row(const struct rt_keyset *k, const struct fe_table *t,
-                        const int *columns, int64_t row)
+static int64_t find_row(const struct rt_keyset *k, const struct fe_table *t, const int *columns, int64_t row)
 {
     const uint64_t *slots = k->slots.p;
     uint64_t h = hash_row(t, k->n, columns, row), e;
@@ -186,8 +182,7 @@ static int64_t find_row(const struct rt_keyset *k, const struct fe_table *t,
 }
 
 /* A packed key of a row whose values may be too far off for 64-bit arithmetic. */
-static uint64_t pack_far_row(const struct rt_key_pack *p, const struct fe_table *t,
-                             const int *columns, int64_t row)
+static uint64_t pack_far_row(const struct rt_key_pack *p, const struct fe_table *t, const int *columns, int64_t row)
 {
     uint64_t key = 0;
     for (int c = 0; c < p->n; c++) {
@@ -201,8 +196,8 @@ static uint64_t pack_far_row(const struct rt_key_pack *p, const struct fe_table 
 
 /* ---- both ----------------------------------------------------------------------------------- */
 
-int rt_keyset_build(struct rt_keyset *k, const struct fe_table *t, int n, const int *columns,
-                    struct rt_pool *pool, const char *dir, struct hd_err *err)
+int rt_keyset_build(struct rt_keyset *k, const struct fe_table *t, int n, const int *columns, struct rt_pool *pool,
+                    const char *dir, struct hd_err *err)
 {
     *k = (struct rt_keyset){.table = t, .n = n, .columns = columns, .dup = {-1, -1}};
     uint64_t size = hd_pow2_ceil((uint64_t)t->rows * 2 + 1);
@@ -213,8 +208,7 @@ int rt_keyset_build(struct rt_keyset *k, const struct fe_table *t, int n, const 
     if (rc == 0 && k->pack.n)
         rc = rt_big_new(&k->rows, size * sizeof(uint32_t), dir, err);
     if (rc == 0)
-        rc = rt_pool_run(pool, blocks, k->pack.n ? insert_packed_task : insert_task, k, NULL,
-                         "", err);
+        rc = rt_pool_run(pool, blocks, k->pack.n ? insert_packed_task : insert_task, k, NULL, "", err);
     if (rc != 0)
         rt_keyset_release(k);
     return rc;
@@ -226,15 +220,14 @@ void rt_keyset_release(struct rt_keyset *k)
     rt_big_release(&k->rows);
 }
 
-void rt_keyset_find(const struct rt_keyset *k, const struct fe_table *t, const int *columns,
-                    int64_t from, int n, int64_t *out)
+void rt_keyset_find(const struct rt_keyset *k, const struct fe_table *t, const int *columns, int64_t from, int n,
+                    int64_t *out)
 {
     uint64_t keys[RT_FIND_MAX];
     HD_ASSERT(n <= RT_FIND_MAX);
     if (!k->pack.n) {
         for (int i = 0; i < n; i++)
-            out[i] =
-                has_null(t, k->n, columns, from + i) ? -1 : find_row(k, t, columns, from + i);
+            out[i] = has_null(t, k->n, columns, from + i) ? -1 : find_row(k, t, columns, from + i);
         return;
     }
     if (can_pack(&k->pack, t, columns))

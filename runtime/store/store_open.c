@@ -38,8 +38,7 @@ static const void *address(const struct rt_store *s, int file)
     return file < 0 ? NULL : s->maps[file].p;
 }
 
-static void place_column(const struct rt_store *s, struct fe_table_column *c,
-                         const struct fe_column_files *f)
+static void place_column(const struct rt_store *s, struct fe_table_column *c, const struct fe_column_files *f)
 {
     c->at.data = address(s, f->data);
     c->at.validity = address(s, f->validity);
@@ -52,8 +51,7 @@ static void place_column(const struct rt_store *s, struct fe_table_column *c,
 }
 
 /* Says what a file holds. other: the file that it points into, -1 none. */
-static void describe(struct rt_store *s, int file, enum rt_part_kind kind, int table,
-                     int number, int other)
+static void describe(struct rt_store *s, int file, enum rt_part_kind kind, int table, int number, int other)
 {
     if (file >= 0)
         s->parts[file] = (struct rt_part){
@@ -143,8 +141,8 @@ static struct rt_store *new_store(const char *dir, struct fe_catalog_doc *doc)
     return NULL;
 }
 
-int rt_store_open(const char *dir, struct fe_catalog_doc *doc, struct rt_open_mode mode,
-                  struct rt_store **out, struct hd_err *err)
+int rt_store_open(const char *dir, struct fe_catalog_doc *doc, struct rt_open_mode mode, struct rt_store **out,
+                  struct hd_err *err)
 {
     struct rt_store *s = new_store(dir, doc);
     if (!s)
@@ -209,16 +207,14 @@ static int verify_file(struct rt_store *s, int file, struct hd_err *err)
     char found[RT_SUM_TEXT], path[RT_PATH_MAX];
     const struct fe_file *f = &s->doc->files[file];
     struct look l = {.part = s->parts[file], .p = s->maps[file].p};
-    rt_sum_looking(l.p, s->maps[file].n, l.part.kind == RT_PART_FREE ? NULL : look_at, &l,
-                   found);
+    rt_sum_looking(l.p, s->maps[file].n, l.part.kind == RT_PART_FREE ? NULL : look_at, &l, found);
     bool same = strcmp(found, f->checksum) == 0;
     if (same && !l.wrong)
         return 0;
     HD_TRY(rt_path_join(path, s->dir, f->name, err));
     if (same)
         return HD_FAIL(err, CORRUPT, path, "%s", l.wrong);
-    return HD_FAIL(err, CORRUPT, path, "checksum is %s, the catalog says %s", found,
-                   f->checksum);
+    return HD_FAIL(err, CORRUPT, path, "checksum is %s, the catalog says %s", found, f->checksum);
 }
 
 /* Only what passed is remembered: a damaged file is reported to everyone who wants it. Two

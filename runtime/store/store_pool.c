@@ -97,8 +97,7 @@ static bool start_worker(struct rt_pool *p, int number)
     if (!w)
         return false;
     *w = (struct worker){p, number};
-    if (!hd_fault(HD_FAULT_THREAD) &&
-        pthread_create(&p->ids[number - 1], NULL, worker_main, w) == 0)
+    if (!hd_fault(HD_FAULT_THREAD) && pthread_create(&p->ids[number - 1], NULL, worker_main, w) == 0)
         return true;
     free(w);
     return false;
@@ -146,8 +145,7 @@ int rt_pool_threads(const struct rt_pool *p)
     return p->threads;
 }
 
-static void report(struct rt_pool *p, struct job *j, const struct rt_progress *pr,
-                   const char *what)
+static void report(struct rt_pool *p, struct job *j, const struct rt_progress *pr, const char *what)
 {
     if (!pr || !pr->fn)
         return;
@@ -160,8 +158,8 @@ static void report(struct rt_pool *p, struct job *j, const struct rt_progress *p
     record_failure(p, j, -1, &e);
 }
 
-int rt_pool_run(struct rt_pool *p, int64_t n, rt_task_fn fn, void *ctx,
-                struct rt_progress *progress, const char *what, struct hd_err *err)
+int rt_pool_run(struct rt_pool *p, int64_t n, rt_task_fn fn, void *ctx, struct rt_progress *progress, const char *what,
+                struct hd_err *err)
 {
     struct job j = {.fn = fn, .ctx = ctx, .n = n};
     if (n <= 0)

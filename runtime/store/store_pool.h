@@ -17,7 +17,7 @@ typedef int (*rt_task_fn)(void *ctx, int worker, int64_t task, struct hd_err *er
 /* Runs tasks 0..n-1, started in this order. After a failure no further task starts; of several
  * failures the one with the smallest task number is reported, so that errors in data do not
  * depend on timing. progress may be NULL. One caller at a time per pool. */
-int rt_pool_run(struct rt_pool *p, int64_t n, rt_task_fn fn, void *ctx,
-                struct rt_progress *progress, const char *what, struct hd_err *err);
+int rt_pool_run(struct rt_pool *p, int64_t n, rt_task_fn fn, void *ctx, struct rt_progress *progress, const char *what,
+                struct hd_err *err);
 
 #endif

@@ -27,8 +27,7 @@ static int signed_width(hd_i128 lo, hd_i128 hi)
 
 /* A factor and a base cost instructions in every query, so each is used only where it makes
  * the column narrower: first neither, then a base, then a factor. */
-void rt_choose_int_form(hd_i128 min, hd_i128 max, uint64_t step, int *width, hd_i128 *base,
-                        hd_i128 *factor)
+void rt_choose_int_form(hd_i128 min, hd_i128 max, uint64_t step, int *width, hd_i128 *base, hd_i128 *factor)
 {
     hd_u128 range = (hd_u128)max - (hd_u128)min;
     *base = 0;
@@ -94,8 +93,7 @@ static void prepare_int(struct seal_column *x)
 }
 
 /* Adds the texts of one chunk to the set; stops when it is over the limit. */
-static int collect_chunk(struct seal_column *x, const struct rt_chunk_view *v, uint32_t limit,
-                         struct hd_err *err)
+static int collect_chunk(struct seal_column *x, const struct rt_chunk_view *v, uint32_t limit, struct hd_err *err)
 {
     uint32_t n = v->c->form == RT_CHUNK_DICT ? v->c->entries : v->rows, start = 0;
     bool nulls = v->valid && v->c->form == RT_CHUNK_TEXT;
@@ -122,8 +120,7 @@ static int rank_entries(struct seal_column *x, struct hd_err *err)
 static int try_dictionary(struct seal_column *x, bool *fits, struct hd_err *err)
 {
     int64_t rows = x->st->table->rows;
-    uint32_t limit = rows <= DICT_SMALL_TABLE ? DICT_SMALL_TABLE
-                                              : (uint32_t)HD_MIN(DICT_MAX, rows / DICT_RATIO);
+    uint32_t limit = rows <= DICT_SMALL_TABLE ? DICT_SMALL_TABLE : (uint32_t)HD_MIN(DICT_MAX, rows / DICT_RATIO);
     HD_TRY(rt_strset_init(&x->set, err));
     for (size_t i = 0; i < x->st->nslices && x->set.n <= limit; i++) {
         struct rt_chunk_view v;
@@ -162,9 +159,8 @@ static int place_blocks(struct seal_column *x, struct hd_err *err)
             at += text_size(&v);
         }
         if (at - x->text_base[b] > UINT32_MAX)
-            return HD_FAIL(err, UNSUPPORTED, st->table->name,
-                           "column \"%s\": more than 4 GiB of text in %d rows", x->col->name,
-                           RT_BLOCK_ROWS);
+            return HD_FAIL(err, UNSUPPORTED, st->table->name, "column \"%s\": more than 4 GiB of text in %d rows",
+                           x->col->name, RT_BLOCK_ROWS);
     }
     x->text_base[st->nblocks] = at;
     return 0;

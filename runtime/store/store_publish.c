@@ -22,8 +22,7 @@ static int sync_task(void *ctx, int worker, int64_t task, struct hd_err *err)
 static int sync_files(struct rt_writer *w, struct rt_progress *progress, struct hd_err *err)
 {
     struct rt_pool *pool;
-    struct rt_progress p = {progress ? progress->fn : NULL, progress ? progress->user : NULL,
-                            0.85, 1};
+    struct rt_progress p = {progress ? progress->fn : NULL, progress ? progress->user : NULL, 0.85, 1};
     HD_TRY(rt_pool_new(w->threads, &pool, err));
     int rc = rt_pool_run(pool, w->doc->nfiles, sync_task, w, &p, "flushing to disk", err);
     rt_pool_free(pool);
@@ -34,8 +33,7 @@ static int move(struct rt_writer *w, struct hd_err *err)
 {
     if (hd_fault(HD_FAULT_RENAME) || rename(w->dir, w->path) != 0) {
         if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
-            return HD_FAIL(err, IO, w->path, "cannot publish: something appeared there: %s",
-                           strerror(errno));
+            return HD_FAIL(err, IO, w->path, "cannot publish: something appeared there: %s", strerror(errno));
         return HD_FAIL(err, IO, w->path, "cannot rename %s: %s", w->dir, strerror(errno));
     }
     w->dir[0] = 0;
@@ -49,8 +47,7 @@ static int move(struct rt_writer *w, struct hd_err *err)
     return -1;
 }
 
-int rt_writer_publish(struct rt_writer *w, const char *catalog, struct rt_progress *progress,
-                      struct hd_err *err)
+int rt_writer_publish(struct rt_writer *w, const char *catalog, struct rt_progress *progress, struct hd_err *err)
 {
     HD_ASSERT(atomic_load(&w->state) == WR_SEALED);
     atomic_store(&w->state, WR_POISONED);

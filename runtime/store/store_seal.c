@@ -33,8 +33,8 @@ static const struct fe_table *same_table(const struct fe_catalog *cat, const cha
     HD_BUG("foreign key to unknown table %s", name);
 }
 
-static void copy_foreign_keys(struct hd_arena *a, const struct fe_catalog *cat,
-                              const struct fe_table *from, struct fe_table *to)
+static void copy_foreign_keys(struct hd_arena *a, const struct fe_catalog *cat, const struct fe_table *from,
+                              struct fe_table *to)
 {
     to->nfks = from->nfks;
     to->fks = HD_NEWN(a, struct fe_foreign_key, from->nfks);
@@ -90,8 +90,7 @@ static void part_name(char *out, size_t cap, const char *name, int number)
         snprintf(out, cap, "%s", name);
 }
 
-static const char *file_name(char out[256], const struct seal *s, int t, int column,
-                             const char *part)
+static const char *file_name(char out[256], const struct seal *s, int t, int column, const char *part)
 {
     char table[80], name[80];
     const struct fe_table *x = s->doc->cat.tables[t];
@@ -132,8 +131,8 @@ int seal_add_file(struct seal *s, const char *name, uint64_t size, struct hd_err
     return k;
 }
 
-static int add_column_file(struct seal *s, const struct seal_column *x, const char *part,
-                           uint64_t size, int *out, struct hd_err *err)
+static int add_column_file(struct seal *s, const struct seal_column *x, const char *part, uint64_t size, int *out,
+                           struct hd_err *err)
 {
     char name[256];
     int t = (int)(x->st - s->tables);
@@ -151,12 +150,11 @@ static int fill_file(struct seal *s, int file, const void *p, struct hd_err *err
 static int write_dictionary(struct seal *s, struct seal_column *x, struct hd_err *err)
 {
     uint32_t n = x->set.n;
-    HD_TRY(add_column_file(s, x, "dict_offsets", (n + (uint64_t)1) * 4,
-                           &x->files->dict_offsets, err));
+    HD_TRY(add_column_file(s, x, "dict_offsets", (n + (uint64_t)1) * 4, &x->files->dict_offsets, err));
     HD_TRY(add_column_file(s, x, "dict_bytes", x->dict_bytes, &x->files->dict_bytes, err));
     if (x->dict_bytes > UINT32_MAX)
-        return HD_FAIL(err, UNSUPPORTED, x->st->table->name,
-                       "column \"%s\": dictionary of more than 4 GiB", x->col->name);
+        return HD_FAIL(err, UNSUPPORTED, x->st->table->name, "column \"%s\": dictionary of more than 4 GiB",
+                       x->col->name);
     uint32_t *offsets = hd_try_calloc(n + (size_t)1, sizeof *offsets);
     char *bytes = hd_try_malloc((size_t)x->dict_bytes);
     int rc = -1;
@@ -181,8 +179,7 @@ static int write_dictionary(struct seal *s, struct seal_column *x, struct hd_err
 static int create_files(struct seal *s, struct seal_column *x, struct hd_err *err)
 {
     uint64_t rows = (uint64_t)x->st->table->rows, blocks = (uint64_t)x->st->nblocks;
-    HD_TRY(
-        add_column_file(s, x, "data", rows * (uint64_t)x->col->width, &x->files->data, err));
+    HD_TRY(add_column_file(s, x, "data", rows * (uint64_t)x->col->width, &x->files->data, err));
     if (x->nulls)
         HD_TRY(add_column_file(s, x, "valid", (rows + 7) / 8, &x->files->validity, err));
     if (x->col->storage == FE_STORE_DICT)
@@ -204,15 +201,13 @@ static int check_complete(struct wr_table *x, struct hd_err *err)
     if (x->in_flight)
         return HD_FAIL(err, USER, name, "commit while rows are being appended");
     if (r->n && r->v[0].from > 0)
-        return HD_FAIL(err, DATA, name, "rows 1 to %lld are missing",
-                       (long long)r->v[0].from);
+        return HD_FAIL(err, DATA, name, "rows 1 to %lld are missing", (long long)r->v[0].from);
     if (r->n > 1)
-        return HD_FAIL(err, DATA, name, "rows %lld to %lld are missing",
-                       (long long)r->v[0].to + 1, (long long)r->v[1].from);
+        return HD_FAIL(err, DATA, name, "rows %lld to %lld are missing", (long long)r->v[0].to + 1,
+                       (long long)r->v[1].from);
     int64_t have = r->n ? r->v[0].to : 0;
     if (rows >= 0 && have != rows)
-        return HD_FAIL(err, DATA, name, "%lld rows declared, %lld appended", (long long)rows,
-                       (long long)have);
+        return HD_FAIL(err, DATA, name, "%lld rows declared, %lld appended", (long long)rows, (long long)have);
     return 0;
 }
 
@@ -358,8 +353,7 @@ static int encode_all(struct seal *s, struct rt_progress *progress, struct hd_er
     for (int i = 0; i < s->ncolumns; i++)
         tasks += s->columns[i].st->nblocks;
     size_t workers = (size_t)rt_pool_threads(s->pool);
-    if (hd_fault(HD_FAULT_ALLOC) ||
-        posix_memalign((void **)&e.buffers, 64, workers * sizeof *e.buffers) != 0)
+    if (hd_fault(HD_FAULT_ALLOC) || posix_memalign((void **)&e.buffers, 64, workers * sizeof *e.buffers) != 0)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     int rc = rt_pool_run(s->pool, tasks, encode_task, &e, progress, "writing columns", err);
     free(e.buffers);
@@ -398,8 +392,8 @@ static int map_columns(struct seal *s, struct hd_err *err)
 }
 
 /* Writes an index array as a file and gives back where it is mapped. */
-static int write_index(struct seal *s, const char *name, const void *p, uint64_t size,
-                       int *file, const void **mapped, struct hd_err *err)
+static int write_index(struct seal *s, const char *name, const void *p, uint64_t size, int *file, const void **mapped,
+                       struct hd_err *err)
 {
     *file = seal_add_file(s, name, size, err);
     if (*file < 0)
@@ -415,8 +409,8 @@ static int keep_key(void *ctx, int t, int k, struct fe_key_index *x, struct hd_e
     if (x->kind != FE_INDEX_ARRAY)
         return 0;
     file_name(name, s, t, x->column, "key");
-    return write_index(s, name, x->rows, x->range * sizeof *x->rows,
-                       &s->doc->keyidx_files[t][k], (const void **)&x->rows, err);
+    return write_index(s, name, x->rows, x->range * sizeof *x->rows, &s->doc->keyidx_files[t][k],
+                       (const void **)&x->rows, err);
 }
 
 static int keep_fk(void *ctx, int t, int k, struct fe_foreign_key *x, struct hd_err *err)
@@ -428,14 +422,14 @@ static int keep_fk(void *ctx, int t, int k, struct fe_foreign_key *x, struct hd_
         return 0;
     snprintf(part, sizeof part, "fk%d_offsets", k);
     file_name(name, s, t, x->columns[0], part);
-    HD_TRY(write_index(s, name, x->offsets, ((uint64_t)x->parent->rows + 1) * 8,
-                       &files->offsets, (const void **)&x->offsets, err));
+    HD_TRY(write_index(s, name, x->offsets, ((uint64_t)x->parent->rows + 1) * 8, &files->offsets,
+                       (const void **)&x->offsets, err));
     if (!x->child_rows)
         return 0;
     snprintf(part, sizeof part, "fk%d_rows", k);
     file_name(name, s, t, x->columns[0], part);
-    return write_index(s, name, x->child_rows, x->offsets[x->parent->rows] * 4,
-                       &files->child_rows, (const void **)&x->child_rows, err);
+    return write_index(s, name, x->child_rows, x->offsets[x->parent->rows] * 4, &files->child_rows,
+                       (const void **)&x->child_rows, err);
 }
 
 static int sum_files(struct seal *s, struct rt_progress *progress, struct hd_err *err)
@@ -506,14 +500,12 @@ static void release(struct seal *s)
     rt_pool_free(s->pool);
 }
 
-int rt_writer_seal(struct rt_writer *w, struct rt_progress *progress,
-                   struct fe_catalog_doc **doc, struct hd_err *err)
+int rt_writer_seal(struct rt_writer *w, struct rt_progress *progress, struct fe_catalog_doc **doc, struct hd_err *err)
 {
     int open = WR_OPEN;
     if (!atomic_compare_exchange_strong(&w->state, &open, WR_POISONED))
         return HD_FAIL(err, USER, w->path,
-                       open == WR_POISONED ? "an earlier call failed: nothing to commit"
-                                           : "committed already");
+                       open == WR_POISONED ? "an earlier call failed: nothing to commit" : "committed already");
     struct seal s = {.w = w};
     s.tables = hd_try_calloc((size_t)w->ntables, sizeof *s.tables);
     if (!s.tables)

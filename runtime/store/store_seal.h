@@ -65,8 +65,7 @@ int seal_encode_block(const struct seal_column *x, int64_t block, const struct s
 
 /* Narrowest form of whole numbers between min and max that are all min plus a multiple of
  * step: value = base + factor * stored. */
-void rt_choose_int_form(hd_i128 min, hd_i128 max, uint64_t step, int *width, hd_i128 *base,
-                        hd_i128 *factor);
+void rt_choose_int_form(hd_i128 min, hd_i128 max, uint64_t step, int *width, hd_i128 *base, hd_i128 *factor);
 
 /* Adds a file to the doc and creates it with its final size; its number, or -1. */
 int seal_add_file(struct seal *s, const char *name, uint64_t size, struct hd_err *err);

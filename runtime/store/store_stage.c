@@ -121,8 +121,8 @@ int rt_unsigned_width(uint64_t max)
     return max <= UINT8_MAX ? 1 : max <= UINT16_MAX ? 2 : max <= UINT32_MAX ? 4 : 8;
 }
 
-#define PACK(T)                                                                               \
-    for (int i = 0; i < n; i++)                                                               \
+#define PACK(T) \
+    for (int i = 0; i < n; i++) \
     ((T *)out)[i] = (T)((uint64_t)v[i] - (uint64_t)min)
 
 static void pack_i64(void *out, const int64_t *v, int n, int64_t min, int width)
@@ -213,8 +213,7 @@ static int pack_f64(struct rt_scratch *s, int column, struct hd_err *err)
 }
 
 /* Appends ends and bytes of n strings as two sections. */
-static int pack_strings(struct rt_scratch *s, int column, const struct rt_str *v, uint32_t n,
-                        struct hd_err *err)
+static int pack_strings(struct rt_scratch *s, int column, const struct rt_str *v, uint32_t n, struct hd_err *err)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -343,8 +342,8 @@ static int pack_validity(struct rt_scratch *s, int column, struct hd_err *err)
     return 0;
 }
 
-int rt_stage_slice(struct rt_scratch *s, const struct fe_table *t,
-                   const struct rt_row_source *source, int64_t from, int n, struct hd_err *err)
+int rt_stage_slice(struct rt_scratch *s, const struct fe_table *t, const struct rt_row_source *source, int64_t from,
+                   int n, struct hd_err *err)
 {
     s->n = 0;
     size_t head = (size_t)t->ncols * sizeof(struct rt_chunk);
@@ -377,19 +376,16 @@ const void *rt_stage_image(struct rt_scratch *s, int ncols, uint64_t at)
 int rt_rows_check(const char *table, int64_t first_row, int64_t rows, struct hd_err *err)
 {
     if (first_row < 0 || rows < 0)
-        return HD_FAIL(err, USER, table, "bad row range: first row %lld, %lld rows",
-                       (long long)first_row, (long long)rows);
+        return HD_FAIL(err, USER, table, "bad row range: first row %lld, %lld rows", (long long)first_row,
+                       (long long)rows);
     if (rows > FE_TABLE_MAX_ROWS || first_row > FE_TABLE_MAX_ROWS - rows)
-        return HD_FAIL(err, UNSUPPORTED, table, "more than %d rows in a table",
-                       FE_TABLE_MAX_ROWS);
+        return HD_FAIL(err, UNSUPPORTED, table, "more than %d rows in a table", FE_TABLE_MAX_ROWS);
     return 0;
 }
 
-void rt_chunk_open(const char *staging, const struct rt_slice *s, int column,
-                   struct rt_chunk_view *out)
+void rt_chunk_open(const char *staging, const struct rt_slice *s, int column, struct rt_chunk_view *out)
 {
-    const struct rt_chunk *c =
-        (const struct rt_chunk *)(const void *)(staging + s->at) + column;
+    const struct rt_chunk *c = (const struct rt_chunk *)(const void *)(staging + s->at) + column;
     uint64_t at = c->at;
     *out = (struct rt_chunk_view){.c = c, .rows = s->rows};
     if (c->nulls)

@@ -79,8 +79,7 @@ struct rt_chunk_view {
     const uint32_t *ends;
     const char *bytes;
 };
-void rt_chunk_open(const char *staging, const struct rt_slice *s, int column,
-                   struct rt_chunk_view *out);
+void rt_chunk_open(const char *staging, const struct rt_slice *s, int column, struct rt_chunk_view *out);
 
 /* Buffers for one thread that stages. */
 struct rt_scratch;
@@ -89,8 +88,8 @@ void rt_scratch_free(struct rt_scratch *s);
 struct rt_work *rt_scratch_work(struct rt_scratch *s);
 
 /* Packs rows [from, from + n) of the source into one slice image of table t, chunk headers first. The image stays the scratch's. */
-int rt_stage_slice(struct rt_scratch *s, const struct fe_table *t,
-                   const struct rt_row_source *source, int64_t from, int n, struct hd_err *err);
+int rt_stage_slice(struct rt_scratch *s, const struct fe_table *t, const struct rt_row_source *source, int64_t from,
+                   int n, struct hd_err *err);
 size_t rt_stage_size(const struct rt_scratch *s);
 /* The image, its positions moved to where it will stand. Once per slice. */
 const void *rt_stage_image(struct rt_scratch *s, int ncols, uint64_t at);
@@ -104,7 +103,7 @@ static inline int64_t rt_nblocks(int64_t rows)
     return (rows + RT_BLOCK_ROWS - 1) >> RT_BLOCK_SHIFT;
 }
 uint64_t rt_gcd(uint64_t a, uint64_t b); /* gcd(0, b) = b */
-int rt_unsigned_width(uint64_t max);     /* bytes that hold 0..max: 1, 2, 4, 8 */
+int rt_unsigned_width(uint64_t max); /* bytes that hold 0..max: 1, 2, 4, 8 */
 
 static inline bool rt_bit(const uint64_t *words, int64_t i)
 {

@@ -40,8 +40,7 @@ void rt_sum(const void *p, uint64_t n, char out[RT_SUM_TEXT])
     text(XXH3_64bits_digest(&state), out);
 }
 
-static uint64_t sum_runs(const char *p, uint64_t from, uint64_t to, rt_sum_look look,
-                         void *ctx)
+static uint64_t sum_runs(const char *p, uint64_t from, uint64_t to, rt_sum_look look, void *ctx)
 {
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
@@ -53,8 +52,7 @@ static uint64_t sum_runs(const char *p, uint64_t from, uint64_t to, rt_sum_look 
     return XXH3_64bits_digest(&state);
 }
 
-void rt_sum_looking(const void *p, uint64_t n, rt_sum_look look, void *ctx,
-                    char out[RT_SUM_TEXT])
+void rt_sum_looking(const void *p, uint64_t n, rt_sum_look look, void *ctx, char out[RT_SUM_TEXT])
 {
     XXH3_state_t state;
     if (!look) {

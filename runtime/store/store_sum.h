@@ -13,8 +13,7 @@ void rt_sum(const void *p, uint64_t n, char out[RT_SUM_TEXT]);
  * so that another look at it costs no memory traffic. NULL: no look. */
 enum { RT_SUM_RUN = 1 << 16 };
 typedef void (*rt_sum_look)(void *ctx, uint64_t from, uint64_t to);
-void rt_sum_looking(const void *p, uint64_t n, rt_sum_look look, void *ctx,
-                    char out[RT_SUM_TEXT]);
+void rt_sum_looking(const void *p, uint64_t n, rt_sum_look look, void *ctx, char out[RT_SUM_TEXT]);
 /* Sums n mapped files into files[].checksum. */
 int rt_sum_maps(struct rt_pool *pool, const struct rt_map *maps, int n, struct fe_file *files,
                 struct rt_progress *progress, struct hd_err *err);

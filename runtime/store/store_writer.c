@@ -52,11 +52,9 @@ static int make_directory(struct rt_writer *w, const char *path, struct hd_err *
     return -1;
 }
 
-void wr_stage_path(const struct rt_writer *w, const struct wr_table *x, int lane,
-                   char out[RT_PATH_MAX])
+void wr_stage_path(const struct rt_writer *w, const struct wr_table *x, int lane, char out[RT_PATH_MAX])
 {
-    snprintf(out, RT_PATH_MAX, "%.*s/staging.%d.%d", RT_PATH_MAX - 64, w->dir, x->number,
-             lane);
+    snprintf(out, RT_PATH_MAX, "%.*s/staging.%d.%d", RT_PATH_MAX - 64, w->dir, x->number, lane);
 }
 
 static void init_tables(struct rt_writer *w)
@@ -71,8 +69,8 @@ static void init_tables(struct rt_writer *w)
     }
 }
 
-int rt_writer_new(const char *path, const struct fe_schema *schema, int threads,
-                  struct rt_writer **out, struct hd_err *err)
+int rt_writer_new(const char *path, const struct fe_schema *schema, int threads, struct rt_writer **out,
+                  struct hd_err *err)
 {
     struct rt_writer *w = hd_try_calloc(1, sizeof *w);
     if (w)
@@ -186,21 +184,18 @@ static void give_scratch(struct rt_writer *w, struct wr_scratch x)
     rt_scratch_free(x.s);
 }
 
-static int check_range(const struct wr_table *x, int64_t first_row, int64_t rows,
-                       struct hd_err *err)
+static int check_range(const struct wr_table *x, int64_t first_row, int64_t rows, struct hd_err *err)
 {
     const char *name = x->decl->table.name;
     HD_TRY(rt_rows_check(name, first_row, rows, err));
     if (x->decl->rows >= 0 && first_row + rows > x->decl->rows)
-        return HD_FAIL(err, DATA, name, "rows %lld to %lld appended, declared are %lld",
-                       (long long)first_row + 1, (long long)(first_row + rows),
-                       (long long)x->decl->rows);
+        return HD_FAIL(err, DATA, name, "rows %lld to %lld appended, declared are %lld", (long long)first_row + 1,
+                       (long long)(first_row + rows), (long long)x->decl->rows);
     return 0;
 }
 
 /* Under the table's mutex. */
-static int open_staging(const struct rt_writer *w, struct wr_table *x, int lane,
-                        struct hd_err *err)
+static int open_staging(const struct rt_writer *w, struct wr_table *x, int lane, struct hd_err *err)
 {
     char path[RT_PATH_MAX];
     struct wr_stage *stage = &x->stages[lane];
@@ -212,8 +207,7 @@ static int open_staging(const struct rt_writer *w, struct wr_table *x, int lane,
     return stage->fd >= 0 ? 0 : HD_FAIL(err, IO, path, "cannot create: %s", strerror(errno));
 }
 
-static int claim(struct rt_writer *w, struct wr_table *x, int lane, int64_t from, int64_t to,
-                 struct hd_err *err)
+static int claim(struct rt_writer *w, struct wr_table *x, int lane, int64_t from, int64_t to, struct hd_err *err)
 {
     struct rt_range clash = {0, 0};
     pthread_mutex_lock(&x->mutex);
@@ -228,10 +222,8 @@ static int claim(struct rt_writer *w, struct wr_table *x, int lane, int64_t from
     if (rc == -2)
         return HD_FAIL(err, RESOURCE, x->decl->table.name, "out of memory");
     if (rc == -1 && clash.to)
-        return HD_FAIL(err, DATA, x->decl->table.name,
-                       "rows %lld to %lld overlap rows appended before (%lld to %lld)",
-                       (long long)from + 1, (long long)to, (long long)clash.from + 1,
-                       (long long)clash.to);
+        return HD_FAIL(err, DATA, x->decl->table.name, "rows %lld to %lld overlap rows appended before (%lld to %lld)",
+                       (long long)from + 1, (long long)to, (long long)clash.from + 1, (long long)clash.to);
     return rc;
 }
 
@@ -255,8 +247,7 @@ static bool push_slices(struct wr_table *x, const struct slices *s)
     return true;
 }
 
-static int settle(struct wr_table *x, int64_t from, int64_t to, const struct slices *s,
-                  bool staged, struct hd_err *err)
+static int settle(struct wr_table *x, int64_t from, int64_t to, const struct slices *s, bool staged, struct hd_err *err)
 {
     pthread_mutex_lock(&x->mutex);
     bool ok = staged && push_slices(x, s);
@@ -269,9 +260,8 @@ static int settle(struct wr_table *x, int64_t from, int64_t to, const struct sli
     return ok ? 0 : -1;
 }
 
-static int write_slice(const struct rt_writer *w, struct wr_table *x,
-                       const struct wr_scratch *scratch, struct rt_slice *s,
-                       struct hd_err *err)
+static int write_slice(const struct rt_writer *w, struct wr_table *x, const struct wr_scratch *scratch,
+                       struct rt_slice *s, struct hd_err *err)
 {
     struct wr_stage *stage = &x->stages[scratch->lane];
     size_t n = rt_stage_size(scratch->s);
@@ -283,9 +273,8 @@ static int write_slice(const struct rt_writer *w, struct wr_table *x,
     return rt_fd_write_at(stage->fd, image, n, s->at, path, err);
 }
 
-static int stage_rows(const struct rt_writer *w, struct wr_table *x,
-                      const struct wr_scratch *scratch, int64_t first_row,
-                      const struct rt_row_source *source, struct slices *s, struct hd_err *err)
+static int stage_rows(const struct rt_writer *w, struct wr_table *x, const struct wr_scratch *scratch,
+                      int64_t first_row, const struct rt_row_source *source, struct slices *s, struct hd_err *err)
 {
     int64_t from = 0;
     for (size_t i = 0; i < s->n; i++) {
@@ -312,8 +301,8 @@ static int plan_slices(struct slices *s, int64_t first_row, int64_t rows)
     return s->v ? 0 : -1;
 }
 
-int rt_writer_add(struct rt_writer *w, int table, int64_t first_row, int64_t rows,
-                  const struct rt_row_source *source, struct hd_err *err)
+int rt_writer_add(struct rt_writer *w, int table, int64_t first_row, int64_t rows, const struct rt_row_source *source,
+                  struct hd_err *err)
 {
     struct wr_table *x = &w->tables[table];
     HD_TRY(check_range(x, first_row, rows, err));

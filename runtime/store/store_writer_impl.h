@@ -53,7 +53,6 @@ struct rt_writer {
 };
 
 /* The path of a staging file. */
-void wr_stage_path(const struct rt_writer *w, const struct wr_table *x, int lane,
-                   char out[RT_PATH_MAX]);
+void wr_stage_path(const struct rt_writer *w, const struct wr_table *x, int lane, char out[RT_PATH_MAX]);
 
 #endif

@@ -29,10 +29,9 @@ static heddle_database *database;
 
 static const char schema[] = "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\","
                              "\"type\":\"int32\",\"nullable\":true}]}]}";
-static const char plan[] =
-    "{\"heddle\":1,\"params\":{\"p\":{\"type\":\"int32\",\"default\":1,\"nullable\":true}},"
-    "\"root\":{\"op\":\"values\",\"columns\":[{\"name\":\"a\",\"type\":\"int32\"}],"
-    "\"rows\":[[1]]}}";
+static const char plan[] = "{\"heddle\":1,\"params\":{\"p\":{\"type\":\"int32\",\"default\":1,\"nullable\":true}},"
+                           "\"root\":{\"op\":\"values\",\"columns\":[{\"name\":\"a\",\"type\":\"int32\"}],"
+                           "\"rows\":[[1]]}}";
 
 static const char *in_dir(const char *name)
 {
@@ -67,10 +66,8 @@ static void release_stream(struct ArrowArrayStream *s)
 static void make_schema(struct ArrowSchema *out)
 {
     static struct ArrowSchema column, *columns[] = {&column};
-    column = (struct ArrowSchema){
-        .format = "i", .name = "x", .flags = ARROW_FLAG_NULLABLE, .release = release_schema};
-    *out = (struct ArrowSchema){
-        .format = "+s", .n_children = 1, .children = columns, .release = release_schema};
+    column = (struct ArrowSchema){.format = "i", .name = "x", .flags = ARROW_FLAG_NULLABLE, .release = release_schema};
+    *out = (struct ArrowSchema){.format = "+s", .n_children = 1, .children = columns, .release = release_schema};
 }
 
 static void make_batch(struct ArrowArray *out)
@@ -78,14 +75,9 @@ static void make_batch(struct ArrowArray *out)
     static const int32_t values[] = {1, 2};
     static const void *buffers[] = {NULL, values}, *none[] = {NULL};
     static struct ArrowArray column, *columns[] = {&column};
-    column = (struct ArrowArray){
-        .length = 2, .n_buffers = 2, .buffers = buffers, .release = release_array};
-    *out = (struct ArrowArray){.length = 2,
-                               .n_buffers = 1,
-                               .n_children = 1,
-                               .buffers = none,
-                               .children = columns,
-                               .release = release_array};
+    column = (struct ArrowArray){.length = 2, .n_buffers = 2, .buffers = buffers, .release = release_array};
+    *out = (struct ArrowArray){
+        .length = 2, .n_buffers = 1, .n_children = 1, .buffers = none, .children = columns, .release = release_array};
 }
 
 static int get_schema(struct ArrowArrayStream *s, struct ArrowSchema *out)
@@ -104,8 +96,7 @@ static const char *get_last_error(struct ArrowArrayStream *s)
 }
 static struct ArrowArrayStream make_stream(void)
 {
-    return (struct ArrowArrayStream){get_schema, get_next, get_last_error, release_stream,
-                                     NULL};
+    return (struct ArrowArrayStream){get_schema, get_next, get_last_error, release_stream, NULL};
 }
 
 static heddle_context *new_context(void)
@@ -167,14 +158,14 @@ static int go_on(void *user, double fraction, const char *what)
 #define CALL(name) static int call_##name(int k, heddle_error **err)
 #define UNUSED     ((void)k, (void)err)
 
-#define ERROR_CALL(name, nothing)                                                             \
-    CALL(name)                                                                                \
-    {                                                                                         \
-        heddle_error *e = new_error();                                                        \
-        bool empty = (nothing);                                                               \
-        heddle_error_free(e);                                                                 \
-        (void)err;                                                                            \
-        return empty == (k == 0) ? 0 : -1;                                                    \
+#define ERROR_CALL(name, nothing) \
+    CALL(name) \
+    { \
+        heddle_error *e = new_error(); \
+        bool empty = (nothing); \
+        heddle_error_free(e); \
+        (void)err; \
+        return empty == (k == 0) ? 0 : -1; \
     }
 ERROR_CALL(heddle_error_get_class, heddle_error_get_class(ARG(0, e)) == 0)
 ERROR_CALL(heddle_error_path, !*heddle_error_path(ARG(0, e)))
@@ -182,12 +173,12 @@ ERROR_CALL(heddle_error_message, !*heddle_error_message(ARG(0, e)))
 ERROR_CALL(heddle_error_exit_status, heddle_error_exit_status(ARG(0, e)) == 0)
 ERROR_CALL(heddle_error_detail, (heddle_error_detail(ARG(0, e)), k == 0))
 
-#define FREE_CALL(name, make)                                                                 \
-    CALL(name)                                                                                \
-    {                                                                                         \
-        (void)err;                                                                            \
-        name(k == 0 ? NULL : make);                                                           \
-        return 0;                                                                             \
+#define FREE_CALL(name, make) \
+    CALL(name) \
+    { \
+        (void)err; \
+        name(k == 0 ? NULL : make); \
+        return 0; \
     }
 FREE_CALL(heddle_error_free, new_error())
 FREE_CALL(heddle_free, malloc(8))
@@ -272,16 +263,15 @@ CALL(heddle_database_check)
 {
     char *report = NULL;
     int user = 0;
-    int rc = heddle_database_check(ARG(0, context), ARG(1, in_dir("db")), ARG(2, go_on),
-                                   ARG(3, &user), ARG(4, &report), err);
+    int rc = heddle_database_check(ARG(0, context), ARG(1, in_dir("db")), ARG(2, go_on), ARG(3, &user), ARG(4, &report),
+                                   err);
     heddle_free(report);
     return rc;
 }
 CALL(heddle_writer_open)
 {
     heddle_writer *w = NULL;
-    int rc = heddle_writer_open(ARG(0, context), ARG(1, in_dir("new")), ARG(2, schema),
-                                ARG(3, &w), err);
+    int rc = heddle_writer_open(ARG(0, context), ARG(1, in_dir("new")), ARG(2, schema), ARG(3, &w), err);
     heddle_writer_free(w);
     return rc;
 }
@@ -300,8 +290,7 @@ CALL(heddle_writer_load_text)
 {
     int user = 0;
     heddle_writer *w = new_writer();
-    int rc =
-        heddle_writer_load_text(ARG(0, w), ARG(1, dir), ARG(2, go_on), ARG(3, &user), err);
+    int rc = heddle_writer_load_text(ARG(0, w), ARG(1, dir), ARG(2, go_on), ARG(3, &user), err);
     heddle_writer_free(w);
     return rc;
 }
@@ -408,41 +397,41 @@ CALL(heddle_statement_report)
 }
 
 /* A letter for each pointer argument but err: ! must be given, o may be NULL. */
-#define FUNCTIONS(X)                                                                          \
-    X(heddle_error_get_class, "o")                                                            \
-    X(heddle_error_class_name, "")                                                            \
-    X(heddle_error_path, "o")                                                                 \
-    X(heddle_error_message, "o")                                                              \
-    X(heddle_error_detail, "o")                                                               \
-    X(heddle_error_exit_status, "o")                                                          \
-    X(heddle_error_free, "o")                                                                 \
-    X(heddle_version, "")                                                                     \
-    X(heddle_free, "o")                                                                       \
-    X(heddle_options_init, "o")                                                               \
-    X(heddle_context_new, "o!")                                                               \
-    X(heddle_context_free, "o")                                                               \
-    X(heddle_context_info, "!!")                                                              \
-    X(heddle_database_open, "!o!")                                                            \
-    X(heddle_database_free, "o")                                                              \
-    X(heddle_database_catalog, "!!")                                                          \
-    X(heddle_database_register, "!!!")                                                        \
-    X(heddle_database_drop, "!!")                                                             \
-    X(heddle_database_check, "!!oo!")                                                         \
-    X(heddle_writer_open, "!!!!")                                                             \
-    X(heddle_writer_append, "!!!!")                                                           \
-    X(heddle_writer_load_text, "!!oo")                                                        \
-    X(heddle_writer_commit, "!oo")                                                            \
-    X(heddle_writer_free, "o")                                                                \
-    X(heddle_statement_options_init, "o")                                                     \
-    X(heddle_prepare, "!!o!")                                                                 \
-    X(heddle_statement_new, "!o!")                                                            \
-    X(heddle_statement_prepare, "!!")                                                         \
-    X(heddle_statement_free, "o")                                                             \
-    X(heddle_bind, "!!o")                                                                     \
-    X(heddle_bind_json, "!!")                                                                 \
-    X(heddle_execute, "!!")                                                                   \
-    X(heddle_statement_cancel, "o")                                                           \
-    X(heddle_explain, "!o!")                                                                  \
+#define FUNCTIONS(X) \
+    X(heddle_error_get_class, "o") \
+    X(heddle_error_class_name, "") \
+    X(heddle_error_path, "o") \
+    X(heddle_error_message, "o") \
+    X(heddle_error_detail, "o") \
+    X(heddle_error_exit_status, "o") \
+    X(heddle_error_free, "o") \
+    X(heddle_version, "") \
+    X(heddle_free, "o") \
+    X(heddle_options_init, "o") \
+    X(heddle_context_new, "o!") \
+    X(heddle_context_free, "o") \
+    X(heddle_context_info, "!!") \
+    X(heddle_database_open, "!o!") \
+    X(heddle_database_free, "o") \
+    X(heddle_database_catalog, "!!") \
+    X(heddle_database_register, "!!!") \
+    X(heddle_database_drop, "!!") \
+    X(heddle_database_check, "!!oo!") \
+    X(heddle_writer_open, "!!!!") \
+    X(heddle_writer_append, "!!!!") \
+    X(heddle_writer_load_text, "!!oo") \
+    X(heddle_writer_commit, "!oo") \
+    X(heddle_writer_free, "o") \
+    X(heddle_statement_options_init, "o") \
+    X(heddle_prepare, "!!o!") \
+    X(heddle_statement_new, "!o!") \
+    X(heddle_statement_prepare, "!!") \
+    X(heddle_statement_free, "o") \
+    X(heddle_bind, "!!o") \
+    X(heddle_bind_json, "!!") \
+    X(heddle_execute, "!!") \
+    X(heddle_statement_cancel, "o") \
+    X(heddle_explain, "!o!") \
     X(heddle_statement_report, "!!")
 
 static const struct row {
@@ -463,8 +452,7 @@ static void every_pointer_may_be_null(void **state)
             int want = k >= 0 && rows[i].pointers[k] == '!' ? -1 : 0;
             int rc = rows[i].call(k, &e);
             if (rc != want || (want && !strstr(heddle_error_message(e), rows[i].name)))
-                print_error("%s, argument %d: %d, %s\n", rows[i].name, k, rc,
-                            heddle_error_message(e));
+                print_error("%s, argument %d: %d, %s\n", rows[i].name, k, rc, heddle_error_message(e));
             assert_int_equal(rc, want);
             assert_int_equal(heddle_error_get_class(e), want ? HEDDLE_ERROR_USER : 0);
             if (want) {
@@ -522,8 +510,7 @@ static void no_function_is_forgotten(void **state)
             name--;
         const struct row *r = find_row(name, (size_t)(open - name));
         if (!r || strlen(r->pointers) != count_pointers(open + 1))
-            print_error("not in the table, or with other pointers: %.*s\n", (int)(open - name),
-                        name);
+            print_error("not in the table, or with other pointers: %.*s\n", (int)(open - name), name);
         assert_non_null(r);
         assert_int_equal(strlen(r->pointers), count_pointers(open + 1));
         found++;
@@ -547,8 +534,8 @@ static int use(union wide_options *o, bool of_statement, heddle_error **e)
 {
     heddle_context *c = NULL;
     heddle_statement *s = NULL;
-    int rc = of_statement ? heddle_prepare(database, plan, &o->statement, &s, e)
-                          : heddle_context_new(&o->context, &c, e);
+    int rc =
+        of_statement ? heddle_prepare(database, plan, &o->statement, &s, e) : heddle_context_new(&o->context, &c, e);
     heddle_statement_free(s);
     heddle_context_free(c);
     return rc;
@@ -558,8 +545,7 @@ static void struct_sizes_are_checked(void **state)
 {
     (void)state;
     for (int of_statement = 0; of_statement < 2; of_statement++) {
-        size_t known =
-            of_statement ? sizeof(heddle_statement_options) : sizeof(heddle_options);
+        size_t known = of_statement ? sizeof(heddle_statement_options) : sizeof(heddle_options);
         const struct {
             size_t size;
             int byte;            /* set behind what is known, -1 none */

@@ -34,9 +34,8 @@ struct bed {
 
 static void write_table(struct fx_dir *d)
 {
-    static const char schema[] =
-        "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"k\",\"type\":\"int32\"},"
-        "{\"name\":\"v\",\"type\":\"int64\"}]}]}";
+    static const char schema[] = "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"k\",\"type\":\"int32\"},"
+                                 "{\"name\":\"v\",\"type\":\"int64\"}]}]}";
     int32_t *k = malloc(ROWS * sizeof *k);
     int64_t *v = malloc(ROWS * sizeof *v);
     for (int i = 0; i < ROWS; i++) {
@@ -64,8 +63,7 @@ static char *write_plan(void)
           "\"aggs\":[",
           f);
     for (int i = 0; i < SUMS; i++)
-        fprintf(f, "%s{\"fn\":\"sum\",\"arg\":\"v * %d + :p\",\"as\":\"s%d\"}", i ? "," : "",
-                i + 2, i);
+        fprintf(f, "%s{\"fn\":\"sum\",\"arg\":\"v * %d + :p\",\"as\":\"s%d\"}", i ? "," : "", i + 2, i);
     fputs("],\"input\":{\"op\":\"scan\",\"table\":\"t\"}}}}", f);
     fclose(f);
     return plan;
@@ -262,15 +260,14 @@ static void any_moment_will_do(void **state)
         int stage = live(b, c.s, &ended);
         pthread_join(thread, NULL);
         if (stage < 3 && ended - c.at > SOON_S)
-            fail_msg("stage %d, cancelled after %.3f s: ended %.3f s later", stage, c.after_s,
-                     ended - c.at);
+            fail_msg("stage %d, cancelled after %.3f s: ended %.3f s later", stage, c.after_s, ended - c.at);
         stages[stage]++;
         if (i % 8 == 0)
             live_on(b, c.s, stage);
         heddle_statement_free(c.s); /* its compilation may go on */
     }
-    print_message("life %.3f s; reported by prepare %d, bind %d, execute %d, later %d\n", life,
-                  stages[0], stages[1], stages[2], stages[3]);
+    print_message("life %.3f s; reported by prepare %d, bind %d, execute %d, later %d\n", life, stages[0], stages[1],
+                  stages[2], stages[3]);
     assert_true(stages[2] > 0);
 }
 
@@ -316,8 +313,7 @@ static void refused_memory_is_an_error(void **state)
         heddle_statement *s = new_statement(b);
         snprintf(spec, sizeof spec, "alloc:%d", n);
         hd_fault_arm(spec);
-        int rc = heddle_statement_prepare(s, b->plan, &e) ||
-                 heddle_bind_json(s, "{\"p\": \"4\"}", &e) ||
+        int rc = heddle_statement_prepare(s, b->plan, &e) || heddle_bind_json(s, "{\"p\": \"4\"}", &e) ||
                  heddle_explain(s, "plan,pipelines,spec,cuda", &text, &e);
         reached = hd_fault_calls(HD_FAULT_ALLOC) >= (uint64_t)n;
         hd_fault_arm(NULL);
@@ -334,8 +330,7 @@ static void refused_memory_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            refused_memory_is_an_error), /* first: no compilation may go on meanwhile */
+        cmocka_unit_test(refused_memory_is_an_error), /* first: no compilation may go on meanwhile */
         cmocka_unit_test(nothing_is_lost_before_a_call),
         cmocka_unit_test(streams_are_not_concerned),
         cmocka_unit_test(statements_without_a_plan_say_so),

@@ -35,8 +35,7 @@ void fx_init(struct fx *f, int threads, void *context)
                                .actions = f->actions,
                                .nsites = 2,
                                .sites = f->sites};
-    f->args[0] =
-        (struct rt_arg){.kind = RT_ARG_CONST, .phys = RT_I64, .i = (int64_t)(intptr_t)context};
+    f->args[0] = (struct rt_arg){.kind = RT_ARG_CONST, .phys = RT_I64, .i = (int64_t)(intptr_t)context};
     f->spec.nargs = f->spec.nwords = 1;
 }
 
@@ -53,14 +52,9 @@ void fx_release(struct fx *f)
 int fx_state(struct fx *f, enum rt_state_kind kind)
 {
     struct rt_state *s = &f->states[f->spec.nstates];
-    bool prefix =
-        kind == RT_STATE_HASH || kind == RT_STATE_AGG_HASH || kind == RT_STATE_AGG_DENSE;
-    *s = (struct rt_state){.kind = kind,
-                           .name = "s",
-                           .path = "$.state",
-                           .limit = -1,
-                           .stride = prefix ? 8 : 0,
-                           .est_rows = -1};
+    bool prefix = kind == RT_STATE_HASH || kind == RT_STATE_AGG_HASH || kind == RT_STATE_AGG_DENSE;
+    *s = (struct rt_state){
+        .kind = kind, .name = "s", .path = "$.state", .limit = -1, .stride = prefix ? 8 : 0, .est_rows = -1};
     s->fields = HD_NEWN(&f->arena, struct rt_field, FX_FIELDS);
     s->merge = HD_NEWN(&f->arena, enum rt_merge, FX_FIELDS);
     return f->spec.nstates++;
@@ -72,8 +66,7 @@ int fx_field(struct fx *f, int state, enum rt_phys phys, bool nullable, enum rt_
     struct rt_field *d = &s->fields[s->nfields];
     HD_ASSERT(s->nfields < FX_FIELDS);
     size_t size = (size_t)rt_phys_size(phys), align = HD_MIN(size, (size_t)16);
-    static const enum hd_type_kind kinds[] = {HD_BOOL,    HD_INT32,   HD_INT64,
-                                              HD_DECIMAL, HD_FLOAT64, HD_STRING};
+    static const enum hd_type_kind kinds[] = {HD_BOOL, HD_INT32, HD_INT64, HD_DECIMAL, HD_FLOAT64, HD_STRING};
     *d = (struct rt_field){.name = "f", .phys = phys, .type = hd_type_of(kinds[phys])};
     if (phys == RT_I128)
         d->type = hd_decimal(38, 2);
@@ -91,8 +84,8 @@ int fx_table_pipeline(struct fx *f, int64_t rows, rt_entry_fn entry)
 {
     int i = f->spec.npipelines++;
     f->tables[i].rows = rows;
-    f->pipelines[i] = (struct rt_pipeline){
-        .name = "p", .source = RT_SOURCE_TABLE, .table = &f->tables[i], .nlevels = 1};
+    f->pipelines[i] =
+        (struct rt_pipeline){.name = "p", .source = RT_SOURCE_TABLE, .table = &f->tables[i], .nlevels = 1};
     f->entries[i].entry = entry;
     return i;
 }
@@ -100,8 +93,7 @@ int fx_table_pipeline(struct fx *f, int64_t rows, rt_entry_fn entry)
 int fx_state_pipeline(struct fx *f, enum rt_source_kind source, int state, rt_entry_fn entry)
 {
     int i = f->spec.npipelines++;
-    f->pipelines[i] =
-        (struct rt_pipeline){.name = "p", .source = source, .state = state, .nlevels = 1};
+    f->pipelines[i] = (struct rt_pipeline){.name = "p", .source = source, .state = state, .nlevels = 1};
     f->entries[i].entry = entry;
     return i;
 }
@@ -113,8 +105,7 @@ void fx_action(struct fx *f, enum rt_action_kind kind, int index)
 
 int fx_state_arg(struct fx *f, enum rt_arg_kind kind, int state)
 {
-    f->args[f->spec.nargs++] =
-        (struct rt_arg){.kind = kind, .state = state, .word = f->spec.nwords};
+    f->args[f->spec.nargs++] = (struct rt_arg){.kind = kind, .state = state, .word = f->spec.nwords};
     return f->spec.nwords++;
 }
 
@@ -181,9 +172,7 @@ uint64_t fx_hash(const struct rt_state *s, const unsigned char *row)
         case RT_I64: h = hdd_mix(h ^ w[0]); break;
         case RT_I128: h = hdd_mix(hdd_mix(h ^ w[0]) ^ w[1]); break;
         case RT_F64: h = mix_f64(h, p); break;
-        case RT_STR:
-            h = hdd_mix(h ^ (uint64_t)hdr_hash_bytes((void *)(uintptr_t)w[0], (int32_t)w[1]));
-            break;
+        case RT_STR: h = hdd_mix(h ^ (uint64_t)hdr_hash_bytes((void *)(uintptr_t)w[0], (int32_t)w[1])); break;
         }
     }
     return h;
@@ -194,16 +183,14 @@ bool fx_same_keys(const struct rt_state *s, const unsigned char *a, const unsign
     return rt_keys_equal_any(s, a, b);
 }
 
-unsigned char *fx_group(struct hdd_thread *t, const struct rt_state *s, int state,
-                        const unsigned char *row)
+unsigned char *fx_group(struct hdd_thread *t, const struct rt_state *s, int state, const unsigned char *row)
 {
     struct hdd_agg_local *l = ((void **)t->local)[state];
     uint64_t h = fx_hash(s, row);
     for (;;) {
         uint64_t *slots = l->slots, at = h & l->mask;
         for (; slots[at]; at = (at + 1) & l->mask) {
-            unsigned char *r =
-                (unsigned char *)l->rows + ((uint32_t)slots[at] - 1) * (size_t)s->stride;
+            unsigned char *r = (unsigned char *)l->rows + ((uint32_t)slots[at] - 1) * (size_t)s->stride;
             if (slots[at] >> 32 == h >> 32 && fx_same_keys(s, r, row))
                 return r;
         }

@@ -67,8 +67,7 @@ int32_t fx_append(struct hdd_thread *t, int state, const void *row, size_t strid
 /* Hash of the key fields by the rule of templates/abi.h. */
 uint64_t fx_hash(const struct rt_state *s, const unsigned char *row);
 /* Finds or makes the group of a key image (a whole row with hash and keys); NULL: failed. */
-unsigned char *fx_group(struct hdd_thread *t, const struct rt_state *s, int state,
-                        const unsigned char *row);
+unsigned char *fx_group(struct hdd_thread *t, const struct rt_state *s, int state, const unsigned char *row);
 bool fx_same_keys(const struct rt_state *s, const unsigned char *a, const unsigned char *b);
 
 /* Values of rows. */
@@ -82,8 +81,7 @@ static inline bool fx_valid(const struct rt_state *s, const unsigned char *row, 
 {
     return s->fields[field].valid_offset < 0 || row[s->fields[field].valid_offset];
 }
-static inline void fx_put(const struct rt_state *s, unsigned char *row, int field,
-                          const void *v)
+static inline void fx_put(const struct rt_state *s, unsigned char *row, int field, const void *v)
 {
     memcpy(row + s->fields[field].offset, v, (size_t)rt_phys_size(s->fields[field].phys));
     if (s->fields[field].valid_offset >= 0)

@@ -74,16 +74,14 @@ static void update(const struct agg *c, unsigned char *row, uint64_t i)
 }
 
 /* Row `got` must be what updating an empty row with all numbers of the group gives. */
-static void check_group(const struct agg *c, const unsigned char *wanted,
-                        const unsigned char *got)
+static void check_group(const struct agg *c, const unsigned char *wanted, const unsigned char *got)
 {
     const struct rt_state *s = c->s;
     for (int k = c->keys; k < s->nfields; k++) {
         const struct rt_field *f = &s->fields[k];
         assert_int_equal(fx_valid(s, wanted, k), fx_valid(s, got, k));
         if (fx_valid(s, wanted, k))
-            assert_int_equal(rt_value_compare(f->phys, wanted + f->offset, got + f->offset),
-                             0);
+            assert_int_equal(rt_value_compare(f->phys, wanted + f->offset, got + f->offset), 0);
     }
 }
 
@@ -101,8 +99,7 @@ static unsigned char *reference(const struct agg *c, int64_t n, unsigned char **
 
 /* ---- AGG_SCALAR ------------------------------------------------------------------------ */
 
-static int32_t fill_scalar(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                           uint64_t end)
+static int32_t fill_scalar(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     const struct agg *c = fx_context(args);
     struct hdd_dense_local *l = ((void **)t->local)[0];
@@ -139,8 +136,7 @@ static void scalar_gives_one_row(void **state)
 
 /* ---- AGG_DENSE ------------------------------------------------------------------------- */
 
-static int32_t fill_dense(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                          uint64_t end)
+static int32_t fill_dense(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     const struct agg *c = fx_context(args);
     struct hdd_dense_local *l = ((void **)t->local)[0];
@@ -149,8 +145,7 @@ static int32_t fill_dense(const uint64_t *args, struct hdd_thread *t, uint64_t b
         unsigned char *row = rows + group_of(c, i) * (size_t)c->s->stride;
         if (c->shared) { /* only counts: one atomic add */
             row[0] = 1;
-            __atomic_fetch_add((int64_t *)(void *)(row + c->s->fields[c->keys].offset), 1,
-                               __ATOMIC_RELAXED);
+            __atomic_fetch_add((int64_t *)(void *)(row + c->s->fields[c->keys].offset), 1, __ATOMIC_RELAXED);
             continue;
         }
         int64_t g = (int64_t)group_of(c, i);
@@ -184,8 +179,7 @@ static void run_dense(int threads, uint64_t groups, int64_t n, bool shared)
         const unsigned char *row = rows + g * (size_t)c.s->stride;
         assert_int_equal(row[0], used[g]);
         if (shared)
-            assert_int_equal(fx_i64(c.s, row, 1),
-                             fx_i64(c.s, wanted + g * (size_t)c.s->stride, 1));
+            assert_int_equal(fx_i64(c.s, row, 1), fx_i64(c.s, wanted + g * (size_t)c.s->stride, 1));
         else if (used[g])
             check_group(&c, wanted + g * (size_t)c.s->stride, row);
         if (used[g] && !shared)
@@ -223,8 +217,7 @@ static void make_key(const struct agg *c, uint64_t g, unsigned char *row)
         fx_put(c->s, row, 1, &s);
 }
 
-static int32_t fill_hash(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                         uint64_t end)
+static int32_t fill_hash(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     const struct agg *c = fx_context(args);
     unsigned char key[256];
@@ -238,8 +231,7 @@ static int32_t fill_hash(const uint64_t *args, struct hdd_thread *t, uint64_t be
     return 0;
 }
 
-static void check_groups(const struct agg *c, int64_t n, const unsigned char *rows,
-                         uint64_t got)
+static void check_groups(const struct agg *c, int64_t n, const unsigned char *rows, uint64_t got)
 {
     size_t stride = (size_t)c->s->stride, groups = 0;
     unsigned char *used, key[256], *wanted = reference(c, n, &used);
@@ -311,8 +303,7 @@ static void hash_without_keys_is_one_group(void **state)
 /* ---- Sums beyond their type ------------------------------------------------------------- */
 
 /* Two workers, each with most of what a decimal holds. */
-static int32_t fill_huge(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                         uint64_t end)
+static int32_t fill_huge(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     const struct rt_state *s = fx_context(args);
     struct hdd_dense_local *l = ((void **)t->local)[0];

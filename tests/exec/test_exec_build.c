@@ -48,8 +48,7 @@ static void make_row(const struct build *b, uint64_t i, unsigned char *row)
     unsigned char v[16];
     memset(row, 0, (size_t)s->stride);
     for (int k = 0; k < s->nkeys; k++) {
-        if (s->fields[k].valid_offset >= 0 &&
-            (int)(fx_random(i * 7 + (uint64_t)k) & 127) < b->null_percent)
+        if (s->fields[k].valid_offset >= 0 && (int)(fx_random(i * 7 + (uint64_t)k) & 127) < b->null_percent)
             continue;
         make_key(s->fields[k].phys, key_number(b, i) >> (k * 4), i, v);
         fx_put(s, row, k, v);
@@ -106,8 +105,7 @@ static int32_t look(const uint64_t *args, struct hdd_thread *t, uint64_t begin, 
     return 0;
 }
 
-static const struct hdd_hash_slot *probe(const struct looking *c, const struct seen *s,
-                                         const unsigned char *row)
+static const struct hdd_hash_slot *probe(const struct looking *c, const struct seen *s, const unsigned char *row)
 {
     uint64_t h = fx_hash(c->b.s, row);
     for (uint64_t at = h & s->mask; s->slots[at].count; at = (at + 1) & s->mask)
@@ -123,15 +121,13 @@ static void check_hash(const struct looking *c, const struct seen *s)
 {
     const struct rt_state *st = c->b.s;
     size_t stride = (size_t)st->stride;
-    unsigned char row[256], *covered = calloc(1, s->nrows + 1),
-                            *found = calloc(1, (size_t)c->n + 1);
+    unsigned char row[256], *covered = calloc(1, s->nrows + 1), *found = calloc(1, (size_t)c->n + 1);
     for (uint64_t at = 0; at <= s->mask; at++)
         for (uint64_t i = 0; i < (uint32_t)s->slots[at].count; i++) {
             uint64_t r = s->slots[at].begin + i;
             assert_true(r < s->nrows && !covered[r]);
             covered[r] = 1;
-            assert_true(
-                fx_same_keys(st, s->rows + s->slots[at].begin * stride, s->rows + r * stride));
+            assert_true(fx_same_keys(st, s->rows + s->slots[at].begin * stride, s->rows + r * stride));
             int64_t id = fx_i64(st, s->rows + r * stride, st->nfields - 1);
             assert_true(id >= 0 && id < c->n && !found[id]);
             found[id] = 1;
@@ -149,8 +145,8 @@ static void check_hash(const struct looking *c, const struct seen *s)
     free(found);
 }
 
-static void run_hash(int threads, const enum rt_phys *keys, int nkeys, struct build b,
-                     int64_t n, bool unique, bool dedupe)
+static void run_hash(int threads, const enum rt_phys *keys, int nkeys, struct build b, int64_t n, bool unique,
+                     bool dedupe)
 {
     struct fx f;
     struct looking c = {.b = b, .n = n, .check = check_hash};
@@ -180,9 +176,8 @@ static void run_hash(int threads, const enum rt_phys *keys, int nkeys, struct bu
 
 static void hash_of_every_type(void **state)
 {
-    static const enum rt_phys keys[][2] = {{RT_BOOL, RT_I32}, {RT_I32, RT_I64},
-                                           {RT_I64, RT_I32},  {RT_I128, RT_STR},
-                                           {RT_F64, RT_I32},  {RT_STR, RT_F64}};
+    static const enum rt_phys keys[][2] = {{RT_BOOL, RT_I32}, {RT_I32, RT_I64}, {RT_I64, RT_I32},
+                                           {RT_I128, RT_STR}, {RT_F64, RT_I32}, {RT_STR, RT_F64}};
     (void)state;
     for (size_t i = 0; i < HD_COUNT(keys); i++)
         for (int nkeys = 1; nkeys < 3; nkeys++)
@@ -234,8 +229,7 @@ static uint64_t csr_index(const struct csr *c, uint64_t i)
     return key_number(&c->look.b, i) % c->range;
 }
 
-static int32_t fill_csr(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                        uint64_t end)
+static int32_t fill_csr(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     const struct csr *c = fx_context(args);
     for (uint64_t i = begin; i < end; i++) {
@@ -271,8 +265,7 @@ static void run_csr(int threads, uint64_t range, int64_t n, int hot, bool sorted
 {
     struct fx f;
     struct csr c = {.range = range, .sorted = sorted};
-    c.look = (struct looking){
-        .b = {.distinct = range, .hot_percent = hot}, .n = n, .check = check_csr};
+    c.look = (struct looking){.b = {.distinct = range, .hot_percent = hot}, .n = n, .check = check_csr};
     fx_init(&f, threads, &c);
     int s = fx_state(&f, RT_STATE_CSR);
     fx_field(&f, s, RT_I64, false, RT_MERGE_ANY);
@@ -321,8 +314,7 @@ struct direct {
     uint64_t range;
 };
 
-static int32_t fill_direct(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                           uint64_t end)
+static int32_t fill_direct(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     const struct direct *c = fx_context(args);
     uint64_t *bits = (uint64_t *)pointer(args, c->w_bits);
@@ -341,8 +333,7 @@ static int32_t fill_direct(const uint64_t *args, struct hdd_thread *t, uint64_t 
     return 0;
 }
 
-static int32_t check_direct(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                            uint64_t end)
+static int32_t check_direct(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     const struct direct *c = fx_context(args);
     const uint64_t *bits = pointer(args, c->w_bits), *matches = pointer(args, c->w_matches);

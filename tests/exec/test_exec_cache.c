@@ -41,8 +41,7 @@ static struct rt_bytes make_bitcode(int n, int salt)
         LLVMValueRef v = LLVMBuildMul(b, args[0], LLVMConstInt(i32, (unsigned)k + 2, 0), "v");
         v = LLVMBuildAdd(b, v, LLVMConstInt(i32, (unsigned)salt, 0), "v");
         for (int i = 0; i < 60; i++) /* weight, so that the module is worth dividing */
-            v = LLVMBuildXor(
-                b, v, LLVMBuildMul(b, v, LLVMConstInt(i32, 2 * (unsigned)i, 0), ""), "");
+            v = LLVMBuildXor(b, v, LLVMBuildMul(b, v, LLVMConstInt(i32, 2 * (unsigned)i, 0), ""), "");
         v = LLVMBuildAdd(b, v, LLVMBuildTrunc(b, year, i32, ""), "");
         LLVMBuildRet(b, v);
     }
@@ -162,8 +161,7 @@ static char *entry_of(const char *dir)
     return path;
 }
 
-static const struct rt_bytes two_parts[] = {{(unsigned char *)"first part", 10},
-                                            {(unsigned char *)"second", 6}};
+static const struct rt_bytes two_parts[] = {{(unsigned char *)"first part", 10}, {(unsigned char *)"second", 6}};
 static const struct rt_cache_key key = {0x0123456789abcdef, 42};
 
 static bool loads(struct rt_disk_cache *c, struct rt_cache_key k)
@@ -377,16 +375,14 @@ struct both {
     struct rt_crew *crew;
 };
 
-static enum rt_cached get(struct both *b, struct rt_bytes bc, bool fresh, int nfunctions,
-                          int salt)
+static enum rt_cached get(struct both *b, struct rt_bytes bc, bool fresh, int nfunctions, int salt)
 {
     struct rt_cached_code *code;
     enum rt_cached how;
     struct hd_err err;
     char name[16];
     hd_err_init(&err);
-    if (rt_code_cache_get(b->cache, b->crew, 3, NULL, bc.p, bc.n, fresh, &code, &how, &err) !=
-        0)
+    if (rt_code_cache_get(b->cache, b->crew, 3, NULL, bc.p, bc.n, fresh, &code, &how, &err) != 0)
         fail_msg("%s %s", err.message, err.detail ? err.detail : "");
     for (int k = 0; k < nfunctions; k++) {
         snprintf(name, sizeof name, "f%d", k);
@@ -470,8 +466,7 @@ static void many_modules_are_kept_within_bounds(void **state)
         bc[i] = make_bitcode(1, 100 + i);
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < 8; i++)
-            assert_int_equal(get(&b, bc[i], false, 1, 100 + i),
-                             round ? RT_CACHED_MEMORY : RT_COMPILED);
+            assert_int_equal(get(&b, bc[i], false, 1, 100 + i), round ? RT_CACHED_MEMORY : RT_COMPILED);
     for (int i = 0; i < 8; i++)
         rt_bytes_release(&bc[i]);
     close_cache(&b);

@@ -15,8 +15,7 @@ static void wide_quotients_multiply_back(void **state)
     (void)state;
     for (uint64_t i = 0; i < 20000; i++) {
         hd_u128 a = (hd_u128)fx_random(i) << 60 | fx_random(i + 1);
-        hd_u128 b =
-            ((hd_u128)fx_random(i + 2) << 62 | fx_random(i + 3)) >> fx_random(i + 5) % 100;
+        hd_u128 b = ((hd_u128)fx_random(i + 2) << 62 | fx_random(i + 3)) >> fx_random(i + 5) % 100;
         hd_u128 d = ((hd_u128)fx_random(i + 4) << 63 | 1) >> fx_random(i + 6) % 60 | 1, q;
         hdd_u256 p = hdd_wide_mul(a, b);
         if (!hdd_wide_div_round(p, d, &q)) {
@@ -99,8 +98,7 @@ static void reading_rounds_once(void **state)
         snprintf(text + k, 16, i % 2 ? "e%d" : "", i % 4 == 1 ? e : e / 12);
         read_must_round(text);
     }
-    for (uint64_t i = 0; i < 3000;
-         i++) { /* half of the way to the next number, and beside it */
+    for (uint64_t i = 0; i < 3000; i++) { /* half of the way to the next number, and beside it */
         f64 v = fabs(draw_f64(i)), next = nextafter(v, INFINITY);
         if (!isfinite(next))
             continue;
@@ -114,10 +112,29 @@ static void reading_rounds_once(void **state)
 
 static void readable_and_not(void **state)
 {
-    static const char *const bad[] = {
-        "",     ".",    "-",      "+",  "e5",   "1e",      "1e+", " 1", "1 ",    "1.2.3",
-        "0x10", "1e5.", "nan(1)", "in", "inff", "infinit", "--1", "1-", "1e1e1", "1,5",
-        "1e400", "-1e99999999999999999999", "1.7976931348623159e308"};
+    static const char *const bad[] = {"",
+                                      ".",
+                                      "-",
+                                      "+",
+                                      "e5",
+                                      "1e",
+                                      "1e+",
+                                      " 1",
+                                      "1 ",
+                                      "1.2.3",
+                                      "0x10",
+                                      "1e5.",
+                                      "nan(1)",
+                                      "in",
+                                      "inff",
+                                      "infinit",
+                                      "--1",
+                                      "1-",
+                                      "1e1e1",
+                                      "1,5",
+                                      "1e400",
+                                      "-1e99999999999999999999",
+                                      "1.7976931348623159e308"};
     f64 v;
     (void)state;
     for (size_t i = 0; i < HD_COUNT(bad); i++)
@@ -182,8 +199,7 @@ static void f64_to_integers(void **state)
     hd_i128 r;
     assert_true(hdd_f64_to_wide(-2147483648.0, 0, 0, 32, &r) && r == INT32_MIN);
     assert_false(hdd_f64_to_wide(2147483648.0, 0, 0, 32, &r));
-    assert_false(hdd_f64_to_wide(NAN, 0, 0, 64, &r) ||
-                 hdd_f64_to_wide(-INFINITY, 0, 0, 64, &r));
+    assert_false(hdd_f64_to_wide(NAN, 0, 0, 64, &r) || hdd_f64_to_wide(-INFINITY, 0, 0, 64, &r));
 }
 
 /* ---- the other forms -------------------------------------------------------------------- */
@@ -195,8 +211,7 @@ static void texts_equal_base(void **state)
     for (uint64_t i = 0; i < 40000; i++) {
         int scale = (int)(i % 39);
         hd_i128 v = draw_i128(i) % hd_pow10(38);
-        i64 micros =
-            (i64)(fx_random(i) % (3652059ULL * 86400000000ULL)) - 719162LL * 86400000000LL;
+        i64 micros = (i64)(fx_random(i) % (3652059ULL * 86400000000ULL)) - 719162LL * 86400000000LL;
         micros -= i % 2 ? micros % 1000000 : 0;
         mine[hdd_put_decimal((u8 *)mine, v, scale)] = 0;
         assert_string_equal(mine, hd_dec_text(v, scale, base));
@@ -267,9 +282,7 @@ static void reading_equals_base(void **state)
         want = hd_int_parse(text, (size_t)n, &wide);
         assert_int_equal(hdd_read_int(s, n, INT64_MIN, INT64_MAX, &mine), want);
         assert_true(!want || mine == wide);
-        hd_timestamp_text((int64_t)(fx_random(i) % (3652059ULL * 86400000000ULL)) -
-                              719162LL * 86400000000LL,
-                          text);
+        hd_timestamp_text((int64_t)(fx_random(i) % (3652059ULL * 86400000000ULL)) - 719162LL * 86400000000LL, text);
         text[i % 9 ? 26 - i % 8 : 10] = 0;
         n = spoil(i / 3, text);
         want = hd_timestamp_parse(text, (size_t)n, &micros);

@@ -74,8 +74,7 @@ static void like_cases(void **state)
     };
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++)
-        if (like(cases[i].p, cases[i].s, strlen(cases[i].s), cases[i].escape) !=
-            cases[i].match)
+        if (like(cases[i].p, cases[i].s, strlen(cases[i].s), cases[i].escape) != cases[i].match)
             fail_msg("'%s' like '%s'", cases[i].s, cases[i].p);
 }
 
@@ -171,11 +170,7 @@ static void hostile_patterns_take_linear_time(void **state)
     static const struct {
         int n; /* of "a" before the middle, half as many after it */
         const char *middle, *end;
-    } cases[] = {{400000, "e", "%"},
-                 {3000, "_", "b%"},
-                 {3000, "__e", "%"},
-                 {60, "_", "b%"},
-                 {500000, "e", ""}};
+    } cases[] = {{400000, "e", "%"}, {3000, "_", "b%"}, {3000, "__e", "%"}, {60, "_", "b%"}, {500000, "e", ""}};
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     static const size_t slower = 16; /* the instrumented code, right or wrong */
 #else
@@ -294,8 +289,7 @@ static void substrings(void **state)
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         struct hdr_text out = {NULL, -1};
-        int32_t rc =
-            hdr_substring(&thread, text("hello"), 5, cases[i].start, cases[i].length, 1, &out);
+        int32_t rc = hdr_substring(&thread, text("hello"), 5, cases[i].start, cases[i].length, 1, &out);
         assert_int_equal(rc, !cases[i].wanted);
         if (!cases[i].wanted) {
             assert_int_equal(thread.failure, RT_FAIL_SUBSTRING);
@@ -324,8 +318,7 @@ static void products(void **state)
     (void)state;
     assert_int_equal(hdr_mul_i128(&thread, -7, -1, 6, 0, 38, 0, &out), 0);
     check_i128(out, -42);
-    assert_int_equal(hdr_mul_i128(&thread, LO(big), HI(big), LO(big), HI(big), 38, 0, &out),
-                     1);
+    assert_int_equal(hdr_mul_i128(&thread, LO(big), HI(big), LO(big), HI(big), 38, 0, &out), 1);
     assert_int_equal(thread.failure, RT_FAIL_OVERFLOW);
     assert_int_equal(hdr_mul_i128(&thread, LO(big), HI(big), LO(big), HI(big), 0, 0, &out), 0);
     check_i128(out, hd_pow10(38));
@@ -350,13 +343,12 @@ static void quotients(void **state)
         {"5", "2", 0, "3"},
         {"7", "7", 0, "1"},
         {"0", "5", 10, "0"},
-        {"99999999999999999999999999999999999999", "1", 0,
-         "99999999999999999999999999999999999999"},
+        {"99999999999999999999999999999999999999", "1", 0, "99999999999999999999999999999999999999"},
         {"99999999999999999999999999999999999999", "1", 1, NULL},
-        {"12345678901234567890123456789012345678", "98765432109876543210987654321098765432",
-         30, "124999998860937500014238281250"},
-        {"99999999999999999999999999999999999999", "99999999999999999999999999999999999998",
-         37, "10000000000000000000000000000000000000"},
+        {"12345678901234567890123456789012345678", "98765432109876543210987654321098765432", 30,
+         "124999998860937500014238281250"},
+        {"99999999999999999999999999999999999999", "99999999999999999999999999999999999998", 37,
+         "10000000000000000000000000000000000000"},
         {"1", "99999999999999999999999999999999999999", 38, "1"},
     };
     (void)state;
@@ -364,8 +356,7 @@ static void quotients(void **state)
         hd_i128 a, b, wanted = 0, out = 0;
         assert_true(hd_dec_parse(cases[i].a, strlen(cases[i].a), 0, &a));
         assert_true(hd_dec_parse(cases[i].b, strlen(cases[i].b), 0, &b));
-        int32_t rc =
-            hdr_div_dec(&thread, LO(a), HI(a), LO(b), HI(b), cases[i].scale, 38, 0, &out);
+        int32_t rc = hdr_div_dec(&thread, LO(a), HI(a), LO(b), HI(b), cases[i].scale, 38, 0, &out);
         assert_int_equal(rc, !cases[i].wanted);
         if (rc)
             continue;
@@ -410,9 +401,8 @@ static void parts_are_joined_once(void **state)
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         hd_i128 out = 0;
-        int32_t rc = hdr_of_parts(&thread, LO(cases[i].high), HI(cases[i].high), LO(cases[i].low),
-                                  HI(cases[i].low), cases[i].n, cases[i].scale,
-                                  cases[i].digits, 2, &out);
+        int32_t rc = hdr_of_parts(&thread, LO(cases[i].high), HI(cases[i].high), LO(cases[i].low), HI(cases[i].low),
+                                  cases[i].n, cases[i].scale, cases[i].digits, 2, &out);
         if (rc != !cases[i].fits)
             fail_msg("case %zu: status %d", i, rc);
         if (!rc)
@@ -428,9 +418,8 @@ static void rescaling_and_rounding(void **state)
         int64_t v;
         int scale;
         int64_t wanted;
-    } cases[] = {{15, 1, 2},  {14, 1, 1},   {-15, 1, -2}, {-14, 1, -1}, {5, 1, 1},
-                 {-5, 1, -1}, {4, 1, 0},    {0, 5, 0},    {99, 2, 1},   {49, 2, 0},
-                 {50, 2, 1},  {-50, 2, -1}, {123, 0, 123}};
+    } cases[] = {{15, 1, 2}, {14, 1, 1}, {-15, 1, -2}, {-14, 1, -1}, {5, 1, 1},    {-5, 1, -1},  {4, 1, 0},
+                 {0, 5, 0},  {99, 2, 1}, {49, 2, 0},   {50, 2, 1},   {-50, 2, -1}, {123, 0, 123}};
     hd_i128 out;
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
@@ -478,8 +467,7 @@ static void floats(void **state)
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         hd_i128 out = 77;
-        int32_t rc = hdr_from_f64(&thread, cases[i].v, cases[i].scale, cases[i].digits,
-                                  cases[i].bits, 0, &out);
+        int32_t rc = hdr_from_f64(&thread, cases[i].v, cases[i].scale, cases[i].digits, cases[i].bits, 0, &out);
         if (rc != cases[i].fails)
             fail_msg("case %zu", i);
         if (rc == 0)
@@ -574,8 +562,8 @@ static void from_text(void **state)
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         hd_i128 out = 0;
-        int32_t rc = hdr_from_text(&thread, text(cases[i].s), (int32_t)strlen(cases[i].s),
-                                   code(cases[i].type), 1, &out);
+        int32_t rc =
+            hdr_from_text(&thread, text(cases[i].s), (int32_t)strlen(cases[i].s), code(cases[i].type), 1, &out);
         if (rc == (int32_t)cases[i].ok)
             fail_msg("'%s'", cases[i].s);
         if (rc == 0)
@@ -613,15 +601,13 @@ static void float_text_round_trips(void **state)
 }
 
 /* hdr_to_text takes memory from the execution: a program that casts. */
-static int32_t cast_rows(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                         uint64_t end)
+static int32_t cast_rows(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     (void)args;
     for (uint64_t i = begin; i < end; i++) {
         hd_i128 v = (hd_i128)i * 1000 - 5;
         struct hdr_text out;
-        if (hdr_to_text(t, LO(v), HI(v), code(hd_decimal(20, 2)), &out) != 0 ||
-            fx_append(t, 0, &out, 16) != 0)
+        if (hdr_to_text(t, LO(v), HI(v), code(hd_decimal(20, 2)), &out) != 0 || fx_append(t, 0, &out, 16) != 0)
             return 1;
     }
     return 0;

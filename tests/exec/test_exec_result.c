@@ -30,8 +30,7 @@ static int32_t fill(const uint64_t *args, struct hdd_thread *t, uint64_t begin, 
         double real = (double)i / 4;
         unsigned char odd = i & 1;
         struct rt_row_str str = {dict_bytes, i % 12};
-        const void *values[NCOLS] = {&odd,   &small, &large, &wide, &real,
-                                     &small, &large, &str,   &code};
+        const void *values[NCOLS] = {&odd, &small, &large, &wide, &real, &small, &large, &str, &code};
         memset(row, 0xee, (size_t)s->stride);
         for (int c = 0; c < NCOLS; c++) {
             if (s->fields[c].valid_offset >= 0)
@@ -47,11 +46,9 @@ static int32_t fill(const uint64_t *args, struct hdd_thread *t, uint64_t begin, 
 
 static void make(struct fx *f, struct typed *c, int64_t n, struct rt_result_column *cols)
 {
-    static const enum rt_phys phys[NCOLS] = {RT_BOOL, RT_I32, RT_I64, RT_I128, RT_F64,
-                                             RT_I32,  RT_I64, RT_STR, RT_I32};
-    static const enum hd_type_kind kinds[NCOLS] = {HD_BOOL,      HD_INT32,   HD_INT64,
-                                                   HD_DECIMAL,   HD_FLOAT64, HD_DATE,
-                                                   HD_TIMESTAMP, HD_STRING,  HD_STRING};
+    static const enum rt_phys phys[NCOLS] = {RT_BOOL, RT_I32, RT_I64, RT_I128, RT_F64, RT_I32, RT_I64, RT_STR, RT_I32};
+    static const enum hd_type_kind kinds[NCOLS] = {HD_BOOL, HD_INT32,     HD_INT64,  HD_DECIMAL, HD_FLOAT64,
+                                                   HD_DATE, HD_TIMESTAMP, HD_STRING, HD_STRING};
     static struct fe_table_column column;
     static struct fe_table dict_table = {.ncols = 1, .cols = &column};
     column.dict = (struct fe_dict){3, dict_offsets, dict_bytes};
@@ -59,8 +56,7 @@ static void make(struct fx *f, struct typed *c, int64_t n, struct rt_result_colu
     int s = fx_state(f, RT_STATE_ROWS);
     for (int k = 0; k < NCOLS; k++) {
         fx_field(f, s, phys[k], k % 2 == 1, RT_MERGE_ANY);
-        struct hd_type type =
-            kinds[k] == HD_DECIMAL ? hd_decimal(38, 4) : hd_type_of(kinds[k]);
+        struct hd_type type = kinds[k] == HD_DECIMAL ? hd_decimal(38, 4) : hd_type_of(kinds[k]);
         f->states[s].fields[k].type = type;
         cols[k] = (struct rt_result_column){"col", type, k % 2 == 1, k};
     }
@@ -111,8 +107,7 @@ static void check_value(const struct ArrowArray *a, int c, int64_t r, uint64_t i
 
 static void check_schema(struct ArrowArrayStream *s)
 {
-    static const char *const formats[NCOLS] = {"b",   "i",    "l", "d:38,4", "g",
-                                               "tdD", "tsu:", "u", "u"};
+    static const char *const formats[NCOLS] = {"b", "i", "l", "d:38,4", "g", "tdD", "tsu:", "u", "u"};
     struct ArrowSchema schema;
     assert_int_equal(s->get_schema(s, &schema), 0);
     assert_string_equal(schema.format, "+s");

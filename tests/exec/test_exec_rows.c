@@ -8,8 +8,7 @@ struct numbers {
 };
 
 /* Appends the row number. */
-static int32_t append_number(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                             uint64_t end)
+static int32_t append_number(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     struct numbers *c = fx_context(args);
     int64_t row[16] = {0};
@@ -87,8 +86,7 @@ static void limit_beyond_the_rows(void **state)
 {
     static const struct {
         int64_t limit, offset, rows;
-    } cases[] = {{200, 0, 100}, {200, 40, 60}, {10, 95, 5}, {10, 100, 0},
-                 {10, 500, 0},  {0, 0, 0},     {-1, 30, 70}};
+    } cases[] = {{200, 0, 100}, {200, 40, 60}, {10, 95, 5}, {10, 100, 0}, {10, 500, 0}, {0, 0, 0}, {-1, 30, 70}};
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         struct fx f;

@@ -42,8 +42,7 @@ static uint64_t weight(const struct carried *k, uint64_t i)
     return (k->row * 31 + i) * (k->depth + 1);
 }
 
-static int32_t deep(const uint64_t *args, struct hdd_thread *t, void *carried, uint64_t begin,
-                    uint64_t end)
+static int32_t deep(const uint64_t *args, struct hdd_thread *t, void *carried, uint64_t begin, uint64_t end)
 {
     const struct carried *k = carried;
     (void)args;
@@ -53,15 +52,12 @@ static int32_t deep(const uint64_t *args, struct hdd_thread *t, void *carried, u
     return 0;
 }
 
-static int32_t open_grandchildren(const uint64_t *args, struct hdd_thread *t,
-                                  struct carried *k, uint64_t n)
+static int32_t open_grandchildren(const uint64_t *args, struct hdd_thread *t, struct carried *k, uint64_t n)
 {
-    return n > HDD_SPLIT ? hdr_spawn(t, 2, k, sizeof *k, 0, (int64_t)n)
-                         : deep(args, t, k, 0, n);
+    return n > HDD_SPLIT ? hdr_spawn(t, 2, k, sizeof *k, 0, (int64_t)n) : deep(args, t, k, 0, n);
 }
 
-static int32_t level_one(const uint64_t *args, struct hdd_thread *t, void *carried,
-                         uint64_t begin, uint64_t end)
+static int32_t level_one(const uint64_t *args, struct hdd_thread *t, void *carried, uint64_t begin, uint64_t end)
 {
     struct tree *c = fx_context(args);
     const struct carried *k = carried;
@@ -80,15 +76,13 @@ static int32_t level_one(const uint64_t *args, struct hdd_thread *t, void *carri
     return 0;
 }
 
-static int32_t scan_tree(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                         uint64_t end)
+static int32_t scan_tree(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     const struct tree *c = fx_context(args);
     for (uint64_t i = begin; i < end; i++) {
         struct carried k __attribute__((aligned(16))) = {.row = i};
         uint64_t n = children(c, i);
-        if (n > HDD_SPLIT ? hdr_spawn(t, 1, &k, sizeof k, 0, (int64_t)n) != 0
-                          : level_one(args, t, &k, 0, n) != 0)
+        if (n > HDD_SPLIT ? hdr_spawn(t, 1, &k, sizeof k, 0, (int64_t)n) != 0 : level_one(args, t, &k, 0, n) != 0)
             return 1;
     }
     return 0;
@@ -136,8 +130,7 @@ static void long_ranges_are_split(void **state)
     for (size_t k = 0; k < HD_COUNT(fx_threads); k++)
         for (size_t i = 0; i < HD_COUNT(cases); i++) {
             struct fx f;
-            struct tree c = {
-                .hot = cases[i].hot, .cold = cases[i].cold, .grand = cases[i].grand};
+            struct tree c = {.hot = cases[i].hot, .cold = cases[i].cold, .grand = cases[i].grand};
             uint64_t n, sum;
             make_tree(&f, &c, fx_threads[k], cases[i].rows);
             memcpy(&sum, fx_rows(&f, 0, &n), 8);
@@ -168,8 +161,7 @@ struct in_order {
     uint64_t next;
 };
 
-static int32_t expect_next(const uint64_t *args, struct hdd_thread *t, void *carried,
-                           uint64_t begin, uint64_t end)
+static int32_t expect_next(const uint64_t *args, struct hdd_thread *t, void *carried, uint64_t begin, uint64_t end)
 {
     struct in_order *c = fx_context(args);
     (void)t;
@@ -179,8 +171,7 @@ static int32_t expect_next(const uint64_t *args, struct hdd_thread *t, void *car
     return 0;
 }
 
-static int32_t scan_in_order(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                             uint64_t end)
+static int32_t scan_in_order(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     (void)args;
     for (uint64_t i = begin; i < end; i++) {
@@ -212,8 +203,7 @@ static void ordered_pipelines_run_ranges_in_place(void **state)
 
 /* ---- Sources --------------------------------------------------------------------------- */
 
-static int32_t count_rows(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                          uint64_t end)
+static int32_t count_rows(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     (void)args;
     add(t, end - begin);
@@ -245,8 +235,7 @@ static void every_source_is_walked_once(void **state)
     }
 }
 
-static int32_t count_in_profile(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                                uint64_t end)
+static int32_t count_in_profile(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     uint64_t *counters = t->counters;
     (void)args;
@@ -280,8 +269,7 @@ static void counters_are_summed(void **state)
 
 /* ---- Failures -------------------------------------------------------------------------- */
 
-static int32_t fail_at_row(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                           uint64_t end)
+static int32_t fail_at_row(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     const uint64_t *row = fx_context(args);
     return *row >= begin && *row < end ? hdr_fail(t, RT_FAIL_CAST_TEXT, 0) : 0;
@@ -306,8 +294,7 @@ static void the_first_failure_ends_everything(void **state)
     }
 }
 
-static int32_t run_until_stopped(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                                 uint64_t end)
+static int32_t run_until_stopped(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     _Atomic int *started = fx_context(args);
     (void)begin;
@@ -397,15 +384,13 @@ static int32_t grow(const uint64_t *args, struct hdd_thread *t, uint64_t begin, 
         fx_put(s, row, 0, &i);
         uint64_t h = s->nkeys ? fx_hash(s, row) : i;
         memcpy(row, &h, 8);
-        if (s->kind == RT_STATE_AGG_HASH ? !fx_group(t, s, 0, row)
-                                         : fx_append(t, 0, row, (size_t)s->stride) != 0)
+        if (s->kind == RT_STATE_AGG_HASH ? !fx_group(t, s, 0, row) : fx_append(t, 0, row, (size_t)s->stride) != 0)
             return 1;
     }
     return 0;
 }
 
-static void make_growing(struct fx *f, struct growing *g, enum rt_state_kind kind, int threads,
-                         int64_t rows)
+static void make_growing(struct fx *f, struct growing *g, enum rt_state_kind kind, int threads, int64_t rows)
 {
     static struct rt_sort_key by_first = {0, true, false};
     fx_init(f, threads, g);
@@ -421,8 +406,7 @@ static void make_growing(struct fx *f, struct growing *g, enum rt_state_kind kin
     fx_action(f, RT_FINISH, s);
 }
 
-static const enum rt_state_kind growing_kinds[] = {RT_STATE_ROWS, RT_STATE_HASH,
-                                                   RT_STATE_AGG_HASH};
+static const enum rt_state_kind growing_kinds[] = {RT_STATE_ROWS, RT_STATE_HASH, RT_STATE_AGG_HASH};
 
 /* Every limit either suffices or gives the error; nothing is lost either way. */
 static void the_memory_limit_holds(void **state)
@@ -533,10 +517,8 @@ static void *run_several(void *arg)
         struct fx f;
         struct growing g;
         uint64_t n;
-        make_growing(&f, &g, growing_kinds[(u->number + i) % 3], 1 + (u->number + i) % 3,
-                     40000);
-        struct rt_exec_options o = {
-            .threads = f.threads, .crew = u->crew, .memory = u->memory};
+        make_growing(&f, &g, growing_kinds[(u->number + i) % 3], 1 + (u->number + i) % 3, 40000);
+        struct rt_exec_options o = {.threads = f.threads, .crew = u->crew, .memory = u->memory};
         if (rt_exec_run(&f.spec, f.entries, &o, &f.result, &f.stats, &f.err) != 0)
             return arg;
         rt_result_rows(f.result, &n);

@@ -14,9 +14,8 @@ struct filling {
     int null_percent;
 };
 
-static const char texts[] =
-    "abcabcaabbccaabcabcacbabcabcabcbbacbcabcbabcbabababaaaaaaaaaaaaaaaaaa"
-    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab";
+static const char texts[] = "abcabcaabbccaabcabcacbabcabcabcbbacbcabcbabcbabababaaaaaaaaaaaaaaaaaa"
+                            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab";
 
 static void make_value(enum rt_phys phys, uint64_t r, unsigned char *out)
 {
@@ -70,8 +69,7 @@ static int compare(const struct rt_state *s, const unsigned char *a, const unsig
             return (va < vb) == s->sort[i].nulls_first ? -1 : 1;
         if (!va)
             continue;
-        int c = rt_value_compare(s->fields[f].phys, a + s->fields[f].offset,
-                                 b + s->fields[f].offset);
+        int c = rt_value_compare(s->fields[f].phys, a + s->fields[f].offset, b + s->fields[f].offset);
         if (c)
             return s->sort[i].desc ? -c : c;
     }
@@ -90,8 +88,7 @@ static void check(const struct filling *c, int64_t n, const unsigned char *rows,
 {
     const struct rt_state *s = c->s;
     size_t stride = (size_t)s->stride;
-    unsigned char *all = malloc((size_t)n * stride + 1),
-                  **p = malloc((size_t)n * sizeof *p + 1);
+    unsigned char *all = malloc((size_t)n * stride + 1), **p = malloc((size_t)n * sizeof *p + 1);
     for (int64_t i = 0; i < n; i++) {
         p[i] = all + (size_t)i * stride;
         make_row(c, (uint64_t)i, p[i]);
@@ -108,9 +105,8 @@ static void check(const struct filling *c, int64_t n, const unsigned char *rows,
     free(all);
 }
 
-static void run_case(int threads, const enum rt_phys *phys, int nfields, bool nullable,
-                     unsigned flags, int64_t n, uint64_t distinct, int64_t limit,
-                     int64_t offset)
+static void run_case(int threads, const enum rt_phys *phys, int nfields, bool nullable, unsigned flags, int64_t n,
+                     uint64_t distinct, int64_t limit, int64_t offset)
 {
     struct fx f;
     struct filling c = {.distinct = distinct, .null_percent = 20};
@@ -147,9 +143,8 @@ static void every_type_and_direction(void **state)
 static void several_keys(void **state)
 {
     static const enum rt_phys keys[][4] = {
-        {RT_I32, RT_I32, RT_I32, RT_I32},   {RT_I32, RT_I64, RT_I32, RT_F64},
-        {RT_BOOL, RT_STR, RT_I32, RT_I64},  {RT_I128, RT_I32, RT_STR, RT_BOOL},
-        {RT_F64, RT_F64, RT_F64, RT_STR},   {RT_STR, RT_STR, RT_I64, RT_I32},
+        {RT_I32, RT_I32, RT_I32, RT_I32},   {RT_I32, RT_I64, RT_I32, RT_F64}, {RT_BOOL, RT_STR, RT_I32, RT_I64},
+        {RT_I128, RT_I32, RT_STR, RT_BOOL}, {RT_F64, RT_F64, RT_F64, RT_STR}, {RT_STR, RT_STR, RT_I64, RT_I32},
         {RT_I64, RT_I128, RT_BOOL, RT_F64},
     };
     (void)state;
@@ -201,8 +196,7 @@ static void top_k(void **state)
 }
 
 /* Rows that arrive in order, or in reverse, which makes every row a new best one. */
-static int32_t fill_falling(const uint64_t *args, struct hdd_thread *t, uint64_t begin,
-                            uint64_t end)
+static int32_t fill_falling(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     (void)args;
     for (uint64_t i = begin; i < end; i++) {

@@ -112,9 +112,7 @@ static void *values(struct input *in, size_t n, size_t width)
         uint8_t how = byte(in);
         int64_t small = (int8_t)how;
         for (size_t k = 0; k < width; k++)
-            p[i * width + k] = (char)(how % 8 == 7 ? byte(in)
-                                      : k < 8      ? small >> (8 * k)
-                                                   : small >> 63);
+            p[i * width + k] = (char)(how % 8 == 7 ? byte(in) : k < 8 ? small >> (8 * k) : small >> 63);
     }
     return p;
 }
@@ -140,8 +138,7 @@ static void strings(struct input *in, size_t n, size_t width, const void **buffe
 }
 
 /* An array with the buffers that its lengths promise, as far as they can be had. */
-static void make_array(struct input *in, struct ArrowArray *a, const char *format,
-                       int64_t rows)
+static void make_array(struct input *in, struct ArrowArray *a, const char *format, int64_t rows)
 {
     const void **buffers = block(3 * sizeof *buffers);
     bool text = *format == 'u' || *format == 'U';
@@ -173,11 +170,10 @@ static void make_array(struct input *in, struct ArrowArray *a, const char *forma
     a->n_children = rarely(in);
 }
 
-static const char *const formats[] = {
-    "b",     "c",     "C",      "s",      "S",      "i",          "I",      "l",
-    "L",     "f",     "g",      "tdD",    "tsu:",   "tsu:UTC",    "u",      "U",
-    "d:1,0", "d:5,2", "d:18,2", "d:19,2", "d:38,0", "d:12,2,128", "d:39,1", "+s",
-    "z",     "",      "d:5",    "d:,",    "d:5,2,"};
+static const char *const formats[] = {"b",     "c",     "C",      "s",      "S",      "i",          "I",      "l",
+                                      "L",     "f",     "g",      "tdD",    "tsu:",   "tsu:UTC",    "u",      "U",
+                                      "d:1,0", "d:5,2", "d:18,2", "d:19,2", "d:38,0", "d:12,2,128", "d:39,1", "+s",
+                                      "z",     "",      "d:5",    "d:,",    "d:5,2,"};
 
 static void make_schema(struct input *in, struct ArrowSchema *s, const char *format)
 {
@@ -195,8 +191,7 @@ struct pair {
     struct ArrowArray array;
 };
 
-static void make_column(struct input *in, struct ArrowSchema *s, struct ArrowArray *a, int k,
-                        int64_t rows)
+static void make_column(struct input *in, struct ArrowSchema *s, struct ArrowArray *a, int k, int64_t rows)
 {
     static const char *const names[] = {"a", "b", "c", "d"};
     const char *format = formats[byte(in) % HD_COUNT(formats)];
@@ -250,8 +245,7 @@ static void make(struct input *in, struct pair *out)
         out->array.offset = 0, out->array.length = HD_MIN(out->array.length, rows);
     for (int64_t k = n; k < out->schema.n_children && k < MAX_COLUMNS; k++)
         schemas[k] = NULL;
-    out->schema.n_children =
-        HD_MIN(out->schema.n_children, n); /* a list has what it promises */
+    out->schema.n_children = HD_MIN(out->schema.n_children, n); /* a list has what it promises */
     out->array.n_children = HD_MIN(out->array.n_children, n);
 }
 
@@ -290,8 +284,7 @@ static void release_stream(struct ArrowArrayStream *s)
 
 static void check_failure(const struct hd_err *e)
 {
-    bool designed =
-        e->class == HD_ERR_USER || e->class == HD_ERR_DATA || e->class == HD_ERR_UNSUPPORTED;
+    bool designed = e->class == HD_ERR_USER || e->class == HD_ERR_DATA || e->class == HD_ERR_UNSUPPORTED;
     if (!designed || !e->message[0] || strcmp(e->path, "m") != 0)
         abort();
 }
@@ -353,8 +346,7 @@ static void append(const struct pair *p, const struct fe_table *t)
         abort();
     if (rt_arrow_source_open(&s, t, &p->schema, &p->array, 0, &e) != 0)
         abort();
-    if (p->array.length > 0 &&
-        rt_stage_slice(scratch, t, &s.base, 0, (int)p->array.length, &e) != 0)
+    if (p->array.length > 0 && rt_stage_slice(scratch, t, &s.base, 0, (int)p->array.length, &e) != 0)
         abort();
     rt_arrow_source_close(&s);
 }

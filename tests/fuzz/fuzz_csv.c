@@ -24,8 +24,8 @@ struct outcome {
     struct hd_err err;
 };
 
-static void add_rows(struct outcome *o, const struct text_file *f, const struct text_rows *r,
-                     int64_t rows, struct rt_work *w)
+static void add_rows(struct outcome *o, const struct text_file *f, const struct text_rows *r, int64_t rows,
+                     struct rt_work *w)
 {
     const struct rt_row_source *source = text_rows_source(r);
     for (int c = 0; c < f->table->ncols; c++)
@@ -44,9 +44,8 @@ static void add_rows(struct outcome *o, const struct text_file *f, const struct 
         }
 }
 
-static void load(const struct text_file *f, const char *from, const char *to,
-                 size_t piece_size, struct rt_pool *pool, struct rt_scratch *scratch,
-                 struct outcome *o)
+static void load(const struct text_file *f, const char *from, const char *to, size_t piece_size, struct rt_pool *pool,
+                 struct rt_scratch *scratch, struct outcome *o)
 {
     struct text_pieces p;
     memset(o, 0, sizeof *o);

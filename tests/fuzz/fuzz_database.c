@@ -19,36 +19,35 @@ _Noreturn static void stop(const char *what, int line)
 
 enum { PARENTS = 700, CHILDREN = 5000, ROWS = 40, PATH_BYTES = 256 };
 
-static const char schema[] =
-    "{\"format\": {\"delimiter\": \",\", \"null\": \"\", \"trailing_delimiter\": false},"
-    " \"tables\": ["
-    "{\"name\": \"parent\", \"primary_key\": [\"id\"], \"columns\": ["
-    " {\"name\": \"id\", \"type\": \"int64\"},"
-    " {\"name\": \"grp\", \"type\": \"int32\", \"nullable\": true},"
-    " {\"name\": \"name\", \"type\": \"string\"},"
-    " {\"name\": \"note\", \"type\": \"string\", \"nullable\": true},"
-    " {\"name\": \"amount\", \"type\": \"decimal(12,2)\", \"nullable\": true},"
-    " {\"name\": \"ratio\", \"type\": \"float64\", \"nullable\": true},"
-    " {\"name\": \"day\", \"type\": \"date\", \"nullable\": true}]},"
-    "{\"name\": \"child\", \"primary_key\": [\"cid\"],"
-    " \"foreign_keys\": [{\"columns\": [\"pid\"], \"table\": \"parent\", \"references\": "
-    "[\"id\"]}],"
-    " \"columns\": ["
-    " {\"name\": \"cid\", \"type\": \"int64\"}, {\"name\": \"pid\", \"type\": \"int64\"},"
-    " {\"name\": \"pname\", \"type\": \"string\", \"nullable\": true},"
-    " {\"name\": \"qty\", \"type\": \"int32\", \"nullable\": true},"
-    " {\"name\": \"tag\", \"type\": \"string\", \"nullable\": true},"
-    " {\"name\": \"wide\", \"type\": \"decimal(18,4)\", \"nullable\": true}]},"
-    "{\"name\": \"every\", \"columns\": ["
-    " {\"name\": \"b\", \"type\": \"bool\", \"nullable\": true}, {\"name\": \"i\", \"type\": "
-    "\"int32\"},"
-    " {\"name\": \"k\", \"type\": \"int64\"}, {\"name\": \"w\", \"type\": \"decimal(38,10)\", "
-    "\"nullable\": true},"
-    " {\"name\": \"f\", \"type\": \"float64\"}, {\"name\": \"ts\", \"type\": \"timestamp\", "
-    "\"nullable\": true},"
-    " {\"name\": \"s\", \"type\": \"string\"}]},"
-    "{\"name\": \"empty\", \"columns\": ["
-    " {\"name\": \"e\", \"type\": \"int32\"}, {\"name\": \"t\", \"type\": \"string\"}]}]}";
+static const char schema[] = "{\"format\": {\"delimiter\": \",\", \"null\": \"\", \"trailing_delimiter\": false},"
+                             " \"tables\": ["
+                             "{\"name\": \"parent\", \"primary_key\": [\"id\"], \"columns\": ["
+                             " {\"name\": \"id\", \"type\": \"int64\"},"
+                             " {\"name\": \"grp\", \"type\": \"int32\", \"nullable\": true},"
+                             " {\"name\": \"name\", \"type\": \"string\"},"
+                             " {\"name\": \"note\", \"type\": \"string\", \"nullable\": true},"
+                             " {\"name\": \"amount\", \"type\": \"decimal(12,2)\", \"nullable\": true},"
+                             " {\"name\": \"ratio\", \"type\": \"float64\", \"nullable\": true},"
+                             " {\"name\": \"day\", \"type\": \"date\", \"nullable\": true}]},"
+                             "{\"name\": \"child\", \"primary_key\": [\"cid\"],"
+                             " \"foreign_keys\": [{\"columns\": [\"pid\"], \"table\": \"parent\", \"references\": "
+                             "[\"id\"]}],"
+                             " \"columns\": ["
+                             " {\"name\": \"cid\", \"type\": \"int64\"}, {\"name\": \"pid\", \"type\": \"int64\"},"
+                             " {\"name\": \"pname\", \"type\": \"string\", \"nullable\": true},"
+                             " {\"name\": \"qty\", \"type\": \"int32\", \"nullable\": true},"
+                             " {\"name\": \"tag\", \"type\": \"string\", \"nullable\": true},"
+                             " {\"name\": \"wide\", \"type\": \"decimal(18,4)\", \"nullable\": true}]},"
+                             "{\"name\": \"every\", \"columns\": ["
+                             " {\"name\": \"b\", \"type\": \"bool\", \"nullable\": true}, {\"name\": \"i\", \"type\": "
+                             "\"int32\"},"
+                             " {\"name\": \"k\", \"type\": \"int64\"}, {\"name\": \"w\", \"type\": \"decimal(38,10)\", "
+                             "\"nullable\": true},"
+                             " {\"name\": \"f\", \"type\": \"float64\"}, {\"name\": \"ts\", \"type\": \"timestamp\", "
+                             "\"nullable\": true},"
+                             " {\"name\": \"s\", \"type\": \"string\"}]},"
+                             "{\"name\": \"empty\", \"columns\": ["
+                             " {\"name\": \"e\", \"type\": \"int32\"}, {\"name\": \"t\", \"type\": \"string\"}]}]}";
 
 static FILE *create(const char *dir, const char *name)
 {
@@ -68,8 +67,8 @@ static void write_parents(FILE *f)
         fprintf(f, ",name %d of the kind,", i % 150);
         if (i % 5)
             fprintf(f, "note %d", i * 7919);
-        fprintf(f, ",%d.%02d,%g,%d-%02d-%02d\n", i * 31 - 900, i % 100, i / 8.0 - 9,
-                1970 + i % 60, 1 + i % 12, 1 + i % 28);
+        fprintf(f, ",%d.%02d,%g,%d-%02d-%02d\n", i * 31 - 900, i % 100, i / 8.0 - 9, 1970 + i % 60, 1 + i % 12,
+                1 + i % 28);
     }
 }
 
@@ -88,9 +87,8 @@ static void write_rest(const char *dir)
 {
     FILE *f = create(dir, "every.csv");
     for (int i = 0; i < ROWS; i++)
-        fprintf(f, "%s,%d,%lld,%d.5,%de%d,%s,text %d\n", i % 3 ? i % 2 ? "true" : "false" : "",
-                i * 1000003, (long long)i << 57, i - 20, i, i * 15 - 300,
-                i % 4 ? "2000-01-01 00:00:00.5" : "", i);
+        fprintf(f, "%s,%d,%lld,%d.5,%de%d,%s,text %d\n", i % 3 ? i % 2 ? "true" : "false" : "", i * 1000003,
+                (long long)i << 57, i - 20, i, i * 15 - 300, i % 4 ? "2000-01-01 00:00:00.5" : "", i);
     fclose(f);
     fclose(create(dir, "empty.csv"));
 }
@@ -116,8 +114,7 @@ static void load(const char *dir, const char *db)
     o.threads = 1;
     o.cache_dir = "";
     if (heddle_context_new(&o, &c, &e) || heddle_writer_open(c, db, schema, &w, &e) ||
-        heddle_writer_load_text(w, dir, NULL, NULL, &e) ||
-        heddle_writer_commit(w, NULL, NULL, &e)) {
+        heddle_writer_load_text(w, dir, NULL, NULL, &e) || heddle_writer_commit(w, NULL, NULL, &e)) {
         fprintf(stderr, "%s: %s\n", heddle_error_path(e), heddle_error_message(e));
         abort();
     }

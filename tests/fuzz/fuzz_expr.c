@@ -2,14 +2,13 @@
  * prints the same. */
 #include "fuzz_frontend.h"
 
-static const char head[] =
-    "{\"heddle\":1,\"params\":{\"n\":{\"type\":\"int64\"},\"p\":{\"type\":\"decimal(12,2)\"},"
-    "\"t\":{\"type\":\"date\"},\"q\":{\"type\":\"string\"},\"l\":{\"type\":\"list(string)\"}},"
-    "\"root\":{\"op\":\"project\",\"input\":{\"op\":\"scan\",\"table\":\"every\"},"
-    "\"exprs\":[{\"as\":\"x\",\"expr\":";
+static const char head[] = "{\"heddle\":1,\"params\":{\"n\":{\"type\":\"int64\"},\"p\":{\"type\":\"decimal(12,2)\"},"
+                           "\"t\":{\"type\":\"date\"},\"q\":{\"type\":\"string\"},\"l\":{\"type\":\"list(string)\"}},"
+                           "\"root\":{\"op\":\"project\",\"input\":{\"op\":\"scan\",\"table\":\"every\"},"
+                           "\"exprs\":[{\"as\":\"x\",\"expr\":";
 
-static int read_text(struct hd_arena *a, const struct fe_catalog *cat, const char *s, size_t n,
-                     struct fe_plan **out, struct hd_err *err)
+static int read_text(struct hd_arena *a, const struct fe_catalog *cat, const char *s, size_t n, struct fe_plan **out,
+                     struct hd_err *err)
 {
     struct hd_strbuf b;
     hd_strbuf_init(&b);
@@ -31,8 +30,7 @@ static void print(struct hd_strbuf *b, const struct fe_plan *p)
     fe_expr_print(b, p->root->u.project.exprs[0], names);
 }
 
-static void check_round_trip(struct hd_arena *a, const struct fe_catalog *cat,
-                             const struct fe_plan *p)
+static void check_round_trip(struct hd_arena *a, const struct fe_catalog *cat, const struct fe_plan *p)
 {
     struct hd_strbuf first, second;
     struct hd_err err;
@@ -45,8 +43,7 @@ static void check_round_trip(struct hd_arena *a, const struct fe_catalog *cat,
         hd_strbuf_release(&second);
     } else {
         /* The printed form is longer: only a limit on size may stand in its way. */
-        FUZZ_CHECK(strstr(err.message, "nested") || strstr(err.message, "at most") ||
-                   strstr(err.message, "more than"));
+        FUZZ_CHECK(strstr(err.message, "nested") || strstr(err.message, "at most") || strstr(err.message, "more than"));
     }
     hd_err_release(&err);
     hd_strbuf_release(&first);

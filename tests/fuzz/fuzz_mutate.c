@@ -221,16 +221,14 @@ static void take_out(struct tree *t)
 
 static void change_leaf(struct tree *t)
 {
-    static const double numbers[] = {
-        0, 1, 2, -1, 100, 4096, 1e9, 2147483648.0, 9007199254740992.0};
+    static const double numbers[] = {0, 1, 2, -1, 100, 4096, 1e9, 2147483648.0, 9007199254740992.0};
     cJSON *leaf = pick(t);
     for (int i = 0; i < 30 && leaf->child; i++)
         leaf = pick(t);
     if (cJSON_IsString(leaf))
         exchange(t, leaf, cJSON_CreateString(word(t)));
     else if (cJSON_IsNumber(leaf))
-        exchange(t, leaf,
-                 cJSON_CreateNumber(numbers[next(t, sizeof numbers / sizeof *numbers)]));
+        exchange(t, leaf, cJSON_CreateNumber(numbers[next(t, sizeof numbers / sizeof *numbers)]));
     else if (cJSON_IsBool(leaf))
         exchange(t, leaf, cJSON_CreateBool(!cJSON_IsTrue(leaf)));
     else if (cJSON_IsNull(leaf))
@@ -314,9 +312,8 @@ static void wrap(struct tree *t)
 
 static void mutate(struct tree *t)
 {
-    static void (*const ways[])(struct tree *) = {
-        replace_by_other, replace_by_other, repeat, take_out, change_leaf,
-        change_leaf,      splice_text,      wrap,   wrap};
+    static void (*const ways[])(struct tree *) = {replace_by_other, replace_by_other, repeat, take_out, change_leaf,
+                                                  change_leaf,      splice_text,      wrap,   wrap};
     t->n = 0;
     collect(t, t->root);
     ways[next(t, sizeof ways / sizeof *ways)](t);

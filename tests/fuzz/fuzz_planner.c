@@ -14,8 +14,7 @@ static void emit(struct hd_arena *a, const struct pl_program *p, bool profile)
     struct cg_artifact bitcode;
     struct cg_cuda_artifact sources;
     hd_err_init(&err);
-    if (cg_llvm_emit(a, p, &o, &bitcode, &err) != 0 ||
-        cg_cuda_emit(a, p, &o, &sources, &err) != 0) {
+    if (cg_llvm_emit(a, p, &o, &bitcode, &err) != 0 || cg_cuda_emit(a, p, &o, &sources, &err) != 0) {
         fprintf(stderr, "%s: %s\n", err.path, err.message);
         abort();
     }
@@ -34,8 +33,7 @@ static void plan_and_emit(struct hd_arena *a, const struct fe_plan *plan, size_t
                            .balance = size % 3 ? RT_BALANCE_AUTO : RT_BALANCE_AWS};
     hd_err_init(&err);
     int rc = pl_plan(a, plan, &o, &p, &err);
-    fuzz_check_error(rc, &err,
-                     err.class == HD_ERR_UNSUPPORTED ? HD_ERR_UNSUPPORTED : HD_ERR_USER);
+    fuzz_check_error(rc, &err, err.class == HD_ERR_UNSUPPORTED ? HD_ERR_UNSUPPORTED : HD_ERR_USER);
     if (rc == 0) {
         pl_verify(p);
         emit(a, p, o.profile);

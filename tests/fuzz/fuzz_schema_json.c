@@ -13,8 +13,7 @@ static void check_table(const struct fe_schema *s, const struct fe_schema_table 
             known |= f->parent == &s->tables[k].table;
         FUZZ_CHECK(known);
         for (int k = 0; k < f->n_columns; k++)
-            FUZZ_CHECK(f->columns[k] < t->table.ncols &&
-                       f->parent_columns[k] < f->parent->ncols);
+            FUZZ_CHECK(f->columns[k] < t->table.ncols && f->parent_columns[k] < f->parent->ncols);
     }
 }
 

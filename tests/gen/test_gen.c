@@ -61,15 +61,10 @@ static void small_ranges_need_no_doubles(void)
 
 static void numbers_print_as_printf(void)
 {
-    static const int64_t edges[] = {0,          1,          9,
-                                    10,         99,         100,
-                                    101,        999,        1000,
-                                    9999,       10000,      99999,
-                                    100000,     999999,     1000000,
-                                    9999999,    10000000,   99999999,
-                                    100000000,  999999999,  1000000000,
-                                    2147483647, 2147483648, 4294967295,
-                                    4294967296, 5999999999, 123456789012345};
+    static const int64_t edges[] = {
+        0,         1,         9,          10,         99,         100,        101,        999,        1000,
+        9999,      10000,     99999,      100000,     999999,     1000000,    9999999,    10000000,   99999999,
+        100000000, 999999999, 1000000000, 2147483647, 2147483648, 4294967295, 4294967296, 5999999999, 123456789012345};
     char text[64 + TG_FORMAT_SLACK], want[64];
     for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
         *tg_put_i64(text, edges[i]) = 0;
@@ -78,8 +73,8 @@ static void numbers_print_as_printf(void)
         if (edges[i] > UINT32_MAX)
             continue;
         *tg_put_money(text, -edges[i]) = 0;
-        snprintf(want, sizeof want, "%s%lld.%02lld", edges[i] > 0 ? "-" : "",
-                 (long long)edges[i] / 100, (long long)edges[i] % 100);
+        snprintf(want, sizeof want, "%s%lld.%02lld", edges[i] > 0 ? "-" : "", (long long)edges[i] / 100,
+                 (long long)edges[i] % 100);
         CHECK(strcmp(text, want) == 0, "%s for %s", text, want);
     }
 }
@@ -92,8 +87,7 @@ struct text {
 };
 
 /* Units [begin, end) as text, in ranges of max_rows rows. */
-static struct text text_of(const struct tg_gen *g, enum tg_table t, int64_t begin, int64_t end,
-                           int64_t max_rows)
+static struct text text_of(const struct tg_gen *g, enum tg_table t, int64_t begin, int64_t end, int64_t max_rows)
 {
     const int64_t rows = tg_rows_between(g, t, begin, end);
     struct text out = {malloc(tg_tbl_room(t, rows)), 0};
@@ -123,8 +117,7 @@ static void ranges_are_independent(const struct tg_gen *g, enum tg_table t)
         const int64_t cut = units * (int64_t)(i + 1) / 6;
         struct text tail = text_of(g, t, cut, units, sizes[i]);
         struct text head = text_of(g, t, 0, cut, sizes[i]);
-        CHECK(head.length + tail.length == whole.length &&
-                  memcmp(head.bytes, whole.bytes, head.length) == 0 &&
+        CHECK(head.length + tail.length == whole.length && memcmp(head.bytes, whole.bytes, head.length) == 0 &&
                   memcmp(tail.bytes, whole.bytes + head.length, tail.length) == 0,
               "%s in ranges of %lld", tg_table_name(t), (long long)sizes[i]);
         free(head.bytes);
@@ -145,8 +138,7 @@ static bool same_column(int c, const struct tg_batch *a, const struct tg_batch *
     case TG_CODE: return memcmp(x->code, y->code, n) == 0;
     case TG_TEXT: break;
     }
-    return memcmp(x->offsets, y->offsets, (n + 1) * 4) == 0 &&
-           memcmp(x->bytes, y->bytes, (size_t)x->offsets[n]) == 0;
+    return memcmp(x->offsets, y->offsets, (n + 1) * 4) == 0 && memcmp(x->bytes, y->bytes, (size_t)x->offsets[n]) == 0;
 }
 
 /* A column is the same alone as with all others. */
@@ -175,8 +167,7 @@ static int compare_i64(const void *a, const void *b)
 }
 
 /* (part, supplier) of every row as one number. */
-static int64_t *pairs_of(const struct tg_gen *g, enum tg_table t, int part, int supplier,
-                         int64_t *count)
+static int64_t *pairs_of(const struct tg_gen *g, enum tg_table t, int part, int supplier, int64_t *count)
 {
     const int64_t units = tg_unit_count(g, t);
     int64_t *out = malloc((size_t)tg_rows_between(g, t, 0, units) * sizeof *out), n = 0;
@@ -187,8 +178,7 @@ static int64_t *pairs_of(const struct tg_gen *g, enum tg_table t, int part, int 
     while (tg_cursor_next(&c, 4096, &r)) {
         tg_produce(g, &r, b);
         for (int64_t i = 0; i < b->rows; i++)
-            out[n++] =
-                tg_batch_column(b, part)->i64[i] << 32 | tg_batch_column(b, supplier)->i64[i];
+            out[n++] = tg_batch_column(b, part)->i64[i] << 32 | tg_batch_column(b, supplier)->i64[i];
     }
     tg_batch_free(b);
     *count = n;
@@ -205,8 +195,7 @@ static void lines_use_suppliers_of_their_part(const struct tg_gen *g)
     for (int64_t i = 1; i < supplied; i++)
         twice += have[i] == have[i - 1];
     for (int64_t i = 0; i < used; i++)
-        strange +=
-            bsearch(&want[i], have, (size_t)supplied, sizeof *have, compare_i64) == NULL;
+        strange += bsearch(&want[i], have, (size_t)supplied, sizeof *have, compare_i64) == NULL;
     CHECK(twice == 0, "%lld of %lld", (long long)twice, (long long)supplied);
     CHECK(strange == 0, "%lld of %lld", (long long)strange, (long long)used);
     free(have);
@@ -234,9 +223,8 @@ static void row_counts_are_known(void)
         double sf;
         int64_t lines, partsupps;
     } known[] = {
-        {TG_PLAIN, 0.01, 60175, 8000},       {TG_PLAIN, 0.1, 600572, 80000},
-        {TG_PLAIN, 1, 6001215, 800000},      {TG_PLAIN, 1.9, 6001215, 800000},
-        {TG_JCCH, 0.01, 60000, 8000},        {TG_JCCH, 1, 6000000, 800000},
+        {TG_PLAIN, 0.01, 60175, 8000},       {TG_PLAIN, 0.1, 600572, 80000}, {TG_PLAIN, 1, 6001215, 800000},
+        {TG_PLAIN, 1.9, 6001215, 800000},    {TG_JCCH, 0.01, 60000, 8000},   {TG_JCCH, 1, 6000000, 800000},
         {TG_JCCH, 100, 600000000, 80000000},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -306,8 +294,7 @@ static void writing_cleans_up(const struct tg_gen *g, const char *dir)
 {
     struct tg_error err;
     double seen = 0;
-    struct tg_tbl_options o = {
-        .dir = dir, .threads = 3, .progress = stop_half_way, .user = &seen};
+    struct tg_tbl_options o = {.dir = dir, .threads = 3, .progress = stop_half_way, .user = &seen};
     CHECK(tg_tbl_write(g, &o, &err) != 0 && err.cancelled, "cancelled by progress");
     CHECK(entries_of(dir) == -1, "directory remains");
 
@@ -320,8 +307,7 @@ static void writing_cleans_up(const struct tg_gen *g, const char *dir)
     snprintf(path, sizeof path, "%s/region.tbl", dir);
     CHECK(mkdir(dir, 0777) == 0 && mkdir(path, 0777) == 0, "%s", path);
     o = (struct tg_tbl_options){.dir = dir};
-    CHECK(tg_tbl_write(g, &o, &err) != 0 && strstr(err.path, "region.tbl") != NULL, "%s",
-          err.path);
+    CHECK(tg_tbl_write(g, &o, &err) != 0 && strstr(err.path, "region.tbl") != NULL, "%s", err.path);
     CHECK(rmdir(path) == 0 && strstr(err.text, "directory") != NULL, "%s", err.text);
 
     o = (struct tg_tbl_options){.dir = dir,
@@ -343,8 +329,7 @@ static void errors_name_the_file(const struct tg_gen *g, const char *dir)
     struct tg_error err;
     struct tg_tbl_options o = {.dir = "/nonexistent/dir"};
     CHECK(tg_tbl_write(g, &o, &err) != 0, "no parent");
-    CHECK(strcmp(err.path, o.dir) == 0 && strstr(err.text, "No such file") != NULL, "%s",
-          err.text);
+    CHECK(strcmp(err.path, o.dir) == 0 && strstr(err.text, "No such file") != NULL, "%s", err.text);
     CHECK(!err.user, "an error of the system");
     o = (struct tg_tbl_options){.dir = dir, .chunk = 4, .chunks = 3};
     CHECK(tg_tbl_write(g, &o, &err) != 0 && err.user, "chunk 4/3");

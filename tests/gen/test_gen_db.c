@@ -61,8 +61,8 @@ void heddle_error_free(heddle_error *e)
     free(e);
 }
 
-int heddle_writer_open(heddle_context *c, const char *path, const char *schema_json,
-                       heddle_writer **out, heddle_error **err)
+int heddle_writer_open(heddle_context *c, const char *path, const char *schema_json, heddle_writer **out,
+                       heddle_error **err)
 {
     (void)c, (void)path, (void)err;
     *out = calloc(1, sizeof **out);
@@ -101,8 +101,7 @@ static char *put_text(char *p, const struct ArrowArray *a, int64_t i)
     return p + n;
 }
 
-static char *put_value(char *p, const struct ArrowSchema *s, const struct ArrowArray *a,
-                       int64_t i)
+static char *put_value(char *p, const struct ArrowSchema *s, const struct ArrowArray *a, int64_t i)
 {
     const void *v = a->buffers[1];
     if (strcmp(s->format, "i") == 0)
@@ -145,9 +144,8 @@ static int table_number(const char *name)
     return t;
 }
 
-int heddle_writer_append(heddle_writer *w, const char *table, int64_t first_row,
-                         const struct ArrowSchema *schema, const struct ArrowArray *batch,
-                         heddle_error **err)
+int heddle_writer_append(heddle_writer *w, const char *table, int64_t first_row, const struct ArrowSchema *schema,
+                         const struct ArrowArray *batch, heddle_error **err)
 {
     const int t = table_number(table);
     pthread_mutex_lock(&w->lock);
@@ -165,8 +163,7 @@ int heddle_writer_append(heddle_writer *w, const char *table, int64_t first_row,
     return -1;
 }
 
-int heddle_writer_commit(heddle_writer *w, heddle_progress_fn progress, void *user,
-                         heddle_error **err)
+int heddle_writer_commit(heddle_writer *w, heddle_progress_fn progress, void *user, heddle_error **err)
 {
     (void)err;
     progress(user, 1, "commit");
@@ -182,8 +179,7 @@ void heddle_writer_free(heddle_writer *w)
 
 /* ---- the tests -------------------------------------------------------------------------- */
 
-static void compare_table(const struct tg_gen *g, enum tg_table t,
-                          const struct heddle_writer *w)
+static void compare_table(const struct tg_gen *g, enum tg_table t, const struct heddle_writer *w)
 {
     struct tg_batch *b = tg_batch_new(t, tg_all_columns(t), 1000);
     char *text = malloc(tg_tbl_room(t, 1000));
@@ -242,8 +238,7 @@ static void used_columns_alone(void)
     CHECK(tg_db_write(g, NULL, "db", &d, &err, NULL) == 0, "%s", err.text);
     CHECK(strstr(last_writer->schema, "l_comment") == NULL, "unused column");
     CHECK(strstr(last_writer->schema, "s_comment") != NULL, "used column");
-    CHECK(strcmp(last_writer->rows[TG_REGION][0], "0|AFRICA|\n") == 0, "%s",
-          last_writer->rows[TG_REGION][0]);
+    CHECK(strcmp(last_writer->rows[TG_REGION][0], "0|AFRICA|\n") == 0, "%s", last_writer->rows[TG_REGION][0]);
     writer_destroy(last_writer);
     tg_gen_free(g);
 }

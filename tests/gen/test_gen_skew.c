@@ -12,8 +12,8 @@ static struct tg_gen *gen_of(double sf)
 
 static void check_perm(const struct tg_perm *p, uint64_t add, uint64_t inverse, double sf)
 {
-    CHECK(p->add == add && p->inverse == inverse, "%llu %llu at %g",
-          (unsigned long long)p->add, (unsigned long long)p->inverse, sf);
+    CHECK(p->add == add && p->inverse == inverse, "%llu %llu at %g", (unsigned long long)p->add,
+          (unsigned long long)p->inverse, sf);
 }
 
 static void permutations_are_known(void)
@@ -28,11 +28,7 @@ static void permutations_are_known(void)
         {10, {940913, 1341057}, {23409, 41057}, {940913, 341057}, {3038065, 9341057}},
         {30, {3038065, 3341057}, {154481, 41057}, {3038065, 3341057}, {3038065, 39341057}},
         {100, {3038065, 9341057}, {416625, 341057}, {3038065, 9341057}, {3038065, 129341057}},
-        {1000,
-         {3038065, 29341057},
-         {3038065, 9341057},
-         {3038065, 129341057},
-         {405691249, 1029341057}},
+        {1000, {3038065, 29341057}, {3038065, 9341057}, {3038065, 129341057}, {405691249, 1029341057}},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         struct tg_gen *g = gen_of(known[i].sf);

@@ -54,8 +54,7 @@ static char *read_file(const char *path)
 
 static int longer(const void *a, const void *b)
 {
-    size_t x = strlen(((const struct rt_gpu_source *)a)->text),
-           y = strlen(((const struct rt_gpu_source *)b)->text);
+    size_t x = strlen(((const struct rt_gpu_source *)a)->text), y = strlen(((const struct rt_gpu_source *)b)->text);
     return (x < y) - (x > y);
 }
 

@@ -45,8 +45,7 @@ static void free_memory(struct rt_device *d, uint64_t address)
     free(p);
 }
 
-static int upload(struct rt_device *d, uint64_t to, const void *from, size_t n,
-                  struct hd_err *err)
+static int upload(struct rt_device *d, uint64_t to, const void *from, size_t n, struct hd_err *err)
 {
     HD_TRY(alive(d, err));
     memcpy((void *)(uintptr_t)to, from, n);
@@ -62,8 +61,7 @@ struct rt_function {
 };
 static struct rt_function function;
 
-static int load(struct rt_device *d, const void *image, size_t n, rt_module **out,
-                struct hd_err *err)
+static int load(struct rt_device *d, const void *image, size_t n, rt_module **out, struct hd_err *err)
 {
     HD_TRY(alive(d, err));
     *out = malloc(sizeof **out);
@@ -80,9 +78,8 @@ static void unload(struct rt_device *d, rt_module *m)
     free(m);
 }
 
-static int find(struct rt_device *d HD_UNUSED, rt_module *m, const char *entry,
-                int threads HD_UNUSED, uint32_t shared HD_UNUSED, rt_function **out,
-                struct rt_function_info *info, struct hd_err *err)
+static int find(struct rt_device *d HD_UNUSED, rt_module *m, const char *entry, int threads HD_UNUSED,
+                uint32_t shared HD_UNUSED, rt_function **out, struct rt_function_info *info, struct hd_err *err)
 {
     if (!strstr(m->image, entry))
         return HD_FAIL(err, EXEC, NULL, "%s is not there", entry);
@@ -118,8 +115,8 @@ static const struct rt_device_ops ops = {
 };
 
 /* The image is the source. */
-static int compile(struct rt_compiler *c, const char *name, const char *source,
-                   struct rt_bytes *image, struct hd_err *err)
+static int compile(struct rt_compiler *c, const char *name, const char *source, struct rt_bytes *image,
+                   struct hd_err *err)
 {
     struct fake *f = c->self;
     f->compiles++;
@@ -142,6 +139,5 @@ void fake_init(struct fake *f, uint64_t memory, const char *identity)
     f->d.ops = &ops;
     f->d.self = f;
     f->d.info.memory = f->d.info.free_memory = memory;
-    f->c = (struct rt_compiler){
-        .identity = identity, .compile = compile, .close = close_compiler, .self = f};
+    f->c = (struct rt_compiler){.identity = identity, .compile = compile, .close = close_compiler, .self = f};
 }

@@ -110,8 +110,7 @@ static void same_code(void **state HD_UNUSED)
     struct work w;
     int before = open_files();
     for (int cold = 0; cold < 2; cold++) {
-        struct rt_compiler *c = open_compiler(server, cold),
-                           *here = open_compiler("none", cold);
+        struct rt_compiler *c = open_compiler(server, cold), *here = open_compiler("none", cold);
         assert_string_equal(c->identity, here->identity);
         compile_all(&w, c, 2);
         compile_all(&w, c, 2);
@@ -217,8 +216,7 @@ static void ends_with_its_user(void **state HD_UNUSED)
     char byte;
     assert_int_equal(pipe(ends), 0);
     pid_t pid = fork();
-    if (pid ==
-        0) { /* the server keeps standard error, here the pipe, open as long as it lives */
+    if (pid == 0) { /* the server keeps standard error, here the pipe, open as long as it lives */
         struct work w;
         dup2(ends[1], STDERR_FILENO);
         close(ends[0]);
@@ -289,8 +287,7 @@ static void refuses_strangers(void **state HD_UNUSED)
 static void helps_itself(void **state HD_UNUSED)
 {
     static const char *const modes[] = {
-        "closes",     "no answer",    "half an answer",
-        "odd class",  "truncated",    "nothing",
+        "closes",     "no answer",    "half an answer",          "odd class", "truncated", "nothing",
         "huge image", "huge message", "message beside an image",
     };
     for (size_t i = 0; i < HD_COUNT(modes); i++)
@@ -372,8 +369,7 @@ int main(int argc, char **argv)
         return SKIPPED;
     }
     for (int i = 0; i < 2; i++)
-        if (rt_nvrtc_compile(n, "test", sources[i], ARCH, RT_NVRTC_CUBIN, &expected[i], NULL,
-                             &err) != 0) {
+        if (rt_nvrtc_compile(n, "test", sources[i], ARCH, RT_NVRTC_CUBIN, &expected[i], NULL, &err) != 0) {
             fprintf(stderr, "%s\n%s\n", err.message, err.detail);
             return 1;
         }

@@ -23,11 +23,9 @@ struct bench {
     struct hd_err err;
 };
 
-static void open_bench(struct bench *b, uint64_t memory, const char *cache,
-                       const char *identity)
+static void open_bench(struct bench *b, uint64_t memory, const char *cache, const char *identity)
 {
-    struct rt_gpu_options o = {
-        .version = "test", .cache_dir = cache, .cache_limit = 64 * MB, .memory = memory};
+    struct rt_gpu_options o = {.version = "test", .cache_dir = cache, .cache_limit = 64 * MB, .memory = memory};
     hd_err_init(&b->err);
     fake_init(&b->fake, 64 * (uint64_t)MB, identity);
     b->crew = rt_crew_new();
@@ -113,8 +111,7 @@ static void first_room_follows_the_budget(void **state)
     struct rt_gpu_state live = {.s = &s};
     hd_arena_init(&arena);
     open_bench(&b, 16 * MB, NULL, "c");
-    struct rt_gpu_exec x = {
-        .g = b.gpu, .d = &b.fake.d, .spec = &spec, .state = &live, .arena = &arena};
+    struct rt_gpu_exec x = {.g = b.gpu, .d = &b.fake.d, .spec = &spec, .state = &live, .arena = &arena};
     assert_true(rt_gpu_pool_take(b.gpu->pool, 14 * MB, &most));
     assert_int_equal(rt_gpu_state_start(&x, 0, false, &b.err), 0);
     assert_true(live.capacity > 1000 && live.capacity * 8 <= 2 * MB);
@@ -140,13 +137,9 @@ static void sample_init(struct sample *s, const char *name)
     s->data = calloc(ROWS, sizeof *s->data);
     s->data[7] = 42;
     for (int i = 0; i < COLUMNS; i++)
-        s->cols[i] = (struct fe_table_column){
-            .name = "c", .storage = FE_STORE_INT, .width = 4, .at.data = s->data};
-    s->table = (struct fe_table){.name = name,
-                                 .id = rt_table_next_id(),
-                                 .rows = ROWS,
-                                 .ncols = COLUMNS,
-                                 .cols = s->cols};
+        s->cols[i] = (struct fe_table_column){.name = "c", .storage = FE_STORE_INT, .width = 4, .at.data = s->data};
+    s->table =
+        (struct fe_table){.name = name, .id = rt_table_next_id(), .rows = ROWS, .ncols = COLUMNS, .cols = s->cols};
 }
 
 static int resident(struct bench *b, const struct sample *s, int column, uint64_t *address)
@@ -249,12 +242,8 @@ static int get(struct bench *b, bool fresh, struct rt_gpu_code **code, enum rt_c
 {
     struct rt_state result = {.kind = RT_STATE_ROWS, .limit = -1};
     int sink = 0;
-    struct rt_pipeline pipelines[HD_COUNT(units)] = {{.nwrites = 1, .writes = &sink},
-                                                     {.nwrites = 1, .writes = &sink}};
-    struct rt_spec spec = {.npipelines = (int)HD_COUNT(units),
-                           .pipelines = pipelines,
-                           .nstates = 1,
-                           .states = &result};
+    struct rt_pipeline pipelines[HD_COUNT(units)] = {{.nwrites = 1, .writes = &sink}, {.nwrites = 1, .writes = &sink}};
+    struct rt_spec spec = {.npipelines = (int)HD_COUNT(units), .pipelines = pipelines, .nstates = 1, .states = &result};
     return rt_gpu_code_get(b->gpu, &spec, units, b->crew, 2, NULL, fresh, code, how, &b->err);
 }
 
@@ -342,8 +331,7 @@ static void many_units(struct hd_arena *a, struct rt_unit *u, int n)
 {
     for (int i = 0; i < n; i++) {
         bool calls = i % 3 == 0;
-        const char *head = hd_asprintf(a, "%s// p%d\n#include \"x\"\n",
-                                       calls ? "//! --option\n" : "", i);
+        const char *head = hd_asprintf(a, "%s// p%d\n#include \"x\"\n", calls ? "//! --option\n" : "", i);
         const char *code = hd_asprintf(a, "kernel p%d%*s\n", i, i == n - 1 ? 100000 : 0, "");
         u[i] = (struct rt_unit){.entry = hd_asprintf(a, "p%d", i),
                                 .text = hd_asprintf(a, "%s%s", head, code),

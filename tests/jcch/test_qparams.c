@@ -34,8 +34,7 @@ static void check_line(char *line)
     int query, start;
     struct qp_values v;
     line[strcspn(line, "\n")] = 0;
-    if (sscanf(line, "%15s %lld %d%n", class, &seed, &query, &start) != 3 ||
-        !qp_class_find(class, &c)) {
+    if (sscanf(line, "%15s %lld %d%n", class, &seed, &query, &start) != 3 || !qp_class_find(class, &c)) {
         fail("vectors", "class, seed, query", line);
         return;
     }
@@ -149,8 +148,7 @@ static void check_seeds(void)
 {
     const int64_t period = 2147483647;
     struct qp_values a, b;
-    if (qp_seed_valid(0) || qp_seed_valid(-1) || qp_seed_valid(period) ||
-        qp_seed_valid(3 * period))
+    if (qp_seed_valid(0) || qp_seed_valid(-1) || qp_seed_valid(period) || qp_seed_valid(3 * period))
         fail("seed", "refused", "accepted");
     if (!qp_seed_valid(1) || !qp_seed_valid(period - 1) || !qp_seed_valid(INT64_MAX))
         fail("seed", "accepted", "refused");

@@ -31,8 +31,7 @@ static uint64_t mix(uint64_t x)
     return hdd_mix(hdd_mix(x + 0x9E3779B97F4A7C15ULL));
 }
 
-static void fill_chunk(struct row *rows, enum rt_state_kind kind, uint64_t range,
-                       enum spread spread, uint64_t start)
+static void fill_chunk(struct row *rows, enum rt_state_kind kind, uint64_t range, enum spread spread, uint64_t start)
 {
     for (uint64_t i = 0; i < CHUNK; i++) {
         uint64_t r = mix(start + i), index = spread == HOT && r >> 63 ? 7 : r % range;
@@ -76,9 +75,7 @@ static void append_rows(struct bench *b, uint64_t n, uint64_t range, enum spread
     for (uint64_t at = 0; at < n; at += CHUNK) {
         uint64_t m = HD_MIN(n - at, (uint64_t)CHUNK);
         fill_chunk(rows, b->s.kind, range, spread, at);
-        states_ok(
-            x->d->ops->upload(x->d, sink.rows + at * STRIDE, rows, m * STRIDE, &b->b.err),
-            &b->b);
+        states_ok(x->d->ops->upload(x->d, sink.rows + at * STRIDE, rows, m * STRIDE, &b->b.err), &b->b);
     }
     states_ok(rt_gpu_state_full(x, 0, n, &needed, &b->b.err), &b->b);
     CHECK(needed == 0, "the rows have no room");
@@ -106,12 +103,11 @@ static void check_sorted(struct bench *b)
     struct rt_device *d = b->b.x.d;
     states_ok(d->ops->download(d, rows, b->live.rows, (size_t)n * STRIDE, &b->b.err), &b->b);
     for (uint64_t i = 1; i < n; i++)
-        CHECK(rows[i - 1].key <= rows[i].key, "row %llu is out of order",
-              (unsigned long long)i);
+        CHECK(rows[i - 1].key <= rows[i].key, "row %llu is out of order", (unsigned long long)i);
 }
 
-static void bench_case(const char *name, enum rt_state_kind kind, uint64_t n, uint64_t range,
-                       enum spread spread, int64_t limit)
+static void bench_case(const char *name, enum rt_state_kind kind, uint64_t n, uint64_t range, enum spread spread,
+                       int64_t limit)
 {
     static struct rt_sort_key by_key = {1, false, false};
     double best = 1e300;
@@ -134,8 +130,7 @@ static void bench_case(const char *name, enum rt_state_kind kind, uint64_t n, ui
         states_bench_check(&b.b);
         hd_arena_release(&b.arena);
     }
-    printf("%-28s %6.0f M rows %10.3f ms %8.0f GB/s\n", name, (double)n / 1e6, best,
-           (double)bytes / best / 1e6);
+    printf("%-28s %6.0f M rows %10.3f ms %8.0f GB/s\n", name, (double)n / 1e6, best, (double)bytes / best / 1e6);
     fflush(stdout);
 }
 

@@ -7,14 +7,14 @@
 
 enum { CHECK_SKIPPED = 77 }; /* exit status that ctest reports as skipped */
 
-#define CHECK(condition, ...)                                                                 \
-    do {                                                                                      \
-        if (!(condition)) {                                                                   \
-            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition);                   \
-            fprintf(stderr, __VA_ARGS__);                                                     \
-            fputc('\n', stderr);                                                              \
-            exit(1);                                                                          \
-        }                                                                                     \
+#define CHECK(condition, ...) \
+    do { \
+        if (!(condition)) { \
+            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition); \
+            fprintf(stderr, __VA_ARGS__); \
+            fputc('\n', stderr); \
+            exit(1); \
+        } \
     } while (0)
 
 #endif

@@ -63,8 +63,7 @@ static void start(void)
 
 #ifdef FIBER_UCONTEXT
 
-void fiber_init(struct fiber *f, unsigned char *stack, size_t size, void (*body)(void *),
-                void *argument)
+void fiber_init(struct fiber *f, unsigned char *stack, size_t size, void (*body)(void *), void *argument)
 {
     *f = (struct fiber){.stack = stack, .size = size, .body = body, .argument = argument};
     wipe(f);
@@ -126,8 +125,7 @@ __asm__(".text\n"
 enum { SAVED_WORDS = 20, RETURN_WORD = 11, ENTRY_PAD = 0 };
 #endif
 
-void fiber_init(struct fiber *f, unsigned char *stack, size_t size, void (*body)(void *),
-                void *argument)
+void fiber_init(struct fiber *f, unsigned char *stack, size_t size, void (*body)(void *), void *argument)
 {
     *f = (struct fiber){.stack = stack, .size = size, .body = body, .argument = argument};
     wipe(f);

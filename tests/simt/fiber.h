@@ -16,8 +16,7 @@ struct fiber {
 #ifdef FIBER_UCONTEXT
     ucontext_t context;
 #endif
-    unsigned char
-        *stack; /* lowest address; NULL: the stack of the thread that made the others */
+    unsigned char *stack; /* lowest address; NULL: the stack of the thread that made the others */
     size_t size;
     void (*body)(void *);
     void *argument;
@@ -25,8 +24,7 @@ struct fiber {
 };
 
 /* Prepares f to run body(argument), which must never return, on the given stack. */
-void fiber_init(struct fiber *f, unsigned char *stack, size_t size, void (*body)(void *),
-                void *argument);
+void fiber_init(struct fiber *f, unsigned char *stack, size_t size, void (*body)(void *), void *argument);
 /* Continues `to`; returns when somebody switches back to `from`. last: from never runs again.
  */
 void fiber_switch(struct fiber *from, struct fiber *to, int last);

@@ -7,8 +7,7 @@
 
 void grid_options_init(struct grid_options *o)
 {
-    *o = (struct grid_options){
-        .blocks = 2, .take = 1, .balance = RT_BALANCE_NIFS, .threshold = 3};
+    *o = (struct grid_options){.blocks = 2, .take = 1, .balance = RT_BALANCE_NIFS, .threshold = 3};
 }
 
 static void *zeroed(size_t n)
@@ -37,16 +36,15 @@ struct extra {
     struct hdd_warp_profile *profile;
 };
 
-static void fill_launch(const struct grid_options *o, const struct grid_code *code,
-                        struct hdd_launch *l, struct extra *e)
+static void fill_launch(const struct grid_options *o, const struct grid_code *code, struct hdd_launch *l,
+                        struct extra *e)
 {
     uint32_t warps = o->blocks * GRID_WARPS;
-    struct rt_balance_memory m = rt_balance_layout(o->balance, warps, code->gift_bytes,
-                                                   code->slot_bytes, o->threshold, 0);
+    struct rt_balance_memory m =
+        rt_balance_layout(o->balance, warps, code->gift_bytes, code->slot_bytes, o->threshold, 0);
     e->share = zeroed(m.bytes);
     memset(e->share + m.clear, 0xa5, m.bytes - m.clear);
-    m = rt_balance_layout(o->balance, warps, code->gift_bytes, code->slot_bytes, o->threshold,
-                          (uintptr_t)e->share);
+    m = rt_balance_layout(o->balance, warps, code->gift_bytes, code->slot_bytes, o->threshold, (uintptr_t)e->share);
     e->profile = o->report ? zeroed(sizeof *e->profile * warps) : NULL;
     l->share = m.at;
     l->profile = (uintptr_t)e->profile;
@@ -56,9 +54,8 @@ static void fill_launch(const struct grid_options *o, const struct grid_code *co
     l->scan_warps = o->scan_warps ? o->scan_warps : warps;
 }
 
-int grid_run(const struct grid_options *o, const struct grid_code *code, const hdd_u64 *args,
-             struct hdd_launch launch, struct hdd_progress *progress,
-             struct simt_report *report)
+int grid_run(const struct grid_options *o, const struct grid_code *code, const hdd_u64 *args, struct hdd_launch launch,
+             struct hdd_progress *progress, struct simt_report *report)
 {
     struct extra e;
     fill_launch(o, code, &launch, &e);

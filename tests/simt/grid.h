@@ -32,8 +32,7 @@ struct grid_code {
 
 /* Fills what is the same for every kernel of `launch`, runs the kernel and frees the rest.
  * progress is the kernel's at its end. */
-int grid_run(const struct grid_options *o, const struct grid_code *code, const hdd_u64 *args,
-             struct hdd_launch launch, struct hdd_progress *progress,
-             struct simt_report *report);
+int grid_run(const struct grid_options *o, const struct grid_code *code, const hdd_u64 *args, struct hdd_launch launch,
+             struct hdd_progress *progress, struct simt_report *report);
 
 #endif

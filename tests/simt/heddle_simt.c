@@ -8,8 +8,8 @@
 #include "tests/simt/sim_compiler.h"
 #include "tests/simt/sim_device.h"
 
-static int open_emulator(int number HD_UNUSED, bool cold HD_UNUSED, struct rt_device **d,
-                         struct rt_compiler **c, struct hd_err *err)
+static int open_emulator(int number HD_UNUSED, bool cold HD_UNUSED, struct rt_device **d, struct rt_compiler **c,
+                         struct hd_err *err)
 {
     struct sim_device_options o;
     const char *seed = getenv("HEDDLE_SIMT_SEED"), *size = getenv("HEDDLE_SIMT_SIZE");

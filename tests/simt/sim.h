@@ -16,8 +16,8 @@ struct sim_program {
     bool ordered; /* the plan's root is a sort */
 };
 /* params: file with a JSON object of parameter values, or NULL. */
-int sim_program_init(struct sim_program *p, const char *plan_path, const char *db,
-                     const char *params, const struct pl_options *options, struct hd_err *err);
+int sim_program_init(struct sim_program *p, const char *plan_path, const char *db, const char *params,
+                     const struct pl_options *options, struct hd_err *err);
 void sim_program_release(struct sim_program *p);
 
 /* sim_kernel.c: emitted source compiled by the host compiler, kept under the hash of all that
@@ -29,12 +29,11 @@ struct sim_compiler {
 /* The text of the machine that kernels are compiled against: the twin and what it includes. */
 int sim_machine_text(const char *root, struct hd_arena *a, const char **text, struct hd_err *err);
 /* The shared object's path, in the arena. */
-int sim_compile(const struct sim_compiler *c, struct hd_arena *a, const char *source,
-                const char **library, struct hd_err *err);
+int sim_compile(const struct sim_compiler *c, struct hd_arena *a, const char *source, const char **library,
+                struct hd_err *err);
 
 /* sim_csv.c: rows of the result in the form of `heddle run --format csv`; rows sorted as text
  * unless in_order */
-char *sim_result_csv(const struct rt_spec *s, const unsigned char *rows, uint64_t nrows,
-                     bool in_order);
+char *sim_result_csv(const struct rt_spec *s, const unsigned char *rows, uint64_t nrows, bool in_order);
 
 #endif

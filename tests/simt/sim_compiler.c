@@ -10,13 +10,10 @@ struct host {
     struct hd_arena arena;
 };
 
-static int compile(struct rt_compiler *c HD_UNUSED, const char *name, const char *source,
-                   struct rt_bytes *image, struct hd_err *err)
+static int compile(struct rt_compiler *c HD_UNUSED, const char *name, const char *source, struct rt_bytes *image,
+                   struct hd_err *err)
 {
-    const struct sim_compiler host = {.cxx = SIMT_CXX,
-                                      .flags = SIMT_FLAGS,
-                                      .root = SIMT_ROOT,
-                                      .cache = SIMT_CACHE};
+    const struct sim_compiler host = {.cxx = SIMT_CXX, .flags = SIMT_FLAGS, .root = SIMT_ROOT, .cache = SIMT_CACHE};
     struct hd_arena a;
     const char *path;
     hd_arena_init(&a);

@@ -65,8 +65,7 @@ static void add_string(struct hd_strbuf *b, const struct rt_field *f, const unsi
     add_text(b, (const char *)(uintptr_t)w[0], (size_t)w[1]);
 }
 
-static void add_value(struct hd_strbuf *b, const struct rt_field *f, struct hd_type t,
-                      const unsigned char *at)
+static void add_value(struct hd_strbuf *b, const struct rt_field *f, struct hd_type t, const unsigned char *at)
 {
     char text[HD_TEXT_MAX];
     double d;
@@ -74,15 +73,9 @@ static void add_value(struct hd_strbuf *b, const struct rt_field *f, struct hd_t
     case HD_BOOL: hd_strbuf_adds(b, *at ? "true" : "false"); return;
     case HD_INT32:
     case HD_INT64: hd_strbuf_adds(b, hd_dec_text(integer_of(f->phys, at), 0, text)); return;
-    case HD_DECIMAL:
-        hd_strbuf_adds(b, hd_dec_text(integer_of(f->phys, at), t.scale, text));
-        return;
-    case HD_DATE:
-        hd_strbuf_adds(b, hd_date_text((int32_t)integer_of(f->phys, at), text));
-        return;
-    case HD_TIMESTAMP:
-        hd_strbuf_adds(b, hd_timestamp_text((int64_t)integer_of(f->phys, at), text));
-        return;
+    case HD_DECIMAL: hd_strbuf_adds(b, hd_dec_text(integer_of(f->phys, at), t.scale, text)); return;
+    case HD_DATE: hd_strbuf_adds(b, hd_date_text((int32_t)integer_of(f->phys, at), text)); return;
+    case HD_TIMESTAMP: hd_strbuf_adds(b, hd_timestamp_text((int64_t)integer_of(f->phys, at), text)); return;
     case HD_FLOAT64:
         memcpy(&d, at, sizeof d);
         hd_strbuf_add(b, text, (size_t)hdd_put_f64((u8 *)text, d));
@@ -113,8 +106,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-char *sim_result_csv(const struct rt_spec *s, const unsigned char *rows, uint64_t nrows,
-                     bool in_order)
+char *sim_result_csv(const struct rt_spec *s, const unsigned char *rows, uint64_t nrows, bool in_order)
 {
     uint64_t stride = (uint64_t)s->states[s->result_state].stride;
     char **lines = malloc(sizeof *lines * (size_t)(nrows + 1));

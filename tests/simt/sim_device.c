@@ -138,32 +138,28 @@ static int emu_set(struct rt_device *d, uint64_t to, int byte, size_t n, struct 
     return 0;
 }
 
-static int emu_upload(struct rt_device *d, uint64_t to, const void *from, size_t n,
-                      struct hd_err *err)
+static int emu_upload(struct rt_device *d, uint64_t to, const void *from, size_t n, struct hd_err *err)
 {
     HD_TRY(alive(d, err));
     memcpy(bytes_at(d, to, n), from, n);
     return 0;
 }
 
-static int emu_copy(struct rt_device *d, uint64_t to, uint64_t from, size_t n,
-                    struct hd_err *err)
+static int emu_copy(struct rt_device *d, uint64_t to, uint64_t from, size_t n, struct hd_err *err)
 {
     HD_TRY(alive(d, err));
     memcpy(bytes_at(d, to, n), bytes_at(d, from, n), n);
     return 0;
 }
 
-static int emu_download(struct rt_device *d, void *to, uint64_t from, size_t n,
-                        struct hd_err *err)
+static int emu_download(struct rt_device *d, void *to, uint64_t from, size_t n, struct hd_err *err)
 {
     HD_TRY(alive(d, err));
     memcpy(to, bytes_at(d, from, n), n);
     return 0;
 }
 
-static int emu_poke(struct rt_device *d, uint64_t to, uint32_t word,
-                    struct hd_err *err HD_UNUSED)
+static int emu_poke(struct rt_device *d, uint64_t to, uint32_t word, struct hd_err *err HD_UNUSED)
 {
     memcpy(bytes_at(d, to, sizeof word), &word, sizeof word);
     return 0;
@@ -186,8 +182,7 @@ int sim_image_read(const char *path, void **image, size_t *n, struct hd_err *err
     return got == *n ? 0 : HD_FAIL(err, IO, path, "the file cannot be read");
 }
 
-static int emu_load(struct rt_device *d, const void *image, size_t n, rt_module **out,
-                    struct hd_err *err)
+static int emu_load(struct rt_device *d, const void *image, size_t n, rt_module **out, struct hd_err *err)
 {
     char path[64];
     HD_TRY(alive(d, err));
@@ -213,9 +208,8 @@ static void emu_unload(struct rt_device *d HD_UNUSED, rt_module *m)
 }
 
 /* Functions live as long as the process: they are few. */
-static int emu_find(struct rt_device *d, rt_module *m, const char *entry, int threads,
-                    uint32_t shared_bytes HD_UNUSED, rt_function **out,
-                    struct rt_function_info *info, struct hd_err *err)
+static int emu_find(struct rt_device *d, rt_module *m, const char *entry, int threads, uint32_t shared_bytes HD_UNUSED,
+                    rt_function **out, struct rt_function_info *info, struct hd_err *err)
 {
     static struct rt_function *all;
     rt_function *f = calloc(1, sizeof *f);
@@ -252,16 +246,13 @@ static void run_thread(void *context)
 }
 
 static int emu_launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t threads,
-                      uint32_t shared_bytes HD_UNUSED, bool cooperative HD_UNUSED, void **params,
-                      struct hd_err *err)
+                      uint32_t shared_bytes HD_UNUSED, bool cooperative HD_UNUSED, void **params, struct hd_err *err)
 {
     struct device *e = device_of(d);
     struct call c = {f->entry, params};
     HD_TRY(alive(d, err));
-    struct simt_options so = {.blocks = blocks,
-                              .warps = threads / SIMT_LANES,
-                              .seed = e->o.seed,
-                              .max_switches = e->o.max_switches};
+    struct simt_options so = {
+        .blocks = blocks, .warps = threads / SIMT_LANES, .seed = e->o.seed, .max_switches = e->o.max_switches};
     struct simt_report report;
     e->launches++;
     if (hd_fault(HD_FAULT_DEVICE)) {
@@ -273,8 +264,7 @@ static int emu_launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint
         return HD_FAIL(err, EXEC, NULL, "%s: %s", f->name, report.message);
     for (const struct buffer *b = e->buffers; b; b = b->next)
         if (!buffer_intact(b))
-            return HD_FAIL(err, EXEC, NULL, "%s wrote beside a buffer of %zu bytes", f->name,
-                           b->n);
+            return HD_FAIL(err, EXEC, NULL, "%s wrote beside a buffer of %zu bytes", f->name, b->n);
     return 0;
 }
 
@@ -291,8 +281,7 @@ static int emu_poll(struct rt_device *d, double ms HD_UNUSED, bool *done, struct
 
 /* ---- time -------------------------------------------------------------------------------- */
 
-static int emu_event(struct rt_device *d HD_UNUSED, rt_event **out,
-                     struct hd_err *err HD_UNUSED)
+static int emu_event(struct rt_device *d HD_UNUSED, rt_event **out, struct hd_err *err HD_UNUSED)
 {
     *out = malloc(sizeof **out);
     clock_gettime(CLOCK_MONOTONIC, &(*out)->at);
@@ -302,8 +291,7 @@ static int emu_event(struct rt_device *d HD_UNUSED, rt_event **out,
 static int emu_elapsed(struct rt_device *d HD_UNUSED, rt_event *from, rt_event *to, double *ms,
                        struct hd_err *err HD_UNUSED)
 {
-    *ms = (double)(to->at.tv_sec - from->at.tv_sec) * 1e3 +
-          (double)(to->at.tv_nsec - from->at.tv_nsec) / 1e6;
+    *ms = (double)(to->at.tv_sec - from->at.tv_sec) * 1e3 + (double)(to->at.tv_nsec - from->at.tv_nsec) / 1e6;
     return 0;
 }
 
@@ -351,12 +339,10 @@ static const struct rt_device_ops operations = {.name = "emulator",
 
 void sim_device_options_init(struct sim_device_options *o)
 {
-    *o = (struct sim_device_options){
-        .multiprocessors = 2, .memory = UINT64_C(4) << 30, .l2_bytes = 1 << 20};
+    *o = (struct sim_device_options){.multiprocessors = 2, .memory = UINT64_C(4) << 30, .l2_bytes = 1 << 20};
 }
 
-int sim_device_open(const struct sim_device_options *o, struct rt_device **out,
-                    struct hd_err *err)
+int sim_device_open(const struct sim_device_options *o, struct rt_device **out, struct hd_err *err)
 {
     struct device *e = calloc(1, sizeof *e);
     if (!e)

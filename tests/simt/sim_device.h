@@ -15,8 +15,7 @@ struct sim_device_options {
 };
 void sim_device_options_init(struct sim_device_options *o);
 
-int sim_device_open(const struct sim_device_options *o, struct rt_device **out,
-                    struct hd_err *err);
+int sim_device_open(const struct sim_device_options *o, struct rt_device **out, struct hd_err *err);
 void sim_device_seed(struct rt_device *d, uint64_t seed);
 uint64_t sim_device_launches(const struct rt_device *d);
 uint64_t sim_device_live(const struct rt_device *d); /* buffers that are not freed */

@@ -44,8 +44,7 @@ static int read_text(struct hd_arena *a, const char *path, char **text, struct h
 }
 
 /* Written under another name first: tests run side by side. */
-static int write_text(struct hd_arena *a, const char *path, const char *text,
-                      struct hd_err *err)
+static int write_text(struct hd_arena *a, const char *path, const char *text, struct hd_err *err)
 {
     const char *temporary = hd_asprintf(a, "%s.%d", path, (int)getpid());
     FILE *f = fopen(temporary, "wb");
@@ -56,11 +55,10 @@ static int write_text(struct hd_arena *a, const char *path, const char *text,
     return 0;
 }
 
-int sim_machine_text(const char *root, struct hd_arena *a, const char **text,
-                     struct hd_err *err)
+int sim_machine_text(const char *root, struct hd_arena *a, const char **text, struct hd_err *err)
 {
-    static const char *const files[] = {"tests/simt/twin.cuh", "tests/simt/plain.cuh",
-                                        "tests/simt/simt.h", "templates/host.h"};
+    static const char *const files[] = {"tests/simt/twin.cuh", "tests/simt/plain.cuh", "tests/simt/simt.h",
+                                        "templates/host.h"};
     *text = "";
     for (size_t i = 0; i < HD_COUNT(files); i++) {
         char *one;
@@ -70,8 +68,7 @@ int sim_machine_text(const char *root, struct hd_arena *a, const char **text,
     return 0;
 }
 
-static struct digest digest_all(const struct sim_compiler *c, const char *source,
-                                const char *machine)
+static struct digest digest_all(const struct sim_compiler *c, const char *source, const char *machine)
 {
     struct digest d = {0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL};
     digest_add(&d, c->cxx);
@@ -83,15 +80,13 @@ static struct digest digest_all(const struct sim_compiler *c, const char *source
     return d;
 }
 
-static int write_headers(struct hd_arena *a, const char *dir, const char *twin,
-                         struct hd_err *err)
+static int write_headers(struct hd_arena *a, const char *dir, const char *twin, struct hd_err *err)
 {
     mkdir(hd_asprintf(a, "%s/hd", dir), 0777);
     for (int i = 0; i < hdd_ntemplates; i++) {
         const struct hdd_template *t = &hdd_templates[i];
         bool machine = strcmp(t->name, "machine.cuh") == 0;
-        HD_TRY(write_text(a, hd_asprintf(a, "%s/hd/%s", dir, t->name),
-                          machine ? twin : t->text, err));
+        HD_TRY(write_text(a, hd_asprintf(a, "%s/hd/%s", dir, t->name), machine ? twin : t->text, err));
     }
     return 0;
 }
@@ -115,16 +110,15 @@ static int run(char *const *argv, const char *log)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static int compile(struct hd_arena *a, const struct sim_compiler *c, const char *dir,
-                   const char *out, struct hd_err *err)
+static int compile(struct hd_arena *a, const struct sim_compiler *c, const char *dir, const char *out,
+                   struct hd_err *err)
 {
     char *argv[FLAGS_MOST + 16], *save = NULL;
     const char *temporary = hd_asprintf(a, "%s.%d", out, (int)getpid());
     const char *log = hd_asprintf(a, "%s.log", temporary);
     int n = 0;
     argv[n++] = hd_strdup(a, c->cxx);
-    for (char *f = strtok_r(hd_strdup(a, c->flags), " ", &save); f && n < FLAGS_MOST;
-         f = strtok_r(NULL, " ", &save))
+    for (char *f = strtok_r(hd_strdup(a, c->flags), " ", &save); f && n < FLAGS_MOST; f = strtok_r(NULL, " ", &save))
         argv[n++] = f;
     argv[n++] = hd_asprintf(a, "-I%s", dir);
     argv[n++] = hd_asprintf(a, "-I%s", c->root);
@@ -142,20 +136,18 @@ static int compile(struct hd_arena *a, const struct sim_compiler *c, const char 
         return -1;
     }
     unlink(log);
-    return rename(temporary, out) == 0 ? 0
-                                       : HD_FAIL(err, IO, out, "the file cannot be written");
+    return rename(temporary, out) == 0 ? 0 : HD_FAIL(err, IO, out, "the file cannot be written");
 }
 
-int sim_compile(const struct sim_compiler *c, struct hd_arena *a, const char *source,
-                const char **library, struct hd_err *err)
+int sim_compile(const struct sim_compiler *c, struct hd_arena *a, const char *source, const char **library,
+                struct hd_err *err)
 {
     char *twin = NULL;
     const char *machine;
     HD_TRY(read_text(a, hd_asprintf(a, "%s/tests/simt/twin.cuh", c->root), &twin, err));
     HD_TRY(sim_machine_text(c->root, a, &machine, err));
     struct digest d = digest_all(c, source, machine);
-    const char *dir = hd_asprintf(a, "%s/%016llx%016llx", c->cache, (unsigned long long)d.a,
-                                  (unsigned long long)d.b);
+    const char *dir = hd_asprintf(a, "%s/%016llx%016llx", c->cache, (unsigned long long)d.a, (unsigned long long)d.b);
     *library = hd_asprintf(a, "%s/kernel.so", dir);
     if (access(*library, R_OK) == 0)
         return 0;

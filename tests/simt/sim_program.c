@@ -20,8 +20,7 @@ static char *read_file(struct hd_arena *a, const char *path)
     return got == (size_t)n ? text : NULL;
 }
 
-static int open_database(struct sim_program *p, const char *db, struct fe_catalog_doc **doc,
-                         struct hd_err *err)
+static int open_database(struct sim_program *p, const char *db, struct fe_catalog_doc **doc, struct hd_err *err)
 {
     char *text = NULL;
     HD_TRY(rt_store_read_catalog(db, &text, err));
@@ -36,13 +35,11 @@ static int touch_columns(const struct rt_spec *s, struct hd_err *err)
 {
     for (int i = 0; i < s->npipelines; i++)
         for (int k = 0; k < s->pipelines[i].ntouched; k++)
-            HD_TRY(rt_store_touch(s->pipelines[i].touched[k].table,
-                                  s->pipelines[i].touched[k].column, err));
+            HD_TRY(rt_store_touch(s->pipelines[i].touched[k].table, s->pipelines[i].touched[k].column, err));
     return 0;
 }
 
-static int bind(struct sim_program *p, struct fe_plan *plan, const char *path,
-                struct hd_err *err)
+static int bind(struct sim_program *p, struct fe_plan *plan, const char *path, struct hd_err *err)
 {
     char *json = path ? read_file(&p->arena, path) : NULL;
     if (path && !json)
@@ -52,9 +49,8 @@ static int bind(struct sim_program *p, struct fe_plan *plan, const char *path,
     return fe_plan_check_bound(plan, err);
 }
 
-static int plan_and_emit(struct sim_program *p, const char *plan_path, const char *db,
-                         const char *params, const struct pl_options *options,
-                         struct hd_err *err)
+static int plan_and_emit(struct sim_program *p, const char *plan_path, const char *db, const char *params,
+                         const struct pl_options *options, struct hd_err *err)
 {
     struct fe_catalog_doc *doc;
     struct fe_plan *plan;
@@ -75,8 +71,8 @@ static int plan_and_emit(struct sim_program *p, const char *plan_path, const cha
     return cg_cuda_emit(&p->arena, p->pl, &co, &p->art, err);
 }
 
-int sim_program_init(struct sim_program *p, const char *plan_path, const char *db,
-                     const char *params, const struct pl_options *options, struct hd_err *err)
+int sim_program_init(struct sim_program *p, const char *plan_path, const char *db, const char *params,
+                     const struct pl_options *options, struct hd_err *err)
 {
     memset(p, 0, sizeof *p);
     hd_arena_init(&p->arena);

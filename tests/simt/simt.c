@@ -60,7 +60,7 @@ static struct grid {
     unsigned lane_order; /* 0 ascending, 1 descending, 2 random */
     unsigned point_odds; /* one in so many points gives way; 0 never */
     bool failed;
-} * grid;
+} *grid;
 
 struct simt_place simt_here;
 
@@ -97,9 +97,7 @@ static struct lane *pick(struct warp *now, bool others)
     if (now && now->ready && grid->sticky && !others)
         return pick_lane(now);
     uint32_t n = grid->nwarps;
-    uint32_t from = grid->o.seed == 0 || grid->sticky
-                        ? (now ? (uint32_t)(now - grid->warps) + 1 : 0)
-                        : draw_below(n);
+    uint32_t from = grid->o.seed == 0 || grid->sticky ? (now ? (uint32_t)(now - grid->warps) + 1 : 0) : draw_below(n);
     for (uint32_t i = 0; i < n; i++) {
         struct warp *w = &grid->warps[(from + i) % n];
         if (w->ready && !(others && w == now))
@@ -156,10 +154,9 @@ static void explain_deadlock(void)
     }
     for (uint32_t i = 0; i < grid->o.blocks; i++)
         if (grid->blocks[i].arrived) {
-            set_message(
-                "divergence: block %u: %u of %u threads wait at a block barrier that the "
-                "others do not reach",
-                i, grid->blocks[i].arrived, grid->o.warps * SIMT_LANES);
+            set_message("divergence: block %u: %u of %u threads wait at a block barrier that the "
+                        "others do not reach",
+                        i, grid->blocks[i].arrived, grid->o.warps * SIMT_LANES);
             return;
         }
     set_message("deadlock");
@@ -178,8 +175,7 @@ static void give_way(bool others)
     if (++grid->report->switches == grid->o.alarm_after)
         *grid->o.alarm = 1;
     if (grid->report->switches > grid->o.max_switches) {
-        set_message("no progress after %llu switches",
-                    (unsigned long long)grid->o.max_switches);
+        set_message("no progress after %llu switches", (unsigned long long)grid->o.max_switches);
         leave();
     }
     enter(next);
@@ -204,14 +200,13 @@ static void thread_main(void *argument)
 void simt_fail(const char *what, const char *file, int line)
 {
     const char *slash = strrchr(file, '/');
-    set_message("%s:%d: block %u warp %u lane %u: %s", slash ? slash + 1 : file, line,
-                simt_here.block, simt_here.warp, simt_here.lane, what);
+    set_message("%s:%d: block %u warp %u lane %u: %s", slash ? slash + 1 : file, line, simt_here.block, simt_here.warp,
+                simt_here.lane, what);
     leave();
 }
 
 /* Waits until all lanes of the warp have come; gives the meeting they came to. */
-static struct meeting *arrive(enum simt_meeting kind, const void *deposit, size_t n, bool bit,
-                              uint32_t word)
+static struct meeting *arrive(enum simt_meeting kind, const void *deposit, size_t n, bool bit, uint32_t word)
 {
     struct lane *self = grid->running;
     struct warp *w = self->warp;
@@ -220,11 +215,9 @@ static struct meeting *arrive(enum simt_meeting kind, const void *deposit, size_
         w->kind = kind;
         m->bits = m->words = 0;
     } else if (w->kind != kind) {
-        set_message(
-            "divergence: block %u warp %u: lane %u comes to a %s while lanes %08x wait in "
-            "a %s",
-            w->block->number, w->number, self->number, meeting_name(kind), w->arrived,
-            meeting_name(w->kind));
+        set_message("divergence: block %u warp %u: lane %u comes to a %s while lanes %08x wait in "
+                    "a %s",
+                    w->block->number, w->number, self->number, meeting_name(kind), w->arrived, meeting_name(w->kind));
         leave();
     }
     HD_ASSERT(n <= SIMT_DEPOSIT);
@@ -343,8 +336,7 @@ static unsigned char *map_stacks(size_t n)
     if (kept)
         munmap(kept, nkept * STACK_BYTES);
     nkept = 0;
-    void *p = mmap(NULL, n * STACK_BYTES, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = mmap(NULL, n * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     kept = p == MAP_FAILED ? NULL : p;
     for (size_t i = 0; kept && i < n; i++)
         mprotect(kept + i * STACK_BYTES, GUARD_BYTES, PROT_NONE);
@@ -362,8 +354,7 @@ static void init_warp(struct grid *g, uint32_t i)
         unsigned char *stack = g->stacks + ((size_t)i * SIMT_LANES + k) * STACK_BYTES;
         w->lanes[k].warp = w;
         w->lanes[k].number = k;
-        fiber_init(&w->lanes[k].fiber, stack + GUARD_BYTES, STACK_BYTES - GUARD_BYTES,
-                   thread_main, &w->lanes[k]);
+        fiber_init(&w->lanes[k].fiber, stack + GUARD_BYTES, STACK_BYTES - GUARD_BYTES, thread_main, &w->lanes[k]);
     }
 }
 
@@ -399,8 +390,7 @@ static void free_grid(struct grid *g)
     free(g);
 }
 
-int simt_launch(const struct simt_options *o, void (*body)(void *), void *context,
-                struct simt_report *r)
+int simt_launch(const struct simt_options *o, void (*body)(void *), void *context, struct simt_report *r)
 {
     HD_ASSERT(!grid && o->blocks > 0 && o->warps > 0);
     *r = (struct simt_report){0};

@@ -27,8 +27,7 @@ struct simt_options {
     uint32_t blocks, warps; /* warps of a block */
     uint64_t seed;          /* 0: warp after warp, lane after lane; others mix orders */
     uint64_t max_switches;  /* 0: a generous default; more is reported as no progress */
-    uint64_t
-        alarm_after; /* after so many switches *alarm becomes 1: what a host does when it */
+    uint64_t alarm_after; /* after so many switches *alarm becomes 1: what a host does when it */
     uint32_t *alarm; /* cancels a running kernel. 0: never */
 };
 
@@ -39,19 +38,18 @@ struct simt_report {
 };
 
 /* Runs body(context) in every thread. 0, or -1 with the message set. */
-int simt_launch(const struct simt_options *o, void (*body)(void *), void *context,
-                struct simt_report *r);
+int simt_launch(const struct simt_options *o, void (*body)(void *), void *context, struct simt_report *r);
 
 /* ---- for device code -------------------------------------------------------------------- */
 
 /* Warp operations that lanes can meet in; a lane that comes to another one than its warp's
  * first is reported as divergence. */
-#define SIMT_MEETINGS(X)                                                                      \
-    X(SYNC, "warp barrier")                                                                   \
-    X(BALLOT, "ballot")                                                                       \
-    X(SHUFFLE, "shuffle")                                                                     \
-    X(SHUFFLE_UP, "shuffle up")                                                               \
-    X(MATCH, "match")                                                                         \
+#define SIMT_MEETINGS(X) \
+    X(SYNC, "warp barrier") \
+    X(BALLOT, "ballot") \
+    X(SHUFFLE, "shuffle") \
+    X(SHUFFLE_UP, "shuffle up") \
+    X(MATCH, "match") \
     X(REDUCE, "reduction")
 enum simt_meeting {
 #define X(id, name) SIMT_##id,

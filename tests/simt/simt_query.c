@@ -11,22 +11,20 @@
 #include "tests/simt/sim_compiler.h"
 #include "tests/simt/sim_device.h"
 
-static const char usage[] =
-    "usage: simt_query PLAN.json --db DB [--params FILE] [--seed N] [--seeds N]\n"
-    "                  [--balance auto|none|nifs|nifs+fws|nifs+fws-local|nifs+aws]\n"
-    "                  [--fws-threshold N] [--scan-warps N] [--multiprocessors N]\n"
-    "                  [--first-rows N] [--min-gifts N] [--dump] [--profile] [--stats]\n"
-    "                  [--in-order] [--frame-weight N]\n"
-    "--scan-warps: so many warps take work from the source, the others live on gifts\n"
-    "--first-rows: room that states have at first, in rows, instead of the estimate\n"
-    "--frame-weight: pipelines of more are framed, with 1 all\n"
-    "--in-order: every pipeline keeps the order of its source\n"
-    "--min-gifts: fails if less work than that moved between warps, all seeds together\n";
+static const char usage[] = "usage: simt_query PLAN.json --db DB [--params FILE] [--seed N] [--seeds N]\n"
+                            "                  [--balance auto|none|nifs|nifs+fws|nifs+fws-local|nifs+aws]\n"
+                            "                  [--fws-threshold N] [--scan-warps N] [--multiprocessors N]\n"
+                            "                  [--first-rows N] [--min-gifts N] [--dump] [--profile] [--stats]\n"
+                            "                  [--in-order] [--frame-weight N]\n"
+                            "--scan-warps: so many warps take work from the source, the others live on gifts\n"
+                            "--first-rows: room that states have at first, in rows, instead of the estimate\n"
+                            "--frame-weight: pipelines of more are framed, with 1 all\n"
+                            "--in-order: every pipeline keeps the order of its source\n"
+                            "--min-gifts: fails if less work than that moved between warps, all seeds together\n";
 
 struct options {
     const char *plan, *db, *params;
-    uint64_t seed, seeds, min_gifts, first_rows, multiprocessors, fws_threshold, scan_warps,
-        frame_weight;
+    uint64_t seed, seeds, min_gifts, first_rows, multiprocessors, fws_threshold, scan_warps, frame_weight;
     enum rt_balance balance;
     bool dump, profile, stats, in_order;
 };
@@ -108,8 +106,8 @@ static bool read_options(int argc, char **argv, struct options *o)
 
 static int fail(struct hd_err *err)
 {
-    fprintf(stderr, "simt_query: %s%s%s (%s)\n", err->path, *err->path ? ": " : "",
-            err->message, hd_err_class_name(err->class));
+    fprintf(stderr, "simt_query: %s%s%s (%s)\n", err->path, *err->path ? ": " : "", err->message,
+            hd_err_class_name(err->class));
     if (err->detail)
         fprintf(stderr, "%s\n", err->detail);
     int status = hd_err_status(err);
@@ -144,17 +142,16 @@ static void print_stats(const struct rt_exec_stats *s, uint64_t seed, uint64_t l
     fprintf(stderr,
             "seed %llu: %llu launches, %llu of pipelines (%llu again after an overflow), "
             "%llu gifts, %.1f %% idle lanes\n",
-            (unsigned long long)seed, (unsigned long long)launches,
-            (unsigned long long)pipelines, (unsigned long long)again,
-            (unsigned long long)gifts, visits ? (double)idle / (double)visits * 100 / 32 : 0);
+            (unsigned long long)seed, (unsigned long long)launches, (unsigned long long)pipelines,
+            (unsigned long long)again, (unsigned long long)gifts,
+            visits ? (double)idle / (double)visits * 100 / 32 : 0);
 }
 
 static void print_counters(const struct rt_spec *spec, const struct rt_exec_stats *s)
 {
     for (int i = 0; i < spec->npipelines; i++)
         for (int k = 0; k < spec->pipelines[i].ncounters; k++)
-            fprintf(stderr, "%s %d %s: %llu\n", spec->pipelines[i].name, k,
-                    spec->pipelines[i].counter_names[k],
+            fprintf(stderr, "%s %d %s: %llu\n", spec->pipelines[i].name, k, spec->pipelines[i].counter_names[k],
                     (unsigned long long)s->pipelines[i].counters[k]);
 }
 
@@ -200,8 +197,7 @@ static int run_seed(struct runner *r, uint64_t seed, struct hd_err *err)
     bool same = strcmp(csv, r->first) == 0;
     free(csv);
     return same ? 0
-                : HD_FAIL(err, TOOL, r->o->plan,
-                          "seed %llu gives another result than seed %llu",
+                : HD_FAIL(err, TOOL, r->o->plan, "seed %llu gives another result than seed %llu",
                           (unsigned long long)seed, (unsigned long long)r->o->seed);
 }
 
@@ -210,8 +206,7 @@ static int run_seeds(struct runner *r, struct hd_err *err)
     for (uint64_t i = 0; i < r->o->seeds; i++)
         HD_TRY(run_seed(r, r->o->seed + i, err));
     if (r->gifts < r->o->min_gifts)
-        return HD_FAIL(err, TOOL, r->o->plan,
-                       "work moved between warps %llu times, expected %llu",
+        return HD_FAIL(err, TOOL, r->o->plan, "work moved between warps %llu times, expected %llu",
                        (unsigned long long)r->gifts, (unsigned long long)r->o->min_gifts);
     fputs(r->first, stdout);
     return 0;
@@ -240,8 +235,7 @@ static int run_program(struct runner *r, struct hd_err *err)
     enum rt_cached how;
     HD_TRY(open_gpu(r, err));
     r->crew = rt_crew_new();
-    int status = rt_gpu_code_get(r->gpu, r->p->pl->spec, r->p->art.units, r->crew, 1, NULL,
-                                 false, &r->code, &how, err);
+    int status = rt_gpu_code_get(r->gpu, r->p->pl->spec, r->p->art.units, r->crew, 1, NULL, false, &r->code, &how, err);
     if (status == 0) {
         status = run_seeds(r, err);
         rt_gpu_code_release(r->gpu, r->code);
@@ -275,11 +269,8 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    struct pl_options po = {.profile = o.profile,
-                            .balance = o.balance,
-                            .threads = 1,
-                            .gpu_blocks = 2,
-                            .frame_weight = (int)o.frame_weight};
+    struct pl_options po = {
+        .profile = o.profile, .balance = o.balance, .threads = 1, .gpu_blocks = 2, .frame_weight = (int)o.frame_weight};
     if (sim_program_init(&p, o.plan, o.db, o.params, &po, &err) != 0)
         return fail(&err);
     if (o.in_order)

@@ -6,15 +6,15 @@
 #include "runtime/base/util.h"
 #include "runtime/gpu/gpu_balance.h"
 
-static struct rt_balance_memory lay_out(const struct solo_launch *l, hdd_u64 gift_bytes,
-                                        hdd_u64 slot_bytes, hdd_u32 threshold, uint64_t base)
+static struct rt_balance_memory lay_out(const struct solo_launch *l, hdd_u64 gift_bytes, hdd_u64 slot_bytes,
+                                        hdd_u32 threshold, uint64_t base)
 {
-    return rt_balance_layout((enum rt_balance)l->launch.balance, l->launch.warps, gift_bytes,
-                             slot_bytes, threshold, base);
+    return rt_balance_layout((enum rt_balance)l->launch.balance, l->launch.warps, gift_bytes, slot_bytes, threshold,
+                             base);
 }
 
-void solo_launch_init(struct solo_launch *l, hdd_u32 warps, hdd_u32 rows, hdd_u32 balance,
-                      hdd_u32 threshold, hdd_u64 gift_bytes, hdd_u64 slot_bytes)
+void solo_launch_init(struct solo_launch *l, hdd_u32 warps, hdd_u32 rows, hdd_u32 balance, hdd_u32 threshold,
+                      hdd_u64 gift_bytes, hdd_u64 slot_bytes)
 {
     memset(l, 0, sizeof *l);
     l->launch.source_rows = rows;

@@ -72,14 +72,13 @@ void states_close(void)
     rt_gpu_close(gpu);
 }
 
-void states_bench_init(struct states_bench *b, const struct rt_spec *spec,
-                       struct rt_gpu_state *live, struct hd_arena *arena)
+void states_bench_init(struct states_bench *b, const struct rt_spec *spec, struct rt_gpu_state *live,
+                       struct hd_arena *arena)
 {
     memset(b, 0, sizeof *b);
     hd_err_init(&b->err);
     live->s = &spec->states[0];
-    b->x = (struct rt_gpu_exec){
-        .g = gpu, .d = gpu->d, .spec = spec, .state = live, .arena = arena};
+    b->x = (struct rt_gpu_exec){.g = gpu, .d = gpu->d, .spec = spec, .state = live, .arena = arena};
 }
 
 void states_bench_check(const struct states_bench *b)

@@ -15,8 +15,8 @@ bool states_open_emulator(uint64_t seed);
 bool states_open_cuda(void);
 void states_close(void);
 
-void states_bench_init(struct states_bench *b, const struct rt_spec *spec,
-                       struct rt_gpu_state *live, struct hd_arena *arena);
+void states_bench_init(struct states_bench *b, const struct rt_spec *spec, struct rt_gpu_state *live,
+                       struct hd_arena *arena);
 /* Nothing that was taken is left. */
 void states_bench_check(const struct states_bench *b);
 /* Prints the error and exits unless rc is 0. */

@@ -86,19 +86,17 @@ static void test_equal_shapes(void)
 /* Names from the plan come out as words, with a number before them. */
 static void test_names(void)
 {
-    char *a = must_emit(
-        "{\"op\": \"aggregate\", \"keys\": [{\"expr\": \"grp\", \"as\": \"x; } evil(\"}],"
-        " \"aggs\": [{\"fn\": \"sum\", \"arg\": \"id\", \"as\": \"*/ #include <evil>\"}],"
-        " \"input\": {\"op\": \"union_all\", \"inputs\": ["
-        "   {\"op\": \"project\", \"exprs\": [{\"expr\": \"grp\", \"as\": \"grp\"},"
-        "     {\"expr\": \"id\", \"as\": \"id\"}], \"input\": {\"op\": \"scan\", \"table\": "
-        "\"parent\"}},"
-        "   {\"op\": \"project\", \"exprs\": [{\"expr\": \"qty\", \"as\": \"a\\n#error "
-        "\\\"\"},"
-        "     {\"expr\": \"cid\", \"as\": \"int\"}], \"input\": {\"op\": \"scan\", \"table\": "
-        "\"child\"}}]}}");
-    CHECK(!strstr(a, "evil(") && !strstr(a, "<evil>") && !strstr(a, "#error"), "found:\n%s",
-          a);
+    char *a = must_emit("{\"op\": \"aggregate\", \"keys\": [{\"expr\": \"grp\", \"as\": \"x; } evil(\"}],"
+                        " \"aggs\": [{\"fn\": \"sum\", \"arg\": \"id\", \"as\": \"*/ #include <evil>\"}],"
+                        " \"input\": {\"op\": \"union_all\", \"inputs\": ["
+                        "   {\"op\": \"project\", \"exprs\": [{\"expr\": \"grp\", \"as\": \"grp\"},"
+                        "     {\"expr\": \"id\", \"as\": \"id\"}], \"input\": {\"op\": \"scan\", \"table\": "
+                        "\"parent\"}},"
+                        "   {\"op\": \"project\", \"exprs\": [{\"expr\": \"qty\", \"as\": \"a\\n#error "
+                        "\\\"\"},"
+                        "     {\"expr\": \"cid\", \"as\": \"int\"}], \"input\": {\"op\": \"scan\", \"table\": "
+                        "\"child\"}}]}}");
+    CHECK(!strstr(a, "evil(") && !strstr(a, "<evil>") && !strstr(a, "#error"), "found:\n%s", a);
     free(a);
 }
 

@@ -17,8 +17,7 @@ struct tree {
     const char *name;
     uint32_t nodes[TREE_LEVELS];
     uint8_t *keep;
-    uint32_t *first[TREE_LEVELS], *fan[TREE_LEVELS], *parent[TREE_LEVELS],
-        *visits[TREE_LEVELS];
+    uint32_t *first[TREE_LEVELS], *fan[TREE_LEVELS], *parent[TREE_LEVELS], *visits[TREE_LEVELS];
     uint32_t expected[TREE_LEVELS]; /* nodes reachable from kept rows */
     bool *reachable[TREE_LEVELS];
     uint32_t wrong;
@@ -100,8 +99,7 @@ static void build_level(struct tree *t, uint32_t l, fan_fn *fan)
         }
 }
 
-static void tree_init(struct tree *t, const char *name, uint32_t rows, uint32_t keep_one_in,
-                      fan_fn *fan)
+static void tree_init(struct tree *t, const char *name, uint32_t rows, uint32_t keep_one_in, fan_fn *fan)
 {
     *t = (struct tree){.name = name, .nodes = {rows}};
     random_state = 1;
@@ -136,8 +134,8 @@ static void check_visits(const struct tree *t, const struct grid_options *o)
     for (int l = 0; l < TREE_LEVELS; l++)
         for (uint32_t i = 0; i < t->nodes[l]; i++)
             CHECK(t->visits[l][i] == (uint32_t)t->reachable[l][i],
-                  "%s, seed %llu: node %u of level %d visited %u times", t->name,
-                  (unsigned long long)o->seed, i, l, t->visits[l][i]);
+                  "%s, seed %llu: node %u of level %d visited %u times", t->name, (unsigned long long)o->seed, i, l,
+                  t->visits[l][i]);
     CHECK(t->wrong == 0, "%s: %u nodes with a wrong tuple", t->name, t->wrong);
 }
 
@@ -165,8 +163,8 @@ static struct hdd_progress run_tree(struct tree *t, const struct grid_options *o
     struct simt_report report;
     fill_args(t, args);
     int status = grid_run(o, &code, args, launch, &progress, &report);
-    CHECK(status == 0, "%s, %s, seed %llu: %s", t->name, rt_balance_name(o->balance),
-          (unsigned long long)o->seed, report.message);
+    CHECK(status == 0, "%s, %s, seed %llu: %s", t->name, rt_balance_name(o->balance), (unsigned long long)o->seed,
+          report.message);
     return progress;
 }
 
@@ -178,24 +176,21 @@ static struct hdd_progress traverse(struct tree *t, const struct grid_options *o
 }
 
 /* What the records of the warps say must be what happened. */
-static void check_report(const struct tree *t, const struct rt_balance_report *r,
-                         const struct hdd_progress *p, enum rt_balance b)
+static void check_report(const struct tree *t, const struct rt_balance_report *r, const struct hdd_progress *p,
+                         enum rt_balance b)
 {
     for (int l = 0; l < TREE_LEVELS; l++)
         CHECK(r->visits[l] * 32 - r->idle_lanes[l] == t->expected[l],
-              "%s, %s: level %d: %llu visits with %llu idle lanes, %u nodes", t->name,
-              rt_balance_name(b), l, (unsigned long long)r->visits[l],
-              (unsigned long long)r->idle_lanes[l], t->expected[l]);
+              "%s, %s: level %d: %llu visits with %llu idle lanes, %u nodes", t->name, rt_balance_name(b), l,
+              (unsigned long long)r->visits[l], (unsigned long long)r->idle_lanes[l], t->expected[l]);
     uint64_t tiles = (t->nodes[0] + 255) / 256;
-    CHECK(r->visits[TREE_LEVELS] == tiles * 8 &&
-              r->idle_lanes[TREE_LEVELS] == tiles * 256 - t->nodes[0],
-          "%s: tiles", t->name);
+    CHECK(r->visits[TREE_LEVELS] == tiles * 8 && r->idle_lanes[TREE_LEVELS] == tiles * 256 - t->nodes[0], "%s: tiles",
+          t->name);
     /* A piece goes to one warp; but the end of a run is a transition without one. */
-    CHECK(r->gifts == p->gifts, "%s, %s: %llu pieces given, %llu taken", t->name,
-          rt_balance_name(b), (unsigned long long)p->gifts, (unsigned long long)r->gifts);
-    CHECK(r->transitions == r->gifts + r->warps, "%s, %s: %llu transitions, %llu gifts",
-          t->name, rt_balance_name(b), (unsigned long long)r->transitions,
-          (unsigned long long)r->gifts);
+    CHECK(r->gifts == p->gifts, "%s, %s: %llu pieces given, %llu taken", t->name, rt_balance_name(b),
+          (unsigned long long)p->gifts, (unsigned long long)r->gifts);
+    CHECK(r->transitions == r->gifts + r->warps, "%s, %s: %llu transitions, %llu gifts", t->name, rt_balance_name(b),
+          (unsigned long long)r->transitions, (unsigned long long)r->gifts);
     CHECK(r->ilif >= 1, "%s: ILIF %g", t->name, r->ilif);
 }
 
@@ -237,16 +232,14 @@ static void test_modes(struct tree *t)
     printf("%s: %llu nodes\n", t->name, (unsigned long long)nodes);
     for (int b = RT_BALANCE_NONE; b < RT_BALANCE_COUNT; b++) {
         struct figures f = test_mode(t, (enum rt_balance)b);
-        printf("  %-14s %6llu gifts, IIR %4.1f %%, ILIF %4.2f\n",
-               rt_balance_name((enum rt_balance)b), (unsigned long long)f.gifts, f.iir * 100,
-               f.ilif);
-        CHECK(f.gifts > 0 || nodes < 6000 || !rt_balance_shares((enum rt_balance)b),
-              "%s: no work moved between warps", t->name);
+        printf("  %-14s %6llu gifts, IIR %4.1f %%, ILIF %4.2f\n", rt_balance_name((enum rt_balance)b),
+               (unsigned long long)f.gifts, f.iir * 100, f.ilif);
+        CHECK(f.gifts > 0 || nodes < 6000 || !rt_balance_shares((enum rt_balance)b), "%s: no work moved between warps",
+              t->name);
         none = b == RT_BALANCE_NONE ? f.iir : none;
         nifs = b == RT_BALANCE_NIFS ? f.iir : nifs;
     }
-    CHECK(nifs <= none + 1e-9, "%s: NIFS leaves more lanes idle than going depth first",
-          t->name);
+    CHECK(nifs <= none + 1e-9, "%s: NIFS leaves more lanes idle than going depth first", t->name);
 }
 
 /* A big tree keeps nearly all lanes busy whatever its shape: NIFS leaves less than a warp per
@@ -260,8 +253,8 @@ static void test_idle_bound(struct tree *t)
     o.report = &r;
     traverse(t, &o);
     uint64_t most = (uint64_t)GRID_WARPS * TREE_LEVELS * 32 + 255;
-    CHECK(r.all_idle_lanes <= most, "%s: %llu idle lanes, at most %llu", t->name,
-          (unsigned long long)r.all_idle_lanes, (unsigned long long)most);
+    CHECK(r.all_idle_lanes <= most, "%s: %llu idle lanes, at most %llu", t->name, (unsigned long long)r.all_idle_lanes,
+          (unsigned long long)most);
 }
 
 /* Nothing to do at all; one block that takes everything; more warps than 64, so that the bitmap
@@ -312,9 +305,8 @@ int main(void)
         uint32_t rows, keep_one_in;
         fan_fn *fan;
     } kinds[] = {
-        {"even", 3000, 1, fan_even},   {"sparse", 5001, 2, fan_sparse},
-        {"heavy", 2500, 3, fan_heavy}, {"powers", 700, 4, fan_powers},
-        {"few", 9, 1, fan_heavy},      {"none", 1033, 1, fan_none},
+        {"even", 3000, 1, fan_even},    {"sparse", 5001, 2, fan_sparse}, {"heavy", 2500, 3, fan_heavy},
+        {"powers", 700, 4, fan_powers}, {"few", 9, 1, fan_heavy},        {"none", 1033, 1, fan_none},
         {"leaf", 8, 100, fan_none},
     };
     for (size_t i = 0; i < HD_COUNT(kinds); i++) {

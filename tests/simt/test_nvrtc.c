@@ -19,12 +19,7 @@
 /* A few bytes are ptxas trading registers for occupancy; more is a kernel that has grown too
  * big. For sm_80 many sums of one group take more registers than for later ones, with NVRTC 13
  * more than with 12. ANY: kernels that hold every strategy. */
-enum {
-    SPILL_MOST = 80,
-    SPILL_MOST_80 = 200,
-    SPILL_MOST_80_NVRTC_13 = 400,
-    SPILL_MOST_ANY = 512
-};
+enum { SPILL_MOST = 80, SPILL_MOST_80 = 200, SPILL_MOST_80_NVRTC_13 = 400, SPILL_MOST_ANY = 512 };
 
 static int spill_limit(const struct rt_nvrtc *n, int arch, int most)
 {
@@ -56,8 +51,7 @@ static struct symbols symbols_of(const struct rt_bytes *image)
     for (int i = 0; i < head->e_shnum; i++) {
         const Elf64_Shdr *s = &sections[i];
         if (s->sh_type == SHT_SYMTAB)
-            return (struct symbols){(const void *)(image->p + s->sh_offset),
-                                    s->sh_size / sizeof(Elf64_Sym),
+            return (struct symbols){(const void *)(image->p + s->sh_offset), s->sh_size / sizeof(Elf64_Sym),
                                     (const char *)image->p + sections[s->sh_link].sh_offset};
     }
     CHECK(false, "a cubin without symbols");
@@ -77,8 +71,7 @@ static struct rt_bytes libraries[HD_COUNT(architectures)][RT_NLIBRARIES];
 
 /* What a kernel does not define itself is in one of its libraries; other names than C++'s are the
  * tool chain's own. */
-static void check_links(const char *plan, const char *name, size_t arch, unsigned with,
-                        const struct rt_bytes *cubin)
+static void check_links(const char *plan, const char *name, size_t arch, unsigned with, const struct rt_bytes *cubin)
 {
     struct symbols s = symbols_of(cubin);
     for (size_t i = 1; i < s.n; i++) {
@@ -86,15 +79,14 @@ static void check_links(const char *plan, const char *name, size_t arch, unsigne
         bool found = s.v[i].st_shndx != SHN_UNDEF || strncmp(symbol, "_Z", 2) != 0;
         for (int k = 0; k < RT_NLIBRARIES && !found; k++)
             found = (with >> k & 1) && defines(&libraries[arch][k], symbol);
-        CHECK(found, "%s %s: %s is in no library that it names (%u)", plan, name, symbol,
-              with);
+        CHECK(found, "%s %s: %s is in no library that it names (%u)", plan, name, symbol, with);
     }
 }
 
 /* ---- sources --------------------------------------------------------------------------- */
 
-static void compile_source(struct rt_nvrtc *n, const char *plan, const char *name,
-                           const char *text, unsigned with, int spill_most)
+static void compile_source(struct rt_nvrtc *n, const char *plan, const char *name, const char *text, unsigned with,
+                           int spill_most)
 {
     struct hd_err err;
     hd_err_init(&err);
@@ -110,18 +102,16 @@ static void compile_source(struct rt_nvrtc *n, const char *plan, const char *nam
         CHECK(!r.log || !strstr(r.log, "warning"), "%s %s: %s", plan, name, r.log);
         CHECK(cubin.n > 4 && memcmp(cubin.p, "\177ELF", 4) == 0, "no cubin");
         int most = spill_limit(n, arch, spill_most);
-        CHECK(most < 0 || r.spill_bytes <= most, "%s %s spills %d bytes on sm_%d", plan, name,
-              r.spill_bytes, arch);
-        printf("%s %s sm_%d: %zu bytes, %d registers, %d bytes spilled, %d of shared memory\n",
-               plan, name, arch, cubin.n, r.registers, r.spill_bytes, r.shared_bytes);
+        CHECK(most < 0 || r.spill_bytes <= most, "%s %s spills %d bytes on sm_%d", plan, name, r.spill_bytes, arch);
+        printf("%s %s sm_%d: %zu bytes, %d registers, %d bytes spilled, %d of shared memory\n", plan, name, arch,
+               cubin.n, r.registers, r.spill_bytes, r.shared_bytes);
         check_links(plan, name, i, with, &cubin);
         free(r.log);
         rt_bytes_release(&cubin);
     }
 }
 
-static void compile_plan(struct rt_nvrtc *n, const char *db, const char *plan,
-                         struct pl_options po, bool any_spills)
+static void compile_plan(struct rt_nvrtc *n, const char *db, const char *plan, struct pl_options po, bool any_spills)
 {
     struct sim_program p;
     struct hd_err err;
@@ -133,8 +123,7 @@ static void compile_plan(struct rt_nvrtc *n, const char *db, const char *plan,
     const char *slash = strrchr(plan, '/');
     for (int i = 0; i < p.art.nunits; i++) {
         bool every = p.pl->pipelines[i].spec->shape == RT_SHAPE_ANY;
-        compile_source(n, slash ? slash + 1 : plan, p.art.units[i].entry, p.art.units[i].text,
-                       p.art.units[i].libraries,
+        compile_source(n, slash ? slash + 1 : plan, p.art.units[i].entry, p.art.units[i].text, p.art.units[i].libraries,
                        any_spills ? -1
                        : every    ? SPILL_MOST_ANY
                                   : SPILL_MOST);
@@ -166,8 +155,8 @@ static void compile_libraries(struct rt_nvrtc *n)
             struct rt_nvrtc_report r;
             if (rt_nvrtc_arch(n, architectures[a], &is_cubin) != architectures[a])
                 continue;
-            if (rt_nvrtc_compile(n, names[k], template_text(names[k]), architectures[a],
-                                 RT_NVRTC_CUBIN, &libraries[a][k], &r, &err))
+            if (rt_nvrtc_compile(n, names[k], template_text(names[k]), architectures[a], RT_NVRTC_CUBIN,
+                                 &libraries[a][k], &r, &err))
                 stop(&err);
             CHECK(!r.log || !strstr(r.log, "warning"), "%s: %s", names[k], r.log);
             free(r.log);
@@ -200,8 +189,7 @@ static void compile_fixed(struct rt_nvrtc *n)
     int found = 0;
     for (int i = 0; i < hdd_ntemplates; i++) {
         const struct hdd_template *t = &hdd_templates[i];
-        if (t->size < 3 || strcmp(t->name + strlen(t->name) - 3, ".cu") != 0 ||
-            strncmp(t->name, "library", 7) == 0)
+        if (t->size < 3 || strcmp(t->name + strlen(t->name) - 3, ".cu") != 0 || strncmp(t->name, "library", 7) == 0)
             continue;
         compile_source(n, "templates/finish", t->name, t->text, 0, SPILL_MOST);
         found++;
@@ -227,14 +215,12 @@ int main(int argc, char **argv)
     compile_libraries(n);
     compile_headers(n);
     for (int i = 2; i < argc; i++)
-        compile_plan(n, argv[1], argv[i], (struct pl_options){.frame_weight = framed},
-                     plans_only);
+        compile_plan(n, argv[1], argv[i], (struct pl_options){.frame_weight = framed}, plans_only);
     if (!plans_only) {
         compile_fixed(n);
         compile_plan(n, argv[1], argv[2], (struct pl_options){.profile = true}, false);
         for (int i = 2; i < argc; i++) /* the kernels that have every strategy */
-            compile_plan(n, argv[1], argv[i], (struct pl_options){.balance = RT_BALANCE_AWS},
-                         false);
+            compile_plan(n, argv[1], argv[i], (struct pl_options){.balance = RT_BALANCE_AWS}, false);
     }
     release_libraries();
     rt_nvrtc_close(n);

@@ -21,11 +21,10 @@ static void test_good(void)
     struct simt_report r;
     for (o.seed = 0; o.seed < SEEDS; o.seed++) {
         uint64_t sums[3] = {0};
-        CHECK(simt_launch(&o, good_kernel, sums, &r) == 0, "seed %llu: %s",
-              (unsigned long long)o.seed, r.message);
+        CHECK(simt_launch(&o, good_kernel, sums, &r) == 0, "seed %llu: %s", (unsigned long long)o.seed, r.message);
         for (uint64_t b = 0; b < 3; b++) /* each thread adds block * 1000 + its number */
-            CHECK(sums[b] == b * 1000 * 128 + 128 * 127 / 2, "block %llu: %llu",
-                  (unsigned long long)b, (unsigned long long)sums[b]);
+            CHECK(sums[b] == b * 1000 * 128 + 128 * 127 / 2, "block %llu: %llu", (unsigned long long)b,
+                  (unsigned long long)sums[b]);
     }
 }
 
@@ -35,8 +34,7 @@ static void test_caught(void (*kernel)(void *), const char *expected)
     struct simt_report r;
     for (o.seed = 0; o.seed < SEEDS; o.seed++) {
         CHECK(simt_launch(&o, kernel, NULL, &r) == -1, "not caught: %s", expected);
-        CHECK(strstr(r.message, expected), "expected \"%s\", found \"%s\"", expected,
-              r.message);
+        CHECK(strstr(r.message, expected), "expected \"%s\", found \"%s\"", expected, r.message);
     }
 }
 
@@ -68,8 +66,7 @@ struct groups {
     struct hdd_progress progress;
 };
 
-static void count_keys(struct groups *g, uint64_t hashes, uint64_t capacity, uint64_t mask,
-                       uint64_t seed)
+static void count_keys(struct groups *g, uint64_t hashes, uint64_t capacity, uint64_t mask, uint64_t seed)
 {
     struct hdd_launch l = {.source_rows = hashes,
                            .progress = (uint64_t)(uintptr_t)&g->progress,
@@ -81,8 +78,7 @@ static void count_keys(struct groups *g, uint64_t hashes, uint64_t capacity, uin
     struct simt_options o = {.blocks = BLOCKS, .warps = 4, .seed = seed};
     struct simt_report r;
     memset(g, 0, sizeof *g);
-    CHECK(simt_launch(&o, equal_hashes, &l, &r) == 0, "seed %llu: %s",
-          (unsigned long long)seed, r.message);
+    CHECK(simt_launch(&o, equal_hashes, &l, &r) == 0, "seed %llu: %s", (unsigned long long)seed, r.message);
 }
 
 static void test_equal_hashes(void)
@@ -91,16 +87,14 @@ static void test_equal_hashes(void)
     for (unsigned block = 0; block < BLOCKS; block++)
         for (unsigned thread = 0; thread < 128; thread++)
             for (unsigned i = 0; i < 8; i++)
-                expected[i % 4 == 3 && thread % 32 < 20 ? i / 4
-                                                        : (thread * (i + 1) + block) % 11]++;
+                expected[i % 4 == 3 && thread % 32 < 20 ? i / 4 : (thread * (i + 1) + block) % 11]++;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct groups g;
         count_keys(&g, 3, KEYS, 63, seed);
-        CHECK(g.cursor == KEYS && !g.progress.abort, "%llu groups",
-              (unsigned long long)g.cursor);
+        CHECK(g.cursor == KEYS && !g.progress.abort, "%llu groups", (unsigned long long)g.cursor);
         for (int k = 0; k < KEYS; k++)
-            CHECK(g.rows[k].count == expected[g.rows[k].key], "key %llu: %lld",
-                  (unsigned long long)g.rows[k].key, (long long)g.rows[k].count);
+            CHECK(g.rows[k].count == expected[g.rows[k].key], "key %llu: %lld", (unsigned long long)g.rows[k].key,
+                  (long long)g.rows[k].count);
     }
 }
 

@@ -63,8 +63,7 @@ static void make_fields(struct table *t, const char *shape, int at)
         t->s.fields[i].valid_offset = shape[i] & 32 ? -1 : place(&at, 1);
     }
     t->id = place(&at, 4);
-    t->s.fields[n] =
-        (struct rt_field){.name = "id", .phys = RT_I32, .offset = t->id, .valid_offset = -1};
+    t->s.fields[n] = (struct rt_field){.name = "id", .phys = RT_I32, .offset = t->id, .valid_offset = -1};
     t->s.stride = (at + 15) / 16 * 16;
 }
 
@@ -106,8 +105,7 @@ static void put_value(struct table *t, enum rt_phys p, unsigned char *at, uint64
     bool end = draw() % 8 == 0;
     int64_t i64 = end ? (v & 1 ? INT64_MAX : INT64_MIN) : (int64_t)v - (int64_t)(kinds / 2);
     int32_t i32 = end ? (v & 1 ? INT32_MAX : INT32_MIN) : (int32_t)i64;
-    hd_i128 i128 =
-        end ? (hd_i128)i64 * INT64_MAX : (hd_i128)i64 * ((int64_t)1 << (v % 3 * 30));
+    hd_i128 i128 = end ? (hd_i128)i64 * INT64_MAX : (hd_i128)i64 * ((int64_t)1 << (v % 3 * 30));
     double d = end ? special[v % HD_COUNT(special)] : (double)i64 * 0.37;
     switch (p) {
     case RT_BOOL: *at = v & 1; return;
@@ -178,8 +176,8 @@ static int append(struct table *t, uint64_t from, uint64_t to)
         rt_gpu_state_sink(x, 0, 0, &sink);
         uint64_t n = HD_MIN(to - from, sink.capacity - HD_MIN(cursor, sink.capacity));
         if (n)
-            x->d->ops->upload(x->d, sink.rows + cursor * stride,
-                              t->device_rows + from * stride, (size_t)(n * stride), &t->b.err);
+            x->d->ops->upload(x->d, sink.rows + cursor * stride, t->device_rows + from * stride, (size_t)(n * stride),
+                              &t->b.err);
         cursor += to - from;
         states_ok(rt_gpu_state_full(x, 0, cursor, &needed, &t->b.err), &t->b);
         if (needed == 0)
@@ -202,13 +200,11 @@ static unsigned char *finished(struct table *t, bool **seen, const char *what)
     unsigned char *rows = hd_zalloc(&t->arena, bytes + 1);
     *seen = HD_NEWN(&t->arena, bool, t->n + 1);
     if (bytes)
-        states_ok(t->b.x.d->ops->download(t->b.x.d, rows, t->live.rows, bytes, &t->b.err),
-                  &t->b);
+        states_ok(t->b.x.d->ops->download(t->b.x.d, rows, t->live.rows, bytes, &t->b.err), &t->b);
     for (uint64_t r = 0; r < t->live.nrows; r++) {
         int32_t id = id_of(t, rows + r * stride);
         CHECK(id >= 0 && (uint64_t)id < t->n && !(*seen)[id], "%s: row %d twice", what, id);
-        CHECK(memcmp(rows + r * stride, t->device_rows + (uint64_t)id * stride,
-                     (size_t)stride) == 0,
+        CHECK(memcmp(rows + r * stride, t->device_rows + (uint64_t)id * stride, (size_t)stride) == 0,
               "%s: row %d is not what it was", what, id);
         (*seen)[id] = true;
         memcpy(rows + r * stride, t->rows + (uint64_t)id * stride, (size_t)stride);
@@ -252,26 +248,24 @@ static void check_order(struct table *t, const char *what)
     uint64_t offset = HD_MIN((uint64_t)t->s.offset, t->n), count = t->n - offset;
     if (t->s.limit >= 0)
         count = HD_MIN(count, (uint64_t)t->s.limit);
-    CHECK(t->live.nrows == count, "%s: %llu rows, expected %llu", what,
-          (unsigned long long)t->live.nrows, (unsigned long long)count);
+    CHECK(t->live.nrows == count, "%s: %llu rows, expected %llu", what, (unsigned long long)t->live.nrows,
+          (unsigned long long)count);
     for (uint64_t r = 0; r < t->n; r++)
         want[r] = t->rows + r * (uint64_t)t->s.stride;
     sorting = &t->s;
     if (t->n)
         qsort(want, (size_t)t->n, sizeof *want, compare_pointers);
     for (uint64_t r = 0; r < count; r++, got += t->s.stride)
-        CHECK(compare_fields(got, want[offset + r]) == 0, "%s: row %llu of %llu", what,
-              (unsigned long long)r, (unsigned long long)t->n);
+        CHECK(compare_fields(got, want[offset + r]) == 0, "%s: row %llu of %llu", what, (unsigned long long)r,
+              (unsigned long long)t->n);
 }
 
-static void order_case(const char *shape, uint64_t n, uint64_t kinds, int64_t limit,
-                       int64_t offset)
+static void order_case(const char *shape, uint64_t n, uint64_t kinds, int64_t limit, int64_t offset)
 {
     struct table t;
     char what[128];
-    snprintf(what, sizeof what, "order of %llu \"%s\", %llu kinds, limit %lld, offset %lld",
-             (unsigned long long)n, shape, (unsigned long long)kinds, (long long)limit,
-             (long long)offset);
+    snprintf(what, sizeof what, "order of %llu \"%s\", %llu kinds, limit %lld, offset %lld", (unsigned long long)n,
+             shape, (unsigned long long)kinds, (long long)limit, (long long)offset);
     table_init(&t, RT_STATE_ROWS, shape);
     t.s.nsort = (int)strlen(shape);
     t.s.sort = HD_NEWN(&t.arena, struct rt_sort_key, t.s.nsort);
@@ -351,15 +345,14 @@ static uint64_t hash_row(const struct rt_state *s, const unsigned char *row, uin
 }
 
 /* Rows of the key of `row`, as probes find them. */
-static struct hdd_hash_slot probe(const struct table *t, const struct hdd_hash_slot *slots,
-                                  const unsigned char *rows, const unsigned char *row)
+static struct hdd_hash_slot probe(const struct table *t, const struct hdd_hash_slot *slots, const unsigned char *rows,
+                                  const unsigned char *row)
 {
     uint64_t h = rt_row_hash(row);
     for (uint64_t at = h & t->live.mask;; at = (at + 1) & t->live.mask) {
         const struct hdd_hash_slot *s = &slots[at];
         if (s->count == 0 ||
-            (s->tag == (int32_t)(h >> 32) &&
-             rt_keys_equal_any(&t->s, rows + s->begin * (uint64_t)t->s.stride, row)))
+            (s->tag == (int32_t)(h >> 32) && rt_keys_equal_any(&t->s, rows + s->begin * (uint64_t)t->s.stride, row)))
             return *s;
     }
 }
@@ -374,30 +367,28 @@ static void check_hash(struct table *t, const char *what)
     t->b.x.d->ops->download(t->b.x.d, slots, t->live.slots_at.address, bytes, &t->b.err);
     for (uint64_t i = 0; i <= t->live.mask; i++)
         in_slots += (uint32_t)slots[i].count;
-    CHECK(in_slots == t->live.nrows, "%s: %llu rows, %llu in slots", what,
-          (unsigned long long)t->live.nrows, (unsigned long long)in_slots);
+    CHECK(in_slots == t->live.nrows, "%s: %llu rows, %llu in slots", what, (unsigned long long)t->live.nrows,
+          (unsigned long long)in_slots);
     for (uint64_t r = 0; r < t->n; r++) {
         struct hdd_hash_slot s = probe(t, slots, rows, t->rows + r * stride);
         CHECK(s.count != 0, "%s: row %llu is not found", what, (unsigned long long)r);
         CHECK(seen[r] || t->s.dedupe, "%s: row %llu is lost", what, (unsigned long long)r);
         CHECK(!t->s.dedupe || s.count == 1, "%s: %d rows of a key", what, s.count);
         for (uint64_t k = 0; k < (uint32_t)s.count; k++)
-            CHECK(
-                rt_keys_equal_any(&t->s, rows + (s.begin + k) * stride, t->rows + r * stride),
-                "%s: rows of a key differ", what);
+            CHECK(rt_keys_equal_any(&t->s, rows + (s.begin + k) * stride, t->rows + r * stride),
+                  "%s: rows of a key differ", what);
     }
     if (t->live.nrows == 0)
         CHECK(slots[0].count == 0, "%s: a slot is taken", what);
 }
 
-static void hash_case(const char *shape, uint64_t n, uint64_t kinds, bool dedupe,
-                      uint64_t buckets)
+static void hash_case(const char *shape, uint64_t n, uint64_t kinds, bool dedupe, uint64_t buckets)
 {
     struct table t;
     char what[128];
     bool unique = kinds == 0;
-    snprintf(what, sizeof what, "hash of %llu \"%s\", %llu kinds%s", (unsigned long long)n,
-             shape, (unsigned long long)kinds, dedupe ? ", deduplicated" : "");
+    snprintf(what, sizeof what, "hash of %llu \"%s\", %llu kinds%s", (unsigned long long)n, shape,
+             (unsigned long long)kinds, dedupe ? ", deduplicated" : "");
     table_init(&t, RT_STATE_HASH, shape);
     t.s.nkeys = (int)strlen(shape);
     t.s.dedupe = dedupe;
@@ -458,8 +449,7 @@ static void csr_case(uint64_t n, uint64_t range, bool hot, uint64_t first_rows)
     bool *seen;
     const unsigned char *rows = finished(&t, &seen, "CSR");
     uint64_t *offsets = HD_NEWN(&t.arena, uint64_t, range + 1);
-    t.b.x.d->ops->download(t.b.x.d, offsets, t.live.offsets_at.address,
-                           (size_t)(range + 1) * 8, &t.b.err);
+    t.b.x.d->ops->download(t.b.x.d, offsets, t.live.offsets_at.address, (size_t)(range + 1) * 8, &t.b.err);
     CHECK(t.live.nrows == n, "%llu rows", (unsigned long long)t.live.nrows);
     for (uint64_t i = 0; i < range; at += count[i++]) {
         CHECK(offsets[i] == at, "offset %llu is %llu, expected %llu", (unsigned long long)i,
@@ -467,8 +457,7 @@ static void csr_case(uint64_t n, uint64_t range, bool hot, uint64_t first_rows)
         for (uint64_t r = at; r < at + count[i]; r++) {
             int64_t index;
             memcpy(&index, rows + r * stride + (uint64_t)t.s.fields[0].offset, 8);
-            CHECK(index == (int64_t)i, "row of index %lld at %llu", (long long)index,
-                  (unsigned long long)i);
+            CHECK(index == (int64_t)i, "row of index %lld at %llu", (long long)index, (unsigned long long)i);
         }
     }
     CHECK(offsets[range] == n, "the last offset is %llu", (unsigned long long)offsets[range]);
@@ -483,8 +472,7 @@ static void test_csr(void)
         csr_case(sizes[i], 50, true, 0);
         csr_case(sizes[i], 5000, false, 0);
     }
-    csr_case(9000, 200000, false,
-             8); /* rows of near indexes first: counters beyond the cache */
+    csr_case(9000, 200000, false, 8); /* rows of near indexes first: counters beyond the cache */
     csr_case(9000, 200000, true, 8);
 }
 
@@ -537,8 +525,8 @@ static void test_single(void)
     draw_rows(&t, 10, 9);
     append(&t, 0, 10);
     CHECK(rt_gpu_state_finish(&t.b.x, 0, &t.b.err) != 0, "ten rows where one is allowed");
-    CHECK(t.b.err.class == HD_ERR_EXEC && strcmp(t.b.err.path, "$.state") == 0, "%s: %s",
-          t.b.err.path, t.b.err.message);
+    CHECK(t.b.err.class == HD_ERR_EXEC && strcmp(t.b.err.path, "$.state") == 0, "%s: %s", t.b.err.path,
+          t.b.err.message);
     table_release(&t);
 }
 
@@ -553,11 +541,9 @@ static void check_clear(struct table *t, uint64_t from)
     unsigned char *rows = hd_alloc(&t->arena, (size_t)(n * stride));
     memcpy(want + t->s.fields[1].offset, &least, 8);
     memcpy(want + t->s.fields[2].offset, &most, 8);
-    t->b.x.d->ops->download(t->b.x.d, rows, t->live.rows_at.address, (size_t)(n * stride),
-                            &t->b.err);
+    t->b.x.d->ops->download(t->b.x.d, rows, t->live.rows_at.address, (size_t)(n * stride), &t->b.err);
     for (uint64_t r = from; r < n; r++)
-        CHECK(memcmp(rows + r * stride, want, (size_t)stride) == 0, "row %llu is not clear",
-              (unsigned long long)r);
+        CHECK(memcmp(rows + r * stride, want, (size_t)stride) == 0, "row %llu is not clear", (unsigned long long)r);
 }
 
 static void aggregate_init(struct table *t, enum rt_state_kind kind)
@@ -596,8 +582,7 @@ static void check_groups(struct table *t, uint64_t n)
     CHECK(t->live.mask + 1 > t->live.capacity, "fewer slots than groups");
     for (uint64_t i = 0; i <= t->live.mask; i++)
         used += slots[i] != 0;
-    CHECK(used == n, "%llu slots are used, expected %llu", (unsigned long long)used,
-          (unsigned long long)n);
+    CHECK(used == n, "%llu slots are used, expected %llu", (unsigned long long)used, (unsigned long long)n);
     for (uint64_t r = 0; r < n; r++) {
         uint64_t h = rt_row_hash(t->rows + r * (uint64_t)t->s.stride), at = h & t->live.mask;
         while (slots[at] != (h >> 32 << 32 | (r + 1))) {
@@ -637,8 +622,7 @@ static void test_groups(void)
     CHECK(memcmp(rows, t.rows, bytes) == 0, "the first pipeline's groups have changed");
     check_clear(&t, t.n);
     check_groups(&t, t.n);
-    CHECK(rt_gpu_state_cursor(x, 0) == t.n, "the cursor is %llu",
-          (unsigned long long)rt_gpu_state_cursor(x, 0));
+    CHECK(rt_gpu_state_cursor(x, 0) == t.n, "the cursor is %llu", (unsigned long long)rt_gpu_state_cursor(x, 0));
     states_ok(rt_gpu_state_full(x, 0, t.n, &needed, &t.b.err), &t.b);
     finish(&t);
     CHECK(t.live.nrows == t.n, "%llu groups", (unsigned long long)t.live.nrows);
@@ -668,8 +652,7 @@ static void undo_case(enum rt_state_kind kind)
         x->d->ops->set(x->d, p->address, 0x77, p->n, &t.b.err);
         states_ok(rt_gpu_state_retry(x, 0, 0, &t.b.err), &t.b);
         download(&t, got, p->address, p->n);
-        CHECK(memcmp(empty, got, p->n) == 0, "kind %d, filled %d: not undone", (int)kind,
-              filled);
+        CHECK(memcmp(empty, got, p->n) == 0, "kind %d, filled %d: not undone", (int)kind, filled);
         x->d->ops->set(x->d, p->address, 0x33, p->n, &t.b.err);
         states_ok(rt_gpu_state_start(x, 0, true, &t.b.err), &t.b);
     }
@@ -679,8 +662,7 @@ static void undo_case(enum rt_state_kind kind)
 
 static void test_undo(void)
 {
-    static const enum rt_state_kind kinds[] = {RT_STATE_BITMAP, RT_STATE_DIRECT,
-                                               RT_STATE_ARRAY, RT_STATE_AGG_SCALAR,
+    static const enum rt_state_kind kinds[] = {RT_STATE_BITMAP, RT_STATE_DIRECT, RT_STATE_ARRAY, RT_STATE_AGG_SCALAR,
                                                RT_STATE_AGG_DENSE};
     for (size_t i = 0; i < HD_COUNT(kinds); i++)
         undo_case(kinds[i]);
@@ -762,11 +744,10 @@ static void result_case(const char *shape, uint64_t n, uint64_t bytes)
     for (uint64_t r = 0; r < n; r++)
         for (int f = 0; f < t.s.nfields; f++) {
             const struct rt_field *d = &t.s.fields[f];
-            const unsigned char *got = rows + r * (uint64_t)t.s.stride,
-                                *want = t.rows + r * (uint64_t)t.s.stride;
+            const unsigned char *got = rows + r * (uint64_t)t.s.stride, *want = t.rows + r * (uint64_t)t.s.stride;
             bool valid = d->valid_offset < 0 || want[d->valid_offset];
-            CHECK(!valid || rt_value_compare(d->phys, got + d->offset, want + d->offset) == 0,
-                  "row %llu field %d", (unsigned long long)r, f);
+            CHECK(!valid || rt_value_compare(d->phys, got + d->offset, want + d->offset) == 0, "row %llu field %d",
+                  (unsigned long long)r, f);
         }
     hd_arena_release(&host);
     table_release(&t);
@@ -816,8 +797,7 @@ static void test_constants(void)
 int main(int argc, char **argv)
 {
     bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-    if (!(cuda ? states_open_cuda()
-               : states_open_emulator(argc > 1 ? (uint64_t)atoll(argv[1]) : 0)))
+    if (!(cuda ? states_open_cuda() : states_open_emulator(argc > 1 ? (uint64_t)atoll(argv[1]) : 0)))
         return CHECK_SKIPPED;
     test_order();
     test_order_many();

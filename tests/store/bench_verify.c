@@ -9,10 +9,9 @@
 #include "runtime/store/store_sum.h"
 
 static const char *const kinds[] = {
-    [RT_PART_FREE] = "free bytes",      [RT_PART_VALID] = "bitmaps",
-    [RT_PART_VALUES] = "values, codes", [RT_PART_ENDS] = "ends of texts",
-    [RT_PART_DICT] = "dictionaries",    [RT_PART_KEY] = "key indexes",
-    [RT_PART_OFFSETS] = "fk offsets",   [RT_PART_CHILDREN] = "fk rows",
+    [RT_PART_FREE] = "free bytes",    [RT_PART_VALID] = "bitmaps",     [RT_PART_VALUES] = "values, codes",
+    [RT_PART_ENDS] = "ends of texts", [RT_PART_DICT] = "dictionaries", [RT_PART_KEY] = "key indexes",
+    [RT_PART_OFFSETS] = "fk offsets", [RT_PART_CHILDREN] = "fk rows",
 };
 
 struct look {
@@ -39,8 +38,7 @@ static double time_file(const struct rt_store *s, int file, bool look)
     char sum[RT_SUM_TEXT];
     struct look l = {.part = s->parts[file], .p = s->maps[file].p};
     double start = now();
-    rt_sum_looking(l.p, s->maps[file].n, look && l.part.kind != RT_PART_FREE ? look_at : NULL,
-                   &l, sum);
+    rt_sum_looking(l.p, s->maps[file].n, look && l.part.kind != RT_PART_FREE ? look_at : NULL, &l, sum);
     if (l.wrong)
         printf("%s: damaged\n", s->doc->files[file].name);
     return now() - start;
@@ -71,14 +69,12 @@ static void print_times(const struct rt_store *s, int runs)
     printf("%-14s %10s %12s %12s %8s\n", "", "MiB", "checksum ms", "with bounds", "more");
     for (size_t k = 0; k < HD_COUNT(kinds); k++) {
         if (bytes[k])
-            printf("%-14s %10.1f %12.2f %12.2f %7.1f%%\n", kinds[k],
-                   (double)bytes[k] / (1 << 20), sums[k], both[k],
+            printf("%-14s %10.1f %12.2f %12.2f %7.1f%%\n", kinds[k], (double)bytes[k] / (1 << 20), sums[k], both[k],
                    (both[k] / sums[k] - 1) * 100);
         all[0] += sums[k];
         all[1] += both[k];
     }
-    printf("%-14s %10s %12.2f %12.2f %7.1f%%\n", "all", "", all[0], all[1],
-           (all[1] / all[0] - 1) * 100);
+    printf("%-14s %10s %12.2f %12.2f %7.1f%%\n", "all", "", all[0], all[1], (all[1] / all[0] - 1) * 100);
 }
 
 int main(int argc, char **argv)
@@ -94,8 +90,7 @@ int main(int argc, char **argv)
     }
     hd_arena_init(&a);
     hd_err_init(&e);
-    if (rt_store_read_catalog(argv[1], &text, &e) != 0 ||
-        fe_catalog_read(&a, text, argv[1], &doc, &e) != 0 ||
+    if (rt_store_read_catalog(argv[1], &text, &e) != 0 || fe_catalog_read(&a, text, argv[1], &doc, &e) != 0 ||
         rt_store_open(argv[1], doc, (struct rt_open_mode){0}, &s, &e) != 0) {
         fprintf(stderr, "%s: %s\n", e.path, e.message);
         return 1;

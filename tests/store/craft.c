@@ -16,15 +16,13 @@ static uint64_t draw(uint64_t *seed, uint64_t n)
 bool craft_read(const char *db, const char *name, char **text, size_t *n)
 {
     char path[RT_PATH_MAX];
-    return rt_path_join(path, db, name, NULL) == 0 &&
-           rt_file_read_all(path, text, n, NULL) == 0;
+    return rt_path_join(path, db, name, NULL) == 0 && rt_file_read_all(path, text, n, NULL) == 0;
 }
 
 bool craft_write(const char *db, const char *name, const char *text, size_t n)
 {
     char path[RT_PATH_MAX];
-    return rt_path_join(path, db, name, NULL) == 0 &&
-           rt_file_write_all(path, text, n, NULL) == 0;
+    return rt_path_join(path, db, name, NULL) == 0 && rt_file_write_all(path, text, n, NULL) == 0;
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -118,8 +116,7 @@ static size_t find_places(const char *text, size_t *at, size_t max)
 /* A fact that the writer did not state, which is false. */
 static bool claim_more(const char *text, char *out, uint64_t *seed, char what[128])
 {
-    static const char *const claims[] = {"\"unique\": true, ", "\"sorted\": true, ",
-                                         "\"clustered\": true, "};
+    static const char *const claims[] = {"\"unique\": true, ", "\"sorted\": true, ", "\"clustered\": true, "};
     static const char head[] = "\"facts\": {";
     const char *claim = claims[draw(seed, 3)], *at = text;
     for (uint64_t skip = draw(seed, 40); at && (skip || at == text); skip -= skip > 0) {
@@ -149,8 +146,7 @@ bool craft_catalog(const char *db, uint64_t *seed, char what[128])
     size_t places = find_places(text, at, MAX_PLACES);
     bool ok = places && (out = malloc(n + sizeof fresh));
     if (ok && draw(seed, 4) == 0) {
-        ok = claim_more(text, out, seed, what) &&
-             craft_write(db, "catalog.json", out, strlen(out));
+        ok = claim_more(text, out, seed, what) && craft_write(db, "catalog.json", out, strlen(out));
     } else if (ok) {
         char *p = text + at[draw(seed, places)];
         bool quoted = *p == '"';
@@ -166,8 +162,7 @@ bool craft_catalog(const char *db, uint64_t *seed, char what[128])
         memcpy(out, text, used);
         memcpy(out + used, fresh, strlen(fresh));
         strcpy(out + used + strlen(fresh), p + old);
-        snprintf(what, 128, "catalog.json: at %zu %.*s becomes %s", used, (int)HD_MIN(old, 40),
-                 p, fresh);
+        snprintf(what, 128, "catalog.json: at %zu %.*s becomes %s", used, (int)HD_MIN(old, 40), p, fresh);
         ok = craft_write(db, "catalog.json", out, strlen(out));
     }
     free(text);
@@ -192,8 +187,7 @@ static const char *seal_file(const char *db, const char *from, char **out)
     free(content);
     memcpy(*out, from, (size_t)(at - from));
     *out += at - from;
-    *out +=
-        sprintf(*out, "{\"file\": \"%s\", \"size\": %zu, \"checksum\": \"%s\"", name, n, sum);
+    *out += sprintf(*out, "{\"file\": \"%s\", \"size\": %zu, \"checksum\": \"%s\"", name, n, sum);
     return end;
 }
 
@@ -210,8 +204,8 @@ bool craft_seal(const char *db)
     strcpy(out, from);
     rt_sum(sealed, strlen(sealed), sum);
     memcpy(sum + RT_SUM_TEXT - 1, "\n", 2);
-    bool ok = craft_write(db, "catalog.json", sealed, strlen(sealed)) &&
-              craft_write(db, "catalog.sum", sum, RT_SUM_TEXT);
+    bool ok =
+        craft_write(db, "catalog.json", sealed, strlen(sealed)) && craft_write(db, "catalog.sum", sum, RT_SUM_TEXT);
     free(text);
     free(sealed);
     return ok;

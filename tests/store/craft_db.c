@@ -15,8 +15,7 @@ int main(int argc, char **argv)
     }
     uint64_t seed = strtoull(argv[3], NULL, 10);
     bool catalog = strcmp(argv[2], "catalog.json") == 0;
-    bool ok = catalog ? craft_catalog(argv[1], &seed, what)
-                      : craft_file(argv[1], argv[2], &seed, what);
+    bool ok = catalog ? craft_catalog(argv[1], &seed, what) : craft_file(argv[1], argv[2], &seed, what);
     if (!ok || !craft_seal(argv[1])) {
         fprintf(stderr, "craft_db: cannot change %s of %s\n", argv[2], argv[1]);
         return 1;

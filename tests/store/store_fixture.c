@@ -112,13 +112,9 @@ struct fx_batch *fx_batch_new(int64_t rows, int64_t offset)
     struct fx_batch *b = calloc(1, sizeof *b);
     b->rows = rows;
     b->offset = offset;
-    b->schema = (struct ArrowSchema){
-        .format = "+s", .name = "", .children = b->schemas, .release = release_schema};
-    b->array = (struct ArrowArray){.length = rows,
-                                   .n_buffers = 1,
-                                   .buffers = b->none,
-                                   .children = b->arrays,
-                                   .release = release_array};
+    b->schema = (struct ArrowSchema){.format = "+s", .name = "", .children = b->schemas, .release = release_schema};
+    b->array = (struct ArrowArray){
+        .length = rows, .n_buffers = 1, .buffers = b->none, .children = b->arrays, .release = release_array};
     return b;
 }
 
@@ -132,21 +128,16 @@ void fx_batch_free(struct fx_batch *b)
     free(b);
 }
 
-static struct column *new_column(struct fx_batch *b, const char *name, const char *format,
-                                 int buffers, const uint8_t *valid)
+static struct column *new_column(struct fx_batch *b, const char *name, const char *format, int buffers,
+                                 const uint8_t *valid)
 {
     struct column *c = &b->columns[b->n];
     snprintf(c->name, sizeof c->name, "%s", name);
     snprintf(c->format, sizeof c->format, "%s", format);
-    c->schema = (struct ArrowSchema){.format = c->format,
-                                     .name = c->name,
-                                     .flags = ARROW_FLAG_NULLABLE,
-                                     .release = release_schema};
-    c->array = (struct ArrowArray){.length = b->rows,
-                                   .offset = b->offset,
-                                   .n_buffers = buffers,
-                                   .buffers = c->buffers,
-                                   .release = release_array};
+    c->schema = (struct ArrowSchema){
+        .format = c->format, .name = c->name, .flags = ARROW_FLAG_NULLABLE, .release = release_schema};
+    c->array = (struct ArrowArray){
+        .length = b->rows, .offset = b->offset, .n_buffers = buffers, .buffers = c->buffers, .release = release_array};
     if (valid) {
         uint8_t *bits = calloc(1, (size_t)(b->rows + b->offset) / 8 + 1);
         for (int64_t i = 0; i < b->rows; i++)
@@ -161,8 +152,8 @@ static struct column *new_column(struct fx_batch *b, const char *name, const cha
     return c;
 }
 
-void fx_add(struct fx_batch *b, const char *name, const char *format, const void *values,
-            size_t width, const uint8_t *valid)
+void fx_add(struct fx_batch *b, const char *name, const char *format, const void *values, size_t width,
+            const uint8_t *valid)
 {
     struct column *c = new_column(b, name, format, 2, valid);
     size_t before = (size_t)b->offset * width, n = (size_t)b->rows * width;
@@ -173,8 +164,7 @@ void fx_add(struct fx_batch *b, const char *name, const char *format, const void
     c->buffers[1] = p;
 }
 
-void fx_add_bool(struct fx_batch *b, const char *name, const uint8_t *values,
-                 const uint8_t *valid)
+void fx_add_bool(struct fx_batch *b, const char *name, const uint8_t *values, const uint8_t *valid)
 {
     struct column *c = new_column(b, name, "b", 2, valid);
     uint8_t *bits = calloc(1, (size_t)(b->rows + b->offset) / 8 + 1);
@@ -185,8 +175,7 @@ void fx_add_bool(struct fx_batch *b, const char *name, const uint8_t *values,
 }
 
 /* Offsets and bytes of n texts behind `before` rows of "rubbish". */
-static void put_text(const void **buffers, const char *const *v, int64_t n, int64_t before,
-                     bool large)
+static void put_text(const void **buffers, const char *const *v, int64_t n, int64_t before, bool large)
 {
     size_t size = 1, at = 0;
     for (int64_t i = 0; i < n; i++)
@@ -220,16 +209,15 @@ void fx_add_text(struct fx_batch *b, const char *name, const char *const *values
     free(valid);
 }
 
-void fx_add_dict(struct fx_batch *b, const char *name, const char *format, const void *codes,
-                 size_t width, const uint8_t *valid, const char *const *entries, int n)
+void fx_add_dict(struct fx_batch *b, const char *name, const char *format, const void *codes, size_t width,
+                 const uint8_t *valid, const char *const *entries, int n)
 {
     fx_add(b, name, format, codes, width, valid);
     struct column *c = &b->columns[b->n - 1];
     put_text(c->entry_buffers, entries, n, 0, false);
-    c->entry_schema =
-        (struct ArrowSchema){.format = "u", .name = "", .release = release_schema};
-    c->entry_array = (struct ArrowArray){
-        .length = n, .n_buffers = 3, .buffers = c->entry_buffers, .release = release_array};
+    c->entry_schema = (struct ArrowSchema){.format = "u", .name = "", .release = release_schema};
+    c->entry_array =
+        (struct ArrowArray){.length = n, .n_buffers = 3, .buffers = c->entry_buffers, .release = release_array};
     c->schema.dictionary = &c->entry_schema;
     c->array.dictionary = &c->entry_array;
 }
@@ -306,25 +294,23 @@ void fx_stream(struct fx_batch **batches, int n, struct ArrowArrayStream *out)
 void fx_ok(int rc, heddle_error **e)
 {
     if (rc != 0)
-        print_error("%s: %s: %s\n", heddle_error_class_name(heddle_error_get_class(*e)),
-                    heddle_error_path(*e), heddle_error_message(*e));
+        print_error("%s: %s: %s\n", heddle_error_class_name(heddle_error_get_class(*e)), heddle_error_path(*e),
+                    heddle_error_message(*e));
     assert_int_equal(rc, 0);
     assert_null(*e);
 }
 
-void fx_expect(int rc, heddle_error **e, heddle_error_class c, const char *path_end,
-               const char *message_part)
+void fx_expect(int rc, heddle_error **e, heddle_error_class c, const char *path_end, const char *message_part)
 {
     assert_int_equal(rc, -1);
     assert_non_null(*e);
     const char *path = heddle_error_path(*e), *message = heddle_error_message(*e);
     size_t n = strlen(path), m = strlen(path_end);
-    bool good = heddle_error_get_class(*e) == c && n >= m &&
-                strcmp(path + n - m, path_end) == 0 && strstr(message, message_part);
+    bool good = heddle_error_get_class(*e) == c && n >= m && strcmp(path + n - m, path_end) == 0 &&
+                strstr(message, message_part);
     if (!good)
-        print_error("expected %s: ...%s: ...%s...\nfound %s: %s: %s\n",
-                    heddle_error_class_name(c), path_end, message_part,
-                    heddle_error_class_name(heddle_error_get_class(*e)), path, message);
+        print_error("expected %s: ...%s: ...%s...\nfound %s: %s: %s\n", heddle_error_class_name(c), path_end,
+                    message_part, heddle_error_class_name(heddle_error_get_class(*e)), path, message);
     assert_true(good);
     heddle_error_free(*e);
     *e = NULL;
@@ -359,8 +345,7 @@ void fx_open(struct fx_db *db, const char *path)
     hd_err_init(&e);
     memset(db, 0, sizeof *db);
     hd_arena_init(&db->arena);
-    int rc = rt_store_read_catalog(path, &text, &e) ||
-             fe_catalog_read(&db->arena, text, path, &db->doc, &e) ||
+    int rc = rt_store_read_catalog(path, &text, &e) || fe_catalog_read(&db->arena, text, path, &db->doc, &e) ||
              rt_store_open(path, db->doc, (struct rt_open_mode){0}, &db->store, &e);
     if (rc)
         print_error("%s: %s\n", e.path, e.message);

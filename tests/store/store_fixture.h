@@ -37,15 +37,14 @@ struct fx_batch;
 struct fx_batch *fx_batch_new(int64_t rows, int64_t offset);
 void fx_batch_free(struct fx_batch *b);
 /* Fixed-width values of `width` bytes; valid: a byte a row or NULL. */
-void fx_add(struct fx_batch *b, const char *name, const char *format, const void *values,
-            size_t width, const uint8_t *valid);
-void fx_add_bool(struct fx_batch *b, const char *name, const uint8_t *values,
-                 const uint8_t *valid);
+void fx_add(struct fx_batch *b, const char *name, const char *format, const void *values, size_t width,
+            const uint8_t *valid);
+void fx_add_bool(struct fx_batch *b, const char *name, const uint8_t *values, const uint8_t *valid);
 /* NULL pointers are NULLs. large: 64-bit offsets. */
 void fx_add_text(struct fx_batch *b, const char *name, const char *const *values, bool large);
 /* Codes of the given Arrow format and width into a dictionary of texts. */
-void fx_add_dict(struct fx_batch *b, const char *name, const char *format, const void *codes,
-                 size_t width, const uint8_t *valid, const char *const *entries, int n);
+void fx_add_dict(struct fx_batch *b, const char *name, const char *format, const void *codes, size_t width,
+                 const uint8_t *valid, const char *const *entries, int n);
 struct ArrowSchema *fx_schema(struct fx_batch *b);
 struct ArrowArray *fx_array(struct fx_batch *b);
 /* A stream of n batches, which it takes over. */
@@ -68,8 +67,7 @@ const struct fe_table *fx_table(const struct fx_db *db, const char *name);
 const struct fe_table_column *fx_column(const struct fe_table *t, const char *name);
 
 /* Fails the test unless a call failed with this class, path ending and message part; frees. */
-void fx_expect(int rc, heddle_error **e, heddle_error_class c, const char *path_end,
-               const char *message_part);
+void fx_expect(int rc, heddle_error **e, heddle_error_class c, const char *path_end, const char *message_part);
 void fx_ok(int rc, heddle_error **e);
 
 /* A small reproducible random number generator. */

@@ -38,8 +38,7 @@ static int append(heddle_writer *w, heddle_error **e)
     for (int c = 0; c < 4; c++) {
         buffers[c][0] = c == 2 ? valid : NULL;
         buffers[c][1] = values[c];
-        schemas[c] = (struct ArrowSchema){
-            .format = formats[c], .name = names[c], .release = release_schema};
+        schemas[c] = (struct ArrowSchema){.format = formats[c], .name = names[c], .release = release_schema};
         arrays[c] = (struct ArrowArray){.length = ROWS,
                                         .null_count = c == 2 ? -1 : 0,
                                         .n_buffers = 2,
@@ -48,11 +47,8 @@ static int append(heddle_writer *w, heddle_error **e)
         schema_children[c] = &schemas[c];
         array_children[c] = &arrays[c];
     }
-    struct ArrowSchema schema = {.format = "+s",
-                                 .name = "",
-                                 .n_children = 4,
-                                 .children = schema_children,
-                                 .release = release_schema};
+    struct ArrowSchema schema = {
+        .format = "+s", .name = "", .n_children = 4, .children = schema_children, .release = release_schema};
     struct ArrowArray array = {.length = ROWS,
                                .n_buffers = 1,
                                .buffers = none,
@@ -74,8 +70,7 @@ int main(int argc, char **argv)
     heddle_error *e = NULL;
     if (argc != 2)
         return 2;
-    int rc = heddle_context_new(NULL, &c, &e) ||
-             heddle_writer_open(c, argv[1], schema, &w, &e) || append(w, &e) ||
+    int rc = heddle_context_new(NULL, &c, &e) || heddle_writer_open(c, argv[1], schema, &w, &e) || append(w, &e) ||
              heddle_writer_commit(w, NULL, NULL, &e);
     if (rc)
         fprintf(stderr, "%s: %s\n", heddle_error_path(e), heddle_error_message(e));

@@ -121,8 +121,7 @@ static void batches_are_put_together(void **state)
         assert_true(!valid || rt_str_eq(s, (struct rt_str){colour, (uint32_t)strlen(colour)}));
     }
     assert_int_equal(t->cols[3].dict.n, 4);
-    assert_true(t->cols[0].facts.known && t->cols[0].facts.unique &&
-                t->cols[0].facts.min == 0);
+    assert_true(t->cols[0].facts.known && t->cols[0].facts.unique && t->cols[0].facts.min == 0);
     assert_int_equal(t->cols[3].facts.distinct, 4);
     rt_memtable_free(m);
 }
@@ -151,8 +150,7 @@ static void bad_streams_are_refused(void **state)
     fx_add(b, "x", "i", v, 4, NULL);
     fx_add(b, "x", "i", v, 4, NULL);
     fx_stream(&b, 1, &s);
-    fx_expect(heddle_database_register(db, "m", &s, 0, &e), &e, HEDDLE_ERROR_USER, "m",
-              "two columns are called \"x\"");
+    fx_expect(heddle_database_register(db, "m", &s, 0, &e), &e, HEDDLE_ERROR_USER, "m", "two columns are called \"x\"");
     heddle_database_free(db);
 }
 
@@ -171,9 +169,8 @@ static void tables_are_registered_and_dropped(void **state)
     heddle_error *e = NULL;
     struct ArrowArrayStream s;
     char *json = NULL;
-    heddle_writer *w =
-        fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\","
-                     "\"type\":\"int32\"}]}]}");
+    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\","
+                                    "\"type\":\"int32\"}]}]}");
     fx_append(w, "t", 0, two_rows());
     fx_commit(w);
     fx_ok(heddle_database_open(d->context, d->db, 0, &db, &e), &e);
@@ -183,15 +180,14 @@ static void tables_are_registered_and_dropped(void **state)
     for (int k = 0; k < 2; k++) {
         b = two_rows();
         fx_stream(&b, 1, &s);
-        fx_expect(heddle_database_register(db, k ? "m" : "t", &s, 0, &e), &e,
-                  HEDDLE_ERROR_USER, k ? "m" : "t", "there is a table of this name already");
+        fx_expect(heddle_database_register(db, k ? "m" : "t", &s, 0, &e), &e, HEDDLE_ERROR_USER, k ? "m" : "t",
+                  "there is a table of this name already");
     }
     fx_ok(heddle_database_catalog(db, &json, &e), &e);
     assert_non_null(strstr(json, "{\"name\": \"t\", \"rows\": 2"));
     assert_non_null(strstr(json, "{\"name\": \"m\", \"rows\": 2"));
     heddle_free(json);
-    fx_expect(heddle_database_drop(db, "t", &e), &e, HEDDLE_ERROR_USER, "t",
-              "cannot be dropped");
+    fx_expect(heddle_database_drop(db, "t", &e), &e, HEDDLE_ERROR_USER, "t", "cannot be dropped");
     fx_expect(heddle_database_drop(db, "x", &e), &e, HEDDLE_ERROR_USER, "x", "no such table");
     fx_ok(heddle_database_drop(db, "m", &e), &e);
     fx_ok(heddle_database_catalog(db, &json, &e), &e);
@@ -249,9 +245,8 @@ static void threads_may_register_at_once(void **state)
 /* ---- results -------------------------------------------------------------------------------- */
 
 static const struct rt_out_column out_columns[] = {
-    {"b", {HD_BOOL, 0, 0}, true},       {"i", {HD_INT32, 0, 0}, false},
-    {"l", {HD_INT64, 0, 0}, true},      {"d", {HD_DECIMAL, 12, 2}, true},
-    {"f", {HD_FLOAT64, 0, 0}, false},   {"x", {HD_DATE, 0, 0}, false},
+    {"b", {HD_BOOL, 0, 0}, true},       {"i", {HD_INT32, 0, 0}, false},   {"l", {HD_INT64, 0, 0}, true},
+    {"d", {HD_DECIMAL, 12, 2}, true},   {"f", {HD_FLOAT64, 0, 0}, false}, {"x", {HD_DATE, 0, 0}, false},
     {"t", {HD_TIMESTAMP, 0, 0}, false}, {"s", {HD_STRING, 0, 0}, true},
 };
 enum { OUT = HD_COUNT(out_columns) };
@@ -367,8 +362,7 @@ static void every_failed_allocation_is_clean(void **state)
     const int32_t v[] = {1, 2, 3};
     const uint8_t valid[] = {1, 0, 1};
     const struct rt_str s[] = {{"x", 1}, {"", 0}, {"yz", 2}};
-    const struct rt_out_column cols[] = {{"i", {HD_INT32, 0, 0}, true},
-                                         {"s", {HD_STRING, 0, 0}, true}};
+    const struct rt_out_column cols[] = {{"i", {HD_INT32, 0, 0}, true}, {"s", {HD_STRING, 0, 0}, true}};
     const struct rt_out_values values[] = {{v, valid}, {s, valid}};
     uint64_t calls = UINT64_MAX;
     for (uint64_t n = 1; n <= calls; n++) {

@@ -32,16 +32,15 @@ static struct fx_batch *good(void)
     return b;
 }
 
-static const char *const schema =
-    "{\"tables\":[{\"name\":\"m\",\"columns\":["
-    "{\"name\":\"i\",\"type\":\"int32\",\"nullable\":true},"
-    "{\"name\":\"d\",\"type\":\"decimal(5,2)\",\"nullable\":true},"
-    "{\"name\":\"x\",\"type\":\"date\",\"nullable\":true},"
-    "{\"name\":\"t\",\"type\":\"timestamp\",\"nullable\":true},"
-    "{\"name\":\"s\",\"type\":\"string\",\"nullable\":true},"
-    "{\"name\":\"l\",\"type\":\"string\",\"nullable\":true},"
-    "{\"name\":\"c\",\"type\":\"string\",\"nullable\":true},"
-    "{\"name\":\"w\",\"type\":\"decimal(38,2)\",\"nullable\":true}]}]}";
+static const char *const schema = "{\"tables\":[{\"name\":\"m\",\"columns\":["
+                                  "{\"name\":\"i\",\"type\":\"int32\",\"nullable\":true},"
+                                  "{\"name\":\"d\",\"type\":\"decimal(5,2)\",\"nullable\":true},"
+                                  "{\"name\":\"x\",\"type\":\"date\",\"nullable\":true},"
+                                  "{\"name\":\"t\",\"type\":\"timestamp\",\"nullable\":true},"
+                                  "{\"name\":\"s\",\"type\":\"string\",\"nullable\":true},"
+                                  "{\"name\":\"l\",\"type\":\"string\",\"nullable\":true},"
+                                  "{\"name\":\"c\",\"type\":\"string\",\"nullable\":true},"
+                                  "{\"name\":\"w\",\"type\":\"decimal(38,2)\",\"nullable\":true}]}]}";
 
 /* ---- ways to spoil it: s and a are schema and array of the batch, sk and ak a column's -------- */
 
@@ -49,8 +48,8 @@ struct spoiled {
     struct ArrowSchema *s;
     struct ArrowArray *a;
 };
-#define SK(column) (v->s->children[(column)-I])
-#define AK(column) (v->a->children[(column)-I])
+#define SK(column) (v->s->children[(column) - I])
+#define AK(column) (v->a->children[(column) - I])
 
 static void drop_buffer(struct ArrowArray *a, int k)
 {
@@ -64,10 +63,10 @@ static void put(struct ArrowArray *a, int buffer, int64_t row, const void *value
     char *p = (char *)(uintptr_t)a->buffers[buffer];
     memcpy(p + (size_t)(a->offset + row) * width, value, width);
 }
-#define PUT(T, a, buffer, row, v)                                                             \
-    do {                                                                                      \
-        T value_ = (v);                                                                       \
-        put(a, buffer, row, &value_, sizeof value_);                                          \
+#define PUT(T, a, buffer, row, v) \
+    do { \
+        T value_ = (v); \
+        put(a, buffer, row, &value_, sizeof value_); \
     } while (0)
 
 /* A bitmap in which the row is NULL. */
@@ -75,15 +74,15 @@ static void set_null(struct ArrowArray *a, int64_t row, int64_t null_count)
 {
     uint8_t *bits = malloc(8);
     memset(bits, 0xff, 8);
-    bits[(a->offset + row) / 8] &= (uint8_t) ~(1u << (a->offset + row) % 8);
+    bits[(a->offset + row) / 8] &= (uint8_t)~(1u << (a->offset + row) % 8);
     a->buffers[0] = bits;
     a->null_count = null_count;
 }
 
-#define SPOIL(name, code)                                                                     \
-    static void name(struct spoiled *v)                                                       \
-    {                                                                                         \
-        code;                                                                                 \
+#define SPOIL(name, code) \
+    static void name(struct spoiled *v) \
+    { \
+        code; \
     }
 SPOIL(schema_released, v->s->release = NULL)
 SPOIL(schema_no_format, v->s->format = NULL)
@@ -212,8 +211,7 @@ static const struct spoil {
     {column_nested, N, 0, "Arrow format \"+l\" is not accepted"},
     {index_format, U, 0, "column \"c\": Arrow format \"g\" is no index"},
     {entries_format, U, 0, "column \"c\": only dictionaries of strings"},
-    {entries_no_format, U, 0,
-     "column \"c\", its dictionary: an Arrow schema without a format"},
+    {entries_no_format, U, 0, "column \"c\", its dictionary: an Arrow schema without a format"},
     {entries_released, U, 0, "column \"c\", its dictionary: the Arrow schema was released"},
     {entries_of_entries, U, 0, "a dictionary of a dictionary"},
     {batch_negative, U, 0, "an Arrow array of length -1 at offset 0"},
@@ -233,8 +231,7 @@ static const struct spoil {
     {array_negative, U, 0, "column \"d\": an Arrow array of length -9223372036854775808"},
     {array_short, U, 0, "column \"d\": Arrow array of 3 rows, shorter than its batch of 4"},
     {array_negative_offset, U, 0, "column \"d\": an Arrow array of length 4 at offset -1"},
-    {array_far, U, 0,
-     "column \"d\": an Arrow array of length 4 at offset 9223372036854775806"},
+    {array_far, U, 0, "column \"d\": an Arrow array of length 4 at offset 9223372036854775806"},
     {array_null_count, U, 0, "column \"d\": -2 NULLs among 4 rows"},
     {array_more_nulls, U, 0, "column \"d\": 5 NULLs among 4 rows"},
     {array_no_bitmap, U, 0, "column \"d\": 2 NULLs, but no bitmap"},
@@ -247,8 +244,7 @@ static const struct spoil {
     {array_no_bytes, U, 0, "column \"s\": an Arrow array of strings without their bytes"},
     {array_children, U, 0, "column \"d\": expected 0 Arrow children, found 1"},
     {array_dictionary, U, 0, "column \"d\": the array has a dictionary, the schema has none"},
-    {array_no_dictionary, U, 0,
-     "column \"c\": the schema has a dictionary, the array has none"},
+    {array_no_dictionary, U, 0, "column \"c\": the schema has a dictionary, the array has none"},
     {entries_negative, U, 0, "column \"c\", its dictionary: an Arrow array of length -1"},
     {entries_negative_offset, U, 0, "its dictionary: an Arrow array of length 2 at offset -1"},
     {entries_far, U, 0, "its dictionary: an Arrow array of length 2 at offset 92233720"},
@@ -313,8 +309,7 @@ static void batches_are_refused_by_append(void **state)
             continue; /* the writer's schema decides */
         heddle_writer *w = fx_writer(d, schema);
         struct fx_batch *b = spoil(&spoils[k]);
-        expect(heddle_writer_append(w, "m", 7, fx_schema(b), fx_array(b), &e), &e, &spoils[k],
-               7);
+        expect(heddle_writer_append(w, "m", 7, fx_schema(b), fx_array(b), &e), &e, &spoils[k], 7);
         fx_batch_free(b);
         heddle_writer_free(w);
     }
@@ -347,8 +342,7 @@ static void batches_are_refused_by_register(void **state)
             fx_stream(b, before + 1, &s);
             if (!before)
                 fx_batch_free(b[1]);
-            expect(heddle_database_register(db, "m", &s, 1, &e), &e, &spoils[k],
-                   before * ROWS);
+            expect(heddle_database_register(db, "m", &s, 1, &e), &e, &spoils[k], before * ROWS);
             assert_null(s.release);
         }
     struct fx_batch *b = good();
@@ -447,8 +441,7 @@ static int one_int(struct ArrowArrayStream *s, struct ArrowSchema *out)
 {
     static struct ArrowSchema child, *children[] = {&child};
     child = (struct ArrowSchema){.format = "i", .name = "x", .release = release_schema};
-    *out = (struct ArrowSchema){
-        .format = "+s", .n_children = 1, .children = children, .release = release_schema};
+    *out = (struct ArrowSchema){.format = "+s", .n_children = 1, .children = children, .release = release_schema};
     return s ? 0 : 5;
 }
 static int fail_next(struct ArrowArrayStream *s, struct ArrowArray *out)
@@ -482,25 +475,16 @@ static void streams_that_fail_are_released_once(void **state)
         {{one_int, fail_next, some_message, release_stream, NULL},
          HEDDLE_ERROR_DATA,
          "the Arrow stream failed: the disk is on fire"},
-        {{no_schema, fail_next, no_message, release_stream, NULL},
-         HEDDLE_ERROR_USER,
-         "the Arrow schema was released"},
-        {{NULL, fail_next, no_message, release_stream, NULL},
-         HEDDLE_ERROR_USER,
-         "without its functions"},
-        {{one_int, NULL, no_message, release_stream, NULL},
-         HEDDLE_ERROR_USER,
-         "without its functions"},
-        {{one_int, fail_next, NULL, release_stream, NULL},
-         HEDDLE_ERROR_USER,
-         "without its functions"},
+        {{no_schema, fail_next, no_message, release_stream, NULL}, HEDDLE_ERROR_USER, "the Arrow schema was released"},
+        {{NULL, fail_next, no_message, release_stream, NULL}, HEDDLE_ERROR_USER, "without its functions"},
+        {{one_int, NULL, no_message, release_stream, NULL}, HEDDLE_ERROR_USER, "without its functions"},
+        {{one_int, fail_next, NULL, release_stream, NULL}, HEDDLE_ERROR_USER, "without its functions"},
     };
     fx_ok(heddle_database_open(d->context, NULL, 0, &db, &e), &e);
     for (size_t k = 0; k < HD_COUNT(bad); k++) {
         struct ArrowArrayStream s = bad[k].s;
         released = 0;
-        fx_expect(heddle_database_register(db, "m", &s, 1, &e), &e, bad[k].class, "m",
-                  bad[k].message);
+        fx_expect(heddle_database_register(db, "m", &s, 1, &e), &e, bad[k].class, "m", bad[k].message);
         assert_int_equal(released, 1);
         fx_expect(heddle_database_register(db, "m", &s, 1, &e), &e, HEDDLE_ERROR_USER, "m",
                   "the Arrow stream was released");

@@ -30,11 +30,9 @@ static int load(struct fx_dir *d, const char *columns, const char *more, heddle_
 {
     char schema[1024];
     heddle_writer *w = NULL;
-    snprintf(schema, sizeof schema, "{\"tables\":[{\"name\":\"t\",\"columns\":[%s]%s}]}",
-             columns, more);
+    snprintf(schema, sizeof schema, "{\"tables\":[{\"name\":\"t\",\"columns\":[%s]%s}]}", columns, more);
     int rc = heddle_writer_open(d->context, d->db, schema, &w, e) ||
-             heddle_writer_load_text(w, fx_path(d, "in"), NULL, NULL, e) ||
-             heddle_writer_commit(w, NULL, NULL, e);
+             heddle_writer_load_text(w, fx_path(d, "in"), NULL, NULL, e) || heddle_writer_commit(w, NULL, NULL, e);
     heddle_writer_free(w);
     return rc ? -1 : 0;
 }
@@ -64,10 +62,7 @@ static void tbl_files_load(void **state)
     put(d, "t.tbl.9", "3|\"q\"|3.1|0001-01-01|"); /* no line end */
     put(d, "t.tbl.x", "rubbish");
     put(d, "tt.tbl", "rubbish");
-    fx_ok(load(d,
-               COL("i", "int32") "," COL("s", "string") "," COL("d", "decimal(12,2)") "," COL(
-                   "x", "date"),
-               "", &e),
+    fx_ok(load(d, COL("i", "int32") "," COL("s", "string") "," COL("d", "decimal(12,2)") "," COL("x", "date"), "", &e),
           &e);
     fx_open(&db, d->db);
     const struct fe_table *t = fx_table(&db, "t");
@@ -95,8 +90,8 @@ static void all_types_parse(void **state)
         "F,2147483647,-9223372036854775808,0.10,-0.5,1969-12-31T23:59:59\r\n"
         "1,+5,000000000000000000000007,12345678901234567890.5,inf,1970-01-01\r\n");
     int rc = load(d,
-                  COL("b", "bool") "," COL("i", "int32") "," COL("l", "int64") "," COL(
-                      "w", "decimal(38,0)") "," COL("f", "float64") "," COL("ts", "timestamp"),
+                  COL("b", "bool") "," COL("i", "int32") "," COL("l", "int64") "," COL("w", "decimal(38,0)") "," COL(
+                      "f", "float64") "," COL("ts", "timestamp"),
                   CSV "}", &e); /* 0.10 has a digit that scale 0 cannot hold */
     fx_expect(rc, &e, HEDDLE_ERROR_DATA, "t.csv:2", "expected decimal(38,0), found \"0.10\"");
     put(d, "t.csv",
@@ -105,8 +100,8 @@ static void all_types_parse(void **state)
         "F,2147483647,-9223372036854775808,0.10,-0.5,1969-12-31T23:59:59\r\n"
         "1,+5,000000000000000000000007,12345678901234567890.5,inf,1970-01-01\r\n");
     fx_ok(load(d,
-               COL("b", "bool") "," COL("i", "int32") "," COL("l", "int64") "," COL(
-                   "w", "decimal(38,2)") "," COL("f", "float64") "," COL("ts", "timestamp"),
+               COL("b", "bool") "," COL("i", "int32") "," COL("l", "int64") "," COL("w", "decimal(38,2)") "," COL(
+                   "f", "float64") "," COL("ts", "timestamp"),
                CSV "}", &e),
           &e);
     fx_open(&db, d->db);
@@ -136,9 +131,7 @@ static void quotes_and_nulls(void **state)
         ",3\n"
         "\"\",4\n"
         "\n\r\n\n");
-    fx_ok(load(d, NUL("i", "int32") "," NUL("s", "string"),
-               CSV ",\"header\":true,\"null\":\"NA\"}", &e),
-          &e);
+    fx_ok(load(d, NUL("i", "int32") "," NUL("s", "string"), CSV ",\"header\":true,\"null\":\"NA\"}", &e), &e);
     fx_open(&db, d->db);
     const struct fe_table *t = fx_table(&db, "t");
     assert_int_equal(t->rows, 5);
@@ -202,9 +195,7 @@ static void large_files_load_in_pieces(void **state)
         hd_strbuf_addf(&b, "%d,\"line %d\n,\"\"%d\"\"\n\",%d.25\n", i, i, i, i);
     put(d, "t.csv", b.s);
     hd_strbuf_release(&b);
-    fx_ok(
-        load(d, COL("i", "int64") "," COL("s", "string") "," COL("f", "float64"), CSV "}", &e),
-        &e);
+    fx_ok(load(d, COL("i", "int64") "," COL("s", "string") "," COL("f", "float64"), CSV "}", &e), &e);
     fx_open(&db, d->db);
     const struct fe_table *t = fx_table(&db, "t");
     assert_int_equal(t->rows, ROWS);
@@ -227,8 +218,7 @@ static void floats_are_numbers(void **state)
     heddle_error *e = NULL;
     for (size_t i = 0; i < HD_COUNT(bad); i++) {
         put(d, "t.csv", bad[i]);
-        fx_expect(load(d, COL("f", "float64"), CSV "}", &e), &e, HEDDLE_ERROR_DATA, "t.csv:1",
-                  "expected float64");
+        fx_expect(load(d, COL("f", "float64"), CSV "}", &e), &e, HEDDLE_ERROR_DATA, "t.csv:1", "expected float64");
     }
     memset(zeros, '0', sizeof zeros - 1);
     zeros[1] = '.';
@@ -258,9 +248,7 @@ static void pieces_do_not_change_the_count(void **state)
         for (int quote = 0; quote < 2; quote++) {
             struct text_pieces p;
             int64_t rows = 0;
-            assert_int_equal(text_split(text, text + sizeof text - 1, quote ? '"' : 0, 1, 0,
-                                        size, pool, &p, NULL),
-                             0);
+            assert_int_equal(text_split(text, text + sizeof text - 1, quote ? '"' : 0, 1, 0, size, pool, &p, NULL), 0);
             assert_int_equal(p.rows, quote ? 6 : 10);
             assert_int_equal(p.lines, 9);
             const char *at = text;
@@ -283,10 +271,8 @@ static void bad_rows_are_told(void **state)
     static const struct {
         const char *text, *path, *message;
     } cases[] = {
-        {"1|a|\n2|b|\nx|c|\n", "t.tbl:3",
-         "column \"i\" (field 1): expected int32, found \"x\""},
-        {"1|a|\n|b|\n", "t.tbl:2",
-         "\"\" means NULL, and the column is not nullable (type int32)"},
+        {"1|a|\n2|b|\nx|c|\n", "t.tbl:3", "column \"i\" (field 1): expected int32, found \"x\""},
+        {"1|a|\n|b|\n", "t.tbl:2", "\"\" means NULL, and the column is not nullable (type int32)"},
         {"2147483648|a|\n", "t.tbl:1", "found \"2147483648\""},
         {"1.0|a|\n", "t.tbl:1", "found \"1.0\""},
         {"1 |a|\n", "t.tbl:1", "found \"1 \""},
@@ -295,16 +281,15 @@ static void bad_rows_are_told(void **state)
         {"1|a|\n\n2|b|\n", "t.tbl:2", "expected 2 fields, found 0"},
         {"1|a\n", "t.tbl:1", "line does not end with '|'"},
         {"1|a|x", "t.tbl:1", "found more"},
-        {"1234567890123456789012345678901234567890123456789012345678901234567890|a|\n",
-         "t.tbl:1",
+        {"1234567890123456789012345678901234567890123456789012345678901234567890|a|\n", "t.tbl:1",
          "found \"123456789012345678901234567890123456789012345678901234567890...\""},
     };
     struct fx_dir *d = *state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         heddle_error *e = NULL;
         put(d, "t.tbl", cases[i].text);
-        fx_expect(load(d, COL("i", "int32") "," COL("s", "string"), "", &e), &e,
-                  HEDDLE_ERROR_DATA, cases[i].path, cases[i].message);
+        fx_expect(load(d, COL("i", "int32") "," COL("s", "string"), "", &e), &e, HEDDLE_ERROR_DATA, cases[i].path,
+                  cases[i].message);
         assert_int_equal(fx_count_entries(d->path), 1); /* only the input */
     }
 }
@@ -315,8 +300,7 @@ static void bytes_that_are_no_utf8_are_told(void **state)
     static const struct {
         const char *text, *path, *message;
     } cases[] = {
-        {"1|a|\n2|caf\xe9|\n", "t.tbl:2",
-         "column \"s\" (field 2): the text is not UTF-8: byte 0xe9 behind 3 others"},
+        {"1|a|\n2|caf\xe9|\n", "t.tbl:2", "column \"s\" (field 2): the text is not UTF-8: byte 0xe9 behind 3 others"},
         {"1|\xc3\xa9|\n2|\xc3|\n", "t.tbl:2", "byte 0xc3 behind 0 others"},
         {"1|\xed\xa0\x80|\n", "t.tbl:1", "byte 0xed"}, /* a surrogate */
         {"1|\xc0\xaf|\n", "t.tbl:1", "byte 0xc0"},     /* a longer form than need be */
@@ -327,8 +311,8 @@ static void bytes_that_are_no_utf8_are_told(void **state)
     heddle_error *e = NULL;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         put(d, "t.tbl", cases[i].text);
-        fx_expect(load(d, COL("i", "int32") "," COL("s", "string"), "", &e), &e,
-                  HEDDLE_ERROR_DATA, cases[i].path, cases[i].message);
+        fx_expect(load(d, COL("i", "int32") "," COL("s", "string"), "", &e), &e, HEDDLE_ERROR_DATA, cases[i].path,
+                  cases[i].message);
     }
     put(d, "t.tbl", "1|\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80|\n2|\x7f|\n");
     fx_ok(load(d, COL("i", "int32") "," COL("s", "string"), "", &e), &e);
@@ -343,8 +327,7 @@ static void odd_files_are_refused_or_read(void **state)
     put(d, "t.tbl", "");
     assert_int_equal(unlink(fx_path(d, "in/t.tbl")), 0);
     assert_int_equal(mkfifo(fx_path(d, "in/t.tbl"), 0600), 0);
-    fx_expect(load(d, COL("s", "string"), "", &e), &e, HEDDLE_ERROR_IO, "t.tbl",
-              "not a regular file");
+    fx_expect(load(d, COL("s", "string"), "", &e), &e, HEDDLE_ERROR_IO, "t.tbl", "not a regular file");
     assert_int_equal(unlink(fx_path(d, "in/t.tbl")), 0);
     assert_int_equal(symlink("/proc/self/status", fx_path(d, "in/t.tbl")), 0);
     fx_ok(load(d, COL("s", "string"), ",\"format\":{\"trailing_delimiter\":false}", &e), &e);
@@ -372,8 +355,8 @@ static void bad_quotes_are_told(void **state)
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         heddle_error *e = NULL;
         put(d, "t.csv", cases[i].text);
-        fx_expect(load(d, COL("i", "int32") "," COL("s", "string"), CSV "}", &e), &e,
-                  HEDDLE_ERROR_DATA, cases[i].path, cases[i].message);
+        fx_expect(load(d, COL("i", "int32") "," COL("s", "string"), CSV "}", &e), &e, HEDDLE_ERROR_DATA, cases[i].path,
+                  cases[i].message);
     }
 }
 
@@ -391,9 +374,8 @@ static void bad_headers_are_told(void **state)
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         heddle_error *e = NULL;
         put(d, "t.csv", cases[i].text);
-        fx_expect(
-            load(d, COL("i", "int32") "," COL("s", "string"), CSV ",\"header\":true}", &e), &e,
-            HEDDLE_ERROR_DATA, "t.csv:1", cases[i].message);
+        fx_expect(load(d, COL("i", "int32") "," COL("s", "string"), CSV ",\"header\":true}", &e), &e, HEDDLE_ERROR_DATA,
+                  "t.csv:1", cases[i].message);
     }
 }
 
@@ -408,8 +390,7 @@ static void the_first_bad_row_is_told(void **state)
     hd_strbuf_release(&b);
     for (int k = 0; k < 3; k++) {
         heddle_error *e = NULL;
-        fx_expect(load(d, COL("i", "int32"), "", &e), &e, HEDDLE_ERROR_DATA, "t.tbl:200000",
-                  "found \"bad200000\"");
+        fx_expect(load(d, COL("i", "int32"), "", &e), &e, HEDDLE_ERROR_DATA, "t.tbl:200000", "found \"bad200000\"");
     }
 }
 
@@ -419,8 +400,7 @@ static void missing_files_are_told(void **state)
     heddle_error *e = NULL;
     fx_expect(load(d, COL("i", "int32"), "", &e), &e, HEDDLE_ERROR_IO, "in", "cannot open");
     put(d, "u.tbl", "1|\n");
-    fx_expect(load(d, COL("i", "int32"), "", &e), &e, HEDDLE_ERROR_USER, "in",
-              "no file t.tbl, t.tbl.N or t.csv");
+    fx_expect(load(d, COL("i", "int32"), "", &e), &e, HEDDLE_ERROR_USER, "in", "no file t.tbl, t.tbl.N or t.csv");
     fx_ok(load(d, COL("i", "int32"), ",\"rows\":0", &e), &e);
 }
 
@@ -431,13 +411,11 @@ static void nothing_is_half_loaded(void **state)
     heddle_error *e = NULL;
     put(d, "a.tbl", "1|\n");
     put(d, "b.tbl", "x|\n");
-    heddle_writer *w = fx_writer(
-        d, "{\"tables\":[{\"name\":\"a\",\"columns\":[" COL(
-               "i", "int32") "]},{\"name\":\"b\",\"columns\":[" COL("i", "int32") "]}]}");
-    fx_expect(heddle_writer_load_text(w, fx_path(d, "in"), NULL, NULL, &e), &e,
-              HEDDLE_ERROR_DATA, "b.tbl:1", "found \"x\"");
-    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_USER, "db",
-              "nothing to commit");
+    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"a\",\"columns\":[" COL(
+                                        "i", "int32") "]},{\"name\":\"b\",\"columns\":[" COL("i", "int32") "]}]}");
+    fx_expect(heddle_writer_load_text(w, fx_path(d, "in"), NULL, NULL, &e), &e, HEDDLE_ERROR_DATA, "b.tbl:1",
+              "found \"x\"");
+    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_USER, "db", "nothing to commit");
     heddle_writer_free(w);
     assert_int_equal(fx_count_entries(d->path), 1);
 }
@@ -445,8 +423,7 @@ static void nothing_is_half_loaded(void **state)
 static void every_failure_is_clean(void **state)
 {
     static const char *const kinds[] = {"alloc", "open", "mmap", "write"};
-    static const enum hd_fault_kind ids[] = {HD_FAULT_ALLOC, HD_FAULT_OPEN, HD_FAULT_MMAP,
-                                             HD_FAULT_WRITE};
+    static const enum hd_fault_kind ids[] = {HD_FAULT_ALLOC, HD_FAULT_OPEN, HD_FAULT_MMAP, HD_FAULT_WRITE};
     struct fx_dir *d = *state;
     put(d, "t.csv", "s,i\n\"a\"\"b\",1\nc,2\n");
     put(d, "t.tbl.1", "i,s\n1,x\n");
@@ -457,8 +434,7 @@ static void every_failure_is_clean(void **state)
             heddle_error *e = NULL;
             snprintf(spec, sizeof spec, "%s:%d", kinds[k], (int)n);
             assert_true(hd_fault_arm(spec));
-            int rc =
-                load(d, COL("i", "int32") "," NUL("s", "string"), CSV ",\"header\":true}", &e);
+            int rc = load(d, COL("i", "int32") "," NUL("s", "string"), CSV ",\"header\":true}", &e);
             if (rc == 0)
                 calls = hd_fault_calls(ids[k]);
             hd_fault_arm(NULL);

@@ -8,8 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char one_int[] =
-    "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\",\"type\":\"int64\"}]}]}";
+static const char one_int[] = "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\",\"type\":\"int64\"}]}]}";
 
 static struct fx_batch *range(int64_t from, int64_t rows)
 {
@@ -35,8 +34,7 @@ static void overlaps_are_refused(void **state)
     heddle_writer *w = fx_writer(*state, one_int);
     heddle_error *e = NULL;
     fx_ok(append(w, 10, 10, &e), &e);
-    fx_expect(append(w, 19, 1, &e), &e, HEDDLE_ERROR_DATA, "t",
-              "overlap rows appended before");
+    fx_expect(append(w, 19, 1, &e), &e, HEDDLE_ERROR_DATA, "t", "overlap rows appended before");
     fx_expect(append(w, 5, 6, &e), &e, HEDDLE_ERROR_DATA, "t", "(11 to 20)");
     fx_expect(append(w, 0, 100, &e), &e, HEDDLE_ERROR_DATA, "t", "rows 1 to 100 overlap");
     fx_expect(append(w, -1, 5, &e), &e, HEDDLE_ERROR_USER, "t", "bad row range");
@@ -53,16 +51,13 @@ static void gaps_are_refused(void **state)
     heddle_writer *w = fx_writer(d, one_int);
     fx_ok(append(w, 0, 5, &e), &e);
     fx_ok(append(w, 10, 5, &e), &e);
-    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_DATA, "t",
-              "rows 6 to 10 are missing");
-    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_USER, "db",
-              "nothing to commit");
+    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_DATA, "t", "rows 6 to 10 are missing");
+    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_USER, "db", "nothing to commit");
     fx_expect(append(w, 5, 5, &e), &e, HEDDLE_ERROR_USER, "t", "no more rows");
     heddle_writer_free(w);
     w = fx_writer(d, one_int);
     fx_ok(append(w, 3, 5, &e), &e);
-    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_DATA, "t",
-              "rows 1 to 3 are missing");
+    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_DATA, "t", "rows 1 to 3 are missing");
     heddle_writer_free(w);
     assert_int_equal(fx_count_entries(d->path), 0);
 }
@@ -75,8 +70,7 @@ static void declared_rows_bind(void **state)
                                     "\"name\":\"x\",\"type\":\"int64\"}]}]}");
     fx_expect(append(w, 5, 6, &e), &e, HEDDLE_ERROR_DATA, "t", "declared are 10");
     fx_ok(append(w, 0, 9, &e), &e);
-    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_DATA, "t",
-              "10 rows declared, 9 appended");
+    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_DATA, "t", "10 rows declared, 9 appended");
     heddle_writer_free(w);
 }
 
@@ -84,16 +78,14 @@ static void wrong_columns_are_refused(void **state)
 {
     struct fx_dir *d = *state;
     heddle_error *e = NULL;
-    heddle_writer *w = fx_writer(
-        d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\",\"type\":\"int32\"},{"
-           "\"name\":\"m\",\"type\":\"decimal(4,2)\"}]}]}");
+    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\",\"type\":\"int32\"},{"
+                                    "\"name\":\"m\",\"type\":\"decimal(4,2)\"}]}]}");
     const int64_t x[] = {1, 2};
     const hd_i128 m[] = {9999, 10000};
     const uint8_t valid[] = {1, 0};
-#define REFUSE(class, part)                                                                   \
-    fx_expect(heddle_writer_append(w, "t", 0, fx_schema(b), fx_array(b), &e), &e,             \
-              HEDDLE_ERROR_##class, "t", part);                                               \
-    fx_batch_free(b);                                                                         \
+#define REFUSE(class, part) \
+    fx_expect(heddle_writer_append(w, "t", 0, fx_schema(b), fx_array(b), &e), &e, HEDDLE_ERROR_##class, "t", part); \
+    fx_batch_free(b); \
     b = fx_batch_new(2, 0)
     struct fx_batch *b = fx_batch_new(2, 0);
     fx_add(b, "x", "l", x, 8, NULL);
@@ -120,11 +112,11 @@ static void wrong_columns_are_refused(void **state)
     REFUSE(USER, "shorter than its batch");
     fx_batch_free(b);
     b = range(0, 1);
-    fx_expect(heddle_writer_append(w, "u", 0, fx_schema(b), fx_array(b), &e), &e,
-              HEDDLE_ERROR_USER, "u", "no such table");
+    fx_expect(heddle_writer_append(w, "u", 0, fx_schema(b), fx_array(b), &e), &e, HEDDLE_ERROR_USER, "u",
+              "no such table");
     fx_schema(b)->format = "i";
-    fx_expect(heddle_writer_append(w, "t", 0, fx_schema(b), fx_array(b), &e), &e,
-              HEDDLE_ERROR_USER, "t", "expected a struct");
+    fx_expect(heddle_writer_append(w, "t", 0, fx_schema(b), fx_array(b), &e), &e, HEDDLE_ERROR_USER, "t",
+              "expected a struct");
     fx_batch_free(b);
     heddle_writer_free(w);
     assert_int_equal(fx_count_entries(d->path), 0);
@@ -142,8 +134,7 @@ static void a_refused_append_is_undone(void **state)
     struct fx_batch *b = fx_batch_new(100000, 0);
     int64_t *v = calloc(100000, 8);
     fx_add(b, "x", "l", v, 8, valid);
-    fx_expect(heddle_writer_append(w, "t", 0, fx_schema(b), fx_array(b), &e), &e,
-              HEDDLE_ERROR_DATA, "t", "row 100000");
+    fx_expect(heddle_writer_append(w, "t", 0, fx_schema(b), fx_array(b), &e), &e, HEDDLE_ERROR_DATA, "t", "row 100000");
     fx_batch_free(b);
     fx_ok(append(w, 0, 5, &e), &e);
     fx_commit(w);
@@ -205,14 +196,11 @@ static void the_path_must_be_free(void **state)
     heddle_writer *w = NULL;
     assert_int_equal(mkdir(d->db, 0777), 0);
     fx_commit(fx_writer(d, one_int)); /* an empty directory is */
-    fx_expect(heddle_writer_open(d->context, d->db, one_int, &w, &e), &e, HEDDLE_ERROR_USER,
-              "db", "exists already");
-    fx_expect(heddle_writer_open(d->context, fx_path(d, "no/such/place"), one_int, &w, &e), &e,
-              HEDDLE_ERROR_IO, "", "cannot create directory");
-    fx_expect(heddle_writer_open(d->context, "", one_int, &w, &e), &e, HEDDLE_ERROR_USER, "",
-              "empty path");
-    fx_expect(heddle_writer_open(d->context, d->db, "{", &w, &e), &e, HEDDLE_ERROR_USER, "",
-              "");
+    fx_expect(heddle_writer_open(d->context, d->db, one_int, &w, &e), &e, HEDDLE_ERROR_USER, "db", "exists already");
+    fx_expect(heddle_writer_open(d->context, fx_path(d, "no/such/place"), one_int, &w, &e), &e, HEDDLE_ERROR_IO, "",
+              "cannot create directory");
+    fx_expect(heddle_writer_open(d->context, "", one_int, &w, &e), &e, HEDDLE_ERROR_USER, "", "empty path");
+    fx_expect(heddle_writer_open(d->context, d->db, "{", &w, &e), &e, HEDDLE_ERROR_USER, "", "");
     assert_null(w);
 }
 
@@ -222,8 +210,7 @@ static void two_writers_race_for_a_path(void **state)
     heddle_error *e = NULL;
     heddle_writer *a = fx_writer(d, one_int), *b = fx_writer(d, one_int);
     fx_commit(a);
-    fx_expect(heddle_writer_commit(b, NULL, NULL, &e), &e, HEDDLE_ERROR_IO, "db",
-              "something appeared there");
+    fx_expect(heddle_writer_commit(b, NULL, NULL, &e), &e, HEDDLE_ERROR_IO, "db", "something appeared there");
     heddle_writer_free(b);
     assert_int_equal(fx_count_entries(d->path), 1);
 }
@@ -268,8 +255,7 @@ static void too_many_rows_are_refused(void **state)
 {
     heddle_error *e = NULL;
     heddle_writer *w = fx_writer(*state, one_int);
-    fx_expect(append(w, (int64_t)INT32_MAX - 1, 2, &e), &e, HEDDLE_ERROR_UNSUPPORTED, "t",
-              "more than 2147483647 rows");
+    fx_expect(append(w, (int64_t)INT32_MAX - 1, 2, &e), &e, HEDDLE_ERROR_UNSUPPORTED, "t", "more than 2147483647 rows");
     heddle_writer_free(w);
 }
 

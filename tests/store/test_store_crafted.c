@@ -20,24 +20,23 @@ static uint64_t first_seed = 1;
 
 /* ---- the database --------------------------------------------------------------------------- */
 
-static const char schema[] =
-    "{\"tables\":["
-    "{\"name\":\"p\",\"primary_key\":[\"k\"],\"columns\":["
-    "{\"name\":\"k\",\"type\":\"int64\"},{\"name\":\"s\",\"type\":\"string\"},"
-    "{\"name\":\"d\",\"type\":\"string\"},"
-    "{\"name\":\"n\",\"type\":\"int32\",\"nullable\":true}]},"
-    "{\"name\":\"o\",\"primary_key\":[\"q\"],\"columns\":["
-    "{\"name\":\"q\",\"type\":\"int32\"},{\"name\":\"day\",\"type\":\"date\"}]},"
-    "{\"name\":\"c\",\"columns\":["
-    "{\"name\":\"f\",\"type\":\"int64\"},{\"name\":\"g\",\"type\":\"int32\"},"
-    "{\"name\":\"v\",\"type\":\"int64\",\"nullable\":true},"
-    "{\"name\":\"m\",\"type\":\"decimal(12,2)\"},{\"name\":\"w\",\"type\":\"decimal(38,2)\"},"
-    "{\"name\":\"b\",\"type\":\"bool\"},{\"name\":\"x\",\"type\":\"float64\"},"
-    "{\"name\":\"at\",\"type\":\"timestamp\"},"
-    "{\"name\":\"t\",\"type\":\"string\",\"nullable\":true},"
-    "{\"name\":\"u\",\"type\":\"string\",\"nullable\":true}],"
-    "\"foreign_keys\":[{\"columns\":[\"f\"],\"table\":\"p\",\"references\":[\"k\"]},"
-    "{\"columns\":[\"g\"],\"table\":\"o\",\"references\":[\"q\"]}]}]}";
+static const char schema[] = "{\"tables\":["
+                             "{\"name\":\"p\",\"primary_key\":[\"k\"],\"columns\":["
+                             "{\"name\":\"k\",\"type\":\"int64\"},{\"name\":\"s\",\"type\":\"string\"},"
+                             "{\"name\":\"d\",\"type\":\"string\"},"
+                             "{\"name\":\"n\",\"type\":\"int32\",\"nullable\":true}]},"
+                             "{\"name\":\"o\",\"primary_key\":[\"q\"],\"columns\":["
+                             "{\"name\":\"q\",\"type\":\"int32\"},{\"name\":\"day\",\"type\":\"date\"}]},"
+                             "{\"name\":\"c\",\"columns\":["
+                             "{\"name\":\"f\",\"type\":\"int64\"},{\"name\":\"g\",\"type\":\"int32\"},"
+                             "{\"name\":\"v\",\"type\":\"int64\",\"nullable\":true},"
+                             "{\"name\":\"m\",\"type\":\"decimal(12,2)\"},{\"name\":\"w\",\"type\":\"decimal(38,2)\"},"
+                             "{\"name\":\"b\",\"type\":\"bool\"},{\"name\":\"x\",\"type\":\"float64\"},"
+                             "{\"name\":\"at\",\"type\":\"timestamp\"},"
+                             "{\"name\":\"t\",\"type\":\"string\",\"nullable\":true},"
+                             "{\"name\":\"u\",\"type\":\"string\",\"nullable\":true}],"
+                             "\"foreign_keys\":[{\"columns\":[\"f\"],\"table\":\"p\",\"references\":[\"k\"]},"
+                             "{\"columns\":[\"g\"],\"table\":\"o\",\"references\":[\"q\"]}]}]}";
 
 struct data {
     int64_t k[PARENTS], f[CHILDREN], v[CHILDREN], at[CHILDREN];
@@ -121,17 +120,14 @@ static void make_database(struct fx_dir *d)
 
 #define SCAN(t)     "{\"op\":\"scan\",\"table\":\"" t "\"}"
 #define WHERE(t, f) "{\"op\":\"scan\",\"table\":\"" t "\",\"filter\":\"" f "\"}"
-#define COUNT(keys, in)                                                                       \
-    "{\"op\":\"aggregate\",\"keys\":[" keys                                                   \
-    "],\"aggs\":[{\"fn\":\"count\",\"as\":\"rows\"}],"                                        \
+#define COUNT(keys, in) \
+    "{\"op\":\"aggregate\",\"keys\":[" keys "],\"aggs\":[{\"fn\":\"count\",\"as\":\"rows\"}]," \
     "\"input\":" in "}"
-#define JOIN(kind, more, l, r, on)                                                            \
-    "{\"op\":\"join\",\"kind\":\"" kind "\"," more "\"left\":" l ",\"right\":" r              \
-    ",\"on\":[" on "]}"
-#define SUM(keys, arg, in)                                                                    \
-    "{\"op\":\"aggregate\",\"keys\":[" keys "],\"aggs\":[{\"fn\":\"sum\",\"arg\":\"" arg      \
-    "\",\"as\":\"total\"},{\"fn\":\"max\",\"arg\":\"" arg                                     \
-    "\",\"as\":\"most\"}],\"input\":" in "}"
+#define JOIN(kind, more, l, r, on) \
+    "{\"op\":\"join\",\"kind\":\"" kind "\"," more "\"left\":" l ",\"right\":" r ",\"on\":[" on "]}"
+#define SUM(keys, arg, in) \
+    "{\"op\":\"aggregate\",\"keys\":[" keys "],\"aggs\":[{\"fn\":\"sum\",\"arg\":\"" arg \
+    "\",\"as\":\"total\"},{\"fn\":\"max\",\"arg\":\"" arg "\",\"as\":\"most\"}],\"input\":" in "}"
 
 /* Every way that a query takes to stored arrays: scans of every type, dense and hashed groups,
  * dictionaries while planning and running, lookups by key and children by parent. */
@@ -151,25 +147,18 @@ static const char *const queries[] = {
     SUM("\"g\"", "m * v", SCAN("c")),
     SUM("", "w", SCAN("c")),
     SUM("\"v\"", "x", SCAN("c")),
-    COUNT("\"d\"",
-          JOIN("inner", "\"strategy\":\"index\",", SCAN("c"), SCAN("p"), "[\"f\",\"k\"]")),
-    COUNT("\"day\"",
-          JOIN("inner", "\"strategy\":\"index\",", SCAN("c"), SCAN("o"), "[\"g\",\"q\"]")),
+    COUNT("\"d\"", JOIN("inner", "\"strategy\":\"index\",", SCAN("c"), SCAN("p"), "[\"f\",\"k\"]")),
+    COUNT("\"day\"", JOIN("inner", "\"strategy\":\"index\",", SCAN("c"), SCAN("o"), "[\"g\",\"q\"]")),
     SUM("\"d\"", "v",
-        JOIN("inner", "\"strategy\":\"index\",\"build\":\"right\",", SCAN("p"), SCAN("c"),
-             "[\"k\",\"f\"]")),
+        JOIN("inner", "\"strategy\":\"index\",\"build\":\"right\",", SCAN("p"), SCAN("c"), "[\"k\",\"f\"]")),
     SUM("\"day\"", "v",
-        JOIN("left", "\"strategy\":\"index\",\"build\":\"right\",", SCAN("o"), SCAN("c"),
-             "[\"q\",\"g\"]")),
-    COUNT("\"b\"", JOIN("inner", "\"strategy\":\"direct\",", SCAN("c"), WHERE("p", "n > 20"),
-                        "[\"f\",\"k\"]")),
+        JOIN("left", "\"strategy\":\"index\",\"build\":\"right\",", SCAN("o"), SCAN("c"), "[\"q\",\"g\"]")),
+    COUNT("\"b\"", JOIN("inner", "\"strategy\":\"direct\",", SCAN("c"), WHERE("p", "n > 20"), "[\"f\",\"k\"]")),
     COUNT("\"d\"", JOIN("semi", "", SCAN("p"), SCAN("c"), "[\"k\",\"f\"]")),
     COUNT("\"day\"", JOIN("anti", "", SCAN("o"), WHERE("c", "v < 1200"), "[\"q\",\"g\"]")),
-    COUNT("\"n\"",
-          JOIN("inner", "\"strategy\":\"hash\",", SCAN("p"), SCAN("c"), "[\"n\",\"v\"]")),
+    COUNT("\"n\"", JOIN("inner", "\"strategy\":\"hash\",", SCAN("p"), SCAN("c"), "[\"n\",\"v\"]")),
     "{\"op\":\"sort\",\"keys\":[\"s\",\"d\"],\"limit\":50,\"input\":" SCAN("p") "}",
-    "{\"op\":\"sort\",\"keys\":[\"t\",{\"expr\":\"u\",\"desc\":true}],\"input\":" SCAN(
-        "c") "}",
+    "{\"op\":\"sort\",\"keys\":[\"t\",{\"expr\":\"u\",\"desc\":true}],\"input\":" SCAN("c") "}",
 };
 
 static int drain(struct ArrowArrayStream *s)
@@ -189,8 +178,7 @@ static void expect_clean(int rc, heddle_error *e, int query, const char *what)
 {
     bool good = rc == 0 ? !e : harmed && e && heddle_error_message(e)[0];
     if (!good)
-        print_error("query %d after %s: %s\n", query, what,
-                    e ? heddle_error_message(e) : "no clean end");
+        print_error("query %d after %s: %s\n", query, what, e ? heddle_error_message(e) : "no clean end");
     assert_true(good);
     *(rc == 0 ? &rows_given : &errors_given) += 1;
     heddle_error_free(e);
@@ -277,8 +265,7 @@ static void try_one(struct fx_dir *d, const char *name, uint64_t seed)
     assert_true(craft_read(d->db, "catalog.json", &s.catalog, &s.catalog_n) &&
                 craft_read(d->db, "catalog.sum", &s.sum, &s.sum_n) &&
                 (!name || craft_read(d->db, name, &s.file, &s.file_n)));
-    bool changed =
-        name ? craft_file(d->db, name, &state, what) : craft_catalog(d->db, &state, what);
+    bool changed = name ? craft_file(d->db, name, &state, what) : craft_catalog(d->db, &state, what);
     if (changed) {
         harmed = true;
         assert_true(craft_seal(d->db));

@@ -14,14 +14,13 @@
 #include "runtime/store/store_file.h"
 #include "runtime/store/store_sum.h"
 
-static const char schema[] =
-    "{\"tables\":[{\"name\":\"p\",\"columns\":[{\"name\":\"k\",\"type\":\"int64\"},{\"name\":"
-    "\"s\","
-    "\"type\":\"string\"}],\"primary_key\":[\"k\"]},{\"name\":\"c\",\"columns\":[{\"name\":"
-    "\"f\","
-    "\"type\":\"int64\"},{\"name\":\"d\",\"type\":\"string\",\"nullable\":true}],\"foreign_"
-    "keys\":"
-    "[{\"columns\":[\"f\"],\"table\":\"p\",\"references\":[\"k\"]}]}]}";
+static const char schema[] = "{\"tables\":[{\"name\":\"p\",\"columns\":[{\"name\":\"k\",\"type\":\"int64\"},{\"name\":"
+                             "\"s\","
+                             "\"type\":\"string\"}],\"primary_key\":[\"k\"]},{\"name\":\"c\",\"columns\":[{\"name\":"
+                             "\"f\","
+                             "\"type\":\"int64\"},{\"name\":\"d\",\"type\":\"string\",\"nullable\":true}],\"foreign_"
+                             "keys\":"
+                             "[{\"columns\":[\"f\"],\"table\":\"p\",\"references\":[\"k\"]}]}]}";
 
 enum { PARENTS = 6000, CHILDREN = 9000 };
 
@@ -48,8 +47,7 @@ static struct data *make_data(void)
 }
 
 /* Everything up to commit; -1 at the first failure. */
-static int write_database(heddle_context *c, const char *path, const struct data *x,
-                          heddle_error **e)
+static int write_database(heddle_context *c, const char *path, const struct data *x, heddle_error **e)
 {
     heddle_writer *w = NULL;
     struct fx_batch *p = fx_batch_new(PARENTS, 0), *q = fx_batch_new(CHILDREN, 0);
@@ -107,14 +105,13 @@ static int read_database(const char *path, bool trust, struct hd_err *err)
     return rc;
 }
 
-static void expect_read(const char *path, bool trust, enum hd_err_class class,
-                        const char *path_end, const char *part)
+static void expect_read(const char *path, bool trust, enum hd_err_class class, const char *path_end, const char *part)
 {
     struct hd_err e;
     int rc = read_database(path, trust, &e);
     size_t n = strlen(e.path), m = strlen(path_end);
-    bool good = rc != 0 && e.class == class && n >= m &&
-                strcmp(e.path + n - m, path_end) == 0 && strstr(e.message, part);
+    bool good =
+        rc != 0 && e.class == class && n >= m && strcmp(e.path + n - m, path_end) == 0 && strstr(e.message, part);
     if (!good)
         print_error("found %s: %s: %s\n", hd_err_class_name(e.class), e.path, e.message);
     assert_true(good);
@@ -177,9 +174,8 @@ static void edit_catalog(struct fx_dir *d, const char *from, const char *to)
 }
 
 static const char *const files[] = {
-    "p.k.data",       "p.k.key",          "p.s.data",     "p.s.text_base",
-    "p.s.text",       "c.f.data",         "c.d.data",     "c.d.valid",
-    "c.d.dict_bytes", "c.d.dict_offsets", "c.f.fk0_rows", "c.f.fk0_offsets",
+    "p.k.data", "p.k.key",   "p.s.data",       "p.s.text_base",    "p.s.text",     "c.f.data",
+    "c.d.data", "c.d.valid", "c.d.dict_bytes", "c.d.dict_offsets", "c.f.fk0_rows", "c.f.fk0_offsets",
 };
 
 static void flipped_bits_are_found_at_first_use(void **state)
@@ -241,9 +237,7 @@ static void threads_may_touch_at_once(void **state)
     flip(fx_path(d, "db/p.s.text"), 0);
     fx_open(&db, d->db);
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(
-            pthread_create(&ids[i], NULL, touch_all, (void *)(uintptr_t)fx_table(&db, "p")),
-            0);
+        assert_int_equal(pthread_create(&ids[i], NULL, touch_all, (void *)(uintptr_t)fx_table(&db, "p")), 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(ids[i], NULL);
     fx_close(&db);
@@ -275,21 +269,19 @@ static void check_says_catalog(struct fx_dir *d, const char *part)
 {
     heddle_error *e = NULL;
     char *report = NULL;
-    fx_expect(heddle_database_check(d->context, d->db, NULL, NULL, &report, &e), &e,
-              HEDDLE_ERROR_CORRUPT, "catalog.sum", part);
+    fx_expect(heddle_database_check(d->context, d->db, NULL, NULL, &report, &e), &e, HEDDLE_ERROR_CORRUPT,
+              "catalog.sum", part);
 }
 
 static void fifos_are_refused(void **state)
 {
-    static const char *const places[] = {"db/p.k.data", "db/catalog.sum", "db/catalog.json",
-                                         "db"};
+    static const char *const places[] = {"db/p.k.data", "db/catalog.sum", "db/catalog.json", "db"};
     struct fx_dir *d = *state;
     make_database(d);
     for (size_t i = 0; i < HD_COUNT(places); i++) {
         assert_int_equal(rename(fx_path(d, places[i]), fx_path(d, "away")), 0);
         assert_int_equal(mkfifo(fx_path(d, places[i]), 0600), 0);
-        expect_read(d->db, false, HD_ERR_IO, places[i],
-                    i < 3 ? "not a regular file" : "not a directory");
+        expect_read(d->db, false, HD_ERR_IO, places[i], i < 3 ? "not a regular file" : "not a directory");
         assert_int_equal(unlink(fx_path(d, places[i])), 0);
         assert_int_equal(rename(fx_path(d, "away"), fx_path(d, places[i])), 0);
     }
@@ -315,8 +307,7 @@ static void damaged_dictionaries_are_found_while_planning(void **state)
             flip_all(fx_path(d, name), at);
         fx_ok(heddle_database_open(d->context, d->db, 0, &db, &e), &e);
         fx_ok(heddle_prepare(db, by_dictionary, NULL, &s, &e), &e);
-        fx_expect(heddle_explain(s, "pipelines", &text, &e), &e, HEDDLE_ERROR_CORRUPT,
-                  parts[i], "the catalog says");
+        fx_expect(heddle_explain(s, "pipelines", &text, &e), &e, HEDDLE_ERROR_CORRUPT, parts[i], "the catalog says");
         heddle_statement_free(s);
         heddle_database_free(db);
         for (long at = 4; at < 12; at++)
@@ -347,8 +338,8 @@ static void copied_files_may_be_cut(void **state)
     }
     heddle_statement_free(s);
     heddle_database_free(db);
-    fx_expect(heddle_database_open(copies, d->db, 0, &db, &e), &e, HEDDLE_ERROR_CORRUPT,
-              "c.d.data", "file has 0 bytes");
+    fx_expect(heddle_database_open(copies, d->db, 0, &db, &e), &e, HEDDLE_ERROR_CORRUPT, "c.d.data",
+              "file has 0 bytes");
     heddle_context_free(copies);
 }
 
@@ -405,12 +396,11 @@ static void damaged_catalogs_are_refused(void **state)
     edit_catalog(d, "\"rows\": 5000", "\"rows\": 6000, \"colour\": 1");
     expect_read(d->db, false, HD_ERR_CORRUPT, "", "colour");
     assert_int_equal(unlink(fx_path(d, "db/catalog.json")), 0);
-    fx_expect(heddle_database_open(d->context, d->db, 0, &db, &e), &e, HEDDLE_ERROR_CORRUPT,
-              "catalog.json", "missing");
-    fx_expect(heddle_database_open(d->context, fx_path(d, "nowhere"), 0, &db, &e), &e,
-              HEDDLE_ERROR_IO, "nowhere", "No such file");
-    fx_expect(heddle_database_open(d->context, fx_path(d, "db/p.k.data"), 0, &db, &e), &e,
-              HEDDLE_ERROR_IO, "p.k.data", "not a directory");
+    fx_expect(heddle_database_open(d->context, d->db, 0, &db, &e), &e, HEDDLE_ERROR_CORRUPT, "catalog.json", "missing");
+    fx_expect(heddle_database_open(d->context, fx_path(d, "nowhere"), 0, &db, &e), &e, HEDDLE_ERROR_IO, "nowhere",
+              "No such file");
+    fx_expect(heddle_database_open(d->context, fx_path(d, "db/p.k.data"), 0, &db, &e), &e, HEDDLE_ERROR_IO, "p.k.data",
+              "not a directory");
 }
 
 /* ---- check ---------------------------------------------------------------------------------- */
@@ -463,8 +453,7 @@ static void check_finds_wrong_facts(void **state)
          "\"min\": \"0\", \"max\": \"11998\", \"distinct\": 5999",
          "\"what\": \"distinct\", \"stored\": \"5999\", \"found\": \"6000\""},
         {"\"distinct_exact\": true, ", "", "\"what\": \"distinct is exact\""},
-        {"\"max_multiplicity\": 1", "\"max_multiplicity\": 2",
-         "\"what\": \"max multiplicity\""},
+        {"\"max_multiplicity\": 1", "\"max_multiplicity\": 2", "\"what\": \"max multiplicity\""},
         {"\"nulls\": 2250", "\"nulls\": 2251", "\"what\": \"nulls\""},
         {"\"max_children\": 2", "\"max_children\": 3", "\"what\": \"max children\""},
         {"\"clustered\": true, ", "", "\"what\": \"clustered\""},

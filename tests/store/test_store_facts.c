@@ -70,17 +70,14 @@ static void expect_facts(const struct fe_facts *f, const struct truth *t, int64_
         assert_int_equal(f->dense, t->any && t->max_mult <= 1 && t->max - t->min < 8 * n);
     } else {
         assert_int_equal(f->max_mult, -1);
-        assert_true(f->distinct > t->distinct * 95 / 100 &&
-                    f->distinct < t->distinct * 105 / 100);
+        assert_true(f->distinct > t->distinct * 95 / 100 && f->distinct < t->distinct * 105 / 100);
     }
 }
 
-static void check(struct fx_dir *d, const int64_t *v, const uint8_t *valid, int64_t n,
-                  bool exact)
+static void check(struct fx_dir *d, const int64_t *v, const uint8_t *valid, int64_t n, bool exact)
 {
-    heddle_writer *w =
-        fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\","
-                     "\"type\":\"int64\",\"nullable\":true}]}]}");
+    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\","
+                                    "\"type\":\"int64\",\"nullable\":true}]}]}");
     struct fx_batch *b = fx_batch_new(n, 0);
     struct truth truth = find_truth(v, valid, n);
     struct fx_db db;
@@ -185,10 +182,9 @@ static void texts_have_facts(void **state)
         names[i] = space + i * 16;
         v[i] = space + i % 7 * 16;
     }
-    heddle_writer *w =
-        fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"few\","
-                     "\"type\":\"string\"},{\"name\":\"names\",\"type\":"
-                     "\"string\"},{\"name\":\"mixed\",\"type\":\"string\"}]}]}");
+    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"few\","
+                                    "\"type\":\"string\"},{\"name\":\"names\",\"type\":"
+                                    "\"string\"},{\"name\":\"mixed\",\"type\":\"string\"}]}]}");
     struct fx_batch *b = fx_batch_new(ROWS, 0);
     fx_add_text(b, "few", v, false);
     fx_add_text(b, "names", names, false);
@@ -220,10 +216,9 @@ static void floats_and_wide_decimals_have_facts(void **state)
     const double f[] = {-1.5, -0.0, 0.0, 2.5, 1e300};
     const hd_i128 big = hd_pow10(37);
     const hd_i128 w38[] = {-big, -big, 0, 1, big};
-    heddle_writer *w =
-        fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"f\","
-                     "\"type\":\"float64\"},{\"name\":\"w\",\"type\":"
-                     "\"decimal(38,2)\"}]}]}");
+    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"f\","
+                                    "\"type\":\"float64\"},{\"name\":\"w\",\"type\":"
+                                    "\"decimal(38,2)\"}]}]}");
     struct fx_batch *b = fx_batch_new(5, 0);
     fx_add(b, "f", "g", f, 8, NULL);
     fx_add(b, "w", "d:38,2", w38, 16, NULL);
@@ -242,8 +237,7 @@ static void floats_and_wide_decimals_have_facts(void **state)
 
 /* ---- choice of the stored form --------------------------------------------------------------- */
 
-static void expect_form(hd_i128 min, hd_i128 max, uint64_t step, int width, hd_i128 base,
-                        hd_i128 factor)
+static void expect_form(hd_i128 min, hd_i128 max, uint64_t step, int width, hd_i128 base, hd_i128 factor)
 {
     int w;
     hd_i128 b, f;

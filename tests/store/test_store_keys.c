@@ -9,16 +9,14 @@
 #include "runtime/store/store_file.h"
 
 #define COLUMN(name, type) "{\"name\":\"" name "\",\"type\":\"" type "\",\"nullable\":true}"
-#define TWO_TABLES(type, pk)                                                                  \
-    "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN(                                      \
-        "k", type) "]" pk                                                                     \
-                   "},{\"name\":\"c\",\"columns\":[" COLUMN(                                  \
-                       "f", type) "],\"foreign_keys\":[{\"columns\":[\"f\"],\"table\":\"p\"," \
-                                  "\"references\":[\"k\"]}]}]}"
+#define TWO_TABLES(type, pk) \
+    "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("k", type) "]" pk "},{\"name\":\"c\",\"columns\":[" COLUMN( \
+        "f", type) "],\"foreign_keys\":[{\"columns\":[\"f\"],\"table\":\"p\"," \
+                   "\"references\":[\"k\"]}]}]}"
 #define PK ",\"primary_key\":[\"k\"]"
 
-static void put(heddle_writer *w, const char *table, const char *column, const int64_t *v,
-                int64_t n, const uint8_t *valid)
+static void put(heddle_writer *w, const char *table, const char *column, const int64_t *v, int64_t n,
+                const uint8_t *valid)
 {
     struct fx_batch *b = fx_batch_new(n, 0);
     fx_add(b, column, "l", v, 8, valid);
@@ -38,8 +36,7 @@ static void primary_keys_are_checked(void **state)
     struct fx_dir *d = *state;
     const int64_t twice[] = {4, 9, 2, 9}, far[] = {1, INT64_MAX, 1}, null[] = {1, 2};
     const uint8_t valid[] = {1, 0};
-    const char schema[] =
-        "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("k", "int64") "]" PK "}]}";
+    const char schema[] = "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("k", "int64") "]" PK "}]}";
     heddle_writer *w = fx_writer(d, schema);
     put(w, "p", "k", twice, 4, NULL);
     refuse(d, w, "p", "primary key (k): rows 2 and 4 both have 9");
@@ -56,8 +53,8 @@ static void composite_keys_are_checked(void **state)
     struct fx_dir *d = *state;
     enum { ROWS = 200000 };
     int64_t *a = malloc(ROWS * sizeof *a), *b = malloc(ROWS * sizeof *b);
-    const char schema[] = "{\"tables\":[{\"name\":\"t\",\"columns\":[" COLUMN(
-        "a", "int64") "," COLUMN("b", "int64") "],\"primary_key\":[\"a\",\"b\"]}]}";
+    const char schema[] = "{\"tables\":[{\"name\":\"t\",\"columns\":[" COLUMN("a", "int64") "," COLUMN(
+        "b", "int64") "],\"primary_key\":[\"a\",\"b\"]}]}";
     /* Lexicographic; short runs in disorder; long runs; no order at all. */
     for (int shape = 0; shape < 4; shape++)
         for (int broken = 0; broken < 2; broken++) {
@@ -82,8 +79,7 @@ static void composite_keys_are_checked(void **state)
             fx_append(w, "t", 0, x);
             int rc = heddle_writer_commit(w, NULL, NULL, &e);
             if (broken)
-                fx_expect(rc, &e, HEDDLE_ERROR_DATA, "t",
-                          "primary key (a, b): rows 150001 and 150002 both have (");
+                fx_expect(rc, &e, HEDDLE_ERROR_DATA, "t", "primary key (a, b): rows 150001 and 150002 both have (");
             else
                 fx_ok(rc, &e);
             heddle_writer_free(w);
@@ -158,15 +154,13 @@ static void string_keys_are_checked(void **state)
 static void composite_foreign_keys_are_checked(void **state)
 {
     struct fx_dir *d = *state;
-    const char schema[] =
-        "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("a", "int64") "," COLUMN(
-            "s", "string") "],\"primary_key\":[\"a\",\"s\"]},{\"name\":\"c\",\"columns\":"
-                           "[" COLUMN("x", "int64") "," COLUMN(
-                               "y", "string") "],\"foreign_keys\":[{"
-                                              "\"columns\":[\"x\",\"y\"]"
-                                              ",\"table\":\"p\","
-                                              "\"references\":[\"a\","
-                                              "\"s\"]}]}]}";
+    const char schema[] = "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("a", "int64") "," COLUMN(
+        "s", "string") "],\"primary_key\":[\"a\",\"s\"]},{\"name\":\"c\",\"columns\":"
+                       "[" COLUMN("x", "int64") "," COLUMN("y", "string") "],\"foreign_keys\":[{"
+                                                                          "\"columns\":[\"x\",\"y\"]"
+                                                                          ",\"table\":\"p\","
+                                                                          "\"references\":[\"a\","
+                                                                          "\"s\"]}]}]}";
     const int64_t a[] = {1, 1, 2}, x[] = {2, 1, 7}, bad[] = {2, 2, 1};
     const char *s[] = {"u", "v", "u"}, *y[] = {"u", "v", NULL}, *bad_y[] = {"u", "v", "u"};
     const uint8_t all[] = {1, 1, 1};
@@ -198,15 +192,13 @@ static void composite_foreign_keys_are_checked(void **state)
 static void packed_foreign_keys_are_checked(void **state)
 {
     struct fx_dir *d = *state;
-    const char schema[] =
-        "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("a", "int64") "," COLUMN(
-            "b", "int64") "],\"primary_key\":[\"a\",\"b\"]},{\"name\":\"c\",\"columns\":"
-                          "[" COLUMN("x", "int64") "," COLUMN(
-                              "y", "int64") "],\"foreign_keys\":[{"
-                                            "\"columns\":[\"x\",\"y\"],"
-                                            "\"table\":\"p\","
-                                            "\"references\":[\"a\","
-                                            "\"b\"]}]}]}";
+    const char schema[] = "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("a", "int64") "," COLUMN(
+        "b", "int64") "],\"primary_key\":[\"a\",\"b\"]},{\"name\":\"c\",\"columns\":"
+                      "[" COLUMN("x", "int64") "," COLUMN("y", "int64") "],\"foreign_keys\":[{"
+                                                                        "\"columns\":[\"x\",\"y\"],"
+                                                                        "\"table\":\"p\","
+                                                                        "\"references\":[\"a\","
+                                                                        "\"b\"]}]}]}";
     enum { PARENTS = 3000, CHILDREN = 70000 };
     static const int64_t wrong[][2] = {{5, 9}, {-1, 0}, {PARENTS, 0}, {INT64_MIN, INT64_MAX}};
     int64_t a[PARENTS], b[PARENTS], *x = malloc(CHILDREN * 8), *y = malloc(CHILDREN * 8);
@@ -249,8 +241,7 @@ static void key_indexes_find_rows(void **state)
     struct fx_dir *d = *state;
     enum { ROWS = 100000 };
     int64_t *v = malloc(ROWS * sizeof *v);
-    const char schema[] =
-        "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("k", "int64") "]" PK "}]}";
+    const char schema[] = "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("k", "int64") "]" PK "}]}";
     for (int shape = 0; shape < 4; shape++) {
         for (int64_t i = 0; i < ROWS; i++)
             v[i] = shape == 0   ? i + 1000000000000
@@ -282,8 +273,8 @@ static void key_indexes_find_rows(void **state)
     free(v);
 }
 
-static void expect_children(const struct fe_foreign_key *f, const int64_t *parent_of,
-                            int64_t children, int64_t parents, bool clustered)
+static void expect_children(const struct fe_foreign_key *f, const int64_t *parent_of, int64_t children, int64_t parents,
+                            bool clustered)
 {
     uint64_t seen = 0, most = 0;
     assert_int_equal(f->child_rows == NULL, clustered);
@@ -348,10 +339,9 @@ static void tables_may_refer_to_themselves(void **state)
     struct fx_dir *d = *state;
     const int64_t k[] = {1, 2, 3}, boss[] = {0, 1, 1};
     const uint8_t valid[] = {0, 1, 1};
-    heddle_writer *w = fx_writer(
-        d, "{\"tables\":[{\"name\":\"e\",\"columns\":[" COLUMN("k", "int64") "," COLUMN(
-               "boss", "int64") "]" PK ",\"foreign_keys\":[{\"columns\":[\"boss\"],\"table\":"
-                                "\"e\",\"references\":[\"k\"]}]}]}");
+    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"e\",\"columns\":[" COLUMN("k", "int64") "," COLUMN(
+                                        "boss", "int64") "]" PK ",\"foreign_keys\":[{\"columns\":[\"boss\"],\"table\":"
+                                                         "\"e\",\"references\":[\"k\"]}]}]}");
     struct fx_batch *b = fx_batch_new(3, 0);
     fx_add(b, "k", "l", k, 8, NULL);
     fx_add(b, "boss", "l", boss, 8, valid);
@@ -370,15 +360,9 @@ static void tables_may_refer_to_themselves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(primary_keys_are_checked),
-        TEST(composite_keys_are_checked),
-        TEST(foreign_keys_are_checked),
-        TEST(string_keys_are_checked),
-        TEST(composite_foreign_keys_are_checked),
-        TEST(packed_foreign_keys_are_checked),
-        TEST(key_indexes_find_rows),
-        TEST(foreign_key_indexes_list_children),
-        TEST(tables_may_refer_to_themselves),
+        TEST(primary_keys_are_checked), TEST(composite_keys_are_checked),         TEST(foreign_keys_are_checked),
+        TEST(string_keys_are_checked),  TEST(composite_foreign_keys_are_checked), TEST(packed_foreign_keys_are_checked),
+        TEST(key_indexes_find_rows),    TEST(foreign_key_indexes_list_children),  TEST(tables_may_refer_to_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,8 @@ static hd_i128 dec_max(void)
 }
 
 /* One column of one type, written in pieces of `cut` rows, the last first. */
-static void write_column(struct fx_dir *d, const char *type, const char *format,
-                         const void *values, size_t width, const uint8_t *valid, int64_t rows,
-                         int64_t cut, int64_t offset)
+static void write_column(struct fx_dir *d, const char *type, const char *format, const void *values, size_t width,
+                         const uint8_t *valid, int64_t rows, int64_t cut, int64_t offset)
 {
     char schema[256];
     snprintf(schema, sizeof schema,
@@ -76,8 +75,7 @@ static hd_i128 get_i128(const void *v, int64_t i)
     return ((const hd_i128 *)v)[i];
 }
 
-static void expect_ints(struct fx_dir *d, const void *values, get_fn get, const uint8_t *valid,
-                        int64_t rows, int width)
+static void expect_ints(struct fx_dir *d, const void *values, get_fn get, const uint8_t *valid, int64_t rows, int width)
 {
     struct fx_db db;
     fx_open(&db, d->db);
@@ -96,8 +94,8 @@ static void expect_ints(struct fx_dir *d, const void *values, get_fn get, const 
 }
 
 /* With and without NULLs, whole and in pieces, with and without an offset in the arrays. */
-static void check_ints(struct fx_dir *d, const char *type, const char *format,
-                       const void *values, size_t size, get_fn get, int64_t rows, int width)
+static void check_ints(struct fx_dir *d, const char *type, const char *format, const void *values, size_t size,
+                       get_fn get, int64_t rows, int width)
 {
     uint8_t *valid = malloc((size_t)rows);
     for (int64_t i = 0; i < rows; i++)
@@ -152,8 +150,7 @@ static void decimals_keep_extremes(void **state)
     check_ints(d, "decimal(38,0)", "d:38,0", far, 16, get_i128, HD_COUNT(far), 1);
     check_ints(d, "decimal(19,0)", "d:19,0", beyond, 16, get_i128, HD_COUNT(beyond), 1);
     check_ints(d, "decimal(12,2)", "d:12,2", quantity, 16, get_i128, HD_COUNT(quantity), 1);
-    check_ints(d, "decimal(18,2)", "d:18,2,128", eighteen, 16, get_i128, HD_COUNT(eighteen),
-               8);
+    check_ints(d, "decimal(18,2)", "d:18,2,128", eighteen, 16, get_i128, HD_COUNT(eighteen), 8);
 }
 
 static hd_i128 get_bool(const void *v, int64_t i)
@@ -199,8 +196,7 @@ static void floats_are_bit_exact(void **state)
     fx_close(&db);
 }
 
-static void expect_texts(struct fx_dir *d, const char *const *v, int64_t rows,
-                         enum fe_storage storage)
+static void expect_texts(struct fx_dir *d, const char *const *v, int64_t rows, enum fe_storage storage)
 {
     struct fx_db db;
     fx_open(&db, d->db);
@@ -225,8 +221,7 @@ static void few_texts_become_a_dictionary(void **state)
     struct fx_dir *d = *state;
     const char *v[] = {"b", "", "a", NULL, "b", "\xc3\xa9", "aa", NULL, ""};
     for (int k = 0; k < 4; k++) {
-        write_column(d, "string", k & 1 ? "U" : "u", v, 0, NULL, HD_COUNT(v), k & 2 ? 2 : 99,
-                     5);
+        write_column(d, "string", k & 1 ? "U" : "u", v, 0, NULL, HD_COUNT(v), k & 2 ? 2 : 99, 5);
         expect_texts(d, v, HD_COUNT(v), FE_STORE_DICT);
     }
 }
@@ -266,8 +261,7 @@ static void long_texts_survive_expansion(void **state)
         snprintf(space + i * 16, 16, "%d", i);
         v[i] = i % 100 ? space + i * 16 : large;
     }
-    write_column(d, "string", "u", v, 0, NULL, ROWS, 50,
-                 0); /* small slices: local dictionaries */
+    write_column(d, "string", "u", v, 0, NULL, ROWS, 50, 0); /* small slices: local dictionaries */
     expect_texts(d, v, ROWS, FE_STORE_TEXT);
     free(v);
     free(space);
@@ -281,9 +275,8 @@ static void dictionary_input_is_renumbered(void **state)
     const int8_t codes[] = {0, 2, 3, 4, 0, 2};
     const uint8_t valid[] = {1, 1, 1, 1, 0, 1};
     const char *expected[] = {"z", "a", "m", "a", NULL, "a"};
-    heddle_writer *w =
-        fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\","
-                     "\"type\":\"string\",\"nullable\":true}]}]}");
+    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\","
+                                    "\"type\":\"string\",\"nullable\":true}]}]}");
     struct fx_batch *b = fx_batch_new(6, 2);
     fx_add_dict(b, "x", "c", codes, 1, valid, entries, 5);
     fx_append(w, "t", 0, b);
@@ -299,13 +292,12 @@ static void empty_and_all_null_tables(void **state)
 {
     struct fx_dir *d = *state;
     struct fx_db db;
-    heddle_writer *w = fx_writer(
-        d,
-        "{\"tables\":[{\"name\":\"e\",\"columns\":[{\"name\":\"i\",\"type\":\"int32\"},{"
-        "\"name\":\"s\",\"type\":\"string\"},{\"name\":\"f\",\"type\":\"float64\"}],"
-        "\"primary_key\":[\"i\"]},{\"name\":\"n\",\"columns\":[{\"name\":\"i\",\"type\":"
-        "\"int64\",\"nullable\":true},{\"name\":\"s\",\"type\":\"string\",\"nullable\":true},"
-        "{\"name\":\"f\",\"type\":\"float64\",\"nullable\":true}]}]}");
+    heddle_writer *w =
+        fx_writer(d, "{\"tables\":[{\"name\":\"e\",\"columns\":[{\"name\":\"i\",\"type\":\"int32\"},{"
+                     "\"name\":\"s\",\"type\":\"string\"},{\"name\":\"f\",\"type\":\"float64\"}],"
+                     "\"primary_key\":[\"i\"]},{\"name\":\"n\",\"columns\":[{\"name\":\"i\",\"type\":"
+                     "\"int64\",\"nullable\":true},{\"name\":\"s\",\"type\":\"string\",\"nullable\":true},"
+                     "{\"name\":\"f\",\"type\":\"float64\",\"nullable\":true}]}]}");
     const int64_t i[3] = {1, 2, 3};
     const double f[3] = {1, 2, 3};
     const uint8_t valid[3] = {0, 0, 0};
@@ -360,10 +352,9 @@ static void odd_names_make_safe_files(void **state)
 {
     struct fx_dir *d = *state;
     struct fx_db db;
-    heddle_writer *w = fx_writer(
-        d,
-        "{\"tables\":[{\"name\":\"a/b\",\"columns\":[{\"name\":\"../x y\",\"type\":\"int32\"},"
-        "{\"name\":\"\xc3\xa9\",\"type\":\"int32\"}]}]}");
+    heddle_writer *w =
+        fx_writer(d, "{\"tables\":[{\"name\":\"a/b\",\"columns\":[{\"name\":\"../x y\",\"type\":\"int32\"},"
+                     "{\"name\":\"\xc3\xa9\",\"type\":\"int32\"}]}]}");
     const int32_t v[] = {1, 2};
     struct fx_batch *b = fx_batch_new(2, 0);
     fx_add(b, "../x y", "i", v, 4, NULL);

@@ -34,8 +34,8 @@ static int32_t hdr_fail(struct hdd_thread *t, int32_t why, int32_t path)
 }
 
 /* Three rows more each time, so that every test crosses the boundary. */
-static int32_t hdr_fail_value(struct hdd_thread *t, int32_t why, int32_t path, int64_t alo,
-                              int64_t ahi, int64_t blo, int64_t bhi)
+static int32_t hdr_fail_value(struct hdd_thread *t, int32_t why, int32_t path, int64_t alo, int64_t ahi, int64_t blo,
+                              int64_t bhi)
 {
     t->told = 1;
     t->a_lo = (uint64_t)alo;
@@ -91,8 +91,7 @@ static int32_t hdr_agg_grow(struct hdd_thread *t, int32_t state)
 }
 
 /* Two halves, each with a copy of the tuple, as if other threads ran them. */
-static int32_t hdr_spawn(struct hdd_thread *t, int32_t level, void *carried, int64_t bytes,
-                         int64_t begin, int64_t end)
+static int32_t hdr_spawn(struct hdd_thread *t, int32_t level, void *carried, int64_t bytes, int64_t begin, int64_t end)
 {
     struct fx *x = fx_of(t);
     const char *name = x->spipes[x->pipe_now].level_entry[level];
@@ -130,13 +129,13 @@ static int32_t hdr_like(const char *pattern, const char *s, int32_t n)
     return (size_t)n >= m && memcmp(s, pattern, m) == 0;
 }
 
-#define IN_SET(suffix, type)                                                                  \
-    static int32_t hdr_in_##suffix(const type *set, int64_t n, type v)                        \
-    {                                                                                         \
-        for (int64_t i = 0; i < n; i++)                                                       \
-            if (set[i] == v)                                                                  \
-                return 1;                                                                     \
-        return 0;                                                                             \
+#define IN_SET(suffix, type) \
+    static int32_t hdr_in_##suffix(const type *set, int64_t n, type v) \
+    { \
+        for (int64_t i = 0; i < n; i++) \
+            if (set[i] == v) \
+                return 1; \
+        return 0; \
     }
 IN_SET(i32, int32_t)
 IN_SET(i64, int64_t)
@@ -180,8 +179,7 @@ static int64_t hdr_extract_ts(int64_t micros, int32_t field)
     return hdr_extract_date((int32_t)(micros / 86400000000LL), field);
 }
 
-static int32_t hdr_add_days(struct hdd_thread *t, int32_t d, int64_t n, int32_t path,
-                            int32_t *out)
+static int32_t hdr_add_days(struct hdd_thread *t, int32_t d, int64_t n, int32_t path, int32_t *out)
 {
     if (n > 100000)
         return hdr_fail(t, RT_FAIL_DATE_RANGE, path);
@@ -189,32 +187,29 @@ static int32_t hdr_add_days(struct hdd_thread *t, int32_t d, int64_t n, int32_t 
     return 0;
 }
 
-static int32_t hdr_add_months(struct hdd_thread *t, int32_t d, int64_t n, int32_t path,
-                              int32_t *out)
+static int32_t hdr_add_months(struct hdd_thread *t, int32_t d, int64_t n, int32_t path, int32_t *out)
 {
     (void)t, (void)path;
     *out = hd_date_add_months(d, n);
     return 0;
 }
 
-static int32_t hdr_ts_add_days(struct hdd_thread *t, int64_t us, int64_t n, int32_t path,
-                               int64_t *out)
+static int32_t hdr_ts_add_days(struct hdd_thread *t, int64_t us, int64_t n, int32_t path, int64_t *out)
 {
     (void)t, (void)path;
     *out = us + n * 86400000000LL;
     return 0;
 }
 
-static int32_t hdr_ts_add_months(struct hdd_thread *t, int64_t us, int64_t n, int32_t path,
-                                 int64_t *out)
+static int32_t hdr_ts_add_months(struct hdd_thread *t, int64_t us, int64_t n, int32_t path, int64_t *out)
 {
     (void)t, (void)path;
     *out = us + n;
     return 0;
 }
 
-static int32_t hdr_substring(struct hdd_thread *t, const char *s, int32_t n, int64_t start,
-                             int64_t len, int32_t path, struct text *out)
+static int32_t hdr_substring(struct hdd_thread *t, const char *s, int32_t n, int64_t start, int64_t len, int32_t path,
+                             struct text *out)
 {
     if (len < 0)
         return hdr_fail(t, RT_FAIL_SUBSTRING, path);
@@ -223,8 +218,7 @@ static int32_t hdr_substring(struct hdd_thread *t, const char *s, int32_t n, int
     return 0;
 }
 
-static int32_t ranged(struct hdd_thread *t, hd_i128 v, bool over, int32_t digits, int32_t path,
-                      hd_i128 *out)
+static int32_t ranged(struct hdd_thread *t, hd_i128 v, bool over, int32_t digits, int32_t path, hd_i128 *out)
 {
     hd_i128 limit = hd_pow10(digits ? digits : 38) - 1;
     if (over || v > limit || v < -limit)
@@ -233,17 +227,16 @@ static int32_t ranged(struct hdd_thread *t, hd_i128 v, bool over, int32_t digits
     return 0;
 }
 
-static int32_t hdr_mul_i128(struct hdd_thread *t, int64_t al, int64_t ah, int64_t bl,
-                            int64_t bh, int32_t digits, int32_t path, hd_i128 *out)
+static int32_t hdr_mul_i128(struct hdd_thread *t, int64_t al, int64_t ah, int64_t bl, int64_t bh, int32_t digits,
+                            int32_t path, hd_i128 *out)
 {
     hd_i128 r;
     bool over = __builtin_mul_overflow(join(al, ah), join(bl, bh), &r);
     return ranged(t, r, over, digits, path, out);
 }
 
-static int32_t hdr_div_dec(struct hdd_thread *t, int64_t al, int64_t ah, int64_t bl,
-                           int64_t bh, int32_t scale, int32_t digits, int32_t path,
-                           hd_i128 *out)
+static int32_t hdr_div_dec(struct hdd_thread *t, int64_t al, int64_t ah, int64_t bl, int64_t bh, int32_t scale,
+                           int32_t digits, int32_t path, hd_i128 *out)
 {
     hd_i128 a = join(al, ah) * hd_pow10(scale), b = join(bl, bh);
     if (b == 0)
@@ -251,16 +244,15 @@ static int32_t hdr_div_dec(struct hdd_thread *t, int64_t al, int64_t ah, int64_t
     return ranged(t, a / b, false, digits, path, out);
 }
 
-static int32_t hdr_of_parts(struct hdd_thread *t, int64_t hl, int64_t hh, int64_t ll,
-                            int64_t lh, int64_t n, int32_t scale, int32_t digits,
-                            int32_t path, hd_i128 *out)
+static int32_t hdr_of_parts(struct hdd_thread *t, int64_t hl, int64_t hh, int64_t ll, int64_t lh, int64_t n,
+                            int32_t scale, int32_t digits, int32_t path, hd_i128 *out)
 {
     hd_i128 v = (join(hl, hh) * ((hd_i128)1 << 64) + join(ll, lh)) * hd_pow10(scale) / n;
     return ranged(t, v, digits == 0 && v != (int64_t)v, digits, path, out);
 }
 
-static int32_t hdr_rescale_i128(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t scale,
-                                int32_t digits, int32_t path, hd_i128 *out)
+static int32_t hdr_rescale_i128(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t scale, int32_t digits,
+                                int32_t path, hd_i128 *out)
 {
     hd_i128 v = join(lo, hi), r;
     bool over = __builtin_mul_overflow(v, hd_pow10(scale), &r);
@@ -278,8 +270,8 @@ static void hdr_div_round_i128(int64_t lo, int64_t hi, int32_t scale, hd_i128 *o
     *out = (v < 0 ? v - d / 2 : v + d / 2) / d;
 }
 
-static int32_t hdr_mod_i128(struct hdd_thread *t, int64_t al, int64_t ah, int64_t bl,
-                            int64_t bh, int32_t path, hd_i128 *out)
+static int32_t hdr_mod_i128(struct hdd_thread *t, int64_t al, int64_t ah, int64_t bl, int64_t bh, int32_t path,
+                            hd_i128 *out)
 {
     if (join(bl, bh) == 0)
         return hdr_fail(t, RT_FAIL_DIV_ZERO, path);
@@ -292,8 +284,8 @@ static double hdr_to_f64(int64_t lo, int64_t hi, int32_t scale)
     return (double)join(lo, hi) / (double)hd_pow10(scale);
 }
 
-static int32_t hdr_from_f64(struct hdd_thread *t, double v, int32_t scale, int32_t digits,
-                            int32_t bits, int32_t path, hd_i128 *out)
+static int32_t hdr_from_f64(struct hdd_thread *t, double v, int32_t scale, int32_t digits, int32_t bits, int32_t path,
+                            hd_i128 *out)
 {
     double r = round(v * (double)hd_pow10(scale));
     double limit = digits ? (double)hd_pow10(digits) : ldexp(1, bits - 1);
@@ -303,17 +295,14 @@ static int32_t hdr_from_f64(struct hdd_thread *t, double v, int32_t scale, int32
     return 0;
 }
 
-static int32_t hdr_to_text(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t code,
-                           struct text *out)
+static int32_t hdr_to_text(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t code, struct text *out)
 {
-    char *s = hd_asprintf(&fx_of(t)->arena, "%d:%lld:%lld", code & 255, (long long)hi,
-                          (long long)lo);
+    char *s = hd_asprintf(&fx_of(t)->arena, "%d:%lld:%lld", code & 255, (long long)hi, (long long)lo);
     *out = (struct text){s, (int64_t)strlen(s)};
     return 0;
 }
 
-static int32_t hdr_from_text(struct hdd_thread *t, const char *s, int32_t n, int32_t code,
-                             int32_t path, hd_i128 *out)
+static int32_t hdr_from_text(struct hdd_thread *t, const char *s, int32_t n, int32_t code, int32_t path, hd_i128 *out)
 {
     int64_t v;
     (void)code;
@@ -384,10 +373,9 @@ static int expr(struct fx *x, struct pl_expr e)
 
 int fx_col(struct fx *x, int slot)
 {
-    return expr(x, (struct pl_expr){.op = FE_COL,
-                                    .phys = x->p->slots[slot].phys,
-                                    .slot = slot,
-                                    .nullable = x->p->slots[slot].nullable});
+    return expr(
+        x, (struct pl_expr){
+               .op = FE_COL, .phys = x->p->slots[slot].phys, .slot = slot, .nullable = x->p->slots[slot].nullable});
 }
 
 int fx_int(struct fx *x, enum rt_phys p, hd_i128 v)
@@ -411,8 +399,7 @@ int fx_str(struct fx *x, const char *s)
 
 int fx_null(struct fx *x, enum rt_phys p)
 {
-    return expr(x, (struct pl_expr){
-                       .op = FE_LIT, .phys = p, .is_null = true, .nullable = true, .arg = -1});
+    return expr(x, (struct pl_expr){.op = FE_LIT, .phys = p, .is_null = true, .nullable = true, .arg = -1});
 }
 
 static int op(struct fx *x, enum fe_op o, enum rt_phys p, int n, va_list ap)
@@ -423,12 +410,9 @@ static int op(struct fx *x, enum fe_op o, enum rt_phys p, int n, va_list ap)
         args[i] = va_arg(ap, int);
         nullable = nullable || x->exprs[args[i]].nullable;
     }
-    return expr(x, (struct pl_expr){.op = o,
-                                    .phys = p,
-                                    .nargs = n,
-                                    .args = args,
-                                    .scale = -1,
-                                    .nullable = nullable && o != FE_IS_NULL});
+    return expr(
+        x, (struct pl_expr){
+               .op = o, .phys = p, .nargs = n, .args = args, .scale = -1, .nullable = nullable && o != FE_IS_NULL});
 }
 
 int fx_op(struct fx *x, enum fe_op o, enum rt_phys p, int n, ...)
@@ -474,8 +458,7 @@ int fx_state(struct fx *x, enum rt_state_kind kind, int stride)
 int fx_field(struct fx *x, int state, enum rt_phys p, int offset, int valid_offset)
 {
     struct rt_state *st = &x->states[state];
-    st->fields[st->nfields] = (struct rt_field){
-        .name = "f", .phys = p, .offset = offset, .valid_offset = valid_offset};
+    st->fields[st->nfields] = (struct rt_field){.name = "f", .phys = p, .offset = offset, .valid_offset = valid_offset};
     return st->nfields++;
 }
 
@@ -505,8 +488,7 @@ int fx_slot(struct fx *x, enum rt_phys p, bool nullable)
 struct pl_step *fx_step(struct fx *x, enum pl_step_kind kind, int slot)
 {
     struct pl_step *s = &x->p->steps[x->p->nsteps++];
-    *s = (struct pl_step){
-        .kind = kind, .slot = slot, .expr = -1, .row_slot = -1, .level = x->p->nlevels - 1};
+    *s = (struct pl_step){.kind = kind, .slot = slot, .expr = -1, .row_slot = -1, .level = x->p->nlevels - 1};
     s->a_data = s->a_valid = s->a_base = s->a_factor = s->a_text_base = s->a_text_bytes = -1;
     s->a_rows = s->a_nrows = s->a_range = s->a_min = s->a_bits = s->a_offsets = -1;
     s->a_slots = s->a_mask = s->a_matches = s->a_child_rows = -1;
@@ -540,11 +522,10 @@ struct fe_table *fx_table(struct fx *x, int ncols)
     return t;
 }
 
-struct fe_table_column *fx_column(struct fe_table *t, int c, enum fe_storage st, int width,
-                                  const void *data, const uint8_t *validity)
+struct fe_table_column *fx_column(struct fe_table *t, int c, enum fe_storage st, int width, const void *data,
+                                  const uint8_t *validity)
 {
-    t->cols[c] =
-        (struct fe_table_column){.name = "c", .storage = st, .width = width, .factor = 1};
+    t->cols[c] = (struct fe_table_column){.name = "c", .storage = st, .width = width, .factor = 1};
     t->cols[c].at.data = data;
     t->cols[c].at.validity = validity;
     return &t->cols[c];
@@ -600,9 +581,8 @@ static LLVMTargetMachineRef host_machine(void)
     LLVMTargetRef target;
     HD_ASSERT(!LLVMGetTargetFromTriple(triple, &target, &msg));
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
-    LLVMTargetMachineRef tm =
-        LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault,
-                                LLVMRelocPIC, LLVMCodeModelJITDefault);
+    LLVMTargetMachineRef tm = LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault,
+                                                      LLVMRelocPIC, LLVMCodeModelJITDefault);
     LLVMDisposeMessage(triple);
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
@@ -622,8 +602,7 @@ static void define_helpers(LLVMOrcLLJITRef jit)
     LLVMOrcJITDylibRef main = LLVMOrcLLJITGetMainJITDylib(jit);
     must(LLVMOrcJITDylibDefine(main, LLVMOrcAbsoluteSymbols(pairs, N)));
     LLVMOrcDefinitionGeneratorRef gen;
-    must(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
-        &gen, LLVMOrcLLJITGetGlobalPrefix(jit), NULL, NULL));
+    must(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&gen, LLVMOrcLLJITGetGlobalPrefix(jit), NULL, NULL));
     LLVMOrcJITDylibAddGenerator(main, gen);
 }
 
@@ -660,8 +639,7 @@ void fx_compile(struct fx *x)
     dump(x);
     HD_ASSERT(cg_llvm_emit(&x->arena, &x->prog, &x->opt, &x->art, &err) == 0);
     LLVMOrcThreadSafeContextRef tsc = LLVMOrcCreateNewThreadSafeContext();
-    LLVMMemoryBufferRef buf =
-        LLVMCreateMemoryBufferWithMemoryRangeCopy(x->art.bytes, x->art.size, "m");
+    LLVMMemoryBufferRef buf = LLVMCreateMemoryBufferWithMemoryRangeCopy(x->art.bytes, x->art.size, "m");
     LLVMModuleRef mod;
     HD_ASSERT(!LLVMParseBitcodeInContext2(LLVMOrcThreadSafeContextGetContext(tsc), buf, &mod));
     LLVMDisposeMemoryBuffer(buf);

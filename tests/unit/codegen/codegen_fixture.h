@@ -7,19 +7,10 @@
 #include "runtime/base/arena.h"
 #include "templates/abi.h"
 
-enum {
-    FX_ARGS = 128,
-    FX_WORDS = 256,
-    FX_EXPRS = 256,
-    FX_STATES = 8,
-    FX_PIPES = 4,
-    FX_ITEMS = 64
-};
+enum { FX_ARGS = 128, FX_WORDS = 256, FX_EXPRS = 256, FX_STATES = 8, FX_PIPES = 4, FX_ITEMS = 64 };
 
-typedef int32_t fx_entry(const uint64_t *args, struct hdd_thread *t, int64_t begin,
-                         int64_t end);
-typedef int32_t fx_level(const uint64_t *args, struct hdd_thread *t, const void *carried,
-                         int64_t begin, int64_t end);
+typedef int32_t fx_entry(const uint64_t *args, struct hdd_thread *t, int64_t begin, int64_t end);
+typedef int32_t fx_level(const uint64_t *args, struct hdd_thread *t, const void *carried, int64_t begin, int64_t end);
 
 /* What the stand-in keeps per state: a growing array of rows, or a hash aggregate. */
 struct fx_store {
@@ -83,8 +74,8 @@ void fx_filter(struct fx *x, int expr);
 struct pl_out *fx_out(struct fx *x, int field, int expr, enum fe_agg_fn fn);
 /* A column: slot <- values stored as given; base 0 and factor 1 mean plain. validity may be NULL. */
 struct fe_table *fx_table(struct fx *x, int ncols);
-struct fe_table_column *fx_column(struct fe_table *t, int c, enum fe_storage st, int width,
-                                  const void *data, const uint8_t *validity);
+struct fe_table_column *fx_column(struct fe_table *t, int c, enum fe_storage st, int width, const void *data,
+                                  const uint8_t *validity);
 struct pl_step *fx_load(struct fx *x, int slot, const struct fe_table *t, int c, int row_slot);
 /* Index of a level after its EXPAND step was added: carries these slots. */
 void fx_open_level(struct fx *x, int n, ...);

@@ -74,14 +74,10 @@ static const struct {
     enum rt_phys phys;
     int at, valid;
 } accs[] = {
-    {FE_AGG_COUNT_STAR, 0, RT_I64, AT(rows), -1},
-    {FE_AGG_COUNT, 'v', RT_I64, AT(count), -1},
-    {FE_AGG_SUM, 'v', RT_I64, AT(sum), AT(v_sum)},
-    {FE_AGG_SUM, 'h', RT_I128, AT(huge), -1},
-    {FE_AGG_SUM, 'f', RT_F64, AT(fsum), AT(v_fsum)},
-    {FE_AGG_MIN, 'v', RT_I64, AT(min), AT(v_min)},
-    {FE_AGG_MAX, 's', RT_STR, AT(max), AT(v_max)},
-    {FE_AGG_ANY, 'v', RT_I64, AT(any), AT(v_any)},
+    {FE_AGG_COUNT_STAR, 0, RT_I64, AT(rows), -1},    {FE_AGG_COUNT, 'v', RT_I64, AT(count), -1},
+    {FE_AGG_SUM, 'v', RT_I64, AT(sum), AT(v_sum)},   {FE_AGG_SUM, 'h', RT_I128, AT(huge), -1},
+    {FE_AGG_SUM, 'f', RT_F64, AT(fsum), AT(v_fsum)}, {FE_AGG_MIN, 'v', RT_I64, AT(min), AT(v_min)},
+    {FE_AGG_MAX, 's', RT_STR, AT(max), AT(v_max)},   {FE_AGG_ANY, 'v', RT_I64, AT(any), AT(v_any)},
     {FE_AGG_MIN, 'f', RT_F64, AT(fmin), AT(v_fmin)},
 };
 enum { NACC = HD_COUNT(accs), NSUMS = 5 };
@@ -117,10 +113,7 @@ static void load_all(struct fx *x, const int32_t *groups, struct slots *k)
 static void add_accs(struct fx *x, int state, const struct slots *k, int n)
 {
     for (int i = 0; i < n; i++) {
-        int arg = accs[i].arg == 'v'   ? k->v
-                  : accs[i].arg == 'h' ? k->h
-                  : accs[i].arg == 'f' ? k->f
-                                       : k->s;
+        int arg = accs[i].arg == 'v' ? k->v : accs[i].arg == 'h' ? k->h : accs[i].arg == 'f' ? k->f : k->s;
         int f = fx_field(x, state, accs[i].phys, accs[i].at, accs[i].valid);
         fx_out(x, f, accs[i].arg ? fx_col(x, arg) : -1, accs[i].fn);
     }
@@ -234,8 +227,7 @@ static void run_two_threads(struct fx *x)
     struct half h[2];
     assert_null(LLVMOrcLLJITLookup(x->jit, &at, x->spipes[0].entry));
     for (int k = 0; k < 2; k++) {
-        h[k] =
-            (struct half){x, x->thread, (fx_entry *)(uintptr_t)at, k * N / 2, (k + 1) * N / 2};
+        h[k] = (struct half){x, x->thread, (fx_entry *)(uintptr_t)at, k * N / 2, (k + 1) * N / 2};
         assert_int_equal(pthread_create(&id[k], NULL, run_half, &h[k]), 0);
     }
     for (int k = 0; k < 2; k++)
@@ -304,8 +296,8 @@ static void check_hash(const int32_t *groups, bool clustered)
     int five = fx_op(x, FE_NE, RT_BOOL, 2, fx_col(x, k.g), fx_int(x, RT_I64, 5));
     int key = fx_op(x, FE_CASE, RT_I64, 2, five, fx_col(x, k.g));
     x->exprs[key].nullable = true;
-    int one = fx_op(x, FE_SUBSTRING, RT_STR, 3, fx_col(x, k.s), fx_int(x, RT_I64, 1),
-                    fx_int(x, RT_I64, clustered ? 0 : 1));
+    int one =
+        fx_op(x, FE_SUBSTRING, RT_STR, 3, fx_col(x, k.s), fx_int(x, RT_I64, 1), fx_int(x, RT_I64, clustered ? 0 : 1));
     struct pl_sink *sink = &x->p->sink;
     sink->kind = PL_SINK_AGG_HASH;
     sink->state = st;
@@ -375,10 +367,8 @@ static void float_keys_group_by_value(void **s)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scalar_accumulates),
-        cmocka_unit_test(dense_accumulates),
-        cmocka_unit_test(shared_dense_accumulates),
-        cmocka_unit_test(hash_accumulates),
+        cmocka_unit_test(scalar_accumulates),        cmocka_unit_test(dense_accumulates),
+        cmocka_unit_test(shared_dense_accumulates),  cmocka_unit_test(hash_accumulates),
         cmocka_unit_test(float_keys_group_by_value),
     };
     fill();

@@ -26,9 +26,8 @@ static struct input {
 } in[N];
 
 enum { A, B, C, D, E, F, G, H, S, T, P, Q, NCOLS };
-static const enum rt_phys phys_of[NCOLS] = {RT_I64, RT_I64, RT_I32,  RT_I32,
-                                            RT_F64, RT_F64, RT_I128, RT_I128,
-                                            RT_STR, RT_STR, RT_BOOL, RT_BOOL};
+static const enum rt_phys phys_of[NCOLS] = {RT_I64,  RT_I64,  RT_I32, RT_I32, RT_F64,  RT_F64,
+                                            RT_I128, RT_I128, RT_STR, RT_STR, RT_BOOL, RT_BOOL};
 static const bool nullable_of[NCOLS] = {
     [B] = true, [D] = true, [F] = true, [G] = true, [T] = true, [P] = true, [Q] = true};
 
@@ -37,9 +36,7 @@ static const bool nullable_of[NCOLS] = {
 static void fill(void)
 {
     static const int64_t ints[] = {
-        0,           1,          -1,        2,         7,
-        -7,          49,         50,        51,        -50,
-        149,         1000000007, INT64_MAX, INT64_MIN, INT64_MAX / 2,
+        0,           1,          -1, 2, 7, -7, 49, 50, 51, -50, 149, 1000000007, INT64_MAX, INT64_MIN, INT64_MAX / 2,
         86400000000, -1234567891};
     static const int32_t small[] = {0, 1, -1, 5, 9, 11016, -400, 19000, INT32_MAX, INT32_MIN};
     const double floats[] = {0.0, -0.0, 1.5, -1.5, 2.5, NAN, INFINITY, -INFINITY, 1e300};
@@ -128,9 +125,7 @@ static struct fx *start(void)
         uint8_t *valid = nullable_of[k] ? hd_zalloc(&x->arena, N / 8 + 9) : NULL;
         char *data = hd_zalloc(&x->arena, (size_t)(N * width[k]));
         enum rt_phys p = phys_of[k];
-        enum fe_storage st = p == RT_STR   ? FE_STORE_TEXT
-                             : p == RT_F64 ? FE_STORE_F64
-                                           : FE_STORE_INT;
+        enum fe_storage st = p == RT_STR ? FE_STORE_TEXT : p == RT_F64 ? FE_STORE_F64 : FE_STORE_INT;
         fx_column(t, k, st, width[k], data, valid);
         for (int i = 0; i < N; i++) {
             if (valid && valid_at(k, &in[i]))
@@ -382,18 +377,18 @@ struct result {
     bool valid;
 };
 
-#define X(name, phys, node, valid_, value_)                                                   \
-    static int build_##name(struct fx *x)                                                     \
-    {                                                                                         \
-        return node;                                                                          \
-    }                                                                                         \
-    static struct result wanted_##name(const struct input *r)                                 \
-    {                                                                                         \
-        (void)r;                                                                              \
-        struct result v = {0, valid_};                                                        \
-        if (v.valid)                                                                          \
-            v.i = value_;                                                                     \
-        return v;                                                                             \
+#define X(name, phys, node, valid_, value_) \
+    static int build_##name(struct fx *x) \
+    { \
+        return node; \
+    } \
+    static struct result wanted_##name(const struct input *r) \
+    { \
+        (void)r; \
+        struct result v = {0, valid_}; \
+        if (v.valid) \
+            v.i = value_; \
+        return v; \
     }
 INT_CASES(X)
 #undef X
@@ -440,9 +435,8 @@ static void check_result(const struct int_case *c, int row, const char *at)
     bool valid = at[16];
     hd_i128 got = read_int(at, c->phys);
     if (valid != want.valid || (valid && got != want.i))
-        fail_msg("%s, row %d: got %s %lld, expected %s %lld", c->name, row,
-                 valid ? "value" : "NULL", (long long)got, want.valid ? "value" : "NULL",
-                 (long long)want.i);
+        fail_msg("%s, row %d: got %s %lld, expected %s %lld", c->name, row, valid ? "value" : "NULL", (long long)got,
+                 want.valid ? "value" : "NULL", (long long)want.i);
 }
 
 /* Each case is an out of one pipeline: value at 32 * case, valid byte 16 after it. */
@@ -466,8 +460,7 @@ static void operators_agree_with_c(void **state)
         assert_int_equal(fx_run(x, 0, 0, N), 0);
         for (int i = 0; i < N; i++)
             for (int k = 0; k < n; k++)
-                check_result(&cases[first + k], i,
-                             (char *)fx_row(x, rows, (size_t)i) + 32 * k);
+                check_result(&cases[first + k], i, (char *)fx_row(x, rows, (size_t)i) + 32 * k);
         fx_free(x);
     }
 }
@@ -485,8 +478,7 @@ static void tile_filters_agree_with_c(void **state)
         struct pl_step *steps = x->p->steps;
         int last = x->p->nsteps;
         fx_filter(x, cases[k].build(x));
-        bool wide = strstr(cases[k].name, "128") ||
-                    !strcmp(cases[k].name + strlen(cases[k].name) - 2, "_s") ||
+        bool wide = strstr(cases[k].name, "128") || !strcmp(cases[k].name + strlen(cases[k].name) - 2, "_s") ||
                     strstr(cases[k].name, "guarded") || strstr(cases[k].name, "large") ||
                     !strcmp(cases[k].name, "like");
         if (!wide) {
@@ -511,8 +503,8 @@ static void tile_filters_agree_with_c(void **state)
         }
         assert_int_equal(fx_run(x, 0, 0, 3) | fx_run(x, 0, 3, 200) | fx_run(x, 0, 200, N), 0);
         if (*(int64_t *)fx_row(x, sum, 0) != want)
-            fail_msg("%s: %lld rows pass, expected %lld", cases[k].name,
-                     (long long)*(int64_t *)fx_row(x, sum, 0), (long long)want);
+            fail_msg("%s: %lld rows pass, expected %lld", cases[k].name, (long long)*(int64_t *)fx_row(x, sum, 0),
+                     (long long)want);
         fx_free(x);
     }
     assert_true(tiled > 15);
@@ -544,8 +536,7 @@ static void floats_and_texts_agree_with_c(void **state)
     (void)state;
     struct fx *x = start();
     int rows = fx_state(x, RT_STATE_ROWS, sizeof(struct mixed_row));
-    int code = OP(NARROW, RT_I32, 1,
-                  OP(CASE, RT_I64, 4, COL(P), I(2), OP(NOT, RT_BOOL, 1, COL(P)), I(0)));
+    int code = OP(NARROW, RT_I32, 1, OP(CASE, RT_I64, 4, COL(P), I(2), OP(NOT, RT_BOOL, 1, COL(P)), I(0)));
     int nodes[] = {
         OP(ADD, RT_F64, 2, COL(E), COL(F)),
         OP(MUL, RT_F64, 2, COL(E), COL(F)),
@@ -585,11 +576,10 @@ static void floats_and_texts_agree_with_c(void **state)
         }
         snprintf(text, sizeof text, "%d:%d:%d", HD_INT32, r->d < 0 ? -1 : 0, r->d);
         assert_int_equal(m->v_text, r->dv);
-        assert_true(!r->dv || (m->ntext == (int64_t)strlen(text) &&
-                               !memcmp(m->text, text, (size_t)m->ntext)));
+        assert_true(!r->dv || (m->ntext == (int64_t)strlen(text) && !memcmp(m->text, text, (size_t)m->ntext)));
         assert_int_equal(m->v_dict, r->pv);
-        assert_true(!r->pv || (m->ndict == (r->p ? 4 : 3) &&
-                               !memcmp(m->dict, r->p ? "four" : "one", (size_t)m->ndict)));
+        assert_true(!r->pv ||
+                    (m->ndict == (r->p ? 4 : 3) && !memcmp(m->dict, r->p ? "four" : "one", (size_t)m->ndict)));
     }
     fx_free(x);
 }
@@ -599,8 +589,7 @@ static void floats_and_texts_agree_with_c(void **state)
 enum { PATH = 5 };
 
 /* Runs a failing node over every row by itself. */
-static void check_failures(int (*build)(struct fx *x), int (*why)(const struct input *r),
-                           const char *name)
+static void check_failures(int (*build)(struct fx *x), int (*why)(const struct input *r), const char *name)
 {
     struct fx *x = start();
     int rows = fx_state(x, RT_STATE_ROWS, 32), failed = 0;
@@ -615,8 +604,7 @@ static void check_failures(int (*build)(struct fx *x), int (*why)(const struct i
         int rc = fx_run(x, 0, i, i + 1);
         failed += rc;
         if (rc != (want != 0) || (rc && x->thread.failure != want))
-            fail_msg("%s, row %d: failure %d, expected %d", name, i,
-                     rc ? x->thread.failure : 0, want);
+            fail_msg("%s, row %d: failure %d, expected %d", name, i, rc ? x->thread.failure : 0, want);
         if (rc)
             assert_int_equal(x->thread.failure_path, PATH);
     }
@@ -630,8 +618,8 @@ static int limited(struct fx *x, int e, int digits)
     x->exprs[e].limit_digits = digits;
     return e;
 }
-#define HIGH(k) OP(WIDEN, RT_I128, 1, OP(HIGH_WORD, RT_I64, 1, COL(k)))
-#define LOW(k)  OP(LOW_WORD, RT_I128, 1, COL(k))
+#define HIGH(k)          OP(WIDEN, RT_I128, 1, OP(HIGH_WORD, RT_I64, 1, COL(k)))
+#define LOW(k)           OP(LOW_WORD, RT_I128, 1, COL(k))
 #define CHECKED(op, ...) fx_op_fail(x, FE_##op, __VA_ARGS__)
 
 static int over(bool bad)
@@ -717,14 +705,14 @@ static int never(const struct input *r)
     return 0;
 }
 
-#define X(name, node, cond)                                                                   \
-    static int fbuild_##name(struct fx *x)                                                    \
-    {                                                                                         \
-        return node;                                                                          \
-    }                                                                                         \
-    static int why_##name(const struct input *r)                                              \
-    {                                                                                         \
-        return (int)(cond);                                                                   \
+#define X(name, node, cond) \
+    static int fbuild_##name(struct fx *x) \
+    { \
+        return node; \
+    } \
+    static int why_##name(const struct input *r) \
+    { \
+        return (int)(cond); \
     }
 FAIL_CASES(X)
 #undef X
@@ -732,8 +720,8 @@ FAIL_CASES(X)
 static void failures_are_raised_where_reached(void **state)
 {
     (void)state;
-#define X(name, node, why)                                                                    \
-    if (strcmp(#name, "guarded_and"))                                                         \
+#define X(name, node, why) \
+    if (strcmp(#name, "guarded_and")) \
         check_failures(fbuild_##name, why_##name, #name);
     FAIL_CASES(X)
 #undef X
@@ -795,12 +783,9 @@ static void lookup_reads_the_map_and_raises_poison(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operators_agree_with_c),
-        cmocka_unit_test(tile_filters_agree_with_c),
-        cmocka_unit_test(floats_and_texts_agree_with_c),
-        cmocka_unit_test(failures_are_raised_where_reached),
-        cmocka_unit_test(and_guards_its_later_arguments),
-        cmocka_unit_test(lookup_reads_the_map_and_raises_poison),
+        cmocka_unit_test(operators_agree_with_c),         cmocka_unit_test(tile_filters_agree_with_c),
+        cmocka_unit_test(floats_and_texts_agree_with_c),  cmocka_unit_test(failures_are_raised_where_reached),
+        cmocka_unit_test(and_guards_its_later_arguments), cmocka_unit_test(lookup_reads_the_map_and_raises_poison),
     };
     fill();
     return cmocka_run_group_tests(tests, NULL, NULL);

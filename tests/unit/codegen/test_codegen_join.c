@@ -65,8 +65,7 @@ static struct fx *start(int *key, int *rows)
 }
 
 /* What a probe of each kind gives for a row that hits row `hit`, or misses (-1). */
-static void check_probe_rows(struct fx *x, int rows, enum pl_probe_kind kind,
-                             int (*find)(int row))
+static void check_probe_rows(struct fx *x, int rows, enum pl_probe_kind kind, int (*find)(int row))
 {
     size_t n = 0;
     for (int i = 0; i < N; i++) {
@@ -249,8 +248,8 @@ static void add_name(struct fx *x, int k, int *out)
     int c[3];
     for (int i = 0; i < 3; i++)
         c[i] = fx_op(x, FE_EQ, RT_BOOL, 2, rem, fx_int(x, RT_I64, i));
-    *out = fx_op(x, FE_CASE, RT_STR, 7, c[0], fx_str(x, names[0]), c[1], fx_str(x, names[1]),
-                 c[2], fx_str(x, names[2]), fx_str(x, names[3]));
+    *out = fx_op(x, FE_CASE, RT_STR, 7, c[0], fx_str(x, names[0]), c[1], fx_str(x, names[1]), c[2], fx_str(x, names[2]),
+                 fx_str(x, names[3]));
 }
 
 /* Third key: NULL for keys divisible by 5, else whether divisible by 3. */
@@ -259,8 +258,7 @@ static int add_flag(struct fx *x, int k)
     int r5 = fx_op(x, FE_MOD, RT_I64, 2, fx_col(x, k), fx_int(x, RT_I64, 5));
     int r3 = fx_op(x, FE_MOD, RT_I64, 2, fx_col(x, k), fx_int(x, RT_I64, 3));
     int zero = fx_int(x, RT_I64, 0);
-    int e = fx_op(x, FE_CASE, RT_BOOL, 2, fx_op(x, FE_NE, RT_BOOL, 2, r5, zero),
-                  fx_op(x, FE_EQ, RT_BOOL, 2, r3, zero));
+    int e = fx_op(x, FE_CASE, RT_BOOL, 2, fx_op(x, FE_NE, RT_BOOL, 2, r5, zero), fx_op(x, FE_EQ, RT_BOOL, 2, r3, zero));
     x->exprs[e].nullable = true;
     return e;
 }
@@ -291,8 +289,7 @@ static void add_build(struct fx *x, struct hash_args *h)
 }
 
 /* Pipeline 1 looks the keys of the table above up. */
-static struct pl_step *add_hash_step(struct fx *x, enum pl_step_kind kind,
-                                     const struct hash_args *h, int key, int slot)
+static struct pl_step *add_hash_step(struct fx *x, enum pl_step_kind kind, const struct hash_args *h, int key, int slot)
 {
     int *k = HD_NEWN(&x->arena, int, 3), name;
     add_name(x, key, &name);
@@ -390,8 +387,7 @@ static void hash_probe_finds_keys(void **s)
 }
 
 /* Rows of (source, child id): each combination the expansion has to give, in any order. */
-static void check_pairs(struct fx *x, int rows, bool left, bool (*joins)(int row, int child),
-                        int nchildren)
+static void check_pairs(struct fx *x, int rows, bool left, bool (*joins)(int row, int child), int nchildren)
 {
     size_t n = fx_nrows(x, rows), want = 0;
     uint8_t *seen = hd_zalloc(&x->arena, (size_t)(N * (nchildren + 1)));
@@ -487,8 +483,8 @@ static void fill_offsets(void)
 
 static bool joins_csr(int row, int child)
 {
-    return valid(row) && keys[row] >= 0 && keys[row] < RANGE &&
-           (uint64_t)child >= offsets[keys[row]] && (uint64_t)child < offsets[keys[row] + 1];
+    return valid(row) && keys[row] >= 0 && keys[row] < RANGE && (uint64_t)child >= offsets[keys[row]] &&
+           (uint64_t)child < offsets[keys[row] + 1];
 }
 
 static void check_expand_csr(bool left, bool splittable)
@@ -544,9 +540,8 @@ static void check_expand_fk(bool left, bool splittable)
     int src = fx_op(x, FE_WIDEN, RT_I64, 1, fx_col(x, 0));
     int three = fx_op(x, FE_MOD, RT_I64, 2, src, fx_int(x, RT_I64, 3));
     int parent = fx_slot(x, RT_I32, false), row = fx_slot(x, RT_I32, false);
-    int e = fx_op(
-        x, FE_CASE, RT_I64, 3, fx_op(x, FE_EQ, RT_BOOL, 2, three, fx_int(x, RT_I64, 2)),
-        fx_int(x, RT_I64, -1), fx_op(x, FE_MOD, RT_I64, 2, src, fx_int(x, RT_I64, RANGE)));
+    int e = fx_op(x, FE_CASE, RT_I64, 3, fx_op(x, FE_EQ, RT_BOOL, 2, three, fx_int(x, RT_I64, 2)),
+                  fx_int(x, RT_I64, -1), fx_op(x, FE_MOD, RT_I64, 2, src, fx_int(x, RT_I64, RANGE)));
     fx_let(x, parent, fx_op(x, FE_NARROW, RT_I32, 1, e));
     struct pl_step *s = fx_step(x, PL_STEP_EXPAND_FK, row);
     s->row_slot = parent;
@@ -593,8 +588,7 @@ static void spawned_levels_get_their_tuple(void **st)
     (void)st;
     struct fx *x = fx_new();
     fx_pipe(x, RT_SOURCE_TABLE);
-    int a = fx_slot(x, RT_I64, true), h = fx_slot(x, RT_I128, false),
-        s = fx_slot(x, RT_STR, false);
+    int a = fx_slot(x, RT_I64, true), h = fx_slot(x, RT_I128, false), s = fx_slot(x, RT_STR, false);
     int f = fx_slot(x, RT_F64, false), b = fx_slot(x, RT_BOOL, false);
     int r1 = fx_slot(x, RT_I32, false), r2 = fx_slot(x, RT_I32, false);
     int src = fx_op(x, FE_WIDEN, RT_I64, 1, fx_col(x, 0)), one = fx_int(x, RT_I64, 1);
@@ -617,8 +611,7 @@ static void spawned_levels_get_their_tuple(void **st)
     int r2w = fx_op(x, FE_WIDEN, RT_I64, 1, fx_col(x, r2));
     fx_filter(x, fx_op(x, FE_EQ, RT_BOOL, 2, fx_int(x, RT_I64, 0),
                        fx_op(x, FE_MOD, RT_I64, 2, r2w, fx_int(x, RT_I64, 1000))));
-    static const enum rt_phys phys[] = {RT_I64,  RT_I128, RT_STR, RT_F64,
-                                        RT_BOOL, RT_I32,  RT_I32};
+    static const enum rt_phys phys[] = {RT_I64, RT_I128, RT_STR, RT_F64, RT_BOOL, RT_I32, RT_I32};
     static const int offsets_of[] = {0, 16, 32, 48, 64, 56, 60};
     const int slots[] = {a, h, s, f, b, r1, r2};
     int rows = fx_state(x, RT_STATE_ROWS, sizeof(struct carried_row));

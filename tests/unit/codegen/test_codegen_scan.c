@@ -54,8 +54,7 @@ static struct fx *make_q6(bool tile, bool nullable_qty, int *sum)
     fx_filter(x, fx_op(x, FE_GE, RT_BOOL, 2, fx_col(x, d), fx_int(x, RT_I32, 8500)));
     fx_filter(x, fx_op(x, FE_LT, RT_BOOL, 2, fx_col(x, d), fx_int(x, RT_I32, 9500)));
     fx_load(x, c, t, 1, 0);
-    fx_filter(x, fx_op(x, FE_AND, RT_BOOL, 2,
-                       fx_op(x, FE_GE, RT_BOOL, 2, fx_col(x, c), fx_int(x, RT_I64, 5)),
+    fx_filter(x, fx_op(x, FE_AND, RT_BOOL, 2, fx_op(x, FE_GE, RT_BOOL, 2, fx_col(x, c), fx_int(x, RT_I64, 5)),
                        fx_op(x, FE_LE, RT_BOOL, 2, fx_col(x, c), fx_int(x, RT_I64, 7))));
     fx_load(x, q, t, 2, 0);
     fx_filter(x, fx_op(x, FE_LT, RT_BOOL, 2, fx_col(x, q), fx_int(x, RT_I32, 24)));
@@ -75,8 +74,8 @@ static struct fx *make_q6(bool tile, bool nullable_qty, int *sum)
 static void q6_expected(int begin, int end, bool nullable_qty, int64_t out[2])
 {
     for (int i = begin; i < end; i++)
-        if (dates[i] >= 8500 && dates[i] < 9500 && disc[i] >= 5 && disc[i] <= 7 &&
-            qty[i] < 24 && (!nullable_qty || is_valid(i))) {
+        if (dates[i] >= 8500 && dates[i] < 9500 && disc[i] >= 5 && disc[i] <= 7 && qty[i] < 24 &&
+            (!nullable_qty || is_valid(i))) {
             out[0] += (int64_t)price[i] * disc[i];
             out[1]++;
         }
@@ -353,14 +352,10 @@ static void bitmap_and_direct_sinks_set_bits(void **s)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(filters_give_q6),
-        cmocka_unit_test(tiles_give_q6),
-        cmocka_unit_test(small_tables_give_q6),
-        cmocka_unit_test(artefact_depends_on_shape_only),
-        cmocka_unit_test(options_mark_functions),
-        cmocka_unit_test(profile_counts_rows_per_step),
-        cmocka_unit_test(loads_read_every_storage),
-        cmocka_unit_test(bitmap_and_direct_sinks_set_bits),
+        cmocka_unit_test(filters_give_q6),          cmocka_unit_test(tiles_give_q6),
+        cmocka_unit_test(small_tables_give_q6),     cmocka_unit_test(artefact_depends_on_shape_only),
+        cmocka_unit_test(options_mark_functions),   cmocka_unit_test(profile_counts_rows_per_step),
+        cmocka_unit_test(loads_read_every_storage), cmocka_unit_test(bitmap_and_direct_sinks_set_bits),
     };
     fill();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,11 +40,11 @@ struct fe_plan *must_read(struct fixture *f, const char *json);
 void must_refuse(struct fixture *f, const char *json);
 /* Printed plan, freed with free(). */
 char *print_plan(const struct fe_plan *p);
-#define assert_error(f, cls, where, text)                                                     \
-    do {                                                                                      \
-        assert_int_equal((f)->err.class, HD_ERR_##cls);                                       \
-        assert_string_equal((f)->err.path, where);                                            \
-        assert_string_equal((f)->err.message, text);                                          \
+#define assert_error(f, cls, where, text) \
+    do { \
+        assert_int_equal((f)->err.class, HD_ERR_##cls); \
+        assert_string_equal((f)->err.path, where); \
+        assert_string_equal((f)->err.message, text); \
     } while (0)
 
 #endif

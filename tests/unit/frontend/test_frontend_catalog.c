@@ -19,8 +19,7 @@ static void dictionary_lookup_gives_lower_bound(void **state)
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         bool found;
-        assert_int_equal(fe_dict_find(&d, cases[i].s, strlen(cases[i].s), &found),
-                         cases[i].at);
+        assert_int_equal(fe_dict_find(&d, cases[i].s, strlen(cases[i].s), &found), cases[i].at);
         assert_true(found == cases[i].found);
     }
     const struct fe_dict none = {0, offsets, ""};
@@ -87,8 +86,7 @@ static void catalog_is_read_in_full(void **state)
     assert_int_equal(c->cols[2].width, 8);
     assert_true(c->cols[2].factor == 5 && c->cols[2].base == 10);
     assert_int_equal(c->cols[3].at.text_size, 12345);
-    assert_string_equal(doc->files[doc->column_files[1][3].text_base].name,
-                        "child.note.text_base");
+    assert_string_equal(doc->files[doc->column_files[1][3].text_base].name, "child.note.text_base");
     free(json);
 }
 
@@ -115,28 +113,23 @@ static void damage_is_told_with_its_place(void **state)
          "expected catalog format version 1, found 2"},
         {"\"rows\": 100,", "\"rows\": -1,", "$.tables[0].rows",
          "expected an integer from 0 to 17592186044416, found the number -1"},
-        {"\"rows\": 100,", "\"rows\": 101,", "$.tables[0].columns[0].data.size",
-         "expected 101 bytes, found 100"},
+        {"\"rows\": 100,", "\"rows\": 101,", "$.tables[0].columns[0].data.size", "expected 101 bytes, found 100"},
         {"\"type\": \"int32\"", "\"type\": \"int33\"", "$.tables[0].columns[0].type",
          "expected a type (bool, int32, int64, decimal(p,s), float64, date, timestamp, "
          "string), "
          "found \"int33\""},
         {"\"storage\": \"int\"", "\"storage\": \"text\"", "$.tables[0].columns[0].storage",
          "type int32 is not stored as \"text\""},
-        {"\"width\": 1", "\"width\": 3", "$.tables[0].columns[0].width",
-         "no column is stored as \"int\" of 3 bytes"},
+        {"\"width\": 1", "\"width\": 3", "$.tables[0].columns[0].width", "no column is stored as \"int\" of 3 bytes"},
         {"\"max\": \"100\"", "\"max\": \"1000\"", "$.tables[0].columns[0]",
          "\"min\" and \"max\" do not fit width, base and factor"},
-        {"\"min\": \"1\"", "\"min\": \"101\"", "$.tables[0].columns[0].facts",
-         "\"min\" is above \"max\""},
+        {"\"min\": \"1\"", "\"min\": \"101\"", "$.tables[0].columns[0].facts", "\"min\" is above \"max\""},
         {"\"factor\": \"1\"", "\"factor\": \"0\"", "$.tables[0].columns[0].factor",
          "expected a factor of at least 1, found \"0\""},
         {"\"nulls\": 0", "\"nulls\": 101", "$.tables[0].columns[0].facts.nulls",
          "expected an integer from -1 to 100, found the number 101"},
-        {"\"unique\": true", "\"unique\": false", "$.tables[0].columns[0].facts",
-         "a dense column is unique"},
-        {"\"entries\": 5", "\"entries\": 6", "$.tables[0].columns[2].dict_offsets.size",
-         "expected 28 bytes, found 24"},
+        {"\"unique\": true", "\"unique\": false", "$.tables[0].columns[0].facts", "a dense column is unique"},
+        {"\"entries\": 5", "\"entries\": 6", "$.tables[0].columns[2].dict_offsets.size", "expected 28 bytes, found 24"},
         {"\"entries\": 5", "\"entries\": 500", "$.tables[0].columns[2].entries",
          "500 entries need codes wider than 1 bytes"},
         {"parent.id.data", "../secret", "$.tables[0].columns[0].data.file",
@@ -146,25 +139,21 @@ static void damage_is_told_with_its_place(void **state)
         {"parent.id.data", "child.id.data", "$", "the file \"child.id.data\" is used twice"},
         {"0123456789abcdef", "0123456789abcdeg", "$.tables[0].columns[0].data.checksum",
          "expected a checksum of 16 hexadecimal digits, found \"0123456789abcdeg\""},
-        {"\"name\": \"code\"", "\"name\": \"id\"", "$.tables[0].columns",
-         "two columns are called \"id\""},
-        {"\"name\": \"child\"", "\"name\": \"parent\"", "$.tables",
-         "two tables are called \"parent\""},
-        {"\"primary_key\": [\"id\"]", "\"primary_key\": [\"ix\"]",
-         "$.tables[0].primary_key[0]", "table \"parent\" has no column \"ix\""},
+        {"\"name\": \"code\"", "\"name\": \"id\"", "$.tables[0].columns", "two columns are called \"id\""},
+        {"\"name\": \"child\"", "\"name\": \"parent\"", "$.tables", "two tables are called \"parent\""},
+        {"\"primary_key\": [\"id\"]", "\"primary_key\": [\"ix\"]", "$.tables[0].primary_key[0]",
+         "table \"parent\" has no column \"ix\""},
         {"\"kind\": \"positional\"", "\"kind\": \"btree\"", "$.tables[0].key_indexes[0].kind",
          "expected one of positional, array, found \"btree\""},
         {"\"range\": 100", "\"range\": 99", "$.tables[0].key_indexes[0]",
          "\"min\" and \"range\" differ from the facts of column \"id\""},
-        {"\"column\": \"code\", \"kind\": \"array\"",
-         "\"column\": \"kind\", \"kind\": \"array\"", "$.tables[0].key_indexes[1]",
-         "column \"kind\" is not known to be a unique integer column"},
+        {"\"column\": \"code\", \"kind\": \"array\"", "\"column\": \"kind\", \"kind\": \"array\"",
+         "$.tables[0].key_indexes[1]", "column \"kind\" is not known to be a unique integer column"},
         {"\"table\": \"parent\"", "\"table\": \"nobody\"", "$.tables[1].foreign_keys[0].table",
          "table \"nobody\" not found"},
         {"\"size\": 808", "\"size\": 800", "$.tables[1].foreign_keys[0].index.offsets.size",
          "expected 808 bytes, found 800"},
-        {"\"max_children\": 7", "\"max_children\": 1001",
-         "$.tables[1].foreign_keys[0].max_children",
+        {"\"max_children\": 7", "\"max_children\": 1001", "$.tables[1].foreign_keys[0].max_children",
          "expected an integer from -1 to 1000, found the number 1001"},
         {"\"base\": \"10\"", "\"bass\": \"10\"", "$.tables[1].columns[2]",
          "unknown key \"bass\" (did you mean \"base\"?); expected one of: name, type, "
@@ -234,18 +223,16 @@ static void schema_has_defaults(void **state)
 {
     struct fixture *f = *state;
     struct fe_schema *s;
-    assert_int_equal(
-        fe_schema_read(
-            &f->arena,
-            "{\"format\":{\"delimiter\":\",\",\"header\":true,\"null\":\"\\\\N\"},"
-            "\"tables\":[{\"name\":\"c\",\"columns\":[{\"name\":\"x\",\"type\":"
-            "\"int64\",\"nullable\":true}],\"foreign_keys\":[{\"columns\":[\"x\"],"
-            "\"table\":\"p\",\"references\":[\"id\"]}]},"
-            "{\"name\":\"p\",\"rows\":5,\"columns\":[{\"name\":\"id\",\"type\":"
-            "\"int32\"},{\"name\":\"t\",\"type\":\"string\"}],\"primary_key\":[\"id\"],"
-            "\"format\":{\"quote\":\"'\",\"trailing_delimiter\":false}}]}",
-            &s, &f->err),
-        0);
+    assert_int_equal(fe_schema_read(&f->arena,
+                                    "{\"format\":{\"delimiter\":\",\",\"header\":true,\"null\":\"\\\\N\"},"
+                                    "\"tables\":[{\"name\":\"c\",\"columns\":[{\"name\":\"x\",\"type\":"
+                                    "\"int64\",\"nullable\":true}],\"foreign_keys\":[{\"columns\":[\"x\"],"
+                                    "\"table\":\"p\",\"references\":[\"id\"]}]},"
+                                    "{\"name\":\"p\",\"rows\":5,\"columns\":[{\"name\":\"id\",\"type\":"
+                                    "\"int32\"},{\"name\":\"t\",\"type\":\"string\"}],\"primary_key\":[\"id\"],"
+                                    "\"format\":{\"quote\":\"'\",\"trailing_delimiter\":false}}]}",
+                                    &s, &f->err),
+                     0);
     assert_int_equal(s->ntables, 2);
     const struct fe_schema_table *c = &s->tables[0], *p = &s->tables[1];
     assert_int_equal(c->rows, -1);
@@ -273,8 +260,7 @@ static void bad_schemas_are_refused(void **state)
         {"[]", "$", "expected an object, found a list"},
         {"{\"tables\":[]}", "$.tables", "expected 1 to 1024 elements, found 0"},
         {"{\"tables\":[{\"name\":\"t\"}]}", "$.tables[0]", "missing key \"columns\""},
-        {"{\"tables\":[{\"name\":\"\"," COLUMN "}]}", "$.tables[0].name",
-         "expected a name, found an empty string"},
+        {"{\"tables\":[{\"name\":\"\"," COLUMN "}]}", "$.tables[0].name", "expected a name, found an empty string"},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"rows\":-5}]}", "$.tables[0].rows",
          "expected an integer from 0 to 17592186044416, found the number -5"},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN "},{\"name\":\"t\"," COLUMN "}]}", "$.tables",
@@ -289,28 +275,27 @@ static void bad_schemas_are_refused(void **state)
          "expected a type (bool, int32, int64, decimal(p,s), float64, date, timestamp, "
          "string), "
          "found \"decimal(3,4)\""},
-        {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"primary_key\":[\"b\"]}]}",
-         "$.tables[0].primary_key[0]", "table \"t\" has no column \"b\""},
-        {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"primary_key\":[\"a\",\"a\"]}]}",
-         "$.tables[0].primary_key[1]", "column \"a\" is listed twice"},
+        {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"primary_key\":[\"b\"]}]}", "$.tables[0].primary_key[0]",
+         "table \"t\" has no column \"b\""},
+        {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"primary_key\":[\"a\",\"a\"]}]}", "$.tables[0].primary_key[1]",
+         "column \"a\" is listed twice"},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"foreign_keys\":[{\"columns\":[\"a\"],"
          "\"table\":\"u\",\"references\":[\"a\"]}]}]}",
          "$.tables[0].foreign_keys[0].table", "table \"u\" not found"},
         {"{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"a\",\"type\":\"int32\"},"
          "{\"name\":\"s\",\"type\":\"string\"}],\"foreign_keys\":[{\"columns\":[\"a\"],"
          "\"table\":\"t\",\"references\":[\"s\"]}]}]}",
-         "$.tables[0].foreign_keys[0]",
-         "column \"a\" is int32, the referenced \"s\" is string"},
+         "$.tables[0].foreign_keys[0]", "column \"a\" is int32, the referenced \"s\" is string"},
         {"{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"a\",\"type\":\"int32\"},"
          "{\"name\":\"s\",\"type\":\"string\"}],\"foreign_keys\":[{\"columns\":[\"a\"],"
          "\"table\":\"t\",\"references\":[\"a\",\"s\"]}]}]}",
          "$.tables[0].foreign_keys[0]", "1 columns reference 2 columns"},
-        {"{\"tables\":[{\"name\":\"t\"," COLUMN "}],\"format\":{\"delimiter\":\"ab\"}}",
-         "$.format.delimiter", "expected one ASCII character, found \"ab\""},
+        {"{\"tables\":[{\"name\":\"t\"," COLUMN "}],\"format\":{\"delimiter\":\"ab\"}}", "$.format.delimiter",
+         "expected one ASCII character, found \"ab\""},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN "}],\"format\":{\"quote\":\"|\"}}", "$.format",
          "delimiter and quote must differ, found '|' for both"},
-        {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"format\":{\"null\":\"a|b\"}}]}",
-         "$.tables[0].format", "\"null\" may contain neither the delimiter nor a line end"},
+        {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"format\":{\"null\":\"a|b\"}}]}", "$.tables[0].format",
+         "\"null\" may contain neither the delimiter nor a line end"},
     };
 #undef COLUMN
     struct fixture *f = *state;
@@ -332,8 +317,7 @@ static void too_many_declared_rows_are_refused(void **state)
     struct fe_schema *s = NULL;
     hd_err_release(&f->err);
     assert_int_equal(fe_schema_read(&f->arena, json, &s, &f->err), -1);
-    assert_error(f, UNSUPPORTED, "$.tables[0]",
-                 "table \"t\" has 2147483648 rows; at most 2147483647 are supported");
+    assert_error(f, UNSUPPORTED, "$.tables[0]", "table \"t\" has 2147483648 rows; at most 2147483647 are supported");
 }
 
 int main(void)
@@ -350,6 +334,5 @@ int main(void)
         cmocka_unit_test(bad_schemas_are_refused),
         cmocka_unit_test(too_many_declared_rows_are_refused),
     };
-    return cmocka_run_group_tests_name("frontend_catalog", tests, fixture_setup,
-                                       fixture_teardown);
+    return cmocka_run_group_tests_name("frontend_catalog", tests, fixture_setup, fixture_teardown);
 }

@@ -8,8 +8,7 @@
 
 static char *stem_path(char *buf, size_t cap, const char *name, const char *suffix)
 {
-    snprintf(buf, cap, "tests/errors/%.*s%s", (int)(strlen(name) - strlen(".json")), name,
-             suffix);
+    snprintf(buf, cap, "tests/errors/%.*s%s", (int)(strlen(name) - strlen(".json")), name, suffix);
     return buf;
 }
 
@@ -29,8 +28,8 @@ static void check_one(struct fixture *f, const char *name)
     struct hd_strbuf b;
     must_refuse(f, json);
     hd_strbuf_init(&b);
-    hd_strbuf_addf(&b, "class: %s\npath: %s\nmessage: %s\n", hd_err_class_name(f->err.class),
-                   f->err.path, f->err.message);
+    hd_strbuf_addf(&b, "class: %s\npath: %s\nmessage: %s\n", hd_err_class_name(f->err.class), f->err.path,
+                   f->err.message);
     keep_line(&b, expect, "schema: ");
     check_golden(expect_path, b.s);
     hd_strbuf_release(&b);
@@ -52,6 +51,5 @@ static void bad_plans_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bad_plans_are_refused)};
-    return cmocka_run_group_tests_name("frontend_errors", tests, fixture_setup,
-                                       fixture_teardown);
+    return cmocka_run_group_tests_name("frontend_errors", tests, fixture_setup, fixture_teardown);
 }

@@ -42,13 +42,10 @@ static void text_is_checked_strictly(void **state)
         {"[True]", "line 1, column 2: expected a value, found 'T'"},
         {"{\n \"a\" 1}", "line 2, column 6: expected ':', found '1'"},
         {"{a:1}", "line 1, column 2: expected a string, found 'a'"},
-        {"\"a\tb\"",
-         "line 1, column 3: expected a character or the end of the string, found byte 0x09"},
-        {"\"a",
-         "line 1, column 3: expected a character or the end of the string, found the end "
-         "of the text"},
-        {"\"\\x\"",
-         "line 1, column 3: expected one of \" \\ / b f n r t u after \\, found 'x'"},
+        {"\"a\tb\"", "line 1, column 3: expected a character or the end of the string, found byte 0x09"},
+        {"\"a", "line 1, column 3: expected a character or the end of the string, found the end "
+                "of the text"},
+        {"\"\\x\"", "line 1, column 3: expected one of \" \\ / b f n r t u after \\, found 'x'"},
         {"\"\\u00g0\"", "line 1, column 6: expected a hexadecimal digit, found 'g'"},
         {"\"a\\u0000b\"", "line 1, column 3: a string may not contain the character NUL"},
         {"\"\\ud800\"", "line 1, column 2: an unpaired surrogate"},
@@ -200,14 +197,12 @@ static void getters_say_what_they_found(void **state)
     double d;
     int64_t i;
     open_text(f, &x, "[\"a\",true,1.5,null,{},[],1e999,\"\"]");
-    static const char *const found[] = {"\"a\"", "true",      "the number 1.5",
-                                        "null",  "an object", "a list"};
+    static const char *const found[] = {"\"a\"", "true", "the number 1.5", "null", "an object", "a list"};
     int k = 0;
     for (bool more = fe_json_first(&x.root, &e); more && k < 6; more = fe_json_next(&e), k++) {
         char want[64];
         hd_err_release(&f->err);
-        snprintf(want, sizeof want, "expected %s, found %s", k == 0 ? "a number" : "a string",
-                 found[k]);
+        snprintf(want, sizeof want, "expected %s, found %s", k == 0 ? "a number" : "a string", found[k]);
         assert_int_equal(k == 0 ? fe_json_double(&e, &d) : fe_json_string(&e, &s), -1);
         assert_string_equal(f->err.message, want);
     }
@@ -242,8 +237,7 @@ static void messages_stay_utf8(void **state)
     fe_json_close(&x.r);
     hd_strbuf_release(&b);
     hd_err_release(&f->err);
-    HD_FAIL(&f->err, USER, "a\nb\x1b", "%s",
-            "a\xc3\xa4\xf0\x9f\x98z\xff\t\x1b[31m\x7f\xc2\x9b\xc2\xa0.");
+    HD_FAIL(&f->err, USER, "a\nb\x1b", "%s", "a\xc3\xa4\xf0\x9f\x98z\xff\t\x1b[31m\x7f\xc2\x9b\xc2\xa0.");
     assert_string_equal(f->err.path, "a\\nb\\x1b");
     assert_string_equal(f->err.message, "a\xc3\xa4???z?\\t\\x1b[31m\\x7f\\u009b\xc2\xa0.");
 }
@@ -260,6 +254,5 @@ int main(void)
         cmocka_unit_test(getters_say_what_they_found),
         cmocka_unit_test(messages_stay_utf8),
     };
-    return cmocka_run_group_tests_name("frontend_json", tests, fixture_setup,
-                                       fixture_teardown);
+    return cmocka_run_group_tests_name("frontend_json", tests, fixture_setup, fixture_teardown);
 }

@@ -13,8 +13,7 @@ static void plans_print_as_told(void **state)
         snprintf(path, sizeof path, "tests/unit/frontend/plans/%s", names[i]);
         char *json = read_source_file(path);
         char *text = print_plan(must_read(f, json));
-        snprintf(path, sizeof path, "tests/unit/frontend/plans/%.*s.plan",
-                 (int)(strlen(names[i]) - 5), names[i]);
+        snprintf(path, sizeof path, "tests/unit/frontend/plans/%.*s.plan", (int)(strlen(names[i]) - 5), names[i]);
         check_golden(path, text);
         free(text);
         free(json);
@@ -50,12 +49,11 @@ static void nodes_are_numbered_in_preorder(void **state)
 static void shared_subplans_point_backwards(void **state)
 {
     /* a needs b, b needs c; the text has them in another order, and d is used by nobody. */
-    const struct fe_plan *p = must_read(
-        *state,
-        "{\"heddle\":1,\"shared\":{"
-        "\"a\":{\"op\":\"ref\",\"name\":\"b\"},\"b\":{\"op\":\"ref\",\"name\":\"c\"},"
-        "\"c\":{\"op\":\"scan\",\"table\":\"region\"},\"d\":{\"op\":\"ref\",\"name\":\"a\"}},"
-        "\"root\":{\"op\":\"ref\",\"name\":\"a\",\"alias\":\"x\"}}");
+    const struct fe_plan *p =
+        must_read(*state, "{\"heddle\":1,\"shared\":{"
+                          "\"a\":{\"op\":\"ref\",\"name\":\"b\"},\"b\":{\"op\":\"ref\",\"name\":\"c\"},"
+                          "\"c\":{\"op\":\"scan\",\"table\":\"region\"},\"d\":{\"op\":\"ref\",\"name\":\"a\"}},"
+                          "\"root\":{\"op\":\"ref\",\"name\":\"a\",\"alias\":\"x\"}}");
     static const char *const order[] = {"c", "b", "a", "d"};
     assert_int_equal(p->nshared, 4);
     for (int i = 0; i < 4; i++)
@@ -68,10 +66,10 @@ static void shared_subplans_point_backwards(void **state)
 
 static void sort_breaks_ties_by_the_other_columns(void **state)
 {
-    const struct fe_plan *p = must_read(
-        *state, "{\"heddle\":1,\"root\":{\"op\":\"sort\",\"keys\":[{\"expr\":\"r_name\","
-                "\"desc\":true,\"nulls\":\"first\"},{\"expr\":\"r_regionkey + 1\"}],"
-                "\"input\":{\"op\":\"scan\",\"table\":\"region\"}}}");
+    const struct fe_plan *p =
+        must_read(*state, "{\"heddle\":1,\"root\":{\"op\":\"sort\",\"keys\":[{\"expr\":\"r_name\","
+                          "\"desc\":true,\"nulls\":\"first\"},{\"expr\":\"r_regionkey + 1\"}],"
+                          "\"input\":{\"op\":\"scan\",\"table\":\"region\"}}}");
     const struct fe_node *n = p->root;
     assert_int_equal(n->u.sort.nstated, 2);
     assert_int_equal(n->u.sort.nkeys, 4);
@@ -85,12 +83,11 @@ static void sort_breaks_ties_by_the_other_columns(void **state)
 
 static void union_casts_its_inputs(void **state)
 {
-    const struct fe_plan *p = must_read(
-        *state, "{\"heddle\":1,\"root\":{\"op\":\"union_all\",\"inputs\":["
-                "{\"op\":\"scan\",\"table\":\"solid\",\"columns\":[\"ni\",\"nd\"]},"
-                "{\"op\":\"scan\",\"table\":\"every\",\"columns\":[\"k\",\"w\"]},"
-                "{\"op\":\"values\",\"columns\":[{\"name\":\"a\",\"type\":\"int64\"},"
-                "{\"name\":\"b\",\"type\":\"decimal(38,10)\"}],\"rows\":[]}]}}");
+    const struct fe_plan *p = must_read(*state, "{\"heddle\":1,\"root\":{\"op\":\"union_all\",\"inputs\":["
+                                                "{\"op\":\"scan\",\"table\":\"solid\",\"columns\":[\"ni\",\"nd\"]},"
+                                                "{\"op\":\"scan\",\"table\":\"every\",\"columns\":[\"k\",\"w\"]},"
+                                                "{\"op\":\"values\",\"columns\":[{\"name\":\"a\",\"type\":\"int64\"},"
+                                                "{\"name\":\"b\",\"type\":\"decimal(38,10)\"}],\"rows\":[]}]}}");
     const struct fe_node *n = p->root;
     assert_string_equal(n->cols[0].name, "ni");
     assert_true(hd_type_eq(n->cols[0].type, hd_type_of(HD_INT64)) && n->cols[0].nullable);
@@ -103,26 +100,23 @@ static void union_casts_its_inputs(void **state)
 
 /* ---- parameters ----------------------------------------------------------------------- */
 
-static const char params_plan[] =
-    "{\"heddle\":1,\"params\":{"
-    "\"a\":{\"type\":\"int32\"},\"b\":{\"type\":\"decimal(12,2)\",\"default\":\"1.5\"},"
-    "\"c\":{\"type\":\"list(string)\",\"default\":[\"x\",\"y\"]},"
-    "\"d\":{\"type\":\"date\",\"default\":null,\"nullable\":true}},"
-    "\"root\":{\"op\":\"filter\",\"pred\":\"i > :a or i < :a + 1 or d = :b or s in :c or "
-    "day = :d\",\"input\":{\"op\":\"scan\",\"table\":\"every\"}}}";
+static const char params_plan[] = "{\"heddle\":1,\"params\":{"
+                                  "\"a\":{\"type\":\"int32\"},\"b\":{\"type\":\"decimal(12,2)\",\"default\":\"1.5\"},"
+                                  "\"c\":{\"type\":\"list(string)\",\"default\":[\"x\",\"y\"]},"
+                                  "\"d\":{\"type\":\"date\",\"default\":null,\"nullable\":true}},"
+                                  "\"root\":{\"op\":\"filter\",\"pred\":\"i > :a or i < :a + 1 or d = :b or s in :c or "
+                                  "day = :d\",\"input\":{\"op\":\"scan\",\"table\":\"every\"}}}";
 
 static void binding_reaches_every_use(void **state)
 {
     struct fixture *f = *state;
     struct fe_plan *p = must_read(f, params_plan);
-    const struct fe_expr * or = p->root->u.filter.pred;
-    const struct fe_expr *use1 = or->args[0]->args[1],
-                         *use2 = or->args[1]->args[1]->args[0]->args[0];
+    const struct fe_expr *or = p->root->u.filter.pred;
+    const struct fe_expr *use1 = or->args[0]->args[1], *use2 = or->args[1]->args[1]->args[0]->args[0];
     assert_int_equal(or->args[2]->args[1]->args[0]->value.i, 150);
     assert_true(or->args[4]->args[1]->value.is_null && or->args[4]->args[1]->nullable);
     assert_int_equal(fe_plan_check_bound(p, &f->err), -1);
-    assert_error(f, USER, "$.params.a",
-                 "parameter :a has no default and was not given a value");
+    assert_error(f, USER, "$.params.a", "parameter :a has no default and was not given a value");
     hd_err_release(&f->err);
     assert_int_equal(fe_plan_bind(p, "a", "41", &f->err), 0);
     assert_int_equal(fe_plan_check_bound(p, &f->err), 0);
@@ -150,8 +144,7 @@ static void lists_are_bound_from_json(void **state)
     assert_string_equal(p->params[2].list[2].s, "c");
     assert_int_equal(fe_plan_bind(p, "c", "[]", &f->err), 0);
     assert_int_equal(p->params[2].nlist, 0);
-    assert_int_equal(fe_plan_bind_json(p, "{\"c\":[\"q\"],\"a\":7,\"b\":\"2.25\"}", &f->err),
-                     0);
+    assert_int_equal(fe_plan_bind_json(p, "{\"c\":[\"q\"],\"a\":7,\"b\":\"2.25\"}", &f->err), 0);
     assert_int_equal(p->params[2].nlist, 1);
     assert_int_equal(p->params[0].value.i, 7);
     assert_int_equal(p->params[1].value.i, 225);
@@ -163,8 +156,7 @@ static void bad_values_are_refused(void **state)
         const char *name, *value, *path, *message;
     } cases[] = {
         {"zz", "1", "$.params", "the plan has no parameter \"zz\""},
-        {"a", "x", "$.params.a",
-         "parameter :a: expected an int32 (-2147483648 to 2147483647), found \"x\""},
+        {"a", "x", "$.params.a", "parameter :a: expected an int32 (-2147483648 to 2147483647), found \"x\""},
         {"a", "2147483648", "$.params.a",
          "parameter :a: expected an int32 (-2147483648 to 2147483647), found \"2147483648\""},
         {"b", "1.234", "$.params.b",
@@ -173,21 +165,17 @@ static void bad_values_are_refused(void **state)
         {"b", "12345678901", "$.params.b",
          "parameter :b: expected a decimal(12,2) as text, found \"12345678901\" (11 digits "
          "before the point, at most 10 fit)"},
-        {"b", "1e3", "$.params.b",
-         "parameter :b: expected a decimal(12,2) as text, found \"1e3\""},
+        {"b", "1e3", "$.params.b", "parameter :b: expected a decimal(12,2) as text, found \"1e3\""},
         {"a", "[1,2]", "$.params.a",
          "parameter :a: expected an int32 (-2147483648 to 2147483647), found \"[1,2]\" (a "
          "list; the parameter is one value)"},
-        {"d", "1994-13-01", "$.params.d",
-         "parameter :d: expected a date \"YYYY-MM-DD\", found \"1994-13-01\""},
+        {"d", "1994-13-01", "$.params.d", "parameter :d: expected a date \"YYYY-MM-DD\", found \"1994-13-01\""},
         {"a", NULL, "$.params.a", "parameter :a is null but not declared \"nullable\""},
         {"c", NULL, "$.params.c", "parameter :c is null but not declared \"nullable\""},
-        {"c", "\"x\"", "$.params.c",
-         "parameter :c: expected a JSON list of string in brackets, found \"\"x\"\""},
+        {"c", "\"x\"", "$.params.c", "parameter :c: expected a JSON list of string in brackets, found \"\"x\"\""},
         {"c", "[\"a\",null]", "parameter :c:$[1]", "a list parameter holds no null"},
         {"c", "[1]", "parameter :c:$[0]", "expected a string, found the number 1"},
-        {"c", "[", "parameter :c:$",
-         "not valid JSON: line 1, column 2: expected a value, found the end of the text"},
+        {"c", "[", "parameter :c:$", "not valid JSON: line 1, column 2: expected a value, found the end of the text"},
     };
     struct fixture *f = *state;
     struct fe_plan *p = must_read(f, params_plan);
@@ -198,8 +186,7 @@ static void bad_values_are_refused(void **state)
     }
     hd_err_release(&f->err);
     assert_int_equal(fe_plan_bind_json(p, "{\"b\":1.5}", &f->err), -1);
-    assert_error(f, USER, "parameters:$.b",
-                 "expected a decimal(12,2) as text, found the number 1.5");
+    assert_error(f, USER, "parameters:$.b", "expected a decimal(12,2) as text, found the number 1.5");
     hd_err_release(&f->err);
     assert_int_equal(fe_plan_bind_json(p, "{\"a\":1,\"a\":2}", &f->err), -1);
     assert_error(f, USER, "parameters:$", "duplicate key \"a\"");
@@ -208,22 +195,19 @@ static void bad_values_are_refused(void **state)
     assert_error(f, USER, "parameters:$.e", "the plan has no parameter \"e\"");
     hd_err_release(&f->err);
     assert_int_equal(fe_plan_bind_json(p, "{\"a\":[1]}", &f->err), -1);
-    assert_error(
-        f, USER, "parameters:$.a",
-        "parameter :a is one int32, found a list; parameters of several values are of "
-        "type list(int32)");
+    assert_error(f, USER, "parameters:$.a",
+                 "parameter :a is one int32, found a list; parameters of several values are of "
+                 "type list(int32)");
     hd_err_release(&f->err);
     assert_int_equal(fe_plan_bind_json(p, "{\"c\":\"x\"}", &f->err), -1);
-    assert_error(f, USER, "parameters:$.c",
-                 "expected a list for the parameter of type list(string), found \"x\"");
+    assert_error(f, USER, "parameters:$.c", "expected a list for the parameter of type list(string), found \"x\"");
 }
 
 /* ---- limits --------------------------------------------------------------------------- */
 
 static void tables_of_too_many_rows_are_refused(void **state)
 {
-    static const char plan[] =
-        "{\"heddle\":1,\"root\":{\"op\":\"scan\",\"table\":\"region\"}}";
+    static const char plan[] = "{\"heddle\":1,\"root\":{\"op\":\"scan\",\"table\":\"region\"}}";
     struct fixture *f = *state;
     struct fe_table *region = f->cat.tables[0];
     int64_t rows = region->rows;
@@ -285,6 +269,5 @@ int main(void)
         cmocka_unit_test(deep_plans_are_refused),
         cmocka_unit_test(doubling_columns_are_refused),
     };
-    return cmocka_run_group_tests_name("frontend_plan", tests, fixture_setup,
-                                       fixture_teardown);
+    return cmocka_run_group_tests_name("frontend_plan", tests, fixture_setup, fixture_teardown);
 }

@@ -61,8 +61,7 @@ static void run_one(struct fixture *f, const char *expr, struct hd_strbuf *out)
         return;
     }
     char *text = print_expr(p);
-    hd_strbuf_addf(out, "%s%s\n%s\n", hd_type_text(expr_of(p)->type, type),
-                   expr_of(p)->nullable ? "?" : "", text);
+    hd_strbuf_addf(out, "%s%s\n%s\n", hd_type_text(expr_of(p)->type, type), expr_of(p)->nullable ? "?" : "", text);
     if (read_expr(f, text, &again) != 0)
         fail_msg("%s printed as %s: %s", expr, text, f->err.message);
     char *second = print_expr(again);
@@ -149,8 +148,7 @@ static void size_and_depth_are_limited(void **state)
         {"", "(", "1", 5000, "character 257: the expression is nested too deeply"},
         {"", "- ", "k", 5000, "character 513: the expression is nested too deeply"},
         {"", "not ", "b", 5000, "character 1025: the expression is nested too deeply"},
-        {"1", "+1", "", 5000,
-         "character 512: the expression is nested deeper than 256 levels"},
+        {"1", "+1", "", 5000, "character 512: the expression is nested deeper than 256 levels"},
         {"1", "+1", "", 200, NULL},
         {"b", " and b", "", 20000, NULL},
         {"k in (1", ",1", ")", 20000, NULL},
@@ -189,6 +187,5 @@ int main(void)
         cmocka_unit_test(names_may_be_missing),  cmocka_unit_test(size_and_depth_are_limited),
         cmocka_unit_test(doubling_is_limited),
     };
-    return cmocka_run_group_tests_name("frontend_typing", tests, fixture_setup,
-                                       fixture_teardown);
+    return cmocka_run_group_tests_name("frontend_typing", tests, fixture_setup, fixture_teardown);
 }

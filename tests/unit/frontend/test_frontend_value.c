@@ -15,8 +15,7 @@ static struct hd_type type(const char *text)
 }
 
 /* "NULL", "refused" or the text of the value cast to `to`. */
-static const char *cast_text(struct fixture *f, const char *from, const char *text,
-                             const char *to)
+static const char *cast_text(struct fixture *f, const char *from, const char *text, const char *to)
 {
     struct fe_value v, out;
     struct hd_strbuf b;
@@ -87,8 +86,7 @@ static void texts_are_parsed(void **state)
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         struct fe_value v;
-        if (fe_value_parse(type(cases[i].type), cases[i].text, strlen(cases[i].text), &v) !=
-            cases[i].ok)
+        if (fe_value_parse(type(cases[i].type), cases[i].text, strlen(cases[i].text), &v) != cases[i].ok)
             fail_msg("%s '%s'", cases[i].type, cases[i].text);
     }
 }
@@ -110,8 +108,7 @@ static void casts_follow_the_rules(void **state)
         {"decimal(4,2)", "0.50", "int64", "1"},
         {"decimal(4,2)", "-0.50", "int64", "-1"},
         {"decimal(4,2)", "0.49", "int32", "0"},
-        {"decimal(38,0)", "99999999999999999999999999999999999999", "decimal(38,1)",
-         "refused"},
+        {"decimal(38,0)", "99999999999999999999999999999999999999", "decimal(38,1)", "refused"},
         {"decimal(3,2)", "0.10", "float64", "0.1"},
         {"float64", "2.5", "int64", "3"},
         {"float64", "-2.5", "int64", "-3"},
@@ -146,8 +143,8 @@ static void casts_follow_the_rules(void **state)
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         const char *got = cast_text(*state, cases[i].from, cases[i].text, cases[i].to);
         if (strcmp(got, cases[i].want) != 0)
-            fail_msg("cast('%s' of %s as %s): %s, expected %s", cases[i].text, cases[i].from,
-                     cases[i].to, got, cases[i].want);
+            fail_msg("cast('%s' of %s as %s): %s, expected %s", cases[i].text, cases[i].from, cases[i].to, got,
+                     cases[i].want);
     }
 }
 
@@ -171,8 +168,7 @@ static void exact_casts_lose_nothing(void **state)
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         struct fe_value v, out;
-        assert_true(
-            fe_value_parse(type(cases[i].from), cases[i].text, strlen(cases[i].text), &v));
+        assert_true(fe_value_parse(type(cases[i].from), cases[i].text, strlen(cases[i].text), &v));
         if (fe_value_cast_exact(&v, type(cases[i].to), &out) != cases[i].exact)
             fail_msg("%s as %s", cases[i].text, cases[i].to);
     }
@@ -192,9 +188,8 @@ static void doubles_print_shortest(void **state)
     static const struct {
         double d;
         const char *text;
-    } cases[] = {{0.1, "0.1"},       {1e22, "1e+22"},    {1.0 / 3, "0.3333333333333333"},
-                 {-0.0, "-0"},       {5e-324, "5e-324"}, {NAN, "nan"},
-                 {-INFINITY, "-inf"}};
+    } cases[] = {{0.1, "0.1"}, {1e22, "1e+22"},    {1.0 / 3, "0.3333333333333333"}, {-0.0, "-0"}, {5e-324, "5e-324"},
+                 {NAN, "nan"}, {-INFINITY, "-inf"}};
     char buf[HD_TEXT_MAX];
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++)
@@ -223,6 +218,5 @@ int main(void)
         cmocka_unit_test(exact_casts_lose_nothing), cmocka_unit_test(nulls_stay_null),
         cmocka_unit_test(doubles_print_shortest),   cmocka_unit_test(locales_change_nothing),
     };
-    return cmocka_run_group_tests_name("frontend_value", tests, fixture_setup,
-                                       fixture_teardown);
+    return cmocka_run_group_tests_name("frontend_value", tests, fixture_setup, fixture_teardown);
 }
