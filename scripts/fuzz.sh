@@ -2,7 +2,11 @@
 # Builds the libFuzzer programs of tests/fuzz with sanitizers and runs each for some seconds
 # from its corpus.
 #
-#   scripts/fuzz.sh [SECONDS [NAME]...]     default: 60 seconds each, all of them
+#   scripts/fuzz.sh [--commit] [SECONDS [NAME]...]     default: 60 seconds each, all of them
+#
+# --commit: the same inputs whenever one commit is tried: the seed is drawn from the commit, and the number
+# of inputs is fixed (SECONDS are then the most that they may take). So a finding is repeated by the
+# same command. Without it every run tries others.
 #
 # Inputs that a program fails on are left in build/fuzz/found; new inputs that reach new code
 # in build/fuzz/new/NAME.
@@ -10,6 +14,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 
+seed=
+if [ "${1:-}" = --commit ]; then
+    seed=$(git rev-parse HEAD 2>/dev/null || echo 1)
+    seed=$((16#${seed:0:7}))
+    shift
+fi
 seconds=${1:-60}
 shift || true
 
@@ -34,13 +44,33 @@ fi
 say "building build/fuzz"
 ninja -C build/fuzz --quiet "${names[@]/#/fuzz_}"
 
+# What makes a run repeatable: inputs for some 40 s, and addresses that do not vary, since libFuzzer learns from
+# operands of comparisons, pointers among them. Threads compare in any order: nothing is learnt from those.
+repeatable() {
+    case $1 in
+    planner) echo "-runs=40000" ;;
+    arrow) echo "-runs=60000 -use_cmp=0" ;;
+    csv) echo "-runs=120000" ;;
+    *) echo "-runs=250000" ;;
+    esac
+}
+
 # One program; its output is shown only if it fails.
 fuzz_one() {
-    local name=$1 seconds=$2 log=build/fuzz/$1.log
+    local name=$1 seconds=$2 seed=$3 log=build/fuzz/$1.log
+    local options=() wrapper=()
     local new=build/fuzz/new/$1 corpus=tests/fuzz/corpus/$1
+    if [ -n "$seed" ]; then
+        read -r -a options <<<"-seed=$seed $(repeatable "$name")"
+        new=build/fuzz/repeated/$1 # what earlier runs found would change what this one tries
+        rm -rf "$new"
+        if setarch -R true 2>/dev/null; then
+            wrapper=(setarch -R)
+        fi
+    fi
     mkdir -p "$new" "$corpus"
-    if "$(find build/fuzz -type f -name "fuzz_$name" -perm -u+x)" "-max_total_time=$seconds" \
-        "-artifact_prefix=build/fuzz/found/$name-" -rss_limit_mb=4096 "$new" "$corpus" \
+    if "${wrapper[@]}" "$(find build/fuzz -type f -name "fuzz_$name" -perm -u+x)" "${options[@]}" \
+        "-max_total_time=$seconds" "-artifact_prefix=build/fuzz/found/$name-" -rss_limit_mb=4096 "$new" "$corpus" \
         >"$log" 2>&1; then
         printf '   fuzz_%s: ok, %s\n' "$name" "$(grep -oE 'Done [0-9]+ runs' "$log" || echo 'the time is over')"
     else
@@ -49,9 +79,9 @@ fuzz_one() {
         return 1
     fi
 }
-export -f fuzz_one
+export -f fuzz_one repeatable
 
-say "fuzzing ${names[*]}, $seconds s each"
+say "fuzzing ${names[*]}${seed:+, seed $seed}, at most $seconds s each"
 # shellcheck disable=SC2016 # the inner shell expands
 printf '%s\n' "${names[@]}" |
-    xargs -P "$jobs" -I NAME bash -c 'fuzz_one "$1" "$2"' fuzz NAME "$seconds"
+    xargs -P "$jobs" -I NAME bash -c 'fuzz_one "$1" "$2" "$3"' fuzz NAME "$seconds" "$seed"

@@ -5,7 +5,7 @@
 #
 # quick  the release build and the tests labelled quick
 # full   the default, what CI runs: builds release, dev (address and undefined behaviour
-#        sanitizers) and tsan, fuzzes for a minute each, and runs all tests but the slow ones
+#        sanitizers) and tsan, fuzzes with a seed drawn from the commit, and runs all tests but the slow ones
 # slow   the release build and the tests labelled slow
 #
 # Installs what is missing first (scripts/setup.sh).
@@ -67,7 +67,7 @@ full)
     configure dev
     build dev
     run_tsan
-    scripts/fuzz.sh "${HEDDLE_FUZZ_SECONDS:-60}" || failed+=(fuzz)
+    scripts/fuzz.sh --commit 300 || failed+=(fuzz)
     run_tests dev -LE '^(slow|tsan)$'
     run_tests release -LE '^(slow|tsan)$'
     ;;
