@@ -18,51 +18,35 @@ static const char *column_name(struct cu_unit *u, const struct rt_arg *a)
     return cu_word(u->arena, a->table->cols[a->column].name, NAME_MOST);
 }
 
-/* What follows the column's or state's name. */
-static const char *suffix(enum rt_arg_kind k)
-{
-    switch (k) {
-    case RT_ARG_CONST: return "";
-    case RT_ARG_SET: return "set";
-    case RT_ARG_LIKE: return "pattern";
-    case RT_ARG_COL_DATA: return "";
-    case RT_ARG_COL_VALID: return "valid";
-    case RT_ARG_COL_TEXT_BASE: return "bases";
-    case RT_ARG_COL_TEXT_BYTES: return "bytes";
-    case RT_ARG_COL_BASE: return "base";
-    case RT_ARG_COL_FACTOR: return "factor";
-    case RT_ARG_DICT_OFFSETS: return "dict_offsets";
-    case RT_ARG_DICT_BYTES: return "dict_bytes";
-    case RT_ARG_TABLE_ROWS: return "rows";
-    case RT_ARG_KEYIDX_ROWS: return "key_rows";
-    case RT_ARG_KEYIDX_MIN: return "key_min";
-    case RT_ARG_KEYIDX_RANGE: return "key_range";
-    case RT_ARG_FK_OFFSETS: return "fk_offsets";
-    case RT_ARG_FK_CHILD_ROWS: return "fk_rows";
-    case RT_ARG_STATE_BITS: return "bits";
-    case RT_ARG_STATE_MATCHES: return "matches";
-    case RT_ARG_STATE_RANGE: return "range";
-    case RT_ARG_STATE_ROWS: return "rows";
-    case RT_ARG_STATE_NROWS: return "nrows";
-    case RT_ARG_STATE_OFFSETS: return "offsets";
-    case RT_ARG_STATE_SLOTS: return "slots";
-    case RT_ARG_STATE_MASK: return "mask";
-    case RT_ARG_STATE_FIELD: return "field";
-    case RT_ARG_STATE_FIELD_VALID: return "field_valid";
-    }
-    HD_BUG("argument kind %d", (int)k);
-}
+/* The CUDA columns of runtime/args.def. */
+static const struct {
+    const char *member, *type;
+    enum { VALUE, ADDRESS } passed;
+} kinds[] = {
+#define T_ARG(id, text, object, words, member, passed, type) [RT_ARG_##id] = {member, type, passed},
+#include "runtime/args.def"
+};
 
 static const char *base_name(struct cu_unit *u, const struct rt_arg *a)
 {
-    const char *end = suffix(a->kind);
-    if (a->kind == RT_ARG_CONST || a->kind == RT_ARG_SET || a->kind == RT_ARG_LIKE)
-        return *end ? end : "k";
-    if (a->kind >= RT_ARG_STATE_BITS)
-        return hd_asprintf(u->arena, "%s_%s", cu_state(u, a->state), end);
-    if (a->kind >= RT_ARG_TABLE_ROWS)
-        return hd_asprintf(u->arena, "%s_%s", cu_word(u->arena, a->table->name, NAME_MOST), end);
-    return *end ? hd_asprintf(u->arena, "%s_%s", column_name(u, a), end) : column_name(u, a);
+    const char *end = kinds[a->kind].member;
+    switch (rt_arg_object(a->kind)) {
+    case RT_OBJECT_CONST:
+    case RT_OBJECT_SET:
+    case RT_OBJECT_LIKE: return end;
+    case RT_OBJECT_COLUMN:
+    case RT_OBJECT_DICT: return *end ? hd_asprintf(u->arena, "%s_%s", column_name(u, a), end) : column_name(u, a);
+    case RT_OBJECT_KEYIDX:
+    case RT_OBJECT_FK: return hd_asprintf(u->arena, "%s_%s", cu_word(u->arena, a->table->name, NAME_MOST), end);
+    case RT_OBJECT_STATE:
+    case RT_OBJECT_FIELD: return hd_asprintf(u->arena, "%s_%s", cu_state(u, a->state), end);
+    }
+    HD_BUG("argument kind %d", (int)a->kind);
+}
+
+static bool is_address(const struct rt_arg *a)
+{
+    return kinds[a->kind].passed == ADDRESS;
 }
 
 /* Memory that this pipeline writes. */
@@ -70,58 +54,38 @@ static bool written(const struct cu_unit *u, const struct rt_arg *a)
 {
     if (a->kind == RT_ARG_STATE_MATCHES)
         return true;
-    return a->kind >= RT_ARG_STATE_BITS && a->state == u->pipe->sink.state;
+    return rt_arg_group(a->kind) == RT_ARGS_STATE && a->state == u->pipe->sink.state;
 }
 
-static const char *pointed_to(struct cu_unit *u, const struct rt_arg *a)
+/* The type that the argument's object says. */
+static const char *type_of_object(struct cu_unit *u, const struct rt_arg *a)
 {
-    switch (a->kind) {
-    case RT_ARG_LIKE: return "hdd_like_pattern";
-    case RT_ARG_COL_DATA: return cu_stored_type(&a->table->cols[a->column]);
-    case RT_ARG_COL_VALID:
-    case RT_ARG_COL_TEXT_BYTES:
-    case RT_ARG_DICT_BYTES:
-    case RT_ARG_STATE_FIELD_VALID: return "u8";
-    case RT_ARG_COL_TEXT_BASE:
-    case RT_ARG_FK_OFFSETS:
-    case RT_ARG_STATE_BITS:
-    case RT_ARG_STATE_MATCHES:
-    case RT_ARG_STATE_OFFSETS: return "u64";
-    case RT_ARG_DICT_OFFSETS:
-    case RT_ARG_KEYIDX_ROWS:
-    case RT_ARG_FK_CHILD_ROWS: return "u32";
-    case RT_ARG_STATE_ROWS: return cu_row(u, a->state);
-    case RT_ARG_STATE_SLOTS: return "hdd_hash_slot";
-    case RT_ARG_STATE_FIELD: return cu_row_type(u->spec->states[a->state].fields[a->index].phys);
-    case RT_ARG_CONST:
-    case RT_ARG_SET:
-    case RT_ARG_COL_BASE:
-    case RT_ARG_COL_FACTOR:
-    case RT_ARG_TABLE_ROWS:
-    case RT_ARG_KEYIDX_MIN:
-    case RT_ARG_KEYIDX_RANGE:
-    case RT_ARG_STATE_RANGE:
-    case RT_ARG_STATE_NROWS:
-    case RT_ARG_STATE_MASK: return NULL;
+    switch (rt_arg_object(a->kind)) {
+    case RT_OBJECT_CONST: return cu_type(a->phys);
+    case RT_OBJECT_SET: return hd_asprintf(u->arena, "hdd_set<%s>", cu_row_type(a->phys));
+    case RT_OBJECT_COLUMN: return is_address(a) ? cu_stored_type(&a->table->cols[a->column]) : cu_type(a->phys);
+    case RT_OBJECT_STATE: return cu_row(u, a->state);
+    case RT_OBJECT_FIELD: return cu_row_type(u->spec->states[a->state].fields[a->index].phys);
+    case RT_OBJECT_LIKE:
+    case RT_OBJECT_DICT:
+    case RT_OBJECT_KEYIDX:
+    case RT_OBJECT_FK: break;
     }
-    HD_BUG("argument kind %d", (int)a->kind);
+    HD_BUG("argument kind %d has no type", (int)a->kind);
 }
 
-static const char *scalar_type(struct cu_unit *u, const struct rt_arg *a)
+/* Of what lies at the address, or of the value. */
+static const char *type_of(struct cu_unit *u, const struct rt_arg *a)
 {
-    if (a->kind == RT_ARG_CONST || a->kind == RT_ARG_COL_BASE || a->kind == RT_ARG_COL_FACTOR)
-        return cu_type(a->phys);
-    if (a->kind == RT_ARG_SET)
-        return hd_asprintf(u->arena, "hdd_set<%s>", cu_row_type(a->phys));
-    return a->kind == RT_ARG_KEYIDX_MIN ? "i64" : "u64";
+    const char *type = kinds[a->kind].type;
+    return *type ? type : type_of_object(u, a);
 }
 
 static const char *full_type(struct cu_unit *u, const struct rt_arg *a)
 {
-    const char *to = pointed_to(u, a);
-    if (!to)
-        return hd_asprintf(u->arena, "%s ", scalar_type(u, a));
-    return hd_asprintf(u->arena, "%s%s *", written(u, a) ? "" : "const ", to);
+    if (!is_address(a))
+        return hd_asprintf(u->arena, "%s ", type_of(u, a));
+    return hd_asprintf(u->arena, "%s%s *", written(u, a) ? "" : "const ", type_of(u, a));
 }
 
 /* "args[N]" */
@@ -148,16 +112,13 @@ static const char *constant(struct cu_unit *u, const struct rt_arg *a)
 
 static const char *value_of(struct cu_unit *u, const struct rt_arg *a)
 {
-    if (pointed_to(u, a))
-        return hd_asprintf(u->arena, "reinterpret_cast<%s>(%s)", full_type(u, a), word(u, a->word));
-    if (a->kind == RT_ARG_SET) {
-        const char *w = word(u, a->word);
-        return hd_asprintf(u->arena, "%s{reinterpret_cast<const %s *>(%s), %s}", scalar_type(u, a),
-                           cu_row_type(a->phys), w, word(u, a->word + 1));
-    }
-    if (a->kind == RT_ARG_CONST || a->kind == RT_ARG_COL_BASE || a->kind == RT_ARG_COL_FACTOR)
-        return constant(u, a);
-    return hd_asprintf(u->arena, "(%s)%s", scalar_type(u, a), word(u, a->word));
+    const char *w = word(u, a->word);
+    if (is_address(a))
+        return hd_asprintf(u->arena, "reinterpret_cast<%s>(%s)", full_type(u, a), w);
+    if (a->kind == RT_ARG_SET)
+        return hd_asprintf(u->arena, "%s{reinterpret_cast<const %s *>(%s), %s}", type_of(u, a), cu_row_type(a->phys), w,
+                           word(u, a->word + 1));
+    return *kinds[a->kind].type ? hd_asprintf(u->arena, "(%s)%s", type_of(u, a), w) : constant(u, a);
 }
 
 /* The number keeps names apart: "a4_l_shipdate". Far arguments have no members, nor have those of a
@@ -176,7 +137,7 @@ const char *cu_arg(struct cu_unit *u, int arg)
 void cu_arg_member(struct cu_unit *u, struct cu_out *o, int arg)
 {
     const struct rt_arg *a = arg_of(u, arg);
-    bool pointer = pointed_to(u, a) != NULL;
+    bool pointer = is_address(a);
     cu_line(o, "%s%s%s;", pointer ? full_type(u, a) : "const ", pointer ? "const " : full_type(u, a), cu_arg(u, arg));
 }
 

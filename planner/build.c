@@ -115,44 +115,10 @@ static bool same_arg(const struct ctx *c, int i, const void *key)
            x->index == y->index && x->state == y->state;
 }
 
-int pb_arg_words(const struct rt_arg *a)
-{
-    switch (a->kind) {
-    case RT_ARG_CONST:
-    case RT_ARG_COL_BASE:
-    case RT_ARG_COL_FACTOR: return a->phys == RT_I128 || a->phys == RT_STR ? 2 : 1;
-    case RT_ARG_SET: return 2;
-    case RT_ARG_LIKE:
-    case RT_ARG_COL_DATA:
-    case RT_ARG_COL_VALID:
-    case RT_ARG_COL_TEXT_BASE:
-    case RT_ARG_COL_TEXT_BYTES:
-    case RT_ARG_DICT_OFFSETS:
-    case RT_ARG_DICT_BYTES:
-    case RT_ARG_TABLE_ROWS:
-    case RT_ARG_KEYIDX_ROWS:
-    case RT_ARG_KEYIDX_MIN:
-    case RT_ARG_KEYIDX_RANGE:
-    case RT_ARG_FK_OFFSETS:
-    case RT_ARG_FK_CHILD_ROWS:
-    case RT_ARG_STATE_BITS:
-    case RT_ARG_STATE_MATCHES:
-    case RT_ARG_STATE_RANGE:
-    case RT_ARG_STATE_ROWS:
-    case RT_ARG_STATE_NROWS:
-    case RT_ARG_STATE_OFFSETS:
-    case RT_ARG_STATE_SLOTS:
-    case RT_ARG_STATE_MASK:
-    case RT_ARG_STATE_FIELD:
-    case RT_ARG_STATE_FIELD_VALID: return 1;
-    }
-    HD_BUG("arg kind %d", (int)a->kind);
-}
-
 static int add_arg(struct ctx *c, struct rt_arg a)
 {
     a.word = c->nwords;
-    c->nwords += pb_arg_words(&a);
+    c->nwords += rt_arg_words(&a);
     hd_vec_push(c->a, &c->args, a);
     return c->args.n - 1;
 }
@@ -160,7 +126,7 @@ static int add_arg(struct ctx *c, struct rt_arg a)
 int pb_arg(struct ctx *c, struct rt_arg a)
 {
     /* Two equal constants today may differ under other parameters. */
-    if (a.kind == RT_ARG_CONST || a.kind == RT_ARG_SET || a.kind == RT_ARG_LIKE)
+    if (rt_arg_group(a.kind) == RT_ARGS_PLAN)
         return add_arg(c, a);
     index_grow(c, &c->arg_index, hash_arg);
     int *place = index_place(&c->arg_index, hash_of_arg(&a), same_arg, c, &a);

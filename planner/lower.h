@@ -141,7 +141,6 @@ int pb_expr(struct ctx *c, struct pl_expr e);
 int pb_site(struct ctx *c, struct rt_site s); /* shares an equal entry */
 int pb_path(struct ctx *c, const char *path); /* a site without values */
 int pb_arg(struct ctx *c, struct rt_arg a); /* shares an equal entry */
-int pb_arg_words(const struct rt_arg *a);
 int pb_arg_state(struct ctx *c, enum rt_arg_kind k, int state, int index);
 int pb_arg_column(struct ctx *c, enum rt_arg_kind k, const struct fe_table *t, int column);
 int pb_arg_table(struct ctx *c, enum rt_arg_kind k, const struct fe_table *t, int index);

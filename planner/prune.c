@@ -119,7 +119,7 @@ static int *close_gaps(struct ctx *c, const bool *read)
             continue;
         c->args.v[n] = c->args.v[i];
         c->args.v[n].word = c->nwords;
-        c->nwords += pb_arg_words(&c->args.v[n++]);
+        c->nwords += rt_arg_words(&c->args.v[n++]);
     }
     c->args.n = n;
     return to;

@@ -21,6 +21,40 @@ const char *rt_state_kind_name(enum rt_state_kind k)
     return names[k];
 }
 
+static const struct {
+    const char *name;
+    enum rt_arg_object object;
+    enum rt_arg_group group;
+    int words; /* 0: as phys says */
+} arg_kinds[] = {
+#define T_ARG_PLAN(id, text, object, words, ...)   {text, RT_OBJECT_##object, RT_ARGS_PLAN, words},
+#define T_ARG_NUMBER(id, text, object, words, ...) {text, RT_OBJECT_##object, RT_ARGS_NUMBER, words},
+#define T_ARG_MEMORY(id, text, object, words, ...) {text, RT_OBJECT_##object, RT_ARGS_MEMORY, words},
+#define T_ARG_STATE(id, text, object, words, ...)  {text, RT_OBJECT_##object, RT_ARGS_STATE, words},
+#include "runtime/args.def"
+};
+
+const char *rt_arg_kind_name(enum rt_arg_kind k)
+{
+    return arg_kinds[k].name;
+}
+
+enum rt_arg_object rt_arg_object(enum rt_arg_kind k)
+{
+    return arg_kinds[k].object;
+}
+
+enum rt_arg_group rt_arg_group(enum rt_arg_kind k)
+{
+    return arg_kinds[k].group;
+}
+
+int rt_arg_words(const struct rt_arg *a)
+{
+    int words = arg_kinds[a->kind].words;
+    return words ? words : a->phys == RT_I128 || a->phys == RT_STR ? 2 : 1;
+}
+
 static const char *const balance_names[] = {
 #define X(id, name) name,
     RT_BALANCES(X)

@@ -75,36 +75,27 @@ struct rt_state {
     double est_rows;
 };
 
+/* What generated code reads beside its rows; runtime/args.def tells them all. */
 enum rt_arg_kind {
-    RT_ARG_CONST,       /* constant `value`: 1 word, or 2 for I128 (lo, hi) and STR (address, length) */
-    RT_ARG_SET,         /* constant list, sorted ascending: address, count. Elements of phys's field
-                           size (BOOL, I32, I64, I128, F64, STR) */
-    RT_ARG_LIKE,        /* compiled LIKE pattern: address (struct hdr_like of runtime/cpu) */
-    RT_ARG_COL_DATA,
-    RT_ARG_COL_VALID,
-    RT_ARG_COL_TEXT_BASE,
-    RT_ARG_COL_TEXT_BYTES, /* table, column */
-    RT_ARG_COL_BASE,    /* I64 or I128 (phys): 1 or 2 words */
-    RT_ARG_COL_FACTOR,
-    RT_ARG_DICT_OFFSETS,
-    RT_ARG_DICT_BYTES, /* table, column */
-    RT_ARG_TABLE_ROWS,
-    RT_ARG_KEYIDX_ROWS,
-    RT_ARG_KEYIDX_MIN,
-    RT_ARG_KEYIDX_RANGE, /* table, index = which key index */
-    RT_ARG_FK_OFFSETS,
-    RT_ARG_FK_CHILD_ROWS,                    /* table, index = which foreign key */
-    RT_ARG_STATE_BITS,    /* BITMAP, DIRECT: presence words (uint64) */
-    RT_ARG_STATE_MATCHES, /* match bits (uint64 words) */
-    RT_ARG_STATE_RANGE,
-    RT_ARG_STATE_ROWS,    /* address of row 0 after FINISH (ROWS, CSR, HASH, AGG_*, ARRAY) */
-    RT_ARG_STATE_NROWS,
-    RT_ARG_STATE_OFFSETS, /* CSR */
-    RT_ARG_STATE_SLOTS,   /* HASH: address of slots */
-    RT_ARG_STATE_MASK,    /* HASH: slots - 1 */
-    RT_ARG_STATE_FIELD,   /* DIRECT: address of field `index`'s array */
-    RT_ARG_STATE_FIELD_VALID /* DIRECT: address of its validity bytes */
+#define T_ARG(id, ...) RT_ARG_##id,
+#include "runtime/args.def"
+    RT_ARG_KIND_COUNT
 };
+/* What an argument belongs to, and the members of struct rt_arg that say which. */
+enum rt_arg_object {
+    RT_OBJECT_CONST,  /* constant: phys; i, f, or s and n */
+    RT_OBJECT_SET,    /* constant list, sorted ascending: phys; set, nset elements of phys's field size */
+    RT_OBJECT_LIKE,   /* LIKE pattern: s, n, escape. Its address is that of what it compiles to (struct hdr_like of
+                         runtime/cpu, runtime/gpu/gpu_like.h) */
+    RT_OBJECT_COLUMN, /* table, column; phys of base and factor */
+    RT_OBJECT_DICT,   /* dictionary of table, column */
+    RT_OBJECT_KEYIDX, /* key index `index` of table */
+    RT_OBJECT_FK,     /* foreign key `index` of table */
+    RT_OBJECT_STATE,  /* state */
+    RT_OBJECT_FIELD   /* field `index` of state */
+};
+/* Where its value comes from, as args.def tells. */
+enum rt_arg_group { RT_ARGS_PLAN, RT_ARGS_NUMBER, RT_ARGS_MEMORY, RT_ARGS_STATE };
 
 struct rt_arg {
     enum rt_arg_kind kind;
@@ -121,6 +112,12 @@ struct rt_arg {
     int nset;               /* SET */
     const void *set;
 };
+
+const char *rt_arg_kind_name(enum rt_arg_kind k);
+enum rt_arg_object rt_arg_object(enum rt_arg_kind k);
+enum rt_arg_group rt_arg_group(enum rt_arg_kind k);
+/* Words that it takes in the args vector. */
+int rt_arg_words(const struct rt_arg *a);
 
 enum rt_source_kind {
     RT_SOURCE_TABLE,  /* rows of a table */

@@ -1,62 +1,22 @@
 /* The args vector: the words that generated code reads. Addresses of states change as states
  * finish, so all words are written anew before each pipeline: there are few. */
 #include "runtime/cpu/like.h"
+#include "runtime/exec/arg_values.h"
 #include "runtime/exec/exec_internal.h"
-#include "runtime/exec/plain_args.h"
 
 static uint64_t address(const void *p)
 {
     return (uint64_t)(uintptr_t)p;
 }
 
-static void put_column(uint64_t *w, const struct rt_arg *a)
+static void put_plan(uint64_t *w, const struct rt_arg *a)
 {
-    const struct fe_table_column *c = &a->table->cols[a->column];
-    if (a->kind == RT_ARG_COL_DATA)
-        w[0] = address(c->at.data);
-    else if (a->kind == RT_ARG_COL_VALID)
-        w[0] = address(c->at.validity);
-    else if (a->kind == RT_ARG_COL_TEXT_BASE)
-        w[0] = address(c->at.text_base);
-    else if (a->kind == RT_ARG_COL_TEXT_BYTES)
-        w[0] = address(c->at.text_bytes);
-    else if (a->kind == RT_ARG_DICT_OFFSETS)
-        w[0] = address(c->dict.offsets);
-    else
-        w[0] = address(c->dict.bytes);
-}
-
-static void put_state(uint64_t *w, const struct rt_arg *a, const struct rt_live *v)
-{
-    if (a->kind == RT_ARG_STATE_BITS)
-        w[0] = address(v->bits.p);
-    else if (a->kind == RT_ARG_STATE_MATCHES)
-        w[0] = address(v->matches.p);
-    else if (a->kind == RT_ARG_STATE_RANGE)
-        w[0] = v->s->range;
-    else if (a->kind == RT_ARG_STATE_ROWS)
-        w[0] = address(v->rows);
-    else if (a->kind == RT_ARG_STATE_NROWS)
-        w[0] = v->nrows;
-    else if (a->kind == RT_ARG_STATE_OFFSETS)
-        w[0] = address(v->offsets.p);
-    else if (a->kind == RT_ARG_STATE_SLOTS)
-        w[0] = address(v->slots.p);
-    else if (a->kind == RT_ARG_STATE_MASK)
-        w[0] = v->mask;
-    else if (a->kind == RT_ARG_STATE_FIELD)
-        w[0] = address(v->field ? v->field[a->index] : NULL);
-    else
-        w[0] = address(v->valid ? v->valid[a->index] : NULL);
-}
-
-static void put(struct rt_exec *x, const struct rt_arg *a)
-{
-    uint64_t *w = x->args + a->word;
-    if (rt_arg_plain(a, w))
-        return;
     switch (a->kind) {
     case RT_ARG_CONST:
+        if (a->phys != RT_STR) {
+            rt_arg_constant(a, w);
+            return;
+        }
         w[0] = address(a->s);
         w[1] = a->n;
         return;
@@ -65,32 +25,44 @@ static void put(struct rt_exec *x, const struct rt_arg *a)
         w[1] = (uint64_t)a->nset;
         return;
     case RT_ARG_LIKE: return; /* compiled once, in rt_args_init */
-    case RT_ARG_COL_DATA:
-    case RT_ARG_COL_VALID:
-    case RT_ARG_COL_TEXT_BASE:
-    case RT_ARG_COL_TEXT_BYTES:
-    case RT_ARG_DICT_OFFSETS:
-    case RT_ARG_DICT_BYTES: put_column(w, a); return;
-    case RT_ARG_KEYIDX_ROWS: w[0] = address(a->table->keyidx[a->index].rows); return;
-    case RT_ARG_FK_OFFSETS: w[0] = address(a->table->fks[a->index].offsets); return;
-    case RT_ARG_FK_CHILD_ROWS: w[0] = address(a->table->fks[a->index].child_rows); return;
-    case RT_ARG_COL_BASE:
-    case RT_ARG_COL_FACTOR:
-    case RT_ARG_TABLE_ROWS:
-    case RT_ARG_KEYIDX_MIN:
-    case RT_ARG_KEYIDX_RANGE: break; /* plain */
-    case RT_ARG_STATE_BITS:
-    case RT_ARG_STATE_MATCHES:
-    case RT_ARG_STATE_RANGE:
-    case RT_ARG_STATE_ROWS:
-    case RT_ARG_STATE_NROWS:
-    case RT_ARG_STATE_OFFSETS:
-    case RT_ARG_STATE_SLOTS:
-    case RT_ARG_STATE_MASK:
-    case RT_ARG_STATE_FIELD:
-    case RT_ARG_STATE_FIELD_VALID: put_state(w, a, &x->live[a->state]); return;
+#define T_ARG_PLAN(...)
+#define T_ARG(id, ...) case RT_ARG_##id:
+#include "runtime/args.def"
+    case RT_ARG_KIND_COUNT: break;
     }
-    HD_BUG("argument kind %d", (int)a->kind);
+    HD_BUG("argument kind %d is no constant", (int)a->kind);
+}
+
+static uint64_t state_word(const struct rt_arg *a, const struct rt_live *v)
+{
+    switch (a->kind) {
+    case RT_ARG_STATE_BITS: return address(v->bits.p);
+    case RT_ARG_STATE_MATCHES: return address(v->matches.p);
+    case RT_ARG_STATE_RANGE: return v->s->range;
+    case RT_ARG_STATE_ROWS: return address(v->rows);
+    case RT_ARG_STATE_NROWS: return v->nrows;
+    case RT_ARG_STATE_OFFSETS: return address(v->offsets.p);
+    case RT_ARG_STATE_SLOTS: return address(v->slots.p);
+    case RT_ARG_STATE_MASK: return v->mask;
+    case RT_ARG_STATE_FIELD: return address(v->field ? v->field[a->index] : NULL);
+    case RT_ARG_STATE_FIELD_VALID: return address(v->valid ? v->valid[a->index] : NULL);
+#define T_ARG_STATE(...)
+#define T_ARG(id, ...) case RT_ARG_##id:
+#include "runtime/args.def"
+    case RT_ARG_KIND_COUNT: break;
+    }
+    HD_BUG("argument kind %d is no state's", (int)a->kind);
+}
+
+static void put(struct rt_exec *x, const struct rt_arg *a)
+{
+    uint64_t *w = x->args + a->word;
+    switch (rt_arg_group(a->kind)) {
+    case RT_ARGS_PLAN: put_plan(w, a); return;
+    case RT_ARGS_NUMBER: rt_arg_number(a, w); return;
+    case RT_ARGS_MEMORY: w[0] = address(rt_arg_memory(a)); return;
+    case RT_ARGS_STATE: w[0] = state_word(a, &x->live[a->state]); return;
+    }
 }
 
 int rt_args_init(struct rt_exec *x)

@@ -3,36 +3,6 @@
 #include "runtime/base/show.h"
 #include "runtime/exec/exec.h"
 
-static const char *const arg_names[] = {
-    [RT_ARG_CONST] = "const",
-    [RT_ARG_SET] = "set",
-    [RT_ARG_LIKE] = "like",
-    [RT_ARG_COL_DATA] = "column data",
-    [RT_ARG_COL_VALID] = "column validity",
-    [RT_ARG_COL_TEXT_BASE] = "column text base",
-    [RT_ARG_COL_TEXT_BYTES] = "column text bytes",
-    [RT_ARG_COL_BASE] = "column base",
-    [RT_ARG_COL_FACTOR] = "column factor",
-    [RT_ARG_DICT_OFFSETS] = "dictionary offsets",
-    [RT_ARG_DICT_BYTES] = "dictionary bytes",
-    [RT_ARG_TABLE_ROWS] = "table rows",
-    [RT_ARG_KEYIDX_ROWS] = "key index rows",
-    [RT_ARG_KEYIDX_MIN] = "key index min",
-    [RT_ARG_KEYIDX_RANGE] = "key index range",
-    [RT_ARG_FK_OFFSETS] = "foreign key offsets",
-    [RT_ARG_FK_CHILD_ROWS] = "foreign key child rows",
-    [RT_ARG_STATE_BITS] = "state bits",
-    [RT_ARG_STATE_MATCHES] = "state matches",
-    [RT_ARG_STATE_RANGE] = "state range",
-    [RT_ARG_STATE_ROWS] = "state rows",
-    [RT_ARG_STATE_NROWS] = "state row count",
-    [RT_ARG_STATE_OFFSETS] = "state offsets",
-    [RT_ARG_STATE_SLOTS] = "state slots",
-    [RT_ARG_STATE_MASK] = "state mask",
-    [RT_ARG_STATE_FIELD] = "state field",
-    [RT_ARG_STATE_FIELD_VALID] = "state field validity",
-};
-
 static const char *const source_names[] = {
     [RT_SOURCE_TABLE] = "table",
     [RT_SOURCE_ROWS] = "rows of",
@@ -100,26 +70,30 @@ static void print_const(struct hd_strbuf *out, const struct rt_arg *a)
     }
 }
 
+static void print_object(struct hd_strbuf *out, const struct rt_arg *a)
+{
+    switch (rt_arg_object(a->kind)) {
+    case RT_OBJECT_CONST: print_const(out, a); return;
+    case RT_OBJECT_SET: hd_strbuf_addf(out, " of %d %s", a->nset, rt_phys_name(a->phys)); return;
+    case RT_OBJECT_LIKE:
+        hd_strbuf_addc(out, ' ');
+        hd_strbuf_add_json(out, a->s, a->n);
+        return;
+    case RT_OBJECT_COLUMN:
+    case RT_OBJECT_DICT: hd_strbuf_addf(out, " %s.%s", a->table->name, a->table->cols[a->column].name); return;
+    case RT_OBJECT_KEYIDX:
+    case RT_OBJECT_FK: hd_strbuf_addf(out, " %s %d", a->table->name, a->index); return;
+    case RT_OBJECT_STATE: hd_strbuf_addf(out, " s%d", a->state); return;
+    case RT_OBJECT_FIELD: hd_strbuf_addf(out, " s%d field %d", a->state, a->index); return;
+    }
+}
+
 static void print_arg(struct hd_strbuf *out, const struct rt_spec *s, int i)
 {
     const struct rt_arg *a = &s->args[i];
     size_t line = out->n;
-    hd_strbuf_addf(out, "  w%d %s", a->word, arg_names[a->kind]);
-    if (a->kind == RT_ARG_CONST)
-        print_const(out, a);
-    else if (a->kind == RT_ARG_SET)
-        hd_strbuf_addf(out, " of %d %s", a->nset, rt_phys_name(a->phys));
-    else if (a->kind == RT_ARG_LIKE) {
-        hd_strbuf_addc(out, ' ');
-        hd_strbuf_add_json(out, a->s, a->n);
-    } else if (a->kind >= RT_ARG_STATE_BITS)
-        hd_strbuf_addf(out, " s%d", a->state);
-    else if (a->kind == RT_ARG_TABLE_ROWS || a->kind >= RT_ARG_KEYIDX_ROWS)
-        hd_strbuf_addf(out, " %s %d", a->table->name, a->index);
-    else
-        hd_strbuf_addf(out, " %s.%s", a->table->name, a->table->cols[a->column].name);
-    if (a->kind == RT_ARG_STATE_FIELD || a->kind == RT_ARG_STATE_FIELD_VALID)
-        hd_strbuf_addf(out, " field %d", a->index);
+    hd_strbuf_addf(out, "  w%d %s", a->word, rt_arg_kind_name(a->kind));
+    print_object(out, a);
     hd_show_end_line(out, line);
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/base/strbuf.h"
-#include "runtime/exec/plain_args.h"
+#include "runtime/exec/arg_values.h"
 #include "runtime/gpu/gpu_internal.h"
 #include "runtime/gpu/gpu_like.h"
 
@@ -46,26 +46,37 @@ static void finish_set(struct hd_strbuf *b, const struct rt_arg *arg, uint64_t a
     }
 }
 
+/* It has bytes in the block. */
 static bool points(const struct rt_arg *a)
 {
-    return a->kind == RT_ARG_SET || a->kind == RT_ARG_LIKE || (a->kind == RT_ARG_CONST && a->phys == RT_STR);
+    return rt_arg_group(a->kind) == RT_ARGS_PLAN && (a->kind != RT_ARG_CONST || a->phys == RT_STR);
 }
 
 /* Word 0 becomes an offset in the block. */
 static void append_constant(struct rt_gpu_exec *x, struct hd_strbuf *b, const struct rt_arg *a)
 {
     uint64_t *w = x->words + a->word;
+    const void *pattern;
     size_t n;
-    if (a->kind == RT_ARG_LIKE) {
-        const void *pattern = rt_gpu_like(x->arena, a->s, a->n, a->escape, &n);
-        w[0] = append(b, pattern, n);
-    } else if (a->kind == RT_ARG_SET) {
-        w[0] = append_set(x->arena, b, a);
-        w[1] = (uint64_t)a->nset;
-    } else {
+    switch (a->kind) {
+    case RT_ARG_CONST:
         w[0] = append(b, a->s, a->n);
         w[1] = a->n;
+        return;
+    case RT_ARG_SET:
+        w[0] = append_set(x->arena, b, a);
+        w[1] = (uint64_t)a->nset;
+        return;
+    case RT_ARG_LIKE:
+        pattern = rt_gpu_like(x->arena, a->s, a->n, a->escape, &n);
+        w[0] = append(b, pattern, n);
+        return;
+#define T_ARG_PLAN(...)
+#define T_ARG(id, ...) case RT_ARG_##id:
+#include "runtime/args.def"
+    case RT_ARG_KIND_COUNT: break;
     }
+    HD_BUG("argument kind %d is no constant", (int)a->kind);
 }
 
 static void relocate(struct rt_gpu_exec *x, struct hd_strbuf *b)
@@ -99,36 +110,14 @@ static int upload_constants(struct rt_gpu_exec *x, struct hd_strbuf *b, struct h
 static int put_fixed(struct rt_gpu_exec *x, const struct rt_arg *a, struct hd_err *err)
 {
     uint64_t *w = x->words + a->word;
-    if (rt_arg_plain(a, w))
+    switch (rt_arg_group(a->kind)) {
+    case RT_ARGS_PLAN:
+        if (!points(a)) /* those: upload_constants */
+            rt_arg_constant(a, w);
         return 0;
-    switch (a->kind) {
-    case RT_ARG_CONST:
-    case RT_ARG_SET:
-    case RT_ARG_LIKE: return 0; /* upload_constants */
-    case RT_ARG_COL_DATA:
-    case RT_ARG_COL_VALID:
-    case RT_ARG_COL_TEXT_BASE:
-    case RT_ARG_COL_TEXT_BYTES:
-    case RT_ARG_DICT_OFFSETS:
-    case RT_ARG_DICT_BYTES:
-    case RT_ARG_KEYIDX_ROWS:
-    case RT_ARG_FK_OFFSETS:
-    case RT_ARG_FK_CHILD_ROWS: return rt_gpu_resident(x->g, a, w, err);
-    case RT_ARG_COL_BASE:
-    case RT_ARG_COL_FACTOR:
-    case RT_ARG_TABLE_ROWS:
-    case RT_ARG_KEYIDX_MIN:
-    case RT_ARG_KEYIDX_RANGE: break; /* plain */
-    case RT_ARG_STATE_BITS:
-    case RT_ARG_STATE_MATCHES:
-    case RT_ARG_STATE_RANGE:
-    case RT_ARG_STATE_ROWS:
-    case RT_ARG_STATE_NROWS:
-    case RT_ARG_STATE_OFFSETS:
-    case RT_ARG_STATE_SLOTS:
-    case RT_ARG_STATE_MASK:
-    case RT_ARG_STATE_FIELD:
-    case RT_ARG_STATE_FIELD_VALID: return 0; /* rt_gpu_args_resolve */
+    case RT_ARGS_NUMBER: rt_arg_number(a, w); return 0;
+    case RT_ARGS_MEMORY: return rt_gpu_resident(x->g, a, w, err);
+    case RT_ARGS_STATE: return 0; /* rt_gpu_args_resolve */
     }
     HD_BUG("argument kind %d", (int)a->kind);
 }
@@ -154,32 +143,30 @@ int rt_gpu_args_constants(struct rt_gpu_exec *x, struct hd_err *err)
 
 static uint64_t state_word(const struct rt_arg *a, const struct rt_gpu_state *v)
 {
-    if (a->kind == RT_ARG_STATE_BITS)
-        return v->bits_at.address;
-    if (a->kind == RT_ARG_STATE_MATCHES)
-        return v->matches_at.address;
-    if (a->kind == RT_ARG_STATE_RANGE)
-        return v->s->range;
-    if (a->kind == RT_ARG_STATE_ROWS)
-        return v->finished ? v->rows : v->rows_at.address;
-    if (a->kind == RT_ARG_STATE_NROWS)
-        return v->nrows;
-    if (a->kind == RT_ARG_STATE_OFFSETS)
-        return v->offsets_at.address;
-    if (a->kind == RT_ARG_STATE_SLOTS)
-        return v->slots_at.address;
-    if (a->kind == RT_ARG_STATE_MASK)
-        return v->mask;
-    if (a->kind == RT_ARG_STATE_FIELD)
-        return v->field ? v->field[a->index] : 0;
-    return v->valid ? v->valid[a->index] : 0;
+    switch (a->kind) {
+    case RT_ARG_STATE_BITS: return v->bits_at.address;
+    case RT_ARG_STATE_MATCHES: return v->matches_at.address;
+    case RT_ARG_STATE_RANGE: return v->s->range;
+    case RT_ARG_STATE_ROWS: return v->finished ? v->rows : v->rows_at.address;
+    case RT_ARG_STATE_NROWS: return v->nrows;
+    case RT_ARG_STATE_OFFSETS: return v->offsets_at.address;
+    case RT_ARG_STATE_SLOTS: return v->slots_at.address;
+    case RT_ARG_STATE_MASK: return v->mask;
+    case RT_ARG_STATE_FIELD: return v->field ? v->field[a->index] : 0;
+    case RT_ARG_STATE_FIELD_VALID: return v->valid ? v->valid[a->index] : 0;
+#define T_ARG_STATE(...)
+#define T_ARG(id, ...) case RT_ARG_##id:
+#include "runtime/args.def"
+    case RT_ARG_KIND_COUNT: break;
+    }
+    HD_BUG("argument kind %d is no state's", (int)a->kind);
 }
 
 void rt_gpu_args_resolve(struct rt_gpu_exec *x)
 {
     for (int i = 0; i < x->spec->nargs; i++) {
         const struct rt_arg *a = &x->spec->args[i];
-        if (a->kind >= RT_ARG_STATE_BITS)
+        if (rt_arg_group(a->kind) == RT_ARGS_STATE)
             x->words[a->word] = state_word(a, &x->state[a->state]);
     }
 }

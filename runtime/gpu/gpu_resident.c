@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/fault.h"
+#include "runtime/exec/arg_values.h"
 #include "runtime/gpu/gpu_internal.h"
 
 struct key {
@@ -98,48 +99,48 @@ struct part {
 
 enum { TILE_ROWS = 8 }; /* HDD_TILE_ROWS: a lane reads as many rows at once, beyond the last too */
 
-static struct part whole_part(const void *p, uint64_t n)
+static uint64_t value_bytes(const struct fe_table_column *c)
 {
-    return (struct part){p, n, n};
+    return c->storage == FE_STORE_TEXT ? 4u : (uint64_t)c->width;
 }
 
-static struct part rows_part(const void *p, uint64_t rows, uint64_t width)
+/* Bytes of an argument's memory, which the table has. */
+static uint64_t part_bytes(const struct rt_arg *a)
 {
-    return (struct part){p, rows * width, hd_align_up((size_t)rows, TILE_ROWS) * width};
-}
-
-static struct part column_part(const struct rt_arg *a)
-{
-    const struct fe_table_column *c = &a->table->cols[a->column];
-    uint64_t rows = (uint64_t)a->table->rows;
-    if (a->kind == RT_ARG_COL_DATA)
-        return rows_part(c->at.data, rows, c->storage == FE_STORE_TEXT ? 4u : (uint64_t)c->width);
-    if (a->kind == RT_ARG_COL_VALID)
-        return whole_part(c->at.validity, (rows + 7) / 8);
-    if (a->kind == RT_ARG_COL_TEXT_BASE)
-        return whole_part(c->at.text_base, (rows + (1u << FE_TEXT_BLOCK_SHIFT) - 1) >> FE_TEXT_BLOCK_SHIFT << 3);
-    if (a->kind == RT_ARG_COL_TEXT_BYTES)
-        return whole_part(c->at.text_bytes, c->at.text_size);
-    if (a->kind == RT_ARG_DICT_OFFSETS)
-        return whole_part(c->dict.offsets, ((uint64_t)c->dict.n + 1) * 4);
-    return whole_part(c->dict.bytes, c->dict.offsets ? c->dict.offsets[c->dict.n] : 0);
-}
-
-static struct part index_part(const struct rt_arg *a)
-{
-    if (a->kind == RT_ARG_KEYIDX_ROWS) {
-        const struct fe_key_index *k = &a->table->keyidx[a->index];
-        return whole_part(k->rows, k->range * 4);
+    const struct fe_table *t = a->table;
+    uint64_t rows = (uint64_t)t->rows;
+    switch (a->kind) {
+    case RT_ARG_COL_DATA: return rows * value_bytes(&t->cols[a->column]);
+    case RT_ARG_COL_VALID: return (rows + 7) / 8;
+    case RT_ARG_COL_TEXT_BASE: return (rows + (1u << FE_TEXT_BLOCK_SHIFT) - 1) >> FE_TEXT_BLOCK_SHIFT << 3;
+    case RT_ARG_COL_TEXT_BYTES: return t->cols[a->column].at.text_size;
+    case RT_ARG_DICT_OFFSETS: return ((uint64_t)t->cols[a->column].dict.n + 1) * 4;
+    case RT_ARG_DICT_BYTES: return t->cols[a->column].dict.offsets[t->cols[a->column].dict.n];
+    case RT_ARG_KEYIDX_ROWS: return t->keyidx[a->index].range * 4;
+    case RT_ARG_FK_OFFSETS: return ((uint64_t)t->fks[a->index].parent->rows + 1) * 8;
+    case RT_ARG_FK_CHILD_ROWS: return t->fks[a->index].offsets[t->fks[a->index].parent->rows] * 4;
+#define T_ARG_MEMORY(...)
+#define T_ARG(id, ...) case RT_ARG_##id:
+#include "runtime/args.def"
+    case RT_ARG_KIND_COUNT: break;
     }
-    const struct fe_foreign_key *f = &a->table->fks[a->index];
-    if (a->kind == RT_ARG_FK_OFFSETS)
-        return whole_part(f->offsets, ((uint64_t)f->parent->rows + 1) * 8);
-    return whole_part(f->child_rows, f->child_rows ? f->offsets[f->parent->rows] * 4 : 0);
+    HD_BUG("argument kind %d is no memory", (int)a->kind);
+}
+
+static struct part part_of(const struct rt_arg *a)
+{
+    struct part part = {.p = rt_arg_memory(a)};
+    if (!part.p)
+        return part;
+    part.n = part.padded = part_bytes(a);
+    if (a->kind == RT_ARG_COL_DATA)
+        part.padded = hd_align_up((size_t)a->table->rows, TILE_ROWS) * value_bytes(&a->table->cols[a->column]);
+    return part;
 }
 
 static bool of_column(enum rt_arg_kind k)
 {
-    return k >= RT_ARG_COL_DATA && k <= RT_ARG_DICT_BYTES;
+    return rt_arg_object(k) == RT_OBJECT_COLUMN || rt_arg_object(k) == RT_OBJECT_DICT;
 }
 
 /* ---- finding and uploading ------------------------------------------------------------- */
@@ -214,7 +215,7 @@ static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, st
 
 int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address, struct hd_err *err)
 {
-    struct part part = of_column(a->kind) ? column_part(a) : index_part(a);
+    struct part part = part_of(a);
     struct key key = {a->table->id, a->kind, of_column(a->kind) ? a->column : a->index};
     struct resident *r = find(g->residents, key);
     *address = 0;
