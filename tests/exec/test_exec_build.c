@@ -115,14 +115,17 @@ static const struct hdd_hash_slot *probe(const struct looking *c, const struct s
     return NULL;
 }
 
-/* Slots cover the rows exactly; a group has one key; every row of the source is in its group
- * (or, deduplicated, has one representative). */
+/* Slots cover the rows exactly; a slot has one key and no other slot has it; every row of the source is in its
+ * slot (or, deduplicated, has one representative there). */
 static void check_hash(const struct looking *c, const struct seen *s)
 {
     const struct rt_state *st = c->b.s;
     size_t stride = (size_t)st->stride;
     unsigned char row[256], *covered = calloc(1, s->nrows + 1), *found = calloc(1, (size_t)c->n + 1);
-    for (uint64_t at = 0; at <= s->mask; at++)
+    for (uint64_t at = 0; at <= s->mask; at++) {
+        if (s->slots[at].count)
+            assert_ptr_equal(probe(c, s, s->rows + s->slots[at].begin * stride), &s->slots[at]);
+        assert_true(!st->dedupe || s->slots[at].count <= 1);
         for (uint64_t i = 0; i < (uint32_t)s->slots[at].count; i++) {
             uint64_t r = s->slots[at].begin + i;
             assert_true(r < s->nrows && !covered[r]);
@@ -134,6 +137,7 @@ static void check_hash(const struct looking *c, const struct seen *s)
             make_row(&c->b, (uint64_t)id, row);
             assert_memory_equal(row, s->rows + r * stride, stride);
         }
+    }
     for (uint64_t r = 0; r < s->nrows; r++)
         assert_true(covered[r]);
     for (int64_t i = 0; i < c->n; i++) {
@@ -256,6 +260,8 @@ static void check_csr(const struct looking *l, const struct seen *s)
             assert_int_equal(csr_index(c, row[1]), k);
             found[row[1]] = 1;
         }
+    for (int64_t i = 0; i < l->n; i++)
+        assert_true(found[i]);
     for (uint64_t i = 0; i < (s->nrows + 63) / 64; i++)
         assert_int_equal(s->matches[i], 0);
     free(found);

@@ -7,7 +7,7 @@
 
 #include "runtime/exec/keys.h"
 
-/* One sorted state, filled with rows that are functions of their number. */
+/* One sorted state, filled with rows that are functions of their number, which is their last field and no key. */
 struct filling {
     const struct rt_state *s;
     uint64_t distinct; /* values per field; 1: all equal */
@@ -38,13 +38,14 @@ static void make_row(const struct filling *c, uint64_t i, unsigned char *row)
 {
     unsigned char v[16];
     memset(row, 0, (size_t)c->s->stride);
-    for (int k = 0; k < c->s->nfields; k++) {
+    for (int k = 0; k < c->s->nsort; k++) {
         uint64_t r = fx_random(i * 31 + (uint64_t)k);
         if (c->s->fields[k].valid_offset >= 0 && (int)(r >> 32 & 127) < c->null_percent)
             continue;
         make_value(c->s->fields[k].phys, r % c->distinct, v);
         fx_put(c->s, row, k, v);
     }
+    fx_put(c->s, row, c->s->nsort, &i);
 }
 
 static int32_t fill(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
@@ -83,7 +84,23 @@ static int compare_for_qsort(const void *a, const void *b)
     return compare(sorting, *(unsigned char *const *)a, *(unsigned char *const *)b);
 }
 
-/* The result must have the keys that sorting all rows and cutting would give. */
+/* Each row is one of those that were appended, to the byte, and none is there twice. */
+static void check_rows(const struct filling *c, int64_t n, const unsigned char *rows, int64_t got)
+{
+    size_t stride = (size_t)c->s->stride;
+    unsigned char row[256];
+    bool *found = calloc((size_t)n + 1, sizeof *found);
+    for (int64_t i = 0; i < got; i++, rows += stride) {
+        int64_t id = fx_i64(c->s, rows, c->s->nsort);
+        assert_true(id >= 0 && id < n && !found[id]);
+        found[id] = true;
+        make_row(c, (uint64_t)id, row);
+        assert_memory_equal(row, rows, stride);
+    }
+    free(found);
+}
+
+/* The result must have the keys that sorting all rows and cutting would give, each with its row. */
 static void check(const struct filling *c, int64_t n, const unsigned char *rows, uint64_t got)
 {
     const struct rt_state *s = c->s;
@@ -101,6 +118,7 @@ static void check(const struct filling *c, int64_t n, const unsigned char *rows,
     for (int64_t i = 0; i < count; i++)
         if (compare(s, p[offset + i], rows + (size_t)i * stride) != 0)
             fail_msg("row %lld of %lld is not in its place", (long long)i, (long long)count);
+    check_rows(c, n, rows, count);
     free(p);
     free(all);
 }
@@ -118,6 +136,7 @@ static void run_case(int threads, const enum rt_phys *phys, int nfields, bool nu
         fx_field(&f, s, phys[i], nullable, RT_MERGE_ANY);
         keys[i] = (struct rt_sort_key){i, flags >> i & 1, flags >> (i + 4) & 1};
     }
+    fx_field(&f, s, RT_I64, false, RT_MERGE_ANY);
     f.states[s].nsort = nfields;
     f.states[s].sort = keys;
     f.states[s].limit = limit;

@@ -1,5 +1,6 @@
 /* How long states of many rows take to finish on a GPU: the time of FINISH, and the bandwidth
- * that one reading and one writing of the rows in that time would be.
+ * that one reading and one writing of the rows in that time would be. Every finished state is checked: it holds each
+ * row that was appended once, in its place.
  *
  *   bench_states [MILLIONS]      rows of the largest case, 600 if not said
  *   bench_states emulator        few rows, to see that it works */
@@ -8,7 +9,7 @@
 #include "tests/simt/check.h"
 #include "tests/simt/states.h"
 
-enum { CHUNK = 1 << 22, STRIDE = 16, FEW = 12000 };
+enum { CHUNK = 1 << 22, STRIDE = 16, FEW = 60000 };
 
 /* {u64 key or hash, u32 key, u32 number} */
 struct row {
@@ -16,34 +17,47 @@ struct row {
     uint32_t group, id;
 };
 
+enum spread { EVEN, HOT };
+
 struct bench {
     struct states_bench b;
     struct rt_state s;
     struct rt_spec spec;
     struct rt_gpu_state live;
     struct hd_arena arena;
+    uint64_t n, range; /* rows that are appended, and how many keys they have at most */
+    enum spread spread;
+    uint64_t sum;      /* of them, see row_sum */
 };
-
-enum spread { EVEN, HOT };
 
 static uint64_t mix(uint64_t x)
 {
     return hdd_mix(hdd_mix(x + 0x9E3779B97F4A7C15ULL));
 }
 
-static void fill_chunk(struct row *rows, enum rt_state_kind kind, uint64_t range, enum spread spread, uint64_t start)
+/* Rows from..from+n of all that are appended: functions of their number. */
+static void make_rows(const struct bench *b, struct row *rows, uint64_t from, uint64_t n)
 {
-    for (uint64_t i = 0; i < CHUNK; i++) {
-        uint64_t r = mix(start + i), index = spread == HOT && r >> 63 ? 7 : r % range;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t r = mix(from + i), index = b->spread == HOT && r >> 63 ? 7 : r % b->range;
         rows[i].group = (uint32_t)index;
-        rows[i].key = kind == RT_STATE_HASH ? mix(index) : index;
-        rows[i].id = (uint32_t)(start + i);
+        rows[i].key = b->s.kind == RT_STATE_HASH ? mix(index) : index;
+        rows[i].id = (uint32_t)(from + i);
     }
 }
 
-static void bench_init(struct bench *b, enum rt_state_kind kind, uint64_t n)
+/* Equal sums over two sets of rows mean equal sets, but for one chance in 2^64. */
+static uint64_t row_sum(const struct row *rows, uint64_t n)
 {
-    memset(b, 0, sizeof *b);
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        sum += mix(rows[i].key ^ mix((uint64_t)rows[i].group << 32 | rows[i].id));
+    return sum;
+}
+
+static void bench_init(struct bench *b, enum rt_state_kind kind, uint64_t n, uint64_t range, enum spread spread)
+{
+    *b = (struct bench){.n = n, .range = range, .spread = spread};
     hd_arena_init(&b->arena);
     struct rt_field *f = HD_NEWN(&b->arena, struct rt_field, 3);
     f[0] = (struct rt_field){.name = "group", .phys = RT_I32, .offset = 8, .valid_offset = -1};
@@ -63,8 +77,7 @@ static void bench_init(struct bench *b, enum rt_state_kind kind, uint64_t n)
     b->b.x.first_rows = n;
 }
 
-/* The chunk's rows again and again, with other keys each time it was made. */
-static void append_rows(struct bench *b, uint64_t n, uint64_t range, enum spread spread)
+static void append_rows(struct bench *b)
 {
     struct rt_gpu_exec *x = &b->b.x;
     struct row *rows = hd_alloc(&b->arena, sizeof *rows * CHUNK);
@@ -72,12 +85,13 @@ static void append_rows(struct bench *b, uint64_t n, uint64_t range, enum spread
     uint64_t needed;
     states_ok(rt_gpu_state_start(x, 0, false, &b->b.err), &b->b);
     rt_gpu_state_sink(x, 0, 0, &sink);
-    for (uint64_t at = 0; at < n; at += CHUNK) {
-        uint64_t m = HD_MIN(n - at, (uint64_t)CHUNK);
-        fill_chunk(rows, b->s.kind, range, spread, at);
+    for (uint64_t at = 0; at < b->n; at += CHUNK) {
+        uint64_t m = HD_MIN(b->n - at, (uint64_t)CHUNK);
+        make_rows(b, rows, at, m);
+        b->sum += row_sum(rows, m);
         states_ok(x->d->ops->upload(x->d, sink.rows + at * STRIDE, rows, m * STRIDE, &b->b.err), &b->b);
     }
-    states_ok(rt_gpu_state_full(x, 0, n, &needed, &b->b.err), &b->b);
+    states_ok(rt_gpu_state_full(x, 0, b->n, &needed, &b->b.err), &b->b);
     CHECK(needed == 0, "the rows have no room");
 }
 
@@ -95,15 +109,106 @@ static double finish_ms(struct bench *b)
     return ms;
 }
 
-/* Keys of the first rows do not fall. */
-static void check_sorted(struct bench *b)
+static void download(struct bench *b, void *to, uint64_t from, uint64_t bytes)
 {
-    uint64_t n = HD_MIN(b->live.nrows, (uint64_t)CHUNK);
-    struct row *rows = hd_alloc(&b->arena, sizeof *rows * (size_t)(n + 1));
-    struct rt_device *d = b->b.x.d;
-    states_ok(d->ops->download(d, rows, b->live.rows, (size_t)n * STRIDE, &b->b.err), &b->b);
-    for (uint64_t i = 1; i < n; i++)
-        CHECK(rows[i - 1].key <= rows[i].key, "row %llu is out of order", (unsigned long long)i);
+    states_ok(b->b.x.d->ops->download(b->b.x.d, to, from, (size_t)bytes, &b->b.err), &b->b);
+}
+
+static void *copy_of(struct bench *b, uint64_t from, uint64_t bytes)
+{
+    void *p = hd_alloc(&b->arena, (size_t)bytes);
+    download(b, p, from, bytes);
+    return p;
+}
+
+/* What says where a row has to lie: the row before it, offsets of a CSR, slots of a HASH. */
+struct places {
+    uint64_t before;
+    const uint64_t *offsets;
+    const struct hdd_hash_slot *slots;
+};
+
+static void check_place(const struct bench *b, struct places *p, const struct row *row, uint64_t at)
+{
+    if (b->s.kind == RT_STATE_ROWS) {
+        CHECK(p->before <= row->key, "row %llu is out of order", (unsigned long long)at);
+        p->before = row->key;
+    } else if (b->s.kind == RT_STATE_CSR) {
+        CHECK(row->key < b->range && p->offsets[row->key] <= at && at < p->offsets[row->key + 1],
+              "row %llu is not at its index", (unsigned long long)at);
+    } else {
+        for (uint64_t i = row->key & b->live.mask;; i = (i + 1) & b->live.mask) {
+            const struct hdd_hash_slot *s = &p->slots[i];
+            CHECK(s->count != 0, "row %llu is not found by its key", (unsigned long long)at);
+            if (s->tag == (int32_t)(row->key >> 32) && s->begin <= at && at - s->begin < (uint32_t)s->count)
+                return;
+        }
+    }
+}
+
+/* As many slots as keys, and rows in them. */
+static void check_slots(struct bench *b, const struct hdd_hash_slot *slots)
+{
+    bool *met = hd_zalloc(&b->arena, b->range);
+    struct row *rows = hd_alloc(&b->arena, sizeof *rows * CHUNK);
+    uint64_t keys = 0, used = 0, in_slots = 0;
+    for (uint64_t at = 0; at < b->n; at += CHUNK) {
+        uint64_t m = HD_MIN(b->n - at, (uint64_t)CHUNK);
+        make_rows(b, rows, at, m);
+        for (uint64_t i = 0; i < m; i++) {
+            keys += !met[rows[i].group];
+            met[rows[i].group] = true;
+        }
+    }
+    for (uint64_t i = 0; i <= b->live.mask; i++) {
+        used += slots[i].count != 0;
+        in_slots += (uint32_t)slots[i].count;
+    }
+    CHECK(used == keys && in_slots == b->n, "%llu slots of %llu rows for %llu keys of %llu rows",
+          (unsigned long long)used, (unsigned long long)in_slots, (unsigned long long)keys, (unsigned long long)b->n);
+}
+
+/* A sort with a limit: no row that is left out has a lower key than the last one that is there. */
+static void check_first(struct bench *b, uint64_t last, uint64_t lower)
+{
+    struct row *rows = hd_alloc(&b->arena, sizeof *rows * CHUNK);
+    uint64_t all = 0;
+    for (uint64_t at = 0; at < b->n; at += CHUNK) {
+        uint64_t m = HD_MIN(b->n - at, (uint64_t)CHUNK);
+        make_rows(b, rows, at, m);
+        for (uint64_t i = 0; i < m; i++)
+            all += rows[i].key < last;
+    }
+    CHECK(all == lower, "%llu rows have lower keys than the last one, %llu are there", (unsigned long long)all,
+          (unsigned long long)lower);
+}
+
+static void check_finished(struct bench *b)
+{
+    bool all = b->s.limit < 0;
+    uint64_t want = all ? b->n : HD_MIN(b->n, (uint64_t)b->s.limit), sum = 0, lower = 0;
+    struct row *rows = hd_alloc(&b->arena, sizeof *rows * CHUNK);
+    struct places p = {0};
+    CHECK(b->live.nrows == want, "%llu rows of %llu", (unsigned long long)b->live.nrows, (unsigned long long)want);
+    if (b->s.kind == RT_STATE_CSR)
+        p.offsets = copy_of(b, b->live.offsets_at.address, (b->range + 1) * sizeof *p.offsets);
+    if (b->s.kind == RT_STATE_HASH)
+        p.slots = copy_of(b, b->live.slots_at.address, (b->live.mask + 1) * sizeof *p.slots);
+    for (uint64_t at = 0; at < want; at += CHUNK) {
+        uint64_t m = HD_MIN(want - at, (uint64_t)CHUNK);
+        download(b, rows, b->live.rows + at * STRIDE, m * STRIDE);
+        for (uint64_t i = 0; i < m; i++) {
+            lower = rows[i].key != p.before ? at + i : lower;
+            check_place(b, &p, &rows[i], at + i);
+        }
+        sum += row_sum(rows, m);
+    }
+    if (all)
+        CHECK(sum == b->sum, "the rows are not those that were appended");
+    else
+        check_first(b, p.before, lower);
+    if (p.slots)
+        check_slots(b, p.slots);
 }
 
 static void bench_case(const char *name, enum rt_state_kind kind, uint64_t n, uint64_t range, enum spread spread,
@@ -114,18 +219,17 @@ static void bench_case(const char *name, enum rt_state_kind kind, uint64_t n, ui
     uint64_t bytes = 2 * n * STRIDE;
     for (int round = 0; round < 2; round++) { /* the first one compiles */
         struct bench b;
-        bench_init(&b, kind, n);
+        bench_init(&b, kind, n, range, spread);
         b.s.range = range;
         b.s.limit = limit;
         if (kind == RT_STATE_ROWS) {
             b.s.nsort = 1;
             b.s.sort = &by_key;
         }
-        append_rows(&b, n, range, spread);
+        append_rows(&b);
         double ms = finish_ms(&b);
         best = HD_MIN(best, ms);
-        if (kind != RT_STATE_HASH)
-            check_sorted(&b);
+        check_finished(&b);
         rt_gpu_state_free(&b.b.x, 0);
         states_bench_check(&b.b);
         hd_arena_release(&b.arena);

@@ -176,8 +176,9 @@ static int append(struct table *t, uint64_t from, uint64_t to)
         rt_gpu_state_sink(x, 0, 0, &sink);
         uint64_t n = HD_MIN(to - from, sink.capacity - HD_MIN(cursor, sink.capacity));
         if (n)
-            x->d->ops->upload(x->d, sink.rows + cursor * stride, t->device_rows + from * stride, (size_t)(n * stride),
-                              &t->b.err);
+            states_ok(x->d->ops->upload(x->d, sink.rows + cursor * stride, t->device_rows + from * stride,
+                                        (size_t)(n * stride), &t->b.err),
+                      &t->b);
         cursor += to - from;
         states_ok(rt_gpu_state_full(x, 0, cursor, &needed, &t->b.err), &t->b);
         if (needed == 0)
@@ -191,6 +192,11 @@ static void finish(struct table *t)
     states_ok(rt_gpu_state_finish(&t->b.x, 0, &t->b.err), &t->b);
 }
 
+static void download(struct table *t, void *to, uint64_t from, size_t n)
+{
+    states_ok(t->b.x.d->ops->download(t->b.x.d, to, from, n, &t->b.err), &t->b);
+}
+
 /* The finished rows; each is one of those that were appended, none is there twice. Their texts
  * are the host's. seen: by number. */
 static unsigned char *finished(struct table *t, bool **seen, const char *what)
@@ -200,7 +206,7 @@ static unsigned char *finished(struct table *t, bool **seen, const char *what)
     unsigned char *rows = hd_zalloc(&t->arena, bytes + 1);
     *seen = HD_NEWN(&t->arena, bool, t->n + 1);
     if (bytes)
-        states_ok(t->b.x.d->ops->download(t->b.x.d, rows, t->live.rows, bytes, &t->b.err), &t->b);
+        download(t, rows, t->live.rows, bytes);
     for (uint64_t r = 0; r < t->live.nrows; r++) {
         int32_t id = id_of(t, rows + r * stride);
         CHECK(id >= 0 && (uint64_t)id < t->n && !(*seen)[id], "%s: row %d twice", what, id);
@@ -364,9 +370,13 @@ static void check_hash(struct table *t, const char *what)
     size_t bytes = (size_t)(t->live.mask + 1) * sizeof(struct hdd_hash_slot);
     struct hdd_hash_slot *slots = hd_alloc(&t->arena, bytes);
     uint64_t stride = (uint64_t)t->s.stride, in_slots = 0;
-    t->b.x.d->ops->download(t->b.x.d, slots, t->live.slots_at.address, bytes, &t->b.err);
-    for (uint64_t i = 0; i <= t->live.mask; i++)
+    download(t, slots, t->live.slots_at.address, bytes);
+    for (uint64_t i = 0; i <= t->live.mask; i++) {
         in_slots += (uint32_t)slots[i].count;
+        if (slots[i].count != 0) /* no other slot has this key */
+            CHECK(probe(t, slots, rows, rows + slots[i].begin * stride).begin == slots[i].begin,
+                  "%s: a key is in two slots", what);
+    }
     CHECK(in_slots == t->live.nrows, "%s: %llu rows, %llu in slots", what, (unsigned long long)t->live.nrows,
           (unsigned long long)in_slots);
     for (uint64_t r = 0; r < t->n; r++) {
@@ -449,9 +459,9 @@ static void csr_case(uint64_t n, uint64_t range, bool hot, uint64_t first_rows)
     bool *seen;
     const unsigned char *rows = finished(&t, &seen, "CSR");
     uint64_t *offsets = HD_NEWN(&t.arena, uint64_t, range + 1);
-    t.b.x.d->ops->download(t.b.x.d, offsets, t.live.offsets_at.address, (size_t)(range + 1) * 8, &t.b.err);
+    download(&t, offsets, t.live.offsets_at.address, (size_t)(range + 1) * 8);
     CHECK(t.live.nrows == n, "%llu rows", (unsigned long long)t.live.nrows);
-    for (uint64_t i = 0; i < range; at += count[i++]) {
+    for (uint64_t i = 0; i < range; at += count[i++]) { /* nrows rows, none twice: all are there */
         CHECK(offsets[i] == at, "offset %llu is %llu, expected %llu", (unsigned long long)i,
               (unsigned long long)offsets[i], (unsigned long long)at);
         for (uint64_t r = at; r < at + count[i]; r++) {
@@ -541,7 +551,7 @@ static void check_clear(struct table *t, uint64_t from)
     unsigned char *rows = hd_alloc(&t->arena, (size_t)(n * stride));
     memcpy(want + t->s.fields[1].offset, &least, 8);
     memcpy(want + t->s.fields[2].offset, &most, 8);
-    t->b.x.d->ops->download(t->b.x.d, rows, t->live.rows_at.address, (size_t)(n * stride), &t->b.err);
+    download(t, rows, t->live.rows_at.address, (size_t)(n * stride));
     for (uint64_t r = from; r < n; r++)
         CHECK(memcmp(rows + r * stride, want, (size_t)stride) == 0, "row %llu is not clear", (unsigned long long)r);
 }
@@ -578,7 +588,7 @@ static void check_groups(struct table *t, uint64_t n)
 {
     size_t bytes = (size_t)(t->live.mask + 1) * 8;
     uint64_t *slots = hd_alloc(&t->arena, bytes), used = 0;
-    t->b.x.d->ops->download(t->b.x.d, slots, t->live.slots_at.address, bytes, &t->b.err);
+    download(t, slots, t->live.slots_at.address, bytes);
     CHECK(t->live.mask + 1 > t->live.capacity, "fewer slots than groups");
     for (uint64_t i = 0; i <= t->live.mask; i++)
         used += slots[i] != 0;
@@ -618,7 +628,7 @@ static void test_groups(void)
     CHECK(needed >= 300, "300 groups need %llu rows", (unsigned long long)needed);
     states_ok(rt_gpu_state_retry(x, 0, needed, &t.b.err), &t.b);
     unsigned char *rows = hd_alloc(&t.arena, bytes);
-    x->d->ops->download(x->d, rows, t.live.rows_at.address, bytes, &t.b.err);
+    download(&t, rows, t.live.rows_at.address, bytes);
     CHECK(memcmp(rows, t.rows, bytes) == 0, "the first pipeline's groups have changed");
     check_clear(&t, t.n);
     check_groups(&t, t.n);
@@ -630,11 +640,6 @@ static void test_groups(void)
 }
 
 /* ---- by index ---------------------------------------------------------------------------- */
-
-static void download(struct table *t, void *to, uint64_t from, size_t n)
-{
-    states_ok(t->b.x.d->ops->download(t->b.x.d, to, from, n, &t->b.err), &t->b);
-}
 
 /* A pipeline that must run again finds the state as it was: empty, or what an earlier one left. */
 static void undo_case(enum rt_state_kind kind)
@@ -691,7 +696,7 @@ static void check_zero(struct table *t, uint64_t address, size_t n)
 {
     unsigned char *p = hd_alloc(&t->arena, n);
     CHECK(address % 8 == 0 && address, "an array at %llx", (unsigned long long)address);
-    states_ok(t->b.x.d->ops->download(t->b.x.d, p, address, n, &t->b.err), &t->b);
+    download(t, p, address, n);
     for (size_t i = 0; i < n; i++)
         CHECK(p[i] == 0, "byte %zu is not 0", i);
 }
