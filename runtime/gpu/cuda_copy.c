@@ -23,8 +23,9 @@ int rt_cuda_download(struct rt_device *d, void *to, uint64_t from, size_t n, str
         HD_TRY(rt_cuda_check(c, c->cu->cuMemHostAlloc(&c->bounce, BOUNCE, 0), "pinned memory", err));
     for (size_t at = 0; at < n; at += BOUNCE) {
         size_t k = HD_MIN(n - at, (size_t)BOUNCE);
-        HD_TRY(rt_cuda_check(c, c->cu->cuMemcpyDtoHAsync(c->bounce, from + at, k, c->stream), "download", err));
-        HD_TRY(rt_cuda_check(c, c->cu->cuStreamSynchronize(c->stream), "download", err));
+        HD_TRY(
+            rt_cuda_check(c, c->cu->cuMemcpyDtoHAsync(c->bounce, from + at, k, rt_cuda_compute(c)), "download", err));
+        HD_TRY(rt_cuda_check(c, c->cu->cuStreamSynchronize(rt_cuda_compute(c)), "download", err));
         memcpy((char *)to + at, c->bounce, k);
     }
     return 0;
@@ -94,7 +95,7 @@ static int upload_large(struct rt_cuda *c, uint64_t to, const void *from, size_t
     if (!c->staging)
         HD_TRY(rt_cuda_check(c, c->cu->cuMemHostAlloc(&c->staging, (size_t)THREADS * SLOTS * PIECE, 0), "pinned memory",
                              err));
-    HD_TRY(rt_cuda_check(c, c->cu->cuStreamSynchronize(c->stream), "upload", err));
+    HD_TRY(rt_cuda_check(c, c->cu->cuStreamSynchronize(rt_cuda_compute(c)), "upload", err));
     while (started < want && pthread_create(&threads[started], NULL, stage_thread, &u) == 0)
         started++;
     stage_thread(&u);
@@ -111,5 +112,5 @@ int rt_cuda_upload(struct rt_device *d, uint64_t to, const void *from, size_t n,
         return upload_large(c, to, from, n, err);
     if (n == 0)
         return 0;
-    return rt_cuda_check(c, c->cu->cuMemcpyHtoDAsync(to, from, n, c->stream), "upload", err);
+    return rt_cuda_check(c, c->cu->cuMemcpyHtoDAsync(to, from, n, rt_cuda_compute(c)), "upload", err);
 }

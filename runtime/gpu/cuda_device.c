@@ -40,6 +40,11 @@ int rt_cuda_check(struct rt_cuda *c, int status, const char *what, struct hd_err
                                       : HD_FAIL(err, EXEC, NULL, "CUDA, %s: %s", what, why);
 }
 
+int rt_cuda_alive(const struct rt_cuda *c, struct hd_err *err)
+{
+    return c->d.lost ? HD_FAIL(err, EXEC, NULL, "%s", c->d.why) : 0;
+}
+
 /* A device that could not be made anew has no context. */
 static void enter(struct rt_device *d)
 {
@@ -72,7 +77,8 @@ static int set(struct rt_device *d, uint64_t to, int byte, size_t n, struct hd_e
     struct rt_cuda *c = rt_cuda(d);
     if (n == 0)
         return 0;
-    return rt_cuda_check(c, c->cu->cuMemsetD8Async(to, (unsigned char)byte, n, c->stream), "clearing memory", err);
+    return rt_cuda_check(c, c->cu->cuMemsetD8Async(to, (unsigned char)byte, n, rt_cuda_compute(c)), "clearing memory",
+                         err);
 }
 
 static int copy(struct rt_device *d, uint64_t to, uint64_t from, size_t n, struct hd_err *err)
@@ -80,7 +86,7 @@ static int copy(struct rt_device *d, uint64_t to, uint64_t from, size_t n, struc
     struct rt_cuda *c = rt_cuda(d);
     if (n == 0)
         return 0;
-    return rt_cuda_check(c, c->cu->cuMemcpyDtoDAsync(to, from, n, c->stream), "copying memory", err);
+    return rt_cuda_check(c, c->cu->cuMemcpyDtoDAsync(to, from, n, rt_cuda_compute(c)), "copying memory", err);
 }
 
 /* ---- code ------------------------------------------------------------------------------ */
@@ -216,9 +222,10 @@ static int launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t
     const struct rt_driver *cu = c->cu;
     if (hd_fault(HD_FAULT_DEVICE))
         params = without_addresses(params);
-    int status = cooperative
-                     ? cu->cuLaunchCooperativeKernel(f->f, blocks, 1, 1, threads, 1, 1, shared_bytes, c->stream, params)
-                     : cu->cuLaunchKernel(f->f, blocks, 1, 1, threads, 1, 1, shared_bytes, c->stream, params, NULL);
+    int status =
+        cooperative
+            ? cu->cuLaunchCooperativeKernel(f->f, blocks, 1, 1, threads, 1, 1, shared_bytes, rt_cuda_compute(c), params)
+            : cu->cuLaunchKernel(f->f, blocks, 1, 1, threads, 1, 1, shared_bytes, rt_cuda_compute(c), params, NULL);
     return rt_cuda_check(c, status, "launch", err);
 }
 
@@ -227,7 +234,7 @@ static int launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t
 static int sync_stream(struct rt_device *d, struct hd_err *err)
 {
     struct rt_cuda *c = rt_cuda(d);
-    return rt_cuda_check(c, c->cu->cuStreamSynchronize(c->stream), "kernel", err);
+    return rt_cuda_check(c, c->cu->cuStreamSynchronize(rt_cuda_compute(c)), "kernel", err);
 }
 
 static double now_ms(void)
@@ -242,7 +249,7 @@ static int poll(struct rt_device *d, double ms, bool *done, struct hd_err *err)
     struct rt_cuda *c = rt_cuda(d);
     double start = now_ms(), waited = 0;
     int status;
-    while ((status = c->cu->cuStreamQuery(c->stream)) == CU_NOT_READY && waited < ms) {
+    while ((status = c->cu->cuStreamQuery(rt_cuda_compute(c))) == CU_NOT_READY && waited < ms) {
         if (waited > SPIN_MS)
             usleep(50);
         waited = now_ms() - start;
@@ -260,44 +267,6 @@ static int poke(struct rt_device *d, uint64_t to, uint32_t word, struct hd_err *
     return rt_cuda_check(c, c->cu->cuStreamSynchronize(c->side), "writing a word", err);
 }
 
-/* ---- time ------------------------------------------------------------------------------ */
-
-static int new_event(struct rt_device *d, rt_event **out, struct hd_err *err)
-{
-    struct rt_cuda *c = rt_cuda(d);
-    rt_event *e = c->spare;
-    if (e) {
-        c->spare = e->next;
-    } else {
-        e = hd_try_calloc(1, sizeof *e);
-        if (!e)
-            return HD_FAIL(err, RESOURCE, NULL, "out of memory");
-        if (rt_cuda_check(c, c->cu->cuEventCreate(&e->e, 0), "event", err) != 0) {
-            free(e);
-            return -1;
-        }
-    }
-    *out = e;
-    return rt_cuda_check(c, c->cu->cuEventRecord(e->e, c->stream), "event", err);
-}
-
-static int elapsed(struct rt_device *d, rt_event *from, rt_event *to, double *ms, struct hd_err *err)
-{
-    struct rt_cuda *c = rt_cuda(d);
-    float t = 0;
-    HD_TRY(rt_cuda_check(c, c->cu->cuEventSynchronize(to->e), "event", err));
-    HD_TRY(rt_cuda_check(c, c->cu->cuEventElapsedTime(&t, from->e, to->e), "event", err));
-    *ms = (double)t;
-    return 0;
-}
-
-static void free_event(struct rt_device *d, rt_event *e)
-{
-    struct rt_cuda *c = rt_cuda(d);
-    e->next = c->spare;
-    c->spare = e;
-}
-
 /* ---- open and close -------------------------------------------------------------------- */
 
 /* Works for a lost device too: what the driver refuses goes with the context. */
@@ -307,26 +276,23 @@ static void close_context(struct rt_cuda *c)
     if (!c->context)
         return;
     enter(&c->d);
-    while (c->spare) {
-        rt_event *e = c->spare;
-        c->spare = e->next;
-        cu->cuEventDestroy(e->e);
-        free(e);
-    }
+    rt_cuda_events_close(c);
     if (c->bounce)
         cu->cuMemFreeHost(c->bounce);
     if (c->staging)
         cu->cuMemFreeHost(c->staging);
     if (c->words)
         cu->cuMemFreeHost(c->words);
-    if (c->stream)
-        cu->cuStreamDestroy(c->stream);
+    for (int i = 0; i < RT_NSTREAMS; i++)
+        if (c->streams[i])
+            cu->cuStreamDestroy(c->streams[i]);
     if (c->side)
         cu->cuStreamDestroy(c->side);
     leave(&c->d);
     cu->cuDevicePrimaryCtxRelease(c->device);
     c->context = NULL;
-    c->stream = c->side = NULL;
+    memset(c->streams, 0, sizeof c->streams);
+    c->side = NULL;
     c->bounce = c->staging = NULL;
     c->words = NULL;
 }
@@ -368,9 +334,16 @@ static const struct rt_device_ops ops = {
     .sync = sync_stream,
     .poll = poll,
     .poke = poke,
-    .event = new_event,
-    .elapsed = elapsed,
-    .event_free = free_event,
+    .event = rt_cuda_event,
+    .elapsed = rt_cuda_elapsed,
+    .event_free = rt_cuda_event_free,
+    .record = rt_cuda_record,
+    .stream_wait = rt_cuda_stream_wait,
+    .stream_sync = rt_cuda_stream_sync,
+    .event_done = rt_cuda_event_done,
+    .event_sync = rt_cuda_event_sync,
+    .open_peer = rt_cuda_open_peer,
+    .copy_peer = rt_cuda_copy_peer,
     .reset = reset,
     .close = close_device,
 };
@@ -413,8 +386,8 @@ static int open_context(struct rt_cuda *c, struct hd_err *err)
     HD_TRY(rt_cuda_check(c, c->cu->cuDevicePrimaryCtxRetain(&c->context, c->device), "context", err));
     enter(&c->d);
     int rc = fill_info(c, err);
-    if (rc == 0)
-        rc = rt_cuda_check(c, c->cu->cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING), "stream", err);
+    for (int i = 0; i < RT_NSTREAMS && rc == 0; i++)
+        rc = rt_cuda_check(c, c->cu->cuStreamCreate(&c->streams[i], CU_STREAM_NON_BLOCKING), "stream", err);
     if (rc == 0)
         rc = rt_cuda_check(c, c->cu->cuStreamCreate(&c->side, CU_STREAM_NON_BLOCKING), "stream", err);
     if (rc == 0)

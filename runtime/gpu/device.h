@@ -2,11 +2,20 @@
  * driver (cuda_device.c), and the SIMT emulator of the tests, so that everything above this
  * header (states, schedule, retries, finishing, results) runs and is tested without a GPU.
  *
- * Addresses are 64-bit device addresses. Work is queued on one stream per device handle and runs
- * in order; only `upload` of much, `download`, `sync`, `poll` and `elapsed` wait. All functions may be called
- * from one thread at a time, between `enter` and `leave`. int results: 0, or -1 with err set: RESOURCE for
- * memory, EXEC for the rest. A kernel that reads or writes where it must not takes the whole device with it: it is *lost*,
- * with all memory and code on it. */
+ * Several devices of one kind may be open at once. Addresses are 64-bit device addresses; no two devices of a kind have
+ * the same. Functions of a device may be called from one thread at a time, between `enter` and `leave`; functions of
+ * different devices side by side. int results: 0, or -1 with err set: RESOURCE for memory, EXEC for the rest.
+ *
+ * Work is queued on the streams of a device. What is on one stream runs in the order in which it was queued. What is on
+ * different streams, of one device or of several, runs in any order and side by side, unless an event orders it: a
+ * stream that waits for an event goes on once all is done that the event's stream had queued when it was recorded, and
+ * then sees what that wrote. Operations that name no stream use the compute stream. The host waits in `upload` of much,
+ * `download`, `sync`, `poll`, `elapsed`, `stream_sync`, `event_sync`, `free`, `reset` and `close` only. An error of what
+ * is queued shows in whatever waits for it, or in any later operation of the device.
+ *
+ * A kernel that reads or writes where it must not takes the whole device with it: it is *lost*, with all memory, code,
+ * events and page-locked memory that were made by it. Another device that waits for an event of a lost one, or copies
+ * from or to it, fails with EXEC; it is lost itself only if its own `lost` says so. */
 #ifndef HEDDLE_RUNTIME_GPU_DEVICE_H
 #define HEDDLE_RUNTIME_GPU_DEVICE_H
 
@@ -36,12 +45,21 @@ typedef struct rt_module rt_module;     /* opaque, of the implementation */
 typedef struct rt_function rt_function;
 typedef struct rt_event rt_event;
 
+/* Launches are on the compute stream; the others are for transfers that run beside kernels. */
+enum rt_stream { RT_STREAM_COMPUTE, RT_STREAM_IN, RT_STREAM_OUT, RT_NSTREAMS };
+
 struct rt_device {
     const struct rt_device_ops *ops;
     struct rt_device_info info;
     bool lost;     /* an error that nothing on the device survives: every operation fails until `reset` */
     char why[256]; /* what it was */
     void *self; /* of the implementation */
+};
+
+/* Memory on one of several devices. */
+struct rt_place {
+    struct rt_device *device;
+    uint64_t address;
 };
 
 struct rt_device_ops {
@@ -75,11 +93,31 @@ struct rt_device_ops {
     /* Writes a word although a kernel runs (its own stream): the abort word. */
     int (*poke)(struct rt_device *d, uint64_t to, uint32_t word, struct hd_err *err);
     /* ---- time */
-    int (*event)(struct rt_device *d, rt_event **out, struct hd_err *err); /* recorded on the stream now */
+    int (*event)(struct rt_device *d, rt_event **out, struct hd_err *err); /* recorded on the compute stream now */
     int (*elapsed)(struct rt_device *d, rt_event *from, rt_event *to, double *ms, struct hd_err *err);
+    /* Of `event` and of `record`. A stream that was told to wait for it still does. */
     void (*event_free)(struct rt_device *d, rt_event *e);
-    /* Makes a lost device anew: nothing is on it, what was found or given before means nothing. Not between `enter`
-     * and `leave`. On failure it stays lost. */
+    /* ---- order between streams */
+    /* An event that is reached when all is done that the stream has queued so far. It has no time. */
+    int (*record)(struct rt_device *d, enum rt_stream s, rt_event **out, struct hd_err *err);
+    /* What the stream queues from now on starts once e is reached: an event of any device of this kind, which nobody
+     * frees meanwhile. */
+    int (*stream_wait)(struct rt_device *d, enum rt_stream s, rt_event *e, struct hd_err *err);
+    int (*stream_sync)(struct rt_device *d, enum rt_stream s, struct hd_err *err);
+    /* Of an event of this device. event_done does not wait. */
+    int (*event_done)(struct rt_device *d, rt_event *e, bool *done, struct hd_err *err);
+    int (*event_sync)(struct rt_device *d, rt_event *e, struct hd_err *err);
+    /* ---- between devices of this kind */
+    /* From now on, until one of both is reset or closed, kernels of d may use memory of the other device, and copies
+     * between them take the shortest way; the opposite direction is a call of its own. *direct false: the machine has
+     * no such way, and kernels must not. Asking again changes nothing. */
+    int (*open_peer)(struct rt_device *d, struct rt_device *other, bool *direct, struct hd_err *err);
+    /* Queued on a stream of d, which is the device of one place or of both. Needs no `open_peer`: without it the bytes
+     * go through the host. Only events order it with what the other device does. */
+    int (*copy_peer)(struct rt_device *d, enum rt_stream s, struct rt_place to, struct rt_place from, size_t n,
+                     struct hd_err *err);
+    /* Makes a lost device anew: nothing is on it, what was found or given before means nothing, and it has no peers.
+     * Not between `enter` and `leave`. On failure it stays lost. */
     int (*reset)(struct rt_device *d, struct hd_err *err);
     void (*close)(struct rt_device *d);
 };

@@ -14,7 +14,7 @@ typedef struct cu_event_opaque *cu_event;
 typedef struct cu_link_opaque *cu_link;
 
 /* Numbers of the driver's interface. */
-enum { CU_OUT_OF_MEMORY = 2, CU_NOT_READY = 600 };
+enum { CU_OUT_OF_MEMORY = 2, CU_NOT_READY = 600, CU_PEER_ALREADY_ENABLED = 704 };
 /* Errors after which a context fails every call: X(name, number). */
 #define CU_FATAL(X) \
     X(ECC, 214) \

@@ -1,6 +1,7 @@
 #include "tests/simt/sim_device.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,14 +36,15 @@ struct device {
     uint64_t launches, used;
 };
 
-struct rt_module {
-    void *library;
-    int fd; /* open as long as the library: the loader knows libraries by path */
-};
 struct rt_function {
     struct rt_function *next;
     void *entry;
     char name[64];
+};
+struct rt_module {
+    void *library;
+    int fd; /* open as long as the library: the loader knows libraries by path */
+    struct rt_function *functions;
 };
 struct rt_event {
     struct timespec at;
@@ -196,28 +198,30 @@ static int emu_load(struct rt_device *d, const void *image, size_t n, rt_module 
         return HD_FAIL(err, TOOL, NULL, "%s", dlerror());
     }
     *out = malloc(sizeof **out);
-    **out = (struct rt_module){library, fd};
+    **out = (struct rt_module){.library = library, .fd = fd};
     return 0;
 }
 
 static void emu_unload(struct rt_device *d HD_UNUSED, rt_module *m)
 {
+    while (m->functions) {
+        struct rt_function *f = m->functions;
+        m->functions = f->next;
+        free(f);
+    }
     dlclose(m->library);
     close(m->fd);
     free(m);
 }
 
-/* Functions live as long as the process: they are few. */
 static int emu_find(struct rt_device *d, rt_module *m, const char *entry, int threads, uint32_t shared_bytes HD_UNUSED,
                     rt_function **out, struct rt_function_info *info, struct hd_err *err)
 {
-    static struct rt_function *all;
     rt_function *f = calloc(1, sizeof *f);
     f->entry = dlsym(m->library, entry);
     snprintf(f->name, sizeof f->name, "%s", entry);
-    f->next = all;
-    all = f;
-    *out = f;
+    f->next = m->functions;
+    *out = m->functions = f;
     if (!f->entry || threads % SIMT_LANES)
         return HD_FAIL(err, TOOL, NULL, "no kernel %s for %d threads", entry, threads);
     if (info)
@@ -245,6 +249,9 @@ static void run_thread(void *context)
         one(c->params[0]);
 }
 
+/* The emulator runs one kernel at a time, whoever's. */
+static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
+
 static int emu_launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t threads,
                       uint32_t shared_bytes HD_UNUSED, bool cooperative HD_UNUSED, void **params, struct hd_err *err)
 {
@@ -260,7 +267,10 @@ static int emu_launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint
         snprintf(d->why, sizeof d->why, "%s used a wrong address", f->name);
         return 0; /* a launch is only queued: whoever waits next is told */
     }
-    if (simt_launch(&so, run_thread, &c, &report) != 0)
+    pthread_mutex_lock(&one_launch);
+    int rc = simt_launch(&so, run_thread, &c, &report);
+    pthread_mutex_unlock(&one_launch);
+    if (rc != 0)
         return HD_FAIL(err, EXEC, NULL, "%s: %s", f->name, report.message);
     for (const struct buffer *b = e->buffers; b; b = b->next)
         if (!buffer_intact(b))
@@ -300,6 +310,55 @@ static void emu_event_free(struct rt_device *d HD_UNUSED, rt_event *event)
     free(event);
 }
 
+/* ---- order, and other devices -------------------------------------------------------------- */
+
+/* All is done when it is queued. */
+static int emu_record(struct rt_device *d, enum rt_stream s HD_UNUSED, rt_event **out, struct hd_err *err)
+{
+    HD_TRY(alive(d, err));
+    return emu_event(d, out, err);
+}
+
+static int emu_stream_wait(struct rt_device *d, enum rt_stream s HD_UNUSED, rt_event *e HD_UNUSED, struct hd_err *err)
+{
+    return alive(d, err);
+}
+
+static int emu_stream_sync(struct rt_device *d, enum rt_stream s HD_UNUSED, struct hd_err *err)
+{
+    return alive(d, err);
+}
+
+static int emu_event_done(struct rt_device *d, rt_event *e HD_UNUSED, bool *done, struct hd_err *err)
+{
+    *done = true;
+    return alive(d, err);
+}
+
+static int emu_event_sync(struct rt_device *d, rt_event *e HD_UNUSED, struct hd_err *err)
+{
+    return alive(d, err);
+}
+
+static int emu_open_peer(struct rt_device *d, struct rt_device *other, bool *direct, struct hd_err *err)
+{
+    HD_TRY(alive(d, err));
+    HD_TRY(alive(other, err));
+    *direct = true;
+    return 0;
+}
+
+static int emu_copy_peer(struct rt_device *d, enum rt_stream s HD_UNUSED, struct rt_place to, struct rt_place from,
+                         size_t n, struct hd_err *err)
+{
+    if (d != to.device && d != from.device)
+        HD_BUG("a copy between devices is queued on a third one");
+    HD_TRY(alive(to.device, err));
+    HD_TRY(alive(from.device, err));
+    memcpy(bytes_at(to.device, to.address, n), bytes_at(from.device, from.address, n), n);
+    return 0;
+}
+
 /* What was on the device is given back by then, but for what a test took by itself. */
 static int emu_reset(struct rt_device *d, struct hd_err *err HD_UNUSED)
 {
@@ -334,6 +393,13 @@ static const struct rt_device_ops operations = {.name = "emulator",
                                                 .event = emu_event,
                                                 .elapsed = emu_elapsed,
                                                 .event_free = emu_event_free,
+                                                .record = emu_record,
+                                                .stream_wait = emu_stream_wait,
+                                                .stream_sync = emu_stream_sync,
+                                                .event_done = emu_event_done,
+                                                .event_sync = emu_event_sync,
+                                                .open_peer = emu_open_peer,
+                                                .copy_peer = emu_copy_peer,
                                                 .reset = emu_reset,
                                                 .close = emu_close};
 
