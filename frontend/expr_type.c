@@ -449,10 +449,25 @@ static struct fe_expr *cast_to_compare(struct fe_typing *t, struct fe_expr *e, s
     return same ? e : fe_expr_cast(t->arena, e, type);
 }
 
+/* A decimal literal with the precision that its digits give it. One that was an integer would be printed as
+ * such, and would be another literal where it is compared with `=`. */
+static struct fe_expr *as_written(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *e)
+{
+    struct fe_value v = e->value;
+    if (e->op != FE_LIT || v.is_null || v.type.kind != HD_DECIMAL)
+        return e;
+    v.type.precision = (unsigned char)HD_MAX(v.type.scale, 1);
+    while (!fe_value_in_range(v.i, v.type))
+        v.type.precision++;
+    return make_literal(t, x, v);
+}
+
 /* An item that is no constant makes the list a chain of comparisons. */
 static int in_as_or(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     struct fe_expr **or = HD_NEWN(t->arena, struct fe_expr *, x->nargs);
+    for (int i = 0; i < x->nargs; i++)
+        a[i] = as_written(t, x, a[i]);
     for (int i = 1; i < x->nargs; i++)
         or [i - 1] = make2(t, x, FE_EQ, hd_type_of(HD_BOOL), a[0], a[i]);
     *out = or [0];
