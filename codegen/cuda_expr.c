@@ -60,7 +60,7 @@ static const bool costly[FE_OP_COUNT] = {
 static bool is_guarded(const struct cu_unit *u, int index)
 {
     const struct pl_expr *e = cu_expr_of(u, index);
-    if (e->fail || e->poison || e->outlined || costly[e->op])
+    if (e->fail || e->outlined || costly[e->op])
         return true;
     for (int i = 0; i < e->nargs; i++)
         if (is_guarded(u, e->args[i]))
@@ -225,9 +225,6 @@ static const char *lookup(struct cu_unit *u, const struct pl_expr *e)
     const struct rt_state *st = &u->spec->states[e->state];
     const char *row = cu_row(u, e->state), *field = cu_field(u, st, 0);
     const char *rows = cu_arg(u, e->arg), *code = argument(u, e, 0), *valid = "";
-    if (e->poison)
-        code = hd_asprintf(u->arena, "hdd_sound(run, %s, %s, &%s::%s, %s)", cu_number(u, e->path), rows, row,
-                           cu_field(u, st, 1), code);
     if (st->fields[0].valid_offset >= 0)
         valid = hd_asprintf(u->arena, " &%s::%s_valid,", row, field);
     return hd_asprintf(u->arena, "hdd_lookup<%s>(%s, &%s::%s,%s %s)", cu_type(e->phys), rows, row, field, valid, code);

@@ -217,7 +217,7 @@ static LLVMValueRef lookup(struct cg_fn *f, const struct cg_val *keys, const enu
 }
 
 /* Row addresses stay good while the function runs: only its own lookups make the runtime move
- * rows, and before each of them the image is written back. So no epoch is compared. */
+ * rows, and before each of them the image is written back. */
 static void hash_save(struct cg_fn *f)
 {
     struct cg_sink *k = f->sink;

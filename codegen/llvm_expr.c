@@ -61,7 +61,7 @@ bool cg_phys_cheap(enum rt_phys p)
 
 static bool guarded(struct cg_mod *m, const struct pl_expr *e)
 {
-    if (e->fail || e->poison || e->outlined || costly[e->op])
+    if (e->fail || e->outlined || costly[e->op])
         return true;
     for (int i = 0; i < e->nargs; i++) {
         if (compares[e->op] && !cg_phys_cheap(cg_arg_phys(m, e, i)))

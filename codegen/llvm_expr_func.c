@@ -121,7 +121,7 @@ struct cg_val cgl_dict_text(struct cg_fn *f, const struct pl_expr *e)
     return cg_when_end(f, &w, RT_STR, s);
 }
 
-/* Field 0 of the row of a dictionary map; field 1 tells that the entry could not be mapped. */
+/* Field 0 of the row of a dictionary map. */
 struct cg_val cgl_lookup(struct cg_fn *f, const struct pl_expr *e)
 {
     const struct rt_state *st = &f->m->prog->spec->states[e->state];
@@ -129,8 +129,6 @@ struct cg_val cgl_lookup(struct cg_fn *f, const struct pl_expr *e)
     LLVMValueRef rows = cg_arg_ptr(f, e->arg);
     struct cg_when w = cg_when_begin(f, code.valid);
     LLVMValueRef row = l_row(f, rows, l_zext(f, code.v, f->m->i64), st->stride);
-    if (e->poison)
-        cg_fail_if(f, cg_load_field(f, &st->fields[1], row, true).v, RT_FAIL_CAST_TEXT, e->path);
     struct cg_val v = cg_load_field(f, &st->fields[0], row, true);
     return cg_when_end(f, &w, e->phys, v);
 }

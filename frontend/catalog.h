@@ -108,6 +108,13 @@ struct fe_table {
     void *store; /* the runtime's handle for first-use checksum verification; opaque here */
 };
 
+/* A part of a table's data that is verified as a whole. */
+struct fe_table_part {
+    const struct fe_table *table;
+    enum fe_part_kind { FE_PART_COLUMN, FE_PART_KEYIDX, FE_PART_FK } kind;
+    int number; /* of the column, key index or foreign key */
+};
+
 struct fe_catalog {
     int ntables;
     struct fe_table **tables;

@@ -269,6 +269,8 @@ static int stride_guess(const struct stage *g)
     return 8 + 8 * (g->naggs + g->nany) + 8;
 }
 
+enum { PRIVATE_BYTES = 1 << 20 }; /* a dense aggregate that every thread may have a copy of */
+
 /* Dense pays while clearing and scanning its range costs less than hashing the rows. */
 static enum rt_state_kind choose_state(struct ctx *c, struct pipe *p, const struct stream *s, const struct stage *g,
                                        const struct pack *d, bool dense_ok, bool *shared)
@@ -277,9 +279,8 @@ static enum rt_state_kind choose_state(struct ctx *c, struct pipe *p, const stru
     if (g->nkept == 0)
         return RT_STATE_AGG_SCALAR;
     double bytes = dense_ok ? (double)d->range * stride_guess(g) : 0;
-    uint64_t private_bytes = c->opt.private_bytes ? c->opt.private_bytes : 1 << 20;
     double hash_ns = HD_MAX(s->est, 1024) * 25;
-    if (dense_ok && (bytes <= (double)private_bytes / 4 || (bytes <= (double)private_bytes && bytes * 0.2 < hash_ns)))
+    if (dense_ok && (bytes <= PRIVATE_BYTES / 4 || (bytes <= PRIVATE_BYTES && bytes * 0.2 < hash_ns)))
         return RT_STATE_AGG_DENSE;
     /* As large as what it sums up, it is no worse to keep. */
     if (dense_ok && bytes * 0.2 < hash_ns && bytes < HD_MAX(4e9, s->est * 32) && sharable(c, p, s, g)) {

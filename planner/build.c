@@ -478,20 +478,20 @@ static uint64_t source_bound(const struct ctx *c, const struct rt_pipeline *p)
     HD_BUG("source %d", (int)p->source);
 }
 
-static void touch(struct ctx *c, struct rt_pipeline *r, const struct fe_table *t, int column)
+static void touch(struct ctx *c, struct rt_pipeline *r, const struct fe_table *t, enum fe_part_kind kind, int number)
 {
     for (int i = 0; i < r->ntouched; i++)
-        if (r->touched[i].table == t && r->touched[i].column == column)
+        if (r->touched[i].table == t && r->touched[i].kind == kind && r->touched[i].number == number)
             return;
     hd_grow1(c->a, r->touched, r->ntouched);
-    r->touched[r->ntouched++] = (struct rt_touched){t, column};
+    r->touched[r->ntouched++] = (struct fe_table_part){t, kind, number};
 }
 
 static void touch_dicts(struct ctx *c, struct rt_pipeline *r, int e)
 {
     const struct pl_expr *x = &c->exprs.v[e];
     if (x->op == FE_DICT_TEXT)
-        touch(c, r, c->args.v[x->arg].table, c->args.v[x->arg].column);
+        touch(c, r, c->args.v[x->arg].table, FE_PART_COLUMN, c->args.v[x->arg].column);
     for (int i = 0; i < x->nargs; i++)
         touch_dicts(c, r, x->args[i]);
 }
@@ -500,15 +500,15 @@ static void seal_touched(struct ctx *c, const struct pl_pipeline *q)
 {
     struct rt_pipeline *r = q->spec;
     if (r->source == RT_SOURCE_DICT)
-        touch(c, r, r->table, r->column);
+        touch(c, r, r->table, FE_PART_COLUMN, r->column);
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         if (s->kind == PL_STEP_LOAD_COLUMN)
-            touch(c, r, s->table, s->column);
+            touch(c, r, s->table, FE_PART_COLUMN, s->column);
         if (s->kind == PL_STEP_PROBE_KEY)
-            touch(c, r, s->table, -1 - s->index);
+            touch(c, r, s->table, FE_PART_KEYIDX, s->index);
         if (s->kind == PL_STEP_EXPAND_FK)
-            touch(c, r, s->table, -1000 - s->index);
+            touch(c, r, s->table, FE_PART_FK, s->index);
         if (s->expr >= 0)
             touch_dicts(c, r, s->expr);
         for (int k = 0; k < s->nkeys; k++)

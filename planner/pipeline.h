@@ -43,7 +43,7 @@ struct pl_slot {
  *   TO_TEXT: value of in_type -> STR · FROM_TEXT: STR -> value of out_type, fail: CAST_TEXT
  *   DICT_TEXT: I32 code -> STR by dictionary args arg, arg2 (offsets, bytes)
  *   LOOKUP: I32 code -> field 0 of ARRAY state `state` row [code], rows address in arg. The result is nullable if the
- *     field is; `poison`: field 1 (BOOL) true raises CAST_TEXT with `path`
+ *     field is
  *   LOW_WORD: I128 modulo 2^64, as I128 >= 0 · HIGH_WORD: I128 / 2^64 rounded down -> I64 ·
  *     OF_PARTS: I128 high, I128 low, I64 n > 0: (high * 2^64 + low) * 10^scale / n, rounded half away from zero, to
  *     phys I64 or I128; raises OVERFLOW beyond I64, or limit_digits
@@ -52,7 +52,7 @@ struct pl_slot {
 struct pl_expr {
     enum fe_op op;
     enum rt_phys phys;
-    bool nullable, fail, is_null, poison;
+    bool nullable, fail, is_null;
     bool saturate;   /* RESCALE of I128: beyond 10^38 - 1 the result is +-10^38, nothing is raised */
     bool wild;       /* LIKE: the pattern has a `_`, which matches any byte */
     bool outlined;   /* code of its own, called where the value is needed; only in framed pipelines */
@@ -133,7 +133,6 @@ struct pl_step {
     bool splittable;          /* EXPAND_*: a range may be long: emit a level entry, split over threads */
     int level;                /* level of the loop nest this step runs in */
     double est;               /* estimated rows that reach it; < 0 unknown */
-    const char *note;         /* why, for explain; may be NULL */
     const char *path;
 };
 
@@ -242,7 +241,6 @@ struct pl_options {
     enum rt_balance balance; /* on a GPU; AUTO: what each pipeline needs */
     int threads;      /* private copies are planned for this many */
     int gpu_blocks;   /* copies per block likewise; 0: those of a large GPU */
-    uint64_t private_bytes; /* largest private dense aggregate per thread; 0: default 1 MiB */
     int frame_weight; /* pipelines that weigh more are framed; 0: default (planner/parts.c) */
     /* Called before planning reads the dictionary of a column; NULL: dictionaries are sound. */
     int (*touch_dict)(const struct fe_table *t, int column, struct hd_err *err);

@@ -183,11 +183,8 @@ struct rt_pipeline {
     bool ordered;        /* run on one thread in row order (a sorted source whose order must survive) */
     int nwrites;         /* states that it changes: its sink's first, then those whose match bits it sets */
     int *writes;
-    int ntouched;        /* columns read: verified before the run */
-    struct rt_touched {
-        const struct fe_table *table;
-        int column; /* -1 - k: key index k; -1000 - k: foreign key k */
-    } *touched;
+    int ntouched;        /* what it reads of tables: verified before the run */
+    struct fe_table_part *touched;
 };
 
 enum rt_action_kind { RT_RUN, RT_FINISH, RT_FREE };

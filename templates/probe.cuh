@@ -134,29 +134,6 @@ HDD_DEVICE hdd_opt<T> hdd_lookup(const Row *rows, F Row::*field, u8 Row::*valid,
     return code.ok && rows[code.v].*valid ? hdd_opt<T>(rows[code.v].*field) : hdd_opt<T>();
 }
 
-// A code of a map whose entries may have failed (DESIGN section 4): a row that uses such a one
-// raises.
-template <class Row> struct hdd_sound_of {
-    const hdd_run &run;
-    i32 path;
-    const Row *rows;
-    bool Row::*failed;
-
-    HDD_MEMBER i32 operator()(i32 code) const
-    {
-        if (rows[code].*failed)
-            run.fail(HDD_FAIL_CAST_TEXT, path);
-        return code;
-    }
-};
-
-template <class Row, class Code>
-HDD_DEVICE auto hdd_sound(const hdd_run &run, i32 path, const Row *rows, bool Row::*failed,
-                          Code code)
-{
-    return hdd_strict(hdd_sound_of<Row>{run, path, rows, failed}, code);
-}
-
 // Sets a bit that other threads may set too. Most matches of a skewed row find it set: only
 // the first pays for the atomic.
 HDD_DEVICE void hdd_set_bit(u64 *words, u64 i)

@@ -43,7 +43,7 @@ static uint64_t slot_word(uint64_t hash, uint64_t row)
 static void reset(struct rt_local *l)
 {
     l->chunk = 0; /* the one empty slot of a table without slots */
-    l->u.agg = (struct hdd_agg_local){.slots = &l->chunk, .epoch = l->u.agg.epoch + 1};
+    l->u.agg = (struct hdd_agg_local){.slots = &l->chunk};
 }
 
 int rt_agg_hash_init(struct rt_exec *x, struct rt_live *v)
@@ -91,7 +91,6 @@ static bool enlarge(struct rt_exec *x, const struct rt_state *s, struct rt_local
     t->slots = slots.p;
     t->mask = cap * 2 - 1;
     t->cap = cap;
-    t->epoch++;
     fill_slots(t, stride);
     return true;
 }
@@ -148,7 +147,6 @@ static bool flush(struct rt_exec *x, struct rt_live *v, struct rt_local *l)
     memset(t->slots, 0, (t->mask + 1) * sizeof(uint64_t));
     memset(t->rows, 0, t->nrows * stride);
     t->nrows = 0;
-    t->epoch++;
     return true;
 }
 

@@ -36,7 +36,6 @@ int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries, co
 
 /* The finished rows: contiguous, in order, all that the plan's limit leaves. */
 const unsigned char *rt_result_rows(const struct rt_result *r, uint64_t *n);
-const struct rt_spec *rt_result_spec(const struct rt_result *r);
 void rt_result_free(struct rt_result *r);
 /* The rows as a stream that owns all it needs, independent of r. The memory of the batches
  * counts against the execution's limit while they are made. */

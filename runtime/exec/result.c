@@ -15,8 +15,3 @@ const unsigned char *rt_result_rows(const struct rt_result *r, uint64_t *n)
     *n = v->nrows;
     return v->rows;
 }
-
-const struct rt_spec *rt_result_spec(const struct rt_result *r)
-{
-    return r->x->spec;
-}

@@ -7,7 +7,7 @@
 #include "runtime/store/store.h"
 
 struct touching {
-    const struct rt_touched *list;
+    const struct fe_table_part *list;
     size_t n;
     _Atomic size_t next;
     bool (*stopped)(void *context);
@@ -17,11 +17,11 @@ struct touching {
     _Atomic bool failed;
 };
 
-static void touch_one(struct touching *t, const struct rt_touched *c)
+static void touch_one(struct touching *t, struct fe_table_part part)
 {
     struct hd_err e;
     hd_err_init(&e);
-    if (rt_store_touch(c->table, c->column, &e) != 0) {
+    if (rt_store_touch(part, &e) != 0) {
         pthread_mutex_lock(&t->lock);
         hd_err_set(&t->err, e.class, e.file, e.line, e.path, "%s", e.message);
         t->failed = true;
@@ -34,21 +34,26 @@ static void touch_some(void *context, int worker HD_UNUSED)
 {
     struct touching *t = context;
     for (size_t i; (i = t->next++) < t->n && !t->failed && !t->stopped(t->context);)
-        touch_one(t, &t->list[i]);
+        touch_one(t, t->list[i]);
 }
 
-/* Each column once. */
-static void list_columns(const struct rt_spec *s, struct rt_touched *list, size_t *n)
+static bool is_same(struct fe_table_part a, struct fe_table_part b)
+{
+    return a.table == b.table && a.kind == b.kind && a.number == b.number;
+}
+
+/* Each part once. */
+static void list_parts(const struct rt_spec *s, struct fe_table_part *list, size_t *n)
 {
     *n = 0;
     for (int i = 0; i < s->npipelines; i++)
         for (int k = 0; k < s->pipelines[i].ntouched; k++) {
-            struct rt_touched c = s->pipelines[i].touched[k];
+            struct fe_table_part part = s->pipelines[i].touched[k];
             size_t at = 0;
-            while (at < *n && (list[at].table != c.table || list[at].column != c.column))
+            while (at < *n && !is_same(list[at], part))
                 at++;
             if (at == *n)
-                list[(*n)++] = c;
+                list[(*n)++] = part;
         }
 }
 
@@ -79,8 +84,8 @@ int rt_touch_columns(const struct rt_spec *s, struct rt_crew *crew, int threads,
     for (int i = 0; i < s->npipelines; i++)
         most += (size_t)s->pipelines[i].ntouched;
     hd_arena_init(&a);
-    struct rt_touched *list = HD_NEWN(&a, struct rt_touched, most);
-    list_columns(s, list, &t.n);
+    struct fe_table_part *list = HD_NEWN(&a, struct fe_table_part, most);
+    list_parts(s, list, &t.n);
     t.list = list;
     int rc = touch_all(&t, crew, threads, err);
     hd_arena_release(&a);

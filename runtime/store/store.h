@@ -23,15 +23,13 @@ void rt_store_close(struct rt_store *s); /* NULL is fine */
 /* For fe_table.id. Any thread. */
 uint64_t rt_table_next_id(void);
 
-/* To be called before a column is read: verifies the checksums of its files, and that what they
+/* To be called before a part is read: verifies the checksums of its files, and that what they
  * hold leads nowhere outside of them, if this is their first use in this store; CORRUPT with the
- * file's path if one is damaged. column: >= 0 a column, -1 - k key index k, -1000 - k foreign
- * key k (as in rt_pipeline.touched). Any thread; cheap after the first time; tables that are not
+ * file's path if one is damaged. Any thread; cheap after the first time; tables that are not
  * in a store always pass. */
-int rt_store_touch(const struct fe_table *table, int column, struct hd_err *err);
+int rt_store_touch(struct fe_table_part part, struct hd_err *err);
 /* The same for the dictionary of a column alone. */
 int rt_store_touch_dict(const struct fe_table *table, int column, struct hd_err *err);
-enum { RT_TOUCH_KEYIDX = -1, RT_TOUCH_FK = -1000 };
 
 /* Called between pieces of long work, on the calling thread; non-zero: cancel. */
 typedef int (*rt_progress_fn)(void *user, double fraction, const char *what);

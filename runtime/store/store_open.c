@@ -253,19 +253,24 @@ static struct rt_store *store_of(const struct rt_store_table *x)
     return x && (!x->store->mode.trust || x->store->mode.copy) ? x->store : NULL;
 }
 
-int rt_store_touch(const struct fe_table *table, int column, struct hd_err *err)
+static int use_fk(struct rt_store *s, const struct fe_fk_files *f, struct hd_err *err)
 {
-    const struct rt_store_table *x = table->store;
+    HD_TRY(use_file(s, f->offsets, err));
+    return use_file(s, f->child_rows, err);
+}
+
+int rt_store_touch(struct fe_table_part part, struct hd_err *err)
+{
+    const struct rt_store_table *x = part.table->store;
     struct rt_store *s = store_of(x);
     if (!s)
         return 0;
-    if (column >= 0)
-        return use_column(s, &s->doc->column_files[x->number][column], err);
-    if (column > RT_TOUCH_FK)
-        return use_file(s, s->doc->keyidx_files[x->number][RT_TOUCH_KEYIDX - column], err);
-    const struct fe_fk_files *f = &s->doc->fk_files[x->number][RT_TOUCH_FK - column];
-    HD_TRY(use_file(s, f->offsets, err));
-    return use_file(s, f->child_rows, err);
+    switch (part.kind) {
+    case FE_PART_COLUMN: return use_column(s, &s->doc->column_files[x->number][part.number], err);
+    case FE_PART_KEYIDX: return use_file(s, s->doc->keyidx_files[x->number][part.number], err);
+    case FE_PART_FK: return use_fk(s, &s->doc->fk_files[x->number][part.number], err);
+    }
+    HD_BUG("part %d of a table", (int)part.kind);
 }
 
 int rt_store_touch_dict(const struct fe_table *table, int column, struct hd_err *err)

@@ -116,11 +116,6 @@ static void test_dates()
 
 // ---- casts ---------------------------------------------------------------------------------
 
-struct map_row {
-    i32 value;
-    bool failed;
-};
-
 // What no plan of today's planner reaches, and what one sees only by its absence.
 static void test_casts()
 {
@@ -133,16 +128,6 @@ static void test_casts()
     launch.text_capacity = sizeof heap;
     launch.text_cursor = reinterpret_cast<u64>(&cursor);
     const hdd_run run(launch);
-    const map_row rows[] = {{7, false}, {8, true}};
-    EXPECT(hdd_lookup<i32>(rows, &map_row::value,
-                           hdd_sound(run, 3, rows, &map_row::failed, 0)) == 7 &&
-               !progress.failure,
-           "an entry that was mapped");
-    EXPECT(!hdd_sound(run, 3, rows, &map_row::failed, hdd_null<i32>()).ok && !progress.failure,
-           "NULL has no entry");
-    hdd_sound(run, 3, rows, &map_row::failed, 1);
-    EXPECT(progress.failure == HDD_FAIL_CAST_TEXT && progress.failure_path == 3,
-           "an entry that failed");
     const hdd_text fits = hdd_decimal_text(run, 2, (i128)-1234567);
     EXPECT(fits.n == 9 && std::memcmp(fits.s, "-12345.67", 9) == 0 && cursor == 9, "a text");
     EXPECT(hdd_timestamp_text(run, 0, (i64)0).n == 0 && cursor == 28, "room asked for");

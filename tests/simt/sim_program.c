@@ -35,7 +35,7 @@ static int touch_columns(const struct rt_spec *s, struct hd_err *err)
 {
     for (int i = 0; i < s->npipelines; i++)
         for (int k = 0; k < s->pipelines[i].ntouched; k++)
-            HD_TRY(rt_store_touch(s->pipelines[i].touched[k].table, s->pipelines[i].touched[k].column, err));
+            HD_TRY(rt_store_touch(s->pipelines[i].touched[k], err));
     return 0;
 }
 

@@ -49,7 +49,7 @@ static void single_batches_are_not_copied(void **state)
     assert_true(rt_col_int(&t->cols[1], 2) == -300);
     struct hd_err e;
     hd_err_init(&e);
-    assert_int_equal(rt_store_touch(t, 0, &e), 0);
+    assert_int_equal(rt_store_touch((struct fe_table_part){t, FE_PART_COLUMN, 0}, &e), 0);
     rt_memtable_free(m);
 }
 

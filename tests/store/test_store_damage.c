@@ -93,11 +93,11 @@ static int read_database(const char *path, bool trust, struct hd_err *err)
     for (int t = 0; rc == 0 && t < doc->cat.ntables; t++) {
         const struct fe_table *x = doc->cat.tables[t];
         for (int c = 0; rc == 0 && c < x->ncols; c++)
-            rc = rt_store_touch(x, c, err);
+            rc = rt_store_touch((struct fe_table_part){x, FE_PART_COLUMN, c}, err);
         for (int k = 0; rc == 0 && k < x->nkeyidx; k++)
-            rc = rt_store_touch(x, RT_TOUCH_KEYIDX - k, err);
+            rc = rt_store_touch((struct fe_table_part){x, FE_PART_KEYIDX, k}, err);
         for (int k = 0; rc == 0 && k < x->nfks; k++)
-            rc = rt_store_touch(x, RT_TOUCH_FK - k, err);
+            rc = rt_store_touch((struct fe_table_part){x, FE_PART_FK, k}, err);
     }
     rt_store_close(s);
     free(text);
@@ -205,10 +205,10 @@ static void an_unused_column_is_not_looked_at(void **state)
     flip(fx_path(d, "db/p.s.text"), 0);
     fx_open(&db, d->db);
     const struct fe_table *p = fx_table(&db, "p");
-    assert_int_equal(rt_store_touch(p, 0, &e), 0);
-    assert_int_equal(rt_store_touch(p, RT_TOUCH_KEYIDX, &e), 0);
+    assert_int_equal(rt_store_touch((struct fe_table_part){p, FE_PART_COLUMN, 0}, &e), 0);
+    assert_int_equal(rt_store_touch((struct fe_table_part){p, FE_PART_KEYIDX, 0}, &e), 0);
     for (int k = 0; k < 2; k++) { /* not only the first time */
-        assert_int_equal(rt_store_touch(p, 1, &e), -1);
+        assert_int_equal(rt_store_touch((struct fe_table_part){p, FE_PART_COLUMN, 1}, &e), -1);
         assert_int_equal(e.class, HD_ERR_CORRUPT);
         hd_err_release(&e);
     }
@@ -220,9 +220,9 @@ static void *touch_all(void *arg)
     const struct fe_table *t = arg;
     struct hd_err e;
     hd_err_init(&e);
-    assert_int_equal(rt_store_touch(t, 0, &e), 0);
-    assert_int_equal(rt_store_touch(t, RT_TOUCH_KEYIDX, &e), 0);
-    assert_int_equal(rt_store_touch(t, 1, &e), -1); /* damaged */
+    assert_int_equal(rt_store_touch((struct fe_table_part){t, FE_PART_COLUMN, 0}, &e), 0);
+    assert_int_equal(rt_store_touch((struct fe_table_part){t, FE_PART_KEYIDX, 0}, &e), 0);
+    assert_int_equal(rt_store_touch((struct fe_table_part){t, FE_PART_COLUMN, 1}, &e), -1); /* damaged */
     hd_err_release(&e);
     return NULL;
 }

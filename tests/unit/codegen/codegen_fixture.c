@@ -85,7 +85,6 @@ static int32_t hdr_agg_grow(struct hdd_thread *t, int32_t state)
             i = (i + 1) & a->mask;
         slots[i] = (h >> 32) << 32 | (r + 1);
     }
-    a->epoch++;
     x->stores[state].grown++;
     return 0;
 }
