@@ -12,8 +12,9 @@
 #              suites against the CPU backend
 #   bench10    times at SF 10: TPC-H validation, JCC-H with the published figures' parameters
 #   bench100   times of TPC-H at SF 100 (40 GB of disk), and its rows against the CPU backend
-#   states     the fixed kernels: tests of states on the GPU, then how long states of up to 600 million rows
-#              take to finish (GPU_MILLIONS: fewer)
+#   states     the device interface on one GPU, or two: streams, events, page-locked memory, peers; the fixed
+#              kernels: tests of states on the GPU, then how long states of up to 600 million rows take to
+#              finish (GPU_MILLIONS: fewer)
 #   skew       SF 10: each kind of sink fed by even and by skewed keys
 #   ablate     JCC-H skewed at SF 10 with each balancing strategy: times, IIR, ILIF
 #
@@ -135,8 +136,9 @@ stage_bench100() {
 stage_states() {
     if [ -z "${GPU_TOOLS:-}" ]; then
         configure release
-        build release simt_test_states bench_states
+        build release simt_test_devices simt_test_states bench_states
     fi
+    step devices "$tools/simt_test_devices" cuda
     step states "$tools/simt_test_states" cuda
     step states-bench "$tools/bench_states" "${GPU_MILLIONS:-600}"
 }

@@ -1,4 +1,4 @@
-/* Copies between host and CUDA device through pinned memory. */
+/* Copies between host and CUDA device: of page-locked memory, and of other memory through such. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -113,4 +113,46 @@ int rt_cuda_upload(struct rt_device *d, uint64_t to, const void *from, size_t n,
     if (n == 0)
         return 0;
     return rt_cuda_check(c, c->cu->cuMemcpyHtoDAsync(to, from, n, rt_cuda_compute(c)), "upload", err);
+}
+
+/* ---- page-locked memory ---------------------------------------------------------------- */
+
+int rt_cuda_host_alloc(struct rt_device *d, size_t n, void **p, struct hd_err *err)
+{
+    struct rt_cuda *c = rt_cuda(d);
+    return rt_cuda_check(c, c->cu->cuMemHostAlloc(p, HD_MAX(n, (size_t)1), CU_HOST_ALLOC_PORTABLE), "pinned memory",
+                         err);
+}
+
+void rt_cuda_host_free(struct rt_device *d, void *p)
+{
+    rt_cuda(d)->cu->cuMemFreeHost(p);
+}
+
+int rt_cuda_host_register(struct rt_device *d, void *p, size_t n, struct hd_err *err)
+{
+    struct rt_cuda *c = rt_cuda(d);
+    return rt_cuda_check(c, c->cu->cuMemHostRegister(p, n, CU_HOST_REGISTER_PORTABLE), "pinning memory", err);
+}
+
+void rt_cuda_host_unregister(struct rt_device *d, void *p)
+{
+    rt_cuda(d)->cu->cuMemHostUnregister(p);
+}
+
+int rt_cuda_upload_async(struct rt_device *d, enum rt_stream s, uint64_t to, const void *from, size_t n,
+                         struct hd_err *err)
+{
+    struct rt_cuda *c = rt_cuda(d);
+    if (n == 0)
+        return 0;
+    return rt_cuda_check(c, c->cu->cuMemcpyHtoDAsync(to, from, n, c->streams[s]), "upload", err);
+}
+
+int rt_cuda_download_async(struct rt_device *d, enum rt_stream s, void *to, uint64_t from, size_t n, struct hd_err *err)
+{
+    struct rt_cuda *c = rt_cuda(d);
+    if (n == 0)
+        return 0;
+    return rt_cuda_check(c, c->cu->cuMemcpyDtoHAsync(to, from, n, c->streams[s]), "download", err);
 }

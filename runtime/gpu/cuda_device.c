@@ -205,27 +205,20 @@ static int find(struct rt_device *d, rt_module *m, const char *entry, int thread
     return 0;
 }
 
-/* Under the fault "device": the kernel with 0 for every address among its args. */
-static void **without_addresses(void **params)
+static int launch(struct rt_device *d, rt_function *f, const struct rt_launch *l, struct hd_err *err)
 {
-    static uint64_t zeros[4096]; /* as much as parameters can be */
-    static void *wrong[3];
-    wrong[0] = zeros;
-    wrong[1] = params[1];
-    return wrong;
-}
-
-static int launch(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
-                  bool cooperative, void **params, struct hd_err *err)
-{
+    static const uint64_t zeros[4096]; /* as much as parameters can be */
     struct rt_cuda *c = rt_cuda(d);
     const struct rt_driver *cu = c->cu;
-    if (hd_fault(HD_FAULT_DEVICE))
-        params = without_addresses(params);
-    int status =
-        cooperative
-            ? cu->cuLaunchCooperativeKernel(f->f, blocks, 1, 1, threads, 1, 1, shared_bytes, rt_cuda_compute(c), params)
-            : cu->cuLaunchKernel(f->f, blocks, 1, 1, threads, 1, 1, shared_bytes, rt_cuda_compute(c), params, NULL);
+    void *params[RT_PARAMS];
+    for (int i = 0; i < l->nparams; i++)
+        params[i] = (void *)l->param[i].p;
+    if (hd_fault(HD_FAULT_DEVICE)) /* the kernel with 0 for every address among its args */
+        params[0] = (void *)zeros;
+    int status = l->cooperative ? cu->cuLaunchCooperativeKernel(f->f, l->blocks, 1, 1, l->threads, 1, 1,
+                                                                l->shared_bytes, rt_cuda_compute(c), params)
+                                : cu->cuLaunchKernel(f->f, l->blocks, 1, 1, l->threads, 1, 1, l->shared_bytes,
+                                                     rt_cuda_compute(c), params, NULL);
     return rt_cuda_check(c, status, "launch", err);
 }
 
@@ -326,6 +319,12 @@ static const struct rt_device_ops ops = {
     .upload = rt_cuda_upload,
     .copy = copy,
     .download = rt_cuda_download,
+    .host_alloc = rt_cuda_host_alloc,
+    .host_free = rt_cuda_host_free,
+    .host_register = rt_cuda_host_register,
+    .host_unregister = rt_cuda_host_unregister,
+    .upload_async = rt_cuda_upload_async,
+    .download_async = rt_cuda_download_async,
     .link = link_parts,
     .load = load,
     .unload = unload,

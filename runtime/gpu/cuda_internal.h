@@ -59,6 +59,14 @@ int rt_cuda_copy_peer(struct rt_device *d, enum rt_stream s, struct rt_place to,
                       struct hd_err *err);
 
 /* cuda_copy.c */
+int rt_cuda_host_alloc(struct rt_device *d, size_t n, void **p, struct hd_err *err);
+void rt_cuda_host_free(struct rt_device *d, void *p);
+int rt_cuda_host_register(struct rt_device *d, void *p, size_t n, struct hd_err *err);
+void rt_cuda_host_unregister(struct rt_device *d, void *p);
+int rt_cuda_upload_async(struct rt_device *d, enum rt_stream s, uint64_t to, const void *from, size_t n,
+                         struct hd_err *err);
+int rt_cuda_download_async(struct rt_device *d, enum rt_stream s, void *to, uint64_t from, size_t n,
+                           struct hd_err *err);
 int rt_cuda_upload(struct rt_device *d, uint64_t to, const void *from, size_t n, struct hd_err *err);
 int rt_cuda_download(struct rt_device *d, void *to, uint64_t from, size_t n, struct hd_err *err);
 

@@ -62,6 +62,19 @@ struct rt_place {
     uint64_t address;
 };
 
+/* A grid, and what its threads are given: parameters are copied when the launch is queued. */
+enum { RT_PARAMS = 2 };
+struct rt_launch {
+    uint32_t blocks, threads; /* of the grid; of a block */
+    uint32_t shared_bytes;    /* of a block, besides what the code declares */
+    bool cooperative;         /* all blocks are resident at once */
+    int nparams;
+    struct {
+        const void *p;
+        size_t n;
+    } param[RT_PARAMS];
+};
+
 struct rt_device_ops {
     const char *name; /* "cuda", "emulator" */
     /* The calling thread uses the device from here to there; NULL: needs nothing. */
@@ -71,9 +84,23 @@ struct rt_device_ops {
     int (*alloc)(struct rt_device *d, size_t n, uint64_t *address, struct hd_err *err);
     void (*free)(struct rt_device *d, uint64_t address);
     int (*set)(struct rt_device *d, uint64_t to, int byte, size_t n, struct hd_err *err);
+    /* The caller may change what it uploads at once. */
     int (*upload)(struct rt_device *d, uint64_t to, const void *from, size_t n, struct hd_err *err);
     int (*copy)(struct rt_device *d, uint64_t to, uint64_t from, size_t n, struct hd_err *err);
     int (*download)(struct rt_device *d, void *to, uint64_t from, size_t n, struct hd_err *err); /* waits */
+    /* Page-locked memory of the host, at addresses of whole pages, that the transfers of all devices of this kind may
+     * use: new memory, or memory that is there already and stays mapped for reading and writing until it is
+     * unregistered. Nothing that is queued may use what is freed or unregistered. Registering takes about as long as
+     * copying: it is for memory that is used many times. */
+    int (*host_alloc)(struct rt_device *d, size_t n, void **p, struct hd_err *err);
+    void (*host_free)(struct rt_device *d, void *p);
+    int (*host_register)(struct rt_device *d, void *p, size_t n, struct hd_err *err);
+    void (*host_unregister)(struct rt_device *d, void *p);
+    /* Queued on the stream, beside which the host goes on: it leaves what is uploaded as it is, and does not touch
+     * what is downloaded, until the stream has done it. The host's memory is page-locked. */
+    int (*upload_async)(struct rt_device *d, enum rt_stream s, uint64_t to, const void *from, size_t n,
+                        struct hd_err *err);
+    int (*download_async)(struct rt_device *d, enum rt_stream s, void *to, uint64_t from, size_t n, struct hd_err *err);
     /* ---- code: what the toolchain (NVRTC; for the emulator the host compiler) made */
     /* Parts become an image: heap memory. NULL: each part is one already. TOOL with the linker's log
      * as detail. */
@@ -84,9 +111,7 @@ struct rt_device_ops {
     /* shared_bytes: of a block, that it will be launched with besides what the code declares. */
     int (*find)(struct rt_device *d, rt_module *m, const char *entry, int threads, uint32_t shared_bytes,
                 rt_function **out, struct rt_function_info *info, struct hd_err *err);
-    /* `params` points to one address per kernel parameter, as cuLaunchKernel takes them, and NULL. */
-    int (*launch)(struct rt_device *d, rt_function *f, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
-                  bool cooperative, void **params, struct hd_err *err);
+    int (*launch)(struct rt_device *d, rt_function *f, const struct rt_launch *l, struct hd_err *err);
     int (*sync)(struct rt_device *d, struct hd_err *err);
     /* Waits at most `ms`; *done false: still running. For cancelling and deadlines. */
     int (*poll)(struct rt_device *d, double ms, bool *done, struct hd_err *err);

@@ -86,7 +86,7 @@ static int run_actions(struct rt_gpu_exec *x, struct hd_err *err)
     HD_TRY(x->d->ops->event(x->d, &ended, err));
     int rc = x->d->ops->elapsed(x->d, x->began, ended, &x->stats->execute_ms, err);
     x->d->ops->event_free(x->d, ended);
-    return rc;
+    return blame(x, x->spec->states[x->spec->result_state].path, err, rc); /* of what was queued last */
 }
 
 /* ---- executions ------------------------------------------------------------------------ */

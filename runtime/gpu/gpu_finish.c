@@ -12,13 +12,13 @@ uint32_t rt_finish_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each
     return (uint32_t)HD_MAX(HD_MIN((n + each - 1) / each, most), (uint64_t)1);
 }
 
-int rt_finish_launch(struct rt_gpu_exec *x, const char *module, const char *entry, uint32_t blocks, void *args,
-                     struct hd_err *err)
+int rt_finish_launch_bytes(struct rt_gpu_exec *x, const char *module, const char *entry, uint32_t blocks,
+                           const void *args, size_t bytes, struct hd_err *err)
 {
+    const struct rt_launch l = {.blocks = blocks, .threads = RT_FINISH_THREADS, .nparams = 1, .param = {{args, bytes}}};
     rt_function *f;
-    void *params[] = {args, NULL};
     HD_TRY(rt_gpu_finish_function(x, module, entry, &f, err));
-    return x->d->ops->launch(x->d, f, blocks, RT_FINISH_THREADS, 0, false, params, err);
+    return x->d->ops->launch(x->d, f, &l, err);
 }
 
 /* ---- keys -------------------------------------------------------------------------------- */

@@ -146,16 +146,18 @@ static int clear(struct run *r, struct hd_err *err)
 }
 
 /* The args vector where the kernel wants it: its words, or their address. */
-static int place_words(struct run *r, void **param, struct hd_err *err)
+static int place_words(struct run *r, struct rt_launch *l, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
     size_t n = sizeof *x->words * (size_t)x->spec->nwords;
-    *param = x->words;
+    l->param[0].p = x->words;
+    l->param[0].n = n;
     if (!r->k->unit->far_args)
         return 0;
     if (!x->far_words.address)
         HD_TRY(rt_gpu_take(x, NULL, n, &x->far_words, err));
-    *param = &x->far_words.address;
+    l->param[0].p = &x->far_words.address;
+    l->param[0].n = sizeof x->far_words.address;
     return x->d->ops->upload(x->d, x->far_words.address, x->words, n, err);
 }
 
@@ -198,14 +200,17 @@ static int launch(struct run *r, struct outcome *out, struct hd_err *err)
     struct rt_gpu_exec *x = r->x;
     rt_event *from = NULL, *to = NULL;
     double ms = 0;
-    void *params[] = {NULL, NULL, NULL};
     HD_TRY(clear(r, err));
-    struct hdd_launch l = describe(r);
-    params[1] = &l;
-    HD_TRY(place_words(r, &params[0], err));
+    const struct hdd_launch run = describe(r);
+    struct rt_launch l = {.blocks = r->blocks,
+                          .threads = (uint32_t)r->k->unit->threads,
+                          .shared_bytes = r->k->unit->shared_bytes,
+                          .cooperative = rt_balance_shares(r->balance),
+                          .nparams = 2,
+                          .param = {[1] = {&run, sizeof run}}};
+    HD_TRY(place_words(r, &l, err));
     HD_TRY(x->d->ops->event(x->d, &from, err));
-    int rc = x->d->ops->launch(x->d, r->k->f, r->blocks, (uint32_t)r->k->unit->threads, r->k->unit->shared_bytes,
-                               rt_balance_shares(r->balance), params, err);
+    int rc = x->d->ops->launch(x->d, r->k->f, &l, err);
     if (rc == 0)
         rc = x->d->ops->event(x->d, &to, err);
     if (rc == 0)

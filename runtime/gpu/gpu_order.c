@@ -22,11 +22,6 @@ struct ordering {
     int npacked;
 };
 
-static int launch(struct ordering *o, const char *entry, uint32_t blocks, void *args, struct hd_err *err)
-{
-    return rt_finish_launch(o->x, "finish_pack", entry, blocks, args, err);
-}
-
 static uint32_t blocks_for(const struct ordering *o, uint64_t n)
 {
     return rt_finish_blocks(o->x, n, RT_FINISH_THREADS);
@@ -89,7 +84,7 @@ static int find_lengths(struct ordering *o, struct hd_err *err)
                                 .n = o->n,
                                 .lengths = at.address,
                                 .blocks = blocks_for(o, o->n)};
-    int rc = launch(o, "hdd_sort_lengths", p.blocks, &p, err);
+    int rc = rt_finish_launch(o->x, "finish_pack", "hdd_sort_lengths", p.blocks, &p, err);
     if (rc == 0)
         rc = o->x->d->ops->download(o->x->d, lengths, at.address, bytes, err);
     rt_gpu_give(o->x, &at);
@@ -111,7 +106,7 @@ static int find_masks(struct ordering *o, struct hd_err *err)
         .keys = o->keys, .rows = o->v->rows_at.address, .n = o->n, .masks = at.address, .blocks = blocks_for(o, o->n)};
     for (; p.word < (hdd_u32)o->nwords && rc == 0; p.word += HDD_KEY_WORDS) {
         p.words = HD_MIN((hdd_u32)o->nwords - p.word, (hdd_u32)HDD_KEY_WORDS);
-        rc = launch(o, "hdd_sort_masks", p.blocks, &p, err);
+        rc = rt_finish_launch(o->x, "finish_pack", "hdd_sort_masks", p.blocks, &p, err);
     }
     if (rc == 0)
         rc = o->x->d->ops->download(o->x->d, o->masks, at.address, bytes, err);
@@ -185,7 +180,7 @@ static int extract(struct ordering *o, int k, uint64_t list, uint64_t n, uint64_
     p->list = list;
     p->to = to;
     p->blocks = blocks_for(o, n);
-    return launch(o, "hdd_sort_extract", p->blocks, p, err);
+    return rt_finish_launch(o->x, "finish_pack", "hdd_sort_extract", p->blocks, p, err);
 }
 
 /* ---- radix sort -------------------------------------------------------------------------- */

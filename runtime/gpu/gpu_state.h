@@ -13,9 +13,11 @@ enum {
 
 /* Blocks for n items, `each` at least a block: as many as run side by side. */
 uint32_t rt_finish_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each);
-/* Launches a kernel of templates/finish/<module>.cu with its one parameter. */
-int rt_finish_launch(struct rt_gpu_exec *x, const char *module, const char *entry, uint32_t blocks, void *args,
-                     struct hd_err *err);
+/* Launches a kernel of templates/finish/<module>.cu with its one parameter, which is *args. */
+#define rt_finish_launch(x, module, entry, blocks, args, err) \
+    rt_finish_launch_bytes(x, module, entry, blocks, args, sizeof *(args), err)
+int rt_finish_launch_bytes(struct rt_gpu_exec *x, const char *module, const char *entry, uint32_t blocks,
+                           const void *args, size_t bytes, struct hd_err *err);
 
 /* Memory of at least one byte; zeroed. */
 int rt_state_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err);

@@ -1,7 +1,8 @@
 /* The SIMT emulator as a device (runtime/gpu/device.h): device memory is host memory between
- * guard bytes, modules are shared objects that the host compiler made, a launch runs to its
- * end. What lies outside of a buffer is noticed: by AddressSanitizer at once, without it after
- * the launch; new memory holds no zeros. */
+ * guard bytes, modules are shared objects that the host compiler made. What is queued runs when the
+ * host waits for it, and not before, so that a wait that is missing is noticed. What lies outside
+ * of a buffer is noticed: by AddressSanitizer at once, without it after the launch; new memory
+ * holds no zeros; page-locked memory is such as was asked for. */
 #ifndef HEDDLE_TESTS_SIMT_SIM_DEVICE_H
 #define HEDDLE_TESTS_SIMT_SIM_DEVICE_H
 
@@ -12,6 +13,7 @@ struct sim_device_options {
     uint64_t seed;       /* of the interleavings, see simt.h */
     uint64_t max_switches;
     uint64_t memory, l2_bytes;
+    uint32_t prompt; /* streams, a bit each, on which work runs as soon as it may, instead of as late */
 };
 void sim_device_options_init(struct sim_device_options *o);
 
