@@ -155,6 +155,8 @@ int heddle_explain(heddle_statement *s, const char *list, char **text, heddle_er
 
 /* ---- Report ---------------------------------------------------------------------------- */
 
+enum { REPORT_VERSION = 2 }; /* up by one where a field is renamed or removed (docs/cli.md) */
+
 static void add_text(struct hd_strbuf *b, const char *s)
 {
     hd_strbuf_add_json(b, s ? s : "", s ? strlen(s) : 0);
@@ -287,7 +289,7 @@ static void add_details(struct hd_strbuf *b, const struct heddle_statement *s)
 
 static void add_backend(struct hd_strbuf *b, const struct heddle_statement *s)
 {
-    hd_strbuf_addf(b, "{\"backend\":\"%s\",\"threads\":%d", s->on_gpu ? "cuda" : "cpu",
+    hd_strbuf_addf(b, "{\"version\":%d,\"backend\":\"%s\",\"threads\":%d", REPORT_VERSION, s->on_gpu ? "cuda" : "cpu",
                    s->on_gpu ? s->threads : s->stats.threads);
     if (!s->on_gpu || !s->program.gpu)
         return;

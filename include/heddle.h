@@ -218,7 +218,7 @@ HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
 /* stages: comma list of plan, pipelines, spec, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
 /* JSON: times in ms of the last execution and the backend that ran:
- * {"backend","threads","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
+ * {"version","backend","threads","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
  *  "execute_ms","result_ms","total_ms","peak_bytes","pipelines":[...with profile...]} */
 HEDDLE_API int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err);
 
