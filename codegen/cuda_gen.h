@@ -114,6 +114,7 @@ void cu_sink_sums(struct cu_unit *u, struct cu_out *o); /* structure of accumula
 void cu_sink_members(struct cu_unit *u, struct cu_out *o);
 const char *cu_sink_initialiser(struct cu_unit *u); /* NULL: none */
 void cu_sink_shared(struct cu_unit *u, struct cu_out *o);
+const char *cu_sink_header(const struct cu_unit *u); /* of templates/; NULL: none */
 void cu_sink_finish(struct cu_unit *u); /* body of finish(): the block is together */
 
 /* cuda_functions.c: functions of framed pipelines. Those that differ in numbers only are one, which

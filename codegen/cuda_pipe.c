@@ -17,7 +17,6 @@ enum {
     TILE_ROWS = 8,
     WARPS = 4,             /* HDD_WARPS */
     BLOCK_THREADS = 128,   /* HDD_BLOCK */
-    SHARED_SCRATCH = 2048, /* of a sink, at most */
     SHARED_DECLARED = 48 * 1024, /* what a kernel may declare, and what the largest devices have */
     SHARED_MOST = 227 * 1024
 };
@@ -187,10 +186,7 @@ static const char *tuples(struct cu_unit *u)
  * whole of it. */
 static uint32_t shared_bytes(const struct cu_unit *u)
 {
-    uint32_t bytes =
-        SHARED_SCRATCH + (uint32_t)u->pipe->sink.lane_words * 8 * 32 * WARPS + (uint32_t)u->pipe->sink.near_bytes;
-    if (u->pipe->sink.hot) /* HDD_HOT rows and addresses */
-        bytes += 32 * (8 + (uint32_t)u->spec->states[u->pipe->sink.state].stride);
+    uint32_t bytes = (uint32_t)u->pipe->sink.shared_bytes;
     for (int l = 1; l < u->pipe->nlevels; l++)
         bytes += WARPS * (cu_gift_bytes(u, l) + QUEUE_BYTES);
     return bytes;
@@ -318,8 +314,8 @@ static const char *includes(struct cu_unit *u)
     cu_line(&o, "#include \"hd/pipeline.cuh\"");
     if (u->pipe->spec->shape == RT_SHAPE_ANY)
         cu_line(&o, "#include \"hd/any.cuh\"");
-    if (u->pipe->sink.place == PL_PLACE_RUNS)
-        cu_line(&o, "#include \"hd/runs.cuh\"");
+    if (cu_sink_header(u))
+        cu_line(&o, "#include \"hd/%s\"", cu_sink_header(u));
     if (u->pipe->framed)
         cu_line(&o, "#include \"hd/parts.cuh\"");
     if (u->dates)

@@ -8,15 +8,17 @@
 const struct rt_state *cu_sink_state(const struct cu_unit *u);
 const struct pl_out *cu_out_of(const struct cu_unit *u, int out);
 bool cu_is_aggregate(const struct cu_unit *u);
-bool cu_is_runs(const struct cu_unit *u);
 bool cu_is_stored(const struct cu_unit *u, int out); /* the same in all rows of a group */
 bool cu_is_new(const struct cu_unit *u, int out);    /* stored with the key of a group */
 const char *cu_out_name(struct cu_unit *u, int out);
 bool cu_out_nullable(const struct cu_unit *u, int out);
 const char *cu_out_value(struct cu_unit *u, int out);
+void cu_declare_outs(struct cu_unit *u); /* locals of the outs that are stored as they are */
+void cu_assign_outs(struct cu_unit *u);
 void cu_put_out(struct cu_unit *u, int out); /* cu_out_name, into `row` */
 void cu_copy_fields(struct cu_unit *u);      /* into `row` */
 void cu_store_direct(struct cu_unit *u, int out);
+const char *cu_key_names(struct cu_unit *u); /* "o0_a, o1_b" */
 void cu_sink_index(struct cu_unit *u); /* declares `index` */
 
 /* cuda_sums.c */

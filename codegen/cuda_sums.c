@@ -1,5 +1,5 @@
 /* Accumulators of aggregates: the structure of what rows of one group add up to, and its methods. */
-#include "codegen/cuda_sink.h"
+#include "codegen/cuda_place.h"
 
 /* The operation of templates/accumulate.cuh, as an object. */
 const char *cu_operation(struct cu_unit *u, const struct pl_out *o)
@@ -46,7 +46,7 @@ const char *cu_sum_name(struct cu_unit *u, int i)
 static const char *sum_type(const struct cu_unit *u, int i)
 {
     const struct pl_out *o = cu_out_of(u, i);
-    return cu_type(cu_is_runs(u) && o->narrow ? RT_I64 : cu_sink_state(u)->fields[o->field].phys);
+    return cu_type(cu_place_of(u)->narrow && o->narrow ? RT_I64 : cu_sink_state(u)->fields[o->field].phys);
 }
 
 bool cu_may_stay_null(const struct cu_unit *u, int i)
@@ -169,14 +169,14 @@ static void add_sums_method(struct cu_unit *u)
     cu_line(u->out, "HDD_MEMBER void add_sums(%s &row, const %s &from) const", cu_row(u, u->pipe->sink.state),
             cu_sums_type(u));
     cu_open(u->out, "{");
-    if (cu_is_runs(u)) { /* a store to a row that many warps add to holds their additions up */
+    if (cu_place_of(u)->marks) { /* a store to a row that many warps add to holds their additions up */
         cu_open(u->out, "if (!row.present)");
         cu_line(u->out, "row.present = 1;");
         u->out->indent--;
     }
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
         const char *name = cu_sum_name(u, i);
-        const char *cast = cu_is_runs(u) && cu_out_of(u, i)->narrow ? "(i128)" : "";
+        const char *cast = cu_place_of(u)->narrow && cu_out_of(u, i)->narrow ? "(i128)" : "";
         if (cu_is_stored(u, i))
             continue;
         if (cu_may_stay_null(u, i))

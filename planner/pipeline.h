@@ -153,7 +153,7 @@ struct pl_out {
     enum fe_agg_fn fn;  /* AGG sinks: COUNT_STAR (+1), COUNT (+1 if valid), SUM, MIN, MAX, ANY; keys of
                            AGG_HASH are listed first with fn ignored. SUM never wraps */
     hd_i128 most;       /* SUM of integers: no value is larger, whatever its sign; 0 unknown */
-    bool narrow;        /* SUM of I128 in place LANES or RUNS: what a thread, a tile adds up fits I64 */
+    bool narrow;        /* SUM of I128 where a thread's rows stay in place: what it, or a tile, adds up fits I64 */
 };
 
 /* Bytes of a row that go into a row of the sink's state as they are (planner/copies.c). */
@@ -163,14 +163,16 @@ struct pl_copy {
     int from, to, bytes; /* offsets in the rows; ranges of `to` are disjoint and ascend */
 };
 
-/* Where a GPU keeps the accumulators of an aggregate while a kernel runs (planner/place.c). */
+/* Where a GPU keeps the accumulators of an aggregate while a kernel runs, and what takes additions on their way. */
 enum pl_place {
-    PL_PLACE_MEMORY,    /* the state's rows; lanes with equal groups combine, one of them adds */
-    PL_PLACE_REGISTERS, /* AGG_SCALAR: of each thread, combined per block at the end */
-    PL_PLACE_LANES,     /* AGG_DENSE: shared memory, a copy per thread; likewise */
-    PL_PLACE_BLOCK,     /* AGG_DENSE: shared memory, a copy of the state per block; likewise */
-    PL_PLACE_RUNS       /* AGG_DENSE, clustered: registers; a warp takes whole runs of equal keys, of which only the
-                           first and the last of a tile need atomics. The state has no other writer */
+#define P_PLACE(id, name, sinks, flags, alone, beside, unit, text) PL_PLACE_##id,
+#include "planner/places.def"
+    PL_PLACE_COUNT
+};
+enum pl_cache {
+#define P_CACHE(id, name, limit, unit, text) PL_CACHE_##id,
+#include "planner/places.def"
+    PL_CACHE_COUNT
 };
 
 struct pl_sink {
@@ -183,11 +185,9 @@ struct pl_sink {
                            register accumulators) and look up only on change */
     bool atomic;        /* AGG_DENSE on a shared state */
     enum pl_place place;
-    int lane_words;     /* LANES: 64-bit words of a copy, a size class of planner/place.c */
-    int near_bytes;     /* BLOCK: of the copy, a size class */
-    bool hot;           /* MEMORY: a block keeps the groups that it hits often in shared memory */
-    bool hold;          /* and a warp keeps the group that half of its lanes hit in registers until another
-                           takes its place: heavy keys cost no atomics */
+    int place_size;     /* in the unit of the place, a size class: kernels serve every range that fits */
+    bool caches[PL_CACHE_COUNT];
+    int shared_bytes;   /* of a block, for all of these */
     int a_rows, a_bits; /* args: AGG_DENSE shared rows address, BITMAP/DIRECT bits, ARRAY rows */
     int *a_fields, *a_valids; /* DIRECT: per out, address of array and validity bytes (-1) */
     int ncopies;              /* ROWS: fields beside the outs */
@@ -261,6 +261,15 @@ struct pl_counted {
 void pl_print(struct hd_strbuf *out, const struct pl_program *p, const struct pl_counted *counted);
 
 const char *pl_step_name(enum pl_step_kind k);
+/* place.c: columns of planner/places.def. */
+struct pl_place_row {
+    const char *text;
+    unsigned sinks; /* bits of enum pl_sink_kind */
+    bool thread, sole, sized;
+    int alone, beside, unit;
+};
+const struct pl_place_row *pl_place_row(enum pl_place p);
+const char *pl_cache_text(enum pl_cache k);
 bool pl_opens_level(enum pl_step_kind k);
 /* Marks the slots that an expression, a step, a sink look at. */
 void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read);

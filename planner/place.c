@@ -4,23 +4,52 @@
 #include "planner/lower.h"
 
 enum {
-    BLOCK_THREADS = 128, /* HDD_BLOCK of templates/machine.cuh */
-    LANES = 32,
-    TILE_ROWS = 8,          /* of a lane */
-    LANES_ALONE = 36,       /* words of a thread's copy: 36 KiB of a block leave six blocks on
-                                a multiprocessor, 24 warps; wide tiles keep the memory busy */
-    LANES_WITH_QUEUES = 12, /* kernels with levels need shared memory for queues, and warps */
-    MOST_GROUPS = 32,       /* a word of a register says which groups a thread has seen */
-    NEAR_ALONE = 32768,     /* bytes of a block's copy: six blocks, as above */
-    NEAR_WITH_QUEUES = 8192,
-    BLOCKS = 1056,     /* of a kernel on a large GPU */
-    HOT_STRIDE = 1024, /* bytes of a row of which a block keeps 32 */
-    HELD_WORDS = 8,    /* of a held group, in registers */
-    RUN_WORDS = 8      /* of a run of equal keys; a lane has two, and gets a third from another */
+    HDD_BLOCK_THREADS = 128, /* HDD_BLOCK of templates/machine.cuh */
+    HDD_BLOCK_WARPS = 4,     /* HDD_WARPS */
+    HDD_WARP_LANES = 32,
+    HDD_LANE_ROWS = 8, /* of a tile */
+    HDD_WARP_ROWS = HDD_LANE_ROWS * HDD_WARP_LANES,
+    HDD_CACHED_GROUPS = 32, /* HDD_HOT of templates/hot.cuh */
+    HDD_LANE_GROUPS = 32,   /* a word of a register says which groups a thread has seen */
+    HDD_LARGE_BLOCKS = 1056 /* of a kernel on a large GPU */
 };
 
-/* Sizes that kernels are compiled for: a cubin serves every range that fits. */
-static const int lane_classes[] = {4, 8, 12, 16, 24, LANES_ALONE};
+/* ---- columns of planner/places.def -------------------------------------------------------- */
+
+enum {
+    SCALAR = 1 << PL_SINK_AGG_SCALAR,
+    DENSE = 1 << PL_SINK_AGG_DENSE,
+    HASH = 1 << PL_SINK_AGG_HASH,
+    ALL = (1 << (PL_SINK_ARRAY + 1)) - 1
+};
+enum { THREAD = 1, SOLE = 2, SIZED = 4 };
+
+static const struct pl_place_row places[PL_PLACE_COUNT] = {
+#define P_PLACE(id, name, sinks, flags, alone, beside, unit, text) \
+    [PL_PLACE_##id] = {text,   sinks, ((flags) & THREAD) != 0, ((flags) & SOLE) != 0, ((flags) & SIZED) != 0, alone, \
+                       beside, unit},
+#include "planner/places.def"
+};
+
+static const struct cache_row {
+    int limit, unit;
+    const char *text;
+} caches[PL_CACHE_COUNT] = {
+#define P_CACHE(id, name, limit, unit, text) [PL_CACHE_##id] = {limit, unit, text},
+#include "planner/places.def"
+};
+
+const struct pl_place_row *pl_place_row(enum pl_place p)
+{
+    return &places[p];
+}
+
+const char *pl_cache_text(enum pl_cache k)
+{
+    return caches[k].text;
+}
+
+/* ---- sizes of accumulators ----------------------------------------------------------------- */
 
 static int words_of(enum rt_phys p)
 {
@@ -43,7 +72,7 @@ static int group_words(const struct rt_state *st, const struct pl_sink *s)
 /* Rows that a thread adds up, in place: eight of each tile; those of a tile for a run. */
 static double rows_of_thread(const struct pl_pipeline *q)
 {
-    return (double)q->spec->table->rows / LANES + TILE_ROWS;
+    return (double)q->spec->table->rows / HDD_WARP_LANES + HDD_LANE_ROWS;
 }
 
 static void narrow_sums(struct pl_pipeline *q, const struct rt_state *st, double rows)
@@ -55,36 +84,83 @@ static void narrow_sums(struct pl_pipeline *q, const struct rt_state *st, double
     }
 }
 
-/* The class of a thread's copy of a dense state, 0: too big. */
-static int lane_class(const struct pl_pipeline *q, const struct rt_state *st)
+/* ---- rows in place ---------------------------------------------------------------------- */
+
+/* Without probes: a lane that waits for a lookup holds up its whole tile. From two rows in five on
+ * nearly all of a column's sectors are read anyway. */
+static bool can_stay_in_place(const struct pl_pipeline *q)
 {
+    double rows = q->spec->source == RT_SOURCE_TABLE ? (double)q->spec->table->rows : 0;
+    double out = q->spec->counter_est[q->nsteps];
+    if (q->nlevels > 1 || q->spec->ordered || rows < 4096 || out < 0.4 * rows)
+        return false;
+    for (int i = 0; i < q->nsteps; i++) {
+        const struct pl_step *p = &q->steps[i];
+        bool load = p->kind == PL_STEP_LOAD_COLUMN && p->row_slot == q->source_slot &&
+                    q->slots[p->slot].phys != RT_STR && q->slots[p->slot].phys != RT_I128;
+        if (!load && p->kind != PL_STEP_LET && p->kind != PL_STEP_FILTER)
+            return false;
+    }
+    return true;
+}
+/* ---- registers of each thread ------------------------------------------------------------ */
+
+/* Of the structure of all accumulators, whose members lie in the order of the outs. */
+static int sums_bytes(const struct rt_state *st, const struct pl_sink *s)
+{
+    size_t bytes = 0, nullable = 0;
+    for (int i = 0; i < s->nouts; i++) {
+        const struct rt_field *f = &st->fields[s->outs[i].field];
+        size_t size = (size_t)rt_phys_size(f->phys);
+        bytes = hd_align_up(bytes, size) + size;
+        nullable += f->valid_offset >= 0;
+    }
+    bytes = hd_align_up(bytes, 4) + (nullable + 31) / 32 * 4; /* words of bits: which have a value */
+    return (int)hd_align_up(bytes, 16);
+}
+
+static int place_size_registers(const struct ctx *c, struct pl_pipeline *q, int most HD_UNUSED)
+{
+    return HDD_BLOCK_WARPS * sums_bytes(&c->states.v[q->sink.state], &q->sink);
+}
+
+/* ---- a copy per thread -------------------------------------------------------------------- */
+
+/* Sizes that kernels are compiled for: a cubin serves every range that fits. */
+static const int lane_classes[] = {4, 8, 12, 16, 24, 36};
+
+/* Sums are narrow where rows stay in place: a thread sees few of them. */
+static int place_size_lanes(const struct ctx *c, struct pl_pipeline *q, int most)
+{
+    const struct rt_state *st = &c->states.v[q->sink.state];
+    if (can_stay_in_place(q))
+        narrow_sums(q, st, rows_of_thread(q));
     uint64_t need = (uint64_t)group_words(st, &q->sink) * st->range;
-    int most = q->nlevels > 1 ? LANES_WITH_QUEUES : LANES_ALONE;
-    if (need == 0 || st->range > MOST_GROUPS)
-        return 0;
+    if (need == 0 || st->range > HDD_LANE_GROUPS)
+        return -1;
     for (size_t i = 0; i < HD_COUNT(lane_classes); i++)
         if (lane_classes[i] <= most && need <= (uint64_t)lane_classes[i])
             return lane_classes[i];
-    return 0;
+    return -1;
 }
 
 /* ---- a copy per block ------------------------------------------------------------------- */
 
 /* What a block adds to the state at its end is never more than what came to it, so a small copy
  * always pays; a big one keeps other blocks off the multiprocessor. */
-static int near_class(const struct ctx *c, const struct pl_pipeline *q, const struct rt_state *st)
+static int place_size_block(const struct ctx *c, struct pl_pipeline *q, int most)
 {
-    int blocks = c->opt.gpu_blocks ? c->opt.gpu_blocks : BLOCKS;
+    const struct rt_state *st = &c->states.v[q->sink.state];
+    int blocks = c->opt.gpu_blocks ? c->opt.gpu_blocks : HDD_LARGE_BLOCKS;
     uint64_t need = st->range * (uint64_t)st->stride;
-    int most = q->nlevels > 1 ? NEAR_WITH_QUEUES : NEAR_ALONE;
     if (group_words(st, &q->sink) == 0)
-        return 0;
+        return -1;
     if (q->spec->counter_est[q->nsteps] < (double)st->range * blocks)
-        most = NEAR_WITH_QUEUES;
+        most = places[PL_PLACE_BLOCK].beside;
     for (int size = 1024; size <= most; size *= 2)
         if (need <= (uint64_t)size)
             return size;
-    return 0;
+    return -1;
 }
 
 /* ---- heavy keys ------------------------------------------------------------------------- */
@@ -162,8 +238,42 @@ static bool groups_are_outer(const struct ctx *c, const struct pl_pipeline *q)
     return true;
 }
 
-/* Registers of a held group: text does not fit, and what any row has is stored once. */
-static bool can_hold(const struct rt_state *st, const struct pl_sink *s)
+/* ---- runs of equal keys ----------------------------------------------------------------- */
+
+/* A tile costs two additions to memory. That many to one place are as fast as the tile is read as long
+ * as not most rows have one key. */
+static const double most_in_a_run = 0.5;
+
+static int place_size_runs(const struct ctx *c, struct pl_pipeline *q, int most)
+{
+    struct pl_sink *s = &q->sink;
+    const struct rt_state *st = &c->states.v[s->state];
+    int words = 0;
+    if (!s->clustered || !can_stay_in_place(q) || heaviest_group(c, q) > most_in_a_run)
+        return -1;
+    narrow_sums(q, st, HDD_WARP_ROWS);
+    for (int i = 0; i < s->nouts; i++) {
+        enum rt_phys p = st->fields[s->outs[i].field].phys;
+        if (p == RT_STR || p == RT_BOOL)
+            return -1;
+        words += s->outs[i].narrow ? 1 : words_of(p);
+    }
+    return words > 0 && words <= most ? words : -1; /* a distinct only marks its groups */
+}
+
+/* ---- rows in memory ----------------------------------------------------------------------- */
+
+static int place_size_memory(const struct ctx *c HD_UNUSED, struct pl_pipeline *q HD_UNUSED, int most HD_UNUSED)
+{
+    return 0;
+}
+
+/* One place of memory takes 1.4 additions a nanosecond (measured), the device reads some
+ * hundred rows in that time. Half of a warp in one group is what heavier ones often fill. */
+static const double hot_share = 1.0 / 8192, held_share = 1.0 / 64;
+
+/* Words of accumulators of a group, -1: text does not fit registers. What any row has is stored once. */
+static int cached_words(const struct rt_state *st, const struct pl_sink *s)
 {
     int words = 0;
     for (int i = 0; i < s->nouts; i++) {
@@ -171,106 +281,75 @@ static bool can_hold(const struct rt_state *st, const struct pl_sink *s)
         if (key || s->outs[i].fn == FE_AGG_ANY)
             continue;
         if (st->fields[s->outs[i].field].phys == RT_STR)
-            return false;
+            return -1;
         words += words_of(st->fields[s->outs[i].field].phys);
     }
-    return words > 0 && words <= HELD_WORDS;
+    return words > 0 && words <= caches[PL_CACHE_WARP].limit ? words : -1;
 }
 
-/* ---- runs of equal keys ----------------------------------------------------------------- */
-
-/* A tile costs two additions to memory. That many to one place are as fast as the tile is read as long
- * as not most rows have one key. */
-static const double most_in_a_run = 0.5;
-
-static bool adds_up_runs(const struct ctx *c, struct pl_pipeline *q, const struct rt_state *st)
+static int cache_size_warp(const struct ctx *c, const struct pl_pipeline *q)
 {
-    struct pl_sink *s = &q->sink;
-    int words = 0;
-    if (!s->clustered || heaviest_group(c, q) > most_in_a_run)
-        return false;
-    narrow_sums(q, st, TILE_ROWS * LANES);
-    for (int i = 0; i < s->nouts; i++) {
-        enum rt_phys p = st->fields[s->outs[i].field].phys;
-        if (p == RT_STR || p == RT_BOOL)
-            return false;
-        words += s->outs[i].narrow ? 1 : words_of(p);
-    }
-    return words > 0 && words <= RUN_WORDS; /* a distinct only marks its groups */
+    bool heavy = heaviest_group(c, q) >= held_share || groups_are_outer(c, q);
+    return heavy ? cached_words(&c->states.v[q->sink.state], &q->sink) : -1;
 }
 
-/* ---- rows in place ---------------------------------------------------------------------- */
-
-/* Without probes: a lane that waits for a lookup holds up its whole tile. From two rows in five on
- * nearly all of a column's sectors are read anyway. */
-static bool can_stay_in_place(const struct pl_pipeline *q)
+/* Runs of equal keys fill warps. */
+static int cache_size_block(const struct ctx *c, const struct pl_pipeline *q)
 {
-    double rows = q->spec->source == RT_SOURCE_TABLE ? (double)q->spec->table->rows : 0;
-    double out = q->spec->counter_est[q->nsteps];
-    if (q->nlevels > 1 || q->spec->ordered || rows < 4096 || out < 0.4 * rows)
-        return false;
-    for (int i = 0; i < q->nsteps; i++) {
-        const struct pl_step *p = &q->steps[i];
-        bool load = p->kind == PL_STEP_LOAD_COLUMN && p->row_slot == q->source_slot &&
-                    q->slots[p->slot].phys != RT_STR && q->slots[p->slot].phys != RT_I128;
-        if (!load && p->kind != PL_STEP_LET && p->kind != PL_STEP_FILTER)
-            return false;
-    }
-    return true;
+    const struct rt_state *st = &c->states.v[q->sink.state];
+    bool heavy = heaviest_group(c, q) >= hot_share || groups_are_outer(c, q);
+    if (!heavy || q->sink.clustered || cached_words(st, &q->sink) < 0)
+        return -1;
+    return st->stride + 8 <= caches[PL_CACHE_BLOCK].limit ? st->stride + 8 : -1;
 }
 
 /* ---- the choice ------------------------------------------------------------------------- */
 
-/* Sums are narrow only where rows stay in place, which needs a copy per thread or runs. */
-static void place_dense(const struct ctx *c, struct pl_pipeline *q)
+/* The size in the most preferred place that has room. */
+static int choose_place(const struct ctx *c, struct pl_pipeline *q)
 {
-    struct pl_sink *s = &q->sink;
-    const struct rt_state *st = &c->states.v[s->state];
-    bool in_place = can_stay_in_place(q);
-    if (in_place)
-        narrow_sums(q, st, rows_of_thread(q));
-    s->lane_words = lane_class(q, st);
-    s->near_bytes = s->lane_words ? 0 : near_class(c, q, st);
-    s->place = s->lane_words                        ? PL_PLACE_LANES
-               : s->near_bytes                      ? PL_PLACE_BLOCK
-               : in_place && adds_up_runs(c, q, st) ? PL_PLACE_RUNS
-                                                    : PL_PLACE_MEMORY;
-    bool in_threads = s->place == PL_PLACE_LANES || s->place == PL_PLACE_RUNS;
-    if (in_place && in_threads)
-        q->spec->shape = RT_SHAPE_IN_PLACE;
-    for (int i = 0; i < s->nouts; i++)
-        s->outs[i].narrow = s->outs[i].narrow && in_threads;
+    static int (*const sizes[PL_PLACE_COUNT])(const struct ctx *, struct pl_pipeline *, int) = {
+#define P_PLACE(id, name, sinks, flags, alone, beside, unit, text) [PL_PLACE_##id] = place_size_##name,
+#include "planner/places.def"
+    };
+    for (int p = 0; p < PL_PLACE_COUNT; p++) {
+        const struct pl_place_row *row = &places[p];
+        int size = row->sinks >> q->sink.kind & 1 ? sizes[p](c, q, q->nlevels > 1 ? row->beside : row->alone) : -1;
+        q->sink.place = (enum pl_place)p;
+        if (size >= 0)
+            return size;
+    }
+    HD_BUG("no place for the sink of %s", q->spec->name);
 }
 
-/* One place of memory takes 1.4 additions a nanosecond (DESIGN section 5), the device reads some
- * hundred rows in that time. Half of a warp in one group is what heavier ones often fill. */
-static const double hot_share = 1.0 / 8192, held_share = 1.0 / 64;
+static void choose_caches(const struct ctx *c, struct pl_pipeline *q)
+{
+    static int (*const sizes[PL_CACHE_COUNT])(const struct ctx *, const struct pl_pipeline *) = {
+#define P_CACHE(id, name, limit, unit, text) [PL_CACHE_##id] = cache_size_##name,
+#include "planner/places.def"
+    };
+    struct pl_sink *s = &q->sink;
+    bool groups = s->kind == PL_SINK_AGG_DENSE || s->kind == PL_SINK_AGG_HASH;
+    for (int k = 0; k < PL_CACHE_COUNT && groups && s->place == PL_PLACE_MEMORY; k++) {
+        int size = sizes[k](c, q);
+        s->caches[k] = size >= 0;
+        s->shared_bytes += s->caches[k] ? size * caches[k].unit : 0;
+    }
+}
 
 /* A framed sink has too many accumulators to be anywhere but in memory. */
-static void place_sink(const struct ctx *c, struct pl_pipeline *q)
-{
-    struct pl_sink *s = &q->sink;
-    if (q->framed)
-        return;
-    if (s->kind == PL_SINK_AGG_SCALAR) {
-        s->place = PL_PLACE_REGISTERS;
-        if (can_stay_in_place(q))
-            q->spec->shape = RT_SHAPE_IN_PLACE;
-    }
-    if (s->kind == PL_SINK_AGG_DENSE)
-        place_dense(c, q);
-    bool groups = s->kind == PL_SINK_AGG_DENSE || s->kind == PL_SINK_AGG_HASH;
-    if (!groups || s->place != PL_PLACE_MEMORY || !can_hold(&c->states.v[s->state], s))
-        return;
-    double share = heaviest_group(c, q);
-    bool outer = groups_are_outer(c, q);
-    bool fits = c->states.v[s->state].stride <= HOT_STRIDE;
-    s->hot = fits && (share >= hot_share || outer) && !s->clustered; /* runs fill warps */
-    s->hold = share >= held_share || outer;
-}
-
 void pl_place_pipeline(const struct ctx *c, struct pl_pipeline *q)
 {
-    place_sink(c, q);
-    HD_ASSERT(q->sink.lane_words * 8 * BLOCK_THREADS <= 40 * 1024);
+    struct pl_sink *s = &q->sink;
+    s->place = PL_PLACE_MEMORY;
+    if (q->framed)
+        return;
+    s->place_size = choose_place(c, q);
+    bool in_place = places[s->place].thread && can_stay_in_place(q);
+    if (in_place)
+        q->spec->shape = RT_SHAPE_IN_PLACE;
+    for (int i = 0; i < s->nouts; i++)
+        s->outs[i].narrow = s->outs[i].narrow && in_place;
+    s->shared_bytes = s->place_size * places[s->place].unit;
+    choose_caches(c, q);
 }

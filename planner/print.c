@@ -162,16 +162,18 @@ static const char *const sink_names[] = {"bitmap",          "direct",         "r
 static void print_place(const struct printer *w)
 {
     const struct pl_sink *s = &w->p->sink;
-    if (s->place == PL_PLACE_LANES)
-        hd_strbuf_addf(w->o, " [gpu: %d words per thread]", s->lane_words);
-    else if (s->place == PL_PLACE_BLOCK)
-        hd_strbuf_addf(w->o, " [gpu: %d bytes per block]", s->near_bytes);
-    else if (s->place == PL_PLACE_REGISTERS)
-        hd_strbuf_adds(w->o, " [gpu: registers]");
-    else if (s->place == PL_PLACE_RUNS)
-        hd_strbuf_adds(w->o, " [gpu: runs]");
-    if (s->hot || s->hold)
-        hd_strbuf_addf(w->o, " [gpu: %s]", !s->hold ? "hot groups" : s->hot ? "hot groups, held" : "held groups");
+    const struct pl_place_row *place = pl_place_row(s->place);
+    bool any = false;
+    if (place->sized)
+        hd_strbuf_addf(w->o, " [gpu: %d %s]", s->place_size, place->text);
+    else if (*place->text)
+        hd_strbuf_addf(w->o, " [gpu: %s]", place->text);
+    for (int k = PL_CACHE_COUNT - 1; k >= 0; k--)
+        if (s->caches[k]) {
+            hd_strbuf_addf(w->o, any ? ", %s" : " [gpu: %s groups", pl_cache_text((enum pl_cache)k));
+            any = true;
+        }
+    hd_strbuf_adds(w->o, any ? "]" : "");
 }
 
 static void print_sink(const struct printer *w)

@@ -143,7 +143,7 @@ static void check_writers(const struct pl_program *g)
 {
     for (int i = 0; i < g->npipelines; i++)
         for (int k = 0; k < g->npipelines; k++)
-            CHECK(k == i || g->pipelines[i].sink.place != PL_PLACE_RUNS ||
+            CHECK(k == i || !pl_place_row(g->pipelines[i].sink.place)->sole ||
                       g->pipelines[k].sink.state != g->pipelines[i].sink.state,
                   "%s and %s write one state", g->pipelines[i].spec->name, g->pipelines[k].spec->name);
 }

@@ -1,0 +1,318 @@
+/* Accumulators of groups that are rows: in the state's memory, or in a block's copy of the state, and the
+ * caches that stand before the state's rows. Lanes of one group combine before one of them adds. */
+#include "codegen/cuda_place.h"
+
+/* ---- rows in memory --------------------------------------------------------------------- */
+
+/* Once per visit and group: what its first lane stores. */
+static void store_first(struct cu_unit *u)
+{
+    if (u->pipe->sink.kind != PL_SINK_AGG_DENSE)
+        return;
+    cu_open(u->out, "if (peers.first) {");
+    cu_line(u->out, "%s &row = *group;", cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "row.present = 1;");
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        if (cu_is_stored(u, i)) {
+            cu_open(u->out, "if (!hdd_is_null(%s))", cu_out_name(u, i));
+            cu_add_field(u, i, hd_asprintf(u->arena, "%s.v", cu_out_name(u, i)));
+            u->out->indent--;
+        }
+    cu_close(u->out, "}");
+}
+
+/* What adds `mine` to the rows: the uppermost cache, or the lanes themselves. */
+static const char *update(const struct cu_unit *u)
+{
+    for (int k = 0; k < PL_CACHE_COUNT; k++) {
+        const struct cu_place *c = cu_cache_of(u, (enum pl_cache)k);
+        if (c && c->update)
+            return c->update;
+    }
+    return "peers.update(*this, group, mine);";
+}
+
+/* "found.lanes & left": those that have something to add. */
+static const char *lanes_left(struct cu_unit *u, const char *lanes)
+{
+    for (int k = 0; k < PL_CACHE_COUNT; k++) {
+        const struct cu_place *c = cu_cache_of(u, (enum pl_cache)k);
+        if (c && c->left)
+            lanes = hd_asprintf(u->arena, "%s & %s", lanes, c->left);
+    }
+    return lanes;
+}
+
+/* After `group` is set: lanes of one group combine, then one of them updates the row. Runs of equal
+ * keys (`clustered`) are such lanes. `lanes`: which they are, NULL: not known yet. */
+static void update_groups(struct cu_unit *u, const char *lanes)
+{
+    for (int k = PL_CACHE_COUNT - 1; k >= 0; k--) { /* the lowest knows where rows are */
+        const struct cu_place *c = cu_cache_of(u, (enum pl_cache)k);
+        if (c && c->redirect)
+            c->redirect(u);
+    }
+    cu_line(u->out, "const hdd_peers peers(group, %s);", lanes ? lanes_left(u, lanes) : "hdd_same_row(group)");
+    for (int k = 0; k < PL_CACHE_COUNT; k++) {
+        const struct cu_place *c = cu_cache_of(u, (enum pl_cache)k);
+        if (c && c->admit)
+            c->admit(u);
+    }
+    store_first(u);
+    if (cu_has_sums(u))
+        cu_line(u->out, "%s", update(u));
+}
+
+/* ---- dense groups ------------------------------------------------------------------------- */
+
+static void declare_sums(struct cu_unit *u)
+{
+    if (cu_has_sums(u))
+        cu_line(u->out, "%s mine;", cu_sums_type(u));
+}
+
+/* rows: address of the row of group 0 */
+static void visit_dense(struct cu_unit *u, const char *rows)
+{
+    cu_line(u->out, "%s *group = nullptr;", cu_row(u, u->pipe->sink.state));
+    cu_declare_outs(u);
+    declare_sums(u);
+    cu_sink_index(u);
+    cu_line(u->out, "group = %s + index;", rows);
+    cu_assign_outs(u);
+    cu_take_values(u, "mine", false);
+    cu_unguard(u);
+    update_groups(u, NULL);
+}
+
+/* ---- hashed groups ------------------------------------------------------------------------ */
+
+static void hash_same(struct cu_unit *u)
+{
+    const struct rt_state *st = cu_sink_state(u);
+    cu_open(u->out, "const auto same = [&](u64 r) {");
+    for (int k = 0; k < st->nkeys; k++)
+        cu_line(u->out, "%shdd_group_eq(%s, %s)%s", k ? "       " : "return ", cu_field_value(u, st, k, "sink[r]"),
+                cu_out_name(u, k), k + 1 < st->nkeys ? " &&" : ";");
+    cu_close(u->out, "};");
+}
+
+static void hash_init(struct cu_unit *u)
+{
+    cu_open(u->out, "const auto init = [&](u64 r) {");
+    cu_line(u->out, "%s &row = sink[r];", cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "row.hash = hash;");
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        if (cu_is_stored(u, i))
+            cu_put_out(u, i);
+    cu_close(u->out, "};");
+}
+
+static void visit_hash(struct cu_unit *u)
+{
+    cu_declare_outs(u);
+    declare_sums(u);
+    cu_line(u->out, "u64 hash = 0;");
+    cu_guard(u);
+    cu_count(u, u->pipe->nsteps);
+    cu_assign_outs(u);
+    cu_take_values(u, "mine", false);
+    cu_line(u->out, "hash = hdd_hash(%s);", cu_key_names(u));
+    cu_unguard(u);
+    hash_same(u);
+    hash_init(u);
+    const char *find = "hdd_groups(run).find(live, hash, same, init);";
+    if (!cu_has_sums(u)) {
+        cu_line(u->out, "%s", find);
+        return;
+    }
+    cu_line(u->out, "const hdd_found found = %s", find);
+    cu_line(u->out, "%s *group = found.place ? sink + (found.place - 1) : nullptr;", cu_row(u, u->pipe->sink.state));
+    update_groups(u, "found.lanes");
+}
+
+/* ---- the state's rows --------------------------------------------------------------------- */
+
+static void visit_memory(struct cu_unit *u)
+{
+    if (u->pipe->sink.kind == PL_SINK_AGG_HASH)
+        visit_hash(u);
+    else
+        visit_dense(u, "sink");
+}
+
+static void finish_memory(struct cu_unit *u)
+{
+    cu_line(u->out, "(void)shared;");
+}
+
+const struct cu_place cu_place_memory = {
+    .rows = true,
+    .visit = visit_memory,
+    .finish = finish_memory,
+};
+
+/* ---- rows in shared memory ---------------------------------------------------------------- */
+
+/* Adds the row `from` of shared memory to the state's `row`. */
+static void add_row(struct cu_unit *u)
+{
+    const struct rt_state *st = cu_sink_state(u);
+    if (u->pipe->sink.kind == PL_SINK_AGG_DENSE)
+        cu_line(u->out, "row.present = 1;");
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        int f = cu_out_of(u, i)->field;
+        bool nullable = cu_may_stay_null(u, i);
+        if (cu_is_new(u, i))
+            continue;
+        if (nullable)
+            cu_open(u->out, "if (from.%s)", cu_field_valid(u, st, f));
+        cu_add_field(u, i, hd_asprintf(u->arena, "from.%s", cu_field(u, st, f)));
+        u->out->indent -= nullable;
+    }
+}
+
+static void flush_rows(struct cu_unit *u, const char *what, const char *count, const char *used, const char *to)
+{
+    const char *row = cu_row(u, u->pipe->sink.state);
+    cu_line(u->out, "hdd_block_sync();");
+    cu_open(u->out, "for (u32 i = hdd_thread(); i < %s; i += HDD_BLOCK) {", count);
+    cu_open(u->out, "if (!%s)", used);
+    cu_line(u->out, "continue;");
+    u->out->indent--;
+    cu_line(u->out, "const %s &from = %s.rows[i];", row, what);
+    cu_line(u->out, "%s &row = %s;", row, to);
+    add_row(u);
+    cu_close(u->out, "}");
+}
+
+/* "s1_row()" with the far end of its order in every extreme. */
+static const char *empty_row(struct cu_unit *u)
+{
+    const struct rt_state *st = cu_sink_state(u);
+    const char *fill = "";
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        const struct pl_out *o = cu_out_of(u, i);
+        enum rt_phys p = st->fields[o->field].phys;
+        if ((o->fn != FE_AGG_MIN && o->fn != FE_AGG_MAX) || p == RT_I128)
+            continue;
+        fill = hd_asprintf(u->arena, "%s row.%s = hdd_%s_of<%s>();", fill, cu_field(u, st, o->field),
+                           o->fn == FE_AGG_MIN ? "highest" : "lowest", cu_type(p));
+    }
+    const char *row = cu_row(u, u->pipe->sink.state);
+    if (!*fill)
+        return hd_asprintf(u->arena, "%s()", row);
+    return hd_asprintf(u->arena, "[] { %s row = %s();%s return row; }()", row, row, fill);
+}
+
+/* ---- a copy of the state per block (templates/near.cuh) ------------------------------------- */
+
+static void members_block(struct cu_unit *u, struct cu_out *o)
+{
+    cu_line(o, "const hdd_near<%s> near;", cu_row(u, u->pipe->sink.state));
+}
+
+static const char *initialise_block(struct cu_unit *u)
+{
+    return hd_asprintf(u->arena, "near(shared.near, launch.sink.capacity, %s)", empty_row(u));
+}
+
+static void shared_block(struct cu_unit *u, struct cu_out *o)
+{
+    cu_line(o, "hdd_near_store<%d> near;", u->pipe->sink.place_size);
+}
+
+static void visit_block(struct cu_unit *u)
+{
+    visit_dense(u, "near.rows");
+}
+
+static void finish_block(struct cu_unit *u)
+{
+    cu_line(u->out, "(void)shared;");
+    flush_rows(u, "near", "near.range", "near.rows[i].present", "sink[i]");
+}
+
+const struct cu_place cu_place_block = {
+    .rows = true,
+    .members = members_block,
+    .initialiser = initialise_block,
+    .shared = shared_block,
+    .visit = visit_block,
+    .finish = finish_block,
+};
+
+/* ---- cache: groups that a block hits often (templates/hot.cuh) ------------------------------ */
+
+static void members_hot(struct cu_unit *u, struct cu_out *o)
+{
+    cu_line(o, "const hdd_hot<%s> hot;", cu_row(u, u->pipe->sink.state));
+}
+
+static const char *initialise_hot(struct cu_unit *u)
+{
+    return hd_asprintf(u->arena, "hot(shared.hot, %s)", empty_row(u));
+}
+
+static void shared_hot(struct cu_unit *u, struct cu_out *o)
+{
+    cu_line(o, "hdd_hot_store<%s> hot;", cu_row(u, u->pipe->sink.state));
+}
+
+static void redirect_hot(struct cu_unit *u)
+{
+    cu_line(u->out, "%s *const home = group;", cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "group = hot.place(home);");
+}
+
+static void admit_hot(struct cu_unit *u)
+{
+    cu_open(u->out, "if (group == home)");
+    cu_line(u->out, "hot.admit(peers, home);");
+    u->out->indent--;
+}
+
+static void finish_hot(struct cu_unit *u)
+{
+    const char *row = cu_row(u, u->pipe->sink.state);
+    flush_rows(u, "shared.hot", "HDD_HOT", "shared.hot.groups[i]",
+               hd_asprintf(u->arena, "*reinterpret_cast<%s *>(shared.hot.groups[i])", row));
+}
+
+const struct cu_place cu_cache_block = {
+    .members = members_hot,
+    .initialiser = initialise_hot,
+    .shared = shared_hot,
+    .redirect = redirect_hot,
+    .admit = admit_hot,
+    .finish = finish_hot,
+};
+
+/* ---- cache: the group that fills a warp (templates/aggregate.cuh) --------------------------- */
+
+static void members_held(struct cu_unit *u, struct cu_out *o)
+{
+    cu_line(o, "hdd_held<%s, %s> held;", cu_row(u, u->pipe->sink.state), cu_sums_type(u));
+}
+
+/* Lanes of the group that the warp has add to registers and are done. */
+static void redirect_held(struct cu_unit *u)
+{
+    cu_line(u->out, "const u32 left = held.take(*this, group, mine);");
+    cu_open(u->out, "if (!left)");
+    cu_line(u->out, "return;");
+    u->out->indent--;
+}
+
+static void finish_held(struct cu_unit *u)
+{
+    cu_line(u->out, "held.release(*this);");
+}
+
+const struct cu_place cu_cache_warp = {
+    .members = members_held,
+    .redirect = redirect_held,
+    .left = "left",
+    .update = "held.update(*this, peers, group, mine);",
+    .finish = finish_held,
+};

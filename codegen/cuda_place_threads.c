@@ -1,0 +1,190 @@
+/* Accumulators of threads: in registers, in columns of shared memory, and those of a tile's runs of
+ * equal keys. Rows reach the state when the kernel ends, or a run does. */
+#include "codegen/cuda_place.h"
+
+/* ---- registers of each thread -------------------------------------------------------------- */
+
+static void visit_registers(struct cu_unit *u)
+{
+    cu_guard(u);
+    cu_count(u, u->pipe->nsteps);
+    cu_take_values(u, "sums", true);
+    cu_unguard(u);
+}
+
+static void members_registers(struct cu_unit *u, struct cu_out *o)
+{
+    if (cu_has_sums(u))
+        cu_line(o, "%s sums;", cu_sums_type(u));
+}
+
+static void shared_registers(struct cu_unit *u, struct cu_out *o)
+{
+    if (cu_has_sums(u))
+        cu_line(o, "hdd_block_scratch<%s> scratch;", cu_sums_type(u));
+}
+
+static void finish_registers(struct cu_unit *u)
+{
+    if (cu_has_sums(u))
+        cu_line(u->out, "hdd_block_flush(*this, shared.scratch, sums, *sink);");
+    else
+        cu_line(u->out, "(void)shared;");
+}
+
+const struct cu_place cu_place_registers = {
+    .members = members_registers,
+    .shared = shared_registers,
+    .visit = visit_registers,
+    .finish = finish_registers,
+};
+
+/* ---- a copy per thread (templates/lanes.cuh) -------------------------------------------- */
+
+static int words_of(const struct cu_unit *u, int i)
+{
+    const struct pl_out *o = cu_out_of(u, i);
+    return cu_sink_state(u)->fields[o->field].phys == RT_I128 && !o->narrow ? 2 : 1;
+}
+
+/* First word of out i, with nouts the words of a group. */
+static int first_word(const struct cu_unit *u, int i)
+{
+    int n = 0;
+    for (int k = 0; k < i; k++)
+        n += words_of(u, k);
+    return n;
+}
+
+/* The set of groups where out i has a value, "" where it is never NULL. */
+static const char *group_set(struct cu_unit *u, int i)
+{
+    if (cu_sink_state(u)->fields[cu_out_of(u, i)->field].valid_offset < 0)
+        return "";
+    return hd_asprintf(u->arena, "valid%d", i);
+}
+
+static void visit_lanes(struct cu_unit *u)
+{
+    cu_guard(u);
+    cu_count(u, u->pipe->nsteps);
+    cu_line(u->out, "const u32 group = (u32)hdd_index(%s);", cu_expr(u, u->pipe->sink.index));
+    cu_line(u->out, "u64 *const words = lanes.see(group);");
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        const char *set = group_set(u, i);
+        cu_line(u->out, "lanes.template add<%d>(%s, words, %s%s%s%s);", first_word(u, i),
+                cu_operation(u, cu_out_of(u, i)), *set ? "group, " : "", set, *set ? ", " : "", cu_out_value(u, i));
+    }
+    cu_unguard(u);
+}
+
+static void finish_lanes(struct cu_unit *u)
+{
+    const struct rt_state *st = cu_sink_state(u);
+    cu_line(u->out, "(void)shared;");
+    cu_open(u->out, "for (u32 group = 0; group < lanes.range; group++) {");
+    cu_line(u->out, "%s &row = sink[group];", cu_row(u, u->pipe->sink.state));
+    cu_open(u->out, "if (!hdd_any(lanes.seen.has(group)))");
+    cu_line(u->out, "continue;");
+    u->out->indent--;
+    cu_line(u->out, "row.present = 1;");
+    if (cu_has_sums(u))
+        cu_line(u->out, "%s mine;", cu_sums_type(u));
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        const struct pl_out *o = cu_out_of(u, i);
+        const char *set = group_set(u, i), *seen = "";
+        if (*set)
+            seen = hd_asprintf(u->arena, ", %s", cu_seen_bit(u, i, "mine", ", "));
+        enum rt_phys p = o->narrow ? RT_I64 : st->fields[o->field].phys;
+        cu_line(u->out, "lanes.template take<%d, %s>(group, %s%smine.%s%s);", first_word(u, i), cu_type(p), set,
+                *set ? ", " : "", cu_sum_name(u, i), seen);
+    }
+    if (cu_has_sums(u)) {
+        cu_line(u->out, "hdd_combine(*this, mine);");
+        cu_open(u->out, "if (hdd_lane() == 0)");
+        cu_line(u->out, "add_sums(row, mine);");
+        u->out->indent--;
+    }
+    cu_close(u->out, "}");
+}
+
+static void members_lanes(struct cu_unit *u, struct cu_out *o)
+{
+    cu_line(o, "hdd_lane_groups<%d> lanes;", first_word(u, u->pipe->sink.nouts));
+    for (int i = 0; i < u->pipe->sink.nouts; i++)
+        if (*group_set(u, i))
+            cu_line(o, "hdd_group_set %s;", group_set(u, i));
+}
+
+static const char *initialise_lanes(struct cu_unit *u HD_UNUSED)
+{
+    return "lanes(shared.lanes, launch.sink.capacity)";
+}
+
+static void shared_lanes(struct cu_unit *u, struct cu_out *o)
+{
+    cu_line(o, "hdd_lane_store<%d> lanes;", u->pipe->sink.place_size);
+}
+
+const struct cu_place cu_place_lanes = {
+    .members = members_lanes,
+    .initialiser = initialise_lanes,
+    .shared = shared_lanes,
+    .visit = visit_lanes,
+    .finish = finish_lanes,
+};
+
+/* ---- runs of equal keys (templates/runs.cuh) -------------------------------------------- */
+
+static void visit_runs(struct cu_unit *u)
+{
+    cu_sink_index(u);
+    cu_line(u->out, "runs.row(*this, index);");
+    cu_take_values(u, "runs.now", true);
+    cu_unguard(u);
+}
+
+static void before_runs(struct cu_unit *u)
+{
+    cu_line(u->out, "hdd_runs<%s> runs;", cu_sums_type(u));
+}
+
+static void after_runs(struct cu_unit *u)
+{
+    cu_line(u->out, "runs.finish(*this);");
+}
+
+static void store_run(struct cu_unit *u)
+{
+    const struct rt_state *st = cu_sink_state(u);
+    const char *type = cu_row(u, u->pipe->sink.state);
+    cu_line(u->out, "HDD_MEMBER void store_run(%s &to, const %s &from) const", type, cu_sums_type(u));
+    cu_open(u->out, "{");
+    cu_line(u->out, "%s row = %s();", type, type);
+    cu_line(u->out, "row.present = 1;");
+    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+        int f = cu_out_of(u, i)->field;
+        cu_line(u->out, "row.%s = from.%s;", cu_field(u, st, f), cu_sum_name(u, i));
+        if (cu_may_stay_null(u, i))
+            cu_line(u->out, "row.%s = (%s) != 0;", cu_field_valid(u, st, f), cu_seen_bit(u, i, "from", " & "));
+    }
+    cu_line(u->out, "hdd_store_row(&to, row);");
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+static void finish_runs(struct cu_unit *u)
+{
+    cu_line(u->out, "(void)shared;");
+}
+
+const struct cu_place cu_place_runs = {
+    .header = "runs.cuh",
+    .narrow = true,
+    .marks = true,
+    .methods = store_run,
+    .before_rows = before_runs,
+    .after_rows = after_runs,
+    .visit = visit_runs,
+    .finish = finish_runs,
+};
