@@ -1,43 +1,89 @@
 #!/usr/bin/env python3
-"""Golden dumps: the plan and the pipelines of each TPC-H query on the SF 0.01 database (or of other plans).
+"""Golden dumps: what `heddle explain` says of plans, compared with files. Data is bit-exact, so estimates and ranges are stable.
 
-The data is bit-exact, so estimates and ranges in the dump are stable.
-Usage: run.py --heddle BIN --db DB --plans DIR --golden DIR [--update]
+The folder of goldens has a text NAME.txt for each NAME.json of the folder of plans, and no others. `options.json` there,
+if it is there, gives a plan options of the command line and variables of the environment.
+
+    run.py --heddle BIN --db DB --plans DIR --golden DIR [--dump STAGES] [--kinds PROGRAM] [--update]
+
+--kinds: a program that prints the kinds of steps, sinks and others that there are; each must be met in one of the dumps.
 """
 import argparse
 import difflib
+import json
+import os
 import pathlib
+import re
 import subprocess
 import sys
 
+import dump_parts
 
-def explain(heddle, db, plan):
-    done = subprocess.run([heddle, "explain", str(plan), "--db", db, "--backend", "cpu",
-                           "--dump", "plan,pipelines"], capture_output=True, text=True)
+EVERY_KERNEL = "every_kernel.txt"  # lines that all kernels have, once
+
+
+def explain(args, plan, options):
+    # Code of both backends is emitted without a device.
+    command = [args.heddle, "explain", str(plan), "--db", args.db, "--backend", "cpu", "--threads", "2", "--dump",
+               args.dump, *options.get("args", [])]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **options.get("env", {})})
     return done.stdout if done.returncode == 0 else f"exit {done.returncode}\n{done.stderr}"
+
+
+def goldens(args):
+    """Name of the golden -> text."""
+    plans = pathlib.Path(args.plans)
+    options = plans / "options.json"
+    options = json.loads(options.read_text()) if options.exists() else {}
+    dumps = {plan.stem: explain(args, plan, options.pop(plan.stem, {}))
+             for plan in sorted(plans.glob("*.json")) if plan.name != "options.json"}
+    if options:
+        sys.exit(f"options.json names plans that are not there: {', '.join(options)}")
+    shared = dump_parts.shared_lines(dumps.values())
+    texts = {name + ".txt": dump_parts.trim(dump, set(shared)) for name, dump in dumps.items()}
+    return {**texts, EVERY_KERNEL: "".join(shared)} if shared else texts
+
+
+def compare(golden, got, update):
+    """Whether they are equal; says how they differ."""
+    if update:
+        golden.write_text(got)
+        return True
+    want = golden.read_text() if golden.exists() else ""
+    sys.stdout.writelines(line + "\n" for line in difflib.unified_diff(
+        want.splitlines(), got.splitlines(), str(golden), "now", lineterm="", n=1))
+    return want == got
+
+
+def unmet_kinds(program, texts):
+    """Kinds that no dump shows, as lines `category name`."""
+    lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
+    kinds = [tuple(line.split(" ", 1)) for line in lines]
+    return [f"{what} {name}" for what, name in kinds if not re.search(dump_parts.pattern(what, name), texts, re.M)]
 
 
 def main():
     ap = argparse.ArgumentParser()
     for name in ("heddle", "db", "plans", "golden"):
         ap.add_argument("--" + name, required=True)
+    ap.add_argument("--dump", default="plan,pipelines")
+    ap.add_argument("--kinds")
     ap.add_argument("--update", action="store_true")
     args = ap.parse_args()
-    passed = failed = 0
-    for plan in sorted(pathlib.Path(args.plans).glob("q*.json")):
-        got = explain(args.heddle, args.db, plan)
-        want = pathlib.Path(args.golden) / (plan.stem + ".txt")
-        if args.update:
-            want.write_text(got)
-        elif not want.exists() or want.read_text() != got:
-            failed += 1
-            old = want.read_text().splitlines() if want.exists() else []
-            sys.stdout.writelines(line + "\n" for line in difflib.unified_diff(
-                old, got.splitlines(), str(want), "now", lineterm="", n=1))
-            continue
-        passed += 1
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
+    folder = pathlib.Path(args.golden)
+    met = goldens(args)
+    failed = sum(not compare(folder / name, text, args.update) for name, text in met.items())
+    stale = [p for p in folder.glob("*.txt") if p.name not in met]
+    for path in stale:
+        print(f"{path}: no plan has this golden")
+    unmet = unmet_kinds(args.kinds, "".join(met.values())) if args.kinds else []
+    for kind in unmet:
+        print(f"no plan has the {kind}")
+    print(f"{len(met) - failed} passed, {failed} failed")
+    if not met:
+        print(f"no plan is in {args.plans}")
+    return bool(failed or stale or unmet or not met)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -46,6 +46,7 @@ KEYS = {
     "hash_many": ("int64", lambda r, i: r.randrange(100000) * 10 ** 13),
     "hash_quarter": ("int64", lambda r, i: r.randrange(2000) * 10 ** 14 if r.randrange(4) else 5),
     "hash_all": ("int64", lambda r, i: 10 ** 16),
+    "hash_runs": ("int64", lambda r, i: i // 5 * 10 ** 13),
 }
 
 # Groups of every kind by one of these; the others exercise fewer accumulators.

@@ -1,0 +1,91 @@
+/* Prints the kinds that pipelines are made of, as lines `category name`, the names as dumps have them:
+ * tests/golden/run.py wants each in one of its plans. */
+#include <stdio.h>
+
+#include "planner/pipeline.h"
+
+static const char *probe_name(enum pl_probe_kind k)
+{
+    switch (k) {
+    case PL_INNER: return "inner";
+    case PL_LEFT: return "left";
+    case PL_SEMI: return "semi";
+    case PL_ANTI: return "anti";
+    case PL_MARK: return "mark";
+    }
+    return NULL;
+}
+
+static const char *source_name(enum rt_source_kind k)
+{
+    switch (k) {
+    case RT_SOURCE_TABLE: return "scan";
+    case RT_SOURCE_ROWS: return "rows";
+    case RT_SOURCE_INDEX: return "indexes";
+    case RT_SOURCE_DICT: return "dictionary";
+    }
+    return NULL;
+}
+
+static const char *sink_name(enum pl_sink_kind k)
+{
+    switch (k) {
+    case PL_SINK_BITMAP: return "bitmap";
+    case PL_SINK_DIRECT: return "direct";
+    case PL_SINK_ROWS: return "rows";
+    case PL_SINK_AGG_SCALAR: return "aggregate scalar";
+    case PL_SINK_AGG_DENSE: return "aggregate dense";
+    case PL_SINK_AGG_HASH: return "aggregate hash";
+    case PL_SINK_ARRAY: return "array";
+    }
+    return NULL;
+}
+
+/* Part of the mark that a sink has; memory has none. */
+static const char *place_name(enum pl_place k)
+{
+    switch (k) {
+    case PL_PLACE_MEMORY: return "";
+    case PL_PLACE_REGISTERS: return "registers";
+    case PL_PLACE_LANES: return "words per thread";
+    case PL_PLACE_BLOCK: return "bytes per block";
+    case PL_PLACE_RUNS: return "runs";
+    }
+    return NULL;
+}
+
+static const char *state_name(enum rt_state_kind k)
+{
+    switch (k) {
+    case RT_STATE_BITMAP:
+    case RT_STATE_DIRECT:
+    case RT_STATE_ROWS:
+    case RT_STATE_CSR:
+    case RT_STATE_HASH:
+    case RT_STATE_AGG_SCALAR:
+    case RT_STATE_AGG_DENSE:
+    case RT_STATE_AGG_HASH:
+    case RT_STATE_ARRAY: return rt_state_kind_name(k);
+    }
+    return NULL;
+}
+
+/* Kinds are numbered from 0; no name: there are no more. */
+#define PRINT(category, name, type) \
+    for (int k = 0; name((type)k); k++) \
+    printf("%s %s\n", category, name((type)k))
+
+int main(void)
+{
+    for (int k = 0; k < PL_STEP_COUNT; k++)
+        printf("step %s\n", pl_step_name((enum pl_step_kind)k));
+    PRINT("probe", probe_name, enum pl_probe_kind);
+    PRINT("source", source_name, enum rt_source_kind);
+    PRINT("sink", sink_name, enum pl_sink_kind);
+    PRINT("place", place_name, enum pl_place);
+    PRINT("state", state_name, enum rt_state_kind);
+#define X(id, name) puts("shape " name);
+    RT_SHAPES(X)
+#undef X
+    return 0;
+}
