@@ -20,6 +20,8 @@
 #include "runtime/exec/rows_out.h"
 #include "runtime/store/store.h"
 
+/* Of HEDDLE_FRAGMENTS. */
+enum { FRAGMENTS_MOST = 64 };
 /* Used memory that a context keeps for the next execution. */
 static const uint64_t KEPT_BYTES = (uint64_t)256 << 20;
 
@@ -299,10 +301,19 @@ static int frame_weight(void)
     return text ? atoi(text) : 0;
 }
 
+/* For tests: into so many fragments each pipeline is split, which then go to two devices in turns. */
+static int fragments(void)
+{
+    const char *text = secure_getenv("HEDDLE_FRAGMENTS");
+    return text ? HD_MIN(HD_MAX(atoi(text), 1), FRAGMENTS_MOST) : 1;
+}
+
 static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err *err)
 {
     struct pl_options po = {.profile = s->profile,
                             .frame_weight = frame_weight(),
+                            .fragments = fragments(),
+                            .devices = 2,
                             .threads = s->on_gpu ? 1 : s->threads,
                             .balance = s->balance,
                             .touch_dict = rt_store_touch_dict};

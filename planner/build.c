@@ -322,22 +322,6 @@ struct pipe *pipe_of(struct ctx *c, const struct stream *s)
     return c->pipes.v[s->pipe];
 }
 
-void pb_finish(struct ctx *c, int state)
-{
-    hd_vec_push(c->a, &c->actions, (struct rt_action){RT_FINISH, state});
-}
-
-void pb_end(struct ctx *c, struct pipe *p, bool finish)
-{
-    int index = -1;
-    for (int i = 0; i < c->pipes.n; i++)
-        if (c->pipes.v[i] == p)
-            index = i;
-    hd_vec_push(c->a, &c->actions, (struct rt_action){RT_RUN, index});
-    if (finish)
-        pb_finish(c, p->sink.state);
-}
-
 /* ---- sealing ---------------------------------------------------------------------------------- */
 
 void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read)
@@ -530,6 +514,46 @@ static void seal_writes(struct ctx *c, const struct pl_pipeline *q)
             r->writes[r->nwrites++] = q->steps[i].state;
 }
 
+static void add_read(struct rt_pipeline *r, int state)
+{
+    for (int i = 0; i < r->nreads; i++)
+        if (r->reads[i] == state)
+            return;
+    if (state >= 0)
+        r->reads[r->nreads++] = state;
+}
+
+static void add_lookups(const struct ctx *c, struct rt_pipeline *r, int e)
+{
+    const struct pl_expr *x = &c->exprs.v[e];
+    if (x->op == FE_LOOKUP)
+        add_read(r, x->state);
+    for (int i = 0; i < x->nargs; i++)
+        add_lookups(c, r, x->args[i]);
+}
+
+static void seal_reads(struct ctx *c, const struct pl_pipeline *q)
+{
+    struct rt_pipeline *r = q->spec;
+    r->reads = HD_NEWN(c->a, int, c->states.n + 1);
+    add_read(r, r->state);
+    for (int i = 0; i < q->nsteps; i++) {
+        const struct pl_step *s = &q->steps[i];
+        add_read(r, s->state);
+        if (s->expr >= 0)
+            add_lookups(c, r, s->expr);
+        for (int k = 0; k < s->nkeys; k++)
+            add_lookups(c, r, s->keys[k]);
+    }
+    if (q->sink.index >= 0)
+        add_lookups(c, r, q->sink.index);
+    for (int i = 0; i < q->sink.nouts; i++)
+        if (q->sink.outs[i].expr >= 0)
+            add_lookups(c, r, q->sink.outs[i].expr);
+    for (int i = 0; i < q->sink.ncopies; i++)
+        add_read(r, q->sink.copies[i].state);
+}
+
 static double step_bytes(const struct ctx *c, const struct pl_step *s)
 {
     if (s->kind == PL_STEP_LOAD_FIELD)
@@ -595,6 +619,7 @@ static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, stru
     q->unoptimised = q->nlevels == 1 && source_bound(c, q->spec) <= FEW_ROWS;
     seal_touched(c, q);
     seal_writes(c, q);
+    seal_reads(c, q);
     seal_counters(c, q, p->est);
     pl_cut_parts(c, q);
     pl_choose_shape(q, c->opt.balance);
@@ -624,11 +649,10 @@ int pb_program(struct ctx *c, int result_state, struct pl_program **out)
     s->nargs = c->args.n;
     s->args = c->args.v;
     s->nwords = c->nwords;
-    s->nactions = c->actions.n;
-    s->actions = c->actions.v;
     s->nsites = c->sites.n;
     s->sites = c->sites.v;
     s->result_state = result_state;
+    pl_schedule(c, s);
     g->nnotes = c->notes.n;
     g->notes = c->notes.v;
     *out = g;

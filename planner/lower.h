@@ -112,6 +112,11 @@ struct pl_index {
     int cap, n;
 };
 
+/* A pipeline that runs, or a state that is finished: the other is -1. */
+struct pl_turn {
+    int pipeline, state;
+};
+
 struct ctx {
     struct hd_arena *a;
     const struct fe_plan *plan;
@@ -125,7 +130,7 @@ struct ctx {
     HD_VEC(struct rt_state) states;
     HD_VEC(double) state_rows; /* of each: rows at most, proven */
     HD_VEC(struct pipe *) pipes;
-    HD_VEC(struct rt_action) actions;
+    HD_VEC(struct pl_turn) turns; /* pipelines and finishes in the order in which they can take place */
     HD_VEC(struct rt_site) sites;
     HD_VEC(const char *) notes;
     HD_VEC(struct dict_map) maps;
@@ -160,10 +165,15 @@ void pb_state_layout(struct ctx *c, int state); /* offsets and stride, once all 
 
 struct pipe *pb_pipe(struct ctx *c, enum rt_source_kind k, const char *path);
 struct pipe *pipe_of(struct ctx *c, const struct stream *s);
-/* Ends a pipeline: schedules its run and, if finish, the finish of the sink's state. */
-void pb_end(struct ctx *c, struct pipe *p, bool finish);
-void pb_finish(struct ctx *c, int state);
 int pb_program(struct ctx *c, int result_state, struct pl_program **out);
+
+/* ---- schedule.c: what runs when and where ------------------------------------------------ */
+/* Ends a pipeline: it runs next and, if finish, the sink's state is complete then. */
+void pb_end(struct ctx *c, struct pipe *p, bool finish);
+/* Nothing that was not ended yet fills the state. */
+void pb_finish(struct ctx *c, int state);
+/* Makes the graph of actions of sealed pipelines, and with it the distribution of states. */
+void pl_schedule(struct ctx *c, struct rt_spec *s);
 
 /* ---- prune.c: removes the steps whose value nothing reads, and arguments without a reader */
 void pl_prune(struct ctx *c);

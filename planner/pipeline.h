@@ -241,6 +241,8 @@ struct pl_options {
     enum rt_balance balance; /* on a GPU; AUTO: what each pipeline needs */
     int threads;      /* private copies are planned for this many */
     int gpu_blocks;   /* copies per block likewise; 0: those of a large GPU */
+    int fragments;    /* of each pipeline's source; 0: one */
+    int devices;      /* that they go to in turns, RT_MAX_DEVICES at most; 0: one */
     int frame_weight; /* pipelines that weigh more are framed; 0: default (planner/parts.c) */
     /* Called before planning reads the dictionary of a column; NULL: dictionaries are sound. */
     int (*touch_dict)(const struct fe_table *t, int column, struct hd_err *err);
@@ -251,6 +253,7 @@ int pl_plan(struct hd_arena *a, const struct fe_plan *plan, const struct pl_opti
             struct hd_err *err);
 /* Checks every index, type and ordering rule written in this header; an internal fault is a BUG. */
 void pl_verify(const struct pl_program *p);
+void pl_verify_schedule(const struct pl_program *p); /* schedule_verify.c; called by pl_verify */
 /* Rows that an execution counted: into step k of pipeline i (nsteps: its sink), of state i (its range
  * where it has one, which says nothing and is not shown). */
 struct pl_counted {

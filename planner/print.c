@@ -266,9 +266,26 @@ static void print_state(struct hd_strbuf *o, const struct rt_state *s, const uin
     hd_show_end_line(o, line);
 }
 
+/* What runs when, without where: the kernel spec's dump has the graph. */
+static void print_order(struct hd_strbuf *out, const struct rt_spec *s)
+{
+    const char *comma = "";
+    hd_strbuf_adds(out, "schedule");
+    for (int i = 0; i < s->nactions; i++) {
+        const struct rt_action *a = &s->actions[i];
+        if (a->kind == RT_RUN && a->fragment.part == 0)
+            hd_strbuf_addf(out, "%s run %s", comma, s->pipelines[a->index].name);
+        else if (a->kind == RT_FINISH)
+            hd_strbuf_addf(out, "%s finish %s", comma, s->states[a->index].name);
+        else
+            continue;
+        comma = ",";
+    }
+    hd_strbuf_addc(out, '\n');
+}
+
 void pl_print(struct hd_strbuf *out, const struct pl_program *g, const struct pl_counted *counted)
 {
-    static const char *const actions[] = {"run", "finish", "free"};
     for (int i = 0; i < g->nnotes; i++)
         hd_strbuf_addf(out, "# %s\n", g->notes[i]);
     for (int i = 0; i < g->npipelines; i++) {
@@ -281,11 +298,6 @@ void pl_print(struct hd_strbuf *out, const struct pl_program *g, const struct pl
     hd_strbuf_adds(out, "states\n");
     for (int i = 0; i < g->spec->nstates; i++)
         print_state(out, &g->spec->states[i], counted && !g->spec->states[i].range ? &counted->states[i] : NULL);
-    hd_strbuf_adds(out, "schedule");
-    for (int i = 0; i < g->spec->nactions; i++) {
-        const struct rt_action *a = &g->spec->actions[i];
-        hd_strbuf_addf(out, "%s %s %s", i ? "," : "", actions[a->kind],
-                       a->kind == RT_RUN ? g->spec->pipelines[a->index].name : g->spec->states[a->index].name);
-    }
-    hd_strbuf_addf(out, "\nresult %s\n", g->spec->states[g->spec->result_state].name);
+    print_order(out, g->spec);
+    hd_strbuf_addf(out, "result %s\n", g->spec->states[g->spec->result_state].name);
 }

@@ -161,8 +161,5 @@ void pl_verify(const struct pl_program *g)
         check_copies(&k);
     }
     check_writers(g);
-    for (int i = 0; i < g->spec->nactions; i++) {
-        const struct rt_action *a = &g->spec->actions[i];
-        CHECK(a->index >= 0 && a->index < (a->kind == RT_RUN ? g->npipelines : g->spec->nstates), "action %d", i);
-    }
+    pl_verify_schedule(g);
 }

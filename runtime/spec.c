@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "runtime/base/util.h"
+
 int rt_phys_size(enum rt_phys p)
 {
     static const unsigned char sizes[] = {1, 4, 8, 16, 8, 16};
@@ -82,4 +84,47 @@ const char *rt_shape_name(enum rt_shape s)
 #undef X
     };
     return names[s];
+}
+
+const char *rt_action_name(enum rt_action_kind k)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        RT_ACTIONS(X)
+#undef X
+    };
+    return names[k];
+}
+
+const char *rt_exchange_name(enum rt_exchange e)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        RT_EXCHANGES(X)
+#undef X
+    };
+    return names[e];
+}
+
+const char *rt_distribution_name(enum rt_distribution d)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        RT_DISTRIBUTIONS(X)
+#undef X
+    };
+    return names[d];
+}
+
+uint64_t rt_fragment_begin(struct rt_fragment f, uint64_t rows)
+{
+    uint64_t units = (rows + RT_FRAGMENT_ROWS - 1) / RT_FRAGMENT_ROWS;
+    uint64_t begin =
+        units / (uint64_t)f.parts * (uint64_t)f.part + units % (uint64_t)f.parts * (uint64_t)f.part / (uint64_t)f.parts;
+    return HD_MIN(begin * RT_FRAGMENT_ROWS, rows);
+}
+
+uint64_t rt_fragment_end(struct rt_fragment f, uint64_t rows)
+{
+    return rt_fragment_begin((struct rt_fragment){f.part + 1, f.parts}, rows);
 }

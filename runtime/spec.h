@@ -4,7 +4,7 @@
  *
  * A program is a list of pipelines that communicate through *states* (bitmaps, tables, row
  * buffers, aggregates), one vector of *args* (64-bit words that generated code reads: column
- * addresses, constants, state addresses) and a *schedule* of actions.
+ * addresses, constants, state addresses) and a *schedule*: a graph of actions on devices.
  */
 #ifndef HEDDLE_RUNTIME_SPEC_H
 #define HEDDLE_RUNTIME_SPEC_H
@@ -53,6 +53,17 @@ struct rt_sort_key {
     bool desc, nulls_first;
 };
 
+/* Where a finished state is: X(id, name in dumps). */
+#define RT_DISTRIBUTIONS(X) \
+    X(SINGLE, "single")         /* on device 0 */ \
+    X(REPLICATED, "replicated") /* a copy on every device */
+enum rt_distribution {
+#define X(id, name) RT_##id,
+    RT_DISTRIBUTIONS(X)
+#undef X
+};
+const char *rt_distribution_name(enum rt_distribution d);
+
 struct rt_state {
     enum rt_state_kind kind;
     const char *name;  /* for dumps and reports */
@@ -73,6 +84,7 @@ struct rt_state {
     int64_t nvalues;   /* ROWS filled by the runtime from constants before the first action */
     const unsigned char *values; /* nvalues rows of `stride` bytes (STR addresses into the arena) */
     double est_rows;
+    enum rt_distribution distribution;
 };
 
 /* What generated code reads beside its rows; runtime/args.def tells them all. */
@@ -183,14 +195,62 @@ struct rt_pipeline {
     bool ordered;        /* run on one thread in row order (a sorted source whose order must survive) */
     int nwrites;         /* states that it changes: its sink's first, then those whose match bits it sets */
     int *writes;
+    int nreads;          /* finished states that it reads, its source's among them; each once */
+    int *reads;
     int ntouched;        /* what it reads of tables: verified before the run */
     struct fe_table_part *touched;
 };
 
-enum rt_action_kind { RT_RUN, RT_FINISH, RT_FREE };
+/* ---- schedule -------------------------------------------------------------------------------------- */
+
+enum { RT_MAX_DEVICES = 8 };
+
+/* Part `part` of `parts` of the rows, indexes or codes of a pipeline's source; {0, 1} is all of them. */
+struct rt_fragment {
+    int part, parts;
+};
+/* Fragments begin at multiples of this: no tile of a warp and no word of a bitmap has rows of two. */
+enum { RT_FRAGMENT_ROWS = 256 };
+/* The first of `rows` rows that belongs to a fragment; begin and end of all parts but empty ones differ. */
+uint64_t rt_fragment_begin(struct rt_fragment f, uint64_t rows);
+uint64_t rt_fragment_end(struct rt_fragment f, uint64_t rows);
+
+/* X(id, name in dumps). On the CPU all devices are the one memory: only device 0's actions have an effect there,
+ * but for RUN. */
+#define RT_ACTIONS(X) \
+    X(UPLOAD, "upload")     /* columns and indexes that pipelines read are there, and verified */ \
+    X(RUN, "run")           /* a pipeline over a fragment of its source */ \
+    X(FINISH, "finish")     /* a state can be read from now on, and is filled no more */ \
+    X(EXCHANGE, "exchange") /* contents of a state go from one device to another */ \
+    X(FREE, "free")         /* a state's memory */
+enum rt_action_kind {
+#define X(id, name) RT_##id,
+    RT_ACTIONS(X)
+#undef X
+};
+const char *rt_action_name(enum rt_action_kind k);
+
+#define RT_EXCHANGES(X) \
+    X(GATHER, "gather")                       /* what pipelines put into it on `from` is added, before FINISH */ \
+    X(BROADCAST, "broadcast")                 /* a copy of the finished state */ \
+    X(GATHER_MATCHES, "gather matches")       /* match bits set on `from` are set here, too */ \
+    X(BROADCAST_MATCHES, "broadcast matches") /* match bits become those of `from` */
+enum rt_exchange {
+#define X(id, name) RT_EXCHANGE_##id,
+    RT_EXCHANGES(X)
+#undef X
+};
+const char *rt_exchange_name(enum rt_exchange e);
+
 struct rt_action {
     enum rt_action_kind kind;
-    int index; /* pipeline or state */
+    int index;  /* RUN: pipeline; UPLOAD: -1; the others: state */
+    int device; /* where it takes place; EXCHANGE: who receives */
+    struct rt_fragment fragment; /* RUN */
+    enum rt_exchange exchange;
+    int from;   /* EXCHANGE: the device that gives */
+    int nafter; /* actions that it waits for: earlier ones of the list, ascending */
+    const int *after;
 };
 
 /* What a failure was about, as messages tell it: X(id, text). %a and %b are the values that failed, of the
@@ -232,9 +292,10 @@ struct rt_spec {
     struct rt_arg *args;
     int npipelines;
     struct rt_pipeline *pipelines;
+    int ndevices; /* that actions name: 0 .. ndevices - 1 */
     int nactions;
-    struct rt_action *actions;
-    int result_state;
+    struct rt_action *actions; /* in an order in which one after the other can run */
+    int result_state;          /* on device 0 */
     int nresult;
     struct rt_result_column *result;
     int nsites;             /* expressions that may fail; generated code raises by number */

@@ -179,28 +179,53 @@ static void exec_free(struct rt_exec *x)
     free(x);
 }
 
-static int run_action(struct rt_exec *x, const struct rt_action *a)
+/* Columns are in memory: they need to be verified once. That time counts as transfer. */
+static int upload(struct rt_exec *x)
 {
     uint64_t start = rt_now_ns();
-    int rc = 0;
+    HD_TRY(touch_columns(x));
+    uint64_t took = rt_now_ns() - start;
+    x->stats->transfer_ms += (double)took / 1e6;
+    x->started_ns += took;
+    return 0;
+}
+
+static int run_pipeline(struct rt_exec *x, const struct rt_action *a)
+{
+    rt_args_resolve(x);
+    return rt_pipeline_run(x, a->index, a->fragment);
+}
+
+static int finish(struct rt_exec *x, int state)
+{
+    uint64_t start = rt_now_ns();
+    int rc = rt_state_finish(x, state);
+    x->stats->finish_ms[state] = (double)(rt_now_ns() - start) / 1e6;
+    x->stats->state_rows[state] = x->live[state].nrows;
+    return rc;
+}
+
+/* All devices are the one memory: what one has, the others have, and what is freed on another one than the first
+ * stays there. */
+static int run_action(struct rt_exec *x, const struct rt_action *a)
+{
     switch (a->kind) {
-    case RT_RUN: rt_args_resolve(x); return rt_pipeline_run(x, a->index);
-    case RT_FINISH:
-        rc = rt_state_finish(x, a->index);
-        x->stats->finish_ms[a->index] = (double)(rt_now_ns() - start) / 1e6;
-        x->stats->state_rows[a->index] = x->live[a->index].nrows;
-        return rc;
-    case RT_FREE: rt_state_free(x, a->index); return 0;
+    case RT_UPLOAD: return a->device == 0 ? upload(x) : 0;
+    case RT_RUN: return run_pipeline(x, a);
+    case RT_FINISH: return finish(x, a->index);
+    case RT_EXCHANGE: return 0;
+    case RT_FREE:
+        if (a->device == 0)
+            rt_state_free(x, a->index);
+        return 0;
     }
     HD_BUG("action kind %d", (int)a->kind);
 }
 
+/* One action after the other: the list is in an order that the edges allow, and every thread works for each. */
 static int run_all(struct rt_exec *x)
 {
-    uint64_t start = rt_now_ns();
-    HD_TRY(touch_columns(x));
     x->started_ns = rt_now_ns();
-    x->stats->transfer_ms = (double)(x->started_ns - start) / 1e6;
     HD_TRY(rt_states_init(x));
     HD_TRY(rt_args_init(x));
     for (int i = 0; i < x->spec->nactions; i++)

@@ -138,7 +138,7 @@ int rt_args_init(struct rt_exec *x);
 void rt_args_resolve(struct rt_exec *x);
 
 /* job.c */
-int rt_pipeline_run(struct rt_exec *x, int pipeline);
+int rt_pipeline_run(struct rt_exec *x, int pipeline, struct rt_fragment f);
 /* From a helper: the sink of the running pipeline needs no more rows. */
 void rt_job_enough(struct rt_exec *x);
 

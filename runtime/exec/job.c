@@ -27,7 +27,7 @@ struct rt_job {
     struct rt_exec *x;
     const struct rt_pipeline *p;
     const struct rt_entries *entries;
-    uint64_t nrows, morsel;
+    uint64_t begin, end, morsel; /* rows of the source */
     _Atomic uint64_t cursor;
     bool nested; /* has level entries: ranges may be handed over */
     struct rt_crew_job crew;
@@ -73,12 +73,12 @@ static void note_result(struct rt_worker *w, int32_t rc)
 
 static bool run_morsel(struct rt_job *j, struct rt_worker *w)
 {
-    if (atomic_load_explicit(&j->cursor, memory_order_relaxed) >= j->nrows)
+    if (atomic_load_explicit(&j->cursor, memory_order_relaxed) >= j->end)
         return false;
     uint64_t begin = atomic_fetch_add(&j->cursor, j->morsel);
-    if (begin >= j->nrows)
+    if (begin >= j->end)
         return false;
-    uint64_t end = HD_MIN(begin + j->morsel, j->nrows);
+    uint64_t end = HD_MIN(begin + j->morsel, j->end);
     note_result(w, j->entries->entry(j->x->args, &w->t, begin, end));
     return true;
 }
@@ -227,11 +227,14 @@ void rt_job_enough(struct rt_exec *x)
     rt_exec_tell_all(x, 1);
 }
 
-static void job_init(struct rt_job *j, struct rt_exec *x, int pipeline)
+static void job_init(struct rt_job *j, struct rt_exec *x, int pipeline, struct rt_fragment f)
 {
     *j = (struct rt_job){.x = x, .p = &x->spec->pipelines[pipeline], .entries = &x->entries[pipeline]};
-    j->nrows = source_rows(x, j->p);
-    j->morsel = morsel_size(x, j->p, j->nrows);
+    uint64_t rows = source_rows(x, j->p);
+    j->begin = rt_fragment_begin(f, rows);
+    j->end = rt_fragment_end(f, rows);
+    j->cursor = j->begin;
+    j->morsel = morsel_size(x, j->p, j->end - j->begin);
     for (int i = 0; i < RT_MAX_LEVELS; i++)
         j->nested = j->nested || (j->entries->level[i] && !j->p->ordered);
     j->crew = (struct rt_crew_job){.run = work, .context = j};
@@ -269,30 +272,31 @@ static void prepare_workers(struct rt_exec *x, const struct rt_pipeline *p)
 
 static void collect_stats(struct rt_exec *x, const struct rt_job *j, struct rt_pipeline_stats *st)
 {
-    st->source_rows = j->nrows;
-    st->spawned = j->spawned;
+    st->source_rows += j->end - j->begin;
+    st->spawned += j->spawned;
     for (int i = 0; i < x->o.threads; i++) {
-        st->busy_ms[i] = (double)x->workers[i].busy_ns / 1e6;
+        st->busy_ms[i] += (double)x->workers[i].busy_ns / 1e6;
         for (int k = 0; k < j->p->ncounters; k++)
             st->counters[k] += x->workers[i].counters[k];
     }
 }
 
-int rt_pipeline_run(struct rt_exec *x, int pipeline)
+int rt_pipeline_run(struct rt_exec *x, int pipeline, struct rt_fragment f)
 {
     struct rt_job job;
     struct rt_pipeline_stats *st = &x->stats->pipelines[pipeline];
     uint64_t start = rt_now_ns();
-    job_init(&job, x, pipeline);
+    job_init(&job, x, pipeline, f);
     prepare_workers(x, job.p);
     x->job = &job;
-    if (job.nrows > job.morsel)
+    if (job.end - job.begin > job.morsel)
         enlist(&job);
     work(&job, 0);
     rt_crew_finish(x->o.crew, &job.crew);
     x->job = NULL;
-    st->start_ms = (double)(start - x->started_ns) / 1e6;
-    st->ms = (double)(rt_now_ns() - start) / 1e6;
+    if (f.part == 0)
+        st->start_ms = (double)(start - x->started_ns) / 1e6;
+    st->ms += (double)(rt_now_ns() - start) / 1e6;
     collect_stats(x, &job, st);
     job_release(&job);
     return rt_exec_stopped(x) ? -1 : 0;

@@ -48,6 +48,8 @@ static void print_state(struct hd_strbuf *out, const struct rt_spec *s, int i)
     hd_strbuf_addf(out, " stride %d range %llu", t->stride, (unsigned long long)t->range);
     hd_strbuf_addf(out, "%s%s%s%s%s", t->shared ? " shared" : "", t->unique ? " unique" : "",
                    t->dedupe ? " dedupe" : "", t->track_matches ? " matches" : "", t->single ? " single" : "");
+    if (t->distribution != RT_SINGLE)
+        hd_strbuf_addf(out, " %s", rt_distribution_name(t->distribution));
     if (t->nvalues)
         hd_strbuf_addf(out, " values %lld", (long long)t->nvalues);
     print_sort(out, t);
@@ -117,9 +119,28 @@ static void print_pipeline(struct hd_strbuf *out, const struct rt_spec *s, int i
     hd_show_end_line(out, line);
 }
 
+/* Devices are named where there are several, fragments where there is more than one. */
+static void print_action(struct hd_strbuf *out, const struct rt_spec *s, int i)
+{
+    const struct rt_action *a = &s->actions[i];
+    hd_strbuf_addf(out, "  %d %s", i, rt_action_name(a->kind));
+    if (a->kind == RT_RUN)
+        hd_strbuf_addf(out, " %s", s->pipelines[a->index].name);
+    else if (a->index >= 0)
+        hd_strbuf_addf(out, " s%d", a->index);
+    if (a->kind == RT_RUN && a->fragment.parts > 1)
+        hd_strbuf_addf(out, " fragment %d of %d", a->fragment.part, a->fragment.parts);
+    if (a->kind == RT_EXCHANGE)
+        hd_strbuf_addf(out, " %s from device %d to device %d", rt_exchange_name(a->exchange), a->from, a->device);
+    else if (s->ndevices > 1)
+        hd_strbuf_addf(out, " on device %d", a->device);
+    for (int k = 0; k < a->nafter; k++)
+        hd_strbuf_addf(out, "%s %d", k ? "," : " after", a->after[k]);
+    hd_strbuf_addc(out, '\n');
+}
+
 void rt_spec_print(struct hd_strbuf *out, const struct rt_spec *s)
 {
-    static const char *const actions[] = {"run", "finish", "free"};
     char type[HD_TEXT_MAX];
     hd_strbuf_adds(out, "states\n");
     for (int i = 0; i < s->nstates; i++)
@@ -131,14 +152,8 @@ void rt_spec_print(struct hd_strbuf *out, const struct rt_spec *s)
     for (int i = 0; i < s->npipelines; i++)
         print_pipeline(out, s, i);
     hd_strbuf_adds(out, "schedule\n");
-    for (int i = 0; i < s->nactions; i++) {
-        const struct rt_action *a = &s->actions[i];
-        hd_strbuf_addf(out, "  %s ", actions[a->kind]);
-        if (a->kind == RT_RUN)
-            hd_strbuf_addf(out, "%s\n", s->pipelines[a->index].name);
-        else
-            hd_strbuf_addf(out, "s%d\n", a->index);
-    }
+    for (int i = 0; i < s->nactions; i++)
+        print_action(out, s, i);
     hd_strbuf_addf(out, "result s%d\n", s->result_state);
     for (int i = 0; i < s->nresult; i++) {
         size_t line = out->n;

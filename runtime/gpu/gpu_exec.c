@@ -28,14 +28,15 @@ static int blame(const struct rt_gpu_exec *x, const char *path, struct hd_err *e
     return rc;
 }
 
-static int run_pipeline(struct rt_gpu_exec *x, int i, struct hd_err *err)
+static int run_pipeline(struct rt_gpu_exec *x, const struct rt_action *a, struct hd_err *err)
 {
-    struct rt_pipeline_stats *st = &x->stats->pipelines[i];
+    struct rt_pipeline_stats *st = &x->stats->pipelines[a->index];
     double start = rt_gpu_now_ms();
-    int rc = rt_gpu_pipeline_run(x, i, err);
-    st->start_ms = start - x->began_ms;
-    st->ms = rt_gpu_now_ms() - start;
-    blame(x, x->spec->pipelines[i].path, err, rc);
+    int rc = rt_gpu_pipeline_run(x, a->index, a->fragment, err);
+    if (a->fragment.part == 0)
+        st->start_ms = start - x->began_ms;
+    st->ms += rt_gpu_now_ms() - start;
+    blame(x, x->spec->pipelines[a->index].path, err, rc);
     if (st->kernel.launches) /* it waited */
         x->queued = NULL;
     return rc;
@@ -53,17 +54,6 @@ static int finish(struct rt_gpu_exec *x, int i, struct hd_err *err)
     return rc;
 }
 
-static int run_action(struct rt_gpu_exec *x, const struct rt_action *a, struct hd_err *err)
-{
-    HD_TRY(check_cancelled(x, err));
-    switch (a->kind) {
-    case RT_RUN: return run_pipeline(x, a->index, err);
-    case RT_FINISH: return finish(x, a->index, err);
-    case RT_FREE: rt_gpu_state_free(x, a->index); return 0;
-    }
-    HD_BUG("action kind %d", (int)a->kind);
-}
-
 static int take_counters(struct rt_gpu_exec *x, struct hd_err *err)
 {
     size_t most = 0;
@@ -73,14 +63,45 @@ static int take_counters(struct rt_gpu_exec *x, struct hd_err *err)
                                  : 0;
 }
 
-/* From the first operation of the device to the end of the last kernel. */
-static int run_actions(struct rt_gpu_exec *x, struct hd_err *err)
+static int bring_columns(struct rt_gpu_exec *x, struct hd_err *err)
 {
-    rt_event *ended = NULL;
+    double start = rt_gpu_now_ms();
+    rt_gpu_residents_begin(x->g);
+    HD_TRY(rt_touch_columns(x->spec, x->o->crew, x->o->threads, is_cancelled, x, err));
+    HD_TRY(check_cancelled(x, err));
+    HD_TRY(rt_gpu_args_columns(x, err));
+    HD_TRY(x->d->ops->sync(x->d, err));
+    x->stats->transfer_ms += rt_gpu_now_ms() - start;
+    return 0;
+}
+
+/* The device's own work begins once the columns are there. */
+static int upload(struct rt_gpu_exec *x, struct hd_err *err)
+{
+    HD_TRY(bring_columns(x, err));
     x->began_ms = rt_gpu_now_ms();
     HD_TRY(x->d->ops->event(x->d, &x->began, err));
     HD_TRY(rt_gpu_args_constants(x, err));
-    HD_TRY(take_counters(x, err));
+    return take_counters(x, err);
+}
+
+static int run_action(struct rt_gpu_exec *x, const struct rt_action *a, struct hd_err *err)
+{
+    HD_TRY(check_cancelled(x, err));
+    switch (a->kind) {
+    case RT_UPLOAD: return upload(x, err);
+    case RT_RUN: return run_pipeline(x, a, err);
+    case RT_FINISH: return finish(x, a->index, err);
+    case RT_EXCHANGE: HD_BUG("one device");
+    case RT_FREE: rt_gpu_state_free(x, a->index); return 0;
+    }
+    HD_BUG("action kind %d", (int)a->kind);
+}
+
+/* One action after the other, in an order that the edges allow. */
+static int run_actions(struct rt_gpu_exec *x, struct hd_err *err)
+{
+    rt_event *ended = NULL;
     for (int i = 0; i < x->spec->nactions; i++)
         HD_TRY(run_action(x, &x->spec->actions[i], err));
     HD_TRY(x->d->ops->event(x->d, &ended, err));
@@ -91,21 +112,8 @@ static int run_actions(struct rt_gpu_exec *x, struct hd_err *err)
 
 /* ---- executions ------------------------------------------------------------------------ */
 
-static int bring_columns(struct rt_gpu_exec *x, struct hd_err *err)
-{
-    double start = rt_gpu_now_ms();
-    rt_gpu_residents_begin(x->g);
-    HD_TRY(rt_touch_columns(x->spec, x->o->crew, x->o->threads, is_cancelled, x, err));
-    HD_TRY(check_cancelled(x, err));
-    HD_TRY(rt_gpu_args_columns(x, err));
-    HD_TRY(x->d->ops->sync(x->d, err));
-    x->stats->transfer_ms = rt_gpu_now_ms() - start;
-    return 0;
-}
-
 static int run_all(struct rt_gpu_exec *x, struct rt_gpu_rows *out, struct hd_err *err)
 {
-    HD_TRY(bring_columns(x, err));
     HD_TRY(run_actions(x, err));
     int result = x->spec->result_state;
     return blame(x, x->spec->states[result].path, err,

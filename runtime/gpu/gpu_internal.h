@@ -155,7 +155,7 @@ struct rt_gpu_texts {
     struct rt_piece piece;
     struct rt_gpu_texts *next;
 };
-int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct hd_err *err);
+int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment f, struct hd_err *err);
 /* Rows, indexes or codes of its source, which is finished. */
 uint64_t rt_gpu_source_rows(const struct rt_gpu_exec *x, const struct rt_pipeline *p);
 

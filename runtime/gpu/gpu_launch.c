@@ -27,6 +27,8 @@ struct outcome {
     uint64_t more_apart[16], sink_cursor;
 };
 
+_Static_assert(RT_FRAGMENT_ROWS % TILE_ROWS == 0, "fragments are whole tiles");
+
 /* Where a launch's own memory lies in the scratch piece. What is cleared comes first. */
 struct layout {
     size_t profile, share, end;
@@ -38,7 +40,7 @@ struct run {
     const struct rt_kernel *k;
     struct rt_pipeline_stats *st;
     int sink;
-    uint64_t rows; /* of the source */
+    uint64_t first, rows; /* of the source: the fragment's */
     uint32_t blocks, warps;
     enum rt_balance balance;
     struct layout at;
@@ -99,15 +101,15 @@ static uint32_t scan_warps(const struct run *r)
 static uint32_t parts(const struct run *r)
 {
     uint64_t tiles = (r->rows + TILE_ROWS - 1) / TILE_ROWS;
-    if (r->balance != RT_BALANCE_AWS || r->k->unit->makes_text || r->x->o->scan_warps)
-        return 0;
+    if (r->balance != RT_BALANCE_AWS || r->k->unit->makes_text || r->x->o->scan_warps || r->first)
+        return 0; /* the parts are of the source's first tiles */
     return tiles * LEAST_PARTS <= r->warps ? r->warps / (uint32_t)tiles : 0;
 }
 
 static struct hdd_launch describe(const struct run *r)
 {
     uint64_t base = r->x->scratch.address;
-    struct hdd_launch l = {.source_rows = r->rows,
+    struct hdd_launch l = {.source_rows = r->first + r->rows,
                            .progress = base,
                            .counters = r->x->counters.address,
                            .profile = r->x->o->profile ? base + r->at.profile : 0,
@@ -136,7 +138,10 @@ static int clear(struct run *r, struct hd_err *err)
         HD_TRY(rt_gpu_take(x, NULL, r->at.end, &x->scratch, err));
     }
     HD_TRY(x->d->ops->set(x->d, x->scratch.address, 0, r->at.share + share_memory(r, 0).clear, err));
-    uint64_t cursor = rt_gpu_state_cursor(x, r->sink);
+    uint64_t cursor = rt_gpu_state_cursor(x, r->sink), tile = r->first / TILE_ROWS;
+    if (tile)
+        HD_TRY(x->d->ops->upload(x->d, x->scratch.address + offsetof(struct outcome, progress.next_tile), &tile,
+                                 sizeof tile, err));
     if (cursor)
         HD_TRY(x->d->ops->upload(x->d, x->scratch.address + offsetof(struct outcome, sink_cursor), &cursor,
                                  sizeof cursor, err));
@@ -255,7 +260,7 @@ static void keep_heap(struct run *r)
  * has brought. */
 static uint64_t project_groups(const struct run *r, const struct outcome *out)
 {
-    uint64_t read = out->progress.next_tile * TILE_ROWS;
+    uint64_t read = out->progress.next_tile * TILE_ROWS - r->first;
     double share = read && read < r->rows ? (double)read / (double)r->rows : 1;
     if (parts(r)) /* nobody knows: all warps began with all rows */
         share = 0.25;
@@ -301,8 +306,8 @@ static void note_kernel(const struct run *r, const struct hdd_progress *g)
     k->warps_per_block = r->k->unit->threads / LANES;
     k->occupancy = d->warps ? (double)(r->k->info.blocks * k->warps_per_block) / d->warps : 0;
     k->balance = r->balance;
-    k->gifts = g->gifts;
-    r->st->source_rows = r->rows;
+    k->gifts += g->gifts;
+    r->st->source_rows += r->rows;
 }
 
 /* A warp's clock, which says how it divided its time, on the device's timer. */
@@ -370,7 +375,6 @@ static int read_counters(const struct run *r, struct hd_err *err)
     if (!copies)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for the profile");
     int rc = r->x->d->ops->download(r->x->d, copies, r->x->counters.address, sizeof *copies * all, err);
-    memset(r->st->counters, 0, sizeof *copies * n);
     for (size_t i = 0; i < all && rc == 0; i++)
         r->st->counters[i % n] += copies[i];
     free(copies);
@@ -385,16 +389,18 @@ static int read_profile(const struct run *r, struct hd_err *err)
     return r->p->ncounters ? read_counters(r, err) : 0;
 }
 
-int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct hd_err *err)
+int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment f, struct hd_err *err)
 {
     const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
+    uint64_t all = rt_gpu_source_rows(x, p), first = rt_fragment_begin(f, all);
     struct outcome out;
     struct run r = {.x = x,
                     .p = p,
                     .k = rt_gpu_code_kernel(x->code, pipeline),
                     .st = &x->stats->pipelines[pipeline],
                     .sink = p->writes[0],
-                    .rows = rt_gpu_source_rows(x, p)};
+                    .first = first,
+                    .rows = rt_fragment_end(f, all) - first};
     memset(&out, 0, sizeof out);
     choose_grid(&r);
     lay_out(&r);

@@ -100,7 +100,7 @@ int fx_state_pipeline(struct fx *f, enum rt_source_kind source, int state, rt_en
 
 void fx_action(struct fx *f, enum rt_action_kind kind, int index)
 {
-    f->actions[f->spec.nactions++] = (struct rt_action){kind, index};
+    f->actions[f->spec.nactions++] = (struct rt_action){.kind = kind, .index = index, .fragment = {0, 1}};
 }
 
 int fx_state_arg(struct fx *f, enum rt_arg_kind kind, int state)
