@@ -272,11 +272,7 @@ int pb_field(struct ctx *c, int state, const char *name, const struct pl_val *v,
 void pb_state_layout(struct ctx *c, int state)
 {
     struct rt_state *s = &c->states.v[state];
-    int at = 0, align = 8;
-    if (s->kind == RT_STATE_HASH || s->kind == RT_STATE_AGG_HASH)
-        at = 8; /* hash */
-    if (s->kind == RT_STATE_AGG_DENSE)
-        at = 1; /* group exists */
+    int at = rt_state_head(s->kind), align = 8;
     static const int sizes[] = {16, 8, 4, 1};
     if (at == 1) { /* the flag shares its word with small fields: place those first */
         for (int i = 0; i < s->nfields; i++)

@@ -179,6 +179,7 @@ static void schedule_pipeline(struct schedule *w, int pipeline)
 
 static void schedule_finish(struct schedule *w, int state)
 {
+    rt_state_list_finish(&w->s->states[state]);
     for (int d = 1; d < w->s->ndevices; d++) {
         if (!w->places[d].filled[state])
             continue;

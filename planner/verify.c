@@ -93,7 +93,7 @@ static void check_sink(const struct check *k)
         if (o->expr < 0)
             continue;
         check_expr(k, o->expr);
-        if (o->fn != FE_AGG_COUNT || st->kind < RT_STATE_AGG_SCALAR)
+        if (o->fn != FE_AGG_COUNT || !rt_state_aggregates(st->kind))
             CHECK(k->g->exprs[o->expr].phys == st->fields[o->field].phys, "%s: field %s takes %s, gets %s",
                   k->p->spec->name, st->fields[o->field].name, rt_phys_name(st->fields[o->field].phys),
                   rt_phys_name(k->g->exprs[o->expr].phys));

@@ -16,11 +16,82 @@ const char *rt_phys_name(enum rt_phys p)
     return names[p];
 }
 
+static const struct {
+    const char *name;
+    enum rt_filling filling;
+    bool aggregate;
+    unsigned char head;
+} states[] = {
+#define S_STATE(id, stem, name, filling, aggregate, head) {name, RT_##filling, aggregate, head},
+#include "runtime/states.def"
+};
+
 const char *rt_state_kind_name(enum rt_state_kind k)
 {
-    static const char *const names[] = {"bitmap",     "direct",    "rows",     "csr",  "hash",
-                                        "agg scalar", "agg dense", "agg hash", "array"};
-    return names[k];
+    return states[k].name;
+}
+
+enum rt_filling rt_state_filling(enum rt_state_kind k)
+{
+    return states[k].filling;
+}
+
+bool rt_state_aggregates(enum rt_state_kind k)
+{
+    return states[k].aggregate;
+}
+
+int rt_state_head(enum rt_state_kind k)
+{
+    return states[k].head;
+}
+
+const char *rt_finish_name(enum rt_finish_op op)
+{
+    static const char *const names[] = {
+#define F_FINISH(id, stem, name) name,
+#include "runtime/finish.def"
+    };
+    return names[op];
+}
+
+static void then(struct rt_state *s, enum rt_finish_op op)
+{
+    HD_ASSERT(s->nfinish < RT_FINISH_MOST);
+    s->finish[s->nfinish++] = op;
+}
+
+static void list_rows(struct rt_state *s)
+{
+    if (s->single)
+        then(s, RT_FINISH_SINGLE);
+    if (s->nsort)
+        then(s, RT_FINISH_SORT);
+    else if (s->limit >= 0 || s->offset > 0)
+        then(s, RT_FINISH_LIMIT);
+}
+
+static enum rt_finish_op hash_op(const struct rt_state *s)
+{
+    return s->unique ? RT_FINISH_HASH_UNIQUE : s->dedupe ? RT_FINISH_HASH_DEDUPE : RT_FINISH_HASH_GROUP;
+}
+
+void rt_state_list_finish(struct rt_state *s)
+{
+    s->nfinish = 0;
+    if (rt_state_aggregates(s->kind))
+        then(s, RT_FINISH_MERGE);
+    if (rt_state_filling(s->kind) != RT_APPENDED)
+        return;
+    then(s, RT_FINISH_COMPACT);
+    if (s->kind == RT_STATE_ROWS)
+        list_rows(s);
+    if (s->kind == RT_STATE_CSR)
+        then(s, RT_FINISH_CSR);
+    if (s->kind == RT_STATE_HASH)
+        then(s, hash_op(s));
+    if (s->track_matches)
+        then(s, RT_FINISH_MATCHES);
 }
 
 static const struct {

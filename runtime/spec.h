@@ -35,18 +35,22 @@ struct rt_field {
 enum rt_merge { RT_MERGE_KEY, RT_MERGE_SUM, RT_MERGE_MIN, RT_MERGE_MAX, RT_MERGE_ANY };
 
 enum rt_state_kind {
-    RT_STATE_BITMAP, /* one bit per index 0..range-1 */
-    RT_STATE_DIRECT, /* bitmap of present indexes + one array per field (structure of arrays: field
-                        f of index i at base_f + i * size, validity byte array if nullable) */
-    RT_STATE_ROWS,   /* rows in any order, contiguous after FINISH; sorted/limited if asked */
-    RT_STATE_CSR,    /* rows grouped by index (field 0, I64): offsets[range + 1] (uint64) */
-    RT_STATE_HASH,   /* rows grouped by key fields; slots {u32 tag, u32 count, u64 begin} */
-    RT_STATE_AGG_SCALAR, /* one row */
-    RT_STATE_AGG_DENSE,  /* range rows addressed by index; byte 0 of a row: group exists */
-    RT_STATE_AGG_HASH,   /* rows of distinct keys; bytes 0..7 of a row: hash */
-    RT_STATE_ARRAY       /* `range` rows written by index (dictionary maps) */
+#define S_STATE(id, stem, name, filling, aggregate, head) RT_STATE_##id,
+#include "runtime/states.def"
 };
+enum rt_filling { RT_PLACED, RT_APPENDED, RT_KEYED };
+/* The columns of runtime/states.def. */
 const char *rt_state_kind_name(enum rt_state_kind k);
+enum rt_filling rt_state_filling(enum rt_state_kind k);
+bool rt_state_aggregates(enum rt_state_kind k);
+int rt_state_head(enum rt_state_kind k);
+
+enum rt_finish_op {
+#define F_FINISH(id, stem, name) RT_FINISH_##id,
+#include "runtime/finish.def"
+};
+const char *rt_finish_name(enum rt_finish_op op);
+enum { RT_FINISH_MOST = 4 }; /* operations of a state */
 
 struct rt_sort_key {
     int field;
@@ -84,8 +88,12 @@ struct rt_state {
     int64_t nvalues;   /* ROWS filled by the runtime from constants before the first action */
     const unsigned char *values; /* nvalues rows of `stride` bytes (STR addresses into the arena) */
     double est_rows;
+    int nfinish; /* what FINISH does, one operation after the other */
+    enum rt_finish_op finish[RT_FINISH_MOST];
     enum rt_distribution distribution;
 };
+/* Writes the list that kind and fields of a state ask for. */
+void rt_state_list_finish(struct rt_state *s);
 
 /* What generated code reads beside its rows; runtime/args.def tells them all. */
 enum rt_arg_kind {

@@ -345,7 +345,7 @@ static int merge_small(struct rt_exec *x, struct rt_live *v, int first)
     return rt_exec_stopped(x) ? -1 : 0;
 }
 
-int rt_agg_hash_finish(struct rt_exec *x, struct rt_live *v)
+int rt_agg_hash_merge(struct rt_exec *x, struct rt_live *v)
 {
     uint64_t rows = 0, most = 0;
     int first = 0;

@@ -72,34 +72,38 @@ void rt_merge_row(const struct rt_state *s, unsigned char *dst, const unsigned c
 
 /* ---- AGG_SCALAR, AGG_DENSE, ARRAY ------------------------------------------------------ */
 
-static uint64_t dense_rows(const struct rt_state *s)
+static size_t copy_bytes(const struct rt_state *s, uint64_t rows)
 {
-    return s->kind == RT_STATE_AGG_SCALAR ? 1 : s->range;
+    return hd_align_up(HD_MAX(rows, (uint64_t)1) * (size_t)s->stride, RT_LINE);
 }
 
-static bool is_private(const struct rt_state *s)
+static int init_rows(struct rt_exec *x, struct rt_live *v, uint64_t rows, bool private)
 {
-    return s->kind == RT_STATE_AGG_SCALAR || (s->kind == RT_STATE_AGG_DENSE && !s->shared);
+    size_t copies = private ? (size_t)x->o.threads : 1, bytes = copy_bytes(v->s, rows);
+    HD_TRY(rt_exec_block(x, v->s, copies * bytes, true, &v->dense));
+    v->rows = v->dense.p;
+    v->nrows = rows;
+    for (int w = 0; w < x->o.threads; w++)
+        rt_local(x, v, w)->u.dense.rows = v->rows + (copies > 1 ? (size_t)w * bytes : 0);
+    return 0;
 }
 
-static size_t copy_bytes(const struct rt_state *s)
+int rt_scalar_init(struct rt_exec *x, struct rt_live *v)
 {
-    return hd_align_up(HD_MAX(dense_rows(s), (uint64_t)1) * (size_t)s->stride, RT_LINE);
+    return init_rows(x, v, 1, true);
 }
 
 int rt_dense_init(struct rt_exec *x, struct rt_live *v)
 {
-    const struct rt_state *s = v->s;
-    size_t copies = is_private(s) ? (size_t)x->o.threads : 1;
-    HD_TRY(rt_exec_block(x, s, copies * copy_bytes(s), true, &v->dense));
-    v->rows = v->dense.p;
-    v->nrows = dense_rows(s);
-    for (int w = 0; w < x->o.threads; w++)
-        rt_local(x, v, w)->u.dense.rows = v->rows + (copies > 1 ? (size_t)w * copy_bytes(s) : 0);
-    return 0;
+    return init_rows(x, v, v->s->range, !v->s->shared);
 }
 
-int rt_scalar_finish(struct rt_exec *x, struct rt_live *v)
+int rt_array_init(struct rt_exec *x, struct rt_live *v)
+{
+    return init_rows(x, v, v->s->range, false);
+}
+
+int rt_scalar_merge(struct rt_exec *x, struct rt_live *v)
 {
     for (int w = 1; w < x->o.threads; w++)
         rt_merge_row(v->s, v->rows, rt_local(x, v, w)->u.dense.rows);
@@ -134,9 +138,9 @@ static void merge_range(void *context, struct rt_worker *w, uint64_t task)
     }
 }
 
-int rt_dense_finish(struct rt_exec *x, struct rt_live *v)
+int rt_dense_merge(struct rt_exec *x, struct rt_live *v)
 {
-    if (!is_private(v->s) || x->o.threads == 1)
+    if (v->s->shared || x->o.threads == 1)
         return 0;
     struct dense_merge m = {x, v, rt_cut(x, v->s->range, 4096)};
     return rt_exec_parallel(x, m.cut.ntasks, merge_range, &m);

@@ -48,10 +48,9 @@ static int shift_of(uint64_t range, int parts)
     return shift;
 }
 
-int rt_csr_finish(struct rt_exec *x, struct rt_live *v)
+int rt_finish_csr(struct rt_exec *x, struct rt_live *v)
 {
     const struct rt_state *s = v->s;
-    rt_rows_gather(x, v);
     HD_TRY(rt_exec_block(x, s, (s->range + 1) * sizeof(uint64_t), true, &v->offsets));
     size_t bytes = v->nrows * (size_t)s->stride;
     struct csr_build *b = HD_NEW(&x->arena, struct csr_build);

@@ -144,25 +144,29 @@ void rt_job_enough(struct rt_exec *x);
 
 /* rows.c */
 int rt_rows_init(struct rt_exec *x, struct rt_live *v);
-/* After the last append: all rows contiguous in rows, nrows. */
-void rt_rows_gather(struct rt_exec *x, struct rt_live *v);
-int rt_rows_finish(struct rt_exec *x, struct rt_live *v);
-void rt_rows_prefill(struct rt_exec *x, struct rt_live *v);
+int rt_finish_compact(struct rt_exec *x, struct rt_live *v);
+int rt_finish_single(struct rt_exec *x, struct rt_live *v);
+int rt_finish_sort(struct rt_exec *x, struct rt_live *v);
+int rt_finish_limit(struct rt_exec *x, struct rt_live *v);
 
 /* agg_merge.c */
+int rt_scalar_init(struct rt_exec *x, struct rt_live *v);
 int rt_dense_init(struct rt_exec *x, struct rt_live *v);
-int rt_scalar_finish(struct rt_exec *x, struct rt_live *v);
-int rt_dense_finish(struct rt_exec *x, struct rt_live *v);
+int rt_array_init(struct rt_exec *x, struct rt_live *v);
+int rt_scalar_merge(struct rt_exec *x, struct rt_live *v);
+int rt_dense_merge(struct rt_exec *x, struct rt_live *v);
 /* Adds the accumulators of row src to those of dst, same group. */
 void rt_merge_row(const struct rt_state *s, unsigned char *dst, const unsigned char *src);
 
 /* agg_hash.c */
 int rt_agg_hash_init(struct rt_exec *x, struct rt_live *v);
-int rt_agg_hash_finish(struct rt_exec *x, struct rt_live *v);
+int rt_agg_hash_merge(struct rt_exec *x, struct rt_live *v);
 void rt_agg_hash_free(struct rt_exec *x, struct rt_live *v);
 
 /* hash_build.c, csr_build.c */
-int rt_hash_finish(struct rt_exec *x, struct rt_live *v);
-int rt_csr_finish(struct rt_exec *x, struct rt_live *v);
+int rt_finish_hash_unique(struct rt_exec *x, struct rt_live *v);
+int rt_finish_hash_group(struct rt_exec *x, struct rt_live *v);
+int rt_finish_hash_dedupe(struct rt_exec *x, struct rt_live *v);
+int rt_finish_csr(struct rt_exec *x, struct rt_live *v);
 
 #endif

@@ -273,15 +273,34 @@ static int finish_groups(struct hash_build *b)
     return rt_exec_parallel(b->x, (uint64_t)b->parts.n, insert_part, b);
 }
 
-int rt_hash_finish(struct rt_exec *x, struct rt_live *v)
+static struct hash_build *new_build(struct rt_exec *x, struct rt_live *v)
 {
     struct hash_build *b = HD_NEW(&x->arena, struct hash_build);
-    rt_rows_gather(x, v);
     *b = (struct hash_build){.x = x, .v = v, .keys = rt_keys(v->s)};
-    if (v->s->unique || v->nrows <= 1)
+    return b;
+}
+
+int rt_finish_hash_unique(struct rt_exec *x, struct rt_live *v)
+{
+    return build_unique(new_build(x, v));
+}
+
+static int build_groups(struct hash_build *b, int (*finish)(struct hash_build *b))
+{
+    if (b->v->nrows <= 1)
         return build_unique(b);
-    b->kept = HD_NEWN(&x->arena, uint64_t, RT_MAX_PARTS);
-    b->groups = HD_NEWN(&x->arena, uint64_t, RT_MAX_PARTS);
+    b->kept = HD_NEWN(&b->x->arena, uint64_t, RT_MAX_PARTS);
+    b->groups = HD_NEWN(&b->x->arena, uint64_t, RT_MAX_PARTS);
     HD_TRY(group_parts(b));
-    return v->s->dedupe ? finish_dedupe(b) : finish_groups(b);
+    return finish(b);
+}
+
+int rt_finish_hash_group(struct rt_exec *x, struct rt_live *v)
+{
+    return build_groups(new_build(x, v), finish_groups);
+}
+
+int rt_finish_hash_dedupe(struct rt_exec *x, struct rt_live *v)
+{
+    return build_groups(new_build(x, v), finish_dedupe);
 }

@@ -23,26 +23,7 @@ static uint64_t wanted_rows(const struct rt_state *s)
     return s->limit < 0 ? UINT64_MAX : (uint64_t)s->limit + (uint64_t)s->offset;
 }
 
-int rt_rows_init(struct rt_exec *x, struct rt_live *v)
-{
-    const struct rt_state *s = v->s;
-    double want = HD_MIN(HD_MAX(s->est_rows, 0.0) * s->stride, 1e12);
-    if (!rt_region_reserve(&x->memory, &v->region, (size_t)want)) {
-        rt_exec_raise_memory(x, s);
-        return -1;
-    }
-    if (s->kind == RT_STATE_ROWS && s->nsort) {
-        v->sorter = HD_NEW(&x->arena, struct rt_sorter);
-        rt_sorter_init(v->sorter, s);
-        v->sorter->stopped = &x->failure;
-        uint64_t k = wanted_rows(s);
-        v->topk = k <= TOPK_MAX ? HD_MAX(k, (uint64_t)1) : 0;
-    }
-    rt_rows_prefill(x, v);
-    return rt_exec_stopped(x) ? -1 : 0;
-}
-
-void rt_rows_prefill(struct rt_exec *x, struct rt_live *v)
+static void prefill(struct rt_exec *x, struct rt_live *v)
 {
     size_t bytes = (size_t)v->s->nvalues * (size_t)v->s->stride;
     if (!bytes)
@@ -52,6 +33,25 @@ void rt_rows_prefill(struct rt_exec *x, struct rt_live *v)
         memcpy(p, v->s->values, bytes);
     else
         rt_exec_raise_memory(x, v->s);
+}
+
+int rt_rows_init(struct rt_exec *x, struct rt_live *v)
+{
+    const struct rt_state *s = v->s;
+    double want = HD_MIN(HD_MAX(s->est_rows, 0.0) * s->stride, 1e12);
+    if (!rt_region_reserve(&x->memory, &v->region, (size_t)want)) {
+        rt_exec_raise_memory(x, s);
+        return -1;
+    }
+    if (s->nsort) {
+        v->sorter = HD_NEW(&x->arena, struct rt_sorter);
+        rt_sorter_init(v->sorter, s);
+        v->sorter->stopped = &x->failure;
+        uint64_t k = wanted_rows(s);
+        v->topk = k <= TOPK_MAX ? HD_MAX(k, (uint64_t)1) : 0;
+    }
+    prefill(x, v);
+    return rt_exec_stopped(x) ? -1 : 0;
 }
 
 /* A small limit needs small pieces, or enough rows are noticed late. */
@@ -212,8 +212,10 @@ static int topk_collect(struct rt_exec *x, struct rt_live *v)
     return 0;
 }
 
-void rt_rows_gather(struct rt_exec *x, struct rt_live *v)
+int rt_finish_compact(struct rt_exec *x, struct rt_live *v)
 {
+    if (v->topk)
+        HD_TRY(topk_collect(x, v));
     struct hole *holes = HD_NEWN(&x->arena, struct hole, x->o.threads);
     unsigned char *end = v->region.base + atomic_load(&v->region.used);
     int n = 0;
@@ -227,35 +229,39 @@ void rt_rows_gather(struct rt_exec *x, struct rt_live *v)
     v->rows = v->region.base;
     v->nrows = (uint64_t)(end - v->rows) / (uint64_t)v->s->stride;
     rt_region_trim(&x->memory, &v->region, (size_t)(end - v->rows));
+    return 0;
 }
 
-static int sort_and_limit(struct rt_exec *x, struct rt_live *v, uint64_t offset, uint64_t count)
+int rt_finish_single(struct rt_exec *x, struct rt_live *v)
 {
+    if (v->nrows <= 1)
+        return 0;
+    rt_exec_raise(x, HD_ERR_EXEC, v->s->path, "a scalar subquery gave more than one row");
+    return -1;
+}
+
+/* The rows that offset and limit leave: how many, from which on. */
+static uint64_t left_rows(const struct rt_live *v, uint64_t *offset)
+{
+    *offset = HD_MIN((uint64_t)HD_MAX(v->s->offset, (int64_t)0), v->nrows);
+    return v->s->limit < 0 ? v->nrows - *offset : HD_MIN(v->nrows - *offset, (uint64_t)v->s->limit);
+}
+
+int rt_finish_sort(struct rt_exec *x, struct rt_live *v)
+{
+    uint64_t offset, count = left_rows(v, &offset);
     HD_TRY(rt_exec_block(x, v->s, count * (size_t)v->s->stride, false, &v->moved));
     HD_TRY(rt_sort_rows(x, v->sorter, v->rows, v->nrows, offset, count, v->moved.p));
     rt_region_free(&x->memory, &v->region);
     v->rows = v->moved.p;
+    v->nrows = count;
     return 0;
 }
 
-int rt_rows_finish(struct rt_exec *x, struct rt_live *v)
+int rt_finish_limit(struct rt_exec *x HD_UNUSED, struct rt_live *v)
 {
-    const struct rt_state *s = v->s;
-    if (v->topk)
-        HD_TRY(topk_collect(x, v));
-    rt_rows_gather(x, v);
-    if (s->single && v->nrows > 1) {
-        rt_exec_raise(x, HD_ERR_EXEC, s->path, "a scalar subquery gave more than one row");
-        return -1;
-    }
-    uint64_t offset = HD_MIN((uint64_t)HD_MAX(s->offset, (int64_t)0), v->nrows);
-    uint64_t count = v->nrows - offset;
-    if (s->limit >= 0)
-        count = HD_MIN(count, (uint64_t)s->limit);
-    if (v->sorter)
-        HD_TRY(sort_and_limit(x, v, offset, count));
-    else
-        v->rows += offset * (size_t)s->stride;
+    uint64_t offset, count = left_rows(v, &offset);
+    v->rows += offset * (size_t)v->s->stride;
     v->nrows = count;
     return 0;
 }

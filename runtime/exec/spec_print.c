@@ -17,7 +17,7 @@ static void print_sort(struct hd_strbuf *out, const struct rt_state *t)
     for (int k = 0; k < t->nsort; k++)
         hd_strbuf_addf(out, "%s %s%s nulls %s", k ? "," : "", t->fields[t->sort[k].field].name,
                        t->sort[k].desc ? " desc" : "", t->sort[k].nulls_first ? "first" : "last");
-    if (t->kind == RT_STATE_ROWS && (t->limit >= 0 || t->offset > 0))
+    if (t->limit >= 0 || t->offset > 0)
         hd_strbuf_addf(out, " limit %lld offset %lld", (long long)t->limit, (long long)t->offset);
 }
 
@@ -57,6 +57,9 @@ static void print_state(struct hd_strbuf *out, const struct rt_spec *s, int i)
     hd_show_end_line(out, line);
     for (int f = 0; f < t->nfields; f++)
         print_field(out, t, f);
+    for (int k = 0; k < t->nfinish; k++)
+        hd_strbuf_addf(out, "%s%s%s", k ? ", " : "      finish: ", rt_finish_name(t->finish[k]),
+                       k + 1 == t->nfinish ? "\n" : "");
 }
 
 static void print_const(struct hd_strbuf *out, const struct rt_arg *a)

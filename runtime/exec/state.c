@@ -1,4 +1,5 @@
-/* Making, finishing and freeing states, by kind. */
+/* Making, finishing and freeing states: operations by kind (runtime/states.def), and the walk over a state's
+ * list of finishing operations (runtime/finish.def). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +11,19 @@ static size_t bitmap_bytes(uint64_t n)
     return (size_t)(n + 63) / 64 * 8 + 64;
 }
 
+static int init_bitmap(struct rt_exec *x, struct rt_live *v)
+{
+    const struct rt_state *s = v->s;
+    v->nrows = s->range;
+    HD_TRY(rt_exec_block(x, s, bitmap_bytes(s->range), true, &v->bits));
+    return s->track_matches ? rt_exec_block(x, s, bitmap_bytes(s->range), true, &v->matches) : 0;
+}
+
 static int init_direct(struct rt_exec *x, struct rt_live *v)
 {
     const struct rt_state *s = v->s;
     size_t total = 0, at = 0;
+    HD_TRY(init_bitmap(x, v));
     v->field = HD_NEWN(&x->arena, unsigned char *, s->nfields);
     v->valid = HD_NEWN(&x->arena, unsigned char *, s->nfields);
     for (int f = 0; f < s->nfields; f++) {
@@ -32,31 +42,31 @@ static int init_direct(struct rt_exec *x, struct rt_live *v)
     return 0;
 }
 
-static int init_bits(struct rt_exec *x, struct rt_live *v)
-{
-    const struct rt_state *s = v->s;
-    v->nrows = s->range;
-    HD_TRY(rt_exec_block(x, s, bitmap_bytes(s->range), true, &v->bits));
-    if (s->track_matches)
-        HD_TRY(rt_exec_block(x, s, bitmap_bytes(s->range), true, &v->matches));
-    return s->kind == RT_STATE_DIRECT ? init_direct(x, v) : 0;
-}
+/* ---- operations by kind ------------------------------------------------------------------ */
 
-static int state_init(struct rt_exec *x, struct rt_live *v)
-{
-    switch (v->s->kind) {
-    case RT_STATE_BITMAP:
-    case RT_STATE_DIRECT: return init_bits(x, v);
-    case RT_STATE_ROWS:
-    case RT_STATE_CSR:
-    case RT_STATE_HASH: return rt_rows_init(x, v);
-    case RT_STATE_AGG_SCALAR:
-    case RT_STATE_AGG_DENSE:
-    case RT_STATE_ARRAY: return rt_dense_init(x, v);
-    case RT_STATE_AGG_HASH: return rt_agg_hash_init(x, v);
-    }
-    HD_BUG("state kind %d", (int)v->s->kind);
-}
+/* Pipelines fill states through what they find in hdd_thread.local, and ask for room by calls of their own
+ * (hdr_rows_grow, hdr_agg_grow). Memory that every kind may have is freed for all alike. */
+struct state_ops {
+    int (*init)(struct rt_exec *x, struct rt_live *v);   /* before anything is put into it */
+    int (*merge)(struct rt_exec *x, struct rt_live *v);  /* workers' parts become one; aggregates only */
+    void (*free)(struct rt_exec *x, struct rt_live *v);  /* what only this kind has; may be NULL */
+};
+
+static const struct state_ops bitmap_ops = {.init = init_bitmap};
+static const struct state_ops direct_ops = {.init = init_direct};
+static const struct state_ops rows_ops = {.init = rt_rows_init};
+static const struct state_ops csr_ops = {.init = rt_rows_init};
+static const struct state_ops hash_ops = {.init = rt_rows_init};
+static const struct state_ops agg_scalar_ops = {.init = rt_scalar_init, .merge = rt_scalar_merge};
+static const struct state_ops agg_dense_ops = {.init = rt_dense_init, .merge = rt_dense_merge};
+static const struct state_ops agg_hash_ops = {
+    .init = rt_agg_hash_init, .merge = rt_agg_hash_merge, .free = rt_agg_hash_free};
+static const struct state_ops array_ops = {.init = rt_array_init};
+
+static const struct state_ops *const ops[] = {
+#define S_STATE(id, stem, name, filling, aggregate, head) [RT_STATE_##id] = &stem##_ops,
+#include "runtime/states.def"
+};
 
 int rt_states_init(struct rt_exec *x)
 {
@@ -74,7 +84,7 @@ int rt_states_init(struct rt_exec *x)
         x->live[i].local = x->locals + i;
     }
     for (size_t i = 0; i < n; i++)
-        HD_TRY(state_init(x, &x->live[i]));
+        HD_TRY(ops[x->live[i].s->kind]->init(x, &x->live[i]));
     for (size_t w = 0; w < threads; w++) {
         void **local = HD_NEWN(&x->arena, void *, n);
         for (size_t i = 0; i < n; i++)
@@ -84,27 +94,30 @@ int rt_states_init(struct rt_exec *x)
     return rt_exec_stopped(x) ? -1 : 0;
 }
 
+/* ---- finish ------------------------------------------------------------------------------ */
+
+static int rt_finish_merge(struct rt_exec *x, struct rt_live *v)
+{
+    return ops[v->s->kind]->merge(x, v);
+}
+
+static int rt_finish_matches(struct rt_exec *x, struct rt_live *v)
+{
+    return rt_exec_block(x, v->s, bitmap_bytes(v->nrows), true, &v->matches);
+}
+
 int rt_state_finish(struct rt_exec *x, int state)
 {
+    static int (*const finish[])(struct rt_exec *, struct rt_live *) = {
+#define F_FINISH(id, stem, name) [RT_FINISH_##id] = rt_finish_##stem,
+#include "runtime/finish.def"
+    };
     struct rt_live *v = &x->live[state];
-    int rc = 0;
     HD_ASSERT(!v->finished);
-    switch (v->s->kind) {
-    case RT_STATE_BITMAP:
-    case RT_STATE_DIRECT:
-    case RT_STATE_ARRAY: break;
-    case RT_STATE_ROWS: rc = rt_rows_finish(x, v); break;
-    case RT_STATE_CSR: rc = rt_csr_finish(x, v); break;
-    case RT_STATE_HASH: rc = rt_hash_finish(x, v); break;
-    case RT_STATE_AGG_SCALAR: rc = rt_scalar_finish(x, v); break;
-    case RT_STATE_AGG_DENSE: rc = rt_dense_finish(x, v); break;
-    case RT_STATE_AGG_HASH: rc = rt_agg_hash_finish(x, v); break;
-    }
     v->finished = true;
-    bool rows = v->s->kind == RT_STATE_ROWS || v->s->kind == RT_STATE_CSR || v->s->kind == RT_STATE_HASH;
-    if (rc == 0 && rows && v->s->track_matches)
-        rc = rt_exec_block(x, v->s, bitmap_bytes(v->nrows), true, &v->matches);
-    return rc;
+    for (int i = 0; i < v->s->nfinish; i++)
+        HD_TRY(finish[v->s->finish[i]](x, v));
+    return 0;
 }
 
 void rt_state_free(struct rt_exec *x, int state)
@@ -115,8 +128,8 @@ void rt_state_free(struct rt_exec *x, int state)
         rt_block_free(&x->memory, &l->buffer);
         rt_block_free(&x->memory, &l->scratch);
     }
-    if (v->s && v->s->kind == RT_STATE_AGG_HASH)
-        rt_agg_hash_free(x, v);
+    if (v->s && ops[v->s->kind]->free)
+        ops[v->s->kind]->free(x, v);
     rt_region_free(&x->memory, &v->region);
     rt_block_free(&x->memory, &v->moved);
     rt_block_free(&x->memory, &v->bits);

@@ -166,11 +166,8 @@ int rt_gpu_finish_csr(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_e
     struct rt_radix order = {.n = 0};
     struct rt_piece scratch = {0, 0};
     HD_ASSERT(s->range < UINT32_MAX);
-    v->nrows = v->asked;
-    if (v->nrows == 0) {
-        v->rows = v->rows_at.address;
+    if (v->nrows == 0)
         return rt_state_take_zeroed(x, s, bytes, &v->offsets_at, err);
-    }
     HD_TRY(rt_state_take(x, s, bytes, &v->offsets_at, err));
     int rc = group_by_index(x, v, &order, &scratch, err);
     rt_radix_give(x, &order);
@@ -252,26 +249,36 @@ static int group(struct hash_build *b, struct hd_err *err)
     return 0;
 }
 
-static int build(struct hash_build *b, struct hd_err *err)
+static int slots(struct hash_build *b, struct hd_err *err)
 {
-    struct rt_gpu_state *v = b->v;
-    HD_TRY(rt_keys_of_group(b->x, v->s, &b->p.keys, &b->more, err));
-    b->p.rows = v->rows = v->rows_at.address;
-    b->p.n = v->nrows = v->asked;
-    b->p.dedupe = v->s->dedupe;
-    b->p.blocks = rt_finish_blocks(b->x, b->p.n, RT_FINISH_THREADS);
-    if (!v->s->unique && v->nrows > 1)
-        return group(b, err);
-    HD_TRY(final_slots(b, v->nrows, err));
-    return v->nrows ? launch_hash(b, "hdd_hash_unique", err) : 0;
+    HD_TRY(final_slots(b, b->v->nrows, err));
+    return b->v->nrows ? launch_hash(b, "hdd_hash_unique", err) : 0;
 }
 
-int rt_gpu_finish_hash(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+static int build(struct rt_gpu_exec *x, struct rt_gpu_state *v, bool distinct, bool dedupe, struct hd_err *err)
 {
-    struct hash_build b = {.x = x, .v = v};
-    int rc = build(&b, err);
+    struct hash_build b = {.x = x, .v = v, .p = {.rows = v->rows, .n = v->nrows, .dedupe = dedupe}};
+    b.p.blocks = rt_finish_blocks(x, b.p.n, RT_FINISH_THREADS);
+    int rc = rt_keys_of_group(x, v->s, &b.p.keys, &b.more, err);
+    if (rc == 0)
+        rc = distinct || v->nrows <= 1 ? slots(&b, err) : group(&b, err);
     rt_gpu_give(x, &b.more);
     rt_gpu_give(x, &b.zeroed);
     rt_gpu_give(x, &b.scratch);
     return rc;
+}
+
+int rt_gpu_finish_hash_unique(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    return build(x, v, true, false, err);
+}
+
+int rt_gpu_finish_hash_group(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    return build(x, v, false, false, err);
+}
+
+int rt_gpu_finish_hash_dedupe(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    return build(x, v, false, true, err);
 }

@@ -34,30 +34,32 @@ struct needs {
     bool fill, index, scan, hash, sort, pack, select, radix, text;
 };
 
+static void add_sort(struct needs *n, const struct rt_state *s, double rows)
+{
+    n->pack |= rows > RT_ORDER_AT_ONCE;
+    n->select |= rows > HDD_RANK_MOST && s->limit >= 0;
+    n->sort |= rows <= HDD_RANK_MOST || s->limit >= 0;
+    n->radix |= rows > HDD_RANK_MOST && s->limit < 0;
+    n->scan |= rows > HDD_RANK_MOST && s->limit < 0;
+}
+
 static void add_state(struct needs *n, const struct rt_spec *spec, int state)
 {
     const struct rt_state *s = &spec->states[state];
-    double rows = expected(spec, state);
-    switch (s->kind) {
-    case RT_STATE_BITMAP:
-    case RT_STATE_DIRECT:
-    case RT_STATE_ARRAY: return;
-    case RT_STATE_AGG_SCALAR:
-    case RT_STATE_AGG_DENSE:
-    case RT_STATE_AGG_HASH: n->fill |= has_far_ends(s); return;
-    case RT_STATE_CSR: n->index = n->scan = true; return;
-    case RT_STATE_HASH: n->hash = true; return;
-    case RT_STATE_ROWS:
-        if (s->nsort == 0)
-            return;
-        n->pack |= rows > RT_ORDER_AT_ONCE;
-        n->select |= rows > HDD_RANK_MOST && s->limit >= 0;
-        n->sort |= rows <= HDD_RANK_MOST || s->limit >= 0;
-        n->radix |= rows > HDD_RANK_MOST && s->limit < 0;
-        n->scan |= rows > HDD_RANK_MOST && s->limit < 0;
-        return;
-    }
-    HD_BUG("state kind %d", (int)s->kind);
+    n->fill |= rt_state_aggregates(s->kind) && has_far_ends(s);
+    for (int i = 0; i < s->nfinish; i++)
+        switch (s->finish[i]) {
+        case RT_FINISH_MERGE:
+        case RT_FINISH_COMPACT:
+        case RT_FINISH_SINGLE:
+        case RT_FINISH_LIMIT:
+        case RT_FINISH_MATCHES: break;
+        case RT_FINISH_SORT: add_sort(n, s, expected(spec, state)); break;
+        case RT_FINISH_CSR: n->index = n->scan = true; break;
+        case RT_FINISH_HASH_UNIQUE:
+        case RT_FINISH_HASH_GROUP:
+        case RT_FINISH_HASH_DEDUPE: n->hash = true; break;
+        }
 }
 
 int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_MOST])

@@ -270,7 +270,7 @@ static uint64_t project_groups(const struct run *r, const struct outcome *out)
 static uint64_t rows_asked_for(const struct run *r, const struct outcome *out)
 {
     const struct rt_gpu_state *v = &r->x->state[r->sink];
-    bool used_up = r->x->spec->states[r->sink].kind == RT_STATE_AGG_HASH && out->sink_cursor > v->mask - v->mask / 8;
+    bool used_up = rt_state_filling(v->s->kind) == RT_KEYED && out->sink_cursor > v->mask - v->mask / 8;
     return used_up ? project_groups(r, out) : out->sink_cursor;
 }
 

@@ -27,12 +27,12 @@ static const struct rt_device_ops *ops_of(const struct rt_gpu_exec *x)
 
 static bool appends(const struct rt_state *s)
 {
-    return s->kind == RT_STATE_ROWS || s->kind == RT_STATE_CSR || s->kind == RT_STATE_HASH;
+    return rt_state_filling(s->kind) == RT_APPENDED;
 }
 
 static bool has_cursor(const struct rt_state *s)
 {
-    return appends(s) || s->kind == RT_STATE_AGG_HASH;
+    return rt_state_filling(s->kind) != RT_PLACED;
 }
 
 /* Bits are read as 64-bit words: one line more than needed, as on the CPU. */
@@ -109,19 +109,39 @@ static int clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uin
     return rc;
 }
 
-static int start_dense(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+static int start_aggregate(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t rows, struct hd_err *err)
 {
-    const struct rt_state *s = v->s;
-    v->nrows = v->capacity = s->kind == RT_STATE_AGG_SCALAR ? 1 : s->range;
-    size_t bytes = (size_t)(v->capacity * (uint64_t)s->stride);
-    if (s->kind == RT_STATE_ARRAY) {
-        HD_TRY(rt_state_take_zeroed(x, s, bytes, &v->rows_at, err));
-    } else {
-        HD_TRY(rt_state_take(x, s, bytes, &v->rows_at, err));
-        HD_TRY(clear_groups(x, v, 0, err));
-    }
+    v->nrows = v->capacity = rows;
+    HD_TRY(rt_state_take(x, v->s, (size_t)(rows * (uint64_t)v->s->stride), &v->rows_at, err));
+    HD_TRY(clear_groups(x, v, 0, err));
     v->rows = v->rows_at.address;
     return 0;
+}
+
+static int start_scalar(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    return start_aggregate(x, v, 1, err);
+}
+
+static int start_dense(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    return start_aggregate(x, v, v->s->range, err);
+}
+
+static int start_array(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    v->nrows = v->capacity = v->s->range;
+    HD_TRY(rt_state_take_zeroed(x, v->s, (size_t)(v->nrows * (uint64_t)v->s->stride), &v->rows_at, err));
+    v->rows = v->rows_at.address;
+    return 0;
+}
+
+static int start_bitmap(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    v->nrows = s->range;
+    HD_TRY(rt_state_take_zeroed(x, s, bitmap_bytes(s->range), &v->bits_at, err));
+    return s->track_matches ? rt_state_take_zeroed(x, s, bitmap_bytes(s->range), &v->matches_at, err) : 0;
 }
 
 /* One piece for all arrays of a DIRECT state. */
@@ -130,6 +150,7 @@ static int start_direct(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
     enum { ALIGNMENT = 256 };
     const struct rt_state *s = v->s;
     size_t total = 0;
+    HD_TRY(start_bitmap(x, v, err));
     v->field = HD_NEWN(x->arena, uint64_t, s->nfields + 1);
     v->valid = HD_NEWN(x->arena, uint64_t, s->nfields + 1);
     for (int f = 0; f < s->nfields; f++) {
@@ -148,16 +169,6 @@ static int start_direct(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
     return 0;
 }
 
-static int start_bits(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
-{
-    const struct rt_state *s = v->s;
-    v->nrows = s->range;
-    HD_TRY(rt_state_take_zeroed(x, s, bitmap_bytes(s->range), &v->bits_at, err));
-    if (s->track_matches)
-        HD_TRY(rt_state_take_zeroed(x, s, bitmap_bytes(s->range), &v->matches_at, err));
-    return s->kind == RT_STATE_DIRECT ? start_direct(x, v, err) : 0;
-}
-
 /* ---- appending --------------------------------------------------------------------------- */
 
 static uint64_t wanted_rows(const struct rt_state *s)
@@ -168,8 +179,6 @@ static uint64_t wanted_rows(const struct rt_state *s)
 /* Any rows will do, and so many are enough. One more than is allowed shows that there are. */
 static uint64_t enough_rows(const struct rt_state *s)
 {
-    if (s->kind != RT_STATE_ROWS)
-        return UINT64_MAX;
     return s->single ? 2 : s->nsort ? UINT64_MAX : wanted_rows(s);
 }
 
@@ -216,7 +225,7 @@ static uint64_t source_rows(const struct rt_gpu_exec *x, const struct rt_state *
 /* Room that is taken whatever is expected. */
 static uint64_t least_rows(const struct rt_gpu_exec *x, const struct rt_state *s, uint64_t most)
 {
-    if (s->kind != RT_STATE_AGG_HASH)
+    if (appends(s))
         return FIRST_ROWS;
     uint64_t groups = source_rows(x, s) / ROWS_OF_A_GROUP;
     groups = HD_MIN(HD_MAX(groups, (uint64_t)FIRST_GROUPS), (uint64_t)FIRST_GROUPS_MOST);
@@ -325,21 +334,29 @@ static int start_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
     return make_slots(x, v, err);
 }
 
-static int start(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
-{
-    switch (v->s->kind) {
-    case RT_STATE_BITMAP:
-    case RT_STATE_DIRECT: return start_bits(x, v, err);
-    case RT_STATE_ROWS:
-    case RT_STATE_CSR:
-    case RT_STATE_HASH: return start_rows(x, v, err);
-    case RT_STATE_AGG_SCALAR:
-    case RT_STATE_AGG_DENSE:
-    case RT_STATE_ARRAY: return start_dense(x, v, err);
-    case RT_STATE_AGG_HASH: return start_groups(x, v, err);
-    }
-    HD_BUG("state kind %d", (int)v->s->kind);
-}
+/* ---- operations by kind ------------------------------------------------------------------ */
+
+/* What pipelines need to fill a state, and what overflows, follows from rt_state_filling. */
+struct state_ops {
+    int (*start)(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err); /* memory and first contents */
+};
+
+static const struct state_ops bitmap_ops = {.start = start_bitmap};
+static const struct state_ops direct_ops = {.start = start_direct};
+static const struct state_ops rows_ops = {.start = start_rows};
+static const struct state_ops csr_ops = {.start = start_rows};
+static const struct state_ops hash_ops = {.start = start_rows};
+static const struct state_ops agg_scalar_ops = {.start = start_scalar};
+static const struct state_ops agg_dense_ops = {.start = start_dense};
+static const struct state_ops agg_hash_ops = {.start = start_groups};
+static const struct state_ops array_ops = {.start = start_array};
+
+static const struct state_ops *const ops[] = {
+#define S_STATE(id, stem, name, filling, aggregate, head) [RT_STATE_##id] = &stem##_ops,
+#include "runtime/states.def"
+};
+
+/* ---- what a retry needs ------------------------------------------------------------------ */
 
 /* Memory of a state that pipelines change in place. */
 static size_t pieces_of(struct rt_gpu_state *v, struct rt_piece *out[3])
@@ -385,10 +402,9 @@ int rt_gpu_state_start(struct rt_gpu_exec *x, int state, bool reruns, struct hd_
     HD_ASSERT(!v->finished);
     v->before = v->asked;
     if (v->started)
-        return reruns || v->s->kind == RT_STATE_AGG_HASH ? remember(x, v, err) : 0;
-    v->s = &x->spec->states[state];
+        return reruns || rt_state_filling(v->s->kind) == RT_KEYED ? remember(x, v, err) : 0;
     v->started = true;
-    return start(x, v, err);
+    return ops[v->s->kind]->start(x, v, err);
 }
 
 void rt_gpu_state_sink(const struct rt_gpu_exec *x, int state, uint64_t cursor, struct hdd_sink_state *out)
@@ -422,7 +438,7 @@ int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_
         return HD_FAIL(err, RESOURCE, v->s->path, "%llu rows, at most %llu have a number", (unsigned long long)cursor,
                        (unsigned long long)ROWS_MOST);
     *needed = cursor;
-    if (v->s->kind == RT_STATE_AGG_HASH) /* counted by their tags: a few may have been taken for one */
+    if (!appends(v->s)) /* counted by their tags: a few may have been taken for one */
         *needed = HD_MIN(cursor + cursor / 64 + 16, ROWS_MOST);
     return 0;
 }
@@ -460,7 +476,7 @@ static int undo(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *er
 {
     struct rt_piece *piece[3];
     size_t n = pieces_of(v, piece), at = 0;
-    bool groups = v->s->kind == RT_STATE_AGG_SCALAR || v->s->kind == RT_STATE_AGG_DENSE;
+    bool groups = rt_state_aggregates(v->s->kind);
     for (size_t i = 0; i < n; i++) {
         if (!piece[i]->address)
             continue;
@@ -503,60 +519,76 @@ int rt_gpu_marks_undo(struct rt_gpu_exec *x, int state, struct hd_err *err)
 
 /* ---- finish and free --------------------------------------------------------------------- */
 
-static int finish_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+/* Aggregates have one place for a group, whoever adds to it. */
+static int rt_gpu_finish_merge(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err HD_UNUSED)
 {
-    const struct rt_state *s = v->s;
-    uint64_t n = v->asked;
-    if (s->single && n > 1)
-        return HD_FAIL(err, EXEC, s->path, "a scalar subquery gave more than one row");
-    uint64_t offset = HD_MIN((uint64_t)HD_MAX(s->offset, (int64_t)0), n);
-    uint64_t count = HD_MIN(n - offset, wanted_rows(s) - (uint64_t)HD_MAX(s->offset, (int64_t)0));
-    if (s->nsort && n > 1 && count) {
-        HD_TRY(rt_gpu_order(x, v, n, offset, count, err));
-        rt_gpu_give(x, &v->rows_at);
-        v->rows = v->moved.address;
-    } else {
-        v->rows = v->rows_at.address + offset * (uint64_t)s->stride;
-    }
-    v->nrows = count;
+    rt_gpu_give(x, &v->slots_at);
+    v->rows = v->rows_at.address;
+    if (has_cursor(v->s))
+        v->nrows = v->asked;
     return 0;
 }
 
-static int finish_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v)
+/* Kernels append one row behind the other. */
+static int rt_gpu_finish_compact(struct rt_gpu_exec *x HD_UNUSED, struct rt_gpu_state *v, struct hd_err *err HD_UNUSED)
 {
-    rt_gpu_give(x, &v->slots_at);
     v->rows = v->rows_at.address;
     v->nrows = v->asked;
     return 0;
 }
 
-static int finish(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+static int rt_gpu_finish_single(struct rt_gpu_exec *x HD_UNUSED, struct rt_gpu_state *v, struct hd_err *err)
 {
-    switch (v->s->kind) {
-    case RT_STATE_BITMAP:
-    case RT_STATE_DIRECT:
-    case RT_STATE_ARRAY:
-    case RT_STATE_AGG_SCALAR:
-    case RT_STATE_AGG_DENSE: return 0;
-    case RT_STATE_ROWS: return finish_rows(x, v, err);
-    case RT_STATE_CSR: return rt_gpu_finish_csr(x, v, err);
-    case RT_STATE_HASH: return rt_gpu_finish_hash(x, v, err);
-    case RT_STATE_AGG_HASH: return finish_groups(x, v);
-    }
-    HD_BUG("state kind %d", (int)v->s->kind);
+    return v->nrows <= 1 ? 0 : HD_FAIL(err, EXEC, v->s->path, "a scalar subquery gave more than one row");
+}
+
+/* The rows that offset and limit leave: how many, from which on. */
+static uint64_t left_rows(const struct rt_gpu_state *v, uint64_t *offset)
+{
+    uint64_t skip = (uint64_t)HD_MAX(v->s->offset, (int64_t)0);
+    *offset = HD_MIN(skip, v->nrows);
+    return HD_MIN(v->nrows - *offset, wanted_rows(v->s) - skip);
+}
+
+static int rt_gpu_finish_limit(struct rt_gpu_exec *x HD_UNUSED, struct rt_gpu_state *v, struct hd_err *err HD_UNUSED)
+{
+    uint64_t offset, count = left_rows(v, &offset);
+    v->rows += offset * (uint64_t)v->s->stride;
+    v->nrows = count;
+    return 0;
+}
+
+static int rt_gpu_finish_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    uint64_t offset, count = left_rows(v, &offset);
+    if (v->nrows <= 1 || count == 0)
+        return rt_gpu_finish_limit(x, v, err);
+    HD_TRY(rt_gpu_order(x, v, v->nrows, offset, count, err));
+    rt_gpu_give(x, &v->rows_at);
+    v->rows = v->moved.address;
+    v->nrows = count;
+    return 0;
+}
+
+static int rt_gpu_finish_matches(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    return rt_state_take_zeroed(x, v->s, bitmap_bytes(v->nrows), &v->matches_at, err);
 }
 
 int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
 {
+    static int (*const finish[])(struct rt_gpu_exec *, struct rt_gpu_state *, struct hd_err *) = {
+#define F_FINISH(id, stem, name) [RT_FINISH_##id] = rt_gpu_finish_##stem,
+#include "runtime/finish.def"
+    };
     struct rt_gpu_state *v = &x->state[state];
     HD_ASSERT(!v->finished);
     if (!v->started) /* rows of constants alone, or nothing at all */
         HD_TRY(rt_gpu_state_start(x, state, false, err));
-    HD_TRY(finish(x, v, err));
+    for (int i = 0; i < v->s->nfinish; i++)
+        HD_TRY(finish[v->s->finish[i]](x, v, err));
     v->finished = true;
     rt_gpu_give(x, &v->snapshot);
-    if (appends(v->s) && v->s->track_matches)
-        return rt_state_take_zeroed(x, v->s, bitmap_bytes(v->nrows), &v->matches_at, err);
     return 0;
 }
 

@@ -54,9 +54,11 @@ void rt_radix_give(struct rt_gpu_exec *x, struct rt_radix *r);
 int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                   struct hd_err *err);
 
-/* FINISH of one kind each. order: rows [offset, offset + count) of all n in order, n > 1. */
+/* Operations of runtime/finish.def. order: rows [offset, offset + count) of all n in order, n > 1. */
 int rt_gpu_finish_csr(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
-int rt_gpu_finish_hash(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+int rt_gpu_finish_hash_unique(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+int rt_gpu_finish_hash_group(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+int rt_gpu_finish_hash_dedupe(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint64_t offset, uint64_t count,
                  struct hd_err *err);
 

@@ -109,6 +109,12 @@ int fx_state_arg(struct fx *f, enum rt_arg_kind kind, int state)
     return f->spec.nwords++;
 }
 
+void fx_seal(struct fx *f)
+{
+    for (int i = 0; i < f->spec.nstates; i++)
+        rt_state_list_finish(&f->states[i]);
+}
+
 int fx_run(struct fx *f, int result_state)
 {
     struct rt_exec_options o = {.threads = f->threads,
@@ -118,6 +124,7 @@ int fx_run(struct fx *f, int result_state)
                                 .memory_limit = f->limit,
                                 .cancel = f->cancel};
     f->spec.result_state = result_state;
+    fx_seal(f);
     rt_result_free(f->result);
     f->result = NULL;
     hd_err_release(&f->err);

@@ -53,6 +53,7 @@ int fx_table_pipeline(struct fx *f, int64_t rows, rt_entry_fn entry);
 int fx_state_pipeline(struct fx *f, enum rt_source_kind source, int state, rt_entry_fn entry);
 void fx_action(struct fx *f, enum rt_action_kind kind, int index);
 int fx_state_arg(struct fx *f, enum rt_arg_kind kind, int state); /* returns the word */
+void fx_seal(struct fx *f); /* once the program is complete; fx_run does so */
 /* Runs it; result and err are filled. Returns rt_exec_run's status. */
 int fx_run(struct fx *f, int result_state);
 /* The same, must succeed; the rows of the result. */

@@ -101,6 +101,7 @@ static double finish_ms(struct bench *b)
     rt_event *from, *to;
     double ms;
     states_ok(x->d->ops->event(x->d, &from, &b->b.err), &b->b);
+    rt_state_list_finish(&b->s);
     states_ok(rt_gpu_state_finish(x, 0, &b->b.err), &b->b);
     states_ok(x->d->ops->event(x->d, &to, &b->b.err), &b->b);
     states_ok(x->d->ops->elapsed(x->d, from, to, &ms, &b->b.err), &b->b);

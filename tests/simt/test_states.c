@@ -189,6 +189,7 @@ static int append(struct table *t, uint64_t from, uint64_t to)
 
 static void finish(struct table *t)
 {
+    rt_state_list_finish(&t->s);
     states_ok(rt_gpu_state_finish(&t->b.x, 0, &t->b.err), &t->b);
 }
 
@@ -534,6 +535,7 @@ static void test_single(void)
     t.s.single = true;
     draw_rows(&t, 10, 9);
     append(&t, 0, 10);
+    rt_state_list_finish(&t.s);
     CHECK(rt_gpu_state_finish(&t.b.x, 0, &t.b.err) != 0, "ten rows where one is allowed");
     CHECK(t.b.err.class == HD_ERR_EXEC && strcmp(t.b.err.path, "$.state") == 0, "%s: %s", t.b.err.path,
           t.b.err.message);
