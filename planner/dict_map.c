@@ -1,6 +1,6 @@
 /* Dictionary maps: an expression over one dictionary column is evaluated once per entry by a
- * pipeline of its own and looked up by code afterwards (DESIGN section 4). Only expressions that
- * cannot fail are mapped, so no entry needs to raise later. */
+ * pipeline of its own and looked up by code afterwards (docs/architecture.md, "Dictionaries"). Only
+ * expressions that cannot fail are mapped, so no entry needs to raise later. */
 #include "planner/lower.h"
 
 /* The one handle all COL leaves resolve to; false if there are none or several. */

@@ -1,9 +1,9 @@
 /* Existence with a residual against one build value, without looking at pairs: some b <> x exactly if
  * the least or the greatest b of the key differs from x, some b < x exactly if the least is below
  * it, some b > x exactly if the greatest is above. So the build side becomes one row per key with
- * its least and greatest value (DESIGN section 3), found by a unique lookup; a key with many rows on
- * both sides then costs their sum instead of their product. NULLs need no care: MIN and MAX pass
- * over them, a key without values compares with NULL, and NULL is no match. */
+ * its least and greatest value, found by a unique lookup; a key with many rows on both sides then costs
+ * their sum instead of their product (docs/architecture.md, "Existence with a residual"). NULLs need no
+ * care: MIN and MAX pass over them, a key without values compares with NULL, and NULL is no match. */
 #include "planner/join.h"
 
 /* ---- when ------------------------------------------------------------------------------------------ */

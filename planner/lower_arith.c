@@ -1,5 +1,5 @@
 /* Arithmetic, casts and dates: interval arithmetic decides width and whether a check is needed
- * (DESIGN section 3: "the narrowest integer that holds an expression"). */
+ * (docs/architecture.md, "Widths and checks"). */
 #include <math.h>
 
 #include "frontend/value.h"

@@ -268,7 +268,7 @@ static int place_size_memory(const struct ctx *c HD_UNUSED, struct pl_pipeline *
     return 0;
 }
 
-/* One place of memory takes 1.4 additions a nanosecond (measured), the device reads some
+/* One place of memory takes 1.4 additions a nanosecond (docs/performance.md, "What memory of a GPU gives"), the device reads some
  * hundred rows in that time. Half of a warp in one group is what heavier ones often fill. */
 static const double hot_share = 1.0 / 8192, held_share = 1.0 / 64;
 

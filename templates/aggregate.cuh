@@ -1,7 +1,7 @@
 // Aggregates in memory that many threads update: which row belongs to a group, and adding to
 // its accumulators. Lanes of a warp with the same row combine first, so that a hot key costs
-// one atomic per warp instead of 32 (DESIGN section 5: contended atomics are the price of
-// skew).
+// one atomic per warp instead of 32: contended atomics are the price of skew
+// (docs/architecture.md, "Where a GPU adds up").
 #ifndef HDD_AGGREGATE_CUH
 #define HDD_AGGREGATE_CUH
 

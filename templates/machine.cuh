@@ -1,7 +1,7 @@
 // The machine: every intrinsic, atomic, fence and line of PTX that device code uses, and
 // nothing else. All other headers are plain C++14 over these names, so the whole of what must
-// be trusted about the hardware is here (DESIGN section 7). tests/simt/twin.cuh gives the same
-// names on the host: the emulator compiles emitted source against it instead of this file.
+// be trusted about the hardware is here (docs/testing.md, "Without a GPU"). tests/simt/twin.cuh gives
+// the same names on the host: the emulator compiles emitted source against it instead of this file.
 //
 // Warp operations are for whole warps: every lane of the warp must reach the same call. The
 // code above keeps to that by never letting a lane return early and by doing per-row work

@@ -77,7 +77,7 @@ struct hdd_run {
         return hdd_shuffle(both, 0);
     }
 
-    // A row failed. Of several failures any one may be reported (DESIGN section 4).
+    // A row failed. Of several failures any one may be reported (docs/plan.md 2.2).
     HDD_MEMBER void fail(hdd_failure why, i32 path) const
     {
         if (hdd_atomic_swap(&progress->failure, 0u, (u32)why) == 0)

@@ -1,6 +1,6 @@
 // Level 0 of the traversal: rows of the source that passed the cheap predicate of their tile
 // and wait to be visited. Tiles come from one cursor for the whole grid, not from an equal
-// partition (DESIGN section 5). What waits is a bit mask of survivors per lane, and the fewer
+// partition (docs/architecture.md, "Balancing"). What waits is a bit mask of survivors per lane, and the fewer
 // than 32 rows of earlier tiles that were left when the last tile was read.
 //
 // Registers only; all members but the lane's own `alive` and `left` are the same in every

@@ -6,7 +6,7 @@
 // piece leaves the count alone. So the count equals the number of warps only when nobody works
 // and nothing is on its way, and then it stays: exactly one warp, the last to raise it, learns
 // that all is done, from its own atomic, and tells the others through their mailboxes. Waiting
-// warps poll nothing but their mailbox, a word of their own (DESIGN section 5).
+// warps poll nothing but their mailbox, a word of their own (docs/architecture.md, "Balancing").
 //
 // Kernels that wait need all their warps resident: cooperative launch.
 #ifndef HDD_SHARE_CUH

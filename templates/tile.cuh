@@ -1,5 +1,5 @@
-// A tile of rows: eight neighbours per lane, read with wide loads (measured in DESIGN section
-// 5: twice the bandwidth of one row per lane). One thread at a time.
+// A tile of rows: eight neighbours per lane, read with wide loads: twice the bandwidth of one row
+// per lane (docs/performance.md, "What memory of a GPU gives"). One thread at a time.
 #ifndef HDD_TILE_CUH
 #define HDD_TILE_CUH
 

@@ -116,7 +116,7 @@ static int launch_csr(struct rt_gpu_exec *x, const char *entry, struct hdd_csr_a
 
 /* Counters that do not fit the cache: rows are looked at in the order of the upper bits of
  * their index, so that the counters in use do. Measured without: 36 ms for 6e8 rows over
- * 1.5e8 counters; with 10^6 counters 6 ms (DESIGN section 5). */
+ * 1.5e8 counters; with 10^6 counters 6 ms (docs/performance.md, "What memory of a GPU gives"). */
 static int near_indexes(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hdd_csr_args *p, struct rt_radix *order,
                         struct hd_err *err)
 {

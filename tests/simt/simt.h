@@ -1,5 +1,5 @@
 /* The SIMT emulator: runs device code, compiled by the host compiler against twin.cuh, as a
- * grid of blocks of warps with one fiber per thread (DESIGN section 7).
+ * grid of blocks of warps with one fiber per thread (docs/testing.md, "Without a GPU").
  *
  * A fiber runs until it waits in a warp operation or a block barrier, or until it passes a
  * point where others may interfere (atomics, polling); which fiber runs next follows from the
