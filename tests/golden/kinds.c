@@ -44,14 +44,11 @@ static const char *sink_name(enum pl_sink_kind k)
 /* Part of the mark that a sink has; memory has none. */
 static const char *place_name(enum pl_place k)
 {
-    switch (k) {
-    case PL_PLACE_MEMORY: return "";
-    case PL_PLACE_REGISTERS: return "registers";
-    case PL_PLACE_LANES: return "words per thread";
-    case PL_PLACE_BLOCK: return "bytes per block";
-    case PL_PLACE_RUNS: return "runs";
-    }
-    return NULL;
+    static const char *const names[] = {
+#define P_PLACE(id, name, sinks, flags, alone, beside, unit, text) text,
+#include "planner/places.def"
+        NULL};
+    return names[k];
 }
 
 static const char *state_name(enum rt_state_kind k)
