@@ -55,71 +55,87 @@ static void single_batches_are_not_copied(void **state)
 
 enum { ROWS = 70000 };
 
+static const char *const colours[] = {"red", "green", "blue"}; /* of even batches */
+static const char *const other[] = {"green", "yellow"};
+
+/* Batch k, whose n rows are rows row.. of the stream. */
+static struct fx_batch *batch_of(int k, int64_t row, int64_t n)
+{
+    struct fx_batch *x = fx_batch_new(n, k % 3);
+    int64_t *l = malloc((size_t)(n + 1) * 8);
+    int8_t *codes = malloc((size_t)n + 1);
+    uint8_t *valid = malloc((size_t)n + 1), *flags = malloc((size_t)n + 1);
+    char(*space)[24] = malloc((size_t)(n + 1) * sizeof *space);
+    const char **text = malloc((size_t)(n + 1) * sizeof *text);
+    for (int64_t i = 0; i < n; i++) {
+        l[i] = row + i;
+        valid[i] = (row + i) % 4 != 2;
+        flags[i] = (row + i) % 3 == 0;
+        codes[i] = (int8_t)((row + i) % (k % 2 ? 2 : 3));
+        snprintf(space[i], sizeof space[i], "text %d", (int)(row + i));
+        text[i] = (row + i) % 5 ? space[i] : NULL;
+    }
+    fx_add(x, "l", "l", l, 8, valid);
+    fx_add_bool(x, "b", flags, NULL);
+    fx_add_text(x, "s", text, k % 2);
+    fx_add_dict(x, "c", "c", codes, 1, valid, k % 2 ? other : colours, k % 2 ? 2 : 3);
+    free(l);
+    free(codes);
+    free(valid);
+    free(flags);
+    free(space);
+    free(text);
+    return x;
+}
+
+/* "u" and "U" do not go together in one stream, whose schema is the first batch's. */
+static void narrow_text(struct fx_batch *batch)
+{
+    struct ArrowArray *a = fx_array(batch)->children[2];
+    int64_t n = a->length + a->offset;
+    int32_t *narrow = malloc((size_t)(n + 1) * 4);
+    for (int64_t i = 0; i <= n; i++)
+        narrow[i] = (int32_t)((const int64_t *)a->buffers[1])[i];
+    free((void *)(uintptr_t)a->buffers[1]);
+    a->buffers[1] = narrow;
+}
+
+static void check_row(const struct fe_table *t, int64_t i)
+{
+    int64_t per = ROWS / 6;
+    bool valid = i % 4 != 2;
+    int64_t batch = i / per + (i / per >= 3); /* the fourth is empty */
+    char text[24];
+    snprintf(text, sizeof text, "text %d", (int)i);
+    const char *colour = batch % 2 ? other[i % 2] : colours[i % 3];
+    assert_int_equal(rt_col_valid(&t->cols[0], i), valid);
+    assert_true(!valid || rt_col_int(&t->cols[0], i) == i);
+    assert_true(rt_col_int(&t->cols[1], i) == (i % 3 == 0));
+    assert_int_equal(rt_col_valid(&t->cols[2], i), i % 5 != 0);
+    struct rt_str s = rt_col_str(&t->cols[2], i);
+    assert_true(i % 5 == 0 || rt_str_eq(s, (struct rt_str){text, (uint32_t)strlen(text)}));
+    s = rt_col_str(&t->cols[3], i);
+    assert_true(!valid || rt_str_eq(s, (struct rt_str){colour, (uint32_t)strlen(colour)}));
+}
+
 /* Many batches with offsets: everything is put together, over the seams of text blocks too. */
 static void batches_are_put_together(void **state)
 {
     (void)state;
-    static const char *const colours[] = {"red", "green", "blue"};
-    static const char *const other[] = {"green", "yellow"};
     struct fx_batch *b[7];
     int64_t row = 0;
     for (int k = 0; k < 7; k++) {
         int64_t n = k == 3 ? 0 : ROWS / 6;
-        struct fx_batch *x = b[k] = fx_batch_new(n, k % 3);
-        int64_t *l = malloc((size_t)(n + 1) * 8);
-        int8_t *codes = malloc((size_t)n + 1);
-        uint8_t *valid = malloc((size_t)n + 1), *flags = malloc((size_t)n + 1);
-        char(*space)[24] = malloc((size_t)(n + 1) * sizeof *space);
-        const char **text = malloc((size_t)(n + 1) * sizeof *text);
-        for (int64_t i = 0; i < n; i++) {
-            l[i] = row + i;
-            valid[i] = (row + i) % 4 != 2;
-            flags[i] = (row + i) % 3 == 0;
-            codes[i] = (int8_t)((row + i) % (k % 2 ? 2 : 3));
-            snprintf(space[i], sizeof space[i], "text %d", (int)(row + i));
-            text[i] = (row + i) % 5 ? space[i] : NULL;
-        }
-        fx_add(x, "l", "l", l, 8, valid);
-        fx_add_bool(x, "b", flags, NULL);
-        fx_add_text(x, "s", text, k % 2);
-        fx_add_dict(x, "c", "c", codes, 1, valid, k % 2 ? other : colours, k % 2 ? 2 : 3);
+        b[k] = batch_of(k, row, n);
         row += n;
-        free(l);
-        free(codes);
-        free(valid);
-        free(flags);
-        free(space);
-        free(text);
     }
-    /* "u" and "U" do not go together in one stream, whose schema is the first batch's */
-    for (int k = 1; k < 7; k += 2) {
-        struct ArrowArray *a = fx_array(b[k])->children[2];
-        int64_t n = a->length + a->offset;
-        int32_t *narrow = malloc((size_t)(n + 1) * 4);
-        for (int64_t i = 0; i <= n; i++)
-            narrow[i] = (int32_t)((const int64_t *)a->buffers[1])[i];
-        free((void *)(uintptr_t)a->buffers[1]);
-        a->buffers[1] = narrow;
-    }
+    for (int k = 1; k < 7; k += 2)
+        narrow_text(b[k]);
     struct rt_memtable *m = import(b, 7, true);
     const struct fe_table *t = rt_memtable_table(m);
     assert_int_equal(t->rows, row);
-    int64_t per = ROWS / 6;
-    for (int64_t i = 0; i < row; i++) {
-        bool valid = i % 4 != 2;
-        int64_t batch = i / per + (i / per >= 3); /* the fourth is empty */
-        char text[24];
-        snprintf(text, sizeof text, "text %d", (int)i);
-        const char *colour = batch % 2 ? other[i % 2] : colours[i % 3];
-        assert_int_equal(rt_col_valid(&t->cols[0], i), valid);
-        assert_true(!valid || rt_col_int(&t->cols[0], i) == i);
-        assert_true(rt_col_int(&t->cols[1], i) == (i % 3 == 0));
-        assert_int_equal(rt_col_valid(&t->cols[2], i), i % 5 != 0);
-        struct rt_str s = rt_col_str(&t->cols[2], i);
-        assert_true(i % 5 == 0 || rt_str_eq(s, (struct rt_str){text, (uint32_t)strlen(text)}));
-        s = rt_col_str(&t->cols[3], i);
-        assert_true(!valid || rt_str_eq(s, (struct rt_str){colour, (uint32_t)strlen(colour)}));
-    }
+    for (int64_t i = 0; i < row; i++)
+        check_row(t, i);
     assert_int_equal(t->cols[3].dict.n, 4);
     assert_true(t->cols[0].facts.known && t->cols[0].facts.unique && t->cols[0].facts.min == 0);
     assert_int_equal(t->cols[3].facts.distinct, 4);

@@ -44,6 +44,16 @@ struct fx {
     void *jit;    /* LLVMOrcLLJITRef */
 };
 
+/* What generated code calls, by name (codegen_helpers.c). */
+struct fx_helper {
+    const char *name;
+    void *address;
+};
+extern const struct fx_helper fx_helpers[];
+extern const size_t fx_nhelpers;
+/* An empty table with room for `cap` groups, a power of two. */
+void fx_agg_alloc(struct fx *x, int state, size_t cap);
+
 struct fx *fx_new(void);
 void fx_free(struct fx *x);
 

@@ -228,70 +228,92 @@ struct stored_row {
     uint8_t flag, code_valid, pad2[14];
 };
 
-static void loads_read_every_storage(void **st)
-{
-    (void)st;
-    enum { M = 70000 };
-    static uint8_t codes[M], valid[M / 8 + 1];
-    static double floats[M];
-    static int64_t wides[M];
-    static hd_i128 huges[M];
-    static int8_t flags[M];
+enum { STORED = 70000, STORED_COLS = 6 };
+
+/* Values of a column of each storage. */
+static struct stored_columns {
     struct text_column text;
-    make_text(&text, M);
-    for (int i = 0; i < M; i++) {
-        codes[i] = (uint8_t)(i * 7);
-        floats[i] = i / 3.0;
-        wides[i] = i - 100;
-        huges[i] = (hd_i128)i << 70;
-        flags[i] = i % 3 == 0;
-        valid[i >> 3] = (uint8_t)(valid[i >> 3] | (i % 5 != 0) << (i & 7));
+    uint8_t codes[STORED], valid[STORED / 8 + 1];
+    double floats[STORED];
+    int64_t wides[STORED];
+    hd_i128 huges[STORED];
+    int8_t flags[STORED];
+} stored;
+
+static void fill_stored(void)
+{
+    make_text(&stored.text, STORED);
+    for (int i = 0; i < STORED; i++) {
+        stored.codes[i] = (uint8_t)(i * 7);
+        stored.floats[i] = i / 3.0;
+        stored.wides[i] = i - 100;
+        stored.huges[i] = (hd_i128)i << 70;
+        stored.flags[i] = i % 3 == 0;
+        stored.valid[i >> 3] = (uint8_t)(stored.valid[i >> 3] | (i % 5 != 0) << (i & 7));
     }
+}
+
+/* A pipeline that stores what it loads of each column. */
+static struct fx *load_stored(int *rows)
+{
+    static const enum rt_phys phys[STORED_COLS] = {RT_I32, RT_STR, RT_F64, RT_I64, RT_I128, RT_BOOL};
+    static const int offsets[STORED_COLS] = {0, 8, 24, 32, 48, 64};
     struct fx *x = fx_new();
     fx_pipe(x, RT_SOURCE_TABLE);
-    struct fe_table *t = fx_table(x, 6);
-    fx_column(t, 0, FE_STORE_DICT, 1, codes, valid);
-    fx_column(t, 1, FE_STORE_TEXT, 4, text.ends, NULL);
-    t->cols[1].at.text_base = text.base;
-    t->cols[1].at.text_bytes = text.bytes;
-    fx_column(t, 2, FE_STORE_F64, 8, floats, NULL);
-    fx_column(t, 3, FE_STORE_INT, 8, wides, NULL)->base = 100;
+    struct fe_table *t = fx_table(x, STORED_COLS);
+    fx_column(t, 0, FE_STORE_DICT, 1, stored.codes, stored.valid);
+    fx_column(t, 1, FE_STORE_TEXT, 4, stored.text.ends, NULL);
+    t->cols[1].at.text_base = stored.text.base;
+    t->cols[1].at.text_bytes = stored.text.bytes;
+    fx_column(t, 2, FE_STORE_F64, 8, stored.floats, NULL);
+    fx_column(t, 3, FE_STORE_INT, 8, stored.wides, NULL)->base = 100;
     t->cols[3].factor = 10;
-    fx_column(t, 4, FE_STORE_INT, 16, huges, NULL)->factor = -3;
-    fx_column(t, 5, FE_STORE_INT, 1, flags, NULL);
-    static const enum rt_phys phys[] = {RT_I32, RT_STR, RT_F64, RT_I64, RT_I128, RT_BOOL};
-    static const int offsets[] = {0, 8, 24, 32, 48, 64};
-    int rows = fx_state(x, RT_STATE_ROWS, sizeof(struct stored_row));
+    fx_column(t, 4, FE_STORE_INT, 16, stored.huges, NULL)->factor = -3;
+    fx_column(t, 5, FE_STORE_INT, 1, stored.flags, NULL);
+    *rows = fx_state(x, RT_STATE_ROWS, sizeof(struct stored_row));
     x->p->sink.kind = PL_SINK_ROWS;
-    x->p->sink.state = rows;
-    for (int k = 0; k < 6; k++) {
+    x->p->sink.state = *rows;
+    for (int k = 0; k < STORED_COLS; k++) {
         int slot = fx_slot(x, phys[k], k == 0);
         fx_load(x, slot, t, k, 0);
-        fx_field(x, rows, phys[k], offsets[k], k == 0 ? 65 : -1);
+        fx_field(x, *rows, phys[k], offsets[k], k == 0 ? 65 : -1);
         fx_out(x, k, fx_col(x, slot), FE_AGG_ANY);
     }
     fx_compile(x);
+    return x;
+}
+
+static void check_stored(const struct stored_row *r, int i)
+{
+    const struct text_column *text = &stored.text;
+    uint32_t start = i & 65535 ? text->ends[i - 1] : 0;
+    assert_int_equal(r->code_valid, i % 5 != 0);
+    assert_int_equal(r->code, stored.codes[i]);
+    assert_int_equal(r->n, text->ends[i] - start);
+    assert_ptr_equal(r->s, text->bytes + text->base[i >> 16] + start);
+    assert_true(r->f == stored.floats[i]);
+    assert_int_equal(r->wide, 100 + 10 * stored.wides[i]);
+    assert_true(r->huge == -3 * stored.huges[i]);
+    assert_int_equal(r->flag, i % 3 == 0);
+}
+
+static void loads_read_every_storage(void **st)
+{
+    (void)st;
     static const int starts[] = {0, 65530, 69990};
+    fill_stored();
+    int rows;
+    struct fx *x = load_stored(&rows);
     size_t n = 0;
     for (int k = 0; k < 3; k++) {
         assert_int_equal(fx_run(x, 0, starts[k], starts[k] + 10), 0);
-        for (int i = starts[k]; i < starts[k] + 10; i++) {
-            const struct stored_row *r = fx_row(x, rows, n++);
-            uint32_t start = i & 65535 ? text.ends[i - 1] : 0;
-            assert_int_equal(r->code_valid, i % 5 != 0);
-            assert_int_equal(r->code, codes[i]);
-            assert_int_equal(r->n, text.ends[i] - start);
-            assert_ptr_equal(r->s, text.bytes + text.base[i >> 16] + start);
-            assert_true(r->f == floats[i]);
-            assert_int_equal(r->wide, 100 + 10 * wides[i]);
-            assert_true(r->huge == -3 * huges[i]);
-            assert_int_equal(r->flag, i % 3 == 0);
-        }
+        for (int i = starts[k]; i < starts[k] + 10; i++)
+            check_stored(fx_row(x, rows, n++), i);
     }
     assert_int_equal(fx_nrows(x, rows), n);
     assert_int_equal(x->stores[rows].grown, 10);
-    free(text.ends);
-    free(text.bytes);
+    free(stored.text.ends);
+    free(stored.text.bytes);
     fx_free(x);
 }
 

@@ -104,72 +104,74 @@ static char *replace(const char *text, const char *from, const char *to)
     return b.s;
 }
 
+/* What is replaced in the catalog, and what is said then. */
+static const struct {
+    const char *from, *to, *path, *message;
+} damages[] = {
+    {"\"heddle_catalog\": 1", "\"heddle_catalog\": 2", "$.heddle_catalog",
+     "expected catalog format version 1, found 2"},
+    {"\"rows\": 100,", "\"rows\": -1,", "$.tables[0].rows",
+     "expected an integer from 0 to 17592186044416, found the number -1"},
+    {"\"rows\": 100,", "\"rows\": 101,", "$.tables[0].columns[0].data.size", "expected 101 bytes, found 100"},
+    {"\"type\": \"int32\"", "\"type\": \"int33\"", "$.tables[0].columns[0].type",
+     "expected a type (bool, int32, int64, decimal(p,s), float64, date, timestamp, "
+     "string), "
+     "found \"int33\""},
+    {"\"storage\": \"int\"", "\"storage\": \"text\"", "$.tables[0].columns[0].storage",
+     "type int32 is not stored as \"text\""},
+    {"\"width\": 1", "\"width\": 3", "$.tables[0].columns[0].width", "no column is stored as \"int\" of 3 bytes"},
+    {"\"max\": \"100\"", "\"max\": \"1000\"", "$.tables[0].columns[0]",
+     "\"min\" and \"max\" do not fit width, base and factor"},
+    {"\"min\": \"1\"", "\"min\": \"101\"", "$.tables[0].columns[0].facts", "\"min\" is above \"max\""},
+    {"\"factor\": \"1\"", "\"factor\": \"0\"", "$.tables[0].columns[0].factor",
+     "expected a factor of at least 1, found \"0\""},
+    {"\"nulls\": 0", "\"nulls\": 101", "$.tables[0].columns[0].facts.nulls",
+     "expected an integer from -1 to 100, found the number 101"},
+    {"\"unique\": true", "\"unique\": false", "$.tables[0].columns[0].facts", "a dense column is unique"},
+    {"\"entries\": 5", "\"entries\": 6", "$.tables[0].columns[2].dict_offsets.size", "expected 28 bytes, found 24"},
+    {"\"entries\": 5", "\"entries\": 500", "$.tables[0].columns[2].entries",
+     "500 entries need codes wider than 1 bytes"},
+    {"parent.id.data", "../secret", "$.tables[0].columns[0].data.file",
+     "expected the name of a file in the database's directory, found \"../secret\""},
+    {"parent.id.data", "/etc/passwd", "$.tables[0].columns[0].data.file",
+     "expected the name of a file in the database's directory, found \"/etc/passwd\""},
+    {"parent.id.data", "child.id.data", "$", "the file \"child.id.data\" is used twice"},
+    {"0123456789abcdef", "0123456789abcdeg", "$.tables[0].columns[0].data.checksum",
+     "expected a checksum of 16 hexadecimal digits, found \"0123456789abcdeg\""},
+    {"\"name\": \"code\"", "\"name\": \"id\"", "$.tables[0].columns", "two columns are called \"id\""},
+    {"\"name\": \"child\"", "\"name\": \"parent\"", "$.tables", "two tables are called \"parent\""},
+    {"\"primary_key\": [\"id\"]", "\"primary_key\": [\"ix\"]", "$.tables[0].primary_key[0]",
+     "table \"parent\" has no column \"ix\""},
+    {"\"kind\": \"positional\"", "\"kind\": \"btree\"", "$.tables[0].key_indexes[0].kind",
+     "expected one of positional, array, found \"btree\""},
+    {"\"range\": 100", "\"range\": 99", "$.tables[0].key_indexes[0]",
+     "\"min\" and \"range\" differ from the facts of column \"id\""},
+    {"\"column\": \"code\", \"kind\": \"array\"", "\"column\": \"kind\", \"kind\": \"array\"",
+     "$.tables[0].key_indexes[1]", "column \"kind\" is not known to be a unique integer column"},
+    {"\"table\": \"parent\"", "\"table\": \"nobody\"", "$.tables[1].foreign_keys[0].table",
+     "table \"nobody\" not found"},
+    {"\"size\": 808", "\"size\": 800", "$.tables[1].foreign_keys[0].index.offsets.size",
+     "expected 808 bytes, found 800"},
+    {"\"max_children\": 7", "\"max_children\": 1001", "$.tables[1].foreign_keys[0].max_children",
+     "expected an integer from -1 to 1000, found the number 1001"},
+    {"\"base\": \"10\"", "\"bass\": \"10\"", "$.tables[1].columns[2]",
+     "unknown key \"bass\" (did you mean \"base\"?); expected one of: name, type, "
+     "nullable, "
+     "storage, width, facts, data, valid, base, factor"},
+};
+
 static void damage_is_told_with_its_place(void **state)
 {
-    static const struct {
-        const char *from, *to, *path, *message;
-    } cases[] = {
-        {"\"heddle_catalog\": 1", "\"heddle_catalog\": 2", "$.heddle_catalog",
-         "expected catalog format version 1, found 2"},
-        {"\"rows\": 100,", "\"rows\": -1,", "$.tables[0].rows",
-         "expected an integer from 0 to 17592186044416, found the number -1"},
-        {"\"rows\": 100,", "\"rows\": 101,", "$.tables[0].columns[0].data.size", "expected 101 bytes, found 100"},
-        {"\"type\": \"int32\"", "\"type\": \"int33\"", "$.tables[0].columns[0].type",
-         "expected a type (bool, int32, int64, decimal(p,s), float64, date, timestamp, "
-         "string), "
-         "found \"int33\""},
-        {"\"storage\": \"int\"", "\"storage\": \"text\"", "$.tables[0].columns[0].storage",
-         "type int32 is not stored as \"text\""},
-        {"\"width\": 1", "\"width\": 3", "$.tables[0].columns[0].width", "no column is stored as \"int\" of 3 bytes"},
-        {"\"max\": \"100\"", "\"max\": \"1000\"", "$.tables[0].columns[0]",
-         "\"min\" and \"max\" do not fit width, base and factor"},
-        {"\"min\": \"1\"", "\"min\": \"101\"", "$.tables[0].columns[0].facts", "\"min\" is above \"max\""},
-        {"\"factor\": \"1\"", "\"factor\": \"0\"", "$.tables[0].columns[0].factor",
-         "expected a factor of at least 1, found \"0\""},
-        {"\"nulls\": 0", "\"nulls\": 101", "$.tables[0].columns[0].facts.nulls",
-         "expected an integer from -1 to 100, found the number 101"},
-        {"\"unique\": true", "\"unique\": false", "$.tables[0].columns[0].facts", "a dense column is unique"},
-        {"\"entries\": 5", "\"entries\": 6", "$.tables[0].columns[2].dict_offsets.size", "expected 28 bytes, found 24"},
-        {"\"entries\": 5", "\"entries\": 500", "$.tables[0].columns[2].entries",
-         "500 entries need codes wider than 1 bytes"},
-        {"parent.id.data", "../secret", "$.tables[0].columns[0].data.file",
-         "expected the name of a file in the database's directory, found \"../secret\""},
-        {"parent.id.data", "/etc/passwd", "$.tables[0].columns[0].data.file",
-         "expected the name of a file in the database's directory, found \"/etc/passwd\""},
-        {"parent.id.data", "child.id.data", "$", "the file \"child.id.data\" is used twice"},
-        {"0123456789abcdef", "0123456789abcdeg", "$.tables[0].columns[0].data.checksum",
-         "expected a checksum of 16 hexadecimal digits, found \"0123456789abcdeg\""},
-        {"\"name\": \"code\"", "\"name\": \"id\"", "$.tables[0].columns", "two columns are called \"id\""},
-        {"\"name\": \"child\"", "\"name\": \"parent\"", "$.tables", "two tables are called \"parent\""},
-        {"\"primary_key\": [\"id\"]", "\"primary_key\": [\"ix\"]", "$.tables[0].primary_key[0]",
-         "table \"parent\" has no column \"ix\""},
-        {"\"kind\": \"positional\"", "\"kind\": \"btree\"", "$.tables[0].key_indexes[0].kind",
-         "expected one of positional, array, found \"btree\""},
-        {"\"range\": 100", "\"range\": 99", "$.tables[0].key_indexes[0]",
-         "\"min\" and \"range\" differ from the facts of column \"id\""},
-        {"\"column\": \"code\", \"kind\": \"array\"", "\"column\": \"kind\", \"kind\": \"array\"",
-         "$.tables[0].key_indexes[1]", "column \"kind\" is not known to be a unique integer column"},
-        {"\"table\": \"parent\"", "\"table\": \"nobody\"", "$.tables[1].foreign_keys[0].table",
-         "table \"nobody\" not found"},
-        {"\"size\": 808", "\"size\": 800", "$.tables[1].foreign_keys[0].index.offsets.size",
-         "expected 808 bytes, found 800"},
-        {"\"max_children\": 7", "\"max_children\": 1001", "$.tables[1].foreign_keys[0].max_children",
-         "expected an integer from -1 to 1000, found the number 1001"},
-        {"\"base\": \"10\"", "\"bass\": \"10\"", "$.tables[1].columns[2]",
-         "unknown key \"bass\" (did you mean \"base\"?); expected one of: name, type, "
-         "nullable, "
-         "storage, width, facts, data, valid, base, factor"},
-    };
     struct fixture *f = *state;
     char *json = read_source_file("tests/unit/frontend/stored.json");
-    for (size_t i = 0; i < HD_COUNT(cases); i++) {
-        char path[256], *bad = replace(json, cases[i].from, cases[i].to);
+    for (size_t i = 0; i < HD_COUNT(damages); i++) {
+        char path[256], *bad = replace(json, damages[i].from, damages[i].to);
         struct fe_catalog_doc *doc = NULL;
         hd_err_release(&f->err);
         if (fe_catalog_read(&f->arena, bad, "db/catalog.json", &doc, &f->err) == 0)
-            fail_msg("accepted: %s", cases[i].to);
-        snprintf(path, sizeof path, "db/catalog.json:%s", cases[i].path);
-        assert_error(f, CORRUPT, path, cases[i].message);
+            fail_msg("accepted: %s", damages[i].to);
+        snprintf(path, sizeof path, "db/catalog.json:%s", damages[i].path);
+        assert_error(f, CORRUPT, path, damages[i].message);
         free(bad);
     }
     free(json);
