@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/api_backend.h"
 #include "api/api_gpu.h"
 #include "runtime/base/strbuf.h"
 #include "runtime/cpu/orc.h"
@@ -65,13 +66,10 @@ static int copy_options(const heddle_options *from, heddle_options *to, struct h
 
 static int take_backend(heddle_context *c, const char *name, struct hd_err *err)
 {
-    static const char *const known[] = {"auto", "cpu", "cuda"};
-    for (size_t i = 0; i < HD_COUNT(known); i++)
-        if (strcmp(name ? name : "auto", known[i]) == 0) {
-            snprintf(c->backend, sizeof c->backend, "%s", known[i]);
-            return 0;
-        }
-    return HD_FAIL(err, USER, NULL, "backend: expected auto, cpu or cuda, found \"%s\"", name);
+    const char *wanted = name ? name : "auto";
+    HD_TRY(api_backend_check(wanted, err));
+    snprintf(c->backend, sizeof c->backend, "%s", wanted);
+    return 0;
 }
 
 static int new_context(const heddle_options *options, heddle_context **out, struct hd_err *err)

@@ -4,20 +4,18 @@
  *   fe_plan_bind       parameter values into the plan                  heddle_bind
  *   pl_plan            typed plan -> pipelines and kernel spec         api_program_emit
  *   pl_verify          every rule of the pipeline IR holds
- *   cg_llvm_emit       pipelines -> bitcode
- *   rt_code_cache_get  bitcode -> code, compiled or cached             api_program_compile
- *   rt_exec_run        kernel spec + code -> rows                      heddle_execute
- *   rt_result_stream   rows -> Arrow
+ *   emit               pipelines -> bitcode, or CUDA source
+ *   compile            either -> code, compiled or cached              api_program_compile
+ *   run                kernel spec + code -> rows -> Arrow             heddle_execute
  *
- * On a GPU the last four are cg_cuda_emit, rt_gpu_code_get, rt_gpu_run and rt_rows_stream.
+ * The last three are the backend's (api_backend.h).
  */
-#include "api/api_statement.h"
+#include "api/api_backend.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "runtime/exec/rows_out.h"
 #include "runtime/store/store.h"
 
 /* Of HEDDLE_FRAGMENTS. */
@@ -86,24 +84,10 @@ void heddle_statement_options_init(heddle_statement_options *o)
         *o = (heddle_statement_options){.struct_size = sizeof *o};
 }
 
-static int check_name(const char *what, const char *name, const char *const *known, size_t n, struct hd_err *err)
+static int choose_backend(struct heddle_statement *s, const char *name, struct hd_err *err)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(name, known[i]) == 0)
-            return 0;
-    return HD_FAIL(err, USER, NULL, "%s: \"%s\" is not known", what, name);
-}
-
-/* auto takes the GPU where there is one. That there must be one for cuda is told when the
- * statement is to run: plans can be explained without. */
-static int choose_backend(struct heddle_statement *s, const char *wanted, struct hd_err *err)
-{
-    static const char *const known[] = {"auto", "cpu", "cuda"};
-    heddle_context *c = s->db->context;
-    const char *name = wanted ? wanted : c->backend;
-    struct rt_gpu *gpu;
-    HD_TRY(check_name("backend", name, known, HD_COUNT(known), err));
-    s->on_gpu = strcmp(name, "cuda") == 0 || (strcmp(name, "auto") == 0 && api_gpu_get(c, s->engine, &gpu, NULL) == 0);
+    HD_TRY(api_backend_check(name, err));
+    s->backend = api_backend_choose(s, name);
     return 0;
 }
 
@@ -122,7 +106,7 @@ static int take_options(struct heddle_statement *s, const heddle_statement_optio
     heddle_statement_options o;
     heddle_statement_options_init(&o);
     HD_TRY(api_take_options("heddle_statement_options", &o, sizeof o, from, err));
-    HD_TRY(choose_backend(s, o.backend, err));
+    HD_TRY(choose_backend(s, o.backend ? o.backend : c->backend, err));
     HD_TRY(choose_balance(s, o.balance, err));
     if (o.threads < 0 || o.threads > 1024)
         return HD_FAIL(err, USER, NULL, "threads: expected 0 to 1024, found %d", o.threads);
@@ -287,8 +271,7 @@ void api_program_release(struct heddle_statement *s)
     struct api_program *p = &s->program;
     if (!p->pl)
         return;
-    rt_cached_code_release(s->engine->cache, p->code);
-    rt_gpu_code_release(p->gpu, p->gpu_code);
+    s->backend->release(s);
     hd_arena_release(&p->arena);
     *p = (struct api_program){0};
     s->stats_spec = NULL;
@@ -314,7 +297,7 @@ static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .frame_weight = frame_weight(),
                             .fragments = fragments(),
                             .devices = 2,
-                            .threads = s->on_gpu ? 1 : s->threads,
+                            .threads = s->backend->on_threads ? s->threads : 1,
                             .balance = s->balance,
                             .touch_dict = rt_store_touch_dict};
     struct cg_options co = api_codegen_options(s->profile);
@@ -323,10 +306,7 @@ static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err
     HD_TRY(pl_plan(&p->arena, s->plan, &po, &p->pl, err));
     pl_verify(p->pl);
     double planned = api_now_ms();
-    if (s->on_gpu)
-        HD_TRY(cg_cuda_emit(&p->arena, p->pl, &co, &p->cuda, err));
-    else
-        HD_TRY(cg_llvm_emit(&p->arena, p->pl, &co, &p->artifact, err));
+    HD_TRY(s->backend->emit(p, &co, err));
     p->plan_ms = s->read_ms + planned - start;
     p->codegen_ms = api_now_ms() - planned;
     s->read_ms = 0;
@@ -351,72 +331,13 @@ int api_program_emit(struct heddle_statement *s, struct hd_err *err)
     return 0;
 }
 
-static int find_entries(struct api_program *p, struct hd_err *err)
-{
-    const struct rt_spec *spec = p->pl->spec;
-    p->entries = HD_NEWN(&p->arena, struct rt_entries, spec->npipelines);
-    for (int i = 0; i < spec->npipelines; i++) {
-        const struct rt_pipeline *r = &spec->pipelines[i];
-        hd_poll();
-        void *f = rt_cached_code_find(p->code, r->entry, err);
-        if (!f)
-            return -1;
-        p->entries[i].entry = (rt_entry_fn)(uintptr_t)f;
-        for (int l = 0; l < RT_MAX_LEVELS; l++) {
-            if (!r->level_entry[l])
-                continue;
-            f = rt_cached_code_find(p->code, r->level_entry[l], err);
-            if (!f)
-                return -1;
-            p->entries[i].level[l] = (rt_level_fn)(uintptr_t)f;
-        }
-    }
-    return 0;
-}
-
-static int compile_for_cpu(struct heddle_statement *s, struct hd_err *err)
-{
-    struct api_program *p = &s->program;
-    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->crew, s->threads, &s->cancel.flag, p->artifact.bytes,
-                             p->artifact.size, s->no_cache, &p->code, &s->times.how, err));
-    int rc;
-    HD_GUARDED(rc, &s->cancel.flag, err, find_entries(p, err));
-    if (rc == 0)
-        return 0;
-    rt_cached_code_release(s->engine->cache, p->code);
-    p->code = NULL;
-    return -1;
-}
-
-static int compile_for_gpu(struct heddle_statement *s, struct hd_err *err)
-{
-    struct api_program *p = &s->program;
-    double start = api_now_ms();
-    HD_TRY(api_gpu_get(s->db->context, s->engine, &p->gpu, err));
-    s->times.open = api_now_ms() - start; /* not 0 for the first query of a context only */
-    return rt_gpu_code_get(p->gpu, p->pl->spec, p->cuda.units, s->engine->crew, s->threads, &s->cancel.flag,
-                           s->no_cache, &p->gpu_code, &s->times.how, err);
-}
-
-/* Kernels on a device that was lost since are compiled again, or found in the cache. */
-static bool is_compiled(struct heddle_statement *s)
-{
-    struct api_program *p = &s->program;
-    if (!p->gpu_code || rt_gpu_code_valid(p->gpu, p->gpu_code))
-        return p->code || p->gpu_code;
-    rt_gpu_code_release(p->gpu, p->gpu_code);
-    p->gpu_code = NULL;
-    s->executed = false; /* a report would ask about them */
-    return false;
-}
-
 int api_program_compile(struct heddle_statement *s, struct hd_err *err)
 {
     HD_TRY(api_program_emit(s, err));
-    if (is_compiled(s))
+    if (s->backend->compiled(s))
         return 0;
     double start = api_now_ms();
-    HD_TRY(s->on_gpu ? compile_for_gpu(s, err) : compile_for_cpu(s, err));
+    HD_TRY(s->backend->compile(s, err));
     s->times.compile = api_now_ms() - start - s->times.open;
     return 0;
 }
@@ -431,46 +352,6 @@ static void note_run(struct heddle_statement *s)
     s->executed = true;
 }
 
-static int run_on_cpu(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
-{
-    struct rt_result *r = NULL;
-    struct rt_exec_options o = {.threads = s->threads,
-                                .profile = s->profile,
-                                .crew = s->engine->crew,
-                                .memory = &s->engine->memory,
-                                .memory_limit = s->memory_limit,
-                                .cancel = &s->cancel};
-    int rc = rt_exec_run(s->program.pl->spec, s->program.entries, &o, &r, &s->stats, err);
-    note_run(s);
-    HD_TRY(rc);
-    double start = api_now_ms();
-    rc = rt_result_stream(r, out, err);
-    rt_result_free(r);
-    s->times.result = api_now_ms() - start;
-    return rc;
-}
-
-static int run_on_gpu(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
-{
-    struct api_program *p = &s->program;
-    struct rt_gpu_rows rows;
-    struct rt_gpu_run_options o = {.profile = s->profile,
-                                   .threads = s->threads,
-                                   .crew = s->engine->crew,
-                                   .memory_limit = s->memory_limit,
-                                   .stop = &s->cancel.flag,
-                                   .fws_threshold = s->fws_threshold};
-    double start = api_now_ms();
-    int rc = rt_gpu_run(p->gpu, p->pl->spec, p->gpu_code, &o, &rows, &s->stats, err);
-    note_run(s);
-    HD_TRY(rc);
-    rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag, out, err);
-    hd_arena_release(&rows.arena);
-    /* What is neither transfer nor execution: reading the rows back, and giving them a form. */
-    s->times.result = api_now_ms() - start - s->times.transfer - s->times.execute;
-    return rc;
-}
-
 static int execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct api_program *p = &s->program;
@@ -481,7 +362,9 @@ static int execute(struct heddle_statement *s, struct ArrowArrayStream *out, str
     s->times.plan = p->plan_ms;
     s->times.codegen = p->codegen_ms;
     p->plan_ms = p->codegen_ms = 0;
-    return s->on_gpu ? run_on_gpu(s, out, err) : run_on_cpu(s, out, err);
+    int rc = s->backend->run(s, out, err);
+    note_run(s);
+    return rc;
 }
 
 int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err)

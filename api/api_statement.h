@@ -45,6 +45,8 @@ struct api_times {
     enum rt_cached how;
 };
 
+struct api_backend;
+
 struct heddle_statement {
     heddle_database *db;
     struct api_snapshot *tables;
@@ -52,7 +54,7 @@ struct heddle_statement {
     struct hd_arena arena; /* of the plan */
     struct fe_plan *plan;
     struct api_program program;
-    bool on_gpu; /* backend cuda */
+    const struct api_backend *backend;
     enum rt_balance balance;
     uint32_t fws_threshold;
     int threads;

@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api_backend.h"
 #include "api/api_gpu.h"
-#include "api/api_statement.h"
-#include "runtime/base/strbuf.h"
 #include "runtime/base/show.h"
 
 /* ---- Explain --------------------------------------------------------------------------- */
@@ -44,13 +43,13 @@ static int show_llvm(struct heddle_statement *s, struct hd_strbuf *out, struct h
     return cg_llvm_print(out, s->program.pl, &o, err);
 }
 
-/* Bitcode of the program, also where it runs on a GPU. */
+/* Bitcode of the program, also where it runs on something else. */
 static int bitcode(struct heddle_statement *s, struct cg_artifact *out, struct hd_err *err)
 {
     struct cg_options o = api_codegen_options(s->profile);
     HD_TRY(api_program_emit(s, err));
     *out = s->program.artifact;
-    return s->on_gpu ? cg_llvm_emit(&s->program.arena, s->program.pl, &o, out, err) : 0;
+    return out->bytes ? 0 : cg_llvm_emit(&s->program.arena, s->program.pl, &o, out, err);
 }
 
 static int show_compiled(struct heddle_statement *s, enum rt_orc_text what, struct hd_strbuf *out, struct hd_err *err)
@@ -175,72 +174,6 @@ static void add_counters(struct hd_strbuf *b, const struct rt_pipeline *p, const
     hd_strbuf_adds(b, "]");
 }
 
-static void add_warps(struct hd_strbuf *b, const struct rt_kernel_stats *k)
-{
-    hd_strbuf_adds(b, ",\"warps\":[");
-    for (int i = 0; i < k->nwarps; i++) {
-        const struct rt_warp_stats *w = &k->warps[i];
-        hd_strbuf_addf(b,
-                       "%s{\"start_us\":%.2f,\"end_us\":%.2f,\"busy_us\":%.2f,"
-                       "\"transitions\":%llu,\"waits_us\":[",
-                       i ? "," : "", w->start_us, w->end_us, w->busy_us, (unsigned long long)w->transitions);
-        for (int j = 0; j < w->nwaits; j++)
-            hd_strbuf_addf(b, "%s[%.2f,%.2f]", j ? "," : "", w->waits[j].from, w->waits[j].to);
-        hd_strbuf_adds(b, "]}");
-    }
-    hd_strbuf_adds(b, "]");
-}
-
-static void add_balance(struct hd_strbuf *b, const struct rt_kernel_stats *k, int nlevels)
-{
-    hd_strbuf_addf(b, ",\"iir\":%.4f,\"ilif\":%.3f,\"transitions\":%llu,\"levels\":[", k->iir, k->ilif,
-                   (unsigned long long)k->transitions);
-    for (int l = 0; l <= nlevels; l++)
-        hd_strbuf_addf(b, "%s{\"visits\":%llu,\"idle_lanes\":%llu}", l ? "," : "",
-                       (unsigned long long)k->level_visits[l], (unsigned long long)k->level_idle_lanes[l]);
-    hd_strbuf_adds(b, "]");
-    add_warps(b, k);
-}
-
-/* What the rows that were counted read and wrote at least, against what memory could stream. */
-static void add_traffic(struct hd_strbuf *b, const struct heddle_statement *s, int i)
-{
-    const struct rt_pipeline *p = &s->stats_spec->pipelines[i];
-    const struct rt_pipeline_stats *st = &s->stats.pipelines[i];
-    double could = rt_gpu_device(s->program.gpu)->info.bandwidth * st->kernel.kernel_ms / 1e3;
-    double bytes = 0;
-    for (int k = 0; k < p->ncounters; k++)
-        bytes += (double)st->counters[k] * p->counter_bytes[k];
-    hd_strbuf_addf(b, ",\"bytes\":%.0f", bytes);
-    if (could > 0)
-        hd_strbuf_addf(b, ",\"streaming_fraction\":%.4f", bytes / could);
-}
-
-static void add_compiled(struct hd_strbuf *b, const struct heddle_statement *s, int i)
-{
-    double ms;
-    enum rt_cached how = rt_gpu_code_how(s->program.gpu_code, i, &ms);
-    hd_strbuf_addf(b, ",\"cached\":%s,\"compile_ms\":%.3f", how == RT_COMPILED ? "false" : "true", ms);
-}
-
-static void add_kernel(struct hd_strbuf *b, const struct heddle_statement *s, int i)
-{
-    const struct rt_kernel_stats *k = &s->stats.pipelines[i].kernel;
-    hd_strbuf_addf(b, ",\"gpu\":{\"kernel_ms\":%.4f,\"retries\":%d,\"balance\":\"%s\"", k->kernel_ms,
-                   HD_MAX(k->launches - 1, 0), rt_balance_name(k->balance));
-    hd_strbuf_addf(b,
-                   ",\"registers\":%d,\"local_bytes\":%u,\"shared_bytes\":%u,\"blocks\":%d,"
-                   "\"warps_per_block\":%d,\"occupancy\":%.3f,\"gifts\":%llu",
-                   k->registers, k->local_bytes, k->shared_bytes, k->blocks, k->warps_per_block, k->occupancy,
-                   (unsigned long long)k->gifts);
-    add_compiled(b, s, i);
-    if (s->profile) {
-        add_traffic(b, s, i);
-        add_balance(b, k, s->stats_spec->pipelines[i].nlevels);
-    }
-    hd_strbuf_adds(b, "}");
-}
-
 static void add_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, int i)
 {
     const struct rt_pipeline *p = &s->stats_spec->pipelines[i];
@@ -255,8 +188,8 @@ static void add_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, 
     for (int w = 0; w < s->stats.threads; w++)
         hd_strbuf_addf(b, "%s%.3f", w ? "," : "", st->busy_ms[w]);
     hd_strbuf_adds(b, "]");
-    if (s->on_gpu)
-        add_kernel(b, s, i);
+    if (s->backend->report_pipeline)
+        s->backend->report_pipeline(b, s, i);
     if (s->profile)
         add_counters(b, p, st);
     hd_strbuf_adds(b, "}");
@@ -287,27 +220,13 @@ static void add_details(struct hd_strbuf *b, const struct heddle_statement *s)
     hd_strbuf_adds(b, "]}");
 }
 
-static void add_backend(struct hd_strbuf *b, const struct heddle_statement *s)
-{
-    hd_strbuf_addf(b, "{\"version\":%d,\"backend\":\"%s\",\"threads\":%d", REPORT_VERSION, s->on_gpu ? "cuda" : "cpu",
-                   s->on_gpu ? s->threads : s->stats.threads);
-    if (!s->on_gpu || !s->program.gpu)
-        return;
-    hd_strbuf_adds(b, ",\"device\":");
-    add_text(b, rt_gpu_device(s->program.gpu)->info.name);
-    const char *trouble = rt_gpu_compiler_trouble(s->program.gpu);
-    if (!trouble || s->times.how != RT_COMPILED)
-        return;
-    hd_strbuf_adds(b, ",\"compiler_process_missing\":");
-    add_text(b, trouble);
-}
-
 static int write_report(const struct heddle_statement *s, char **json)
 {
     struct hd_strbuf b;
     const struct api_times *t = &s->times;
     hd_strbuf_init(&b);
-    add_backend(&b, s);
+    hd_strbuf_addf(&b, "{\"version\":%d,\"backend\":\"%s\"", REPORT_VERSION, s->backend->name);
+    s->backend->report(&b, s);
     hd_strbuf_addf(&b, ",\"plan_ms\":%.3f,\"codegen_ms\":%.3f,\"open_ms\":%.3f", t->plan, t->codegen, t->open);
     hd_strbuf_addf(&b, ",\"compile_ms\":%.3f,\"compile_cached\":%s,\"transfer_ms\":%.3f", t->compile,
                    t->how == RT_COMPILED ? "false" : "true", t->transfer);

@@ -1,0 +1,93 @@
+/* The CPU: LLVM bitcode, compiled in the process, on the statement's threads. */
+#include "api/api_backend.h"
+#include "runtime/base/guard.h"
+
+static bool available(struct heddle_statement *s HD_UNUSED)
+{
+    return true;
+}
+
+static int emit(struct api_program *p, const struct cg_options *o, struct hd_err *err)
+{
+    return cg_llvm_emit(&p->arena, p->pl, o, &p->artifact, err);
+}
+
+static int find_entries(struct api_program *p, struct hd_err *err)
+{
+    const struct rt_spec *spec = p->pl->spec;
+    p->entries = HD_NEWN(&p->arena, struct rt_entries, spec->npipelines);
+    for (int i = 0; i < spec->npipelines; i++) {
+        const struct rt_pipeline *r = &spec->pipelines[i];
+        hd_poll();
+        void *f = rt_cached_code_find(p->code, r->entry, err);
+        if (!f)
+            return -1;
+        p->entries[i].entry = (rt_entry_fn)(uintptr_t)f;
+        for (int l = 0; l < RT_MAX_LEVELS; l++) {
+            if (!r->level_entry[l])
+                continue;
+            f = rt_cached_code_find(p->code, r->level_entry[l], err);
+            if (!f)
+                return -1;
+            p->entries[i].level[l] = (rt_level_fn)(uintptr_t)f;
+        }
+    }
+    return 0;
+}
+
+static bool compiled(struct heddle_statement *s)
+{
+    return s->program.code != NULL;
+}
+
+static void release(struct heddle_statement *s)
+{
+    rt_cached_code_release(s->engine->cache, s->program.code);
+    s->program.code = NULL;
+}
+
+static int compile(struct heddle_statement *s, struct hd_err *err)
+{
+    struct api_program *p = &s->program;
+    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->crew, s->threads, &s->cancel.flag, p->artifact.bytes,
+                             p->artifact.size, s->no_cache, &p->code, &s->times.how, err));
+    int rc;
+    HD_GUARDED(rc, &s->cancel.flag, err, find_entries(p, err));
+    if (rc != 0)
+        release(s);
+    return rc;
+}
+
+static int run(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+{
+    struct rt_result *r = NULL;
+    struct rt_exec_options o = {.threads = s->threads,
+                                .profile = s->profile,
+                                .crew = s->engine->crew,
+                                .memory = &s->engine->memory,
+                                .memory_limit = s->memory_limit,
+                                .cancel = &s->cancel};
+    HD_TRY(rt_exec_run(s->program.pl->spec, s->program.entries, &o, &r, &s->stats, err));
+    double start = api_now_ms();
+    int rc = rt_result_stream(r, out, err);
+    rt_result_free(r);
+    s->times.result = api_now_ms() - start;
+    return rc;
+}
+
+static void report(struct hd_strbuf *b, const struct heddle_statement *s)
+{
+    hd_strbuf_addf(b, ",\"threads\":%d", s->stats.threads);
+}
+
+const struct api_backend api_backend_cpu = {
+    .name = "cpu",
+    .on_threads = true,
+    .available = available,
+    .emit = emit,
+    .compiled = compiled,
+    .compile = compile,
+    .run = run,
+    .release = release,
+    .report = report,
+};

@@ -1,0 +1,163 @@
+/* A GPU: CUDA source, compiled by NVRTC, on the context's device. */
+#include <string.h>
+
+#include "api/api_backend.h"
+#include "runtime/exec/rows_out.h"
+
+/* ---- emit, compile, run ---------------------------------------------------------------- */
+
+static bool available(struct heddle_statement *s)
+{
+    struct rt_gpu *gpu;
+    return api_gpu_get(s->db->context, s->engine, &gpu, NULL) == 0;
+}
+
+static int emit(struct api_program *p, const struct cg_options *o, struct hd_err *err)
+{
+    return cg_cuda_emit(&p->arena, p->pl, o, &p->cuda, err);
+}
+
+static void release(struct heddle_statement *s)
+{
+    rt_gpu_code_release(s->program.gpu, s->program.gpu_code);
+    s->program.gpu_code = NULL;
+}
+
+/* Kernels on a device that was lost since are compiled again, or found in the cache. */
+static bool compiled(struct heddle_statement *s)
+{
+    const struct api_program *p = &s->program;
+    if (!p->gpu_code || rt_gpu_code_valid(p->gpu, p->gpu_code))
+        return p->gpu_code != NULL;
+    release(s);
+    s->executed = false; /* a report would ask about them */
+    return false;
+}
+
+static int compile(struct heddle_statement *s, struct hd_err *err)
+{
+    struct api_program *p = &s->program;
+    double start = api_now_ms();
+    HD_TRY(api_gpu_get(s->db->context, s->engine, &p->gpu, err));
+    s->times.open = api_now_ms() - start; /* not 0 for the first query of a context only */
+    return rt_gpu_code_get(p->gpu, p->pl->spec, p->cuda.units, s->engine->crew, s->threads, &s->cancel.flag,
+                           s->no_cache, &p->gpu_code, &s->times.how, err);
+}
+
+static int run(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+{
+    const struct api_program *p = &s->program;
+    struct rt_gpu_rows rows;
+    struct rt_gpu_run_options o = {.profile = s->profile,
+                                   .threads = s->threads,
+                                   .crew = s->engine->crew,
+                                   .memory_limit = s->memory_limit,
+                                   .stop = &s->cancel.flag,
+                                   .fws_threshold = s->fws_threshold};
+    double start = api_now_ms();
+    HD_TRY(rt_gpu_run(p->gpu, p->pl->spec, p->gpu_code, &o, &rows, &s->stats, err));
+    int rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag, out, err);
+    hd_arena_release(&rows.arena);
+    /* What is neither transfer nor execution: reading the rows back, and giving them a form. */
+    s->times.result = api_now_ms() - start - s->stats.transfer_ms - s->stats.execute_ms;
+    return rc;
+}
+
+/* ---- report ---------------------------------------------------------------------------- */
+
+static void add_text(struct hd_strbuf *b, const char *key, const char *value)
+{
+    hd_strbuf_addf(b, ",\"%s\":", key);
+    hd_strbuf_add_json(b, value, strlen(value));
+}
+
+static void report(struct hd_strbuf *b, const struct heddle_statement *s)
+{
+    const struct rt_gpu *gpu = s->program.gpu;
+    hd_strbuf_addf(b, ",\"threads\":%d", s->threads);
+    if (!gpu)
+        return;
+    add_text(b, "device", rt_gpu_device(gpu)->info.name);
+    const char *trouble = rt_gpu_compiler_trouble(gpu);
+    if (trouble && s->times.how == RT_COMPILED)
+        add_text(b, "compiler_process_missing", trouble);
+}
+
+static void add_warps(struct hd_strbuf *b, const struct rt_kernel_stats *k)
+{
+    hd_strbuf_adds(b, ",\"warps\":[");
+    for (int i = 0; i < k->nwarps; i++) {
+        const struct rt_warp_stats *w = &k->warps[i];
+        hd_strbuf_addf(b,
+                       "%s{\"start_us\":%.2f,\"end_us\":%.2f,\"busy_us\":%.2f,"
+                       "\"transitions\":%llu,\"waits_us\":[",
+                       i ? "," : "", w->start_us, w->end_us, w->busy_us, (unsigned long long)w->transitions);
+        for (int j = 0; j < w->nwaits; j++)
+            hd_strbuf_addf(b, "%s[%.2f,%.2f]", j ? "," : "", w->waits[j].from, w->waits[j].to);
+        hd_strbuf_adds(b, "]}");
+    }
+    hd_strbuf_adds(b, "]");
+}
+
+static void add_balance(struct hd_strbuf *b, const struct rt_kernel_stats *k, int nlevels)
+{
+    hd_strbuf_addf(b, ",\"iir\":%.4f,\"ilif\":%.3f,\"transitions\":%llu,\"levels\":[", k->iir, k->ilif,
+                   (unsigned long long)k->transitions);
+    for (int l = 0; l <= nlevels; l++)
+        hd_strbuf_addf(b, "%s{\"visits\":%llu,\"idle_lanes\":%llu}", l ? "," : "",
+                       (unsigned long long)k->level_visits[l], (unsigned long long)k->level_idle_lanes[l]);
+    hd_strbuf_adds(b, "]");
+    add_warps(b, k);
+}
+
+/* What the rows that were counted read and wrote at least, against what memory could stream. */
+static void add_traffic(struct hd_strbuf *b, const struct heddle_statement *s, int i)
+{
+    const struct rt_pipeline *p = &s->stats_spec->pipelines[i];
+    const struct rt_pipeline_stats *st = &s->stats.pipelines[i];
+    double could = rt_gpu_device(s->program.gpu)->info.bandwidth * st->kernel.kernel_ms / 1e3;
+    double bytes = 0;
+    for (int k = 0; k < p->ncounters; k++)
+        bytes += (double)st->counters[k] * p->counter_bytes[k];
+    hd_strbuf_addf(b, ",\"bytes\":%.0f", bytes);
+    if (could > 0)
+        hd_strbuf_addf(b, ",\"streaming_fraction\":%.4f", bytes / could);
+}
+
+static void add_compiled(struct hd_strbuf *b, const struct heddle_statement *s, int i)
+{
+    double ms;
+    enum rt_cached how = rt_gpu_code_how(s->program.gpu_code, i, &ms);
+    hd_strbuf_addf(b, ",\"cached\":%s,\"compile_ms\":%.3f", how == RT_COMPILED ? "false" : "true", ms);
+}
+
+static void report_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, int i)
+{
+    const struct rt_kernel_stats *k = &s->stats.pipelines[i].kernel;
+    hd_strbuf_addf(b, ",\"gpu\":{\"kernel_ms\":%.4f,\"retries\":%d,\"balance\":\"%s\"", k->kernel_ms,
+                   HD_MAX(k->launches - 1, 0), rt_balance_name(k->balance));
+    hd_strbuf_addf(b,
+                   ",\"registers\":%d,\"local_bytes\":%u,\"shared_bytes\":%u,\"blocks\":%d,"
+                   "\"warps_per_block\":%d,\"occupancy\":%.3f,\"gifts\":%llu",
+                   k->registers, k->local_bytes, k->shared_bytes, k->blocks, k->warps_per_block, k->occupancy,
+                   (unsigned long long)k->gifts);
+    add_compiled(b, s, i);
+    if (s->profile) {
+        add_traffic(b, s, i);
+        add_balance(b, k, s->stats_spec->pipelines[i].nlevels);
+    }
+    hd_strbuf_adds(b, "}");
+}
+
+const struct api_backend api_backend_cuda = {
+    .name = "cuda",
+    .on_threads = false,
+    .available = available,
+    .emit = emit,
+    .compiled = compiled,
+    .compile = compile,
+    .run = run,
+    .release = release,
+    .report = report,
+    .report_pipeline = report_pipeline,
+};
