@@ -44,5 +44,6 @@ def pattern(category, name):
         "sink": rf"^ +-> {word} s\d",
         "state": rf"^  s\d+_.*?: {word}( |$)",
         "place": rf"^ +-> aggregate .*\[gpu: [^\]]*{word}\]" if name else r"^ +-> aggregate (?!.*\[gpu: (\d|registers|runs))",
+        "cache": rf"^ +-> aggregate .*\[gpu: [^\]]*\b{word}\b",
         "shape": rf"^    hdd_{re.sub('[ +]', '_', name)}(_balance)?\(",
     }[category]

@@ -41,32 +41,6 @@ static const char *sink_name(enum pl_sink_kind k)
     return NULL;
 }
 
-/* Part of the mark that a sink has; memory has none. */
-static const char *place_name(enum pl_place k)
-{
-    static const char *const names[] = {
-#define P_PLACE(id, name, sinks, flags, alone, beside, unit, text) text,
-#include "planner/places.def"
-        NULL};
-    return names[k];
-}
-
-static const char *state_name(enum rt_state_kind k)
-{
-    switch (k) {
-    case RT_STATE_BITMAP:
-    case RT_STATE_DIRECT:
-    case RT_STATE_ROWS:
-    case RT_STATE_CSR:
-    case RT_STATE_HASH:
-    case RT_STATE_AGG_SCALAR:
-    case RT_STATE_AGG_DENSE:
-    case RT_STATE_AGG_HASH:
-    case RT_STATE_ARRAY: return rt_state_kind_name(k);
-    }
-    return NULL;
-}
-
 /* Kinds are numbered from 0; no name: there are no more. */
 #define PRINT(category, name, type) \
     for (int k = 0; name((type)k); k++) \
@@ -79,8 +53,11 @@ int main(void)
     PRINT("probe", probe_name, enum pl_probe_kind);
     PRINT("source", source_name, enum rt_source_kind);
     PRINT("sink", sink_name, enum pl_sink_kind);
-    PRINT("place", place_name, enum pl_place);
-    PRINT("state", state_name, enum rt_state_kind);
+#define P_PLACE(id, name, sinks, flags, alone, beside, unit, text) puts("place " text);
+#define P_CACHE(id, name, limit, unit, text)                       puts("cache " text);
+#include "planner/places.def"
+#define S_STATE(id, stem, name, filling, aggregate, head) puts("state " name);
+#include "runtime/states.def"
 #define X(id, name) puts("shape " name);
     RT_SHAPES(X)
 #undef X
