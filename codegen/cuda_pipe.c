@@ -9,18 +9,6 @@
 #include "templates/embed.h"
 #include "templates/launch.cuh"
 
-enum {
-    ARGS_MOST = 4000, /* words: parameters of a kernel have 32,764 bytes */
-    SCAN_GIFT_BYTES = 280,
-    QUEUE_BYTES = 32, /* struct hdd_queue */
-    SLOT_BYTES = 16,  /* struct hdd_slot */
-    TILE_ROWS = 8,
-    WARPS = 4,             /* HDD_WARPS */
-    BLOCK_THREADS = 128,   /* HDD_BLOCK */
-    SHARED_DECLARED = 48 * 1024, /* what a kernel may declare, and what the largest devices have */
-    SHARED_MOST = 227 * 1024
-};
-
 static void init_out(struct cu_out *o)
 {
     hd_strbuf_init(&o->b);
@@ -44,7 +32,7 @@ static struct cu_unit *new_unit(struct hd_arena *a, const struct pl_program *p, 
     u->pipe = &p->pipelines[index];
     u->name = hd_asprintf(a, "p%d", index);
     u->profile = opt && opt->profile;
-    u->far_args = p->spec->nwords > ARGS_MOST;
+    u->far_args = p->spec->nwords > HDD_PARAMETER_WORDS;
     u->arg_used = HD_NEWN(a, bool, p->spec->nargs + 1);
     u->arg_names = HD_NEWN(a, const char *, p->spec->nargs + 1);
     u->row_used = HD_NEWN(a, bool, p->spec->nstates + 1);
@@ -188,7 +176,7 @@ static uint32_t shared_bytes(const struct cu_unit *u)
 {
     uint32_t bytes = (uint32_t)u->pipe->sink.shared_bytes;
     for (int l = 1; l < u->pipe->nlevels; l++)
-        bytes += WARPS * (cu_gift_bytes(u, l) + QUEUE_BYTES);
+        bytes += HDD_BLOCK_WARPS * (cu_gift_bytes(u, l) + HDD_QUEUE_BYTES);
     return bytes;
 }
 
@@ -207,14 +195,14 @@ static void check_launch(struct cu_out *o)
     check_number(o, "HDD_OFFSET(hdd_progress, idle)", offsetof(struct hdd_progress, idle));
     check_number(o, "sizeof(hdd_warp_profile)", sizeof(struct hdd_warp_profile));
     check_number(o, "sizeof(hdd_hash_slot)", sizeof(struct hdd_hash_slot));
-    check_number(o, "sizeof(hdd_scan_gift)", SCAN_GIFT_BYTES);
-    check_number(o, "HDD_TILE_ROWS", TILE_ROWS);
+    check_number(o, "sizeof(hdd_scan_gift)", HDD_SCAN_GIFT_BYTES);
+    check_number(o, "HDD_TILE_ROWS", HDD_LANE_ROWS);
     check_number(o, "HDD_NONE", RT_BALANCE_NONE);
     check_number(o, "HDD_NIFS", RT_BALANCE_NIFS);
     check_number(o, "HDD_FWS", RT_BALANCE_FWS);
     check_number(o, "HDD_FWS_LOCAL", RT_BALANCE_FWS_LOCAL);
     check_number(o, "HDD_AWS", RT_BALANCE_AWS);
-    check_number(o, "HDD_BLOCK", BLOCK_THREADS);
+    check_number(o, "HDD_BLOCK", HDD_BLOCK_THREADS);
     check_number(o, "HDD_HASH_SEED", HDD_HASH_SEED);
     check_number(o, "HDD_HASH_MUL", HDD_HASH_MUL);
     check_number(o, "HDD_HASH_NULL", HDD_HASH_NULL);
@@ -237,9 +225,9 @@ static const char *checks(struct cu_unit *u)
     check_launch(&o);
     check_failures(&o);
     if (u->pipe->spec->shape == RT_SHAPE_ANY)
-        check_number(&o, "sizeof(hdd_slot)", SLOT_BYTES);
+        check_number(&o, "sizeof(hdd_slot)", HDD_SLOT_BYTES);
     if (u->pipe->nlevels > 1)
-        check_number(&o, "sizeof(hdd_queue)", QUEUE_BYTES);
+        check_number(&o, "sizeof(hdd_queue)", HDD_QUEUE_BYTES);
     for (int l = 1; l < u->pipe->nlevels; l++) {
         check_number(&o, hd_asprintf(u->arena, "sizeof(hdd_queue_gift) + HDD_QUEUE * sizeof(%s_tuple%d)", u->name, l),
                      cu_gift_bytes(u, l));
@@ -248,14 +236,14 @@ static const char *checks(struct cu_unit *u)
     for (int i = 0; i < u->spec->nstates; i++)
         if (u->row_used[i])
             cu_row_checks(u, &o, i);
-    if (shared_bytes(u) > SHARED_DECLARED)
+    if (shared_bytes(u) > HDD_SHARED_DECLARED)
         cu_line(&o, "static_assert(sizeof(%s_shared) <= %u, \"the host's view\");", u->name, shared_bytes(u));
     return take_out(u, &o);
 }
 
 static uint32_t gift_bytes(const struct cu_unit *u)
 {
-    uint32_t most = SCAN_GIFT_BYTES;
+    uint32_t most = HDD_SCAN_GIFT_BYTES;
     for (int l = 1; l < u->pipe->nlevels; l++)
         most = HD_MAX(most, cu_gift_bytes(u, l));
     return (most + 15) / 16 * 16;
@@ -266,7 +254,7 @@ static uint32_t slot_bytes(const struct cu_unit *u)
     uint32_t most = 0;
     for (int l = 1; l < u->pipe->nlevels; l++)
         most = HD_MAX(most, cu_tuple_bytes(u, l));
-    return SLOT_BYTES + (most + 15) / 16 * 16;
+    return HDD_SLOT_BYTES + (most + 15) / 16 * 16;
 }
 
 /* Its function in templates/traverse.cuh. */
@@ -356,8 +344,8 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
     out->libraries = u->libraries | (shares ? RT_LIBRARY_SHARE : 0);
     out->gift_bytes = gift_bytes(u);
     out->slot_bytes = slot_bytes(u);
-    out->threads = BLOCK_THREADS;
-    out->shared_bytes = shared_bytes(u) > SHARED_DECLARED ? shared_bytes(u) : 0;
+    out->threads = HDD_BLOCK_THREADS;
+    out->shared_bytes = shared_bytes(u) > HDD_SHARED_DECLARED ? shared_bytes(u) : 0;
     const struct cg_slot slots[] = {
         {"NAME", u->name},
         {"ROWS", rows(u)},
@@ -376,11 +364,11 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
         {"TRAVERSE", traversal(r->shape)},
         {"KERNEL", kernel(u)},
     };
-    if (shared_bytes(u) > SHARED_MOST)
+    if (shared_bytes(u) > HDD_SHARED_BYTES)
         return HD_FAIL(err, UNSUPPORTED, r->path,
                        "the rows between the joins of this pipeline need %u bytes of shared "
                        "memory in a CUDA block, more than %u",
-                       shared_bytes(u), SHARED_MOST);
+                       shared_bytes(u), HDD_SHARED_BYTES);
     const char *first = head(u, out);
     out->head = strlen(first);
     out->text = hd_asprintf(u->arena, "%s%s", first,

@@ -185,14 +185,14 @@ static uint32_t tuple_layout(const struct cu_unit *u, int level, uint32_t *most)
 {
     const struct pl_level *l = &u->pipe->levels[level];
     uint32_t size = 0;
-    *most = 4;
+    *most = HDD_TUPLE_ALIGN;
     for (int i = 0; i < l->nslots; i++) {
         uint32_t bytes, align;
         value_layout(&u->pipe->slots[l->slots[i]], &bytes, &align);
         size = align_up(size, align) + bytes;
         *most = HD_MAX(*most, align);
     }
-    return HD_MAX(align_up(size, *most), 4);
+    return HD_MAX(align_up(size, *most), HDD_TUPLE_ALIGN);
 }
 
 void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level)
@@ -211,8 +211,7 @@ void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level)
 
 uint32_t cu_gift_bytes(const struct cu_unit *u, int level)
 {
-    enum { ENTRIES = 64, HEAD = 16 + ENTRIES * 8 }; /* HDD_QUEUE; count, ranges */
-    return HEAD + ENTRIES * cu_tuple_bytes(u, level);
+    return HDD_QUEUE_GIFT_BYTES + HDD_QUEUE_ENTRIES * (HDD_RANGE_BYTES + cu_tuple_bytes(u, level));
 }
 
 uint32_t cu_tuple_bytes(const struct cu_unit *u, int level)

@@ -5,10 +5,8 @@
 #include "planner/join.h"
 
 enum {
-    WARPS = 4,          /* of a block: HDD_WARPS of templates/machine.cuh */
-    QUEUE_ENTRIES = 64, /* HDD_QUEUE of templates/nifs.cuh */
-    QUEUE_HEAD = 32 + 16 + 8 * QUEUE_ENTRIES, /* struct hdd_queue, what a gift has, ranges */
-    QUEUES_MOST = 160 * 1024, /* of a block's 227 KiB; sinks take the rest (planner/place.c) */
+    QUEUE_HEAD = HDD_QUEUE_BYTES + HDD_QUEUE_GIFT_BYTES + HDD_RANGE_BYTES * HDD_QUEUE_ENTRIES,
+    QUEUES_MOST = 160 * 1024, /* of HDD_SHARED_BYTES; sinks take the rest (planner/place.c) */
     CARRIED_MOST = 256,       /* bytes of a tuple from which values are loaded again instead */
     ROWS_MOST = 512 /* bytes of row ids and computed values: from there rows are kept */
 };
@@ -103,7 +101,7 @@ static int carried(struct ctx *c, const struct stream *s, const bool *want, bool
 
 int pl_queue_bytes(int carried_bytes)
 {
-    return WARPS * (QUEUE_HEAD + QUEUE_ENTRIES * (carried_bytes + 4)); /* a tuple has a word */
+    return HDD_BLOCK_WARPS * (QUEUE_HEAD + HDD_QUEUE_ENTRIES * (carried_bytes + HDD_TUPLE_ALIGN));
 }
 
 /* Columns and fields that h comes from are loaded again when somebody asks next. */

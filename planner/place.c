@@ -3,17 +3,6 @@
  * The CPU backend has its own counterpart in private and shared states. */
 #include "planner/lower.h"
 
-enum {
-    HDD_BLOCK_THREADS = 128, /* HDD_BLOCK of templates/machine.cuh */
-    HDD_BLOCK_WARPS = 4,     /* HDD_WARPS */
-    HDD_WARP_LANES = 32,
-    HDD_LANE_ROWS = 8, /* of a tile */
-    HDD_WARP_ROWS = HDD_LANE_ROWS * HDD_WARP_LANES,
-    HDD_CACHED_GROUPS = 32, /* HDD_HOT of templates/hot.cuh */
-    HDD_LANE_GROUPS = 32,   /* a word of a register says which groups a thread has seen */
-    HDD_LARGE_BLOCKS = 1056 /* of a kernel on a large GPU */
-};
-
 /* ---- columns of planner/places.def -------------------------------------------------------- */
 
 enum {

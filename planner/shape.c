@@ -6,14 +6,8 @@
 #include "planner/pipeline.h"
 
 enum {
-    TILE_ROWS = 256, /* HDD_TILE of templates/tile.cuh */
-    WARPS = 8192,    /* of a large GPU, all resident */
     ONE_CHILD = 2,   /* nodes: a row and its child */
-    TILES_OF_A_WARP = 4, /* heaviest tiles that make a warp's share: the last one delays by a quarter */
-    /* Blocks of a sharing kernel on a multiprocessor, that is at most 64 registers: left alone the
-     * compiler takes up to 88 for the calls, and warps to switch to are worth more. */
-    SHARING_BLOCKS = 8,
-    SHARED_BYTES = 227 * 1024 /* of a multiprocessor */
+    TILES_OF_A_WARP = 4 /* heaviest tiles that make a warp's share: the last one delays by a quarter */
 };
 
 /* Children of one node at most, -1 unknown. */
@@ -60,7 +54,7 @@ static bool tiles_are_even(const struct pl_pipeline *p)
     double most = most_below(p), nodes = expected_nodes(p);
     if (most >= 0 && most <= ONE_CHILD) /* no more work than without levels */
         return true;
-    return most >= 0 && nodes >= 0 && most * TILE_ROWS * TILES_OF_A_WARP <= nodes / WARPS;
+    return most >= 0 && nodes >= 0 && most * HDD_WARP_ROWS * TILES_OF_A_WARP <= nodes / HDD_LARGE_WARPS;
 }
 
 static enum rt_shape choose(const struct pl_pipeline *p, enum rt_balance forced)
@@ -83,14 +77,15 @@ static enum rt_balance default_balance(const struct rt_pipeline *r)
     return r->shape == RT_SHAPE_AWS ? RT_BALANCE_AWS : RT_BALANCE_NIFS;
 }
 
-/* Registers are not kept low for blocks that wide or deep queues keep out anyway. */
+/* Left alone the compiler takes up to 88 registers for the calls of a sharing kernel, and warps to switch to
+ * are worth more. Registers are not kept low for blocks that wide or deep queues keep out anyway. */
 static int sharing_blocks(const struct pl_pipeline *p)
 {
     int bytes = 0;
     for (int l = 1; l < p->nlevels; l++)
         bytes += pl_queue_bytes(p->levels[l].bytes);
-    int fit = SHARED_BYTES / HD_MAX(bytes, 1);
-    return fit <= SHARING_BLOCKS / 2 ? HD_MAX(fit, 1) : SHARING_BLOCKS;
+    int fit = HDD_SHARED_BYTES / HD_MAX(bytes, 1);
+    return fit <= HDD_RESIDENT_BLOCKS / 2 ? HD_MAX(fit, 1) : HDD_RESIDENT_BLOCKS;
 }
 
 void pl_choose_shape(struct pl_pipeline *p, enum rt_balance forced)

@@ -11,6 +11,7 @@
 
 #include "frontend/catalog.h"
 #include "runtime/base/type.h"
+#include "templates/device.cuh"
 
 /* Physical class of a value in flight. Row ids are I32 (-1: null-extended row). Dictionary
  * codes, dates are I32. STR is (pointer, int32 length). */
@@ -146,7 +147,7 @@ enum rt_source_kind {
     RT_SOURCE_DICT    /* entries of a dictionary: index = code */
 };
 
-enum { RT_MAX_LEVELS = 16 };
+enum { RT_MAX_LEVELS = HDD_MAX_LEVELS };
 
 /* How a GPU spreads a pipeline's work over its warps (templates/launch.cuh has the same values):
  * X(id, name on the command line). AUTO leaves the choice to the planner. */

@@ -7,7 +7,7 @@
 
 #include "hd/aggregate.cuh"
 
-constexpr u32 HDD_HOT_BITS = 5, HDD_HOT = 1 << HDD_HOT_BITS;
+constexpr u32 HDD_HOT = HDD_CACHED_GROUPS;
 
 template <class Row> struct hdd_hot_store {
     Row rows[HDD_HOT];
@@ -51,7 +51,7 @@ template <class Row> struct hdd_hot {
 
     HDD_MEMBER static u32 slot(const Row *row)
     {
-        return (u32)(address(row) * 0x9E3779B97F4A7C15ull >> (64 - HDD_HOT_BITS));
+        return (u32)(address(row) * 0x9E3779B97F4A7C15ull >> (64 - HDD_CACHED_GROUPS_BITS));
     }
 };
 

@@ -4,6 +4,12 @@
 #ifndef HDD_LAUNCH_CUH
 #define HDD_LAUNCH_CUH
 
+#ifdef __cplusplus
+#include "hd/device.cuh"
+#else
+#include "templates/device.cuh"
+#endif
+
 typedef unsigned long long hdd_u64;
 typedef unsigned int hdd_u32;
 typedef int hdd_i32;
@@ -57,8 +63,8 @@ struct hdd_progress {
 
 enum {
     HDD_LOAD_BUCKETS = 32, // log2 of the number of subtrees, of each height
-    HDD_LOAD_HEIGHTS = 17, // levels are at most RT_MAX_LEVELS, heights count from 1
-    HDD_PROFILE_LEVELS = 17,
+    HDD_LOAD_HEIGHTS = HDD_MAX_LEVELS + 1, // which count from 1
+    HDD_PROFILE_LEVELS = HDD_MAX_LEVELS + 1,
     HDD_PROFILE_WAITS = 16, // of a warp, that are kept one by one
     HDD_COUNTER_COPIES = 1024
 };

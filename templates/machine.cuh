@@ -9,6 +9,7 @@
 #ifndef HDD_MACHINE_CUH
 #define HDD_MACHINE_CUH
 
+#include "hd/device.cuh"
 #include "hd/types.cuh"
 
 #define HDD_DEVICE       static __device__ __forceinline__
@@ -46,9 +47,9 @@
 // What the emulator checks and a GPU does not.
 #define HDD_ASSERT(condition)
 
-constexpr u32 HDD_LANES = 32; // threads of a warp
-constexpr u32 HDD_WARPS = 4;  // warps of a block, as in the paper's section 8.1
-constexpr u32 HDD_BLOCK = HDD_LANES * HDD_WARPS;
+constexpr u32 HDD_LANES = HDD_WARP_LANES;
+constexpr u32 HDD_WARPS = HDD_BLOCK_WARPS;
+constexpr u32 HDD_BLOCK = HDD_BLOCK_THREADS;
 constexpr u32 HDD_POLLS = 16;       // looks into a mailbox between two at the abort word
 constexpr u32 HDD_LOOK_RARELY = 33; // warp iterations between two looks while nobody waits
 // ---- where a thread is ---------------------------------------------------------------------

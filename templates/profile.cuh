@@ -37,8 +37,7 @@ HDD_DEVICE void hdd_count_visit(const hdd_run &run, u32 level, u64 nodes)
 // A tile whose predicate was evaluated; `rows` are left in the source from its first one on.
 HDD_DEVICE void hdd_count_tile(const hdd_run &run, u32 levels, u64 rows)
 {
-    constexpr u32 per_lane = 8; // HDD_TILE_ROWS
-    constexpr u32 slots = per_lane * HDD_LANES;
+    constexpr u32 per_lane = HDD_LANE_ROWS, slots = per_lane * HDD_LANES;
     hdd_count_iterations(run, levels, per_lane, rows < slots ? slots - (u32)rows : 0);
 }
 

@@ -5,7 +5,7 @@
 
 #include "hd/machine.cuh"
 
-constexpr u32 HDD_TILE_ROWS = 8;                    // of a lane
+constexpr u32 HDD_TILE_ROWS = HDD_LANE_ROWS;        // of a lane
 constexpr u32 HDD_TILE = HDD_TILE_ROWS * HDD_LANES; // of a warp
 
 // As many low bits.

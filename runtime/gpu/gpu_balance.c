@@ -56,8 +56,8 @@ struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, ui
 
 uint32_t rt_balance_take(uint64_t source_rows, uint32_t warps)
 {
-    enum { TILE_ROWS = 256, TAKES_OF_A_WARP = 16, MOST = 8 };
-    uint64_t tiles = source_rows / TILE_ROWS / ((uint64_t)warps * TAKES_OF_A_WARP + 1);
+    enum { TAKES_OF_A_WARP = 16, MOST = 8 };
+    uint64_t tiles = source_rows / HDD_WARP_ROWS / ((uint64_t)warps * TAKES_OF_A_WARP + 1);
     return (uint32_t)HD_MAX(1, HD_MIN(tiles, MOST));
 }
 
@@ -65,7 +65,7 @@ uint32_t rt_balance_take(uint64_t source_rows, uint32_t warps)
 
 static double ratio(uint64_t idle_lanes, uint64_t visits)
 {
-    return visits ? (double)idle_lanes / (32.0 * (double)visits) : 0;
+    return visits ? (double)idle_lanes / ((double)HDD_WARP_LANES * (double)visits) : 0;
 }
 
 void rt_balance_add_up(const struct hdd_warp_profile *records, uint32_t warps, struct rt_balance_report *out)

@@ -9,8 +9,6 @@
 #include "runtime/gpu/gpu_internal.h"
 
 enum {
-    TILE_ROWS = 256, /* of a warp: HDD_TILE of templates/tile.cuh */
-    LANES = 32,
     TEXT_BYTES = 16, /* of the heap of texts per row of the source, at first */
     TEXT_LEAST = 1 << 16,
     MOST_RETRIES = 64,
@@ -27,7 +25,7 @@ struct outcome {
     uint64_t more_apart[16], sink_cursor;
 };
 
-_Static_assert(RT_FRAGMENT_ROWS % TILE_ROWS == 0, "fragments are whole tiles");
+_Static_assert(RT_FRAGMENT_ROWS % HDD_WARP_ROWS == 0, "fragments are whole tiles");
 
 /* Where a launch's own memory lies in the scratch piece. What is cleared comes first. */
 struct layout {
@@ -64,8 +62,8 @@ uint64_t rt_gpu_source_rows(const struct rt_gpu_exec *x, const struct rt_pipelin
  * tiles. An ordered source is read by one warp. */
 static void choose_grid(struct run *r)
 {
-    uint32_t per_block = (uint32_t)r->k->unit->threads / LANES;
-    uint64_t tiles = (r->rows + TILE_ROWS - 1) / TILE_ROWS;
+    uint32_t per_block = (uint32_t)r->k->unit->threads / HDD_WARP_LANES;
+    uint64_t tiles = (r->rows + HDD_WARP_ROWS - 1) / HDD_WARP_ROWS;
     uint64_t blocks = (uint64_t)r->k->info.blocks * (uint64_t)r->x->d->info.multiprocessors;
     r->balance = r->p->balance;
     if (r->p->ordered)
@@ -100,7 +98,7 @@ static uint32_t scan_warps(const struct run *r)
 /* Over how many warps a tile of a source with few rows goes. Its texts would be made as often. */
 static uint32_t parts(const struct run *r)
 {
-    uint64_t tiles = (r->rows + TILE_ROWS - 1) / TILE_ROWS;
+    uint64_t tiles = (r->rows + HDD_WARP_ROWS - 1) / HDD_WARP_ROWS;
     if (r->balance != RT_BALANCE_AWS || r->k->unit->makes_text || r->x->o->scan_warps || r->first)
         return 0; /* the parts are of the source's first tiles */
     return tiles * LEAST_PARTS <= r->warps ? r->warps / (uint32_t)tiles : 0;
@@ -138,7 +136,7 @@ static int clear(struct run *r, struct hd_err *err)
         HD_TRY(rt_gpu_take(x, NULL, r->at.end, &x->scratch, err));
     }
     HD_TRY(x->d->ops->set(x->d, x->scratch.address, 0, r->at.share + share_memory(r, 0).clear, err));
-    uint64_t cursor = rt_gpu_state_cursor(x, r->sink), tile = r->first / TILE_ROWS;
+    uint64_t cursor = rt_gpu_state_cursor(x, r->sink), tile = r->first / HDD_WARP_ROWS;
     if (tile)
         HD_TRY(x->d->ops->upload(x->d, x->scratch.address + offsetof(struct outcome, progress.next_tile), &tile,
                                  sizeof tile, err));
@@ -260,7 +258,7 @@ static void keep_heap(struct run *r)
  * has brought. */
 static uint64_t project_groups(const struct run *r, const struct outcome *out)
 {
-    uint64_t read = out->progress.next_tile * TILE_ROWS - r->first;
+    uint64_t read = out->progress.next_tile * HDD_WARP_ROWS - r->first;
     double share = read && read < r->rows ? (double)read / (double)r->rows : 1;
     if (parts(r)) /* nobody knows: all warps began with all rows */
         share = 0.25;
@@ -303,7 +301,7 @@ static void note_kernel(const struct run *r, const struct hdd_progress *g)
     k->local_bytes = r->k->info.local_bytes;
     k->shared_bytes = r->k->info.shared_bytes;
     k->blocks = (int)r->blocks;
-    k->warps_per_block = r->k->unit->threads / LANES;
+    k->warps_per_block = r->k->unit->threads / HDD_WARP_LANES;
     k->occupancy = d->warps ? (double)(r->k->info.blocks * k->warps_per_block) / d->warps : 0;
     k->balance = r->balance;
     k->gifts += g->gifts;

@@ -97,8 +97,6 @@ struct part {
     uint64_t padded; /* bytes of the device's memory: n, zeros from there on */
 };
 
-enum { TILE_ROWS = 8 }; /* HDD_TILE_ROWS: a lane reads as many rows at once, beyond the last too */
-
 static uint64_t value_bytes(const struct fe_table_column *c)
 {
     return c->storage == FE_STORE_TEXT ? 4u : (uint64_t)c->width;
@@ -133,8 +131,8 @@ static struct part part_of(const struct rt_arg *a)
     if (!part.p)
         return part;
     part.n = part.padded = part_bytes(a);
-    if (a->kind == RT_ARG_COL_DATA)
-        part.padded = hd_align_up((size_t)a->table->rows, TILE_ROWS) * value_bytes(&a->table->cols[a->column]);
+    if (a->kind == RT_ARG_COL_DATA) /* a lane reads as many rows at once, beyond the last too */
+        part.padded = hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS) * value_bytes(&a->table->cols[a->column]);
     return part;
 }
 

@@ -5,12 +5,18 @@
 #ifndef HDD_FINISH_ARGS_CUH
 #define HDD_FINISH_ARGS_CUH
 
+#ifdef __cplusplus
+#include "hd/device.cuh"
+#else
+#include "templates/device.cuh"
+#endif
+
 typedef unsigned long long hdd_u64;
 typedef unsigned int hdd_u32;
 typedef int hdd_i32;
 
 enum {
-    HDD_FINISH_THREADS = 128, // of a block: HDD_BLOCK of machine.cuh
+    HDD_FINISH_THREADS = HDD_BLOCK_THREADS,
     HDD_INLINE_KEYS = 16,  // more lie in memory
     HDD_INLINE_WORDS = 64, // of a pattern
     HDD_RADIX = 256,       // bins of a pass of the radix sort

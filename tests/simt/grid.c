@@ -39,7 +39,7 @@ struct extra {
 static void fill_launch(const struct grid_options *o, const struct grid_code *code, struct hdd_launch *l,
                         struct extra *e)
 {
-    uint32_t warps = o->blocks * GRID_WARPS;
+    uint32_t warps = o->blocks * HDD_BLOCK_WARPS;
     struct rt_balance_memory m =
         rt_balance_layout(o->balance, warps, code->gift_bytes, code->slot_bytes, o->threshold, 0);
     e->share = zeroed(m.bytes);
@@ -62,7 +62,7 @@ int grid_run(const struct grid_options *o, const struct grid_code *code, const h
     launch.progress = (uintptr_t)memset(progress, 0, sizeof *progress);
     struct call c = {code->entry, args, launch};
     struct simt_options so = {.blocks = o->blocks,
-                              .warps = GRID_WARPS,
+                              .warps = HDD_BLOCK_WARPS,
                               .seed = o->seed,
                               .max_switches = o->max_switches,
                               .alarm_after = o->stop_after,

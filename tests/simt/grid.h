@@ -6,8 +6,6 @@
 #include "runtime/gpu/gpu_balance.h"
 #include "tests/simt/simt.h"
 
-enum { GRID_WARPS = 4 }; /* warps of a block: HDD_WARPS of templates/machine.cuh */
-
 typedef void (*grid_kernel)(const hdd_u64 *args, const struct hdd_launch *launch);
 
 struct grid_options {

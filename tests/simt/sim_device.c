@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/base/fault.h"
+#include "templates/device.cuh"
 #include "tests/simt/sim_internal.h"
 
 struct rt_function {
@@ -253,7 +254,7 @@ int sim_device_open(const struct sim_device_options *o, struct rt_device **out, 
                                              .memory = o->memory,
                                              .free_memory = o->memory,
                                              .l2_bytes = o->l2_bytes,
-                                             .shared_bytes = 227 << 10};
+                                             .shared_bytes = HDD_SHARED_BYTES};
     sim_stream_init(e);
     *out = &e->public;
     return 0;

@@ -13,6 +13,7 @@
             solo_fail(#condition);                                                            \
     } while (0)
 
+#include "hd/device.cuh"
 #include "tests/simt/plain.cuh"
 
 constexpr u32 HDD_LANES = 1;

@@ -15,6 +15,7 @@
             simt_fail(#condition, __FILE__, __LINE__);                                        \
     } while (0)
 
+#include "hd/device.cuh"
 #include "tests/simt/plain.cuh"
 
 #define HDD_KERNEL(name)       extern "C" __attribute__((visibility("default"))) void name
@@ -25,9 +26,9 @@
 #define HDD_PARAMETER(type, name) const type &name
 #define HDD_OFFSET(type, member) __builtin_offsetof(type, member)
 
-constexpr u32 HDD_LANES = 32; // threads of a warp
-constexpr u32 HDD_WARPS = 4;  // warps of a block, as in the paper's section 8.1
-constexpr u32 HDD_BLOCK = HDD_LANES * HDD_WARPS;
+constexpr u32 HDD_LANES = HDD_WARP_LANES;
+constexpr u32 HDD_WARPS = HDD_BLOCK_WARPS;
+constexpr u32 HDD_BLOCK = HDD_BLOCK_THREADS;
 constexpr u32 HDD_POLLS = 2;
 constexpr u32 HDD_LOOK_RARELY = 33;
 

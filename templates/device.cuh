@@ -1,0 +1,44 @@
+// The model of the device: what planner, emitter, runtime and kernels take for granted about it, and
+// the sizes of what kernels keep there. Read by host C and by device code alike. Emitted sources
+// assert what can be seen of it there (codegen/cuda_pipe.c).
+#ifndef HDD_DEVICE_CUH
+#define HDD_DEVICE_CUH
+
+enum {
+    // A grid is blocks of warps of lanes, which are threads.
+    HDD_WARP_LANES = 32,
+    HDD_BLOCK_WARPS = 4, // as in the paper's section 8.1
+    HDD_BLOCK_THREADS = HDD_BLOCK_WARPS * HDD_WARP_LANES,
+
+    // A source is read in tiles (tile.cuh): a warp takes one, each lane reads neighbouring rows of it.
+    HDD_LANE_ROWS = 8,
+    HDD_WARP_ROWS = HDD_LANE_ROWS * HDD_WARP_LANES,
+
+    // Limits of a kernel, those of an H100. Shared memory in bytes of a block.
+    HDD_MAX_LEVELS = 16,            // of a loop nest, the source's among them
+    HDD_PARAMETER_WORDS = 4000,     // of the args vector; all parameters have 32,764 bytes
+    HDD_SHARED_DECLARED = 48 << 10, // without asking at the launch
+    HDD_SHARED_BYTES = 227 << 10,   // in all; a multiprocessor has hardly more
+
+    // A large device, and kernels that fill it.
+    HDD_LARGE_BLOCKS = 1056,
+    HDD_LARGE_WARPS = 8192,
+    HDD_RESIDENT_BLOCKS = 8, // of a multiprocessor: 64 registers a thread
+
+    // What a warp keeps in shared memory per level, or hands to another warp. Bytes of structures, after
+    // which ranges and tuples follow.
+    HDD_QUEUE_ENTRIES = 2 * HDD_WARP_LANES, // of a level (nifs.cuh): ranges of children, each with a tuple
+    HDD_RANGE_BYTES = 8,
+    HDD_TUPLE_ALIGN = 4,       // tuples are made of words
+    HDD_QUEUE_BYTES = 32,      // hdd_queue
+    HDD_QUEUE_GIFT_BYTES = 16, // hdd_queue_gift
+    HDD_SCAN_GIFT_BYTES = 280, // hdd_scan_gift, in all (scan.cuh)
+    HDD_SLOT_BYTES = 16,       // hdd_slot (fws.cuh)
+
+    // Accumulators.
+    HDD_LANE_GROUPS = 32, // of a copy per thread: bits of a word (lanes.cuh)
+    HDD_CACHED_GROUPS_BITS = 5,
+    HDD_CACHED_GROUPS = 1 << HDD_CACHED_GROUPS_BITS // of a block (hot.cuh)
+};
+
+#endif
