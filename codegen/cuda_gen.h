@@ -99,7 +99,6 @@ void cu_unguard(struct cu_unit *u);
 void cu_step(struct cu_unit *u, const struct pl_step *s, int number);
 const char *cu_expand_range(struct cu_unit *u, const struct pl_step *s, int number);
 const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const char *stored, const char *valid);
-bool cu_opens_level(const struct pl_step *s);
 /* Rows that reach a step. Of rows that several warps visit, each for a part of the children, one
  * warp counts. */
 void cu_count(struct cu_unit *u, int counter);

@@ -287,7 +287,7 @@ static const char *summary(struct cu_unit *u)
     const char *s = r->table ? cu_word(u->arena, r->table->name, 40) : cu_state(u, r->state);
     for (int i = 0; i < u->pipe->nsteps; i++) {
         const struct pl_step *step = &u->pipe->steps[i];
-        if (cu_opens_level(step))
+        if (pl_opens_level(step->kind))
             s = hd_asprintf(u->arena, "%s -> %s", s, pl_step_name(step->kind));
     }
     return hd_asprintf(u->arena, "%s -> %s", s, cu_state(u, u->pipe->sink.state));

@@ -55,16 +55,6 @@ void cu_count(struct cu_unit *u, int counter)
     cu_count_rows(u, counter, "1");
 }
 
-bool cu_opens_level(const struct pl_step *s)
-{
-    static const bool opens[] = {
-#define X(id, name, level) [PL_STEP_##id] = level,
-        PL_STEPS(X)
-#undef X
-    };
-    return opens[s->kind];
-}
-
 static void row_ends_unless(struct cu_unit *u, const char *condition)
 {
     cu_line(u->out, "live = %s;", condition);
@@ -214,32 +204,32 @@ static void step_probe(struct cu_unit *u, const struct pl_step *s, int number)
 
 /* ---- levels ----------------------------------------------------------------------------- */
 
+static const char *csr_range(struct cu_unit *u, const struct pl_step *s, int number HD_UNUSED)
+{
+    return hd_asprintf(u->arena, "hdd_expand_csr(%s, %s, %s)", cu_arg(u, s->a_offsets), cu_arg(u, s->a_range),
+                       cu_expr(u, s->expr));
+}
+
+static const char *fk_range(struct cu_unit *u, const struct pl_step *s, int number HD_UNUSED)
+{
+    return hd_asprintf(u->arena, "hdd_expand_parent(%s, %s)", cu_arg(u, s->a_offsets), cu_slot(u, s->row_slot));
+}
+
+static const char *all_range(struct cu_unit *u, const struct pl_step *s, int number HD_UNUSED)
+{
+    return hd_asprintf(u->arena, "hdd_expand_all(%s)", cu_arg(u, s->a_nrows));
+}
+
+typedef const char *range_emitter(struct cu_unit *u, const struct pl_step *s, int number);
+
+static range_emitter *const ranges[] = {
+#define T_LEVEL(id, text, reads, subject, children, range, found) [PL_STEP_EXPAND_##id] = range##_range,
+#include "planner/levels.def"
+};
+
 const char *cu_expand_range(struct cu_unit *u, const struct pl_step *s, int number)
 {
-    const char *r = NULL;
-    switch (s->kind) {
-    case PL_STEP_EXPAND_HASH: r = hash_range(u, s, number); break;
-    case PL_STEP_EXPAND_CSR:
-        r = hd_asprintf(u->arena, "hdd_expand_csr(%s, %s, %s)", cu_arg(u, s->a_offsets), cu_arg(u, s->a_range),
-                        cu_expr(u, s->expr));
-        break;
-    case PL_STEP_EXPAND_FK:
-        r = hd_asprintf(u->arena, "hdd_expand_parent(%s, %s)", cu_arg(u, s->a_offsets), cu_slot(u, s->row_slot));
-        break;
-    case PL_STEP_EXPAND_ALL: r = hd_asprintf(u->arena, "hdd_expand_all(%s)", cu_arg(u, s->a_nrows)); break;
-    case PL_STEP_LOAD_COLUMN:
-    case PL_STEP_LOAD_FIELD:
-    case PL_STEP_LET:
-    case PL_STEP_FILTER:
-    case PL_STEP_PROBE_KEY:
-    case PL_STEP_PROBE_BITMAP:
-    case PL_STEP_PROBE_DIRECT:
-    case PL_STEP_PROBE_HASH:
-    case PL_STEP_MARK:
-    case PL_STEP_TEST:
-    case PL_STEP_PRESENT:
-    case PL_STEP_COUNT: HD_BUG("step %d opens no level", (int)s->kind);
-    }
+    const char *r = ranges[s->kind](u, s, number);
     return s->probe == PL_LEFT ? hd_asprintf(u->arena, "hdd_or_null_child(%s)", r) : r;
 }
 
@@ -276,7 +266,7 @@ static void step_present(struct cu_unit *u, const struct pl_step *s)
 static void comment(struct cu_unit *u, const struct pl_step *s)
 {
     const char *what = "";
-    if (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LOAD_FIELD || s->kind == PL_STEP_LET)
+    if (pl_step_form(s->kind)->yields == PL_YIELDS_ONE)
         return; /* the statement says it all */
     if (s->state >= 0)
         what = hd_asprintf(u->arena, ": %s", cu_state(u, s->state));
@@ -302,10 +292,8 @@ void cu_step(struct cu_unit *u, const struct pl_step *s, int number)
     case PL_STEP_MARK: step_mark(u, s); return;
     case PL_STEP_TEST: step_test(u, s); return;
     case PL_STEP_PRESENT: step_present(u, s); return;
-    case PL_STEP_EXPAND_HASH:
-    case PL_STEP_EXPAND_CSR:
-    case PL_STEP_EXPAND_FK:
-    case PL_STEP_EXPAND_ALL:
+#define T_LEVEL(id, ...) case PL_STEP_EXPAND_##id:
+#include "planner/levels.def"
     case PL_STEP_COUNT: break;
     }
     HD_BUG("step %d is no statement", (int)s->kind);

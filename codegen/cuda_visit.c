@@ -140,7 +140,7 @@ void cu_tile(struct cu_unit *u)
 static int end_of_level(const struct cu_unit *u, int level)
 {
     int i = u->pipe->levels[level].first_step;
-    while (i < u->pipe->nsteps && !cu_opens_level(&u->pipe->steps[i]))
+    while (i < u->pipe->nsteps && !pl_opens_level(u->pipe->steps[i].kind))
         i++;
     return i;
 }
@@ -159,10 +159,10 @@ static bool is_emitted(const struct cu_unit *u, int step, const bool *read_later
     const struct pl_step *s = &u->pipe->steps[step];
     if (step >= u->pipe->gpu_tile_steps)
         return true;
-    return (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LOAD_FIELD) && read_later[s->slot];
+    return pl_step_form(s->kind)->yields == PL_YIELDS_ONE && read_later[s->slot];
 }
 
-/* The child's row: the position itself, or what a foreign key index holds there. Rows that are
+/* The child's row: the position itself, or what is listed there. Rows that are
  * only counted have no use for it. */
 static void bind_child(struct cu_unit *u, const struct pl_step *s, const bool *read)
 {
@@ -171,8 +171,7 @@ static void bind_child(struct cu_unit *u, const struct pl_step *s, const bool *r
         cu_line(u->out, "(void)at;");
         return;
     }
-    bool listed = s->kind == PL_STEP_EXPAND_FK && s->a_child_rows >= 0 && s->table->fks[s->index].child_rows;
-    if (listed)
+    if (s->a_child_rows >= 0)
         row = hd_asprintf(u->arena, "live && at != ~0u ? (i32)%s[at] : -1", cu_arg(u, s->a_child_rows));
     define_slot(u, s->slot, "i32", row);
 }

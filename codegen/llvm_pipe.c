@@ -258,7 +258,7 @@ static void expand(struct cg_fn *f, int k)
 {
     const struct pl_step *s = &f->pipe->steps[k];
     /* Nested expansion can make one morsel long: that is where a stop has to be seen. */
-    if (s->kind == PL_STEP_EXPAND_ALL || f->pipe->nlevels > 2)
+    if (pl_children(s->kind) == PL_CHILDREN_ALL || f->pipe->nlevels > 2)
         cg_check_stop(f);
     struct cg_range r = cg_step_range(f, s);
     if (s->splittable) {

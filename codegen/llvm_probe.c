@@ -72,7 +72,7 @@ static LLVMValueRef eval_keys(struct cg_fn *f, const struct pl_step *s, struct c
 }
 
 /* Walks the slots from hash & mask: rows begin .. begin + count - 1 have the key. */
-static struct cg_range find_hash(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+static struct cg_range hash_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
     struct cg_mod *m = f->m;
     const struct rt_state *st = &m->prog->spec->states[s->state];
@@ -116,7 +116,7 @@ static struct cg_val find(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlo
     if (s->kind == PL_STEP_PROBE_KEY)
         return find_key(f, s, miss);
     if (s->kind == PL_STEP_PROBE_HASH)
-        return row_val(f, find_hash(f, s, miss).begin);
+        return row_val(f, hash_range(f, s, miss).begin);
     return find_bit(f, s, miss);
 }
 
@@ -158,33 +158,39 @@ static struct cg_range offsets_range(struct cg_fn *f, const struct pl_step *s, L
     return (struct cg_range){begin, l_load_const(f, f->m->i64, l_at(f, at, 8), 8)};
 }
 
-static struct cg_range parent_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+static struct cg_range fk_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
     if (s->row_nullable)
         l_need(f, l_not(f, cg_row_is_null(f, s->row_slot)), miss, "parent");
     return offsets_range(f, s, cg_row_index(f, s->row_slot));
 }
 
-static struct cg_range index_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+static struct cg_range csr_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
     LLVMValueRef i = key_value(f, s, miss);
     need_in_range(f, s, i, miss);
     return offsets_range(f, s, i);
 }
 
+static struct cg_range all_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss HD_UNUSED)
+{
+    return (struct cg_range){l_i64(f, 0), cg_arg_word(f, s->a_nrows, 0)};
+}
+
+static const struct {
+    struct cg_range (*emit)(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss);
+    enum { EMPTY, ROWS } found;
+} ranges[] = {
+#define T_LEVEL(id, text, reads, subject, children, range, found) [PL_STEP_EXPAND_##id] = {range##_range, found},
+#include "planner/levels.def"
+};
+
 /* The range of children; not empty where the code goes on. */
 static struct cg_range children(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
-    struct cg_range r;
-    if (s->kind == PL_STEP_EXPAND_HASH)
-        return find_hash(f, s, miss);
-    if (s->kind == PL_STEP_EXPAND_CSR)
-        r = index_range(f, s, miss);
-    else if (s->kind == PL_STEP_EXPAND_FK)
-        r = parent_range(f, s, miss);
-    else
-        r = (struct cg_range){l_i64(f, 0), cg_arg_word(f, s->a_nrows, 0)};
-    l_need(f, l_icmp(f, LLVMIntSLT, r.begin, r.end), miss, "some");
+    struct cg_range r = ranges[s->kind].emit(f, s, miss);
+    if (ranges[s->kind].found == EMPTY)
+        l_need(f, l_icmp(f, LLVMIntSLT, r.begin, r.end), miss, "some");
     return r;
 }
 
@@ -204,15 +210,9 @@ struct cg_range cg_step_range(struct cg_fn *f, const struct pl_step *s)
     return (struct cg_range){begin, end};
 }
 
-/* A foreign key whose children are clustered in parent order has no list of child rows. */
-static bool is_identity(const struct pl_step *s)
-{
-    return s->kind != PL_STEP_EXPAND_FK || s->a_child_rows < 0 || !s->table->fks[s->index].child_rows;
-}
-
 void cg_bind_child(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i)
 {
-    if (is_identity(s)) {
+    if (s->a_child_rows < 0) {
         cg_bind(f, s->slot, row_val(f, i)); /* -1 gives the null row */
         return;
     }

@@ -267,10 +267,8 @@ void cg_step(struct cg_fn *f, const struct pl_step *s)
     case PL_STEP_MARK: step_mark(f, s); break;
     case PL_STEP_TEST: step_test(f, s); break;
     case PL_STEP_PRESENT: step_present(f, s); break;
-    case PL_STEP_EXPAND_HASH:
-    case PL_STEP_EXPAND_CSR:
-    case PL_STEP_EXPAND_FK:
-    case PL_STEP_EXPAND_ALL:
+#define T_LEVEL(id, ...) case PL_STEP_EXPAND_##id:
+#include "planner/levels.def"
     case PL_STEP_COUNT: HD_BUG("step %d opens a level", (int)s->kind);
     }
 }

@@ -22,11 +22,9 @@ static bool loads_lanes(const struct pl_pipeline *p, const struct pl_step *s)
 
 static bool step_lanes(const struct cg_fn *f, const struct pl_step *s)
 {
-    if (s->kind == PL_STEP_LOAD_COLUMN)
-        return loads_lanes(f->pipe, s);
-    if (s->kind == PL_STEP_LET || s->kind == PL_STEP_FILTER)
-        return cg_expr_lanes(f->m, s->expr);
-    return false;
+    if (!(pl_step_form(s->kind)->tile & PL_TILE_ROWS))
+        return false;
+    return s->kind == PL_STEP_LOAD_COLUMN ? loads_lanes(f->pipe, s) : cg_expr_lanes(f->m, s->expr);
 }
 
 /* Steps up to the last filter before the first step that does not work on vectors. */
@@ -41,59 +39,6 @@ static int tiled_steps(const struct cg_fn *f)
 
 /* --- slots that survivors need again --- */
 
-static void use_expr(const struct cg_fn *f, int e, bool *used)
-{
-    if (e < 0)
-        return;
-    const struct pl_expr *x = &f->m->prog->exprs[e];
-    if (x->op == FE_COL)
-        used[x->slot] = true;
-    for (int i = 0; i < x->nargs; i++)
-        use_expr(f, x->args[i], used);
-}
-
-static void use_row(int slot, bool *used)
-{
-    if (slot >= 0)
-        used[slot] = true;
-}
-
-static void use_step(const struct cg_fn *f, const struct pl_step *s, bool *used)
-{
-    switch (s->kind) {
-    case PL_STEP_LET:
-    case PL_STEP_FILTER:
-    case PL_STEP_PROBE_KEY:
-    case PL_STEP_PROBE_BITMAP:
-    case PL_STEP_PROBE_DIRECT:
-    case PL_STEP_EXPAND_CSR: use_expr(f, s->expr, used); break;
-    case PL_STEP_PROBE_HASH:
-    case PL_STEP_EXPAND_HASH:
-        for (int i = 0; i < s->nkeys; i++)
-            use_expr(f, s->keys[i], used);
-        break;
-    case PL_STEP_LOAD_COLUMN:
-    case PL_STEP_LOAD_FIELD:
-    case PL_STEP_EXPAND_FK:
-    case PL_STEP_MARK:
-    case PL_STEP_TEST:
-    case PL_STEP_PRESENT: use_row(s->row_slot, used); break;
-    case PL_STEP_EXPAND_ALL:
-    case PL_STEP_COUNT: break;
-    }
-}
-
-static void use_sink(const struct cg_fn *f, bool *used)
-{
-    const struct pl_sink *s = &f->pipe->sink;
-    bool indexed = s->kind == PL_SINK_BITMAP || s->kind == PL_SINK_DIRECT || s->kind == PL_SINK_AGG_DENSE ||
-                   s->kind == PL_SINK_ARRAY;
-    if (indexed || f->m->prog->spec->states[s->state].kind == RT_STATE_CSR)
-        use_expr(f, s->index, used);
-    for (int i = 0; i < s->nouts; i++)
-        use_expr(f, s->outs[i].expr, used);
-}
-
 /* Among the first n steps, those whose slots are used, directly or through a LET. */
 static bool *needed_steps(const struct cg_fn *f, int n, bool *used)
 {
@@ -102,7 +47,7 @@ static bool *needed_steps(const struct cg_fn *f, int n, bool *used)
         const struct pl_step *s = &f->pipe->steps[k];
         need[k] = s->kind != PL_STEP_FILTER && used[s->slot];
         if (need[k])
-            use_step(f, s, used);
+            pl_step_reads(f->m->prog->exprs, s, used);
     }
     return need;
 }
@@ -116,8 +61,8 @@ static bool *needed_later(const struct cg_fn *f, int n)
 {
     bool *used = new_used(f);
     for (int k = n; k < f->pipe->nsteps; k++)
-        use_step(f, &f->pipe->steps[k], used);
-    use_sink(f, used);
+        pl_step_reads(f->m->prog->exprs, &f->pipe->steps[k], used);
+    pl_sink_reads(f->m->prog->exprs, &f->pipe->sink, used);
     return needed_steps(f, n, used);
 }
 
@@ -125,7 +70,7 @@ static bool *needed_by_filters(const struct cg_fn *f, int first, int end)
 {
     bool *used = new_used(f);
     for (int k = first; k < end; k++)
-        use_step(f, &f->pipe->steps[k], used);
+        pl_step_reads(f->m->prog->exprs, &f->pipe->steps[k], used);
     return needed_steps(f, first, used);
 }
 

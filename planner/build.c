@@ -331,12 +331,15 @@ void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read)
 
 void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *read)
 {
-    if (s->row_slot >= 0)
-        read[s->row_slot] = true;
-    if (s->expr >= 0)
-        pl_expr_reads(exprs, s->expr, read);
-    for (int i = 0; i < s->nkeys; i++)
-        pl_expr_reads(exprs, s->keys[i], read);
+    switch (pl_step_form(s->kind)->reads) {
+    case PL_READS_NOTHING: return;
+    case PL_READS_ROW: read[s->row_slot] = true; return;
+    case PL_READS_EXPR: pl_expr_reads(exprs, s->expr, read); return;
+    case PL_READS_KEYS:
+        for (int i = 0; i < s->nkeys; i++)
+            pl_expr_reads(exprs, s->keys[i], read);
+        return;
+    }
 }
 
 void pl_sink_reads(const struct pl_expr *exprs, const struct pl_sink *s, bool *read)
@@ -405,10 +408,11 @@ static void seal_tile(struct ctx *c, struct pl_pipeline *q)
     int last = 0, weight = 0;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
-        bool load = s->kind == PL_STEP_LOAD_COLUMN && q->slots[s->slot].phys != RT_STR &&
+        const struct pl_step_form *form = pl_step_form(s->kind);
+        bool load = form->subject == PL_OF_COLUMN && q->slots[s->slot].phys != RT_STR &&
                     q->slots[s->slot].phys != RT_I128 && s->row_slot == q->source_slot;
-        bool filter = s->kind == PL_STEP_FILTER && expr_is_cheap(c, s->expr);
-        if ((!load && !filter) || !pl_fits_tile(c, q, s, &weight))
+        bool filter = form->yields == PL_YIELDS_SOME && form->reads == PL_READS_EXPR && expr_is_cheap(c, s->expr);
+        if (!(form->tile & PL_TILE_ROWS) || (!load && !filter) || !pl_fits_tile(c, q, s, &weight))
             break;
         if (filter)
             last = i + 1;
@@ -427,11 +431,13 @@ static int group_tile_steps(struct ctx *c, const struct pl_pipeline *q)
         return 0;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
-        bool here = s->row_slot == q->source_slot && s->state == q->spec->state;
-        bool load = here && s->kind == PL_STEP_LOAD_FIELD && st->fields[s->field].phys != RT_STR &&
+        const struct pl_step_form *form = pl_step_form(s->kind);
+        bool here = form->reads == PL_READS_ROW && s->row_slot == q->source_slot && s->state == q->spec->state;
+        bool load = here && form->subject == PL_OF_FIELD && st->fields[s->field].phys != RT_STR &&
                     q->slots[s->slot].nullable == (st->fields[s->field].valid_offset >= 0);
-        bool ends = (here && s->kind == PL_STEP_PRESENT) || (s->kind == PL_STEP_FILTER && expr_is_cheap(c, s->expr));
-        if ((!load && !ends) || !pl_fits_tile(c, q, s, &weight))
+        bool cheap = form->reads == PL_READS_EXPR && expr_is_cheap(c, s->expr);
+        bool ends = form->yields == PL_YIELDS_SOME && (here || cheap);
+        if (!(form->tile & PL_TILE_GROUPS) || (!load && !ends) || !pl_fits_tile(c, q, s, &weight))
             break;
         if (ends)
             last = i + 1;
@@ -476,6 +482,18 @@ static void touch_dicts(struct ctx *c, struct rt_pipeline *r, int e)
         touch_dicts(c, r, x->args[i]);
 }
 
+static void touch_subject(struct ctx *c, struct rt_pipeline *r, const struct pl_step *s)
+{
+    switch (pl_step_form(s->kind)->subject) {
+    case PL_OF_COLUMN: touch(c, r, s->table, FE_PART_COLUMN, s->column); return;
+    case PL_OF_KEYIDX: touch(c, r, s->table, FE_PART_KEYIDX, s->index); return;
+    case PL_OF_FK: touch(c, r, s->table, FE_PART_FK, s->index); return;
+    case PL_OF_NOTHING:
+    case PL_OF_FIELD:
+    case PL_OF_STATE: return;
+    }
+}
+
 static void seal_touched(struct ctx *c, const struct pl_pipeline *q)
 {
     struct rt_pipeline *r = q->spec;
@@ -483,12 +501,7 @@ static void seal_touched(struct ctx *c, const struct pl_pipeline *q)
         touch(c, r, r->table, FE_PART_COLUMN, r->column);
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
-        if (s->kind == PL_STEP_LOAD_COLUMN)
-            touch(c, r, s->table, FE_PART_COLUMN, s->column);
-        if (s->kind == PL_STEP_PROBE_KEY)
-            touch(c, r, s->table, FE_PART_KEYIDX, s->index);
-        if (s->kind == PL_STEP_EXPAND_FK)
-            touch(c, r, s->table, FE_PART_FK, s->index);
+        touch_subject(c, r, s);
         if (s->expr >= 0)
             touch_dicts(c, r, s->expr);
         for (int k = 0; k < s->nkeys; k++)
@@ -506,7 +519,7 @@ static void seal_writes(struct ctx *c, const struct pl_pipeline *q)
     r->writes = HD_NEWN(c->a, int, q->nsteps + 1);
     r->writes[r->nwrites++] = q->sink.state;
     for (int i = 0; i < q->nsteps; i++)
-        if (q->steps[i].kind == PL_STEP_MARK)
+        if (pl_step_form(q->steps[i].kind)->yields == PL_YIELDS_MARKED)
             r->writes[r->nwrites++] = q->steps[i].state;
 }
 
@@ -552,9 +565,10 @@ static void seal_reads(struct ctx *c, const struct pl_pipeline *q)
 
 static double step_bytes(const struct ctx *c, const struct pl_step *s)
 {
-    if (s->kind == PL_STEP_LOAD_FIELD)
+    enum pl_subject subject = pl_step_form(s->kind)->subject;
+    if (subject == PL_OF_FIELD)
         return rt_phys_size(c->states.v[s->state].fields[s->field].phys);
-    if (s->kind != PL_STEP_LOAD_COLUMN)
+    if (subject != PL_OF_COLUMN)
         return 0;
     const struct fe_table_column *col = &s->table->cols[s->column];
     return (col->storage == FE_STORE_TEXT ? 4.0 : col->width) + (s->a_valid >= 0 ? 0.125 : 0);

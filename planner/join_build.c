@@ -298,10 +298,10 @@ int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind 
     s->expr = index;
     s->nkeys = t->kind == RT_STATE_HASH ? t->nkeys : 0;
     s->keys = keys;
-    s->splittable = true;
+    s->splittable = pl_opens_level(kind);
     s->null_equal = j->null_equal;
     probe_args(c, s, t);
-    if (kind >= PL_STEP_EXPAND_HASH && kind <= PL_STEP_EXPAND_ALL)
+    if (pl_opens_level(kind))
         cut_open_level(c, &j->s, join_want(c, j));
     double rate = match_rate(c, j, t);
     p->est *= how == PL_ANTI ? HD_MAX(0.05, 1 - rate) : how == PL_LEFT || how == PL_MARK ? 1 : HD_MAX(rate, 1e-6);

@@ -431,7 +431,7 @@ static int last_lets(const struct pipe *p, int *let)
         const struct pl_step *s = &p->steps.v[first - 1];
         if (s->kind == PL_STEP_LET)
             let[s->slot] = first - 1;
-        else if (s->kind != PL_STEP_LOAD_COLUMN && s->kind != PL_STEP_LOAD_FIELD)
+        else if (pl_step_form(s->kind)->yields != PL_YIELDS_ONE)
             break;
         first--;
     }

@@ -16,6 +16,7 @@
 
 #include "frontend/expr.h"
 #include "frontend/plan.h"
+#include "planner/steps.h"
 #include "runtime/spec.h"
 
 struct pl_slot {
@@ -76,39 +77,6 @@ struct pl_part {
 enum { PL_PART_KEYS = 16 };
 
 enum pl_probe_kind { PL_INNER, PL_LEFT, PL_SEMI, PL_ANTI, PL_MARK };
-
-/* Steps: P_STEP(id, dump name, opens a level) */
-#define PL_STEPS(X) \
-    X(LOAD_COLUMN, "load", 0)       /* slot <- column of table at row slot */ \
-    X(LOAD_FIELD, "field", 0)       /* slot <- field of state's row at row slot */ \
-    X(LET, "let", 0)                /* slot <- expr */ \
-    X(FILTER, "filter", 0)          /* expr true, or the row ends here */ \
-    X(PROBE_KEY, "probe key", 0)    /* key index of a table: slot <- row id */ \
-    X(PROBE_BITMAP, "probe bitmap", 0) /* BITMAP: semi, anti, mark */ \
-    X(PROBE_DIRECT, "probe direct", 0) /* DIRECT: slot <- index (I32; range < 2^31) */ \
-    X(PROBE_HASH, "probe hash", 0)  /* HASH with one row a key: slot <- row */ \
-    X(EXPAND_HASH, "expand hash", 1)   /* HASH: slot <- each row of the key */ \
-    X(EXPAND_CSR, "expand csr", 1)     /* CSR: slot <- each row of the index */ \
-    X(EXPAND_FK, "expand index", 1)    /* FK index: slot <- each child row of parent row_slot */ \
-    X(EXPAND_ALL, "expand all", 1)     /* every row of a ROWS state: slot <- row */ \
-    X(MARK, "mark", 0)              /* set the match bit of row_slot in state (>= 0) */ \
-    X(TEST, "test", 0)              /* pass rows whose match bit is set (negate: clear) */ \
-    X(PRESENT, "present", 0)        /* pass indexes present in DIRECT / AGG_DENSE */
-
-enum pl_step_kind {
-#define X(id, name, level) PL_STEP_##id,
-    PL_STEPS(X)
-#undef X
-        PL_STEP_COUNT
-};
-
-/* Arguments of steps. LOAD_COLUMN: data .. text_bytes; LOAD_FIELD of DIRECT: data, valid. */
-/* clang-format off */
-#define PL_STEP_ARGS(X)                                                                        \
-    X(data) X(valid) X(base) X(factor) X(text_base) X(text_bytes)                              \
-    X(rows) X(nrows) X(range) X(min) X(bits) X(offsets) X(slots) X(mask) X(matches)            \
-    X(child_rows)
-/* clang-format on */
 
 struct pl_step {
     enum pl_step_kind kind;
@@ -263,7 +231,6 @@ struct pl_counted {
 /* Estimates are printed as ~rows, counted rows (if not NULL) behind them as =rows. */
 void pl_print(struct hd_strbuf *out, const struct pl_program *p, const struct pl_counted *counted);
 
-const char *pl_step_name(enum pl_step_kind k);
 /* place.c: columns of planner/places.def. */
 struct pl_place_row {
     const char *text;
@@ -273,7 +240,6 @@ struct pl_place_row {
 };
 const struct pl_place_row *pl_place_row(enum pl_place p);
 const char *pl_cache_text(enum pl_cache k);
-bool pl_opens_level(enum pl_step_kind k);
 /* Marks the slots that an expression, a step, a sink look at. */
 void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read);
 void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *read);

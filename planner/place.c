@@ -85,13 +85,16 @@ static bool can_stay_in_place(const struct pl_pipeline *q)
         return false;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *p = &q->steps[i];
-        bool load = p->kind == PL_STEP_LOAD_COLUMN && p->row_slot == q->source_slot &&
-                    q->slots[p->slot].phys != RT_STR && q->slots[p->slot].phys != RT_I128;
-        if (!load && p->kind != PL_STEP_LET && p->kind != PL_STEP_FILTER)
+        bool load = p->kind == PL_STEP_LOAD_COLUMN;
+        if (!(pl_step_form(p->kind)->tile & PL_TILE_ROWS))
+            return false;
+        if (load &&
+            (p->row_slot != q->source_slot || q->slots[p->slot].phys == RT_STR || q->slots[p->slot].phys == RT_I128))
             return false;
     }
     return true;
 }
+
 /* ---- registers of each thread ------------------------------------------------------------ */
 
 /* Of the structure of all accumulators, whose members lie in the order of the outs. */
@@ -257,8 +260,8 @@ static int place_size_memory(const struct ctx *c HD_UNUSED, struct pl_pipeline *
     return 0;
 }
 
-/* One place of memory takes 1.4 additions a nanosecond (docs/performance.md, "What memory of a GPU gives"), the device reads some
- * hundred rows in that time. Half of a warp in one group is what heavier ones often fill. */
+/* One place of memory takes 1.4 additions a nanosecond (docs/performance.md, "What memory of a GPU gives"), the
+ * device reads some hundred rows in that time. Half of a warp in one group is what heavier ones often fill. */
 static const double hot_share = 1.0 / 8192, held_share = 1.0 / 64;
 
 /* Words of accumulators of a group, -1: text does not fit registers. What any row has is stored once. */

@@ -5,27 +5,6 @@
 #include "runtime/base/strbuf.h"
 #include "runtime/base/show.h"
 
-static const char *const step_names[] = {
-#define X(id, name, level) name,
-    PL_STEPS(X)
-#undef X
-};
-
-const char *pl_step_name(enum pl_step_kind k)
-{
-    return step_names[k];
-}
-
-bool pl_opens_level(enum pl_step_kind k)
-{
-    static const bool opens[PL_STEP_COUNT] = {
-#define X(id, name, level) [PL_STEP_##id] = level,
-        PL_STEPS(X)
-#undef X
-    };
-    return opens[k];
-}
-
 static const char *const probe_names[] = {"inner", "left", "semi", "anti", "mark"};
 
 struct printer {
@@ -108,18 +87,16 @@ static const uint64_t *counted_at(const struct printer *w, int step)
 static void print_where(const struct printer *w, const struct pl_step *s)
 {
     const struct rt_state *st = s->state >= 0 ? &w->g->spec->states[s->state] : NULL;
-    if (s->kind == PL_STEP_LOAD_COLUMN)
-        hd_strbuf_addf(w->o, " %s.%s at ", s->table->name, s->table->cols[s->column].name);
-    else if (s->kind == PL_STEP_LOAD_FIELD)
-        hd_strbuf_addf(w->o, " %s.%s at ", st->name, st->fields[s->field].name);
-    else if (s->kind == PL_STEP_PROBE_KEY)
-        hd_strbuf_addf(w->o, " %s.%s ", s->table->name, s->table->cols[s->column].name);
-    else if (s->kind == PL_STEP_EXPAND_FK)
+    switch (pl_step_form(s->kind)->subject) {
+    case PL_OF_COLUMN: hd_strbuf_addf(w->o, " %s.%s at ", s->table->name, s->table->cols[s->column].name); break;
+    case PL_OF_FIELD: hd_strbuf_addf(w->o, " %s.%s at ", st->name, st->fields[s->field].name); break;
+    case PL_OF_KEYIDX: hd_strbuf_addf(w->o, " %s.%s ", s->table->name, s->table->cols[s->column].name); break;
+    case PL_OF_FK:
         hd_strbuf_addf(w->o, " %s.%s of ", s->table->name, s->table->cols[s->table->fks[s->index].columns[0]].name);
-    else if (st)
-        hd_strbuf_addf(w->o, " %s ", st->name);
-    else
-        hd_strbuf_addc(w->o, ' ');
+        break;
+    case PL_OF_STATE: hd_strbuf_addf(w->o, " %s ", st->name); break;
+    case PL_OF_NOTHING: hd_strbuf_addc(w->o, ' '); break;
+    }
     if (s->row_slot >= 0)
         print_slot(w, s->row_slot);
 }
@@ -127,7 +104,7 @@ static void print_where(const struct printer *w, const struct pl_step *s)
 static void print_step(const struct printer *w, int i)
 {
     const struct pl_step *s = &w->p->steps[i];
-    bool probe = s->kind >= PL_STEP_PROBE_KEY && s->kind <= PL_STEP_EXPAND_ALL;
+    enum pl_yield yields = pl_step_form(s->kind)->yields;
     size_t line = w->o->n;
     hd_strbuf_addn(w->o, ' ', 4 + 2 * s->level);
     if (s->slot >= 0) {
@@ -136,7 +113,7 @@ static void print_step(const struct printer *w, int i)
                        w->p->slots[s->slot].nullable ? "?" : "");
     }
     hd_strbuf_adds(w->o, pl_step_name(s->kind));
-    if (probe)
+    if (yields == PL_YIELDS_PROBED || yields == PL_YIELDS_MANY)
         hd_strbuf_addf(w->o, " %s", probe_names[s->probe]);
     if (s->negate)
         hd_strbuf_adds(w->o, " not");
@@ -149,9 +126,9 @@ static void print_step(const struct printer *w, int i)
     }
     if (s->nkeys)
         hd_strbuf_addc(w->o, ')');
-    if (s->splittable && s->kind >= PL_STEP_EXPAND_HASH)
+    if (s->splittable)
         hd_strbuf_adds(w->o, " [split]");
-    if (s->kind != PL_STEP_LOAD_COLUMN && s->kind != PL_STEP_LOAD_FIELD && s->kind != PL_STEP_LET)
+    if (yields != PL_YIELDS_ONE) /* which changes no number */
         print_est(w->o, s->est, counted_at(w, i));
     hd_show_end_line(w->o, line);
 }

@@ -9,25 +9,8 @@
 /* Only its slot says that the step took place; a row neither ends here nor becomes several. */
 static bool is_pure(const struct pl_step *s)
 {
-    switch (s->kind) {
-    case PL_STEP_LOAD_COLUMN:
-    case PL_STEP_LOAD_FIELD:
-    case PL_STEP_LET: return true;
-    case PL_STEP_PROBE_KEY:
-    case PL_STEP_PROBE_BITMAP:
-    case PL_STEP_PROBE_DIRECT:
-    case PL_STEP_PROBE_HASH: return s->probe == PL_LEFT || s->probe == PL_MARK;
-    case PL_STEP_FILTER:
-    case PL_STEP_EXPAND_HASH:
-    case PL_STEP_EXPAND_CSR:
-    case PL_STEP_EXPAND_FK:
-    case PL_STEP_EXPAND_ALL:
-    case PL_STEP_MARK:
-    case PL_STEP_TEST:
-    case PL_STEP_PRESENT:
-    case PL_STEP_COUNT: return false;
-    }
-    HD_BUG("step %d", (int)s->kind);
+    enum pl_yield yields = pl_step_form(s->kind)->yields;
+    return yields == PL_YIELDS_ONE || (yields == PL_YIELDS_PROBED && (s->probe == PL_LEFT || s->probe == PL_MARK));
 }
 
 static void prune_steps(struct ctx *c, struct pipe *p)

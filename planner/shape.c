@@ -13,12 +13,15 @@ enum {
 /* Children of one node at most, -1 unknown. */
 static double most_children(const struct pl_step *s)
 {
-    if (s->kind == PL_STEP_EXPAND_ALL && !s->splittable) /* the row of a scalar subquery */
-        return 1;
-    if (s->kind != PL_STEP_EXPAND_FK)
-        return -1;
-    double most = (double)s->table->fks[s->index].max_children;
-    return most == 0 && s->probe == PL_LEFT ? 1 : most;
+    double most;
+    switch (pl_children(s->kind)) {
+    case PL_CHILDREN_KEY: return -1;
+    case PL_CHILDREN_PARENT:
+        most = (double)s->table->fks[s->index].max_children;
+        return most == 0 && s->probe == PL_LEFT ? 1 : most;
+    case PL_CHILDREN_ALL: return s->splittable ? -1 : 1; /* the row of a scalar subquery */
+    }
+    HD_BUG("step %d", (int)s->kind);
 }
 
 /* Nodes below one row of the source at most, the row included; -1 unknown. */

@@ -50,8 +50,19 @@ static void check_expr(const struct check *k, int i)
     }
 }
 
+static void check_form(const struct check *k, const struct pl_step *s)
+{
+    enum pl_reads reads = pl_step_form(s->kind)->reads;
+    CHECK((s->row_slot >= 0) == (reads == PL_READS_ROW) && (s->expr >= 0) == (reads == PL_READS_EXPR) &&
+              (s->nkeys > 0) == (reads == PL_READS_KEYS),
+          "%s: %s reads what it has not, or has what it does not read", k->p->spec->name, pl_step_name(s->kind));
+    CHECK(!s->splittable || pl_opens_level(s->kind), "%s: %s has no range to split", k->p->spec->name,
+          pl_step_name(s->kind));
+}
+
 static void check_step(const struct check *k, const struct pl_step *s)
 {
+    check_form(k, s);
 #define X(name) check_arg(k, s->a_##name, pl_step_name(s->kind));
     PL_STEP_ARGS(X)
 #undef X

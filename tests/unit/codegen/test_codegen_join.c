@@ -479,8 +479,6 @@ static void check_expand_fk(bool left, bool splittable)
     struct fx *x = fx_new();
     fx_pipe(x, RT_SOURCE_TABLE);
     struct fe_table *t = fx_table(x, 1);
-    struct fe_foreign_key fk = {.child_rows = fk_listed ? child_rows : NULL};
-    t->fks = &fk;
     int src = fx_op(x, FE_WIDEN, RT_I64, 1, fx_col(x, 0));
     int three = fx_op(x, FE_MOD, RT_I64, 2, src, fx_int(x, RT_I64, 3));
     int parent = fx_slot(x, RT_I32, false), row = fx_slot(x, RT_I32, false);
@@ -492,7 +490,8 @@ static void check_expand_fk(bool left, bool splittable)
     s->row_nullable = true;
     s->table = t;
     s->a_offsets = fx_arg_ptr(x, RT_ARG_FK_OFFSETS, offsets);
-    s->a_child_rows = fx_arg_ptr(x, RT_ARG_FK_CHILD_ROWS, child_rows);
+    if (fk_listed)
+        s->a_child_rows = fx_arg_ptr(x, RT_ARG_FK_CHILD_ROWS, child_rows);
     s->probe = left ? PL_LEFT : PL_INNER;
     s->splittable = splittable;
     fx_open_level(x, 1, 0);
