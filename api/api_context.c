@@ -13,10 +13,9 @@
 enum { MAX_THREADS = 1024 };
 static const uint64_t default_cache_limit = (uint64_t)256 << 20;
 
-void heddle_options_init(heddle_options *o)
+void heddle_options_init_sized(heddle_options *o, size_t struct_size)
 {
-    if (o)
-        *o = (heddle_options){.struct_size = sizeof *o};
+    api_options_init(o, struct_size);
 }
 
 static uint64_t physical_memory(void)

@@ -37,14 +37,27 @@ int api_missing(const char *function, const char *argument, heddle_error **err)
     return api_finish(HD_FAIL(&e, USER, NULL, "%s: %s is NULL", function, argument), &e, err);
 }
 
+/* No header will have more than 4096 bytes: what was never set is seldom below. */
+static bool is_size_of_options(size_t size)
+{
+    return size >= sizeof size && size <= 4096 && size % sizeof(void *) == 0;
+}
+
+void api_options_init(void *o, size_t size)
+{
+    if (!o || !is_size_of_options(size))
+        return;
+    memset(o, 0, size);
+    memcpy(o, &size, sizeof size); /* struct_size comes first */
+}
+
 int api_take_options(const char *name, void *to, size_t known, const void *from, struct hd_err *err)
 {
-    enum { MOST = 4096 }; /* no header will have more: what was never set is seldom below */
     size_t size;
     if (!from)
         return 0;
-    memcpy(&size, from, sizeof size); /* struct_size comes first */
-    if (size < sizeof size || size > MOST || size % sizeof(void *) != 0)
+    memcpy(&size, from, sizeof size);
+    if (!is_size_of_options(size))
         return HD_FAIL(err, USER, NULL, "%s: struct_size is %zu, expected sizeof(%s), %zu in this version", name, size,
                        name, known);
     for (size_t i = known; i < size; i++)

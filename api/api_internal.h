@@ -28,6 +28,9 @@ int api_finish(int rc, struct hd_err *e, heddle_error **out);
     } while (0)
 int api_missing(const char *function, const char *argument, heddle_error **err);
 
+/* A caller's options of `size` bytes, the first of which say so: all default, which is 0. NULL is fine, and so is a size
+ * that no header has: then nothing is written. */
+void api_options_init(void *o, size_t size);
 /* Copies a caller's options over the defaults in `to`, which has `known` bytes. A shorter struct
  * is an older header's, and the rest stays default; a longer one is a newer header's, and must be
  * zero beyond what is known. from may be NULL. */
@@ -79,7 +82,7 @@ struct heddle_database {
 };
 
 struct api_snapshot *api_database_snapshot(heddle_database *db); /* one more reference */
-void api_snapshot_release(struct api_snapshot *s);               /* NULL is fine */
+void api_snapshot_release(struct api_snapshot *s); /* NULL is fine */
 
 /* For the files of api_database*.c. */
 int api_database_open(heddle_context *c, const char *path, bool trust, heddle_database **out, struct hd_err *err);

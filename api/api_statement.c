@@ -78,10 +78,9 @@ int api_engine_get(heddle_context *c, struct api_engine **out, struct hd_err *er
 
 /* ---- Prepare --------------------------------------------------------------------------- */
 
-void heddle_statement_options_init(heddle_statement_options *o)
+void heddle_statement_options_init_sized(heddle_statement_options *o, size_t struct_size)
 {
-    if (o)
-        *o = (heddle_statement_options){.struct_size = sizeof *o};
+    api_options_init(o, struct_size);
 }
 
 static int choose_backend(struct heddle_statement *s, const char *name, struct hd_err *err)

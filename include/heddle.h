@@ -111,7 +111,7 @@ HEDDLE_API void heddle_free(void *p);
 /* ---- Context: threads, memory limit, compile cache ------------------------------------ */
 typedef struct heddle_context heddle_context;
 typedef struct heddle_options {
-    size_t struct_size;        /* sizeof(heddle_options); a longer one must be 0 behind that */
+    size_t struct_size;        /* sizeof(heddle_options) of the caller's header: how the library knows it */
     int threads;               /* worker threads; 0 = number of cores */
     uint64_t memory_limit;     /* bytes for query state, all statements together; 0 = 80 % of RAM */
     const char *cache_dir;     /* compiled objects; NULL = $HEDDLE_CACHE or ~/.cache/heddle; "" = none */
@@ -120,7 +120,15 @@ typedef struct heddle_options {
     int device;                /* CUDA device number */
     int no_mmap;               /* read database files into memory at first use instead of mapping them */
 } heddle_options;
-HEDDLE_API void heddle_options_init(heddle_options *o);
+/* Structures of options grow at their end from one version to the next. The first member says how much of one
+ * the caller has: an older header's is taken with the defaults behind its end, a newer header's must be 0 behind what
+ * the library knows. These functions set all struct_size bytes to the defaults, and the member; they write nothing
+ * behind. Whoever has the header calls those without a size. */
+HEDDLE_API void heddle_options_init_sized(heddle_options *o, size_t struct_size);
+static inline void heddle_options_init(heddle_options *o)
+{
+    heddle_options_init_sized(o, sizeof *o);
+}
 /* Where a GPU is used, the context may start a child process that compiles: the executable that
  * $HEDDLE_COMPILER names ("none": no process), else heddle-nvrtc beside the program or the library or
  * as installed. It ends with the context or with the program, and is waited for. */
@@ -189,7 +197,7 @@ HEDDLE_API void heddle_writer_free(heddle_writer *w);
  * on with it and drop it, and heddle_context_free waits for them. */
 typedef struct heddle_statement heddle_statement;
 typedef struct heddle_statement_options {
-    size_t struct_size; /* as above */
+    size_t struct_size; /* as in heddle_options */
     const char *backend; /* NULL: the context's */
     const char *balance; /* NULL or "auto", "none", "nifs", "nifs+fws", "nifs+fws-local", "nifs+aws" (CUDA) */
     int threads;         /* 0: the context's */
@@ -198,7 +206,11 @@ typedef struct heddle_statement_options {
     int no_cache;        /* compile even if cached */
     uint32_t fws_threshold; /* children of a node that stay with its warp under fixed work-sharing; 0: 1024 */
 } heddle_statement_options;
-HEDDLE_API void heddle_statement_options_init(heddle_statement_options *o);
+HEDDLE_API void heddle_statement_options_init_sized(heddle_statement_options *o, size_t struct_size);
+static inline void heddle_statement_options_init(heddle_statement_options *o)
+{
+    heddle_statement_options_init_sized(o, sizeof *o);
+}
 /* A statement without a plan; so that another thread can cancel heddle_statement_prepare, which
  * reads one, once. The other functions below take prepared statements only. */
 HEDDLE_API int heddle_statement_new(heddle_database *db, const heddle_statement_options *o, heddle_statement **out,

@@ -197,18 +197,18 @@ CALL(heddle_version)
     UNUSED;
     return *heddle_version() ? 0 : -1;
 }
-CALL(heddle_options_init)
+CALL(heddle_options_init_sized)
 {
     heddle_options o;
     (void)err;
-    heddle_options_init(ARG(0, &o));
+    heddle_options_init_sized(ARG(0, &o), sizeof o);
     return 0;
 }
-CALL(heddle_statement_options_init)
+CALL(heddle_statement_options_init_sized)
 {
     heddle_statement_options o;
     (void)err;
-    heddle_statement_options_init(ARG(0, &o));
+    heddle_statement_options_init_sized(ARG(0, &o), sizeof o);
     return 0;
 }
 CALL(heddle_context_new)
@@ -407,7 +407,7 @@ CALL(heddle_statement_report)
     X(heddle_error_free, "o") \
     X(heddle_version, "") \
     X(heddle_free, "o") \
-    X(heddle_options_init, "o") \
+    X(heddle_options_init_sized, "o") \
     X(heddle_context_new, "o!") \
     X(heddle_context_free, "o") \
     X(heddle_context_info, "!!") \
@@ -422,7 +422,7 @@ CALL(heddle_statement_report)
     X(heddle_writer_load_text, "!!oo") \
     X(heddle_writer_commit, "!oo") \
     X(heddle_writer_free, "o") \
-    X(heddle_statement_options_init, "o") \
+    X(heddle_statement_options_init_sized, "o") \
     X(heddle_prepare, "!!o!") \
     X(heddle_statement_new, "!o!") \
     X(heddle_statement_prepare, "!!") \
@@ -581,6 +581,37 @@ static void struct_sizes_are_checked(void **state)
     }
 }
 
+/* Of an older header, of this one, of a newer one: all of it is set, nothing behind it, and it can be used. */
+static void options_are_set_to_their_end(void **state)
+{
+    (void)state;
+    for (int of_statement = 0; of_statement < 2; of_statement++) {
+        size_t known = of_statement ? sizeof(heddle_statement_options) : sizeof(heddle_options);
+        const size_t sizes[] = {0, 7, 8, 24, known - 8, known, known + 16, (size_t)1 << 20};
+        for (size_t i = 0; i < COUNT(sizes); i++) {
+            size_t written = sizes[i] >= sizeof(size_t) && sizes[i] <= known + 16 ? sizes[i] : 0;
+            union wide_options o;
+            memset(&o, 0xa5, sizeof o);
+            if (of_statement)
+                heddle_statement_options_init_sized(&o.statement, sizes[i]);
+            else
+                heddle_options_init_sized(&o.context, sizes[i]);
+            for (size_t k = written ? sizeof(size_t) : 0; k < sizeof o; k++)
+                assert_int_equal((unsigned char)o.bytes[k], k < written ? 0 : 0xa5);
+            if (!written)
+                continue;
+            assert_int_equal(o.struct_size, written);
+            assert_int_equal(use(&o, of_statement, NULL), 0);
+        }
+    }
+    heddle_options o;
+    heddle_statement_options of_statement;
+    heddle_options_init(&o);
+    heddle_statement_options_init(&of_statement);
+    assert_int_equal(o.struct_size, sizeof o);
+    assert_int_equal(of_statement.struct_size, sizeof of_statement);
+}
+
 static void tables_need_a_name(void **state)
 {
     static const char *const names[] = {"", "\xff"};
@@ -629,9 +660,8 @@ static int tear_down(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pointer_may_be_null),
-        cmocka_unit_test(no_function_is_forgotten),
-        cmocka_unit_test(struct_sizes_are_checked),
+        cmocka_unit_test(every_pointer_may_be_null), cmocka_unit_test(no_function_is_forgotten),
+        cmocka_unit_test(struct_sizes_are_checked),  cmocka_unit_test(options_are_set_to_their_end),
         cmocka_unit_test(tables_need_a_name),
     };
     if (argc != 2)
