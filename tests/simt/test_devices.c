@@ -1,7 +1,9 @@
 /* The table of operations of a device (runtime/gpu/device.h): streams, events, page-locked memory, copies between
  * devices.
  *
- *   test_devices [cuda]    on two emulated devices, or on the first one or two GPUs */
+ *   test_devices           on two emulated devices
+ *   test_devices cuda      on the first one or two GPUs
+ *   test_devices driver    the same calls of the driver, to a library that checks them (fake_driver.c) */
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -43,13 +45,23 @@ static void open_emulators(uint32_t prompt)
 static bool open_gpus(void)
 {
     const struct rt_driver *cu;
-    struct rt_nvrtc *nvrtc;
-    if (rt_driver_get(&cu, &err) != 0 || rt_nvrtc_open(NULL, &nvrtc, &err) != 0)
+    if (rt_driver_get(&cu, &err) != 0)
         return false;
     for (ndevices = 0; ndevices < HD_MIN(DEVICES, cu->ndevices); ndevices++)
         OK(rt_cuda_open(ndevices, &device[ndevices], &err));
-    OK(rt_nvrtc_compiler(nvrtc, device[0]->info.arch, &compiler, &err));
     return true;
+}
+
+/* The driver of the tests knows the kernel. NVRTC opens the driver too, and would have more of it. */
+static int copy_source(struct rt_compiler *c HD_UNUSED, const char *name HD_UNUSED, const char *text,
+                       struct rt_bytes *image, struct hd_err *e HD_UNUSED)
+{
+    *image = (struct rt_bytes){(unsigned char *)strdup(text), strlen(text)};
+    return 0;
+}
+
+static void close_nothing(struct rt_compiler *c HD_UNUSED)
+{
 }
 
 static void close_all(void)
@@ -415,7 +427,7 @@ static void test_two(struct rt_device *a, struct rt_device *b)
     test_push(b, a);
 }
 
-/* ---- what only the emulator shows -------------------------------------------------------- */
+/* ---- what a GPU does not show ------------------------------------------------------------ */
 
 /* Whoever leaves a wait out gets wrong bytes in some order of the streams. */
 static void test_missing_waits(void)
@@ -431,26 +443,39 @@ static void test_missing_waits(void)
         CHECK(shown[without], "wait %d is not missed", without);
 }
 
-/* Who waits for a lost device is told, and is not lost; the lost one comes back. */
-static void test_lost(void)
+/* Who waits for a lost device is told, and is not lost; the lost one comes back. queued: nobody knows yet that it is. */
+static void test_lost(bool queued)
 {
     struct rt_device *a = device[0], *b = device[1];
     struct rt_place from = take(a, PIECE), to = take(b, PIECE);
-    rt_event *sent;
+    rt_event *before, *after;
+    bool direct;
     put(to, PIECE, 4);
+    enter(a);
     struct code c = load(a);
+    OK(a->ops->record(a, RT_STREAM_COMPUTE, &before, &err));
     CHECK(hd_fault_arm("device:1"), "no fault");
     move(&c, from, from, PIECE);
-    OK(a->ops->record(a, RT_STREAM_COMPUTE, &sent, &err));
-    OK(b->ops->stream_wait(b, RT_STREAM_IN, sent, &err));
-    b->ops->copy_peer(b, RT_STREAM_IN, to, from, PIECE, NULL); /* fails if it knows already */
-    CHECK(b->ops->stream_sync(b, RT_STREAM_IN, &err) != 0, "a wait for nothing");
-    CHECK(a->lost && !b->lost, "the wrong device is lost");
-    CHECK(b->ops->stream_wait(b, RT_STREAM_IN, sent, NULL) != 0, "a lost device's event");
-    CHECK(b->ops->copy_peer(b, RT_STREAM_IN, to, from, PIECE, NULL) != 0, "a lost device's memory");
+    if (queued) {
+        OK(a->ops->record(a, RT_STREAM_COMPUTE, &after, &err));
+        OK(b->ops->stream_wait(b, RT_STREAM_IN, after, &err));
+        b->ops->copy_peer(b, RT_STREAM_IN, to, from, PIECE, NULL); /* fails if it knows already */
+        CHECK(b->ops->stream_sync(b, RT_STREAM_IN, &err) != 0, "a wait for nothing");
+        a->ops->event_free(a, after);
+    }
     CHECK(a->ops->sync(a, NULL) != 0, "a lost device works");
-    a->ops->event_free(a, sent);
+    CHECK(a->lost && !b->lost, "the wrong device is lost");
+    leave(a);
+    enter(b);
+    CHECK(b->ops->stream_wait(b, RT_STREAM_IN, before, NULL) != 0, "a lost device's event");
+    CHECK(b->ops->copy_peer(b, RT_STREAM_IN, to, from, PIECE, NULL) != 0, "a lost device's memory");
+    CHECK(b->ops->open_peer(b, a, &direct, NULL) != 0, "a lost device's access");
+    CHECK(!b->lost, "both devices are lost");
+    leave(b);
+    enter(a);
+    a->ops->event_free(a, before);
     a->ops->unload(a, c.module);
+    leave(a);
     give(from);
     hd_fault_arm("");
     CHECK(device_is(to, PIECE, 4), "what the other device had");
@@ -462,40 +487,50 @@ static void test_lost(void)
     give(to);
 }
 
-static void on_emulators(void)
+static int on_emulators(void)
 {
     for (uint32_t prompt = 0; prompt < ORDERS; prompt++) {
         open_emulators(prompt);
         test_one(device[0]);
         test_two(device[0], device[0]);
         test_two(device[0], device[1]);
-        if (!(prompt >> RT_STREAM_COMPUTE & 1)) /* else the kernel is through before anybody waits */
-            test_lost();
+        test_lost(!(prompt >> RT_STREAM_COMPUTE & 1)); /* else the kernel is through before anybody waits */
         hd_err_release(&err);
         for (int i = 0; i < ndevices; i++)
             CHECK(sim_device_live(device[i]) == 0, "memory of device %d is left", i);
         close_all();
     }
     test_missing_waits();
+    return 0;
 }
 
-int main(int argc, char **argv HD_UNUSED)
+static int on_driver(bool fake)
 {
-    hd_err_init(&err);
-    if (argc < 2) {
-        on_emulators();
-        return 0;
-    }
-    if (!open_gpus()) {
+    static struct rt_compiler none = {.compile = copy_source, .close = close_nothing};
+    struct rt_nvrtc *nvrtc;
+    if (!open_gpus() || (!fake && rt_nvrtc_open(NULL, &nvrtc, &err) != 0)) {
         printf("skipped: %s\n", err.message);
         return CHECK_SKIPPED;
     }
+    compiler = &none;
+    if (!fake)
+        OK(rt_nvrtc_compiler(nvrtc, device[0]->info.arch, &compiler, &err));
     for (int i = 0; i < ndevices; i++)
         test_one(device[i]);
     test_two(device[0], device[0]);
     if (ndevices > 1)
         test_two(device[0], device[1]);
+    if (fake) { /* where a kernel that does nothing uses address 0 */
+        test_lost(false);
+        test_two(device[0], device[1]);
+    }
     printf("%d devices\n", ndevices);
     close_all();
     return 0;
+}
+
+int main(int argc, char **argv)
+{
+    hd_err_init(&err);
+    return argc < 2 ? on_emulators() : on_driver(strcmp(argv[1], "driver") == 0);
 }
