@@ -9,7 +9,7 @@
 static bool available(struct heddle_statement *s)
 {
     struct rt_gpu *gpu;
-    return api_gpu_get(s->db->context, s->engine, &gpu, NULL) == 0;
+    return api_gpu_get(s->db->context, s->engine, 0, &gpu, NULL) == 0;
 }
 
 static int emit(struct api_program *p, const struct cg_options *o, struct hd_err *err)
@@ -17,38 +17,81 @@ static int emit(struct api_program *p, const struct cg_options *o, struct hd_err
     return cg_cuda_emit(&p->arena, p->pl, o, &p->cuda, err);
 }
 
+/* Devices of the schedule beside the first. */
+static int peers_of(const struct api_program *p)
+{
+    return p->peers ? p->pl->spec->ndevices - 1 : 0;
+}
+
 static void release(struct heddle_statement *s)
 {
-    rt_gpu_code_release(s->program.gpu, s->program.gpu_code);
-    s->program.gpu_code = NULL;
+    struct api_program *p = &s->program;
+    for (int i = 0; i < peers_of(p); i++)
+        if (p->peers[i].code)
+            rt_gpu_code_release(p->peers[i].g, p->peers[i].code);
+    rt_gpu_code_release(p->gpu, p->gpu_code);
+    p->gpu_code = NULL;
+    p->peers = NULL;
 }
 
 /* Kernels on a device that was lost since are compiled again, or found in the cache. */
 static bool compiled(struct heddle_statement *s)
 {
     const struct api_program *p = &s->program;
-    if (!p->gpu_code || rt_gpu_code_valid(p->gpu, p->gpu_code))
-        return p->gpu_code != NULL;
+    bool valid = p->gpu_code && rt_gpu_code_valid(p->gpu, p->gpu_code);
+    for (int i = 0; i < peers_of(p); i++)
+        valid = valid && rt_gpu_code_valid(p->peers[i].g, p->peers[i].code);
+    if (!p->gpu_code || valid)
+        return valid;
     release(s);
     s->executed = false; /* a report would ask about them */
     return false;
+}
+
+static int get_kernels(struct heddle_statement *s, struct rt_gpu *gpu, struct rt_gpu_code **out, struct hd_err *err)
+{
+    const struct api_program *p = &s->program;
+    return rt_gpu_code_get(gpu, p->pl->spec, p->cuda.units, s->engine->crew, s->threads, &s->cancel.flag, s->no_cache,
+                           out, &s->times.how, err);
+}
+
+static int new_peers(struct api_program *p)
+{
+    p->peers = HD_NEWN(&p->arena, struct rt_gpu_peer, p->pl->spec->ndevices);
+    return 0;
+}
+
+static int open_devices(struct heddle_statement *s, struct hd_err *err)
+{
+    struct api_program *p = &s->program;
+    int rc;
+    HD_TRY(api_gpu_get(s->db->context, s->engine, 0, &p->gpu, err));
+    HD_GUARDED(rc, &s->cancel.flag, err, new_peers(p));
+    for (int i = 0; i < peers_of(p) && rc == 0; i++)
+        rc = api_gpu_get(s->db->context, s->engine, i + 1, &p->peers[i].g, err);
+    return rc;
 }
 
 static int compile(struct heddle_statement *s, struct hd_err *err)
 {
     struct api_program *p = &s->program;
     double start = api_now_ms();
-    HD_TRY(api_gpu_get(s->db->context, s->engine, &p->gpu, err));
+    HD_TRY(open_devices(s, err));
     s->times.open = api_now_ms() - start; /* not 0 for the first query of a context only */
-    return rt_gpu_code_get(p->gpu, p->pl->spec, p->cuda.units, s->engine->crew, s->threads, &s->cancel.flag,
-                           s->no_cache, &p->gpu_code, &s->times.how, err);
+    int rc = get_kernels(s, p->gpu, &p->gpu_code, err);
+    for (int i = 0; i < peers_of(p) && rc == 0; i++)
+        rc = get_kernels(s, p->peers[i].g, &p->peers[i].code, err);
+    if (rc != 0)
+        release(s);
+    return rc;
 }
 
 static int run(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
 {
     const struct api_program *p = &s->program;
     struct rt_gpu_rows rows;
-    struct rt_gpu_run_options o = {.profile = s->profile,
+    struct rt_gpu_run_options o = {.peers = p->peers,
+                                   .profile = s->profile,
                                    .threads = s->threads,
                                    .crew = s->engine->crew,
                                    .memory_limit = s->memory_limit,
@@ -135,7 +178,7 @@ static void report_pipeline(struct hd_strbuf *b, const struct heddle_statement *
 {
     const struct rt_kernel_stats *k = &s->stats.pipelines[i].kernel;
     hd_strbuf_addf(b, ",\"gpu\":{\"kernel_ms\":%.4f,\"retries\":%d,\"balance\":\"%s\"", k->kernel_ms,
-                   HD_MAX(k->launches - 1, 0), rt_balance_name(k->balance));
+                   k->launches - k->runs, rt_balance_name(k->balance));
     hd_strbuf_addf(b,
                    ",\"registers\":%d,\"local_bytes\":%u,\"shared_bytes\":%u,\"blocks\":%d,"
                    "\"warps_per_block\":%d,\"occupancy\":%.3f,\"gifts\":%llu",

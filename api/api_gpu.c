@@ -54,7 +54,14 @@ static bool is_cold(const heddle_context *c)
     return empty;
 }
 
-static int open_gpu(const heddle_context *c, struct rt_gpu **out, struct hd_err *err)
+/* The GPUs from the context's on; where a machine has fewer, the context's is opened again. */
+static int device_of(const heddle_context *c, int number)
+{
+    const struct rt_driver *cu;
+    return rt_driver_get(&cu, NULL) == 0 && c->device + number < cu->ndevices ? c->device + number : c->device;
+}
+
+static int open_gpu(const heddle_context *c, int number, struct rt_gpu **out, struct hd_err *err)
 {
     const char *pool = secure_getenv("HEDDLE_POOL");
     struct rt_gpu_options o = {.version = heddle_version(),
@@ -64,32 +71,35 @@ static int open_gpu(const heddle_context *c, struct rt_gpu **out, struct hd_err 
                                .direct_memory = pool && strcmp(pool, "direct") == 0};
     struct rt_device *d;
     struct rt_compiler *compiler;
-    HD_TRY(api_gpu_open(c->device, is_cold(c), &d, &compiler, err));
+    HD_TRY(api_gpu_open(number ? device_of(c, number) : c->device, is_cold(c), &d, &compiler, err));
     return rt_gpu_open(d, compiler, &o, out, err);
 }
 
-int api_gpu_get(heddle_context *c, struct api_engine *e, struct rt_gpu **out, struct hd_err *err)
+int api_gpu_get(heddle_context *c, struct api_engine *e, int number, struct rt_gpu **out, struct hd_err *err)
 {
+    struct api_gpu_slot *s = &e->gpus[number];
     pthread_mutex_lock(&c->mutex);
-    if (!e->gpu_tried)
-        open_gpu(c, &e->gpu, &e->gpu_error);
-    e->gpu_tried = true;
-    *out = e->gpu;
+    if (!s->tried)
+        open_gpu(c, number, &s->gpu, &s->error);
+    s->tried = true;
+    *out = s->gpu;
     pthread_mutex_unlock(&c->mutex);
     if (*out)
         return 0;
-    return hd_err_set(err, e->gpu_error.class, e->gpu_error.file, e->gpu_error.line, NULL, "backend cuda: %s",
-                      e->gpu_error.message);
+    return hd_err_set(err, s->error.class, s->error.file, s->error.line, NULL, "backend cuda: %s", s->error.message);
 }
 
 void api_gpu_forget(heddle_context *c, const struct fe_table *t)
 {
     pthread_mutex_lock(&c->mutex);
     struct api_engine *e = c->exec;
-    struct rt_gpu *gpu = e ? e->gpu : NULL;
+    struct rt_gpu *gpus[RT_MAX_DEVICES] = {NULL};
+    for (int i = 0; e && i < RT_MAX_DEVICES; i++)
+        gpus[i] = e->gpus[i].gpu;
     pthread_mutex_unlock(&c->mutex);
-    if (gpu)
-        rt_gpu_forget(gpu, t->id);
+    for (int i = 0; i < RT_MAX_DEVICES; i++)
+        if (gpus[i])
+            rt_gpu_forget(gpus[i], t->id);
 }
 
 /* ---- explain --------------------------------------------------------------------------- */

@@ -36,8 +36,10 @@ static void engine_free(void *p)
 {
     struct api_engine *e = p;
     rt_crew_free(e->crew); /* its threads may still compile what was cancelled, with the rest */
-    rt_gpu_close(e->gpu);
-    hd_err_release(&e->gpu_error);
+    for (int i = RT_MAX_DEVICES; i-- > 0;) {
+        rt_gpu_close(e->gpus[i].gpu);
+        hd_err_release(&e->gpus[i].error);
+    }
     rt_code_cache_free(e->cache);
     rt_pages_free(e->memory.pages);
     free(e);
@@ -50,7 +52,8 @@ static int engine_new(const heddle_context *c, struct api_engine **out, struct h
         free(e);
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     }
-    hd_err_init(&e->gpu_error);
+    for (int i = 0; i < RT_MAX_DEVICES; i++)
+        hd_err_init(&e->gpus[i].error);
     rt_memory_init(&e->memory, c->memory_limit, NULL);
     e->memory.pages = rt_pages_new(HD_MIN(c->memory_limit / 16, KEPT_BYTES));
     if (rt_code_cache_new(heddle_version(), c->cache_dir, c->cache_limit, &e->cache, err) != 0) {

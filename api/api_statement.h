@@ -16,14 +16,18 @@ struct api_engine {
     struct rt_crew *crew;
     struct rt_memory memory;
     struct rt_code_cache *cache;
-    struct rt_gpu *gpu;       /* NULL: not opened yet, or there is none */
-    bool gpu_tried;
-    struct hd_err gpu_error;  /* why there is none */
+    /* GPUs that statements ran on: the context's and those beside it. */
+    struct api_gpu_slot {
+        struct rt_gpu *gpu;  /* NULL: not opened yet, or there is none */
+        bool tried;
+        struct hd_err error; /* why there is none */
+    } gpus[RT_MAX_DEVICES];
 };
 int api_engine_get(heddle_context *c, struct api_engine **out, struct hd_err *err);
 
-/* The context's GPU, opened at the first call. RESOURCE with the reason if there is none. */
-int api_gpu_get(heddle_context *c, struct api_engine *e, struct rt_gpu **out, struct hd_err *err);
+/* The GPU that a schedule calls device `number`, opened at the first call; 0 is the context's. RESOURCE with the
+ * reason if there is none. */
+int api_gpu_get(heddle_context *c, struct api_engine *e, int number, struct rt_gpu **out, struct hd_err *err);
 
 /* What planning and code generation made of the plan with its present parameters. */
 struct api_program {
@@ -37,6 +41,7 @@ struct api_program {
     struct cg_cuda_artifact cuda;
     struct rt_gpu *gpu; /* the code's */
     struct rt_gpu_code *gpu_code;
+    struct rt_gpu_peer *peers; /* devices 1, 2, ... of the schedule; from the arena */
     double plan_ms, codegen_ms; /* until an execution has reported them */
 };
 

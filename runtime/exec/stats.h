@@ -16,7 +16,8 @@ struct rt_warp_stats {
 
 /* A pipeline's kernel on a GPU; figures of the last launch unless they say otherwise. */
 struct rt_kernel_stats {
-    int launches; /* more than 1: again after an overflow */
+    int runs;     /* over fragments with rows */
+    int launches; /* more than that: again after an overflow */
     int registers;
     uint32_t local_bytes, shared_bytes; /* per thread: spills and stack; per block */
     int blocks, warps_per_block;

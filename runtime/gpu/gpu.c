@@ -16,17 +16,27 @@ double rt_gpu_now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-void rt_gpu_enter(struct rt_gpu *g)
+void rt_gpu_step_in(struct rt_gpu *g)
 {
-    pthread_mutex_lock(&g->lock);
     if (g->d->ops->enter)
         g->d->ops->enter(g->d);
 }
 
-static void step_out(struct rt_gpu *g)
+void rt_gpu_step_out(struct rt_gpu *g)
 {
     if (g->d->ops->leave)
         g->d->ops->leave(g->d);
+}
+
+void rt_gpu_enter(struct rt_gpu *g)
+{
+    pthread_mutex_lock(&g->lock);
+    rt_gpu_step_in(g);
+}
+
+static void step_out(struct rt_gpu *g)
+{
+    rt_gpu_step_out(g);
     pthread_mutex_unlock(&g->lock);
 }
 
@@ -92,8 +102,7 @@ int rt_gpu_begin(struct rt_gpu *g, const struct hd_stop *stop, struct hd_err *er
         pthread_mutex_unlock(&g->lock);
         return -1;
     }
-    if (g->d->ops->enter)
-        g->d->ops->enter(g->d);
+    rt_gpu_step_in(g);
     return 0;
 }
 

@@ -47,7 +47,15 @@ enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double
 bool rt_gpu_code_valid(const struct rt_gpu *g, const struct rt_gpu_code *c);
 void rt_gpu_code_release(struct rt_gpu *g, struct rt_gpu_code *c); /* NULL is fine */
 
+/* A further device of an execution, with the program's kernels there. */
+struct rt_gpu_peer {
+    struct rt_gpu *g;
+    struct rt_gpu_code *code;
+};
+
 struct rt_gpu_run_options {
+    const struct rt_gpu_peer *peers; /* devices 1, 2, ... of the schedule: as many as it names. Executions list
+                                        devices in one order */
     bool profile;
     int threads; /* of the host, for verifying checksums */
     struct rt_crew *crew;
@@ -65,7 +73,7 @@ struct rt_gpu_rows {
     unsigned char *rows;
     uint64_t n;
 };
-/* Runs all actions. stats is filled on failure too, as far as the execution came. On success the
+/* Runs all actions; g is device 0. stats is filled on failure too, as far as the execution came. On success the
  * caller releases out->arena. An error after which the device is lost ends with the execution: the next one finds
  * a device without columns and code. */
 int rt_gpu_run(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu_code *code,

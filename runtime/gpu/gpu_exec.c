@@ -1,4 +1,4 @@
-/* The schedule of a program on a device. */
+/* The schedule of a program on one or several devices. */
 #include "runtime/base/guard.h"
 #include "runtime/exec/touch.h"
 #include "runtime/gpu/gpu_internal.h"
@@ -85,25 +85,117 @@ static int upload(struct rt_gpu_exec *x, struct hd_err *err)
     return take_counters(x, err);
 }
 
-static int run_action(struct rt_gpu_exec *x, const struct rt_action *a, struct hd_err *err)
+/* ---- several devices --------------------------------------------------------------------- */
+
+/* The devices of an execution, by their number in the schedule. The thread uses device 0 all along, and the others
+ * while it does something there. */
+struct team {
+    const struct rt_spec *spec;
+    int n;
+    struct rt_gpu_exec x[RT_MAX_DEVICES];
+};
+
+static void step_in(struct rt_gpu_exec *x)
 {
-    HD_TRY(check_cancelled(x, err));
+    if (x->number > 0)
+        rt_gpu_step_in(x->g);
+}
+
+static void step_out(struct rt_gpu_exec *x)
+{
+    if (x->number > 0)
+        rt_gpu_step_out(x->g);
+}
+
+/* What x queues from now on waits for what the other device has queued so far. */
+static int wait_for_device(struct rt_gpu_exec *x, struct rt_gpu_exec *other, struct hd_err *err)
+{
+    rt_event *e = NULL;
+    step_in(other);
+    int rc = other->d->ops->record(other->d, RT_STREAM_COMPUTE, &e, err);
+    step_out(other);
+    if (rc != 0)
+        return -1;
+    step_in(x);
+    rc = x->d->ops->stream_wait(x->d, RT_STREAM_COMPUTE, e, err);
+    step_out(x);
+    step_in(other);
+    other->d->ops->event_free(other->d, e);
+    step_out(other);
+    return rc;
+}
+
+/* The edges that come from other devices; on one device work is queued in the order of the list. */
+static int wait_for_edges(struct team *t, const struct rt_action *a, struct hd_err *err)
+{
+    bool waits[RT_MAX_DEVICES] = {false};
+    for (int i = 0; i < a->nafter; i++)
+        waits[t->spec->actions[a->after[i]].device] = true;
+    for (int d = 0; d < t->n; d++)
+        if (waits[d] && d != a->device)
+            HD_TRY(wait_for_device(&t->x[a->device], &t->x[d], err));
+    return 0;
+}
+
+/* Rows name texts by address, wherever they are. */
+static int open_peers(struct team *t, struct hd_err *err)
+{
+    for (int i = 0; i < t->n; i++)
+        for (int k = 0; k < t->n; k++) {
+            bool direct = true;
+            step_in(&t->x[i]);
+            int rc = i == k ? 0 : t->x[i].d->ops->open_peer(t->x[i].d, t->x[k].d, &direct, err);
+            step_out(&t->x[i]);
+            if (rc != 0)
+                return -1;
+            if (!direct)
+                return HD_FAIL(err, RESOURCE, NULL, "GPU %d of the query cannot read the memory of GPU %d", i, k);
+        }
+    return 0;
+}
+
+/* ---- the schedule ------------------------------------------------------------------------ */
+
+static int exchange(struct team *t, const struct rt_action *a, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = &t->x[a->device];
+    int rc = rt_gpu_exchange(x, &t->x[a->from], a->index, a->exchange, err);
+    return blame(x, t->spec->states[a->index].path, err, rc);
+}
+
+static int do_action(struct team *t, const struct rt_action *a, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = &t->x[a->device];
     switch (a->kind) {
     case RT_UPLOAD: return upload(x, err);
     case RT_RUN: return run_pipeline(x, a, err);
     case RT_FINISH: return finish(x, a->index, err);
-    case RT_EXCHANGE: HD_BUG("one device");
+    case RT_EXCHANGE: return exchange(t, a, err);
     case RT_FREE: rt_gpu_state_free(x, a->index); return 0;
     }
     HD_BUG("action kind %d", (int)a->kind);
 }
 
-/* One action after the other, in an order that the edges allow. */
-static int run_actions(struct rt_gpu_exec *x, struct hd_err *err)
+static int run_action(struct team *t, const struct rt_action *a, struct hd_err *err)
 {
+    struct rt_gpu_exec *x = &t->x[a->device];
+    HD_TRY(check_cancelled(x, err));
+    if (t->n > 1)
+        HD_TRY(wait_for_edges(t, a, err));
+    step_in(x);
+    int rc = do_action(t, a, err);
+    step_out(x);
+    return rc;
+}
+
+/* One action after the other, in an order that the edges allow. */
+static int run_actions(struct team *t, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = &t->x[0];
     rt_event *ended = NULL;
-    for (int i = 0; i < x->spec->nactions; i++)
-        HD_TRY(run_action(x, &x->spec->actions[i], err));
+    HD_TRY(open_peers(t, err));
+    for (int i = 0; i < t->spec->nactions; i++)
+        HD_TRY(run_action(t, &t->spec->actions[i], err));
     HD_TRY(x->d->ops->event(x->d, &ended, err));
     int rc = x->d->ops->elapsed(x->d, x->began, ended, &x->stats->execute_ms, err);
     x->d->ops->event_free(x->d, ended);
@@ -112,19 +204,16 @@ static int run_actions(struct rt_gpu_exec *x, struct hd_err *err)
 
 /* ---- executions ------------------------------------------------------------------------ */
 
-static int run_all(struct rt_gpu_exec *x, struct rt_gpu_rows *out, struct hd_err *err)
+static int run_all(struct team *t, struct rt_gpu_rows *out, struct hd_err *err)
 {
-    HD_TRY(run_actions(x, err));
-    int result = x->spec->result_state;
-    return blame(x, x->spec->states[result].path, err,
-                 rt_gpu_rows_to_host(x, result, &out->arena, &out->rows, &out->n, err));
+    int result = t->spec->result_state;
+    HD_TRY(run_actions(t, err));
+    return blame(&t->x[0], t->spec->states[result].path, err,
+                 rt_gpu_rows_to_host(&t->x[0], result, &out->arena, &out->rows, &out->n, err));
 }
 
 static void release(struct rt_gpu_exec *x)
 {
-    /* Of a failed execution something may still be queued: memory is given in order, and what it
-     * reads on the host lives in the arena. */
-    x->d->ops->sync(x->d, NULL);
     for (int i = 0; i < x->spec->nstates; i++)
         rt_gpu_state_free(x, i);
     rt_gpu_give(x, &x->constants);
@@ -137,15 +226,55 @@ static void release(struct rt_gpu_exec *x)
         x->d->ops->event_free(x->d, x->began);
 }
 
-static int prepare(struct rt_gpu_exec *x)
+/* Of a failed execution something may still be queued: memory is given in order, but what it reads on the host lives
+ * in the arena, and what it reads on another device goes, too. */
+static void release_all(struct team *t)
 {
-    x->state = HD_NEWN(x->arena, struct rt_gpu_state, x->spec->nstates + 1);
-    for (int i = 0; i < x->spec->nstates; i++)
-        x->state[i].s = &x->spec->states[i];
-    rt_exec_stats_prepare(x->stats, x->spec, 0);
-    x->limit = x->o->memory_limit;
-    x->first_rows = x->o->first_rows;
+    for (int i = 0; i < t->n; i++) {
+        step_in(&t->x[i]);
+        t->x[i].d->ops->sync(t->x[i].d, NULL);
+        step_out(&t->x[i]);
+    }
+    for (int i = 0; i < t->n; i++) {
+        step_in(&t->x[i]);
+        release(&t->x[i]);
+        step_out(&t->x[i]);
+    }
+}
+
+static int prepare(struct team *t)
+{
+    for (int d = 0; d < t->n; d++) {
+        struct rt_gpu_exec *x = &t->x[d];
+        x->state = HD_NEWN(x->arena, struct rt_gpu_state, t->spec->nstates + 1);
+        for (int i = 0; i < t->spec->nstates; i++)
+            x->state[i].s = &t->spec->states[i];
+        x->limit = x->o->memory_limit;
+        x->first_rows = x->o->first_rows;
+    }
+    rt_exec_stats_prepare(t->x[0].stats, t->spec, 0);
     return 0;
+}
+
+/* From the first device on, which every execution locks first. */
+static int run_from(struct team *t, int device, struct rt_gpu_rows *out, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = &t->x[device];
+    int rc;
+    if (device == t->n) {
+        HD_GUARDED(rc, NULL, err, run_all(t, out, err));
+        release_all(t);
+        return rc;
+    }
+    HD_TRY(rt_gpu_begin(x->g, x->o->stop, err));
+    step_out(x);
+    if (rt_gpu_code_valid(x->g, x->code))
+        rc = run_from(t, device + 1, out, err);
+    else
+        rc = HD_FAIL(err, EXEC, NULL, "another query lost the GPU meanwhile");
+    step_in(x);
+    rt_gpu_leave(x->g);
+    return rc;
 }
 
 int rt_gpu_run(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu_code *code,
@@ -153,23 +282,28 @@ int rt_gpu_run(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu
                struct hd_err *err)
 {
     struct hd_arena arena;
-    struct rt_gpu_exec x = {.g = g, .d = g->d, .spec = spec, .arena = &arena, .code = code, .o = o, .stats = stats};
+    struct team t = {.spec = spec, .n = spec->ndevices};
+    for (int d = 0; d < t.n; d++) {
+        struct rt_gpu *its = d ? o->peers[d - 1].g : g;
+        t.x[d] = (struct rt_gpu_exec){.number = d,
+                                      .g = its,
+                                      .d = its->d,
+                                      .spec = spec,
+                                      .arena = &arena,
+                                      .code = d ? o->peers[d - 1].code : code,
+                                      .o = o,
+                                      .stats = stats};
+    }
     *out = (struct rt_gpu_rows){.n = 0};
     hd_arena_init(&arena);
     hd_arena_init(&out->arena);
     int rc;
-    HD_GUARDED(rc, NULL, err, prepare(&x));
+    HD_GUARDED(rc, NULL, err, prepare(&t));
     if (rc == 0)
-        rc = rt_gpu_begin(g, o->stop, err);
-    if (rc == 0) {
-        if (rt_gpu_code_valid(g, code))
-            HD_GUARDED(rc, NULL, err, run_all(&x, out, err));
-        else
-            rc = HD_FAIL(err, EXEC, NULL, "another query lost the GPU meanwhile");
-        release(&x);
-        rt_gpu_leave(g);
-    }
-    stats->peak_bytes = x.peak;
+        rc = run_from(&t, 0, out, err);
+    stats->peak_bytes = 0;
+    for (int d = 0; d < t.n; d++)
+        stats->peak_bytes += t.x[d].peak;
     hd_arena_release(&arena);
     if (rc != 0)
         hd_arena_release(&out->arena);

@@ -31,7 +31,7 @@ static bool has_texts(const struct rt_state *s)
 }
 
 struct needs {
-    bool fill, index, scan, hash, sort, pack, select, radix, text;
+    bool merge, fill, index, scan, hash, sort, pack, select, radix, text;
 };
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
@@ -64,7 +64,7 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
 
 int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_MOST])
 {
-    struct needs n = {.text = has_texts(&spec->states[spec->result_state])};
+    struct needs n = {.text = has_texts(&spec->states[spec->result_state]), .merge = spec->ndevices > 1};
     int k = 0;
     for (int i = 0; i < spec->nstates; i++)
         add_state(&n, spec, i);
@@ -73,7 +73,8 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
         const char *name;
     } all[] = {{n.radix, "finish_radix"}, {n.select, "finish_select"}, {n.sort, "finish_sort"},
                {n.pack, "finish_pack"},   {n.hash, "finish_hash"},     {n.text, "finish_text"},
-               {n.scan, "finish_scan"},   {n.index, "finish_index"},   {n.fill, "finish_fill"}};
+               {n.scan, "finish_scan"},   {n.index, "finish_index"},   {n.fill, "finish_fill"},
+               {n.merge, "finish_merge"}};
     _Static_assert(HD_COUNT(all) == RT_FIXED_MOST, "each need names its module");
     for (int i = 0; i < RT_FIXED_MOST; i++)
         if (all[i].needed)

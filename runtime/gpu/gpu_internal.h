@@ -8,6 +8,7 @@
  *   gpu_sources.c  which units are compiled together
  *   gpu_resident.c columns on the device, shared by executions, evicted when memory is short
  *   gpu_memory.c   a pool over rt_device memory, accounted against the execution's limit
+ *   gpu_exchange.c states between devices
  *   gpu_state*.c   a state's life: init, room, reset, finish, free     (kernels: templates/finish)
  *   gpu_result.c   the rows of the result state as host rows
  */
@@ -46,6 +47,9 @@ void rt_gpu_enter(struct rt_gpu *g); /* lock, and the device for this thread */
 /* Likewise; a lost device is made anew before. CANCELLED if stop (may be NULL) is set while others have it. */
 int rt_gpu_begin(struct rt_gpu *g, const struct hd_stop *stop, struct hd_err *err);
 void rt_gpu_leave(struct rt_gpu *g);
+/* Of several devices that were begun, the calling thread uses this one from here to there. */
+void rt_gpu_step_in(struct rt_gpu *g);
+void rt_gpu_step_out(struct rt_gpu *g);
 /* After an operation failed without an error of its own: true with err set if that was because the device is lost. */
 bool rt_gpu_lost(const struct rt_gpu *g, struct hd_err *err);
 double rt_gpu_now_ms(void); /* of the host's steady clock */
@@ -71,7 +75,9 @@ struct rt_gpu_state {
     bool started, finished;
 };
 
+/* A program on one device. */
 struct rt_gpu_exec {
+    int number; /* of the device, as actions name it */
     struct rt_gpu *g;
     struct rt_device *d; /* g's */
     const struct rt_spec *spec;
@@ -178,9 +184,12 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err);
 int rt_gpu_marks_keep(struct rt_gpu_exec *x, int state, struct hd_err *err);
 int rt_gpu_marks_undo(struct rt_gpu_exec *x, int state, struct hd_err *err);
 void rt_gpu_state_free(struct rt_gpu_exec *x, int state);
+/* RT_EXCHANGE (gpu_exchange.c): x receives what `from` has. x's stream waits for what `from` has queued already. */
+int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, enum rt_exchange how,
+                    struct hd_err *err);
 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
-enum { RT_FIXED_MOST = 9 };
+enum { RT_FIXED_MOST = 10 };
 /* Modules that the program's states will most probably need; the others are compiled when they are. */
 int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_MOST]);
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,

@@ -305,6 +305,7 @@ static void note_kernel(const struct run *r, const struct hdd_progress *g)
     k->occupancy = d->warps ? (double)(r->k->info.blocks * k->warps_per_block) / d->warps : 0;
     k->balance = r->balance;
     k->gifts += g->gifts;
+    k->runs += r->rows > 0;
     r->st->source_rows += r->rows;
 }
 

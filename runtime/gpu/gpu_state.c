@@ -297,9 +297,10 @@ static int upload_texts(struct rt_gpu_exec *x, struct rt_gpu_state *v, unsigned 
 static int start_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
     const struct rt_state *s = v->s;
-    size_t bytes = (size_t)s->nvalues * (size_t)s->stride;
+    uint64_t constants = x->number == 0 ? (uint64_t)s->nvalues : 0; /* on one device */
+    size_t bytes = (size_t)constants * (size_t)s->stride;
     v->capacity = first_capacity(x, s);
-    v->asked = v->before = (uint64_t)s->nvalues;
+    v->asked = v->before = constants;
     HD_TRY(take_guessed(x, v, err));
     if (!bytes)
         return 0;
@@ -339,17 +340,18 @@ static int start_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
 /* What pipelines need to fill a state, and what overflows, follows from rt_state_filling. */
 struct state_ops {
     int (*start)(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err); /* memory and first contents */
+    int (*gather)(const struct rt_gpu_exchange *e, struct hd_err *err); /* adds what another device has */
 };
 
-static const struct state_ops bitmap_ops = {.start = start_bitmap};
-static const struct state_ops direct_ops = {.start = start_direct};
-static const struct state_ops rows_ops = {.start = start_rows};
-static const struct state_ops csr_ops = {.start = start_rows};
-static const struct state_ops hash_ops = {.start = start_rows};
-static const struct state_ops agg_scalar_ops = {.start = start_scalar};
-static const struct state_ops agg_dense_ops = {.start = start_dense};
-static const struct state_ops agg_hash_ops = {.start = start_groups};
-static const struct state_ops array_ops = {.start = start_array};
+static const struct state_ops bitmap_ops = {.start = start_bitmap, .gather = rt_gpu_gather_bits};
+static const struct state_ops direct_ops = {.start = start_direct, .gather = rt_gpu_gather_bits};
+static const struct state_ops rows_ops = {.start = start_rows, .gather = rt_gpu_gather_rows};
+static const struct state_ops csr_ops = {.start = start_rows, .gather = rt_gpu_gather_rows};
+static const struct state_ops hash_ops = {.start = start_rows, .gather = rt_gpu_gather_rows};
+static const struct state_ops agg_scalar_ops = {.start = start_scalar, .gather = rt_gpu_gather_places};
+static const struct state_ops agg_dense_ops = {.start = start_dense, .gather = rt_gpu_gather_places};
+static const struct state_ops agg_hash_ops = {.start = start_groups, .gather = rt_gpu_gather_groups};
+static const struct state_ops array_ops = {.start = start_array, .gather = rt_gpu_gather_bits};
 
 static const struct state_ops *const ops[] = {
 #define S_STATE(id, stem, name, filling, aggregate, head) [RT_STATE_##id] = &stem##_ops,
@@ -425,6 +427,12 @@ uint64_t rt_gpu_state_cursor(const struct rt_gpu_exec *x, int state)
     return has_cursor(v->s) ? v->before : 0;
 }
 
+static int no_number(const struct rt_gpu_state *v, uint64_t rows, struct hd_err *err)
+{
+    return HD_FAIL(err, RESOURCE, v->s->path, "%llu rows, at most %llu have a number", (unsigned long long)rows,
+                   (unsigned long long)ROWS_MOST);
+}
+
 int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_t *needed, struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
@@ -435,8 +443,7 @@ int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_
     if (cursor <= v->capacity || v->capacity >= enough_rows(v->s))
         return 0;
     if (cursor > ROWS_MOST)
-        return HD_FAIL(err, RESOURCE, v->s->path, "%llu rows, at most %llu have a number", (unsigned long long)cursor,
-                       (unsigned long long)ROWS_MOST);
+        return no_number(v, cursor, err);
     *needed = cursor;
     if (!appends(v->s)) /* counted by their tags: a few may have been taken for one */
         *needed = HD_MIN(cursor + cursor / 64 + 16, ROWS_MOST);
@@ -456,6 +463,21 @@ static int regrow_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n
         rc = ops_of(x)->copy(x->d, v->rows_at.address, old.address, (size_t)(v->before * stride), err);
     rt_gpu_give(x, &old);
     return rc;
+}
+
+int rt_state_make_room(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t more, uint64_t *n, struct hd_err *err)
+{
+    *n = HD_MIN(more, enough_rows(v->s) - HD_MIN(v->asked, enough_rows(v->s)));
+    if (v->asked + *n > ROWS_MOST)
+        return no_number(v, v->asked + *n, err);
+    v->before = v->asked;
+    return v->asked + *n > v->capacity ? regrow_rows(x, v, v->asked + *n, err) : 0;
+}
+
+int rt_state_make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    rt_gpu_give(x, &v->slots_at);
+    return make_slots(x, v, err);
 }
 
 static int regrow_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed, struct hd_err *err)
@@ -590,6 +612,13 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
     v->finished = true;
     rt_gpu_give(x, &v->snapshot);
     return 0;
+}
+
+int rt_gpu_state_gather(const struct rt_gpu_exchange *e, int state, struct hd_err *err)
+{
+    if (!e->v->started)
+        HD_TRY(rt_gpu_state_start(e->x, state, false, err));
+    return ops[e->v->s->kind]->gather(e, err);
 }
 
 void rt_gpu_state_free(struct rt_gpu_exec *x, int state)

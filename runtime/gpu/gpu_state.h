@@ -54,6 +54,25 @@ void rt_radix_give(struct rt_gpu_exec *x, struct rt_radix *r);
 int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                   struct hd_err *err);
 
+/* Room for as many of `more` rows as are worth having behind those that are there, *n of them. Groups get no slots. */
+int rt_state_make_room(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t more, uint64_t *n, struct hd_err *err);
+/* Slots for the groups that were there at the last start (AGG_HASH). */
+int rt_state_make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+
+/* What another device has of a state, seen from the one that receives it. */
+struct rt_gpu_exchange {
+    struct rt_gpu_exec *x;
+    struct rt_gpu_state *v;
+    struct rt_device *other;
+    const struct rt_gpu_state *u;
+};
+/* gpu_exchange.c: ways to gather, for the tables of operations in gpu_state.c. */
+int rt_gpu_gather_bits(const struct rt_gpu_exchange *e, struct hd_err *err);
+int rt_gpu_gather_rows(const struct rt_gpu_exchange *e, struct hd_err *err);
+int rt_gpu_gather_places(const struct rt_gpu_exchange *e, struct hd_err *err);
+int rt_gpu_gather_groups(const struct rt_gpu_exchange *e, struct hd_err *err);
+int rt_gpu_state_gather(const struct rt_gpu_exchange *e, int state, struct hd_err *err);
+
 /* Operations of runtime/finish.def. order: rows [offset, offset + count) of all n in order, n > 1. */
 int rt_gpu_finish_csr(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_finish_hash_unique(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);

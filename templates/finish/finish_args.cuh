@@ -19,6 +19,7 @@ enum {
     HDD_FINISH_THREADS = HDD_BLOCK_THREADS,
     HDD_INLINE_KEYS = 16,  // more lie in memory
     HDD_INLINE_WORDS = 64, // of a pattern
+    HDD_INLINE_FIELDS = 32, // of a row; more lie in memory
     HDD_RADIX = 256,       // bins of a pass of the radix sort
     HDD_TILE_ITEMS = 4096, // per block and step of scans and radix passes
     HDD_RANK_MOST = 8192,  // rows that hdd_sort_rank takes
@@ -152,6 +153,35 @@ struct hdd_select_args {
 struct hdd_gather_args {
     hdd_u64 rows, list, n, to;
     hdd_u32 blocks, stride;
+};
+
+// ---- finish_merge.cu -----------------------------------------------------------------------
+
+// Words or'ed into others.
+struct hdd_bits_args {
+    hdd_u64 to, from, words;
+    hdd_u32 blocks;
+};
+
+// enum rt_merge of runtime/spec.h.
+enum hdd_merge { HDD_MERGE_KEY, HDD_MERGE_SUM, HDD_MERGE_MIN, HDD_MERGE_MAX, HDD_MERGE_ANY };
+
+struct hdd_merge_field {
+    hdd_u32 offset;
+    hdd_i32 valid; // offset of the validity byte, -1: never NULL
+    hdd_u32 phys, merge; // enum hdd_phys, enum hdd_merge
+};
+
+// Partial aggregates: n rows at `from` are added to those at `to`.
+struct hdd_merge_args {
+    struct hdd_keys keys; // of groups found by key
+    hdd_u64 to, from, n;
+    hdd_u64 slots, mask; // of the groups at `to` (templates/launch.cuh)
+    hdd_u64 cursor;      // address of their number
+    hdd_u64 more;        // address of the fields if they are more than HDD_INLINE_FIELDS
+    hdd_u32 blocks, nfields, stride;
+    hdd_u32 flagged; // byte 0 of a row says whether the group exists
+    struct hdd_merge_field field[HDD_INLINE_FIELDS];
 };
 
 // ---- finish_text.cu ------------------------------------------------------------------------
