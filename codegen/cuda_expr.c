@@ -50,28 +50,10 @@ static const char *spelled(struct cu_unit *u, const struct pl_expr *e)
 
 /* ---- evaluation only when reached ------------------------------------------------------- */
 
-/* More than a branch; those that may raise are marked by the planner besides. */
-static const bool costly[FE_OP_COUNT] = {
-    [FE_DIV] = true,      [FE_MOD] = true,      [FE_LIKE] = true,       [FE_IN_SET] = true,    [FE_EXTRACT] = true,
-    [FE_ADD_DAYS] = true, [FE_LOOKUP] = true,   [FE_ADD_MONTHS] = true, [FE_DIVROUND] = true,  [FE_SUBSTRING] = true,
-    [FE_TO_F64] = true,   [FE_FROM_F64] = true, [FE_TO_TEXT] = true,    [FE_FROM_TEXT] = true,
-};
-
-static bool is_guarded(const struct cu_unit *u, int index)
-{
-    const struct pl_expr *e = cu_expr_of(u, index);
-    if (e->fail || e->outlined || costly[e->op])
-        return true;
-    for (int i = 0; i < e->nargs; i++)
-        if (is_guarded(u, e->args[i]))
-            return true;
-    return false;
-}
-
-static bool any_guarded(const struct cu_unit *u, const struct pl_expr *e, int from, int to)
+static bool any_lazy(const struct cu_unit *u, const struct pl_expr *e, int from, int to)
 {
     for (int i = from; i < to; i++)
-        if (is_guarded(u, e->args[i]))
+        if (arg_expr(u, e, i)->lazy_gpu)
             return true;
     return false;
 }
@@ -96,7 +78,7 @@ static const char *logic(struct cu_unit *u, const struct pl_expr *e, int from, i
     const char *left = logic(u, e, from, middle), *right = logic(u, e, middle, to);
     if (!any_nullable(u, e, from, to))
         return hd_asprintf(u->arena, "(%s %s %s)", left, any ? "||" : "&&", right);
-    if (any_guarded(u, e, middle, to))
+    if (any_lazy(u, e, middle, to))
         return hd_asprintf(u->arena, "%s(%s, [&] { return %s; })", any ? "hdd_or_else" : "hdd_and_then", left, right);
     return hd_asprintf(u->arena, "%s(%s, %s)", any ? "hdd_or" : "hdd_and", left, right);
 }
@@ -114,11 +96,11 @@ static const char *case_when(struct cu_unit *u, const struct pl_expr *e)
 static const char *coalesce(struct cu_unit *u, const struct pl_expr *e)
 {
     const char *r = argument(u, e, e->nargs - 1);
-    bool guard = is_guarded(u, e->args[e->nargs - 1]);
+    bool lazy = arg_expr(u, e, e->nargs - 1)->lazy_gpu;
     for (int i = e->nargs - 2; i >= 0; i--) {
-        r = guard ? hd_asprintf(u->arena, "hdd_coalesce_else(%s, [&] { return %s; })", argument(u, e, i), r)
-                  : hd_asprintf(u->arena, "hdd_coalesce(%s, %s)", argument(u, e, i), r);
-        guard = guard || is_guarded(u, e->args[i]);
+        r = lazy ? hd_asprintf(u->arena, "hdd_coalesce_else(%s, [&] { return %s; })", argument(u, e, i), r)
+                 : hd_asprintf(u->arena, "hdd_coalesce(%s, %s)", argument(u, e, i), r);
+        lazy = lazy || arg_expr(u, e, i)->lazy_gpu;
     }
     return r;
 }
@@ -235,11 +217,11 @@ static const char *is_null(struct cu_unit *u, const struct pl_expr *e)
     return hd_asprintf(u->arena, "hdd_is_null(%s)", argument(u, e, 0));
 }
 
-/* Items wait for those before them where one is guarded: each is a function then. */
+/* Items wait for those before them where one is lazy: each is a function then. */
 static const char *in_list(struct cu_unit *u, const struct pl_expr *e)
 {
     struct hd_strbuf b;
-    bool wait = any_guarded(u, e, 2, e->nargs);
+    bool wait = any_lazy(u, e, 2, e->nargs);
     hd_strbuf_init(&b);
     hd_strbuf_addf(&b, "%s(%s", wait ? "hdd_in_else" : "hdd_in", argument(u, e, 0));
     for (int i = 1; i < e->nargs; i++)

@@ -21,7 +21,6 @@ struct cu_unit {
     const struct rt_spec *spec;
     const char *name; /* of the pipeline and its kernel */
     bool profile;
-    bool far_args;             /* too many to be parameters: by address */
     bool dates, casts;         /* needs templates/date.cuh, convert.cuh */
     bool makes_text;           /* writes to the heap of texts */
     unsigned libraries;        /* enum rt_library that it calls */
@@ -64,9 +63,6 @@ const char *cu_row(struct cu_unit *u, int state); /* its row structure, which is
 void cu_row_struct(struct cu_unit *u, struct cu_out *o, int state);
 void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state);
 void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level);
-/* A hdd_queue_gift of the level with its tuples */
-uint32_t cu_gift_bytes(const struct cu_unit *u, int level);
-uint32_t cu_tuple_bytes(const struct cu_unit *u, int level); /* its sizeof */
 
 /* cuda_args.c: arguments as members of the pipeline's class */
 const char *cu_arg(struct cu_unit *u, int arg);
@@ -145,7 +141,6 @@ void cu_frame_struct(struct cu_unit *u, struct cu_out *o);
 void cu_declare_frame(struct cu_unit *u);
 int cu_call_steps(struct cu_unit *u, int step); /* the step after the parts from here on, or `step` */
 const char *cu_call_expr(struct cu_unit *u, int e);
-bool cu_has_key_parts(const struct cu_unit *u, const struct pl_step *s);
 const char *cu_call_keys(struct cu_unit *u, int step); /* the hash; declares the lambda same<step> */
 void cu_store_outs(struct cu_unit *u, const char *at); /* row or index */
 bool cu_sink_parts(struct cu_unit *u);                 /* false: a sink as all others */

@@ -138,11 +138,6 @@ static struct keys sink_keys(const struct cu_unit *u)
     return (struct keys){u->pipe->nsteps, s->state, n, exprs, "hdd_group_eq"};
 }
 
-bool cu_has_key_parts(const struct cu_unit *u, const struct pl_step *s)
-{
-    return u->pipe->framed && s->nkeys > PL_PART_KEYS;
-}
-
 static struct keys keys_of(const struct cu_unit *u, int number)
 {
     return number < u->pipe->nsteps ? step_keys(u, number) : sink_keys(u);

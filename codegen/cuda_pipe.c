@@ -32,7 +32,6 @@ static struct cu_unit *new_unit(struct hd_arena *a, const struct pl_program *p, 
     u->pipe = &p->pipelines[index];
     u->name = hd_asprintf(a, "p%d", index);
     u->profile = opt && opt->profile;
-    u->far_args = p->spec->nwords > HDD_PARAMETER_WORDS;
     u->arg_used = HD_NEWN(a, bool, p->spec->nargs + 1);
     u->arg_names = HD_NEWN(a, const char *, p->spec->nargs + 1);
     u->row_used = HD_NEWN(a, bool, p->spec->nstates + 1);
@@ -75,14 +74,14 @@ static const char *methods(struct cu_unit *u)
 
 static const char *args_type(struct cu_unit *u)
 {
-    return u->far_args ? "hdd_far_args" : hd_asprintf(u->arena, "hdd_args<%d>", HD_MAX(u->spec->nwords, 1));
+    return u->prog->gpu_far_args ? "hdd_far_args" : hd_asprintf(u->arena, "hdd_args<%d>", HD_MAX(u->spec->nwords, 1));
 }
 
 static const char *members(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    if (u->far_args)
+    if (u->prog->gpu_far_args)
         cu_line(&o, "const hdd_far_args args;");
     else if (u->pipe->framed)
         cu_line(&o, "const %s &args;", args_type(u));
@@ -104,7 +103,7 @@ static const char *initialisers(struct cu_unit *u)
 {
     struct hd_strbuf b;
     hd_strbuf_init(&b);
-    if (u->far_args || u->pipe->framed)
+    if (u->prog->gpu_far_args || u->pipe->framed)
         hd_strbuf_adds(&b, "args(args),\n          ");
     for (int i = 0; i < u->spec->nargs; i++)
         if (u->arg_used[i])
@@ -170,16 +169,6 @@ static const char *tuples(struct cu_unit *u)
 
 /* ---- what the host assumes -------------------------------------------------------------- */
 
-/* Of accumulators and of the queues of all levels, at most: what a warp gives away of one is the
- * whole of it. */
-static uint32_t shared_bytes(const struct cu_unit *u)
-{
-    uint32_t bytes = (uint32_t)u->pipe->sink.shared_bytes;
-    for (int l = 1; l < u->pipe->nlevels; l++)
-        bytes += HDD_BLOCK_WARPS * (cu_gift_bytes(u, l) + HDD_QUEUE_BYTES);
-    return bytes;
-}
-
 static void check_number(struct cu_out *o, const char *what, unsigned long long n)
 {
     cu_line(o, "static_assert(%s == %lluu, \"the host's view\");", what, n);
@@ -229,32 +218,17 @@ static const char *checks(struct cu_unit *u)
     if (u->pipe->nlevels > 1)
         check_number(&o, "sizeof(hdd_queue)", HDD_QUEUE_BYTES);
     for (int l = 1; l < u->pipe->nlevels; l++) {
+        const int bytes = u->pipe->levels[l].tuple_bytes;
         check_number(&o, hd_asprintf(u->arena, "sizeof(hdd_queue_gift) + HDD_QUEUE * sizeof(%s_tuple%d)", u->name, l),
-                     cu_gift_bytes(u, l));
-        check_number(&o, hd_asprintf(u->arena, "sizeof(%s_tuple%d)", u->name, l), cu_tuple_bytes(u, l));
+                     HDD_QUEUE_GIFT_BYTES + HDD_QUEUE_ENTRIES * (HDD_RANGE_BYTES + (unsigned)bytes));
+        check_number(&o, hd_asprintf(u->arena, "sizeof(%s_tuple%d)", u->name, l), (unsigned)bytes);
     }
     for (int i = 0; i < u->spec->nstates; i++)
         if (u->row_used[i])
             cu_row_checks(u, &o, i);
-    if (shared_bytes(u) > HDD_SHARED_DECLARED)
-        cu_line(&o, "static_assert(sizeof(%s_shared) <= %u, \"the host's view\");", u->name, shared_bytes(u));
+    if (u->pipe->gpu.shared_at_launch)
+        cu_line(&o, "static_assert(sizeof(%s_shared) <= %d, \"the host's view\");", u->name, u->pipe->gpu.shared_bytes);
     return take_out(u, &o);
-}
-
-static uint32_t gift_bytes(const struct cu_unit *u)
-{
-    uint32_t most = HDD_SCAN_GIFT_BYTES;
-    for (int l = 1; l < u->pipe->nlevels; l++)
-        most = HD_MAX(most, cu_gift_bytes(u, l));
-    return (most + 15) / 16 * 16;
-}
-
-static uint32_t slot_bytes(const struct cu_unit *u)
-{
-    uint32_t most = 0;
-    for (int l = 1; l < u->pipe->nlevels; l++)
-        most = HD_MAX(most, cu_tuple_bytes(u, l));
-    return HDD_SLOT_BYTES + (most + 15) / 16 * 16;
 }
 
 /* Its function in templates/traverse.cuh. */
@@ -273,7 +247,7 @@ static const char *traversal(enum rt_shape shape)
 
 static const char *kernel(struct cu_unit *u)
 {
-    int blocks = u->pipe->gpu_resident_blocks;
+    int blocks = u->pipe->gpu.resident_blocks;
     return blocks ? hd_asprintf(u->arena, "HDD_KERNEL_FOR(%d, %s)", blocks, u->name)
                   : hd_asprintf(u->arena, "HDD_KERNEL(%s)", u->name);
 }
@@ -338,14 +312,14 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
     struct rt_pipeline *r = u->pipe->spec;
     const char *code = methods(u); /* first: the rest lists what it uses */
     const char *fields = members(u), *inits = initialisers(u);
-    out->far_args = u->far_args;
+    out->far_args = u->prog->gpu_far_args;
     out->makes_text = u->makes_text;
     bool shares = r->shape == RT_SHAPE_AWS || r->shape == RT_SHAPE_ANY;
     out->libraries = u->libraries | (shares ? RT_LIBRARY_SHARE : 0);
-    out->gift_bytes = gift_bytes(u);
-    out->slot_bytes = slot_bytes(u);
+    out->gift_bytes = (uint32_t)u->pipe->gpu.gift_bytes;
+    out->slot_bytes = (uint32_t)u->pipe->gpu.slot_bytes;
     out->threads = HDD_BLOCK_THREADS;
-    out->shared_bytes = shared_bytes(u) > HDD_SHARED_DECLARED ? shared_bytes(u) : 0;
+    out->shared_bytes = u->pipe->gpu.shared_at_launch ? (uint32_t)u->pipe->gpu.shared_bytes : 0;
     const struct cg_slot slots[] = {
         {"NAME", u->name},
         {"ROWS", rows(u)},
@@ -353,7 +327,7 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
         {"SHARED", shared_members(u)},
         {"SHARED_KIND", out->shared_bytes ? "HDD_SHARED_AT_LAUNCH" : "HDD_SHARED"},
         {"LEVELS", hd_asprintf(u->arena, "%d", u->pipe->nlevels)},
-        {"TILE_STEPS", hd_asprintf(u->arena, "%d", u->pipe->gpu_tile_steps)},
+        {"TILE_STEPS", hd_asprintf(u->arena, "%d", u->pipe->gpu_tile.steps)},
         {"BEGIN", beginning(u)},
         {"SLOT_BYTES", hd_asprintf(u->arena, "%u", out->slot_bytes)},
         {"MEMBERS", fields},
@@ -364,11 +338,11 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
         {"TRAVERSE", traversal(r->shape)},
         {"KERNEL", kernel(u)},
     };
-    if (shared_bytes(u) > HDD_SHARED_BYTES)
+    if (u->pipe->gpu.shared_bytes > HDD_SHARED_BYTES)
         return HD_FAIL(err, UNSUPPORTED, r->path,
                        "the rows between the joins of this pipeline need %u bytes of shared "
                        "memory in a CUDA block, more than %u",
-                       shared_bytes(u), HDD_SHARED_BYTES);
+                       (unsigned)u->pipe->gpu.shared_bytes, (unsigned)HDD_SHARED_BYTES);
     const char *first = head(u, out);
     out->head = strlen(first);
     out->text = hd_asprintf(u->arena, "%s%s", first,

@@ -147,7 +147,7 @@ static const char *hash_range(struct cu_unit *u, const struct pl_step *s, int nu
     const char *eq = s->null_equal ? "hdd_group_eq" : "hdd_key_eq", *keys = "";
     const char *rows = cu_arg(u, s->a_rows);
     HD_ASSERT(s->nkeys == st->nkeys);
-    if (cu_has_key_parts(u, s))
+    if (s->key_parts)
         return hd_asprintf(u->arena, "hdd_probe_hash(%s, %s, %s, same%d)", cu_arg(u, s->a_slots), cu_arg(u, s->a_mask),
                            cu_call_keys(u, number), number);
     for (int i = 0; i < s->nkeys; i++) {

@@ -167,55 +167,14 @@ void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state)
 
 /* ---- tuples ----------------------------------------------------------------------------- */
 
-static uint32_t align_up(uint32_t x, uint32_t a)
-{
-    return (x + a - 1) / a * a;
-}
-
-/* Size and alignment of a value as a member of a structure. */
-static void value_layout(const struct pl_slot *s, uint32_t *size, uint32_t *align)
-{
-    static const uint32_t sizes[] = {1, 4, 8, 16, 8, 16}, aligns[] = {1, 4, 8, 16, 8, 8};
-    *align = aligns[s->phys];
-    *size = s->nullable ? align_up(sizes[s->phys] + 1, *align) : sizes[s->phys];
-}
-
-/* Size and alignment of a level's tuple, which is made of words. */
-static uint32_t tuple_layout(const struct cu_unit *u, int level, uint32_t *most)
-{
-    const struct pl_level *l = &u->pipe->levels[level];
-    uint32_t size = 0;
-    *most = HDD_TUPLE_ALIGN;
-    for (int i = 0; i < l->nslots; i++) {
-        uint32_t bytes, align;
-        value_layout(&u->pipe->slots[l->slots[i]], &bytes, &align);
-        size = align_up(size, align) + bytes;
-        *most = HD_MAX(*most, align);
-    }
-    return HD_MAX(align_up(size, *most), HDD_TUPLE_ALIGN);
-}
-
 void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level)
 {
     const struct pl_level *l = &u->pipe->levels[level];
     cu_line(o, "// What the children of one row share on level %d: row ids and computed values.", level);
-    uint32_t align;
-    tuple_layout(u, level, &align);
-    cu_open(o, "struct alignas(%u) %s_tuple%d {", align, u->name, level);
+    cu_open(o, "struct alignas(%d) %s_tuple%d {", l->tuple_align, u->name, level);
     for (int i = 0; i < l->nslots; i++) {
         const struct pl_slot *s = &u->pipe->slots[l->slots[i]];
         cu_line(o, "%s %s;", cu_value_type(u, s->phys, s->nullable), cu_slot_name(u, l->slots[i]));
     }
     cu_close(o, "};");
-}
-
-uint32_t cu_gift_bytes(const struct cu_unit *u, int level)
-{
-    return HDD_QUEUE_GIFT_BYTES + HDD_QUEUE_ENTRIES * (HDD_RANGE_BYTES + cu_tuple_bytes(u, level));
-}
-
-uint32_t cu_tuple_bytes(const struct cu_unit *u, int level)
-{
-    uint32_t most;
-    return tuple_layout(u, level, &most);
 }

@@ -16,16 +16,6 @@ static bool *slots_read_from(const struct cu_unit *u, int first, bool loads)
     return read;
 }
 
-/* Slots that the first `steps` steps look at among themselves: a tile's later steps load again. */
-static bool *slots_read_within(const struct cu_unit *u, int steps)
-{
-    bool *read = HD_NEWN(u->arena, bool, u->pipe->nslots + 1);
-    for (int i = 0; i < steps; i++)
-        if (u->pipe->steps[i].kind != PL_STEP_LOAD_COLUMN)
-            pl_step_reads(u->prog->exprs, &u->pipe->steps[i], read);
-    return read;
-}
-
 /* ---- tile ------------------------------------------------------------------------------- */
 
 static const char *tile_name(struct cu_unit *u, const struct pl_step *s)
@@ -41,12 +31,12 @@ static void tile_load(struct cu_unit *u, const struct pl_step *s)
         cu_line(u->out, "const u32 %s_valid = hdd_tile_valid(%s, first);", tile_name(u, s), cu_arg(u, s->a_valid));
 }
 
-/* Loads of the first `steps` steps, of slots that are read (NULL: all are). */
-static void tile_loads(struct cu_unit *u, int steps, const bool *read)
+/* Loads of the first `steps` steps, of those in `early` (NULL: all). */
+static void tile_loads(struct cu_unit *u, int steps, const bool *early)
 {
     for (int i = 0; i < steps; i++) {
         const struct pl_step *s = &u->pipe->steps[i];
-        if (s->kind == PL_STEP_LOAD_COLUMN && (!read || read[s->slot]))
+        if (s->kind == PL_STEP_LOAD_COLUMN && (!early || early[i]))
             tile_load(u, s);
     }
 }
@@ -94,7 +84,7 @@ static void tile_group(struct cu_unit *u, const struct pl_step *s)
 }
 
 /* The first steps of row j, loads (as in tile_loads) and filters, without a branch. */
-static void row_head(struct cu_unit *u, int steps, const bool *read)
+static void row_head(struct cu_unit *u, int steps, const bool *early)
 {
     cu_line(u->out, "bool live = j < n;");
     if (steps > 0 && u->pipe->spec->source == RT_SOURCE_INDEX)
@@ -106,27 +96,26 @@ static void row_head(struct cu_unit *u, int steps, const bool *read)
             cu_line(u->out, "live = live & (group.present != 0);");
         else if (s->kind == PL_STEP_FILTER)
             cu_line(u->out, "live = live & %s;", cu_condition(u, s->expr));
-        else if (!read || read[s->slot])
+        else if (!early || early[i])
             tile_slot(u, s);
     }
 }
 
 void cu_tile(struct cu_unit *u)
 {
-    int steps = u->pipe->gpu_tile_steps;
+    const struct pl_tile_steps *t = &u->pipe->gpu_tile;
     cu_line(u->out, "// Rows first .. first + n - 1: bit j is set where row first + j goes on.");
     cu_line(u->out, "HDD_MEMBER u32 tile(u32 first, u32 n) const");
     cu_open(u->out, "{");
     cu_line(u->out, "(void)first;");
-    if (steps == 0) {
+    if (t->steps == 0) {
         cu_line(u->out, "return hdd_low_bits(n);");
     } else {
-        const bool *read = slots_read_within(u, steps);
-        tile_loads(u, steps, read);
+        tile_loads(u, t->steps, t->early);
         cu_line(u->out, "u32 alive = 0;");
         open_tile_loop(u);
         cu_declare_frame(u);
-        row_head(u, steps, read);
+        row_head(u, t->steps, t->early);
         cu_line(u->out, "alive |= (u32)live << j;");
         cu_close(u->out, "}");
         cu_line(u->out, "return alive;");
@@ -152,14 +141,10 @@ static void declare_slot(struct cu_unit *u, int slot)
         cu_line(u->out, "%s %s{};", cu_value_type(u, s->phys, s->nullable), cu_slot(u, slot));
 }
 
-/* Steps of the tile were done for the row already: only loads whose values are needed again.
- */
-static bool is_emitted(const struct cu_unit *u, int step, const bool *read_later)
+/* Steps of the tile were done for the row already, but for loads whose values are needed again. */
+static bool is_emitted(const struct cu_unit *u, int step)
 {
-    const struct pl_step *s = &u->pipe->steps[step];
-    if (step >= u->pipe->gpu_tile_steps)
-        return true;
-    return pl_step_form(s->kind)->yields == PL_YIELDS_ONE && read_later[s->slot];
+    return step >= u->pipe->gpu_tile.steps || u->pipe->gpu_tile.again[step];
 }
 
 /* The child's row: the position itself, or what is listed there. Rows that are
@@ -244,21 +229,21 @@ static void expand(struct cu_unit *u, int step, int level)
 void cu_visit(struct cu_unit *u, int level)
 {
     int first = u->pipe->levels[level].first_step, end = end_of_level(u, level);
-    bool *read = slots_read_from(u, u->pipe->gpu_tile_steps, true);
+    bool *read = slots_read_from(u, u->pipe->gpu_tile.steps, true);
     for (int i = first; i < end; i++)
-        if (is_emitted(u, i, read) && u->pipe->steps[i].row_slot >= 0)
+        if (is_emitted(u, i) && u->pipe->steps[i].row_slot >= 0)
             read[u->pipe->steps[i].row_slot] = true;
     if (level == 0)
         open_scan_visit(u, read);
     else
         open_visit(u, level, read);
     for (int i = first; i < end; i++)
-        if (is_emitted(u, i, read) && u->pipe->steps[i].slot >= 0)
+        if (is_emitted(u, i) && u->pipe->steps[i].slot >= 0)
             declare_slot(u, u->pipe->steps[i].slot);
     for (int i = first, next; i < end; i = next) {
         next = cu_call_steps(u, i);
-        if (next == i && is_emitted(u, next++, read)) {
-            u->recounted = i < u->pipe->gpu_tile_steps;
+        if (next == i && is_emitted(u, next++)) {
+            u->recounted = i < u->pipe->gpu_tile.steps;
             cu_step(u, &u->pipe->steps[i], i);
         }
     }
@@ -275,7 +260,7 @@ void cu_visit(struct cu_unit *u, int level)
 
 void cu_rows(struct cu_unit *u)
 {
-    int head = u->pipe->gpu_tile_steps;
+    int head = u->pipe->gpu_tile.steps;
     const bool *read = slots_read_from(u, 0, false);
     cu_line(u->out, "// Rows first .. first + n - 1, all the way to the sink.");
     cu_line(u->out, "HDD_MEMBER void rows(u32 first, u32 n)");

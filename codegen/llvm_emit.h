@@ -10,8 +10,6 @@
 #include "runtime/base/guard.h"
 #include "runtime/base/vec.h"
 
-/* Rows of a tile, whose survivors are the bits of one word, and rows in one vector. */
-enum { CG_TILE = 64, CG_LANES = 16 };
 /* Bytes of the scratch slot for results of helpers: an i128, or a string. */
 enum { CG_TMP_BYTES = 16 };
 
@@ -65,7 +63,6 @@ struct cg_mod {
     LLVMValueRef calls[CG_CALL_COUNT]; /* declared at first use */
     unsigned md_invariant, md_prof;
     LLVMValueRef empty_node, unlikely_node;
-    signed char *guard; /* by expression: 0 not looked at, 1 evaluate freely, 2 when reached */
     HD_VEC(struct cg_job) jobs; /* functions still to emit */
     struct cg_frame *frames;    /* by pipeline: where slots lie, if it is framed */
     struct cg_val *slots;       /* of the function that is being emitted; see struct cg_fn */
@@ -108,7 +105,7 @@ struct cg_fn {
     struct cg_val *slots;
     LLVMValueRef *words, *word_ptrs; /* args vector words loaded so far, as i64 and as ptr */
     LLVMValueRef tmp;                /* CG_TMP_BYTES; made at first use */
-    unsigned lanes;       /* 0, or CG_LANES while the predicates of a tile are evaluated */
+    unsigned lanes;       /* 0, or PL_CPU_VECTOR_ROWS while the predicates of a tile are evaluated */
     struct cg_sink *sink; /* set once the sink was emitted in this function */
 };
 
@@ -171,10 +168,7 @@ struct cg_val cg_expr_here(struct cg_fn *f, int e); /* its own code, though it i
 LLVMValueRef cg_true(struct cg_fn *f, struct cg_val v); /* a BOOL is valid and true */
 /* Conjunction of two validities, either of which may be NULL (always). */
 LLVMValueRef cg_both(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b);
-/* May raise, or costs more than a branch: evaluated only when reached. */
-bool cg_expr_guarded(struct cg_mod *m, int e);
-/* Can be evaluated for CG_LANES rows at once (given slots that can). */
-bool cg_expr_lanes(const struct cg_mod *m, int e);
+const struct pl_expr *cg_expr_of(const struct cg_mod *m, int e);
 
 /* Code between begin and end runs only where cond holds (NULL: always); end gives the value
  * there and zero, not valid, elsewhere. */
@@ -191,9 +185,6 @@ enum rt_phys cg_arg_phys(const struct cg_mod *m, const struct pl_expr *e, int i)
 /* llvm_expr_cmp.c: comparisons, by the order of docs/plan.md 2.2 */
 LLVMValueRef cg_compare(struct cg_fn *f, enum fe_op op, enum rt_phys p, struct cg_val a, struct cg_val b);
 bool cg_phys_cheap(enum rt_phys p); /* compares in a few instructions: not strings */
-/* A set of integers that is looked through one by one. */
-enum { CG_SMALL_SET = 32 };
-bool cg_set_small(const struct cg_mod *m, const struct pl_expr *e);
 
 /* llvm_key.c: keys of hash tables */
 LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys, const enum rt_phys *phys);
@@ -268,6 +259,6 @@ LLVMValueRef cg_call_hash(struct cg_fn *f, int step, LLVMBasicBlockRef null);
 void cg_call_equal(struct cg_fn *f, int step, LLVMValueRef row, LLVMBasicBlockRef differ);
 
 /* llvm_tile.c */
-bool cg_tile_loop(struct cg_fn *f); /* false: nothing to evaluate in tiles, use the plain loop */
+void cg_tile_loop(struct cg_fn *f);
 
 #endif

@@ -1,5 +1,4 @@
-/* Expressions: dispatch by frontend/ops.def, leaves, and the two properties of a node that
- * decide its form: evaluated only when reached, and possible for a tile of rows at once. */
+/* Expressions: dispatch by frontend/ops.def, leaves, and code that runs under a condition. */
 #include "codegen/llvm_build.h"
 
 typedef struct cg_val emitter(struct cg_fn *f, const struct pl_expr *e);
@@ -9,27 +8,7 @@ static emitter *const emitters[FE_OP_COUNT] = {
 #include "frontend/ops.def"
 };
 
-/* Calls of the runtime and divisions: a mispredicted branch costs about as much. */
-static const bool costly[FE_OP_COUNT] = {
-    [FE_DIV] = true,      [FE_MOD] = true,        [FE_LIKE] = true,     [FE_SUBSTRING] = true, [FE_EXTRACT] = true,
-    [FE_ADD_DAYS] = true, [FE_ADD_MONTHS] = true, [FE_DIVROUND] = true, [FE_TO_F64] = true,    [FE_FROM_F64] = true,
-    [FE_TO_TEXT] = true,  [FE_FROM_TEXT] = true,  [FE_IN_SET] = true,
-};
-
-static const bool compares[FE_OP_COUNT] = {
-    [FE_EQ] = true, [FE_NE] = true, [FE_LT] = true, [FE_LE] = true, [FE_GT] = true, [FE_GE] = true, [FE_IN] = true,
-};
-
-/* Emitted without branches on rows and without calls, so that they work on vectors too. */
-static const bool branch_free[FE_OP_COUNT] = {
-    [FE_COL] = true,     [FE_LIT] = true,    [FE_ADD] = true,  [FE_SUB] = true,      [FE_MUL] = true,
-    [FE_NEG] = true,     [FE_EQ] = true,     [FE_NE] = true,   [FE_LT] = true,       [FE_LE] = true,
-    [FE_GT] = true,      [FE_GE] = true,     [FE_AND] = true,  [FE_OR] = true,       [FE_NOT] = true,
-    [FE_IS_NULL] = true, [FE_IN] = true,     [FE_CASE] = true, [FE_COALESCE] = true, [FE_DATE_DIFF] = true,
-    [FE_WIDEN] = true,   [FE_NARROW] = true,
-};
-
-static const struct pl_expr *expr_of(const struct cg_mod *m, int e)
+const struct pl_expr *cg_expr_of(const struct cg_mod *m, int e)
 {
     if (e < 0 || e >= m->prog->nexprs)
         HD_BUG("expression %d of %d", e, m->prog->nexprs);
@@ -38,64 +17,25 @@ static const struct pl_expr *expr_of(const struct cg_mod *m, int e)
 
 struct cg_val cg_expr(struct cg_fn *f, int e)
 {
-    const struct pl_expr *x = expr_of(f->m, e);
+    const struct pl_expr *x = cg_expr_of(f->m, e);
     hd_poll();
     return x->outlined ? cg_call_expr(f, e) : emitters[x->op](f, x);
 }
 
 struct cg_val cg_expr_here(struct cg_fn *f, int e)
 {
-    const struct pl_expr *x = expr_of(f->m, e);
+    const struct pl_expr *x = cg_expr_of(f->m, e);
     return emitters[x->op](f, x);
 }
 
 enum rt_phys cg_arg_phys(const struct cg_mod *m, const struct pl_expr *e, int i)
 {
-    return expr_of(m, e->args[i])->phys;
+    return cg_expr_of(m, e->args[i])->phys;
 }
 
 bool cg_phys_cheap(enum rt_phys p)
 {
     return p != RT_STR;
-}
-
-static bool guarded(struct cg_mod *m, const struct pl_expr *e)
-{
-    if (e->fail || e->outlined || costly[e->op])
-        return true;
-    for (int i = 0; i < e->nargs; i++) {
-        if (compares[e->op] && !cg_phys_cheap(cg_arg_phys(m, e, i)))
-            return true;
-        if (cg_expr_guarded(m, e->args[i]))
-            return true;
-    }
-    return false;
-}
-
-bool cg_expr_guarded(struct cg_mod *m, int e)
-{
-    const struct pl_expr *x = expr_of(m, e);
-    if (!m->guard[e])
-        m->guard[e] = guarded(m, x) ? 2 : 1;
-    return m->guard[e] == 2;
-}
-
-/* Vectors of pointers or of i128 would be taken apart again. */
-static bool fits_lanes(enum rt_phys p)
-{
-    return p != RT_STR && p != RT_I128;
-}
-
-bool cg_expr_lanes(const struct cg_mod *m, int e)
-{
-    const struct pl_expr *x = expr_of(m, e);
-    bool set = x->op == FE_IN_SET && cg_set_small(m, x);
-    if ((!branch_free[x->op] && !set) || x->fail || x->outlined || !fits_lanes(x->phys))
-        return false;
-    for (int i = 0; i < x->nargs; i++)
-        if (!cg_expr_lanes(m, x->args[i]))
-            return false;
-    return true;
 }
 
 LLVMValueRef cg_true(struct cg_fn *f, struct cg_val v)

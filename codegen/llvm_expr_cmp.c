@@ -100,12 +100,6 @@ struct cg_val cgl_compare(struct cg_fn *f, const struct pl_expr *e)
 
 /* --- sets --- */
 
-bool cg_set_small(const struct cg_mod *m, const struct pl_expr *e)
-{
-    enum rt_phys p = cg_arg_phys(m, e, 0);
-    return (p == RT_I32 || p == RT_I64) && m->prog->spec->args[e->arg].nset <= CG_SMALL_SET;
-}
-
 /* One comparison per element, of a row or of all lanes. */
 static LLVMValueRef in_small_set(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef x)
 {
@@ -159,6 +153,5 @@ static LLVMValueRef in_large_set(struct cg_fn *f, const struct pl_expr *e, struc
 struct cg_val cgl_in_set(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val x = cg_expr(f, e->args[0]);
-    bool small = cg_set_small(f->m, e);
-    return (struct cg_val){.v = small ? in_small_set(f, e, x.v) : in_large_set(f, e, x), .valid = x.valid};
+    return (struct cg_val){.v = e->scanned ? in_small_set(f, e, x.v) : in_large_set(f, e, x), .valid = x.valid};
 }

@@ -1,8 +1,8 @@
-/* Three-valued logic, choice and membership. An argument that is guarded (it may raise, or is
- * dear) is evaluated only when reached, from left to right; the others are combined freely. */
+/* Three-valued logic, choice and membership. An argument that is lazy (it may raise, or is
+ * dear: planner/evaluate.c) is evaluated only when reached, from left to right; the others are combined freely. */
 #include "codegen/llvm_build.h"
 
-/* Exits of a chain of guarded arguments: where from, and the value there. */
+/* Exits of a chain of lazy arguments: where from, and the value there. */
 struct exits {
     int n;
     struct cg_val *vals;
@@ -66,12 +66,12 @@ struct terms {
     struct cg_val x; /* IN: what is looked for */
 };
 
-static bool term_guarded(struct cg_fn *f, const struct terms *t, int i)
+static bool term_lazy(struct cg_fn *f, const struct terms *t, int i)
 {
     const struct pl_expr *e = t->e;
     if (t->in && !cg_phys_cheap(cg_arg_phys(f->m, e, 0)))
         return true;
-    return cg_expr_guarded(f->m, e->args[t->first + i]);
+    return cg_expr_of(f->m, e->args[t->first + i])->lazy_cpu;
 }
 
 static struct cg_val term(struct cg_fn *f, const struct terms *t, int i)
@@ -88,7 +88,7 @@ static struct cg_val kleene(struct cg_fn *f, bool any, const struct terms *t)
     struct exits x = exits_new(f, t->n + 1);
     struct cg_val acc = term(f, t, 0);
     for (int i = 1; i < t->n; i++) {
-        if (term_guarded(f, t, i)) {
+        if (term_lazy(f, t, i)) {
             LLVMValueRef decided = any ? cg_true(f, acc) : is_false(f, acc);
             LLVMBasicBlockRef more = l_block(f, "more");
             exits_add(f, &x, acc);
@@ -125,10 +125,10 @@ struct cg_val cgl_is_null(struct cg_fn *f, const struct pl_expr *e)
     return (struct cg_val){.v = a.valid ? l_not(f, a.valid) : cg_const(f, RT_BOOL, 0)};
 }
 
-static bool any_guarded(struct cg_fn *f, const struct pl_expr *e)
+static bool any_lazy(struct cg_fn *f, const struct pl_expr *e)
 {
     for (int i = 1; i < e->nargs; i++)
-        if (cg_expr_guarded(f->m, e->args[i]))
+        if (cg_expr_of(f->m, e->args[i])->lazy_cpu)
             return true;
     return false;
 }
@@ -173,7 +173,7 @@ static struct cg_val case_branches(struct cg_fn *f, const struct pl_expr *e)
 
 struct cg_val cgl_case_when(struct cg_fn *f, const struct pl_expr *e)
 {
-    return any_guarded(f, e) ? case_branches(f, e) : case_selects(f, e);
+    return any_lazy(f, e) ? case_branches(f, e) : case_selects(f, e);
 }
 
 static struct cg_val coalesce_selects(struct cg_fn *f, const struct pl_expr *e)
@@ -206,5 +206,5 @@ static struct cg_val coalesce_branches(struct cg_fn *f, const struct pl_expr *e)
 
 struct cg_val cgl_coalesce(struct cg_fn *f, const struct pl_expr *e)
 {
-    return any_guarded(f, e) ? coalesce_branches(f, e) : coalesce_selects(f, e);
+    return any_lazy(f, e) ? coalesce_branches(f, e) : coalesce_selects(f, e);
 }

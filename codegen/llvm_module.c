@@ -69,7 +69,6 @@ static void build(struct cg_mod *m, struct hd_arena *a, const struct pl_program 
     hd_cleanup_add(&m->guarded, release, m);
     init_types(m);
     init_metadata(m);
-    m->guard = HD_NEWN(a, signed char, p->nexprs + 1);
     m->frames = HD_NEWN(a, struct cg_frame, p->npipelines + 1);
     m->words = HD_NEWN(a, LLVMValueRef, p->spec->nwords + 1);
     m->word_ptrs = HD_NEWN(a, LLVMValueRef, p->spec->nwords + 1);

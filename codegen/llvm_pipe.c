@@ -257,8 +257,7 @@ static void call_level(struct cg_fn *f, int level, struct cg_range r)
 static void expand(struct cg_fn *f, int k)
 {
     const struct pl_step *s = &f->pipe->steps[k];
-    /* Nested expansion can make one morsel long: that is where a stop has to be seen. */
-    if (pl_children(s->kind) == PL_CHILDREN_ALL || f->pipe->nlevels > 2)
+    if (s->polls)
         cg_check_stop(f);
     struct cg_range r = cg_step_range(f, s);
     if (s->splittable) {
@@ -300,7 +299,9 @@ void cg_pipeline(struct cg_mod *m, int index)
     const struct cg_job job = {index, ENTRY, 0};
     struct cg_fn *f = range_open(m, &job);
     l_need(f, l_icmp(f, LLVMIntSLT, f->begin, f->end), f->exit, "some");
-    if (!f->pipe->tile || !cg_tile_loop(f)) {
+    if (f->pipe->cpu_tile.steps) {
+        cg_tile_loop(f);
+    } else {
         struct cg_loop l = cg_loop_open(f, f->begin, f->end);
         cg_bind_source(f, l.i);
         cg_steps_from(f, 0);

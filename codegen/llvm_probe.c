@@ -78,7 +78,7 @@ static struct cg_range hash_range(struct cg_fn *f, const struct pl_step *s, LLVM
     const struct rt_state *st = &m->prog->spec->states[s->state];
     struct cg_val *keys = HD_NEWN(m->arena, struct cg_val, s->nkeys);
     HD_ASSERT(s->nkeys == st->nkeys);
-    bool parts = f->frame && s->nkeys > PL_PART_KEYS;
+    bool parts = s->key_parts;
     int number = (int)(s - f->pipe->steps);
     LLVMValueRef h = parts ? cg_call_hash(f, number, s->null_equal ? NULL : miss) : eval_keys(f, s, keys, miss);
     LLVMValueRef mask = cg_arg_word(f, s->a_mask, 0), slots = cg_arg_ptr(f, s->a_slots);

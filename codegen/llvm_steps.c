@@ -143,18 +143,18 @@ static struct cg_val load_column(struct cg_fn *f, const struct pl_step *s, LLVMV
     return v;
 }
 
-/* The CG_LANES validity bits that start at any row: one byte more may hold the last of them. */
+/* The PL_CPU_VECTOR_ROWS validity bits that start at any row: one byte more may hold the last of them. */
 static LLVMValueRef valid_bits(struct cg_fn *f, const struct pl_step *s, LLVMValueRef first)
 {
     struct cg_mod *m = f->m;
-    LLVMTypeRef word = LLVMIntTypeInContext(m->ctx, CG_LANES), wide = m->i32;
+    LLVMTypeRef word = LLVMIntTypeInContext(m->ctx, PL_CPU_VECTOR_ROWS), wide = m->i32;
     LLVMValueRef bits = cg_arg_ptr(f, s->a_valid), three = l_i64(f, 3);
-    LLVMValueRef last = l_add(f, first, l_i64(f, CG_LANES - 1));
+    LLVMValueRef last = l_add(f, first, l_i64(f, PL_CPU_VECTOR_ROWS - 1));
     LLVMValueRef lo_at = l_index(f, m->i8, bits, l_lshr(f, first, three));
     LLVMValueRef hi_at = l_index(f, m->i8, bits, l_lshr(f, last, three));
     LLVMValueRef lo = l_zext(f, l_load_const(f, word, lo_at, 1), wide);
     LLVMValueRef hi = l_zext(f, l_load_const(f, m->i8, hi_at, 1), wide);
-    LLVMValueRef both = l_or(f, lo, l_shl(f, hi, l_i32(f, CG_LANES)));
+    LLVMValueRef both = l_or(f, lo, l_shl(f, hi, l_i32(f, PL_CPU_VECTOR_ROWS)));
     LLVMValueRef shift = l_trunc(f, l_and(f, first, l_i64(f, 7)), wide);
     return l_trunc(f, l_lshr(f, both, shift), word);
 }
@@ -163,7 +163,7 @@ void cg_step_load_lanes(struct cg_fn *f, const struct pl_step *s, LLVMValueRef f
 {
     struct cg_val v = load_stored(f, s, first);
     if (s->a_valid >= 0)
-        v.valid = l_bitcast(f, valid_bits(f, s, first), LLVMVectorType(f->m->i1, CG_LANES));
+        v.valid = l_bitcast(f, valid_bits(f, s, first), LLVMVectorType(f->m->i1, PL_CPU_VECTOR_ROWS));
     f->slots[s->slot] = v;
 }
 

@@ -1,6 +1,6 @@
-/* The predicates of a table scan, evaluated for a tile of CG_TILE rows at a time. The survivors of
+/* The predicates of a table scan, evaluated for a tile of PL_CPU_TILE_ROWS rows at a time. The survivors of
  * a tile are the bits of one word, and the other steps run once per bit. Neighbouring filters
- * form a group, which is a loop over vectors of CG_LANES rows that LLVM cuts to what the machine
+ * form a group, which is a loop over vectors of PL_CPU_VECTOR_ROWS rows that LLVM cuts to what the machine
  * has; it is kept as a loop, because code for whole tiles takes several times as long to compile
  * and runs no faster. After each group a tile without survivors is left, so later columns are
  * touched only where they decide.
@@ -12,66 +12,20 @@
  * has, as tables of less than a tile are not scanned in this way, and their bits are cleared. */
 #include "codegen/llvm_build.h"
 
-static bool loads_lanes(const struct pl_pipeline *p, const struct pl_step *s)
-{
-    const struct fe_table_column *c = &s->table->cols[s->column];
-    enum rt_phys phys = p->slots[s->slot].phys;
-    return s->row_slot == p->source_slot && !s->row_nullable && c->storage != FE_STORE_TEXT && phys != RT_STR &&
-           phys != RT_I128 && c->width <= 8;
-}
-
-static bool step_lanes(const struct cg_fn *f, const struct pl_step *s)
-{
-    if (!(pl_step_form(s->kind)->tile & PL_TILE_ROWS))
-        return false;
-    return s->kind == PL_STEP_LOAD_COLUMN ? loads_lanes(f->pipe, s) : cg_expr_lanes(f->m, s->expr);
-}
-
-/* Steps up to the last filter before the first step that does not work on vectors. */
-static int tiled_steps(const struct cg_fn *f)
-{
-    int n = 0, most = HD_MIN(f->pipe->tile_steps, f->pipe->nsteps);
-    for (int k = 0; k < most && step_lanes(f, &f->pipe->steps[k]); k++)
-        if (f->pipe->steps[k].kind == PL_STEP_FILTER)
-            n = k + 1;
-    return n;
-}
-
-/* --- slots that survivors need again --- */
-
-/* Among the first n steps, those whose slots are used, directly or through a LET. */
-static bool *needed_steps(const struct cg_fn *f, int n, bool *used)
-{
-    bool *need = HD_NEWN(f->m->arena, bool, n + 1);
-    for (int k = n - 1; k >= 0; k--) {
-        const struct pl_step *s = &f->pipe->steps[k];
-        need[k] = s->kind != PL_STEP_FILTER && used[s->slot];
-        if (need[k])
-            pl_step_reads(f->m->prog->exprs, s, used);
-    }
-    return need;
-}
-
-static bool *new_used(const struct cg_fn *f)
-{
-    return HD_NEWN(f->m->arena, bool, f->pipe->nslots + 1);
-}
-
-static bool *needed_later(const struct cg_fn *f, int n)
-{
-    bool *used = new_used(f);
-    for (int k = n; k < f->pipe->nsteps; k++)
-        pl_step_reads(f->m->prog->exprs, &f->pipe->steps[k], used);
-    pl_sink_reads(f->m->prog->exprs, &f->pipe->sink, used);
-    return needed_steps(f, n, used);
-}
-
+/* Steps before the filters first .. end - 1 whose values these look at, directly or through a LET. */
 static bool *needed_by_filters(const struct cg_fn *f, int first, int end)
 {
-    bool *used = new_used(f);
+    const struct pl_expr *exprs = f->m->prog->exprs;
+    bool *read = HD_NEWN(f->m->arena, bool, f->pipe->nslots + 1), *need = HD_NEWN(f->m->arena, bool, first + 1);
     for (int k = first; k < end; k++)
-        pl_step_reads(f->m->prog->exprs, &f->pipe->steps[k], used);
-    return needed_steps(f, first, used);
+        pl_step_reads(exprs, &f->pipe->steps[k], read);
+    for (int k = first - 1; k >= 0; k--) {
+        const struct pl_step *s = &f->pipe->steps[k];
+        need[k] = s->slot >= 0 && read[s->slot];
+        if (need[k])
+            pl_step_reads(exprs, s, read);
+    }
+    return need;
 }
 
 /* --- the word of survivors --- */
@@ -82,13 +36,13 @@ static void count_word(struct cg_fn *f, int counter, LLVMValueRef word)
         cg_count(f, counter, cg_intrinsic(f, "llvm.ctpop", f->m->i64, &word, 1));
 }
 
-/* Bits of the CG_LANES rows from `row` that pass the filters first .. end - 1, as a word. */
+/* Bits of the PL_CPU_VECTOR_ROWS rows from `row` that pass the filters first .. end - 1, as a word. */
 static LLVMValueRef lanes_word(struct cg_fn *f, int first, int end, LLVMValueRef row)
 {
-    LLVMTypeRef bits = LLVMIntTypeInContext(f->m->ctx, CG_LANES);
+    LLVMTypeRef bits = LLVMIntTypeInContext(f->m->ctx, PL_CPU_VECTOR_ROWS);
     bool *need = needed_by_filters(f, first, end);
     LLVMValueRef pass = NULL;
-    f->lanes = CG_LANES;
+    f->lanes = PL_CPU_VECTOR_ROWS;
     for (int i = 0; i < first; i++) {
         const struct pl_step *s = &f->pipe->steps[i];
         if (need[i] && s->kind == PL_STEP_LOAD_COLUMN)
@@ -112,13 +66,13 @@ static LLVMValueRef group_word(struct cg_fn *f, int first, int end, LLVMValueRef
     LLVMValueRef at = l_phi(f, m->i64), word = l_phi(f, m->i64);
     LLVMValueRef bits = lanes_word(f, first, end, l_add(f, row, at));
     LLVMValueRef more = l_or(f, word, l_shl(f, bits, at));
-    LLVMValueRef next = l_add(f, at, l_i64(f, CG_LANES));
+    LLVMValueRef next = l_add(f, at, l_i64(f, PL_CPU_VECTOR_ROWS));
     LLVMBasicBlockRef last = l_here(f);
     l_incoming(at, l_i64(f, 0), from);
     l_incoming(at, next, last);
     l_incoming(word, l_i64(f, 0), from);
     l_incoming(word, more, last);
-    LLVMValueRef left = l_icmp(f, LLVMIntULT, next, l_i64(f, CG_TILE));
+    LLVMValueRef left = l_icmp(f, LLVMIntULT, next, l_i64(f, PL_CPU_TILE_ROWS));
     cg_keep_rolled(f, LLVMBuildCondBr(f->b, left, body, done));
     l_goto(f, done);
     return more;
@@ -152,8 +106,7 @@ static LLVMValueRef tile_word(struct cg_fn *f, int n, LLVMValueRef row, LLVMValu
 
 /* --- survivors --- */
 
-static void survivors(struct cg_fn *f, int n, const bool *need, LLVMValueRef first, LLVMValueRef word,
-                      LLVMBasicBlockRef advance)
+static void survivors(struct cg_fn *f, LLVMValueRef first, LLVMValueRef word, LLVMBasicBlockRef advance)
 {
     struct cg_mod *m = f->m;
     LLVMBasicBlockRef from = l_here(f), body = l_block(f, "bit"), latch = l_block(f, "nextbit");
@@ -165,10 +118,10 @@ static void survivors(struct cg_fn *f, int n, const bool *need, LLVMValueRef fir
     LLVMValueRef bit = cg_intrinsic(f, "llvm.cttz", m->i64, args, 2);
     f->next = latch;
     cg_bind_source(f, l_add(f, first, bit));
-    for (int k = 0; k < n; k++)
-        if (need[k])
+    for (int k = 0; k < f->pipe->cpu_tile.steps; k++)
+        if (f->pipe->cpu_tile.again[k])
             cg_step(f, &f->pipe->steps[k]);
-    cg_steps_from(f, n);
+    cg_steps_from(f, f->pipe->cpu_tile.steps);
     l_goto(f, latch);
     LLVMValueRef rest = l_and(f, left, l_sub(f, left, l_i64(f, 1)));
     l_incoming(left, rest, latch);
@@ -180,7 +133,7 @@ static void survivors(struct cg_fn *f, int n, const bool *need, LLVMValueRef fir
 static LLVMValueRef place_tile(struct cg_fn *f, LLVMValueRef first, LLVMValueRef *bits)
 {
     LLVMTypeRef t = f->m->i64;
-    LLVMValueRef tile = l_i64(f, CG_TILE), all = l_i64(f, -1);
+    LLVMValueRef tile = l_i64(f, PL_CPU_TILE_ROWS), all = l_i64(f, -1);
     LLVMValueRef back[] = {l_sub(f, f->end, tile), l_i64(f, 0)};
     LLVMValueRef most[] = {first, cg_intrinsic(f, "llvm.smax", t, back, 2)};
     LLVMValueRef at = cg_intrinsic(f, "llvm.smin", t, most, 2);
@@ -191,12 +144,8 @@ static LLVMValueRef place_tile(struct cg_fn *f, LLVMValueRef first, LLVMValueRef
     return at;
 }
 
-bool cg_tile_loop(struct cg_fn *f)
+void cg_tile_loop(struct cg_fn *f)
 {
-    int n = tiled_steps(f);
-    if (!n || f->pipe->spec->table->rows < CG_TILE)
-        return false;
-    bool *need = needed_later(f, n);
     LLVMBasicBlockRef from = l_here(f), tile = l_block(f, "tile");
     LLVMBasicBlockRef advance = l_block(f, "advance");
     LLVMValueRef bits;
@@ -204,13 +153,12 @@ bool cg_tile_loop(struct cg_fn *f)
     l_goto(f, tile);
     LLVMValueRef first = l_phi(f, f->m->i64);
     LLVMValueRef row = place_tile(f, first, &bits);
-    LLVMValueRef word = tile_word(f, n, row, bits, advance);
-    survivors(f, n, need, row, word, advance);
+    LLVMValueRef word = tile_word(f, f->pipe->cpu_tile.steps, row, bits, advance);
+    survivors(f, row, word, advance);
     l_goto(f, advance);
-    LLVMValueRef next = LLVMBuildNSWAdd(f->b, first, l_i64(f, CG_TILE), "");
+    LLVMValueRef next = LLVMBuildNSWAdd(f->b, first, l_i64(f, PL_CPU_TILE_ROWS), "");
     l_incoming(first, f->begin, from);
     l_incoming(first, next, advance);
     l_cond(f, l_icmp(f, LLVMIntSLT, next, f->end), tile, f->exit);
     f->next = f->exit;
-    return true;
 }

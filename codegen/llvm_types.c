@@ -49,7 +49,7 @@ int cg_phys_size(enum rt_phys p)
 
 static LLVMValueRef const_splat(LLVMValueRef v, unsigned lanes)
 {
-    LLVMValueRef all[CG_LANES];
+    LLVMValueRef all[PL_CPU_VECTOR_ROWS];
     for (unsigned i = 0; i < lanes; i++)
         all[i] = v;
     return LLVMConstVector(all, lanes);

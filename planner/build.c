@@ -363,21 +363,23 @@ static void seal_level(struct ctx *c, struct pl_pipeline *q, const bool *defined
     struct pl_level *lv = &q->levels[l];
     lv->slots = HD_NEWN(c->a, int, q->nslots);
     for (int i = 0; i < q->nslots; i++)
-        if (used[i] && defined[i]) {
+        if (used[i] && defined[i])
             lv->slots[lv->nslots++] = i;
-            lv->bytes += rt_phys_size(q->slots[i].phys) + (q->slots[i].nullable ? 1 : 0);
-        }
 }
 
 static void seal_levels(struct ctx *c, struct pl_pipeline *q)
 {
     bool *defined = HD_NEWN(c->a, bool, q->nslots);
     defined[q->source_slot] = true;
+    int nlevels = 1;
+    for (int i = 0; i < q->nsteps; i++)
+        nlevels += pl_opens_level(q->steps[i].kind);
     q->nlevels = 1;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         if (pl_opens_level(s->kind)) {
             HD_ASSERT(q->nlevels < RT_MAX_LEVELS);
+            q->steps[i].polls = pl_children(s->kind) == PL_CHILDREN_ALL || nlevels > 2;
             int l = q->nlevels++;
             q->levels[l].first_step = i + 1;
             seal_level(c, q, defined, l);
@@ -386,63 +388,7 @@ static void seal_levels(struct ctx *c, struct pl_pipeline *q)
             defined[s->slot] = true;
     }
     q->spec->nlevels = q->nlevels;
-}
-
-static bool expr_is_cheap(const struct ctx *c, int e)
-{
-    const struct pl_expr *x = &c->exprs.v[e];
-    if (x->fail || x->phys == RT_STR || x->op == FE_LIKE || x->op == FE_IN_SET || x->op == FE_LOOKUP ||
-        x->op == FE_DIV || x->op == FE_MOD || x->op == FE_EXTRACT || x->phys == RT_I128)
-        return false;
-    for (int i = 0; i < x->nargs; i++)
-        if (!expr_is_cheap(c, x->args[i]))
-            return false;
-    return true;
-}
-
-/* A scan whose first steps are cheap filters evaluates them over a tile of rows at once. */
-static void seal_tile(struct ctx *c, struct pl_pipeline *q)
-{
-    if (q->spec->source != RT_SOURCE_TABLE || q->spec->table->rows < 4096)
-        return;
-    int last = 0, weight = 0;
-    for (int i = 0; i < q->nsteps; i++) {
-        const struct pl_step *s = &q->steps[i];
-        const struct pl_step_form *form = pl_step_form(s->kind);
-        bool load = form->subject == PL_OF_COLUMN && q->slots[s->slot].phys != RT_STR &&
-                    q->slots[s->slot].phys != RT_I128 && s->row_slot == q->source_slot;
-        bool filter = form->yields == PL_YIELDS_SOME && form->reads == PL_READS_EXPR && expr_is_cheap(c, s->expr);
-        if (!(form->tile & PL_TILE_ROWS) || (!load && !filter) || !pl_fits_tile(c, q, s, &weight))
-            break;
-        if (filter)
-            last = i + 1;
-    }
-    q->tile = last > 0;
-    q->tile_steps = last;
-}
-
-/* First steps over groups that look at nothing but the group, as far as the last that ends some. */
-static int group_tile_steps(struct ctx *c, const struct pl_pipeline *q)
-{
-    enum { STRIDE_MOST = 64 }; /* read whole, eight of a lane at once */
-    const struct rt_state *st = q->spec->source == RT_SOURCE_INDEX ? &c->states.v[q->spec->state] : NULL;
-    int last = 0, weight = 0;
-    if (!st || st->kind != RT_STATE_AGG_DENSE || st->range < 4096 || st->stride > STRIDE_MOST)
-        return 0;
-    for (int i = 0; i < q->nsteps; i++) {
-        const struct pl_step *s = &q->steps[i];
-        const struct pl_step_form *form = pl_step_form(s->kind);
-        bool here = form->reads == PL_READS_ROW && s->row_slot == q->source_slot && s->state == q->spec->state;
-        bool load = here && form->subject == PL_OF_FIELD && st->fields[s->field].phys != RT_STR &&
-                    q->slots[s->slot].nullable == (st->fields[s->field].valid_offset >= 0);
-        bool cheap = form->reads == PL_READS_EXPR && expr_is_cheap(c, s->expr);
-        bool ends = form->yields == PL_YIELDS_SOME && (here || cheap);
-        if (!(form->tile & PL_TILE_GROUPS) || (!load && !ends) || !pl_fits_tile(c, q, s, &weight))
-            break;
-        if (ends)
-            last = i + 1;
-    }
-    return last;
+    pl_lay_out_tuples(q);
 }
 
 /* Optimising a function costs milliseconds, running it unoptimised less than 0.1 us a row. */
@@ -624,8 +570,7 @@ static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, stru
     q->sink = p->sink;
     q->framed = p->framed;
     seal_levels(c, q);
-    seal_tile(c, q);
-    q->gpu_tile_steps = q->tile ? q->tile_steps : group_tile_steps(c, q);
+    pl_choose_tiles(c, q);
     q->unoptimised = q->nlevels == 1 && source_bound(c, q->spec) <= FEW_ROWS;
     seal_touched(c, q);
     seal_writes(c, q);
@@ -634,6 +579,7 @@ static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, stru
     pl_cut_parts(c, q);
     pl_choose_shape(q, c->opt.balance);
     pl_place_pipeline(c, q);
+    pl_size_kernel(q);
 }
 
 int pb_program(struct ctx *c, int result_state, struct pl_program **out)
@@ -645,6 +591,7 @@ int pb_program(struct ctx *c, int result_state, struct pl_program **out)
     pl_prune(c);
     for (int i = 0; i < c->pipes.n; i++)
         pl_frame(c, c->pipes.v[i]);
+    pl_choose_evaluation(c->a, c->exprs.v, c->exprs.n, c->args.v);
     g->arena = c->a;
     g->spec = s;
     g->nexprs = c->exprs.n;
@@ -665,6 +612,7 @@ int pb_program(struct ctx *c, int result_state, struct pl_program **out)
     pl_schedule(c, s);
     g->nnotes = c->notes.n;
     g->notes = c->notes.v;
+    g->gpu_far_args = s->nwords > HDD_PARAMETER_WORDS;
     *out = g;
     return 0;
 }

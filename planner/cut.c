@@ -5,7 +5,6 @@
 #include "planner/join.h"
 
 enum {
-    QUEUE_HEAD = HDD_QUEUE_BYTES + HDD_QUEUE_GIFT_BYTES + HDD_RANGE_BYTES * HDD_QUEUE_ENTRIES,
     QUEUES_MOST = 160 * 1024, /* of HDD_SHARED_BYTES; sinks take the rest (planner/place.c) */
     CARRIED_MOST = 256,       /* bytes of a tuple from which values are loaded again instead */
     ROWS_MOST = 512 /* bytes of row ids and computed values: from there rows are kept */
@@ -99,9 +98,10 @@ static int carried(struct ctx *c, const struct stream *s, const bool *want, bool
     return w.bytes + 4 * HD_MIN(w.nsmall, w.nmiddle) + 12 * w.nwide;
 }
 
-int pl_queue_bytes(int carried_bytes)
+/* Of a block's shared memory, for tuples of so many bytes, which are filled up to words. */
+static int queue_bytes(int carried_bytes)
 {
-    return HDD_BLOCK_WARPS * (QUEUE_HEAD + HDD_QUEUE_ENTRIES * (carried_bytes + HDD_TUPLE_ALIGN));
+    return pl_queue_bytes(carried_bytes + HDD_TUPLE_ALIGN);
 }
 
 /* Columns and fields that h comes from are loaded again when somebody asks next. */
@@ -133,7 +133,7 @@ int cut_before_level(struct ctx *c, struct stream *s, const bool *want, const ch
     const struct pipe *p = pipe_of(c, s);
     int bytes = carried(c, s, want, true);
     bool deep = p->level == RT_MAX_LEVELS - 1;
-    bool full = p->level > 0 && p->queue_bytes + pl_queue_bytes(bytes) > QUEUES_MOST;
+    bool full = p->level > 0 && p->queue_bytes + queue_bytes(bytes) > QUEUES_MOST;
     if (!deep && !full && bytes <= ROWS_MOST)
         return 0;
     pb_note(c, "%s: keeps the rows that come to it (%d levels below, %d bytes a row)", path, p->level + 1, bytes);
@@ -147,13 +147,13 @@ void cut_open_level(struct ctx *c, const struct stream *s, const bool *want)
 {
     struct pipe *p = pipe_of(c, s);
     int bytes = carried(c, s, want, false);
-    if (bytes > CARRIED_MOST || p->queue_bytes + pl_queue_bytes(bytes) > QUEUES_MOST) {
+    if (bytes > CARRIED_MOST || p->queue_bytes + queue_bytes(bytes) > QUEUES_MOST) {
         int stamp = ++c->stamp;
         for (int i = 0; i < s->ncols; i++)
             if (is_wanted(s, want, i))
                 forget(s->cols[i], stamp);
         bytes = carried(c, s, want, true);
     }
-    p->queue_bytes += pl_queue_bytes(bytes);
+    p->queue_bytes += queue_bytes(bytes);
     p->level++;
 }

@@ -187,7 +187,10 @@ void pl_frame(struct ctx *c, struct pipe *p); /* whether a pipeline is framed; i
 bool pl_fits_tile(struct ctx *c, const struct pl_pipeline *q, const struct pl_step *s, int *weight);
 void pl_cut_parts(struct ctx *c, struct pl_pipeline *q); /* runs of steps and outs */
 
-/* ---- place.c: what a GPU does with a finished pipeline */
+/* ---- tile.c: the steps that are evaluated for a tile of rows */
+void pl_choose_tiles(struct ctx *c, struct pl_pipeline *q);
+
+/* ---- place.c: where a GPU keeps the accumulators of a finished pipeline */
 void pl_place_pipeline(const struct ctx *c, struct pl_pipeline *q);
 
 /* ---- handles (handle.c) ------------------------------------------------------------------ */

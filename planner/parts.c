@@ -351,6 +351,7 @@ static void keys_of_step(struct framer *f, struct pipe *p, int at)
         at += p->steps.n - before;
     }
     p->steps.v[at].keys = keys;
+    p->steps.v[at].key_parts = true;
 }
 
 static void frame_steps(struct framer *f, struct pipe *p)
@@ -487,7 +488,7 @@ static void add_part(struct ctx *c, struct pl_part **parts, int *n, int first, i
 
 static void cut_steps(struct ctx *c, struct pl_pipeline *q)
 {
-    int first = HD_MAX(q->tile_steps, q->gpu_tile_steps), weight = 0;
+    int first = HD_MAX(q->cpu_tile.steps, q->gpu_tile.steps), weight = 0;
     for (int i = first; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         int n = weigh_step(c, s);

@@ -57,6 +57,10 @@ struct pl_expr {
     bool saturate;   /* RESCALE of I128: beyond 10^38 - 1 the result is +-10^38, nothing is raised */
     bool wild;       /* LIKE: the pattern has a `_`, which matches any byte */
     bool outlined;   /* code of its own, called where the value is needed; only in framed pipelines */
+    /* evaluate.c. As an argument of AND, OR, IN, CASE, COALESCE: computed only where it is asked for. */
+    bool lazy_cpu, lazy_gpu;
+    bool vector;     /* a CPU can compute it for PL_CPU_VECTOR_ROWS rows at once, given slots that it can */
+    bool scanned;    /* IN_SET: a CPU compares with one element after the other */
     int nargs;
     const int *args; /* expression indexes */
     int slot;        /* COL */
@@ -98,6 +102,8 @@ struct pl_step {
 #define X(name) int a_##name;
     PL_STEP_ARGS(X) /* rt_spec.args indexes, -1 none */
 #undef X
+    bool key_parts;           /* framed: hash and comparison of the keys are functions for PL_PART_KEYS each */
+    bool polls;               /* EXPAND_*: nested ranges can make one morsel long: a CPU looks here for a stop */
     bool splittable;          /* EXPAND_*: a range may be long: emit a level entry, split over threads */
     int level;                /* level of the loop nest this step runs in */
     double est;               /* estimated rows that reach it; < 0 unknown */
@@ -164,6 +170,16 @@ struct pl_sink {
     struct pl_part *parts;
 };
 
+/* The first steps (loads and filters of level 0 that cannot fail, no probes) are evaluated branch-free over a
+ * tile of rows into a selection, then the rest per survivor (tile.c). */
+struct pl_tile_steps {
+    int steps;   /* 0: none */
+    bool *early; /* by step: a load whose value the tile's filters look at */
+    bool *again; /* a load whose value survivors look at: they load it again */
+};
+/* Rows of a CPU's tile, whose survivors are the bits of one word, and rows in one vector. */
+enum { PL_CPU_TILE_ROWS = 64, PL_CPU_VECTOR_ROWS = 16 };
+
 struct pl_pipeline {
     struct rt_pipeline *spec; /* source, names; entry names are filled by codegen */
     int source_slot;          /* I32 slot: row id, row, index or code */
@@ -177,13 +193,15 @@ struct pl_pipeline {
         int first_step;  /* after the step that opened it; level 0: 0 */
         int nslots;      /* slots defined outside and used inside: what a tuple of this level carries */
         int *slots;
-        int bytes;       /* of carried slots */
+        int tuple_bytes, tuple_align; /* of the structure that holds them on a GPU */
     } levels[RT_MAX_LEVELS];
-    bool tile;           /* evaluate the first `tile_steps` steps (loads and filters of level 0 that cannot fail,
-                            no probes) branch-free over a tile of rows into a selection, then the rest per survivor */
-    int tile_steps;
-    int gpu_resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
-    int gpu_tile_steps; /* the same on a GPU, where a scan of dense groups has tiles as well; 0: none */
+    struct pl_tile_steps cpu_tile, gpu_tile; /* on a GPU, a scan of dense groups has tiles as well */
+    struct pl_gpu {
+        int resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
+        int shared_bytes;    /* of a block, at most: queues of levels and accumulators */
+        bool shared_at_launch; /* more than a kernel may declare */
+        int gift_bytes, slot_bytes; /* work that one warp hands to another, at most (struct rt_unit) */
+    } gpu;
     /* Compilers take more than linear time for a function. A pipeline whose code would be long is *framed*: its
      * slots lie in memory that its functions share, the frame, and runs of steps, of outs, and large expressions
      * are functions (planner/parts.c). Its index and the keys of its hash tables are slots. */
@@ -202,6 +220,7 @@ struct pl_program {
     struct pl_pipeline *pipelines; /* same order as spec->pipelines */
     int nnotes;
     const char **notes;  /* choices worth telling in explain, in plan order */
+    bool gpu_far_args;   /* the args vector is too long to be parameters of a kernel: they get its address */
 };
 
 struct pl_options {
@@ -245,8 +264,15 @@ void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read);
 void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *read);
 void pl_sink_reads(const struct pl_expr *exprs, const struct pl_sink *s, bool *read);
 
-/* cut.c: shared memory of a block for the queues of a level that carries so many bytes. */
-int pl_queue_bytes(int carried);
+/* evaluate.c: lazy_*, vector, scanned of n expressions. */
+void pl_choose_evaluation(struct hd_arena *a, struct pl_expr *exprs, int n, const struct rt_arg *args);
+/* tile.c: a CPU's tile of a scan, of the first `most` steps at most. */
+struct pl_tile_steps pl_cpu_tile(struct hd_arena *a, const struct pl_expr *exprs, const struct pl_pipeline *q,
+                                 int most);
+/* kernel.c: shared memory of a block for the queues of a level whose tuples have so many bytes. */
+int pl_queue_bytes(int tuple);
+void pl_lay_out_tuples(struct pl_pipeline *p);
+void pl_size_kernel(struct pl_pipeline *p); /* sums up what the kernel of a placed pipeline needs */
 /* shape.c: fills shape and balance of a sealed pipeline. */
 void pl_choose_shape(struct pl_pipeline *p, enum rt_balance forced);
 

@@ -101,6 +101,14 @@ static void print_where(const struct printer *w, const struct pl_step *s)
         print_slot(w, s->row_slot);
 }
 
+/* Loads of a tile that survivors do: beside the tile's own, or in its place. */
+static void print_again(const struct printer *w, int i)
+{
+    const struct pl_tile_steps *t = i < w->p->cpu_tile.steps ? &w->p->cpu_tile : &w->p->gpu_tile;
+    if (i < t->steps && t->again[i])
+        hd_strbuf_adds(w->o, t->early[i] ? " [again for survivors]" : " [for survivors]");
+}
+
 static void print_step(const struct printer *w, int i)
 {
     const struct pl_step *s = &w->p->steps[i];
@@ -128,6 +136,7 @@ static void print_step(const struct printer *w, int i)
         hd_strbuf_addc(w->o, ')');
     if (s->splittable)
         hd_strbuf_adds(w->o, " [split]");
+    print_again(w, i);
     if (yields != PL_YIELDS_ONE) /* which changes no number */
         print_est(w->o, s->est, counted_at(w, i));
     hd_show_end_line(w->o, line);
@@ -185,6 +194,17 @@ static void print_sink(const struct printer *w)
     hd_show_end_line(w->o, line);
 }
 
+static void print_tile(const struct printer *w)
+{
+    int cpu = w->p->cpu_tile.steps, gpu = w->p->gpu_tile.steps;
+    if (cpu == gpu && cpu)
+        hd_strbuf_addf(w->o, " [tile: %d steps]", cpu);
+    if (cpu != gpu && cpu)
+        hd_strbuf_addf(w->o, " [cpu: tile: %d steps]", cpu);
+    if (cpu != gpu && gpu)
+        hd_strbuf_addf(w->o, " [gpu: tile: %d steps]", gpu);
+}
+
 static void print_source(const struct printer *w)
 {
     const struct rt_pipeline *r = w->p->spec;
@@ -197,16 +217,15 @@ static void print_source(const struct printer *w)
     else
         hd_strbuf_addf(w->o, "%s %s", r->source == RT_SOURCE_ROWS ? "rows" : "indexes",
                        w->g->spec->states[r->state].name);
-    if (w->p->tile)
-        hd_strbuf_addf(w->o, " [tile: %d steps]", w->p->tile_steps);
-    else if (w->p->gpu_tile_steps)
-        hd_strbuf_addf(w->o, " [gpu: tile: %d steps]", w->p->gpu_tile_steps);
+    print_tile(w);
     if (w->p->framed)
         hd_strbuf_addf(w->o, " [framed: %d parts]", w->p->nparts + w->p->sink.nparts);
     if (w->p->unoptimised)
         hd_strbuf_adds(w->o, " [unoptimised]");
     if (r->shape != RT_SHAPE_STRAIGHT && r->shape != RT_SHAPE_ALL_ROWS) /* [tile] tells */
         hd_strbuf_addf(w->o, " [gpu: %s]", rt_shape_name(r->shape));
+    if (w->p->gpu.shared_bytes)
+        hd_strbuf_addf(w->o, " [gpu: %d bytes shared]", w->p->gpu.shared_bytes);
     if (r->ordered)
         hd_strbuf_adds(w->o, " [ordered]");
     hd_strbuf_addf(w->o, "    # %s", r->path);
@@ -275,6 +294,8 @@ void pl_print(struct hd_strbuf *out, const struct pl_program *g, const struct pl
     hd_strbuf_adds(out, "states\n");
     for (int i = 0; i < g->spec->nstates; i++)
         print_state(out, &g->spec->states[i], counted && !g->spec->states[i].range ? &counted->states[i] : NULL);
+    if (g->gpu_far_args)
+        hd_strbuf_addf(out, "arguments %d words [gpu: by address]\n", g->spec->nwords);
     print_order(out, g->spec);
     hd_strbuf_addf(out, "result %s\n", g->spec->states[g->spec->result_state].name);
 }

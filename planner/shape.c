@@ -63,7 +63,7 @@ static bool tiles_are_even(const struct pl_pipeline *p)
 static enum rt_shape choose(const struct pl_pipeline *p, enum rt_balance forced)
 {
     if (p->nlevels == 1)
-        return p->gpu_tile_steps ? RT_SHAPE_STRAIGHT : RT_SHAPE_ALL_ROWS;
+        return p->gpu_tile.steps ? RT_SHAPE_STRAIGHT : RT_SHAPE_ALL_ROWS;
     if (p->spec->ordered)
         return RT_SHAPE_NIFS;
     if (forced != RT_BALANCE_AUTO)
@@ -86,7 +86,7 @@ static int sharing_blocks(const struct pl_pipeline *p)
 {
     int bytes = 0;
     for (int l = 1; l < p->nlevels; l++)
-        bytes += pl_queue_bytes(p->levels[l].bytes);
+        bytes += pl_queue_bytes(p->levels[l].tuple_bytes);
     int fit = HDD_SHARED_BYTES / HD_MAX(bytes, 1);
     return fit <= HDD_RESIDENT_BLOCKS / 2 ? HD_MAX(fit, 1) : HDD_RESIDENT_BLOCKS;
 }
@@ -95,7 +95,7 @@ void pl_choose_shape(struct pl_pipeline *p, enum rt_balance forced)
 {
     struct rt_pipeline *r = p->spec;
     r->shape = choose(p, forced);
-    p->gpu_resident_blocks = r->shape == RT_SHAPE_AWS ? sharing_blocks(p) : 0;
+    p->gpu.resident_blocks = r->shape == RT_SHAPE_AWS ? sharing_blocks(p) : 0;
     r->balance = default_balance(r);
     if (!r->ordered && forced != RT_BALANCE_AUTO && (r->shape == RT_SHAPE_ANY || forced == RT_BALANCE_NONE))
         r->balance = forced;

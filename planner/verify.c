@@ -111,11 +111,23 @@ static void check_sink(const struct check *k)
     }
 }
 
+/* What is evaluated for rows of a tile at once ends rows or gives them a value, and nothing else. */
+static void check_tile(const struct check *k, const struct pl_tile_steps *t)
+{
+    CHECK(t->steps <= k->p->nsteps, "%s: a tile of %d steps", k->p->spec->name, t->steps);
+    for (int i = 0; i < t->steps; i++) {
+        const struct pl_step_form *form = pl_step_form(k->p->steps[i].kind);
+        CHECK(form->tile, "%s: step %d in a tile", k->p->spec->name, i);
+        CHECK(form->yields == PL_YIELDS_ONE || (!t->early[i] && !t->again[i]), "%s: step %d of a tile has no value",
+              k->p->spec->name, i);
+    }
+}
+
 /* Runs of steps hold no step that opens a level; outs are in one run each. */
 static void check_parts(const struct check *k)
 {
     const struct pl_pipeline *p = k->p;
-    int end = HD_MAX(p->tile_steps, p->gpu_tile_steps), outs = 0;
+    int end = HD_MAX(p->cpu_tile.steps, p->gpu_tile.steps), outs = 0;
     CHECK(p->framed || (p->nparts == 0 && p->sink.nparts == 0), "%s: parts without a frame", p->spec->name);
     for (int i = 0; i < p->nparts; i++) {
         const struct pl_part *q = &p->parts[i];
@@ -168,6 +180,8 @@ void pl_verify(const struct pl_program *g)
         for (int s = 0; s < k.p->nsteps; s++)
             check_step(&k, &k.p->steps[s]);
         check_sink(&k);
+        check_tile(&k, &k.p->cpu_tile);
+        check_tile(&k, &k.p->gpu_tile);
         check_parts(&k);
         check_copies(&k);
     }

@@ -336,6 +336,8 @@ void fx_compile(struct fx *x)
     hd_err_init(&err);
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
+    pl_choose_evaluation(&x->arena, x->exprs, x->prog.nexprs, x->args);
+    x->p->cpu_tile = pl_cpu_tile(&x->arena, x->exprs, x->p, x->tile_steps);
     dump(x);
     HD_ASSERT(cg_llvm_emit(&x->arena, &x->prog, &x->opt, &x->art, &err) == 0);
     LLVMOrcThreadSafeContextRef tsc = LLVMOrcCreateNewThreadSafeContext();

@@ -33,6 +33,7 @@ struct fx {
     struct rt_pipeline spipes[FX_PIPES];
     struct pl_pipeline pipes[FX_PIPES];
     struct pl_pipeline *p; /* the one being built */
+    int tile_steps;        /* of it, at most: those that do not fit a CPU's tile end it; 0: no tile */
     struct hdd_thread thread;
     void *local[FX_STATES];
     uint64_t counters[FX_ITEMS];

@@ -341,14 +341,14 @@ static void tile_filters_agree_with_c(void **state)
             x->p->nsteps = S + 1;
             tiled++;
         }
-        x->p->tile = true;
-        x->p->tile_steps = x->p->nsteps;
+        x->tile_steps = x->p->nsteps;
         int sum = fx_state(x, RT_STATE_AGG_SCALAR, 8);
         fx_field(x, sum, RT_I64, 0, -1);
         x->p->sink.kind = PL_SINK_AGG_SCALAR;
         x->p->sink.state = sum;
         fx_out(x, 0, -1, FE_AGG_COUNT_STAR);
         fx_compile(x);
+        assert_true(wide || x->p->cpu_tile.steps > 0);
         int64_t want = 0;
         for (int i = 0; i < N; i++) {
             struct result r = cases[k].expect(&in[i]);

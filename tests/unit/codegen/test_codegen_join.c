@@ -587,7 +587,9 @@ static void stop_ends_an_expansion(void **s)
     struct fx *x = fx_new();
     fx_pipe(x, RT_SOURCE_TABLE);
     int r = fx_slot(x, RT_I32, false);
-    fx_step(x, PL_STEP_EXPAND_ALL, r)->a_nrows = fx_arg(x, RT_ARG_STATE_NROWS, RT_I64, 5);
+    struct pl_step *all = fx_step(x, PL_STEP_EXPAND_ALL, r);
+    all->polls = true;
+    all->a_nrows = fx_arg(x, RT_ARG_STATE_NROWS, RT_I64, 5);
     fx_open_level(x, 0);
     int rows = pair_sink(x);
     fx_out(x, 1, fx_col(x, r), FE_AGG_ANY);

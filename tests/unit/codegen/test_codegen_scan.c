@@ -59,8 +59,7 @@ static struct fx *make_q6(bool tile, bool nullable_qty, int *sum)
     fx_load(x, q, t, 2, 0);
     fx_filter(x, fx_op(x, FE_LT, RT_BOOL, 2, fx_col(x, q), fx_int(x, RT_I32, 24)));
     fx_load(x, p, t, 3, 0);
-    x->p->tile = tile;
-    x->p->tile_steps = x->p->nsteps - 1;
+    x->tile_steps = tile ? x->p->nsteps - 1 : 0;
     *sum = fx_state(x, RT_STATE_AGG_SCALAR, 16);
     fx_field(x, *sum, RT_I64, 0, -1);
     fx_field(x, *sum, RT_I64, 8, -1);

@@ -1,0 +1,62 @@
+/* What the kernel of a pipeline needs of a block's shared memory, and of memory to hand work over: the layout
+ * of the tuples that levels carry, queues of them per warp (templates/nifs.cuh), and accumulators. */
+#include "planner/pipeline.h"
+
+static int align_up(int x, int a)
+{
+    return (x + a - 1) / a * a;
+}
+
+/* Size and alignment of a value as a member of a structure: its class, or that and whether it is NULL. */
+static void value_layout(const struct pl_slot *s, int *size, int *align)
+{
+    static const int sizes[] = {1, 4, 8, 16, 8, 16}, aligns[] = {1, 4, 8, 16, 8, 8};
+    *align = aligns[s->phys];
+    *size = s->nullable ? align_up(sizes[s->phys] + 1, *align) : sizes[s->phys];
+}
+
+static void lay_out_tuple(const struct pl_pipeline *p, struct pl_level *l)
+{
+    l->tuple_align = HDD_TUPLE_ALIGN;
+    l->tuple_bytes = 0;
+    for (int i = 0; i < l->nslots; i++) {
+        int bytes, align;
+        value_layout(&p->slots[l->slots[i]], &bytes, &align);
+        l->tuple_bytes = align_up(l->tuple_bytes, align) + bytes;
+        l->tuple_align = HD_MAX(l->tuple_align, align);
+    }
+    l->tuple_bytes = HD_MAX(align_up(l->tuple_bytes, l->tuple_align), HDD_TUPLE_ALIGN);
+}
+
+void pl_lay_out_tuples(struct pl_pipeline *p)
+{
+    for (int l = 1; l < p->nlevels; l++)
+        lay_out_tuple(p, &p->levels[l]);
+}
+
+/* What a warp gives away of a queue is the whole of it. */
+static int queue_gift_bytes(int tuple)
+{
+    return HDD_QUEUE_GIFT_BYTES + HDD_QUEUE_ENTRIES * (HDD_RANGE_BYTES + tuple);
+}
+
+int pl_queue_bytes(int tuple)
+{
+    return HDD_BLOCK_WARPS * (HDD_QUEUE_BYTES + queue_gift_bytes(tuple));
+}
+
+void pl_size_kernel(struct pl_pipeline *p)
+{
+    struct pl_gpu *g = &p->gpu;
+    int gift = HDD_SCAN_GIFT_BYTES, tuple = 0;
+    g->shared_bytes = p->sink.shared_bytes;
+    for (int l = 1; l < p->nlevels; l++) {
+        int bytes = p->levels[l].tuple_bytes;
+        tuple = HD_MAX(tuple, bytes);
+        gift = HD_MAX(gift, queue_gift_bytes(bytes));
+        g->shared_bytes += pl_queue_bytes(bytes);
+    }
+    g->gift_bytes = align_up(gift, 16);
+    g->slot_bytes = HDD_SLOT_BYTES + align_up(tuple, 16);
+    g->shared_at_launch = g->shared_bytes > HDD_SHARED_DECLARED;
+}

@@ -1,0 +1,125 @@
+/* Tiles: the first steps of a pipeline, cheap filters and what they look at, are evaluated for many rows at
+ * once, without branches, into a selection; the other steps run per survivor. What survivors need of the
+ * values in a tile they load again: they are few, and the tile's registers are free by then. */
+#include "planner/lower.h"
+
+static bool expr_is_cheap(const struct ctx *c, int e)
+{
+    const struct pl_expr *x = &c->exprs.v[e];
+    if (x->fail || x->phys == RT_STR || x->op == FE_LIKE || x->op == FE_IN_SET || x->op == FE_LOOKUP ||
+        x->op == FE_DIV || x->op == FE_MOD || x->op == FE_EXTRACT || x->phys == RT_I128)
+        return false;
+    for (int i = 0; i < x->nargs; i++)
+        if (!expr_is_cheap(c, x->args[i]))
+            return false;
+    return true;
+}
+
+/* A scan whose first steps are cheap filters evaluates them over a tile of rows. */
+static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q)
+{
+    int last = 0, weight = 0;
+    if (q->spec->source != RT_SOURCE_TABLE || q->spec->table->rows < 4096)
+        return 0;
+    for (int i = 0; i < q->nsteps; i++) {
+        const struct pl_step *s = &q->steps[i];
+        const struct pl_step_form *form = pl_step_form(s->kind);
+        bool load = form->subject == PL_OF_COLUMN && q->slots[s->slot].phys != RT_STR &&
+                    q->slots[s->slot].phys != RT_I128 && s->row_slot == q->source_slot;
+        bool filter = form->yields == PL_YIELDS_SOME && form->reads == PL_READS_EXPR && expr_is_cheap(c, s->expr);
+        if (!(form->tile & PL_TILE_ROWS) || (!load && !filter) || !pl_fits_tile(c, q, s, &weight))
+            break;
+        if (filter)
+            last = i + 1;
+    }
+    return last;
+}
+
+/* First steps over groups that look at nothing but the group, as far as the last that ends some. */
+static int group_tile_steps(struct ctx *c, const struct pl_pipeline *q)
+{
+    enum { STRIDE_MOST = 64 }; /* read whole, eight of a lane at once */
+    const struct rt_state *st = q->spec->source == RT_SOURCE_INDEX ? &c->states.v[q->spec->state] : NULL;
+    int last = 0, weight = 0;
+    if (!st || st->kind != RT_STATE_AGG_DENSE || st->range < 4096 || st->stride > STRIDE_MOST)
+        return 0;
+    for (int i = 0; i < q->nsteps; i++) {
+        const struct pl_step *s = &q->steps[i];
+        const struct pl_step_form *form = pl_step_form(s->kind);
+        bool here = form->reads == PL_READS_ROW && s->row_slot == q->source_slot && s->state == q->spec->state;
+        bool load = here && form->subject == PL_OF_FIELD && st->fields[s->field].phys != RT_STR &&
+                    q->slots[s->slot].nullable == (st->fields[s->field].valid_offset >= 0);
+        bool cheap = form->reads == PL_READS_EXPR && expr_is_cheap(c, s->expr);
+        bool ends = form->yields == PL_YIELDS_SOME && (here || cheap);
+        if (!(form->tile & PL_TILE_GROUPS) || (!load && !ends) || !pl_fits_tile(c, q, s, &weight))
+            break;
+        if (ends)
+            last = i + 1;
+    }
+    return last;
+}
+
+/* ---- vectors of a CPU ------------------------------------------------------------------------ */
+
+static bool loads_vector(const struct pl_pipeline *q, const struct pl_step *s)
+{
+    const struct fe_table_column *c = &s->table->cols[s->column];
+    enum rt_phys phys = q->slots[s->slot].phys;
+    return s->row_slot == q->source_slot && !s->row_nullable && c->storage != FE_STORE_TEXT && phys != RT_STR &&
+           phys != RT_I128 && c->width <= 8;
+}
+
+static bool step_is_vector(const struct pl_expr *exprs, const struct pl_pipeline *q, const struct pl_step *s)
+{
+    if (!(pl_step_form(s->kind)->tile & PL_TILE_ROWS))
+        return false;
+    return pl_step_form(s->kind)->subject == PL_OF_COLUMN ? loads_vector(q, s) : exprs[s->expr].vector;
+}
+
+/* ---- values of a tile -------------------------------------------------------------------------- */
+
+/* Steps of the tile whose values its own filters look at, directly or through a LET, and the same for the
+ * steps behind it. Values at a row that a load names are no business of a tile, whose rows are known. */
+static bool *read_by(struct hd_arena *a, const struct pl_expr *exprs, const struct pl_pipeline *q, int steps,
+                     bool survivors)
+{
+    bool *read = HD_NEWN(a, bool, q->nslots + 1), *need = HD_NEWN(a, bool, steps + 1);
+    for (int i = survivors ? steps : 0; i < (survivors ? q->nsteps : steps); i++)
+        if (survivors || pl_step_form(q->steps[i].kind)->yields == PL_YIELDS_SOME)
+            pl_step_reads(exprs, &q->steps[i], read);
+    if (survivors)
+        pl_sink_reads(exprs, &q->sink, read);
+    for (int i = steps - 1; i >= 0; i--) {
+        const struct pl_step *s = &q->steps[i];
+        need[i] = s->slot >= 0 && read[s->slot];
+        if (need[i])
+            pl_step_reads(exprs, s, read);
+    }
+    return need;
+}
+
+static struct pl_tile_steps tile_of(struct hd_arena *a, const struct pl_expr *exprs, const struct pl_pipeline *q,
+                                    int steps)
+{
+    if (steps == 0)
+        return (struct pl_tile_steps){0};
+    return (struct pl_tile_steps){steps, read_by(a, exprs, q, steps, false), read_by(a, exprs, q, steps, true)};
+}
+
+struct pl_tile_steps pl_cpu_tile(struct hd_arena *a, const struct pl_expr *exprs, const struct pl_pipeline *q, int most)
+{
+    int steps = 0;
+    if (most > 0 && q->spec->table->rows < PL_CPU_TILE_ROWS)
+        most = 0;
+    for (int k = 0; k < most && step_is_vector(exprs, q, &q->steps[k]); k++)
+        if (pl_step_form(q->steps[k].kind)->yields == PL_YIELDS_SOME)
+            steps = k + 1;
+    return tile_of(a, exprs, q, steps);
+}
+
+void pl_choose_tiles(struct ctx *c, struct pl_pipeline *q)
+{
+    int scan = scan_tile_steps(c, q);
+    q->cpu_tile = pl_cpu_tile(c->a, c->exprs.v, q, scan);
+    q->gpu_tile = tile_of(c->a, c->exprs.v, q, scan ? scan : group_tile_steps(c, q));
+}
