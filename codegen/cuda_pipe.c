@@ -307,7 +307,7 @@ static const char *head(struct cu_unit *u, const struct rt_unit *unit)
     return cg_template_fill(u->arena, skeleton("head.cu.in"), slots, (int)HD_COUNT(slots));
 }
 
-static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
+static void emit_unit(struct cu_unit *u, struct rt_unit *out)
 {
     struct rt_pipeline *r = u->pipe->spec;
     const char *code = methods(u); /* first: the rest lists what it uses */
@@ -338,27 +338,21 @@ static int emit_unit(struct cu_unit *u, struct rt_unit *out, struct hd_err *err)
         {"TRAVERSE", traversal(r->shape)},
         {"KERNEL", kernel(u)},
     };
-    if (u->pipe->gpu.shared_bytes > HDD_SHARED_BYTES)
-        return HD_FAIL(err, UNSUPPORTED, r->path,
-                       "the rows between the joins of this pipeline need %u bytes of shared "
-                       "memory in a CUDA block, more than %u",
-                       (unsigned)u->pipe->gpu.shared_bytes, (unsigned)HDD_SHARED_BYTES);
     const char *first = head(u, out);
     out->head = strlen(first);
     out->text = hd_asprintf(u->arena, "%s%s", first,
                             cg_template_fill(u->arena, skeleton("pipeline.cu.in"), slots, (int)HD_COUNT(slots)));
     out->size = strlen(out->text);
     out->entry = u->name;
-    return 0;
 }
 
 int cg_cuda_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt,
-                 struct cg_cuda_artifact *out, struct hd_err *err)
+                 struct cg_cuda_artifact *out, struct hd_err *err HD_UNUSED)
 {
     out->nunits = p->npipelines;
     out->units = HD_NEWN(a, struct rt_unit, p->npipelines + 1);
     for (int i = 0; i < p->npipelines; i++)
-        HD_TRY(emit_unit(new_unit(a, p, i, opt), &out->units[i], err));
+        emit_unit(new_unit(a, p, i, opt), &out->units[i]);
     return 0;
 }
 

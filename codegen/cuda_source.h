@@ -17,8 +17,8 @@ struct cg_cuda_artifact {
     struct rt_unit *units; /* in the arena */
 };
 
-/* Fails with class UNSUPPORTED where a pipeline's levels need more shared memory than any
- * device has; the planner cuts pipelines so that none does (planner/cut.c). */
+/* Never fails: what a kernel has no room for the planner does not ask of it (planner/cut.c). Gives 0, as emitters
+ * of other backends do where they succeed. */
 int cg_cuda_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt,
                  struct cg_cuda_artifact *out, struct hd_err *err);
 /* Sources one after the other, for dumps. */

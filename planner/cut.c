@@ -2,7 +2,10 @@
  * wide: the rows so far are kept in a ROWS state, a new pipeline goes on from there. A level takes
  * an entry of the arrays that runtime and emitters have for RT_MAX_LEVELS, and on a GPU a queue in
  * the shared memory of each block, whose tuples hold what the level carries. */
+#include <limits.h>
+
 #include "planner/join.h"
+#include "planner/lower_arith.h"
 
 enum {
     QUEUES_MOST = 160 * 1024, /* of HDD_SHARED_BYTES; sinks take the rest (planner/place.c) */
@@ -23,17 +26,22 @@ struct carry {
     int nsmall, nmiddle, nwide, bytes;
 };
 
+static void carry_value(struct carry *w, enum rt_phys phys, bool nullable)
+{
+    int size = HD_MAX(4, rt_phys_size(phys));
+    w->nsmall += size == 4;
+    w->nmiddle += size == 8 || phys == RT_STR;
+    w->nwide += phys == RT_I128;
+    w->bytes += nullable && phys == RT_STR ? 24 : nullable ? 2 * size : size;
+}
+
 static void carry_slot(struct carry *w, int slot)
 {
     const struct pl_slot *s = &w->p->slots.v[slot];
-    int size = HD_MAX(4, rt_phys_size(s->phys));
     if (w->slots[slot])
         return;
     w->slots[slot] = true;
-    w->nsmall += size == 4;
-    w->nmiddle += size == 8 || s->phys == RT_STR;
-    w->nwide += s->phys == RT_I128;
-    w->bytes += s->nullable && s->phys == RT_STR ? 24 : s->nullable ? 2 * size : size;
+    carry_value(w, s->phys, s->nullable);
 }
 
 static void carry_handle(struct carry *w, struct handle *h);
@@ -87,13 +95,22 @@ static bool is_wanted(const struct stream *s, const bool *want, int i)
     return s->cols[i] && (!want || want[i]);
 }
 
-/* Bytes of a tuple from which the wanted columns can be had, at most. */
-static int carried(struct ctx *c, const struct stream *s, const bool *want, bool reload)
+/* A column that will be computed before the level, and is a value from then on. */
+static bool will_be_value(const struct handle *h, const bool *keys, int i)
+{
+    return keys && keys[i] && h->kind == H_EXPR && h->slot < 0;
+}
+
+/* Bytes of a tuple from which the wanted columns can be had, at most. keys: columns that the step which opens
+ * the level looks at (NULL: none). */
+static int carried(struct ctx *c, const struct stream *s, const bool *want, const bool *keys, bool reload)
 {
     struct carry w = {.c = c, .p = pipe_of(c, s), .reload = reload, .stamp = ++c->stamp};
     w.slots = HD_NEWN(c->a, bool, w.p->slots.n + 1);
     for (int i = 0; i < s->ncols; i++)
-        if (is_wanted(s, want, i))
+        if (is_wanted(s, want, i) && will_be_value(s->cols[i], keys, i))
+            carry_value(&w, lx_full_phys(s->cols[i]->type), s->cols[i]->nullable);
+        else if (is_wanted(s, want, i))
             carry_handle(&w, s->cols[i]);
     return w.bytes + 4 * HD_MIN(w.nsmall, w.nmiddle) + 12 * w.nwide;
 }
@@ -104,55 +121,69 @@ static int queue_bytes(int carried_bytes)
     return pl_queue_bytes(carried_bytes + HDD_TUPLE_ALIGN);
 }
 
-/* Columns and fields that h comes from are loaded again when somebody asks next. */
-static void forget(struct handle *h, int stamp);
+/* Columns and fields that h comes from are loaded again when somebody asks next, and values in slots from
+ * `computed` on are computed again. */
+static void forget(struct handle *h, int computed, int stamp);
 
-static void forget_expr(const struct fe_expr *e, struct handle *const *env, int stamp)
+static void forget_expr(const struct fe_expr *e, struct handle *const *env, int computed, int stamp)
 {
     if (e->op == FE_COL)
-        forget(env[e->col], stamp);
+        forget(env[e->col], computed, stamp);
     for (int i = 0; i < e->nargs; i++)
-        forget_expr(e->args[i], env, stamp);
+        forget_expr(e->args[i], env, computed, stamp);
 }
 
-static void forget(struct handle *h, int stamp)
+static void forget(struct handle *h, int computed, int stamp)
 {
     if (!h || h->stamp == stamp)
         return;
     h->stamp = stamp;
+    if (h->kind == H_EXPR && h->slot >= computed)
+        h->slot = -1;
     if (h->kind == H_EXPR && h->slot < 0)
-        forget_expr(h->expr, h->env, stamp);
+        forget_expr(h->expr, h->env, computed, stamp);
     if (is_loadable(h))
         h->slot = -1;
 }
 
+static void forget_columns(struct ctx *c, const struct stream *s, const bool *want, int computed)
+{
+    int stamp = ++c->stamp;
+    for (int i = 0; i < s->ncols; i++)
+        if (is_wanted(s, want, i))
+            forget(s->cols[i], computed, stamp);
+}
+
 /* ---- cutting ---------------------------------------------------------------------------- */
 
-int cut_before_level(struct ctx *c, struct stream *s, const bool *want, const char *path)
+int cut_before_level(struct ctx *c, struct stream *s, const bool *want, const bool *keys, const char *path)
 {
     const struct pipe *p = pipe_of(c, s);
-    int bytes = carried(c, s, want, true);
+    int bytes = carried(c, s, want, keys, true);
     bool deep = p->level == RT_MAX_LEVELS - 1;
     bool full = p->level > 0 && p->queue_bytes + queue_bytes(bytes) > QUEUES_MOST;
-    if (!deep && !full && bytes <= ROWS_MOST)
-        return 0;
-    pb_note(c, "%s: keeps the rows that come to it (%d levels below, %d bytes a row)", path, p->level + 1, bytes);
-    struct stored rows;
-    HD_TRY(store_stream(c, s, want, "cut", path, &rows));
-    *s = stream_over(c, &rows, path);
+    if (deep || full || bytes > ROWS_MOST) {
+        struct stored rows;
+        pb_note(c, "%s: keeps the rows that come to it (%d levels below, %d bytes a row)", path, p->level + 1, bytes);
+        HD_TRY(store_stream(c, s, want, "cut", path, &rows));
+        *s = stream_over(c, &rows, path);
+    }
+    pipe_of(c, s)->counted_slots = pipe_of(c, s)->slots.n;
     return 0;
 }
 
+/* Values that were computed since cut_before_level counted are computed again below where they are too many. */
 void cut_open_level(struct ctx *c, const struct stream *s, const bool *want)
 {
     struct pipe *p = pipe_of(c, s);
-    int bytes = carried(c, s, want, false);
+    int bytes = carried(c, s, want, NULL, false);
     if (bytes > CARRIED_MOST || p->queue_bytes + queue_bytes(bytes) > QUEUES_MOST) {
-        int stamp = ++c->stamp;
-        for (int i = 0; i < s->ncols; i++)
-            if (is_wanted(s, want, i))
-                forget(s->cols[i], stamp);
-        bytes = carried(c, s, want, true);
+        forget_columns(c, s, want, INT_MAX);
+        bytes = carried(c, s, want, NULL, true);
+    }
+    if (bytes > ROWS_MOST || p->queue_bytes + queue_bytes(bytes) > QUEUES_MOST) {
+        forget_columns(c, s, want, p->counted_slots);
+        bytes = carried(c, s, want, NULL, true);
     }
     p->queue_bytes += queue_bytes(bytes);
     p->level++;

@@ -86,6 +86,7 @@ struct pipe {
     struct pl_sink sink;
     int level;       /* steps so far that open one */
     int queue_bytes; /* of a GPU block's shared memory for these, at most */
+    int counted_slots; /* that were there when the next level's room was looked at (cut.c) */
     HD_VEC(struct handle *) lookups; /* rows found by unique key in this pipeline */
     double est; /* of rows at the current end */
     bool framed;
@@ -287,8 +288,8 @@ struct stream stream_over(struct ctx *c, const struct stored *st, const char *pa
 /* ---- cut.c: where a pipeline ends because it becomes too deep or too wide ------------------- */
 /* Called where a step that may open a level comes next, before anything is loaded for it: goes
  * on from stored rows if this pipeline has no room for that level. want: columns that anybody asks
- * for from here on (NULL: all). */
-int cut_before_level(struct ctx *c, struct stream *s, const bool *want, const char *path);
+ * for from here on (NULL: all). keys: those that the step looks at, which computes them (NULL: none). */
+int cut_before_level(struct ctx *c, struct stream *s, const bool *want, const bool *keys, const char *path);
 /* Called for every step that opens a level, as soon as that is there. */
 void cut_open_level(struct ctx *c, const struct stream *s, const bool *want);
 

@@ -256,7 +256,7 @@ static int groups_so_far(struct ctx *c, const struct fe_node *n, struct stream *
             at[out->ncols] = i;
             out->cols[out->ncols++] = cols[i];
         }
-    HD_TRY(cut_before_level(c, out, NULL, n->path));
+    HD_TRY(cut_before_level(c, out, NULL, NULL, n->path));
     if (out->pipe == pipe)
         return 0;
     *s = *out;

@@ -442,7 +442,10 @@ int join_probe_stream(struct ctx *c, struct join *j)
 {
     HD_TRY(seg_node(c, j->probe, &j->s));
     HD_TRY(join_probe_only(c, j));
-    return j->way == J_KEY ? 0 : cut_before_level(c, &j->s, join_want(c, j), j->n->path);
+    bool *keys = HD_NEWN(c->a, bool, j->s.ncols + 1);
+    for (int i = 0; i < j->nkeys; i++)
+        need_expr(keys, j->pkeys[i]);
+    return j->way == J_KEY ? 0 : cut_before_level(c, &j->s, join_want(c, j), keys, j->n->path);
 }
 
 static enum pl_probe_kind how_of(enum fe_join_kind k)

@@ -146,6 +146,30 @@ class Carried(Limits):
         self.assertEqual(sorted(map(str, self.answer(text))), sorted(map(str, [
             (1,) * (2 * n), (1,) * (2 * n), (2,) * n + (None,) * n])))
 
+    def computed_keys(self, n, key, of, types):
+        """A join of rows 1 to 3 on n computed columns, which the result has as well; rows 1 and 3 match twice."""
+        left = {"op": "project", "input": values(["k", "s"], [[k, 7] for k in (1, 2, 3)]),
+                "exprs": ["k", *({"expr": key(i), "as": f"x{i}"} for i in range(n))]}
+        right = {"op": "values", "rows": [[of(k, i) for i in range(n)] + [str(v)] for k in (1, 3) for v in (k, 10 * k)],
+                 "columns": [*({"name": f"b{i}", "type": types} for i in range(n)), {"name": "v", "type": "int64"}]}
+        return {"op": "join", "kind": "left", "left": left, "right": right, "build": "right",
+                "on": [[f"x{i}", f"b{i}"] for i in range(n)]}
+
+    def test_computed_keys(self):
+        """Keys are values once the level opens, so rows with many of them are kept before it."""
+        forms = {
+            "int64": (lambda i: f"k * {i + 2} + s", lambda k, i: str(k * (i + 2) + 7)),
+            "decimal(36,2)": (lambda i: f"cast(k as decimal(30,2)) * {i + 2}", lambda k, i: f"{k * (i + 2)}.00"),
+            "string": (lambda i: f"cast(k + {i} as string)", lambda k, i: str(k + i))}
+        for types, (key, of) in forms.items():
+            for n, cuts in ((8, 0), (150, 1)):
+                text = cli.plan({"op": "aggregate", "keys": ["k"], "input": self.computed_keys(n, key, of, types),
+                                 "aggs": [{"fn": "sum", "arg": "v", "as": "v"},
+                                          *({"fn": "count", "arg": f"x{i}", "as": f"n{i}"} for i in range(n))]})
+                self.assertEqual(self.cuts(text), cuts, (types, n))
+                self.assertEqual(sorted((r[0], r[1] or 0, *r[2:]) for r in self.answer(text)),
+                                 [(1, 11, *[2] * n), (2, 0, *[1] * n), (3, 33, *[2] * n)])
+
     def test_rows_of_lookups(self):
         """Row ids of many lookups, each found by a unique key."""
         shared, rows, serial = {}, values(["k"], [[1], [2]]), itertools.count()
