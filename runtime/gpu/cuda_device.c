@@ -226,8 +226,7 @@ static int launch(struct rt_device *d, rt_function *f, const struct rt_launch *l
 
 static int sync_stream(struct rt_device *d, struct hd_err *err)
 {
-    struct rt_cuda *c = rt_cuda(d);
-    return rt_cuda_check(c, c->cu->cuStreamSynchronize(rt_cuda_compute(c)), "kernel", err);
+    return rt_cuda_stream_sync(d, RT_STREAM_COMPUTE, err);
 }
 
 static double now_ms(void)

@@ -1,7 +1,7 @@
 /* The CUDA driver's interface (runtime/gpu/driver.def) over host memory, built as libcuda.so.1: two devices of one kind.
  * Calls are checked as the driver checks them: a current context, handles of that context, addresses inside of
  * allocations, peers that were enabled. Work is done when it is queued, so order is not what this shows; and the one
- * kernel is that of tests/simt/test_devices.c. */
+ * kernel is that of tests/simt/test_devices.c. $FAKE_DRIVER_APART: the devices have no access to each other. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@ enum {
     INVALID_VALUE = 1,
     OUT_OF_MEMORY = 2,
     INVALID_CONTEXT = 201,
+    PEER_UNSUPPORTED = 217,
     INVALID_HANDLE = 400,
     NOT_FOUND = 500,
     ILLEGAL_ADDRESS = 700,
@@ -332,7 +333,7 @@ int cuCtxPopCurrent(cu_context *c)
 
 int cuDeviceCanAccessPeer(int *can, cu_device d, cu_device peer)
 {
-    *can = d != peer;
+    *can = d != peer && !getenv("FAKE_DRIVER_APART");
     return d < DEVICES && peer < DEVICES ? OK : INVALID_VALUE;
 }
 
@@ -343,6 +344,8 @@ int cuCtxEnablePeerAccess(cu_context peer, unsigned flags)
         return INVALID_VALUE;
     if (c == peer || peer->users == 0)
         return INVALID_CONTEXT;
+    if (getenv("FAKE_DRIVER_APART"))
+        return PEER_UNSUPPORTED;
     if (c->peer[peer - contexts])
         return PEER_ENABLED;
     c->peer[peer - contexts] = true;
