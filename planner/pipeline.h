@@ -238,9 +238,11 @@ struct pl_options {
 /* Lowers a typed, bound plan to pipelines. Fails with class UNSUPPORTED or USER (strategy not possible). */
 int pl_plan(struct hd_arena *a, const struct fe_plan *plan, const struct pl_options *opt, struct pl_program **out,
             struct hd_err *err);
-/* Checks every index, type and ordering rule written in this header; an internal fault is a BUG. */
+/* Checks the rules of this header and of spec.h, which planner/verify_rules.def lists. The first that is
+ * broken as text, its name first, from the program's arena; NULL: all hold. */
+const char *pl_check(const struct pl_program *p);
+/* The same; a rule that is broken is an internal fault, a BUG. */
 void pl_verify(const struct pl_program *p);
-void pl_verify_schedule(const struct pl_program *p); /* schedule_verify.c; called by pl_verify */
 /* Rows that an execution counted: into step k of pipeline i (nsteps: its sink), of state i (its range
  * where it has one, which says nothing and is not shown). */
 struct pl_counted {

@@ -1,13 +1,7 @@
 /* Checks the schedule against the rules of runtime/spec.h: it is a graph whose edges point backwards, all of every
  * pipeline's source is run over once, and whoever reads a state waits for whoever made it. */
-#include "planner/pipeline.h"
+#include "planner/verify.h"
 #include "runtime/base/guard.h"
-
-#define CHECK(x, ...) \
-    do { \
-        if (!(x)) \
-            HD_BUG(__VA_ARGS__); \
-    } while (0)
 
 /* Of one pipeline, so far. */
 struct runs {
@@ -15,6 +9,7 @@ struct runs {
 };
 
 struct check {
+    struct vf *v;
     const struct rt_spec *s;
     const struct rt_action *a;
     size_t words;     /* of a set of actions */
@@ -28,34 +23,31 @@ static bool waits_for(const struct check *k, int action, int other)
     return k->before[(size_t)action * k->words + (size_t)other / 64] >> (other % 64) & 1;
 }
 
-static void collect_before(const struct check *k, int i)
+static bool collect_before(const struct check *k, int i)
 {
     uint64_t *mine = k->before + (size_t)i * k->words;
     hd_poll();
     for (int e = 0; e < k->a[i].nafter; e++) {
         int other = k->a[i].after[e];
-        CHECK(other >= 0 && other < i, "action %d waits for action %d", i, other);
-        CHECK(e == 0 || other > k->a[i].after[e - 1], "action %d: edges are not in order", i);
+        VF_CHECK(k->v, ACTION_EDGES, other >= 0 && other < i && (e == 0 || other > k->a[i].after[e - 1]));
         for (size_t w = 0; w < k->words; w++)
             mine[w] |= k->before[(size_t)other * k->words + w];
         mine[other / 64] |= (uint64_t)1 << (other % 64);
     }
+    return true;
 }
 
-static void check_action(const struct check *k, int i)
+static bool check_action(const struct check *k, int i)
 {
     const struct rt_action *a = &k->a[i];
     int n = a->kind == RT_RUN ? k->s->npipelines : k->s->nstates;
-    CHECK(a->device >= 0 && a->device < k->s->ndevices, "action %d: device %d", i, a->device);
-    CHECK(a->kind == RT_UPLOAD ? a->index == -1 : a->index >= 0 && a->index < n, "action %d: index %d", i, a->index);
-    if (a->kind == RT_RUN)
-        CHECK(a->fragment.part >= 0 && a->fragment.part < a->fragment.parts, "action %d: fragment %d of %d", i,
-              a->fragment.part, a->fragment.parts);
-    if (a->kind == RT_FINISH)
-        CHECK(a->device == 0, "action %d: a state is finished on device %d", i, a->device);
-    if (a->kind == RT_EXCHANGE)
-        CHECK(a->from >= 0 && a->from < k->s->ndevices && a->from != a->device, "action %d: from device %d to %d", i,
-              a->from, a->device);
+    VF_CHECK(k->v, ACTION_DEVICE, a->device >= 0 && a->device < k->s->ndevices);
+    VF_CHECK(k->v, ACTION_DEVICE, a->kind != RT_FINISH || a->device == 0);
+    VF_CHECK(k->v, ACTION_DEVICE,
+             a->kind != RT_EXCHANGE || (a->from >= 0 && a->from < k->s->ndevices && a->from != a->device));
+    VF_CHECK(k->v, ACTION_INDEX, a->kind == RT_UPLOAD ? a->index == -1 : a->index >= 0 && a->index < n);
+    VF_CHECK(k->v, FRAGMENTS, a->kind != RT_RUN || (a->fragment.part >= 0 && a->fragment.part < a->fragment.parts));
+    return true;
 }
 
 /* ---- who makes what -------------------------------------------------------------------------- */
@@ -89,38 +81,39 @@ static int find_between(const struct check *k, int from, int to, enum rt_exchang
 /* ---- rules ----------------------------------------------------------------------------------- */
 
 /* Rows are neither left out nor run over twice; ordered ones follow each other on device 0. */
-static void check_fragment(const struct check *k, int run)
+static bool check_fragment(const struct check *k, int run)
 {
     const struct rt_action *a = &k->a[run];
     const struct rt_pipeline *p = &k->s->pipelines[a->index];
     struct runs *r = &k->runs[a->index];
-    CHECK(a->fragment.part == r->n && (r->n == 0 || a->fragment.parts == r->parts), "%s: fragment %d of %d after %d",
-          p->name, a->fragment.part, a->fragment.parts, r->n);
-    CHECK(!p->ordered || (a->device == 0 && (r->n == 0 || waits_for(k, run, r->last))), "%s: out of order", p->name);
+    VF_CHECK(k->v, FRAGMENTS, a->fragment.part == r->n && (r->n == 0 || a->fragment.parts == r->parts));
+    VF_CHECK(k->v, RUN_ORDERED, !p->ordered || (a->device == 0 && (r->n == 0 || waits_for(k, run, r->last))));
     *r = (struct runs){r->n + 1, a->fragment.parts, run};
+    return true;
 }
 
 /* What fills a state comes first, and has come to device 0. */
-static void check_sink(const struct check *k, int run)
+static bool check_sink(const struct check *k, int run)
 {
     int state = k->s->pipelines[k->a[run].index].writes[0], device = k->a[run].device, f = k->finish[state];
-    CHECK(f > run && waits_for(k, f, run), "action %d fills s%d, which is not finished after it", run, state);
-    CHECK(device == 0 || find_between(k, run, f, RT_EXCHANGE_GATHER, state, device, 0) >= 0,
-          "s%d: what action %d made is not gathered", state, run);
+    VF_CHECK(k->v, FINISH_LAST, f > run && waits_for(k, f, run));
+    VF_CHECK(k->v, GATHERED, device == 0 || find_between(k, run, f, RT_EXCHANGE_GATHER, state, device, 0) >= 0);
+    return true;
 }
 
-static void check_read(const struct check *k, int run, int state)
+static bool check_read(const struct check *k, int run, int state)
 {
     const struct rt_action *r = &k->a[run];
     int f = k->finish[state];
-    CHECK(f >= 0 && f < run && waits_for(k, run, f), "action %d reads s%d before it is finished", run, state);
-    CHECK(r->device == 0 || (k->s->states[state].distribution == RT_REPLICATED &&
-                             find_between(k, f, run, RT_EXCHANGE_BROADCAST, state, 0, r->device) >= 0),
-          "action %d reads s%d, which is not on device %d", run, state, r->device);
+    VF_CHECK(k->v, READ_FINISHED, f >= 0 && f < run && waits_for(k, run, f));
+    VF_CHECK(k->v, BROADCAST,
+             r->device == 0 || (k->s->states[state].distribution == RT_REPLICATED &&
+                                find_between(k, f, run, RT_EXCHANGE_BROADCAST, state, 0, r->device) >= 0));
+    return true;
 }
 
 /* Match bits that other pipelines set, on whatever device, are there. */
-static void check_marks(const struct check *k, int run, int state)
+static bool check_marks(const struct check *k, int run, int state)
 {
     const struct rt_action *r = &k->a[run];
     for (int i = 0; i < run; i++) {
@@ -132,70 +125,90 @@ static void check_marks(const struct check *k, int run, int state)
             at = find_between(k, at, run, RT_EXCHANGE_GATHER_MATCHES, state, a->device, 0);
         if (a->device != r->device && r->device != 0 && at >= 0)
             at = find_between(k, at, run, RT_EXCHANGE_BROADCAST_MATCHES, state, 0, r->device);
-        CHECK(at >= 0 && waits_for(k, run, at), "action %d does not see the bits that action %d sets in s%d", run, i,
-              state);
+        VF_CHECK(k->v, MARKS_SEEN, at >= 0 && waits_for(k, run, at));
     }
+    return true;
 }
 
-static void check_run(const struct check *k, int run)
+static bool check_run(const struct check *k, int run)
 {
     const struct rt_pipeline *p = &k->s->pipelines[k->a[run].index];
     bool uploaded = false;
     for (int i = 0; i < run && !uploaded; i++)
         uploaded = k->a[i].kind == RT_UPLOAD && k->a[i].device == k->a[run].device && waits_for(k, run, i);
-    CHECK(uploaded, "action %d runs before the columns are on device %d", run, k->a[run].device);
+    VF_CHECK(k->v, UPLOADED, uploaded);
     for (int i = 0; i < p->nreads; i++) {
-        check_read(k, run, p->reads[i]);
+        VF_TRY(check_read(k, run, p->reads[i]));
         if (k->s->states[p->reads[i]].track_matches)
-            check_marks(k, run, p->reads[i]);
+            VF_TRY(check_marks(k, run, p->reads[i]));
     }
-    check_fragment(k, run);
-    check_sink(k, run);
+    VF_TRY(check_fragment(k, run));
+    return check_sink(k, run);
 }
 
 /* Nothing looks at a state that was given back, until it is made again. */
-static void check_free(const struct check *k, int at)
+static bool check_free(const struct check *k, int at)
 {
     const struct rt_action *a = &k->a[at];
     for (int i = 0; i < at; i++)
         if (k->a[i].kind == RT_EXCHANGE && k->a[i].index == a->index && k->a[i].from == a->device)
-            CHECK(waits_for(k, at, i), "action %d frees s%d while action %d reads it", at, a->index, i);
+            VF_CHECK(k->v, FREE_WAITS, waits_for(k, at, i));
+    return true;
 }
 
 /* Each state is finished once. */
-static void find_finishes(const struct check *k)
+static bool find_finishes(const struct check *k)
 {
     for (int i = 0; i < k->s->nstates; i++)
         k->finish[i] = -1;
     for (int i = 0; i < k->s->nactions; i++) {
         if (k->a[i].kind != RT_FINISH)
             continue;
-        CHECK(k->finish[k->a[i].index] < 0, "s%d is finished twice", k->a[i].index);
+        k->v->action = i;
+        VF_CHECK(k->v, FINISH_ONCE, k->finish[k->a[i].index] < 0);
         k->finish[k->a[i].index] = i;
     }
+    k->v->action = -1;
+    return true;
 }
 
-void pl_verify_schedule(const struct pl_program *g)
+static bool check_rules(struct check *k)
 {
-    const struct rt_spec *s = g->spec;
-    struct check k = {.s = s, .a = s->actions, .words = ((size_t)s->nactions + 63) / 64};
-    k.before = HD_NEWN(g->arena, uint64_t, k.words *(size_t)s->nactions + 1);
-    k.finish = HD_NEWN(g->arena, int, s->nstates + 1);
-    k.runs = HD_NEWN(g->arena, struct runs, s->npipelines + 1);
-    CHECK(s->ndevices >= 1 && s->ndevices <= RT_MAX_DEVICES, "%d devices", s->ndevices);
-    for (int i = 0; i < s->nactions; i++) {
-        check_action(&k, i);
-        collect_before(&k, i);
+    struct vf *v = k->v;
+    for (v->action = 0; v->action < k->s->nactions; v->action++) {
+        if (k->a[v->action].kind == RT_RUN)
+            VF_TRY(check_run(k, v->action));
+        else if (k->a[v->action].kind == RT_FREE)
+            VF_TRY(check_free(k, v->action));
     }
-    find_finishes(&k);
-    for (int i = 0; i < s->nactions; i++) {
-        if (s->actions[i].kind == RT_RUN)
-            check_run(&k, i);
-        else if (s->actions[i].kind == RT_FREE)
-            check_free(&k, i);
+    v->action = -1;
+    for (int i = 0; i < k->s->npipelines; i++)
+        VF_CHECK(v, FRAGMENTS, k->runs[i].n > 0 && k->runs[i].n == k->runs[i].parts);
+    VF_CHECK(v, RESULT_STATE, k->finish[k->s->result_state] >= 0);
+    return true;
+}
+
+bool vf_actions(struct vf *v)
+{
+    const struct rt_spec *s = v->spec;
+    struct check k = {.v = v, .s = s, .a = s->actions, .words = ((size_t)s->nactions + 63) / 64};
+    k.before = HD_NEWN(v->arena, uint64_t, k.words *(size_t)s->nactions + 1);
+    VF_CHECK(v, ACTION_DEVICE, s->ndevices >= 1 && s->ndevices <= RT_MAX_DEVICES);
+    for (v->action = 0; v->action < s->nactions; v->action++) {
+        VF_TRY(check_action(&k, v->action));
+        VF_TRY(collect_before(&k, v->action));
     }
-    for (int i = 0; i < s->npipelines; i++)
-        CHECK(k.runs[i].n > 0 && k.runs[i].n == k.runs[i].parts, "%s: %d of %d fragments", s->pipelines[i].name,
-              k.runs[i].n, k.runs[i].parts);
-    CHECK(s->result_state >= 0 && k.finish[s->result_state] >= 0, "the result is not finished");
+    v->action = -1;
+    v->before = k.before;
+    return true;
+}
+
+bool vf_schedule(struct vf *v)
+{
+    const struct rt_spec *s = v->spec;
+    struct check k = {.v = v, .s = s, .a = s->actions, .words = ((size_t)s->nactions + 63) / 64, .before = v->before};
+    k.finish = HD_NEWN(v->arena, int, s->nstates + 1);
+    k.runs = HD_NEWN(v->arena, struct runs, s->npipelines + 1);
+    VF_TRY(find_finishes(&k));
+    return check_rules(&k);
 }

@@ -1,0 +1,306 @@
+/* Rules of what the runtime obeys: pipelines, states, the result. */
+#include "planner/verify.h"
+
+#define S(kind) VF_BIT(RT_STATE_##kind)
+
+/* ---- sources ---------------------------------------------------------------------------------- */
+
+static bool has_source(const struct vf *v, const struct rt_pipeline *r)
+{
+    switch (r->source) {
+    case RT_SOURCE_TABLE: return r->table != NULL;
+    case RT_SOURCE_ROWS: return vf_state_is(v, r->state, S(ROWS) | S(CSR) | S(HASH) | S(AGG_HASH) | S(AGG_SCALAR));
+    case RT_SOURCE_INDEX: return vf_state_is(v, r->state, S(DIRECT) | S(AGG_DENSE));
+    case RT_SOURCE_DICT:
+        return r->table && r->column >= 0 && r->column < r->table->ncols &&
+               r->table->cols[r->column].storage == FE_STORE_DICT;
+    }
+    return false;
+}
+
+bool vf_source(struct vf *v)
+{
+    const struct pl_pipeline *p = v->p;
+    VF_CHECK(v, SOURCE, has_source(v, p->spec));
+    VF_CHECK(v, SOURCE_SLOT, p->source_slot >= 0 && p->source_slot < p->nslots);
+    const struct pl_slot *s = &p->slots[p->source_slot];
+    VF_CHECK(v, SOURCE_SLOT, s->phys == RT_I32 && !s->nullable);
+    return true;
+}
+
+/* ---- touched columns -------------------------------------------------------------------------- */
+
+/* By table, kind and number; places for twice as many as there are. */
+struct touched {
+    const struct fe_table_part **places;
+    size_t mask;
+};
+
+static const struct fe_table_part **touched_at(const struct touched *t, struct fe_table_part p)
+{
+    size_t i = ((size_t)(uintptr_t)p.table >> 4) + (size_t)p.kind * 31 + (size_t)(unsigned)p.number * 0x9e3779b1u;
+    for (;; i++) {
+        const struct fe_table_part **at = &t->places[i & t->mask];
+        if (!*at || ((*at)->table == p.table && (*at)->kind == p.kind && (*at)->number == p.number))
+            return at;
+    }
+}
+
+static bool is_of_table(const struct fe_table_part *t)
+{
+    if (!t->table || t->number < 0)
+        return false;
+    switch (t->kind) {
+    case FE_PART_COLUMN: return t->number < t->table->ncols;
+    case FE_PART_KEYIDX: return t->number < t->table->nkeyidx;
+    case FE_PART_FK: return t->number < t->table->nfks;
+    }
+    return false;
+}
+
+static bool list_touched(struct vf *v, struct touched *t)
+{
+    const struct rt_pipeline *r = v->p->spec;
+    size_t places = 2;
+    while (places < 2 * (size_t)r->ntouched + 2)
+        places *= 2;
+    t->mask = places - 1;
+    t->places = HD_NEWN(v->arena, const struct fe_table_part *, places);
+    for (int i = 0; i < r->ntouched; i++) {
+        VF_CHECK(v, TOUCHED, is_of_table(&r->touched[i]));
+        const struct fe_table_part **at = touched_at(t, r->touched[i]);
+        VF_CHECK(v, TOUCHED, !*at);
+        *at = &r->touched[i];
+    }
+    return true;
+}
+
+static bool is_touched(const struct touched *t, const struct fe_table *table, enum fe_part_kind kind, int number)
+{
+    return *touched_at(t, (struct fe_table_part){table, kind, number}) != NULL;
+}
+
+static bool reads_dicts(struct vf *v, const struct touched *t)
+{
+    for (int i = 0; i < v->nlooks; i++) {
+        const struct pl_expr *e = &v->g->exprs[v->looks[i]];
+        const struct rt_arg *a = &v->spec->args[e->arg];
+        v->expr = v->looks[i];
+        VF_CHECK(v, TOUCHED_ALL, e->op == FE_LOOKUP || is_touched(t, a->table, FE_PART_COLUMN, a->column));
+    }
+    v->expr = -1;
+    return true;
+}
+
+static bool check_touched(struct vf *v)
+{
+    const struct rt_pipeline *r = v->p->spec;
+    struct touched t;
+    VF_TRY(list_touched(v, &t));
+    VF_CHECK(v, TOUCHED_ALL, r->source != RT_SOURCE_DICT || is_touched(&t, r->table, FE_PART_COLUMN, r->column));
+    for (int i = 0; i < v->p->nsteps; i++) {
+        const struct pl_step *s = &v->p->steps[i];
+        v->step = i;
+        if (s->kind == PL_STEP_LOAD_COLUMN)
+            VF_CHECK(v, TOUCHED_ALL, is_touched(&t, s->table, FE_PART_COLUMN, s->column));
+        if (s->kind == PL_STEP_PROBE_KEY)
+            VF_CHECK(v, TOUCHED_ALL, is_touched(&t, s->table, FE_PART_KEYIDX, s->index));
+        if (s->kind == PL_STEP_EXPAND_FK)
+            VF_CHECK(v, TOUCHED_ALL, is_touched(&t, s->table, FE_PART_FK, s->index));
+    }
+    v->step = -1;
+    return reads_dicts(v, &t);
+}
+
+/* ---- the rest of a pipeline -------------------------------------------------------------------- */
+
+static bool check_writes(struct vf *v)
+{
+    const struct rt_pipeline *r = v->p->spec;
+    int n = 1;
+    VF_CHECK(v, WRITES, r->nwrites > 0 && r->writes[0] == v->p->sink.state);
+    for (int i = 0; i < v->p->nsteps; i++)
+        if (v->p->steps[i].kind == PL_STEP_MARK)
+            VF_CHECK(v, WRITES, n < r->nwrites && r->writes[n++] == v->p->steps[i].state);
+    VF_CHECK(v, WRITES, n == r->nwrites);
+    return true;
+}
+
+/* The state is read by this pipeline; counts those that were not known to be. */
+static int read_state(struct vf *v, int state)
+{
+    if (state < 0 || v->read_by[state] == v->pipe + 1)
+        return 0;
+    v->read_by[state] = v->pipe + 1;
+    return 1;
+}
+
+static bool check_reads(struct vf *v)
+{
+    const struct rt_pipeline *r = v->p->spec;
+    int n = read_state(v, r->state);
+    for (int i = 0; i < v->p->nsteps; i++)
+        n += read_state(v, v->p->steps[i].state);
+    for (int i = 0; i < v->p->sink.ncopies; i++)
+        n += read_state(v, v->p->sink.copies[i].state);
+    for (int i = 0; i < v->nlooks; i++)
+        if (v->g->exprs[v->looks[i]].op == FE_LOOKUP)
+            n += read_state(v, v->g->exprs[v->looks[i]].state);
+    VF_CHECK(v, READS, n == r->nreads);
+    for (int i = 0; i < r->nreads; i++) {
+        VF_CHECK(v, READS, vf_state_is(v, r->reads[i], ~0u) && v->read_by[r->reads[i]] == v->pipe + 1);
+        v->read_by[r->reads[i]] = 0;
+    }
+    return true;
+}
+
+static bool check_counters(struct vf *v)
+{
+    const struct rt_pipeline *r = v->p->spec;
+    VF_CHECK(v, COUNTERS, r->ncounters == v->p->nsteps + 1 && r->counter_names && r->counter_est && r->counter_bytes);
+    for (int i = 0; i < r->ncounters; i++)
+        VF_CHECK(v, COUNTERS, r->counter_names[i] && r->counter_bytes[i] >= 0);
+    return true;
+}
+
+static bool fits_shape(const struct pl_pipeline *p)
+{
+    switch (p->spec->shape) {
+    case RT_SHAPE_STRAIGHT: return p->nlevels == 1 && p->gpu_tile.steps > 0;
+    case RT_SHAPE_ALL_ROWS: return p->nlevels == 1 && p->gpu_tile.steps == 0;
+    case RT_SHAPE_IN_PLACE: return p->nlevels == 1;
+    case RT_SHAPE_NIFS:
+    case RT_SHAPE_AWS:
+    case RT_SHAPE_ANY: return p->nlevels > 1;
+    }
+    return false;
+}
+
+/* Strategies that a kernel of a shape can be launched with. */
+static bool has_balance(enum rt_shape shape, enum rt_balance b)
+{
+    if (b == RT_BALANCE_NONE || b == RT_BALANCE_NIFS)
+        return true;
+    if (b == RT_BALANCE_AWS)
+        return shape == RT_SHAPE_AWS || shape == RT_SHAPE_ANY;
+    return (b == RT_BALANCE_FWS || b == RT_BALANCE_FWS_LOCAL) && shape == RT_SHAPE_ANY;
+}
+
+bool vf_pipeline_spec(struct vf *v)
+{
+    const struct rt_pipeline *r = v->p->spec;
+    bool sharing = r->shape == RT_SHAPE_AWS || r->shape == RT_SHAPE_ANY;
+    VF_TRY(check_writes(v));
+    VF_TRY(check_reads(v));
+    VF_TRY(check_touched(v));
+    VF_TRY(check_counters(v));
+    VF_CHECK(v, SHAPE, fits_shape(v->p));
+    VF_CHECK(v, BALANCE, has_balance(r->shape, r->balance));
+    VF_CHECK(v, ORDERED, !r->ordered || (r->balance == RT_BALANCE_NONE && !sharing));
+    return true;
+}
+
+/* ---- states ----------------------------------------------------------------------------------- */
+
+enum {
+    WITH_KEYS = 1u << RT_STATE_HASH | 1u << RT_STATE_AGG_HASH,
+    WITH_RANGE = 1u << RT_STATE_BITMAP | 1u << RT_STATE_DIRECT | 1u << RT_STATE_CSR | 1u << RT_STATE_AGG_DENSE
+};
+
+static bool is_one_of(const struct rt_state *st, unsigned kinds)
+{
+    return vf_is_one_of((int)st->kind, kinds);
+}
+
+static bool claim(unsigned char *bytes, int stride, int at, int n)
+{
+    if (at < 0 || at + n > stride)
+        return false;
+    for (int i = at; i < at + n; i++)
+        if (bytes[i]++)
+            return false;
+    return true;
+}
+
+static bool check_layout(struct vf *v, const struct rt_state *st)
+{
+    int align = 8, head = rt_state_head(st->kind);
+    for (int i = 0; i < st->nfields; i++)
+        align = st->fields[i].phys == RT_I128 ? 16 : align;
+    VF_CHECK(v, STATE_STRIDE, st->stride > 0 && st->stride % align == 0);
+    unsigned char *bytes = HD_NEWN(v->arena, unsigned char, st->stride);
+    VF_CHECK(v, STATE_LAYOUT, claim(bytes, st->stride, 0, head));
+    for (int i = 0; i < st->nfields; i++) {
+        const struct rt_field *f = &st->fields[i];
+        int size = rt_phys_size(f->phys);
+        VF_CHECK(v, STATE_LAYOUT, f->offset % (f->phys == RT_STR ? 8 : size) == 0);
+        VF_CHECK(v, STATE_LAYOUT, claim(bytes, st->stride, f->offset, size));
+        VF_CHECK(v, STATE_LAYOUT, f->valid_offset < 0 || claim(bytes, st->stride, f->valid_offset, 1));
+    }
+    return true;
+}
+
+static bool check_merge(struct vf *v, const struct rt_state *st)
+{
+    for (int i = 0; i < st->nfields; i++) {
+        bool valid = st->merge[i] == RT_MERGE_MIN || st->merge[i] == RT_MERGE_MAX || st->merge[i] == RT_MERGE_ANY;
+        VF_CHECK(v, STATE_MERGE, (i < st->nkeys) == (st->merge[i] == RT_MERGE_KEY));
+        VF_CHECK(v, STATE_MERGE, !valid || st->fields[i].valid_offset >= 0);
+        VF_CHECK(v, STATE_SHARED, !st->shared || st->merge[i] == RT_MERGE_SUM);
+    }
+    return true;
+}
+
+static bool check_rows(struct vf *v, const struct rt_state *st)
+{
+    bool rows = st->kind == RT_STATE_ROWS;
+    VF_CHECK(v, STATE_ROWS_ONLY,
+             rows || (st->nsort == 0 && st->limit == -1 && st->offset == 0 && !st->single && st->nvalues == 0));
+    for (int i = 0; i < st->nsort; i++)
+        VF_CHECK(v, STATE_SORT, st->sort[i].field >= 0 && st->sort[i].field < st->nfields);
+    VF_CHECK(v, STATE_LIMIT, st->limit >= -1 && st->offset >= 0);
+    VF_CHECK(v, STATE_VALUES, st->nvalues == 0 || (st->nvalues > 0 && st->values));
+    return true;
+}
+
+static bool check_state(struct vf *v, const struct rt_state *st)
+{
+    VF_CHECK(v, STATE_KIND, (unsigned)st->kind <= RT_STATE_ARRAY);
+    VF_CHECK(v, STATE_KEYS, is_one_of(st, WITH_KEYS) ? st->nkeys > 0 : st->nkeys == 0);
+    VF_CHECK(v, STATE_KEYS, st->nkeys <= st->nfields);
+    VF_CHECK(v, STATE_RANGE, !is_one_of(st, WITH_RANGE) || st->range > 0);
+    VF_CHECK(v, STATE_SHARED, !st->shared || st->kind == RT_STATE_AGG_DENSE);
+    VF_CHECK(v, STATE_CSR_INDEX,
+             st->kind != RT_STATE_CSR ||
+                 (st->nfields > 0 && st->fields[0].phys == RT_I64 && st->fields[0].valid_offset < 0));
+    if (is_one_of(st, VF_ROW_STATES))
+        VF_TRY(check_layout(v, st));
+    if (rt_state_aggregates(st->kind))
+        VF_TRY(check_merge(v, st));
+    return check_rows(v, st);
+}
+
+bool vf_states(struct vf *v)
+{
+    for (int i = 0; i < v->spec->nstates; i++) {
+        v->state = i;
+        VF_TRY(check_state(v, &v->spec->states[i]));
+    }
+    v->state = -1;
+    return true;
+}
+
+/* ---- result ----------------------------------------------------------------------------------- */
+
+bool vf_result(struct vf *v)
+{
+    const struct rt_spec *s = v->spec;
+    VF_CHECK(v, RESULT_STATE, vf_state_is(v, s->result_state, S(ROWS)));
+    const struct rt_state *st = &s->states[s->result_state];
+    for (int i = 0; i < s->nresult; i++) {
+        const struct rt_result_column *c = &s->result[i];
+        VF_CHECK(v, RESULT_FIELD, c->field >= 0 && c->field < st->nfields);
+        VF_CHECK(v, RESULT_FIELD, hd_type_eq(c->type, st->fields[c->field].type));
+    }
+    return true;
+}

@@ -1,0 +1,71 @@
+#include "tests/unit/planner/verify_plans.h"
+
+#define SCAN_OF(table) "{'op': 'scan', 'table': '" table "'}"
+#define JOIN(kind, strategy, left, l, right, r, more) \
+    "{'op': 'join', 'kind': '" kind "', 'strategy': '" strategy "', 'on': [['" l "', '" r "']], 'left': " left \
+    ", 'right': " right more "}"
+#define AGG(keys, aggs, input) "{'op': 'aggregate', 'keys': [" keys "], 'aggs': [" aggs "], 'input': " input "}"
+#define SUM(x)                 "{'fn': 'sum', 'arg': '" x "', 'as': 'sum'}"
+
+const struct verify_plan verify_plans[PLANS] = {
+    [SCAN] = {"{'op': 'sort', 'keys': ['id'], 'limit': 5, 'input': {'op': 'project', 'exprs': ['id', 'name', 'note',"
+              " {'expr': 'cast(amount as decimal(20,4))', 'as': 'x'}, {'expr': 'cast(cast(day as timestamp) as date)',"
+              " 'as': 'd'}, {'expr': 'amount + null', 'as': 'n'}], 'input': {'op': 'scan', 'table': 'parent',"
+              " 'filter': 'grp > 3 and name like `%l%` and note like `a%` and amount in (1, 2, 3)'}}}",
+              0, 0, 0},
+    [GROUP] =
+        {AGG("'grp'",
+             SUM("amount") ", {'fn': 'count', 'arg': 'grp', 'as': 'n'}, {'fn': 'min', 'arg': 'day', 'as': 'least'}",
+             SCAN_OF("parent")),
+         0, 0, 0},
+    [BLOCK] = {AGG("'grp', 'name'", SUM("amount") ", {'fn': 'min', 'arg': 'id', 'as': 'least'}", SCAN_OF("parent")), 0,
+               0, 0},
+    [HASHED] = {AGG("'note', 'wide'", SUM("qty"),
+                    JOIN("inner", "hash", SCAN_OF("child"), "pid", SCAN_OF("parent"), "id", "")),
+                0, 0, 0},
+    [TOTAL] = {AGG("", SUM("amount"), SCAN_OF("parent")), 0, 0, 0},
+    [RUNS] = {AGG("'pid'", SUM("qty"), SCAN_OF("child")), 0, 0, 0},
+    [HOT] = {AGG("'oid'", SUM("qty"), SCAN_OF("child")), 0, 0, 0},
+    [SHARED] = {AGG("'cid', 'qty'", SUM("oid"), SCAN_OF("child")), 0, 0, 0},
+    [SEMI] = {JOIN("semi", "direct", SCAN_OF("child"), "oid", "{'op': 'scan', 'table': 'parent', 'filter': 'grp = 3'}",
+                   "id", ""),
+              0, 0, 0},
+    [DIRECT] = {JOIN("inner", "direct", SCAN_OF("child"), "oid",
+                     "{'op': 'scan', 'table': 'parent', 'filter': 'day > date `1995-01-01`'}", "id",
+                     ", 'build': 'right'"),
+                0, 0, 0},
+    [CSR] = {JOIN("inner", "auto", SCAN_OF("parent"), "id", SCAN_OF("tiny"), "v", ", 'build': 'right'"), 0, 0, 0},
+    [HASH] = {JOIN("inner", "hash", SCAN_OF("parent"), "id", SCAN_OF("tiny"), "v", ", 'build': 'right'"), 0, 0, 0},
+    [LEFT] = {JOIN("left", "hash", SCAN_OF("child"), "oid", SCAN_OF("parent"), "id", ""), 0, 0, 0},
+    [ARRAY] = {JOIN("inner", "index", SCAN_OF("tiny"), "k", SCAN_OF("child"), "cid", ", 'build': 'right'"), 0, 0, 0},
+    [PARENT] = {JOIN("inner", "index", SCAN_OF("parent"), "id", SCAN_OF("child"), "oid", ", 'build': 'right'"), 0, 0,
+                0},
+    [FULL] = {JOIN("full", "auto", SCAN_OF("tiny"), "v", SCAN_OF("parent"), "id", ", 'residual': 'k > grp'"), 0, 0, 0},
+    [CROSS] = {"{'op': 'join', 'kind': 'inner', 'single': true, 'left': " SCAN_OF("tiny") ", 'right': " AGG(
+                   "", SUM("amount"), SCAN_OF("parent")) "}",
+               0, 0, 0},
+    [COPIES] = {"{'op': 'sort', 'keys': ['c0'], 'input': {'op': 'project', 'keep': true, 'exprs': [{'expr': "
+                "'cast(null as int64)', 'as': 'z'}], 'input': {'op': 'limit', 'limit': 9, 'input': " SCAN_OF(
+                    "many") "}}}",
+                0, 0, 0},
+    [WIDE] = {"{'op': 'project', 'exprs': [{'expr': 'wide * 2', 'as': 'x'}, {'expr': '- qty', 'as': 'y'}], 'input': "
+              "{'op': 'scan', 'table': 'child', 'filter': 'wide > 1.125 and wide / 3 < 7'}}",
+              0, 0, 0},
+    [VALUES] = {"{'op': 'values', 'columns': [{'name': 'a', 'type': 'int32'}], 'rows': [[1], [2]]}", 0, 0, 0},
+    [ORDER] = {"{'op': 'project', 'exprs': ['c1'], 'input': {'op': 'sort', 'keys': ['c0'], 'input': " SCAN_OF(
+                   "many") "}}",
+               0, 2, 1},
+    [FRAME] = {AGG("'note', 'grp', 'name'",
+                   SUM("amount") ", {'fn': 'sum', 'arg': 'amount * amount + 7 * id', 'as': 'b'}, {'fn': 'max', 'arg': "
+                                 "'day', 'as': 'c'}, {'fn': 'min', 'arg': 'amount + id', 'as': 'd'}",
+                   "{'op': 'scan', 'table': 'parent', 'filter': 'amount > 1 and amount + id > 2'}"),
+               8, 0, 0},
+    [KEYS] = {"{'op': 'join', 'kind': 'inner', 'strategy': 'hash', 'on': [['a.c0', 'b.c0'], ['a.c1', 'b.c1'], ['a.c2', "
+              "'b.c2'], ['a.c3', 'b.c3'], ['a.c4', 'b.c4'], ['a.c5', 'b.c5'], ['a.c6', 'b.c6'], ['a.c7', 'b.c7'], "
+              "['a.c8', 'b.c8'], ['a.c9', 'b.c9'], ['a.c10', 'b.c10'], ['a.c11', 'b.c11'], ['a.c12', 'b.c12'], "
+              "['a.c13', 'b.c13'], ['a.c14', 'b.c14'], ['a.c15', 'b.c15'], ['a.c16', 'b.c16']], 'left': {'op': 'scan', "
+              "'table': 'many', 'alias': 'a'}, 'right': {'op': 'scan', 'table': 'many', 'alias': 'b'}}",
+              8, 0, 0},
+    [DEVICES] = {JOIN("inner", "hash", SCAN_OF("parent"), "id", SCAN_OF("tiny"), "v", ", 'build': 'right'"), 0, 4, 2},
+    [MARKS] = {JOIN("full", "auto", SCAN_OF("tiny"), "v", SCAN_OF("parent"), "id", ", 'residual': 'k > grp'"), 0, 4, 2},
+};

@@ -1,0 +1,43 @@
+/* Plans whose programs have, between them, what the rules of planner/verify_rules.def are about. */
+#ifndef HEDDLE_TESTS_VERIFY_PLANS_H
+#define HEDDLE_TESTS_VERIFY_PLANS_H
+
+#include "tests/unit/planner/planner_fixture.h"
+
+enum plan {
+    SCAN,   /* tile, dictionary map, like, set, text, sort */
+    GROUP,  /* dense aggregate of few groups, per thread */
+    BLOCK,  /* of more, per block */
+    HASHED, /* hash aggregate */
+    TOTAL,  /* one row */
+    RUNS,   /* clustered groups */
+    HOT,    /* heavy groups in memory */
+    SHARED, /* one array for all threads */
+    SEMI,
+    DIRECT,
+    CSR,
+    HASH,
+    LEFT,
+    ARRAY,
+    PARENT,
+    FULL,
+    CROSS, /* joins */
+    COPIES, /* wide rows */
+    WIDE,   /* 128 bits: sums, scales, comparisons */
+    VALUES,
+    ORDER,  /* of a sort below the root */
+    FRAME,  /* a framed aggregate */
+    KEYS,   /* a framed join with many keys */
+    DEVICES,
+    MARKS, /* HASH and FULL on two devices */
+    PLANS
+};
+
+struct verify_plan {
+    const char *root; /* as px_read takes it */
+    int frame_weight; /* 0: the planner's own */
+    int fragments, devices; /* 0: one */
+};
+extern const struct verify_plan verify_plans[PLANS];
+
+#endif
