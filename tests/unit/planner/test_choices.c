@@ -1,0 +1,227 @@
+/* What facts and limits make of a plan: dictionary maps, tables of joins, places of groups, and where a pipeline is
+ * cut because it becomes too deep or too wide. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "runtime/base/strbuf.h"
+#include "tests/unit/planner/planner_fixture.h"
+
+static struct hd_arena arena;
+
+static int set_up(void **state)
+{
+    (void)state;
+    hd_arena_init(&arena);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hd_arena_release(&arena);
+    return 0;
+}
+
+static struct pl_program *planned(const char *root)
+{
+    struct pl_options o = {.threads = 4};
+    struct pl_program *g = px_plan(&arena, root, &o);
+    const char *broken = pl_check(g);
+    if (broken)
+        fail_msg("%s", broken);
+    return g;
+}
+
+static int states_of(const struct pl_program *g, enum rt_state_kind kind)
+{
+    int n = 0;
+    for (int i = 0; i < g->spec->nstates; i++)
+        n += g->spec->states[i].kind == kind;
+    return n;
+}
+
+static int steps_of(const struct pl_program *g, enum pl_step_kind kind)
+{
+    int n = 0;
+    for (int i = 0; i < g->npipelines; i++)
+        for (int k = 0; k < g->pipelines[i].nsteps; k++)
+            n += g->pipelines[i].steps[k].kind == kind;
+    return n;
+}
+
+static const struct rt_state *state_of(const struct pl_program *g, enum rt_state_kind kind)
+{
+    for (int i = 0; i < g->spec->nstates; i++)
+        if (g->spec->states[i].kind == kind)
+            return &g->spec->states[i];
+    fail_msg("no state of kind %s", rt_state_kind_name(kind));
+    return NULL;
+}
+
+static int maps_of(const char *filter)
+{
+    return states_of(planned(hd_asprintf(&arena, "{'op': 'scan', 'table': 'parent', 'filter': '%s'}", filter)),
+                     RT_STATE_ARRAY);
+}
+
+/* Text work over one dictionary column runs once per entry, equal expressions once. */
+static void text_work_becomes_a_map(void **state)
+{
+    (void)state;
+    assert_int_equal(maps_of("name like `%l%`"), 1);
+    assert_int_equal(maps_of("name like `%l%` or grp = 1 and name like `%l%`"), 1);
+    assert_int_equal(maps_of("name like `%l%` and name like `g%`"), 2);
+    assert_int_equal(maps_of("substring(name, 1, 2) = `go`"), 1);
+    assert_int_equal(maps_of("name = `gold`"), 0);                     /* codes compare */
+    assert_int_equal(maps_of("note like `%l%`"), 0);                   /* no dictionary */
+    assert_int_equal(maps_of("cast(name as int64) = 1"), 0);           /* it may raise */
+    assert_int_equal(maps_of("coalesce(name, `x`) like `%l%`"), 0);    /* not NULL for NULL */
+    assert_int_equal(maps_of("substring(name, 1, grp) = `go`"), 0);    /* two columns */
+    const struct rt_state *map =
+        state_of(planned("{'op': 'scan', 'table': 'parent', 'filter': 'name like `%l%`'}"), RT_STATE_ARRAY);
+    assert_int_equal(map->range, 4);
+    assert_int_equal(map->fields[0].phys, RT_BOOL);
+}
+
+static struct pl_program *joined(const char *kind, const char *left, const char *l, const char *right, const char *r,
+                                 const char *strategy, const char *columns)
+{
+    return planned(
+        hd_asprintf(&arena,
+                    "{'op': 'project', 'exprs': [%s], 'input': {'op': 'join', 'kind': '%s', 'build': "
+                    "'right', 'strategy': '%s', 'on': [['%s', '%s']], 'left': {'op': 'scan', 'table': '%s'}, "
+                    "'right': {'op': 'scan', 'table': '%s'}}}",
+                    columns, kind, strategy, l, r, left, right));
+}
+
+static void tables_of_joins_follow_from_ranges(void **state)
+{
+    (void)state;
+    struct pl_program *g = joined("semi", "child", "oid", "tiny", "k", "auto", "'cid'");
+    assert_int_equal(state_of(g, RT_STATE_BITMAP)->range, 100); /* tiny.k is 0..99 */
+    g = joined("inner", "child", "qty", "tiny", "k", "auto", "'cid', 'f'");
+    assert_int_equal(state_of(g, RT_STATE_DIRECT)->range, 100); /* unique, f is fetched */
+    g = joined("inner", "parent", "id", "tiny", "v", "auto", "'id', 'f'");
+    assert_int_equal(state_of(g, RT_STATE_CSR)->range, 10); /* ten rows a key */
+    g = joined("inner", "child", "wide", "many", "c0", "auto", "'cid'");
+    assert_int_equal(states_of(g, RT_STATE_HASH), 1); /* no range is known */
+    /* A declared foreign key finds its parent without a table. */
+    g = joined("inner", "child", "oid", "parent", "id", "index", "'cid', 'amount'");
+    assert_int_equal(steps_of(g, PL_STEP_PROBE_KEY), 1);
+    assert_int_equal(g->spec->nstates, 1);
+    /* Where nobody asks for the parent, every child has one: nothing is looked up. */
+    g = joined("inner", "child", "oid", "parent", "id", "index", "'cid'");
+    assert_int_equal(steps_of(g, PL_STEP_PROBE_KEY), 0);
+}
+
+static struct pl_program *grouped(const char *keys, const char *table)
+{
+    return planned(
+        hd_asprintf(&arena,
+                    "{'op': 'aggregate', 'keys': [%s], 'aggs': [{'fn': 'count', 'as': 'n'}], 'input': {'op': "
+                    "'scan', 'table': '%s'}}",
+                    keys, table));
+}
+
+static void groups_are_addressed_where_ranges_are_small(void **state)
+{
+    (void)state;
+    assert_int_equal(state_of(grouped("'grp'", "parent"), RT_STATE_AGG_DENSE)->range, 11); /* 0..9 and NULL */
+    assert_int_equal(state_of(grouped("'grp', 'name'", "parent"), RT_STATE_AGG_DENSE)->range, 44);
+    assert_int_equal(state_of(grouped("'tag'", "child"), RT_STATE_AGG_DENSE)->range, 4); /* 3 codes and NULL */
+    assert_int_equal(states_of(grouped("'note'", "parent"), RT_STATE_AGG_HASH), 1);
+    assert_int_equal(states_of(grouped("", "parent"), RT_STATE_AGG_SCALAR), 1);
+    /* A key that others determine is no key: parent.id has 10,000 values. */
+    struct pl_program *g = grouped("'id', 'note', 'grp'", "parent");
+    assert_int_equal(state_of(g, RT_STATE_AGG_DENSE)->range, 10000);
+    assert_int_equal(state_of(g, RT_STATE_AGG_DENSE)->nfields, 1); /* both come back by a lookup */
+    assert_int_equal(steps_of(g, PL_STEP_PROBE_KEY), 1);
+}
+
+/* n joins, each of which finds up to ten rows for one: a level each. */
+static struct pl_program *deep(int n)
+{
+    struct hd_strbuf b;
+    hd_strbuf_init(&b);
+    hd_strbuf_adds(&b, "{'op': 'project', 'exprs': ['t0.v'], 'input': ");
+    for (int i = n; i > 0; i--)
+        hd_strbuf_addf(&b,
+                       "{'op': 'join', 'kind': 'inner', 'build': 'right', 'strategy': 'hash', 'on': [['t0.v', "
+                       "'t%d.v']], 'right': {'op': 'scan', 'table': 'tiny', 'alias': 't%d'}, 'left': ",
+                       i, i);
+    hd_strbuf_adds(&b, "{'op': 'scan', 'table': 'tiny', 'alias': 't0'}");
+    for (int i = 0; i <= n; i++)
+        hd_strbuf_addc(&b, '}');
+    struct pl_program *g = planned(b.s);
+    hd_strbuf_release(&b);
+    return g;
+}
+
+static int most_levels(const struct pl_program *g)
+{
+    int most = 0;
+    for (int i = 0; i < g->npipelines; i++)
+        most = HD_MAX(most, g->pipelines[i].nlevels);
+    return most;
+}
+
+/* Of four warps each has a head, 32 + 16 + 8 * 64 bytes, and 64 tuples: 4 * (560 + 64 * 8) = 4,288 bytes. */
+static void a_queue_has_a_head_and_tuples(void **state)
+{
+    (void)state;
+    assert_int_equal(pl_queue_bytes(8), 4288);
+    assert_int_equal(pl_queue_bytes(260), 68800); /* 4 * (560 + 64 * 260) */
+}
+
+/* Sixteen levels, the source's among them. A deeper nest is cut in two, and its rows are kept between. */
+static void deep_nests_are_cut(void **state)
+{
+    (void)state;
+    struct pl_program *g = deep(15);
+    assert_int_equal(most_levels(g), RT_MAX_LEVELS);
+    assert_int_equal(states_of(g, RT_STATE_ROWS), 1);
+    g = deep(16);
+    assert_int_equal(states_of(g, RT_STATE_ROWS), 2); /* rows between and the result */
+    assert_true(most_levels(g) <= RT_MAX_LEVELS);
+    assert_int_equal(steps_of(g, PL_STEP_EXPAND_HASH), 16);
+}
+
+/* A level's tuple keeps 256 bytes at most; columns beyond are loaded again from their row. */
+static void wide_levels_carry_rows(void **state)
+{
+    (void)state;
+    static const char from[] =
+        "{'op': 'sort', 'keys': ['v'], 'input': {'op': 'join', 'kind': 'inner', 'build': 'right', "
+        "'strategy': 'hash', 'on': [['c0', 'v']], 'left': {'op': 'scan', 'table': 'many', "
+        "'filter': '%s'}, 'right': {'op': 'scan', 'table': 'tiny'}}}";
+    struct hd_strbuf filter;
+    hd_strbuf_init(&filter);
+    for (int i = 0; i < 40; i++)
+        hd_strbuf_addf(&filter, "%sc%d > 0", i ? " and " : "", i);
+    struct pl_program *g = planned(hd_asprintf(&arena, from, filter.s));
+    for (int i = 0; i < g->npipelines; i++)
+        for (int l = 1; l < g->pipelines[i].nlevels; l++)
+            assert_true(g->pipelines[i].levels[l].tuple_bytes <= 256);
+    assert_int_equal(most_levels(g), 2);
+    /* Each of the 40 columns for its filter, and again for the result; tiny's three once. */
+    assert_int_equal(steps_of(g, PL_STEP_LOAD_COLUMN), 80 + 3);
+    hd_strbuf_release(&filter);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_work_becomes_a_map),
+        cmocka_unit_test(tables_of_joins_follow_from_ranges),
+        cmocka_unit_test(groups_are_addressed_where_ranges_are_small),
+        cmocka_unit_test(a_queue_has_a_head_and_tuples),
+        cmocka_unit_test(deep_nests_are_cut),
+        cmocka_unit_test(wide_levels_carry_rows),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
