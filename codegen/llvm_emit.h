@@ -184,7 +184,6 @@ enum rt_phys cg_arg_phys(const struct cg_mod *m, const struct pl_expr *e, int i)
 
 /* llvm_expr_cmp.c: comparisons, by the order of docs/plan.md 2.2 */
 LLVMValueRef cg_compare(struct cg_fn *f, enum fe_op op, enum rt_phys p, struct cg_val a, struct cg_val b);
-bool cg_phys_cheap(enum rt_phys p); /* compares in a few instructions: not strings */
 
 /* llvm_key.c: keys of hash tables */
 LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys, const enum rt_phys *phys);

@@ -33,11 +33,6 @@ enum rt_phys cg_arg_phys(const struct cg_mod *m, const struct pl_expr *e, int i)
     return cg_expr_of(m, e->args[i])->phys;
 }
 
-bool cg_phys_cheap(enum rt_phys p)
-{
-    return p != RT_STR;
-}
-
 LLVMValueRef cg_true(struct cg_fn *f, struct cg_val v)
 {
     return v.valid ? l_and(f, v.v, v.valid) : v.v;

@@ -69,9 +69,7 @@ struct terms {
 static bool term_lazy(struct cg_fn *f, const struct terms *t, int i)
 {
     const struct pl_expr *e = t->e;
-    if (t->in && !cg_phys_cheap(cg_arg_phys(f->m, e, 0)))
-        return true;
-    return cg_expr_of(f->m, e->args[t->first + i])->lazy_cpu;
+    return e->in_turn || cg_expr_of(f->m, e->args[t->first + i])->lazy_cpu;
 }
 
 static struct cg_val term(struct cg_fn *f, const struct terms *t, int i)

@@ -79,7 +79,7 @@ void cg_keys_equal(struct cg_fn *f, int n, const struct rt_field *fields, LLVMVa
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < n; i++) {
             const struct rt_field *fd = &fields[i];
-            if (cg_phys_cheap(fd->phys) != (pass == 0))
+            if ((fd->phys == RT_STR) != (pass == 1))
                 continue;
             struct cg_val have = cg_load_field(f, fd, row, false);
             LLVMValueRef eq = cg_compare(f, FE_EQ, fd->phys, have, keys[i]);

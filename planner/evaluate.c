@@ -61,6 +61,7 @@ static void choose(struct chooser *w, int i)
     e->lazy_gpu = e->fail || e->outlined || costly[e->op] || costly_gpu[e->op];
     e->lazy_cpu = e->fail || e->outlined || costly[e->op];
     e->vector = fits_vector(e);
+    e->in_turn = e->op == FE_IN && arg_phys(w, e, 0) == RT_STR;
     for (int k = 0; k < e->nargs; k++) {
         choose(w, e->args[k]);
         const struct pl_expr *x = &w->exprs[e->args[k]];

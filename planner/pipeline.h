@@ -61,6 +61,7 @@ struct pl_expr {
     bool lazy_cpu, lazy_gpu;
     bool vector;     /* a CPU can compute it for PL_CPU_VECTOR_ROWS rows at once, given slots that it can */
     bool scanned;    /* IN_SET: a CPU compares with one element after the other */
+    bool in_turn;    /* IN of texts: a CPU compares with an item only if no one before it is equal */
     int nargs;
     const int *args; /* expression indexes */
     int slot;        /* COL */
@@ -266,7 +267,7 @@ void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read);
 void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *read);
 void pl_sink_reads(const struct pl_expr *exprs, const struct pl_sink *s, bool *read);
 
-/* evaluate.c: lazy_*, vector, scanned of n expressions. */
+/* evaluate.c: lazy_*, vector, scanned, in_turn of n expressions. */
 void pl_choose_evaluation(struct hd_arena *a, struct pl_expr *exprs, int n, const struct rt_arg *args);
 /* tile.c: a CPU's tile of a scan, of the first `most` steps at most. */
 struct pl_tile_steps pl_cpu_tile(struct hd_arena *a, const struct pl_expr *exprs, const struct pl_pipeline *q,
