@@ -4,6 +4,7 @@
 
 #include "api/api_backend.h"
 #include "api/api_gpu.h"
+#include "planner/physical.h"
 #include "runtime/base/show.h"
 
 /* ---- Explain --------------------------------------------------------------------------- */
@@ -26,6 +27,13 @@ static int show_pipelines(struct heddle_statement *s, struct hd_strbuf *out, str
     for (int i = 0; i < pl->npipelines; i++)
         steps[i] = s->stats.pipelines[i].counters;
     pl_print(out, pl, &(struct pl_counted){steps, s->stats.state_rows});
+    return 0;
+}
+
+static int show_physical(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+{
+    HD_TRY(api_program_emit(s, err));
+    pl_physical_print(out, s->program.pl);
     return 0;
 }
 
@@ -93,10 +101,9 @@ static const struct stage {
     const char *name;
     int (*show)(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err);
 } stages[] = {
-    {"plan", show_plan},         {"pipelines", show_pipelines},
-    {"spec", show_spec},         {"llvm", show_llvm},
-    {"llvm-opt", show_llvm_opt}, {"asm", show_asm},
-    {"cuda", show_cuda},         {"ptx", show_ptx},
+    {"plan", show_plan}, {"physical", show_physical}, {"pipelines", show_pipelines},
+    {"spec", show_spec}, {"llvm", show_llvm},         {"llvm-opt", show_llvm_opt},
+    {"asm", show_asm},   {"cuda", show_cuda},         {"ptx", show_ptx},
 };
 
 static const struct stage *find_stage(const char *name, size_t n)
@@ -124,7 +131,7 @@ static int explain(struct heddle_statement *s, const char *list, struct hd_strbu
         const struct stage *stage = find_stage(p, n);
         if (!stage)
             return HD_FAIL(err, USER, NULL,
-                           "stage \"%.*s\" is not one of plan, pipelines, spec, llvm, llvm-opt, "
+                           "stage \"%.*s\" is not one of plan, physical, pipelines, spec, llvm, llvm-opt, "
                            "asm, cuda, ptx",
                            (int)HD_MIN(n, (size_t)40), p);
         if (several)

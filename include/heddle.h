@@ -227,7 +227,7 @@ HEDDLE_API int heddle_bind_json(heddle_statement *s, const char *json, heddle_er
 /* Runs the plan. The stream owns its rows: it may outlive the statement, not the database. */
 HEDDLE_API int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err);
 HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
-/* stages: comma list of plan, pipelines, spec, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
+/* stages: comma list of plan, physical, pipelines, spec, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
 /* JSON: times in ms of the last execution and the backend that ran:
  * {"version","backend","threads","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",

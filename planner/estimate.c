@@ -390,10 +390,11 @@ struct est_key est_key(const struct ctx *c, const struct fe_node *n, const struc
     return known->keys[e->col];
 }
 
-double est_skew(const struct ctx *c, const struct join *j, double build)
+double est_skew(const struct ctx *c, const struct fe_node *probe, const struct fe_node *build, int nkeys,
+                struct fe_expr *const *pkeys, struct fe_expr *const *bkeys, double rows)
 {
     double both = 1; /* of a composite key: as if its columns were independent */
-    for (int i = 0; i < j->nkeys && j->probe; i++)
-        both *= est_key(c, j->probe, j->pkeys[i]).heavy * est_key(c, j->build, j->bkeys[i]).heavy;
-    return j->probe && j->nkeys ? both * build : 0;
+    for (int i = 0; i < nkeys && probe; i++)
+        both *= est_key(c, probe, pkeys[i]).heavy * est_key(c, build, bkeys[i]).heavy;
+    return probe && nkeys ? both * rows : 0;
 }

@@ -19,28 +19,17 @@ int pack_index(struct ctx *c, const struct pack *p, const struct pl_val *kv);
 /* Index for keys of another side: NULL where a key lies outside (docs: no match). */
 int pack_probe(struct ctx *c, const struct pack *p, const struct pl_val *kv);
 
-enum join_way { J_BUILD, J_KEY, J_FK };
-
 struct join {
-    const struct fe_node *n;
-    enum fe_join_kind kind; /* never RIGHT: sides are swapped instead */
-    bool swapped;           /* probe side is the node's right input */
-    const struct fe_node *probe, *build;
-    int nkeys;
-    struct fe_expr **pkeys, **bkeys;
-    enum join_way way;
-    int index, fk, key; /* J_KEY: key index, key pair; J_FK: foreign key, key pair */
-    /* residual conjuncts by what they read; COL numbers are those of the node (left then right) */
-    int nrest, nbuild, nprobe;
-    const struct fe_expr **rest, **build_only, **probe_only;
+    struct pl_node *node;   /* where choices of its table are recorded */
+    const struct pl_join *d;
+    const struct fe_node *n; /* typed node, NULL: none */
+    enum fe_join_kind kind; /* of d, or what it takes to tell existence by other means */
     struct stream s;        /* probe stream */
     struct handle **bcols;  /* build columns as seen from the probe pipeline (NULL: not kept) */
-    bool *keep;             /* build columns that outputs or the residual read */
+    int nbuild;             /* of them */
     struct handle **pk;     /* probe keys, and their values */
     struct pl_val *pv;
     struct handle *brow;    /* the matched build row */
-    bool take_all;          /* keep every build column (no node stands behind the build side) */
-    bool null_equal;        /* NULL keys match each other */
 };
 
 /* join_build.c: build a state from the build side and probe it. */
@@ -50,7 +39,7 @@ struct built {
     bool unique, dedupe;
     struct pack pack;
     bool packed;
-    int nkeys;
+    int nkeys, ncols; /* columns of the build stream */
     struct handle **bkeys;
     struct pl_val *bv;
     struct kept kept;
@@ -64,33 +53,18 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
 /* Appends the probe of t to j->s as kind `how`; fills j->bcols. mark: slot of a BOOL (MARK). */
 int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind how, struct handle **mark);
 
-/* Probe columns that outputs, keys or residual read; NULL: all of j->s. */
-const bool *join_want(const struct ctx *c, const struct join *j);
-/* Environment of the node's residual: left columns, then right ones. */
+/* Environment of conditions on both sides: left columns, then right ones. */
 struct handle **join_env(struct ctx *c, const struct join *j);
 int join_filter_rest(struct ctx *c, struct join *j);
-/* Adds the lookup (J_KEY, J_FK) to j->s; fills j->bcols and applies the build scan's filter. */
+/* Adds the lookup (PL_WAY_KEY, PL_WAY_FK) to j->s; fills j->bcols and applies the build scan's filter. */
 int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how);
-int join_build_stream(struct ctx *c, struct join *j, struct stream *b);
 int join_expand_all(struct ctx *c, struct join *j, enum pl_probe_kind how, struct stored *st);
 int join_mark_output(struct ctx *c, struct join *j, struct handle *mark, struct stream *out);
-int join_probe_only(struct ctx *c, struct join *j);
-/* The probe side with the conditions that read it alone, in a pipeline with room for a level. */
-int join_probe_stream(struct ctx *c, struct join *j);
-/* Kinds that need a second look at the probe rows. */
-int join_twice(struct ctx *c, struct join *j, struct stream *out);
+/* Kinds that need a second look at the probe rows. b: the build side's rows where a table is built. */
+int join_twice(struct ctx *c, struct join *j, struct stream *b, struct stream *out);
 int join_output(struct ctx *c, struct join *j, struct stream *out);
-/* Semi, anti and mark joins whose residual compares one build value: the least and the greatest of
- * a key say what every pair would. Not done where the residual has another form, or where a stored
- * index (J_FK) leads to every pair in `index_ns` nanoseconds and this takes longer. */
-int join_extremes(struct ctx *c, struct join *j, double index_ns, bool *done, struct stream *out);
 /* lower_agg.c: groups s by the keys; out has the keys, then least and greatest value of arg. */
 int agg_extremes(struct ctx *c, struct stream *s, int nkeys, struct handle **keys, struct handle *arg, const char *path,
                  struct stream *out);
-/* Build rows that a probe row meets on average for a value that is frequent on both sides, where
- * `build` rows are left of the build side. */
-double est_skew(const struct ctx *c, const struct join *j, double build);
-
-int seg_appended(struct ctx *c, const struct fe_node *n, struct stream *parts, int nparts, struct stream *out);
 
 #endif

@@ -64,13 +64,12 @@ static void choose_kept(struct ctx *c, struct join *j, struct stream *b, struct 
                         bool existence)
 {
     struct handle **cols = HD_NEWN(c->a, struct handle *, b->ncols + 1);
-    const bool *need = j->take_all ? NULL : c->need[j->build->id];
     int n = 0;
     t->keep_of = HD_NEWN(c->a, int, b->ncols + 1);
     t->same = HD_NEWN(c->a, struct handle *, b->ncols + 1);
     for (int i = 0; i < b->ncols; i++) {
         t->keep_of[i] = -1;
-        if (existence || (need && (!need[i] || !j->keep[i])))
+        if (existence || (j->d->keep && !j->d->keep[i]))
             continue;
         for (int k = 0; k < t->nkeys && j->kind == FE_INNER; k++)
             if (t->bkeys[k] == h_plain(b->cols[i]) && pk[k]->type.kind != HD_FLOAT64 &&
@@ -111,12 +110,6 @@ static enum rt_state_kind choose_kind(const struct built *t, double est, bool ex
     return fits || range <= 1 << 20 || range <= 8 * rows ? RT_STATE_CSR : RT_STATE_HASH;
 }
 
-static const char *side_name(const struct fe_node *n)
-{
-    const struct fe_table *t = node_table(n);
-    return t ? t->name : fe_relop_name(n->op);
-}
-
 /* Rows of one key at most: those of the most frequent value of a key column, where no row of its table comes twice. */
 static double most_per_key(const struct stream *b, struct handle *const *keys, int n)
 {
@@ -136,7 +129,7 @@ static int build_sink(struct ctx *c, struct join *j, struct stream *b, struct bu
 {
     struct pipe *p = pipe_of(c, b);
     struct pl_sink *k = &p->sink;
-    t->state = pb_state(c, t->kind, side_name(j->build), j->n->path);
+    t->state = pb_state(c, t->kind, j->d->build->label, j->node->path);
     k->state = t->state;
     int index = t->packed ? pack_index(c, &t->pack, t->bv) : -1;
     if (t->kind == RT_STATE_BITMAP || t->kind == RT_STATE_DIRECT) {
@@ -151,7 +144,7 @@ static int build_sink(struct ctx *c, struct join *j, struct stream *b, struct bu
             .expr = index, .phys = RT_I64, .nullable = c->exprs.v[index].nullable, .type = hd_type_of(HD_INT64)};
         if (v.nullable) { /* NULL keys match nothing: drop the rows */
             int null = pb_op(c, FE_IS_NULL, RT_BOOL, false, 1, &index);
-            pb_filter(c, p, pb_op(c, FE_NOT, RT_BOOL, false, 1, &null), 0.95, j->n->path);
+            pb_filter(c, p, pb_op(c, FE_NOT, RT_BOOL, false, 1, &null), 0.95, j->node->path);
             v.nullable = false;
         }
         sink_add(c, k, (struct pl_out){.field = pb_field(c, t->state, "index", &v, RT_MERGE_KEY), .expr = index});
@@ -189,14 +182,14 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
              bool all_rows)
 {
     struct pipe *bp = pipe_of(c, b), *sp = pipe_of(c, s);
-    *t = (struct built){.nkeys = j->nkeys, .dedupe = existence};
-    t->bkeys = HD_NEWN(c->a, struct handle *, j->nkeys + 1);
-    t->bv = HD_NEWN(c->a, struct pl_val, j->nkeys + 1);
-    j->pv = HD_NEWN(c->a, struct pl_val, j->nkeys + 1);
-    j->pk = HD_NEWN(c->a, struct handle *, j->nkeys + 1);
-    for (int i = 0; i < j->nkeys; i++) {
-        t->bkeys[i] = h_plain(h_expr(c, j->bkeys[i], b->cols));
-        j->pk[i] = h_plain(h_expr(c, j->pkeys[i], s->cols));
+    *t = (struct built){.nkeys = j->d->nkeys, .ncols = b->ncols, .dedupe = existence};
+    t->bkeys = HD_NEWN(c->a, struct handle *, j->d->nkeys + 1);
+    t->bv = HD_NEWN(c->a, struct pl_val, j->d->nkeys + 1);
+    j->pv = HD_NEWN(c->a, struct pl_val, j->d->nkeys + 1);
+    j->pk = HD_NEWN(c->a, struct handle *, j->d->nkeys + 1);
+    for (int i = 0; i < j->d->nkeys; i++) {
+        t->bkeys[i] = h_plain(h_expr(c, j->d->bkeys[i], b->cols));
+        j->pk[i] = h_plain(h_expr(c, j->d->pkeys[i], s->cols));
         HD_TRY(h_value(c, bp, t->bkeys[i], &t->bv[i]));
         HD_TRY(h_value(c, sp, j->pk[i], &j->pv[i]));
     }
@@ -207,22 +200,24 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
     t->max_per_key = most_per_key(b, t->bkeys, t->nkeys);
     t->packed = ints && t->nkeys > 0 && pack_keys(c, t->bv, t->nkeys, false, &t->pack);
     choose_kept(c, j, b, t, j->pk, existence);
-    t->kind = choose_kind(t, b->est, existence, all_rows || j->null_equal, j->n->u.join.strategy);
-    if (j->n->u.join.strategy == FE_DIRECT && t->kind == RT_STATE_HASH)
-        return HD_FAIL(c->err, USER, j->n->path,
+    t->kind = choose_kind(t, b->est, existence, all_rows || j->d->null_equal, j->d->strategy);
+    if (j->d->strategy == FE_DIRECT && t->kind == RT_STATE_HASH)
+        return HD_FAIL(c->err, USER, j->node->path,
                        "strategy direct needs integer keys of a known range "
                        "on both sides, small enough for tables of 1 GB%s",
                        all_rows ? " and does not serve full joins" : "");
     if (t->kind == RT_STATE_HASH)
         for (int i = 0; i < t->nkeys; i++)
             HD_TRY(same_width(c, &t->bv[i], &j->pv[i]));
-    pb_note(c, "%s: %s join builds %s of %s (about %.0f rows%s)", j->n->path, fe_join_kind_name(j->n->u.join.kind),
-            rt_state_kind_name(t->kind), side_name(j->build), b->est, t->unique ? ", unique keys" : "");
+    pb_note(c, "%s: %s join builds %s of %s (about %.0f rows%s)", j->node->path, fe_join_kind_name(j->d->written),
+            rt_state_kind_name(t->kind), j->d->build->label, b->est, t->unique ? ", unique keys" : "");
     double d = 1;
     for (int i = 0; i < t->nkeys; i++)
         d *= h_distinct(c, t->bkeys[i], b->est);
     t->keys = t->unique ? b->est : HD_MAX(1, HD_MIN(d, b->est));
-    t->fanout = t->unique ? 1 : HD_MAX(1, b->est / t->keys) + est_skew(c, j, b->est);
+    t->fanout = t->unique ? 1
+                          : HD_MAX(1, b->est / t->keys) +
+                                est_skew(c, j->d->tprobe, j->d->tbuild, j->d->nkeys, j->d->pkeys, j->d->bkeys, b->est);
     return build_sink(c, j, b, t);
 }
 
@@ -281,28 +276,29 @@ int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind 
     enum pl_step_kind kind = probe_step(t, one);
     if (kind == PL_STEP_PROBE_BITMAP && how == PL_INNER)
         how = PL_SEMI;
-    j->bcols = HD_NEWN(c->a, struct handle *, j->build->ncols + 1);
+    j->bcols = HD_NEWN(c->a, struct handle *, t->ncols + 1);
+    j->nbuild = t->ncols;
     if (kind == PL_STEP_PROBE_BITMAP && how == PL_LEFT)
         return 0; /* unique, nothing to fetch: the probe could not change anything */
     int slot = -1, index = t->packed && t->kind != RT_STATE_HASH ? pack_probe(c, &t->pack, j->pv) : -1;
     if (how == PL_MARK)
         slot = pb_slot(c, p, "mark", RT_BOOL, false);
     else if (how == PL_INNER || how == PL_LEFT)
-        slot = pb_slot(c, p, hd_asprintf(c->a, "%s row", side_name(j->build)), RT_I32, false);
+        slot = pb_slot(c, p, hd_asprintf(c->a, "%s row", j->d->build->label), RT_I32, false);
     int *keys = HD_NEWN(c->a, int, t->nkeys + 1);
     for (int i = 0; i < t->nkeys; i++)
         keys[i] = j->pv[i].expr;
-    struct pl_step *s = pb_step(c, p, kind, j->n->path);
+    struct pl_step *s = pb_step(c, p, kind, j->node->path);
     s->probe = how;
     s->slot = slot;
     s->expr = index;
     s->nkeys = t->kind == RT_STATE_HASH ? t->nkeys : 0;
     s->keys = keys;
     s->splittable = pl_opens_level(kind);
-    s->null_equal = j->null_equal;
+    s->null_equal = j->d->null_equal;
     probe_args(c, s, t);
     if (pl_opens_level(kind))
-        cut_open_level(c, &j->s, join_want(c, j));
+        cut_open_level(c, &j->s, j->d->want);
     double rate = match_rate(c, j, t);
     p->est *= how == PL_ANTI ? HD_MAX(0.05, 1 - rate) : how == PL_LEFT || how == PL_MARK ? 1 : HD_MAX(rate, 1e-6);
     if (!one) {
@@ -326,7 +322,7 @@ int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind 
     j->brow = row;
     struct handle **kept = HD_NEWN(c->a, struct handle *, t->kept.ncols + 1);
     keep_load(c, &t->kept, t->state, row, how == PL_LEFT, kept);
-    for (int i = 0; i < j->build->ncols; i++)
+    for (int i = 0; i < t->ncols; i++)
         j->bcols[i] = t->same && t->same[i] ? t->same[i] : t->keep_of[i] >= 0 ? kept[t->keep_of[i]] : NULL;
     return 0;
 }

@@ -4,24 +4,17 @@
  * warps or threads may visit the matches of one row. */
 #include "planner/join.h"
 
-/* The probe side, enumerable twice: a scan is scanned again, anything else is materialised. */
+/* The probe side, enumerable twice: a scan is scanned again, anything else was kept. */
 struct twice {
-    bool scan;
-    struct stored rows;
+    const struct stored *rows; /* NULL: scanned again */
     int bitmap; /* state: bit per row id of the scanned table */
 };
 
-static int first_look(struct ctx *c, struct join *j, struct twice *t)
+static void first_look(struct ctx *c, struct join *j, struct twice *t)
 {
-    *t = (struct twice){.scan = j->probe->op == FE_SCAN_OP && j->kind != FE_LEFT && j->kind != FE_FULL};
-    HD_TRY(seg_node(c, j->probe, &j->s));
-    HD_TRY(join_probe_only(c, j));
-    if (t->scan)
-        return 0;
-    HD_TRY(store_stream(c, &j->s, c->need[j->probe->id], "probe", j->n->path, &t->rows));
-    c->states.v[t->rows.state].track_matches = true;
-    j->s = stream_over(c, &t->rows, j->n->path);
-    return 0;
+    *t = (struct twice){.rows = j->d->rescan ? NULL : j->s.rows};
+    if (t->rows)
+        c->states.v[t->rows->state].track_matches = true;
 }
 
 static void step_mark(struct ctx *c, struct pipe *p, int state, int row_slot, const char *path)
@@ -55,16 +48,16 @@ static int row_index(struct ctx *c, const struct pipe *p)
 static void end_first(struct ctx *c, struct join *j, struct twice *t)
 {
     struct pipe *p = pipe_of(c, &j->s);
-    if (t->scan) {
-        t->bitmap = pb_state(c, RT_STATE_BITMAP, "matched", j->n->path);
+    if (!t->rows) {
+        t->bitmap = pb_state(c, RT_STATE_BITMAP, "matched", j->node->path);
         c->states.v[t->bitmap].range = (uint64_t)HD_MAX(1, p->spec.table->rows);
         p->sink.kind = PL_SINK_BITMAP;
         p->sink.state = t->bitmap;
         p->sink.index = row_index(c, p);
         p->sink.a_bits = pb_arg_state(c, RT_ARG_STATE_BITS, t->bitmap, 0);
     } else { /* the mark step does the work; the sink counts the pairs for the profile */
-        step_mark(c, p, t->rows.state, p->source_slot, j->n->path);
-        int st = pb_state(c, RT_STATE_AGG_SCALAR, "pairs", j->n->path);
+        step_mark(c, p, t->rows->state, p->source_slot, j->node->path);
+        int st = pb_state(c, RT_STATE_AGG_SCALAR, "pairs", j->node->path);
         struct pl_val v = {.phys = RT_I64, .type = hd_type_of(HD_INT64)};
         pb_field(c, st, "count", &v, RT_MERGE_SUM);
         pb_state_layout(c, st);
@@ -75,23 +68,21 @@ static void end_first(struct ctx *c, struct join *j, struct twice *t)
     pb_end(c, p, true);
 }
 
-/* Adds the matches of a probe row and the residual. `stored` is set for a join without keys, else t. */
-static int add_matches(struct ctx *c, struct join *j, struct built *t, struct stored *stored, bool *cross)
+/* Adds the matches of a probe row and the residual. `stored` is set for a join without keys, t where a table
+ * is built. */
+static int add_matches(struct ctx *c, struct join *j, struct stream *b, struct built *t, struct stored *stored)
 {
-    struct stream b;
-    *cross = false;
-    if (j->way != J_BUILD) {
-        HD_TRY(join_lookup(c, j, PL_INNER));
-        return join_filter_rest(c, j);
-    }
-    HD_TRY(join_build_stream(c, j, &b));
-    if (j->nkeys == 0) {
-        *cross = true;
-        HD_TRY(store_stream(c, &b, j->keep, "rows", j->n->path, stored));
+    switch (j->d->way) {
+    case PL_WAY_KEY:
+    case PL_WAY_FK: HD_TRY(join_lookup(c, j, PL_INNER)); break;
+    case PL_WAY_ALL:
+        HD_TRY(store_stream(c, b, j->d->keep, "rows", j->node->path, stored));
         HD_TRY(join_expand_all(c, j, PL_INNER, stored));
-    } else {
-        HD_TRY(jb_build(c, j, &b, &j->s, t, false, j->kind == FE_FULL));
+        break;
+    case PL_WAY_BUILD:
+        HD_TRY(jb_build(c, j, b, &j->s, t, false, j->kind == FE_FULL));
         HD_TRY(jb_probe(c, j, t, PL_INNER, NULL));
+        break;
     }
     return join_filter_rest(c, j);
 }
@@ -100,8 +91,9 @@ static int add_matches(struct ctx *c, struct join *j, struct built *t, struct st
 
 static int second_scan(struct ctx *c, struct join *j, struct twice *t, struct stream *out)
 {
-    const struct fe_node *n = j->probe;
-    struct pipe *p = pb_pipe(c, RT_SOURCE_TABLE, j->n->path);
+    const struct pl_node *scan = j->d->probe->op == PL_NODE_SCAN ? j->d->probe : j->d->probe->inputs[0];
+    const struct fe_node *n = scan->n;
+    struct pipe *p = pb_pipe(c, RT_SOURCE_TABLE, j->node->path);
     p->spec.table = n->u.scan.table;
     p->est = (double)n->u.scan.table->rows;
     *out = (struct stream){.pipe = c->pipes.n - 1, .est = p->est, .max_rows = p->est};
@@ -109,11 +101,11 @@ static int second_scan(struct ctx *c, struct join *j, struct twice *t, struct st
     scan_columns(c, n, row, out);
     out->unique_row = row;
     if (j->kind != FE_SEMI) /* a set bit implies that the filter passed */
-        HD_TRY(scan_filter(c, n, row, out));
+        HD_TRY(scan_filter(c, scan, row, out));
     int index = row_index(c, p), slot = j->kind == FE_MARK ? pb_slot(c, p, "mark", RT_BOOL, false) : -1;
     int a_bits = pb_arg_state(c, RT_ARG_STATE_BITS, t->bitmap, 0);
     int a_range = pb_arg_state(c, RT_ARG_STATE_RANGE, t->bitmap, 0);
-    struct pl_step *s = pb_step(c, p, PL_STEP_PROBE_BITMAP, j->n->path);
+    struct pl_step *s = pb_step(c, p, PL_STEP_PROBE_BITMAP, j->node->path);
     s->probe = j->kind == FE_SEMI ? PL_SEMI : j->kind == FE_ANTI ? PL_ANTI : PL_MARK;
     s->state = t->bitmap;
     s->expr = index;
@@ -138,26 +130,25 @@ static int mark_parts(struct ctx *c, struct join *j, struct twice *t, struct str
 {
     struct stream parts[2];
     for (int i = 0; i < 2; i++) {
-        j->s = stream_over(c, &t->rows, j->n->path);
-        step_test(c, pipe_of(c, &j->s), t->rows.state, i == 1, j->n->path);
+        j->s = stream_over(c, t->rows, j->node->path);
+        step_test(c, pipe_of(c, &j->s), t->rows->state, i == 1, j->node->path);
         HD_TRY(join_mark_output(c, j, bool_handle(c, i == 0), &parts[i]));
     }
-    return seg_appended(c, j->n, parts, 2, out);
+    return lower_appended(c, j->n, parts, 2, out);
 }
 
-static int exists_twice(struct ctx *c, struct join *j, struct twice *t, struct stream *out)
+static int exists_twice(struct ctx *c, struct join *j, struct twice *t, struct stream *b, struct stream *out)
 {
     struct built built;
     struct stored stored;
-    bool cross;
-    HD_TRY(add_matches(c, j, &built, &stored, &cross));
+    HD_TRY(add_matches(c, j, b, &built, &stored));
     end_first(c, j, t);
-    if (t->scan)
+    if (!t->rows)
         return second_scan(c, j, t, out);
     if (j->kind == FE_MARK)
         return mark_parts(c, j, t, out);
-    *out = stream_over(c, &t->rows, j->n->path);
-    step_test(c, pipe_of(c, out), t->rows.state, j->kind == FE_ANTI, j->n->path);
+    *out = stream_over(c, t->rows, j->node->path);
+    step_test(c, pipe_of(c, out), t->rows->state, j->kind == FE_ANTI, j->node->path);
     out->est = pipe_of(c, out)->est;
     return 0;
 }
@@ -167,7 +158,7 @@ static int exists_twice(struct ctx *c, struct join *j, struct twice *t, struct s
 static void null_side(struct ctx *c, struct join *j, struct stream *s, struct handle **mine, bool build)
 {
     int nl = j->n->inputs[0]->ncols;
-    bool left = build == j->swapped; /* `mine` are the left columns */
+    bool left = build == j->d->swapped; /* `mine` are the left columns */
     struct handle **cols = HD_NEWN(c->a, struct handle *, j->n->ncols + 1);
     for (int i = 0; i < j->n->ncols; i++) {
         bool own = left ? i < nl : i >= nl;
@@ -186,63 +177,63 @@ static struct stream unmatched_build(struct ctx *c, struct join *j, const struct
 {
     int state = cross ? stored->state : t->state;
     struct stream s;
-    struct handle **mine = HD_NEWN(c->a, struct handle *, j->build->ncols + 1);
+    struct handle **mine = HD_NEWN(c->a, struct handle *, j->nbuild + 1);
     if (cross) {
-        s = stream_over(c, stored, j->n->path);
-        for (int i = 0; i < j->build->ncols; i++)
+        s = stream_over(c, stored, j->node->path);
+        for (int i = 0; i < j->nbuild; i++)
             mine[i] = stored->want[i] ? s.cols[i] : NULL;
     } else {
-        struct pipe *p = pb_pipe(c, RT_SOURCE_ROWS, j->n->path);
+        struct pipe *p = pb_pipe(c, RT_SOURCE_ROWS, j->node->path);
         p->spec.state = state;
         p->est = c->states.v[state].est_rows;
         s = (struct stream){.pipe = c->pipes.n - 1, .est = p->est, .max_rows = t->max_rows};
         struct handle *row = h_row(c, p->source_slot, NULL, state, false);
         struct handle **kept = HD_NEWN(c->a, struct handle *, t->kept.ncols + 1);
         keep_load(c, &t->kept, state, row, false, kept);
-        for (int i = 0; i < j->build->ncols; i++)
+        for (int i = 0; i < j->nbuild; i++)
             mine[i] = t->keep_of[i] >= 0 ? kept[t->keep_of[i]] : NULL;
     }
-    step_test(c, pipe_of(c, &s), state, true, j->n->path);
+    step_test(c, pipe_of(c, &s), state, true, j->node->path);
     null_side(c, j, &s, mine, true);
     return s;
 }
 
-static int outer_twice(struct ctx *c, struct join *j, struct twice *t, struct stream *out)
+static int outer_twice(struct ctx *c, struct join *j, struct twice *t, struct stream *b, struct stream *out)
 {
     struct built built = {0};
     struct stored stored;
     struct stream parts[3];
-    bool cross;
+    bool cross = j->d->way == PL_WAY_ALL;
     int n = 2;
-    HD_TRY(add_matches(c, j, &built, &stored, &cross));
+    HD_TRY(add_matches(c, j, b, &built, &stored));
     struct pipe *p = pipe_of(c, &j->s);
-    step_mark(c, p, t->rows.state, p->source_slot, j->n->path);
+    step_mark(c, p, t->rows->state, p->source_slot, j->node->path);
     if (j->kind == FE_FULL) {
         int state = cross ? stored.state : built.state;
         struct pl_val v;
         c->states.v[state].track_matches = true;
         HD_TRY(h_value(c, p, j->brow, &v));
-        step_mark(c, p, state, j->brow->slot, j->n->path);
+        step_mark(c, p, state, j->brow->slot, j->node->path);
     }
     HD_TRY(join_output(c, j, &parts[0]));
-    parts[1] = stream_over(c, &t->rows, j->n->path);
-    step_test(c, pipe_of(c, &parts[1]), t->rows.state, true, j->n->path);
+    parts[1] = stream_over(c, t->rows, j->node->path);
+    step_test(c, pipe_of(c, &parts[1]), t->rows->state, true, j->node->path);
     null_side(c, j, &parts[1], parts[1].cols, false);
     parts[1].max_rows = 0; /* a probe row that matches nothing takes the place of one that matches once */
     if (j->kind == FE_FULL) {
         parts[2] = unmatched_build(c, j, &built, &stored, cross);
         n = 3;
     }
-    return seg_appended(c, j->n, parts, n, out);
+    return lower_appended(c, j->n, parts, n, out);
 }
 
-int join_twice(struct ctx *c, struct join *j, struct stream *out)
+int join_twice(struct ctx *c, struct join *j, struct stream *b, struct stream *out)
 {
     struct twice t;
-    HD_TRY(first_look(c, j, &t));
-    pb_note(c, "%s: %s join looks at its probe rows twice (%s)", j->n->path, fe_join_kind_name(j->n->u.join.kind),
-            t.scan ? "scanned again" : "materialised");
+    first_look(c, j, &t);
+    pb_note(c, "%s: %s join looks at its probe rows twice (%s)", j->node->path, fe_join_kind_name(j->d->written),
+            t.rows ? "materialised" : "scanned again");
     if (j->kind == FE_LEFT || j->kind == FE_FULL)
-        return outer_twice(c, j, &t, out);
-    return exists_twice(c, j, &t, out);
+        return outer_twice(c, j, &t, b, out);
+    return exists_twice(c, j, &t, b, out);
 }

@@ -8,7 +8,11 @@
 #ifndef HEDDLE_PLANNER_LOWER_H
 #define HEDDLE_PLANNER_LOWER_H
 
+#include "planner/estimate.h"
+#include "planner/need.h"
+#include "planner/physical.h"
 #include "planner/pipeline.h"
+#include "planner/typed.h"
 #include "runtime/base/vec.h"
 
 /* Interval of possible values of an integer, decimal, date or code expression (NULL aside). */
@@ -76,6 +80,7 @@ struct stream {
     int nunique;
     struct handle **unique;
     bool ordered; /* rows come in an order that the result must keep */
+    const struct stored *rows; /* that it reads, of a KEEP; a KEEP itself has no pipeline */
 };
 
 struct pipe {
@@ -95,7 +100,7 @@ struct pipe {
 struct stored;
 struct shared_state {
     int uses;
-    struct stored *stored; /* once computed */
+    struct pl_node *keep; /* of several uses, once there */
 };
 
 /* A dictionary map that exists already: (table, column, expression) -> state. */
@@ -140,6 +145,10 @@ struct ctx {
     bool **need; /* [node id][output column]: asked for by somebody above */
     bool *ordered; /* [node id]: the result shows this node's row order */
     struct shared_state *shared;
+    int nnodes;              /* of the physical plan */
+    struct pl_node *physical;
+    struct stored **kept;    /* [physical node]: rows of a KEEP, once computed */
+    struct pl_program *program;
 };
 
 /* ---- build.c: growing the program ------------------------------------------------------- */
@@ -166,7 +175,6 @@ void pb_state_layout(struct ctx *c, int state); /* offsets and stride, once all 
 
 struct pipe *pb_pipe(struct ctx *c, enum rt_source_kind k, const char *path);
 struct pipe *pipe_of(struct ctx *c, const struct stream *s);
-int pb_program(struct ctx *c, int result_state, struct pl_program **out);
 
 /* ---- schedule.c: what runs when and where ------------------------------------------------ */
 /* Ends a pipeline: it runs next and, if finish, the sink's state is complete then. */
@@ -229,17 +237,10 @@ int lx_as_text(struct ctx *c, struct pl_val *v);                   /* dictionary
 int lx_cast(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path);
 /* Brings two values to one comparable physical form (codes of one dictionary stay codes). */
 int lx_unify(struct ctx *c, struct pl_val *a, struct pl_val *b);
-/* AND of conjuncts as one filter step each, cheap ones first where none may fail. */
-int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *e);
-/* New logical expression nodes: an operator over up to two arguments, a column of the environment. */
-struct fe_expr *lx_node(struct ctx *c, enum fe_op op, struct hd_type t, bool nullable, const char *path, int n,
-                        struct fe_expr *a, struct fe_expr *b);
+/* One filter step for each conjunct, in this order; those that are always true have none. */
+int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *const *v, int n);
+/* A column node for handle h. */
 struct fe_expr *lx_col(struct ctx *c, int col, const struct handle *h, const char *path);
-double lx_selectivity(const struct ctx *c, struct handle *const *env, const struct fe_expr *e);
-void lx_conjuncts(struct ctx *c, const struct fe_expr *e, const struct fe_expr ***v, int *n);
-/* Highest and lowest column used; false if none. */
-bool lx_uses(const struct fe_expr *e, int lo, int hi); /* any COL in [lo, hi) */
-bool lx_may_fail(const struct fe_expr *e);
 struct pl_range range_of_type(struct hd_type t);
 /* Lower bound of s in the dictionary of a column; the only way to read one while planning. */
 int h_dict_find(const struct ctx *c, const struct fe_table *t, int column, const char *s, size_t n, uint32_t *code,
@@ -293,36 +294,28 @@ int cut_before_level(struct ctx *c, struct stream *s, const bool *want, const bo
 /* Called for every step that opens a level, as soon as that is there. */
 void cut_open_level(struct ctx *c, const struct stream *s, const bool *want);
 
-/* ---- segment.c and the operators ----------------------------------------------------------- */
-int seg_node(struct ctx *c, const struct fe_node *n, struct stream *out);
-int seg_join(struct ctx *c, const struct fe_node *n, struct stream *out);
-int seg_aggregate(struct ctx *c, const struct fe_node *n, struct stream *out);
-int seg_sort(struct ctx *c, const struct fe_node *n, struct stream *out);
+/* ---- lower.c and the operators ------------------------------------------------------------- */
+/* Lowers the physical plan; fills c->pipes and all they refer to. Strategies that were asked for and turn out not to
+ * be possible fail with class USER. */
+int pl_lower(struct ctx *c);
+/* The operators, over the streams of their inputs. */
+int lower_join(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out);
+int lower_extremes(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out);
+int lower_aggregate(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out);
+int lower_merge(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out);
+int lower_sort(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out);
+/* The result of the program: the root's rows in a state, sorted if the root is a sort. */
+int lower_result(struct ctx *c, struct pl_node *root, struct stream *in);
 /* The scan's columns at a row of its table; its filter is applied by scan_filter. */
 void scan_columns(struct ctx *c, const struct fe_node *n, struct handle *row, struct stream *s);
-int scan_filter(struct ctx *c, const struct fe_node *n, struct handle *row, struct stream *s);
-/* Output columns that something above needs. */
-void need_columns(struct ctx *c, const struct fe_node *root);
-void need_expr(bool *need, const struct fe_expr *e);
-/* Estimated output rows of a node before lowering it, and the share of its key values that its
- * filters leave (1: all). */
-double est_rows(const struct ctx *c, const struct fe_node *n);
-double est_share(const struct ctx *c, const struct fe_node *n);
-const struct fe_table *node_table(const struct fe_node *n); /* SCAN: its table, else NULL */
-/* What facts say of a key expression over a node's output. */
-struct est_key {
-    double distinct; /* values; < 0 unknown */
-    double heavy;    /* share of the rows that have the most frequent value */
-};
-/* What was asked of a node, column by column for keys (NULL: none yet). */
-struct est_node {
-    bool has_rows, has_share, *has_key;
-    double rows, share;
-    struct est_key *keys;
-};
-struct est_key est_key(const struct ctx *c, const struct fe_node *n, const struct fe_expr *e);
+int scan_filter(struct ctx *c, const struct pl_node *n, struct handle *row, struct stream *s);
+/* Rows of several streams in one state, in the columns of typed node n. */
+int lower_appended(struct ctx *c, const struct fe_node *n, struct stream *parts, int nparts, struct stream *out);
 
-/* Result fields of the program. */
-int lower_result(struct ctx *c, const struct fe_node *root, struct pl_program **out);
+/* ---- physical.c */
+int pl_physical(struct ctx *c, const struct fe_node *root, struct pl_node **out);
+
+/* ---- seal.c: the program of what was lowered */
+void pl_seal(struct ctx *c);
 
 #endif

@@ -4,7 +4,7 @@
 
 static struct fe_expr *mk_const(struct ctx *c, struct hd_type t, int v, const char *path)
 {
-    struct fe_expr *e = lx_node(c, FE_LIT, t, false, path, 0, NULL, NULL);
+    struct fe_expr *e = pl_expr_node(c->a, FE_LIT, t, false, path, 0, NULL, NULL);
     e->value = (struct fe_value){.type = t, .i = v};
     return e;
 }
@@ -17,7 +17,7 @@ static struct fe_expr *of_parts(struct ctx *c, struct handle **env, const struct
     struct hd_type wide = hd_decimal(HD_DEC_MAX, 0);
     struct fe_expr *low = lx_col(c, 0, env[0], path);
     struct fe_expr *high = sum->high ? lx_col(c, 1, env[1], path) : mk_const(c, wide, 0, path);
-    struct fe_expr *e = lx_node(c, FE_OF_PARTS, t, sum->h->nullable, path, 2, high, low);
+    struct fe_expr *e = pl_expr_node(c->a, FE_OF_PARTS, t, sum->h->nullable, path, 2, high, low);
     e->args = HD_NEWN(c->a, struct fe_expr *, 3);
     e->args[0] = high;
     e->args[1] = low;
@@ -51,11 +51,11 @@ static struct handle *avg_of(struct ctx *c, const struct part *sum, struct handl
     if (sum->unchecked)
         q = of_parts(c, env, sum, t, n, path);
     else
-        q = lx_node(c, FE_DIV, t, sum->h->nullable, path, 2, lx_col(c, 0, sum->h, path),
-                    t.kind == HD_FLOAT64 ? lx_node(c, FE_CAST, t, false, path, 1, n, NULL) : n);
+        q = pl_expr_node(c->a, FE_DIV, t, sum->h->nullable, path, 2, lx_col(c, 0, sum->h, path),
+                         t.kind == HD_FLOAT64 ? pl_expr_node(c->a, FE_CAST, t, false, path, 1, n, NULL) : n);
     struct fe_expr *pos =
-        lx_node(c, FE_GT, hd_type_of(HD_BOOL), false, path, 2, n, mk_const(c, hd_type_of(HD_INT64), 0, path));
-    return h_expr(c, lx_node(c, FE_CASE, t, true, path, 2, pos, q), env);
+        pl_expr_node(c->a, FE_GT, hd_type_of(HD_BOOL), false, path, 2, n, mk_const(c, hd_type_of(HD_INT64), 0, path));
+    return h_expr(c, pl_expr_node(c->a, FE_CASE, t, true, path, 2, pos, q), env);
 }
 
 static struct handle *or_zero(struct ctx *c, struct handle *h, const char *path)
@@ -65,7 +65,9 @@ static struct handle *or_zero(struct ctx *c, struct handle *h, const char *path)
     if (!h->nullable)
         return h;
     return h_expr(
-        c, lx_node(c, FE_COALESCE, h->type, false, path, 2, lx_col(c, 0, h, path), mk_const(c, h->type, 0, path)), env);
+        c,
+        pl_expr_node(c->a, FE_COALESCE, h->type, false, path, 2, lx_col(c, 0, h, path), mk_const(c, h->type, 0, path)),
+        env);
 }
 
 /* An avg's sum keeps the scale of its argument. */
@@ -113,21 +115,6 @@ static void push_agg(struct agg_plan *p, int i, const struct fe_agg *a, struct h
     } else {
         p->first[2 * i] = push_item(p, a->fn, arg, a->type, a->path);
     }
-}
-
-/* The distinct arguments that differ; returns how many. */
-static int distinct_args(const struct fe_node *n, const bool *need, const struct fe_expr **args)
-{
-    int k = 0;
-    for (int i = 0; i < n->u.agg.naggs; i++) {
-        const struct fe_agg *a = &n->u.agg.aggs[i];
-        bool seen = !a->distinct || !need[n->u.agg.nkeys + i];
-        for (int q = 0; q < k && !seen; q++)
-            seen = fe_expr_eq(args[q], a->arg);
-        if (!seen)
-            args[k++] = a->arg;
-    }
-    return k;
 }
 
 /* Aggregate i is needed, distinct, and over this argument. */
@@ -197,9 +184,11 @@ static struct handle *result_of(struct ctx *c, const struct fe_agg *a, const str
 
 /* Groups s once: the aggregates without distinct (dist NULL), or those over one distinct argument
  * together with the others if `both`. cols: keys, then aggregates (NULL where not computed). */
-static int group_once(struct ctx *c, const struct fe_node *n, struct stream *s, const struct fe_expr *dist, bool plain,
-                      struct stream *out, struct handle **cols)
+static int group_once(struct ctx *c, struct pl_node *node, struct stream *s, struct stream *out, struct handle **cols)
 {
+    const struct fe_node *n = node->n;
+    const struct fe_expr *dist = node->u.agg.distinct;
+    bool plain = node->u.agg.plain;
     int nk = n->u.agg.nkeys, na = n->u.agg.naggs;
     struct agg_plan one = {.n = n, .need = c->need[n->id], .distinct = dist}, two;
     one.items = HD_NEWN(c->a, struct agg_item, 2 * na + 2);
@@ -267,36 +256,31 @@ static int groups_so_far(struct ctx *c, const struct fe_node *n, struct stream *
 
 /* Joins the groups of one pass to those of another by their keys, NULL keys alike. Every group is
  * in both, so an inner join keeps them all. */
-static int join_groups(struct ctx *c, const struct fe_node *n, struct stream *s, struct stream *b, struct handle **cols)
+static int join_groups(struct ctx *c, struct pl_node *node, struct stream *s, struct stream *b, struct handle **cols)
 {
+    const struct fe_node *n = node->n;
     int nk = n->u.agg.nkeys, m = 0;
-    struct fe_node *side = HD_NEW(c->a, struct fe_node), *node = HD_NEW(c->a, struct fe_node);
-    *side = (struct fe_node){.op = FE_AGGREGATE_OP, .path = n->path};
-    *node = (struct fe_node){.op = FE_JOIN_OP, .path = n->path};
-    struct join j = {.n = node, .kind = FE_INNER, .build = side, .nkeys = nk, .take_all = true};
+    struct pl_join d = {.kind = FE_INNER, .written = FE_INNER, .nkeys = nk, .single = nk == 0, .build = node};
+    struct join j = {.node = node, .d = &d, .kind = FE_INNER};
     struct handle **bc = HD_NEWN(c->a, struct handle *, n->ncols + 1);
     int *at = HD_NEWN(c->a, int, n->ncols + 1);
     HD_TRY(groups_so_far(c, n, s, cols, &j.s));
-    j.pkeys = HD_NEWN(c->a, struct fe_expr *, nk + 1);
+    d.pkeys = d.bkeys = HD_NEWN(c->a, struct fe_expr *, nk + 1);
     for (int i = 0; i < n->ncols; i++)
         if (i < nk || b->cols[i]) {
             at[m] = i;
             bc[m++] = b->cols[i];
         }
     for (int i = 0; i < nk; i++) {
-        j.pkeys[i] = lx_col(c, i, cols[i], n->path);
-        j.null_equal |= cols[i]->nullable;
+        d.pkeys[i] = lx_col(c, i, cols[i], n->path);
+        d.null_equal |= cols[i]->nullable;
     }
-    j.bkeys = j.pkeys;
     struct stream build = *b;
     build.cols = bc;
-    build.ncols = side->ncols = m;
+    build.ncols = m;
     if (nk == 0) { /* one row on either side */
         struct stored st;
-        bool *all = HD_NEWN(c->a, bool, m + 1);
-        memset(all, 1, (size_t)m);
-        node->u.join.single = true;
-        HD_TRY(store_stream(c, &build, all, "rows", n->path, &st));
+        HD_TRY(store_stream(c, &build, NULL, "rows", n->path, &st));
         HD_TRY(join_expand_all(c, &j, PL_INNER, &st));
     } else {
         struct built t;
@@ -310,41 +294,43 @@ static int join_groups(struct ctx *c, const struct fe_node *n, struct stream *s,
     return 0;
 }
 
-/* Aggregates over several distinct arguments: the input is kept and grouped once for each. */
-static int group_each(struct ctx *c, const struct fe_node *n, struct stream *in, const struct fe_expr **args, int k,
-                      struct stream *out, struct handle **cols)
+/* Aggregates that nobody asks for. */
+static void fill_output(struct ctx *c, const struct fe_node *n, struct handle **cols, struct stream *out)
 {
-    struct stored st;
-    struct stream *pass = HD_NEWN(c->a, struct stream, k);
-    HD_TRY(store_stream(c, in, c->need[n->inputs[0]->id], "input", n->path, &st));
-    for (int i = 0; i < k; i++) {
-        struct stream s = stream_over(c, &st, n->path);
-        struct handle **mine = HD_NEWN(c->a, struct handle *, n->ncols + 1);
-        HD_TRY(group_once(c, n, &s, args[i], i == 0, &pass[i], mine));
-        pass[i].cols = mine;
-    }
-    memcpy(cols, pass[0].cols, sizeof *cols * (size_t)n->ncols);
-    for (int i = 1; i < k; i++)
-        HD_TRY(join_groups(c, n, &pass[0], &pass[i], cols));
-    *out = pass[0];
-    return 0;
-}
-
-int seg_aggregate(struct ctx *c, const struct fe_node *n, struct stream *out)
-{
-    struct stream s;
-    HD_TRY(seg_node(c, n->inputs[0], &s));
-    const struct fe_expr **args = HD_NEWN(c->a, const struct fe_expr *, n->u.agg.naggs + 1);
-    int k = distinct_args(n, c->need[n->id], args);
-    struct handle **cols = HD_NEWN(c->a, struct handle *, n->ncols + 1);
-    if (k <= 1)
-        HD_TRY(group_once(c, n, &s, k ? args[0] : NULL, true, out, cols));
-    else
-        HD_TRY(group_each(c, n, &s, args, k, out, cols));
     for (int i = n->u.agg.nkeys; i < n->ncols; i++)
-        if (!cols[i]) /* nobody asks for it */
+        if (!cols[i])
             cols[i] = h_phys(c, lx_const(c, &(struct fe_value){.type = n->cols[i].type, .is_null = true}));
     out->cols = cols;
     out->ncols = n->ncols;
+}
+
+int lower_aggregate(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out)
+{
+    struct handle **cols = HD_NEWN(c->a, struct handle *, n->n->ncols + 1);
+    HD_TRY(group_once(c, n, in, out, cols));
+    out->cols = cols;
+    if (!n->u.agg.part)
+        fill_output(c, n->n, cols, out);
     return 0;
+}
+
+int lower_merge(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out)
+{
+    struct handle **cols = hd_dup(c->a, in[0].cols, sizeof *cols * (size_t)n->n->ncols);
+    for (int i = 1; i < n->ninputs; i++)
+        HD_TRY(join_groups(c, n, &in[0], &in[i], cols));
+    *out = in[0];
+    fill_output(c, n->n, cols, out);
+    return 0;
+}
+
+int lower_extremes(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out)
+{
+    int nk = n->u.extremes.nkeys, first = n->u.extremes.first;
+    struct handle **env = HD_NEWN(c->a, struct handle *, first + in->ncols + 1);
+    struct handle **keys = HD_NEWN(c->a, struct handle *, nk + 1);
+    memcpy(env + first, in->cols, sizeof *env * (size_t)in->ncols);
+    for (int i = 0; i < nk; i++)
+        keys[i] = h_expr(c, n->u.extremes.keys[i], in->cols);
+    return agg_extremes(c, in, nk, keys, h_expr(c, n->u.extremes.arg, env), n->path, out);
 }

@@ -591,75 +591,23 @@ int lx_expr(struct ctx *c, struct pipe *p, struct handle *const *env, const stru
     return 0;
 }
 
-struct fe_expr *lx_node(struct ctx *c, enum fe_op op, struct hd_type t, bool nullable, const char *path, int n,
-                        struct fe_expr *a, struct fe_expr *b)
-{
-    struct fe_expr *e = HD_NEW(c->a, struct fe_expr);
-    *e = (struct fe_expr){.op = op, .type = t, .nullable = nullable, .nargs = n, .path = path};
-    e->args = HD_NEWN(c->a, struct fe_expr *, 2);
-    e->args[0] = a;
-    e->args[1] = b;
-    return e;
-}
-
 struct fe_expr *lx_col(struct ctx *c, int col, const struct handle *h, const char *path)
 {
-    struct fe_expr *e = lx_node(c, FE_COL, h->type, h->nullable, path, 0, NULL, NULL);
-    e->col = col;
-    return e;
+    return pl_col_node(c->a, col, h->type, h->nullable, path);
 }
 
-void lx_conjuncts(struct ctx *c, const struct fe_expr *e, const struct fe_expr ***v, int *n)
+int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *const *v, int n)
 {
-    if (e->op == FE_AND) {
-        for (int i = 0; i < e->nargs; i++)
-            lx_conjuncts(c, e->args[i], v, n);
-        return;
-    }
-    hd_grow1(c->a, *v, *n);
-    (*v)[(*n)++] = e;
-}
-
-bool lx_uses(const struct fe_expr *e, int lo, int hi)
-{
-    if (e->op == FE_COL)
-        return e->col >= lo && e->col < hi;
-    for (int i = 0; i < e->nargs; i++)
-        if (lx_uses(e->args[i], lo, hi))
-            return true;
-    return false;
-}
-
-/* Rough cost class of a conjunct: 0 compares of columns with constants .. 3 text search. */
-static int cost_class(const struct fe_expr *e)
-{
-    int k = e->op == FE_LIKE ? 3 : e->op == FE_IN || e->op == FE_SUBSTRING ? 2 : e->op == FE_OR ? 1 : 0;
-    for (int i = 0; i < e->nargs; i++)
-        k = HD_MAX(k, cost_class(e->args[i]));
-    return k;
-}
-
-int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *e)
-{
-    const struct fe_expr **v = NULL;
-    int n = 0;
-    lx_conjuncts(c, e, &v, &n);
-    bool fails = false;
-    for (int i = 0; i < n; i++)
-        fails |= lx_may_fail(v[i]);
     struct pipe *p = pipe_of(c, s);
-    for (int class = 0; class < 4; class ++)
-        for (int i = 0; i < n; i++) {
-            if (fails ? class != 0 : cost_class(v[i]) != class)
-                continue; /* what may raise stays in plan order */
-            struct pl_val b;
-            double sel = lx_selectivity(c, env, v[i]);
-            HD_TRY(lx_expr(c, p, env, v[i], &b));
-            if (is_constant(&b, true))
-                continue;
-            HD_TRY(lx_as_phys(c, &b, RT_BOOL));
-            pb_filter(c, p, b.expr, sel, v[i]->path);
-        }
+    for (int i = 0; i < n; i++) {
+        struct pl_val b;
+        double sel = lx_selectivity(c, env, v[i]);
+        HD_TRY(lx_expr(c, p, env, v[i], &b));
+        if (is_constant(&b, true))
+            continue;
+        HD_TRY(lx_as_phys(c, &b, RT_BOOL));
+        pb_filter(c, p, b.expr, sel, v[i]->path);
+    }
     s->est = p->est;
     return 0;
 }

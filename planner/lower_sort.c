@@ -54,27 +54,23 @@ static int sort_keys(struct ctx *c, const struct fe_node *n, struct stream *s, i
 }
 
 /* Ends the input of a sort or limit in a state; field of each output column. */
-static int sort_state(struct ctx *c, const struct fe_node *n, int *state, int *field, struct stream *in)
+static int sort_state(struct ctx *c, const struct pl_node *p, struct stream *in, int *state, int *field)
 {
-    const struct fe_node *src = n;
-    int64_t limit = n->u.sort.limit, offset = n->u.sort.offset;
-    if (n->op == FE_LIMIT_OP && n->inputs[0]->op == FE_SORT_OP && n->inputs[0]->u.sort.limit < 0 &&
-        n->inputs[0]->u.sort.offset == 0)
-        src = n->inputs[0]; /* limit over sort is a top-k */
-    HD_TRY(seg_node(c, src->inputs[0], in));
-    struct pipe *p = pipe_of(c, in);
-    *state = pb_state(c, RT_STATE_ROWS, src->op == FE_SORT_OP ? "sort" : "limit", n->path);
+    const struct fe_node *n = p->n, *keys = p->u.sort.keys;
+    int64_t limit = n->u.sort.limit;
+    struct pipe *q = pipe_of(c, in);
+    *state = pb_state(c, RT_STATE_ROWS, keys ? "sort" : "limit", n->path);
     HD_TRY(store_values(c, in, *state, field));
-    if (src->op == FE_SORT_OP)
-        HD_TRY(sort_keys(c, src, in, *state, field));
+    if (keys)
+        HD_TRY(sort_keys(c, keys, in, *state, field));
     else
-        p->spec.ordered = in->ordered;
+        q->spec.ordered = in->ordered;
     pb_state_layout(c, *state);
     struct rt_state *st = &c->states.v[*state];
     st->limit = limit;
-    st->offset = offset;
+    st->offset = n->u.sort.offset;
     st->est_rows = limit >= 0 ? HD_MIN(in->est, (double)limit) : in->est;
-    pb_end(c, p, true);
+    pb_end(c, q, true);
     return 0;
 }
 
@@ -99,26 +95,18 @@ static struct stream over_fields(struct ctx *c, const struct fe_node *n, int sta
     return s;
 }
 
-int seg_sort(struct ctx *c, const struct fe_node *n, struct stream *out)
+int lower_sort(struct ctx *c, struct pl_node *p, struct stream *in, struct stream *out)
 {
-    if (n->op == FE_SORT_OP && n->u.sort.limit < 0 && n->u.sort.offset == 0 && !c->ordered[n->id])
-        return seg_node(c, n->inputs[0], out); /* nobody can see the order */
+    const struct fe_node *n = p->n;
     int state, *field = HD_NEWN(c->a, int, n->ncols + 1);
-    struct stream in;
-    HD_TRY(sort_state(c, n, &state, field, &in));
-    *out = over_fields(c, n, state, field, &in);
-    out->ordered = c->ordered[n->id] && (c->states.v[state].nsort > 0 || in.ordered);
+    if (p->u.sort.dropped) {
+        *out = *in;
+        return 0;
+    }
+    HD_TRY(sort_state(c, p, in, &state, field));
+    *out = over_fields(c, n, state, field, in);
+    out->ordered = p->ordered && (c->states.v[state].nsort > 0 || in->ordered);
     return 0;
-}
-
-/* Nodes between the root and a sort whose order the result shows. */
-static void mark_ordered(struct ctx *c, const struct fe_node *n)
-{
-    c->ordered[n->id] = true;
-    if (n->op == FE_PROJECT_OP || n->op == FE_FILTER_OP || n->op == FE_LIMIT_OP)
-        mark_ordered(c, n->inputs[0]);
-    if (n->op == FE_REF_OP && c->plan->nshared)
-        mark_ordered(c, c->plan->shared[n->u.ref.shared]);
 }
 
 static void result_columns(struct ctx *c, struct rt_spec *s, const struct fe_node *root, const int *field)
@@ -130,38 +118,22 @@ static void result_columns(struct ctx *c, struct rt_spec *s, const struct fe_nod
             (struct rt_result_column){root->cols[i].name, root->cols[i].type, root->cols[i].nullable, field[i]};
 }
 
-int lower_result(struct ctx *c, const struct fe_node *root, struct pl_program **out)
+int lower_result(struct ctx *c, struct pl_node *root, struct stream *in)
 {
-    int state, *field = HD_NEWN(c->a, int, root->ncols + 1);
-    struct stream s;
-    mark_ordered(c, root);
-    need_columns(c, root);
-    if (root->op == FE_SORT_OP || root->op == FE_LIMIT_OP) {
-        HD_TRY(sort_state(c, root, &state, field, &s));
+    const struct fe_node *n = c->plan->root;
+    int state, *field = HD_NEWN(c->a, int, n->ncols + 1);
+    if (root->op == PL_NODE_SORT) {
+        HD_TRY(sort_state(c, root, in, &state, field));
     } else {
-        HD_TRY(seg_node(c, root, &s));
-        struct pipe *p = pipe_of(c, &s);
-        state = pb_state(c, RT_STATE_ROWS, "result", root->path);
-        HD_TRY(store_values(c, &s, state, field));
+        struct pipe *p = pipe_of(c, in);
+        state = pb_state(c, RT_STATE_ROWS, "result", n->path);
+        HD_TRY(store_values(c, in, state, field));
         pb_state_layout(c, state);
-        c->states.v[state].est_rows = s.est;
-        p->spec.ordered = s.ordered;
+        c->states.v[state].est_rows = in->est;
+        p->spec.ordered = in->ordered;
         pb_end(c, p, true);
     }
-    HD_TRY(pb_program(c, state, out));
-    result_columns(c, (*out)->spec, root, field);
+    c->program->spec->result_state = state;
+    result_columns(c, c->program->spec, n, field);
     return 0;
-}
-
-int pl_plan(struct hd_arena *a, const struct fe_plan *plan, const struct pl_options *opt, struct pl_program **out,
-            struct hd_err *err)
-{
-    struct ctx *c = HD_NEW(a, struct ctx);
-    c->a = a;
-    c->plan = plan;
-    c->opt = *opt;
-    c->err = err;
-    c->shared = HD_NEWN(a, struct shared_state, plan->nshared + 1);
-    c->ordered = HD_NEWN(a, bool, plan->nnodes + 1);
-    return lower_result(c, plan->root, out);
 }

@@ -203,6 +203,7 @@ struct pl_pipeline {
         bool shared_at_launch; /* more than a kernel may declare */
         int gift_bytes, slot_bytes; /* work that one warp hands to another, at most (struct rt_unit) */
     } gpu;
+    bool in_place; /* rows go all the way where a GPU's tile has them; the accumulators' places allow it */
     /* Compilers take more than linear time for a function. A pipeline whose code would be long is *framed*: its
      * slots lie in memory that its functions share, the frame, and runs of steps, of outs, and large expressions
      * are functions (planner/parts.c). Its index and the keys of its hash tables are slots. */
@@ -212,6 +213,8 @@ struct pl_pipeline {
     bool unoptimised;   /* the source has so few rows for certain that optimising its code costs more than it gains */
 };
 
+struct pl_node;
+
 struct pl_program {
     struct hd_arena *arena;
     struct rt_spec *spec;
@@ -219,6 +222,8 @@ struct pl_program {
     struct pl_expr *exprs;
     int npipelines;
     struct pl_pipeline *pipelines; /* same order as spec->pipelines */
+    const struct pl_node *physical; /* what pipelines were made from (planner/physical.h) */
+    int nnodes;                     /* of it */
     int nnotes;
     const char **notes;  /* choices worth telling in explain, in plan order */
     bool gpu_far_args;   /* the args vector is too long to be parameters of a kernel: they get its address */

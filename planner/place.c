@@ -337,11 +337,9 @@ void pl_place_pipeline(const struct ctx *c, struct pl_pipeline *q)
     if (q->framed)
         return;
     s->place_size = choose_place(c, q);
-    bool in_place = places[s->place].thread && can_stay_in_place(q);
-    if (in_place)
-        q->spec->shape = RT_SHAPE_IN_PLACE;
+    q->in_place = places[s->place].thread && can_stay_in_place(q);
     for (int i = 0; i < s->nouts; i++)
-        s->outs[i].narrow = s->outs[i].narrow && in_place;
+        s->outs[i].narrow = s->outs[i].narrow && q->in_place;
     s->shared_bytes = s->place_size * places[s->place].unit;
     choose_caches(c, q);
 }

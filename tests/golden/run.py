@@ -66,7 +66,7 @@ def main():
     ap = argparse.ArgumentParser()
     for name in ("heddle", "db", "plans", "golden"):
         ap.add_argument("--" + name, required=True)
-    ap.add_argument("--dump", default="plan,pipelines")
+    ap.add_argument("--dump", default="plan,physical,pipelines")
     ap.add_argument("--kinds")
     ap.add_argument("--update", action="store_true")
     args = ap.parse_args()

@@ -1,0 +1,152 @@
+/* Costs and thresholds of strategies. */
+#include "planner/cost.h"
+
+#include "frontend/expr.h"
+#include "runtime/base/util.h"
+
+/* ---- joins: nanoseconds per row ---- */
+
+enum {
+    NS_SCAN = 2,
+    NS_BUILD = 6,
+    NS_PROBE = 4,
+    NS_RANDOM = 20, /* a row anywhere in a large table */
+    NS_NEAR = 6,    /* and in one that stays in the cache */
+    NEAR_ROWS = 1 << 16
+};
+static const double ns_child_column = NS_RANDOM * 0.7; /* misses of one row overlap */
+static const double exchange_margin = 0.9;
+
+double pl_cost_scan(double rows)
+{
+    return rows * NS_SCAN;
+}
+
+double pl_cost_build(double scanned, double build, double probe)
+{
+    return scanned * NS_SCAN + build * NS_BUILD + probe * NS_PROBE;
+}
+
+double pl_cost_key_index(double table_rows, double probe)
+{
+    return probe * (table_rows < NEAR_ROWS ? NS_NEAR : NS_RANDOM);
+}
+
+double pl_cost_foreign_key(double children, bool scattered, int columns, double probe)
+{
+    return probe * (NS_RANDOM + children * (scattered ? ns_child_column * columns : NS_SCAN));
+}
+
+bool pl_cost_exchange(double written, double exchanged)
+{
+    return exchanged < written * exchange_margin;
+}
+
+/* ---- extremes of a key: grouping, and keeping a probe row with its key's bit ---- */
+
+enum { NS_GROUP = 20, NS_LOOKUP = 10, NS_KEEP = 10, NS_TEST = 3 };
+
+double pl_cost_extremes(double scanned, double build, double probe)
+{
+    return scanned * NS_SCAN + probe * NS_LOOKUP + build * NS_GROUP;
+}
+
+/* Keeping the probe rows and testing a bit per build row pays where that leaves few. */
+double pl_cost_extremes_reduced(double scanned, double build, double probe, double keys)
+{
+    double share = HD_MIN(1, probe / keys);
+    return scanned * NS_SCAN + probe * NS_LOOKUP + probe * NS_KEEP + build * NS_TEST + build * share * NS_GROUP;
+}
+
+/* ---- tables of joins ---- */
+
+enum {
+    BITMAP_SMALL = 1 << 26, /* bits that are worth clearing for any number of rows */
+    BITMAP_SPARSE = 64,     /* bits per row */
+    DIRECT_SMALL = 64000000, /* bytes */
+    DIRECT_SPARSE = 32,
+    CSR_SMALL = 1 << 20,
+    CSR_SPARSE = 8,
+    DIRECT_BYTES_MAX = 1000000000,
+    FEW_ROWS = 1024 /* fewer are taken for that many */
+};
+
+static double at_least_few(double rows)
+{
+    return HD_MAX(rows, FEW_ROWS);
+}
+
+bool pl_worth_bitmap(double range, double rows)
+{
+    return range <= BITMAP_SMALL || range <= BITMAP_SPARSE * at_least_few(rows);
+}
+
+bool pl_worth_direct(double range, double row_bytes, double rows)
+{
+    return range * row_bytes <= DIRECT_SMALL || range <= DIRECT_SPARSE * at_least_few(rows);
+}
+
+bool pl_worth_csr(double range, double rows)
+{
+    return range <= CSR_SMALL || range <= CSR_SPARSE * at_least_few(rows);
+}
+
+bool pl_direct_fits(double bytes)
+{
+    return bytes <= DIRECT_BYTES_MAX;
+}
+
+/* ---- aggregation ---- */
+
+static const double ns_agg_row = 25;      /* of a hash table */
+static const double ns_group_byte = 0.2;  /* cleared and read */
+static const double ns_merged_byte = 0.3; /* and added to another copy */
+static const double shared_bytes_max = 4e9, copies_bytes_max = 64e6, input_row_bytes = 32;
+
+double pl_cost_agg_hash(double rows)
+{
+    return at_least_few(rows) * ns_agg_row;
+}
+
+double pl_cost_agg_private(double bytes, int copies)
+{
+    return bytes * ns_merged_byte * HD_MAX(1, copies);
+}
+
+double pl_cost_agg_shared(double bytes)
+{
+    return bytes * ns_group_byte;
+}
+
+/* A copy that is small beside the cache costs nothing. */
+bool pl_agg_private_fits(double bytes, double limit, double rows)
+{
+    return bytes <= limit / 4 || (bytes <= limit && pl_cost_agg_shared(bytes) < pl_cost_agg_hash(rows));
+}
+
+bool pl_agg_copies_fit(double bytes, int copies, double rows)
+{
+    return pl_cost_agg_private(bytes, copies) < pl_cost_agg_hash(rows) && bytes < copies_bytes_max;
+}
+
+/* As large as what it sums up, it is no worse to keep. */
+bool pl_agg_shared_fits(double bytes, double rows)
+{
+    return pl_cost_agg_shared(bytes) < pl_cost_agg_hash(rows) &&
+           bytes < HD_MAX(shared_bytes_max, rows * input_row_bytes);
+}
+
+/* ---- filters ---- */
+
+static int own_class(const struct fe_expr *e)
+{
+    return e->op == FE_LIKE ? 3 : e->op == FE_IN || e->op == FE_SUBSTRING ? 2 : e->op == FE_OR ? 1 : 0;
+}
+
+int pl_cost_class(const struct fe_expr *e)
+{
+    int k = own_class(e);
+    for (int i = 0; i < e->nargs; i++)
+        k = HD_MAX(k, pl_cost_class(e->args[i]));
+    return k;
+}

@@ -1,0 +1,44 @@
+/* All estimates of time and all thresholds by which the planner chooses a strategy. Nanoseconds of one thread, rough:
+ * they order the ways of one decision and are no prediction. */
+#ifndef HEDDLE_PLANNER_COST_H
+#define HEDDLE_PLANNER_COST_H
+
+#include "runtime/spec.h"
+
+struct fe_expr;
+
+/* A join that builds a table of `build` rows, found by scanning `scanned` rows (0: not a scan), and probes it. */
+double pl_cost_build(double scanned, double build, double probe);
+/* A lookup per probe row in the key index of a table. */
+double pl_cost_key_index(double table_rows, double probe);
+/* A lookup in a foreign key's index: `children` rows are met per probe row; each of the `columns` that are
+ * read is a miss of its own where the child rows are scattered. */
+double pl_cost_foreign_key(double children, bool scattered, int columns, double probe);
+double pl_cost_scan(double rows);
+/* Exchanged sides must be cheaper than written ones by more than estimates tell apart. */
+bool pl_cost_exchange(double written, double exchanged);
+
+/* Grouping the whole build side by key, and only those rows whose key some probe row has. */
+double pl_cost_extremes(double scanned, double build, double probe);
+double pl_cost_extremes_reduced(double scanned, double build, double probe, double keys);
+
+/* Whether an array of so many bytes is worth it for so many rows that are stored in it by index. */
+bool pl_worth_bitmap(double range, double rows);
+bool pl_worth_direct(double range, double row_bytes, double rows);
+bool pl_worth_csr(double range, double rows);
+/* Asking for direct addressing is no licence to clear gigabytes for a thousand rows. */
+bool pl_direct_fits(double bytes);
+
+/* Aggregation of `rows`: hashing them, and clearing and reading groups that are addressed by key. */
+double pl_cost_agg_hash(double rows);
+double pl_cost_agg_private(double bytes, int copies);
+double pl_cost_agg_shared(double bytes);
+bool pl_agg_private_fits(double bytes, double limit, double rows);
+bool pl_agg_copies_fit(double bytes, int copies, double rows);
+bool pl_agg_shared_fits(double bytes, double rows);
+
+/* Class of a conjunct by what it costs, 0 .. PL_COST_CLASSES - 1: cheap ones are tried first. */
+enum { PL_COST_CLASSES = 4 };
+int pl_cost_class(const struct fe_expr *e);
+
+#endif

@@ -1,0 +1,125 @@
+/* Which output columns of each typed node somebody above reads, and whose order the result shows. */
+#include "planner/need.h"
+
+#include "planner/lower.h"
+
+/* ---- columns ---- */
+
+void need_expr(bool *need, const struct fe_expr *e)
+{
+    if (e->op == FE_COL)
+        need[e->col] = true;
+    for (int i = 0; i < e->nargs; i++)
+        need_expr(need, e->args[i]);
+}
+
+static void need_join(struct ctx *c, const struct fe_node *n, bool *l, bool *r)
+{
+    const bool *need = c->need[n->id];
+    int nl = n->inputs[0]->ncols, nr = n->inputs[1]->ncols;
+    bool *both = HD_NEWN(c->a, bool, nl + nr);
+    bool left_only = n->u.join.kind == FE_SEMI || n->u.join.kind == FE_ANTI || n->u.join.kind == FE_MARK;
+    for (int i = 0; i < n->ncols; i++)
+        if (need[i] && i < (left_only ? nl : nl + nr))
+            both[i] = true;
+    if (n->u.join.residual)
+        need_expr(both, n->u.join.residual);
+    for (int i = 0; i < nl; i++)
+        l[i] |= both[i];
+    for (int i = 0; i < nr; i++)
+        r[i] |= both[nl + i];
+    for (int i = 0; i < n->u.join.nkeys; i++) {
+        need_expr(l, n->u.join.lkeys[i]);
+        need_expr(r, n->u.join.rkeys[i]);
+    }
+}
+
+static void need_below(struct ctx *c, const struct fe_node *n)
+{
+    bool *need = c->need[n->id];
+    bool *in = n->ninputs ? c->need[n->inputs[0]->id] : NULL;
+    switch (n->op) {
+    case FE_FILTER_OP:
+        for (int i = 0; i < n->ncols; i++)
+            in[i] |= need[i];
+        need_expr(in, n->u.filter.pred);
+        break;
+    case FE_PROJECT_OP:
+        for (int i = 0; i < n->ncols; i++)
+            if (need[i])
+                need_expr(in, n->u.project.exprs[i]);
+        break;
+    case FE_JOIN_OP: need_join(c, n, in, c->need[n->inputs[1]->id]); break;
+    case FE_AGGREGATE_OP:
+    case FE_DISTINCT_OP:
+        for (int i = 0; i < n->u.agg.nkeys; i++)
+            need_expr(in, n->u.agg.keys[i]);
+        for (int i = 0; i < n->u.agg.naggs; i++)
+            if (n->u.agg.aggs[i].arg && need[n->u.agg.nkeys + i])
+                need_expr(in, n->u.agg.aggs[i].arg);
+        break;
+    case FE_SORT_OP:
+    case FE_LIMIT_OP: /* ties are broken by all columns: all are kept, so all are needed */
+        for (int i = 0; i < n->ncols; i++)
+            in[i] = need[i] = true;
+        for (int i = 0; i < n->u.sort.nkeys; i++)
+            need_expr(in, n->u.sort.keys[i].expr);
+        break;
+    case FE_UNION_ALL_OP:
+        for (int k = 0; k < n->ninputs; k++)
+            for (int i = 0; i < n->ncols; i++)
+                c->need[n->inputs[k]->id][i] |= need[i];
+        break;
+    case FE_REF_OP: {
+        bool *sub = c->need[c->plan->shared[n->u.ref.shared]->id];
+        for (int i = 0; i < n->ncols; i++)
+            sub[i] |= need[i];
+        c->shared[n->u.ref.shared].uses++;
+        break;
+    }
+    case FE_SCAN_OP:
+    case FE_VALUES_OP:
+    case FE_RELOP_COUNT: break;
+    }
+    for (int i = 0; i < n->ninputs; i++)
+        need_below(c, n->inputs[i]);
+}
+
+static void need_alloc(struct ctx *c, const struct fe_node *n)
+{
+    c->need[n->id] = HD_NEWN(c->a, bool, n->ncols + 1);
+    for (int i = 0; i < n->ninputs; i++)
+        need_alloc(c, n->inputs[i]);
+}
+
+void pl_need_columns(struct ctx *c, const struct fe_node *root)
+{
+    c->need = HD_NEWN(c->a, bool *, c->plan->nnodes + 1);
+    need_alloc(c, root);
+    for (int i = 0; i < c->plan->nshared; i++)
+        need_alloc(c, c->plan->shared[i]);
+    for (int i = 0; i < root->ncols; i++)
+        c->need[root->id][i] = true;
+    need_below(c, root);
+    /* shared plans refer backwards only: the last one's needs are complete first */
+    for (int i = c->plan->nshared - 1; i >= 0; i--)
+        need_below(c, c->plan->shared[i]);
+}
+
+/* ---- order ---- */
+
+/* Nodes between the root and a sort whose order the result shows. */
+static void mark_ordered(struct ctx *c, const struct fe_node *n)
+{
+    c->ordered[n->id] = true;
+    if (n->op == FE_PROJECT_OP || n->op == FE_FILTER_OP || n->op == FE_LIMIT_OP)
+        mark_ordered(c, n->inputs[0]);
+    if (n->op == FE_REF_OP && c->plan->nshared)
+        mark_ordered(c, c->plan->shared[n->u.ref.shared]);
+}
+
+void pl_need_order(struct ctx *c, const struct fe_node *root)
+{
+    c->ordered = HD_NEWN(c->a, bool, c->plan->nnodes + 1);
+    mark_ordered(c, root);
+}

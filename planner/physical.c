@@ -1,0 +1,133 @@
+/* Choosing: the physical plan of a typed plan, bottom up. */
+#include "planner/physical.h"
+
+#include "planner/physical_agg.h"
+#include "planner/physical_join.h"
+#include "planner/typed.h"
+
+static struct pl_node *leaf(struct ctx *c, enum pl_node_op op, const struct fe_node *n)
+{
+    return pl_node_new(c, op, n, 0, NULL);
+}
+
+static struct pl_node *scan(struct ctx *c, const struct fe_node *n)
+{
+    struct pl_node *p = leaf(c, PL_NODE_SCAN, n);
+    if (n->u.scan.filter)
+        pl_order_conjuncts(c->a, n->u.scan.filter, &p->u.filter.v, &p->u.filter.n);
+    return p;
+}
+
+static struct pl_node *filter(struct ctx *c, const struct fe_node *n, struct pl_node *in)
+{
+    const struct fe_expr **v = NULL;
+    int count = 0;
+    pl_order_conjuncts(c->a, n->u.filter.pred, &v, &count);
+    struct pl_node *p = pl_node_new(c, PL_NODE_FILTER, n, 1, &in);
+    p->u.filter.v = v;
+    p->u.filter.n = count;
+    return p;
+}
+
+static int physical_node(struct ctx *c, const struct fe_node *n, struct pl_node **out);
+
+/* A limit over a sort is a top-k: one node. */
+static bool is_top_k(const struct fe_node *n)
+{
+    return n->op == FE_LIMIT_OP && n->inputs[0]->op == FE_SORT_OP && n->inputs[0]->u.sort.limit < 0 &&
+           n->inputs[0]->u.sort.offset == 0;
+}
+
+static void tell_order(struct ctx *c, struct pl_node *p)
+{
+    struct pl_decision *d = pl_decide(c, p, "order");
+    if (p->u.sort.dropped)
+        pl_decide_way(c, d, "none", -1, "nobody can see it");
+    if (!p->u.sort.keys)
+        pl_decide_way(c, d, "as it comes", -1, "a limit alone");
+    else if (p->n->u.sort.limit >= 0)
+        pl_decide_way(c, d, "top k", -1, NULL);
+    else
+        pl_decide_way(c, d, "sort", -1, NULL);
+    d->taken = 0;
+}
+
+static int sort(struct ctx *c, const struct fe_node *n, struct pl_node **out)
+{
+    const struct fe_node *keys = is_top_k(n) ? n->inputs[0] : n;
+    struct pl_node *in, *p;
+    HD_TRY(physical_node(c, keys->inputs[0], &in));
+    *out = p = pl_node_new(c, PL_NODE_SORT, n, 1, &in);
+    p->u.sort.keys = keys->op == FE_SORT_OP ? keys : NULL;
+    p->u.sort.dropped = n->op == FE_SORT_OP && n->u.sort.limit < 0 && n->u.sort.offset == 0 && !p->ordered;
+    tell_order(c, p);
+    return 0;
+}
+
+/* Used once it is part of the plan around it; used more often it is computed once and kept. */
+static int shared(struct ctx *c, const struct fe_node *n, struct pl_node **out)
+{
+    int k = n->u.ref.shared;
+    struct shared_state *sh = &c->shared[k];
+    const struct fe_node *sub = c->plan->shared[k];
+    struct pl_node *in;
+    if (sh->uses == 1) {
+        HD_TRY(physical_node(c, sub, out));
+        (*out)->label = fe_relop_name(n->op);
+        return 0;
+    }
+    if (!sh->keep) {
+        HD_TRY(physical_node(c, sub, &in));
+        sh->keep = pl_node_keep(c, in, c->plan->shared_names[k], c->need[sub->id], n->path);
+        sh->keep->u.keep.uses = sh->uses;
+    }
+    *out = pl_node_read(c, sh->keep, n->path);
+    (*out)->label = fe_relop_name(n->op);
+    return 0;
+}
+
+static int inner_node(struct ctx *c, const struct fe_node *n, struct pl_node **out)
+{
+    struct pl_node **in = HD_NEWN(c->a, struct pl_node *, n->ninputs + 1);
+    for (int i = 0; i < n->ninputs; i++)
+        HD_TRY(physical_node(c, n->inputs[i], &in[i]));
+    switch (n->op) {
+    case FE_FILTER_OP: *out = filter(c, n, in[0]); return 0;
+    case FE_PROJECT_OP: *out = pl_node_new(c, PL_NODE_PROJECT, n, 1, in); return 0;
+    case FE_JOIN_OP: return pl_physical_join(c, n, in, out);
+    case FE_AGGREGATE_OP:
+    case FE_DISTINCT_OP: *out = pl_physical_aggregate(c, n, in[0]); return 0;
+    case FE_UNION_ALL_OP: *out = pl_node_new(c, PL_NODE_UNION, n, n->ninputs, in); return 0;
+    case FE_SCAN_OP:
+    case FE_REF_OP:
+    case FE_VALUES_OP:
+    case FE_SORT_OP:
+    case FE_LIMIT_OP:
+    case FE_RELOP_COUNT: break;
+    }
+    HD_BUG("operator %d", (int)n->op);
+}
+
+static int physical_node(struct ctx *c, const struct fe_node *n, struct pl_node **out)
+{
+    switch (n->op) {
+    case FE_SCAN_OP: *out = scan(c, n); return 0;
+    case FE_VALUES_OP: *out = leaf(c, PL_NODE_VALUES, n); return 0;
+    case FE_REF_OP: return shared(c, n, out);
+    case FE_SORT_OP:
+    case FE_LIMIT_OP: return sort(c, n, out);
+    case FE_FILTER_OP:
+    case FE_PROJECT_OP:
+    case FE_JOIN_OP:
+    case FE_AGGREGATE_OP:
+    case FE_DISTINCT_OP:
+    case FE_UNION_ALL_OP: return inner_node(c, n, out);
+    case FE_RELOP_COUNT: break;
+    }
+    HD_BUG("operator %d", (int)n->op);
+}
+
+int pl_physical(struct ctx *c, const struct fe_node *root, struct pl_node **out)
+{
+    return physical_node(c, root, out);
+}

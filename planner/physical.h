@@ -1,0 +1,124 @@
+/* The physical plan: a tree of operators with everything that is chosen before pipelines exist. It is built
+ * bottom up from the typed plan, the catalog's facts and the estimates (physical.c and physical_*.c); lowering
+ * (lower.c) makes pipelines of it and chooses nothing. A KEEP has as many parents as read its rows; all other
+ * nodes have one. `explain --dump physical` prints it. */
+#ifndef HEDDLE_PLANNER_PHYSICAL_H
+#define HEDDLE_PLANNER_PHYSICAL_H
+
+#include "frontend/plan.h"
+#include "runtime/spec.h"
+
+struct hd_strbuf;
+struct pl_program;
+
+enum pl_node_op {
+#define T_NODE(id, name) PL_NODE_##id,
+#include "planner/physical.def"
+    PL_NODE_OP_COUNT
+};
+
+/* One way of doing something. Of the costs only their order within a decision means anything. */
+struct pl_alternative {
+    const char *name;
+    double ns;       /* estimated, of one thread; < 0: not compared by cost */
+    const char *why; /* it is the one, or none of the possible ones; may be NULL */
+};
+
+/* What was chosen and what was not. */
+struct pl_decision {
+    const char *name;
+    int taken; /* index into v */
+    int n;
+    struct pl_alternative *v;
+};
+
+/* Where the rows of a node are, of several devices. */
+enum pl_distribution { PL_SINGLE };
+
+enum pl_way {
+    PL_WAY_BUILD, /* a table is built of one side */
+    PL_WAY_KEY,   /* the stored index of a unique column finds the row */
+    PL_WAY_FK,    /* the stored index of a foreign key finds the rows */
+    PL_WAY_ALL    /* no keys: every pair of rows */
+};
+
+/* How a join tells what its condition beyond the keys says of a row. */
+enum pl_form {
+    PL_FORM_ONCE,     /* each pair is looked at once and kept or dropped */
+    PL_FORM_TWICE,    /* a first pass sets a bit for each row with a match, a second one reads the bits */
+    PL_FORM_EXTREMES  /* minimum and maximum of the key say what every pair would */
+};
+
+struct pl_join {
+    enum fe_join_kind kind;    /* never RIGHT: sides are exchanged instead */
+    enum fe_join_kind written; /* in the plan */
+    enum fe_strategy strategy; /* asked for */
+    bool single;               /* the build side has one row at most, more is an error */
+    bool swapped;              /* the probe side is the typed node's right input */
+    enum pl_way way;
+    enum pl_form form;
+    int index, fk, key;        /* PL_WAY_KEY: key index; PL_WAY_FK: foreign key; both: which of the keys */
+    int nkeys;
+    struct fe_expr **pkeys, **bkeys; /* over the columns of the probe side, of the build side */
+    double fanout;             /* PL_WAY_FK: estimated child rows of a probe row */
+    double share;              /* PL_FORM_EXTREMES: estimated share of the probe rows that have a key */
+    struct fe_expr *match;     /* PL_FORM_EXTREMES of anti and mark joins: true of rows with a match */
+    int nleft, nbuilt; /* columns on the left, and of the build side, where columns of both sides are numbered */
+    int nrest, nbuild;
+    const struct fe_expr **rest; /* conjuncts on pairs, in order, left columns then right ones */
+    const struct fe_expr *
+        *build_only; /* PL_WAY_KEY, PL_WAY_FK: conjuncts on the row found; else FILTER nodes have them */
+    const bool *keep; /* build columns that outputs or conjuncts read; NULL: all */
+    const bool *want; /* probe columns likewise */
+    bool rescan; /* PL_FORM_TWICE: the probe side is a scan, and is scanned again */
+    bool null_equal; /* NULL keys match each other */
+    const struct fe_node *tprobe, *tbuild; /* typed sides, for estimates; NULL: none stands behind one */
+    struct pl_node *probe, *build; /* build NULL: a table's own index */
+};
+
+struct pl_node {
+    enum pl_node_op op;
+    int id;
+    const struct fe_node *n; /* typed node it came from; NULL: none */
+    const char *path;
+    const char *label; /* of what stands behind it, for names of states */
+    int ninputs;
+    struct pl_node **inputs; /* in the order in which they are lowered */
+    double rows; /* estimated, of the output */
+    bool ordered; /* the result shows the order of these rows */
+    enum pl_distribution distribution;
+    int ndecisions;
+    struct pl_decision *decisions;
+    union {
+        struct {
+            int n, first; /* columns are numbered from `first` */
+            const struct fe_expr **v;
+        } filter; /* SCAN: of its filter; FILTER */
+        struct pl_join join;
+        struct {
+            int nkeys, first; /* arg's columns are numbered from `first` */
+            struct fe_expr **keys;
+            const struct fe_expr *arg;
+        } extremes;
+        struct {
+            const struct fe_expr *distinct; /* the argument whose values are made distinct first, or NULL */
+            bool plain; /* computes the aggregates that are not distinct */
+            bool part; /* others compute the rest: input of a MERGE */
+        } agg;
+        struct {
+            const struct fe_node *keys; /* typed sort whose keys count; NULL: a limit alone */
+            bool dropped; /* nobody can see the order */
+        } sort;
+        struct {
+            const char *name; /* of the state */
+            const bool *want; /* columns that are kept; NULL: all */
+            int uses; /* > 0: a shared subplan with so many */
+        } keep;
+    } u;
+};
+
+const char *pl_node_op_name(enum pl_node_op op);
+/* Prints p's physical plan. */
+void pl_physical_print(struct hd_strbuf *out, const struct pl_program *p);
+
+#endif

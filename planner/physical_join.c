@@ -1,0 +1,397 @@
+/* Joins: which side is built, or whether a stored index replaces the build, and how a condition beyond the keys
+ * is answered. */
+#include "planner/physical_join.h"
+
+#include "planner/cost.h"
+#include "planner/estimate.h"
+#include "planner/need.h"
+#include "planner/physical_extremes.h"
+
+/* ---- taking the node apart ------------------------------------------------------------------------ */
+
+static void push_expr(struct ctx *c, const struct fe_expr ***v, int *n, const struct fe_expr *e)
+{
+    hd_grow1(c->a, *v, *n);
+    (*v)[(*n)++] = e;
+}
+
+/* One order of the sides of a join, and what it costs. */
+struct sides {
+    struct pl_join j;
+    int nprobe; /* conjuncts that read the probe side only */
+    const struct fe_expr **probe_only;
+    double build, key, fk; /* ns of each way, < 0: not possible */
+    const char *no_build, *no_key, *no_fk;
+    double best; /* ns of the cheapest, with the scan of the probe side */
+};
+
+/* Conjuncts of the residual that read one side only are filters of that side (build side for
+ * every kind but FULL; probe side where a failing row is dropped anyway). */
+static void split_residual(struct ctx *c, const struct fe_node *n, struct sides *s)
+{
+    struct pl_join *j = &s->j;
+    const struct fe_expr **v = NULL;
+    int count = 0, nl = j->nleft, all = nl + n->inputs[1]->ncols;
+    if (!n->u.join.residual)
+        return;
+    pl_conjuncts(c->a, n->u.join.residual, &v, &count);
+    for (int i = 0; i < count; i++) {
+        bool l = pl_expr_uses(v[i], 0, nl), r = pl_expr_uses(v[i], nl, all);
+        bool p = j->swapped ? r : l, b = j->swapped ? l : r;
+        bool movable = !lx_may_fail(v[i]) && j->kind != FE_FULL;
+        if (movable && b && !p)
+            push_expr(c, &j->build_only, &j->nbuild, v[i]);
+        else if (movable && p && !b && (j->kind == FE_INNER || j->kind == FE_SEMI))
+            push_expr(c, &s->probe_only, &s->nprobe, v[i]);
+        else
+            push_expr(c, &j->rest, &j->nrest, v[i]);
+    }
+}
+
+static void set_sides(struct ctx *c, const struct fe_node *n, bool swapped, struct sides *s)
+{
+    bool right = n->u.join.kind == FE_RIGHT;
+    *s = (struct sides){.j = {.kind = right ? FE_LEFT : n->u.join.kind,
+                              .written = n->u.join.kind,
+                              .strategy = n->u.join.strategy,
+                              .single = n->u.join.single,
+                              .swapped = swapped,
+                              .nleft = n->inputs[0]->ncols,
+                              .nbuilt = n->inputs[!swapped]->ncols,
+                              .nkeys = n->u.join.nkeys,
+                              .pkeys = swapped ? n->u.join.rkeys : n->u.join.lkeys,
+                              .bkeys = swapped ? n->u.join.lkeys : n->u.join.rkeys,
+                              .tprobe = n->inputs[swapped],
+                              .tbuild = n->inputs[!swapped]}};
+    s->j.want = c->need[s->j.tprobe->id];
+    split_residual(c, n, s);
+}
+
+/* ---- stored indexes --------------------------------------------------------------------------------- */
+
+/* Table column behind a key expression of a scan, -1 if it is computed. */
+static int scan_column(const struct fe_node *scan, const struct fe_expr *key)
+{
+    return node_table(scan) && key->op == FE_COL ? scan->u.scan.columns[key->col] : -1;
+}
+
+static bool int_type(struct hd_type t)
+{
+    return t.kind == HD_INT32 || t.kind == HD_INT64 || t.kind == HD_DATE || t.kind == HD_DECIMAL;
+}
+
+/* The first key whose column on the build side has an index; -1 none. */
+static int find_key_index(const struct pl_join *j, int *index)
+{
+    for (int k = 0; k < j->nkeys; k++) {
+        int col = scan_column(j->tbuild, j->bkeys[k]);
+        *index = col >= 0 ? key_index_of(node_table(j->tbuild), col) : -1;
+        if (*index >= 0 && int_type(j->bkeys[k]->type))
+            return k;
+    }
+    return -1;
+}
+
+static int find_foreign_key(const struct pl_join *j, int *index)
+{
+    const struct fe_table *t = node_table(j->tbuild);
+    for (int k = 0; t && k < j->nkeys; k++) {
+        int col = scan_column(j->tbuild, j->bkeys[k]);
+        for (int f = 0; col >= 0 && f < t->nfks; f++) {
+            const struct fe_foreign_key *fk = &t->fks[f];
+            if (fk->n_columns == 1 && fk->offsets && fk->columns[0] == col &&
+                key_index_of(fk->parent, fk->parent_columns[0]) >= 0) {
+                *index = f;
+                return k;
+            }
+        }
+    }
+    return -1;
+}
+
+/* ---- what each way costs ------------------------------------------------------------------------------ */
+
+static double scanned_rows(const struct fe_node *n)
+{
+    return node_table(n) ? (double)node_table(n)->rows : 0;
+}
+
+/* Children that a probe row meets: those of a parent on average, and where the probe side has a
+ * heavy key the largest family by that key's share (skew hides behind the average). */
+static double children(const struct ctx *c, const struct pl_join *j, int fk_index, int key)
+{
+    const struct fe_table *t = node_table(j->tbuild);
+    const struct fe_foreign_key *fk = &t->fks[fk_index];
+    double even = fk->parent->rows ? (double)t->rows / (double)fk->parent->rows : 1;
+    return even + est_key(c, j->tprobe, j->pkeys[key]).heavy * (double)HD_MAX(0, fk->max_children);
+}
+
+static double cost_fk(const struct ctx *c, const struct pl_join *j, int fk, int key)
+{
+    int columns = 1;
+    for (int i = 0; i < j->tbuild->ncols; i++)
+        columns += c->need[j->tbuild->id][i];
+    return pl_cost_foreign_key(children(c, j, fk, key), node_table(j->tbuild)->fks[fk].child_rows != NULL, columns,
+                               est_rows(c, j->tprobe));
+}
+
+/* A left join keeps its rows only if nothing but the key decides about a match. */
+static bool left_is_plain(const struct pl_join *j)
+{
+    return !j->tbuild->u.scan.filter && j->nrest + j->nbuild == 0 && j->nkeys == 1;
+}
+
+static void price_key(const struct ctx *c, struct sides *s, int *index, int *key)
+{
+    const struct pl_join *j = &s->j;
+    *key = find_key_index(j, index);
+    s->key = -1;
+    if (*key < 0)
+        s->no_key = "none on the build side's keys";
+    else if (j->kind != FE_INNER && j->kind != FE_SEMI && !(j->kind == FE_LEFT && left_is_plain(j)))
+        s->no_key = "not for this kind of join";
+    else
+        s->key = pl_cost_key_index((double)node_table(j->tbuild)->rows, est_rows(c, j->tprobe));
+}
+
+static void price_fk(const struct ctx *c, struct sides *s, int *fk, int *key)
+{
+    const struct pl_join *j = &s->j;
+    *key = find_foreign_key(j, fk);
+    s->fk = -1;
+    if (*key < 0)
+        s->no_fk = "none on the build side's keys";
+    else if (j->kind != FE_INNER && j->kind != FE_SEMI && j->kind != FE_ANTI &&
+             !(j->kind == FE_LEFT && left_is_plain(j)))
+        s->no_fk = "not for this kind of join";
+    else
+        s->fk = cost_fk(c, j, *fk, *key);
+}
+
+/* The cheapest way with these sides. */
+static void price(struct ctx *c, struct sides *s)
+{
+    struct pl_join *j = &s->j;
+    int index = -1, ikey, fk = -1, fkey;
+    double probe = est_rows(c, j->tprobe), best = 1e300;
+    bool builds = j->strategy != FE_INDEX, looks_up = j->strategy == FE_AUTO || j->strategy == FE_INDEX;
+    s->build = builds ? pl_cost_build(scanned_rows(j->tbuild), est_rows(c, j->tbuild), probe) : -1;
+    s->no_build = builds ? NULL : "the plan asks for an index";
+    price_key(c, s, &index, &ikey);
+    price_fk(c, s, &fk, &fkey);
+    if (!looks_up) {
+        s->key = s->fk = -1;
+        s->no_key = s->no_fk = "the plan asks for a table";
+    }
+    j->way = j->nkeys ? PL_WAY_BUILD : PL_WAY_ALL;
+    if (builds)
+        best = s->build;
+    if (s->key >= 0 && s->key < best) {
+        best = s->key;
+        j->way = PL_WAY_KEY;
+        j->index = index;
+        j->key = ikey;
+    }
+    if (s->fk >= 0 && s->fk < best) {
+        best = s->fk;
+        j->way = PL_WAY_FK;
+        j->fk = fk;
+        j->key = fkey;
+        j->fanout = children(c, j, fk, fkey);
+    }
+    s->best = best + pl_cost_scan(scanned_rows(j->tprobe)); /* counts where sides may be exchanged */
+}
+
+static int check_written_side(struct ctx *c, const struct fe_node *n, bool exchange)
+{
+    bool right = n->u.join.kind == FE_RIGHT;
+    if (n->u.join.build == FE_SIDE_RIGHT && right)
+        return HD_FAIL(c->err, USER, n->path,
+                       "\"build\": \"right\" is not possible: a right join builds its left input");
+    if (n->u.join.build == FE_SIDE_LEFT && !exchange && !right)
+        return HD_FAIL(c->err, USER, n->path,
+                       "\"build\": \"left\" is not possible: only an inner join with \"on\" and a right join can build "
+                       "their left input");
+    return 0;
+}
+
+static int check_index(struct ctx *c, const struct fe_node *n, const struct pl_join *j)
+{
+    if (j->strategy != FE_INDEX || j->way == PL_WAY_KEY || j->way == PL_WAY_FK)
+        return 0;
+    return HD_FAIL(c->err, USER, n->path,
+                   "strategy index needs a scan on one side whose key has a "
+                   "stored index (primary key or declared foreign key)%s",
+                   n->u.join.kind == FE_INNER ? "" : " and a join kind and condition it can serve");
+}
+
+/* v[0]: sides as written, a right join's exchanged; v[1]: exchanged, if they may be. */
+static int choose_sides(struct ctx *c, const struct fe_node *n, struct sides *v, int *nv, int *taken)
+{
+    bool exchange = n->u.join.kind == FE_INNER && !n->u.join.single && n->u.join.nkeys > 0;
+    *nv = 1;
+    *taken = 0;
+    set_sides(c, n, n->u.join.kind == FE_RIGHT, &v[0]);
+    price(c, &v[0]);
+    HD_TRY(check_written_side(c, n, exchange));
+    if (exchange && n->u.join.build != FE_SIDE_RIGHT) {
+        set_sides(c, n, true, &v[1]);
+        price(c, &v[1]);
+        *nv = 2;
+        *taken = n->u.join.build == FE_SIDE_LEFT || pl_cost_exchange(v[0].best, v[1].best);
+    }
+    return check_index(c, n, &v[*taken].j);
+}
+
+/* ---- what is told of it --------------------------------------------------------------------------------- */
+
+static const char *way_name(enum pl_way w)
+{
+    static const char *const names[] = {[PL_WAY_BUILD] = "build",
+                                        [PL_WAY_KEY] = "key index",
+                                        [PL_WAY_FK] = "foreign key index",
+                                        [PL_WAY_ALL] = "all pairs"};
+    return names[w];
+}
+
+static void tell_sides(struct ctx *c, struct pl_node *p, const struct fe_node *n, const struct sides *v, int nv,
+                       int taken)
+{
+    static const char *const names[] = {"right", "left"};
+    struct pl_decision *d = pl_decide(c, p, "build side");
+    const char *asked = n->u.join.build != FE_SIDE_AUTO ? "the plan asks for it" : NULL;
+    bool right = v[0].j.swapped;
+    for (int i = 0; i < nv; i++)
+        pl_decide_way(c, d, names[right || i], v[i].best < 1e300 ? v[i].best : -1, i == taken ? asked : NULL);
+    if (nv == 1)
+        pl_decide_way(c, d, names[!right], -1, asked ? NULL : "not exchanged in this kind of join");
+    pl_decide_take(d, names[right || taken]);
+}
+
+static void tell_way(struct ctx *c, struct pl_node *p, const struct sides *s)
+{
+    struct pl_decision *d = pl_decide(c, p, "way");
+    if (s->j.way == PL_WAY_ALL) {
+        pl_decide_way(c, d, way_name(PL_WAY_ALL), -1, "no keys");
+        return;
+    }
+    pl_decide_way(c, d, way_name(PL_WAY_BUILD), s->build, s->no_build);
+    pl_decide_way(c, d, way_name(PL_WAY_KEY), s->key, s->no_key);
+    pl_decide_way(c, d, way_name(PL_WAY_FK), s->fk, s->no_fk);
+    pl_decide_take(d, way_name(s->j.way));
+}
+
+/* ---- the node ----------------------------------------------------------------------------------------------- */
+
+static bool exists_kind(enum fe_join_kind k)
+{
+    return k == FE_SEMI || k == FE_ANTI || k == FE_MARK;
+}
+
+/* Which build columns anybody will ask for: outputs above and the residual's. */
+static void keep_columns_of(struct ctx *c, const struct fe_node *n, struct pl_join *j)
+{
+    int nb = j->tbuild->ncols, first = j->swapped ? 0 : j->nleft;
+    bool outputs = !exists_kind(j->kind);
+    bool *all = HD_NEWN(c->a, bool, j->nleft + n->inputs[1]->ncols + 1);
+    for (int i = 0; outputs && i < n->ncols; i++)
+        all[i] = c->need[n->id][i];
+    for (int i = 0; i < j->nrest; i++)
+        need_expr(all, j->rest[i]);
+    j->keep = hd_dup(c->a, all + first, sizeof *all * (size_t)(nb + 1));
+}
+
+/* One pass suffices when no residual decides about a match, or when it simply drops pairs. */
+static bool needs_two_passes(const struct pl_join *j)
+{
+    if (j->way == PL_WAY_KEY)
+        return false;
+    if (j->kind == FE_FULL)
+        return true;
+    if (exists_kind(j->kind))
+        return j->nrest > 0 || j->nkeys == 0 || j->way == PL_WAY_FK;
+    return j->kind == FE_LEFT && j->nrest > 0;
+}
+
+static struct pl_node *node_of_join(struct ctx *c, const struct fe_node *n, const struct pl_join *j, int ninputs,
+                                    struct pl_node *const *inputs)
+{
+    struct pl_node *p = pl_node_new(c, PL_NODE_JOIN, n, ninputs, inputs);
+    p->u.join = *j;
+    return p;
+}
+
+/* The build side is lowered first, as its table is there before rows are looked up in it. A stored index
+ * takes no pipeline, and what it leads to is filtered behind the lookup. */
+static void set_build_side(struct ctx *c, const struct fe_node *n, struct pl_join *j)
+{
+    if (j->way == PL_WAY_KEY || j->way == PL_WAY_FK)
+        j->build->op = PL_NODE_INDEX;
+    else
+        pl_filter_build_side(c, n, j);
+}
+
+static struct pl_node *once(struct ctx *c, const struct fe_node *n, struct pl_join *j)
+{
+    set_build_side(c, n, j);
+    struct pl_node *inputs[2] = {j->build, j->probe};
+    return node_of_join(c, n, j, 2, inputs);
+}
+
+/* A probe side that is no scan is kept, to be read again. The first pass is lowered first. */
+static struct pl_node *twice(struct ctx *c, const struct fe_node *n, struct pl_join *j)
+{
+    set_build_side(c, n, j);
+    j->rescan = j->tprobe->op == FE_SCAN_OP && j->kind != FE_LEFT && j->kind != FE_FULL;
+    if (!j->rescan)
+        j->probe = pl_node_read(c, pl_node_keep(c, j->probe, "probe", j->want, n->path), n->path);
+    struct pl_node *inputs[2] = {j->probe, j->build};
+    return node_of_join(c, n, j, 2, inputs);
+}
+
+static void tell_form(struct ctx *c, struct pl_node *p, const struct pl_form_costs *f)
+{
+    static const char *const names[] = {"pairs once", "two passes", "minimum and maximum of a key"};
+    struct pl_decision *d = pl_decide(c, p, "condition");
+    pl_decide_way(c, d, names[PL_FORM_ONCE], -1, f->no_once);
+    if (f->no_once) {
+        pl_decide_way(c, d, names[PL_FORM_TWICE], f->twice,
+                      p->u.join.rescan ? "the probe side is scanned again" : NULL);
+        pl_decide_way(c, d, names[PL_FORM_EXTREMES], f->extremes, f->no_extremes);
+    }
+    pl_decide_take(d, names[p->u.join.form]);
+}
+
+static struct pl_node *node_of_form(struct ctx *c, const struct fe_node *n, struct sides *s, struct pl_form_costs *f)
+{
+    struct pl_join *j = &s->j;
+    *f = (struct pl_form_costs){.twice = -1, .extremes = -1};
+    if (!needs_two_passes(j))
+        return once(c, n, j);
+    f->no_once = "a row's outcome depends on all its matches";
+    f->twice = j->way == PL_WAY_FK ? s->fk : -1;
+    struct pl_node *p = pl_extremes(c, n, j, f);
+    if (p)
+        return p;
+    j->form = PL_FORM_TWICE;
+    return twice(c, n, j);
+}
+
+int pl_physical_join(struct ctx *c, const struct fe_node *n, struct pl_node *const *sides, struct pl_node **out)
+{
+    struct sides v[2];
+    int nv, taken;
+    HD_TRY(choose_sides(c, n, v, &nv, &taken));
+    struct sides *s = &v[taken];
+    struct pl_join *j = &s->j;
+    keep_columns_of(c, n, j);
+    j->probe = pl_node_filter(c, sides[j->swapped], s->probe_only, s->nprobe, j->swapped ? j->nleft : 0, n->path);
+    j->build = sides[!j->swapped];
+    struct pl_form_costs f;
+    *out = node_of_form(c, n, s, &f);
+    tell_sides(c, *out, n, v, nv, taken);
+    tell_way(c, *out, s);
+    if (j->nrest || f.no_once)
+        tell_form(c, *out, &f);
+    return 0;
+}

@@ -1,0 +1,78 @@
+/* The dump of the physical plan: one operator a line, inputs indented in the order in which they are lowered,
+ * below each operator what was decided there. */
+#include "frontend/catalog.h"
+#include "planner/physical.h"
+#include "planner/pipeline.h"
+#include "runtime/base/show.h"
+#include "runtime/base/strbuf.h"
+
+static const char *const op_names[] = {
+#define T_NODE(id, name) name,
+#include "planner/physical.def"
+};
+
+const char *pl_node_op_name(enum pl_node_op op)
+{
+    return op_names[op];
+}
+
+struct physical_printer {
+    struct hd_strbuf *o;
+    bool *seen; /* by node: was printed */
+};
+
+static void print_alternative(struct hd_strbuf *o, const struct pl_alternative *a, bool taken)
+{
+    hd_strbuf_addf(o, "%s%s", taken ? "" : "; not ", a->name);
+    if (a->ns >= 0)
+        hd_strbuf_addf(o, " %.3g ms", a->ns / 1e6);
+    if (a->why)
+        hd_strbuf_addf(o, " (%s)", a->why);
+}
+
+static void print_decisions(struct hd_strbuf *o, const struct pl_node *n, int depth)
+{
+    for (int i = 0; i < n->ndecisions; i++) {
+        const struct pl_decision *d = &n->decisions[i];
+        hd_strbuf_addn(o, ' ', (size_t)(2 * depth + 4));
+        hd_strbuf_addf(o, "%s: ", d->name);
+        print_alternative(o, &d->v[d->taken], true);
+        for (int k = 0; k < d->n; k++)
+            if (k != d->taken)
+                print_alternative(o, &d->v[k], false);
+        hd_strbuf_addc(o, '\n');
+    }
+}
+
+static void print_node(struct physical_printer *w, const struct pl_node *n, int depth)
+{
+    static const char *const distributions[] = {[PL_SINGLE] = "single"};
+    struct hd_strbuf *o = w->o;
+    size_t line = o->n;
+    hd_strbuf_addn(o, ' ', (size_t)(2 * depth));
+    hd_strbuf_adds(o, pl_node_op_name(n->op));
+    if (n->op == PL_NODE_SCAN || n->op == PL_NODE_INDEX)
+        hd_strbuf_addf(o, " %s", n->n->u.scan.table->name);
+    else if (n->op == PL_NODE_JOIN)
+        hd_strbuf_addf(o, " %s", fe_join_kind_name(n->u.join.kind));
+    else if (n->op == PL_NODE_KEEP)
+        hd_strbuf_addf(o, " \"%s\"", n->u.keep.name);
+    if (w->seen[n->id]) {
+        hd_strbuf_adds(o, " (as above)");
+        hd_show_end_line(o, line);
+        return;
+    }
+    w->seen[n->id] = true;
+    hd_strbuf_addf(o, "  ~%.0f %s%s    # %s", n->rows, distributions[n->distribution], n->ordered ? " ordered" : "",
+                   n->path);
+    hd_show_end_line(o, line);
+    print_decisions(o, n, depth);
+    for (int i = 0; i < n->ninputs; i++)
+        print_node(w, n->inputs[i], depth + 1);
+}
+
+void pl_physical_print(struct hd_strbuf *out, const struct pl_program *p)
+{
+    struct physical_printer w = {out, HD_NEWN(p->arena, bool, p->nnodes + 1)};
+    print_node(&w, p->physical, 0);
+}

@@ -1,0 +1,171 @@
+/* Planning, top to bottom: from the typed plan to the program that code generators and runtime take. */
+#include "planner/lower.h"
+
+/* ---- what passes leave behind ---- */
+
+enum {
+    TYPED = 1 << 0,    /* c->plan, the frontend's */
+    ORDER = 1 << 1,    /* c->ordered */
+    NEED = 1 << 2,     /* c->need, uses of shared subplans */
+    FACTS = 1 << 3,    /* c->est: room for what facts say of typed nodes, filled when asked */
+    PHYSICAL = 1 << 4, /* c->physical */
+    PIPES = 1 << 5,    /* c->pipes and what they refer to; handles may still load */
+    DENSE = 1 << 6,    /* every step and argument of the pipes has a reader */
+    FRAMED = 1 << 7,   /* heavy pipes are framed */
+    PROGRAM = 1 << 8,  /* c->program has all that the pipes said; they are read no more */
+    PARTS = 1 << 9,    /* framed pipelines are cut into functions */
+    PLACES = 1 << 10,  /* accumulators of GPU kernels have their places */
+    SHAPES = 1 << 11,  /* kernels have shapes and balance */
+    ACTIONS = 1 << 12  /* the schedule */
+};
+
+/* ---- passes ---- */
+
+static int order(struct ctx *c)
+{
+    pl_need_order(c, c->plan->root);
+    return 0;
+}
+
+static int needed_columns(struct ctx *c)
+{
+    pl_need_columns(c, c->plan->root);
+    return 0;
+}
+
+static int facts(struct ctx *c)
+{
+    c->est = HD_NEWN(c->a, struct est_node, c->plan->nnodes + 1);
+    return 0;
+}
+
+static int physical_choices(struct ctx *c)
+{
+    return pl_physical(c, c->plan->root, &c->physical);
+}
+
+static int copies(struct ctx *c)
+{
+    for (int i = 0; i < c->pipes.n; i++)
+        pl_copy_fields(c, c->pipes.v[i]);
+    return 0;
+}
+
+static int pruning(struct ctx *c)
+{
+    pl_prune(c);
+    return 0;
+}
+
+static int frames(struct ctx *c)
+{
+    for (int i = 0; i < c->pipes.n; i++)
+        pl_frame(c, c->pipes.v[i]);
+    return 0;
+}
+
+static int evaluation(struct ctx *c)
+{
+    pl_choose_evaluation(c->a, c->exprs.v, c->exprs.n, c->args.v);
+    return 0;
+}
+
+static int sealing(struct ctx *c)
+{
+    pl_seal(c);
+    return 0;
+}
+
+static int parts(struct ctx *c)
+{
+    for (int i = 0; i < c->program->npipelines; i++)
+        pl_cut_parts(c, &c->program->pipelines[i]);
+    return 0;
+}
+
+static int places(struct ctx *c)
+{
+    for (int i = 0; i < c->program->npipelines; i++)
+        pl_place_pipeline(c, &c->program->pipelines[i]);
+    return 0;
+}
+
+static int shapes(struct ctx *c)
+{
+    for (int i = 0; i < c->program->npipelines; i++)
+        pl_choose_shape(&c->program->pipelines[i], c->opt.balance);
+    return 0;
+}
+
+static int kernels(struct ctx *c)
+{
+    for (int i = 0; i < c->program->npipelines; i++)
+        pl_size_kernel(&c->program->pipelines[i]);
+    return 0;
+}
+
+static int schedule(struct ctx *c)
+{
+    pl_schedule(c, c->program->spec);
+    return 0;
+}
+
+static int verifying(struct ctx *c)
+{
+    pl_verify(c->program);
+    return 0;
+}
+
+static const struct pass {
+    const char *name;
+    int (*run)(struct ctx *c);
+    unsigned needs, gives, breaks; /* what is in none of these is kept */
+} passes[] = {
+    {"order", order, TYPED, ORDER, 0},
+    {"needed columns", needed_columns, TYPED, NEED, 0},
+    {"facts", facts, TYPED, FACTS, 0},
+    {"physical choices", physical_choices, TYPED | ORDER | NEED | FACTS, PHYSICAL, 0},
+    {"lowering, cutting", pl_lower, PHYSICAL | NEED, PIPES, 0},
+    {"copies", copies, PIPES, 0, DENSE},
+    {"pruning", pruning, PIPES, DENSE, 0},
+    {"frames", frames, PIPES | DENSE, FRAMED, 0},
+    {"evaluation", evaluation, PIPES | FRAMED, 0, 0},
+    {"sealing", sealing, PHYSICAL | DENSE | FRAMED, PROGRAM, PIPES},
+    {"parts", parts, PROGRAM, PARTS, 0},
+    {"places", places, PROGRAM, PLACES, 0},
+    {"shapes", shapes, PROGRAM | PLACES, SHAPES, 0},
+    {"kernel sizes", kernels, PROGRAM | PLACES | SHAPES, 0, 0},
+    {"schedule", schedule, PROGRAM, ACTIONS, 0},
+    {"verifying", verifying, PROGRAM | PARTS | PLACES | SHAPES | ACTIONS, 0, 0},
+};
+
+static struct ctx *start(struct hd_arena *a, const struct fe_plan *plan, const struct pl_options *opt,
+                         struct hd_err *err)
+{
+    struct ctx *c = HD_NEW(a, struct ctx);
+    c->a = a;
+    c->plan = plan;
+    c->opt = *opt;
+    c->err = err;
+    c->shared = HD_NEWN(a, struct shared_state, plan->nshared + 1);
+    c->program = HD_NEW(a, struct pl_program);
+    c->program->arena = a;
+    c->program->spec = HD_NEW(a, struct rt_spec);
+    return c;
+}
+
+int pl_plan(struct hd_arena *a, const struct fe_plan *plan, const struct pl_options *opt, struct pl_program **out,
+            struct hd_err *err)
+{
+    struct ctx *c = start(a, plan, opt, err);
+    unsigned have = TYPED;
+    for (size_t i = 0; i < HD_COUNT(passes); i++) {
+        const struct pass *p = &passes[i];
+        if (p->needs & ~have)
+            HD_BUG("%s comes before what it needs", p->name);
+        HD_TRY(p->run(c));
+        have = (have & ~p->breaks) | p->gives;
+    }
+    *out = c->program;
+    return 0;
+}
