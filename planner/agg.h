@@ -24,6 +24,7 @@ struct part {
 };
 
 struct stage {
+    struct pl_node *node; /* where choices are recorded */
     int nkeys;
     struct handle **keys;
     int naggs;
@@ -44,5 +45,9 @@ struct stage {
 /* Ends s in a state of its groups; out reads it. key_out: handles of all keys, agg_out: per item. */
 int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *out, struct handle **key_out,
               struct part *agg_out);
+
+/* The groups of an EXTREMES node: keys, then minimum and maximum of arg. */
+int agg_extremes(struct ctx *c, struct pl_node *n, struct stream *s, struct handle **keys, struct handle *arg,
+                 struct stream *out);
 
 #endif

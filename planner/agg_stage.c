@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "planner/agg.h"
+#include "planner/physical_table.h"
 
 /* ---- keys: functional dependencies ---------------------------------------------------------------- */
 
@@ -271,25 +272,19 @@ static int stride_guess(const struct stage *g)
 
 enum { PRIVATE_BYTES = 1 << 20 }; /* a dense aggregate that every thread may have a copy of */
 
-/* Dense pays while clearing and scanning its range costs less than hashing the rows. */
-static enum rt_state_kind choose_state(struct ctx *c, struct pipe *p, const struct stream *s, const struct stage *g,
-                                       const struct pack *d, bool dense_ok, bool *shared)
+/* What decides about the state of a grouping; arguments of sums load only where that matters. */
+static struct pl_group_facts facts_of(struct ctx *c, struct pipe *p, const struct stream *s, const struct stage *g,
+                                      const struct pack *d, bool packed)
 {
-    *shared = false;
-    if (g->nkept == 0)
-        return RT_STATE_AGG_SCALAR;
-    double bytes = dense_ok ? (double)d->range * stride_guess(g) : 0;
-    double hash_ns = HD_MAX(s->est, 1024) * 25;
-    if (dense_ok && (bytes <= PRIVATE_BYTES / 4 || (bytes <= PRIVATE_BYTES && bytes * 0.2 < hash_ns)))
-        return RT_STATE_AGG_DENSE;
-    /* As large as what it sums up, it is no worse to keep. */
-    if (dense_ok && bytes * 0.2 < hash_ns && bytes < HD_MAX(4e9, s->est * 32) && sharable(c, p, s, g)) {
-        *shared = true;
-        return RT_STATE_AGG_DENSE;
-    }
-    if (dense_ok && bytes * 0.3 * HD_MAX(1, c->opt.threads) < hash_ns && bytes < 64e6)
-        return RT_STATE_AGG_DENSE;
-    return RT_STATE_AGG_HASH;
+    struct pl_group_facts f = {.nkeys = g->nkeys,
+                               .nkept = g->nkept,
+                               .packed = packed,
+                               .range = packed ? (double)d->range : 0,
+                               .row_bytes = stride_guess(g),
+                               .rows = s->est,
+                               .clustered = g->clustered};
+    f.sharable = pl_shared_groups_pay(&f) && sharable(c, p, s, g);
+    return f;
 }
 
 /* ---- one stage --------------------------------------------------------------------------------------- */
@@ -305,8 +300,9 @@ static int stage_sink(struct ctx *c, struct pipe *p, const struct stream *s, str
         g->groups *= h_distinct(c, g->kept[i], s->est);
     }
     g->groups = HD_MIN(g->groups, s->est);
-    bool shared, dense_ok = pack_keys(c, g->kv, g->nkept, true, d);
-    enum rt_state_kind kind = choose_state(c, p, s, g, d, dense_ok, &shared);
+    bool shared;
+    struct pl_group_facts facts = facts_of(c, p, s, g, d, pack_keys(c, g->kv, g->nkept, true, d));
+    enum rt_state_kind kind = pl_choose_groups(c, g->node, &facts, &shared);
     int st = pb_state(c, kind, "agg", g->path);
     struct pl_sink *k = &p->sink;
     k->state = st;
@@ -431,13 +427,15 @@ int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *o
     return 0;
 }
 
-int agg_extremes(struct ctx *c, struct stream *s, int nkeys, struct handle **keys, struct handle *arg, const char *path,
+int agg_extremes(struct ctx *c, struct pl_node *n, struct stream *s, struct handle **keys, struct handle *arg,
                  struct stream *out)
 {
+    int nkeys = n->u.extremes.nkeys;
+    const char *path = n->path;
     struct agg_item items[] = {{.fn = FE_AGG_MIN, .arg = arg, .type = arg->type, .path = path},
                                {.fn = FE_AGG_MAX, .arg = arg, .type = arg->type, .path = path}};
     struct part parts[2];
-    struct stage g = {.nkeys = nkeys, .keys = keys, .naggs = 2, .aggs = items, .path = path};
+    struct stage g = {.node = n, .nkeys = nkeys, .keys = keys, .naggs = 2, .aggs = items, .path = path};
     struct handle **cols = HD_NEWN(c->a, struct handle *, nkeys + 2);
     HD_TRY(run_stage(c, s, &g, out, cols, parts));
     cols[nkeys] = parts[0].h;

@@ -63,8 +63,4 @@ int join_mark_output(struct ctx *c, struct join *j, struct handle *mark, struct 
 /* Kinds that need a second look at the probe rows. b: the build side's rows where a table is built. */
 int join_twice(struct ctx *c, struct join *j, struct stream *b, struct stream *out);
 int join_output(struct ctx *c, struct join *j, struct stream *out);
-/* lower_agg.c: groups s by the keys; out has the keys, then least and greatest value of arg. */
-int agg_extremes(struct ctx *c, struct stream *s, int nkeys, struct handle **keys, struct handle *arg, const char *path,
-                 struct stream *out);
-
 #endif

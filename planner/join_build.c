@@ -1,6 +1,6 @@
-/* The build side of a join: which table it becomes (bitmap, direct array, CSR, hash), and the
- * probe of it. Direct addressing wins whenever facts bound the packed key's range. */
+/* The build side of a join becomes a table (bitmap, direct array, CSR, hash), which is probed. */
 #include "planner/join.h"
+#include "planner/physical_table.h"
 
 /* The keys identify at most one row of the build stream. */
 static bool keys_unique(struct ctx *c, const struct stream *b, struct handle *const *keys, int n)
@@ -81,33 +81,6 @@ static void choose_kept(struct ctx *c, struct join *j, struct stream *b, struct 
         cols[n++] = b->cols[i];
     }
     keep_columns(c, cols, n, false, &t->kept);
-}
-
-static int kept_bytes(const struct kept *k)
-{
-    return 8 * k->n;
-}
-
-/* Asking for direct addressing is no licence to clear gigabytes for a thousand rows. */
-#define MOST_DIRECT_BYTES 1e9
-
-static enum rt_state_kind choose_kind(const struct built *t, double est, bool existence, bool all_rows,
-                                      enum fe_strategy want)
-{
-    double range = t->packed ? (double)t->pack.range : 0;
-    double rows = HD_MAX(est, 1024);
-    bool nothing = t->kept.n == 0 && (existence || t->unique);
-    if (all_rows || !t->packed || want == FE_HASH)
-        return RT_STATE_HASH;
-    if (nothing)
-        return want == FE_DIRECT || range <= (double)(1 << 26) || range <= 64 * rows ? RT_STATE_BITMAP : RT_STATE_HASH;
-    if (existence || t->unique) {
-        double bytes = range * kept_bytes(&t->kept);
-        bool fits = want == FE_DIRECT && bytes <= MOST_DIRECT_BYTES;
-        return fits || bytes <= 64e6 || range <= 32 * rows ? RT_STATE_DIRECT : RT_STATE_HASH;
-    }
-    bool fits = want == FE_DIRECT && range * 8 <= MOST_DIRECT_BYTES;
-    return fits || range <= 1 << 20 || range <= 8 * rows ? RT_STATE_CSR : RT_STATE_HASH;
 }
 
 /* Rows of one key at most: those of the most frequent value of a key column, where no row of its table comes twice. */
@@ -200,7 +173,16 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
     t->max_per_key = most_per_key(b, t->bkeys, t->nkeys);
     t->packed = ints && t->nkeys > 0 && pack_keys(c, t->bv, t->nkeys, false, &t->pack);
     choose_kept(c, j, b, t, j->pk, existence);
-    t->kind = choose_kind(t, b->est, existence, all_rows || j->d->null_equal, j->d->strategy);
+    t->kind = pl_choose_table(c, j->node,
+                              &(struct pl_table_facts){.packed = t->packed,
+                                                       .range = t->packed ? (double)t->pack.range : 0,
+                                                       .rows = b->est,
+                                                       .kept = t->kept.n,
+                                                       .unique = t->unique,
+                                                       .existence = existence,
+                                                       .all_rows = all_rows,
+                                                       .null_equal = j->d->null_equal,
+                                                       .strategy = j->d->strategy});
     if (j->d->strategy == FE_DIRECT && t->kind == RT_STATE_HASH)
         return HD_FAIL(c->err, USER, j->node->path,
                        "strategy direct needs integer keys of a known range "

@@ -126,15 +126,15 @@ static bool is_over(const struct fe_node *n, const bool *need, int i, const stru
 
 /* Stage one of a distinct aggregate: group by keys and the distinct argument, the other aggregates
  * as partial results. Afterwards s, keys and the partials describe the input of stage two. */
-static int distinct_stage(struct ctx *c, struct agg_plan *p, struct stream *s, struct handle **keys,
-                          struct part *partial, struct handle **dist)
+static int distinct_stage(struct ctx *c, struct pl_node *node, struct agg_plan *p, struct stream *s,
+                          struct handle **keys, struct part *partial, struct handle **dist)
 {
     const struct fe_node *n = p->n;
     int nk = n->u.agg.nkeys;
     struct handle **k1 = HD_NEWN(c->a, struct handle *, nk + 1);
     memcpy(k1, keys, sizeof *k1 * (size_t)nk);
     k1[nk] = h_expr(c, p->distinct, s->cols);
-    struct stage g = {.nkeys = nk + 1, .keys = k1, .naggs = p->nitems, .aggs = p->items, .path = n->path};
+    struct stage g = {.node = node, .nkeys = nk + 1, .keys = k1, .naggs = p->nitems, .aggs = p->items, .path = n->path};
     struct handle **kout = HD_NEWN(c->a, struct handle *, nk + 1);
     struct stream mid;
     HD_TRY(run_stage(c, s, &g, &mid, kout, partial));
@@ -205,7 +205,7 @@ static int group_once(struct ctx *c, struct pl_node *node, struct stream *s, str
     if (dist) {
         struct handle *dh;
         struct part *partial = HD_NEWN(c->a, struct part, 2 * na + 2);
-        HD_TRY(distinct_stage(c, &one, s, keys, partial, &dh));
+        HD_TRY(distinct_stage(c, node, &one, s, keys, partial, &dh));
         two = (struct agg_plan){.n = n, .need = one.need};
         two.items = HD_NEWN(c->a, struct agg_item, 4 * na + 4);
         two.first = HD_NEWN(c->a, int, 2 * na + 2);
@@ -214,7 +214,7 @@ static int group_once(struct ctx *c, struct pl_node *node, struct stream *s, str
             if (is_over(n, one.need, i, dist))
                 push_agg(&two, i, &n->u.agg.aggs[i], dh);
     }
-    struct stage g = {.nkeys = nk, .keys = keys, .naggs = two.nitems, .aggs = two.items, .path = n->path};
+    struct stage g = {.node = node, .nkeys = nk, .keys = keys, .naggs = two.nitems, .aggs = two.items, .path = n->path};
     struct part *res = HD_NEWN(c->a, struct part, two.nitems + 1);
     HD_TRY(run_stage(c, s, &g, out, cols, res));
     for (int i = 0; i < na; i++) {
@@ -332,5 +332,5 @@ int lower_extremes(struct ctx *c, struct pl_node *n, struct stream *in, struct s
     memcpy(env + first, in->cols, sizeof *env * (size_t)in->ncols);
     for (int i = 0; i < nk; i++)
         keys[i] = h_expr(c, n->u.extremes.keys[i], in->cols);
-    return agg_extremes(c, in, nk, keys, h_expr(c, n->u.extremes.arg, env), n->path, out);
+    return agg_extremes(c, n, in, keys, h_expr(c, n->u.extremes.arg, env), out);
 }

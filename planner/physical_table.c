@@ -1,0 +1,114 @@
+/* The tables of joins and the states of groupings. Direct addressing wins whenever facts bound the packed key's
+ * range and that is not too sparse. */
+#include "planner/physical_table.h"
+
+#include "planner/cost.h"
+
+/* ---- joins ---- */
+
+/* The table that is addressed by the packed key. */
+static enum rt_state_kind addressed(const struct pl_table_facts *f)
+{
+    if (f->kept == 0 && (f->existence || f->unique))
+        return RT_STATE_BITMAP;
+    return f->existence || f->unique ? RT_STATE_DIRECT : RT_STATE_CSR;
+}
+
+static bool is_worth_it(const struct pl_table_facts *f)
+{
+    enum { FIELD_BYTES = 8 }; /* about; CSR: of an offset */
+    enum rt_state_kind kind = addressed(f);
+    bool asked = f->strategy == FE_DIRECT;
+    if (kind == RT_STATE_BITMAP)
+        return asked || pl_worth_bitmap(f->range, f->rows);
+    if (kind == RT_STATE_CSR)
+        return (asked && pl_direct_fits(f->range * FIELD_BYTES)) || pl_worth_csr(f->range, f->rows);
+    double row = FIELD_BYTES * f->kept;
+    return (asked && pl_direct_fits(f->range * row)) || pl_worth_direct(f->range, row, f->rows);
+}
+
+/* Why keys cannot address the table, NULL: they can. */
+static const char *why_not_addressed(const struct pl_table_facts *f)
+{
+    if (f->all_rows)
+        return "rows without a match are wanted";
+    if (f->null_equal)
+        return "NULL keys match each other";
+    if (!f->packed)
+        return "keys are no integers of a range";
+    if (f->strategy == FE_HASH)
+        return "the plan asks for a hash table";
+    return is_worth_it(f) ? NULL : "the range is too sparse";
+}
+
+enum rt_state_kind pl_choose_table(struct ctx *c, struct pl_node *n, const struct pl_table_facts *f)
+{
+    const char *why = why_not_addressed(f);
+    enum rt_state_kind kind = why ? RT_STATE_HASH : addressed(f);
+    struct pl_decision *d = pl_decide(c, n, "table");
+    if (!why || f->packed)
+        why = hd_asprintf(c->a, "%srange %.0f, ~%.0f rows%s", why ? hd_asprintf(c->a, "%s: ", why) : "", f->range,
+                          f->rows, f->unique ? ", unique keys" : "");
+    pl_decide_way(c, d, rt_state_kind_name(addressed(f)), -1, why);
+    pl_decide_way(c, d, rt_state_kind_name(RT_STATE_HASH), -1, NULL);
+    pl_decide_take(d, rt_state_kind_name(kind));
+    return kind;
+}
+
+/* ---- groupings ---- */
+
+static double dense_bytes(const struct pl_group_facts *f)
+{
+    return f->packed ? f->range * f->row_bytes : 0;
+}
+
+static bool private_pays(const struct pl_group_facts *f)
+{
+    enum { PRIVATE_BYTES = 1 << 20 };
+    return f->packed && pl_agg_private_fits(dense_bytes(f), PRIVATE_BYTES, f->rows);
+}
+
+bool pl_shared_groups_pay(const struct pl_group_facts *f)
+{
+    return f->nkept > 0 && f->packed && !private_pays(f) && pl_agg_shared_fits(dense_bytes(f), f->rows);
+}
+
+static void tell_keys(struct ctx *c, struct pl_node *n, const struct pl_group_facts *f)
+{
+    if (f->nkept < f->nkeys)
+        pl_decide_way(c, pl_decide(c, n, "keys"), hd_asprintf(c->a, "%d of %d", f->nkept, f->nkeys), -1,
+                      "the others follow from them");
+    if (f->clustered)
+        pl_decide_way(c, pl_decide(c, n, "order of keys"), "runs", -1, "the table's order has equal keys together");
+}
+
+enum rt_state_kind pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_facts *f, bool *shared)
+{
+    static const char *const names[] = {"one row", "dense, a copy per thread", "dense, shared", "hash"};
+    enum { ONE, COPIES, SHARED, HASH } taken = HASH;
+    double bytes = dense_bytes(f);
+    const char *no_dense = f->packed ? NULL : "keys are no integers of a range";
+    const char *no_share = !f->packed                                   ? no_dense
+                           : f->sharable || !pl_shared_groups_pay(f) ? NULL
+                                                                        : "no atomics for an accumulator";
+    tell_keys(c, n, f);
+    if (f->nkept == 0)
+        taken = ONE;
+    else if (private_pays(f))
+        taken = COPIES;
+    else if (pl_shared_groups_pay(f) && f->sharable)
+        taken = SHARED;
+    else if (f->packed && pl_agg_copies_fit(bytes, c->opt.threads, f->rows))
+        taken = COPIES;
+    struct pl_decision *d = pl_decide(c, n, "groups");
+    if (taken == ONE)
+        pl_decide_way(c, d, names[ONE], -1, "no keys");
+    if (taken != ONE) {
+        pl_decide_way(c, d, names[COPIES], f->packed ? pl_cost_agg_private(bytes, c->opt.threads) : -1, no_dense);
+        pl_decide_way(c, d, names[SHARED], f->packed ? pl_cost_agg_shared(bytes) : -1, no_share);
+        pl_decide_way(c, d, names[HASH], pl_cost_agg_hash(f->rows), NULL);
+    }
+    pl_decide_take(d, names[taken]);
+    *shared = taken == SHARED;
+    return taken == ONE ? RT_STATE_AGG_SCALAR : taken == HASH ? RT_STATE_AGG_HASH : RT_STATE_AGG_DENSE;
+}
