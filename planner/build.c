@@ -313,6 +313,12 @@ struct pipe *pb_pipe(struct ctx *c, enum rt_source_kind k, const char *path)
     return p;
 }
 
+void sink_add(struct ctx *c, struct pl_sink *sink, struct pl_out out)
+{
+    hd_grow1(c->a, sink->outs, sink->nouts);
+    sink->outs[sink->nouts++] = out;
+}
+
 struct pipe *pipe_of(struct ctx *c, const struct stream *s)
 {
     return c->pipes.v[s->pipe];

@@ -1,7 +1,7 @@
 /* Dictionary maps: an expression over one dictionary column is evaluated once per entry by a
  * pipeline of its own and looked up by code afterwards (docs/architecture.md, "Dictionaries"). Only
  * expressions that cannot fail are mapped, so no entry needs to raise later. */
-#include "planner/lower.h"
+#include "planner/dict_map.h"
 
 /* The one handle all COL leaves resolve to; false if there are none or several. */
 static bool one_column(struct handle *const *env, const struct fe_expr *e, struct handle **h)
@@ -49,7 +49,7 @@ static bool is_strict(const struct fe_expr *e)
     return all ? every : some;
 }
 
-static struct dict_map *find_map(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e)
+struct dict_map *map_find(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e)
 {
     for (int i = 0; i < c->maps.n; i++) {
         struct dict_map *m = &c->maps.v[i];
@@ -59,25 +59,48 @@ static struct dict_map *find_map(struct ctx *c, const struct fe_table *t, int co
     return NULL;
 }
 
-static int build_map(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e, int max_col,
-                     struct dict_map *m)
+static int max_column(const struct fe_expr *e)
 {
-    struct pipe *p = pb_pipe(c, RT_SOURCE_DICT, e->path);
-    p->spec.table = t;
-    p->spec.column = column;
-    p->est = t->cols[column].dict.n;
-    struct pl_val code = {.expr = pb_slot_expr(c, p, p->source_slot),
+    int m = e->op == FE_COL ? e->col : -1;
+    for (int i = 0; i < e->nargs; i++)
+        m = HD_MAX(m, max_column(e->args[i]));
+    return m;
+}
+
+bool map_applies(struct ctx *c, struct handle *const *env, const struct fe_expr *e, struct handle **h,
+                 const struct fe_table **t, int *column)
+{
+    *h = NULL;
+    if (e->op == FE_COL || e->nargs == 0 || !is_text_work(e) || lx_may_fail(e) || !is_strict(e))
+        return false;
+    return one_column(env, e, h) && *h && h_dict(c, *h, t, column);
+}
+
+int map_begin(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e, struct pipe **p,
+              struct handle ***env)
+{
+    int max_col = max_column(e);
+    *p = pb_pipe(c, RT_SOURCE_DICT, e->path);
+    (*p)->spec.table = t;
+    (*p)->spec.column = column;
+    (*p)->est = t->cols[column].dict.n;
+    struct pl_val code = {.expr = pb_slot_expr(c, *p, (*p)->source_slot),
                           .phys = RT_I32,
                           .type = hd_type_of(HD_STRING),
                           .dict_table = t,
                           .dict_column = column};
     HD_TRY(lx_as_text(c, &code));
     struct handle *text = h_phys(c, code);
-    struct handle **env = HD_NEWN(c->a, struct handle *, max_col + 1);
+    *env = HD_NEWN(c->a, struct handle *, max_col + 1);
     for (int i = 0; i <= max_col; i++)
-        env[i] = text;
-    struct pl_val v;
-    HD_TRY(lx_expr(c, p, env, e, &v));
+        (*env)[i] = text;
+    return 0;
+}
+
+int map_end(struct ctx *c, struct pipe *p, const struct fe_expr *e, struct pl_val v)
+{
+    const struct fe_table *t = p->spec.table;
+    int column = p->spec.column;
     if (v.expr < 0)
         HD_TRY(lx_as_phys(c, &v, RT_STR));
     int s = pb_state(c, RT_STATE_ARRAY, "map", e->path);
@@ -93,43 +116,19 @@ static int build_map(struct ctx *c, const struct fe_table *t, int column, const 
     p->sink.a_rows = pb_arg_state(c, RT_ARG_STATE_ROWS, s, 0);
     sink_add(c, &p->sink, (struct pl_out){.field = 0, .expr = v.expr});
     pb_end(c, p, true);
-    *m = (struct dict_map){.table = t, .column = column, .expr = e, .proto = v, .state = s};
+    struct dict_map m = {.table = t, .column = column, .expr = e, .proto = v, .state = s};
+    hd_vec_push(c->a, &c->maps, m);
     return 0;
 }
 
-static int max_column(const struct fe_expr *e)
+void map_lookup(struct ctx *c, const struct dict_map *map, const struct fe_expr *e, struct pl_val code,
+                struct pl_val *out)
 {
-    int m = e->op == FE_COL ? e->col : -1;
-    for (int i = 0; i < e->nargs; i++)
-        m = HD_MAX(m, max_column(e->args[i]));
-    return m;
-}
-
-int lx_map(struct ctx *c, struct pipe *p, const struct fe_expr *e, struct handle *const *env, struct pl_val *out)
-{
-    struct handle *h = NULL;
-    const struct fe_table *t;
-    int column;
-    if (e->op == FE_COL || e->nargs == 0 || !is_text_work(e) || lx_may_fail(e) || !is_strict(e))
-        return 0;
-    if (!one_column(env, e, &h) || !h || !h_dict(c, h, &t, &column))
-        return 0;
-    struct dict_map *m = find_map(c, t, column, e);
-    if (!m) {
-        struct dict_map fresh;
-        HD_TRY(build_map(c, t, column, e, max_column(e), &fresh));
-        hd_vec_push(c->a, &c->maps, fresh);
-        m = &c->maps.v[c->maps.n - 1];
-    }
-    struct dict_map map = *m;
-    struct pl_val code;
-    HD_TRY(h_value(c, p, h, &code));
-    *out = map.proto;
+    *out = map->proto;
     out->is_const = false;
-    out->nullable = map.proto.nullable || code.nullable;
-    out->expr = pb_op(c, FE_LOOKUP, map.proto.phys, out->nullable, 1, &code.expr);
-    c->exprs.v[out->expr].state = map.state;
-    c->exprs.v[out->expr].arg = pb_arg_state(c, RT_ARG_STATE_ROWS, map.state, 0);
+    out->nullable = map->proto.nullable || code.nullable;
+    out->expr = pb_op(c, FE_LOOKUP, map->proto.phys, out->nullable, 1, &code.expr);
+    c->exprs.v[out->expr].state = map->state;
+    c->exprs.v[out->expr].arg = pb_arg_state(c, RT_ARG_STATE_ROWS, map->state, 0);
     out->type = e->type;
-    return 1;
 }

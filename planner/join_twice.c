@@ -1,7 +1,7 @@
 /* Joins whose outcome for a probe row depends on all its matches: a first pipeline opens a level
  * for the matches and sets a bit per probe row where one survives the residual; a second one looks
- * at the at the bits (docs/architecture.md, "Existence with a residual"). A matched flag in a register would be wrong, because different
- * warps or threads may visit the matches of one row. */
+ * at the bits (docs/architecture.md, "Existence with a residual"). A matched flag in a register would be
+ * wrong, because different warps or threads may visit the matches of one row. */
 #include "planner/join.h"
 
 /* The probe side, enumerable twice: a scan is scanned again, anything else was kept. */

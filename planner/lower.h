@@ -12,14 +12,9 @@
 #include "planner/need.h"
 #include "planner/physical.h"
 #include "planner/pipeline.h"
+#include "planner/range.h"
 #include "planner/typed.h"
 #include "runtime/base/vec.h"
-
-/* Interval of possible values of an integer, decimal, date or code expression (NULL aside). */
-struct pl_range {
-    bool known;
-    hd_i128 lo, hi;
-};
 
 /* A lowered value: a physical expression with what the planner knows about it. */
 struct pl_val {
@@ -241,12 +236,9 @@ int lx_unify(struct ctx *c, struct pl_val *a, struct pl_val *b);
 int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *const *v, int n);
 /* A column node for handle h. */
 struct fe_expr *lx_col(struct ctx *c, int col, const struct handle *h, const char *path);
-struct pl_range range_of_type(struct hd_type t);
 /* Lower bound of s in the dictionary of a column; the only way to read one while planning. */
 int h_dict_find(const struct ctx *c, const struct fe_table *t, int column, const char *s, size_t n, uint32_t *code,
                 bool *found, struct hd_err *err);
-int lx_map(struct ctx *c, struct pipe *p, const struct fe_expr *e, struct handle *const *env,
-           struct pl_val *out); /* dict_map.c: 1 mapped, 0 not applicable, -1 error */
 
 /* ---- storing streams into states (store.c) ------------------------------------------------ */
 /* Plan for keeping some columns of a stream in a state's fields: values, or the row ids from which
@@ -299,6 +291,8 @@ void cut_open_level(struct ctx *c, const struct stream *s, const bool *want);
  * be possible fail with class USER. */
 int pl_lower(struct ctx *c);
 /* The operators, over the streams of their inputs. */
+int lower_scan(struct ctx *c, const struct pl_node *n, struct stream *out);
+int lower_values(struct ctx *c, const struct fe_node *n, struct stream *out);
 int lower_join(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out);
 int lower_extremes(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out);
 int lower_aggregate(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out);

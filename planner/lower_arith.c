@@ -5,53 +5,13 @@
 #include "frontend/value.h"
 #include "planner/lower_arith.h"
 
-enum rt_phys lx_narrowest(struct pl_range r)
-{
-    if (r.known && r.lo >= INT32_MIN && r.hi <= INT32_MAX)
-        return RT_I32;
-    return r.known && r.lo >= INT64_MIN && r.hi <= INT64_MAX ? RT_I64 : RT_I128;
-}
-
-static struct pl_range hull(const hd_i128 *v, int n)
-{
-    struct pl_range r = {true, v[0], v[0]};
-    for (int i = 1; i < n; i++) {
-        r.lo = HD_MIN(r.lo, v[i]);
-        r.hi = HD_MAX(r.hi, v[i]);
-    }
-    return r;
-}
-
-static bool op_i128(enum fe_op op, hd_i128 a, hd_i128 b, hd_i128 *out)
-{
-    if (op == FE_ADD)
-        return __builtin_add_overflow(a, b, out);
-    if (op == FE_SUB)
-        return __builtin_sub_overflow(a, b, out);
-    return __builtin_mul_overflow(a, b, out);
-}
-
-static struct pl_range range_binary(enum fe_op op, struct pl_range a, struct pl_range b)
-{
-    hd_i128 v[4];
-    if (!a.known || !b.known || op_i128(op, a.lo, b.lo, &v[0]) || op_i128(op, a.lo, b.hi, &v[1]) ||
-        op_i128(op, a.hi, b.lo, &v[2]) || op_i128(op, a.hi, b.hi, &v[3]))
-        return (struct pl_range){false, 0, 0};
-    return hull(v, 4);
-}
-
-static bool within(struct pl_range r, struct pl_range t)
-{
-    return r.known && r.lo >= t.lo && r.hi <= t.hi;
-}
-
 /* Settles width and check of an exact result whose values lie in r unless it overflows the site's type. */
 static void settle(struct ctx *c, struct pl_val *out, struct pl_range r, enum rt_phys at_least, struct rt_site site)
 {
     struct hd_type t = site.to;
     struct pl_range limit = range_of_type(t);
     struct pl_expr *x = &c->exprs.v[out->expr];
-    bool ok = within(r, limit);
+    bool ok = range_within(r, limit);
     out->range = ok ? r : limit;
     out->phys = x->phys = HD_MAX(at_least, lx_narrowest(out->range));
     if (!ok) {
@@ -79,7 +39,7 @@ static bool fold(struct ctx *c, enum fe_op op, const struct pl_val *v, struct hd
     hd_i128 r;
     if (!v[0].is_const || !v[1].is_const || v[0].cval.is_null || v[1].cval.is_null)
         return false;
-    if (op_i128(op, v[0].cval.i, v[1].cval.i, &r) || !within((struct pl_range){true, r, r}, range_of_type(t)))
+    if (range_op(op, v[0].cval.i, v[1].cval.i, &r) || !range_within((struct pl_range){true, r, r}, range_of_type(t)))
         return false;
     struct fe_value k = {.type = t, .i = r};
     *out = lx_const(c, &k);
@@ -117,9 +77,9 @@ static int add_sub_mul(struct ctx *c, const struct fe_expr *e, struct pl_val *v,
     lx_realise(c, &v[0]);
     lx_realise(c, &v[1]);
     enum rt_phys p = HD_MAX(RT_I32, HD_MAX(v[0].phys, v[1].phys));
-    if (!within(r, range_of_type(e->type)))
+    if (!range_within(r, range_of_type(e->type)))
         p = e->type.kind == HD_DECIMAL ? RT_I128 : HD_MAX(RT_I64, p);
-    p = HD_MAX(p, lx_narrowest(within(r, range_of_type(e->type)) ? r : range_of_type(e->type)));
+    p = HD_MAX(p, lx_narrowest(range_within(r, range_of_type(e->type)) ? r : range_of_type(e->type)));
     HD_TRY(lx_as_phys(c, &v[0], p));
     HD_TRY(lx_as_phys(c, &v[1], p));
     make(c, e->op, v, 2, out);
@@ -149,7 +109,8 @@ static int divide(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
     x->scale = dec ? e->type.scale - v[0].type.scale + v[1].type.scale : -1;
     x->fail = true;
     out->range = range_of_type(e->type);
-    if (!dec && excludes_zero(v[1].range) && within(v[0].range, (struct pl_range){true, INT64_MIN + 1, INT64_MAX}))
+    if (!dec && excludes_zero(v[1].range) &&
+        range_within(v[0].range, (struct pl_range){true, INT64_MIN + 1, INT64_MAX}))
         x->fail = false;
     if (e->op == FE_MOD && v[1].range.known && !dec) {
         hd_i128 m = HD_MAX(v[1].range.hi, -v[1].range.lo) - 1;
@@ -187,8 +148,8 @@ static int negate(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
         return 0;
     struct pl_range r = range_binary(FE_SUB, z[0].range, v->range);
     lx_realise(c, v);
-    enum rt_phys p =
-        HD_MAX(HD_MAX(RT_I64, v->phys), lx_narrowest(within(r, range_of_type(e->type)) ? r : range_of_type(e->type)));
+    enum rt_phys p = HD_MAX(HD_MAX(RT_I64, v->phys),
+                            lx_narrowest(range_within(r, range_of_type(e->type)) ? r : range_of_type(e->type)));
     HD_TRY(lx_as_phys(c, v, p));
     make(c, FE_NEG, v, 1, out);
     settle(c, out, r, p, (struct rt_site){e->path, RT_SITE_NEG, e->type, {v->type, v->type}});
@@ -200,7 +161,7 @@ static int negate(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
 static void check_fits(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path)
 {
     struct pl_range limit = range_of_type(to);
-    if (within(v->range, limit))
+    if (range_within(v->range, limit))
         return;
     bool decimal = to.kind == HD_DECIMAL;
     if (decimal)
@@ -231,7 +192,7 @@ static bool fold_scale(struct ctx *c, struct pl_val *v, struct hd_type to, int b
     if (!v->cval.is_null) {
         if (by >= 0 ? __builtin_mul_overflow(r, hd_pow10(by), &r) : (r = div_round(r, hd_pow10(-by)), false))
             return false;
-        if (!within((struct pl_range){true, r, r}, range_of_type(to)))
+        if (!range_within((struct pl_range){true, r, r}, range_of_type(to)))
             return false;
     }
     struct fe_value k = v->cval;
@@ -253,9 +214,9 @@ static int cast_exact(struct ctx *c, struct pl_val *v, struct hd_type to, const 
         hd_i128 f = hd_pow10(by);
         struct pl_range r = range_binary(FE_MUL, v->range, (struct pl_range){true, f, f});
         enum rt_phys p =
-            HD_MAX(v->phys, HD_MAX(RT_I64, lx_narrowest(within(r, range_of_type(to)) ? r : range_of_type(to))));
+            HD_MAX(v->phys, HD_MAX(RT_I64, lx_narrowest(range_within(r, range_of_type(to)) ? r : range_of_type(to))));
         bool nullable = v->nullable;
-        HD_TRY(lx_as_phys(c, v, within(r, range_of_type(to)) ? p : RT_I128));
+        HD_TRY(lx_as_phys(c, v, range_within(r, range_of_type(to)) ? p : RT_I128));
         v->expr = pb_op(c, FE_RESCALE, p, nullable, 1, &v->expr);
         c->exprs.v[v->expr].scale = by;
         settle(c, v, r, p, (struct rt_site){path, RT_SITE_VALUE, to, {v->type, v->type}});
@@ -391,11 +352,6 @@ static int extract(struct ctx *c, const struct fe_expr *e, struct pl_val *v, str
 
 enum { MAX_SHIFT = 100000000 }; /* months or days that stay inside int32 days for any sane date */
 
-bool lx_is_date(hd_i128 day)
-{
-    return day >= hd_date_from_civil(1, 1, 1) && day <= hd_date_from_civil(9999, 12, 31);
-}
-
 static int shift_date(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     bool date = v[0].type.kind == HD_DATE, months = e->op == FE_ADD_MONTHS;
@@ -436,11 +392,8 @@ static int date_diff(struct ctx *c, struct pl_val *v, struct pl_val *out)
     return 0;
 }
 
-int lx_arith(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e, struct pl_val *out)
+int lx_arith(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
-    struct pl_val v[3];
-    for (int i = 0; i < e->nargs; i++)
-        HD_TRY(lx_expr(c, p, env, e->args[i], &v[i]));
     for (int i = 0; i < e->nargs && e->op != FE_CAST; i++)
         if (v[i].is_const && v[i].cval.is_null) {
             struct fe_value k = {.type = e->type, .is_null = true};

@@ -1,6 +1,5 @@
-/* Lowering typed expressions to physical ones: widths from interval arithmetic, dictionary
- * comparisons on codes, constants folded. Every raise that facts exclude disappears here.
- * Casts, arithmetic and dates stand in lower_arith.c, estimates in estimate.c. */
+/* Rules of lowering for values, comparisons, conditions and text: dictionary comparisons on codes, constants
+ * folded. Arguments are lowered already (lower_value.c); arithmetic, casts and dates stand in lower_arith.c. */
 #include <stdlib.h>
 
 #include "planner/lower_arith.h"
@@ -284,7 +283,7 @@ static int in_set(struct ctx *c, struct pl_val *x, const struct fe_value *list, 
     return 0;
 }
 
-static bool is_constant(const struct pl_val *v, bool value)
+bool lx_is_constant(const struct pl_val *v, bool value)
 {
     return v->is_const && !v->cval.is_null && (v->cval.i != 0) == value;
 }
@@ -295,7 +294,7 @@ static int logic(struct ctx *c, enum fe_op op, struct pl_val *v, int n, struct p
     int *args = HD_NEWN(c->a, int, n), m = 0;
     struct pl_val r = {.phys = RT_BOOL, .type = hd_type_of(HD_BOOL), .range = {true, 0, 1}};
     for (int i = 0; i < n; i++) {
-        if (is_constant(&v[i], op == FE_AND))
+        if (lx_is_constant(&v[i], op == FE_AND))
             continue;
         HD_TRY(lx_as_phys(c, &v[i], RT_BOOL));
         args[m++] = v[i].expr;
@@ -325,39 +324,20 @@ static int in_constants(struct ctx *c, struct pl_val *x, const struct fe_value *
     return logic(c, FE_OR, two, 2, out);
 }
 
-/* The list holds expressions: x = a or x = b or ..., guarded from left to right. */
-static int in_general(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
-                      struct pl_val *x, struct pl_val *out)
+int lx_in(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
-    struct pl_val *v = HD_NEWN(c->a, struct pl_val, e->nargs);
-    for (int i = 1; i < e->nargs; i++) {
-        struct pl_val a = *x, b;
-        HD_TRY(lx_expr(c, p, env, e->args[i], &b));
-        HD_TRY(compare(c, FE_EQ, &a, &b, &v[i - 1]));
-    }
-    return logic(c, FE_OR, v, e->nargs - 1, out);
-}
-
-static int lower_in(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
-                    struct pl_val *out)
-{
-    struct pl_val x;
-    HD_TRY(lx_expr(c, p, env, e->args[0], &x));
     if (e->nargs == 2 && e->args[1]->op == FE_PARAM && c->plan->params[e->args[1]->param].is_list) {
         const struct fe_param *q = &c->plan->params[e->args[1]->param];
         if (q->nlist == 0) {
             const_bool(c, false, out);
             return 0;
         }
-        return in_constants(c, &x, q->list, q->nlist, out);
+        return in_constants(c, &v[0], q->list, q->nlist, out);
     }
     struct fe_value *list = HD_NEWN(c->a, struct fe_value, e->nargs);
-    for (int i = 1; i < e->nargs; i++) {
-        if (e->args[i]->op != FE_LIT && e->args[i]->op != FE_PARAM)
-            return in_general(c, p, env, e, &x, out);
+    for (int i = 1; i < e->nargs; i++)
         list[i - 1] = e->args[i]->op == FE_LIT ? e->args[i]->value : c->plan->params[e->args[i]->param].value;
-    }
-    return in_constants(c, &x, list, e->nargs - 1, out);
+    return in_constants(c, &v[0], list, e->nargs - 1, out);
 }
 
 /* ---- case, coalesce --------------------------------------------------------------------------- */
@@ -391,14 +371,11 @@ static int unify_branches(struct ctx *c, struct pl_val *const *v, int n, struct 
     return 0;
 }
 
-static int lower_case(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
-                      struct pl_val *out)
+int lx_case(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     int n = e->nargs, nb = 0;
-    struct pl_val *v = HD_NEWN(c->a, struct pl_val, n + 1);
     struct pl_val **branch = HD_NEWN(c->a, struct pl_val *, n + 1);
     for (int i = 0; i < n; i++) {
-        HD_TRY(lx_expr(c, p, env, e->args[i], &v[i]));
         bool value = e->op == FE_COALESCE || i % 2 == 1 || (i == n - 1 && n % 2 == 1);
         if (value)
             branch[nb++] = &v[i];
@@ -433,12 +410,9 @@ static bool is_wild(const struct rt_arg *pattern)
     return false;
 }
 
-static int lower_like(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
-                      struct pl_val *out)
+int lx_like(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
-    struct pl_val s, pat;
-    HD_TRY(lx_expr(c, p, env, e->args[0], &s));
-    HD_TRY(lx_expr(c, p, env, e->args[1], &pat));
+    struct pl_val s = v[0], pat = v[1];
     HD_ASSERT(pat.is_const);
     if (pat.cval.is_null) {
         null_bool(c, out);
@@ -453,14 +427,11 @@ static int lower_like(struct ctx *c, struct pipe *p, struct handle *const *env, 
     return 0;
 }
 
-static int lower_substring(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
-                           struct pl_val *out)
+int lx_substring(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
-    struct pl_val v[3];
     int args[3];
     bool fail = false;
     for (int i = 0; i < e->nargs; i++) {
-        HD_TRY(lx_expr(c, p, env, e->args[i], &v[i]));
         HD_TRY(i == 0 ? lx_as_text(c, &v[i]) : lx_as_phys(c, &v[i], RT_I64));
         args[i] = v[i].expr;
         if (i == 2)
@@ -472,16 +443,7 @@ static int lower_substring(struct ctx *c, struct pipe *p, struct handle *const *
     return 0;
 }
 
-/* ---- dispatch --------------------------------------------------------------------------------- */
-
-static int lower_logic(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
-                       struct pl_val *out)
-{
-    struct pl_val *v = HD_NEWN(c->a, struct pl_val, e->nargs);
-    for (int i = 0; i < e->nargs; i++)
-        HD_TRY(lx_expr(c, p, env, e->args[i], &v[i]));
-    return logic(c, e->op, v, e->nargs, out);
-}
+/* ---- logic --------------------------------------------------------------------------------- */
 
 /* Evaluating the node may raise, so it must not be folded away. */
 static bool raises(const struct ctx *c, int expr)
@@ -493,121 +455,35 @@ static bool raises(const struct ctx *c, int expr)
     return e->fail;
 }
 
-static int lower_unary_bool(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
-                            struct pl_val *out)
+int lx_unary_bool(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
-    struct pl_val v;
-    HD_TRY(lx_expr(c, p, env, e->args[0], &v));
+    struct pl_val x = v[0];
     if (e->op == FE_IS_NULL) {
-        if (v.is_const || (!v.nullable && !raises(c, v.expr))) {
-            const_bool(c, v.is_const && v.cval.is_null, out);
+        if (x.is_const || (!x.nullable && !raises(c, x.expr))) {
+            const_bool(c, x.is_const && x.cval.is_null, out);
             return 0;
         }
         *out = (struct pl_val){.phys = RT_BOOL};
-        out->expr = pb_op(c, FE_IS_NULL, RT_BOOL, false, 1, &v.expr);
+        out->expr = pb_op(c, FE_IS_NULL, RT_BOOL, false, 1, &x.expr);
         return 0;
     }
-    if (v.is_const) {
-        if (v.cval.is_null)
+    if (x.is_const) {
+        if (x.cval.is_null)
             null_bool(c, out);
         else
-            const_bool(c, !v.cval.i, out);
+            const_bool(c, !x.cval.i, out);
         return 0;
     }
-    HD_TRY(lx_as_phys(c, &v, RT_BOOL));
-    return expr_strict(c, FE_NOT, RT_BOOL, 1, &v.expr, &v, 1, out);
+    HD_TRY(lx_as_phys(c, &x, RT_BOOL));
+    return expr_strict(c, FE_NOT, RT_BOOL, 1, &x.expr, &x, 1, out);
 }
 
-static int lower_compare(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
-                         struct pl_val *out)
+int lx_logic(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
-    struct pl_val a, b;
-    HD_TRY(lx_expr(c, p, env, e->args[0], &a));
-    HD_TRY(lx_expr(c, p, env, e->args[1], &b));
-    return compare(c, e->op, &a, &b, out);
+    return logic(c, e->op, v, e->nargs, out);
 }
 
-static int lower_op(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
-                    struct pl_val *out)
+int lx_compare(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
-    switch (e->op) {
-    case FE_COL: return h_value(c, p, env[e->col], out);
-    case FE_LIT: *out = lx_const(c, &e->value); return 0;
-    case FE_PARAM: *out = lx_const(c, &c->plan->params[e->param].value); return 0;
-    case FE_EQ:
-    case FE_NE:
-    case FE_LT:
-    case FE_LE:
-    case FE_GT:
-    case FE_GE: return lower_compare(c, p, env, e, out);
-    case FE_AND:
-    case FE_OR: return lower_logic(c, p, env, e, out);
-    case FE_NOT:
-    case FE_IS_NULL: return lower_unary_bool(c, p, env, e, out);
-    case FE_IN: return lower_in(c, p, env, e, out);
-    case FE_LIKE: return lower_like(c, p, env, e, out);
-    case FE_SUBSTRING: return lower_substring(c, p, env, e, out);
-    case FE_CASE:
-    case FE_COALESCE: return lower_case(c, p, env, e, out);
-    case FE_ADD:
-    case FE_SUB:
-    case FE_MUL:
-    case FE_DIV:
-    case FE_MOD:
-    case FE_NEG:
-    case FE_EXTRACT:
-    case FE_ADD_DAYS:
-    case FE_ADD_MONTHS:
-    case FE_DATE_DIFF:
-    case FE_CAST:
-    case FE_OF_PARTS: return lx_arith(c, p, env, e, out);
-    case FE_WIDEN:
-    case FE_NARROW:
-    case FE_RESCALE:
-    case FE_DIVROUND:
-    case FE_TO_F64:
-    case FE_FROM_F64:
-    case FE_TO_TEXT:
-    case FE_FROM_TEXT:
-    case FE_DICT_TEXT:
-    case FE_LOOKUP:
-    case FE_IN_SET:
-    case FE_LOW_WORD:
-    case FE_HIGH_WORD:
-    case FE_OP_COUNT: break;
-    }
-    HD_BUG("physical operator %d in a logical expression", (int)e->op);
-}
-
-int lx_expr(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e, struct pl_val *out)
-{
-    int mapped = lx_map(c, p, e, env, out);
-    if (mapped)
-        return mapped < 0 ? -1 : 0;
-    HD_TRY(lower_op(c, p, env, e, out));
-    out->type = e->type;
-    if (!out->range.known)
-        out->range = out->dict_table ? out->range : range_of_type(e->type);
-    return 0;
-}
-
-struct fe_expr *lx_col(struct ctx *c, int col, const struct handle *h, const char *path)
-{
-    return pl_col_node(c->a, col, h->type, h->nullable, path);
-}
-
-int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *const *v, int n)
-{
-    struct pipe *p = pipe_of(c, s);
-    for (int i = 0; i < n; i++) {
-        struct pl_val b;
-        double sel = lx_selectivity(c, env, v[i]);
-        HD_TRY(lx_expr(c, p, env, v[i], &b));
-        if (is_constant(&b, true))
-            continue;
-        HD_TRY(lx_as_phys(c, &b, RT_BOOL));
-        pb_filter(c, p, b.expr, sel, v[i]->path);
-    }
-    s->est = p->est;
-    return 0;
+    return compare(c, e->op, &v[0], &v[1], out);
 }

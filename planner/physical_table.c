@@ -88,9 +88,9 @@ enum rt_state_kind pl_choose_groups(struct ctx *c, struct pl_node *n, const stru
     enum { ONE, COPIES, SHARED, HASH } taken = HASH;
     double bytes = dense_bytes(f);
     const char *no_dense = f->packed ? NULL : "keys are no integers of a range";
-    const char *no_share = !f->packed                                   ? no_dense
+    const char *no_share = !f->packed                                ? no_dense
                            : f->sharable || !pl_shared_groups_pay(f) ? NULL
-                                                                        : "no atomics for an accumulator";
+                                                                     : "no atomics for an accumulator";
     tell_keys(c, n, f);
     if (f->nkept == 0)
         taken = ONE;

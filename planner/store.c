@@ -2,12 +2,6 @@
  * later. Row ids win for text and for several columns of one row (late materialisation). */
 #include "planner/lower_arith.h"
 
-void sink_add(struct ctx *c, struct pl_sink *sink, struct pl_out out)
-{
-    hd_grow1(c->a, sink->outs, sink->nouts);
-    sink->outs[sink->nouts++] = out;
-}
-
 static int value_bytes(const struct handle *h)
 {
     const struct fe_table_column *col = h->kind == H_COLUMN ? &h->table->cols[h->column] : NULL;

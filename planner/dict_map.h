@@ -1,0 +1,20 @@
+/* Dictionary maps (dict_map.c). */
+#ifndef HEDDLE_PLANNER_DICT_MAP_H
+#define HEDDLE_PLANNER_DICT_MAP_H
+
+#include "planner/lower.h"
+
+/* e can be evaluated once for each entry of the dictionary of the one column that it reads, handle h. */
+bool map_applies(struct ctx *c, struct handle *const *env, const struct fe_expr *e, struct handle **h,
+                 const struct fe_table **t, int *column);
+/* One that exists, NULL: none. */
+struct dict_map *map_find(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e);
+/* A pipeline over the dictionary, and the environment in which to lower e there; e's value then ends it. */
+int map_begin(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e, struct pipe **p,
+              struct handle ***env);
+int map_end(struct ctx *c, struct pipe *p, const struct fe_expr *e, struct pl_val v);
+/* The value of e for a code. */
+void map_lookup(struct ctx *c, const struct dict_map *map, const struct fe_expr *e, struct pl_val code,
+                struct pl_val *out);
+
+#endif

@@ -1,0 +1,246 @@
+/* What all joins are made of: environments of conditions, lookups in stored indexes, all pairs, outputs. */
+#include "planner/join.h"
+
+/* ---- environments and output ---------------------------------------------------------------------------- */
+
+struct handle **join_env(struct ctx *c, const struct join *j)
+{
+    int nl = j->d->nleft;
+    struct handle **env = HD_NEWN(c->a, struct handle *, j->s.ncols + j->nbuild + 1);
+    memcpy(env + (j->d->swapped ? nl : 0), j->s.cols, sizeof *env * (size_t)j->s.ncols);
+    memcpy(env + (j->d->swapped ? 0 : nl), j->bcols, sizeof *env * (size_t)j->nbuild);
+    return env;
+}
+
+int join_filter_rest(struct ctx *c, struct join *j)
+{
+    for (int i = 0; i < j->d->nrest; i++)
+        HD_TRY(lx_filter(c, &j->s, join_env(c, j), &j->d->rest[i], 1));
+    return 0;
+}
+
+static struct handle *absent(struct ctx *c, struct hd_type t)
+{
+    return h_phys(c, lx_const(c, &(struct fe_value){.type = t, .is_null = true}));
+}
+
+int join_output(struct ctx *c, struct join *j, struct stream *out)
+{
+    *out = j->s;
+    if (j->kind == FE_SEMI || j->kind == FE_ANTI || j->kind == FE_MARK)
+        return 0;
+    struct handle **env = join_env(c, j);
+    out->ncols = j->n->ncols;
+    for (int i = 0; i < out->ncols; i++)
+        if (!env[i]) /* not needed above, so not kept */
+            env[i] = absent(c, j->n->cols[i].type);
+    out->cols = env;
+    return 0;
+}
+
+/* ---- index joins -------------------------------------------------------------------------------------------- */
+
+/* A declared foreign key from the probe column to the looked-up column: every row has a match. */
+static bool always_matches(const struct handle *key, const struct fe_table *t, int column)
+{
+    if (key->kind != H_COLUMN || key->nullable)
+        return false;
+    for (int f = 0; f < key->table->nfks; f++) {
+        const struct fe_foreign_key *fk = &key->table->fks[f];
+        if (fk->n_columns == 1 && fk->columns[0] == key->column && fk->parent == t && fk->parent_columns[0] == column)
+            return true;
+    }
+    return false;
+}
+
+/* Row of t found through its key index; lazily when the match is certain. */
+static int key_row(struct ctx *c, struct join *j, const struct fe_table *t, int index, struct handle *key,
+                   enum pl_probe_kind how, struct handle **row)
+{
+    struct pipe *p = pipe_of(c, &j->s);
+    struct pl_val v;
+    if (key->kind == H_COLUMN && key->table == t && key->column == t->keyidx[index].column && !key->nullable) {
+        *row = key->row; /* the key is a column of that very row */
+        return 0;
+    }
+    for (int i = 0; i < p->lookups.n; i++) /* looked up before in this pipeline */
+        if (p->lookups.v[i]->table == t && p->lookups.v[i]->keyidx == index && p->lookups.v[i]->det[0] == key &&
+            p->lookups.v[i]->row_nullable == (how == PL_LEFT)) {
+            *row = p->lookups.v[i];
+            return 0;
+        }
+    if (always_matches(key, t, t->keyidx[index].column)) {
+        *row = h_lookup(c, t, index, key);
+        hd_vec_push(c->a, &p->lookups, *row);
+        return 0;
+    }
+    HD_TRY(h_value(c, p, key, &v));
+    lx_realise(c, &v);
+    if (v.phys == RT_I128) /* beyond 64 bits there is no key */
+        return HD_FAIL(c->err, UNSUPPORTED, j->node->path, "index join on a 128-bit key");
+    int slot = pb_slot(c, p, hd_asprintf(c->a, "%s row", t->name), RT_I32, false);
+    HD_TRY(h_probe_key(c, p, t, index, v, j->node->path));
+    struct pl_step *s = &p->steps.v[p->steps.n - 1];
+    s->slot = slot;
+    s->probe = how;
+    double hit = HD_MIN(1.0, (double)t->rows / HD_MAX(1.0, h_distinct(c, key, 1e12)));
+    p->est *= how == PL_INNER ? hit : 1;
+    *row = h_row(c, slot, t, -1, how == PL_LEFT);
+    (*row)->keyidx = index;
+    (*row)->ndet = 1;
+    (*row)->det = HD_NEWN(c->a, struct handle *, 1);
+    (*row)->det[0] = key;
+    hd_vec_push(c->a, &p->lookups, *row);
+    return 0;
+}
+
+/* Columns of the build scan at row; the matched key column becomes the probe's own handle. */
+static void scan_at(struct ctx *c, struct join *j, struct handle *row, struct handle *key, bool same)
+{
+    struct stream b = {0};
+    scan_columns(c, j->d->tbuild, row, &b);
+    j->bcols = b.cols;
+    j->nbuild = b.ncols;
+    j->brow = row;
+    const struct fe_expr *bk = j->d->bkeys[j->d->key];
+    if (same && hd_type_eq(b.cols[bk->col]->type, key->type)) {
+        row->eq_column = b.cols[bk->col]->column;
+        row->eq = key;
+        b.cols[bk->col] = key;
+    }
+}
+
+static int other_keys(struct ctx *c, struct join *j)
+{
+    for (int k = 0; k < j->d->nkeys; k++) {
+        struct handle **env = HD_NEWN(c->a, struct handle *, 2);
+        if (k == j->d->key)
+            continue;
+        const char *path = j->d->pkeys[k]->path;
+        env[0] = h_expr(c, j->d->pkeys[k], j->s.cols);
+        env[1] = h_expr(c, j->d->bkeys[k], j->bcols);
+        const struct fe_expr *same = pl_expr_node(c->a, FE_EQ, hd_type_of(HD_BOOL), true, path, 2,
+                                                  lx_col(c, 0, env[0], path), lx_col(c, 1, env[1], path));
+        HD_TRY(lx_filter(c, &j->s, env, &same, 1));
+    }
+    return 0;
+}
+
+/* The stream holds at most one row per value of key. */
+static bool unique_on(struct ctx *c, const struct stream *s, struct handle *key)
+{
+    for (int i = 0; i < s->nunique; i++)
+        if (!h_determined(c, h_plain(s->unique[i]), &key, 1))
+            return false;
+    return s->nunique > 0 || (s->unique_row && h_determined(c, s->unique_row, &key, 1));
+}
+
+static int expand_fk(struct ctx *c, struct join *j, struct handle *parent, struct handle *key, enum pl_probe_kind how,
+                     struct handle **row)
+{
+    struct pipe *p = pipe_of(c, &j->s);
+    const struct fe_table *t = node_table(j->d->tbuild);
+    const struct fe_foreign_key *fk = &t->fks[j->d->fk];
+    struct pl_val pv;
+    HD_TRY(h_value(c, p, parent, &pv));
+    int slot = pb_slot(c, p, hd_asprintf(c->a, "%s row", t->name), RT_I32, false);
+    int a_off = pb_arg_table(c, RT_ARG_FK_OFFSETS, t, j->d->fk);
+    int a_child = fk->child_rows ? pb_arg_table(c, RT_ARG_FK_CHILD_ROWS, t, j->d->fk) : -1;
+    struct pl_step *s = pb_step(c, p, PL_STEP_EXPAND_FK, j->node->path);
+    s->table = t;
+    s->index = j->d->fk;
+    s->slot = slot;
+    s->row_slot = parent->slot;
+    s->row_nullable = parent->row_nullable;
+    s->probe = how;
+    s->a_offsets = a_off;
+    s->a_child_rows = a_child;
+    s->splittable = fk->max_children < 0 || fk->max_children > 4096;
+    cut_open_level(c, &j->s, j->d->want);
+    p->est *= HD_MAX(j->d->fanout, 0.001);
+    double parents = j->s.max_rows;
+    j->s.max_rows = HD_MIN(parents * (double)HD_MAX(1, fk->max_children < 0 ? t->rows : fk->max_children), 9e18);
+    /* unique parents reach every child once */
+    bool once = j->s.unique_row == parent || unique_on(c, &j->s, key);
+    if (once)
+        j->s.max_rows = HD_MIN(j->s.max_rows, (double)t->rows + (how == PL_LEFT ? parents : 0));
+    *row = h_row(c, slot, t, -1, how == PL_LEFT);
+    j->s.unique_row = once ? *row : NULL;
+    j->s.nunique = 0;
+    return 0;
+}
+
+static const char *key_column(const struct join *j)
+{
+    const struct fe_node *n = j->d->tbuild;
+    return n->u.scan.table->cols[n->u.scan.columns[j->d->bkeys[j->d->key]->col]].name;
+}
+
+int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
+{
+    const struct fe_table *t = node_table(j->d->tbuild);
+    struct handle *key = h_plain(h_expr(c, j->d->pkeys[j->d->key], j->s.cols)), *row;
+    bool same = how == PL_INNER && key->type.kind != HD_FLOAT64;
+    if (j->d->way == PL_WAY_KEY) {
+        HD_TRY(key_row(c, j, t, j->d->index, key, how, &row));
+    } else {
+        const struct fe_foreign_key *fk = &t->fks[j->d->fk];
+        struct handle *parent;
+        HD_TRY(key_row(c, j, fk->parent, key_index_of(fk->parent, fk->parent_columns[0]), key, how, &parent));
+        HD_TRY(expand_fk(c, j, parent, key, how, &row));
+    }
+    pb_note(c, "%s: %s join looks %s up in %s's %s index", j->node->path, fe_join_kind_name(j->d->written),
+            key_column(j), t->name, j->d->way == PL_WAY_KEY ? "key" : "foreign key");
+    scan_at(c, j, row, key, same);
+    HD_TRY(scan_filter(c, j->d->build, row, &j->s));
+    HD_TRY(other_keys(c, j));
+    HD_TRY(lx_filter(c, &j->s, join_env(c, j), j->d->build_only, j->d->nbuild));
+    j->s.est = pipe_of(c, &j->s)->est;
+    return 0;
+}
+
+/* ---- all pairs ------------------------------------------------------------------------------------------------- */
+
+/* Every pair of rows: a one-row scalar subquery, or a theta join's candidates. */
+int join_expand_all(struct ctx *c, struct join *j, enum pl_probe_kind how, struct stored *st)
+{
+    struct pipe *p = pipe_of(c, &j->s);
+    int slot =
+        pb_slot(c, p, hd_asprintf(c->a, "%s row", fe_relop_name(j->d->tbuild ? j->d->tbuild->op : FE_AGGREGATE_OP)),
+                RT_I32, false);
+    int a_n = pb_arg_state(c, RT_ARG_STATE_NROWS, st->state, 0);
+    struct pl_step *s = pb_step(c, p, PL_STEP_EXPAND_ALL, j->node->path);
+    s->state = st->state;
+    s->slot = slot;
+    s->probe = how;
+    s->a_nrows = a_n;
+    s->splittable = !j->d->single;
+    cut_open_level(c, &j->s, j->d->want);
+    p->est *= j->d->single ? 1 : HD_MAX(1, st->est);
+    if (!j->d->single) {
+        j->s.max_rows = HD_MIN(j->s.max_rows * HD_MAX(1, st->max_rows), 9e18);
+        j->s.unique_row = NULL;
+        j->s.nunique = 0;
+    }
+    struct handle *row = h_row(c, slot, NULL, st->state, how == PL_LEFT);
+    struct handle **kept = HD_NEWN(c->a, struct handle *, st->kept.ncols + 1);
+    keep_load(c, &st->kept, st->state, row, how == PL_LEFT, kept);
+    j->nbuild = st->ncols;
+    j->bcols = HD_NEWN(c->a, struct handle *, st->ncols + 1);
+    for (int i = 0, k = 0; i < st->ncols; i++)
+        j->bcols[i] = !st->want || st->want[i] ? kept[k++] : NULL;
+    j->brow = row;
+    j->s.est = p->est;
+    return 0;
+}
+
+int join_mark_output(struct ctx *c, struct join *j, struct handle *mark, struct stream *out)
+{
+    struct handle **cols = HD_NEWN(c->a, struct handle *, j->n->ncols + 1);
+    memcpy(cols, j->s.cols, sizeof *cols * (size_t)j->s.ncols);
+    cols[j->s.ncols] = mark;
+    *out = j->s;
+    out->cols = cols;
+    out->ncols = j->n->ncols;
+    return 0;
+}

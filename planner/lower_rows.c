@@ -1,0 +1,189 @@
+/* Where rows come from: tables, rows of the plan, and several streams that end in one state. */
+#include <stdlib.h>
+
+#include "planner/join.h"
+
+/* ---- scan --------------------------------------------------------------------------------------- */
+
+void scan_columns(struct ctx *c, const struct fe_node *n, struct handle *row, struct stream *s)
+{
+    const struct fe_table *t = n->u.scan.table;
+    struct handle **all = HD_NEWN(c->a, struct handle *, t->ncols);
+    for (int i = 0; i < t->ncols; i++)
+        all[i] = h_column(c, t, i, row);
+    s->ncols = n->ncols;
+    s->cols = HD_NEWN(c->a, struct handle *, n->ncols);
+    for (int i = 0; i < n->ncols; i++)
+        s->cols[i] = all[n->u.scan.columns[i]];
+    row->env = all; /* the filter sees every column of the table */
+}
+
+int scan_filter(struct ctx *c, const struct pl_node *n, struct handle *row, struct stream *s)
+{
+    return n->u.filter.n ? lx_filter(c, s, row->env, n->u.filter.v, n->u.filter.n) : 0;
+}
+
+int lower_scan(struct ctx *c, const struct pl_node *n, struct stream *s)
+{
+    const struct fe_table *t = node_table(n->n);
+    struct pipe *p = pb_pipe(c, RT_SOURCE_TABLE, n->path);
+    p->spec.table = t;
+    p->est = (double)t->rows;
+    *s = (struct stream){.pipe = c->pipes.n - 1, .est = p->est, .max_rows = p->est};
+    struct handle *row = h_row(c, p->source_slot, t, -1, false);
+    scan_columns(c, n->n, row, s);
+    s->unique_row = row;
+    return scan_filter(c, n, row, s);
+}
+
+/* ---- rows of several streams, values ------------------------------------------------------------ */
+
+/* One ROWS state with fields of the union's types, into which every input's pipeline appends. */
+static int union_state(struct ctx *c, const struct fe_node *n, const bool *want)
+{
+    int st = pb_state(c, RT_STATE_ROWS, "union", n->path);
+    for (int i = 0; i < n->ncols; i++)
+        if (want[i]) {
+            struct pl_val v = {
+                .phys = lx_full_phys(n->cols[i].type), .type = n->cols[i].type, .nullable = n->cols[i].nullable};
+            pb_field(c, st, n->cols[i].name, &v, RT_MERGE_KEY);
+        }
+    pb_state_layout(c, st);
+    return st;
+}
+
+/* Appends stream s, its columns cast to the fields' types, to a ROWS state made for n. */
+static int append_rows(struct ctx *c, const struct fe_node *n, const bool *want, struct stream *s, int st)
+{
+    struct pipe *p = pipe_of(c, s);
+    p->sink.kind = PL_SINK_ROWS;
+    p->sink.state = st;
+    for (int i = 0, f = 0; i < n->ncols; i++) {
+        struct pl_val v;
+        if (!want[i])
+            continue;
+        HD_TRY(h_value(c, p, s->cols[i], &v));
+        HD_TRY(lx_cast(c, &v, n->cols[i].type, n->path));
+        enum rt_phys phys = c->states.v[st].fields[f].phys;
+        HD_TRY(phys == RT_STR ? lx_as_text(c, &v) : lx_as_phys(c, &v, phys));
+        sink_add(c, &p->sink, (struct pl_out){.field = f, .expr = v.expr, .fn = FE_AGG_ANY});
+        f++;
+    }
+    pb_end(c, p, false);
+    c->states.v[st].est_rows = HD_MAX(0, c->states.v[st].est_rows) + s->est;
+    return 0;
+}
+
+static struct stream stream_fields(struct ctx *c, const struct fe_node *n, const bool *want, int st, double max_rows)
+{
+    struct pipe *p = pb_pipe(c, RT_SOURCE_ROWS, n->path);
+    p->spec.state = st;
+    p->est = c->states.v[st].est_rows;
+    struct stream s = {.pipe = c->pipes.n - 1, .est = p->est, .max_rows = max_rows, .ncols = n->ncols};
+    struct handle *row = h_row(c, p->source_slot, NULL, st, false);
+    s.cols = HD_NEWN(c->a, struct handle *, n->ncols + 1);
+    for (int i = 0, f = 0; i < n->ncols; i++)
+        s.cols[i] = want[i] ? h_field(c, st, f++, row)
+                            : h_phys(c, lx_const(c, &(struct fe_value){.type = n->cols[i].type, .is_null = true}));
+    s.unique_row = row;
+    return s;
+}
+
+int lower_appended(struct ctx *c, const struct fe_node *n, struct stream *parts, int nparts, struct stream *out)
+{
+    const bool *want = c->need[n->id];
+    int st = union_state(c, n, want);
+    double max = 0;
+    for (int i = 0; i < nparts; i++) {
+        max += parts[i].max_rows;
+        HD_TRY(append_rows(c, n, want, &parts[i], st));
+    }
+    pb_finish(c, st);
+    c->state_rows.v[st] = max;
+    *out = stream_fields(c, n, want, st, max);
+    return 0;
+}
+
+static void put_value(unsigned char *row, const struct rt_field *f, const struct fe_value *v)
+{
+    unsigned char *at = row + f->offset;
+    if (f->valid_offset >= 0)
+        row[f->valid_offset] = !v->is_null;
+    if (v->is_null)
+        return;
+    switch (f->phys) {
+    case RT_BOOL: *at = v->i != 0; break;
+    case RT_I32: *(int32_t *)at = (int32_t)v->i; break;
+    case RT_I64: *(int64_t *)at = (int64_t)v->i; break;
+    case RT_I128: memcpy(at, &v->i, 16); break;
+    case RT_F64: *(double *)at = v->f; break;
+    case RT_STR: {
+        uint64_t n = v->n;
+        memcpy(at, &v->s, 8);
+        memcpy(at + 8, &n, 8);
+        break;
+    }
+    }
+}
+
+enum { VALUES_LOOKED_AT = 65536 };
+
+static int compare_values(const void *x, const void *y, void *type)
+{
+    const struct fe_value *a = x, *b = y;
+    if (((const struct hd_type *)type)->kind != HD_STRING)
+        return (a->i > b->i) - (a->i < b->i);
+    int r = memcmp(a->s, b->s, HD_MIN(a->n, b->n));
+    return r ? r : (a->n > b->n) - (a->n < b->n);
+}
+
+/* No two rows have one value in the column, and none has NULL. */
+static bool is_unique_column(struct ctx *c, const struct fe_node *n, int col)
+{
+    int rows = (int)n->u.values.nrows;
+    struct hd_type type = n->cols[col].type;
+    struct fe_value *v = HD_NEWN(c->a, struct fe_value, rows + 1);
+    for (int i = 0; i < rows; i++) {
+        v[i] = n->u.values.rows[(int64_t)i * n->ncols + col];
+        if (v[i].is_null)
+            return false;
+    }
+    qsort_r(v, (size_t)rows, sizeof *v, compare_values, &type);
+    for (int i = 1; i < rows; i++)
+        if (compare_values(&v[i - 1], &v[i], &type) == 0)
+            return false;
+    return true;
+}
+
+/* The first column whose values identify a row: a key that a table would have facts of. */
+static void set_unique_value(struct ctx *c, const struct fe_node *n, struct stream *s)
+{
+    for (int i = 0; i < n->ncols && (i + 1) * n->u.values.nrows <= VALUES_LOOKED_AT; i++)
+        if (n->cols[i].type.kind != HD_FLOAT64 && is_unique_column(c, n, i)) {
+            s->unique = HD_NEW(c->a, struct handle *);
+            s->unique[0] = s->cols[i];
+            s->nunique = 1;
+            return;
+        }
+}
+
+int lower_values(struct ctx *c, const struct fe_node *n, struct stream *s)
+{
+    bool *all = HD_NEWN(c->a, bool, n->ncols + 1);
+    memset(all, 1, (size_t)n->ncols);
+    int st = union_state(c, n, all);
+    struct rt_state *r = &c->states.v[st];
+    int64_t rows = n->u.values.nrows;
+    unsigned char *data = hd_zalloc(c->a, (size_t)r->stride * (size_t)HD_MAX(rows, 1));
+    for (int64_t i = 0; i < rows; i++)
+        for (int k = 0; k < n->ncols; k++)
+            put_value(data + i * r->stride, &r->fields[k], &n->u.values.rows[i * n->ncols + k]);
+    r->nvalues = rows;
+    r->values = data;
+    r->est_rows = (double)rows;
+    c->state_rows.v[st] = (double)rows;
+    pb_finish(c, st);
+    *s = stream_fields(c, n, all, st, (double)rows);
+    set_unique_value(c, n, s);
+    return 0;
+}

@@ -1,0 +1,66 @@
+/* Intervals of possible values: of types, of sums and products, and the integer that holds one. */
+#include "planner/range.h"
+
+struct pl_range range_of_type(struct hd_type t)
+{
+    switch ((enum hd_type_kind)t.kind) {
+    case HD_BOOL: return (struct pl_range){true, 0, 1};
+    case HD_INT32:
+    case HD_DATE: return (struct pl_range){true, INT32_MIN, INT32_MAX};
+    case HD_INT64:
+    case HD_TIMESTAMP: return (struct pl_range){true, INT64_MIN, INT64_MAX};
+    case HD_DECIMAL: {
+        hd_i128 m = hd_pow10(t.precision) - 1;
+        return (struct pl_range){true, -m, m};
+    }
+    case HD_FLOAT64:
+    case HD_STRING:
+    case HD_TYPE_COUNT: break;
+    }
+    return (struct pl_range){false, 0, 0};
+}
+
+enum rt_phys lx_narrowest(struct pl_range r)
+{
+    if (r.known && r.lo >= INT32_MIN && r.hi <= INT32_MAX)
+        return RT_I32;
+    return r.known && r.lo >= INT64_MIN && r.hi <= INT64_MAX ? RT_I64 : RT_I128;
+}
+
+static struct pl_range hull(const hd_i128 *v, int n)
+{
+    struct pl_range r = {true, v[0], v[0]};
+    for (int i = 1; i < n; i++) {
+        r.lo = HD_MIN(r.lo, v[i]);
+        r.hi = HD_MAX(r.hi, v[i]);
+    }
+    return r;
+}
+
+bool range_op(enum fe_op op, hd_i128 a, hd_i128 b, hd_i128 *out)
+{
+    if (op == FE_ADD)
+        return __builtin_add_overflow(a, b, out);
+    if (op == FE_SUB)
+        return __builtin_sub_overflow(a, b, out);
+    return __builtin_mul_overflow(a, b, out);
+}
+
+struct pl_range range_binary(enum fe_op op, struct pl_range a, struct pl_range b)
+{
+    hd_i128 v[4];
+    if (!a.known || !b.known || range_op(op, a.lo, b.lo, &v[0]) || range_op(op, a.lo, b.hi, &v[1]) ||
+        range_op(op, a.hi, b.lo, &v[2]) || range_op(op, a.hi, b.hi, &v[3]))
+        return (struct pl_range){false, 0, 0};
+    return hull(v, 4);
+}
+
+bool range_within(struct pl_range r, struct pl_range t)
+{
+    return r.known && r.lo >= t.lo && r.hi <= t.hi;
+}
+
+bool lx_is_date(hd_i128 day)
+{
+    return day >= hd_date_from_civil(1, 1, 1) && day <= hd_date_from_civil(9999, 12, 31);
+}
