@@ -16,7 +16,9 @@ enum {
     PARTS = 1 << 9,    /* framed pipelines are cut into functions */
     PLACES = 1 << 10,  /* accumulators of GPU kernels have their places */
     SHAPES = 1 << 11,  /* kernels have shapes and balance */
-    ACTIONS = 1 << 12  /* the schedule */
+    ACTIONS = 1 << 12, /* the schedule */
+    LAZY = 1 << 13,    /* expressions say where they are computed */
+    SIZES = 1 << 14    /* kernels know what they need of a device */
 };
 
 /* ---- passes ---- */
@@ -129,14 +131,14 @@ static const struct pass {
     {"copies", copies, PIPES, 0, DENSE},
     {"pruning", pruning, PIPES, DENSE, 0},
     {"frames", frames, PIPES | DENSE, FRAMED, 0},
-    {"evaluation", evaluation, PIPES | FRAMED, 0, 0},
-    {"sealing", sealing, PHYSICAL | DENSE | FRAMED, PROGRAM, PIPES},
+    {"evaluation", evaluation, PIPES | FRAMED, LAZY, 0},
+    {"sealing", sealing, PHYSICAL | DENSE | FRAMED | LAZY, PROGRAM, PIPES},
     {"parts", parts, PROGRAM, PARTS, 0},
     {"places", places, PROGRAM, PLACES, 0},
     {"shapes", shapes, PROGRAM | PLACES, SHAPES, 0},
-    {"kernel sizes", kernels, PROGRAM | PLACES | SHAPES, 0, 0},
+    {"kernel sizes", kernels, PROGRAM | PLACES | SHAPES, SIZES, 0},
     {"schedule", schedule, PROGRAM, ACTIONS, 0},
-    {"verifying", verifying, PROGRAM | PARTS | PLACES | SHAPES | ACTIONS, 0, 0},
+    {"verifying", verifying, PROGRAM | PARTS | PLACES | SHAPES | SIZES | ACTIONS, 0, 0},
 };
 
 static struct ctx *start(struct hd_arena *a, const struct fe_plan *plan, const struct pl_options *opt,
