@@ -2,7 +2,8 @@
 #ifndef HEDDLE_PLANNER_AGG_H
 #define HEDDLE_PLANNER_AGG_H
 
-#include "planner/join.h"
+#include "planner/ctx.h"
+#include "planner/physical.h"
 
 /* What is to be accumulated. */
 struct agg_item {

@@ -5,7 +5,14 @@
 #include <math.h>
 
 #include "planner/agg.h"
+#include "planner/build.h"
+#include "planner/handle.h"
+#include "planner/key_pack.h"
+#include "planner/lower_expr.h"
+#include "planner/lower_value.h"
 #include "planner/physical_table.h"
+#include "planner/schedule.h"
+#include "planner/store.h"
 
 /* ---- keys: functional dependencies ---------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "planner/lower.h"
+#include "planner/build.h"
 #include "runtime/base/strbuf.h"
 
 int pb_expr(struct ctx *c, struct pl_expr e)

@@ -4,7 +4,7 @@
  * their validity bytes, are one range. Fields that are NULL in all rows are ranges of zeros. */
 #include <stdlib.h>
 
-#include "planner/lower.h"
+#include "planner/copies.h"
 
 enum { FIELDS_LEAST = 32 }; /* below this, loads and stores take part in what compilers do best */
 

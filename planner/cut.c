@@ -4,8 +4,11 @@
  * the shared memory of each block, whose tuples hold what the level carries. */
 #include <limits.h>
 
-#include "planner/join.h"
+#include "planner/cut.h"
+
+#include "planner/build.h"
 #include "planner/lower_arith.h"
+#include "planner/store.h"
 
 enum {
     QUEUES_MOST = 160 * 1024, /* of HDD_SHARED_BYTES; sinks take the rest (planner/place.c) */

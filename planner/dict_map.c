@@ -3,6 +3,12 @@
  * expressions that cannot fail are mapped, so no entry needs to raise later. */
 #include "planner/dict_map.h"
 
+#include "planner/build.h"
+#include "planner/estimate.h"
+#include "planner/handle.h"
+#include "planner/lower_expr.h"
+#include "planner/schedule.h"
+
 /* The one handle all COL leaves resolve to; false if there are none or several. */
 static bool one_column(struct handle *const *env, const struct fe_expr *e, struct handle **h)
 {

@@ -2,7 +2,7 @@
 #ifndef HEDDLE_PLANNER_DICT_MAP_H
 #define HEDDLE_PLANNER_DICT_MAP_H
 
-#include "planner/lower.h"
+#include "planner/ctx.h"
 
 /* e can be evaluated once for each entry of the dictionary of the one column that it reads, handle h. */
 bool map_applies(struct ctx *c, struct handle *const *env, const struct fe_expr *e, struct handle **h,

@@ -2,7 +2,9 @@
  * raise. Estimates only steer choices; no answer depends on them. */
 #include <math.h>
 
-#include "planner/join.h"
+#include "planner/estimate.h"
+
+#include "planner/handle.h"
 
 /* Only of constants is the date known before a row is. */
 static bool shift_may_fail(const struct fe_expr *e)

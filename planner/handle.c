@@ -1,5 +1,5 @@
 /* Handles: where a column's value comes from, and what is known of it. */
-#include "planner/lower_arith.h"
+#include "planner/handle.h"
 
 struct handle *h_new(struct ctx *c, enum handle_kind k, struct hd_type t, bool nullable)
 {

@@ -2,22 +2,9 @@
 #ifndef HEDDLE_PLANNER_JOIN_H
 #define HEDDLE_PLANNER_JOIN_H
 
-#include "planner/lower_arith.h"
-
-/* Packing of integer keys into one index 0..range-1. lo[i] and span[i] come from the build side. */
-struct pack {
-    int n;
-    hd_i128 *lo;
-    uint64_t *span; /* indexes a key takes; the last one is NULL's where null_slot */
-    bool *null_slot;
-    uint64_t range;
-};
-/* True if every key is an integer of known range and the product stays below 2^31. */
-bool pack_keys(struct ctx *c, const struct pl_val *kv, int n, bool null_slots, struct pack *p);
-/* Index expression for keys that lie in the ranges. */
-int pack_index(struct ctx *c, const struct pack *p, const struct pl_val *kv);
-/* Index for keys of another side: NULL where a key lies outside (docs: no match). */
-int pack_probe(struct ctx *c, const struct pack *p, const struct pl_val *kv);
+#include "planner/key_pack.h"
+#include "planner/physical.h"
+#include "planner/store.h"
 
 struct join {
     struct pl_node *node;   /* where choices of its table are recorded */

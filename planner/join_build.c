@@ -1,6 +1,15 @@
 /* The build side of a join becomes a table (bitmap, direct array, CSR, hash), which is probed. */
+#include "planner/build.h"
+#include "planner/cut.h"
+#include "planner/estimate.h"
+#include "planner/handle.h"
 #include "planner/join.h"
+#include "planner/key_pack.h"
+#include "planner/lower_expr.h"
+#include "planner/lower_value.h"
 #include "planner/physical_table.h"
+#include "planner/schedule.h"
+#include "planner/store.h"
 
 /* The keys identify at most one row of the build stream. */
 static bool keys_unique(struct ctx *c, const struct stream *b, struct handle *const *keys, int n)

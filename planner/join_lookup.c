@@ -1,5 +1,14 @@
 /* What all joins are made of: environments of conditions, lookups in stored indexes, all pairs, outputs. */
+#include "planner/build.h"
+#include "planner/cut.h"
+#include "planner/estimate.h"
+#include "planner/handle.h"
 #include "planner/join.h"
+#include "planner/lower_expr.h"
+#include "planner/lower_rows.h"
+#include "planner/lower_value.h"
+#include "planner/store.h"
+#include "planner/typed.h"
 
 /* ---- environments and output ---------------------------------------------------------------------------- */
 

@@ -2,7 +2,16 @@
  * for the matches and sets a bit per probe row where one survives the residual; a second one looks
  * at the bits (docs/architecture.md, "Existence with a residual"). A matched flag in a register would be
  * wrong, because different warps or threads may visit the matches of one row. */
+#include "planner/build.h"
+#include "planner/estimate.h"
+#include "planner/handle.h"
 #include "planner/join.h"
+#include "planner/lower_expr.h"
+#include "planner/lower_rows.h"
+#include "planner/lower_value.h"
+#include "planner/physical.h"
+#include "planner/schedule.h"
+#include "planner/store.h"
 
 /* The probe side, enumerable twice: a scan is scanned again, anything else was kept. */
 struct twice {

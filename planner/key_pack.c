@@ -1,5 +1,8 @@
 /* Packing integer keys into one index for direct-address tables and dense aggregation. */
-#include "planner/join.h"
+#include "planner/key_pack.h"
+
+#include "planner/build.h"
+#include "planner/lower_expr.h"
 
 bool pack_keys(struct ctx *c, const struct pl_val *kv, int n, bool null_slots, struct pack *p)
 {

@@ -1,7 +1,17 @@
 /* Lowering the physical plan to pipelines: every operator but the breakers extends the stream of its
  * input; breakers end it in a state and open a new pipeline over that state. Inputs are lowered in the
  * order in which a node has them. Joins, aggregates and sorts have files of their own. */
-#include "planner/join.h"
+#include "planner/lower.h"
+
+#include "planner/build.h"
+#include "planner/handle.h"
+#include "planner/lower_agg.h"
+#include "planner/lower_join.h"
+#include "planner/lower_rows.h"
+#include "planner/lower_sort.h"
+#include "planner/lower_value.h"
+#include "planner/physical.h"
+#include "planner/store.h"
 
 /* ---- simple operators ------------------------------------------------------------------------------ */
 

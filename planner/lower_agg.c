@@ -1,6 +1,16 @@
 /* Aggregation and DISTINCT: avg is sum and count, a distinct aggregate is two groupings, several
  * distinct arguments are one each, joined by key. The groupings are in agg_stage.c. */
+#include "planner/lower_agg.h"
+
 #include "planner/agg.h"
+#include "planner/cut.h"
+#include "planner/handle.h"
+#include "planner/join.h"
+#include "planner/lower_expr.h"
+#include "planner/lower_value.h"
+#include "planner/physical.h"
+#include "planner/store.h"
+#include "planner/typed.h"
 
 static struct fe_expr *mk_const(struct ctx *c, struct hd_type t, int v, const char *path)
 {

@@ -5,6 +5,9 @@
 #include "frontend/value.h"
 #include "planner/lower_arith.h"
 
+#include "planner/build.h"
+#include "planner/lower_expr.h"
+
 /* Settles width and check of an exact result whose values lie in r unless it overflows the site's type. */
 static void settle(struct ctx *c, struct pl_val *out, struct pl_range r, enum rt_phys at_least, struct rt_site site)
 {

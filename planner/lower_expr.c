@@ -2,7 +2,10 @@
  * folded. Arguments are lowered already (lower_value.c); arithmetic, casts and dates stand in lower_arith.c. */
 #include <stdlib.h>
 
-#include "planner/lower_arith.h"
+#include "planner/lower_expr.h"
+
+#include "planner/build.h"
+#include "planner/handle.h"
 
 static int expr_strict(struct ctx *c, enum fe_op op, enum rt_phys p, int n, const int *args, const struct pl_val *v,
                        int nv, struct pl_val *out)

@@ -1,6 +1,15 @@
 /* Lowering of joins. Kinds that need to know whether *any* match survived a residual look at the probe
  * rows twice (join_twice.c). */
+#include "planner/lower_join.h"
+
+#include "planner/build.h"
+#include "planner/cut.h"
+#include "planner/handle.h"
 #include "planner/join.h"
+#include "planner/lower_value.h"
+#include "planner/need.h"
+#include "planner/physical.h"
+#include "planner/store.h"
 
 static enum pl_probe_kind how_of(enum fe_join_kind k)
 {

@@ -1,7 +1,16 @@
 /* Where rows come from: tables, rows of the plan, and several streams that end in one state. */
 #include <stdlib.h>
 
-#include "planner/join.h"
+#include "planner/lower_rows.h"
+
+#include "planner/build.h"
+#include "planner/estimate.h"
+#include "planner/handle.h"
+#include "planner/lower_arith.h"
+#include "planner/lower_expr.h"
+#include "planner/lower_value.h"
+#include "planner/physical.h"
+#include "planner/schedule.h"
 
 /* ---- scan --------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,14 @@
 /* Sort, limit, top-k, and the result of the program. Rows are kept by value: ties are broken by
  * all output columns, so every one is looked at. */
-#include "planner/join.h"
+#include "planner/lower_sort.h"
+
+#include "planner/build.h"
+#include "planner/handle.h"
+#include "planner/lower_expr.h"
+#include "planner/lower_value.h"
+#include "planner/physical.h"
+#include "planner/schedule.h"
+#include "planner/store.h"
 
 /* Adds the columns (and further sort keys) of s as fields of a ROWS state; field[i] of column i. */
 static int store_values(struct ctx *c, struct stream *s, int state, int *field)

@@ -1,7 +1,14 @@
 /* Values in a pipeline: handles load and expressions are lowered where a consumer first asks. Arguments come
  * before operators; what each operator becomes is said by lower_expr.c and lower_arith.c. */
+#include "planner/lower_value.h"
+
+#include "planner/build.h"
 #include "planner/dict_map.h"
+#include "planner/estimate.h"
+#include "planner/handle.h"
 #include "planner/lower_arith.h"
+#include "planner/lower_expr.h"
+#include "planner/typed.h"
 
 /* ---- loading ---------------------------------------------------------------------------------- */
 

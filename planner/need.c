@@ -1,7 +1,7 @@
 /* Which output columns of each typed node somebody above reads, and whose order the result shows. */
 #include "planner/need.h"
 
-#include "planner/lower.h"
+#include "planner/ctx.h"
 
 /* ---- columns ---- */
 

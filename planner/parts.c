@@ -4,7 +4,9 @@
  * of many arguments become trees of such with few, expressions that weigh too much become functions,
  * and so do runs of steps and of outs. What a frame costs, memory in place of registers, is little
  * beside what such a pipeline does per row. Most pipelines are far below the limit and left alone. */
-#include "planner/lower.h"
+#include "planner/parts.h"
+
+#include "planner/build.h"
 
 enum {
     FRAME_WEIGHT = 512, /* of a pipeline in one function; the heaviest of TPC-H and JCC-H weighs 177 */

@@ -3,6 +3,7 @@
 
 #include "planner/physical_agg.h"
 #include "planner/physical_join.h"
+#include "planner/physical_tree.h"
 #include "planner/typed.h"
 
 static struct pl_node *leaf(struct ctx *c, enum pl_node_op op, const struct fe_node *n)

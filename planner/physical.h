@@ -8,6 +8,7 @@
 #include "frontend/plan.h"
 #include "runtime/spec.h"
 
+struct ctx;
 struct hd_strbuf;
 struct pl_program;
 
@@ -117,6 +118,8 @@ struct pl_node {
     } u;
 };
 
+/* Chooses: the tree of typed node root. Fails with class USER where the plan asks for what is not possible. */
+int pl_physical(struct ctx *c, const struct fe_node *root, struct pl_node **out);
 const char *pl_node_op_name(enum pl_node_op op);
 /* Prints p's physical plan. */
 void pl_physical_print(struct hd_strbuf *out, const struct pl_program *p);

@@ -1,6 +1,8 @@
 /* Aggregates: how many groupings they take. */
 #include "planner/physical_agg.h"
 
+#include "planner/physical_tree.h"
+
 /* The distinct arguments that differ; returns how many. */
 static int distinct_args(const struct fe_node *n, const bool *need, const struct fe_expr **args)
 {

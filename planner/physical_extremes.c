@@ -8,6 +8,8 @@
 
 #include "planner/cost.h"
 #include "planner/estimate.h"
+#include "planner/physical_tree.h"
+#include "planner/typed.h"
 
 /* ---- when ------------------------------------------------------------------------------------------ */
 

@@ -4,8 +4,11 @@
 
 #include "planner/cost.h"
 #include "planner/estimate.h"
+#include "planner/handle.h"
 #include "planner/need.h"
 #include "planner/physical_extremes.h"
+#include "planner/physical_tree.h"
+#include "planner/typed.h"
 
 /* ---- taking the node apart ------------------------------------------------------------------------ */
 

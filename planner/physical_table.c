@@ -3,6 +3,7 @@
 #include "planner/physical_table.h"
 
 #include "planner/cost.h"
+#include "planner/physical_tree.h"
 
 /* ---- joins ---- */
 

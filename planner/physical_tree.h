@@ -2,7 +2,7 @@
 #ifndef HEDDLE_PLANNER_PHYSICAL_TREE_H
 #define HEDDLE_PLANNER_PHYSICAL_TREE_H
 
-#include "planner/lower.h"
+#include "planner/ctx.h"
 #include "planner/physical.h"
 
 /* A node for typed node n with these inputs; rows are n's estimate. */

@@ -1,7 +1,7 @@
 /* What a GPU does with a pipeline, decided once it is complete: where the accumulators of an
  * aggregate are while the kernel runs, and whether rows are lined up after the tile's filters.
  * The CPU backend has its own counterpart in private and shared states. */
-#include "planner/lower.h"
+#include "planner/place.h"
 
 /* ---- columns of planner/places.def -------------------------------------------------------- */
 

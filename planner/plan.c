@@ -1,5 +1,15 @@
 /* Planning, top to bottom: from the typed plan to the program that code generators and runtime take. */
+#include "planner/copies.h"
+#include "planner/estimate.h"
 #include "planner/lower.h"
+#include "planner/need.h"
+#include "planner/parts.h"
+#include "planner/physical.h"
+#include "planner/place.h"
+#include "planner/prune.h"
+#include "planner/schedule.h"
+#include "planner/seal.h"
+#include "planner/tile.h"
 
 /* ---- what passes leave behind ---- */
 
@@ -18,7 +28,8 @@ enum {
     SHAPES = 1 << 11,  /* kernels have shapes and balance */
     ACTIONS = 1 << 12, /* the schedule */
     LAZY = 1 << 13,    /* expressions say where they are computed */
-    SIZES = 1 << 14    /* kernels know what they need of a device */
+    SIZES = 1 << 14,   /* kernels know what they need of a device */
+    TILES = 1 << 15    /* the steps that are evaluated for a tile of rows */
 };
 
 /* ---- passes ---- */
@@ -78,6 +89,13 @@ static int sealing(struct ctx *c)
     return 0;
 }
 
+static int tiles(struct ctx *c)
+{
+    for (int i = 0; i < c->program->npipelines; i++)
+        pl_choose_tiles(c, &c->program->pipelines[i]);
+    return 0;
+}
+
 static int parts(struct ctx *c)
 {
     for (int i = 0; i < c->program->npipelines; i++)
@@ -133,9 +151,10 @@ static const struct pass {
     {"frames", frames, PIPES | DENSE, FRAMED, 0},
     {"evaluation", evaluation, PIPES | FRAMED, LAZY, 0},
     {"sealing", sealing, PHYSICAL | DENSE | FRAMED | LAZY, PROGRAM, PIPES},
-    {"parts", parts, PROGRAM, PARTS, 0},
+    {"tiles", tiles, PROGRAM, TILES, 0},
+    {"parts", parts, PROGRAM | TILES, PARTS, 0},
     {"places", places, PROGRAM, PLACES, 0},
-    {"shapes", shapes, PROGRAM | PLACES, SHAPES, 0},
+    {"shapes", shapes, PROGRAM | TILES | PLACES, SHAPES, 0},
     {"kernel sizes", kernels, PROGRAM | PLACES | SHAPES, SIZES, 0},
     {"schedule", schedule, PROGRAM, ACTIONS, 0},
     {"verifying", verifying, PROGRAM | PARTS | PLACES | SHAPES | SIZES | ACTIONS, 0, 0},

@@ -4,7 +4,7 @@
  * read later. A value that may fail goes as well: a row raises only where its value is needed
  * (docs/plan.md). Arguments that are left without a reader go with them, or a column would be
  * brought to the device for nobody. */
-#include "planner/lower.h"
+#include "planner/prune.h"
 
 /* Only its slot says that the step took place; a row neither ends here nor becomes several. */
 static bool is_pure(const struct pl_step *s)

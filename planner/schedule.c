@@ -8,7 +8,7 @@
  * and one that changes something also for those that read it since. */
 #include <stdlib.h>
 
-#include "planner/lower.h"
+#include "planner/schedule.h"
 
 void pb_finish(struct ctx *c, int state)
 {

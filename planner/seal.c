@@ -1,6 +1,6 @@
 /* Sealing: what was lowered becomes the program. Pipelines get their levels with the slots that these carry, tiles,
  * what they touch and write, and their counters. */
-#include "planner/lower.h"
+#include "planner/seal.h"
 
 static void seal_level(struct ctx *c, struct pl_pipeline *q, const bool *defined, int l)
 {
@@ -218,7 +218,6 @@ static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, stru
     q->sink = p->sink;
     q->framed = p->framed;
     seal_levels(c, q);
-    pl_choose_tiles(c, q);
     q->unoptimised = q->nlevels == 1 && source_bound(c, q->spec) <= FEW_ROWS;
     seal_touched(c, q);
     seal_writes(c, q);

@@ -1,6 +1,12 @@
 /* Keeping columns of a stream in a state: as values, or as the row ids from which they load
  * later. Row ids win for text and for several columns of one row (late materialisation). */
-#include "planner/lower_arith.h"
+#include "planner/store.h"
+
+#include "planner/build.h"
+#include "planner/handle.h"
+#include "planner/lower_expr.h"
+#include "planner/lower_value.h"
+#include "planner/schedule.h"
 
 static int value_bytes(const struct handle *h)
 {

@@ -1,7 +1,9 @@
 /* Tiles: the first steps of a pipeline, cheap filters and what they look at, are evaluated for many rows at
  * once, without branches, into a selection; the other steps run per survivor. What survivors need of the
  * values in a tile they load again: they are few, and the tile's registers are free by then. */
-#include "planner/lower.h"
+#include "planner/tile.h"
+
+#include "planner/parts.h"
 
 static bool expr_is_cheap(const struct ctx *c, int e)
 {

@@ -1,0 +1,22 @@
+/* Packing of integer keys into one index. */
+#ifndef HEDDLE_PLANNER_KEY_PACK_H
+#define HEDDLE_PLANNER_KEY_PACK_H
+
+#include "planner/ctx.h"
+
+/* Packing of integer keys into one index 0..range-1. lo[i] and span[i] come from the build side. */
+struct pack {
+    int n;
+    hd_i128 *lo;
+    uint64_t *span; /* indexes a key takes; the last one is NULL's where null_slot */
+    bool *null_slot;
+    uint64_t range;
+};
+/* True if every key is an integer of known range and the product stays below 2^31. */
+bool pack_keys(struct ctx *c, const struct pl_val *kv, int n, bool null_slots, struct pack *p);
+/* Index expression for keys that lie in the ranges. */
+int pack_index(struct ctx *c, const struct pack *p, const struct pl_val *kv);
+/* Index for keys of another side: NULL where a key lies outside (docs: no match). */
+int pack_probe(struct ctx *c, const struct pack *p, const struct pl_val *kv);
+
+#endif

@@ -1,0 +1,19 @@
+/* Values in a pipeline: handles load and expressions are lowered where a consumer first asks. */
+#ifndef HEDDLE_PLANNER_LOWER_VALUE_H
+#define HEDDLE_PLANNER_LOWER_VALUE_H
+
+#include "planner/ctx.h"
+
+/* Lowers e over env in pipeline p. */
+int lx_expr(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e, struct pl_val *out);
+/* The value of a handle in pipeline p, loading it if this is its first use. */
+int h_value(struct ctx *c, struct pipe *p, struct handle *h, struct pl_val *out);
+/* The PROBE_KEY step that finds a row of t by key index `index`; the caller sets probe and slot. */
+int h_probe_key(struct ctx *c, struct pipe *p, const struct fe_table *t, int index, struct pl_val key,
+                const char *path);
+/* One filter step for each conjunct, in this order; those that are always true have none. */
+int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *const *v, int n);
+/* A column node for handle h. */
+struct fe_expr *lx_col(struct ctx *c, int col, const struct handle *h, const char *path);
+
+#endif

@@ -1,0 +1,43 @@
+/* Storing streams in states. */
+#ifndef HEDDLE_PLANNER_STORE_H
+#define HEDDLE_PLANNER_STORE_H
+
+#include "planner/ctx.h"
+
+/* Plan for keeping some columns of a stream in a state's fields: values, or the row ids from which
+ * they load later. */
+struct kept {
+    int n;                /* stored fields */
+    struct handle **what; /* handle stored in field first + i */
+    int first;
+    int ncols;            /* columns asked for */
+    struct handle **cols;
+    int *via;             /* column i: index of the stored field that gives it, */
+    bool *by_row;         /* as the row id of cols[i]->row (else its value) */
+};
+void keep_columns(struct ctx *c, struct handle *const *cols, int ncols, bool values_only, struct kept *k);
+/* Evaluates what is kept, adds the fields to the state and the outs to the sink. */
+int keep_store(struct ctx *c, struct pipe *p, struct kept *k, int state, enum rt_merge m, enum fe_agg_fn fn,
+               struct pl_sink *sink);
+/* Handles for the ncols columns when reading from the state at row. nullable_row: row may be -1. */
+void keep_load(struct ctx *c, const struct kept *k, int state, struct handle *row, bool nullable_row,
+               struct handle **out);
+/* A materialised stream: rows of a state, and how columns come back from it. */
+struct stored {
+    int state;
+    struct kept kept;
+    int ncols;
+    const bool *want;        /* columns that were kept */
+    struct handle **cols;    /* of the stream that was stored: types of columns not kept */
+    double est, max_rows;
+    bool ordered;
+    int nunique;             /* positions among cols that identify a row; 0 unknown */
+    int *unique;
+};
+/* Ends s in a ROWS state holding the wanted columns (NULL: all). */
+int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *name, const char *path,
+                 struct stored *out);
+/* A new pipeline over the stored rows; may be called again for a second pass. */
+struct stream stream_over(struct ctx *c, const struct stored *st, const char *path);
+
+#endif
