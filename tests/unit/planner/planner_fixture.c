@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/estimate.h"
+#include "planner/need.h"
 #include "runtime/base/strbuf.h"
 
 _Noreturn static void stop(const char *what, const struct hd_err *err)
@@ -200,7 +202,8 @@ struct ctx *px_ctx(struct hd_arena *a, const struct fe_plan *plan)
     c->plan = plan;
     c->opt.threads = 4;
     c->shared = HD_NEWN(a, struct shared_state, plan->nshared + 1);
-    c->ordered = HD_NEWN(a, bool, plan->nnodes + 1);
-    need_columns(c, plan->root);
+    pl_need_order(c, plan->root);
+    pl_need_columns(c, plan->root);
+    c->est = HD_NEWN(a, struct est_node, plan->nnodes + 1);
     return c;
 }

@@ -4,7 +4,7 @@
 #define HEDDLE_TESTS_PLANNER_FIXTURE_H
 
 #include "frontend/plan.h"
-#include "planner/lower.h"
+#include "planner/ctx.h"
 
 /* Tables, by rows:
  *   parent  10,000  id (key 0: position = value), grp 0..9 or NULL, name (4 in a dictionary), note (text),

@@ -6,7 +6,10 @@
 
 #include <cmocka.h>
 
-#include "planner/join.h"
+#include "planner/build.h"
+#include "planner/handle.h"
+#include "planner/key_pack.h"
+#include "planner/lower_value.h"
 #include "tests/unit/planner/planner_fixture.h"
 
 static struct hd_arena arena;
