@@ -1,5 +1,4 @@
-# One static library per folder, with only the dependencies its layer allows: a wrong include
-# fails to link because no other folder's symbols are there.
+# One static library per layer, with only the dependencies that its layer allows. tests/structure holds it to them.
 
 add_library(heddle_warnings INTERFACE)
 target_compile_options(heddle_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion
@@ -30,4 +29,9 @@ function(heddle_layer name)
   if(L_LIBS)
     target_link_libraries(heddle_${name} PRIVATE ${L_LIBS})
   endif()
+  list(TRANSFORM L_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
+  string(JOIN "," sources ${L_SOURCES})
+  string(JOIN "," depends ${L_DEPENDS})
+  set_property(GLOBAL APPEND PROPERTY HEDDLE_LAYERS
+    "{\"layer\": \"${name}\", \"library\": \"$<TARGET_FILE:heddle_${name}>\", \"depends\": \"${depends}\", \"sources\": \"${sources}\"}")
 endfunction()

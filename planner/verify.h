@@ -77,7 +77,6 @@ bool vf_expr(struct vf *v, int e, int at);
 bool vf_step_args(struct vf *v, const struct pl_step *s);
 bool vf_sink_args(struct vf *v, const struct pl_sink *s);
 bool vf_state_arg(struct vf *v, int arg, enum rt_arg_kind kind, int state);
-bool vf_no_arg(struct vf *v, int arg);
 /* The program's arguments: words, and what each is about. */
 bool vf_args(struct vf *v);
 

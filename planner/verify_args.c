@@ -184,7 +184,7 @@ bool vf_state_arg(struct vf *v, int arg, enum rt_arg_kind kind, int state)
     return true;
 }
 
-bool vf_no_arg(struct vf *v, int arg)
+static bool vf_no_arg(struct vf *v, int arg)
 {
     VF_CHECK(v, ARG_EXTRA, arg == -1);
     return true;

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Files of planner, codegen and the executors depend on each other in one direction: no function of one calls, through
+any number of others, back into its own file.
+
+    check_circles.py LAYERS.json
+"""
+import sys
+
+import layers as model
+
+CHECKED = ("planner", "codegen", "work", "exec", "gpu")
+
+# Circles that are known: the files of each. A file that is in none any more fails until it is taken out here.
+KNOWN = [set(files.split()) for files in (
+    # planner: lowering is one recursion.
+    """build.c cut.c dict_map.c estimate.c handle.c join_build.c join_extremes.c join_twice.c lower_agg.c lower_arith.c
+    lower_expr.c lower_join.c lower_sort.c parts.c prune.c segment.c store.c tile.c""",
+    # planner: the walk over rules, and its rules.
+    "verify.c verify_args.c verify_expr.c verify_nest.c verify_schedule.c verify_sink.c verify_spec.c verify_steps.c",
+    # codegen: expressions, their parts and the sink share one emitter.
+    """cuda_args.c cuda_cast.c cuda_expr.c cuda_parts.c cuda_place_rows.c cuda_place_threads.c cuda_sink.c cuda_steps.c
+    cuda_sums.c cuda_types.c""",
+    """llvm_agg.c llvm_agg_fold.c llvm_args.c llvm_calls.c llvm_expr.c llvm_expr_arith.c llvm_expr_cmp.c llvm_expr_func.c
+    llvm_expr_logic.c llvm_key.c llvm_parts.c llvm_pipe.c llvm_probe.c llvm_sink.c llvm_steps.c llvm_tile.c""",
+    # exec: states are finished by files that ask the executor for memory and threads.
+    "agg_hash.c agg_merge.c csr_build.c exec.c hash_build.c job.c partition.c rows.c sort.c state.c",
+    # gpu
+    "cuda_copy.c cuda_device.c cuda_order.c cuda_peer.c",
+    "gpu.c gpu_code.c gpu_memory.c gpu_resident.c",
+    "gpu_exchange.c gpu_finish.c gpu_launch.c gpu_order.c gpu_state.c",
+)]
+
+
+def uses(layer):
+    """File -> files of the layer that it calls or whose data it reads."""
+    objects = model.objects([layer.library])
+    home = {symbol: o.name for o in objects for symbol in o.defines}
+    return {o.name: {home[s] for s in o.uses if s in home} - {o.name} for o in objects}
+
+
+def reach(graph, start):
+    met, todo = set(), list(graph[start])
+    while todo:
+        at = todo.pop()
+        if at not in met:
+            met.add(at)
+            todo += graph[at]
+    return met
+
+
+def circles(graph):
+    """Sets of files each of which reaches every other."""
+    all_ = {name: reach(graph, name) for name in graph}
+    found = {frozenset(b for b in all_[a] if a in all_[b]) for a in graph if a in all_[a]}
+    return sorted(found, key=sorted)
+
+
+def some_circle(graph, names):
+    """One circle among them, as short as there is from its first file."""
+    start = min(names)
+    paths = [[start]]
+    for path in paths:
+        for to in sorted(graph[path[-1]] & names):
+            if to == start:
+                return path + [start]
+            if not any(to in p for p in paths):
+                paths.append(path + [to])
+
+
+def main():
+    layers = model.read(sys.argv[1])
+    found, bad = [], []
+    for name in CHECKED:
+        graph = uses(layers[name])
+        for circle in circles(graph):
+            found.append(circle)
+            if not any(circle <= known for known in KNOWN):
+                bad.append(f"{name}: a circle: {' -> '.join(some_circle(graph, circle))}; it holds {', '.join(sorted(circle))}")
+    for known in KNOWN:
+        for file in sorted(known - set().union(*found)):
+            bad.append(f"{file} is in no circle any more: take it out of KNOWN")
+    print("\n".join(bad) if bad else f"no circles but {len(found)} known")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
