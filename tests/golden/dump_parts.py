@@ -1,10 +1,11 @@
 """What goldens keep of a dump, and how a dump shows the kinds that it has."""
 import re
 
-# Of LLVM's text these depend on its version, and say nothing of what was emitted.
+# Of LLVM's text these depend on its version or on how Heddle was built, and say nothing of what was emitted.
 VERSIONED = re.compile(r"^(; ModuleID = .*|source_filename = .*|attributes #\d+ = .*|target .*|"
                        r"(; Function Attrs: .*\n)?declare .* @llvm\..*)\n", re.M)
 NUMBERS_OF_ATTRIBUTES = re.compile(r"(?<=\)) #\d+(?=,| \{|$)", re.M)
+SANITIZERS = re.compile(r" sanitize_(address|thread)\b")
 PREDECESSORS = re.compile(r" +; preds = .*$", re.M)
 ASSERT = re.compile(r"^static_assert\(.*, \"the host's view\"\);\n", re.M)
 BANNER = re.compile(r"^// Emitted by Heddle from the pipeline IR\..*\n(//.*\n)*|^// What the host assumed when it emitted this\.\n", re.M)
@@ -27,7 +28,7 @@ def trim(dump, shared):
     kept = []
     for part in sections(dump):
         if part.startswith("== llvm"):
-            part = PREDECESSORS.sub("", NUMBERS_OF_ATTRIBUTES.sub("", VERSIONED.sub("", part)))
+            part = PREDECESSORS.sub("", SANITIZERS.sub("", NUMBERS_OF_ATTRIBUTES.sub("", VERSIONED.sub("", part))))
         if part.startswith("== cuda"):
             part = BANNER.sub("", ASSERT.sub(lambda m: "" if m.group(0) in shared else m.group(0), part))
         kept.append(part)
