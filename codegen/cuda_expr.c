@@ -6,7 +6,7 @@
 #include "codegen/cuda_gen.h"
 
 static const char *const spellings[FE_OP_COUNT] = {
-#define T_OP(id, text, lo, hi, typing, nulls, flags, cuda, llvm) [FE_##id] = cuda,
+#define T_OP(id, text, lo, hi, typing, nulls, fails, cost, entries, cuda, ...) [FE_##id] = cuda,
 #include "frontend/ops.def"
 };
 

@@ -160,7 +160,7 @@ struct cg_val cg_call_result(struct cg_fn *f, const struct pl_expr *e, LLVMValue
                              LLVMValueRef *args, int n);
 
 /* llvm_expr.c: expressions. The emitters of frontend/ops.def are in llvm_expr*.c. */
-#define T_OP(id, text, lo, hi, typing, nulls, flags, cuda, llvm) \
+#define T_OP(id, text, lo, hi, typing, nulls, fails, cost, entries, cuda, lanes, llvm) \
     struct cg_val cgl_##llvm(struct cg_fn *f, const struct pl_expr *e);
 #include "frontend/ops.def"
 struct cg_val cg_expr(struct cg_fn *f, int e);

@@ -6,14 +6,44 @@
 #include "frontend/value.h"
 #include "runtime/base/strbuf.h"
 
-static const char *const op_names[] = {
-#define T_OP(id, text, ...) text,
+static const struct fe_op_form forms[] = {
+#define T_OP(id, text, lo, hi, typing, nulls, fails, cost, entries, ...) \
+    {text, FE_NULLS_##nulls, FE_FAILS_##fails, FE_COST_##cost, entries},
 #include "frontend/ops.def"
 };
 
+const struct fe_op_form *fe_op_form(enum fe_op op)
+{
+    return &forms[op];
+}
+
 const char *fe_op_name(enum fe_op op)
 {
-    return op_names[op];
+    return forms[op].name;
+}
+
+/* ---- nulls ---------------------------------------------------------------------------- */
+
+static int count(int n, const bool *set, int first, int step)
+{
+    int k = 0;
+    for (int i = first; i < n; i += step)
+        k += set[i];
+    return k;
+}
+
+bool fe_op_nullable(enum fe_op op, int n, const bool *nullable)
+{
+    switch (forms[op].nulls) {
+    case FE_NULLS_STRICT:
+    case FE_NULLS_KLEENE:
+    case FE_NULLS_MEMBER: return count(n, nullable, 0, 1) > 0;
+    case FE_NULLS_CASE: return n % 2 == 0 || nullable[n - 1] || count(n, nullable, 1, 2) > 0;
+    case FE_NULLS_COALESCE: return count(n, nullable, 0, 1) == n;
+    case FE_NULLS_NEVER: return false;
+    case FE_NULLS_OWN: break;
+    }
+    HD_BUG("whether \"%s\" is nullable", forms[op].name);
 }
 
 /* ---- equality ------------------------------------------------------------------------- */
@@ -236,7 +266,7 @@ static void print_call(struct printer *p, const struct fe_expr *e)
 {
     static const char *const fields[] = {"year", "month", "day"};
     char type[HD_TEXT_MAX];
-    hd_strbuf_adds(p->b, op_names[e->op]);
+    hd_strbuf_adds(p->b, fe_op_name(e->op));
     if (e->op != FE_CAST && e->op != FE_EXTRACT) {
         print_list(p, 0, e);
         return;
@@ -311,9 +341,9 @@ static void print_operator(struct printer *p, const struct fe_expr *e)
     case L_OR: print_infix(p, e, "or", L_AND, L_AND); return;
     case L_AND: print_infix(p, e, "and", L_NOT, L_NOT); return;
     case L_NOT: print_not(p, e); return;
-    case L_PREDICATE: print_infix(p, e, op_names[e->op], L_ADD, L_ADD); return;
-    case L_ADD: print_infix(p, e, op_names[e->op], L_ADD, L_MUL); return;
-    case L_MUL: print_infix(p, e, op_names[e->op], L_MUL, L_UNARY); return;
+    case L_PREDICATE: print_infix(p, e, fe_op_name(e->op), L_ADD, L_ADD); return;
+    case L_ADD: print_infix(p, e, fe_op_name(e->op), L_ADD, L_MUL); return;
+    case L_MUL: print_infix(p, e, fe_op_name(e->op), L_MUL, L_UNARY); return;
     case L_UNARY:
         hd_strbuf_adds(p->b, "- ");
         print_at(p, e->args[0], L_UNARY);

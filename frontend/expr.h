@@ -14,6 +14,51 @@ enum fe_op {
     FE_OP_COUNT
 };
 
+/* When the result of an operator is NULL. */
+enum fe_null_rule {
+    FE_NULLS_STRICT,   /* if any argument is */
+    FE_NULLS_KLEENE,   /* three-valued: if all arguments are, and if one is and the others do not decide */
+    FE_NULLS_MEMBER,   /* if the first argument is, and if one of the others is and none is equal to it */
+    FE_NULLS_CASE,     /* if the value chosen is, or there is none */
+    FE_NULLS_COALESCE, /* if all arguments are */
+    FE_NULLS_NEVER,
+    FE_NULLS_OWN       /* the node says so */
+};
+/* When a logical expression may raise, by its operator; planner/estimate.c has the rules. */
+enum fe_fail_rule {
+    FE_FAILS_NEVER,
+    FE_FAILS_ALWAYS, /* whatever its operands */
+    FE_FAILS_EXACT,  /* if its type is the widest exact one */
+    FE_FAILS_LENGTH, /* unless the length is a constant that is no less than 0 */
+    FE_FAILS_SHIFT,  /* unless it is of constants, and a date */
+    FE_FAILS_CAST,   /* unless the type holds all values of the other */
+    FE_FAILS_MARKED  /* physical only: where facts do not exclude it */
+};
+/* What an operator costs beside its arguments, roughly. */
+enum fe_cost {
+    FE_COST_LOW,     /* a few instructions */
+    FE_COST_COMPARE, /* the same, but of texts a call */
+    FE_COST_CHOICE,  /* all of its arguments where one might do */
+    FE_COST_LIST,    /* a comparison for each argument */
+    FE_COST_LOAD,    /* memory at an address that its argument says */
+    FE_COST_CONVERT, /* a dozen instructions, some of them branches */
+    FE_COST_DIVIDE,
+    FE_COST_TEXT,    /* walks or writes a text */
+    FE_COST_SEARCH   /* of a text or a set */
+};
+/* A row of ops.def. */
+struct fe_op_form {
+    const char *name;
+    enum fe_null_rule nulls;
+    enum fe_fail_rule fails;
+    enum fe_cost cost;
+    int entries; /* of the args vector: arg, arg2 of physical expressions */
+};
+const struct fe_op_form *fe_op_form(enum fe_op op);
+const char *fe_op_name(enum fe_op op);
+/* Whether the result may be NULL, by which of the n arguments may be. Not of OWN operators. */
+bool fe_op_nullable(enum fe_op op, int n, const bool *nullable);
+
 enum fe_field { FE_YEAR, FE_MONTH, FE_DAY };
 
 /* A typed value of a literal or parameter. ints, dates, timestamps, bools and decimals sit in
@@ -59,7 +104,6 @@ struct fe_expr {
  *            precisions may differ. MUL and DIV: both int64, both float64, or both decimal.
  * ADD_DAYS, ADD_MONTHS {date, int64}; a year interval is 12 months. */
 
-const char *fe_op_name(enum fe_op op);
 /* Structural equality, paths ignored. */
 bool fe_expr_eq(const struct fe_expr *a, const struct fe_expr *b);
 struct hd_strbuf;

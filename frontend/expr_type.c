@@ -17,51 +17,8 @@ static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allo
 
 /* ---- nodes ---------------------------------------------------------------------------- */
 
-enum null_rule { NULLS_STRICT, NULLS_NEVER, NULLS_OWN };
-
-static const struct {
-    const char *text;
-    enum null_rule nulls;
-} table[] = {
-#define T_OP(id, text, min, max, typing, nulls, ...) {text, NULLS_##nulls},
-#include "frontend/ops.def"
-};
-
-static bool any_nullable(int n, struct fe_expr *const *args)
-{
-    for (int i = 0; i < n; i++)
-        if (args[i]->nullable)
-            return true;
-    return false;
-}
-
-static bool case_nullable(int n, struct fe_expr *const *args)
-{
-    for (int i = 1; i < n; i += 2)
-        if (args[i]->nullable)
-            return true;
-    return n % 2 == 0 || args[n - 1]->nullable;
-}
-
-static bool coalesce_nullable(int n, struct fe_expr *const *args)
-{
-    for (int i = 0; i < n; i++)
-        if (!args[i]->nullable)
-            return false;
-    return true;
-}
-
-static bool result_nullable(enum fe_op op, int n, struct fe_expr *const *args)
-{
-    if (op == FE_CASE)
-        return case_nullable(n, args);
-    if (op == FE_COALESCE)
-        return coalesce_nullable(n, args);
-    return table[op].nulls != NULLS_NEVER && any_nullable(n, args);
-}
-
-static struct fe_expr *make(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, struct hd_type type, int n,
-                            struct fe_expr *const *args)
+static struct fe_expr *new_node(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, struct hd_type type, int n,
+                                struct fe_expr *const *args)
 {
     struct fe_expr *e = HD_NEW(t->arena, struct fe_expr);
     e->op = op;
@@ -69,7 +26,17 @@ static struct fe_expr *make(struct fe_typing *t, const struct fe_ast *x, enum fe
     e->path = x->path;
     e->nargs = n;
     e->args = hd_dup(t->arena, args, (size_t)n * sizeof *args);
-    e->nullable = result_nullable(op, n, args);
+    return e;
+}
+
+static struct fe_expr *make(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, struct hd_type type, int n,
+                            struct fe_expr *const *args)
+{
+    struct fe_expr *e = new_node(t, x, op, type, n, args);
+    bool *nullable = HD_NEWN(t->arena, bool, n);
+    for (int i = 0; i < n; i++)
+        nullable[i] = args[i]->nullable;
+    e->nullable = fe_op_nullable(op, n, nullable);
     return e;
 }
 
@@ -81,7 +48,7 @@ static struct fe_expr *make2(struct fe_typing *t, const struct fe_ast *x, enum f
 
 static struct fe_expr *make_literal(struct fe_typing *t, const struct fe_ast *x, struct fe_value v)
 {
-    struct fe_expr *e = make(t, x, FE_LIT, v.type, 0, NULL);
+    struct fe_expr *e = new_node(t, x, FE_LIT, v.type, 0, NULL);
     e->value = v;
     e->nullable = v.is_null;
     return e;
@@ -114,7 +81,7 @@ static int mismatch(struct fe_typing *t, const struct fe_ast *x, const char *wha
     }
     if (n > SHOWN)
         strcat(list, ", ...");
-    return fe_ast_fail(x, t->err, "\"%s\" expects %s, found %s", table[x->op].text, what, list);
+    return fe_ast_fail(x, t->err, "\"%s\" expects %s, found %s", fe_op_name(x->op), what, list);
 }
 
 /* A bare null takes the other side's type; two of them have none. */
@@ -323,12 +290,12 @@ static int type_date_interval(struct fe_typing *t, const struct fe_ast *x, struc
     const struct fe_ast *iv = x->args[swapped ? 0 : 1], *date = x->args[swapped ? 1 : 0];
     struct fe_expr *a[2];
     if (!iv->interval || date->interval)
-        return fe_ast_fail(x, t->err, "\"%s\" expects a date beside an interval", table[x->op].text);
+        return fe_ast_fail(x, t->err, "\"%s\" expects a date beside an interval", fe_op_name(x->op));
     HD_TRY(type_node(t, date, false, &a[0]));
     a[0] = settle(t, a[0], HD_DATE);
     if (a[0]->type.kind != HD_DATE) {
         char buf[HD_TEXT_MAX];
-        return fe_ast_fail(x, t->err, "\"%s\" expects a date beside an interval, found %s", table[x->op].text,
+        return fe_ast_fail(x, t->err, "\"%s\" expects a date beside an interval, found %s", fe_op_name(x->op),
                            type_name(a[0], buf));
     }
     HD_TRY(interval_amount(t, iv, x->op == FE_SUB, &a[1]));
@@ -561,13 +528,13 @@ static int unify_branches(struct fe_typing *t, const struct fe_ast *x, struct fe
         if ((all || is_value_of_case(i, x->nargs)) && !fe_type_unify(*type, a[i]->type, type)) {
             char l[HD_TEXT_MAX], r[HD_TEXT_MAX];
             return fe_ast_fail(x, t->err, "the results of \"%s\" must have one type, found %s and %s",
-                               table[x->op].text, hd_type_text(*type, l), type_name(a[i], r));
+                               fe_op_name(x->op), hd_type_text(*type, l), type_name(a[i], r));
         }
     if (fe_is_no_type(*type))
         return fe_ast_fail(x, t->err,
                            "all results of \"%s\" are null; give one a type with "
                            "cast(null as TYPE)",
-                           table[x->op].text);
+                           fe_op_name(x->op));
     for (int i = 0; i < x->nargs; i++)
         if (all || is_value_of_case(i, x->nargs))
             a[i] = fe_expr_cast(t->arena, a[i], *type);
@@ -608,7 +575,7 @@ static int ft_CAST(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *
 static int ft_X(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     (void)t, (void)a, (void)out;
-    HD_BUG("typing of the physical operator %s", table[x->op].text);
+    HD_BUG("typing of the physical operator %s", fe_op_name(x->op));
 }
 
 /* ---- leaves and the walk -------------------------------------------------------------- */
@@ -632,7 +599,7 @@ static int type_param(struct fe_typing *t, const struct fe_ast *x, bool list_all
     struct fe_param *p = &t->params[k];
     if (p->is_list && !list_allowed)
         return fe_ast_fail(x, t->err, "the list parameter :%s can only stand on the right side of in", x->name);
-    struct fe_expr *e = make(t, x, FE_PARAM, p->type, 0, NULL);
+    struct fe_expr *e = new_node(t, x, FE_PARAM, p->type, 0, NULL);
     e->param = k;
     e->param_name = p->name;
     e->param_list = p->is_list;

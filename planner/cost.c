@@ -138,14 +138,25 @@ bool pl_agg_shared_fits(double bytes, double rows)
 
 /* ---- filters ---- */
 
-static int own_class(const struct fe_expr *e)
+static int own_class(enum fe_cost cost)
 {
-    return e->op == FE_LIKE ? 3 : e->op == FE_IN || e->op == FE_SUBSTRING ? 2 : e->op == FE_OR ? 1 : 0;
+    switch (cost) {
+    case FE_COST_LOW:
+    case FE_COST_COMPARE:
+    case FE_COST_LOAD:
+    case FE_COST_CONVERT:
+    case FE_COST_DIVIDE: return 0;
+    case FE_COST_CHOICE: return 1;
+    case FE_COST_LIST:
+    case FE_COST_TEXT: return 2;
+    case FE_COST_SEARCH: return 3;
+    }
+    HD_BUG("cost %d", (int)cost);
 }
 
 int pl_cost_class(const struct fe_expr *e)
 {
-    int k = own_class(e);
+    int k = own_class(fe_op_form(e->op)->cost);
     for (int i = 0; i < e->nargs; i++)
         k = HD_MAX(k, pl_cost_class(e->args[i]));
     return k;

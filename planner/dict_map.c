@@ -42,17 +42,19 @@ static bool is_text_work(const struct fe_expr *e)
 /* NULL in the column makes the expression NULL: what a lookup by code can express. */
 static bool is_strict(const struct fe_expr *e)
 {
-    if (e->op == FE_COL)
-        return true;
-    if (e->op == FE_CASE || e->op == FE_COALESCE || e->op == FE_IS_NULL)
-        return false;
-    bool all = e->op == FE_AND || e->op == FE_OR, some = false, every = e->nargs > 0;
-    for (int i = 0; i < (e->op == FE_IN ? 1 : e->nargs); i++) {
-        bool s = is_strict(e->args[i]);
-        some |= s;
-        every &= s;
+    int strict = 0;
+    for (int i = 0; i < e->nargs; i++)
+        strict += is_strict(e->args[i]);
+    switch (fe_op_form(e->op)->nulls) {
+    case FE_NULLS_STRICT: return strict > 0;
+    case FE_NULLS_KLEENE: return strict == e->nargs;
+    case FE_NULLS_MEMBER: return is_strict(e->args[0]);
+    case FE_NULLS_CASE:
+    case FE_NULLS_COALESCE:
+    case FE_NULLS_NEVER: return false;
+    case FE_NULLS_OWN: return e->op == FE_COL;
     }
-    return all ? every : some;
+    HD_BUG("nulls of operator %d", (int)e->op);
 }
 
 struct dict_map *map_find(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e)

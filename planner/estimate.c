@@ -21,6 +21,32 @@ static bool shift_may_fail(const struct fe_expr *e)
                                               : d->value.i + n->value.i);
 }
 
+static bool length_may_fail(const struct fe_expr *e)
+{
+    return e->nargs == 3 && !(e->args[2]->op == FE_LIT && !e->args[2]->value.is_null && e->args[2]->value.i >= 0);
+}
+
+/* Of exact numbers: unless all digits of one fit the other. */
+static bool digits_may_fail(struct hd_type from, struct hd_type to)
+{
+    struct pl_range a = range_of_type(from), b = range_of_type(to);
+    int up = (to.kind == HD_DECIMAL ? to.scale : 0) - (from.kind == HD_DECIMAL ? from.scale : 0);
+    int digits = from.kind == HD_DECIMAL ? from.precision : from.kind == HD_INT32 ? 10 : 19;
+    return !a.known || !b.known || up < 0 || to.kind != HD_DECIMAL || to.precision < digits + up;
+}
+
+static bool cast_may_fail(const struct fe_expr *e)
+{
+    struct hd_type f = e->args[0]->type, t = e->type;
+    if (e->saturate || t.kind == HD_STRING || (f.kind == HD_DATE && t.kind == HD_TIMESTAMP) || hd_type_eq(f, t))
+        return false;
+    if (t.kind == HD_FLOAT64)
+        return f.kind == HD_STRING;
+    if (f.kind == HD_INT32 && t.kind == HD_INT64)
+        return false;
+    return f.kind == HD_STRING || f.kind == HD_FLOAT64 || digits_may_fail(f, t);
+}
+
 /* A logical expression may raise; widths are not known yet, so arithmetic on exact numbers is
  * taken at its type's word: it may. Casts between numbers likewise, unless they only widen. */
 bool lx_may_fail(const struct fe_expr *e)
@@ -28,36 +54,17 @@ bool lx_may_fail(const struct fe_expr *e)
     for (int i = 0; i < e->nargs; i++)
         if (lx_may_fail(e->args[i]))
             return true;
-    switch ((int)e->op) {
-    case FE_DIV:
-    case FE_MOD:
-    case FE_OF_PARTS: return true;
-    case FE_ADD:
-    case FE_SUB:
-    case FE_MUL:
-    case FE_NEG: return e->type.kind == HD_INT64 || (e->type.kind == HD_DECIMAL && e->type.precision == HD_DEC_MAX);
-    case FE_SUBSTRING:
-        return e->nargs == 3 && !(e->args[2]->op == FE_LIT && !e->args[2]->value.is_null && e->args[2]->value.i >= 0);
-    case FE_ADD_DAYS:
-    case FE_ADD_MONTHS: return shift_may_fail(e);
-    case FE_CAST: {
-        if (e->saturate)
-            return false;
-        struct hd_type f = e->args[0]->type, t = e->type;
-        if (t.kind == HD_STRING || (f.kind == HD_DATE && t.kind == HD_TIMESTAMP) || hd_type_eq(f, t))
-            return false;
-        if (t.kind == HD_FLOAT64)
-            return f.kind == HD_STRING;
-        if (f.kind == HD_INT32 && t.kind == HD_INT64)
-            return false;
-        struct pl_range a = range_of_type(f), b = range_of_type(t);
-        int up = (t.kind == HD_DECIMAL ? t.scale : 0) - (f.kind == HD_DECIMAL ? f.scale : 0);
-        int fd = f.kind == HD_DECIMAL ? f.precision : f.kind == HD_INT32 ? 10 : 19;
-        return f.kind == HD_STRING || f.kind == HD_FLOAT64 || !a.known || !b.known || up < 0 || t.kind != HD_DECIMAL ||
-               t.precision < fd + up;
+    switch (fe_op_form(e->op)->fails) {
+    case FE_FAILS_NEVER: return false;
+    case FE_FAILS_ALWAYS:
+    case FE_FAILS_MARKED: return true;
+    case FE_FAILS_EXACT:
+        return e->type.kind == HD_INT64 || (e->type.kind == HD_DECIMAL && e->type.precision == HD_DEC_MAX);
+    case FE_FAILS_LENGTH: return length_may_fail(e);
+    case FE_FAILS_SHIFT: return shift_may_fail(e);
+    case FE_FAILS_CAST: return cast_may_fail(e);
     }
-    default: return false;
-    }
+    HD_BUG("failures of operator %d", (int)e->op);
 }
 
 static const struct fe_value *constant(const struct ctx *c, const struct fe_expr *e)
@@ -152,6 +159,24 @@ static double sel_compare(const struct ctx *c, struct handle *const *env, const 
     return clamp01(less ? f : 1 - f);
 }
 
+static bool bounds_above(enum fe_op op)
+{
+    return op == FE_LT || op == FE_LE;
+}
+
+static bool bounds_below(enum fe_op op)
+{
+    return op == FE_GT || op == FE_GE;
+}
+
+/* One bounds a column from above, the other from below. */
+static bool bounds_range(const struct fe_expr *x, const struct fe_expr *y)
+{
+    if (!(bounds_above(x->op) && bounds_below(y->op)) && !(bounds_below(x->op) && bounds_above(y->op)))
+        return false;
+    return x->args[0]->op == FE_COL && y->args[0]->op == FE_COL && x->args[0]->col == y->args[0]->col;
+}
+
 /* The other bound of a range is among the conjuncts that stand close before. */
 enum { BOUNDS_APART = 32 };
 
@@ -164,10 +189,7 @@ static double sel_and(const struct ctx *c, struct handle *const *env, const stru
         double si = lx_selectivity(c, env, x);
         for (int k = HD_MAX(0, i - BOUNDS_APART); k < i; k++) {
             const struct fe_expr *y = e->args[k];
-            bool range = x->nargs == 2 && y->nargs == 2 && x->op >= FE_LT && x->op <= FE_GE && y->op >= FE_LT &&
-                         y->op <= FE_GE && x->args[0]->op == FE_COL && y->args[0]->op == FE_COL &&
-                         x->args[0]->col == y->args[0]->col && (x->op <= FE_LE) != (y->op <= FE_LE);
-            if (range) {
+            if (bounds_range(x, y)) {
                 double sy = lx_selectivity(c, env, y);
                 si = sy > 0 ? HD_MAX(si + sy - 1, 0.0005) / sy : 0;
             }
@@ -177,33 +199,38 @@ static double sel_and(const struct ctx *c, struct handle *const *env, const stru
     return s;
 }
 
-double lx_selectivity(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
+static double sel_or(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
 {
     double s = 1;
-    switch ((int)e->op) {
-    case FE_AND: return sel_and(c, env, e);
-    case FE_OR:
-        for (int i = 0; i < e->nargs; i++)
-            s *= 1 - lx_selectivity(c, env, e->args[i]);
-        return 1 - s;
-    case FE_NOT: return 1 - lx_selectivity(c, env, e->args[0]);
-    case FE_EQ:
-    case FE_NE:
-    case FE_LT:
-    case FE_LE:
-    case FE_GT:
-    case FE_GE: return sel_compare(c, env, e);
-    case FE_IN: {
-        double n = e->nargs - 1;
-        if (e->nargs == 2 && e->args[1]->op == FE_PARAM)
-            n = HD_MAX(1, c->plan->params[e->args[1]->param].nlist);
-        double d = e->args[0]->op == FE_COL ? h_distinct(c, env[e->args[0]->col], 1e4) : 25;
-        return clamp01(n / d);
-    }
-    case FE_LIKE: return 0.1;
-    case FE_IS_NULL: return 0.05;
-    default: return 0.3;
-    }
+    for (int i = 0; i < e->nargs; i++)
+        s *= 1 - lx_selectivity(c, env, e->args[i]);
+    return 1 - s;
+}
+
+static double sel_in(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
+{
+    double n = e->nargs - 1;
+    if (e->nargs == 2 && e->args[1]->op == FE_PARAM)
+        n = HD_MAX(1, c->plan->params[e->args[1]->param].nlist);
+    double d = e->args[0]->op == FE_COL ? h_distinct(c, env[e->args[0]->col], 1e4) : 25;
+    return clamp01(n / d);
+}
+
+double lx_selectivity(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
+{
+    if (e->op == FE_AND)
+        return sel_and(c, env, e);
+    if (e->op == FE_OR)
+        return sel_or(c, env, e);
+    if (e->op == FE_NOT)
+        return 1 - lx_selectivity(c, env, e->args[0]);
+    if (fe_op_form(e->op)->cost == FE_COST_COMPARE)
+        return sel_compare(c, env, e);
+    if (e->op == FE_IN)
+        return sel_in(c, env, e);
+    if (e->op == FE_LIKE)
+        return 0.1;
+    return e->op == FE_IS_NULL ? 0.05 : 0.3;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------ */

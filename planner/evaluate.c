@@ -2,28 +2,33 @@
  * for a vector of rows at once. */
 #include "planner/pipeline.h"
 
-/* Calls of the runtime and divisions: a mispredicted branch costs about as much. */
-static const bool costly[FE_OP_COUNT] = {
-    [FE_DIV] = true,      [FE_MOD] = true,        [FE_LIKE] = true,     [FE_SUBSTRING] = true, [FE_EXTRACT] = true,
-    [FE_ADD_DAYS] = true, [FE_ADD_MONTHS] = true, [FE_DIVROUND] = true, [FE_TO_F64] = true,    [FE_FROM_F64] = true,
-    [FE_TO_TEXT] = true,  [FE_FROM_TEXT] = true,  [FE_IN_SET] = true,
+/* Whether an operator works on vectors: emitted without branches on rows and without calls. */
+static const enum {
+    NO,
+    YES,
+    SMALL
+} lanes[] = {
+#define T_OP(id, text, lo, hi, typing, nulls, fails, cost, entries, cuda, lanes, llvm) lanes,
+#include "frontend/ops.def"
 };
 
-/* The same on a GPU: threads of a warp read all over the dictionary map. */
-static const bool costly_gpu[FE_OP_COUNT] = {[FE_LOOKUP] = true};
-
-static const bool compares[FE_OP_COUNT] = {
-    [FE_EQ] = true, [FE_NE] = true, [FE_LT] = true, [FE_LE] = true, [FE_GT] = true, [FE_GE] = true, [FE_IN] = true,
-};
-
-/* Emitted without branches on rows and without calls, so that they work on vectors too. */
-static const bool branch_free[FE_OP_COUNT] = {
-    [FE_COL] = true,     [FE_LIT] = true,    [FE_ADD] = true,  [FE_SUB] = true,      [FE_MUL] = true,
-    [FE_NEG] = true,     [FE_EQ] = true,     [FE_NE] = true,   [FE_LT] = true,       [FE_LE] = true,
-    [FE_GT] = true,      [FE_GE] = true,     [FE_AND] = true,  [FE_OR] = true,       [FE_NOT] = true,
-    [FE_IS_NULL] = true, [FE_IN] = true,     [FE_CASE] = true, [FE_COALESCE] = true, [FE_DATE_DIFF] = true,
-    [FE_WIDEN] = true,   [FE_NARROW] = true,
-};
+/* Calls of the runtime and divisions: a mispredicted branch costs about as much. On a GPU a load does too: threads
+ * of a warp read all over the dictionary map. */
+static bool is_costly(enum fe_op op, bool gpu)
+{
+    switch (fe_op_form(op)->cost) {
+    case FE_COST_LOW:
+    case FE_COST_COMPARE:
+    case FE_COST_CHOICE:
+    case FE_COST_LIST: return false;
+    case FE_COST_LOAD: return gpu;
+    case FE_COST_CONVERT:
+    case FE_COST_DIVIDE:
+    case FE_COST_TEXT:
+    case FE_COST_SEARCH: return true;
+    }
+    HD_BUG("cost of operator %d", (int)op);
+}
 
 /* Elements of a set that a CPU compares with one by one, instead of searching. */
 enum { SCANNED_SET = 32 };
@@ -48,7 +53,8 @@ static bool is_scanned(const struct chooser *w, const struct pl_expr *e)
 /* Vectors of pointers or of 128-bit integers would be taken apart again. */
 static bool fits_vector(const struct pl_expr *e)
 {
-    return (branch_free[e->op] || e->scanned) && !e->fail && !e->outlined && e->phys != RT_STR && e->phys != RT_I128;
+    bool works = lanes[e->op] == YES || (lanes[e->op] == SMALL && e->scanned);
+    return works && !e->fail && !e->outlined && e->phys != RT_STR && e->phys != RT_I128;
 }
 
 static void choose(struct chooser *w, int i)
@@ -57,16 +63,17 @@ static void choose(struct chooser *w, int i)
     if (w->done[i])
         return;
     w->done[i] = true;
+    bool compares = fe_op_compares(e->op) || e->op == FE_IN;
     e->scanned = e->op == FE_IN_SET && is_scanned(w, e);
-    e->lazy_gpu = e->fail || e->outlined || costly[e->op] || costly_gpu[e->op];
-    e->lazy_cpu = e->fail || e->outlined || costly[e->op];
+    e->lazy_gpu = e->fail || e->outlined || is_costly(e->op, true);
+    e->lazy_cpu = e->fail || e->outlined || is_costly(e->op, false);
     e->vector = fits_vector(e);
     e->in_turn = e->op == FE_IN && arg_phys(w, e, 0) == RT_STR;
     for (int k = 0; k < e->nargs; k++) {
         choose(w, e->args[k]);
         const struct pl_expr *x = &w->exprs[e->args[k]];
         e->lazy_gpu = e->lazy_gpu || x->lazy_gpu;
-        e->lazy_cpu = e->lazy_cpu || x->lazy_cpu || (compares[e->op] && x->phys == RT_STR);
+        e->lazy_cpu = e->lazy_cpu || x->lazy_cpu || (compares && x->phys == RT_STR);
         e->vector = e->vector && x->vector;
     }
 }

@@ -72,8 +72,10 @@ static struct rt_site binary_site(const struct fe_expr *e, const struct pl_val *
     return (struct rt_site){e->path, form, e->type, {v[0].type, v[1].type}};
 }
 
-static int add_sub_mul(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+int lx_add_sub_mul(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
+    if (e->type.kind == HD_FLOAT64)
+        return float_op(c, e->op, v, 2, e->path, out);
     if (fold(c, e->op, v, e->type, out))
         return 0;
     struct pl_range r = range_binary(e->op, v[0].range, v[1].range);
@@ -95,8 +97,10 @@ static bool excludes_zero(struct pl_range r)
     return r.known && (r.lo > 0 || r.hi < 0);
 }
 
-static int divide(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+int lx_divide(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
+    if (e->type.kind == HD_FLOAT64)
+        return float_op(c, e->op, v, 2, e->path, out);
     bool dec = e->type.kind == HD_DECIMAL && e->op == FE_DIV;
     bool mod_dec = e->type.kind == HD_DECIMAL && e->op == FE_MOD;
     enum rt_phys p = dec ? RT_I128 : RT_I64;
@@ -124,7 +128,7 @@ static int divide(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
 }
 
 /* A sum that grew unchecked, over the number of its values (lower_agg.c). */
-static int of_parts(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+int lx_of_parts(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     HD_TRY(lx_as_phys(c, &v[0], RT_I128));
     HD_TRY(lx_as_phys(c, &v[1], RT_I128));
@@ -143,8 +147,10 @@ static int of_parts(struct ctx *c, const struct fe_expr *e, struct pl_val *v, st
     return 0;
 }
 
-static int negate(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+int lx_negate(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
+    if (e->type.kind == HD_FLOAT64)
+        return float_op(c, e->op, v, 1, e->path, out);
     struct fe_value zero = {.type = e->type, .i = 0};
     struct pl_val z[2] = {lx_const(c, &zero), *v};
     if (fold(c, FE_SUB, z, e->type, out))
@@ -263,7 +269,7 @@ static int convert(struct ctx *c, struct pl_val *v, enum fe_op op, struct hd_typ
     x->out_type = to;
     x->scale = to.kind == HD_DECIMAL ? to.scale : 0;
     x->limit_digits = to.kind == HD_DECIMAL ? to.precision : 0;
-    x->fail = op == FE_FROM_F64 || op == FE_FROM_TEXT;
+    x->fail = fe_op_form(op)->fails == FE_FAILS_ALWAYS;
     x->path = pb_site(c, (struct rt_site){path, RT_SITE_VALUE, to, {from, from}});
     *v = (struct pl_val){.expr = e, .phys = p, .nullable = v->nullable, .range = range_of_type(to)};
     return 0;
@@ -340,7 +346,7 @@ static struct pl_range extract_range(enum fe_field f, struct pl_range r, bool da
     return (struct pl_range){true, y0, y1};
 }
 
-static int extract(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+int lx_extract(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     bool date = v->type.kind == HD_DATE;
     lx_realise(c, v);
@@ -355,7 +361,7 @@ static int extract(struct ctx *c, const struct fe_expr *e, struct pl_val *v, str
 
 enum { MAX_SHIFT = 100000000 }; /* months or days that stay inside int32 days for any sane date */
 
-static int shift_date(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+int lx_shift_date(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     bool date = v[0].type.kind == HD_DATE, months = e->op == FE_ADD_MONTHS;
     struct pl_range d = v[0].range, n = v[1].range;
@@ -384,7 +390,7 @@ static int shift_date(struct ctx *c, const struct fe_expr *e, struct pl_val *v, 
     return 0;
 }
 
-static int date_diff(struct ctx *c, struct pl_val *v, struct pl_val *out)
+int lx_date_diff(struct ctx *c, const struct fe_expr *e HD_UNUSED, struct pl_val *v, struct pl_val *out)
 {
     struct pl_range r = range_binary(FE_SUB, v[0].range, v[1].range);
     HD_TRY(lx_as_phys(c, &v[0], RT_I32));
@@ -395,34 +401,24 @@ static int date_diff(struct ctx *c, struct pl_val *v, struct pl_val *out)
     return 0;
 }
 
-int lx_arith(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+int lx_cast_node(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
-    for (int i = 0; i < e->nargs && e->op != FE_CAST; i++)
+    *out = v[0];
+    HD_TRY(lx_cast(c, out, e->type, e->path));
+    if (e->saturate && out->expr >= 0 && c->exprs.v[out->expr].op == FE_RESCALE && c->exprs.v[out->expr].fail) {
+        c->exprs.v[out->expr].fail = false;
+        c->exprs.v[out->expr].saturate = true;
+    }
+    return 0;
+}
+
+int lx_arith(struct ctx *c, const struct fe_expr *e, lx_rule *rule, struct pl_val *v, struct pl_val *out)
+{
+    for (int i = 0; i < e->nargs; i++)
         if (v[i].is_const && v[i].cval.is_null) {
             struct fe_value k = {.type = e->type, .is_null = true};
             *out = lx_const(c, &k);
             return 0;
         }
-    switch ((int)e->op) {
-    case FE_ADD:
-    case FE_SUB:
-    case FE_MUL: return e->type.kind == HD_FLOAT64 ? float_op(c, e->op, v, 2, e->path, out) : add_sub_mul(c, e, v, out);
-    case FE_DIV:
-    case FE_MOD: return e->type.kind == HD_FLOAT64 ? float_op(c, e->op, v, 2, e->path, out) : divide(c, e, v, out);
-    case FE_NEG: return e->type.kind == HD_FLOAT64 ? float_op(c, FE_NEG, v, 1, e->path, out) : negate(c, e, v, out);
-    case FE_EXTRACT: return extract(c, e, v, out);
-    case FE_ADD_DAYS:
-    case FE_ADD_MONTHS: return shift_date(c, e, v, out);
-    case FE_DATE_DIFF: return date_diff(c, v, out);
-    case FE_OF_PARTS: return of_parts(c, e, v, out);
-    case FE_CAST:
-        *out = v[0];
-        HD_TRY(lx_cast(c, out, e->type, e->path));
-        if (e->saturate && out->expr >= 0 && c->exprs.v[out->expr].op == FE_RESCALE && c->exprs.v[out->expr].fail) {
-            c->exprs.v[out->expr].fail = false;
-            c->exprs.v[out->expr].saturate = true;
-        }
-        return 0;
-    default: HD_BUG("operator %d is not arithmetic", (int)e->op);
-    }
+    return rule(c, e, v, out);
 }

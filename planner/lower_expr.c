@@ -386,17 +386,13 @@ int lx_case(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_
             HD_TRY(lx_as_phys(c, &v[i], RT_BOOL));
     }
     HD_TRY(unify_branches(c, branch, nb, out));
-    out->nullable = e->op == FE_CASE && n % 2 == 0;
-    bool all_null = true;
-    for (int i = 0; i < nb; i++) {
-        out->nullable |= e->op == FE_CASE && branch[i]->nullable;
-        all_null &= branch[i]->nullable;
-    }
-    if (e->op == FE_COALESCE)
-        out->nullable = all_null;
     int *args = HD_NEWN(c->a, int, n);
-    for (int i = 0; i < n; i++)
+    bool *nullable = HD_NEWN(c->a, bool, n);
+    for (int i = 0; i < n; i++) {
         args[i] = v[i].expr;
+        nullable[i] = v[i].nullable;
+    }
+    out->nullable = fe_op_nullable(e->op, n, nullable);
     out->expr = pb_op(c, e->op, out->phys, out->nullable, n, args);
     return 0;
 }

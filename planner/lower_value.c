@@ -205,16 +205,16 @@ static int apply(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struc
     case FE_COALESCE: return lx_case(c, e, v, out);
     case FE_ADD:
     case FE_SUB:
-    case FE_MUL:
+    case FE_MUL: return lx_arith(c, e, lx_add_sub_mul, v, out);
     case FE_DIV:
-    case FE_MOD:
-    case FE_NEG:
-    case FE_EXTRACT:
+    case FE_MOD: return lx_arith(c, e, lx_divide, v, out);
+    case FE_NEG: return lx_arith(c, e, lx_negate, v, out);
+    case FE_EXTRACT: return lx_arith(c, e, lx_extract, v, out);
     case FE_ADD_DAYS:
-    case FE_ADD_MONTHS:
-    case FE_DATE_DIFF:
-    case FE_CAST:
-    case FE_OF_PARTS: return lx_arith(c, e, v, out);
+    case FE_ADD_MONTHS: return lx_arith(c, e, lx_shift_date, v, out);
+    case FE_DATE_DIFF: return lx_arith(c, e, lx_date_diff, v, out);
+    case FE_OF_PARTS: return lx_arith(c, e, lx_of_parts, v, out);
+    case FE_CAST: return lx_cast_node(c, e, v, out);
     case FE_COL: /* has a value of its own */
     case FE_WIDEN:
     case FE_NARROW:

@@ -45,21 +45,16 @@ static void read_arg(struct readers *r, int arg)
         r->args[arg] = true;
 }
 
-static bool has_arg(const struct pl_expr *e)
-{
-    return (e->op == FE_LIT && !e->is_null) || e->op == FE_IN_SET || e->op == FE_LIKE || e->op == FE_DICT_TEXT ||
-           e->op == FE_LOOKUP;
-}
-
 static void read_expr(struct readers *r, int index)
 {
     if (index < 0 || r->exprs[index])
         return;
     const struct pl_expr *e = &r->c->exprs.v[index];
     r->exprs[index] = true;
-    if (has_arg(e))
+    int entries = fe_op_form(e->op)->entries;
+    if (entries > 0)
         read_arg(r, e->arg);
-    if (e->op == FE_DICT_TEXT)
+    if (entries > 1)
         read_arg(r, e->arg2);
     for (int i = 0; i < e->nargs; i++)
         read_expr(r, e->args[i]);
@@ -143,12 +138,13 @@ static void prune_args(struct ctx *c)
     const int *to = close_gaps(c, r.args);
     for (int i = 0; i < c->pipes.n; i++)
         renumber_pipe(c->pipes.v[i], to);
-    for (int i = 0; i < c->exprs.n; i++)
-        if (has_arg(&c->exprs.v[i])) {
+    for (int i = 0; i < c->exprs.n; i++) {
+        int entries = fe_op_form(c->exprs.v[i].op)->entries;
+        if (entries > 0)
             renumber(&c->exprs.v[i].arg, to);
-            if (c->exprs.v[i].op == FE_DICT_TEXT)
-                renumber(&c->exprs.v[i].arg2, to);
-        }
+        if (entries > 1)
+            renumber(&c->exprs.v[i].arg2, to);
+    }
 }
 
 void pl_prune(struct ctx *c)

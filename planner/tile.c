@@ -5,11 +5,26 @@
 
 #include "planner/parts.h"
 
+static bool is_cheap(enum fe_cost cost)
+{
+    switch (cost) {
+    case FE_COST_LOW:
+    case FE_COST_COMPARE:
+    case FE_COST_CHOICE:
+    case FE_COST_LIST:
+    case FE_COST_CONVERT: return true;
+    case FE_COST_LOAD:
+    case FE_COST_DIVIDE:
+    case FE_COST_TEXT:
+    case FE_COST_SEARCH: return false;
+    }
+    HD_BUG("cost %d", (int)cost);
+}
+
 static bool expr_is_cheap(const struct ctx *c, int e)
 {
     const struct pl_expr *x = &c->exprs.v[e];
-    if (x->fail || x->phys == RT_STR || x->op == FE_LIKE || x->op == FE_IN_SET || x->op == FE_LOOKUP ||
-        x->op == FE_DIV || x->op == FE_MOD || x->op == FE_EXTRACT || x->phys == RT_I128)
+    if (x->fail || x->phys == RT_STR || x->phys == RT_I128 || !is_cheap(fe_op_form(x->op)->cost))
         return false;
     for (int i = 0; i < x->nargs; i++)
         if (!expr_is_cheap(c, x->args[i]))

@@ -24,17 +24,6 @@ static const char *const forms[FE_OP_COUNT] = {
     [FE_FROM_TEXT] = "as",   [FE_DICT_TEXT] = "sd",    [FE_LOOKUP] = "ad",   [FE_LOW_WORD] = "xx",
     [FE_HIGH_WORD] = "wx",   [FE_OF_PARTS] = "Wxxw"};
 
-/* Columns of ops.def: how NULLs pass, and whether the operator may raise. */
-enum null_rule { STRICT, NEVER, OWN };
-enum { COMM = 1, FAIL = 2, GUARD = 4 };
-static const struct {
-    enum null_rule nulls;
-    int flags;
-} ops[] = {
-#define T_OP(id, text, min, max, typing, nulls, flags, cuda, llvm) {nulls, flags},
-#include "frontend/ops.def"
-};
-
 enum { DIGITS_MAX = 38 };
 
 static const struct pl_expr *arg_of(const struct vf *v, const struct pl_expr *e, int i)
@@ -110,18 +99,12 @@ static bool check_types(struct vf *v, const struct pl_expr *e)
     return true;
 }
 
-/* NULL where any operand is, but for what is listed. */
 static bool must_be_nullable(const struct vf *v, const struct pl_expr *e)
 {
-    bool any = e->op == FE_CASE && e->nargs % 2 == 0, all = e->nargs > 0;
-    for (int i = 0; i < e->nargs; i++) {
-        bool nullable = arg_of(v, e, i)->nullable;
-        any |= nullable && !is_condition(e, i);
-        all &= nullable;
-    }
-    if (ops[e->op].nulls == NEVER)
-        return false;
-    return e->op == FE_COALESCE ? all : any;
+    bool *nullable = HD_NEWN(v->arena, bool, e->nargs + 1), any = false;
+    for (int i = 0; i < e->nargs; i++)
+        any |= nullable[i] = arg_of(v, e, i)->nullable;
+    return fe_op_form(e->op)->nulls == FE_NULLS_OWN ? any : fe_op_nullable(e->op, e->nargs, nullable);
 }
 
 static bool check_values(struct vf *v, const struct pl_expr *e)
@@ -129,9 +112,10 @@ static bool check_values(struct vf *v, const struct pl_expr *e)
     bool scaled = e->op == FE_RESCALE || e->op == FE_DIVROUND || e->op == FE_TO_F64 || e->op == FE_FROM_F64 ||
                   e->op == FE_OF_PARTS || (e->op == FE_DIV && e->phys == RT_I128);
     VF_CHECK(v, EXPR_NULL, e->nullable || !must_be_nullable(v, e));
-    VF_CHECK(v, EXPR_NULL, !e->nullable || ops[e->op].nulls != NEVER);
+    VF_CHECK(v, EXPR_NULL, !e->nullable || fe_op_form(e->op)->nulls != FE_NULLS_NEVER);
     VF_CHECK(v, EXPR_OUTLINED, !e->outlined || v->p->framed);
-    VF_CHECK(v, EXPR_FAIL, !e->fail || ((ops[e->op].flags & FAIL) && e->path >= 0 && e->path < v->spec->nsites));
+    bool can_fail = fe_op_form(e->op)->fails != FE_FAILS_NEVER;
+    VF_CHECK(v, EXPR_FAIL, !e->fail || (can_fail && e->path >= 0 && e->path < v->spec->nsites));
     VF_CHECK(v, EXPR_SCALE, !scaled || (e->scale >= 0 && e->scale <= DIGITS_MAX));
     VF_CHECK(v, EXPR_SCALE, e->limit_digits >= 0 && e->limit_digits <= DIGITS_MAX);
     VF_CHECK(v, EXPR_SATURATE, !e->saturate || (e->op == FE_RESCALE && e->phys == RT_I128 && !e->fail));
