@@ -22,6 +22,11 @@ const char *fe_op_name(enum fe_op op)
     return forms[op].name;
 }
 
+bool fe_op_compares(enum fe_op op)
+{
+    return forms[op].cost == FE_COST_COMPARE;
+}
+
 /* ---- nulls ---------------------------------------------------------------------------- */
 
 static int count(int n, const bool *set, int first, int step)

@@ -56,6 +56,7 @@ struct fe_op_form {
 };
 const struct fe_op_form *fe_op_form(enum fe_op op);
 const char *fe_op_name(enum fe_op op);
+bool fe_op_compares(enum fe_op op); /* =, <>, <, <=, >, >= */
 /* Whether the result may be NULL, by which of the n arguments may be. Not of OWN operators. */
 bool fe_op_nullable(enum fe_op op, int n, const bool *nullable);
 

@@ -224,7 +224,7 @@ double lx_selectivity(const struct ctx *c, struct handle *const *env, const stru
         return sel_or(c, env, e);
     if (e->op == FE_NOT)
         return 1 - lx_selectivity(c, env, e->args[0]);
-    if (fe_op_form(e->op)->cost == FE_COST_COMPARE)
+    if (fe_op_compares(e->op))
         return sel_compare(c, env, e);
     if (e->op == FE_IN)
         return sel_in(c, env, e);

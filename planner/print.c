@@ -175,7 +175,7 @@ static void print_sink(const struct printer *w)
     }
     for (int i = 0; i < s->nouts; i++) {
         const struct pl_out *o = &s->outs[i];
-        bool agg = s->kind >= PL_SINK_AGG_SCALAR && s->kind <= PL_SINK_AGG_HASH;
+        bool agg = rt_state_aggregates(st->kind);
         bool key = st->merge && st->merge[o->field] == RT_MERGE_KEY;
         hd_strbuf_adds(w->o, i ? ", " : " ");
         if (agg && !key)
