@@ -83,7 +83,7 @@ LLVMValueRef cg_intrinsic(struct cg_fn *f, const char *name, LLVMTypeRef overloa
     return LLVMBuildCall2(f->b, type, fn, args, (unsigned)n, "");
 }
 
-LLVMValueRef cg_tmp(struct cg_fn *f)
+static LLVMValueRef scratch(struct cg_fn *f)
 {
     if (!f->tmp)
         f->tmp = cg_alloca(f, CG_TMP_BYTES);
@@ -105,7 +105,7 @@ void cg_words(struct cg_fn *f, LLVMValueRef v, enum rt_phys p, LLVMValueRef out[
 struct cg_val cg_call_result(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef valid, enum cg_call c,
                              LLVMValueRef *args, int n)
 {
-    LLVMValueRef tmp = cg_tmp(f);
+    LLVMValueRef tmp = scratch(f);
     struct cg_when w = cg_when_begin(f, valid);
     args[n] = tmp;
     if (rows[c].ret == V)

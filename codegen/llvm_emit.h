@@ -150,7 +150,6 @@ LLVMValueRef cg_call(struct cg_fn *f, enum cg_call c, LLVMValueRef *args, int n)
 /* The same for those that give a status: not zero returns 1 from the function. */
 void cg_call_checked(struct cg_fn *f, enum cg_call c, LLVMValueRef *args, int n);
 LLVMValueRef cg_intrinsic(struct cg_fn *f, const char *name, LLVMTypeRef overload, LLVMValueRef *args, int n);
-LLVMValueRef cg_tmp(struct cg_fn *f);
 /* Low and high word of an integer of class p as two i64 in out[0], out[1]. */
 void cg_words(struct cg_fn *f, LLVMValueRef v, enum rt_phys p, LLVMValueRef out[2]);
 
@@ -217,7 +216,6 @@ void cg_sink_close(struct cg_fn *f); /* in the exit block: write back what regis
 /* llvm_pipe.c: functions of a pipeline */
 void cg_pipeline(struct cg_mod *m, int index);
 void cg_level(struct cg_mod *m, const struct cg_job *job);
-LLVMTypeRef cg_function_type(const struct cg_mod *m, int kind);
 /* The function, which will be emitted if it is new. */
 LLVMValueRef cg_function(struct cg_mod *m, const struct cg_job *job);
 /* Between open and close; close wants the current block terminated. */
@@ -237,8 +235,6 @@ struct cg_loop {
 };
 /* A branch back to the start of a loop that LLVM is to leave as it is. */
 void cg_keep_rolled(struct cg_fn *f, LLVMValueRef branch);
-struct cg_loop cg_loop_open(struct cg_fn *f, LLVMValueRef begin, LLVMValueRef end);
-LLVMValueRef cg_loop_close(struct cg_fn *f, const struct cg_loop *l); /* the branch back */
 
 /* llvm_parts.c: frames, and functions that share them (planner/parts.c) */
 void cg_part(struct cg_mod *m, const struct cg_job *job);

@@ -56,14 +56,14 @@ static void drop_builders(void *function)
     LLVMDisposeBuilder(f->eb);
 }
 
-LLVMTypeRef cg_function_type(const struct cg_mod *m, int kind)
+static LLVMTypeRef function_type(const struct cg_mod *m, int kind)
 {
     return kind == ENTRY ? m->entry_type : kind == CG_FUNCTION_LEVEL ? m->level_type : m->part_type;
 }
 
 static LLVMValueRef declare_job(struct cg_mod *m, const struct cg_job *j)
 {
-    return declare(m, function_name(m->arena, j), cg_function_type(m, j->kind));
+    return declare(m, function_name(m->arena, j), function_type(m, j->kind));
 }
 
 LLVMValueRef cg_function(struct cg_mod *m, const struct cg_job *j)
@@ -140,7 +140,7 @@ static struct cg_fn *range_open(struct cg_mod *m, const struct cg_job *job)
     return f;
 }
 
-struct cg_loop cg_loop_open(struct cg_fn *f, LLVMValueRef begin, LLVMValueRef end)
+static struct cg_loop loop_open(struct cg_fn *f, LLVMValueRef begin, LLVMValueRef end)
 {
     struct cg_loop l = {.end = end, .outer = f->next};
     LLVMBasicBlockRef from = l_here(f);
@@ -154,7 +154,8 @@ struct cg_loop cg_loop_open(struct cg_fn *f, LLVMValueRef begin, LLVMValueRef en
     return l;
 }
 
-LLVMValueRef cg_loop_close(struct cg_fn *f, const struct cg_loop *l)
+/* The branch back. */
+static LLVMValueRef loop_close(struct cg_fn *f, const struct cg_loop *l)
 {
     LLVMBasicBlockRef done = l_block(f, "done");
     l_goto(f, l->latch);
@@ -266,10 +267,10 @@ static void expand(struct cg_fn *f, int k)
         call_level(f, level, r);
         return;
     }
-    struct cg_loop l = cg_loop_open(f, r.begin, r.end);
+    struct cg_loop l = loop_open(f, r.begin, r.end);
     cg_bind_child(f, s, l.i);
     cg_steps_from(f, k + 1);
-    cg_loop_close(f, &l);
+    loop_close(f, &l);
     l_br(f, f->next);
 }
 
@@ -302,10 +303,10 @@ void cg_pipeline(struct cg_mod *m, int index)
     if (f->pipe->cpu_tile.steps) {
         cg_tile_loop(f);
     } else {
-        struct cg_loop l = cg_loop_open(f, f->begin, f->end);
+        struct cg_loop l = loop_open(f, f->begin, f->end);
         cg_bind_source(f, l.i);
         cg_steps_from(f, 0);
-        cg_loop_close(f, &l);
+        loop_close(f, &l);
         l_br(f, f->exit);
     }
     cg_fn_close(f);
@@ -318,10 +319,10 @@ void cg_level(struct cg_mod *m, const struct cg_job *job)
     carry_in(f, lv, LLVMGetParam(f->fn, 2));
     cg_check_stop(f);
     l_need(f, l_icmp(f, LLVMIntSLT, f->begin, f->end), f->exit, "some");
-    struct cg_loop l = cg_loop_open(f, f->begin, f->end);
+    struct cg_loop l = loop_open(f, f->begin, f->end);
     cg_bind_child(f, &f->pipe->steps[lv->first_step - 1], l.i);
     cg_steps_from(f, lv->first_step);
-    cg_loop_close(f, &l);
+    loop_close(f, &l);
     l_br(f, f->exit);
     cg_fn_close(f);
 }

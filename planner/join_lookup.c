@@ -12,7 +12,7 @@
 
 /* ---- environments and output ---------------------------------------------------------------------------- */
 
-struct handle **join_env(struct ctx *c, const struct join *j)
+static struct handle **join_env(struct ctx *c, const struct join *j)
 {
     int nl = j->d->nleft;
     struct handle **env = HD_NEWN(c->a, struct handle *, j->s.ncols + j->nbuild + 1);

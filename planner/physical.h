@@ -120,7 +120,6 @@ struct pl_node {
 
 /* Chooses: the tree of typed node root. Fails with class USER where the plan asks for what is not possible. */
 int pl_physical(struct ctx *c, const struct fe_node *root, struct pl_node **out);
-const char *pl_node_op_name(enum pl_node_op op);
 /* Prints p's physical plan. */
 void pl_physical_print(struct hd_strbuf *out, const struct pl_program *p);
 

@@ -11,7 +11,7 @@ static const char *const op_names[] = {
 #include "planner/physical.def"
 };
 
-const char *pl_node_op_name(enum pl_node_op op)
+static const char *pl_node_op_name(enum pl_node_op op)
 {
     return op_names[op];
 }

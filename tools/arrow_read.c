@@ -63,7 +63,7 @@ static int read_columns(struct arrow_columns *c, struct cli_error *err)
     return 0;
 }
 
-void arrow_columns_release(struct arrow_columns *c)
+static void arrow_columns_release(struct arrow_columns *c)
 {
     free(c->at);
     if (c->schema.release)
@@ -95,7 +95,7 @@ static bool is_null(const struct ArrowArray *batch, int column, int64_t row)
     return validity && batch->children[column]->null_count != 0 && !bit(validity, place(batch, column, row));
 }
 
-bool arrow_bool(const struct ArrowArray *batch, int column, int64_t row)
+static bool arrow_bool(const struct ArrowArray *batch, int column, int64_t row)
 {
     return bit(buffer(batch, column, 1), place(batch, column, row));
 }

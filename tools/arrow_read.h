@@ -27,7 +27,6 @@ struct arrow_columns {
     struct arrow_column *at;
     struct ArrowSchema schema; /* owned */
 };
-void arrow_columns_release(struct arrow_columns *c);
 /* "decimal(12,2)" or "date". */
 enum { ARROW_TYPE_MAX = 24 };
 const char *arrow_type_text(const struct arrow_column *c, char buf[ARROW_TYPE_MAX]);
@@ -42,7 +41,6 @@ struct arrow_text {
 bool arrow_cell(const struct arrow_column *c, const struct ArrowArray *batch, int column, int64_t row,
                 struct arrow_text *out);
 /* Values of bool and int64 columns that are not NULL. */
-bool arrow_bool(const struct ArrowArray *batch, int column, int64_t row);
 int64_t arrow_int64(const struct ArrowArray *batch, int column, int64_t row);
 
 /* What is called for a stream's rows; any member may be NULL. */

@@ -183,7 +183,9 @@ static void put_keys(FILE *out, const struct tg_gen *g, enum tg_table t, uint64_
     fputs(end, out);
 }
 
-char *tg_db_schema(const struct tg_gen *g, bool used_only)
+/* The schema of the data set as heddle_writer_open wants it; NULL if there is no memory.
+ * Free with free().  Integers are int32, or int64 where this scale needs it. */
+static char *schema_json(const struct tg_gen *g, bool used_only)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -544,7 +546,7 @@ int tg_db_write(const struct tg_gen *g, heddle_context *context, const char *pat
 {
     struct job job = {.g = g, .o = o, .err = err, .cause = cause, .table = TG_TABLE_COUNT - 1};
     heddle_error *e = NULL;
-    char *schema = tg_db_schema(g, o->used_only);
+    char *schema = schema_json(g, o->used_only);
     pthread_mutex_init(&job.lock, NULL);
     if (schema == NULL)
         fail_memory(&job);

@@ -16,10 +16,6 @@ struct tg_db_options {
     const atomic_bool *cancel; /* may be NULL; set from anywhere to stop */
 };
 
-/* The schema of the data set as heddle_writer_open wants it; NULL if there is no memory.
- * Free with free().  Integers are int32, or int64 where this scale needs it. */
-char *tg_db_schema(const struct tg_gen *g, bool used_only);
-
 /* Generates all tables into a new database at path and commits it; on failure nothing is left
  * at path.  g must be prepared.  *err is filled on failure; if the database refused, *cause is
  * its error (the caller frees it), else *cause stays as it was. */

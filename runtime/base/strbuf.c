@@ -47,7 +47,7 @@ void hd_strbuf_release(struct hd_strbuf *b)
     memset(b, 0, sizeof *b);
 }
 
-void hd_strbuf_clear(struct hd_strbuf *b)
+static void clear(struct hd_strbuf *b)
 {
     b->n = 0;
     b->s[0] = 0;
@@ -58,7 +58,7 @@ char *hd_strbuf_take(struct hd_strbuf *b)
     char *next = resize(NULL, FIRST), *s = b->s;
     b->s = next;
     b->cap = FIRST;
-    hd_strbuf_clear(b);
+    clear(b);
     return s;
 }
 

@@ -16,7 +16,6 @@ struct hd_strbuf {
 
 void hd_strbuf_init(struct hd_strbuf *b);
 void hd_strbuf_release(struct hd_strbuf *b);
-void hd_strbuf_clear(struct hd_strbuf *b);
 /* Hands the heap string over; the buffer is empty and reusable afterwards. */
 char *hd_strbuf_take(struct hd_strbuf *b);
 /* Exchanges the texts: a strbuf itself is not copied. */

@@ -8,11 +8,6 @@ static const char *const names[] = {
 #include "runtime/base/types.def"
 };
 
-const char *hd_type_kind_name(enum hd_type_kind k)
-{
-    return names[k];
-}
-
 const char *hd_type_text(struct hd_type t, char buf[HD_TEXT_MAX])
 {
     if (t.kind == HD_DECIMAL)

@@ -50,7 +50,6 @@ static inline bool hd_type_is_num(struct hd_type t)
     return hd_type_is_int(t) || t.kind == HD_DECIMAL || t.kind == HD_FLOAT64;
 }
 
-const char *hd_type_kind_name(enum hd_type_kind k);
 /* Writes "decimal(12,2)" or "date" into buf and returns it. */
 const char *hd_type_text(struct hd_type t, char buf[HD_TEXT_MAX]);
 /* Parses the same text. False if it names no type. */

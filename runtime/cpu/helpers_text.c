@@ -4,19 +4,7 @@
 #include <string.h>
 
 #include "runtime/cpu/helpers.h"
-#include "runtime/cpu/text.h"
 #include "templates/forms.cuh"
-
-const char *hdr_f64_text(double v, char buf[HD_TEXT_MAX])
-{
-    buf[hdd_put_f64((u8 *)buf, v)] = 0;
-    return buf;
-}
-
-bool hdr_parse_f64(const char *s, size_t n, double *out)
-{
-    return n <= INT32_MAX && hdd_read_f64((const u8 *)s, (i32)n, out);
-}
 
 static struct hd_type type_of(int32_t code)
 {

@@ -17,7 +17,7 @@ static int compare_f64(double x, double y)
     return (x > y) - (x < y);
 }
 
-int rt_str_compare(const char *a, size_t na, const char *b, size_t nb)
+static int compare_texts(const char *a, size_t na, const char *b, size_t nb)
 {
     size_t n = HD_MIN(na, nb);
     int c = n ? memcmp(a, b, n) : 0;
@@ -40,7 +40,7 @@ int rt_value_compare(enum rt_phys phys, const void *a, const void *b)
     case RT_STR:
         memcpy(&s, a, sizeof s);
         memcpy(&t, b, sizeof t);
-        return rt_str_compare(s.s, s.n, t.s, t.n);
+        return compare_texts(s.s, s.n, t.s, t.n);
     }
     HD_BUG("physical type %d", (int)phys);
 }

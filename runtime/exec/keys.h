@@ -16,7 +16,6 @@ struct rt_row_str {
 /* Order of two non-NULL values: < 0, 0, > 0. F64: NaN equals NaN and is larger than everything
  * else, -0 equals 0. STR: bytewise, then by length. */
 int rt_value_compare(enum rt_phys phys, const void *a, const void *b);
-int rt_str_compare(const char *a, size_t na, const char *b, size_t nb);
 
 /* Equality of the key fields of two rows, NULLs equal. Keys of one fixed-width field that is
  * never NULL are by far the most frequent. */

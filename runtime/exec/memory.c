@@ -46,7 +46,8 @@ void rt_memory_give(struct rt_memory *m, uint64_t bytes)
         atomic_fetch_sub(&m->used, bytes);
 }
 
-uint64_t rt_memory_limit(const struct rt_memory *m)
+/* The smallest of m and its parents. */
+static uint64_t smallest_limit(const struct rt_memory *m)
 {
     uint64_t limit = m->limit;
     for (m = m->parent; m; m = m->parent)
@@ -58,10 +59,10 @@ const char *rt_memory_refusal(const struct rt_memory *m, const char *what, char 
 {
     if (atomic_load(&m->limited))
         snprintf(text, RT_REFUSAL_TEXT, "the memory limit of %llu bytes is reached (%s)",
-                 (unsigned long long)rt_memory_limit(m), what);
+                 (unsigned long long)smallest_limit(m), what);
     else
         snprintf(text, RT_REFUSAL_TEXT, "the system refused memory (%s); the limit of %llu bytes is not reached", what,
-                 (unsigned long long)rt_memory_limit(m));
+                 (unsigned long long)smallest_limit(m));
     return text;
 }
 
@@ -123,7 +124,7 @@ void rt_block_free(struct rt_memory *m, struct rt_block *b)
 
 bool rt_region_reserve(struct rt_memory *m, struct rt_region *r, size_t want)
 {
-    uint64_t limit = HD_MIN(rt_memory_limit(m), (uint64_t)1 << 42);
+    uint64_t limit = HD_MIN(smallest_limit(m), (uint64_t)1 << 42);
     struct rt_extent e;
     if (!rt_pages_take(m->pages, (size_t)limit + RT_HUGE_PAGE, want, false, &e))
         return false;

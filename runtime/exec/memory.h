@@ -22,7 +22,6 @@ void rt_memory_init(struct rt_memory *m, uint64_t limit, struct rt_memory *paren
 /* False: a limit would be passed; nothing is taken. */
 bool rt_memory_take(struct rt_memory *m, uint64_t bytes);
 void rt_memory_give(struct rt_memory *m, uint64_t bytes);
-uint64_t rt_memory_limit(const struct rt_memory *m); /* the smallest of m and its parents */
 /* Who refused memory, for a message; what: where it was wanted. */
 enum { RT_REFUSAL_TEXT = 160 };
 const char *rt_memory_refusal(const struct rt_memory *m, const char *what, char text[RT_REFUSAL_TEXT]);

@@ -228,7 +228,8 @@ static void sort_within(const struct rt_sorter *o, struct rt_sort_entry *e, size
         insertion_sort(o, e, n);
 }
 
-void rt_sort_entries(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n)
+/* On the calling thread. */
+static void sort_entries(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n)
 {
     sort_within(o, e, n, depth_limit(n));
 }
@@ -320,7 +321,7 @@ static void choose_splitters(struct sorting *s)
     struct rt_sort_entry *sample = s->to; /* not in use yet, and longer */
     for (size_t i = 0; i < n; i++)
         sample[i] = s->from[(hdd_mix(i + 1) >> 11) % s->cut.n];
-    rt_sort_entries(s->o, sample, n);
+    sort_entries(s->o, sample, n);
     for (int b = 0; b + 1 < s->nbuckets; b++)
         s->splitters[b] = sample[(b + 1) * per];
 }
@@ -346,7 +347,7 @@ static void sort_bucket(void *context, struct rt_worker *w HD_UNUSED, uint64_t b
 {
     struct sorting *s = context;
     if (s->start[b + 1] > s->offset && s->start[b] < s->offset + s->count)
-        rt_sort_entries(s->o, s->to + s->start[b], s->start[b + 1] - s->start[b]);
+        sort_entries(s->o, s->to + s->start[b], s->start[b + 1] - s->start[b]);
 }
 
 static void gather_rows(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
@@ -390,7 +391,7 @@ static int sort_all(struct sorting *s, uint64_t n, struct rt_block *blocks)
         s->to = s->from;
         if (s->offset + s->count < n && s->count)
             rt_sort_select(s->o, s->to, n, s->offset + s->count);
-        rt_sort_entries(s->o, s->to, s->offset + s->count);
+        sort_entries(s->o, s->to, s->offset + s->count);
     }
     s->cut = rt_cut(x, s->count, 4096);
     return rt_exec_parallel(x, s->cut.ntasks, gather_rows, s);

@@ -30,8 +30,6 @@ static inline bool rt_sort_less(const struct rt_sorter *o, const struct rt_sort_
     return o->rest < o->s->nsort && rt_sort_compare_rest(o, a->row, b->row) < 0;
 }
 
-/* On the calling thread. */
-void rt_sort_entries(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n);
 /* Afterwards the k smallest are e[0..k), in any order; 0 < k <= n. */
 void rt_sort_select(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n, size_t k);
 

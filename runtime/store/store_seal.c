@@ -100,12 +100,13 @@ static const char *file_name(char out[256], const struct seal *s, int t, int col
     return out;
 }
 
-int seal_file_path(const struct seal *s, int file, char out[RT_PATH_MAX], struct hd_err *err)
+static int seal_file_path(const struct seal *s, int file, char out[RT_PATH_MAX], struct hd_err *err)
 {
     return rt_path_join(out, s->w->dir, s->doc->files[file].name, err);
 }
 
-int seal_add_file(struct seal *s, const char *name, uint64_t size, struct hd_err *err)
+/* Adds a file to the doc and creates it with its final size; its number, or -1. */
+static int seal_add_file(struct seal *s, const char *name, uint64_t size, struct hd_err *err)
 {
     struct fe_catalog_doc *doc = s->doc;
     if (doc->nfiles == s->files_cap) {

@@ -67,8 +67,4 @@ int seal_encode_block(const struct seal_column *x, int64_t block, const struct s
  * step: value = base + factor * stored. */
 void rt_choose_int_form(hd_i128 min, hd_i128 max, uint64_t step, int *width, hd_i128 *base, hd_i128 *factor);
 
-/* Adds a file to the doc and creates it with its final size; its number, or -1. */
-int seal_add_file(struct seal *s, const char *name, uint64_t size, struct hd_err *err);
-int seal_file_path(const struct seal *s, int file, char out[RT_PATH_MAX], struct hd_err *err);
-
 #endif
