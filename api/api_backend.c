@@ -3,7 +3,100 @@
 #include <string.h>
 
 /* In the order in which `auto` asks them. */
-static const struct api_backend *const backends[] = {&api_backend_cuda, &api_backend_cpu};
+static const struct api_backend *const backends[] = {
+#ifdef HEDDLE_HAS_CUDA
+    &api_backend_cuda,
+#endif
+#ifdef HEDDLE_HAS_LLVM
+    &api_backend_cpu,
+#endif
+};
+
+/* What the build is without. */
+static const struct absent {
+    const char *name; /* NULL ends the list */
+    const char *option; /* of CMake */
+    const char *member; /* of heddle_context_info */
+    const char *stages[4];
+} absents[] = {
+#ifndef HEDDLE_HAS_CUDA
+    {"cuda", "HEDDLE_CUDA", "cuda_driver", {"cuda", "ptx"}},
+#endif
+#ifndef HEDDLE_HAS_LLVM
+    {"cpu", "HEDDLE_LLVM", "llvm", {"llvm", "llvm-opt", "asm"}},
+#endif
+    {0},
+};
+
+static int refuse(const struct absent *a, const char *what, struct hd_err *err)
+{
+    return HD_FAIL(err, RESOURCE, NULL, "%s: this build is without the %s backend (%s=OFF)", what, a->name, a->option);
+}
+
+int api_backends_open(const heddle_context *c, struct api_engine *e, struct hd_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < HD_COUNT(backends); i++)
+        rc = backends[i]->open_engine(c, e, rc ? NULL : err) ? -1 : rc;
+    return rc;
+}
+
+void api_backends_close(struct api_engine *e)
+{
+    for (size_t i = 0; i < HD_COUNT(backends); i++)
+        backends[i]->close_engine(e);
+}
+
+void api_backends_forget(heddle_context *c, const struct fe_table *t)
+{
+    for (size_t i = 0; i < HD_COUNT(backends); i++)
+        if (backends[i]->forget)
+            backends[i]->forget(c, t);
+}
+
+void api_backends_info(struct hd_strbuf *b)
+{
+    for (size_t i = HD_COUNT(backends); i-- > 0;)
+        backends[i]->info(b);
+    for (const struct absent *a = absents; a->name; a++)
+        hd_strbuf_addf(b, ", \"%s\": null, \"%s_missing\": \"this build is without the %s backend (%s=OFF)\"",
+                       a->member, a->member, a->name, a->option);
+}
+
+const struct api_stage *api_stage_find(const struct api_stage *list, const char *name, size_t n)
+{
+    for (; list->name; list++)
+        if (strlen(list->name) == n && memcmp(list->name, name, n) == 0)
+            return list;
+    return NULL;
+}
+
+static int no_stage(const struct api_stage *own, const char *name, int n, struct hd_err *err)
+{
+    struct hd_strbuf known;
+    hd_strbuf_init(&known);
+    for (const struct api_stage *s = own; s->name; s++)
+        hd_strbuf_addf(&known, s == own ? "%s" : ", %s", s->name);
+    for (size_t i = HD_COUNT(backends); i-- > 0;)
+        for (const struct api_stage *s = backends[i]->stages; s->name; s++)
+            hd_strbuf_addf(&known, ", %s", s->name);
+    HD_FAIL(err, USER, NULL, "stage \"%.*s\" is not one of %s", n, name, known.s);
+    hd_strbuf_release(&known);
+    return -1;
+}
+
+int api_backend_stage(const struct api_stage *own, const char *name, size_t n, const struct api_stage **out,
+                      struct hd_err *err)
+{
+    for (size_t i = 0; i < HD_COUNT(backends); i++)
+        if ((*out = api_stage_find(backends[i]->stages, name, n)))
+            return 0;
+    for (const struct absent *a = absents; a->name; a++)
+        for (const char *const *s = a->stages; *s; s++)
+            if (strlen(*s) == n && memcmp(*s, name, n) == 0)
+                return refuse(a, *s, err);
+    return no_stage(own, name, (int)HD_MIN(n, (size_t)40), err);
+}
 
 static const char ANY[] = "auto";
 
@@ -15,6 +108,9 @@ int api_backend_check(const char *name, struct hd_err *err)
     for (size_t i = 0; i < HD_COUNT(backends); i++)
         if (strcmp(name, backends[i]->name) == 0)
             return 0;
+    for (const struct absent *a = absents; a->name; a++)
+        if (strcmp(name, a->name) == 0)
+            return refuse(a, "backend", err);
     hd_strbuf_init(&known);
     for (size_t i = HD_COUNT(backends); i-- > 0;)
         hd_strbuf_addf(&known, i ? ", %s" : " or %s", backends[i]->name);
@@ -26,8 +122,9 @@ int api_backend_check(const char *name, struct hd_err *err)
 const struct api_backend *api_backend_choose(struct heddle_statement *s, const char *name)
 {
     bool any = strcmp(name, ANY) == 0;
-    for (size_t i = 0; i < HD_COUNT(backends); i++)
-        if (any ? backends[i]->available(s) : strcmp(name, backends[i]->name) == 0)
+    enum { LAST = HD_COUNT(backends) - 1 };
+    for (size_t i = 0; i <= LAST; i++)
+        if (any ? i == LAST || backends[i]->available(s) : strcmp(name, backends[i]->name) == 0)
             return backends[i];
     HD_BUG("backend %s", name);
 }

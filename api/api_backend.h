@@ -5,6 +5,12 @@
 #include "api/api_statement.h"
 #include "runtime/base/strbuf.h"
 
+/* Text that `explain` shows. */
+struct api_stage {
+    const char *name; /* NULL ends a list */
+    int (*show)(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err);
+};
+
 struct api_backend {
     const char *name; /* in options and reports */
     bool on_threads;  /* pipelines run on the statement's host threads, which the planner counts */
@@ -23,13 +29,33 @@ struct api_backend {
     /* Members of the report: about the backend; about pipeline i, NULL if there are none. */
     void (*report)(struct hd_strbuf *b, const struct heddle_statement *s);
     void (*report_pipeline)(struct hd_strbuf *b, const struct heddle_statement *s, int i);
+    const struct api_stage *stages;
+    /* Its part of a context's engine; closed once opened, even if another backend's could not be. */
+    int (*open_engine)(const heddle_context *c, struct api_engine *e, struct hd_err *err);
+    void (*close_engine)(struct api_engine *e);
+    /* A table goes; NULL: nothing is kept of tables. */
+    void (*forget)(heddle_context *c, const struct fe_table *t);
+    /* Members of the object that heddle_context_info writes, a comma before each. */
+    void (*info)(struct hd_strbuf *b);
 };
 
 extern const struct api_backend api_backend_cpu, api_backend_cuda;
 
-/* USER unless the name is one of a backend, or "auto". */
+/* All that this build has. */
+int api_backends_open(const heddle_context *c, struct api_engine *e, struct hd_err *err);
+void api_backends_close(struct api_engine *e);
+void api_backends_forget(heddle_context *c, const struct fe_table *t);
+void api_backends_info(struct hd_strbuf *b);
+/* The stage of n bytes of name in a list; NULL: none. */
+const struct api_stage *api_stage_find(const struct api_stage *list, const char *name, size_t n);
+/* The same in the lists of all backends. USER if there is none, with the names of all, first those of `own`;
+ * RESOURCE if it is of a backend that the build is without. */
+int api_backend_stage(const struct api_stage *own, const char *name, size_t n, const struct api_stage **out,
+                      struct hd_err *err);
+
+/* USER unless the name is one of a backend, or "auto"; RESOURCE if the build is without it. */
 int api_backend_check(const char *name, struct hd_err *err);
-/* The one of that name, which has been checked; "auto": the first that is available. That a backend is not there is
+/* The one of that name, which has been checked; "auto": the first that is available, or the last. That a backend is not there is
  * told when the statement is to run: plans can be explained without. */
 const struct api_backend *api_backend_choose(struct heddle_statement *s, const char *name);
 

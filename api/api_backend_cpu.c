@@ -1,4 +1,6 @@
 /* The CPU: LLVM bitcode, compiled in the process, on the statement's threads. */
+#include <stdlib.h>
+
 #include "api/api_backend.h"
 #include "runtime/base/guard.h"
 
@@ -80,6 +82,64 @@ static void report(struct hd_strbuf *b, const struct heddle_statement *s)
     hd_strbuf_addf(b, ",\"threads\":%d", s->stats.threads);
 }
 
+/* ---- explain --------------------------------------------------------------------------- */
+
+static int show_llvm(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+{
+    struct cg_options o = api_codegen_options(s->profile);
+    HD_TRY(api_program_emit(s, err));
+    return cg_llvm_print(out, s->program.pl, &o, err);
+}
+
+/* Bitcode of the program, also where it runs on something else. */
+static int bitcode(struct heddle_statement *s, struct cg_artifact *out, struct hd_err *err)
+{
+    struct cg_options o = api_codegen_options(s->profile);
+    HD_TRY(api_program_emit(s, err));
+    *out = s->program.artifact;
+    return out->bytes ? 0 : cg_llvm_emit(&s->program.arena, s->program.pl, &o, out, err);
+}
+
+static int show_compiled(struct heddle_statement *s, enum rt_orc_text what, struct hd_strbuf *out, struct hd_err *err)
+{
+    char *text;
+    struct cg_artifact art;
+    HD_TRY(bitcode(s, &art, err));
+    HD_TRY(rt_code_print(s->engine->crew, &s->cancel.flag, art.bytes, art.size, what, &text, err));
+    hd_strbuf_adds(out, text);
+    free(text);
+    return 0;
+}
+
+static int show_llvm_opt(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+{
+    return show_compiled(s, RT_ORC_IR_OPTIMISED, out, err);
+}
+
+static int show_asm(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+{
+    return show_compiled(s, RT_ORC_ASM, out, err);
+}
+
+static const struct api_stage stages[] = {{"llvm", show_llvm}, {"llvm-opt", show_llvm_opt}, {"asm", show_asm}, {0}};
+
+/* ---- of a context ---------------------------------------------------------------------- */
+
+static int open_engine(const heddle_context *c, struct api_engine *e, struct hd_err *err)
+{
+    return rt_code_cache_new(heddle_version(), c->cache_dir, c->cache_limit, &e->cache, err);
+}
+
+static void close_engine(struct api_engine *e)
+{
+    rt_code_cache_free(e->cache);
+}
+
+static void info(struct hd_strbuf *b)
+{
+    hd_strbuf_addf(b, ", \"llvm\": \"%s\", \"llvm_target\": \"%s\"", rt_orc_version(), rt_orc_cpu());
+}
+
 const struct api_backend api_backend_cpu = {
     .name = "cpu",
     .on_threads = true,
@@ -90,4 +150,8 @@ const struct api_backend api_backend_cpu = {
     .run = run,
     .release = release,
     .report = report,
+    .stages = stages,
+    .open_engine = open_engine,
+    .close_engine = close_engine,
+    .info = info,
 };

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/api_backend.h"
+#include "api/api_gpu.h"
 #include "runtime/exec/rows_out.h"
 
 /* ---- emit, compile, run ---------------------------------------------------------------- */
@@ -192,6 +193,49 @@ static void report_pipeline(struct hd_strbuf *b, const struct heddle_statement *
     hd_strbuf_adds(b, "}");
 }
 
+/* ---- explain --------------------------------------------------------------------------- */
+
+static int show_cuda(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+{
+    struct cg_options o = api_codegen_options(s->profile);
+    HD_TRY(api_program_emit(s, err));
+    return cg_cuda_print(out, s->program.pl, &o, err);
+}
+
+static int show_ptx(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+{
+    struct cg_options o = api_codegen_options(s->profile);
+    struct cg_cuda_artifact art;
+    HD_TRY(api_program_emit(s, err));
+    HD_TRY(cg_cuda_emit(&s->program.arena, s->program.pl, &o, &art, err));
+    return api_gpu_ptx(s->db->context, &art, out, err);
+}
+
+static const struct api_stage stages[] = {{"cuda", show_cuda}, {"ptx", show_ptx}, {0}};
+
+/* ---- of a context: the device is opened when it is first asked for ---------------------- */
+
+static int open_engine(const heddle_context *c HD_UNUSED, struct api_engine *e, struct hd_err *err HD_UNUSED)
+{
+    for (int i = 0; i < RT_MAX_DEVICES; i++)
+        hd_err_init(&e->gpus[i].error);
+    return 0;
+}
+
+static void close_engine(struct api_engine *e)
+{
+    for (int i = RT_MAX_DEVICES; i-- > 0;) {
+        rt_gpu_close(e->gpus[i].gpu);
+        hd_err_release(&e->gpus[i].error);
+    }
+}
+
+static void info(struct hd_strbuf *b)
+{
+    hd_strbuf_adds(b, ", ");
+    api_gpu_info(b);
+}
+
 const struct api_backend api_backend_cuda = {
     .name = "cuda",
     .on_threads = false,
@@ -202,5 +246,10 @@ const struct api_backend api_backend_cuda = {
     .run = run,
     .release = release,
     .report = report,
+    .stages = stages,
+    .open_engine = open_engine,
+    .close_engine = close_engine,
+    .forget = api_gpu_forget,
+    .info = info,
     .report_pipeline = report_pipeline,
 };

@@ -6,9 +6,8 @@
 #include <unistd.h>
 
 #include "api/api_backend.h"
-#include "api/api_gpu.h"
+#include "api/api_backend.h"
 #include "runtime/base/strbuf.h"
-#include "runtime/cpu/orc.h"
 
 enum { MAX_THREADS = 1024 };
 static const uint64_t default_cache_limit = (uint64_t)256 << 20;
@@ -133,10 +132,7 @@ static int write_info(const heddle_context *c, char **json)
     hd_strbuf_addf(&b, ", \"memory\": %" PRIu64 ", \"memory_limit\": %" PRIu64, physical_memory(), c->memory_limit);
     add_text(&b, "cache_dir", c->cache_dir);
     hd_strbuf_addf(&b, ", \"cache_limit\": %" PRIu64, c->cache_limit);
-    add_text(&b, "llvm", rt_orc_version());
-    add_text(&b, "llvm_target", rt_orc_cpu());
-    hd_strbuf_adds(&b, ", ");
-    api_gpu_info(&b);
+    api_backends_info(&b);
     hd_strbuf_adds(&b, "}");
     *json = hd_strbuf_take(&b);
     hd_strbuf_release(&b);

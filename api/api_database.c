@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_gpu.h"
+#include "api/api_backend.h"
 #include "api/api_internal.h"
 #include "runtime/io/arrow_table.h"
 #include "runtime/store/store.h"
@@ -152,7 +152,7 @@ void heddle_database_free(heddle_database *db)
     if (!db)
         return;
     for (int i = 0; db->now && i < db->now->cat.ntables; i++)
-        api_gpu_forget(db->context, db->now->cat.tables[i]);
+        api_backends_forget(db->context, db->now->cat.tables[i]);
     api_snapshot_release(db->now);
     rt_store_close(db->store);
     pthread_mutex_destroy(&db->mutex);

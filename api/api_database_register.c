@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "api/api_gpu.h"
+#include "api/api_backend.h"
 #include "api/api_internal.h"
 #include "runtime/base/utf8.h"
 #include "runtime/io/arrow_table.h"
@@ -89,7 +89,7 @@ static int drop_table(heddle_database *db, const char *name, struct hd_err *err)
     pthread_mutex_unlock(&db->mutex);
     if (!new)
         return -1;
-    api_gpu_forget(db->context, old->cat.tables[i]);
+    api_backends_forget(db->context, old->cat.tables[i]);
     api_snapshot_release(old);
     return 0;
 }

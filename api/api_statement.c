@@ -5,7 +5,7 @@
  *   pl_plan            typed plan -> pipelines and kernel spec         api_program_emit
  *   pl_verify          every rule of the pipeline IR holds
  *   emit               pipelines -> bitcode, or CUDA source
- *   compile            either -> code, compiled or cached              api_program_compile
+ *   compile            either -> code, compiled or cached              compile_program
  *   run                kernel spec + code -> rows -> Arrow             heddle_execute
  *
  * The last three are the backend's (api_backend.h).
@@ -36,11 +36,7 @@ static void engine_free(void *p)
 {
     struct api_engine *e = p;
     rt_crew_free(e->crew); /* its threads may still compile what was cancelled, with the rest */
-    for (int i = RT_MAX_DEVICES; i-- > 0;) {
-        rt_gpu_close(e->gpus[i].gpu);
-        hd_err_release(&e->gpus[i].error);
-    }
-    rt_code_cache_free(e->cache);
+    api_backends_close(e);
     rt_pages_free(e->memory.pages);
     free(e);
 }
@@ -52,11 +48,9 @@ static int engine_new(const heddle_context *c, struct api_engine **out, struct h
         free(e);
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     }
-    for (int i = 0; i < RT_MAX_DEVICES; i++)
-        hd_err_init(&e->gpus[i].error);
     rt_memory_init(&e->memory, c->memory_limit, NULL);
     e->memory.pages = rt_pages_new(HD_MIN(c->memory_limit / 16, KEPT_BYTES));
-    if (rt_code_cache_new(heddle_version(), c->cache_dir, c->cache_limit, &e->cache, err) != 0) {
+    if (api_backends_open(c, e, err) != 0) {
         engine_free(e);
         return -1;
     }
@@ -64,7 +58,7 @@ static int engine_new(const heddle_context *c, struct api_engine **out, struct h
     return 0;
 }
 
-int api_engine_get(heddle_context *c, struct api_engine **out, struct hd_err *err)
+static int get_engine(heddle_context *c, struct api_engine **out, struct hd_err *err)
 {
     int rc = 0;
     pthread_mutex_lock(&c->mutex);
@@ -131,7 +125,7 @@ static int new_statement(heddle_database *db, const heddle_statement_options *o,
     hd_arena_init(&s->arena);
     rt_cancel_init(&s->cancel);
     rt_exec_stats_init(&s->stats);
-    int rc = api_engine_get(db->context, &s->engine, err);
+    int rc = get_engine(db->context, &s->engine, err);
     if (rc == 0)
         rc = take_options(s, o, err);
     s->read_ms = api_now_ms() - start;
@@ -216,11 +210,22 @@ int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e, h
     return api_finish(rc, e, out);
 }
 
+static void release_program(struct heddle_statement *s)
+{
+    struct api_program *p = &s->program;
+    if (!p->pl)
+        return;
+    s->backend->release(s);
+    hd_arena_release(&p->arena);
+    *p = (struct api_program){0};
+    s->stats_spec = NULL;
+}
+
 void heddle_statement_free(heddle_statement *s)
 {
     if (!s)
         return;
-    api_program_release(s);
+    release_program(s);
     rt_exec_stats_release(&s->stats);
     rt_cancel_release(&s->cancel);
     hd_arena_release(&s->arena);
@@ -234,7 +239,7 @@ static int bind_one(struct heddle_statement *s, const char *name, const char *va
 {
     int rc;
     HD_TRY(api_statement_ready(s, err));
-    api_program_release(s); /* it was planned for the old values */
+    release_program(s); /* it was planned for the old values */
     HD_GUARDED(rc, &s->cancel.flag, err, fe_plan_bind(s->plan, name, value, err));
     return rc;
 }
@@ -252,7 +257,7 @@ static int bind_json(struct heddle_statement *s, const char *json, struct hd_err
 {
     int rc;
     HD_TRY(api_statement_ready(s, err));
-    api_program_release(s);
+    release_program(s);
     HD_GUARDED(rc, &s->cancel.flag, err, fe_plan_bind_json(s->plan, json, err));
     return rc;
 }
@@ -267,17 +272,6 @@ int heddle_bind_json(heddle_statement *s, const char *json, heddle_error **err)
 }
 
 /* ---- Plan, emit, compile --------------------------------------------------------------- */
-
-void api_program_release(struct heddle_statement *s)
-{
-    struct api_program *p = &s->program;
-    if (!p->pl)
-        return;
-    s->backend->release(s);
-    hd_arena_release(&p->arena);
-    *p = (struct api_program){0};
-    s->stats_spec = NULL;
-}
 
 /* For tests: with 1 all pipelines take the way of those that are too large for one function. */
 static int frame_weight(void)
@@ -333,7 +327,8 @@ int api_program_emit(struct heddle_statement *s, struct hd_err *err)
     return 0;
 }
 
-int api_program_compile(struct heddle_statement *s, struct hd_err *err)
+/* The same, and compiles or finds the code. */
+static int compile_program(struct heddle_statement *s, struct hd_err *err)
 {
     HD_TRY(api_program_emit(s, err));
     if (s->backend->compiled(s))
@@ -358,7 +353,7 @@ static int execute(struct heddle_statement *s, struct ArrowArrayStream *out, str
 {
     struct api_program *p = &s->program;
     s->times = (struct api_times){.how = RT_CACHED_MEMORY};
-    HD_TRY(api_program_compile(s, err));
+    HD_TRY(compile_program(s, err));
     if (hd_stopped(&s->cancel.flag))
         return HD_FAIL(err, CANCELLED, NULL, "cancelled");
     s->times.plan = p->plan_ms;

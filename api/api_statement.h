@@ -23,7 +23,6 @@ struct api_engine {
         struct hd_err error; /* why there is none */
     } gpus[RT_MAX_DEVICES];
 };
-int api_engine_get(heddle_context *c, struct api_engine **out, struct hd_err *err);
 
 /* The GPU that a schedule calls device `number`, opened at the first call; 0 is the context's. RESOURCE with the
  * reason if there is none. */
@@ -87,9 +86,6 @@ static inline struct cg_options api_codegen_options(bool profile)
 }
 /* Plans and emits unless that was done since the last binding. */
 int api_program_emit(struct heddle_statement *s, struct hd_err *err);
-/* The same, and compiles or finds the code. */
-int api_program_compile(struct heddle_statement *s, struct hd_err *err);
-void api_program_release(struct heddle_statement *s);
 /* The end of every public function that may be cancelled: as api_finish, and once that was
  * reported, the cancel is over. */
 int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e, heddle_error **out);

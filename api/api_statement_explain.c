@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "api/api_backend.h"
-#include "api/api_gpu.h"
 #include "planner/physical.h"
 #include "runtime/base/show.h"
+#include "runtime/exec/spec_print.h"
 
 /* ---- Explain --------------------------------------------------------------------------- */
 
@@ -44,77 +44,11 @@ static int show_spec(struct heddle_statement *s, struct hd_strbuf *out, struct h
     return 0;
 }
 
-static int show_llvm(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
-{
-    struct cg_options o = api_codegen_options(s->profile);
-    HD_TRY(api_program_emit(s, err));
-    return cg_llvm_print(out, s->program.pl, &o, err);
-}
-
-/* Bitcode of the program, also where it runs on something else. */
-static int bitcode(struct heddle_statement *s, struct cg_artifact *out, struct hd_err *err)
-{
-    struct cg_options o = api_codegen_options(s->profile);
-    HD_TRY(api_program_emit(s, err));
-    *out = s->program.artifact;
-    return out->bytes ? 0 : cg_llvm_emit(&s->program.arena, s->program.pl, &o, out, err);
-}
-
-static int show_compiled(struct heddle_statement *s, enum rt_orc_text what, struct hd_strbuf *out, struct hd_err *err)
-{
-    char *text;
-    struct cg_artifact art;
-    HD_TRY(bitcode(s, &art, err));
-    HD_TRY(rt_code_print(s->engine->crew, &s->cancel.flag, art.bytes, art.size, what, &text, err));
-    hd_strbuf_adds(out, text);
-    free(text);
-    return 0;
-}
-
-static int show_llvm_opt(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
-{
-    return show_compiled(s, RT_ORC_IR_OPTIMISED, out, err);
-}
-
-static int show_asm(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
-{
-    return show_compiled(s, RT_ORC_ASM, out, err);
-}
-
-static int show_cuda(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
-{
-    struct cg_options o = api_codegen_options(s->profile);
-    HD_TRY(api_program_emit(s, err));
-    return cg_cuda_print(out, s->program.pl, &o, err);
-}
-
-static int show_ptx(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
-{
-    struct cg_options o = api_codegen_options(s->profile);
-    struct cg_cuda_artifact art;
-    HD_TRY(api_program_emit(s, err));
-    HD_TRY(cg_cuda_emit(&s->program.arena, s->program.pl, &o, &art, err));
-    return api_gpu_ptx(s->db->context, &art, out, err);
-}
-
-static const struct stage {
-    const char *name;
-    int (*show)(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err);
-} stages[] = {
-    {"plan", show_plan}, {"physical", show_physical}, {"pipelines", show_pipelines},
-    {"spec", show_spec}, {"llvm", show_llvm},         {"llvm-opt", show_llvm_opt},
-    {"asm", show_asm},   {"cuda", show_cuda},         {"ptx", show_ptx},
+static const struct api_stage stages[] = {
+    {"plan", show_plan}, {"physical", show_physical}, {"pipelines", show_pipelines}, {"spec", show_spec}, {0},
 };
 
-static const struct stage *find_stage(const char *name, size_t n)
-{
-    for (size_t i = 0; i < HD_COUNT(stages); i++)
-        if (strlen(stages[i].name) == n && memcmp(stages[i].name, name, n) == 0)
-            return &stages[i];
-    return NULL;
-}
-
-static int show(const struct stage *stage, struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+static int show(const struct api_stage *stage, struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
 {
     int rc;
     HD_GUARDED(rc, &s->cancel.flag, err, stage->show(s, out, err));
@@ -128,12 +62,9 @@ static int explain(struct heddle_statement *s, const char *list, struct hd_strbu
     HD_TRY(api_statement_ready(s, err));
     for (const char *p = list;;) {
         size_t n = strcspn(p, ",");
-        const struct stage *stage = find_stage(p, n);
+        const struct api_stage *stage = api_stage_find(stages, p, n);
         if (!stage)
-            return HD_FAIL(err, USER, NULL,
-                           "stage \"%.*s\" is not one of plan, physical, pipelines, spec, llvm, llvm-opt, "
-                           "asm, cuda, ptx",
-                           (int)HD_MIN(n, (size_t)40), p);
+            HD_TRY(api_backend_stage(stages, p, n, &stage, err));
         if (several)
             hd_strbuf_addf(out, "%s== %s ==\n", p == list ? "" : "\n", stage->name);
         HD_TRY(show(stage, s, out, err));

@@ -4,8 +4,8 @@
 #   scripts/test.sh [quick|full|slow]
 #
 # quick  the release build and the tests labelled quick
-# full   the default, what CI runs: builds release, dev (address and undefined behaviour
-#        sanitizers) and tsan, fuzzes with a seed drawn from the commit, and runs all tests but the slow ones
+# full   the default, what CI runs: builds release, the same without LLVM and without CUDA, dev (address and undefined
+#        behaviour sanitizers) and tsan, fuzzes with a seed drawn from the commit, and runs all tests but the slow ones
 # slow   the release build and the tests labelled slow
 #
 # Installs what is missing first (scripts/setup.sh).
@@ -64,6 +64,12 @@ case "$level" in
 quick) run_tests release -L quick ;;
 slow) run_tests release -L slow ;;
 full)
+    # Without one of the backends: built, and the little that can be tested then.
+    for preset in no-llvm no-cuda; do
+        configure "$preset"
+        build "$preset"
+        run_tests "$preset" -R '^(backends_of_build|frontend_|structure_)'
+    done
     configure dev
     build dev
     run_tsan

@@ -44,6 +44,5 @@ int rt_result_stream(struct rt_result *r, struct ArrowArrayStream *out, struct h
 
 /* A printable form of the spec: states, args, pipelines, actions. */
 struct hd_strbuf;
-void rt_spec_print(struct hd_strbuf *out, const struct rt_spec *s);
 
 #endif

@@ -1,7 +1,6 @@
 /* The kernel spec as text, one state, arg, pipeline or action a line. */
-#include "runtime/base/strbuf.h"
 #include "runtime/base/show.h"
-#include "runtime/exec/exec.h"
+#include "runtime/exec/spec_print.h"
 
 static const char *const source_names[] = {
     [RT_SOURCE_TABLE] = "table",
