@@ -3,7 +3,6 @@
  *   fe_plan_read       JSON text -> typed plan                         heddle_statement_prepare
  *   fe_plan_bind       parameter values into the plan                  heddle_bind
  *   pl_plan            typed plan -> pipelines and kernel spec         api_program_emit
- *   pl_verify          every rule of the pipeline IR holds
  *   emit               pipelines -> bitcode, or CUDA source
  *   compile            either -> code, compiled or cached              compile_program
  *   run                kernel spec + code -> rows -> Arrow             heddle_execute
@@ -300,7 +299,6 @@ static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err
     double start = api_now_ms();
     HD_TRY(fe_plan_check_bound(s->plan, err));
     HD_TRY(pl_plan(&p->arena, s->plan, &po, &p->pl, err));
-    pl_verify(p->pl);
     double planned = api_now_ms();
     HD_TRY(s->backend->emit(p, &co, err));
     p->plan_ms = s->read_ms + planned - start;

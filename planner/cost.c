@@ -12,7 +12,8 @@ enum {
     NS_PROBE = 4,
     NS_RANDOM = 20, /* a row anywhere in a large table */
     NS_NEAR = 6,    /* and in one that stays in the cache */
-    NEAR_ROWS = 1 << 16
+    NEAR_ROWS = 1 << 16,
+    CHILDREN_OF_A_WARP = 4096
 };
 static const double ns_child_column = NS_RANDOM * 0.7; /* misses of one row overlap */
 static const double exchange_margin = 0.9;
@@ -35,6 +36,11 @@ double pl_cost_key_index(double table_rows, double probe)
 double pl_cost_foreign_key(double children, bool scattered, int columns, double probe)
 {
     return probe * (NS_RANDOM + children * (scattered ? ns_child_column * columns : NS_SCAN));
+}
+
+bool pl_worth_splitting(int64_t children)
+{
+    return children < 0 || children > CHILDREN_OF_A_WARP;
 }
 
 bool pl_cost_exchange(double written, double exchanged)

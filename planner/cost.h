@@ -3,7 +3,8 @@
 #ifndef HEDDLE_PLANNER_COST_H
 #define HEDDLE_PLANNER_COST_H
 
-#include "runtime/spec.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 struct fe_expr;
 
@@ -15,6 +16,8 @@ double pl_cost_key_index(double table_rows, double probe);
  * read is a miss of its own where the child rows are scattered. */
 double pl_cost_foreign_key(double children, bool scattered, int columns, double probe);
 double pl_cost_scan(double rows);
+/* Children of one row, -1 unknown, that are too many for one warp. */
+bool pl_worth_splitting(int64_t children);
 /* Exchanged sides must be cheaper than written ones by more than estimates tell apart. */
 bool pl_cost_exchange(double written, double exchanged);
 
@@ -36,6 +39,18 @@ double pl_cost_agg_shared(double bytes);
 bool pl_agg_private_fits(double bytes, double limit, double rows);
 bool pl_agg_copies_fit(double bytes, int copies, double rows);
 bool pl_agg_shared_fits(double bytes, double rows);
+
+/* Shares of the rows that one group can have. One place of memory takes 1.4 additions a nanosecond
+ * (docs/performance.md, "What memory of a GPU gives"), the device reads some hundred rows in that time: from the first
+ * share on a block keeps frequent groups in shared memory. Half of a warp in one group is what heavier ones often
+ * fill: from the second on a warp keeps one in registers. Adding up runs of equal keys costs a tile two additions to
+ * memory, which are as fast as the tile is read as long as not most rows have one key. */
+#define PL_HOT_SHARE  (1.0 / 8192)
+#define PL_HELD_SHARE (1.0 / 64)
+#define PL_RUN_SHARE  0.5
+/* Share of a scan's rows that must reach its end for rows to stay where the tile has them: from there on nearly
+ * all of a column's sectors are read anyway. */
+#define PL_IN_PLACE_SHARE 0.4
 
 /* Class of a conjunct by what it costs, 0 .. PL_COST_CLASSES - 1: cheap ones are tried first. */
 enum { PL_COST_CLASSES = 4 };

@@ -164,7 +164,7 @@ static int expand_fk(struct ctx *c, struct join *j, struct handle *parent, struc
     s->probe = how;
     s->a_offsets = a_off;
     s->a_child_rows = a_child;
-    s->splittable = fk->max_children < 0 || fk->max_children > 4096;
+    s->splittable = j->d->splits;
     cut_open_level(c, &j->s, j->d->want);
     p->est *= HD_MAX(j->d->fanout, 0.001);
     double parents = j->s.max_rows;

@@ -62,6 +62,7 @@ struct pl_join {
     int nkeys;
     struct fe_expr **pkeys, **bkeys; /* over the columns of the probe side, of the build side */
     double fanout;             /* PL_WAY_FK: estimated child rows of a probe row */
+    bool splits;               /* PL_WAY_FK: a row may have so many that warps share them */
     double share;              /* PL_FORM_EXTREMES: estimated share of the probe rows that have a key */
     struct fe_expr *match;     /* PL_FORM_EXTREMES of anti and mark joins: true of rows with a match */
     int nleft, nbuilt; /* columns on the left, and of the build side, where columns of both sides are numbered */

@@ -201,6 +201,7 @@ static void price(struct ctx *c, struct sides *s)
         j->fk = fk;
         j->key = fkey;
         j->fanout = children(c, j, fk, fkey);
+        j->splits = pl_worth_splitting(node_table(j->tbuild)->fks[fk].max_children);
     }
     s->best = best + pl_cost_scan(scanned_rows(j->tprobe)); /* counts where sides may be exchanged */
 }

@@ -3,6 +3,8 @@
  * The CPU backend has its own counterpart in private and shared states. */
 #include "planner/place.h"
 
+#include "planner/cost.h"
+
 /* ---- columns of planner/places.def -------------------------------------------------------- */
 
 enum {
@@ -75,13 +77,12 @@ static void narrow_sums(struct pl_pipeline *q, const struct rt_state *st, double
 
 /* ---- rows in place ---------------------------------------------------------------------- */
 
-/* Without probes: a lane that waits for a lookup holds up its whole tile. From two rows in five on
- * nearly all of a column's sectors are read anyway. */
+/* Without probes: a lane that waits for a lookup holds up its whole tile. */
 static bool can_stay_in_place(const struct pl_pipeline *q)
 {
     double rows = q->spec->source == RT_SOURCE_TABLE ? (double)q->spec->table->rows : 0;
     double out = q->spec->counter_est[q->nsteps];
-    if (q->nlevels > 1 || q->spec->ordered || rows < 4096 || out < 0.4 * rows)
+    if (q->nlevels > 1 || q->spec->ordered || rows < 4096 || out < PL_IN_PLACE_SHARE * rows)
         return false;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *p = &q->steps[i];
@@ -232,16 +233,12 @@ static bool groups_are_outer(const struct ctx *c, const struct pl_pipeline *q)
 
 /* ---- runs of equal keys ----------------------------------------------------------------- */
 
-/* A tile costs two additions to memory. That many to one place are as fast as the tile is read as long
- * as not most rows have one key. */
-static const double most_in_a_run = 0.5;
-
 static int place_size_runs(const struct ctx *c, struct pl_pipeline *q, int most)
 {
     struct pl_sink *s = &q->sink;
     const struct rt_state *st = &c->states.v[s->state];
     int words = 0;
-    if (!s->clustered || !can_stay_in_place(q) || heaviest_group(c, q) > most_in_a_run)
+    if (!s->clustered || !can_stay_in_place(q) || heaviest_group(c, q) > PL_RUN_SHARE)
         return -1;
     narrow_sums(q, st, HDD_WARP_ROWS);
     for (int i = 0; i < s->nouts; i++) {
@@ -260,10 +257,6 @@ static int place_size_memory(const struct ctx *c HD_UNUSED, struct pl_pipeline *
     return 0;
 }
 
-/* One place of memory takes 1.4 additions a nanosecond (docs/performance.md, "What memory of a GPU gives"), the
- * device reads some hundred rows in that time. Half of a warp in one group is what heavier ones often fill. */
-static const double hot_share = 1.0 / 8192, held_share = 1.0 / 64;
-
 /* Words of accumulators of a group, -1: text does not fit registers. What any row has is stored once. */
 static int cached_words(const struct rt_state *st, const struct pl_sink *s)
 {
@@ -281,7 +274,7 @@ static int cached_words(const struct rt_state *st, const struct pl_sink *s)
 
 static int cache_size_warp(const struct ctx *c, const struct pl_pipeline *q)
 {
-    bool heavy = heaviest_group(c, q) >= held_share || groups_are_outer(c, q);
+    bool heavy = heaviest_group(c, q) >= PL_HELD_SHARE || groups_are_outer(c, q);
     return heavy ? cached_words(&c->states.v[q->sink.state], &q->sink) : -1;
 }
 
@@ -289,7 +282,7 @@ static int cache_size_warp(const struct ctx *c, const struct pl_pipeline *q)
 static int cache_size_block(const struct ctx *c, const struct pl_pipeline *q)
 {
     const struct rt_state *st = &c->states.v[q->sink.state];
-    bool heavy = heaviest_group(c, q) >= hot_share || groups_are_outer(c, q);
+    bool heavy = heaviest_group(c, q) >= PL_HOT_SHARE || groups_are_outer(c, q);
     if (!heavy || q->sink.clustered || cached_words(st, &q->sink) < 0)
         return -1;
     return st->stride + 8 <= caches[PL_CACHE_BLOCK].limit ? st->stride + 8 : -1;

@@ -65,7 +65,6 @@ static int plan_and_emit(struct sim_program *p, const char *plan_path, const cha
         top = top->inputs[0];
     p->ordered = top->op == FE_SORT_OP;
     HD_TRY(pl_plan(&p->arena, plan, options, &p->pl, err));
-    pl_verify(p->pl);
     HD_TRY(touch_columns(p->pl->spec, err));
     struct cg_options co = {.profile = options->profile};
     return cg_cuda_emit(&p->arena, p->pl, &co, &p->art, err);
