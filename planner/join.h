@@ -40,6 +40,7 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
 /* Appends the probe of t to j->s as kind `how`; fills j->bcols. mark: slot of a BOOL (MARK). */
 int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind how, struct handle **mark);
 
+/* Conjuncts on pairs. */
 int join_filter_rest(struct ctx *c, struct join *j);
 /* Adds the lookup (PL_WAY_KEY, PL_WAY_FK) to j->s; fills j->bcols and applies the build scan's filter. */
 int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how);

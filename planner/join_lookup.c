@@ -12,6 +12,7 @@
 
 /* ---- environments and output ---------------------------------------------------------------------------- */
 
+/* Environment of conditions on both sides: left columns, then right ones. */
 static struct handle **join_env(struct ctx *c, const struct join *j)
 {
     int nl = j->d->nleft;

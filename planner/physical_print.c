@@ -11,11 +11,6 @@ static const char *const op_names[] = {
 #include "planner/physical.def"
 };
 
-static const char *pl_node_op_name(enum pl_node_op op)
-{
-    return op_names[op];
-}
-
 struct physical_printer {
     struct hd_strbuf *o;
     bool *seen; /* by node: was printed */
@@ -50,7 +45,7 @@ static void print_node(struct physical_printer *w, const struct pl_node *n, int 
     struct hd_strbuf *o = w->o;
     size_t line = o->n;
     hd_strbuf_addn(o, ' ', (size_t)(2 * depth));
-    hd_strbuf_adds(o, pl_node_op_name(n->op));
+    hd_strbuf_adds(o, op_names[n->op]);
     if (n->op == PL_NODE_SCAN || n->op == PL_NODE_INDEX)
         hd_strbuf_addf(o, " %s", n->n->u.scan.table->name);
     else if (n->op == PL_NODE_JOIN)
