@@ -132,7 +132,7 @@ static void put_value(const struct rt_field *f, enum rt_merge merge, int64_t key
 {
     int64_t v = merge == RT_MERGE_KEY ? key : merge == RT_MERGE_ANY ? key % 5 : (int64_t)draw(1000) - 500;
     double d = (double)v / 4;
-    hd_i128 wide = (hd_i128)v << 70;
+    hd_i128 wide = v * ((hd_i128)1 << 70);
     uint64_t str[2] = {text + (uint64_t)(v + 500) % 16, (uint64_t)(v + 500) % 7};
     unsigned char bit = v > 0;
     int32_t narrow = (int32_t)v;

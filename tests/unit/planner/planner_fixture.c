@@ -138,7 +138,7 @@ static void make_child(void)
 
 static void make_small(void)
 {
-    static char column_names[MANY_COLUMNS][4];
+    static char column_names[MANY_COLUMNS][16];
     tiny_cols[0] = unique(ints("k", hd_type_of(HD_INT32), 1, 0, 99, 100));
     tiny_cols[1] = heavy(ints("v", hd_type_of(HD_INT32), 1, 0, 9, 10), 10);
     tiny_cols[2] = without_facts("f", hd_type_of(HD_FLOAT64), FE_STORE_F64, 8);
