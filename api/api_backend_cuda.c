@@ -182,9 +182,9 @@ static void report_pipeline(struct hd_strbuf *b, const struct heddle_statement *
                    k->launches - k->runs, rt_balance_name(k->balance));
     hd_strbuf_addf(b,
                    ",\"registers\":%d,\"local_bytes\":%u,\"shared_bytes\":%u,\"blocks\":%d,"
-                   "\"warps_per_block\":%d,\"occupancy\":%.3f,\"gifts\":%llu",
+                   "\"warps_per_block\":%d,\"occupancy\":%.3f,\"donations\":%llu",
                    k->registers, k->local_bytes, k->shared_bytes, k->blocks, k->warps_per_block, k->occupancy,
-                   (unsigned long long)k->gifts);
+                   (unsigned long long)k->donations);
     add_compiled(b, s, i);
     if (s->profile) {
         add_traffic(b, s, i);

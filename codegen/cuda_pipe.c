@@ -184,7 +184,7 @@ static void check_launch(struct cu_out *o)
     check_number(o, "HDD_OFFSET(hdd_progress, idle)", offsetof(struct hdd_progress, idle));
     check_number(o, "sizeof(hdd_warp_profile)", sizeof(struct hdd_warp_profile));
     check_number(o, "sizeof(hdd_hash_slot)", sizeof(struct hdd_hash_slot));
-    check_number(o, "sizeof(hdd_scan_gift)", HDD_SCAN_GIFT_BYTES);
+    check_number(o, "sizeof(hdd_scan_donation)", HDD_SCAN_DONATION_BYTES);
     check_number(o, "HDD_TILE_ROWS", HDD_LANE_ROWS);
     check_number(o, "HDD_NONE", RT_BALANCE_NONE);
     check_number(o, "HDD_NIFS", RT_BALANCE_NIFS);
@@ -219,8 +219,9 @@ static const char *checks(struct cu_unit *u)
         check_number(&o, "sizeof(hdd_queue)", HDD_QUEUE_BYTES);
     for (int l = 1; l < u->pipe->nlevels; l++) {
         const int bytes = u->pipe->levels[l].tuple_bytes;
-        check_number(&o, hd_asprintf(u->arena, "sizeof(hdd_queue_gift) + HDD_QUEUE * sizeof(%s_tuple%d)", u->name, l),
-                     HDD_QUEUE_GIFT_BYTES + HDD_QUEUE_ENTRIES * (HDD_RANGE_BYTES + (unsigned)bytes));
+        check_number(&o,
+                     hd_asprintf(u->arena, "sizeof(hdd_queue_donation) + HDD_QUEUE * sizeof(%s_tuple%d)", u->name, l),
+                     HDD_QUEUE_DONATION_BYTES + HDD_QUEUE_ENTRIES * (HDD_RANGE_BYTES + (unsigned)bytes));
         check_number(&o, hd_asprintf(u->arena, "sizeof(%s_tuple%d)", u->name, l), (unsigned)bytes);
     }
     for (int i = 0; i < u->spec->nstates; i++)
@@ -316,7 +317,7 @@ static void emit_unit(struct cu_unit *u, struct rt_unit *out)
     out->makes_text = u->makes_text;
     bool shares = r->shape == RT_SHAPE_AWS || r->shape == RT_SHAPE_ANY;
     out->libraries = u->libraries | (shares ? RT_LIBRARY_SHARE : 0);
-    out->gift_bytes = (uint32_t)u->pipe->gpu.gift_bytes;
+    out->donation_bytes = (uint32_t)u->pipe->gpu.donation_bytes;
     out->slot_bytes = (uint32_t)u->pipe->gpu.slot_bytes;
     out->threads = HDD_BLOCK_THREADS;
     out->shared_bytes = u->pipe->gpu.shared_at_launch ? (uint32_t)u->pipe->gpu.shared_bytes : 0;

@@ -35,28 +35,28 @@ void pl_lay_out_tuples(struct pl_pipeline *p)
 }
 
 /* What a warp gives away of a queue is the whole of it. */
-static int queue_gift_bytes(int tuple)
+static int queue_donation_bytes(int tuple)
 {
-    return HDD_QUEUE_GIFT_BYTES + HDD_QUEUE_ENTRIES * (HDD_RANGE_BYTES + tuple);
+    return HDD_QUEUE_DONATION_BYTES + HDD_QUEUE_ENTRIES * (HDD_RANGE_BYTES + tuple);
 }
 
 int pl_queue_bytes(int tuple)
 {
-    return HDD_BLOCK_WARPS * (HDD_QUEUE_BYTES + queue_gift_bytes(tuple));
+    return HDD_BLOCK_WARPS * (HDD_QUEUE_BYTES + queue_donation_bytes(tuple));
 }
 
 void pl_size_kernel(struct pl_pipeline *p)
 {
     struct pl_gpu *g = &p->gpu;
-    int gift = HDD_SCAN_GIFT_BYTES, tuple = 0;
+    int donation = HDD_SCAN_DONATION_BYTES, tuple = 0;
     g->shared_bytes = p->sink.shared_bytes;
     for (int l = 1; l < p->nlevels; l++) {
         int bytes = p->levels[l].tuple_bytes;
         tuple = HD_MAX(tuple, bytes);
-        gift = HD_MAX(gift, queue_gift_bytes(bytes));
+        donation = HD_MAX(donation, queue_donation_bytes(bytes));
         g->shared_bytes += pl_queue_bytes(bytes);
     }
-    g->gift_bytes = align_up(gift, 16);
+    g->donation_bytes = align_up(donation, 16);
     g->slot_bytes = HDD_SLOT_BYTES + align_up(tuple, 16);
     g->shared_at_launch = g->shared_bytes > HDD_SHARED_DECLARED;
 }

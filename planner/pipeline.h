@@ -201,7 +201,7 @@ struct pl_pipeline {
         int resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
         int shared_bytes;    /* of a block, at most: queues of levels and accumulators */
         bool shared_at_launch; /* more than a kernel may declare */
-        int gift_bytes, slot_bytes; /* work that one warp hands to another, at most (struct rt_unit) */
+        int donation_bytes, slot_bytes; /* work that one warp hands to another, at most (struct rt_unit) */
     } gpu;
     bool in_place; /* rows go all the way where a GPU's tile has them; the accumulators' places allow it */
     /* Compilers take more than linear time for a function. A pipeline whose code would be long is *framed*: its

@@ -332,7 +332,7 @@ struct rt_unit {
     size_t size;
     size_t head;            /* bytes of it before its code: options, comments, includes */
     int threads;            /* of a block */
-    uint32_t gift_bytes, slot_bytes; /* of a warp's mailbox, of a slot of a queue of FWS */
+    uint32_t donation_bytes, slot_bytes; /* of a warp's mailbox, of a slot of a queue of FWS */
     uint32_t shared_bytes;  /* of a block, to be given at launch; 0: the kernel declares what it needs */
     bool far_args;          /* the first parameter is not the words but their address on the device */
     bool makes_text;        /* needs a heap of texts (templates/launch.cuh) */

@@ -1,4 +1,4 @@
-// Adaptive work-sharing (Themis, sections 6 and 7): the busiest warps give half of their
+// Adaptive work-sharing (Themis, sections 6 and 7): the busiest warps donate half of their
 // shallowest work to warps that wait.
 //
 // How much a warp has is guessed as (height, log2 of the number) of its shallowest subtrees
@@ -19,12 +19,12 @@
 struct hdd_look {
     u32 place; // of the warp in the table of sizes from now on, 0: none
     u32 after; // warp iterations until it looks again; 0: at once
-    i32 level; // which it should give half of, -1: nothing
+    i32 level; // which it should donate half of, -1: nothing
 };
 
 // What moved between two warps.
 struct hdd_moved {
-    i32 level; // half of it was given, or came; -1: nothing
+    i32 level; // half of it was donated, or came; -1: nothing
     hdd_scan scan;
 };
 
@@ -32,7 +32,7 @@ struct hdd_moved {
 // divided. Whole warp. It calls nothing: it is not rare while warps wait.
 HDD_CALLED hdd_look hdd_aws_look(hdd_run run, const hdd_queue *queues, u32 levels, u32 idle,
                                  u32 place, u32 rows);
-// Claims an idle warp and gives it half of a level; level -1: the warp itself has nothing, and
+// Claims an idle warp and donates half of a level; level -1: the warp itself has nothing, and
 // waits; where nothing comes, it can end. Whole warp.
 HDD_CALLED hdd_moved hdd_aws_move(hdd_run run, hdd_queue *queues, hdd_scan scan, u32 place,
                                   i32 level);
@@ -125,14 +125,14 @@ HDD_DEVICE bool hdd_is_busiest(const hdd_run &run, u32 place, u32 levels)
     return true;
 }
 
-// ---- gifts ---------------------------------------------------------------------------------
+// ---- donations -----------------------------------------------------------------------------
 
-HDD_DEVICE u64 hdd_gift_of(const hdd_run &run, u32 warp)
+HDD_DEVICE u64 hdd_donation_of(const hdd_run &run, u32 warp)
 {
-    return run.launch.share.gifts + (u64)warp * run.launch.share.gift_bytes;
+    return run.launch.share.donations + (u64)warp * run.launch.share.donation_bytes;
 }
 
-// An idle warp that is this one's to give to, -1: none. Whole warp.
+// An idle warp that is this one's to donate to, -1: none. Whole warp.
 HDD_DEVICE i32 hdd_claim(const hdd_run &run)
 {
     const hdd_bitmap idle(run);
@@ -147,13 +147,13 @@ HDD_DEVICE i32 hdd_claim(const hdd_run &run)
     return to;
 }
 
-// The gift is in its place. Whole warp.
+// The donation is in its place. Whole warp.
 HDD_DEVICE void hdd_send(const hdd_run &run, u32 level, u32 to)
 {
     hdd_warp_sync();
     if (hdd_lane() == 0) {
         hdd_store_release(hdd_mailbox(run, to), 1 + level);
-        hdd_atomic_add(&run.progress->gifts, (u64)1);
+        hdd_atomic_add(&run.progress->donations, (u64)1);
     }
 }
 
@@ -178,28 +178,28 @@ HDD_DEVICE u32 hdd_wait_for_mail(const hdd_run &run)
 // ---- the strategy --------------------------------------------------------------------------
 
 // While three quarters of all warps wait, work spreads before it is done, and who has a quarter of
-// what the busiest has may give, too.
+// what the busiest has may donate, too.
 HDD_CALLED hdd_look hdd_aws_look(hdd_run run, const hdd_queue *queues, u32 levels, u32 idle,
                                  u32 place, u32 rows)
 {
     const bool most = idle > run.launch.warps - run.launch.warps / 4;
     const hdd_workload mine = hdd_workload_of(rows, queues, levels);
     hdd_move_entry(run, place, hdd_place(mine, levels));
-    const bool gives = place && hdd_is_busiest(run, place + (most ? 2 : 0), levels);
+    const bool donates = place && hdd_is_busiest(run, place + (most ? 2 : 0), levels);
     const u32 after = 1 + hdd_highest(hdd_max(run.launch.warps / idle, 1));
-    return hdd_look{place, gives && most ? 0 : after, gives ? mine.level : -1};
+    return hdd_look{place, donates && most ? 0 : after, donates ? mine.level : -1};
 }
 
-HDD_DEVICE void hdd_give(const hdd_run &run, hdd_queue *queues, i32 level, hdd_moved &moved)
+HDD_DEVICE void hdd_donate(const hdd_run &run, hdd_queue *queues, i32 level, hdd_moved &moved)
 {
     const i32 to = hdd_claim(run);
     if (to < 0)
         return;
-    const u64 gift = hdd_gift_of(run, (u32)to);
+    const u64 donation = hdd_donation_of(run, (u32)to);
     if (level == 0)
-        moved.scan.give(*reinterpret_cast<hdd_scan_gift *>(gift));
+        moved.scan.donate(*reinterpret_cast<hdd_scan_donation *>(donation));
     else
-        hdd_give_ranges(queues[level - 1], *reinterpret_cast<hdd_queue_gift *>(gift));
+        hdd_donate_ranges(queues[level - 1], *reinterpret_cast<hdd_queue_donation *>(donation));
     hdd_send(run, (u32)level, (u32)to);
     moved.level = level;
 }
@@ -207,11 +207,11 @@ HDD_DEVICE void hdd_give(const hdd_run &run, hdd_queue *queues, i32 level, hdd_m
 // Takes what is in this warp's mailbox.
 HDD_DEVICE void hdd_receive(const hdd_run &run, hdd_queue *queues, u32 level, hdd_moved &moved)
 {
-    const u64 gift = hdd_gift_of(run, run.warp());
+    const u64 donation = hdd_donation_of(run, run.warp());
     if (level == 0)
-        moved.scan.receive(*reinterpret_cast<const hdd_scan_gift *>(gift));
+        moved.scan.receive(*reinterpret_cast<const hdd_scan_donation *>(donation));
     else
-        hdd_receive_ranges(queues[level - 1], *reinterpret_cast<hdd_queue_gift *>(gift));
+        hdd_receive_ranges(queues[level - 1], *reinterpret_cast<hdd_queue_donation *>(donation));
     moved.level = (i32)level;
 }
 
@@ -219,7 +219,7 @@ HDD_DEVICE void hdd_wait(const hdd_run &run, hdd_queue *queues, u32 place, hdd_m
 {
     u32 mail = HDD_MAIL_END;
     hdd_move_entry(run, place, 0);
-    hdd_warp_sync(); // the last gift was read by all lanes
+    hdd_warp_sync(); // the last donation was read by all lanes
     if (hdd_rest(run))
         return;
     if (hdd_lane() == 0)
@@ -237,7 +237,7 @@ HDD_CALLED hdd_moved hdd_aws_move(hdd_run run, hdd_queue *queues, hdd_scan scan,
     if (level < 0)
         hdd_wait(run, queues, place, moved);
     else
-        hdd_give(run, queues, level, moved);
+        hdd_donate(run, queues, level, moved);
     return moved;
 }
 

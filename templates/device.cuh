@@ -29,11 +29,11 @@ enum {
     // which ranges and tuples follow.
     HDD_QUEUE_ENTRIES = 2 * HDD_WARP_LANES, // of a level (nifs.cuh): ranges of children, each with a tuple
     HDD_RANGE_BYTES = 8,
-    HDD_TUPLE_ALIGN = 4,       // tuples are made of words
-    HDD_QUEUE_BYTES = 32,      // hdd_queue
-    HDD_QUEUE_GIFT_BYTES = 16, // hdd_queue_gift
-    HDD_SCAN_GIFT_BYTES = 280, // hdd_scan_gift, in all (scan.cuh)
-    HDD_SLOT_BYTES = 16,       // hdd_slot (fws.cuh)
+    HDD_TUPLE_ALIGN = 4,           // tuples are made of words
+    HDD_QUEUE_BYTES = 32,          // hdd_queue
+    HDD_QUEUE_DONATION_BYTES = 16, // hdd_queue_donation
+    HDD_SCAN_DONATION_BYTES = 280, // hdd_scan_donation, in all (scan.cuh)
+    HDD_SLOT_BYTES = 16,           // hdd_slot (fws.cuh)
 
     // Accumulators.
     HDD_LANE_GROUPS = 32, // of a copy per thread: bits of a word (lanes.cuh)

@@ -78,7 +78,7 @@ struct hdd_ring {
     }
 };
 
-// ---- giving --------------------------------------------------------------------------------
+// ---- donating ------------------------------------------------------------------------------
 
 // One lane. How many nodes of its range are left.
 template <class Tuple>
@@ -98,7 +98,7 @@ HDD_APART u32 hdd_cut_range(hdd_run run, u32 slot_bytes, u32 level, hdd_range r,
         s->range = hdd_range{r.begin + r.n - sent, sent};
         hdd_slot_tuple<Tuple>(s) = t;
         hdd_ring::hand_over(s);
-        hdd_atomic_add(&run.progress->gifts, (u64)1);
+        hdd_atomic_add(&run.progress->donations, (u64)1);
     }
     return r.n;
 }
@@ -120,7 +120,7 @@ HDD_DEVICE void hdd_push_cut(Pipe &p, hdd_level<L> level, hdd_range children, co
     hdd_append(p, level, r, t);
 }
 
-// ---- taking --------------------------------------------------------------------------------
+// ---- receiving -----------------------------------------------------------------------------
 
 // One thread: a slot of this warp's queue or of one that the bitmap shows. A bit is cleared
 // where nothing was found, before the last look there: its release came after the piece.

@@ -21,7 +21,7 @@ enum hdd_balance {
     HDD_NIFS,      // the deepest level that fills a warp (nifs.cuh)
     HDD_FWS,       // and ranges beyond a threshold go through one queue for all (fws.cuh)
     HDD_FWS_LOCAL, // the same with a queue per warp
-    HDD_AWS        // and the busiest warps give half of their work to idle ones (aws.cuh)
+    HDD_AWS        // and the busiest warps donate half of their work to idle ones (aws.cuh)
 };
 
 // The state that the sink of a pipeline fills. Layouts are those of runtime/spec.h, except
@@ -50,10 +50,10 @@ struct hdd_progress {
     hdd_u64 next_tile; // first tile that no warp has taken
     hdd_u64 apart[15];
     hdd_u32 abort; // not 0: leave as soon as possible. Read together with the next
-    hdd_u32 idle;  // warps - busy ones - gifts on their way (share.cuh); = warps: all is done
+    hdd_u32 idle;  // warps - busy ones - donations on their way (share.cuh); = warps: all is done
     hdd_u32 failure; // enum rt_failure of the first row that failed
     hdd_i32 failure_path;
-    hdd_u64 gifts; // pieces of work that moved between warps
+    hdd_u64 donations; // pieces of work that moved between warps
     // What a cast that failed was about: of numbers two words as in templates/abi.def, of a text
     // its length in value[0] and its begin.
     hdd_u32 told;
@@ -70,15 +70,15 @@ enum {
 };
 
 // Memory that work-sharing needs besides, laid out by runtime/gpu/gpu_balance.h. All of it but
-// the gifts begins as zero.
+// the donations begins as zero.
 struct hdd_share_memory {
-    hdd_u64 groups;     // bitmap.cuh: a bit per word of the next
-    hdd_u64 words;      // a bit per warp: it waits (AWS), its queue has something (FWS_LOCAL)
-    hdd_u64 mail;       // a u32 per warp: state of its mailbox (share.cuh)
-    hdd_u64 loads;      // AWS: u32 [HDD_LOAD_HEIGHTS][HDD_LOAD_BUCKETS], warps by workload
-    hdd_u64 gifts;      // AWS: per warp
-    hdd_u64 gift_bytes; // as many bytes
-    hdd_u64 queues;     // FWS: one queue or one per warp, each with `queue_slots` slots of the
+    hdd_u64 groups;         // bitmap.cuh: a bit per word of the next
+    hdd_u64 words;          // a bit per warp: it waits (AWS), its queue has something (FWS_LOCAL)
+    hdd_u64 mail;           // a u32 per warp: state of its mailbox (share.cuh)
+    hdd_u64 loads;          // AWS: u32 [HDD_LOAD_HEIGHTS][HDD_LOAD_BUCKETS], warps by workload
+    hdd_u64 donations;      // AWS: per warp
+    hdd_u64 donation_bytes; // as many bytes
+    hdd_u64 queues;         // FWS: one queue or one per warp, each with `queue_slots` slots of the
                         // size that the kernel was emitted with
     hdd_u32 queue_slots; // a power of two
     hdd_u32 threshold;   // FWS: children of a node that stay with its warp
@@ -94,7 +94,7 @@ struct hdd_warp_profile {
     hdd_u64 busy, wait;         // clock ticks of the multiprocessor
     hdd_u64 transitions;        // from busy to waiting
     hdd_u64 waits[HDD_PROFILE_WAITS][2]; // the first ones: from and to, in ticks since the begin
-    hdd_u64 given, taken;       // pieces of work
+    hdd_u64 donated, received;       // pieces of work
     hdd_u64 visits[HDD_PROFILE_LEVELS], idle_lanes[HDD_PROFILE_LEVELS];
 };
 

@@ -59,7 +59,7 @@ HDD_DEVICE u32 hdd_slot_of(u32 i)
 }
 
 // Half of a queue, in the memory of a mailbox. As many tuples follow, at this structure's end.
-struct hdd_queue_gift {
+struct hdd_queue_donation {
     u32 count, reserved;
     u64 nodes;
     hdd_range ranges[HDD_QUEUE];
@@ -219,15 +219,15 @@ HDD_DEVICE void hdd_move_tuples(u8 *to, const u8 *from, u32 words, bool moves)
     }
 }
 
-// Divides every range in two and gives one part of each, so that the cost does not depend on the
+// Divides every range in two and donates one part of each, so that the cost does not depend on the
 // number of nodes (section 7). Of ranges with one node every second goes. Whole warp.
-HDD_DEVICE void hdd_give_ranges(hdd_queue &q, hdd_queue_gift &gift)
+HDD_DEVICE void hdd_donate_ranges(hdd_queue &q, hdd_queue_donation &donation)
 {
     const hdd_queue was = q; // a copy in registers
     hdd_range *const ranges = q.ranges();
     u8 *const tuples = q.tuples();
     const u32 bytes = was.words * 4;
-    u32 kept = 0, given = 0;
+    u32 kept = 0, donated = 0;
     u64 lost = 0;
     HDD_NO_UNROLL
     for (u32 base = 0; base < was.count; base += HDD_LANES) {
@@ -235,13 +235,13 @@ HDD_DEVICE void hdd_give_ranges(hdd_queue &q, hdd_queue_gift &gift)
                   from = hdd_slot_of(was.head + (i < was.count ? i : 0));
         const hdd_range r = i < was.count ? ranges[from] : hdd_no_range();
         const u32 part = (u32)(((u64)r.n + i % 2) / 2), rest = r.n - part;
-        const u32 keeps = hdd_ballot(rest != 0), gives = hdd_ballot(part != 0);
+        const u32 keeps = hdd_ballot(rest != 0), donates = hdd_ballot(part != 0);
         const u32 stays = hdd_slot_of(was.head + kept + hdd_popc(keeps & hdd_lanes_below()));
-        const u32 goes = given + hdd_popc(gives & hdd_lanes_below());
+        const u32 goes = donated + hdd_popc(donates & hdd_lanes_below());
         hdd_warp_sync();
         if (part) {
-            gift.ranges[goes] = hdd_range{r.begin + rest, part};
-            hdd_copy_words(gift.tuple(goes, was.words), tuples + from * bytes, was.words);
+            donation.ranges[goes] = hdd_range{r.begin + rest, part};
+            hdd_copy_words(donation.tuple(goes, was.words), tuples + from * bytes, was.words);
         }
         if (rest)
             ranges[stays] = hdd_range{r.begin, rest};
@@ -249,38 +249,38 @@ HDD_DEVICE void hdd_give_ranges(hdd_queue &q, hdd_queue_gift &gift)
             hdd_move_tuples(tuples + stays * bytes, tuples + from * bytes, was.words,
                             rest != 0);
         kept += hdd_popc(keeps);
-        given += hdd_popc(gives);
+        donated += hdd_popc(donates);
         lost += hdd_warp_sum(part);
         hdd_warp_sync();
     }
     if (hdd_lane() == 0) {
-        gift.count = given;
-        gift.nodes = lost;
+        donation.count = donated;
+        donation.nodes = lost;
         q.count = kept;
         q.nodes = was.nodes - lost;
     }
     hdd_warp_sync();
 }
 
-// Takes a gift; the queue is empty. Whole warp.
-HDD_DEVICE void hdd_receive_ranges(hdd_queue &q, hdd_queue_gift &gift)
+// Takes a donation; the queue is empty. Whole warp.
+HDD_DEVICE void hdd_receive_ranges(hdd_queue &q, hdd_queue_donation &donation)
 {
     const hdd_queue was = q; // a copy in registers
     hdd_range *const ranges = q.ranges();
     u8 *const tuples = q.tuples();
-    const u32 count = gift.count;
+    const u32 count = donation.count;
     HDD_ASSERT(was.count == 0 && was.nodes == 0);
     HDD_NO_UNROLL
     for (u32 i = hdd_lane(); i < count; i += HDD_LANES) {
-        const hdd_range r = gift.ranges[i];
+        const hdd_range r = donation.ranges[i];
         const u32 to = hdd_slot_of(was.head + i);
         ranges[to] = r;
-        hdd_copy_words(tuples + to * was.words * 4, gift.tuple(i, was.words), was.words);
+        hdd_copy_words(tuples + to * was.words * 4, donation.tuple(i, was.words), was.words);
     }
     hdd_warp_sync();
     if (hdd_lane() == 0) {
         q.count = count;
-        q.nodes = gift.nodes;
+        q.nodes = donation.nodes;
         HDD_ASSERT(q.nodes > 0);
     }
     hdd_warp_sync();

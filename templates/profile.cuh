@@ -64,15 +64,15 @@ HDD_DEVICE void hdd_profile_waits(const hdd_run &run)
     r->transitions++;
 }
 
-HDD_DEVICE void hdd_count_gift(const hdd_run &run)
+HDD_DEVICE void hdd_count_donation(const hdd_run &run)
 {
     hdd_warp_profile *const r = hdd_record(run);
     if (r)
-        r->given++;
+        r->donated++;
 }
 
 // It got something to do, or it ends.
-HDD_DEVICE void hdd_profile_works(const hdd_run &run, bool gift)
+HDD_DEVICE void hdd_profile_works(const hdd_run &run, bool donation)
 {
     hdd_warp_profile *const r = hdd_record(run);
     if (!r)
@@ -82,7 +82,7 @@ HDD_DEVICE void hdd_profile_works(const hdd_run &run, bool gift)
     r->since = now;
     if (r->transitions <= HDD_PROFILE_WAITS)
         r->waits[r->transitions - 1][1] = now - r->first;
-    r->taken += gift;
+    r->received += donation;
 }
 
 HDD_DEVICE void hdd_profile_end(const hdd_run &run)

@@ -18,7 +18,7 @@ template <int L> struct hdd_level {
 };
 
 // Half of what a warp has at this level, in the memory of a mailbox.
-struct hdd_scan_gift {
+struct hdd_scan_donation {
     u64 tile, tile_end;
     u32 first, nleft;
     u32 alive[HDD_LANES], left[HDD_LANES];
@@ -112,22 +112,22 @@ struct hdd_scan {
         return pending + (tile_end - tile) >= 2;
     }
 
-    // Gives every second row that waits, and the later half of the tiles not read; of one
+    // Donates every second row that waits, and the later half of the tiles not read; of one
     // tile all, if a row stays.
-    HDD_MEMBER void give(hdd_scan_gift &gift)
+    HDD_MEMBER void donate(hdd_scan_donation &donation)
     {
         const u32 lane = hdd_lane(), mine = hdd_popc(alive);
         const u32 middle = tile + (tile_end - tile + (pending == 0)) / 2;
         if (lane == 0) {
-            gift.tile = middle;
-            gift.tile_end = tile_end;
-            gift.first = first;
-            gift.nleft = nleft / 2;
+            donation.tile = middle;
+            donation.tile_end = tile_end;
+            donation.first = first;
+            donation.nleft = nleft / 2;
         }
         if (lane < nleft && lane % 2)
-            gift.left[lane / 2] = left;
+            donation.left[lane / 2] = left;
         const u32 odd = odd_ranks(nleft + hdd_scan_sum(mine) - mine);
-        gift.alive[lane] = odd;
+        donation.alive[lane] = odd;
         alive &= ~odd;
         left = hdd_shuffle(left, lane * 2 % HDD_LANES);
         nleft = (nleft + 1) / 2;
@@ -135,16 +135,16 @@ struct hdd_scan {
         pending = nleft + hdd_warp_add(hdd_popc(alive));
     }
 
-    // Takes a gift; nothing waits here.
-    HDD_MEMBER void receive(const hdd_scan_gift &gift)
+    // Takes a donation; nothing waits here.
+    HDD_MEMBER void receive(const hdd_scan_donation &donation)
     {
         HDD_ASSERT(pending == 0 && tile == tile_end);
-        tile = (u32)gift.tile;
-        tile_end = (u32)gift.tile_end;
-        first = gift.first;
-        nleft = gift.nleft;
-        alive = gift.alive[hdd_lane()];
-        left = hdd_lane() < nleft ? gift.left[hdd_lane()] : 0;
+        tile = (u32)donation.tile;
+        tile_end = (u32)donation.tile_end;
+        first = donation.first;
+        nleft = donation.nleft;
+        alive = donation.alive[hdd_lane()];
+        left = hdd_lane() < nleft ? donation.left[hdd_lane()] : 0;
         pending = nleft + hdd_warp_add(hdd_popc(alive));
         HDD_ASSERT(pending || tile < tile_end);
     }

@@ -15,7 +15,7 @@
 #include "hd/bitmap.cuh"
 #include "hd/nifs.cuh"
 
-// States of a mailbox: nothing, the end, or 1 + the level of the gift in it.
+// States of a mailbox: nothing, the end, or 1 + the level of the donation in it.
 enum hdd_mail : u32 { HDD_MAIL_EMPTY = 0, HDD_MAIL_END = ~0u };
 
 HDD_DEVICE u32 *hdd_mailbox(const hdd_run &run, u32 warp)
@@ -53,7 +53,7 @@ HDD_DEVICE bool hdd_rest(const hdd_run &run)
 
 // ---- waiting -------------------------------------------------------------------------------
 
-// Pauses that grow: a gift comes soon or not for long.
+// Pauses that grow: a donation comes soon or not for long.
 struct hdd_patience {
     u32 ns, polls;
 

@@ -120,7 +120,7 @@ struct hdd_adaptive {
             place = 0;
             after = 1; // what came may be worth dividing
         } else if (moved.level >= 0) {
-            hdd_count_gift(p.run);
+            hdd_count_donation(p.run);
         }
         return !waits || moved.level >= 0;
     }

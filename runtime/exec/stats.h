@@ -24,7 +24,7 @@ struct rt_kernel_stats {
     double occupancy; /* resident warps of those that a multiprocessor can hold */
     double kernel_ms; /* by the device's clock, all launches */
     enum rt_balance balance;
-    uint64_t gifts;   /* pieces of work that moved between warps */
+    uint64_t donations;   /* pieces of work that moved between warps */
     /* With profile (section 8.1 of the paper): */
     double iir, ilif;
     uint64_t visits, idle_lanes, transitions; /* warp iterations, and lanes without a node in them */

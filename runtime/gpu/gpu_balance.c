@@ -32,8 +32,8 @@ static void place_queues(struct rt_balance_memory *m, enum rt_balance b, uint32_
     m->clear = m->bytes; /* the slots' turns */
 }
 
-struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, uint64_t gift_bytes, uint64_t slot_bytes,
-                                           uint32_t threshold, uint64_t base)
+struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, uint64_t donation_bytes,
+                                           uint64_t slot_bytes, uint32_t threshold, uint64_t base)
 {
     struct rt_balance_memory m = {.bytes = 0};
     uint64_t words = (warps + 63) / 64;
@@ -46,8 +46,8 @@ struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, ui
     m.at.loads = place(&m, base, HDD_LOAD_HEIGHTS * HDD_LOAD_BUCKETS * 4);
     m.clear = m.bytes;
     if (b == RT_BALANCE_AWS) {
-        m.at.gifts = place(&m, base, gift_bytes * warps);
-        m.at.gift_bytes = gift_bytes;
+        m.at.donations = place(&m, base, donation_bytes * warps);
+        m.at.donation_bytes = donation_bytes;
     } else {
         place_queues(&m, b, warps, slot_bytes, base);
     }
@@ -83,7 +83,7 @@ void rt_balance_add_up(const struct hdd_warp_profile *records, uint32_t warps, s
         out->busy_most = HD_MAX(out->busy_most, (double)r->busy);
         out->wait += (double)r->wait;
         out->transitions += r->transitions;
-        out->gifts += r->taken;
+        out->donations += r->received;
     }
     out->iir = ratio(out->all_idle_lanes, out->all_visits);
     out->ilif = out->busy > 0 ? out->busy_most * warps / out->busy : 1;

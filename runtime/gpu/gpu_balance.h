@@ -18,8 +18,8 @@ struct rt_balance_memory {
     size_t bytes, clear;        /* in all; the first ones, zeroed before every launch */
 };
 /* For a kernel that was emitted with these sizes. threshold 0: RT_FWS_THRESHOLD. base: a multiple of 256. */
-struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, uint64_t gift_bytes, uint64_t slot_bytes,
-                                           uint32_t threshold, uint64_t base);
+struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, uint64_t donation_bytes,
+                                           uint64_t slot_bytes, uint32_t threshold, uint64_t base);
 
 /* Tiles that a warp takes at once: few enough that warps end together, many enough that the cursor is
  * not what they wait for. */
@@ -32,7 +32,7 @@ struct rt_balance_report {
     uint64_t all_visits, all_idle_lanes;
     double busy, busy_most, wait; /* clock ticks of all warps; of the one that worked longest */
     uint32_t warps;
-    uint64_t transitions, gifts;
+    uint64_t transitions, donations;
     double iir, ilif; /* 0, 1 where nothing was done */
 };
 void rt_balance_add_up(const struct hdd_warp_profile *records, uint32_t warps, struct rt_balance_report *out);

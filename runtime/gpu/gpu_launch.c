@@ -76,7 +76,7 @@ static void choose_grid(struct run *r)
 
 static struct rt_balance_memory share_memory(const struct run *r, uint64_t base)
 {
-    return rt_balance_layout(r->balance, r->warps, r->k->unit->gift_bytes, r->k->unit->slot_bytes,
+    return rt_balance_layout(r->balance, r->warps, r->k->unit->donation_bytes, r->k->unit->slot_bytes,
                              r->x->o->fws_threshold, base);
 }
 
@@ -304,7 +304,7 @@ static void note_kernel(const struct run *r, const struct hdd_progress *g)
     k->warps_per_block = r->k->unit->threads / HDD_WARP_LANES;
     k->occupancy = d->warps ? (double)(r->k->info.blocks * k->warps_per_block) / d->warps : 0;
     k->balance = r->balance;
-    k->gifts += g->gifts;
+    k->donations += g->donations;
     k->runs += r->rows > 0;
     r->st->source_rows += r->rows;
 }

@@ -99,8 +99,8 @@ def summary(pipelines):
         "iir": idle / (32 * visits) if visits else 0,
         "ilif": sum(p["ilif"] * b for p, b in zip(pipelines, busy)) / sum(busy) if sum(busy) else 1,
         "waited": 1 - sum(busy) / all_time if all_time else 0,
-        "gifts": sum(p["gifts"] for p in pipelines),
-        "slowest": {k: slow[k] for k in ("name", "kernel_ms", "balance", "ilif", "iir", "gifts", "transitions",
+        "donations": sum(p["donations"] for p in pipelines),
+        "slowest": {k: slow[k] for k in ("name", "kernel_ms", "balance", "ilif", "iir", "donations", "transitions",
                                          "registers", "occupancy")} | {"levels": slow["levels"]},
     }
 
@@ -151,9 +151,9 @@ def main():
     for mode in args.profiled:
         found["balance"][mode] = {n: balance_of(args, suite, n, values.get(n, {}), mode) for n in names}
         rows = [[n, "-", "-", "-", "-"] if "error" in b else
-                [n, f"{100 * b['iir']:.1f} %", f"{b['ilif']:.2f}", f"{100 * b['waited']:.0f} %", str(b["gifts"])]
+                [n, f"{100 * b['iir']:.1f} %", f"{b['ilif']:.2f}", f"{100 * b['waited']:.0f} %", str(b["donations"])]
                 for n, b in found["balance"][mode].items()]
-        table(rows, [mode, "IIR", "ILIF", "waited", "gifts"])
+        table(rows, [mode, "IIR", "ILIF", "waited", "donations"])
     found["evenness"] = evenness(args, suite, values)
     if args.out:
         args.out.write_text(json.dumps(found, indent=1))

@@ -124,8 +124,8 @@ def check_rows(args, plan):
         return
     for mode in ALONE + (SHARED if has_levels(args, plan) else []):
         shares = mode in SHARED
-        gifts = 1 if mode == "nifs+aws" and args.seeds > 1 and nodes >= WORTH_SHARING else 0
-        result, counted = simt_result(args, plan, "--balance", mode, "--scan-warps", int(shares), "--min-gifts", gifts,
+        moved = 1 if mode == "nifs+aws" and args.seeds > 1 and nodes >= WORTH_SHARING else 0
+        result, counted = simt_result(args, plan, "--balance", mode, "--scan-warps", int(shares), "--min-donations", moved,
                                       "--first-rows", FIRST_ROWS, "--profile")
         compare_rows(plan, expected, result, mode)
         compare_counters(plan, rows, counted)

@@ -376,19 +376,19 @@ bool explore(const scenario &s)
     x.failed = false;
     x.runs = 0;
     x.path.clear();
-    u64 gifts = 0, depth = 0, pruned = 0;
+    u64 donations = 0, depth = 0, pruned = 0;
     solo_launch_init(&x.memory, s.warps, s.plan.rows, s.balance, s.threshold,
-                     forest::gift_bytes, forest::slot_bytes);
+                     forest::donation_bytes, forest::slot_bytes);
     do {
         run_once();
         if (!x.pruned)
             check_run();
         pruned += x.pruned;
-        gifts += x.memory.progress.gifts;
+        donations += x.memory.progress.donations;
         depth = depth > x.step ? depth : x.step;
     } while (!x.failed && backtrack());
-    printf("%-28s %9llu runs, %9llu cut short, at most %3llu steps, %llu gifts\n", s.name,
-           x.runs, pruned, depth, gifts);
+    printf("%-28s %9llu runs, %9llu cut short, at most %3llu steps, %llu donations\n", s.name,
+           x.runs, pruned, depth, donations);
     if (x.failed) {
         fprintf(stderr, "%s: %s\n", s.name, x.message);
         print_path();
@@ -414,7 +414,7 @@ int main(int argc, char **argv)
         {"3 warps, rows", 3, HDD_AWS, 0, {3, {{}, {}}}, false, -1},
         {"3 warps, children", 3, HDD_AWS, 0, {1, {{3}, {}}}, false, -1},
         {"3 warps, a tree", 3, HDD_AWS, 0, {3, {{2, 1, 2}, {2, 0, 1}}}, false, 2},
-        {"3 warps, two givers", 3, HDD_AWS, 0, {10, {{}, {}}}, false, 2},
+        {"3 warps, two donors", 3, HDD_AWS, 0, {10, {{}, {}}}, false, 2},
         {"3 warps, cancelled", 3, HDD_AWS, 0, {3, {{2}, {}}}, true, 2},
         {"fws, 1 warp", 1, HDD_FWS, 1, {2, {{2, 6}, {1, 0, 2}}}, false, -1},
         {"fws, 2 warps", 2, HDD_FWS, 1, {1, {{3}, {}}}, false, -1},

@@ -43,7 +43,7 @@ struct forest_shared {
 
 struct forest {
     enum { levels = FOREST_LEVELS, tile_steps = 0, slot_bytes = 32 };
-    enum { gift_bytes = 1024 };
+    enum { donation_bytes = 1024 };
 
     const forest_plan &plan;
     forest_nodes &nodes;
@@ -104,8 +104,8 @@ struct forest {
     }
 };
 
-static_assert(sizeof(hdd_queue_gift) + HDD_QUEUE * sizeof(forest_tuple) <= forest::gift_bytes,
+static_assert(sizeof(hdd_queue_donation) + HDD_QUEUE * sizeof(forest_tuple) <= forest::donation_bytes,
               "");
-static_assert(sizeof(hdd_scan_gift) <= forest::gift_bytes, "");
+static_assert(sizeof(hdd_scan_donation) <= forest::donation_bytes, "");
 
 #endif

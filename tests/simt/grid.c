@@ -41,10 +41,10 @@ static void fill_launch(const struct grid_options *o, const struct grid_code *co
 {
     uint32_t warps = o->blocks * HDD_BLOCK_WARPS;
     struct rt_balance_memory m =
-        rt_balance_layout(o->balance, warps, code->gift_bytes, code->slot_bytes, o->threshold, 0);
+        rt_balance_layout(o->balance, warps, code->donation_bytes, code->slot_bytes, o->threshold, 0);
     e->share = zeroed(m.bytes);
     memset(e->share + m.clear, 0xa5, m.bytes - m.clear);
-    m = rt_balance_layout(o->balance, warps, code->gift_bytes, code->slot_bytes, o->threshold, (uintptr_t)e->share);
+    m = rt_balance_layout(o->balance, warps, code->donation_bytes, code->slot_bytes, o->threshold, (uintptr_t)e->share);
     e->profile = o->report ? zeroed(sizeof *e->profile * warps) : NULL;
     l->share = m.at;
     l->profile = (uintptr_t)e->profile;

@@ -25,7 +25,7 @@ void grid_options_init(struct grid_options *o);
 /* What the kernel was emitted with. */
 struct grid_code {
     grid_kernel entry;
-    uint32_t gift_bytes, slot_bytes;
+    uint32_t donation_bytes, slot_bytes;
 };
 
 /* Fills what is the same for every kernel of `launch`, runs the kernel and frees the rest.

@@ -14,17 +14,17 @@
 static const char usage[] = "usage: simt_query PLAN.json --db DB [--params FILE] [--seed N] [--seeds N]\n"
                             "                  [--balance auto|none|nifs|nifs+fws|nifs+fws-local|nifs+aws]\n"
                             "                  [--fws-threshold N] [--scan-warps N] [--multiprocessors N]\n"
-                            "                  [--first-rows N] [--min-gifts N] [--dump] [--profile] [--stats]\n"
+                            "                  [--first-rows N] [--min-donations N] [--dump] [--profile] [--stats]\n"
                             "                  [--in-order] [--frame-weight N]\n"
-                            "--scan-warps: so many warps take work from the source, the others live on gifts\n"
+                            "--scan-warps: so many warps take work from the source, the others live on donations\n"
                             "--first-rows: room that states have at first, in rows, instead of the estimate\n"
                             "--frame-weight: pipelines of more are framed, with 1 all\n"
                             "--in-order: every pipeline keeps the order of its source\n"
-                            "--min-gifts: fails if less work than that moved between warps, all seeds together\n";
+                            "--min-donations: fails if less work than that moved between warps, all seeds together\n";
 
 struct options {
     const char *plan, *db, *params;
-    uint64_t seed, seeds, min_gifts, first_rows, multiprocessors, fws_threshold, scan_warps, frame_weight;
+    uint64_t seed, seeds, min_donations, first_rows, multiprocessors, fws_threshold, scan_warps, frame_weight;
     enum rt_balance balance;
     bool dump, profile, stats, in_order;
 };
@@ -75,8 +75,8 @@ static bool read_option(struct options *o, const char *name, const char *value)
         o->seed = number(value);
     else if (strcmp(name, "--seeds") == 0)
         o->seeds = number(value);
-    else if (strcmp(name, "--min-gifts") == 0)
-        o->min_gifts = number(value);
+    else if (strcmp(name, "--min-donations") == 0)
+        o->min_donations = number(value);
     else if (strcmp(name, "--first-rows") == 0)
         o->first_rows = number(value);
     else if (strcmp(name, "--frame-weight") == 0)
@@ -124,26 +124,26 @@ struct runner {
     struct rt_gpu *gpu;
     struct rt_gpu_code *code;
     struct rt_crew *crew;
-    uint64_t gifts;
+    uint64_t donations;
     char *first; /* result of the first seed */
 };
 
 static void print_stats(const struct rt_exec_stats *s, uint64_t seed, uint64_t launches)
 {
-    uint64_t pipelines = 0, again = 0, gifts = 0, visits = 0, idle = 0;
+    uint64_t pipelines = 0, again = 0, donations = 0, visits = 0, idle = 0;
     for (int i = 0; i < s->npipelines; i++) {
         const struct rt_kernel_stats *k = &s->pipelines[i].kernel;
         pipelines += (uint64_t)k->launches;
         again += (uint64_t)HD_MAX(k->launches - 1, 0);
-        gifts += k->gifts;
+        donations += k->donations;
         visits += k->visits;
         idle += k->idle_lanes;
     }
     fprintf(stderr,
             "seed %llu: %llu launches, %llu of pipelines (%llu again after an overflow), "
-            "%llu gifts, %.1f %% idle lanes\n",
+            "%llu donations, %.1f %% idle lanes\n",
             (unsigned long long)seed, (unsigned long long)launches, (unsigned long long)pipelines,
-            (unsigned long long)again, (unsigned long long)gifts,
+            (unsigned long long)again, (unsigned long long)donations,
             visits ? (double)idle / (double)visits * 100 / 32 : 0);
 }
 
@@ -175,7 +175,7 @@ static char *execute(struct runner *r, uint64_t seed, struct hd_err *err)
         hd_arena_release(&rows.arena);
     }
     for (int i = 0; i < stats.npipelines; i++)
-        r->gifts += stats.pipelines[i].kernel.gifts;
+        r->donations += stats.pipelines[i].kernel.donations;
     if (r->o->stats)
         print_stats(&stats, seed, sim_device_launches(r->device) - launches);
     if (csv && r->o->profile && !r->first)
@@ -205,9 +205,9 @@ static int run_seeds(struct runner *r, struct hd_err *err)
 {
     for (uint64_t i = 0; i < r->o->seeds; i++)
         HD_TRY(run_seed(r, r->o->seed + i, err));
-    if (r->gifts < r->o->min_gifts)
+    if (r->donations < r->o->min_donations)
         return HD_FAIL(err, TOOL, r->o->plan, "work moved between warps %llu times, expected %llu",
-                       (unsigned long long)r->gifts, (unsigned long long)r->o->min_gifts);
+                       (unsigned long long)r->donations, (unsigned long long)r->o->min_donations);
     fputs(r->first, stdout);
     return 0;
 }

@@ -20,7 +20,7 @@ struct solo_launch {
     size_t clear;
 };
 void solo_launch_init(struct solo_launch *l, hdd_u32 warps, hdd_u32 rows, hdd_u32 balance, hdd_u32 threshold,
-                      hdd_u64 gift_bytes, hdd_u64 slot_bytes);
+                      hdd_u64 donation_bytes, hdd_u64 slot_bytes);
 /* As the host leaves it before a launch. */
 void solo_launch_reset(struct solo_launch *l);
 void solo_launch_release(struct solo_launch *l);

@@ -153,7 +153,7 @@ static void fill_args(struct tree *t, hdd_u64 *args)
     }
 }
 
-static const struct grid_code code = {tree_kernel, TREE_GIFT_BYTES, TREE_SLOT_BYTES};
+static const struct grid_code code = {tree_kernel, TREE_DONATION_BYTES, TREE_SLOT_BYTES};
 
 static struct hdd_progress run_tree(struct tree *t, const struct grid_options *o)
 {
@@ -187,15 +187,15 @@ static void check_report(const struct tree *t, const struct rt_balance_report *r
     CHECK(r->visits[TREE_LEVELS] == tiles * 8 && r->idle_lanes[TREE_LEVELS] == tiles * 256 - t->nodes[0], "%s: tiles",
           t->name);
     /* A piece goes to one warp; but the end of a run is a transition without one. */
-    CHECK(r->gifts == p->gifts, "%s, %s: %llu pieces given, %llu taken", t->name, rt_balance_name(b),
-          (unsigned long long)p->gifts, (unsigned long long)r->gifts);
-    CHECK(r->transitions == r->gifts + r->warps, "%s, %s: %llu transitions, %llu gifts", t->name, rt_balance_name(b),
-          (unsigned long long)r->transitions, (unsigned long long)r->gifts);
+    CHECK(r->donations == p->donations, "%s, %s: %llu pieces donated, %llu received", t->name, rt_balance_name(b),
+          (unsigned long long)p->donations, (unsigned long long)r->donations);
+    CHECK(r->transitions == r->donations + r->warps, "%s, %s: %llu transitions, %llu donations", t->name,
+          rt_balance_name(b), (unsigned long long)r->transitions, (unsigned long long)r->donations);
     CHECK(r->ilif >= 1, "%s: ILIF %g", t->name, r->ilif);
 }
 
 struct figures {
-    uint64_t gifts;
+    uint64_t donations;
     double iir, ilif;
 };
 
@@ -215,8 +215,8 @@ static struct figures test_mode(struct tree *t, enum rt_balance b)
         o.threshold = 1 + (uint32_t)(o.seed % 4) * 5;
         struct hdd_progress p = traverse(t, &o);
         check_report(t, &r, &p, b);
-        CHECK(p.gifts == 0 || rt_balance_shares(b), "work moved although nobody shares");
-        f.gifts += p.gifts;
+        CHECK(p.donations == 0 || rt_balance_shares(b), "work moved although nobody shares");
+        f.donations += p.donations;
         f.iir += r.iir / SEEDS;
         f.ilif += r.ilif / SEEDS;
     }
@@ -232,10 +232,10 @@ static void test_modes(struct tree *t)
     printf("%s: %llu nodes\n", t->name, (unsigned long long)nodes);
     for (int b = RT_BALANCE_NONE; b < RT_BALANCE_COUNT; b++) {
         struct figures f = test_mode(t, (enum rt_balance)b);
-        printf("  %-14s %6llu gifts, IIR %4.1f %%, ILIF %4.2f\n", rt_balance_name((enum rt_balance)b),
-               (unsigned long long)f.gifts, f.iir * 100, f.ilif);
-        CHECK(f.gifts > 0 || nodes < 6000 || !rt_balance_shares((enum rt_balance)b), "%s: no work moved between warps",
-              t->name);
+        printf("  %-14s %6llu donations, IIR %4.1f %%, ILIF %4.2f\n", rt_balance_name((enum rt_balance)b),
+               (unsigned long long)f.donations, f.iir * 100, f.ilif);
+        CHECK(f.donations > 0 || nodes < 6000 || !rt_balance_shares((enum rt_balance)b),
+              "%s: no work moved between warps", t->name);
         none = b == RT_BALANCE_NONE ? f.iir : none;
         nifs = b == RT_BALANCE_NIFS ? f.iir : nifs;
     }
@@ -269,7 +269,7 @@ static void test_extremes(struct tree *t)
         for (o.seed = 0; o.seed < SEEDS; o.seed++) {
             t->nodes[0] = 0;
             struct hdd_progress p = run_tree(t, &o);
-            CHECK(p.gifts == 0, "work out of nothing");
+            CHECK(p.donations == 0, "work out of nothing");
             t->nodes[0] = rows;
         }
         o.seed = 3;

@@ -1,6 +1,6 @@
 // The traversal of forest.cuh with one thread of the operating system per warp, for
 // ThreadSanitizer: it knows the orders of the atomics, which the other proofs take for
-// sequentially consistent, and sees an access to a gift or a slot that nothing orders.
+// sequentially consistent, and sees an access to a donation or a slot that nothing orders.
 //
 //     threads [--rounds N]
 #include <cstdio>
@@ -98,7 +98,7 @@ u64 run_round(u64 seed, u32 balance)
     forest_nodes nodes(plan);
     solo_launch memory;
     solo_launch_init(&memory, WARPS, plan.rows, balance, 1 + (u32)(seed % 3),
-                     forest::gift_bytes, forest::slot_bytes);
+                     forest::donation_bytes, forest::slot_bytes);
     solo_launch_reset(&memory);
     const round_state r = {&plan, &nodes, &memory.launch, seed};
     std::vector<std::thread> warps;
@@ -107,9 +107,9 @@ u64 run_round(u64 seed, u32 balance)
     for (std::thread &t : warps)
         t.join();
     check(nodes, seed, balance);
-    const u64 gifts = memory.progress.gifts;
+    const u64 donations = memory.progress.donations;
     solo_launch_release(&memory);
-    return gifts;
+    return donations;
 }
 
 } // namespace
@@ -120,11 +120,11 @@ int main(int argc, char **argv)
         argc > 2 && strcmp(argv[1], "--rounds") == 0 ? strtoull(argv[2], 0, 10) : 300;
     static const u32 modes[] = {HDD_NONE, HDD_NIFS, HDD_FWS, HDD_FWS_LOCAL, HDD_AWS};
     for (const u32 balance : modes) {
-        u64 gifts = 0;
+        u64 donations = 0;
         for (u64 seed = 0; seed < rounds; seed++)
-            gifts += run_round(seed, balance);
-        printf("balance %u: %llu rounds, %llu gifts\n", balance, rounds, gifts);
-        if (balance >= HDD_FWS && gifts == 0)
+            donations += run_round(seed, balance);
+        printf("balance %u: %llu rounds, %llu donations\n", balance, rounds, donations);
+        if (balance >= HDD_FWS && donations == 0)
             return 1;
     }
     return 0;

@@ -112,7 +112,7 @@ struct tree {
     }
 };
 
-static_assert(sizeof(hdd_queue_gift) + HDD_QUEUE * sizeof(tree_wide_tuple) <= TREE_GIFT_BYTES,
+static_assert(sizeof(hdd_queue_donation) + HDD_QUEUE * sizeof(tree_wide_tuple) <= TREE_DONATION_BYTES,
               "");
 static_assert(sizeof(hdd_slot) + sizeof(tree_wide_tuple) <= TREE_SLOT_BYTES, "");
 

@@ -3,7 +3,7 @@
 #ifndef HEDDLE_TESTS_SIMT_TREE_H
 #define HEDDLE_TESTS_SIMT_TREE_H
 
-enum { TREE_LEVELS = 4, TREE_GIFT_BYTES = 2576, TREE_SLOT_BYTES = 48 };
+enum { TREE_LEVELS = 4, TREE_DONATION_BYTES = 2576, TREE_SLOT_BYTES = 48 };
 
 /* Words of the args vector. */
 enum tree_word {
