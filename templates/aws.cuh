@@ -220,7 +220,7 @@ HDD_DEVICE void hdd_wait(const hdd_run &run, hdd_queue *queues, u32 place, hdd_m
     u32 mail = HDD_MAIL_END;
     hdd_move_entry(run, place, 0);
     hdd_warp_sync(); // the last donation was read by all lanes
-    if (hdd_rest(run))
+    if (hdd_go_idle(run))
         return;
     if (hdd_lane() == 0)
         mail = hdd_wait_for_mail(run);

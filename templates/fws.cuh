@@ -177,7 +177,7 @@ HDD_DEVICE void hdd_receive_piece(Pipe &p, hdd_slot *s, u32 level, hdd_level<L> 
 // The warp has nothing: waits for a piece and takes it. False: it can end. Whole warp.
 template <class Pipe> HDD_DEVICE bool hdd_fws_wait(Pipe &p)
 {
-    if (hdd_rest(p.run))
+    if (hdd_go_idle(p.run))
         return false;
     u64 address = 0;
     if (hdd_lane() == 0)

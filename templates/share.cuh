@@ -39,7 +39,7 @@ HDD_DEVICE void hdd_send_none(const hdd_run &run)
 // Whole warp: it has nothing. True: nobody has, and all are told. Who reads the end reads
 // nothing else that others wrote, so these stores order nothing: releases, which wait for each
 // other, took 100 us for 5,000 warps.
-HDD_DEVICE bool hdd_rest(const hdd_run &run)
+HDD_DEVICE bool hdd_go_idle(const hdd_run &run)
 {
     u32 before = 0;
     if (hdd_lane() == 0) // what came before in any warp comes before its end
