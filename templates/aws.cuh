@@ -162,7 +162,7 @@ HDD_DEVICE u32 hdd_wait_for_mail(const hdd_run &run)
 {
     u32 *const box = hdd_mailbox(run, run.warp());
     hdd_bitmap(run).set(run.warp());
-    for (hdd_patience patience;;) {
+    for (hdd_exponential_backoff backoff;;) {
         const u32 mail = hdd_load_acquire(box);
         if (mail == HDD_MAIL_END)
             return mail;
@@ -170,7 +170,7 @@ HDD_DEVICE u32 hdd_wait_for_mail(const hdd_run &run)
             hdd_store_relaxed(box, (u32)HDD_MAIL_EMPTY);
             return mail;
         }
-        if (!patience.wait(run))
+        if (!backoff.wait(run))
             return HDD_MAIL_END;
     }
 }

@@ -146,9 +146,9 @@ HDD_DEVICE hdd_slot *hdd_take_anywhere(const hdd_run &run, u32 slot_bytes)
 HDD_APART hdd_slot *hdd_wait_for_piece(hdd_run run, u32 slot_bytes)
 {
     const u32 *const box = hdd_mailbox(run, run.warp());
-    for (hdd_patience patience;;) {
+    for (hdd_exponential_backoff backoff;;) {
         hdd_slot *const s = hdd_take_anywhere(run, slot_bytes);
-        if (s || hdd_load_acquire(box) == HDD_MAIL_END || !patience.wait(run))
+        if (s || hdd_load_acquire(box) == HDD_MAIL_END || !backoff.wait(run))
             return s;
     }
 }

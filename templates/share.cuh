@@ -54,10 +54,10 @@ HDD_DEVICE bool hdd_go_idle(const hdd_run &run)
 // ---- waiting -------------------------------------------------------------------------------
 
 // Pauses that grow: a donation comes soon or not for long.
-struct hdd_patience {
+struct hdd_exponential_backoff {
     u32 ns, polls;
 
-    HDD_MEMBER hdd_patience() : ns(32), polls(0)
+    HDD_MEMBER hdd_exponential_backoff() : ns(32), polls(0)
     {
     }
 

@@ -82,7 +82,7 @@ static void work_on(struct rt_crew *c, struct rt_crew_job *j)
         bury(c, j);
 }
 
-/* Without the lock: until something is offered or patience ends. */
+/* Without the lock: until something is offered or the back-off ends. */
 static void spin(struct rt_crew *c, unsigned seen)
 {
     for (int i = 0; i < SPINS && atomic_load(&c->offers) == seen; i++)
