@@ -48,7 +48,7 @@ static const char *methods(struct cu_unit *u)
     init_out(&o);
     u->out = &o;
     for (int l = 1; l < u->pipe->nlevels; l++) {
-        cu_line(&o, "HDD_MEMBER hdd_queue_store<%s_tuple%d> &store(hdd_level<%d>)", u->name, l, l);
+        cu_line(&o, "HDD_MEMBER hdd_queue_memory<%s_tuple%d> &queue_memory(hdd_level<%d>)", u->name, l, l);
         cu_open(&o, "{");
         cu_line(&o, "return shared.level%d[hdd_warp()];", l);
         cu_close(&o, "}");
@@ -136,7 +136,7 @@ static const char *shared_members(struct cu_unit *u)
     if (u->pipe->nlevels > 1)
         cu_line(&o, "hdd_queue queues[HDD_WARPS][%d];", u->pipe->nlevels - 1);
     for (int l = 1; l < u->pipe->nlevels; l++)
-        cu_line(&o, "hdd_queue_store<%s_tuple%d> level%d[HDD_WARPS];", u->name, l, l);
+        cu_line(&o, "hdd_queue_memory<%s_tuple%d> level%d[HDD_WARPS];", u->name, l, l);
     cu_sink_shared(u, &o);
     return take_out(u, &o);
 }

@@ -123,7 +123,7 @@ static const char *initialise_lanes(struct cu_unit *u HD_UNUSED)
 
 static void shared_lanes(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "hdd_lane_store<%d> lanes;", u->pipe->sink.place_size);
+    cu_line(o, "hdd_lane_memory<%d> lanes;", u->pipe->sink.place_size);
 }
 
 const struct cu_place cu_place_lanes = {

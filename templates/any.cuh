@@ -9,7 +9,7 @@
 
 #include "hd/fws.cuh"
 
-struct hdd_any_way {
+struct hdd_any_strategy {
     hdd_adaptive adaptive;
 
     template <class Pipe> HDD_MEMBER void begin(Pipe &p)
@@ -29,7 +29,7 @@ struct hdd_any_way {
 
 template <class Pipe> HDD_DEVICE void hdd_any_balance(Pipe &p)
 {
-    hdd_traverse<hdd_any_way>(p);
+    hdd_traverse<hdd_any_strategy>(p);
 }
 
 #endif

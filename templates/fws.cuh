@@ -48,7 +48,7 @@ struct hdd_ring {
     }
 
     // A slot to read, then to be handed back; null: there is none.
-    HDD_MEMBER hdd_slot *take() const
+    HDD_MEMBER hdd_slot *pop() const
     {
         return ticket(&ends->head, 1);
     }
@@ -124,18 +124,18 @@ HDD_DEVICE void hdd_push_cut(Pipe &p, hdd_level<L> level, hdd_range children, co
 
 // One thread: a slot of this warp's queue or of one that the bitmap shows. A bit is cleared
 // where nothing was found, before the last look there: its release came after the piece.
-HDD_DEVICE hdd_slot *hdd_take_anywhere(const hdd_run &run, u32 slot_bytes)
+HDD_DEVICE hdd_slot *hdd_pop_anywhere(const hdd_run &run, u32 slot_bytes)
 {
     if (run.launch.balance == HDD_FWS)
-        return hdd_ring(run, slot_bytes, 0).take();
+        return hdd_ring(run, slot_bytes, 0).pop();
     const hdd_bitmap filled(run);
     hdd_slot *s = nullptr;
     filled.search(run.warp(), [&](u32 warp) {
         const hdd_ring ring(run, slot_bytes, warp);
-        s = ring.take();
+        s = ring.pop();
         if (s || !filled.clear(warp))
             return s != nullptr;
-        s = ring.take();
+        s = ring.pop();
         if (s)
             filled.set(warp);
         return s != nullptr;
@@ -147,7 +147,7 @@ HDD_APART hdd_slot *hdd_wait_for_piece(hdd_run run, u32 slot_bytes)
 {
     const u32 *const box = hdd_mailbox(run, run.warp());
     for (hdd_exponential_backoff backoff;;) {
-        hdd_slot *const s = hdd_take_anywhere(run, slot_bytes);
+        hdd_slot *const s = hdd_pop_anywhere(run, slot_bytes);
         if (s || hdd_load_acquire(box) == HDD_MAIL_END || !backoff.wait(run))
             return s;
     }
@@ -160,7 +160,7 @@ template <class Pipe> HDD_DEVICE void hdd_receive_piece(Pipe &, hdd_slot *, u32,
 // Lane 0 brings one range; the queue is empty.
 template <class Pipe, int L, class Tuple>
 HDD_DEVICE void hdd_receive_slot(Pipe &p, hdd_slot *s, hdd_level<L> here,
-                                 const hdd_queue_store<Tuple> &)
+                                 const hdd_queue_memory<Tuple> &)
 {
     hdd_append(p, here, hdd_lane() == 0 ? s->range : hdd_no_range(), hdd_slot_tuple<Tuple>(s));
 }
@@ -169,7 +169,7 @@ template <class Pipe, int L>
 HDD_DEVICE void hdd_receive_piece(Pipe &p, hdd_slot *s, u32 level, hdd_level<L> here)
 {
     if (level == L)
-        hdd_receive_slot(p, s, here, p.store(here));
+        hdd_receive_slot(p, s, here, p.queue_memory(here));
     else
         hdd_receive_piece(p, s, level, hdd_level<L - 1>());
 }

@@ -9,7 +9,7 @@
 #include "hd/tile.cuh"
 
 // Shared memory of a block; `lines` is the planner's size class.
-template <u32 lines> struct hdd_lane_store {
+template <u32 lines> struct hdd_lane_memory {
     u64 w[lines][HDD_BLOCK];
 };
 
@@ -39,7 +39,7 @@ template <u32 words> struct hdd_lane_groups {
     hdd_group_set seen;
 
     template <u32 lines>
-    HDD_MEMBER hdd_lane_groups(hdd_lane_store<lines> &store, u64 groups)
+    HDD_MEMBER hdd_lane_groups(hdd_lane_memory<lines> &store, u64 groups)
         : mine(&store.w[0][hdd_thread()]), range((u32)groups)
     {
         HDD_ASSERT(words * groups <= lines);

@@ -20,7 +20,7 @@ constexpr u32 HDD_QUEUE = 2 * HDD_LANES;                  // room, a power of tw
 constexpr u32 HDD_QUEUE_MOST = HDD_LANES - 1 + HDD_LANES; // what the bound above allows
 
 // Ranges and tuples of a level's queue, rings; in shared memory, one per warp and level.
-template <class Tuple> struct alignas(16) hdd_queue_store {
+template <class Tuple> struct alignas(16) hdd_queue_memory {
     hdd_range ranges[HDD_QUEUE];
     Tuple tuples[HDD_QUEUE];
 };
@@ -80,7 +80,7 @@ struct hdd_filled {
     {
     }
 
-    HDD_MEMBER void note(u32 level, u64 nodes)
+    HDD_MEMBER void update(u32 level, u64 nodes)
     {
         const u32 bit = 1u << level;
         full = nodes >= fills ? full | bit : full & ~bit;
@@ -103,12 +103,12 @@ struct hdd_queues {
     }
 
     // The nodes of a level changed.
-    HDD_MEMBER void note(u32 number)
+    HDD_MEMBER void update(u32 number)
     {
-        filled.note(number, level(number).nodes);
+        filled.update(number, level(number).nodes);
     }
 
-    template <class Tuple> HDD_MEMBER void begin(u32 number, hdd_queue_store<Tuple> &store)
+    template <class Tuple> HDD_MEMBER void begin(u32 number, hdd_queue_memory<Tuple> &store)
     {
         static_assert(sizeof(Tuple) % 4 == 0, "tuples are words");
         hdd_queue &q = level(number);
@@ -130,7 +130,7 @@ struct hdd_queues {
         HDD_ASSERT(count + hdd_popc(who) <= HDD_QUEUE_MOST);
         if (r.n != 0)
             ranges[to] = r;
-        filled.note(number, nodes);
+        filled.update(number, nodes);
         hdd_warp_sync();
         if (hdd_lane() == 0)
             q.set(head, count + hdd_popc(who), nodes);
@@ -141,7 +141,7 @@ struct hdd_queues {
     // lane's node and the slot of its tuple, valid until the next barrier. Ranges hold at least
     // a node each, so the first 32 suffice, the starts of their parts of the lanes all differ,
     // and the ranges used up are the first ones.
-    HDD_MEMBER u32 take(u32 number, hdd_range *ranges, u32 &position, u32 &from)
+    HDD_MEMBER u32 pop(u32 number, hdd_range *ranges, u32 &position, u32 &from)
     {
         hdd_queue &q = level(number);
         const u32 head = q.head, count = q.count;
@@ -156,7 +156,7 @@ struct hdd_queues {
             from = hdd_slot_of(head + hdd_popc(mine) - 1);
             position = ranges[from].begin + (lane - hdd_highest(mine));
         }
-        filled.note(number, nodes - total);
+        filled.update(number, nodes - total);
         hdd_warp_sync();
         const u32 used = n && start < HDD_LANES ? hdd_min(n, HDD_LANES - start) : 0;
         if (used && used < n) {
@@ -174,7 +174,7 @@ struct hdd_queues {
 template <class Pipe, int L, class Tuple>
 HDD_DEVICE void hdd_append(Pipe &p, hdd_level<L>, hdd_range r, const Tuple &t)
 {
-    hdd_queue_store<Tuple> &at = p.store(hdd_level<L>());
+    hdd_queue_memory<Tuple> &at = p.queue_memory(hdd_level<L>());
     const u32 to = p.queues.append(L, at.ranges, r);
     if (r.n != 0)
         at.tuples[to] = t;

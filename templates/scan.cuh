@@ -47,7 +47,7 @@ struct hdd_scan {
     }
 
     // Only this tile, of whose rows' children the warp has a part.
-    HDD_MEMBER void take_only(const hdd_run &run, u32 its_tile)
+    HDD_MEMBER void restrict_to(const hdd_run &run, u32 its_tile)
     {
         tile = its_tile;
         tile_end = tile + ((u64)tile * HDD_TILE < run.launch.source_rows);
@@ -65,8 +65,8 @@ struct hdd_scan {
     template <class Pipe> HDD_MEMBER u32 next(Pipe &p, u32 wanted, u32 &row)
     {
         for (;;) {
-            const u32 n = take(row);
-            if (n >= wanted || (tile == tile_end && !take_tiles(p.run)))
+            const u32 n = pop(row);
+            if (n >= wanted || (tile == tile_end && !claim_tiles(p.run)))
                 return n;
             left = row;
             nleft = n;
@@ -75,7 +75,7 @@ struct hdd_scan {
     }
 
     // Removes the first rows that wait, at most one per lane: how many.
-    HDD_MEMBER u32 take(u32 &row)
+    HDD_MEMBER u32 pop(u32 &row)
     {
         const u32 lane = hdd_lane(), n = hdd_min(pending, HDD_LANES), of_tile = n - nleft;
         const u32 mine = hdd_popc(alive), upto = hdd_scan_sum(mine),
@@ -96,9 +96,9 @@ struct hdd_scan {
 
     // The next tile by its first row, for kernels that need no survivors in line. False: none
     // is left.
-    HDD_MEMBER bool take_tile(const hdd_run &run, u32 &at)
+    HDD_MEMBER bool pop_tile(const hdd_run &run, u32 &at)
     {
-        if (tile == tile_end && !take_tiles(run))
+        if (tile == tile_end && !claim_tiles(run))
             return false;
         at = tile++ * HDD_TILE;
         return true;
@@ -150,7 +150,7 @@ struct hdd_scan {
     }
 
   private:
-    HDD_MEMBER bool take_tiles(const hdd_run &run)
+    HDD_MEMBER bool claim_tiles(const hdd_run &run)
     {
         const u32 tiles = (u32)((run.launch.source_rows + HDD_TILE - 1) / HDD_TILE);
         u32 at = 0;
@@ -158,15 +158,15 @@ struct hdd_scan {
         if (exhausted)
             return false;
         if (hdd_lane() == 0) { // one wait for both
-            at = (u32)hdd_atomic_add(&run.progress->next_tile, (u64)run.launch.take);
+            at = (u32)hdd_atomic_add(&run.progress->next_tile, (u64)run.launch.tile_batch);
             stopped = run.aborted();
         }
         at = hdd_shuffle(at, 0);
         if (hdd_shuffle(stopped, 0))
             return false;
-        exhausted = at + run.launch.take >= tiles;
+        exhausted = at + run.launch.tile_batch >= tiles;
         tile = at < tiles ? at : tiles;
-        tile_end = exhausted ? tiles : at + run.launch.take;
+        tile_end = exhausted ? tiles : at + run.launch.tile_batch;
         return tile < tile_end;
     }
 

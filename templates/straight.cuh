@@ -51,7 +51,7 @@ template <class Pipe> HDD_DEVICE void hdd_all_rows(Pipe &p)
 {
     u32 first;
     hdd_profile_begin(p.run);
-    while (p.scan.take_tile(p.run, first))
+    while (p.scan.pop_tile(p.run, first))
         hdd_visit_tile(p, first);
     hdd_profile_end(p.run);
 }
@@ -66,7 +66,7 @@ template <class Pipe> HDD_DEVICE void hdd_in_place(Pipe &p)
 {
     u32 first;
     hdd_profile_begin(p.run);
-    while (p.scan.take_tile(p.run, first)) {
+    while (p.scan.pop_tile(p.run, first)) {
         const u32 n = hdd_tile_rows(first, p.run.launch.source_rows);
         hdd_count_tile(p.run, Pipe::levels, p.run.launch.source_rows - first);
         p.rows(n ? first + hdd_lane() * HDD_TILE_ROWS : 0, n);

@@ -1,7 +1,7 @@
 // Kernels with levels. To what straight.cuh asks for, a pipeline's class adds
 //
 //   hdd_queues queues;
-//   hdd_queue_store<Tuple> &store(hdd_level<L>)   of this warp, levels 1 .. levels - 1
+//   hdd_queue_memory<Tuple> &queue_memory(hdd_level<L>)   of this warp, levels 1 .. levels - 1
 //   void visit(hdd_level<L>, bool live, u32 position, const Tuple &)
 //
 // A visit but the last level's hands ranges to the next (hdd_push).
@@ -15,7 +15,7 @@
 
 template <class Pipe, int L, class Tuple>
 HDD_DEVICE void hdd_visit_node(Pipe &p, hdd_level<L> here, bool live, u32 position, u32 slot,
-                               const hdd_queue_store<Tuple> &at)
+                               const hdd_queue_memory<Tuple> &at)
 {
     Tuple t = Tuple();
     if (live)
@@ -34,7 +34,7 @@ HDD_DEVICE void hdd_visit_nodes(Pipe &p, u32 level, bool live, u32 position, u32
                                 hdd_level<L> here)
 {
     if (level == L)
-        hdd_visit_node(p, here, live, position, slot, p.store(here));
+        hdd_visit_node(p, here, live, position, slot, p.queue_memory(here));
     else
         hdd_visit_nodes(p, level, live, position, slot, hdd_level<L - 1>());
 }
@@ -42,14 +42,14 @@ HDD_DEVICE void hdd_visit_nodes(Pipe &p, u32 level, bool live, u32 position, u32
 // Where a level's ranges are: a choice among constants.
 template <class Pipe> HDD_DEVICE hdd_range *hdd_ranges_of(Pipe &p, u32, hdd_level<1> here)
 {
-    return p.store(here).ranges;
+    return p.queue_memory(here).ranges;
 }
 
 template <class Pipe, int L>
 HDD_DEVICE hdd_range *hdd_ranges_of(Pipe &p, u32 level, hdd_level<L> here)
 {
     hdd_range *const above = hdd_ranges_of(p, level, hdd_level<L - 1>());
-    return level == L ? p.store(here).ranges : above;
+    return level == L ? p.queue_memory(here).ranges : above;
 }
 
 // The first nodes of any level but 0.
@@ -58,7 +58,7 @@ template <class Pipe> HDD_DEVICE void hdd_visit_queue(Pipe &p, u32 level)
     constexpr hdd_level<Pipe::levels - 1> last{};
     u32 position = 0, slot = 0;
     hdd_count_visit(p.run, level, p.queues.level(level).nodes);
-    const u32 n = p.queues.take(level, hdd_ranges_of(p, level, last), position, slot);
+    const u32 n = p.queues.pop(level, hdd_ranges_of(p, level, last), position, slot);
     hdd_visit_nodes(p, level, hdd_lane() < n, position, slot, last);
 }
 
@@ -98,7 +98,7 @@ struct hdd_adaptive {
     template <class Pipe> HDD_MEMBER void begin(Pipe &p)
     {
         if (p.run.launch.parts)
-            p.scan.take_only(p.run, hdd_own_tile(p.run));
+            p.scan.restrict_to(p.run, hdd_own_tile(p.run));
     }
 
     template <class Pipe> HDD_MEMBER bool turn(Pipe &p, u32 idle, bool waits, u32 &after)
@@ -115,7 +115,7 @@ struct hdd_adaptive {
         const hdd_moved moved = hdd_aws_move(p.run, p.queues.of, p.scan, place, level);
         p.scan = moved.scan;
         if (moved.level > 0)
-            p.queues.note((u32)moved.level);
+            p.queues.update((u32)moved.level);
         if (waits) {
             place = 0;
             after = 1; // what came may be worth dividing

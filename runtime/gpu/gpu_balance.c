@@ -54,10 +54,10 @@ struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, ui
     return m;
 }
 
-uint32_t rt_balance_take(uint64_t source_rows, uint32_t warps)
+uint32_t rt_balance_tile_batch(uint64_t source_rows, uint32_t warps)
 {
-    enum { TAKES_OF_A_WARP = 16, MOST = 8 };
-    uint64_t tiles = source_rows / HDD_WARP_ROWS / ((uint64_t)warps * TAKES_OF_A_WARP + 1);
+    enum { BATCHES_OF_A_WARP = 16, MOST = 8 };
+    uint64_t tiles = source_rows / HDD_WARP_ROWS / ((uint64_t)warps * BATCHES_OF_A_WARP + 1);
     return (uint32_t)HD_MAX(1, HD_MIN(tiles, MOST));
 }
 

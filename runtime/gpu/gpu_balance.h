@@ -23,7 +23,7 @@ struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, ui
 
 /* Tiles that a warp takes at once: few enough that warps end together, many enough that the cursor is
  * not what they wait for. */
-uint32_t rt_balance_take(uint64_t source_rows, uint32_t warps);
+uint32_t rt_balance_tile_batch(uint64_t source_rows, uint32_t warps);
 
 /* Figures of section 8.1 of the paper. IIR: idle lanes in a warp iteration / 32. ILIF: largest time that
  * a warp worked / mean. */

@@ -113,7 +113,7 @@ static struct hdd_launch describe(const struct run *r)
                            .profile = r->x->o->profile ? base + r->at.profile : 0,
                            .warps = r->warps,
                            .scan_warps = scan_warps(r),
-                           .take = rt_balance_take(r->rows, r->warps),
+                           .tile_batch = rt_balance_tile_batch(r->rows, r->warps),
                            .balance = (hdd_u32)r->balance,
                            .share = share_memory(r, base + r->at.share).at,
                            .text_heap = r->heap.address,

@@ -38,7 +38,7 @@ struct forest_tuple {
 
 struct forest_shared {
     hdd_queue queues[FOREST_LEVELS - 1];
-    hdd_queue_store<forest_tuple> level1, level2;
+    hdd_queue_memory<forest_tuple> level1, level2;
 };
 
 struct forest {
@@ -59,7 +59,7 @@ struct forest {
         queues.begin(2, s.level2);
     }
 
-    template <int L> hdd_queue_store<forest_tuple> &store(hdd_level<L>)
+    template <int L> hdd_queue_memory<forest_tuple> &queue_memory(hdd_level<L>)
     {
         return L == 1 ? shared.level1 : shared.level2;
     }

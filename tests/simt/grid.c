@@ -7,7 +7,7 @@
 
 void grid_options_init(struct grid_options *o)
 {
-    *o = (struct grid_options){.blocks = 2, .take = 1, .balance = RT_BALANCE_NIFS, .threshold = 3};
+    *o = (struct grid_options){.blocks = 2, .tile_batch = 1, .balance = RT_BALANCE_NIFS, .threshold = 3};
 }
 
 static void *zeroed(size_t n)
@@ -49,7 +49,7 @@ static void fill_launch(const struct grid_options *o, const struct grid_code *co
     l->share = m.at;
     l->profile = (uintptr_t)e->profile;
     l->warps = warps;
-    l->take = o->take;
+    l->tile_batch = o->tile_batch;
     l->balance = (hdd_u32)o->balance;
     l->scan_warps = o->scan_warps ? o->scan_warps : warps;
 }

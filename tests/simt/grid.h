@@ -11,7 +11,7 @@ typedef void (*grid_kernel)(const hdd_u64 *args, const struct hdd_launch *launch
 struct grid_options {
     uint32_t blocks;
     uint64_t seed;
-    uint32_t take; /* tiles a warp takes at once */
+    uint32_t tile_batch; /* tiles a warp takes at once */
     enum rt_balance balance;
     uint32_t threshold;  /* of FWS */
     uint32_t scan_warps; /* warps from this number on take no tiles; 0: all do */

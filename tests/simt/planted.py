@@ -39,7 +39,7 @@ BUGS = [
     ("a piece that found no room stays on its way", "explore fws, 2 warps, full", "fws.cuh",
      [("            hdd_send_none(run);\n", "")]),
     ("a bit is cleared and not looked at again", "explore fws local, 2 warps, full", "fws.cuh",
-     [("        s = ring.take();\n        if (s)\n            filled.set(warp);\n", "")]),
+     [("        s = ring.pop();\n        if (s)\n            filled.set(warp);\n", "")]),
     ("a waiting warp does not look at the abort word", "explore cancelled", "share.cuh",
      [("== 0 && run.aborted()", "== HDD_POLLS && run.aborted()")]),
     ("the mailbox is filled without a release", "threads", "aws.cuh",

@@ -19,7 +19,7 @@ void solo_launch_init(struct solo_launch *l, hdd_u32 warps, hdd_u32 rows, hdd_u3
     memset(l, 0, sizeof *l);
     l->launch.source_rows = rows;
     l->launch.warps = l->launch.scan_warps = warps;
-    l->launch.take = 1;
+    l->launch.tile_batch = 1;
     l->launch.balance = balance;
     struct rt_balance_memory m = lay_out(l, donation_bytes, slot_bytes, threshold, 0);
     l->share = aligned_alloc(256, hd_align_up(m.bytes + 1, 256));

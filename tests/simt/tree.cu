@@ -16,9 +16,9 @@ struct tree_wide_tuple {
 
 struct tree_shared {
     hdd_queue queues[HDD_WARPS][TREE_LEVELS - 1];
-    hdd_queue_store<tree_tuple> level1[HDD_WARPS];
-    hdd_queue_store<tree_wide_tuple> level2[HDD_WARPS];
-    hdd_queue_store<tree_tuple> level3[HDD_WARPS];
+    hdd_queue_memory<tree_tuple> level1[HDD_WARPS];
+    hdd_queue_memory<tree_wide_tuple> level2[HDD_WARPS];
+    hdd_queue_memory<tree_tuple> level3[HDD_WARPS];
 };
 
 struct tree {
@@ -44,17 +44,17 @@ struct tree {
         return reinterpret_cast<u32 *>(words[word + level]);
     }
 
-    HDD_MEMBER hdd_queue_store<tree_tuple> &store(hdd_level<1>)
+    HDD_MEMBER hdd_queue_memory<tree_tuple> &queue_memory(hdd_level<1>)
     {
         return at.level1[hdd_warp()];
     }
 
-    HDD_MEMBER hdd_queue_store<tree_wide_tuple> &store(hdd_level<2>)
+    HDD_MEMBER hdd_queue_memory<tree_wide_tuple> &queue_memory(hdd_level<2>)
     {
         return at.level2[hdd_warp()];
     }
 
-    HDD_MEMBER hdd_queue_store<tree_tuple> &store(hdd_level<3>)
+    HDD_MEMBER hdd_queue_memory<tree_tuple> &queue_memory(hdd_level<3>)
     {
         return at.level3[hdd_warp()];
     }
