@@ -105,7 +105,7 @@ void cu_sink(struct cu_unit *u);             /* end of the last level's visit */
 void cu_sink_before_rows(struct cu_unit *u); /* rows in place: around the rows of a tile */
 void cu_sink_after_rows(struct cu_unit *u);
 void cu_sink_methods(struct cu_unit *u);
-void cu_sink_sums(struct cu_unit *u, struct cu_out *o); /* structure of accumulators */
+void cu_sink_accumulators(struct cu_unit *u, struct cu_out *o); /* structure of accumulators */
 void cu_sink_members(struct cu_unit *u, struct cu_out *o);
 const char *cu_sink_initialiser(struct cu_unit *u); /* NULL: none */
 void cu_sink_shared(struct cu_unit *u, struct cu_out *o);

@@ -1,6 +1,6 @@
 /* Framed pipelines (planner/parts.c): slots are members of a structure in local memory, the frame,
  * and functions that are called (cuda_functions.c) do what would else be one long one. What such a
- * sink adds to a group it adds value by value, so that no structure of all sums exists
+ * sink adds to a group it adds value by value, so that no structure of all accumulators exists
  * (templates/parts.cuh).
  *
  *   bool steps5(frame, live)         steps 5 and following of a visit; all lanes together

@@ -163,7 +163,7 @@ static const char *tuples(struct cu_unit *u)
     }
     cu_frame_struct(u, &o);
     cu_print_tables(u, &o);
-    cu_sink_sums(u, &o);
+    cu_sink_accumulators(u, &o);
     return take_out(u, &o);
 }
 

@@ -59,16 +59,16 @@ static void update_groups(struct cu_unit *u, const char *lanes)
             c->admit(u);
     }
     store_first(u);
-    if (cu_has_sums(u))
+    if (cu_has_accumulators(u))
         cu_line(u->out, "%s", update(u));
 }
 
 /* ---- dense groups ------------------------------------------------------------------------- */
 
-static void declare_sums(struct cu_unit *u)
+static void declare_accumulators(struct cu_unit *u)
 {
-    if (cu_has_sums(u))
-        cu_line(u->out, "%s mine;", cu_sums_type(u));
+    if (cu_has_accumulators(u))
+        cu_line(u->out, "%s mine;", cu_accumulators_type(u));
 }
 
 /* rows: address of the row of group 0 */
@@ -76,11 +76,11 @@ static void visit_dense(struct cu_unit *u, const char *rows)
 {
     cu_line(u->out, "%s *group = nullptr;", cu_row(u, u->pipe->sink.state));
     cu_declare_outs(u);
-    declare_sums(u);
+    declare_accumulators(u);
     cu_sink_index(u);
     cu_line(u->out, "group = %s + index;", rows);
     cu_assign_outs(u);
-    cu_take_values(u, "mine", false);
+    cu_accumulate_values(u, "mine", false);
     cu_unguard(u);
     update_groups(u, NULL);
 }
@@ -111,18 +111,18 @@ static void hash_init(struct cu_unit *u)
 static void visit_hash(struct cu_unit *u)
 {
     cu_declare_outs(u);
-    declare_sums(u);
+    declare_accumulators(u);
     cu_line(u->out, "u64 hash = 0;");
     cu_guard(u);
     cu_count(u, u->pipe->nsteps);
     cu_assign_outs(u);
-    cu_take_values(u, "mine", false);
+    cu_accumulate_values(u, "mine", false);
     cu_line(u->out, "hash = hdd_hash(%s);", cu_key_names(u));
     cu_unguard(u);
     hash_same(u);
     hash_init(u);
     const char *find = "hdd_groups(run).find(live, hash, same, init);";
-    if (!cu_has_sums(u)) {
+    if (!cu_has_accumulators(u)) {
         cu_line(u->out, "%s", find);
         return;
     }
@@ -292,7 +292,7 @@ const struct cu_place cu_cache_block = {
 
 static void members_held(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "hdd_held<%s, %s> held;", cu_row(u, u->pipe->sink.state), cu_sums_type(u));
+    cu_line(o, "hdd_held<%s, %s> held;", cu_row(u, u->pipe->sink.state), cu_accumulators_type(u));
 }
 
 /* Lanes of the group that the warp has add to registers and are done. */

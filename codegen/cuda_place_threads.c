@@ -8,26 +8,26 @@ static void visit_registers(struct cu_unit *u)
 {
     cu_guard(u);
     cu_count(u, u->pipe->nsteps);
-    cu_take_values(u, "sums", true);
+    cu_accumulate_values(u, "accumulators", true);
     cu_unguard(u);
 }
 
 static void members_registers(struct cu_unit *u, struct cu_out *o)
 {
-    if (cu_has_sums(u))
-        cu_line(o, "%s sums;", cu_sums_type(u));
+    if (cu_has_accumulators(u))
+        cu_line(o, "%s accumulators;", cu_accumulators_type(u));
 }
 
 static void shared_registers(struct cu_unit *u, struct cu_out *o)
 {
-    if (cu_has_sums(u))
-        cu_line(o, "hdd_block_scratch<%s> scratch;", cu_sums_type(u));
+    if (cu_has_accumulators(u))
+        cu_line(o, "hdd_block_scratch<%s> scratch;", cu_accumulators_type(u));
 }
 
 static void finish_registers(struct cu_unit *u)
 {
-    if (cu_has_sums(u))
-        cu_line(u->out, "hdd_block_flush(*this, shared.scratch, sums, *sink);");
+    if (cu_has_accumulators(u))
+        cu_line(u->out, "hdd_block_flush(*this, shared.scratch, accumulators, *sink);");
     else
         cu_line(u->out, "(void)shared;");
 }
@@ -88,8 +88,8 @@ static void finish_lanes(struct cu_unit *u)
     cu_line(u->out, "continue;");
     u->out->indent--;
     cu_line(u->out, "row.present = 1;");
-    if (cu_has_sums(u))
-        cu_line(u->out, "%s mine;", cu_sums_type(u));
+    if (cu_has_accumulators(u))
+        cu_line(u->out, "%s mine;", cu_accumulators_type(u));
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
         const struct pl_out *o = cu_out_of(u, i);
         const char *set = group_set(u, i), *seen = "";
@@ -97,12 +97,12 @@ static void finish_lanes(struct cu_unit *u)
             seen = hd_asprintf(u->arena, ", %s", cu_seen_bit(u, i, "mine", ", "));
         enum rt_phys p = o->narrow ? RT_I64 : st->fields[o->field].phys;
         cu_line(u->out, "lanes.template take<%d, %s>(group, %s%smine.%s%s);", first_word(u, i), cu_type(p), set,
-                *set ? ", " : "", cu_sum_name(u, i), seen);
+                *set ? ", " : "", cu_accumulator_name(u, i), seen);
     }
-    if (cu_has_sums(u)) {
+    if (cu_has_accumulators(u)) {
         cu_line(u->out, "hdd_combine(*this, mine);");
         cu_open(u->out, "if (hdd_lane() == 0)");
-        cu_line(u->out, "add_sums(row, mine);");
+        cu_line(u->out, "add_accumulators(row, mine);");
         u->out->indent--;
     }
     cu_close(u->out, "}");
@@ -140,13 +140,13 @@ static void visit_runs(struct cu_unit *u)
 {
     cu_sink_index(u);
     cu_line(u->out, "runs.row(*this, index);");
-    cu_take_values(u, "runs.now", true);
+    cu_accumulate_values(u, "runs.now", true);
     cu_unguard(u);
 }
 
 static void before_runs(struct cu_unit *u)
 {
-    cu_line(u->out, "hdd_runs<%s> runs;", cu_sums_type(u));
+    cu_line(u->out, "hdd_runs<%s> runs;", cu_accumulators_type(u));
 }
 
 static void after_runs(struct cu_unit *u)
@@ -158,13 +158,13 @@ static void store_run(struct cu_unit *u)
 {
     const struct rt_state *st = cu_sink_state(u);
     const char *type = cu_row(u, u->pipe->sink.state);
-    cu_line(u->out, "HDD_MEMBER void store_run(%s &to, const %s &from) const", type, cu_sums_type(u));
+    cu_line(u->out, "HDD_MEMBER void store_run(%s &to, const %s &from) const", type, cu_accumulators_type(u));
     cu_open(u->out, "{");
     cu_line(u->out, "%s row = %s();", type, type);
     cu_line(u->out, "row.present = 1;");
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
         int f = cu_out_of(u, i)->field;
-        cu_line(u->out, "row.%s = from.%s;", cu_field(u, st, f), cu_sum_name(u, i));
+        cu_line(u->out, "row.%s = from.%s;", cu_field(u, st, f), cu_accumulator_name(u, i));
         if (cu_may_stay_null(u, i))
             cu_line(u->out, "row.%s = (%s) != 0;", cu_field_valid(u, st, f), cu_seen_bit(u, i, "from", " & "));
     }

@@ -305,9 +305,9 @@ void cu_sink_shared(struct cu_unit *u, struct cu_out *o)
 
 void cu_sink_methods(struct cu_unit *u)
 {
-    if (!cu_has_sums(u))
+    if (!cu_has_accumulators(u))
         return;
-    cu_sums_methods(u);
+    cu_accumulator_methods(u);
     if (cu_place_of(u)->methods)
         cu_place_of(u)->methods(u);
 }

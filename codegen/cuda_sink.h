@@ -21,16 +21,16 @@ void cu_store_direct(struct cu_unit *u, int out);
 const char *cu_key_names(struct cu_unit *u); /* "o0_a, o1_b" */
 void cu_sink_index(struct cu_unit *u); /* declares `index` */
 
-/* cuda_sums.c */
+/* cuda_accumulators.c */
 const char *cu_operation(struct cu_unit *u, const struct pl_out *o); /* of an accumulator */
-bool cu_has_sums(const struct cu_unit *u);
-const char *cu_sums_type(struct cu_unit *u);
-const char *cu_sum_name(struct cu_unit *u, int out);
+bool cu_has_accumulators(const struct cu_unit *u);
+const char *cu_accumulators_type(struct cu_unit *u);
+const char *cu_accumulator_name(struct cu_unit *u, int out);
 bool cu_may_stay_null(const struct cu_unit *u, int out);
 /* "mine.seen0, 4": the word and the bit that say that an accumulator has a value. */
-const char *cu_seen_bit(struct cu_unit *u, int out, const char *sums, const char *between);
-void cu_take_values(struct cu_unit *u, const char *sums, bool more); /* of the row; more: than one */
+const char *cu_seen_bit(struct cu_unit *u, int out, const char *accumulators, const char *between);
+void cu_accumulate_values(struct cu_unit *u, const char *accumulators, bool more); /* of the row; more: than one */
 void cu_add_field(struct cu_unit *u, int out, const char *value); /* to a field of `row`; one thread */
-void cu_sums_methods(struct cu_unit *u);
+void cu_accumulator_methods(struct cu_unit *u);
 
 #endif

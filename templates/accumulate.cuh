@@ -281,11 +281,11 @@ HDD_DEVICE hdd_text hdd_shuffle(hdd_text t, u32 lane)
 // What a thread has of one group lies in one structure, so that lanes combine all accumulators
 // at once. A pipeline with aggregates has
 //
-//   struct sums                                    an accumulator per aggregate, none at first;
-//                                                  for those that may stay NULL a bit in `seen`
-//   void join(sums &to, const sums &from)          all of one group
-//   sums of_lane(const sums &, u32 lane)           whole warp
-//   void add_sums(Row &, const sums &)             to what others add to as well
+//   struct accumulators                                     an accumulator per aggregate, none at first;
+//                                                           for those that may stay NULL a bit in `seen`
+//   void merge(accumulators &to, const accumulators &from)  all of one group
+//   accumulators of_lane(const accumulators &, u32 lane)    whole warp
+//   void add_accumulators(Row &, const accumulators &)      to what others add to as well
 
 // The one value so far of an accumulator; a NULL leaves it as it is.
 template <class T, class V> HDD_DEVICE void hdd_begin(T &to, V v)
@@ -325,11 +325,11 @@ HDD_DEVICE void hdd_add(Op op, T &to, u32 &seen, u32 bit, V v)
 }
 
 // Of all lanes, into every lane. Whole warp.
-template <class Pipe, class Sums> HDD_DEVICE void hdd_combine(const Pipe &p, Sums &sums)
+template <class Pipe, class Accumulators> HDD_DEVICE void hdd_combine(const Pipe &p, Accumulators &accumulators)
 {
     HDD_NO_UNROLL // runs once per kernel, and every copy costs time to compile
     for (u32 by = HDD_LANES / 2; by > 0; by /= 2)
-        p.join(sums, p.of_lane(sums, hdd_lane() ^ by));
+        p.merge(accumulators, p.of_lane(accumulators, hdd_lane() ^ by));
 }
 
 #endif

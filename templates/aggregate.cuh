@@ -31,12 +31,12 @@ struct hdd_peers {
     }
 
     // Adds what the lanes of each group have to its row. Whole warp.
-    template <class Pipe, class Row, class Sums>
-    HDD_MEMBER void update(const Pipe &p, Row *row, Sums &sums) const
+    template <class Pipe, class Row, class Accumulators>
+    HDD_MEMBER void update(const Pipe &p, Row *row, Accumulators &accumulators) const
     {
-        reduce(p, sums);
+        reduce(p, accumulators);
         if (first)
-            p.add_sums(*row, sums);
+            p.add_accumulators(*row, accumulators);
     }
 
     // The first lanes of groups of at least half of the lanes, in every lane. Whole warp.
@@ -54,14 +54,14 @@ struct hdd_peers {
 
   private:
     // Halves the number of contributing lanes of each group per step, down to its first.
-    template <class Pipe, class Sums> HDD_MEMBER void reduce(const Pipe &p, Sums &sums) const
+    template <class Pipe, class Accumulators> HDD_MEMBER void reduce(const Pipe &p, Accumulators &accumulators) const
     {
         u32 above = mask & ~hdd_lanes_upto();
         u32 rank = hdd_popc(mask & hdd_lanes_below());
         while (hdd_any(above != 0)) {
-            const Sums other = p.of_lane(sums, above ? hdd_lowest(above) : hdd_lane());
+            const Accumulators other = p.of_lane(accumulators, above ? hdd_lowest(above) : hdd_lane());
             if (above)
-                p.join(sums, other);
+                p.merge(accumulators, other);
             above &= hdd_ballot(rank % 2 == 0); // odd ranks have been taken by the one below
             rank /= 2;
         }
@@ -69,19 +69,19 @@ struct hdd_peers {
 };
 
 // A group that a warp adds to in registers: the last one that filled half of it.
-template <class Row, class Sums> struct hdd_held {
-    Row *group; // null: none
-    Sums sums;  // of each lane
+template <class Row, class Accumulators> struct hdd_held {
+    Row *group;                // null: none
+    Accumulators accumulators; // of each lane
 
-    HDD_MEMBER hdd_held() : group(nullptr), sums()
+    HDD_MEMBER hdd_held() : group(nullptr), accumulators()
     {
     }
 
     // Lanes of the group add what they have, and are done: those that are left. Whole warp.
-    template <class Pipe> HDD_MEMBER u32 take(const Pipe &p, Row *&row, const Sums &more)
+    template <class Pipe> HDD_MEMBER u32 take(const Pipe &p, Row *&row, const Accumulators &more)
     {
         if (row && row == group) {
-            p.join(sums, more);
+            p.merge(accumulators, more);
             row = nullptr;
         }
         return hdd_ballot(row != nullptr);
@@ -90,7 +90,7 @@ template <class Row, class Sums> struct hdd_held {
     // As hdd_peers::update; a group of many lanes is held from now on. What there is of the one
     // before takes the way of the rows, in a second round. Whole warp.
     template <class Pipe>
-    HDD_MEMBER void update(const Pipe &p, hdd_peers peers, Row *row, Sums more)
+    HDD_MEMBER void update(const Pipe &p, hdd_peers peers, Row *row, Accumulators more)
     {
         u32 popular = peers.popular();
         HDD_NO_UNROLL
@@ -101,8 +101,8 @@ template <class Row, class Sums> struct hdd_held {
             Row *const last = group;
             group = reinterpret_cast<Row *>(
                 hdd_shuffle(reinterpret_cast<u64>(row), hdd_lowest(popular)));
-            row = last, more = sums;
-            sums = Sums();
+            row = last, more = accumulators;
+            accumulators = Accumulators();
             if (!row)
                 return;
             peers.unite();
@@ -113,9 +113,9 @@ template <class Row, class Sums> struct hdd_held {
     // At the end. Whole warp.
     template <class Pipe> HDD_MEMBER void release(const Pipe &p)
     {
-        hdd_combine(p, sums);
+        hdd_combine(p, accumulators);
         if (group && hdd_lane() == 0)
-            p.add_sums(*group, sums);
+            p.add_accumulators(*group, accumulators);
     }
 };
 

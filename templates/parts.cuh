@@ -1,4 +1,4 @@
-// What framed pipelines need besides: accumulators one by one, because the sums of a group of very
+// What framed pipelines need besides: accumulators one by one, because the accumulators of a group of very
 // many would not fit registers, and their code no function.
 #ifndef HDD_PARTS_CUH
 #define HDD_PARTS_CUH

@@ -7,7 +7,7 @@
 //
 // The pipeline has, beside what accumulate.cuh asks for,
 //
-//   void store_run(Row &, const sums &)   the whole row
+//   void store_run(Row &, const accumulators &)   the whole row
 #ifndef HDD_RUNS_CUH
 #define HDD_RUNS_CUH
 
@@ -76,7 +76,7 @@ template <class Run> struct hdd_runs {
         const u32 opens = (split >> first & 1) ? HDD_LANES : first;
         if (more) {
             if (joined)
-                p.join(head, before);
+                p.merge(head, before);
             const bool shared = joined ? hdd_highest(starts & below) == opens
                                        : hdd_lane() == first;
             close(p, head_at, head, shared);
@@ -97,7 +97,7 @@ template <class Run> struct hdd_runs {
         for (u32 by = 1; hdd_any(behind >= by); by *= 2) {
             const Run other = p.of_lane(now, (hdd_lane() - by) % HDD_LANES);
             if (behind >= by)
-                p.join(now, other);
+                p.merge(now, other);
         }
     }
 
@@ -105,7 +105,7 @@ template <class Run> struct hdd_runs {
     HDD_MEMBER static void close(Pipe &p, u64 group, const Run &run, bool shared)
     {
         if (shared)
-            p.add_sums(p.sink[group], run);
+            p.add_accumulators(p.sink[group], run);
         else
             p.store_run(p.sink[group], run);
     }

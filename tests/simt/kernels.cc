@@ -7,7 +7,7 @@
 
 // As a pipeline with one sum.
 struct one_sum {
-    static void join(i64 &to, i64 from)
+    static void merge(i64 &to, i64 from)
     {
         to += from;
     }
@@ -15,7 +15,7 @@ struct one_sum {
     {
         return hdd_shuffle(from, lane);
     }
-    static void add_sums(i64 &row, i64 sum)
+    static void add_accumulators(i64 &row, i64 sum)
     {
         hdd_sum().into(row, nullptr, sum);
     }
@@ -27,7 +27,7 @@ struct group_row {
 };
 
 struct group_sum : one_sum {
-    static void add_sums(group_row &row, i64 sum)
+    static void add_accumulators(group_row &row, i64 sum)
     {
         hdd_sum().into(row.count, nullptr, sum);
     }

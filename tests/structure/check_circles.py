@@ -16,7 +16,7 @@ KNOWN = [set(files.split()) for files in (
     "verify.c verify_args.c verify_expr.c verify_nest.c verify_schedule.c verify_sink.c verify_spec.c verify_steps.c",
     # codegen: expressions, their parts and the sink share one emitter.
     """cuda_args.c cuda_cast.c cuda_expr.c cuda_parts.c cuda_place_rows.c cuda_place_threads.c cuda_sink.c cuda_steps.c
-    cuda_sums.c cuda_types.c""",
+    cuda_accumulators.c cuda_types.c""",
     """llvm_agg.c llvm_agg_fold.c llvm_args.c llvm_calls.c llvm_expr.c llvm_expr_arith.c llvm_expr_cmp.c llvm_expr_func.c
     llvm_expr_logic.c llvm_key.c llvm_parts.c llvm_pipe.c llvm_probe.c llvm_sink.c llvm_steps.c llvm_tile.c""",
     # exec: states are finished by files that ask the executor for memory and threads.

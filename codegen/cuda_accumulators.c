@@ -32,12 +32,12 @@ static const char *operation_type(const struct pl_out *o)
     return o->fn == FE_AGG_MAX ? "hdd_most" : "hdd_sum";
 }
 
-const char *cu_sums_type(struct cu_unit *u)
+const char *cu_accumulators_type(struct cu_unit *u)
 {
-    return hd_asprintf(u->arena, "%s_sums", u->name);
+    return hd_asprintf(u->arena, "%s_accumulators", u->name);
 }
 
-const char *cu_sum_name(struct cu_unit *u, int i)
+const char *cu_accumulator_name(struct cu_unit *u, int i)
 {
     return hd_asprintf(u->arena, "sum%d_%s", i,
                        cu_word(u->arena, cu_sink_state(u)->fields[cu_out_of(u, i)->field].name, 24));
@@ -55,12 +55,12 @@ bool cu_may_stay_null(const struct cu_unit *u, int i)
 }
 
 /* "mine.seen0, 4": the word and the bit that say that accumulator i has a value. */
-const char *cu_seen_bit(struct cu_unit *u, int i, const char *sums, const char *between)
+const char *cu_seen_bit(struct cu_unit *u, int i, const char *accumulators, const char *between)
 {
     int n = 0;
     for (int k = 0; k < i; k++)
         n += !cu_is_stored(u, k) && cu_may_stay_null(u, k);
-    return hd_asprintf(u->arena, "%s.seen%d%s0x%x", sums, n / 32, between, 1u << n % 32);
+    return hd_asprintf(u->arena, "%s.seen%d%s0x%x", accumulators, n / 32, between, 1u << n % 32);
 }
 
 static int seen_words(const struct cu_unit *u)
@@ -71,7 +71,7 @@ static int seen_words(const struct cu_unit *u)
     return (n + 31) / 32;
 }
 
-bool cu_has_sums(const struct cu_unit *u)
+bool cu_has_accumulators(const struct cu_unit *u)
 {
     if (u->pipe->framed) /* values are added one by one */
         return false;
@@ -81,17 +81,18 @@ bool cu_has_sums(const struct cu_unit *u)
     return false;
 }
 
-void cu_sink_sums(struct cu_unit *u, struct cu_out *o)
+void cu_sink_accumulators(struct cu_unit *u, struct cu_out *o)
 {
-    if (!cu_has_sums(u))
+    if (!cu_has_accumulators(u))
         return;
     cu_line(o, "// What rows of one group add up to.");
-    cu_open(o, "struct %s {", cu_sums_type(u));
+    cu_open(o, "struct %s {", cu_accumulators_type(u));
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
         if (cu_is_stored(u, i))
             continue;
         const char *none = hd_asprintf(u->arena, " = %s::none<%s>()", operation_type(cu_out_of(u, i)), sum_type(u, i));
-        cu_line(o, "%s %s%s;", sum_type(u, i), cu_sum_name(u, i), cu_out_of(u, i)->fn == FE_AGG_ANY ? "{}" : none);
+        cu_line(o, "%s %s%s;", sum_type(u, i), cu_accumulator_name(u, i),
+                cu_out_of(u, i)->fn == FE_AGG_ANY ? "{}" : none);
     }
     for (int k = 0; k < seen_words(u); k++)
         cu_line(o, "u32 seen%d = 0;", k);
@@ -100,31 +101,32 @@ void cu_sink_sums(struct cu_unit *u, struct cu_out *o)
 }
 
 /* The one value so far (hdd_begin), or one more (hdd_add). */
-static void take_value(struct cu_unit *u, int i, const char *sums, bool more)
+static void accumulate_value(struct cu_unit *u, int i, const char *accumulators, bool more)
 {
     const char *op = "", *seen = "";
     bool adds = more && cu_out_of(u, i)->fn != FE_AGG_ANY; /* which is the same again */
     if (adds)
         op = hd_asprintf(u->arena, "%s, ", cu_operation(u, cu_out_of(u, i)));
     if (cu_may_stay_null(u, i))
-        seen = hd_asprintf(u->arena, "%s, ", cu_seen_bit(u, i, sums, ", "));
-    cu_line(u->out, "%s(%s%s.%s, %s%s);", adds ? "hdd_add" : "hdd_begin", op, sums, cu_sum_name(u, i), seen,
-            cu_out_value(u, i));
+        seen = hd_asprintf(u->arena, "%s, ", cu_seen_bit(u, i, accumulators, ", "));
+    cu_line(u->out, "%s(%s%s.%s, %s%s);", adds ? "hdd_add" : "hdd_begin", op, accumulators, cu_accumulator_name(u, i),
+            seen, cu_out_value(u, i));
 }
 
-void cu_take_values(struct cu_unit *u, const char *sums, bool more)
+void cu_accumulate_values(struct cu_unit *u, const char *accumulators, bool more)
 {
     for (int i = 0; i < u->pipe->sink.nouts; i++)
         if (!cu_is_stored(u, i))
-            take_value(u, i, sums, more);
+            accumulate_value(u, i, accumulators, more);
 }
 
-static void join_method(struct cu_unit *u)
+static void merge_method(struct cu_unit *u)
 {
-    cu_line(u->out, "HDD_MEMBER void join(%s &to, const %s &from) const", cu_sums_type(u), cu_sums_type(u));
+    cu_line(u->out, "HDD_MEMBER void merge(%s &to, const %s &from) const", cu_accumulators_type(u),
+            cu_accumulators_type(u));
     cu_open(u->out, "{");
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
-        const char *name = cu_sum_name(u, i);
+        const char *name = cu_accumulator_name(u, i);
         if (cu_is_stored(u, i))
             continue;
         if (cu_out_of(u, i)->fn == FE_AGG_ANY)
@@ -140,12 +142,13 @@ static void join_method(struct cu_unit *u)
 
 static void of_lane_method(struct cu_unit *u)
 {
-    cu_line(u->out, "HDD_MEMBER static %s of_lane(const %s &from, u32 lane)", cu_sums_type(u), cu_sums_type(u));
+    cu_line(u->out, "HDD_MEMBER static %s of_lane(const %s &from, u32 lane)", cu_accumulators_type(u),
+            cu_accumulators_type(u));
     cu_open(u->out, "{");
-    cu_line(u->out, "%s r;", cu_sums_type(u));
+    cu_line(u->out, "%s r;", cu_accumulators_type(u));
     for (int i = 0; i < u->pipe->sink.nouts; i++)
         if (!cu_is_stored(u, i))
-            cu_line(u->out, "r.%s = hdd_shuffle(from.%s, lane);", cu_sum_name(u, i), cu_sum_name(u, i));
+            cu_line(u->out, "r.%s = hdd_shuffle(from.%s, lane);", cu_accumulator_name(u, i), cu_accumulator_name(u, i));
     for (int k = 0; k < seen_words(u); k++)
         cu_line(u->out, "r.seen%d = hdd_shuffle(from.seen%d, lane);", k, k);
     cu_line(u->out, "return r;");
@@ -164,10 +167,10 @@ void cu_add_field(struct cu_unit *u, int i, const char *value)
     cu_line(u->out, "%s.into(row.%s, %s, %s);", cu_operation(u, cu_out_of(u, i)), cu_field(u, st, f), valid, value);
 }
 
-static void add_sums_method(struct cu_unit *u)
+static void add_accumulators_method(struct cu_unit *u)
 {
-    cu_line(u->out, "HDD_MEMBER void add_sums(%s &row, const %s &from) const", cu_row(u, u->pipe->sink.state),
-            cu_sums_type(u));
+    cu_line(u->out, "HDD_MEMBER void add_accumulators(%s &row, const %s &from) const", cu_row(u, u->pipe->sink.state),
+            cu_accumulators_type(u));
     cu_open(u->out, "{");
     if (cu_place_of(u)->marks) { /* a store to a row that many warps add to holds their additions up */
         cu_open(u->out, "if (!row.present)");
@@ -175,7 +178,7 @@ static void add_sums_method(struct cu_unit *u)
         u->out->indent--;
     }
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
-        const char *name = cu_sum_name(u, i);
+        const char *name = cu_accumulator_name(u, i);
         const char *cast = cu_place_of(u)->narrow && cu_out_of(u, i)->narrow ? "(i128)" : "";
         if (cu_is_stored(u, i))
             continue;
@@ -190,9 +193,9 @@ static void add_sums_method(struct cu_unit *u)
     cu_blank(u->out);
 }
 
-void cu_sums_methods(struct cu_unit *u)
+void cu_accumulator_methods(struct cu_unit *u)
 {
-    join_method(u);
+    merge_method(u);
     of_lane_method(u);
-    add_sums_method(u);
+    add_accumulators_method(u);
 }
