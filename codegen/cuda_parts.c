@@ -8,7 +8,7 @@
  *   u64 hash5_0(frame, h)            keys 0 and following of step 5, or of the sink, in a hash
  *   bool same5_0(frame, row)         whether a row has the same
  *   void store8(frame, row | index)  outs 8 and following of the sink
- *   void add8(frame, group, peers)   the same added to the group's row; all lanes together */
+ *   void add8(frame, group, group_lanes)   the same added to the group's row; all lanes together */
 #include "codegen/cuda_sink.h"
 
 static bool *slots_set(const struct cu_unit *u)
@@ -254,7 +254,7 @@ static void add_out(struct cu_unit *u, int i)
     const struct pl_out *o = &u->pipe->sink.outs[i];
     const struct rt_field *f = &cu_sink_state(u)->fields[o->field];
     const char *operation = o->fn == FE_AGG_ANY ? "hdd_pick()" : cu_operation(u, o);
-    cu_line(u->out, "hdd_add_value<%s>(%s, peers, group, %s, %s, %s);", cu_row_type(f->phys), operation,
+    cu_line(u->out, "hdd_add_value<%s>(%s, group_lanes, group, %s, %s, %s);", cu_row_type(f->phys), operation,
             cu_number(u, f->offset), cu_number(u, f->valid_offset), cu_out_name(u, i));
 }
 
@@ -309,13 +309,13 @@ static void call_adds(struct cu_unit *u)
         const struct cu_function f = {
             .name = hd_asprintf(u->arena, "add%d", p->first),
             .type = "void",
-            .params = frame_param(u, hd_asprintf(u->arena, ", %s *group, const hdd_peers &peers", row)),
+            .params = frame_param(u, hd_asprintf(u->arena, ", %s *group, const hdd_group_lanes &group_lanes", row)),
             .body = add_body,
             .what = p->first};
         if (count_written(u, p) < p->end - p->first)
             calls[n++] = cu_define(u, &f);
     }
-    cu_print_calls(u, "", calls, n, "frame, group, peers");
+    cu_print_calls(u, "", calls, n, "frame, group, group_lanes");
 }
 
 /* ---- sinks ------------------------------------------------------------------------------ */
@@ -390,10 +390,10 @@ static void sink_groups(struct cu_unit *u)
         find_dense(u);
     else
         find_scalar(u);
-    cu_line(u->out, "const hdd_peers peers(group, %s);",
+    cu_line(u->out, "const hdd_group_lanes group_lanes(group, %s);",
             kind == PL_SINK_AGG_HASH ? "found.lanes" : "hdd_same_row(group)");
     if (kind == PL_SINK_AGG_DENSE) {
-        cu_open(u->out, "if (peers.first)");
+        cu_open(u->out, "if (group_lanes.first)");
         cu_line(u->out, "group->present = 1;");
         u->out->indent--;
     }

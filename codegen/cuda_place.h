@@ -21,7 +21,7 @@ struct cu_place {
     void (*finish)(struct cu_unit *u); /* in finish(): the block is together; places come first */
     /* Caches: `group` is where additions go, and becomes where this cache wants them. */
     void (*redirect)(struct cu_unit *u);
-    void (*admit)(struct cu_unit *u); /* once `peers` are known */
+    void (*admit)(struct cu_unit *u); /* once `group_lanes` are known */
     const char *left; /* lanes that still have something to add; NULL: all */
     const char *update; /* in place of adding `mine` to `group`; NULL: the next cache's, or the place's */
 };

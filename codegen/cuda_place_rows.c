@@ -9,7 +9,7 @@ static void store_first(struct cu_unit *u)
 {
     if (u->pipe->sink.kind != PL_SINK_AGG_DENSE)
         return;
-    cu_open(u->out, "if (peers.first) {");
+    cu_open(u->out, "if (group_lanes.first) {");
     cu_line(u->out, "%s &row = *group;", cu_row(u, u->pipe->sink.state));
     cu_line(u->out, "row.present = 1;");
     for (int i = 0; i < u->pipe->sink.nouts; i++)
@@ -29,7 +29,7 @@ static const char *update(const struct cu_unit *u)
         if (c && c->update)
             return c->update;
     }
-    return "peers.update(*this, group, mine);";
+    return "group_lanes.update(*this, group, mine);";
 }
 
 /* "found.lanes & left": those that have something to add. */
@@ -52,7 +52,8 @@ static void update_groups(struct cu_unit *u, const char *lanes)
         if (c && c->redirect)
             c->redirect(u);
     }
-    cu_line(u->out, "const hdd_peers peers(group, %s);", lanes ? lanes_left(u, lanes) : "hdd_same_row(group)");
+    cu_line(u->out, "const hdd_group_lanes group_lanes(group, %s);",
+            lanes ? lanes_left(u, lanes) : "hdd_same_row(group)");
     for (int k = 0; k < PL_CACHE_COUNT; k++) {
         const struct cu_place *c = cu_cache_of(u, (enum pl_cache)k);
         if (c && c->admit)
@@ -268,7 +269,7 @@ static void redirect_hot(struct cu_unit *u)
 static void admit_hot(struct cu_unit *u)
 {
     cu_open(u->out, "if (group == home)");
-    cu_line(u->out, "hot.admit(peers, home);");
+    cu_line(u->out, "hot.admit(group_lanes, home);");
     u->out->indent--;
 }
 
@@ -313,6 +314,6 @@ const struct cu_place cu_cache_warp = {
     .members = members_held,
     .redirect = redirect_held,
     .left = "left",
-    .update = "held.update(*this, peers, group, mine);",
+    .update = "held.update(*this, group_lanes, group, mine);",
     .finish = finish_held,
 };

@@ -69,7 +69,7 @@ static void visit_lanes(struct cu_unit *u)
     cu_guard(u);
     cu_count(u, u->pipe->nsteps);
     cu_line(u->out, "const u32 group = (u32)hdd_index(%s);", cu_expr(u, u->pipe->sink.index));
-    cu_line(u->out, "u64 *const words = lanes.see(group);");
+    cu_line(u->out, "u64 *const words = lanes.find(group);");
     for (int i = 0; i < u->pipe->sink.nouts; i++) {
         const char *set = group_set(u, i);
         cu_line(u->out, "lanes.template add<%d>(%s, words, %s%s%s%s);", first_word(u, i),
@@ -96,7 +96,7 @@ static void finish_lanes(struct cu_unit *u)
         if (*set)
             seen = hd_asprintf(u->arena, ", %s", cu_seen_bit(u, i, "mine", ", "));
         enum rt_phys p = o->narrow ? RT_I64 : st->fields[o->field].phys;
-        cu_line(u->out, "lanes.template take<%d, %s>(group, %s%smine.%s%s);", first_word(u, i), cu_type(p), set,
+        cu_line(u->out, "lanes.template read<%d, %s>(group, %s%smine.%s%s);", first_word(u, i), cu_type(p), set,
                 *set ? ", " : "", cu_accumulator_name(u, i), seen);
     }
     if (cu_has_accumulators(u)) {

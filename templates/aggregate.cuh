@@ -21,11 +21,11 @@ HDD_DEVICE u32 hdd_same_row(const void *row)
 }
 
 // The lanes of a warp that have a row of their group to update.
-struct hdd_peers {
+struct hdd_group_lanes {
     u32 mask; // those of this lane's group, 0: it has none
     bool first;
 
-    HDD_MEMBER hdd_peers(const void *row, u32 lanes)
+    HDD_MEMBER hdd_group_lanes(const void *row, u32 lanes)
         : mask(row ? lanes : 0), first(row && !(lanes & hdd_lanes_below()))
     {
     }
@@ -87,15 +87,15 @@ template <class Row, class Accumulators> struct hdd_held {
         return hdd_ballot(row != nullptr);
     }
 
-    // As hdd_peers::update; a group of many lanes is held from now on. What there is of the one
+    // As hdd_group_lanes::update; a group of many lanes is held from now on. What there is of the one
     // before takes the way of the rows, in a second round. Whole warp.
     template <class Pipe>
-    HDD_MEMBER void update(const Pipe &p, hdd_peers peers, Row *row, Accumulators more)
+    HDD_MEMBER void update(const Pipe &p, hdd_group_lanes group_lanes, Row *row, Accumulators more)
     {
-        u32 popular = peers.popular();
+        u32 popular = group_lanes.popular();
         HDD_NO_UNROLL
         for (;;) {
-            peers.update(p, row, more);
+            group_lanes.update(p, row, more);
             if (!popular)
                 return;
             Row *const last = group;
@@ -105,7 +105,7 @@ template <class Row, class Accumulators> struct hdd_held {
             accumulators = Accumulators();
             if (!row)
                 return;
-            peers.unite();
+            group_lanes.unite();
             popular = 0;
         }
     }
@@ -151,13 +151,13 @@ struct hdd_groups {
     template <class Same, class Init>
     HDD_MEMBER hdd_found find(bool live, u64 h, Same same, Init init) const
     {
-        u32 peers = hdd_match(h) & hdd_ballot(live);
+        u32 group_lanes = hdd_match(h) & hdd_ballot(live);
         u32 steps = 0;
         bool looks = live;
         hdd_found found = {0, 0};
         HDD_NO_UNROLL
         for (;;) {
-            const u32 ahead = looks ? hdd_lowest(peers) : hdd_lane();
+            const u32 ahead = looks ? hdd_lowest(group_lanes) : hdd_lane();
             bool fresh = false;
             u32 place = 0;
             if (looks && ahead == hdd_lane())
@@ -165,13 +165,13 @@ struct hdd_groups {
             hdd_warp_sync(); // what that lane has seen of the row, the others see
             place = hdd_shuffle(place, ahead);
             const bool other = looks && place != 0 && !fresh && !same((u64)(place - 1));
-            const u32 strays = hdd_ballot(other);
+            const u32 collisions = hdd_ballot(other);
             if (looks && !other)
-                found = hdd_found{place, peers & ~strays};
-            if (!strays)
+                found = hdd_found{place, group_lanes & ~collisions};
+            if (!collisions)
                 return found;
             looks = other;
-            peers &= strays;
+            group_lanes &= collisions;
             steps = hdd_shuffle(steps, ahead);
         }
     }

@@ -36,10 +36,10 @@ template <class Row> struct hdd_hot {
     }
 
     // Lets groups of several lanes in; `group` is not here yet.
-    HDD_MEMBER void admit(const hdd_peers &peers, Row *group) const
+    HDD_MEMBER void admit(const hdd_group_lanes &group_lanes, Row *group) const
     {
         u64 *const free = at.groups + slot(group);
-        if (peers.first && hdd_popc(peers.mask) > 1 && hdd_load_relaxed(free) == 0)
+        if (group_lanes.first && hdd_popc(group_lanes.mask) > 1 && hdd_load_relaxed(free) == 0)
             hdd_atomic_swap(free, (u64)0, address(group));
     }
 

@@ -49,7 +49,7 @@ template <u32 words> struct hdd_lane_groups {
     }
 
     // A row for a group, whose words the others take.
-    HDD_MEMBER u64 *see(u32 group)
+    HDD_MEMBER u64 *find(u32 group)
     {
         seen.add(group);
         return words_of(group);
@@ -88,7 +88,7 @@ template <u32 words> struct hdd_lane_groups {
     }
 
     // What the thread has of a group: an accumulator that starts as zero and never is NULL.
-    template <u32 word, class Narrow, class T> HDD_MEMBER void take(u32 group, T &to) const
+    template <u32 word, class Narrow, class T> HDD_MEMBER void read(u32 group, T &to) const
     {
         Narrow mine;
         get<word>(words_of(group), mine);
@@ -97,10 +97,10 @@ template <u32 words> struct hdd_lane_groups {
 
     // The same for one with a bit in `seen`.
     template <u32 word, class Narrow, class T>
-    HDD_MEMBER void take(u32 group, const hdd_group_set &valid, T &to, u32 &some, u32 bit) const
+    HDD_MEMBER void read(u32 group, const hdd_group_set &valid, T &to, u32 &some, u32 bit) const
     {
         if (valid.has(group)) {
-            take<word, Narrow>(group, to);
+            read<word, Narrow>(group, to);
             some |= bit;
         }
     }

@@ -19,10 +19,10 @@ template <class T, class Object> HDD_DEVICE const T &hdd_at(const Object &object
 // What the lanes of each group have in all, in its first lane; a lane without a value has none.
 // Halves the number of contributing lanes of each group per step. Whole warp.
 template <class Op, class T>
-HDD_DEVICE hdd_opt<T> hdd_combine_value(Op op, const hdd_peers &peers, hdd_opt<T> x)
+HDD_DEVICE hdd_opt<T> hdd_combine_value(Op op, const hdd_group_lanes &group_lanes, hdd_opt<T> x)
 {
-    u32 above = peers.mask & ~hdd_lanes_upto();
-    u32 rank = hdd_popc(peers.mask & hdd_lanes_below());
+    u32 above = group_lanes.mask & ~hdd_lanes_upto();
+    u32 rank = hdd_popc(group_lanes.mask & hdd_lanes_below());
     HDD_NO_UNROLL
     while (hdd_any(above != 0)) {
         const u32 from = above ? hdd_lowest(above) : hdd_lane();
@@ -38,7 +38,7 @@ HDD_DEVICE hdd_opt<T> hdd_combine_value(Op op, const hdd_peers &peers, hdd_opt<T
 
 // All values are the same.
 template <class T>
-HDD_DEVICE hdd_opt<T> hdd_combine_value(hdd_pick, const hdd_peers &, hdd_opt<T> x)
+HDD_DEVICE hdd_opt<T> hdd_combine_value(hdd_pick, const hdd_group_lanes &, hdd_opt<T> x)
 {
     return x;
 }
@@ -46,11 +46,11 @@ HDD_DEVICE hdd_opt<T> hdd_combine_value(hdd_pick, const hdd_peers &, hdd_opt<T> 
 // Adds what the lanes of each group have to a field of its row, given by its place; the place of its
 // validity, -1 for one that is never NULL. Whole warp.
 template <class F, class Op, class Row, class T>
-HDD_APART void hdd_add_value(Op op, const hdd_peers &peers, Row *row, i32 field, i32 valid,
+HDD_APART void hdd_add_value(Op op, const hdd_group_lanes &group_lanes, Row *row, i32 field, i32 valid,
                              hdd_opt<T> x)
 {
-    x = hdd_combine_value(op, peers, x);
-    if (peers.first && x.ok)
+    x = hdd_combine_value(op, group_lanes, x);
+    if (group_lanes.first && x.ok)
         op.into(hdd_at<F>(*row, field), valid < 0 ? nullptr : &hdd_at<u8>(*row, valid), x.v);
 }
 

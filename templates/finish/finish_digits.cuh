@@ -12,13 +12,13 @@ struct hdd_radix_counts {
 // Live lanes with the digit of this one. Whole warp.
 HDD_DEVICE u32 hdd_same_digit(u32 digit, bool live)
 {
-    u32 peers = hdd_ballot(live);
+    u32 same_lanes = hdd_ballot(live);
     HDD_UNROLL
     for (u32 bit = 1; bit < HDD_RADIX; bit *= 2) {
         const u32 with = hdd_ballot(digit & bit);
-        peers &= digit & bit ? with : ~with;
+        same_lanes &= digit & bit ? with : ~with;
     }
-    return peers;
+    return same_lanes;
 }
 
 HDD_DEVICE void hdd_radix_clear(hdd_radix_counts &c)
@@ -33,13 +33,13 @@ HDD_DEVICE void hdd_radix_clear(hdd_radix_counts &c)
 // digit has one lane that writes.
 HDD_DEVICE u32 hdd_radix_rank(u32 *counts, u32 digit, bool live)
 {
-    const u32 peers = hdd_same_digit(digit, live);
+    const u32 same_lanes = hdd_same_digit(digit, live);
     const u32 before = live ? counts[digit] : 0;
     hdd_warp_sync();
-    if (live && !(peers & hdd_lanes_below()))
-        counts[digit] = before + hdd_popc(peers);
+    if (live && !(same_lanes & hdd_lanes_below()))
+        counts[digit] = before + hdd_popc(same_lanes);
     hdd_warp_sync();
-    return before + hdd_popc(peers & hdd_lanes_below());
+    return before + hdd_popc(same_lanes & hdd_lanes_below());
 }
 
 #endif

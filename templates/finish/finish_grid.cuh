@@ -116,18 +116,18 @@ HDD_DEVICE u32 hdd_count_up(hdd_hot_counters &hots, u32 *counts, u32 index, bool
         return 0;
     const u32 some = hdd_shuffle(index, hdd_lowest(lanes));
     // Dead lanes meet at an index that no row has.
-    const u32 peers = hdd_any(live && index != some)
+    const u32 same_lanes = hdd_any(live && index != some)
                           ? hdd_match(live ? (u64)index : ~(u64)0) & lanes
                           : lanes;
-    const u32 leader = peers ? hdd_lowest(peers) : 0;
+    const u32 leader = same_lanes ? hdd_lowest(same_lanes) : 0;
     u32 before = 0, place = HDD_NOT_HOT;
     if (live && hdd_lane() == leader) {
-        const u32 n = hdd_popc(peers);
+        const u32 n = hdd_popc(same_lanes);
         place = hots.place(index, n > 1);
         before = hdd_atomic_add(place == HDD_NOT_HOT ? counts + index : hots.count + place, n);
     }
     hot = hdd_shuffle(place, leader);
-    return hdd_shuffle(before, leader) + hdd_popc(peers & hdd_lanes_below());
+    return hdd_shuffle(before, leader) + hdd_popc(same_lanes & hdd_lanes_below());
 }
 
 // Numbers items 0 .. n - 1 by index_of(item), from 0 for each index, into ranks. The whole grid.

@@ -1,7 +1,7 @@
 /* The CUDA driver's interface (runtime/gpu/driver.def) over host memory, built as libcuda.so.1: two devices of one kind.
  * Calls are checked as the driver checks them: a current context, handles of that context, addresses inside of
- * allocations, peers that were enabled. Work is done when it is queued, so order is not what this shows; and the one
- * kernel is that of tests/simt/test_devices.c. $FAKE_DRIVER_APART: the devices have no access to each other. */
+ * allocations, group_lanes that were enabled. Work is done when it is queued, so order is not what this shows; and the
+ * one kernel is that of tests/simt/test_devices.c. $FAKE_DRIVER_APART: the devices have no access to each other. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -127,9 +127,9 @@ void equal_hashes(void *launch)
         HDD_ASSERT(!group || found.lanes == equals);
         if (hdd_block() % 2) {
             const u32 left = held.take(group_sum(), group, mine);
-            held.update(group_sum(), hdd_peers(group, found.lanes & left), group, mine);
+            held.update(group_sum(), hdd_group_lanes(group, found.lanes & left), group, mine);
         } else {
-            hdd_peers(group, found.lanes).update(group_sum(), group, mine);
+            hdd_group_lanes(group, found.lanes).update(group_sum(), group, mine);
         }
     }
     held.release(group_sum());
