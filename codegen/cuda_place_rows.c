@@ -206,32 +206,32 @@ static const char *empty_row(struct cu_unit *u)
     return hd_asprintf(u->arena, "[] { %s row = %s();%s return row; }()", row, row, fill);
 }
 
-/* ---- a copy of the state per block (templates/near.cuh) ------------------------------------- */
+/* ---- a copy of the state per block (templates/block_local.cuh) ------------------------------ */
 
 static void members_block(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "const hdd_near<%s> near;", cu_row(u, u->pipe->sink.state));
+    cu_line(o, "const hdd_block_local<%s> block_local;", cu_row(u, u->pipe->sink.state));
 }
 
 static const char *initialise_block(struct cu_unit *u)
 {
-    return hd_asprintf(u->arena, "near(shared.near, launch.sink.capacity, %s)", empty_row(u));
+    return hd_asprintf(u->arena, "block_local(shared.block_local, launch.sink.capacity, %s)", empty_row(u));
 }
 
 static void shared_block(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "hdd_near_store<%d> near;", u->pipe->sink.place_size);
+    cu_line(o, "hdd_block_local_memory<%d> block_local;", u->pipe->sink.place_size);
 }
 
 static void visit_block(struct cu_unit *u)
 {
-    visit_dense(u, "near.rows");
+    visit_dense(u, "block_local.rows");
 }
 
 static void finish_block(struct cu_unit *u)
 {
     cu_line(u->out, "(void)shared;");
-    flush_rows(u, "near", "near.range", "near.rows[i].present", "sink[i]");
+    flush_rows(u, "block_local", "block_local.range", "block_local.rows[i].present", "sink[i]");
 }
 
 const struct cu_place cu_place_block = {

@@ -11,7 +11,7 @@ enum {
     NS_BUILD = 6,
     NS_PROBE = 4,
     NS_RANDOM = 20, /* a row anywhere in a large table */
-    NS_NEAR = 6,    /* and in one that stays in the cache */
+    NS_CACHED = 6,  /* and in one that stays in the cache */
     NEAR_ROWS = 1 << 16,
     CHILDREN_OF_A_WARP = 4096
 };
@@ -30,7 +30,7 @@ double pl_cost_build(double scanned, double build, double probe)
 
 double pl_cost_key_index(double table_rows, double probe)
 {
-    return probe * (table_rows < NEAR_ROWS ? NS_NEAR : NS_RANDOM);
+    return probe * (table_rows < NEAR_ROWS ? NS_CACHED : NS_RANDOM);
 }
 
 double pl_cost_foreign_key(double children, bool scattered, int columns, double probe)

@@ -11,7 +11,7 @@
 #include "hd/lanes.cuh"
 #include "hd/like.cuh"
 #include "hd/load.cuh"
-#include "hd/near.cuh"
+#include "hd/block_local.cuh"
 #include "hd/probe.cuh"
 #include "hd/store.cuh"
 #include "hd/text.cuh"
