@@ -243,50 +243,50 @@ const struct cu_place cu_place_block = {
     .finish = finish_block,
 };
 
-/* ---- cache: groups that a block hits often (templates/hot.cuh) ------------------------------ */
+/* ---- cache: groups that a block hits often (templates/frequent.cuh) ------------------------- */
 
-static void members_hot(struct cu_unit *u, struct cu_out *o)
+static void members_frequent(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "const hdd_hot<%s> hot;", cu_row(u, u->pipe->sink.state));
+    cu_line(o, "const hdd_frequent<%s> frequent;", cu_row(u, u->pipe->sink.state));
 }
 
-static const char *initialise_hot(struct cu_unit *u)
+static const char *initialise_frequent(struct cu_unit *u)
 {
-    return hd_asprintf(u->arena, "hot(shared.hot, %s)", empty_row(u));
+    return hd_asprintf(u->arena, "frequent(shared.frequent, %s)", empty_row(u));
 }
 
-static void shared_hot(struct cu_unit *u, struct cu_out *o)
+static void shared_frequent(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "hdd_hot_store<%s> hot;", cu_row(u, u->pipe->sink.state));
+    cu_line(o, "hdd_frequent_memory<%s> frequent;", cu_row(u, u->pipe->sink.state));
 }
 
-static void redirect_hot(struct cu_unit *u)
+static void redirect_frequent(struct cu_unit *u)
 {
     cu_line(u->out, "%s *const home = group;", cu_row(u, u->pipe->sink.state));
-    cu_line(u->out, "group = hot.place(home);");
+    cu_line(u->out, "group = frequent.place(home);");
 }
 
-static void admit_hot(struct cu_unit *u)
+static void admit_frequent(struct cu_unit *u)
 {
     cu_open(u->out, "if (group == home)");
-    cu_line(u->out, "hot.admit(group_lanes, home);");
+    cu_line(u->out, "frequent.admit(group_lanes, home);");
     u->out->indent--;
 }
 
-static void finish_hot(struct cu_unit *u)
+static void finish_frequent(struct cu_unit *u)
 {
     const char *row = cu_row(u, u->pipe->sink.state);
-    flush_rows(u, "shared.hot", "HDD_HOT", "shared.hot.groups[i]",
-               hd_asprintf(u->arena, "*reinterpret_cast<%s *>(shared.hot.groups[i])", row));
+    flush_rows(u, "shared.frequent", "HDD_FREQUENT", "shared.frequent.groups[i]",
+               hd_asprintf(u->arena, "*reinterpret_cast<%s *>(shared.frequent.groups[i])", row));
 }
 
 const struct cu_place cu_cache_block = {
-    .members = members_hot,
-    .initialiser = initialise_hot,
-    .shared = shared_hot,
-    .redirect = redirect_hot,
-    .admit = admit_hot,
-    .finish = finish_hot,
+    .members = members_frequent,
+    .initialiser = initialise_frequent,
+    .shared = shared_frequent,
+    .redirect = redirect_frequent,
+    .admit = admit_frequent,
+    .finish = finish_frequent,
 };
 
 /* ---- cache: the group that fills a warp (templates/aggregate.cuh) --------------------------- */

@@ -282,7 +282,7 @@ static int cache_size_warp(const struct ctx *c, const struct pl_pipeline *q)
 static int cache_size_block(const struct ctx *c, const struct pl_pipeline *q)
 {
     const struct rt_state *st = &c->states.v[q->sink.state];
-    bool heavy = heaviest_group(c, q) >= PL_HOT_SHARE || groups_are_outer(c, q);
+    bool heavy = heaviest_group(c, q) >= PL_FREQUENT_SHARE || groups_are_outer(c, q);
     if (!heavy || q->sink.clustered || cached_words(st, &q->sink) < 0)
         return -1;
     return st->stride + 8 <= caches[PL_CACHE_BLOCK].limit ? st->stride + 8 : -1;

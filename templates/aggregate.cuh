@@ -1,5 +1,5 @@
 // Aggregates in memory that many threads update: which row belongs to a group, and adding to
-// its accumulators. Lanes of a warp with the same row combine first, so that a hot key costs
+// its accumulators. Lanes of a warp with the same row combine first, so that a frequent key costs
 // one atomic per warp instead of 32: contended atomics are the price of skew
 // (docs/architecture.md, "Where a GPU adds up").
 #ifndef HDD_AGGREGATE_CUH

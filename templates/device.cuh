@@ -38,7 +38,7 @@ enum {
     // Accumulators.
     HDD_LANE_GROUPS = 32, // of a copy per thread: bits of a word (lanes.cuh)
     HDD_CACHED_GROUPS_BITS = 5,
-    HDD_CACHED_GROUPS = 1 << HDD_CACHED_GROUPS_BITS // of a block (hot.cuh)
+    HDD_CACHED_GROUPS = 1 << HDD_CACHED_GROUPS_BITS // of a block (frequent.cuh)
 };
 
 #endif

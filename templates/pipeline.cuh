@@ -7,7 +7,7 @@
 #include "hd/aggregate.cuh"
 #include "hd/block.cuh"
 #include "hd/decimal.cuh"
-#include "hd/hot.cuh"
+#include "hd/frequent.cuh"
 #include "hd/lanes.cuh"
 #include "hd/like.cuh"
 #include "hd/load.cuh"

@@ -63,20 +63,20 @@ HDD_DEVICE u32 hdd_block_scan(hdd_block_sums &s, u32 v, u32 &total)
 
 // Counters that many items of a block hit, in its shared memory: a few of them would queue up
 // the whole device at a few places. The first that two lanes of a warp hit at once move in and
-// stay (as in hot.cuh).
-constexpr u32 HDD_HOT_COUNTER_BITS = 6, HDD_HOT_COUNTERS = 1 << HDD_HOT_COUNTER_BITS;
-constexpr u32 HDD_NOT_HOT = ~0u; // the index of a free place
+// stay (as in frequent.cuh).
+constexpr u32 HDD_FREQUENT_COUNTER_BITS = 6, HDD_FREQUENT_COUNTERS = 1 << HDD_FREQUENT_COUNTER_BITS;
+constexpr u32 HDD_NOT_FREQUENT = ~0u; // the index of a free place
 
-struct hdd_hot_counters {
-    u32 index[HDD_HOT_COUNTERS];
-    u32 count[HDD_HOT_COUNTERS]; // items since the last settling
-    u32 base[HDD_HOT_COUNTERS];  // items before those
+struct hdd_frequent_counters {
+    u32 index[HDD_FREQUENT_COUNTERS];
+    u32 count[HDD_FREQUENT_COUNTERS]; // items since the last settling
+    u32 base[HDD_FREQUENT_COUNTERS];  // items before those
 
     // Whole block; a block barrier, as in the next.
     HDD_MEMBER void begin()
     {
-        for (u32 k = hdd_thread(); k < HDD_HOT_COUNTERS; k += HDD_BLOCK) {
-            index[k] = HDD_NOT_HOT;
+        for (u32 k = hdd_thread(); k < HDD_FREQUENT_COUNTERS; k += HDD_BLOCK) {
+            index[k] = HDD_NOT_FREQUENT;
             count[k] = 0;
         }
         hdd_block_sync();
@@ -86,7 +86,7 @@ struct hdd_hot_counters {
     HDD_MEMBER void settle(u32 *counts)
     {
         hdd_block_sync();
-        for (u32 k = hdd_thread(); k < HDD_HOT_COUNTERS; k += HDD_BLOCK)
+        for (u32 k = hdd_thread(); k < HDD_FREQUENT_COUNTERS; k += HDD_BLOCK)
             if (count[k]) {
                 base[k] = hdd_atomic_add(counts + index[k], count[k]);
                 count[k] = 0;
@@ -94,24 +94,24 @@ struct hdd_hot_counters {
         hdd_block_sync();
     }
 
-    // One lane's place for an index, HDD_NOT_HOT: none. `many`: let it in.
+    // One lane's place for an index, HDD_NOT_FREQUENT: none. `many`: let it in.
     HDD_MEMBER u32 place(u32 i, bool many)
     {
-        const u32 k = i * 0x9E3779B9u >> (32 - HDD_HOT_COUNTER_BITS);
+        const u32 k = i * 0x9E3779B9u >> (32 - HDD_FREQUENT_COUNTER_BITS);
         const u32 there = hdd_load_relaxed(index + k);
-        if (there == HDD_NOT_HOT && many)
-            hdd_atomic_swap(index + k, HDD_NOT_HOT, i);
-        return there == i ? k : HDD_NOT_HOT;
+        if (there == HDD_NOT_FREQUENT && many)
+            hdd_atomic_swap(index + k, HDD_NOT_FREQUENT, i);
+        return there == i ? k : HDD_NOT_FREQUENT;
     }
 };
 
 // Adds one to a counter for each lane with an item (live) and gives the number of items
-// counted before; where `hot` is a place, those since the last settling. Lanes with one counter
-// add together: a hot key costs one atomic per warp. Whole warp.
-HDD_DEVICE u32 hdd_count_up(hdd_hot_counters &hots, u32 *counts, u32 index, bool live, u32 &hot)
+// counted before; where `frequent_at` is a place, those since the last settling. Lanes with one counter
+// add together: a frequent key costs one atomic per warp. Whole warp.
+HDD_DEVICE u32 hdd_count_up(hdd_frequent_counters &frequent, u32 *counts, u32 index, bool live, u32 &frequent_at)
 {
     const u32 lanes = hdd_ballot(live);
-    hot = HDD_NOT_HOT;
+    frequent_at = HDD_NOT_FREQUENT;
     if (lanes == 0)
         return 0;
     const u32 some = hdd_shuffle(index, hdd_lowest(lanes));
@@ -120,40 +120,40 @@ HDD_DEVICE u32 hdd_count_up(hdd_hot_counters &hots, u32 *counts, u32 index, bool
                           ? hdd_match(live ? (u64)index : ~(u64)0) & lanes
                           : lanes;
     const u32 leader = same_lanes ? hdd_lowest(same_lanes) : 0;
-    u32 before = 0, place = HDD_NOT_HOT;
+    u32 before = 0, place = HDD_NOT_FREQUENT;
     if (live && hdd_lane() == leader) {
         const u32 n = hdd_popc(same_lanes);
-        place = hots.place(index, n > 1);
-        before = hdd_atomic_add(place == HDD_NOT_HOT ? counts + index : hots.count + place, n);
+        place = frequent.place(index, n > 1);
+        before = hdd_atomic_add(place == HDD_NOT_FREQUENT ? counts + index : frequent.count + place, n);
     }
-    hot = hdd_shuffle(place, leader);
+    frequent_at = hdd_shuffle(place, leader);
     return hdd_shuffle(before, leader) + hdd_popc(same_lanes & hdd_lanes_below());
 }
 
 // Numbers items 0 .. n - 1 by index_of(item), from 0 for each index, into ranks. The whole grid.
 template <class IndexOf>
-HDD_DEVICE void hdd_rank_items(hdd_hot_counters &hots, u32 blocks, u64 n, u32 *counts, u32 *ranks,
+HDD_DEVICE void hdd_rank_items(hdd_frequent_counters &frequent, u32 blocks, u64 n, u32 *counts, u32 *ranks,
                                IndexOf index_of)
 {
     constexpr u32 each = 4; // items of a thread between two settlings
-    hots.begin();
+    frequent.begin();
     for (u64 from = (u64)hdd_block() * HDD_BLOCK * each; from < n;
          from += hdd_grid_step(blocks) * each) {
-        u32 rank[each], hot[each];
+        u32 rank[each], frequent_at[each];
         HDD_UNROLL
         for (u32 k = 0; k < each; k++) {
             const u64 i = from + k * HDD_BLOCK + hdd_thread();
             const bool live = i < n;
             const u32 index = live ? index_of(i) : 0;
             hdd_warp_sync();
-            rank[k] = hdd_count_up(hots, counts, index, live, hot[k]);
+            rank[k] = hdd_count_up(frequent, counts, index, live, frequent_at[k]);
         }
-        hots.settle(counts);
+        frequent.settle(counts);
         HDD_UNROLL
         for (u32 k = 0; k < each; k++) {
             const u64 i = from + k * HDD_BLOCK + hdd_thread();
             if (i < n)
-                ranks[i] = rank[k] + (hot[k] == HDD_NOT_HOT ? 0 : hots.base[hot[k]]);
+                ranks[i] = rank[k] + (frequent_at[k] == HDD_NOT_FREQUENT ? 0 : frequent.base[frequent_at[k]]);
         }
     }
 }

@@ -31,7 +31,7 @@ HDD_DEVICE u32 hdd_hash_first(const hdd_hash_args &p, u32 row)
 
 HDD_KERNEL(hdd_hash_group)(HDD_PARAMETER(hdd_hash_args, p))
 {
-    HDD_SHARED(hdd_hot_counters, hots);
+    HDD_SHARED(hdd_frequent_counters, frequent);
     u32 keys = 0;
     const auto first_of = [&](u64 i) {
         const u32 first = hdd_hash_first(p, (u32)i);
@@ -43,7 +43,7 @@ HDD_KERNEL(hdd_hash_group)(HDD_PARAMETER(hdd_hash_args, p))
         for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks))
             first_of(i);
     else
-        hdd_rank_items(hots, p.blocks, p.n, hdd_at<u32>(p.counts), hdd_at<u32>(p.ranks),
+        hdd_rank_items(frequent, p.blocks, p.n, hdd_at<u32>(p.counts), hdd_at<u32>(p.ranks),
                        first_of);
     hdd_warp_sync();
     const u64 all = hdd_warp_sum(keys);

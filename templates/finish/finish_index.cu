@@ -16,8 +16,8 @@ HDD_DEVICE u64 hdd_row_index(const hdd_csr_args &p, u64 row)
 
 HDD_KERNEL(hdd_csr_count)(HDD_PARAMETER(hdd_csr_args, p))
 {
-    HDD_SHARED(hdd_hot_counters, hots);
-    hdd_rank_items(hots, p.blocks, p.n, hdd_at<u32>(p.counts), hdd_at<u32>(p.ranks),
+    HDD_SHARED(hdd_frequent_counters, frequent);
+    hdd_rank_items(frequent, p.blocks, p.n, hdd_at<u32>(p.counts), hdd_at<u32>(p.ranks),
                    [&](u64 i) { return (u32)hdd_row_index(p, hdd_row_looked_at(p, i)); });
 }
 

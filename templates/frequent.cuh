@@ -2,25 +2,25 @@
 // have in common would queue up at one place of the state from all over the device, and yet
 // seldom fills a warp. The first groups that two lanes of a warp hit at once move in and stay;
 // what they have is added to their rows when the kernel ends.
-#ifndef HDD_HOT_CUH
-#define HDD_HOT_CUH
+#ifndef HDD_FREQUENT_CUH
+#define HDD_FREQUENT_CUH
 
 #include "hd/aggregate.cuh"
 
-constexpr u32 HDD_HOT = HDD_CACHED_GROUPS;
+constexpr u32 HDD_FREQUENT = HDD_CACHED_GROUPS;
 
-template <class Row> struct hdd_hot_store {
-    Row rows[HDD_HOT];
-    u64 groups[HDD_HOT]; // address of the row whose additions these are, 0: free
+template <class Row> struct hdd_frequent_memory {
+    Row rows[HDD_FREQUENT];
+    u64 groups[HDD_FREQUENT]; // address of the row whose additions these are, 0: free
 };
 
-template <class Row> struct hdd_hot {
-    hdd_hot_store<Row> &at;
+template <class Row> struct hdd_frequent {
+    hdd_frequent_memory<Row> &at;
 
     // Every row begins as `empty`. The whole block calls; a block barrier.
-    HDD_MEMBER hdd_hot(hdd_hot_store<Row> &store, const Row &empty) : at(store)
+    HDD_MEMBER hdd_frequent(hdd_frequent_memory<Row> &store, const Row &empty) : at(store)
     {
-        for (u32 i = hdd_thread(); i < HDD_HOT; i += HDD_BLOCK) {
+        for (u32 i = hdd_thread(); i < HDD_FREQUENT; i += HDD_BLOCK) {
             at.rows[i] = empty;
             at.groups[i] = 0;
         }
