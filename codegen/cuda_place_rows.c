@@ -291,29 +291,29 @@ const struct cu_place cu_cache_block = {
 
 /* ---- cache: the group that fills a warp (templates/aggregate.cuh) --------------------------- */
 
-static void members_held(struct cu_unit *u, struct cu_out *o)
+static void members_register_cache(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "hdd_held<%s, %s> held;", cu_row(u, u->pipe->sink.state), cu_accumulators_type(u));
+    cu_line(o, "hdd_register_cache<%s, %s> cache;", cu_row(u, u->pipe->sink.state), cu_accumulators_type(u));
 }
 
 /* Lanes of the group that the warp has add to registers and are done. */
-static void redirect_held(struct cu_unit *u)
+static void redirect_register_cache(struct cu_unit *u)
 {
-    cu_line(u->out, "const u32 left = held.take(*this, group, mine);");
+    cu_line(u->out, "const u32 left = cache.add(*this, group, mine);");
     cu_open(u->out, "if (!left)");
     cu_line(u->out, "return;");
     u->out->indent--;
 }
 
-static void finish_held(struct cu_unit *u)
+static void finish_register_cache(struct cu_unit *u)
 {
-    cu_line(u->out, "held.release(*this);");
+    cu_line(u->out, "cache.flush(*this);");
 }
 
 const struct cu_place cu_cache_warp = {
-    .members = members_held,
-    .redirect = redirect_held,
+    .members = members_register_cache,
+    .redirect = redirect_register_cache,
     .left = "left",
-    .update = "held.update(*this, group_lanes, group, mine);",
-    .finish = finish_held,
+    .update = "cache.update(*this, group_lanes, group, mine);",
+    .finish = finish_register_cache,
 };

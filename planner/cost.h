@@ -46,7 +46,7 @@ bool pl_agg_shared_fits(double bytes, double rows);
  * fill: from the second on a warp keeps one in registers. Adding up runs of equal keys costs a tile two additions to
  * memory, which are as fast as the tile is read as long as not most rows have one key. */
 #define PL_FREQUENT_SHARE (1.0 / 8192)
-#define PL_HELD_SHARE     (1.0 / 64)
+#define PL_CACHED_SHARE   (1.0 / 64)
 #define PL_RUN_SHARE      0.5
 /* Share of a scan's rows that must reach its end for rows to stay where the tile has them: from there on nearly
  * all of a column's sectors are read anyway. */

@@ -274,7 +274,7 @@ static int cached_words(const struct rt_state *st, const struct pl_sink *s)
 
 static int cache_size_warp(const struct ctx *c, const struct pl_pipeline *q)
 {
-    bool heavy = heaviest_group(c, q) >= PL_HELD_SHARE || groups_are_outer(c, q);
+    bool heavy = heaviest_group(c, q) >= PL_CACHED_SHARE || groups_are_outer(c, q);
     return heavy ? cached_words(&c->states.v[q->sink.state], &q->sink) : -1;
 }
 

@@ -69,16 +69,16 @@ struct hdd_group_lanes {
 };
 
 // A group that a warp adds to in registers: the last one that filled half of it.
-template <class Row, class Accumulators> struct hdd_held {
+template <class Row, class Accumulators> struct hdd_register_cache {
     Row *group;                // null: none
     Accumulators accumulators; // of each lane
 
-    HDD_MEMBER hdd_held() : group(nullptr), accumulators()
+    HDD_MEMBER hdd_register_cache() : group(nullptr), accumulators()
     {
     }
 
     // Lanes of the group add what they have, and are done: those that are left. Whole warp.
-    template <class Pipe> HDD_MEMBER u32 take(const Pipe &p, Row *&row, const Accumulators &more)
+    template <class Pipe> HDD_MEMBER u32 add(const Pipe &p, Row *&row, const Accumulators &more)
     {
         if (row && row == group) {
             p.merge(accumulators, more);
@@ -87,7 +87,7 @@ template <class Row, class Accumulators> struct hdd_held {
         return hdd_ballot(row != nullptr);
     }
 
-    // As hdd_group_lanes::update; a group of many lanes is held from now on. What there is of the one
+    // As hdd_group_lanes::update; a group of many lanes is register-cached from now on. What there is of the one
     // before takes the way of the rows, in a second round. Whole warp.
     template <class Pipe>
     HDD_MEMBER void update(const Pipe &p, hdd_group_lanes group_lanes, Row *row, Accumulators more)
@@ -111,7 +111,7 @@ template <class Row, class Accumulators> struct hdd_held {
     }
 
     // At the end. Whole warp.
-    template <class Pipe> HDD_MEMBER void release(const Pipe &p)
+    template <class Pipe> HDD_MEMBER void flush(const Pipe &p)
     {
         hdd_combine(p, accumulators);
         if (group && hdd_lane() == 0)

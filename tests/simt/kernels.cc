@@ -111,7 +111,7 @@ void equal_hashes(void *launch)
 {
     const hdd_run run(*static_cast<const hdd_launch *>(launch));
     group_row *const rows = reinterpret_cast<group_row *>(run.launch.sink.rows);
-    hdd_held<group_row, i64> held;
+    hdd_register_cache<group_row, i64> cache;
     for (u32 i = 0; i < 8; i++) {
         const bool popular = i % 4 == 3 && hdd_lane() < 20;
         const u64 key = popular ? i / 4 : (hdd_thread() * (i + 1) + hdd_block()) % 11;
@@ -126,12 +126,12 @@ void equal_hashes(void *launch)
         const u32 equals = hdd_match(key) & hdd_ballot(live);
         HDD_ASSERT(!group || found.lanes == equals);
         if (hdd_block() % 2) {
-            const u32 left = held.take(group_sum(), group, mine);
-            held.update(group_sum(), hdd_group_lanes(group, found.lanes & left), group, mine);
+            const u32 left = cache.add(group_sum(), group, mine);
+            cache.update(group_sum(), hdd_group_lanes(group, found.lanes & left), group, mine);
         } else {
             hdd_group_lanes(group, found.lanes).update(group_sum(), group, mine);
         }
     }
-    held.release(group_sum());
+    cache.flush(group_sum());
 }
 }
