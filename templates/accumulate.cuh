@@ -219,7 +219,7 @@ template <class Order> struct hdd_first_in {
         u64 *const bits = reinterpret_cast<u64 *>(&field), mine = (u64)hdd_f64_bits(v);
         u64 old = hdd_load_relaxed(bits);
         while (Order::before(v, hdd_f64_from_bits((i64)old))) {
-            const u64 was = hdd_atomic_swap(bits, old, mine);
+            const u64 was = hdd_atomic_cas(bits, old, mine);
             if (was == old)
                 break;
             old = was;

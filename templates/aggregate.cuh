@@ -187,7 +187,7 @@ struct hdd_groups {
             u64 *const at = slots + ((h + steps) & mask);
             u64 slot = hdd_load_acquire(at);
             if (slot == 0) {
-                slot = hdd_atomic_swap(at, (u64)0, h | HDD_SLOT_BUSY);
+                slot = hdd_atomic_cas(at, (u64)0, h | HDD_SLOT_BUSY);
                 fresh = slot == 0;
                 if (fresh)
                     return insert(at, h, init);

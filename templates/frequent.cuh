@@ -40,7 +40,7 @@ template <class Row> struct hdd_frequent {
     {
         u64 *const free = at.groups + slot(group);
         if (group_lanes.first && hdd_popc(group_lanes.mask) > 1 && hdd_load_relaxed(free) == 0)
-            hdd_atomic_swap(free, (u64)0, address(group));
+            hdd_atomic_cas(free, (u64)0, address(group));
     }
 
   private:

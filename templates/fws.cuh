@@ -70,7 +70,7 @@ struct hdd_ring {
             if (ahead < 0)
                 return nullptr;
             const u64 now =
-                ahead == 0 ? hdd_atomic_swap(end, t, t + 1) : hdd_load_relaxed(end);
+                ahead == 0 ? hdd_atomic_cas(end, t, t + 1) : hdd_load_relaxed(end);
             if (ahead == 0 && now == t)
                 return s;
             t = now;

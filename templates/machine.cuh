@@ -217,12 +217,12 @@ HDD_DEVICE void hdd_atomic_max(i64 *p, i64 v)
 }
 
 // The value that was there: `expected` if the swap took place.
-HDD_DEVICE u32 hdd_atomic_swap(u32 *p, u32 expected, u32 v)
+HDD_DEVICE u32 hdd_atomic_cas(u32 *p, u32 expected, u32 v)
 {
     return atomicCAS(p, expected, v);
 }
 
-HDD_DEVICE u64 hdd_atomic_swap(u64 *p, u64 expected, u64 v)
+HDD_DEVICE u64 hdd_atomic_cas(u64 *p, u64 expected, u64 v)
 {
     return atomicCAS(p, expected, v);
 }

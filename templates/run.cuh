@@ -80,7 +80,7 @@ struct hdd_run {
     // A row failed. Of several failures any one may be reported (docs/plan.md 2.2).
     HDD_MEMBER void fail(hdd_failure why, i32 path) const
     {
-        if (hdd_atomic_swap(&progress->failure, 0u, (u32)why) == 0)
+        if (hdd_atomic_cas(&progress->failure, 0u, (u32)why) == 0)
             progress->failure_path = path;
         abort();
     }
@@ -88,7 +88,7 @@ struct hdd_run {
     // The same, telling a number's image, or a text.
     HDD_MEMBER void fail_value(hdd_failure why, i32 path, u64 lo, u64 hi) const
     {
-        if (hdd_atomic_swap(&progress->failure, 0u, (u32)why) == 0) {
+        if (hdd_atomic_cas(&progress->failure, 0u, (u32)why) == 0) {
             progress->failure_path = path;
             progress->told = 1;
             progress->value[0] = lo;
@@ -98,7 +98,7 @@ struct hdd_run {
     }
     HDD_MEMBER void fail_text(hdd_failure why, i32 path, const u8 *s, i32 n) const
     {
-        if (hdd_atomic_swap(&progress->failure, 0u, (u32)why) == 0) {
+        if (hdd_atomic_cas(&progress->failure, 0u, (u32)why) == 0) {
             progress->failure_path = path;
             progress->told = 1;
             progress->value[0] = (u64)n;

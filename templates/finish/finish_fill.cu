@@ -23,7 +23,7 @@ HDD_KERNEL(hdd_fill_slots)(HDD_PARAMETER(hdd_slots_args, p))
         const u64 h = *hdd_at<const u64>(p.rows + r * p.stride);
         const u64 slot = h >> 32 << 32 | (r + 1);
         u64 at = h & p.mask;
-        while (hdd_atomic_swap(slots + at, (u64)0, slot) != 0)
+        while (hdd_atomic_cas(slots + at, (u64)0, slot) != 0)
             at = (at + 1) & p.mask;
     }
 }

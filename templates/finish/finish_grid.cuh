@@ -100,7 +100,7 @@ struct hdd_frequent_counters {
         const u32 k = i * 0x9E3779B9u >> (32 - HDD_FREQUENT_COUNTER_BITS);
         const u32 there = hdd_load_relaxed(index + k);
         if (there == HDD_NOT_FREQUENT && many)
-            hdd_atomic_swap(index + k, HDD_NOT_FREQUENT, i);
+            hdd_atomic_cas(index + k, HDD_NOT_FREQUENT, i);
         return there == i ? k : HDD_NOT_FREQUENT;
     }
 };

@@ -19,7 +19,7 @@ HDD_DEVICE u32 hdd_hash_first(const hdd_hash_args &p, u32 row)
     for (u64 at = h & p.table_mask;; at = (at + 1) & p.table_mask) {
         u64 there = hdd_load_relaxed(table + at);
         if (there == 0)
-            there = hdd_atomic_swap(table + at, (u64)0, word);
+            there = hdd_atomic_cas(table + at, (u64)0, word);
         if (there == 0)
             return row;
         const u32 first = (u32)there - 1;
@@ -57,7 +57,7 @@ HDD_DEVICE void hdd_hash_slot_of(const hdd_hash_args &p, u64 h, u32 count, u64 b
     hdd_hash_slot *const slots = hdd_at<hdd_hash_slot>(p.slots);
     const u64 word = h >> 32 | (u64)count << 32;
     u64 at = h & p.mask;
-    while (hdd_atomic_swap(reinterpret_cast<u64 *>(slots + at), (u64)0, word) != 0)
+    while (hdd_atomic_cas(reinterpret_cast<u64 *>(slots + at), (u64)0, word) != 0)
         at = (at + 1) & p.mask;
     slots[at].begin = begin;
 }

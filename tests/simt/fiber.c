@@ -86,14 +86,14 @@ void fiber_switch(struct fiber *from, struct fiber *to, int last)
 
 /* Saves what a function must preserve on the stack, stores the stack pointer, and does the
  * opposite on the other stack. */
-void fiber_swap(void **save, void *load);
+void fiber_jump(void **save, void *load);
 
 #ifdef __x86_64__
 __asm__(".text\n"
-        ".globl fiber_swap\n"
-        ".hidden fiber_swap\n"
-        ".type fiber_swap, @function\n"
-        "fiber_swap:\n"
+        ".globl fiber_jump\n"
+        ".hidden fiber_jump\n"
+        ".type fiber_jump, @function\n"
+        "fiber_jump:\n"
         "    pushq %rbp\n    pushq %rbx\n    pushq %r12\n"
         "    pushq %r13\n    pushq %r14\n    pushq %r15\n"
         "    movq %rsp, (%rdi)\n"
@@ -101,14 +101,14 @@ __asm__(".text\n"
         "    popq %r15\n    popq %r14\n    popq %r13\n"
         "    popq %r12\n    popq %rbx\n    popq %rbp\n"
         "    ret\n"
-        ".size fiber_swap, . - fiber_swap\n");
+        ".size fiber_jump, . - fiber_jump\n");
 enum { SAVED_WORDS = 7, RETURN_WORD = 6, ENTRY_PAD = 1 }; /* entry wants rsp = 8 modulo 16 */
 #else
 __asm__(".text\n"
-        ".globl fiber_swap\n"
-        ".hidden fiber_swap\n"
-        ".type fiber_swap, %function\n"
-        "fiber_swap:\n"
+        ".globl fiber_jump\n"
+        ".hidden fiber_jump\n"
+        ".type fiber_jump, %function\n"
+        "fiber_jump:\n"
         "    sub sp, sp, #160\n"
         "    stp x19, x20, [sp]\n    stp x21, x22, [sp, #16]\n    stp x23, x24, [sp, #32]\n"
         "    stp x25, x26, [sp, #48]\n   stp x27, x28, [sp, #64]\n   stp x29, x30, [sp, #80]\n"
@@ -121,7 +121,7 @@ __asm__(".text\n"
         "    ldp d12, d13, [sp, #128]\n  ldp d14, d15, [sp, #144]\n"
         "    add sp, sp, #160\n"
         "    ret\n"
-        ".size fiber_swap, . - fiber_swap\n");
+        ".size fiber_jump, . - fiber_jump\n");
 enum { SAVED_WORDS = 20, RETURN_WORD = 11, ENTRY_PAD = 0 };
 #endif
 
@@ -141,7 +141,7 @@ void fiber_switch(struct fiber *from, struct fiber *to, int last)
     announce(from, to, last);
     leaving = from;
     arriving = to;
-    fiber_swap(&from->sp, to->sp);
+    fiber_jump(&from->sp, to->sp);
     arrived();
 }
 

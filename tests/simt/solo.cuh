@@ -94,7 +94,7 @@ HDD_SOLO_ATOMIC(hdd_atomic_and_acquire, u64, __atomic_fetch_and, __ATOMIC_ACQUIR
 #undef HDD_SOLO_ATOMIC
 
 #define HDD_SOLO_MEMORY(T)                                                                    \
-    HDD_DEVICE T hdd_atomic_swap(T *p, T expected, T v)                                       \
+    HDD_DEVICE T hdd_atomic_cas(T *p, T expected, T v)                                        \
     {                                                                                         \
         solo_point(p, sizeof *p, true);                                                       \
         __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_RELAXED,                 \

@@ -145,7 +145,7 @@ HDD_TWIN_ATOMIC(hdd_atomic_max, i64, *p > v ? *p : v)
 #undef HDD_TWIN_ATOMIC
 
 #define HDD_TWIN_MEMORY(T)                                                                    \
-    HDD_DEVICE T hdd_atomic_swap(T *p, T expected, T v)                                       \
+    HDD_DEVICE T hdd_atomic_cas(T *p, T expected, T v)                                        \
     {                                                                                         \
         simt_point();                                                                         \
         return hdd_twin_set(p, *p == expected ? v : *p);                                      \
