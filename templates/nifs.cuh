@@ -148,7 +148,7 @@ struct hdd_queues {
         const u64 nodes = q.nodes;
         const u32 lane = hdd_lane(), slot = hdd_slot_of(head + lane);
         const u32 n = lane < count ? ranges[slot].n : 0, most = hdd_min(n, HDD_LANES);
-        const u32 start = hdd_scan_sum(most) - most;
+        const u32 start = hdd_warp_prefix_sum(most) - most;
         const u32 starts = hdd_warp_or(n && start < HDD_LANES ? 1u << start : 0);
         const u32 total = nodes < HDD_LANES ? (u32)nodes : HDD_LANES;
         const u32 mine = starts & hdd_lanes_upto();

@@ -1,6 +1,6 @@
 // AGG_DENSE on a clustered key: rows of a group are neighbours in the source, so a warp that
 // takes 256 rows in order has whole groups. Each lane adds up the runs of equal keys among its
-// eight rows in registers, runs that go on from lane to lane are joined by a segmented scan, and
+// eight rows in registers, runs that go on from lane to lane are joined by a segmented prefix sum, and
 // a group whose rows all lie within the tile is stored as one row, without an atomic: nobody
 // else has any of it. Only the first and the last group of a tile may have rows in other tiles
 // and are added to. So a key with a tenth of all rows costs one atomic per tile.

@@ -78,7 +78,7 @@ struct hdd_scan {
     HDD_MEMBER u32 pop(u32 &row)
     {
         const u32 lane = hdd_lane(), n = hdd_min(pending, HDD_LANES), of_tile = n - nleft;
-        const u32 mine = hdd_popc(alive), upto = hdd_scan_sum(mine),
+        const u32 mine = hdd_popc(alive), upto = hdd_warp_prefix_sum(mine),
                   before = upto - mine;
         const u32 j = lane - nleft; // of the tile's survivors; wraps for lanes with a left row
         const u32 owner = hdd_owner(upto, j);
@@ -126,7 +126,7 @@ struct hdd_scan {
         }
         if (lane < nleft && lane % 2)
             donation.left[lane / 2] = left;
-        const u32 odd = odd_ranks(nleft + hdd_scan_sum(mine) - mine);
+        const u32 odd = odd_ranks(nleft + hdd_warp_prefix_sum(mine) - mine);
         donation.alive[lane] = odd;
         alive &= ~odd;
         left = hdd_shuffle(left, lane * 2 % HDD_LANES);

@@ -68,7 +68,7 @@ HDD_DEVICE i128 hdd_shuffle(i128 v, u32 lane)
 // copies of them were a third of the time that it takes to compile a small kernel.
 
 // Sum over the lanes up to and with this one.
-HDD_DEVICE u32 hdd_scan_sum(u32 v)
+HDD_DEVICE u32 hdd_warp_prefix_sum(u32 v)
 {
     HDD_NO_UNROLL
     for (u32 by = 1; by < HDD_LANES; by *= 2) {
@@ -86,7 +86,7 @@ HDD_DEVICE u64 hdd_warp_sum(u32 v)
 }
 
 // For each lane j, the lane whose part of a common sequence holds element j: `upto` is the
-// running end of each lane's part (an inclusive scan). Valid where j is below the end of the
+// running end of each lane's part (an inclusive prefix sum). Valid where j is below the end of the
 // last lane.
 HDD_DEVICE u32 hdd_owner(u32 upto, u32 j)
 {

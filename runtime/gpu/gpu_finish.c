@@ -83,25 +83,25 @@ int rt_keys_of_texts(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd
 
 /* ---- sums -------------------------------------------------------------------------------- */
 
-int rt_gpu_scan(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t counts, uint64_t n, uint64_t to, bool wide,
-                struct hd_err *err)
+int rt_gpu_prefix_sum(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t counts, uint64_t n, uint64_t to,
+                      bool wide, struct hd_err *err)
 {
-    static const char module[] = "finish_scan";
+    static const char module[] = "finish_prefix_sum";
     uint64_t tiles = (n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
     struct rt_piece sums;
     HD_TRY(rt_state_take(x, s, (size_t)tiles * 8, &sums, err));
-    struct hdd_scan_args p = {.from = counts,
-                              .n = n,
-                              .to = to,
-                              .sums = sums.address,
-                              .blocks = rt_finish_blocks(x, tiles, 1),
-                              .wide = wide,
-                              .total = wide};
-    int rc = rt_finish_launch(x, module, "hdd_scan_tiles", p.blocks, &p, err);
+    struct hdd_prefix_sum_args p = {.from = counts,
+                                    .n = n,
+                                    .to = to,
+                                    .sums = sums.address,
+                                    .blocks = rt_finish_blocks(x, tiles, 1),
+                                    .wide = wide,
+                                    .total = wide};
+    int rc = rt_finish_launch(x, module, "hdd_prefix_sum_tiles", p.blocks, &p, err);
     if (rc == 0)
-        rc = rt_finish_launch(x, module, "hdd_scan_sums", 1, &p, err);
+        rc = rt_finish_launch(x, module, "hdd_prefix_sum_totals", 1, &p, err);
     if (rc == 0)
-        rc = rt_finish_launch(x, module, "hdd_scan_apply", p.blocks, &p, err);
+        rc = rt_finish_launch(x, module, "hdd_prefix_sum_apply", p.blocks, &p, err);
     rt_gpu_give(x, &sums);
     return rc;
 }
@@ -155,7 +155,7 @@ static int group_by_index(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct 
     p.counts = scratch->address;
     p.ranks = scratch->address + counts;
     HD_TRY(launch_csr(x, "hdd_csr_count", &p, err));
-    HD_TRY(rt_gpu_scan(x, s, p.counts, s->range, p.offsets, true, err));
+    HD_TRY(rt_gpu_prefix_sum(x, s, p.counts, s->range, p.offsets, true, err));
     return launch_csr(x, "hdd_csr_place", &p, err);
 }
 

@@ -31,7 +31,7 @@ static bool has_texts(const struct rt_state *s)
 }
 
 struct needs {
-    bool merge, fill, index, scan, hash, sort, pack, select, radix, text;
+    bool merge, fill, index, prefix_sum, hash, sort, pack, select, radix, text;
 };
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
@@ -40,7 +40,7 @@ static void add_sort(struct needs *n, const struct rt_state *s, double rows)
     n->select |= rows > HDD_RANK_MOST && s->limit >= 0;
     n->sort |= rows <= HDD_RANK_MOST || s->limit >= 0;
     n->radix |= rows > HDD_RANK_MOST && s->limit < 0;
-    n->scan |= rows > HDD_RANK_MOST && s->limit < 0;
+    n->prefix_sum |= rows > HDD_RANK_MOST && s->limit < 0;
 }
 
 static void add_state(struct needs *n, const struct rt_spec *spec, int state)
@@ -55,7 +55,7 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
         case RT_FINISH_LIMIT:
         case RT_FINISH_MATCHES: break;
         case RT_FINISH_SORT: add_sort(n, s, expected(spec, state)); break;
-        case RT_FINISH_CSR: n->index = n->scan = true; break;
+        case RT_FINISH_CSR: n->index = n->prefix_sum = true; break;
         case RT_FINISH_HASH_UNIQUE:
         case RT_FINISH_HASH_GROUP:
         case RT_FINISH_HASH_DEDUPE: n->hash = true; break;
@@ -71,9 +71,15 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
     const struct {
         bool needed;
         const char *name;
-    } all[] = {{n.radix, "finish_radix"}, {n.select, "finish_select"}, {n.sort, "finish_sort"},
-               {n.pack, "finish_pack"},   {n.hash, "finish_hash"},     {n.text, "finish_text"},
-               {n.scan, "finish_scan"},   {n.index, "finish_index"},   {n.fill, "finish_fill"},
+    } all[] = {{n.radix, "finish_radix"},
+               {n.select, "finish_select"},
+               {n.sort, "finish_sort"},
+               {n.pack, "finish_pack"},
+               {n.hash, "finish_hash"},
+               {n.text, "finish_text"},
+               {n.prefix_sum, "finish_prefix_sum"},
+               {n.index, "finish_index"},
+               {n.fill, "finish_fill"},
                {n.merge, "finish_merge"}};
     _Static_assert(HD_COUNT(all) == RT_FIXED_MOST, "each need names its module");
     for (int i = 0; i < RT_FIXED_MOST; i++)

@@ -218,7 +218,7 @@ static int radix_pass(struct rt_gpu_exec *x, const struct rt_state *s, struct rt
                                .shift = (hdd_u32)shift,
                                .mask = (1u << bits) - 1};
     HD_TRY(rt_finish_launch(x, "finish_radix", "hdd_radix_count", p.blocks, &p, err));
-    HD_TRY(rt_gpu_scan(x, s, counts, tiles * HDD_RADIX, counts, false, err));
+    HD_TRY(rt_gpu_prefix_sum(x, s, counts, tiles * HDD_RADIX, counts, false, err));
     HD_TRY(rt_finish_launch(x, "finish_radix", "hdd_radix_move", p.blocks, &p, err));
     r->now = to;
     r->numbered = true;

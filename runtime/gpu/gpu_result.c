@@ -58,7 +58,7 @@ static int gather_many(struct texts *t, struct hd_arena *a, unsigned char **out,
     t->p.lengths = t->lengths.address;
     t->p.offsets = t->lengths.address + lengths;
     HD_TRY(launch(t, "hdd_text_lengths", blocks, err));
-    HD_TRY(rt_gpu_scan(t->x, s, t->p.lengths, n, t->p.offsets, true, err));
+    HD_TRY(rt_gpu_prefix_sum(t->x, s, t->p.lengths, n, t->p.offsets, true, err));
     HD_TRY(t->x->d->ops->download(t->x->d, &t->total, t->p.offsets + n * 8, sizeof t->total, err));
     HD_TRY(make_room(t, t->total, err));
     HD_TRY(launch(t, "hdd_text_rows", blocks, err));

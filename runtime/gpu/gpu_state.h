@@ -37,9 +37,9 @@ int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct h
                  struct rt_piece *more, struct hd_err *err);
 struct hdd_key rt_key_of_field(const struct rt_field *f);
 
-/* Exclusive sums of n 32-bit counts; 64 bits wide and with their total behind, or 32 bits. */
-int rt_gpu_scan(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t counts, uint64_t n, uint64_t to, bool wide,
-                struct hd_err *err);
+/* Exclusive prefix sums of n 32-bit counts; 64 bits wide and with their total behind, or 32 bits. */
+int rt_gpu_prefix_sum(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t counts, uint64_t n, uint64_t to,
+                      bool wide, struct hd_err *err);
 
 /* Keys of 64 bits with row numbers of 32, in two places that take turns. */
 struct rt_radix {

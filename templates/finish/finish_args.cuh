@@ -63,9 +63,9 @@ struct hdd_slots_args {
 
 // ---- finish_index.cu -----------------------------------------------------------------------
 
-// Exclusive sums of n 32-bit counts into 32-bit (in place, if wanted) or 64-bit numbers; the
+// Exclusive prefix sums of n 32-bit counts into 32-bit (in place, if wanted) or 64-bit numbers; the
 // sum of all goes behind them if `total`. sums: a word per tile.
-struct hdd_scan_args {
+struct hdd_prefix_sum_args {
     hdd_u64 from, n, to, sums;
     hdd_u32 blocks, wide, total;
 };

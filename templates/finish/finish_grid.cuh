@@ -38,13 +38,13 @@ HDD_DEVICE void hdd_copy_words(u64 *to, const u64 *from, u32 words)
 
 // Sum over the block of one number of each thread, and over those before this thread. Whole
 // block; two block barriers.
-struct hdd_block_sums {
+struct hdd_block_prefix {
     u32 warp[HDD_WARPS];
 };
 
-HDD_DEVICE u32 hdd_block_scan(hdd_block_sums &s, u32 v, u32 &total)
+HDD_DEVICE u32 hdd_block_prefix_sum(hdd_block_prefix &s, u32 v, u32 &total)
 {
-    const u32 upto = hdd_scan_sum(v);
+    const u32 upto = hdd_warp_prefix_sum(v);
     u32 before = upto - v;
     if (hdd_lane() == HDD_LANES - 1)
         s.warp[hdd_warp()] = upto;
@@ -163,7 +163,7 @@ HDD_DEVICE void hdd_rank_items(hdd_frequent_counters &frequent, u32 blocks, u64 
 // Places for the items of the lanes that have some, `mine` each. Whole warp; one atomic.
 HDD_DEVICE u64 hdd_take_places(u64 *cursor, u32 mine)
 {
-    const u32 upto = hdd_scan_sum(mine);
+    const u32 upto = hdd_warp_prefix_sum(mine);
     const u32 all = hdd_shuffle(upto, HDD_LANES - 1);
     u64 base = 0;
     if (hdd_lane() == 0 && all)
@@ -173,14 +173,14 @@ HDD_DEVICE u64 hdd_take_places(u64 *cursor, u32 mine)
 
 // The same for a whole block: an atomic per block, three block barriers.
 struct hdd_block_places {
-    hdd_block_sums sums;
+    hdd_block_prefix sums;
     u64 base;
 };
 
 HDD_DEVICE u64 hdd_take_block_places(hdd_block_places &s, u64 *cursor, u32 mine)
 {
     u32 all;
-    const u32 before = hdd_block_scan(s.sums, mine, all);
+    const u32 before = hdd_block_prefix_sum(s.sums, mine, all);
     if (hdd_thread() == 0 && all)
         s.base = hdd_atomic_add(cursor, (u64)all);
     hdd_block_sync();

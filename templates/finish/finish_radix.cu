@@ -10,7 +10,7 @@ constexpr u32 HDD_WARP_ITEMS = HDD_EACH * HDD_LANES;
 
 struct hdd_radix_shared {
     hdd_radix_counts counts;
-    hdd_block_sums sums;
+    hdd_block_prefix sums;
     u32 begin[HDD_RADIX]; // of a digit among the items of the tile
     u32 place[HDD_RADIX]; // of a digit's first item of this tile, less `begin`
     u64 stage[HDD_TILE_ITEMS];
@@ -78,7 +78,7 @@ HDD_DEVICE void hdd_radix_begins(const hdd_radix_args &p, hdd_radix_shared &s, u
         }
         mine += sum[j];
     }
-    u32 begin = hdd_block_scan(s.sums, mine, total);
+    u32 begin = hdd_block_prefix_sum(s.sums, mine, total);
     HDD_UNROLL
     for (u32 j = 0; j < digits; j++) {
         const u32 d = hdd_thread() * digits + j;

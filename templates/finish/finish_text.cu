@@ -54,7 +54,7 @@ HDD_KERNEL(hdd_text_rows)(HDD_PARAMETER(hdd_text_args, p))
 // they are more than there is room for, nothing is copied.
 HDD_KERNEL(hdd_text_few)(HDD_PARAMETER(hdd_text_args, p))
 {
-    HDD_SHARED(hdd_block_sums, shared);
+    HDD_SHARED(hdd_block_prefix, shared);
     u64 base = 0;
     bool fits = true;
     for (u64 from = 0; from < p.n; from += HDD_BLOCK) {
@@ -62,7 +62,7 @@ HDD_KERNEL(hdd_text_few)(HDD_PARAMETER(hdd_text_args, p))
         const u8 *const row = hdd_at<const u8>(p.rows + i * p.keys.stride);
         u32 total;
         const u32 mine = i < p.n ? hdd_text_bytes(p, row) : 0;
-        const u64 at = base + hdd_block_scan(shared, mine, total);
+        const u64 at = base + hdd_block_prefix_sum(shared, mine, total);
         base += total;
         fits = fits && base <= p.room;
         if (i < p.n && fits)

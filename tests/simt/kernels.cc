@@ -52,10 +52,10 @@ void good_kernel(void *out)
     HDD_SHARED(hdd_block_scratch<i64>, scratch);
     const i64 number = hdd_block() * 1000 + hdd_warp() * HDD_LANES + hdd_lane();
     HDD_ASSERT(hdd_warp_sum(hdd_lane()) == 496);
-    HDD_ASSERT(hdd_scan_sum(1) == hdd_lane() + 1);
+    HDD_ASSERT(hdd_warp_prefix_sum(1) == hdd_lane() + 1);
     HDD_ASSERT(hdd_warp_sum(~hdd_lane()) == 32 * (u64)~0u - 496);
     HDD_ASSERT(hdd_warp_add(~hdd_lane()) == (u32)(0u - 496 - 32));
-    HDD_ASSERT(hdd_scan_sum(hdd_lane()) == hdd_lane() * (hdd_lane() + 1) / 2);
+    HDD_ASSERT(hdd_warp_prefix_sum(hdd_lane()) == hdd_lane() * (hdd_lane() + 1) / 2);
     HDD_ASSERT(hdd_match(hdd_lane() / 4) == 15u << (hdd_lane() / 4 * 4));
     hdd_block_flush(one_sum(), scratch, number, static_cast<i64 *>(out)[hdd_block()]);
 }
