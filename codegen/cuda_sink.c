@@ -146,10 +146,10 @@ static void sink_rows(struct cu_unit *u)
             cu_line(u->out, "live = live && !hdd_is_null(%s);", cu_out_name(u, i));
     cu_unguard(u);
     if (u->pipe->sink.nouts + u->pipe->sink.ncopies == 0 && st->kind != RT_STATE_HASH) { /* without fields: counted */
-        cu_line(u->out, "hdd_append(run, live);");
+        cu_line(u->out, "hdd_reserve_rows(run, live);");
         return;
     }
-    cu_line(u->out, "const i64 place = hdd_append(run, live);");
+    cu_line(u->out, "const i64 place = hdd_reserve_rows(run, live);");
     cu_open(u->out, "if (place >= 0) {");
     cu_line(u->out, "%s &row = sink[place];", cu_row(u, u->pipe->sink.state));
     if (st->kind == RT_STATE_HASH)

@@ -103,7 +103,7 @@ HDD_APART u32 hdd_cut_range(hdd_run run, u32 slot_bytes, u32 level, hdd_range r,
     return r.n;
 }
 
-// Appends children to a level's queue; of long ranges only the first piece. Whole warp.
+// Pushes children to a level's queue; of long ranges only the first piece. Whole warp.
 template <class Pipe, int L, class Tuple>
 HDD_DEVICE void hdd_push_cut(Pipe &p, hdd_level<L> level, hdd_range children, const Tuple &t)
 {
@@ -117,7 +117,7 @@ HDD_DEVICE void hdd_push_cut(Pipe &p, hdd_level<L> level, hdd_range children, co
         if (own && hdd_lane() == 0)
             hdd_bitmap(p.run).set(p.run.warp());
     }
-    hdd_append(p, level, r, t);
+    hdd_push_ranges(p, level, r, t);
 }
 
 // ---- receiving -----------------------------------------------------------------------------
@@ -162,7 +162,7 @@ template <class Pipe, int L, class Tuple>
 HDD_DEVICE void hdd_receive_slot(Pipe &p, hdd_slot *s, hdd_level<L> here,
                                  const hdd_queue_memory<Tuple> &)
 {
-    hdd_append(p, here, hdd_lane() == 0 ? s->range : hdd_no_range(), hdd_slot_tuple<Tuple>(s));
+    hdd_push_ranges(p, here, hdd_lane() == 0 ? s->range : hdd_no_range(), hdd_slot_tuple<Tuple>(s));
 }
 
 template <class Pipe, int L>

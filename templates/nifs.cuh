@@ -8,7 +8,7 @@
 // what is rare is called in the library (library_share.cu), compiled once.
 //
 // A level's queue holds at most (w - 1) + w * r ranges, w lanes and r = 1 range per lane and
-// visit: a level is appended to only when it held fewer than w nodes, hence fewer than w
+// visit: ranges are pushed to a level only when it held fewer than w nodes, hence fewer than w
 // ranges.
 #ifndef HDD_NIFS_CUH
 #define HDD_NIFS_CUH
@@ -120,8 +120,8 @@ struct hdd_queues {
         hdd_warp_sync();
     }
 
-    // Appends the ranges of all lanes that have one; the tuples of such lanes go to the slots.
-    HDD_MEMBER u32 append(u32 number, hdd_range *ranges, hdd_range r)
+    // Pushes the ranges of all lanes that have one; the tuples of such lanes go to the slots.
+    HDD_MEMBER u32 push(u32 number, hdd_range *ranges, hdd_range r)
     {
         hdd_queue &q = level(number);
         const u32 head = q.head, count = q.count, who = hdd_ballot(r.n != 0);
@@ -170,12 +170,12 @@ struct hdd_queues {
     }
 };
 
-// Appends children to a level's queue. Whole warp.
+// Pushes children to a level's queue. Whole warp.
 template <class Pipe, int L, class Tuple>
-HDD_DEVICE void hdd_append(Pipe &p, hdd_level<L>, hdd_range r, const Tuple &t)
+HDD_DEVICE void hdd_push_ranges(Pipe &p, hdd_level<L>, hdd_range r, const Tuple &t)
 {
     hdd_queue_memory<Tuple> &at = p.queue_memory(hdd_level<L>());
-    const u32 to = p.queues.append(L, at.ranges, r);
+    const u32 to = p.queues.push(L, at.ranges, r);
     if (r.n != 0)
         at.tuples[to] = t;
     hdd_warp_sync();

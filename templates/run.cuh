@@ -118,7 +118,7 @@ struct hdd_run {
 };
 
 // Nodes for which a level is worth a visit. Depth first (HDD_NONE) takes what there is: the
-// traversal without NIFS, in which a level is appended to only when it is empty.
+// traversal without NIFS, in which ranges are pushed to a level only when it is empty.
 HDD_DEVICE u32 hdd_worth_a_visit(const hdd_run &run)
 {
     return run.launch.balance == HDD_NONE ? 1 : HDD_LANES;

@@ -1,4 +1,4 @@
-// Sinks that keep rows: appending, and storing by index. Fields of rows are written through
+// Sinks that keep rows: reserving them, and storing by index. Fields of rows are written through
 // hdd_put, whatever the nullability of value and field.
 #ifndef HDD_STORE_CUH
 #define HDD_STORE_CUH
@@ -57,7 +57,7 @@ HDD_APART void hdd_copy_fields(void *to, const void *from, u32 bytes)
 // A place of its own for the row of each live lane, -1 where there is no room: the cursor then
 // tells the host how much was asked for, and the pipeline runs again with as much. Whole warp;
 // one atomic. Rows of one warp keep the order of the lanes.
-HDD_DEVICE i64 hdd_append(const hdd_run &run, bool live)
+HDD_DEVICE i64 hdd_reserve_rows(const hdd_run &run, bool live)
 {
     const hdd_sink_state &sink = run.launch.sink;
     const u32 who = hdd_ballot(live);

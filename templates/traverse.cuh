@@ -69,7 +69,7 @@ HDD_DEVICE void hdd_push(Pipe &p, hdd_level<L> level, hdd_range r, const Tuple &
 {
     if (L == 1 && p.run.launch.parts)
         r = hdd_own_part(p.run, r);
-    hdd_append(p, level, r, t);
+    hdd_push_ranges(p, level, r, t);
 }
 
 // ---- what a warp does every so often, and when it has nothing ------------------------------

@@ -33,7 +33,7 @@ struct build {
     size_t used;
 };
 
-static void *take(struct build *b, size_t size, uint32_t *place)
+static void *reserve(struct build *b, size_t size, uint32_t *place)
 {
     *place = (uint32_t)b->used;
     b->used += hd_align_up(size, sizeof(uint32_t));
@@ -56,9 +56,9 @@ static void add_table(struct build *b, struct piece *q)
 {
     size_t words = (b->n + WORD - 1) / WORD;
     if (!b->any)
-        rt_borders(b->bytes, b->n, take(b, b->n * sizeof(uint32_t), &q->borders));
+        rt_borders(b->bytes, b->n, reserve(b, b->n * sizeof(uint32_t), &q->borders));
     else if (b->n >= SHORT)
-        fill_masks(b, take(b, words * sizeof(struct masks), &q->masks));
+        fill_masks(b, reserve(b, words * sizeof(struct masks), &q->masks));
 }
 
 static void end_piece(struct build *b)
@@ -66,7 +66,7 @@ static void end_piece(struct build *b)
     if (b->n == 0)
         return;
     struct piece *q = &b->pieces[b->head.npieces++];
-    unsigned char *to = take(b, 2 * (size_t)b->n, &q->at);
+    unsigned char *to = reserve(b, 2 * (size_t)b->n, &q->at);
     q->n = b->n;
     memcpy(to, b->bytes, b->n);
     memcpy(to + b->n, b->wild, b->n);

@@ -161,7 +161,7 @@ HDD_DEVICE void hdd_rank_items(hdd_frequent_counters &frequent, u32 blocks, u64 
 // ---- places --------------------------------------------------------------------------------
 
 // Places for the items of the lanes that have some, `mine` each. Whole warp; one atomic.
-HDD_DEVICE u64 hdd_take_places(u64 *cursor, u32 mine)
+HDD_DEVICE u64 hdd_reserve_places(u64 *cursor, u32 mine)
 {
     const u32 upto = hdd_warp_prefix_sum(mine);
     const u32 all = hdd_shuffle(upto, HDD_LANES - 1);
@@ -177,7 +177,7 @@ struct hdd_block_places {
     u64 base;
 };
 
-HDD_DEVICE u64 hdd_take_block_places(hdd_block_places &s, u64 *cursor, u32 mine)
+HDD_DEVICE u64 hdd_reserve_block_places(hdd_block_places &s, u64 *cursor, u32 mine)
 {
     u32 all;
     const u32 before = hdd_block_prefix_sum(s.sums, mine, all);

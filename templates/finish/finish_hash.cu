@@ -83,7 +83,7 @@ HDD_KERNEL(hdd_hash_place)(HDD_PARAMETER(hdd_hash_args, p))
         const u64 i = from + hdd_thread();
         const bool first = i < p.n && hdd_at<const u32>(p.first)[i] == i;
         const u32 count = !first ? 0 : p.dedupe ? 1 : hdd_at<const u32>(p.counts)[i];
-        const u64 begin = hdd_take_block_places(shared, placed, count);
+        const u64 begin = hdd_reserve_block_places(shared, placed, count);
         if (first)
             hdd_hash_put(p, i, count, begin);
     }

@@ -62,7 +62,7 @@ HDD_KERNEL(hdd_select_collect)(HDD_PARAMETER(hdd_select_args, p))
     for (u64 i = hdd_grid_thread(); i < hdd_whole_warps(p.n); i += hdd_grid_step(p.blocks)) {
         const bool taken =
             i < p.n && (hdd_at<const u64>(p.keys)[i] & s.known) <= s.prefix;
-        const u64 at = hdd_take_places(&s.found, taken);
+        const u64 at = hdd_reserve_places(&s.found, taken);
         if (taken && at < p.room)
             hdd_at<u32>(p.to)[at] = (u32)i;
     }
