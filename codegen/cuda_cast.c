@@ -68,13 +68,13 @@ static const struct text_form {
     const char *to, *from;
     enum rt_phys to_takes, from_gives;
 } text_forms[] = {
-    [HD_BOOL] = {"hdd_bool_text", "hdd_text_bool", RT_BOOL, RT_BOOL},
-    [HD_INT32] = {"hdd_decimal_text", "hdd_text_int32", RT_I128, RT_I64},
-    [HD_INT64] = {"hdd_decimal_text", "hdd_text_int64", RT_I128, RT_I64},
-    [HD_DECIMAL] = {"hdd_decimal_text", "hdd_text_decimal", RT_I128, RT_I128},
-    [HD_FLOAT64] = {"hdd_f64_text", "hdd_text_f64", RT_F64, RT_F64},
-    [HD_DATE] = {"hdd_date_text", "hdd_text_date", RT_I32, RT_I32},
-    [HD_TIMESTAMP] = {"hdd_timestamp_text", "hdd_text_timestamp", RT_I64, RT_I64},
+    [HD_BOOL] = {"hdd_bool_string", "hdd_string_bool", RT_BOOL, RT_BOOL},
+    [HD_INT32] = {"hdd_decimal_string", "hdd_string_int32", RT_I128, RT_I64},
+    [HD_INT64] = {"hdd_decimal_string", "hdd_string_int64", RT_I128, RT_I64},
+    [HD_DECIMAL] = {"hdd_decimal_string", "hdd_string_decimal", RT_I128, RT_I128},
+    [HD_FLOAT64] = {"hdd_f64_string", "hdd_string_f64", RT_F64, RT_F64},
+    [HD_DATE] = {"hdd_date_string", "hdd_string_date", RT_I32, RT_I32},
+    [HD_TIMESTAMP] = {"hdd_timestamp_string", "hdd_string_timestamp", RT_I64, RT_I64},
 };
 
 static const struct text_form *form_of(struct hd_type t)
@@ -89,18 +89,18 @@ static int scale_of(struct hd_type t)
     return t.kind == HD_DECIMAL ? t.scale : 0;
 }
 
-const char *cu_to_text(struct cu_unit *u, const struct pl_expr *e, const char *x)
+const char *cu_to_string(struct cu_unit *u, const struct pl_expr *e, const char *x)
 {
     enum rt_phys from = from_phys(u, e);
     if (from == RT_STR)
         return x;
     const struct text_form *f = form_of(e->in_type);
-    u->casts = u->makes_text = true;
+    u->casts = u->makes_strings = true;
     u->libraries |= CAST_LIBRARIES;
     return hd_asprintf(u->arena, "%s(run, %d, %s)", f->to, scale_of(e->in_type), widened(u, from, f->to_takes, x));
 }
 
-const char *cu_from_text(struct cu_unit *u, const struct pl_expr *e, const char *x)
+const char *cu_from_string(struct cu_unit *u, const struct pl_expr *e, const char *x)
 {
     const struct text_form *f = form_of(e->out_type);
     u->casts = true;

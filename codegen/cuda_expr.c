@@ -196,9 +196,10 @@ static const char *date_diff(struct cu_unit *u, const struct pl_expr *e)
     return spelled(u, e);
 }
 
-static const char *dict_text(struct cu_unit *u, const struct pl_expr *e)
+static const char *dict_string(struct cu_unit *u, const struct pl_expr *e)
 {
-    return hd_asprintf(u->arena, "hdd_dict_text(%s, %s, %s)", argument(u, e, 0), cu_arg(u, e->arg), cu_arg(u, e->arg2));
+    return hd_asprintf(u->arena, "hdd_dict_string(%s, %s, %s)", argument(u, e, 0), cu_arg(u, e->arg),
+                       cu_arg(u, e->arg2));
 }
 
 /* Field 0 of the row of a dictionary map. */
@@ -269,7 +270,7 @@ const char *cu_expr_here(struct cu_unit *u, int index)
     case FE_EXTRACT: return extract(u, e);
     case FE_CASE: return case_when(u, e);
     case FE_COALESCE: return coalesce(u, e);
-    case FE_DICT_TEXT: return dict_text(u, e);
+    case FE_DICT_STRING: return dict_string(u, e);
     case FE_LOOKUP: return lookup(u, e);
     case FE_SUBSTRING: return substring(u, e);
     case FE_ADD_DAYS:
@@ -280,8 +281,8 @@ const char *cu_expr_here(struct cu_unit *u, int index)
     case FE_DIVROUND: return cu_div_round(u, e, argument(u, e, 0));
     case FE_TO_F64: return cu_to_f64(u, e, argument(u, e, 0));
     case FE_FROM_F64: return cu_from_f64(u, e, argument(u, e, 0));
-    case FE_TO_TEXT: return cu_to_text(u, e, argument(u, e, 0));
-    case FE_FROM_TEXT: return cu_from_text(u, e, argument(u, e, 0));
+    case FE_TO_STRING: return cu_to_string(u, e, argument(u, e, 0));
+    case FE_FROM_STRING: return cu_from_string(u, e, argument(u, e, 0));
     case FE_CAST: return cu_cast_time(u, e, argument(u, e, 0));
     case FE_PARAM:
     case FE_OP_COUNT: break;

@@ -22,7 +22,7 @@ struct cu_unit {
     const char *name; /* of the pipeline and its kernel */
     bool profile;
     bool dates, casts;         /* needs templates/date.cuh, convert.cuh */
-    bool makes_text;           /* writes to the heap of texts */
+    bool makes_strings;        /* writes to the heap of strings */
     unsigned libraries;        /* enum rt_library that it calls */
     struct cu_out *out;        /* where statements go now */
     bool guarded;              /* inside `if (live) {` */
@@ -83,8 +83,8 @@ const char *cu_rescale(struct cu_unit *u, const struct pl_expr *e, const char *x
 const char *cu_div_round(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_to_f64(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_from_f64(struct cu_unit *u, const struct pl_expr *e, const char *x);
-const char *cu_to_text(struct cu_unit *u, const struct pl_expr *e, const char *x);
-const char *cu_from_text(struct cu_unit *u, const struct pl_expr *e, const char *x);
+const char *cu_to_string(struct cu_unit *u, const struct pl_expr *e, const char *x);
+const char *cu_from_string(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_cast_time(struct cu_unit *u, const struct pl_expr *e, const char *x);
 
 /* cuda_steps.c: statements of steps */

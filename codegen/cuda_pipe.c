@@ -177,7 +177,7 @@ static void check_number(struct cu_out *o, const char *what, unsigned long long 
 static void check_launch(struct cu_out *o)
 {
     check_number(o, "sizeof(hdd_launch)", sizeof(struct hdd_launch));
-    check_number(o, "HDD_OFFSET(hdd_launch, text_heap)", offsetof(struct hdd_launch, text_heap));
+    check_number(o, "HDD_OFFSET(hdd_launch, string_heap)", offsetof(struct hdd_launch, string_heap));
     check_number(o, "HDD_OFFSET(hdd_launch, sink)", offsetof(struct hdd_launch, sink));
     check_number(o, "HDD_OFFSET(hdd_launch, share)", offsetof(struct hdd_launch, share));
     check_number(o, "sizeof(hdd_progress)", sizeof(struct hdd_progress));
@@ -202,7 +202,7 @@ static void check_failures(struct cu_out *o)
     check_number(o, "HDD_FAIL_OVERFLOW", RT_FAIL_OVERFLOW);
     check_number(o, "HDD_FAIL_DIV_ZERO", RT_FAIL_DIV_ZERO);
     check_number(o, "HDD_FAIL_CAST_RANGE", RT_FAIL_CAST_RANGE);
-    check_number(o, "HDD_FAIL_CAST_TEXT", RT_FAIL_CAST_TEXT);
+    check_number(o, "HDD_FAIL_CAST_STRING", RT_FAIL_CAST_STRING);
     check_number(o, "HDD_FAIL_SUBSTRING", RT_FAIL_SUBSTRING);
     check_number(o, "HDD_FAIL_DATE_RANGE", RT_FAIL_DATE_RANGE);
 }
@@ -314,7 +314,7 @@ static void emit_unit(struct cu_unit *u, struct rt_unit *out)
     const char *code = methods(u); /* first: the rest lists what it uses */
     const char *fields = members(u), *inits = initialisers(u);
     out->far_args = u->prog->gpu_far_args;
-    out->makes_text = u->makes_text;
+    out->makes_strings = u->makes_strings;
     bool shares = r->shape == RT_SHAPE_AWS || r->shape == RT_SHAPE_ANY;
     out->libraries = u->libraries | (shares ? RT_LIBRARY_SHARE : 0);
     out->donation_bytes = (uint32_t)u->pipe->gpu.donation_bytes;

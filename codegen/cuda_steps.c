@@ -83,7 +83,7 @@ const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const ch
 
 static const char *text_value(struct cu_unit *u, const struct pl_step *s, const char *row)
 {
-    return hd_asprintf(u->arena, "hdd_column_text(%s, %s, %s, %s)", cu_arg(u, s->a_data), cu_arg(u, s->a_text_base),
+    return hd_asprintf(u->arena, "hdd_column_string(%s, %s, %s, %s)", cu_arg(u, s->a_data), cu_arg(u, s->a_text_base),
                        cu_arg(u, s->a_text_bytes), row);
 }
 
@@ -97,7 +97,7 @@ static const char *column_value(struct cu_unit *u, const struct pl_step *s)
         return cu_column_value(u, s, stored, valid);
     }
     const char *value = text_value(u, s, row);
-    return valid ? hd_asprintf(u->arena, "hdd_opt<hdd_text>(%s, %s)", value, valid) : value;
+    return valid ? hd_asprintf(u->arena, "hdd_opt<hdd_string>(%s, %s)", value, valid) : value;
 }
 
 static const char *direct_value(struct cu_unit *u, const struct pl_step *s)

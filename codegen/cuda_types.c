@@ -10,13 +10,13 @@ enum { NAME_MOST = 24 };
 
 const char *cu_type(enum rt_phys p)
 {
-    static const char *const names[] = {"bool", "i32", "i64", "i128", "f64", "hdd_text"};
+    static const char *const names[] = {"bool", "i32", "i64", "i128", "f64", "hdd_string"};
     return names[p];
 }
 
 const char *cu_row_type(enum rt_phys p)
 {
-    return p == RT_STR ? "hdd_row_text" : cu_type(p);
+    return p == RT_STR ? "hdd_row_string" : cu_type(p);
 }
 
 const char *cu_value_type(struct cu_unit *u, enum rt_phys p, bool nullable)
@@ -82,7 +82,7 @@ const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int fie
     if (f->valid_offset >= 0)
         return hd_asprintf(u->arena, "hdd_opt<%s>(%s, %s != 0)", cu_type(f->phys), name,
                            cu_valid_member(u, st, field, row));
-    return hd_asprintf(u->arena, f->phys == RT_STR ? "hdd_text(%s)" : "%s", name);
+    return hd_asprintf(u->arena, f->phys == RT_STR ? "hdd_string(%s)" : "%s", name);
 }
 
 const char *cu_state(struct cu_unit *u, int state)

@@ -3,7 +3,7 @@
 
 #define MICROS_PER_DAY 86400000000LL
 
-/* Without a length the rest of the text: from byte 1, if the start lies before it. */
+/* Without a length the rest of the string: from byte 1, if the start lies before it. */
 struct cg_val cgl_substring(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val s = cg_expr(f, e->args[0]), start = cg_expr(f, e->args[1]);
@@ -83,7 +83,7 @@ static LLVMValueRef type_code(struct cg_fn *f, struct hd_type t)
     return l_i32(f, t.kind | t.precision << 8 | t.scale << 16);
 }
 
-struct cg_val cgl_to_text(struct cg_fn *f, const struct pl_expr *e)
+struct cg_val cgl_to_string(struct cg_fn *f, const struct pl_expr *e)
 {
     enum rt_phys from = cg_arg_phys(f->m, e, 0);
     struct cg_val a = cg_expr(f, e->args[0]);
@@ -97,18 +97,18 @@ struct cg_val cgl_to_text(struct cg_fn *f, const struct pl_expr *e)
         cg_words(f, a.v, from, &args[1]);
     }
     args[3] = type_code(f, e->in_type);
-    return cg_call_result(f, e, a.valid, CG_CALL_hdr_to_text, args, 4);
+    return cg_call_result(f, e, a.valid, CG_CALL_hdr_to_string, args, 4);
 }
 
-struct cg_val cgl_from_text(struct cg_fn *f, const struct pl_expr *e)
+struct cg_val cgl_from_string(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]);
     LLVMValueRef args[6] = {f->thread, a.v, a.len, type_code(f, e->out_type), l_i32(f, e->path)};
-    return cg_call_result(f, e, a.valid, CG_CALL_hdr_from_text, args, 5);
+    return cg_call_result(f, e, a.valid, CG_CALL_hdr_from_string, args, 5);
 }
 
 /* The code of a row without a value may be anything: nothing is looked up for it. */
-struct cg_val cgl_dict_text(struct cg_fn *f, const struct pl_expr *e)
+struct cg_val cgl_dict_string(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val code = cg_expr(f, e->args[0]);
     LLVMValueRef offsets = cg_arg_ptr(f, e->arg), bytes = cg_arg_ptr(f, e->arg2);

@@ -327,9 +327,9 @@ static enum level level_of(const struct fe_expr *e)
     case FE_DIVROUND:
     case FE_TO_F64:
     case FE_FROM_F64:
-    case FE_TO_TEXT:
-    case FE_FROM_TEXT:
-    case FE_DICT_TEXT:
+    case FE_TO_STRING:
+    case FE_FROM_STRING:
+    case FE_DICT_STRING:
     case FE_LOOKUP:
     case FE_IN_SET:
     case FE_LOW_WORD:

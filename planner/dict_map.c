@@ -27,14 +27,14 @@ static bool one_column(struct handle *const *env, const struct fe_expr *e, struc
     return true;
 }
 
-static bool is_text_work(const struct fe_expr *e)
+static bool is_string_work(const struct fe_expr *e)
 {
     if (e->op == FE_LIKE || e->op == FE_SUBSTRING)
         return true;
     if (e->op == FE_CAST && (e->type.kind == HD_STRING) != (e->args[0]->type.kind == HD_STRING))
         return true;
     for (int i = 0; i < e->nargs; i++)
-        if (is_text_work(e->args[i]))
+        if (is_string_work(e->args[i]))
             return true;
     return false;
 }
@@ -79,7 +79,7 @@ bool map_applies(struct ctx *c, struct handle *const *env, const struct fe_expr 
                  const struct fe_table **t, int *column)
 {
     *h = NULL;
-    if (e->op == FE_COL || e->nargs == 0 || !is_text_work(e) || lx_may_fail(e) || !is_strict(e))
+    if (e->op == FE_COL || e->nargs == 0 || !is_string_work(e) || lx_may_fail(e) || !is_strict(e))
         return false;
     return one_column(env, e, h) && *h && h_dict(c, *h, t, column);
 }
@@ -97,7 +97,7 @@ int map_begin(struct ctx *c, const struct fe_table *t, int column, const struct 
                           .type = hd_type_of(HD_STRING),
                           .dict_table = t,
                           .dict_column = column};
-    HD_TRY(lx_as_text(c, &code));
+    HD_TRY(lx_as_string(c, &code));
     struct handle *text = h_phys(c, code);
     *env = HD_NEWN(c->a, struct handle *, max_col + 1);
     for (int i = 0; i <= max_col; i++)

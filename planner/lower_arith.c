@@ -316,10 +316,10 @@ int lx_cast(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path
         rc = convert(c, v, FE_FROM_F64, to, lx_full_phys(to), path);
     } else if (to.kind == HD_STRING) {
         lx_realise(c, v);
-        rc = convert(c, v, FE_TO_TEXT, to, RT_STR, path);
+        rc = convert(c, v, FE_TO_STRING, to, RT_STR, path);
     } else if (from.kind == HD_STRING) {
-        HD_TRY(lx_as_text(c, v));
-        rc = convert(c, v, FE_FROM_TEXT, to, lx_full_phys(to), path);
+        HD_TRY(lx_as_string(c, v));
+        rc = convert(c, v, FE_FROM_STRING, to, lx_full_phys(to), path);
     } else if (from.kind == HD_DATE || from.kind == HD_TIMESTAMP) {
         rc = convert(c, v, FE_CAST, to, lx_full_phys(to), path);
     } else {

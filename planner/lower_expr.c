@@ -86,13 +86,13 @@ int lx_as_phys(struct ctx *c, struct pl_val *v, enum rt_phys phys)
     return 0;
 }
 
-int lx_as_text(struct ctx *c, struct pl_val *v)
+int lx_as_string(struct ctx *c, struct pl_val *v)
 {
     if (v->expr < 0)
         realise(c, v, RT_STR);
     if (!v->dict_table)
         return 0;
-    int e = pb_op(c, FE_DICT_TEXT, RT_STR, v->nullable, 1, &v->expr);
+    int e = pb_op(c, FE_DICT_STRING, RT_STR, v->nullable, 1, &v->expr);
     c->exprs.v[e].arg = pb_arg_column(c, RT_ARG_DICT_OFFSETS, v->dict_table, v->dict_column);
     c->exprs.v[e].arg2 = pb_arg_column(c, RT_ARG_DICT_BYTES, v->dict_table, v->dict_column);
     v->expr = e;
@@ -112,8 +112,8 @@ int lx_unify(struct ctx *c, struct pl_val *a, struct pl_val *b)
     if (a->type.kind == HD_STRING) {
         if (same_dict(a, b))
             return 0;
-        HD_TRY(lx_as_text(c, a));
-        return lx_as_text(c, b);
+        HD_TRY(lx_as_string(c, a));
+        return lx_as_string(c, b);
     }
     lx_realise(c, a->is_const && !b->is_const ? b : a);
     enum rt_phys pa = a->expr < 0 ? const_phys(a) : a->phys;
@@ -356,7 +356,7 @@ static int unify_branches(struct ctx *c, struct pl_val *const *v, int n, struct 
     struct pl_range r = {.known = false};
     for (int i = 0; i < n; i++) {
         if (text)
-            HD_TRY(lx_as_text(c, v[i]));
+            HD_TRY(lx_as_string(c, v[i]));
         lx_realise(c, v[i]);
         p = HD_MAX(p, v[i]->phys);
         bool null = v[i]->is_const && v[i]->cval.is_null;
@@ -417,7 +417,7 @@ int lx_like(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_
         null_bool(c, out);
         return 0;
     }
-    HD_TRY(lx_as_text(c, &s));
+    HD_TRY(lx_as_string(c, &s));
     expr_strict(c, FE_LIKE, RT_BOOL, 1, &s.expr, &s, 1, out);
     struct rt_arg a = {
         .kind = RT_ARG_LIKE, .phys = RT_STR, .state = -1, .s = pat.cval.s, .n = pat.cval.n, .escape = e->escape};
@@ -431,7 +431,7 @@ int lx_substring(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struc
     int args[3];
     bool fail = false;
     for (int i = 0; i < e->nargs; i++) {
-        HD_TRY(i == 0 ? lx_as_text(c, &v[i]) : lx_as_phys(c, &v[i], RT_I64));
+        HD_TRY(i == 0 ? lx_as_string(c, &v[i]) : lx_as_phys(c, &v[i], RT_I64));
         args[i] = v[i].expr;
         if (i == 2)
             fail = !v[i].range.known || v[i].range.lo < 0;

@@ -6,7 +6,7 @@
 
 struct pl_val lx_const(struct ctx *c, const struct fe_value *v);
 int lx_as_phys(struct ctx *c, struct pl_val *v, enum rt_phys phys); /* widen in place */
-int lx_as_text(struct ctx *c, struct pl_val *v);                   /* dictionary code -> STR */
+int lx_as_string(struct ctx *c, struct pl_val *v);                   /* dictionary code -> STR */
 /* Brings two values to one comparable physical form (codes of one dictionary stay codes). */
 int lx_unify(struct ctx *c, struct pl_val *a, struct pl_val *b);
 

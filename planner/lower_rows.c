@@ -74,7 +74,7 @@ static int append_rows(struct ctx *c, const struct fe_node *n, const bool *want,
         HD_TRY(h_value(c, p, s->cols[i], &v));
         HD_TRY(lx_cast(c, &v, n->cols[i].type, n->path));
         enum rt_phys phys = c->states.v[st].fields[f].phys;
-        HD_TRY(phys == RT_STR ? lx_as_text(c, &v) : lx_as_phys(c, &v, phys));
+        HD_TRY(phys == RT_STR ? lx_as_string(c, &v) : lx_as_phys(c, &v, phys));
         sink_add(c, &p->sink, (struct pl_out){.field = f, .expr = v.expr, .fn = FE_AGG_ANY});
         f++;
     }

@@ -21,7 +21,7 @@ struct extremes {
 
 static bool ordered_value(const struct fe_expr *e)
 {
-    /* Texts are left out for their width; a cast that saturates leaves its type's range. */
+    /* Strings are left out for their width; a cast that saturates leaves its type's range. */
     return e->type.kind != HD_STRING && e->type.kind != HD_BOOL && !(e->op == FE_CAST && e->saturate);
 }
 

@@ -41,8 +41,8 @@ struct pl_slot {
  *   RESCALE: x * 10^scale (I64, I128), fail as MUL · DIVROUND: round_half_away(x / 10^scale)
  *     (single argument each; `scale` in the node)
  *   TO_F64: integer / 10^scale · FROM_F64: round_half_away(x * 10^scale) to phys, fail: CAST_RANGE (limit_digits too)
- *   TO_TEXT: value of in_type -> STR · FROM_TEXT: STR -> value of out_type, fail: CAST_TEXT
- *   DICT_TEXT: I32 code -> STR by dictionary args arg, arg2 (offsets, bytes)
+ *   TO_STRING: value of in_type -> STR · FROM_STRING: STR -> value of out_type, fail: CAST_STRING
+ *   DICT_STRING: I32 code -> STR by dictionary args arg, arg2 (offsets, bytes)
  *   LOOKUP: I32 code -> field 0 of ARRAY state `state` row [code], rows address in arg. The result is nullable if the
  *     field is
  *   LOW_WORD: I128 modulo 2^64, as I128 >= 0 · HIGH_WORD: I128 / 2^64 rounded down -> I64 ·
@@ -61,7 +61,7 @@ struct pl_expr {
     bool lazy_cpu, lazy_gpu;
     bool vector;     /* a CPU can compute it for PL_CPU_VECTOR_ROWS rows at once, given slots that it can */
     bool scanned;    /* IN_SET: a CPU compares with one element after the other */
-    bool in_turn;    /* IN of texts: a CPU compares with an item only if no one before it is equal */
+    bool in_turn;    /* IN of strings: a CPU compares with an item only if no one before it is equal */
     int nargs;
     const int *args; /* expression indexes */
     int slot;        /* COL */

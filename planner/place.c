@@ -257,7 +257,7 @@ static int place_size_memory(const struct ctx *c HD_UNUSED, struct pl_pipeline *
     return 0;
 }
 
-/* Words of accumulators of a group, -1: text does not fit registers. What any row has is stored once. */
+/* Words of accumulators of a group, -1: a string does not fit registers. What any row has is stored once. */
 static int cached_words(const struct rt_state *st, const struct pl_sink *s)
 {
     int words = 0;

@@ -70,7 +70,7 @@ static void touch(struct ctx *c, struct rt_pipeline *r, const struct fe_table *t
 static void touch_dicts(struct ctx *c, struct rt_pipeline *r, int e)
 {
     const struct pl_expr *x = &c->exprs.v[e];
-    if (x->op == FE_DICT_TEXT)
+    if (x->op == FE_DICT_STRING)
         touch(c, r, c->args.v[x->arg].table, FE_PART_COLUMN, c->args.v[x->arg].column);
     for (int i = 0; i < x->nargs; i++)
         touch_dicts(c, r, x->args[i]);

@@ -1,5 +1,5 @@
 /* Keeping columns of a stream in a state: as values, or as the row ids from which they load
- * later. Row ids win for text and for several columns of one row (late materialisation). */
+ * later. Row ids win for strings and for several columns of one row (late materialisation). */
 #include "planner/store.h"
 
 #include "planner/build.h"

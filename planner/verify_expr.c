@@ -20,8 +20,8 @@ static const char *const forms[FE_OP_COUNT] = {
     [FE_LIKE] = "bs",        [FE_SUBSTRING] = "ssw?w", [FE_EXTRACT] = "wt",  [FE_ADD_DAYS] = "ttw",
     [FE_ADD_MONTHS] = "ttw", [FE_DATE_DIFF] = "wdd",   [FE_CASE] = "aaa*",   [FE_COALESCE] = "a=*",
     [FE_CAST] = "ot",        [FE_WIDEN] = "ia",        [FE_NARROW] = "ii",   [FE_RESCALE] = "W=",
-    [FE_DIVROUND] = "W=",    [FE_TO_F64] = "fi",       [FE_FROM_F64] = "if", [FE_TO_TEXT] = "sa",
-    [FE_FROM_TEXT] = "as",   [FE_DICT_TEXT] = "sd",    [FE_LOOKUP] = "ad",   [FE_LOW_WORD] = "xx",
+    [FE_DIVROUND] = "W=",    [FE_TO_F64] = "fi",       [FE_FROM_F64] = "if", [FE_TO_STRING] = "sa",
+    [FE_FROM_STRING] = "as", [FE_DICT_STRING] = "sd",  [FE_LOOKUP] = "ad",   [FE_LOW_WORD] = "xx",
     [FE_HIGH_WORD] = "wx",   [FE_OF_PARTS] = "Wxxw"};
 
 enum { DIGITS_MAX = 38 };
@@ -171,7 +171,7 @@ static bool check_memory(struct vf *v, const struct pl_expr *e)
         return check_literal(v, e);
     if (e->op == FE_LOOKUP)
         return check_lookup(v, e);
-    if (e->op == FE_DICT_TEXT)
+    if (e->op == FE_DICT_STRING)
         return check_dict(v, e);
     VF_CHECK(v, SET_ARG, e->op != FE_IN_SET || (set && set->phys == arg_of(v, e, 0)->phys));
     VF_CHECK(v, LIKE_ARG, e->op != FE_LIKE || arg_at(v, e->arg, RT_ARG_LIKE));
@@ -209,7 +209,7 @@ static bool check_tree(struct vf *v, int i)
         ready = HD_MAX(ready, v->ready[e->args[a]]);
     }
     VF_TRY(check_node(v, i));
-    if (e->op == FE_DICT_TEXT || e->op == FE_LOOKUP)
+    if (e->op == FE_DICT_STRING || e->op == FE_LOOKUP)
         v->looks[v->nlooks++] = i;
     v->ready[i] = e->op == FE_COL ? v->set_by[e->slot] : ready;
     v->seen[i] = done;

@@ -197,7 +197,7 @@ struct rt_pipeline {
     int ncounters;       /* 64-bit counters for --profile: rows into step 0.., and into the sink */
     const char **counter_names;
     double *counter_est; /* estimated rows, same index; < 0 unknown */
-    double *counter_bytes; /* of columns, fields and rows that each such row reads or writes; texts and what
+    double *counter_bytes; /* of columns, fields and rows that each such row reads or writes; strings and what
                               lookups read not counted */
     enum rt_shape shape;
     enum rt_balance balance; /* to launch it with; never AUTO */
@@ -335,7 +335,7 @@ struct rt_unit {
     uint32_t donation_bytes, slot_bytes; /* of a warp's mailbox, of a slot of a queue of FWS */
     uint32_t shared_bytes;  /* of a block, to be given at launch; 0: the kernel declares what it needs */
     bool far_args;          /* the first parameter is not the words but their address on the device */
-    bool makes_text;        /* needs a heap of texts (templates/launch.cuh) */
+    bool makes_strings;     /* needs a heap of strings (templates/launch.cuh) */
     unsigned libraries;     /* enum rt_library: what it is to be linked with */
 };
 
@@ -344,7 +344,7 @@ struct rt_unit {
     X(OVERFLOW, "numeric overflow") \
     X(DIV_ZERO, "division by zero") \
     X(CAST_RANGE, "value does not fit the type of the cast") \
-    X(CAST_TEXT, "text is not a value of the type of the cast") \
+    X(CAST_STRING, "text is not a value of the type of the cast") \
     X(SUBSTRING, "negative length in substring") \
     X(DATE_RANGE, "date out of range") \
     X(MEMORY, "memory limit reached") \

@@ -8,7 +8,7 @@
 //   int min, max   one atomic; accumulators start at the far end of their type
 //   f64 min, max   compare-and-swap of the bits while the value comes first in the order of
 //                  docs/plan.md (NaN is the largest number); they start at the far end, too
-//   128 bits, text a lock per field: bit 1 of its validity byte. A holder never waits, so with
+//   i128, string   a lock per field: bit 1 of its validity byte. A holder never waits, so with
 //                  the independent thread scheduling of every supported GPU nobody waits
 //                  forever. Numbers that cannot win are turned away without the lock.
 //   any            all rows of a group have the same value: whoever writes last writes what
@@ -112,9 +112,9 @@ HDD_DEVICE i128 hdd_field_read(const i128 &field)
     return (i128)((u128)hi << 64 | lo);
 }
 
-HDD_DEVICE hdd_text hdd_field_read(const hdd_row_text &field)
+HDD_DEVICE hdd_string hdd_field_read(const hdd_row_string &field)
 {
-    return hdd_row_text{hdd_load_relaxed(&field.s), hdd_load_relaxed(&field.n)};
+    return hdd_row_string{hdd_load_relaxed(&field.s), hdd_load_relaxed(&field.n)};
 }
 
 // ---- min and max ---------------------------------------------------------------------------
@@ -132,10 +132,10 @@ template <> HDD_MEMBER f64 hdd_highest_of<f64>()
     return hdd_f64_from_bits(0x7ff8000000000000ll);
 }
 
-// No text comes first: there is neither a last one nor a length below zero.
-template <> HDD_MEMBER hdd_text hdd_highest_of<hdd_text>()
+// No string comes first: there is neither a last one nor a length below zero.
+template <> HDD_MEMBER hdd_string hdd_highest_of<hdd_string>()
 {
-    return hdd_text{nullptr, -1};
+    return hdd_string{nullptr, -1};
 }
 
 template <class T> HDD_DEVICE T hdd_lowest_of()
@@ -148,9 +148,9 @@ template <> HDD_MEMBER f64 hdd_lowest_of<f64>()
     return hdd_f64_from_bits((i64)0xfff0000000000000ull);
 }
 
-template <> HDD_MEMBER hdd_text hdd_lowest_of<hdd_text>()
+template <> HDD_MEMBER hdd_string hdd_lowest_of<hdd_string>()
 {
-    return hdd_highest_of<hdd_text>();
+    return hdd_highest_of<hdd_string>();
 }
 
 struct hdd_ascending {
@@ -197,7 +197,7 @@ template <class Order> struct hdd_first_in {
         return Order::before(b, a) ? b : a;
     }
 
-    HDD_MEMBER hdd_text of(hdd_text a, hdd_text b) const
+    HDD_MEMBER hdd_string of(hdd_string a, hdd_string b) const
     {
         return b.n < 0 || (a.n >= 0 && !Order::before(b, a)) ? a : b;
     }
@@ -237,7 +237,7 @@ template <class Order> struct hdd_first_in {
         locked(field, valid, v);
     }
 
-    HDD_MEMBER void into(hdd_row_text &field, u8 *valid, hdd_text v) const
+    HDD_MEMBER void into(hdd_row_string &field, u8 *valid, hdd_string v) const
     {
         locked(field, valid, v);
     }
@@ -270,10 +270,10 @@ struct hdd_pick {
     }
 };
 
-HDD_DEVICE hdd_text hdd_shuffle(hdd_text t, u32 lane)
+HDD_DEVICE hdd_string hdd_shuffle(hdd_string t, u32 lane)
 {
     const u64 s = hdd_shuffle(reinterpret_cast<u64>(t.s), lane);
-    return hdd_text{reinterpret_cast<const u8 *>(s), hdd_shuffle(t.n, lane)};
+    return hdd_string{reinterpret_cast<const u8 *>(s), hdd_shuffle(t.n, lane)};
 }
 
 // ---- in registers --------------------------------------------------------------------------

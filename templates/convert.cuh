@@ -1,5 +1,5 @@
-// Casts from and to text and float64: templates/forms.cuh and float.cuh with NULLs, failures
-// and the heap of texts. One thread at a time.
+// Casts from and to string and float64: templates/forms.cuh and float.cuh with NULLs, failures
+// and the heap of strings. One thread at a time.
 #ifndef HDD_CONVERT_CUH
 #define HDD_CONVERT_CUH
 
@@ -44,54 +44,54 @@ HDD_DEVICE auto hdd_from_f64(const hdd_run &run, i32 scale, i32 digits, i32 path
     return hdd_strict(hdd_from_f64_of<To>{run, scale, digits, path}, v);
 }
 
-// ---- to text -------------------------------------------------------------------------------
+// ---- to string -----------------------------------------------------------------------------
 
-// A copy on the heap; the empty text where there is no room (launch.cuh).
-HDD_CALLED hdd_text hdd_keep_text(const hdd_launch &launch, const u8 *s, i32 n)
+// A copy on the heap; the empty string where there is no room (launch.cuh).
+HDD_CALLED hdd_string hdd_keep_string(const hdd_launch &launch, const u8 *s, i32 n)
 {
-    const u64 at = hdd_atomic_add(reinterpret_cast<u64 *>(launch.text_cursor), (u64)n);
-    u8 *to = reinterpret_cast<u8 *>(launch.text_heap) + at;
-    if (at + (u64)n > launch.text_capacity)
-        return hdd_text{reinterpret_cast<const u8 *>(launch.text_heap), 0};
+    const u64 at = hdd_atomic_add(reinterpret_cast<u64 *>(launch.string_cursor), (u64)n);
+    u8 *to = reinterpret_cast<u8 *>(launch.string_heap) + at;
+    if (at + (u64)n > launch.string_capacity)
+        return hdd_string{reinterpret_cast<const u8 *>(launch.string_heap), 0};
     for (i32 i = 0; i < n; i++)
         to[i] = s[i];
-    return hdd_text{to, n};
+    return hdd_string{to, n};
 }
 
-#define HDD_TO_TEXT(name, type, put)                                                          \
+#define HDD_TO_STRING(name, type, put)                                                        \
     struct name##_of {                                                                        \
         const hdd_run &run;                                                                   \
         i32 scale;                                                                            \
-        HDD_MEMBER hdd_text operator()(type v) const                                          \
+        HDD_MEMBER hdd_string operator()(type v) const                                        \
         {                                                                                     \
             u8 form[HDD_FORM_MOST];                                                           \
             const i32 n = put;                                                                \
-            return hdd_keep_text(run.launch, form, n);                                        \
+            return hdd_keep_string(run.launch, form, n);                                      \
         }                                                                                     \
     };                                                                                        \
     template <class A> HDD_DEVICE auto name(const hdd_run &run, i32 scale, A v)               \
     {                                                                                         \
         return hdd_strict(name##_of{run, scale}, v);                                          \
     }
-HDD_TO_TEXT(hdd_bool_text, bool, hdd_put_bool(form, v))
-HDD_TO_TEXT(hdd_decimal_text, i128, hdd_put_decimal(form, v, scale))
-HDD_TO_TEXT(hdd_f64_text, f64, hdd_put_f64(form, v))
-HDD_TO_TEXT(hdd_date_text, i32, hdd_put_date(form, v))
-HDD_TO_TEXT(hdd_timestamp_text, i64, hdd_put_timestamp(form, v))
-#undef HDD_TO_TEXT
+HDD_TO_STRING(hdd_bool_string, bool, hdd_put_bool(form, v))
+HDD_TO_STRING(hdd_decimal_string, i128, hdd_put_decimal(form, v, scale))
+HDD_TO_STRING(hdd_f64_string, f64, hdd_put_f64(form, v))
+HDD_TO_STRING(hdd_date_string, i32, hdd_put_date(form, v))
+HDD_TO_STRING(hdd_timestamp_string, i64, hdd_put_timestamp(form, v))
+#undef HDD_TO_STRING
 
-// ---- from text -----------------------------------------------------------------------------
+// ---- from string ---------------------------------------------------------------------------
 
-#define HDD_FROM_TEXT(name, type, read)                                                       \
+#define HDD_FROM_STRING(name, type, read)                                                     \
     struct name##_of {                                                                        \
         const hdd_run &run;                                                                   \
         i32 scale, digits, path;                                                              \
-        HDD_MEMBER type operator()(hdd_text t) const                                          \
+        HDD_MEMBER type operator()(hdd_string t) const                                        \
         {                                                                                     \
             type v = type();                                                                  \
             if (read)                                                                         \
                 return v;                                                                     \
-            run.fail_text(HDD_FAIL_CAST_TEXT, path, t.s, t.n);                                \
+            run.fail_string(HDD_FAIL_CAST_STRING, path, t.s, t.n);                            \
             return type();                                                                    \
         }                                                                                     \
     };                                                                                        \
@@ -100,14 +100,14 @@ HDD_TO_TEXT(hdd_timestamp_text, i64, hdd_put_timestamp(form, v))
     {                                                                                         \
         return hdd_strict(name##_of{run, scale, digits, path}, t);                            \
     }
-HDD_FROM_TEXT(hdd_text_bool, bool, hdd_read_bool(t.s, t.n, &v))
-HDD_FROM_TEXT(hdd_text_int32, i64, hdd_read_int(t.s, t.n, -2147483648ll, 2147483647, &v))
-HDD_FROM_TEXT(hdd_text_int64, i64,
-              hdd_read_int(t.s, t.n, -0x7fffffffffffffffll - 1, 0x7fffffffffffffffll, &v))
-HDD_FROM_TEXT(hdd_text_decimal, i128, hdd_read_scaled(t.s, t.n, scale, digits, &v))
-HDD_FROM_TEXT(hdd_text_f64, f64, hdd_read_f64(t.s, t.n, &v))
-HDD_FROM_TEXT(hdd_text_date, i32, hdd_read_date(t.s, t.n, &v))
-HDD_FROM_TEXT(hdd_text_timestamp, i64, hdd_read_timestamp(t.s, t.n, &v))
-#undef HDD_FROM_TEXT
+HDD_FROM_STRING(hdd_string_bool, bool, hdd_read_bool(t.s, t.n, &v))
+HDD_FROM_STRING(hdd_string_int32, i64, hdd_read_int(t.s, t.n, -2147483648ll, 2147483647, &v))
+HDD_FROM_STRING(hdd_string_int64, i64,
+                hdd_read_int(t.s, t.n, -0x7fffffffffffffffll - 1, 0x7fffffffffffffffll, &v))
+HDD_FROM_STRING(hdd_string_decimal, i128, hdd_read_scaled(t.s, t.n, scale, digits, &v))
+HDD_FROM_STRING(hdd_string_f64, f64, hdd_read_f64(t.s, t.n, &v))
+HDD_FROM_STRING(hdd_string_date, i32, hdd_read_date(t.s, t.n, &v))
+HDD_FROM_STRING(hdd_string_timestamp, i64, hdd_read_timestamp(t.s, t.n, &v))
+#undef HDD_FROM_STRING
 
 #endif

@@ -44,7 +44,7 @@ HDD_DEVICE u64 hdd_hash_more(u64 h, f64 v)
     return hdd_hash_more(h, v == v ? hdd_f64_bits(v) : (i64)0x7ff8000000000000ll);
 }
 
-HDD_DEVICE u64 hdd_hash_more(u64 h, hdd_text t)
+HDD_DEVICE u64 hdd_hash_more(u64 h, hdd_string t)
 {
     u64 word = 0, all = (u64)t.n;
     HDD_NO_UNROLL

@@ -42,7 +42,7 @@ struct hdd_sink_state {
     hdd_u64 mask;
 };
 
-enum { HDD_TOLD_BYTES = 44 }; // of a text
+enum { HDD_TOLD_BYTES = 44 }; // of a string
 
 // Written by the kernel. The host clears it before a launch. The cursor stands apart from the
 // words that warps poll.
@@ -54,7 +54,7 @@ struct hdd_progress {
     hdd_u32 failure; // enum rt_failure of the first row that failed
     hdd_i32 failure_path;
     hdd_u64 donations; // pieces of work that moved between warps
-    // What a cast that failed was about: of numbers two words as in templates/abi.def, of a text
+    // What a cast that failed was about: of numbers two words as in templates/abi.def, of a string
     // its length in value[0] and its begin.
     hdd_u32 told;
     unsigned char text[HDD_TOLD_BYTES];
@@ -114,13 +114,13 @@ struct hdd_launch {
     hdd_u32 ncounters; // of a copy; HDD_COUNTER_COPIES copies
     hdd_u64 part_unit;
     struct hdd_share_memory share;
-    // Texts that the kernel makes (casts to text) live here, as long as the query: kernels that
+    // Strings that the kernel makes (casts to string) live here, as long as the query: kernels that
     // make some get a heap of their own. A cursor beyond the capacity: there was no room, the
     // rows are worthless whatever failure they report, and the pipeline runs again with a heap
     // of at least what the cursor says. After a failure the cursor may say too little.
-    hdd_u64 text_heap;
-    hdd_u64 text_capacity; // bytes
-    hdd_u64 text_cursor;   // address of a 64-bit count of bytes asked for
+    hdd_u64 string_heap;
+    hdd_u64 string_capacity; // bytes
+    hdd_u64 string_cursor;   // address of a 64-bit count of bytes asked for
     struct hdd_sink_state sink;
 };
 

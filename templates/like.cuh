@@ -176,7 +176,7 @@ template <bool wild> struct hdd_like_of {
     const hdd_run &run;
     const hdd_like_pattern *pattern;
 
-    HDD_MEMBER bool operator()(hdd_text t) const
+    HDD_MEMBER bool operator()(hdd_string t) const
     {
         const u8 *base = reinterpret_cast<const u8 *>(pattern);
         const u32 n = (u32)t.n, least = pattern->least;

@@ -40,13 +40,13 @@ HDD_DEVICE bool hdd_valid(const u8 *bits, i32 row)
 
 // String r spans [end of r - 1, end of r) of its block of 65,536 rows; the first of a block
 // starts at 0.
-HDD_DEVICE hdd_text hdd_column_text(const u32 *ends, const u64 *bases, const u8 *bytes,
-                                    i32 row)
+HDD_DEVICE hdd_string hdd_column_string(const u32 *ends, const u64 *bases, const u8 *bytes,
+                                        i32 row)
 {
     const u32 r = (u32)row;
     const u32 start = r & 0xffff ? hdd_load_const(ends + r - 1) : 0;
     const u32 end = hdd_load_const(ends + r);
-    return hdd_text{bytes + hdd_load_const(bases + (r >> 16)) + start, (i32)(end - start)};
+    return hdd_string{bytes + hdd_load_const(bases + (r >> 16)) + start, (i32)(end - start)};
 }
 
 // A row of a state that no thread writes in this kernel, with as few loads as its size allows.

@@ -14,7 +14,7 @@
 #include "hd/block_local.cuh"
 #include "hd/probe.cuh"
 #include "hd/store.cuh"
-#include "hd/text.cuh"
+#include "hd/string.cuh"
 #include "hd/traverse.cuh"
 
 #endif

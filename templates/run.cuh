@@ -11,7 +11,7 @@ enum hdd_failure {
     HDD_FAIL_OVERFLOW = 1,
     HDD_FAIL_DIV_ZERO,
     HDD_FAIL_CAST_RANGE,
-    HDD_FAIL_CAST_TEXT,
+    HDD_FAIL_CAST_STRING,
     HDD_FAIL_SUBSTRING,
     HDD_FAIL_DATE_RANGE
 };
@@ -85,7 +85,7 @@ struct hdd_run {
         abort();
     }
 
-    // The same, telling a number's image, or a text.
+    // The same, telling a number's image, or a string.
     HDD_MEMBER void fail_value(hdd_failure why, i32 path, u64 lo, u64 hi) const
     {
         if (hdd_atomic_cas(&progress->failure, 0u, (u32)why) == 0) {
@@ -96,7 +96,7 @@ struct hdd_run {
         }
         abort();
     }
-    HDD_MEMBER void fail_text(hdd_failure why, i32 path, const u8 *s, i32 n) const
+    HDD_MEMBER void fail_string(hdd_failure why, i32 path, const u8 *s, i32 n) const
     {
         if (hdd_atomic_cas(&progress->failure, 0u, (u32)why) == 0) {
             progress->failure_path = path;

@@ -31,20 +31,20 @@ template <class T> HDD_DEVICE hdd_opt<T> hdd_null()
 }
 
 // A string. The bytes belong to a column, a dictionary or the plan's constants.
-struct hdd_text {
+struct hdd_string {
     const u8 *s;
     i32 n;
 };
 
 // The same in a row of a state.
-struct hdd_row_text {
+struct hdd_row_string {
     u64 s, n;
 
-    HDD_MEMBER operator hdd_text() const
+    HDD_MEMBER operator hdd_string() const
     {
-        return hdd_text{reinterpret_cast<const u8 *>(s), (i32)n};
+        return hdd_string{reinterpret_cast<const u8 *>(s), (i32)n};
     }
-    HDD_MEMBER hdd_row_text &operator=(hdd_text t)
+    HDD_MEMBER hdd_row_string &operator=(hdd_string t)
     {
         s = reinterpret_cast<u64>(t.s);
         n = (u64)t.n;
@@ -116,7 +116,7 @@ HDD_DEVICE bool hdd_same(f64 a, f64 b)
 }
 
 // -1, 0, 1: bytewise, then by length.
-HDD_DEVICE i32 hdd_compare_text(hdd_text a, hdd_text b)
+HDD_DEVICE i32 hdd_compare_strings(hdd_string a, hdd_string b)
 {
     const i32 n = a.n < b.n ? a.n : b.n;
     HDD_NO_UNROLL
@@ -126,14 +126,14 @@ HDD_DEVICE i32 hdd_compare_text(hdd_text a, hdd_text b)
     return a.n == b.n ? 0 : a.n < b.n ? -1 : 1;
 }
 
-HDD_DEVICE bool hdd_less(hdd_text a, hdd_text b)
+HDD_DEVICE bool hdd_less(hdd_string a, hdd_string b)
 {
-    return hdd_compare_text(a, b) < 0;
+    return hdd_compare_strings(a, b) < 0;
 }
 
-HDD_DEVICE bool hdd_same(hdd_text a, hdd_text b)
+HDD_DEVICE bool hdd_same(hdd_string a, hdd_string b)
 {
-    return a.n == b.n && hdd_compare_text(a, b) == 0;
+    return a.n == b.n && hdd_compare_strings(a, b) == 0;
 }
 
 #define HDD_COMPARISON(name, expression)                                                      \

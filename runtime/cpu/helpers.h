@@ -28,15 +28,15 @@ static inline hd_i128 hdr_i128(int64_t lo, int64_t hi)
     return (hd_i128)(((hd_u128)(uint64_t)hi << 64) | (uint64_t)lo);
 }
 
-/* What hdr_substring and hdr_to_text write. */
-struct hdr_text {
+/* What hdr_substring and hdr_to_string write. */
+struct hdr_string {
     const char *s;
     int64_t n;
 };
 
-/* Room for a text that lives as long as the execution and its result; NULL at the memory
+/* Room for a string that lives as long as the execution and its result; NULL at the memory
  * limit (the failure is then set). The executor provides it. */
-char *hdr_text_alloc(struct hdd_thread *t, size_t n);
+char *hdr_string_alloc(struct hdd_thread *t, size_t n);
 
 /* Names and addresses for the linker of generated code: the helpers, then the few functions of
  * libc and the compiler's runtime that LLVM may call on its own. */

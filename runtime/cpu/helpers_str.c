@@ -92,7 +92,7 @@ int32_t hdr_in_str(void *set, int64_t n, void *s, int32_t len)
 
 int32_t hdr_substring(struct hdd_thread *t, void *s, int32_t n, int64_t start, int64_t length, int32_t path, void *out)
 {
-    struct hdr_text *o = out;
+    struct hdr_string *o = out;
     int64_t end;
     if (length < 0)
         return hdr_fail(t, RT_FAIL_SUBSTRING, path);

@@ -1,4 +1,4 @@
-/* Casts between text and the other types. A type code is kind | precision << 8 | scale << 16;
+/* Casts between strings and the other types. A type code is kind | precision << 8 | scale << 16;
  * a value image is 128 bits: integers, dates, bools and decimals sign-extended, the bits of a
  * float64 in the low word. */
 #include <string.h>
@@ -27,12 +27,12 @@ static i32 put_value(u8 *out, hd_i128 v, struct hd_type type)
     HD_BUG("no text form of type %d", type.kind);
 }
 
-int32_t hdr_to_text(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t code, void *out)
+int32_t hdr_to_string(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t code, void *out)
 {
     u8 buf[HDD_FORM_MOST];
-    struct hdr_text *o = out;
+    struct hdr_string *o = out;
     i32 n = put_value(buf, hdr_i128(lo, hi), type_of(code));
-    char *p = hdr_text_alloc(t, (size_t)n);
+    char *p = hdr_string_alloc(t, (size_t)n);
     if (!p)
         return 1;
     memcpy(p, buf, (size_t)n);
@@ -82,11 +82,11 @@ static bool read_value(const u8 *s, i32 n, struct hd_type type, hd_i128 *v)
     HD_BUG("no values of type %d in text", type.kind);
 }
 
-int32_t hdr_from_text(struct hdd_thread *t, void *s, int32_t n, int32_t code, int32_t path, void *out)
+int32_t hdr_from_string(struct hdd_thread *t, void *s, int32_t n, int32_t code, int32_t path, void *out)
 {
     hd_i128 v = 0;
     if (!read_value(s, n, type_of(code), &v))
-        return hdr_fail_value(t, RT_FAIL_CAST_TEXT, path, (int64_t)(intptr_t)s, n, 0, 0);
+        return hdr_fail_value(t, RT_FAIL_CAST_STRING, path, (int64_t)(intptr_t)s, n, 0, 0);
     memcpy(out, &v, sizeof v);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* The table by which Morris and Pratt search a text in linear time. */
+/* The table by which Morris and Pratt search a string in linear time. */
 #ifndef HEDDLE_RUNTIME_EXEC_BORDERS_H
 #define HEDDLE_RUNTIME_EXEC_BORDERS_H
 

@@ -18,7 +18,7 @@ uint64_t rt_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-char *hdr_text_alloc(struct hdd_thread *t, size_t n)
+char *hdr_string_alloc(struct hdd_thread *t, size_t n)
 {
     struct rt_worker *w = t->exec;
     char *p = rt_heap_take(&w->x->memory, &w->heap, n);
@@ -251,7 +251,7 @@ static void stop(void *running)
     rt_exec_raise(running, HD_ERR_CANCELLED, NULL, "cancelled");
 }
 
-/* What only running needs: everything but the result's rows and texts. */
+/* What only running needs: everything but the result's rows and strings. */
 static void free_rest(struct rt_exec *x)
 {
     for (int i = 0; i < x->spec->nstates; i++)

@@ -35,7 +35,7 @@ struct rt_local {
 struct rt_worker {
     struct hdd_thread t;
     struct rt_exec *x;
-    struct rt_heap heap; /* texts, alive until the result is freed */
+    struct rt_heap heap; /* strings, alive until the result is freed */
     uint64_t busy_ns;    /* of the running pipeline */
     uint64_t *counters;
     int state; /* that the last failed helper was about, -1 none */

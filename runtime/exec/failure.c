@@ -17,7 +17,7 @@ static enum hd_err_class class_of(enum rt_failure f)
     case RT_FAIL_OVERFLOW:
     case RT_FAIL_DIV_ZERO:
     case RT_FAIL_CAST_RANGE:
-    case RT_FAIL_CAST_TEXT:
+    case RT_FAIL_CAST_STRING:
     case RT_FAIL_SUBSTRING:
     case RT_FAIL_DATE_RANGE: break;
     }

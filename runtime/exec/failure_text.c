@@ -74,12 +74,12 @@ static void put_form(struct hd_strbuf *out, const struct rt_site *s, const struc
 void rt_failure_text(struct hd_strbuf *out, enum rt_failure f, const struct rt_site *site, const struct rt_failed *v)
 {
     char type[HD_TEXT_MAX];
-    bool typed = f == RT_FAIL_OVERFLOW || f == RT_FAIL_CAST_RANGE || f == RT_FAIL_CAST_TEXT;
+    bool typed = f == RT_FAIL_OVERFLOW || f == RT_FAIL_CAST_RANGE || f == RT_FAIL_CAST_STRING;
     if (!site || site->form == RT_SITE_PLAIN || !typed) {
         hd_strbuf_adds(out, plain_texts[f]);
         return;
     }
-    bool told = v->known || !has_values(site), text = f == RT_FAIL_CAST_TEXT;
+    bool told = v->known || !has_values(site), text = f == RT_FAIL_CAST_STRING;
     if (f == RT_FAIL_OVERFLOW)
         hd_strbuf_adds(out, told ? "numeric overflow: " : "numeric overflow: the result");
     else if (!text)

@@ -55,7 +55,7 @@ void *rt_region_take(struct rt_memory *m, struct rt_region *r, size_t n);
 void rt_region_trim(struct rt_memory *m, struct rt_region *r, size_t n);
 void rt_region_free(struct rt_memory *m, struct rt_region *r);
 
-/* Bump allocation for texts of one thread. */
+/* Bump allocation for strings of one thread. */
 struct rt_heap {
     struct rt_heap_chunk *head;
     size_t used, cap;

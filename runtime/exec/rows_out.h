@@ -7,7 +7,7 @@
 #include "runtime/spec.h"
 
 struct ArrowArrayStream;
-/* rows: n rows of the result state in host memory, texts included. The stream owns all it needs.
+/* rows: n rows of the result state in host memory, strings included. The stream owns all it needs.
  * The memory of the batches counts against m while they are made. CANCELLED once stop (may be NULL)
  * is set. */
 int rt_rows_stream(const struct rt_spec *spec, const unsigned char *rows, uint64_t n, struct rt_memory *m,

@@ -2,7 +2,7 @@
  * it; a finished state is copied to those whose pipelines read it.
  *
  * The receiving device does the work: it copies what the other one has and adds it with kernels of
- * templates/finish/finish_merge.cu. The schedule has let its stream wait for the other device. Texts stay where they
+ * templates/finish/finish_merge.cu. The schedule has let its stream wait for the other device. Strings stay where they
  * are: a row names them by address, which is the same on every device. */
 #include <string.h>
 

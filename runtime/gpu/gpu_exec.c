@@ -137,7 +137,7 @@ static int wait_for_edges(struct team *t, const struct rt_action *a, struct hd_e
     return 0;
 }
 
-/* Rows name texts by address, wherever they are. */
+/* Rows name strings by address, wherever they are. */
 static int open_peers(struct team *t, struct hd_err *err)
 {
     for (int i = 0; i < t->n; i++)
@@ -220,7 +220,7 @@ static void release(struct rt_gpu_exec *x)
     rt_gpu_give(x, &x->scratch);
     rt_gpu_give(x, &x->counters);
     rt_gpu_give(x, &x->far_words);
-    for (struct rt_gpu_texts *t = x->texts; t; t = t->next)
+    for (struct rt_gpu_strings *t = x->strings; t; t = t->next)
         rt_gpu_give(x, &t->piece);
     if (x->began)
         x->d->ops->event_free(x->d, x->began);

@@ -70,8 +70,8 @@ int rt_keys_of_group(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd
     return rt_keys_make(x, s, key, s->nkeys, k, more, err);
 }
 
-int rt_keys_of_texts(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k, struct rt_piece *more,
-                     struct hd_err *err)
+int rt_keys_of_strings(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k, struct rt_piece *more,
+                       struct hd_err *err)
 {
     struct hdd_key *key = HD_NEWN(x->arena, struct hdd_key, s->nfields);
     int n = 0;

@@ -22,7 +22,7 @@ static bool has_far_ends(const struct rt_state *s)
     return false;
 }
 
-static bool has_texts(const struct rt_state *s)
+static bool has_strings(const struct rt_state *s)
 {
     for (int i = 0; i < s->nfields; i++)
         if (s->fields[i].phys == RT_STR)
@@ -31,7 +31,7 @@ static bool has_texts(const struct rt_state *s)
 }
 
 struct needs {
-    bool merge, fill, index, prefix_sum, hash, sort, pack, select, radix, text;
+    bool merge, fill, index, prefix_sum, hash, sort, pack, select, radix, string;
 };
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
@@ -64,7 +64,7 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
 
 int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_MOST])
 {
-    struct needs n = {.text = has_texts(&spec->states[spec->result_state]), .merge = spec->ndevices > 1};
+    struct needs n = {.string = has_strings(&spec->states[spec->result_state]), .merge = spec->ndevices > 1};
     int k = 0;
     for (int i = 0; i < spec->nstates; i++)
         add_state(&n, spec, i);
@@ -76,7 +76,7 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
                {n.sort, "finish_sort"},
                {n.pack, "finish_pack"},
                {n.hash, "finish_hash"},
-               {n.text, "finish_text"},
+               {n.string, "finish_string"},
                {n.prefix_sum, "finish_prefix_sum"},
                {n.index, "finish_index"},
                {n.fill, "finish_fill"},

@@ -62,7 +62,7 @@ struct rt_gpu_state {
     const struct rt_state *s;
     struct rt_piece rows_at;       /* rows while they are appended; dense rows; groups */
     struct rt_piece moved;         /* rows after sorting or grouping, if not in place */
-    struct rt_piece bits_at, matches_at, fields_at, offsets_at, slots_at, texts_at;
+    struct rt_piece bits_at, matches_at, fields_at, offsets_at, slots_at, strings_at;
     uint64_t rows, nrows;          /* finished: address of row 0, number of rows */
     uint64_t capacity;             /* rows there is room for while filling */
     uint64_t mask;                 /* HASH (finished), AGG_HASH: slots - 1 */
@@ -94,9 +94,9 @@ struct rt_gpu_exec {
     struct rt_piece constants;   /* strings, sets and patterns of the args vector */
     struct rt_piece scratch;     /* progress and what else a launch needs, cleared before each */
     struct rt_piece counters;
-    struct rt_piece far_words;   /* the args vector on the device, for kernels that want it there */
-    struct rt_gpu_texts *texts;  /* made by kernels; they live as long as the execution */
-    const char *queued;          /* the state whose finish was queued since something was waited for; NULL: none */
+    struct rt_piece far_words;      /* the args vector on the device, for kernels that want it there */
+    struct rt_gpu_strings *strings; /* made by kernels; they live as long as the execution */
+    const char *queued;             /* the state whose finish was queued since something was waited for; NULL: none */
     rt_event *began;
     double began_ms;
 };
@@ -156,10 +156,10 @@ void rt_gpu_args_resolve(struct rt_gpu_exec *x);
 
 /* ---- launches (gpu_launch.c) ----------------------------------------------------------- */
 
-/* A piece of memory with texts that a kernel made. */
-struct rt_gpu_texts {
+/* A piece of memory with strings that a kernel made. */
+struct rt_gpu_strings {
     struct rt_piece piece;
-    struct rt_gpu_texts *next;
+    struct rt_gpu_strings *next;
 };
 int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment f, struct hd_err *err);
 /* Rows, indexes or codes of its source, which is finished. */
@@ -195,7 +195,7 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,
                            struct hd_err *err);
 
-/* ---- result (gpu_result.c): the finished rows of a ROWS state in host memory from the arena `a`, texts
+/* ---- result (gpu_result.c): the finished rows of a ROWS state in host memory from the arena `a`, strings
  * included: addresses in STR fields are host addresses. */
 int rt_gpu_rows_to_host(struct rt_gpu_exec *x, int state, struct hd_arena *a, unsigned char **rows, uint64_t *nrows,
                         struct hd_err *err);

@@ -9,8 +9,8 @@
 #include "runtime/gpu/gpu_internal.h"
 
 enum {
-    TEXT_BYTES = 16, /* of the heap of texts per row of the source, at first */
-    TEXT_LEAST = 1 << 16,
+    STRING_BYTES = 16, /* of the heap of strings per row of the source, at first */
+    STRING_LEAST = 1 << 16,
     MOST_RETRIES = 64,
     LEAST_PARTS = 8 /* of a tile: rows of the source are then read by as many warps */
 };
@@ -18,10 +18,10 @@ enum {
 static const double POLL_MS = 2;
 
 /* What a launch leaves behind, in one copy from the begin of the scratch piece: progress, and the
- * cursors of the heap of texts and of the sink, on lines of their own. */
+ * cursors of the heap of strings and of the sink, on lines of their own. */
 struct outcome {
     struct hdd_progress progress;
-    uint64_t apart[16], text_cursor;
+    uint64_t apart[16], string_cursor;
     uint64_t more_apart[16], sink_cursor;
 };
 
@@ -42,7 +42,7 @@ struct run {
     uint32_t blocks, warps;
     enum rt_balance balance;
     struct layout at;
-    struct rt_piece heap; /* of texts, where the kernel makes some */
+    struct rt_piece heap; /* of strings, where the kernel makes some */
 };
 
 uint64_t rt_gpu_source_rows(const struct rt_gpu_exec *x, const struct rt_pipeline *p)
@@ -95,11 +95,11 @@ static uint32_t scan_warps(const struct run *r)
     return r->x->o->scan_warps ? HD_MIN(r->x->o->scan_warps, r->warps) : r->warps;
 }
 
-/* Over how many warps a tile of a source with few rows goes. Its texts would be made as often. */
+/* Over how many warps a tile of a source with few rows goes. Its strings would be made as often. */
 static uint32_t parts(const struct run *r)
 {
     uint64_t tiles = (r->rows + HDD_WARP_ROWS - 1) / HDD_WARP_ROWS;
-    if (r->balance != RT_BALANCE_AWS || r->k->unit->makes_text || r->x->o->scan_warps || r->first)
+    if (r->balance != RT_BALANCE_AWS || r->k->unit->makes_strings || r->x->o->scan_warps || r->first)
         return 0; /* the parts are of the source's first tiles */
     return tiles * LEAST_PARTS <= r->warps ? r->warps / (uint32_t)tiles : 0;
 }
@@ -116,9 +116,9 @@ static struct hdd_launch describe(const struct run *r)
                            .tile_batch = rt_balance_tile_batch(r->rows, r->warps),
                            .balance = (hdd_u32)r->balance,
                            .share = share_memory(r, base + r->at.share).at,
-                           .text_heap = r->heap.address,
-                           .text_capacity = r->heap.n,
-                           .text_cursor = base + offsetof(struct outcome, text_cursor)};
+                           .string_heap = r->heap.address,
+                           .string_capacity = r->heap.n,
+                           .string_cursor = base + offsetof(struct outcome, string_cursor)};
     l.ncounters = (hdd_u32)r->p->ncounters;
     l.parts = parts(r);
     l.part_unit = l.parts ? UINT64_MAX / l.parts : 0;
@@ -187,7 +187,7 @@ static int failed_row(const struct run *r, const struct hdd_progress *g, struct 
         g->failure_path >= 0 && g->failure_path < s->nsites ? &s->sites[g->failure_path] : NULL;
     struct rt_failed v = {.known = g->told, .a = {g->value[0], g->value[1]}};
     struct hd_strbuf text;
-    if (g->failure == RT_FAIL_CAST_TEXT) { /* value[0]: its length */
+    if (g->failure == RT_FAIL_CAST_STRING) { /* value[0]: its length */
         v.a[0] = (uintptr_t)g->text;
         v.a[1] = g->value[0];
     }
@@ -231,26 +231,26 @@ static int launch(struct run *r, struct outcome *out, struct hd_err *err)
         return -1;
     if (hd_stopped(x->o->stop))
         return HD_FAIL(err, CANCELLED, NULL, "cancelled");
-    if (out->text_cursor > r->heap.n) /* whatever failed, texts were missing */
+    if (out->string_cursor > r->heap.n) /* whatever failed, strings were missing */
         return 0;
     return out->progress.failure ? failed_row(r, &out->progress, err) : 0;
 }
 
 /* ---- the pipeline ---------------------------------------------------------------------- */
 
-/* Another heap for the pipeline's texts, of n bytes. */
+/* Another heap for the pipeline's strings, of n bytes. */
 static int take_heap(struct run *r, uint64_t n, struct hd_err *err)
 {
     rt_gpu_give(r->x, &r->heap);
     return rt_gpu_take(r->x, NULL, (size_t)n, &r->heap, err);
 }
 
-/* Texts live as long as the execution. */
+/* Strings live as long as the execution. */
 static void keep_heap(struct run *r)
 {
-    struct rt_gpu_texts *t = HD_NEW(r->x->arena, struct rt_gpu_texts);
-    *t = (struct rt_gpu_texts){r->heap, r->x->texts};
-    r->x->texts = t;
+    struct rt_gpu_strings *t = HD_NEW(r->x->arena, struct rt_gpu_strings);
+    *t = (struct rt_gpu_strings){r->heap, r->x->strings};
+    r->x->strings = t;
 }
 
 /* Groups used up the slots of their table (insert() of templates/aggregate.cuh), and the kernel
@@ -278,12 +278,12 @@ static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_er
     for (int i = 0; i < MOST_RETRIES; i++) {
         uint64_t needed = 0;
         HD_TRY(launch(r, out, err));
-        bool texts = out->text_cursor > r->heap.n;
+        bool strings = out->string_cursor > r->heap.n;
         HD_TRY(rt_gpu_state_full(x, r->sink, rows_asked_for(r, out), &needed, err));
-        if (!needed && !texts)
+        if (!needed && !strings)
             return 0;
-        if (texts) {
-            HD_TRY(take_heap(r, HD_MAX(out->text_cursor, 2 * (uint64_t)r->heap.n), err));
+        if (strings) {
+            HD_TRY(take_heap(r, HD_MAX(out->string_cursor, 2 * (uint64_t)r->heap.n), err));
             for (int k = 1; k < r->p->nwrites; k++)
                 HD_TRY(rt_gpu_marks_undo(x, r->p->writes[k], err));
         }
@@ -403,12 +403,12 @@ int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment 
     memset(&out, 0, sizeof out);
     choose_grid(&r);
     lay_out(&r);
-    HD_TRY(rt_gpu_state_start(x, r.sink, r.k->unit->makes_text, err));
-    for (int k = 1; k < p->nwrites && r.k->unit->makes_text; k++)
+    HD_TRY(rt_gpu_state_start(x, r.sink, r.k->unit->makes_strings, err));
+    for (int k = 1; k < p->nwrites && r.k->unit->makes_strings; k++)
         HD_TRY(rt_gpu_marks_keep(x, p->writes[k], err));
     rt_gpu_args_resolve(x);
-    if (r.rows > 0 && r.k->unit->makes_text)
-        HD_TRY(take_heap(&r, HD_MAX(r.rows * TEXT_BYTES, (uint64_t)TEXT_LEAST), err));
+    if (r.rows > 0 && r.k->unit->makes_strings)
+        HD_TRY(take_heap(&r, HD_MAX(r.rows * STRING_BYTES, (uint64_t)STRING_LEAST), err));
     int rc = r.rows > 0 ? launch_until_it_fits(&r, &out, err) : 0;
     keep_heap(&r);
     note_kernel(&r, &out.progress);

@@ -62,7 +62,7 @@ static int order_few(struct ordering *o, uint64_t list, uint64_t n, uint64_t wor
 
 /* ---- survey ------------------------------------------------------------------------------ */
 
-static bool has_texts(const struct ordering *o)
+static bool has_strings(const struct ordering *o)
 {
     for (int i = 0; i < o->s->nsort; i++)
         if (o->key[i].phys == HDD_STR)
@@ -70,13 +70,13 @@ static bool has_texts(const struct ordering *o)
     return false;
 }
 
-/* The longest text of each key decides how many bits the key has. */
+/* The longest string of each key decides how many bits the key has. */
 static int find_lengths(struct ordering *o, struct hd_err *err)
 {
     size_t bytes = sizeof(uint64_t) * (size_t)o->s->nsort;
     uint64_t *lengths = hd_alloc(o->x->arena, bytes);
     struct rt_piece at;
-    if (!has_texts(o))
+    if (!has_strings(o))
         return 0;
     HD_TRY(rt_state_take_zeroed(o->x, o->s, bytes, &at, err));
     struct hdd_survey_args p = {.keys = o->keys,

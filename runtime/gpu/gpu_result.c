@@ -3,42 +3,42 @@
 
 #include "runtime/gpu/gpu_state.h"
 
-enum { FEW_ROWS = 1024, FIRST_BYTES = 32 }; /* of a text, as a first guess */
+enum { FEW_ROWS = 1024, FIRST_BYTES = 32 }; /* of a string, as a first guess */
 
-struct texts {
+struct strings {
     struct rt_gpu_exec *x;
     struct rt_gpu_state *v;
-    struct hdd_text_args p;
-    struct rt_piece out, lengths, more; /* out: total of the texts, rows, texts */
+    struct hdd_string_args p;
+    struct rt_piece out, lengths, more; /* out: total of the strings, rows, strings */
     uint64_t total;
     size_t rows_bytes;
 };
 
 enum { HEAD = 256 }; /* bytes before the rows */
 
-static int launch(struct texts *t, const char *entry, uint32_t blocks, struct hd_err *err)
+static int launch(struct strings *t, const char *entry, uint32_t blocks, struct hd_err *err)
 {
     t->p.blocks = blocks;
-    return rt_finish_launch(t->x, "finish_text", entry, blocks, &t->p, err);
+    return rt_finish_launch(t->x, "finish_string", entry, blocks, &t->p, err);
 }
 
-static int make_room(struct texts *t, uint64_t room, struct hd_err *err)
+static int make_room(struct strings *t, uint64_t room, struct hd_err *err)
 {
     rt_gpu_give(t->x, &t->out);
     HD_TRY(rt_state_take(t->x, t->v->s, HEAD + t->rows_bytes + (size_t)room, &t->out, err));
     t->p.room = room;
     t->p.to = t->out.address + HEAD;
-    t->p.texts = t->p.to + t->rows_bytes;
+    t->p.strings = t->p.to + t->rows_bytes;
     return 0;
 }
 
-/* One launch and one copy, unless the texts are longer than expected. */
-static int gather_few(struct texts *t, struct hd_arena *a, unsigned char **out, struct hd_err *err)
+/* One launch and one copy, unless the strings are longer than expected. */
+static int gather_few(struct strings *t, struct hd_arena *a, unsigned char **out, struct hd_err *err)
 {
     for (uint64_t room = t->p.n * t->p.keys.n * FIRST_BYTES;; room = t->total) {
         HD_TRY(make_room(t, room, err));
         t->p.offsets = t->out.address;
-        HD_TRY(launch(t, "hdd_text_few", 1, err));
+        HD_TRY(launch(t, "hdd_string_few", 1, err));
         size_t bytes = HEAD + t->rows_bytes + (size_t)room;
         *out = hd_alloc(a, bytes);
         HD_TRY(t->x->d->ops->download(t->x->d, *out, t->out.address, bytes, err));
@@ -48,7 +48,7 @@ static int gather_few(struct texts *t, struct hd_arena *a, unsigned char **out, 
     }
 }
 
-static int gather_many(struct texts *t, struct hd_arena *a, unsigned char **out, struct hd_err *err)
+static int gather_many(struct strings *t, struct hd_arena *a, unsigned char **out, struct hd_err *err)
 {
     const struct rt_state *s = t->v->s;
     uint64_t n = t->p.n;
@@ -57,18 +57,18 @@ static int gather_many(struct texts *t, struct hd_arena *a, unsigned char **out,
     HD_TRY(rt_state_take(t->x, s, lengths + (size_t)(n + 1) * 8, &t->lengths, err));
     t->p.lengths = t->lengths.address;
     t->p.offsets = t->lengths.address + lengths;
-    HD_TRY(launch(t, "hdd_text_lengths", blocks, err));
+    HD_TRY(launch(t, "hdd_string_lengths", blocks, err));
     HD_TRY(rt_gpu_prefix_sum(t->x, s, t->p.lengths, n, t->p.offsets, true, err));
     HD_TRY(t->x->d->ops->download(t->x->d, &t->total, t->p.offsets + n * 8, sizeof t->total, err));
     HD_TRY(make_room(t, t->total, err));
-    HD_TRY(launch(t, "hdd_text_rows", blocks, err));
+    HD_TRY(launch(t, "hdd_string_rows", blocks, err));
     size_t bytes = HEAD + t->rows_bytes + (size_t)t->total;
     *out = hd_alloc(a, bytes);
     return t->x->d->ops->download(t->x->d, *out, t->out.address, bytes, err);
 }
 
-/* Offsets into the texts become host addresses. */
-static void resolve(const struct rt_state *s, unsigned char *rows, uint64_t n, const unsigned char *texts)
+/* Offsets into the strings become host addresses. */
+static void resolve(const struct rt_state *s, unsigned char *rows, uint64_t n, const unsigned char *strings)
 {
     for (int f = 0; f < s->nfields; f++) {
         const struct rt_field *field = &s->fields[f];
@@ -80,13 +80,13 @@ static void resolve(const struct rt_state *s, unsigned char *rows, uint64_t n, c
             if (field->valid_offset >= 0 && !row[field->valid_offset])
                 continue;
             memcpy(&at, row + field->offset, sizeof at);
-            at += (uint64_t)(uintptr_t)texts;
+            at += (uint64_t)(uintptr_t)strings;
             memcpy(row + field->offset, &at, sizeof at);
         }
     }
 }
 
-static int rows_with_texts(struct texts *t, struct hd_arena *a, unsigned char **rows, struct hd_err *err)
+static int rows_with_strings(struct strings *t, struct hd_arena *a, unsigned char **rows, struct hd_err *err)
 {
     unsigned char *out = NULL;
     if (t->p.n <= FEW_ROWS)
@@ -102,17 +102,17 @@ int rt_gpu_rows_to_host(struct rt_gpu_exec *x, int state, struct hd_arena *a, un
                         struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
-    struct texts t = {.x = x, .v = v, .rows_bytes = (size_t)(v->nrows * (uint64_t)v->s->stride)};
+    struct strings t = {.x = x, .v = v, .rows_bytes = (size_t)(v->nrows * (uint64_t)v->s->stride)};
     *nrows = v->nrows;
     *rows = hd_alloc(a, 1);
     if (v->nrows == 0)
         return 0;
-    HD_TRY(rt_keys_of_texts(x, v->s, &t.p.keys, &t.more, err));
+    HD_TRY(rt_keys_of_strings(x, v->s, &t.p.keys, &t.more, err));
     t.p.rows = v->rows;
     t.p.n = v->nrows;
     int rc;
     if (t.p.keys.n) {
-        rc = rows_with_texts(&t, a, rows, err);
+        rc = rows_with_strings(&t, a, rows, err);
     } else {
         *rows = hd_alloc(a, t.rows_bytes);
         rc = x->d->ops->download(x->d, *rows, v->rows, t.rows_bytes, err);

@@ -3,7 +3,7 @@
  * Of the sinks only those that append can overflow; the others have a place for every index.
  * What a pipeline that overflowed has changed besides its sink needs no undoing then: it sets
  * match bits, and the next run of the same pipeline sets the same ones. Only a pipeline that ran
- * out of memory for texts may have seen wrong values, and all that it changed is undone. */
+ * out of memory for strings may have seen wrong values, and all that it changed is undone. */
 #include <string.h>
 
 #include "runtime/gpu/gpu_state.h"
@@ -261,8 +261,8 @@ static int take_guessed(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
     return rt_state_take(x, s, (size_t)(v->capacity * stride), &v->rows_at, err);
 }
 
-/* Texts of constant rows: their bytes go to the device, and the rows point there. */
-static int upload_texts(struct rt_gpu_exec *x, struct rt_gpu_state *v, unsigned char *rows, struct hd_err *err)
+/* Strings of constant rows: their bytes go to the device, and the rows point there. */
+static int upload_strings(struct rt_gpu_exec *x, struct rt_gpu_state *v, unsigned char *rows, struct hd_err *err)
 {
     const struct rt_state *s = v->s;
     size_t total = 0;
@@ -279,7 +279,7 @@ static int upload_texts(struct rt_gpu_exec *x, struct rt_gpu_state *v, unsigned 
                 if (pass) {
                     if (text[1])
                         memcpy(bytes + at, (const void *)(uintptr_t)text[0], text[1]);
-                    text[0] = v->texts_at.address + at;
+                    text[0] = v->strings_at.address + at;
                     memcpy(row + s->fields[f].offset, text, sizeof text);
                 }
                 at += text[1];
@@ -288,8 +288,8 @@ static int upload_texts(struct rt_gpu_exec *x, struct rt_gpu_state *v, unsigned 
             return 0;
         total = at;
         if (pass)
-            return ops_of(x)->upload(x->d, v->texts_at.address, bytes, total, err);
-        HD_TRY(rt_state_take(x, s, total, &v->texts_at, err));
+            return ops_of(x)->upload(x->d, v->strings_at.address, bytes, total, err);
+        HD_TRY(rt_state_take(x, s, total, &v->strings_at, err));
     }
     return 0;
 }
@@ -305,7 +305,7 @@ static int start_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_e
     if (!bytes)
         return 0;
     unsigned char *rows = hd_dup(x->arena, s->values, bytes);
-    HD_TRY(upload_texts(x, v, rows, err));
+    HD_TRY(upload_strings(x, v, rows, err));
     return ops_of(x)->upload(x->d, v->rows_at.address, rows, bytes, err);
 }
 
@@ -625,7 +625,7 @@ void rt_gpu_state_free(struct rt_gpu_exec *x, int state)
 {
     struct rt_gpu_state *v = &x->state[state];
     struct rt_piece *const all[] = {&v->rows_at,    &v->moved,    &v->bits_at,  &v->matches_at, &v->fields_at,
-                                    &v->offsets_at, &v->slots_at, &v->snapshot, &v->texts_at,   &v->marked};
+                                    &v->offsets_at, &v->slots_at, &v->snapshot, &v->strings_at, &v->marked};
     for (size_t i = 0; i < HD_COUNT(all); i++)
         rt_gpu_give(x, all[i]);
     v->rows = 0;

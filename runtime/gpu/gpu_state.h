@@ -24,14 +24,14 @@ int rt_state_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, str
 int rt_state_take_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out,
                          struct hd_err *err);
 
-/* Descriptions of key fields for kernels: the sort keys, the key fields of a HASH, the texts of
+/* Descriptions of key fields for kernels: the sort keys, the key fields of a HASH, the strings of
  * a row. more: memory for those that have no room in the structure; the caller gives it back. */
 int rt_keys_of_order(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k, struct rt_piece *more,
                      struct hd_err *err);
 int rt_keys_of_group(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k, struct rt_piece *more,
                      struct hd_err *err);
-int rt_keys_of_texts(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k, struct rt_piece *more,
-                     struct hd_err *err);
+int rt_keys_of_strings(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_keys *k, struct rt_piece *more,
+                       struct hd_err *err);
 /* Puts fields chosen one by one in. */
 int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct hdd_key *from, int n, struct hdd_keys *k,
                  struct rt_piece *more, struct hd_err *err);

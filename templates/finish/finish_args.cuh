@@ -36,7 +36,7 @@ struct hdd_key {
     hdd_i32 valid; // offset of the validity byte, -1: never NULL
     hdd_u32 phys;  // enum hdd_phys
     hdd_u32 desc, nulls_first;
-    hdd_u32 most; // STR: bytes of the longest text; any number where only word 0 is asked for
+    hdd_u32 most; // STR: bytes of the longest string; any number where only word 0 is asked for
 };
 
 struct hdd_keys {
@@ -106,7 +106,7 @@ struct hdd_rank_args {
 };
 
 // Bits in which the keys of rows differ: `words` words from word `word` on, HDD_KEY_WORDS at
-// most, are or'ed into masks. The longest text of each key: 64 bits per key, or 0.
+// most, are or'ed into masks. The longest string of each key: 64 bits per key, or 0.
 struct hdd_survey_args {
     struct hdd_keys keys;
     hdd_u64 rows, n, masks, lengths;
@@ -184,13 +184,13 @@ struct hdd_merge_args {
     struct hdd_merge_field field[HDD_INLINE_FIELDS];
 };
 
-// ---- finish_text.cu ------------------------------------------------------------------------
+// ---- finish_string.cu ----------------------------------------------------------------------
 
-// Copies of rows with their texts behind them; the addresses in the copies become offsets into
-// the texts. keys: the STR fields.
-struct hdd_text_args {
+// Copies of rows with their strings behind them; the addresses in the copies become offsets into
+// the strings. keys: the STR fields.
+struct hdd_string_args {
     struct hdd_keys keys;
-    hdd_u64 rows, n, to, texts, room;
+    hdd_u64 rows, n, to, strings, room;
     hdd_u64 lengths; // 32 bits per row
     hdd_u64 offsets; // 64 bits per row, and the total
     hdd_u32 blocks;

@@ -15,9 +15,9 @@ template <class T> HDD_DEVICE T hdd_field(const u8 *row, u32 offset)
     return *reinterpret_cast<const T *>(row + offset);
 }
 
-HDD_DEVICE hdd_text hdd_field_text(const u8 *row, u32 offset)
+HDD_DEVICE hdd_string hdd_field_string(const u8 *row, u32 offset)
 {
-    return hdd_field<hdd_row_text>(row, offset);
+    return hdd_field<hdd_row_string>(row, offset);
 }
 
 HDD_DEVICE bool hdd_field_valid(const hdd_key &k, const u8 *row)
@@ -40,7 +40,7 @@ HDD_DEVICE i32 hdd_compare_values(u32 phys, const u8 *a, const u8 *b, u32 at)
     case HDD_I64: return hdd_order_of(hdd_field<i64>(a, at), hdd_field<i64>(b, at));
     case HDD_I128: return hdd_order_of(hdd_field<i128>(a, at), hdd_field<i128>(b, at));
     case HDD_F64: return hdd_order_of(hdd_field<f64>(a, at), hdd_field<f64>(b, at));
-    default: return hdd_compare_text(hdd_field_text(a, at), hdd_field_text(b, at));
+    default: return hdd_compare_strings(hdd_field_string(a, at), hdd_field_string(b, at));
     }
 }
 
@@ -60,7 +60,7 @@ HDD_APART i32 hdd_compare_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
     return 0;
 }
 
-// Equality of two rows in all keys, NULLs equal. Texts of two lengths are not looked at.
+// Equality of two rows in all keys, NULLs equal. Strings of two lengths are not looked at.
 HDD_APART bool hdd_equal_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
 {
     const hdd_key *const key = hdd_keys_of(keys);
@@ -72,7 +72,7 @@ HDD_APART bool hdd_equal_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
         if (!va)
             continue;
         if (k.phys == HDD_STR &&
-            hdd_field_text(a, k.offset).n != hdd_field_text(b, k.offset).n)
+            hdd_field_string(a, k.offset).n != hdd_field_string(b, k.offset).n)
             return false;
         if (hdd_compare_values(k.phys, a, b, k.offset) != 0)
             return false;
@@ -83,7 +83,7 @@ HDD_APART bool hdd_equal_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
 // ---- normalised keys -----------------------------------------------------------------------
 
 // The keys of a row as one string of bits that compares like them: per key a bit for NULL if
-// it can be, then the value; a text as `most` bytes, zeros behind its end, and its length. All
+// it can be, then the value; a string as `most` bytes, zeros behind its end, and its length. All
 // bits of a NULL value are 0.
 
 HDD_DEVICE u32 hdd_value_bits(u32 phys)
@@ -124,7 +124,7 @@ struct hdd_window {
         word |= up >= 0 ? (u64)v << up : (u64)(v >> -up);
     }
 
-    HDD_MEMBER void text(u64 at, u64 bits, hdd_text t, bool invert)
+    HDD_MEMBER void string(u64 at, u64 bits, hdd_string t, bool invert)
     {
         u64 v;
         if (at > from) {
@@ -144,7 +144,7 @@ struct hdd_window {
     }
 
   private:
-    HDD_MEMBER static u64 bytes(hdd_text t, u64 at)
+    HDD_MEMBER static u64 bytes(hdd_string t, u64 at)
     {
         u64 v = 0;
         for (u64 i = at; i < at + 8; i++)
@@ -169,9 +169,9 @@ HDD_APART u64 hdd_key_word(const hdd_keys &keys, const u8 *row, u32 number)
         }
         if (k.phys == HDD_STR) {
             const u64 bits = (u64)k.most * 8;
-            const hdd_text t = valid ? hdd_field_text(row, k.offset) : hdd_text{nullptr, 0};
+            const hdd_string t = valid ? hdd_field_string(row, k.offset) : hdd_string{nullptr, 0};
             if (valid && w.touches(at, bits))
-                w.text(at, bits, t, k.desc);
+                w.string(at, bits, t, k.desc);
             at += bits;
             if (valid && w.touches(at, 32))
                 w.number(at, 32, (u32)(k.desc ? ~t.n : t.n));

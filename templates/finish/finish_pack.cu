@@ -19,7 +19,7 @@ HDD_KERNEL(hdd_sort_lengths)(HDD_PARAMETER(hdd_survey_args, p))
             const u8 *const row = hdd_sort_row(p.rows, 0, p.keys.stride, i);
             if (!hdd_field_valid(key[k], row))
                 continue;
-            const u32 n = (u32)hdd_field_text(row, key[k].offset).n;
+            const u32 n = (u32)hdd_field_string(row, key[k].offset).n;
             most = n > most ? n : most;
         }
         hdd_warp_sync();

@@ -288,7 +288,7 @@ static void substrings(void **state)
                  {1, 5, "hello"}};
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
-        struct hdr_text out = {NULL, -1};
+        struct hdr_string out = {NULL, -1};
         int32_t rc = hdr_substring(&thread, text("hello"), 5, cases[i].start, cases[i].length, 1, &out);
         assert_int_equal(rc, !cases[i].wanted);
         if (!cases[i].wanted) {
@@ -528,7 +528,7 @@ static int32_t code(struct hd_type t)
     return t.kind | t.precision << 8 | t.scale << 16;
 }
 
-static void from_text(void **state)
+static void from_string(void **state)
 {
     struct hd_type dec = hd_decimal(5, 2), floats = hd_type_of(HD_FLOAT64);
     const struct {
@@ -563,13 +563,13 @@ static void from_text(void **state)
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         hd_i128 out = 0;
         int32_t rc =
-            hdr_from_text(&thread, text(cases[i].s), (int32_t)strlen(cases[i].s), code(cases[i].type), 1, &out);
+            hdr_from_string(&thread, text(cases[i].s), (int32_t)strlen(cases[i].s), code(cases[i].type), 1, &out);
         if (rc == (int32_t)cases[i].ok)
             fail_msg("'%s'", cases[i].s);
         if (rc == 0)
             check_i128(out, cases[i].wanted);
         else
-            assert_int_equal(thread.failure, RT_FAIL_CAST_TEXT);
+            assert_int_equal(thread.failure, RT_FAIL_CAST_STRING);
     }
 }
 
@@ -606,14 +606,14 @@ static void float_text_round_trips(void **state)
     }
 }
 
-/* hdr_to_text takes memory from the execution: a program that casts. */
+/* hdr_to_string takes memory from the execution: a program that casts. */
 static int32_t cast_rows(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     (void)args;
     for (uint64_t i = begin; i < end; i++) {
         hd_i128 v = (hd_i128)i * 1000 - 5;
-        struct hdr_text out;
-        if (hdr_to_text(t, LO(v), HI(v), code(hd_decimal(20, 2)), &out) != 0 || fx_append(t, 0, &out, 16) != 0)
+        struct hdr_string out;
+        if (hdr_to_string(t, LO(v), HI(v), code(hd_decimal(20, 2)), &out) != 0 || fx_append(t, 0, &out, 16) != 0)
             return 1;
     }
     return 0;
@@ -638,7 +638,7 @@ static void texts_live_as_long_as_the_result(void **state)
             const unsigned char *rows = rt_result_rows(f.result, &n);
             unsigned char *seen = calloc(1, n);
             for (uint64_t i = 0; i < n; i++) {
-                struct hdr_text t;
+                struct hdr_string t;
                 hd_i128 v;
                 memcpy(&t, rows + i * 16, 16);
                 assert_true(hd_dec_parse(t.s, (size_t)t.n, 2, &v));
@@ -671,7 +671,7 @@ int main(void)
         cmocka_unit_test(floats),
         cmocka_unit_test(dates),
         cmocka_unit_test(dates_beyond_the_calendar),
-        cmocka_unit_test(from_text),
+        cmocka_unit_test(from_string),
         cmocka_unit_test(float_text_round_trips),
         cmocka_unit_test(texts_live_as_long_as_the_result),
     };

@@ -272,7 +272,7 @@ static void counters_are_summed(void **state)
 static int32_t fail_at_row(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
 {
     const uint64_t *row = fx_context(args);
-    return *row >= begin && *row < end ? hdr_fail(t, RT_FAIL_CAST_TEXT, 0) : 0;
+    return *row >= begin && *row < end ? hdr_fail(t, RT_FAIL_CAST_STRING, 0) : 0;
 }
 
 static void the_first_failure_ends_everything(void **state)

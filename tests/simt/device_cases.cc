@@ -14,7 +14,7 @@
 #include "hd/hash.cuh"
 #include "hd/like.cuh"
 #include "hd/probe.cuh"
-#include "hd/text.cuh"
+#include "hd/string.cuh"
 
 extern "C" {
 // test_device.c
@@ -124,13 +124,13 @@ static void test_casts()
     u8 heap[16];
     u64 cursor = 0;
     launch.progress = reinterpret_cast<u64>(&progress);
-    launch.text_heap = reinterpret_cast<u64>(heap);
-    launch.text_capacity = sizeof heap;
-    launch.text_cursor = reinterpret_cast<u64>(&cursor);
+    launch.string_heap = reinterpret_cast<u64>(heap);
+    launch.string_capacity = sizeof heap;
+    launch.string_cursor = reinterpret_cast<u64>(&cursor);
     const hdd_run run(launch);
-    const hdd_text fits = hdd_decimal_text(run, 2, (i128)-1234567);
+    const hdd_string fits = hdd_decimal_string(run, 2, (i128)-1234567);
     EXPECT(fits.n == 9 && std::memcmp(fits.s, "-12345.67", 9) == 0 && cursor == 9, "a text");
-    EXPECT(hdd_timestamp_text(run, 0, (i64)0).n == 0 && cursor == 28, "room asked for");
+    EXPECT(hdd_timestamp_string(run, 0, (i64)0).n == 0 && cursor == 28, "room asked for");
     EXPECT(hdd_rescale_saturated(38, (i64)-5) == -hdd_pow10(38) &&
                hdd_rescale_saturated(3, (i64)-5) == -5000,
            "saturation");
@@ -180,7 +180,7 @@ struct like_case {
     bool matches(const std::string &pattern, const std::string &s, char escape) const
     {
         const hdd_run run(launch);
-        const hdd_text t = {reinterpret_cast<const u8 *>(s.data()), (i32)s.size()};
+        const hdd_string t = {reinterpret_cast<const u8 *>(s.data()), (i32)s.size()};
         const hdd_like_pattern *p = static_cast<const hdd_like_pattern *>(
             device_like_pattern(pattern.data(), pattern.size(), escape));
         return pattern.find('_') == std::string::npos ? hdd_like<false>(run, t, p)
@@ -279,7 +279,7 @@ static void test_like_aborted()
 
 static void test_cut()
 {
-    const hdd_text t = {reinterpret_cast<const u8 *>("heddle"), 6};
+    const hdd_string t = {reinterpret_cast<const u8 *>("heddle"), 6};
     const i64 big = (i64)1 << 62;
     EXPECT(hdd_cut(t, 2, 3).s == t.s + 1 && hdd_cut(t, 2, 3).n == 3, "middle");
     EXPECT(hdd_cut(t, -1, 3).n == 1 && hdd_cut(t, -1, 3).s == t.s, "before the start");

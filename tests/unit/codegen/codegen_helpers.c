@@ -283,19 +283,19 @@ static int32_t hdr_from_f64(struct hdd_thread *t, double v, int32_t scale, int32
     return 0;
 }
 
-static int32_t hdr_to_text(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t code, struct text *out)
+static int32_t hdr_to_string(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t code, struct text *out)
 {
     char *s = hd_asprintf(&fx_of(t)->arena, "%d:%lld:%lld", code & 255, (long long)hi, (long long)lo);
     *out = (struct text){s, (int64_t)strlen(s)};
     return 0;
 }
 
-static int32_t hdr_from_text(struct hdd_thread *t, const char *s, int32_t n, int32_t code, int32_t path, hd_i128 *out)
+static int32_t hdr_from_string(struct hdd_thread *t, const char *s, int32_t n, int32_t code, int32_t path, hd_i128 *out)
 {
     int64_t v;
     (void)code;
     if (!hd_int_parse(s, (size_t)n, &v))
-        return hdr_fail(t, RT_FAIL_CAST_TEXT, path);
+        return hdr_fail(t, RT_FAIL_CAST_STRING, path);
     *out = v;
     return 0;
 }

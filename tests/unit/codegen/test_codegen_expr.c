@@ -398,8 +398,8 @@ static void floats_and_texts_agree_with_c(void **state)
         scaled(x, OP(TO_F64, RT_F64, 1, COL(C)), 2),
         scaled(x, OP(TO_F64, RT_F64, 1, COL(G)), 3),
         OP(SUBSTRING, RT_STR, 3, COL(T), I(2), I(1)),
-        typed(x, OP(TO_TEXT, RT_STR, 1, COL(D)), HD_INT32, HD_STRING),
-        OP(DICT_TEXT, RT_STR, 1, code),
+        typed(x, OP(TO_STRING, RT_STR, 1, COL(D)), HD_INT32, HD_STRING),
+        OP(DICT_STRING, RT_STR, 1, code),
     };
     x->exprs[nodes[8]].arg = fx_arg_ptr(x, RT_ARG_DICT_OFFSETS, dict_offsets);
     x->exprs[nodes[8]].arg2 = fx_arg_ptr(x, RT_ARG_DICT_BYTES, dict_bytes);

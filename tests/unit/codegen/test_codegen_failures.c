@@ -68,59 +68,59 @@ static int div_fails(int64_t a, int64_t b)
 /* clang-format off */
 /* X(name, node, failure over r) */
 #define FAIL_CASES(X)                                                                         \
-    X(add, CHECKED(ADD, RT_I64, PATH, 2, COL(A), COL(B)),                                      \
-      over(r->bv && not64((hd_i128)r->a + r->b)))                                              \
-    X(sub, CHECKED(SUB, RT_I64, PATH, 2, COL(A), COL(B)),                                      \
-      over(r->bv && not64((hd_i128)r->a - r->b)))                                              \
-    X(mul, CHECKED(MUL, RT_I64, PATH, 2, COL(A), COL(B)),                                      \
-      over(r->bv && not64((hd_i128)r->a * r->b)))                                              \
-    X(mul_limit, limited(x, CHECKED(MUL, RT_I64, PATH, 2, COL(A), COL(B)), 12),                \
-      over(r->bv && outside((hd_i128)r->a * r->b, 12)))                                        \
-    X(add_limit, limited(x, CHECKED(ADD, RT_I128, PATH, 2, COL(H), COL(G)), 20),               \
-      over(r->gv && outside(r->h + r->g, 20)))                                                 \
-    X(mul128, limited(x, CHECKED(MUL, RT_I128, PATH, 2, COL(H), COL(G)), 38),                  \
-      over(r->gv && (__builtin_mul_overflow(r->h, r->g, &(hd_i128){0}) ||                      \
-                     outside(r->h * r->g, 38))))                                               \
-    X(neg, CHECKED(NEG, RT_I64, PATH, 1, COL(B)), over(r->bv && r->b == INT64_MIN))            \
-    X(div, CHECKED(DIV, RT_I64, PATH, 2, COL(A), COL(B)), r->bv ? div_fails(r->a, r->b) : 0)   \
-    X(mod, CHECKED(MOD, RT_I64, PATH, 2, COL(A), COL(B)),                                      \
-      r->bv && r->b == 0 ? RT_FAIL_DIV_ZERO : 0)                                               \
-    X(div_dec, limited(x, scaled(x, CHECKED(DIV, RT_I128, PATH, 2,                             \
-          OP(WIDEN, RT_I128, 1, COL(D)), OP(WIDEN, RT_I128, 1, COL(B))), 2), 38),              \
-      r->bv && r->dv && r->b == 0 ? RT_FAIL_DIV_ZERO : 0)                                      \
-    X(div_f64, CHECKED(DIV, RT_F64, PATH, 2, COL(F), COL(E)),                                  \
-      r->fv && r->e == 0 ? RT_FAIL_DIV_ZERO : 0)                                               \
-    X(narrow, CHECKED(NARROW, RT_I32, PATH, 1, COL(B)),                                        \
-      r->bv && r->b != (int32_t)r->b ? RT_FAIL_CAST_RANGE : 0)                                 \
-    X(narrow_limit, limited(x, CHECKED(NARROW, RT_I64, PATH, 1, COL(G)), 6),                   \
-      r->gv && (not64(r->g) || outside(r->g, 6)) ? RT_FAIL_CAST_RANGE : 0)                     \
-    X(rescale, scaled(x, CHECKED(RESCALE, RT_I64, PATH, 1, COL(B)), 4),                        \
-      over(r->bv && not64((hd_i128)r->b * 10000)))                                             \
-    X(rescale128, limited(x, scaled(x, CHECKED(RESCALE, RT_I128, PATH, 1, COL(G)), 9), 30),    \
-      over(r->gv && outside(r->g * 1000000000, 30)))                                           \
-    X(of_parts, limited(x, scaled(x, CHECKED(OF_PARTS, RT_I128, PATH, 3, HIGH(G), LOW(G),      \
-          I(1)), 0), 20),                                                                      \
-      over(r->gv && outside(r->g, 20)))                                                        \
-    X(from_f64, scaled(x, CHECKED(FROM_F64, RT_I32, PATH, 1, COL(F)), 0),                      \
-      r->fv && !(fabs(r->f) < 1e9) ? RT_FAIL_CAST_RANGE : 0)                                   \
-    X(from_text, typed(x, CHECKED(FROM_TEXT, RT_I64, PATH, 1, COL(T)), HD_STRING, HD_INT64),   \
-      r->tv && strcmp(r->t, "12") && strcmp(r->t, "-7") ? RT_FAIL_CAST_TEXT : 0)               \
-    X(substring, CHECKED(SUBSTRING, RT_STR, PATH, 3, COL(T), I(1),                             \
-                         OP(WIDEN, RT_I64, 1, COL(C))),                                        \
-      r->tv && r->c < 0 ? RT_FAIL_SUBSTRING : 0)                                               \
-    X(add_days, CHECKED(ADD_DAYS, RT_I32, PATH, 2, COL(C), COL(B)),                            \
-      r->bv && r->b > 100000 ? RT_FAIL_DATE_RANGE : 0)                                         \
-    X(guarded_and, OP(AND, RT_BOOL, 2, OP(NE, RT_BOOL, 2, COL(A), I(7)),                       \
-          OP(EQ, RT_BOOL, 2, I(1), CHECKED(DIV, RT_I64, PATH, 2, I(1),                         \
-             OP(SUB, RT_I64, 2, COL(A), I(7))))), 0 * r->a + never(r))                         \
-    X(guarded_case, OP(CASE, RT_I64, 2, COL(P),                                                \
-                       CHECKED(DIV, RT_I64, PATH, 2, I(1), COL(A))),                           \
-      r->pv && r->p && r->a == 0 ? RT_FAIL_DIV_ZERO : 0)                                       \
-    X(guarded_coalesce, OP(COALESCE, RT_I64, 2, COL(B),                                        \
-                           CHECKED(DIV, RT_I64, PATH, 2, I(1), COL(A))),                       \
-      !r->bv && r->a == 0 ? RT_FAIL_DIV_ZERO : 0)                                              \
-    X(guarded_in, OP(IN, RT_BOOL, 3, COL(A), I(0),                                             \
-                     CHECKED(DIV, RT_I64, PATH, 2, I(1), COL(B))),                             \
+    X(add, CHECKED(ADD, RT_I64, PATH, 2, COL(A), COL(B)),                                        \
+      over(r->bv && not64((hd_i128)r->a + r->b)))                                                \
+    X(sub, CHECKED(SUB, RT_I64, PATH, 2, COL(A), COL(B)),                                        \
+      over(r->bv && not64((hd_i128)r->a - r->b)))                                                \
+    X(mul, CHECKED(MUL, RT_I64, PATH, 2, COL(A), COL(B)),                                        \
+      over(r->bv && not64((hd_i128)r->a * r->b)))                                                \
+    X(mul_limit, limited(x, CHECKED(MUL, RT_I64, PATH, 2, COL(A), COL(B)), 12),                  \
+      over(r->bv && outside((hd_i128)r->a * r->b, 12)))                                          \
+    X(add_limit, limited(x, CHECKED(ADD, RT_I128, PATH, 2, COL(H), COL(G)), 20),                 \
+      over(r->gv && outside(r->h + r->g, 20)))                                                   \
+    X(mul128, limited(x, CHECKED(MUL, RT_I128, PATH, 2, COL(H), COL(G)), 38),                    \
+      over(r->gv && (__builtin_mul_overflow(r->h, r->g, &(hd_i128){0}) ||                        \
+                     outside(r->h * r->g, 38))))                                                 \
+    X(neg, CHECKED(NEG, RT_I64, PATH, 1, COL(B)), over(r->bv && r->b == INT64_MIN))              \
+    X(div, CHECKED(DIV, RT_I64, PATH, 2, COL(A), COL(B)), r->bv ? div_fails(r->a, r->b) : 0)     \
+    X(mod, CHECKED(MOD, RT_I64, PATH, 2, COL(A), COL(B)),                                        \
+      r->bv && r->b == 0 ? RT_FAIL_DIV_ZERO : 0)                                                 \
+    X(div_dec, limited(x, scaled(x, CHECKED(DIV, RT_I128, PATH, 2,                               \
+          OP(WIDEN, RT_I128, 1, COL(D)), OP(WIDEN, RT_I128, 1, COL(B))), 2), 38),                \
+      r->bv && r->dv && r->b == 0 ? RT_FAIL_DIV_ZERO : 0)                                        \
+    X(div_f64, CHECKED(DIV, RT_F64, PATH, 2, COL(F), COL(E)),                                    \
+      r->fv && r->e == 0 ? RT_FAIL_DIV_ZERO : 0)                                                 \
+    X(narrow, CHECKED(NARROW, RT_I32, PATH, 1, COL(B)),                                          \
+      r->bv && r->b != (int32_t)r->b ? RT_FAIL_CAST_RANGE : 0)                                   \
+    X(narrow_limit, limited(x, CHECKED(NARROW, RT_I64, PATH, 1, COL(G)), 6),                     \
+      r->gv && (not64(r->g) || outside(r->g, 6)) ? RT_FAIL_CAST_RANGE : 0)                       \
+    X(rescale, scaled(x, CHECKED(RESCALE, RT_I64, PATH, 1, COL(B)), 4),                          \
+      over(r->bv && not64((hd_i128)r->b * 10000)))                                               \
+    X(rescale128, limited(x, scaled(x, CHECKED(RESCALE, RT_I128, PATH, 1, COL(G)), 9), 30),      \
+      over(r->gv && outside(r->g * 1000000000, 30)))                                             \
+    X(of_parts, limited(x, scaled(x, CHECKED(OF_PARTS, RT_I128, PATH, 3, HIGH(G), LOW(G),        \
+          I(1)), 0), 20),                                                                        \
+      over(r->gv && outside(r->g, 20)))                                                          \
+    X(from_f64, scaled(x, CHECKED(FROM_F64, RT_I32, PATH, 1, COL(F)), 0),                        \
+      r->fv && !(fabs(r->f) < 1e9) ? RT_FAIL_CAST_RANGE : 0)                                     \
+    X(from_string, typed(x, CHECKED(FROM_STRING, RT_I64, PATH, 1, COL(T)), HD_STRING, HD_INT64), \
+      r->tv && strcmp(r->t, "12") && strcmp(r->t, "-7") ? RT_FAIL_CAST_STRING : 0)               \
+    X(substring, CHECKED(SUBSTRING, RT_STR, PATH, 3, COL(T), I(1),                               \
+                         OP(WIDEN, RT_I64, 1, COL(C))),                                          \
+      r->tv && r->c < 0 ? RT_FAIL_SUBSTRING : 0)                                                 \
+    X(add_days, CHECKED(ADD_DAYS, RT_I32, PATH, 2, COL(C), COL(B)),                              \
+      r->bv && r->b > 100000 ? RT_FAIL_DATE_RANGE : 0)                                           \
+    X(guarded_and, OP(AND, RT_BOOL, 2, OP(NE, RT_BOOL, 2, COL(A), I(7)),                         \
+          OP(EQ, RT_BOOL, 2, I(1), CHECKED(DIV, RT_I64, PATH, 2, I(1),                           \
+             OP(SUB, RT_I64, 2, COL(A), I(7))))), 0 * r->a + never(r))                           \
+    X(guarded_case, OP(CASE, RT_I64, 2, COL(P),                                                  \
+                       CHECKED(DIV, RT_I64, PATH, 2, I(1), COL(A))),                             \
+      r->pv && r->p && r->a == 0 ? RT_FAIL_DIV_ZERO : 0)                                         \
+    X(guarded_coalesce, OP(COALESCE, RT_I64, 2, COL(B),                                          \
+                           CHECKED(DIV, RT_I64, PATH, 2, I(1), COL(A))),                         \
+      !r->bv && r->a == 0 ? RT_FAIL_DIV_ZERO : 0)                                                \
+    X(guarded_in, OP(IN, RT_BOOL, 3, COL(A), I(0),                                               \
+                     CHECKED(DIV, RT_I64, PATH, 2, I(1), COL(B))),                               \
       r->a != 0 && r->bv && r->b == 0 ? RT_FAIL_DIV_ZERO : 0)
 
 /* clang-format on */

@@ -409,7 +409,7 @@ static void touched_key(struct prog *b)
     X(SET_ARG, SCAN, arg(b, RT_ARG_SET)->phys = RT_I64) \
     X(SET_ARG, SCAN, expr(b, FE_IN_SET)->arg = 0) \
     X(LIKE_ARG, SCAN, expr(b, FE_LIKE)->arg = -1) \
-    X(DICT_ARG, SCAN, expr(b, FE_DICT_TEXT)->arg2 = expr(b, FE_DICT_TEXT)->arg) \
+    X(DICT_ARG, SCAN, expr(b, FE_DICT_STRING)->arg2 = expr(b, FE_DICT_STRING)->arg) \
     X(LOOKUP_STATE, SCAN, expr(b, FE_LOOKUP)->state = s->result_state) \
     X(LOOKUP_STATE, SCAN, expr(b, FE_LOOKUP)->arg = -1) \
     X(SLOT_TWICE, SCAN, step_at(b, PL_STEP_LOAD_COLUMN, 1)->slot = step(b, PL_STEP_LOAD_COLUMN)->slot) \

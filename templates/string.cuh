@@ -1,6 +1,6 @@
 // Strings: membership in a sorted list, substrings, dictionaries. One thread at a time.
-#ifndef HDD_TEXT_CUH
-#define HDD_TEXT_CUH
+#ifndef HDD_STRING_CUH
+#define HDD_STRING_CUH
 
 #include "hd/run.cuh"
 #include "hd/value.cuh"
@@ -46,19 +46,19 @@ template <class A, class T> HDD_DEVICE auto hdd_in_set(A a, hdd_set<T> set)
 
 // Bytes start .. start + length - 1, counted from 1. What lies before 1 is cut off, not
 // shifted. No difference here can overflow: NVVM takes one before it looks at its condition.
-HDD_DEVICE hdd_text hdd_cut(hdd_text t, i64 start, i64 length)
+HDD_DEVICE hdd_string hdd_cut(hdd_string t, i64 start, i64 length)
 {
     const u64 before = start < 1 ? (u64)1 - (u64)start : 0;
     const u64 wanted = (u64)length > before ? (u64)length - before : 0;
     const i64 stop = (i64)t.n + 1;
     const i64 from = start < 1 ? 1 : start > stop ? stop : start;
     const u64 room = (u64)(stop - from);
-    return hdd_text{t.s + (from - 1), (i32)(wanted < room ? wanted : room)};
+    return hdd_string{t.s + (from - 1), (i32)(wanted < room ? wanted : room)};
 }
 
-// Without a length the rest of the text: from byte 1, if the start lies before it.
+// Without a length the rest of the string: from byte 1, if the start lies before it.
 struct hdd_substring_from_of {
-    HDD_MEMBER hdd_text operator()(hdd_text t, i64 start) const
+    HDD_MEMBER hdd_string operator()(hdd_string t, i64 start) const
     {
         return hdd_cut(t, start < 1 ? 1 : start, 0x7fffffffffffffffll);
     }
@@ -74,12 +74,12 @@ struct hdd_substring_of {
     i32 path;
     i64 length;
 
-    HDD_MEMBER hdd_text operator()(hdd_text t, i64 start) const
+    HDD_MEMBER hdd_string operator()(hdd_string t, i64 start) const
     {
         if (length >= 0)
             return hdd_cut(t, start, length);
         run.fail(HDD_FAIL_SUBSTRING, path);
-        return hdd_text();
+        return hdd_string();
     }
 };
 
@@ -92,24 +92,24 @@ HDD_DEVICE auto hdd_substring(const hdd_run &run, i32 path, A t, B start, i64 le
 template <class A, class B>
 HDD_DEVICE auto hdd_substring(const hdd_run &run, i32 path, A t, B start, hdd_opt<i64> length)
 {
-    typedef decltype(hdd_substring(run, path, hdd_opt<hdd_text>(), start, (i64)0)) R;
+    typedef decltype(hdd_substring(run, path, hdd_opt<hdd_string>(), start, (i64)0)) R;
     return length.ok ? R(hdd_substring(run, path, t, start, length.v)) : R();
 }
 
 // Entry k of a dictionary is bytes[offsets[k] .. offsets[k + 1]).
-struct hdd_dict_text_of {
+struct hdd_dict_string_of {
     const u32 *offsets;
     const u8 *bytes;
-    HDD_MEMBER hdd_text operator()(i32 code) const
+    HDD_MEMBER hdd_string operator()(i32 code) const
     {
         const u32 begin = offsets[code];
-        return hdd_text{bytes + begin, (i32)(offsets[code + 1] - begin)};
+        return hdd_string{bytes + begin, (i32)(offsets[code + 1] - begin)};
     }
 };
 
-template <class A> HDD_DEVICE auto hdd_dict_text(A code, const u32 *offsets, const u8 *bytes)
+template <class A> HDD_DEVICE auto hdd_dict_string(A code, const u32 *offsets, const u8 *bytes)
 {
-    return hdd_strict(hdd_dict_text_of{offsets, bytes}, code);
+    return hdd_strict(hdd_dict_string_of{offsets, bytes}, code);
 }
 
 #endif
