@@ -18,7 +18,7 @@
 #include "runtime/store/store.h"
 
 /* Of HEDDLE_FRAGMENTS. */
-enum { FRAGMENTS_MOST = 64 };
+enum { FRAGMENTS_MAX = 64 };
 /* Used memory that a context keeps for the next execution. */
 static const uint64_t KEPT_BYTES = (uint64_t)256 << 20;
 
@@ -283,7 +283,7 @@ static int frame_weight(void)
 static int fragments(void)
 {
     const char *text = secure_getenv("HEDDLE_FRAGMENTS");
-    return text ? HD_MIN(HD_MAX(atoi(text), 1), FRAGMENTS_MOST) : 1;
+    return text ? HD_MIN(HD_MAX(atoi(text), 1), FRAGMENTS_MAX) : 1;
 }
 
 static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err *err)

@@ -16,7 +16,7 @@ const char *cu_operation(struct cu_unit *u, const struct pl_out *o)
     case FE_AGG_MAX:
         if (p == RT_BOOL)
             HD_BUG("min or max of bool");
-        return o->fn == FE_AGG_MIN ? "hdd_least{run}" : "hdd_most{run}";
+        return o->fn == FE_AGG_MIN ? "hdd_minimum{run}" : "hdd_maximum{run}";
     case FE_AGG_ANY: return "hdd_pick()";
     case FE_AGG_AVG:
     case FE_AGG_COUNT_OF: break;
@@ -28,8 +28,8 @@ const char *cu_operation(struct cu_unit *u, const struct pl_out *o)
 static const char *operation_type(const struct pl_out *o)
 {
     if (o->fn == FE_AGG_MIN)
-        return "hdd_least";
-    return o->fn == FE_AGG_MAX ? "hdd_most" : "hdd_sum";
+        return "hdd_minimum";
+    return o->fn == FE_AGG_MAX ? "hdd_maximum" : "hdd_sum";
 }
 
 const char *cu_accumulators_type(struct cu_unit *u)

@@ -4,7 +4,7 @@
 
 #include "codegen/cuda_gen.h"
 
-enum { NAME_MOST = 24 };
+enum { NAME_MAX = 24 };
 
 static const struct rt_arg *arg_of(const struct cu_unit *u, int arg)
 {
@@ -15,7 +15,7 @@ static const struct rt_arg *arg_of(const struct cu_unit *u, int arg)
 
 static const char *column_name(struct cu_unit *u, const struct rt_arg *a)
 {
-    return cu_word(u->arena, a->table->cols[a->column].name, NAME_MOST);
+    return cu_word(u->arena, a->table->cols[a->column].name, NAME_MAX);
 }
 
 /* The CUDA columns of runtime/args.def. */
@@ -37,7 +37,7 @@ static const char *base_name(struct cu_unit *u, const struct rt_arg *a)
     case RT_OBJECT_COLUMN:
     case RT_OBJECT_DICT: return *end ? hd_asprintf(u->arena, "%s_%s", column_name(u, a), end) : column_name(u, a);
     case RT_OBJECT_KEYIDX:
-    case RT_OBJECT_FK: return hd_asprintf(u->arena, "%s_%s", cu_word(u->arena, a->table->name, NAME_MOST), end);
+    case RT_OBJECT_FK: return hd_asprintf(u->arena, "%s_%s", cu_word(u->arena, a->table->name, NAME_MAX), end);
     case RT_OBJECT_STATE:
     case RT_OBJECT_FIELD: return hd_asprintf(u->arena, "%s_%s", cu_state(u, a->state), end);
     }

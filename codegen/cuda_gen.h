@@ -42,9 +42,9 @@ void cu_line(struct cu_out *o, const char *fmt, ...) HD_PRINTF(2, 3);
 void cu_open(struct cu_out *o, const char *fmt, ...) HD_PRINTF(2, 3);
 void cu_close(struct cu_out *o, const char *end);
 void cu_blank(struct cu_out *o);
-/* Lowercase letters, digits and _ of a name of the plan or catalog, at most `most` characters;
+/* Lowercase letters, digits and _ of a name of the plan or catalog, at most `max` characters;
  * never the whole of an identifier, so that it is no keyword. */
-const char *cu_word(struct hd_arena *a, const char *name, size_t most);
+const char *cu_word(struct hd_arena *a, const char *name, size_t max);
 
 /* cuda_types.c: types, rows of states, tuples */
 const char *cu_type(enum rt_phys p);

@@ -41,11 +41,11 @@ void cu_blank(struct cu_out *o)
     hd_strbuf_addc(&o->b, '\n');
 }
 
-const char *cu_word(struct hd_arena *a, const char *name, size_t most)
+const char *cu_word(struct hd_arena *a, const char *name, size_t max)
 {
-    char *word = hd_alloc(a, most + 1);
+    char *word = hd_alloc(a, max + 1);
     size_t n = 0;
-    for (; *name && n < most; name++) {
+    for (; *name && n < max; name++) {
         unsigned char c = (unsigned char)*name;
         if (c < 128 && isalnum(c))
             word[n++] = (char)tolower(c);

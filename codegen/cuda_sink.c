@@ -232,10 +232,10 @@ const struct cu_place *cu_cache_of(const struct cu_unit *u, enum pl_cache k)
     return u->pipe->sink.caches[k] ? all[k] : NULL;
 }
 
-enum { MOST_PLACES = 1 + PL_CACHE_COUNT };
+enum { MAX_PLACES = 1 + PL_CACHE_COUNT };
 
 /* The place and the caches before it. */
-static int places_of(const struct cu_unit *u, const struct cu_place *all[MOST_PLACES])
+static int places_of(const struct cu_unit *u, const struct cu_place *all[MAX_PLACES])
 {
     int n = 0;
     all[n++] = cu_place_of(u);
@@ -274,7 +274,7 @@ static bool has_rows(const struct cu_unit *u)
 
 void cu_sink_members(struct cu_unit *u, struct cu_out *o)
 {
-    const struct cu_place *all[MOST_PLACES];
+    const struct cu_place *all[MAX_PLACES];
     if (has_rows(u))
         cu_line(o, "%s *const sink;", cu_row(u, u->pipe->sink.state));
     for (int i = 0, n = places_of(u, all); i < n; i++)
@@ -284,7 +284,7 @@ void cu_sink_members(struct cu_unit *u, struct cu_out *o)
 
 const char *cu_sink_initialiser(struct cu_unit *u)
 {
-    const struct cu_place *all[MOST_PLACES];
+    const struct cu_place *all[MAX_PLACES];
     if (!has_rows(u))
         return NULL;
     const char *list =
@@ -297,7 +297,7 @@ const char *cu_sink_initialiser(struct cu_unit *u)
 
 void cu_sink_shared(struct cu_unit *u, struct cu_out *o)
 {
-    const struct cu_place *all[MOST_PLACES];
+    const struct cu_place *all[MAX_PLACES];
     for (int i = 0, n = places_of(u, all); i < n; i++)
         if (all[i]->shared)
             all[i]->shared(u, o);
@@ -326,7 +326,7 @@ void cu_sink_after_rows(struct cu_unit *u)
 
 void cu_sink_finish(struct cu_unit *u)
 {
-    const struct cu_place *all[MOST_PLACES];
+    const struct cu_place *all[MAX_PLACES];
     for (int i = 0, n = places_of(u, all); i < n; i++)
         all[i]->finish(u);
 }

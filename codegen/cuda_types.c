@@ -6,7 +6,7 @@
 
 #include "codegen/cuda_gen.h"
 
-enum { NAME_MOST = 24 };
+enum { NAME_MAX = 24 };
 
 const char *cu_type(enum rt_phys p)
 {
@@ -47,7 +47,7 @@ const char *cu_stored_type(const struct fe_table_column *c)
 
 const char *cu_field(struct cu_unit *u, const struct rt_state *st, int field)
 {
-    const char *word = cu_word(u->arena, st->fields[field].name, NAME_MOST);
+    const char *word = cu_word(u->arena, st->fields[field].name, NAME_MAX);
     return hd_asprintf(u->arena, "f%d_%s", field, word);
 }
 
@@ -90,8 +90,7 @@ const char *cu_state(struct cu_unit *u, int state)
     if (!u->state_names[state]) {
         const char *name = u->spec->states[state].name;
         const char *rest = strchr(name, '_'); /* the planner puts a number before it, too */
-        u->state_names[state] =
-            hd_asprintf(u->arena, "s%d_%s", state, cu_word(u->arena, rest ? rest : name, NAME_MOST));
+        u->state_names[state] = hd_asprintf(u->arena, "s%d_%s", state, cu_word(u->arena, rest ? rest : name, NAME_MAX));
     }
     return u->state_names[state];
 }

@@ -14,8 +14,8 @@ static bool is_int(enum rt_phys p)
 /* |v| > 10^digits - 1, or NULL if every value of the class is within. */
 static LLVMValueRef beyond(struct cg_fn *f, LLVMValueRef v, enum rt_phys p, int digits)
 {
-    int most = p == RT_I32 ? 9 : p == RT_I64 ? 18 : HD_DEC_MAX;
-    if (digits <= 0 || digits > most)
+    int max = p == RT_I32 ? 9 : p == RT_I64 ? 18 : HD_DEC_MAX;
+    if (digits <= 0 || digits > max)
         return NULL;
     hd_i128 limit = hd_pow10(digits) - 1;
     LLVMValueRef up = l_add(f, v, cg_const(f, p, limit));
@@ -153,8 +153,8 @@ static struct cg_val divide_int(struct cg_fn *f, const struct pl_expr *e, struct
         return r;
     }
     if (e->fail) {
-        hd_i128 least = -((hd_i128)1 << (cg_phys_bits(e->phys) - 1));
-        LLVMValueRef over = l_and(f, is_minus, l_eq(f, a.v, cg_const(f, e->phys, least)));
+        hd_i128 min = -((hd_i128)1 << (cg_phys_bits(e->phys) - 1));
+        LLVMValueRef over = l_and(f, is_minus, l_eq(f, a.v, cg_const(f, e->phys, min)));
         raise_values_if(f, e, over, r.valid, RT_FAIL_OVERFLOW, e->phys, a.v, b.v);
     }
     r.v = LLVMBuildSDiv(f->b, a.v, by, "");

@@ -135,8 +135,8 @@ static LLVMValueRef place_tile(struct cg_fn *f, LLVMValueRef first, LLVMValueRef
     LLVMTypeRef t = f->m->i64;
     LLVMValueRef tile = l_i64(f, PL_CPU_TILE_ROWS), all = l_i64(f, -1);
     LLVMValueRef back[] = {l_sub(f, f->end, tile), l_i64(f, 0)};
-    LLVMValueRef most[] = {first, cg_intrinsic(f, "llvm.smax", t, back, 2)};
-    LLVMValueRef at = cg_intrinsic(f, "llvm.smin", t, most, 2);
+    LLVMValueRef max[] = {first, cg_intrinsic(f, "llvm.smax", t, back, 2)};
+    LLVMValueRef at = cg_intrinsic(f, "llvm.smin", t, max, 2);
     LLVMValueRef rows[] = {l_sub(f, f->end, at), tile};
     LLVMValueRef n = cg_intrinsic(f, "llvm.smin", t, rows, 2);
     LLVMValueRef from = l_shl(f, all, l_sub(f, first, at));

@@ -158,12 +158,12 @@ static bool count_digits(const char *s, int *whole, int *fraction)
 
 const char *fe_value_misfit(struct hd_type t, const char *s, char buf[FE_MISFIT_MAX])
 {
-    int whole, fraction, most = t.precision - t.scale;
+    int whole, fraction, max = t.precision - t.scale;
     buf[0] = 0;
     if (t.kind != HD_DECIMAL || !count_digits(s, &whole, &fraction))
         return buf;
-    if (whole > most)
-        snprintf(buf, FE_MISFIT_MAX, " (%d digits before the point, at most %d fit)", whole, most);
+    if (whole > max)
+        snprintf(buf, FE_MISFIT_MAX, " (%d digits before the point, at most %d fit)", whole, max);
     else if (fraction > t.scale)
         snprintf(buf, FE_MISFIT_MAX, " (%d digits after the point, at most %d fit)", fraction, t.scale);
     return buf;

@@ -123,8 +123,8 @@ static struct handle *dense_key(struct ctx *c, const struct stage *g, const stru
  * nobody lives to see added up. */
 static struct pl_range sum_range(struct pl_range r, double rows)
 {
-    hd_i128 most = HD_MAX(r.hi, -r.lo), n = (hd_i128)HD_MIN(HD_MAX(rows, 1), 9e18), b;
-    if (!r.known || __builtin_mul_overflow(most, n, &b))
+    hd_i128 max = HD_MAX(r.hi, -r.lo), n = (hd_i128)HD_MIN(HD_MAX(rows, 1), 9e18), b;
+    if (!r.known || __builtin_mul_overflow(max, n, &b))
         return (struct pl_range){false, 0, 0};
     return (struct pl_range){true, -b, b};
 }
@@ -170,10 +170,10 @@ static const enum rt_merge merge_of[] = {
     [FE_AGG_COUNT_STAR] = RT_MERGE_SUM, [FE_AGG_COUNT] = RT_MERGE_SUM, [FE_AGG_SUM] = RT_MERGE_SUM,
     [FE_AGG_MIN] = RT_MERGE_MIN,        [FE_AGG_MAX] = RT_MERGE_MAX,   [FE_AGG_ANY] = RT_MERGE_ANY};
 
-static int add_field(const struct target *t, const struct agg_item *a, const char *name, int expr, hd_i128 most,
+static int add_field(const struct target *t, const struct agg_item *a, const char *name, int expr, hd_i128 max,
                      struct pl_val f)
 {
-    struct pl_out o = {.expr = expr, .fn = a->fn, .most = most};
+    struct pl_out o = {.expr = expr, .fn = a->fn, .max = max};
     if (!t->grouped && a->fn != FE_AGG_COUNT && a->fn != FE_AGG_COUNT_STAR)
         f.nullable = true; /* no rows, no value */
     f.type = a->type;
@@ -242,13 +242,13 @@ static int add_item(struct pipe *p, const struct target *t, const struct agg_ite
         lx_realise(t->c, &v);
     }
     int expr = v.expr;
-    hd_i128 most = v.range.known && a->arg ? HD_MAX(v.range.hi, -v.range.lo) : 0;
+    hd_i128 max = v.range.known && a->arg ? HD_MAX(v.range.hi, -v.range.lo) : 0;
     if (a->fn == FE_AGG_COUNT || a->fn == FE_AGG_COUNT_STAR) {
         v = (struct pl_val){.phys = RT_I64};
         v.range = (struct pl_range){true, 0, t->max_rows < 9e18 ? (hd_i128)t->max_rows : INT64_MAX};
     }
     out->range = v.range;
-    out->field = add_field(t, a, fe_agg_name(a->fn), expr, most, v);
+    out->field = add_field(t, a, fe_agg_name(a->fn), expr, max, v);
     return 0;
 }
 

@@ -33,11 +33,11 @@ static int *index_place(struct pl_index *x, uint64_t hash, bool (*same)(const st
 /* Room for one more; what is there goes to new places. */
 static void index_grow(struct ctx *c, struct pl_index *x, uint64_t (*hash)(const struct ctx *, int))
 {
-    enum { LEAST = 64 };
+    enum { MIN = 64 };
     if (x->n * 2 < x->cap)
         return;
     int had = x->cap, *old = x->places;
-    x->cap = had ? had * 2 : LEAST;
+    x->cap = had ? had * 2 : MIN;
     x->places = HD_NEWN(c->a, int, x->cap);
     for (int i = 0; i < had; i++) {
         if (!old[i])

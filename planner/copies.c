@@ -6,7 +6,7 @@
 
 #include "planner/copies.h"
 
-enum { FIELDS_LEAST = 32 }; /* below this, loads and stores take part in what compilers do best */
+enum { FIELDS_MIN = 32 }; /* below this, loads and stores take part in what compilers do best */
 
 static int by_target(const void *x, const void *y)
 {
@@ -102,7 +102,7 @@ static int *steps_by_slot(struct ctx *c, const struct pipe *p)
 void pl_copy_fields(struct ctx *c, struct pipe *p)
 {
     struct pl_sink *s = &p->sink;
-    if (s->kind != PL_SINK_ROWS || s->nouts < FIELDS_LEAST || c->states.v[s->state].kind != RT_STATE_ROWS)
+    if (s->kind != PL_SINK_ROWS || s->nouts < FIELDS_MIN || c->states.v[s->state].kind != RT_STATE_ROWS)
         return;
     struct copier k = {
         .c = c, .p = p, .step_of = steps_by_slot(c, p), .v = HD_NEWN(c->a, struct pl_copy, 2 * s->nouts)};
@@ -112,7 +112,7 @@ void pl_copy_fields(struct ctx *c, struct pipe *p)
         if (!add_out(&k, &s->outs[i]))
             rest[nrest++] = s->outs[i];
     merge_ranges(&k);
-    if (s->nouts - nrest < FIELDS_LEAST || k.n > (s->nouts - nrest) / 4)
+    if (s->nouts - nrest < FIELDS_MIN || k.n > (s->nouts - nrest) / 4)
         return;
     s->copies = k.v;
     s->ncopies = k.n;

@@ -11,9 +11,9 @@
 #include "planner/store.h"
 
 enum {
-    QUEUES_MOST = 160 * 1024, /* of HDD_SHARED_BYTES; sinks take the rest (planner/place.c) */
-    CARRIED_MOST = 256,       /* bytes of a tuple from which values are loaded again instead */
-    ROWS_MOST = 512 /* bytes of row ids and computed values: from there rows are kept */
+    QUEUES_MAX = 160 * 1024, /* of HDD_SHARED_BYTES; sinks take the rest (planner/place.c) */
+    CARRIED_MAX = 256,       /* bytes of a tuple from which values are loaded again instead */
+    ROWS_MAX = 512 /* bytes of row ids and computed values: from there rows are kept */
 };
 
 /* ---- what a level carries --------------------------------------------------------------- */
@@ -164,8 +164,8 @@ int cut_before_level(struct ctx *c, struct stream *s, const bool *want, const bo
     const struct pipe *p = pipe_of(c, s);
     int bytes = carried(c, s, want, keys, true);
     bool deep = p->level == RT_MAX_LEVELS - 1;
-    bool full = p->level > 0 && p->queue_bytes + queue_bytes(bytes) > QUEUES_MOST;
-    if (deep || full || bytes > ROWS_MOST) {
+    bool full = p->level > 0 && p->queue_bytes + queue_bytes(bytes) > QUEUES_MAX;
+    if (deep || full || bytes > ROWS_MAX) {
         struct stored rows;
         pb_note(c, "%s: keeps the rows that come to it (%d levels below, %d bytes a row)", path, p->level + 1, bytes);
         HD_TRY(store_stream(c, s, want, "cut", path, &rows));
@@ -180,11 +180,11 @@ void cut_open_level(struct ctx *c, const struct stream *s, const bool *want)
 {
     struct pipe *p = pipe_of(c, s);
     int bytes = carried(c, s, want, NULL, false);
-    if (bytes > CARRIED_MOST || p->queue_bytes + queue_bytes(bytes) > QUEUES_MOST) {
+    if (bytes > CARRIED_MAX || p->queue_bytes + queue_bytes(bytes) > QUEUES_MAX) {
         forget_columns(c, s, want, INT_MAX);
         bytes = carried(c, s, want, NULL, true);
     }
-    if (bytes > ROWS_MOST || p->queue_bytes + queue_bytes(bytes) > QUEUES_MOST) {
+    if (bytes > ROWS_MAX || p->queue_bytes + queue_bytes(bytes) > QUEUES_MAX) {
         forget_columns(c, s, want, p->counted_slots);
         bytes = carried(c, s, want, NULL, true);
     }

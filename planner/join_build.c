@@ -93,18 +93,18 @@ static void choose_kept(struct ctx *c, struct join *j, struct stream *b, struct 
 }
 
 /* Rows of one key at most: those of the most frequent value of a key column, where no row of its table comes twice. */
-static double most_per_key(const struct stream *b, struct handle *const *keys, int n)
+static double max_per_key(const struct stream *b, struct handle *const *keys, int n)
 {
-    double most = b->max_rows;
+    double max = b->max_rows;
     for (int i = 0; i < n; i++) {
         const struct handle *h = h_plain(keys[i]);
         if (h->kind != H_COLUMN || h->row != b->unique_row || h->row->row_nullable)
             continue;
         const struct fe_facts *f = &h->table->cols[h->column].facts;
         if (f->known && f->max_mult >= 0)
-            most = HD_MIN(most, (double)f->max_mult);
+            max = HD_MIN(max, (double)f->max_mult);
     }
-    return most;
+    return max;
 }
 
 static int build_sink(struct ctx *c, struct join *j, struct stream *b, struct built *t)
@@ -179,7 +179,7 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
     HD_TRY(unify_keys(c, t, j->pv, &ints));
     t->unique = keys_unique(c, b, t->bkeys, t->nkeys) && t->nkeys > 0;
     t->max_rows = b->max_rows;
-    t->max_per_key = most_per_key(b, t->bkeys, t->nkeys);
+    t->max_per_key = max_per_key(b, t->bkeys, t->nkeys);
     t->packed = ints && t->nkeys > 0 && pack_keys(c, t->bv, t->nkeys, false, &t->pack);
     choose_kept(c, j, b, t, j->pk, existence);
     t->kind = pl_choose_table(c, j->node,

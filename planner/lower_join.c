@@ -62,7 +62,7 @@ static int compare_extremes(struct ctx *c, struct join *j, struct stream *b, str
     struct built t;
     enum fe_join_kind kind = j->kind;
     enum pl_probe_kind how = kind == FE_SEMI ? PL_INNER : PL_LEFT;
-    pb_note(c, "%s: %s join compares with least and greatest value of a key%s", j->node->path,
+    pb_note(c, "%s: %s join compares with smallest and largest value of a key%s", j->node->path,
             fe_join_kind_name(j->d->written), j->node->ninputs == 3 ? ", for keys of the probe side" : "");
     j->kind = how == PL_INNER ? FE_INNER : FE_LEFT;
     HD_TRY(jb_build(c, j, b, &j->s, &t, false, false));

@@ -114,11 +114,11 @@ static void bound_arguments(struct framer *f, int e)
     if (e < c->weights.n)
         c->weights.v[e] = 0; /* arguments may weigh less than they did */
     while (weigh(c, e) > part_weight(f->c)) {
-        int heaviest = -1, most = CALL_WEIGHT + 1;
+        int heaviest = -1, max = CALL_WEIGHT + 1;
         for (int i = 0; i < x.nargs; i++) {
             int n = weigh_used(c, x.args[i]);
-            if (n > most) {
-                most = n;
+            if (n > max) {
+                max = n;
                 heaviest = x.args[i];
             }
         }
@@ -465,8 +465,8 @@ static void move_lets(struct ctx *c, struct pipe *p)
 void pl_frame(struct ctx *c, struct pipe *p)
 {
     struct framer f = {.c = c};
-    int most = c->opt.frame_weight ? c->opt.frame_weight : FRAME_WEIGHT;
-    if (weigh_pipe(c, p) <= most)
+    int max = c->opt.frame_weight ? c->opt.frame_weight : FRAME_WEIGHT;
+    if (weigh_pipe(c, p) <= max)
         return;
     p->framed = true;
     move_lets(c, p);

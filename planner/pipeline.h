@@ -127,7 +127,7 @@ struct pl_out {
     int expr;           /* value; -1: none (COUNT of rows) */
     enum fe_agg_fn fn;  /* AGG sinks: COUNT_STAR (+1), COUNT (+1 if valid), SUM, MIN, MAX, ANY; keys of
                            AGG_HASH are listed first with fn ignored. SUM never wraps */
-    hd_i128 most;       /* SUM of integers: no value is larger, whatever its sign; 0 unknown */
+    hd_i128 max;        /* SUM of integers: no value is larger, whatever its sign; 0 unknown */
     bool narrow;        /* SUM of I128 where a thread's rows stay in place: what it, or a tile, adds up fits I64 */
 };
 
@@ -274,9 +274,8 @@ void pl_sink_reads(const struct pl_expr *exprs, const struct pl_sink *s, bool *r
 
 /* evaluate.c: lazy_*, vector, scanned, in_turn of n expressions. */
 void pl_choose_evaluation(struct hd_arena *a, struct pl_expr *exprs, int n, const struct rt_arg *args);
-/* tile.c: a CPU's tile of a scan, of the first `most` steps at most. */
-struct pl_tile_steps pl_cpu_tile(struct hd_arena *a, const struct pl_expr *exprs, const struct pl_pipeline *q,
-                                 int most);
+/* tile.c: a CPU's tile of a scan, of the first `max` steps at most. */
+struct pl_tile_steps pl_cpu_tile(struct hd_arena *a, const struct pl_expr *exprs, const struct pl_pipeline *q, int max);
 /* kernel.c: shared memory of a block for the queues of a level whose tuples have so many bytes. */
 int pl_queue_bytes(int tuple);
 void pl_lay_out_tuples(struct pl_pipeline *p);

@@ -71,7 +71,7 @@ static void narrow_sums(struct pl_pipeline *q, const struct rt_state *st, double
     for (int i = 0; i < q->sink.nouts; i++) {
         struct pl_out *o = &q->sink.outs[i];
         o->narrow =
-            o->fn == FE_AGG_SUM && o->most > 0 && st->fields[o->field].phys == RT_I128 && (double)o->most * rows < 9e18;
+            o->fn == FE_AGG_SUM && o->max > 0 && st->fields[o->field].phys == RT_I128 && (double)o->max * rows < 9e18;
     }
 }
 
@@ -112,7 +112,7 @@ static int sums_bytes(const struct rt_state *st, const struct pl_sink *s)
     return (int)hd_align_up(bytes, 16);
 }
 
-static int place_size_registers(const struct ctx *c, struct pl_pipeline *q, int most HD_UNUSED)
+static int place_size_registers(const struct ctx *c, struct pl_pipeline *q, int max HD_UNUSED)
 {
     return HDD_BLOCK_WARPS * sums_bytes(&c->states.v[q->sink.state], &q->sink);
 }
@@ -123,7 +123,7 @@ static int place_size_registers(const struct ctx *c, struct pl_pipeline *q, int 
 static const int lane_classes[] = {4, 8, 12, 16, 24, 36};
 
 /* Sums are narrow where rows stay in place: a thread sees few of them. */
-static int place_size_lanes(const struct ctx *c, struct pl_pipeline *q, int most)
+static int place_size_lanes(const struct ctx *c, struct pl_pipeline *q, int max)
 {
     const struct rt_state *st = &c->states.v[q->sink.state];
     if (can_stay_in_place(q))
@@ -132,7 +132,7 @@ static int place_size_lanes(const struct ctx *c, struct pl_pipeline *q, int most
     if (need == 0 || st->range > HDD_LANE_GROUPS)
         return -1;
     for (size_t i = 0; i < HD_COUNT(lane_classes); i++)
-        if (lane_classes[i] <= most && need <= (uint64_t)lane_classes[i])
+        if (lane_classes[i] <= max && need <= (uint64_t)lane_classes[i])
             return lane_classes[i];
     return -1;
 }
@@ -141,7 +141,7 @@ static int place_size_lanes(const struct ctx *c, struct pl_pipeline *q, int most
 
 /* What a block adds to the state at its end is never more than what came to it, so a small copy
  * always pays; a big one keeps other blocks off the multiprocessor. */
-static int place_size_block(const struct ctx *c, struct pl_pipeline *q, int most)
+static int place_size_block(const struct ctx *c, struct pl_pipeline *q, int max)
 {
     const struct rt_state *st = &c->states.v[q->sink.state];
     int blocks = c->opt.gpu_blocks ? c->opt.gpu_blocks : HDD_LARGE_BLOCKS;
@@ -149,8 +149,8 @@ static int place_size_block(const struct ctx *c, struct pl_pipeline *q, int most
     if (group_words(st, &q->sink) == 0)
         return -1;
     if (q->spec->counter_est[q->nsteps] < (double)st->range * blocks)
-        most = places[PL_PLACE_BLOCK].beside;
-    for (int size = 1024; size <= most; size *= 2)
+        max = places[PL_PLACE_BLOCK].beside;
+    for (int size = 1024; size <= max; size *= 2)
         if (need <= (uint64_t)size)
             return size;
     return -1;
@@ -233,7 +233,7 @@ static bool groups_are_outer(const struct ctx *c, const struct pl_pipeline *q)
 
 /* ---- runs of equal keys ----------------------------------------------------------------- */
 
-static int place_size_runs(const struct ctx *c, struct pl_pipeline *q, int most)
+static int place_size_runs(const struct ctx *c, struct pl_pipeline *q, int max)
 {
     struct pl_sink *s = &q->sink;
     const struct rt_state *st = &c->states.v[s->state];
@@ -247,12 +247,12 @@ static int place_size_runs(const struct ctx *c, struct pl_pipeline *q, int most)
             return -1;
         words += s->outs[i].narrow ? 1 : words_of(p);
     }
-    return words > 0 && words <= most ? words : -1; /* a distinct only marks its groups */
+    return words > 0 && words <= max ? words : -1; /* a distinct only marks its groups */
 }
 
 /* ---- rows in memory ----------------------------------------------------------------------- */
 
-static int place_size_memory(const struct ctx *c HD_UNUSED, struct pl_pipeline *q HD_UNUSED, int most HD_UNUSED)
+static int place_size_memory(const struct ctx *c HD_UNUSED, struct pl_pipeline *q HD_UNUSED, int max HD_UNUSED)
 {
     return 0;
 }

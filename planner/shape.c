@@ -11,28 +11,28 @@ enum {
 };
 
 /* Children of one node at most, -1 unknown. */
-static double most_children(const struct pl_step *s)
+static double max_children(const struct pl_step *s)
 {
-    double most;
+    double max;
     switch (pl_children(s->kind)) {
     case PL_CHILDREN_KEY: return -1;
     case PL_CHILDREN_PARENT:
-        most = (double)s->table->fks[s->index].max_children;
-        return most == 0 && s->probe == PL_LEFT ? 1 : most;
+        max = (double)s->table->fks[s->index].max_children;
+        return max == 0 && s->probe == PL_LEFT ? 1 : max;
     case PL_CHILDREN_ALL: return s->splittable ? -1 : 1; /* the row of a scalar subquery */
     }
     HD_BUG("step %d", (int)s->kind);
 }
 
 /* Nodes below one row of the source at most, the row included; -1 unknown. */
-static double most_below(const struct pl_pipeline *p)
+static double max_below(const struct pl_pipeline *p)
 {
     double nodes = 1, level = 1;
     for (int l = 1; l < p->nlevels; l++) {
-        double most = most_children(&p->steps[p->levels[l].first_step - 1]);
-        if (most < 0)
+        double max = max_children(&p->steps[p->levels[l].first_step - 1]);
+        if (max < 0)
             return -1;
-        level *= most;
+        level *= max;
         nodes += level;
     }
     return nodes;
@@ -54,10 +54,10 @@ static double expected_nodes(const struct pl_pipeline *p)
 
 static bool tiles_are_even(const struct pl_pipeline *p)
 {
-    double most = most_below(p), nodes = expected_nodes(p);
-    if (most >= 0 && most <= ONE_CHILD) /* no more work than without levels */
+    double max = max_below(p), nodes = expected_nodes(p);
+    if (max >= 0 && max <= ONE_CHILD) /* no more work than without levels */
         return true;
-    return most >= 0 && nodes >= 0 && most * HDD_WARP_ROWS * TILES_OF_A_WARP <= nodes / HDD_LARGE_WARPS;
+    return max >= 0 && nodes >= 0 && max * HDD_WARP_ROWS * TILES_OF_A_WARP <= nodes / HDD_LARGE_WARPS;
 }
 
 static enum rt_shape choose(const struct pl_pipeline *p, enum rt_balance forced)

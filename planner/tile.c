@@ -55,10 +55,10 @@ static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q)
 /* First steps over groups that look at nothing but the group, as far as the last that ends some. */
 static int group_tile_steps(struct ctx *c, const struct pl_pipeline *q)
 {
-    enum { STRIDE_MOST = 64 }; /* read whole, eight of a lane at once */
+    enum { STRIDE_MAX = 64 }; /* read whole, eight of a lane at once */
     const struct rt_state *st = q->spec->source == RT_SOURCE_INDEX ? &c->states.v[q->spec->state] : NULL;
     int last = 0, weight = 0;
-    if (!st || st->kind != RT_STATE_AGG_DENSE || st->range < 4096 || st->stride > STRIDE_MOST)
+    if (!st || st->kind != RT_STATE_AGG_DENSE || st->range < 4096 || st->stride > STRIDE_MAX)
         return 0;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
@@ -123,12 +123,12 @@ static struct pl_tile_steps tile_of(struct hd_arena *a, const struct pl_expr *ex
     return (struct pl_tile_steps){steps, read_by(a, exprs, q, steps, false), read_by(a, exprs, q, steps, true)};
 }
 
-struct pl_tile_steps pl_cpu_tile(struct hd_arena *a, const struct pl_expr *exprs, const struct pl_pipeline *q, int most)
+struct pl_tile_steps pl_cpu_tile(struct hd_arena *a, const struct pl_expr *exprs, const struct pl_pipeline *q, int max)
 {
     int steps = 0;
-    if (most > 0 && q->spec->table->rows < PL_CPU_TILE_ROWS)
-        most = 0;
-    for (int k = 0; k < most && step_is_vector(exprs, q, &q->steps[k]); k++)
+    if (max > 0 && q->spec->table->rows < PL_CPU_TILE_ROWS)
+        max = 0;
+    for (int k = 0; k < max && step_is_vector(exprs, q, &q->steps[k]); k++)
         if (pl_step_form(q->steps[k].kind)->yields == PL_YIELDS_SOME)
             steps = k + 1;
     return tile_of(a, exprs, q, steps);

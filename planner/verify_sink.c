@@ -86,7 +86,7 @@ static bool check_value(struct vf *v, const struct pl_out *o)
 static bool check_narrow(struct vf *v, const struct pl_out *o)
 {
     VF_CHECK(v, OUT_NARROW,
-             !o->narrow || (o->fn == FE_AGG_SUM && o->most > 0 && state_of(v)->fields[o->field].phys == RT_I128 &&
+             !o->narrow || (o->fn == FE_AGG_SUM && o->max > 0 && state_of(v)->fields[o->field].phys == RT_I128 &&
                             pl_place_row(v->p->sink.place)->thread));
     return true;
 }

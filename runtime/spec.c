@@ -57,7 +57,7 @@ const char *rt_finish_name(enum rt_finish_op op)
 
 static void then(struct rt_state *s, enum rt_finish_op op)
 {
-    HD_ASSERT(s->nfinish < RT_FINISH_MOST);
+    HD_ASSERT(s->nfinish < RT_FINISH_MAX);
     s->finish[s->nfinish++] = op;
 }
 

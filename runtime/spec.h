@@ -51,7 +51,7 @@ enum rt_finish_op {
 #include "runtime/finish.def"
 };
 const char *rt_finish_name(enum rt_finish_op op);
-enum { RT_FINISH_MOST = 4 }; /* operations of a state */
+enum { RT_FINISH_MAX = 4 }; /* operations of a state */
 
 struct rt_sort_key {
     int field;
@@ -90,7 +90,7 @@ struct rt_state {
     const unsigned char *values; /* nvalues rows of `stride` bytes (STR addresses into the arena) */
     double est_rows;
     int nfinish; /* what FINISH does, one operation after the other */
-    enum rt_finish_op finish[RT_FINISH_MOST];
+    enum rt_finish_op finish[RT_FINISH_MAX];
     enum rt_distribution distribution;
 };
 /* Writes the list that kind and fields of a state ask for. */

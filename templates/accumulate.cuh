@@ -257,8 +257,8 @@ template <class Order> struct hdd_first_in {
     }
 };
 
-typedef hdd_first_in<hdd_ascending> hdd_least;
-typedef hdd_first_in<hdd_descending> hdd_most;
+typedef hdd_first_in<hdd_ascending> hdd_minimum;
+typedef hdd_first_in<hdd_descending> hdd_maximum;
 
 // ---- any -----------------------------------------------------------------------------------
 

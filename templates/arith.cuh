@@ -88,9 +88,9 @@ HDD_DEVICE bool hdd_mul_wraps(i128 a, i128 b, i128 &r)
     const u64 a1 = (u64)(x >> 64), b1 = (u64)(y >> 64);
     const u128 cross = (u128)a1 * (u64)y + (u128)(u64)x * b1;
     const u128 low = (u128)(u64)x * (u64)y, sum = low + (cross << 64);
-    const u128 most = ((u128)1 << 127) - (negative ? 0 : 1);
+    const u128 max = ((u128)1 << 127) - (negative ? 0 : 1);
     r = (i128)(negative ? -sum : sum);
-    return (a1 && b1) || (cross >> 64) != 0 || sum < low || sum > most;
+    return (a1 && b1) || (cross >> 64) != 0 || sum < low || sum > max;
 }
 
 // Beyond the class already, or beyond `digits` decimal digits (0: no such limit).

@@ -182,12 +182,12 @@ HDD_DEVICE u32 hdd_wait_for_mail(const hdd_run &run)
 HDD_CALLED hdd_look hdd_aws_look(hdd_run run, const hdd_queue *queues, u32 levels, u32 idle,
                                  u32 place, u32 rows)
 {
-    const bool most = idle > run.launch.warps - run.launch.warps / 4;
+    const bool most_idle = idle > run.launch.warps - run.launch.warps / 4;
     const hdd_workload mine = hdd_workload_of(rows, queues, levels);
     hdd_move_entry(run, place, hdd_place(mine, levels));
-    const bool donates = place && hdd_is_busiest(run, place + (most ? 2 : 0), levels);
+    const bool donates = place && hdd_is_busiest(run, place + (most_idle ? 2 : 0), levels);
     const u32 after = 1 + hdd_highest(hdd_max(run.launch.warps / idle, 1));
-    return hdd_look{place, donates && most ? 0 : after, donates ? mine.level : -1};
+    return hdd_look{place, donates && most_idle ? 0 : after, donates ? mine.level : -1};
 }
 
 HDD_DEVICE void hdd_donate(const hdd_run &run, hdd_queue *queues, i32 level, hdd_moved &moved)

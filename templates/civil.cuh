@@ -79,8 +79,8 @@ HDD_DEVICE i64 hdd_civil_part(i32 days, u32 field)
 // False: beyond the years 1 to 9999.
 HDD_DEVICE bool hdd_plus_days(i64 day, i64 n, i64 *out)
 {
-    const i64 most = (i64)1 << 32; // and nothing overflows
-    if (n > most || n < -most || day > most || day < -most)
+    const i64 max = (i64)1 << 32; // and nothing overflows
+    if (n > max || n < -max || day > max || day < -max)
         return false;
     *out = day + n;
     return *out >= HDD_FIRST_DAY && *out <= HDD_LAST_DAY;
@@ -89,8 +89,8 @@ HDD_DEVICE bool hdd_plus_days(i64 day, i64 n, i64 *out)
 // The day is clipped to the month's last.
 HDD_DEVICE bool hdd_plus_months(i64 day, i64 n, i64 *out)
 {
-    const i64 most = 12 * 10000, days_most = 2147483647;
-    if (n > most || n < -most || day > days_most || day < -days_most - 1)
+    const i64 max = 12 * 10000, days_max = 2147483647;
+    if (n > max || n < -max || day > days_max || day < -days_max - 1)
         return false;
     hdd_civil c = hdd_civil_of((i32)day);
     const i64 month = (i64)c.year * 12 + (c.month - 1) + n; // since the year 0

@@ -64,7 +64,7 @@ HDD_CALLED hdd_string hdd_keep_string(const hdd_launch &launch, const u8 *s, i32
         i32 scale;                                                                            \
         HDD_MEMBER hdd_string operator()(type v) const                                        \
         {                                                                                     \
-            u8 form[HDD_FORM_MOST];                                                           \
+            u8 form[HDD_FORM_MAX];                                                            \
             const i32 n = put;                                                                \
             return hdd_keep_string(run.launch, form, n);                                      \
         }                                                                                     \

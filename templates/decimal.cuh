@@ -120,9 +120,9 @@ struct hdd_rescale_saturated_of {
 
     HDD_MEMBER i128 operator()(i128 x) const
     {
-        const u128 most = (u128)hdd_pow10(38);
+        const u128 max = (u128)hdd_pow10(38);
         const hdd_u256 p = hdd_wide_mul(hdd_magnitude(x), (u128)hdd_pow10(scale));
-        const u128 m = p.hi || p.lo > most ? most : p.lo;
+        const u128 m = p.hi || p.lo > max ? max : p.lo;
         return x < 0 ? -(i128)m : (i128)m;
     }
 };

@@ -219,8 +219,8 @@ HDD_CALLED bool hdd_f64_to_wide(f64 v, i32 scale, i32 digits, i32 bits, i128 *ou
     } else if (!hdd_wide_shift_round(hdd_wide_mul(m, by), -e, &q)) {
         return false;
     }
-    const u128 most = ((u128)1 << (bits - 1)) - (bits == 128 || !negative);
-    if (q > most || (digits > 0 && q >= (u128)hdd_pow10(digits)))
+    const u128 max = ((u128)1 << (bits - 1)) - (bits == 128 || !negative);
+    if (q > max || (digits > 0 && q >= (u128)hdd_pow10(digits)))
         return false;
     *out = negative ? -(i128)q : (i128)q;
     return true;
@@ -310,7 +310,7 @@ typedef struct {
 // [+-]digits up to the end of the text.
 HDD_DEVICE bool hdd_read_exponent(const u8 *s, i32 n, i32 i, i64 *e)
 {
-    const i64 most = (i64)1 << 40; // beyond what any number of digits can make good
+    const i64 max = (i64)1 << 40; // beyond what any number of digits can make good
     const bool sign = i < n && (s[i] == '-' || s[i] == '+'), negative = sign && s[i] == '-';
     i64 v = 0;
     i += sign;
@@ -319,7 +319,7 @@ HDD_DEVICE bool hdd_read_exponent(const u8 *s, i32 n, i32 i, i64 *e)
     for (; i < n; i++) {
         if (!hdd_is_digit(s[i]))
             return false;
-        v = v < most ? v * 10 + (s[i] - '0') : v;
+        v = v < max ? v * 10 + (s[i] - '0') : v;
     }
     *e += negative ? -v : v;
     return true;

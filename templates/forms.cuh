@@ -1,5 +1,5 @@
 // Text forms of values and back (docs/plan.md, end of section 2.2). Writers give the number of
-// bytes, at most HDD_FORM_MOST; readers give false for a text that is no value. Shared with
+// bytes, at most HDD_FORM_MAX; readers give false for a text that is no value. Shared with
 // host C (templates/host.h). One thread at a time.
 #ifndef HDD_FORMS_CUH
 #define HDD_FORMS_CUH
@@ -12,7 +12,7 @@
 #include "templates/float.cuh"
 #endif
 
-#define HDD_FORM_MOST 48
+#define HDD_FORM_MAX 48
 
 // ---- writing -------------------------------------------------------------------------------
 
@@ -24,13 +24,13 @@ HDD_DEVICE i32 hdd_put_text(u8 *out, const char *text)
     return n;
 }
 
-// Digits of v, with zeros in front up to `least`.
-HDD_CALLED i32 hdd_put_u64(u8 *out, u64 v, i32 least)
+// Digits of v, with zeros in front up to `min`.
+HDD_CALLED i32 hdd_put_u64(u8 *out, u64 v, i32 min)
 {
     i32 n = 1;
     for (u64 rest = v / 10; rest; rest /= 10)
         n++;
-    n = n < least ? least : n;
+    n = n < min ? min : n;
     for (i32 i = n; i > 0; v /= 10)
         out[--i] = (u8)('0' + v % 10);
     return n;
@@ -40,16 +40,16 @@ HDD_CALLED i32 hdd_put_u64(u8 *out, u64 v, i32 least)
 HDD_DEVICE i32 hdd_put_u128(u8 *out, u128 v)
 {
     const u64 group = 1000000000000000000ull;
-    i32 n = 0, least = 1;
+    i32 n = 0, min = 1;
     if (v >= (u128)group * group) {
-        n = hdd_put_u64(out, (u64)(v / group / group), least);
-        least = 18;
+        n = hdd_put_u64(out, (u64)(v / group / group), min);
+        min = 18;
     }
     if (v >= group) {
-        n += hdd_put_u64(out + n, (u64)(v / group % group), least);
-        least = 18;
+        n += hdd_put_u64(out + n, (u64)(v / group % group), min);
+        min = 18;
     }
-    return n + hdd_put_u64(out + n, (u64)(v % group), least);
+    return n + hdd_put_u64(out + n, (u64)(v % group), min);
 }
 
 HDD_DEVICE i32 hdd_put_bool(u8 *out, bool v)
@@ -60,7 +60,7 @@ HDD_DEVICE i32 hdd_put_bool(u8 *out, bool v)
 // v / 10^scale with all digits of the scale, and at least one before the point.
 HDD_CALLED i32 hdd_put_decimal(u8 *out, i128 v, i32 scale)
 {
-    u8 digits[HDD_FORM_MOST];
+    u8 digits[HDD_FORM_MAX];
     const i32 n = hdd_put_u128(digits, hdd_magnitude(v));
     i32 to = 0;
     if (v < 0)
@@ -202,13 +202,13 @@ HDD_CALLED bool hdd_read_scaled(const u8 *s, i32 n, i32 scale, i32 digits, i128 
 }
 
 // [+-]digits between least and most.
-HDD_CALLED bool hdd_read_int(const u8 *s, i32 n, i64 least, i64 most, i64 *out)
+HDD_CALLED bool hdd_read_int(const u8 *s, i32 n, i64 min, i64 max, i64 *out)
 {
     i128 v = 0;
     for (i32 i = 0; i < n; i++)
         if (s[i] == '.')
             return false;
-    if (!hdd_read_scaled(s, n, 0, 38, &v) || v < least || v > most)
+    if (!hdd_read_scaled(s, n, 0, 38, &v) || v < min || v > max)
         return false;
     *out = (i64)v;
     return true;

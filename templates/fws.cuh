@@ -84,16 +84,16 @@ struct hdd_ring {
 template <class Tuple>
 HDD_APART u32 hdd_cut_range(hdd_run run, u32 slot_bytes, u32 level, hdd_range r, Tuple t)
 {
-    const u32 most = run.launch.share.threshold;
+    const u32 max = run.launch.share.threshold;
     const hdd_ring ring(run, slot_bytes, run.launch.balance == HDD_FWS_LOCAL ? run.warp() : 0);
-    for (u32 sent = 0; r.n > most; r.n -= sent) {
+    for (u32 sent = 0; r.n > max; r.n -= sent) {
         hdd_send_one(run); // before the piece can be found
         hdd_slot *const s = ring.reserve();
         if (!s) {
             hdd_send_none(run);
             break;
         }
-        sent = hdd_min(most, r.n - most);
+        sent = hdd_min(max, r.n - max);
         s->level = level;
         s->range = hdd_range{r.begin + r.n - sent, sent};
         hdd_slot_tuple<Tuple>(s) = t;

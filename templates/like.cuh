@@ -17,7 +17,7 @@ struct hdd_like_piece {
 struct hdd_like_pattern {
     u32 open_start, open_end; // a `%` there
     u32 npieces;
-    u32 least; // bytes of all pieces: no shorter string matches
+    u32 min; // bytes of all pieces: no shorter string matches
 };
 
 // Bytes of a text times bytes of the pattern up to which comparing at place after place is never
@@ -179,10 +179,10 @@ template <bool wild> struct hdd_like_of {
     HDD_MEMBER bool operator()(hdd_string t) const
     {
         const u8 *base = reinterpret_cast<const u8 *>(pattern);
-        const u32 n = (u32)t.n, least = pattern->least;
-        if (n < least)
+        const u32 n = (u32)t.n, min = pattern->min;
+        if (n < min)
             return false;
-        if ((u64)n * least <= HDD_LIKE_SHORT)
+        if ((u64)n * min <= HDD_LIKE_SHORT)
             return hdd_like_pieces(pattern, n, hdd_like_short<wild>{base, t.s});
         if (wild)
             return hdd_like_pieces(pattern, n, hdd_like_wild_long{base, t.s, run.progress});

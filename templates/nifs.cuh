@@ -16,8 +16,8 @@
 #include "hd/range.cuh"
 #include "hd/scan.cuh"
 
-constexpr u32 HDD_QUEUE = 2 * HDD_LANES;                  // room, a power of two
-constexpr u32 HDD_QUEUE_MOST = HDD_LANES - 1 + HDD_LANES; // what the bound above allows
+constexpr u32 HDD_QUEUE = 2 * HDD_LANES;                 // room, a power of two
+constexpr u32 HDD_QUEUE_MAX = HDD_LANES - 1 + HDD_LANES; // what the bound above allows
 
 // Ranges and tuples of a level's queue, rings; in shared memory, one per warp and level.
 template <class Tuple> struct alignas(16) hdd_queue_memory {
@@ -127,7 +127,7 @@ struct hdd_queues {
         const u32 head = q.head, count = q.count, who = hdd_ballot(r.n != 0);
         const u32 to = hdd_slot_of(head + count + hdd_popc(who & hdd_lanes_below()));
         const u64 nodes = q.nodes + hdd_warp_sum(r.n);
-        HDD_ASSERT(count + hdd_popc(who) <= HDD_QUEUE_MOST);
+        HDD_ASSERT(count + hdd_popc(who) <= HDD_QUEUE_MAX);
         if (r.n != 0)
             ranges[to] = r;
         filled.update(number, nodes);
@@ -147,8 +147,8 @@ struct hdd_queues {
         const u32 head = q.head, count = q.count;
         const u64 nodes = q.nodes;
         const u32 lane = hdd_lane(), slot = hdd_slot_of(head + lane);
-        const u32 n = lane < count ? ranges[slot].n : 0, most = hdd_min(n, HDD_LANES);
-        const u32 start = hdd_warp_prefix_sum(most) - most;
+        const u32 n = lane < count ? ranges[slot].n : 0, max = hdd_min(n, HDD_LANES);
+        const u32 start = hdd_warp_prefix_sum(max) - max;
         const u32 starts = hdd_warp_or(n && start < HDD_LANES ? 1u << start : 0);
         const u32 total = nodes < HDD_LANES ? (u32)nodes : HDD_LANES;
         const u32 mine = starts & hdd_lanes_upto();

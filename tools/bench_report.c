@@ -33,13 +33,13 @@ static double number(const cJSON *report, const char *key)
 static int fastest(const struct bench_result *r)
 {
     int best = -1, i = 0;
-    double least = INFINITY;
+    double min = INFINITY;
     const cJSON *run;
     cJSON_ArrayForEach(run, r->runs)
     {
         double total = number(run, "total_ms");
-        if (total < least) {
-            least = total;
+        if (total < min) {
+            min = total;
             best = i;
         }
         i++;

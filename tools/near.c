@@ -8,7 +8,7 @@
 
 enum { LONGEST = 64 };
 
-static int least(int a, int b)
+static int min(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -23,9 +23,9 @@ static int count_edits(const char *a, const char *b)
                 d[i][k] = i + k;
                 continue;
             }
-            d[i][k] = least(least(d[i - 1][k], d[i][k - 1]) + 1, d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
+            d[i][k] = min(min(d[i - 1][k], d[i][k - 1]) + 1, d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
             if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-                d[i][k] = least(d[i][k], d[i - 2][k - 2] + 1);
+                d[i][k] = min(d[i][k], d[i - 2][k - 2] + 1);
         }
     }
     return d[na][nb];
@@ -33,7 +33,7 @@ static int count_edits(const char *a, const char *b)
 
 struct near near_start(const char *wanted)
 {
-    return (struct near){.wanted = wanted, .edits = 1 + least((int)strlen(wanted) / 3, 3)};
+    return (struct near){.wanted = wanted, .edits = 1 + min((int)strlen(wanted) / 3, 3)};
 }
 
 void near_offer(struct near *near, const char *candidate)

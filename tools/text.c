@@ -9,7 +9,7 @@
 
 size_t text_utf8_length(const char *text, size_t n)
 {
-    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+    static const unsigned min[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *s = (const unsigned char *)text;
     size_t len = s[0] < 0x80 ? 1 : s[0] >> 5 == 0x06 ? 2 : s[0] >> 4 == 0x0e ? 3 : s[0] >> 3 == 0x1e ? 4 : 0;
     if (len <= 1 || len > n)
@@ -21,7 +21,7 @@ size_t text_utf8_length(const char *text, size_t n)
         code = code << 6 | (s[i] & 0x3fu);
     }
     bool surrogate = code >= 0xd800 && code <= 0xdfff;
-    return code < least[len] || surrogate || code > 0x10ffff ? 0 : len;
+    return code < min[len] || surrogate || code > 0x10ffff ? 0 : len;
 }
 
 /* U+0080 to U+009F: two bytes in UTF-8, which a terminal takes as ESC and a letter. */

@@ -100,9 +100,9 @@ static int64_t scaled(const struct tg_options *o, int64_t base)
 static int check_options(const struct tg_options *o, struct tg_error *err)
 {
     const bool jcch = o->scheme == TG_JCCH;
-    const double least = jcch ? 0.003 : 0.001, most = jcch ? 1000 : 29999;
-    if (!(o->sf >= least && o->sf <= most)) {
-        tg_fail(err, "", 0, "scale factor %g is not in %g .. %g", o->sf, least, most);
+    const double min = jcch ? 0.003 : 0.001, max = jcch ? 1000 : 29999;
+    if (!(o->sf >= min && o->sf <= max)) {
+        tg_fail(err, "", 0, "scale factor %g is not in %g .. %g", o->sf, min, max);
         return -1;
     }
     if (o->chunks < 0 || o->chunk < 0 || o->chunk > o->chunks || (o->chunks > 0 && (o->chunk == 0 || !jcch))) {
@@ -299,8 +299,8 @@ static void take_slice(struct tg_cursor *c, int64_t unit_rows, int64_t max_rows,
 /* Ordinary units up to the next populous one. */
 static void take_units(struct tg_cursor *c, const struct tg_populous *p, int64_t max_rows, struct tg_range *out)
 {
-    int64_t most = c->table == TG_LINEITEM ? TG_MAX_LINES : c->table == TG_PARTSUPP ? 4 : 1;
-    int64_t end = c->unit + max_rows / most;
+    int64_t max = c->table == TG_LINEITEM ? TG_MAX_LINES : c->table == TG_PARTSUPP ? 4 : 1;
+    int64_t end = c->unit + max_rows / max;
     if (end > c->unit_end)
         end = c->unit_end;
     for (int i = 0; i < p->count; i++)

@@ -74,7 +74,7 @@ const struct tg_populous *tg_populous_of(const struct tg_gen *g, enum tg_table t
 /* ---- texts (gen_text.c) ---- */
 
 struct tg_span {
-    int lo, hi; /* least and greatest length */
+    int lo, hi; /* smallest and largest length */
 };
 static inline struct tg_span tg_span_of(int average)
 {

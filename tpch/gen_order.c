@@ -127,13 +127,13 @@ static void produce_rates(const struct tg_gen *g, const struct tg_range *r, stru
     static const struct {
         int column;
         enum tg_stream stream;
-        int most;
+        int max;
     } rates[2] = {{TG_L_DISCOUNT, TG_S_L_DISCOUNT, 10}, {TG_L_TAX, TG_S_L_TAX, 8}};
     for (int i = 0; i < 2; i++) {
         if (!tg_wants(b, TG_BIT(rates[i].column)))
             continue;
         tg_lines_draw(g, r, w, rates[i].stream, 1, 0, w->raw[0]);
-        tg_map_i64(w->raw[0], w->lines, 0, rates[i].most, column_of(b, rates[i].column)->i64);
+        tg_map_i64(w->raw[0], w->lines, 0, rates[i].max, column_of(b, rates[i].column)->i64);
     }
 }
 

@@ -362,8 +362,8 @@ static void set_ready(struct job *job, struct slot *s, size_t bytes)
 static void report(struct job *job, const struct slot *s)
 {
     const struct tg_tbl_options *o = job->o;
-    const double least = job->work_total > 1 ? job->work_total : 1;
-    double fraction = (job->work_done += (double)s->range.rows) / least;
+    const double min = job->work_total > 1 ? job->work_total : 1;
+    double fraction = (job->work_done += (double)s->range.rows) / min;
     if (o->progress == NULL || job->failed)
         return;
     if (o->progress(o->user, fraction < 1 ? fraction : 1, tg_table_name(s->range.table)) != 0)
@@ -434,12 +434,12 @@ static void work(void *arg, int index)
 
 static size_t slot_bytes(const struct job *job)
 {
-    size_t most = 0;
+    size_t max = 0;
     for (int i = 0; i < job->file_count; i++) {
         size_t room = tg_tbl_room(job->files[i].table, TASK_ROWS);
-        most = room > most ? room : most;
+        max = room > max ? room : max;
     }
-    return most;
+    return max;
 }
 
 static int make_slots(struct job *job)

@@ -8,7 +8,7 @@
 #include "runtime/base/util.h"
 
 /* The shortest part of a name that says something: a_ is at the start of too many. */
-enum { LEAST_PART = 3, MOST_EDITS = 3, PART_SCORE = MOST_EDITS + 1 };
+enum { MIN_PART = 3, MAX_EDITS = 3, PART_SCORE = MAX_EDITS + 1 };
 
 static char lower(char c)
 {
@@ -44,7 +44,7 @@ static bool is_part(const char *a, int na, const char *b, int nb)
 {
     if (na > nb)
         return is_part(b, nb, a, na);
-    return na >= LEAST_PART && (strncasecmp(a, b, (size_t)na) == 0 || strcasecmp(a, b + nb - na) == 0);
+    return na >= MIN_PART && (strncasecmp(a, b, (size_t)na) == 0 || strcasecmp(a, b + nb - na) == 0);
 }
 
 /* INT_MAX: not near. */
@@ -53,7 +53,7 @@ static int score(const char *wanted, const char *candidate)
     size_t nw = strlen(wanted), nc = strlen(candidate);
     if (nw > HD_NEAR_LONGEST || nc > HD_NEAR_LONGEST)
         return INT_MAX;
-    int allowed = HD_MIN((int)nw / 3, (int)MOST_EDITS);
+    int allowed = HD_MIN((int)nw / 3, (int)MAX_EDITS);
     int n = edits(wanted, (int)nw, candidate, (int)nc);
     if (n <= allowed)
         return n;

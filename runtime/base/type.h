@@ -55,7 +55,7 @@ const char *hd_type_text(struct hd_type t, char buf[HD_TEXT_MAX]);
 /* Parses the same text. False if it names no type. */
 bool hd_type_parse(const char *s, struct hd_type *out);
 
-/* The least and greatest value that a stored column of the type may hold; days and microseconds
+/* The smallest and largest value that a stored column of the type may hold; days and microseconds
  * of the years 1 to 9999. False for float64 and string. */
 bool hd_type_domain(struct hd_type t, hd_i128 *lo, hd_i128 *hi);
 

@@ -29,7 +29,7 @@ static i32 put_value(u8 *out, hd_i128 v, struct hd_type type)
 
 int32_t hdr_to_string(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t code, void *out)
 {
-    u8 buf[HDD_FORM_MOST];
+    u8 buf[HDD_FORM_MAX];
     struct hdr_string *o = out;
     i32 n = put_value(buf, hdr_i128(lo, hi), type_of(code));
     char *p = hdr_string_alloc(t, (size_t)n);
@@ -41,10 +41,10 @@ int32_t hdr_to_string(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t code
     return 0;
 }
 
-static bool read_int(const u8 *s, i32 n, i64 least, i64 most, hd_i128 *v)
+static bool read_int(const u8 *s, i32 n, i64 min, i64 max, hd_i128 *v)
 {
     i64 r = 0;
-    bool ok = hdd_read_int(s, n, least, most, &r);
+    bool ok = hdd_read_int(s, n, min, max, &r);
     *v = r;
     return ok;
 }

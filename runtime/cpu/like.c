@@ -170,7 +170,7 @@ static void add_byte(struct building *b, char c, bool any)
     b->wild = b->wild || any;
 }
 
-static size_t most_pieces(const char *pattern, size_t n)
+static size_t max_pieces(const char *pattern, size_t n)
 {
     size_t k = 1;
     for (size_t i = 0; i < n; i++)
@@ -185,7 +185,7 @@ struct hdr_like *hdr_like_new(struct hd_arena *a, const char *pattern, size_t n,
     prepare_search();
     size_t last = 0; /* just past the last `%` */
     b.p->stopped = stopped;
-    b.p->pieces = HD_NEWN(a, struct hdr_like_piece, most_pieces(pattern, n));
+    b.p->pieces = HD_NEWN(a, struct hdr_like_piece, max_pieces(pattern, n));
     b.bytes = hd_alloc(a, n + 1);
     b.any = hd_alloc(a, n + 1);
     for (size_t i = 0; i < n; i++) {
@@ -201,7 +201,7 @@ struct hdr_like *hdr_like_new(struct hd_arena *a, const char *pattern, size_t n,
     }
     end_piece(&b);
     b.p->open_end = n > 0 && last == n;
-    b.p->least = b.used;
+    b.p->min = b.used;
     return b.p;
 }
 
@@ -293,11 +293,11 @@ static const unsigned char *find_wild(const struct hdr_like *p, const struct hdr
 static const unsigned char *find_piece(const struct hdr_like *p, const struct hdr_like_piece *q, const unsigned char *s,
                                        size_t n)
 {
-    size_t most = HD_MAX((size_t)LOOK_BYTES, 2 * q->text.n);
+    size_t max = HD_MAX((size_t)LOOK_BYTES, 2 * q->text.n);
     if (q->any)
         return find_wild(p, q, s, n);
-    for (; n > most; s += most - q->text.n + 1, n -= most - q->text.n + 1) {
-        const unsigned char *at = hdr_find(&q->text, s, most);
+    for (; n > max; s += max - q->text.n + 1, n -= max - q->text.n + 1) {
+        const unsigned char *at = hdr_find(&q->text, s, max);
         if (at || is_stopped(p))
             return at;
     }
@@ -331,7 +331,7 @@ int32_t hdr_like(void *pattern, void *text, int32_t length)
     const unsigned char *s = text;
     size_t n = (size_t)length;
     int first = !p->open_start, last = p->npieces - !p->open_end;
-    if (n < p->least)
+    if (n < p->min)
         return 0;
     if (p->npieces == 0)
         return p->open_start || n == 0;

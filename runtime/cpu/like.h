@@ -27,7 +27,7 @@ struct hdr_like_piece {
 struct hdr_like {
     bool open_start, open_end; /* a `%` there */
     int npieces;               /* without empty ones */
-    size_t least;              /* bytes of all pieces */
+    size_t min;                /* bytes of all pieces */
     struct hdr_like_piece *pieces;
     const _Atomic int *stopped; /* not 0: whatever is answered is not looked at. May be NULL */
 };

@@ -173,10 +173,10 @@ int32_t hdr_agg_grow(struct hdd_thread *t, int32_t state)
     struct rt_exec *x = w->x;
     struct rt_live *v = &x->live[state];
     struct rt_local *l = rt_local(x, v, t->index);
-    uint64_t cap = l->u.agg.cap, most = largest_cap(v->s);
+    uint64_t cap = l->u.agg.cap, max = largest_cap(v->s);
     if (rt_exec_stopped(x))
         return rt_worker_fail(w, RT_FAIL_CANCELLED, state);
-    bool ok = cap < most ? enlarge(x, v->s, l, HD_MIN(cap ? cap * 4 : FIRST_CAP, most), true) : flush(x, v, l);
+    bool ok = cap < max ? enlarge(x, v->s, l, HD_MIN(cap ? cap * 4 : FIRST_CAP, max), true) : flush(x, v, l);
     return ok ? 0 : rt_worker_fail(w, RT_FAIL_MEMORY, state);
 }
 
@@ -347,17 +347,17 @@ static int merge_small(struct rt_exec *x, struct rt_live *v, int first)
 
 int rt_agg_hash_merge(struct rt_exec *x, struct rt_live *v)
 {
-    uint64_t rows = 0, most = 0;
+    uint64_t rows = 0, max = 0;
     int first = 0;
     bool runs = false;
     for (int w = 0; w < x->o.threads; w++) {
         const struct rt_local *l = rt_local(x, v, w);
         rows += l->u.agg.nrows;
         runs = runs || l->runs;
-        if (l->u.agg.nrows > most) {
-            most = l->u.agg.nrows;
+        if (l->u.agg.nrows > max) {
+            max = l->u.agg.nrows;
             first = w;
         }
     }
-    return !runs && (rows == most || rows <= SMALL) ? merge_small(x, v, first) : merge_large(x, v);
+    return !runs && (rows == max || rows <= SMALL) ? merge_small(x, v, first) : merge_large(x, v);
 }

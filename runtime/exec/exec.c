@@ -61,13 +61,13 @@ int rt_exec_parallel(struct rt_exec *x, uint64_t n, rt_work_fn fn, void *context
 }
 
 /* Between two tasks an execution can be stopped: rows that are worked on in well under 100 ms. */
-enum { CUT_MOST = 1 << 18 };
+enum { CUT_MAX = 1 << 18 };
 
-struct rt_cut rt_cut(const struct rt_exec *x, uint64_t n, uint64_t least)
+struct rt_cut rt_cut(const struct rt_exec *x, uint64_t n, uint64_t min)
 {
     uint64_t tasks = x->o.threads == 1 ? 1 : (uint64_t)x->o.threads * 4;
-    uint64_t size = HD_MIN((n + tasks - 1) / tasks, (uint64_t)CUT_MOST);
-    struct rt_cut c = {.n = n, .size = HD_MAX(least, size)};
+    uint64_t size = HD_MIN((n + tasks - 1) / tasks, (uint64_t)CUT_MAX);
+    struct rt_cut c = {.n = n, .size = HD_MAX(min, size)};
     c.ntasks = (n + c.size - 1) / c.size;
     return c;
 }

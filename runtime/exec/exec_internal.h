@@ -109,12 +109,12 @@ int32_t rt_worker_fail(struct rt_worker *w, enum rt_failure f, int state);
  * 0, or -1 once the execution has failed. */
 typedef void (*rt_work_fn)(void *context, struct rt_worker *w, uint64_t task);
 int rt_exec_parallel(struct rt_exec *x, uint64_t n, rt_work_fn fn, void *context);
-/* Task boundaries for n items on all threads: pieces of at least `least`, not more than a few per
+/* Task boundaries for n items on all threads: pieces of at least `min`, not more than a few per
  * thread. Task k has items [k * size, min(n, (k + 1) * size)). */
 struct rt_cut {
     uint64_t n, size, ntasks;
 };
-struct rt_cut rt_cut(const struct rt_exec *x, uint64_t n, uint64_t least);
+struct rt_cut rt_cut(const struct rt_exec *x, uint64_t n, uint64_t min);
 static inline uint64_t rt_cut_end(const struct rt_cut *c, uint64_t task)
 {
     return HD_MIN(c->n, (task + 1) * c->size);

@@ -17,20 +17,20 @@ static const char *const forms[] = {
 /* Bytes of the character that n bytes at s begin with; 0: it is no UTF-8, or a control character. */
 static size_t character(const unsigned char *s, size_t n)
 {
-    size_t most = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-    if (s[0] < 0x20 || s[0] == 0x7f || most > n || (s[0] == 0xc2 && s[1] < 0xa0))
+    size_t max = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    if (s[0] < 0x20 || s[0] == 0x7f || max > n || (s[0] == 0xc2 && s[1] < 0xa0))
         return 0;
-    for (size_t i = 1; i < most; i++)
+    for (size_t i = 1; i < max; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;
-    return most;
+    return max;
 }
 
 /* The first bytes, in quotes; what is no printable character by number, so that a message is one line. */
 static void put_text(struct hd_strbuf *out, const unsigned char *s, size_t n)
 {
-    enum { MOST = 40 };
-    size_t shown = n < MOST ? n : MOST;
+    enum { MAX = 40 };
+    size_t shown = n < MAX ? n : MAX;
     hd_strbuf_addc(out, '\'');
     for (size_t i = 0, k; i < shown; i += k ? k : 1) {
         k = character(s + i, shown - i);
@@ -39,7 +39,7 @@ static void put_text(struct hd_strbuf *out, const unsigned char *s, size_t n)
         else
             hd_strbuf_addf(out, "\\x%02x", s[i]);
     }
-    hd_strbuf_adds(out, n > MOST ? "...'" : "'");
+    hd_strbuf_adds(out, n > MAX ? "...'" : "'");
 }
 
 static void put_value(struct hd_strbuf *out, struct hd_type t, const uint64_t v[2])

@@ -55,9 +55,9 @@ static uint64_t source_rows(struct rt_exec *x, const struct rt_pipeline *p)
 /* Several morsels per thread for balance; large enough that drawing one costs nothing. */
 static uint64_t morsel_size(const struct rt_exec *x, const struct rt_pipeline *p, uint64_t n)
 {
-    uint64_t most = p->nlevels > 1 ? MORSEL_MAX_NESTED : MORSEL_MAX;
+    uint64_t max = p->nlevels > 1 ? MORSEL_MAX_NESTED : MORSEL_MAX;
     uint64_t even = n / ((uint64_t)x->o.threads * 8);
-    return HD_MIN(most, even / MORSEL_UNIT * MORSEL_UNIT + MORSEL_UNIT);
+    return HD_MIN(max, even / MORSEL_UNIT * MORSEL_UNIT + MORSEL_UNIT);
 }
 
 static bool job_over(struct rt_job *j)

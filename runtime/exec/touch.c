@@ -80,11 +80,11 @@ int rt_touch_columns(const struct rt_spec *s, struct rt_crew *crew, int threads,
 {
     struct hd_arena a;
     struct touching t = {.stopped = stopped, .context = context};
-    size_t most = 1;
+    size_t max = 1;
     for (int i = 0; i < s->npipelines; i++)
-        most += (size_t)s->pipelines[i].ntouched;
+        max += (size_t)s->pipelines[i].ntouched;
     hd_arena_init(&a);
-    struct fe_table_part *list = HD_NEWN(&a, struct fe_table_part, most);
+    struct fe_table_part *list = HD_NEWN(&a, struct fe_table_part, max);
     list_parts(s, list, &t.n);
     t.list = list;
     int rc = touch_all(&t, crew, threads, err);

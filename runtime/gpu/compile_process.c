@@ -24,7 +24,7 @@ extern char **environ;
 enum {
     HELLO_MS = 10000, /* a server opens NVRTC and reads the headers in 0.2 s */
     GRACE_MS = 1000,  /* to end by itself */
-    IDLE_MOST = 64,   /* connections that are kept */
+    IDLE_MAX = 64,    /* connections that are kept */
 };
 
 /* ---- the executable -------------------------------------------------------------------- */
@@ -166,7 +166,7 @@ static void server_stop(struct server *s)
 static int judge_hello(const struct rt_wire_hello *h, const char *text, const char *path, const struct rt_nvrtc *n,
                        struct hd_err *err)
 {
-    char expected[RT_WIRE_TEXT_MOST];
+    char expected[RT_WIRE_TEXT_MAX];
     if (h->class != HD_ERR_NONE)
         return HD_FAIL(err, RESOURCE, path, "%s", text);
     rt_wire_identity(n, expected);
@@ -180,11 +180,11 @@ static int judge_hello(const struct rt_wire_hello *h, const char *text, const ch
 static int hear_hello(const struct server *s, const char *path, const struct rt_nvrtc *n, struct hd_err *err)
 {
     struct rt_wire_hello h;
-    struct timeval most = {.tv_sec = 1}; /* between the parts of one message */
+    struct timeval max = {.tv_sec = 1}; /* between the parts of one message */
     char *text = NULL;
-    setsockopt(s->control, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+    setsockopt(s->control, SOL_SOCKET, SO_RCVTIMEO, &max, sizeof max);
     if (rt_wire_readable(s->control, HELLO_MS) && rt_wire_receive(s->control, &h, sizeof h) && h.magic == RT_WIRE_MAGIC)
-        text = rt_wire_receive_bytes(s->control, h.text, RT_WIRE_TEXT_MOST - 1);
+        text = rt_wire_receive_bytes(s->control, h.text, RT_WIRE_TEXT_MAX - 1);
     int rc = text ? judge_hello(&h, text, path, n, err) : HD_FAIL(err, RESOURCE, path, "it does not say who it is");
     free(text);
     return rc;
@@ -213,7 +213,7 @@ enum outcome { COMPILED, REFUSED, UNANSWERED };
 static bool send_request(int fd, const char *name, const char *source)
 {
     struct rt_wire_request r = {
-        .magic = RT_WIRE_MAGIC, .name = (uint32_t)strnlen(name, RT_WIRE_TEXT_MOST), .source = strlen(source)};
+        .magic = RT_WIRE_MAGIC, .name = (uint32_t)strnlen(name, RT_WIRE_TEXT_MAX), .source = strlen(source)};
     return rt_wire_send(fd, &r, sizeof r) && rt_wire_send(fd, name, r.name) && rt_wire_send(fd, source, r.source);
 }
 
@@ -223,8 +223,8 @@ static enum outcome hear_answer(int fd, struct rt_bytes *image, struct hd_err *e
     if (!rt_wire_receive(fd, &a, sizeof a) || a.magic != RT_WIRE_MAGIC || a.class > HD_ERR_TOOL ||
         (a.class == HD_ERR_NONE && (a.message || !a.bytes)))
         return UNANSWERED;
-    char *message = rt_wire_receive_bytes(fd, a.message, RT_WIRE_TEXT_MOST);
-    char *bytes = message ? rt_wire_receive_bytes(fd, a.bytes, RT_WIRE_MOST) : NULL;
+    char *message = rt_wire_receive_bytes(fd, a.message, RT_WIRE_TEXT_MAX);
+    char *bytes = message ? rt_wire_receive_bytes(fd, a.bytes, RT_WIRE_MAX) : NULL;
     enum outcome o = !bytes ? UNANSWERED : a.class == HD_ERR_NONE ? COMPILED : REFUSED;
     if (o == COMPILED) {
         *image = (struct rt_bytes){(unsigned char *)bytes, a.bytes};
@@ -258,8 +258,8 @@ struct process {
     pthread_mutex_t lock;
     enum state state;
     struct server server;
-    int idle[IDLE_MOST], nidle; /* connections */
-    struct hd_err lost;         /* why; does not change once it is */
+    int idle[IDLE_MAX], nidle; /* connections */
+    struct hd_err lost;        /* why; does not change once it is */
     /* Without: */
     _Atomic int inside; /* threads that compile */
     _Atomic bool busy;  /* one of them in this process, while there is no server yet */
@@ -317,7 +317,7 @@ static int take_connection(struct process *p)
 static void keep_connection(struct process *p, int fd)
 {
     pthread_mutex_lock(&p->lock);
-    bool kept = p->nidle < IDLE_MOST;
+    bool kept = p->nidle < IDLE_MAX;
     if (kept)
         p->idle[p->nidle++] = fd;
     pthread_mutex_unlock(&p->lock);

@@ -54,8 +54,8 @@ static bool serve_request(const struct server *s, int fd)
     struct rt_wire_request r;
     if (!rt_wire_readable(fd, IDLE_MS) || !rt_wire_receive(fd, &r, sizeof r) || r.magic != RT_WIRE_MAGIC)
         return false;
-    char *name = rt_wire_receive_bytes(fd, r.name, RT_WIRE_TEXT_MOST);
-    char *source = name ? rt_wire_receive_bytes(fd, r.source, RT_WIRE_MOST) : NULL;
+    char *name = rt_wire_receive_bytes(fd, r.name, RT_WIRE_TEXT_MAX);
+    char *source = name ? rt_wire_receive_bytes(fd, r.source, RT_WIRE_MAX) : NULL;
     bool served = source && compile(s, fd, name, source);
     free(name);
     free(source);
@@ -84,7 +84,7 @@ static void say_hello(enum hd_err_class class, const char *text)
 
 static int start(struct server *s, char **argv, struct hd_err *err)
 {
-    char identity[RT_WIRE_TEXT_MOST];
+    char identity[RT_WIRE_TEXT_MAX];
     bool cubin;
     HD_TRY(rt_nvrtc_open(argv[1], &s->n, err));
     s->form = strcmp(argv[2], "ptx") == 0 ? RT_NVRTC_PTX : RT_NVRTC_CUBIN;

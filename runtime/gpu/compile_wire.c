@@ -51,9 +51,9 @@ bool rt_wire_readable(int fd, int timeout_ms)
     return n > 0;
 }
 
-char *rt_wire_receive_bytes(int fd, uint64_t n, uint64_t most)
+char *rt_wire_receive_bytes(int fd, uint64_t n, uint64_t max)
 {
-    char *p = n <= most ? hd_try_malloc(n + 1) : NULL;
+    char *p = n <= max ? hd_try_malloc(n + 1) : NULL;
     if (!p || !rt_wire_receive(fd, p, n)) {
         free(p);
         return NULL;
@@ -118,7 +118,7 @@ static void digest_text(XXH3_state_t *state, const char *text)
     XXH3_128bits_update(state, text, strlen(text) + 1);
 }
 
-void rt_wire_identity(const struct rt_nvrtc *n, char text[RT_WIRE_TEXT_MOST])
+void rt_wire_identity(const struct rt_nvrtc *n, char text[RT_WIRE_TEXT_MAX])
 {
     XXH3_state_t state;
     XXH3_128bits_reset(&state);
@@ -127,8 +127,8 @@ void rt_wire_identity(const struct rt_nvrtc *n, char text[RT_WIRE_TEXT_MOST])
         digest_text(&state, hdd_templates[i].text);
     }
     XXH128_hash_t h = XXH3_128bits_digest(&state);
-    int at = snprintf(text, RT_WIRE_TEXT_MOST, "headers %016" PRIx64 "%016" PRIx64 ", ", h.high64, h.low64);
-    rt_nvrtc_describe(n, text + at, (size_t)(RT_WIRE_TEXT_MOST - at));
+    int at = snprintf(text, RT_WIRE_TEXT_MAX, "headers %016" PRIx64 "%016" PRIx64 ", ", h.high64, h.low64);
+    rt_nvrtc_describe(n, text + at, (size_t)(RT_WIRE_TEXT_MAX - at));
     at += (int)strlen(text + at);
-    snprintf(text + at, (size_t)(RT_WIRE_TEXT_MOST - at), ", %s", rt_nvrtc_path(n));
+    snprintf(text + at, (size_t)(RT_WIRE_TEXT_MAX - at), ", %s", rt_nvrtc_path(n));
 }

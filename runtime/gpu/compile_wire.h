@@ -13,9 +13,9 @@
 enum {
     RT_WIRE_MAGIC = 0x48644331, /* of this protocol */
     RT_WIRE_CONTROL = 0,        /* the server's descriptor */
-    RT_WIRE_TEXT_MOST = 4096,   /* a hello, a name, a message */
+    RT_WIRE_TEXT_MAX = 4096,    /* a hello, a name, a message */
 };
-#define RT_WIRE_MOST ((uint64_t)1 << 30) /* a source, an image, a log */
+#define RT_WIRE_MAX ((uint64_t)1 << 30) /* a source, an image, a log */
 
 struct rt_wire_hello {
     uint32_t magic, class; /* HD_ERR_NONE: the text is who the server is, else what is wrong */
@@ -35,14 +35,14 @@ bool rt_wire_send(int fd, const void *p, size_t n);
 bool rt_wire_receive(int fd, void *p, size_t n);
 /* There is something to receive, the end included. */
 bool rt_wire_readable(int fd, int timeout_ms);
-/* Bytes on the heap with a NUL behind them; NULL also if there are more than `most`. */
-char *rt_wire_receive_bytes(int fd, uint64_t n, uint64_t most);
+/* Bytes on the heap with a NUL behind them; NULL also if there are more than `max`. */
+char *rt_wire_receive_bytes(int fd, uint64_t n, uint64_t max);
 /* Gives `given` away over the control socket; takes it there, -1: the other side is gone. */
 bool rt_wire_give(int control, int given);
 int rt_wire_take(int control);
 
 /* Who a server is, for a library that was built from the same headers and opened the same NVRTC:
  * both make this text, and differ where one would compile something else than the other. */
-void rt_wire_identity(const struct rt_nvrtc *n, char text[RT_WIRE_TEXT_MOST]);
+void rt_wire_identity(const struct rt_nvrtc *n, char text[RT_WIRE_TEXT_MAX]);
 
 #endif

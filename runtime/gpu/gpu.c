@@ -126,8 +126,8 @@ static uint64_t default_budget(const struct rt_device *d)
 
 static int fill(struct rt_gpu *g, const struct rt_gpu_options *o, struct hd_err *err)
 {
-    uint64_t most = default_budget(g->d);
-    uint64_t budget = o->memory ? HD_MIN(o->memory, most) : most;
+    uint64_t max = default_budget(g->d);
+    uint64_t budget = o->memory ? HD_MIN(o->memory, max) : max;
     HD_TRY(rt_gpu_pool_new(g->d, budget, o->direct_memory, &g->pool, err));
     HD_TRY(rt_gpu_residents_new(g, err));
     return rt_gpu_modules_new(g, o, err);

@@ -56,9 +56,9 @@ struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, ui
 
 uint32_t rt_balance_tile_batch(uint64_t source_rows, uint32_t warps)
 {
-    enum { BATCHES_OF_A_WARP = 16, MOST = 8 };
+    enum { BATCHES_OF_A_WARP = 16, MAX = 8 };
     uint64_t tiles = source_rows / HDD_WARP_ROWS / ((uint64_t)warps * BATCHES_OF_A_WARP + 1);
-    return (uint32_t)HD_MAX(1, HD_MIN(tiles, MOST));
+    return (uint32_t)HD_MAX(1, HD_MIN(tiles, MAX));
 }
 
 /* ---- figures ---------------------------------------------------------------------------- */
@@ -80,11 +80,11 @@ void rt_balance_add_up(const struct hdd_warp_profile *records, uint32_t warps, s
             out->all_idle_lanes += r->idle_lanes[l];
         }
         out->busy += (double)r->busy;
-        out->busy_most = HD_MAX(out->busy_most, (double)r->busy);
+        out->busy_max = HD_MAX(out->busy_max, (double)r->busy);
         out->wait += (double)r->wait;
         out->transitions += r->transitions;
         out->donations += r->received;
     }
     out->iir = ratio(out->all_idle_lanes, out->all_visits);
-    out->ilif = out->busy > 0 ? out->busy_most * warps / out->busy : 1;
+    out->ilif = out->busy > 0 ? out->busy_max * warps / out->busy : 1;
 }

@@ -30,7 +30,7 @@ uint32_t rt_balance_tile_batch(uint64_t source_rows, uint32_t warps);
 struct rt_balance_report {
     uint64_t visits[HDD_PROFILE_LEVELS], idle_lanes[HDD_PROFILE_LEVELS]; /* by level; [levels]: tiles */
     uint64_t all_visits, all_idle_lanes;
-    double busy, busy_most, wait; /* clock ticks of all warps; of the one that worked longest */
+    double busy, busy_max, wait; /* clock ticks of all warps; of the one that worked longest */
     uint32_t warps;
     uint64_t transitions, donations;
     double iir, ilif; /* 0, 1 where nothing was done */

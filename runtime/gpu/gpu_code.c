@@ -489,7 +489,7 @@ static void take_loaded(struct rt_gpu *g, struct rt_gpu_code *c, struct compilat
  * program, and are found again when their turn comes. */
 static void take_fixed(struct rt_gpu *g, const struct rt_spec *spec, struct compilation *batch)
 {
-    const char *names[RT_FIXED_MOST];
+    const char *names[RT_FIXED_MAX];
     int n = rt_gpu_fixed_modules(spec, names);
     for (int i = 0; i < n; i++) {
         struct job j;
@@ -656,7 +656,7 @@ int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct r
     *how = RT_CACHED_MEMORY;
     int rc = code_new(units, spec->npipelines, &c, err);
     if (rc == 0) {
-        batch = compilation_new(g, c->sources.n + RT_FIXED_MOST + RT_NLIBRARIES, fresh);
+        batch = compilation_new(g, c->sources.n + RT_FIXED_MAX + RT_NLIBRARIES, fresh);
         rc = batch ? get_code(g, spec, units, c, &batch, crew, threads, stop, how, err)
                    : HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
     }

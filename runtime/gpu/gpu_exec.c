@@ -56,11 +56,11 @@ static int finish(struct rt_gpu_exec *x, int i, struct hd_err *err)
 
 static int take_counters(struct rt_gpu_exec *x, struct hd_err *err)
 {
-    size_t most = 0;
+    size_t max = 0;
     for (int i = 0; i < x->spec->npipelines; i++)
-        most = HD_MAX(most, (size_t)x->spec->pipelines[i].ncounters);
-    return x->o->profile && most ? rt_gpu_take(x, NULL, most * HDD_COUNTER_COPIES * sizeof(uint64_t), &x->counters, err)
-                                 : 0;
+        max = HD_MAX(max, (size_t)x->spec->pipelines[i].ncounters);
+    return x->o->profile && max ? rt_gpu_take(x, NULL, max * HDD_COUNTER_COPIES * sizeof(uint64_t), &x->counters, err)
+                                : 0;
 }
 
 static int bring_columns(struct rt_gpu_exec *x, struct hd_err *err)

@@ -8,8 +8,8 @@ enum { WAVES = 16 }; /* blocks per multiprocessor at most: as many as can be res
 
 uint32_t rt_finish_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each)
 {
-    uint64_t most = (uint64_t)HD_MAX(x->d->info.multiprocessors, 1) * WAVES;
-    return (uint32_t)HD_MAX(HD_MIN((n + each - 1) / each, most), (uint64_t)1);
+    uint64_t max = (uint64_t)HD_MAX(x->d->info.multiprocessors, 1) * WAVES;
+    return (uint32_t)HD_MAX(HD_MIN((n + each - 1) / each, max), (uint64_t)1);
 }
 
 int rt_finish_launch_bytes(struct rt_gpu_exec *x, const char *module, const char *entry, uint32_t blocks,
@@ -30,7 +30,7 @@ _Static_assert((int)HDD_BOOL == (int)RT_BOOL && (int)HDD_I32 == (int)RT_I32 && (
 struct hdd_key rt_key_of_field(const struct rt_field *f)
 {
     return (struct hdd_key){
-        .offset = (hdd_u32)f->offset, .valid = f->valid_offset, .phys = (hdd_u32)f->phys, .most = 1u << 28};
+        .offset = (hdd_u32)f->offset, .valid = f->valid_offset, .phys = (hdd_u32)f->phys, .max = 1u << 28};
 }
 
 int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct hdd_key *from, int n, struct hdd_keys *k,

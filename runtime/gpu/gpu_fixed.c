@@ -37,10 +37,10 @@ struct needs {
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
 {
     n->pack |= rows > RT_ORDER_AT_ONCE;
-    n->select |= rows > HDD_RANK_MOST && s->limit >= 0;
-    n->sort |= rows <= HDD_RANK_MOST || s->limit >= 0;
-    n->radix |= rows > HDD_RANK_MOST && s->limit < 0;
-    n->prefix_sum |= rows > HDD_RANK_MOST && s->limit < 0;
+    n->select |= rows > HDD_RANK_MAX && s->limit >= 0;
+    n->sort |= rows <= HDD_RANK_MAX || s->limit >= 0;
+    n->radix |= rows > HDD_RANK_MAX && s->limit < 0;
+    n->prefix_sum |= rows > HDD_RANK_MAX && s->limit < 0;
 }
 
 static void add_state(struct needs *n, const struct rt_spec *spec, int state)
@@ -62,7 +62,7 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
         }
 }
 
-int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_MOST])
+int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_MAX])
 {
     struct needs n = {.string = has_strings(&spec->states[spec->result_state]), .merge = spec->ndevices > 1};
     int k = 0;
@@ -81,8 +81,8 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
                {n.index, "finish_index"},
                {n.fill, "finish_fill"},
                {n.merge, "finish_merge"}};
-    _Static_assert(HD_COUNT(all) == RT_FIXED_MOST, "each need names its module");
-    for (int i = 0; i < RT_FIXED_MOST; i++)
+    _Static_assert(HD_COUNT(all) == RT_FIXED_MAX, "each need names its module");
+    for (int i = 0; i < RT_FIXED_MAX; i++)
         if (all[i].needed)
             names[k++] = all[i].name;
     return k;

@@ -10,9 +10,9 @@
 
 enum {
     STRING_BYTES = 16, /* of the heap of strings per row of the source, at first */
-    STRING_LEAST = 1 << 16,
-    MOST_RETRIES = 64,
-    LEAST_PARTS = 8 /* of a tile: rows of the source are then read by as many warps */
+    STRING_MIN = 1 << 16,
+    MAX_RETRIES = 64,
+    MIN_PARTS = 8 /* of a tile: rows of the source are then read by as many warps */
 };
 /* Between two looks whether somebody cancelled. */
 static const double POLL_MS = 2;
@@ -101,7 +101,7 @@ static uint32_t parts(const struct run *r)
     uint64_t tiles = (r->rows + HDD_WARP_ROWS - 1) / HDD_WARP_ROWS;
     if (r->balance != RT_BALANCE_AWS || r->k->unit->makes_strings || r->x->o->scan_warps || r->first)
         return 0; /* the parts are of the source's first tiles */
-    return tiles * LEAST_PARTS <= r->warps ? r->warps / (uint32_t)tiles : 0;
+    return tiles * MIN_PARTS <= r->warps ? r->warps / (uint32_t)tiles : 0;
 }
 
 static struct hdd_launch describe(const struct run *r)
@@ -275,7 +275,7 @@ static uint64_t rows_asked_for(const struct run *r, const struct outcome *out)
 static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
-    for (int i = 0; i < MOST_RETRIES; i++) {
+    for (int i = 0; i < MAX_RETRIES; i++) {
         uint64_t needed = 0;
         HD_TRY(launch(r, out, err));
         bool strings = out->string_cursor > r->heap.n;
@@ -290,7 +290,7 @@ static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_er
         HD_TRY(rt_gpu_state_retry(x, r->sink, needed, err));
         rt_gpu_args_resolve(x);
     }
-    HD_BUG("%s asked for more room %d times", r->p->name, MOST_RETRIES);
+    HD_BUG("%s asked for more room %d times", r->p->name, MAX_RETRIES);
 }
 
 static void note_kernel(const struct run *r, const struct hdd_progress *g)
@@ -408,7 +408,7 @@ int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment 
         HD_TRY(rt_gpu_marks_keep(x, p->writes[k], err));
     rt_gpu_args_resolve(x);
     if (r.rows > 0 && r.k->unit->makes_strings)
-        HD_TRY(take_heap(&r, HD_MAX(r.rows * STRING_BYTES, (uint64_t)STRING_LEAST), err));
+        HD_TRY(take_heap(&r, HD_MAX(r.rows * STRING_BYTES, (uint64_t)STRING_MIN), err));
     int rc = r.rows > 0 ? launch_until_it_fits(&r, &out, err) : 0;
     keep_heap(&r);
     note_kernel(&r, &out.progress);

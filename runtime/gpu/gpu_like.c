@@ -6,7 +6,7 @@
 
 /* As templates/like.cuh declares them. */
 struct head {
-    uint32_t open_start, open_end, npieces, least;
+    uint32_t open_start, open_end, npieces, min;
 };
 struct piece {
     uint32_t at, n, borders, masks;
@@ -71,7 +71,7 @@ static void end_piece(struct build *b)
     memcpy(to, b->bytes, b->n);
     memcpy(to + b->n, b->wild, b->n);
     add_table(b, q);
-    b->head.least += b->n;
+    b->head.min += b->n;
     b->n = 0;
     b->any = false;
 }
@@ -83,7 +83,7 @@ static void add_byte(struct build *b, char c, bool any)
     b->any = b->any || any;
 }
 
-static size_t most_pieces(const char *pattern, size_t n)
+static size_t max_pieces(const char *pattern, size_t n)
 {
     size_t k = 1;
     for (size_t i = 0; i < n; i++)
@@ -93,7 +93,7 @@ static size_t most_pieces(const char *pattern, size_t n)
 
 /* What the pieces of a pattern of n bytes take at most: bytes and flags, padded, a border each, and
  * a word's masks for each SHORT of them. */
-static size_t most(size_t n, size_t pieces)
+static size_t max_bytes(size_t n, size_t pieces)
 {
     size_t tables = n * sizeof(uint32_t) + n / SHORT * sizeof(struct masks);
     return 2 * n + pieces * sizeof(uint32_t) + tables;
@@ -102,10 +102,10 @@ static size_t most(size_t n, size_t pieces)
 const void *rt_gpu_like(struct hd_arena *a, const char *pattern, size_t n, char escape, size_t *size)
 {
     size_t last = 0; /* just past the last % */
-    size_t pieces = most_pieces(pattern, n);
+    size_t pieces = max_pieces(pattern, n);
     size_t table = sizeof(struct head) + pieces * sizeof(struct piece);
     struct build b = {.bytes = hd_alloc(a, n + 1), .wild = hd_alloc(a, n + 1), .used = table};
-    b.out = hd_zalloc(a, table + most(n, pieces));
+    b.out = hd_zalloc(a, table + max_bytes(n, pieces));
     b.pieces = (struct piece *)(b.out + sizeof(struct head));
     for (size_t i = 0; i < n; i++) {
         if (escape && pattern[i] == escape && i + 1 < n) {

@@ -98,10 +98,10 @@ static size_t block_size(const struct rt_gpu_pool *p, size_t n)
 /* The smallest kept block that is not much too large. */
 static bool find_kept(struct rt_gpu_pool *p, size_t n, struct block *out)
 {
-    size_t best = p->kept.n, most = n + n / SLACK;
+    size_t best = p->kept.n, max = n + n / SLACK;
     for (size_t i = 0; i < p->kept.n; i++) {
         size_t size = p->kept.v[i].n;
-        if (size >= n && size <= most && (best == p->kept.n || size < p->kept.v[best].n))
+        if (size >= n && size <= max && (best == p->kept.n || size < p->kept.v[best].n))
             best = i;
     }
     if (best == p->kept.n)

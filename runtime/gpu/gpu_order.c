@@ -32,7 +32,7 @@ static uint32_t blocks_for(const struct ordering *o, uint64_t n)
 static uint64_t key_bits(const struct hdd_key *k)
 {
     static const uint64_t bits[] = {1, 32, 64, 128, 64, 0};
-    uint64_t text = k->phys == HDD_STR ? (uint64_t)k->most * 8 + 32 : 0;
+    uint64_t text = k->phys == HDD_STR ? (uint64_t)k->max * 8 + 32 : 0;
     return bits[k->phys] + text + (k->valid >= 0);
 }
 
@@ -89,7 +89,7 @@ static int find_lengths(struct ordering *o, struct hd_err *err)
         rc = o->x->d->ops->download(o->x->d, lengths, at.address, bytes, err);
     rt_gpu_give(o->x, &at);
     for (int i = 0; i < o->s->nsort && rc == 0; i++)
-        o->key[i].most = (hdd_u32)lengths[i];
+        o->key[i].max = (hdd_u32)lengths[i];
     rt_gpu_give(o->x, &o->more);
     return rc ? rc : rt_keys_make(o->x, o->s, o->key, o->s->nsort, &o->keys, &o->more, err);
 }
@@ -312,19 +312,19 @@ static int copy_equal(struct ordering *o, struct hd_err *err)
 static int order_many(struct ordering *o, struct hd_err *err)
 {
     uint64_t wanted = o->offset + o->count, found = o->n;
-    bool first_only = wanted <= HDD_RANK_MOST / 2 && wanted <= o->n / 8;
+    bool first_only = wanted <= HDD_RANK_MAX / 2 && wanted <= o->n / 8;
     HD_TRY(find_lengths(o, err));
     HD_TRY(find_masks(o, err));
     pack(o);
     if (o->npacked == 0)
         return copy_equal(o, err);
-    if (!first_only && o->n > HDD_RANK_MOST)
+    if (!first_only && o->n > HDD_RANK_MAX)
         return sort_rows(o, 0, o->n, err);
     HD_TRY(rt_state_take(o->x, o->s, (size_t)o->n * 8, &o->words, err));
     HD_TRY(extract(o, 0, 0, o->n, o->words.address, err));
-    if (o->n > HDD_RANK_MOST)
+    if (o->n > HDD_RANK_MAX)
         HD_TRY(select_rows(o, &found, err));
-    if (found > HDD_RANK_MOST)
+    if (found > HDD_RANK_MAX)
         return sort_rows(o, o->few.address, found, err);
     return order_few(o, o->few.address, found, o->words.address, o->npacked == 1, err);
 }

@@ -6,8 +6,8 @@
 #include "runtime/base/fault.h"
 
 enum {
-    SOURCES_LEAST = 32,   /* that many are left to the cores to compile side by side */
-    UNITS_MOST = 8,       /* beyond, a source costs what its units do */
+    SOURCES_MIN = 32,     /* that many are left to the cores to compile side by side */
+    UNITS_MAX = 8,        /* beyond, a source costs what its units do */
     SMALL_BYTES = 1 << 15 /* a unit of more text is compiled alone */
 };
 
@@ -16,13 +16,13 @@ enum {
 /* A source that takes further units. Only units that call libraries are compiled as relocatable
  * code (codegen/cuda_pipe.c), so there is one for each kind. */
 struct open_sources {
-    int most;  /* units of a source */
+    int max;   /* units of a source */
     int at[2]; /* plain, relocatable; -1: none */
 };
 
 static bool is_full(const struct rt_gpu_sources *s, const struct open_sources *open, int kind)
 {
-    return open->at[kind] < 0 || s->v[open->at[kind]].nunits == open->most;
+    return open->at[kind] < 0 || s->v[open->at[kind]].nunits == open->max;
 }
 
 static int source_of(struct rt_gpu_sources *s, struct open_sources *open, const struct rt_unit *u)
@@ -37,7 +37,7 @@ static int source_of(struct rt_gpu_sources *s, struct open_sources *open, const 
 
 static void assign(struct rt_gpu_sources *s, const struct rt_unit *units, int n)
 {
-    struct open_sources open = {HD_MAX(HD_MIN(n / SOURCES_LEAST, UNITS_MOST), 1), {-1, -1}};
+    struct open_sources open = {HD_MAX(HD_MIN(n / SOURCES_MIN, UNITS_MAX), 1), {-1, -1}};
     for (int i = 0; i < n; i++) {
         s->of[i] = source_of(s, &open, &units[i]);
         struct rt_gpu_source *source = &s->v[s->of[i]];

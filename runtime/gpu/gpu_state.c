@@ -13,12 +13,12 @@ enum {
     /* Estimates of groups are often far too low, and a second run costs more than the 10 us for a
      * million groups to clear; at most so many, whose slots fit the cache. */
     FIRST_GROUPS = 1 << 16,
-    FIRST_GROUPS_MOST = 1 << 20,
+    FIRST_GROUPS_MAX = 1 << 20,
     ROWS_OF_A_GROUP = 8,
     MEMORY_SHARE = 4, /* an estimate gets at most so large a part of the memory */
     CHEAP_SHARE = 64  /* of that, what is taken without a thought */
 };
-static const uint64_t ROWS_MOST = UINT32_MAX - 1; /* row numbers have 32 bits */
+static const uint64_t ROWS_MAX = UINT32_MAX - 1; /* row numbers have 32 bits */
 
 static const struct rt_device_ops *ops_of(const struct rt_gpu_exec *x)
 {
@@ -57,11 +57,11 @@ int rt_state_take_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t
 
 /* The value that every other one replaces (templates/launch.cuh); zero where the kernels look at
  * the validity byte first. */
-static void far_end(enum rt_phys p, bool least, unsigned char *at)
+static void far_end(enum rt_phys p, bool min, unsigned char *at)
 {
-    int32_t i32 = least ? INT32_MAX : INT32_MIN;
-    int64_t i64 = least ? INT64_MAX : INT64_MIN;
-    double f64 = least ? __builtin_nan("") : -__builtin_inf();
+    int32_t i32 = min ? INT32_MAX : INT32_MIN;
+    int64_t i64 = min ? INT64_MAX : INT64_MIN;
+    double f64 = min ? __builtin_nan("") : -__builtin_inf();
     if (p == RT_I32)
         memcpy(at, &i32, sizeof i32);
     else if (p == RT_I64)
@@ -184,7 +184,7 @@ static uint64_t enough_rows(const struct rt_state *s)
 
 /* Rows of the source of the pipeline that alone fills the state, each of which gives at most one
  * row; UINT64_MAX: there are more pipelines, or rows may multiply. */
-static uint64_t most_rows(const struct rt_gpu_exec *x, const struct rt_state *s)
+static uint64_t max_rows(const struct rt_gpu_exec *x, const struct rt_state *s)
 {
     const struct rt_pipeline *only = NULL;
     for (int i = 0; i < x->spec->npipelines; i++) {
@@ -223,28 +223,28 @@ static uint64_t source_rows(const struct rt_gpu_exec *x, const struct rt_state *
 }
 
 /* Room that is taken whatever is expected. */
-static uint64_t least_rows(const struct rt_gpu_exec *x, const struct rt_state *s, uint64_t most)
+static uint64_t min_rows(const struct rt_gpu_exec *x, const struct rt_state *s, uint64_t max)
 {
     if (appends(s))
         return FIRST_ROWS;
     uint64_t groups = source_rows(x, s) / ROWS_OF_A_GROUP;
-    groups = HD_MIN(HD_MAX(groups, (uint64_t)FIRST_GROUPS), (uint64_t)FIRST_GROUPS_MOST);
-    return HD_MIN(groups, most);
+    groups = HD_MIN(HD_MAX(groups, (uint64_t)FIRST_GROUPS), (uint64_t)FIRST_GROUPS_MAX);
+    return HD_MIN(groups, max);
 }
 
 /* Room for rows costs nothing but memory, while a second run costs as much as the first: where
  * the memory is small beside what there is, all that can come have room. */
 static uint64_t first_capacity(const struct rt_gpu_exec *x, const struct rt_state *s)
 {
-    uint64_t stride = (uint64_t)s->stride, bound = most_rows(x, s);
-    uint64_t most = rt_gpu_limit(x) / MEMORY_SHARE / stride + 1;
-    uint64_t cheap = HD_MAX(appends(s) ? most / CHEAP_SHARE : 0, least_rows(x, s, most));
+    uint64_t stride = (uint64_t)s->stride, bound = max_rows(x, s);
+    uint64_t max = rt_gpu_limit(x) / MEMORY_SHARE / stride + 1;
+    uint64_t cheap = HD_MAX(appends(s) ? max / CHEAP_SHARE : 0, min_rows(x, s, max));
     double est = HD_MAX(expected_rows(x, s), 0.0) * 1.25;
-    uint64_t n = est < (double)most ? (uint64_t)est : most;
+    uint64_t n = est < (double)max ? (uint64_t)est : max;
     n = HD_MIN(HD_MAX(n, cheap), bound);
     if (x->first_rows)
         n = x->first_rows;
-    n = HD_MIN(HD_MAX(n, (uint64_t)s->nvalues), ROWS_MOST);
+    n = HD_MIN(HD_MAX(n, (uint64_t)s->nvalues), ROWS_MAX);
     return HD_MAX(HD_MIN(n, enough_rows(s)), (uint64_t)1);
 }
 
@@ -253,8 +253,8 @@ static uint64_t first_capacity(const struct rt_gpu_exec *x, const struct rt_stat
 static int take_guessed(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
     const struct rt_state *s = v->s;
-    uint64_t stride = (uint64_t)s->stride, least = HD_MAX((uint64_t)s->nvalues, (uint64_t)1);
-    while (v->capacity / 4 > least && rt_gpu_take(x, s, (size_t)(v->capacity * stride), &v->rows_at, NULL) != 0)
+    uint64_t stride = (uint64_t)s->stride, min = HD_MAX((uint64_t)s->nvalues, (uint64_t)1);
+    while (v->capacity / 4 > min && rt_gpu_take(x, s, (size_t)(v->capacity * stride), &v->rows_at, NULL) != 0)
         v->capacity /= 4;
     if (v->rows_at.address)
         return 0;
@@ -430,7 +430,7 @@ uint64_t rt_gpu_state_cursor(const struct rt_gpu_exec *x, int state)
 static int no_number(const struct rt_gpu_state *v, uint64_t rows, struct hd_err *err)
 {
     return HD_FAIL(err, RESOURCE, v->s->path, "%llu rows, at most %llu have a number", (unsigned long long)rows,
-                   (unsigned long long)ROWS_MOST);
+                   (unsigned long long)ROWS_MAX);
 }
 
 int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_t *needed, struct hd_err *err)
@@ -442,11 +442,11 @@ int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_
     v->asked = HD_MIN(cursor, v->capacity);
     if (cursor <= v->capacity || v->capacity >= enough_rows(v->s))
         return 0;
-    if (cursor > ROWS_MOST)
+    if (cursor > ROWS_MAX)
         return no_number(v, cursor, err);
     *needed = cursor;
     if (!appends(v->s)) /* counted by their tags: a few may have been taken for one */
-        *needed = HD_MIN(cursor + cursor / 64 + 16, ROWS_MOST);
+        *needed = HD_MIN(cursor + cursor / 64 + 16, ROWS_MAX);
     return 0;
 }
 
@@ -468,7 +468,7 @@ static int regrow_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n
 int rt_state_make_room(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t more, uint64_t *n, struct hd_err *err)
 {
     *n = HD_MIN(more, enough_rows(v->s) - HD_MIN(v->asked, enough_rows(v->s)));
-    if (v->asked + *n > ROWS_MOST)
+    if (v->asked + *n > ROWS_MAX)
         return no_number(v, v->asked + *n, err);
     v->before = v->asked;
     return v->asked + *n > v->capacity ? regrow_rows(x, v, v->asked + *n, err) : 0;

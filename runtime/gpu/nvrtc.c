@@ -32,14 +32,14 @@ typedef struct nvrtc_program *program;
     F(int, nvrtcGetCUBINSize, (program p, size_t *n)) \
     F(int, nvrtcGetCUBIN, (program p, char *cubin))
 
-enum { MOST_ARCHS = 128 };
+enum { MAX_ARCHS = 128 };
 
 struct rt_nvrtc {
     void *library;
     char *path;
     int major, minor;
     char version[32];
-    int narchs, archs[MOST_ARCHS];
+    int narchs, archs[MAX_ARCHS];
 #define F(result, name, arguments) result(*name) arguments;
     NVRTC_FUNCTIONS(F)
 #undef F
@@ -150,7 +150,7 @@ static int ask(struct rt_nvrtc *n, struct hd_err *err)
         return HD_FAIL(err, RESOURCE, NULL, "NVRTC is too old: %s lacks %s", n->path, missing);
     resolve_path(n);
     if (n->nvrtcVersion(&n->major, &n->minor) != 0 || n->nvrtcGetNumSupportedArchs(&n->narchs) != 0 ||
-        n->narchs > MOST_ARCHS || n->nvrtcGetSupportedArchs(n->archs) != 0)
+        n->narchs > MAX_ARCHS || n->nvrtcGetSupportedArchs(n->archs) != 0)
         return HD_FAIL(err, RESOURCE, NULL, "NVRTC (%s) does not tell what it can do", n->path);
     snprintf(n->version, sizeof n->version, "%d.%d", n->major, n->minor);
     return 0;

@@ -8,7 +8,7 @@
 
 /* More rows or bytes than an address space has; sums and products of sizes stay far from
  * overflow. */
-static const int64_t most = INT64_MAX >> 8;
+static const int64_t max = INT64_MAX >> 8;
 
 /* What an error is about: a column, its dictionary, or (no column) the batch itself. */
 struct place {
@@ -118,7 +118,7 @@ int rt_arrow_check_schema(const char *table, const struct ArrowSchema *s, struct
 
 static int check_numbers(const struct place *p, const struct ArrowArray *a, int64_t rows, struct hd_err *err)
 {
-    if (a->length < 0 || a->offset < 0 || a->length > most || a->offset > most)
+    if (a->length < 0 || a->offset < 0 || a->length > max || a->offset > max)
         return refuse(p, err, "an Arrow array of length %lld at offset %lld", (long long)a->length,
                       (long long)a->offset);
     if (a->length < rows)

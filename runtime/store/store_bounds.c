@@ -24,11 +24,11 @@
             } \
             return !(seen >> top); \
         } \
-        T most = (T)(gap - 1); \
+        T max = (T)(gap - 1); \
         seen = (T) - 1; \
         for (int64_t i = 0; i < n; i++) { \
             T y = (T)(v[i] - lo - span - 1); \
-            seen &= (T)(y | (T)(most - y)); \
+            seen &= (T)(y | (T)(max - y)); \
         } \
         return seen >> top; \
     }
@@ -71,13 +71,13 @@ static bool within(const void *p, int width, int64_t from, int64_t n, const stru
 /* (value - base) / factor, rounded up or down, no further out than a stored number can be. */
 static hd_i128 stored_bound(const struct fe_table_column *c, hd_i128 value, bool up)
 {
-    hd_i128 most = c->width == 16 ? (hd_i128)(~(hd_u128)0 >> 1) : ((hd_i128)1 << (8 * c->width - 1)) - 1;
-    hd_i128 least = ~most, diff;
+    hd_i128 max = c->width == 16 ? (hd_i128)(~(hd_u128)0 >> 1) : ((hd_i128)1 << (8 * c->width - 1)) - 1;
+    hd_i128 min = ~max, diff;
     if (__builtin_sub_overflow(value, c->base, &diff))
-        return c->base > 0 ? least : most;
+        return c->base > 0 ? min : max;
     hd_i128 q = diff / c->factor, rest = diff % c->factor;
     q += up ? rest > 0 : -(rest < 0);
-    return q < least ? least : q > most ? most : q;
+    return q < min ? min : q > max ? max : q;
 }
 
 /* The values that readers of the column count on: by its facts, else by its type. */
@@ -236,11 +236,11 @@ static bool dictionary_fits(const struct fe_dict *d, uint64_t bytes)
 static bool offsets_fit(const struct rt_part *x, const uint64_t *v, int64_t from, int64_t to)
 {
     const struct fe_foreign_key *f = &x->table->fks[x->number];
-    uint64_t most = (uint64_t)(f->max_children < 0 ? x->table->rows : f->max_children);
+    uint64_t max = (uint64_t)(f->max_children < 0 ? x->table->rows : f->max_children);
     uint64_t seen = 0, children = x->other_size / 4;
     for (int64_t i = HD_MAX(from, 1); i < to; i++) {
         uint64_t n = v[i] - v[i - 1];
-        seen |= n | (most - n);
+        seen |= n | (max - n);
     }
     if (seen >> 63 || (from == 0 && v[0] != 0))
         return false;

@@ -29,7 +29,7 @@ struct counter {
     int parts;
     pthread_mutex_t mutex; /* what follows */
     int64_t distinct;
-    uint32_t most;
+    uint32_t max;
     uint8_t *registers;
 };
 
@@ -79,14 +79,14 @@ static int count_task(void *ctx, int worker, int64_t part, struct hd_err *err)
         }
     }
     int64_t distinct = 0;
-    uint32_t most = 0;
+    uint32_t max = 0;
     for (uint64_t k = 0; k < n; k++) {
         distinct += counts[k] != 0;
-        most = HD_MAX(most, counts[k]);
+        max = HD_MAX(max, counts[k]);
     }
     pthread_mutex_lock(&x->mutex);
     x->distinct += distinct;
-    x->most = HD_MAX(x->most, most);
+    x->max = HD_MAX(x->max, max);
     pthread_mutex_unlock(&x->mutex);
     return 0;
 }
@@ -123,7 +123,7 @@ static int count_few(struct counter *x, struct rt_pool *pool, struct hd_err *err
     HD_TRY(rt_pool_run(pool, rt_nblocks(x->rows), count_few_task, x, NULL, "", err));
     for (uint64_t k = 0; k < x->range; k++) {
         x->distinct += counts[k] != 0;
-        x->most = HD_MAX(x->most, counts[k]);
+        x->max = HD_MAX(x->max, counts[k]);
     }
     return 0;
 }
@@ -143,7 +143,7 @@ static int count_in_array(struct counter *x, struct rt_pool *pool, const char *d
                           struct hd_err *err)
 {
     int rc = x->range <= FEW_VALUES ? count_few(x, pool, err) : count_many(x, pool, dir, err);
-    *out = (struct rt_counts){x->distinct, true, x->most};
+    *out = (struct rt_counts){x->distinct, true, x->max};
     return rc;
 }
 

@@ -182,7 +182,7 @@ static int fill_task(void *ctx, int worker, int64_t block, struct hd_err *err)
     int64_t row = block << RT_BLOCK_SHIFT, end = HD_MIN(row + RT_BLOCK_ROWS, f->t->rows);
     (void)worker;
     (void)err;
-    while (row < end) { /* dense, so every value is near the least one */
+    while (row < end) { /* dense, so every value is near the smallest one */
         uint64_t d[RT_FIND_MAX];
         int n = (int)HD_MIN(end - row, RT_FIND_MAX);
         rt_col_differences(c, f->x->min, row, n, d);

@@ -50,8 +50,8 @@ void rt_choose_int_form(hd_i128 min, hd_i128 max, uint64_t step, int *width, hd_
     if (plain && plain <= best)
         return;
     /* Stored numbers from 0 where they fit below the sign bit, else from the least. */
-    hd_i128 least = signed_width(0, hi - lo) == best ? 0 : -((hd_i128)1 << (8 * best - 1));
-    *base = min - *factor * least;
+    hd_i128 smallest = signed_width(0, hi - lo) == best ? 0 : -((hd_i128)1 << (8 * best - 1));
+    *base = min - *factor * smallest;
 }
 
 static const struct rt_chunk *chunk(const struct seal_column *x, size_t slice)

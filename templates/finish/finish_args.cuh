@@ -22,7 +22,7 @@ enum {
     HDD_INLINE_FIELDS = 32, // of a row; more lie in memory
     HDD_RADIX = 256,       // bins of a pass of the radix sort
     HDD_TILE_ITEMS = 4096, // per block and step of scans and radix passes
-    HDD_RANK_MOST = 8192,  // rows that hdd_sort_rank takes
+    HDD_RANK_MAX = 8192,   // rows that hdd_sort_rank takes
     HDD_KEY_WORDS = 8,     // of a sort key that hdd_sort_masks looks at in one launch
     HDD_RUNS = 64
 };
@@ -36,7 +36,7 @@ struct hdd_key {
     hdd_i32 valid; // offset of the validity byte, -1: never NULL
     hdd_u32 phys;  // enum hdd_phys
     hdd_u32 desc, nulls_first;
-    hdd_u32 most; // STR: bytes of the longest string; any number where only word 0 is asked for
+    hdd_u32 max; // STR: bytes of the longest string; any number where only word 0 is asked for
 };
 
 struct hdd_keys {

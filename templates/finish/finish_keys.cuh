@@ -83,7 +83,7 @@ HDD_APART bool hdd_equal_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
 // ---- normalised keys -----------------------------------------------------------------------
 
 // The keys of a row as one string of bits that compares like them: per key a bit for NULL if
-// it can be, then the value; a string as `most` bytes, zeros behind its end, and its length. All
+// it can be, then the value; a string as `max` bytes, zeros behind its end, and its length. All
 // bits of a NULL value are 0.
 
 HDD_DEVICE u32 hdd_value_bits(u32 phys)
@@ -168,7 +168,7 @@ HDD_APART u64 hdd_key_word(const hdd_keys &keys, const u8 *row, u32 number)
             at++;
         }
         if (k.phys == HDD_STR) {
-            const u64 bits = (u64)k.most * 8;
+            const u64 bits = (u64)k.max * 8;
             const hdd_string t = valid ? hdd_field_string(row, k.offset) : hdd_string{nullptr, 0};
             if (valid && w.touches(at, bits))
                 w.string(at, bits, t, k.desc);

@@ -14,21 +14,21 @@ HDD_KERNEL(hdd_sort_lengths)(HDD_PARAMETER(hdd_survey_args, p))
     for (u32 k = 0; k < p.keys.n; k++) {
         if (key[k].phys != HDD_STR)
             continue;
-        u32 most = 0;
+        u32 max = 0;
         for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
             const u8 *const row = hdd_sort_row(p.rows, 0, p.keys.stride, i);
             if (!hdd_field_valid(key[k], row))
                 continue;
             const u32 n = (u32)hdd_field_string(row, key[k].offset).n;
-            most = n > most ? n : most;
+            max = n > max ? n : max;
         }
         hdd_warp_sync();
         for (u32 by = HDD_LANES / 2; by > 0; by /= 2) {
-            const u32 other = hdd_shuffle(most, hdd_lane() ^ by);
-            most = other > most ? other : most;
+            const u32 other = hdd_shuffle(max, hdd_lane() ^ by);
+            max = other > max ? other : max;
         }
         if (hdd_lane() == 0)
-            hdd_atomic_max(hdd_at<i64>(p.lengths) + k, (i64)most);
+            hdd_atomic_max(hdd_at<i64>(p.lengths) + k, (i64)max);
     }
 }
 

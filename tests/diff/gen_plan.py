@@ -15,8 +15,8 @@ from gen_render import Writer, value_text
 from hdexpr import Node
 from hdtypes import BOOL, DATE, FLOAT64, INT64, STRING, decimal, unify
 
-MOST_ROWS = 60000
-MOST_PAIRS = 1500000  # pairs a theta join may look at
+MAX_ROWS = 60000
+MAX_PAIRS = 1500000  # pairs a theta join may look at
 
 
 @dataclass
@@ -251,10 +251,10 @@ class PlanGen:
         keys, fan_right, fan_left = self.keys(left, right)
         if not keys:
             kind, fan_right, fan_left = self.rng.choice(["inner", "left"]), right.rows, left.rows
-            if left.rows * right.rows > MOST_PAIRS:
+            if left.rows * right.rows > MAX_PAIRS:
                 return left
         rows = min(left.rows * right.rows, left.rows * fan_right, right.rows * fan_left)
-        if rows > MOST_ROWS and (kind not in ("semi", "anti", "mark") or rows > MOST_PAIRS):
+        if rows > MAX_ROWS and (kind not in ("semi", "anti", "mark") or rows > MAX_PAIRS):
             return left
         return self.joined(left, right, kind, keys, rows, fan_right, fan_left)
 
@@ -462,7 +462,7 @@ class PlanGen:
             parts.append(self.matching(first, self.rel(budget // 2)))
         columns = [self.unified([p.columns[i] for p in parts]) for i in range(len(first.columns))]
         rows = sum(p.rows for p in parts)
-        if rows > MOST_ROWS:
+        if rows > MAX_ROWS:
             return first
         return Rel({"op": "union_all", "inputs": [p.node for p in parts]}, columns, rows)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Semi, anti and mark joins with a comparison as residual, where one key is heavy on both sides, against a direct
-count in Python. Such a comparison must become least and greatest value of a key; a text or two comparisons must not.
+count in Python. Such a comparison must become smallest and largest value of a key; a text or two comparisons must not.
 
 Usage: existence.py --heddle BIN [--db DB --plans A.json B.json]    plans that must give the same rows of DB; both
 get the parameters' defaults of A
@@ -17,7 +17,7 @@ import tempfile
 
 COMPARE = {"<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 TYPES = {"i": "int32", "d": "decimal(9,2)", "f": "float64", "s": "string"}
-NOTE = "compares with least and greatest value of a key"
+NOTE = "compares with smallest and largest value of a key"
 
 
 def table(rng, prefix, rows, heavy):

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections import defaultdict
 
-MOST = 10**38 - 1
+MAX = 10**38 - 1
 SCALE = 6
 
 
@@ -32,15 +32,15 @@ def rounded(n, d):
 def groups(rng, rows):
     """key -> values whose sum fits, though most of their partial sums do not."""
     out = {
-        1: [MOST, MOST, -MOST, -MOST, 5],
-        2: [MOST] * 9 + [-MOST] * 9 + [-7],            # past 2^127 and back, several times over
-        3: [MOST - 1, 1],                              # the last number that fits
-        4: [-MOST, MOST, -MOST],
+        1: [MAX, MAX, -MAX, -MAX, 5],
+        2: [MAX] * 9 + [-MAX] * 9 + [-7],            # past 2^127 and back, several times over
+        3: [MAX - 1, 1],                              # the last number that fits
+        4: [-MAX, MAX, -MAX],
         5: [None, None],
         6: [None, 3, -3],
         7: [2**64, -1, 2**64 - 1, -(2**64), -(2**63)],
     }
-    noise = [rng.randint(-MOST, MOST) for _ in range(rows // 2)]
+    noise = [rng.randint(-MAX, MAX) for _ in range(rows // 2)]
     out[8] = noise + [-v for v in noise] + [12345678]
     return out
 
@@ -68,7 +68,7 @@ def fold(values, fn):
     if not values:
         return None
     r = sum(values) if fn.startswith("sum") else rounded(sum(values), len(values))
-    return "error" if abs(r) > MOST else text(r)
+    return "error" if abs(r) > MAX else text(r)
 
 
 def plan_of(table, keys, fns, shape):
@@ -165,10 +165,10 @@ def check_bounds(args, folder):
 
 def tables_of(rng, rows):
     fits = groups(rng, rows)
-    one_over = {**fits, 3: [MOST, 1]}                    # a group over by one, all rows together are not
-    below = {**fits, 4: [-MOST, -1]}
-    all_over = {1: [MOST, -4], 2: [MOST - 1, 4, -1]}     # each group fits, together they do not
-    wraps = {1: [MOST] * 4 + [-MOST], 2: [2**126] * 4}   # 3 * 10^38 and 2^128: 0 in 128 bits
+    one_over = {**fits, 3: [MAX, 1]}                    # a group over by one, all rows together are not
+    below = {**fits, 4: [-MAX, -1]}
+    all_over = {1: [MAX, -4], 2: [MAX - 1, 4, -1]}     # each group fits, together they do not
+    wraps = {1: [MAX] * 4 + [-MAX], 2: [2**126] * 4}   # 3 * 10^38 and 2^128: 0 in 128 bits
     return {"fits": fits, "one_over": one_over, "below": below, "all_over": all_over, "wraps": wraps}
 
 
@@ -191,7 +191,7 @@ def main():
         for name, table in tables.items():
             for keys in ([], ["k"], ["h"], ["k", "h"]):
                 for fns, shape in CASES:
-                    if shape == "again" and any(abs(v * table[k].count(v)) > MOST for k in table for v in table[k] if v):
+                    if shape == "again" and any(abs(v * table[k].count(v)) > MAX for k in table for v in table[k] if v):
                         continue  # the partial sums themselves leave the type
                     for threads in args.threads.split(","):
                         bad += check(args, folder, name, table, keys, fns, shape, threads)

@@ -71,7 +71,7 @@ static void shortest_digits(void **state)
     (void)state;
     for (uint64_t i = 0; i < 60000; i++) {
         f64 v = draw_f64(i);
-        char text[HDD_FORM_MOST], plain[64];
+        char text[HDD_FORM_MAX], plain[64];
         if (!isfinite(v) || v == 0)
             continue;
         text[hdd_put_f64((u8 *)text, v)] = 0;
@@ -206,7 +206,7 @@ static void f64_to_integers(void **state)
 
 static void texts_equal_base(void **state)
 {
-    char mine[HDD_FORM_MOST], base[HD_TEXT_MAX];
+    char mine[HDD_FORM_MAX], base[HD_TEXT_MAX];
     (void)state;
     for (uint64_t i = 0; i < 40000; i++) {
         int scale = (int)(i % 39);
@@ -227,7 +227,7 @@ static void values_beyond_the_calendar_have_a_form(void **state)
 {
     static const i64 micros[] = {INT64_MIN, INT64_MIN + 1, INT64_MAX};
     static const i32 days[] = {INT32_MIN, INT32_MAX, HD_DATE_MIN - 1, HD_DATE_MAX + 1};
-    char mine[HDD_FORM_MOST], base[HD_TEXT_MAX];
+    char mine[HDD_FORM_MAX], base[HD_TEXT_MAX];
     i64 day;
     (void)state;
     for (size_t i = 0; i < HD_COUNT(micros); i++) {

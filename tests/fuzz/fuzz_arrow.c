@@ -121,15 +121,15 @@ static void *values(struct input *in, size_t n, size_t width)
 static void strings(struct input *in, size_t n, size_t width, const void **buffers)
 {
     char *p = block((n + 1) * width);
-    int64_t at = 0, most = 0;
+    int64_t at = 0, max = 0;
     for (size_t i = 0; i <= n; i++) {
         uint8_t step = byte(in);
         at += step > 0xfa ? -(int64_t)(step & 3) : step % 8;
-        most = HD_MAX(most, at);
+        max = HD_MAX(max, at);
         memcpy(p + i * width, &at, width); /* little-endian */
     }
-    char *bytes = block((size_t)most);
-    for (int64_t i = 0; i < most; i++) {
+    char *bytes = block((size_t)max);
+    for (int64_t i = 0; i < max; i++) {
         uint8_t c = byte(in);
         bytes[i] = (char)(c > 0xe0 ? byte(in) : c & 0x7f);
     }

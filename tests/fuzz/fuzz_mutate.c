@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
 
 enum { NODES = 4096 };
 
@@ -319,21 +319,21 @@ static void mutate(struct tree *t)
     ways[next(t, sizeof ways / sizeof *ways)](t);
 }
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
     struct tree t = {.root = cJSON_ParseWithLength((const char *)data, size),
                      .state = seed * 2654435761u + 88172645463325252u};
     if (!t.root || next(&t, 50) == 0) {
         cJSON_Delete(t.root);
-        return LLVMFuzzerMutate(data, size, most);
+        return LLVMFuzzerMutate(data, size, max);
     }
     for (unsigned i = 1 + next(&t, 4); i; i--)
         mutate(&t);
     char *s = cJSON_PrintUnformatted(t.root);
-    size_t n = s ? strlen(s) : most + 1;
-    if (n <= most)
+    size_t n = s ? strlen(s) : max + 1;
+    if (n <= max)
         memcpy(data, s, n);
     free(s);
     cJSON_Delete(t.root);
-    return n <= most ? n : LLVMFuzzerMutate(data, size, most);
+    return n <= max ? n : LLVMFuzzerMutate(data, size, max);
 }

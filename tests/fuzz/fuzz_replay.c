@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed) __attribute__((weak));
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed) __attribute__((weak));
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
 
 static int files, inputs;
 static uint64_t first_state = 88172645463325252u; /* of random numbers */
@@ -23,10 +23,10 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max)
 {
     static uint64_t state;
-    (void)most;
+    (void)max;
     state = state ? state : first_state;
     if (size)
         data[next_random(&state) % size] = (uint8_t)next_random(&state);

@@ -16,7 +16,7 @@
 #include "runtime/gpu/compile_process.h"
 #include "runtime/gpu/gpu_sources.h"
 
-enum { THREADS_MOST = 64, SKIPPED = 77 };
+enum { THREADS_MAX = 64, SKIPPED = 77 };
 
 struct batch {
     struct rt_compiler *c;
@@ -122,7 +122,7 @@ static void *compile_some(void *context)
 
 static double time_batch(struct batch *b, int threads)
 {
-    pthread_t ids[THREADS_MOST];
+    pthread_t ids[THREADS_MAX];
     double start = now_ms();
     b->next = 0;
     for (int i = 1; i < threads; i++)
@@ -157,7 +157,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_compile ARCHITECTURE THREADS REPEAT FILE...\n");
         return 2;
     }
-    int threads = HD_MIN(atoi(argv[2]), THREADS_MOST), repeat = atoi(argv[3]);
+    int threads = HD_MIN(atoi(argv[2]), THREADS_MAX), repeat = atoi(argv[3]);
     double start = now_ms();
     hd_arena_init(&b.arena);
     b.c = open_compiler(atoi(argv[1]));

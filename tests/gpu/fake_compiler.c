@@ -16,7 +16,7 @@ static bool is(const char *name)
 
 static void say_hello(const char *library)
 {
-    char text[RT_WIRE_TEXT_MOST] = "";
+    char text[RT_WIRE_TEXT_MAX] = "";
     struct rt_nvrtc *n;
     struct rt_wire_hello h = {.magic = RT_WIRE_MAGIC, .class = HD_ERR_NONE};
     if (rt_nvrtc_open(library, &n, NULL) != 0)
@@ -39,7 +39,7 @@ static bool answer(int fd)
     struct rt_wire_request r;
     if (!rt_wire_receive(fd, &r, sizeof r))
         return false;
-    free(rt_wire_receive_bytes(fd, r.name + r.source, RT_WIRE_MOST));
+    free(rt_wire_receive_bytes(fd, r.name + r.source, RT_WIRE_MAX));
     struct rt_wire_answer a = {RT_WIRE_MAGIC, HD_ERR_NONE, 0, 4};
     if (is("no answer"))
         a.magic = 0;

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-MOST = 1.5
+MAX = 1.5
 
 
 def scan(table, **more):
@@ -85,7 +85,7 @@ def main():
     for name, plan in PLANS.items():
         even, skewed = measure(args, args.even, plan), measure(args, args.skewed, plan)
         rows.append({"sink": name, "even_ms": even, "skewed_ms": skewed, "ratio": skewed / even})
-        bad += skewed > MOST * even
+        bad += skewed > MAX * even
         print(f"{name:<36}{even:>9.2f}{skewed:>9.2f}{skewed / even:>8.2f}", flush=True)
     if args.out:
         args.out.write_text(json.dumps(rows, indent=1) + "\n")

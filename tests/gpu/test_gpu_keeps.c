@@ -103,7 +103,7 @@ static void first_room_follows_the_budget(void **state)
     (void)state;
     struct bench b;
     struct hd_arena arena;
-    struct rt_piece most;
+    struct rt_piece max;
     int sink = 0;
     struct rt_state s = {.kind = RT_STATE_ROWS, .stride = 8, .limit = -1, .est_rows = 1e9};
     struct rt_pipeline p = {.source = RT_SOURCE_INDEX, .nwrites = 1, .writes = &sink, .nlevels = 2};
@@ -112,7 +112,7 @@ static void first_room_follows_the_budget(void **state)
     hd_arena_init(&arena);
     open_bench(&b, 16 * MB, NULL, "c");
     struct rt_gpu_exec x = {.g = b.gpu, .d = &b.fake.d, .spec = &spec, .state = &live, .arena = &arena};
-    assert_true(rt_gpu_pool_take(b.gpu->pool, 14 * MB, &most));
+    assert_true(rt_gpu_pool_take(b.gpu->pool, 14 * MB, &max));
     assert_int_equal(rt_gpu_state_start(&x, 0, false, &b.err), 0);
     assert_true(live.capacity > 1000 && live.capacity * 8 <= 2 * MB);
     rt_gpu_state_free(&x, 0);

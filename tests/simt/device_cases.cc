@@ -82,10 +82,10 @@ static void test_quotient()
                "case %d", i);
     }
     u128 q;
-    const u128 most = (u128)hdd_pow10(38) - 1;
-    EXPECT(hdd_scaled_quotient(most, most + 1, most, &q) && q == most + 1, "1 with 38 digits");
-    EXPECT(hdd_scaled_quotient(most - 1, 1, most, &q) && q == 1, "rounds up");
-    EXPECT(!hdd_scaled_quotient(most, 10, 1, &q), "does not fit");
+    const u128 max = (u128)hdd_pow10(38) - 1;
+    EXPECT(hdd_scaled_quotient(max, max + 1, max, &q) && q == max + 1, "1 with 38 digits");
+    EXPECT(hdd_scaled_quotient(max - 1, 1, max, &q) && q == 1, "rounds up");
+    EXPECT(!hdd_scaled_quotient(max, 10, 1, &q), "does not fit");
 }
 
 static void test_failures()

@@ -32,7 +32,7 @@ thread_local u32 solo_warp;
 
 namespace {
 
-enum { WARPS_MOST = 3, THREADS_MOST = WARPS_MOST + 1, STEPS_MOST = 20000, STACK = 64 * 1024 };
+enum { WARPS_MAX = 3, THREADS_MAX = WARPS_MAX + 1, STEPS_MAX = 20000, STACK = 64 * 1024 };
 
 struct access {
     u64 from, to; // addresses
@@ -47,12 +47,12 @@ bool depend(const access &a, const access &b)
 // A word that somebody accessed, and how often who wrote to it.
 struct word {
     u64 address;
-    u32 writes[THREADS_MOST];
+    u32 writes[THREADS_MAX];
 
     u32 writes_of_others(u32 thread) const
     {
         u32 n = 0;
-        for (u32 t = 0; t < THREADS_MOST; t++)
+        for (u32 t = 0; t < THREADS_MAX; t++)
             n += t == thread ? 0 : writes[t];
         return n;
     }
@@ -69,7 +69,7 @@ struct thread {
 // One decision: who could run, who was tried, who sleeps.
 struct decision {
     u32 enabled, tried, asleep, chosen;
-    access next[THREADS_MOST];
+    access next[THREADS_MAX];
     u32 preempted; // before it
 };
 
@@ -85,7 +85,7 @@ struct explorer {
     const scenario *s;
     solo_launch memory;
     forest_nodes *nodes;
-    thread threads[THREADS_MOST];
+    thread threads[THREADS_MAX];
     fiber host;
     u32 nthreads, running;
     std::vector<word> words;
@@ -323,7 +323,7 @@ void run_once()
             x.pruned = true;
             return;
         }
-        if (x.step > STEPS_MOST)
+        if (x.step > STEPS_MAX)
             fail("no progress");
     }
     x.runs++;

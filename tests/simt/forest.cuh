@@ -6,19 +6,19 @@
 
 #include "hd/any.cuh"
 
-enum { FOREST_LEVELS = 3, FOREST_MOST = 256 };
+enum { FOREST_LEVELS = 3, FOREST_MAX = 256 };
 
 // Children of node i of a level are the next fan[level][i] nodes of the level below.
 struct forest_plan {
     u32 rows;
-    u32 fan[FOREST_LEVELS - 1][FOREST_MOST];
+    u32 fan[FOREST_LEVELS - 1][FOREST_MAX];
 };
 
 struct forest_nodes {
     u32 count[FOREST_LEVELS];
-    u32 first[FOREST_LEVELS][FOREST_MOST];
-    u32 parent[FOREST_LEVELS][FOREST_MOST];
-    u32 visits[FOREST_LEVELS][FOREST_MOST];
+    u32 first[FOREST_LEVELS][FOREST_MAX];
+    u32 parent[FOREST_LEVELS][FOREST_MAX];
+    u32 visits[FOREST_LEVELS][FOREST_MAX];
 
     explicit forest_nodes(const forest_plan &plan) : count(), first(), parent(), visits()
     {

@@ -12,7 +12,7 @@
 #include "templates/embed.h"
 #include "tests/simt/sim.h"
 
-enum { FLAGS_MOST = 64 };
+enum { FLAGS_MAX = 64 };
 
 /* FNV-1a, twice with different starts. */
 struct digest {
@@ -113,12 +113,12 @@ static int run(char *const *argv, const char *log)
 static int compile(struct hd_arena *a, const struct sim_compiler *c, const char *dir, const char *out,
                    struct hd_err *err)
 {
-    char *argv[FLAGS_MOST + 16], *save = NULL;
+    char *argv[FLAGS_MAX + 16], *save = NULL;
     const char *temporary = hd_asprintf(a, "%s.%d", out, (int)getpid());
     const char *log = hd_asprintf(a, "%s.log", temporary);
     int n = 0;
     argv[n++] = hd_strdup(a, c->cxx);
-    for (char *f = strtok_r(hd_strdup(a, c->flags), " ", &save); f && n < FLAGS_MOST; f = strtok_r(NULL, " ", &save))
+    for (char *f = strtok_r(hd_strdup(a, c->flags), " ", &save); f && n < FLAGS_MAX; f = strtok_r(NULL, " ", &save))
         argv[n++] = f;
     argv[n++] = hd_asprintf(a, "-I%s", dir);
     argv[n++] = hd_asprintf(a, "-I%s", c->root);

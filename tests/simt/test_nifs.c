@@ -252,9 +252,9 @@ static void test_idle_bound(struct tree *t)
     o.blocks = 1;
     o.report = &r;
     traverse(t, &o);
-    uint64_t most = (uint64_t)HDD_BLOCK_WARPS * TREE_LEVELS * 32 + 255;
-    CHECK(r.all_idle_lanes <= most, "%s: %llu idle lanes, at most %llu", t->name, (unsigned long long)r.all_idle_lanes,
-          (unsigned long long)most);
+    uint64_t max = (uint64_t)HDD_BLOCK_WARPS * TREE_LEVELS * 32 + 255;
+    CHECK(r.all_idle_lanes <= max, "%s: %llu idle lanes, at most %llu", t->name, (unsigned long long)r.all_idle_lanes,
+          (unsigned long long)max);
 }
 
 /* Nothing to do at all; one block that takes everything; more warps than 64, so that the bitmap

@@ -19,13 +19,13 @@
 /* A few bytes are ptxas trading registers for occupancy; more is a kernel that has grown too
  * big. For sm_80 many sums of one group take more registers than for later ones, with NVRTC 13
  * more than with 12. ANY: kernels that hold every strategy. */
-enum { SPILL_MOST = 80, SPILL_MOST_80 = 200, SPILL_MOST_80_NVRTC_13 = 400, SPILL_MOST_ANY = 512 };
+enum { SPILL_MAX = 80, SPILL_MAX_80 = 200, SPILL_MAX_80_NVRTC_13 = 400, SPILL_MAX_ANY = 512 };
 
-static int spill_limit(const struct rt_nvrtc *n, int arch, int most)
+static int spill_limit(const struct rt_nvrtc *n, int arch, int max)
 {
-    if (arch != 80 || most != SPILL_MOST)
-        return most;
-    return atoi(rt_nvrtc_version(n)) >= 13 ? SPILL_MOST_80_NVRTC_13 : SPILL_MOST_80;
+    if (arch != 80 || max != SPILL_MAX)
+        return max;
+    return atoi(rt_nvrtc_version(n)) >= 13 ? SPILL_MAX_80_NVRTC_13 : SPILL_MAX_80;
 }
 
 static const int architectures[] = {80, 90, 100, 120};
@@ -86,7 +86,7 @@ static void check_links(const char *plan, const char *name, size_t arch, unsigne
 /* ---- sources --------------------------------------------------------------------------- */
 
 static void compile_source(struct rt_nvrtc *n, const char *plan, const char *name, const char *text, unsigned with,
-                           int spill_most)
+                           int spill_max)
 {
     struct hd_err err;
     hd_err_init(&err);
@@ -101,8 +101,8 @@ static void compile_source(struct rt_nvrtc *n, const char *plan, const char *nam
             stop(&err);
         CHECK(!r.log || !strstr(r.log, "warning"), "%s %s: %s", plan, name, r.log);
         CHECK(cubin.n > 4 && memcmp(cubin.p, "\177ELF", 4) == 0, "no cubin");
-        int most = spill_limit(n, arch, spill_most);
-        CHECK(most < 0 || r.spill_bytes <= most, "%s %s spills %d bytes on sm_%d", plan, name, r.spill_bytes, arch);
+        int max = spill_limit(n, arch, spill_max);
+        CHECK(max < 0 || r.spill_bytes <= max, "%s %s spills %d bytes on sm_%d", plan, name, r.spill_bytes, arch);
         printf("%s %s sm_%d: %zu bytes, %d registers, %d bytes spilled, %d of shared memory\n", plan, name, arch,
                cubin.n, r.registers, r.spill_bytes, r.shared_bytes);
         check_links(plan, name, i, with, &cubin);
@@ -125,8 +125,8 @@ static void compile_plan(struct rt_nvrtc *n, const char *db, const char *plan, s
         bool every = p.pl->pipelines[i].spec->shape == RT_SHAPE_ANY;
         compile_source(n, slash ? slash + 1 : plan, p.art.units[i].entry, p.art.units[i].text, p.art.units[i].libraries,
                        any_spills ? -1
-                       : every    ? SPILL_MOST_ANY
-                                  : SPILL_MOST);
+                       : every    ? SPILL_MAX_ANY
+                                  : SPILL_MAX);
     }
     sim_program_release(&p);
 }
@@ -191,7 +191,7 @@ static void compile_fixed(struct rt_nvrtc *n)
         const struct hdd_template *t = &hdd_templates[i];
         if (t->size < 3 || strcmp(t->name + strlen(t->name) - 3, ".cu") != 0 || strncmp(t->name, "library", 7) == 0)
             continue;
-        compile_source(n, "templates/finish", t->name, t->text, 0, SPILL_MOST);
+        compile_source(n, "templates/finish", t->name, t->text, 0, SPILL_MAX);
         found++;
     }
     CHECK(found >= 6, "%d files of fixed kernels", found);

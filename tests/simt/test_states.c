@@ -303,7 +303,7 @@ static void test_order(void)
     }
 }
 
-/* Beyond HDD_RANK_MOST: passes, and selection where few are wanted. */
+/* Beyond HDD_RANK_MAX: passes, and selection where few are wanted. */
 static void test_order_many(void)
 {
     static const char *const shapes[] = {"I", "bd", "Hs", "SlI"};
@@ -547,12 +547,12 @@ static void test_single(void)
 /* Rows of groups before anything is added, from a number on. */
 static void check_clear(struct table *t, uint64_t from)
 {
-    int64_t least = INT64_MAX, most = INT64_MIN;
+    int64_t min = INT64_MAX, max = INT64_MIN;
     uint64_t stride = (uint64_t)t->s.stride, n = t->live.capacity;
     unsigned char *want = hd_zalloc(&t->arena, (size_t)stride);
     unsigned char *rows = hd_alloc(&t->arena, (size_t)(n * stride));
-    memcpy(want + t->s.fields[1].offset, &least, 8);
-    memcpy(want + t->s.fields[2].offset, &most, 8);
+    memcpy(want + t->s.fields[1].offset, &min, 8);
+    memcpy(want + t->s.fields[2].offset, &max, 8);
     download(t, rows, t->live.rows_at.address, (size_t)(n * stride));
     for (uint64_t r = from; r < n; r++)
         CHECK(memcmp(rows + r * stride, want, (size_t)stride) == 0, "row %llu is not clear", (unsigned long long)r);

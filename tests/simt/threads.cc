@@ -59,7 +59,7 @@ forest_plan random_plan(u64 seed)
     for (u32 l = 0; l + 1 < FOREST_LEVELS; l++)
         for (u32 i = 0; i < nodes[l]; i++) {
             const u32 fan = draw(4) ? draw(3) : draw(40);
-            p.fan[l][i] = nodes[l + 1] + fan > FOREST_MOST ? 0 : fan;
+            p.fan[l][i] = nodes[l + 1] + fan > FOREST_MAX ? 0 : fan;
             nodes[l + 1] += p.fan[l][i];
         }
     return p;

@@ -153,13 +153,13 @@ SPOIL(decimal_large, PUT(hd_i128, AK(D), 1, 2, 100000))
 SPOIL(decimal_small, PUT(hd_i128, AK(D), 1, 3, -100000))
 SPOIL(decimal_wraps, PUT(hd_i128, AK(D), 1, 0, (hd_i128)1 << 64))
 SPOIL(decimal_sign, PUT(hd_i128, AK(D), 1, 0, (hd_i128)UINT64_MAX))
-SPOIL(decimal_least, PUT(hd_i128, AK(W), 1, 1, -hd_pow10(38)))
+SPOIL(decimal_min, PUT(hd_i128, AK(W), 1, 1, -hd_pow10(38)))
 SPOIL(date_early, PUT(int32_t, AK(X), 1, 0, HD_DATE_MIN - 1))
 SPOIL(date_late, PUT(int32_t, AK(X), 1, 3, HD_DATE_MAX + 1))
-SPOIL(date_least, PUT(int32_t, AK(X), 1, 1, INT32_MIN))
+SPOIL(date_min, PUT(int32_t, AK(X), 1, 1, INT32_MIN))
 SPOIL(time_early, PUT(int64_t, AK(T), 1, 0, HD_TIMESTAMP_MIN - 1))
 SPOIL(time_late, PUT(int64_t, AK(T), 1, 3, HD_TIMESTAMP_MAX + 1))
-SPOIL(time_least, PUT(int64_t, AK(T), 1, 2, INT64_MIN))
+SPOIL(time_min, PUT(int64_t, AK(T), 1, 2, INT64_MIN))
 SPOIL(index_beyond, PUT(int8_t, AK(C), 1, 2, 2))
 SPOIL(index_negative, PUT(int8_t, AK(C), 1, 3, -1))
 SPOIL(offset_negative, PUT(int32_t, AK(S), 1, 0, -1))
@@ -256,13 +256,13 @@ static const struct spoil {
     {decimal_small, B, 4, "column \"d\": value does not fit decimal(5,2)"},
     {decimal_wraps, B, 1, "column \"d\": value does not fit decimal(5,2)"},
     {decimal_sign, B, 1, "column \"d\": value does not fit decimal(5,2)"},
-    {decimal_least, B, 2, "column \"w\": value does not fit decimal(38,2)"},
+    {decimal_min, B, 2, "column \"w\": value does not fit decimal(38,2)"},
     {date_early, B, 1, "column \"x\": day -719163 is beyond the years 0001 to 9999"},
     {date_late, B, 4, "column \"x\": day 2932897 is beyond the years 0001 to 9999"},
-    {date_least, B, 2, "column \"x\": day -2147483648 is beyond"},
+    {date_min, B, 2, "column \"x\": day -2147483648 is beyond"},
     {time_early, B, 1, "column \"t\": microsecond -62135596800000001 is beyond"},
     {time_late, B, 4, "column \"t\": microsecond 253402300800000000 is beyond"},
-    {time_least, B, 3, "column \"t\": microsecond -9223372036854775808 is beyond"},
+    {time_min, B, 3, "column \"t\": microsecond -9223372036854775808 is beyond"},
     {index_beyond, B, 3, "column \"c\": index outside the dictionary of 2"},
     {index_negative, B, 4, "column \"c\": index outside the dictionary of 2"},
     {offset_negative, B, 1, "column \"s\": bad string offsets: -1 to 21"},

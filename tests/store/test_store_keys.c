@@ -276,12 +276,12 @@ static void key_indexes_find_rows(void **state)
 static void expect_children(const struct fe_foreign_key *f, const int64_t *parent_of, int64_t children, int64_t parents,
                             bool clustered)
 {
-    uint64_t seen = 0, most = 0;
+    uint64_t seen = 0, max = 0;
     assert_int_equal(f->child_rows == NULL, clustered);
     assert_int_equal(f->offsets[0], 0);
     for (int64_t p = 0; p < parents; p++) {
         assert_true(f->offsets[p + 1] >= f->offsets[p]);
-        most = HD_MAX(most, f->offsets[p + 1] - f->offsets[p]);
+        max = HD_MAX(max, f->offsets[p + 1] - f->offsets[p]);
         for (uint64_t k = f->offsets[p]; k < f->offsets[p + 1]; k++, seen++) {
             int64_t child = f->child_rows ? f->child_rows[k] : (int64_t)k;
             assert_true(child < children && parent_of[child] == p);
@@ -293,7 +293,7 @@ static void expect_children(const struct fe_foreign_key *f, const int64_t *paren
     for (int64_t c = 0; c < children; c++)
         expected += parent_of[c] >= 0;
     assert_int_equal(seen, expected);
-    assert_int_equal(f->max_children, most);
+    assert_int_equal(f->max_children, max);
 }
 
 static void foreign_key_indexes_list_children(void **state)

@@ -105,8 +105,8 @@ static int saturated(struct fx *x, int e)
 }
 static hd_i128 stop_at_38(hd_i128 v)
 {
-    hd_i128 most = hd_pow10(18);
-    return v >= most ? hd_pow10(38) : v <= -most ? -hd_pow10(38) : v * hd_pow10(20);
+    hd_i128 max = hd_pow10(18);
+    return v >= max ? hd_pow10(38) : v <= -max ? -hd_pow10(38) : v * hd_pow10(20);
 }
 static bool in_set64(int64_t v)
 {

@@ -162,12 +162,12 @@ static struct pl_program *deep(int n)
     return g;
 }
 
-static int most_levels(const struct pl_program *g)
+static int max_levels(const struct pl_program *g)
 {
-    int most = 0;
+    int max = 0;
     for (int i = 0; i < g->npipelines; i++)
-        most = HD_MAX(most, g->pipelines[i].nlevels);
-    return most;
+        max = HD_MAX(max, g->pipelines[i].nlevels);
+    return max;
 }
 
 /* Of four warps each has a head, 32 + 16 + 8 * 64 bytes, and 64 tuples: 4 * (560 + 64 * 8) = 4,288 bytes. */
@@ -183,11 +183,11 @@ static void deep_nests_are_cut(void **state)
 {
     (void)state;
     struct pl_program *g = deep(15);
-    assert_int_equal(most_levels(g), RT_MAX_LEVELS);
+    assert_int_equal(max_levels(g), RT_MAX_LEVELS);
     assert_int_equal(states_of(g, RT_STATE_ROWS), 1);
     g = deep(16);
     assert_int_equal(states_of(g, RT_STATE_ROWS), 2); /* rows between and the result */
-    assert_true(most_levels(g) <= RT_MAX_LEVELS);
+    assert_true(max_levels(g) <= RT_MAX_LEVELS);
     assert_int_equal(steps_of(g, PL_STEP_EXPAND_HASH), 16);
 }
 
@@ -207,7 +207,7 @@ static void wide_levels_carry_rows(void **state)
     for (int i = 0; i < g->npipelines; i++)
         for (int l = 1; l < g->pipelines[i].nlevels; l++)
             assert_true(g->pipelines[i].levels[l].tuple_bytes <= 256);
-    assert_int_equal(most_levels(g), 2);
+    assert_int_equal(max_levels(g), 2);
     /* Each of the 40 columns for its filter, and again for the result; tiny's three once. */
     assert_int_equal(steps_of(g, PL_STEP_LOAD_COLUMN), 80 + 3);
     hd_strbuf_release(&filter);

@@ -114,13 +114,13 @@ static void wide_ranges_are_refused(void **state)
 {
     (void)state;
     struct pack k;
-    struct pl_val most = value(RT_I64, false, 1, ((int64_t)1 << 31) - 1); /* 2^31 - 1 values */
-    assert_true(pack_keys(c, &most, 1, false, &k));
+    struct pl_val max = value(RT_I64, false, 1, ((int64_t)1 << 31) - 1); /* 2^31 - 1 values */
+    assert_true(pack_keys(c, &max, 1, false, &k));
     assert_int_equal(k.range, INT32_MAX);
     struct pl_val more = value(RT_I64, false, 0, ((int64_t)1 << 31) - 1);
     assert_false(pack_keys(c, &more, 1, false, &k));
-    most.nullable = true; /* and one for NULL */
-    assert_false(pack_keys(c, &most, 1, true, &k));
+    max.nullable = true; /* and one for NULL */
+    assert_false(pack_keys(c, &max, 1, true, &k));
     struct pl_val two[] = {value(RT_I32, false, 0, 65535), value(RT_I32, false, 0, 32767)}; /* 2^16 * 2^15 */
     assert_false(pack_keys(c, two, 2, false, &k));
     two[1].range.hi = 32766;
@@ -179,8 +179,8 @@ static void ranges_are_those_of_facts_or_types(void **state)
     struct handle *child = scanned("child");
     assert_range(column(child, "qty"), 1, 50);
     assert_range(column(child, "tag"), 0, 2); /* codes */
-    hd_i128 most = hd_pow10(38) - 1;
-    assert_range(column(child, "wide"), -most, most); /* no facts: of decimal(38,2) */
+    hd_i128 max = hd_pow10(38) - 1;
+    assert_range(column(child, "wide"), -max, max); /* no facts: of decimal(38,2) */
     assert_false(h_range(c, column(scanned("parent"), "note")).known);
     assert_false(h_range(c, column(scanned("tiny"), "f")).known);
     assert_range(column(scanned("parent"), "day"), 7305, 10956);
