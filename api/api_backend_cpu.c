@@ -51,7 +51,7 @@ static void release(struct heddle_statement *s)
 static int compile(struct heddle_statement *s, struct hd_err *err)
 {
     struct api_program *p = &s->program;
-    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->crew, s->threads, &s->cancel.flag, p->artifact.bytes,
+    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->thread_pool, s->threads, &s->cancel.flag, p->artifact.bytes,
                              p->artifact.size, s->no_cache, &p->code, &s->times.how, err));
     int rc;
     HD_GUARDED(rc, &s->cancel.flag, err, find_entries(p, err));
@@ -65,7 +65,7 @@ static int run(struct heddle_statement *s, struct ArrowArrayStream *out, struct 
     struct rt_result *r = NULL;
     struct rt_exec_options o = {.threads = s->threads,
                                 .profile = s->profile,
-                                .crew = s->engine->crew,
+                                .thread_pool = s->engine->thread_pool,
                                 .memory = &s->engine->memory,
                                 .memory_limit = s->memory_limit,
                                 .cancel = &s->cancel};
@@ -105,7 +105,7 @@ static int show_compiled(struct heddle_statement *s, enum rt_orc_text what, stru
     char *text;
     struct cg_artifact art;
     HD_TRY(bitcode(s, &art, err));
-    HD_TRY(rt_code_print(s->engine->crew, &s->cancel.flag, art.bytes, art.size, what, &text, err));
+    HD_TRY(rt_code_print(s->engine->thread_pool, &s->cancel.flag, art.bytes, art.size, what, &text, err));
     hd_strbuf_adds(out, text);
     free(text);
     return 0;

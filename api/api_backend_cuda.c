@@ -52,8 +52,8 @@ static bool compiled(struct heddle_statement *s)
 static int get_kernels(struct heddle_statement *s, struct rt_gpu *gpu, struct rt_gpu_code **out, struct hd_err *err)
 {
     const struct api_program *p = &s->program;
-    return rt_gpu_code_get(gpu, p->pl->spec, p->cuda.units, s->engine->crew, s->threads, &s->cancel.flag, s->no_cache,
-                           out, &s->times.how, err);
+    return rt_gpu_code_get(gpu, p->pl->spec, p->cuda.units, s->engine->thread_pool, s->threads, &s->cancel.flag,
+                           s->no_cache, out, &s->times.how, err);
 }
 
 static int new_peers(struct api_program *p)
@@ -94,7 +94,7 @@ static int run(struct heddle_statement *s, struct ArrowArrayStream *out, struct 
     struct rt_gpu_run_options o = {.peers = p->peers,
                                    .profile = s->profile,
                                    .threads = s->threads,
-                                   .crew = s->engine->crew,
+                                   .thread_pool = s->engine->thread_pool,
                                    .memory_limit = s->memory_limit,
                                    .stop = &s->cancel.flag,
                                    .fws_threshold = s->fws_threshold};

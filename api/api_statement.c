@@ -34,7 +34,7 @@ double api_now_ms(void)
 static void engine_free(void *p)
 {
     struct api_engine *e = p;
-    rt_crew_free(e->crew); /* its threads may still compile what was cancelled, with the rest */
+    rt_thread_pool_free(e->thread_pool); /* its threads may still compile what was cancelled, with the rest */
     api_backends_close(e);
     rt_pages_free(e->memory.pages);
     free(e);
@@ -43,7 +43,7 @@ static void engine_free(void *p)
 static int engine_new(const heddle_context *c, struct api_engine **out, struct hd_err *err)
 {
     struct api_engine *e = calloc(1, sizeof *e);
-    if (!e || !(e->crew = rt_crew_new())) {
+    if (!e || !(e->thread_pool = rt_thread_pool_new())) {
         free(e);
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     }

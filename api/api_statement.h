@@ -13,7 +13,7 @@
 
 /* The executor's part of a context, made when the first statement is prepared. */
 struct api_engine {
-    struct rt_crew *crew;
+    struct rt_thread_pool *thread_pool;
     struct rt_memory memory;
     struct rt_code_cache *cache;
     /* GPUs that statements ran on: the context's and those beside it. */

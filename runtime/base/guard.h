@@ -1,7 +1,7 @@
 /* Leaves a computation from any depth: where the system refuses memory to an arena or a strbuf, or
  * somebody asked to stop. Reading, planning and emitting own nothing but arenas and what is
  * registered here, so a jump to the function that began them is all there is to do. Not for code that
- * holds locks, runs jobs of a crew or is called back by a library.
+ * holds locks, runs jobs of a thread pool or is called back by a library.
  *
  * Guards nest; each belongs to its thread. Without one, memory that is refused ends the process. */
 #ifndef HEDDLE_BASE_GUARD_H

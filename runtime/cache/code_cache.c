@@ -153,7 +153,7 @@ void *rt_cached_code_find(struct rt_cached_code *m, const char *name, struct hd_
 /* On the heap and with a copy of all it reads: LLVM cannot be interrupted, so a statement that is
  * cancelled leaves its compilation to the threads that are at it. */
 struct compilation {
-    struct rt_crew_job job;
+    struct rt_thread_pool_job job;
     struct rt_bytes bitcode;
     int threads;
     char **names;
@@ -277,12 +277,12 @@ static int first_error(const struct compilation *c, struct hd_err *err)
     return 0;
 }
 
-/* Has the crew do a part of the work. *c becomes NULL if it was left. */
-static int entrust(struct compilation **c, void (*run)(void *context, int worker), int n, struct rt_crew *crew,
-                   const struct hd_stop *stop, struct hd_err *err)
+/* Has the thread pool do a part of the work. *c becomes NULL if it was left. */
+static int delegate(struct compilation **c, void (*run)(void *context, int worker), int n,
+                    struct rt_thread_pool *thread_pool, const struct hd_stop *stop, struct hd_err *err)
 {
-    (*c)->job = (struct rt_crew_job){.run = run, .context = *c};
-    if (rt_crew_entrust(crew, &(*c)->job, n, stop, compilation_free))
+    (*c)->job = (struct rt_thread_pool_job){.run = run, .context = *c};
+    if (rt_thread_pool_delegate(thread_pool, &(*c)->job, n, stop, compilation_free))
         return first_error(*c, err);
     *c = NULL;
     return HD_FAIL(err, CANCELLED, NULL, "cancelled");
@@ -292,7 +292,7 @@ static int entrust(struct compilation **c, void (*run)(void *context, int worker
 
 /* Like a compilation, it may be left. */
 struct printing {
-    struct rt_crew_job job;
+    struct rt_thread_pool_job job;
     struct rt_bytes bitcode;
     enum rt_orc_text what;
     char *text;
@@ -314,7 +314,7 @@ static void print_module(void *context, int worker HD_UNUSED)
     rt_orc_print(p->bitcode.p, p->bitcode.n, p->what, &p->text, &p->error);
 }
 
-int rt_code_print(struct rt_crew *crew, const struct hd_stop *stop, const void *bitcode, size_t n,
+int rt_code_print(struct rt_thread_pool *thread_pool, const struct hd_stop *stop, const void *bitcode, size_t n,
                   enum rt_orc_text what, char **text, struct hd_err *err)
 {
     struct printing *p = hd_try_calloc(1, sizeof *p);
@@ -325,9 +325,9 @@ int rt_code_print(struct rt_crew *crew, const struct hd_stop *stop, const void *
     }
     p->bitcode = (struct rt_bytes){memcpy(copy, bitcode, n), n};
     p->what = what;
-    p->job = (struct rt_crew_job){.run = print_module, .context = p};
+    p->job = (struct rt_thread_pool_job){.run = print_module, .context = p};
     hd_err_init(&p->error);
-    if (!rt_crew_entrust(crew, &p->job, 1, stop, printing_free))
+    if (!rt_thread_pool_delegate(thread_pool, &p->job, 1, stop, printing_free))
         return HD_FAIL(err, CANCELLED, NULL, "cancelled");
     int rc = p->text ? 0 : take_error(&p->error, err);
     *text = p->text;
@@ -378,16 +378,16 @@ static bool load_from_disk(struct rt_code_cache *c, struct rt_cache_key key, str
     return ok;
 }
 
-static int compile_and_load(struct rt_code_cache *c, struct rt_crew *crew, int threads, const struct hd_stop *stop,
-                            struct rt_cache_key key, const void *bitcode, size_t n, struct rt_cached_code **out,
-                            struct hd_err *err)
+static int compile_and_load(struct rt_code_cache *c, struct rt_thread_pool *thread_pool, int threads,
+                            const struct hd_stop *stop, struct rt_cache_key key, const void *bitcode, size_t n,
+                            struct rt_cached_code **out, struct hd_err *err)
 {
     struct compilation *work = compilation_new(bitcode, n, threads);
     if (!work)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory while compiling");
-    int rc = entrust(&work, read_module, 1, crew, stop, err);
+    int rc = delegate(&work, read_module, 1, thread_pool, stop, err);
     if (rc == 0)
-        rc = entrust(&work, compile_parts, work->nparts, crew, stop, err);
+        rc = delegate(&work, compile_parts, work->nparts, thread_pool, stop, err);
     if (rc == 0)
         rc = load_module(key, work->objects, work->nparts, out, err);
     if (rc == 0 && c->has_disk)
@@ -397,9 +397,9 @@ static int compile_and_load(struct rt_code_cache *c, struct rt_crew *crew, int t
     return rc;
 }
 
-int rt_code_cache_get(struct rt_code_cache *c, struct rt_crew *crew, int threads, const struct hd_stop *stop,
-                      const void *bitcode, size_t n, bool fresh, struct rt_cached_code **out, enum rt_cached *how,
-                      struct hd_err *err)
+int rt_code_cache_get(struct rt_code_cache *c, struct rt_thread_pool *thread_pool, int threads,
+                      const struct hd_stop *stop, const void *bitcode, size_t n, bool fresh,
+                      struct rt_cached_code **out, enum rt_cached *how, struct hd_err *err)
 {
     struct rt_cache_key key = make_key(c, bitcode, n);
     struct rt_cached_code *m = NULL;
@@ -417,7 +417,7 @@ int rt_code_cache_get(struct rt_code_cache *c, struct rt_crew *crew, int threads
     }
     if (!m) {
         *how = RT_COMPILED;
-        HD_TRY(compile_and_load(c, crew, threads, stop, key, bitcode, n, &m, err));
+        HD_TRY(compile_and_load(c, thread_pool, threads, stop, key, bitcode, n, &m, err));
     }
     pthread_mutex_lock(&c->lock);
     list_module(c, m);

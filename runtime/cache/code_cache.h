@@ -5,7 +5,7 @@
 
 #include "runtime/cache/disk_cache.h"
 #include "runtime/cpu/orc.h"
-#include "runtime/exec/crew.h"
+#include "runtime/exec/thread_pool.h"
 
 struct rt_code_cache;
 struct rt_cached_code; /* a loaded module, counted */
@@ -19,13 +19,13 @@ void rt_code_cache_free(struct rt_code_cache *c);
 const char *rt_code_cache_dir(const struct rt_code_cache *c);
 
 /* Finds or compiles. fresh: compile in any case. Parts of a large module are compiled by up to
- * `threads` threads of the crew. Any thread. CANCELLED once stop (may be NULL) is set: the crew then
+ * `threads` threads of the thread pool. Any thread. CANCELLED once stop (may be NULL) is set: the thread pool then
  * drops what it compiles as soon as LLVM lets it. */
-int rt_code_cache_get(struct rt_code_cache *c, struct rt_crew *crew, int threads, const struct hd_stop *stop,
-                      const void *bitcode, size_t n, bool fresh, struct rt_cached_code **out, enum rt_cached *how,
-                      struct hd_err *err);
-/* rt_orc_print on a thread of the crew. CANCELLED once stop (may be NULL) is set. */
-int rt_code_print(struct rt_crew *crew, const struct hd_stop *stop, const void *bitcode, size_t n,
+int rt_code_cache_get(struct rt_code_cache *c, struct rt_thread_pool *thread_pool, int threads,
+                      const struct hd_stop *stop, const void *bitcode, size_t n, bool fresh,
+                      struct rt_cached_code **out, enum rt_cached *how, struct hd_err *err);
+/* rt_orc_print on a thread of the thread pool. CANCELLED once stop (may be NULL) is set. */
+int rt_code_print(struct rt_thread_pool *thread_pool, const struct hd_stop *stop, const void *bitcode, size_t n,
                   enum rt_orc_text what, char **text, struct hd_err *err);
 void *rt_cached_code_find(struct rt_cached_code *c, const char *name, struct hd_err *err);
 void rt_cached_code_release(struct rt_code_cache *c, struct rt_cached_code *code); /* NULL is fine */

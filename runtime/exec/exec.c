@@ -51,12 +51,12 @@ static void draw_tasks(void *context, int worker)
 int rt_exec_parallel(struct rt_exec *x, uint64_t n, rt_work_fn fn, void *context)
 {
     struct parallel p = {.x = x, .fn = fn, .context = context, .n = n};
-    struct rt_crew_job job = {.run = draw_tasks, .context = &p};
+    struct rt_thread_pool_job job = {.run = draw_tasks, .context = &p};
     int last = (int)HD_MIN((uint64_t)x->o.threads, n);
     if (last > 1)
-        rt_crew_start(x->o.crew, &job, 1, last);
+        rt_thread_pool_start(x->o.thread_pool, &job, 1, last);
     draw_tasks(&p, 0);
-    rt_crew_finish(x->o.crew, &job);
+    rt_thread_pool_finish(x->o.thread_pool, &job);
     return rt_exec_stopped(x) ? -1 : 0;
 }
 
@@ -103,7 +103,7 @@ static int touch_columns(struct rt_exec *x)
 {
     struct hd_err e;
     hd_err_init(&e);
-    if (rt_touch_columns(x->spec, x->o.crew, x->o.threads, is_stopped, x, &e) != 0)
+    if (rt_touch_columns(x->spec, x->o.thread_pool, x->o.threads, is_stopped, x, &e) != 0)
         rt_exec_raise(x, e.class, e.path, "%s", e.message);
     hd_err_release(&e);
     return rt_exec_stopped(x) ? -1 : 0;

@@ -4,7 +4,7 @@
 #define HEDDLE_RUNTIME_EXEC_EXEC_H
 
 #include "runtime/exec/cancel.h"
-#include "runtime/exec/crew.h"
+#include "runtime/exec/thread_pool.h"
 #include "runtime/exec/memory.h"
 #include "runtime/exec/stats.h"
 #include "runtime/spec.h"
@@ -21,7 +21,7 @@ struct rt_entries {
 struct rt_exec_options {
     int threads;  /* >= 1, the calling one included */
     bool profile; /* entry points count rows */
-    struct rt_crew *crew;
+    struct rt_thread_pool *thread_pool;
     struct rt_memory *memory; /* of the context; its limit holds too. May be NULL */
     uint64_t memory_limit;    /* of this execution; 0: none but the above */
     struct rt_cancel *cancel; /* may be NULL */

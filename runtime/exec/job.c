@@ -30,7 +30,7 @@ struct rt_job {
     uint64_t begin, end, morsel; /* rows of the source */
     _Atomic uint64_t cursor;
     bool nested; /* has level entries: ranges may be handed over */
-    struct rt_crew_job crew;
+    struct rt_thread_pool_job thread_pool;
     bool enlisted; /* under the lock */
     pthread_mutex_t lock;
     pthread_cond_t change;
@@ -178,7 +178,7 @@ static void enlist(struct rt_job *j)
     if (j->enlisted || j->x->o.threads == 1 || j->p->ordered)
         return;
     j->enlisted = true;
-    rt_crew_start(j->x->o.crew, &j->crew, 1, j->x->o.threads);
+    rt_thread_pool_start(j->x->o.thread_pool, &j->thread_pool, 1, j->x->o.threads);
 }
 
 /* Takes over the range if there is memory for it. */
@@ -237,7 +237,7 @@ static void job_init(struct rt_job *j, struct rt_exec *x, int pipeline, struct r
     j->morsel = morsel_size(x, j->p, j->end - j->begin);
     for (int i = 0; i < RT_MAX_LEVELS; i++)
         j->nested = j->nested || (j->entries->level[i] && !j->p->ordered);
-    j->crew = (struct rt_crew_job){.run = work, .context = j};
+    j->thread_pool = (struct rt_thread_pool_job){.run = work, .context = j};
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->change, NULL);
 }
@@ -292,7 +292,7 @@ int rt_pipeline_run(struct rt_exec *x, int pipeline, struct rt_fragment f)
     if (job.end - job.begin > job.morsel)
         enlist(&job);
     work(&job, 0);
-    rt_crew_finish(x->o.crew, &job.crew);
+    rt_thread_pool_finish(x->o.thread_pool, &job.thread_pool);
     x->job = NULL;
     if (f.part == 0)
         st->start_ms = (double)(start - x->started_ns) / 1e6;

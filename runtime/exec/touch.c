@@ -57,16 +57,16 @@ static void list_parts(const struct rt_spec *s, struct fe_table_part *list, size
         }
 }
 
-static int touch_all(struct touching *t, struct rt_crew *crew, int threads, struct hd_err *err)
+static int touch_all(struct touching *t, struct rt_thread_pool *thread_pool, int threads, struct hd_err *err)
 {
-    struct rt_crew_job job = {.run = touch_some, .context = t};
+    struct rt_thread_pool_job job = {.run = touch_some, .context = t};
     int last = (int)HD_MIN((size_t)threads, t->n);
     pthread_mutex_init(&t->lock, NULL);
     hd_err_init(&t->err);
     if (last > 1)
-        rt_crew_start(crew, &job, 1, last);
+        rt_thread_pool_start(thread_pool, &job, 1, last);
     touch_some(t, 0);
-    rt_crew_finish(crew, &job);
+    rt_thread_pool_finish(thread_pool, &job);
     pthread_mutex_destroy(&t->lock);
     if (!t->failed)
         return 0;
@@ -75,8 +75,8 @@ static int touch_all(struct touching *t, struct rt_crew *crew, int threads, stru
     return -1;
 }
 
-int rt_touch_columns(const struct rt_spec *s, struct rt_crew *crew, int threads, bool (*stopped)(void *context),
-                     void *context, struct hd_err *err)
+int rt_touch_columns(const struct rt_spec *s, struct rt_thread_pool *thread_pool, int threads,
+                     bool (*stopped)(void *context), void *context, struct hd_err *err)
 {
     struct hd_arena a;
     struct touching t = {.stopped = stopped, .context = context};
@@ -87,7 +87,7 @@ int rt_touch_columns(const struct rt_spec *s, struct rt_crew *crew, int threads,
     struct fe_table_part *list = HD_NEWN(&a, struct fe_table_part, max);
     list_parts(s, list, &t.n);
     t.list = list;
-    int rc = touch_all(&t, crew, threads, err);
+    int rc = touch_all(&t, thread_pool, threads, err);
     hd_arena_release(&a);
     return rc;
 }

@@ -6,7 +6,7 @@
 
 #include "runtime/cache/disk_cache.h"
 #include "runtime/exec/cancel.h"
-#include "runtime/exec/crew.h"
+#include "runtime/exec/thread_pool.h"
 #include "runtime/exec/stats.h"
 #include "runtime/gpu/compiler.h"
 #include "runtime/gpu/device.h"
@@ -36,11 +36,11 @@ void rt_gpu_forget(struct rt_gpu *g, uint64_t table_id);
 /* The loaded kernels of a program. */
 struct rt_gpu_code;
 /* Finds or compiles the units, one per pipeline, and the fixed kernels that the states need,
- * several at a time on the crew. fresh: compiles in any case. CANCELLED once stop (may be NULL) is
- * set: the crew then drops what it compiles. */
-int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units, struct rt_crew *crew,
-                    int threads, const struct hd_stop *stop, bool fresh, struct rt_gpu_code **out, enum rt_cached *how,
-                    struct hd_err *err);
+ * several at a time on the thread pool. fresh: compiles in any case. CANCELLED once stop (may be NULL) is
+ * set: the thread pool then drops what it compiles. */
+int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
+                    struct rt_thread_pool *thread_pool, int threads, const struct hd_stop *stop, bool fresh,
+                    struct rt_gpu_code **out, enum rt_cached *how, struct hd_err *err);
 /* Where a pipeline's kernel came from, and how long that took. */
 enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double *ms);
 /* False: the device was lost since. Such code can only be released. */
@@ -58,7 +58,7 @@ struct rt_gpu_run_options {
                                         devices in one order */
     bool profile;
     int threads; /* of the host, for verifying checksums */
-    struct rt_crew *crew;
+    struct rt_thread_pool *thread_pool;
     uint64_t memory_limit;    /* of this execution's states; 0: none but the device's */
     const struct hd_stop *stop; /* may be NULL */
     uint32_t fws_threshold;   /* children of a node that stay with its warp under FWS; 0: usual */

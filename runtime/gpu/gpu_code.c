@@ -239,7 +239,7 @@ struct job {
 /* On the heap, with copies of the sources: a statement that is cancelled leaves it to the threads that
  * are at it. */
 struct compilation {
-    struct rt_crew_job crew_job;
+    struct rt_thread_pool_job thread_pool_job;
     struct rt_gpu *g;
     struct job *jobs;
     int n;
@@ -275,7 +275,7 @@ static void compile_one(struct rt_gpu *g, struct job *j)
 static void compile_some(void *context, int worker HD_UNUSED)
 {
     struct compilation *c = context;
-    for (int i; (i = c->next++) < c->n && !hd_stopped(&c->crew_job.left);)
+    for (int i; (i = c->next++) < c->n && !hd_stopped(&c->thread_pool_job.left);)
         if (c->jobs[i].how != RT_CACHED_DISK)
             compile_one(c->g, &c->jobs[i]);
 }
@@ -320,11 +320,11 @@ static struct compilation *compilation_new(struct rt_gpu *g, int njobs, bool fre
 }
 
 /* *c becomes NULL if it was left. */
-static int compile_all(struct compilation **c, struct rt_crew *crew, int threads, const struct hd_stop *stop,
-                       struct hd_err *err)
+static int compile_all(struct compilation **c, struct rt_thread_pool *thread_pool, int threads,
+                       const struct hd_stop *stop, struct hd_err *err)
 {
-    (*c)->crew_job = (struct rt_crew_job){.run = compile_some, .context = *c};
-    if (rt_crew_entrust(crew, &(*c)->crew_job, HD_MIN(threads, (*c)->n), stop, compilation_free))
+    (*c)->thread_pool_job = (struct rt_thread_pool_job){.run = compile_some, .context = *c};
+    if (rt_thread_pool_delegate(thread_pool, &(*c)->thread_pool_job, HD_MIN(threads, (*c)->n), stop, compilation_free))
         return 0;
     *c = NULL;
     return HD_FAIL(err, CANCELLED, NULL, "cancelled");
@@ -617,13 +617,13 @@ static int find_code(struct rt_gpu *g, const struct rt_spec *spec, struct rt_gpu
 }
 
 static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units, struct rt_gpu_code *c,
-                    struct compilation **batch, struct rt_crew *crew, int threads, const struct hd_stop *stop,
-                    enum rt_cached *how, struct hd_err *err)
+                    struct compilation **batch, struct rt_thread_pool *thread_pool, int threads,
+                    const struct hd_stop *stop, enum rt_cached *how, struct hd_err *err)
 {
     HD_TRY(find_code(g, spec, c, *batch, stop, err));
     if ((*batch)->n && take_stored(g, *batch)) {
         qsort((*batch)->jobs, (size_t)(*batch)->n, sizeof *(*batch)->jobs, by_length);
-        HD_TRY(compile_all(batch, crew, threads, stop, err));
+        HD_TRY(compile_all(batch, thread_pool, threads, stop, err));
     }
     HD_TRY(rt_gpu_begin(g, stop, err));
     int rc = load_code(g, units, c, *batch, how, err);
@@ -647,9 +647,9 @@ static int code_new(const struct rt_unit *units, int n, struct rt_gpu_code **out
     return c->modules && c->origins && c->kernels ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
 }
 
-int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units, struct rt_crew *crew,
-                    int threads, const struct hd_stop *stop, bool fresh, struct rt_gpu_code **out, enum rt_cached *how,
-                    struct hd_err *err)
+int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
+                    struct rt_thread_pool *thread_pool, int threads, const struct hd_stop *stop, bool fresh,
+                    struct rt_gpu_code **out, enum rt_cached *how, struct hd_err *err)
 {
     struct rt_gpu_code *c;
     struct compilation *batch = NULL;
@@ -657,7 +657,7 @@ int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct r
     int rc = code_new(units, spec->npipelines, &c, err);
     if (rc == 0) {
         batch = compilation_new(g, c->sources.n + RT_FIXED_MAX + RT_NLIBRARIES, fresh);
-        rc = batch ? get_code(g, spec, units, c, &batch, crew, threads, stop, how, err)
+        rc = batch ? get_code(g, spec, units, c, &batch, thread_pool, threads, stop, how, err)
                    : HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
     }
     if (batch)

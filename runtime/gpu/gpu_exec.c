@@ -67,7 +67,7 @@ static int bring_columns(struct rt_gpu_exec *x, struct hd_err *err)
 {
     double start = rt_gpu_now_ms();
     rt_gpu_residents_begin(x->g);
-    HD_TRY(rt_touch_columns(x->spec, x->o->crew, x->o->threads, is_cancelled, x, err));
+    HD_TRY(rt_touch_columns(x->spec, x->o->thread_pool, x->o->threads, is_cancelled, x, err));
     HD_TRY(check_cancelled(x, err));
     HD_TRY(rt_gpu_args_columns(x, err));
     HD_TRY(x->d->ops->sync(x->d, err));

@@ -25,7 +25,7 @@ void fx_init(struct fx *f, int threads, void *context)
     rt_memory_init(&f->memory, (uint64_t)4 << 30, NULL);
     pthread_once(&stock_once, make_stock);
     f->memory.pages = stock;
-    f->crew = rt_crew_new();
+    f->thread_pool = rt_thread_pool_new();
     f->threads = threads;
     f->sites[0] = (struct rt_site){.path = "$.root.first"};
     f->sites[1] = (struct rt_site){.path = "$.root.second"};
@@ -44,7 +44,7 @@ void fx_release(struct fx *f)
     rt_result_free(f->result);
     assert_int_equal(atomic_load(&f->memory.used), 0);
     rt_exec_stats_release(&f->stats);
-    rt_crew_free(f->crew);
+    rt_thread_pool_free(f->thread_pool);
     hd_err_release(&f->err);
     hd_arena_release(&f->arena);
 }
@@ -119,7 +119,7 @@ int fx_run(struct fx *f, int result_state)
 {
     struct rt_exec_options o = {.threads = f->threads,
                                 .profile = f->profile,
-                                .crew = f->crew,
+                                .thread_pool = f->thread_pool,
                                 .memory = &f->memory,
                                 .memory_limit = f->limit,
                                 .cancel = f->cancel};

@@ -19,7 +19,7 @@ enum { FX_STATES = 8, FX_PIPELINES = 8, FX_ACTIONS = 32, FX_ARGS = 32, FX_FIELDS
 
 struct fx {
     struct hd_arena arena;
-    struct rt_crew *crew;
+    struct rt_thread_pool *thread_pool;
     struct rt_memory memory;
     struct rt_spec spec;
     struct rt_state states[FX_STATES];

@@ -372,7 +372,7 @@ static void files_that_may_not_grow_are_done_without(void **state)
 
 struct both {
     struct rt_code_cache *cache;
-    struct rt_crew *crew;
+    struct rt_thread_pool *thread_pool;
 };
 
 static enum rt_cached get(struct both *b, struct rt_bytes bc, bool fresh, int nfunctions, int salt)
@@ -382,7 +382,7 @@ static enum rt_cached get(struct both *b, struct rt_bytes bc, bool fresh, int nf
     struct hd_err err;
     char name[16];
     hd_err_init(&err);
-    if (rt_code_cache_get(b->cache, b->crew, 3, NULL, bc.p, bc.n, fresh, &code, &how, &err) != 0)
+    if (rt_code_cache_get(b->cache, b->thread_pool, 3, NULL, bc.p, bc.n, fresh, &code, &how, &err) != 0)
         fail_msg("%s %s", err.message, err.detail ? err.detail : "");
     for (int k = 0; k < nfunctions; k++) {
         snprintf(name, sizeof name, "f%d", k);
@@ -394,7 +394,7 @@ static enum rt_cached get(struct both *b, struct rt_bytes bc, bool fresh, int nf
 
 static struct both open_cache(const char *version, const char *dir)
 {
-    struct both b = {NULL, rt_crew_new()};
+    struct both b = {NULL, rt_thread_pool_new()};
     struct hd_err err;
     hd_err_init(&err);
     assert_int_equal(rt_code_cache_new(version, dir, 1 << 24, &b.cache, &err), 0);
@@ -404,7 +404,7 @@ static struct both open_cache(const char *version, const char *dir)
 static void close_cache(struct both *b)
 {
     rt_code_cache_free(b->cache);
-    rt_crew_free(b->crew);
+    rt_thread_pool_free(b->thread_pool);
 }
 
 static void code_is_compiled_once(void **state)

@@ -505,7 +505,7 @@ static void free_gives_memory_back_early(void **state)
 /* ---- Several at once ------------------------------------------------------------------- */
 
 struct user {
-    struct rt_crew *crew;
+    struct rt_thread_pool *thread_pool;
     struct rt_memory *memory;
     int number;
 };
@@ -518,7 +518,7 @@ static void *run_several(void *arg)
         struct growing g;
         uint64_t n;
         make_growing(&f, &g, growing_kinds[(u->number + i) % 3], 1 + (u->number + i) % 3, 40000);
-        struct rt_exec_options o = {.threads = f.threads, .crew = u->crew, .memory = u->memory};
+        struct rt_exec_options o = {.threads = f.threads, .thread_pool = u->thread_pool, .memory = u->memory};
         fx_seal(&f);
         if (rt_exec_run(&f.spec, f.entries, &o, &f.result, &f.stats, &f.err) != 0)
             return arg;
@@ -532,16 +532,16 @@ static void *run_several(void *arg)
     return NULL;
 }
 
-static void executions_share_a_crew(void **state)
+static void executions_share_a_thread_pool(void **state)
 {
     struct user users[4];
     pthread_t threads[4];
     struct rt_memory memory;
-    struct rt_crew *crew = rt_crew_new();
+    struct rt_thread_pool *thread_pool = rt_thread_pool_new();
     (void)state;
     rt_memory_init(&memory, 0, NULL);
     for (int i = 0; i < 4; i++) {
-        users[i] = (struct user){crew, &memory, i};
+        users[i] = (struct user){thread_pool, &memory, i};
         pthread_create(&threads[i], NULL, run_several, &users[i]);
     }
     for (int i = 0; i < 4; i++) {
@@ -550,7 +550,7 @@ static void executions_share_a_crew(void **state)
         assert_null(failed);
     }
     assert_int_equal(atomic_load(&memory.used), 0);
-    rt_crew_free(crew);
+    rt_thread_pool_free(thread_pool);
 }
 
 int main(void)
@@ -568,7 +568,7 @@ int main(void)
         cmocka_unit_test(the_limit_of_the_context_holds_too),
         cmocka_unit_test(every_refused_allocation_is_survived),
         cmocka_unit_test(free_gives_memory_back_early),
-        cmocka_unit_test(executions_share_a_crew),
+        cmocka_unit_test(executions_share_a_thread_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

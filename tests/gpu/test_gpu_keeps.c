@@ -19,7 +19,7 @@ enum { MB = 1 << 20 };
 struct bench {
     struct fake fake;
     struct rt_gpu *gpu;
-    struct rt_crew *crew;
+    struct rt_thread_pool *thread_pool;
     struct hd_err err;
 };
 
@@ -28,14 +28,14 @@ static void open_bench(struct bench *b, uint64_t memory, const char *cache, cons
     struct rt_gpu_options o = {.version = "test", .cache_dir = cache, .cache_limit = 64 * MB, .memory = memory};
     hd_err_init(&b->err);
     fake_init(&b->fake, 64 * (uint64_t)MB, identity);
-    b->crew = rt_crew_new();
+    b->thread_pool = rt_thread_pool_new();
     assert_int_equal(rt_gpu_open(&b->fake.d, &b->fake.c, &o, &b->gpu, &b->err), 0);
 }
 
 static void close_bench(struct bench *b)
 {
     rt_gpu_close(b->gpu);
-    rt_crew_free(b->crew);
+    rt_thread_pool_free(b->thread_pool);
     hd_err_release(&b->err);
     assert_int_equal(b->fake.held, 0);
     assert_int_equal(b->fake.modules, 0);
@@ -244,7 +244,7 @@ static int get(struct bench *b, bool fresh, struct rt_gpu_code **code, enum rt_c
     int sink = 0;
     struct rt_pipeline pipelines[HD_COUNT(units)] = {{.nwrites = 1, .writes = &sink}, {.nwrites = 1, .writes = &sink}};
     struct rt_spec spec = {.npipelines = (int)HD_COUNT(units), .pipelines = pipelines, .nstates = 1, .states = &result};
-    return rt_gpu_code_get(b->gpu, &spec, units, b->crew, 2, NULL, fresh, code, how, &b->err);
+    return rt_gpu_code_get(b->gpu, &spec, units, b->thread_pool, 2, NULL, fresh, code, how, &b->err);
 }
 
 static void expect(struct bench *b, bool fresh, enum rt_cached how, int compiles)

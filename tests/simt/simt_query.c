@@ -123,7 +123,7 @@ struct runner {
     struct rt_device *device; /* of gpu */
     struct rt_gpu *gpu;
     struct rt_gpu_code *code;
-    struct rt_crew *crew;
+    struct rt_thread_pool *thread_pool;
     uint64_t donations;
     char *first; /* result of the first seed */
 };
@@ -160,7 +160,7 @@ static char *execute(struct runner *r, uint64_t seed, struct hd_err *err)
 {
     struct rt_gpu_run_options o = {.profile = r->o->profile,
                                    .threads = 1,
-                                   .crew = r->crew,
+                                   .thread_pool = r->thread_pool,
                                    .fws_threshold = (uint32_t)r->o->fws_threshold,
                                    .scan_warps = (uint32_t)r->o->scan_warps,
                                    .first_rows = r->o->first_rows};
@@ -234,14 +234,15 @@ static int run_program(struct runner *r, struct hd_err *err)
 {
     enum rt_cached how;
     HD_TRY(open_gpu(r, err));
-    r->crew = rt_crew_new();
-    int status = rt_gpu_code_get(r->gpu, r->p->pl->spec, r->p->art.units, r->crew, 1, NULL, false, &r->code, &how, err);
+    r->thread_pool = rt_thread_pool_new();
+    int status =
+        rt_gpu_code_get(r->gpu, r->p->pl->spec, r->p->art.units, r->thread_pool, 1, NULL, false, &r->code, &how, err);
     if (status == 0) {
         status = run_seeds(r, err);
         rt_gpu_code_release(r->gpu, r->code);
     }
     rt_gpu_close(r->gpu);
-    rt_crew_free(r->crew);
+    rt_thread_pool_free(r->thread_pool);
     free(r->first);
     return status;
 }

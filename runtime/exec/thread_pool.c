@@ -1,4 +1,4 @@
-#include "runtime/exec/crew.h"
+#include "runtime/exec/thread_pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,15 +12,15 @@
  * others' work, before sleeping saves a wake-up of 50 us or more in a virtual machine. About 50 us
  * of pauses. */
 enum { SPINS = 1500 };
-/* Between two looks whether who waits for an entrusted job is to leave it. */
+/* Between two looks whether who waits for a delegated job is to leave it. */
 enum { LOOK_NS = 5000000 };
 
-struct rt_crew {
+struct rt_thread_pool {
     pthread_mutex_t lock;
     pthread_cond_t offered; /* a job was offered, or quit */
     pthread_cond_t left;    /* a worker left a job */
-    struct rt_crew_job *jobs;
-    _Atomic unsigned offers; /* counts rt_crew_start: what spinning threads watch */
+    struct rt_thread_pool_job *jobs;
+    _Atomic unsigned offers; /* counts rt_thread_pool_start: what spinning threads watch */
     bool quit;
     int nthreads, cap;
     int busy;
@@ -38,18 +38,18 @@ static void relax(void)
 }
 
 /* Under the lock: a job that still wants workers. */
-static struct rt_crew_job *find_job(struct rt_crew *c)
+static struct rt_thread_pool_job *find_job(struct rt_thread_pool *c)
 {
-    for (struct rt_crew_job *j = c->jobs; j; j = j->link)
+    for (struct rt_thread_pool_job *j = c->jobs; j; j = j->link)
         if (j->next < j->end)
             return j;
     return NULL;
 }
 
 /* Under the lock. */
-static void delist(struct rt_crew *c, struct rt_crew_job *job)
+static void delist(struct rt_thread_pool *c, struct rt_thread_pool_job *job)
 {
-    struct rt_crew_job **p = &c->jobs;
+    struct rt_thread_pool_job **p = &c->jobs;
     while (*p != job)
         p = &(*p)->link;
     *p = job->link;
@@ -57,7 +57,7 @@ static void delist(struct rt_crew *c, struct rt_crew_job *job)
 }
 
 /* Under the lock, which it lets go meanwhile: a job that was left, after its last worker. */
-static void bury(struct rt_crew *c, struct rt_crew_job *job)
+static void bury(struct rt_thread_pool *c, struct rt_thread_pool_job *job)
 {
     delist(c, job);
     c->entrusted -= job->threads;
@@ -66,7 +66,7 @@ static void bury(struct rt_crew *c, struct rt_crew_job *job)
     pthread_mutex_lock(&c->lock);
 }
 
-static void work_on(struct rt_crew *c, struct rt_crew_job *j)
+static void work_on(struct rt_thread_pool *c, struct rt_thread_pool_job *j)
 {
     int worker = j->next++;
     j->running++;
@@ -83,7 +83,7 @@ static void work_on(struct rt_crew *c, struct rt_crew_job *j)
 }
 
 /* Without the lock: until something is offered or the back-off ends. */
-static void spin(struct rt_crew *c, unsigned seen)
+static void spin(struct rt_thread_pool *c, unsigned seen)
 {
     for (int i = 0; i < SPINS && atomic_load(&c->offers) == seen; i++)
         relax();
@@ -91,10 +91,10 @@ static void spin(struct rt_crew *c, unsigned seen)
 
 static void *thread_main(void *arg)
 {
-    struct rt_crew *c = arg;
+    struct rt_thread_pool *c = arg;
     pthread_mutex_lock(&c->lock);
     while (!c->quit) {
-        struct rt_crew_job *j = find_job(c);
+        struct rt_thread_pool_job *j = find_job(c);
         if (j) {
             work_on(c, j);
             continue;
@@ -110,9 +110,9 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-struct rt_crew *rt_crew_new(void)
+struct rt_thread_pool *rt_thread_pool_new(void)
 {
-    struct rt_crew *c = hd_try_calloc(1, sizeof *c);
+    struct rt_thread_pool *c = hd_try_calloc(1, sizeof *c);
     if (!c)
         return NULL;
     pthread_mutex_init(&c->lock, NULL);
@@ -125,7 +125,7 @@ struct rt_crew *rt_crew_new(void)
     return c;
 }
 
-void rt_crew_free(struct rt_crew *c)
+void rt_thread_pool_free(struct rt_thread_pool *c)
 {
     if (!c)
         return;
@@ -144,7 +144,7 @@ void rt_crew_free(struct rt_crew *c)
 }
 
 /* Under the lock. False: the system refuses some, which in a job whose owner works too only costs time. */
-static bool hire(struct rt_crew *c, int wanted)
+static bool hire(struct rt_thread_pool *c, int wanted)
 {
     if (wanted > c->cap) {
         pthread_t *p = hd_try_realloc(c->threads, (size_t)wanted * sizeof *p);
@@ -164,7 +164,7 @@ static bool hire(struct rt_crew *c, int wanted)
 }
 
 /* Under the lock. */
-static void offer(struct rt_crew *c, struct rt_crew_job *job)
+static void offer(struct rt_thread_pool *c, struct rt_thread_pool_job *job)
 {
     job->open = true;
     job->link = c->jobs;
@@ -173,7 +173,7 @@ static void offer(struct rt_crew *c, struct rt_crew_job *job)
     pthread_cond_broadcast(&c->offered);
 }
 
-void rt_crew_start(struct rt_crew *c, struct rt_crew_job *job, int first, int last)
+void rt_thread_pool_start(struct rt_thread_pool *c, struct rt_thread_pool_job *job, int first, int last)
 {
     job->next = first;
     job->end = last;
@@ -187,7 +187,7 @@ void rt_crew_start(struct rt_crew *c, struct rt_crew_job *job, int first, int la
     pthread_mutex_unlock(&c->lock);
 }
 
-void rt_crew_finish(struct rt_crew *c, struct rt_crew_job *job)
+void rt_thread_pool_finish(struct rt_thread_pool *c, struct rt_thread_pool_job *job)
 {
     if (!job->open)
         return;
@@ -206,13 +206,13 @@ void rt_crew_finish(struct rt_crew *c, struct rt_crew_job *job)
 /* ---- work that may be left ------------------------------------------------------------- */
 
 /* Under the lock. */
-static bool is_over(const struct rt_crew_job *job)
+static bool is_over(const struct rt_thread_pool_job *job)
 {
     return job->next == job->end && job->running == 0;
 }
 
 /* Under the lock, which it lets go meanwhile. */
-static void look_later(struct rt_crew *c)
+static void look_later(struct rt_thread_pool *c)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -225,7 +225,7 @@ static void look_later(struct rt_crew *c)
 }
 
 /* Under the lock. */
-static void leave(struct rt_crew *c, struct rt_crew_job *job)
+static void leave(struct rt_thread_pool *c, struct rt_thread_pool_job *job)
 {
     job->end = job->next;
     hd_stop_ask(&job->left);
@@ -233,8 +233,8 @@ static void leave(struct rt_crew *c, struct rt_crew_job *job)
         bury(c, job);
 }
 
-bool rt_crew_entrust(struct rt_crew *c, struct rt_crew_job *job, int n, const struct hd_stop *stop,
-                     void (*free_context)(void *context))
+bool rt_thread_pool_delegate(struct rt_thread_pool *c, struct rt_thread_pool_job *job, int n,
+                             const struct hd_stop *stop, void (*free_context)(void *context))
 {
     job->next = 0;
     job->end = job->threads = n;
