@@ -54,7 +54,7 @@ static char *cache_path(const char *wanted)
 static int copy_options(const heddle_options *from, heddle_options *to, struct hd_err *err)
 {
     heddle_options_init(to);
-    HD_TRY(api_take_options("heddle_options", to, sizeof *to, from, err));
+    HD_TRY(api_copy_options("heddle_options", to, sizeof *to, from, err));
     if (to->threads < 0 || to->threads > MAX_THREADS)
         return HD_FAIL(err, USER, NULL, "threads: expected 0 to %d, found %d", MAX_THREADS, to->threads);
     if (to->device < 0)
@@ -62,7 +62,7 @@ static int copy_options(const heddle_options *from, heddle_options *to, struct h
     return 0;
 }
 
-static int take_backend(heddle_context *c, const char *name, struct hd_err *err)
+static int choose_backend(heddle_context *c, const char *name, struct hd_err *err)
 {
     const char *wanted = name ? name : "auto";
     HD_TRY(api_backend_check(wanted, err));
@@ -77,7 +77,7 @@ static int new_context(const heddle_options *options, heddle_context **out, stru
     heddle_context *c = calloc(1, sizeof *c);
     if (!c)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
-    if (take_backend(c, o.backend, err) != 0) {
+    if (choose_backend(c, o.backend, err) != 0) {
         free(c);
         return -1;
     }
@@ -134,7 +134,7 @@ static int write_info(const heddle_context *c, char **json)
     hd_strbuf_addf(&b, ", \"cache_limit\": %" PRIu64, c->cache_limit);
     api_backends_info(&b);
     hd_strbuf_adds(&b, "}");
-    *json = hd_strbuf_take(&b);
+    *json = hd_strbuf_detach(&b);
     hd_strbuf_release(&b);
     return 0;
 }

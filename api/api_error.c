@@ -51,7 +51,7 @@ void api_options_init(void *o, size_t size)
     memcpy(o, &size, sizeof size); /* struct_size comes first */
 }
 
-int api_take_options(const char *name, void *to, size_t known, const void *from, struct hd_err *err)
+int api_copy_options(const char *name, void *to, size_t known, const void *from, struct hd_err *err)
 {
     size_t size;
     if (!from)

@@ -34,7 +34,7 @@ void api_options_init(void *o, size_t size);
 /* Copies a caller's options over the defaults in `to`, which has `known` bytes. A shorter struct
  * is an older header's, and the rest stays default; a longer one is a newer header's, and must be
  * zero beyond what is known. from may be NULL. */
-int api_take_options(const char *name, void *to, size_t known, const void *from, struct hd_err *err);
+int api_copy_options(const char *name, void *to, size_t known, const void *from, struct hd_err *err);
 
 /* ---- context ------------------------------------------------------------------------------- */
 

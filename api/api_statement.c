@@ -95,12 +95,12 @@ static int choose_balance(struct heddle_statement *s, const char *wanted, struct
     return 0;
 }
 
-static int take_options(struct heddle_statement *s, const heddle_statement_options *from, struct hd_err *err)
+static int copy_options(struct heddle_statement *s, const heddle_statement_options *from, struct hd_err *err)
 {
     const heddle_context *c = s->db->context;
     heddle_statement_options o;
     heddle_statement_options_init(&o);
-    HD_TRY(api_take_options("heddle_statement_options", &o, sizeof o, from, err));
+    HD_TRY(api_copy_options("heddle_statement_options", &o, sizeof o, from, err));
     HD_TRY(choose_backend(s, o.backend ? o.backend : c->backend, err));
     HD_TRY(choose_balance(s, o.balance, err));
     if (o.threads < 0 || o.threads > 1024)
@@ -126,7 +126,7 @@ static int new_statement(heddle_database *db, const heddle_statement_options *o,
     rt_exec_stats_init(&s->stats);
     int rc = get_engine(db->context, &s->engine, err);
     if (rc == 0)
-        rc = take_options(s, o, err);
+        rc = copy_options(s, o, err);
     s->read_ms = api_now_ms() - start;
     if (rc == 0)
         *out = s;
@@ -339,7 +339,7 @@ static int compile_program(struct heddle_statement *s, struct hd_err *err)
 
 /* ---- Execute --------------------------------------------------------------------------- */
 
-static void note_run(struct heddle_statement *s)
+static void record_run(struct heddle_statement *s)
 {
     s->stats_spec = s->program.pl->spec;
     s->times.transfer = s->stats.transfer_ms;
@@ -358,7 +358,7 @@ static int execute(struct heddle_statement *s, struct ArrowArrayStream *out, str
     s->times.codegen = p->codegen_ms;
     p->plan_ms = p->codegen_ms = 0;
     int rc = s->backend->run(s, out, err);
-    note_run(s);
+    record_run(s);
     return rc;
 }
 

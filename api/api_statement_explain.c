@@ -85,7 +85,7 @@ int heddle_explain(heddle_statement *s, const char *list, char **text, heddle_er
     int rc = explain(s, list ? list : "plan", &b, &e);
     hd_show_controls(&b, 0, "\n\t");
     if (rc == 0)
-        *text = hd_strbuf_take(&b);
+        *text = hd_strbuf_detach(&b);
     hd_strbuf_release(&b);
     return api_statement_finish(s, rc, &e, err);
 }
@@ -172,7 +172,7 @@ static int write_report(const struct heddle_statement *s, char **json)
                    t->plan + t->codegen + t->open + t->compile + t->transfer + t->execute + t->result);
     hd_strbuf_addf(&b, ",\"peak_bytes\":%llu", (unsigned long long)s->stats.peak_bytes);
     add_details(&b, s);
-    *json = hd_strbuf_take(&b);
+    *json = hd_strbuf_detach(&b);
     hd_strbuf_release(&b);
     return 0;
 }

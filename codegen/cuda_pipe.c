@@ -16,7 +16,7 @@ static void init_out(struct cu_out *o)
 }
 
 /* The text so far, for the arena; the writer is released. */
-static const char *take_out(struct cu_unit *u, struct cu_out *o)
+static const char *detach_text(struct cu_unit *u, struct cu_out *o)
 {
     const char *s = hd_strndup(u->arena, o->b.s, o->b.n);
     hd_strbuf_release(&o->b);
@@ -69,7 +69,7 @@ static const char *methods(struct cu_unit *u)
     cu_open(&o, "{");
     cu_sink_finish(u);
     cu_close(&o, "}");
-    return cu_settle(u, take_out(u, &o));
+    return cu_settle(u, detach_text(u, &o));
 }
 
 static const char *args_type(struct cu_unit *u)
@@ -95,7 +95,7 @@ static const char *members(struct cu_unit *u)
         cu_line(&o, "hdd_queues queues;");
     }
     cu_sink_members(u, &o);
-    return take_out(u, &o);
+    return detach_text(u, &o);
 }
 
 /* In the order of the members. */
@@ -126,7 +126,7 @@ static const char *beginning(struct cu_unit *u)
     init_out(&o);
     for (int l = 1; l < u->pipe->nlevels; l++)
         cu_line(&o, "queues.begin(%d, shared.level%d[hdd_warp()]);", l, l);
-    return take_out(u, &o);
+    return detach_text(u, &o);
 }
 
 static const char *shared_members(struct cu_unit *u)
@@ -138,7 +138,7 @@ static const char *shared_members(struct cu_unit *u)
     for (int l = 1; l < u->pipe->nlevels; l++)
         cu_line(&o, "hdd_queue_memory<%s_tuple%d> level%d[HDD_WARPS];", u->name, l, l);
     cu_sink_shared(u, &o);
-    return take_out(u, &o);
+    return detach_text(u, &o);
 }
 
 static const char *rows(struct cu_unit *u)
@@ -150,7 +150,7 @@ static const char *rows(struct cu_unit *u)
             cu_row_struct(u, &o, i);
             cu_blank(&o);
         }
-    return take_out(u, &o);
+    return detach_text(u, &o);
 }
 
 static const char *tuples(struct cu_unit *u)
@@ -164,7 +164,7 @@ static const char *tuples(struct cu_unit *u)
     cu_frame_struct(u, &o);
     cu_print_tables(u, &o);
     cu_sink_accumulators(u, &o);
-    return take_out(u, &o);
+    return detach_text(u, &o);
 }
 
 /* ---- what the host assumes -------------------------------------------------------------- */
@@ -229,7 +229,7 @@ static const char *checks(struct cu_unit *u)
             cu_row_checks(u, &o, i);
     if (u->pipe->gpu.shared_at_launch)
         cu_line(&o, "static_assert(sizeof(%s_shared) <= %d, \"the host's view\");", u->name, u->pipe->gpu.shared_bytes);
-    return take_out(u, &o);
+    return detach_text(u, &o);
 }
 
 /* Its function in templates/traverse.cuh. */
@@ -285,7 +285,7 @@ static const char *includes(struct cu_unit *u)
         cu_line(&o, "#include \"hd/date.cuh\"");
     if (u->casts)
         cu_line(&o, "#include \"hd/convert.cuh\"");
-    return take_out(u, &o);
+    return detach_text(u, &o);
 }
 
 static const char *skeleton(const char *name)

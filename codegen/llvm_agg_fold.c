@@ -55,15 +55,15 @@ static void fold_pick(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row,
     struct cg_val acc = cg_load_field(f, fd, row, false);
     if (!acc.valid)
         HD_BUG("accumulator %s has no valid byte", fd->name);
-    LLVMValueRef take = l_not(f, acc.valid);
+    LLVMValueRef wins = l_not(f, acc.valid);
     if (o->fn != FE_AGG_ANY) {
         enum fe_op op = o->fn == FE_AGG_MIN ? FE_LT : FE_GT;
-        take = l_or(f, take, cg_compare(f, op, fd->phys, x, acc));
+        wins = l_or(f, wins, cg_compare(f, op, fd->phys, x, acc));
     }
-    take = cg_both(f, take, x.valid);
+    wins = cg_both(f, wins, x.valid);
     struct cg_val none = {.v = acc.v, .len = acc.len};
     struct cg_val some = {.v = x.v, .len = x.len};
-    struct cg_val r = cg_select(f, take, some, none);
+    struct cg_val r = cg_select(f, wins, some, none);
     r.valid = x.valid ? l_or(f, acc.valid, x.valid) : NULL;
     cg_store_field(f, fd, r, row);
 }
@@ -182,7 +182,7 @@ static void shared_add(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row
 /* Byte 0 of a row: group exists; while a thread folds into it, it is taken. */
 enum { ROW_EXISTS = 1, ROW_TAKEN = 2 };
 
-static void take_row(struct cg_fn *f, LLVMValueRef row)
+static void load_row(struct cg_fn *f, LLVMValueRef row)
 {
     LLVMBasicBlockRef spin = l_block(f, "spin"), mine = l_block(f, "mine");
     LLVMValueRef taken = LLVMConstInt(f->m->i8, ROW_TAKEN, false);
@@ -231,7 +231,7 @@ void cg_fold_shared(struct cg_fn *f, LLVMValueRef row, LLVMValueRef image)
         return;
     }
     /* A minimum and its valid byte change together: the row is locked for its few stores. */
-    take_row(f, row);
+    load_row(f, row);
     share_all(f, row, image);
     store_atomic_byte(f, row, ROW_EXISTS, LLVMAtomicOrderingRelease);
 }

@@ -203,7 +203,7 @@ char *fe_catalog_write(const struct fe_catalog_doc *doc)
         put_table(&w, k);
     }
     hd_strbuf_adds(&w.b, "]}\n");
-    char *text = hd_strbuf_take(&w.b);
+    char *text = hd_strbuf_detach(&w.b);
     hd_strbuf_release(&w.b);
     return text;
 }

@@ -86,7 +86,7 @@ struct hdd_field_lock {
     }
 
     // False: somebody else has it.
-    HDD_MEMBER bool try_take() const
+    HDD_MEMBER bool try_lock() const
     {
         if (hdd_atomic_or(word, 2u << shift) & (2u << shift))
             return false;
@@ -95,7 +95,7 @@ struct hdd_field_lock {
     }
 
     // The field has a value now.
-    HDD_MEMBER void give_back() const
+    HDD_MEMBER void unlock() const
     {
         hdd_fence();
         if (valid())
@@ -246,14 +246,14 @@ template <class Order> struct hdd_first_in {
     template <class F, class T> HDD_MEMBER void locked(F &field, u8 *valid, T v) const
     {
         const hdd_field_lock lock(valid);
-        while (!lock.try_take()) {
+        while (!lock.try_lock()) {
             if (run.aborted())
                 return;
             hdd_back_off();
         }
         if (!lock.valid() || Order::before(v, hdd_field_read(field)))
             field = v;
-        lock.give_back();
+        lock.unlock();
     }
 };
 

@@ -42,7 +42,7 @@ struct hdd_sink_state {
     hdd_u64 mask;
 };
 
-enum { HDD_TOLD_BYTES = 44 }; // of a string
+enum { HDD_FAILED_BYTES = 44 }; // of a string
 
 // Written by the kernel. The host clears it before a launch. The cursor stands apart from the
 // words that warps poll.
@@ -56,8 +56,8 @@ struct hdd_progress {
     hdd_u64 donations; // pieces of work that moved between warps
     // What a cast that failed was about: of numbers two words as in templates/abi.def, of a string
     // its length in value[0] and its begin.
-    hdd_u32 told;
-    unsigned char text[HDD_TOLD_BYTES];
+    hdd_u32 has_values;
+    unsigned char text[HDD_FAILED_BYTES];
     hdd_u64 value[2];
 };
 

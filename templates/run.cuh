@@ -90,7 +90,7 @@ struct hdd_run {
     {
         if (hdd_atomic_cas(&progress->failure, 0u, (u32)why) == 0) {
             progress->failure_path = path;
-            progress->told = 1;
+            progress->has_values = 1;
             progress->value[0] = lo;
             progress->value[1] = hi;
         }
@@ -100,10 +100,10 @@ struct hdd_run {
     {
         if (hdd_atomic_cas(&progress->failure, 0u, (u32)why) == 0) {
             progress->failure_path = path;
-            progress->told = 1;
+            progress->has_values = 1;
             progress->value[0] = (u64)n;
             HDD_NO_UNROLL
-            for (i32 i = 0; i < n && i < HDD_TOLD_BYTES; i++)
+            for (i32 i = 0; i < n && i < HDD_FAILED_BYTES; i++)
                 progress->text[i] = s[i];
         }
         abort();

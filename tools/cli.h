@@ -26,7 +26,7 @@ enum { CLI_FAILED = 1, CLI_BAD_INPUT = 2, CLI_NO_RESOURCE = 3, CLI_TIMED_OUT = 4
 int cli_fail(struct cli_error *err, int status, const char *path, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Takes over and frees e. What was cancelled because cli_stopped() says so. */
-int cli_take(struct cli_error *err, heddle_error *e);
+int cli_adopt(struct cli_error *err, heddle_error *e);
 /* errno as an error about a file. Says so if it is because of cli_stopped(). */
 int cli_fail_errno(struct cli_error *err, const char *path, const char *doing);
 /* One line on standard error, and the detail if there is one and it is wanted. */

@@ -70,7 +70,7 @@ int cli_fail_errno(struct cli_error *err, const char *path, const char *doing)
     return cli_fail(err, CLI_FAILED, path, "%s: %s", doing, strerror(errno));
 }
 
-int cli_take(struct cli_error *err, heddle_error *e)
+int cli_adopt(struct cli_error *err, heddle_error *e)
 {
     const char *path = heddle_error_path(e), *detail = heddle_error_detail(e);
     if (heddle_error_get_class(e) == HEDDLE_ERROR_CANCELLED && cli_stopped()) {

@@ -78,7 +78,7 @@ static _Noreturn void end_at_once(void)
     _exit(err.status);
 }
 
-static void take_signal(const sigset_t *set)
+static void handle_signal(const sigset_t *set)
 {
     static const struct timespec soon = {0, KICK_NS};
     int sig = sigtimedwait(set, NULL, cli_stopped() ? &soon : NULL), old;
@@ -96,13 +96,13 @@ static void take_signal(const sigset_t *set)
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
 }
 
-static void *take_signals(void *unused)
+static void *wait_for_signals(void *unused)
 {
     (void)unused;
     sigset_t set;
     signal_set(&set);
     for (;;)
-        take_signal(&set);
+        handle_signal(&set);
     return NULL;
 }
 
@@ -119,7 +119,7 @@ int cli_interrupt_start(struct cli_error *err)
     signal(SIGXFSZ, SIG_IGN); /* a file that is too large is an error like others */
     sigaction(KICK, &(struct sigaction){.sa_handler = do_nothing}, NULL); /* no SA_RESTART */
     pthread_sigmask(SIG_BLOCK, &set, NULL);
-    int rc = pthread_create(&taker, NULL, take_signals, NULL);
+    int rc = pthread_create(&taker, NULL, wait_for_signals, NULL);
     if (rc)
         return cli_fail(err, CLI_NO_RESOURCE, NULL, "cannot start a thread: %s", strerror(rc));
     return 0;

@@ -96,7 +96,7 @@ static int parse_choice(const struct option_row *r, const char *text, struct cli
     return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s: expected %s, found \"%s\"", r->name, r->arg, text);
 }
 
-static int take_option(struct cli_args *a, enum cli_option_id id, const char *text, struct cli_error *err)
+static int read_option(struct cli_args *a, enum cli_option_id id, const char *text, struct cli_error *err)
 {
     const struct option_row *r = &rows[id];
     struct cli_value *v = &a->option[id];
@@ -181,7 +181,7 @@ static int fail_option(const struct cli_command *c, int found, char **argv, stru
     return -1;
 }
 
-static int take_operands(const struct cli_command *c, struct cli_args *a, int argc, char **argv, struct cli_error *err)
+static int read_operands(const struct cli_command *c, struct cli_args *a, int argc, char **argv, struct cli_error *err)
 {
     a->operands = argv + optind;
     a->n_operands = argc - optind;
@@ -210,10 +210,10 @@ int cli_parse(const struct cli_command *c, int argc, char **argv, struct cli_arg
             *help = true;
             return 0;
         }
-        if (take_option(a, id, optarg, err))
+        if (read_option(a, id, optarg, err))
             return -1;
     }
-    return take_operands(c, a, argc, argv, err);
+    return read_operands(c, a, argc, argv, err);
 }
 
 void cli_args_release(struct cli_args *a)

@@ -16,7 +16,7 @@ int cli_context_open(const struct cli_args *a, heddle_context **out, struct cli_
     o.backend = cli_text(a, CLI_BACKEND);
     o.device = (int)cli_count(a, CLI_DEVICE, 0);
     o.no_mmap = cli_given(a, CLI_NO_MMAP);
-    return heddle_context_new(&o, out, &e) ? cli_take(err, e) : 0;
+    return heddle_context_new(&o, out, &e) ? cli_adopt(err, e) : 0;
 }
 
 int cli_session_open(const struct cli_args *a, struct cli_session *s, struct cli_error *err)
@@ -27,7 +27,7 @@ int cli_session_open(const struct cli_args *a, struct cli_session *s, struct cli
         return -1;
     if (heddle_database_open(s->context, cli_text(a, CLI_DB), cli_given(a, CLI_TRUST), &s->database, &e)) {
         cli_session_close(s);
-        return cli_take(err, e);
+        return cli_adopt(err, e);
     }
     return 0;
 }
@@ -62,11 +62,11 @@ int cli_prepare(const struct cli_args *a, heddle_database *database, const char 
 {
     heddle_error *e = NULL;
     if (heddle_statement_new(database, o, s, &e))
-        return cli_take(err, e);
+        return cli_adopt(err, e);
     cli_watch(*s, a->option[CLI_TIMEOUT].real);
     if (heddle_statement_prepare(*s, plan, &e) == 0)
         return 0;
-    cli_take(err, e);
+    cli_adopt(err, e);
     cli_statement_free(*s);
     if (!cli_given(a, CLI_DB) && err->path && ends_with(err->path, ".table")) {
         char *message = cli_format("%s; no database was named (--db DIR)", err->message);
@@ -88,7 +88,7 @@ static int bind_file(heddle_statement *s, const char *path, struct cli_error *er
     heddle_error *e = NULL;
     if (cli_read_file(path, &json, err))
         return -1;
-    int rc = heddle_bind_json(s, json, &e) ? cli_take(err, e) : 0;
+    int rc = heddle_bind_json(s, json, &e) ? cli_adopt(err, e) : 0;
     free(json);
     return rc;
 }
@@ -102,7 +102,7 @@ static int bind_one(heddle_statement *s, const char *param, struct cli_error *er
     if (!eq || eq == param)
         return cli_fail(err, CLI_BAD_INPUT, NULL, "-p: expected NAME=VALUE or @FILE, found \"%s\"", param);
     char *name = cli_format("%.*s", (int)(eq - param), param);
-    int rc = heddle_bind(s, name, eq + 1, &e) ? cli_take(err, e) : 0;
+    int rc = heddle_bind(s, name, eq + 1, &e) ? cli_adopt(err, e) : 0;
     free(name);
     return rc;
 }
@@ -120,7 +120,7 @@ int cli_report(heddle_statement *s, char **json, struct cli_error *err)
     char *text;
     heddle_error *e = NULL;
     if (heddle_statement_report(s, &text, &e))
-        return cli_take(err, e);
+        return cli_adopt(err, e);
     *json = cli_strdup(text);
     heddle_free(text);
     cJSON_Minify(*json);

@@ -87,7 +87,7 @@ static int execute(const struct bench *b, heddle_statement *s, struct bench_answ
     struct ArrowArrayStream stream = {0};
     heddle_error *e = NULL;
     if (heddle_execute(s, &stream, &e))
-        return cli_take(err, e);
+        return cli_adopt(err, e);
     return read_rows(b, &stream, answer, r, err) || add_report(s, r, err) ? -1 : 0;
 }
 
@@ -100,7 +100,7 @@ static int run_once(const struct bench *b, const char *plan, const char *params,
     cli_statement_options(b->args, &o);
     if (cli_prepare(b->args, b->session.database, plan, &o, &s, err))
         return -1;
-    int rc = params && heddle_bind_json(s, params, &e) ? cli_take(err, e) : execute(b, s, answer, r, err);
+    int rc = params && heddle_bind_json(s, params, &e) ? cli_adopt(err, e) : execute(b, s, answer, r, err);
     cli_statement_free(s);
     return rc;
 }
@@ -169,7 +169,7 @@ static int write_json(struct bench *b, struct cli_error *err)
     char *machine;
     heddle_error *e = NULL;
     if (heddle_context_info(b->session.context, &machine, &e))
-        return cli_take(err, e);
+        return cli_adopt(err, e);
     char *json = bench_json(&b->results, &b->suite, machine);
     int rc = cli_write_file(cli_text(b->args, CLI_OUT), json, err);
     free(json);

@@ -19,7 +19,7 @@ static int run(const struct cli_args *a, struct cli_error *err)
     int rc = heddle_database_check(context, a->operands[0], cli_progress, NULL, &report, &e);
     cli_progress_end();
     if (rc)
-        cli_take(err, e);
+        cli_adopt(err, e);
     if (report && print_report(a, report, err))
         rc = -1;
     heddle_free(report);

@@ -11,7 +11,7 @@ static int explain_statement(const struct cli_args *a, heddle_statement *s, stru
     if (cli_bind_params(a, s, err))
         return -1;
     if (heddle_explain(s, stages, &text, &e))
-        return cli_take(err, e);
+        return cli_adopt(err, e);
     fputs(text, stdout);
     heddle_free(text);
     return 0;

@@ -9,10 +9,10 @@
 #include "tpch/gen_tbl.h"
 
 /* cause: Heddle's own error if it was the database that refused. */
-static int take_error(const struct tg_error *e, heddle_error *cause, struct cli_error *err)
+static int adopt_error(const struct tg_error *e, heddle_error *cause, struct cli_error *err)
 {
     if (cause)
-        return cli_take(err, cause);
+        return cli_adopt(err, cause);
     if (e->cancelled)
         return cli_fail_stopped(err);
     return cli_fail(err, e->user ? CLI_BAD_INPUT : CLI_FAILED, e->path, "%s", e->text);
@@ -70,7 +70,7 @@ static int write_text(const struct cli_args *a, const struct tg_gen *g, struct c
         return -1;
     int rc = tg_tbl_write(g, &o, &e);
     cli_progress_end();
-    return rc ? take_error(&e, NULL, err) : 0;
+    return rc ? adopt_error(&e, NULL, err) : 0;
 }
 
 static int write_database(const struct cli_args *a, const struct tg_gen *g, struct cli_error *err)
@@ -88,7 +88,7 @@ static int write_database(const struct cli_args *a, const struct tg_gen *g, stru
     int rc = tg_db_write(g, context, cli_text(a, CLI_OUT), &o, &e, &cause);
     cli_progress_end();
     heddle_context_free(context);
-    return rc ? take_error(&e, cause, err) : 0;
+    return rc ? adopt_error(&e, cause, err) : 0;
 }
 
 static int check_args(const struct cli_args *a, struct cli_error *err)
@@ -115,12 +115,12 @@ static int run(const struct cli_args *a, struct cli_error *err)
     if (strcmp(a->operands[0], "jcch") == 0)
         o.scheme = TG_JCCH;
     if (tg_gen_new(&o, &g, &e))
-        return take_error(&e, NULL, err);
+        return adopt_error(&e, NULL, err);
     cli_nothing_to_undo(true);
     int rc = tg_gen_prepare(g, (int)cli_count(a, CLI_THREADS, 0), &e);
     cli_nothing_to_undo(false);
     if (rc)
-        take_error(&e, NULL, err);
+        adopt_error(&e, NULL, err);
     else
         rc = cli_given(a, CLI_TBL) ? write_text(a, g, err) : write_database(a, g, err);
     tg_gen_free(g);

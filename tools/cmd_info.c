@@ -11,7 +11,7 @@ static int run(const struct cli_args *a, struct cli_error *err)
     int rc = heddle_context_info(context, &json, &e);
     heddle_context_free(context);
     if (rc)
-        return cli_take(err, e);
+        return cli_adopt(err, e);
     if (cli_given(a, CLI_JSON))
         puts(json);
     else

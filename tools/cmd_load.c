@@ -8,13 +8,13 @@ static int load(const struct cli_args *a, heddle_context *context, const char *s
     heddle_writer *w;
     heddle_error *e = NULL;
     if (heddle_writer_open(context, cli_text(a, CLI_OUT), schema, &w, &e))
-        return cli_take(err, e);
+        return cli_adopt(err, e);
     int rc = heddle_writer_load_text(w, cli_text(a, CLI_FROM), cli_progress, NULL, &e);
     if (!rc)
         rc = heddle_writer_commit(w, cli_progress, NULL, &e);
     cli_progress_end();
     heddle_writer_free(w);
-    return rc ? cli_take(err, e) : 0;
+    return rc ? cli_adopt(err, e) : 0;
 }
 
 static int run(const struct cli_args *a, struct cli_error *err)

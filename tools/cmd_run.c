@@ -12,7 +12,7 @@ static int run_once(const struct cli_args *a, heddle_statement *s, bool print, s
     static const struct arrow_visitor only_read = {NULL, NULL, NULL};
     struct ArrowArrayStream stream = {0};
     heddle_error *e = NULL;
-    int rc = heddle_execute(s, &stream, &e) ? cli_take(err, e) : 0;
+    int rc = heddle_execute(s, &stream, &e) ? cli_adopt(err, e) : 0;
     if (!rc && print)
         rc = arrow_print(&stream, cli_given(a, CLI_FORMAT) ? cli_text(a, CLI_FORMAT) : "table", stdout, NULL, err);
     else if (!rc)
@@ -45,7 +45,7 @@ static int write_report(heddle_statement *s, const char *path, struct cli_error 
     char *json;
     heddle_error *e = NULL;
     if (heddle_statement_report(s, &json, &e))
-        return cli_take(err, e);
+        return cli_adopt(err, e);
     int rc = cli_write_file(path, json, err);
     heddle_free(json);
     return rc;
@@ -65,7 +65,7 @@ static int dump(const struct cli_args *a, heddle_statement *s, struct cli_error 
     char *text;
     heddle_error *e = NULL;
     if (heddle_explain(s, cli_text(a, CLI_DUMP), &text, &e))
-        return cli_take(err, e);
+        return cli_adopt(err, e);
     fputs(text, stderr);
     heddle_free(text);
     return 0;

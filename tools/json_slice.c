@@ -271,7 +271,7 @@ static int fail_key(const char *name, const char *const *keys, int n_keys, struc
 }
 
 /* A member that has a value already stands twice. */
-static int take_member(struct json_slice name, struct json_slice v, const char *const *keys, int n_keys,
+static int read_member(struct json_slice name, struct json_slice v, const char *const *keys, int n_keys,
                        struct json_slice *out, struct cli_error *err)
 {
     char *text = json_slice_string(name);
@@ -296,7 +296,7 @@ int json_slice_object(const char *text, size_t n, const char *const *keys, int n
     memset(out, 0, sizeof *out * (size_t)n_keys);
     int more = json_cut_open(&c, text, n, err) ? -1 : json_cut_next(&c, &name, &v);
     for (; more == 1; more = json_cut_next(&c, &name, &v))
-        if (take_member(name, v, keys, n_keys, out, err))
+        if (read_member(name, v, keys, n_keys, out, err))
             return -1;
     return more;
 }

@@ -21,7 +21,7 @@ static int add_stage(heddle_statement *s, cJSON *to, const char *key, const char
     char *text;
     heddle_error *e = NULL;
     if (heddle_explain(s, stage, &text, &e))
-        return cli_take(err, e);
+        return cli_adopt(err, e);
     cJSON_AddStringToObject(to, key, text);
     heddle_free(text);
     return 0;
@@ -83,7 +83,7 @@ int profile_page_make(heddle_statement *s, const char *title, char **html, struc
     char *report, *texts = NULL;
     heddle_error *e = NULL;
     if (heddle_statement_report(s, &report, &e))
-        return cli_take(err, e);
+        return cli_adopt(err, e);
     int rc = texts_json(s, title, report, &texts, err);
     if (!rc)
         *html = fill(profile_pages[0].text, report, texts);

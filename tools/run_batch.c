@@ -91,7 +91,7 @@ static int bind(struct job *j, struct cli_error *err)
     if (!j->line[PARAMS].s)
         return 0;
     char *json = json_slice_copy(j->line[PARAMS]);
-    int rc = heddle_bind_json(j->statement, json, &e) ? cli_take(err, e) : 0;
+    int rc = heddle_bind_json(j->statement, json, &e) ? cli_adopt(err, e) : 0;
     free(json);
     return rc;
 }
@@ -113,7 +113,7 @@ static int execute(struct job *j, struct cli_error *err)
     struct ArrowArrayStream stream = {0};
     heddle_error *e = NULL;
     if (heddle_execute(j->statement, &stream, &e))
-        return cli_take(err, e);
+        return cli_adopt(err, e);
     return j->out ? print_rows(j, &stream, err) : arrow_visit(&stream, &only_read, NULL, &j->rows, err);
 }
 

@@ -121,7 +121,7 @@ int suite_measure(struct suite *s, heddle_database *db, struct cli_error *err)
     if (!s->unit_rows)
         return 0;
     if (heddle_database_catalog(db, &json, &e))
-        return cli_take(err, e);
+        return cli_adopt(err, e);
     s->rows = rows_of_unit(s, json);
     heddle_free(json);
     if (s->rows >= 0)

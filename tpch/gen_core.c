@@ -278,7 +278,7 @@ void tg_cursor_inside(struct tg_cursor *c, const struct tg_gen *g, const struct 
 }
 
 /* The next rows of the populous unit under the cursor. */
-static void take_slice(struct tg_cursor *c, int64_t unit_rows, int64_t max_rows, struct tg_range *out)
+static void claim_slice(struct tg_cursor *c, int64_t unit_rows, int64_t max_rows, struct tg_range *out)
 {
     if (c->table == TG_ORDERS)
         unit_rows = 1;
@@ -297,7 +297,7 @@ static void take_slice(struct tg_cursor *c, int64_t unit_rows, int64_t max_rows,
 }
 
 /* Ordinary units up to the next populous one. */
-static void take_units(struct tg_cursor *c, const struct tg_populous *p, int64_t max_rows, struct tg_range *out)
+static void claim_units(struct tg_cursor *c, const struct tg_populous *p, int64_t max_rows, struct tg_range *out)
 {
     int64_t max = c->table == TG_LINEITEM ? TG_MAX_LINES : c->table == TG_PARTSUPP ? 4 : 1;
     int64_t end = c->unit + max_rows / max;
@@ -318,9 +318,9 @@ bool tg_cursor_next(struct tg_cursor *c, int64_t max_rows, struct tg_range *out)
     const struct tg_populous *p = tg_populous_of(c->gen, c->table);
     *out = (struct tg_range){.table = c->table, .unit_begin = c->unit, .first_row = c->first_row};
     if (tg_populous_find(p, c->unit) >= 0)
-        take_slice(c, p->rows, max_rows, out);
+        claim_slice(c, p->rows, max_rows, out);
     else
-        take_units(c, p, max_rows, out);
+        claim_units(c, p, max_rows, out);
     c->first_row += out->rows;
     return true;
 }

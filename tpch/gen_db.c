@@ -437,7 +437,7 @@ static void set_cancelled(struct job *job)
     job->failed = true;
 }
 
-static bool take_range(struct job *job, struct tg_range *range)
+static bool claim_range(struct job *job, struct tg_range *range)
 {
     pthread_mutex_lock(&job->lock);
     if (!job->failed && job->o->cancel != NULL && atomic_load(job->o->cancel))
@@ -506,7 +506,7 @@ static void work(void *arg, int index)
     struct view *v = NULL;
     struct tg_range range;
     (void)index;
-    while (take_range(job, &range)) {
+    while (claim_range(job, &range)) {
         if (v == NULL || v->batch->table != range.table) {
             view_free(v);
             v = view_new(job->g, range.table, mask_of(range.table, job->o->used_only));

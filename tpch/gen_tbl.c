@@ -302,7 +302,7 @@ static void set_cancelled(struct job *job)
 }
 
 /* Waits for the slot of the next task and takes both; NULL when there is nothing to do. */
-static struct slot *take_task(struct job *job)
+static struct slot *claim_task(struct job *job)
 {
     struct slot *s = NULL;
     pthread_mutex_lock(&job->lock);
@@ -417,7 +417,7 @@ static void work(void *arg, int index)
     struct job *job = arg;
     struct tg_batch *b = NULL;
     (void)index;
-    for (struct slot *s; (s = take_task(job)) != NULL;) {
+    for (struct slot *s; (s = claim_task(job)) != NULL;) {
         b = batch_for(s->range.table, b);
         if (b == NULL) {
             fail_job(job, "", ENOMEM, "batch");

@@ -53,7 +53,7 @@ static void clear(struct hd_strbuf *b)
     b->s[0] = 0;
 }
 
-char *hd_strbuf_take(struct hd_strbuf *b)
+char *hd_strbuf_detach(struct hd_strbuf *b)
 {
     char *next = resize(NULL, FIRST), *s = b->s;
     b->s = next;

@@ -17,7 +17,7 @@ struct hd_strbuf {
 void hd_strbuf_init(struct hd_strbuf *b);
 void hd_strbuf_release(struct hd_strbuf *b);
 /* Hands the heap string over; the buffer is empty and reusable afterwards. */
-char *hd_strbuf_take(struct hd_strbuf *b);
+char *hd_strbuf_detach(struct hd_strbuf *b);
 /* Exchanges the texts: a strbuf itself is not copied. */
 void hd_strbuf_swap(struct hd_strbuf *a, struct hd_strbuf *b);
 void hd_strbuf_add(struct hd_strbuf *b, const char *s, size_t n);

@@ -262,7 +262,7 @@ static void read_module(void *context, int worker HD_UNUSED)
     divide(c);
 }
 
-static int take_error(const struct hd_err *e, struct hd_err *err)
+static int adopt_error(const struct hd_err *e, struct hd_err *err)
 {
     hd_err_set(err, e->class, __FILE__, __LINE__, NULL, "%s", e->message);
     hd_err_set_detail(err, e->detail);
@@ -273,7 +273,7 @@ static int first_error(const struct compilation *c, struct hd_err *err)
 {
     for (int i = 0; i < MAX_PARTS; i++)
         if (c->errors[i].class != HD_ERR_NONE)
-            return take_error(&c->errors[i], err);
+            return adopt_error(&c->errors[i], err);
     return 0;
 }
 
@@ -329,7 +329,7 @@ int rt_code_print(struct rt_thread_pool *thread_pool, const struct hd_stop *stop
     hd_err_init(&p->error);
     if (!rt_thread_pool_delegate(thread_pool, &p->job, 1, stop, printing_free))
         return HD_FAIL(err, CANCELLED, NULL, "cancelled");
-    int rc = p->text ? 0 : take_error(&p->error, err);
+    int rc = p->text ? 0 : adopt_error(&p->error, err);
     *text = p->text;
     p->text = NULL;
     printing_free(p);

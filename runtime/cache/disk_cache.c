@@ -155,7 +155,7 @@ static bool header_fits(const struct header *h, struct rt_cache_key key, uint64_
 }
 
 /* Entries are evicted by age; a write for every use would be too much. */
-static void note_use(int fd, const struct stat *st)
+static void record_use(int fd, const struct stat *st)
 {
     if (time(NULL) - st->st_mtime > TOUCH_AFTER_S)
         futimens(fd, NULL);
@@ -175,7 +175,7 @@ static bool load_file(int fd, struct rt_cache_key key, struct rt_bytes **out, in
         free_parts(parts, (int)h.nparts);
         return false;
     }
-    note_use(fd, &st);
+    record_use(fd, &st);
     *out = parts;
     *n = (int)h.nparts;
     return true;

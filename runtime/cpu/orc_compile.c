@@ -39,7 +39,7 @@ static void detect_host(void)
     struct hd_strbuf b;
     hd_strbuf_init(&b);
     hd_strbuf_addf(&b, "LLVM %s, %s, %s, %s", host.version, host.triple, host.cpu, host.features);
-    host.identity = hd_strbuf_take(&b);
+    host.identity = hd_strbuf_detach(&b);
     hd_strbuf_release(&b);
 }
 

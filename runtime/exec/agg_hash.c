@@ -133,11 +133,11 @@ static bool flush(struct rt_exec *x, struct rt_live *v, struct rt_local *l)
 {
     struct hdd_agg_local *t = &l->u.agg;
     size_t stride = (size_t)v->s->stride;
-    if (!rt_memory_take(&x->memory, sizeof(struct rt_run)))
+    if (!rt_memory_reserve(&x->memory, sizeof(struct rt_run)))
         return false;
     struct rt_run *r = hd_try_malloc(sizeof *r);
-    if (!r || !(r->rows = rt_region_take(&x->memory, &v->spill, t->nrows * stride))) {
-        rt_memory_give(&x->memory, sizeof *r);
+    if (!r || !(r->rows = rt_region_alloc(&x->memory, &v->spill, t->nrows * stride))) {
+        rt_memory_unreserve(&x->memory, sizeof *r);
         free(r);
         return false;
     }
@@ -155,7 +155,7 @@ static void free_runs(struct rt_exec *x, struct rt_local *l)
     while (l->runs) {
         struct rt_run *r = l->runs;
         l->runs = r->next;
-        rt_memory_give(&x->memory, sizeof *r);
+        rt_memory_unreserve(&x->memory, sizeof *r);
         free(r);
     }
 }
@@ -246,7 +246,7 @@ static bool merge_rows(struct merge_table *t, const unsigned char *rows, uint64_
 static bool emit_table(struct merge_table *t, struct rt_live *v)
 {
     size_t bytes = t->l.u.agg.nrows * (size_t)t->s->stride;
-    void *to = rt_region_take(&t->x->memory, &v->region, bytes);
+    void *to = rt_region_alloc(&t->x->memory, &v->region, bytes);
     if (to)
         memcpy(to, t->l.u.agg.rows, bytes);
     return to != NULL;

@@ -21,7 +21,7 @@ uint64_t rt_now_ns(void)
 char *hdr_string_alloc(struct hdd_thread *t, size_t n)
 {
     struct rt_worker *w = t->exec;
-    char *p = rt_heap_take(&w->x->memory, &w->heap, n);
+    char *p = rt_heap_alloc(&w->x->memory, &w->heap, n);
     if (!p)
         rt_worker_fail(w, RT_FAIL_MEMORY, -1);
     return p;

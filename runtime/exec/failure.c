@@ -60,7 +60,7 @@ void rt_exec_raise_worker(struct rt_worker *w)
     enum rt_failure f = (enum rt_failure)t->failure;
     const struct rt_site *site =
         t->failure_path >= 0 && t->failure_path < s->nsites ? &s->sites[t->failure_path] : NULL;
-    struct rt_failed v = {.known = t->told, .a = {t->a_lo, t->a_hi}, .b = {t->b_lo, t->b_hi}};
+    struct rt_failed v = {.known = t->has_values, .a = {t->a_lo, t->a_hi}, .b = {t->b_lo, t->b_hi}};
     struct hd_strbuf text;
     if (f == RT_FAIL_MEMORY) {
         rt_exec_raise_memory(w->x, w->state >= 0 ? &s->states[w->state] : NULL);
@@ -77,7 +77,7 @@ int32_t rt_worker_fail(struct rt_worker *w, enum rt_failure f, int state)
     w->state = state;
     w->t.failure = (int32_t)f;
     w->t.failure_path = -1;
-    w->t.told = 0;
+    w->t.has_values = 0;
     return 1;
 }
 
@@ -85,7 +85,7 @@ int32_t hdr_fail(struct hdd_thread *t, int32_t failure, int32_t path)
 {
     t->failure = failure;
     t->failure_path = path;
-    t->told = 0;
+    t->has_values = 0;
     return 1;
 }
 
@@ -93,7 +93,7 @@ int32_t hdr_fail_value(struct hdd_thread *t, int32_t failure, int32_t path, int6
                        int64_t bhi)
 {
     hdr_fail(t, failure, path);
-    t->told = 1;
+    t->has_values = 1;
     t->a_lo = (uint64_t)alo;
     t->a_hi = (uint64_t)ahi;
     t->b_lo = (uint64_t)blo;

@@ -79,14 +79,14 @@ void rt_failure_text(struct hd_strbuf *out, enum rt_failure f, const struct rt_s
         hd_strbuf_adds(out, plain_texts[f]);
         return;
     }
-    bool told = v->known || !has_values(site), text = f == RT_FAIL_CAST_STRING;
+    bool known = v->known || !has_values(site), text = f == RT_FAIL_CAST_STRING;
     if (f == RT_FAIL_OVERFLOW)
-        hd_strbuf_adds(out, told ? "numeric overflow: " : "numeric overflow: the result");
+        hd_strbuf_adds(out, known ? "numeric overflow: " : "numeric overflow: the result");
     else if (!text)
-        hd_strbuf_adds(out, told ? "value " : "value");
-    else if (!told)
+        hd_strbuf_adds(out, known ? "value " : "value");
+    else if (!known)
         hd_strbuf_adds(out, "text");
-    if (told)
+    if (known)
         put_form(out, site, v);
     hd_strbuf_addf(out, text ? " is not a value of type %s" : " does not fit %s", hd_type_text(site->to, type));
 }

@@ -65,7 +65,7 @@ static bool job_over(struct rt_job *j)
     return rt_exec_stopped(j->x) || atomic_load_explicit(&j->enough, memory_order_relaxed);
 }
 
-static void note_result(struct rt_worker *w, int32_t rc)
+static void record_result(struct rt_worker *w, int32_t rc)
 {
     if (rc != 0 && !rt_exec_stopped(w->x))
         rt_exec_raise_worker(w);
@@ -79,13 +79,13 @@ static bool run_morsel(struct rt_job *j, struct rt_worker *w)
     if (begin >= j->end)
         return false;
     uint64_t end = HD_MIN(begin + j->morsel, j->end);
-    note_result(w, j->entries->entry(j->x->args, &w->t, begin, end));
+    record_result(w, j->entries->entry(j->x->args, &w->t, begin, end));
     return true;
 }
 
 static void free_task(struct rt_job *j, struct task *t)
 {
-    rt_memory_give(&j->x->memory, sizeof *t + t->bytes);
+    rt_memory_unreserve(&j->x->memory, sizeof *t + t->bytes);
     free(t);
 }
 
@@ -103,7 +103,7 @@ static struct task *cut_piece(struct rt_job *j)
         return top;
     }
     struct task *piece = hd_try_malloc(sizeof *piece + top->bytes);
-    if (!piece || !rt_memory_take(&j->x->memory, sizeof *piece + top->bytes)) {
+    if (!piece || !rt_memory_reserve(&j->x->memory, sizeof *piece + top->bytes)) {
         free(piece);
         rt_exec_raise_memory(j->x, NULL);
         return NULL;
@@ -123,7 +123,7 @@ static bool run_piece(struct rt_job *j, struct rt_worker *w)
     pthread_mutex_unlock(&j->lock);
     if (!t)
         return false;
-    note_result(w, j->entries->level[t->level](j->x->args, &w->t, t->carried, t->begin, t->end));
+    record_result(w, j->entries->level[t->level](j->x->args, &w->t, t->carried, t->begin, t->end));
     free_task(j, t);
     return true;
 }
@@ -185,11 +185,11 @@ static void enlist(struct rt_job *j)
 static bool push_task(struct rt_job *j, int32_t level, const void *carried, size_t bytes, uint64_t begin, uint64_t end)
 {
     size_t size = sizeof(struct task) + bytes;
-    if (!rt_memory_take(&j->x->memory, size))
+    if (!rt_memory_reserve(&j->x->memory, size))
         return false;
     struct task *t = hd_try_malloc(size);
     if (!t) {
-        rt_memory_give(&j->x->memory, size);
+        rt_memory_unreserve(&j->x->memory, size);
         return false;
     }
     *t = (struct task){.level = level, .begin = begin, .end = end, .bytes = bytes};

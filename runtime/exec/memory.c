@@ -26,10 +26,10 @@ void rt_memory_init(struct rt_memory *m, uint64_t limit, struct rt_memory *paren
     m->pages = parent ? parent->pages : NULL;
 }
 
-bool rt_memory_take(struct rt_memory *m, uint64_t bytes)
+bool rt_memory_reserve(struct rt_memory *m, uint64_t bytes)
 {
     uint64_t now = atomic_fetch_add(&m->used, bytes) + bytes;
-    if (now > m->limit || (m->parent && !rt_memory_take(m->parent, bytes))) {
+    if (now > m->limit || (m->parent && !rt_memory_reserve(m->parent, bytes))) {
         atomic_fetch_sub(&m->used, bytes);
         atomic_store(&m->limited, true);
         return false;
@@ -40,7 +40,7 @@ bool rt_memory_take(struct rt_memory *m, uint64_t bytes)
     return true;
 }
 
-void rt_memory_give(struct rt_memory *m, uint64_t bytes)
+void rt_memory_unreserve(struct rt_memory *m, uint64_t bytes)
 {
     for (; m; m = m->parent)
         atomic_fetch_sub(&m->used, bytes);
@@ -75,7 +75,7 @@ static size_t block_bytes(size_t n)
 static bool block_of_extent(struct rt_memory *m, struct rt_block *b)
 {
     struct rt_extent e;
-    if (!rt_pages_take(m->pages, b->n, b->n, true, &e))
+    if (!rt_pages_get(m->pages, b->n, b->n, true, &e))
         return false;
     b->p = e.p;
     b->extent = e.size;
@@ -95,10 +95,10 @@ bool rt_block_new(struct rt_memory *m, size_t n, bool zero, struct rt_block *b)
 {
     size_t bytes = block_bytes(n);
     *b = (struct rt_block){.n = n};
-    if (bytes < n || !rt_memory_take(m, bytes))
+    if (bytes < n || !rt_memory_reserve(m, bytes))
         return false;
     if (!(bytes >= MAPPED ? block_of_extent(m, b) : block_of_malloc(b))) {
-        rt_memory_give(m, bytes);
+        rt_memory_unreserve(m, bytes);
         return false;
     }
     if (zero) {
@@ -114,11 +114,11 @@ void rt_block_free(struct rt_memory *m, struct rt_block *b)
         return;
     if (b->extent) {
         struct rt_extent e = {b->p, b->extent, b->touched};
-        rt_pages_give(m->pages, &e);
+        rt_pages_put(m->pages, &e);
     } else {
         free(b->p);
     }
-    rt_memory_give(m, block_bytes(b->n));
+    rt_memory_unreserve(m, block_bytes(b->n));
     *b = (struct rt_block){.p = NULL};
 }
 
@@ -126,7 +126,7 @@ bool rt_region_reserve(struct rt_memory *m, struct rt_region *r, size_t want)
 {
     uint64_t limit = HD_MIN(smallest_limit(m), (uint64_t)1 << 42);
     struct rt_extent e;
-    if (!rt_pages_take(m->pages, (size_t)limit + RT_HUGE_PAGE, want, false, &e))
+    if (!rt_pages_get(m->pages, (size_t)limit + RT_HUGE_PAGE, want, false, &e))
         return false;
     r->base = e.p;
     r->reserved = e.size;
@@ -136,15 +136,15 @@ bool rt_region_reserve(struct rt_memory *m, struct rt_region *r, size_t want)
     return true;
 }
 
-void *rt_region_take(struct rt_memory *m, struct rt_region *r, size_t n)
+void *rt_region_alloc(struct rt_memory *m, struct rt_region *r, size_t n)
 {
-    if (!rt_memory_take(m, n))
+    if (!rt_memory_reserve(m, n))
         return NULL;
     size_t at = atomic_fetch_add(&r->used, n);
     if (at + n > r->reserved) {
         atomic_fetch_sub(&r->used, n);
         atomic_store(&m->limited, true); /* all that the limit allows is reserved */
-        rt_memory_give(m, n);
+        rt_memory_unreserve(m, n);
         return NULL;
     }
     /* Small regions stay on small pages; the first huge one is the second of the region. */
@@ -158,7 +158,7 @@ void rt_region_trim(struct rt_memory *m, struct rt_region *r, size_t n)
     size_t used = atomic_load(&r->used);
     r->dirty = HD_MAX(r->dirty, used);
     if (n < used) {
-        rt_memory_give(m, used - n);
+        rt_memory_unreserve(m, used - n);
         atomic_store(&r->used, n);
     }
 }
@@ -169,8 +169,8 @@ void rt_region_free(struct rt_memory *m, struct rt_region *r)
         return;
     size_t used = atomic_load(&r->used);
     struct rt_extent e = {r->base, r->reserved, HD_MIN(hd_align_up(HD_MAX(r->dirty, used), 4096), r->reserved)};
-    rt_pages_give(m->pages, &e);
-    rt_memory_give(m, used);
+    rt_pages_put(m->pages, &e);
+    rt_memory_unreserve(m, used);
     r->base = NULL;
     atomic_store(&r->used, 0);
 }
@@ -181,15 +181,15 @@ struct rt_heap_chunk {
     char bytes[];
 };
 
-void *rt_heap_take(struct rt_memory *m, struct rt_heap *h, size_t n)
+void *rt_heap_alloc(struct rt_memory *m, struct rt_heap *h, size_t n)
 {
     if (!h->head || h->cap - h->used < n) {
         size_t cap = HD_MAX(n, (size_t)HEAP_CHUNK);
-        if (!rt_memory_take(m, cap))
+        if (!rt_memory_reserve(m, cap))
             return NULL;
         struct rt_heap_chunk *c = hd_try_malloc(sizeof *c + cap);
         if (!c) {
-            rt_memory_give(m, cap);
+            rt_memory_unreserve(m, cap);
             return NULL;
         }
         *c = (struct rt_heap_chunk){.next = h->head, .n = cap};
@@ -207,7 +207,7 @@ void rt_heap_free(struct rt_memory *m, struct rt_heap *h)
     while (h->head) {
         struct rt_heap_chunk *c = h->head;
         h->head = c->next;
-        rt_memory_give(m, c->n);
+        rt_memory_unreserve(m, c->n);
         free(c);
     }
     h->used = h->cap = 0;

@@ -20,8 +20,8 @@ struct rt_memory {
 /* limit 0: 80 % of the machine's memory. */
 void rt_memory_init(struct rt_memory *m, uint64_t limit, struct rt_memory *parent);
 /* False: a limit would be passed; nothing is taken. */
-bool rt_memory_take(struct rt_memory *m, uint64_t bytes);
-void rt_memory_give(struct rt_memory *m, uint64_t bytes);
+bool rt_memory_reserve(struct rt_memory *m, uint64_t bytes);
+void rt_memory_unreserve(struct rt_memory *m, uint64_t bytes);
 /* Who refused memory, for a message; what: where it was wanted. */
 enum { RT_REFUSAL_TEXT = 160 };
 const char *rt_memory_refusal(const struct rt_memory *m, const char *what, char text[RT_REFUSAL_TEXT]);
@@ -50,7 +50,7 @@ struct rt_region {
 /* want: bytes that will probably be taken, 0 unknown. */
 bool rt_region_reserve(struct rt_memory *m, struct rt_region *r, size_t want);
 /* The next n bytes; NULL at the limit. The region must be reserved. */
-void *rt_region_take(struct rt_memory *m, struct rt_region *r, size_t n);
+void *rt_region_alloc(struct rt_memory *m, struct rt_region *r, size_t n);
 /* Gives back what lies beyond n bytes. No other thread may use the region meanwhile. */
 void rt_region_trim(struct rt_memory *m, struct rt_region *r, size_t n);
 void rt_region_free(struct rt_memory *m, struct rt_region *r);
@@ -60,7 +60,7 @@ struct rt_heap {
     struct rt_heap_chunk *head;
     size_t used, cap;
 };
-void *rt_heap_take(struct rt_memory *m, struct rt_heap *h, size_t n); /* NULL at the limit */
+void *rt_heap_alloc(struct rt_memory *m, struct rt_heap *h, size_t n); /* NULL at the limit */
 void rt_heap_free(struct rt_memory *m, struct rt_heap *h);
 
 #endif

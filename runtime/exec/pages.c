@@ -61,7 +61,7 @@ static size_t distance(size_t a, size_t b)
 }
 
 /* The one whose used part comes closest to what is wanted. */
-static bool take_kept(struct rt_pages *c, size_t size, size_t want, struct rt_extent *e)
+static bool reuse_kept(struct rt_pages *c, size_t size, size_t want, struct rt_extent *e)
 {
     int best = -1;
     pthread_mutex_lock(&c->lock);
@@ -77,10 +77,10 @@ static bool take_kept(struct rt_pages *c, size_t size, size_t want, struct rt_ex
     return best >= 0;
 }
 
-bool rt_pages_take(struct rt_pages *c, size_t size, size_t want, bool huge, struct rt_extent *e)
+bool rt_pages_get(struct rt_pages *c, size_t size, size_t want, bool huge, struct rt_extent *e)
 {
     size = hd_align_up(size, RT_HUGE_PAGE);
-    return (c && take_kept(c, size, want, e)) || map_extent(size, huge, e);
+    return (c && reuse_kept(c, size, want, e)) || map_extent(size, huge, e);
 }
 
 /* Under the lock: keeps as much of the extent as there is room for. */
@@ -98,7 +98,7 @@ static bool keep_extent(struct rt_pages *c, struct rt_extent *e)
     return true;
 }
 
-void rt_pages_give(struct rt_pages *c, struct rt_extent *e)
+void rt_pages_put(struct rt_pages *c, struct rt_extent *e)
 {
     bool kept = false;
     if (c) {

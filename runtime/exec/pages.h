@@ -21,7 +21,7 @@ void rt_pages_free(struct rt_pages *c);
 
 /* At least size bytes, the first `want` of which will probably be used. huge: on huge pages from
  * the start. c NULL: without a stock. */
-bool rt_pages_take(struct rt_pages *c, size_t size, size_t want, bool huge, struct rt_extent *e);
-void rt_pages_give(struct rt_pages *c, struct rt_extent *e);
+bool rt_pages_get(struct rt_pages *c, size_t size, size_t want, bool huge, struct rt_extent *e);
+void rt_pages_put(struct rt_pages *c, struct rt_extent *e);
 
 #endif

@@ -28,7 +28,7 @@ static void prefill(struct rt_exec *x, struct rt_live *v)
     size_t bytes = (size_t)v->s->nvalues * (size_t)v->s->stride;
     if (!bytes)
         return;
-    void *p = rt_region_take(&x->memory, &v->region, bytes);
+    void *p = rt_region_alloc(&x->memory, &v->region, bytes);
     if (p)
         memcpy(p, v->s->values, bytes);
     else
@@ -144,7 +144,7 @@ int32_t hdr_rows_grow(struct hdd_thread *t, int32_t state)
     if (v->topk)
         return topk_grow(w, v, l, state);
     l->chunk = HD_MIN(l->chunk ? l->chunk * 2 : HD_MAX(PIECE_MIN / stride, (size_t)4), piece_cap(v->s));
-    unsigned char *p = rt_region_take(&x->memory, &v->region, l->chunk * stride);
+    unsigned char *p = rt_region_alloc(&x->memory, &v->region, l->chunk * stride);
     if (!p)
         return rt_worker_fail(w, RT_FAIL_MEMORY, state);
     l->u.rows.cur = p;
@@ -200,7 +200,7 @@ static int topk_collect(struct rt_exec *x, struct rt_live *v)
             continue;
         const unsigned char *base = (unsigned char *)l->u.rows.end - l->chunk * stride;
         size_t bytes = (size_t)((unsigned char *)l->u.rows.cur - base);
-        void *p = rt_region_take(&x->memory, &v->region, bytes);
+        void *p = rt_region_alloc(&x->memory, &v->region, bytes);
         if (!p) {
             rt_exec_raise_memory(x, v->s);
             return -1;

@@ -126,12 +126,12 @@ static int add_batches(struct rt_memory *m, struct batch *b, const unsigned char
         if (rc == 0)
             rc = rt_arrow_out_add(out, (int64_t)k, b->columns, err);
         uint64_t bytes = rt_arrow_out_bytes(out);
-        if (rc == 0 && !rt_memory_take(m, bytes - counted))
+        if (rc == 0 && !rt_memory_reserve(m, bytes - counted))
             rc = fail_memory(m, err);
         if (rc == 0)
             counted = bytes;
     }
-    rt_memory_give(m, counted);
+    rt_memory_unreserve(m, counted);
     return rc;
 }
 

@@ -295,7 +295,7 @@ static bool goes_there(struct process *p)
 }
 
 /* A connection that nobody uses, or a new one; -1 none. */
-static int take_connection(struct process *p)
+static int get_connection(struct process *p)
 {
     int pair[2];
     while (p->nidle) {
@@ -306,7 +306,7 @@ static int take_connection(struct process *p)
     }
     if (hd_fault(HD_FAULT_OPEN) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return -1;
-    bool given = rt_wire_give(p->server.control, pair[1]);
+    bool given = rt_wire_send_fd(p->server.control, pair[1]);
     close(pair[1]);
     if (given)
         return pair[0];
@@ -335,7 +335,7 @@ static enum outcome compile_there(struct process *p, const char *name, const cha
                                   struct hd_err *err)
 {
     pthread_mutex_lock(&p->lock);
-    int fd = p->state == READY ? take_connection(p) : -1;
+    int fd = p->state == READY ? get_connection(p) : -1;
     pthread_mutex_unlock(&p->lock);
     if (fd < 0)
         return UNANSWERED;

@@ -122,7 +122,7 @@ static void end_children(void)
 
 static void serve(const struct server *s)
 {
-    for (int fd; (fd = rt_wire_take(RT_WIRE_CONTROL)) >= 0;) {
+    for (int fd; (fd = rt_wire_receive_fd(RT_WIRE_CONTROL)) >= 0;) {
         if (fork() == 0)
             serve_connection(s, fd);
         close(fd); /* without a child the other side sees the end of it, and helps itself */

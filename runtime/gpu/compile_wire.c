@@ -83,7 +83,7 @@ static void parcel_init(struct parcel *p)
                                  .msg_controllen = sizeof p->control.bytes};
 }
 
-bool rt_wire_give(int control, int given)
+bool rt_wire_send_fd(int control, int given)
 {
     struct parcel p;
     ssize_t sent;
@@ -98,7 +98,7 @@ bool rt_wire_give(int control, int given)
     return sent == 1;
 }
 
-int rt_wire_take(int control)
+int rt_wire_receive_fd(int control)
 {
     struct parcel p;
     ssize_t got;

@@ -38,8 +38,8 @@ bool rt_wire_readable(int fd, int timeout_ms);
 /* Bytes on the heap with a NUL behind them; NULL also if there are more than `max`. */
 char *rt_wire_receive_bytes(int fd, uint64_t n, uint64_t max);
 /* Gives `given` away over the control socket; takes it there, -1: the other side is gone. */
-bool rt_wire_give(int control, int given);
-int rt_wire_take(int control);
+bool rt_wire_send_fd(int control, int given);
+int rt_wire_receive_fd(int control);
 
 /* Who a server is, for a library that was built from the same headers and opened the same NVRTC:
  * both make this text, and differ where one would compile something else than the other. */

@@ -5,7 +5,7 @@
 #include "runtime/gpu/cuda_internal.h"
 
 /* A spare one, or a new one: making an event takes as long as a launch. */
-static int take_event(struct rt_cuda *c, bool timed, rt_event **out, struct hd_err *err)
+static int get_event(struct rt_cuda *c, bool timed, rt_event **out, struct hd_err *err)
 {
     rt_event *e = c->spare[timed];
     if (e) {
@@ -29,7 +29,7 @@ static int take_event(struct rt_cuda *c, bool timed, rt_event **out, struct hd_e
 static int record(struct rt_cuda *c, enum rt_stream s, bool timed, rt_event **out, struct hd_err *err)
 {
     rt_event *e = NULL;
-    HD_TRY(take_event(c, timed, &e, err));
+    HD_TRY(get_event(c, timed, &e, err));
     if (rt_cuda_check(c, c->cu->cuEventRecord(e->e, c->streams[s]), "event", err) != 0) {
         rt_cuda_event_free(&c->d, e);
         return -1;

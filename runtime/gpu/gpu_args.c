@@ -98,7 +98,7 @@ static int upload_constants(struct rt_gpu_exec *x, struct hd_strbuf *b, struct h
             append_constant(x, b, &x->spec->args[i]);
     if (b->n == 0)
         return 0;
-    HD_TRY(rt_gpu_take(x, NULL, b->n, &x->constants, err));
+    HD_TRY(rt_gpu_alloc(x, NULL, b->n, &x->constants, err));
     relocate(x, b);
     /* The block must outlive the copy, which is queued. */
     const void *stays = hd_dup(x->arena, b->s, b->n);

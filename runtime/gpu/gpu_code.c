@@ -471,7 +471,7 @@ static void add_job(struct compilation *batch, const struct job *j, int source)
 }
 
 /* Under the lock: modules that are loaded already; the others become jobs. */
-static void take_loaded(struct rt_gpu *g, struct rt_gpu_code *c, struct compilation *batch)
+static void find_loaded(struct rt_gpu *g, struct rt_gpu_code *c, struct compilation *batch)
 {
     for (int i = 0; i < c->sources.n; i++) {
         const struct rt_gpu_source *s = &c->sources.v[i];
@@ -487,7 +487,7 @@ static void take_loaded(struct rt_gpu *g, struct rt_gpu_code *c, struct compilat
 
 /* Under the lock: the same for the fixed kernels that the program will need. They belong to no
  * program, and are found again when their turn comes. */
-static void take_fixed(struct rt_gpu *g, const struct rt_spec *spec, struct compilation *batch)
+static void find_fixed(struct rt_gpu *g, const struct rt_spec *spec, struct compilation *batch)
 {
     const char *names[RT_FIXED_MAX];
     int n = rt_gpu_fixed_modules(spec, names);
@@ -518,7 +518,7 @@ static const char *const library_names[RT_NLIBRARIES] = {
 
 /* What is on disk; and where something has to be compiled, the libraries that it is linked with.
  * True: there is something to compile. */
-static bool take_stored(struct rt_gpu *g, struct compilation *batch)
+static bool find_stored(struct rt_gpu *g, struct compilation *batch)
 {
     bool missing = false;
     unsigned libraries = 0;
@@ -542,7 +542,7 @@ static bool take_stored(struct rt_gpu *g, struct compilation *batch)
 }
 
 /* Under the lock, before the rest is linked. */
-static int take_libraries(struct rt_gpu *g, struct compilation *done, struct hd_err *err)
+static int keep_libraries(struct rt_gpu *g, struct compilation *done, struct hd_err *err)
 {
     for (int k = 0; k < done->n; k++) {
         struct job *j = &done->jobs[k];
@@ -572,7 +572,7 @@ static int load_one(struct rt_gpu *g, struct job *j, bool fresh, struct rt_gpu_m
 static int load_compiled(struct rt_gpu *g, struct compilation *done, struct rt_gpu_code *c, enum rt_cached *how,
                          struct hd_err *err)
 {
-    HD_TRY(take_libraries(g, done, err));
+    HD_TRY(keep_libraries(g, done, err));
     for (int k = 0; k < done->n; k++) {
         struct job *j = &done->jobs[k];
         struct rt_gpu_module *m;
@@ -608,8 +608,8 @@ static int find_code(struct rt_gpu *g, const struct rt_spec *spec, struct rt_gpu
 {
     HD_TRY(rt_gpu_begin(g, stop, err));
     c->life = g->life;
-    take_fixed(g, spec, batch);
-    take_loaded(g, c, batch);
+    find_fixed(g, spec, batch);
+    find_loaded(g, c, batch);
     for (int i = 0; i < RT_NLIBRARIES; i++)
         batch->libraries |= g->modules->libraries[i].p ? 1u << i : 0;
     rt_gpu_leave(g);
@@ -621,7 +621,7 @@ static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct r
                     const struct hd_stop *stop, enum rt_cached *how, struct hd_err *err)
 {
     HD_TRY(find_code(g, spec, c, *batch, stop, err));
-    if ((*batch)->n && take_stored(g, *batch)) {
+    if ((*batch)->n && find_stored(g, *batch)) {
         qsort((*batch)->jobs, (size_t)(*batch)->n, sizeof *(*batch)->jobs, by_length);
         HD_TRY(compile_all(batch, thread_pool, threads, stop, err));
     }

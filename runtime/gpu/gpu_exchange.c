@@ -17,7 +17,7 @@ static int copy_bytes(const struct rt_gpu_exchange *e, uint64_t to, uint64_t fro
 /* A copy here of n bytes there. */
 static int bring(const struct rt_gpu_exchange *e, uint64_t from, size_t n, struct rt_piece *here, struct hd_err *err)
 {
-    HD_TRY(rt_state_take(e->x, e->v->s, n, here, err));
+    HD_TRY(rt_state_alloc(e->x, e->v->s, n, here, err));
     return copy_bytes(e, here->address, from, n, err);
 }
 
@@ -35,7 +35,7 @@ static int or_piece(const struct rt_gpu_exchange *e, const struct rt_piece *to, 
     p.blocks = rt_finish_blocks(e->x, p.words, RT_FINISH_THREADS);
     if (rc == 0 && p.words)
         rc = rt_finish_launch(e->x, "finish_merge", "hdd_merge_bits", p.blocks, &p, err);
-    rt_gpu_give(e->x, &copy);
+    rt_gpu_release(e->x, &copy);
     return rc;
 }
 
@@ -79,7 +79,7 @@ static int take_fields(struct merge *m, struct hd_err *err)
         memcpy(m->p.field, f, bytes);
         return 0;
     }
-    HD_TRY(rt_state_take(x, s, bytes, &m->more_fields, err));
+    HD_TRY(rt_state_alloc(x, s, bytes, &m->more_fields, err));
     m->p.more = m->more_fields.address;
     return x->d->ops->upload(x->d, m->p.more, f, bytes, err);
 }
@@ -101,10 +101,10 @@ static int begin_merge(struct merge *m, uint64_t n, struct hd_err *err)
 
 static void end_merge(struct merge *m)
 {
-    rt_gpu_give(m->e->x, &m->rows);
-    rt_gpu_give(m->e->x, &m->cursor);
-    rt_gpu_give(m->e->x, &m->more_fields);
-    rt_gpu_give(m->e->x, &m->more_keys);
+    rt_gpu_release(m->e->x, &m->rows);
+    rt_gpu_release(m->e->x, &m->cursor);
+    rt_gpu_release(m->e->x, &m->more_fields);
+    rt_gpu_release(m->e->x, &m->more_keys);
 }
 
 int rt_gpu_gather_places(const struct rt_gpu_exchange *e, struct hd_err *err)
@@ -122,7 +122,7 @@ static int merge_groups(struct merge *m, struct hd_err *err)
 {
     struct rt_gpu_exec *x = m->e->x;
     struct rt_gpu_state *v = m->e->v;
-    HD_TRY(rt_state_take(x, v->s, sizeof v->asked, &m->cursor, err));
+    HD_TRY(rt_state_alloc(x, v->s, sizeof v->asked, &m->cursor, err));
     HD_TRY(x->d->ops->upload(x->d, m->cursor.address, &v->asked, sizeof v->asked, err));
     HD_TRY(rt_keys_of_group(x, v->s, &m->p.keys, &m->more_keys, err));
     m->p.cursor = m->cursor.address;

@@ -54,12 +54,12 @@ static int finish(struct rt_gpu_exec *x, int i, struct hd_err *err)
     return rc;
 }
 
-static int take_counters(struct rt_gpu_exec *x, struct hd_err *err)
+static int alloc_counters(struct rt_gpu_exec *x, struct hd_err *err)
 {
     size_t max = 0;
     for (int i = 0; i < x->spec->npipelines; i++)
         max = HD_MAX(max, (size_t)x->spec->pipelines[i].ncounters);
-    return x->o->profile && max ? rt_gpu_take(x, NULL, max * HDD_COUNTER_COPIES * sizeof(uint64_t), &x->counters, err)
+    return x->o->profile && max ? rt_gpu_alloc(x, NULL, max * HDD_COUNTER_COPIES * sizeof(uint64_t), &x->counters, err)
                                 : 0;
 }
 
@@ -82,7 +82,7 @@ static int upload(struct rt_gpu_exec *x, struct hd_err *err)
     x->began_ms = rt_gpu_now_ms();
     HD_TRY(x->d->ops->event(x->d, &x->began, err));
     HD_TRY(rt_gpu_args_constants(x, err));
-    return take_counters(x, err);
+    return alloc_counters(x, err);
 }
 
 /* ---- several devices --------------------------------------------------------------------- */
@@ -216,12 +216,12 @@ static void release(struct rt_gpu_exec *x)
 {
     for (int i = 0; i < x->spec->nstates; i++)
         rt_gpu_state_free(x, i);
-    rt_gpu_give(x, &x->constants);
-    rt_gpu_give(x, &x->scratch);
-    rt_gpu_give(x, &x->counters);
-    rt_gpu_give(x, &x->far_words);
+    rt_gpu_release(x, &x->constants);
+    rt_gpu_release(x, &x->scratch);
+    rt_gpu_release(x, &x->counters);
+    rt_gpu_release(x, &x->far_words);
     for (struct rt_gpu_strings *t = x->strings; t; t = t->next)
-        rt_gpu_give(x, &t->piece);
+        rt_gpu_release(x, &t->piece);
     if (x->began)
         x->d->ops->event_free(x->d, x->began);
 }

@@ -44,7 +44,7 @@ int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct h
             memcpy(k->key, from, bytes);
         return 0;
     }
-    HD_TRY(rt_state_take(x, s, bytes, more, err));
+    HD_TRY(rt_state_alloc(x, s, bytes, more, err));
     k->more = more->address;
     return x->d->ops->upload(x->d, more->address, from, bytes, err);
 }
@@ -89,7 +89,7 @@ int rt_gpu_prefix_sum(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t 
     static const char module[] = "finish_prefix_sum";
     uint64_t tiles = (n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
     struct rt_piece sums;
-    HD_TRY(rt_state_take(x, s, (size_t)tiles * 8, &sums, err));
+    HD_TRY(rt_state_alloc(x, s, (size_t)tiles * 8, &sums, err));
     struct hdd_prefix_sum_args p = {.from = counts,
                                     .n = n,
                                     .to = to,
@@ -102,7 +102,7 @@ int rt_gpu_prefix_sum(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t 
         rc = rt_finish_launch(x, module, "hdd_prefix_sum_totals", 1, &p, err);
     if (rc == 0)
         rc = rt_finish_launch(x, module, "hdd_prefix_sum_apply", p.blocks, &p, err);
-    rt_gpu_give(x, &sums);
+    rt_gpu_release(x, &sums);
     return rc;
 }
 
@@ -126,12 +126,12 @@ static int near_indexes(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
     struct hdd_csr_args keys = *p;
     if (p->range <= cached || p->n < (x->first_rows ? x->first_rows : SMALL))
         return 0;
-    HD_TRY(rt_radix_take(x, v->s, p->n, order, err));
+    HD_TRY(rt_radix_alloc(x, v->s, p->n, order, err));
     keys.to = order->keys[0].address;
     HD_TRY(launch_csr(x, "hdd_csr_keys", &keys, err));
     HD_TRY(rt_radix_sort(x, v->s, order, high & ~low, err));
-    rt_gpu_give(x, &order->keys[0]);
-    rt_gpu_give(x, &order->keys[1]);
+    rt_gpu_release(x, &order->keys[0]);
+    rt_gpu_release(x, &order->keys[1]);
     p->order = order->rows[order->now].address;
     return 0;
 }
@@ -141,7 +141,7 @@ static int group_by_index(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct 
 {
     const struct rt_state *s = v->s;
     size_t counts = hd_align_up((size_t)s->range * 4, 256), bytes = counts + (size_t)v->nrows * 4;
-    HD_TRY(rt_state_take(x, s, (size_t)(v->nrows * (uint64_t)s->stride), &v->moved, err));
+    HD_TRY(rt_state_alloc(x, s, (size_t)(v->nrows * (uint64_t)s->stride), &v->moved, err));
     struct hdd_csr_args p = {.rows = v->rows_at.address,
                              .n = v->nrows,
                              .to = v->moved.address,
@@ -150,7 +150,7 @@ static int group_by_index(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct 
                              .stride = (hdd_u32)s->stride,
                              .field = (hdd_u32)s->fields[0].offset};
     HD_TRY(near_indexes(x, v, &p, order, err));
-    HD_TRY(rt_state_take(x, s, bytes, scratch, err));
+    HD_TRY(rt_state_alloc(x, s, bytes, scratch, err));
     HD_TRY(x->d->ops->set(x->d, scratch->address, 0, counts, err));
     p.counts = scratch->address;
     p.ranks = scratch->address + counts;
@@ -167,12 +167,12 @@ int rt_gpu_finish_csr(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_e
     struct rt_piece scratch = {0, 0};
     HD_ASSERT(s->range < UINT32_MAX);
     if (v->nrows == 0)
-        return rt_state_take_zeroed(x, s, bytes, &v->offsets_at, err);
-    HD_TRY(rt_state_take(x, s, bytes, &v->offsets_at, err));
+        return rt_state_alloc_zeroed(x, s, bytes, &v->offsets_at, err);
+    HD_TRY(rt_state_alloc(x, s, bytes, &v->offsets_at, err));
     int rc = group_by_index(x, v, &order, &scratch, err);
-    rt_radix_give(x, &order);
-    rt_gpu_give(x, &scratch);
-    rt_gpu_give(x, &v->rows_at);
+    rt_radix_release(x, &order);
+    rt_gpu_release(x, &scratch);
+    rt_gpu_release(x, &v->rows_at);
     v->rows = v->moved.address;
     return rc;
 }
@@ -196,7 +196,7 @@ static int final_slots(struct hash_build *b, uint64_t keys, struct hd_err *err)
 {
     uint64_t n = hd_pow2_ceil(HD_MAX(keys + keys / 2, (uint64_t)8));
     b->v->mask = b->p.mask = n - 1;
-    HD_TRY(rt_state_take_zeroed(b->x, b->v->s, (size_t)n * sizeof(struct hdd_hash_slot), &b->v->slots_at, err));
+    HD_TRY(rt_state_alloc_zeroed(b->x, b->v->s, (size_t)n * sizeof(struct hdd_hash_slot), &b->v->slots_at, err));
     b->p.slots = b->v->slots_at.address;
     return 0;
 }
@@ -208,8 +208,8 @@ static int group_memory(struct hash_build *b, struct hd_err *err)
     enum { TOTALS = 256 };
     uint64_t n = b->p.n, table = hd_pow2_ceil(HD_MAX(n + n / 2, (uint64_t)8));
     size_t counts = b->p.dedupe ? 0 : (size_t)n * 4, bytes = TOTALS + (size_t)table * 8 + counts;
-    HD_TRY(rt_state_take_zeroed(b->x, b->v->s, bytes, &b->zeroed, err));
-    HD_TRY(rt_state_take(b->x, b->v->s, (size_t)n * 4 + counts, &b->scratch, err));
+    HD_TRY(rt_state_alloc_zeroed(b->x, b->v->s, bytes, &b->zeroed, err));
+    HD_TRY(rt_state_alloc(b->x, b->v->s, (size_t)n * 4 + counts, &b->scratch, err));
     b->p.totals = b->zeroed.address;
     b->p.table = b->zeroed.address + TOTALS;
     b->p.table_mask = table - 1;
@@ -239,12 +239,12 @@ static int group(struct hash_build *b, struct hd_err *err)
     HD_TRY(final_slots(b, keys, err));
     if (b->p.dedupe)
         v->nrows = keys;
-    HD_TRY(rt_state_take(b->x, v->s, (size_t)(v->nrows * (uint64_t)v->s->stride), &v->moved, err));
+    HD_TRY(rt_state_alloc(b->x, v->s, (size_t)(v->nrows * (uint64_t)v->s->stride), &v->moved, err));
     b->p.to = v->moved.address;
     HD_TRY(launch_hash(b, "hdd_hash_place", err));
     if (!b->p.dedupe)
         HD_TRY(launch_hash(b, "hdd_hash_move", err));
-    rt_gpu_give(b->x, &v->rows_at);
+    rt_gpu_release(b->x, &v->rows_at);
     v->rows = v->moved.address;
     return 0;
 }
@@ -262,9 +262,9 @@ static int build(struct rt_gpu_exec *x, struct rt_gpu_state *v, bool distinct, b
     int rc = rt_keys_of_group(x, v->s, &b.p.keys, &b.more, err);
     if (rc == 0)
         rc = distinct || v->nrows <= 1 ? slots(&b, err) : group(&b, err);
-    rt_gpu_give(x, &b.more);
-    rt_gpu_give(x, &b.zeroed);
-    rt_gpu_give(x, &b.scratch);
+    rt_gpu_release(x, &b.more);
+    rt_gpu_release(x, &b.zeroed);
+    rt_gpu_release(x, &b.scratch);
     return rc;
 }
 

@@ -109,14 +109,14 @@ int rt_gpu_pool_new(struct rt_device *d, uint64_t budget, bool direct, struct rt
 void rt_gpu_pool_free(struct rt_gpu_pool *p);
 void rt_gpu_pool_clear(struct rt_gpu_pool *p); /* gives kept pieces back to the device */
 /* False: the budget or the device is exhausted, whatever is freed of the pool's own. */
-bool rt_gpu_pool_take(struct rt_gpu_pool *p, size_t n, struct rt_piece *out);
-void rt_gpu_pool_give(struct rt_gpu_pool *p, struct rt_piece *piece);
+bool rt_gpu_pool_alloc(struct rt_gpu_pool *p, size_t n, struct rt_piece *out);
+void rt_gpu_pool_release(struct rt_gpu_pool *p, struct rt_piece *piece);
 uint64_t rt_gpu_pool_budget(const struct rt_gpu_pool *p);
 
 /* For an execution; columns that it does not read make room. RESOURCE error names the state's
  * path (NULL: none). */
-int rt_gpu_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err);
-void rt_gpu_give(struct rt_gpu_exec *x, struct rt_piece *p); /* empties p */
+int rt_gpu_alloc(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err);
+void rt_gpu_release(struct rt_gpu_exec *x, struct rt_piece *p); /* empties p */
 /* Bytes that the execution may take at most, columns aside. */
 uint64_t rt_gpu_limit(const struct rt_gpu_exec *x);
 

@@ -132,8 +132,8 @@ static int clear(struct run *r, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
     if (x->scratch.n < r->at.end) {
-        rt_gpu_give(x, &x->scratch);
-        HD_TRY(rt_gpu_take(x, NULL, r->at.end, &x->scratch, err));
+        rt_gpu_release(x, &x->scratch);
+        HD_TRY(rt_gpu_alloc(x, NULL, r->at.end, &x->scratch, err));
     }
     HD_TRY(x->d->ops->set(x->d, x->scratch.address, 0, r->at.share + share_memory(r, 0).clear, err));
     uint64_t cursor = rt_gpu_state_cursor(x, r->sink), tile = r->first / HDD_WARP_ROWS;
@@ -158,7 +158,7 @@ static int place_words(struct run *r, struct rt_launch *l, struct hd_err *err)
     if (!r->k->unit->far_args)
         return 0;
     if (!x->far_words.address)
-        HD_TRY(rt_gpu_take(x, NULL, n, &x->far_words, err));
+        HD_TRY(rt_gpu_alloc(x, NULL, n, &x->far_words, err));
     l->param[0].p = &x->far_words.address;
     l->param[0].n = sizeof x->far_words.address;
     return x->d->ops->upload(x->d, x->far_words.address, x->words, n, err);
@@ -168,13 +168,13 @@ static int place_words(struct run *r, struct rt_launch *l, struct hd_err *err)
 static int wait_or_cancel(struct run *r, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
-    bool done = false, told = false;
+    bool done = false, abort_sent = false;
     uint64_t word = x->scratch.address + offsetof(struct hdd_progress, abort);
     while (!done) {
         HD_TRY(x->d->ops->poll(x->d, POLL_MS, &done, err));
-        if (!done && !told && hd_stopped(x->o->stop)) {
+        if (!done && !abort_sent && hd_stopped(x->o->stop)) {
             HD_TRY(x->d->ops->poke(x->d, word, 1, err));
-            told = true;
+            abort_sent = true;
         }
     }
     return 0;
@@ -185,7 +185,7 @@ static int failed_row(const struct run *r, const struct hdd_progress *g, struct 
     const struct rt_spec *s = r->x->spec;
     const struct rt_site *site =
         g->failure_path >= 0 && g->failure_path < s->nsites ? &s->sites[g->failure_path] : NULL;
-    struct rt_failed v = {.known = g->told, .a = {g->value[0], g->value[1]}};
+    struct rt_failed v = {.known = g->has_values, .a = {g->value[0], g->value[1]}};
     struct hd_strbuf text;
     if (g->failure == RT_FAIL_CAST_STRING) { /* value[0]: its length */
         v.a[0] = (uintptr_t)g->text;
@@ -239,10 +239,10 @@ static int launch(struct run *r, struct outcome *out, struct hd_err *err)
 /* ---- the pipeline ---------------------------------------------------------------------- */
 
 /* Another heap for the pipeline's strings, of n bytes. */
-static int take_heap(struct run *r, uint64_t n, struct hd_err *err)
+static int alloc_heap(struct run *r, uint64_t n, struct hd_err *err)
 {
-    rt_gpu_give(r->x, &r->heap);
-    return rt_gpu_take(r->x, NULL, (size_t)n, &r->heap, err);
+    rt_gpu_release(r->x, &r->heap);
+    return rt_gpu_alloc(r->x, NULL, (size_t)n, &r->heap, err);
 }
 
 /* Strings live as long as the execution. */
@@ -283,7 +283,7 @@ static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_er
         if (!needed && !strings)
             return 0;
         if (strings) {
-            HD_TRY(take_heap(r, HD_MAX(out->string_cursor, 2 * (uint64_t)r->heap.n), err));
+            HD_TRY(alloc_heap(r, HD_MAX(out->string_cursor, 2 * (uint64_t)r->heap.n), err));
             for (int k = 1; k < r->p->nwrites; k++)
                 HD_TRY(rt_gpu_marks_undo(x, r->p->writes[k], err));
         }
@@ -293,7 +293,7 @@ static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_er
     HD_BUG("%s asked for more room %d times", r->p->name, MAX_RETRIES);
 }
 
-static void note_kernel(const struct run *r, const struct hdd_progress *g)
+static void record_kernel(const struct run *r, const struct hdd_progress *g)
 {
     struct rt_kernel_stats *k = &r->st->kernel;
     const struct rt_device_info *d = &r->x->d->info;
@@ -310,7 +310,7 @@ static void note_kernel(const struct run *r, const struct hdd_progress *g)
 }
 
 /* A warp's clock, which says how it divided its time, on the device's timer. */
-static void note_warp(struct hd_arena *a, const struct hdd_warp_profile *p, uint64_t begin, struct rt_warp_stats *out)
+static void record_warp(struct hd_arena *a, const struct hdd_warp_profile *p, uint64_t begin, struct rt_warp_stats *out)
 {
     double start = (double)(p->begin - begin) / 1e3, us = (double)(p->end - p->begin) / 1e3;
     double ticks = (double)(p->busy + p->wait), of_tick = ticks > 0 ? us / ticks : 0;
@@ -325,7 +325,7 @@ static void note_warp(struct hd_arena *a, const struct hdd_warp_profile *p, uint
             (struct rt_span_us){start + (double)p->waits[i][0] * of_tick, start + (double)p->waits[i][1] * of_tick};
 }
 
-static void note_warps(const struct run *r, const struct hdd_warp_profile *records)
+static void record_warps(const struct run *r, const struct hdd_warp_profile *records)
 {
     struct rt_kernel_stats *k = &r->st->kernel;
     struct hd_arena *a = &r->x->stats->arena;
@@ -337,7 +337,7 @@ static void note_warps(const struct run *r, const struct hdd_warp_profile *recor
             begin = HD_MIN(begin, records[w].begin);
     for (uint32_t w = 0; w < r->warps; w++)
         if (records[w].begin)
-            note_warp(a, &records[w], begin, &k->warps[w]);
+            record_warp(a, &records[w], begin, &k->warps[w]);
 }
 
 /* IIR and ILIF of the paper's section 8.1, and what each warp did. */
@@ -361,7 +361,7 @@ static int read_warps(const struct run *r, struct hd_err *err)
             k->level_visits[l] = report.visits[l];
             k->level_idle_lanes[l] = report.idle_lanes[l];
         }
-        note_warps(r, records);
+        record_warps(r, records);
     }
     free(records);
     return rc;
@@ -408,9 +408,9 @@ int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment 
         HD_TRY(rt_gpu_marks_keep(x, p->writes[k], err));
     rt_gpu_args_resolve(x);
     if (r.rows > 0 && r.k->unit->makes_strings)
-        HD_TRY(take_heap(&r, HD_MAX(r.rows * STRING_BYTES, (uint64_t)STRING_MIN), err));
+        HD_TRY(alloc_heap(&r, HD_MAX(r.rows * STRING_BYTES, (uint64_t)STRING_MIN), err));
     int rc = r.rows > 0 ? launch_until_it_fits(&r, &out, err) : 0;
     keep_heap(&r);
-    note_kernel(&r, &out.progress);
+    record_kernel(&r, &out.progress);
     return rc == 0 && r.rows > 0 ? read_profile(&r, err) : rc;
 }

@@ -52,7 +52,7 @@ static bool add(struct blocks *b, struct block x)
     return true;
 }
 
-static struct block take_out(struct blocks *b, size_t i)
+static struct block remove_block(struct blocks *b, size_t i)
 {
     struct block x = b->v[i];
     b->v[i] = b->v[--b->n];
@@ -68,7 +68,7 @@ static void free_block(struct rt_gpu_pool *p, struct block b)
 void rt_gpu_pool_clear(struct rt_gpu_pool *p)
 {
     while (p->kept.n)
-        free_block(p, take_out(&p->kept, p->kept.n - 1));
+        free_block(p, remove_block(&p->kept, p->kept.n - 1));
 }
 
 void rt_gpu_pool_free(struct rt_gpu_pool *p)
@@ -77,7 +77,7 @@ void rt_gpu_pool_free(struct rt_gpu_pool *p)
         return;
     rt_gpu_pool_clear(p);
     while (p->used.n)
-        free_block(p, take_out(&p->used, p->used.n - 1));
+        free_block(p, remove_block(&p->used, p->used.n - 1));
     free(p->used.v);
     free(p->kept.v);
     free(p);
@@ -106,7 +106,7 @@ static bool find_kept(struct rt_gpu_pool *p, size_t n, struct block *out)
     }
     if (best == p->kept.n)
         return false;
-    *out = take_out(&p->kept, best);
+    *out = remove_block(&p->kept, best);
     return true;
 }
 
@@ -121,7 +121,7 @@ static bool new_block(struct rt_gpu_pool *p, size_t n, struct block *out)
     return true;
 }
 
-bool rt_gpu_pool_take(struct rt_gpu_pool *p, size_t n, struct rt_piece *out)
+bool rt_gpu_pool_alloc(struct rt_gpu_pool *p, size_t n, struct rt_piece *out)
 {
     size_t size = block_size(p, n);
     struct block b;
@@ -141,7 +141,7 @@ bool rt_gpu_pool_take(struct rt_gpu_pool *p, size_t n, struct rt_piece *out)
     return true;
 }
 
-void rt_gpu_pool_give(struct rt_gpu_pool *p, struct rt_piece *piece)
+void rt_gpu_pool_release(struct rt_gpu_pool *p, struct rt_piece *piece)
 {
     uint64_t address = piece->address;
     if (!address)
@@ -150,7 +150,7 @@ void rt_gpu_pool_give(struct rt_gpu_pool *p, struct rt_piece *piece)
     for (size_t i = p->used.n; i-- > 0;) {
         if (p->used.v[i].address != address)
             continue;
-        struct block b = take_out(&p->used, i);
+        struct block b = remove_block(&p->used, i);
         if (p->direct || !add(&p->kept, b))
             free_block(p, b);
         return;
@@ -181,12 +181,12 @@ static int full(const struct rt_gpu_exec *x, const struct rt_state *s, size_t n,
                    s ? " state of the plan" : "");
 }
 
-int rt_gpu_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err)
+int rt_gpu_alloc(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err)
 {
     *out = (struct rt_piece){0, 0};
     if (x->limit && (n > x->limit || x->used > x->limit - n))
         return full(x, s, n, err);
-    while (!rt_gpu_pool_take(x->g->pool, n, out))
+    while (!rt_gpu_pool_alloc(x->g->pool, n, out))
         if (!rt_gpu_evict(x->g, n))
             return full(x, s, n, err);
     x->used += n;
@@ -194,9 +194,9 @@ int rt_gpu_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struc
     return 0;
 }
 
-void rt_gpu_give(struct rt_gpu_exec *x, struct rt_piece *p)
+void rt_gpu_release(struct rt_gpu_exec *x, struct rt_piece *p)
 {
     if (p->address)
         x->used -= p->n;
-    rt_gpu_pool_give(x->g->pool, p);
+    rt_gpu_pool_release(x->g->pool, p);
 }

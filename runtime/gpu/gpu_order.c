@@ -78,7 +78,7 @@ static int find_lengths(struct ordering *o, struct hd_err *err)
     struct rt_piece at;
     if (!has_strings(o))
         return 0;
-    HD_TRY(rt_state_take_zeroed(o->x, o->s, bytes, &at, err));
+    HD_TRY(rt_state_alloc_zeroed(o->x, o->s, bytes, &at, err));
     struct hdd_survey_args p = {.keys = o->keys,
                                 .rows = o->v->rows_at.address,
                                 .n = o->n,
@@ -87,10 +87,10 @@ static int find_lengths(struct ordering *o, struct hd_err *err)
     int rc = rt_finish_launch(o->x, "finish_pack", "hdd_sort_lengths", p.blocks, &p, err);
     if (rc == 0)
         rc = o->x->d->ops->download(o->x->d, lengths, at.address, bytes, err);
-    rt_gpu_give(o->x, &at);
+    rt_gpu_release(o->x, &at);
     for (int i = 0; i < o->s->nsort && rc == 0; i++)
         o->key[i].max = (hdd_u32)lengths[i];
-    rt_gpu_give(o->x, &o->more);
+    rt_gpu_release(o->x, &o->more);
     return rc ? rc : rt_keys_make(o->x, o->s, o->key, o->s->nsort, &o->keys, &o->more, err);
 }
 
@@ -101,7 +101,7 @@ static int find_masks(struct ordering *o, struct hd_err *err)
     o->nwords = (int)((all_bits(o) + WORD_BITS - 1) / WORD_BITS);
     size_t bytes = sizeof(uint64_t) * (size_t)o->nwords;
     o->masks = hd_alloc(o->x->arena, bytes + 1);
-    HD_TRY(rt_state_take_zeroed(o->x, o->s, bytes, &at, err));
+    HD_TRY(rt_state_alloc_zeroed(o->x, o->s, bytes, &at, err));
     struct hdd_survey_args p = {
         .keys = o->keys, .rows = o->v->rows_at.address, .n = o->n, .masks = at.address, .blocks = blocks_for(o, o->n)};
     for (; p.word < (hdd_u32)o->nwords && rc == 0; p.word += HDD_KEY_WORDS) {
@@ -110,7 +110,7 @@ static int find_masks(struct ordering *o, struct hd_err *err)
     }
     if (rc == 0)
         rc = o->x->d->ops->download(o->x->d, o->masks, at.address, bytes, err);
-    rt_gpu_give(o->x, &at);
+    rt_gpu_release(o->x, &at);
     return rc;
 }
 
@@ -185,21 +185,21 @@ static int extract(struct ordering *o, int k, uint64_t list, uint64_t n, uint64_
 
 /* ---- radix sort -------------------------------------------------------------------------- */
 
-int rt_radix_take(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, struct rt_radix *r, struct hd_err *err)
+int rt_radix_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, struct rt_radix *r, struct hd_err *err)
 {
     *r = (struct rt_radix){.n = n};
     for (int i = 0; i < 2; i++) {
-        HD_TRY(rt_state_take(x, s, (size_t)n * 8, &r->keys[i], err));
-        HD_TRY(rt_state_take(x, s, (size_t)n * 4, &r->rows[i], err));
+        HD_TRY(rt_state_alloc(x, s, (size_t)n * 8, &r->keys[i], err));
+        HD_TRY(rt_state_alloc(x, s, (size_t)n * 4, &r->rows[i], err));
     }
     return 0;
 }
 
-void rt_radix_give(struct rt_gpu_exec *x, struct rt_radix *r)
+void rt_radix_release(struct rt_gpu_exec *x, struct rt_radix *r)
 {
     for (int i = 0; i < 2; i++) {
-        rt_gpu_give(x, &r->keys[i]);
-        rt_gpu_give(x, &r->rows[i]);
+        rt_gpu_release(x, &r->keys[i]);
+        rt_gpu_release(x, &r->rows[i]);
     }
 }
 
@@ -231,14 +231,14 @@ int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_rad
     uint64_t tiles = (r->n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
     struct rt_piece counts;
     int rc = 0;
-    HD_TRY(rt_state_take(x, s, (size_t)tiles * HDD_RADIX * 4, &counts, err));
+    HD_TRY(rt_state_alloc(x, s, (size_t)tiles * HDD_RADIX * 4, &counts, err));
     while (mask && rc == 0) {
         int shift = __builtin_ctzll(mask);
         int bits = HD_MIN((int)DIGIT_BITS, WORD_BITS - shift);
         rc = radix_pass(x, s, r, counts.address, shift, bits, err);
         mask &= bits == WORD_BITS - shift ? 0 : ~UINT64_C(0) << (shift + bits);
     }
-    rt_gpu_give(x, &counts);
+    rt_gpu_release(x, &counts);
     return rc;
 }
 
@@ -246,7 +246,7 @@ int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_rad
 static int sort_rows(struct ordering *o, uint64_t list, uint64_t n, struct hd_err *err)
 {
     struct rt_radix *r = &o->sort;
-    HD_TRY(rt_radix_take(o->x, o->s, n, r, err));
+    HD_TRY(rt_radix_alloc(o->x, o->s, n, r, err));
     if (list) {
         HD_TRY(o->x->d->ops->copy(o->x->d, r->rows[0].address, list, (size_t)n * 4, err));
         r->numbered = true;
@@ -285,8 +285,8 @@ static int select_rows(struct ordering *o, uint64_t *found, struct hd_err *err)
     enum { ENOUGH = 1024 };
     struct rt_piece state;
     struct hdd_select_state last;
-    HD_TRY(rt_state_take(o->x, o->s, (size_t)o->n * 4, &o->few, err));
-    HD_TRY(rt_state_take(o->x, o->s, sizeof last, &state, err));
+    HD_TRY(rt_state_alloc(o->x, o->s, (size_t)o->n * 4, &o->few, err));
+    HD_TRY(rt_state_alloc(o->x, o->s, sizeof last, &state, err));
     struct hdd_select_args p = {.keys = o->words.address,
                                 .n = o->n,
                                 .state = state.address,
@@ -297,7 +297,7 @@ static int select_rows(struct ordering *o, uint64_t *found, struct hd_err *err)
     int rc = select_digits(o, &p, packed_mask(&o->packed[0]), err);
     if (rc == 0)
         rc = o->x->d->ops->download(o->x->d, &last, state.address, sizeof last, err);
-    rt_gpu_give(o->x, &state);
+    rt_gpu_release(o->x, &state);
     *found = rc == 0 ? last.found : 0;
     return rc;
 }
@@ -320,7 +320,7 @@ static int order_many(struct ordering *o, struct hd_err *err)
         return copy_equal(o, err);
     if (!first_only && o->n > HDD_RANK_MAX)
         return sort_rows(o, 0, o->n, err);
-    HD_TRY(rt_state_take(o->x, o->s, (size_t)o->n * 8, &o->words, err));
+    HD_TRY(rt_state_alloc(o->x, o->s, (size_t)o->n * 8, &o->words, err));
     HD_TRY(extract(o, 0, 0, o->n, o->words.address, err));
     if (o->n > HDD_RANK_MAX)
         HD_TRY(select_rows(o, &found, err));
@@ -334,7 +334,7 @@ int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint
 {
     struct ordering o = {.x = x, .v = v, .s = v->s, .n = n, .offset = offset, .count = count};
     o.key = HD_NEWN(x->arena, struct hdd_key, v->s->nsort);
-    HD_TRY(rt_state_take(x, v->s, (size_t)(count * (uint64_t)v->s->stride), &v->moved, err));
+    HD_TRY(rt_state_alloc(x, v->s, (size_t)(count * (uint64_t)v->s->stride), &v->moved, err));
     HD_TRY(rt_keys_of_order(x, v->s, &o.keys, &o.more, err));
     for (int i = 0; i < v->s->nsort; i++) {
         o.key[i] = rt_key_of_field(&v->s->fields[v->s->sort[i].field]);
@@ -342,9 +342,9 @@ int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint
         o.key[i].nulls_first = v->s->sort[i].nulls_first;
     }
     int rc = n <= RT_ORDER_AT_ONCE ? order_few(&o, 0, n, 0, all_bits(&o) <= WORD_BITS, err) : order_many(&o, err);
-    rt_radix_give(x, &o.sort);
-    rt_gpu_give(x, &o.more);
-    rt_gpu_give(x, &o.few);
-    rt_gpu_give(x, &o.words);
+    rt_radix_release(x, &o.sort);
+    rt_gpu_release(x, &o.more);
+    rt_gpu_release(x, &o.few);
+    rt_gpu_release(x, &o.words);
     return rc;
 }

@@ -33,7 +33,7 @@ int rt_gpu_residents_new(struct rt_gpu *g, struct hd_err *err)
 static void drop(struct rt_gpu *g, size_t i)
 {
     struct rt_gpu_residents *r = g->residents;
-    rt_gpu_pool_give(g->pool, &r->v[i].piece);
+    rt_gpu_pool_release(g->pool, &r->v[i].piece);
     r->v[i] = r->v[--r->n];
 }
 
@@ -194,7 +194,7 @@ static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, st
                   struct hd_err *err)
 {
     struct rt_piece piece;
-    while (!rt_gpu_pool_take(g->pool, (size_t)part.padded, &piece))
+    while (!rt_gpu_pool_alloc(g->pool, (size_t)part.padded, &piece))
         if (!rt_gpu_evict(g, (size_t)part.padded))
             return no_room(g, a, part, err);
     *out = NULL;
@@ -204,7 +204,7 @@ static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, st
             HD_FAIL(err, RESOURCE, NULL, "out of memory");
     }
     if (!*out) {
-        rt_gpu_pool_give(g->pool, &piece);
+        rt_gpu_pool_release(g->pool, &piece);
         return -1;
     }
     (*out)->piece = piece;

@@ -24,8 +24,8 @@ static int launch(struct strings *t, const char *entry, uint32_t blocks, struct 
 
 static int make_room(struct strings *t, uint64_t room, struct hd_err *err)
 {
-    rt_gpu_give(t->x, &t->out);
-    HD_TRY(rt_state_take(t->x, t->v->s, HEAD + t->rows_bytes + (size_t)room, &t->out, err));
+    rt_gpu_release(t->x, &t->out);
+    HD_TRY(rt_state_alloc(t->x, t->v->s, HEAD + t->rows_bytes + (size_t)room, &t->out, err));
     t->p.room = room;
     t->p.to = t->out.address + HEAD;
     t->p.strings = t->p.to + t->rows_bytes;
@@ -54,7 +54,7 @@ static int gather_many(struct strings *t, struct hd_arena *a, unsigned char **ou
     uint64_t n = t->p.n;
     size_t lengths = hd_align_up((size_t)n * 4, 256);
     uint32_t blocks = rt_finish_blocks(t->x, n, RT_FINISH_THREADS);
-    HD_TRY(rt_state_take(t->x, s, lengths + (size_t)(n + 1) * 8, &t->lengths, err));
+    HD_TRY(rt_state_alloc(t->x, s, lengths + (size_t)(n + 1) * 8, &t->lengths, err));
     t->p.lengths = t->lengths.address;
     t->p.offsets = t->lengths.address + lengths;
     HD_TRY(launch(t, "hdd_string_lengths", blocks, err));
@@ -117,8 +117,8 @@ int rt_gpu_rows_to_host(struct rt_gpu_exec *x, int state, struct hd_arena *a, un
         *rows = hd_alloc(a, t.rows_bytes);
         rc = x->d->ops->download(x->d, *rows, v->rows, t.rows_bytes, err);
     }
-    rt_gpu_give(x, &t.out);
-    rt_gpu_give(x, &t.lengths);
-    rt_gpu_give(x, &t.more);
+    rt_gpu_release(x, &t.out);
+    rt_gpu_release(x, &t.lengths);
+    rt_gpu_release(x, &t.more);
     return rc;
 }

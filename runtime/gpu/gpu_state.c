@@ -41,15 +41,15 @@ static size_t bitmap_bytes(uint64_t n)
     return (size_t)(n + 63) / 64 * 8 + 64;
 }
 
-int rt_state_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err)
+int rt_state_alloc(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err)
 {
-    return rt_gpu_take(x, s, HD_MAX(n, (size_t)1), out, err);
+    return rt_gpu_alloc(x, s, HD_MAX(n, (size_t)1), out, err);
 }
 
-int rt_state_take_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out,
-                         struct hd_err *err)
+int rt_state_alloc_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out,
+                          struct hd_err *err)
 {
-    HD_TRY(rt_state_take(x, s, n, out, err));
+    HD_TRY(rt_state_alloc(x, s, n, out, err));
     return ops_of(x)->set(x->d, out->address, 0, HD_MAX(n, (size_t)1), err);
 }
 
@@ -99,20 +99,20 @@ static int clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uin
     if (p.words <= HDD_INLINE_WORDS) {
         memcpy(p.pattern, row, (size_t)s->stride);
     } else {
-        HD_TRY(rt_state_take(x, s, (size_t)s->stride, &more, err));
+        HD_TRY(rt_state_alloc(x, s, (size_t)s->stride, &more, err));
         HD_TRY(ops_of(x)->upload(x->d, more.address, row, (size_t)s->stride, err));
         p.more = more.address;
     }
     p.blocks = rt_finish_blocks(x, n * p.words, 4 * RT_FINISH_THREADS);
     int rc = rt_finish_launch(x, "finish_fill", "hdd_fill", p.blocks, &p, err);
-    rt_gpu_give(x, &more);
+    rt_gpu_release(x, &more);
     return rc;
 }
 
 static int start_aggregate(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t rows, struct hd_err *err)
 {
     v->nrows = v->capacity = rows;
-    HD_TRY(rt_state_take(x, v->s, (size_t)(rows * (uint64_t)v->s->stride), &v->rows_at, err));
+    HD_TRY(rt_state_alloc(x, v->s, (size_t)(rows * (uint64_t)v->s->stride), &v->rows_at, err));
     HD_TRY(clear_groups(x, v, 0, err));
     v->rows = v->rows_at.address;
     return 0;
@@ -131,7 +131,7 @@ static int start_dense(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_
 static int start_array(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
     v->nrows = v->capacity = v->s->range;
-    HD_TRY(rt_state_take_zeroed(x, v->s, (size_t)(v->nrows * (uint64_t)v->s->stride), &v->rows_at, err));
+    HD_TRY(rt_state_alloc_zeroed(x, v->s, (size_t)(v->nrows * (uint64_t)v->s->stride), &v->rows_at, err));
     v->rows = v->rows_at.address;
     return 0;
 }
@@ -140,8 +140,8 @@ static int start_bitmap(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
 {
     const struct rt_state *s = v->s;
     v->nrows = s->range;
-    HD_TRY(rt_state_take_zeroed(x, s, bitmap_bytes(s->range), &v->bits_at, err));
-    return s->track_matches ? rt_state_take_zeroed(x, s, bitmap_bytes(s->range), &v->matches_at, err) : 0;
+    HD_TRY(rt_state_alloc_zeroed(x, s, bitmap_bytes(s->range), &v->bits_at, err));
+    return s->track_matches ? rt_state_alloc_zeroed(x, s, bitmap_bytes(s->range), &v->matches_at, err) : 0;
 }
 
 /* One piece for all arrays of a DIRECT state. */
@@ -161,7 +161,7 @@ static int start_direct(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
         if (s->fields[f].valid_offset >= 0)
             total += hd_align_up((size_t)s->range, ALIGNMENT);
     }
-    HD_TRY(rt_state_take_zeroed(x, s, total, &v->fields_at, err));
+    HD_TRY(rt_state_alloc_zeroed(x, s, total, &v->fields_at, err));
     for (int f = 0; f < s->nfields; f++) {
         v->field[f] += v->fields_at.address;
         v->valid[f] = s->fields[f].valid_offset < 0 ? 0 : v->valid[f] + v->fields_at.address;
@@ -250,15 +250,15 @@ static uint64_t first_capacity(const struct rt_gpu_exec *x, const struct rt_stat
 
 /* Memory for as many rows as v->capacity says; where there is not so much, for fewer: the capacity
  * is a guess. */
-static int take_guessed(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+static int alloc_estimated(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
     const struct rt_state *s = v->s;
     uint64_t stride = (uint64_t)s->stride, min = HD_MAX((uint64_t)s->nvalues, (uint64_t)1);
-    while (v->capacity / 4 > min && rt_gpu_take(x, s, (size_t)(v->capacity * stride), &v->rows_at, NULL) != 0)
+    while (v->capacity / 4 > min && rt_gpu_alloc(x, s, (size_t)(v->capacity * stride), &v->rows_at, NULL) != 0)
         v->capacity /= 4;
     if (v->rows_at.address)
         return 0;
-    return rt_state_take(x, s, (size_t)(v->capacity * stride), &v->rows_at, err);
+    return rt_state_alloc(x, s, (size_t)(v->capacity * stride), &v->rows_at, err);
 }
 
 /* Strings of constant rows: their bytes go to the device, and the rows point there. */
@@ -289,7 +289,7 @@ static int upload_strings(struct rt_gpu_exec *x, struct rt_gpu_state *v, unsigne
         total = at;
         if (pass)
             return ops_of(x)->upload(x->d, v->strings_at.address, bytes, total, err);
-        HD_TRY(rt_state_take(x, s, total, &v->strings_at, err));
+        HD_TRY(rt_state_alloc(x, s, total, &v->strings_at, err));
     }
     return 0;
 }
@@ -301,7 +301,7 @@ static int start_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_e
     size_t bytes = (size_t)constants * (size_t)s->stride;
     v->capacity = first_capacity(x, s);
     v->asked = v->before = constants;
-    HD_TRY(take_guessed(x, v, err));
+    HD_TRY(alloc_estimated(x, v, err));
     if (!bytes)
         return 0;
     unsigned char *rows = hd_dup(x->arena, s->values, bytes);
@@ -314,7 +314,7 @@ static int make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_e
 {
     const struct rt_state *s = v->s;
     v->mask = hd_pow2_ceil(v->capacity + v->capacity / 2 + 8) - 1;
-    HD_TRY(rt_state_take_zeroed(x, s, (size_t)(v->mask + 1) * 8, &v->slots_at, err));
+    HD_TRY(rt_state_alloc_zeroed(x, s, (size_t)(v->mask + 1) * 8, &v->slots_at, err));
     if (v->before == 0)
         return 0;
     struct hdd_slots_args p = {.rows = v->rows_at.address,
@@ -330,7 +330,7 @@ static int start_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
 {
     const struct rt_state *s = v->s;
     v->capacity = first_capacity(x, s);
-    HD_TRY(rt_state_take(x, s, (size_t)(v->capacity * (uint64_t)s->stride), &v->rows_at, err));
+    HD_TRY(rt_state_alloc(x, s, (size_t)(v->capacity * (uint64_t)s->stride), &v->rows_at, err));
     HD_TRY(clear_groups(x, v, 0, err));
     return make_slots(x, v, err);
 }
@@ -385,10 +385,10 @@ static int remember(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err
     size_t n = pieces_of(v, piece), total = 0, at = 0;
     for (size_t i = 0; i < n; i++)
         total += hd_align_up(used_bytes(v, piece[i]), 256);
-    rt_gpu_give(x, &v->snapshot);
+    rt_gpu_release(x, &v->snapshot);
     if (total == 0)
         return 0;
-    HD_TRY(rt_state_take(x, v->s, total, &v->snapshot, err));
+    HD_TRY(rt_state_alloc(x, v->s, total, &v->snapshot, err));
     for (size_t i = 0; i < n; i++) {
         size_t bytes = used_bytes(v, piece[i]);
         if (bytes)
@@ -455,13 +455,13 @@ static int regrow_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n
     struct rt_piece old = v->rows_at;
     uint64_t stride = (uint64_t)v->s->stride;
     if (v->before == 0)
-        rt_gpu_give(x, &old); /* nothing in it is kept: there is more room without it */
+        rt_gpu_release(x, &old); /* nothing in it is kept: there is more room without it */
     v->rows_at = (struct rt_piece){0, 0};
     v->capacity = HD_MIN(needed, enough_rows(v->s));
-    int rc = rt_state_take(x, v->s, (size_t)(v->capacity * stride), &v->rows_at, err);
+    int rc = rt_state_alloc(x, v->s, (size_t)(v->capacity * stride), &v->rows_at, err);
     if (rc == 0 && v->before)
         rc = ops_of(x)->copy(x->d, v->rows_at.address, old.address, (size_t)(v->before * stride), err);
-    rt_gpu_give(x, &old);
+    rt_gpu_release(x, &old);
     return rc;
 }
 
@@ -476,17 +476,17 @@ int rt_state_make_room(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t m
 
 int rt_state_make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
-    rt_gpu_give(x, &v->slots_at);
+    rt_gpu_release(x, &v->slots_at);
     return make_slots(x, v, err);
 }
 
 static int regrow_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed, struct hd_err *err)
 {
     uint64_t stride = (uint64_t)v->s->stride;
-    rt_gpu_give(x, &v->rows_at);
-    rt_gpu_give(x, &v->slots_at);
+    rt_gpu_release(x, &v->rows_at);
+    rt_gpu_release(x, &v->slots_at);
     v->capacity = needed;
-    HD_TRY(rt_state_take(x, v->s, (size_t)(v->capacity * stride), &v->rows_at, err));
+    HD_TRY(rt_state_alloc(x, v->s, (size_t)(v->capacity * stride), &v->rows_at, err));
     if (v->before)
         HD_TRY(ops_of(x)->copy(x->d, v->rows_at.address, v->snapshot.address, (size_t)(v->before * stride), err));
     HD_TRY(clear_groups(x, v, v->before, err));
@@ -528,8 +528,8 @@ int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct
 int rt_gpu_marks_keep(struct rt_gpu_exec *x, int state, struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
-    rt_gpu_give(x, &v->marked);
-    HD_TRY(rt_state_take(x, v->s, v->matches_at.n, &v->marked, err));
+    rt_gpu_release(x, &v->marked);
+    HD_TRY(rt_state_alloc(x, v->s, v->matches_at.n, &v->marked, err));
     return ops_of(x)->copy(x->d, v->marked.address, v->matches_at.address, v->matches_at.n, err);
 }
 
@@ -544,7 +544,7 @@ int rt_gpu_marks_undo(struct rt_gpu_exec *x, int state, struct hd_err *err)
 /* Aggregates have one place for a group, whoever adds to it. */
 static int rt_gpu_finish_merge(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err HD_UNUSED)
 {
-    rt_gpu_give(x, &v->slots_at);
+    rt_gpu_release(x, &v->slots_at);
     v->rows = v->rows_at.address;
     if (has_cursor(v->s))
         v->nrows = v->asked;
@@ -586,7 +586,7 @@ static int rt_gpu_finish_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, str
     if (v->nrows <= 1 || count == 0)
         return rt_gpu_finish_limit(x, v, err);
     HD_TRY(rt_gpu_order(x, v, v->nrows, offset, count, err));
-    rt_gpu_give(x, &v->rows_at);
+    rt_gpu_release(x, &v->rows_at);
     v->rows = v->moved.address;
     v->nrows = count;
     return 0;
@@ -594,7 +594,7 @@ static int rt_gpu_finish_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, str
 
 static int rt_gpu_finish_matches(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
-    return rt_state_take_zeroed(x, v->s, bitmap_bytes(v->nrows), &v->matches_at, err);
+    return rt_state_alloc_zeroed(x, v->s, bitmap_bytes(v->nrows), &v->matches_at, err);
 }
 
 int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
@@ -610,7 +610,7 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
     for (int i = 0; i < v->s->nfinish; i++)
         HD_TRY(finish[v->s->finish[i]](x, v, err));
     v->finished = true;
-    rt_gpu_give(x, &v->snapshot);
+    rt_gpu_release(x, &v->snapshot);
     return 0;
 }
 
@@ -627,6 +627,6 @@ void rt_gpu_state_free(struct rt_gpu_exec *x, int state)
     struct rt_piece *const all[] = {&v->rows_at,    &v->moved,    &v->bits_at,  &v->matches_at, &v->fields_at,
                                     &v->offsets_at, &v->slots_at, &v->snapshot, &v->strings_at, &v->marked};
     for (size_t i = 0; i < HD_COUNT(all); i++)
-        rt_gpu_give(x, all[i]);
+        rt_gpu_release(x, all[i]);
     v->rows = 0;
 }

@@ -20,9 +20,9 @@ int rt_finish_launch_bytes(struct rt_gpu_exec *x, const char *module, const char
                            const void *args, size_t bytes, struct hd_err *err);
 
 /* Memory of at least one byte; zeroed. */
-int rt_state_take(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err);
-int rt_state_take_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out,
-                         struct hd_err *err);
+int rt_state_alloc(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err);
+int rt_state_alloc_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out,
+                          struct hd_err *err);
 
 /* Descriptions of key fields for kernels: the sort keys, the key fields of a HASH, the strings of
  * a row. more: memory for those that have no room in the structure; the caller gives it back. */
@@ -48,8 +48,8 @@ struct rt_radix {
     int now;       /* where they are */
     bool numbered; /* rows are there; else they are 0, 1, ... */
 };
-int rt_radix_take(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, struct rt_radix *r, struct hd_err *err);
-void rt_radix_give(struct rt_gpu_exec *x, struct rt_radix *r);
+int rt_radix_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, struct rt_radix *r, struct hd_err *err);
+void rt_radix_release(struct rt_gpu_exec *x, struct rt_radix *r);
 /* Sorts by the bits of `mask`, stable. */
 int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                   struct hd_err *err);

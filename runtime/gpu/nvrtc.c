@@ -228,7 +228,7 @@ static int create(const struct rt_nvrtc *n, const char *name, const char *source
 }
 
 /* NULL: nothing was said. */
-static char *take_log(const struct rt_nvrtc *n, program p)
+static char *read_log(const struct rt_nvrtc *n, program p)
 {
     size_t size = 0;
     if (n->nvrtcGetProgramLogSize(p, &size) != 0 || size <= 1)
@@ -254,7 +254,7 @@ static void read_report(const char *log, struct rt_nvrtc_report *r)
     r->shared_bytes = number_before(log, "bytes smem");
 }
 
-static int take_image(const struct rt_nvrtc *n, program p, enum rt_nvrtc_form form, struct rt_bytes *out)
+static int read_image(const struct rt_nvrtc *n, program p, enum rt_nvrtc_form form, struct rt_bytes *out)
 {
     bool ptx = form == RT_NVRTC_PTX;
     int status = ptx ? n->nvrtcGetPTXSize(p, &out->n) : n->nvrtcGetCUBINSize(p, &out->n);
@@ -418,9 +418,9 @@ int rt_nvrtc_compile(const struct rt_nvrtc *n, const char *name, const char *sou
     int status = create(n, name, source, &p);
     if (status == 0)
         status = compile(n, p, source, arch, form, precompiled_option(n, arch, form, source));
-    char *log = p ? take_log(n, p) : NULL;
+    char *log = p ? read_log(n, p) : NULL;
     if (status == 0)
-        status = take_image(n, p, form, out);
+        status = read_image(n, p, form, out);
     if (status != 0) {
         HD_FAIL(err, TOOL, NULL, "NVRTC %s refused %s for architecture %d (%s)", n->version, name, arch,
                 n->nvrtcGetErrorString(status));

@@ -152,7 +152,7 @@ int64_t rt_writer_end(struct rt_writer *w, int table)
 
 /* ---- one append ------------------------------------------------------------------------- */
 
-static struct wr_scratch take_scratch(struct rt_writer *w)
+static struct wr_scratch get_scratch(struct rt_writer *w)
 {
     struct wr_scratch x = {0};
     pthread_mutex_lock(&w->mutex);
@@ -165,7 +165,7 @@ static struct wr_scratch take_scratch(struct rt_writer *w)
     return (struct wr_scratch){rt_scratch_new(), (int)(lane % WR_LANES)};
 }
 
-static void give_scratch(struct rt_writer *w, struct wr_scratch x)
+static void put_scratch(struct rt_writer *w, struct wr_scratch x)
 {
     pthread_mutex_lock(&w->mutex);
     if (w->nscratches == w->scratch_cap) {
@@ -309,10 +309,10 @@ int rt_writer_add(struct rt_writer *w, int table, int64_t first_row, int64_t row
     if (rows == 0)
         return 0;
     struct slices s = {0};
-    struct wr_scratch scratch = take_scratch(w);
+    struct wr_scratch scratch = get_scratch(w);
     if (!scratch.s || plan_slices(&s, first_row, rows) != 0) {
         if (scratch.s)
-            give_scratch(w, scratch);
+            put_scratch(w, scratch);
         return HD_FAIL(err, RESOURCE, x->decl->table.name, "out of memory");
     }
     int rc = claim(w, x, scratch.lane, first_row, first_row + rows, err);
@@ -320,7 +320,7 @@ int rt_writer_add(struct rt_writer *w, int table, int64_t first_row, int64_t row
         bool staged = stage_rows(w, x, &scratch, first_row, source, &s, err) == 0;
         rc = settle(x, first_row, first_row + rows, &s, staged, err);
     }
-    give_scratch(w, scratch);
+    put_scratch(w, scratch);
     free(s.v);
     return rc;
 }

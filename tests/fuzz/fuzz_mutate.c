@@ -207,7 +207,7 @@ static void repeat(struct tree *t)
     cJSON_AddItemToArray(list, copy(item));
 }
 
-static void take_out(struct tree *t)
+static void remove_node(struct tree *t)
 {
     cJSON *from = pick(t);
     int n = cJSON_GetArraySize(from);
@@ -312,7 +312,7 @@ static void wrap(struct tree *t)
 
 static void mutate(struct tree *t)
 {
-    static void (*const ways[])(struct tree *) = {replace_by_other, replace_by_other, repeat, take_out, change_leaf,
+    static void (*const ways[])(struct tree *) = {replace_by_other, replace_by_other, repeat, remove_node, change_leaf,
                                                   change_leaf,      splice_text,      wrap,   wrap};
     t->n = 0;
     collect(t, t->root);

@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     if (!mode || argc != 4 || is("exits"))
         return 1;
     say_hello(argv[1]);
-    for (int fd; (fd = rt_wire_take(RT_WIRE_CONTROL)) >= 0; close(fd)) {
+    for (int fd; (fd = rt_wire_receive_fd(RT_WIRE_CONTROL)) >= 0; close(fd)) {
         if (is("dies"))
             abort();
         if (is("closes") || fork() != 0)

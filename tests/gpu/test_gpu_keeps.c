@@ -50,15 +50,15 @@ static void freed_memory_is_used_again(void **state)
     struct bench b;
     struct rt_piece p, q;
     open_bench(&b, 16 * MB, NULL, "c");
-    assert_true(rt_gpu_pool_take(b.gpu->pool, MB, &p));
+    assert_true(rt_gpu_pool_alloc(b.gpu->pool, MB, &p));
     uint64_t address = p.address;
     assert_int_equal(p.address % 256, 0);
-    rt_gpu_pool_give(b.gpu->pool, &p);
+    rt_gpu_pool_release(b.gpu->pool, &p);
     assert_int_equal(p.address, 0);
-    assert_true(rt_gpu_pool_take(b.gpu->pool, MB - MB / 16, &q)); /* nearly as large */
+    assert_true(rt_gpu_pool_alloc(b.gpu->pool, MB - MB / 16, &q)); /* nearly as large */
     assert_int_equal(q.address, address);
     assert_int_equal(b.fake.allocs, 1);
-    assert_true(rt_gpu_pool_take(b.gpu->pool, MB / 2, &p)); /* would waste the half */
+    assert_true(rt_gpu_pool_alloc(b.gpu->pool, MB / 2, &p)); /* would waste the half */
     assert_int_equal(b.fake.allocs, 2);
     close_bench(&b);
 }
@@ -70,12 +70,12 @@ static void budget_holds_and_kept_memory_makes_room(void **state)
     struct rt_piece p, q;
     open_bench(&b, 16 * MB, NULL, "c");
     assert_int_equal(rt_gpu_pool_budget(b.gpu->pool), 16 * MB);
-    assert_false(rt_gpu_pool_take(b.gpu->pool, 17 * MB, &p));
+    assert_false(rt_gpu_pool_alloc(b.gpu->pool, 17 * MB, &p));
     assert_int_equal(p.address, 0);
-    assert_true(rt_gpu_pool_take(b.gpu->pool, 10 * MB, &p));
-    assert_false(rt_gpu_pool_take(b.gpu->pool, 8 * MB, &q));
-    rt_gpu_pool_give(b.gpu->pool, &p);
-    assert_true(rt_gpu_pool_take(b.gpu->pool, 14 * MB, &q)); /* the 10 go back to the device */
+    assert_true(rt_gpu_pool_alloc(b.gpu->pool, 10 * MB, &p));
+    assert_false(rt_gpu_pool_alloc(b.gpu->pool, 8 * MB, &q));
+    rt_gpu_pool_release(b.gpu->pool, &p);
+    assert_true(rt_gpu_pool_alloc(b.gpu->pool, 14 * MB, &q)); /* the 10 go back to the device */
     assert_true(b.fake.held <= 16 * MB);
     close_bench(&b);
 }
@@ -88,8 +88,8 @@ static void execution_names_the_state_that_does_not_fit(void **state)
     struct rt_state s = {.kind = RT_STATE_HASH, .path = "$.root.input"};
     open_bench(&b, 16 * MB, NULL, "c");
     struct rt_gpu_exec x = {.g = b.gpu, .d = &b.fake.d, .limit = 4 * MB};
-    assert_int_equal(rt_gpu_take(&x, &s, 3 * MB, &p, &b.err), 0);
-    assert_int_equal(rt_gpu_take(&x, &s, 2 * MB, &p, &b.err), -1);
+    assert_int_equal(rt_gpu_alloc(&x, &s, 3 * MB, &p, &b.err), 0);
+    assert_int_equal(rt_gpu_alloc(&x, &s, 2 * MB, &p, &b.err), -1);
     assert_int_equal(b.err.class, HD_ERR_RESOURCE);
     assert_string_equal(b.err.path, "$.root.input");
     assert_non_null(strstr(b.err.message, "4194304 bytes"));
@@ -112,7 +112,7 @@ static void first_room_follows_the_budget(void **state)
     hd_arena_init(&arena);
     open_bench(&b, 16 * MB, NULL, "c");
     struct rt_gpu_exec x = {.g = b.gpu, .d = &b.fake.d, .spec = &spec, .state = &live, .arena = &arena};
-    assert_true(rt_gpu_pool_take(b.gpu->pool, 14 * MB, &max));
+    assert_true(rt_gpu_pool_alloc(b.gpu->pool, 14 * MB, &max));
     assert_int_equal(rt_gpu_state_start(&x, 0, false, &b.err), 0);
     assert_true(live.capacity > 1000 && live.capacity * 8 <= 2 * MB);
     rt_gpu_state_free(&x, 0);

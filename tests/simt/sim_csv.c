@@ -8,9 +8,9 @@
 #include "tests/simt/sim.h"
 
 /* The text, for free(); the buffer is gone. */
-static char *take(struct hd_strbuf *b)
+static char *detach(struct hd_strbuf *b)
 {
-    char *s = hd_strbuf_take(b);
+    char *s = hd_strbuf_detach(b);
     hd_strbuf_release(b);
     return s;
 }
@@ -98,7 +98,7 @@ static char *row_text(const struct rt_spec *s, const unsigned char *row)
         if (f->valid_offset < 0 || row[f->valid_offset])
             add_value(&b, f, s->result[i].type, row + f->offset);
     }
-    return take(&b);
+    return detach(&b);
 }
 
 static int by_text(const void *a, const void *b)
@@ -127,5 +127,5 @@ char *sim_result_csv(const struct rt_spec *s, const unsigned char *rows, uint64_
         free(lines[i]);
     }
     free(lines);
-    return take(&b);
+    return detach(&b);
 }

@@ -163,7 +163,7 @@ static void explain_deadlock(void)
 }
 
 /* Runs another lane; returns when this one runs again. */
-static void give_way(bool others)
+static void yield_fiber(bool others)
 {
     struct lane *self = grid->running, *next = pick(self->warp, others);
     if (!next) {
@@ -191,7 +191,7 @@ static void thread_main(void *argument)
     self->warp->ready &= ~(1u << self->number);
     if (--grid->alive == 0)
         leave();
-    give_way(false);
+    yield_fiber(false);
     HD_BUG("a finished thread ran");
 }
 
@@ -234,7 +234,7 @@ static struct meeting *arrive(enum simt_meeting kind, const void *deposit, size_
         w->ticks++;
         grid->report->meetings++;
     }
-    give_way(false);
+    yield_fiber(false);
     return m;
 }
 
@@ -263,18 +263,18 @@ void simt_block_barrier(void)
         for (uint32_t i = 0; i < grid->o.warps; i++)
             grid->warps[b->number * grid->o.warps + i].ready = ~0u;
     }
-    give_way(false);
+    yield_fiber(false);
 }
 
 void simt_point(void)
 {
     if (grid->point_odds && draw_below(grid->point_odds) == 0)
-        give_way(draw() & 1);
+        yield_fiber(draw() & 1);
 }
 
 void simt_pause(void)
 {
-    give_way(true);
+    yield_fiber(true);
 }
 
 uint64_t simt_ticks(void)

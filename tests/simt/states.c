@@ -30,7 +30,7 @@ static void open_gpu(struct rt_device *d, struct rt_compiler *c)
     if (rt_gpu_open(d, c, &o, &gpu, &err) != 0)
         stop(&err);
     rt_gpu_enter(gpu);
-    CHECK(rt_gpu_pool_take(gpu->pool, COPIES, &copies), "no memory");
+    CHECK(rt_gpu_pool_alloc(gpu->pool, COPIES, &copies), "no memory");
 }
 
 bool states_open_emulator(uint64_t seed)
@@ -67,7 +67,7 @@ bool states_open_cuda(void)
 
 void states_close(void)
 {
-    rt_gpu_pool_give(gpu->pool, &copies);
+    rt_gpu_pool_release(gpu->pool, &copies);
     rt_gpu_leave(gpu);
     rt_gpu_close(gpu);
 }

@@ -86,7 +86,7 @@ static void leave(struct rt_device *d)
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
-static struct rt_place take(struct rt_device *d, size_t n)
+static struct rt_place alloc(struct rt_device *d, size_t n)
 {
     struct rt_place p = {.device = d};
     enter(d);
@@ -96,7 +96,7 @@ static struct rt_place take(struct rt_device *d, size_t n)
     return p;
 }
 
-static void give(struct rt_place p)
+static void release(struct rt_place p)
 {
     enter(p.device);
     p.device->ops->free(p.device, p.address);
@@ -225,7 +225,7 @@ enum { PIECES = 6, PIECE = 16384 };
  * something from being overwritten or read early; `without` leaves one out. */
 static bool pipeline_of_pieces(struct rt_device *d, int without)
 {
-    struct rt_place in = take(d, PIECE), out = take(d, PIECE);
+    struct rt_place in = alloc(d, PIECE), out = alloc(d, PIECE);
     unsigned char *from = take_locked(d, PIECES * PIECE), *to = take_locked(d, PIECES * PIECE);
     bool right = true;
     for (unsigned k = 0; k < PIECES; k++)
@@ -256,15 +256,15 @@ static bool pipeline_of_pieces(struct rt_device *d, int without)
         right = right && is(to + k * PIECE, PIECE, k + 1);
     give_locked(d, to);
     give_locked(d, from);
-    give(out);
-    give(in);
+    release(out);
+    release(in);
     return right;
 }
 
 /* What the host does with events: asks, waits, measures. */
 static void test_events(struct rt_device *d)
 {
-    struct rt_place a = take(d, PIECE), b = take(d, PIECE);
+    struct rt_place a = alloc(d, PIECE), b = alloc(d, PIECE);
     unsigned char *host = take_locked(d, PIECE);
     rt_event *e, *from, *to;
     bool done = false;
@@ -295,15 +295,15 @@ static void test_events(struct rt_device *d)
     d->ops->unload(d, c.module);
     leave(d);
     give_locked(d, host);
-    give(b);
-    give(a);
+    release(b);
+    release(a);
 }
 
 /* Memory of the caller's, page-locked for a while. */
 static void test_registered(struct rt_device *d)
 {
     void *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct rt_place a = take(d, BYTES);
+    struct rt_place a = alloc(d, BYTES);
     CHECK(p != MAP_FAILED, "no memory");
     fill(p, BYTES, 8);
     enter(d);
@@ -317,13 +317,13 @@ static void test_registered(struct rt_device *d)
     leave(d);
     CHECK(device_is(a, BYTES, 8), "bytes of registered memory");
     munmap(p, BYTES);
-    give(a);
+    release(a);
 }
 
 /* Operations without a stream are in order with the compute stream's, but for those of others. */
 static void test_one(struct rt_device *d)
 {
-    struct rt_place a = take(d, BYTES), b = take(d, BYTES);
+    struct rt_place a = alloc(d, BYTES), b = alloc(d, BYTES);
     put(a, BYTES, 1);
     enter(d);
     OK(d->ops->set(d, b.address, 0, BYTES, &err));
@@ -331,8 +331,8 @@ static void test_one(struct rt_device *d)
     OK(d->ops->set(d, a.address, 0, BYTES, &err));
     leave(d);
     CHECK(device_is(b, BYTES, 1), "operations of one stream are in order");
-    give(a);
-    give(b);
+    release(a);
+    release(b);
     CHECK(pipeline_of_pieces(d, -1), "pieces through three streams");
     test_events(d);
     test_registered(d);
@@ -343,7 +343,7 @@ static void test_one(struct rt_device *d)
 /* The receiver's stream waits for the sender's kernel, its kernel for the bytes. */
 static void test_pull(struct rt_device *a, struct rt_device *b, enum rt_stream s)
 {
-    struct rt_place first = take(a, PIECE), from = take(a, PIECE), to = take(b, PIECE), last = take(b, PIECE);
+    struct rt_place first = alloc(a, PIECE), from = alloc(a, PIECE), to = alloc(b, PIECE), last = alloc(b, PIECE);
     rt_event *sent, *arrived;
     put(first, PIECE, 5);
     put(to, PIECE, 6);
@@ -369,16 +369,16 @@ static void test_pull(struct rt_device *a, struct rt_device *b, enum rt_stream s
     a->ops->event_free(a, sent);
     a->ops->unload(a, on_a.module);
     leave(a);
-    give(last);
-    give(to);
-    give(from);
-    give(first);
+    release(last);
+    release(to);
+    release(from);
+    release(first);
 }
 
 /* Sent by the other side, a part of the bytes; through page-locked memory that the other device made. */
 static void test_push(struct rt_device *a, struct rt_device *b)
 {
-    struct rt_place from = take(a, BYTES), to = take(b, BYTES);
+    struct rt_place from = alloc(a, BYTES), to = alloc(b, BYTES);
     const struct rt_place part = {a, from.address + 512}, there = {b, to.address + 256};
     unsigned char *host = take_locked(b, 1024);
     fill(host, 1024, 9);
@@ -389,14 +389,14 @@ static void test_push(struct rt_device *a, struct rt_device *b)
     leave(a);
     CHECK(device_is(there, 1024, 9), "bytes that the other device sent");
     give_locked(b, host);
-    give(to);
-    give(from);
+    release(to);
+    release(from);
 }
 
 /* A kernel of one device reads the other's memory, where the machine lets it. */
 static void test_direct(struct rt_device *a, struct rt_device *b)
 {
-    struct rt_place from = take(b, PIECE), to = take(a, PIECE);
+    struct rt_place from = alloc(b, PIECE), to = alloc(a, PIECE);
     bool direct = false, again = false;
     put(from, PIECE, 12);
     enter(a);
@@ -411,8 +411,8 @@ static void test_direct(struct rt_device *a, struct rt_device *b)
     }
     leave(a);
     CHECK(!direct || device_is(to, PIECE, 12), "the other device's memory");
-    give(to);
-    give(from);
+    release(to);
+    release(from);
     printf("%s\n", direct ? "direct access" : "no direct access");
 }
 
@@ -447,7 +447,7 @@ static void test_missing_waits(void)
 static void test_lost(bool queued)
 {
     struct rt_device *a = device[0], *b = device[1];
-    struct rt_place from = take(a, PIECE), to = take(b, PIECE);
+    struct rt_place from = alloc(a, PIECE), to = alloc(b, PIECE);
     rt_event *before, *after;
     bool direct;
     put(to, PIECE, 4);
@@ -476,15 +476,15 @@ static void test_lost(bool queued)
     a->ops->event_free(a, before);
     a->ops->unload(a, c.module);
     leave(a);
-    give(from);
+    release(from);
     hd_fault_arm("");
     CHECK(device_is(to, PIECE, 4), "what the other device had");
     OK(a->ops->reset(a, &err));
-    from = take(a, PIECE);
+    from = alloc(a, PIECE);
     put(from, PIECE, 5);
     CHECK(device_is(from, PIECE, 5), "a device made anew");
-    give(from);
-    give(to);
+    release(from);
+    release(to);
 }
 
 static int on_emulators(void)

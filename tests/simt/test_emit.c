@@ -50,7 +50,7 @@ static int emit(const char *root, char **text, struct hd_err *err)
     hd_strbuf_init(&b);
     for (int i = 0; i < p.art.nunits; i++)
         hd_strbuf_adds(&b, p.art.units[i].text);
-    *text = hd_strbuf_take(&b);
+    *text = hd_strbuf_detach(&b);
     hd_strbuf_release(&b);
     sim_program_release(&p);
     return 0;

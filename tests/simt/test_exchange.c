@@ -203,7 +203,7 @@ static unsigned char *download(struct bench *b, int device, uint64_t *n)
 static uint64_t make_texts(struct bench *b, struct rt_piece *p)
 {
     static const char bytes[] = "the quick brown fox jumps over it";
-    ok(rt_gpu_take(&b->x[1], NULL, sizeof bytes, p, &err));
+    ok(rt_gpu_alloc(&b->x[1], NULL, sizeof bytes, p, &err));
     ok(gpus[1]->d->ops->upload(gpus[1]->d, p->address, bytes, sizeof bytes, &err));
     ok(gpus[1]->d->ops->sync(gpus[1]->d, &err)); /* the host compares them, too */
     return p->address;
@@ -266,7 +266,7 @@ static void groups_are_merged(int nkeys, int nsums, int n0, int from, int n1)
         }
     }
     CHECK(n1 == 0 || seen > 0, "nothing was compared");
-    rt_gpu_give(&b.x[1], &texts);
+    rt_gpu_release(&b.x[1], &texts);
     bench_release(&b);
 }
 
@@ -301,7 +301,7 @@ static void places_are_merged(int range)
     gather_and_finish(&b);
     for (int d = 0; d < 2; d++)
         CHECK(memcmp(download(&b, d, &n), want, stride * (size_t)rows) == 0, "device %d: groups by index", d);
-    rt_gpu_give(&b.x[1], &texts);
+    rt_gpu_release(&b.x[1], &texts);
     bench_release(&b);
 }
 

@@ -26,7 +26,7 @@ static int32_t hdr_fail(struct hdd_thread *t, int32_t why, int32_t path)
 static int32_t hdr_fail_value(struct hdd_thread *t, int32_t why, int32_t path, int64_t alo, int64_t ahi, int64_t blo,
                               int64_t bhi)
 {
-    t->told = 1;
+    t->has_values = 1;
     t->a_lo = (uint64_t)alo;
     t->a_hi = (uint64_t)ahi;
     t->b_lo = (uint64_t)blo;
