@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "frontend/json.h"
-#include "runtime/base/near.h"
+#include "runtime/base/suggest.h"
 #include "runtime/base/strbuf.h"
 
 struct fe_ast *fe_ast_new(struct hd_arena *a, enum fe_op op, const char *path, int pos)
@@ -85,13 +85,13 @@ int fe_scope_find(const struct fe_scope *s, const char *name, const char *path, 
     if (*out >= 0)
         return 0;
     struct hd_strbuf b;
-    struct hd_near near;
-    hd_near_init(&near, name);
+    struct hd_suggestion suggestion;
+    hd_suggest_init(&suggestion, name);
     for (int i = 0; i < s->ncols; i++)
-        hd_near_offer(&near, s->cols[i].name);
+        hd_suggest_offer(&suggestion, s->cols[i].name);
     hd_strbuf_init(&b);
     list_names(&b, s);
-    fe_ast_fail(&at, err, "column \"%.100s\" not found%s; inputs are %s", name, hd_near_hint(&near), b.s);
+    fe_ast_fail(&at, err, "column \"%.100s\" not found%s; inputs are %s", name, hd_suggest_hint(&suggestion), b.s);
     hd_strbuf_release(&b);
     return -1;
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "runtime/base/near.h"
+#include "runtime/base/suggest.h"
 
 int fe_lex_fail(struct fe_lexer *p, int pos, const char *msg)
 {
@@ -18,12 +18,12 @@ int fe_lex_expected(struct fe_lexer *p, const char *what)
 int fe_lex_expected_word(struct fe_lexer *p, const char *what, const char *const *words, int n)
 {
     struct fe_ast at = {.path = p->path, .pos = p->pos};
-    struct hd_near near;
+    struct hd_suggestion suggestion;
     if (p->tok == T_END)
         return fe_ast_fail(&at, p->err, "expected %s, found the end of the expression", what);
     const char *quote = p->tok == T_PUNCT || p->tok == T_NAME ? "\"" : "";
     return fe_ast_fail(&at, p->err, "expected %s, found %s%.*s%s%s", what, quote, HD_MIN(p->len, 60), p->text + p->pos,
-                       quote, hd_near_of(&near, p->tok == T_NAME ? p->s : "", words, n));
+                       quote, hd_suggest_from(&suggestion, p->tok == T_NAME ? p->s : "", words, n));
 }
 
 /* ASCII alone, whatever the locale says; other names are written in double quotes. */

@@ -5,7 +5,7 @@
 #include "frontend/ast.h"
 #include "frontend/json.h"
 #include "frontend/value.h"
-#include "runtime/base/near.h"
+#include "runtime/base/suggest.h"
 #include "runtime/base/vec.h"
 
 static const struct {
@@ -65,12 +65,13 @@ static int find_op(const struct fe_json *v, int *out)
             *out = i;
             return 0;
         }
-    struct hd_near near;
-    hd_near_init(&near, name);
+    struct hd_suggestion suggestion;
+    hd_suggest_init(&suggestion, name);
     for (int i = 0; i < FE_OP_COUNT; i++)
         if (strcmp(ops[i].rule, "X") != 0)
-            hd_near_offer(&near, ops[i].text);
-    return fe_json_fail(v, "expected an operator of expressions, found \"%.60s\"%s", name, hd_near_hint(&near));
+            hd_suggest_offer(&suggestion, ops[i].text);
+    return fe_json_fail(v, "expected an operator of expressions, found \"%.60s\"%s", name,
+                        hd_suggest_hint(&suggestion));
 }
 
 static int read_field(const struct fe_json *v, enum fe_field *out)

@@ -6,7 +6,7 @@
 
 #include "frontend/ast.h"
 #include "frontend/value.h"
-#include "runtime/base/near.h"
+#include "runtime/base/suggest.h"
 #include "runtime/base/strbuf.h"
 #include "runtime/base/vec.h"
 
@@ -582,11 +582,12 @@ static int ft_X(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
 
 static int unknown_param(struct fe_typing *t, const struct fe_ast *x)
 {
-    struct hd_near near;
-    hd_near_init(&near, x->name);
+    struct hd_suggestion suggestion;
+    hd_suggest_init(&suggestion, x->name);
     for (int k = 0; k < t->nparams; k++)
-        hd_near_offer(&near, t->params[k].name);
-    return fe_ast_fail(x, t->err, "parameter :%.100s is not declared in \"params\"%s", x->name, hd_near_hint(&near));
+        hd_suggest_offer(&suggestion, t->params[k].name);
+    return fe_ast_fail(x, t->err, "parameter :%.100s is not declared in \"params\"%s", x->name,
+                       hd_suggest_hint(&suggestion));
 }
 
 static int type_param(struct fe_typing *t, const struct fe_ast *x, bool list_allowed, struct fe_expr **out)

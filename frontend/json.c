@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/near.h"
+#include "runtime/base/suggest.h"
 #include "runtime/base/strbuf.h"
 #include "runtime/base/type.h"
 
@@ -141,15 +141,15 @@ static int unknown_key(const struct fe_json *v, const char *key, va_list ap)
     char list[384];
     size_t n = 0;
     const char *k;
-    struct hd_near near;
-    hd_near_init(&near, key);
+    struct hd_suggestion suggestion;
+    hd_suggest_init(&suggestion, key);
     list[0] = 0;
     while ((k = va_arg(ap, const char *)) && n < sizeof list) {
         int w = snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", k);
         n += (size_t)w;
-        hd_near_offer(&near, k);
+        hd_suggest_offer(&suggestion, k);
     }
-    return fe_json_fail(v, "unknown key \"%.60s\"%s; expected one of: %s", key, hd_near_hint(&near), list);
+    return fe_json_fail(v, "unknown key \"%.60s\"%s; expected one of: %s", key, hd_suggest_hint(&suggestion), list);
 }
 
 int fe_json_object(const struct fe_json *v, ...)

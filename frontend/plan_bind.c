@@ -5,7 +5,7 @@
 #include "frontend/json.h"
 #include "frontend/plan_read.h"
 #include "frontend/value.h"
-#include "runtime/base/near.h"
+#include "runtime/base/suggest.h"
 
 static int read_scalar(struct fe_param *p, const struct fe_json *v, struct fe_value *out)
 {
@@ -104,22 +104,22 @@ static int bind_null(struct fe_param *p, struct hd_err *err)
     return 0;
 }
 
-/* Which parameter was meant; lives as long as *near. */
-static const char *near_param(const struct fe_plan *p, const char *name, struct hd_near *near)
+/* Which parameter was meant; lives as long as *suggestion. */
+static const char *suggest_param(const struct fe_plan *p, const char *name, struct hd_suggestion *suggestion)
 {
-    hd_near_init(near, name);
+    hd_suggest_init(suggestion, name);
     for (int i = 0; i < p->nparams; i++)
-        hd_near_offer(near, p->params[i].name);
-    return hd_near_hint(near);
+        hd_suggest_offer(suggestion, p->params[i].name);
+    return hd_suggest_hint(suggestion);
 }
 
 int fe_plan_bind(struct fe_plan *plan, const char *name, const char *value, struct hd_err *err)
 {
     struct fe_param *p = find_param(plan, name);
-    struct hd_near near;
+    struct hd_suggestion suggestion;
     if (!p)
         return HD_FAIL(err, USER, "$.params", "the plan has no parameter \"%.100s\"%s", name,
-                       near_param(plan, name, &near));
+                       suggest_param(plan, name, &suggestion));
     if (!value)
         HD_TRY(bind_null(p, err));
     else if (p->is_list)
@@ -133,9 +133,10 @@ int fe_plan_bind(struct fe_plan *plan, const char *name, const char *value, stru
 static int bind_member(struct fe_plan *plan, const struct fe_json *m)
 {
     struct fe_param *p = find_param(plan, m->key);
-    struct hd_near near;
+    struct hd_suggestion suggestion;
     if (!p)
-        return fe_json_fail(m, "the plan has no parameter \"%.100s\"%s", m->key, near_param(plan, m->key, &near));
+        return fe_json_fail(m, "the plan has no parameter \"%.100s\"%s", m->key,
+                            suggest_param(plan, m->key, &suggestion));
     HD_TRY(fe_param_read_value(p, m));
     mark_bound(p);
     return 0;

@@ -4,7 +4,7 @@
 
 #include "frontend/plan_read.h"
 #include "frontend/value.h"
-#include "runtime/base/near.h"
+#include "runtime/base/suggest.h"
 #include "runtime/base/vec.h"
 
 /* ---- names ---------------------------------------------------------------------------- */
@@ -43,11 +43,11 @@ static int find_table(struct fe_plan_reader *r, const struct fe_json *v, const s
     }
     if (!r->cat->ntables)
         return fe_json_fail(&m, "table \"%.100s\" not found; there are no tables", name);
-    struct hd_near near;
-    hd_near_init(&near, name);
+    struct hd_suggestion suggestion;
+    hd_suggest_init(&suggestion, name);
     for (int i = 0; i < r->cat->ntables; i++)
-        hd_near_offer(&near, r->cat->tables[i]->name);
-    return fe_json_fail(&m, "table \"%.100s\" not found%s; tables are %s", name, hd_near_hint(&near), list);
+        hd_suggest_offer(&suggestion, r->cat->tables[i]->name);
+    return fe_json_fail(&m, "table \"%.100s\" not found%s; tables are %s", name, hd_suggest_hint(&suggestion), list);
 }
 
 static struct fe_column *table_columns(struct fe_plan_reader *r, const struct fe_table *t)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "frontend/value.h"
-#include "runtime/base/near.h"
+#include "runtime/base/suggest.h"
 #include "runtime/base/strbuf.h"
 
 /* ---- helpers for the operators -------------------------------------------------------- */
@@ -79,8 +79,8 @@ int fe_read_choice(const struct fe_json *v, const char *const *choices, int n, i
         size_t k = strlen(list);
         snprintf(list + k, sizeof list - k, "%s%s", i ? ", " : "", choices[i]);
     }
-    struct hd_near near;
-    return fe_json_fail(v, "expected %s, found \"%.60s\"%s", list, s, hd_near_of(&near, s, choices, n));
+    struct hd_suggestion suggestion;
+    return fe_json_fail(v, "expected %s, found \"%.60s\"%s", list, s, hd_suggest_from(&suggestion, s, choices, n));
 }
 
 /* ---- operators ------------------------------------------------------------------------ */
@@ -127,16 +127,16 @@ int fe_read_input(struct fe_plan_reader *r, const struct fe_json *v, const char 
 static int unknown_shared(struct fe_plan_reader *r, const struct fe_json *at, const char *name)
 {
     struct hd_strbuf b;
-    struct hd_near near;
+    struct hd_suggestion suggestion;
     struct fe_json m;
     hd_strbuf_init(&b);
-    hd_near_init(&near, name);
+    hd_suggest_init(&suggestion, name);
     bool more = r->shared && fe_json_first(r->shared, &m);
     for (; more; more = fe_json_next(&m)) {
-        hd_near_offer(&near, m.key);
+        hd_suggest_offer(&suggestion, m.key);
         hd_strbuf_addf(&b, "%s%s", b.n ? ", " : "", m.key);
     }
-    fe_json_fail(at, "shared subplan \"%.100s\" not found%s; there %s %s", name, hd_near_hint(&near),
+    fe_json_fail(at, "shared subplan \"%.100s\" not found%s; there %s %s", name, hd_suggest_hint(&suggestion),
                  b.n ? "are" : "is", b.n ? b.s : "none");
     hd_strbuf_release(&b);
     return -1;

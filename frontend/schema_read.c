@@ -5,7 +5,7 @@
 
 #include "frontend/catalog_json.h"
 #include "frontend/value.h"
-#include "runtime/base/near.h"
+#include "runtime/base/suggest.h"
 
 /* ---- shared with the catalog ---------------------------------------------------------- */
 
@@ -49,11 +49,11 @@ int fe_check_table_names(const struct fe_json *tables, int n, const struct fe_ta
 
 static int no_column(const struct fe_json *v, const struct fe_table *t, const char *name)
 {
-    struct hd_near near;
-    hd_near_init(&near, name);
+    struct hd_suggestion suggestion;
+    hd_suggest_init(&suggestion, name);
     for (int i = 0; i < t->ncols; i++)
-        hd_near_offer(&near, t->cols[i].name);
-    return fe_json_fail(v, "table \"%.100s\" has no column \"%.100s\"%s", t->name, name, hd_near_hint(&near));
+        hd_suggest_offer(&suggestion, t->cols[i].name);
+    return fe_json_fail(v, "table \"%.100s\" has no column \"%.100s\"%s", t->name, name, hd_suggest_hint(&suggestion));
 }
 
 /* Distinct columns of t by name. */

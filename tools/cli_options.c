@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/near.h"
+#include "tools/suggest.h"
 
 enum kind { FLAG, TEXT, CHOICE, COUNT, BYTES, REAL, LIST };
 
@@ -148,13 +148,13 @@ static enum cli_option_id find_letter(int letter)
 }
 
 /* Which of the command's options was meant by --word or --word=value. */
-static char *near_option(const struct cli_command *c, const char *argument)
+static char *suggest_option(const struct cli_command *c, const char *argument)
 {
     char *word = cli_format("%.*s", (int)strcspn(argument + 2, "="), argument + 2);
-    struct near near = near_start(word);
+    struct suggestion suggestion = suggest_start(word);
     for (const enum cli_option_id *id = c->options; *id != CLI_HELP; id++)
-        near_offer(&near, rows[*id].name);
-    char *hint = near_hint(&near, "--");
+        suggest_offer(&suggestion, rows[*id].name);
+    char *hint = suggest_hint(&suggestion, "--");
     free(word);
     return hint;
 }
@@ -174,7 +174,7 @@ static int fail_option(const struct cli_command *c, int found, char **argv, stru
     if (is_long && optopt)
         return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s takes no value, found \"%s\"", rows[optopt - FIRST_LONG].name,
                         what);
-    char *hint = is_long ? near_option(c, what) : cli_strdup("");
+    char *hint = is_long ? suggest_option(c, what) : cli_strdup("");
     cli_fail(err, CLI_BAD_INPUT, NULL, "unknown option \"%s\"%s (see heddle %s --help)", is_long ? what : letter, hint,
              c->name);
     free(hint);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/near.h"
+#include "tools/suggest.h"
 
 static const struct cli_command *const commands[] = {
     &cli_gen, &cli_load, &cli_run, &cli_explain, &cli_bench, &cli_params, &cli_check, &cli_info,
@@ -64,10 +64,10 @@ static int run_command(const struct cli_command *c, int argc, char **argv, bool 
 
 static int fail_name(const char *name, struct cli_error *err)
 {
-    struct near near = near_start(name);
+    struct suggestion suggestion = suggest_start(name);
     for (int i = 0; i < COMMANDS; i++)
-        near_offer(&near, commands[i]->name);
-    char *hint = near_hint(&near, "");
+        suggest_offer(&suggestion, commands[i]->name);
+    char *hint = suggest_hint(&suggestion, "");
     cli_fail(err, CLI_BAD_INPUT, NULL, "unknown %s \"%s\"%s (see heddle --help)", *name == '-' ? "option" : "command",
              name, hint);
     free(hint);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/near.h"
+#include "tools/suggest.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
@@ -50,10 +50,10 @@ static const char *get_text(const cJSON *object, const char *key)
 static int fail_unknown(const struct suite *s, const char *where, const char *name, const char *const *known, int n,
                         const char *what, struct cli_error *err)
 {
-    struct near near = near_start(name);
+    struct suggestion suggestion = suggest_start(name);
     for (int i = 0; i < n; i++)
-        near_offer(&near, known[i]);
-    char *hint = near_hint(&near, "");
+        suggest_offer(&suggestion, known[i]);
+    char *hint = suggest_hint(&suggestion, "");
     fail(s, err, "%s: unknown %s \"%s\"%s", where, what, name, hint);
     free(hint);
     return -1;
@@ -192,14 +192,14 @@ static int read_classes(struct suite *s, struct cli_error *err)
 static int fail_class(const struct suite *s, const char *class, struct cli_error *err)
 {
     char *known = cli_strdup("");
-    struct near near = near_start(class);
+    struct suggestion suggestion = suggest_start(class);
     for (int i = 0; i < s->n_classes; i++) {
         char *longer = cli_format("%s%s%s", known, *known ? ", " : "", s->class_names[i]);
         free(known);
         known = longer;
-        near_offer(&near, s->class_names[i]);
+        suggest_offer(&suggestion, s->class_names[i]);
     }
-    char *hint = near_hint(&near, "");
+    char *hint = suggest_hint(&suggestion, "");
     cli_fail(err, CLI_BAD_INPUT, NULL, "--class: expected one of %s, found \"%s\"%s", *known ? known : "none", class,
              hint);
     free(hint);

@@ -1,4 +1,4 @@
-#include "tools/near.h"
+#include "tools/suggest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,23 +31,23 @@ static int count_edits(const char *a, const char *b)
     return d[na][nb];
 }
 
-struct near near_start(const char *wanted)
+struct suggestion suggest_start(const char *wanted)
 {
-    return (struct near){.wanted = wanted, .edits = 1 + min((int)strlen(wanted) / 3, 3)};
+    return (struct suggestion){.wanted = wanted, .edits = 1 + min((int)strlen(wanted) / 3, 3)};
 }
 
-void near_offer(struct near *near, const char *candidate)
+void suggest_offer(struct suggestion *suggestion, const char *candidate)
 {
-    if (strlen(near->wanted) > LONGEST || strlen(candidate) > LONGEST)
+    if (strlen(suggestion->wanted) > LONGEST || strlen(candidate) > LONGEST)
         return;
-    int n = strcasecmp(near->wanted, candidate) ? count_edits(near->wanted, candidate) : 0;
-    if (n < near->edits) {
-        near->edits = n;
-        near->best = candidate;
+    int n = strcasecmp(suggestion->wanted, candidate) ? count_edits(suggestion->wanted, candidate) : 0;
+    if (n < suggestion->edits) {
+        suggestion->edits = n;
+        suggestion->best = candidate;
     }
 }
 
-char *near_hint(const struct near *near, const char *prefix)
+char *suggest_hint(const struct suggestion *suggestion, const char *prefix)
 {
-    return near->best ? cli_format(" (did you mean \"%s%s\"?)", prefix, near->best) : cli_strdup("");
+    return suggestion->best ? cli_format(" (did you mean \"%s%s\"?)", prefix, suggestion->best) : cli_strdup("");
 }

@@ -1,4 +1,4 @@
-#include "runtime/base/near.h"
+#include "runtime/base/suggest.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static char lower(char c)
 /* Insertions, deletions, replacements and swaps of neighbours that make a of b, case ignored. */
 static int edits(const char *a, int na, const char *b, int nb)
 {
-    int rows[3][HD_NEAR_LONGEST + 1], *before = rows[0], *last = rows[1], *row = rows[2];
+    int rows[3][HD_SUGGEST_LONGEST + 1], *before = rows[0], *last = rows[1], *row = rows[2];
     for (int k = 0; k <= nb; k++)
         last[k] = k;
     for (int i = 1; i <= na; i++) {
@@ -51,7 +51,7 @@ static bool is_part(const char *a, int na, const char *b, int nb)
 static int score(const char *wanted, const char *candidate)
 {
     size_t nw = strlen(wanted), nc = strlen(candidate);
-    if (nw > HD_NEAR_LONGEST || nc > HD_NEAR_LONGEST)
+    if (nw > HD_SUGGEST_LONGEST || nc > HD_SUGGEST_LONGEST)
         return INT_MAX;
     int allowed = HD_MIN((int)nw / 3, (int)MAX_EDITS);
     int n = edits(wanted, (int)nw, candidate, (int)nc);
@@ -60,32 +60,32 @@ static int score(const char *wanted, const char *candidate)
     return is_part(wanted, (int)nw, candidate, (int)nc) ? PART_SCORE : INT_MAX;
 }
 
-void hd_near_init(struct hd_near *near, const char *wanted)
+void hd_suggest_init(struct hd_suggestion *suggestion, const char *wanted)
 {
-    *near = (struct hd_near){.wanted = wanted, .score = INT_MAX};
+    *suggestion = (struct hd_suggestion){.wanted = wanted, .score = INT_MAX};
 }
 
-void hd_near_offer(struct hd_near *near, const char *candidate)
+void hd_suggest_offer(struct hd_suggestion *suggestion, const char *candidate)
 {
-    int n = score(near->wanted, candidate);
-    if (n < near->score) {
-        near->score = n;
-        near->best = candidate;
+    int n = score(suggestion->wanted, candidate);
+    if (n < suggestion->score) {
+        suggestion->score = n;
+        suggestion->best = candidate;
     }
 }
 
-const char *hd_near_hint(struct hd_near *near)
+const char *hd_suggest_hint(struct hd_suggestion *suggestion)
 {
-    if (near->best)
-        snprintf(near->hint, sizeof near->hint, " (%sdid you mean \"%s\"?)",
-                 near->score ? "" : "case matters: ", near->best);
-    return near->hint;
+    if (suggestion->best)
+        snprintf(suggestion->hint, sizeof suggestion->hint, " (%sdid you mean \"%s\"?)",
+                 suggestion->score ? "" : "case matters: ", suggestion->best);
+    return suggestion->hint;
 }
 
-const char *hd_near_of(struct hd_near *near, const char *wanted, const char *const *list, int n)
+const char *hd_suggest_from(struct hd_suggestion *suggestion, const char *wanted, const char *const *list, int n)
 {
-    hd_near_init(near, wanted);
+    hd_suggest_init(suggestion, wanted);
     for (int i = 0; i < n; i++)
-        hd_near_offer(near, list[i]);
-    return hd_near_hint(near);
+        hd_suggest_offer(suggestion, list[i]);
+    return hd_suggest_hint(suggestion);
 }
