@@ -66,16 +66,16 @@ const char *cu_seen_bit(struct cu_unit *u, int i, const char *accumulators, cons
 static int seen_words(const struct cu_unit *u)
 {
     int n = 0;
-    for (int i = 0; i < u->pipe->sink.nouts; i++)
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
         n += !cu_is_stored(u, i) && cu_may_stay_null(u, i);
     return (n + 31) / 32;
 }
 
 bool cu_has_accumulators(const struct cu_unit *u)
 {
-    if (u->pipe->framed) /* values are added one by one */
+    if (u->pipeline->framed) /* values are added one by one */
         return false;
-    for (int i = 0; cu_is_aggregate(u) && i < u->pipe->sink.nouts; i++)
+    for (int i = 0; cu_is_aggregate(u) && i < u->pipeline->sink.nouts; i++)
         if (!cu_is_stored(u, i))
             return true;
     return false;
@@ -87,7 +87,7 @@ void cu_sink_accumulators(struct cu_unit *u, struct cu_out *o)
         return;
     cu_line(o, "// What rows of one group add up to.");
     cu_open(o, "struct %s {", cu_accumulators_type(u));
-    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+    for (int i = 0; i < u->pipeline->sink.nouts; i++) {
         if (cu_is_stored(u, i))
             continue;
         const char *none = hd_asprintf(u->arena, " = %s::none<%s>()", operation_type(cu_out_of(u, i)), sum_type(u, i));
@@ -115,7 +115,7 @@ static void accumulate_value(struct cu_unit *u, int i, const char *accumulators,
 
 void cu_accumulate_values(struct cu_unit *u, const char *accumulators, bool more)
 {
-    for (int i = 0; i < u->pipe->sink.nouts; i++)
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
         if (!cu_is_stored(u, i))
             accumulate_value(u, i, accumulators, more);
 }
@@ -125,7 +125,7 @@ static void merge_method(struct cu_unit *u)
     cu_line(u->out, "HDD_MEMBER void merge(%s &to, const %s &from) const", cu_accumulators_type(u),
             cu_accumulators_type(u));
     cu_open(u->out, "{");
-    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+    for (int i = 0; i < u->pipeline->sink.nouts; i++) {
         const char *name = cu_accumulator_name(u, i);
         if (cu_is_stored(u, i))
             continue;
@@ -146,7 +146,7 @@ static void of_lane_method(struct cu_unit *u)
             cu_accumulators_type(u));
     cu_open(u->out, "{");
     cu_line(u->out, "%s r;", cu_accumulators_type(u));
-    for (int i = 0; i < u->pipe->sink.nouts; i++)
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
         if (!cu_is_stored(u, i))
             cu_line(u->out, "r.%s = hdd_shuffle(from.%s, lane);", cu_accumulator_name(u, i), cu_accumulator_name(u, i));
     for (int k = 0; k < seen_words(u); k++)
@@ -169,15 +169,15 @@ void cu_add_field(struct cu_unit *u, int i, const char *value)
 
 static void add_accumulators_method(struct cu_unit *u)
 {
-    cu_line(u->out, "HDD_MEMBER void add_accumulators(%s &row, const %s &from) const", cu_row(u, u->pipe->sink.state),
-            cu_accumulators_type(u));
+    cu_line(u->out, "HDD_MEMBER void add_accumulators(%s &row, const %s &from) const",
+            cu_row(u, u->pipeline->sink.state), cu_accumulators_type(u));
     cu_open(u->out, "{");
     if (cu_place_of(u)->marks) { /* a store to a row that many warps add to holds their additions up */
         cu_open(u->out, "if (!row.present)");
         cu_line(u->out, "row.present = 1;");
         u->out->indent--;
     }
-    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+    for (int i = 0; i < u->pipeline->sink.nouts; i++) {
         const char *name = cu_accumulator_name(u, i);
         const char *cast = cu_place_of(u)->narrow && cu_out_of(u, i)->narrow ? "(i128)" : "";
         if (cu_is_stored(u, i))

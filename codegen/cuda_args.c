@@ -54,7 +54,7 @@ static bool written(const struct cu_unit *u, const struct rt_arg *a)
 {
     if (a->kind == RT_ARG_STATE_MATCHES)
         return true;
-    return rt_arg_group(a->kind) == RT_ARGS_STATE && a->state == u->pipe->sink.state;
+    return rt_arg_group(a->kind) == RT_ARGS_STATE && a->state == u->pipeline->sink.state;
 }
 
 /* The type that the argument's object says. */
@@ -126,7 +126,7 @@ static const char *value_of(struct cu_unit *u, const struct rt_arg *a)
 const char *cu_arg(struct cu_unit *u, int arg)
 {
     const struct rt_arg *a = arg_of(u, arg);
-    if (u->prog->gpu_far_args || u->pipe->framed)
+    if (u->prog->gpu_far_args || u->pipeline->framed)
         return hd_asprintf(u->arena, "(%s)", value_of(u, a));
     if (!u->arg_names[arg])
         u->arg_names[arg] = hd_asprintf(u->arena, "a%d_%s", arg, base_name(u, a));

@@ -17,7 +17,7 @@ struct cu_out {
 struct cu_unit {
     struct hd_arena *arena;
     const struct pl_program *prog;
-    const struct pl_pipeline *pipe;
+    const struct pl_pipeline *pipeline;
     const struct rt_spec *spec;
     const char *name; /* of the pipeline and its kernel */
     bool profile;

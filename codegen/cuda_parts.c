@@ -13,23 +13,23 @@
 
 static bool *slots_set(const struct cu_unit *u)
 {
-    bool *set = HD_NEWN(u->arena, bool, u->pipe->nslots + 1);
-    set[u->pipe->source_slot] = true;
-    for (int i = 0; i < u->pipe->nsteps; i++)
-        if (u->pipe->steps[i].slot >= 0)
-            set[u->pipe->steps[i].slot] = true;
+    bool *set = HD_NEWN(u->arena, bool, u->pipeline->nslots + 1);
+    set[u->pipeline->source_slot] = true;
+    for (int i = 0; i < u->pipeline->nsteps; i++)
+        if (u->pipeline->steps[i].slot >= 0)
+            set[u->pipeline->steps[i].slot] = true;
     return set;
 }
 
 void cu_frame_struct(struct cu_unit *u, struct cu_out *o)
 {
-    if (!u->pipe->framed)
+    if (!u->pipeline->framed)
         return;
     const bool *set = slots_set(u);
     cu_line(o, "// What the functions of a visit share.");
     cu_open(o, "struct %s_frame {", u->name);
-    for (int i = 0; i < u->pipe->nslots; i++) {
-        const struct pl_slot *s = &u->pipe->slots[i];
+    for (int i = 0; i < u->pipeline->nslots; i++) {
+        const struct pl_slot *s = &u->pipeline->slots[i];
         if (set[i])
             cu_line(o, "%s %s;", cu_value_type(u, s->phys, s->nullable), cu_slot_name(u, i));
     }
@@ -39,7 +39,7 @@ void cu_frame_struct(struct cu_unit *u, struct cu_out *o)
 
 void cu_declare_frame(struct cu_unit *u)
 {
-    if (u->pipe->framed)
+    if (u->pipeline->framed)
         cu_line(u->out, "%s_frame frame;", u->name);
 }
 
@@ -52,9 +52,9 @@ static const char *frame_param(struct cu_unit *u, const char *more)
 
 static const struct pl_part *part_from(const struct cu_unit *u, int step)
 {
-    for (int i = 0; i < u->pipe->nparts; i++)
-        if (u->pipe->parts[i].first == step)
-            return &u->pipe->parts[i];
+    for (int i = 0; i < u->pipeline->nparts; i++)
+        if (u->pipeline->parts[i].first == step)
+            return &u->pipeline->parts[i];
     return NULL;
 }
 
@@ -62,7 +62,7 @@ static void steps_body(struct cu_unit *u, int first, int unused HD_UNUSED)
 {
     int end = part_from(u, first)->end;
     for (int k = first; k < end; k++)
-        cu_step(u, &u->pipe->steps[k], k);
+        cu_step(u, &u->pipeline->steps[k], k);
     cu_unguard(u);
     cu_line(u->out, "return hdd_unknown(live);");
 }
@@ -72,8 +72,8 @@ int cu_call_steps(struct cu_unit *u, int step)
     const struct pl_part *p = part_from(u, step);
     if (!p)
         return step;
-    const struct pl_part *last = u->pipe->parts + u->pipe->nparts;
-    struct cu_call *calls = HD_NEWN(u->arena, struct cu_call, u->pipe->nparts + 1);
+    const struct pl_part *last = u->pipeline->parts + u->pipeline->nparts;
+    struct cu_call *calls = HD_NEWN(u->arena, struct cu_call, u->pipeline->nparts + 1);
     int n = 0;
     cu_unguard(u);
     for (; p < last && p->first == step; step = p++->end) {
@@ -124,23 +124,23 @@ struct keys {
 
 static struct keys step_keys(const struct cu_unit *u, int number)
 {
-    const struct pl_step *s = &u->pipe->steps[number];
+    const struct pl_step *s = &u->pipeline->steps[number];
     return (struct keys){number, s->state, s->nkeys, s->keys, s->null_equal ? "hdd_group_eq" : "hdd_key_eq"};
 }
 
 static struct keys sink_keys(const struct cu_unit *u)
 {
-    const struct pl_sink *s = &u->pipe->sink;
+    const struct pl_sink *s = &u->pipeline->sink;
     int n = cu_sink_state(u)->nkeys, *exprs = HD_NEWN(u->arena, int, n + 1);
     for (int i = 0; i < s->nouts; i++)
         if (s->outs[i].field < n)
             exprs[s->outs[i].field] = s->outs[i].expr;
-    return (struct keys){u->pipe->nsteps, s->state, n, exprs, "hdd_group_eq"};
+    return (struct keys){u->pipeline->nsteps, s->state, n, exprs, "hdd_group_eq"};
 }
 
 static struct keys keys_of(const struct cu_unit *u, int number)
 {
-    return number < u->pipe->nsteps ? step_keys(u, number) : sink_keys(u);
+    return number < u->pipeline->nsteps ? step_keys(u, number) : sink_keys(u);
 }
 
 static void hash_body(struct cu_unit *u, int number, int first)
@@ -202,7 +202,7 @@ const char *cu_call_keys(struct cu_unit *u, int step)
     cu_line(u->out, "u64 %s = HDD_HASH_SEED;", hash);
     call_hash(u, &k, hash);
     cu_open(u->out, "const auto same%d = [&](u32 r) {", step);
-    call_same(u, &k, hd_asprintf(u->arena, "%s[r]", cu_arg(u, u->pipe->steps[step].a_rows)));
+    call_same(u, &k, hd_asprintf(u->arena, "%s[r]", cu_arg(u, u->pipeline->steps[step].a_rows)));
     cu_close(u->out, "};");
     return hash;
 }
@@ -225,7 +225,7 @@ static int count_written(const struct cu_unit *u, const struct pl_part *p)
 
 static const struct pl_part *outs_from(const struct cu_unit *u, int first)
 {
-    const struct pl_part *p = u->pipe->sink.parts;
+    const struct pl_part *p = u->pipeline->sink.parts;
     while (p->first != first)
         p++;
     return p;
@@ -238,11 +238,11 @@ static void store_body(struct cu_unit *u, int first, int unused HD_UNUSED)
     for (int i = p->first; i < p->end; i++) {
         if (!is_written(u, i))
             continue;
-        if (u->pipe->sink.kind == PL_SINK_DIRECT) {
+        if (u->pipeline->sink.kind == PL_SINK_DIRECT) {
             cu_store_direct(u, i);
             continue;
         }
-        enum rt_phys phys = cu_sink_state(u)->fields[u->pipe->sink.outs[i].field].phys;
+        enum rt_phys phys = cu_sink_state(u)->fields[u->pipeline->sink.outs[i].field].phys;
         cu_line(u->out, "const %s %s = %s;", cu_value_type(u, phys, cu_out_nullable(u, i)), cu_out_name(u, i),
                 cu_out_value(u, i));
         cu_put_out(u, i);
@@ -251,7 +251,7 @@ static void store_body(struct cu_unit *u, int first, int unused HD_UNUSED)
 
 static void add_out(struct cu_unit *u, int i)
 {
-    const struct pl_out *o = &u->pipe->sink.outs[i];
+    const struct pl_out *o = &u->pipeline->sink.outs[i];
     const struct rt_field *f = &cu_sink_state(u)->fields[o->field];
     const char *operation = o->fn == FE_AGG_ANY ? "hdd_pick()" : cu_operation(u, o);
     cu_line(u->out, "hdd_add_value<%s>(%s, group_lanes, group, %s, %s, %s);", cu_row_type(f->phys), operation,
@@ -263,7 +263,7 @@ static void add_body(struct cu_unit *u, int first, int unused HD_UNUSED)
     const struct pl_part *p = outs_from(u, first);
     u->first_out = first;
     for (int i = p->first; i < p->end; i++) {
-        enum rt_phys phys = cu_sink_state(u)->fields[u->pipe->sink.outs[i].field].phys;
+        enum rt_phys phys = cu_sink_state(u)->fields[u->pipeline->sink.outs[i].field].phys;
         if (!is_written(u, i))
             cu_line(u->out, "hdd_opt<%s> %s{};", cu_type(phys), cu_out_name(u, i));
     }
@@ -279,7 +279,7 @@ static void add_body(struct cu_unit *u, int first, int unused HD_UNUSED)
 
 void cu_store_outs(struct cu_unit *u, const char *at)
 {
-    const struct pl_sink *s = &u->pipe->sink;
+    const struct pl_sink *s = &u->pipeline->sink;
     struct cu_call *calls = HD_NEWN(u->arena, struct cu_call, s->nparts + 1);
     if (s->nparts == 0) /* a bitmap has no rows */
         return;
@@ -300,7 +300,7 @@ void cu_store_outs(struct cu_unit *u, const char *at)
 
 static void call_adds(struct cu_unit *u)
 {
-    const struct pl_sink *s = &u->pipe->sink;
+    const struct pl_sink *s = &u->pipeline->sink;
     struct cu_call *calls = HD_NEWN(u->arena, struct cu_call, s->nparts + 1);
     const char *row = cu_row(u, s->state);
     int n = 0;
@@ -322,11 +322,11 @@ static void call_adds(struct cu_unit *u)
 
 static void sink_rows(struct cu_unit *u)
 {
-    const struct pl_sink *s = &u->pipe->sink;
+    const struct pl_sink *s = &u->pipeline->sink;
     const struct rt_state *st = cu_sink_state(u);
     const struct keys k = sink_keys(u);
     cu_guard(u);
-    cu_count(u, u->pipe->nsteps);
+    cu_count(u, u->pipeline->nsteps);
     for (int i = 0; i < s->nouts; i++) /* a CSR row without an index matches nothing */
         if (cu_out_nullable(u, i) && st->fields[s->outs[i].field].valid_offset < 0)
             cu_line(u->out, "live = live && !hdd_is_null(%s);", cu_out_value(u, i));
@@ -350,14 +350,14 @@ static void find_hashed(struct cu_unit *u)
     const struct keys k = sink_keys(u);
     cu_line(u->out, "u64 hash = HDD_HASH_SEED;");
     cu_guard(u);
-    cu_count(u, u->pipe->nsteps);
+    cu_count(u, u->pipeline->nsteps);
     call_hash(u, &k, "hash");
     cu_unguard(u);
     cu_open(u->out, "const auto same = [&](u64 r) {");
     call_same(u, &k, "sink[r]");
     cu_close(u->out, "};");
     cu_open(u->out, "const auto init = [&](u64 r) {");
-    cu_line(u->out, "%s &row = sink[r];", cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "%s &row = sink[r];", cu_row(u, u->pipeline->sink.state));
     cu_line(u->out, "row.hash = hash;");
     cu_store_outs(u, "row");
     cu_close(u->out, "};");
@@ -375,15 +375,15 @@ static void find_dense(struct cu_unit *u)
 static void find_scalar(struct cu_unit *u)
 {
     cu_guard(u);
-    cu_count(u, u->pipe->nsteps);
+    cu_count(u, u->pipeline->nsteps);
     cu_line(u->out, "group = sink;");
     cu_unguard(u);
 }
 
 static void sink_groups(struct cu_unit *u)
 {
-    enum pl_sink_kind kind = u->pipe->sink.kind;
-    cu_line(u->out, "%s *group = nullptr;", cu_row(u, u->pipe->sink.state));
+    enum pl_sink_kind kind = u->pipeline->sink.kind;
+    cu_line(u->out, "%s *group = nullptr;", cu_row(u, u->pipeline->sink.state));
     if (kind == PL_SINK_AGG_HASH)
         find_hashed(u);
     else if (kind == PL_SINK_AGG_DENSE)
@@ -402,9 +402,9 @@ static void sink_groups(struct cu_unit *u)
 
 bool cu_sink_parts(struct cu_unit *u)
 {
-    if (!u->pipe->framed)
+    if (!u->pipeline->framed)
         return false;
-    if (u->pipe->sink.kind == PL_SINK_ROWS && u->pipe->sink.nouts + u->pipe->sink.ncopies > 0)
+    if (u->pipeline->sink.kind == PL_SINK_ROWS && u->pipeline->sink.nouts + u->pipeline->sink.ncopies > 0)
         sink_rows(u);
     else if (cu_is_aggregate(u))
         sink_groups(u);

@@ -7,12 +7,12 @@
 /* Once per visit and group: what its first lane stores. */
 static void store_first(struct cu_unit *u)
 {
-    if (u->pipe->sink.kind != PL_SINK_AGG_DENSE)
+    if (u->pipeline->sink.kind != PL_SINK_AGG_DENSE)
         return;
     cu_open(u->out, "if (group_lanes.first) {");
-    cu_line(u->out, "%s &row = *group;", cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "%s &row = *group;", cu_row(u, u->pipeline->sink.state));
     cu_line(u->out, "row.present = 1;");
-    for (int i = 0; i < u->pipe->sink.nouts; i++)
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
         if (cu_is_stored(u, i)) {
             cu_open(u->out, "if (!hdd_is_null(%s))", cu_out_name(u, i));
             cu_add_field(u, i, hd_asprintf(u->arena, "%s.v", cu_out_name(u, i)));
@@ -75,7 +75,7 @@ static void declare_accumulators(struct cu_unit *u)
 /* rows: address of the row of group 0 */
 static void visit_dense(struct cu_unit *u, const char *rows)
 {
-    cu_line(u->out, "%s *group = nullptr;", cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "%s *group = nullptr;", cu_row(u, u->pipeline->sink.state));
     cu_declare_outs(u);
     declare_accumulators(u);
     cu_sink_index(u);
@@ -101,9 +101,9 @@ static void hash_same(struct cu_unit *u)
 static void hash_init(struct cu_unit *u)
 {
     cu_open(u->out, "const auto init = [&](u64 r) {");
-    cu_line(u->out, "%s &row = sink[r];", cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "%s &row = sink[r];", cu_row(u, u->pipeline->sink.state));
     cu_line(u->out, "row.hash = hash;");
-    for (int i = 0; i < u->pipe->sink.nouts; i++)
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
         if (cu_is_stored(u, i))
             cu_put_out(u, i);
     cu_close(u->out, "};");
@@ -115,7 +115,7 @@ static void visit_hash(struct cu_unit *u)
     declare_accumulators(u);
     cu_line(u->out, "u64 hash = 0;");
     cu_guard(u);
-    cu_count(u, u->pipe->nsteps);
+    cu_count(u, u->pipeline->nsteps);
     cu_assign_outs(u);
     cu_accumulate_values(u, "mine", false);
     cu_line(u->out, "hash = hdd_hash(%s);", cu_key_names(u));
@@ -128,7 +128,8 @@ static void visit_hash(struct cu_unit *u)
         return;
     }
     cu_line(u->out, "const hdd_found found = %s", find);
-    cu_line(u->out, "%s *group = found.place ? sink + (found.place - 1) : nullptr;", cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "%s *group = found.place ? sink + (found.place - 1) : nullptr;",
+            cu_row(u, u->pipeline->sink.state));
     update_groups(u, "found.lanes");
 }
 
@@ -136,7 +137,7 @@ static void visit_hash(struct cu_unit *u)
 
 static void visit_memory(struct cu_unit *u)
 {
-    if (u->pipe->sink.kind == PL_SINK_AGG_HASH)
+    if (u->pipeline->sink.kind == PL_SINK_AGG_HASH)
         visit_hash(u);
     else
         visit_dense(u, "sink");
@@ -159,9 +160,9 @@ const struct cu_place cu_place_memory = {
 static void add_row(struct cu_unit *u)
 {
     const struct rt_state *st = cu_sink_state(u);
-    if (u->pipe->sink.kind == PL_SINK_AGG_DENSE)
+    if (u->pipeline->sink.kind == PL_SINK_AGG_DENSE)
         cu_line(u->out, "row.present = 1;");
-    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+    for (int i = 0; i < u->pipeline->sink.nouts; i++) {
         int f = cu_out_of(u, i)->field;
         bool nullable = cu_may_stay_null(u, i);
         if (cu_is_new(u, i))
@@ -175,7 +176,7 @@ static void add_row(struct cu_unit *u)
 
 static void flush_rows(struct cu_unit *u, const char *what, const char *count, const char *used, const char *to)
 {
-    const char *row = cu_row(u, u->pipe->sink.state);
+    const char *row = cu_row(u, u->pipeline->sink.state);
     cu_line(u->out, "hdd_block_sync();");
     cu_open(u->out, "for (u32 i = hdd_thread(); i < %s; i += HDD_BLOCK) {", count);
     cu_open(u->out, "if (!%s)", used);
@@ -192,7 +193,7 @@ static const char *empty_row(struct cu_unit *u)
 {
     const struct rt_state *st = cu_sink_state(u);
     const char *fill = "";
-    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+    for (int i = 0; i < u->pipeline->sink.nouts; i++) {
         const struct pl_out *o = cu_out_of(u, i);
         enum rt_phys p = st->fields[o->field].phys;
         if ((o->fn != FE_AGG_MIN && o->fn != FE_AGG_MAX) || p == RT_I128)
@@ -200,7 +201,7 @@ static const char *empty_row(struct cu_unit *u)
         fill = hd_asprintf(u->arena, "%s row.%s = hdd_%s_of<%s>();", fill, cu_field(u, st, o->field),
                            o->fn == FE_AGG_MIN ? "highest" : "lowest", cu_type(p));
     }
-    const char *row = cu_row(u, u->pipe->sink.state);
+    const char *row = cu_row(u, u->pipeline->sink.state);
     if (!*fill)
         return hd_asprintf(u->arena, "%s()", row);
     return hd_asprintf(u->arena, "[] { %s row = %s();%s return row; }()", row, row, fill);
@@ -210,7 +211,7 @@ static const char *empty_row(struct cu_unit *u)
 
 static void members_block(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "const hdd_block_local<%s> block_local;", cu_row(u, u->pipe->sink.state));
+    cu_line(o, "const hdd_block_local<%s> block_local;", cu_row(u, u->pipeline->sink.state));
 }
 
 static const char *initialise_block(struct cu_unit *u)
@@ -220,7 +221,7 @@ static const char *initialise_block(struct cu_unit *u)
 
 static void shared_block(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "hdd_block_local_memory<%d> block_local;", u->pipe->sink.place_size);
+    cu_line(o, "hdd_block_local_memory<%d> block_local;", u->pipeline->sink.place_size);
 }
 
 static void visit_block(struct cu_unit *u)
@@ -247,7 +248,7 @@ const struct cu_place cu_place_block = {
 
 static void members_frequent(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "const hdd_frequent<%s> frequent;", cu_row(u, u->pipe->sink.state));
+    cu_line(o, "const hdd_frequent<%s> frequent;", cu_row(u, u->pipeline->sink.state));
 }
 
 static const char *initialise_frequent(struct cu_unit *u)
@@ -257,12 +258,12 @@ static const char *initialise_frequent(struct cu_unit *u)
 
 static void shared_frequent(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "hdd_frequent_memory<%s> frequent;", cu_row(u, u->pipe->sink.state));
+    cu_line(o, "hdd_frequent_memory<%s> frequent;", cu_row(u, u->pipeline->sink.state));
 }
 
 static void redirect_frequent(struct cu_unit *u)
 {
-    cu_line(u->out, "%s *const home = group;", cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "%s *const home = group;", cu_row(u, u->pipeline->sink.state));
     cu_line(u->out, "group = frequent.place(home);");
 }
 
@@ -275,7 +276,7 @@ static void admit_frequent(struct cu_unit *u)
 
 static void finish_frequent(struct cu_unit *u)
 {
-    const char *row = cu_row(u, u->pipe->sink.state);
+    const char *row = cu_row(u, u->pipeline->sink.state);
     flush_rows(u, "shared.frequent", "HDD_FREQUENT", "shared.frequent.groups[i]",
                hd_asprintf(u->arena, "*reinterpret_cast<%s *>(shared.frequent.groups[i])", row));
 }
@@ -293,7 +294,7 @@ const struct cu_place cu_cache_block = {
 
 static void members_register_cache(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "hdd_register_cache<%s, %s> cache;", cu_row(u, u->pipe->sink.state), cu_accumulators_type(u));
+    cu_line(o, "hdd_register_cache<%s, %s> cache;", cu_row(u, u->pipeline->sink.state), cu_accumulators_type(u));
 }
 
 /* Lanes of the group that the warp has add to registers and are done. */

@@ -7,7 +7,7 @@
 static void visit_registers(struct cu_unit *u)
 {
     cu_guard(u);
-    cu_count(u, u->pipe->nsteps);
+    cu_count(u, u->pipeline->nsteps);
     cu_accumulate_values(u, "accumulators", true);
     cu_unguard(u);
 }
@@ -67,10 +67,10 @@ static const char *group_set(struct cu_unit *u, int i)
 static void visit_lanes(struct cu_unit *u)
 {
     cu_guard(u);
-    cu_count(u, u->pipe->nsteps);
-    cu_line(u->out, "const u32 group = (u32)hdd_index(%s);", cu_expr(u, u->pipe->sink.index));
+    cu_count(u, u->pipeline->nsteps);
+    cu_line(u->out, "const u32 group = (u32)hdd_index(%s);", cu_expr(u, u->pipeline->sink.index));
     cu_line(u->out, "u64 *const words = lanes.find(group);");
-    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+    for (int i = 0; i < u->pipeline->sink.nouts; i++) {
         const char *set = group_set(u, i);
         cu_line(u->out, "lanes.template add<%d>(%s, words, %s%s%s%s);", first_word(u, i),
                 cu_operation(u, cu_out_of(u, i)), *set ? "group, " : "", set, *set ? ", " : "", cu_out_value(u, i));
@@ -83,14 +83,14 @@ static void finish_lanes(struct cu_unit *u)
     const struct rt_state *st = cu_sink_state(u);
     cu_line(u->out, "(void)shared;");
     cu_open(u->out, "for (u32 group = 0; group < lanes.range; group++) {");
-    cu_line(u->out, "%s &row = sink[group];", cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "%s &row = sink[group];", cu_row(u, u->pipeline->sink.state));
     cu_open(u->out, "if (!hdd_any(lanes.seen.has(group)))");
     cu_line(u->out, "continue;");
     u->out->indent--;
     cu_line(u->out, "row.present = 1;");
     if (cu_has_accumulators(u))
         cu_line(u->out, "%s mine;", cu_accumulators_type(u));
-    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+    for (int i = 0; i < u->pipeline->sink.nouts; i++) {
         const struct pl_out *o = cu_out_of(u, i);
         const char *set = group_set(u, i), *seen = "";
         if (*set)
@@ -110,8 +110,8 @@ static void finish_lanes(struct cu_unit *u)
 
 static void members_lanes(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "hdd_lane_groups<%d> lanes;", first_word(u, u->pipe->sink.nouts));
-    for (int i = 0; i < u->pipe->sink.nouts; i++)
+    cu_line(o, "hdd_lane_groups<%d> lanes;", first_word(u, u->pipeline->sink.nouts));
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
         if (*group_set(u, i))
             cu_line(o, "hdd_group_set %s;", group_set(u, i));
 }
@@ -123,7 +123,7 @@ static const char *initialise_lanes(struct cu_unit *u HD_UNUSED)
 
 static void shared_lanes(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "hdd_lane_memory<%d> lanes;", u->pipe->sink.place_size);
+    cu_line(o, "hdd_lane_memory<%d> lanes;", u->pipeline->sink.place_size);
 }
 
 const struct cu_place cu_place_lanes = {
@@ -157,12 +157,12 @@ static void after_runs(struct cu_unit *u)
 static void store_run(struct cu_unit *u)
 {
     const struct rt_state *st = cu_sink_state(u);
-    const char *type = cu_row(u, u->pipe->sink.state);
+    const char *type = cu_row(u, u->pipeline->sink.state);
     cu_line(u->out, "HDD_MEMBER void store_run(%s &to, const %s &from) const", type, cu_accumulators_type(u));
     cu_open(u->out, "{");
     cu_line(u->out, "%s row = %s();", type, type);
     cu_line(u->out, "row.present = 1;");
-    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+    for (int i = 0; i < u->pipeline->sink.nouts; i++) {
         int f = cu_out_of(u, i)->field;
         cu_line(u->out, "row.%s = from.%s;", cu_field(u, st, f), cu_accumulator_name(u, i));
         if (cu_may_stay_null(u, i))

@@ -4,12 +4,12 @@
 
 const struct rt_state *cu_sink_state(const struct cu_unit *u)
 {
-    return &u->spec->states[u->pipe->sink.state];
+    return &u->spec->states[u->pipeline->sink.state];
 }
 
 const struct pl_out *cu_out_of(const struct cu_unit *u, int i)
 {
-    return &u->pipe->sink.outs[i];
+    return &u->pipeline->sink.outs[i];
 }
 
 const char *cu_out_name(struct cu_unit *u, int i)
@@ -22,19 +22,19 @@ const char *cu_out_name(struct cu_unit *u, int i)
 
 static bool is_key(const struct cu_unit *u, int i)
 {
-    return u->pipe->sink.kind == PL_SINK_AGG_HASH && cu_out_of(u, i)->field < cu_sink_state(u)->nkeys;
+    return u->pipeline->sink.kind == PL_SINK_AGG_HASH && cu_out_of(u, i)->field < cu_sink_state(u)->nkeys;
 }
 
 bool cu_is_aggregate(const struct cu_unit *u)
 {
-    enum pl_sink_kind k = u->pipe->sink.kind;
+    enum pl_sink_kind k = u->pipeline->sink.kind;
     return k == PL_SINK_AGG_SCALAR || k == PL_SINK_AGG_DENSE || k == PL_SINK_AGG_HASH;
 }
 
 /* Each visit adds to rows of the state's layout. */
 static bool updates_rows(const struct cu_unit *u)
 {
-    return cu_is_aggregate(u) && u->pipe->sink.kind != PL_SINK_AGG_SCALAR && cu_place_of(u)->rows;
+    return cu_is_aggregate(u) && u->pipeline->sink.kind != PL_SINK_AGG_SCALAR && cu_place_of(u)->rows;
 }
 
 /* The same in all rows of a group, and stored as it is. */
@@ -46,7 +46,7 @@ bool cu_is_stored(const struct cu_unit *u, int i)
 /* Written together with the key. */
 bool cu_is_new(const struct cu_unit *u, int i)
 {
-    return u->pipe->sink.kind == PL_SINK_AGG_HASH && cu_is_stored(u, i);
+    return u->pipeline->sink.kind == PL_SINK_AGG_HASH && cu_is_stored(u, i);
 }
 
 /* ---- values ----------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ bool cu_out_nullable(const struct cu_unit *u, int i)
 
 void cu_declare_outs(struct cu_unit *u)
 {
-    for (int i = 0; i < u->pipe->sink.nouts; i++) {
+    for (int i = 0; i < u->pipeline->sink.nouts; i++) {
         if (cu_is_aggregate(u) && !cu_is_stored(u, i))
             continue;
         enum rt_phys p = cu_sink_state(u)->fields[cu_out_of(u, i)->field].phys;
@@ -89,7 +89,7 @@ const char *cu_out_value(struct cu_unit *u, int i)
 
 void cu_assign_outs(struct cu_unit *u)
 {
-    for (int i = 0; i < u->pipe->sink.nouts; i++)
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
         if (!cu_is_aggregate(u) || cu_is_stored(u, i))
             cu_line(u->out, "%s = %s;", cu_out_name(u, i), cu_out_value(u, i));
 }
@@ -113,7 +113,7 @@ const char *cu_key_names(struct cu_unit *u)
     const struct rt_state *st = cu_sink_state(u);
     const char *list = "";
     for (int k = 0; k < st->nkeys; k++)
-        for (int i = 0; i < u->pipe->sink.nouts; i++)
+        for (int i = 0; i < u->pipeline->sink.nouts; i++)
             if (cu_out_of(u, i)->field == k)
                 list = hd_asprintf(u->arena, "%s%s%s", list, k ? ", " : "", cu_out_name(u, i));
     return list;
@@ -123,7 +123,7 @@ const char *cu_key_names(struct cu_unit *u)
 
 void cu_copy_fields(struct cu_unit *u)
 {
-    const struct pl_sink *s = &u->pipe->sink;
+    const struct pl_sink *s = &u->pipeline->sink;
     for (int i = 0; i < s->ncopies; i++) {
         const struct pl_copy *c = &s->copies[i];
         const char *from = "nullptr";
@@ -139,22 +139,23 @@ static void sink_rows(struct cu_unit *u)
     const struct rt_state *st = cu_sink_state(u);
     cu_declare_outs(u);
     cu_guard(u);
-    cu_count(u, u->pipe->nsteps);
+    cu_count(u, u->pipeline->nsteps);
     cu_assign_outs(u);
-    for (int i = 0; i < u->pipe->sink.nouts; i++) /* a CSR row without an index matches nothing */
+    for (int i = 0; i < u->pipeline->sink.nouts; i++) /* a CSR row without an index matches nothing */
         if (cu_out_nullable(u, i) && st->fields[cu_out_of(u, i)->field].valid_offset < 0)
             cu_line(u->out, "live = live && !hdd_is_null(%s);", cu_out_name(u, i));
     cu_unguard(u);
-    if (u->pipe->sink.nouts + u->pipe->sink.ncopies == 0 && st->kind != RT_STATE_HASH) { /* without fields: counted */
+    /* without fields: counted */
+    if (u->pipeline->sink.nouts + u->pipeline->sink.ncopies == 0 && st->kind != RT_STATE_HASH) {
         cu_line(u->out, "hdd_reserve_rows(run, live);");
         return;
     }
     cu_line(u->out, "const i64 place = hdd_reserve_rows(run, live);");
     cu_open(u->out, "if (place >= 0) {");
-    cu_line(u->out, "%s &row = sink[place];", cu_row(u, u->pipe->sink.state));
+    cu_line(u->out, "%s &row = sink[place];", cu_row(u, u->pipeline->sink.state));
     if (st->kind == RT_STATE_HASH)
         cu_line(u->out, "row.hash = hdd_hash(%s);", cu_key_names(u));
-    for (int i = 0; i < u->pipe->sink.nouts; i++)
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
         cu_put_out(u, i);
     cu_copy_fields(u);
     cu_close(u->out, "}");
@@ -165,13 +166,13 @@ static void sink_rows(struct cu_unit *u)
 void cu_sink_index(struct cu_unit *u)
 {
     cu_guard(u);
-    cu_count(u, u->pipe->nsteps);
-    cu_line(u->out, "const u64 index = hdd_index(%s);", cu_expr(u, u->pipe->sink.index));
+    cu_count(u, u->pipeline->nsteps);
+    cu_line(u->out, "const u64 index = hdd_index(%s);", cu_expr(u, u->pipeline->sink.index));
 }
 
 void cu_store_direct(struct cu_unit *u, int i)
 {
-    const struct pl_sink *s = &u->pipe->sink;
+    const struct pl_sink *s = &u->pipeline->sink;
     const char *valid = "";
     if (s->a_valids[i] >= 0)
         valid = hd_asprintf(u->arena, ", %s[index]", cu_arg(u, s->a_valids[i]));
@@ -180,19 +181,19 @@ void cu_store_direct(struct cu_unit *u, int i)
 
 static void store_array(struct cu_unit *u)
 {
-    if (u->pipe->framed) {
+    if (u->pipeline->framed) {
         cu_store_outs(u, "row");
         return;
     }
     cu_declare_outs(u);
     cu_assign_outs(u);
-    for (int i = 0; i < u->pipe->sink.nouts; i++)
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
         cu_put_out(u, i);
 }
 
 static void sink_indexed(struct cu_unit *u)
 {
-    const struct pl_sink *s = &u->pipe->sink;
+    const struct pl_sink *s = &u->pipeline->sink;
     bool nullable = cu_expr_of(u, s->index)->nullable;
     cu_sink_index(u);
     if (nullable)
@@ -202,9 +203,9 @@ static void sink_indexed(struct cu_unit *u)
         store_array(u);
     } else {
         cu_line(u->out, "hdd_set_bit(%s, index);", cu_arg(u, s->a_bits));
-        if (u->pipe->framed)
+        if (u->pipeline->framed)
             cu_store_outs(u, "index");
-        for (int i = 0; i < s->nouts && s->kind == PL_SINK_DIRECT && !u->pipe->framed; i++)
+        for (int i = 0; i < s->nouts && s->kind == PL_SINK_DIRECT && !u->pipeline->framed; i++)
             cu_store_direct(u, i);
     }
     if (nullable)
@@ -220,7 +221,7 @@ const struct cu_place *cu_place_of(const struct cu_unit *u)
 #define P_PLACE(id, name, sinks, flags, alone, beside, unit, text) [PL_PLACE_##id] = &cu_place_##name,
 #include "planner/places.def"
     };
-    return all[u->pipe->sink.place];
+    return all[u->pipeline->sink.place];
 }
 
 const struct cu_place *cu_cache_of(const struct cu_unit *u, enum pl_cache k)
@@ -229,7 +230,7 @@ const struct cu_place *cu_cache_of(const struct cu_unit *u, enum pl_cache k)
 #define P_CACHE(id, name, limit, unit, text) [PL_CACHE_##id] = &cu_cache_##name,
 #include "planner/places.def"
     };
-    return u->pipe->sink.caches[k] ? all[k] : NULL;
+    return u->pipeline->sink.caches[k] ? all[k] : NULL;
 }
 
 enum { MAX_PLACES = 1 + PL_CACHE_COUNT };
@@ -247,7 +248,7 @@ static int places_of(const struct cu_unit *u, const struct cu_place *all[MAX_PLA
 
 void cu_sink(struct cu_unit *u)
 {
-    const struct pl_sink *s = &u->pipe->sink;
+    const struct pl_sink *s = &u->pipeline->sink;
     cu_unguard(u);
     cu_line(u->out, "// sink: %s, %s", cu_state(u, s->state), rt_state_kind_name(cu_sink_state(u)->kind));
     if (cu_sink_parts(u))
@@ -268,7 +269,7 @@ void cu_sink(struct cu_unit *u)
 
 static bool has_rows(const struct cu_unit *u)
 {
-    enum pl_sink_kind k = u->pipe->sink.kind;
+    enum pl_sink_kind k = u->pipeline->sink.kind;
     return k == PL_SINK_ROWS || cu_is_aggregate(u);
 }
 
@@ -276,7 +277,7 @@ void cu_sink_members(struct cu_unit *u, struct cu_out *o)
 {
     const struct cu_place *all[MAX_PLACES];
     if (has_rows(u))
-        cu_line(o, "%s *const sink;", cu_row(u, u->pipe->sink.state));
+        cu_line(o, "%s *const sink;", cu_row(u, u->pipeline->sink.state));
     for (int i = 0, n = places_of(u, all); i < n; i++)
         if (all[i]->members)
             all[i]->members(u, o);
@@ -288,7 +289,7 @@ const char *cu_sink_initialiser(struct cu_unit *u)
     if (!has_rows(u))
         return NULL;
     const char *list =
-        hd_asprintf(u->arena, "sink(reinterpret_cast<%s *>(launch.sink.rows))", cu_row(u, u->pipe->sink.state));
+        hd_asprintf(u->arena, "sink(reinterpret_cast<%s *>(launch.sink.rows))", cu_row(u, u->pipeline->sink.state));
     for (int i = 0, n = places_of(u, all); i < n; i++)
         if (all[i]->initialiser)
             list = hd_asprintf(u->arena, "%s, %s", list, all[i]->initialiser(u));

@@ -7,10 +7,10 @@
 
 const char *cu_slot_name(struct cu_unit *u, int slot)
 {
-    if (slot < 0 || slot >= u->pipe->nslots)
+    if (slot < 0 || slot >= u->pipeline->nslots)
         HD_BUG("slot %d of %s", slot, u->name);
     if (!u->slot_names[slot]) {
-        const char *name = u->pipe->slots[slot].name;
+        const char *name = u->pipeline->slots[slot].name;
         u->slot_names[slot] = hd_asprintf(u->arena, "v%d_%s", slot, cu_word(u->arena, name ? name : "", 24));
     }
     return u->slot_names[slot];
@@ -19,11 +19,11 @@ const char *cu_slot_name(struct cu_unit *u, int slot)
 const char *cu_slot(struct cu_unit *u, int slot)
 {
     const char *name = cu_slot_name(u, slot);
-    if (!u->pipe->framed)
+    if (!u->pipeline->framed)
         return name;
     if (!cu_in_function(u))
         return hd_asprintf(u->arena, "frame.%s", name);
-    const struct pl_slot *s = &u->pipe->slots[slot];
+    const struct pl_slot *s = &u->pipeline->slots[slot];
     const char *place = hd_asprintf(u->arena, "HDD_OFFSET(%s_frame, %s)", u->name, name);
     return hd_asprintf(u->arena, "hdd_at<%s>(frame, %s)", cu_value_type(u, s->phys, s->nullable),
                        cu_number_text(u, place));
@@ -45,7 +45,7 @@ void cu_unguard(struct cu_unit *u)
 
 void cu_count_rows(struct cu_unit *u, int counter, const char *rows)
 {
-    bool outer = u->pipe->nlevels > 1 && counter < u->pipe->nsteps && u->pipe->steps[counter].level == 0;
+    bool outer = u->pipeline->nlevels > 1 && counter < u->pipeline->nsteps && u->pipeline->steps[counter].level == 0;
     if (u->profile && !u->recounted)
         cu_line(u->out, "%srun.count(%s, %s);", outer ? "if (run.part() == 0) " : "", cu_number(u, counter), rows);
 }
@@ -67,10 +67,10 @@ static void row_ends_unless(struct cu_unit *u, const char *condition)
 const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const char *stored, const char *valid)
 {
     const struct fe_table_column *c = &s->table->cols[s->column];
-    const char *type = cu_type(u->pipe->slots[s->slot].phys);
+    const char *type = cu_type(u->pipeline->slots[s->slot].phys);
     const char *value = hd_asprintf(u->arena, "(%s)%s", type, stored);
     if (c->storage == FE_STORE_INT && (c->base != 0 || c->factor != 1)) {
-        const char *wide = u->pipe->slots[s->slot].phys == RT_I128 ? "(i128)" : "";
+        const char *wide = u->pipeline->slots[s->slot].phys == RT_I128 ? "(i128)" : "";
         const char *base = cu_arg(u, s->a_base), *factor = "";
         if (c->factor != 1)
             factor = hd_asprintf(u->arena, ", %s", cu_arg(u, s->a_factor));
@@ -103,7 +103,7 @@ static const char *column_value(struct cu_unit *u, const struct pl_step *s)
 static const char *direct_value(struct cu_unit *u, const struct pl_step *s)
 {
     const char *row = cu_slot(u, s->row_slot);
-    const char *type = cu_type(u->pipe->slots[s->slot].phys);
+    const char *type = cu_type(u->pipeline->slots[s->slot].phys);
     const char *value = hd_asprintf(u->arena, "%s[%s]", cu_arg(u, s->a_data), row);
     if (s->a_valid < 0)
         return hd_asprintf(u->arena, "%s(%s)", type, value);
@@ -124,12 +124,12 @@ static const char *field_value(struct cu_unit *u, const struct pl_step *s)
 static void step_load(struct cu_unit *u, const struct pl_step *s)
 {
     const char *value = s->kind == PL_STEP_LOAD_COLUMN ? column_value(u, s) : field_value(u, s);
-    if (s->kind == PL_STEP_LOAD_FIELD && !u->pipe->slots[s->slot].nullable &&
+    if (s->kind == PL_STEP_LOAD_FIELD && !u->pipeline->slots[s->slot].nullable &&
         u->spec->states[s->state].fields[s->field].valid_offset >= 0)
         value = hd_asprintf(u->arena, "hdd_row_or_none(%s)", value);
-    if (s->row_nullable && !u->pipe->slots[s->slot].nullable)
+    if (s->row_nullable && !u->pipeline->slots[s->slot].nullable)
         cu_line(u->out, "%s = -1;", cu_slot(u, s->slot));
-    else if (s->row_nullable && u->pipe->framed) /* where nothing begins as NULL */
+    else if (s->row_nullable && u->pipeline->framed) /* where nothing begins as NULL */
         cu_line(u->out, "%s = {};", cu_slot(u, s->slot));
     if (s->row_nullable)
         cu_open(u->out, "if (%s >= 0)", cu_slot(u, s->row_slot));

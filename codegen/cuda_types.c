@@ -168,11 +168,11 @@ void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state)
 
 void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level)
 {
-    const struct pl_level *l = &u->pipe->levels[level];
+    const struct pl_level *l = &u->pipeline->levels[level];
     cu_line(o, "// What the children of one row share on level %d: row ids and computed values.", level);
     cu_open(o, "struct alignas(%d) %s_tuple%d {", l->tuple_align, u->name, level);
     for (int i = 0; i < l->nslots; i++) {
-        const struct pl_slot *s = &u->pipe->slots[l->slots[i]];
+        const struct pl_slot *s = &u->pipeline->slots[l->slots[i]];
         cu_line(o, "%s %s;", cu_value_type(u, s->phys, s->nullable), cu_slot_name(u, l->slots[i]));
     }
     cu_close(o, "};");

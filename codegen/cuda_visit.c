@@ -8,11 +8,11 @@
 static bool *slots_read_from(const struct cu_unit *u, int first, bool loads)
 {
     const struct pl_expr *exprs = u->prog->exprs;
-    bool *read = HD_NEWN(u->arena, bool, u->pipe->nslots + 1);
-    for (int i = first; i < u->pipe->nsteps; i++)
-        if (loads || u->pipe->steps[i].kind != PL_STEP_LOAD_COLUMN)
-            pl_step_reads(exprs, &u->pipe->steps[i], read);
-    pl_sink_reads(exprs, &u->pipe->sink, read);
+    bool *read = HD_NEWN(u->arena, bool, u->pipeline->nslots + 1);
+    for (int i = first; i < u->pipeline->nsteps; i++)
+        if (loads || u->pipeline->steps[i].kind != PL_STEP_LOAD_COLUMN)
+            pl_step_reads(exprs, &u->pipeline->steps[i], read);
+    pl_sink_reads(exprs, &u->pipeline->sink, read);
     return read;
 }
 
@@ -35,7 +35,7 @@ static void tile_load(struct cu_unit *u, const struct pl_step *s)
 static void tile_loads(struct cu_unit *u, int steps, const bool *early)
 {
     for (int i = 0; i < steps; i++) {
-        const struct pl_step *s = &u->pipe->steps[i];
+        const struct pl_step *s = &u->pipeline->steps[i];
         if (s->kind == PL_STEP_LOAD_COLUMN && (!early || early[i]))
             tile_load(u, s);
     }
@@ -59,7 +59,7 @@ static const char *tile_value(struct cu_unit *u, const struct pl_step *s)
 /* A constant, or a member of the frame. */
 static void define_slot(struct cu_unit *u, int slot, const char *type, const char *value)
 {
-    if (u->pipe->framed)
+    if (u->pipeline->framed)
         cu_line(u->out, "%s = %s;", cu_slot(u, slot), value);
     else
         cu_line(u->out, "const %s %s = %s;", type, cu_slot(u, slot), value);
@@ -67,7 +67,7 @@ static void define_slot(struct cu_unit *u, int slot, const char *type, const cha
 
 static void tile_slot(struct cu_unit *u, const struct pl_step *s)
 {
-    const struct pl_slot *slot = &u->pipe->slots[s->slot];
+    const struct pl_slot *slot = &u->pipeline->slots[s->slot];
     const char *value = s->kind == PL_STEP_LOAD_COLUMN
                             ? tile_value(u, s)
                             : cu_field_value(u, &u->spec->states[s->state], s->field, "group");
@@ -77,8 +77,8 @@ static void tile_slot(struct cu_unit *u, const struct pl_step *s)
 /* A scan of groups: row j of the state, which its steps look at. */
 static void tile_group(struct cu_unit *u, const struct pl_step *s)
 {
-    const char *row = cu_row(u, s->state), *index = cu_slot(u, u->pipe->source_slot);
-    define_slot(u, u->pipe->source_slot, "i32", "(i32)(first + j)");
+    const char *row = cu_row(u, s->state), *index = cu_slot(u, u->pipeline->source_slot);
+    define_slot(u, u->pipeline->source_slot, "i32", "(i32)(first + j)");
     cu_line(u->out, "(void)%s;", index);
     cu_line(u->out, "const %s group = j < n ? hdd_load_row(%s + first + j) : %s();", row, cu_arg(u, s->a_rows), row);
 }
@@ -87,10 +87,10 @@ static void tile_group(struct cu_unit *u, const struct pl_step *s)
 static void row_head(struct cu_unit *u, int steps, const bool *early)
 {
     cu_line(u->out, "bool live = j < n;");
-    if (steps > 0 && u->pipe->spec->source == RT_SOURCE_INDEX)
-        tile_group(u, &u->pipe->steps[0]);
+    if (steps > 0 && u->pipeline->spec->source == RT_SOURCE_INDEX)
+        tile_group(u, &u->pipeline->steps[0]);
     for (int i = 0; i < steps; i++) {
-        const struct pl_step *s = &u->pipe->steps[i];
+        const struct pl_step *s = &u->pipeline->steps[i];
         cu_count_rows(u, i, "live");
         if (s->kind == PL_STEP_PRESENT)
             cu_line(u->out, "live = live & (group.present != 0);");
@@ -103,7 +103,7 @@ static void row_head(struct cu_unit *u, int steps, const bool *early)
 
 void cu_tile(struct cu_unit *u)
 {
-    const struct pl_tile_steps *t = &u->pipe->gpu_tile;
+    const struct pl_tile_steps *t = &u->pipeline->gpu_tile;
     cu_line(u->out, "// Rows first .. first + n - 1: bit j is set where row first + j goes on.");
     cu_line(u->out, "HDD_MEMBER u32 tile(u32 first, u32 n) const");
     cu_open(u->out, "{");
@@ -128,23 +128,23 @@ void cu_tile(struct cu_unit *u)
 
 static int end_of_level(const struct cu_unit *u, int level)
 {
-    int i = u->pipe->levels[level].first_step;
-    while (i < u->pipe->nsteps && !pl_opens_level(u->pipe->steps[i].kind))
+    int i = u->pipeline->levels[level].first_step;
+    while (i < u->pipeline->nsteps && !pl_opens_level(u->pipeline->steps[i].kind))
         i++;
     return i;
 }
 
 static void declare_slot(struct cu_unit *u, int slot)
 {
-    const struct pl_slot *s = &u->pipe->slots[slot];
-    if (!u->pipe->framed)
+    const struct pl_slot *s = &u->pipeline->slots[slot];
+    if (!u->pipeline->framed)
         cu_line(u->out, "%s %s{};", cu_value_type(u, s->phys, s->nullable), cu_slot(u, slot));
 }
 
 /* Steps of the tile were done for the row already, but for loads whose values are needed again. */
 static bool is_emitted(const struct cu_unit *u, int step)
 {
-    return step >= u->pipe->gpu_tile.steps || u->pipe->gpu_tile.again[step];
+    return step >= u->pipeline->gpu_tile.steps || u->pipeline->gpu_tile.again[step];
 }
 
 /* The child's row: the position itself, or what is listed there. Rows that are
@@ -166,27 +166,27 @@ static void open_scan_visit(struct cu_unit *u, const bool *read)
     cu_line(u->out, "HDD_MEMBER void visit(hdd_level<0>, bool live, u32 row)");
     cu_open(u->out, "{");
     cu_declare_frame(u);
-    if (read[u->pipe->source_slot])
-        define_slot(u, u->pipe->source_slot, "i32", "(i32)row");
+    if (read[u->pipeline->source_slot])
+        define_slot(u, u->pipeline->source_slot, "i32", "(i32)row");
     else
         cu_line(u->out, "(void)row;");
 }
 
 static void open_visit(struct cu_unit *u, int level, const bool *read)
 {
-    const struct pl_level *l = &u->pipe->levels[level];
+    const struct pl_level *l = &u->pipeline->levels[level];
     cu_line(u->out, "HDD_MEMBER void visit(hdd_level<%d>, bool live, u32 at, const %s_tuple%d &tuple)", level, u->name,
             level);
     cu_open(u->out, "{");
     cu_declare_frame(u);
     for (int i = 0; i < l->nslots; i++) {
-        const struct pl_slot *s = &u->pipe->slots[l->slots[i]];
+        const struct pl_slot *s = &u->pipeline->slots[l->slots[i]];
         define_slot(u, l->slots[i], cu_value_type(u, s->phys, s->nullable),
                     hd_asprintf(u->arena, "tuple.%s", cu_slot_name(u, l->slots[i])));
     }
     if (l->nslots == 0)
         cu_line(u->out, "(void)tuple;");
-    bind_child(u, &u->pipe->steps[l->first_step - 1], read);
+    bind_child(u, &u->pipeline->steps[l->first_step - 1], read);
 }
 
 static const char *push_function(enum rt_shape shape)
@@ -197,12 +197,12 @@ static const char *push_function(enum rt_shape shape)
 /* What the children of a row share. A frame's members are set for live rows only. */
 static const char *next_tuple(struct cu_unit *u, int level)
 {
-    const struct pl_level *l = &u->pipe->levels[level];
+    const struct pl_level *l = &u->pipeline->levels[level];
     const char *list = "";
     for (int i = 0; i < l->nslots; i++)
         list = hd_asprintf(u->arena, "%s%s%s", list, i ? ", " : "", cu_slot(u, l->slots[i]));
     const char *tuple = hd_asprintf(u->arena, "%s_tuple%d{%s}", u->name, level, list);
-    if (!u->pipe->framed)
+    if (!u->pipeline->framed)
         return tuple;
     cu_line(u->out, "%s_tuple%d next{};", u->name, level);
     cu_guard(u);
@@ -214,7 +214,7 @@ static const char *next_tuple(struct cu_unit *u, int level)
 /* Ends a visit by handing the rows' ranges of children to the next level. */
 static void expand(struct cu_unit *u, int step, int level)
 {
-    const struct pl_step *s = &u->pipe->steps[step];
+    const struct pl_step *s = &u->pipeline->steps[step];
     cu_unguard(u);
     cu_line(u->out, "// %s, level %d", pl_step_name(s->kind), level + 1);
     cu_line(u->out, "hdd_range children = hdd_no_range();");
@@ -222,33 +222,33 @@ static void expand(struct cu_unit *u, int step, int level)
     cu_count(u, step);
     cu_line(u->out, "children = %s;", cu_expand_range(u, s, step));
     cu_unguard(u);
-    cu_line(u->out, "%s(*this, hdd_level<%d>(), children, %s);", push_function(u->pipe->spec->shape), level + 1,
+    cu_line(u->out, "%s(*this, hdd_level<%d>(), children, %s);", push_function(u->pipeline->spec->shape), level + 1,
             next_tuple(u, level + 1));
 }
 
 void cu_visit(struct cu_unit *u, int level)
 {
-    int first = u->pipe->levels[level].first_step, end = end_of_level(u, level);
-    bool *read = slots_read_from(u, u->pipe->gpu_tile.steps, true);
+    int first = u->pipeline->levels[level].first_step, end = end_of_level(u, level);
+    bool *read = slots_read_from(u, u->pipeline->gpu_tile.steps, true);
     for (int i = first; i < end; i++)
-        if (is_emitted(u, i) && u->pipe->steps[i].row_slot >= 0)
-            read[u->pipe->steps[i].row_slot] = true;
+        if (is_emitted(u, i) && u->pipeline->steps[i].row_slot >= 0)
+            read[u->pipeline->steps[i].row_slot] = true;
     if (level == 0)
         open_scan_visit(u, read);
     else
         open_visit(u, level, read);
     for (int i = first; i < end; i++)
-        if (is_emitted(u, i) && u->pipe->steps[i].slot >= 0)
-            declare_slot(u, u->pipe->steps[i].slot);
+        if (is_emitted(u, i) && u->pipeline->steps[i].slot >= 0)
+            declare_slot(u, u->pipeline->steps[i].slot);
     for (int i = first, next; i < end; i = next) {
         next = cu_call_steps(u, i);
         if (next == i && is_emitted(u, next++)) {
-            u->recounted = i < u->pipe->gpu_tile.steps;
-            cu_step(u, &u->pipe->steps[i], i);
+            u->recounted = i < u->pipeline->gpu_tile.steps;
+            cu_step(u, &u->pipeline->steps[i], i);
         }
     }
     u->recounted = false;
-    if (end < u->pipe->nsteps)
+    if (end < u->pipeline->nsteps)
         expand(u, end, level);
     else
         cu_sink(u);
@@ -260,23 +260,23 @@ void cu_visit(struct cu_unit *u, int level)
 
 void cu_rows(struct cu_unit *u)
 {
-    int head = u->pipe->gpu_tile.steps;
+    int head = u->pipeline->gpu_tile.steps;
     const bool *read = slots_read_from(u, 0, false);
     cu_line(u->out, "// Rows first .. first + n - 1, all the way to the sink.");
     cu_line(u->out, "HDD_MEMBER void rows(u32 first, u32 n)");
     cu_open(u->out, "{");
     cu_line(u->out, "(void)first;");
-    tile_loads(u, u->pipe->nsteps, NULL);
+    tile_loads(u, u->pipeline->nsteps, NULL);
     cu_sink_before_rows(u);
     open_tile_loop(u);
-    if (read[u->pipe->source_slot])
-        cu_line(u->out, "const i32 %s = (i32)(first + j);", cu_slot(u, u->pipe->source_slot));
+    if (read[u->pipeline->source_slot])
+        cu_line(u->out, "const i32 %s = (i32)(first + j);", cu_slot(u, u->pipeline->source_slot));
     row_head(u, head, NULL);
-    for (int i = head; i < u->pipe->nsteps; i++)
-        if (u->pipe->steps[i].slot >= 0)
-            declare_slot(u, u->pipe->steps[i].slot);
-    for (int i = head; i < u->pipe->nsteps; i++) {
-        const struct pl_step *s = &u->pipe->steps[i];
+    for (int i = head; i < u->pipeline->nsteps; i++)
+        if (u->pipeline->steps[i].slot >= 0)
+            declare_slot(u, u->pipeline->steps[i].slot);
+    for (int i = head; i < u->pipeline->nsteps; i++) {
+        const struct pl_step *s = &u->pipeline->steps[i];
         if (s->kind != PL_STEP_LOAD_COLUMN) {
             cu_step(u, s, i);
             continue;

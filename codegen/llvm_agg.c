@@ -39,7 +39,7 @@ static LLVMValueRef dense_index(struct cg_fn *f)
     int e = f->sink->s->index;
     struct cg_val v = cg_expr(f, e);
     if (v.valid)
-        HD_BUG("the group index of %s may be NULL", f->pipe->spec->name);
+        HD_BUG("the group index of %s may be NULL", f->pipeline->spec->name);
     return cg_int_cast(f, v.v, f->m->prog->exprs[e].phys, RT_I64);
 }
 

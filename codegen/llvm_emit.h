@@ -30,7 +30,7 @@ enum cg_call {
 
 /* Functions of a pipeline besides its entry: X(id, letter of the name, what `first` counts). */
 #define CG_FUNCTIONS(X) \
-    X(LEVEL, 'l')  /* levels: llvm_pipe.c */ \
+    X(LEVEL, 'l')  /* levels: llvm_pipeline.c */ \
     X(STEPS, 's')  /* parts of the steps; the others in llvm_parts.c, too */ \
     X(EXPR, 'e')   /* expressions of the program */ \
     X(STORE, 'o')  /* parts of the outs: stored in a row */ \
@@ -88,7 +88,7 @@ struct cg_sink; /* llvm_sink.h */
 /* One function being built. */
 struct cg_fn {
     struct cg_mod *m;
-    const struct pl_pipeline *pipe;
+    const struct pl_pipeline *pipeline;
     int index; /* of the pipeline */
     LLVMValueRef fn, args, thread, begin, end;
     LLVMValueRef frame; /* of a framed pipeline */
@@ -213,7 +213,7 @@ void cg_bind_child(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i);
 void cg_sink_row(struct cg_fn *f);
 void cg_sink_close(struct cg_fn *f); /* in the exit block: write back what registers hold */
 
-/* llvm_pipe.c: functions of a pipeline */
+/* llvm_pipeline.c: functions of a pipeline */
 void cg_pipeline(struct cg_mod *m, int index);
 void cg_level(struct cg_mod *m, const struct cg_job *job);
 /* The function, which will be emitted if it is new. */

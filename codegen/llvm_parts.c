@@ -15,9 +15,9 @@ static const struct cg_frame *frame_of(struct cg_fn *f)
 {
     struct cg_frame *fr = &f->m->frames[f->index];
     if (!fr->fields) {
-        fr->fields = HD_NEWN(f->m->arena, struct rt_field, f->pipe->nslots + 1);
-        for (int i = 0; i < f->pipe->nslots; i++)
-            fr->fields[i] = cg_carry_field(&f->pipe->slots[i], &fr->bytes);
+        fr->fields = HD_NEWN(f->m->arena, struct rt_field, f->pipeline->nslots + 1);
+        for (int i = 0; i < f->pipeline->nslots; i++)
+            fr->fields[i] = cg_carry_field(&f->pipeline->slots[i], &fr->bytes);
     }
     return fr;
 }
@@ -52,15 +52,15 @@ static LLVMValueRef call(struct cg_fn *f, int kind, int first, LLVMValueRef row,
 
 const struct pl_part *cg_part_at(const struct cg_fn *f, int k)
 {
-    int lo = 0, hi = f->pipe->nparts;
+    int lo = 0, hi = f->pipeline->nparts;
     while (lo < hi) {
         int mid = (lo + hi) / 2;
-        if (f->pipe->parts[mid].first < k)
+        if (f->pipeline->parts[mid].first < k)
             lo = mid + 1;
         else
             hi = mid;
     }
-    return lo < f->pipe->nparts && f->pipe->parts[lo].first == k ? &f->pipe->parts[lo] : NULL;
+    return lo < f->pipeline->nparts && f->pipeline->parts[lo].first == k ? &f->pipeline->parts[lo] : NULL;
 }
 
 static const struct pl_part *part_from(const struct cg_fn *f, int k)
@@ -72,11 +72,11 @@ static const struct pl_part *part_from(const struct cg_fn *f, int k)
 
 static const struct pl_part *outs_from(const struct cg_fn *f, int first)
 {
-    const struct pl_sink *s = &f->pipe->sink;
+    const struct pl_sink *s = &f->pipeline->sink;
     for (int i = 0; i < s->nparts; i++)
         if (s->parts[i].first == first)
             return &s->parts[i];
-    HD_BUG("no outs of %s begin at %d", f->pipe->spec->name, first);
+    HD_BUG("no outs of %s begin at %d", f->pipeline->spec->name, first);
 }
 
 void cg_call_steps(struct cg_fn *f, const struct pl_part *p)
@@ -104,7 +104,7 @@ struct cg_val cg_call_expr(struct cg_fn *f, int e)
 
 void cg_call_outs(struct cg_fn *f, enum cg_function kind, int first, int end, LLVMValueRef row, LLVMValueRef other)
 {
-    const struct pl_sink *s = &f->pipe->sink;
+    const struct pl_sink *s = &f->pipeline->sink;
     for (int i = 0; i < s->nparts; i++)
         if (s->parts[i].first >= first && s->parts[i].first < end)
             call(f, kind, s->parts[i].first, row, other);
@@ -129,20 +129,20 @@ struct keys {
 
 static struct keys keys_of(const struct cg_fn *f, int step)
 {
-    const struct pl_step *s = step < 0 ? NULL : &f->pipe->steps[step];
-    const struct rt_state *st = &f->m->prog->spec->states[s ? s->state : f->pipe->sink.state];
+    const struct pl_step *s = step < 0 ? NULL : &f->pipeline->steps[step];
+    const struct rt_state *st = &f->m->prog->spec->states[s ? s->state : f->pipeline->sink.state];
     return (struct keys){st->nkeys, st, s ? s->null_equal : true, s};
 }
 
 static int key_expr(const struct cg_fn *f, const struct keys *k, int field)
 {
-    const struct pl_sink *s = &f->pipe->sink;
+    const struct pl_sink *s = &f->pipeline->sink;
     if (k->step)
         return k->step->keys[field];
     for (int i = 0; i < s->nouts; i++)
         if (s->outs[i].field == field)
             return s->outs[i].expr;
-    HD_BUG("%s has no key %d", f->pipe->spec->name, field);
+    HD_BUG("%s has no key %d", f->pipeline->spec->name, field);
 }
 
 LLVMValueRef cg_call_hash(struct cg_fn *f, int step, LLVMBasicBlockRef null)
@@ -210,7 +210,7 @@ static void steps(struct cg_fn *f, const struct pl_part *p)
 {
     for (int k = p->first; k < p->end; k++) {
         cg_count(f, k, NULL);
-        cg_step(f, &f->pipe->steps[k]);
+        cg_step(f, &f->pipeline->steps[k]);
     }
 }
 

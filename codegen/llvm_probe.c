@@ -79,7 +79,7 @@ static struct cg_range hash_range(struct cg_fn *f, const struct pl_step *s, LLVM
     struct cg_val *keys = HD_NEWN(m->arena, struct cg_val, s->nkeys);
     HD_ASSERT(s->nkeys == st->nkeys);
     bool parts = s->key_parts;
-    int number = (int)(s - f->pipe->steps);
+    int number = (int)(s - f->pipeline->steps);
     LLVMValueRef h = parts ? cg_call_hash(f, number, s->null_equal ? NULL : miss) : eval_keys(f, s, keys, miss);
     LLVMValueRef mask = cg_arg_word(f, s->a_mask, 0), slots = cg_arg_ptr(f, s->a_slots);
     LLVMValueRef tag = l_trunc(f, l_lshr(f, h, l_i64(f, 32)), m->i32);

@@ -222,7 +222,7 @@ static void store_array(struct cg_fn *f)
 
 void cg_sink_part(struct cg_fn *f, enum cg_function kind, const struct pl_part *p)
 {
-    struct cg_sink k = {.s = &f->pipe->sink};
+    struct cg_sink k = {.s = &f->pipeline->sink};
     k.st = &f->m->prog->spec->states[k.s->state];
     f->sink = &k;
     if (kind == CG_FUNCTION_STORE)
@@ -241,7 +241,7 @@ void cg_sink_part(struct cg_fn *f, enum cg_function kind, const struct pl_part *
 static void open_sink(struct cg_fn *f)
 {
     struct cg_sink *k = HD_NEW(f->m->arena, struct cg_sink);
-    const struct pl_sink *s = &f->pipe->sink;
+    const struct pl_sink *s = &f->pipeline->sink;
     f->sink = k;
     k->s = s;
     k->st = &f->m->prog->spec->states[s->state];

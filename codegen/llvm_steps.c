@@ -9,8 +9,8 @@ void cg_bind(struct cg_fn *f, int slot, struct cg_val v)
 {
     if (slot < 0)
         return;
-    HD_ASSERT(slot < f->pipe->nslots);
-    const char *name = f->pipe->slots[slot].name;
+    HD_ASSERT(slot < f->pipeline->nslots);
+    const char *name = f->pipeline->slots[slot].name;
     if (name && LLVMIsAInstruction(v.v))
         LLVMSetValueName2(v.v, name, strlen(name));
     f->slots[slot] = v;
@@ -20,8 +20,8 @@ void cg_bind(struct cg_fn *f, int slot, struct cg_val v)
 
 struct cg_val cg_slot(struct cg_fn *f, int slot)
 {
-    if (slot < 0 || slot >= f->pipe->nslots || (!f->slots[slot].v && !f->frame))
-        HD_BUG("slot %d of %s is read before it is set", slot, f->pipe->spec->name);
+    if (slot < 0 || slot >= f->pipeline->nslots || (!f->slots[slot].v && !f->frame))
+        HD_BUG("slot %d of %s is read before it is set", slot, f->pipeline->spec->name);
     return f->slots[slot].v ? f->slots[slot] : cg_frame_load(f, slot);
 }
 
@@ -75,7 +75,7 @@ static LLVMValueRef fit(struct cg_fn *f, LLVMValueRef v, int width, enum rt_phys
 static LLVMValueRef decode_int(struct cg_fn *f, const struct pl_step *s, LLVMValueRef stored)
 {
     const struct fe_table_column *c = &s->table->cols[s->column];
-    enum rt_phys p = f->pipe->slots[s->slot].phys;
+    enum rt_phys p = f->pipeline->slots[s->slot].phys;
     LLVMValueRef v = fit(f, stored, c->width, p, true);
     if (c->factor != 1) {
         HD_ASSERT(s->a_factor >= 0);
@@ -109,7 +109,7 @@ static struct cg_val load_text(struct cg_fn *f, const struct pl_step *s, LLVMVal
 static struct cg_val load_stored(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row)
 {
     const struct fe_table_column *c = &s->table->cols[s->column];
-    enum rt_phys p = f->pipe->slots[s->slot].phys;
+    enum rt_phys p = f->pipeline->slots[s->slot].phys;
     struct cg_val v = {0};
     if (c->storage == FE_STORE_TEXT)
         return load_text(f, s, row);
@@ -191,13 +191,13 @@ static struct cg_val load_field(struct cg_fn *f, const struct pl_step *s, LLVMVa
 /* Nothing is read for the row -1 of a left join. */
 static void step_load(struct cg_fn *f, const struct pl_step *s)
 {
-    enum rt_phys p = f->pipe->slots[s->slot].phys;
+    enum rt_phys p = f->pipeline->slots[s->slot].phys;
     LLVMValueRef there = s->row_nullable ? l_not(f, cg_row_is_null(f, s->row_slot)) : NULL;
     struct cg_when w = cg_when_begin(f, there);
     LLVMValueRef row = cg_row_index(f, s->row_slot);
     struct cg_val v = s->kind == PL_STEP_LOAD_COLUMN ? load_column(f, s, row) : load_field(f, s, row);
     v = cg_when_end(f, &w, p, v);
-    if (there && !f->pipe->slots[s->slot].nullable) { /* a stored row id: no row leads to no row */
+    if (there && !f->pipeline->slots[s->slot].nullable) { /* a stored row id: no row leads to no row */
         v.v = l_select(f, v.valid, v.v, l_i32(f, -1));
         v.valid = NULL;
     }

@@ -16,11 +16,11 @@
 static bool *needed_by_filters(const struct cg_fn *f, int first, int end)
 {
     const struct pl_expr *exprs = f->m->prog->exprs;
-    bool *read = HD_NEWN(f->m->arena, bool, f->pipe->nslots + 1), *need = HD_NEWN(f->m->arena, bool, first + 1);
+    bool *read = HD_NEWN(f->m->arena, bool, f->pipeline->nslots + 1), *need = HD_NEWN(f->m->arena, bool, first + 1);
     for (int k = first; k < end; k++)
-        pl_step_reads(exprs, &f->pipe->steps[k], read);
+        pl_step_reads(exprs, &f->pipeline->steps[k], read);
     for (int k = first - 1; k >= 0; k--) {
-        const struct pl_step *s = &f->pipe->steps[k];
+        const struct pl_step *s = &f->pipeline->steps[k];
         need[k] = s->slot >= 0 && read[s->slot];
         if (need[k])
             pl_step_reads(exprs, s, read);
@@ -44,14 +44,14 @@ static LLVMValueRef lanes_word(struct cg_fn *f, int first, int end, LLVMValueRef
     LLVMValueRef pass = NULL;
     f->lanes = PL_CPU_VECTOR_ROWS;
     for (int i = 0; i < first; i++) {
-        const struct pl_step *s = &f->pipe->steps[i];
+        const struct pl_step *s = &f->pipeline->steps[i];
         if (need[i] && s->kind == PL_STEP_LOAD_COLUMN)
             cg_step_load_lanes(f, s, row);
         else if (need[i])
             f->slots[s->slot] = cg_expr(f, s->expr);
     }
     for (int k = first; k < end; k++)
-        pass = cg_both(f, pass, cg_true(f, cg_expr(f, f->pipe->steps[k].expr)));
+        pass = cg_both(f, pass, cg_true(f, cg_expr(f, f->pipeline->steps[k].expr)));
     f->lanes = 0;
     return l_zext(f, l_bitcast(f, pass, bits), f->m->i64);
 }
@@ -82,7 +82,7 @@ static LLVMValueRef group_word(struct cg_fn *f, int first, int end, LLVMValueRef
 static int group_end(const struct cg_fn *f, int k, int n)
 {
     int end = k + 1;
-    while (!f->m->opt->profile && end < n && f->pipe->steps[end].kind == PL_STEP_FILTER)
+    while (!f->m->opt->profile && end < n && f->pipeline->steps[end].kind == PL_STEP_FILTER)
         end++;
     return end;
 }
@@ -92,7 +92,7 @@ static LLVMValueRef tile_word(struct cg_fn *f, int n, LLVMValueRef row, LLVMValu
 {
     for (int k = 0; k < n;) {
         count_word(f, k, word);
-        if (f->pipe->steps[k].kind != PL_STEP_FILTER) {
+        if (f->pipeline->steps[k].kind != PL_STEP_FILTER) {
             k++;
             continue;
         }
@@ -118,10 +118,10 @@ static void survivors(struct cg_fn *f, LLVMValueRef first, LLVMValueRef word, LL
     LLVMValueRef bit = cg_intrinsic(f, "llvm.cttz", m->i64, args, 2);
     f->next = latch;
     cg_bind_source(f, l_add(f, first, bit));
-    for (int k = 0; k < f->pipe->cpu_tile.steps; k++)
-        if (f->pipe->cpu_tile.again[k])
-            cg_step(f, &f->pipe->steps[k]);
-    cg_steps_from(f, f->pipe->cpu_tile.steps);
+    for (int k = 0; k < f->pipeline->cpu_tile.steps; k++)
+        if (f->pipeline->cpu_tile.again[k])
+            cg_step(f, &f->pipeline->steps[k]);
+    cg_steps_from(f, f->pipeline->cpu_tile.steps);
     l_goto(f, latch);
     LLVMValueRef rest = l_and(f, left, l_sub(f, left, l_i64(f, 1)));
     l_incoming(left, rest, latch);
@@ -153,7 +153,7 @@ void cg_tile_loop(struct cg_fn *f)
     l_goto(f, tile);
     LLVMValueRef first = l_phi(f, f->m->i64);
     LLVMValueRef row = place_tile(f, first, &bits);
-    LLVMValueRef word = tile_word(f, f->pipe->cpu_tile.steps, row, bits, advance);
+    LLVMValueRef word = tile_word(f, f->pipeline->cpu_tile.steps, row, bits, advance);
     survivors(f, row, word, advance);
     l_goto(f, advance);
     LLVMValueRef next = LLVMBuildNSWAdd(f->b, first, l_i64(f, PL_CPU_TILE_ROWS), "");

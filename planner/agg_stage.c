@@ -64,7 +64,7 @@ static void reduce_keys(struct ctx *c, struct stage *g)
 }
 
 /* Equal keys arrive in one run each: a clustered or unique column of the scanned table. */
-static bool is_clustered(const struct pipe *p, const struct stage *g)
+static bool is_clustered(const struct open_pipeline *p, const struct stage *g)
 {
     const struct handle *k = g->nkept == 1 ? g->kept[0] : NULL;
     if (!k || k->kind != H_COLUMN || k->row->slot != p->source_slot || p->spec.source != RT_SOURCE_TABLE)
@@ -209,7 +209,7 @@ static void add_halves(const struct target *t, const struct agg_item *a, struct 
     out->unchecked = true;
 }
 
-static int add_sum(struct pipe *p, const struct target *t, const struct agg_item *a, struct acc *out)
+static int add_sum(struct open_pipeline *p, const struct target *t, const struct agg_item *a, struct acc *out)
 {
     struct pl_val v, high;
     HD_TRY(h_value(t->c, p, a->arg, &v));
@@ -231,7 +231,7 @@ static int add_sum(struct pipe *p, const struct target *t, const struct agg_item
     return 0;
 }
 
-static int add_item(struct pipe *p, const struct target *t, const struct agg_item *a, struct acc *out)
+static int add_item(struct open_pipeline *p, const struct target *t, const struct agg_item *a, struct acc *out)
 {
     struct pl_val v = {.expr = -1, .phys = RT_I64, .range = {true, 0, INT64_MAX}};
     out->high = -1;
@@ -252,7 +252,7 @@ static int add_item(struct pipe *p, const struct target *t, const struct agg_ite
     return 0;
 }
 
-static bool sharable(struct ctx *c, struct pipe *p, const struct stream *s, const struct stage *g)
+static bool sharable(struct ctx *c, struct open_pipeline *p, const struct stream *s, const struct stage *g)
 {
     if (g->nany)
         return false;
@@ -280,8 +280,8 @@ static int stride_guess(const struct stage *g)
 enum { PRIVATE_BYTES = 1 << 20 }; /* a dense aggregate that every thread may have a copy of */
 
 /* What decides about the state of a grouping; arguments of sums load only where that matters. */
-static struct pl_group_facts facts_of(struct ctx *c, struct pipe *p, const struct stream *s, const struct stage *g,
-                                      const struct pack *d, bool packed)
+static struct pl_group_facts facts_of(struct ctx *c, struct open_pipeline *p, const struct stream *s,
+                                      const struct stage *g, const struct pack *d, bool packed)
 {
     struct pl_group_facts f = {.nkeys = g->nkeys,
                                .nkept = g->nkept,
@@ -296,7 +296,7 @@ static struct pl_group_facts facts_of(struct ctx *c, struct pipe *p, const struc
 
 /* ---- one stage --------------------------------------------------------------------------------------- */
 
-static int stage_sink(struct ctx *c, struct pipe *p, const struct stream *s, struct stage *g, struct pack *d,
+static int stage_sink(struct ctx *c, struct open_pipeline *p, const struct stream *s, struct stage *g, struct pack *d,
                       struct acc *accs, struct kept *any)
 {
     g->kv = HD_NEWN(c->a, struct pl_val, g->nkept + 1);
@@ -362,7 +362,7 @@ static int stage_output(struct ctx *c, struct stage *g, const struct pack *d, in
                         const struct kept *any, struct stream *out, struct handle **key_out, struct part *agg_out)
 {
     enum rt_state_kind kind = c->states.v[st].kind;
-    struct pipe *p = pb_pipe(c, kind == RT_STATE_AGG_DENSE ? RT_SOURCE_INDEX : RT_SOURCE_ROWS, g->path);
+    struct open_pipeline *p = pb_pipeline(c, kind == RT_STATE_AGG_DENSE ? RT_SOURCE_INDEX : RT_SOURCE_ROWS, g->path);
     p->spec.state = st;
     p->est = kind == RT_STATE_AGG_DENSE ? (double)d->range : g->groups;
     struct handle *row = h_row(c, p->source_slot, NULL, st, false);
@@ -402,7 +402,7 @@ static int stage_output(struct ctx *c, struct stage *g, const struct pack *d, in
         agg_out[i].high = h_field(c, st, accs[i].high, row);
         agg_out[i].high->val.range = accs[i].high_range;
     }
-    *out = (struct stream){.pipe = c->pipes.n - 1,
+    *out = (struct stream){.pipeline = c->pipelines.n - 1,
                            .est = g->groups,
                            .max_rows = kind == RT_STATE_AGG_SCALAR ? 1 : 9e18,
                            .unique_row = row};
@@ -412,7 +412,7 @@ static int stage_output(struct ctx *c, struct stage *g, const struct pack *d, in
 int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *out, struct handle **key_out,
               struct part *agg_out)
 {
-    struct pipe *p = pipe_of(c, s);
+    struct open_pipeline *p = pipeline_of(c, s);
     for (int i = 0; i < g->nkeys; i++)
         g->keys[i] = h_plain(g->keys[i]);
     reduce_keys(c, g);

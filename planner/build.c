@@ -180,13 +180,13 @@ int pb_op(struct ctx *c, enum fe_op op, enum rt_phys p, bool nullable, int nargs
     return pb_expr(c, e);
 }
 
-int pb_slot(struct ctx *c, struct pipe *p, const char *name, enum rt_phys phys, bool nullable)
+int pb_slot(struct ctx *c, struct open_pipeline *p, const char *name, enum rt_phys phys, bool nullable)
 {
     hd_vec_push(c->a, &p->slots, (struct pl_slot){name, phys, nullable});
     return p->slots.n - 1;
 }
 
-int pb_slot_expr(struct ctx *c, const struct pipe *p, int slot)
+int pb_slot_expr(struct ctx *c, const struct open_pipeline *p, int slot)
 {
     const struct pl_slot *s = &p->slots.v[slot];
     return pb_expr(
@@ -194,7 +194,7 @@ int pb_slot_expr(struct ctx *c, const struct pipe *p, int slot)
         (struct pl_expr){.op = FE_COL, .phys = s->phys, .nullable = s->nullable, .slot = slot, .arg = -1, .state = -1});
 }
 
-struct pl_step *pb_step(struct ctx *c, struct pipe *p, enum pl_step_kind k, const char *path)
+struct pl_step *pb_step(struct ctx *c, struct open_pipeline *p, enum pl_step_kind k, const char *path)
 {
     struct pl_step s = {.kind = k,
                         .probe = PL_INNER,
@@ -215,7 +215,7 @@ struct pl_step *pb_step(struct ctx *c, struct pipe *p, enum pl_step_kind k, cons
     return &p->steps.v[p->steps.n - 1];
 }
 
-int pb_let(struct ctx *c, struct pipe *p, const char *name, struct pl_val v)
+int pb_let(struct ctx *c, struct open_pipeline *p, const char *name, struct pl_val v)
 {
     int slot = pb_slot(c, p, name, v.phys, v.nullable);
     struct pl_step *s = pb_step(c, p, PL_STEP_LET, "");
@@ -224,7 +224,7 @@ int pb_let(struct ctx *c, struct pipe *p, const char *name, struct pl_val v)
     return slot;
 }
 
-void pb_filter(struct ctx *c, struct pipe *p, int expr, double sel, const char *path)
+void pb_filter(struct ctx *c, struct open_pipeline *p, int expr, double sel, const char *path)
 {
     struct pl_step *s = pb_step(c, p, PL_STEP_FILTER, path);
     s->expr = expr;
@@ -298,9 +298,9 @@ void pb_state_layout(struct ctx *c, int state)
     s->stride = (int)hd_align_up((size_t)HD_MAX(at, 8), (size_t)align);
 }
 
-struct pipe *pb_pipe(struct ctx *c, enum rt_source_kind k, const char *path)
+struct open_pipeline *pb_pipeline(struct ctx *c, enum rt_source_kind k, const char *path)
 {
-    struct pipe *p = HD_NEW(c->a, struct pipe);
+    struct open_pipeline *p = HD_NEW(c->a, struct open_pipeline);
     p->spec.source = k;
     p->spec.path = path;
     p->spec.state = -1;
@@ -309,7 +309,7 @@ struct pipe *pb_pipe(struct ctx *c, enum rt_source_kind k, const char *path)
     p->sink.index = -1;
     p->sink.a_rows = p->sink.a_bits = -1;
     p->source_slot = pb_slot(c, p, "row", RT_I32, false);
-    hd_vec_push(c->a, &c->pipes, p);
+    hd_vec_push(c->a, &c->pipelines, p);
     return p;
 }
 
@@ -319,9 +319,9 @@ void sink_add(struct ctx *c, struct pl_sink *sink, struct pl_out out)
     sink->outs[sink->nouts++] = out;
 }
 
-struct pipe *pipe_of(struct ctx *c, const struct stream *s)
+struct open_pipeline *pipeline_of(struct ctx *c, const struct stream *s)
 {
-    return c->pipes.v[s->pipe];
+    return c->pipelines.v[s->pipeline];
 }
 
 /* ---- what is read ----------------------------------------------------------------------------- */

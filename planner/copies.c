@@ -15,7 +15,7 @@ static int by_target(const void *x, const void *y)
 }
 
 /* The step that loads a slot from a field of a row that exists; NULL: it comes from elsewhere. */
-static const struct pl_step *field_load(const struct pipe *p, const int *step_of, int slot)
+static const struct pl_step *field_load(const struct open_pipeline *p, const int *step_of, int slot)
 {
     const struct pl_step *s = step_of[slot] < 0 ? NULL : &p->steps.v[step_of[slot]];
     return s && s->kind == PL_STEP_LOAD_FIELD && !s->row_nullable ? s : NULL;
@@ -29,7 +29,7 @@ static bool has_rows(const struct rt_state *st)
 
 struct copier {
     struct ctx *c;
-    struct pipe *p;
+    struct open_pipeline *p;
     int *step_of; /* by slot: the step that sets it, -1 none */
     struct pl_copy *v;
     int n;
@@ -88,7 +88,7 @@ static void merge_ranges(struct copier *k)
     k->n = n;
 }
 
-static int *steps_by_slot(struct ctx *c, const struct pipe *p)
+static int *steps_by_slot(struct ctx *c, const struct open_pipeline *p)
 {
     int *v = HD_NEWN(c->a, int, p->slots.n + 1);
     for (int i = 0; i < p->slots.n; i++)
@@ -99,7 +99,7 @@ static int *steps_by_slot(struct ctx *c, const struct pipe *p)
     return v;
 }
 
-void pl_copy_fields(struct ctx *c, struct pipe *p)
+void pl_copy_fields(struct ctx *c, struct open_pipeline *p)
 {
     struct pl_sink *s = &p->sink;
     if (s->kind != PL_SINK_ROWS || s->nouts < FIELDS_MIN || c->states.v[s->state].kind != RT_STATE_ROWS)

@@ -4,6 +4,6 @@
 
 #include "planner/ctx.h"
 
-void pl_copy_fields(struct ctx *c, struct pipe *p);
+void pl_copy_fields(struct ctx *c, struct open_pipeline *p);
 
 #endif

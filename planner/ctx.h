@@ -64,7 +64,7 @@ struct handle {
 };
 
 struct stream {
-    int pipe; /* index into ctx->pipes */
+    int pipeline; /* index into ctx->pipes */
     int ncols;
     struct handle **cols;
     double est;      /* estimated rows */
@@ -78,7 +78,7 @@ struct stream {
     const struct stored *rows; /* that it reads, of a KEEP; a KEEP itself has no pipeline */
 };
 
-struct pipe {
+struct open_pipeline {
     struct rt_pipeline spec;
     int source_slot;
     HD_VEC(struct pl_slot) slots;
@@ -129,7 +129,7 @@ struct ctx {
     int nwords;
     HD_VEC(struct rt_state) states;
     HD_VEC(double) state_rows; /* of each: rows at most, proven */
-    HD_VEC(struct pipe *) pipes;
+    HD_VEC(struct open_pipeline *) pipelines;
     HD_VEC(struct pl_turn) turns; /* pipelines and finishes in the order in which they can take place */
     HD_VEC(struct rt_site) sites;
     HD_VEC(const char *) notes;

@@ -22,7 +22,7 @@ enum {
  * that they need, as what lies between them depends on their order. */
 struct carry {
     struct ctx *c;
-    const struct pipe *p;
+    const struct open_pipeline *p;
     bool reload; /* columns and fields are taken from their row, loaded or not */
     int stamp;   /* of handles that were looked at */
     bool *slots;
@@ -108,7 +108,7 @@ static bool will_be_value(const struct handle *h, const bool *keys, int i)
  * the level looks at (NULL: none). */
 static int carried(struct ctx *c, const struct stream *s, const bool *want, const bool *keys, bool reload)
 {
-    struct carry w = {.c = c, .p = pipe_of(c, s), .reload = reload, .stamp = ++c->stamp};
+    struct carry w = {.c = c, .p = pipeline_of(c, s), .reload = reload, .stamp = ++c->stamp};
     w.slots = HD_NEWN(c->a, bool, w.p->slots.n + 1);
     for (int i = 0; i < s->ncols; i++)
         if (is_wanted(s, want, i) && will_be_value(s->cols[i], keys, i))
@@ -161,7 +161,7 @@ static void forget_columns(struct ctx *c, const struct stream *s, const bool *wa
 
 int cut_before_level(struct ctx *c, struct stream *s, const bool *want, const bool *keys, const char *path)
 {
-    const struct pipe *p = pipe_of(c, s);
+    const struct open_pipeline *p = pipeline_of(c, s);
     int bytes = carried(c, s, want, keys, true);
     bool deep = p->level == RT_MAX_LEVELS - 1;
     bool full = p->level > 0 && p->queue_bytes + queue_bytes(bytes) > QUEUES_MAX;
@@ -171,14 +171,14 @@ int cut_before_level(struct ctx *c, struct stream *s, const bool *want, const bo
         HD_TRY(store_stream(c, s, want, "cut", path, &rows));
         *s = stream_over(c, &rows, path);
     }
-    pipe_of(c, s)->counted_slots = pipe_of(c, s)->slots.n;
+    pipeline_of(c, s)->counted_slots = pipeline_of(c, s)->slots.n;
     return 0;
 }
 
 /* Values that were computed since cut_before_level counted are computed again below where they are too many. */
 void cut_open_level(struct ctx *c, const struct stream *s, const bool *want)
 {
-    struct pipe *p = pipe_of(c, s);
+    struct open_pipeline *p = pipeline_of(c, s);
     int bytes = carried(c, s, want, NULL, false);
     if (bytes > CARRIED_MAX || p->queue_bytes + queue_bytes(bytes) > QUEUES_MAX) {
         forget_columns(c, s, want, INT_MAX);

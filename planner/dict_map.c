@@ -84,11 +84,11 @@ bool map_applies(struct ctx *c, struct handle *const *env, const struct fe_expr 
     return one_column(env, e, h) && *h && h_dict(c, *h, t, column);
 }
 
-int map_begin(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e, struct pipe **p,
+int map_begin(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e, struct open_pipeline **p,
               struct handle ***env)
 {
     int max_col = max_column(e);
-    *p = pb_pipe(c, RT_SOURCE_DICT, e->path);
+    *p = pb_pipeline(c, RT_SOURCE_DICT, e->path);
     (*p)->spec.table = t;
     (*p)->spec.column = column;
     (*p)->est = t->cols[column].dict.n;
@@ -105,7 +105,7 @@ int map_begin(struct ctx *c, const struct fe_table *t, int column, const struct 
     return 0;
 }
 
-int map_end(struct ctx *c, struct pipe *p, const struct fe_expr *e, struct pl_val v)
+int map_end(struct ctx *c, struct open_pipeline *p, const struct fe_expr *e, struct pl_val v)
 {
     const struct fe_table *t = p->spec.table;
     int column = p->spec.column;

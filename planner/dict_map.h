@@ -10,9 +10,9 @@ bool map_applies(struct ctx *c, struct handle *const *env, const struct fe_expr 
 /* One that exists, NULL: none. */
 struct dict_map *map_find(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e);
 /* A pipeline over the dictionary, and the environment in which to lower e there; e's value then ends it. */
-int map_begin(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e, struct pipe **p,
+int map_begin(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e, struct open_pipeline **p,
               struct handle ***env);
-int map_end(struct ctx *c, struct pipe *p, const struct fe_expr *e, struct pl_val v);
+int map_end(struct ctx *c, struct open_pipeline *p, const struct fe_expr *e, struct pl_val v);
 /* The value of e for a code. */
 void map_lookup(struct ctx *c, const struct dict_map *map, const struct fe_expr *e, struct pl_val code,
                 struct pl_val *out);

@@ -109,7 +109,7 @@ static double max_per_key(const struct stream *b, struct handle *const *keys, in
 
 static int build_sink(struct ctx *c, struct join *j, struct stream *b, struct built *t)
 {
-    struct pipe *p = pipe_of(c, b);
+    struct open_pipeline *p = pipeline_of(c, b);
     struct pl_sink *k = &p->sink;
     t->state = pb_state(c, t->kind, j->d->build->label, j->node->path);
     k->state = t->state;
@@ -163,7 +163,7 @@ static int build_sink(struct ctx *c, struct join *j, struct stream *b, struct bu
 int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, struct built *t, bool existence,
              bool all_rows)
 {
-    struct pipe *bp = pipe_of(c, b), *sp = pipe_of(c, s);
+    struct open_pipeline *bp = pipeline_of(c, b), *sp = pipeline_of(c, s);
     *t = (struct built){.nkeys = j->d->nkeys, .ncols = b->ncols, .dedupe = existence};
     t->bkeys = HD_NEWN(c->a, struct handle *, j->d->nkeys + 1);
     t->bv = HD_NEWN(c->a, struct pl_val, j->d->nkeys + 1);
@@ -261,7 +261,7 @@ static enum pl_step_kind probe_step(const struct built *t, bool one)
 
 int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind how, struct handle **mark)
 {
-    struct pipe *p = pipe_of(c, &j->s);
+    struct open_pipeline *p = pipeline_of(c, &j->s);
     bool exists = how == PL_SEMI || how == PL_ANTI || how == PL_MARK;
     bool one = exists || t->unique;
     enum pl_step_kind kind = probe_step(t, one);

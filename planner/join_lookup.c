@@ -67,7 +67,7 @@ static bool always_matches(const struct handle *key, const struct fe_table *t, i
 static int key_row(struct ctx *c, struct join *j, const struct fe_table *t, int index, struct handle *key,
                    enum pl_probe_kind how, struct handle **row)
 {
-    struct pipe *p = pipe_of(c, &j->s);
+    struct open_pipeline *p = pipeline_of(c, &j->s);
     struct pl_val v;
     if (key->kind == H_COLUMN && key->table == t && key->column == t->keyidx[index].column && !key->nullable) {
         *row = key->row; /* the key is a column of that very row */
@@ -148,7 +148,7 @@ static bool unique_on(struct ctx *c, const struct stream *s, struct handle *key)
 static int expand_fk(struct ctx *c, struct join *j, struct handle *parent, struct handle *key, enum pl_probe_kind how,
                      struct handle **row)
 {
-    struct pipe *p = pipe_of(c, &j->s);
+    struct open_pipeline *p = pipeline_of(c, &j->s);
     const struct fe_table *t = node_table(j->d->tbuild);
     const struct fe_foreign_key *fk = &t->fks[j->d->fk];
     struct pl_val pv;
@@ -205,7 +205,7 @@ int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
     HD_TRY(scan_filter(c, j->d->build, row, &j->s));
     HD_TRY(other_keys(c, j));
     HD_TRY(lx_filter(c, &j->s, join_env(c, j), j->d->build_only, j->d->nbuild));
-    j->s.est = pipe_of(c, &j->s)->est;
+    j->s.est = pipeline_of(c, &j->s)->est;
     return 0;
 }
 
@@ -214,7 +214,7 @@ int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
 /* Every pair of rows: a one-row scalar subquery, or a theta join's candidates. */
 int join_expand_all(struct ctx *c, struct join *j, enum pl_probe_kind how, struct stored *st)
 {
-    struct pipe *p = pipe_of(c, &j->s);
+    struct open_pipeline *p = pipeline_of(c, &j->s);
     int slot =
         pb_slot(c, p, hd_asprintf(c->a, "%s row", fe_relop_name(j->d->tbuild ? j->d->tbuild->op : FE_AGGREGATE_OP)),
                 RT_I32, false);

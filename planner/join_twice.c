@@ -26,7 +26,7 @@ static void first_look(struct ctx *c, struct join *j, struct twice *t)
         c->states.v[t->rows->state].track_matches = true;
 }
 
-static void step_mark(struct ctx *c, struct pipe *p, int state, int row_slot, const char *path)
+static void step_mark(struct ctx *c, struct open_pipeline *p, int state, int row_slot, const char *path)
 {
     int arg = pb_arg_state(c, RT_ARG_STATE_MATCHES, state, 0);
     struct pl_step *s = pb_step(c, p, PL_STEP_MARK, path);
@@ -35,7 +35,7 @@ static void step_mark(struct ctx *c, struct pipe *p, int state, int row_slot, co
     s->a_matches = arg;
 }
 
-static void step_test(struct ctx *c, struct pipe *p, int state, bool negate, const char *path)
+static void step_test(struct ctx *c, struct open_pipeline *p, int state, bool negate, const char *path)
 {
     int arg = pb_arg_state(c, RT_ARG_STATE_MATCHES, state, 0);
     struct pl_step *s = pb_step(c, p, PL_STEP_TEST, path);
@@ -46,7 +46,7 @@ static void step_test(struct ctx *c, struct pipe *p, int state, bool negate, con
     p->est *= 0.5;
 }
 
-static int row_index(struct ctx *c, const struct pipe *p)
+static int row_index(struct ctx *c, const struct open_pipeline *p)
 {
     struct pl_val v = {.expr = pb_slot_expr(c, p, p->source_slot), .phys = RT_I32};
     lx_as_phys(c, &v, RT_I64);
@@ -56,7 +56,7 @@ static int row_index(struct ctx *c, const struct pipe *p)
 /* The first pipeline ends by setting the row's bit. */
 static void end_first(struct ctx *c, struct join *j, struct twice *t)
 {
-    struct pipe *p = pipe_of(c, &j->s);
+    struct open_pipeline *p = pipeline_of(c, &j->s);
     if (!t->rows) {
         t->bitmap = pb_state(c, RT_STATE_BITMAP, "matched", j->node->path);
         c->states.v[t->bitmap].range = (uint64_t)HD_MAX(1, p->spec.table->rows);
@@ -102,10 +102,10 @@ static int second_scan(struct ctx *c, struct join *j, struct twice *t, struct st
 {
     const struct pl_node *scan = j->d->probe->op == PL_NODE_SCAN ? j->d->probe : j->d->probe->inputs[0];
     const struct fe_node *n = scan->n;
-    struct pipe *p = pb_pipe(c, RT_SOURCE_TABLE, j->node->path);
+    struct open_pipeline *p = pb_pipeline(c, RT_SOURCE_TABLE, j->node->path);
     p->spec.table = n->u.scan.table;
     p->est = (double)n->u.scan.table->rows;
-    *out = (struct stream){.pipe = c->pipes.n - 1, .est = p->est, .max_rows = p->est};
+    *out = (struct stream){.pipeline = c->pipelines.n - 1, .est = p->est, .max_rows = p->est};
     struct handle *row = h_row(c, p->source_slot, n->u.scan.table, -1, false);
     scan_columns(c, n, row, out);
     out->unique_row = row;
@@ -140,7 +140,7 @@ static int mark_parts(struct ctx *c, struct join *j, struct twice *t, struct str
     struct stream parts[2];
     for (int i = 0; i < 2; i++) {
         j->s = stream_over(c, t->rows, j->node->path);
-        step_test(c, pipe_of(c, &j->s), t->rows->state, i == 1, j->node->path);
+        step_test(c, pipeline_of(c, &j->s), t->rows->state, i == 1, j->node->path);
         HD_TRY(join_mark_output(c, j, bool_handle(c, i == 0), &parts[i]));
     }
     return lower_appended(c, j->n, parts, 2, out);
@@ -157,8 +157,8 @@ static int exists_twice(struct ctx *c, struct join *j, struct twice *t, struct s
     if (j->kind == FE_MARK)
         return mark_parts(c, j, t, out);
     *out = stream_over(c, t->rows, j->node->path);
-    step_test(c, pipe_of(c, out), t->rows->state, j->kind == FE_ANTI, j->node->path);
-    out->est = pipe_of(c, out)->est;
+    step_test(c, pipeline_of(c, out), t->rows->state, j->kind == FE_ANTI, j->node->path);
+    out->est = pipeline_of(c, out)->est;
     return 0;
 }
 
@@ -192,17 +192,17 @@ static struct stream unmatched_build(struct ctx *c, struct join *j, const struct
         for (int i = 0; i < j->nbuild; i++)
             mine[i] = stored->want[i] ? s.cols[i] : NULL;
     } else {
-        struct pipe *p = pb_pipe(c, RT_SOURCE_ROWS, j->node->path);
+        struct open_pipeline *p = pb_pipeline(c, RT_SOURCE_ROWS, j->node->path);
         p->spec.state = state;
         p->est = c->states.v[state].est_rows;
-        s = (struct stream){.pipe = c->pipes.n - 1, .est = p->est, .max_rows = t->max_rows};
+        s = (struct stream){.pipeline = c->pipelines.n - 1, .est = p->est, .max_rows = t->max_rows};
         struct handle *row = h_row(c, p->source_slot, NULL, state, false);
         struct handle **kept = HD_NEWN(c->a, struct handle *, t->kept.ncols + 1);
         keep_load(c, &t->kept, state, row, false, kept);
         for (int i = 0; i < j->nbuild; i++)
             mine[i] = t->keep_of[i] >= 0 ? kept[t->keep_of[i]] : NULL;
     }
-    step_test(c, pipe_of(c, &s), state, true, j->node->path);
+    step_test(c, pipeline_of(c, &s), state, true, j->node->path);
     null_side(c, j, &s, mine, true);
     return s;
 }
@@ -215,7 +215,7 @@ static int outer_twice(struct ctx *c, struct join *j, struct twice *t, struct st
     bool cross = j->d->way == PL_WAY_ALL;
     int n = 2;
     HD_TRY(add_matches(c, j, b, &built, &stored));
-    struct pipe *p = pipe_of(c, &j->s);
+    struct open_pipeline *p = pipeline_of(c, &j->s);
     step_mark(c, p, t->rows->state, p->source_slot, j->node->path);
     if (j->kind == FE_FULL) {
         int state = cross ? stored.state : built.state;
@@ -226,7 +226,7 @@ static int outer_twice(struct ctx *c, struct join *j, struct twice *t, struct st
     }
     HD_TRY(join_output(c, j, &parts[0]));
     parts[1] = stream_over(c, t->rows, j->node->path);
-    step_test(c, pipe_of(c, &parts[1]), t->rows->state, true, j->node->path);
+    step_test(c, pipeline_of(c, &parts[1]), t->rows->state, true, j->node->path);
     null_side(c, j, &parts[1], parts[1].cols, false);
     parts[1].max_rows = 0; /* a probe row that matches nothing takes the place of one that matches once */
     if (j->kind == FE_FULL) {

@@ -39,7 +39,7 @@ static int lower_keep(struct ctx *c, const struct pl_node *n, struct stream *in,
     struct stored *st = HD_NEW(c->a, struct stored);
     HD_TRY(store_stream(c, in, n->u.keep.want, n->u.keep.name, n->path, st));
     c->kept[n->id] = st;
-    *out = (struct stream){.pipe = -1, .rows = st};
+    *out = (struct stream){.pipeline = -1, .rows = st};
     if (n->u.keep.uses)
         pb_note(c, "%s: shared subplan \"%s\" is computed once for %d uses", n->path, n->u.keep.name, n->u.keep.uses);
     return 0;
@@ -86,7 +86,7 @@ static int lower_node(struct ctx *c, struct pl_node *n, struct stream *out)
 {
     struct stream *in;
     if (c->kept[n->id]) { /* was lowered for another parent */
-        *out = (struct stream){.pipe = -1, .rows = c->kept[n->id]};
+        *out = (struct stream){.pipeline = -1, .rows = c->kept[n->id]};
         return 0;
     }
     HD_TRY(lower_inputs(c, n, &in));

@@ -246,7 +246,7 @@ static int group_once(struct ctx *c, struct pl_node *node, struct stream *s, str
 static int groups_so_far(struct ctx *c, const struct fe_node *n, struct stream *s, struct handle **cols,
                          struct stream *out)
 {
-    int *at = HD_NEWN(c->a, int, n->ncols + 1), pipe = s->pipe;
+    int *at = HD_NEWN(c->a, int, n->ncols + 1), pipeline = s->pipeline;
     *out = *s;
     out->cols = HD_NEWN(c->a, struct handle *, n->ncols + 1);
     out->ncols = 0;
@@ -256,7 +256,7 @@ static int groups_so_far(struct ctx *c, const struct fe_node *n, struct stream *
             out->cols[out->ncols++] = cols[i];
         }
     HD_TRY(cut_before_level(c, out, NULL, NULL, n->path));
-    if (out->pipe == pipe)
+    if (out->pipeline == pipeline)
         return 0;
     *s = *out;
     for (int i = 0; i < out->ncols; i++)
@@ -299,7 +299,7 @@ static int join_groups(struct ctx *c, struct pl_node *node, struct stream *s, st
     }
     for (int i = nk; i < m; i++)
         cols[at[i]] = j.bcols[i];
-    s->pipe = j.s.pipe;
+    s->pipeline = j.s.pipeline;
     s->est = j.s.est;
     return 0;
 }

@@ -68,7 +68,7 @@ static int compare_extremes(struct ctx *c, struct join *j, struct stream *b, str
     HD_TRY(jb_build(c, j, b, &j->s, &t, false, false));
     double est = j->s.est * (how == PL_INNER ? j->d->share : 1);
     HD_TRY(jb_probe(c, j, &t, how, NULL));
-    j->s.est = pipe_of(c, &j->s)->est = est; /* what is grouped was chosen to have their keys */
+    j->s.est = pipeline_of(c, &j->s)->est = est; /* what is grouped was chosen to have their keys */
     j->kind = kind;
     struct handle **env = extremes_env(c, j);
     HD_TRY(lx_filter(c, &j->s, env, j->d->rest, j->d->nrest));

@@ -35,10 +35,10 @@ int scan_filter(struct ctx *c, const struct pl_node *n, struct handle *row, stru
 int lower_scan(struct ctx *c, const struct pl_node *n, struct stream *s)
 {
     const struct fe_table *t = node_table(n->n);
-    struct pipe *p = pb_pipe(c, RT_SOURCE_TABLE, n->path);
+    struct open_pipeline *p = pb_pipeline(c, RT_SOURCE_TABLE, n->path);
     p->spec.table = t;
     p->est = (double)t->rows;
-    *s = (struct stream){.pipe = c->pipes.n - 1, .est = p->est, .max_rows = p->est};
+    *s = (struct stream){.pipeline = c->pipelines.n - 1, .est = p->est, .max_rows = p->est};
     struct handle *row = h_row(c, p->source_slot, t, -1, false);
     scan_columns(c, n->n, row, s);
     s->unique_row = row;
@@ -64,7 +64,7 @@ static int union_state(struct ctx *c, const struct fe_node *n, const bool *want)
 /* Appends stream s, its columns cast to the fields' types, to a ROWS state made for n. */
 static int append_rows(struct ctx *c, const struct fe_node *n, const bool *want, struct stream *s, int st)
 {
-    struct pipe *p = pipe_of(c, s);
+    struct open_pipeline *p = pipeline_of(c, s);
     p->sink.kind = PL_SINK_ROWS;
     p->sink.state = st;
     for (int i = 0, f = 0; i < n->ncols; i++) {
@@ -85,10 +85,10 @@ static int append_rows(struct ctx *c, const struct fe_node *n, const bool *want,
 
 static struct stream stream_fields(struct ctx *c, const struct fe_node *n, const bool *want, int st, double max_rows)
 {
-    struct pipe *p = pb_pipe(c, RT_SOURCE_ROWS, n->path);
+    struct open_pipeline *p = pb_pipeline(c, RT_SOURCE_ROWS, n->path);
     p->spec.state = st;
     p->est = c->states.v[st].est_rows;
-    struct stream s = {.pipe = c->pipes.n - 1, .est = p->est, .max_rows = max_rows, .ncols = n->ncols};
+    struct stream s = {.pipeline = c->pipelines.n - 1, .est = p->est, .max_rows = max_rows, .ncols = n->ncols};
     struct handle *row = h_row(c, p->source_slot, NULL, st, false);
     s.cols = HD_NEWN(c->a, struct handle *, n->ncols + 1);
     for (int i = 0, f = 0; i < n->ncols; i++)

@@ -13,7 +13,7 @@
 /* Adds the columns (and further sort keys) of s as fields of a ROWS state; field[i] of column i. */
 static int store_values(struct ctx *c, struct stream *s, int state, int *field)
 {
-    struct pipe *p = pipe_of(c, s);
+    struct open_pipeline *p = pipeline_of(c, s);
     struct kept k;
     p->sink.kind = PL_SINK_ROWS;
     p->sink.state = state;
@@ -26,7 +26,7 @@ static int store_values(struct ctx *c, struct stream *s, int state, int *field)
 
 static int sort_key_field(struct ctx *c, struct stream *s, const struct fe_sort_key *key, int state, const int *field)
 {
-    struct pipe *p = pipe_of(c, s);
+    struct open_pipeline *p = pipeline_of(c, s);
     struct pl_val v;
     if (key->expr->op == FE_COL)
         return field[key->expr->col];
@@ -66,7 +66,7 @@ static int sort_state(struct ctx *c, const struct pl_node *p, struct stream *in,
 {
     const struct fe_node *n = p->n, *keys = p->u.sort.keys;
     int64_t limit = n->u.sort.limit;
-    struct pipe *q = pipe_of(c, in);
+    struct open_pipeline *q = pipeline_of(c, in);
     *state = pb_state(c, RT_STATE_ROWS, keys ? "sort" : "limit", n->path);
     HD_TRY(store_values(c, in, *state, field));
     if (keys)
@@ -85,10 +85,10 @@ static int sort_state(struct ctx *c, const struct pl_node *p, struct stream *in,
 static struct stream over_fields(struct ctx *c, const struct fe_node *n, int state, const int *field,
                                  const struct stream *in)
 {
-    struct pipe *p = pb_pipe(c, RT_SOURCE_ROWS, n->path);
+    struct open_pipeline *p = pb_pipeline(c, RT_SOURCE_ROWS, n->path);
     p->spec.state = state;
     p->est = c->states.v[state].est_rows;
-    struct stream s = {.pipe = c->pipes.n - 1, .est = p->est, .max_rows = in->max_rows, .ncols = n->ncols};
+    struct stream s = {.pipeline = c->pipelines.n - 1, .est = p->est, .max_rows = in->max_rows, .ncols = n->ncols};
     if (n->u.sort.limit >= 0)
         s.max_rows = HD_MIN(s.max_rows, (double)n->u.sort.limit);
     struct handle *row = h_row(c, p->source_slot, NULL, state, false);
@@ -133,7 +133,7 @@ int lower_result(struct ctx *c, struct pl_node *root, struct stream *in)
     if (root->op == PL_NODE_SORT) {
         HD_TRY(sort_state(c, root, in, &state, field));
     } else {
-        struct pipe *p = pipe_of(c, in);
+        struct open_pipeline *p = pipeline_of(c, in);
         state = pb_state(c, RT_STATE_ROWS, "result", n->path);
         HD_TRY(store_values(c, in, state, field));
         pb_state_layout(c, state);

@@ -28,7 +28,7 @@ static enum rt_phys phys_of(struct hd_type t, struct pl_range r)
     HD_BUG("type %d", t.kind);
 }
 
-static int row_slot(struct ctx *c, struct pipe *p, struct handle *row)
+static int row_slot(struct ctx *c, struct open_pipeline *p, struct handle *row)
 {
     struct pl_val v;
     if (row->slot < 0 && h_value(c, p, row, &v) != 0)
@@ -36,7 +36,7 @@ static int row_slot(struct ctx *c, struct pipe *p, struct handle *row)
     return row->slot;
 }
 
-static int load_column(struct ctx *c, struct pipe *p, struct handle *h)
+static int load_column(struct ctx *c, struct open_pipeline *p, struct handle *h)
 {
     const struct fe_table_column *col = &h->table->cols[h->column];
     int row = row_slot(c, p, h->row);
@@ -76,7 +76,7 @@ static int load_column(struct ctx *c, struct pipe *p, struct handle *h)
     return 0;
 }
 
-static int load_field(struct ctx *c, struct pipe *p, struct handle *h)
+static int load_field(struct ctx *c, struct open_pipeline *p, struct handle *h)
 {
     const struct rt_state *st = &c->states.v[h->state];
     const struct rt_field *f = &st->fields[h->field];
@@ -110,7 +110,8 @@ static int load_field(struct ctx *c, struct pipe *p, struct handle *h)
 }
 
 /* The PROBE_KEY step that finds a row of a table by a unique key. The caller sets probe and slot. */
-int h_probe_key(struct ctx *c, struct pipe *p, const struct fe_table *t, int index, struct pl_val key, const char *path)
+int h_probe_key(struct ctx *c, struct open_pipeline *p, const struct fe_table *t, int index, struct pl_val key,
+                const char *path)
 {
     HD_TRY(lx_as_phys(c, &key, RT_I64));
     int a_min = pb_arg_table(c, RT_ARG_KEYIDX_MIN, t, index);
@@ -129,7 +130,7 @@ int h_probe_key(struct ctx *c, struct pipe *p, const struct fe_table *t, int ind
     return 0;
 }
 
-static int load_lookup(struct ctx *c, struct pipe *p, struct handle *h)
+static int load_lookup(struct ctx *c, struct open_pipeline *p, struct handle *h)
 {
     struct pl_val key;
     HD_TRY(h_value(c, p, h->det[0], &key));
@@ -141,7 +142,7 @@ static int load_lookup(struct ctx *c, struct pipe *p, struct handle *h)
 }
 
 /* Computed columns become a slot, so that several consumers share the work. */
-static int load_computed(struct ctx *c, struct pipe *p, struct handle *h)
+static int load_computed(struct ctx *c, struct open_pipeline *p, struct handle *h)
 {
     struct pl_val v = h->val;
     if (h->kind == H_EXPR)
@@ -158,7 +159,7 @@ static int load_computed(struct ctx *c, struct pipe *p, struct handle *h)
     return 0;
 }
 
-int h_value(struct ctx *c, struct pipe *p, struct handle *h, struct pl_val *out)
+int h_value(struct ctx *c, struct open_pipeline *p, struct handle *h, struct pl_val *out)
 {
     if (h->slot < 0) {
         if (h->kind == H_COLUMN)
@@ -234,7 +235,7 @@ static int apply(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struc
     HD_BUG("physical operator %d in a logical expression", (int)e->op);
 }
 
-static int lower_args(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e,
+static int lower_args(struct ctx *c, struct open_pipeline *p, struct handle *const *env, const struct fe_expr *e,
                       struct pl_val *v)
 {
     int n = e->op == FE_IN ? 1 : e->nargs; /* a list's items are constants, and looked at as they are */
@@ -244,12 +245,12 @@ static int lower_args(struct ctx *c, struct pipe *p, struct handle *const *env, 
 }
 
 /* The value of a mapped expression in pipeline p; the map is made where there is none yet. */
-static int mapped(struct ctx *c, struct pipe *p, const struct fe_expr *e, struct handle *column,
+static int mapped(struct ctx *c, struct open_pipeline *p, const struct fe_expr *e, struct handle *column,
                   const struct fe_table *t, int number, struct pl_val *out)
 {
     struct pl_val v;
     if (!map_find(c, t, number, e)) {
-        struct pipe *over;
+        struct open_pipeline *over;
         struct handle **env;
         HD_TRY(map_begin(c, t, number, e, &over, &env));
         HD_TRY(lx_expr(c, over, env, e, &v));
@@ -260,7 +261,8 @@ static int mapped(struct ctx *c, struct pipe *p, const struct fe_expr *e, struct
     return 0;
 }
 
-int lx_expr(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e, struct pl_val *out)
+int lx_expr(struct ctx *c, struct open_pipeline *p, struct handle *const *env, const struct fe_expr *e,
+            struct pl_val *out)
 {
     struct handle *column;
     const struct fe_table *t;
@@ -287,7 +289,7 @@ struct fe_expr *lx_col(struct ctx *c, int col, const struct handle *h, const cha
 
 int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *const *v, int n)
 {
-    struct pipe *p = pipe_of(c, s);
+    struct open_pipeline *p = pipeline_of(c, s);
     for (int i = 0; i < n; i++) {
         struct pl_val b;
         double sel = lx_selectivity(c, env, v[i]);

@@ -5,11 +5,12 @@
 #include "planner/ctx.h"
 
 /* Lowers e over env in pipeline p. */
-int lx_expr(struct ctx *c, struct pipe *p, struct handle *const *env, const struct fe_expr *e, struct pl_val *out);
+int lx_expr(struct ctx *c, struct open_pipeline *p, struct handle *const *env, const struct fe_expr *e,
+            struct pl_val *out);
 /* The value of a handle in pipeline p, loading it if this is its first use. */
-int h_value(struct ctx *c, struct pipe *p, struct handle *h, struct pl_val *out);
+int h_value(struct ctx *c, struct open_pipeline *p, struct handle *h, struct pl_val *out);
 /* The PROBE_KEY step that finds a row of t by key index `index`; the caller sets probe and slot. */
-int h_probe_key(struct ctx *c, struct pipe *p, const struct fe_table *t, int index, struct pl_val key,
+int h_probe_key(struct ctx *c, struct open_pipeline *p, const struct fe_table *t, int index, struct pl_val key,
                 const char *path);
 /* One filter step for each conjunct, in this order; those that are always true have none. */
 int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *const *v, int n);

@@ -71,7 +71,7 @@ static int weigh_out(struct ctx *c, const struct pl_out *o)
     return sum_weight(4, weigh_used(c, o->expr));
 }
 
-static int weigh_pipe(struct ctx *c, const struct pipe *p)
+static int weigh_pipeline(struct ctx *c, const struct open_pipeline *p)
 {
     int n = 0;
     for (int i = 0; i < p->steps.n; i++)
@@ -327,7 +327,7 @@ static int bounded(struct framer *f, int e)
 /* ---- framed pipelines --------------------------------------------------------------------------- */
 
 /* The value of an expression as a slot, set by a step that goes before step `at`. */
-static int slot_of(struct ctx *c, struct pipe *p, int e, int at)
+static int slot_of(struct ctx *c, struct open_pipeline *p, int e, int at)
 {
     const struct pl_expr x = c->exprs.v[e];
     if (x.op == FE_COL)
@@ -344,7 +344,7 @@ static int slot_of(struct ctx *c, struct pipe *p, int e, int at)
     return pb_slot_expr(c, p, slot);
 }
 
-static void keys_of_step(struct framer *f, struct pipe *p, int at)
+static void keys_of_step(struct framer *f, struct open_pipeline *p, int at)
 {
     int n = p->steps.v[at].nkeys, *keys = HD_NEWN(f->c->a, int, n);
     for (int i = 0; i < n; i++) {
@@ -356,7 +356,7 @@ static void keys_of_step(struct framer *f, struct pipe *p, int at)
     p->steps.v[at].key_parts = true;
 }
 
-static void frame_steps(struct framer *f, struct pipe *p)
+static void frame_steps(struct framer *f, struct open_pipeline *p)
 {
     for (int i = 0; i < p->steps.n; i++) {
         int before = p->steps.n;
@@ -374,7 +374,7 @@ static int key_outs(const struct ctx *c, const struct pl_sink *s)
     return st->kind == RT_STATE_HASH || st->kind == RT_STATE_AGG_HASH ? st->nkeys : 0;
 }
 
-static void frame_sink(struct framer *f, struct pipe *p)
+static void frame_sink(struct framer *f, struct open_pipeline *p)
 {
     struct pl_sink *s = &p->sink;
     int keys = key_outs(f->c, s);
@@ -408,7 +408,7 @@ static int put_below(struct ctx *c, int e, int value)
 }
 
 /* Slots that steps, copies, the index and expressions of the sink look at; direct: outs that are one slot. */
-static void count_readers(struct ctx *c, const struct pipe *p, bool *read, int *direct)
+static void count_readers(struct ctx *c, const struct open_pipeline *p, bool *read, int *direct)
 {
     struct pl_sink sink = p->sink;
     sink.nouts = 0;
@@ -425,7 +425,7 @@ static void count_readers(struct ctx *c, const struct pipe *p, bool *read, int *
 }
 
 /* By slot: the last steps that set one and that end no row, from which `first` on; -1: none. */
-static int last_lets(const struct pipe *p, int *let)
+static int last_lets(const struct open_pipeline *p, int *let)
 {
     int first = p->steps.n;
     for (int i = 0; i < p->slots.n; i++)
@@ -442,7 +442,7 @@ static int last_lets(const struct pipe *p, int *let)
 }
 
 /* A value that one out alone takes is computed there: the frame keeps what is shared. */
-static void move_lets(struct ctx *c, struct pipe *p)
+static void move_lets(struct ctx *c, struct open_pipeline *p)
 {
     int n = p->slots.n + 1, *direct = HD_NEWN(c->a, int, n), *let = HD_NEWN(c->a, int, n);
     bool *read = HD_NEWN(c->a, bool, n), *moved = HD_NEWN(c->a, bool, p->steps.n + 1);
@@ -462,11 +462,11 @@ static void move_lets(struct ctx *c, struct pipe *p)
     p->steps.n = to;
 }
 
-void pl_frame(struct ctx *c, struct pipe *p)
+void pl_frame(struct ctx *c, struct open_pipeline *p)
 {
     struct framer f = {.c = c};
     int max = c->opt.frame_weight ? c->opt.frame_weight : FRAME_WEIGHT;
-    if (weigh_pipe(c, p) <= max)
+    if (weigh_pipeline(c, p) <= max)
         return;
     p->framed = true;
     move_lets(c, p);

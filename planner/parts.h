@@ -4,7 +4,7 @@
 
 #include "planner/ctx.h"
 
-void pl_frame(struct ctx *c, struct pipe *p); /* whether a pipeline is framed; its expressions, keys, index */
+void pl_frame(struct ctx *c, struct open_pipeline *p); /* whether a pipeline is framed; its expressions, keys, index */
 /* Whether a tile takes one more step; weight adds up, from 0. */
 bool pl_fits_tile(struct ctx *c, const struct pl_pipeline *q, const struct pl_step *s, int *weight);
 void pl_cut_parts(struct ctx *c, struct pl_pipeline *q); /* runs of steps and outs */

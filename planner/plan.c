@@ -59,8 +59,8 @@ static int physical_choices(struct ctx *c)
 
 static int copies(struct ctx *c)
 {
-    for (int i = 0; i < c->pipes.n; i++)
-        pl_copy_fields(c, c->pipes.v[i]);
+    for (int i = 0; i < c->pipelines.n; i++)
+        pl_copy_fields(c, c->pipelines.v[i]);
     return 0;
 }
 
@@ -72,8 +72,8 @@ static int pruning(struct ctx *c)
 
 static int frames(struct ctx *c)
 {
-    for (int i = 0; i < c->pipes.n; i++)
-        pl_frame(c, c->pipes.v[i]);
+    for (int i = 0; i < c->pipelines.n; i++)
+        pl_frame(c, c->pipelines.v[i]);
     return 0;
 }
 

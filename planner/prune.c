@@ -13,7 +13,7 @@ static bool is_pure(const struct pl_step *s)
     return yields == PL_YIELDS_ONE || (yields == PL_YIELDS_PROBED && (s->probe == PL_LEFT || s->probe == PL_MARK));
 }
 
-static void prune_steps(struct ctx *c, struct pipe *p)
+static void prune_steps(struct ctx *c, struct open_pipeline *p)
 {
     bool *read = HD_NEWN(c->a, bool, p->slots.n + 1);
     bool *keep = HD_NEWN(c->a, bool, p->steps.n + 1);
@@ -109,7 +109,7 @@ static void renumber(int *arg, const int *to)
         *arg = to[*arg];
 }
 
-static void renumber_pipe(struct pipe *p, const int *to)
+static void renumber_pipeline(struct open_pipeline *p, const int *to)
 {
     for (int i = 0; i < p->steps.n; i++) {
         struct pl_step *s = &p->steps.v[i];
@@ -130,14 +130,14 @@ static void renumber_pipe(struct pipe *p, const int *to)
 static void prune_args(struct ctx *c)
 {
     struct readers r = {c, HD_NEWN(c->a, bool, c->args.n + 1), HD_NEWN(c->a, bool, c->exprs.n + 1)};
-    for (int i = 0; i < c->pipes.n; i++) {
-        for (int k = 0; k < c->pipes.v[i]->steps.n; k++)
-            read_step(&r, &c->pipes.v[i]->steps.v[k]);
-        read_sink(&r, &c->pipes.v[i]->sink);
+    for (int i = 0; i < c->pipelines.n; i++) {
+        for (int k = 0; k < c->pipelines.v[i]->steps.n; k++)
+            read_step(&r, &c->pipelines.v[i]->steps.v[k]);
+        read_sink(&r, &c->pipelines.v[i]->sink);
     }
     const int *to = close_gaps(c, r.args);
-    for (int i = 0; i < c->pipes.n; i++)
-        renumber_pipe(c->pipes.v[i], to);
+    for (int i = 0; i < c->pipelines.n; i++)
+        renumber_pipeline(c->pipelines.v[i], to);
     for (int i = 0; i < c->exprs.n; i++) {
         int entries = fe_op_form(c->exprs.v[i].op)->entries;
         if (entries > 0)
@@ -149,7 +149,7 @@ static void prune_args(struct ctx *c)
 
 void pl_prune(struct ctx *c)
 {
-    for (int i = 0; i < c->pipes.n; i++)
-        prune_steps(c, c->pipes.v[i]);
+    for (int i = 0; i < c->pipelines.n; i++)
+        prune_steps(c, c->pipelines.v[i]);
     prune_args(c);
 }

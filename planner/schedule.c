@@ -15,11 +15,11 @@ void pb_finish(struct ctx *c, int state)
     hd_vec_push(c->a, &c->turns, (struct pl_turn){.pipeline = -1, .state = state});
 }
 
-void pb_end(struct ctx *c, struct pipe *p, bool finish)
+void pb_end(struct ctx *c, struct open_pipeline *p, bool finish)
 {
     int index = -1;
-    for (int i = 0; i < c->pipes.n; i++)
-        if (c->pipes.v[i] == p)
+    for (int i = 0; i < c->pipelines.n; i++)
+        if (c->pipelines.v[i] == p)
             index = i;
     hd_vec_push(c->a, &c->turns, (struct pl_turn){.pipeline = index, .state = -1});
     if (finish)

@@ -5,7 +5,7 @@
 #include "planner/ctx.h"
 
 /* Ends a pipeline: it runs next and, if finish, the sink's state is complete then. */
-void pb_end(struct ctx *c, struct pipe *p, bool finish);
+void pb_end(struct ctx *c, struct open_pipeline *p, bool finish);
 /* Nothing that was not ended yet fills the state. */
 void pb_finish(struct ctx *c, int state);
 /* Makes the graph of actions of sealed pipelines, and with it the distribution of states. */

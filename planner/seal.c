@@ -205,7 +205,7 @@ static void seal_counters(struct ctx *c, const struct pl_pipeline *q, double sin
     r->counter_bytes[q->nsteps] = sink_bytes(c, &q->sink);
 }
 
-static void seal_pipe(struct ctx *c, struct pipe *p, struct pl_pipeline *q, struct rt_pipeline *r, int i)
+static void seal_pipeline(struct ctx *c, struct open_pipeline *p, struct pl_pipeline *q, struct rt_pipeline *r, int i)
 {
     *r = p->spec;
     r->name = hd_asprintf(c->a, "p%d", i);
@@ -231,9 +231,9 @@ void pl_seal(struct ctx *c)
     struct rt_spec *s = g->spec;
     g->nexprs = c->exprs.n;
     g->exprs = c->exprs.v;
-    g->npipelines = s->npipelines = c->pipes.n;
-    g->pipelines = HD_NEWN(c->a, struct pl_pipeline, c->pipes.n);
-    s->pipelines = HD_NEWN(c->a, struct rt_pipeline, c->pipes.n);
+    g->npipelines = s->npipelines = c->pipelines.n;
+    g->pipelines = HD_NEWN(c->a, struct pl_pipeline, c->pipelines.n);
+    s->pipelines = HD_NEWN(c->a, struct rt_pipeline, c->pipelines.n);
     s->nstates = c->states.n;
     s->states = c->states.v;
     s->nargs = c->args.n;
@@ -246,6 +246,6 @@ void pl_seal(struct ctx *c)
     g->notes = c->notes.v;
     g->physical = c->physical;
     g->nnodes = c->nnodes;
-    for (int i = 0; i < c->pipes.n; i++)
-        seal_pipe(c, c->pipes.v[i], &g->pipelines[i], &s->pipelines[i], i);
+    for (int i = 0; i < c->pipelines.n; i++)
+        seal_pipeline(c, c->pipelines.v[i], &g->pipelines[i], &s->pipelines[i], i);
 }

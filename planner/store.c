@@ -67,7 +67,7 @@ static const char *stored_name(struct ctx *c, const struct handle *h)
     return "x";
 }
 
-int keep_store(struct ctx *c, struct pipe *p, struct kept *k, int state, enum rt_merge m, enum fe_agg_fn fn,
+int keep_store(struct ctx *c, struct open_pipeline *p, struct kept *k, int state, enum rt_merge m, enum fe_agg_fn fn,
                struct pl_sink *sink)
 {
     k->first = c->states.v[state].nfields;
@@ -131,7 +131,7 @@ static void stored_unique(struct ctx *c, const struct stream *s, struct stored *
 int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *name, const char *path,
                  struct stored *out)
 {
-    struct pipe *p = pipe_of(c, s);
+    struct open_pipeline *p = pipeline_of(c, s);
     struct handle **cols = HD_NEWN(c->a, struct handle *, s->ncols + 1);
     int n = 0;
     for (int i = 0; i < s->ncols; i++)
@@ -154,10 +154,10 @@ int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *
 
 struct stream stream_over(struct ctx *c, const struct stored *st, const char *path)
 {
-    struct pipe *p = pb_pipe(c, RT_SOURCE_ROWS, path);
+    struct open_pipeline *p = pb_pipeline(c, RT_SOURCE_ROWS, path);
     p->spec.state = st->state;
     p->est = st->est;
-    struct stream s = {.pipe = c->pipes.n - 1, .est = st->est, .max_rows = st->max_rows, .ncols = st->ncols};
+    struct stream s = {.pipeline = c->pipelines.n - 1, .est = st->est, .max_rows = st->max_rows, .ncols = st->ncols};
     struct handle *row = h_row(c, p->source_slot, NULL, st->state, false);
     struct handle **kept = HD_NEWN(c->a, struct handle *, st->kept.ncols + 1);
     keep_load(c, &st->kept, st->state, row, false, kept);

@@ -17,7 +17,7 @@ struct kept {
 };
 void keep_columns(struct ctx *c, struct handle *const *cols, int ncols, bool values_only, struct kept *k);
 /* Evaluates what is kept, adds the fields to the state and the outs to the sink. */
-int keep_store(struct ctx *c, struct pipe *p, struct kept *k, int state, enum rt_merge m, enum fe_agg_fn fn,
+int keep_store(struct ctx *c, struct open_pipeline *p, struct kept *k, int state, enum rt_merge m, enum fe_agg_fn fn,
                struct pl_sink *sink);
 /* Handles for the ncols columns when reading from the state at row. nullable_row: row may be -1. */
 void keep_load(struct ctx *c, const struct kept *k, int state, struct handle *row, bool nullable_row,

@@ -38,8 +38,8 @@ bool vf_broken(struct vf *v, enum vf_rule rule)
     struct hd_strbuf out;
     hd_strbuf_init(&out);
     hd_strbuf_addf(&out, "%s: %s (program", rules[rule].name, rules[rule].text);
-    if (v->pipe >= 0)
-        hd_strbuf_addf(&out, ", p%d", v->pipe);
+    if (v->pipeline >= 0)
+        hd_strbuf_addf(&out, ", p%d", v->pipeline);
     tell_step(v, &out);
     if (v->expr >= 0)
         hd_strbuf_addf(&out, ", expression %d", v->expr);
@@ -57,7 +57,7 @@ bool vf_broken(struct vf *v, enum vf_rule rule)
 
 static bool check_pipeline(struct vf *v, int i)
 {
-    v->pipe = i;
+    v->pipeline = i;
     v->p = &v->g->pipelines[i];
     v->nlooks = 0;
     VF_TRY(vf_source(v));
@@ -71,7 +71,7 @@ static bool check_pipeline(struct vf *v, int i)
     v->step = -1;
     VF_TRY(vf_nest(v));
     VF_TRY(vf_pipeline_spec(v));
-    v->pipe = -1;
+    v->pipeline = -1;
     return true;
 }
 
@@ -113,7 +113,7 @@ static bool check_program(struct vf *v)
 const char *pl_check(const struct pl_program *g)
 {
     struct vf v = {
-        .g = g, .spec = g->spec, .arena = g->arena, .pipe = -1, .step = -1, .expr = -1, .state = -1, .arg = -1};
+        .g = g, .spec = g->spec, .arena = g->arena, .pipeline = -1, .step = -1, .expr = -1, .state = -1, .arg = -1};
     v.action = -1;
     v.seen = HD_NEWN(g->arena, int, g->nexprs + 1);
     v.ready = HD_NEWN(g->arena, int, g->nexprs + 1);

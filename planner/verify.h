@@ -25,15 +25,15 @@ struct vf {
     struct hd_arena *arena;
     const char *broken; /* NULL: nothing yet */
     /* where: numbers, -1 none */
-    int pipe, step, expr, state, arg, action;
+    int pipeline, step, expr, state, arg, action;
     /* of the pipeline that is looked at */
     const struct pl_pipeline *p;
     int *set_by;         /* by slot: 0 the source, 1 + number of the step that sets it, INT_MAX none */
     struct vf_row *rows; /* by slot */
     /* by expression */
-    int *seen;  /* 2 * pipe + 1 being looked at, 2 * pipe + 2 done in this pipeline */
+    int *seen;  /* 2 * pipeline + 1 being looked at, 2 * pipeline + 2 done in this pipeline */
     int *ready; /* the first step that can evaluate it */
-    int *deep;  /* pipe + 1: the slots below it are known to be read */
+    int *deep;  /* pipeline + 1: the slots below it are known to be read */
     int nlooks; /* expressions of the pipeline that look into a dictionary or a state */
     int *looks;
     /* of states */

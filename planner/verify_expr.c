@@ -196,7 +196,7 @@ static bool check_node(struct vf *v, int i)
 /* Nodes are shared, so each is looked at once in a pipeline: slots that are set stay so. */
 static bool check_tree(struct vf *v, int i)
 {
-    int busy = 2 * v->pipe + 1, done = busy + 1, ready = 0;
+    int busy = 2 * v->pipeline + 1, done = busy + 1, ready = 0;
     VF_CHECK(v, EXPR_INDEX, i >= 0 && i < v->g->nexprs);
     VF_CHECK(v, EXPR_CYCLE, v->seen[i] != busy);
     if (v->seen[i] == done)

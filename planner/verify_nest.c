@@ -12,9 +12,9 @@ static void mark_slot(int *deepest, int slot, int level)
 static void mark_expr(struct vf *v, int *deepest, int i, int level)
 {
     const struct pl_expr *e = &v->g->exprs[i];
-    if (v->deep[i] == v->pipe + 1)
+    if (v->deep[i] == v->pipeline + 1)
         return;
-    v->deep[i] = v->pipe + 1;
+    v->deep[i] = v->pipeline + 1;
     if (e->op == FE_COL)
         mark_slot(deepest, e->slot, level);
     for (int a = 0; a < e->nargs; a++)

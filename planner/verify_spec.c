@@ -129,9 +129,9 @@ static bool check_writes(struct vf *v)
 /* The state is read by this pipeline; counts those that were not known to be. */
 static int read_state(struct vf *v, int state)
 {
-    if (state < 0 || v->read_by[state] == v->pipe + 1)
+    if (state < 0 || v->read_by[state] == v->pipeline + 1)
         return 0;
-    v->read_by[state] = v->pipe + 1;
+    v->read_by[state] = v->pipeline + 1;
     return 1;
 }
 
@@ -148,7 +148,7 @@ static bool check_reads(struct vf *v)
             n += read_state(v, v->g->exprs[v->looks[i]].state);
     VF_CHECK(v, READS, n == r->nreads);
     for (int i = 0; i < r->nreads; i++) {
-        VF_CHECK(v, READS, vf_state_is(v, r->reads[i], ~0u) && v->read_by[r->reads[i]] == v->pipe + 1);
+        VF_CHECK(v, READS, vf_state_is(v, r->reads[i], ~0u) && v->read_by[r->reads[i]] == v->pipeline + 1);
         v->read_by[r->reads[i]] = 0;
     }
     return true;

@@ -325,7 +325,7 @@ HDD_DEVICE void hdd_add(Op op, T &to, u32 &seen, u32 bit, V v)
 }
 
 // Of all lanes, into every lane. Whole warp.
-template <class Pipe, class Accumulators> HDD_DEVICE void hdd_combine(const Pipe &p, Accumulators &accumulators)
+template <class Pipeline, class Accumulators> HDD_DEVICE void hdd_combine(const Pipeline &p, Accumulators &accumulators)
 {
     HDD_NO_UNROLL // runs once per kernel, and every copy costs time to compile
     for (u32 by = HDD_LANES / 2; by > 0; by /= 2)

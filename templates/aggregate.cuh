@@ -31,8 +31,8 @@ struct hdd_group_lanes {
     }
 
     // Adds what the lanes of each group have to its row. Whole warp.
-    template <class Pipe, class Row, class Accumulators>
-    HDD_MEMBER void update(const Pipe &p, Row *row, Accumulators &accumulators) const
+    template <class Pipeline, class Row, class Accumulators>
+    HDD_MEMBER void update(const Pipeline &p, Row *row, Accumulators &accumulators) const
     {
         reduce(p, accumulators);
         if (first)
@@ -54,7 +54,8 @@ struct hdd_group_lanes {
 
   private:
     // Halves the number of contributing lanes of each group per step, down to its first.
-    template <class Pipe, class Accumulators> HDD_MEMBER void reduce(const Pipe &p, Accumulators &accumulators) const
+    template <class Pipeline, class Accumulators>
+    HDD_MEMBER void reduce(const Pipeline &p, Accumulators &accumulators) const
     {
         u32 above = mask & ~hdd_lanes_upto();
         u32 rank = hdd_popc(mask & hdd_lanes_below());
@@ -78,7 +79,7 @@ template <class Row, class Accumulators> struct hdd_register_cache {
     }
 
     // Lanes of the group add what they have, and are done: those that are left. Whole warp.
-    template <class Pipe> HDD_MEMBER u32 add(const Pipe &p, Row *&row, const Accumulators &more)
+    template <class Pipeline> HDD_MEMBER u32 add(const Pipeline &p, Row *&row, const Accumulators &more)
     {
         if (row && row == group) {
             p.merge(accumulators, more);
@@ -89,8 +90,8 @@ template <class Row, class Accumulators> struct hdd_register_cache {
 
     // As hdd_group_lanes::update; a group of many lanes is register-cached from now on. What there is of the one
     // before takes the way of the rows, in a second round. Whole warp.
-    template <class Pipe>
-    HDD_MEMBER void update(const Pipe &p, hdd_group_lanes group_lanes, Row *row, Accumulators more)
+    template <class Pipeline>
+    HDD_MEMBER void update(const Pipeline &p, hdd_group_lanes group_lanes, Row *row, Accumulators more)
     {
         u32 popular = group_lanes.popular();
         HDD_NO_UNROLL
@@ -111,7 +112,7 @@ template <class Row, class Accumulators> struct hdd_register_cache {
     }
 
     // At the end. Whole warp.
-    template <class Pipe> HDD_MEMBER void flush(const Pipe &p)
+    template <class Pipeline> HDD_MEMBER void flush(const Pipeline &p)
     {
         hdd_combine(p, accumulators);
         if (group && hdd_lane() == 0)

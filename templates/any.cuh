@@ -12,12 +12,12 @@
 struct hdd_any_strategy {
     hdd_adaptive adaptive;
 
-    template <class Pipe> HDD_MEMBER void begin(Pipe &p)
+    template <class Pipeline> HDD_MEMBER void begin(Pipeline &p)
     {
         adaptive.begin(p);
     }
 
-    template <class Pipe> HDD_MEMBER bool turn(Pipe &p, u32 idle, bool waits, u32 &after)
+    template <class Pipeline> HDD_MEMBER bool turn(Pipeline &p, u32 idle, bool waits, u32 &after)
     {
         const u32 how = p.run.launch.balance;
         if (how != HDD_FWS && how != HDD_FWS_LOCAL)
@@ -27,7 +27,7 @@ struct hdd_any_strategy {
     }
 };
 
-template <class Pipe> HDD_DEVICE void hdd_any_balance(Pipe &p)
+template <class Pipeline> HDD_DEVICE void hdd_any_balance(Pipeline &p)
 {
     hdd_traverse<hdd_any_strategy>(p);
 }

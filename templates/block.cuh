@@ -16,8 +16,8 @@ template <class Accumulators> struct hdd_block_scratch {
 };
 
 // Adds what the threads of a block have to a row. The whole block calls; a block barrier.
-template <class Pipe, class Accumulators, class Row>
-HDD_DEVICE void hdd_block_flush(const Pipe &p, hdd_block_scratch<Accumulators> &scratch, Accumulators accumulators,
+template <class Pipeline, class Accumulators, class Row>
+HDD_DEVICE void hdd_block_flush(const Pipeline &p, hdd_block_scratch<Accumulators> &scratch, Accumulators accumulators,
                                 Row &row)
 {
     hdd_combine(p, accumulators);

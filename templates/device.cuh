@@ -1,6 +1,6 @@
 // The model of the device: what planner, emitter, runtime and kernels take for granted about it, and
 // the sizes of what kernels keep there. Read by host C and by device code alike. Emitted sources
-// assert what can be seen of it there (codegen/cuda_pipe.c).
+// assert what can be seen of it there (codegen/cuda_pipeline.c).
 #ifndef HDD_DEVICE_CUH
 #define HDD_DEVICE_CUH
 

@@ -104,15 +104,15 @@ HDD_APART u32 hdd_cut_range(hdd_run run, u32 slot_bytes, u32 level, hdd_range r,
 }
 
 // Pushes children to a level's queue; of long ranges only the first piece. Whole warp.
-template <class Pipe, int L, class Tuple>
-HDD_DEVICE void hdd_push_cut(Pipe &p, hdd_level<L> level, hdd_range children, const Tuple &t)
+template <class Pipeline, int L, class Tuple>
+HDD_DEVICE void hdd_push_cut(Pipeline &p, hdd_level<L> level, hdd_range children, const Tuple &t)
 {
     hdd_range r = L == 1 && p.run.launch.parts ? hdd_own_part(p.run, children) : children;
     const bool own = p.run.launch.balance == HDD_FWS_LOCAL;
     const bool cut = r.n > p.run.launch.share.threshold;
     if ((own || p.run.launch.balance == HDD_FWS) && hdd_any(cut)) {
         if (cut)
-            r.n = hdd_cut_range<Tuple>(p.run, Pipe::slot_bytes, L, r, t);
+            r.n = hdd_cut_range<Tuple>(p.run, Pipeline::slot_bytes, L, r, t);
         hdd_warp_sync();
         if (own && hdd_lane() == 0)
             hdd_bitmap(p.run).set(p.run.warp());
@@ -153,20 +153,20 @@ HDD_APART hdd_slot *hdd_wait_for_piece(hdd_run run, u32 slot_bytes)
     }
 }
 
-template <class Pipe> HDD_DEVICE void hdd_receive_piece(Pipe &, hdd_slot *, u32, hdd_level<0>)
+template <class Pipeline> HDD_DEVICE void hdd_receive_piece(Pipeline &, hdd_slot *, u32, hdd_level<0>)
 {
 }
 
 // Lane 0 brings one range; the queue is empty.
-template <class Pipe, int L, class Tuple>
-HDD_DEVICE void hdd_receive_slot(Pipe &p, hdd_slot *s, hdd_level<L> here,
+template <class Pipeline, int L, class Tuple>
+HDD_DEVICE void hdd_receive_slot(Pipeline &p, hdd_slot *s, hdd_level<L> here,
                                  const hdd_queue_memory<Tuple> &)
 {
     hdd_push_ranges(p, here, hdd_lane() == 0 ? s->range : hdd_no_range(), hdd_slot_tuple<Tuple>(s));
 }
 
-template <class Pipe, int L>
-HDD_DEVICE void hdd_receive_piece(Pipe &p, hdd_slot *s, u32 level, hdd_level<L> here)
+template <class Pipeline, int L>
+HDD_DEVICE void hdd_receive_piece(Pipeline &p, hdd_slot *s, u32 level, hdd_level<L> here)
 {
     if (level == L)
         hdd_receive_slot(p, s, here, p.queue_memory(here));
@@ -175,19 +175,19 @@ HDD_DEVICE void hdd_receive_piece(Pipe &p, hdd_slot *s, u32 level, hdd_level<L> 
 }
 
 // The warp has nothing: waits for a piece and takes it. False: it can end. Whole warp.
-template <class Pipe> HDD_DEVICE bool hdd_fws_wait(Pipe &p)
+template <class Pipeline> HDD_DEVICE bool hdd_fws_wait(Pipeline &p)
 {
     if (hdd_go_idle(p.run))
         return false;
     u64 address = 0;
     if (hdd_lane() == 0)
-        address = reinterpret_cast<u64>(hdd_wait_for_piece(p.run, Pipe::slot_bytes));
+        address = reinterpret_cast<u64>(hdd_wait_for_piece(p.run, Pipeline::slot_bytes));
     address = hdd_shuffle(address, 0);
     if (!address)
         return false;
     hdd_warp_sync();
     hdd_slot *const s = reinterpret_cast<hdd_slot *>(address);
-    hdd_receive_piece(p, s, s->level, hdd_level<Pipe::levels - 1>());
+    hdd_receive_piece(p, s, s->level, hdd_level<Pipeline::levels - 1>());
     hdd_warp_sync();
     if (hdd_lane() == 0)
         hdd_ring::hand_over(s);

@@ -1,6 +1,6 @@
 // What the host hands to a kernel. Read by host C and by device code alike: plain structures,
 // addresses as 64-bit words, and a layout that every emitted source asserts
-// (codegen/cuda_pipe.c).
+// (codegen/cuda_pipeline.c).
 #ifndef HDD_LAUNCH_CUH
 #define HDD_LAUNCH_CUH
 

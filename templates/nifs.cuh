@@ -171,8 +171,8 @@ struct hdd_queues {
 };
 
 // Pushes children to a level's queue. Whole warp.
-template <class Pipe, int L, class Tuple>
-HDD_DEVICE void hdd_push_ranges(Pipe &p, hdd_level<L>, hdd_range r, const Tuple &t)
+template <class Pipeline, int L, class Tuple>
+HDD_DEVICE void hdd_push_ranges(Pipeline &p, hdd_level<L>, hdd_range r, const Tuple &t)
 {
     hdd_queue_memory<Tuple> &at = p.queue_memory(hdd_level<L>());
     const u32 to = p.queues.push(L, at.ranges, r);
@@ -183,7 +183,7 @@ HDD_DEVICE void hdd_push_ranges(Pipe &p, hdd_level<L>, hdd_range r, const Tuple 
 
 // Algorithm 2: the deepest level that fills a visit, else the shallowest. -1: nothing left. Level
 // 0 is as full as the source while there are tiles; a visit of it may find that nothing was left.
-template <class Pipe> HDD_DEVICE int hdd_choose(Pipe &p)
+template <class Pipeline> HDD_DEVICE int hdd_choose(Pipeline &p)
 {
     const hdd_filled &f = p.queues.filled;
     if (f.full)

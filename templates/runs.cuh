@@ -41,7 +41,7 @@ template <class Run> struct hdd_runs {
 
     // The next row of this lane belongs to a group; its values go to `now`. A run between two
     // others of the lane is a whole group.
-    template <class Pipe> HDD_MEMBER void row(Pipe &p, u64 group)
+    template <class Pipeline> HDD_MEMBER void row(Pipeline &p, u64 group)
     {
         if (group == at)
             return;
@@ -57,7 +57,7 @@ template <class Run> struct hdd_runs {
     }
 
     // The tile has no more rows. Whole warp.
-    template <class Pipe> HDD_MEMBER void finish(Pipe &p)
+    template <class Pipeline> HDD_MEMBER void finish(Pipeline &p)
     {
         const bool some = at != none;
         const u32 live = hdd_ballot(some), below = live & hdd_lanes_below();
@@ -90,7 +90,7 @@ template <class Run> struct hdd_runs {
   private:
     // Last runs of lanes, each with those of the lanes before that it goes on from; `starts`
     // has the lane where it began as its highest bit.
-    template <class Pipe> HDD_MEMBER void add_up(Pipe &p, u32 starts)
+    template <class Pipeline> HDD_MEMBER void add_up(Pipeline &p, u32 starts)
     {
         const u32 behind = starts ? hdd_lane() - hdd_highest(starts) : 0;
         HDD_NO_UNROLL
@@ -101,8 +101,8 @@ template <class Run> struct hdd_runs {
         }
     }
 
-    template <class Pipe>
-    HDD_MEMBER static void close(Pipe &p, u64 group, const Run &run, bool shared)
+    template <class Pipeline>
+    HDD_MEMBER static void close(Pipeline &p, u64 group, const Run &run, bool shared)
     {
         if (shared)
             p.add_accumulators(p.sink[group], run);

@@ -62,7 +62,7 @@ struct hdd_scan {
 
     // The next rows, one for each of the first lanes: reads tiles until as many as wanted wait or
     // there are no tiles. How many; 0: none are left.
-    template <class Pipe> HDD_MEMBER u32 next(Pipe &p, u32 wanted, u32 &row)
+    template <class Pipeline> HDD_MEMBER u32 next(Pipeline &p, u32 wanted, u32 &row)
     {
         for (;;) {
             const u32 n = pop(row);
@@ -170,14 +170,14 @@ struct hdd_scan {
         return tile < tile_end;
     }
 
-    template <class Pipe> HDD_MEMBER void read_tile(Pipe &p)
+    template <class Pipeline> HDD_MEMBER void read_tile(Pipeline &p)
     {
         first = tile++ * HDD_TILE;
         const u64 rows = p.run.launch.source_rows;
         const u32 n = hdd_tile_rows(first, rows);
         alive = p.tile(n ? first + hdd_lane() * HDD_TILE_ROWS : 0, n);
-        if (Pipe::tile_steps > 0)
-            hdd_count_tile(p.run, Pipe::levels, rows - first);
+        if (Pipeline::tile_steps > 0)
+            hdd_count_tile(p.run, Pipeline::levels, rows - first);
         pending = nleft + hdd_warp_add(hdd_popc(alive));
     }
 

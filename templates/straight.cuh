@@ -13,7 +13,7 @@
 #include "hd/scan.cuh"
 
 // False: there was none.
-template <class Pipe> HDD_DEVICE bool hdd_visit_scan(Pipe &p)
+template <class Pipeline> HDD_DEVICE bool hdd_visit_scan(Pipeline &p)
 {
     u32 row = 0;
     const u32 n = p.scan.next(p, hdd_worth_a_visit(p.run), row);
@@ -25,7 +25,7 @@ template <class Pipe> HDD_DEVICE bool hdd_visit_scan(Pipe &p)
 }
 
 // The rows of a tile that none was filtered from: there is nothing to line up.
-template <class Pipe> HDD_DEVICE void hdd_visit_tile(Pipe &p, u32 first)
+template <class Pipeline> HDD_DEVICE void hdd_visit_tile(Pipeline &p, u32 first)
 {
     const u64 left = p.run.launch.source_rows - first;
     const u32 n = left < HDD_TILE ? (u32)left : HDD_TILE;
@@ -38,7 +38,7 @@ template <class Pipe> HDD_DEVICE void hdd_visit_tile(Pipe &p, u32 first)
 
 // No expansion: tile after tile, 32 survivors at a time. The abort word is looked at where
 // tiles are taken.
-template <class Pipe> HDD_DEVICE void hdd_straight(Pipe &p)
+template <class Pipeline> HDD_DEVICE void hdd_straight(Pipeline &p)
 {
     hdd_profile_begin(p.run);
     while (hdd_visit_scan(p)) {
@@ -47,7 +47,7 @@ template <class Pipe> HDD_DEVICE void hdd_straight(Pipe &p)
 }
 
 // The same without a tile().
-template <class Pipe> HDD_DEVICE void hdd_all_rows(Pipe &p)
+template <class Pipeline> HDD_DEVICE void hdd_all_rows(Pipeline &p)
 {
     u32 first;
     hdd_profile_begin(p.run);
@@ -62,13 +62,13 @@ template <class Pipe> HDD_DEVICE void hdd_all_rows(Pipe &p)
 //   void rows(u32 first, u32 n)               this lane's rows; no warp operations
 //
 // Where most rows survive, lining them up costs more than the lanes that idle.
-template <class Pipe> HDD_DEVICE void hdd_in_place(Pipe &p)
+template <class Pipeline> HDD_DEVICE void hdd_in_place(Pipeline &p)
 {
     u32 first;
     hdd_profile_begin(p.run);
     while (p.scan.pop_tile(p.run, first)) {
         const u32 n = hdd_tile_rows(first, p.run.launch.source_rows);
-        hdd_count_tile(p.run, Pipe::levels, p.run.launch.source_rows - first);
+        hdd_count_tile(p.run, Pipeline::levels, p.run.launch.source_rows - first);
         p.rows(n ? first + hdd_lane() * HDD_TILE_ROWS : 0, n);
     }
     hdd_profile_end(p.run);

@@ -13,8 +13,8 @@
 
 // ---- visits --------------------------------------------------------------------------------
 
-template <class Pipe, int L, class Tuple>
-HDD_DEVICE void hdd_visit_node(Pipe &p, hdd_level<L> here, bool live, u32 position, u32 slot,
+template <class Pipeline, int L, class Tuple>
+HDD_DEVICE void hdd_visit_node(Pipeline &p, hdd_level<L> here, bool live, u32 position, u32 slot,
                                const hdd_queue_memory<Tuple> &at)
 {
     Tuple t = Tuple();
@@ -24,13 +24,13 @@ HDD_DEVICE void hdd_visit_node(Pipe &p, hdd_level<L> here, bool live, u32 positi
     p.visit(here, live, position, t);
 }
 
-template <class Pipe>
-HDD_DEVICE void hdd_visit_nodes(Pipe &, u32, bool, u32, u32, hdd_level<0>)
+template <class Pipeline>
+HDD_DEVICE void hdd_visit_nodes(Pipeline &, u32, bool, u32, u32, hdd_level<0>)
 {
 }
 
-template <class Pipe, int L>
-HDD_DEVICE void hdd_visit_nodes(Pipe &p, u32 level, bool live, u32 position, u32 slot,
+template <class Pipeline, int L>
+HDD_DEVICE void hdd_visit_nodes(Pipeline &p, u32 level, bool live, u32 position, u32 slot,
                                 hdd_level<L> here)
 {
     if (level == L)
@@ -40,22 +40,22 @@ HDD_DEVICE void hdd_visit_nodes(Pipe &p, u32 level, bool live, u32 position, u32
 }
 
 // Where a level's ranges are: a choice among constants.
-template <class Pipe> HDD_DEVICE hdd_range *hdd_ranges_of(Pipe &p, u32, hdd_level<1> here)
+template <class Pipeline> HDD_DEVICE hdd_range *hdd_ranges_of(Pipeline &p, u32, hdd_level<1> here)
 {
     return p.queue_memory(here).ranges;
 }
 
-template <class Pipe, int L>
-HDD_DEVICE hdd_range *hdd_ranges_of(Pipe &p, u32 level, hdd_level<L> here)
+template <class Pipeline, int L>
+HDD_DEVICE hdd_range *hdd_ranges_of(Pipeline &p, u32 level, hdd_level<L> here)
 {
     hdd_range *const above = hdd_ranges_of(p, level, hdd_level<L - 1>());
     return level == L ? p.queue_memory(here).ranges : above;
 }
 
 // The first nodes of any level but 0.
-template <class Pipe> HDD_DEVICE void hdd_visit_queue(Pipe &p, u32 level)
+template <class Pipeline> HDD_DEVICE void hdd_visit_queue(Pipeline &p, u32 level)
 {
-    constexpr hdd_level<Pipe::levels - 1> last{};
+    constexpr hdd_level<Pipeline::levels - 1> last{};
     u32 position = 0, slot = 0;
     hdd_count_visit(p.run, level, p.queues.level(level).nodes);
     const u32 n = p.queues.pop(level, hdd_ranges_of(p, level, last), position, slot);
@@ -64,8 +64,8 @@ template <class Pipe> HDD_DEVICE void hdd_visit_queue(Pipe &p, u32 level)
 
 // Children for a level's queue, of rows that were just visited; of a row of the source this warp's
 // part, where each warp has one.
-template <class Pipe, int L, class Tuple>
-HDD_DEVICE void hdd_push(Pipe &p, hdd_level<L> level, hdd_range r, const Tuple &t)
+template <class Pipeline, int L, class Tuple>
+HDD_DEVICE void hdd_push(Pipeline &p, hdd_level<L> level, hdd_range r, const Tuple &t)
 {
     if (L == 1 && p.run.launch.parts)
         r = hdd_own_part(p.run, r);
@@ -77,11 +77,11 @@ HDD_DEVICE void hdd_push(Pipe &p, hdd_level<L> level, hdd_range r, const Tuple &
 // A strategy's turn comes after some iterations and says after how many again (0: at once), and
 // comes when the warp has nothing: then false ends the warp.
 struct hdd_alone {
-    template <class Pipe> HDD_MEMBER void begin(Pipe &)
+    template <class Pipeline> HDD_MEMBER void begin(Pipeline &)
     {
     }
 
-    template <class Pipe> HDD_MEMBER bool turn(Pipe &, u32, bool waits, u32 &after)
+    template <class Pipeline> HDD_MEMBER bool turn(Pipeline &, u32, bool waits, u32 &after)
     {
         after = HDD_LOOK_RARELY;
         return !waits;
@@ -95,13 +95,13 @@ struct hdd_adaptive {
     {
     }
 
-    template <class Pipe> HDD_MEMBER void begin(Pipe &p)
+    template <class Pipeline> HDD_MEMBER void begin(Pipeline &p)
     {
         if (p.run.launch.parts)
             p.scan.restrict_to(p.run, hdd_own_tile(p.run));
     }
 
-    template <class Pipe> HDD_MEMBER bool turn(Pipe &p, u32 idle, bool waits, u32 &after)
+    template <class Pipeline> HDD_MEMBER bool turn(Pipeline &p, u32 idle, bool waits, u32 &after)
     {
         i32 level = -1;
         after = HDD_LOOK_RARELY;
@@ -126,10 +126,10 @@ struct hdd_adaptive {
     }
 
   private:
-    template <class Pipe> HDD_MEMBER i32 look(const Pipe &p, u32 idle, u32 &after)
+    template <class Pipeline> HDD_MEMBER i32 look(const Pipeline &p, u32 idle, u32 &after)
     {
         const bool divisible = p.run.launch.parts == 0 && p.scan.divisible();
-        const hdd_look l = hdd_aws_look(p.run, p.queues.of, Pipe::levels, idle, place,
+        const hdd_look l = hdd_aws_look(p.run, p.queues.of, Pipeline::levels, idle, place,
                                         divisible ? (u32)p.scan.nodes() : 0);
         place = l.place;
         after = l.after;
@@ -140,7 +140,7 @@ struct hdd_adaptive {
 // ---- the traversal -------------------------------------------------------------------------
 
 // Levels: Algorithm 1 of the paper.
-template <class Sharing, class Pipe> HDD_DEVICE void hdd_traverse(Pipe &p)
+template <class Sharing, class Pipeline> HDD_DEVICE void hdd_traverse(Pipeline &p)
 {
     Sharing sharing;
     u32 until_look = 1;
@@ -169,12 +169,12 @@ template <class Sharing, class Pipe> HDD_DEVICE void hdd_traverse(Pipe &p)
     hdd_profile_end(p.run);
 }
 
-template <class Pipe> HDD_DEVICE void hdd_nifs(Pipe &p)
+template <class Pipeline> HDD_DEVICE void hdd_nifs(Pipeline &p)
 {
     hdd_traverse<hdd_alone>(p);
 }
 
-template <class Pipe> HDD_DEVICE void hdd_nifs_aws(Pipe &p)
+template <class Pipeline> HDD_DEVICE void hdd_nifs_aws(Pipeline &p)
 {
     hdd_traverse<hdd_adaptive>(p);
 }

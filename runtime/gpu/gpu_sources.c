@@ -14,7 +14,7 @@ enum {
 /* ---- which units go together ------------------------------------------------------------ */
 
 /* A source that takes further units. Only units that call libraries are compiled as relocatable
- * code (codegen/cuda_pipe.c), so there is one for each kind. */
+ * code (codegen/cuda_pipeline.c), so there is one for each kind. */
 struct open_sources {
     int max;   /* units of a source */
     int at[2]; /* plain, relocatable; -1: none */

@@ -336,7 +336,7 @@ static int compile(const struct rt_nvrtc *n, program p, const char *source, int 
 
 /* ---- precompiled headers --------------------------------------------------------------- */
 
-/* What the emitted sources include first (codegen/cuda_pipe.c). */
+/* What the emitted sources include first (codegen/cuda_pipeline.c). */
 #define FIRST_INCLUDE "#include \"hd/pipeline.cuh\"\n"
 
 static bool starts_with_headers(const char *source)

@@ -120,8 +120,8 @@ void run_warp(u32 warp)
 {
     solo_warp = warp;
     forest_shared shared;
-    forest pipe(x.s->plan, *x.nodes, x.memory.launch, shared);
-    hdd_any_balance(pipe);
+    forest pipeline(x.s->plan, *x.nodes, x.memory.launch, shared);
+    hdd_any_balance(pipeline);
 }
 
 void thread_main(void *argument)

@@ -26,7 +26,7 @@ def lost(source, ptx):
     called = set(re.findall(r"call\.uni[^;]*?\n\s*(_Z\w+)", ptx))
     missing = []
     for unit in re.split(r"^// (?=p\d+: )", source, flags=re.M)[1:]:
-        kernel = unit.split(":", 1)[0] + "_pipe"
+        kernel = unit.split(":", 1)[0] + "_pipeline"
         for name in re.findall(r"HDD_PART [\w<>]+ (\w+)\(", unit):
             mangled = f"{len(kernel)}{kernel}{len(name)}{name}E"
             if not any(mangled in symbol for symbol in called):

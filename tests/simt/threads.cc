@@ -77,8 +77,8 @@ void run_warp(const round_state &r, u32 warp)
     forest_shared shared;
     solo_warp = warp;
     random_state = r.seed * WARPS + warp;
-    forest pipe(*r.plan, *r.nodes, *r.launch, shared);
-    hdd_any_balance(pipe);
+    forest pipeline(*r.plan, *r.nodes, *r.launch, shared);
+    hdd_any_balance(pipeline);
 }
 
 void check(const forest_nodes &nodes, u64 seed, u32 balance)

@@ -120,6 +120,6 @@ HDD_KERNEL(tree_kernel)
 (HDD_PARAMETER(hdd_args<TREE_WORDS>, args), HDD_PARAMETER(hdd_launch, launch))
 {
     HDD_SHARED(tree_shared, shared);
-    tree pipe(args, launch, shared);
-    hdd_any_balance(pipe);
+    tree pipeline(args, launch, shared);
+    hdd_any_balance(pipeline);
 }

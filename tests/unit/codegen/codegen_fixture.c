@@ -161,7 +161,7 @@ int fx_field(struct fx *x, int state, enum rt_phys p, int offset, int valid_offs
     return st->nfields++;
 }
 
-struct pl_pipeline *fx_pipe(struct fx *x, enum rt_source_kind source)
+struct pl_pipeline *fx_pipeline(struct fx *x, enum rt_source_kind source)
 {
     int i = x->prog.npipelines++;
     x->spec.npipelines = x->prog.npipelines;
@@ -360,11 +360,11 @@ void fx_compile(struct fx *x)
     LLVMDisposeTargetMachine(tm);
 }
 
-int fx_run(struct fx *x, int pipe, int64_t begin, int64_t end)
+int fx_run(struct fx *x, int pipeline, int64_t begin, int64_t end)
 {
     LLVMOrcExecutorAddress at;
-    x->pipe_now = pipe;
-    must(LLVMOrcLLJITLookup(x->jit, &at, x->spipes[pipe].entry));
+    x->pipeline_now = pipeline;
+    must(LLVMOrcLLJITLookup(x->jit, &at, x->spipes[pipeline].entry));
     x->thread.failure = 0;
     x->thread.failure_path = -1;
     return ((fx_entry *)(uintptr_t)at)(x->words, &x->thread, begin, end);

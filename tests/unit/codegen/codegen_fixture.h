@@ -40,9 +40,9 @@ struct fx {
     struct fx_store stores[FX_STATES];
     struct cg_options opt;
     struct cg_artifact art;
-    int spawned;  /* calls of hdr_spawn */
-    int pipe_now; /* pipeline that runs */
-    void *jit;    /* LLVMOrcLLJITRef */
+    int spawned;      /* calls of hdr_spawn */
+    int pipeline_now; /* pipeline that runs */
+    void *jit;        /* LLVMOrcLLJITRef */
 };
 
 /* What generated code calls, by name (codegen_helpers.c). */
@@ -77,7 +77,7 @@ int fx_state(struct fx *x, enum rt_state_kind kind, int stride);
 int fx_field(struct fx *x, int state, enum rt_phys p, int offset, int valid_offset);
 
 /* Pipelines. Slot 0 is the source. */
-struct pl_pipeline *fx_pipe(struct fx *x, enum rt_source_kind source);
+struct pl_pipeline *fx_pipeline(struct fx *x, enum rt_source_kind source);
 int fx_slot(struct fx *x, enum rt_phys p, bool nullable);
 struct pl_step *fx_step(struct fx *x, enum pl_step_kind kind, int slot);
 void fx_let(struct fx *x, int slot, int expr);
@@ -93,7 +93,7 @@ void fx_open_level(struct fx *x, int n, ...);
 
 /* Emits, verifies, optimises and links. O2 unless HEDDLE_TEST_O0 is set. */
 void fx_compile(struct fx *x);
-int fx_run(struct fx *x, int pipe, int64_t begin, int64_t end);
+int fx_run(struct fx *x, int pipeline, int64_t begin, int64_t end);
 /* Groups the rows of a HASH state and points the given args at slots and mask. */
 void fx_finish_hash(struct fx *x, int state, int a_slots, int a_mask, int a_rows);
 size_t fx_nrows(struct fx *x, int state);

@@ -82,7 +82,7 @@ static int32_t hdr_agg_grow(struct hdd_thread *t, int32_t state)
 static int32_t hdr_spawn(struct hdd_thread *t, int32_t level, void *carried, int64_t bytes, int64_t begin, int64_t end)
 {
     struct fx *x = fx_of(t);
-    const char *name = x->spipes[x->pipe_now].level_entry[level];
+    const char *name = x->spipes[x->pipeline_now].level_entry[level];
     LLVMOrcExecutorAddress at = 0;
     HD_ASSERT(name && !LLVMOrcLLJITLookup(x->jit, &at, name));
     fx_level *fn = (fx_level *)(uintptr_t)at;

@@ -101,7 +101,7 @@ struct fx *start(void)
 {
     static const int width[NCOLS] = {8, 8, 4, 4, 8, 8, 16, 16, 4, 4, 1, 1};
     struct fx *x = fx_new();
-    fx_pipe(x, RT_SOURCE_TABLE);
+    fx_pipeline(x, RT_SOURCE_TABLE);
     struct fe_table *t = fx_table(x, NCOLS);
     for (int k = 0; k < NCOLS; k++) {
         uint8_t *valid = nullable_of[k] ? hd_zalloc(&x->arena, N / 8 + 9) : NULL;

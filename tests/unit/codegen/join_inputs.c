@@ -33,7 +33,7 @@ void fill(void)
 struct fx *start(int *key, int *rows)
 {
     struct fx *x = fx_new();
-    fx_pipe(x, RT_SOURCE_TABLE);
+    fx_pipeline(x, RT_SOURCE_TABLE);
     struct fe_table *t = fx_table(x, 1);
     fx_column(t, 0, FE_STORE_INT, 8, keys, key_valid);
     *key = fx_slot(x, RT_I64, true);

@@ -88,7 +88,7 @@ struct slots {
 
 static void load_all(struct fx *x, const int32_t *groups, struct slots *k)
 {
-    fx_pipe(x, RT_SOURCE_TABLE);
+    fx_pipeline(x, RT_SOURCE_TABLE);
     struct fe_table *t = fx_table(x, 4);
     fx_column(t, 0, FE_STORE_INT, 4, groups, NULL);
     fx_column(t, 1, FE_STORE_INT, 8, vals, vvalid);
@@ -342,7 +342,7 @@ static void float_keys_group_by_value(void **s)
     (void)s;
     static double keys[] = {0.0, -0.0, 1.0, NAN, -NAN, 1.0, 0.0};
     struct fx *x = fx_new();
-    fx_pipe(x, RT_SOURCE_TABLE);
+    fx_pipeline(x, RT_SOURCE_TABLE);
     struct fe_table *t = fx_table(x, 1);
     fx_column(t, 0, FE_STORE_F64, 8, keys, NULL);
     int f = fx_slot(x, RT_F64, false);

@@ -448,7 +448,7 @@ static void lookup_reads_the_map(void **state)
     static const struct map_row map[] = {{10, 1, {0}}, {20, 0, {0}}};
     static const uint8_t codes[] = {0, 1, 0};
     struct fx *x = fx_new();
-    fx_pipe(x, RT_SOURCE_TABLE);
+    fx_pipeline(x, RT_SOURCE_TABLE);
     struct fe_table *t = fx_table(x, 1);
     fx_column(t, 0, FE_STORE_DICT, 1, codes, NULL);
     int slot = fx_slot(x, RT_I32, false);

@@ -209,7 +209,7 @@ static int add_flag(struct fx *x, int k)
 
 static void add_build(struct fx *x, struct hash_args *h)
 {
-    fx_pipe(x, RT_SOURCE_TABLE);
+    fx_pipeline(x, RT_SOURCE_TABLE);
     struct fe_table *t = fx_table(x, 1);
     fx_column(t, 0, FE_STORE_INT, 8, build_keys, NULL);
     int k = fx_slot(x, RT_I64, false), name;
@@ -283,7 +283,7 @@ static void check_hash_probe(enum pl_probe_kind kind, bool null_equal)
     struct fx *x = fx_new();
     add_build(x, &h);
     struct fe_table *t = fx_table(x, 1);
-    fx_pipe(x, RT_SOURCE_TABLE);
+    fx_pipeline(x, RT_SOURCE_TABLE);
     fx_column(t, 0, FE_STORE_INT, 8, keys, key_valid);
     key = fx_slot(x, RT_I64, true);
     fx_load(x, key, t, 0, 0);
@@ -380,7 +380,7 @@ static void check_expand_hash(bool left, bool splittable)
     struct fx *x = fx_new();
     add_build(x, &h);
     struct fe_table *t = fx_table(x, 1);
-    fx_pipe(x, RT_SOURCE_TABLE);
+    fx_pipeline(x, RT_SOURCE_TABLE);
     fx_column(t, 0, FE_STORE_INT, 8, keys, key_valid);
     int key = fx_slot(x, RT_I64, true), row = fx_slot(x, RT_I32, false);
     fx_load(x, key, t, 0, 0);
@@ -435,7 +435,7 @@ static void check_expand_csr(bool left, bool splittable)
 {
     struct fx *x = fx_new();
     struct fe_table *t = fx_table(x, 1);
-    fx_pipe(x, RT_SOURCE_TABLE);
+    fx_pipeline(x, RT_SOURCE_TABLE);
     fx_column(t, 0, FE_STORE_INT, 8, keys, key_valid);
     int key = fx_slot(x, RT_I64, true), row = fx_slot(x, RT_I32, false);
     fx_load(x, key, t, 0, 0);
@@ -477,7 +477,7 @@ static bool joins_fk(int row, int child)
 static void check_expand_fk(bool left, bool splittable)
 {
     struct fx *x = fx_new();
-    fx_pipe(x, RT_SOURCE_TABLE);
+    fx_pipeline(x, RT_SOURCE_TABLE);
     struct fe_table *t = fx_table(x, 1);
     int src = fx_op(x, FE_WIDEN, RT_I64, 1, fx_col(x, 0));
     int three = fx_op(x, FE_MOD, RT_I64, 2, src, fx_int(x, RT_I64, 3));
@@ -530,7 +530,7 @@ static void spawned_levels_get_their_tuple(void **st)
 {
     (void)st;
     struct fx *x = fx_new();
-    fx_pipe(x, RT_SOURCE_TABLE);
+    fx_pipeline(x, RT_SOURCE_TABLE);
     int a = fx_slot(x, RT_I64, true), h = fx_slot(x, RT_I128, false), s = fx_slot(x, RT_STR, false);
     int f = fx_slot(x, RT_F64, false), b = fx_slot(x, RT_BOOL, false);
     int r1 = fx_slot(x, RT_I32, false), r2 = fx_slot(x, RT_I32, false);
@@ -585,7 +585,7 @@ static void stop_ends_an_expansion(void **s)
 {
     (void)s;
     struct fx *x = fx_new();
-    fx_pipe(x, RT_SOURCE_TABLE);
+    fx_pipeline(x, RT_SOURCE_TABLE);
     int r = fx_slot(x, RT_I32, false);
     struct pl_step *all = fx_step(x, PL_STEP_EXPAND_ALL, r);
     all->polls = true;
@@ -619,7 +619,7 @@ static void mark_and_test_use_match_bits(void **s)
     m->a_matches = fx_arg_ptr(x, RT_ARG_STATE_MATCHES, matches);
     int left[2];
     for (int k = 0; k < 2; k++) {
-        fx_pipe(x, RT_SOURCE_INDEX);
+        fx_pipeline(x, RT_SOURCE_INDEX);
         struct pl_step *p = fx_step(x, PL_STEP_PRESENT, -1);
         p->row_slot = 0;
         p->state = fx_state(x, RT_STATE_DIRECT, 0);

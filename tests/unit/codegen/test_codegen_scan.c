@@ -42,7 +42,7 @@ static bool is_valid(int i)
 static struct fx *make_q6(bool tile, bool nullable_qty, int *sum)
 {
     struct fx *x = fx_new();
-    fx_pipe(x, RT_SOURCE_TABLE);
+    fx_pipeline(x, RT_SOURCE_TABLE);
     struct fe_table *t = fx_table(x, 4);
     fx_column(t, 0, FE_STORE_INT, 2, date16, NULL)->base = 9000;
     fx_column(t, 1, FE_STORE_INT, 1, disc, NULL);
@@ -258,7 +258,7 @@ static struct fx *load_stored(int *rows)
     static const enum rt_phys phys[STORED_COLS] = {RT_I32, RT_STR, RT_F64, RT_I64, RT_I128, RT_BOOL};
     static const int offsets[STORED_COLS] = {0, 8, 24, 32, 48, 64};
     struct fx *x = fx_new();
-    fx_pipe(x, RT_SOURCE_TABLE);
+    fx_pipeline(x, RT_SOURCE_TABLE);
     struct fe_table *t = fx_table(x, STORED_COLS);
     fx_column(t, 0, FE_STORE_DICT, 1, stored.codes, stored.valid);
     fx_column(t, 1, FE_STORE_TEXT, 4, stored.text.ends, NULL);
@@ -329,7 +329,7 @@ static void bitmap_and_direct_sinks_set_bits(void **s)
     fx_column(t, 0, FE_STORE_INT, 4, price, some_valid);
     fx_column(t, 1, FE_STORE_INT, 1, qty, some_valid);
     for (int k = 0; k < 2; k++) {
-        fx_pipe(x, RT_SOURCE_TABLE);
+        fx_pipeline(x, RT_SOURCE_TABLE);
         int p = fx_slot(x, RT_I64, true), q = fx_slot(x, RT_I32, true);
         fx_load(x, p, t, 0, 0);
         fx_load(x, q, t, 1, 0);

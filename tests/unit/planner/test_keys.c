@@ -14,14 +14,14 @@
 
 static struct hd_arena arena;
 static struct ctx *c;
-static struct pipe *p; /* a scan of child */
+static struct open_pipeline *p; /* a scan of child */
 
 static int set_up(void **state)
 {
     (void)state;
     hd_arena_init(&arena);
     c = px_ctx(&arena, px_read(&arena, "{'op': 'scan', 'table': 'child'}"));
-    p = pb_pipe(c, RT_SOURCE_TABLE, "");
+    p = pb_pipeline(c, RT_SOURCE_TABLE, "");
     p->spec.table = px_table("child");
     return 0;
 }

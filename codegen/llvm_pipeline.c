@@ -87,7 +87,7 @@ static void name_entry(struct cg_mod *m, const struct cg_job *j)
 static void clear_arrays(struct cg_fn *f)
 {
     struct cg_mod *m = f->m;
-    size_t nwords = (size_t)m->prog->spec->nwords + 1, nslots = (size_t)f->pipe->nslots + 1;
+    size_t nwords = (size_t)m->prog->spec->nwords + 1, nslots = (size_t)f->pipeline->nslots + 1;
     f->slots = memset(m->slots, 0, sizeof *m->slots * nslots);
     f->words = memset(m->words, 0, sizeof *m->words * nwords);
     f->word_ptrs = memset(m->word_ptrs, 0, sizeof *m->word_ptrs * nwords);
@@ -97,11 +97,11 @@ struct cg_fn *cg_fn_open(struct cg_mod *m, const struct cg_job *job)
 {
     struct cg_fn *f = HD_NEW(m->arena, struct cg_fn);
     f->m = m;
-    f->pipe = &m->prog->pipelines[job->index];
+    f->pipeline = &m->prog->pipelines[job->index];
     f->index = job->index;
     f->fn = declare_job(m, job);
     name_entry(m, job);
-    if (f->pipe->unoptimised) {
+    if (f->pipeline->unoptimised) {
         fn_attribute(m, f->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "optnone");
         fn_attribute(m, f->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "noinline");
     }
@@ -135,7 +135,7 @@ static struct cg_fn *range_open(struct cg_mod *m, const struct cg_job *job)
     unsigned level = job->kind == CG_FUNCTION_LEVEL;
     f->begin = LLVMGetParam(f->fn, 2 + level);
     f->end = LLVMGetParam(f->fn, 3 + level);
-    if (f->pipe->framed)
+    if (f->pipeline->framed)
         cg_frame_open(f);
     return f;
 }
@@ -186,7 +186,7 @@ void cg_keep_rolled(struct cg_fn *f, LLVMValueRef branch)
 
 void cg_bind_source(struct cg_fn *f, LLVMValueRef i)
 {
-    cg_bind(f, f->pipe->source_slot, (struct cg_val){.v = l_trunc(f, i, f->m->i32), .wide = i});
+    cg_bind(f, f->pipeline->source_slot, (struct cg_val){.v = l_trunc(f, i, f->m->i32), .wide = i});
 }
 
 /* --- levels --- */
@@ -213,7 +213,7 @@ static int carry_out(struct cg_fn *f, const struct pl_level *lv, LLVMValueRef to
     int at = 0;
     for (int i = 0; i < lv->nslots; i++) {
         int slot = lv->slots[i];
-        struct rt_field fd = cg_carry_field(&f->pipe->slots[slot], &at);
+        struct rt_field fd = cg_carry_field(&f->pipeline->slots[slot], &at);
         if (to)
             cg_store_field(f, &fd, cg_slot(f, slot), to);
     }
@@ -227,7 +227,7 @@ static void carry_in(struct cg_fn *f, const struct pl_level *lv, LLVMValueRef fr
     LLVMBuilderRef saved = cg_enter(f);
     for (int i = 0; i < lv->nslots; i++) {
         int slot = lv->slots[i];
-        struct rt_field fd = cg_carry_field(&f->pipe->slots[slot], &at);
+        struct rt_field fd = cg_carry_field(&f->pipeline->slots[slot], &at);
         cg_bind(f, slot, cg_load_field(f, &fd, from, false));
     }
     f->b = saved;
@@ -236,7 +236,7 @@ static void carry_in(struct cg_fn *f, const struct pl_level *lv, LLVMValueRef fr
 static void call_level(struct cg_fn *f, int level, struct cg_range r)
 {
     struct cg_mod *m = f->m;
-    const struct pl_level *lv = &f->pipe->levels[level];
+    const struct pl_level *lv = &f->pipeline->levels[level];
     const struct cg_job job = {f->index, CG_FUNCTION_LEVEL, level};
     LLVMValueRef fn = cg_function(m, &job);
     int bytes = carry_out(f, lv, NULL);
@@ -257,13 +257,13 @@ static void call_level(struct cg_fn *f, int level, struct cg_range r)
 
 static void expand(struct cg_fn *f, int k)
 {
-    const struct pl_step *s = &f->pipe->steps[k];
+    const struct pl_step *s = &f->pipeline->steps[k];
     if (s->polls)
         cg_check_stop(f);
     struct cg_range r = cg_step_range(f, s);
     if (s->splittable) {
         int level = s->level + 1;
-        HD_ASSERT(f->pipe->levels[level].first_step == k + 1);
+        HD_ASSERT(f->pipeline->levels[level].first_step == k + 1);
         call_level(f, level, r);
         return;
     }
@@ -276,7 +276,7 @@ static void expand(struct cg_fn *f, int k)
 
 void cg_steps_from(struct cg_fn *f, int k)
 {
-    for (; k < f->pipe->nsteps; k++) {
+    for (; k < f->pipeline->nsteps; k++) {
         const struct pl_part *part = cg_part_at(f, k);
         if (part) {
             cg_call_steps(f, part);
@@ -284,11 +284,11 @@ void cg_steps_from(struct cg_fn *f, int k)
             continue;
         }
         cg_count(f, k, NULL);
-        if (pl_opens_level(f->pipe->steps[k].kind)) {
+        if (pl_opens_level(f->pipeline->steps[k].kind)) {
             expand(f, k);
             return;
         }
-        cg_step(f, &f->pipe->steps[k]);
+        cg_step(f, &f->pipeline->steps[k]);
     }
     cg_count(f, k, NULL);
     cg_sink_row(f);
@@ -300,7 +300,7 @@ void cg_pipeline(struct cg_mod *m, int index)
     const struct cg_job job = {index, ENTRY, 0};
     struct cg_fn *f = range_open(m, &job);
     l_need(f, l_icmp(f, LLVMIntSLT, f->begin, f->end), f->exit, "some");
-    if (f->pipe->cpu_tile.steps) {
+    if (f->pipeline->cpu_tile.steps) {
         cg_tile_loop(f);
     } else {
         struct cg_loop l = loop_open(f, f->begin, f->end);
@@ -315,12 +315,12 @@ void cg_pipeline(struct cg_mod *m, int index)
 void cg_level(struct cg_mod *m, const struct cg_job *job)
 {
     struct cg_fn *f = range_open(m, job);
-    const struct pl_level *lv = &f->pipe->levels[job->first];
+    const struct pl_level *lv = &f->pipeline->levels[job->first];
     carry_in(f, lv, LLVMGetParam(f->fn, 2));
     cg_check_stop(f);
     l_need(f, l_icmp(f, LLVMIntSLT, f->begin, f->end), f->exit, "some");
     struct cg_loop l = loop_open(f, f->begin, f->end);
-    cg_bind_child(f, &f->pipe->steps[lv->first_step - 1], l.i);
+    cg_bind_child(f, &f->pipeline->steps[lv->first_step - 1], l.i);
     cg_steps_from(f, lv->first_step);
     loop_close(f, &l);
     l_br(f, f->exit);

@@ -29,14 +29,14 @@ static struct cu_unit *new_unit(struct hd_arena *a, const struct pl_program *p, 
     u->arena = a;
     u->prog = p;
     u->spec = p->spec;
-    u->pipe = &p->pipelines[index];
+    u->pipeline = &p->pipelines[index];
     u->name = hd_asprintf(a, "p%d", index);
     u->profile = opt && opt->profile;
     u->arg_used = HD_NEWN(a, bool, p->spec->nargs + 1);
     u->arg_names = HD_NEWN(a, const char *, p->spec->nargs + 1);
     u->row_used = HD_NEWN(a, bool, p->spec->nstates + 1);
     u->state_names = HD_NEWN(a, const char *, p->spec->nstates + 1);
-    u->slot_names = HD_NEWN(a, const char *, u->pipe->nslots + 1);
+    u->slot_names = HD_NEWN(a, const char *, u->pipeline->nslots + 1);
     return u;
 }
 
@@ -47,19 +47,19 @@ static const char *methods(struct cu_unit *u)
     struct cu_out o;
     init_out(&o);
     u->out = &o;
-    for (int l = 1; l < u->pipe->nlevels; l++) {
+    for (int l = 1; l < u->pipeline->nlevels; l++) {
         cu_line(&o, "HDD_MEMBER hdd_queue_memory<%s_tuple%d> &queue_memory(hdd_level<%d>)", u->name, l, l);
         cu_open(&o, "{");
         cu_line(&o, "return shared.level%d[hdd_warp()];", l);
         cu_close(&o, "}");
         cu_blank(&o);
     }
-    if (u->pipe->spec->shape == RT_SHAPE_IN_PLACE) {
+    if (u->pipeline->spec->shape == RT_SHAPE_IN_PLACE) {
         cu_rows(u);
     } else {
-        if (u->pipe->spec->shape != RT_SHAPE_ALL_ROWS)
+        if (u->pipeline->spec->shape != RT_SHAPE_ALL_ROWS)
             cu_tile(u);
-        for (int l = 0; l < u->pipe->nlevels; l++)
+        for (int l = 0; l < u->pipeline->nlevels; l++)
             cu_visit(u, l);
     }
     cu_sink_methods(u);
@@ -83,14 +83,14 @@ static const char *members(struct cu_unit *u)
     init_out(&o);
     if (u->prog->gpu_far_args)
         cu_line(&o, "const hdd_far_args args;");
-    else if (u->pipe->framed)
+    else if (u->pipeline->framed)
         cu_line(&o, "const %s &args;", args_type(u));
     for (int i = 0; i < u->spec->nargs; i++)
         if (u->arg_used[i])
             cu_arg_member(u, &o, i);
     cu_line(&o, "hdd_run run;");
     cu_line(&o, "hdd_scan scan;");
-    if (u->pipe->nlevels > 1) {
+    if (u->pipeline->nlevels > 1) {
         cu_line(&o, "%s_shared &shared;", u->name);
         cu_line(&o, "hdd_queues queues;");
     }
@@ -103,13 +103,13 @@ static const char *initialisers(struct cu_unit *u)
 {
     struct hd_strbuf b;
     hd_strbuf_init(&b);
-    if (u->prog->gpu_far_args || u->pipe->framed)
+    if (u->prog->gpu_far_args || u->pipeline->framed)
         hd_strbuf_adds(&b, "args(args),\n          ");
     for (int i = 0; i < u->spec->nargs; i++)
         if (u->arg_used[i])
             hd_strbuf_addf(&b, "%s,\n          ", cu_arg_initialiser(u, i));
     hd_strbuf_adds(&b, "run(launch), scan(run)");
-    if (u->pipe->nlevels > 1)
+    if (u->pipeline->nlevels > 1)
         hd_strbuf_adds(&b, ",\n          shared(shared), queues(run, shared.queues[hdd_warp()])");
     const char *sink = cu_sink_initialiser(u);
     if (sink)
@@ -124,7 +124,7 @@ static const char *beginning(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    for (int l = 1; l < u->pipe->nlevels; l++)
+    for (int l = 1; l < u->pipeline->nlevels; l++)
         cu_line(&o, "queues.begin(%d, shared.level%d[hdd_warp()]);", l, l);
     return detach_text(u, &o);
 }
@@ -133,9 +133,9 @@ static const char *shared_members(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    if (u->pipe->nlevels > 1)
-        cu_line(&o, "hdd_queue queues[HDD_WARPS][%d];", u->pipe->nlevels - 1);
-    for (int l = 1; l < u->pipe->nlevels; l++)
+    if (u->pipeline->nlevels > 1)
+        cu_line(&o, "hdd_queue queues[HDD_WARPS][%d];", u->pipeline->nlevels - 1);
+    for (int l = 1; l < u->pipeline->nlevels; l++)
         cu_line(&o, "hdd_queue_memory<%s_tuple%d> level%d[HDD_WARPS];", u->name, l, l);
     cu_sink_shared(u, &o);
     return detach_text(u, &o);
@@ -157,7 +157,7 @@ static const char *tuples(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    for (int l = 1; l < u->pipe->nlevels; l++) {
+    for (int l = 1; l < u->pipeline->nlevels; l++) {
         cu_tuple_struct(u, &o, l);
         cu_blank(&o);
     }
@@ -213,12 +213,12 @@ static const char *checks(struct cu_unit *u)
     init_out(&o);
     check_launch(&o);
     check_failures(&o);
-    if (u->pipe->spec->shape == RT_SHAPE_ANY)
+    if (u->pipeline->spec->shape == RT_SHAPE_ANY)
         check_number(&o, "sizeof(hdd_slot)", HDD_SLOT_BYTES);
-    if (u->pipe->nlevels > 1)
+    if (u->pipeline->nlevels > 1)
         check_number(&o, "sizeof(hdd_queue)", HDD_QUEUE_BYTES);
-    for (int l = 1; l < u->pipe->nlevels; l++) {
-        const int bytes = u->pipe->levels[l].tuple_bytes;
+    for (int l = 1; l < u->pipeline->nlevels; l++) {
+        const int bytes = u->pipeline->levels[l].tuple_bytes;
         check_number(&o,
                      hd_asprintf(u->arena, "sizeof(hdd_queue_donation) + HDD_QUEUE * sizeof(%s_tuple%d)", u->name, l),
                      HDD_QUEUE_DONATION_BYTES + HDD_QUEUE_ENTRIES * (HDD_RANGE_BYTES + (unsigned)bytes));
@@ -227,8 +227,9 @@ static const char *checks(struct cu_unit *u)
     for (int i = 0; i < u->spec->nstates; i++)
         if (u->row_used[i])
             cu_row_checks(u, &o, i);
-    if (u->pipe->gpu.shared_at_launch)
-        cu_line(&o, "static_assert(sizeof(%s_shared) <= %d, \"the host's view\");", u->name, u->pipe->gpu.shared_bytes);
+    if (u->pipeline->gpu.shared_at_launch)
+        cu_line(&o, "static_assert(sizeof(%s_shared) <= %d, \"the host's view\");", u->name,
+                u->pipeline->gpu.shared_bytes);
     return detach_text(u, &o);
 }
 
@@ -248,7 +249,7 @@ static const char *traversal(enum rt_shape shape)
 
 static const char *kernel(struct cu_unit *u)
 {
-    int blocks = u->pipe->gpu.resident_blocks;
+    int blocks = u->pipeline->gpu.resident_blocks;
     return blocks ? hd_asprintf(u->arena, "HDD_KERNEL_FOR(%d, %s)", blocks, u->name)
                   : hd_asprintf(u->arena, "HDD_KERNEL(%s)", u->name);
 }
@@ -258,14 +259,14 @@ static const char *kernel(struct cu_unit *u)
 /* "orders -> expand index -> s3_agg": source, steps that shape the pipeline, sink. */
 static const char *summary(struct cu_unit *u)
 {
-    const struct rt_pipeline *r = u->pipe->spec;
+    const struct rt_pipeline *r = u->pipeline->spec;
     const char *s = r->table ? cu_word(u->arena, r->table->name, 40) : cu_state(u, r->state);
-    for (int i = 0; i < u->pipe->nsteps; i++) {
-        const struct pl_step *step = &u->pipe->steps[i];
+    for (int i = 0; i < u->pipeline->nsteps; i++) {
+        const struct pl_step *step = &u->pipeline->steps[i];
         if (pl_opens_level(step->kind))
             s = hd_asprintf(u->arena, "%s -> %s", s, pl_step_name(step->kind));
     }
-    return hd_asprintf(u->arena, "%s -> %s", s, cu_state(u, u->pipe->sink.state));
+    return hd_asprintf(u->arena, "%s -> %s", s, cu_state(u, u->pipeline->sink.state));
 }
 
 static const char *includes(struct cu_unit *u)
@@ -275,11 +276,11 @@ static const char *includes(struct cu_unit *u)
     if (u->profile)
         cu_line(&o, "#define HDD_PROFILE");
     cu_line(&o, "#include \"hd/pipeline.cuh\"");
-    if (u->pipe->spec->shape == RT_SHAPE_ANY)
+    if (u->pipeline->spec->shape == RT_SHAPE_ANY)
         cu_line(&o, "#include \"hd/any.cuh\"");
     if (cu_sink_header(u))
         cu_line(&o, "#include \"hd/%s\"", cu_sink_header(u));
-    if (u->pipe->framed)
+    if (u->pipeline->framed)
         cu_line(&o, "#include \"hd/parts.cuh\"");
     if (u->dates)
         cu_line(&o, "#include \"hd/date.cuh\"");
@@ -310,25 +311,25 @@ static const char *head(struct cu_unit *u, const struct rt_unit *unit)
 
 static void emit_unit(struct cu_unit *u, struct rt_unit *out)
 {
-    struct rt_pipeline *r = u->pipe->spec;
+    struct rt_pipeline *r = u->pipeline->spec;
     const char *code = methods(u); /* first: the rest lists what it uses */
     const char *fields = members(u), *inits = initialisers(u);
     out->far_args = u->prog->gpu_far_args;
     out->makes_strings = u->makes_strings;
     bool shares = r->shape == RT_SHAPE_AWS || r->shape == RT_SHAPE_ANY;
     out->libraries = u->libraries | (shares ? RT_LIBRARY_SHARE : 0);
-    out->donation_bytes = (uint32_t)u->pipe->gpu.donation_bytes;
-    out->slot_bytes = (uint32_t)u->pipe->gpu.slot_bytes;
+    out->donation_bytes = (uint32_t)u->pipeline->gpu.donation_bytes;
+    out->slot_bytes = (uint32_t)u->pipeline->gpu.slot_bytes;
     out->threads = HDD_BLOCK_THREADS;
-    out->shared_bytes = u->pipe->gpu.shared_at_launch ? (uint32_t)u->pipe->gpu.shared_bytes : 0;
+    out->shared_bytes = u->pipeline->gpu.shared_at_launch ? (uint32_t)u->pipeline->gpu.shared_bytes : 0;
     const struct cg_slot slots[] = {
         {"NAME", u->name},
         {"ROWS", rows(u)},
         {"TUPLES", tuples(u)},
         {"SHARED", shared_members(u)},
         {"SHARED_KIND", out->shared_bytes ? "HDD_SHARED_AT_LAUNCH" : "HDD_SHARED"},
-        {"LEVELS", hd_asprintf(u->arena, "%d", u->pipe->nlevels)},
-        {"TILE_STEPS", hd_asprintf(u->arena, "%d", u->pipe->gpu_tile.steps)},
+        {"LEVELS", hd_asprintf(u->arena, "%d", u->pipeline->nlevels)},
+        {"TILE_STEPS", hd_asprintf(u->arena, "%d", u->pipeline->gpu_tile.steps)},
         {"BEGIN", beginning(u)},
         {"SLOT_BYTES", hd_asprintf(u->arena, "%u", out->slot_bytes)},
         {"MEMBERS", fields},
