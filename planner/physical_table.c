@@ -83,10 +83,29 @@ static void tell_keys(struct ctx *c, struct pl_node *n, const struct pl_group_fa
         pl_decide_way(c, pl_decide(c, n, "order of keys"), "runs", -1, "the table's order has equal keys together");
 }
 
+/* Why costs say one thing and the choice another. */
+static const char *too_large(struct ctx *c, double bytes, bool cheaper)
+{
+    return cheaper ? hd_asprintf(c->a, "%.0f bytes are too many", bytes) : NULL;
+}
+
+enum { GROUPS_ONE, GROUPS_COPIES, GROUPS_SHARED, GROUPS_HASH, GROUPS_COUNT };
+
+/* A copy that is small beside the cache is taken whatever the rows; of others costs are compared. */
+static void tell_copies(struct ctx *c, struct pl_decision *d, const struct pl_group_facts *f, const char *const *names)
+{
+    double bytes = dense_bytes(f);
+    bool pays = private_pays(f);
+    pl_decide_way(c, d, names[GROUPS_COPIES], pays ? -1 : pl_cost_agg_private(bytes, c->opt.threads),
+                  pays ? hd_asprintf(c->a, "%.0f bytes fit the cache", bytes) : NULL);
+    pl_decide_way(c, d, names[GROUPS_SHARED], -1, "copies need no atomics");
+    pl_decide_way(c, d, names[GROUPS_HASH], pl_cost_agg_hash(f->rows), NULL);
+}
+
 enum rt_state_kind pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_facts *f, bool *shared)
 {
-    static const char *const names[] = {"one row", "dense, a copy per thread", "dense, shared", "hash"};
-    enum { ONE, COPIES, SHARED, HASH } taken = HASH;
+    static const char *const names[GROUPS_COUNT] = {"one row", "dense, a copy per thread", "dense, shared", "hash"};
+    int taken = GROUPS_HASH;
     double bytes = dense_bytes(f);
     const char *no_dense = f->packed ? NULL : "keys are no integers of a range";
     const char *no_share = !f->packed                                ? no_dense
@@ -94,22 +113,28 @@ enum rt_state_kind pl_choose_groups(struct ctx *c, struct pl_node *n, const stru
                                                                      : "no atomics for an accumulator";
     tell_keys(c, n, f);
     if (f->nkept == 0)
-        taken = ONE;
+        taken = GROUPS_ONE;
     else if (private_pays(f))
-        taken = COPIES;
+        taken = GROUPS_COPIES;
     else if (pl_shared_groups_pay(f) && f->sharable)
-        taken = SHARED;
+        taken = GROUPS_SHARED;
     else if (f->packed && pl_agg_copies_fit(bytes, c->opt.threads, f->rows))
-        taken = COPIES;
+        taken = GROUPS_COPIES;
     struct pl_decision *d = pl_decide(c, n, "groups");
-    if (taken == ONE)
-        pl_decide_way(c, d, names[ONE], -1, "no keys");
-    if (taken != ONE) {
-        pl_decide_way(c, d, names[COPIES], f->packed ? pl_cost_agg_private(bytes, c->opt.threads) : -1, no_dense);
-        pl_decide_way(c, d, names[SHARED], f->packed ? pl_cost_agg_shared(bytes) : -1, no_share);
-        pl_decide_way(c, d, names[HASH], pl_cost_agg_hash(f->rows), NULL);
+    if (taken == GROUPS_ONE)
+        pl_decide_way(c, d, names[GROUPS_ONE], -1, "no keys");
+    if (taken == GROUPS_COPIES)
+        tell_copies(c, d, f, names);
+    if (taken == GROUPS_SHARED || taken == GROUPS_HASH) {
+        double ns = pl_cost_agg_hash(f->rows), copies = pl_cost_agg_private(bytes, c->opt.threads);
+        double one = pl_cost_agg_shared(bytes);
+        pl_decide_way(c, d, names[GROUPS_COPIES], f->packed ? copies : -1,
+                      no_dense ? no_dense : too_large(c, bytes, copies < (taken == GROUPS_SHARED ? one : ns)));
+        pl_decide_way(c, d, names[GROUPS_SHARED], f->packed ? one : -1,
+                      no_share || taken == GROUPS_SHARED ? no_share : too_large(c, bytes, one < ns));
+        pl_decide_way(c, d, names[GROUPS_HASH], ns, NULL);
     }
     pl_decide_take(d, names[taken]);
-    *shared = taken == SHARED;
-    return taken == ONE ? RT_STATE_AGG_SCALAR : taken == HASH ? RT_STATE_AGG_HASH : RT_STATE_AGG_DENSE;
+    *shared = taken == GROUPS_SHARED;
+    return taken == GROUPS_ONE ? RT_STATE_AGG_SCALAR : taken == GROUPS_HASH ? RT_STATE_AGG_HASH : RT_STATE_AGG_DENSE;
 }
