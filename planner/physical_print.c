@@ -29,7 +29,7 @@ static void print_decisions(struct hd_strbuf *o, const struct pl_node *n, int de
 {
     for (int i = 0; i < n->ndecisions; i++) {
         const struct pl_decision *d = &n->decisions[i];
-        hd_strbuf_addn(o, ' ', (size_t)(2 * depth + 4));
+        hd_strbuf_addn(o, ' ', 2 * depth + 4);
         hd_strbuf_addf(o, "%s: ", d->name);
         print_alternative(o, &d->v[d->taken], true);
         for (int k = 0; k < d->n; k++)
@@ -44,7 +44,7 @@ static void print_node(struct physical_printer *w, const struct pl_node *n, int 
     static const char *const distributions[] = {[PL_SINGLE] = "single"};
     struct hd_strbuf *o = w->o;
     size_t line = o->n;
-    hd_strbuf_addn(o, ' ', (size_t)(2 * depth));
+    hd_strbuf_addn(o, ' ', 2 * depth);
     hd_strbuf_adds(o, op_names[n->op]);
     if (n->op == PL_NODE_SCAN || n->op == PL_NODE_INDEX)
         hd_strbuf_addf(o, " %s", n->n->u.scan.table->name);
