@@ -147,45 +147,18 @@ int rt_balance_find(const char *name)
     return -1;
 }
 
-const char *rt_shape_name(enum rt_shape s)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        RT_SHAPES(X)
-#undef X
-    };
-    return names[s];
-}
-
-const char *rt_action_name(enum rt_action_kind k)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        RT_ACTIONS(X)
-#undef X
-    };
-    return names[k];
-}
-
-const char *rt_exchange_name(enum rt_exchange e)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        RT_EXCHANGES(X)
-#undef X
-    };
-    return names[e];
-}
-
-const char *rt_distribution_name(enum rt_distribution d)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        RT_DISTRIBUTIONS(X)
-#undef X
-    };
-    return names[d];
-}
+/* Names of kinds that a list of X(id, name) has. */
+#define NAME_OF(id, name) name,
+#define NAME_FUNCTION(function, type, LIST) \
+    const char *function(type k) \
+    { \
+        static const char *const names[] = {LIST(NAME_OF)}; \
+        return names[k]; \
+    }
+NAME_FUNCTION(rt_shape_name, enum rt_shape, RT_SHAPES)
+NAME_FUNCTION(rt_action_name, enum rt_action_kind, RT_ACTIONS)
+NAME_FUNCTION(rt_exchange_name, enum rt_exchange, RT_EXCHANGES)
+NAME_FUNCTION(rt_distribution_name, enum rt_distribution, RT_DISTRIBUTIONS)
 
 uint64_t rt_fragment_begin(struct rt_fragment f, uint64_t rows)
 {

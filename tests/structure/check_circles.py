@@ -35,19 +35,9 @@ def uses(layer):
     return {o.name: {home[s] for s in o.uses if s in home} - {o.name} for o in objects}
 
 
-def reach(graph, start):
-    met, todo = set(), list(graph[start])
-    while todo:
-        at = todo.pop()
-        if at not in met:
-            met.add(at)
-            todo += graph[at]
-    return met
-
-
 def circles(graph):
     """Sets of files each of which reaches every other."""
-    all_ = {name: reach(graph, name) for name in graph}
+    all_ = {name: model.reach(graph[name], graph.__getitem__) for name in graph}
     found = {frozenset(b for b in all_[a] if a in all_[b]) for a in graph if a in all_[a]}
     return sorted(found, key=sorted)
 

@@ -22,15 +22,20 @@ def read(path):
             for entry in json.loads(pathlib.Path(path).read_text())}
 
 
-def below(layers, name):
-    """The layer and all that it may use."""
-    met, todo = set(), [name]
-    while todo:
-        at = todo.pop()
+def reach(begin, following):
+    """All that is reached from the names in begin, them included."""
+    met, waiting = set(), list(begin)
+    while waiting:
+        at = waiting.pop()
         if at not in met:
             met.add(at)
-            todo += layers[at].depends
+            waiting += following(at)
     return met
+
+
+def below(layers, name):
+    """The layer and all that it may use."""
+    return reach([name], lambda at: layers[at].depends)
 
 
 class Object:
