@@ -15,6 +15,8 @@
 #   states     the device interface on one GPU, or two: streams, events, page-locked memory, peers; the fixed
 #              kernels: tests of states on the GPU, then how long states of up to 600 million rows take to
 #              finish (GPU_MILLIONS: fewer)
+#   fragments  both suites at SF 0.01 and 1, every pipeline in two fragments that two GPUs take in turns (one GPU
+#              takes both): the rows that they have in one piece; a part of them under memcheck and racecheck
 #   skew       SF 10: each kind of sink fed by even and by skewed keys
 #   ablate     JCC-H skewed at SF 10 with each balancing strategy: times, IIR, ILIF
 #
@@ -143,6 +145,31 @@ stage_states() {
     step states-bench "$tools/bench_states" "${GPU_MILLIONS:-600}"
 }
 
+split() { # SUITE SF OPTION|PLAN...: in fragments and in one piece
+    python3 tests/e2e/fragments.py --heddle "$heddle" --db "$(database "$1" "$2")" --backend cuda "${@:3}"
+}
+
+# What gathers states, under a checker, which must find nothing.
+checked_split() { # TOOL
+    HEDDLE_POOL=direct HEDDLE_FRAGMENTS=2 compute-sanitizer --tool "$1" --error-exitcode 9 --print-limit 5 \
+        "$heddle" bench tpch --db "$(database tpch 0.01)" --queries 1,3,5,9,13,15,18,21 --backend cuda \
+        --repeat 1
+}
+
+stage_fragments() {
+    local jcch=(--params jcch/params/skewed-1.json) plan sf tool
+    for plan in tpch/plans/q*.json; do
+        if [ -e "jcch/plans/${plan##*/}" ]; then jcch+=("jcch/plans/${plan##*/}"); else jcch+=("$plan"); fi
+    done
+    for sf in 0.01 1; do
+        step "fragments-tpch-sf$sf" split tpch "$sf" tpch/plans/q*.json
+        step "fragments-jcch-sf$sf" split jcch "$sf" "${jcch[@]}"
+    done
+    for tool in memcheck racecheck; do
+        step "fragments-$tool" checked_split "$tool"
+    done
+}
+
 stage_ablate() {
     step ablate-jcch-sf10 python3 tests/gpu/ablate.py --heddle "$heddle" --db "$(database jcch 10)" --sf 10 \
         --out "$report/ablate-jcch-sf10.json"
@@ -154,7 +181,7 @@ stage_skew() {
 }
 
 case ${1:-} in
-    smoke | skew | sanitize | answers | bench10 | bench100 | states | ablate)
+    smoke | skew | sanitize | answers | bench10 | bench100 | states | fragments | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"
