@@ -43,6 +43,7 @@ struct vf {
     uint64_t *before;           /* per action, the set of those that it waits for */
 };
 
+/* verify_rules.c */
 /* Keeps the rule's text as the reason; false. */
 bool vf_broken(struct vf *v, enum vf_rule rule);
 #define VF_CHECK(v, id, holds) \
