@@ -37,10 +37,9 @@ static inline cu_stream rt_cuda_compute(const struct rt_cuda *c)
     return c->streams[RT_STREAM_COMPUTE];
 }
 
+/* cuda_error.c */
 /* 0, or -1 with the driver's words for `status`; notes that the device is lost. */
 int rt_cuda_check(struct rt_cuda *c, int status, const char *what, struct hd_err *err);
-/* EXEC if the device is lost, before another one takes its error for one of its own. */
-int rt_cuda_alive(const struct rt_cuda *c, struct hd_err *err);
 
 /* cuda_order.c */
 int rt_cuda_event(struct rt_device *d, rt_event **out, struct hd_err *err);

@@ -81,7 +81,7 @@ void rt_cuda_events_close(struct rt_cuda *c)
 int rt_cuda_stream_wait(struct rt_device *d, enum rt_stream s, rt_event *e, struct hd_err *err)
 {
     struct rt_cuda *c = rt_cuda(d);
-    HD_TRY(rt_cuda_alive(e->of, err));
+    HD_TRY(rt_device_alive(&e->of->d, err));
     return rt_cuda_check(c, c->cu->cuStreamWaitEvent(c->streams[s], e->e, 0), "waiting for an event", err);
 }
 

@@ -6,7 +6,7 @@ int rt_cuda_open_peer(struct rt_device *d, struct rt_device *other, bool *direct
 {
     struct rt_cuda *c = rt_cuda(d), *o = rt_cuda(other);
     int can = 0;
-    HD_TRY(rt_cuda_alive(o, err));
+    HD_TRY(rt_device_alive(&o->d, err));
     *direct = c->device == o->device;
     if (*direct)
         return 0;
@@ -24,8 +24,8 @@ int rt_cuda_copy_peer(struct rt_device *d, enum rt_stream s, struct rt_place to,
                       struct hd_err *err)
 {
     struct rt_cuda *c = rt_cuda(d), *t = rt_cuda(to.device), *f = rt_cuda(from.device);
-    HD_TRY(rt_cuda_alive(t, err));
-    HD_TRY(rt_cuda_alive(f, err));
+    HD_TRY(rt_device_alive(&t->d, err));
+    HD_TRY(rt_device_alive(&f->d, err));
     if (n == 0)
         return 0;
     int status = t->context == f->context

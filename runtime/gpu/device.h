@@ -56,6 +56,13 @@ struct rt_device {
     void *self; /* of the implementation */
 };
 
+/* EXEC with what it was if the device is lost: to be asked where an operation failed without an error of its own, and
+ * before another device takes the error for one of its own. */
+static inline int rt_device_alive(const struct rt_device *d, struct hd_err *err)
+{
+    return d->lost ? HD_FAIL(err, EXEC, NULL, "%s", d->why) : 0;
+}
+
 /* Memory on one of several devices. */
 struct rt_place {
     struct rt_device *device;

@@ -59,13 +59,6 @@ void rt_gpu_leave(struct rt_gpu *g)
 
 /* ---- a lost device --------------------------------------------------------------------- */
 
-bool rt_gpu_lost(const struct rt_gpu *g, struct hd_err *err)
-{
-    if (g->d->lost)
-        HD_FAIL(err, EXEC, NULL, "%s", g->d->why);
-    return g->d->lost;
-}
-
 static int revive(struct rt_gpu *g, struct hd_err *err)
 {
     struct hd_err why;
@@ -104,6 +97,15 @@ int rt_gpu_begin(struct rt_gpu *g, const struct hd_stop *stop, struct hd_err *er
     }
     rt_gpu_step_in(g);
     return 0;
+}
+
+/* ---- what is kept ---------------------------------------------------------------------- */
+
+void rt_gpu_forget(struct rt_gpu *g, uint64_t table_id)
+{
+    rt_gpu_enter(g);
+    rt_gpu_residents_forget(g, table_id);
+    rt_gpu_leave(g);
 }
 
 /* ---- opening --------------------------------------------------------------------------- */

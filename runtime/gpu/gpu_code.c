@@ -1,45 +1,16 @@
-/* Device code by what it was compiled from: loaded modules in memory, images on disk. A key covers
- * the source, all embedded headers, the compiler with its options and the architecture, and
- * Heddle's version. */
+/* Device code of programs: what is loaded (gpu_modules.c), what is on disk, and what is compiled. */
 #include <stdlib.h>
 #include <string.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "runtime/base/fault.h"
-#include "runtime/gpu/gpu_internal.h"
+#include "runtime/gpu/gpu_modules.h"
 #include "runtime/gpu/gpu_sources.h"
 #include "templates/embed.h"
 
 enum {
-    KEPT = 1024,         /* modules that nobody uses are kept up to this number */
     FIXED_THREADS = 128, /* of a block of the fixed kernels, for their occupancy */
     FIXED = -1,          /* in place of a source: a fixed module */
     LIBRARY = -2         /* and below: a library (enum rt_library) */
-};
-
-struct function {
-    char *entry;
-    rt_function *f;
-    struct rt_function_info info;
-    struct function *next;
-};
-
-struct rt_gpu_module {
-    struct rt_cache_key key;
-    rt_module *module;
-    struct function *functions;
-    int refs;
-    struct rt_gpu_module *next; /* most recently used first */
-};
-
-struct rt_gpu_modules {
-    struct rt_gpu_module *list;
-    int n;
-    struct rt_cache_key base; /* of all but the source */
-    struct rt_bytes libraries[RT_NLIBRARIES]; /* as compiled; empty until they are linked with */
-    bool has_disk;
-    struct rt_disk_cache disk;
 };
 
 struct rt_gpu_code {
@@ -53,173 +24,6 @@ struct rt_gpu_code {
     } *origins; /* likewise */
     struct rt_kernel *kernels;
 };
-
-/* ---- keys ------------------------------------------------------------------------------ */
-
-static void digest_text(XXH3_state_t *state, const char *text)
-{
-    XXH3_128bits_update(state, text, strlen(text) + 1);
-}
-
-static struct rt_cache_key digest_end(XXH3_state_t *state)
-{
-    XXH128_hash_t h = XXH3_128bits_digest(state);
-    return (struct rt_cache_key){h.high64, h.low64};
-}
-
-static struct rt_cache_key base_key(const struct rt_gpu *g, const char *version)
-{
-    XXH3_state_t state;
-    XXH3_128bits_reset(&state);
-    digest_text(&state, version);
-    digest_text(&state, g->d->ops->name);
-    digest_text(&state, g->compiler->identity);
-    XXH3_128bits_update(&state, &g->d->info.arch, sizeof g->d->info.arch); /* what is linked */
-    for (int i = 0; i < hdd_ntemplates; i++) {
-        digest_text(&state, hdd_templates[i].name);
-        digest_text(&state, hdd_templates[i].text);
-    }
-    return digest_end(&state);
-}
-
-static struct rt_cache_key source_key(const struct rt_gpu *g, const char *text)
-{
-    XXH3_state_t state;
-    XXH3_128bits_reset(&state);
-    XXH3_128bits_update(&state, &g->modules->base, sizeof g->modules->base);
-    digest_text(&state, text);
-    return digest_end(&state);
-}
-
-static bool same_key(struct rt_cache_key a, struct rt_cache_key b)
-{
-    return a.hi == b.hi && a.lo == b.lo;
-}
-
-/* ---- loaded modules -------------------------------------------------------------------- */
-
-int rt_gpu_modules_new(struct rt_gpu *g, const struct rt_gpu_options *o, struct hd_err *err)
-{
-    struct rt_gpu_modules *m = hd_try_calloc(1, sizeof *m);
-    if (!m)
-        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
-    m->base = base_key(g, o->version);
-    m->has_disk = o->cache_dir && rt_disk_cache_init(&m->disk, o->cache_dir, o->cache_limit);
-    g->modules = m;
-    return 0;
-}
-
-static void module_free(struct rt_gpu *g, struct rt_gpu_module *m)
-{
-    while (m->functions) {
-        struct function *f = m->functions;
-        m->functions = f->next;
-        free(f->entry);
-        free(f);
-    }
-    g->d->ops->unload(g->d, m->module);
-    free(m);
-}
-
-void rt_gpu_modules_clear(struct rt_gpu *g)
-{
-    struct rt_gpu_modules *all = g->modules;
-    while (all->list) {
-        struct rt_gpu_module *m = all->list;
-        all->list = m->next;
-        module_free(g, m);
-    }
-    all->n = 0;
-}
-
-void rt_gpu_modules_free(struct rt_gpu *g)
-{
-    struct rt_gpu_modules *all = g->modules;
-    if (!all)
-        return;
-    rt_gpu_modules_clear(g);
-    if (all->has_disk)
-        rt_disk_cache_release(&all->disk);
-    for (int i = 0; i < RT_NLIBRARIES; i++)
-        rt_bytes_release(&all->libraries[i]);
-    free(all);
-    g->modules = NULL;
-}
-
-/* One more user of a module that is loaded; it becomes the most recently used. */
-static struct rt_gpu_module *find_module(struct rt_gpu *g, struct rt_cache_key key)
-{
-    for (struct rt_gpu_module **p = &g->modules->list; *p; p = &(*p)->next)
-        if (same_key((*p)->key, key)) {
-            struct rt_gpu_module *m = *p;
-            *p = m->next;
-            m->next = g->modules->list;
-            g->modules->list = m;
-            m->refs++;
-            return m;
-        }
-    return NULL;
-}
-
-static void drop_unused(struct rt_gpu *g)
-{
-    struct rt_gpu_modules *all = g->modules;
-    struct rt_gpu_module **last = NULL;
-    if (all->n <= KEPT)
-        return;
-    for (struct rt_gpu_module **p = &all->list; *p; p = &(*p)->next)
-        if ((*p)->refs == 0)
-            last = p;
-    if (!last)
-        return;
-    struct rt_gpu_module *m = *last;
-    *last = m->next;
-    all->n--;
-    module_free(g, m);
-}
-
-static int load_module(struct rt_gpu *g, struct rt_cache_key key, const struct rt_bytes *image,
-                       struct rt_gpu_module **out, struct hd_err *err)
-{
-    struct rt_gpu_module *m = hd_try_calloc(1, sizeof *m);
-    if (!m)
-        return HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
-    if (g->d->ops->load(g->d, image->p, image->n, &m->module, err) != 0) {
-        free(m);
-        return -1;
-    }
-    m->key = key;
-    m->refs = 1;
-    m->next = g->modules->list;
-    g->modules->list = m;
-    g->modules->n++;
-    drop_unused(g);
-    *out = m;
-    return 0;
-}
-
-static int find_function(struct rt_gpu *g, struct rt_gpu_module *m, const char *entry, int threads,
-                         uint32_t shared_bytes, struct function **out, struct hd_err *err)
-{
-    for (struct function *f = m->functions; f; f = f->next)
-        if (strcmp(f->entry, entry) == 0) {
-            *out = f;
-            return 0;
-        }
-    struct function *f = hd_try_calloc(1, sizeof *f);
-    if (!f || !(f->entry = strdup(entry))) {
-        free(f);
-        return HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
-    }
-    if (g->d->ops->find(g->d, m->module, entry, threads, shared_bytes, &f->f, &f->info, err) != 0) {
-        free(f->entry);
-        free(f);
-        return -1;
-    }
-    f->next = m->functions;
-    *out = m->functions = f;
-    return 0;
-}
 
 /* ---- compiling ------------------------------------------------------------------------- */
 
@@ -282,7 +86,7 @@ static void compile_some(void *context, int worker HD_UNUSED)
 
 static void job_init(struct rt_gpu *g, struct job *j, const char *name, const char *text)
 {
-    *j = (struct job){.name = name, .text = text, .key = source_key(g, text)};
+    *j = (struct job){.name = name, .text = text, .key = rt_gpu_source_key(g, text)};
     hd_err_init(&j->err);
 }
 
@@ -376,7 +180,7 @@ static int fixed_module(struct rt_gpu *g, const char *module, struct rt_gpu_modu
 {
     struct job j;
     job_init(g, &j, module, fixed_text(module));
-    *out = find_module(g, j.key);
+    *out = rt_gpu_module_find(g, j.key);
     if (*out)
         return 0;
     j.source = FIXED;
@@ -384,7 +188,7 @@ static int fixed_module(struct rt_gpu *g, const char *module, struct rt_gpu_modu
         compile_one(g, &j);
     int rc = j.rc == 0 ? link_job(g, &j, err) : job_error(&j, err);
     if (rc == 0)
-        rc = load_module(g, j.key, &j.image, out, err);
+        rc = rt_gpu_module_load(g, j.key, &j.image, out, err);
     if (rc == 0)
         store_job(g, &j);
     job_release(&j);
@@ -395,10 +199,10 @@ int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char
                            struct hd_err *err)
 {
     struct rt_gpu_module *m;
-    struct function *f;
+    struct rt_gpu_function *f;
     HD_TRY(fixed_module(x->g, module, &m, err));
-    m->refs--; /* it is used while the lock is held, and is now the most recently used */
-    HD_TRY(find_function(x->g, m, entry, FIXED_THREADS, 0, &f, err));
+    rt_gpu_module_leave(m); /* it is used while the lock is held, and is now the most recently used */
+    HD_TRY(rt_gpu_module_function(x->g, m, entry, FIXED_THREADS, 0, &f, err));
     *out = f->f;
     return 0;
 }
@@ -426,7 +230,7 @@ static void code_free(struct rt_gpu *g, struct rt_gpu_code *c)
 {
     for (int i = 0; rt_gpu_code_valid(g, c) && c->modules && i < c->sources.n; i++)
         if (c->modules[i])
-            c->modules[i]->refs--;
+            rt_gpu_module_leave(c->modules[i]);
     rt_gpu_sources_release(&c->sources);
     free(c->modules);
     free(c->kernels);
@@ -440,20 +244,20 @@ void rt_gpu_code_release(struct rt_gpu *g, struct rt_gpu_code *c)
         return;
     rt_gpu_enter(g);
     code_free(g, c);
-    drop_unused(g);
+    rt_gpu_modules_drop_unused(g);
     rt_gpu_leave(g);
 }
 
 static int fill_kernel(struct rt_gpu *g, const struct rt_unit *u, struct rt_gpu_module *m, struct rt_kernel *k,
                        struct hd_err *err)
 {
-    struct function *f;
+    struct rt_gpu_function *f;
     if (u->shared_bytes > g->d->info.shared_bytes)
         return HD_FAIL(err, RESOURCE, NULL,
                        "%s: the rows between its joins need %u bytes of shared memory in a "
                        "block, the device has %u",
                        u->entry, u->shared_bytes, g->d->info.shared_bytes);
-    HD_TRY(find_function(g, m, u->entry, u->threads, u->shared_bytes, &f, err));
+    HD_TRY(rt_gpu_module_function(g, m, u->entry, u->threads, u->shared_bytes, &f, err));
     *k = (struct rt_kernel){f->f, f->info, u};
     if (f->info.blocks < 1)
         return HD_FAIL(err, TOOL, NULL, "%s: a block of %d threads does not fit the device", u->entry, u->threads);
@@ -478,7 +282,7 @@ static void find_loaded(struct rt_gpu *g, struct rt_gpu_code *c, struct compilat
         struct job j;
         job_init(g, &j, s->name, s->text);
         j.libraries = s->libraries;
-        c->modules[i] = batch->fresh ? NULL : find_module(g, j.key);
+        c->modules[i] = batch->fresh ? NULL : rt_gpu_module_find(g, j.key);
         c->origins[i].how = RT_CACHED_MEMORY;
         if (!c->modules[i])
             add_job(batch, &j, i);
@@ -494,9 +298,9 @@ static void find_fixed(struct rt_gpu *g, const struct rt_spec *spec, struct comp
     for (int i = 0; i < n; i++) {
         struct job j;
         job_init(g, &j, names[i], fixed_text(names[i]));
-        struct rt_gpu_module *m = find_module(g, j.key);
+        struct rt_gpu_module *m = rt_gpu_module_find(g, j.key);
         if (m)
-            m->refs--;
+            rt_gpu_module_leave(m);
         else
             add_job(batch, &j, FIXED);
     }
@@ -561,11 +365,11 @@ static int keep_libraries(struct rt_gpu *g, struct compilation *done, struct hd_
 
 static int load_one(struct rt_gpu *g, struct job *j, bool fresh, struct rt_gpu_module **m, struct hd_err *err)
 {
-    *m = fresh ? NULL : find_module(g, j->key);
+    *m = fresh ? NULL : rt_gpu_module_find(g, j->key);
     if (*m)
         return 0;
     HD_TRY(link_job(g, j, err));
-    return load_module(g, j->key, &j->image, m, err);
+    return rt_gpu_module_load(g, j->key, &j->image, m, err);
 }
 
 /* Under the lock. Another thread may have loaded the same meanwhile. */
@@ -583,7 +387,7 @@ static int load_compiled(struct rt_gpu *g, struct compilation *done, struct rt_g
         *how = HD_MIN(*how, j->how);
         HD_TRY(load_one(g, j, done->fresh && j->source >= 0, &m, err));
         if (j->source == FIXED) {
-            m->refs--;
+            rt_gpu_module_leave(m);
             continue;
         }
         c->origins[j->source] = (struct origin){j->how, j->ms};

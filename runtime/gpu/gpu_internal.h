@@ -4,10 +4,12 @@
  *   gpu_exec.c     the schedule, its statistics
  *   gpu_launch.c   a pipeline: grid, launch, progress, retries, cancelling
  *   gpu_args.c     the args vector with device addresses
- *   gpu_code.c     compiled code, in memory and on disk
+ *   gpu_modules.c  code that is loaded
+ *   gpu_code.c     a program's code: loaded, on disk or compiled
  *   gpu_sources.c  which units are compiled together
  *   gpu_resident.c columns on the device, shared by executions, evicted when memory is short
- *   gpu_memory.c   a pool over rt_device memory, accounted against the execution's limit
+ *   gpu_pool.c     device memory that is kept for the next who asks
+ *   gpu_memory.c   an execution's memory, of the pool, accounted against its limit
  *   gpu_exchange.c states between devices
  *   gpu_state*.c   a state's life: init, room, reset, finish, free     (kernels: templates/finish)
  *   gpu_result.c   the rows of the result state as host rows
@@ -29,7 +31,7 @@ struct rt_piece {
 
 /* ---- what is kept between executions (gpu.c) ------------------------------------------- */
 
-struct rt_gpu_pool; /* gpu_memory.c */
+struct rt_gpu_pool; /* gpu_pool.c */
 struct rt_gpu_residents;
 struct rt_gpu_modules;
 struct rt_gpu_module;
@@ -50,8 +52,6 @@ void rt_gpu_leave(struct rt_gpu *g);
 /* Of several devices that were begun, the calling thread uses this one from here to there. */
 void rt_gpu_step_in(struct rt_gpu *g);
 void rt_gpu_step_out(struct rt_gpu *g);
-/* After an operation failed without an error of its own: true with err set if that was because the device is lost. */
-bool rt_gpu_lost(const struct rt_gpu *g, struct hd_err *err);
 double rt_gpu_now_ms(void); /* of the host's steady clock */
 
 /* ---- an execution ---------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ struct rt_gpu_exec {
     double began_ms;
 };
 
-/* ---- memory (gpu_memory.c) -------------------------------------------------------------
+/* ---- memory (gpu_pool.c) ---------------------------------------------------------------
  * Freed pieces are kept for the next request of about that size: taking costs a search, no call
  * of the driver. Work is queued in order, so a piece may be given while kernels that use it are
  * still queued. */
@@ -113,7 +113,7 @@ bool rt_gpu_pool_alloc(struct rt_gpu_pool *p, size_t n, struct rt_piece *out);
 void rt_gpu_pool_release(struct rt_gpu_pool *p, struct rt_piece *piece);
 uint64_t rt_gpu_pool_budget(const struct rt_gpu_pool *p);
 
-/* For an execution; columns that it does not read make room. RESOURCE error names the state's
+/* gpu_memory.c: for an execution; columns that it does not read make room. RESOURCE error names the state's
  * path (NULL: none). */
 int rt_gpu_alloc(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err);
 void rt_gpu_release(struct rt_gpu_exec *x, struct rt_piece *p); /* empties p */
@@ -125,6 +125,8 @@ uint64_t rt_gpu_limit(const struct rt_gpu_exec *x);
 int rt_gpu_residents_new(struct rt_gpu *g, struct hd_err *err);
 void rt_gpu_residents_free(struct rt_gpu *g);
 void rt_gpu_residents_clear(struct rt_gpu *g);
+/* Columns of the table are no longer needed. */
+void rt_gpu_residents_forget(struct rt_gpu *g, uint64_t table_id);
 /* Executions follow each other: what the present one used is not evicted. */
 void rt_gpu_residents_begin(struct rt_gpu *g);
 /* Address of the part of a table that a (of kind COL_*, DICT_*, KEYIDX_ROWS, FK_*) names, 0 where
@@ -133,7 +135,7 @@ int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address,
 /* Frees the least recently used ones, at least n bytes. False: there are not as many. */
 bool rt_gpu_evict(struct rt_gpu *g, size_t n);
 
-/* ---- code (gpu_code.c) ----------------------------------------------------------------- */
+/* ---- code (gpu_modules.c, gpu_code.c) -------------------------------------------------- */
 
 int rt_gpu_modules_new(struct rt_gpu *g, const struct rt_gpu_options *o, struct hd_err *err);
 void rt_gpu_modules_free(struct rt_gpu *g);

@@ -58,13 +58,11 @@ void rt_gpu_residents_begin(struct rt_gpu *g)
     g->residents->now++;
 }
 
-void rt_gpu_forget(struct rt_gpu *g, uint64_t table_id)
+void rt_gpu_residents_forget(struct rt_gpu *g, uint64_t table_id)
 {
-    rt_gpu_enter(g);
     for (size_t i = g->residents->n; i-- > 0;)
         if (g->residents->v[i].key.table == table_id)
             drop(g, i);
-    rt_gpu_leave(g);
 }
 
 static bool evict_oldest(struct rt_gpu *g, size_t *freed)
@@ -172,8 +170,7 @@ static const char *part_name(const struct rt_arg *a)
 
 static int no_room(const struct rt_gpu *g, const struct rt_arg *a, struct part part, struct hd_err *err)
 {
-    if (rt_gpu_lost(g, err))
-        return -1;
+    HD_TRY(rt_device_alive(g->d, err));
     return HD_FAIL(err, RESOURCE, NULL,
                    "the limit of %llu bytes of GPU memory is reached: %s.%s needs %llu "
                    "beside what else the plan reads",

@@ -19,7 +19,7 @@ static int alive(struct rt_device *d, struct hd_err *err)
         snprintf(d->why, sizeof d->why, "a kernel ran wild");
     }
     of(d)->breaks = false;
-    return d->lost ? HD_FAIL(err, EXEC, NULL, "%s", d->why) : 0;
+    return rt_device_alive(d, err);
 }
 
 static int alloc(struct rt_device *d, size_t n, uint64_t *address, struct hd_err *err)

@@ -37,11 +37,6 @@ void sim_unlock(const int *held HD_UNUSED)
     pthread_mutex_unlock(&turn);
 }
 
-int sim_alive(const struct rt_device *d, struct hd_err *err)
-{
-    return d->lost ? HD_FAIL(err, EXEC, NULL, "%s", d->why) : 0;
-}
-
 /* Beside whatever is queued. */
 static int poke(struct rt_device *d, uint64_t to, uint32_t word, struct hd_err *err HD_UNUSED)
 {
@@ -70,7 +65,7 @@ int sim_image_read(const char *path, void **image, size_t *n, struct hd_err *err
 static int load(struct rt_device *d, const void *image, size_t n, rt_module **out, struct hd_err *err)
 {
     char path[64];
-    HD_TRY(sim_alive(d, err));
+    HD_TRY(rt_device_alive(d, err));
     int fd = memfd_create("kernel", MFD_CLOEXEC);
     if (fd < 0 || write(fd, image, n) != (ssize_t)n)
         return HD_FAIL(err, IO, NULL, "an image cannot be written to memory");
@@ -132,7 +127,7 @@ static int launch(struct rt_device *d, rt_function *f, const struct rt_launch *l
 {
     struct sim *e = sim_of(d);
     SIM_LOCK();
-    HD_TRY(sim_alive(d, err));
+    HD_TRY(rt_device_alive(d, err));
     struct sim_kernel k = {.entry = f->entry,
                            .wrong = hd_fault(HD_FAULT_DEVICE),
                            .o = {.blocks = l->blocks,
@@ -175,8 +170,8 @@ int sim_run_kernel(struct sim *e, const struct sim_kernel *k)
 /* All of them are the host's memory. */
 static int open_peer(struct rt_device *d, struct rt_device *other, bool *direct, struct hd_err *err)
 {
-    HD_TRY(sim_alive(d, err));
-    HD_TRY(sim_alive(other, err));
+    HD_TRY(rt_device_alive(d, err));
+    HD_TRY(rt_device_alive(other, err));
     *direct = true;
     return 0;
 }

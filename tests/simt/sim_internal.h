@@ -32,9 +32,6 @@ int sim_lock(void);
 void sim_unlock(const int *held);
 #define SIM_LOCK() const int held __attribute__((cleanup(sim_unlock), unused)) = sim_lock()
 
-/* EXEC with the reason if the device is lost. */
-int sim_alive(const struct rt_device *d, struct hd_err *err);
-
 /* sim_memory.c: memory is known and alive while it is used, or this is a bug */
 void sim_free_all(struct sim *e);
 /* The first buffer that something wrote beside, or NULL. */

@@ -60,7 +60,7 @@ int sim_alloc(struct rt_device *d, size_t n, uint64_t *address, struct hd_err *e
     struct sim *e = sim_of(d);
     void *p;
     SIM_LOCK();
-    HD_TRY(sim_alive(d, err));
+    HD_TRY(rt_device_alive(d, err));
     struct sim_buffer *b = malloc(sizeof *b);
     if (!b || e->used + n > e->o.memory || posix_memalign(&p, GUARD, n + 2 * GUARD) != 0) {
         free(b);
@@ -164,7 +164,7 @@ int sim_host_alloc(struct rt_device *d, size_t n, void **p, struct hd_err *err)
 {
     void *fresh;
     SIM_LOCK();
-    HD_TRY(sim_alive(d, err));
+    HD_TRY(rt_device_alive(d, err));
     if (posix_memalign(&fresh, page(), HD_MAX(n, (size_t)1)) != 0)
         return HD_FAIL(err, RESOURCE, NULL, "no memory to lock");
     memset(fresh, FRESH_BYTE, n);
@@ -185,7 +185,7 @@ void sim_host_free(struct rt_device *d, void *p)
 int sim_host_register(struct rt_device *d, void *p, size_t n, struct hd_err *err)
 {
     SIM_LOCK();
-    HD_TRY(sim_alive(d, err));
+    HD_TRY(rt_device_alive(d, err));
     if ((uintptr_t)p % page() || n % page() || n == 0)
         HD_BUG("%zu bytes at %p are no whole pages", n, p);
     for (const struct locked *l = all_locked; l; l = l->next)

@@ -159,7 +159,7 @@ static void queue(struct sim *e, enum rt_stream s, const struct sim_task *task)
 static int settle(struct rt_device *d, struct hd_err *err)
 {
     struct sim *e = sim_of(d);
-    HD_TRY(sim_alive(d, err));
+    HD_TRY(rt_device_alive(d, err));
     if (!*e->failure)
         return 0;
     HD_FAIL(err, EXEC, NULL, "%s", e->failure);
@@ -172,11 +172,11 @@ static int settle(struct rt_device *d, struct hd_err *err)
 static int queue_copy(struct rt_device *d, enum rt_stream s, struct rt_place to, struct rt_place from, size_t n,
                       struct hd_err *err)
 {
-    HD_TRY(sim_alive(d, err));
+    HD_TRY(rt_device_alive(d, err));
     if (to.device)
-        HD_TRY(sim_alive(to.device, err));
+        HD_TRY(rt_device_alive(to.device, err));
     if (from.device)
-        HD_TRY(sim_alive(from.device, err));
+        HD_TRY(rt_device_alive(from.device, err));
     if (n == 0)
         return 0;
     sim_bytes(to, n);
@@ -198,7 +198,7 @@ static struct rt_place host(const void *p)
 int sim_set(struct rt_device *d, uint64_t to, int byte, size_t n, struct hd_err *err)
 {
     SIM_LOCK();
-    HD_TRY(sim_alive(d, err));
+    HD_TRY(rt_device_alive(d, err));
     sim_bytes(here(d, to), n);
     queue(sim_of(d), RT_STREAM_COMPUTE, &(struct sim_task){.kind = FILL, .to = here(d, to), .byte = byte, .n = n});
     return 0;
@@ -214,7 +214,7 @@ int sim_upload(struct rt_device *d, uint64_t to, const void *from, size_t n, str
 {
     struct sim *e = sim_of(d);
     SIM_LOCK();
-    HD_TRY(sim_alive(d, err));
+    HD_TRY(rt_device_alive(d, err));
     unsigned char *there = sim_bytes(here(d, to), n);
     if (n >= LARGE) {
         pump(e, RT_STREAM_COMPUTE, NULL);
@@ -233,7 +233,7 @@ int sim_upload(struct rt_device *d, uint64_t to, const void *from, size_t n, str
 int sim_download(struct rt_device *d, void *to, uint64_t from, size_t n, struct hd_err *err)
 {
     SIM_LOCK();
-    HD_TRY(sim_alive(d, err));
+    HD_TRY(rt_device_alive(d, err));
     pump(sim_of(d), RT_STREAM_COMPUTE, NULL);
     HD_TRY(settle(d, err));
     if (n)
@@ -289,7 +289,7 @@ int sim_poll(struct rt_device *d, double ms HD_UNUSED, bool *done, struct hd_err
 
 static int record(struct rt_device *d, enum rt_stream s, rt_event **out, struct hd_err *err)
 {
-    HD_TRY(sim_alive(d, err));
+    HD_TRY(rt_device_alive(d, err));
     rt_event *e = malloc(sizeof *e);
     if (!e)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
@@ -320,7 +320,7 @@ void sim_event_free(struct rt_device *d HD_UNUSED, rt_event *e)
 int sim_stream_wait(struct rt_device *d, enum rt_stream s, rt_event *e, struct hd_err *err)
 {
     SIM_LOCK();
-    HD_TRY(sim_alive(d, err));
+    HD_TRY(rt_device_alive(d, err));
     if (e->lost || e->of->public.lost)
         return HD_FAIL(err, EXEC, NULL, "%s", e->of->public.why);
     queue(sim_of(d), s, &(struct sim_task){.kind = WAIT, .event = event_ref(e)});

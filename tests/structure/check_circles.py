@@ -20,8 +20,6 @@ KNOWN = [set(files.split()) for files in (
     # exec: states are finished by files that ask the executor for memory and threads.
     "agg_hash.c agg_merge.c csr_build.c exec.c hash_build.c job.c partition.c rows.c sort.c state.c",
     # gpu
-    "cuda_copy.c cuda_device.c cuda_order.c cuda_peer.c",
-    "gpu.c gpu_code.c gpu_memory.c gpu_resident.c",
     "gpu_exchange.c gpu_finish.c gpu_launch.c gpu_order.c gpu_state.c",
 )]
 

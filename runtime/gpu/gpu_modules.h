@@ -1,0 +1,38 @@
+/* Code on a device, below gpu_code.c: loaded modules by what they were compiled from. All under the device's lock. */
+#ifndef HEDDLE_RUNTIME_GPU_MODULES_H
+#define HEDDLE_RUNTIME_GPU_MODULES_H
+
+#include "runtime/gpu/gpu_internal.h"
+
+/* A kernel of a module. */
+struct rt_gpu_function {
+    char *entry;
+    rt_function *f;
+    struct rt_function_info info;
+    struct rt_gpu_function *next;
+};
+
+struct rt_gpu_modules {
+    struct rt_gpu_module *list;
+    int n;
+    struct rt_cache_key base; /* of all but the source */
+    struct rt_bytes libraries[RT_NLIBRARIES]; /* as compiled; empty until they are linked with */
+    bool has_disk;
+    struct rt_disk_cache disk;
+};
+
+struct rt_cache_key rt_gpu_source_key(const struct rt_gpu *g, const char *text);
+
+/* One more user of a module that is loaded; it becomes the most recently used. NULL: it is not. */
+struct rt_gpu_module *rt_gpu_module_find(struct rt_gpu *g, struct rt_cache_key key);
+/* The image becomes a module with one user. */
+int rt_gpu_module_load(struct rt_gpu *g, struct rt_cache_key key, const struct rt_bytes *image,
+                       struct rt_gpu_module **out, struct hd_err *err);
+/* One user less. It stays until it is among the many that nobody uses. */
+void rt_gpu_module_leave(struct rt_gpu_module *m);
+void rt_gpu_modules_drop_unused(struct rt_gpu *g);
+/* For blocks of so many threads with so much shared memory. */
+int rt_gpu_module_function(struct rt_gpu *g, struct rt_gpu_module *m, const char *entry, int threads,
+                           uint32_t shared_bytes, struct rt_gpu_function **out, struct hd_err *err);
+
+#endif
