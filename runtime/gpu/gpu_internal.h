@@ -10,8 +10,9 @@
  *   gpu_resident.c columns on the device, shared by executions, evicted when memory is short
  *   gpu_pool.c     device memory that is kept for the next who asks
  *   gpu_memory.c   an execution's memory, of the pool, accounted against its limit
+ *   gpu_state.c    a state's life: init, retry, finish, free; gpu_state.h lists the files that it stands on
+ *                  (kernels: templates/finish)
  *   gpu_exchange.c states between devices
- *   gpu_state*.c   a state's life: init, room, reset, finish, free     (kernels: templates/finish)
  *   gpu_result.c   the rows of the result state as host rows
  */
 #ifndef HEDDLE_RUNTIME_GPU_INTERNAL_H
@@ -164,7 +165,7 @@ struct rt_gpu_strings {
     struct rt_gpu_strings *next;
 };
 int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment f, struct hd_err *err);
-/* Rows, indexes or codes of its source, which is finished. */
+/* gpu_room.c: rows, indexes or codes of its source, which is finished. */
 uint64_t rt_gpu_source_rows(const struct rt_gpu_exec *x, const struct rt_pipeline *p);
 
 /* ---- states. Called by the schedule:

@@ -45,17 +45,6 @@ struct run {
     struct rt_piece heap; /* of strings, where the kernel makes some */
 };
 
-uint64_t rt_gpu_source_rows(const struct rt_gpu_exec *x, const struct rt_pipeline *p)
-{
-    switch (p->source) {
-    case RT_SOURCE_TABLE: return (uint64_t)p->table->rows;
-    case RT_SOURCE_ROWS: return x->state[p->state].nrows;
-    case RT_SOURCE_INDEX: return x->spec->states[p->state].range;
-    case RT_SOURCE_DICT: return p->table->cols[p->column].dict.n;
-    }
-    HD_BUG("source %d", (int)p->source);
-}
-
 /* ---- shape of the launch --------------------------------------------------------------- */
 
 /* All that fit the device at once, but for a kernel that does not share work not more warps than

@@ -1,5 +1,5 @@
 /* Memory of an execution: of the pool, within the execution's limit. */
-#include "runtime/gpu/gpu_internal.h"
+#include "runtime/gpu/gpu_state.h"
 
 uint64_t rt_gpu_limit(const struct rt_gpu_exec *x)
 {
@@ -34,4 +34,16 @@ void rt_gpu_release(struct rt_gpu_exec *x, struct rt_piece *p)
     if (p->address)
         x->used -= p->n;
     rt_gpu_pool_release(x->g->pool, p);
+}
+
+int rt_state_alloc(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err)
+{
+    return rt_gpu_alloc(x, s, HD_MAX(n, (size_t)1), out, err);
+}
+
+int rt_state_alloc_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out,
+                          struct hd_err *err)
+{
+    HD_TRY(rt_state_alloc(x, s, n, out, err));
+    return x->d->ops->set(x->d, out->address, 0, HD_MAX(n, (size_t)1), err);
 }

@@ -1,4 +1,6 @@
-/* What the files about states share: launches of the fixed kernels (templates/finish). */
+/* What the files about states share. From below: memory (gpu_memory.c), launches of the fixed kernels and keys of rows
+ * (gpu_finish.c), sums and sorting by digits (gpu_radix.c); then room (gpu_room.c), grouping (gpu_group.c) and order
+ * (gpu_order.c) of rows; what another device has (gpu_gather.c); the tables by kind of state (gpu_state.c). */
 #ifndef HEDDLE_RUNTIME_GPU_STATE_H
 #define HEDDLE_RUNTIME_GPU_STATE_H
 
@@ -7,9 +9,11 @@
 
 enum {
     RT_FINISH_THREADS = HDD_FINISH_THREADS,
-    RT_ORDER_AT_ONCE = 256   /* so few rows are ordered by their keys as they are: ties compare rows,
+    RT_ORDER_AT_ONCE = 256 /* so few rows are ordered by their keys as they are: ties compare rows,
                                 which takes long where many have a common beginning */
 };
+
+/* ---- gpu_finish.c ---- */
 
 /* Blocks for n items, `each` at least a block: as many as run side by side. */
 uint32_t rt_finish_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each);
@@ -19,7 +23,7 @@ uint32_t rt_finish_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each
 int rt_finish_launch_bytes(struct rt_gpu_exec *x, const char *module, const char *entry, uint32_t blocks,
                            const void *args, size_t bytes, struct hd_err *err);
 
-/* Memory of at least one byte; zeroed. */
+/* gpu_memory.c: memory of at least one byte; zeroed. */
 int rt_state_alloc(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err);
 int rt_state_alloc_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out,
                           struct hd_err *err);
@@ -37,6 +41,8 @@ int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct h
                  struct rt_piece *more, struct hd_err *err);
 struct hdd_key rt_key_of_field(const struct rt_field *f);
 
+/* ---- gpu_radix.c ---- */
+
 /* Exclusive prefix sums of n 32-bit counts; 64 bits wide and with their total behind, or 32 bits. */
 int rt_gpu_prefix_sum(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t counts, uint64_t n, uint64_t to,
                       bool wide, struct hd_err *err);
@@ -45,7 +51,7 @@ int rt_gpu_prefix_sum(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t 
 struct rt_radix {
     uint64_t n;
     struct rt_piece keys[2], rows[2];
-    int now;       /* where they are */
+    int now; /* where they are */
     bool numbered; /* rows are there; else they are 0, 1, ... */
 };
 int rt_radix_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, struct rt_radix *r, struct hd_err *err);
@@ -54,10 +60,40 @@ void rt_radix_release(struct rt_gpu_exec *x, struct rt_radix *r);
 int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                   struct hd_err *err);
 
+/* ---- gpu_room.c ---- */
+
+#define RT_ROWS_MAX ((uint64_t)UINT32_MAX - 1) /* row numbers have 32 bits */
+
+static inline bool rt_state_appends(const struct rt_state *s)
+{
+    return rt_state_filling(s->kind) == RT_APPENDED;
+}
+
+static inline bool rt_state_has_cursor(const struct rt_state *s)
+{
+    return rt_state_filling(s->kind) != RT_PLACED;
+}
+
+/* Rows that limit and offset leave something of, UINT64_MAX: all. Of a state without order any so many are enough. */
+uint64_t rt_state_wanted_rows(const struct rt_state *s);
+uint64_t rt_state_enough_rows(const struct rt_state *s);
+/* Rows that a state has room for at first: a guess. Memory for as many as v->capacity says, or where there is not so
+ * much for fewer. */
+uint64_t rt_state_first_capacity(const struct rt_gpu_exec *x, const struct rt_state *s);
+int rt_state_alloc_estimated(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+/* Rows from..capacity of an aggregate become what they are before anything is added. */
+int rt_state_clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t from, struct hd_err *err);
+/* Slots for the groups there is room for, and for those that were there at the last start (AGG_HASH). */
+int rt_state_make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+/* Room for so many rows in all; what was there at the last start stays. Groups get slots, too. */
+int rt_state_regrow_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed, struct hd_err *err);
+int rt_state_regrow_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed, struct hd_err *err);
 /* Room for as many of `more` rows as are worth having behind those that are there, *n of them. Groups get no slots. */
 int rt_state_make_room(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t more, uint64_t *n, struct hd_err *err);
-/* Slots for the groups that were there at the last start (AGG_HASH). */
-int rt_state_make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+/* The error of a state with more rows than numbers. */
+int rt_state_too_many(const struct rt_gpu_state *v, uint64_t rows, struct hd_err *err);
+
+/* ---- gpu_gather.c ---- */
 
 /* What another device has of a state, seen from the one that receives it. */
 struct rt_gpu_exchange {
@@ -66,14 +102,22 @@ struct rt_gpu_exchange {
     struct rt_device *other;
     const struct rt_gpu_state *u;
 };
-/* gpu_exchange.c: ways to gather, for the tables of operations in gpu_state.c. */
+int rt_gpu_exchange_copy(const struct rt_gpu_exchange *e, uint64_t to, uint64_t from, size_t n, struct hd_err *err);
+/* A copy here of n bytes there. */
+int rt_gpu_exchange_bring(const struct rt_gpu_exchange *e, uint64_t from, size_t n, struct rt_piece *here,
+                          struct hd_err *err);
+/* Whatever is written once or is a set begins as zeros: both sides or'ed have all of it. */
+int rt_gpu_exchange_or(const struct rt_gpu_exchange *e, const struct rt_piece *to, const struct rt_piece *from,
+                       struct hd_err *err);
+/* Ways to gather, for the table of operations in gpu_state.c. */
 int rt_gpu_gather_bits(const struct rt_gpu_exchange *e, struct hd_err *err);
 int rt_gpu_gather_rows(const struct rt_gpu_exchange *e, struct hd_err *err);
 int rt_gpu_gather_places(const struct rt_gpu_exchange *e, struct hd_err *err);
 int rt_gpu_gather_groups(const struct rt_gpu_exchange *e, struct hd_err *err);
+/* gpu_state.c: as the state's kind has it. */
 int rt_gpu_state_gather(const struct rt_gpu_exchange *e, int state, struct hd_err *err);
 
-/* Operations of runtime/finish.def. order: rows [offset, offset + count) of all n in order, n > 1. */
+/* gpu_group.c, gpu_order.c: operations of runtime/finish.def. order: rows [offset, offset + count) of all n in order, n > 1. */
 int rt_gpu_finish_csr(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_finish_hash_unique(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_finish_hash_group(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);

@@ -19,8 +19,6 @@ KNOWN = [set(files.split()) for files in (
     llvm_expr_logic.c llvm_key.c llvm_parts.c llvm_pipeline.c llvm_probe.c llvm_sink.c llvm_steps.c llvm_tile.c""",
     # exec: states are finished by files that ask the executor for memory and threads.
     "agg_hash.c agg_merge.c csr_build.c exec.c hash_build.c job.c partition.c rows.c sort.c state.c",
-    # gpu
-    "gpu_exchange.c gpu_finish.c gpu_launch.c gpu_order.c gpu_state.c",
 )]
 
 

@@ -1,0 +1,233 @@
+/* Room for rows and groups while a state is filled: how many are expected at first, and more where that was too little. */
+#include <string.h>
+
+#include "runtime/gpu/gpu_state.h"
+
+enum {
+    FIRST_ROWS = 1024, /* room for at least so many */
+    /* Estimates of groups are often far too low, and a second run costs more than the 10 us for a
+     * million groups to clear; at most so many, whose slots fit the cache. */
+    FIRST_GROUPS = 1 << 16,
+    FIRST_GROUPS_MAX = 1 << 20,
+    ROWS_OF_A_GROUP = 8,
+    MEMORY_SHARE = 4, /* an estimate gets at most so large a part of the memory */
+    CHEAP_SHARE = 64 /* of that, what is taken without a thought */
+};
+
+/* ---- how many ---------------------------------------------------------------------------- */
+
+uint64_t rt_gpu_source_rows(const struct rt_gpu_exec *x, const struct rt_pipeline *p)
+{
+    switch (p->source) {
+    case RT_SOURCE_TABLE: return (uint64_t)p->table->rows;
+    case RT_SOURCE_ROWS: return x->state[p->state].nrows;
+    case RT_SOURCE_INDEX: return x->spec->states[p->state].range;
+    case RT_SOURCE_DICT: return p->table->cols[p->column].dict.n;
+    }
+    HD_BUG("source %d", (int)p->source);
+}
+
+uint64_t rt_state_wanted_rows(const struct rt_state *s)
+{
+    return s->limit < 0 ? UINT64_MAX : (uint64_t)s->limit + (uint64_t)s->offset;
+}
+
+/* Any rows will do, and so many are enough. One more than is allowed shows that there are. */
+uint64_t rt_state_enough_rows(const struct rt_state *s)
+{
+    return s->single ? 2 : s->nsort ? UINT64_MAX : rt_state_wanted_rows(s);
+}
+
+/* Rows of the source of the pipeline that alone fills the state, each of which gives at most one
+ * row; UINT64_MAX: there are more pipelines, or rows may multiply. */
+static uint64_t max_rows(const struct rt_gpu_exec *x, const struct rt_state *s)
+{
+    const struct rt_pipeline *only = NULL;
+    for (int i = 0; i < x->spec->npipelines; i++) {
+        const struct rt_pipeline *p = &x->spec->pipelines[i];
+        if (&x->spec->states[p->writes[0]] != s)
+            continue;
+        if (only || p->nlevels > 1)
+            return UINT64_MAX;
+        only = p;
+    }
+    return only && !s->nvalues ? rt_gpu_source_rows(x, only) : UINT64_MAX;
+}
+
+/* Rows that pipelines bring, as the planner expects. An order with a limit leaves fewer. */
+static double expected_rows(const struct rt_gpu_exec *x, const struct rt_state *s)
+{
+    double rows = 0;
+    for (int i = 0; i < x->spec->npipelines; i++) {
+        const struct rt_pipeline *p = &x->spec->pipelines[i];
+        if (&x->spec->states[p->writes[0]] == s && p->ncounters)
+            rows += HD_MAX(p->counter_est[p->ncounters - 1], 0.0);
+    }
+    return rt_state_appends(s) ? HD_MAX(rows, s->est_rows) : s->est_rows;
+}
+
+/* Of the largest source of the pipelines that fill the state, as far as is known now. */
+static uint64_t source_rows(const struct rt_gpu_exec *x, const struct rt_state *s)
+{
+    uint64_t rows = 0;
+    for (int i = 0; i < x->spec->npipelines; i++) {
+        const struct rt_pipeline *p = &x->spec->pipelines[i];
+        if (&x->spec->states[p->writes[0]] == s)
+            rows = HD_MAX(rows, rt_gpu_source_rows(x, p));
+    }
+    return rows;
+}
+
+/* Room that is taken whatever is expected. */
+static uint64_t min_rows(const struct rt_gpu_exec *x, const struct rt_state *s, uint64_t max)
+{
+    if (rt_state_appends(s))
+        return FIRST_ROWS;
+    uint64_t groups = source_rows(x, s) / ROWS_OF_A_GROUP;
+    groups = HD_MIN(HD_MAX(groups, (uint64_t)FIRST_GROUPS), (uint64_t)FIRST_GROUPS_MAX);
+    return HD_MIN(groups, max);
+}
+
+/* Room for rows costs nothing but memory, while a second run costs as much as the first: where
+ * the memory is small beside what there is, all that can come have room. */
+uint64_t rt_state_first_capacity(const struct rt_gpu_exec *x, const struct rt_state *s)
+{
+    uint64_t stride = (uint64_t)s->stride, bound = max_rows(x, s);
+    uint64_t max = rt_gpu_limit(x) / MEMORY_SHARE / stride + 1;
+    uint64_t cheap = HD_MAX(rt_state_appends(s) ? max / CHEAP_SHARE : 0, min_rows(x, s, max));
+    double est = HD_MAX(expected_rows(x, s), 0.0) * 1.25;
+    uint64_t n = est < (double)max ? (uint64_t)est : max;
+    n = HD_MIN(HD_MAX(n, cheap), bound);
+    if (x->first_rows)
+        n = x->first_rows;
+    n = HD_MIN(HD_MAX(n, (uint64_t)s->nvalues), RT_ROWS_MAX);
+    return HD_MAX(HD_MIN(n, rt_state_enough_rows(s)), (uint64_t)1);
+}
+
+int rt_state_alloc_estimated(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    uint64_t stride = (uint64_t)s->stride, min = HD_MAX((uint64_t)s->nvalues, (uint64_t)1);
+    while (v->capacity / 4 > min && rt_gpu_alloc(x, s, (size_t)(v->capacity * stride), &v->rows_at, NULL) != 0)
+        v->capacity /= 4;
+    if (v->rows_at.address)
+        return 0;
+    return rt_state_alloc(x, s, (size_t)(v->capacity * stride), &v->rows_at, err);
+}
+
+/* ---- groups before anything is added ------------------------------------------------------- */
+
+/* The value that every other one replaces (templates/launch.cuh); zero where the kernels look at
+ * the validity byte first. */
+static void far_end(enum rt_phys p, bool min, unsigned char *at)
+{
+    int32_t i32 = min ? INT32_MAX : INT32_MIN;
+    int64_t i64 = min ? INT64_MAX : INT64_MIN;
+    double f64 = min ? __builtin_nan("") : -__builtin_inf();
+    if (p == RT_I32)
+        memcpy(at, &i32, sizeof i32);
+    else if (p == RT_I64)
+        memcpy(at, &i64, sizeof i64);
+    else if (p == RT_F64)
+        memcpy(at, &f64, sizeof f64);
+}
+
+/* A row before anything is added to it. False: all its bytes are 0. */
+static bool first_row(const struct rt_state *s, unsigned char *row)
+{
+    bool some = false;
+    memset(row, 0, (size_t)s->stride); /* validity bytes, too */
+    for (int i = 0; i < s->nfields; i++) {
+        if (s->merge[i] != RT_MERGE_MIN && s->merge[i] != RT_MERGE_MAX)
+            continue;
+        far_end(s->fields[i].phys, s->merge[i] == RT_MERGE_MIN, row + s->fields[i].offset);
+        some = true;
+    }
+    return some;
+}
+
+int rt_state_clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t from, struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    uint64_t n = v->capacity - from, to = v->rows_at.address + from * (uint64_t)s->stride;
+    struct hdd_fill_args p = {.to = to, .rows = n, .words = (hdd_u32)s->stride / 8};
+    struct rt_piece more = {0, 0};
+    unsigned char *row = hd_zalloc(x->arena, (size_t)s->stride);
+    if (n == 0)
+        return 0;
+    if (!first_row(s, row))
+        return x->d->ops->set(x->d, to, 0, (size_t)(n * (uint64_t)s->stride), err);
+    if (p.words <= HDD_INLINE_WORDS) {
+        memcpy(p.pattern, row, (size_t)s->stride);
+    } else {
+        HD_TRY(rt_state_alloc(x, s, (size_t)s->stride, &more, err));
+        HD_TRY(x->d->ops->upload(x->d, more.address, row, (size_t)s->stride, err));
+        p.more = more.address;
+    }
+    p.blocks = rt_finish_blocks(x, n * p.words, 4 * RT_FINISH_THREADS);
+    int rc = rt_finish_launch(x, "finish_fill", "hdd_fill", p.blocks, &p, err);
+    rt_gpu_release(x, &more);
+    return rc;
+}
+
+int rt_state_make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    rt_gpu_release(x, &v->slots_at);
+    v->mask = hd_pow2_ceil(v->capacity + v->capacity / 2 + 8) - 1;
+    HD_TRY(rt_state_alloc_zeroed(x, s, (size_t)(v->mask + 1) * 8, &v->slots_at, err));
+    if (v->before == 0)
+        return 0;
+    struct hdd_slots_args p = {.rows = v->rows_at.address,
+                               .n = v->before,
+                               .slots = v->slots_at.address,
+                               .mask = v->mask,
+                               .blocks = rt_finish_blocks(x, v->before, RT_FINISH_THREADS),
+                               .stride = (hdd_u32)s->stride};
+    return rt_finish_launch(x, "finish_fill", "hdd_fill_slots", p.blocks, &p, err);
+}
+
+/* ---- more -------------------------------------------------------------------------------- */
+
+int rt_state_too_many(const struct rt_gpu_state *v, uint64_t rows, struct hd_err *err)
+{
+    return HD_FAIL(err, RESOURCE, v->s->path, "%llu rows, at most %llu have a number", (unsigned long long)rows,
+                   (unsigned long long)RT_ROWS_MAX);
+}
+
+int rt_state_regrow_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed, struct hd_err *err)
+{
+    struct rt_piece old = v->rows_at;
+    uint64_t stride = (uint64_t)v->s->stride;
+    if (v->before == 0)
+        rt_gpu_release(x, &old); /* nothing in it is kept: there is more room without it */
+    v->rows_at = (struct rt_piece){0, 0};
+    v->capacity = HD_MIN(needed, rt_state_enough_rows(v->s));
+    int rc = rt_state_alloc(x, v->s, (size_t)(v->capacity * stride), &v->rows_at, err);
+    if (rc == 0 && v->before)
+        rc = x->d->ops->copy(x->d, v->rows_at.address, old.address, (size_t)(v->before * stride), err);
+    rt_gpu_release(x, &old);
+    return rc;
+}
+
+int rt_state_make_room(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t more, uint64_t *n, struct hd_err *err)
+{
+    *n = HD_MIN(more, rt_state_enough_rows(v->s) - HD_MIN(v->asked, rt_state_enough_rows(v->s)));
+    if (v->asked + *n > RT_ROWS_MAX)
+        return rt_state_too_many(v, v->asked + *n, err);
+    v->before = v->asked;
+    return v->asked + *n > v->capacity ? rt_state_regrow_rows(x, v, v->asked + *n, err) : 0;
+}
+
+int rt_state_regrow_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed, struct hd_err *err)
+{
+    uint64_t stride = (uint64_t)v->s->stride;
+    rt_gpu_release(x, &v->rows_at);
+    rt_gpu_release(x, &v->slots_at);
+    v->capacity = needed;
+    HD_TRY(rt_state_alloc(x, v->s, (size_t)(v->capacity * stride), &v->rows_at, err));
+    if (v->before)
+        HD_TRY(x->d->ops->copy(x->d, v->rows_at.address, v->snapshot.address, (size_t)(v->before * stride), err));
+    HD_TRY(rt_state_clear_groups(x, v, v->before, err));
+    return rt_state_make_slots(x, v, err);
+}
