@@ -88,8 +88,6 @@ struct rt_result {
     struct rt_exec *x;
 };
 
-uint64_t rt_now_ns(void);
-
 /* The first failure is kept, and everybody is told to stop. Any thread. */
 void rt_exec_raise(struct rt_exec *x, enum hd_err_class c, const char *path, const char *fmt, ...) HD_PRINTF(4, 5);
 /* The memory limit was met while working on this state (NULL: none in particular). */
@@ -105,6 +103,8 @@ void rt_exec_tell_all(struct rt_exec *x, int stop);
 /* For helpers that return a status: marks the worker as failed and returns 1. */
 int32_t rt_worker_fail(struct rt_worker *w, enum rt_failure f, int state);
 
+/* parallel.c */
+uint64_t rt_now_ns(void);
 /* Tasks 0..n-1 on all threads, in no order; a task is skipped once the execution has failed.
  * 0, or -1 once the execution has failed. */
 typedef void (*rt_work_fn)(void *context, struct rt_worker *w, uint64_t task);

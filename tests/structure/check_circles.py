@@ -17,8 +17,6 @@ KNOWN = [set(files.split()) for files in (
     cuda_accumulators.c cuda_types.c""",
     """llvm_agg.c llvm_agg_fold.c llvm_args.c llvm_calls.c llvm_expr.c llvm_expr_arith.c llvm_expr_cmp.c llvm_expr_func.c
     llvm_expr_logic.c llvm_key.c llvm_parts.c llvm_pipeline.c llvm_probe.c llvm_sink.c llvm_steps.c llvm_tile.c""",
-    # exec: states are finished by files that ask the executor for memory and threads.
-    "agg_hash.c agg_merge.c csr_build.c exec.c hash_build.c job.c partition.c rows.c sort.c state.c",
 )]
 
 
