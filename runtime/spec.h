@@ -19,6 +19,11 @@ enum rt_phys { RT_BOOL, RT_I32, RT_I64, RT_I128, RT_F64, RT_STR };
 /* Bytes in a row field: BOOL 1, I32 4, I64 8, I128 16, F64 8, STR 16 {u64 address, u64 length}. */
 int rt_phys_size(enum rt_phys p);
 const char *rt_phys_name(enum rt_phys p);
+/* A STR field of a row on the host. */
+struct rt_row_str {
+    const char *s;
+    uint64_t n;
+};
 
 /* A field of a row in a state. Rows are arrays of structures: field at row + offset. */
 struct rt_field {

@@ -7,12 +7,6 @@
 #include "runtime/spec.h"
 #include "templates/abi.h"
 
-/* A STR field. */
-struct rt_row_str {
-    const char *s;
-    uint64_t n;
-};
-
 /* Order of two non-NULL values: < 0, 0, > 0. F64: NaN equals NaN and is larger than everything
  * else, -0 equals 0. STR: bytewise, then by length. */
 int rt_value_compare(enum rt_phys phys, const void *a, const void *b);

@@ -7,7 +7,6 @@
 
 #include "runtime/base/fault.h"
 #include "runtime/base/guard.h"
-#include "runtime/exec/keys.h"
 #include "runtime/io/arrow_out.h"
 
 enum { BATCH_ROWS = 1 << 16 };

@@ -11,7 +11,6 @@ import layers as model
 DATA_ONLY = [
     ("runtime", "frontend/catalog.h", "the spec names tables and columns by the catalog's structs"),
     ("runtime", "templates/abi.h", "what generated code and the runtime have in common"),
-    ("runtime", "runtime/exec/keys.h", "how a text lies in a row"),
 ]
 
 
