@@ -46,7 +46,7 @@ const char *cu_accumulator_name(struct cu_unit *u, int i)
 static const char *sum_type(const struct cu_unit *u, int i)
 {
     const struct pl_out *o = cu_out_of(u, i);
-    return cu_type(cu_place_of(u)->narrow && o->narrow ? RT_I64 : cu_sink_state(u)->fields[o->field].phys);
+    return cu_type(u->place->narrow && o->narrow ? RT_I64 : cu_sink_state(u)->fields[o->field].phys);
 }
 
 bool cu_may_stay_null(const struct cu_unit *u, int i)
@@ -172,14 +172,14 @@ static void add_accumulators_method(struct cu_unit *u)
     cu_line(u->out, "HDD_MEMBER void add_accumulators(%s &row, const %s &from) const",
             cu_row(u, u->pipeline->sink.state), cu_accumulators_type(u));
     cu_open(u->out, "{");
-    if (cu_place_of(u)->marks) { /* a store to a row that many warps add to holds their additions up */
+    if (u->place->marks) { /* a store to a row that many warps add to holds their additions up */
         cu_open(u->out, "if (!row.present)");
         cu_line(u->out, "row.present = 1;");
         u->out->indent--;
     }
     for (int i = 0; i < u->pipeline->sink.nouts; i++) {
         const char *name = cu_accumulator_name(u, i);
-        const char *cast = cu_place_of(u)->narrow && cu_out_of(u, i)->narrow ? "(i128)" : "";
+        const char *cast = u->place->narrow && cu_out_of(u, i)->narrow ? "(i128)" : "";
         if (cu_is_stored(u, i))
             continue;
         if (cu_may_stay_null(u, i))

@@ -1,5 +1,17 @@
-/* Expressions that change a value's type: widths, scales, float64, dates, text. */
+/* Expressions that change a value's type: widths, scales, float64, dates, text. And what they share with others. */
 #include "codegen/cuda_gen.h"
+
+const struct pl_expr *cu_expr_of(const struct cu_unit *u, int e)
+{
+    if (e < 0 || e >= u->prog->nexprs)
+        HD_BUG("expression %d of %d", e, u->prog->nexprs);
+    return &u->prog->exprs[e];
+}
+
+const char *cu_checked(struct cu_unit *u, const struct pl_expr *e, const char *function, const char *a, const char *b)
+{
+    return hd_asprintf(u->arena, "%s(run, %d, %s, %s, %s)", function, e->limit_digits, cu_number(u, e->path), a, b);
+}
 
 /* Which of them a conversion calls is the compiler's business. */
 enum { CAST_LIBRARIES = RT_LIBRARY_WIDE | RT_LIBRARY_FLOAT };

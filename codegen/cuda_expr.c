@@ -10,13 +10,6 @@ static const char *const spellings[FE_OP_COUNT] = {
 #include "frontend/ops.def"
 };
 
-const struct pl_expr *cu_expr_of(const struct cu_unit *u, int e)
-{
-    if (e < 0 || e >= u->prog->nexprs)
-        HD_BUG("expression %d of %d", e, u->prog->nexprs);
-    return &u->prog->exprs[e];
-}
-
 static const char *argument(struct cu_unit *u, const struct pl_expr *e, int i)
 {
     return cu_expr(u, e->args[i]);
@@ -106,11 +99,6 @@ static const char *coalesce(struct cu_unit *u, const struct pl_expr *e)
 }
 
 /* ---- operators that may raise ----------------------------------------------------------- */
-
-const char *cu_checked(struct cu_unit *u, const struct pl_expr *e, const char *function, const char *a, const char *b)
-{
-    return hd_asprintf(u->arena, "%s(run, %d, %s, %s, %s)", function, e->limit_digits, cu_number(u, e->path), a, b);
-}
 
 static const char *arith(struct cu_unit *u, const struct pl_expr *e)
 {
@@ -233,12 +221,7 @@ static const char *in_list(struct cu_unit *u, const struct pl_expr *e)
     return s;
 }
 
-const char *cu_expr(struct cu_unit *u, int index)
-{
-    return cu_expr_of(u, index)->outlined ? cu_call_expr(u, index) : cu_expr_here(u, index);
-}
-
-const char *cu_expr_here(struct cu_unit *u, int index)
+static const char *expr_here(struct cu_unit *u, int index)
 {
     const struct pl_expr *e = cu_expr_of(u, index);
     switch (e->op) {
@@ -288,6 +271,36 @@ const char *cu_expr_here(struct cu_unit *u, int index)
     case FE_OP_COUNT: break;
     }
     HD_BUG("expression operator %d", (int)e->op);
+}
+
+/* ---- trees ------------------------------------------------------------------------------ */
+
+static void expr_body(struct cu_unit *u, int e, int unused HD_UNUSED)
+{
+    cu_line(u->out, "return %s;", expr_here(u, e));
+}
+
+/* The expression is a function of its own, which is called where the value is needed. */
+static const char *call_outlined(struct cu_unit *u, int e)
+{
+    const struct pl_expr *x = cu_expr_of(u, e);
+    if (!u->expr_calls)
+        u->expr_calls = HD_NEWN(u->arena, struct cu_call *, u->prog->nexprs);
+    if (!u->expr_calls[e]) {
+        const struct cu_function f = {.name = hd_asprintf(u->arena, "e%d", e),
+                                      .type = cu_value_type(u, x->phys, x->nullable),
+                                      .params = cu_frame_param(u, ""),
+                                      .body = expr_body,
+                                      .what = e};
+        u->expr_calls[e] = HD_NEW(u->arena, struct cu_call);
+        *u->expr_calls[e] = cu_define(u, &f);
+    }
+    return cu_call(u, *u->expr_calls[e], "frame");
+}
+
+const char *cu_expr(struct cu_unit *u, int index)
+{
+    return cu_expr_of(u, index)->outlined ? call_outlined(u, index) : expr_here(u, index);
 }
 
 const char *cu_condition(struct cu_unit *u, int e)

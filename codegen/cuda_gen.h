@@ -1,5 +1,5 @@
 /* Inside of the CUDA emitter: one unit (pipeline) being printed, then prototypes grouped by
- * the file that defines them. Expressions are strings of the arena; statements go to the
+ * the file that defines them; files use those before them in codegen/CMakeLists.txt only. Expressions are strings of the arena; statements go to the
  * writer. */
 #ifndef HEDDLE_CODEGEN_CUDA_GEN_H
 #define HEDDLE_CODEGEN_CUDA_GEN_H
@@ -34,6 +34,9 @@ struct cu_unit {
     struct cu_call **expr_calls;    /* by expression; NULL: not called */
     int first_out;                  /* of the part that is printed */
     const char **state_names;
+    /* What the sink prints for its place of accumulators, and for caches before it (NULL: it has none): chosen by
+     * cuda_sink.c, which knows all places, and used below it. */
+    const struct cu_place *place, *caches[PL_CACHE_COUNT];
 };
 
 /* cuda_out.c: the writer and names */
@@ -46,7 +49,7 @@ void cu_blank(struct cu_out *o);
  * never the whole of an identifier, so that it is no keyword. */
 const char *cu_word(struct hd_arena *a, const char *name, size_t max);
 
-/* cuda_types.c: types, rows of states, tuples */
+/* cuda_types.c: types, rows of states */
 const char *cu_type(enum rt_phys p);
 const char *cu_row_type(enum rt_phys p); /* as a field of a row */
 const char *cu_value_type(struct cu_unit *u, enum rt_phys p, bool nullable);
@@ -62,7 +65,18 @@ const char *cu_state(struct cu_unit *u, int state);
 const char *cu_row(struct cu_unit *u, int state); /* its row structure, which is now needed */
 void cu_row_struct(struct cu_unit *u, struct cu_out *o, int state);
 void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state);
+
+/* cuda_row.c: a row while it is visited */
+const char *cu_slot(struct cu_unit *u, int slot);      /* where it is */
+const char *cu_slot_name(struct cu_unit *u, int slot); /* as a member */
 void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level);
+const char *cu_frame_param(struct cu_unit *u, const char *more); /* of a function: the frame, and more */
+void cu_guard(struct cu_unit *u); /* opens `if (live) {` unless it is open */
+void cu_unguard(struct cu_unit *u);
+/* Rows that reach a step. Of rows that several warps visit, each for a part of the children, one
+ * warp counts. */
+void cu_count(struct cu_unit *u, int counter);
+void cu_count_rows(struct cu_unit *u, int counter, const char *rows);
 
 /* cuda_args.c: arguments as members of the pipeline's class */
 const char *cu_arg(struct cu_unit *u, int arg);
@@ -71,13 +85,12 @@ const char *cu_arg_initialiser(struct cu_unit *u, int arg);
 
 /* cuda_expr.c */
 const char *cu_expr(struct cu_unit *u, int e);
-const char *cu_expr_here(struct cu_unit *u, int e); /* itself, where others call it */
 const char *cu_condition(struct cu_unit *u, int e); /* bool: valid and true */
+
+/* cuda_cast.c: what emitters of expressions share, and operators of one argument, x, that change its type */
 const struct pl_expr *cu_expr_of(const struct cu_unit *u, int e);
 /* function(run, limit, path, a, b), which raises. */
 const char *cu_checked(struct cu_unit *u, const struct pl_expr *e, const char *function, const char *a, const char *b);
-
-/* cuda_cast.c: operators of one argument, x, that change its type */
 const char *cu_resize(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_rescale(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_div_round(struct cu_unit *u, const struct pl_expr *e, const char *x);
@@ -88,19 +101,12 @@ const char *cu_from_string(struct cu_unit *u, const struct pl_expr *e, const cha
 const char *cu_cast_time(struct cu_unit *u, const struct pl_expr *e, const char *x);
 
 /* cuda_steps.c: statements of steps */
-const char *cu_slot(struct cu_unit *u, int slot);      /* where it is */
-const char *cu_slot_name(struct cu_unit *u, int slot); /* as a member */
-void cu_guard(struct cu_unit *u); /* opens `if (live) {` unless it is open */
-void cu_unguard(struct cu_unit *u);
 void cu_step(struct cu_unit *u, const struct pl_step *s, int number);
 const char *cu_expand_range(struct cu_unit *u, const struct pl_step *s, int number);
 const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const char *stored, const char *valid);
-/* Rows that reach a step. Of rows that several warps visit, each for a part of the children, one
- * warp counts. */
-void cu_count(struct cu_unit *u, int counter);
-void cu_count_rows(struct cu_unit *u, int counter, const char *rows);
 
 /* cuda_sink.c */
+void cu_sink_choose_places(struct cu_unit *u); /* sets place and caches */
 void cu_sink(struct cu_unit *u);             /* end of the last level's visit */
 void cu_sink_before_rows(struct cu_unit *u); /* rows in place: around the rows of a tile */
 void cu_sink_after_rows(struct cu_unit *u);
@@ -140,10 +146,9 @@ void cu_print_functions(struct cu_unit *u);
 void cu_frame_struct(struct cu_unit *u, struct cu_out *o);
 void cu_declare_frame(struct cu_unit *u);
 int cu_call_steps(struct cu_unit *u, int step); /* the step after the parts from here on, or `step` */
-const char *cu_call_expr(struct cu_unit *u, int e);
-const char *cu_call_keys(struct cu_unit *u, int step); /* the hash; declares the lambda same<step> */
-void cu_store_outs(struct cu_unit *u, const char *at); /* row or index */
-bool cu_sink_parts(struct cu_unit *u);                 /* false: a sink as all others */
+
+/* cuda_keys.c: the hash of a step's keys; declares the lambda same<step> */
+const char *cu_call_keys(struct cu_unit *u, int step);
 
 /* cuda_visit.c: methods of the pipeline's class */
 void cu_tile(struct cu_unit *u);

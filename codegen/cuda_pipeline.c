@@ -37,6 +37,7 @@ static struct cu_unit *new_unit(struct hd_arena *a, const struct pl_program *p, 
     u->row_used = HD_NEWN(a, bool, p->spec->nstates + 1);
     u->state_names = HD_NEWN(a, const char *, p->spec->nstates + 1);
     u->slot_names = HD_NEWN(a, const char *, u->pipeline->nslots + 1);
+    cu_sink_choose_places(u);
     return u;
 }
 

@@ -30,8 +30,4 @@ struct cu_place {
 #define P_CACHE(id, name, limit, unit, text)                       extern const struct cu_place cu_cache_##name;
 #include "planner/places.def"
 
-const struct cu_place *cu_place_of(const struct cu_unit *u);
-/* NULL: the pipeline has no such cache. */
-const struct cu_place *cu_cache_of(const struct cu_unit *u, enum pl_cache k);
-
 #endif

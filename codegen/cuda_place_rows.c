@@ -25,7 +25,7 @@ static void store_first(struct cu_unit *u)
 static const char *update(const struct cu_unit *u)
 {
     for (int k = 0; k < PL_CACHE_COUNT; k++) {
-        const struct cu_place *c = cu_cache_of(u, (enum pl_cache)k);
+        const struct cu_place *c = u->caches[k];
         if (c && c->update)
             return c->update;
     }
@@ -36,7 +36,7 @@ static const char *update(const struct cu_unit *u)
 static const char *lanes_left(struct cu_unit *u, const char *lanes)
 {
     for (int k = 0; k < PL_CACHE_COUNT; k++) {
-        const struct cu_place *c = cu_cache_of(u, (enum pl_cache)k);
+        const struct cu_place *c = u->caches[k];
         if (c && c->left)
             lanes = hd_asprintf(u->arena, "%s & %s", lanes, c->left);
     }
@@ -48,14 +48,14 @@ static const char *lanes_left(struct cu_unit *u, const char *lanes)
 static void update_groups(struct cu_unit *u, const char *lanes)
 {
     for (int k = PL_CACHE_COUNT - 1; k >= 0; k--) { /* the lowest knows where rows are */
-        const struct cu_place *c = cu_cache_of(u, (enum pl_cache)k);
+        const struct cu_place *c = u->caches[k];
         if (c && c->redirect)
             c->redirect(u);
     }
     cu_line(u->out, "const hdd_group_lanes group_lanes(group, %s);",
             lanes ? lanes_left(u, lanes) : "hdd_same_row(group)");
     for (int k = 0; k < PL_CACHE_COUNT; k++) {
-        const struct cu_place *c = cu_cache_of(u, (enum pl_cache)k);
+        const struct cu_place *c = u->caches[k];
         if (c && c->admit)
             c->admit(u);
     }

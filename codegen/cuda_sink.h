@@ -4,7 +4,7 @@
 
 #include "codegen/cuda_gen.h"
 
-/* cuda_sink.c */
+/* cuda_sink_values.c */
 const struct rt_state *cu_sink_state(const struct cu_unit *u);
 const struct pl_out *cu_out_of(const struct cu_unit *u, int out);
 bool cu_is_aggregate(const struct cu_unit *u);
@@ -21,6 +21,17 @@ void cu_store_direct(struct cu_unit *u, int out);
 const char *cu_key_names(struct cu_unit *u); /* "o0_a, o1_b" */
 void cu_sink_index(struct cu_unit *u); /* declares `index` */
 
+/* cuda_keys.c */
+/* Of a step, or with the number after the last step of the sink. */
+struct cu_keys {
+    int number, state, n;
+    const int *exprs;
+    const char *equal; /* hdd_group_eq or hdd_key_eq */
+};
+struct cu_keys cu_sink_keys(const struct cu_unit *u);
+void cu_call_hash(struct cu_unit *u, const struct cu_keys *k, const char *name); /* into the variable */
+void cu_call_same(struct cu_unit *u, const struct cu_keys *k, const char *row);  /* statements of a lambda */
+
 /* cuda_accumulators.c */
 const char *cu_operation(struct cu_unit *u, const struct pl_out *o); /* of an accumulator */
 bool cu_has_accumulators(const struct cu_unit *u);
@@ -32,5 +43,9 @@ const char *cu_seen_bit(struct cu_unit *u, int out, const char *accumulators, co
 void cu_accumulate_values(struct cu_unit *u, const char *accumulators, bool more); /* of the row; more: than one */
 void cu_add_field(struct cu_unit *u, int out, const char *value); /* to a field of `row`; one thread */
 void cu_accumulator_methods(struct cu_unit *u);
+
+/* cuda_sink_parts.c */
+void cu_store_outs(struct cu_unit *u, const char *at); /* row or index */
+bool cu_sink_parts(struct cu_unit *u);                 /* false: a sink as all others */
 
 #endif

@@ -1,4 +1,4 @@
-/* Types: values in flight, rows of states, tuples that cross levels. The layout of rows is the
+/* Types: values in flight, rows of states. The layout of rows is the
  * planner's (struct rt_field); the structures printed here have members in the order of their
  * offsets, and assertions in the source hold the device compiler to the same layout. */
 #include <stdlib.h>
@@ -162,18 +162,4 @@ void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state)
     cu_line(o, "static_assert(sizeof(%s) == %d, \"size of a row\");", row, st->stride);
     for (int i = 0; i < n; i++)
         cu_line(o, "static_assert(HDD_OFFSET(%s, %s) == %d, \"place of a field\");", row, m[i].name, m[i].offset);
-}
-
-/* ---- tuples ----------------------------------------------------------------------------- */
-
-void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level)
-{
-    const struct pl_level *l = &u->pipeline->levels[level];
-    cu_line(o, "// What the children of one row share on level %d: row ids and computed values.", level);
-    cu_open(o, "struct alignas(%d) %s_tuple%d {", l->tuple_align, u->name, level);
-    for (int i = 0; i < l->nslots; i++) {
-        const struct pl_slot *s = &u->pipeline->slots[l->slots[i]];
-        cu_line(o, "%s %s;", cu_value_type(u, s->phys, s->nullable), cu_slot_name(u, l->slots[i]));
-    }
-    cu_close(o, "};");
 }
