@@ -26,7 +26,7 @@ struct cu_unit {
     unsigned libraries;        /* enum rt_library that it calls */
     struct cu_out *out;        /* where statements go now */
     bool guarded;              /* inside `if (live) {` */
-    bool recounted;            /* the tile counted this step's rows already */
+    bool recounted;            /* this step's rows were counted already: by the tile, by the tests of pairs */
     bool *arg_used, *row_used; /* args; states whose row structure is needed */
     const char **arg_names;    /* filled at first use */
     const char **slot_names;
@@ -154,5 +154,18 @@ const char *cu_call_keys(struct cu_unit *u, int step);
 void cu_tile(struct cu_unit *u);
 void cu_rows(struct cu_unit *u); /* in place of tile and visit */
 void cu_visit(struct cu_unit *u, int level);
+/* Slots that the sink and the steps from `first` on look at; with `loads` the rows that columns
+ * are loaded at among them. */
+bool *cu_slots_read_from(const struct cu_unit *u, int first, bool loads);
+/* A constant, or a member of the frame. */
+void cu_define_slot(struct cu_unit *u, int slot, const char *type, const char *value);
+void cu_declare_slot(struct cu_unit *u, int slot);
+/* The child's row: the position `at` itself, or what is listed there. */
+void cu_bind_child(struct cu_unit *u, const struct pl_step *s, const bool *read);
+/* What the children of a row share, as an expression. */
+const char *cu_next_tuple(struct cu_unit *u, int level);
+
+/* cuda_loop.c: loops over pairs, in place of tile and of visits but that of pairs that passed tests */
+void cu_loop(struct cu_unit *u);
 
 #endif

@@ -41,6 +41,12 @@ static struct cu_unit *new_unit(struct hd_arena *a, const struct pl_program *p, 
     return u;
 }
 
+/* A loop over pairs keeps its rows in registers. */
+static bool has_queues(const struct cu_unit *u)
+{
+    return u->pipeline->nlevels > 1 && u->pipeline->spec->shape != RT_SHAPE_LOOP;
+}
+
 /* ---- parts of the class ----------------------------------------------------------------- */
 
 static const char *methods(struct cu_unit *u)
@@ -48,7 +54,7 @@ static const char *methods(struct cu_unit *u)
     struct cu_out o;
     init_out(&o);
     u->out = &o;
-    for (int l = 1; l < u->pipeline->nlevels; l++) {
+    for (int l = 1; has_queues(u) && l < u->pipeline->nlevels; l++) {
         cu_line(&o, "HDD_MEMBER hdd_queue_memory<%s_tuple%d> &queue_memory(hdd_level<%d>)", u->name, l, l);
         cu_open(&o, "{");
         cu_line(&o, "return shared.level%d[hdd_warp()];", l);
@@ -57,6 +63,8 @@ static const char *methods(struct cu_unit *u)
     }
     if (u->pipeline->spec->shape == RT_SHAPE_IN_PLACE) {
         cu_rows(u);
+    } else if (u->pipeline->spec->shape == RT_SHAPE_LOOP) {
+        cu_loop(u);
     } else {
         if (u->pipeline->spec->shape != RT_SHAPE_ALL_ROWS)
             cu_tile(u);
@@ -91,7 +99,7 @@ static const char *members(struct cu_unit *u)
             cu_arg_member(u, &o, i);
     cu_line(&o, "hdd_run run;");
     cu_line(&o, "hdd_scan scan;");
-    if (u->pipeline->nlevels > 1) {
+    if (has_queues(u)) {
         cu_line(&o, "%s_shared &shared;", u->name);
         cu_line(&o, "hdd_queues queues;");
     }
@@ -110,7 +118,7 @@ static const char *initialisers(struct cu_unit *u)
         if (u->arg_used[i])
             hd_strbuf_addf(&b, "%s,\n          ", cu_arg_initialiser(u, i));
     hd_strbuf_adds(&b, "run(launch), scan(run)");
-    if (u->pipeline->nlevels > 1)
+    if (has_queues(u))
         hd_strbuf_adds(&b, ",\n          shared(shared), queues(run, shared.queues[hdd_warp()])");
     const char *sink = cu_sink_initialiser(u);
     if (sink)
@@ -125,7 +133,7 @@ static const char *beginning(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    for (int l = 1; l < u->pipeline->nlevels; l++)
+    for (int l = 1; has_queues(u) && l < u->pipeline->nlevels; l++)
         cu_line(&o, "queues.begin(%d, shared.level%d[hdd_warp()]);", l, l);
     return detach_text(u, &o);
 }
@@ -134,9 +142,9 @@ static const char *shared_members(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    if (u->pipeline->nlevels > 1)
+    if (has_queues(u))
         cu_line(&o, "hdd_queue queues[HDD_WARPS][%d];", u->pipeline->nlevels - 1);
-    for (int l = 1; l < u->pipeline->nlevels; l++)
+    for (int l = 1; has_queues(u) && l < u->pipeline->nlevels; l++)
         cu_line(&o, "hdd_queue_memory<%s_tuple%d> level%d[HDD_WARPS];", u->name, l, l);
     cu_sink_shared(u, &o);
     return detach_text(u, &o);
@@ -216,9 +224,9 @@ static const char *checks(struct cu_unit *u)
     check_failures(&o);
     if (u->pipeline->spec->shape == RT_SHAPE_ANY)
         check_number(&o, "sizeof(hdd_slot)", HDD_SLOT_BYTES);
-    if (u->pipeline->nlevels > 1)
+    if (has_queues(u))
         check_number(&o, "sizeof(hdd_queue)", HDD_QUEUE_BYTES);
-    for (int l = 1; l < u->pipeline->nlevels; l++) {
+    for (int l = 1; has_queues(u) && l < u->pipeline->nlevels; l++) {
         const int bytes = u->pipeline->levels[l].tuple_bytes;
         check_number(&o,
                      hd_asprintf(u->arena, "sizeof(hdd_queue_donation) + HDD_QUEUE * sizeof(%s_tuple%d)", u->name, l),
@@ -241,6 +249,7 @@ static const char *traversal(enum rt_shape shape)
     case RT_SHAPE_STRAIGHT: return "hdd_straight";
     case RT_SHAPE_ALL_ROWS: return "hdd_all_rows";
     case RT_SHAPE_IN_PLACE: return "hdd_in_place";
+    case RT_SHAPE_LOOP: return "hdd_loop";
     case RT_SHAPE_NIFS: return "hdd_nifs";
     case RT_SHAPE_AWS: return "hdd_nifs_aws";
     case RT_SHAPE_ANY: return "hdd_any_balance";
@@ -279,6 +288,8 @@ static const char *includes(struct cu_unit *u)
     cu_line(&o, "#include \"hd/pipeline.cuh\"");
     if (u->pipeline->spec->shape == RT_SHAPE_ANY)
         cu_line(&o, "#include \"hd/any.cuh\"");
+    if (u->pipeline->spec->shape == RT_SHAPE_LOOP)
+        cu_line(&o, "#include \"hd/loop.cuh\"");
     if (cu_sink_header(u))
         cu_line(&o, "#include \"hd/%s\"", cu_sink_header(u));
     if (u->pipeline->framed)

@@ -62,8 +62,9 @@ void cu_unguard(struct cu_unit *u)
 void cu_count_rows(struct cu_unit *u, int counter, const char *rows)
 {
     bool outer = u->pipeline->nlevels > 1 && counter < u->pipeline->nsteps && u->pipeline->steps[counter].level == 0;
+    const char *once = u->pipeline->loop.rows ? "if (counted) " : "if (run.part() == 0) ";
     if (u->profile && !u->recounted)
-        cu_line(u->out, "%srun.count(%s, %s);", outer ? "if (run.part() == 0) " : "", cu_number(u, counter), rows);
+        cu_line(u->out, "%srun.count(%s, %s);", outer ? once : "", cu_number(u, counter), rows);
 }
 
 void cu_count(struct cu_unit *u, int counter)

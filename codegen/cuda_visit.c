@@ -3,9 +3,7 @@
 
 /* ---- which slots are read --------------------------------------------------------------- */
 
-/* Slots that the sink and the steps from `first` on look at; with `loads` the rows that columns
- * are loaded at among them. */
-static bool *slots_read_from(const struct cu_unit *u, int first, bool loads)
+bool *cu_slots_read_from(const struct cu_unit *u, int first, bool loads)
 {
     const struct pl_expr *exprs = u->prog->exprs;
     bool *read = HD_NEWN(u->arena, bool, u->pipeline->nslots + 1);
@@ -56,8 +54,7 @@ static const char *tile_value(struct cu_unit *u, const struct pl_step *s)
     return cu_column_value(u, s, hd_asprintf(u->arena, "%s[j]", name), valid);
 }
 
-/* A constant, or a member of the frame. */
-static void define_slot(struct cu_unit *u, int slot, const char *type, const char *value)
+void cu_define_slot(struct cu_unit *u, int slot, const char *type, const char *value)
 {
     if (u->pipeline->framed)
         cu_line(u->out, "%s = %s;", cu_slot(u, slot), value);
@@ -71,14 +68,14 @@ static void tile_slot(struct cu_unit *u, const struct pl_step *s)
     const char *value = s->kind == PL_STEP_LOAD_COLUMN
                             ? tile_value(u, s)
                             : cu_field_value(u, &u->spec->states[s->state], s->field, "group");
-    define_slot(u, s->slot, cu_value_type(u, slot->phys, slot->nullable), value);
+    cu_define_slot(u, s->slot, cu_value_type(u, slot->phys, slot->nullable), value);
 }
 
 /* A scan of groups: row j of the state, which its steps look at. */
 static void tile_group(struct cu_unit *u, const struct pl_step *s)
 {
     const char *row = cu_row(u, s->state), *index = cu_slot(u, u->pipeline->source_slot);
-    define_slot(u, u->pipeline->source_slot, "i32", "(i32)(first + j)");
+    cu_define_slot(u, u->pipeline->source_slot, "i32", "(i32)(first + j)");
     cu_line(u->out, "(void)%s;", index);
     cu_line(u->out, "const %s group = j < n ? hdd_load_row(%s + first + j) : %s();", row, cu_arg(u, s->a_rows), row);
 }
@@ -134,7 +131,7 @@ static int end_of_level(const struct cu_unit *u, int level)
     return i;
 }
 
-static void declare_slot(struct cu_unit *u, int slot)
+void cu_declare_slot(struct cu_unit *u, int slot)
 {
     const struct pl_slot *s = &u->pipeline->slots[slot];
     if (!u->pipeline->framed)
@@ -147,9 +144,8 @@ static bool is_emitted(const struct cu_unit *u, int step)
     return step >= u->pipeline->gpu_tile.steps || u->pipeline->gpu_tile.again[step];
 }
 
-/* The child's row: the position itself, or what is listed there. Rows that are
- * only counted have no use for it. */
-static void bind_child(struct cu_unit *u, const struct pl_step *s, const bool *read)
+/* Rows that are only counted have no use for it. */
+void cu_bind_child(struct cu_unit *u, const struct pl_step *s, const bool *read)
 {
     const char *row = "(i32)at";
     if (!read[s->slot]) {
@@ -158,7 +154,7 @@ static void bind_child(struct cu_unit *u, const struct pl_step *s, const bool *r
     }
     if (s->a_child_rows >= 0)
         row = hd_asprintf(u->arena, "live && at != ~0u ? (i32)%s[at] : -1", cu_arg(u, s->a_child_rows));
-    define_slot(u, s->slot, "i32", row);
+    cu_define_slot(u, s->slot, "i32", row);
 }
 
 static void open_scan_visit(struct cu_unit *u, const bool *read)
@@ -167,7 +163,7 @@ static void open_scan_visit(struct cu_unit *u, const bool *read)
     cu_open(u->out, "{");
     cu_declare_frame(u);
     if (read[u->pipeline->source_slot])
-        define_slot(u, u->pipeline->source_slot, "i32", "(i32)row");
+        cu_define_slot(u, u->pipeline->source_slot, "i32", "(i32)row");
     else
         cu_line(u->out, "(void)row;");
 }
@@ -181,12 +177,12 @@ static void open_visit(struct cu_unit *u, int level, const bool *read)
     cu_declare_frame(u);
     for (int i = 0; i < l->nslots; i++) {
         const struct pl_slot *s = &u->pipeline->slots[l->slots[i]];
-        define_slot(u, l->slots[i], cu_value_type(u, s->phys, s->nullable),
+        cu_define_slot(u, l->slots[i], cu_value_type(u, s->phys, s->nullable),
                     hd_asprintf(u->arena, "tuple.%s", cu_slot_name(u, l->slots[i])));
     }
     if (l->nslots == 0)
         cu_line(u->out, "(void)tuple;");
-    bind_child(u, &u->pipeline->steps[l->first_step - 1], read);
+    cu_bind_child(u, &u->pipeline->steps[l->first_step - 1], read);
 }
 
 static const char *push_function(enum rt_shape shape)
@@ -194,8 +190,8 @@ static const char *push_function(enum rt_shape shape)
     return shape == RT_SHAPE_ANY ? "hdd_push_cut" : shape == RT_SHAPE_AWS ? "hdd_push" : "hdd_push_ranges";
 }
 
-/* What the children of a row share. A frame's members are set for live rows only. */
-static const char *next_tuple(struct cu_unit *u, int level)
+/* A frame's members are set for live rows only. */
+const char *cu_next_tuple(struct cu_unit *u, int level)
 {
     const struct pl_level *l = &u->pipeline->levels[level];
     const char *list = "";
@@ -223,13 +219,13 @@ static void expand(struct cu_unit *u, int step, int level)
     cu_line(u->out, "children = %s;", cu_expand_range(u, s, step));
     cu_unguard(u);
     cu_line(u->out, "%s(*this, hdd_level<%d>(), children, %s);", push_function(u->pipeline->spec->shape), level + 1,
-            next_tuple(u, level + 1));
+            cu_next_tuple(u, level + 1));
 }
 
 void cu_visit(struct cu_unit *u, int level)
 {
     int first = u->pipeline->levels[level].first_step, end = end_of_level(u, level);
-    bool *read = slots_read_from(u, u->pipeline->gpu_tile.steps, true);
+    bool *read = cu_slots_read_from(u, u->pipeline->gpu_tile.steps, true);
     for (int i = first; i < end; i++)
         if (is_emitted(u, i) && u->pipeline->steps[i].row_slot >= 0)
             read[u->pipeline->steps[i].row_slot] = true;
@@ -239,11 +235,11 @@ void cu_visit(struct cu_unit *u, int level)
         open_visit(u, level, read);
     for (int i = first; i < end; i++)
         if (is_emitted(u, i) && u->pipeline->steps[i].slot >= 0)
-            declare_slot(u, u->pipeline->steps[i].slot);
+            cu_declare_slot(u, u->pipeline->steps[i].slot);
     for (int i = first, next; i < end; i = next) {
         next = cu_call_steps(u, i);
         if (next == i && is_emitted(u, next++)) {
-            u->recounted = i < u->pipeline->gpu_tile.steps;
+            u->recounted = i < u->pipeline->gpu_tile.steps || (level > 0 && i < u->pipeline->loop.tested);
             cu_step(u, &u->pipeline->steps[i], i);
         }
     }
@@ -261,7 +257,7 @@ void cu_visit(struct cu_unit *u, int level)
 void cu_rows(struct cu_unit *u)
 {
     int head = u->pipeline->gpu_tile.steps;
-    const bool *read = slots_read_from(u, 0, false);
+    const bool *read = cu_slots_read_from(u, 0, false);
     cu_line(u->out, "// Rows first .. first + n - 1, all the way to the sink.");
     cu_line(u->out, "HDD_MEMBER void rows(u32 first, u32 n)");
     cu_open(u->out, "{");
@@ -274,7 +270,7 @@ void cu_rows(struct cu_unit *u)
     row_head(u, head, NULL);
     for (int i = head; i < u->pipeline->nsteps; i++)
         if (u->pipeline->steps[i].slot >= 0)
-            declare_slot(u, u->pipeline->steps[i].slot);
+            cu_declare_slot(u, u->pipeline->steps[i].slot);
     for (int i = head; i < u->pipeline->nsteps; i++) {
         const struct pl_step *s = &u->pipeline->steps[i];
         if (s->kind != PL_STEP_LOAD_COLUMN) {

@@ -90,6 +90,7 @@ struct open_pipeline {
     HD_VEC(struct handle *) lookups; /* rows found by unique key in this pipeline */
     double est; /* of rows at the current end */
     bool framed;
+    struct pl_loop loop;
 };
 
 struct shared_state {

@@ -50,7 +50,7 @@ void pl_size_kernel(struct pl_pipeline *p)
     struct pl_gpu *g = &p->gpu;
     int donation = HDD_SCAN_DONATION_BYTES, tuple = 0;
     g->shared_bytes = p->sink.shared_bytes;
-    for (int l = 1; l < p->nlevels; l++) {
+    for (int l = 1; l < p->nlevels && p->spec->shape != RT_SHAPE_LOOP; l++) { /* a loop has no queues */
         int bytes = p->levels[l].tuple_bytes;
         tuple = HD_MAX(tuple, bytes);
         donation = HD_MAX(donation, queue_donation_bytes(bytes));

@@ -181,6 +181,15 @@ struct pl_tile_steps {
 /* Rows of a CPU's tile, whose survivors are the bits of one word, and rows in one vector. */
 enum { PL_CPU_TILE_ROWS = 64, PL_CPU_VECTOR_ROWS = 16 };
 
+/* A loop over pairs (loop.c): a thread of a GPU takes rows of the state that the only level lists one after the
+ * other, each with all rows of the source that it holds. */
+struct pl_loop {
+    int rows;   /* that a thread holds; 0: no loop */
+    int others; /* steps right behind the level's that look at the state's row alone */
+    int tested; /* all steps that may end a pair come before this one */
+    bool fused; /* pairs go to the sink where they are; else those that passed the tests are visited */
+};
+
 struct pl_pipeline {
     struct rt_pipeline *spec; /* source, names; entry names are filled by codegen */
     int source_slot;          /* I32 slot: row id, row, index or code */
@@ -197,6 +206,7 @@ struct pl_pipeline {
         int tuple_bytes, tuple_align; /* of the structure that holds them on a GPU */
     } levels[RT_MAX_LEVELS];
     struct pl_tile_steps cpu_tile, gpu_tile; /* on a GPU, a scan of dense groups has tiles as well */
+    struct pl_loop loop;
     struct pl_gpu {
         int resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
         int shared_bytes;    /* of a block, at most: queues of levels and accumulators */

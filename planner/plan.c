@@ -1,6 +1,7 @@
 /* Planning, top to bottom: from the typed plan to the program that code generators and runtime take. */
 #include "planner/copies.h"
 #include "planner/estimate.h"
+#include "planner/loop.h"
 #include "planner/lower.h"
 #include "planner/need.h"
 #include "planner/parts.h"
@@ -77,6 +78,13 @@ static int frames(struct ctx *c)
     return 0;
 }
 
+static int loops(struct ctx *c)
+{
+    for (int i = 0; i < c->pipelines.n; i++)
+        pl_plan_loop(c, c->pipelines.v[i]);
+    return 0;
+}
+
 static int evaluation(struct ctx *c)
 {
     pl_choose_evaluation(c->a, c->exprs.v, c->exprs.n, c->args.v);
@@ -112,8 +120,10 @@ static int places(struct ctx *c)
 
 static int shapes(struct ctx *c)
 {
-    for (int i = 0; i < c->program->npipelines; i++)
+    for (int i = 0; i < c->program->npipelines; i++) {
+        pl_size_loop(&c->program->pipelines[i]);
         pl_choose_shape(&c->program->pipelines[i], c->opt.balance);
+    }
     return 0;
 }
 
@@ -149,6 +159,7 @@ static const struct pass {
     {"copies", copies, PIPES, 0, DENSE},
     {"pruning", pruning, PIPES, DENSE, 0},
     {"frames", frames, PIPES | DENSE, FRAMED, 0},
+    {"loops", loops, PIPES | DENSE | FRAMED, 0, 0},
     {"evaluation", evaluation, PIPES | FRAMED, LAZY, 0},
     {"sealing", sealing, PHYSICAL | DENSE | FRAMED | LAZY, PROGRAM, PIPES},
     {"tiles", tiles, PROGRAM, TILES, 0},

@@ -224,6 +224,8 @@ static void print_source(const struct printer *w)
         hd_strbuf_adds(w->o, " [unoptimised]");
     if (r->shape != RT_SHAPE_STRAIGHT && r->shape != RT_SHAPE_ALL_ROWS) /* [tile] tells */
         hd_strbuf_addf(w->o, " [gpu: %s]", rt_shape_name(r->shape));
+    if (w->p->loop.rows)
+        hd_strbuf_addf(w->o, " [gpu: %d rows a thread%s]", w->p->loop.rows, w->p->loop.fused ? "" : ", pairs tested");
     if (w->p->gpu.shared_bytes)
         hd_strbuf_addf(w->o, " [gpu: %d bytes shared]", w->p->gpu.shared_bytes);
     if (r->ordered)

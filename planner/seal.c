@@ -217,6 +217,7 @@ static void seal_pipeline(struct ctx *c, struct open_pipeline *p, struct pl_pipe
     q->steps = p->steps.v;
     q->sink = p->sink;
     q->framed = p->framed;
+    q->loop = p->loop;
     seal_levels(c, q);
     q->unoptimised = q->nlevels == 1 && source_bound(c, q->spec) <= FEW_ROWS;
     seal_touched(c, q);

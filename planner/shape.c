@@ -64,6 +64,8 @@ static enum rt_shape choose(const struct pl_pipeline *p, enum rt_balance forced)
 {
     if (p->in_place)
         return RT_SHAPE_IN_PLACE;
+    if (p->loop.rows)
+        return RT_SHAPE_LOOP;
     if (p->nlevels == 1)
         return p->gpu_tile.steps ? RT_SHAPE_STRAIGHT : RT_SHAPE_ALL_ROWS;
     if (p->spec->ordered)

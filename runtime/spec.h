@@ -177,6 +177,7 @@ int rt_balance_find(const char *name); /* -1: not known */
     X(STRAIGHT, "straight")   /* no levels; none, nifs */ \
     X(ALL_ROWS, "all rows")   /* the same for tiles that nothing is filtered from */ \
     X(IN_PLACE, "in place")   /* the same without lining up survivors of a tile */ \
+    X(LOOP, "loop")           /* one level, of all rows of a state: pairs; none, nifs */ \
     X(NIFS, "nifs")           /* levels, every warp for itself; none, nifs */ \
     X(AWS, "nifs+aws")        /* and adaptive work-sharing; none, nifs, nifs+aws. Launched     \
                                  cooperatively */ \

@@ -47,7 +47,7 @@ enum { HDD_FAILED_BYTES = 44 }; // of a string
 // Written by the kernel. The host clears it before a launch. The cursor stands apart from the
 // words that warps poll.
 struct hdd_progress {
-    hdd_u64 next_tile; // first tile that no warp has taken
+    hdd_u64 next_tile; // first tile that no warp has taken; of a loop over pairs: the first task (loop.cuh)
     hdd_u64 apart[15];
     hdd_u32 abort; // not 0: leave as soon as possible. Read together with the next
     hdd_u32 idle;  // warps - busy ones - donations on their way (share.cuh); = warps: all is done
@@ -99,7 +99,8 @@ struct hdd_warp_profile {
 };
 
 struct hdd_launch {
-    hdd_u64 source_rows; // rows, indexes or codes of the source
+    hdd_u64 source_rows; // rows, indexes or codes of the source: the end of the launch's part of them,
+    hdd_u64 first_row;   // and its begin; progress.next_tile says the same, but for loops over pairs
     hdd_u64 progress;    // address of struct hdd_progress
     hdd_u64 counters;    // copies of the profile counters (templates/abi.h), 64 bits each, zeroed: warps add
                          // to one each, because additions to one place come one after the other

@@ -48,7 +48,7 @@ struct run {
 /* ---- shape of the launch --------------------------------------------------------------- */
 
 /* All that fit the device at once, but for a kernel that does not share work not more warps than
- * tiles. An ordered source is read by one warp. */
+ * tiles; a loop over pairs divides these among warps. An ordered source is read by one warp. */
 static void choose_grid(struct run *r)
 {
     uint32_t per_block = (uint32_t)r->k->unit->threads / HDD_WARP_LANES;
@@ -57,7 +57,7 @@ static void choose_grid(struct run *r)
     r->balance = r->p->balance;
     if (r->p->ordered)
         blocks = 1;
-    else if (!rt_balance_shares(r->balance))
+    else if (!rt_balance_shares(r->balance) && r->p->shape != RT_SHAPE_LOOP)
         blocks = HD_MIN(blocks, (tiles + per_block - 1) / per_block);
     r->blocks = (uint32_t)HD_MAX(blocks, (uint64_t)1);
     r->warps = r->blocks * per_block;
@@ -97,6 +97,7 @@ static struct hdd_launch describe(const struct run *r)
 {
     uint64_t base = r->x->scratch.address;
     struct hdd_launch l = {.source_rows = r->first + r->rows,
+                           .first_row = r->first,
                            .progress = base,
                            .counters = r->x->counters.address,
                            .profile = r->x->o->profile ? base + r->at.profile : 0,
@@ -125,7 +126,7 @@ static int clear(struct run *r, struct hd_err *err)
         HD_TRY(rt_gpu_alloc(x, NULL, r->at.end, &x->scratch, err));
     }
     HD_TRY(x->d->ops->set(x->d, x->scratch.address, 0, r->at.share + share_memory(r, 0).clear, err));
-    uint64_t cursor = rt_gpu_state_cursor(x, r->sink), tile = r->first / HDD_WARP_ROWS;
+    uint64_t cursor = rt_gpu_state_cursor(x, r->sink), tile = r->p->shape == RT_SHAPE_LOOP ? 0 : r->first / HDD_WARP_ROWS;
     if (tile)
         HD_TRY(x->d->ops->upload(x->d, x->scratch.address + offsetof(struct outcome, progress.next_tile), &tile,
                                  sizeof tile, err));

@@ -1,0 +1,129 @@
+/* Loops over pairs (templates/loop.cuh): methods that prepare a row of the source, tell which rows of the state there
+ * are, and take one of these with all rows that the thread holds. */
+#include "codegen/cuda_gen.h"
+
+static const struct pl_level *pairs_level(const struct cu_unit *u)
+{
+    return &u->pipeline->levels[1];
+}
+
+/* The step that opens the level. */
+static int opening(const struct cu_unit *u)
+{
+    return pairs_level(u)->first_step - 1;
+}
+
+static void declare_slots(struct cu_unit *u, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        if (u->pipeline->steps[i].slot >= 0)
+            cu_declare_slot(u, u->pipeline->steps[i].slot);
+}
+
+static void steps(struct cu_unit *u, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        cu_step(u, &u->pipeline->steps[i], i);
+}
+
+/* The steps of level 0 for one row: what its pairs share. A thread does them again for a pair that it visits. */
+static void print_begin(struct cu_unit *u)
+{
+    const bool *read = cu_slots_read_from(u, 0, true);
+    cu_line(u->out, "// What the pairs of a row share; false: it has none.");
+    cu_line(u->out, "HDD_MEMBER bool begin(bool live, bool counted, u32 row, pair_tuple &tuple)");
+    cu_open(u->out, "{");
+    cu_line(u->out, "(void)counted;");
+    if (read[u->pipeline->source_slot])
+        cu_define_slot(u, u->pipeline->source_slot, "i32", "(i32)row");
+    else
+        cu_line(u->out, "(void)row;");
+    declare_slots(u, 0, opening(u));
+    steps(u, 0, opening(u));
+    cu_guard(u);
+    cu_count(u, opening(u));
+    cu_line(u->out, "tuple = %s;", cu_next_tuple(u, 1));
+    cu_unguard(u);
+    cu_line(u->out, "return live;");
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+static void print_others(struct cu_unit *u)
+{
+    const struct pl_step *s = &u->pipeline->steps[opening(u)];
+    cu_line(u->out, "HDD_MEMBER hdd_range others() const");
+    cu_open(u->out, "{");
+    cu_line(u->out, "return %s;", cu_expand_range(u, s, opening(u)));
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+/* The state's row, once for all rows of the thread. Its steps count with the pairs. */
+static void state_row(struct cu_unit *u)
+{
+    int first = pairs_level(u)->first_step, end = first + u->pipeline->loop.others;
+    cu_line(u->out, "bool live = true;");
+    cu_bind_child(u, &u->pipeline->steps[opening(u)], cu_slots_read_from(u, first, true));
+    declare_slots(u, first, end);
+    u->recounted = true;
+    steps(u, first, end);
+    cu_unguard(u);
+    u->recounted = false;
+}
+
+static void source_row(struct cu_unit *u)
+{
+    const struct pl_level *l = pairs_level(u);
+    cu_line(u->out, "live = whole || (alive >> j & 1) != 0;");
+    for (int i = 0; i < l->nslots; i++) {
+        const struct pl_slot *s = &u->pipeline->slots[l->slots[i]];
+        cu_define_slot(u, l->slots[i], cu_value_type(u, s->phys, s->nullable),
+                       hd_asprintf(u->arena, "mine[j].%s", cu_slot_name(u, l->slots[i])));
+        cu_line(u->out, "(void)%s;", cu_slot(u, l->slots[i]));
+    }
+    for (int i = 0; i < u->pipeline->loop.others && u->profile; i++) {
+        cu_guard(u);
+        cu_count(u, l->first_step + i);
+    }
+}
+
+static void print_pairs(struct cu_unit *u)
+{
+    const struct pl_loop *l = &u->pipeline->loop;
+    int first = pairs_level(u)->first_step + l->others, end = l->fused ? u->pipeline->nsteps : l->tested;
+    cu_line(u->out, "// Row `at` of the state with the rows of this thread, the first of which is row `first` + its lane.");
+    cu_line(u->out, "template <bool whole> HDD_MEMBER void pairs(const pair_tuple *mine, u32 alive, u32 first, u32 at)");
+    cu_open(u->out, "{");
+    cu_line(u->out, "(void)alive, (void)first, (void)mine;");
+    state_row(u);
+    if (!l->fused)
+        cu_line(u->out, "u32 passed = 0;");
+    cu_line(u->out, "HDD_UNROLL");
+    cu_open(u->out, "for (u32 j = 0; j < loop_rows; j++) {");
+    source_row(u);
+    declare_slots(u, first, end);
+    steps(u, first, end);
+    if (l->fused)
+        cu_sink(u);
+    cu_unguard(u);
+    if (!l->fused)
+        cu_line(u->out, "passed |= (u32)live << j;");
+    cu_close(u->out, "}");
+    if (!l->fused)
+        cu_line(u->out, "hdd_visit_pairs(*this, passed, first, at);");
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+void cu_loop(struct cu_unit *u)
+{
+    cu_line(u->out, "enum : u32 { loop_rows = %d };", u->pipeline->loop.rows);
+    cu_line(u->out, "typedef %s_tuple1 pair_tuple;", u->name);
+    cu_blank(u->out);
+    print_begin(u);
+    print_others(u);
+    if (!u->pipeline->loop.fused)
+        cu_visit(u, 1);
+    print_pairs(u);
+}

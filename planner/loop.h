@@ -1,0 +1,12 @@
+/* Loops over pairs: which pipelines are, and what they do once per row of each side. */
+#ifndef HEDDLE_PLANNER_LOOP_H
+#define HEDDLE_PLANNER_LOOP_H
+
+#include "planner/ctx.h"
+
+/* Chooses; then steps that look at one side only are moved to where that side's row is alone. */
+void pl_plan_loop(struct ctx *c, struct open_pipeline *p);
+/* Rows that a thread of a GPU holds, once the tuples' layout and the sink's place are known. */
+void pl_size_loop(struct pl_pipeline *q);
+
+#endif
