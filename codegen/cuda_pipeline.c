@@ -41,12 +41,6 @@ static struct cu_unit *new_unit(struct hd_arena *a, const struct pl_program *p, 
     return u;
 }
 
-/* A loop over pairs keeps its rows in registers. */
-static bool has_queues(const struct cu_unit *u)
-{
-    return u->pipeline->nlevels > 1 && u->pipeline->spec->shape != RT_SHAPE_LOOP;
-}
-
 /* ---- parts of the class ----------------------------------------------------------------- */
 
 static const char *methods(struct cu_unit *u)
@@ -54,7 +48,7 @@ static const char *methods(struct cu_unit *u)
     struct cu_out o;
     init_out(&o);
     u->out = &o;
-    for (int l = 1; has_queues(u) && l < u->pipeline->nlevels; l++) {
+    for (int l = 1; pl_has_queues(u->pipeline) && l < u->pipeline->nlevels; l++) {
         cu_line(&o, "HDD_MEMBER hdd_queue_memory<%s_tuple%d> &queue_memory(hdd_level<%d>)", u->name, l, l);
         cu_open(&o, "{");
         cu_line(&o, "return shared.level%d[hdd_warp()];", l);
@@ -99,7 +93,7 @@ static const char *members(struct cu_unit *u)
             cu_arg_member(u, &o, i);
     cu_line(&o, "hdd_run run;");
     cu_line(&o, "hdd_scan scan;");
-    if (has_queues(u)) {
+    if (pl_has_queues(u->pipeline)) {
         cu_line(&o, "%s_shared &shared;", u->name);
         cu_line(&o, "hdd_queues queues;");
     }
@@ -118,7 +112,7 @@ static const char *initialisers(struct cu_unit *u)
         if (u->arg_used[i])
             hd_strbuf_addf(&b, "%s,\n          ", cu_arg_initialiser(u, i));
     hd_strbuf_adds(&b, "run(launch), scan(run)");
-    if (has_queues(u))
+    if (pl_has_queues(u->pipeline))
         hd_strbuf_adds(&b, ",\n          shared(shared), queues(run, shared.queues[hdd_warp()])");
     const char *sink = cu_sink_initialiser(u);
     if (sink)
@@ -133,7 +127,7 @@ static const char *beginning(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    for (int l = 1; has_queues(u) && l < u->pipeline->nlevels; l++)
+    for (int l = 1; pl_has_queues(u->pipeline) && l < u->pipeline->nlevels; l++)
         cu_line(&o, "queues.begin(%d, shared.level%d[hdd_warp()]);", l, l);
     return detach_text(u, &o);
 }
@@ -142,9 +136,9 @@ static const char *shared_members(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    if (has_queues(u))
+    if (pl_has_queues(u->pipeline))
         cu_line(&o, "hdd_queue queues[HDD_WARPS][%d];", u->pipeline->nlevels - 1);
-    for (int l = 1; has_queues(u) && l < u->pipeline->nlevels; l++)
+    for (int l = 1; pl_has_queues(u->pipeline) && l < u->pipeline->nlevels; l++)
         cu_line(&o, "hdd_queue_memory<%s_tuple%d> level%d[HDD_WARPS];", u->name, l, l);
     cu_sink_shared(u, &o);
     return detach_text(u, &o);
@@ -224,9 +218,9 @@ static const char *checks(struct cu_unit *u)
     check_failures(&o);
     if (u->pipeline->spec->shape == RT_SHAPE_ANY)
         check_number(&o, "sizeof(hdd_slot)", HDD_SLOT_BYTES);
-    if (has_queues(u))
+    if (pl_has_queues(u->pipeline))
         check_number(&o, "sizeof(hdd_queue)", HDD_QUEUE_BYTES);
-    for (int l = 1; has_queues(u) && l < u->pipeline->nlevels; l++) {
+    for (int l = 1; pl_has_queues(u->pipeline) && l < u->pipeline->nlevels; l++) {
         const int bytes = u->pipeline->levels[l].tuple_bytes;
         check_number(&o,
                      hd_asprintf(u->arena, "sizeof(hdd_queue_donation) + HDD_QUEUE * sizeof(%s_tuple%d)", u->name, l),

@@ -28,6 +28,11 @@ static void lay_out_tuple(const struct pl_pipeline *p, struct pl_level *l)
     l->tuple_bytes = HD_MAX(align_up(l->tuple_bytes, l->tuple_align), HDD_TUPLE_ALIGN);
 }
 
+bool pl_has_queues(const struct pl_pipeline *p)
+{
+    return p->nlevels > 1 && p->loop.rows == 0;
+}
+
 void pl_lay_out_tuples(struct pl_pipeline *p)
 {
     for (int l = 1; l < p->nlevels; l++)
@@ -50,7 +55,7 @@ void pl_size_kernel(struct pl_pipeline *p)
     struct pl_gpu *g = &p->gpu;
     int donation = HDD_SCAN_DONATION_BYTES, tuple = 0;
     g->shared_bytes = p->sink.shared_bytes;
-    for (int l = 1; l < p->nlevels && p->spec->shape != RT_SHAPE_LOOP; l++) { /* a loop has no queues */
+    for (int l = 1; pl_has_queues(p) && l < p->nlevels; l++) {
         int bytes = p->levels[l].tuple_bytes;
         tuple = HD_MAX(tuple, bytes);
         donation = HD_MAX(donation, queue_donation_bytes(bytes));

@@ -186,7 +186,7 @@ enum { PL_CPU_TILE_ROWS = 64, PL_CPU_VECTOR_ROWS = 16 };
 struct pl_loop {
     int rows;   /* that a thread holds; 0: no loop */
     int others; /* steps right behind the level's that look at the state's row alone */
-    int tested; /* all steps that may end a pair come before this one */
+    int tested; /* all filters of pairs come before this step */
     bool fused; /* pairs go to the sink where they are; else those that passed the tests are visited */
 };
 
@@ -280,6 +280,8 @@ const char *pl_cache_text(enum pl_cache k);
 /* Marks the slots that an expression, a step, a sink look at. */
 void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read);
 void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *read);
+/* Ranges of children wait in queues of a GPU's warps; a loop over pairs has none. */
+bool pl_has_queues(const struct pl_pipeline *p);
 void pl_sink_reads(const struct pl_expr *exprs, const struct pl_sink *s, bool *read);
 
 /* evaluate.c: lazy_*, vector, scanned, in_turn of n expressions. */

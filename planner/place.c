@@ -299,7 +299,7 @@ static int choose_place(const struct ctx *c, struct pl_pipeline *q)
     };
     for (int p = 0; p < PL_PLACE_COUNT; p++) {
         const struct pl_place_row *row = &places[p];
-        int size = row->sinks >> q->sink.kind & 1 ? sizes[p](c, q, q->nlevels > 1 ? row->beside : row->alone) : -1;
+        int size = row->sinks >> q->sink.kind & 1 ? sizes[p](c, q, pl_has_queues(q) ? row->beside : row->alone) : -1;
         q->sink.place = (enum pl_place)p;
         if (size >= 0)
             return size;

@@ -190,7 +190,7 @@ static bool check_place(struct vf *v, const struct pl_sink *s)
     const struct rt_state *st = state_of(v);
     VF_CHECK(v, PLACE, (unsigned)s->place < PL_PLACE_COUNT);
     const struct pl_place_row *row = pl_place_row(s->place);
-    int limit = v->p->nlevels > 1 ? row->beside : row->alone;
+    int limit = pl_has_queues(v->p) ? row->beside : row->alone;
     VF_CHECK(v, PLACE, s->place == PL_PLACE_MEMORY || (vf_is_one_of((int)s->kind, row->sinks) && !v->p->framed));
     VF_CHECK(v, PLACE, !row->sized || s->place_size > 0);
     VF_CHECK(v, PLACE, s->place_size >= 0 && (limit == 0 || s->place_size <= limit));

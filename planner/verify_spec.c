@@ -172,7 +172,7 @@ static bool fits_shape(const struct pl_pipeline *p)
     case RT_SHAPE_LOOP: return p->loop.rows > 0;
     case RT_SHAPE_NIFS:
     case RT_SHAPE_AWS:
-    case RT_SHAPE_ANY: return p->nlevels > 1 && p->loop.rows == 0;
+    case RT_SHAPE_ANY: return pl_has_queues(p);
     }
     return false;
 }
