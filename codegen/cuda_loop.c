@@ -70,6 +70,8 @@ static void state_row(struct cu_unit *u)
     steps(u, first, end);
     cu_unguard(u);
     u->recounted = false;
+    for (int i = first; i < end && !u->pipeline->loop.fused; i++) /* visits may be all that reads them */
+        cu_line(u->out, "(void)%s;", cu_slot(u, u->pipeline->steps[i].slot));
 }
 
 static void source_row(struct cu_unit *u)
@@ -92,8 +94,10 @@ static void print_pairs(struct cu_unit *u)
 {
     const struct pl_loop *l = &u->pipeline->loop;
     int first = pairs_level(u)->first_step + l->others, end = l->fused ? u->pipeline->nsteps : l->tested;
-    cu_line(u->out, "// Row `at` of the state with the rows of this thread, the first of which is row `first` + its lane.");
-    cu_line(u->out, "template <bool whole> HDD_MEMBER void pairs(const pair_tuple *mine, u32 alive, u32 first, u32 at)");
+    cu_line(u->out,
+            "// Row `at` of the state with the rows of this thread, the first of which is row `first` + its lane.");
+    cu_line(u->out,
+            "template <bool whole> HDD_MEMBER void pairs(const pair_tuple *mine, u32 alive, u32 first, u32 at)");
     cu_open(u->out, "{");
     cu_line(u->out, "(void)alive, (void)first, (void)mine;");
     state_row(u);

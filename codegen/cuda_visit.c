@@ -178,7 +178,7 @@ static void open_visit(struct cu_unit *u, int level, const bool *read)
     for (int i = 0; i < l->nslots; i++) {
         const struct pl_slot *s = &u->pipeline->slots[l->slots[i]];
         cu_define_slot(u, l->slots[i], cu_value_type(u, s->phys, s->nullable),
-                    hd_asprintf(u->arena, "tuple.%s", cu_slot_name(u, l->slots[i])));
+                       hd_asprintf(u->arena, "tuple.%s", cu_slot_name(u, l->slots[i])));
     }
     if (l->nslots == 0)
         cu_line(u->out, "(void)tuple;");

@@ -10,7 +10,7 @@ enum { ROWS_MIN = 1024, OTHERS_MIN = 64 };
 static const double SHARE_MIN = 0.5;
 
 /* Bytes of the source's row that a thread keeps: of so many rows each. */
-enum { LOOP_ROWS_MAX = 8, LOOP_BYTES = 64 };
+enum { LOOP_ROWS_MAX = 8, LOOP_BYTES = 128 };
 
 /* ---- which pipelines --------------------------------------------------------------------- */
 

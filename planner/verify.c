@@ -20,6 +20,7 @@ static bool check_pipeline(struct vf *v, int i)
     VF_TRY(vf_sink(v));
     v->step = -1;
     VF_TRY(vf_nest(v));
+    VF_TRY(vf_loop(v));
     VF_TRY(vf_pipeline_spec(v));
     v->pipeline = -1;
     return true;

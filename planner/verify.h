@@ -90,6 +90,9 @@ bool vf_row_read(struct vf *v, int slot, int at, const struct fe_table *table, i
 /* verify_nest.c: levels, tiles, parts */
 bool vf_nest(struct vf *v);
 
+/* verify_loop.c: loops over pairs */
+bool vf_loop(struct vf *v);
+
 /* verify_spec.c: what the runtime is told of pipelines, states and the result */
 bool vf_source(struct vf *v);
 bool vf_pipeline_spec(struct vf *v);

@@ -18,6 +18,7 @@
 #   fragments  both suites at SF 0.01 and 1, every pipeline in two fragments that two GPUs take in turns (one GPU
 #              takes both): the rows that they have in one piece; a part of them under memcheck and racecheck
 #   skew       SF 10: each kind of sink fed by even and by skewed keys
+#   joins      joins without keys: every pair of 500,000 and 250,000 rows, counted, added up, kept
 #   ablate     JCC-H skewed at SF 10 with each balancing strategy: times, IIR, ILIF
 #
 # HEDDLE names a binary (default: build/release/bin/heddle, built if it is not there; heddle-nvrtc lies beside it), GPU_TOOLS the folder of
@@ -175,13 +176,17 @@ stage_ablate() {
         --out "$report/ablate-jcch-sf10.json"
 }
 
+stage_joins() {
+    step joins python3 tests/gpu/joins.py --heddle "$heddle" --scratch "$data" --out "$report/joins.json"
+}
+
 stage_skew() {
     step skew-sf10 python3 tests/gpu/skew.py --heddle "$heddle" --even "$(database tpch 10)" \
         --skewed "$(database jcch 10)" --out "$report/skew-sf10.json"
 }
 
 case ${1:-} in
-    smoke | skew | sanitize | answers | bench10 | bench100 | states | fragments | ablate)
+    smoke | skew | sanitize | answers | bench10 | bench100 | states | fragments | joins | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"

@@ -67,8 +67,8 @@ template <class Pipeline> HDD_DEVICE void hdd_visit_pairs(Pipeline &p, u32 passe
 }
 
 template <bool whole, class Pipeline>
-HDD_DEVICE void hdd_loop_over(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32 first,
-                              u32 begin, u32 end)
+HDD_DEVICE void hdd_loop_over(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32 first, u32 begin,
+                              u32 end)
 {
     HDD_UNROLL_4
     for (u32 at = begin; at < end; at++)
@@ -93,8 +93,7 @@ template <class Pipeline> HDD_DEVICE void hdd_loop(Pipeline &p)
             mine[j] = typename Pipeline::pair_tuple();
             alive |= (u32)p.begin(row < p.run.launch.source_rows, part == 0, (u32)row, mine[j]) << j;
         }
-        hdd_count_iterations(p.run, 1, (end - begin) * rows,
-                             (end - begin) * (tile - hdd_warp_add(hdd_popc(alive))));
+        hdd_count_iterations(p.run, 1, (end - begin) * rows, (end - begin) * (tile - hdd_warp_add(hdd_popc(alive))));
         if (!hdd_any(alive != all))
             hdd_loop_over<true>(p, mine, alive, (u32)first, others.begin + begin, others.begin + end);
         else if (hdd_any(alive != 0))

@@ -126,7 +126,8 @@ static int clear(struct run *r, struct hd_err *err)
         HD_TRY(rt_gpu_alloc(x, NULL, r->at.end, &x->scratch, err));
     }
     HD_TRY(x->d->ops->set(x->d, x->scratch.address, 0, r->at.share + share_memory(r, 0).clear, err));
-    uint64_t cursor = rt_gpu_state_cursor(x, r->sink), tile = r->p->shape == RT_SHAPE_LOOP ? 0 : r->first / HDD_WARP_ROWS;
+    uint64_t cursor = rt_gpu_state_cursor(x, r->sink),
+             tile = r->p->shape == RT_SHAPE_LOOP ? 0 : r->first / HDD_WARP_ROWS;
     if (tile)
         HD_TRY(x->d->ops->upload(x->d, x->scratch.address + offsetof(struct outcome, progress.next_tile), &tile,
                                  sizeof tile, err));

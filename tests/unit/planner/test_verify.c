@@ -161,6 +161,16 @@ static struct pl_pipeline *tiled(struct prog *b)
     absent("tile", 0);
 }
 
+static struct pl_pipeline *looped(struct prog *b)
+{
+    for (int i = 0; i < b->g->npipelines; i++) {
+        b->p = &b->g->pipelines[i];
+        if (b->p->loop.rows)
+            return b->p;
+    }
+    absent("loop over pairs", 0);
+}
+
 static struct rt_action *action(struct prog *b, enum rt_action_kind kind, int k)
 {
     for (int i = 0; i < b->g->spec->nactions; i++)
@@ -518,7 +528,14 @@ static void touched_key(struct prog *b)
     X(TOUCHED_ALL, SCAN, sink(b, PL_SINK_ARRAY); b->p->spec->ntouched = 0) \
     X(TOUCHED_ALL, ARRAY, step(b, PL_STEP_PROBE_KEY); b->p->spec->ntouched = 0) \
     X(COUNTERS, SCAN, tiled(b)->spec->ncounters--) \
+    X(LOOP, PAIRS, looped(b)->loop.rows = 3) \
+    X(LOOP, PAIRS, looped(b)->spec->ordered = true; looped(b)->spec->balance = RT_BALANCE_NONE) \
+    X(LOOP_OTHERS, PAIRS, looped(b)->loop.others = 9) \
+    X(LOOP_OTHERS, PAIRS, looped(b)->loop.others++) \
+    X(LOOP_TESTS, PAIRS, looped(b)->loop.tested--) \
+    X(LOOP_FUSED, PAIRS, looped(b)->sink.place = PL_PLACE_MEMORY) \
     X(SHAPE, SCAN, tiled(b)->spec->shape = RT_SHAPE_NIFS) \
+    X(SHAPE, PAIRS, looped(b)->spec->shape = RT_SHAPE_AWS) \
     X(SHAPE, SCAN, tiled(b)->spec->shape = RT_SHAPE_ALL_ROWS) \
     X(BALANCE, SCAN, tiled(b)->spec->balance = RT_BALANCE_AUTO) \
     X(BALANCE, SCAN, tiled(b)->spec->balance = RT_BALANCE_AWS) \

@@ -48,6 +48,10 @@ const struct verify_plan verify_plans[PLANS] = {
                 "'cast(null as int64)', 'as': 'z'}], 'input': {'op': 'limit', 'limit': 9, 'input': " SCAN_OF(
                     "many") "}}}",
                 0, 0, 0},
+    [PAIRS] = {AGG("", SUM("qty"),
+                   "{'op': 'join', 'kind': 'inner', 'residual': 'qty > grp', 'left': " SCAN_OF(
+                       "child") ", 'right': " SCAN_OF("parent") "}"),
+               0, 0, 0},
     [WIDE] = {"{'op': 'project', 'exprs': [{'expr': 'wide * 2', 'as': 'x'}, {'expr': '- qty', 'as': 'y'}], 'input': "
               "{'op': 'scan', 'table': 'child', 'filter': 'wide > 1.125 and wide / 3 < 7'}}",
               0, 0, 0},

@@ -23,6 +23,7 @@ enum plan {
     FULL,
     CROSS, /* joins */
     COPIES, /* wide rows */
+    PAIRS,  /* a loop over pairs */
     WIDE,   /* 128 bits: sums, scales, comparisons */
     VALUES,
     ORDER,  /* of a sort below the root */

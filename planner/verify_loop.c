@@ -1,0 +1,52 @@
+/* Rules of loops over pairs. */
+#include "planner/verify.h"
+
+/* Level 1 of the only two is of all rows of a state. */
+static bool is_of_pairs(const struct pl_pipeline *p)
+{
+    if (p->nlevels != 2 || p->framed || p->spec->ordered)
+        return false;
+    const struct pl_step *s = &p->steps[p->levels[1].first_step - 1];
+    return pl_children(s->kind) == PL_CHILDREN_ALL && s->probe == PL_INNER;
+}
+
+static bool reads_only(const struct vf *v, const struct pl_step *s, const bool *slots)
+{
+    bool *read = HD_NEWN(v->arena, bool, v->p->nslots + 1);
+    pl_step_reads(v->g->exprs, s, read);
+    for (int i = 0; i < v->p->nslots; i++)
+        if (read[i] && !slots[i])
+            return false;
+    return true;
+}
+
+/* Steps that the rows of a thread share look at the state's row, and at what such steps made of it. */
+static bool check_others(struct vf *v, const struct pl_loop *l)
+{
+    int first = v->p->levels[1].first_step;
+    bool *slots = HD_NEWN(v->arena, bool, v->p->nslots + 1);
+    slots[v->p->steps[first - 1].slot] = true;
+    VF_CHECK(v, LOOP_OTHERS, l->others >= 0 && first + l->others <= v->p->nsteps);
+    for (int i = first; i < first + l->others; i++) {
+        const struct pl_step *s = &v->p->steps[i];
+        VF_CHECK(v, LOOP_OTHERS, pl_step_form(s->kind)->yields == PL_YIELDS_ONE && reads_only(v, s, slots));
+        slots[s->slot] = true;
+    }
+    return true;
+}
+
+bool vf_loop(struct vf *v)
+{
+    const struct pl_loop *l = &v->p->loop;
+    const struct pl_sink *s = &v->p->sink;
+    if (!l->rows)
+        return true;
+    VF_CHECK(v, LOOP, (l->rows == 1 || l->rows == 2 || l->rows == 4 || l->rows == 8) && is_of_pairs(v->p));
+    VF_TRY(check_others(v, l));
+    VF_CHECK(v, LOOP_TESTS, l->tested >= v->p->levels[1].first_step + l->others && l->tested <= v->p->nsteps);
+    for (int i = l->tested; i < v->p->nsteps; i++)
+        VF_CHECK(v, LOOP_TESTS, pl_step_form(v->p->steps[i].kind)->yields != PL_YIELDS_SOME);
+    bool adds = s->kind == PL_SINK_AGG_SCALAR || s->kind == PL_SINK_AGG_DENSE;
+    VF_CHECK(v, LOOP_FUSED, !l->fused || (adds && s->place != PL_PLACE_MEMORY));
+    return true;
+}
