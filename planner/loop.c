@@ -1,8 +1,8 @@
-/* Loops over pairs. A join without keys looks at every pair of a row of its source and a row of a state: with the
- * rows of a thread in registers, a row of the state is read once for all of them (tiles of theta joins in shared
- * memory: theta-joins, section 4.3.2; of 2-body statistics in registers: two-body-statistics, section 4). So what
- * needs one side only is computed before the pairs: what the source's row says before the level opens, what the
- * state's row says first in it. */
+/* Loops over pairs. A join without keys looks at every pair of a row of its source and a row of a state. With the
+ * rows of a thread in registers, a row of the state is read once for all of them; that is the register tiling of 2-body
+ * statistics with the other side in the cache (two-body-statistics, section 3.2), where theta joins have had it in
+ * shared memory (theta-joins, section 4.3.2). So what needs one side only is computed before the pairs: what the
+ * source's row says before the level opens, what the state's row says first in it. */
 #include "planner/loop.h"
 
 /* A loop needs enough rows for the warps of a GPU, and of those that tiles bring the most have to arrive. */
