@@ -1,6 +1,6 @@
-/* Inside of the CUDA emitter: one unit (pipeline) being printed, then prototypes grouped by
- * the file that defines them; files use those before them in codegen/CMakeLists.txt only. Expressions are strings of the arena; statements go to the
- * writer. */
+/* Inside of the CUDA emitter: one unit (pipeline) being printed, then prototypes grouped by the file that defines
+ * them; files use those before them in codegen/CMakeLists.txt only. Expressions are strings of the arena; statements
+ * go to the writer. */
 #ifndef HEDDLE_CODEGEN_CUDA_GEN_H
 #define HEDDLE_CODEGEN_CUDA_GEN_H
 

@@ -117,18 +117,6 @@ void cg_check_stop(struct cg_fn *f)
     l_rarely(f, l_ne(f, v, l_i32(f, 0)), f->exit, "go");
 }
 
-LLVMBasicBlockRef cg_failed_block(struct cg_fn *f)
-{
-    if (!f->failed) {
-        LLVMBasicBlockRef here = l_here(f);
-        f->failed = l_block(f, "failed");
-        l_goto(f, f->failed);
-        LLVMBuildRet(f->b, l_i32(f, 1));
-        l_goto(f, here);
-    }
-    return f->failed;
-}
-
 /* One cold block per kind of failure and path, shared by every place that raises it. */
 static LLVMBasicBlockRef raise_block(struct cg_fn *f, enum rt_failure why, int path)
 {

@@ -1,6 +1,6 @@
-/* Inside of the LLVM backend: the data of an emission, then prototypes grouped by the file that
- * defines them. Values in flight are struct cg_val; a slot of the pipeline is one, defined by
- * its step at a place that dominates every use, so the nest needs no memory for tuples. */
+/* Inside of the LLVM backend: the data of an emission, then prototypes grouped by the file that defines them; files
+ * use those before them in codegen/CMakeLists.txt only. Values in flight are struct cg_val; a slot of the pipeline
+ * is one, defined by its step at a place that dominates every use, so the nest needs no memory for tuples. */
 #ifndef HEDDLE_CODEGEN_LLVM_EMIT_H
 #define HEDDLE_CODEGEN_LLVM_EMIT_H
 
@@ -38,6 +38,7 @@ enum cg_call {
     X(FOLD, 'f')   /* added to an image */ \
     X(SHARED, 'm') /* an image merged into a row that other threads change as well */
 enum cg_function {
+    CG_FUNCTION_ENTRY = -1, /* of the pipeline */
 #define X(id, letter) CG_FUNCTION_##id,
     CG_FUNCTIONS(X)
 #undef X
@@ -51,7 +52,12 @@ struct cg_job {
     int first;
 };
 
+struct cg_fn;
+
 struct cg_mod {
+    /* Emits an expression (llvm_expr.c). An operator's emitter asks for its arguments through this: it decides in which
+     * blocks they are computed, and the emitters of all operators stand below what knows them all. */
+    struct cg_val (*expr)(struct cg_fn *f, int e);
     struct hd_arena *arena;
     const struct pl_program *prog;
     const struct cg_options *opt;
@@ -64,8 +70,8 @@ struct cg_mod {
     unsigned md_invariant, md_prof;
     LLVMValueRef empty_node, unlikely_node;
     HD_VEC(struct cg_job) jobs; /* functions still to emit */
-    struct cg_frame *frames;    /* by pipeline: where slots lie, if it is framed */
-    struct cg_val *slots;       /* of the function that is being emitted; see struct cg_fn */
+    struct cg_frame *frames; /* by pipeline: where slots lie, if it is framed */
+    struct cg_val *slots; /* of the function that is being emitted; see struct cg_fn */
     LLVMValueRef *words, *word_ptrs;
     struct hd_cleanup guarded;
 };
@@ -93,9 +99,9 @@ struct cg_fn {
     LLVMValueRef fn, args, thread, begin, end;
     LLVMValueRef frame; /* of a framed pipeline */
     LLVMValueRef row, other; /* of parts: what they work on */
-    LLVMValueRef value;      /* of outlined expressions; made at first use */
-    LLVMBuilderRef b;       /* where code goes now */
-    LLVMBuilderRef eb;      /* end of the entry block: argument words, allocas */
+    LLVMValueRef value; /* of outlined expressions; made at first use */
+    LLVMBuilderRef b; /* where code goes now */
+    LLVMBuilderRef eb; /* end of the entry block: argument words, allocas */
     struct hd_cleanup guarded;
     LLVMBasicBlockRef body; /* follows the entry block */
     LLVMBasicBlockRef next; /* where a row goes that ends here: latch of the innermost loop */
@@ -104,16 +110,16 @@ struct cg_fn {
     HD_VEC(struct cg_fail_block) fails;
     struct cg_val *slots;
     LLVMValueRef *words, *word_ptrs; /* args vector words loaded so far, as i64 and as ptr */
-    LLVMValueRef tmp;                /* CG_TMP_BYTES; made at first use */
-    unsigned lanes;       /* 0, or PL_CPU_VECTOR_ROWS while the predicates of a tile are evaluated */
+    LLVMValueRef tmp; /* CG_TMP_BYTES; made at first use */
+    unsigned lanes; /* 0, or PL_CPU_VECTOR_ROWS while the predicates of a tile are evaluated */
     struct cg_sink *sink; /* set once the sink was emitted in this function */
 };
 
 /* llvm_types.c: physical types, and values in registers and memory */
 LLVMTypeRef cg_scalar_type(const struct cg_mod *m, enum rt_phys p);
 LLVMTypeRef cg_type(const struct cg_fn *f, enum rt_phys p); /* a vector inside a tile */
-int cg_phys_bits(enum rt_phys p);                           /* of the integer types */
-int cg_phys_size(enum rt_phys p);                           /* bytes in memory */
+int cg_phys_bits(enum rt_phys p); /* of the integer types */
+int cg_phys_size(enum rt_phys p); /* bytes in memory */
 LLVMValueRef cg_const(const struct cg_fn *f, enum rt_phys p, hd_i128 v);
 /* 0, 0.0 or the empty string. */
 struct cg_val cg_zero(const struct cg_fn *f, enum rt_phys p);
@@ -128,6 +134,47 @@ void cg_store(struct cg_fn *f, enum rt_phys p, struct cg_val v, LLVMValueRef ptr
 struct cg_val cg_load_field(struct cg_fn *f, const struct rt_field *fd, LLVMValueRef row, bool constant);
 void cg_store_field(struct cg_fn *f, const struct rt_field *fd, struct cg_val v, LLVMValueRef row);
 LLVMValueRef cg_alloca(struct cg_fn *f, int bytes);
+LLVMValueRef cg_test_bit(struct cg_fn *f, LLVMValueRef words, LLVMValueRef index, bool constant);
+
+/* llvm_flow.c: control flow */
+LLVMValueRef cg_true(struct cg_fn *f, struct cg_val v); /* a BOOL is valid and true */
+/* Conjunction of two validities, either of which may be NULL (always). */
+LLVMValueRef cg_both(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b);
+/* Code between begin and end runs only where cond holds (NULL: always); end gives the value
+ * there and zero, not valid, elsewhere. */
+struct cg_when {
+    LLVMValueRef cond;
+    LLVMBasicBlockRef from, join;
+};
+struct cg_when cg_when_begin(struct cg_fn *f, LLVMValueRef cond);
+struct cg_val cg_when_end(struct cg_fn *f, const struct cg_when *w, enum rt_phys p, struct cg_val v);
+/* for (i = begin; i < end; i++) with at least one turn. Between open and close, f->next is the
+ * latch; close wants the current block terminated and goes on after the loop. */
+struct cg_loop {
+    LLVMValueRef i, end;
+    LLVMBasicBlockRef body, latch, outer;
+};
+struct cg_loop cg_loop_open(struct cg_fn *f, LLVMValueRef begin, LLVMValueRef end);
+void cg_loop_close(struct cg_fn *f, const struct cg_loop *l);
+/* A branch back to the start of a loop that LLVM is to leave as it is. */
+void cg_keep_rolled(struct cg_fn *f, LLVMValueRef branch);
+LLVMBasicBlockRef cg_failed_block(struct cg_fn *f); /* returns that an error was raised */
+
+/* llvm_functions.c */
+/* The function, which will be emitted if it is new. */
+LLVMValueRef cg_function(struct cg_mod *m, const struct cg_job *job);
+struct cg_fn *cg_fn_open(struct cg_mod *m, const struct cg_job *job);
+void cg_fn_close(struct cg_fn *f); /* at the end of the exit block */
+
+/* llvm_slots.c: slots; row slots as indexes */
+void cg_bind(struct cg_fn *f, int slot, struct cg_val v);
+void cg_bind_source(struct cg_fn *f, LLVMValueRef i); /* the source slot to row i */
+struct cg_val cg_slot(struct cg_fn *f, int slot); /* its value */
+LLVMValueRef cg_row_index(struct cg_fn *f, int slot); /* i64 */
+LLVMValueRef cg_row_is_null(struct cg_fn *f, int slot);
+/* A slot in a tuple of slots, of which `at` counts the bytes. */
+struct rt_field cg_carry_field(const struct pl_slot *s, int *at);
+void cg_frame_open(struct cg_fn *f); /* the frame of an entry or level function */
 
 /* llvm_args.c: the args vector, thread state, failures */
 /* Code goes to the end of the entry block until f->b is set back to what this gives. */
@@ -139,7 +186,6 @@ struct cg_val cg_arg_const(struct cg_fn *f, int arg, enum rt_phys p);
 LLVMValueRef cg_thread_local(struct cg_fn *f, int state); /* thread->local[state], loaded once */
 void cg_count(struct cg_fn *f, int counter, LLVMValueRef n); /* i64; NULL: one row */
 void cg_check_stop(struct cg_fn *f);
-LLVMBasicBlockRef cg_failed_block(struct cg_fn *f);
 void cg_fail_if(struct cg_fn *f, LLVMValueRef cond, enum rt_failure why, int path);
 /* The same about two integers of class p (the second may say nothing: rt_spec.sites), in a block of its own. */
 void cg_fail_values_if(struct cg_fn *f, LLVMValueRef cond, enum rt_failure why, int path, enum rt_phys p,
@@ -158,28 +204,27 @@ void cg_words(struct cg_fn *f, LLVMValueRef v, enum rt_phys p, LLVMValueRef out[
 struct cg_val cg_call_result(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef valid, enum cg_call c,
                              LLVMValueRef *args, int n);
 
-/* llvm_expr.c: expressions. The emitters of frontend/ops.def are in llvm_expr*.c. */
+/* llvm_expr.c: expressions. The emitters of frontend/ops.def are in llvm_expr_*.c, leaves' here. */
 #define T_OP(id, text, lo, hi, typing, nulls, fails, cost, entries, cuda, lanes, llvm) \
     struct cg_val cgl_##llvm(struct cg_fn *f, const struct pl_expr *e);
 #include "frontend/ops.def"
-struct cg_val cg_expr(struct cg_fn *f, int e);
+struct cg_val cg_emit_expr(struct cg_fn *f, int e);
 struct cg_val cg_expr_here(struct cg_fn *f, int e); /* its own code, though it is outlined */
-LLVMValueRef cg_true(struct cg_fn *f, struct cg_val v); /* a BOOL is valid and true */
-/* Conjunction of two validities, either of which may be NULL (always). */
-LLVMValueRef cg_both(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b);
-const struct pl_expr *cg_expr_of(const struct cg_mod *m, int e);
-
-/* Code between begin and end runs only where cond holds (NULL: always); end gives the value
- * there and zero, not valid, elsewhere. */
-struct cg_when {
-    LLVMValueRef cond;
-    LLVMBasicBlockRef from, join;
-};
-struct cg_when cg_when_begin(struct cg_fn *f, LLVMValueRef cond);
-struct cg_val cg_when_end(struct cg_fn *f, const struct cg_when *w, enum rt_phys p, struct cg_val v);
-
+static inline struct cg_val cg_expr(struct cg_fn *f, int e)
+{
+    return f->m->expr(f, e);
+}
+static inline const struct pl_expr *cg_expr_of(const struct cg_mod *m, int e)
+{
+    if (e < 0 || e >= m->prog->nexprs)
+        HD_BUG("expression %d of %d", e, m->prog->nexprs);
+    return &m->prog->exprs[e];
+}
 /* The physical class of an expression's i-th argument. */
-enum rt_phys cg_arg_phys(const struct cg_mod *m, const struct pl_expr *e, int i);
+static inline enum rt_phys cg_arg_phys(const struct cg_mod *m, const struct pl_expr *e, int i)
+{
+    return cg_expr_of(m, e->args[i])->phys;
+}
 
 /* llvm_expr_cmp.c: comparisons, by the order of docs/plan.md 2.2 */
 LLVMValueRef cg_compare(struct cg_fn *f, enum fe_op op, enum rt_phys p, struct cg_val a, struct cg_val b);
@@ -193,11 +238,6 @@ void cg_keys_equal(struct cg_fn *f, int n, const struct rt_field *fields, LLVMVa
                    bool null_equal, LLVMBasicBlockRef differ);
 
 /* llvm_steps.c, llvm_probe.c: steps; code goes on where the row lives, or to f->next */
-void cg_bind(struct cg_fn *f, int slot, struct cg_val v);
-struct cg_val cg_slot(struct cg_fn *f, int slot); /* its value */
-LLVMValueRef cg_row_index(struct cg_fn *f, int slot); /* i64 */
-LLVMValueRef cg_row_is_null(struct cg_fn *f, int slot);
-LLVMValueRef cg_test_bit(struct cg_fn *f, LLVMValueRef words, LLVMValueRef index, bool constant);
 void cg_step(struct cg_fn *f, const struct pl_step *s);
 void cg_step_load_lanes(struct cg_fn *f, const struct pl_step *s, LLVMValueRef first);
 void cg_step_probe(struct cg_fn *f, const struct pl_step *s);
@@ -213,35 +253,7 @@ void cg_bind_child(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i);
 void cg_sink_row(struct cg_fn *f);
 void cg_sink_close(struct cg_fn *f); /* in the exit block: write back what registers hold */
 
-/* llvm_pipeline.c: functions of a pipeline */
-void cg_pipeline(struct cg_mod *m, int index);
-void cg_level(struct cg_mod *m, const struct cg_job *job);
-/* The function, which will be emitted if it is new. */
-LLVMValueRef cg_function(struct cg_mod *m, const struct cg_job *job);
-/* Between open and close; close wants the current block terminated. */
-struct cg_fn *cg_fn_open(struct cg_mod *m, const struct cg_job *job);
-void cg_fn_close(struct cg_fn *f);
-/* Binds the source slot to row i. */
-void cg_bind_source(struct cg_fn *f, LLVMValueRef i);
-/* A slot in a tuple of slots, of which `at` counts the bytes. */
-struct rt_field cg_carry_field(const struct pl_slot *s, int *at);
-/* Emits steps from k on and the sink; afterwards the current block is terminated. */
-void cg_steps_from(struct cg_fn *f, int k);
-/* for (i = begin; i < end; i++) with at least one turn. Between open and close, f->next is the
- * latch; close wants the current block terminated and goes on after the loop. */
-struct cg_loop {
-    LLVMValueRef i, end;
-    LLVMBasicBlockRef body, latch, outer;
-};
-/* A branch back to the start of a loop that LLVM is to leave as it is. */
-void cg_keep_rolled(struct cg_fn *f, LLVMValueRef branch);
-
-/* llvm_parts.c: frames, and functions that share them (planner/parts.c) */
-void cg_part(struct cg_mod *m, const struct cg_job *job);
-void cg_frame_open(struct cg_fn *f); /* the frame of an entry or level function */
-/* The value of a slot that this function did not set. */
-struct cg_val cg_frame_load(struct cg_fn *f, int slot);
-void cg_frame_store(struct cg_fn *f, int slot, struct cg_val v);
+/* llvm_part_calls.c: calls of functions that share a frame (planner/parts.c) */
 /* The part of the steps that begins at k, NULL: none. */
 const struct pl_part *cg_part_at(const struct cg_fn *f, int k);
 void cg_call_steps(struct cg_fn *f, const struct pl_part *p);
@@ -253,7 +265,15 @@ LLVMValueRef cg_call_hash(struct cg_fn *f, int step, LLVMBasicBlockRef null);
 /* Falls through where the keys equal those of a row, else goes to differ. */
 void cg_call_equal(struct cg_fn *f, int step, LLVMValueRef row, LLVMBasicBlockRef differ);
 
+/* llvm_nest.c: steps from k on and the sink; afterwards the current block is terminated */
+void cg_steps_from(struct cg_fn *f, int k);
+
 /* llvm_tile.c */
 void cg_tile_loop(struct cg_fn *f);
+
+/* llvm_pipeline.c, llvm_parts.c: bodies of functions */
+void cg_pipeline(struct cg_mod *m, int index);
+void cg_level(struct cg_mod *m, const struct cg_job *job);
+void cg_part(struct cg_mod *m, const struct cg_job *job);
 
 #endif

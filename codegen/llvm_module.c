@@ -63,6 +63,7 @@ static void build(struct cg_mod *m, struct hd_arena *a, const struct pl_program 
     m->arena = a;
     m->prog = p;
     m->opt = opt;
+    m->expr = cg_emit_expr;
     m->ctx = LLVMContextCreate();
     LLVMContextSetDiscardValueNames(m->ctx, !names);
     m->mod = LLVMModuleCreateWithNameInContext("heddle", m->ctx);

@@ -4,17 +4,6 @@
 
 #include "templates/abi.h"
 
-struct cg_val cg_out_value(struct cg_fn *f, const struct pl_out *o)
-{
-    enum rt_phys want = f->sink->st->fields[o->field].phys;
-    enum rt_phys have = f->m->prog->exprs[o->expr].phys;
-    struct cg_val v = cg_expr(f, o->expr);
-    if (have != want)
-        v.v = cg_int_cast(f, v.v, have, want);
-    v.wide = NULL;
-    return v;
-}
-
 /* The sink's index; a row without one ends. */
 static LLVMValueRef index_value(struct cg_fn *f)
 {

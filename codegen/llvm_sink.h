@@ -21,7 +21,16 @@ struct cg_sink {
 };
 
 /* Value of an out, in the class of its field. */
-struct cg_val cg_out_value(struct cg_fn *f, const struct pl_out *o);
+static inline struct cg_val cg_out_value(struct cg_fn *f, const struct pl_out *o)
+{
+    enum rt_phys want = f->sink->st->fields[o->field].phys;
+    enum rt_phys have = f->m->prog->exprs[o->expr].phys;
+    struct cg_val v = cg_expr(f, o->expr);
+    if (have != want)
+        v.v = cg_int_cast(f, v.v, have, want);
+    v.wide = NULL;
+    return v;
+}
 
 /* A run of the outs on f->row, in a function of its own. */
 void cg_sink_part(struct cg_fn *f, enum cg_function kind, const struct pl_part *p);

@@ -3,47 +3,6 @@
  * f->next. */
 #include "codegen/llvm_build.h"
 
-#include <string.h>
-
-void cg_bind(struct cg_fn *f, int slot, struct cg_val v)
-{
-    if (slot < 0)
-        return;
-    HD_ASSERT(slot < f->pipeline->nslots);
-    const char *name = f->pipeline->slots[slot].name;
-    if (name && LLVMIsAInstruction(v.v))
-        LLVMSetValueName2(v.v, name, strlen(name));
-    f->slots[slot] = v;
-    if (f->frame && !f->lanes)
-        cg_frame_store(f, slot, v);
-}
-
-struct cg_val cg_slot(struct cg_fn *f, int slot)
-{
-    if (slot < 0 || slot >= f->pipeline->nslots || (!f->slots[slot].v && !f->frame))
-        HD_BUG("slot %d of %s is read before it is set", slot, f->pipeline->spec->name);
-    return f->slots[slot].v ? f->slots[slot] : cg_frame_load(f, slot);
-}
-
-LLVMValueRef cg_row_index(struct cg_fn *f, int slot)
-{
-    struct cg_val s = cg_slot(f, slot);
-    return s.wide ? s.wide : l_zext(f, s.v, f->m->i64);
-}
-
-LLVMValueRef cg_row_is_null(struct cg_fn *f, int slot)
-{
-    return l_eq(f, cg_slot(f, slot).v, l_i32(f, -1));
-}
-
-LLVMValueRef cg_test_bit(struct cg_fn *f, LLVMValueRef words, LLVMValueRef index, bool constant)
-{
-    LLVMValueRef at = l_index(f, f->m->i64, words, l_lshr(f, index, l_i64(f, 6)));
-    LLVMValueRef w = constant ? l_load_const(f, f->m->i64, at, 8) : l_load(f, f->m->i64, at, 8);
-    w = l_lshr(f, w, l_and(f, index, l_i64(f, 63)));
-    return l_trunc(f, w, f->m->i1);
-}
-
 /* --- columns --- */
 
 static LLVMTypeRef stored_type(const struct cg_mod *m, int width)

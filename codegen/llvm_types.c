@@ -191,3 +191,11 @@ LLVMValueRef cg_alloca(struct cg_fn *f, int bytes)
     LLVMSetAlignment(p, 16);
     return p;
 }
+
+LLVMValueRef cg_test_bit(struct cg_fn *f, LLVMValueRef words, LLVMValueRef index, bool constant)
+{
+    LLVMValueRef at = l_index(f, f->m->i64, words, l_lshr(f, index, l_i64(f, 6)));
+    LLVMValueRef w = constant ? l_load_const(f, f->m->i64, at, 8) : l_load(f, f->m->i64, at, 8);
+    w = l_lshr(f, w, l_and(f, index, l_i64(f, 63)));
+    return l_trunc(f, w, f->m->i1);
+}
