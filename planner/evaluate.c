@@ -30,9 +30,6 @@ static bool is_costly(enum fe_op op, bool gpu)
     HD_BUG("cost of operator %d", (int)op);
 }
 
-/* Elements of a set that a CPU compares with one by one, instead of searching. */
-enum { SCANNED_SET = 32 };
-
 struct chooser {
     struct pl_expr *exprs;
     const struct rt_arg *args;
@@ -47,7 +44,7 @@ static enum rt_phys arg_phys(const struct chooser *w, const struct pl_expr *e, i
 static bool is_scanned(const struct chooser *w, const struct pl_expr *e)
 {
     enum rt_phys p = arg_phys(w, e, 0);
-    return (p == RT_I32 || p == RT_I64) && w->args[e->arg].nset <= SCANNED_SET;
+    return (p == RT_I32 || p == RT_I64) && w->args[e->arg].nset <= PL_SCANNED_SET;
 }
 
 /* Vectors of pointers or of 128-bit integers would be taken apart again. */

@@ -60,7 +60,7 @@ struct pl_expr {
     /* evaluate.c. As an argument of AND, OR, IN, CASE, COALESCE: computed only where it is asked for. */
     bool lazy_cpu, lazy_gpu;
     bool vector;     /* a CPU can compute it for PL_CPU_VECTOR_ROWS rows at once, given slots that it can */
-    bool scanned;    /* IN_SET: a CPU compares with one element after the other */
+    bool scanned;    /* IN_SET of PL_SCANNED_SET elements at most: a CPU compares with one after the other */
     bool in_turn;    /* IN of strings: a CPU compares with an item only if no one before it is equal */
     int nargs;
     const int *args; /* expression indexes */
@@ -73,6 +73,9 @@ struct pl_expr {
     struct hd_type in_type, out_type;
     int path; /* rt_spec.sites index, for failures */
 };
+
+/* Elements of a set that a CPU compares with one by one, instead of searching. */
+enum { PL_SCANNED_SET = 32 };
 
 /* A run of steps, or of a sink's outs, that becomes a function of its own. */
 struct pl_part {

@@ -22,6 +22,7 @@ static bool check_pipeline(struct vf *v, int i)
     VF_TRY(vf_nest(v));
     VF_TRY(vf_loop(v));
     VF_TRY(vf_pipeline_spec(v));
+    VF_TRY(vf_kernel(v));
     v->pipeline = -1;
     return true;
 }

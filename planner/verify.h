@@ -69,10 +69,15 @@ enum {
     VF_ROW_STATES = 1u << RT_STATE_ROWS | 1u << RT_STATE_CSR | 1u << RT_STATE_HASH | 1u << RT_STATE_AGG_SCALAR |
                     1u << RT_STATE_AGG_DENSE | 1u << RT_STATE_AGG_HASH | 1u << RT_STATE_ARRAY
 };
+/* States that may have match bits. */
+enum { VF_MATCHED = 1u << RT_STATE_ROWS | 1u << RT_STATE_CSR | 1u << RT_STATE_HASH | 1u << RT_STATE_DIRECT };
 
 /* verify_expr.c */
 /* Types, arguments and slots of an expression and of all below it, evaluated by step `at` (nsteps: the sink). */
 bool vf_expr(struct vf *v, int e, int at);
+
+/* verify_evaluation.c: how an expression is evaluated, once its arguments and its form are sound */
+bool vf_evaluation(struct vf *v, const struct pl_expr *e);
 
 /* verify_args.c: arguments of steps and sinks by what reads them */
 bool vf_step_args(struct vf *v, const struct pl_step *s);
@@ -92,6 +97,9 @@ bool vf_nest(struct vf *v);
 
 /* verify_loop.c: loops over pairs */
 bool vf_loop(struct vf *v);
+
+/* verify_kernel.c: what a kernel takes on a GPU */
+bool vf_kernel(struct vf *v);
 
 /* verify_spec.c: what the runtime is told of pipelines, states and the result */
 bool vf_source(struct vf *v);

@@ -225,8 +225,7 @@ bool vf_sink_args(struct vf *v, const struct pl_sink *s)
 enum {
     WITH_BITS = 1u << RT_STATE_BITMAP | 1u << RT_STATE_DIRECT,
     WITH_RANGE = 1u << RT_STATE_BITMAP | 1u << RT_STATE_DIRECT | 1u << RT_STATE_CSR | 1u << RT_STATE_AGG_DENSE |
-                 1u << RT_STATE_ARRAY,
-    WITH_MATCHES = 1u << RT_STATE_ROWS | 1u << RT_STATE_CSR | 1u << RT_STATE_HASH | 1u << RT_STATE_DIRECT
+                 1u << RT_STATE_ARRAY
 };
 
 static bool check_constant(struct vf *v, const struct rt_arg *a)
@@ -287,7 +286,7 @@ static bool check_arg(struct vf *v, const struct rt_arg *a)
     case RT_ARG_FK_CHILD_ROWS: VF_CHECK(v, ARG_TABLE, a->table); return check_index(v, a, a->table->nfks);
     case RT_ARG_STATE_BITS: return check_state(v, a, WITH_BITS);
     case RT_ARG_STATE_MATCHES:
-        VF_TRY(check_state(v, a, WITH_MATCHES));
+        VF_TRY(check_state(v, a, VF_MATCHED));
         VF_CHECK(v, ARG_STATE, v->spec->states[a->state].track_matches);
         return true;
     case RT_ARG_STATE_RANGE: return check_state(v, a, WITH_RANGE);
@@ -315,5 +314,6 @@ bool vf_args(struct vf *v)
     }
     v->arg = -1;
     VF_CHECK(v, ARG_WORDS, v->spec->nwords == words);
+    VF_CHECK(v, ARG_FAR, v->g->gpu_far_args == (words > HDD_PARAMETER_WORDS));
     return true;
 }

@@ -189,6 +189,7 @@ static bool check_node(struct vf *v, int i)
     VF_TRY(check_types(v, e));
     VF_TRY(check_values(v, e));
     VF_TRY(check_memory(v, e));
+    VF_TRY(vf_evaluation(v, e));
     v->expr = -1;
     return true;
 }

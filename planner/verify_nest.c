@@ -136,10 +136,27 @@ static bool check_tile(struct vf *v, const struct pl_tile_steps *t, bool possibl
     return true;
 }
 
+/* A CPU moves a last tile back over rows that the table has. */
+static bool check_vectors(struct vf *v)
+{
+    const struct pl_tile_steps *t = &v->p->cpu_tile;
+    VF_CHECK(v, TILE_TABLE, t->steps == 0 || v->p->spec->table->rows >= PL_CPU_TILE_ROWS);
+    for (int i = 0; i < t->steps; i++) {
+        const struct pl_step *s = &v->p->steps[i];
+        const struct fe_table_column *c = s->table ? &s->table->cols[s->column] : NULL;
+        v->step = i;
+        VF_CHECK(v, TILE_VECTOR, s->expr < 0 || v->g->exprs[s->expr].vector);
+        VF_CHECK(v, TILE_VECTOR, !c || (c->storage != FE_STORE_TEXT && c->width <= 8 && !s->row_nullable));
+    }
+    v->step = -1;
+    return true;
+}
+
 static bool check_tiles(struct vf *v)
 {
     bool scan = v->p->spec->source == RT_SOURCE_TABLE, groups = v->p->spec->source == RT_SOURCE_INDEX;
     VF_TRY(check_tile(v, &v->p->cpu_tile, scan));
+    VF_TRY(check_vectors(v));
     return check_tile(v, &v->p->gpu_tile, scan || groups);
 }
 

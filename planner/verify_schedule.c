@@ -1,5 +1,7 @@
 /* Checks the schedule against the rules of runtime/spec.h: it is a graph whose edges point backwards, all of every
  * pipeline's source is run over once, and whoever reads a state waits for whoever made it. */
+#include <string.h>
+
 #include "planner/verify.h"
 #include "runtime/base/guard.h"
 
@@ -156,6 +158,15 @@ static bool check_free(const struct check *k, int at)
     return true;
 }
 
+static bool check_operations(struct vf *v, const struct rt_state *s)
+{
+    struct rt_state wanted = *s;
+    rt_state_list_finish(&wanted);
+    VF_CHECK(v, FINISH_LIST, s->nfinish == wanted.nfinish);
+    VF_CHECK(v, FINISH_LIST, memcmp(s->finish, wanted.finish, sizeof *s->finish * (size_t)s->nfinish) == 0);
+    return true;
+}
+
 /* Each state is finished once. */
 static bool find_finishes(const struct check *k)
 {
@@ -166,9 +177,61 @@ static bool find_finishes(const struct check *k)
             continue;
         k->v->action = i;
         VF_CHECK(k->v, FINISH_ONCE, k->finish[k->a[i].index] < 0);
+        VF_TRY(check_operations(k->v, &k->s->states[k->a[i].index]));
         k->finish[k->a[i].index] = i;
     }
     k->v->action = -1;
+    return true;
+}
+
+/* Device 0 has all of a state: what others have goes there, and comes from there. */
+static bool check_exchange(const struct check *k, int at)
+{
+    const struct rt_action *a = &k->a[at];
+    int f = k->finish[a->index];
+    bool before = f > at && waits_for(k, f, at), behind = f >= 0 && f < at && waits_for(k, at, f);
+    bool matches = k->s->states[a->index].track_matches;
+    switch (a->exchange) {
+    case RT_EXCHANGE_GATHER:
+        VF_CHECK(k->v, EXCHANGE_WAY, a->device == 0);
+        VF_CHECK(k->v, EXCHANGE_TIME, before);
+        return true;
+    case RT_EXCHANGE_BROADCAST:
+        VF_CHECK(k->v, EXCHANGE_WAY, a->from == 0);
+        VF_CHECK(k->v, EXCHANGE_TIME, behind);
+        return true;
+    case RT_EXCHANGE_GATHER_MATCHES:
+    case RT_EXCHANGE_BROADCAST_MATCHES:
+        VF_CHECK(k->v, EXCHANGE_WAY, matches && (a->exchange == RT_EXCHANGE_GATHER_MATCHES ? a->device : a->from) == 0);
+        VF_CHECK(k->v, EXCHANGE_TIME, behind);
+        return true;
+    }
+    return vf_broken(k->v, VF_EXCHANGE_WAY);
+}
+
+/* A copy on every device is made there. */
+static bool check_distribution(const struct check *k, int state)
+{
+    const struct rt_state *s = &k->s->states[state];
+    int copies = 0;
+    VF_CHECK(k->v, STATE_DISTRIBUTION, s->distribution == RT_SINGLE || s->distribution == RT_REPLICATED);
+    for (int i = 0; i < k->s->nactions; i++)
+        copies += is_exchange(&k->a[i], RT_EXCHANGE_BROADCAST, state);
+    VF_CHECK(k->v, STATE_DISTRIBUTION, copies == (s->distribution == RT_REPLICATED ? k->s->ndevices - 1 : 0));
+    VF_CHECK(k->v, STATE_DISTRIBUTION, s->distribution == RT_SINGLE || k->s->ndevices > 1);
+    return true;
+}
+
+static bool check_devices(const struct check *k)
+{
+    struct vf *v = k->v;
+    for (v->action = 0; v->action < k->s->nactions; v->action++)
+        if (k->a[v->action].kind == RT_EXCHANGE)
+            VF_TRY(check_exchange(k, v->action));
+    v->action = -1;
+    for (v->state = 0; v->state < k->s->nstates; v->state++)
+        VF_TRY(check_distribution(k, v->state));
+    v->state = -1;
     return true;
 }
 
@@ -210,5 +273,6 @@ bool vf_schedule(struct vf *v)
     k.finish = HD_NEWN(v->arena, int, s->nstates + 1);
     k.runs = HD_NEWN(v->arena, struct runs, s->npipelines + 1);
     VF_TRY(find_finishes(&k));
-    return check_rules(&k);
+    VF_TRY(check_rules(&k));
+    return check_devices(&k);
 }

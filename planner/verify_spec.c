@@ -168,7 +168,7 @@ static bool fits_shape(const struct pl_pipeline *p)
     switch (p->spec->shape) {
     case RT_SHAPE_STRAIGHT: return p->nlevels == 1 && p->gpu_tile.steps > 0;
     case RT_SHAPE_ALL_ROWS: return p->nlevels == 1 && p->gpu_tile.steps == 0;
-    case RT_SHAPE_IN_PLACE: return p->nlevels == 1;
+    case RT_SHAPE_IN_PLACE: return p->nlevels == 1 && p->in_place;
     case RT_SHAPE_LOOP: return p->loop.rows > 0;
     case RT_SHAPE_NIFS:
     case RT_SHAPE_AWS:
@@ -204,6 +204,7 @@ bool vf_pipeline_spec(struct vf *v)
 /* ---- states ----------------------------------------------------------------------------------- */
 
 enum {
+    LOOKED_UP = 1u << RT_STATE_BITMAP | 1u << RT_STATE_DIRECT | 1u << RT_STATE_CSR | 1u << RT_STATE_HASH,
     WITH_KEYS = 1u << RT_STATE_HASH | 1u << RT_STATE_AGG_HASH,
     WITH_RANGE = 1u << RT_STATE_BITMAP | 1u << RT_STATE_DIRECT | 1u << RT_STATE_CSR | 1u << RT_STATE_AGG_DENSE
 };
@@ -264,6 +265,18 @@ static bool check_rows(struct vf *v, const struct rt_state *st)
     return true;
 }
 
+static bool check_codes(struct vf *v, const struct rt_state *st)
+{
+    for (int i = 0; i < st->nfields; i++) {
+        const struct rt_field *f = &st->fields[i];
+        if (!f->dict_table)
+            continue;
+        VF_CHECK(v, FIELD_DICT, f->phys == RT_I32 && f->dict_column >= 0 && f->dict_column < f->dict_table->ncols);
+        VF_CHECK(v, FIELD_DICT, f->dict_table->cols[f->dict_column].storage == FE_STORE_DICT);
+    }
+    return true;
+}
+
 static bool check_state(struct vf *v, const struct rt_state *st)
 {
     VF_CHECK(v, STATE_KIND, (unsigned)st->kind <= RT_STATE_ARRAY);
@@ -271,6 +284,9 @@ static bool check_state(struct vf *v, const struct rt_state *st)
     VF_CHECK(v, STATE_KEYS, st->nkeys <= st->nfields);
     VF_CHECK(v, STATE_RANGE, !is_one_of(st, WITH_RANGE) || st->range > 0);
     VF_CHECK(v, STATE_SHARED, !st->shared || st->kind == RT_STATE_AGG_DENSE);
+    VF_CHECK(v, STATE_UNIQUE, is_one_of(st, LOOKED_UP) || (!st->unique && !st->dedupe));
+    VF_CHECK(v, STATE_MATCHES, !st->track_matches || is_one_of(st, VF_MATCHED));
+    VF_TRY(check_codes(v, st));
     VF_CHECK(v, STATE_CSR_INDEX,
              st->kind != RT_STATE_CSR ||
                  (st->nfields > 0 && st->fields[0].phys == RT_I64 && st->fields[0].valid_offset < 0));

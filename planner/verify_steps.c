@@ -7,8 +7,7 @@
 #define P(kind) VF_BIT(PL_##kind)
 enum {
     ALL_PROBES = 1u << PL_INNER | 1u << PL_LEFT | 1u << PL_SEMI | 1u << PL_ANTI | 1u << PL_MARK,
-    EXPANDS = 1u << PL_INNER | 1u << PL_LEFT,
-    MATCHED = 1u << RT_STATE_ROWS | 1u << RT_STATE_CSR | 1u << RT_STATE_HASH | 1u << RT_STATE_DIRECT
+    EXPANDS = 1u << PL_INNER | 1u << PL_LEFT
 };
 
 /* What planner/steps.def leaves open. */
@@ -25,8 +24,8 @@ static const struct form {
     [PL_STEP_EXPAND_CSR] = {S(CSR), EXPANDS},
     [PL_STEP_EXPAND_FK] = {0, EXPANDS},
     [PL_STEP_EXPAND_ALL] = {S(ROWS), EXPANDS},
-    [PL_STEP_MARK] = {MATCHED, 0},
-    [PL_STEP_TEST] = {MATCHED, 0},
+    [PL_STEP_MARK] = {VF_MATCHED, 0},
+    [PL_STEP_TEST] = {VF_MATCHED, 0},
     [PL_STEP_PRESENT] = {S(DIRECT) | S(AGG_DENSE), 0},
 };
 
@@ -199,12 +198,27 @@ static bool check_keys(struct vf *v, const struct pl_step *s, int at)
     return true;
 }
 
+/* Nested ranges, or all rows of a state, make a morsel long. */
+static bool must_poll(const struct vf *v, const struct pl_step *s)
+{
+    return pl_opens_level(s->kind) && (v->p->nlevels > 2 || pl_children(s->kind) == PL_CHILDREN_ALL);
+}
+
+static bool check_flags(struct vf *v, const struct pl_step *s)
+{
+    VF_CHECK(v, STEP_SPLIT, !s->splittable || pl_opens_level(s->kind));
+    VF_CHECK(v, STEP_POLLS, s->polls ? pl_opens_level(s->kind) : !must_poll(v, s));
+    VF_CHECK(v, STEP_NEGATE, !s->negate || s->kind == PL_STEP_TEST);
+    VF_CHECK(v, STEP_KEY_PARTS, !s->key_parts || (v->p->framed && has(s, PL_READS_KEYS)));
+    return true;
+}
+
 static bool check_step(struct vf *v, const struct pl_step *s, int at, int level)
 {
     VF_CHECK(v, STEP_KIND, s->kind < PL_STEP_COUNT);
     VF_CHECK(v, STEP_LEVEL, s->level == level);
     VF_CHECK(v, PROBE_KIND, !form_of(s)->probes || vf_is_one_of((int)s->probe, form_of(s)->probes));
-    VF_CHECK(v, STEP_SPLIT, !s->splittable || pl_opens_level(s->kind));
+    VF_TRY(check_flags(v, s));
     VF_TRY(check_table(v, s));
     VF_TRY(check_state(v, s));
     VF_TRY(check_row(v, s, at));

@@ -84,8 +84,9 @@ struct rt_state {
     int stride;        /* bytes of a row, a multiple of 8 (16 if an I128 field) */
     uint64_t range;    /* BITMAP, DIRECT, CSR, AGG_DENSE, ARRAY: number of indexes */
     bool shared;       /* AGG_DENSE: one array updated with atomics instead of one per thread */
-    bool unique;       /* HASH: facts prove that keys are distinct */
-    bool dedupe;       /* HASH: keep one row per key (existence) */
+    /* BITMAP, DIRECT, CSR, HASH: */
+    bool unique;       /* facts prove that keys are distinct */
+    bool dedupe;       /* it is asked for existence: a HASH keeps one row per key */
     bool track_matches; /* ROWS, CSR, HASH: has a bit per row (DIRECT: per index), set by MARK steps */
     int nsort;         /* ROWS: order; `tie` columns are already part of it */
     struct rt_sort_key *sort;
