@@ -16,19 +16,22 @@ struct api_backend {
     bool on_threads;  /* pipelines run on the statement's host threads, which the planner counts */
     /* Whether `auto` may take it: it is there. */
     bool (*available)(struct heddle_statement *s);
-    /* Code of p->pl, into p. */
-    int (*emit)(struct api_program *p, const struct cg_options *o, struct hd_err *err);
+    /* Code of p->pl, into c. */
+    int (*emit)(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err);
     /* Whether what `compile` made is there and good. */
-    bool (*compiled)(struct heddle_statement *s);
-    /* Compiles the statement's program, or finds it compiled; fills times.how and times.open. */
-    int (*compile)(struct heddle_statement *s, struct hd_err *err);
-    /* Runs it, and fills stats, also on failure, and times.result. */
-    int (*run)(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err);
+    bool (*compiled)(struct heddle_statement *s, struct api_code *c);
+    /* Compiles code of the statement's program, or finds it compiled; fills t->how and t->open. */
+    int (*compile)(struct heddle_statement *s, struct api_code *c, struct api_times *t, struct hd_err *err);
+    /* Runs it, and fills e->stats, also on failure, and e->times.result. out NULL: nobody wants the rows. */
+    int (*run)(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
+               struct ArrowArrayStream *out, struct hd_err *err);
     /* What `compile` made goes. */
-    void (*release)(struct heddle_statement *s);
+    void (*release)(struct heddle_statement *s, struct api_code *c);
     /* Members of the report: about the backend; about pipeline i, NULL if there are none. */
     void (*report)(struct hd_strbuf *b, const struct heddle_statement *s);
     void (*report_pipeline)(struct hd_strbuf *b, const struct heddle_statement *s, int i);
+    /* What traffic of its memory is made of (runtime/exec/traffic.h), with profile. */
+    struct rt_memory_model (*memory)(struct heddle_statement *s);
     const struct api_stage *stages;
     /* Its part of a context's engine; closed once opened, even if another backend's could not be. */
     int (*open_engine)(const heddle_context *c, struct api_engine *e, struct hd_err *err);

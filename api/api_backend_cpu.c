@@ -1,92 +1,103 @@
 /* The CPU: LLVM bitcode, compiled in the process, on the statement's threads. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "api/api_backend.h"
 #include "runtime/base/guard.h"
+#include "runtime/exec/bandwidth.h"
 
 static bool available(struct heddle_statement *s HD_UNUSED)
 {
     return true;
 }
 
-static int emit(struct api_program *p, const struct cg_options *o, struct hd_err *err)
+static int emit(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err)
 {
-    return cg_llvm_emit(&p->arena, p->pl, o, &p->artifact, err);
+    return cg_llvm_emit(&p->arena, p->pl, o, &c->artifact, err);
 }
 
-static int find_entries(struct api_program *p, struct hd_err *err)
+static int find_entries(struct api_program *p, struct api_code *c, struct hd_err *err)
 {
     const struct rt_spec *spec = p->pl->spec;
-    p->entries = HD_NEWN(&p->arena, struct rt_entries, spec->npipelines);
+    c->entries = HD_NEWN(&p->arena, struct rt_entries, spec->npipelines);
     for (int i = 0; i < spec->npipelines; i++) {
         const struct rt_pipeline *r = &spec->pipelines[i];
         hd_poll();
-        void *f = rt_cached_code_find(p->code, r->entry, err);
+        void *f = rt_cached_code_find(c->code, r->entry, err);
         if (!f)
             return -1;
-        p->entries[i].entry = (rt_entry_fn)(uintptr_t)f;
+        c->entries[i].entry = (rt_entry_fn)(uintptr_t)f;
         for (int l = 0; l < RT_MAX_LEVELS; l++) {
             if (!r->level_entry[l])
                 continue;
-            f = rt_cached_code_find(p->code, r->level_entry[l], err);
+            f = rt_cached_code_find(c->code, r->level_entry[l], err);
             if (!f)
                 return -1;
-            p->entries[i].level[l] = (rt_level_fn)(uintptr_t)f;
+            c->entries[i].level[l] = (rt_level_fn)(uintptr_t)f;
         }
     }
     return 0;
 }
 
-static bool compiled(struct heddle_statement *s)
+static bool compiled(struct heddle_statement *s HD_UNUSED, struct api_code *c)
 {
-    return s->program.code != NULL;
+    return c->code != NULL;
 }
 
-static void release(struct heddle_statement *s)
+static void release(struct heddle_statement *s, struct api_code *c)
 {
-    rt_cached_code_release(s->engine->cache, s->program.code);
-    s->program.code = NULL;
+    rt_cached_code_release(s->engine->cache, c->code);
+    c->code = NULL;
 }
 
-static int compile(struct heddle_statement *s, struct hd_err *err)
+static int compile(struct heddle_statement *s, struct api_code *c, struct api_times *t, struct hd_err *err)
 {
-    struct api_program *p = &s->program;
-    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->thread_pool, s->threads, &s->cancel.flag, p->artifact.bytes,
-                             p->artifact.size, s->no_cache, &p->code, &s->times.how, err));
+    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->thread_pool, s->threads, &s->cancel.flag, c->artifact.bytes,
+                             c->artifact.size, s->no_cache, &c->code, &t->how, err));
     int rc;
-    HD_GUARDED(rc, &s->cancel.flag, err, find_entries(p, err));
+    HD_GUARDED(rc, &s->cancel.flag, err, find_entries(&s->program, c, err));
     if (rc != 0)
-        release(s);
+        release(s, c);
     return rc;
 }
 
-static int run(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+static int run(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
+               struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct rt_result *r = NULL;
     struct rt_exec_options o = {.threads = s->threads,
-                                .profile = s->profile,
+                                .profile = c->counts,
                                 .thread_pool = s->engine->thread_pool,
                                 .memory = &s->engine->memory,
                                 .memory_limit = s->memory_limit,
                                 .cancel = &s->cancel};
-    HD_TRY(rt_exec_run(s->program.pl->spec, s->program.entries, &o, &r, &s->stats, err));
+    HD_TRY(rt_exec_run(s->program.pl->spec, c->entries, &o, &r, &e->stats, err));
     double start = api_now_ms();
-    int rc = rt_result_stream(r, out, err);
+    int rc = out ? rt_result_stream(r, out, err) : 0;
     rt_result_free(r);
-    s->times.result = api_now_ms() - start;
+    e->times.result = api_now_ms() - start;
     return rc;
+}
+
+static struct rt_memory_model memory(struct heddle_statement *s)
+{
+    enum { LINE = 64 };
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return (struct rt_memory_model){.sector = LINE,
+                                    .cache = cache > 0 ? (double)cache : 0,
+                                    .bandwidth = rt_stream_bandwidth(s->engine->thread_pool, s->threads)};
 }
 
 static void report(struct hd_strbuf *b, const struct heddle_statement *s)
 {
-    hd_strbuf_addf(b, ",\"threads\":%d", s->stats.threads);
+    hd_strbuf_addf(b, ",\"threads\":%d", s->timed.stats.threads);
 }
 
 /* ---- explain --------------------------------------------------------------------------- */
 
 static int show_llvm(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
 {
-    struct cg_options o = api_codegen_options(s->profile);
+    struct cg_options o = api_codegen_options(false);
     HD_TRY(api_program_emit(s, err));
     return cg_llvm_print(out, s->program.pl, &o, err);
 }
@@ -94,9 +105,9 @@ static int show_llvm(struct heddle_statement *s, struct hd_strbuf *out, struct h
 /* Bitcode of the program, also where it runs on something else. */
 static int bitcode(struct heddle_statement *s, struct cg_artifact *out, struct hd_err *err)
 {
-    struct cg_options o = api_codegen_options(s->profile);
+    struct cg_options o = api_codegen_options(false);
     HD_TRY(api_program_emit(s, err));
-    *out = s->program.artifact;
+    *out = s->program.plain.artifact;
     return out->bytes ? 0 : cg_llvm_emit(&s->program.arena, s->program.pl, &o, out, err);
 }
 
@@ -150,6 +161,7 @@ const struct api_backend api_backend_cpu = {
     .run = run,
     .release = release,
     .report = report,
+    .memory = memory,
     .stages = stages,
     .open_engine = open_engine,
     .close_engine = close_engine,

@@ -13,98 +13,107 @@ static bool available(struct heddle_statement *s)
     return api_gpu_get(s->db->context, s->engine, 0, &gpu, NULL) == 0;
 }
 
-static int emit(struct api_program *p, const struct cg_options *o, struct hd_err *err)
+static int emit(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err)
 {
-    return cg_cuda_emit(&p->arena, p->pl, o, &p->cuda, err);
+    return cg_cuda_emit(&p->arena, p->pl, o, &c->cuda, err);
 }
 
 /* Devices of the schedule beside the first. */
-static int peers_of(const struct api_program *p)
+static int peers_of(const struct heddle_statement *s, const struct api_code *c)
 {
-    return p->peers ? p->pl->spec->ndevices - 1 : 0;
+    return c->peers ? s->program.pl->spec->ndevices - 1 : 0;
 }
 
-static void release(struct heddle_statement *s)
+static void release(struct heddle_statement *s, struct api_code *c)
 {
-    struct api_program *p = &s->program;
-    for (int i = 0; i < peers_of(p); i++)
-        if (p->peers[i].code)
-            rt_gpu_code_release(p->peers[i].g, p->peers[i].code);
-    rt_gpu_code_release(p->gpu, p->gpu_code);
-    p->gpu_code = NULL;
-    p->peers = NULL;
+    for (int i = 0; i < peers_of(s, c); i++)
+        if (c->peers[i].code)
+            rt_gpu_code_release(c->peers[i].g, c->peers[i].code);
+    rt_gpu_code_release(s->program.gpu, c->gpu_code);
+    c->gpu_code = NULL;
+    c->peers = NULL;
 }
 
 /* Kernels on a device that was lost since are compiled again, or found in the cache. */
-static bool compiled(struct heddle_statement *s)
+static bool compiled(struct heddle_statement *s, struct api_code *c)
 {
-    const struct api_program *p = &s->program;
-    bool valid = p->gpu_code && rt_gpu_code_valid(p->gpu, p->gpu_code);
-    for (int i = 0; i < peers_of(p); i++)
-        valid = valid && rt_gpu_code_valid(p->peers[i].g, p->peers[i].code);
-    if (!p->gpu_code || valid)
+    bool valid = c->gpu_code && rt_gpu_code_valid(s->program.gpu, c->gpu_code);
+    for (int i = 0; i < peers_of(s, c); i++)
+        valid = valid && rt_gpu_code_valid(c->peers[i].g, c->peers[i].code);
+    if (!c->gpu_code || valid)
         return valid;
-    release(s);
+    release(s, c);
     s->executed = false; /* a report would ask about them */
     return false;
 }
 
-static int get_kernels(struct heddle_statement *s, struct rt_gpu *gpu, struct rt_gpu_code **out, struct hd_err *err)
+static int get_kernels(struct heddle_statement *s, const struct api_code *c, struct rt_gpu *gpu,
+                       struct rt_gpu_code **out, struct api_times *t, struct hd_err *err)
 {
-    const struct api_program *p = &s->program;
-    return rt_gpu_code_get(gpu, p->pl->spec, p->cuda.units, s->engine->thread_pool, s->threads, &s->cancel.flag,
-                           s->no_cache, out, &s->times.how, err);
+    return rt_gpu_code_get(gpu, s->program.pl->spec, c->cuda.units, s->engine->thread_pool, s->threads, &s->cancel.flag,
+                           s->no_cache, out, &t->how, err);
 }
 
-static int new_peers(struct api_program *p)
+static int new_peers(struct api_program *p, struct api_code *c)
 {
-    p->peers = HD_NEWN(&p->arena, struct rt_gpu_peer, p->pl->spec->ndevices);
+    c->peers = HD_NEWN(&p->arena, struct rt_gpu_peer, p->pl->spec->ndevices);
     return 0;
 }
 
-static int open_devices(struct heddle_statement *s, struct hd_err *err)
+static int open_devices(struct heddle_statement *s, struct api_code *c, struct hd_err *err)
 {
     struct api_program *p = &s->program;
     int rc;
     HD_TRY(api_gpu_get(s->db->context, s->engine, 0, &p->gpu, err));
-    HD_GUARDED(rc, &s->cancel.flag, err, new_peers(p));
-    for (int i = 0; i < peers_of(p) && rc == 0; i++)
-        rc = api_gpu_get(s->db->context, s->engine, i + 1, &p->peers[i].g, err);
+    HD_GUARDED(rc, &s->cancel.flag, err, new_peers(p, c));
+    for (int i = 0; i < peers_of(s, c) && rc == 0; i++)
+        rc = api_gpu_get(s->db->context, s->engine, i + 1, &c->peers[i].g, err);
     return rc;
 }
 
-static int compile(struct heddle_statement *s, struct hd_err *err)
+static int compile(struct heddle_statement *s, struct api_code *c, struct api_times *t, struct hd_err *err)
 {
-    struct api_program *p = &s->program;
     double start = api_now_ms();
-    HD_TRY(open_devices(s, err));
-    s->times.open = api_now_ms() - start; /* not 0 for the first query of a context only */
-    int rc = get_kernels(s, p->gpu, &p->gpu_code, err);
-    for (int i = 0; i < peers_of(p) && rc == 0; i++)
-        rc = get_kernels(s, p->peers[i].g, &p->peers[i].code, err);
+    HD_TRY(open_devices(s, c, err));
+    t->open = api_now_ms() - start; /* not 0 for the first query of a context only */
+    int rc = get_kernels(s, c, s->program.gpu, &c->gpu_code, t, err);
+    for (int i = 0; i < peers_of(s, c) && rc == 0; i++)
+        rc = get_kernels(s, c, c->peers[i].g, &c->peers[i].code, t, err);
     if (rc != 0)
-        release(s);
+        release(s, c);
     return rc;
 }
 
-static int run(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+static int run(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
+               struct ArrowArrayStream *out, struct hd_err *err)
 {
     const struct api_program *p = &s->program;
     struct rt_gpu_rows rows;
-    struct rt_gpu_run_options o = {.peers = p->peers,
-                                   .profile = s->profile,
+    struct rt_gpu_run_options o = {.peers = c->peers,
+                                   .profile = c->counts,
+                                   .timeline = s->profile,
                                    .threads = s->threads,
                                    .thread_pool = s->engine->thread_pool,
                                    .memory_limit = s->memory_limit,
                                    .stop = &s->cancel.flag,
                                    .fws_threshold = s->fws_threshold};
     double start = api_now_ms();
-    HD_TRY(rt_gpu_run(p->gpu, p->pl->spec, p->gpu_code, &o, &rows, &s->stats, err));
-    int rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag, out, err);
+    HD_TRY(rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err));
+    int rc = 0;
+    if (out)
+        rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag, out, err);
     hd_arena_release(&rows.arena);
     /* What is neither transfer nor execution: reading the rows back, and giving them a form. */
-    s->times.result = api_now_ms() - start - s->stats.transfer_ms - s->stats.execute_ms;
+    e->times.result = api_now_ms() - start - e->stats.transfer_ms - e->stats.execute_ms;
     return rc;
+}
+
+/* Memory comes in sectors of 32 bytes, on every generation that NVRTC 12 compiles for. */
+static struct rt_memory_model memory(struct heddle_statement *s)
+{
+    enum { SECTOR = 32 };
+    const struct rt_device_info *d = &rt_gpu_device(s->program.gpu)->info;
+    return (struct rt_memory_model){.sector = SECTOR, .cache = (double)d->l2_bytes, .bandwidth = d->bandwidth};
 }
 
 /* ---- report ---------------------------------------------------------------------------- */
@@ -123,7 +132,7 @@ static void report(struct hd_strbuf *b, const struct heddle_statement *s)
         return;
     add_text(b, "device", rt_gpu_device(gpu)->info.name);
     const char *trouble = rt_gpu_compiler_trouble(gpu);
-    if (trouble && s->times.how == RT_COMPILED)
+    if (trouble && s->timed.times.how == RT_COMPILED)
         add_text(b, "compiler_process_missing", trouble);
 }
 
@@ -154,30 +163,27 @@ static void add_balance(struct hd_strbuf *b, const struct rt_kernel_stats *k, in
     add_warps(b, k);
 }
 
-/* What the rows that were counted read and wrote at least, against what memory could stream. */
+/* Of what memory could stream while the kernel ran. */
 static void add_traffic(struct hd_strbuf *b, const struct heddle_statement *s, int i)
 {
-    const struct rt_pipeline *p = &s->stats_spec->pipelines[i];
-    const struct rt_pipeline_stats *st = &s->stats.pipelines[i];
-    double could = rt_gpu_device(s->program.gpu)->info.bandwidth * st->kernel.kernel_ms / 1e3;
-    double bytes = 0;
-    for (int k = 0; k < p->ncounters; k++)
-        bytes += (double)st->counters[k] * p->counter_bytes[k];
-    hd_strbuf_addf(b, ",\"bytes\":%.0f", bytes);
+    struct rt_traffic t;
+    double could = s->memory.bandwidth * s->timed.stats.pipelines[i].kernel.kernel_ms / 1e3;
+    rt_traffic_of(s->stats_spec, i, &s->counted.stats, &s->memory, &t);
+    hd_strbuf_addf(b, ",\"bytes\":%.0f", t.bytes);
     if (could > 0)
-        hd_strbuf_addf(b, ",\"streaming_fraction\":%.4f", bytes / could);
+        hd_strbuf_addf(b, ",\"streaming_fraction\":%.4f", t.bytes / could);
 }
 
 static void add_compiled(struct hd_strbuf *b, const struct heddle_statement *s, int i)
 {
     double ms;
-    enum rt_cached how = rt_gpu_code_how(s->program.gpu_code, i, &ms);
+    enum rt_cached how = rt_gpu_code_how(s->program.plain.gpu_code, i, &ms);
     hd_strbuf_addf(b, ",\"cached\":%s,\"compile_ms\":%.3f", how == RT_COMPILED ? "false" : "true", ms);
 }
 
 static void report_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, int i)
 {
-    const struct rt_kernel_stats *k = &s->stats.pipelines[i].kernel;
+    const struct rt_kernel_stats *k = &s->timed.stats.pipelines[i].kernel;
     hd_strbuf_addf(b, ",\"gpu\":{\"kernel_ms\":%.4f,\"retries\":%d,\"balance\":\"%s\"", k->kernel_ms,
                    k->launches - k->runs, rt_balance_name(k->balance));
     hd_strbuf_addf(b,
@@ -186,9 +192,11 @@ static void report_pipeline(struct hd_strbuf *b, const struct heddle_statement *
                    k->registers, k->local_bytes, k->shared_bytes, k->blocks, k->warps_per_block, k->occupancy,
                    (unsigned long long)k->donations);
     add_compiled(b, s, i);
-    if (s->profile) {
+    if (s->has_counts) {
+        const struct rt_kernel_stats *counted = &s->counted.stats.pipelines[i].kernel;
+        hd_strbuf_addf(b, ",\"counted_kernel_ms\":%.4f", counted->kernel_ms);
         add_traffic(b, s, i);
-        add_balance(b, k, s->stats_spec->pipelines[i].nlevels);
+        add_balance(b, counted, s->stats_spec->pipelines[i].nlevels);
     }
     hd_strbuf_adds(b, "}");
 }
@@ -197,14 +205,14 @@ static void report_pipeline(struct hd_strbuf *b, const struct heddle_statement *
 
 static int show_cuda(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
 {
-    struct cg_options o = api_codegen_options(s->profile);
+    struct cg_options o = api_codegen_options(false);
     HD_TRY(api_program_emit(s, err));
     return cg_cuda_print(out, s->program.pl, &o, err);
 }
 
 static int show_ptx(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
 {
-    struct cg_options o = api_codegen_options(s->profile);
+    struct cg_options o = api_codegen_options(false);
     struct cg_cuda_artifact art;
     HD_TRY(api_program_emit(s, err));
     HD_TRY(cg_cuda_emit(&s->program.arena, s->program.pl, &o, &art, err));
@@ -246,6 +254,7 @@ const struct api_backend api_backend_cuda = {
     .run = run,
     .release = release,
     .report = report,
+    .memory = memory,
     .stages = stages,
     .open_engine = open_engine,
     .close_engine = close_engine,

@@ -123,7 +123,8 @@ static int new_statement(heddle_database *db, const heddle_statement_options *o,
     s->db = db;
     hd_arena_init(&s->arena);
     rt_cancel_init(&s->cancel);
-    rt_exec_stats_init(&s->stats);
+    rt_exec_stats_init(&s->timed.stats);
+    rt_exec_stats_init(&s->counted.stats);
     int rc = get_engine(db->context, &s->engine, err);
     if (rc == 0)
         rc = copy_options(s, o, err);
@@ -214,10 +215,12 @@ static void release_program(struct heddle_statement *s)
     struct api_program *p = &s->program;
     if (!p->pl)
         return;
-    s->backend->release(s);
+    s->backend->release(s, &p->plain);
+    s->backend->release(s, &p->counted);
     hd_arena_release(&p->arena);
     *p = (struct api_program){0};
     s->stats_spec = NULL;
+    s->has_counts = false;
 }
 
 void heddle_statement_free(heddle_statement *s)
@@ -225,7 +228,8 @@ void heddle_statement_free(heddle_statement *s)
     if (!s)
         return;
     release_program(s);
-    rt_exec_stats_release(&s->stats);
+    rt_exec_stats_release(&s->timed.stats);
+    rt_exec_stats_release(&s->counted.stats);
     rt_cancel_release(&s->cancel);
     hd_arena_release(&s->arena);
     api_snapshot_release(s->tables);
@@ -286,6 +290,16 @@ static int fragments(void)
     return text ? HD_MIN(HD_MAX(atoi(text), 1), FRAGMENTS_MAX) : 1;
 }
 
+static int emit_code(struct heddle_statement *s, struct api_program *p, struct api_code *c, struct hd_err *err)
+{
+    struct cg_options o = api_codegen_options(c->counts);
+    double start = api_now_ms();
+    HD_TRY(s->backend->emit(p, c, &o, err));
+    c->codegen_ms = api_now_ms() - start;
+    c->emitted = true;
+    return 0;
+}
+
 static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err *err)
 {
     struct pl_options po = {.profile = s->profile,
@@ -295,14 +309,11 @@ static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .threads = s->backend->on_threads ? s->threads : 1,
                             .balance = s->balance,
                             .touch_dict = rt_store_touch_dict};
-    struct cg_options co = api_codegen_options(s->profile);
     double start = api_now_ms();
     HD_TRY(fe_plan_check_bound(s->plan, err));
     HD_TRY(pl_plan(&p->arena, s->plan, &po, &p->pl, err));
-    double planned = api_now_ms();
-    HD_TRY(s->backend->emit(p, &co, err));
-    p->plan_ms = s->read_ms + planned - start;
-    p->codegen_ms = api_now_ms() - planned;
+    p->plan_ms = s->read_ms + api_now_ms() - start;
+    HD_TRY(emit_code(s, p, &p->plain, err));
     s->read_ms = 0;
     return 0;
 }
@@ -325,40 +336,68 @@ int api_program_emit(struct heddle_statement *s, struct hd_err *err)
     return 0;
 }
 
-/* The same, and compiles or finds the code. */
-static int compile_program(struct heddle_statement *s, struct hd_err *err)
+/* Compiles the code, or finds it compiled. */
+static int compile_code(struct heddle_statement *s, struct api_code *c, struct api_times *t, struct hd_err *err)
 {
-    HD_TRY(api_program_emit(s, err));
-    if (s->backend->compiled(s))
-        return 0;
-    double start = api_now_ms();
-    HD_TRY(s->backend->compile(s, err));
-    s->times.compile = api_now_ms() - start - s->times.open;
-    return 0;
+    *t = (struct api_times){.how = RT_CACHED_MEMORY};
+    if (!s->backend->compiled(s, c)) {
+        double start = api_now_ms();
+        HD_TRY(s->backend->compile(s, c, t, err));
+        t->compile = api_now_ms() - start - t->open;
+    }
+    t->codegen = c->codegen_ms;
+    c->codegen_ms = 0;
+    return hd_stopped(&s->cancel.flag) ? HD_FAIL(err, CANCELLED, NULL, "cancelled") : 0;
 }
 
 /* ---- Execute --------------------------------------------------------------------------- */
 
-static void record_run(struct heddle_statement *s)
+static int run_code(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
+                    struct ArrowArrayStream *out, struct hd_err *err)
 {
-    s->stats_spec = s->program.pl->spec;
-    s->times.transfer = s->stats.transfer_ms;
-    s->times.execute = s->stats.execute_ms;
-    s->executed = true;
+    int rc = s->backend->run(s, c, e, out, err);
+    e->times.transfer = e->stats.transfer_ms;
+    e->times.execute = e->stats.execute_ms;
+    return rc;
+}
+
+/* Rows are counted once for a program, before anything is timed: the timed execution then finds columns, memory and
+ * caches as any further one does. */
+static int count(struct heddle_statement *s, struct hd_err *err)
+{
+    struct api_program *p = &s->program;
+    p->counted.counts = true;
+    if (!p->counted.emitted) {
+        int rc;
+        HD_GUARDED(rc, &s->cancel.flag, err, emit_code(s, p, &p->counted, err));
+        if (rc != 0)
+            return -1;
+    }
+    HD_TRY(compile_code(s, &p->counted, &s->counted.times, err));
+    HD_TRY(run_code(s, &p->counted, &s->counted, NULL, err));
+    s->memory = s->backend->memory(s);
+    s->has_counts = true;
+    return 0;
 }
 
 static int execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
 {
+    struct api_times *t = &s->timed.times;
     struct api_program *p = &s->program;
-    s->times = (struct api_times){.how = RT_CACHED_MEMORY};
-    HD_TRY(compile_program(s, err));
-    if (hd_stopped(&s->cancel.flag))
-        return HD_FAIL(err, CANCELLED, NULL, "cancelled");
-    s->times.plan = p->plan_ms;
-    s->times.codegen = p->codegen_ms;
-    p->plan_ms = p->codegen_ms = 0;
-    int rc = s->backend->run(s, out, err);
-    record_run(s);
+    HD_TRY(api_program_emit(s, err));
+    bool counts = s->profile && !s->has_counts;
+    if (counts)
+        HD_TRY(count(s, err));
+    HD_TRY(compile_code(s, &p->plain, t, err));
+    t->plan = p->plan_ms;
+    p->plan_ms = 0;
+    int rc = run_code(s, &p->plain, &s->timed, out, err);
+    if (counts) { /* it met what was to be opened and brought */
+        t->open += s->counted.times.open;
+        t->transfer += s->counted.times.transfer;
+    }
+    s->stats_spec = p->pl->spec;
+    s->executed = true;
     return rc;
 }
 

@@ -9,6 +9,7 @@
 #include "planner/pipeline.h"
 #include "runtime/cache/code_cache.h"
 #include "runtime/exec/exec.h"
+#include "runtime/exec/traffic.h"
 #include "runtime/gpu/gpu.h"
 
 /* The executor's part of a context, made when the first statement is prepared. */
@@ -28,25 +29,40 @@ struct api_engine {
  * reason if there is none. */
 int api_gpu_get(heddle_context *c, struct api_engine *e, int number, struct rt_gpu **out, struct hd_err *err);
 
-/* What planning and code generation made of the plan with its present parameters. */
-struct api_program {
-    struct hd_arena arena;
-    struct pl_program *pl; /* NULL: nothing here */
+/* Code of a program: a version of it. */
+struct api_code {
+    bool emitted;
+    bool counts; /* rows, and on a GPU what warps do */
     /* On a CPU: */
     struct cg_artifact artifact;
     struct rt_cached_code *code; /* NULL until it is to be run */
     struct rt_entries *entries;
     /* On a GPU: */
     struct cg_cuda_artifact cuda;
-    struct rt_gpu *gpu; /* the code's */
     struct rt_gpu_code *gpu_code;
     struct rt_gpu_peer *peers; /* devices 1, 2, ... of the schedule; from the arena */
-    double plan_ms, codegen_ms; /* until an execution has reported them */
+    double codegen_ms; /* until an execution has reported it */
+};
+
+/* What planning and code generation made of the plan with its present parameters. */
+struct api_program {
+    struct hd_arena arena;
+    struct pl_program *pl;  /* NULL: nothing here */
+    struct api_code plain;
+    struct api_code counted; /* with profile */
+    struct rt_gpu *gpu;      /* where the code is, on a GPU */
+    double plan_ms;          /* until an execution has reported it */
 };
 
 struct api_times {
     double plan, codegen, open, compile, transfer, execute, result;
     enum rt_cached how;
+};
+
+/* What is known of an execution. */
+struct api_execution {
+    struct api_times times;
+    struct rt_exec_stats stats;
 };
 
 struct api_backend;
@@ -67,9 +83,11 @@ struct heddle_statement {
     double read_ms; /* reading the plan, until a program has taken it over */
     struct rt_cancel cancel;
     bool executed;
-    struct api_times times; /* of the last execution */
-    struct rt_exec_stats stats;
-    struct rt_spec *stats_spec; /* the program that stats is about; NULL: gone */
+    struct api_execution timed;   /* the last one, of code that counts nothing */
+    struct api_execution counted; /* with profile: one before it, of code that counts; of the same program */
+    bool has_counts;              /* there is one */
+    struct rt_memory_model memory; /* of what they ran on; with profile */
+    struct rt_spec *stats_spec; /* the program that they are about; NULL: gone */
 };
 
 double api_now_ms(void);
@@ -84,7 +102,7 @@ static inline struct cg_options api_codegen_options(bool profile)
 #endif
     return o;
 }
-/* Plans and emits unless that was done since the last binding. */
+/* Plans, and emits the code that counts nothing, unless that was done since the last binding. */
 int api_program_emit(struct heddle_statement *s, struct hd_err *err);
 /* The end of every public function that may be cancelled: as api_finish, and once that was
  * reported, the cancel is over. */

@@ -19,14 +19,14 @@ static int show_pipelines(struct heddle_statement *s, struct hd_strbuf *out, str
 {
     HD_TRY(api_program_emit(s, err));
     const struct pl_program *pl = s->program.pl;
-    if (!s->profile || !s->executed || s->stats_spec != pl->spec) {
+    if (!s->has_counts || !s->executed || s->stats_spec != pl->spec) {
         pl_print(out, pl, NULL);
         return 0;
     }
     const uint64_t **steps = HD_NEWN(pl->arena, const uint64_t *, pl->npipelines);
     for (int i = 0; i < pl->npipelines; i++)
-        steps[i] = s->stats.pipelines[i].counters;
-    pl_print(out, pl, &(struct pl_counted){steps, s->stats.state_rows});
+        steps[i] = s->counted.stats.pipelines[i].counters;
+    pl_print(out, pl, &(struct pl_counted){steps, s->counted.stats.state_rows});
     return 0;
 }
 
@@ -112,10 +112,24 @@ static void add_counters(struct hd_strbuf *b, const struct rt_pipeline *p, const
     hd_strbuf_adds(b, "]");
 }
 
+/* Bytes at least, how long memory takes for them, and the same if lookups come in random order. */
+static void add_traffic(struct hd_strbuf *b, const struct heddle_statement *s, int i)
+{
+    struct rt_traffic t;
+    rt_traffic_of(s->stats_spec, i, &s->counted.stats, &s->memory, &t);
+    hd_strbuf_addf(b,
+                   ",\"bytes\":{\"scan\":%.0f,\"lookup\":%.0f,\"text\":%.0f,\"write\":%.0f,\"all\":%.0f,"
+                   "\"random\":%.0f},\"lookups\":%.0f",
+                   t.scan, t.lookup, t.text, t.write, t.bytes, t.random, t.lookups);
+    if (s->memory.bandwidth > 0)
+        hd_strbuf_addf(b, ",\"floor_ms\":%.4f,\"random_floor_ms\":%.4f", rt_traffic_ms(&s->memory, t.bytes),
+                       rt_traffic_ms(&s->memory, t.random));
+}
+
 static void add_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, int i)
 {
     const struct rt_pipeline *p = &s->stats_spec->pipelines[i];
-    const struct rt_pipeline_stats *st = &s->stats.pipelines[i];
+    const struct rt_pipeline_stats *st = &s->timed.stats.pipelines[i];
     hd_strbuf_adds(b, i ? ",{\"name\":" : "{\"name\":");
     add_text(b, p->name);
     hd_strbuf_adds(b, ",\"path\":");
@@ -123,13 +137,15 @@ static void add_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, 
     hd_strbuf_addf(b, ",\"start_ms\":%.3f,\"ms\":%.3f,\"source_rows\":%llu,\"split_ranges\":%llu", st->start_ms, st->ms,
                    (unsigned long long)st->source_rows, (unsigned long long)st->spawned);
     hd_strbuf_adds(b, ",\"busy_ms\":[");
-    for (int w = 0; w < s->stats.threads; w++)
+    for (int w = 0; w < s->timed.stats.threads; w++)
         hd_strbuf_addf(b, "%s%.3f", w ? "," : "", st->busy_ms[w]);
     hd_strbuf_adds(b, "]");
     if (s->backend->report_pipeline)
         s->backend->report_pipeline(b, s, i);
-    if (s->profile)
-        add_counters(b, p, st);
+    if (s->has_counts) {
+        add_traffic(b, s, i);
+        add_counters(b, p, &s->counted.stats.pipelines[i]);
+    }
     hd_strbuf_adds(b, "}");
 }
 
@@ -141,27 +157,68 @@ static void add_state(struct hd_strbuf *b, const struct heddle_statement *s, int
     hd_strbuf_adds(b, ",\"path\":");
     add_text(b, t->path);
     hd_strbuf_addf(b, ",\"kind\":\"%s\",\"finish_ms\":%.3f,\"rows\":%llu", rt_state_kind_name(t->kind),
-                   s->stats.finish_ms[i], (unsigned long long)s->stats.state_rows[i]);
+                   s->timed.stats.finish_ms[i], (unsigned long long)s->timed.stats.state_rows[i]);
     if (t->est_rows >= 0)
         hd_strbuf_addf(b, ",\"estimate\":%.0f", t->est_rows);
     hd_strbuf_adds(b, "}");
 }
 
+/* ---- With profile: when what ran, and from which execution figures are ----------------- */
+
+static void add_span(struct hd_strbuf *b, const struct rt_spec *spec, const struct rt_span *x, double gap)
+{
+    bool run = x->kind == RT_SPAN_RUN;
+    hd_strbuf_addf(b, "{\"what\":\"%s\",\"%s\":", rt_span_name(x->kind), run ? "pipeline" : "state");
+    add_text(b, run ? spec->pipelines[x->index].name : spec->states[x->index].name);
+    hd_strbuf_addf(b, ",\"device\":%d,\"start_ms\":%.4f,\"ms\":%.4f,\"gap_ms\":%.4f}", x->device, x->start_ms, x->ms,
+                   gap);
+}
+
+/* gap_ms of a span: since the end of the one before it on its device nothing was done. */
+static void add_timeline(struct hd_strbuf *b, const struct heddle_statement *s)
+{
+    const struct rt_exec_stats *st = &s->timed.stats;
+    double end[RT_MAX_DEVICES] = {0}, gaps = 0;
+    hd_strbuf_adds(b, ",\"timeline\":[");
+    for (int i = 0; i < st->nspans; i++) {
+        const struct rt_span *x = &st->spans[i];
+        double gap = HD_MAX(x->start_ms - end[x->device], 0.0);
+        hd_strbuf_adds(b, i ? "," : "");
+        add_span(b, s->stats_spec, x, gap);
+        end[x->device] = HD_MAX(end[x->device], x->start_ms + x->ms);
+        gaps += gap;
+    }
+    hd_strbuf_addf(b, "],\"gaps_ms\":%.4f", gaps);
+}
+
+static void add_profile(struct hd_strbuf *b, const struct heddle_statement *s)
+{
+    const struct api_times *t = &s->counted.times;
+    add_timeline(b, s);
+    hd_strbuf_addf(b, ",\"counted\":{\"codegen_ms\":%.3f,\"compile_ms\":%.3f,\"execute_ms\":%.3f}", t->codegen,
+                   t->compile, t->execute);
+    hd_strbuf_addf(b, ",\"memory\":{\"sector\":%.0f,\"cache\":%.0f,\"bandwidth\":%.0f}", s->memory.sector,
+                   s->memory.cache, s->memory.bandwidth);
+}
+
 static void add_details(struct hd_strbuf *b, const struct heddle_statement *s)
 {
     hd_strbuf_adds(b, ",\"pipelines\":[");
-    for (int i = 0; s->stats_spec && i < s->stats.npipelines; i++)
+    for (int i = 0; s->stats_spec && i < s->timed.stats.npipelines; i++)
         add_pipeline(b, s, i);
     hd_strbuf_adds(b, "],\"states\":[");
-    for (int i = 0; s->stats_spec && i < s->stats.nstates; i++)
+    for (int i = 0; s->stats_spec && i < s->timed.stats.nstates; i++)
         add_state(b, s, i);
-    hd_strbuf_adds(b, "]}");
+    hd_strbuf_adds(b, "]");
+    if (s->stats_spec && s->has_counts)
+        add_profile(b, s);
+    hd_strbuf_adds(b, "}");
 }
 
 static int write_report(const struct heddle_statement *s, char **json)
 {
     struct hd_strbuf b;
-    const struct api_times *t = &s->times;
+    const struct api_times *t = &s->timed.times;
     hd_strbuf_init(&b);
     hd_strbuf_addf(&b, "{\"version\":%d,\"backend\":\"%s\"", REPORT_VERSION, s->backend->name);
     s->backend->report(&b, s);
@@ -170,7 +227,7 @@ static int write_report(const struct heddle_statement *s, char **json)
                    t->how == RT_COMPILED ? "false" : "true", t->transfer);
     hd_strbuf_addf(&b, ",\"execute_ms\":%.3f,\"result_ms\":%.3f,\"total_ms\":%.3f", t->execute, t->result,
                    t->plan + t->codegen + t->open + t->compile + t->transfer + t->execute + t->result);
-    hd_strbuf_addf(&b, ",\"peak_bytes\":%llu", (unsigned long long)s->stats.peak_bytes);
+    hd_strbuf_addf(&b, ",\"peak_bytes\":%llu", (unsigned long long)s->timed.stats.peak_bytes);
     add_details(&b, s);
     *json = hd_strbuf_detach(&b);
     hd_strbuf_release(&b);

@@ -202,7 +202,8 @@ typedef struct heddle_statement_options {
     const char *balance; /* NULL or "auto", "none", "nifs", "nifs+fws", "nifs+fws-local", "nifs+aws" (CUDA) */
     int threads;         /* 0: the context's */
     uint64_t memory_limit; /* 0: the context's */
-    int profile;         /* count rows per step */
+    int profile;         /* heddle_execute also runs code that counts rows, once for a plan's values and before the
+                            execution that it times; the report has both */
     int no_cache;        /* compile even if cached */
     uint32_t fws_threshold; /* children of a node that stay with its warp under fixed work-sharing; 0: 1024 */
 } heddle_statement_options;
@@ -231,7 +232,8 @@ HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
 /* JSON: times in ms of the last execution and the backend that ran:
  * {"version","backend","threads","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
- *  "execute_ms","result_ms","total_ms","peak_bytes","pipelines":[...with profile...]} */
+ *  "execute_ms","result_ms","total_ms","peak_bytes","pipelines":[...],"states":[...]}
+ * and with profile more, which docs/cli.md describes (Profiles). */
 HEDDLE_API int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err);
 
 #ifdef __cplusplus

@@ -243,7 +243,7 @@ struct pl_program {
 };
 
 struct pl_options {
-    bool profile;
+    bool profile;     /* rows will be counted: tell what they touch of memory */
     enum rt_balance balance; /* on a GPU; AUTO: what each pipeline needs */
     int threads;      /* private copies are planned for this many */
     int gpu_blocks;   /* copies per block likewise; 0: those of a large GPU */

@@ -2,6 +2,8 @@
  * what they touch and write, and their counters. */
 #include "planner/seal.h"
 
+#include "planner/access.h"
+
 static void seal_level(struct ctx *c, struct pl_pipeline *q, const bool *defined, int l)
 {
     bool *used = HD_NEWN(c->a, bool, q->nslots);
@@ -157,52 +159,20 @@ static void seal_reads(struct ctx *c, const struct pl_pipeline *q)
         add_read(r, q->sink.copies[i].state);
 }
 
-static double step_bytes(const struct ctx *c, const struct pl_step *s)
-{
-    enum pl_subject subject = pl_step_form(s->kind)->subject;
-    if (subject == PL_OF_FIELD)
-        return rt_phys_size(c->states.v[s->state].fields[s->field].phys);
-    if (subject != PL_OF_COLUMN)
-        return 0;
-    const struct fe_table_column *col = &s->table->cols[s->column];
-    return (col->storage == FE_STORE_TEXT ? 4.0 : col->width) + (s->a_valid >= 0 ? 0.125 : 0);
-}
-
-static double sink_bytes(const struct ctx *c, const struct pl_sink *s)
-{
-    double bytes = 0;
-    switch (s->kind) {
-    case PL_SINK_BITMAP: return 0.125;
-    case PL_SINK_ROWS:
-    case PL_SINK_AGG_HASH: return c->states.v[s->state].stride;
-    case PL_SINK_DIRECT:
-    case PL_SINK_ARRAY:
-        for (int i = 0; i < s->nouts; i++)
-            bytes += rt_phys_size(c->states.v[s->state].fields[s->outs[i].field].phys);
-        return bytes;
-    case PL_SINK_AGG_SCALAR:
-    case PL_SINK_AGG_DENSE: return 0; /* few rows, in the cache */
-    }
-    return 0;
-}
-
 static void seal_counters(struct ctx *c, const struct pl_pipeline *q, double sink_est)
 {
     struct rt_pipeline *r = q->spec;
     r->ncounters = q->nsteps + 1;
     r->counter_names = HD_NEWN(c->a, const char *, r->ncounters);
     r->counter_est = HD_NEWN(c->a, double, r->ncounters);
-    r->counter_bytes = HD_NEWN(c->a, double, r->ncounters);
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         r->counter_names[i] = s->slot >= 0 ? hd_asprintf(c->a, "%s %s", pl_step_name(s->kind), q->slots[s->slot].name)
                                            : pl_step_name(s->kind);
         r->counter_est[i] = s->est;
-        r->counter_bytes[i] = step_bytes(c, s);
     }
     r->counter_names[q->nsteps] = "sink";
     r->counter_est[q->nsteps] = sink_est;
-    r->counter_bytes[q->nsteps] = sink_bytes(c, &q->sink);
 }
 
 static void seal_pipeline(struct ctx *c, struct open_pipeline *p, struct pl_pipeline *q, struct rt_pipeline *r, int i)
@@ -224,6 +194,8 @@ static void seal_pipeline(struct ctx *c, struct open_pipeline *p, struct pl_pipe
     seal_writes(c, q);
     seal_reads(c, q);
     seal_counters(c, q, p->est);
+    if (c->opt.profile)
+        pl_seal_accesses(c, q);
 }
 
 void pl_seal(struct ctx *c)

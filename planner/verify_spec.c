@@ -157,9 +157,21 @@ static bool check_reads(struct vf *v)
 static bool check_counters(struct vf *v)
 {
     const struct rt_pipeline *r = v->p->spec;
-    VF_CHECK(v, COUNTERS, r->ncounters == v->p->nsteps + 1 && r->counter_names && r->counter_est && r->counter_bytes);
+    VF_CHECK(v, COUNTERS, r->ncounters == v->p->nsteps + 1 && r->counter_names && r->counter_est);
     for (int i = 0; i < r->ncounters; i++)
-        VF_CHECK(v, COUNTERS, r->counter_names[i] && r->counter_bytes[i] >= 0);
+        VF_CHECK(v, COUNTERS, r->counter_names[i]);
+    return true;
+}
+
+static bool check_accesses(struct vf *v)
+{
+    const struct rt_pipeline *r = v->p->spec;
+    for (int i = 0; i < r->naccesses; i++) {
+        const struct rt_access *x = &r->accesses[i];
+        VF_CHECK(v, ACCESSES, x->counter >= 0 && x->counter < r->ncounters && x->runs < x->counter);
+        VF_CHECK(v, ACCESSES, x->items >= 0 && x->state < v->g->spec->nstates);
+        VF_CHECK(v, ACCESSES, x->table ? x->column >= 0 && x->column < x->table->ncols : x->stride > 0 && x->bytes > 0);
+    }
     return true;
 }
 
@@ -195,6 +207,7 @@ bool vf_pipeline_spec(struct vf *v)
     VF_TRY(check_reads(v));
     VF_TRY(check_touched(v));
     VF_TRY(check_counters(v));
+    VF_TRY(check_accesses(v));
     VF_CHECK(v, SHAPE, fits_shape(v->p));
     VF_CHECK(v, BALANCE, has_balance(r->shape, r->balance));
     VF_CHECK(v, ORDERED, !r->ordered || (r->balance == RT_BALANCE_NONE && !sharing));

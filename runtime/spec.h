@@ -190,6 +190,30 @@ enum rt_shape {
 };
 const char *rt_shape_name(enum rt_shape s);
 
+/* In which way rows touch an array of items: X(id, name). */
+#define RT_ACCESSES(X) \
+    X(SCAN, "scan")     /* read, in the order of the source */ \
+    X(LOOKUP, "lookup") /* read, wherever a row points to */ \
+    X(UPDATE, "update") /* written likewise */ \
+    X(APPEND, "append") /* written, one behind the other */
+enum rt_access_kind {
+#define X(id, name) RT_ACCESS_##id,
+    RT_ACCESSES(X)
+#undef X
+};
+/* An array whose items rows of a pipeline touch, at most once each. */
+struct rt_access {
+    enum rt_access_kind kind;
+    int counter;  /* number of the rows */
+    int runs;     /* items are neighbours in runs, as many as this counter has rows; -1: they are not */
+    double items; /* there are; per row of the state, if there is one */
+    int state;    /* -1 */
+    double stride, bytes;         /* of an item; of what is touched of it */
+    const struct fe_table *table; /* items are the strings of this column, or of its dictionary, and stride and bytes
+                                     their mean length; NULL: they are not */
+    int column;
+};
+
 struct rt_pipeline {
     const char *name;    /* "p3" */
     const char *path;    /* plan node of its sink */
@@ -204,8 +228,8 @@ struct rt_pipeline {
     int ncounters;       /* 64-bit counters for --profile: rows into step 0.., and into the sink */
     const char **counter_names;
     double *counter_est; /* estimated rows, same index; < 0 unknown */
-    double *counter_bytes; /* of columns, fields and rows that each such row reads or writes; strings and what
-                              lookups read not counted */
+    int naccesses;       /* what its rows touch of memory, for --profile (runtime/exec/traffic.h) */
+    struct rt_access *accesses;
     enum rt_shape shape;
     enum rt_balance balance; /* to launch it with; never AUTO */
     bool ordered;        /* run on one thread in row order (a sorted source whose order must survive) */

@@ -120,14 +120,17 @@ static int upload(struct rt_exec *x)
 static int run_pipeline(struct rt_exec *x, const struct rt_action *a)
 {
     rt_args_resolve(x);
-    return rt_pipeline_run(x, a->index, a->fragment);
+    uint64_t start = rt_now_ns();
+    int rc = rt_pipeline_run(x, a->index, a->fragment);
+    rt_exec_span(x, RT_SPAN_RUN, a->index, start);
+    return rc;
 }
 
 static int finish(struct rt_exec *x, int state)
 {
     uint64_t start = rt_now_ns();
     int rc = rt_state_finish(x, state);
-    x->stats->finish_ms[state] = (double)(rt_now_ns() - start) / 1e6;
+    x->stats->finish_ms[state] = rt_exec_span(x, RT_SPAN_FINISH, state, start);
     x->stats->state_rows[state] = x->live[state].nrows;
     return rc;
 }

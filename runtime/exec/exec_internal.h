@@ -105,6 +105,8 @@ int32_t rt_worker_fail(struct rt_worker *w, enum rt_failure f, int state);
 
 /* parallel.c */
 uint64_t rt_now_ns(void);
+/* Notes what was done since start_ns; ms. */
+double rt_exec_span(struct rt_exec *x, enum rt_span_kind kind, int index, uint64_t start_ns);
 /* Tasks 0..n-1 on all threads, in no order; a task is skipped once the execution has failed.
  * 0, or -1 once the execution has failed. */
 typedef void (*rt_work_fn)(void *context, struct rt_worker *w, uint64_t task);

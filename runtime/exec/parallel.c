@@ -11,6 +11,16 @@ uint64_t rt_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+double rt_exec_span(struct rt_exec *x, enum rt_span_kind kind, int index, uint64_t start_ns)
+{
+    struct rt_span s = {.kind = kind,
+                        .index = index,
+                        .start_ms = (double)(start_ns - x->started_ns) / 1e6,
+                        .ms = (double)(rt_now_ns() - start_ns) / 1e6};
+    rt_exec_stats_span(x->stats, s);
+    return s.ms;
+}
+
 struct parallel {
     struct rt_exec *x;
     rt_work_fn fn;

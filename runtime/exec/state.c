@@ -83,8 +83,11 @@ int rt_states_init(struct rt_exec *x)
         x->live[i].s = &x->spec->states[i];
         x->live[i].local = x->locals + i;
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        uint64_t start = rt_now_ns();
         HD_TRY(ops[x->live[i].s->kind]->init(x, &x->live[i]));
+        rt_exec_span(x, RT_SPAN_CLEAR, (int)i, start);
+    }
     for (size_t w = 0; w < threads; w++) {
         void **local = HD_NEWN(&x->arena, void *, n);
         for (size_t i = 0; i < n; i++)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "runtime/base/vec.h"
+
 void rt_exec_stats_init(struct rt_exec_stats *s)
 {
     memset(s, 0, sizeof *s);
@@ -12,6 +14,22 @@ void rt_exec_stats_release(struct rt_exec_stats *s)
 {
     hd_arena_release(&s->arena);
     rt_exec_stats_init(s);
+}
+
+const char *rt_span_name(enum rt_span_kind k)
+{
+    static const char *const name[] = {
+#define X(id, text) [RT_SPAN_##id] = text,
+        RT_SPANS(X)
+#undef X
+    };
+    return name[k];
+}
+
+void rt_exec_stats_span(struct rt_exec_stats *s, struct rt_span span)
+{
+    hd_grow1(&s->arena, s->spans, s->nspans);
+    s->spans[s->nspans++] = span;
 }
 
 void rt_exec_stats_prepare(struct rt_exec_stats *s, const struct rt_spec *spec, int threads)

@@ -41,18 +41,40 @@ struct rt_pipeline_stats {
     uint64_t spawned;   /* level tasks */
     struct rt_kernel_stats kernel; /* GPU */
 };
+/* What a device did from when to when: X(id, name). */
+#define RT_SPANS(X) \
+    X(CLEAR, "clear")       /* a state's memory gets its first contents */ \
+    X(RUN, "run")           /* a pipeline, on a GPU one launch of its kernel */ \
+    X(FINISH, "finish")     /* a state */ \
+    X(EXCHANGE, "exchange") /* of a state between devices */
+enum rt_span_kind {
+#define X(id, name) RT_SPAN_##id,
+    RT_SPANS(X)
+#undef X
+};
+const char *rt_span_name(enum rt_span_kind k);
+struct rt_span {
+    enum rt_span_kind kind;
+    int index; /* of the pipeline (RUN) or the state */
+    int device;
+    double start_ms, ms; /* since the start of the execution */
+};
+
 struct rt_exec_stats {
     double transfer_ms; /* checksum verification of columns used for the first time */
     double execute_ms;
     uint64_t peak_bytes;
     int threads, npipelines, nstates;
     struct rt_pipeline_stats *pipelines;
-    double *finish_ms;    /* per state */
+    double *finish_ms;    /* per state; on a GPU without a timeline how long the host took to queue it */
     uint64_t *state_rows; /* per state, after FINISH */
+    int nspans;           /* in the order in which they began, device after device; GPU: with a timeline */
+    struct rt_span *spans;
     struct hd_arena arena;
 };
 void rt_exec_stats_init(struct rt_exec_stats *s);
 void rt_exec_stats_release(struct rt_exec_stats *s);
+void rt_exec_stats_span(struct rt_exec_stats *s, struct rt_span span);
 /* Empties it and makes room for the counters of the program's pipelines. */
 void rt_exec_stats_prepare(struct rt_exec_stats *s, const struct rt_spec *spec, int threads);
 

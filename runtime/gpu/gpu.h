@@ -56,7 +56,8 @@ struct rt_gpu_peer {
 struct rt_gpu_run_options {
     const struct rt_gpu_peer *peers; /* devices 1, 2, ... of the schedule: as many as it names. Executions list
                                         devices in one order */
-    bool profile;
+    bool profile;  /* the code counts rows and what warps do */
+    bool timeline; /* stats has spans and the time of each finish, by events around them */
     int threads; /* of the host, for verifying checksums */
     struct rt_thread_pool *thread_pool;
     uint64_t memory_limit;    /* of this execution's states; 0: none but the device's */

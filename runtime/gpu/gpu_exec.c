@@ -1,7 +1,7 @@
 /* The schedule of a program on one or several devices. */
 #include "runtime/base/guard.h"
 #include "runtime/exec/touch.h"
-#include "runtime/gpu/gpu_internal.h"
+#include "runtime/gpu/gpu_timeline.h"
 
 static int check_cancelled(struct rt_gpu_exec *x, struct hd_err *err)
 {
@@ -45,7 +45,11 @@ static int run_pipeline(struct rt_gpu_exec *x, const struct rt_action *a, struct
 static int finish(struct rt_gpu_exec *x, int i, struct hd_err *err)
 {
     double start = rt_gpu_now_ms();
+    struct rt_gpu_span *span;
+    HD_TRY(rt_gpu_span_begin(x, RT_SPAN_FINISH, i, &span, err));
     int rc = rt_gpu_state_finish(x, i, err);
+    if (rc == 0)
+        rc = rt_gpu_span_end(x, span, err);
     x->stats->finish_ms[i] = rt_gpu_now_ms() - start;
     x->stats->state_rows[i] = x->state[i].nrows;
     blame(x, x->spec->states[i].path, err, rc);
@@ -159,7 +163,11 @@ static int open_peers(struct team *t, struct hd_err *err)
 static int exchange(struct team *t, const struct rt_action *a, struct hd_err *err)
 {
     struct rt_gpu_exec *x = &t->x[a->device];
+    struct rt_gpu_span *span;
+    HD_TRY(rt_gpu_span_begin(x, RT_SPAN_EXCHANGE, a->index, &span, err));
     int rc = rt_gpu_exchange(x, &t->x[a->from], a->index, a->exchange, err);
+    if (rc == 0)
+        rc = rt_gpu_span_end(x, span, err);
     return blame(x, t->spec->states[a->index].path, err, rc);
 }
 
@@ -188,6 +196,17 @@ static int run_action(struct team *t, const struct rt_action *a, struct hd_err *
     return rc;
 }
 
+static int read_spans(struct team *t, struct hd_err *err)
+{
+    int rc = 0;
+    for (int d = 0; d < t->n && rc == 0; d++) {
+        step_in(&t->x[d]);
+        rc = rt_gpu_spans_read(&t->x[d], &t->x[0], err);
+        step_out(&t->x[d]);
+    }
+    return rc;
+}
+
 /* One action after the other, in an order that the edges allow. */
 static int run_actions(struct team *t, struct hd_err *err)
 {
@@ -199,6 +218,8 @@ static int run_actions(struct team *t, struct hd_err *err)
     HD_TRY(x->d->ops->event(x->d, &ended, err));
     int rc = x->d->ops->elapsed(x->d, x->began, ended, &x->stats->execute_ms, err);
     x->d->ops->event_free(x->d, ended);
+    if (rc == 0)
+        rc = read_spans(t, err);
     return blame(x, x->spec->states[x->spec->result_state].path, err, rc); /* of what was queued last */
 }
 
@@ -222,6 +243,7 @@ static void release(struct rt_gpu_exec *x)
     rt_gpu_release(x, &x->far_words);
     for (struct rt_gpu_strings *t = x->strings; t; t = t->next)
         rt_gpu_release(x, &t->piece);
+    rt_gpu_spans_free(x);
     if (x->began)
         x->d->ops->event_free(x->d, x->began);
 }

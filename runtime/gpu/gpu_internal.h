@@ -2,6 +2,7 @@
  *
  *   gpu.c          a device with what is kept on it between executions
  *   gpu_exec.c     the schedule, its statistics
+ *   gpu_timeline.c what the device did from when to when
  *   gpu_launch.c   a pipeline: grid, launch, progress, retries, cancelling
  *   gpu_args.c     the args vector with device addresses
  *   gpu_modules.c  code that is loaded
@@ -100,6 +101,7 @@ struct rt_gpu_exec {
     const char *queued;             /* the state whose finish was queued since something was waited for; NULL: none */
     rt_event *began;
     double began_ms;
+    struct rt_gpu_span *spans, *last_span; /* in the order in which they began */
 };
 
 /* ---- memory (gpu_pool.c) ---------------------------------------------------------------

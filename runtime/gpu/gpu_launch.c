@@ -6,7 +6,7 @@
 #include "runtime/base/fault.h"
 #include "runtime/exec/failure_text.h"
 #include "runtime/gpu/gpu_balance.h"
-#include "runtime/gpu/gpu_internal.h"
+#include "runtime/gpu/gpu_timeline.h"
 
 enum {
     STRING_BYTES = 16, /* of the heap of strings per row of the source, at first */
@@ -213,9 +213,7 @@ static int launch(struct run *r, struct outcome *out, struct hd_err *err)
         rc = x->d->ops->download(x->d, out, x->scratch.address, sizeof *out, err);
     if (rc == 0)
         rc = x->d->ops->elapsed(x->d, from, to, &ms, err);
-    x->d->ops->event_free(x->d, from);
-    if (to)
-        x->d->ops->event_free(x->d, to);
+    rt_gpu_span_add(x, RT_SPAN_RUN, (int)(r->p - x->spec->pipelines), from, to);
     r->st->kernel.launches++;
     r->st->kernel.kernel_ms += ms;
     if (rc != 0)
@@ -263,6 +261,21 @@ static uint64_t rows_asked_for(const struct run *r, const struct outcome *out)
     return used_up ? project_groups(r, out) : out->sink_cursor;
 }
 
+/* What the pipeline changed is undone, and there is more room. */
+static int prepare_retry(struct run *r, const struct outcome *out, bool strings, uint64_t needed, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = r->x;
+    struct rt_gpu_span *span;
+    HD_TRY(rt_gpu_span_begin(x, RT_SPAN_CLEAR, r->sink, &span, err));
+    if (strings) {
+        HD_TRY(alloc_heap(r, HD_MAX(out->string_cursor, 2 * (uint64_t)r->heap.n), err));
+        for (int k = 1; k < r->p->nwrites; k++)
+            HD_TRY(rt_gpu_marks_undo(x, r->p->writes[k], err));
+    }
+    HD_TRY(rt_gpu_state_retry(x, r->sink, needed, err));
+    return rt_gpu_span_end(x, span, err);
+}
+
 static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
@@ -273,12 +286,7 @@ static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_er
         HD_TRY(rt_gpu_state_full(x, r->sink, rows_asked_for(r, out), &needed, err));
         if (!needed && !strings)
             return 0;
-        if (strings) {
-            HD_TRY(alloc_heap(r, HD_MAX(out->string_cursor, 2 * (uint64_t)r->heap.n), err));
-            for (int k = 1; k < r->p->nwrites; k++)
-                HD_TRY(rt_gpu_marks_undo(x, r->p->writes[k], err));
-        }
-        HD_TRY(rt_gpu_state_retry(x, r->sink, needed, err));
+        HD_TRY(prepare_retry(r, out, strings, needed, err));
         rt_gpu_args_resolve(x);
     }
     HD_BUG("%s asked for more room %d times", r->p->name, MAX_RETRIES);
@@ -379,6 +387,17 @@ static int read_profile(const struct run *r, struct hd_err *err)
     return r->p->ncounters ? read_counters(r, err) : 0;
 }
 
+static int prepare_states(const struct run *r, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = r->x;
+    struct rt_gpu_span *span;
+    HD_TRY(rt_gpu_span_begin(x, RT_SPAN_CLEAR, r->sink, &span, err));
+    HD_TRY(rt_gpu_state_start(x, r->sink, r->k->unit->makes_strings, err));
+    for (int k = 1; k < r->p->nwrites && r->k->unit->makes_strings; k++)
+        HD_TRY(rt_gpu_marks_keep(x, r->p->writes[k], err));
+    return rt_gpu_span_end(x, span, err);
+}
+
 int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment f, struct hd_err *err)
 {
     const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
@@ -394,9 +413,7 @@ int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment 
     memset(&out, 0, sizeof out);
     choose_grid(&r);
     lay_out(&r);
-    HD_TRY(rt_gpu_state_start(x, r.sink, r.k->unit->makes_strings, err));
-    for (int k = 1; k < p->nwrites && r.k->unit->makes_strings; k++)
-        HD_TRY(rt_gpu_marks_keep(x, p->writes[k], err));
+    HD_TRY(prepare_states(&r, err));
     rt_gpu_args_resolve(x);
     if (r.rows > 0 && r.k->unit->makes_strings)
         HD_TRY(alloc_heap(&r, HD_MAX(r.rows * STRING_BYTES, (uint64_t)STRING_MIN), err));

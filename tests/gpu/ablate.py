@@ -124,7 +124,7 @@ def evenness(args, suite, values):
             sys.exit(f"{name}: {error}")
         found[name] = [{k: p[k] for k in ("name", "iir", "ilif", "balance")} |
                        {"kernel_ms": alone[name, p["name"]],
-                        "over_mean": 1000 * p["kernel_ms"] * len(p["warps"]) / sum(w["busy_us"] for w in p["warps"])}
+                        "over_mean": 1000 * p["counted_kernel_ms"] * len(p["warps"]) / sum(w["busy_us"] for w in p["warps"])}
                        for p in pipelines if alone[name, p["name"]] >= SHORT_MS]
     kernels = [k | {"query": name} for name, ks in found.items() for k in ks]
     long = sorted((k for k in kernels if k["kernel_ms"] >= LONG_MS), key=lambda k: -k["over_mean"])

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""What a profile tells of the warps of a GPU fits together.
+"""What a profile tells of a GPU fits together: warps, the time line, bytes.
 
     test_profile.py --heddle BIN --db DB
 
 --db is JCC-H of any scale factor. The first waits of a warp lie one after the other between its start and its end,
-and with the time that it was busy they are all of its time, unless there were more of them.
+and with the time that it was busy they are all of its time, unless there were more of them. Spans of the time line lie
+one after the other; launches of a pipeline add up to its kernel's time, every state has its finish, and spans and gaps
+are all of the execution. Parts of bytes add up.
 """
 
 import argparse
@@ -18,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 QUERIES = (3, 5, 21)
 WAITS_KEPT = 16  # HDD_PROFILE_WAITS
 ROUNDED_US = 0.02  # two times of a report
+ROUNDED_MS = 0.003  # likewise; times of a GPU's events are exact to half a microsecond
 
 
 def expect(truth, *what):
@@ -48,6 +51,37 @@ def check_pipeline(where, gpu):
     return waits
 
 
+def check_timeline(where, report):
+    end = 0
+    for span in report["timeline"]:
+        expect(span["device"] == 0 and span["start_ms"] >= end - ROUNDED_MS, where, "order of spans", span, end)
+        expect(abs(span["start_ms"] - end - span["gap_ms"]) < ROUNDED_MS, where, "gap", span, end)
+        end = span["start_ms"] + span["ms"]
+    expect(end <= report["execute_ms"] + ROUNDED_MS, where, "a span after the end", end, report["execute_ms"])
+    spans = sum(s["ms"] + s["gap_ms"] for s in report["timeline"])
+    expect(abs(spans - end) < ROUNDED_MS * len(report["timeline"]), where, "spans and gaps", spans, end)
+    for p in report["pipelines"]:
+        runs = [s["ms"] for s in report["timeline"] if s["what"] == "run" and s["pipeline"] == p["name"]]
+        expect(abs(sum(runs) - p["gpu"]["kernel_ms"]) < ROUNDED_MS * (len(runs) + 1), where, p["name"], runs)
+        expect(len(runs) == p["gpu"]["retries"] + (p["source_rows"] > 0), where, p["name"], "launches", runs)
+    for s in report["states"]:
+        finishes = [x["ms"] for x in report["timeline"] if x["what"] == "finish" and x["state"] == s["name"]]
+        expect(len(finishes) == 1 and abs(finishes[0] - s["finish_ms"]) < ROUNDED_MS, where, s, finishes)
+
+
+def check_bytes(where, report):
+    sector = report["memory"]["sector"]
+    expect(sector == 32, where, report["memory"])
+    for p in report["pipelines"]:
+        parts = p["bytes"]
+        total = sum(parts[k] for k in ("scan", "lookup", "text", "write"))
+        expect(abs(parts["all"] - total) <= 4 and parts["random"] >= parts["all"] - 1, where, p["name"], parts)
+        expect(p["source_rows"] == 0 or parts["all"] > 0, where, p["name"], "no bytes")
+        expect(p["floor_ms"] <= p["random_floor_ms"], where, p["name"], "floors")
+        expect(abs(p["gpu"]["bytes"] - parts["all"]) <= 1, where, p["name"], "bytes")
+    expect(report["counted"]["execute_ms"] > 0, where, report["counted"])
+
+
 def profile(args, query, folder):
     out = Path(folder) / "profile.json"
     given = Path(folder) / "params.json"
@@ -56,7 +90,7 @@ def profile(args, query, folder):
     done = subprocess.run([args.heddle, "run", plan, "--db", args.db, "--backend", "cuda", "--balance", "nifs+aws",
                            "-p", f"@{given}", "--profile", out], capture_output=True, text=True, timeout=300, check=False)
     expect(done.returncode == 0, f"q{query:02}:", done.stderr)
-    return json.loads(out.read_text())["pipelines"]
+    return json.loads(out.read_text())
 
 
 def main():
@@ -67,7 +101,10 @@ def main():
     waits = 0
     with tempfile.TemporaryDirectory(prefix="heddle-profile-") as folder:
         for query in QUERIES:
-            for p in profile(args, query, folder):
+            report = profile(args, query, folder)
+            check_timeline(f"q{query:02}:", report)
+            check_bytes(f"q{query:02}:", report)
+            for p in report["pipelines"]:
                 waits += check_pipeline(f"q{query:02} {p['name']}:", p["gpu"])
     expect(waits > 0, "no warp ever waited")
     print(f"{waits} waits")

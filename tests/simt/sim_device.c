@@ -249,6 +249,7 @@ int sim_device_open(const struct sim_device_options *o, struct rt_device **out, 
                                              .memory = o->memory,
                                              .free_memory = o->memory,
                                              .l2_bytes = o->l2_bytes,
+                                             .bandwidth = 1e9, /* of a device that there is not: reports have floors */
                                              .shared_bytes = HDD_SHARED_BYTES};
     sim_stream_init(e);
     *out = &e->public;

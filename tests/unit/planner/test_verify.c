@@ -462,7 +462,7 @@ static void do_break(struct prog *b, size_t number)
 
 static struct pl_program *plan_of(struct hd_arena *a, enum plan plan)
 {
-    struct pl_options o = {.threads = 4, .frame_weight = verify_plans[plan].frame_weight};
+    struct pl_options o = {.profile = true, .threads = 4, .frame_weight = verify_plans[plan].frame_weight};
     o.fragments = verify_plans[plan].fragments;
     o.devices = verify_plans[plan].devices;
     return px_plan(a, verify_plans[plan].root, &o);
