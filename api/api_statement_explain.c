@@ -134,6 +134,8 @@ static void add_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, 
     add_text(b, p->name);
     hd_strbuf_adds(b, ",\"path\":");
     add_text(b, p->path);
+    hd_strbuf_adds(b, ",\"state\":");
+    add_text(b, s->stats_spec->states[p->writes[0]].name);
     hd_strbuf_addf(b, ",\"start_ms\":%.3f,\"ms\":%.3f,\"source_rows\":%llu,\"split_ranges\":%llu", st->start_ms, st->ms,
                    (unsigned long long)st->source_rows, (unsigned long long)st->spawned);
     hd_strbuf_adds(b, ",\"busy_ms\":[");

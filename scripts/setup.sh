@@ -12,6 +12,10 @@ as_root() {
     if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -- "$@"; fi
 }
 
+is_debian() {
+    [ "$(. /etc/os-release && printf '%s' "${ID:-}")" = debian ]
+}
+
 # The LLVM of the distribution: the newest that has been tried on it.
 llvm_version() {
     local name version
@@ -43,6 +47,7 @@ packages() {
     [ "$1" = test ] || return 0
     printf '%s\n' g++ ccache libcmocka-dev "clang-$llvm" "libclang-rt-$llvm-dev" python3 python3-venv \
         binutils valgrind
+    if is_debian; then echo chromium-headless-shell; fi # Ubuntu's packages hold none
 }
 
 missing_packages() {
