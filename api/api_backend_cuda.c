@@ -57,6 +57,8 @@ static int get_kernels(struct heddle_statement *s, const struct api_code *c, str
 static int new_peers(struct api_program *p, struct api_code *c)
 {
     c->peers = HD_NEWN(&p->arena, struct rt_gpu_peer, p->pl->spec->ndevices);
+    if (!p->room)
+        p->room = HD_NEWN(&p->arena, uint64_t, p->pl->spec->nstates);
     return 0;
 }
 
@@ -92,6 +94,7 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
     struct rt_gpu_run_options o = {.peers = c->peers,
                                    .profile = c->counts,
                                    .timeline = s->profile,
+                                   .room = p->room,
                                    .threads = s->threads,
                                    .thread_pool = s->engine->thread_pool,
                                    .memory_limit = s->memory_limit,

@@ -65,7 +65,9 @@ struct rt_gpu_run_options {
     uint32_t fws_threshold;   /* children of a node that stay with its warp under FWS; 0: usual */
     uint32_t scan_warps;      /* for tests of sharing: warps from this number on take nothing from the source;
                                  0: all do */
-    uint64_t first_rows;      /* for tests of overflow: room that states have at first, in rows; 0:
+    uint64_t *room; /* per state: rows that an execution had to make room for after its pipelines overflowed, 0
+                                 none; the next one of the program begins with as much. May be NULL */
+    uint64_t first_rows; /* for tests of overflow: room that states have at first, in rows; 0:
                                  the planner's estimate */
 };
 /* The finished rows of the result state in host memory, texts included. */

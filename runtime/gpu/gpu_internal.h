@@ -75,6 +75,7 @@ struct rt_gpu_state {
                                       is not appended to */
     struct rt_piece marked;        /* its match bits before the running pipeline */
     bool started, finished;
+    bool overflowed;               /* its pipelines ran again for more room */
 };
 
 /* A program on one device. */

@@ -13,6 +13,11 @@ enum {
     MEMORY_SHARE = 4, /* an estimate gets at most so large a part of the memory */
     CHEAP_SHARE = 64 /* of that, what is taken without a thought */
 };
+/* But not more than this. */
+static const uint64_t CHEAP_BYTES = 16 << 20;
+/* Groups that are expected get so much at most: clearing it takes 0.1 ms, estimates of groups can be far too high, and
+ * a table that is too small ends its run early and is asked for once (rt_gpu_run_options.room). */
+static const uint64_t GROUPS_BYTES = 256 << 20;
 
 /* ---- how many ---------------------------------------------------------------------------- */
 
@@ -88,16 +93,24 @@ static uint64_t min_rows(const struct rt_gpu_exec *x, const struct rt_state *s, 
     return HD_MIN(groups, max);
 }
 
+/* That an earlier execution had to make; 0: none had to. */
+static uint64_t known_rows(const struct rt_gpu_exec *x, const struct rt_state *s)
+{
+    return x->o && x->o->room ? x->o->room[s - x->spec->states] : 0;
+}
+
 /* Room for rows costs nothing but memory, while a second run costs as much as the first: where
  * the memory is small beside what there is, all that can come have room. */
 uint64_t rt_state_first_capacity(const struct rt_gpu_exec *x, const struct rt_state *s)
 {
-    uint64_t stride = (uint64_t)s->stride, bound = max_rows(x, s);
-    uint64_t max = rt_gpu_limit(x) / MEMORY_SHARE / stride + 1;
-    uint64_t cheap = HD_MAX(rt_state_appends(s) ? max / CHEAP_SHARE : 0, min_rows(x, s, max));
+    bool appends = rt_state_appends(s);
+    uint64_t stride = (uint64_t)s->stride, bound = max_rows(x, s), memory = rt_gpu_limit(x) / MEMORY_SHARE;
+    uint64_t max = (appends ? memory : HD_MIN(memory, GROUPS_BYTES)) / stride + 1;
+    uint64_t cheap = appends ? HD_MIN(memory / CHEAP_SHARE, CHEAP_BYTES) / stride : 0;
     double est = HD_MAX(expected_rows(x, s), 0.0) * 1.25;
     uint64_t n = est < (double)max ? (uint64_t)est : max;
-    n = HD_MIN(HD_MAX(n, cheap), bound);
+    n = HD_MIN(HD_MAX(n, HD_MAX(cheap, min_rows(x, s, max))), bound);
+    n = HD_MAX(n, known_rows(x, s));
     if (x->first_rows)
         n = x->first_rows;
     n = HD_MIN(HD_MAX(n, (uint64_t)s->nvalues), RT_ROWS_MAX);
@@ -188,6 +201,18 @@ int rt_state_make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
 }
 
 /* ---- more -------------------------------------------------------------------------------- */
+
+/* Groups are counted by their tags: a few may have been taken for one. */
+uint64_t rt_state_room_for(const struct rt_state *s, uint64_t rows)
+{
+    return HD_MIN(rt_state_appends(s) ? rows : rows + rows / 64 + 16, RT_ROWS_MAX);
+}
+
+void rt_state_remember_room(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t rows)
+{
+    if (x->o && x->o->room)
+        x->o->room[s - x->spec->states] = rows;
+}
 
 int rt_state_too_many(const struct rt_gpu_state *v, uint64_t rows, struct hd_err *err)
 {

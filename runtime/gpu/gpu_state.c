@@ -243,9 +243,7 @@ int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_
         return 0;
     if (cursor > RT_ROWS_MAX)
         return rt_state_too_many(v, cursor, err);
-    *needed = cursor;
-    if (!rt_state_appends(v->s)) /* counted by their tags: a few may have been taken for one */
-        *needed = HD_MIN(cursor + cursor / 64 + 16, RT_ROWS_MAX);
+    *needed = rt_state_room_for(v->s, cursor);
     return 0;
 }
 
@@ -273,6 +271,10 @@ int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct
     if (!rt_state_has_cursor(v->s))
         return undo(x, v, err);
     v->asked = v->before;
+    if (needed > v->capacity) {
+        rt_state_remember_room(x, v->s, needed);
+        v->overflowed = true;
+    }
     needed = HD_MAX(needed, v->capacity);
     if (!rt_state_appends(v->s))
         return rt_state_regrow_groups(x, v, needed, err);
@@ -363,6 +365,8 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
     HD_ASSERT(!v->finished);
     if (!v->started) /* rows of constants alone, or nothing at all */
         HD_TRY(rt_gpu_state_start(x, state, false, err));
+    if (v->overflowed) /* what was projected is known now */
+        rt_state_remember_room(x, v->s, rt_state_room_for(v->s, v->asked));
     for (int i = 0; i < v->s->nfinish; i++)
         HD_TRY(finish[v->s->finish[i]](x, v, err));
     v->finished = true;

@@ -151,10 +151,16 @@ class Gpu(unittest.TestCase):
         self.assertIn("interrupted", stderr)
         self.assertLess(time.monotonic() - begin, 5)
 
-    def test_profile_tells_of_warps(self):
-        done = subprocess.run([sys.executable, ROOT / "tests" / "gpu" / "test_profile.py", "--heddle", BINARY, "--db",
-                               self.db["jcch"]], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    def run_test(self, name, suite):
+        done = subprocess.run([sys.executable, ROOT / "tests" / "gpu" / name, "--heddle", BINARY, "--db",
+                               self.db[suite]], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_profile_fits_together(self):
+        self.run_test("test_profile.py", "jcch")
+
+    def test_overflow_happens_once(self):
+        self.run_test("test_room.py", "tpch")
 
 
 if __name__ == "__main__":

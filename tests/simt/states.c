@@ -42,6 +42,7 @@ bool states_open_emulator(uint64_t seed)
     hd_err_init(&err);
     sim_device_options_init(&o);
     o.seed = seed;
+    o.memory = UINT64_C(140) << 30; /* as a large GPU: room is a share of it */
     if (sim_device_open(&o, &d, &err) != 0 || sim_compiler_open(&c, &err) != 0)
         stop(&err);
     open_gpu(d, c);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/exec/keys.h"
+#include "runtime/gpu/gpu_state.h"
 #include "tests/simt/check.h"
 #include "tests/simt/state_rows.h"
 
@@ -431,6 +432,54 @@ static void test_groups(void)
     table_release(&t);
 }
 
+/* Room at first is what is expected, however large the memory, and what an execution before this one had to make. */
+static void room_case(enum rt_state_kind kind, double expected, uint64_t known, uint64_t min, uint64_t max)
+{
+    struct table t;
+    uint64_t room[1] = {known};
+    const struct rt_gpu_run_options o = {.room = room};
+    aggregate_init(&t, kind);
+    t.s.est_rows = expected;
+    t.b.x.o = &o;
+    uint64_t bytes = rt_state_first_capacity(&t.b.x, &t.s) * (uint64_t)t.s.stride;
+    CHECK(bytes >= min && bytes <= max, "%llu bytes for %g rows, of %llu to %llu", (unsigned long long)bytes, expected,
+          (unsigned long long)min, (unsigned long long)max);
+    table_release(&t);
+}
+
+/* What overflowed leaves what it needed. */
+static void remember_case(void)
+{
+    struct table t;
+    uint64_t needed, room[1] = {0};
+    const struct rt_gpu_run_options o = {.room = room};
+    struct rt_gpu_exec *x = &t.b.x;
+    table_init(&t, RT_STATE_ROWS, "l");
+    x->o = &o;
+    x->first_rows = 10;
+    states_ok(rt_gpu_state_start(x, 0, false, &t.b.err), &t.b);
+    states_ok(rt_gpu_state_full(x, 0, 1000, &needed, &t.b.err), &t.b);
+    states_ok(rt_gpu_state_retry(x, 0, needed + 500, &t.b.err), &t.b); /* as if it had been projected */
+    CHECK(room[0] == 1500, "%llu rows are remembered", (unsigned long long)room[0]);
+    states_ok(rt_gpu_state_full(x, 0, 1000, &needed, &t.b.err), &t.b);
+    CHECK(needed == 0, "there is room");
+    finish(&t);
+    CHECK(room[0] == 1000, "%llu rows are remembered", (unsigned long long)room[0]);
+    table_release(&t);
+}
+
+static void test_room(void)
+{
+    const uint64_t mb = 1 << 20;
+    room_case(RT_STATE_ROWS, 1, 0, 1, 16 * mb);
+    room_case(RT_STATE_ROWS, 1e6, 0, 100 * mb, 130 * mb);
+    room_case(RT_STATE_ROWS, 1, 1 << 20, 80 * mb, 110 * mb);
+    room_case(RT_STATE_AGG_HASH, 1, 0, 1, 64 * mb);
+    room_case(RT_STATE_AGG_HASH, 1e12, 0, 250 * mb, 257 * mb);
+    room_case(RT_STATE_AGG_HASH, 1e12, 1 << 25, 768 * mb, 4096 * mb);
+    remember_case();
+}
+
 /* ---- by index ---------------------------------------------------------------------------- */
 
 /* A pipeline that must run again finds the state as it was: empty, or what an earlier one left. */
@@ -607,6 +656,7 @@ int main(int argc, char **argv)
     test_single();
     test_dense();
     test_groups();
+    test_room();
     test_direct();
     test_undo();
     test_marks();
