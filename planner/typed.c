@@ -65,5 +65,5 @@ bool pl_expr_uses(const struct fe_expr *e, int lo, int hi)
 
 bool pl_is_inequality(enum fe_op op)
 {
-    return op == FE_NE || op == FE_LT || op == FE_LE || op == FE_GT || op == FE_GE;
+    return fe_op_compares(op) && op != FE_EQ;
 }

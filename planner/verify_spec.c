@@ -292,7 +292,7 @@ static bool check_codes(struct vf *v, const struct rt_state *st)
 
 static bool check_state(struct vf *v, const struct rt_state *st)
 {
-    VF_CHECK(v, STATE_KIND, (unsigned)st->kind <= RT_STATE_ARRAY);
+    VF_CHECK(v, STATE_KIND, rt_state_is_kind((int)st->kind));
     VF_CHECK(v, STATE_KEYS, is_one_of(st, WITH_KEYS) ? st->nkeys > 0 : st->nkeys == 0);
     VF_CHECK(v, STATE_KEYS, st->nkeys <= st->nfields);
     VF_CHECK(v, STATE_RANGE, !is_one_of(st, WITH_RANGE) || st->range > 0);

@@ -26,6 +26,11 @@ static const struct {
 #include "runtime/states.def"
 };
 
+bool rt_state_is_kind(int k)
+{
+    return k >= 0 && (size_t)k < HD_COUNT(states);
+}
+
 const char *rt_state_kind_name(enum rt_state_kind k)
 {
     return states[k].name;

@@ -45,7 +45,8 @@ enum rt_state_kind {
 #include "runtime/states.def"
 };
 enum rt_filling { RT_PLACED, RT_APPENDED, RT_KEYED };
-/* The columns of runtime/states.def. */
+/* Whether runtime/states.def has a row of this number, and the columns of a row. */
+bool rt_state_is_kind(int k);
 const char *rt_state_kind_name(enum rt_state_kind k);
 enum rt_filling rt_state_filling(enum rt_state_kind k);
 bool rt_state_aggregates(enum rt_state_kind k);

@@ -255,26 +255,31 @@ static bool rows_fit(const void *p, int64_t from, int64_t to, int64_t end)
     return within(p, 4, from, to - from, &r);
 }
 
+static const struct fe_table_column *column_of(const struct rt_part *x)
+{
+    return &x->table->cols[x->number];
+}
+
+static bool values_piece_fits(const struct rt_part *x, uint64_t from, uint64_t to)
+{
+    const struct fe_table_column *c = column_of(x);
+    int64_t a = (int64_t)from / c->width;
+    return values_fit(c, a, (int64_t)to / c->width - a);
+}
+
 const char *rt_part_check(struct rt_part *x, const void *p, uint64_t from, uint64_t to)
 {
     const struct fe_table *t = x->table;
-    if (x->kind == RT_PART_FREE)
-        return NULL;
-    const struct fe_table_column *c = x->kind <= RT_PART_DICT ? &t->cols[x->number] : NULL;
-    int64_t a, b;
     switch (x->kind) {
-    case RT_PART_FREE: break;
+    case RT_PART_FREE: return NULL;
     case RT_PART_VALID: return check_valid(x, p, from, to);
-    case RT_PART_VALUES:
-        a = (int64_t)from / c->width;
-        b = (int64_t)to / c->width;
-        return values_fit(c, a, b - a) ? NULL : "values outside what the catalog says";
+    case RT_PART_VALUES: return values_piece_fits(x, from, to) ? NULL : "values outside what the catalog says";
     case RT_PART_ENDS:
-        a = (int64_t)from / 4;
-        b = (int64_t)to / 4;
-        return ends_fit(c, x->other_size, a, b) ? NULL : "ends of texts outside the text";
+        return ends_fit(column_of(x), x->other_size, (int64_t)from / 4, (int64_t)to / 4)
+                   ? NULL
+                   : "ends of texts outside the text";
     case RT_PART_DICT: /* it is small, and compared with its texts as a whole */
-        if (to < x->size || dictionary_fits(&c->dict, x->other_size))
+        if (to < x->size || dictionary_fits(&column_of(x)->dict, x->other_size))
             return NULL;
         return "dictionary not ascending or outside its bytes";
     case RT_PART_KEY:
