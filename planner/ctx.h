@@ -12,7 +12,9 @@
 #include "planner/range.h"
 #include "runtime/base/vec.h"
 
+struct agg_item;
 struct est_node;
+struct flow;
 struct pl_node;
 struct stored;
 
@@ -59,12 +61,22 @@ struct handle {
     struct handle *eq;
     int keyidx;    /* row found through this key index of `table`, -1 */
     bool null_ext; /* a column of a null-extended side: not usable to prove anything */
+    struct handle *what;            /* H_FIELD of no state (known.h): what is kept in it, */
+    const struct agg_item *sum;     /* or what is added up there, */
+    double sum_rows;                /* of so many rows at most */
     int stamp;     /* of the last walk that saw it, */
     bool known;    /* and what that found */
 };
 
+/* What one pipeline has at hand, before there is one. */
+struct at_hand {
+    struct handle *source;           /* row of the table that it scans; NULL: it reads a state */
+    HD_VEC(struct handle *) lookups; /* rows found by unique key in it */
+};
+
 struct stream {
-    int pipeline; /* index into ctx->pipes */
+    int pipeline; /* index into ctx->pipelines; -1: none yet, what is known of its rows alone (flow.h) */
+    struct at_hand *at; /* of a stream without pipeline */
     int ncols;
     struct handle **cols;
     double est;      /* estimated rows */
@@ -142,6 +154,8 @@ struct ctx {
     struct shared_state *shared;
     int nnodes;              /* of the physical plan */
     struct pl_node *physical;
+    struct flow **flows;     /* [physical node]: what is known of a KEEP's rows */
+    struct ctx *scratch;     /* where expressions are lowered for what is known of them (known.c) */
     struct stored **kept;    /* [physical node]: rows of a KEEP, once computed */
     struct pl_program *program;
 };

@@ -42,6 +42,19 @@ struct handle *h_field(struct ctx *c, int state, int field, struct handle *row)
     h->field = field;
     h->row = row;
     h->null_ext = row->row_nullable;
+    h->val.dict_table = f->dict_table;
+    h->val.dict_column = f->dict_column;
+    return h;
+}
+
+struct handle *h_kept(struct ctx *c, struct handle *what, struct handle *row)
+{
+    struct handle *h = h_new(c, H_FIELD, what->type, what->nullable || row->row_nullable);
+    h->row = row;
+    h->null_ext = row->row_nullable;
+    h->what = what;
+    h->val.range = h_range(c, what);
+    h_dict(c, what, &h->val.dict_table, &h->val.dict_column);
     return h;
 }
 
@@ -114,16 +127,12 @@ struct pl_range h_range(const struct ctx *c, const struct handle *h)
 bool h_dict(const struct ctx *c, const struct handle *h, const struct fe_table **t, int *column)
 {
     const struct fe_table_column *col = column_of(h);
-    if (h->slot >= 0 || h->kind == H_PHYS) {
+    if (h->slot >= 0 || h->kind == H_PHYS || h->kind == H_FIELD) {
         *t = h->val.dict_table;
         *column = h->val.dict_column;
     } else if (col && col->storage == FE_STORE_DICT) {
         *t = h->table;
         *column = h->column;
-    } else if (h->kind == H_FIELD) {
-        const struct rt_field *f = &c->states.v[h->state].fields[h->field];
-        *t = f->dict_table;
-        *column = f->dict_column;
     } else if (h->kind == H_EXPR && h->expr->op == FE_COL) {
         return h_dict(c, h->env[h->expr->col], t, column);
     } else {

@@ -8,6 +8,8 @@ struct handle *h_new(struct ctx *c, enum handle_kind k, struct hd_type t, bool n
 struct handle *h_row(struct ctx *c, int slot, const struct fe_table *t, int state, bool row_nullable);
 struct handle *h_column(struct ctx *c, const struct fe_table *t, int column, struct handle *row);
 struct handle *h_field(struct ctx *c, int state, int field, struct handle *row);
+/* What a state will hold of handle `what`, at a row of it; such a handle tells facts and never loads (known.h). */
+struct handle *h_kept(struct ctx *c, struct handle *what, struct handle *row);
 struct handle *h_phys(struct ctx *c, struct pl_val v);
 /* Logical expression over env; a plain column is env's own handle. */
 struct handle *h_expr(struct ctx *c, const struct fe_expr *e, struct handle **env);

@@ -36,19 +36,25 @@ static int row_slot(struct ctx *c, struct open_pipeline *p, struct handle *row)
     return row->slot;
 }
 
+struct pl_val h_column_value(const struct ctx *c, const struct handle *h)
+{
+    struct pl_val v = {.type = h->type, .range = h_range(c, h), .nullable = h->nullable};
+    v.phys = phys_of(h->type, v.range);
+    if (h->table->cols[h->column].storage == FE_STORE_DICT) {
+        v.phys = RT_I32;
+        v.dict_table = h->table;
+        v.dict_column = h->column;
+    }
+    return v;
+}
+
 static int load_column(struct ctx *c, struct open_pipeline *p, struct handle *h)
 {
     const struct fe_table_column *col = &h->table->cols[h->column];
     int row = row_slot(c, p, h->row);
     if (row < 0)
         return -1;
-    struct pl_val v = {.type = h->type, .range = h_range(c, h), .nullable = h->nullable};
-    v.phys = phys_of(h->type, v.range);
-    if (col->storage == FE_STORE_DICT) {
-        v.phys = RT_I32;
-        v.dict_table = h->table;
-        v.dict_column = h->column;
-    }
+    struct pl_val v = h_column_value(c, h);
     int slot = pb_slot(c, p, col->name, v.phys, v.nullable);
     struct pl_step *s = pb_step(c, p, PL_STEP_LOAD_COLUMN, "");
     s->slot = slot;

@@ -9,6 +9,8 @@ int lx_expr(struct ctx *c, struct open_pipeline *p, struct handle *const *env, c
             struct pl_val *out);
 /* The value of a handle in pipeline p, loading it if this is its first use. */
 int h_value(struct ctx *c, struct open_pipeline *p, struct handle *h, struct pl_val *out);
+/* What the value of an H_COLUMN will be, but for its expression. */
+struct pl_val h_column_value(const struct ctx *c, const struct handle *h);
 /* The PROBE_KEY step that finds a row of t by key index `index`; the caller sets probe and slot. */
 int h_probe_key(struct ctx *c, struct open_pipeline *p, const struct fe_table *t, int index, struct pl_val key,
                 const char *path);

@@ -88,10 +88,11 @@ void keep_load(struct ctx *c, const struct kept *k, int state, struct handle *ro
     struct handle **rid = HD_NEWN(c->a, struct handle *, k->n + 1);
     for (int i = 0; i < k->ncols; i++) {
         struct handle *from = k->cols[i], *what = k->what[k->via[i]];
-        struct handle *f = h_field(c, state, k->first + k->via[i], row);
+        struct handle *f = state < 0 ? h_kept(c, what, row) : h_field(c, state, k->first + k->via[i], row);
         f->nullable |= nullable_row;
         if (!k->by_row[i]) {
-            f->val.range = what->val.range;
+            if (state >= 0)
+                f->val.range = what->val.range;
             out[i] = f;
             continue;
         }
@@ -108,8 +109,7 @@ void keep_load(struct ctx *c, const struct kept *k, int state, struct handle *ro
 
 /* ---- materialisation ------------------------------------------------------------------------------ */
 
-/* Positions of columns that identify a row of the stream, kept across the state. */
-static void stored_unique(struct ctx *c, const struct stream *s, struct stored *st)
+void stored_unique(struct ctx *c, const struct stream *s, struct stored *st)
 {
     st->unique = HD_NEWN(c->a, int, s->ncols + 1);
     if (s->nunique) {
@@ -128,28 +128,63 @@ static void stored_unique(struct ctx *c, const struct stream *s, struct stored *
             st->unique[st->nunique++] = i;
 }
 
-int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *name, const char *path,
-                 struct stored *out)
+void store_rows(struct ctx *c, const struct stream *s, const bool *want, struct stored *out)
 {
-    struct open_pipeline *p = pipeline_of(c, s);
     struct handle **cols = HD_NEWN(c->a, struct handle *, s->ncols + 1);
     int n = 0;
     for (int i = 0; i < s->ncols; i++)
         if (!want || want[i])
             cols[n++] = s->cols[i];
-    *out = (struct stored){.ncols = s->ncols, .want = want, .cols = s->cols, .est = s->est, .max_rows = s->max_rows};
+    *out = (struct stored){.state = -1,
+                           .ncols = s->ncols,
+                           .want = want,
+                           .cols = s->cols,
+                           .est = s->est,
+                           .max_rows = s->max_rows,
+                           .ordered = s->ordered};
+    keep_columns(c, cols, n, false, &out->kept);
+}
+
+int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *name, const char *path,
+                 struct stored *out)
+{
+    struct open_pipeline *p = pipeline_of(c, s);
+    store_rows(c, s, want, out);
     out->state = pb_state(c, RT_STATE_ROWS, name, path);
     p->sink.kind = PL_SINK_ROWS;
     p->sink.state = out->state;
-    keep_columns(c, cols, n, false, &out->kept);
     HD_TRY(keep_store(c, p, &out->kept, out->state, RT_MERGE_KEY, FE_AGG_ANY, &p->sink));
     pb_state_layout(c, out->state);
     c->states.v[out->state].est_rows = s->est;
     c->state_rows.v[out->state] = s->max_rows;
     stored_unique(c, s, out);
-    out->ordered = p->spec.ordered = s->ordered;
+    p->spec.ordered = s->ordered;
     pb_end(c, p, true);
     return 0;
+}
+
+void rows_over(struct ctx *c, const struct stored *st, struct handle *row, struct stream *s)
+{
+    struct handle **kept = HD_NEWN(c->a, struct handle *, st->kept.ncols + 1);
+    s->est = st->est;
+    s->max_rows = st->max_rows;
+    s->ncols = st->ncols;
+    keep_load(c, &st->kept, st->state, row, false, kept);
+    s->cols = HD_NEWN(c->a, struct handle *, st->ncols + 1);
+    for (int i = 0, k = 0; i < st->ncols; i++) {
+        if (!st->want || st->want[i])
+            s->cols[i] = kept[k++];
+        else /* nobody asks for it: a NULL of its type stands in */
+            s->cols[i] = h_phys(c, lx_const(c, &(struct fe_value){.type = st->cols[i]->type, .is_null = true}));
+    }
+    s->unique_row = row;
+    s->ordered = st->ordered;
+    if (st->nunique) {
+        s->nunique = st->nunique;
+        s->unique = HD_NEWN(c->a, struct handle *, st->nunique);
+        for (int i = 0; i < st->nunique; i++)
+            s->unique[i] = s->cols[st->unique[i]];
+    }
 }
 
 struct stream stream_over(struct ctx *c, const struct stored *st, const char *path)
@@ -157,24 +192,7 @@ struct stream stream_over(struct ctx *c, const struct stored *st, const char *pa
     struct open_pipeline *p = pb_pipeline(c, RT_SOURCE_ROWS, path);
     p->spec.state = st->state;
     p->est = st->est;
-    struct stream s = {.pipeline = c->pipelines.n - 1, .est = st->est, .max_rows = st->max_rows, .ncols = st->ncols};
-    struct handle *row = h_row(c, p->source_slot, NULL, st->state, false);
-    struct handle **kept = HD_NEWN(c->a, struct handle *, st->kept.ncols + 1);
-    keep_load(c, &st->kept, st->state, row, false, kept);
-    s.cols = HD_NEWN(c->a, struct handle *, st->ncols + 1);
-    for (int i = 0, k = 0; i < st->ncols; i++) {
-        if (!st->want || st->want[i])
-            s.cols[i] = kept[k++];
-        else /* nobody asks for it: a NULL of its type stands in */
-            s.cols[i] = h_phys(c, lx_const(c, &(struct fe_value){.type = st->cols[i]->type, .is_null = true}));
-    }
-    s.unique_row = row;
-    s.ordered = st->ordered;
-    if (st->nunique) {
-        s.nunique = st->nunique;
-        s.unique = HD_NEWN(c->a, struct handle *, st->nunique);
-        for (int i = 0; i < st->nunique; i++)
-            s.unique[i] = s.cols[st->unique[i]];
-    }
+    struct stream s = {.pipeline = c->pipelines.n - 1};
+    rows_over(c, st, h_row(c, p->source_slot, NULL, st->state, false), &s);
     return s;
 }

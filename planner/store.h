@@ -34,6 +34,12 @@ struct stored {
     int nunique;             /* positions among cols that identify a row; 0 unknown */
     int *unique;
 };
+/* What storing the wanted columns of s will keep (NULL: all), without a state. */
+void store_rows(struct ctx *c, const struct stream *s, const bool *want, struct stored *out);
+/* Finds the columns that identify a row of the stream, and stay behind the state. */
+void stored_unique(struct ctx *c, const struct stream *s, struct stored *st);
+/* The columns, estimates and facts of stored rows at a row of their state. */
+void rows_over(struct ctx *c, const struct stored *st, struct handle *row, struct stream *s);
 /* Ends s in a ROWS state holding the wanted columns (NULL: all). */
 int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *name, const char *path,
                  struct stored *out);
