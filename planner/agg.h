@@ -24,6 +24,29 @@ struct part {
     bool unchecked;
 };
 
+/* agg_items.c: what the groupings of an aggregate accumulate. */
+struct agg_plan {
+    const struct fe_node *n;
+    const bool *need;
+    const struct fe_expr *distinct; /* the one distinct argument, or NULL */
+    struct agg_item *items;
+    int nitems;
+    int *first; /* items of aggregate i: first[2 * i], of avg's count first[2 * i + 1] */
+};
+/* Items of the only grouping, or of the first of two, of rows with columns env. */
+void agg_plan(struct ctx *c, const struct pl_node *node, struct handle **env, struct agg_plan *p);
+/* Of the second one: sums and counts of the first add up, min and max stay; map: item of each of its partials. */
+void agg_plan_second(struct ctx *c, const struct agg_plan *one, const struct part *partial, struct handle *distinct,
+                     struct agg_plan *two, int *map);
+/* Aggregate i is needed, distinct, and over this argument. */
+bool agg_is_over(const struct fe_node *n, const bool *need, int i, const struct fe_expr *arg);
+struct fe_expr *agg_const(struct ctx *c, struct hd_type t, int v, const char *path);
+struct handle *agg_or_zero(struct ctx *c, struct handle *h, const char *path);
+/* Range and width of a sum of up to `rows` values v, in which no partial sum can wrap; false: even 128 bits could. */
+bool sum_known(const struct agg_item *a, double rows, struct pl_val *v);
+/* The whole may leave its type, though no partial sum wraps. */
+bool leaves_type(const struct pl_val *sum, struct hd_type t);
+
 struct stage {
     struct pl_node *node; /* where choices are recorded */
     int nkeys;

@@ -119,36 +119,14 @@ static struct handle *dense_key(struct ctx *c, const struct stage *g, const stru
 
 /* ---- accumulators ---------------------------------------------------------------------------------- */
 
-/* What up to `rows` values of r add up to; not known beyond 127 bits. More rows than an int64 counts
- * nobody lives to see added up. */
-static struct pl_range sum_range(struct pl_range r, double rows)
-{
-    hd_i128 max = HD_MAX(r.hi, -r.lo), n = (hd_i128)HD_MIN(HD_MAX(rows, 1), 9e18), b;
-    if (!r.known || __builtin_mul_overflow(max, n, &b))
-        return (struct pl_range){false, 0, 0};
-    return (struct pl_range){true, -b, b};
-}
-
-/* Brings the values of a sum to the width in which no partial sum can wrap: 64 bits where facts say
- * so, else 128. False: even these could. */
+/* Brings the values of a sum to the width in which no partial sum can wrap. False: even 128 bits could. */
 static bool sum_width(struct ctx *c, const struct agg_item *a, double rows, struct pl_val *v)
 {
-    if (v->type.kind == HD_FLOAT64) {
-        lx_as_phys(c, v, RT_F64);
-        return true;
-    }
-    if (!v->range.known)
-        v->range = range_of_type(v->type);
-    v->range = a->partial ? v->range : sum_range(v->range, rows);
-    lx_as_phys(c, v, HD_MAX(RT_I64, lx_narrowest(v->range)));
-    return v->range.known;
-}
-
-/* The whole may leave its type, though no partial sum wraps. */
-static bool leaves_type(const struct pl_val *sum, struct hd_type t)
-{
-    struct pl_range limit = range_of_type(t);
-    return limit.known && !(sum->range.known && sum->range.lo >= limit.lo && sum->range.hi <= limit.hi);
+    struct pl_val sum = *v;
+    bool fits = sum_known(a, rows, &sum);
+    lx_as_phys(c, v, sum.phys);
+    v->range = sum.range;
+    return fits;
 }
 
 struct acc {

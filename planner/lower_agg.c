@@ -12,13 +12,6 @@
 #include "planner/store.h"
 #include "planner/typed.h"
 
-static struct fe_expr *mk_const(struct ctx *c, struct hd_type t, int v, const char *path)
-{
-    struct fe_expr *e = pl_expr_node(c->a, FE_LIT, t, false, path, 0, NULL, NULL);
-    e->value = (struct fe_value){.type = t, .i = v};
-    return e;
-}
-
 /* (high * 2^64 + low) / n as a value of type t, checked: what an unchecked sum of parts, env[0] and
  * env[1], amounts to. */
 static struct fe_expr *of_parts(struct ctx *c, struct handle **env, const struct part *sum, struct hd_type t,
@@ -26,7 +19,7 @@ static struct fe_expr *of_parts(struct ctx *c, struct handle **env, const struct
 {
     struct hd_type wide = hd_decimal(HD_DEC_MAX, 0);
     struct fe_expr *low = lx_col(c, 0, env[0], path);
-    struct fe_expr *high = sum->high ? lx_col(c, 1, env[1], path) : mk_const(c, wide, 0, path);
+    struct fe_expr *high = sum->high ? lx_col(c, 1, env[1], path) : agg_const(c, wide, 0, path);
     struct fe_expr *e = pl_expr_node(c->a, FE_OF_PARTS, t, sum->h->nullable, path, 2, high, low);
     e->args = HD_NEWN(c->a, struct fe_expr *, 3);
     e->args[0] = high;
@@ -49,7 +42,7 @@ static struct handle *sum_of(struct ctx *c, const struct part *x, struct hd_type
     struct handle **env = part_env(c, x, NULL);
     if (!x->unchecked)
         return x->h;
-    return h_expr(c, of_parts(c, env, x, t, mk_const(c, hd_type_of(HD_INT64), 1, path), path), env);
+    return h_expr(c, of_parts(c, env, x, t, agg_const(c, hd_type_of(HD_INT64), 1, path), path), env);
 }
 
 /* case when count > 0 then sum / count end: exact, rounded as docs/plan.md says. */
@@ -64,74 +57,8 @@ static struct handle *avg_of(struct ctx *c, const struct part *sum, struct handl
         q = pl_expr_node(c->a, FE_DIV, t, sum->h->nullable, path, 2, lx_col(c, 0, sum->h, path),
                          t.kind == HD_FLOAT64 ? pl_expr_node(c->a, FE_CAST, t, false, path, 1, n, NULL) : n);
     struct fe_expr *pos =
-        pl_expr_node(c->a, FE_GT, hd_type_of(HD_BOOL), false, path, 2, n, mk_const(c, hd_type_of(HD_INT64), 0, path));
+        pl_expr_node(c->a, FE_GT, hd_type_of(HD_BOOL), false, path, 2, n, agg_const(c, hd_type_of(HD_INT64), 0, path));
     return h_expr(c, pl_expr_node(c->a, FE_CASE, t, true, path, 2, pos, q), env);
-}
-
-static struct handle *or_zero(struct ctx *c, struct handle *h, const char *path)
-{
-    struct handle **env = HD_NEWN(c->a, struct handle *, 1);
-    env[0] = h;
-    if (!h->nullable)
-        return h;
-    return h_expr(
-        c,
-        pl_expr_node(c->a, FE_COALESCE, h->type, false, path, 2, lx_col(c, 0, h, path), mk_const(c, h->type, 0, path)),
-        env);
-}
-
-/* An avg's sum keeps the scale of its argument. */
-static struct hd_type sum_type(struct hd_type t)
-{
-    if (t.kind == HD_FLOAT64)
-        return t;
-    return hd_decimal(HD_DEC_MAX, t.kind == HD_DECIMAL ? t.scale : 0);
-}
-
-struct agg_plan {
-    const struct fe_node *n;
-    const bool *need;
-    const struct fe_expr *distinct; /* the one distinct argument, or NULL */
-    struct agg_item *items;
-    int nitems;
-    int *first; /* item of each aggregate */
-};
-
-static int push_item(struct agg_plan *p, enum fe_agg_fn fn, struct handle *arg, struct hd_type t, const char *path)
-{
-    for (int i = 0; i < p->nitems; i++) /* sum(x) and avg(x) share, and so do counts */
-        if (p->items[i].fn == fn && p->items[i].arg == arg && hd_type_eq(p->items[i].type, t))
-            return i;
-    p->items[p->nitems] = (struct agg_item){.fn = fn, .arg = arg, .type = t, .path = path};
-    return p->nitems++;
-}
-
-static const struct hd_type int64_type = {HD_INT64, 0, 0};
-
-/* COUNT of a column without NULLs is the number of rows. */
-static int push_count(struct agg_plan *p, struct handle *arg, const char *path)
-{
-    bool star = !arg || !arg->nullable;
-    return push_item(p, star ? FE_AGG_COUNT_STAR : FE_AGG_COUNT, star ? NULL : arg, int64_type, path);
-}
-
-static void push_agg(struct agg_plan *p, int i, const struct fe_agg *a, struct handle *arg)
-{
-    if (a->fn == FE_AGG_AVG) {
-        p->first[2 * i] = push_item(p, FE_AGG_SUM, arg, sum_type(arg->type), a->path);
-        p->first[2 * i + 1] = push_count(p, arg, a->path);
-    } else if (a->fn == FE_AGG_COUNT || a->fn == FE_AGG_COUNT_STAR) {
-        p->first[2 * i] = push_count(p, a->fn == FE_AGG_COUNT ? arg : NULL, a->path);
-    } else {
-        p->first[2 * i] = push_item(p, a->fn, arg, a->type, a->path);
-    }
-}
-
-/* Aggregate i is needed, distinct, and over this argument. */
-static bool is_over(const struct fe_node *n, const bool *need, int i, const struct fe_expr *arg)
-{
-    const struct fe_agg *a = &n->u.agg.aggs[i];
-    return a->distinct && need[n->u.agg.nkeys + i] && fe_expr_eq(a->arg, arg);
 }
 
 /* Stage one of a distinct aggregate: group by keys and the distinct argument, the other aggregates
@@ -154,41 +81,12 @@ static int distinct_stage(struct ctx *c, struct pl_node *node, struct agg_plan *
     return 0;
 }
 
-static void plan_items(struct ctx *c, struct agg_plan *p, struct handle **env, bool distinct)
-{
-    const struct fe_node *n = p->n;
-    struct handle **seen = HD_NEWN(c->a, struct handle *, n->u.agg.naggs + 1);
-    for (int i = 0; i < n->u.agg.naggs; i++) {
-        const struct fe_agg *a = &n->u.agg.aggs[i];
-        if (!p->need[n->u.agg.nkeys + i] || a->distinct != distinct)
-            continue;
-        for (int k = 0; k < i && a->arg && !seen[i]; k++) /* equal arguments share one handle */
-            if (seen[k] && fe_expr_eq(n->u.agg.aggs[k].arg, a->arg))
-                seen[i] = seen[k];
-        if (a->arg && !seen[i])
-            seen[i] = h_expr(c, a->arg, env);
-        push_agg(p, i, a, seen[i]);
-    }
-}
-
-/* Stage two's view of stage one's partial: sums and counts add up, min and max stay. */
-static void merge_items(struct agg_plan *two, const struct agg_plan *one, const struct part *partial, int *map)
-{
-    for (int i = 0; i < one->nitems; i++) {
-        const struct agg_item *a = &one->items[i];
-        enum fe_agg_fn fn = a->fn == FE_AGG_MIN || a->fn == FE_AGG_MAX ? a->fn : FE_AGG_SUM;
-        map[i] = push_item(two, fn, partial[i].h, a->type, a->path);
-        two->items[map[i]].high = partial[i].high;
-        two->items[map[i]].partial = true;
-    }
-}
-
 static struct handle *result_of(struct ctx *c, const struct fe_agg *a, const struct part *x, const struct part *count)
 {
     if (a->fn == FE_AGG_AVG)
-        return avg_of(c, x, or_zero(c, count->h, a->path), a->type, a->path);
+        return avg_of(c, x, agg_or_zero(c, count->h, a->path), a->type, a->path);
     if (a->fn == FE_AGG_COUNT || a->fn == FE_AGG_COUNT_STAR)
-        return or_zero(c, x->h, a->path);
+        return agg_or_zero(c, x->h, a->path);
     return sum_of(c, x, a->type, a->path);
 }
 
@@ -200,36 +98,27 @@ static int group_once(struct ctx *c, struct pl_node *node, struct stream *s, str
     const struct fe_expr *dist = node->u.agg.distinct;
     bool plain = node->u.agg.plain;
     int nk = n->u.agg.nkeys, na = n->u.agg.naggs;
-    struct agg_plan one = {.n = n, .need = c->need[n->id], .distinct = dist}, two;
-    one.items = HD_NEWN(c->a, struct agg_item, 2 * na + 2);
-    one.first = HD_NEWN(c->a, int, 2 * na + 2);
+    struct agg_plan one, two;
+    int *map = HD_NEWN(c->a, int, 2 * na + 2);
     struct handle **keys = HD_NEWN(c->a, struct handle *, nk + 1);
     for (int i = 0; i < nk; i++)
         keys[i] = h_expr(c, n->u.agg.keys[i], s->cols);
-    if (plain)
-        plan_items(c, &one, s->cols, false);
+    agg_plan(c, node, s->cols, &one);
     two = one;
-    int *map = HD_NEWN(c->a, int, 2 * na + 2);
     for (int i = 0; i < one.nitems; i++)
         map[i] = i;
     if (dist) {
         struct handle *dh;
         struct part *partial = HD_NEWN(c->a, struct part, 2 * na + 2);
         HD_TRY(distinct_stage(c, node, &one, s, keys, partial, &dh));
-        two = (struct agg_plan){.n = n, .need = one.need};
-        two.items = HD_NEWN(c->a, struct agg_item, 4 * na + 4);
-        two.first = HD_NEWN(c->a, int, 2 * na + 2);
-        merge_items(&two, &one, partial, map);
-        for (int i = 0; i < na; i++)
-            if (is_over(n, one.need, i, dist))
-                push_agg(&two, i, &n->u.agg.aggs[i], dh);
+        agg_plan_second(c, &one, partial, dh, &two, map);
     }
     struct stage g = {.node = node, .nkeys = nk, .keys = keys, .naggs = two.nitems, .aggs = two.items, .path = n->path};
     struct part *res = HD_NEWN(c->a, struct part, two.nitems + 1);
     HD_TRY(run_stage(c, s, &g, out, cols, res));
     for (int i = 0; i < na; i++) {
         const struct fe_agg *a = &n->u.agg.aggs[i];
-        bool mine = a->distinct ? dist && is_over(n, one.need, i, dist) : plain && one.need[nk + i];
+        bool mine = a->distinct ? dist && agg_is_over(n, one.need, i, dist) : plain && one.need[nk + i];
         cols[nk + i] = NULL;
         if (!mine)
             continue;

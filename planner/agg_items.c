@@ -1,0 +1,161 @@
+/* What an aggregate accumulates: items, equal ones shared; avg is sum and count, a distinct argument's groups take a
+ * second grouping. And what is known of a sum. */
+#include "planner/agg.h"
+
+#include "planner/handle.h"
+#include "planner/lower_value.h"
+#include "planner/typed.h"
+
+/* ---- sums --------------------------------------------------------------------------------------------- */
+
+/* What up to `rows` values of r add up to; not known beyond 127 bits. More rows than an int64 counts
+ * nobody lives to see added up. */
+static struct pl_range sum_range(struct pl_range r, double rows)
+{
+    hd_i128 max = HD_MAX(r.hi, -r.lo), n = (hd_i128)HD_MIN(HD_MAX(rows, 1), 9e18), b;
+    if (!r.known || __builtin_mul_overflow(max, n, &b))
+        return (struct pl_range){false, 0, 0};
+    return (struct pl_range){true, -b, b};
+}
+
+/* 64 bits where facts say that no partial sum can wrap, else 128. */
+bool sum_known(const struct agg_item *a, double rows, struct pl_val *v)
+{
+    if (v->type.kind == HD_FLOAT64) {
+        v->phys = RT_F64;
+        return true;
+    }
+    if (!v->range.known)
+        v->range = range_of_type(v->type);
+    v->range = a->partial ? v->range : sum_range(v->range, rows);
+    v->phys = HD_MAX(RT_I64, lx_narrowest(v->range));
+    return v->range.known;
+}
+
+/* The whole may leave its type, though no partial sum wraps. */
+bool leaves_type(const struct pl_val *sum, struct hd_type t)
+{
+    struct pl_range limit = range_of_type(t);
+    return limit.known && !(sum->range.known && sum->range.lo >= limit.lo && sum->range.hi <= limit.hi);
+}
+
+/* ---- constants ---------------------------------------------------------------------------------------- */
+
+struct fe_expr *agg_const(struct ctx *c, struct hd_type t, int v, const char *path)
+{
+    struct fe_expr *e = pl_expr_node(c->a, FE_LIT, t, false, path, 0, NULL, NULL);
+    e->value = (struct fe_value){.type = t, .i = v};
+    return e;
+}
+
+struct handle *agg_or_zero(struct ctx *c, struct handle *h, const char *path)
+{
+    struct handle **env = HD_NEWN(c->a, struct handle *, 1);
+    env[0] = h;
+    if (!h->nullable)
+        return h;
+    return h_expr(
+        c,
+        pl_expr_node(c->a, FE_COALESCE, h->type, false, path, 2, lx_col(c, 0, h, path), agg_const(c, h->type, 0, path)),
+        env);
+}
+
+/* ---- items ------------------------------------------------------------------------------------------------ */
+
+/* An avg's sum keeps the scale of its argument. */
+static struct hd_type sum_type(struct hd_type t)
+{
+    if (t.kind == HD_FLOAT64)
+        return t;
+    return hd_decimal(HD_DEC_MAX, t.kind == HD_DECIMAL ? t.scale : 0);
+}
+
+static int push_item(struct agg_plan *p, enum fe_agg_fn fn, struct handle *arg, struct hd_type t, const char *path)
+{
+    for (int i = 0; i < p->nitems; i++) /* sum(x) and avg(x) share, and so do counts */
+        if (p->items[i].fn == fn && p->items[i].arg == arg && hd_type_eq(p->items[i].type, t))
+            return i;
+    p->items[p->nitems] = (struct agg_item){.fn = fn, .arg = arg, .type = t, .path = path};
+    return p->nitems++;
+}
+
+static const struct hd_type int64_type = {HD_INT64, 0, 0};
+
+/* COUNT of a column without NULLs is the number of rows. */
+static int push_count(struct agg_plan *p, struct handle *arg, const char *path)
+{
+    bool star = !arg || !arg->nullable;
+    return push_item(p, star ? FE_AGG_COUNT_STAR : FE_AGG_COUNT, star ? NULL : arg, int64_type, path);
+}
+
+static void push_agg(struct agg_plan *p, int i, const struct fe_agg *a, struct handle *arg)
+{
+    if (a->fn == FE_AGG_AVG) {
+        p->first[2 * i] = push_item(p, FE_AGG_SUM, arg, sum_type(arg->type), a->path);
+        p->first[2 * i + 1] = push_count(p, arg, a->path);
+    } else if (a->fn == FE_AGG_COUNT || a->fn == FE_AGG_COUNT_STAR) {
+        p->first[2 * i] = push_count(p, a->fn == FE_AGG_COUNT ? arg : NULL, a->path);
+    } else {
+        p->first[2 * i] = push_item(p, a->fn, arg, a->type, a->path);
+    }
+}
+
+/* Aggregate i is needed, distinct, and over this argument. */
+bool agg_is_over(const struct fe_node *n, const bool *need, int i, const struct fe_expr *arg)
+{
+    const struct fe_agg *a = &n->u.agg.aggs[i];
+    return a->distinct && need[n->u.agg.nkeys + i] && fe_expr_eq(a->arg, arg);
+}
+
+static void plan_items(struct ctx *c, struct agg_plan *p, struct handle **env, bool distinct)
+{
+    const struct fe_node *n = p->n;
+    struct handle **seen = HD_NEWN(c->a, struct handle *, n->u.agg.naggs + 1);
+    for (int i = 0; i < n->u.agg.naggs; i++) {
+        const struct fe_agg *a = &n->u.agg.aggs[i];
+        if (!p->need[n->u.agg.nkeys + i] || a->distinct != distinct)
+            continue;
+        for (int k = 0; k < i && a->arg && !seen[i]; k++) /* equal arguments share one handle */
+            if (seen[k] && fe_expr_eq(n->u.agg.aggs[k].arg, a->arg))
+                seen[i] = seen[k];
+        if (a->arg && !seen[i])
+            seen[i] = h_expr(c, a->arg, env);
+        push_agg(p, i, a, seen[i]);
+    }
+}
+
+/* Stage two's view of stage one's partial: sums and counts add up, min and max stay. */
+static void merge_items(struct agg_plan *two, const struct agg_plan *one, const struct part *partial, int *map)
+{
+    for (int i = 0; i < one->nitems; i++) {
+        const struct agg_item *a = &one->items[i];
+        enum fe_agg_fn fn = a->fn == FE_AGG_MIN || a->fn == FE_AGG_MAX ? a->fn : FE_AGG_SUM;
+        map[i] = push_item(two, fn, partial[i].h, a->type, a->path);
+        two->items[map[i]].high = partial[i].high;
+        two->items[map[i]].partial = true;
+    }
+}
+
+void agg_plan(struct ctx *c, const struct pl_node *node, struct handle **env, struct agg_plan *p)
+{
+    int na = node->n->u.agg.naggs;
+    *p = (struct agg_plan){.n = node->n, .need = c->need[node->n->id], .distinct = node->u.agg.distinct};
+    p->items = HD_NEWN(c->a, struct agg_item, 2 * na + 2);
+    p->first = HD_NEWN(c->a, int, 2 * na + 2);
+    if (node->u.agg.plain)
+        plan_items(c, p, env, false);
+}
+
+void agg_plan_second(struct ctx *c, const struct agg_plan *one, const struct part *partial, struct handle *distinct,
+                     struct agg_plan *two, int *map)
+{
+    const struct fe_node *n = one->n;
+    int na = n->u.agg.naggs;
+    *two = (struct agg_plan){.n = n, .need = one->need};
+    two->items = HD_NEWN(c->a, struct agg_item, 4 * na + 4);
+    two->first = HD_NEWN(c->a, int, 2 * na + 2);
+    merge_items(two, one, partial, map);
+    for (int i = 0; i < na; i++)
+        if (agg_is_over(n, one->need, i, one->distinct))
+            push_agg(two, i, &n->u.agg.aggs[i], distinct);
+}
