@@ -3,7 +3,7 @@
 #define HEDDLE_PLANNER_AGG_H
 
 #include "planner/ctx.h"
-#include "planner/physical.h"
+#include "planner/physical_table.h"
 
 /* What is to be accumulated. */
 struct agg_item {
@@ -38,6 +38,12 @@ void agg_plan(struct ctx *c, const struct pl_node *node, struct handle **env, st
 /* Of the second one: sums and counts of the first add up, min and max stay; map: item of each of its partials. */
 void agg_plan_second(struct ctx *c, const struct agg_plan *one, const struct part *partial, struct handle *distinct,
                      struct agg_plan *two, int *map);
+/* Groups of one pass of several, b, as the side of a join that is built: the keys, and what it computes. */
+struct agg_pass {
+    struct stream build;
+    int *at; /* [build column]: output column of the aggregate */
+};
+void agg_pass(struct ctx *c, const struct fe_node *n, const struct stream *b, struct agg_pass *p);
 /* Aggregate i is needed, distinct, and over this argument. */
 bool agg_is_over(const struct fe_node *n, const bool *need, int i, const struct fe_expr *arg);
 struct fe_expr *agg_const(struct ctx *c, struct hd_type t, int v, const char *path);
@@ -48,23 +54,27 @@ bool sum_known(const struct agg_item *a, double rows, struct pl_val *v);
 bool leaves_type(const struct pl_val *sum, struct hd_type t);
 
 struct stage {
-    struct pl_node *node; /* where choices are recorded */
+    struct pl_node *node;
+    const struct pl_grouping *d; /* what was chosen */
     int nkeys;
     struct handle **keys;
     int naggs;
     struct agg_item *aggs;
     const char *path;
-    /* decided */
-    int nkept;
-    struct handle **kept; /* keys that remain, in order */
-    bool *removed;        /* per key */
-    bool *by_lookup;      /* removed key that a key index brings back */
-    struct pl_val *kv;    /* values of kept keys */
-    int nany;             /* other removed keys, carried as ANY */
+    struct handle **kept; /* keys that others do not determine, in order */
+    struct pl_val *kv;    /* their values */
+    int nany;             /* other keys that are carried along */
     struct handle **any;
-    bool clustered;
-    double groups;
 };
+/* agg_items.c. Tells the keys apart as g->d says; afterwards keys[] are plain. */
+void stage_keys(struct ctx *c, struct stage *g);
+/* Brings removed keys back, by lookups and from any[], what was carried along; the kept ones are in key_out. */
+void stage_restore(struct ctx *c, const struct stage *g, struct handle *const *any, struct handle **key_out);
+/* The kept keys identify a group. */
+void stage_unique(struct ctx *c, const struct stage *g, struct handle *const *key_out, struct stream *out);
+/* Minimum and maximum of arg for each key of an EXTREMES node. */
+struct stage stage_of_extremes(struct ctx *c, struct pl_node *n, struct handle **keys, struct handle *arg,
+                               const struct pl_grouping *d);
 
 /* Ends s in a state of its groups; out reads it. key_out: handles of all keys, agg_out: per item. */
 int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *out, struct handle **key_out,

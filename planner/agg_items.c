@@ -159,3 +159,73 @@ void agg_plan_second(struct ctx *c, const struct agg_plan *one, const struct par
         if (agg_is_over(n, one->need, i, one->distinct))
             push_agg(two, i, &n->u.agg.aggs[i], distinct);
 }
+
+void agg_pass(struct ctx *c, const struct fe_node *n, const struct stream *b, struct agg_pass *p)
+{
+    p->build = *b;
+    p->build.ncols = 0;
+    p->build.cols = HD_NEWN(c->a, struct handle *, n->ncols + 1);
+    p->at = HD_NEWN(c->a, int, n->ncols + 1);
+    for (int i = 0; i < n->ncols; i++)
+        if (i < n->u.agg.nkeys || b->cols[i]) {
+            p->at[p->build.ncols] = i;
+            p->build.cols[p->build.ncols++] = b->cols[i];
+        }
+}
+
+/* ---- keys ----------------------------------------------------------------------------------------------- */
+
+void stage_keys(struct ctx *c, struct stage *g)
+{
+    g->kept = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
+    g->any = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
+    g->nany = 0;
+    for (int i = 0, n = 0; i < g->nkeys; i++) {
+        const struct pl_removed_key *r = &g->d->removed[i];
+        g->keys[i] = h_plain(g->keys[i]);
+        if (!r->removed)
+            g->kept[n++] = g->keys[i];
+        else if (!r->by_lookup)
+            g->any[g->nany++] = g->keys[i];
+    }
+}
+
+void stage_restore(struct ctx *c, const struct stage *g, struct handle *const *any, struct handle **key_out)
+{
+    struct handle **rows = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
+    for (int i = 0, a = 0; i < g->nkeys; i++) {
+        const struct pl_removed_key *r = &g->d->removed[i];
+        if (!r->removed)
+            continue;
+        if (!r->by_lookup) {
+            key_out[i] = any[a++];
+            continue;
+        }
+        if (!rows[r->row_of])
+            rows[r->row_of] = h_lookup(c, r->table, r->index, key_out[r->key]);
+        key_out[i] = h_column(c, r->table, r->column, rows[r->row_of]);
+    }
+}
+
+void stage_unique(struct ctx *c, const struct stage *g, struct handle *const *key_out, struct stream *out)
+{
+    out->nunique = 0;
+    out->unique = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
+    for (int i = 0; i < g->nkeys; i++)
+        if (!g->d->removed[i].removed)
+            out->unique[out->nunique++] = key_out[i];
+}
+
+struct stage stage_of_extremes(struct ctx *c, struct pl_node *n, struct handle **keys, struct handle *arg,
+                               const struct pl_grouping *d)
+{
+    struct agg_item items[] = {{.fn = FE_AGG_MIN, .arg = arg, .type = arg->type, .path = n->path},
+                               {.fn = FE_AGG_MAX, .arg = arg, .type = arg->type, .path = n->path}};
+    return (struct stage){.node = n,
+                          .d = d,
+                          .nkeys = n->u.extremes.nkeys,
+                          .keys = keys,
+                          .naggs = 2,
+                          .aggs = hd_dup(c->a, items, sizeof items),
+                          .path = n->path};
+}

@@ -1,7 +1,5 @@
-/* One grouping: a stream's rows by some keys into one state, and what its accumulators are. Facts
- * choose the state: one row, dense rows addressed by the packed keys (private per thread or shared
- * with atomics), or a hash table. Keys that others determine leave the key (functional dependency)
- * and come back by a lookup or as ANY. */
+/* One grouping: a stream's rows by some keys into one state, and what its accumulators are. The state is one row,
+ * dense rows addressed by the packed keys (private per thread or shared with atomics), or a hash table. */
 #include <math.h>
 
 #include "planner/agg.h"
@@ -13,65 +11,6 @@
 #include "planner/physical_table.h"
 #include "planner/schedule.h"
 #include "planner/store.h"
-
-/* ---- keys: functional dependencies ---------------------------------------------------------------- */
-
-/* A kept key from which h's row can be found again: a unique column of that row, or the key of the
- * lookup that found it. Returns the position among kept and the key index, or -1. */
-static int lookup_key(const struct stage *g, const struct handle *h, int *index)
-{
-    if (h->kind != H_COLUMN || h->row->row_nullable)
-        return -1;
-    for (int i = 0; i < g->nkept; i++) {
-        const struct handle *k = g->kept[i];
-        if (k->kind == H_COLUMN && k->row == h->row && (*index = key_index_of(h->table, k->column)) >= 0)
-            return i;
-        if (h->row->ndet == 1 && h->row->keyidx >= 0 && h_plain(h->row->det[0]) == k) {
-            *index = h->row->keyidx;
-            return i;
-        }
-    }
-    return -1;
-}
-
-static void reduce_keys(struct ctx *c, struct stage *g)
-{
-    struct handle **rest = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
-    g->removed = HD_NEWN(c->a, bool, g->nkeys + 1);
-    g->by_lookup = HD_NEWN(c->a, bool, g->nkeys + 1);
-    g->kept = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
-    g->any = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
-    for (int i = g->nkeys - 1; i >= 0; i--) { /* later keys tend to hang on earlier ones */
-        int n = 0;
-        for (int k = 0; k < g->nkeys; k++)
-            if (k != i && !g->removed[k])
-                rest[n++] = g->keys[k];
-        g->removed[i] = n > 0 && h_determined(c, g->keys[i], rest, n);
-    }
-    for (int i = 0; i < g->nkeys; i++)
-        if (!g->removed[i])
-            g->kept[g->nkept++] = g->keys[i];
-    for (int i = 0; i < g->nkeys; i++) {
-        int index;
-        if (!g->removed[i])
-            continue;
-        g->by_lookup[i] = lookup_key(g, g->keys[i], &index) >= 0;
-        if (!g->by_lookup[i])
-            g->any[g->nany++] = g->keys[i];
-    }
-    if (g->nkept < g->nkeys)
-        pb_note(c, "%s: %d of %d group keys follow from the others", g->path, g->nkeys - g->nkept, g->nkeys);
-}
-
-/* Equal keys arrive in one run each: a clustered or unique column of the scanned table. */
-static bool is_clustered(const struct open_pipeline *p, const struct stage *g)
-{
-    const struct handle *k = g->nkept == 1 ? g->kept[0] : NULL;
-    if (!k || k->kind != H_COLUMN || k->row->slot != p->source_slot || p->spec.source != RT_SOURCE_TABLE)
-        return false;
-    const struct fe_facts *f = &k->table->cols[k->column].facts;
-    return f->known && f->nulls == 0 && (f->clustered || f->sorted || f->unique);
-}
 
 /* ---- dense addressing ------------------------------------------------------------------------------ */
 
@@ -86,7 +25,7 @@ static struct handle *dense_key(struct ctx *c, const struct stage *g, const stru
 {
     const struct pl_val *k = &g->kv[i];
     uint64_t below = 1;
-    for (int q = i + 1; q < g->nkept; q++)
+    for (int q = i + 1; q < g->d->nkept; q++)
         below *= d->span[q];
     int e = index;
     if (below > 1)
@@ -94,8 +33,8 @@ static struct handle *dense_key(struct ctx *c, const struct stage *g, const stru
     if (i > 0)
         e = op2(c, FE_MOD, e, pb_const_int(c, RT_I64, (hd_i128)d->span[i]));
     int off = e;
-    if (k->range.lo != 0)
-        e = op2(c, FE_ADD, e, pb_const_int(c, RT_I64, k->range.lo));
+    if (d->lo[i] != 0)
+        e = op2(c, FE_ADD, e, pb_const_int(c, RT_I64, d->lo[i]));
     struct pl_val v = *k;
     v.is_const = false;
     v.expr = e;
@@ -108,7 +47,7 @@ static struct handle *dense_key(struct ctx *c, const struct stage *g, const stru
     } else {
         lx_as_phys(c, &v, k->phys);
     }
-    if (k->nullable) {
+    if (d->null_slot[i]) {
         int cmp[2] = {off, pb_const_int(c, RT_I64, (hd_i128)d->span[i] - 1)};
         int when[2] = {pb_op(c, FE_LT, RT_BOOL, false, 2, cmp), v.expr};
         v.expr = pb_op(c, FE_CASE, v.phys, true, 2, when);
@@ -230,119 +169,64 @@ static int add_item(struct open_pipeline *p, const struct target *t, const struc
     return 0;
 }
 
-static bool sharable(struct ctx *c, struct open_pipeline *p, const struct stream *s, const struct stage *g)
-{
-    if (g->nany)
-        return false;
-    for (int i = 0; i < g->naggs; i++) {
-        const struct agg_item *a = &g->aggs[i];
-        struct pl_val v = {0};
-        if (a->fn == FE_AGG_MIN || a->fn == FE_AGG_MAX)
-            return false;
-        if (a->fn != FE_AGG_SUM)
-            continue;
-        if (a->high || h_value(c, p, a->arg, &v) != 0 || v.type.kind == HD_FLOAT64)
-            return false;
-        lx_realise(c, &v);
-        if (!sum_width(c, a, s->max_rows, &v) || v.phys != RT_I64)
-            return false;
-    }
-    return true;
-}
-
-static int stride_guess(const struct stage *g)
-{
-    return 8 + 8 * (g->naggs + g->nany) + 8;
-}
-
-enum { PRIVATE_BYTES = 1 << 20 }; /* a dense aggregate that every thread may have a copy of */
-
-/* What decides about the state of a grouping; arguments of sums load only where that matters. */
-static struct pl_group_facts facts_of(struct ctx *c, struct open_pipeline *p, const struct stream *s,
-                                      const struct stage *g, const struct pack *d, bool packed)
-{
-    struct pl_group_facts f = {.nkeys = g->nkeys,
-                               .nkept = g->nkept,
-                               .packed = packed,
-                               .range = packed ? (double)d->range : 0,
-                               .row_bytes = stride_guess(g),
-                               .rows = s->est,
-                               .clustered = g->clustered};
-    f.sharable = pl_shared_groups_pay(&f) && sharable(c, p, s, g);
-    return f;
-}
-
 /* ---- one stage --------------------------------------------------------------------------------------- */
 
-static int stage_sink(struct ctx *c, struct open_pipeline *p, const struct stream *s, struct stage *g, struct pack *d,
-                      struct acc *accs, struct kept *any)
+static enum pl_sink_kind sink_of(enum rt_state_kind k)
 {
-    g->kv = HD_NEWN(c->a, struct pl_val, g->nkept + 1);
-    g->groups = 1;
-    for (int i = 0; i < g->nkept; i++) {
+    return k == RT_STATE_AGG_SCALAR  ? PL_SINK_AGG_SCALAR
+           : k == RT_STATE_AGG_DENSE ? PL_SINK_AGG_DENSE
+                                     : PL_SINK_AGG_HASH;
+}
+
+static int stage_sink(struct ctx *c, struct open_pipeline *p, const struct stream *s, struct stage *g, struct acc *accs,
+                      struct kept *any)
+{
+    const struct pl_grouping *d = g->d;
+    g->kv = HD_NEWN(c->a, struct pl_val, d->nkept + 1);
+    for (int i = 0; i < d->nkept; i++) {
         HD_TRY(h_value(c, p, g->kept[i], &g->kv[i]));
         lx_realise(c, &g->kv[i]);
-        g->groups *= h_distinct(c, g->kept[i], s->est);
+        HD_ASSERT(d->kind != RT_STATE_AGG_DENSE || d->pack.null_slot[i] || !g->kv[i].nullable);
     }
-    g->groups = HD_MIN(g->groups, s->est);
-    bool shared;
-    struct pl_group_facts facts = facts_of(c, p, s, g, d, pack_keys(c, g->kv, g->nkept, true, d));
-    enum rt_state_kind kind = pl_choose_groups(c, g->node, &facts, &shared);
-    int st = pb_state(c, kind, "agg", g->path);
+    if (d->kind == RT_STATE_AGG_DENSE)
+        pack_check(&d->pack, g->kv, d->nkept);
+    int st = pb_state(c, d->kind, "agg", g->path);
     struct pl_sink *k = &p->sink;
     k->state = st;
-    k->clustered = g->clustered;
-    k->atomic = shared;
-    k->kind = kind == RT_STATE_AGG_SCALAR  ? PL_SINK_AGG_SCALAR
-              : kind == RT_STATE_AGG_DENSE ? PL_SINK_AGG_DENSE
-                                           : PL_SINK_AGG_HASH;
-    if (kind == RT_STATE_AGG_HASH)
-        for (int i = 0; i < g->nkept; i++) {
+    k->clustered = d->clustered && p->spec.source == RT_SOURCE_TABLE; /* rows that were kept have lost the order */
+    k->atomic = d->shared;
+    k->kind = sink_of(d->kind);
+    if (d->kind == RT_STATE_AGG_HASH)
+        for (int i = 0; i < d->nkept; i++) {
             int f = pb_field(c, st, "key", &g->kv[i], RT_MERGE_KEY);
             sink_add(c, k, (struct pl_out){.field = f, .expr = g->kv[i].expr, .fn = FE_AGG_ANY});
         }
-    c->states.v[st].nkeys = kind == RT_STATE_AGG_HASH ? g->nkept : 0;
-    struct target t = {c, st, k, g->nkept > 0, s->max_rows};
+    c->states.v[st].nkeys = d->kind == RT_STATE_AGG_HASH ? d->nkept : 0;
+    struct target t = {c, st, k, d->nkept > 0, s->max_rows};
     for (int i = 0; i < g->naggs; i++)
         HD_TRY(add_item(p, &t, &g->aggs[i], &accs[i]));
     keep_columns(c, g->any, g->nany, false, any);
     HD_TRY(keep_store(c, p, any, st, RT_MERGE_ANY, FE_AGG_ANY, k));
     pb_state_layout(c, st);
-    c->states.v[st].est_rows = g->groups;
-    c->states.v[st].shared = shared;
-    if (kind == RT_STATE_AGG_DENSE) {
-        c->states.v[st].range = d->range;
-        k->index = pack_index(c, d, g->kv);
-        if (shared)
+    c->states.v[st].est_rows = d->groups;
+    c->states.v[st].shared = d->shared;
+    if (d->kind == RT_STATE_AGG_DENSE) {
+        c->states.v[st].range = d->pack.range;
+        k->index = pack_index(c, &d->pack, g->kv);
+        if (d->shared)
             k->a_rows = pb_arg_state(c, RT_ARG_STATE_ROWS, st, 0);
     }
     return 0;
 }
 
-/* Brings a removed key back: its row found through a kept key's index. */
-static void restore_by_lookup(struct ctx *c, const struct stage *g, int i, struct handle **key_out,
-                              struct handle **rows)
+static int stage_output(struct ctx *c, struct stage *g, int st, const struct acc *accs, const struct kept *any,
+                        struct stream *out, struct handle **key_out, struct part *agg_out)
 {
-    int index, k = lookup_key(g, g->keys[i], &index), pos = -1;
-    const struct handle *h = g->keys[i];
-    for (int q = 0, n = 0; q < g->nkeys; q++)
-        if (!g->removed[q] && n++ == k)
-            pos = q;
-    for (int q = 0; q < i && !rows[i]; q++)
-        if (rows[q] && g->keys[q]->row == h->row)
-            rows[i] = rows[q];
-    if (!rows[i])
-        rows[i] = h_lookup(c, h->table, index, key_out[pos]);
-    key_out[i] = h_column(c, h->table, h->column, rows[i]);
-}
-
-static int stage_output(struct ctx *c, struct stage *g, const struct pack *d, int st, const struct acc *accs,
-                        const struct kept *any, struct stream *out, struct handle **key_out, struct part *agg_out)
-{
-    enum rt_state_kind kind = c->states.v[st].kind;
+    const struct pl_grouping *d = g->d;
+    enum rt_state_kind kind = d->kind;
     struct open_pipeline *p = pb_pipeline(c, kind == RT_STATE_AGG_DENSE ? RT_SOURCE_INDEX : RT_SOURCE_ROWS, g->path);
     p->spec.state = st;
-    p->est = kind == RT_STATE_AGG_DENSE ? (double)d->range : g->groups;
+    p->est = kind == RT_STATE_AGG_DENSE ? (double)d->pack.range : d->groups;
     struct handle *row = h_row(c, p->source_slot, NULL, st, false);
     int index = -1;
     if (kind == RT_STATE_AGG_DENSE) {
@@ -350,28 +234,23 @@ static int stage_output(struct ctx *c, struct stage *g, const struct pack *d, in
         q->row_slot = p->source_slot;
         q->state = st;
         q->a_rows = pb_arg_state(c, RT_ARG_STATE_ROWS, st, 0);
-        p->est = g->groups;
+        p->est = d->groups;
         struct pl_val v = {.expr = pb_slot_expr(c, p, p->source_slot), .phys = RT_I32};
         lx_as_phys(c, &v, RT_I64);
         index = v.expr;
     }
     int n = 0;
     for (int i = 0; i < g->nkeys; i++) {
-        if (g->removed[i])
+        if (d->removed[i].removed)
             continue;
-        key_out[i] = kind == RT_STATE_AGG_DENSE ? dense_key(c, g, d, n, index) : h_field(c, st, n, row);
+        key_out[i] = kind == RT_STATE_AGG_DENSE ? dense_key(c, g, &d->pack, n, index) : h_field(c, st, n, row);
         if (kind != RT_STATE_AGG_DENSE)
             key_out[i]->val.range = g->kv[n].range;
         n++;
     }
-    struct handle **rows = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
     struct handle **anyh = HD_NEWN(c->a, struct handle *, g->nany + 1);
     keep_load(c, any, st, row, false, anyh);
-    for (int i = 0, a = 0; i < g->nkeys; i++)
-        if (g->removed[i] && g->by_lookup[i])
-            restore_by_lookup(c, g, i, key_out, rows);
-        else if (g->removed[i])
-            key_out[i] = anyh[a++];
+    stage_restore(c, g, anyh, key_out);
     for (int i = 0; i < g->naggs; i++) {
         agg_out[i] = (struct part){.h = h_field(c, st, accs[i].field, row), .unchecked = accs[i].unchecked};
         agg_out[i].h->val.range = accs[i].range;
@@ -381,7 +260,7 @@ static int stage_output(struct ctx *c, struct stage *g, const struct pack *d, in
         agg_out[i].high->val.range = accs[i].high_range;
     }
     *out = (struct stream){.pipeline = c->pipelines.n - 1,
-                           .est = g->groups,
+                           .est = d->groups,
                            .max_rows = kind == RT_STATE_AGG_SCALAR ? 1 : 9e18,
                            .unique_row = row};
     return 0;
@@ -391,41 +270,30 @@ int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *o
               struct part *agg_out)
 {
     struct open_pipeline *p = pipeline_of(c, s);
-    for (int i = 0; i < g->nkeys; i++)
-        g->keys[i] = h_plain(g->keys[i]);
-    reduce_keys(c, g);
-    g->clustered = is_clustered(p, g);
     struct acc *accs = HD_NEWN(c->a, struct acc, g->naggs + 1);
-    struct pack d;
     struct kept any;
-    HD_TRY(stage_sink(c, p, s, g, &d, accs, &any));
+    stage_keys(c, g);
+    if (g->d->nkept < g->nkeys)
+        pb_note(c, "%s: %d of %d group keys follow from the others", g->path, g->nkeys - g->d->nkept, g->nkeys);
+    HD_TRY(stage_sink(c, p, s, g, accs, &any));
     int st = p->sink.state;
     pb_end(c, p, true);
-    double max = g->nkeys ? s->max_rows : 1;
-    HD_TRY(stage_output(c, g, &d, st, accs, &any, out, key_out, agg_out));
-    out->max_rows = max;
-    out->nunique = 0;
-    out->unique = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
-    for (int i = 0; i < g->nkeys; i++)
-        if (!g->removed[i])
-            out->unique[out->nunique++] = key_out[i];
+    HD_TRY(stage_output(c, g, st, accs, &any, out, key_out, agg_out));
+    out->max_rows = g->nkeys ? s->max_rows : 1;
+    stage_unique(c, g, key_out, out);
     return 0;
 }
 
 int agg_extremes(struct ctx *c, struct pl_node *n, struct stream *s, struct handle **keys, struct handle *arg,
                  struct stream *out)
 {
-    int nkeys = n->u.extremes.nkeys;
-    const char *path = n->path;
-    struct agg_item items[] = {{.fn = FE_AGG_MIN, .arg = arg, .type = arg->type, .path = path},
-                               {.fn = FE_AGG_MAX, .arg = arg, .type = arg->type, .path = path}};
+    struct stage g = stage_of_extremes(c, n, keys, arg, n->u.extremes.grouping);
     struct part parts[2];
-    struct stage g = {.node = n, .nkeys = nkeys, .keys = keys, .naggs = 2, .aggs = items, .path = path};
-    struct handle **cols = HD_NEWN(c->a, struct handle *, nkeys + 2);
+    struct handle **cols = HD_NEWN(c->a, struct handle *, g.nkeys + 2);
     HD_TRY(run_stage(c, s, &g, out, cols, parts));
-    cols[nkeys] = parts[0].h;
-    cols[nkeys + 1] = parts[1].h;
+    cols[g.nkeys] = parts[0].h;
+    cols[g.nkeys + 1] = parts[1].h;
     out->cols = cols;
-    out->ncols = nkeys + 2;
+    out->ncols = g.nkeys + 2;
     return 0;
 }

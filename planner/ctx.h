@@ -14,7 +14,6 @@
 
 struct agg_item;
 struct est_node;
-struct flow;
 struct pl_node;
 struct stored;
 
@@ -154,7 +153,7 @@ struct ctx {
     struct shared_state *shared;
     int nnodes;              /* of the physical plan */
     struct pl_node *physical;
-    struct flow **flows;     /* [physical node]: what is known of a KEEP's rows */
+    struct stored **flows;   /* [physical node]: what is known of the rows of a KEEP (flow.c) */
     struct ctx *scratch;     /* where expressions are lowered for what is known of them (known.c) */
     struct stored **kept;    /* [physical node]: rows of a KEEP, once computed */
     struct pl_program *program;

@@ -3,7 +3,7 @@
 #define HEDDLE_PLANNER_JOIN_H
 
 #include "planner/key_pack.h"
-#include "planner/physical.h"
+#include "planner/physical_table.h"
 #include "planner/store.h"
 
 struct join {
@@ -19,26 +19,45 @@ struct join {
     struct handle *brow;    /* the matched build row */
 };
 
-/* join_build.c: build a state from the build side and probe it. */
+/* join_build.c: a table is built of the build side as d says, and probed. */
 struct built {
-    enum rt_state_kind kind;
-    int state;
-    bool unique, dedupe;
-    struct pack pack;
-    bool packed;
+    const struct pl_table *d;
+    int state;  /* -1: none yet, its columns are asked for alone (flow_join.c) */
     int nkeys, ncols; /* columns of the build stream */
     struct handle **bkeys;
     struct pl_val *bv;
     struct kept kept;
-    int *keep_of;         /* build column -> position among kept columns, -1 */
-    struct handle **same; /* build column equal to a probe key: that handle */
-    double keys, fanout;  /* estimates: distinct keys, build rows a matching probe row meets */
-    double max_rows, max_per_key; /* proven: of the build side, of one key */
+    int *keep_of;    /* build column -> position among kept columns, -1 */
+    double max_rows; /* proven: of the build side */
 };
-int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, struct built *t, bool existence,
-             bool all_rows);
+int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, struct built *t);
 /* Appends the probe of t to j->s as kind `how`; fills j->bcols. mark: slot of a BOOL (MARK). */
 int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind how, struct handle **mark);
+
+/* join_columns.c. Environment of conditions on both sides: left columns, then right ones. */
+struct handle **join_env(struct ctx *c, const struct join *j);
+/* Fills t->kept: what the probe side must see of build stream b. */
+void join_kept(struct ctx *c, const struct join *j, const struct stream *b, struct built *t);
+/* The build columns at a row of the table, where it is probed as `how`; fills j->bcols. */
+void join_columns(struct ctx *c, struct join *j, const struct built *t, struct handle *row);
+/* Rows that come out of the probe: *est goes on from those that come to it. */
+void join_rows(struct join *j, const struct built *t, enum pl_probe_kind how, double *est);
+/* Columns of the build scan at row; the matched key column becomes the probe's own handle. */
+void join_scan_at(struct ctx *c, struct join *j, struct handle *row, struct handle *key, bool same);
+/* A declared foreign key from the probe column to the looked-up column: every row has a match. */
+bool join_always_matches(const struct handle *key, const struct fe_table *t, int column);
+/* The stream holds at most one row per value of key. */
+bool join_unique_on(struct ctx *c, const struct stream *s, struct handle *key);
+
+/* The columns of rows that were stored, at one of them; fills j->bcols. */
+void join_stored_columns(struct ctx *c, struct join *j, const struct stored *st, struct handle *row);
+enum pl_probe_kind join_how(enum fe_join_kind k);
+/* The probe columns, and the minimum and maximum where the conditions have their columns. */
+struct handle **join_extremes_env(struct ctx *c, const struct join *j);
+/* The stream of one input of n. */
+struct stream *join_stream(const struct pl_node *n, struct stream *in, const struct pl_node *input);
+/* The scan that a second pass scans again. */
+const struct pl_node *join_rescanned(const struct pl_join *d);
 
 /* Conjuncts on pairs. */
 int join_filter_rest(struct ctx *c, struct join *j);

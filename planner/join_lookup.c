@@ -1,4 +1,4 @@
-/* What all joins are made of: environments of conditions, lookups in stored indexes, all pairs, outputs. */
+/* Lookups in stored indexes, and all pairs. */
 #include "planner/build.h"
 #include "planner/cut.h"
 #include "planner/estimate.h"
@@ -10,18 +10,6 @@
 #include "planner/store.h"
 #include "planner/typed.h"
 
-/* ---- environments and output ---------------------------------------------------------------------------- */
-
-/* Environment of conditions on both sides: left columns, then right ones. */
-static struct handle **join_env(struct ctx *c, const struct join *j)
-{
-    int nl = j->d->nleft;
-    struct handle **env = HD_NEWN(c->a, struct handle *, j->s.ncols + j->nbuild + 1);
-    memcpy(env + (j->d->swapped ? nl : 0), j->s.cols, sizeof *env * (size_t)j->s.ncols);
-    memcpy(env + (j->d->swapped ? 0 : nl), j->bcols, sizeof *env * (size_t)j->nbuild);
-    return env;
-}
-
 int join_filter_rest(struct ctx *c, struct join *j)
 {
     for (int i = 0; i < j->d->nrest; i++)
@@ -29,39 +17,7 @@ int join_filter_rest(struct ctx *c, struct join *j)
     return 0;
 }
 
-static struct handle *absent(struct ctx *c, struct hd_type t)
-{
-    return h_phys(c, lx_const(c, &(struct fe_value){.type = t, .is_null = true}));
-}
-
-int join_output(struct ctx *c, struct join *j, struct stream *out)
-{
-    *out = j->s;
-    if (j->kind == FE_SEMI || j->kind == FE_ANTI || j->kind == FE_MARK)
-        return 0;
-    struct handle **env = join_env(c, j);
-    out->ncols = j->n->ncols;
-    for (int i = 0; i < out->ncols; i++)
-        if (!env[i]) /* not needed above, so not kept */
-            env[i] = absent(c, j->n->cols[i].type);
-    out->cols = env;
-    return 0;
-}
-
 /* ---- index joins -------------------------------------------------------------------------------------------- */
-
-/* A declared foreign key from the probe column to the looked-up column: every row has a match. */
-static bool always_matches(const struct handle *key, const struct fe_table *t, int column)
-{
-    if (key->kind != H_COLUMN || key->nullable)
-        return false;
-    for (int f = 0; f < key->table->nfks; f++) {
-        const struct fe_foreign_key *fk = &key->table->fks[f];
-        if (fk->n_columns == 1 && fk->columns[0] == key->column && fk->parent == t && fk->parent_columns[0] == column)
-            return true;
-    }
-    return false;
-}
 
 /* Row of t found through its key index; lazily when the match is certain. */
 static int key_row(struct ctx *c, struct join *j, const struct fe_table *t, int index, struct handle *key,
@@ -79,7 +35,7 @@ static int key_row(struct ctx *c, struct join *j, const struct fe_table *t, int 
             *row = p->lookups.v[i];
             return 0;
         }
-    if (always_matches(key, t, t->keyidx[index].column)) {
+    if (join_always_matches(key, t, t->keyidx[index].column)) {
         *row = h_lookup(c, t, index, key);
         hd_vec_push(c->a, &p->lookups, *row);
         return 0;
@@ -104,22 +60,6 @@ static int key_row(struct ctx *c, struct join *j, const struct fe_table *t, int 
     return 0;
 }
 
-/* Columns of the build scan at row; the matched key column becomes the probe's own handle. */
-static void scan_at(struct ctx *c, struct join *j, struct handle *row, struct handle *key, bool same)
-{
-    struct stream b = {0};
-    scan_columns(c, j->d->tbuild, row, &b);
-    j->bcols = b.cols;
-    j->nbuild = b.ncols;
-    j->brow = row;
-    const struct fe_expr *bk = j->d->bkeys[j->d->key];
-    if (same && hd_type_eq(b.cols[bk->col]->type, key->type)) {
-        row->eq_column = b.cols[bk->col]->column;
-        row->eq = key;
-        b.cols[bk->col] = key;
-    }
-}
-
 static int other_keys(struct ctx *c, struct join *j)
 {
     for (int k = 0; k < j->d->nkeys; k++) {
@@ -134,15 +74,6 @@ static int other_keys(struct ctx *c, struct join *j)
         HD_TRY(lx_filter(c, &j->s, env, &same, 1));
     }
     return 0;
-}
-
-/* The stream holds at most one row per value of key. */
-static bool unique_on(struct ctx *c, const struct stream *s, struct handle *key)
-{
-    for (int i = 0; i < s->nunique; i++)
-        if (!h_determined(c, h_plain(s->unique[i]), &key, 1))
-            return false;
-    return s->nunique > 0 || (s->unique_row && h_determined(c, s->unique_row, &key, 1));
 }
 
 static int expand_fk(struct ctx *c, struct join *j, struct handle *parent, struct handle *key, enum pl_probe_kind how,
@@ -171,7 +102,7 @@ static int expand_fk(struct ctx *c, struct join *j, struct handle *parent, struc
     double parents = j->s.max_rows;
     j->s.max_rows = HD_MIN(parents * (double)HD_MAX(1, fk->max_children < 0 ? t->rows : fk->max_children), 9e18);
     /* unique parents reach every child once */
-    bool once = j->s.unique_row == parent || unique_on(c, &j->s, key);
+    bool once = j->s.unique_row == parent || join_unique_on(c, &j->s, key);
     if (once)
         j->s.max_rows = HD_MIN(j->s.max_rows, (double)t->rows + (how == PL_LEFT ? parents : 0));
     *row = h_row(c, slot, t, -1, how == PL_LEFT);
@@ -201,7 +132,7 @@ int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
     }
     pb_note(c, "%s: %s join looks %s up in %s's %s index", j->node->path, fe_join_kind_name(j->d->written),
             key_column(j), t->name, j->d->way == PL_WAY_KEY ? "key" : "foreign key");
-    scan_at(c, j, row, key, same);
+    join_scan_at(c, j, row, key, same);
     HD_TRY(scan_filter(c, j->d->build, row, &j->s));
     HD_TRY(other_keys(c, j));
     HD_TRY(lx_filter(c, &j->s, join_env(c, j), j->d->build_only, j->d->nbuild));
@@ -232,25 +163,7 @@ int join_expand_all(struct ctx *c, struct join *j, enum pl_probe_kind how, struc
         j->s.unique_row = NULL;
         j->s.nunique = 0;
     }
-    struct handle *row = h_row(c, slot, NULL, st->state, how == PL_LEFT);
-    struct handle **kept = HD_NEWN(c->a, struct handle *, st->kept.ncols + 1);
-    keep_load(c, &st->kept, st->state, row, how == PL_LEFT, kept);
-    j->nbuild = st->ncols;
-    j->bcols = HD_NEWN(c->a, struct handle *, st->ncols + 1);
-    for (int i = 0, k = 0; i < st->ncols; i++)
-        j->bcols[i] = !st->want || st->want[i] ? kept[k++] : NULL;
-    j->brow = row;
+    join_stored_columns(c, j, st, h_row(c, slot, NULL, st->state, how == PL_LEFT));
     j->s.est = p->est;
-    return 0;
-}
-
-int join_mark_output(struct ctx *c, struct join *j, struct handle *mark, struct stream *out)
-{
-    struct handle **cols = HD_NEWN(c->a, struct handle *, j->n->ncols + 1);
-    memcpy(cols, j->s.cols, sizeof *cols * (size_t)j->s.ncols);
-    cols[j->s.ncols] = mark;
-    *out = j->s;
-    out->cols = cols;
-    out->ncols = j->n->ncols;
     return 0;
 }

@@ -89,7 +89,7 @@ static int add_matches(struct ctx *c, struct join *j, struct stream *b, struct b
         HD_TRY(join_expand_all(c, j, PL_INNER, stored));
         break;
     case PL_WAY_BUILD:
-        HD_TRY(jb_build(c, j, b, &j->s, t, false, j->kind == FE_FULL));
+        HD_TRY(jb_build(c, j, b, &j->s, t));
         HD_TRY(jb_probe(c, j, t, PL_INNER, NULL));
         break;
     }
@@ -100,7 +100,7 @@ static int add_matches(struct ctx *c, struct join *j, struct stream *b, struct b
 
 static int second_scan(struct ctx *c, struct join *j, struct twice *t, struct stream *out)
 {
-    const struct pl_node *scan = j->d->probe->op == PL_NODE_SCAN ? j->d->probe : j->d->probe->inputs[0];
+    const struct pl_node *scan = join_rescanned(j->d);
     const struct fe_node *n = scan->n;
     struct open_pipeline *p = pb_pipeline(c, RT_SOURCE_TABLE, j->node->path);
     p->spec.table = n->u.scan.table;

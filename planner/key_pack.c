@@ -4,6 +4,12 @@
 #include "planner/build.h"
 #include "planner/lower_expr.h"
 
+static bool no_pack(struct pack *p)
+{
+    p->range = 0;
+    return false;
+}
+
 bool pack_keys(struct ctx *c, const struct pl_val *kv, int n, bool null_slots, struct pack *p)
 {
     const hd_i128 far = (hd_i128)1 << 62; /* keeps value - lo from wrapping into the range */
@@ -15,16 +21,26 @@ bool pack_keys(struct ctx *c, const struct pl_val *kv, int n, bool null_slots, s
         const struct pl_val *v = &kv[i];
         if (v->phys > RT_I64 || !v->range.known || v->range.lo < -far || v->range.hi > far ||
             v->range.hi - v->range.lo >= (hd_i128)1 << 31)
-            return false;
+            return no_pack(p);
         hd_i128 span = v->range.hi - v->range.lo + 1;
         p->lo[i] = v->range.lo;
         p->null_slot[i] = null_slots && v->nullable;
         p->span[i] = (uint64_t)HD_MAX(span, 1) + p->null_slot[i];
         if (p->range > (((uint64_t)1 << 31) - 1) / p->span[i])
-            return false;
+            return no_pack(p);
         p->range *= p->span[i];
     }
-    return n > 0;
+    return n > 0 || no_pack(p);
+}
+
+void pack_check(const struct pack *p, const struct pl_val *kv, int n)
+{
+    HD_ASSERT(p->n == n);
+    for (int i = 0; i < n; i++) {
+        hd_i128 hi = p->lo[i] + (hd_i128)p->span[i] - 1 - p->null_slot[i];
+        bool fits = kv[i].range.known && kv[i].range.hi <= HD_MAX(hi, kv[i].range.lo) && kv[i].range.lo >= p->lo[i];
+        HD_ASSERT(fits && kv[i].phys <= RT_I64);
+    }
 }
 
 static int op2(struct ctx *c, enum fe_op op, enum rt_phys ph, bool nullable, int a, int b)

@@ -63,12 +63,13 @@ static int known_expr(struct ctx *c, struct handle *h)
 
 /* ---- sums ----------------------------------------------------------------------------------------- */
 
-struct handle *h_summed(struct ctx *c, const struct agg_item *a, double rows, struct handle *row)
+struct handle *h_summed(struct ctx *c, const struct agg_item *a, double rows, struct handle *row, bool may_lack)
 {
     struct handle *h = h_new(c, H_FIELD, a->type, true);
     h->row = row;
     h->sum = a;
     h->sum_rows = rows;
+    h->val.nullable = may_lack;
     return h;
 }
 
@@ -77,7 +78,7 @@ static int known_sum(struct ctx *c, struct handle *h)
     const struct agg_item *a = h->sum;
     struct pl_val v;
     HD_TRY(known_value(c, a->arg, &v));
-    bool nullable = v.nullable, fits = sum_known(a, h->sum_rows, &v);
+    bool nullable = v.nullable || h->val.nullable, fits = sum_known(a, h->sum_rows, &v);
     h->val = (struct pl_val){.type = a->type, .phys = v.phys, .nullable = nullable, .range = v.range};
     if (!fits || leaves_type(&v, a->type)) { /* it is checked where its value is asked for */
         h->val.phys = a->type.kind == HD_DECIMAL ? RT_I128 : RT_I64;
@@ -95,8 +96,9 @@ static int known_field(struct ctx *c, struct handle *h)
         return known_sum(c, h);
     if (!h->what)
         return 0;
+    bool nullable = h->val.nullable || h->row->row_nullable;
     HD_TRY(known_value(c, h->what, &h->val));
-    h->val.nullable |= h->row->row_nullable;
+    h->val.nullable |= nullable;
     h->val.is_const = false;
     h->what = NULL;
     return 0;
@@ -112,6 +114,7 @@ int known_value(struct ctx *c, struct handle *h, struct pl_val *out)
     case H_FIELD:
         HD_TRY(known_field(c, h));
         *out = h->val;
+        out->range = h_range(c, h);
         break;
     case H_EXPR:
         if (h->slot < 0)

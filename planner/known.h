@@ -11,7 +11,7 @@ int known_value(struct ctx *c, struct handle *h, struct pl_val *out);
 int known_selectivity(struct ctx *c, struct handle *const *env, const struct fe_expr *e, double *share);
 /* Two keys as they are compared: codes of one dictionary, else texts; *ints: both are integers. */
 void known_unify(struct pl_val *a, struct pl_val *b, bool *ints);
-/* The result of a sum of `rows` values at most, at a row of its state. */
-struct handle *h_summed(struct ctx *c, const struct agg_item *a, double rows, struct handle *row);
+/* The result of a sum of `rows` values at most, at a row of its state; may_lack: of no values, too. */
+struct handle *h_summed(struct ctx *c, const struct agg_item *a, double rows, struct handle *row, bool may_lack);
 
 #endif

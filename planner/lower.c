@@ -58,7 +58,7 @@ static int lower_op(struct ctx *c, struct pl_node *n, struct stream *in, struct 
     switch (n->op) {
     case PL_NODE_SCAN: return lower_scan(c, n, out);
     case PL_NODE_INDEX: return 0; /* its parent looks rows up */
-    case PL_NODE_VALUES: return lower_values(c, n->n, out);
+    case PL_NODE_VALUES: return lower_values(c, n, out);
     case PL_NODE_FILTER: return lower_filter(c, n, in, out);
     case PL_NODE_PROJECT: return lower_project(c, n->n, in, out);
     case PL_NODE_JOIN: return lower_join(c, n, in, out);

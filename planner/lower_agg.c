@@ -71,7 +71,13 @@ static int distinct_stage(struct ctx *c, struct pl_node *node, struct agg_plan *
     struct handle **k1 = HD_NEWN(c->a, struct handle *, nk + 1);
     memcpy(k1, keys, sizeof *k1 * (size_t)nk);
     k1[nk] = h_expr(c, p->distinct, s->cols);
-    struct stage g = {.node = node, .nkeys = nk + 1, .keys = k1, .naggs = p->nitems, .aggs = p->items, .path = n->path};
+    struct stage g = {.node = node,
+                      .d = node->u.agg.groupings[0],
+                      .nkeys = nk + 1,
+                      .keys = k1,
+                      .naggs = p->nitems,
+                      .aggs = p->items,
+                      .path = n->path};
     struct handle **kout = HD_NEWN(c->a, struct handle *, nk + 1);
     struct stream mid;
     HD_TRY(run_stage(c, s, &g, &mid, kout, partial));
@@ -113,7 +119,13 @@ static int group_once(struct ctx *c, struct pl_node *node, struct stream *s, str
         HD_TRY(distinct_stage(c, node, &one, s, keys, partial, &dh));
         agg_plan_second(c, &one, partial, dh, &two, map);
     }
-    struct stage g = {.node = node, .nkeys = nk, .keys = keys, .naggs = two.nitems, .aggs = two.items, .path = n->path};
+    struct stage g = {.node = node,
+                      .d = node->u.agg.groupings[dist != NULL],
+                      .nkeys = nk,
+                      .keys = keys,
+                      .naggs = two.nitems,
+                      .aggs = two.items,
+                      .path = n->path};
     struct part *res = HD_NEWN(c->a, struct part, two.nitems + 1);
     HD_TRY(run_stage(c, s, &g, out, cols, res));
     for (int i = 0; i < na; i++) {
@@ -155,39 +167,26 @@ static int groups_so_far(struct ctx *c, const struct fe_node *n, struct stream *
 
 /* Joins the groups of one pass to those of another by their keys, NULL keys alike. Every group is
  * in both, so an inner join keeps them all. */
-static int join_groups(struct ctx *c, struct pl_node *node, struct stream *s, struct stream *b, struct handle **cols)
+static int join_groups(struct ctx *c, struct pl_node *node, const struct pl_join *d, struct stream *s, struct stream *b,
+                       struct handle **cols)
 {
     const struct fe_node *n = node->n;
-    int nk = n->u.agg.nkeys, m = 0;
-    struct pl_join d = {.kind = FE_INNER, .written = FE_INNER, .nkeys = nk, .single = nk == 0, .build = node};
-    struct join j = {.node = node, .d = &d, .kind = FE_INNER};
-    struct handle **bc = HD_NEWN(c->a, struct handle *, n->ncols + 1);
-    int *at = HD_NEWN(c->a, int, n->ncols + 1);
+    int nk = n->u.agg.nkeys;
+    struct join j = {.node = node, .d = d, .kind = FE_INNER};
+    struct agg_pass pass;
     HD_TRY(groups_so_far(c, n, s, cols, &j.s));
-    d.pkeys = d.bkeys = HD_NEWN(c->a, struct fe_expr *, nk + 1);
-    for (int i = 0; i < n->ncols; i++)
-        if (i < nk || b->cols[i]) {
-            at[m] = i;
-            bc[m++] = b->cols[i];
-        }
-    for (int i = 0; i < nk; i++) {
-        d.pkeys[i] = lx_col(c, i, cols[i], n->path);
-        d.null_equal |= cols[i]->nullable;
-    }
-    struct stream build = *b;
-    build.cols = bc;
-    build.ncols = m;
+    agg_pass(c, n, b, &pass);
     if (nk == 0) { /* one row on either side */
         struct stored st;
-        HD_TRY(store_stream(c, &build, NULL, "rows", n->path, &st));
+        HD_TRY(store_stream(c, &pass.build, NULL, "rows", n->path, &st));
         HD_TRY(join_expand_all(c, &j, PL_INNER, &st));
     } else {
         struct built t;
-        HD_TRY(jb_build(c, &j, &build, &j.s, &t, false, false));
+        HD_TRY(jb_build(c, &j, &pass.build, &j.s, &t));
         HD_TRY(jb_probe(c, &j, &t, PL_INNER, NULL));
     }
-    for (int i = nk; i < m; i++)
-        cols[at[i]] = j.bcols[i];
+    for (int i = nk; i < pass.build.ncols; i++)
+        cols[pass.at[i]] = j.bcols[i];
     s->pipeline = j.s.pipeline;
     s->est = j.s.est;
     return 0;
@@ -217,7 +216,7 @@ int lower_merge(struct ctx *c, struct pl_node *n, struct stream *in, struct stre
 {
     struct handle **cols = hd_dup(c->a, in[0].cols, sizeof *cols * (size_t)n->n->ncols);
     for (int i = 1; i < n->ninputs; i++)
-        HD_TRY(join_groups(c, n, &in[0], &in[i], cols));
+        HD_TRY(join_groups(c, n, &n->u.merge.joins[i], &in[0], &in[i], cols));
     *out = in[0];
     fill_output(c, n->n, cols, out);
     return 0;

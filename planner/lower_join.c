@@ -11,17 +11,12 @@
 #include "planner/physical.h"
 #include "planner/store.h"
 
-static enum pl_probe_kind how_of(enum fe_join_kind k)
-{
-    return k == FE_LEFT ? PL_LEFT : k == FE_SEMI ? PL_SEMI : k == FE_ANTI ? PL_ANTI : k == FE_MARK ? PL_MARK : PL_INNER;
-}
-
 static int all_pairs(struct ctx *c, struct join *j, struct stream *b, struct stream *out)
 {
     struct stored st;
     HD_TRY(store_stream(c, b, j->d->keep, "rows", j->node->path, &st));
     c->states.v[st.state].single = j->d->single;
-    HD_TRY(join_expand_all(c, j, how_of(j->kind), &st));
+    HD_TRY(join_expand_all(c, j, join_how(j->kind), &st));
     HD_TRY(join_filter_rest(c, j));
     return join_output(c, j, out);
 }
@@ -30,9 +25,8 @@ static int build_table(struct ctx *c, struct join *j, struct stream *b, struct s
 {
     struct built t;
     struct handle *mark = NULL;
-    bool exists = j->kind == FE_SEMI || j->kind == FE_ANTI || j->kind == FE_MARK;
-    HD_TRY(jb_build(c, j, b, &j->s, &t, exists, false));
-    HD_TRY(jb_probe(c, j, &t, how_of(j->kind), &mark));
+    HD_TRY(jb_build(c, j, b, &j->s, &t));
+    HD_TRY(jb_probe(c, j, &t, join_how(j->kind), &mark));
     HD_TRY(join_filter_rest(c, j));
     return j->kind == FE_MARK ? join_mark_output(c, j, mark, out) : join_output(c, j, out);
 }
@@ -45,17 +39,6 @@ static int look_up(struct ctx *c, struct join *j, struct stream *out)
     return join_output(c, j, out);
 }
 
-/* The probe columns, and the minimum and maximum where the conditions have their columns. */
-static struct handle **extremes_env(struct ctx *c, const struct join *j)
-{
-    int nk = j->d->nkeys, at = j->d->nleft + j->d->nbuilt;
-    struct handle **env = HD_NEWN(c->a, struct handle *, at + 2);
-    memcpy(env, j->s.cols, sizeof *env * (size_t)j->d->nleft);
-    env[at] = j->bcols[nk];
-    env[at + 1] = j->bcols[nk + 1];
-    return env;
-}
-
 /* Finds the group of a probe row and compares with its minimum and maximum. */
 static int compare_extremes(struct ctx *c, struct join *j, struct stream *b, struct stream *out)
 {
@@ -65,22 +48,14 @@ static int compare_extremes(struct ctx *c, struct join *j, struct stream *b, str
     pb_note(c, "%s: %s join compares with smallest and largest value of a key%s", j->node->path,
             fe_join_kind_name(j->d->written), j->node->ninputs == 3 ? ", for keys of the probe side" : "");
     j->kind = how == PL_INNER ? FE_INNER : FE_LEFT;
-    HD_TRY(jb_build(c, j, b, &j->s, &t, false, false));
+    HD_TRY(jb_build(c, j, b, &j->s, &t));
     double est = j->s.est * (how == PL_INNER ? j->d->share : 1);
     HD_TRY(jb_probe(c, j, &t, how, NULL));
     j->s.est = pipeline_of(c, &j->s)->est = est; /* what is grouped was chosen to have their keys */
     j->kind = kind;
-    struct handle **env = extremes_env(c, j);
+    struct handle **env = join_extremes_env(c, j);
     HD_TRY(lx_filter(c, &j->s, env, j->d->rest, j->d->nrest));
     return kind == FE_MARK ? join_mark_output(c, j, h_expr(c, j->d->match, env), out) : join_output(c, j, out);
-}
-
-static struct stream *stream_of(const struct pl_node *n, struct stream *in, const struct pl_node *input)
-{
-    for (int i = 0; i < n->ninputs; i++)
-        if (n->inputs[i] == input)
-            return &in[i];
-    HD_BUG("no input");
 }
 
 /* Probe columns that are looked at before a level opens. */
@@ -95,8 +70,8 @@ static const bool *key_columns(struct ctx *c, const struct join *j)
 int lower_join(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out)
 {
     const struct pl_join *d = &n->u.join;
-    struct join j = {.node = n, .d = d, .n = n->n, .kind = d->kind, .s = *stream_of(n, in, d->probe)};
-    struct stream *b = stream_of(n, in, d->build);
+    struct join j = {.node = n, .d = d, .n = n->n, .kind = d->kind, .s = *join_stream(n, in, d->probe)};
+    struct stream *b = join_stream(n, in, d->build);
     if (d->form == PL_FORM_TWICE)
         return join_twice(c, &j, b, out);
     if (d->way != PL_WAY_KEY)

@@ -1,6 +1,4 @@
 /* Where rows come from: tables, rows of the plan, and several streams that end in one state. */
-#include <stdlib.h>
-
 #include "planner/lower_rows.h"
 
 #include "planner/build.h"
@@ -135,49 +133,9 @@ static void put_value(unsigned char *row, const struct rt_field *f, const struct
     }
 }
 
-enum { VALUES_LOOKED_AT = 65536 };
-
-static int compare_values(const void *x, const void *y, void *type)
+int lower_values(struct ctx *c, const struct pl_node *v, struct stream *s)
 {
-    const struct fe_value *a = x, *b = y;
-    if (((const struct hd_type *)type)->kind != HD_STRING)
-        return (a->i > b->i) - (a->i < b->i);
-    int r = memcmp(a->s, b->s, HD_MIN(a->n, b->n));
-    return r ? r : (a->n > b->n) - (a->n < b->n);
-}
-
-/* No two rows have one value in the column, and none has NULL. */
-static bool is_unique_column(struct ctx *c, const struct fe_node *n, int col)
-{
-    int rows = (int)n->u.values.nrows;
-    struct hd_type type = n->cols[col].type;
-    struct fe_value *v = HD_NEWN(c->a, struct fe_value, rows + 1);
-    for (int i = 0; i < rows; i++) {
-        v[i] = n->u.values.rows[(int64_t)i * n->ncols + col];
-        if (v[i].is_null)
-            return false;
-    }
-    qsort_r(v, (size_t)rows, sizeof *v, compare_values, &type);
-    for (int i = 1; i < rows; i++)
-        if (compare_values(&v[i - 1], &v[i], &type) == 0)
-            return false;
-    return true;
-}
-
-/* The first column whose values identify a row: a key that a table would have facts of. */
-static void set_unique_value(struct ctx *c, const struct fe_node *n, struct stream *s)
-{
-    for (int i = 0; i < n->ncols && (i + 1) * n->u.values.nrows <= VALUES_LOOKED_AT; i++)
-        if (n->cols[i].type.kind != HD_FLOAT64 && is_unique_column(c, n, i)) {
-            s->unique = HD_NEW(c->a, struct handle *);
-            s->unique[0] = s->cols[i];
-            s->nunique = 1;
-            return;
-        }
-}
-
-int lower_values(struct ctx *c, const struct fe_node *n, struct stream *s)
-{
+    const struct fe_node *n = v->n;
     bool *all = HD_NEWN(c->a, bool, n->ncols + 1);
     memset(all, 1, (size_t)n->ncols);
     int st = union_state(c, n, all);
@@ -193,6 +151,9 @@ int lower_values(struct ctx *c, const struct fe_node *n, struct stream *s)
     c->state_rows.v[st] = (double)rows;
     pb_finish(c, st);
     *s = stream_fields(c, n, all, st, (double)rows);
-    set_unique_value(c, n, s);
+    if (v->u.values.unique >= 0) {
+        s->nunique = 1;
+        s->unique = hd_dup(c->a, &s->cols[v->u.values.unique], sizeof *s->unique);
+    }
     return 0;
 }

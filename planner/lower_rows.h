@@ -6,7 +6,7 @@
 #include "planner/physical.h"
 
 int lower_scan(struct ctx *c, const struct pl_node *n, struct stream *out);
-int lower_values(struct ctx *c, const struct fe_node *n, struct stream *out);
+int lower_values(struct ctx *c, const struct pl_node *n, struct stream *out);
 /* The scan's columns at a row of its table; its filter is applied by scan_filter. */
 void scan_columns(struct ctx *c, const struct fe_node *n, struct handle *row, struct stream *s);
 int scan_filter(struct ctx *c, const struct pl_node *n, struct handle *row, struct stream *s);

@@ -1,4 +1,6 @@
 /* Choosing: the physical plan of a typed plan, bottom up. */
+#include <stdlib.h>
+
 #include "planner/physical.h"
 
 #include "planner/physical_agg.h"
@@ -16,6 +18,51 @@ static struct pl_node *scan(struct ctx *c, const struct fe_node *n)
     struct pl_node *p = leaf(c, PL_NODE_SCAN, n);
     if (n->u.scan.filter)
         pl_order_conjuncts(c->a, n->u.scan.filter, &p->u.filter.v, &p->u.filter.n);
+    return p;
+}
+
+enum { VALUES_LOOKED_AT = 65536 };
+
+static int compare_values(const void *x, const void *y, void *type)
+{
+    const struct fe_value *a = x, *b = y;
+    if (((const struct hd_type *)type)->kind != HD_STRING)
+        return (a->i > b->i) - (a->i < b->i);
+    int r = memcmp(a->s, b->s, HD_MIN(a->n, b->n));
+    return r ? r : (a->n > b->n) - (a->n < b->n);
+}
+
+/* No two rows have one value in the column, and none has NULL. */
+static bool is_unique_column(struct ctx *c, const struct fe_node *n, int col)
+{
+    int rows = (int)n->u.values.nrows;
+    struct hd_type type = n->cols[col].type;
+    struct fe_value *v = HD_NEWN(c->a, struct fe_value, rows + 1);
+    for (int i = 0; i < rows; i++) {
+        v[i] = n->u.values.rows[(int64_t)i * n->ncols + col];
+        if (v[i].is_null)
+            return false;
+    }
+    qsort_r(v, (size_t)rows, sizeof *v, compare_values, &type);
+    for (int i = 1; i < rows; i++)
+        if (compare_values(&v[i - 1], &v[i], &type) == 0)
+            return false;
+    return true;
+}
+
+/* The first column whose values identify a row: a key that a table would have facts of. -1: none. */
+static int unique_value(struct ctx *c, const struct fe_node *n)
+{
+    for (int i = 0; i < n->ncols && (i + 1) * n->u.values.nrows <= VALUES_LOOKED_AT; i++)
+        if (n->cols[i].type.kind != HD_FLOAT64 && is_unique_column(c, n, i))
+            return i;
+    return -1;
+}
+
+static struct pl_node *values(struct ctx *c, const struct fe_node *n)
+{
+    struct pl_node *p = leaf(c, PL_NODE_VALUES, n);
+    p->u.values.unique = unique_value(c, n);
     return p;
 }
 
@@ -113,7 +160,7 @@ static int physical_node(struct ctx *c, const struct fe_node *n, struct pl_node 
 {
     switch (n->op) {
     case FE_SCAN_OP: *out = scan(c, n); return 0;
-    case FE_VALUES_OP: *out = leaf(c, PL_NODE_VALUES, n); return 0;
+    case FE_VALUES_OP: *out = values(c, n); return 0;
     case FE_REF_OP: return shared(c, n, out);
     case FE_SORT_OP:
     case FE_LIMIT_OP: return sort(c, n, out);

@@ -10,7 +10,9 @@
 
 struct ctx;
 struct hd_strbuf;
+struct pl_grouping;
 struct pl_program;
+struct pl_table;
 
 enum pl_node_op {
 #define T_NODE(id, name) PL_NODE_##id,
@@ -70,6 +72,7 @@ struct pl_join {
     const struct fe_expr **rest; /* conjuncts on pairs, in order, left columns then right ones */
     const struct fe_expr *
         *build_only; /* PL_WAY_KEY, PL_WAY_FK: conjuncts on the row found; else FILTER nodes have them */
+    const struct pl_table *table; /* PL_WAY_BUILD: what is built (physical_table.h) */
     const bool *keep; /* build columns that outputs or conjuncts read; NULL: all */
     const bool *want; /* probe columns likewise */
     bool rescan; /* PL_FORM_TWICE: the probe side is a scan, and is scanned again */
@@ -101,12 +104,20 @@ struct pl_node {
             int nkeys, first; /* arg's columns are numbered from `first` */
             struct fe_expr **keys;
             const struct fe_expr *arg;
+            const struct pl_grouping *grouping;
         } extremes;
         struct {
             const struct fe_expr *distinct; /* the argument whose values are made distinct first, or NULL */
             bool plain; /* computes the aggregates that are not distinct */
             bool part; /* others compute the rest: input of a MERGE */
+            const struct pl_grouping *groupings[2]; /* the second one where an argument is distinct */
         } agg;
+        struct {
+            struct pl_join *joins; /* of what is there so far with inputs[i]; [0] is not used */
+        } merge;
+        struct {
+            int unique; /* a column that identifies a row, -1: none */
+        } values;
         struct {
             const struct fe_node *keys; /* typed sort whose keys count; NULL: a limit alone */
             bool dropped; /* nobody can see the order */

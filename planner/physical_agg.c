@@ -56,6 +56,7 @@ struct pl_node *pl_physical_aggregate(struct ctx *c, const struct fe_node *n, st
     for (int i = 0; i < k; i++)
         passes[i] = grouping(c, n, pl_node_read(c, keep, n->path), args[i], i == 0, true);
     struct pl_node *p = pl_node_new(c, PL_NODE_MERGE, n, k, passes);
+    p->u.merge.joins = HD_NEWN(c->a, struct pl_join, k);
     tell(c, p, k);
     return p;
 }

@@ -1,12 +1,43 @@
-/* Choices that depend on the widths and ranges of computed keys, which lowering finds: the tables of joins and the
- * states of groupings. Lowering asks once for each, hands over the facts, and does what it is told; the answer is
- * recorded at the node. */
+/* The tables of joins and the states of groupings: what keys allow, and what is chosen. */
 #ifndef HEDDLE_PLANNER_PHYSICAL_TABLE_H
 #define HEDDLE_PLANNER_PHYSICAL_TABLE_H
 
+#include "planner/key_pack.h"
 #include "planner/physical_tree.h"
 
-/* What is known of a join's build side once its keys are lowered. */
+/* The table that a join builds of one side. */
+struct pl_table {
+    enum rt_state_kind kind; /* BITMAP, DIRECT, CSR or HASH */
+    bool existence;     /* only whether a key is there */
+    bool unique;        /* one row for each key at most */
+    struct pack pack;   /* of the keys, where the table is addressed by them */
+    int *same;          /* [build column]: the key of the probe side that it equals and is taken from, -1: none */
+    double rate;        /* estimated share of the probe rows that find a match, */
+    double fanout;      /* and build rows that such a row meets */
+    double max_per_key; /* proven: rows of one key */
+};
+
+/* A key that the others determine, and how it comes back. */
+struct pl_removed_key {
+    bool removed, by_lookup; /* by a row of a table, which a kept key finds; else its value is carried along */
+    int key, index;          /* by_lookup: that key's number, and the key index that finds the row */
+    int row_of;              /* number of the first removed key that comes from the same row */
+    const struct fe_table *table;
+    int column;
+};
+
+/* One grouping: its keys and its state. */
+struct pl_grouping {
+    enum rt_state_kind kind; /* AGG_SCALAR, AGG_DENSE or AGG_HASH */
+    bool shared;             /* AGG_DENSE: one copy, updated by atomics */
+    bool clustered;          /* equal keys arrive in runs */
+    int nkept;               /* keys that others do not determine */
+    struct pl_removed_key *removed; /* [key] */
+    struct pack pack;        /* AGG_DENSE: of the kept keys */
+    double groups;           /* estimated */
+};
+
+/* What is known of a join's build side by its keys. */
 struct pl_table_facts {
     bool packed;      /* the keys are one integer of a range */
     double range;     /* of it */
@@ -21,7 +52,7 @@ struct pl_table_facts {
 /* BITMAP, DIRECT, CSR or HASH. */
 enum rt_state_kind pl_choose_table(struct ctx *c, struct pl_node *n, const struct pl_table_facts *f);
 
-/* What is known of a grouping once its keys are lowered. */
+/* What is known of a grouping by its keys. */
 struct pl_group_facts {
     int nkeys, nkept;      /* keys as written, and those that the others do not determine */
     bool packed;

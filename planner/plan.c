@@ -1,6 +1,7 @@
 /* Planning, top to bottom: from the typed plan to the program that code generators and runtime take. */
 #include "planner/copies.h"
 #include "planner/estimate.h"
+#include "planner/flow.h"
 #include "planner/loop.h"
 #include "planner/lower.h"
 #include "planner/need.h"
@@ -30,6 +31,7 @@ enum {
     ACTIONS = 1 << 12, /* the schedule */
     LAZY = 1 << 13,    /* expressions say where they are computed */
     SIZES = 1 << 14,   /* kernels know what they need of a device */
+    KEYS = 1 << 16,    /* tables of joins and states of groupings, at nodes of c->physical */
     TILES = 1 << 15    /* the steps that are evaluated for a tile of rows */
 };
 
@@ -155,7 +157,8 @@ static const struct pass {
     {"needed columns", needed_columns, TYPED, NEED, 0},
     {"facts", facts, TYPED, FACTS, 0},
     {"physical choices", physical_choices, TYPED | ORDER | NEED | FACTS, PHYSICAL, 0},
-    {"lowering, cutting", pl_lower, PHYSICAL | NEED, PIPES, 0},
+    {"keys and tables", pl_flow, PHYSICAL | NEED | FACTS, KEYS, 0},
+    {"lowering, cutting", pl_lower, PHYSICAL | KEYS | NEED, PIPES, 0},
     {"copies", copies, PIPES, 0, DENSE},
     {"pruning", pruning, PIPES, DENSE, 0},
     {"frames", frames, PIPES | DENSE, FRAMED, 0},

@@ -1,0 +1,130 @@
+/* Flows: what is known of the rows of each physical node, inputs first. Joins and groupings are in files of their
+ * own; they choose. */
+#include "planner/flow.h"
+
+#include "planner/flow_agg.h"
+#include "planner/flow_join.h"
+#include "planner/flow_rows.h"
+#include "planner/handle.h"
+#include "planner/known.h"
+
+static int flow_scanned(struct ctx *c, const struct pl_node *n, struct stream *out)
+{
+    *out = flow_scan(c, n->n);
+    return flow_scan_filter(c, n, out->unique_row, out);
+}
+
+static void flow_values(struct ctx *c, const struct pl_node *n, struct stream *out)
+{
+    double rows = (double)n->n->u.values.nrows;
+    *out = flow_appended(c, n->n, rows, rows);
+    if (n->u.values.unique < 0)
+        return;
+    out->nunique = 1;
+    out->unique = hd_dup(c->a, &out->cols[n->u.values.unique], sizeof *out->unique);
+}
+
+static int flow_filtered(struct ctx *c, const struct pl_node *n, const struct stream *in, struct stream *out)
+{
+    *out = *in;
+    struct handle **env = HD_NEWN(c->a, struct handle *, n->u.filter.first + in->ncols + 1);
+    memcpy(env + n->u.filter.first, in->cols, sizeof *env * (size_t)in->ncols);
+    return flow_filter(c, out, env, n->u.filter.v, n->u.filter.n);
+}
+
+static void flow_project(struct ctx *c, const struct fe_node *n, const struct stream *in, struct stream *out)
+{
+    *out = *in;
+    out->ncols = n->ncols;
+    out->cols = HD_NEWN(c->a, struct handle *, n->ncols + 1);
+    for (int i = 0; i < n->ncols; i++)
+        out->cols[i] = h_expr(c, n->u.project.exprs[i], in->cols);
+}
+
+/* Sorted rows are kept by value. */
+static int flow_sort(struct ctx *c, const struct pl_node *n, const struct stream *in, struct stream *out)
+{
+    int64_t limit = n->n->u.sort.limit;
+    if (n->u.sort.dropped) {
+        *out = *in;
+        return 0;
+    }
+    *out = flow_begin(c, NULL, limit >= 0 ? HD_MIN(in->est, (double)limit) : in->est);
+    out->max_rows = limit >= 0 ? HD_MIN(in->max_rows, (double)limit) : in->max_rows;
+    out->unique_row = flow_row(c, NULL);
+    out->ncols = n->n->ncols;
+    out->cols = HD_NEWN(c->a, struct handle *, out->ncols + 1);
+    for (int i = 0; i < out->ncols; i++) {
+        struct handle *h = out->cols[i] = h_kept(c, h_plain(in->cols[i]), out->unique_row);
+        struct pl_val v;
+        if (h->type.kind != HD_STRING)
+            continue;
+        HD_TRY(known_value(c, h, &v)); /* of texts the order is not their codes' */
+        h->val.range.known = false;
+    }
+    return 0;
+}
+
+static void flow_union(struct ctx *c, const struct pl_node *n, const struct stream *in, struct stream *out)
+{
+    double rows = 0, max = 0;
+    for (int i = 0; i < n->ninputs; i++) {
+        rows += in[i].est;
+        max += in[i].max_rows;
+    }
+    *out = flow_appended(c, n->n, rows, max);
+}
+
+static void flow_keep(struct ctx *c, const struct pl_node *n, const struct stream *in, struct stream *out)
+{
+    struct stored *st = c->flows[n->id] = HD_NEW(c->a, struct stored);
+    store_rows(c, in, n->u.keep.want, st);
+    stored_unique(c, in, st);
+    *out = (struct stream){.pipeline = -1, .rows = st};
+}
+
+static void flow_read(struct ctx *c, const struct stream *in, struct stream *out)
+{
+    *out = flow_over(c, in->rows);
+    out->rows = in->rows;
+}
+
+static int flow_op(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out)
+{
+    switch (n->op) {
+    case PL_NODE_SCAN: return flow_scanned(c, n, out);
+    case PL_NODE_INDEX: return 0;
+    case PL_NODE_VALUES: flow_values(c, n, out); return 0;
+    case PL_NODE_FILTER: return flow_filtered(c, n, in, out);
+    case PL_NODE_PROJECT: flow_project(c, n->n, in, out); return 0;
+    case PL_NODE_JOIN: return flow_join(c, n, in, out);
+    case PL_NODE_EXTREMES: return flow_extremes(c, n, in, out);
+    case PL_NODE_AGGREGATE: return flow_aggregate(c, n, in, out);
+    case PL_NODE_MERGE: return flow_merge(c, n, in, out);
+    case PL_NODE_SORT: return flow_sort(c, n, in, out);
+    case PL_NODE_UNION: flow_union(c, n, in, out); return 0;
+    case PL_NODE_KEEP: flow_keep(c, n, in, out); return 0;
+    case PL_NODE_READ: flow_read(c, in, out); return 0;
+    case PL_NODE_OP_COUNT: break;
+    }
+    HD_BUG("node %d", (int)n->op);
+}
+
+static int flow_node(struct ctx *c, struct pl_node *n, struct stream *out)
+{
+    struct stream *in = HD_NEWN(c->a, struct stream, n->ninputs + 1);
+    if (c->flows[n->id]) { /* for another parent */
+        *out = (struct stream){.pipeline = -1, .rows = c->flows[n->id]};
+        return 0;
+    }
+    for (int i = 0; i < n->ninputs; i++)
+        HD_TRY(flow_node(c, n->inputs[i], &in[i]));
+    return flow_op(c, n, in, out);
+}
+
+int pl_flow(struct ctx *c)
+{
+    struct stream rows;
+    c->flows = HD_NEWN(c->a, struct stored *, c->nnodes + 1);
+    return flow_node(c, c->physical, &rows);
+}

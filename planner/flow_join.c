@@ -1,0 +1,385 @@
+/* Joins before there are pipelines: which table is built, and what is known of the rows that come out. */
+#include "planner/flow_join.h"
+
+#include "planner/estimate.h"
+#include "planner/flow_rows.h"
+#include "planner/handle.h"
+#include "planner/known.h"
+#include "planner/lower_expr.h"
+#include "planner/lower_value.h"
+
+/* ---- facts of keys ------------------------------------------------------------------------------------------ */
+
+/* All columns of the primary key of row r's table are among the keys. */
+static bool has_primary_key(const struct handle *r, struct handle *const *keys, int n)
+{
+    int hit = 0;
+    for (int i = 0; r->table && i < r->table->npk; i++)
+        for (int k = 0; k < n; k++)
+            if ((keys[k]->kind == H_COLUMN && keys[k]->row == r && keys[k]->column == r->table->pk[i]) ||
+                (r->eq_column == r->table->pk[i] && r->eq == keys[k])) {
+                hit++;
+                break;
+            }
+    return r->table && r->table->npk > 0 && hit == r->table->npk;
+}
+
+/* The keys identify at most one row of the build stream. */
+static bool keys_unique(struct ctx *c, const struct stream *b, struct handle *const *keys, int n)
+{
+    bool all = b->nunique > 0;
+    for (int i = 0; i < b->nunique && all; i++)
+        all = h_determined(c, h_plain(b->unique[i]), keys, n);
+    if (all || !b->unique_row)
+        return all;
+    return h_determined(c, b->unique_row, keys, n) || has_primary_key(b->unique_row, keys, n);
+}
+
+/* Rows of one key at most: those of the most frequent value of a key column, where no row of its table comes twice. */
+static double max_per_key(const struct stream *b, struct handle *const *keys, int n)
+{
+    double max = b->max_rows;
+    for (int i = 0; i < n; i++) {
+        const struct handle *h = keys[i];
+        if (h->kind != H_COLUMN || h->row != b->unique_row || h->row->row_nullable)
+            continue;
+        const struct fe_facts *f = &h->table->cols[h->column].facts;
+        if (f->known && f->max_mult >= 0)
+            max = HD_MIN(max, (double)f->max_mult);
+    }
+    return max;
+}
+
+/* Build columns that equal a probe key need not be kept: inner joins take them from there. */
+static int *same_columns(struct ctx *c, const struct join *j, const struct stream *b, const struct built *t)
+{
+    int *same = HD_NEWN(c->a, int, b->ncols + 1);
+    for (int i = 0; i < b->ncols; i++) {
+        same[i] = -1;
+        for (int k = 0; k < t->nkeys && j->kind == FE_INNER && (!j->d->keep || j->d->keep[i]); k++)
+            if (t->bkeys[k] == h_plain(b->cols[i]) && j->pk[k]->type.kind != HD_FLOAT64 &&
+                hd_type_eq(j->pk[k]->type, b->cols[i]->type))
+                same[i] = k;
+    }
+    return same;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------- */
+
+static int key_values(struct ctx *c, struct join *j, const struct stream *b, struct built *t, bool *ints)
+{
+    *ints = true;
+    t->bkeys = HD_NEWN(c->a, struct handle *, t->nkeys + 1);
+    t->bv = HD_NEWN(c->a, struct pl_val, t->nkeys + 1);
+    j->pk = HD_NEWN(c->a, struct handle *, t->nkeys + 1);
+    for (int i = 0; i < t->nkeys; i++) {
+        struct pl_val p;
+        t->bkeys[i] = h_plain(h_expr(c, j->d->bkeys[i], b->cols));
+        j->pk[i] = h_plain(h_expr(c, j->d->pkeys[i], j->s.cols));
+        HD_TRY(known_value(c, t->bkeys[i], &t->bv[i]));
+        HD_TRY(known_value(c, j->pk[i], &p));
+        known_unify(&t->bv[i], &p, ints);
+    }
+    return 0;
+}
+
+/* Share of probe rows that find a match, key values of the build side over those of the probe's; and how many. */
+static void estimate_matches(struct ctx *c, const struct join *j, const struct built *t, double rows,
+                             struct pl_table *d)
+{
+    double built = 1, probed = 1;
+    for (int i = 0; i < t->nkeys; i++)
+        built *= h_distinct(c, t->bkeys[i], rows);
+    for (int i = 0; i < t->nkeys; i++)
+        probed *= h_distinct(c, j->pk[i], 1e12);
+    probed = HD_MIN(probed, HD_MAX(j->s.max_rows, 1)); /* composite keys are correlated */
+    double keys = d->unique ? rows : HD_MAX(1, HD_MIN(built, rows));
+    d->rate = HD_MIN(1.0, keys / HD_MAX(probed, 1));
+    d->fanout = d->unique ? 1
+                          : HD_MAX(1, rows / keys) +
+                                est_skew(c, j->d->tprobe, j->d->tbuild, j->d->nkeys, j->d->pkeys, j->d->bkeys, rows);
+}
+
+static int choose_table(struct ctx *c, struct join *j, const struct built *t, struct pl_table *d, bool packed,
+                        double rows)
+{
+    bool all_rows = j->kind == FE_FULL;
+    d->kind = pl_choose_table(c, j->node,
+                              &(struct pl_table_facts){.packed = packed,
+                                                       .range = packed ? (double)d->pack.range : 0,
+                                                       .rows = rows,
+                                                       .kept = t->kept.n,
+                                                       .unique = d->unique,
+                                                       .existence = d->existence,
+                                                       .all_rows = all_rows,
+                                                       .null_equal = j->d->null_equal,
+                                                       .strategy = j->d->strategy});
+    if (j->d->strategy == FE_DIRECT && d->kind == RT_STATE_HASH)
+        return HD_FAIL(c->err, USER, j->node->path,
+                       "strategy direct needs integer keys of a known range "
+                       "on both sides, small enough for tables of 1 GB%s",
+                       all_rows ? " and does not serve full joins" : "");
+    return 0;
+}
+
+/* Plans the table of build rows b for join description d, which is j's. */
+static int flow_table(struct ctx *c, struct join *j, struct pl_join *into, struct stream *b, bool existence,
+                      struct built *t)
+{
+    struct pl_table *d = HD_NEW(c->a, struct pl_table);
+    bool ints;
+    *t = (struct built){.d = d, .state = -1, .nkeys = into->nkeys, .max_rows = b->max_rows};
+    d->existence = existence;
+    HD_TRY(key_values(c, j, b, t, &ints));
+    d->unique = keys_unique(c, b, t->bkeys, t->nkeys);
+    d->max_per_key = max_per_key(b, t->bkeys, t->nkeys);
+    bool packed = ints && pack_keys(c, t->bv, t->nkeys, false, &d->pack);
+    d->same = same_columns(c, j, b, t);
+    join_kept(c, j, b, t);
+    estimate_matches(c, j, t, b->est, d);
+    HD_TRY(choose_table(c, j, t, d, packed, b->est));
+    into->table = d;
+    return 0;
+}
+
+static void flow_probe(struct ctx *c, struct join *j, const struct built *t, enum pl_probe_kind how)
+{
+    double est = j->s.est;
+    if (t->d->kind == RT_STATE_BITMAP && how == PL_LEFT) { /* nothing to fetch */
+        j->nbuild = t->ncols;
+        j->bcols = HD_NEWN(c->a, struct handle *, t->ncols + 1);
+        return;
+    }
+    join_rows(j, t, how, &est);
+    join_columns(c, j, t, h_row(c, -1, NULL, -1, how == PL_LEFT));
+}
+
+/* ---- stored indexes ----------------------------------------------------------------------------------------- */
+
+static int flow_key_row(struct ctx *c, struct join *j, const struct fe_table *t, int index, struct handle *key,
+                        enum pl_probe_kind how, struct handle **row)
+{
+    struct at_hand *at = j->s.at;
+    int column = t->keyidx[index].column;
+    struct pl_val v;
+    if (key->kind == H_COLUMN && key->table == t && key->column == column && !key->nullable) {
+        *row = key->row; /* the key is a column of that very row */
+        return 0;
+    }
+    for (int i = 0; i < at->lookups.n; i++) { /* looked up before in this pipeline */
+        struct handle *r = at->lookups.v[i];
+        if (r->table == t && r->keyidx == index && r->det[0] == key && r->row_nullable == (how == PL_LEFT)) {
+            *row = r;
+            return 0;
+        }
+    }
+    *row = h_lookup(c, t, index, key);
+    hd_vec_push(c->a, &at->lookups, *row);
+    if (join_always_matches(key, t, column))
+        return 0;
+    HD_TRY(known_value(c, key, &v));
+    (*row)->row_nullable = how == PL_LEFT;
+    if (how == PL_INNER)
+        j->s.est *= HD_MIN(1.0, (double)t->rows / HD_MAX(1.0, h_distinct(c, key, 1e12)));
+    return 0;
+}
+
+static void flow_expand_fk(struct ctx *c, struct join *j, struct handle *parent, struct handle *key,
+                           enum pl_probe_kind how, struct handle **row)
+{
+    const struct fe_table *t = node_table(j->d->tbuild);
+    const struct fe_foreign_key *fk = &t->fks[j->d->fk];
+    double parents = j->s.max_rows;
+    j->s.est *= HD_MAX(j->d->fanout, 0.001);
+    j->s.max_rows = HD_MIN(parents * (double)HD_MAX(1, fk->max_children < 0 ? t->rows : fk->max_children), 9e18);
+    bool once = j->s.unique_row == parent || join_unique_on(c, &j->s, key);
+    if (once) /* unique parents reach every child once */
+        j->s.max_rows = HD_MIN(j->s.max_rows, (double)t->rows + (how == PL_LEFT ? parents : 0));
+    *row = h_row(c, -1, t, -1, how == PL_LEFT);
+    j->s.unique_row = once ? *row : NULL;
+    j->s.nunique = 0;
+}
+
+static int flow_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
+{
+    const struct fe_table *t = node_table(j->d->tbuild);
+    struct handle *key = h_plain(h_expr(c, j->d->pkeys[j->d->key], j->s.cols)), *row;
+    bool same = how == PL_INNER && key->type.kind != HD_FLOAT64;
+    if (j->d->way == PL_WAY_KEY) {
+        HD_TRY(flow_key_row(c, j, t, j->d->index, key, how, &row));
+    } else {
+        const struct fe_foreign_key *fk = &t->fks[j->d->fk];
+        struct handle *parent;
+        int index = key_index_of(fk->parent, fk->parent_columns[0]);
+        HD_TRY(flow_key_row(c, j, fk->parent, index, key, how, &parent));
+        flow_expand_fk(c, j, parent, key, how, &row);
+    }
+    join_scan_at(c, j, row, key, same);
+    HD_TRY(flow_scan_filter(c, j->d->build, row, &j->s));
+    for (int k = 0; k < j->d->nkeys; k++)
+        if (k != j->d->key)
+            j->s.est *= 1 / h_distinct(c, h_expr(c, j->d->pkeys[k], j->s.cols), 1e4);
+    return flow_filter(c, &j->s, join_env(c, j), j->d->build_only, j->d->nbuild);
+}
+
+/* ---- all pairs ---------------------------------------------------------------------------------------------- */
+
+static void flow_all_pairs(struct ctx *c, struct join *j, const struct stream *b, enum pl_probe_kind how)
+{
+    struct stored st;
+    store_rows(c, b, j->d->keep, &st);
+    if (!j->d->single) {
+        j->s.est *= HD_MAX(1, st.est);
+        j->s.max_rows = HD_MIN(j->s.max_rows * HD_MAX(1, st.max_rows), 9e18);
+        j->s.unique_row = NULL;
+        j->s.nunique = 0;
+    }
+    j->brow = h_row(c, -1, NULL, -1, how == PL_LEFT);
+    join_stored_columns(c, j, &st, j->brow);
+}
+
+/* ---- a condition beyond the keys ---------------------------------------------------------------------------- */
+
+static int flow_rest(struct ctx *c, struct join *j)
+{
+    for (int i = 0; i < j->d->nrest; i++)
+        HD_TRY(flow_filter(c, &j->s, join_env(c, j), &j->d->rest[i], 1));
+    return 0;
+}
+
+static int flow_compared(struct ctx *c, struct join *j, struct pl_join *d, struct stream *b, struct stream *out)
+{
+    struct built t;
+    enum fe_join_kind kind = j->kind;
+    enum pl_probe_kind how = kind == FE_SEMI ? PL_INNER : PL_LEFT;
+    j->kind = how == PL_INNER ? FE_INNER : FE_LEFT;
+    HD_TRY(flow_table(c, j, d, b, false, &t));
+    double est = j->s.est * (how == PL_INNER ? d->share : 1);
+    flow_probe(c, j, &t, how);
+    j->s.est = est;
+    j->kind = kind;
+    struct handle **env = join_extremes_env(c, j);
+    HD_TRY(flow_filter(c, &j->s, env, d->rest, d->nrest));
+    if (kind == FE_MARK)
+        return join_mark_output(c, j, h_expr(c, d->match, env), out);
+    return join_output(c, j, out);
+}
+
+/* ---- joins -------------------------------------------------------------------------------------------------- */
+
+static bool asks_existence(enum fe_join_kind k)
+{
+    return k == FE_SEMI || k == FE_ANTI || k == FE_MARK;
+}
+
+static struct handle *known_bool(struct ctx *c)
+{
+    return h_phys(c, (struct pl_val){.phys = RT_BOOL, .type = hd_type_of(HD_BOOL)});
+}
+
+static int flow_once(struct ctx *c, struct join *j, struct pl_join *d, struct stream *b, struct stream *out)
+{
+    enum pl_probe_kind how = join_how(j->kind);
+    struct built t;
+    switch (d->way) {
+    case PL_WAY_BUILD:
+        HD_TRY(flow_table(c, j, d, b, asks_existence(j->kind), &t));
+        flow_probe(c, j, &t, how);
+        break;
+    case PL_WAY_KEY:
+    case PL_WAY_FK: HD_TRY(flow_lookup(c, j, j->kind == FE_LEFT ? PL_LEFT : PL_INNER)); break;
+    case PL_WAY_ALL: flow_all_pairs(c, j, b, how); break;
+    }
+    HD_TRY(flow_rest(c, j));
+    return j->kind == FE_MARK ? join_mark_output(c, j, known_bool(c), out) : join_output(c, j, out);
+}
+
+/* The pairs that set bits of rows with a match. */
+static int flow_matches(struct ctx *c, struct join *j, struct pl_join *d, struct stream *b, struct built *t)
+{
+    switch (d->way) {
+    case PL_WAY_KEY:
+    case PL_WAY_FK: HD_TRY(flow_lookup(c, j, PL_INNER)); break;
+    case PL_WAY_ALL: flow_all_pairs(c, j, b, PL_INNER); break;
+    case PL_WAY_BUILD:
+        HD_TRY(flow_table(c, j, d, b, false, t));
+        flow_probe(c, j, t, PL_INNER);
+        break;
+    }
+    return flow_rest(c, j);
+}
+
+static int flow_second_scan(struct ctx *c, struct join *j, struct stream *out)
+{
+    const struct pl_node *scan = join_rescanned(j->d);
+    *out = flow_scan(c, scan->n);
+    if (j->kind != FE_SEMI)
+        HD_TRY(flow_scan_filter(c, scan, out->unique_row, out));
+    out->est = HD_MAX(1, est_rows(c, scan->n) * (j->kind == FE_MARK ? 1 : 0.5));
+    j->s = *out;
+    return j->kind == FE_MARK ? join_mark_output(c, j, known_bool(c), out) : 0;
+}
+
+static int flow_twice(struct ctx *c, struct join *j, struct pl_join *d, struct stream *b, struct stream *out)
+{
+    const struct stored *rows = d->rescan ? NULL : j->s.rows;
+    struct built t = {0};
+    HD_TRY(flow_matches(c, j, d, b, &t));
+    if (!rows)
+        return flow_second_scan(c, j, out);
+    if (j->kind == FE_SEMI || j->kind == FE_ANTI) {
+        *out = flow_over(c, rows);
+        out->est *= 0.5;
+    } else if (j->kind == FE_MARK) {
+        *out = flow_appended(c, j->n, 2 * rows->est, 2 * rows->max_rows);
+    } else {
+        double est = j->s.est + rows->est + (j->kind == FE_FULL ? b->est : 0);
+        *out = flow_appended(c, j->n, est, j->s.max_rows + (j->kind == FE_FULL ? b->max_rows : 0));
+    }
+    return 0;
+}
+
+int flow_join(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out)
+{
+    struct pl_join *d = &n->u.join;
+    struct join j = {.node = n, .d = d, .n = n->n, .kind = d->kind, .s = *join_stream(n, in, d->probe)};
+    struct stream *b = join_stream(n, in, d->build);
+    switch (d->form) {
+    case PL_FORM_ONCE: return flow_once(c, &j, d, b, out);
+    case PL_FORM_TWICE: return flow_twice(c, &j, d, b, out);
+    case PL_FORM_EXTREMES: return flow_compared(c, &j, d, b, out);
+    }
+    HD_BUG("form %d", (int)d->form);
+}
+
+/* ---- groups of several passes --------------------------------------------------------------------------------- */
+
+int flow_join_groups(struct ctx *c, struct pl_node *n, struct pl_join *d, struct stream *s, struct stream *b,
+                     struct handle **cols)
+{
+    int nk = n->n->u.agg.nkeys;
+    struct built t;
+    struct join j = {.node = n, .d = d, .kind = FE_INNER, .s = *s};
+    struct agg_pass g;
+    *d = (struct pl_join){.kind = FE_INNER, .written = FE_INNER, .nkeys = nk, .single = nk == 0, .build = n};
+    d->pkeys = d->bkeys = HD_NEWN(c->a, struct fe_expr *, nk + 1);
+    for (int i = 0; i < nk; i++) {
+        struct pl_val v;
+        HD_TRY(known_value(c, cols[i], &v));
+        d->pkeys[i] = lx_col(c, i, cols[i], n->path);
+        d->null_equal |= v.nullable;
+    }
+    agg_pass(c, n->n, b, &g);
+    j.s.cols = cols;
+    j.s.ncols = n->n->ncols;
+    if (nk == 0) {
+        flow_all_pairs(c, &j, &g.build, PL_INNER);
+    } else {
+        HD_TRY(flow_table(c, &j, d, &g.build, false, &t));
+        flow_probe(c, &j, &t, PL_INNER);
+    }
+    for (int i = nk; i < g.build.ncols; i++)
+        cols[g.at[i]] = j.bcols[i];
+    s->est = j.s.est;
+    return 0;
+}
