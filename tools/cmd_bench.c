@@ -234,7 +234,7 @@ static const enum cli_option_id options[] = {
 
 const struct cli_command cli_bench = {
     .name = "bench",
-    .operands = "tpch|jcch|SUITE",
+    .operands = "tpch|jcch|ssb|SUITE",
     .summary = "time the queries of a suite",
     .about = "Runs the queries of a suite, each --repeat times (default 3), prints times, and\n"
              "compares rows with the suite's stored answers where they exist (TPC-H: scale\n"

@@ -33,25 +33,16 @@ static int parse_chunk(const struct cli_args *a, struct tg_tbl_options *o, struc
     return cli_fail(err, CLI_BAD_INPUT, NULL, "--chunk: expected I/N with 1 <= I <= N <= 1000000, found \"%s\"", text);
 }
 
-static int find_table(const char *name, size_t n)
+static int parse_tables(const struct cli_args *a, enum tg_scheme scheme, uint32_t *tables, struct cli_error *err)
 {
-    for (int t = 0; t < TG_TABLE_COUNT; t++) {
-        const char *known = tg_table_name((enum tg_table)t);
-        if (strlen(known) == n && memcmp(known, name, n) == 0)
-            return t;
-    }
-    return -1;
-}
-
-static int parse_tables(const struct cli_args *a, uint32_t *tables, struct cli_error *err)
-{
+    const char *largest = tg_table_name((enum tg_table)(tg_end_table(scheme) - 1));
     const char *p = cli_text(a, CLI_TABLES);
     while (p) {
         size_t n = strcspn(p, ",");
-        int t = find_table(p, n);
+        int t = tg_find_table(scheme, p, n);
         if (t < 0)
-            return cli_fail(err, CLI_BAD_INPUT, NULL,
-                            "--tables: expected names such as orders,lineitem, found \"%.*s\"", (int)n, p);
+            return cli_fail(err, CLI_BAD_INPUT, NULL, "--tables: expected names such as customer,%s, found \"%.*s\"",
+                            largest, (int)n, p);
         *tables |= UINT32_C(1) << t;
         p = p[n] ? p + n + 1 : NULL;
     }
@@ -66,7 +57,7 @@ static int write_text(const struct cli_args *a, const struct tg_gen *g, struct c
         .threads = (int)cli_count(a, CLI_THREADS, 0),
         .progress = cli_progress,
     };
-    if (parse_chunk(a, &o, err) || parse_tables(a, &o.tables, err))
+    if (parse_chunk(a, &o, err) || parse_tables(a, tg_gen_scheme(g), &o.tables, err))
         return -1;
     int rc = tg_tbl_write(g, &o, &e);
     cli_progress_end();
@@ -91,11 +82,22 @@ static int write_database(const struct cli_args *a, const struct tg_gen *g, stru
     return rc ? adopt_error(&e, cause, err) : 0;
 }
 
+static int parse_scheme(const char *set, enum tg_scheme *scheme, struct cli_error *err)
+{
+    static const struct {
+        const char *name;
+        enum tg_scheme scheme;
+    } sets[] = {{"tpch", TG_PLAIN}, {"jcch", TG_JCCH}, {"ssb", TG_SSB}};
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
+        if (strcmp(set, sets[i].name) == 0) {
+            *scheme = sets[i].scheme;
+            return 0;
+        }
+    return cli_fail(err, CLI_BAD_INPUT, NULL, "expected tpch, jcch or ssb, found \"%s\"", set);
+}
+
 static int check_args(const struct cli_args *a, struct cli_error *err)
 {
-    const char *set = a->operands[0];
-    if (strcmp(set, "tpch") != 0 && strcmp(set, "jcch") != 0)
-        return cli_fail(err, CLI_BAD_INPUT, NULL, "expected tpch or jcch, found \"%s\"", set);
     if (cli_require(a, CLI_SCALE, err) || cli_exclude(a, CLI_OUT, CLI_TBL, err) ||
         cli_exclude(a, CLI_OUT, CLI_CHUNK, err) || cli_exclude(a, CLI_OUT, CLI_TABLES, err) ||
         cli_exclude(a, CLI_TBL, CLI_COLUMNS, err))
@@ -110,10 +112,8 @@ static int run(const struct cli_args *a, struct cli_error *err)
     struct tg_options o = {.scheme = TG_PLAIN, .sf = a->option[CLI_SCALE].real};
     struct tg_error e = {0};
     struct tg_gen *g;
-    if (check_args(a, err))
+    if (parse_scheme(a->operands[0], &o.scheme, err) || check_args(a, err))
         return -1;
-    if (strcmp(a->operands[0], "jcch") == 0)
-        o.scheme = TG_JCCH;
     if (tg_gen_new(&o, &g, &e))
         return adopt_error(&e, NULL, err);
     cli_nothing_to_undo(true);
@@ -133,11 +133,11 @@ static const enum cli_option_id options[] = {
 
 const struct cli_command cli_gen = {
     .name = "gen",
-    .operands = "tpch|jcch",
+    .operands = "tpch|jcch|ssb",
     .summary = "generate the data of a benchmark",
     .about = "Generates TPC-H data, or those of JCC-H (the same tables with skewed and\n"
-             "correlated joins), bit for bit as the reference generator, into a new database or\n"
-             "as .tbl text files.\n"
+             "correlated joins), bit for bit as the reference generator, or those of the Star\n"
+             "Schema Benchmark, into a new database or as .tbl text files.\n"
              "\n"
              "  heddle gen tpch --sf 1 --out tpch1\n"
              "  heddle gen tpch --sf 1 --tbl text/\n"

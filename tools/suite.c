@@ -55,7 +55,7 @@ static int find_suite(const char *name, char **dir, struct cli_error *err)
     if (*dir)
         return 0;
     return cli_fail(err, CLI_BAD_INPUT, name,
-                    "expected tpch, jcch or a directory with "
+                    "expected tpch, jcch, ssb or a directory with "
                     "suite.json");
 }
 

@@ -12,6 +12,7 @@
 #include "gen_par.h"
 #include "gen_pool.h"
 #include "gen_skew.h"
+#include "ssb/gen_ssb.h"
 
 const struct tg_column_info tg_columns[TG_COLUMN_COUNT] = {
 #define T_COL(table, id, name, kind, dict, max, used) {name, TG_##table, TG_##kind, max, used},
@@ -23,21 +24,62 @@ static const enum tg_dist column_dists[TG_COLUMN_COUNT] = {
 #include "gen_columns.def"
 };
 
+enum schema { schema_TPCH, schema_SSB, SCHEMA_COUNT };
+
 static const struct {
+    enum schema schema;
     const char *name;
     int first;
     tg_producer *produce;
+    int lines;
+    bool whole;
 } tables[TG_TABLE_COUNT + 1] = {
-    {"region", TG_R_REGIONKEY, tg_produce_region},
-    {"nation", TG_N_NATIONKEY, tg_produce_nation},
-    {"part", TG_P_PARTKEY, tg_produce_part},
-    {"supplier", TG_S_SUPPKEY, tg_produce_supplier},
-    {"partsupp", TG_PS_PARTKEY, tg_produce_partsupp},
-    {"customer", TG_C_CUSTKEY, tg_produce_customer},
-    {"orders", TG_O_ORDERKEY, tg_produce_orders},
-    {"lineitem", TG_L_ORDERKEY, tg_produce_lineitem},
-    {NULL, TG_COLUMN_COUNT, NULL},
+#define T_TABLE(schema, id, name, first, produce, lines, whole) \
+    {schema_##schema, name, TG_##first, tg_produce_##produce, lines, whole},
+#include "gen_tables.def"
+    {SCHEMA_COUNT, NULL, TG_COLUMN_COUNT, NULL, 0, false},
 };
+
+static enum schema schema_of(enum tg_scheme s)
+{
+    return s == TG_SSB ? schema_SSB : schema_TPCH;
+}
+
+/* The first table from t on that is in the schema, or is not. */
+static int next_table(int t, enum schema s, bool inside)
+{
+    while (t < TG_TABLE_COUNT && (tables[t].schema == s) != inside)
+        t++;
+    return t;
+}
+
+int tg_first_table(enum tg_scheme s)
+{
+    return next_table(0, schema_of(s), true);
+}
+
+int tg_end_table(enum tg_scheme s)
+{
+    return next_table(tg_first_table(s), schema_of(s), false);
+}
+
+int tg_find_table(enum tg_scheme s, const char *name, size_t n)
+{
+    for (int t = tg_first_table(s); t < tg_end_table(s); t++)
+        if (strlen(tables[t].name) == n && memcmp(tables[t].name, name, n) == 0)
+            return t;
+    return -1;
+}
+
+int tg_unit_rows(enum tg_table t)
+{
+    return tables[t].lines;
+}
+
+bool tg_table_whole(enum tg_table t)
+{
+    return tables[t].whole;
+}
 
 const char *tg_table_name(enum tg_table t)
 {
@@ -51,7 +93,10 @@ int tg_first_column(enum tg_table t)
 
 uint64_t tg_all_columns(enum tg_table t)
 {
-    return TG_BIT(tables[t + 1].first) - TG_BIT(tables[t].first);
+    uint64_t mask = 0;
+    for (int c = tables[t].first; c < tables[t + 1].first; c++)
+        mask |= TG_BIT(c);
+    return mask;
 }
 
 uint64_t tg_used_columns(enum tg_table t)
@@ -123,10 +168,12 @@ int tg_gen_new(const struct tg_options *o, struct tg_gen **out, struct tg_error 
     }
     g->scheme = o->scheme;
     g->scale = o->sf >= 1 ? (int64_t)o->sf : 1;
-    g->parts = scaled(o, 200000);
-    g->suppliers = scaled(o, 10000);
-    g->customers = scaled(o, 150000);
     g->orders = scaled(o, 1500000);
+    g->parts = scaled(o, 200000);
+    g->suppliers = scaled(o, g->scheme == TG_SSB ? 2000 : 10000);
+    g->customers = scaled(o, g->scheme == TG_SSB ? 30000 : 150000);
+    if (g->scheme == TG_SSB)
+        tg_ssb_init(g);
     if (g->scheme == TG_JCCH)
         tg_skew_init(g, o);
     *out = g;
@@ -136,6 +183,8 @@ int tg_gen_new(const struct tg_options *o, struct tg_gen **out, struct tg_error 
 int tg_gen_prepare(struct tg_gen *g, int threads, struct tg_error *err)
 {
     threads = tg_thread_count(threads);
+    if (g->scheme == TG_SSB)
+        return 0;
     if (g->pool == NULL)
         g->pool = tg_pool_build(threads, g->pool_shift);
     if (g->pool == NULL) {
@@ -175,11 +224,16 @@ int64_t tg_unit_count(const struct tg_gen *g, enum tg_table t)
     case TG_REGION: return 5;
     case TG_NATION: return 25;
     case TG_PART:
+    case TG_SSB_PART:
     case TG_PARTSUPP: return g->parts;
-    case TG_SUPPLIER: return g->suppliers;
-    case TG_CUSTOMER: return g->customers;
+    case TG_SUPPLIER:
+    case TG_SSB_SUPPLIER: return g->suppliers;
+    case TG_CUSTOMER:
+    case TG_SSB_CUSTOMER: return g->customers;
     case TG_ORDERS:
-    case TG_LINEITEM: return g->orders;
+    case TG_LINEITEM:
+    case TG_SSB_LINEORDER: return g->orders;
+    case TG_SSB_DATE: return TG_CALENDAR_DAYS;
     case TG_TABLE_COUNT: break;
     }
     return 0;
@@ -213,17 +267,17 @@ static int64_t count_lines(const struct tg_gen *g, int64_t begin, int64_t end)
 
 int64_t tg_rows_between(const struct tg_gen *g, enum tg_table t, int64_t begin, int64_t end)
 {
-    if (t != TG_LINEITEM && t != TG_PARTSUPP)
+    if (tables[t].lines == 1)
         return end - begin;
     if (g->scheme == TG_JCCH)
         return tg_skew_rows_before(g, t, end) - tg_skew_rows_before(g, t, begin);
-    return t == TG_LINEITEM ? count_lines(g, begin, end) : 4 * (end - begin);
+    return t == TG_PARTSUPP ? 4 * (end - begin) : count_lines(g, begin, end);
 }
 
 void tg_chunk_units(const struct tg_gen *g, enum tg_table t, int64_t i, int64_t n, int64_t *begin, int64_t *end)
 {
     const int64_t units = tg_unit_count(g, t);
-    if (t == TG_REGION || t == TG_NATION)
+    if (tables[t].whole)
         i = n = 1;
     *begin = (i - 1) * (units / n);
     *end = i == n ? units : *begin + units / n;
@@ -299,8 +353,7 @@ static void claim_slice(struct tg_cursor *c, int64_t unit_rows, int64_t max_rows
 /* Ordinary units up to the next populous one. */
 static void claim_units(struct tg_cursor *c, const struct tg_populous *p, int64_t max_rows, struct tg_range *out)
 {
-    int64_t max = c->table == TG_LINEITEM ? TG_MAX_LINES : c->table == TG_PARTSUPP ? 4 : 1;
-    int64_t end = c->unit + max_rows / max;
+    int64_t end = c->unit + max_rows / tables[c->table].lines;
     if (end > c->unit_end)
         end = c->unit_end;
     for (int i = 0; i < p->count; i++)

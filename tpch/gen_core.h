@@ -1,8 +1,9 @@
-/* TPC-H and JCC-H data, bit for bit as the reference generator prints them.
+/* TPC-H and JCC-H data, bit for bit as the reference generator prints them, and data of the Star
+ * Schema Benchmark, made from the same streams.
  *
  * Any range of rows of any table can be produced on any thread, independently of all others.
- * Rows are addressed by the *unit* that owns them: for lineitem the order, for partsupp the
- * part, for other tables the row itself.  Units and rows count from 0.  A cursor cuts units
+ * Rows are addressed by the *unit* that owns them: for lineitem and lineorder the order, for
+ * partsupp the part, for other tables the row itself.  Units and rows count from 0.  A cursor cuts units
  * into ranges of bounded size; tg_produce turns one range into columns.
  *
  *     struct tg_options o = {.scheme = TG_PLAIN, .sf = 1};
@@ -20,25 +21,21 @@
 #define TPCH_GEN_CORE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "gen_dist.h"
 
 enum tg_table {
-    TG_REGION,
-    TG_NATION,
-    TG_PART,
-    TG_SUPPLIER,
-    TG_PARTSUPP,
-    TG_CUSTOMER,
-    TG_ORDERS,
-    TG_LINEITEM,
+#define T_TABLE(schema, id, name, first, produce, lines, whole) TG_##id,
+#include "gen_tables.def"
     TG_TABLE_COUNT
 };
 
 enum tg_scheme {
     TG_PLAIN, /* TPC-H: uniform */
-    TG_JCCH   /* JCC-H: skewed and correlated joins */
+    TG_JCCH,  /* JCC-H: skewed and correlated joins */
+    TG_SSB    /* Star Schema Benchmark: uniform, tables of its own */
 };
 
 /* How a batch stores a column. */
@@ -51,16 +48,16 @@ enum tg_kind {
     TG_TEXT   /* int32_t offsets, rows + 1 of them, and bytes */
 };
 
-/* Columns of all tables, in print order; fewer than 64, so that a mask selects any set. */
+/* Columns of all tables, in print order. */
 enum tg_column_id {
 #define T_COL(table, id, name, kind, dict, max, used) TG_##id,
 #include "gen_columns.def"
     TG_COLUMN_COUNT
 };
-#define TG_BIT(column) (UINT64_C(1) << (column))
-
 /* Most columns of any table. */
-#define TG_TABLE_COLUMNS 16
+#define TG_TABLE_COLUMNS 17
+/* A column in a mask, which is one of a single table's columns: neighbours, so that no two of them share a bit. */
+#define TG_BIT(column) (UINT64_C(1) << ((column) % 64))
 
 struct tg_column_info {
     const char *name;
@@ -71,7 +68,16 @@ struct tg_column_info {
 };
 extern const struct tg_column_info tg_columns[TG_COLUMN_COUNT];
 
+/* The tables of a scheme are those from the first to before the end. */
+int tg_first_table(enum tg_scheme s);
+int tg_end_table(enum tg_scheme s);
+/* The scheme's table of that name, n bytes long; -1: there is none. */
+int tg_find_table(enum tg_scheme s, const char *name, size_t n);
 const char *tg_table_name(enum tg_table t);
+/* Most rows that a unit of the table owns. */
+int tg_unit_rows(enum tg_table t);
+/* Every chunk of a data set holds all of the table. */
+bool tg_table_whole(enum tg_table t);
 /* First column of a table; tg_first_column(TG_TABLE_COUNT) is TG_COLUMN_COUNT. */
 int tg_first_column(enum tg_table t);
 uint64_t tg_all_columns(enum tg_table t);
@@ -86,7 +92,7 @@ struct tg_error {
 
 struct tg_options {
     enum tg_scheme scheme;
-    double sf; /* 0.001 .. 29999 plain, 0.003 .. 1000 JCC-H; fractions above 1 are dropped */
+    double sf; /* 0.001 .. 29999, JCC-H 0.003 .. 1000; fractions above 1 are dropped */
     /* JCC-H only: reproduce what the reference prints for chunk `chunk` of `chunks`, which is
      * no slice of its whole output.  0 of 0: slices of the whole. */
     int64_t chunk, chunks;
@@ -94,8 +100,8 @@ struct tg_options {
 
 struct tg_gen;
 int tg_gen_new(const struct tg_options *o, struct tg_gen **out, struct tg_error *err);
-/* Builds the text pool (300 MiB) and the sums of JCC-H's populous orders; must come before the
- * first tg_produce.  threads <= 0: one per core.  Fails for lack of memory. */
+/* Builds the text pool (300 MiB; the Star Schema Benchmark has no comments) and the sums of JCC-H's
+ * populous orders; must come before the first tg_produce.  threads <= 0: one per core.  Fails for lack of memory. */
 int tg_gen_prepare(struct tg_gen *g, int threads, struct tg_error *err);
 void tg_gen_free(struct tg_gen *g);
 
@@ -104,11 +110,10 @@ enum tg_scheme tg_gen_scheme(const struct tg_gen *g);
 const char *tg_gen_pool(const struct tg_gen *g);
 
 int64_t tg_unit_count(const struct tg_gen *g, enum tg_table t);
-/* Exact number of rows that units [begin, end) own.  Plain lineitem has to draw it: about a
- * nanosecond per order. */
+/* Exact number of rows that units [begin, end) own.  Plain lineitem and lineorder have to draw it:
+ * about a nanosecond per order. */
 int64_t tg_rows_between(const struct tg_gen *g, enum tg_table t, int64_t begin, int64_t end);
-/* Units of chunk i (1..n): n-ths rounded down, the last with the rest.  Region and nation are
- * whole in every chunk. */
+/* Units of chunk i (1..n): n-ths rounded down, the last with the rest. */
 void tg_chunk_units(const struct tg_gen *g, enum tg_table t, int64_t i, int64_t n, int64_t *begin, int64_t *end);
 
 /* A piece of work: whole units, or a slice of the rows of a single populous unit. */
@@ -129,7 +134,7 @@ struct tg_cursor {
     int64_t first_row;
 };
 
-/* Rows are numbered from the table's first: starting inside lineitem counts all lines before. */
+/* Rows are numbered from the table's first: starting inside lineitem or lineorder counts all lines before. */
 void tg_cursor_init(struct tg_cursor *c, const struct tg_gen *g, enum tg_table t, int64_t unit_begin, int64_t unit_end);
 /* Cuts a range into smaller ones. */
 void tg_cursor_inside(struct tg_cursor *c, const struct tg_gen *g, const struct tg_range *r);

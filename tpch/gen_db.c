@@ -53,7 +53,8 @@ static int64_t greatest(const struct tg_gen *g, int column)
     const int64_t orders = tg_unit_count(g, TG_ORDERS);
     switch (column) {
     case TG_O_ORDERKEY:
-    case TG_L_ORDERKEY: return ((orders >> 3) << 5) + 7;
+    case TG_L_ORDERKEY:
+    case TG_SSB_LO_ORDERKEY: return ((orders >> 3) << 5) + 7;
     case TG_P_PARTKEY:
     case TG_PS_PARTKEY:
     case TG_L_PARTKEY: return tg_unit_count(g, TG_PART);
@@ -102,6 +103,16 @@ static const struct key {
     {TG_LINEITEM, {TG_L_PARTKEY, -1}, {TG_P_PARTKEY, -1}},
     {TG_LINEITEM, {TG_L_SUPPKEY, -1}, {TG_S_SUPPKEY, -1}},
     {TG_LINEITEM, {TG_L_PARTKEY, TG_L_SUPPKEY}, {TG_PS_PARTKEY, TG_PS_SUPPKEY}},
+    {TG_SSB_DATE, {TG_SSB_D_DATEKEY, -1}, {-1, -1}},
+    {TG_SSB_SUPPLIER, {TG_SSB_S_SUPPKEY, -1}, {-1, -1}},
+    {TG_SSB_CUSTOMER, {TG_SSB_C_CUSTKEY, -1}, {-1, -1}},
+    {TG_SSB_PART, {TG_SSB_P_PARTKEY, -1}, {-1, -1}},
+    {TG_SSB_LINEORDER, {TG_SSB_LO_ORDERKEY, TG_SSB_LO_LINENUMBER}, {-1, -1}},
+    {TG_SSB_LINEORDER, {TG_SSB_LO_CUSTKEY, -1}, {TG_SSB_C_CUSTKEY, -1}},
+    {TG_SSB_LINEORDER, {TG_SSB_LO_PARTKEY, -1}, {TG_SSB_P_PARTKEY, -1}},
+    {TG_SSB_LINEORDER, {TG_SSB_LO_SUPPKEY, -1}, {TG_SSB_S_SUPPKEY, -1}},
+    {TG_SSB_LINEORDER, {TG_SSB_LO_ORDERDATE, -1}, {TG_SSB_D_DATEKEY, -1}},
+    {TG_SSB_LINEORDER, {TG_SSB_LO_COMMITDATE, -1}, {TG_SSB_D_DATEKEY, -1}},
 };
 #define KEY_COUNT (sizeof keys / sizeof keys[0])
 
@@ -193,10 +204,11 @@ static char *schema_json(const struct tg_gen *g, bool used_only)
     if (out == NULL)
         return NULL;
     fputs("{\"tables\":[", out);
-    for (int t = 0; t < TG_TABLE_COUNT; t++) {
+    const int first = tg_first_table(tg_gen_scheme(g)), end = tg_end_table(tg_gen_scheme(g));
+    for (int t = first; t < end; t++) {
         const uint64_t mask = mask_of((enum tg_table)t, used_only);
         const int64_t units = tg_unit_count(g, (enum tg_table)t);
-        fprintf(out, "%s{\"name\":\"%s\",\"rows\":%lld,", t > 0 ? "," : "", tg_table_name((enum tg_table)t),
+        fprintf(out, "%s{\"name\":\"%s\",\"rows\":%lld,", t > first ? "," : "", tg_table_name((enum tg_table)t),
                 (long long)tg_rows_between(g, (enum tg_table)t, 0, units));
         put_columns(out, g, (enum tg_table)t, mask);
         put_keys(out, g, (enum tg_table)t, mask);
@@ -418,7 +430,7 @@ struct job {
 /* The next range, largest tables first; call under the lock. */
 static bool next_range(struct job *job, struct tg_range *range)
 {
-    for (; job->table >= 0; job->table--, job->cursor_valid = false) {
+    for (; job->table >= tg_first_table(tg_gen_scheme(job->g)); job->table--, job->cursor_valid = false) {
         const enum tg_table t = (enum tg_table)job->table;
         if (!job->cursor_valid)
             tg_cursor_init(&job->cursor, job->g, t, 0, tg_unit_count(job->g, t));
@@ -533,7 +545,9 @@ static int commit_progress(void *user, double fraction, const char *what)
 static void fill_database(struct job *job)
 {
     heddle_error *e = NULL;
-    for (int t = 0; t < TG_TABLE_COUNT; t++)
+    const enum tg_scheme scheme = tg_gen_scheme(job->g);
+    job->table = tg_end_table(scheme) - 1;
+    for (int t = tg_first_table(scheme); t < tg_end_table(scheme); t++)
         job->rows_total +=
             (double)tg_rows_between(job->g, (enum tg_table)t, 0, tg_unit_count(job->g, (enum tg_table)t));
     tg_parallel(tg_thread_count(job->o->threads), work, job);
@@ -544,7 +558,7 @@ static void fill_database(struct job *job)
 int tg_db_write(const struct tg_gen *g, heddle_context *context, const char *path, const struct tg_db_options *o,
                 struct tg_error *err, heddle_error **cause)
 {
-    struct job job = {.g = g, .o = o, .err = err, .cause = cause, .table = TG_TABLE_COUNT - 1};
+    struct job job = {.g = g, .o = o, .err = err, .cause = cause};
     heddle_error *e = NULL;
     char *schema = schema_json(g, o->used_only);
     pthread_mutex_init(&job.lock, NULL);

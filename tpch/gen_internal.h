@@ -5,9 +5,10 @@
 #include "gen_core.h"
 #include "gen_rng.h"
 
-#define TG_DAY_0     8035 /* 1992-01-01, day index 0, in days since 1970 */
-#define TG_DAY_TODAY 9298 /* 1995-06-17 */
-#define TG_MAX_LINES 7    /* of an ordinary order */
+#define TG_DAY_0         8035 /* 1992-01-01, day index 0, in days since 1970 */
+#define TG_DAY_TODAY     9298 /* 1995-06-17 */
+#define TG_MAX_LINES     7    /* of an ordinary order */
+#define TG_CALENDAR_DAYS 2556 /* rows of the date table, from day index 0 on */
 
 /* Units that own far more rows than others, ascending; none in the plain scheme. */
 #define TG_MAX_POPULOUS 20
@@ -33,6 +34,7 @@ struct tg_gen {
     int64_t extra_parts_end; /* units below this may have a fourth supplier */
     int64_t surplus_order, surplus_part; /* populous units before these do not count */
     uint64_t pool_shift;
+    int32_t date_key[TG_CALENDAR_DAYS]; /* Star Schema Benchmark: YYYYMMDD by day index */
     int64_t big_total[TG_MAX_POPULOUS]; /* o_totalprice of populous orders */
     char *pool;
 };
@@ -55,6 +57,11 @@ struct tg_scratch {
     int32_t *length;           /* by row: of a text */
     void *memory;
 };
+
+static inline struct tg_column *tg_column_of(struct tg_batch *b, int column)
+{
+    return &b->col[column - tg_first_column(b->table)];
+}
 
 static inline bool tg_wants(const struct tg_batch *b, uint64_t columns)
 {
@@ -89,7 +96,8 @@ void tg_text_column(const struct tg_gen *g, struct tg_batch *b, int column, enum
                     int average);
 /* prefix + number of at least nine digits; number i is first + i, or numbers[i] if given. */
 void tg_numbered_column(struct tg_batch *b, int column, const char *prefix, int64_t first, const int32_t *numbers);
-void tg_address_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s, int64_t unit);
+void tg_address_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s, int64_t unit,
+                       struct tg_span span);
 /* nation: the drawn nation of each row. */
 void tg_phone_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s, int64_t unit,
                      const int32_t *nation);
@@ -97,8 +105,8 @@ void tg_phone_column(const struct tg_gen *g, struct tg_batch *b, int column, enu
 /* ---- tables ---- */
 
 typedef void tg_producer(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b);
-tg_producer tg_produce_region, tg_produce_nation, tg_produce_part, tg_produce_partsupp;
-tg_producer tg_produce_supplier, tg_produce_customer, tg_produce_orders, tg_produce_lineitem;
+#define T_TABLE(schema, id, name, first, produce, lines, whole) tg_producer tg_produce_##produce;
+#include "gen_tables.def"
 
 static inline int64_t tg_retail_price(int64_t part)
 {
@@ -110,6 +118,9 @@ static inline int64_t tg_order_key(int64_t k)
 {
     return ((k >> 3) << 5) + (k & 7);
 }
+
+/* The first n colours of a part's shuffle; x is the part's first draw. */
+void tg_part_colors(uint32_t x, uint32_t n, uint8_t *color);
 
 /* Supplier i (0..3) of part p in the plain scheme. */
 int64_t tg_part_supplier(int64_t suppliers, int64_t p, int64_t i);

@@ -4,20 +4,16 @@
  * each is drawn only if something asked for needs it. */
 #include "gen_internal.h"
 #include "gen_lines.h"
+#include "gen_order.h"
 #include "gen_skew.h"
 
 enum { STATE_O, STATE_F, STATE_P }; /* order_states */
 enum { FLAG_R, FLAG_A, FLAG_N };    /* return_flags */
 enum { LINE_OPEN, LINE_FILLED };    /* line_states */
 
-static struct tg_column *column_of(struct tg_batch *b, int column)
-{
-    return &b->col[column - tg_first_column(b->table)];
-}
-
 /* ---- columns of lines ------------------------------------------------------------------- */
 
-static void draw_days(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w)
+void tg_order_days(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w)
 {
     const int64_t n = r->unit_end - r->unit_begin;
     tg_draw_rows(g, TG_S_O_DATE, r->unit_begin, n, 0, w->raw[0]);
@@ -26,7 +22,7 @@ static void draw_days(const struct tg_gen *g, const struct tg_range *r, struct t
         tg_skew_days(g, r, w->day);
 }
 
-static void number_lines(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w)
+void tg_order_lines(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w)
 {
     const int64_t n = r->unit_end - r->unit_begin;
     if (!r->slice)
@@ -35,7 +31,7 @@ static void number_lines(const struct tg_gen *g, const struct tg_range *r, struc
 }
 
 /* Parts, suppliers too if asked, and in JCC-H which lines are marked. */
-static void draw_parts(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, bool suppliers)
+void tg_line_parts(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, bool suppliers)
 {
     if (r->slice) {
         tg_skew_big_lines(g, r, w, suppliers);
@@ -54,7 +50,7 @@ static void draw_parts(const struct tg_gen *g, const struct tg_range *r, struct 
         w->supp[i] = tg_part_supplier(g->suppliers, w->part[i], tg_scale_small(w->raw[0][i], 4));
 }
 
-static void draw_quantities(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w)
+void tg_line_quantities(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w)
 {
     tg_lines_draw(g, r, w, TG_S_L_QTY, 1, 0, w->raw[0]);
     tg_map_i32(w->raw[0], w->lines, 1, 50, w->qty);
@@ -63,7 +59,7 @@ static void draw_quantities(const struct tg_gen *g, const struct tg_range *r, st
             w->qty[i] = w->marked[i] ? TG_MARKED_QUANTITY : w->qty[i];
 }
 
-static void draw_rates(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w)
+void tg_line_rates(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w)
 {
     tg_lines_draw(g, r, w, TG_S_L_DISCOUNT, 1, 0, w->raw[0]);
     tg_map_i32(w->raw[0], w->lines, 0, 10, w->disc);
@@ -85,22 +81,17 @@ static void draw_receipt_days(const struct tg_gen *g, const struct tg_range *r, 
         w->receipt[i] = w->ship[i] + 1 + (int32_t)tg_scale_small(w->raw[0][i], 30);
 }
 
-static inline int64_t extended_price(const struct tg_scratch *w, int64_t i)
-{
-    return w->qty[i] * tg_retail_price(w->part[i]);
-}
-
 /* ---- lineitem --------------------------------------------------------------------------- */
 
 static void produce_keys(const struct tg_range *r, const struct tg_scratch *w, struct tg_batch *b)
 {
     if (tg_wants(b, TG_BIT(TG_L_ORDERKEY))) {
-        int64_t *out = column_of(b, TG_L_ORDERKEY)->i64;
+        int64_t *out = tg_column_of(b, TG_L_ORDERKEY)->i64;
         for (int64_t i = 0; i < w->lines; i++)
             out[i] = tg_order_key(r->unit_begin + w->order[i] + 1);
     }
     if (tg_wants(b, TG_BIT(TG_L_LINENUMBER))) {
-        int32_t *out = column_of(b, TG_L_LINENUMBER)->i32;
+        int32_t *out = tg_column_of(b, TG_L_LINENUMBER)->i32;
         for (int64_t i = 0; i < w->lines; i++)
             out[i] = w->number[i];
     }
@@ -109,16 +100,16 @@ static void produce_keys(const struct tg_range *r, const struct tg_scratch *w, s
 static void produce_prices(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, struct tg_batch *b)
 {
     if (tg_wants(b, TG_BIT(TG_L_QUANTITY) | TG_BIT(TG_L_EXTENDEDPRICE)))
-        draw_quantities(g, r, w);
+        tg_line_quantities(g, r, w);
     if (tg_wants(b, TG_BIT(TG_L_QUANTITY))) {
-        int32_t *out = column_of(b, TG_L_QUANTITY)->i32;
+        int32_t *out = tg_column_of(b, TG_L_QUANTITY)->i32;
         for (int64_t i = 0; i < w->lines; i++)
             out[i] = w->qty[i];
     }
     if (tg_wants(b, TG_BIT(TG_L_EXTENDEDPRICE))) {
-        int64_t *out = column_of(b, TG_L_EXTENDEDPRICE)->i64;
+        int64_t *out = tg_column_of(b, TG_L_EXTENDEDPRICE)->i64;
         for (int64_t i = 0; i < w->lines; i++)
-            out[i] = extended_price(w, i);
+            out[i] = tg_line_price(w, i);
     }
 }
 
@@ -133,7 +124,7 @@ static void produce_rates(const struct tg_gen *g, const struct tg_range *r, stru
         if (!tg_wants(b, TG_BIT(rates[i].column)))
             continue;
         tg_lines_draw(g, r, w, rates[i].stream, 1, 0, w->raw[0]);
-        tg_map_i64(w->raw[0], w->lines, 0, rates[i].max, column_of(b, rates[i].column)->i64);
+        tg_map_i64(w->raw[0], w->lines, 0, rates[i].max, tg_column_of(b, rates[i].column)->i64);
     }
 }
 
@@ -168,19 +159,19 @@ static void produce_dates(const struct tg_gen *g, const struct tg_range *r, stru
     if (tg_wants(b, TG_BIT(TG_L_RECEIPTDATE) | TG_BIT(TG_L_RETURNFLAG)))
         draw_receipt_days(g, r, w);
     if (tg_wants(b, TG_BIT(TG_L_SHIPDATE)))
-        copy_days(w->ship, w->lines, column_of(b, TG_L_SHIPDATE)->i32);
+        copy_days(w->ship, w->lines, tg_column_of(b, TG_L_SHIPDATE)->i32);
     if (tg_wants(b, TG_BIT(TG_L_RECEIPTDATE)))
-        copy_days(w->receipt, w->lines, column_of(b, TG_L_RECEIPTDATE)->i32);
+        copy_days(w->receipt, w->lines, tg_column_of(b, TG_L_RECEIPTDATE)->i32);
     if (tg_wants(b, TG_BIT(TG_L_RETURNFLAG)))
-        produce_flags(g, r, w, column_of(b, TG_L_RETURNFLAG)->code);
+        produce_flags(g, r, w, tg_column_of(b, TG_L_RETURNFLAG)->code);
     if (tg_wants(b, TG_BIT(TG_L_LINESTATUS))) {
-        uint8_t *out = column_of(b, TG_L_LINESTATUS)->code;
+        uint8_t *out = tg_column_of(b, TG_L_LINESTATUS)->code;
         for (int64_t i = 0; i < w->lines; i++)
             out[i] = w->ship[i] <= TG_DAY_TODAY ? LINE_FILLED : LINE_OPEN;
     }
 }
 
-static void produce_commit_date(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, int32_t *out)
+void tg_commit_days(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, int32_t *out)
 {
     tg_lines_draw(g, r, w, TG_S_L_COMMIT, 1, 0, w->raw[0]);
     for (int64_t i = 0; i < w->lines; i++)
@@ -188,8 +179,8 @@ static void produce_commit_date(const struct tg_gen *g, const struct tg_range *r
 }
 
 /* Marked lines get entry 0 of either list: REG AIR, DELIVER IN PERSON. */
-static void produce_shipping(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, enum tg_stream s,
-                             uint32_t values, uint8_t *out)
+void tg_line_codes(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, enum tg_stream s,
+                   uint32_t values, uint8_t *out)
 {
     tg_lines_draw(g, r, w, s, 1, 0, w->raw[0]);
     tg_map_code(w->raw[0], w->lines, values, out);
@@ -214,18 +205,18 @@ static void copy_keys(const int64_t *from, int64_t n, int64_t *out)
 
 static void produce_parts(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, struct tg_batch *b)
 {
-    draw_parts(g, r, w, tg_wants(b, TG_BIT(TG_L_SUPPKEY)));
+    tg_line_parts(g, r, w, tg_wants(b, TG_BIT(TG_L_SUPPKEY)));
     if (tg_wants(b, TG_BIT(TG_L_PARTKEY)))
-        copy_keys(w->part, w->lines, column_of(b, TG_L_PARTKEY)->i64);
+        copy_keys(w->part, w->lines, tg_column_of(b, TG_L_PARTKEY)->i64);
     if (tg_wants(b, TG_BIT(TG_L_SUPPKEY)))
-        copy_keys(w->supp, w->lines, column_of(b, TG_L_SUPPKEY)->i64);
+        copy_keys(w->supp, w->lines, tg_column_of(b, TG_L_SUPPKEY)->i64);
 }
 
 void tg_produce_lineitem(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b)
 {
     struct tg_scratch *w = b->scratch;
-    number_lines(g, r, w);
-    draw_days(g, r, w);
+    tg_order_lines(g, r, w);
+    tg_order_days(g, r, w);
     produce_keys(r, w, b);
     if (needs_parts(g, b))
         produce_parts(g, r, w, b);
@@ -233,11 +224,11 @@ void tg_produce_lineitem(const struct tg_gen *g, const struct tg_range *r, struc
     produce_rates(g, r, w, b);
     produce_dates(g, r, w, b);
     if (tg_wants(b, TG_BIT(TG_L_COMMITDATE)))
-        produce_commit_date(g, r, w, column_of(b, TG_L_COMMITDATE)->i32);
+        tg_commit_days(g, r, w, tg_column_of(b, TG_L_COMMITDATE)->i32);
     if (tg_wants(b, TG_BIT(TG_L_SHIPINSTRUCT)))
-        produce_shipping(g, r, w, TG_S_L_INSTRUCT, 4, column_of(b, TG_L_SHIPINSTRUCT)->code);
+        tg_line_codes(g, r, w, TG_S_L_INSTRUCT, 4, tg_column_of(b, TG_L_SHIPINSTRUCT)->code);
     if (tg_wants(b, TG_BIT(TG_L_SHIPMODE)))
-        produce_shipping(g, r, w, TG_S_L_MODE, 7, column_of(b, TG_L_SHIPMODE)->code);
+        tg_line_codes(g, r, w, TG_S_L_MODE, 7, tg_column_of(b, TG_L_SHIPMODE)->code);
     if (tg_wants(b, TG_BIT(TG_L_COMMENT)))
         tg_lines_text(g, r, b, TG_S_L_COMMENT, TG_L_COMMENT, 27);
 }
@@ -261,12 +252,20 @@ int64_t tg_sum_lines(const struct tg_gen *g, const struct tg_range *r, struct tg
     struct tg_scratch *w = b->scratch;
     int64_t sum = 0;
     tg_lines_number(r, 1, w);
-    draw_parts(g, r, w, false);
-    draw_quantities(g, r, w);
-    draw_rates(g, r, w);
+    tg_line_parts(g, r, w, false);
+    tg_line_quantities(g, r, w);
+    tg_line_rates(g, r, w);
     for (int64_t i = 0; i < w->lines; i++)
-        sum += line_total(extended_price(w, i), w->disc[i], w->tax[i]);
+        sum += line_total(tg_line_price(w, i), w->disc[i], w->tax[i]);
     return sum;
+}
+
+void tg_order_totals(const struct tg_scratch *w, int64_t *out)
+{
+    for (int o = 0; o < w->orders; o++)
+        out[o] = 0;
+    for (int64_t i = 0; i < w->lines; i++)
+        out[w->order[i]] += line_total(tg_line_price(w, i), w->disc[i], w->tax[i]);
 }
 
 static void produce_totals(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, int64_t *out)
@@ -275,13 +274,10 @@ static void produce_totals(const struct tg_gen *g, const struct tg_range *r, str
         out[0] = wrapped(g->big_total[tg_populous_find(&g->big_orders, r->unit_begin)]);
         return;
     }
-    draw_parts(g, r, w, false);
-    draw_quantities(g, r, w);
-    draw_rates(g, r, w);
-    for (int o = 0; o < w->orders; o++)
-        out[o] = 0;
-    for (int64_t i = 0; i < w->lines; i++)
-        out[w->order[i]] += line_total(extended_price(w, i), w->disc[i], w->tax[i]);
+    tg_line_parts(g, r, w, false);
+    tg_line_quantities(g, r, w);
+    tg_line_rates(g, r, w);
+    tg_order_totals(w, out);
 }
 
 /* F if all lines are filled, O if none is, else P; a populous order is always F. */
@@ -311,15 +307,16 @@ static int64_t ordering_customer(int64_t c, int64_t customers)
     return c;
 }
 
-static void produce_customers(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, int64_t *out)
+void tg_order_customers(const struct tg_gen *g, const struct tg_range *r, struct tg_scratch *w, int64_t *out)
 {
+    const int64_t n = r->unit_end - r->unit_begin;
     if (g->scheme == TG_JCCH) {
         tg_skew_order_customers(g, r, w->day, out);
         return;
     }
-    tg_draw_rows(g, TG_S_O_CUSTOMER, r->unit_begin, r->rows, 0, w->raw[0]);
-    tg_map_i64(w->raw[0], r->rows, 1, g->customers, out);
-    for (int64_t i = 0; i < r->rows; i++)
+    tg_draw_rows(g, TG_S_O_CUSTOMER, r->unit_begin, n, 0, w->raw[0]);
+    tg_map_i64(w->raw[0], n, 1, g->customers, out);
+    for (int64_t i = 0; i < n; i++)
         out[i] = ordering_customer(out[i], g->customers);
 }
 
@@ -338,11 +335,11 @@ static void produce_sums(const struct tg_gen *g, const struct tg_range *r, struc
     if (!tg_wants(b, TG_BIT(TG_O_TOTALPRICE) | TG_BIT(TG_O_ORDERSTATUS)))
         return;
     if (!r->slice)
-        number_lines(g, r, w);
+        tg_order_lines(g, r, w);
     if (tg_wants(b, TG_BIT(TG_O_TOTALPRICE)))
-        produce_totals(g, r, w, column_of(b, TG_O_TOTALPRICE)->i64);
+        produce_totals(g, r, w, tg_column_of(b, TG_O_TOTALPRICE)->i64);
     if (tg_wants(b, TG_BIT(TG_O_ORDERSTATUS)))
-        produce_states(g, r, w, column_of(b, TG_O_ORDERSTATUS)->code);
+        produce_states(g, r, w, tg_column_of(b, TG_O_ORDERSTATUS)->code);
 }
 
 static void produce_order_texts(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b)
@@ -353,28 +350,28 @@ static void produce_order_texts(const struct tg_gen *g, const struct tg_range *r
         return;
     tg_text_column(g, b, TG_O_COMMENT, TG_S_O_COMMENT, r->unit_begin, 49);
     if (g->scheme == TG_JCCH)
-        tg_skew_order_comments(g, r, b->scratch->day, column_of(b, TG_O_COMMENT));
+        tg_skew_order_comments(g, r, b->scratch->day, tg_column_of(b, TG_O_COMMENT));
 }
 
 void tg_produce_orders(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b)
 {
     struct tg_scratch *w = b->scratch;
     const int64_t n = r->rows, first = r->unit_begin;
-    draw_days(g, r, w);
+    tg_order_days(g, r, w);
     if (tg_wants(b, TG_BIT(TG_O_ORDERKEY)))
         for (int64_t i = 0; i < n; i++)
-            column_of(b, TG_O_ORDERKEY)->i64[i] = tg_order_key(first + i + 1);
+            tg_column_of(b, TG_O_ORDERKEY)->i64[i] = tg_order_key(first + i + 1);
     if (tg_wants(b, TG_BIT(TG_O_CUSTKEY)))
-        produce_customers(g, r, w, column_of(b, TG_O_CUSTKEY)->i64);
+        tg_order_customers(g, r, w, tg_column_of(b, TG_O_CUSTKEY)->i64);
     if (tg_wants(b, TG_BIT(TG_O_ORDERDATE)))
-        copy_days(w->day, n, column_of(b, TG_O_ORDERDATE)->i32);
+        copy_days(w->day, n, tg_column_of(b, TG_O_ORDERDATE)->i32);
     if (tg_wants(b, TG_BIT(TG_O_ORDERPRIORITY))) {
         tg_draw_rows(g, TG_S_O_PRIORITY, first, n, 0, w->raw[0]);
-        tg_map_code(w->raw[0], n, 5, column_of(b, TG_O_ORDERPRIORITY)->code);
+        tg_map_code(w->raw[0], n, 5, tg_column_of(b, TG_O_ORDERPRIORITY)->code);
     }
     if (tg_wants(b, TG_BIT(TG_O_SHIPPRIORITY)))
         for (int64_t i = 0; i < n; i++)
-            column_of(b, TG_O_SHIPPRIORITY)->i32[i] = 0;
+            tg_column_of(b, TG_O_SHIPPRIORITY)->i32[i] = 0;
     produce_sums(g, r, b);
     produce_order_texts(g, r, b);
 }

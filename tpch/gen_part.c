@@ -5,11 +5,6 @@
 #include "gen_lines.h"
 #include "gen_skew.h"
 
-static struct tg_column *column_of(struct tg_batch *b, int column)
-{
-    return &b->col[column - tg_first_column(b->table)];
-}
-
 static void map_rows(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b, enum tg_stream s,
                      uint32_t values, uint8_t *out)
 {
@@ -20,10 +15,10 @@ static void map_rows(const struct tg_gen *g, const struct tg_range *r, struct tg
 /* Brand `ab` is number 5(a-1)+(b-1) of the dictionary; a is the manufacturer's digit. */
 static void produce_makers(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b)
 {
-    uint8_t *brand = column_of(b, TG_P_BRAND)->code;
+    uint8_t *brand = tg_column_of(b, TG_P_BRAND)->code;
     struct tg_scratch *w = b->scratch;
     if (tg_wants(b, TG_BIT(TG_P_MFGR)))
-        map_rows(g, r, b, TG_S_P_MFGR, 5, column_of(b, TG_P_MFGR)->code);
+        map_rows(g, r, b, TG_S_P_MFGR, 5, tg_column_of(b, TG_P_MFGR)->code);
     if (!tg_wants(b, TG_BIT(TG_P_BRAND)))
         return;
     tg_draw_rows(g, TG_S_P_MFGR, r->unit_begin, r->rows, 0, w->raw[0]);
@@ -32,20 +27,29 @@ static void produce_makers(const struct tg_gen *g, const struct tg_range *r, str
         brand[i] = (uint8_t)(5 * tg_scale_small(w->raw[0][i], 5) + tg_scale_small(w->raw[1][i], 5));
 }
 
-/* Five colours: the head of a shuffle of all.  Only its first five swaps matter; the draws of
- * the other 87 are skipped with the row. */
-static char *put_name(char *out, uint32_t x)
+/* The head of a shuffle of all colours.  Only its first swaps matter; the draws of the others are
+ * skipped with the row. */
+void tg_part_colors(uint32_t x, uint32_t n, uint8_t *color)
 {
-    const struct tg_dict colors = tg_dists[TG_D_colors];
     uint8_t order[92];
     for (int i = 0; i < 92; i++)
         order[i] = (uint8_t)i;
-    for (uint32_t i = 0; i < 5; i++, x = tg_next(x)) {
+    for (uint32_t i = 0; i < n; i++, x = tg_next(x)) {
         uint32_t j = i + tg_scale_small(x, 92 - i);
-        uint8_t color = order[j];
+        color[i] = order[j];
         order[j] = order[i];
-        memcpy(out, colors.words[color].text, 16);
-        out += colors.words[color].len;
+    }
+}
+
+static char *put_name(char *out, uint32_t x)
+{
+    enum { COLORS = 5 };
+    const struct tg_dict colors = tg_dists[TG_D_colors];
+    uint8_t color[COLORS];
+    tg_part_colors(x, COLORS, color);
+    for (int i = 0; i < COLORS; i++) {
+        memcpy(out, colors.words[color[i]].text, 16);
+        out += colors.words[color[i]].len;
         *out++ = ' ';
     }
     return out - 1;
@@ -53,7 +57,7 @@ static char *put_name(char *out, uint32_t x)
 
 static void produce_names(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b)
 {
-    struct tg_column *c = column_of(b, TG_P_NAME);
+    struct tg_column *c = tg_column_of(b, TG_P_NAME);
     uint32_t *x = b->scratch->raw[0];
     tg_draw_rows(g, TG_S_P_NAME, r->unit_begin, r->rows, 0, x);
     c->offsets[0] = 0;
@@ -71,7 +75,7 @@ static void produce_sizes(const struct tg_gen *g, const struct tg_range *r, stru
 {
     uint32_t *raw = b->scratch->raw[0];
     tg_draw_rows(g, TG_S_P_SIZE, r->unit_begin, r->rows, 0, raw);
-    tg_map_i32(raw, r->rows, 1, 50, column_of(b, TG_P_SIZE)->i32);
+    tg_map_i32(raw, r->rows, 1, 50, tg_column_of(b, TG_P_SIZE)->i32);
 }
 
 void tg_produce_part(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b)
@@ -79,20 +83,20 @@ void tg_produce_part(const struct tg_gen *g, const struct tg_range *r, struct tg
     const int64_t first = r->unit_begin;
     if (tg_wants(b, TG_BIT(TG_P_PARTKEY)))
         for (int64_t i = 0; i < r->rows; i++)
-            column_of(b, TG_P_PARTKEY)->i64[i] = first + i + 1;
+            tg_column_of(b, TG_P_PARTKEY)->i64[i] = first + i + 1;
     if (tg_wants(b, TG_BIT(TG_P_RETAILPRICE)))
         for (int64_t i = 0; i < r->rows; i++)
-            column_of(b, TG_P_RETAILPRICE)->i64[i] = tg_retail_price(first + i + 1);
+            tg_column_of(b, TG_P_RETAILPRICE)->i64[i] = tg_retail_price(first + i + 1);
     if (tg_wants(b, TG_BIT(TG_P_NAME)))
         produce_names(g, r, b);
     if (tg_wants(b, TG_BIT(TG_P_MFGR) | TG_BIT(TG_P_BRAND)))
         produce_makers(g, r, b);
     if (tg_wants(b, TG_BIT(TG_P_TYPE)))
-        map_rows(g, r, b, TG_S_P_TYPE, 150, column_of(b, TG_P_TYPE)->code);
+        map_rows(g, r, b, TG_S_P_TYPE, 150, tg_column_of(b, TG_P_TYPE)->code);
     if (tg_wants(b, TG_BIT(TG_P_SIZE)))
         produce_sizes(g, r, b);
     if (tg_wants(b, TG_BIT(TG_P_CONTAINER)))
-        map_rows(g, r, b, TG_S_P_CONTAINER, 40, column_of(b, TG_P_CONTAINER)->code);
+        map_rows(g, r, b, TG_S_P_CONTAINER, 40, tg_column_of(b, TG_P_CONTAINER)->code);
     if (tg_wants(b, TG_BIT(TG_P_COMMENT)))
         tg_text_column(g, b, TG_P_COMMENT, TG_S_P_COMMENT, first, 14);
     if (g->scheme == TG_JCCH)
@@ -149,14 +153,14 @@ void tg_produce_partsupp(const struct tg_gen *g, const struct tg_range *r, struc
     number_suppliers(g, r, w);
     if (tg_wants(b, TG_BIT(TG_PS_PARTKEY)))
         for (int64_t i = 0; i < w->lines; i++)
-            column_of(b, TG_PS_PARTKEY)->i64[i] = r->unit_begin + w->order[i] + 1;
+            tg_column_of(b, TG_PS_PARTKEY)->i64[i] = r->unit_begin + w->order[i] + 1;
     if (tg_wants(b, TG_BIT(TG_PS_SUPPKEY)))
-        produce_suppliers(g, r, w, column_of(b, TG_PS_SUPPKEY)->i64);
+        produce_suppliers(g, r, w, tg_column_of(b, TG_PS_SUPPKEY)->i64);
     if (tg_wants(b, TG_BIT(TG_PS_AVAILQTY)))
-        produce_stock(g, r, w, column_of(b, TG_PS_AVAILQTY)->i64);
+        produce_stock(g, r, w, tg_column_of(b, TG_PS_AVAILQTY)->i64);
     if (tg_wants(b, TG_BIT(TG_PS_SUPPLYCOST))) {
         tg_lines_draw(g, r, w, TG_S_PS_COST, 1, 0, w->raw[0]);
-        tg_map_i64(w->raw[0], w->lines, 100, 100000, column_of(b, TG_PS_SUPPLYCOST)->i64);
+        tg_map_i64(w->raw[0], w->lines, 100, 100000, tg_column_of(b, TG_PS_SUPPLYCOST)->i64);
     }
     if (tg_wants(b, TG_BIT(TG_PS_COMMENT)))
         tg_lines_text(g, r, b, TG_S_PS_COMMENT, TG_PS_COMMENT, 124);

@@ -4,16 +4,11 @@
 #include "gen_internal.h"
 #include "gen_skew.h"
 
-static struct tg_column *column_of(struct tg_batch *b, int column)
-{
-    return &b->col[column - tg_first_column(b->table)];
-}
-
 static void produce_keys(struct tg_batch *b, int column, int64_t first)
 {
     if (!tg_wants(b, TG_BIT(column)))
         return;
-    int64_t *out = column_of(b, column)->i64;
+    int64_t *out = tg_column_of(b, column)->i64;
     for (int64_t i = 0; i < b->rows; i++)
         out[i] = first + i;
 }
@@ -23,7 +18,7 @@ static void produce_codes(struct tg_batch *b, int column, int64_t first)
 {
     if (!tg_wants(b, TG_BIT(column)))
         return;
-    uint8_t *out = column_of(b, column)->code;
+    uint8_t *out = tg_column_of(b, column)->code;
     for (int64_t i = 0; i < b->rows; i++)
         out[i] = (uint8_t)(first + i);
 }
@@ -42,7 +37,7 @@ void tg_produce_nation(const struct tg_gen *g, const struct tg_range *r, struct 
     produce_codes(b, TG_N_NAME, r->unit_begin);
     if (tg_wants(b, TG_BIT(TG_N_REGIONKEY)))
         for (int64_t i = 0; i < r->rows; i++)
-            column_of(b, TG_N_REGIONKEY)->i64[i] = tg_dists[TG_D_nations].words[r->unit_begin + i].weight;
+            tg_column_of(b, TG_N_REGIONKEY)->i64[i] = tg_dists[TG_D_nations].words[r->unit_begin + i].weight;
     if (tg_wants(b, TG_BIT(TG_N_COMMENT)))
         tg_text_column(g, b, TG_N_COMMENT, TG_S_N_COMMENT, r->unit_begin, 72);
 }
@@ -77,7 +72,7 @@ static void produce_place(const struct tg_gen *g, const struct party *p, const s
     if (g->scheme == TG_JCCH)
         tg_skew_nations(p == &supplier ? &g->supplier_perm : &g->customer_perm, r->unit_begin, r->rows, w->qty);
     for (int64_t i = 0; i < r->rows; i++)
-        column_of(b, p->c_nation)->i64[i] = w->qty[i];
+        tg_column_of(b, p->c_nation)->i64[i] = w->qty[i];
 }
 
 static void produce_party(const struct tg_gen *g, const struct party *p, const struct tg_range *r, struct tg_batch *b)
@@ -87,12 +82,12 @@ static void produce_party(const struct tg_gen *g, const struct party *p, const s
     if (tg_wants(b, TG_BIT(p->c_name)))
         tg_numbered_column(b, p->c_name, p->prefix, r->unit_begin + 1, NULL);
     if (tg_wants(b, TG_BIT(p->c_address)))
-        tg_address_column(g, b, p->c_address, p->address, r->unit_begin);
+        tg_address_column(g, b, p->c_address, p->address, r->unit_begin, (struct tg_span){10, 40});
     if (tg_wants(b, TG_BIT(p->c_nation) | TG_BIT(p->c_phone)))
         produce_place(g, p, r, b);
     if (tg_wants(b, TG_BIT(p->c_balance))) {
         tg_draw_rows(g, p->balance, r->unit_begin, r->rows, 0, w->raw[0]);
-        tg_map_i64(w->raw[0], r->rows, -99999, 999999, column_of(b, p->c_balance)->i64);
+        tg_map_i64(w->raw[0], r->rows, -99999, 999999, tg_column_of(b, p->c_balance)->i64);
     }
 }
 
@@ -114,7 +109,7 @@ static void put_opinion(const struct tg_gen *g, int64_t u, char *text, int32_t l
 static void produce_supplier_comments(const struct tg_gen *g, const struct tg_range *r, struct tg_batch *b)
 {
     struct tg_scratch *w = b->scratch;
-    struct tg_column *c = column_of(b, TG_S_COMMENT);
+    struct tg_column *c = tg_column_of(b, TG_S_COMMENT);
     tg_draw_rows(g, TG_S_S_COMMENT, r->unit_begin, r->rows, 0, w->raw[0]);
     tg_draw_rows(g, TG_S_S_COMMENT, r->unit_begin, r->rows, 1, w->raw[1]);
     tg_text_places(w->raw[0], w->raw[1], r->rows, tg_span_of(63), w->length);
@@ -141,10 +136,10 @@ void tg_produce_customer(const struct tg_gen *g, const struct tg_range *r, struc
     produce_party(g, &customer, r, b);
     if (tg_wants(b, TG_BIT(TG_C_MKTSEGMENT))) {
         tg_draw_rows(g, TG_S_C_SEGMENT, r->unit_begin, r->rows, 0, b->scratch->raw[0]);
-        tg_map_code(b->scratch->raw[0], r->rows, 5, column_of(b, TG_C_MKTSEGMENT)->code);
+        tg_map_code(b->scratch->raw[0], r->rows, 5, tg_column_of(b, TG_C_MKTSEGMENT)->code);
     }
     if (tg_wants(b, TG_BIT(TG_C_COMMENT)))
         tg_text_column(g, b, TG_C_COMMENT, TG_S_C_COMMENT, r->unit_begin, 73);
     if (g->scheme == TG_JCCH && tg_wants(b, TG_BIT(TG_C_PHONE)))
-        tg_skew_phones(g, r, column_of(b, TG_C_PHONE)->bytes);
+        tg_skew_phones(g, r, tg_column_of(b, TG_C_PHONE)->bytes);
 }

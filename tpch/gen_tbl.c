@@ -28,7 +28,8 @@
 
 /* Large tables first: the small ones fill up the end. */
 static const enum tg_table file_order[TG_TABLE_COUNT] = {
-    TG_LINEITEM, TG_ORDERS, TG_PARTSUPP, TG_CUSTOMER, TG_PART, TG_SUPPLIER, TG_NATION, TG_REGION,
+    TG_LINEITEM, TG_ORDERS,        TG_PARTSUPP,     TG_CUSTOMER, TG_PART,         TG_SUPPLIER, TG_NATION,
+    TG_REGION,   TG_SSB_LINEORDER, TG_SSB_CUSTOMER, TG_SSB_PART, TG_SSB_SUPPLIER, TG_SSB_DATE,
 };
 
 /* ---- formatting ------------------------------------------------------------------------- */
@@ -104,14 +105,9 @@ char *tg_tbl_format(const struct tg_batch *b, char *out)
 {
     pthread_once(&day_texts_once, fill_day_texts);
     switch (b->table) {
-    case TG_REGION: return put_rows(TG_REGION, b, out);
-    case TG_NATION: return put_rows(TG_NATION, b, out);
-    case TG_PART: return put_rows(TG_PART, b, out);
-    case TG_SUPPLIER: return put_rows(TG_SUPPLIER, b, out);
-    case TG_PARTSUPP: return put_rows(TG_PARTSUPP, b, out);
-    case TG_CUSTOMER: return put_rows(TG_CUSTOMER, b, out);
-    case TG_ORDERS: return put_rows(TG_ORDERS, b, out);
-    case TG_LINEITEM: return put_rows(TG_LINEITEM, b, out);
+#define T_TABLE(schema, id, name, first, produce, lines, whole) \
+    case TG_##id: return put_rows(TG_##id, b, out);
+#include "gen_tables.def"
     case TG_TABLE_COUNT: break;
     }
     return out;
@@ -172,13 +168,14 @@ struct job {
 static bool name_files(struct job *job)
 {
     const struct tg_tbl_options *o = job->o;
+    const int first = tg_first_table(tg_gen_scheme(job->g)), end = tg_end_table(tg_gen_scheme(job->g));
     for (int i = 0; i < TG_TABLE_COUNT; i++) {
         const enum tg_table t = file_order[i];
-        if (o->tables != 0 && (o->tables >> t & 1) == 0)
+        if ((int)t < first || (int)t >= end || (o->tables != 0 && (o->tables >> t & 1) == 0))
             continue;
         struct file *f = &job->files[job->file_count++];
         char suffix[32] = "";
-        if (o->chunks > 0 && t != TG_REGION && t != TG_NATION)
+        if (o->chunks > 0 && !tg_table_whole(t))
             snprintf(suffix, sizeof suffix, ".%lld", (long long)o->chunk);
         f->table = t;
         f->fd = -1;
@@ -265,7 +262,7 @@ static double work_of(const struct job *job, enum tg_table t)
 {
     int64_t begin, end;
     units_of(job, t, &begin, &end);
-    return (double)(end - begin) * (t == TG_LINEITEM || t == TG_PARTSUPP ? 4 : 1);
+    return (double)(end - begin) * (tg_unit_rows(t) > 1 ? 4 : 1);
 }
 
 static bool cancelled(struct job *job)

@@ -7,11 +7,6 @@
 /* Pool reads miss every cache; this many rows ahead they are asked for. */
 #define PREFETCH_ROWS 12
 
-static struct tg_column *column_of(struct tg_batch *b, int column)
-{
-    return &b->col[column - tg_first_column(b->table)];
-}
-
 void tg_text_places(uint32_t *restrict place, const uint32_t *restrict draw, int64_t n, struct tg_span span,
                     int32_t *restrict length)
 {
@@ -45,7 +40,7 @@ void tg_text_column(const struct tg_gen *g, struct tg_batch *b, int column, enum
     tg_draw_rows(g, s, unit, b->rows, 0, w->raw[0]);
     tg_draw_rows(g, s, unit, b->rows, 1, w->raw[1]);
     tg_text_places(w->raw[0], w->raw[1], b->rows, tg_span_of(average), w->length);
-    tg_text_copy(g, w->raw[0], w->length, b->rows, column_of(b, column));
+    tg_text_copy(g, w->raw[0], w->length, b->rows, tg_column_of(b, column));
 }
 
 /* Writes v with at least `digits` digits; returns how many. */
@@ -62,7 +57,7 @@ static int put_digits(char *out, int64_t v, int digits)
 
 void tg_numbered_column(struct tg_batch *b, int column, const char *prefix, int64_t first, const int32_t *numbers)
 {
-    struct tg_column *c = column_of(b, column);
+    struct tg_column *c = tg_column_of(b, column);
     const size_t prefix_bytes = strlen(prefix);
     char *p = c->bytes;
     c->offsets[0] = 0;
@@ -87,12 +82,13 @@ static void put_five_letters(char *out, uint32_t draw)
 
 /* Draw 0 is the length, each later one gives five letters: one pass over all rows per draw
  * would store into rows of unknown place, so lengths come first. */
-void tg_address_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s, int64_t unit)
+void tg_address_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s, int64_t unit,
+                       struct tg_span span)
 {
-    struct tg_column *c = column_of(b, column);
+    struct tg_column *c = tg_column_of(b, column);
     struct tg_scratch *w = b->scratch;
     tg_draw_rows(g, s, unit, b->rows, 0, w->start);
-    tg_map_i32(w->start, b->rows, 10, 40, w->length);
+    tg_map_i32(w->start, b->rows, span.lo, span.hi, w->length);
     c->offsets[0] = 0;
     for (int64_t i = 0; i < b->rows; i++) {
         uint32_t x = w->start[i];
@@ -107,7 +103,7 @@ void tg_address_column(const struct tg_gen *g, struct tg_batch *b, int column, e
 void tg_phone_column(const struct tg_gen *g, struct tg_batch *b, int column, enum tg_stream s, int64_t unit,
                      const int32_t *nation)
 {
-    struct tg_column *c = column_of(b, column);
+    struct tg_column *c = tg_column_of(b, column);
     uint32_t *const *raw = b->scratch->raw;
     for (int i = 0; i < 3; i++)
         tg_draw_rows(g, s, unit, b->rows, i, raw[i]);

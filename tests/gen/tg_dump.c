@@ -1,9 +1,9 @@
 /* Writes generated tables or the text pool to files or standard output; for tests.
  *
- *   tg_dump [-k] [-s SF] [-C n -S i] [-R] [-t threads] [-T table] DIR
+ *   tg_dump [-k|-b] [-s SF] [-C n -S i] [-R] [-t threads] [-T table] DIR
  *   tg_dump [-k] [-s SF] pool
  *
- * -k JCC-H; -C, -S: chunk i of n, with -R as the reference's chunk run prints it. */
+ * -k JCC-H; -b the Star Schema Benchmark; -C, -S: chunk i of n, with -R as the reference's chunk run prints it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,26 +18,27 @@ struct settings {
     bool reference_chunk;
 };
 
-static uint32_t table_bit(const char *name)
+static uint32_t table_bit(enum tg_scheme scheme, const char *name)
 {
-    for (int t = 0; t < TG_TABLE_COUNT; t++)
-        if (strcmp(name, tg_table_name((enum tg_table)t)) == 0)
-            return UINT32_C(1) << t;
+    const int t = tg_find_table(scheme, name, strlen(name));
+    if (t >= 0)
+        return UINT32_C(1) << t;
     fprintf(stderr, "tg_dump: no table %s\n", name);
     exit(2);
 }
 
 static void read_settings(int argc, char **argv, struct settings *s)
 {
-    for (int c; (c = getopt(argc, argv, "ks:C:S:Rt:T:")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "kbs:C:S:Rt:T:")) != -1;) {
         switch (c) {
         case 'k': s->gen.scheme = TG_JCCH; break;
+        case 'b': s->gen.scheme = TG_SSB; break;
         case 's': s->gen.sf = strtod(optarg, NULL); break;
         case 'C': s->tbl.chunks = atoll(optarg); break;
         case 'S': s->tbl.chunk = atoll(optarg); break;
         case 'R': s->reference_chunk = true; break;
         case 't': s->tbl.threads = atoi(optarg); break;
-        case 'T': s->tbl.tables |= table_bit(optarg); break;
+        case 'T': s->tbl.tables |= table_bit(s->gen.scheme, optarg); break;
         default: exit(2);
         }
     }
