@@ -34,7 +34,7 @@ install(FILES ${CMAKE_BINARY_DIR}/heddleConfig.cmake ${CMAKE_BINARY_DIR}/heddleC
 configure_file(${CMAKE_CURRENT_LIST_DIR}/heddle.pc.in ${CMAKE_BINARY_DIR}/heddle.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/heddle.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-foreach(suite tpch jcch)
+foreach(suite tpch jcch ssb)
   install(FILES ${CMAKE_SOURCE_DIR}/${suite}/suite.json DESTINATION ${suites_dir}/${suite})
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/${suite}/plans ${CMAKE_SOURCE_DIR}/${suite}/params
     ${CMAKE_SOURCE_DIR}/${suite}/answers DESTINATION ${suites_dir}/${suite})

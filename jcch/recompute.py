@@ -1,154 +1,19 @@
 #!/usr/bin/env python3
-"""Computes the answers of the suite anew, with DuckDB.
+"""Computes the answers of the suite anew, with DuckDB; tpch/compare/lib/answers.py says how it is used.
 
-Usage: recompute.py --sf F [--check] [--class C,C...] [--queries 1,5-9]
-                    [--duckdb FILE] [--tbl DIR] [--heddle BIN] [--threads N]
-
-Every answer that suite.json has a place for at scale factor F is written there; with --check it is
-compared with what is there, and the exit status is 1 if one differs. The data is the DuckDB file;
-where that does not exist it is made from the .tbl files in DIR, and those by `BIN gen jcch`.
-
-The queries are TPC-H's own (tpch/compare/sql), all in exact decimals: sums as they are, averages and
-quotients from exact sums and counts (tests/tpch/exact), rounded half away from zero to 6 decimals as
-Heddle's results are. sql/ holds what replaces a query that DuckDB cannot answer in decent time. Rows that a
-query's order leaves equal are ordered by their other columns, as docs/plan.md says.
+The queries are TPC-H's own (tpch/compare/sql), averages and quotients given as exact sums and counts
+(tests/tpch/exact). sql/ holds what replaces a query that DuckDB cannot answer in decent time.
 """
 
-import argparse
-import io
-import re
-import subprocess
 import sys
-import tempfile
-from decimal import ROUND_HALF_UP, Context, Decimal
 from pathlib import Path
 
 JCCH = Path(__file__).resolve().parent
 ROOT = JCCH.parent
 sys.path.insert(0, str(ROOT / "tpch" / "compare" / "lib"))
 
-import needs  # noqa: E402
+import answers  # noqa: E402
 import suite as suites  # noqa: E402
 
-SQL = (JCCH / "sql", ROOT / "tests" / "tpch" / "exact", suites.SQL)
-EXACT = Context(prec=100, rounding=ROUND_HALF_UP)  # the decimal module's "half up" is away from zero
-QUOTIENT = Decimal("0.000001")
-
-
-def words(text):
-    return [w for w in text.split(",") if w]
-
-
-def parse_args():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sf", required=True)
-    parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    parser.add_argument("--class", dest="classes", type=words, default=["normal", "skewed", "paper"])
-    parser.add_argument("--queries", default="")
-    parser.add_argument("--duckdb", type=Path)
-    parser.add_argument("--tbl", type=Path)
-    parser.add_argument("--heddle")
-    parser.add_argument("--threads", type=int, default=1)
-    return parser.parse_args()
-
-
-def fill(connection, args, scratch):
-    source = args.tbl
-    if source is None:
-        if args.heddle is None:
-            raise SystemExit("recompute.py: expected --duckdb, --tbl or --heddle")
-        source = scratch / "tbl"
-        source.mkdir()
-        subprocess.run([args.heddle, "gen", "jcch", "--sf", args.sf, "--tbl", str(source)], check=True)
-    suites.load_duckdb(connection, source)
-
-
-def open_database(args, scratch):
-    import duckdb
-    path = args.duckdb or scratch / "jcch.duckdb"
-    if not path.exists():
-        partial = path.with_name(path.name + ".partial")
-        partial.unlink(missing_ok=True)
-        with duckdb.connect(str(partial)) as connection:
-            fill(connection, args, scratch)
-        partial.rename(path)
-    return duckdb.connect(str(path), read_only=True, config={"threads": args.threads})
-
-
-def order_of(query, columns):
-    """The query's own order, then the other columns."""
-    own = [c.lstrip("-") for c in query["order"]]
-    terms = [f'"{c.lstrip("-")}"' + (" desc" if c.startswith("-") else "") for c in query["order"]]
-    # A quotient comes as a pair; the queries that have one do not need it to order their rows.
-    return terms + [f'"{name}"' for name, kind in columns if name not in own and "STRUCT" not in kind]
-
-
-def ordered(connection, query, sql):
-    sql = re.sub(r"\norder by [^()]*\Z", "", sql)
-    columns = [(row[0], row[1]) for row in connection.execute(f"describe {sql}").fetchall()]
-    terms = order_of(query, columns)
-    sql = f"select * from (\n{sql}\n)" + (f"\norder by {', '.join(terms)}" if terms else "")
-    return [name for name, _ in columns], sql + (f"\nlimit {query['limit']}" if "limit" in query else "")
-
-
-def text_of(value):
-    """A cell of CSV: no blanks at the end, as in published answers; the empty string is quoted, to differ
-    from NULL."""
-    if value is None:
-        return ""
-    if isinstance(value, dict):
-        if value["over"] is None or not value["under"]:
-            return ""
-        value = EXACT.divide(Decimal(value["over"]), Decimal(value["under"])).quantize(QUOTIENT, context=EXACT)
-    text = f"{value:f}" if isinstance(value, Decimal) else str(value).rstrip(" ")
-    quoted = not text or any(c in text for c in ',"\r\n')
-    return '"' + text.replace('"', '""') + '"' if quoted else text
-
-
-def answer(connection, query, sql):
-    names, sql = ordered(connection, query, sql)
-    out = io.StringIO()
-    for row in [names, *connection.execute(sql).fetchall()]:
-        out.write(",".join(map(text_of, row)) + "\n")
-    return out.getvalue()
-
-
-def settle(path, text, check):
-    """True if nothing is wrong."""
-    where = path.relative_to(JCCH)
-    if not check:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
-        print(f"{where}: {text.count(chr(10)) - 1} rows", flush=True)
-    elif not path.exists():
-        print(f"{where}: missing", flush=True)
-        return False
-    elif path.read_bytes().decode() != text:
-        print(f"{where}: differs", flush=True)
-        return False
-    return True
-
-
-def main():
-    args = parse_args()
-    needs.require("recompute.py", "duckdb")
-    suite = suites.Suite(JCCH)
-    wrong = count = 0
-    with tempfile.TemporaryDirectory(prefix="heddle-jcch-") as scratch:
-        connection = open_database(args, Path(scratch))
-        for cls in args.classes:
-            values = suite.parameters(cls, args.sf)
-            for name in suite.select(args.queries):
-                path = suite.answer_path(name, cls, args.sf)
-                if path is None:
-                    raise SystemExit(f"recompute.py: no answers of class {cls} at scale factor {args.sf}")
-                text = answer(connection, suite.queries[name], suite.sql(name, values[name], SQL))
-                wrong += not settle(path, text, args.check)
-                count += 1
-        connection.close()
-    print(f"{count} answers, {wrong} wrong" if args.check else f"{count} answers written")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(answers.recompute(JCCH, (JCCH / "sql", ROOT / "tests" / "tpch" / "exact", suites.SQL)))

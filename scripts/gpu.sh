@@ -3,15 +3,17 @@
 #
 #   scripts/gpu.sh STAGE [PART]
 #
-#   smoke      the tests of label gpu: every query of both suites at scale factor 0.01 against the CPU
+#   smoke      the tests of label gpu: every query of the suites at scale factor 0.01 against the CPU
 #              backend in every balance mode, cancelling, memory limits, the cache
-#   sanitize I/N   the I-th of N parts of both suites' queries at SF 0.01 in every balance mode under
+#   sanitize I/N   the I-th of N parts of the suites' queries at SF 0.01 in every balance mode under
 #              compute-sanitizer: memcheck with every buffer an allocation of its own, then racecheck; parts
 #              may run side by side
 #   answers    SF 1: TPC-H validation, JCC-H normal and skewed against the stored answers; SF 10: both
 #              suites against the CPU backend
 #   bench10    times at SF 10: TPC-H validation, JCC-H with the published figures' parameters
 #   bench100   times of TPC-H at SF 100 (40 GB of disk), and its rows against the CPU backend
+#   ssb        the Star Schema Benchmark: SF 1 against the stored answers; times at SF 100 (25 GB of disk), and its
+#              rows against the CPU backend
 #   states     the device interface on one GPU, or two: streams, events, page-locked memory, peers; the fixed
 #              kernels: tests of states on the GPU, then how long states of up to 600 million rows take to
 #              finish (GPU_MILLIONS: fewer)
@@ -24,7 +26,7 @@
 # HEDDLE names a binary (default: build/release/bin/heddle, built if it is not there; heddle-nvrtc lies beside it), GPU_TOOLS the folder of
 # the test programs (default: build/release/tests/simt, built likewise); GPU_DATA a folder for
 # databases (default: build/gpu/data), which are generated once; GPU_REPORT a folder for reports (default:
-# build/gpu/report); GPU_LARGE another scale factor for bench100. A stage ends within 8 minutes on 16 cores; what it
+# build/gpu/report); GPU_LARGE another scale factor for bench100 and ssb. A stage ends within 8 minutes on 16 cores; what it
 # found already it does not do again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -110,6 +112,7 @@ stage_sanitize() {
         [ "$tool" = memcheck ] && command+=(--padding 4096)
         step "$tool-tpch-$part" checked tpch validation "$slice" "${command[@]}"
         step "$tool-jcch-$part" checked jcch skewed "$slice" "${command[@]}"
+        step "$tool-ssb-$part" checked ssb standard "$slice" "${command[@]}"
     done
 }
 
@@ -134,6 +137,12 @@ stage_bench10() {
 stage_bench100() {
     step "bench-tpch-sf$large" timed tpch "$large" validation
     step "answers-tpch-sf$large" compared tpch "$large" validation --trust
+}
+
+stage_ssb() {
+    step answers-ssb-sf1 stored ssb standard
+    step "bench-ssb-sf$large" timed ssb "$large" standard
+    step "answers-ssb-sf$large" compared ssb "$large" standard --trust
 }
 
 stage_states() {
@@ -186,7 +195,7 @@ stage_skew() {
 }
 
 case ${1:-} in
-    smoke | skew | sanitize | answers | bench10 | bench100 | states | fragments | joins | ablate)
+    smoke | skew | sanitize | answers | bench10 | bench100 | ssb | states | fragments | joins | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"

@@ -65,11 +65,14 @@ def check_party(what, rows, kind):
 def check_parts(rows):
     for key, (partkey, name, mfgr, category, brand, color, kind, size, container) in enumerate(rows, 1):
         expect("part", partkey, str(key))
-        expect(f"maker of part {key}", (mfgr[:5], mfgr[5:] in "12345", category[:6], category[6:] in "12345", brand[:7]),
+        expect(f"maker of part {key}",
+               (mfgr[:5], mfgr[5:] in "12345", category[:6], category[6:] in "12345", brand[:7]),
                ("MFGR#", True, mfgr, True, category))
         expect(f"brand of part {key}", 1 <= int(brand[7:]) <= 40 and brand[7] != "0", True)
-        expect(f"name of part {key}", len(name.split(" ")) == 2 and color not in name.split(" ") and len(name) <= 22, True)
-        expect(f"type of part {key}", (len(kind.split(" ")), 1 <= int(size) <= 50, len(container.split(" "))), (3, True, 2))
+        words = name.split(" ")
+        expect(f"name of part {key}", (len(words), color in words, len(name) <= 22), (2, False, True))
+        expect(f"type of part {key}", (len(kind.split(" ")), 1 <= int(size) <= 50, len(container.split(" "))),
+               (3, True, 2))
 
 
 def cents(text):
@@ -81,8 +84,8 @@ def line_row(order, line, part, supplier, customer, total):
     quantity, discount, tax = int(line[4]), cents(line[6]), cents(line[7])
     retail = 90000 + part // 10 % 20001 + 100 * (part % 1000)
     price = quantity * retail
-    return [order[0], line[3], customer, str(part), supplier, order[4].replace("-", ""), order[5], order[7], str(quantity),
-            str(price), total, str(discount), str(price * (100 - discount) // 100), str(6 * retail // 10), str(tax),
+    return [order[0], line[3], customer, str(part), supplier, order[4].replace("-", ""), order[5], order[7],
+            str(quantity), str(price), total, str(discount), str(price * (100 - discount) // 100), str(6 * retail // 10), str(tax),
             line[11].replace("-", ""), line[14]]
 
 

@@ -4,7 +4,9 @@
 The folder of goldens has a text NAME.txt for each NAME.json of the folder of plans, and no others. `options.json` there,
 if it is there, gives a plan options of the command line and variables of the environment.
 
-    run.py --heddle BIN --db DB --plans DIR --golden DIR [--dump STAGES] [--kinds PROGRAM] [--update]
+    run.py --heddle BIN --db DB --plans DIR --golden DIR [--only NAMES] [--dump STAGES] [--kinds PROGRAM] [--update]
+
+--only: not all plans of the folder, but those of these names (a,b,c).
 
 --kinds: a program that prints the kinds of steps, sinks and others that there are; each must be met in one of the dumps.
 """
@@ -30,13 +32,19 @@ def explain(args, plan, options):
     return done.stdout if done.returncode == 0 else f"exit {done.returncode}\n{done.stderr}"
 
 
+def wanted(args, name):
+    return not args.only or name in args.only.split(",")
+
+
 def goldens(args):
     """Name of the golden -> text."""
     plans = pathlib.Path(args.plans)
     options = plans / "options.json"
     options = json.loads(options.read_text()) if options.exists() else {}
     dumps = {plan.stem: explain(args, plan, options.pop(plan.stem, {}))
-             for plan in sorted(plans.glob("*.json")) if plan.name != "options.json"}
+             for plan in sorted(plans.glob("*.json")) if plan.name != "options.json" and wanted(args, plan.stem)}
+    if args.only and set(args.only.split(",")) != set(dumps):
+        sys.exit(f"--only names plans that are not there: {args.only}")
     if options:
         sys.exit(f"options.json names plans that are not there: {', '.join(options)}")
     shared = dump_parts.shared_lines(dumps.values())
@@ -67,6 +75,7 @@ def main():
     for name in ("heddle", "db", "plans", "golden"):
         ap.add_argument("--" + name, required=True)
     ap.add_argument("--dump", default="plan,physical,pipelines")
+    ap.add_argument("--only")
     ap.add_argument("--kinds")
     ap.add_argument("--update", action="store_true")
     args = ap.parse_args()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What each balancing strategy is worth (Themis, section 8): times, and how even warps and lanes were busy.
 
-Usage: ablate.py --heddle BIN --db DB --sf F [--suite tpch|jcch] [--class C] [--queries 1,5-9]
+Usage: ablate.py --heddle BIN --db DB --sf F [--suite tpch|jcch|ssb] [--class C] [--queries 1,5-9]
                  [--modes MODE,MODE...] [--profiled MODE,MODE...] [--out FILE.json]
 
 A mode is a value of --balance, for fixed work-sharing with a threshold behind a colon (nifs+fws:4096). All modes but

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a suite's queries on the GPU and on the CPU; rows must agree to the last digit.
 
-Usage: agree.py --heddle BIN --db DB --sf F [--suite tpch|jcch] [--class C,C...] [--queries 1,5-9]
+Usage: agree.py --heddle BIN --db DB --sf F [--suite tpch|jcch|ssb] [--class C,C...] [--queries 1,5-9]
                 [--balance MODE,MODE...] [--memory BYTES] [--keep DIR] [--slice I/N] [--wrap COMMAND] [--trust]
 
 --slice: the I-th of N parts of the queries. --wrap: COMMAND, a checker of memory or races, runs the GPU's process,

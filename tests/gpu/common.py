@@ -20,6 +20,6 @@ def parser(doc):
     p.add_argument("--heddle", required=True)
     p.add_argument("--db", required=True)
     p.add_argument("--sf", required=True, help="the scale factor of DB")
-    p.add_argument("--suite", choices=("tpch", "jcch"), default="tpch")
+    p.add_argument("--suite", choices=("tpch", "jcch", "ssb"), default="tpch")
     p.add_argument("--queries", default="")
     return p

@@ -38,7 +38,7 @@ class Gpu(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory(prefix="heddle-gpu-")
         folder = Path(os.environ.get("GPU_SCRATCH") or cls.scratch.name)
         cls.db = {}
-        for suite in ("tpch", "jcch"):
+        for suite in ("tpch", "jcch", "ssb"):
             cls.db[suite] = folder / f"{suite}001"
             if not cls.db[suite].exists():
                 heddle("gen", suite, "--sf", 0.01, "--out", cls.db[suite])
@@ -62,6 +62,9 @@ class Gpu(unittest.TestCase):
 
     def test_jcch_agrees_with_the_cpu(self):
         self.agree("jcch", "--class", "normal,skewed", "--balance", f"auto,{BALANCES}")
+
+    def test_ssb_agrees_with_the_cpu(self):
+        self.agree("ssb", "--balance", f"auto,{BALANCES}")
 
     def test_auto_takes_the_gpu(self):
         plan = ROOT / "tpch" / "plans" / "q06.json"

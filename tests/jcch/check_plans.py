@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The suite's plans mean what the queries ask, skew or not: both run on DuckDB and must agree.
+"""A suite's plans mean what its queries ask, skew or not: both run on DuckDB and must agree.
 
-Usage: check_plans.py [--sf F] [--queries 1,5-9] [--class C,C...] --dump TG_DUMP | --duckdb FILE
+Usage: check_plans.py [--suite jcch|ssb] [--sf F] [--queries 1,5-9] [--class C,C...] --dump TG_DUMP | --duckdb FILE
 
-A plan is translated operator by operator (tests/oracle), without Heddle. The query is TPC-H's own text in
-exact decimals. Where the suite has a plan of its own, TPC-H's plan is compared too. Data comes from the
+A plan is translated operator by operator (tests/oracle), without Heddle. The query is the benchmark's own text in
+exact decimals. Where JCC-H has a plan of its own, TPC-H's plan is compared too. Data comes from the
 generator (TG_DUMP) or from FILE. Exit status 77 without the duckdb module.
 """
 
@@ -32,7 +32,8 @@ import results  # noqa: E402
 import suite as suites  # noqa: E402
 from plan_sql import Oracle  # noqa: E402
 
-SQL = (ROOT / "tests" / "tpch" / "exact", suites.SQL)
+EXACT = ROOT / "tests" / "tpch" / "exact"
+SCHEME = {"jcch": "-k", "ssb": "-b"}  # as TG_DUMP calls it
 
 
 def words(text):
@@ -41,6 +42,7 @@ def words(text):
 
 def parse_args():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--suite", choices=("jcch", "ssb"), default="jcch")
     parser.add_argument("--sf", default="0.01")
     parser.add_argument("--queries", default="")
     parser.add_argument("--class", dest="classes", type=words)
@@ -50,13 +52,13 @@ def parse_args():
     return parser.parse_args()
 
 
-def open_database(args):
+def open_database(args, suite):
     if args.duckdb:
         return duckdb.connect(args.duckdb, read_only=True)
     connection = duckdb.connect()
     with tempfile.TemporaryDirectory(prefix="heddle-jcch-") as folder:
-        subprocess.run([args.dump, "-k", "-s", args.sf, "-t", "1", folder], check=True)
-        suites.load_duckdb(connection, folder)
+        subprocess.run([args.dump, SCHEME[args.suite], "-s", args.sf, "-t", "1", folder], check=True)
+        suites.load_duckdb(connection, folder, suite.tables())
     return connection
 
 
@@ -75,16 +77,17 @@ def compare(connection, oracle, query, sql, path, values):
 
 def main():
     args = parse_args()
-    suite, tpch = suites.Suite(ROOT / "jcch"), suites.Suite()
-    connection = open_database(args)
+    suite = suites.Suite(ROOT / args.suite)
+    alike = (suite, suites.Suite()) if args.suite == "jcch" else (suite,)
+    connection = open_database(args, suite)
     connection.execute("set threads = 1")
     oracle = Oracle(connection)
     wrong = count = 0
     for cls in args.classes or suite.classes():
         values = suite.parameters(cls, args.sf)
         for name in suite.select(args.queries):
-            sql = suite.sql(name, values[name], SQL)
-            for path in sorted({s.plan_path(name).resolve() for s in (suite, tpch)}):
+            sql = suite.sql(name, values[name], (EXACT, suite.own_sql()))
+            for path in sorted({s.plan_path(name).resolve() for s in alike}):
                 problem = compare(connection, oracle, suite.queries[name], sql, path, values[name])
                 if problem:
                     print(f"{path.relative_to(ROOT)}, class {cls}: {problem}")

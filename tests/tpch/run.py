@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Runs the queries of TPC-H with Heddle and checks every row.
+"""Runs the queries of a suite with Heddle and checks every row.
 
-Usage: run.py --heddle BIN --db DB --sf F [--class C,C...] [--threads N,N...] [--queries 1,5-9]
-              [--against auto|answers|duckdb] [--duckdb FILE] [--tbl DIR] [--backend B]
+Usage: run.py --heddle BIN --sf F [--suite tpch|jcch|ssb] [--db DB] [--class C,C...] [--threads N,N...]
+              [--queries 1,5-9] [--against auto|answers|duckdb] [--duckdb FILE] [--tbl DIR] [--backend B]
+
+DB is made by `heddle gen` where it does not exist; without --db it is a temporary one. Classes are those that
+the suite has answers for, unless said.
 
 What is expected comes from the stored answers where the suite has them for the class and the scale
 factor, and otherwise from DuckDB over the same data: the official query, with averages and divisions
-given as exact sums and counts (exact/). The data is DIR, or else what `heddle gen tpch --tbl` writes;
+given as exact sums and counts (exact/), or what the suite has in its folder sql where DuckDB would take too
+long. The data is DIR, or else what `heddle gen --tbl` writes;
 with --duckdb it is kept in FILE for the next time. Without the duckdb module those cases are skipped.
 The last line counts the cases: N passed, N failed, N skipped.
 """
@@ -41,9 +45,10 @@ def words(text):
 def parse_args():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--heddle", required=True)
-    parser.add_argument("--db", required=True)
+    parser.add_argument("--suite", choices=("tpch", "jcch", "ssb"), default="tpch")
+    parser.add_argument("--db", type=Path)
     parser.add_argument("--sf", required=True, help="the scale factor of DB")
-    parser.add_argument("--class", dest="classes", type=words, default=["validation"])
+    parser.add_argument("--class", dest="classes", type=words)
     parser.add_argument("--threads", type=words, default=[""], help="default: Heddle's own")
     parser.add_argument("--queries", default="")
     parser.add_argument("--against", choices=("auto", "answers", "duckdb"), default="auto")
@@ -54,18 +59,23 @@ def parse_args():
     return parser.parse_args()
 
 
+def generate(args, *where):
+    subprocess.run([args.heddle, "gen", args.suite, "--sf", args.sf, *map(str, where)], check=True,
+                   stdout=subprocess.DEVNULL)
+
+
 class Database:
     """DuckDB over the same data, opened when first needed."""
 
-    def __init__(self, args, scratch):
-        self.args, self.scratch, self.connection, self.missing = args, scratch, None, None
+    def __init__(self, args, scratch, suite):
+        self.args, self.scratch, self.suite, self.connection, self.missing = args, scratch, suite, None, None
 
     def open(self):
         try:
             import duckdb
         except ImportError:
             raise Skip("no duckdb module") from None
-        path = self.args.duckdb or self.scratch / "tpch.duckdb"
+        path = self.args.duckdb or self.scratch / "suite.duckdb"
         if not path.exists():
             self.fill(duckdb, path)
         self.connection = duckdb.connect(str(path), read_only=True)
@@ -74,13 +84,11 @@ class Database:
         source = self.args.tbl
         if source is None:
             source = self.scratch / "tbl"
-            source.mkdir()
-            command = [self.args.heddle, "gen", "tpch", "--sf", self.args.sf, "--tbl", str(source)]
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            generate(self.args, "--tbl", source)
         partial = path.with_name(path.name + ".partial")
         partial.unlink(missing_ok=True)
         connection = duckdb.connect(str(partial))
-        suites.load_duckdb(connection, source)
+        suites.load_duckdb(connection, source, self.suite.tables())
         connection.close()
         partial.rename(path)
 
@@ -100,8 +108,8 @@ class Database:
 class Runner:
     def __init__(self, args, scratch):
         self.args, self.scratch = args, scratch
-        self.suite = suites.Suite()
-        self.database = Database(args, scratch)
+        self.suite = suites.Suite(HERE.parents[1] / args.suite)
+        self.database = Database(args, scratch, self.suite)
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}
 
     def expected(self, cls, query, values):
@@ -112,14 +120,14 @@ class Runner:
         if self.args.against != "duckdb" and answer is not None:
             with open(answer, newline="", encoding="utf-8") as file:
                 return *check.read_csv(file), None
-        sql = self.suite.sql(query, values, (HERE / "exact", suites.SQL))
+        sql = self.suite.sql(query, values, (self.suite.folder / "sql", HERE / "exact", suites.SQL))
         # Without its limit: rows that tie at the border may be chosen freely.
         return *self.database.rows(re.sub(r"\nlimit \d+\s*$", "", sql)), self.suite.queries[query].get("limit")
 
     def found(self, query, values, threads):
         parameters = self.scratch / "parameters.json"
         parameters.write_text(json.dumps(values))
-        command = [self.args.heddle, "run", str(self.suite.plan_path(query)), "--db", self.args.db,
+        command = [self.args.heddle, "run", str(self.suite.plan_path(query)), "--db", str(self.args.db),
                    "-p", f"@{parameters}", "--format", "csv"]
         command += ["--threads", threads] if threads else []
         command += ["--backend", self.args.backend] if self.args.backend else []
@@ -150,7 +158,7 @@ class Runner:
             self.report("failed" if problem else "passed", cls, query, threads, problem or "")
 
     def run(self):
-        for cls in self.args.classes:
+        for cls in self.args.classes or self.suite.data["answers"]:
             if cls not in self.suite.classes():
                 raise SystemExit(f"run.py: no class {cls}; the suite has {', '.join(self.suite.classes())}")
             values = self.suite.parameters(cls, self.args.sf)
@@ -164,7 +172,10 @@ class Runner:
 
 def main():
     args = parse_args()
-    with tempfile.TemporaryDirectory(prefix="heddle-tpch-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="heddle-suite-") as scratch:
+        args.db = args.db or Path(scratch) / "db"
+        if not args.db.exists():
+            generate(args, "--out", args.db)
         return Runner(args, Path(scratch)).run()
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares Heddle with DuckDB on TPC-H or JCC-H: same data, same queries, same number of threads, hot, in turns.
+"""Compares Heddle with DuckDB on a suite: same data, same queries, same number of threads, hot, in turns.
 
-Usage: duckdb.py --heddle BIN [--suite tpch|jcch] [--sf F] [--db DB] [--duckdb FILE] [--tbl DIR] [--threads N]
+Usage: duckdb.py --heddle BIN [--suite tpch|jcch|ssb] [--sf F] [--db DB] [--duckdb FILE] [--tbl DIR] [--threads N]
                  [--class C] [--queries 1,5-9] [--rounds N] [--repeat N] [--query-timeout S] [--out FILE.json]
 
 A round runs every query first with Heddle, then with DuckDB, --repeat times each after one run that is
@@ -43,7 +43,7 @@ COLUMNS = ("execute", "plan", "compile", "cached", "total", "duckdb", "ratio", "
 def parse_args():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--heddle", required=True)
-    parser.add_argument("--suite", choices=("tpch", "jcch"), default="tpch")
+    parser.add_argument("--suite", choices=("tpch", "jcch", "ssb"), default="tpch")
     parser.add_argument("--sf", default="1")
     parser.add_argument("--db", type=Path, help="Heddle's database")
     parser.add_argument("--duckdb", type=Path, help="DuckDB's database file")
@@ -129,7 +129,7 @@ def prepare(args, scratch):
             subprocess.run([args.heddle, "gen", args.suite, "--sf", args.sf, "--tbl", str(source)], check=True)
         partial = file.with_name(file.name + ".partial")
         partial.unlink(missing_ok=True)
-        subprocess.run([sys.executable, str(LIB / "worker.py"), "--load", str(partial), str(source)], check=True)
+        subprocess.run([sys.executable, str(LIB / "worker.py"), "--load", str(partial), str(source), args.suite], check=True)
         partial.rename(file)
         if args.tbl is None:
             shutil.rmtree(source)

@@ -16,7 +16,7 @@ except ImportError:
     sys.exit(77)
 
 ROOT = pathlib.Path(sys.argv[1])
-FOLDERS = ("tpch", "jcch", "examples", "tests", "docs")
+FOLDERS = ("tpch", "jcch", "ssb", "examples", "tests", "docs")
 failures = []
 
 

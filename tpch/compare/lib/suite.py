@@ -29,6 +29,23 @@ TABLES = {
                 " l_comment varchar",
 }
 
+STAR_TABLES = {
+    "date": "d_datekey integer, d_date varchar, d_dayofweek varchar, d_month varchar, d_year integer,"
+            " d_yearmonthnum integer, d_yearmonth varchar, d_daynuminweek integer, d_daynuminmonth integer,"
+            " d_daynuminyear integer, d_monthnuminyear integer, d_weeknuminyear integer, d_sellingseason varchar,"
+            " d_lastdayinweekfl integer, d_lastdayinmonthfl integer, d_holidayfl integer, d_weekdayfl integer",
+    "supplier": "s_suppkey integer, s_name varchar, s_address varchar, s_city varchar, s_nation varchar,"
+                " s_region varchar, s_phone varchar",
+    "customer": "c_custkey integer, c_name varchar, c_address varchar, c_city varchar, c_nation varchar,"
+                " c_region varchar, c_phone varchar, c_mktsegment varchar",
+    "part": "p_partkey integer, p_name varchar, p_mfgr varchar, p_category varchar, p_brand1 varchar, p_color varchar,"
+            " p_type varchar, p_size integer, p_container varchar",
+    "lineorder": "lo_orderkey bigint, lo_linenumber integer, lo_custkey integer, lo_partkey integer,"
+                 " lo_suppkey integer, lo_orderdate integer, lo_orderpriority varchar, lo_shippriority varchar, lo_quantity integer,"
+                 " lo_extendedprice integer, lo_ordtotalprice integer, lo_discount integer, lo_revenue integer,"
+                 " lo_supplycost integer, lo_tax integer, lo_commitdate integer, lo_shipmode varchar",
+}
+
 
 class Suite:
     def __init__(self, folder=TPCH):
@@ -66,8 +83,17 @@ class Suite:
                 return self.folder / folder / f"{name}.csv"
         return None
 
-    def sql(self, name, values, folders=(SQL,)):
+    def tables(self):
+        return STAR_TABLES if self.data["name"] == "ssb" else TABLES
+
+    def own_sql(self):
+        """The folder that has the SQL of all queries."""
+        own = self.folder / "sql"
+        return own if all((own / f"{name}.sql").exists() for name in self.queries) else SQL
+
+    def sql(self, name, values, folders=()):
         """The query's SQL with :name replaced by literals, from the first folder that has it."""
+        folders = folders or (self.own_sql(),)
         path = next(f / f"{name}.sql" for f in folders if (f / f"{name}.sql").exists())
         types = self.parameter_types(name)
 
@@ -76,16 +102,18 @@ class Suite:
         return re.sub(r"(?<!:):([a-z_]\w*)", replace, path.read_text())
 
     def select(self, text):
-        """Names from a list such as 1,5-9,q21; all without one."""
-        if not text:
-            return list(self.queries)
-        wanted = []
-        for item in text.split(","):
-            first, _, last = item.replace("q", "").partition("-")
-            wanted += [f"q{n:02}" for n in range(int(first), int(last or first) + 1)]
-        unknown = [q for q in wanted if q not in self.queries]
-        if unknown:
-            raise SystemExit(f"no such query: {', '.join(unknown)}")
+        """Names from a list such as 1,5-9,q21: names, or places from 1; all without one."""
+        names = list(self.queries)
+        wanted = [] if text else names
+        for item in text.split(",") if text else ():
+            places = re.fullmatch(r"(\d+)(?:-(\d+))?", item)
+            first, last = (int(places[1]), int(places[2] or places[1])) if places else (0, 0)
+            if item in self.queries:
+                wanted.append(item)
+            elif 0 < first <= last <= len(names):
+                wanted += names[first - 1:last]
+            else:
+                raise SystemExit(f"no such query: {item}")
         return wanted
 
 
@@ -102,13 +130,13 @@ def literal(value, type_name):
     return str(value)
 
 
-def load_duckdb(connection, folder):
-    """Creates the eight tables from TABLE.tbl (also in slices, TABLE.tbl.1 and so on) or TABLE.parquet."""
+def load_duckdb(connection, folder, tables=TABLES):
+    """Creates the tables from TABLE.tbl (also in slices, TABLE.tbl.1 and so on) or TABLE.parquet."""
     folder = Path(folder)
-    for table, columns in TABLES.items():
+    for table, columns in tables.items():
         names = {c.split()[0]: c.split()[1] for c in columns.split(", ")}
         declared = ", ".join(f"{n} {t} not null" for n, t in names.items())
-        connection.execute(f"create table {table} ({declared})")
+        connection.execute(f'create table "{table}" ({declared})')
         if (folder / f"{table}.parquet").exists():
             source = f"select * from read_parquet('{folder}/{table}.parquet')"
         else:
@@ -119,4 +147,4 @@ def load_duckdb(connection, folder):
             fields = ", ".join(f"'{n}': '{t}'" for n, t in names.items()) + ", 'line_end': 'varchar'"
             source = (f"select * exclude (line_end) from read_csv({files!r}, delim='|', header=false, quote='',"
                       f" escape='', nullstr='\\N', auto_detect=false, columns={{{fields}}})")
-        connection.execute(f"insert into {table} {source}")
+        connection.execute(f'insert into "{table}" {source}')

@@ -63,11 +63,11 @@ def main():
 
 
 def load():
-    """worker.py --load FILE SOURCE: makes the DuckDB file from .tbl or .parquet."""
+    """worker.py --load FILE SOURCE SUITE: makes the DuckDB file from .tbl or .parquet."""
     import duckdb
     import suite
     connection = duckdb.connect(sys.argv[2])
-    suite.load_duckdb(connection, sys.argv[3])
+    suite.load_duckdb(connection, sys.argv[3], suite.Suite(suite.TPCH.parent / sys.argv[4]).tables())
     connection.close()
 
 
