@@ -143,8 +143,6 @@ static int check(const struct fe_json *v, const struct fe_node *n)
         return fe_json_fail(v, "\"single\" expects neither \"on\" nor \"residual\"");
     if (n->u.join.nkeys)
         return 0;
-    if (k != FE_INNER && k != FE_LEFT)
-        return fe_json_fail(v, "kind %s expects at least one pair in \"on\"", kind);
     if (n->u.join.strategy != FE_AUTO)
         return fe_json_fail(v, "strategy %s expects at least one pair in \"on\"", fe_strategy_name(n->u.join.strategy));
     return 0;

@@ -250,7 +250,7 @@ class PlanGen:
         kind = self.rng.choice(["inner", "inner", "inner", "left", "left", "right", "full", "semi", "semi", "anti", "anti", "mark"])
         keys, fan_right, fan_left = self.keys(left, right)
         if not keys:
-            kind, fan_right, fan_left = self.rng.choice(["inner", "left"]), right.rows, left.rows
+            fan_right, fan_left = right.rows, left.rows
             if left.rows * right.rows > MAX_PAIRS:
                 return left
         rows = min(left.rows * right.rows, left.rows * fan_right, right.rows * fan_left)
