@@ -209,6 +209,53 @@ class Reports(cli.CliTest):
         report = json.loads((self.dir / "profile.json").read_text())
         self.assertGreaterEqual(len(report["pipelines"]), 1)
 
+    def profile(self, *options):
+        out, err = self.run_cli("run", "sorted.json", "-f", "csv", "--profile", "profile.json", *options)
+        return out, err, json.loads((self.dir / "profile.json").read_text())
+
+    def test_profile_counts_in_an_execution_of_its_own(self):
+        self.write("sorted.json", cli.plan({"op": "sort", "keys": [{"expr": "i"}], "input": {
+            "op": "filter", "pred": "i is not null", "input": cli.EVERY_TYPE}}))
+        plain, _ = self.run_cli("run", "sorted.json", "-f", "csv", "--time")
+        out, err, report = self.profile("--repeat", "3", "--time")
+        self.assertEqual(out, plain)
+        timed = [json.loads(line) for line in err.splitlines()]
+        self.assertEqual(len(timed), 3)
+        self.assertEqual([t["counted"] for t in timed], [report["counted"]] * 3)  # it counts once
+        self.assertEqual(timed[-1]["execute_ms"], report["execute_ms"])           # and tells the last one's times
+        steps = [s["rows"] for p in report["pipelines"] for s in p["steps"]]
+        self.assertIn(5, steps)
+        self.assertIn(4, steps)
+        self.assertNotIn('"steps"', self.run_cli("run", "sorted.json", "--time")[1])
+
+    def test_profile_has_a_time_line(self):
+        self.write("sorted.json", cli.plan({"op": "sort", "keys": [{"expr": "i"}], "input": cli.EVERY_TYPE}))
+        _, _, report = self.profile()
+        end = gaps = 0
+        for span in report["timeline"]:
+            self.assertAlmostEqual(span["start_ms"] - end, span["gap_ms"], delta=0.001)
+            self.assertGreaterEqual(span["gap_ms"], 0)
+            end = span["start_ms"] + span["ms"]
+            gaps += span["gap_ms"]
+        self.assertLessEqual(end, report["execute_ms"] + 0.002)
+        self.assertAlmostEqual(report["gaps_ms"], gaps, delta=0.001 * len(report["timeline"]))
+        for what, key, named in (("run", "pipeline", report["pipelines"]), ("finish", "state", report["states"]),
+                                 ("clear", "state", report["states"])):
+            found = [span[key] for span in report["timeline"] if span["what"] == what]
+            self.assertEqual(sorted(found), sorted(x["name"] for x in named))
+        for p in report["pipelines"]:
+            self.assertGreater(p["bytes"]["all"], 0)
+            self.assertIn(p["state"], [s["name"] for s in report["states"]])
+            self.assertGreater(p["floor_ms"] + 1e-4, 0)
+
+    def test_profile_of_a_failure_leaves_the_old_one(self):
+        self.write("sorted.json", cli.plan({"op": "project", "exprs": [{"expr": "1 / (i - 1)", "as": "x"}],
+                                            "input": cli.EVERY_TYPE}))
+        self.write("profile.json", "old")
+        plain = self.fail_cli("run", "sorted.json", status=1)
+        self.assertEqual(self.fail_cli("run", "sorted.json", "--profile", "profile.json", status=1), plain)
+        self.assertEqual((self.dir / "profile.json").read_text(), "old")
+
     def test_dump_after_a_profile_shows_counted_rows(self):
         _, plain = self.run_cli("run", "p.json", "--dump", "pipelines")
         _, counted = self.run_cli("run", "p.json", "--dump", "pipelines", "--profile", "profile.json")
