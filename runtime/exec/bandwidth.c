@@ -9,7 +9,7 @@
 #include "runtime/base/fault.h"
 #include "runtime/base/util.h"
 
-enum { BYTES = 64 << 20, PIECE = 1 << 20, WORDS = PIECE / 8, PASSES = 4, LANES = 16 };
+enum { BYTES = 64 << 20, PIECE = 1 << 20, WORDS = PIECE / 8, PASSES = 12, LANES = 16 };
 
 struct pass {
     uint64_t *words;
