@@ -5,7 +5,8 @@
 #include "runtime/exec/thread_pool.h"
 
 /* Bytes a second that so many threads read one after the other of 64 MiB, the calling one included: the fastest of some
- * passes, 50 to 100 ms in all. Where the last cache is larger, this is its bandwidth. 0: no memory for it. */
+ * passes, 0.1 s in all at most but on a very slow machine. Where the last cache is larger, this is its bandwidth. 0: no
+ * memory for it. */
 double rt_stream_bandwidth(struct rt_thread_pool *pool, int threads);
 
 #endif

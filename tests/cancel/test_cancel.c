@@ -15,7 +15,7 @@
 /* Sanitizers slow everything down; so do machines that run other tests beside this one. */
 static const double SOON_S = 1;
 
-enum { ROWS = 200000, SUMS = 24, ROUNDS = 40 };
+enum { ROWS = 200000, SUMS = 24, ROUNDS = 40, PROFILED_ROUNDS = 16 };
 
 static double now_s(void)
 {
@@ -30,6 +30,7 @@ struct bed {
     struct fx_dir *dir;
     heddle_database *db;
     char *plan;
+    int profile; /* of new statements: they run two versions of the code */
 };
 
 static void write_table(struct fx_dir *d)
@@ -100,6 +101,7 @@ static heddle_statement *new_statement(struct bed *b)
     heddle_statement_options_init(&o);
     o.no_cache = 1;
     o.threads = 2;
+    o.profile = b->profile;
     fx_ok(heddle_statement_new(b->db, &o, &s, &e), &e);
     return s;
 }
@@ -239,9 +241,8 @@ static void live_on(struct bed *b, heddle_statement *s, int stage)
     execute(s);
 }
 
-static void any_moment_will_do(void **state)
+static void cancel_at_any_moment(struct bed *b, int rounds)
 {
-    struct bed *b = *state;
     uint64_t seed = (uint64_t)time(NULL);
     double begun = now_s(), ended;
     int stages[4] = {0};
@@ -250,7 +251,7 @@ static void any_moment_will_do(void **state)
     assert_int_equal(live(b, s, &ended), 3);
     double life = ended - begun;
     heddle_statement_free(s);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         struct canceller c = {.s = new_statement(b)};
         pthread_t thread;
         c.after_s = life * (double)(fx_random(&seed) % 1000) / 1000;
@@ -269,6 +270,61 @@ static void any_moment_will_do(void **state)
     print_message("life %.3f s; reported by prepare %d, bind %d, execute %d, later %d\n", life, stages[0], stages[1],
                   stages[2], stages[3]);
     assert_true(stages[2] > 0);
+}
+
+static void any_moment_will_do(void **state)
+{
+    cancel_at_any_moment(*state, ROUNDS);
+}
+
+static void any_moment_of_a_profile_will_do(void **state)
+{
+    struct bed *b = *state;
+    b->profile = 1;
+    cancel_at_any_moment(b, PROFILED_ROUNDS);
+    b->profile = 0;
+}
+
+static char *report_of(heddle_statement *s)
+{
+    char *json;
+    heddle_error *e = NULL;
+    fx_ok(heddle_statement_report(s, &json, &e), &e);
+    return json;
+}
+
+/* Rows are counted once for a binding; a new one is another program. */
+static void counts_are_of_the_last_binding(void **state)
+{
+    struct bed *b = *state;
+    heddle_error *e = NULL;
+    struct ArrowArrayStream stream;
+    b->profile = 1;
+    heddle_statement *s = new_statement(b);
+    b->profile = 0;
+    fx_ok(heddle_statement_prepare(s, b->plan, &e), &e);
+    for (int run = 0; run < 4; run++) {
+        char *json;
+        if (run == 2)
+            fx_ok(heddle_bind(s, "p", "5", &e), &e);
+        if (run == 3) { /* what is known stays known after an execution that was cancelled */
+            heddle_statement_cancel(s);
+            expect_cancelled(heddle_execute(s, &stream, &e), &e);
+        }
+        execute(s);
+        json = report_of(s);
+        assert_non_null(strstr(json, "\"steps\":[{"));
+        assert_non_null(strstr(json, "\"timeline\":[{"));
+        assert_non_null(strstr(json, "\"counted\":{"));
+        heddle_free(json);
+        if (run == 1) { /* of values that are no longer bound nothing is told */
+            fx_ok(heddle_bind(s, "p", "4", &e), &e);
+            json = report_of(s);
+            assert_null(strstr(json, "\"steps\":[{"));
+            heddle_free(json);
+        }
+    }
+    heddle_statement_free(s);
 }
 
 /* Two statements: the other one is not disturbed, also while it waits for the same threads. */
@@ -336,6 +392,8 @@ int main(void)
         cmocka_unit_test(statements_without_a_plan_say_so),
         cmocka_unit_test(others_are_not_disturbed),
         cmocka_unit_test(any_moment_will_do),
+        cmocka_unit_test(any_moment_of_a_profile_will_do),
+        cmocka_unit_test(counts_are_of_the_last_binding),
     };
     return cmocka_run_group_tests(tests, bed_setup, bed_teardown);
 }
