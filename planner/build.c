@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "planner/build.h"
+#include "planner/physical.h"
 #include "runtime/base/strbuf.h"
 
 int pb_expr(struct ctx *c, struct pl_expr e)
@@ -244,6 +245,10 @@ int pb_state(struct ctx *c, enum rt_state_kind k, const char *name, const char *
 {
     struct rt_state s = {.kind = k, .path = path, .limit = -1, .est_rows = -1};
     s.name = hd_asprintf(c->a, "s%d_%s", c->states.n, name);
+    if (c->at) {
+        hd_grow1(c->a, c->at->states, c->at->nstates);
+        c->at->states[c->at->nstates++] = c->states.n;
+    }
     hd_vec_push(c->a, &c->states, s);
     hd_vec_push(c->a, &c->state_rows, 9e18);
     return c->states.n - 1;

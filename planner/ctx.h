@@ -155,6 +155,7 @@ struct ctx {
     struct pl_node *physical;
     struct stored **flows;   /* [physical node]: what is known of the rows of a KEEP (flow.c) */
     struct ctx *scratch;     /* where expressions are lowered for what is known of them (known.c) */
+    struct pl_node *at;      /* that is being lowered: states are its */
     struct stored **kept;    /* [physical node]: rows of a KEEP, once computed */
     struct pl_program *program;
 };

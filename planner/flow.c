@@ -119,7 +119,12 @@ static int flow_node(struct ctx *c, struct pl_node *n, struct stream *out)
     }
     for (int i = 0; i < n->ninputs; i++)
         HD_TRY(flow_node(c, n->inputs[i], &in[i]));
-    return flow_op(c, n, in, out);
+    HD_TRY(flow_op(c, n, in, out));
+    if (n->op == PL_NODE_KEEP)
+        n->rows = out->rows->est;
+    else if (n->op != PL_NODE_INDEX)
+        n->rows = out->est;
+    return 0;
 }
 
 int pl_flow(struct ctx *c)

@@ -90,6 +90,7 @@ static int lower_node(struct ctx *c, struct pl_node *n, struct stream *out)
         return 0;
     }
     HD_TRY(lower_inputs(c, n, &in));
+    c->at = n;
     return lower_op(c, n, in, out);
 }
 
@@ -100,6 +101,7 @@ int pl_lower(struct ctx *c)
     c->kept = HD_NEWN(c->a, struct stored *, c->nnodes + 1);
     if (root->op == PL_NODE_SORT) { /* its state is the result */
         HD_TRY(lower_inputs(c, root, &in));
+        c->at = root;
         return lower_result(c, root, in);
     }
     HD_TRY(lower_node(c, root, &s));

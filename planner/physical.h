@@ -35,9 +35,6 @@ struct pl_decision {
     struct pl_alternative *v;
 };
 
-/* Where the rows of a node are, of several devices. */
-enum pl_distribution { PL_SINGLE };
-
 enum pl_way {
     PL_WAY_BUILD, /* a table is built of one side */
     PL_WAY_KEY,   /* the stored index of a unique column finds the row */
@@ -91,9 +88,9 @@ struct pl_node {
     struct pl_node **inputs; /* in the order in which they are lowered */
     double rows; /* estimated, of the output */
     bool ordered; /* the result shows the order of these rows */
-    enum pl_distribution distribution;
     int ndecisions;
     struct pl_decision *decisions;
+    int nstates, *states; /* what lowering made for it; where these are kept is decided by later passes */
     union {
         struct {
             int n, first; /* columns are numbered from `first` */

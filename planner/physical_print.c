@@ -12,6 +12,7 @@ static const char *const op_names[] = {
 };
 
 struct physical_printer {
+    const struct pl_program *g;
     struct hd_strbuf *o;
     bool *seen; /* by node: was printed */
 };
@@ -39,9 +40,43 @@ static void print_decisions(struct hd_strbuf *o, const struct pl_node *n, int de
     }
 }
 
+/* Where a GPU keeps the accumulators of an aggregate, and the places that are preferred to it. */
+static void print_place(struct hd_strbuf *o, const struct pl_pipeline *p, int depth)
+{
+    const struct pl_sink *s = &p->sink;
+    const struct pl_place_row *place = pl_place_row(s->place);
+    hd_strbuf_addn(o, ' ', 2 * depth + 4);
+    hd_strbuf_addf(o, "place on a GPU in %s: ", p->spec->name);
+    if (place->sized)
+        hd_strbuf_addf(o, "%d ", s->place_size);
+    hd_strbuf_adds(o, *place->text ? place->text : "memory");
+    for (int k = 0; k < PL_CACHE_COUNT; k++)
+        if (s->caches[k])
+            hd_strbuf_addf(o, ", %s groups", pl_cache_text((enum pl_cache)k));
+    for (int i = 0; i < (int)s->place; i++)
+        if (s->no_place[i])
+            hd_strbuf_addf(o, "; not %s (%s)", pl_place_row((enum pl_place)i)->text, s->no_place[i]);
+    hd_strbuf_adds(o, p->framed ? "; the pipeline is framed\n" : "\n");
+}
+
+/* What holds rows of the node, and on which devices, once later passes have decided that. */
+static void print_states(const struct physical_printer *w, const struct pl_node *n, int depth)
+{
+    for (int i = 0; i < n->nstates; i++) {
+        const struct rt_state *st = &w->g->spec->states[n->states[i]];
+        hd_strbuf_addn(w->o, ' ', 2 * depth + 4);
+        hd_strbuf_addf(w->o, "state %s: %s, ", st->name, rt_state_kind_name(st->kind));
+        if (st->nfields)
+            hd_strbuf_addf(w->o, "row %d bytes, ", st->stride);
+        hd_strbuf_addf(w->o, "%s\n", rt_distribution_name(st->distribution));
+        for (int k = 0; k < w->g->npipelines && rt_state_aggregates(st->kind); k++)
+            if (w->g->pipelines[k].sink.state == n->states[i])
+                print_place(w->o, &w->g->pipelines[k], depth);
+    }
+}
+
 static void print_node(struct physical_printer *w, const struct pl_node *n, int depth)
 {
-    static const char *const distributions[] = {[PL_SINGLE] = "single"};
     struct hd_strbuf *o = w->o;
     size_t line = o->n;
     hd_strbuf_addn(o, ' ', 2 * depth);
@@ -58,16 +93,16 @@ static void print_node(struct physical_printer *w, const struct pl_node *n, int 
         return;
     }
     w->seen[n->id] = true;
-    hd_strbuf_addf(o, "  ~%.0f %s%s    # %s", n->rows, distributions[n->distribution], n->ordered ? " ordered" : "",
-                   n->path);
+    hd_strbuf_addf(o, "  ~%.0f%s    # %s", n->rows, n->ordered ? " ordered" : "", n->path);
     hd_show_end_line(o, line);
     print_decisions(o, n, depth);
+    print_states(w, n, depth);
     for (int i = 0; i < n->ninputs; i++)
         print_node(w, n->inputs[i], depth + 1);
 }
 
 void pl_physical_print(struct hd_strbuf *out, const struct pl_program *p)
 {
-    struct physical_printer w = {out, HD_NEWN(p->arena, bool, p->nnodes + 1)};
+    struct physical_printer w = {p, out, HD_NEWN(p->arena, bool, p->nnodes + 1)};
     print_node(&w, p->physical, 0);
 }

@@ -7,7 +7,7 @@ struct pl_node *pl_node_new(struct ctx *c, enum pl_node_op op, const struct fe_n
                             struct pl_node *const *inputs)
 {
     struct pl_node *p = HD_NEW(c->a, struct pl_node);
-    *p = (struct pl_node){.op = op, .id = c->nnodes++, .n = n, .ninputs = ninputs, .distribution = PL_SINGLE};
+    *p = (struct pl_node){.op = op, .id = c->nnodes++, .n = n, .ninputs = ninputs};
     p->inputs = hd_dup(c->a, inputs, sizeof *inputs * (size_t)ninputs);
     if (n) {
         p->path = n->path;

@@ -112,7 +112,8 @@ static int sums_bytes(const struct rt_state *st, const struct pl_sink *s)
     return (int)hd_align_up(bytes, 16);
 }
 
-static int place_size_registers(const struct ctx *c, struct pl_pipeline *q, int max HD_UNUSED)
+static int place_size_registers(const struct ctx *c, struct pl_pipeline *q, int max HD_UNUSED,
+                                const char **why HD_UNUSED)
 {
     return HDD_BLOCK_WARPS * sums_bytes(&c->states.v[q->sink.state], &q->sink);
 }
@@ -123,12 +124,13 @@ static int place_size_registers(const struct ctx *c, struct pl_pipeline *q, int 
 static const int lane_classes[] = {4, 8, 12, 16, 24, 36};
 
 /* Sums are narrow where rows stay in place: a thread sees few of them. */
-static int place_size_lanes(const struct ctx *c, struct pl_pipeline *q, int max)
+static int place_size_lanes(const struct ctx *c, struct pl_pipeline *q, int max, const char **why)
 {
     const struct rt_state *st = &c->states.v[q->sink.state];
     if (can_stay_in_place(q))
         narrow_sums(q, st, rows_of_thread(q));
     uint64_t need = (uint64_t)group_words(st, &q->sink) * st->range;
+    *why = need == 0 ? "an accumulator is no word" : "too many groups";
     if (need == 0 || st->range > HDD_LANE_GROUPS)
         return -1;
     for (size_t i = 0; i < HD_COUNT(lane_classes); i++)
@@ -141,11 +143,12 @@ static int place_size_lanes(const struct ctx *c, struct pl_pipeline *q, int max)
 
 /* What a block adds to the state at its end is never more than what came to it, so a small copy
  * always pays; a big one keeps other blocks off the multiprocessor. */
-static int place_size_block(const struct ctx *c, struct pl_pipeline *q, int max)
+static int place_size_block(const struct ctx *c, struct pl_pipeline *q, int max, const char **why)
 {
     const struct rt_state *st = &c->states.v[q->sink.state];
     int blocks = c->opt.gpu_blocks ? c->opt.gpu_blocks : HDD_LARGE_BLOCKS;
     uint64_t need = st->range * (uint64_t)st->stride;
+    *why = group_words(st, &q->sink) == 0 ? "an accumulator is no word" : "too many bytes";
     if (group_words(st, &q->sink) == 0)
         return -1;
     if (q->spec->counter_est[q->nsteps] < (double)st->range * blocks)
@@ -233,13 +236,18 @@ static bool groups_are_outer(const struct ctx *c, const struct pl_pipeline *q)
 
 /* ---- runs of equal keys ----------------------------------------------------------------- */
 
-static int place_size_runs(const struct ctx *c, struct pl_pipeline *q, int max)
+static int place_size_runs(const struct ctx *c, struct pl_pipeline *q, int max, const char **why)
 {
     struct pl_sink *s = &q->sink;
     const struct rt_state *st = &c->states.v[s->state];
     int words = 0;
-    if (!s->clustered || !can_stay_in_place(q) || heaviest_group(c, q) > PL_RUN_SHARE)
+    *why = !s->clustered ? "keys do not come in runs" : "rows do not stay in place";
+    if (!s->clustered || !can_stay_in_place(q))
         return -1;
+    *why = "one key may have most rows";
+    if (heaviest_group(c, q) > PL_RUN_SHARE)
+        return -1;
+    *why = "accumulators do not fit registers";
     narrow_sums(q, st, HDD_WARP_ROWS);
     for (int i = 0; i < s->nouts; i++) {
         enum rt_phys p = st->fields[s->outs[i].field].phys;
@@ -252,7 +260,8 @@ static int place_size_runs(const struct ctx *c, struct pl_pipeline *q, int max)
 
 /* ---- rows in memory ----------------------------------------------------------------------- */
 
-static int place_size_memory(const struct ctx *c HD_UNUSED, struct pl_pipeline *q HD_UNUSED, int max HD_UNUSED)
+static int place_size_memory(const struct ctx *c HD_UNUSED, struct pl_pipeline *q HD_UNUSED, int max HD_UNUSED,
+                             const char **why HD_UNUSED)
 {
     return 0;
 }
@@ -293,13 +302,14 @@ static int cache_size_block(const struct ctx *c, const struct pl_pipeline *q)
 /* The size in the most preferred place that has room. */
 static int choose_place(const struct ctx *c, struct pl_pipeline *q)
 {
-    static int (*const sizes[PL_PLACE_COUNT])(const struct ctx *, struct pl_pipeline *, int) = {
+    static int (*const sizes[PL_PLACE_COUNT])(const struct ctx *, struct pl_pipeline *, int, const char **) = {
 #define P_PLACE(id, name, sinks, flags, alone, beside, unit, text) [PL_PLACE_##id] = place_size_##name,
 #include "planner/places.def"
     };
     for (int p = 0; p < PL_PLACE_COUNT; p++) {
         const struct pl_place_row *row = &places[p];
-        int size = row->sinks >> q->sink.kind & 1 ? sizes[p](c, q, pl_has_queues(q) ? row->beside : row->alone) : -1;
+        const char **why = &q->sink.no_place[p];
+        int size = row->sinks >> q->sink.kind & 1 ? sizes[p](c, q, pl_has_queues(q) ? row->beside : row->alone, why) : -1;
         q->sink.place = (enum pl_place)p;
         if (size >= 0)
             return size;

@@ -59,7 +59,8 @@ static bool check_program(struct vf *v)
     VF_TRY(vf_actions(v));
     VF_TRY(check_pipelines(v));
     VF_TRY(vf_result(v));
-    return vf_schedule(v);
+    VF_TRY(vf_schedule(v));
+    return vf_physical(v);
 }
 
 const char *pl_check(const struct pl_program *g)

@@ -107,6 +107,9 @@ bool vf_pipeline_spec(struct vf *v);
 bool vf_states(struct vf *v);
 bool vf_result(struct vf *v);
 
+/* verify_physical.c: the physical plan's choices are what the program has */
+bool vf_physical(struct vf *v);
+
 /* verify_schedule.c: what actions are about and wait for; then who waits for whom, once all pipelines are sound */
 bool vf_actions(struct vf *v);
 bool vf_schedule(struct vf *v);

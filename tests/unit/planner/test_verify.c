@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/physical_table.h"
 #include "tests/unit/planner/verify_plans.h"
 
 /* ---- parts of a program ---------------------------------------------------------------------------- */
@@ -58,6 +59,36 @@ static struct rt_state *state(struct prog *b, enum rt_state_kind kind)
         if (b->g->spec->states[i].kind == kind)
             return &b->g->spec->states[i];
     absent("state", (int)kind);
+}
+
+static struct pl_node *physical_below(struct pl_node *n, enum pl_node_op op)
+{
+    struct pl_node *found = n->op == op ? n : NULL;
+    for (int i = 0; i < n->ninputs && !found; i++)
+        found = physical_below(n->inputs[i], op);
+    return found;
+}
+
+static struct pl_node *physical(struct prog *b, enum pl_node_op op)
+{
+    struct pl_node *n = physical_below((struct pl_node *)(uintptr_t)b->g->physical, op);
+    if (!n)
+        absent("physical node", (int)op);
+    return n;
+}
+
+static const struct pl_table *chosen_table(struct prog *b, enum rt_state_kind kind)
+{
+    struct pl_table *t = HD_NEW(b->a, struct pl_table);
+    t->kind = kind;
+    return t;
+}
+
+static const struct pl_grouping *chosen_groups(struct prog *b, enum rt_state_kind kind)
+{
+    struct pl_grouping *g = HD_NEW(b->a, struct pl_grouping);
+    g->kind = kind;
+    return g;
 }
 
 static struct rt_arg *arg(struct prog *b, enum rt_arg_kind kind)
