@@ -205,7 +205,7 @@ static int stage_sink(struct ctx *c, struct open_pipeline *p, const struct strea
     struct target t = {c, st, k, d->nkept > 0, s->max_rows};
     for (int i = 0; i < g->naggs; i++)
         HD_TRY(add_item(p, &t, &g->aggs[i], &accs[i]));
-    keep_columns(c, g->any, g->nany, false, any);
+    keep_chosen(c, g->any, g->nany, d->any_by_row, any);
     HD_TRY(keep_store(c, p, any, st, RT_MERGE_ANY, FE_AGG_ANY, k));
     pb_state_layout(c, st);
     c->states.v[st].est_rows = d->groups;

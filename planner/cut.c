@@ -168,7 +168,7 @@ int cut_before_level(struct ctx *c, struct stream *s, const bool *want, const bo
     if (deep || full || bytes > ROWS_MAX) {
         struct stored rows;
         pb_note(c, "%s: keeps the rows that come to it (%d levels below, %d bytes a row)", path, p->level + 1, bytes);
-        HD_TRY(store_stream(c, s, want, "cut", path, &rows));
+        HD_TRY(store_stream(c, s, want, NULL, "cut", path, &rows));
         *s = stream_over(c, &rows, path);
     }
     pipeline_of(c, s)->counted_slots = pipeline_of(c, s)->slots.n;

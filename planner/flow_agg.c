@@ -118,9 +118,8 @@ static int choose_groups(struct ctx *c, const struct stream *s, const struct sta
     return 0;
 }
 
-static int plan_grouping(struct ctx *c, const struct stream *s, struct stage *g)
+static int plan_grouping(struct ctx *c, const struct stream *s, struct stage *g, struct pl_grouping *d)
 {
-    struct pl_grouping *d = HD_NEW(c->a, struct pl_grouping);
     for (int i = 0; i < g->nkeys; i++)
         g->keys[i] = h_plain(g->keys[i]);
     reduce_keys(c, g, d);
@@ -176,7 +175,8 @@ static struct handle *known_key(struct ctx *c, const struct stage *g, int k, str
 static int flow_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *out, struct handle **key_out,
                       struct handle **agg_out)
 {
-    HD_TRY(plan_grouping(c, s, g));
+    struct pl_grouping *d = HD_NEW(c->a, struct pl_grouping);
+    HD_TRY(plan_grouping(c, s, g, d));
     struct handle *row = flow_row(c, NULL);
     *out = flow_begin(c, NULL, g->d->groups);
     out->max_rows = g->nkeys ? s->max_rows : 1;
@@ -186,7 +186,8 @@ static int flow_stage(struct ctx *c, struct stream *s, struct stage *g, struct s
             key_out[i] = known_key(c, g, n++, row);
     struct kept any;
     struct handle **anyh = HD_NEWN(c->a, struct handle *, g->nany + 1);
-    keep_columns(c, g->any, g->nany, false, &any);
+    keep_columns(c, g->any, g->nany, &any);
+    d->any_by_row = flow_kept(c, g->node, &any);
     keep_load(c, &any, -1, row, false, anyh);
     for (int i = 0; i < g->nany; i++)
         anyh[i]->val.nullable |= anyh[i]->kind == H_FIELD; /* until a row has stored it */

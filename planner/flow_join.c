@@ -138,6 +138,7 @@ static int flow_table(struct ctx *c, struct join *j, struct pl_join *into, struc
     join_kept(c, j, b, t);
     estimate_matches(c, j, t, b->est, d);
     HD_TRY(choose_table(c, j, t, d, packed, b->est));
+    d->by_row = flow_kept(c, j->node, &t->kept);
     into->table = d;
     return 0;
 }
@@ -224,10 +225,12 @@ static int flow_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
 
 /* ---- all pairs ---------------------------------------------------------------------------------------------- */
 
-static void flow_all_pairs(struct ctx *c, struct join *j, const struct stream *b, enum pl_probe_kind how)
+static void flow_all_pairs(struct ctx *c, struct join *j, struct pl_join *d, const struct stream *b,
+                           enum pl_probe_kind how)
 {
     struct stored st;
-    store_rows(c, b, j->d->keep, &st);
+    store_rows(c, b, d->keep, NULL, &st);
+    d->by_row = flow_kept(c, j->node, &st.kept);
     if (!j->d->single) {
         j->s.est *= HD_MAX(1, st.est);
         j->s.max_rows = HD_MIN(j->s.max_rows * HD_MAX(1, st.max_rows), 9e18);
@@ -288,7 +291,7 @@ static int flow_once(struct ctx *c, struct join *j, struct pl_join *d, struct st
         break;
     case PL_WAY_KEY:
     case PL_WAY_FK: HD_TRY(flow_lookup(c, j, j->kind == FE_LEFT ? PL_LEFT : PL_INNER)); break;
-    case PL_WAY_ALL: flow_all_pairs(c, j, b, how); break;
+    case PL_WAY_ALL: flow_all_pairs(c, j, d, b, how); break;
     }
     HD_TRY(flow_rest(c, j));
     return j->kind == FE_MARK ? join_mark_output(c, j, known_bool(c), out) : join_output(c, j, out);
@@ -300,7 +303,7 @@ static int flow_matches(struct ctx *c, struct join *j, struct pl_join *d, struct
     switch (d->way) {
     case PL_WAY_KEY:
     case PL_WAY_FK: HD_TRY(flow_lookup(c, j, PL_INNER)); break;
-    case PL_WAY_ALL: flow_all_pairs(c, j, b, PL_INNER); break;
+    case PL_WAY_ALL: flow_all_pairs(c, j, d, b, PL_INNER); break;
     case PL_WAY_BUILD:
         HD_TRY(flow_table(c, j, d, b, false, t));
         flow_probe(c, j, t, PL_INNER);
@@ -373,7 +376,7 @@ int flow_join_groups(struct ctx *c, struct pl_node *n, struct pl_join *d, struct
     j.s.cols = cols;
     j.s.ncols = n->n->ncols;
     if (nk == 0) {
-        flow_all_pairs(c, &j, &g.build, PL_INNER);
+        flow_all_pairs(c, &j, d, &g.build, PL_INNER);
     } else {
         HD_TRY(flow_table(c, &j, d, &g.build, false, &t));
         flow_probe(c, &j, &t, PL_INNER);

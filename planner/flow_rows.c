@@ -28,6 +28,27 @@ struct stream flow_over(struct ctx *c, const struct stored *st)
     return s;
 }
 
+const bool *flow_kept(struct ctx *c, struct pl_node *n, const struct kept *k)
+{
+    static const char *const values = "values";
+    int of_tables = 0, by_row = 0, ids = 0;
+    for (int i = 0; i < k->ncols; i++) {
+        of_tables += k->cols[i]->kind == H_COLUMN;
+        by_row += k->by_row[i];
+    }
+    for (int i = 0; i < k->n; i++)
+        ids += k->what[i]->is_row;
+    if (of_tables == 0) /* there are no rows to load from */
+        return k->by_row;
+    const char *rows =
+        by_row ? hd_asprintf(c->a, "%d row id%s for %d of %d", ids, ids > 1 ? "s" : "", by_row, k->ncols) : "row ids";
+    struct pl_decision *d = pl_decide(c, n, "columns kept");
+    pl_decide_way(c, d, rows, -1, NULL);
+    pl_decide_way(c, d, values, -1, hd_asprintf(c->a, "%d bytes", kept_bytes(k)));
+    pl_decide_take(d, by_row ? rows : values);
+    return k->by_row;
+}
+
 struct stream flow_scan(struct ctx *c, const struct fe_node *n)
 {
     const struct fe_table *t = node_table(n);

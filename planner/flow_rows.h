@@ -2,7 +2,7 @@
 #ifndef HEDDLE_PLANNER_FLOW_ROWS_H
 #define HEDDLE_PLANNER_FLOW_ROWS_H
 
-#include "planner/physical.h"
+#include "planner/physical_tree.h"
 #include "planner/store.h"
 
 /* A pipeline begins that scans a table, or reads a state: its rows, no columns yet. */
@@ -12,6 +12,8 @@ struct handle *flow_row(struct ctx *c, const struct fe_table *t);
 struct stream flow_over(struct ctx *c, const struct stored *st);
 struct stream flow_scan(struct ctx *c, const struct fe_node *n);
 int flow_scan_filter(struct ctx *c, const struct pl_node *scan, struct handle *row, struct stream *s);
+/* Which columns are kept by the id of their row: records it at n. */
+const bool *flow_kept(struct ctx *c, struct pl_node *n, const struct kept *k);
 /* Those rows for which the conjuncts hold. */
 int flow_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *const *v, int n);
 /* Rows of several streams in one state of typed node n. */

@@ -105,7 +105,10 @@ void join_kept(struct ctx *c, const struct join *j, const struct stream *b, stru
         t->keep_of[i] = n;
         cols[n++] = b->cols[i];
     }
-    keep_columns(c, cols, n, false, &t->kept);
+    if (t->d->by_row)
+        keep_chosen(c, cols, n, t->d->by_row, &t->kept);
+    else
+        keep_columns(c, cols, n, &t->kept);
 }
 
 void join_rows(struct join *j, const struct built *t, enum pl_probe_kind how, double *est)

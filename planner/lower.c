@@ -37,7 +37,7 @@ static int lower_project(struct ctx *c, const struct fe_node *n, const struct st
 static int lower_keep(struct ctx *c, const struct pl_node *n, struct stream *in, struct stream *out)
 {
     struct stored *st = HD_NEW(c->a, struct stored);
-    HD_TRY(store_stream(c, in, n->u.keep.want, n->u.keep.name, n->path, st));
+    HD_TRY(store_stream(c, in, n->u.keep.want, n->u.keep.by_row, n->u.keep.name, n->path, st));
     c->kept[n->id] = st;
     *out = (struct stream){.pipeline = -1, .rows = st};
     if (n->u.keep.uses)

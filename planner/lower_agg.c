@@ -178,7 +178,7 @@ static int join_groups(struct ctx *c, struct pl_node *node, const struct pl_join
     agg_pass(c, n, b, &pass);
     if (nk == 0) { /* one row on either side */
         struct stored st;
-        HD_TRY(store_stream(c, &pass.build, NULL, "rows", n->path, &st));
+        HD_TRY(store_stream(c, &pass.build, NULL, d->by_row, "rows", n->path, &st));
         HD_TRY(join_expand_all(c, &j, PL_INNER, &st));
     } else {
         struct built t;

@@ -14,7 +14,7 @@
 static int all_pairs(struct ctx *c, struct join *j, struct stream *b, struct stream *out)
 {
     struct stored st;
-    HD_TRY(store_stream(c, b, j->d->keep, "rows", j->node->path, &st));
+    HD_TRY(store_stream(c, b, j->d->keep, j->d->by_row, "rows", j->node->path, &st));
     c->states.v[st.state].single = j->d->single;
     HD_TRY(join_expand_all(c, j, join_how(j->kind), &st));
     HD_TRY(join_filter_rest(c, j));

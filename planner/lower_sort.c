@@ -17,7 +17,7 @@ static int store_values(struct ctx *c, struct stream *s, int state, int *field)
     struct kept k;
     p->sink.kind = PL_SINK_ROWS;
     p->sink.state = state;
-    keep_columns(c, s->cols, s->ncols, true, &k);
+    keep_chosen(c, s->cols, s->ncols, NULL, &k);
     HD_TRY(keep_store(c, p, &k, state, RT_MERGE_KEY, FE_AGG_ANY, &p->sink));
     for (int i = 0; i < s->ncols; i++)
         field[i] = k.first + k.via[i];

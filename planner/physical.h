@@ -69,6 +69,7 @@ struct pl_join {
     const struct fe_expr **rest; /* conjuncts on pairs, in order, left columns then right ones */
     const struct fe_expr *
         *build_only; /* PL_WAY_KEY, PL_WAY_FK: conjuncts on the row found; else FILTER nodes have them */
+    const bool *by_row; /* PL_WAY_ALL: [kept build column] by the id of its row */
     const struct pl_table *table; /* PL_WAY_BUILD: what is built (physical_table.h) */
     const bool *keep; /* build columns that outputs or conjuncts read; NULL: all */
     const bool *want; /* probe columns likewise */
@@ -122,6 +123,7 @@ struct pl_node {
         struct {
             const char *name; /* of the state */
             const bool *want; /* columns that are kept; NULL: all */
+            const bool *by_row; /* [kept column] by the id of its row */
             int uses; /* > 0: a shared subplan with so many */
         } keep;
     } u;

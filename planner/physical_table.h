@@ -12,6 +12,7 @@ struct pl_table {
     bool unique;        /* one row for each key at most */
     struct pack pack;   /* of the keys, where the table is addressed by them */
     int *same;          /* [build column]: the key of the probe side that it equals and is taken from, -1: none */
+    const bool *by_row; /* [kept build column] by the id of its row, else its value */
     double rate;        /* estimated share of the probe rows that find a match, */
     double fanout;      /* and build rows that such a row meets */
     double max_per_key; /* proven: rows of one key */
@@ -33,6 +34,7 @@ struct pl_grouping {
     bool clustered;          /* equal keys arrive in runs */
     int nkept;               /* keys that others do not determine */
     struct pl_removed_key *removed; /* [key] */
+    const bool *any_by_row;  /* [removed key that is carried along] by the id of its row */
     struct pack pack;        /* AGG_DENSE: of the kept keys */
     double groups;           /* estimated */
 };

@@ -40,20 +40,37 @@ static int add_stored(struct kept *k, struct handle *h)
     return k->n++;
 }
 
-void keep_columns(struct ctx *c, struct handle *const *cols, int ncols, bool values_only, struct kept *k)
+void keep_chosen(struct ctx *c, struct handle *const *cols, int ncols, const bool *by_row, struct kept *k)
 {
     *k = (struct kept){.ncols = ncols};
     k->what = HD_NEWN(c->a, struct handle *, ncols + 1);
     k->cols = HD_NEWN(c->a, struct handle *, ncols + 1);
     k->via = HD_NEWN(c->a, int, ncols + 1);
     k->by_row = HD_NEWN(c->a, bool, ncols + 1);
-    for (int i = 0; i < ncols; i++)
-        k->cols[i] = h_plain(cols[i]);
     for (int i = 0; i < ncols; i++) {
-        struct handle *h = k->cols[i];
-        k->by_row[i] = !values_only && h->kind == H_COLUMN && prefer_row(k->cols, ncols, h->row);
+        struct handle *h = k->cols[i] = h_plain(cols[i]);
+        k->by_row[i] = by_row && by_row[i] && h->kind == H_COLUMN; /* a cut may have kept the value */
         k->via[i] = add_stored(k, k->by_row[i] ? h->row : h);
     }
+}
+
+void keep_columns(struct ctx *c, struct handle *const *cols, int ncols, struct kept *k)
+{
+    struct handle **plain = HD_NEWN(c->a, struct handle *, ncols + 1);
+    bool *by_row = HD_NEWN(c->a, bool, ncols + 1);
+    for (int i = 0; i < ncols; i++)
+        plain[i] = h_plain(cols[i]);
+    for (int i = 0; i < ncols; i++)
+        by_row[i] = plain[i]->kind == H_COLUMN && prefer_row(plain, ncols, plain[i]->row);
+    keep_chosen(c, plain, ncols, by_row, k);
+}
+
+int kept_bytes(const struct kept *k)
+{
+    int bytes = 0;
+    for (int i = 0; i < k->ncols; i++)
+        bytes += value_bytes(k->cols[i]);
+    return bytes;
 }
 
 static const char *stored_name(struct ctx *c, const struct handle *h)
@@ -128,7 +145,7 @@ void stored_unique(struct ctx *c, const struct stream *s, struct stored *st)
             st->unique[st->nunique++] = i;
 }
 
-void store_rows(struct ctx *c, const struct stream *s, const bool *want, struct stored *out)
+void store_rows(struct ctx *c, const struct stream *s, const bool *want, const bool *by_row, struct stored *out)
 {
     struct handle **cols = HD_NEWN(c->a, struct handle *, s->ncols + 1);
     int n = 0;
@@ -142,14 +159,17 @@ void store_rows(struct ctx *c, const struct stream *s, const bool *want, struct 
                            .est = s->est,
                            .max_rows = s->max_rows,
                            .ordered = s->ordered};
-    keep_columns(c, cols, n, false, &out->kept);
+    if (by_row)
+        keep_chosen(c, cols, n, by_row, &out->kept);
+    else
+        keep_columns(c, cols, n, &out->kept);
 }
 
-int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *name, const char *path,
-                 struct stored *out)
+int store_stream(struct ctx *c, struct stream *s, const bool *want, const bool *by_row, const char *name,
+                 const char *path, struct stored *out)
 {
     struct open_pipeline *p = pipeline_of(c, s);
-    store_rows(c, s, want, out);
+    store_rows(c, s, want, by_row, out);
     out->state = pb_state(c, RT_STATE_ROWS, name, path);
     p->sink.kind = PL_SINK_ROWS;
     p->sink.state = out->state;

@@ -15,7 +15,12 @@ struct kept {
     int *via;             /* column i: index of the stored field that gives it, */
     bool *by_row;         /* as the row id of cols[i]->row (else its value) */
 };
-void keep_columns(struct ctx *c, struct handle *const *cols, int ncols, bool values_only, struct kept *k);
+/* By row id are columns of a row that are texts or together wide (late materialisation). */
+void keep_columns(struct ctx *c, struct handle *const *cols, int ncols, struct kept *k);
+/* As was chosen: [column] by the id of its row; NULL: all by value. */
+void keep_chosen(struct ctx *c, struct handle *const *cols, int ncols, const bool *by_row, struct kept *k);
+/* Of all columns as values. */
+int kept_bytes(const struct kept *k);
 /* Evaluates what is kept, adds the fields to the state and the outs to the sink. */
 int keep_store(struct ctx *c, struct open_pipeline *p, struct kept *k, int state, enum rt_merge m, enum fe_agg_fn fn,
                struct pl_sink *sink);
@@ -34,15 +39,15 @@ struct stored {
     int nunique;             /* positions among cols that identify a row; 0 unknown */
     int *unique;
 };
-/* What storing the wanted columns of s will keep (NULL: all), without a state. */
-void store_rows(struct ctx *c, const struct stream *s, const bool *want, struct stored *out);
+/* What storing the wanted columns of s (NULL: all) will keep, as was chosen or (by_row NULL) as is chosen now. */
+void store_rows(struct ctx *c, const struct stream *s, const bool *want, const bool *by_row, struct stored *out);
 /* Finds the columns that identify a row of the stream, and stay behind the state. */
 void stored_unique(struct ctx *c, const struct stream *s, struct stored *st);
 /* The columns, estimates and facts of stored rows at a row of their state. */
 void rows_over(struct ctx *c, const struct stored *st, struct handle *row, struct stream *s);
 /* Ends s in a ROWS state holding the wanted columns (NULL: all). */
-int store_stream(struct ctx *c, struct stream *s, const bool *want, const char *name, const char *path,
-                 struct stored *out);
+int store_stream(struct ctx *c, struct stream *s, const bool *want, const bool *by_row, const char *name,
+                 const char *path, struct stored *out);
 /* A new pipeline over the stored rows; may be called again for a second pass. */
 struct stream stream_over(struct ctx *c, const struct stored *st, const char *path);
 
