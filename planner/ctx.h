@@ -109,6 +109,12 @@ struct shared_state {
     struct pl_node *keep; /* of several uses, once there */
 };
 
+/* Expressions that are evaluated once for each entry of a dictionary, by address. */
+struct planned_maps {
+    const struct fe_expr **places;
+    int cap, n;
+};
+
 /* A dictionary map that exists already: (table, column, expression) -> state. */
 struct dict_map {
     const struct fe_table *table;
@@ -145,6 +151,7 @@ struct ctx {
     HD_VEC(struct pl_turn) turns; /* pipelines and finishes in the order in which they can take place */
     HD_VEC(struct rt_site) sites;
     HD_VEC(const char *) notes;
+    struct planned_maps *maps_planned;
     HD_VEC(struct dict_map) maps;
     int stamp;     /* of the last walk over handles */
     struct est_node *est; /* [node id]: estimates made so far */

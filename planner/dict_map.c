@@ -7,6 +7,7 @@
 #include "planner/estimate.h"
 #include "planner/handle.h"
 #include "planner/lower_expr.h"
+#include "planner/physical_tree.h"
 #include "planner/schedule.h"
 
 /* The one handle all COL leaves resolve to; false if there are none or several. */
@@ -75,14 +76,73 @@ static int max_column(const struct fe_expr *e)
     return m;
 }
 
-bool map_applies(struct ctx *c, struct handle *const *env, const struct fe_expr *e, struct handle **h,
-                 const struct fe_table **t, int *column)
+bool map_column(struct ctx *c, struct handle *const *env, const struct fe_expr *e, struct handle **h,
+                const struct fe_table **t, int *column)
 {
     *h = NULL;
-    if (e->op == FE_COL || e->nargs == 0 || !is_string_work(e) || lx_may_fail(e) || !is_strict(e))
-        return false;
     return one_column(env, e, h) && *h && h_dict(c, *h, t, column);
 }
+
+/* ---- the choice ------------------------------------------------------------------------------------- */
+
+/* The place of an expression, or where it belongs. */
+static const struct fe_expr **place_of(const struct planned_maps *m, const struct fe_expr *e)
+{
+    for (size_t i = (size_t)(uintptr_t)e >> 4;; i++) {
+        const struct fe_expr **place = &m->places[i & (size_t)(m->cap - 1)];
+        if (!*place || *place == e)
+            return place;
+    }
+}
+
+bool map_planned(const struct ctx *c, const struct fe_expr *e)
+{
+    return c->maps_planned->n > 0 && *place_of(c->maps_planned, e);
+}
+
+static void mark(struct ctx *c, const struct fe_expr *e)
+{
+    enum { FIRST = 16 };
+    struct planned_maps *m = c->maps_planned, old = *m;
+    if (2 * m->n >= m->cap) {
+        m->cap = old.cap ? 2 * old.cap : FIRST;
+        m->places = HD_NEWN(c->a, const struct fe_expr *, m->cap);
+        for (int i = 0; i < old.cap; i++)
+            if (old.places[i])
+                *place_of(m, old.places[i]) = old.places[i];
+    }
+    const struct fe_expr **place = place_of(m, e);
+    m->n += *place == NULL;
+    *place = e;
+}
+
+static void tell(struct ctx *c, struct pl_node *n, const struct fe_table *t, int column, double rows)
+{
+    const struct fe_table_column *col = &t->cols[column];
+    const char *once = hd_asprintf(c->a, "once for each of %u entries", col->dict.n);
+    struct pl_decision *d = pl_decide(c, n, hd_asprintf(c->a, "text of %s.%s", t->name, col->name));
+    pl_decide_way(c, d, once, -1, NULL);
+    pl_decide_way(c, d, hd_asprintf(c->a, "for each of ~%.0f rows", rows), -1, NULL);
+    pl_decide_take(d, once);
+}
+
+void map_plan(struct ctx *c, struct pl_node *n, struct handle *const *env, const struct fe_expr *e, double rows)
+{
+    struct handle *h;
+    const struct fe_table *t;
+    int column, nargs = e->op == FE_IN ? 1 : e->nargs; /* a list's items are constants */
+    if (!is_string_work(e))
+        return;
+    if (!lx_may_fail(e) && is_strict(e) && map_column(c, env, e, &h, &t, &column)) {
+        mark(c, e);
+        tell(c, n, t, column, rows);
+        return;
+    }
+    for (int i = 0; i < nargs; i++)
+        map_plan(c, n, env, e->args[i], rows);
+}
+
+/* ---- what was chosen -------------------------------------------------------------------------------- */
 
 int map_begin(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e, struct open_pipeline **p,
               struct handle ***env)

@@ -4,9 +4,14 @@
 
 #include "planner/ctx.h"
 
-/* e can be evaluated once for each entry of the dictionary of the one column that it reads, handle h. */
-bool map_applies(struct ctx *c, struct handle *const *env, const struct fe_expr *e, struct handle **h,
-                 const struct fe_table **t, int *column);
+/* Finds in e what will be evaluated once for each entry of the dictionary of the one column that it reads, for `rows`
+ * rows of node n with columns env, and records it there. */
+void map_plan(struct ctx *c, struct pl_node *n, struct handle *const *env, const struct fe_expr *e, double rows);
+/* Whether that is so of e itself. */
+bool map_planned(const struct ctx *c, const struct fe_expr *e);
+/* The one column that e reads, handle h, and its dictionary; false: there is none. */
+bool map_column(struct ctx *c, struct handle *const *env, const struct fe_expr *e, struct handle **h,
+                const struct fe_table **t, int *column);
 /* One that exists, NULL: none. */
 struct dict_map *map_find(struct ctx *c, const struct fe_table *t, int column, const struct fe_expr *e);
 /* A pipeline over the dictionary, and the environment in which to lower e there; e's value then ends it. */

@@ -2,13 +2,14 @@
  * own; they choose. */
 #include "planner/flow.h"
 
+#include "planner/dict_map.h"
 #include "planner/flow_agg.h"
 #include "planner/flow_join.h"
 #include "planner/flow_rows.h"
 #include "planner/handle.h"
 #include "planner/known.h"
 
-static int flow_scanned(struct ctx *c, const struct pl_node *n, struct stream *out)
+static int flow_scanned(struct ctx *c, struct pl_node *n, struct stream *out)
 {
     *out = flow_scan(c, n->n);
     return flow_scan_filter(c, n, out->unique_row, out);
@@ -24,31 +25,37 @@ static void flow_values(struct ctx *c, const struct pl_node *n, struct stream *o
     out->unique = hd_dup(c->a, &out->cols[n->u.values.unique], sizeof *out->unique);
 }
 
-static int flow_filtered(struct ctx *c, const struct pl_node *n, const struct stream *in, struct stream *out)
+static int flow_filtered(struct ctx *c, struct pl_node *n, const struct stream *in, struct stream *out)
 {
     *out = *in;
     struct handle **env = HD_NEWN(c->a, struct handle *, n->u.filter.first + in->ncols + 1);
     memcpy(env + n->u.filter.first, in->cols, sizeof *env * (size_t)in->ncols);
-    return flow_filter(c, out, env, n->u.filter.v, n->u.filter.n);
+    return flow_filter(c, n, out, env, n->u.filter.v, n->u.filter.n);
 }
 
-static void flow_project(struct ctx *c, const struct fe_node *n, const struct stream *in, struct stream *out)
+static void flow_project(struct ctx *c, struct pl_node *p, const struct stream *in, struct stream *out)
 {
+    const struct fe_node *n = p->n;
     *out = *in;
     out->ncols = n->ncols;
     out->cols = HD_NEWN(c->a, struct handle *, n->ncols + 1);
-    for (int i = 0; i < n->ncols; i++)
+    for (int i = 0; i < n->ncols; i++) {
         out->cols[i] = h_expr(c, n->u.project.exprs[i], in->cols);
+        if (c->need[n->id][i])
+            map_plan(c, p, in->cols, n->u.project.exprs[i], in->est);
+    }
 }
 
 /* Sorted rows are kept by value. */
-static int flow_sort(struct ctx *c, const struct pl_node *n, const struct stream *in, struct stream *out)
+static int flow_sort(struct ctx *c, struct pl_node *n, const struct stream *in, struct stream *out)
 {
     int64_t limit = n->n->u.sort.limit;
     if (n->u.sort.dropped) {
         *out = *in;
         return 0;
     }
+    for (int i = 0; n->u.sort.keys && i < n->u.sort.keys->u.sort.nkeys; i++)
+        map_plan(c, n, in->cols, n->u.sort.keys->u.sort.keys[i].expr, in->est);
     *out = flow_begin(c, NULL, limit >= 0 ? HD_MIN(in->est, (double)limit) : in->est);
     out->max_rows = limit >= 0 ? HD_MIN(in->max_rows, (double)limit) : in->max_rows;
     out->unique_row = flow_row(c, NULL);
@@ -97,7 +104,7 @@ static int flow_op(struct ctx *c, struct pl_node *n, struct stream *in, struct s
     case PL_NODE_INDEX: return 0;
     case PL_NODE_VALUES: flow_values(c, n, out); return 0;
     case PL_NODE_FILTER: return flow_filtered(c, n, in, out);
-    case PL_NODE_PROJECT: flow_project(c, n->n, in, out); return 0;
+    case PL_NODE_PROJECT: flow_project(c, n, in, out); return 0;
     case PL_NODE_JOIN: return flow_join(c, n, in, out);
     case PL_NODE_EXTREMES: return flow_extremes(c, n, in, out);
     case PL_NODE_AGGREGATE: return flow_aggregate(c, n, in, out);

@@ -2,6 +2,7 @@
 #include "planner/flow_agg.h"
 
 #include "planner/agg.h"
+#include "planner/dict_map.h"
 #include "planner/flow_join.h"
 #include "planner/flow_rows.h"
 #include "planner/handle.h"
@@ -275,6 +276,16 @@ static void fill_output(struct ctx *c, const struct fe_node *n, struct handle **
     out->ncols = n->ncols;
 }
 
+static void plan_texts(struct ctx *c, struct pl_node *n, const struct stream *in)
+{
+    const struct fe_node *a = n->n;
+    for (int i = 0; i < a->u.agg.nkeys; i++)
+        map_plan(c, n, in->cols, a->u.agg.keys[i], in->est);
+    for (int i = 0; i < a->u.agg.naggs; i++)
+        if (a->u.agg.aggs[i].arg && c->need[a->id][a->u.agg.nkeys + i])
+            map_plan(c, n, in->cols, a->u.agg.aggs[i].arg, in->est);
+}
+
 int flow_aggregate(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out)
 {
     int nk = n->n->u.agg.nkeys, na = n->n->u.agg.naggs;
@@ -282,6 +293,7 @@ int flow_aggregate(struct ctx *c, struct pl_node *n, struct stream *in, struct s
     struct handle **cols = HD_NEWN(c->a, struct handle *, n->n->ncols + 1);
     struct handle **keys = HD_NEWN(c->a, struct handle *, nk + 1);
     int *map = HD_NEWN(c->a, int, 2 * na + 2);
+    plan_texts(c, n, in);
     for (int i = 0; i < nk; i++)
         keys[i] = h_expr(c, n->n->u.agg.keys[i], in->cols);
     agg_plan(c, n, in->cols, &one);
@@ -319,8 +331,11 @@ int flow_extremes(struct ctx *c, struct pl_node *n, struct stream *in, struct st
     struct handle **keys = HD_NEWN(c->a, struct handle *, nk + 1);
     struct handle **cols = HD_NEWN(c->a, struct handle *, nk + 2);
     memcpy(env + first, in->cols, sizeof *env * (size_t)in->ncols);
-    for (int i = 0; i < nk; i++)
+    for (int i = 0; i < nk; i++) {
+        map_plan(c, n, in->cols, n->u.extremes.keys[i], in->est);
         keys[i] = h_expr(c, n->u.extremes.keys[i], in->cols);
+    }
+    map_plan(c, n, env, n->u.extremes.arg, in->est);
     struct stage g = stage_of_extremes(c, n, keys, h_expr(c, n->u.extremes.arg, env), NULL);
     HD_TRY(flow_stage(c, in, &g, out, cols, cols + nk));
     n->u.extremes.grouping = g.d;

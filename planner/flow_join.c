@@ -1,6 +1,7 @@
 /* Joins before there are pipelines: which table is built, and what is known of the rows that come out. */
 #include "planner/flow_join.h"
 
+#include "planner/dict_map.h"
 #include "planner/estimate.h"
 #include "planner/flow_rows.h"
 #include "planner/handle.h"
@@ -76,6 +77,8 @@ static int key_values(struct ctx *c, struct join *j, const struct stream *b, str
         struct pl_val p;
         t->bkeys[i] = h_plain(h_expr(c, j->d->bkeys[i], b->cols));
         j->pk[i] = h_plain(h_expr(c, j->d->pkeys[i], j->s.cols));
+        map_plan(c, j->node, b->cols, j->d->bkeys[i], b->est);
+        map_plan(c, j->node, j->s.cols, j->d->pkeys[i], j->s.est);
         HD_TRY(known_value(c, t->bkeys[i], &t->bv[i]));
         HD_TRY(known_value(c, j->pk[i], &p));
         known_unify(&t->bv[i], &p, ints);
@@ -216,11 +219,15 @@ static int flow_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
         flow_expand_fk(c, j, parent, key, how, &row);
     }
     join_scan_at(c, j, row, key, same);
+    for (int k = 0; k < j->d->nkeys; k++) {
+        map_plan(c, j->node, j->s.cols, j->d->pkeys[k], j->s.est);
+        map_plan(c, j->node, j->bcols, j->d->bkeys[k], j->s.est);
+    }
     HD_TRY(flow_scan_filter(c, j->d->build, row, &j->s));
     for (int k = 0; k < j->d->nkeys; k++)
         if (k != j->d->key)
             j->s.est *= 1 / h_distinct(c, h_expr(c, j->d->pkeys[k], j->s.cols), 1e4);
-    return flow_filter(c, &j->s, join_env(c, j), j->d->build_only, j->d->nbuild);
+    return flow_filter(c, j->node, &j->s, join_env(c, j), j->d->build_only, j->d->nbuild);
 }
 
 /* ---- all pairs ---------------------------------------------------------------------------------------------- */
@@ -246,7 +253,7 @@ static void flow_all_pairs(struct ctx *c, struct join *j, struct pl_join *d, con
 static int flow_rest(struct ctx *c, struct join *j)
 {
     for (int i = 0; i < j->d->nrest; i++)
-        HD_TRY(flow_filter(c, &j->s, join_env(c, j), &j->d->rest[i], 1));
+        HD_TRY(flow_filter(c, j->node, &j->s, join_env(c, j), &j->d->rest[i], 1));
     return 0;
 }
 
@@ -262,9 +269,11 @@ static int flow_compared(struct ctx *c, struct join *j, struct pl_join *d, struc
     j->s.est = est;
     j->kind = kind;
     struct handle **env = join_extremes_env(c, j);
-    HD_TRY(flow_filter(c, &j->s, env, d->rest, d->nrest));
-    if (kind == FE_MARK)
+    HD_TRY(flow_filter(c, j->node, &j->s, env, d->rest, d->nrest));
+    if (kind == FE_MARK) {
+        map_plan(c, j->node, env, d->match, est);
         return join_mark_output(c, j, h_expr(c, d->match, env), out);
+    }
     return join_output(c, j, out);
 }
 
@@ -314,7 +323,7 @@ static int flow_matches(struct ctx *c, struct join *j, struct pl_join *d, struct
 
 static int flow_second_scan(struct ctx *c, struct join *j, struct stream *out)
 {
-    const struct pl_node *scan = join_rescanned(j->d);
+    struct pl_node *scan = join_rescanned(j->d);
     *out = flow_scan(c, scan->n);
     if (j->kind != FE_SEMI)
         HD_TRY(flow_scan_filter(c, scan, out->unique_row, out));

@@ -1,6 +1,7 @@
 /* Flows of rows: scans, states, filters. */
 #include "planner/flow_rows.h"
 
+#include "planner/dict_map.h"
 #include "planner/estimate.h"
 #include "planner/handle.h"
 #include "planner/known.h"
@@ -59,9 +60,9 @@ struct stream flow_scan(struct ctx *c, const struct fe_node *n)
     return s;
 }
 
-int flow_scan_filter(struct ctx *c, const struct pl_node *scan, struct handle *row, struct stream *s)
+int flow_scan_filter(struct ctx *c, struct pl_node *scan, struct handle *row, struct stream *s)
 {
-    return flow_filter(c, s, row->env, scan->u.filter.v, scan->u.filter.n);
+    return flow_filter(c, scan, s, row->env, scan->u.filter.v, scan->u.filter.n);
 }
 
 struct stream flow_appended(struct ctx *c, const struct fe_node *n, double rows, double max_rows)
@@ -109,11 +110,13 @@ static int is_always_true(struct ctx *c, struct handle *const *env, const struct
     return 0;
 }
 
-int flow_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *const *v, int n)
+int flow_filter(struct ctx *c, struct pl_node *node, struct stream *s, struct handle *const *env,
+                const struct fe_expr *const *v, int n)
 {
     for (int i = 0; i < n; i++) {
         bool always;
         double share;
+        map_plan(c, node, env, v[i], s->est);
         HD_TRY(known_selectivity(c, env, v[i], &share));
         HD_TRY(is_always_true(c, env, v[i], &always));
         if (!always)

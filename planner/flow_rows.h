@@ -11,11 +11,12 @@ struct handle *flow_row(struct ctx *c, const struct fe_table *t);
 /* Rows that were stored. */
 struct stream flow_over(struct ctx *c, const struct stored *st);
 struct stream flow_scan(struct ctx *c, const struct fe_node *n);
-int flow_scan_filter(struct ctx *c, const struct pl_node *scan, struct handle *row, struct stream *s);
+int flow_scan_filter(struct ctx *c, struct pl_node *scan, struct handle *row, struct stream *s);
 /* Which columns are kept by the id of their row: records it at n. */
 const bool *flow_kept(struct ctx *c, struct pl_node *n, const struct kept *k);
 /* Those rows for which the conjuncts hold. */
-int flow_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *const *v, int n);
+int flow_filter(struct ctx *c, struct pl_node *node, struct stream *s, struct handle *const *env,
+                const struct fe_expr *const *v, int n);
 /* Rows of several streams in one state of typed node n. */
 struct stream flow_appended(struct ctx *c, const struct fe_node *n, double rows, double max_rows);
 

@@ -57,7 +57,7 @@ struct handle **join_extremes_env(struct ctx *c, const struct join *j);
 /* The stream of one input of n. */
 struct stream *join_stream(const struct pl_node *n, struct stream *in, const struct pl_node *input);
 /* The scan that a second pass scans again. */
-const struct pl_node *join_rescanned(const struct pl_join *d);
+struct pl_node *join_rescanned(const struct pl_join *d);
 
 /* Conjuncts on pairs. */
 int join_filter_rest(struct ctx *c, struct join *j);

@@ -175,7 +175,7 @@ struct stream *join_stream(const struct pl_node *n, struct stream *in, const str
     HD_BUG("no input");
 }
 
-const struct pl_node *join_rescanned(const struct pl_join *d)
+struct pl_node *join_rescanned(const struct pl_join *d)
 {
     return d->probe->op == PL_NODE_SCAN ? d->probe : d->probe->inputs[0];
 }

@@ -14,7 +14,8 @@ static struct ctx *scratch(struct ctx *c)
 {
     if (!c->scratch) {
         c->scratch = HD_NEW(c->a, struct ctx);
-        *c->scratch = (struct ctx){.a = c->a, .plan = c->plan, .opt = c->opt, .err = c->err};
+        *c->scratch =
+            (struct ctx){.a = c->a, .plan = c->plan, .opt = c->opt, .err = c->err, .maps_planned = c->maps_planned};
         pb_pipeline(c->scratch, RT_SOURCE_TABLE, "");
     }
     return c->scratch;

@@ -273,7 +273,7 @@ int lx_expr(struct ctx *c, struct open_pipeline *p, struct handle *const *env, c
     struct handle *column;
     const struct fe_table *t;
     int number;
-    if (map_applies(c, env, e, &column, &t, &number))
+    if (map_planned(c, e) && map_column(c, env, e, &column, &t, &number))
         return mapped(c, p, e, column, t, number, out);
     if (e->op == FE_COL) {
         HD_TRY(h_value(c, p, env[e->col], out));

@@ -183,6 +183,7 @@ static struct ctx *start(struct hd_arena *a, const struct fe_plan *plan, const s
     c->opt = *opt;
     c->err = err;
     c->shared = HD_NEWN(a, struct shared_state, plan->nshared + 1);
+    c->maps_planned = HD_NEW(a, struct planned_maps);
     c->program = HD_NEW(a, struct pl_program);
     c->program->arena = a;
     c->program->spec = HD_NEW(a, struct rt_spec);

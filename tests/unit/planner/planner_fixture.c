@@ -202,6 +202,7 @@ struct ctx *px_ctx(struct hd_arena *a, const struct fe_plan *plan)
     c->plan = plan;
     c->opt.threads = 4;
     c->shared = HD_NEWN(a, struct shared_state, plan->nshared + 1);
+    c->maps_planned = HD_NEW(a, struct planned_maps);
     pl_need_order(c, plan->root);
     pl_need_columns(c, plan->root);
     c->est = HD_NEWN(a, struct est_node, plan->nnodes + 1);
