@@ -30,7 +30,8 @@ static int flow_filtered(struct ctx *c, struct pl_node *n, const struct stream *
     *out = *in;
     struct handle **env = HD_NEWN(c->a, struct handle *, n->u.filter.first + in->ncols + 1);
     memcpy(env + n->u.filter.first, in->cols, sizeof *env * (size_t)in->ncols);
-    return flow_filter(c, n, out, env, n->u.filter.v, n->u.filter.n);
+    n->u.filter.share = HD_NEWN(c->a, double, n->u.filter.n + 1);
+    return flow_filter(c, n, out, env, n->u.filter.v, n->u.filter.n, n->u.filter.share);
 }
 
 static void flow_project(struct ctx *c, struct pl_node *p, const struct stream *in, struct stream *out)

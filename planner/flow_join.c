@@ -204,7 +204,7 @@ static void flow_expand_fk(struct ctx *c, struct join *j, struct handle *parent,
     j->s.nunique = 0;
 }
 
-static int flow_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
+static int flow_lookup(struct ctx *c, struct join *j, struct pl_join *d, enum pl_probe_kind how)
 {
     const struct fe_table *t = node_table(j->d->tbuild);
     struct handle *key = h_plain(h_expr(c, j->d->pkeys[j->d->key], j->s.cols)), *row;
@@ -224,10 +224,14 @@ static int flow_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
         map_plan(c, j->node, j->bcols, j->d->bkeys[k], j->s.est);
     }
     HD_TRY(flow_scan_filter(c, j->d->build, row, &j->s));
-    for (int k = 0; k < j->d->nkeys; k++)
-        if (k != j->d->key)
-            j->s.est *= 1 / h_distinct(c, h_expr(c, j->d->pkeys[k], j->s.cols), 1e4);
-    return flow_filter(c, j->node, &j->s, join_env(c, j), j->d->build_only, j->d->nbuild);
+    d->key_share = HD_NEWN(c->a, double, d->nkeys + 1);
+    d->build_share = HD_NEWN(c->a, double, d->nbuild + 1);
+    for (int k = 0; k < d->nkeys; k++) {
+        d->key_share[k] = 1 / h_distinct(c, h_expr(c, d->pkeys[k], j->s.cols), 1e4);
+        if (k != d->key)
+            j->s.est *= d->key_share[k];
+    }
+    return flow_filter(c, j->node, &j->s, join_env(c, j), d->build_only, d->nbuild, d->build_share);
 }
 
 /* ---- all pairs ---------------------------------------------------------------------------------------------- */
@@ -250,10 +254,11 @@ static void flow_all_pairs(struct ctx *c, struct join *j, struct pl_join *d, con
 
 /* ---- a condition beyond the keys ---------------------------------------------------------------------------- */
 
-static int flow_rest(struct ctx *c, struct join *j)
+static int flow_rest(struct ctx *c, struct join *j, struct pl_join *d)
 {
-    for (int i = 0; i < j->d->nrest; i++)
-        HD_TRY(flow_filter(c, j->node, &j->s, join_env(c, j), &j->d->rest[i], 1));
+    d->rest_share = HD_NEWN(c->a, double, d->nrest + 1);
+    for (int i = 0; i < d->nrest; i++)
+        HD_TRY(flow_filter(c, j->node, &j->s, join_env(c, j), &d->rest[i], 1, &d->rest_share[i]));
     return 0;
 }
 
@@ -269,7 +274,8 @@ static int flow_compared(struct ctx *c, struct join *j, struct pl_join *d, struc
     j->s.est = est;
     j->kind = kind;
     struct handle **env = join_extremes_env(c, j);
-    HD_TRY(flow_filter(c, j->node, &j->s, env, d->rest, d->nrest));
+    d->rest_share = HD_NEWN(c->a, double, d->nrest + 1);
+    HD_TRY(flow_filter(c, j->node, &j->s, env, d->rest, d->nrest, d->rest_share));
     if (kind == FE_MARK) {
         map_plan(c, j->node, env, d->match, est);
         return join_mark_output(c, j, h_expr(c, d->match, env), out);
@@ -299,10 +305,10 @@ static int flow_once(struct ctx *c, struct join *j, struct pl_join *d, struct st
         flow_probe(c, j, &t, how);
         break;
     case PL_WAY_KEY:
-    case PL_WAY_FK: HD_TRY(flow_lookup(c, j, j->kind == FE_LEFT ? PL_LEFT : PL_INNER)); break;
+    case PL_WAY_FK: HD_TRY(flow_lookup(c, j, d, j->kind == FE_LEFT ? PL_LEFT : PL_INNER)); break;
     case PL_WAY_ALL: flow_all_pairs(c, j, d, b, how); break;
     }
-    HD_TRY(flow_rest(c, j));
+    HD_TRY(flow_rest(c, j, d));
     return j->kind == FE_MARK ? join_mark_output(c, j, known_bool(c), out) : join_output(c, j, out);
 }
 
@@ -311,14 +317,14 @@ static int flow_matches(struct ctx *c, struct join *j, struct pl_join *d, struct
 {
     switch (d->way) {
     case PL_WAY_KEY:
-    case PL_WAY_FK: HD_TRY(flow_lookup(c, j, PL_INNER)); break;
+    case PL_WAY_FK: HD_TRY(flow_lookup(c, j, d, PL_INNER)); break;
     case PL_WAY_ALL: flow_all_pairs(c, j, d, b, PL_INNER); break;
     case PL_WAY_BUILD:
         HD_TRY(flow_table(c, j, d, b, false, t));
         flow_probe(c, j, t, PL_INNER);
         break;
     }
-    return flow_rest(c, j);
+    return flow_rest(c, j, d);
 }
 
 static int flow_second_scan(struct ctx *c, struct join *j, struct stream *out)

@@ -62,7 +62,8 @@ struct stream flow_scan(struct ctx *c, const struct fe_node *n)
 
 int flow_scan_filter(struct ctx *c, struct pl_node *scan, struct handle *row, struct stream *s)
 {
-    return flow_filter(c, scan, s, row->env, scan->u.filter.v, scan->u.filter.n);
+    scan->u.filter.share = HD_NEWN(c->a, double, scan->u.filter.n + 1);
+    return flow_filter(c, scan, s, row->env, scan->u.filter.v, scan->u.filter.n, scan->u.filter.share);
 }
 
 struct stream flow_appended(struct ctx *c, const struct fe_node *n, double rows, double max_rows)
@@ -111,16 +112,15 @@ static int is_always_true(struct ctx *c, struct handle *const *env, const struct
 }
 
 int flow_filter(struct ctx *c, struct pl_node *node, struct stream *s, struct handle *const *env,
-                const struct fe_expr *const *v, int n)
+                const struct fe_expr *const *v, int n, double *share)
 {
     for (int i = 0; i < n; i++) {
         bool always;
-        double share;
         map_plan(c, node, env, v[i], s->est);
-        HD_TRY(known_selectivity(c, env, v[i], &share));
+        HD_TRY(known_selectivity(c, env, v[i], &share[i]));
         HD_TRY(is_always_true(c, env, v[i], &always));
         if (!always)
-            s->est *= share;
+            s->est *= share[i];
     }
     return 0;
 }

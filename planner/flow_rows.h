@@ -14,9 +14,9 @@ struct stream flow_scan(struct ctx *c, const struct fe_node *n);
 int flow_scan_filter(struct ctx *c, struct pl_node *scan, struct handle *row, struct stream *s);
 /* Which columns are kept by the id of their row: records it at n. */
 const bool *flow_kept(struct ctx *c, struct pl_node *n, const struct kept *k);
-/* Those rows for which the conjuncts hold. */
+/* Those rows for which the conjuncts hold; share: room for what each leaves of them. */
 int flow_filter(struct ctx *c, struct pl_node *node, struct stream *s, struct handle *const *env,
-                const struct fe_expr *const *v, int n);
+                const struct fe_expr *const *v, int n, double *share);
 /* Rows of several streams in one state of typed node n. */
 struct stream flow_appended(struct ctx *c, const struct fe_node *n, double rows, double max_rows);
 

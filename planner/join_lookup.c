@@ -13,7 +13,7 @@
 int join_filter_rest(struct ctx *c, struct join *j)
 {
     for (int i = 0; i < j->d->nrest; i++)
-        HD_TRY(lx_filter(c, &j->s, join_env(c, j), &j->d->rest[i], 1));
+        HD_TRY(lx_filter(c, &j->s, join_env(c, j), &j->d->rest[i], &j->d->rest_share[i], 1));
     return 0;
 }
 
@@ -71,7 +71,7 @@ static int other_keys(struct ctx *c, struct join *j)
         env[1] = h_expr(c, j->d->bkeys[k], j->bcols);
         const struct fe_expr *same = pl_expr_node(c->a, FE_EQ, hd_type_of(HD_BOOL), true, path, 2,
                                                   lx_col(c, 0, env[0], path), lx_col(c, 1, env[1], path));
-        HD_TRY(lx_filter(c, &j->s, env, &same, 1));
+        HD_TRY(lx_filter(c, &j->s, env, &same, &j->d->key_share[k], 1));
     }
     return 0;
 }
@@ -135,7 +135,7 @@ int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
     join_scan_at(c, j, row, key, same);
     HD_TRY(scan_filter(c, j->d->build, row, &j->s));
     HD_TRY(other_keys(c, j));
-    HD_TRY(lx_filter(c, &j->s, join_env(c, j), j->d->build_only, j->d->nbuild));
+    HD_TRY(lx_filter(c, &j->s, join_env(c, j), j->d->build_only, j->d->build_share, j->d->nbuild));
     j->s.est = pipeline_of(c, &j->s)->est;
     return 0;
 }

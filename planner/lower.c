@@ -20,7 +20,7 @@ static int lower_filter(struct ctx *c, const struct pl_node *n, const struct str
     *s = *in;
     struct handle **env = HD_NEWN(c->a, struct handle *, n->u.filter.first + s->ncols + 1);
     memcpy(env + n->u.filter.first, s->cols, sizeof *env * (size_t)s->ncols);
-    return lx_filter(c, s, env, n->u.filter.v, n->u.filter.n);
+    return lx_filter(c, s, env, n->u.filter.v, n->u.filter.share, n->u.filter.n);
 }
 
 static int lower_project(struct ctx *c, const struct fe_node *n, const struct stream *in, struct stream *s)

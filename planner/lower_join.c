@@ -54,7 +54,7 @@ static int compare_extremes(struct ctx *c, struct join *j, struct stream *b, str
     j->s.est = pipeline_of(c, &j->s)->est = est; /* what is grouped was chosen to have their keys */
     j->kind = kind;
     struct handle **env = join_extremes_env(c, j);
-    HD_TRY(lx_filter(c, &j->s, env, j->d->rest, j->d->nrest));
+    HD_TRY(lx_filter(c, &j->s, env, j->d->rest, j->d->rest_share, j->d->nrest));
     return kind == FE_MARK ? join_mark_output(c, j, h_expr(c, j->d->match, env), out) : join_output(c, j, out);
 }
 

@@ -27,7 +27,7 @@ void scan_columns(struct ctx *c, const struct fe_node *n, struct handle *row, st
 
 int scan_filter(struct ctx *c, const struct pl_node *n, struct handle *row, struct stream *s)
 {
-    return n->u.filter.n ? lx_filter(c, s, row->env, n->u.filter.v, n->u.filter.n) : 0;
+    return n->u.filter.n ? lx_filter(c, s, row->env, n->u.filter.v, n->u.filter.share, n->u.filter.n) : 0;
 }
 
 int lower_scan(struct ctx *c, const struct pl_node *n, struct stream *s)

@@ -4,7 +4,6 @@
 
 #include "planner/build.h"
 #include "planner/dict_map.h"
-#include "planner/estimate.h"
 #include "planner/handle.h"
 #include "planner/lower_arith.h"
 #include "planner/lower_expr.h"
@@ -293,17 +292,17 @@ struct fe_expr *lx_col(struct ctx *c, int col, const struct handle *h, const cha
     return pl_col_node(c->a, col, h->type, h->nullable, path);
 }
 
-int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *const *v, int n)
+int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *const *v,
+              const double *share, int n)
 {
     struct open_pipeline *p = pipeline_of(c, s);
     for (int i = 0; i < n; i++) {
         struct pl_val b;
-        double sel = lx_selectivity(c, env, v[i]);
         HD_TRY(lx_expr(c, p, env, v[i], &b));
         if (lx_is_constant(&b, true))
             continue;
         HD_TRY(lx_as_phys(c, &b, RT_BOOL));
-        pb_filter(c, p, b.expr, sel, v[i]->path);
+        pb_filter(c, p, b.expr, share[i], v[i]->path);
     }
     s->est = p->est;
     return 0;

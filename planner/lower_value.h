@@ -14,8 +14,10 @@ struct pl_val h_column_value(const struct ctx *c, const struct handle *h);
 /* The PROBE_KEY step that finds a row of t by key index `index`; the caller sets probe and slot. */
 int h_probe_key(struct ctx *c, struct open_pipeline *p, const struct fe_table *t, int index, struct pl_val key,
                 const char *path);
-/* One filter step for each conjunct, in this order; those that are always true have none. */
-int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *const *v, int n);
+/* One filter step for each conjunct, in this order; those that are always true have none. share: of the
+ * rows, estimated, for which each holds. */
+int lx_filter(struct ctx *c, struct stream *s, struct handle *const *env, const struct fe_expr *const *v,
+              const double *share, int n);
 /* A column node for handle h. */
 struct fe_expr *lx_col(struct ctx *c, int col, const struct handle *h, const char *path);
 

@@ -69,6 +69,8 @@ struct pl_join {
     const struct fe_expr **rest; /* conjuncts on pairs, in order, left columns then right ones */
     const struct fe_expr *
         *build_only; /* PL_WAY_KEY, PL_WAY_FK: conjuncts on the row found; else FILTER nodes have them */
+    double *rest_share, *build_share, *key_share; /* of the rows, estimated, for which each of rest, build_only holds,
+                                                     and (PL_WAY_KEY, PL_WAY_FK) in which each pair of keys is equal */
     const bool *by_row; /* PL_WAY_ALL: [kept build column] by the id of its row */
     const struct pl_table *table; /* PL_WAY_BUILD: what is built (physical_table.h) */
     const bool *keep; /* build columns that outputs or conjuncts read; NULL: all */
@@ -96,6 +98,7 @@ struct pl_node {
         struct {
             int n, first; /* columns are numbered from `first` */
             const struct fe_expr **v;
+            double *share; /* of the rows, estimated, for which each holds */
         } filter; /* SCAN: of its filter; FILTER */
         struct pl_join join;
         struct {

@@ -309,7 +309,8 @@ static int choose_place(const struct ctx *c, struct pl_pipeline *q)
     for (int p = 0; p < PL_PLACE_COUNT; p++) {
         const struct pl_place_row *row = &places[p];
         const char **why = &q->sink.no_place[p];
-        int size = row->sinks >> q->sink.kind & 1 ? sizes[p](c, q, pl_has_queues(q) ? row->beside : row->alone, why) : -1;
+        int size =
+            row->sinks >> q->sink.kind & 1 ? sizes[p](c, q, pl_has_queues(q) ? row->beside : row->alone, why) : -1;
         q->sink.place = (enum pl_place)p;
         if (size >= 0)
             return size;
