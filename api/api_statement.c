@@ -90,7 +90,7 @@ static int choose_balance(struct heddle_statement *s, const char *wanted, struct
 {
     int found = rt_balance_find(wanted ? wanted : "auto");
     if (found < 0)
-        return HD_FAIL(err, USER, NULL, "balance: \"%s\" is not known", wanted);
+        return HD_FAIL(err, USER, NULL, "balance: expected %s, found \"%s\"", rt_balance_list(), wanted);
     s->balance = (enum rt_balance)found;
     return 0;
 }

@@ -189,11 +189,9 @@ static void check_launch(struct cu_out *o)
     check_number(o, "sizeof(hdd_hash_slot)", sizeof(struct hdd_hash_slot));
     check_number(o, "sizeof(hdd_scan_donation)", HDD_SCAN_DONATION_BYTES);
     check_number(o, "HDD_TILE_ROWS", HDD_LANE_ROWS);
-    check_number(o, "HDD_NONE", RT_BALANCE_NONE);
-    check_number(o, "HDD_NIFS", RT_BALANCE_NIFS);
-    check_number(o, "HDD_FWS", RT_BALANCE_FWS);
-    check_number(o, "HDD_FWS_LOCAL", RT_BALANCE_FWS_LOCAL);
-    check_number(o, "HDD_AWS", RT_BALANCE_AWS);
+#define X(id, name, where, shares) check_number(o, "HDD_" #id, RT_BALANCE_##id);
+    HDD_BALANCES(X)
+#undef X
     check_number(o, "HDD_BLOCK", HDD_BLOCK_THREADS);
     check_number(o, "HDD_HASH_SEED", HDD_HASH_SEED);
     check_number(o, "HDD_HASH_MUL", HDD_HASH_MUL);

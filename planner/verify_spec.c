@@ -189,16 +189,6 @@ static bool fits_shape(const struct pl_pipeline *p)
     return false;
 }
 
-/* Strategies that a kernel of a shape can be launched with. */
-static bool has_balance(enum rt_shape shape, enum rt_balance b)
-{
-    if (b == RT_BALANCE_NONE || b == RT_BALANCE_NIFS)
-        return true;
-    if (b == RT_BALANCE_AWS)
-        return shape == RT_SHAPE_AWS || shape == RT_SHAPE_ANY;
-    return (b == RT_BALANCE_FWS || b == RT_BALANCE_FWS_LOCAL) && shape == RT_SHAPE_ANY;
-}
-
 bool vf_pipeline_spec(struct vf *v)
 {
     const struct rt_pipeline *r = v->p->spec;
@@ -209,7 +199,7 @@ bool vf_pipeline_spec(struct vf *v)
     VF_TRY(check_counters(v));
     VF_TRY(check_accesses(v));
     VF_CHECK(v, SHAPE, fits_shape(v->p));
-    VF_CHECK(v, BALANCE, has_balance(r->shape, r->balance));
+    VF_CHECK(v, BALANCE, r->balance < RT_BALANCE_COUNT && rt_shape_has(r->shape, r->balance));
     VF_CHECK(v, ORDERED, !r->ordered || (r->balance == RT_BALANCE_NONE && !sharing));
     return true;
 }

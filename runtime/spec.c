@@ -133,21 +133,49 @@ int rt_arg_words(const struct rt_arg *a)
     return words ? words : a->phys == RT_I128 || a->phys == RT_STR ? 2 : 1;
 }
 
-static const char *const balance_names[] = {
-#define X(id, name) name,
-    RT_BALANCES(X)
+static const struct {
+    const char *name;
+    enum { EVERY, SHARING, ANY } where;
+    bool shares;
+} balances[] = {{"auto", ANY, false}, /* no kernel has it, see rt_shape_has */
+#define X(id, name, where, shares) {name, where, shares},
+                HDD_BALANCES(X)
 #undef X
 };
 
 const char *rt_balance_name(enum rt_balance b)
 {
-    return balance_names[b];
+    return balances[b].name;
+}
+
+bool rt_balance_shares(enum rt_balance b)
+{
+    return balances[b].shares;
+}
+
+bool rt_shape_has(enum rt_shape s, enum rt_balance b)
+{
+    if (b == RT_BALANCE_AUTO)
+        return false;
+    switch (balances[b].where) {
+    case EVERY: return true;
+    case SHARING: return s == RT_SHAPE_AWS || s == RT_SHAPE_ANY;
+    case ANY: return s == RT_SHAPE_ANY;
+    }
+    return false;
+}
+
+const char *rt_balance_list(void)
+{
+#define X(id, name, where, shares) ", " name
+    return "auto" HDD_BALANCES(X);
+#undef X
 }
 
 int rt_balance_find(const char *name)
 {
     for (int i = 0; i < RT_BALANCE_COUNT; i++)
-        if (strcmp(balance_names[i], name) == 0)
+        if (strcmp(balances[i].name, name) == 0)
             return i;
     return -1;
 }

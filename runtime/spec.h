@@ -11,6 +11,7 @@
 
 #include "frontend/catalog.h"
 #include "runtime/base/type.h"
+#include "templates/balances.cuh"
 #include "templates/device.cuh"
 
 /* Physical class of a value in flight. Row ids are I32 (-1: null-extended row). Dictionary
@@ -156,23 +157,19 @@ enum rt_source_kind {
 
 enum { RT_MAX_LEVELS = HDD_MAX_LEVELS };
 
-/* How a GPU spreads a pipeline's work over its warps (templates/launch.cuh has the same values):
- * X(id, name on the command line). AUTO leaves the choice to the planner. */
-#define RT_BALANCES(X) \
-    X(AUTO, "auto") \
-    X(NONE, "none") \
-    X(NIFS, "nifs") \
-    X(FWS, "nifs+fws") \
-    X(FWS_LOCAL, "nifs+fws-local") \
-    X(AWS, "nifs+aws")
+/* How a GPU spreads a pipeline's work over its warps (templates/balances.cuh). AUTO: the planner chooses. */
 enum rt_balance {
-#define X(id, name) RT_BALANCE_##id,
-    RT_BALANCES(X)
+    RT_BALANCE_AUTO,
+#define X(id, name, where, shares) RT_BALANCE_##id,
+    HDD_BALANCES(X)
 #undef X
         RT_BALANCE_COUNT
 };
 const char *rt_balance_name(enum rt_balance b);
 int rt_balance_find(const char *name); /* -1: not known */
+const char *rt_balance_list(void);     /* all names, for messages */
+/* Warps wait for each other: launched cooperatively, with the memory of runtime/gpu/gpu_balance.h. */
+bool rt_balance_shares(enum rt_balance b);
 
 /* The kernel that a pipeline becomes on a GPU (templates/traverse.cuh): X(id, dump name). */
 #define RT_SHAPES(X) \
@@ -190,6 +187,8 @@ enum rt_shape {
 #undef X
 };
 const char *rt_shape_name(enum rt_shape s);
+/* A kernel of the shape has the strategy. */
+bool rt_shape_has(enum rt_shape s, enum rt_balance b);
 
 /* In which way rows touch an array of items: X(id, name). */
 #define RT_ACCESSES(X) \

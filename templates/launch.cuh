@@ -5,8 +5,10 @@
 #define HDD_LAUNCH_CUH
 
 #ifdef __cplusplus
+#include "hd/balances.cuh"
 #include "hd/device.cuh"
 #else
+#include "templates/balances.cuh"
 #include "templates/device.cuh"
 #endif
 
@@ -17,11 +19,10 @@ typedef int hdd_i32;
 // How a kernel spreads its work: a runtime argument of one compiled kernel, as far as its shape
 // (enum rt_shape of runtime/spec.h) has the code. The values are those of enum rt_balance.
 enum hdd_balance {
-    HDD_NONE = 1,  // depth first: the deepest level with a node, full warp or not
-    HDD_NIFS,      // the deepest level that fills a warp (nifs.cuh)
-    HDD_FWS,       // and ranges beyond a threshold go through one queue for all (fws.cuh)
-    HDD_FWS_LOCAL, // the same with a queue per warp
-    HDD_AWS        // and the busiest warps donate half of their work to idle ones (aws.cuh)
+    HDD_AUTO, // not for a launch
+#define X(id, name, where, shares) HDD_##id,
+    HDD_BALANCES(X)
+#undef X
 };
 
 // The state that the sink of a pipeline fills. Layouts are those of runtime/spec.h, except
@@ -37,8 +38,7 @@ struct hdd_sink_state {
     hdd_u64 rows;     // address of row 0
     hdd_u64 capacity; // rows there is room for
     hdd_u64 cursor;   // address of a 64-bit count of rows asked for; beyond capacity: overflow
-    hdd_u64
-        slots; // AGG_HASH: address of mask + 1 words (hash >> 32) << 32 | (row + 1), 0 empty
+    hdd_u64 slots; // AGG_HASH: address of mask + 1 words (hash >> 32) << 32 | (row + 1), 0 empty
     hdd_u64 mask;
 };
 

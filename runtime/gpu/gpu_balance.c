@@ -10,11 +10,6 @@ enum {
     OWN_RING_SLOTS = 64
 };
 
-bool rt_balance_shares(enum rt_balance b)
-{
-    return b == RT_BALANCE_AWS || b == RT_BALANCE_FWS || b == RT_BALANCE_FWS_LOCAL;
-}
-
 /* Room for n bytes after what there is; its address. */
 static uint64_t place(struct rt_balance_memory *m, uint64_t base, uint64_t n)
 {

@@ -10,9 +10,6 @@
 
 enum { RT_FWS_THRESHOLD = 1024 }; /* the one for relational data in the paper's section 8.4 */
 
-/* Waits for others: launched cooperatively, with the memory below. */
-bool rt_balance_shares(enum rt_balance b);
-
 struct rt_balance_memory {
     struct hdd_share_memory at; /* addresses from `base` on; all 0 where nothing is shared */
     size_t bytes, clear;        /* in all; the first ones, zeroed before every launch */
