@@ -6,7 +6,8 @@
 #include "codegen/cuda_gen.h"
 
 static const char *const spellings[FE_OP_COUNT] = {
-#define T_OP(id, text, lo, hi, typing, nulls, fails, cost, entries, cuda, ...) [FE_##id] = cuda,
+#define T_OP(id, text, lo, hi, syntax, typing, nulls, fails, cost, entries, form, lowering, device, ...) \
+    [FE_##id] = device,
 #include "frontend/ops.def"
 };
 
@@ -21,7 +22,7 @@ static const struct pl_expr *arg_expr(const struct cu_unit *u, const struct pl_e
 }
 
 /* "%0 + %1" with the arguments put in, or "function(%0, %1)". */
-static const char *spelled(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_spelled(struct cu_unit *u, const struct pl_expr *e)
 {
     const char *text = spellings[e->op];
     struct hd_strbuf b;
@@ -76,7 +77,7 @@ static const char *logic(struct cu_unit *u, const struct pl_expr *e, int from, i
     return hd_asprintf(u->arena, "%s(%s, %s)", any ? "hdd_or" : "hdd_and", left, right);
 }
 
-static const char *case_when(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_case_when(struct cu_unit *u, const struct pl_expr *e)
 {
     const char *type = cu_value_type(u, e->phys, e->nullable);
     const char *r = e->nargs % 2 ? hd_asprintf(u->arena, "%s(%s)", type, argument(u, e, e->nargs - 1))
@@ -86,7 +87,7 @@ static const char *case_when(struct cu_unit *u, const struct pl_expr *e)
     return r;
 }
 
-static const char *coalesce(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_coalesce(struct cu_unit *u, const struct pl_expr *e)
 {
     const char *r = argument(u, e, e->nargs - 1);
     bool lazy = arg_expr(u, e, e->nargs - 1)->lazy_gpu;
@@ -100,25 +101,25 @@ static const char *coalesce(struct cu_unit *u, const struct pl_expr *e)
 
 /* ---- operators that may raise ----------------------------------------------------------- */
 
-static const char *arith(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_arith(struct cu_unit *u, const struct pl_expr *e)
 {
     if (!e->fail || e->phys == RT_F64)
-        return spelled(u, e);
+        return emit_spelled(u, e);
     const char *function = e->op == FE_ADD   ? "hdd_checked_add"
                            : e->op == FE_SUB ? "hdd_checked_sub"
                                              : "hdd_checked_mul";
     return cu_checked(u, e, function, argument(u, e, 0), argument(u, e, 1));
 }
 
-static const char *negate(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_negate(struct cu_unit *u, const struct pl_expr *e)
 {
     if (!e->fail || e->phys == RT_F64)
-        return spelled(u, e);
+        return emit_spelled(u, e);
     const char *zero = hd_asprintf(u->arena, "(%s)0", cu_type(e->phys));
     return cu_checked(u, e, "hdd_checked_sub", zero, argument(u, e, 0));
 }
 
-static const char *divide(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_divide(struct cu_unit *u, const struct pl_expr *e)
 {
     if (e->op == FE_DIV && e->scale >= 0 && e->phys != RT_F64) {
         u->libraries |= RT_LIBRARY_WIDE;
@@ -126,72 +127,78 @@ static const char *divide(struct cu_unit *u, const struct pl_expr *e)
                            cu_number(u, e->path), argument(u, e, 0), argument(u, e, 1));
     }
     if (!e->fail)
-        return spelled(u, e);
+        return emit_spelled(u, e);
     return hd_asprintf(u->arena, "%s(run, %s, %s, %s)", e->op == FE_DIV ? "hdd_checked_div" : "hdd_checked_mod",
                        cu_number(u, e->path), argument(u, e, 0), argument(u, e, 1));
 }
 
-static const char *of_parts(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_of_parts(struct cu_unit *u, const struct pl_expr *e)
 {
     u->libraries |= RT_LIBRARY_WIDE;
     return hd_asprintf(u->arena, "hdd_of_parts<%s>(run, %d, %d, %s, %s, %s, %s)", cu_type(e->phys), e->scale,
                        e->limit_digits, cu_number(u, e->path), argument(u, e, 0), argument(u, e, 1), argument(u, e, 2));
 }
 
-static const char *substring(struct cu_unit *u, const struct pl_expr *e)
+/* function(run, path, arguments) */
+static const char *emit_sited(struct cu_unit *u, const struct pl_expr *e)
 {
-    const char *length = e->nargs > 2 ? hd_asprintf(u->arena, ", %s", argument(u, e, 2)) : "";
-    return hd_asprintf(u->arena, "hdd_substring(run, %s, %s, %s%s)", cu_number(u, e->path), argument(u, e, 0),
-                       argument(u, e, 1), length);
+    struct hd_strbuf b;
+    hd_strbuf_init(&b);
+    hd_strbuf_addf(&b, "%s(run, %s", spellings[e->op], cu_number(u, e->path));
+    for (int i = 0; i < e->nargs; i++)
+        hd_strbuf_addf(&b, ", %s", argument(u, e, i));
+    hd_strbuf_addc(&b, ')');
+    const char *s = hd_strndup(u->arena, b.s, b.n);
+    hd_strbuf_release(&b);
+    return s;
 }
 
 /* ---- leaves and functions --------------------------------------------------------------- */
 
-static const char *literal(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_literal(struct cu_unit *u, const struct pl_expr *e)
 {
     if (e->is_null)
         return hd_asprintf(u->arena, "hdd_null<%s>()", cu_type(e->phys));
     return cu_arg(u, e->arg);
 }
 
-static const char *in_set(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_in_set(struct cu_unit *u, const struct pl_expr *e)
 {
     return hd_asprintf(u->arena, "%s(%s, %s)", spellings[e->op], argument(u, e, 0), cu_arg(u, e->arg));
 }
 
-static const char *like(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_like(struct cu_unit *u, const struct pl_expr *e)
 {
     return hd_asprintf(u->arena, "%s<%s>(run, %s, %s)", spellings[e->op], e->wild ? "true" : "false", argument(u, e, 0),
                        cu_arg(u, e->arg));
 }
 
-static const char *extract(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_extract(struct cu_unit *u, const struct pl_expr *e)
 {
     u->dates = true;
     return hd_asprintf(u->arena, "hdd_extract<%d>(%s)", (int)e->field, argument(u, e, 0));
 }
 
-static const char *add_interval(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_shift_date(struct cu_unit *u, const struct pl_expr *e)
 {
     u->dates = true;
-    return hd_asprintf(u->arena, "%s(run, %s, %s, %s)", spellings[e->op], cu_number(u, e->path), argument(u, e, 0),
-                       argument(u, e, 1));
+    return emit_sited(u, e);
 }
 
-static const char *date_diff(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_of_dates(struct cu_unit *u, const struct pl_expr *e)
 {
     u->dates = true;
-    return spelled(u, e);
+    return emit_spelled(u, e);
 }
 
-static const char *dict_string(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_dict_string(struct cu_unit *u, const struct pl_expr *e)
 {
     return hd_asprintf(u->arena, "hdd_dict_string(%s, %s, %s)", argument(u, e, 0), cu_arg(u, e->arg),
                        cu_arg(u, e->arg2));
 }
 
 /* Field 0 of the row of a dictionary map. */
-static const char *lookup(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_lookup(struct cu_unit *u, const struct pl_expr *e)
 {
     const struct rt_state *st = &u->spec->states[e->state];
     const char *row = cu_row(u, e->state), *field = cu_field(u, st, 0);
@@ -201,13 +208,8 @@ static const char *lookup(struct cu_unit *u, const struct pl_expr *e)
     return hd_asprintf(u->arena, "hdd_lookup<%s>(%s, &%s::%s,%s %s)", cu_type(e->phys), rows, row, field, valid, code);
 }
 
-static const char *is_null(struct cu_unit *u, const struct pl_expr *e)
-{
-    return hd_asprintf(u->arena, "hdd_is_null(%s)", argument(u, e, 0));
-}
-
 /* Items wait for those before them where one is lazy: each is a function then. */
-static const char *in_list(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_in_list(struct cu_unit *u, const struct pl_expr *e)
 {
     struct hd_strbuf b;
     bool wait = any_lazy(u, e, 2, e->nargs);
@@ -221,56 +223,75 @@ static const char *in_list(struct cu_unit *u, const struct pl_expr *e)
     return s;
 }
 
+static const char *emit_slot(struct cu_unit *u, const struct pl_expr *e)
+{
+    return cu_slot(u, e->slot);
+}
+
+static const char *emit_logic(struct cu_unit *u, const struct pl_expr *e)
+{
+    return logic(u, e, 0, e->nargs);
+}
+
+static const char *emit_none(struct cu_unit *u HD_UNUSED, const struct pl_expr *e)
+{
+    HD_BUG("operator %s in a pipeline", fe_op_name(e->op));
+}
+
+/* ---- conversions (cuda_cast.c) ------------------------------------------------------------ */
+
+static const char *emit_resize(struct cu_unit *u, const struct pl_expr *e)
+{
+    return cu_resize(u, e, argument(u, e, 0));
+}
+
+static const char *emit_rescale(struct cu_unit *u, const struct pl_expr *e)
+{
+    return cu_rescale(u, e, argument(u, e, 0));
+}
+
+static const char *emit_div_round(struct cu_unit *u, const struct pl_expr *e)
+{
+    return cu_div_round(u, e, argument(u, e, 0));
+}
+
+static const char *emit_to_f64(struct cu_unit *u, const struct pl_expr *e)
+{
+    return cu_to_f64(u, e, argument(u, e, 0));
+}
+
+static const char *emit_from_f64(struct cu_unit *u, const struct pl_expr *e)
+{
+    return cu_from_f64(u, e, argument(u, e, 0));
+}
+
+static const char *emit_to_string(struct cu_unit *u, const struct pl_expr *e)
+{
+    return cu_to_string(u, e, argument(u, e, 0));
+}
+
+static const char *emit_from_string(struct cu_unit *u, const struct pl_expr *e)
+{
+    return cu_from_string(u, e, argument(u, e, 0));
+}
+
+static const char *emit_cast_time(struct cu_unit *u, const struct pl_expr *e)
+{
+    return cu_cast_time(u, e, argument(u, e, 0));
+}
+
+/* ---- dispatch ----------------------------------------------------------------------------- */
+
+static const char *(*const emitters[FE_OP_COUNT])(struct cu_unit *u, const struct pl_expr *e) = {
+#define T_OP(id, text, lo, hi, syntax, typing, nulls, fails, cost, entries, form, lowering, device, cuda, ...) \
+    [FE_##id] = emit_##cuda,
+#include "frontend/ops.def"
+};
+
 static const char *expr_here(struct cu_unit *u, int index)
 {
     const struct pl_expr *e = cu_expr_of(u, index);
-    switch (e->op) {
-    case FE_COL: return cu_slot(u, e->slot);
-    case FE_LIT: return literal(u, e);
-    case FE_ADD:
-    case FE_SUB:
-    case FE_MUL: return arith(u, e);
-    case FE_NEG: return negate(u, e);
-    case FE_DIV:
-    case FE_MOD: return divide(u, e);
-    case FE_EQ:
-    case FE_NE:
-    case FE_LT:
-    case FE_LE:
-    case FE_GT:
-    case FE_GE:
-    case FE_LOW_WORD:
-    case FE_HIGH_WORD:
-    case FE_NOT: return spelled(u, e);
-    case FE_OF_PARTS: return of_parts(u, e);
-    case FE_DATE_DIFF: return date_diff(u, e);
-    case FE_AND:
-    case FE_OR: return logic(u, e, 0, e->nargs);
-    case FE_IS_NULL: return is_null(u, e);
-    case FE_IN: return in_list(u, e);
-    case FE_IN_SET: return in_set(u, e);
-    case FE_LIKE: return like(u, e);
-    case FE_EXTRACT: return extract(u, e);
-    case FE_CASE: return case_when(u, e);
-    case FE_COALESCE: return coalesce(u, e);
-    case FE_DICT_STRING: return dict_string(u, e);
-    case FE_LOOKUP: return lookup(u, e);
-    case FE_SUBSTRING: return substring(u, e);
-    case FE_ADD_DAYS:
-    case FE_ADD_MONTHS: return add_interval(u, e);
-    case FE_WIDEN:
-    case FE_NARROW: return cu_resize(u, e, argument(u, e, 0));
-    case FE_RESCALE: return cu_rescale(u, e, argument(u, e, 0));
-    case FE_DIVROUND: return cu_div_round(u, e, argument(u, e, 0));
-    case FE_TO_F64: return cu_to_f64(u, e, argument(u, e, 0));
-    case FE_FROM_F64: return cu_from_f64(u, e, argument(u, e, 0));
-    case FE_TO_STRING: return cu_to_string(u, e, argument(u, e, 0));
-    case FE_FROM_STRING: return cu_from_string(u, e, argument(u, e, 0));
-    case FE_CAST: return cu_cast_time(u, e, argument(u, e, 0));
-    case FE_PARAM:
-    case FE_OP_COUNT: break;
-    }
-    HD_BUG("expression operator %d", (int)e->op);
+    return emitters[e->op](u, e);
 }
 
 /* ---- trees ------------------------------------------------------------------------------ */

@@ -205,7 +205,7 @@ struct cg_val cg_call_result(struct cg_fn *f, const struct pl_expr *e, LLVMValue
                              LLVMValueRef *args, int n);
 
 /* llvm_expr.c: expressions. The emitters of frontend/ops.def are in llvm_expr_*.c, leaves' here. */
-#define T_OP(id, text, lo, hi, typing, nulls, fails, cost, entries, cuda, lanes, llvm) \
+#define T_OP(id, text, lo, hi, syntax, typing, nulls, fails, cost, entries, form, lowering, device, cuda, lanes, llvm) \
     struct cg_val cgl_##llvm(struct cg_fn *f, const struct pl_expr *e);
 #include "frontend/ops.def"
 struct cg_val cg_emit_expr(struct cg_fn *f, int e);

@@ -4,7 +4,8 @@
 typedef struct cg_val emitter(struct cg_fn *f, const struct pl_expr *e);
 
 static emitter *const emitters[FE_OP_COUNT] = {
-#define T_OP(id, text, lo, hi, typing, nulls, fails, cost, entries, cuda, lanes, llvm) [FE_##id] = cgl_##llvm,
+#define T_OP(id, text, lo, hi, syntax, typing, nulls, fails, cost, entries, form, lowering, device, cuda, lanes, llvm) \
+    [FE_##id] = cgl_##llvm,
 #include "frontend/ops.def"
 };
 

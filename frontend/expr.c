@@ -1,5 +1,6 @@
 #include "frontend/expr.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/ast.h"
@@ -7,8 +8,8 @@
 #include "runtime/base/strbuf.h"
 
 static const struct fe_op_form forms[] = {
-#define T_OP(id, text, lo, hi, typing, nulls, fails, cost, entries, ...) \
-    {text, FE_NULLS_##nulls, FE_FAILS_##fails, FE_COST_##cost, entries},
+#define T_OP(id, text, lo, hi, syntax, typing, nulls, fails, cost, entries, types, ...) \
+    {text, lo, hi, FE_SYNTAX_##syntax, FE_NULLS_##nulls, FE_FAILS_##fails, FE_COST_##cost, entries, types},
 #include "frontend/ops.def"
 };
 
@@ -25,6 +26,17 @@ const char *fe_op_name(enum fe_op op)
 bool fe_op_compares(enum fe_op op)
 {
     return forms[op].cost == FE_COST_COMPARE;
+}
+
+bool fe_op_takes(enum fe_op op, int n, char what[FE_ARITY_TEXT])
+{
+    const struct fe_op_form *f = &forms[op];
+    char range[32];
+    if (n >= f->min && (f->max < 0 || n <= f->max))
+        return true;
+    snprintf(range, sizeof range, f->max < 0 ? "%d or more" : f->max > f->min ? "%d to %d" : "%d", f->min, f->max);
+    snprintf(what, FE_ARITY_TEXT, "expected %s arguments of \"%s\", found %d", range, f->name, n);
+    return false;
 }
 
 /* ---- nulls ---------------------------------------------------------------------------- */
@@ -216,6 +228,12 @@ static void print_interval(struct printer *p, const struct fe_expr *e, const cha
     hd_strbuf_addf(p->b, " %s", unit);
 }
 
+static void print_suffix(struct printer *p, const struct fe_expr *e, const char *text)
+{
+    print_at(p, e->args[0], L_ADD);
+    hd_strbuf_adds(p->b, text);
+}
+
 static void print_in(struct printer *p, const struct fe_expr *e, const char *op)
 {
     print_at(p, e->args[0], L_ADD);
@@ -239,8 +257,7 @@ static void print_not(struct printer *p, const struct fe_expr *e)
 {
     const struct fe_expr *x = e->args[0];
     if (x->op == FE_IS_NULL) {
-        print_at(p, x->args[0], L_ADD);
-        hd_strbuf_adds(p->b, " is not null");
+        print_suffix(p, x, " is not null");
     } else if (x->op == FE_IN) {
         print_in(p, x, "not in");
     } else if (x->op == FE_LIKE) {
@@ -267,121 +284,88 @@ static void print_case(struct printer *p, const struct fe_expr *e)
     hd_strbuf_adds(p->b, " end");
 }
 
-static void print_call(struct printer *p, const struct fe_expr *e)
+static void print_cast(struct printer *p, const struct fe_expr *e)
+{
+    char type[HD_TEXT_MAX];
+    hd_strbuf_adds(p->b, "cast(");
+    print_at(p, e->args[0], L_OR);
+    hd_strbuf_addf(p->b, " as %s)", hd_type_text(e->type, type));
+}
+
+static void print_extract(struct printer *p, const struct fe_expr *e)
 {
     static const char *const fields[] = {"year", "month", "day"};
-    char type[HD_TEXT_MAX];
-    hd_strbuf_adds(p->b, fe_op_name(e->op));
-    if (e->op != FE_CAST && e->op != FE_EXTRACT) {
-        print_list(p, 0, e);
-        return;
-    }
-    hd_strbuf_addc(p->b, '(');
-    if (e->op == FE_EXTRACT)
-        hd_strbuf_addf(p->b, "%s from ", fields[e->field]);
+    hd_strbuf_addf(p->b, "extract(%s from ", fields[e->field]);
     print_at(p, e->args[0], L_OR);
-    if (e->op == FE_CAST)
-        hd_strbuf_addf(p->b, " as %s", hd_type_text(e->type, type));
     hd_strbuf_addc(p->b, ')');
+}
+
+static void print_call(struct printer *p, const struct fe_expr *e)
+{
+    hd_strbuf_adds(p->b, fe_op_name(e->op));
+    print_list(p, 0, e);
 }
 
 static enum level level_of(const struct fe_expr *e)
 {
-    switch (e->op) {
-    case FE_OR: return L_OR;
-    case FE_AND: return L_AND;
-    case FE_NOT: {
+    switch (forms[e->op].syntax) {
+    case FE_SYNTAX_OR: return L_OR;
+    case FE_SYNTAX_AND: return L_AND;
+    case FE_SYNTAX_NOT: {
         enum fe_op below = e->args[0]->op;
         bool suffix = below == FE_IS_NULL || below == FE_IN || below == FE_LIKE;
         return suffix ? L_PREDICATE : L_NOT;
     }
-    case FE_EQ:
-    case FE_NE:
-    case FE_LT:
-    case FE_LE:
-    case FE_GT:
-    case FE_GE:
-    case FE_IS_NULL:
-    case FE_IN:
-    case FE_LIKE: return L_PREDICATE;
-    case FE_ADD:
-    case FE_SUB:
-    case FE_ADD_DAYS:
-    case FE_ADD_MONTHS:
-    case FE_DATE_DIFF: return L_ADD;
-    case FE_MUL:
-    case FE_DIV:
-    case FE_MOD: return L_MUL;
-    case FE_NEG: return L_UNARY;
-    case FE_COL:
-    case FE_LIT:
-    case FE_PARAM:
-    case FE_SUBSTRING:
-    case FE_EXTRACT:
-    case FE_CASE:
-    case FE_COALESCE:
-    case FE_CAST:
-    case FE_WIDEN:
-    case FE_NARROW:
-    case FE_RESCALE:
-    case FE_DIVROUND:
-    case FE_TO_F64:
-    case FE_FROM_F64:
-    case FE_TO_STRING:
-    case FE_FROM_STRING:
-    case FE_DICT_STRING:
-    case FE_LOOKUP:
-    case FE_IN_SET:
-    case FE_LOW_WORD:
-    case FE_HIGH_WORD:
-    case FE_OF_PARTS:
-    case FE_OP_COUNT: break;
+    case FE_SYNTAX_COMPARE:
+    case FE_SYNTAX_IS_NULL:
+    case FE_SYNTAX_IN:
+    case FE_SYNTAX_LIKE: return L_PREDICATE;
+    case FE_SYNTAX_SUM:
+    case FE_SYNTAX_INTERVAL: return L_ADD;
+    case FE_SYNTAX_PRODUCT: return L_MUL;
+    case FE_SYNTAX_SIGN: return L_UNARY;
+    case FE_SYNTAX_NONE:
+    case FE_SYNTAX_NAME:
+    case FE_SYNTAX_LITERAL:
+    case FE_SYNTAX_PARAMETER:
+    case FE_SYNTAX_CASE:
+    case FE_SYNTAX_CALL:
+    case FE_SYNTAX_CAST:
+    case FE_SYNTAX_EXTRACT:
+    case FE_SYNTAX_SUBSTRING: break;
     }
     return L_PRIMARY;
 }
 
-static void print_operator(struct printer *p, const struct fe_expr *e)
+static void print_prefix(struct printer *p, const struct fe_expr *e, const char *text)
 {
-    switch (level_of(e)) {
-    case L_OR: print_infix(p, e, "or", L_AND, L_AND); return;
-    case L_AND: print_infix(p, e, "and", L_NOT, L_NOT); return;
-    case L_NOT: print_not(p, e); return;
-    case L_PREDICATE: print_infix(p, e, fe_op_name(e->op), L_ADD, L_ADD); return;
-    case L_ADD: print_infix(p, e, fe_op_name(e->op), L_ADD, L_MUL); return;
-    case L_MUL: print_infix(p, e, fe_op_name(e->op), L_MUL, L_UNARY); return;
-    case L_UNARY:
-        hd_strbuf_adds(p->b, "- ");
-        print_at(p, e->args[0], L_UNARY);
-        return;
-    case L_PRIMARY: print_call(p, e); return;
-    }
+    hd_strbuf_adds(p->b, text);
+    print_at(p, e->args[0], L_UNARY);
 }
 
 static void print_node(struct printer *p, const struct fe_expr *e)
 {
-    if (e->op == FE_COL) {
-        print_column(p, e);
-    } else if (e->op == FE_LIT) {
-        print_literal(p, &e->value);
-    } else if (e->op == FE_PARAM) {
-        hd_strbuf_addf(p->b, ":%s", e->param_name ? e->param_name : "?");
-    } else if (e->op == FE_NOT) {
-        print_not(p, e);
-    } else if (e->op == FE_IS_NULL) {
-        print_at(p, e->args[0], L_ADD);
-        hd_strbuf_adds(p->b, " is null");
-    } else if (e->op == FE_IN) {
-        print_in(p, e, "in");
-    } else if (e->op == FE_LIKE) {
-        print_like(p, e, "like");
-    } else if (e->op == FE_ADD_DAYS || e->op == FE_ADD_MONTHS) {
-        print_interval(p, e, e->op == FE_ADD_DAYS ? "day" : "month");
-    } else if (e->op == FE_DATE_DIFF) {
-        print_infix(p, e, "-", L_ADD, L_MUL);
-    } else if (e->op == FE_CASE) {
-        print_case(p, e);
-    } else {
-        print_operator(p, e);
+    switch (forms[e->op].syntax) {
+    case FE_SYNTAX_NAME: print_column(p, e); return;
+    case FE_SYNTAX_LITERAL: print_literal(p, &e->value); return;
+    case FE_SYNTAX_PARAMETER: hd_strbuf_addf(p->b, ":%s", e->param_name ? e->param_name : "?"); return;
+    case FE_SYNTAX_OR: print_infix(p, e, fe_op_name(e->op), L_AND, L_AND); return;
+    case FE_SYNTAX_AND: print_infix(p, e, fe_op_name(e->op), L_NOT, L_NOT); return;
+    case FE_SYNTAX_NOT: print_not(p, e); return;
+    case FE_SYNTAX_COMPARE: print_infix(p, e, fe_op_name(e->op), L_ADD, L_ADD); return;
+    case FE_SYNTAX_SUM: print_infix(p, e, fe_op_name(e->op), L_ADD, L_MUL); return;
+    case FE_SYNTAX_PRODUCT: print_infix(p, e, fe_op_name(e->op), L_MUL, L_UNARY); return;
+    case FE_SYNTAX_INTERVAL: print_interval(p, e, e->op == FE_ADD_DAYS ? "day" : "month"); return;
+    case FE_SYNTAX_SIGN: print_prefix(p, e, "- "); return;
+    case FE_SYNTAX_IS_NULL: print_suffix(p, e, " is null"); return;
+    case FE_SYNTAX_IN: print_in(p, e, "in"); return;
+    case FE_SYNTAX_LIKE: print_like(p, e, "like"); return;
+    case FE_SYNTAX_CASE: print_case(p, e); return;
+    case FE_SYNTAX_CAST: print_cast(p, e); return;
+    case FE_SYNTAX_EXTRACT: print_extract(p, e); return;
+    case FE_SYNTAX_NONE:
+    case FE_SYNTAX_CALL:
+    case FE_SYNTAX_SUBSTRING: print_call(p, e); return;
     }
 }
 

@@ -14,6 +14,29 @@ enum fe_op {
     FE_OP_COUNT
 };
 
+/* How an operator is written (docs/plan.md 2.1). */
+enum fe_syntax {
+    FE_SYNTAX_NONE, /* only the planner makes it */
+    FE_SYNTAX_NAME, /* of a column */
+    FE_SYNTAX_LITERAL,
+    FE_SYNTAX_PARAMETER,
+    FE_SYNTAX_OR, /* between its arguments, which may be many */
+    FE_SYNTAX_AND,
+    FE_SYNTAX_NOT,
+    FE_SYNTAX_COMPARE, /* between two arguments, as those of the next lines */
+    FE_SYNTAX_SUM,
+    FE_SYNTAX_PRODUCT,
+    FE_SYNTAX_INTERVAL, /* a + interval b day */
+    FE_SYNTAX_SIGN,     /* before its argument */
+    FE_SYNTAX_IS_NULL,
+    FE_SYNTAX_IN,
+    FE_SYNTAX_LIKE,
+    FE_SYNTAX_CASE,
+    FE_SYNTAX_CALL, /* f(a, b) */
+    FE_SYNTAX_CAST, /* calls with words between their arguments */
+    FE_SYNTAX_EXTRACT,
+    FE_SYNTAX_SUBSTRING
+};
 /* When the result of an operator is NULL. */
 enum fe_null_rule {
     FE_NULLS_STRICT,   /* if any argument is */
@@ -49,14 +72,20 @@ enum fe_cost {
 /* A row of ops.def. */
 struct fe_op_form {
     const char *name;
+    int min, max; /* arguments; max -1: any number */
+    enum fe_syntax syntax;
     enum fe_null_rule nulls;
     enum fe_fail_rule fails;
     enum fe_cost cost;
     int entries; /* of the args vector: arg, arg2 of physical expressions */
+    const char *types; /* of physical expressions: the form, letters of planner/verify_expr.c */
 };
 const struct fe_op_form *fe_op_form(enum fe_op op);
 const char *fe_op_name(enum fe_op op);
 bool fe_op_compares(enum fe_op op); /* =, <>, <, <=, >, >= */
+/* Whether it takes n arguments; if not, `what` says what was expected. */
+enum { FE_ARITY_TEXT = 96 };
+bool fe_op_takes(enum fe_op op, int n, char what[FE_ARITY_TEXT]);
 /* Whether the result may be NULL, by which of the n arguments may be. Not of OWN operators. */
 bool fe_op_nullable(enum fe_op op, int n, const bool *nullable);
 

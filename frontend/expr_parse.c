@@ -290,39 +290,55 @@ static int parse_substring(struct fe_lexer *p, int pos, struct fe_ast **out)
     return make(p, FE_SUBSTRING, pos, n, args, out);
 }
 
-static int parse_coalesce(struct fe_lexer *p, int pos, struct fe_ast **out)
+static int parse_function(struct fe_lexer *p, enum fe_op op, int pos, struct fe_ast **out)
 {
     struct arglist a = {{0}};
+    char what[FE_ARITY_TEXT];
     HD_TRY(parse_arguments(p, &a));
-    return make(p, FE_COALESCE, pos, a.list.n, a.list.v, out);
+    if (!fe_op_takes(op, a.list.n, what))
+        return fe_lex_fail(p, pos, what);
+    return make(p, op, pos, a.list.n, a.list.v, out);
 }
 
-static int parse_call(struct fe_lexer *p, struct fe_ast **out)
+/* Functions that are called by name; what stands in their parentheses is a matter of syntax. */
+static bool is_function(enum fe_op op)
 {
-    static const struct {
-        const char *name;
-        int (*parse)(struct fe_lexer *, int, struct fe_ast **);
-    } calls[] = {
-        {"cast", parse_cast}, {"extract", parse_extract}, {"substring", parse_substring}, {"coalesce", parse_coalesce}};
+    enum fe_syntax s = fe_op_form(op)->syntax;
+    return s == FE_SYNTAX_CALL || s == FE_SYNTAX_CAST || s == FE_SYNTAX_EXTRACT || s == FE_SYNTAX_SUBSTRING;
+}
+
+static int no_function(struct fe_lexer *p)
+{
     static const char *const aggs[] = {
 #define T_AGG(id, name, ...) name,
 #include "frontend/aggs.def"
     };
-    int pos = p->pos;
-    for (size_t i = 0; i < HD_COUNT(calls); i++)
-        if (is_word(p, calls[i].name)) {
-            HD_TRY(fe_lex_next(p));
-            HD_TRY(need_punct(p, "("));
-            return calls[i].parse(p, pos, out);
-        }
+    const char *names[FE_OP_COUNT];
+    int n = 0;
     for (int i = 0; i < FE_AGG_COUNT_OF; i++)
         if (is_word(p, aggs[i]))
             return fe_lex_expected(p, "an expression of single rows (sums and the like are "
                                       "\"aggs\" of an operator aggregate)");
-    const char *names[HD_COUNT(calls)];
-    for (size_t i = 0; i < HD_COUNT(calls); i++)
-        names[i] = calls[i].name;
-    return fe_lex_expected_word(p, "one of the functions cast, coalesce, extract, substring", names, HD_COUNT(calls));
+    for (int i = 0; i < FE_OP_COUNT; i++)
+        if (is_function((enum fe_op)i))
+            names[n++] = fe_op_name((enum fe_op)i);
+    return fe_lex_expected_word(p, "a function (docs/plan.md 2.2 lists them)", names, n);
+}
+
+static int parse_call(struct fe_lexer *p, struct fe_ast **out)
+{
+    int op = 0, pos = p->pos;
+    while (op < FE_OP_COUNT && !(is_function((enum fe_op)op) && is_word(p, fe_op_name((enum fe_op)op))))
+        op++;
+    if (op == FE_OP_COUNT)
+        return no_function(p);
+    HD_TRY(fe_lex_next(p));
+    HD_TRY(need_punct(p, "("));
+    if (op == FE_CAST)
+        return parse_cast(p, pos, out);
+    if (op == FE_EXTRACT)
+        return parse_extract(p, pos, out);
+    return op == FE_SUBSTRING ? parse_substring(p, pos, out) : parse_function(p, (enum fe_op)op, pos, out);
 }
 
 /* ---- case ----------------------------------------------------------------------------- */

@@ -8,15 +8,6 @@
 #include "runtime/base/suggest.h"
 #include "runtime/base/vec.h"
 
-static const struct {
-    const char *text;
-    int min, max;
-    const char *rule; /* "X": made by the planner only */
-} ops[] = {
-#define T_OP(id, text, min, max, typing, ...) {text, min, max, #typing},
-#include "frontend/ops.def"
-};
-
 static struct fe_ast *new_node(const struct fe_json *v, enum fe_op op)
 {
     return fe_ast_new(v->r->arena, op, fe_json_path(v), -1);
@@ -56,20 +47,48 @@ static int read_literal(const struct fe_json *v, struct fe_ast **out)
     return fe_value_read(&lit, t, &(*out)->lit);
 }
 
-static int find_op(const struct fe_json *v, int *out)
+/* Written as {"op": ...}. */
+static bool is_operator(enum fe_op op)
+{
+    switch (fe_op_form(op)->syntax) {
+    case FE_SYNTAX_NONE:
+    case FE_SYNTAX_NAME:
+    case FE_SYNTAX_LITERAL:
+    case FE_SYNTAX_PARAMETER: return false;
+    case FE_SYNTAX_OR:
+    case FE_SYNTAX_AND:
+    case FE_SYNTAX_NOT:
+    case FE_SYNTAX_COMPARE:
+    case FE_SYNTAX_SUM:
+    case FE_SYNTAX_PRODUCT:
+    case FE_SYNTAX_INTERVAL:
+    case FE_SYNTAX_SIGN:
+    case FE_SYNTAX_IS_NULL:
+    case FE_SYNTAX_IN:
+    case FE_SYNTAX_LIKE:
+    case FE_SYNTAX_CASE:
+    case FE_SYNTAX_CALL:
+    case FE_SYNTAX_CAST:
+    case FE_SYNTAX_EXTRACT:
+    case FE_SYNTAX_SUBSTRING: break;
+    }
+    return true;
+}
+
+static int find_op(const struct fe_json *v, enum fe_op *out)
 {
     const char *name;
     HD_TRY(fe_json_string(v, &name));
     for (int i = 0; i < FE_OP_COUNT; i++)
-        if (strcmp(ops[i].text, name) == 0 && strcmp(ops[i].rule, "X") != 0) {
-            *out = i;
+        if (is_operator((enum fe_op)i) && strcmp(fe_op_name((enum fe_op)i), name) == 0) {
+            *out = (enum fe_op)i;
             return 0;
         }
     struct hd_suggestion suggestion;
     hd_suggest_init(&suggestion, name);
     for (int i = 0; i < FE_OP_COUNT; i++)
-        if (strcmp(ops[i].rule, "X") != 0)
-            hd_suggest_offer(&suggestion, ops[i].text);
+        if (is_operator((enum fe_op)i))
+            hd_suggest_offer(&suggestion, fe_op_name((enum fe_op)i));
     return fe_json_fail(v, "expected an operator of expressions, found \"%.60s\"%s", name,
                         hd_suggest_hint(&suggestion));
 }
@@ -87,27 +106,15 @@ static int read_field(const struct fe_json *v, enum fe_field *out)
     return fe_json_expected(v, "\"year\", \"month\" or \"day\"");
 }
 
-static int check_arity(const struct fe_json *args, int op, int n)
+static int read_args(const struct fe_json *v, enum fe_op op, struct fe_ast *x)
 {
-    char what[64];
-    if (n >= ops[op].min && (ops[op].max < 0 || n <= ops[op].max))
-        return 0;
-    if (ops[op].max < 0)
-        snprintf(what, sizeof what, "%d or more", ops[op].min);
-    else if (ops[op].max > ops[op].min)
-        snprintf(what, sizeof what, "%d to %d", ops[op].min, ops[op].max);
-    else
-        snprintf(what, sizeof what, "%d", ops[op].min);
-    return fe_json_fail(args, "expected %s arguments of \"%s\", found %d", what, ops[op].text, n);
-}
-
-static int read_args(const struct fe_json *v, int op, struct fe_ast *x)
-{
+    char what[FE_ARITY_TEXT];
     struct fe_json args, e;
     HD_VEC(struct fe_ast *) list = {0};
     HD_TRY(fe_json_need(v, "args", &args));
     HD_TRY(fe_json_array(&args));
-    HD_TRY(check_arity(&args, op, fe_json_length(&args)));
+    if (!fe_op_takes(op, fe_json_length(&args), what))
+        return fe_json_fail(&args, "%s", what);
     for (bool more = fe_json_first(&args, &e); more; more = fe_json_next(&e)) {
         struct fe_ast *arg;
         HD_TRY(fe_ast_read(&e, &arg));
@@ -120,10 +127,10 @@ static int read_args(const struct fe_json *v, int op, struct fe_ast *x)
 static int read_operator(const struct fe_json *v, struct fe_ast **out)
 {
     struct fe_json op, m;
-    int k = 0;
+    enum fe_op k = FE_OP_COUNT;
     HD_TRY(fe_json_need(v, "op", &op));
     HD_TRY(find_op(&op, &k));
-    struct fe_ast *x = new_node(v, (enum fe_op)k);
+    struct fe_ast *x = new_node(v, k);
     if (k == FE_CAST) {
         HD_TRY(fe_json_object(v, "op", "args", "type", NULL));
         HD_TRY(fe_json_need(v, "type", &m));

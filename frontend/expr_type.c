@@ -640,7 +640,7 @@ static bool has_interval(const struct fe_ast *x)
 static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allowed, struct fe_expr **out)
 {
     static typing_rule *const rules[] = {
-#define T_OP(id, text, min, max, typing, ...) ft_##typing,
+#define T_OP(id, text, min, max, syntax, typing, ...) ft_##typing,
 #include "frontend/ops.def"
     };
     if (x->interval)

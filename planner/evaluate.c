@@ -8,7 +8,8 @@ static const enum {
     YES,
     SMALL
 } lanes[] = {
-#define T_OP(id, text, lo, hi, typing, nulls, fails, cost, entries, cuda, lanes, llvm) lanes,
+#define T_OP(id, text, lo, hi, syntax, typing, nulls, fails, cost, entries, form, lowering, device, cuda, lanes, llvm) \
+    lanes,
 #include "frontend/ops.def"
 };
 

@@ -6,7 +6,6 @@
 #include "planner/lower_arith.h"
 
 #include "planner/build.h"
-#include "planner/lower_expr.h"
 
 /* Settles width and check of an exact result whose values lie in r unless it overflows the site's type. */
 static void settle(struct ctx *c, struct pl_val *out, struct pl_range r, enum rt_phys at_least, struct rt_site site)
@@ -390,17 +389,6 @@ int lx_shift_date(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
     return 0;
 }
 
-int lx_date_diff(struct ctx *c, const struct fe_expr *e HD_UNUSED, struct pl_val *v, struct pl_val *out)
-{
-    struct pl_range r = range_binary(FE_SUB, v[0].range, v[1].range);
-    HD_TRY(lx_as_phys(c, &v[0], RT_I32));
-    HD_TRY(lx_as_phys(c, &v[1], RT_I32));
-    make(c, FE_DATE_DIFF, v, 2, out);
-    out->phys = RT_I64;
-    out->range = r;
-    return 0;
-}
-
 int lx_cast_node(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     *out = v[0];
@@ -410,15 +398,4 @@ int lx_cast_node(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struc
         c->exprs.v[out->expr].saturate = true;
     }
     return 0;
-}
-
-int lx_arith(struct ctx *c, const struct fe_expr *e, lx_rule *rule, struct pl_val *v, struct pl_val *out)
-{
-    for (int i = 0; i < e->nargs; i++)
-        if (v[i].is_const && v[i].cval.is_null) {
-            struct fe_value k = {.type = e->type, .is_null = true};
-            *out = lx_const(c, &k);
-            return 0;
-        }
-    return rule(c, e, v, out);
 }

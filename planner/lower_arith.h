@@ -2,13 +2,9 @@
 #ifndef HEDDLE_PLANNER_LOWER_ARITH_H
 #define HEDDLE_PLANNER_LOWER_ARITH_H
 
-#include "planner/ctx.h"
+#include "planner/lower_expr.h"
 
-/* Makes an operator of its arguments' values. */
-typedef int lx_rule(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out);
-lx_rule lx_add_sub_mul, lx_divide, lx_negate, lx_extract, lx_shift_date, lx_date_diff, lx_of_parts, lx_cast_node;
-/* By the rule unless one of the arguments is the constant NULL, and so the result. */
-int lx_arith(struct ctx *c, const struct fe_expr *e, lx_rule *rule, struct pl_val *v, struct pl_val *out);
+lx_rule lx_add_sub_mul, lx_divide, lx_negate, lx_extract, lx_shift_date, lx_of_parts, lx_cast_node;
 /* Converts to a logical type without raising where facts allow (union branches, keys). */
 int lx_cast(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path);
 /* Class that holds every value of the type. */

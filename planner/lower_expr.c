@@ -30,6 +30,18 @@ struct pl_val lx_const(struct ctx *c, const struct fe_value *v)
     return r;
 }
 
+int lx_literal(struct ctx *c, const struct fe_expr *e, struct pl_val *v HD_UNUSED, struct pl_val *out)
+{
+    *out = lx_const(c, &e->value);
+    return 0;
+}
+
+int lx_parameter(struct ctx *c, const struct fe_expr *e, struct pl_val *v HD_UNUSED, struct pl_val *out)
+{
+    *out = lx_const(c, &c->plan->params[e->param].value);
+    return 0;
+}
+
 static enum rt_phys const_phys(const struct pl_val *v)
 {
     switch ((enum hd_type_kind)v->type.kind) {
@@ -168,10 +180,6 @@ static int compare_code(struct ctx *c, enum fe_op op, struct pl_val *a, const st
 
 static int compare(struct ctx *c, enum fe_op op, struct pl_val *a, struct pl_val *b, struct pl_val *out)
 {
-    if ((a->is_const && a->cval.is_null) || (b->is_const && b->cval.is_null)) {
-        null_bool(c, out);
-        return 0;
-    }
     if (a->is_const && b->dict_table)
         return compare(c, mirrored(op), b, a, out);
     if (a->dict_table && b->is_const) {
@@ -413,32 +421,12 @@ int lx_like(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_
 {
     struct pl_val s = v[0], pat = v[1];
     HD_ASSERT(pat.is_const);
-    if (pat.cval.is_null) {
-        null_bool(c, out);
-        return 0;
-    }
     HD_TRY(lx_as_string(c, &s));
     expr_strict(c, FE_LIKE, RT_BOOL, 1, &s.expr, &s, 1, out);
     struct rt_arg a = {
         .kind = RT_ARG_LIKE, .phys = RT_STR, .state = -1, .s = pat.cval.s, .n = pat.cval.n, .escape = e->escape};
     c->exprs.v[out->expr].wild = is_wild(&a);
     c->exprs.v[out->expr].arg = pb_arg(c, a);
-    return 0;
-}
-
-int lx_substring(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
-{
-    int args[3];
-    bool fail = false;
-    for (int i = 0; i < e->nargs; i++) {
-        HD_TRY(i == 0 ? lx_as_string(c, &v[i]) : lx_as_phys(c, &v[i], RT_I64));
-        args[i] = v[i].expr;
-        if (i == 2)
-            fail = !v[i].range.known || v[i].range.lo < 0;
-    }
-    expr_strict(c, FE_SUBSTRING, RT_STR, e->nargs, args, v, e->nargs, out);
-    c->exprs.v[out->expr].fail = fail;
-    c->exprs.v[out->expr].path = pb_path(c, e->path);
     return 0;
 }
 
@@ -467,10 +455,7 @@ int lx_unary_bool(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
         return 0;
     }
     if (x.is_const) {
-        if (x.cval.is_null)
-            null_bool(c, out);
-        else
-            const_bool(c, !x.cval.i, out);
+        const_bool(c, !x.cval.i, out);
         return 0;
     }
     HD_TRY(lx_as_phys(c, &x, RT_BOOL));

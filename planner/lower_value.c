@@ -7,6 +7,7 @@
 #include "planner/handle.h"
 #include "planner/lower_arith.h"
 #include "planner/lower_expr.h"
+#include "planner/lower_function.h"
 #include "planner/typed.h"
 
 /* ---- loading ---------------------------------------------------------------------------------- */
@@ -189,55 +190,30 @@ int h_value(struct ctx *c, struct open_pipeline *p, struct handle *h, struct pl_
 
 /* ---- expressions -------------------------------------------------------------------------------- */
 
+/* One of the arguments is the constant NULL, and so is the result. */
+static bool is_null(const struct fe_expr *e, const struct pl_val *v)
+{
+    bool null = false;
+    for (int i = 0; i < e->nargs && fe_op_form(e->op)->nulls == FE_NULLS_STRICT; i++)
+        null |= v[i].is_const && v[i].cval.is_null;
+    return null;
+}
+
+#define lx_none NULL
+static lx_rule *const rules[] = {
+#define T_OP(id, text, lo, hi, syntax, typing, nulls, fails, cost, entries, form, lowering, ...) lx_##lowering,
+#include "frontend/ops.def"
+};
+#undef lx_none
+
 static int apply(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
-    switch (e->op) {
-    case FE_LIT: *out = lx_const(c, &e->value); return 0;
-    case FE_PARAM: *out = lx_const(c, &c->plan->params[e->param].value); return 0;
-    case FE_EQ:
-    case FE_NE:
-    case FE_LT:
-    case FE_LE:
-    case FE_GT:
-    case FE_GE: return lx_compare(c, e, v, out);
-    case FE_AND:
-    case FE_OR: return lx_logic(c, e, v, out);
-    case FE_NOT:
-    case FE_IS_NULL: return lx_unary_bool(c, e, v, out);
-    case FE_IN: return lx_in(c, e, v, out);
-    case FE_LIKE: return lx_like(c, e, v, out);
-    case FE_SUBSTRING: return lx_substring(c, e, v, out);
-    case FE_CASE:
-    case FE_COALESCE: return lx_case(c, e, v, out);
-    case FE_ADD:
-    case FE_SUB:
-    case FE_MUL: return lx_arith(c, e, lx_add_sub_mul, v, out);
-    case FE_DIV:
-    case FE_MOD: return lx_arith(c, e, lx_divide, v, out);
-    case FE_NEG: return lx_arith(c, e, lx_negate, v, out);
-    case FE_EXTRACT: return lx_arith(c, e, lx_extract, v, out);
-    case FE_ADD_DAYS:
-    case FE_ADD_MONTHS: return lx_arith(c, e, lx_shift_date, v, out);
-    case FE_DATE_DIFF: return lx_arith(c, e, lx_date_diff, v, out);
-    case FE_OF_PARTS: return lx_arith(c, e, lx_of_parts, v, out);
-    case FE_CAST: return lx_cast_node(c, e, v, out);
-    case FE_COL: /* has a value of its own */
-    case FE_WIDEN:
-    case FE_NARROW:
-    case FE_RESCALE:
-    case FE_DIVROUND:
-    case FE_TO_F64:
-    case FE_FROM_F64:
-    case FE_TO_STRING:
-    case FE_FROM_STRING:
-    case FE_DICT_STRING:
-    case FE_LOOKUP:
-    case FE_IN_SET:
-    case FE_LOW_WORD:
-    case FE_HIGH_WORD:
-    case FE_OP_COUNT: break;
-    }
-    HD_BUG("physical operator %d in a logical expression", (int)e->op);
+    struct fe_value null = {.type = e->type, .is_null = true};
+    HD_ASSERT(rules[e->op]);
+    if (!is_null(e, v))
+        return rules[e->op](c, e, v, out);
+    *out = lx_const(c, &null);
+    return 0;
 }
 
 static int lower_args(struct ctx *c, struct open_pipeline *p, struct handle *const *env, const struct fe_expr *e,

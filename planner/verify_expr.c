@@ -1,4 +1,5 @@
-/* Rules of expressions: each operator has a form, the physical types of its result and its operands. */
+/* Rules of expressions: each operator has a form, the physical types of its result and its operands, which is a
+ * column of frontend/ops.def. */
 #include <limits.h>
 #include <string.h>
 
@@ -11,18 +12,6 @@
  *   t int32 for dates, int64 for timestamps, by in_type  o likewise, by out_type
  *   = the result's type  1 the first operand's  ? the next operand may be missing
  *   * the operand before it again, any number of times */
-static const char *const forms[FE_OP_COUNT] = {
-    [FE_COL] = "a",          [FE_LIT] = "a",           [FE_ADD] = "n==",     [FE_SUB] = "n==",
-    [FE_MUL] = "n==",        [FE_NEG] = "n=",          [FE_DIV] = "v==",     [FE_MOD] = "v==",
-    [FE_EQ] = "ba1",         [FE_NE] = "ba1",          [FE_LT] = "ba1",      [FE_LE] = "ba1",
-    [FE_GT] = "ba1",         [FE_GE] = "ba1",          [FE_AND] = "bbb*",    [FE_OR] = "bbb*",
-    [FE_NOT] = "bb",         [FE_IS_NULL] = "ba",      [FE_IN] = "ba1*",     [FE_IN_SET] = "ba",
-    [FE_LIKE] = "bs",        [FE_SUBSTRING] = "ssw?w", [FE_EXTRACT] = "wt",  [FE_ADD_DAYS] = "ttw",
-    [FE_ADD_MONTHS] = "ttw", [FE_DATE_DIFF] = "wdd",   [FE_CASE] = "aaa*",   [FE_COALESCE] = "a=*",
-    [FE_CAST] = "ot",        [FE_WIDEN] = "ia",        [FE_NARROW] = "ii",   [FE_RESCALE] = "W=",
-    [FE_DIVROUND] = "W=",    [FE_TO_F64] = "fi",       [FE_FROM_F64] = "if", [FE_TO_STRING] = "sa",
-    [FE_FROM_STRING] = "as", [FE_DICT_STRING] = "sd",  [FE_LOOKUP] = "ad",   [FE_LOW_WORD] = "xx",
-    [FE_HIGH_WORD] = "wx",   [FE_OF_PARTS] = "Wxxw"};
 
 enum { DIGITS_MAX = 38 };
 
@@ -60,9 +49,9 @@ static bool fits(const struct vf *v, char letter, const struct pl_expr *e, enum 
 
 static bool check_form(struct vf *v, const struct pl_expr *e)
 {
-    const char *form = forms[e->op] + 1;
+    const char *form = fe_op_form(e->op)->types + 1;
     int n = 0;
-    VF_CHECK(v, EXPR_TYPE, fits(v, forms[e->op][0], e, e->phys));
+    VF_CHECK(v, EXPR_TYPE, fits(v, form[-1], e, e->phys));
     for (; *form; form++) {
         bool optional = *form == '?', again = *form == '*';
         if (optional || again)
@@ -184,7 +173,7 @@ static bool check_node(struct vf *v, int i)
 {
     const struct pl_expr *e = &v->g->exprs[i];
     v->expr = i;
-    VF_CHECK(v, EXPR_OP, e->op < FE_OP_COUNT && forms[e->op]);
+    VF_CHECK(v, EXPR_OP, e->op < FE_OP_COUNT && *fe_op_form(e->op)->types);
     VF_TRY(check_form(v, e));
     VF_TRY(check_types(v, e));
     VF_TRY(check_values(v, e));
