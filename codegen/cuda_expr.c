@@ -139,18 +139,31 @@ static const char *emit_of_parts(struct cu_unit *u, const struct pl_expr *e)
                        e->limit_digits, cu_number(u, e->path), argument(u, e, 0), argument(u, e, 1), argument(u, e, 2));
 }
 
-/* function(run, path, arguments) */
-static const char *emit_sited(struct cu_unit *u, const struct pl_expr *e)
+/* function(arguments); with a site function(run, path, arguments). */
+static const char *call(struct cu_unit *u, const struct pl_expr *e, const char *function, bool site)
 {
     struct hd_strbuf b;
     hd_strbuf_init(&b);
-    hd_strbuf_addf(&b, "%s(run, %s", spellings[e->op], cu_number(u, e->path));
+    hd_strbuf_addf(&b, "%s(", function);
+    if (site)
+        hd_strbuf_addf(&b, "run, %s, ", cu_number(u, e->path));
     for (int i = 0; i < e->nargs; i++)
-        hd_strbuf_addf(&b, ", %s", argument(u, e, i));
+        hd_strbuf_addf(&b, "%s%s", i ? ", " : "", argument(u, e, i));
     hd_strbuf_addc(&b, ')');
     const char *s = hd_strndup(u->arena, b.s, b.n);
     hd_strbuf_release(&b);
     return s;
+}
+
+static const char *emit_sited(struct cu_unit *u, const struct pl_expr *e)
+{
+    return call(u, e, spellings[e->op], true);
+}
+
+static const char *emit_float64(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->math = true;
+    return call(u, e, hd_asprintf(u->arena, "hdd_call<%s>", spellings[e->op]), e->fail);
 }
 
 /* ---- leaves and functions --------------------------------------------------------------- */

@@ -198,7 +198,7 @@ static void check_launch(struct cu_out *o)
     check_number(o, "HDD_HASH_NULL", HDD_HASH_NULL);
 }
 
-static void check_failures(struct cu_out *o)
+static void check_failures(const struct cu_unit *u, struct cu_out *o)
 {
     check_number(o, "HDD_FAIL_OVERFLOW", RT_FAIL_OVERFLOW);
     check_number(o, "HDD_FAIL_DIV_ZERO", RT_FAIL_DIV_ZERO);
@@ -206,6 +206,8 @@ static void check_failures(struct cu_out *o)
     check_number(o, "HDD_FAIL_CAST_STRING", RT_FAIL_CAST_STRING);
     check_number(o, "HDD_FAIL_SUBSTRING", RT_FAIL_SUBSTRING);
     check_number(o, "HDD_FAIL_DATE_RANGE", RT_FAIL_DATE_RANGE);
+    if (u->math)
+        check_number(o, "HDD_FAIL_DOMAIN", RT_FAIL_DOMAIN);
 }
 
 static const char *checks(struct cu_unit *u)
@@ -213,7 +215,7 @@ static const char *checks(struct cu_unit *u)
     struct cu_out o;
     init_out(&o);
     check_launch(&o);
-    check_failures(&o);
+    check_failures(u, &o);
     if (u->pipeline->spec->shape == RT_SHAPE_ANY)
         check_number(&o, "sizeof(hdd_slot)", HDD_SLOT_BYTES);
     if (pl_has_queues(u->pipeline))
@@ -290,6 +292,8 @@ static const char *includes(struct cu_unit *u)
         cu_line(&o, "#include \"hd/date.cuh\"");
     if (u->casts)
         cu_line(&o, "#include \"hd/convert.cuh\"");
+    if (u->math)
+        cu_line(&o, "#include \"hd/function.cuh\"");
     return detach_text(u, &o);
 }
 

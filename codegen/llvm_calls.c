@@ -14,10 +14,13 @@ struct call_row {
     const char *name;
     enum call_kind ret;
     enum call_kind args[MAX_ARGS + 1];
+    bool pure; /* looks at its arguments and at nothing else */
 };
 
 #define ARGS(...)               {__VA_ARGS__}
-#define R_CALL(ret, name, args) {#name, ret, ARGS args},
+#define R_CALL(ret, name, args) {#name, ret, ARGS args, false},
+#define R_FLOAT64_1(name)       {"hdr_" #name, F64, {F64}, true},
+#define R_FLOAT64_2(name)       {"hdr_" #name, F64, {F64, F64}, true},
 static const struct call_row rows[CG_CALL_COUNT] = {
 #include "templates/rtcalls.def"
 };
@@ -54,6 +57,10 @@ static void declare(struct cg_mod *m, enum cg_call c)
     m->call_types[c] = LLVMFunctionType(kind_type(m, r->ret), params, n, false);
     m->calls[c] = LLVMAddFunction(m->mod, r->name, m->call_types[c]);
     add_attribute(m, m->calls[c], "nounwind");
+    if (r->pure) {
+        add_attribute(m, m->calls[c], "memory"); /* none */
+        add_attribute(m, m->calls[c], "willreturn");
+    }
     if (c == CG_CALL_hdr_fail || c == CG_CALL_hdr_fail_value || c == CG_CALL_hdr_spawn || c == CG_CALL_hdr_rows_grow ||
         c == CG_CALL_hdr_agg_grow)
         add_attribute(m, m->calls[c], "cold");

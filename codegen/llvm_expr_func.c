@@ -1,4 +1,6 @@
-/* Strings, dates, text forms and dictionaries: mostly calls of the runtime. */
+/* Strings, dates, text forms, dictionaries and functions: mostly calls of the runtime. */
+#include <math.h>
+
 #include "codegen/llvm_build.h"
 
 #define MICROS_PER_DAY 86400000000LL
@@ -131,4 +133,48 @@ struct cg_val cgl_lookup(struct cg_fn *f, const struct pl_expr *e)
     LLVMValueRef row = l_row(f, rows, l_zext(f, code.v, f->m->i64), st->stride);
     struct cg_val v = cg_load_field(f, &st->fields[0], row, true);
     return cg_when_end(f, &w, e->phys, v);
+}
+
+/* ---- functions of float64 ------------------------------------------------------------------------- */
+
+static LLVMValueRef magnitude_compares(struct cg_fn *f, LLVMRealPredicate p, LLVMValueRef v)
+{
+    LLVMValueRef infinity = LLVMConstReal(f->m->f64, (double)INFINITY);
+    return l_fcmp(f, p, cg_intrinsic(f, "llvm.fabs", f->m->f64, &v, 1), infinity);
+}
+
+/* Not defined: NaN though no argument is; too large: infinite though all arguments are finite. */
+static void check_float64(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef r, LLVMValueRef valid,
+                          LLVMValueRef *args)
+{
+    LLVMValueRef a = args[0], b = args[e->nargs - 1];
+    LLVMValueRef undefined = l_and(f, l_fcmp(f, LLVMRealUNO, r, r), l_fcmp(f, LLVMRealORD, a, b));
+    LLVMValueRef large = magnitude_compares(f, LLVMRealOEQ, r);
+    for (int i = 0; i < e->nargs; i++)
+        large = l_and(f, large, magnitude_compares(f, LLVMRealOLT, args[i]));
+    LLVMValueRef x = l_bitcast(f, a, f->m->i64), y = l_bitcast(f, b, f->m->i64);
+    cg_fail_values_if(f, cg_both(f, undefined, valid), RT_FAIL_DOMAIN, e->path, RT_I64, x, y);
+    cg_fail_values_if(f, cg_both(f, large, valid), RT_FAIL_OVERFLOW, e->path, RT_I64, x, y);
+}
+
+struct cg_val cgl_float64(struct cg_fn *f, const struct pl_expr *e)
+{
+    static const enum cg_call calls[FE_OP_COUNT] = {
+#define T_OP(...)
+#define T_FUNCTION(...)
+#define T_FLOAT64(id, name, ...) [FE_##id] = CG_CALL_hdr_##name,
+#include "frontend/ops.def"
+    };
+    LLVMValueRef args[2];
+    struct cg_val r = {0};
+    HD_ASSERT(e->nargs <= (int)HD_COUNT(args));
+    for (int i = 0; i < e->nargs; i++) {
+        struct cg_val a = cg_expr(f, e->args[i]);
+        args[i] = a.v;
+        r.valid = cg_both(f, r.valid, a.valid);
+    }
+    r.v = cg_call(f, calls[e->op], args, e->nargs);
+    if (e->fail)
+        check_float64(f, e, r.v, r.valid, args);
+    return r;
 }

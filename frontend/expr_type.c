@@ -226,6 +226,21 @@ static int ft_NEG(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **
     return 0;
 }
 
+static int ft_FLOAT64(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    bool numbers = true;
+    for (int i = 0; i < x->nargs; i++) {
+        a[i] = settle(t, a[i], HD_FLOAT64);
+        numbers = numbers && hd_type_is_num(a[i]->type);
+    }
+    if (!numbers)
+        return mismatch(t, x, x->nargs > 1 ? "numbers" : "a number", x->nargs, a);
+    for (int i = 0; i < x->nargs; i++)
+        a[i] = cast(t, a[i], HD_FLOAT64);
+    *out = make(t, x, x->op, hd_type_of(HD_FLOAT64), x->nargs, a);
+    return 0;
+}
+
 /* ---- dates ---------------------------------------------------------------------------- */
 
 static bool fold_date(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, struct fe_expr **a,

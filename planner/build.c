@@ -66,7 +66,8 @@ static uint64_t mix_type(uint64_t h, struct hd_type t)
 static uint64_t hash_of_site(const struct rt_site *s)
 {
     uint64_t h = mix(hash_text(s->path), (uint64_t)s->form);
-    return mix_type(mix_type(mix_type(h, s->to), s->from[0]), s->from[1]);
+    h = mix_type(mix_type(mix_type(h, s->to), s->from[0]), s->from[1]);
+    return s->function ? mix(h, hash_text(s->function)) : h;
 }
 
 static uint64_t hash_site(const struct ctx *c, int i)
@@ -78,7 +79,8 @@ static bool same_site(const struct ctx *c, int i, const void *key)
 {
     const struct rt_site *x = &c->sites.v[i], *y = key;
     return x->form == y->form && hd_type_eq(x->to, y->to) && hd_type_eq(x->from[0], y->from[0]) &&
-           hd_type_eq(x->from[1], y->from[1]) && strcmp(x->path, y->path) == 0;
+           hd_type_eq(x->from[1], y->from[1]) && strcmp(x->path, y->path) == 0 &&
+           strcmp(x->function ? x->function : "", y->function ? y->function : "") == 0;
 }
 
 int pb_site(struct ctx *c, struct rt_site s)

@@ -62,13 +62,19 @@ static int float_op(struct ctx *c, enum fe_op op, struct pl_val *v, int n, const
     return 0;
 }
 
+static struct rt_site site_of(const char *path, enum rt_site_form form, struct hd_type to, struct hd_type a,
+                              struct hd_type b)
+{
+    return (struct rt_site){.path = path, .form = form, .to = to, .from = {a, b}};
+}
+
 static struct rt_site binary_site(const struct fe_expr *e, const struct pl_val *v)
 {
     enum rt_site_form form = e->op == FE_ADD   ? RT_SITE_ADD
                              : e->op == FE_SUB ? RT_SITE_SUB
                              : e->op == FE_MUL ? RT_SITE_MUL
                                                : RT_SITE_DIV;
-    return (struct rt_site){e->path, form, e->type, {v[0].type, v[1].type}};
+    return site_of(e->path, form, e->type, v[0].type, v[1].type);
 }
 
 int lx_add_sub_mul(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
@@ -139,9 +145,8 @@ int lx_of_parts(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct
     x->scale = decimal ? e->type.scale - v[1].type.scale : 0;
     x->limit_digits = decimal ? e->type.precision : 0;
     x->fail = true;
-    x->path =
-        pb_site(c, (struct rt_site){
-                       e->path, e->args[2]->op == FE_LIT ? RT_SITE_SUM : RT_SITE_AVERAGE, e->type, {e->type, e->type}});
+    x->path = pb_site(
+        c, site_of(e->path, e->args[2]->op == FE_LIT ? RT_SITE_SUM : RT_SITE_AVERAGE, e->type, e->type, e->type));
     out->range = range_of_type(e->type);
     return 0;
 }
@@ -160,7 +165,7 @@ int lx_negate(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct p
                             lx_narrowest(range_within(r, range_of_type(e->type)) ? r : range_of_type(e->type)));
     HD_TRY(lx_as_phys(c, v, p));
     make(c, FE_NEG, v, 1, out);
-    settle(c, out, r, p, (struct rt_site){e->path, RT_SITE_NEG, e->type, {v->type, v->type}});
+    settle(c, out, r, p, site_of(e->path, RT_SITE_NEG, e->type, v->type, v->type));
     return 0;
 }
 
@@ -180,7 +185,7 @@ static void check_fits(struct ctx *c, struct pl_val *v, struct hd_type to, const
     struct hd_type from = hd_decimal(HD_DEC_MAX, decimal ? to.scale : 0);
     x->limit_digits = decimal ? to.precision : 0;
     x->fail = true;
-    x->path = pb_site(c, (struct rt_site){path, RT_SITE_VALUE, to, {from, from}});
+    x->path = pb_site(c, site_of(path, RT_SITE_VALUE, to, from, from));
     v->range = limit;
 }
 
@@ -227,7 +232,7 @@ static int cast_exact(struct ctx *c, struct pl_val *v, struct hd_type to, const 
         HD_TRY(lx_as_phys(c, v, range_within(r, range_of_type(to)) ? p : RT_I128));
         v->expr = pb_op(c, FE_RESCALE, p, nullable, 1, &v->expr);
         c->exprs.v[v->expr].scale = by;
-        settle(c, v, r, p, (struct rt_site){path, RT_SITE_VALUE, to, {v->type, v->type}});
+        settle(c, v, r, p, site_of(path, RT_SITE_VALUE, to, v->type, v->type));
     } else if (by < 0) {
         HD_TRY(lx_as_phys(c, v, HD_MAX(v->phys, RT_I64)));
         v->expr = pb_op(c, FE_DIVROUND, v->phys, v->nullable, 1, &v->expr);
@@ -269,7 +274,7 @@ static int convert(struct ctx *c, struct pl_val *v, enum fe_op op, struct hd_typ
     x->scale = to.kind == HD_DECIMAL ? to.scale : 0;
     x->limit_digits = to.kind == HD_DECIMAL ? to.precision : 0;
     x->fail = fe_op_form(op)->fails == FE_FAILS_ALWAYS;
-    x->path = pb_site(c, (struct rt_site){path, RT_SITE_VALUE, to, {from, from}});
+    x->path = pb_site(c, site_of(path, RT_SITE_VALUE, to, from, from));
     *v = (struct pl_val){.expr = e, .phys = p, .nullable = v->nullable, .range = range_of_type(to)};
     return 0;
 }

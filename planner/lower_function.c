@@ -13,6 +13,8 @@ static struct pl_range range_DIFFERENCE(const struct pl_val *v)
     return range_binary(FE_SUB, v[0].range, v[1].range);
 }
 
+#define range_TYPE NULL
+
 static range_rule *const ranges[FE_OP_COUNT] = {
 #define T_OP(...)
 #define T_FUNCTION(id, text, lo, hi, typing, fails, cost, form, range, ...) [FE_##id] = range_##range,
@@ -25,6 +27,7 @@ static int argument(struct ctx *c, char letter, struct pl_val *v)
 {
     switch (letter) {
     case 'd': return lx_as_phys(c, v, RT_I32);
+    case 'f': return lx_as_phys(c, v, RT_F64);
     case 'w': return lx_as_phys(c, v, RT_I64);
     case 's': return lx_as_string(c, v);
     }
@@ -34,6 +37,7 @@ static int argument(struct ctx *c, char letter, struct pl_val *v)
 static enum rt_phys result(char letter)
 {
     switch (letter) {
+    case 'f': return RT_F64;
     case 'w': return RT_I64;
     case 's': return RT_STR;
     }
@@ -52,6 +56,17 @@ static bool fails(const struct fe_expr *e, const struct pl_val *v)
     case FE_FAILS_MARKED: break;
     }
     HD_BUG("failures of function %s", fe_op_name(e->op));
+}
+
+/* What its failures tell: of functions of float64 the arguments. */
+static int site(struct ctx *c, const struct fe_expr *e)
+{
+    struct hd_type f = hd_type_of(HD_FLOAT64);
+    struct rt_site s = {.path = e->path, .to = f, .from = {f, f}, .function = fe_op_name(e->op)};
+    if (e->type.kind != HD_FLOAT64)
+        return pb_path(c, e->path);
+    s.form = e->nargs > 1 ? RT_SITE_FUNCTION_2 : RT_SITE_FUNCTION_1;
+    return pb_site(c, s);
 }
 
 int lx_function(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
@@ -73,6 +88,6 @@ int lx_function(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct
     out->expr = pb_op(c, e->op, out->phys, nullable, e->nargs, args);
     c->exprs.v[out->expr].fail = fails(e, v);
     if (fe_op_form(e->op)->fails != FE_FAILS_NEVER)
-        c->exprs.v[out->expr].path = pb_path(c, e->path);
+        c->exprs.v[out->expr].path = site(c, e);
     return 0;
 }

@@ -294,7 +294,7 @@ struct rt_action {
 };
 
 /* What a failure was about, as messages tell it: X(id, text). %a and %b are the values that failed, of the
- * types from[0] and from[1]. */
+ * types from[0] and from[1], %f is the function. */
 #define RT_SITES(X) \
     X(PLAIN, "")           /* nothing is told */ \
     X(VALUE, "%a") \
@@ -303,6 +303,8 @@ struct rt_action {
     X(MUL, "%a * %b") \
     X(DIV, "%a / %b") \
     X(NEG, "-(%b)") \
+    X(FUNCTION_1, "%f(%a)") \
+    X(FUNCTION_2, "%f(%a, %b)") \
     X(SUM, "the sum") \
     X(AVERAGE, "the average")
 enum rt_site_form {
@@ -316,6 +318,7 @@ struct rt_site {
     const char *path;       /* JSON path of the expression */
     enum rt_site_form form;
     struct hd_type to, from[2]; /* but PLAIN: values of these types did not fit `to` */
+    const char *function;       /* FUNCTION_*: its name */
 };
 
 struct rt_result_column {
@@ -378,6 +381,7 @@ struct rt_unit {
     X(CAST_STRING, "text is not a value of the type of the cast") \
     X(SUBSTRING, "negative length in substring") \
     X(DATE_RANGE, "date out of range") \
+    X(DOMAIN, "the function is not defined for its argument") \
     X(MEMORY, "memory limit reached") \
     X(CANCELLED, "cancelled")
 enum rt_failure {

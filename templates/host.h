@@ -29,4 +29,10 @@ HDD_DEVICE f64 hdd_f64_from_bits(i64 v)
     return r;
 }
 
+/* Rounded to the nearest float64, as IEEE 754 has it. */
+HDD_DEVICE f64 hdd_sqrt(f64 v)
+{
+    return __builtin_sqrt(v);
+}
+
 #endif

@@ -12,8 +12,8 @@
 #include "hd/device.cuh"
 #include "hd/types.cuh"
 
-#define HDD_DEVICE       static __device__ __forceinline__
-#define HDD_MEMBER       __device__ __forceinline__
+#define HDD_DEVICE static __device__ __forceinline__
+#define HDD_MEMBER __device__ __forceinline__
 // Long and the same for every kernel: compiled once, in a library (library_*.cu), which kernels
 // are linked with. Headers declare such functions for all and define them for their library.
 #if defined HDD_LIBRARY_SHARE || defined HDD_LIBRARY_WIDE || defined HDD_LIBRARY_FLOAT
@@ -23,19 +23,18 @@
 #endif
 // Of a framed pipeline, so that no function grows without bound; numbers that functions of one text
 // differ in.
-#define HDD_PART         __device__ __noinline__
-#define HDD_TABLE        static __device__ const
+#define HDD_PART  __device__ __noinline__
+#define HDD_TABLE static __device__ const
 // Long and rare, but a kernel's own: called, one copy in it.
 #define HDD_APART        static __device__ __noinline__
 #define HDD_KERNEL(name) extern "C" __global__ void __launch_bounds__(HDD_BLOCK) name
 // As many blocks are to fit a multiprocessor: a limit to registers.
-#define HDD_KERNEL_FOR(blocks, name)                                                          \
-    extern "C" __global__ void __launch_bounds__(HDD_BLOCK, blocks) name
+#define HDD_KERNEL_FOR(blocks, name) extern "C" __global__ void __launch_bounds__(HDD_BLOCK, blocks) name
 // One structure per kernel holds all it keeps in shared memory.
 #define HDD_SHARED(type, name) __shared__ type name
 // More of it than a kernel may declare: given at the launch.
-#define HDD_SHARED_AT_LAUNCH(type, name)                                                      \
-    extern __shared__ __align__(16) u8 name##_bytes[];                                        \
+#define HDD_SHARED_AT_LAUNCH(type, name) \
+    extern __shared__ __align__(16) u8 name##_bytes[]; \
     type &name = *reinterpret_cast<type *>(name##_bytes)
 // Parameters stay in the constant bank: their words are operands, not registers.
 #define HDD_PARAMETER(type, name) const __grid_constant__ type name
@@ -164,6 +163,12 @@ HDD_DEVICE f64 hdd_f64_from_bits(i64 v)
     return __longlong_as_double(v);
 }
 
+// Rounded to the nearest float64, as IEEE 754 has it.
+HDD_DEVICE f64 hdd_sqrt(f64 v)
+{
+    return __dsqrt_rn(v);
+}
+
 HDD_DEVICE u64 hdd_mul_high(u64 a, u64 b)
 {
     return __umul64hi(a, b);
@@ -277,30 +282,21 @@ HDD_DEVICE void hdd_store_release(u64 *p, u64 v)
 HDD_DEVICE u64 hdd_atomic_or_release(u64 *p, u64 v)
 {
     u64 old;
-    asm volatile("atom.or.release.gpu.b64 %0, [%1], %2;"
-                 : "=l"(old)
-                 : "l"(p), "l"(v)
-                 : "memory");
+    asm volatile("atom.or.release.gpu.b64 %0, [%1], %2;" : "=l"(old) : "l"(p), "l"(v) : "memory");
     return old;
 }
 
 HDD_DEVICE u32 hdd_atomic_add_acq_rel(u32 *p, u32 v)
 {
     u32 old;
-    asm volatile("atom.add.acq_rel.gpu.u32 %0, [%1], %2;"
-                 : "=r"(old)
-                 : "l"(p), "r"(v)
-                 : "memory");
+    asm volatile("atom.add.acq_rel.gpu.u32 %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v) : "memory");
     return old;
 }
 
 HDD_DEVICE u64 hdd_atomic_and_acquire(u64 *p, u64 v)
 {
     u64 old;
-    asm volatile("atom.and.acquire.gpu.b64 %0, [%1], %2;"
-                 : "=l"(old)
-                 : "l"(p), "l"(v)
-                 : "memory");
+    asm volatile("atom.and.acquire.gpu.b64 %0, [%1], %2;" : "=l"(old) : "l"(p), "l"(v) : "memory");
     return old;
 }
 

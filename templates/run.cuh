@@ -13,7 +13,8 @@ enum hdd_failure {
     HDD_FAIL_CAST_RANGE,
     HDD_FAIL_CAST_STRING,
     HDD_FAIL_SUBSTRING,
-    HDD_FAIL_DATE_RANGE
+    HDD_FAIL_DATE_RANGE,
+    HDD_FAIL_DOMAIN
 };
 
 // The args vector of the program: addresses, constants, sizes. The host passes as many words.

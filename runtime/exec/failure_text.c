@@ -64,16 +64,31 @@ static void put_form(struct hd_strbuf *out, const struct rt_site *s, const struc
     for (const char *p = forms[s->form]; *p; p++)
         if (*p != '%')
             hd_strbuf_addc(out, *p);
-        else if (*++p == 'a')
+        else if (*++p == 'f')
+            hd_strbuf_adds(out, s->function);
+        else if (*p == 'a')
             put_value(out, s->from[0], v->a);
         else
             put_value(out, s->from[1], v->b);
+}
+
+static void put_undefined(struct hd_strbuf *out, const struct rt_site *s, const struct rt_failed *v)
+{
+    if (v->known)
+        put_form(out, s, v);
+    else
+        hd_strbuf_adds(out, s->function);
+    hd_strbuf_adds(out, v->known ? " is not defined" : " is not defined for its argument");
 }
 
 /* A device does not tell the values of arithmetic. */
 void rt_failure_text(struct hd_strbuf *out, enum rt_failure f, const struct rt_site *site, const struct rt_failed *v)
 {
     char type[HD_TEXT_MAX];
+    if (site && site->function && f == RT_FAIL_DOMAIN) {
+        put_undefined(out, site, v);
+        return;
+    }
     bool typed = f == RT_FAIL_OVERFLOW || f == RT_FAIL_CAST_RANGE || f == RT_FAIL_CAST_STRING;
     if (!site || site->form == RT_SITE_PLAIN || !typed) {
         hd_strbuf_adds(out, plain_texts[f]);

@@ -300,6 +300,12 @@ static int32_t hdr_from_string(struct hdd_thread *t, const char *s, int32_t n, i
     return 0;
 }
 
+/* Functions of float64 are those of the runtime. */
+#define R_CALL(...)
+#define R_FLOAT64_1(name) double hdr_##name(double x);
+#define R_FLOAT64_2(name) double hdr_##name(double x, double y);
+#include "templates/rtcalls.def"
+
 const struct fx_helper fx_helpers[] = {
 #define R_CALL(ret, name, args) {#name, (void *)name},
 #include "templates/rtcalls.def"

@@ -75,13 +75,13 @@ def check_bad(validator):
 def table_names(file, macro):
     """Texts of the rows, without those that are not written as operators."""
     text = (ROOT / "frontend" / file).read_text(encoding="utf-8")
-    rows = re.findall(rf'^{macro}\(\w+,\s*"([^"]*)"(.*)$', text, re.M)
+    rows = re.findall(rf'^{macro}\(\w+,\s*"?([^",]*)"?(.*)$', text, re.M)
     return {name for name, rest in rows if not re.match(r",\s*-?\d+,\s*-?\d+,\s*(NONE|NAME|LITERAL|PARAMETER),", rest)}
 
 
 def check_tables(schema):
     defs = schema["$defs"]
-    for where, file, macro in (("operator", "relops.def", "T_REL"), ("operation", "ops.def", "T_(?:OP|FUNCTION)")):
+    for where, file, macro in (("operator", "relops.def", "T_REL"), ("operation", "ops.def", "T_(?:OP|FUNCTION|FLOAT64)")):
         listed = set(defs[where]["properties"]["op"]["enum"])
         known = table_names(file, macro)
         if listed != known:
