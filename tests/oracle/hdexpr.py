@@ -29,6 +29,8 @@ ARITY = {"+": (2, 2), "-": (2, 2), "*": (2, 2), "/": (2, 2), "%": (2, 2), "neg":
          "substring": (2, 3), "extract": (1, 1), "add_days": (2, 2), "add_months": (2, 2),
          "date_diff": (2, 2), "case": (2, 9999), "coalesce": (1, 99), "cast": (1, 1),
          **{op: (2, 2) for op in COMPARE}}
+FUNCTIONS = {"date_diff": (2, 2), "sqrt": (1, 1), "exp": (1, 1)}  # called by name, with commas between the arguments
+ARITY.update(FUNCTIONS)
 
 TOKEN = re.compile(r"""\s*(?:
     (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
@@ -269,6 +271,8 @@ class Parser:
             return literal(self.value(self.unquote(self.take("string")), t), t, self.path)
         if self.peek("coalesce", "cast", "substring", "extract") and self.peek("(", ahead=1):
             return self.function()
+        if self.tokens[self.pos][1].lower() in FUNCTIONS and self.peek("(", ahead=1):
+            return self.call(self.take("word").lower())
         name = self.take("word")
         if name.lower() in RESERVED:
             raise PlanError(self.path, f"unexpected {name}")
@@ -295,11 +299,22 @@ class Parser:
         self.expect(")")
         return e
 
-    def call_coalesce(self):
+    def call(self, name):
+        self.expect("(")
+        args = self.arguments()
+        self.expect(")")
+        if not FUNCTIONS[name][0] <= len(args) <= FUNCTIONS[name][1]:
+            raise PlanError(self.path, f"function {name} with {len(args)} arguments")
+        return self.node(name, *args)
+
+    def arguments(self):
         items = [self.disjunction()]
         while self.accept(","):
             items.append(self.disjunction())
-        return self.node("coalesce", *items)
+        return items
+
+    def call_coalesce(self):
+        return self.node("coalesce", *self.arguments())
 
     def call_cast(self):
         e = self.disjunction()

@@ -66,14 +66,14 @@ class Compiler:
             raise PlanError(e.path, f"{e.op} cannot stand here")
         out = method(self, e)
         if e.op != "col":
-            out.inexact = any(self.is_inexact(a) for a in e.args)
+            out.inexact = self.is_inexact(e)
         out.lax = bool(out.err) and has_test(e)
         return out
 
     def is_inexact(self, e):
         if e.op == "col":
             return self.scope[e.name].inexact
-        return any(self.is_inexact(a) for a in e.args)
+        return e.op in INEXACT or any(self.is_inexact(a) for a in e.args)
 
     def args(self, e):
         return [self.compile(a) for a in e.args]
@@ -205,6 +205,17 @@ class Compiler:
         if a.type.is_int:
             return self.made(f"TRY(CAST(0 AS BIGINT) - CAST({a.sql} AS BIGINT))", INT64, [a], True)
         return self.made(f"CAST(-({a.sql}) AS {a.type.sql()})", a.type, [a], False)
+
+    def float_function(self, e):
+        """x of the templates is a float64; where they hold the function raises."""
+        a = self.args(e)
+        a = [self.adopt(x, FLOAT64) for x in a]
+        if not all(x.type.is_number for x in a):
+            raise PlanError(e.path, f"{e.op} does not take {', '.join(str(x.type) for x in a)}")
+        sql, fails = FLOAT_FUNCTIONS[e.op]
+        names = dict(zip("xy", [self.to_float(x) for x in a]))
+        value = f"CASE WHEN {fails.format(**names)} THEN NULL ELSE {sql.format(**names)} END"
+        return self.made(f"({value})", FLOAT64, a, True)
 
     # ---- dates
 
@@ -400,11 +411,17 @@ class Compiler:
         return f"CAST({a.sql} AS VARCHAR)"
 
 
+# SQL of the value, and of where it raises. Engines differ in the last bits of those in INEXACT.
+FLOAT_FUNCTIONS = {"sqrt": ("sqrt({x})", "{x} < 0"),
+                   "exp": ("exp({x})", "{x} > 709.782712893384 AND {x} < CAST('inf' AS DOUBLE)")}
+INEXACT = {"exp"}
+
 METHODS = {"col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
            "not": Compiler.logical_not, "and": Compiler.logic, "or": Compiler.logic, "is_null": Compiler.is_null,
            "in": Compiler.in_list, "like": Compiler.like, "substring": Compiler.substring,
            "extract": Compiler.extract, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval,
            "case": Compiler.case, "coalesce": Compiler.coalesce, "cast": Compiler.cast,
+           **{op: Compiler.float_function for op in FLOAT_FUNCTIONS},
            "date_diff": Compiler.arith, **{op: Compiler.arith for op in "+-*/%"},
            **{op: Compiler.compare for op in COMPARE}}
 
