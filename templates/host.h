@@ -14,6 +14,7 @@
 #define HDD_LIBRARY_FLOAT
 #define HDD_CALLED static inline
 #define HDD_APART  static inline
+#define HDD_TABLE  static const
 
 HDD_DEVICE i64 hdd_f64_bits(f64 v)
 {

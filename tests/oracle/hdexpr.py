@@ -29,7 +29,9 @@ ARITY = {"+": (2, 2), "-": (2, 2), "*": (2, 2), "/": (2, 2), "%": (2, 2), "neg":
          "substring": (2, 3), "extract": (1, 1), "add_days": (2, 2), "add_months": (2, 2),
          "date_diff": (2, 2), "case": (2, 9999), "coalesce": (1, 99), "cast": (1, 1),
          **{op: (2, 2) for op in COMPARE}}
-FUNCTIONS = {"date_diff": (2, 2), "sqrt": (1, 1), "exp": (1, 1)}  # called by name, with commas between the arguments
+# called by name, with commas between the arguments
+FUNCTIONS = {"date_diff": (2, 2), "power": (2, 2), "atan2": (2, 2), "degrees": (1, 1), "radians": (1, 1),
+             **{f: (1, 1) for f in ("sqrt", "exp", "ln", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan")}}
 ARITY.update(FUNCTIONS)
 
 TOKEN = re.compile(r"""\s*(?:

@@ -213,7 +213,7 @@ class Compiler:
         if not all(x.type.is_number for x in a):
             raise PlanError(e.path, f"{e.op} does not take {', '.join(str(x.type) for x in a)}")
         sql, fails = FLOAT_FUNCTIONS[e.op]
-        names = dict(zip("xy", [self.to_float(x) for x in a]))
+        names = dict(zip("yx" if e.op == "atan2" else "xy", [self.to_float(x) for x in a]))
         value = f"CASE WHEN {fails.format(**names)} THEN NULL ELSE {sql.format(**names)} END"
         return self.made(f"({value})", FLOAT64, a, True)
 
@@ -413,8 +413,17 @@ class Compiler:
 
 # SQL of the value, and of where it raises. Engines differ in the last bits of those in INEXACT.
 FLOAT_FUNCTIONS = {"sqrt": ("sqrt({x})", "{x} < 0"),
-                   "exp": ("exp({x})", "{x} > 709.782712893384 AND {x} < CAST('inf' AS DOUBLE)")}
-INEXACT = {"exp"}
+                   "exp": ("exp({x})", "{x} > 709.782712893384 AND {x} < CAST('inf' AS DOUBLE)"),
+                   "ln": ("ln({x})", "{x} <= 0"), "log10": ("log10({x})", "{x} <= 0"), "cbrt": ("cbrt({x})", "FALSE"),
+                   "sin": ("sin({x})", "FALSE"), "cos": ("cos({x})", "FALSE"), "tan": ("tan({x})", "FALSE"),
+                   "asin": ("asin({x})", "abs({x}) > 1 AND NOT isnan({x})"),
+                   "acos": ("acos({x})", "abs({x}) > 1 AND NOT isnan({x})"),
+                   "atan": ("atan({x})", "FALSE"), "atan2": ("atan2({y}, {x})", "FALSE"),
+                   "power": ("pow({x}, {y})", "({x} = 0 AND {y} < 0) OR ({x} < 0 AND {y} <> floor({y}) AND NOT isnan({y})) OR"
+                             " (isinf(pow({x}, {y})) AND NOT isinf({x}) AND NOT isinf({y}))"),
+                   "degrees": ("({x} * 57.29577951308232::DOUBLE)", "FALSE"),
+                   "radians": ("({x} * 0.017453292519943295::DOUBLE)", "FALSE")}
+INEXACT = set(FLOAT_FUNCTIONS) - {"sqrt", "degrees", "radians"}
 
 METHODS = {"col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
            "not": Compiler.logical_not, "and": Compiler.logic, "or": Compiler.logic, "is_null": Compiler.is_null,
