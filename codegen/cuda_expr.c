@@ -160,6 +160,11 @@ static const char *emit_sited(struct cu_unit *u, const struct pl_expr *e)
     return call(u, e, spellings[e->op], true);
 }
 
+static const char *emit_function(struct cu_unit *u, const struct pl_expr *e)
+{
+    return call(u, e, spellings[e->op], e->fail);
+}
+
 static const char *emit_float64(struct cu_unit *u, const struct pl_expr *e)
 {
     u->math = true;

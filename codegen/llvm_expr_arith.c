@@ -306,3 +306,33 @@ struct cg_val cgl_from_f64(struct cg_fn *f, const struct pl_expr *e)
         l_i32(f, e->path)};
     return cg_call_result(f, e, a.valid, CG_CALL_hdr_from_f64, args, 6);
 }
+
+struct cg_val cgl_abs(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
+    LLVMValueRef zero = cg_const(f, e->phys, 0);
+    if (e->phys == RT_F64)
+        r.v = cg_intrinsic(f, "llvm.fabs", cg_type(f, RT_F64), &a.v, 1);
+    else
+        r.v = l_select(f, l_icmp(f, LLVMIntSLT, a.v, zero), LLVMBuildNeg(f->b, a.v, ""), a.v);
+    if (e->fail) /* the smallest integer has none */
+        raise_values_if(f, e, l_icmp(f, LLVMIntSLT, r.v, zero), a.valid, RT_FAIL_OVERFLOW, e->phys, a.v, a.v);
+    return r;
+}
+
+/* NaN is larger than 0. */
+struct cg_val cgl_sign(struct cg_fn *f, const struct pl_expr *e)
+{
+    enum rt_phys from = cg_arg_phys(f->m, e, 0);
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
+    LLVMValueRef zero = cg_const(f, from, 0), above, below;
+    if (from == RT_F64) {
+        above = l_fcmp(f, LLVMRealUGT, a.v, zero);
+        below = l_fcmp(f, LLVMRealOLT, a.v, zero);
+    } else {
+        above = l_icmp(f, LLVMIntSGT, a.v, zero);
+        below = l_icmp(f, LLVMIntSLT, a.v, zero);
+    }
+    r.v = l_sub(f, cg_int_cast(f, above, RT_BOOL, RT_I32), cg_int_cast(f, below, RT_BOOL, RT_I32));
+    return r;
+}

@@ -226,6 +226,26 @@ static int ft_NEG(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **
     return 0;
 }
 
+static int ft_ABS(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    a[0] = settle(t, a[0], HD_INT64);
+    if (!hd_type_is_num(a[0]->type))
+        return mismatch(t, x, "a number", 1, a);
+    if (hd_type_is_int(a[0]->type))
+        a[0] = cast(t, a[0], HD_INT64);
+    *out = make(t, x, x->op, a[0]->type, 1, a);
+    return 0;
+}
+
+static int ft_SIGN(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    a[0] = settle(t, a[0], HD_INT64);
+    if (!hd_type_is_num(a[0]->type))
+        return mismatch(t, x, "a number", 1, a);
+    *out = make(t, x, x->op, hd_type_of(HD_INT32), 1, a);
+    return 0;
+}
+
 static int ft_FLOAT64(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     bool numbers = true;

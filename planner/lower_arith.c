@@ -7,8 +7,7 @@
 
 #include "planner/build.h"
 
-/* Settles width and check of an exact result whose values lie in r unless it overflows the site's type. */
-static void settle(struct ctx *c, struct pl_val *out, struct pl_range r, enum rt_phys at_least, struct rt_site site)
+void lx_settle(struct ctx *c, struct pl_val *out, struct pl_range r, enum rt_phys at_least, struct rt_site site)
 {
     struct hd_type t = site.to;
     struct pl_range limit = range_of_type(t);
@@ -93,7 +92,7 @@ int lx_add_sub_mul(struct ctx *c, const struct fe_expr *e, struct pl_val *v, str
     HD_TRY(lx_as_phys(c, &v[0], p));
     HD_TRY(lx_as_phys(c, &v[1], p));
     make(c, e->op, v, 2, out);
-    settle(c, out, r, p, binary_site(e, v));
+    lx_settle(c, out, r, p, binary_site(e, v));
     return 0;
 }
 
@@ -165,7 +164,7 @@ int lx_negate(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct p
                             lx_narrowest(range_within(r, range_of_type(e->type)) ? r : range_of_type(e->type)));
     HD_TRY(lx_as_phys(c, v, p));
     make(c, FE_NEG, v, 1, out);
-    settle(c, out, r, p, site_of(e->path, RT_SITE_NEG, e->type, v->type, v->type));
+    lx_settle(c, out, r, p, site_of(e->path, RT_SITE_NEG, e->type, v->type, v->type));
     return 0;
 }
 
@@ -232,7 +231,7 @@ static int cast_exact(struct ctx *c, struct pl_val *v, struct hd_type to, const 
         HD_TRY(lx_as_phys(c, v, range_within(r, range_of_type(to)) ? p : RT_I128));
         v->expr = pb_op(c, FE_RESCALE, p, nullable, 1, &v->expr);
         c->exprs.v[v->expr].scale = by;
-        settle(c, v, r, p, site_of(path, RT_SITE_VALUE, to, v->type, v->type));
+        lx_settle(c, v, r, p, site_of(path, RT_SITE_VALUE, to, v->type, v->type));
     } else if (by < 0) {
         HD_TRY(lx_as_phys(c, v, HD_MAX(v->phys, RT_I64)));
         v->expr = pb_op(c, FE_DIVROUND, v->phys, v->nullable, 1, &v->expr);

@@ -2,7 +2,10 @@
  * follows from theirs, and so does whether they can fail. */
 #include "planner/lower_function.h"
 
+#include <string.h>
+
 #include "planner/build.h"
+#include "planner/lower_arith.h"
 
 /* ---- ranges of results ---------------------------------------------------------------------------- */
 
@@ -11,6 +14,23 @@ typedef struct pl_range range_rule(const struct pl_val *v);
 static struct pl_range range_DIFFERENCE(const struct pl_val *v)
 {
     return range_binary(FE_SUB, v[0].range, v[1].range);
+}
+
+static struct pl_range range_MAGNITUDE(const struct pl_val *v)
+{
+    struct pl_range r = v->range, none = {false, 0, 0};
+    hd_i128 low;
+    if (!r.known || __builtin_sub_overflow((hd_i128)0, r.lo, &low))
+        return none;
+    return (struct pl_range){true, r.lo > 0 ? r.lo : r.hi < 0 ? -r.hi : 0, HD_MAX(low, r.hi)};
+}
+
+static struct pl_range range_SIGN(const struct pl_val *v)
+{
+    struct pl_range r = v->range;
+    if (!r.known || v->type.kind == HD_FLOAT64)
+        return (struct pl_range){true, -1, 1};
+    return (struct pl_range){true, (r.lo > 0) - (r.lo < 0), (r.hi > 0) - (r.hi < 0)};
 }
 
 #define range_TYPE NULL
@@ -23,71 +43,93 @@ static range_rule *const ranges[FE_OP_COUNT] = {
 
 /* ---- arguments and failures ----------------------------------------------------------------------- */
 
-static int argument(struct ctx *c, char letter, struct pl_val *v)
+/* Of a function's form letters (planner/verify_expr.c) those that tell one class. */
+static bool one_class(char letter, enum rt_phys *p)
 {
-    switch (letter) {
-    case 'd': return lx_as_phys(c, v, RT_I32);
-    case 'f': return lx_as_phys(c, v, RT_F64);
-    case 'w': return lx_as_phys(c, v, RT_I64);
-    case 's': return lx_as_string(c, v);
-    }
-    HD_BUG("argument of form %c", letter);
+    static const char letters[] = "bdwxfs";
+    static const enum rt_phys classes[] = {RT_BOOL, RT_I32, RT_I64, RT_I128, RT_F64, RT_STR};
+    const char *at = strchr(letters, letter);
+    if (at)
+        *p = classes[at - letters];
+    return at;
 }
 
-static enum rt_phys result(char letter)
+/* The class of a result that is any number: it holds what the function gives, and the argument. */
+static enum rt_phys number_class(const struct fe_expr *e, struct pl_range r, const struct pl_val *v)
 {
-    switch (letter) {
-    case 'f': return RT_F64;
-    case 'w': return RT_I64;
-    case 's': return RT_STR;
-    }
-    HD_BUG("result of form %c", letter);
+    struct pl_range limit = range_of_type(e->type);
+    if (e->type.kind == HD_FLOAT64)
+        return RT_F64;
+    return HD_MAX(lx_narrowest(range_within(r, limit) ? r : limit), HD_MAX(v->phys, RT_I32));
 }
 
-static bool fails(const struct fe_expr *e, const struct pl_val *v)
+static int argument(struct ctx *c, char letter, enum rt_phys result, struct pl_val *v)
 {
+    enum rt_phys p;
+    if (letter == 's')
+        return lx_as_string(c, v);
+    if (letter == '=' || one_class(letter, &p))
+        return lx_as_phys(c, v, letter == '=' ? result : p);
+    lx_realise(c, v);
+    return 0;
+}
+
+/* What its failures tell: the function, and of functions of numbers the arguments. */
+static struct rt_site site(const struct fe_expr *e, const struct pl_val *v)
+{
+    struct rt_site s = {.path = e->path, .to = e->type, .function = fe_op_name(e->op)};
+    bool numbers = e->nargs <= 2;
+    for (int i = 0; i < e->nargs; i++)
+        numbers = numbers && hd_type_is_num(v[i].type);
+    if (!numbers)
+        return (struct rt_site){.path = e->path};
+    s.form = e->nargs > 1 ? RT_SITE_FUNCTION_2 : RT_SITE_FUNCTION_1;
+    s.from[0] = v[0].type;
+    s.from[1] = v[e->nargs - 1].type;
+    return s;
+}
+
+/* Whether the node may fail, and the range of its result. */
+static void settle(struct ctx *c, const struct fe_expr *e, const struct pl_val *v, struct pl_val *out)
+{
+    struct pl_expr *x = &c->exprs.v[out->expr];
     switch (fe_op_form(e->op)->fails) {
-    case FE_FAILS_NEVER: return false;
-    case FE_FAILS_ALWAYS: return true;
-    case FE_FAILS_LENGTH: return e->nargs > 2 && (!v[2].range.known || v[2].range.lo < 0);
+    case FE_FAILS_NEVER: return;
     case FE_FAILS_EXACT:
+        if (e->type.kind != HD_FLOAT64)
+            lx_settle(c, out, out->range, out->phys, site(e, v));
+        return;
+    case FE_FAILS_ALWAYS: x->fail = true; break;
+    case FE_FAILS_LENGTH: x->fail = e->nargs > 2 && (!v[2].range.known || v[2].range.lo < 0); break;
     case FE_FAILS_SHIFT:
     case FE_FAILS_CAST:
-    case FE_FAILS_MARKED: break;
+    case FE_FAILS_MARKED: HD_BUG("failures of function %s", fe_op_name(e->op));
     }
-    HD_BUG("failures of function %s", fe_op_name(e->op));
-}
-
-/* What its failures tell: of functions of float64 the arguments. */
-static int site(struct ctx *c, const struct fe_expr *e)
-{
-    struct hd_type f = hd_type_of(HD_FLOAT64);
-    struct rt_site s = {.path = e->path, .to = f, .from = {f, f}, .function = fe_op_name(e->op)};
-    if (e->type.kind != HD_FLOAT64)
-        return pb_path(c, e->path);
-    s.form = e->nargs > 1 ? RT_SITE_FUNCTION_2 : RT_SITE_FUNCTION_1;
-    return pb_site(c, s);
+    x->path = pb_site(c, site(e, v));
 }
 
 int lx_function(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     enum { ARGS = 4 };
     const char *form = fe_op_form(e->op)->types;
+    bool ranged = ranges[e->op] && e->type.kind != HD_FLOAT64;
+    struct pl_range r = ranged ? ranges[e->op](v) : (struct pl_range){false, 0, 0};
     bool nullable = false;
     int args[ARGS];
+    enum rt_phys p;
     HD_ASSERT(e->nargs <= ARGS);
+    if (!one_class(*form, &p)) {
+        lx_realise(c, &v[0]);
+        p = number_class(e, r, v);
+    }
     for (int i = 0; i < e->nargs; i++) {
         form += form[1] == '?' ? 2 : 1;
-        HD_TRY(argument(c, *form, &v[i]));
+        HD_TRY(argument(c, *form, p, &v[i]));
         args[i] = v[i].expr;
         nullable |= v[i].nullable;
     }
-    *out = (struct pl_val){.phys = result(*fe_op_form(e->op)->types), .nullable = nullable};
-    if (ranges[e->op])
-        out->range = ranges[e->op](v);
-    out->expr = pb_op(c, e->op, out->phys, nullable, e->nargs, args);
-    c->exprs.v[out->expr].fail = fails(e, v);
-    if (fe_op_form(e->op)->fails != FE_FAILS_NEVER)
-        c->exprs.v[out->expr].path = site(c, e);
+    *out = (struct pl_val){.phys = p, .nullable = nullable, .range = r};
+    out->expr = pb_op(c, e->op, p, nullable, e->nargs, args);
+    settle(c, e, v, out);
     return 0;
 }

@@ -9,24 +9,24 @@
 
 // ---- facts prove that the result fits ------------------------------------------------------
 
-#define HDD_OPERATOR(symbol, name)                                                            \
-    struct name {                                                                             \
-        template <class T> HDD_MEMBER T operator()(T a, T b) const                            \
-        {                                                                                     \
-            return a symbol b;                                                                \
-        }                                                                                     \
-    };                                                                                        \
-    template <class T> HDD_DEVICE hdd_opt<T> operator symbol(hdd_opt<T> a, hdd_opt<T> b)      \
-    {                                                                                         \
-        return hdd_strict(name(), a, b);                                                      \
-    }                                                                                         \
-    template <class T> HDD_DEVICE hdd_opt<T> operator symbol(hdd_opt<T> a, T b)               \
-    {                                                                                         \
-        return hdd_strict(name(), a, hdd_opt<T>(b));                                          \
-    }                                                                                         \
-    template <class T> HDD_DEVICE hdd_opt<T> operator symbol(T a, hdd_opt<T> b)               \
-    {                                                                                         \
-        return hdd_strict(name(), hdd_opt<T>(a), b);                                          \
+#define HDD_OPERATOR(symbol, name) \
+    struct name { \
+        template <class T> HDD_MEMBER T operator()(T a, T b) const \
+        { \
+            return a symbol b; \
+        } \
+    }; \
+    template <class T> HDD_DEVICE hdd_opt<T> operator symbol(hdd_opt<T> a, hdd_opt<T> b) \
+    { \
+        return hdd_strict(name(), a, b); \
+    } \
+    template <class T> HDD_DEVICE hdd_opt<T> operator symbol(hdd_opt<T> a, T b) \
+    { \
+        return hdd_strict(name(), a, hdd_opt<T>(b)); \
+    } \
+    template <class T> HDD_DEVICE hdd_opt<T> operator symbol(T a, hdd_opt<T> b) \
+    { \
+        return hdd_strict(name(), hdd_opt<T>(a), b); \
     }
 HDD_OPERATOR(+, hdd_plain_add)
 HDD_OPERATOR(-, hdd_plain_sub)
@@ -115,28 +115,75 @@ struct hdd_check {
     }
 };
 
-#define HDD_CHECKED(name, wraps)                                                              \
-    struct name##_of : hdd_check {                                                            \
-        HDD_MEMBER name##_of(const hdd_run &run, i32 digits, i32 path)                        \
-            : hdd_check{run, digits, path}                                                    \
-        {                                                                                     \
-        }                                                                                     \
-        template <class T> HDD_MEMBER T operator()(T a, T b) const                            \
-        {                                                                                     \
-            T r;                                                                              \
-            const bool bad = wraps(a, b, r);                                                  \
-            return result(bad, r);                                                            \
-        }                                                                                     \
-    };                                                                                        \
-    template <class A, class B>                                                               \
-    HDD_DEVICE auto name(const hdd_run &run, i32 digits, i32 path, A a, B b)                  \
-    {                                                                                         \
-        return hdd_strict(name##_of(run, digits, path), a, b);                                \
+#define HDD_CHECKED(name, wraps) \
+    struct name##_of : hdd_check { \
+        HDD_MEMBER name##_of(const hdd_run &run, i32 digits, i32 path) : hdd_check{run, digits, path} \
+        { \
+        } \
+        template <class T> HDD_MEMBER T operator()(T a, T b) const \
+        { \
+            T r; \
+            const bool bad = wraps(a, b, r); \
+            return result(bad, r); \
+        } \
+    }; \
+    template <class A, class B> HDD_DEVICE auto name(const hdd_run &run, i32 digits, i32 path, A a, B b) \
+    { \
+        return hdd_strict(name##_of(run, digits, path), a, b); \
     }
 HDD_CHECKED(hdd_checked_add, hdd_add_wraps)
 HDD_CHECKED(hdd_checked_sub, hdd_sub_wraps)
 HDD_CHECKED(hdd_checked_mul, hdd_mul_wraps)
 #undef HDD_CHECKED
+
+// ---- magnitude and sign --------------------------------------------------------------------
+
+struct hdd_abs_of {
+    template <class T> HDD_MEMBER T operator()(T a) const
+    {
+        return a < 0 ? -a : a;
+    }
+    HDD_MEMBER f64 operator()(f64 a) const
+    {
+        return hdd_f64_from_bits(hdd_f64_bits(a) & 0x7fffffffffffffffll);
+    }
+};
+
+// The smallest integer has none.
+struct hdd_checked_abs_of : hdd_check {
+    HDD_MEMBER hdd_checked_abs_of(const hdd_run &run, i32 path) : hdd_check{run, 0, path}
+    {
+    }
+    template <class T> HDD_MEMBER T operator()(T a) const
+    {
+        T r;
+        const bool wraps = hdd_sub_wraps((T)0, a, r);
+        return a < 0 ? result(wraps, r) : a;
+    }
+};
+
+template <class A> HDD_DEVICE auto hdd_abs(A a)
+{
+    return hdd_strict(hdd_abs_of(), a);
+}
+
+template <class A> HDD_DEVICE auto hdd_abs(const hdd_run &run, i32 path, A a)
+{
+    return hdd_strict(hdd_checked_abs_of(run, path), a);
+}
+
+// As a compares with 0: NaN is larger.
+struct hdd_sign_of {
+    template <class T> HDD_MEMBER i32 operator()(T a) const
+    {
+        return (a > 0 || a != a) - (a < 0);
+    }
+};
+
+template <class A> HDD_DEVICE auto hdd_sign(A a)
+{
+    return hdd_strict(hdd_sign_of(), a);
+}
 
 // ---- division: truncates; the divisor is not 0 and the quotient fits unless `run` is given -
 
@@ -210,14 +257,12 @@ struct hdd_remainder {
     }
 };
 
-template <class A, class B>
-HDD_DEVICE auto hdd_checked_div(const hdd_run &run, i32 path, A a, B b)
+template <class A, class B> HDD_DEVICE auto hdd_checked_div(const hdd_run &run, i32 path, A a, B b)
 {
     return hdd_strict(hdd_checked_division<hdd_quotient>{hdd_quotient(), run, path}, a, b);
 }
 
-template <class A, class B>
-HDD_DEVICE auto hdd_checked_mod(const hdd_run &run, i32 path, A a, B b)
+template <class A, class B> HDD_DEVICE auto hdd_checked_mod(const hdd_run &run, i32 path, A a, B b)
 {
     return hdd_strict(hdd_checked_division<hdd_remainder>{hdd_remainder(), run, path}, a, b);
 }
@@ -247,8 +292,7 @@ template <class To> struct hdd_narrow_of {
     }
 };
 
-template <class To, class A>
-HDD_DEVICE auto hdd_narrow(const hdd_run &run, i32 digits, i32 path, A a)
+template <class To, class A> HDD_DEVICE auto hdd_narrow(const hdd_run &run, i32 digits, i32 path, A a)
 {
     return hdd_strict(hdd_narrow_of<To>{run, digits, path}, a);
 }

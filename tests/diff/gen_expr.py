@@ -161,9 +161,30 @@ class ExprGen:
             return self.cast_number(self.number(depth - 1))
         if shape < 0.86:
             return self.choice([self.number(depth - 1) for _ in range(self.rng.randint(1, 3))], depth)
-        if shape < 0.93:
+        if shape < 0.91:
             return self.from_date(depth)
+        if shape < 0.97:
+            return self.function(self.number(depth - 1))
         return self.number_leaf()
+
+    def function(self, a):
+        """A function of one number; a itself where none can be told to succeed."""
+        return self.rng.choice([self.magnitude, self.sign, self.root])(a)
+
+    def magnitude(self, a):
+        t = INT64 if a.type.is_int else a.type
+        if not in_type(Fraction(0), a.reach, t) and not self.dare():
+            return a
+        lo = Fraction(0) if a.lo <= 0 <= a.hi else min(abs(a.lo), abs(a.hi))
+        return self.make("abs", t, [a], lo, a.reach, finite=a.finite, bits=a.bits)
+
+    def sign(self, a):
+        return self.make("sign", INT32, [a], Fraction(-1), Fraction(1))
+
+    def root(self, a):
+        if self.as_float(a) is False or (a.lo < 0 and not self.dare()):
+            return self.magnitude(a)
+        return self.make("sqrt", FLOAT64, [a], Fraction(0), max(a.hi, Fraction(1)), finite=a.finite, bits=None)
 
     def arith(self, depth):
         a, b = self.number(depth - 1), self.number(depth - 1)

@@ -7,7 +7,7 @@ Trees are those of the oracle's reader (hdexpr.Node) with two more operators tha
 import datetime
 import math
 
-from hdexpr import COMPARE, Node
+from hdexpr import COMPARE, FUNCTIONS, Node
 from hdtypes import BOOL, FLOAT64, INT64, STRING, literal_decimal_type
 
 OR, AND, NOT, TEST, SUM, PRODUCT, UNARY, PRIMARY = range(8)
@@ -53,6 +53,8 @@ class Writer:
         method = getattr(self, "text_" + e.op, None)
         if method:
             return method(e)
+        if e.op in FUNCTIONS and (e.op not in LEVEL or self.rng.random() < 0.5):
+            return PRIMARY, self.case(e.op) + "(" + ", ".join(self.text(a) for a in e.args) + ")"
         level = LEVEL[e.op]
         if e.op in ("and", "or"):
             return level, f" {self.case(e.op)} ".join(self.text(a, level + 1) for a in e.args)

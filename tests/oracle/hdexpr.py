@@ -31,7 +31,7 @@ ARITY = {"+": (2, 2), "-": (2, 2), "*": (2, 2), "/": (2, 2), "%": (2, 2), "neg":
          **{op: (2, 2) for op in COMPARE}}
 # called by name, with commas between the arguments
 FUNCTIONS = {"date_diff": (2, 2), "power": (2, 2), "atan2": (2, 2), "degrees": (1, 1), "radians": (1, 1),
-             **{f: (1, 1) for f in ("sqrt", "exp", "ln", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan")}}
+             **{f: (1, 1) for f in ("abs", "sign", "sqrt", "exp", "ln", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan")}}
 ARITY.update(FUNCTIONS)
 
 TOKEN = re.compile(r"""\s*(?:

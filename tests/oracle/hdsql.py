@@ -206,6 +206,24 @@ class Compiler:
             return self.made(f"TRY(CAST(0 AS BIGINT) - CAST({a.sql} AS BIGINT))", INT64, [a], True)
         return self.made(f"CAST(-({a.sql}) AS {a.type.sql()})", a.type, [a], False)
 
+    def number(self, e):
+        """The one argument of a function of numbers."""
+        a = self.adopt(self.compile(e.args[0]), INT64)
+        if not a.type.is_number:
+            raise PlanError(e.path, f"{e.op} does not take {a.type}")
+        return a
+
+    def magnitude(self, e):
+        a = self.number(e)
+        if a.type.is_int:
+            return self.made(f"TRY(abs(CAST({a.sql} AS BIGINT)))", INT64, [a], True)
+        return self.made(f"CAST(abs({a.sql}) AS {a.type.sql()})", a.type, [a], False)
+
+    def sign(self, e):
+        a = self.number(e)
+        sql = f"(CASE WHEN {a.sql} > 0 THEN 1 WHEN {a.sql} < 0 THEN -1 WHEN {a.sql} = 0 THEN 0 END)"
+        return self.made(f"CAST({sql} AS INTEGER)", INT32, [a], False)
+
     def float_function(self, e):
         """x of the templates is a float64; where they hold the function raises."""
         a = self.args(e)
@@ -425,7 +443,7 @@ FLOAT_FUNCTIONS = {"sqrt": ("sqrt({x})", "{x} < 0"),
                    "radians": ("({x} * 0.017453292519943295::DOUBLE)", "FALSE")}
 INEXACT = set(FLOAT_FUNCTIONS) - {"sqrt", "degrees", "radians"}
 
-METHODS = {"col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
+METHODS = {"abs": Compiler.magnitude, "sign": Compiler.sign, "col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
            "not": Compiler.logical_not, "and": Compiler.logic, "or": Compiler.logic, "is_null": Compiler.is_null,
            "in": Compiler.in_list, "like": Compiler.like, "substring": Compiler.substring,
            "extract": Compiler.extract, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval,
