@@ -206,3 +206,18 @@ struct cg_val cgl_coalesce(struct cg_fn *f, const struct pl_expr *e)
 {
     return any_lazy(f, e) ? coalesce_branches(f, e) : coalesce_selects(f, e);
 }
+
+/* The lesser or larger of two values; one that is NULL gives way to the other. */
+struct cg_val cgl_extreme(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), b = cg_expr(f, e->args[1]);
+    enum fe_op second = e->op == FE_LEAST ? FE_GT : FE_LT;
+    LLVMValueRef take = cg_compare(f, second, e->phys, a, b);
+    if (a.valid)
+        take = l_or(f, take, l_not(f, a.valid));
+    if (b.valid)
+        take = l_and(f, take, b.valid);
+    struct cg_val r = cg_select(f, take, b, a);
+    r.valid = a.valid && b.valid ? l_or(f, a.valid, b.valid) : NULL;
+    return r;
+}

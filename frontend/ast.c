@@ -95,3 +95,16 @@ int fe_scope_find(const struct fe_scope *s, const char *name, const char *path, 
     hd_strbuf_release(&b);
     return -1;
 }
+
+int fe_param_find(const struct fe_typing *t, const struct fe_ast *x, int *out)
+{
+    struct hd_suggestion suggestion;
+    for (*out = 0; *out < t->nparams; ++*out)
+        if (strcmp(t->params[*out].name, x->name) == 0)
+            return 0;
+    hd_suggest_init(&suggestion, x->name);
+    for (int k = 0; k < t->nparams; k++)
+        hd_suggest_offer(&suggestion, t->params[k].name);
+    return fe_ast_fail(x, t->err, "parameter :%.100s is not declared in \"params\"%s", x->name,
+                       hd_suggest_hint(&suggestion));
+}

@@ -64,6 +64,8 @@ struct fe_typing {
 /* Types x; `want` (may be NULL) is the type the place needs, for messages "what". */
 int fe_ast_type(struct fe_typing *t, const struct fe_ast *x, const struct hd_type *want, const char *what,
                 struct fe_expr **out);
+/* The number of the parameter that x names. */
+int fe_param_find(const struct fe_typing *t, const struct fe_ast *x, int *out);
 /* Finds a column by its exact name or fails with the list of names. */
 int fe_scope_find(const struct fe_scope *s, const char *name, const char *path, int pos, struct hd_err *err, int *out);
 

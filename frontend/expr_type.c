@@ -6,7 +6,6 @@
 
 #include "frontend/ast.h"
 #include "frontend/value.h"
-#include "runtime/base/suggest.h"
 #include "runtime/base/strbuf.h"
 #include "runtime/base/vec.h"
 
@@ -226,23 +225,14 @@ static int ft_NEG(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **
     return 0;
 }
 
-static int ft_ABS(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+static int ft_NUMBER(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     a[0] = settle(t, a[0], HD_INT64);
     if (!hd_type_is_num(a[0]->type))
         return mismatch(t, x, "a number", 1, a);
-    if (hd_type_is_int(a[0]->type))
+    if (x->op == FE_ABS && hd_type_is_int(a[0]->type))
         a[0] = cast(t, a[0], HD_INT64);
-    *out = make(t, x, x->op, a[0]->type, 1, a);
-    return 0;
-}
-
-static int ft_SIGN(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
-{
-    a[0] = settle(t, a[0], HD_INT64);
-    if (!hd_type_is_num(a[0]->type))
-        return mismatch(t, x, "a number", 1, a);
-    *out = make(t, x, x->op, hd_type_of(HD_INT32), 1, a);
+    *out = make(t, x, x->op, x->op == FE_SIGN ? hd_type_of(HD_INT32) : a[0]->type, 1, a);
     return 0;
 }
 
@@ -405,9 +395,7 @@ static int type_in_list_param(struct fe_typing *t, const struct fe_ast *x, struc
         return mismatch(t, x, "a list of comparable values", 2, a);
     /* The values of a list are shared by all its uses, so only the left side may change. */
     if (item != a[1])
-        return fe_ast_fail(x, t->err,
-                           "the list :%s must hold values of the left side's type: declare it "
-                           "as list(%s)",
+        return fe_ast_fail(x, t->err, "the list :%s must hold values of the left side's type: declare it as list(%s)",
                            t->params[a[1]->param].name, hd_type_text(a[0]->type, type));
     *out = make2(t, x, FE_IN, hd_type_of(HD_BOOL), a[0], item);
     return 0;
@@ -557,7 +545,7 @@ static bool is_value_of_case(int i, int n)
 
 static int unify_branches(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct hd_type *type)
 {
-    bool all = x->op == FE_COALESCE;
+    bool all = x->op != FE_CASE;
     *type = fe_no_type();
     for (int i = 0; i < x->nargs; i++)
         if ((all || is_value_of_case(i, x->nargs)) && !fe_type_unify(*type, a[i]->type, type)) {
@@ -566,9 +554,7 @@ static int unify_branches(struct fe_typing *t, const struct fe_ast *x, struct fe
                                fe_op_name(x->op), hd_type_text(*type, l), type_name(a[i], r));
         }
     if (fe_is_no_type(*type))
-        return fe_ast_fail(x, t->err,
-                           "all results of \"%s\" are null; give one a type with "
-                           "cast(null as TYPE)",
+        return fe_ast_fail(x, t->err, "all results of \"%s\" are null; give one a type with cast(null as TYPE)",
                            fe_op_name(x->op));
     for (int i = 0; i < x->nargs; i++)
         if (all || is_value_of_case(i, x->nargs))
@@ -597,6 +583,23 @@ static int ft_COALESC(struct fe_typing *t, const struct fe_ast *x, struct fe_exp
     return 0;
 }
 
+/* Of the first n values, by halves: each node has two arguments, and many do not nest deeply. */
+static struct fe_expr *extreme_of(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, int n)
+{
+    if (n == 1)
+        return a[0];
+    struct fe_expr *l = extreme_of(t, x, a, n / 2), *r = extreme_of(t, x, a + n / 2, n - n / 2);
+    return make2(t, x, x->op, l->type, l, r);
+}
+
+static int ft_EXTREME(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    struct hd_type type;
+    HD_TRY(unify_branches(t, x, a, &type));
+    *out = extreme_of(t, x, a, x->nargs);
+    return 0;
+}
+
 static int ft_CAST(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     char from[HD_TEXT_MAX], to[HD_TEXT_MAX];
@@ -615,23 +618,10 @@ static int ft_X(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
 
 /* ---- leaves and the walk -------------------------------------------------------------- */
 
-static int unknown_param(struct fe_typing *t, const struct fe_ast *x)
-{
-    struct hd_suggestion suggestion;
-    hd_suggest_init(&suggestion, x->name);
-    for (int k = 0; k < t->nparams; k++)
-        hd_suggest_offer(&suggestion, t->params[k].name);
-    return fe_ast_fail(x, t->err, "parameter :%.100s is not declared in \"params\"%s", x->name,
-                       hd_suggest_hint(&suggestion));
-}
-
 static int type_param(struct fe_typing *t, const struct fe_ast *x, bool list_allowed, struct fe_expr **out)
 {
-    int k = 0;
-    while (k < t->nparams && strcmp(t->params[k].name, x->name) != 0)
-        k++;
-    if (k == t->nparams)
-        return unknown_param(t, x);
+    int k;
+    HD_TRY(fe_param_find(t, x, &k));
     struct fe_param *p = &t->params[k];
     if (p->is_list && !list_allowed)
         return fe_ast_fail(x, t->err, "the list parameter :%s can only stand on the right side of in", x->name);
@@ -679,9 +669,7 @@ static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allo
 #include "frontend/ops.def"
     };
     if (x->interval)
-        return fe_ast_fail(x, t->err,
-                           "an interval can only be added to or subtracted from a "
-                           "date");
+        return fe_ast_fail(x, t->err, "an interval can only be added to or subtracted from a date");
     if (x->op == FE_COL || x->op == FE_LIT || x->op == FE_PARAM)
         return type_leaf(t, x, list_allowed, out);
     if ((x->op == FE_ADD || x->op == FE_SUB) && has_interval(x))

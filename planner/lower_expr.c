@@ -405,6 +405,17 @@ int lx_case(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_
     return 0;
 }
 
+/* Codes of one dictionary are in the order of its texts. */
+int lx_extreme(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+{
+    struct pl_val *both[2] = {&v[0], &v[1]};
+    HD_TRY(unify_branches(c, both, 2, out));
+    int args[2] = {v[0].expr, v[1].expr};
+    out->nullable = v[0].nullable && v[1].nullable;
+    out->expr = pb_op(c, e->op, out->phys, out->nullable, 2, args);
+    return 0;
+}
+
 /* ---- text ------------------------------------------------------------------------------------- */
 
 static bool is_wild(const struct rt_arg *pattern)

@@ -13,7 +13,7 @@ int lx_unify(struct ctx *c, struct pl_val *a, struct pl_val *b);
 void lx_realise(struct ctx *c, struct pl_val *v);
 /* Makes an operator of its arguments' values, none of which is the constant NULL where the operator is strict. */
 typedef int lx_rule(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out);
-lx_rule lx_literal, lx_parameter, lx_logic, lx_unary_bool, lx_compare, lx_like, lx_case;
+lx_rule lx_literal, lx_parameter, lx_logic, lx_unary_bool, lx_compare, lx_like, lx_case, lx_extreme;
 lx_rule lx_in; /* reads v[0] only */
 bool lx_is_constant(const struct pl_val *v, bool value);
 

@@ -60,15 +60,13 @@ template <class F, class A> HDD_DEVICE auto hdd_strict(F f, A a) -> decltype(f(a
     return f(a);
 }
 
-template <class F, class A>
-HDD_DEVICE auto hdd_strict(F f, hdd_opt<A> a) -> hdd_opt<decltype(f(a.v))>
+template <class F, class A> HDD_DEVICE auto hdd_strict(F f, hdd_opt<A> a) -> hdd_opt<decltype(f(a.v))>
 {
     typedef hdd_opt<decltype(f(a.v))> R;
     return a.ok ? R(f(a.v)) : R();
 }
 
-template <class F, class A, class B>
-HDD_DEVICE auto hdd_strict(F f, A a, B b) -> decltype(f(a, b))
+template <class F, class A, class B> HDD_DEVICE auto hdd_strict(F f, A a, B b) -> decltype(f(a, b))
 {
     return f(a, b);
 }
@@ -80,14 +78,12 @@ HDD_DEVICE auto hdd_strict(F f, hdd_opt<A> a, hdd_opt<B> b) -> hdd_opt<decltype(
     return a.ok && b.ok ? R(f(a.v, b.v)) : R();
 }
 
-template <class F, class A, class B>
-HDD_DEVICE auto hdd_strict(F f, hdd_opt<A> a, B b) -> hdd_opt<decltype(f(a.v, b))>
+template <class F, class A, class B> HDD_DEVICE auto hdd_strict(F f, hdd_opt<A> a, B b) -> hdd_opt<decltype(f(a.v, b))>
 {
     return hdd_strict(f, a, hdd_opt<B>(b));
 }
 
-template <class F, class A, class B>
-HDD_DEVICE auto hdd_strict(F f, A a, hdd_opt<B> b) -> hdd_opt<decltype(f(a, b.v))>
+template <class F, class A, class B> HDD_DEVICE auto hdd_strict(F f, A a, hdd_opt<B> b) -> hdd_opt<decltype(f(a, b.v))>
 {
     return hdd_strict(f, hdd_opt<A>(a), b);
 }
@@ -136,17 +132,16 @@ HDD_DEVICE bool hdd_same(hdd_string a, hdd_string b)
     return a.n == b.n && hdd_compare_strings(a, b) == 0;
 }
 
-#define HDD_COMPARISON(name, expression)                                                      \
-    struct name##_of {                                                                        \
-        template <class T> HDD_MEMBER bool operator()(T a, T b) const                         \
-        {                                                                                     \
-            return expression;                                                                \
-        }                                                                                     \
-    };                                                                                        \
-    template <class A, class B>                                                               \
-    HDD_DEVICE auto name(A a, B b)->decltype(hdd_strict(name##_of(), a, b))                   \
-    {                                                                                         \
-        return hdd_strict(name##_of(), a, b);                                                 \
+#define HDD_COMPARISON(name, expression) \
+    struct name##_of { \
+        template <class T> HDD_MEMBER bool operator()(T a, T b) const \
+        { \
+            return expression; \
+        } \
+    }; \
+    template <class A, class B> HDD_DEVICE auto name(A a, B b) -> decltype(hdd_strict(name##_of(), a, b)) \
+    { \
+        return hdd_strict(name##_of(), a, b); \
     }
 HDD_COMPARISON(hdd_eq, hdd_same(a, b))
 HDD_COMPARISON(hdd_ne, !hdd_same(a, b))
@@ -155,6 +150,28 @@ HDD_COMPARISON(hdd_le, !hdd_less(b, a))
 HDD_COMPARISON(hdd_gt, hdd_less(b, a))
 HDD_COMPARISON(hdd_ge, !hdd_less(a, b))
 #undef HDD_COMPARISON
+
+// The lesser, the larger; of equal ones the first. NULL only if both are.
+#define HDD_EXTREME(name, second) \
+    template <class T> HDD_DEVICE T name(T a, T b) \
+    { \
+        return second ? b : a; \
+    } \
+    template <class T> HDD_DEVICE T name(hdd_opt<T> a, T b) \
+    { \
+        return a.ok ? name(a.v, b) : b; \
+    } \
+    template <class T> HDD_DEVICE T name(T a, hdd_opt<T> b) \
+    { \
+        return b.ok ? name(a, b.v) : a; \
+    } \
+    template <class T> HDD_DEVICE hdd_opt<T> name(hdd_opt<T> a, hdd_opt<T> b) \
+    { \
+        return a.ok && b.ok ? hdd_opt<T>(name(a.v, b.v)) : a.ok ? a : b; \
+    }
+HDD_EXTREME(hdd_least, hdd_less(b, a))
+HDD_EXTREME(hdd_greatest, hdd_less(a, b))
+#undef HDD_EXTREME
 
 // ---- three-valued logic --------------------------------------------------------------------
 
@@ -247,8 +264,7 @@ template <class T, class B> HDD_DEVICE T hdd_coalesce(T a, B)
     return a;
 }
 
-template <class T, class F>
-HDD_DEVICE auto hdd_coalesce_else(hdd_opt<T> a, F f) -> decltype(f())
+template <class T, class F> HDD_DEVICE auto hdd_coalesce_else(hdd_opt<T> a, F f) -> decltype(f())
 {
     typedef decltype(f()) R;
     return a.ok ? R(a.v) : f();
@@ -265,8 +281,7 @@ template <class X, class A> HDD_DEVICE auto hdd_in(X x, A a) -> decltype(hdd_eq(
     return hdd_eq(x, a);
 }
 
-template <class X, class A, class B, class... More>
-HDD_DEVICE auto hdd_in(X x, A a, B b, More... more)
+template <class X, class A, class B, class... More> HDD_DEVICE auto hdd_in(X x, A a, B b, More... more)
 {
     return hdd_or(hdd_eq(x, a), hdd_in(x, b, more...));
 }
@@ -277,8 +292,7 @@ template <class X, class F> HDD_DEVICE auto hdd_in_else(X x, F f) -> decltype(hd
     return hdd_eq(x, f());
 }
 
-template <class X, class F, class G, class... More>
-HDD_DEVICE auto hdd_in_else(X x, F f, G g, More... more)
+template <class X, class F, class G, class... More> HDD_DEVICE auto hdd_in_else(X x, F f, G g, More... more)
 {
     return hdd_or_else(hdd_eq(x, f()), [&] { return hdd_in_else(x, g, more...); });
 }

@@ -332,7 +332,7 @@ class ExprGen:
         extra = {"finite": all(v.finite for v in values), "bits": self.common_bits(values, t),
                  "ascii": all(v.ascii for v in values)}
         if self.rng.random() < 0.3 and len(values) > 1:
-            out = self.make("coalesce", t, values, lo, hi, **extra)
+            out = self.make(self.rng.choice(["coalesce", "least", "greatest"]), t, values, lo, hi, **extra)
             out.nullable = all(v.nullable for v in values)
             return out
         out = self.case_of(values, t, lo, hi, extra) if self.rng.random() < 0.3 else self.case_when(values, t, lo, hi, extra, depth)

@@ -381,6 +381,13 @@ class Compiler:
         sql = f"coalesce({', '.join(v.sql for v in values)})"
         return Expr(sql, t, all(v.nullable for v in values), any_of(*err))
 
+    def extreme(self, e):
+        values = self.args(e)
+        t = self.branch_type(values, e.path)
+        values = [self.coerce(v, t, e.path) for v in values]
+        sql = f"{e.op}({', '.join(v.sql for v in values)})"
+        return Expr(sql, t, all(v.nullable for v in values), any_of(*[v.err for v in values]))
+
     # ---- strings
 
     def substring(self, e):
@@ -443,7 +450,7 @@ FLOAT_FUNCTIONS = {"sqrt": ("sqrt({x})", "{x} < 0"),
                    "radians": ("({x} * 0.017453292519943295::DOUBLE)", "FALSE")}
 INEXACT = set(FLOAT_FUNCTIONS) - {"sqrt", "degrees", "radians"}
 
-METHODS = {"abs": Compiler.magnitude, "sign": Compiler.sign, "col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
+METHODS = {"least": Compiler.extreme, "greatest": Compiler.extreme, "abs": Compiler.magnitude, "sign": Compiler.sign, "col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
            "not": Compiler.logical_not, "and": Compiler.logic, "or": Compiler.logic, "is_null": Compiler.is_null,
            "in": Compiler.in_list, "like": Compiler.like, "substring": Compiler.substring,
            "extract": Compiler.extract, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval,
