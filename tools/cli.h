@@ -87,6 +87,8 @@ static inline int64_t cli_count(const struct cli_args *a, enum cli_option_id id,
     return cli_given(a, id) ? a->option[id].count : otherwise;
 }
 int cli_require(const struct cli_args *a, enum cli_option_id id, struct cli_error *err);
+/* Fails if one of these was given, which the first operand has no use for. */
+int cli_refuse(const struct cli_args *a, const enum cli_option_id *ids, size_t n, struct cli_error *err);
 /* Fails if both were given. */
 int cli_exclude(const struct cli_args *a, enum cli_option_id x, enum cli_option_id y, struct cli_error *err);
 /* A decimal integer of lo..hi, all of the text. */

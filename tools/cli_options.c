@@ -229,6 +229,14 @@ int cli_require(const struct cli_args *a, enum cli_option_id id, struct cli_erro
     return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s %s is missing", rows[id].name, rows[id].arg);
 }
 
+int cli_refuse(const struct cli_args *a, const enum cli_option_id *ids, size_t n, struct cli_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (cli_given(a, ids[i]))
+            return cli_fail(err, CLI_BAD_INPUT, NULL, "--%s means nothing for %s", rows[ids[i]].name, a->operands[0]);
+    return 0;
+}
+
 int cli_exclude(const struct cli_args *a, enum cli_option_id x, enum cli_option_id y, struct cli_error *err)
 {
     if (!cli_given(a, x) || !cli_given(a, y))

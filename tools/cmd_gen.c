@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/gen_graph.h"
 #include "tpch/gen_core.h"
 #include "tpch/gen_db.h"
 #include "tpch/gen_tbl.h"
@@ -93,22 +94,63 @@ static int parse_scheme(const char *set, enum tg_scheme *scheme, struct cli_erro
             *scheme = sets[i].scheme;
             return 0;
         }
-    return cli_fail(err, CLI_BAD_INPUT, NULL, "expected tpch, jcch or ssb, found \"%s\"", set);
+    return cli_fail(err, CLI_BAD_INPUT, NULL, "expected tpch, jcch, ssb or graph, found \"%s\"", set);
 }
 
 static int check_args(const struct cli_args *a, struct cli_error *err)
 {
-    if (cli_require(a, CLI_SCALE, err) || cli_exclude(a, CLI_OUT, CLI_TBL, err) ||
-        cli_exclude(a, CLI_OUT, CLI_CHUNK, err) || cli_exclude(a, CLI_OUT, CLI_TABLES, err) ||
-        cli_exclude(a, CLI_TBL, CLI_COLUMNS, err))
+    static const enum cli_option_id of_graphs[] = {CLI_VERTICES, CLI_EDGES, CLI_SEED};
+    if (cli_refuse(a, of_graphs, sizeof of_graphs / sizeof of_graphs[0], err) || cli_require(a, CLI_SCALE, err) ||
+        cli_exclude(a, CLI_OUT, CLI_TBL, err) || cli_exclude(a, CLI_OUT, CLI_CHUNK, err) ||
+        cli_exclude(a, CLI_OUT, CLI_TABLES, err) || cli_exclude(a, CLI_TBL, CLI_COLUMNS, err))
         return -1;
     if (!cli_given(a, CLI_OUT) && !cli_given(a, CLI_TBL))
         return cli_fail(err, CLI_BAD_INPUT, NULL, "expected --out DB or --tbl DIR");
     return 0;
 }
 
+static int write_graph(const struct cli_args *a, const struct gg_graph *g, struct cli_error *err)
+{
+    const struct gg_db_options o = {.threads = (int)cli_count(a, CLI_THREADS, 0), .progress = cli_progress};
+    struct tg_error e = {0};
+    heddle_error *cause = NULL;
+    heddle_context *context;
+    if (cli_context_open(a, &context, err))
+        return -1;
+    int rc = gg_db_write(g, context, cli_text(a, CLI_OUT), &o, &e, &cause);
+    cli_progress_end();
+    heddle_context_free(context);
+    return rc ? adopt_error(&e, cause, err) : 0;
+}
+
+static int run_graph(const struct cli_args *a, struct cli_error *err)
+{
+    static const enum cli_option_id of_suites[] = {CLI_SCALE, CLI_COLUMNS, CLI_TBL, CLI_CHUNK, CLI_TABLES};
+    const struct gg_options o = {
+        .vertices = cli_count(a, CLI_VERTICES, 0),
+        .edges = cli_count(a, CLI_EDGES, 0),
+        .seed = (uint64_t)cli_count(a, CLI_SEED, 1),
+        .threads = (int)cli_count(a, CLI_THREADS, 0),
+    };
+    struct tg_error e = {0};
+    struct gg_graph *g;
+    if (cli_refuse(a, of_suites, sizeof of_suites / sizeof of_suites[0], err) || cli_require(a, CLI_VERTICES, err) ||
+        cli_require(a, CLI_EDGES, err) || cli_require(a, CLI_OUT, err))
+        return -1;
+    cli_nothing_to_undo(true);
+    int rc = gg_graph_new(&o, &g, &e);
+    cli_nothing_to_undo(false);
+    if (rc)
+        return adopt_error(&e, NULL, err);
+    rc = write_graph(a, g, err);
+    gg_graph_free(g);
+    return rc;
+}
+
 static int run(const struct cli_args *a, struct cli_error *err)
 {
+    if (strcmp(a->operands[0], "graph") == 0)
+        return run_graph(a, err);
     struct tg_options o = {.scheme = TG_PLAIN, .sf = a->option[CLI_SCALE].real};
     struct tg_error e = {0};
     struct tg_gen *g;
@@ -128,20 +170,23 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_SCALE, CLI_OUT, CLI_COLUMNS, CLI_TBL, CLI_CHUNK, CLI_TABLES, CLI_THREADS, CLI_MEMORY, CLI_VERBOSE, CLI_HELP,
+    CLI_SCALE, CLI_OUT,  CLI_COLUMNS, CLI_TBL,    CLI_CHUNK,   CLI_TABLES, CLI_VERTICES,
+    CLI_EDGES, CLI_SEED, CLI_THREADS, CLI_MEMORY, CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_gen = {
     .name = "gen",
-    .operands = "tpch|jcch|ssb",
+    .operands = "tpch|jcch|ssb|graph",
     .summary = "generate the data of a benchmark",
     .about = "Generates TPC-H data, or those of JCC-H (the same tables with skewed and\n"
              "correlated joins), bit for bit as the reference generator, or those of the Star\n"
-             "Schema Benchmark, into a new database or as .tbl text files.\n"
+             "Schema Benchmark, into a new database or as .tbl text files; or a random graph\n"
+             "with a power law of degrees, into a new database.\n"
              "\n"
              "  heddle gen tpch --sf 1 --out tpch1\n"
              "  heddle gen tpch --sf 1 --tbl text/\n"
-             "  heddle gen tpch --sf 100 --tbl text/ --chunk 3/10   files TABLE.tbl.3",
+             "  heddle gen tpch --sf 100 --tbl text/ --chunk 3/10   files TABLE.tbl.3\n"
+             "  heddle gen graph --vertices 100000 --edges 1000000 --seed 7 --out graph",
     .min_operands = 1,
     .max_operands = 1,
     .options = options,

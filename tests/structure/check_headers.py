@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import layers as model
 
-FOLDERS = ("api", "codegen", "frontend", "include", "planner", "runtime", "ssb", "templates", "tools", "tpch", "tests")
+FOLDERS = ("api", "codegen", "frontend", "graph", "include", "planner", "runtime", "ssb", "templates", "tools", "tpch", "tests")
 PUBLIC = model.ROOT / "include" / "heddle.h"
 FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
 

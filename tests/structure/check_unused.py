@@ -42,7 +42,7 @@ MEMBERS = {
     "more_apart": "the same",
 }
 
-FOLDERS = ("api", "codegen", "frontend", "planner", "runtime", "ssb", "templates", "tools", "tpch")
+FOLDERS = ("api", "codegen", "frontend", "graph", "planner", "runtime", "ssb", "templates", "tools", "tpch")
 STRUCT = re.compile(r"^(?:typedef )?(?:static const )?(?:struct|union)[\w ()\d]*\{\n(.*?)^\}", re.M | re.S)
 MEMBER = re.compile(r"(\w+)(?:\[[^\]]*\])*(?: *: *\d+)? *(?=,|$)")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
