@@ -1,8 +1,9 @@
-/* Random undirected simple graphs with a power law of degrees, after Chung and Lu ("Connected components in random graphs
- * with given expected degree sequences", 2002): an edge takes its two ends independently, each vertex with a probability
- * proportional to its weight.  Weights fall with the rank as rank^(-2/3), which makes the share of vertices of degree d
- * fall as d^-2.5; the first weights are flattened so that the largest expected degree is 100,000, or a quarter of the
- * vertices if that is less.  Loops are dropped and repeated edges drawn anew, so that the number of edges is exact.
+/* Random undirected simple graphs with a power law of degrees, after Chung and Lu ("Connected components in
+ * random graphs with given expected degree sequences", 2002): an edge takes its two ends independently, each
+ * vertex with a probability proportional to its weight.  Weights fall with the rank as rank^(-2/3), which makes
+ * the share of vertices of degree d fall as d^-2.5; the first weights are flattened so that the largest expected
+ * degree is 100,000, or a quarter of the vertices if that is less.  Loops are dropped and repeated edges drawn
+ * anew, so that the number of edges is exact.
  *
  * The same options give the same graph on any number of threads.  The library never prints. */
 #ifndef GRAPH_GEN_GRAPH_H

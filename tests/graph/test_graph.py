@@ -83,7 +83,8 @@ class Generator(unittest.TestCase):
 
     def test_degrees_follow_the_power_law(self):
         degrees = [d for _, d in self.graph.vertex]
-        self.assertTrue(2500 < max(degrees) < 5000, max(degrees))  # a quarter of the vertices, less what was drawn twice
+        # A quarter of the vertices, less what was drawn twice.
+        self.assertTrue(2500 < max(degrees) < 5000, max(degrees))
         for least in (20, 40, 80, 160):
             share = sum(d >= 2 * least for d in degrees) / sum(d >= least for d in degrees)
             self.assertAlmostEqual(share, 2 ** -1.5, delta=0.05, msg=f"degree {least}")
