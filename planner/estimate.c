@@ -5,6 +5,7 @@
 #include "planner/estimate.h"
 
 #include "planner/handle.h"
+#include "planner/need.h"
 
 /* Only of constants is the date known before a row is. */
 static bool shift_may_fail(const struct fe_expr *e)
@@ -249,8 +250,10 @@ static double est_scan(const struct ctx *c, const struct fe_node *n)
     struct ctx *m = (struct ctx *)(uintptr_t)c; /* handles made here are only looked at */
     struct handle *row = h_row(m, 0, t, -1, false);
     struct handle **env = HD_NEWN(c->a, struct handle *, t->ncols);
+    bool *used = HD_NEWN(c->a, bool, t->ncols + 1);
+    need_expr(used, n->u.scan.filter);
     for (int i = 0; i < t->ncols; i++)
-        env[i] = h_column(m, t, i, row);
+        env[i] = used[i] ? h_column(m, t, i, row) : NULL;
     return HD_MAX(1.0, rows * lx_selectivity(c, env, n->u.scan.filter));
 }
 

@@ -7,6 +7,7 @@
 #include "planner/lower_arith.h"
 #include "planner/lower_expr.h"
 #include "planner/lower_value.h"
+#include "planner/need.h"
 #include "planner/physical.h"
 #include "planner/schedule.h"
 
@@ -15,9 +16,17 @@
 void scan_columns(struct ctx *c, const struct fe_node *n, struct handle *row, struct stream *s)
 {
     const struct fe_table *t = n->u.scan.table;
-    struct handle **all = HD_NEWN(c->a, struct handle *, t->ncols);
-    for (int i = 0; i < t->ncols; i++)
-        all[i] = h_column(c, t, i, row);
+    struct handle **all = HD_NEWN(c->a, struct handle *, t->ncols), *nobody = NULL;
+    bool *used = HD_NEWN(c->a, bool, t->ncols + 1);
+    if (n->u.scan.filter)
+        need_expr(used, n->u.scan.filter);
+    for (int i = 0; i < n->ncols; i++)
+        used[n->u.scan.columns[i]] |= c->need[n->id][i];
+    for (int i = 0; i < t->ncols; i++) {
+        if (!used[i] && !nobody)
+            nobody = h_column(c, t, i, row);
+        all[i] = used[i] ? h_column(c, t, i, row) : nobody; /* of what nobody asks for, one stands for all */
+    }
     s->ncols = n->ncols;
     s->cols = HD_NEWN(c->a, struct handle *, n->ncols);
     for (int i = 0; i < n->ncols; i++)
