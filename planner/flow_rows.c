@@ -31,7 +31,7 @@ struct stream flow_over(struct ctx *c, const struct stored *st)
 
 const bool *flow_kept(struct ctx *c, struct pl_node *n, const struct kept *k)
 {
-    static const char *const values = "values";
+    static const char *const values = "values", *const rows = "row ids";
     int of_tables = 0, by_row = 0, ids = 0;
     for (int i = 0; i < k->ncols; i++) {
         of_tables += k->cols[i]->kind == H_COLUMN;
@@ -41,11 +41,9 @@ const bool *flow_kept(struct ctx *c, struct pl_node *n, const struct kept *k)
         ids += k->what[i]->is_row;
     if (of_tables == 0) /* there are no rows to load from */
         return k->by_row;
-    const char *rows =
-        by_row ? hd_asprintf(c->a, "%d row id%s for %d of %d", ids, ids > 1 ? "s" : "", by_row, k->ncols) : "row ids";
     struct pl_decision *d = pl_decide(c, n, "columns kept");
-    pl_decide_way(c, d, rows, -1, NULL);
-    pl_decide_way(c, d, values, -1, hd_asprintf(c->a, "%d bytes", kept_bytes(k)));
+    pl_decide_detail(c, d, rows, NULL, by_row ? "%.0f for %.0f columns" : NULL, ids, by_row);
+    pl_decide_detail(c, d, values, NULL, "%.0f bytes", kept_bytes(k), 0);
     pl_decide_take(d, by_row ? rows : values);
     return k->by_row;
 }

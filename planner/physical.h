@@ -25,6 +25,8 @@ struct pl_alternative {
     const char *name;
     double ns;       /* estimated, of one thread; < 0: not compared by cost */
     const char *why; /* it is the one, or none of the possible ones; may be NULL */
+    const char *detail; /* format of what was looked at, two numbers; may be NULL */
+    double numbers[2];
 };
 
 /* What was chosen and what was not. */

@@ -22,8 +22,12 @@ static void print_alternative(struct hd_strbuf *o, const struct pl_alternative *
     hd_strbuf_addf(o, "%s%s", taken ? "" : "; not ", a->name);
     if (a->ns >= 0)
         hd_strbuf_addf(o, " %.3g ms", a->ns / 1e6);
-    if (a->why)
-        hd_strbuf_addf(o, " (%s)", a->why);
+    if (a->why || a->detail)
+        hd_strbuf_addf(o, " (%s%s", a->why ? a->why : "", a->why && a->detail ? ": " : "");
+    if (a->detail)
+        hd_strbuf_addf(o, a->detail, a->numbers[0], a->numbers[1]);
+    if (a->why || a->detail)
+        hd_strbuf_addc(o, ')');
 }
 
 static void print_decisions(struct hd_strbuf *o, const struct pl_node *n, int depth)

@@ -47,10 +47,8 @@ enum rt_state_kind pl_choose_table(struct ctx *c, struct pl_node *n, const struc
     const char *why = why_not_addressed(f);
     enum rt_state_kind kind = why ? RT_STATE_HASH : addressed(f);
     struct pl_decision *d = pl_decide(c, n, "table");
-    if (!why || f->packed)
-        why = hd_asprintf(c->a, "%srange %.0f, ~%.0f rows%s", why ? hd_asprintf(c->a, "%s: ", why) : "", f->range,
-                          f->rows, f->unique ? ", unique keys" : "");
-    pl_decide_way(c, d, rt_state_kind_name(addressed(f)), -1, why);
+    const char *detail = f->unique ? "range %.0f, ~%.0f rows, unique keys" : "range %.0f, ~%.0f rows";
+    pl_decide_detail(c, d, rt_state_kind_name(addressed(f)), why, f->packed ? detail : NULL, f->range, f->rows);
     pl_decide_way(c, d, rt_state_kind_name(RT_STATE_HASH), -1, NULL);
     pl_decide_take(d, rt_state_kind_name(kind));
     return kind;

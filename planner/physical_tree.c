@@ -71,7 +71,16 @@ struct pl_decision *pl_decide(struct ctx *c, struct pl_node *n, const char *name
 void pl_decide_way(struct ctx *c, struct pl_decision *d, const char *name, double ns, const char *why)
 {
     hd_grow1(c->a, d->v, d->n);
-    d->v[d->n++] = (struct pl_alternative){name, ns, why};
+    d->v[d->n++] = (struct pl_alternative){.name = name, .ns = ns, .why = why};
+}
+
+void pl_decide_detail(struct ctx *c, struct pl_decision *d, const char *name, const char *why, const char *detail,
+                      double x, double y)
+{
+    pl_decide_way(c, d, name, -1, why);
+    d->v[d->n - 1].detail = detail;
+    d->v[d->n - 1].numbers[0] = x;
+    d->v[d->n - 1].numbers[1] = y;
 }
 
 void pl_decide_take(struct pl_decision *d, const char *name)

@@ -19,6 +19,9 @@ struct pl_node *pl_node_read(struct ctx *c, struct pl_node *keep, const char *pa
 /* Opens a decision of a node; ways follow, and one of them is taken at the end. */
 struct pl_decision *pl_decide(struct ctx *c, struct pl_node *n, const char *name);
 void pl_decide_way(struct ctx *c, struct pl_decision *d, const char *name, double ns, const char *why);
+/* The same with two numbers that were looked at: they are printed only if somebody wants to see them. */
+void pl_decide_detail(struct ctx *c, struct pl_decision *d, const char *name, const char *why, const char *detail,
+                      double x, double y);
 void pl_decide_take(struct pl_decision *d, const char *name);
 
 #endif
