@@ -115,13 +115,13 @@ struct pl_step {
 };
 
 enum pl_sink_kind {
-    PL_SINK_BITMAP, /* set bit of index expr */
-    PL_SINK_DIRECT, /* set bit, store fields at index */
-    PL_SINK_ROWS,   /* append a row: ROWS; CSR (field 0 is the index); HASH (hash stored at offset 0) */
-    PL_SINK_AGG_SCALAR,
-    PL_SINK_AGG_DENSE, /* index expr */
-    PL_SINK_AGG_HASH,  /* keys = fields 0..nkeys-1 */
-    PL_SINK_ARRAY      /* store fields at index (the source's position) */
+#define T_SINK(id, ...) PL_SINK_##id,
+#include "planner/sinks.def"
+};
+enum { /* beside the kinds: a switch over them has no case for their number */
+       PL_SINK_COUNT = 0
+#define T_SINK(id, ...) +1
+#include "planner/sinks.def"
 };
 
 /* One accumulator update or stored field. */

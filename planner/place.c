@@ -11,7 +11,7 @@ enum {
     SCALAR = 1 << PL_SINK_AGG_SCALAR,
     DENSE = 1 << PL_SINK_AGG_DENSE,
     HASH = 1 << PL_SINK_AGG_HASH,
-    ALL = (1 << (PL_SINK_ARRAY + 1)) - 1
+    ALL = (1 << PL_SINK_COUNT) - 1
 };
 enum { THREAD = 1, SOLE = 2, SIZED = 4 };
 

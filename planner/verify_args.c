@@ -210,11 +210,21 @@ static bool check_arrays(struct vf *v, const struct pl_sink *s)
 
 bool vf_sink_args(struct vf *v, const struct pl_sink *s)
 {
-    bool bits = s->kind == PL_SINK_BITMAP || s->kind == PL_SINK_DIRECT;
-    bool rows = s->kind == PL_SINK_ARRAY || (s->kind == PL_SINK_AGG_DENSE && s->atomic);
+    static const enum {
+        NOTHING,
+        BITS,
+        ARRAYS,
+        ROWS,
+        SHARED_ROWS
+    } all[] = {
+#define T_SINK(id, name, states, index, adds, reads) reads,
+#include "planner/sinks.def"
+    };
+    bool arrays = all[s->kind] == ARRAYS, bits = arrays || all[s->kind] == BITS;
+    bool rows = all[s->kind] == ROWS || (all[s->kind] == SHARED_ROWS && s->atomic);
     VF_TRY(bits ? vf_state_arg(v, s->a_bits, RT_ARG_STATE_BITS, s->state) : vf_no_arg(v, s->a_bits));
     VF_TRY(rows ? vf_state_arg(v, s->a_rows, RT_ARG_STATE_ROWS, s->state) : vf_no_arg(v, s->a_rows));
-    if (s->kind == PL_SINK_DIRECT)
+    if (arrays)
         return check_arrays(v, s);
     VF_CHECK(v, ARG_EXTRA, !s->a_fields && !s->a_valids);
     return true;

@@ -3,20 +3,13 @@
 
 #include "planner/verify.h"
 
-#define S(kind) VF_BIT(RT_STATE_##kind)
-
 static const struct {
     unsigned states;
-    bool index, index_null; /* it addresses rows by number; rows with a NULL one are dropped */
-    bool groups, accumulates;
+    enum { NONE, EXACT, OR_NULL } index;
+    enum { NOTHING, ALL, GROUPS } adds;
 } forms[] = {
-    [PL_SINK_BITMAP] = {S(BITMAP), true, true, false, false},
-    [PL_SINK_DIRECT] = {S(DIRECT), true, true, false, false},
-    [PL_SINK_ROWS] = {S(ROWS) | S(CSR) | S(HASH), false, false, false, false},
-    [PL_SINK_AGG_SCALAR] = {S(AGG_SCALAR), false, false, false, true},
-    [PL_SINK_AGG_DENSE] = {S(AGG_DENSE), true, false, true, true},
-    [PL_SINK_AGG_HASH] = {S(AGG_HASH), false, false, true, true},
-    [PL_SINK_ARRAY] = {S(ARRAY), true, false, false, false},
+#define T_SINK(id, name, states, index, adds, reads) {states, index, adds},
+#include "planner/sinks.def"
 };
 
 static const enum rt_merge merges[] = {
@@ -30,13 +23,13 @@ static const struct rt_state *state_of(const struct vf *v)
 
 static bool check_index(struct vf *v, const struct pl_sink *s)
 {
-    VF_CHECK(v, SINK_INDEX, forms[s->kind].index == (s->index >= 0));
+    VF_CHECK(v, SINK_INDEX, (forms[s->kind].index != NONE) == (s->index >= 0));
     if (s->index < 0)
         return true;
     VF_TRY(vf_expr(v, s->index, v->p->nsteps));
     const struct pl_expr *e = &v->g->exprs[s->index];
     VF_CHECK(v, INDEX_TYPE, e->phys == RT_I64);
-    VF_CHECK(v, SINK_INDEX_NULL, !e->nullable || forms[s->kind].index_null);
+    VF_CHECK(v, SINK_INDEX_NULL, !e->nullable || forms[s->kind].index == OR_NULL);
     VF_CHECK(v, FRAME_INDEX, !v->p->framed || e->op == FE_COL);
     return true;
 }
@@ -51,13 +44,13 @@ static bool is_key(const struct vf *v, const struct pl_out *o)
 static bool counts(const struct vf *v, const struct pl_out *o)
 {
     bool count = o->fn == FE_AGG_COUNT || o->fn == FE_AGG_COUNT_STAR;
-    return forms[v->p->sink.kind].accumulates && !is_key(v, o) && count;
+    return forms[v->p->sink.kind].adds != NOTHING && !is_key(v, o) && count;
 }
 
 static bool check_function(struct vf *v, const struct pl_out *o)
 {
     const struct rt_state *st = state_of(v);
-    if (!forms[v->p->sink.kind].accumulates || is_key(v, o))
+    if (forms[v->p->sink.kind].adds == NOTHING || is_key(v, o))
         return true;
     VF_CHECK(v, OUT_FUNCTION, o->fn >= 0 && (size_t)o->fn < HD_COUNT(merges) && o->fn != FE_AGG_AVG);
     VF_CHECK(v, OUT_FUNCTION, merges[o->fn] == st->merge[o->field]);
@@ -210,21 +203,22 @@ static bool check_place(struct vf *v, const struct pl_sink *s)
     VF_CHECK(v, PLACE_ROWS, !v->p->in_place || (row->thread && v->p->nlevels == 1 && !v->p->framed));
     VF_CHECK(v, PLACE_SOLE, !row->sole || v->sinks[s->state] == 1);
     VF_CHECK(v, PLACE_SOLE, s->place != PL_PLACE_RUNS || s->clustered);
-    VF_CHECK(v, PLACE_CACHE, !has_cache(s) || (s->place == PL_PLACE_MEMORY && forms[s->kind].groups && !v->p->framed));
+    VF_CHECK(v, PLACE_CACHE,
+             !has_cache(s) || (s->place == PL_PLACE_MEMORY && forms[s->kind].adds == GROUPS && !v->p->framed));
     return true;
 }
 
 bool vf_sink(struct vf *v)
 {
     const struct pl_sink *s = &v->p->sink;
-    VF_CHECK(v, SINK_KIND, s->kind >= 0 && (size_t)s->kind < HD_COUNT(forms));
+    VF_CHECK(v, SINK_KIND, (unsigned)s->kind < PL_SINK_COUNT);
     VF_CHECK(v, SINK_STATE, vf_state_is(v, s->state, forms[s->kind].states));
     bool *filled = HD_NEWN(v->arena, bool, state_of(v)->nfields + 1);
     VF_TRY(check_index(v, s));
     VF_TRY(check_outs(v, s, filled));
     VF_TRY(check_copies(v, s, filled));
     VF_CHECK(v, SINK_ATOMIC, s->atomic == state_of(v)->shared);
-    VF_CHECK(v, SINK_CLUSTERED, !s->clustered || forms[s->kind].groups);
+    VF_CHECK(v, SINK_CLUSTERED, !s->clustered || forms[s->kind].adds == GROUPS);
     VF_TRY(vf_sink_args(v, s));
     return check_place(v, s);
 }

@@ -27,20 +27,6 @@ static const char *source_name(enum rt_source_kind k)
     return NULL;
 }
 
-static const char *sink_name(enum pl_sink_kind k)
-{
-    switch (k) {
-    case PL_SINK_BITMAP: return "bitmap";
-    case PL_SINK_DIRECT: return "direct";
-    case PL_SINK_ROWS: return "rows";
-    case PL_SINK_AGG_SCALAR: return "aggregate scalar";
-    case PL_SINK_AGG_DENSE: return "aggregate dense";
-    case PL_SINK_AGG_HASH: return "aggregate hash";
-    case PL_SINK_ARRAY: return "array";
-    }
-    return NULL;
-}
-
 /* Kinds are numbered from 0; no name: there are no more. */
 #define PRINT(category, name, type) \
     for (int k = 0; name((type)k); k++) \
@@ -52,7 +38,8 @@ int main(void)
         printf("step %s\n", pl_step_name((enum pl_step_kind)k));
     PRINT("probe", probe_name, enum pl_probe_kind);
     PRINT("source", source_name, enum rt_source_kind);
-    PRINT("sink", sink_name, enum pl_sink_kind);
+#define T_SINK(id, name, ...) puts("sink " name);
+#include "planner/sinks.def"
 #define P_PLACE(id, name, sinks, flags, alone, beside, unit, text) puts("place " text);
 #define P_CACHE(id, name, limit, unit, text)                       puts("cache " text);
 #include "planner/places.def"
