@@ -59,40 +59,6 @@ static bool lists_children(const struct vf *v, const struct pl_step *s)
     return v && s->table->fks[s->index].child_rows != NULL;
 }
 
-/* X(step, argument, its kind, when it is read) */
-#define STEP_READS(X) \
-    X(LOAD_COLUMN, data, COL_DATA, always) \
-    X(LOAD_COLUMN, valid, COL_VALID, has_validity) \
-    X(LOAD_COLUMN, base, COL_BASE, is_coded) \
-    X(LOAD_COLUMN, factor, COL_FACTOR, is_coded) \
-    X(LOAD_COLUMN, text_base, COL_TEXT_BASE, is_text) \
-    X(LOAD_COLUMN, text_bytes, COL_TEXT_BYTES, is_text) \
-    X(LOAD_FIELD, data, STATE_FIELD, is_direct) \
-    X(LOAD_FIELD, valid, STATE_FIELD_VALID, is_direct_null) \
-    X(LOAD_FIELD, rows, STATE_ROWS, has_rows) \
-    X(PROBE_KEY, min, KEYIDX_MIN, always) \
-    X(PROBE_KEY, range, KEYIDX_RANGE, always) \
-    X(PROBE_KEY, rows, KEYIDX_ROWS, is_array) \
-    X(PROBE_BITMAP, bits, STATE_BITS, always) \
-    X(PROBE_BITMAP, range, STATE_RANGE, always) \
-    X(PROBE_DIRECT, bits, STATE_BITS, always) \
-    X(PROBE_DIRECT, range, STATE_RANGE, always) \
-    X(PROBE_HASH, slots, STATE_SLOTS, always) \
-    X(PROBE_HASH, mask, STATE_MASK, always) \
-    X(PROBE_HASH, rows, STATE_ROWS, always) \
-    X(EXPAND_HASH, slots, STATE_SLOTS, always) \
-    X(EXPAND_HASH, mask, STATE_MASK, always) \
-    X(EXPAND_HASH, rows, STATE_ROWS, always) \
-    X(EXPAND_CSR, offsets, STATE_OFFSETS, always) \
-    X(EXPAND_CSR, range, STATE_RANGE, always) \
-    X(EXPAND_FK, offsets, FK_OFFSETS, always) \
-    X(EXPAND_FK, child_rows, FK_CHILD_ROWS, lists_children) \
-    X(EXPAND_ALL, nrows, STATE_NROWS, always) \
-    X(MARK, matches, STATE_MATCHES, always) \
-    X(TEST, matches, STATE_MATCHES, always) \
-    X(PRESENT, bits, STATE_BITS, is_direct) \
-    X(PRESENT, rows, STATE_ROWS, has_rows)
-
 enum member {
 #define X(name) M_##name,
     PL_STEP_ARGS(X)
@@ -106,9 +72,8 @@ static const struct reads {
     enum rt_arg_kind kind;
     bool (*when)(const struct vf *v, const struct pl_step *s);
 } reads[] = {
-#define X(step, member, kind, when) {PL_STEP_##step, M_##member, RT_ARG_##kind, when},
-    STEP_READS(X)
-#undef X
+#define V_READ(step, member, kind, when) {PL_STEP_##step, M_##member, RT_ARG_##kind, when},
+#include "planner/verify_steps.def"
 };
 
 static int member_of(const struct pl_step *s, enum member m)

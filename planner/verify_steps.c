@@ -10,23 +10,13 @@ enum {
     EXPANDS = 1u << PL_INNER | 1u << PL_LEFT
 };
 
-/* What planner/steps.def leaves open. */
+/* What planner/verify_steps.def says. */
 static const struct form {
     unsigned states; /* kinds that it can read; 0: reads none */
     unsigned probes; /* kinds that it can do; 0: is no probe */
 } forms[PL_STEP_COUNT] = {
-    [PL_STEP_LOAD_FIELD] = {VF_ROW_STATES | S(DIRECT), 0},
-    [PL_STEP_PROBE_KEY] = {0, ALL_PROBES},
-    [PL_STEP_PROBE_BITMAP] = {S(BITMAP), P(SEMI) | P(ANTI) | P(MARK)},
-    [PL_STEP_PROBE_DIRECT] = {S(DIRECT), ALL_PROBES},
-    [PL_STEP_PROBE_HASH] = {S(HASH), ALL_PROBES},
-    [PL_STEP_EXPAND_HASH] = {S(HASH), EXPANDS},
-    [PL_STEP_EXPAND_CSR] = {S(CSR), EXPANDS},
-    [PL_STEP_EXPAND_FK] = {0, EXPANDS},
-    [PL_STEP_EXPAND_ALL] = {S(ROWS), EXPANDS},
-    [PL_STEP_MARK] = {VF_MATCHED, 0},
-    [PL_STEP_TEST] = {VF_MATCHED, 0},
-    [PL_STEP_PRESENT] = {S(DIRECT) | S(AGG_DENSE), 0},
+#define V_STEP(step, states, probes) [PL_STEP_##step] = {states, probes},
+#include "planner/verify_steps.def"
 };
 
 static const struct form *form_of(const struct pl_step *s)
