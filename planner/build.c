@@ -275,6 +275,52 @@ int pb_field(struct ctx *c, int state, const char *name, const struct pl_val *v,
     return n;
 }
 
+static void renumber(int *number, int gone)
+{
+    *number -= *number > gone;
+}
+
+/* Arguments are found by what they are. */
+static void index_args(struct ctx *c)
+{
+    c->arg_index = (struct pl_index){0};
+    for (int i = 0; i < c->args.n; i++) {
+        const struct rt_arg *x = &c->args.v[i];
+        if (rt_arg_group(x->kind) == RT_ARGS_PLAN)
+            continue;
+        index_grow(c, &c->arg_index, hash_arg);
+        int *place = index_place(&c->arg_index, hash_of_arg(x), same_arg, c, x);
+        c->arg_index.n += !*place;
+        *place = i + 1;
+    }
+}
+
+void pb_drop_state(struct ctx *c, int state)
+{
+    int n = --c->states.n;
+    c->state_rows.n = n;
+    for (int i = state; i < n; i++) {
+        c->states.v[i] = c->states.v[i + 1];
+        c->state_rows.v[i] = c->state_rows.v[i + 1];
+        c->states.v[i].name = hd_asprintf(c->a, "s%d%s", i, strchr(c->states.v[i].name, '_'));
+    }
+    for (int i = 0; i < c->exprs.n; i++)
+        renumber(&c->exprs.v[i].state, state);
+    for (int i = 0; i < c->args.n; i++)
+        renumber(&c->args.v[i].state, state);
+    for (int i = 0; i < c->turns.n; i++)
+        renumber(&c->turns.v[i].state, state);
+    for (int i = 0; i < c->pipelines.n; i++) {
+        struct open_pipeline *p = c->pipelines.v[i];
+        renumber(&p->spec.state, state);
+        renumber(&p->sink.state, state);
+        for (int k = 0; k < p->steps.n; k++)
+            renumber(&p->steps.v[k].state, state);
+    }
+    renumber(&c->program->spec->result_state, state);
+    index_args(c);
+}
+
 /* Widest fields first keeps every field aligned without holes; offsets do not change field order. */
 void pb_state_layout(struct ctx *c, int state)
 {

@@ -22,6 +22,8 @@ void pb_filter(struct ctx *c, struct open_pipeline *p, int expr, double sel, con
 void pb_note(struct ctx *c, const char *fmt, ...) HD_PRINTF(2, 3);
 
 int pb_state(struct ctx *c, enum rt_state_kind k, const char *name, const char *path);
+/* Of a state that nothing fills or reads any more: those behind it get the numbers before theirs. */
+void pb_drop_state(struct ctx *c, int state);
 int pb_field(struct ctx *c, int state, const char *name, const struct pl_val *v, enum rt_merge m);
 void pb_state_layout(struct ctx *c, int state); /* offsets and stride, once all fields are there */
 

@@ -147,6 +147,7 @@ struct ctx {
     int nwords;
     HD_VEC(struct rt_state) states;
     HD_VEC(double) state_rows; /* of each: rows at most, proven */
+    HD_VEC(int) appended;      /* states in which several streams end, in the order in which they were made */
     HD_VEC(struct open_pipeline *) pipelines;
     HD_VEC(struct pl_turn) turns; /* pipelines and finishes in the order in which they can take place */
     HD_VEC(struct rt_site) sites;

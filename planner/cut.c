@@ -118,10 +118,15 @@ static int carried(struct ctx *c, const struct stream *s, const bool *want, cons
     return w.bytes + 4 * HD_MIN(w.nsmall, w.nmiddle) + 12 * w.nwide;
 }
 
-/* Of a block's shared memory, for tuples of so many bytes, which are filled up to words. */
-static int queue_bytes(int carried_bytes)
+int cut_queue_bytes(int carried_bytes)
 {
     return pl_queue_bytes(carried_bytes + HDD_TUPLE_ALIGN);
+}
+
+bool cut_fits(const struct open_pipeline *head, const struct open_pipeline *tail, int more)
+{
+    int bytes = head->queue_bytes + tail->queue_bytes + tail->level * cut_queue_bytes(more);
+    return head->level + tail->level < RT_MAX_LEVELS && (tail->level == 0 || bytes <= QUEUES_MAX);
 }
 
 /* Columns and fields that h comes from are loaded again when somebody asks next, and values in slots from
@@ -164,7 +169,7 @@ int cut_before_level(struct ctx *c, struct stream *s, const bool *want, const bo
     const struct open_pipeline *p = pipeline_of(c, s);
     int bytes = carried(c, s, want, keys, true);
     bool deep = p->level == RT_MAX_LEVELS - 1;
-    bool full = p->level > 0 && p->queue_bytes + queue_bytes(bytes) > QUEUES_MAX;
+    bool full = p->level > 0 && p->queue_bytes + cut_queue_bytes(bytes) > QUEUES_MAX;
     if (deep || full || bytes > ROWS_MAX) {
         struct stored rows;
         pb_note(c, "%s: keeps the rows that come to it (%d levels below, %d bytes a row)", path, p->level + 1, bytes);
@@ -180,14 +185,14 @@ void cut_open_level(struct ctx *c, const struct stream *s, const bool *want)
 {
     struct open_pipeline *p = pipeline_of(c, s);
     int bytes = carried(c, s, want, NULL, false);
-    if (bytes > CARRIED_MAX || p->queue_bytes + queue_bytes(bytes) > QUEUES_MAX) {
+    if (bytes > CARRIED_MAX || p->queue_bytes + cut_queue_bytes(bytes) > QUEUES_MAX) {
         forget_columns(c, s, want, INT_MAX);
         bytes = carried(c, s, want, NULL, true);
     }
-    if (bytes > ROWS_MAX || p->queue_bytes + queue_bytes(bytes) > QUEUES_MAX) {
+    if (bytes > ROWS_MAX || p->queue_bytes + cut_queue_bytes(bytes) > QUEUES_MAX) {
         forget_columns(c, s, want, p->counted_slots);
         bytes = carried(c, s, want, NULL, true);
     }
-    p->queue_bytes += queue_bytes(bytes);
+    p->queue_bytes += cut_queue_bytes(bytes);
     p->level++;
 }

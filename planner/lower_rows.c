@@ -110,6 +110,7 @@ int lower_appended(struct ctx *c, const struct fe_node *n, struct stream *parts,
     const bool *want = c->need[n->id];
     int st = union_state(c, n, want);
     double max = 0;
+    hd_vec_push(c->a, &c->appended, st);
     for (int i = 0; i < nparts; i++) {
         max += parts[i].max_rows;
         HD_TRY(append_rows(c, n, want, &parts[i], st));

@@ -11,6 +11,7 @@
 #include "planner/prune.h"
 #include "planner/schedule.h"
 #include "planner/seal.h"
+#include "planner/splice.h"
 #include "planner/tile.h"
 
 /* ---- what passes leave behind ---- */
@@ -58,6 +59,12 @@ static int facts(struct ctx *c)
 static int physical_choices(struct ctx *c)
 {
     return pl_physical(c, c->plan->root, &c->physical);
+}
+
+static int splicing(struct ctx *c)
+{
+    pl_splice(c);
+    return 0;
 }
 
 static int copies(struct ctx *c)
@@ -159,6 +166,7 @@ static const struct pass {
     {"physical choices", physical_choices, TYPED | ORDER | NEED | FACTS, PHYSICAL, 0},
     {"keys and tables", pl_flow, PHYSICAL | NEED | FACTS, KEYS, 0},
     {"lowering, cutting", pl_lower, PHYSICAL | KEYS | NEED, PIPES, 0},
+    {"splicing", splicing, PIPES, 0, DENSE},
     {"copies", copies, PIPES, 0, DENSE},
     {"pruning", pruning, PIPES, DENSE, 0},
     {"frames", frames, PIPES | DENSE, FRAMED, 0},
