@@ -105,6 +105,7 @@ struct cg_fn {
     struct hd_cleanup guarded;
     LLVMBasicBlockRef body; /* follows the entry block */
     LLVMBasicBlockRef next; /* where a row goes that ends here: latch of the innermost loop */
+    LLVMBasicBlockRef enough; /* and one that the sink has taken, where it settles the row above it; or NULL */
     LLVMBasicBlockRef exit; /* writes the sink back, returns 0 */
     LLVMBasicBlockRef failed; /* returns 1; made at first use */
     HD_VEC(struct cg_fail_block) fails;

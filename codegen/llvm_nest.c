@@ -52,6 +52,7 @@ static void expand(struct cg_fn *f, int k)
         return;
     }
     struct cg_loop l = cg_loop_open(f, r.begin, r.end);
+    f->enough = f->pipeline->first_match ? l.outer : NULL;
     cg_bind_child(f, s, l.i);
     cg_steps_from(f, k + 1);
     cg_loop_close(f, &l);
@@ -76,5 +77,5 @@ void cg_steps_from(struct cg_fn *f, int k)
     }
     cg_count(f, k, NULL);
     cg_sink_row(f);
-    l_br(f, f->next);
+    l_br(f, f->enough ? f->enough : f->next);
 }

@@ -61,6 +61,7 @@ void cg_level(struct cg_mod *m, const struct cg_job *job)
     cg_check_stop(f);
     l_need(f, l_icmp(f, LLVMIntSLT, f->begin, f->end), f->exit, "some");
     struct cg_loop l = cg_loop_open(f, f->begin, f->end);
+    f->enough = f->pipeline->first_match ? f->exit : NULL;
     cg_bind_child(f, &f->pipeline->steps[lv->first_step - 1], l.i);
     cg_steps_from(f, lv->first_step);
     cg_loop_close(f, &l);

@@ -102,6 +102,7 @@ struct open_pipeline {
     double est; /* of rows at the current end */
     bool framed;
     struct pl_loop loop;
+    bool first_match; /* as in struct pl_pipeline */
 };
 
 struct shared_state {

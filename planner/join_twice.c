@@ -57,6 +57,7 @@ static int row_index(struct ctx *c, const struct open_pipeline *p)
 static void end_first(struct ctx *c, struct join *j, struct twice *t)
 {
     struct open_pipeline *p = pipeline_of(c, &j->s);
+    p->first_match = j->d->way != PL_WAY_FK; /* a parent has few children: to leave them early saves little */
     if (!t->rows) {
         t->bitmap = pb_state(c, RT_STATE_BITMAP, "matched", j->node->path);
         c->states.v[t->bitmap].range = (uint64_t)HD_MAX(1, p->spec.table->rows);

@@ -217,6 +217,9 @@ struct pl_pipeline {
         bool shared_at_launch; /* more than a kernel may declare */
         int donation_bytes, slot_bytes; /* work that one warp hands to another, at most (struct rt_unit) */
     } gpu;
+    /* A row of the source is settled by the first of its children that reaches the sink: a CPU looks at no other
+     * child of that range. */
+    bool first_match;
     bool in_place; /* rows go all the way where a GPU's tile has them; the accumulators' places allow it */
     /* Compilers take more than linear time for a function. A pipeline whose code would be long is *framed*: its
      * slots lie in memory that its functions share, the frame, and runs of steps, of outs, and large expressions

@@ -222,6 +222,8 @@ static void print_source(const struct printer *w)
         hd_strbuf_addf(w->o, " [framed: %d parts]", w->p->nparts + w->p->sink.nparts);
     if (w->p->unoptimised)
         hd_strbuf_adds(w->o, " [unoptimised]");
+    if (w->p->first_match)
+        hd_strbuf_adds(w->o, " [cpu: first match]");
     if (r->shape != RT_SHAPE_STRAIGHT && r->shape != RT_SHAPE_ALL_ROWS) /* [tile] tells */
         hd_strbuf_addf(w->o, " [gpu: %s]", rt_shape_name(r->shape));
     if (w->p->loop.rows)

@@ -188,6 +188,7 @@ static void seal_pipeline(struct ctx *c, struct open_pipeline *p, struct pl_pipe
     q->sink = p->sink;
     q->framed = p->framed;
     q->loop = p->loop;
+    q->first_match = p->first_match;
     seal_levels(c, q);
     q->unoptimised = q->nlevels == 1 && source_bound(c, q->spec) <= FEW_ROWS;
     seal_touched(c, q);

@@ -208,9 +208,22 @@ static bool check_parts(struct vf *v)
     return check_out_parts(v);
 }
 
+/* The step before the sink, or the sink itself, sets the bit. */
+static bool check_first_match(struct vf *v)
+{
+    const struct pl_pipeline *p = v->p;
+    if (!p->first_match)
+        return true;
+    const struct pl_step *last = p->nsteps ? &p->steps[p->nsteps - 1] : NULL;
+    bool marks = last && last->kind == PL_STEP_MARK && last->row_slot == p->source_slot;
+    VF_CHECK(v, FIRST_MATCH, p->nlevels <= 2 && (marks || p->sink.kind == PL_SINK_BITMAP));
+    return true;
+}
+
 bool vf_nest(struct vf *v)
 {
     VF_TRY(check_levels(v));
+    VF_TRY(check_first_match(v));
     VF_TRY(check_tiles(v));
     return check_parts(v);
 }
