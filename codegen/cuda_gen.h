@@ -102,6 +102,8 @@ const char *cu_cast_time(struct cu_unit *u, const struct pl_expr *e, const char 
 
 /* cuda_steps.c: statements of steps */
 void cu_step(struct cu_unit *u, const struct pl_step *s, int number);
+/* The function that compares key `key` of a lookup, or of groups (NULL). */
+const char *cu_key_equal(const struct pl_step *s, int key);
 const char *cu_expand_range(struct cu_unit *u, const struct pl_step *s, int number);
 const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const char *stored, const char *valid);
 

@@ -1,10 +1,15 @@
 /* Keys of hash tables in framed pipelines: hashed and compared by functions of some keys each. */
 #include "codegen/cuda_sink.h"
 
+const char *cu_key_equal(const struct pl_step *s, int key)
+{
+    return pl_null_equal(s, key) ? "hdd_group_eq" : "hdd_key_eq";
+}
+
 static struct cu_keys step_keys(const struct cu_unit *u, int number)
 {
     const struct pl_step *s = &u->pipeline->steps[number];
-    return (struct cu_keys){number, s->state, s->nkeys, s->keys, s->null_equal ? "hdd_group_eq" : "hdd_key_eq"};
+    return (struct cu_keys){number, s->state, s->nkeys, s->keys, s};
 }
 
 struct cu_keys cu_sink_keys(const struct cu_unit *u)
@@ -14,7 +19,7 @@ struct cu_keys cu_sink_keys(const struct cu_unit *u)
     for (int i = 0; i < s->nouts; i++)
         if (s->outs[i].field < n)
             exprs[s->outs[i].field] = s->outs[i].expr;
-    return (struct cu_keys){u->pipeline->nsteps, s->state, n, exprs, "hdd_group_eq"};
+    return (struct cu_keys){u->pipeline->nsteps, s->state, n, exprs, NULL};
 }
 
 static struct cu_keys keys_of(const struct cu_unit *u, int number)
@@ -36,8 +41,8 @@ static void same_body(struct cu_unit *u, int number, int first)
     const struct rt_state *st = &u->spec->states[k.state];
     int end = HD_MIN(k.n, first + PL_PART_KEYS);
     for (int i = first; i < end; i++)
-        cu_line(u->out, "%s%s(%s, %s)%s", i > first ? "       " : "return ", k.equal, cu_field_value(u, st, i, "row"),
-                cu_expr(u, k.exprs[i]), i + 1 < end ? " &&" : ";");
+        cu_line(u->out, "%s%s(%s, %s)%s", i > first ? "       " : "return ", cu_key_equal(k.step, i),
+                cu_field_value(u, st, i, "row"), cu_expr(u, k.exprs[i]), i + 1 < end ? " &&" : ";");
 }
 
 /* Functions of runs of keys. */

@@ -26,7 +26,7 @@ void cu_sink_index(struct cu_unit *u); /* declares `index` */
 struct cu_keys {
     int number, state, n;
     const int *exprs;
-    const char *equal; /* hdd_group_eq or hdd_key_eq */
+    const struct pl_step *step; /* NULL: the sink's */
 };
 struct cu_keys cu_sink_keys(const struct cu_unit *u);
 void cu_call_hash(struct cu_unit *u, const struct cu_keys *k, const char *name); /* into the variable */

@@ -94,7 +94,7 @@ static void step_load(struct cu_unit *u, const struct pl_step *s)
 static const char *hash_range(struct cu_unit *u, const struct pl_step *s, int number)
 {
     const struct rt_state *st = &u->spec->states[s->state];
-    const char *eq = s->null_equal ? "hdd_group_eq" : "hdd_key_eq", *keys = "";
+    const char *keys = "";
     const char *rows = cu_arg(u, s->a_rows);
     HD_ASSERT(s->nkeys == st->nkeys);
     if (s->key_parts)
@@ -106,7 +106,7 @@ static const char *hash_range(struct cu_unit *u, const struct pl_step *s, int nu
     }
     cu_open(u->out, "const auto same%d = [&](u32 r) {", number);
     for (int i = 0; i < s->nkeys; i++)
-        cu_line(u->out, "%s%s(%s, key%d_%d)%s", i ? "       " : "return ", eq,
+        cu_line(u->out, "%s%s(%s, key%d_%d)%s", i ? "       " : "return ", cu_key_equal(s, i),
                 cu_field_value(u, st, i, hd_asprintf(u->arena, "%s[r]", rows)), number, i,
                 i + 1 < s->nkeys ? " &&" : ";");
     cu_close(u->out, "};");

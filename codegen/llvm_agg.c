@@ -143,7 +143,7 @@ static void need_equal_keys(struct cg_fn *f, LLVMValueRef row, const struct cg_v
     if (f->sink->s->nparts)
         cg_call_equal(f, -1, row, differ);
     else
-        cg_keys_equal(f, st->nkeys, st->fields, row, keys, true, differ);
+        cg_keys_equal(f, st->nkeys, st->fields, row, keys, NULL, 0, differ);
 }
 
 static LLVMValueRef load_local(struct cg_fn *f, LLVMTypeRef t, size_t offset)

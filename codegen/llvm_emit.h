@@ -234,9 +234,10 @@ LLVMValueRef cg_compare(struct cg_fn *f, enum fe_op op, enum rt_phys p, struct c
 LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys, const enum rt_phys *phys);
 /* The same, going on from a hash. */
 LLVMValueRef cg_hash_more(struct cg_fn *f, LLVMValueRef h, int n, const struct cg_val *keys, const enum rt_phys *phys);
-/* Falls through where n fields of the row equal keys, else goes to differ. */
+/* Falls through where n fields of the row equal keys, which are those of lookup s (NULL: of groups) from `first` on,
+ * else goes to differ. */
 void cg_keys_equal(struct cg_fn *f, int n, const struct rt_field *fields, LLVMValueRef row, const struct cg_val *keys,
-                   bool null_equal, LLVMBasicBlockRef differ);
+                   const struct pl_step *s, int first, LLVMBasicBlockRef differ);
 
 /* llvm_steps.c, llvm_probe.c: steps; code goes on where the row lives, or to f->next */
 void cg_step(struct cg_fn *f, const struct pl_step *s);

@@ -72,7 +72,7 @@ static LLVMValueRef with_nulls(struct cg_fn *f, LLVMValueRef eq, LLVMValueRef a,
 }
 
 void cg_keys_equal(struct cg_fn *f, int n, const struct rt_field *fields, LLVMValueRef row, const struct cg_val *keys,
-                   bool null_equal, LLVMBasicBlockRef differ)
+                   const struct pl_step *s, int first, LLVMBasicBlockRef differ)
 {
     /* Numbers first, in one test; then strings, one by one. */
     LLVMValueRef all = NULL;
@@ -83,7 +83,7 @@ void cg_keys_equal(struct cg_fn *f, int n, const struct rt_field *fields, LLVMVa
                 continue;
             struct cg_val have = cg_load_field(f, fd, row, false);
             LLVMValueRef eq = cg_compare(f, FE_EQ, fd->phys, have, keys[i]);
-            eq = with_nulls(f, eq, have.valid, keys[i].valid, null_equal);
+            eq = with_nulls(f, eq, have.valid, keys[i].valid, pl_null_equal(s, first + i));
             if (pass == 0)
                 all = cg_both(f, all, eq);
             else

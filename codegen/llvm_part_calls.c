@@ -69,7 +69,7 @@ struct cg_keys cg_keys_of(const struct cg_fn *f, int step)
 {
     const struct pl_step *s = step < 0 ? NULL : &f->pipeline->steps[step];
     const struct rt_state *st = &f->m->prog->spec->states[s ? s->state : f->pipeline->sink.state];
-    return (struct cg_keys){st->nkeys, st, s ? s->null_equal : true, s};
+    return (struct cg_keys){st->nkeys, st, s};
 }
 
 LLVMValueRef cg_call_hash(struct cg_fn *f, int step, LLVMBasicBlockRef null)

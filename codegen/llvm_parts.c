@@ -34,17 +34,13 @@ static int key_expr(const struct cg_fn *f, const struct cg_keys *k, int field)
     HD_BUG("%s has no key %d", f->pipeline->spec->name, field);
 }
 
-/* Keys from `first` on, as many as a function has. Without validity where NULL never matches: such
- * rows went elsewhere when they were hashed. */
-static int eval_keys(struct cg_fn *f, const struct cg_keys *k, int first, bool valid, struct cg_val *vals,
-                     enum rt_phys *phys)
+/* Keys from `first` on, as many as a function has. */
+static int eval_keys(struct cg_fn *f, const struct cg_keys *k, int first, struct cg_val *vals, enum rt_phys *phys)
 {
     int n = HD_MIN(k->n - first, (int)PL_PART_KEYS);
     for (int i = 0; i < n; i++) {
         vals[i] = cg_expr(f, key_expr(f, k, first + i));
         phys[i] = k->st->fields[first + i].phys;
-        if (!valid)
-            vals[i].valid = NULL;
     }
     return n;
 }
@@ -53,8 +49,10 @@ static void hash_keys(struct cg_fn *f, const struct cg_keys *k, int first)
 {
     struct cg_val vals[PL_PART_KEYS];
     enum rt_phys phys[PL_PART_KEYS];
-    int n = eval_keys(f, k, first, true, vals, phys);
-    for (int i = 0; i < n && !k->null_equal; i++) {
+    int n = eval_keys(f, k, first, vals, phys);
+    for (int i = 0; i < n; i++) {
+        if (pl_null_equal(k->step, first + i))
+            continue;
         if (vals[i].valid)
             l_need(f, vals[i].valid, f->next, "notnull");
         vals[i].valid = NULL;
@@ -67,8 +65,11 @@ static void compare_keys(struct cg_fn *f, const struct cg_keys *k, int first)
 {
     struct cg_val vals[PL_PART_KEYS];
     enum rt_phys phys[PL_PART_KEYS];
-    int n = eval_keys(f, k, first, k->null_equal, vals, phys);
-    cg_keys_equal(f, n, &k->st->fields[first], f->row, vals, k->null_equal, f->next);
+    int n = eval_keys(f, k, first, vals, phys);
+    for (int i = 0; i < n; i++)
+        if (!pl_null_equal(k->step, first + i)) /* where it is NULL, rows went elsewhere when they were hashed */
+            vals[i].valid = NULL;
+    cg_keys_equal(f, n, &k->st->fields[first], f->row, vals, k->step, first, f->next);
 }
 
 /* --- bodies --- */

@@ -15,7 +15,6 @@ enum { CG_HASHED, CG_COMPARED };
 struct cg_keys {
     int n;
     const struct rt_state *st;
-    bool null_equal;
     const struct pl_step *step; /* NULL: the sink */
 };
 struct cg_keys cg_keys_of(const struct cg_fn *f, int step); /* -1: of the sink */

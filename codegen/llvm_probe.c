@@ -61,7 +61,7 @@ static LLVMValueRef eval_keys(struct cg_fn *f, const struct pl_step *s, struct c
     for (int i = 0; i < s->nkeys; i++) {
         keys[i] = cg_expr(f, s->keys[i]);
         phys[i] = phys_of(f, s->keys[i]);
-        if (!s->null_equal) {
+        if (!pl_null_equal(s, i)) {
             valid = cg_both(f, valid, keys[i].valid);
             keys[i].valid = NULL;
         }
@@ -80,7 +80,7 @@ static struct cg_range hash_range(struct cg_fn *f, const struct pl_step *s, LLVM
     HD_ASSERT(s->nkeys == st->nkeys);
     bool parts = s->key_parts;
     int number = (int)(s - f->pipeline->steps);
-    LLVMValueRef h = parts ? cg_call_hash(f, number, s->null_equal ? NULL : miss) : eval_keys(f, s, keys, miss);
+    LLVMValueRef h = parts ? cg_call_hash(f, number, miss) : eval_keys(f, s, keys, miss);
     LLVMValueRef mask = cg_arg_word(f, s->a_mask, 0), slots = cg_arg_ptr(f, s->a_slots);
     LLVMValueRef tag = l_trunc(f, l_lshr(f, h, l_i64(f, 32)), m->i32);
     LLVMValueRef first = l_and(f, h, mask);
@@ -101,7 +101,7 @@ static struct cg_range hash_range(struct cg_fn *f, const struct pl_step *s, LLVM
     if (parts)
         cg_call_equal(f, number, row, step);
     else
-        cg_keys_equal(f, st->nkeys, st->fields, row, keys, s->null_equal, step);
+        cg_keys_equal(f, st->nkeys, st->fields, row, keys, s, 0, step);
     LLVMBasicBlockRef hit = l_here(f);
     l_goto(f, step);
     LLVMValueRef next = l_and(f, l_add(f, pos, l_i64(f, 1)), mask);

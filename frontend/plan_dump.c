@@ -99,6 +99,7 @@ static void print_join(struct dump *d, const struct fe_node *n)
         fe_expr_print(d->out, n->u.join.lkeys[i], left);
         hd_strbuf_adds(d->out, " = ");
         fe_expr_print(d->out, n->u.join.rkeys[i], right);
+        hd_strbuf_adds(d->out, n->u.join.null_equal[i] ? " null_equal" : "");
     }
     if (n->u.join.residual) {
         hd_strbuf_adds(d->out, " residual ");

@@ -34,7 +34,7 @@ static int read_options(const struct fe_json *v, struct fe_node *n)
     int kind = 0, strategy = FE_AUTO, side = FE_SIDE_AUTO;
     HD_TRY(fe_json_need(v, "kind", &kind_key));
     HD_TRY(read_named(v, "kind", FE_MARK + 1, kind_name, &kind));
-    HD_TRY(read_named(v, "strategy", FE_INDEX + 1, strategy_name, &strategy));
+    HD_TRY(read_named(v, "strategy", FE_LOOP + 1, strategy_name, &strategy));
     HD_TRY(read_named(v, "build", FE_SIDE_RIGHT + 1, side_name, &side));
     n->u.join.kind = (enum fe_join_kind)kind;
     n->u.join.strategy = (enum fe_strategy)strategy;
@@ -56,21 +56,31 @@ static int unify_keys(struct fe_plan_reader *r, const struct fe_json *pair, stru
     return 0;
 }
 
-static int read_pair(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_node *n, struct fe_expr **lkey,
-                     struct fe_expr **rkey)
+/* The third element of a pair. */
+static int read_option(struct fe_json *e, bool *null_equal)
+{
+    static const char *const options[] = {"null_equal"};
+    int found;
+    *null_equal = fe_json_next(e);
+    return *null_equal ? fe_read_choice(e, options, 1, &found) : 0;
+}
+
+static int read_pair(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_node *n, int key)
 {
     struct fe_scope left = fe_scope_of(n->inputs[0]), right = fe_scope_of(n->inputs[1]);
+    struct fe_expr **lkey = &n->u.join.lkeys[key], **rkey = &n->u.join.rkeys[key];
     struct fe_json e;
     HD_TRY(fe_json_array(v));
-    if (fe_json_length(v) != 2)
+    if (fe_json_length(v) != 2 && fe_json_length(v) != 3)
         return fe_json_fail(v,
-                            "expected a pair [left expression, right expression], found %d "
-                            "elements",
+                            "expected a pair [left expression, right expression], maybe with \"null_equal\" as third "
+                            "element, found %d elements",
                             fe_json_length(v));
     fe_json_first(v, &e);
     HD_TRY(fe_read_expr(r, &e, &left, NULL, NULL, lkey));
     fe_json_next(&e);
     HD_TRY(fe_read_expr(r, &e, &right, NULL, NULL, rkey));
+    HD_TRY(read_option(&e, &n->u.join.null_equal[key]));
     return unify_keys(r, v, lkey, rkey);
 }
 
@@ -83,10 +93,9 @@ static int read_pairs(struct fe_plan_reader *r, const struct fe_json *v, struct 
     int cap = fe_json_length(&on);
     n->u.join.lkeys = HD_NEWN(r->arena, struct fe_expr *, cap);
     n->u.join.rkeys = HD_NEWN(r->arena, struct fe_expr *, cap);
-    for (bool more = fe_json_first(&on, &pair); more; more = fe_json_next(&pair)) {
-        int k = n->u.join.nkeys++;
-        HD_TRY(read_pair(r, &pair, n, &n->u.join.lkeys[k], &n->u.join.rkeys[k]));
-    }
+    n->u.join.null_equal = HD_NEWN(r->arena, bool, cap);
+    for (bool more = fe_json_first(&on, &pair); more; more = fe_json_next(&pair))
+        HD_TRY(read_pair(r, &pair, n, n->u.join.nkeys++));
     return 0;
 }
 
@@ -141,9 +150,7 @@ static int check(const struct fe_json *v, const struct fe_node *n)
         return fe_json_fail(v, "\"single\" expects kind left or inner, found %s", kind);
     if (n->u.join.single && (n->u.join.nkeys || n->u.join.residual))
         return fe_json_fail(v, "\"single\" expects neither \"on\" nor \"residual\"");
-    if (n->u.join.nkeys)
-        return 0;
-    if (n->u.join.strategy != FE_AUTO)
+    if (n->u.join.nkeys == 0 && n->u.join.strategy != FE_AUTO && n->u.join.strategy != FE_LOOP)
         return fe_json_fail(v, "strategy %s expects at least one pair in \"on\"", fe_strategy_name(n->u.join.strategy));
     return 0;
 }

@@ -401,6 +401,11 @@ void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *r
     }
 }
 
+bool pl_null_equal(const struct pl_step *s, int k)
+{
+    return !s || (s->null_equal && s->null_equal[k]);
+}
+
 void pl_sink_reads(const struct pl_expr *exprs, const struct pl_sink *s, bool *read)
 {
     if (s->index >= 0)

@@ -17,10 +17,16 @@ enum {
 };
 static const double ns_child_column = NS_RANDOM * 0.7; /* misses of one row overlap */
 static const double exchange_margin = 0.9;
+static const double ns_pair = 0.3, ns_comparison = 0.4; /* of neighbours, in vectors */
 
 double pl_cost_scan(double rows)
 {
     return rows * NS_SCAN;
+}
+
+double pl_cost_loop(double pairs, int comparisons)
+{
+    return pairs * (ns_pair + ns_comparison * comparisons);
 }
 
 double pl_cost_build(double scanned, double build, double probe)

@@ -15,6 +15,8 @@ double pl_cost_key_index(double table_rows, double probe);
 /* A lookup in a foreign key's index: `children` rows are met per probe row; each of the `columns` that are
  * read is a miss of its own where the child rows are scattered. */
 double pl_cost_foreign_key(double children, bool scattered, int columns, double probe);
+/* Looking at so many pairs, with so many comparisons for each. */
+double pl_cost_loop(double pairs, int comparisons);
 double pl_cost_scan(double rows);
 /* Children of one row, -1 unknown, that are too many for one warp. */
 bool pl_worth_splitting(int64_t children);

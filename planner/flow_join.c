@@ -37,11 +37,13 @@ static bool keys_unique(struct ctx *c, const struct stream *b, struct handle *co
 }
 
 /* Rows of one key at most: those of the most frequent value of a key column, where no row of its table comes twice. */
-static double max_per_key(const struct stream *b, struct handle *const *keys, int n)
+static double max_per_key(const struct stream *b, const struct built *t)
 {
     double max = b->max_rows;
-    for (int i = 0; i < n; i++) {
-        const struct handle *h = keys[i];
+    for (int i = 0; i < t->nkeys; i++) {
+        const struct handle *h = t->bkeys[i];
+        if (t->d->null_equal && t->d->null_equal[i]) /* facts do not count NULLs */
+            continue;
         if (h->kind != H_COLUMN || h->row != b->unique_row || h->row->row_nullable)
             continue;
         const struct fe_facts *f = &h->table->cols[h->column].facts;
@@ -67,7 +69,18 @@ static int *same_columns(struct ctx *c, const struct join *j, const struct strea
 
 /* ---- tables ------------------------------------------------------------------------------------------------- */
 
-static int key_values(struct ctx *c, struct join *j, const struct stream *b, struct built *t, bool *ints)
+/* Where one side has no NULL, NULLs of the other match nothing anyway. */
+static void set_null_equal(struct ctx *c, const struct join *j, struct pl_table *d, int key, bool nullable)
+{
+    if (!nullable || !join_null_equal(j->d, key))
+        return;
+    if (!d->null_equal)
+        d->null_equal = HD_NEWN(c->a, bool, j->d->nkeys);
+    d->null_equal[key] = true;
+}
+
+static int key_values(struct ctx *c, struct join *j, const struct stream *b, struct built *t, struct pl_table *d,
+                      bool *ints)
 {
     *ints = true;
     t->bkeys = HD_NEWN(c->a, struct handle *, t->nkeys + 1);
@@ -81,6 +94,7 @@ static int key_values(struct ctx *c, struct join *j, const struct stream *b, str
         map_plan(c, j->node, j->s.cols, j->d->pkeys[i], j->s.est);
         HD_TRY(known_value(c, t->bkeys[i], &t->bv[i]));
         HD_TRY(known_value(c, j->pk[i], &p));
+        set_null_equal(c, j, d, i, t->bv[i].nullable && p.nullable);
         known_unify(&t->bv[i], &p, ints);
     }
     return 0;
@@ -115,7 +129,7 @@ static int choose_table(struct ctx *c, struct join *j, const struct built *t, st
                                                        .unique = d->unique,
                                                        .existence = d->existence,
                                                        .all_rows = all_rows,
-                                                       .null_equal = j->d->null_equal,
+                                                       .null_equal = d->null_equal != NULL,
                                                        .strategy = j->d->strategy});
     if (j->d->strategy == FE_DIRECT && d->kind == RT_STATE_HASH)
         return HD_FAIL(c->err, USER, j->node->path,
@@ -133,9 +147,9 @@ static int flow_table(struct ctx *c, struct join *j, struct pl_join *into, struc
     bool ints;
     *t = (struct built){.d = d, .state = -1, .nkeys = into->nkeys, .max_rows = b->max_rows};
     d->existence = existence;
-    HD_TRY(key_values(c, j, b, t, &ints));
+    HD_TRY(key_values(c, j, b, t, d, &ints));
     d->unique = keys_unique(c, b, t->bkeys, t->nkeys);
-    d->max_per_key = max_per_key(b, t->bkeys, t->nkeys);
+    d->max_per_key = max_per_key(b, t);
     bool packed = ints && pack_keys(c, t->bv, t->nkeys, false, &d->pack);
     d->same = same_columns(c, j, b, t);
     join_kept(c, j, b, t);
@@ -380,12 +394,14 @@ int flow_join_groups(struct ctx *c, struct pl_node *n, struct pl_join *d, struct
     struct join j = {.node = n, .d = d, .kind = FE_INNER, .s = *s};
     struct agg_pass g;
     *d = (struct pl_join){.kind = FE_INNER, .written = FE_INNER, .nkeys = nk, .single = nk == 0, .build = n};
+    bool *null_equal = HD_NEWN(c->a, bool, nk + 1);
+    d->null_equal = null_equal;
     d->pkeys = d->bkeys = HD_NEWN(c->a, struct fe_expr *, nk + 1);
     for (int i = 0; i < nk; i++) {
         struct pl_val v;
         HD_TRY(known_value(c, cols[i], &v));
         d->pkeys[i] = lx_col(c, i, cols[i], n->path);
-        d->null_equal |= v.nullable;
+        null_equal[i] = v.nullable;
     }
     agg_pass(c, n->n, b, &g);
     j.s.cols = cols;

@@ -59,6 +59,9 @@ struct stream *join_stream(const struct pl_node *n, struct stream *in, const str
 /* The scan that a second pass scans again. */
 struct pl_node *join_rescanned(const struct pl_join *d);
 
+/* NULL matches NULL in a key. */
+bool join_null_equal(const struct pl_join *d, int key);
+
 /* Conjuncts on pairs. */
 int join_filter_rest(struct ctx *c, struct join *j);
 /* Adds the lookup (PL_WAY_KEY, PL_WAY_FK) to j->s; fills j->bcols and applies the build scan's filter. */

@@ -176,7 +176,7 @@ int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind 
     s->nkeys = t->d->kind == RT_STATE_HASH ? t->nkeys : 0;
     s->keys = keys;
     s->splittable = pl_opens_level(kind);
-    s->null_equal = j->d->null_equal;
+    s->null_equal = t->d->kind == RT_STATE_HASH ? t->d->null_equal : NULL;
     probe_args(c, s, t);
     if (pl_opens_level(kind))
         cut_open_level(c, &j->s, j->d->want);

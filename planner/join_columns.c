@@ -19,6 +19,11 @@ struct handle **join_env(struct ctx *c, const struct join *j)
     return env;
 }
 
+bool join_null_equal(const struct pl_join *d, int key)
+{
+    return d->null_equal && d->null_equal[key];
+}
+
 static struct handle *absent(struct ctx *c, struct hd_type t)
 {
     return h_phys(c, lx_const(c, &(struct fe_value){.type = t, .is_null = true}));

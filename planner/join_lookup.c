@@ -1,5 +1,6 @@
 /* Lookups in stored indexes, and all pairs. */
 #include "planner/build.h"
+#include "planner/cost.h"
 #include "planner/cut.h"
 #include "planner/estimate.h"
 #include "planner/handle.h"
@@ -69,8 +70,8 @@ static int other_keys(struct ctx *c, struct join *j)
         const char *path = j->d->pkeys[k]->path;
         env[0] = h_expr(c, j->d->pkeys[k], j->s.cols);
         env[1] = h_expr(c, j->d->bkeys[k], j->bcols);
-        const struct fe_expr *same = pl_expr_node(c->a, FE_EQ, hd_type_of(HD_BOOL), true, path, 2,
-                                                  lx_col(c, 0, env[0], path), lx_col(c, 1, env[1], path));
+        const struct fe_expr *same =
+            pl_key_equal(c->a, lx_col(c, 0, env[0], path), lx_col(c, 1, env[1], path), path, join_null_equal(j->d, k));
         HD_TRY(lx_filter(c, &j->s, env, &same, &j->d->key_share[k], 1));
     }
     return 0;
@@ -142,6 +143,12 @@ int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
 
 /* ---- all pairs ------------------------------------------------------------------------------------------------- */
 
+static void note_pairs(struct ctx *c, const struct join *j, double pairs)
+{
+    pb_note(c, "%s: %s join looks at all pairs (about %.0f, %.2g s of one thread)", j->node->path,
+            fe_join_kind_name(j->d->written), pairs, pl_cost_loop(pairs, j->d->nrest) / 1e9);
+}
+
 /* Every pair of rows: a one-row scalar subquery, or a theta join's candidates. */
 int join_expand_all(struct ctx *c, struct join *j, enum pl_probe_kind how, struct stored *st)
 {
@@ -157,6 +164,8 @@ int join_expand_all(struct ctx *c, struct join *j, enum pl_probe_kind how, struc
     s->a_nrows = a_n;
     s->splittable = !j->d->single;
     cut_open_level(c, &j->s, j->d->want);
+    if (!j->d->single)
+        note_pairs(c, j, p->est * st->est);
     p->est *= j->d->single ? 1 : HD_MAX(1, st->est);
     if (!j->d->single) {
         j->s.max_rows = HD_MIN(j->s.max_rows * HD_MAX(1, st->max_rows), 9e18);

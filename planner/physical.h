@@ -78,7 +78,7 @@ struct pl_join {
     const bool *keep; /* build columns that outputs or conjuncts read; NULL: all */
     const bool *want; /* probe columns likewise */
     bool rescan; /* PL_FORM_TWICE: the probe side is a scan, and is scanned again */
-    bool null_equal; /* NULL keys match each other */
+    const bool *null_equal; /* by key: NULL matches NULL; NULL: no such key */
     const struct fe_node *tprobe, *tbuild; /* typed sides, for estimates; NULL: none stands behind one */
     struct pl_node *probe, *build; /* build NULL: a table's own index */
 };

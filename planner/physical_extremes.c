@@ -32,6 +32,8 @@ static const char *why_not(const struct pl_join *j, struct extremes *x)
     *x = (struct extremes){0};
     if (j->kind == FE_FULL || j->kind == FE_LEFT)
         return "not for this kind of join";
+    if (j->strategy == FE_LOOP)
+        return "the plan asks for a loop";
     if (j->nkeys == 0)
         return "no keys";
     if (j->strategy == FE_INDEX)
@@ -134,6 +136,7 @@ static struct pl_node *reduced(struct ctx *c, const struct pl_join *j, struct pl
                                  .nkeys = j->nkeys,
                                  .pkeys = j->bkeys,
                                  .bkeys = j->pkeys,
+                                 .null_equal = j->null_equal,
                                  .tprobe = j->tbuild,
                                  .tbuild = j->tprobe,
                                  .want = c->need[j->tbuild->id],

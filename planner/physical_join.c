@@ -7,6 +7,7 @@
 #include "planner/handle.h"
 #include "planner/need.h"
 #include "planner/physical_extremes.h"
+#include "planner/physical_loop.h"
 #include "planner/physical_tree.h"
 #include "planner/typed.h"
 
@@ -23,7 +24,7 @@ struct sides {
     struct pl_join j;
     int nprobe; /* conjuncts that read the probe side only */
     const struct fe_expr **probe_only;
-    double build, key, fk; /* ns of each way, < 0: not possible */
+    double build, key, fk, loop; /* ns of each way, < 0: not possible */
     const char *no_build, *no_key, *no_fk;
     double best; /* ns of the cheapest, with the scan of the probe side */
 };
@@ -51,6 +52,15 @@ static void split_residual(struct ctx *c, const struct fe_node *n, struct sides 
     }
 }
 
+/* NULL: no key has NULLs on both sides that match each other. */
+static const bool *null_equal_keys(const struct fe_node *n)
+{
+    for (int i = 0; i < n->u.join.nkeys; i++)
+        if (n->u.join.null_equal[i] && n->u.join.lkeys[i]->nullable && n->u.join.rkeys[i]->nullable)
+            return n->u.join.null_equal;
+    return NULL;
+}
+
 static void set_sides(struct ctx *c, const struct fe_node *n, bool swapped, struct sides *s)
 {
     bool right = n->u.join.kind == FE_RIGHT;
@@ -64,6 +74,7 @@ static void set_sides(struct ctx *c, const struct fe_node *n, bool swapped, stru
                               .nkeys = n->u.join.nkeys,
                               .pkeys = swapped ? n->u.join.rkeys : n->u.join.lkeys,
                               .bkeys = swapped ? n->u.join.lkeys : n->u.join.rkeys,
+                              .null_equal = null_equal_keys(n),
                               .tprobe = n->inputs[swapped],
                               .tbuild = n->inputs[!swapped]}};
     s->j.want = c->need[s->j.tprobe->id];
@@ -83,13 +94,19 @@ static bool int_type(struct hd_type t)
     return t.kind == HD_INT32 || t.kind == HD_INT64 || t.kind == HD_DATE || t.kind == HD_DECIMAL;
 }
 
+/* An index has no NULLs. */
+static bool has_no_index(const struct pl_join *j, int key)
+{
+    return j->null_equal && j->null_equal[key];
+}
+
 /* The first key whose column on the build side has an index; -1 none. */
 static int find_key_index(const struct pl_join *j, int *index)
 {
     for (int k = 0; k < j->nkeys; k++) {
         int col = scan_column(j->tbuild, j->bkeys[k]);
         *index = col >= 0 ? key_index_of(node_table(j->tbuild), col) : -1;
-        if (*index >= 0 && int_type(j->bkeys[k]->type))
+        if (*index >= 0 && int_type(j->bkeys[k]->type) && !has_no_index(j, k))
             return k;
     }
     return -1;
@@ -100,7 +117,7 @@ static int find_foreign_key(const struct pl_join *j, int *index)
     const struct fe_table *t = node_table(j->tbuild);
     for (int k = 0; t && k < j->nkeys; k++) {
         int col = scan_column(j->tbuild, j->bkeys[k]);
-        for (int f = 0; col >= 0 && f < t->nfks; f++) {
+        for (int f = 0; col >= 0 && f < t->nfks && !has_no_index(j, k); f++) {
             const struct fe_foreign_key *fk = &t->fks[f];
             if (fk->n_columns == 1 && fk->offsets && fk->columns[0] == col &&
                 key_index_of(fk->parent, fk->parent_columns[0]) >= 0) {
@@ -177,25 +194,27 @@ static void price(struct ctx *c, struct sides *s)
     struct pl_join *j = &s->j;
     int index = -1, ikey, fk = -1, fkey;
     double probe = est_rows(c, j->tprobe), best = 1e300;
-    bool builds = j->strategy != FE_INDEX, looks_up = j->strategy == FE_AUTO || j->strategy == FE_INDEX;
-    s->build = builds ? pl_cost_build(scanned_rows(j->tbuild), est_rows(c, j->tbuild), probe) : -1;
-    s->no_build = builds ? NULL : "the plan asks for an index";
+    bool looks_up = j->strategy == FE_AUTO || j->strategy == FE_INDEX, loops = !j->nkeys || j->strategy == FE_LOOP;
+    bool builds = j->strategy != FE_INDEX && !loops;
+    s->build = j->strategy == FE_INDEX ? -1 : pl_cost_build(scanned_rows(j->tbuild), est_rows(c, j->tbuild), probe);
+    s->no_build = j->strategy == FE_INDEX ? "the plan asks for an index" : NULL;
+    s->loop = pl_price_loop(c, j);
     price_key(c, s, &index, &ikey);
     price_fk(c, s, &fk, &fkey);
-    if (!looks_up) {
+    if (!looks_up && !loops) {
         s->key = s->fk = -1;
         s->no_key = s->no_fk = "the plan asks for a table";
     }
-    j->way = j->nkeys ? PL_WAY_BUILD : PL_WAY_ALL;
-    if (builds)
-        best = s->build;
-    if (s->key >= 0 && s->key < best) {
+    j->way = loops ? PL_WAY_ALL : PL_WAY_BUILD;
+    if (builds || loops)
+        best = loops ? s->loop : s->build;
+    if (!loops && s->key >= 0 && s->key < best) {
         best = s->key;
         j->way = PL_WAY_KEY;
         j->index = index;
         j->key = ikey;
     }
-    if (s->fk >= 0 && s->fk < best) {
+    if (!loops && s->fk >= 0 && s->fk < best) {
         best = s->fk;
         j->way = PL_WAY_FK;
         j->fk = fk;
@@ -214,8 +233,8 @@ static int check_written_side(struct ctx *c, const struct fe_node *n, bool excha
                        "\"build\": \"right\" is not possible: a right join builds its left input");
     if (n->u.join.build == FE_SIDE_LEFT && !exchange && !right)
         return HD_FAIL(c->err, USER, n->path,
-                       "\"build\": \"left\" is not possible: only an inner join with \"on\" and a right join can build "
-                       "their left input");
+                       "\"build\": \"left\" is not possible: only an inner join and a right join can build their left "
+                       "input");
     return 0;
 }
 
@@ -225,24 +244,26 @@ static int check_index(struct ctx *c, const struct fe_node *n, const struct pl_j
         return 0;
     return HD_FAIL(c->err, USER, n->path,
                    "strategy index needs a scan on one side whose key has a "
-                   "stored index (primary key or declared foreign key)%s",
+                   "stored index (primary key or declared foreign key)%s%s",
+                   j->null_equal ? " and no NULLs that are to match" : "",
                    n->u.join.kind == FE_INNER ? "" : " and a join kind and condition it can serve");
 }
 
 /* v[0]: sides as written, a right join's exchanged; v[1]: exchanged, if they may be. */
 static int choose_sides(struct ctx *c, const struct fe_node *n, struct sides *v, int *nv, int *taken)
 {
-    bool exchange = n->u.join.kind == FE_INNER && !n->u.join.single && n->u.join.nkeys > 0;
+    bool exchange = n->u.join.kind == FE_INNER && !n->u.join.single;
+    bool asked = n->u.join.build == FE_SIDE_LEFT;
     *nv = 1;
     *taken = 0;
     set_sides(c, n, n->u.join.kind == FE_RIGHT, &v[0]);
     price(c, &v[0]);
     HD_TRY(check_written_side(c, n, exchange));
-    if (exchange && n->u.join.build != FE_SIDE_RIGHT) {
+    if (exchange && n->u.join.build != FE_SIDE_RIGHT && (asked || v[0].j.way != PL_WAY_ALL)) {
         set_sides(c, n, true, &v[1]);
         price(c, &v[1]);
         *nv = 2;
-        *taken = n->u.join.build == FE_SIDE_LEFT || pl_cost_exchange(v[0].best, v[1].best);
+        *taken = asked || pl_cost_exchange(v[0].best, v[1].best);
     }
     return check_index(c, n, &v[*taken].j);
 }
@@ -251,10 +272,8 @@ static int choose_sides(struct ctx *c, const struct fe_node *n, struct sides *v,
 
 static const char *way_name(enum pl_way w)
 {
-    static const char *const names[] = {[PL_WAY_BUILD] = "build",
-                                        [PL_WAY_KEY] = "key index",
-                                        [PL_WAY_FK] = "foreign key index",
-                                        [PL_WAY_ALL] = "all pairs"};
+    static const char *const names[] = {
+        [PL_WAY_BUILD] = "build", [PL_WAY_KEY] = "key index", [PL_WAY_FK] = "foreign key index", [PL_WAY_ALL] = "loop"};
     return names[w];
 }
 
@@ -272,16 +291,26 @@ static void tell_sides(struct ctx *c, struct pl_node *p, const struct fe_node *n
     pl_decide_take(d, names[right || taken]);
 }
 
+/* Few rows by estimate may be many, and all pairs of many rows never end: costs do not decide for a loop. */
+static const char *loop_reason(const struct sides *s)
+{
+    const double costs[] = {[PL_WAY_BUILD] = s->build, [PL_WAY_KEY] = s->key, [PL_WAY_FK] = s->fk, [PL_WAY_ALL] = 0};
+    if (s->j.strategy == FE_LOOP)
+        return "the plan asks for it";
+    return s->loop < costs[s->j.way] ? "with keys only where the plan asks for it" : NULL;
+}
+
 static void tell_way(struct ctx *c, struct pl_node *p, const struct sides *s)
 {
     struct pl_decision *d = pl_decide(c, p, "way");
-    if (s->j.way == PL_WAY_ALL) {
-        pl_decide_way(c, d, way_name(PL_WAY_ALL), -1, "no keys");
+    if (p->n->u.join.nkeys == 0) {
+        pl_decide_way(c, d, way_name(PL_WAY_ALL), s->loop, "no keys");
         return;
     }
     pl_decide_way(c, d, way_name(PL_WAY_BUILD), s->build, s->no_build);
     pl_decide_way(c, d, way_name(PL_WAY_KEY), s->key, s->no_key);
     pl_decide_way(c, d, way_name(PL_WAY_FK), s->fk, s->no_fk);
+    pl_decide_way(c, d, way_name(PL_WAY_ALL), s->loop, loop_reason(s));
     pl_decide_take(d, way_name(s->j.way));
 }
 
@@ -388,6 +417,8 @@ int pl_physical_join(struct ctx *c, const struct fe_node *n, struct pl_node *con
     HD_TRY(choose_sides(c, n, v, &nv, &taken));
     struct sides *s = &v[taken];
     struct pl_join *j = &s->j;
+    if (j->way == PL_WAY_ALL)
+        pl_loop_keys(c, n, j);
     keep_columns_of(c, n, j);
     j->probe = pl_node_filter(c, sides[j->swapped], s->probe_only, s->nprobe, j->swapped ? j->nleft : 0, n->path);
     j->build = sides[!j->swapped];

@@ -34,7 +34,7 @@ static const char *why_not_addressed(const struct pl_table_facts *f)
     if (f->all_rows)
         return "rows without a match are wanted";
     if (f->null_equal)
-        return "NULL keys match each other";
+        return "NULL matches NULL in a key";
     if (!f->packed)
         return "keys are no integers of a range";
     if (f->strategy == FE_HASH)

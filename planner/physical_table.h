@@ -10,6 +10,7 @@ struct pl_table {
     enum rt_state_kind kind; /* BITMAP, DIRECT, CSR or HASH */
     bool existence;     /* only whether a key is there */
     bool unique;        /* one row for each key at most */
+    bool *null_equal;   /* by key: NULL matches NULL, and both sides may have it; NULL: no such key */
     struct pack pack;   /* of the keys, where the table is addressed by them */
     int *same;          /* [build column]: the key of the probe side that it equals and is taken from, -1: none */
     const bool *by_row; /* [kept build column] by the id of its row, else its value */
@@ -48,7 +49,7 @@ struct pl_table_facts {
     bool unique;      /* one row for each key at most */
     bool existence;   /* only whether a key is there */
     bool all_rows;    /* rows without a match are asked for, too */
-    bool null_equal;  /* NULL keys match each other */
+    bool null_equal;  /* NULL matches NULL in a key that may be NULL on both sides */
     enum fe_strategy strategy;
 };
 /* BITMAP, DIRECT, CSR or HASH. */

@@ -100,9 +100,8 @@ struct pl_step {
     int expr;                 /* LET, FILTER; PROBE_BITMAP/DIRECT, EXPAND_CSR: I64 index (0 based; outside
                                  0..range-1 or NULL: no match); PROBE_KEY: I64 key value (minus nothing) */
     int nkeys;
-    const int *keys;          /* PROBE_HASH, EXPAND_HASH: expressions, phys as the key fields; NULL never matches
-                                 unless null_equal */
-    bool null_equal;
+    const int *keys;          /* PROBE_HASH, EXPAND_HASH: expressions, phys as the key fields */
+    const bool *null_equal;   /* by key: NULL matches NULL; else it matches nothing. NULL: no such key */
 #define X(name) int a_##name;
     PL_STEP_ARGS(X) /* rt_spec.args indexes, -1 none */
 #undef X
@@ -289,6 +288,8 @@ void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read);
 void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *read);
 /* Ranges of children wait in queues of a GPU's warps; a loop over pairs has none. */
 bool pl_has_queues(const struct pl_pipeline *p);
+/* Whether NULL equals NULL in key k of a lookup; in the keys of groups (NULL) it always does. */
+bool pl_null_equal(const struct pl_step *s, int k);
 void pl_sink_reads(const struct pl_expr *exprs, const struct pl_sink *s, bool *read);
 
 /* evaluate.c: lazy_*, vector, scanned, in_turn of n expressions. */

@@ -131,6 +131,7 @@ static void print_step(const struct printer *w, int i)
     for (int k = 0; k < s->nkeys; k++) {
         hd_strbuf_adds(w->o, k ? ", " : "(");
         print_expr(w, s->keys[k]);
+        hd_strbuf_adds(w->o, pl_null_equal(s, k) ? " null equal" : "");
     }
     if (s->nkeys)
         hd_strbuf_addc(w->o, ')');

@@ -23,6 +23,29 @@ struct fe_expr *pl_col_node(struct hd_arena *a, int col, struct hd_type t, bool 
     return e;
 }
 
+struct fe_expr *pl_key_equal(struct hd_arena *a, struct fe_expr *x, struct fe_expr *y, const char *path,
+                             bool null_equal)
+{
+    const struct hd_type b = hd_type_of(HD_BOOL);
+    struct fe_expr *equal = pl_expr_node(a, FE_EQ, b, x->nullable || y->nullable, path, 2, x, y);
+    if (!null_equal || !x->nullable || !y->nullable)
+        return equal;
+    struct fe_expr *both =
+        pl_expr_node(a, FE_AND, b, false, path, 2, pl_expr_node(a, FE_IS_NULL, b, false, path, 1, x, NULL),
+                     pl_expr_node(a, FE_IS_NULL, b, false, path, 1, y, NULL));
+    return pl_expr_node(a, FE_OR, b, true, path, 2, equal, both);
+}
+
+struct fe_expr *pl_expr_shifted(struct hd_arena *a, const struct fe_expr *e, int by)
+{
+    struct fe_expr *to = hd_dup(a, e, sizeof *e);
+    to->args = HD_NEWN(a, struct fe_expr *, e->nargs + 1);
+    for (int i = 0; i < e->nargs; i++)
+        to->args[i] = pl_expr_shifted(a, e->args[i], by);
+    to->col += e->op == FE_COL ? by : 0;
+    return to;
+}
+
 static void push(struct hd_arena *a, const struct fe_expr ***v, int *n, const struct fe_expr *e)
 {
     hd_grow1(a, *v, *n);

@@ -9,6 +9,12 @@ struct fe_expr *pl_expr_node(struct hd_arena *a, enum fe_op op, struct hd_type t
                              int n, struct fe_expr *x, struct fe_expr *y);
 struct fe_expr *pl_col_node(struct hd_arena *a, int col, struct hd_type t, bool nullable, const char *path);
 
+/* a = b, and with null_equal true of two NULLs too. */
+struct fe_expr *pl_key_equal(struct hd_arena *a, struct fe_expr *x, struct fe_expr *y, const char *path,
+                             bool null_equal);
+/* e over columns whose numbers are larger by `by`. */
+struct fe_expr *pl_expr_shifted(struct hd_arena *a, const struct fe_expr *e, int by);
+
 /* Appends the conjuncts of e, in plan order. */
 void pl_conjuncts(struct hd_arena *a, const struct fe_expr *e, const struct fe_expr ***v, int *n);
 /* Appends them in the order in which they are tried: cheap ones first, unless one of them may raise. */

@@ -261,11 +261,11 @@ class PlanGen:
     def joined(self, left, right, kind, keys, rows, fan_right, fan_left):
         node = {"op": "join", "kind": kind, "left": left.node, "right": right.node}
         if keys or self.rng.random() < 0.5:
-            node["on"] = [[self.write(a), self.write(b)] for a, b in keys]
+            node["on"] = [[self.write(a), self.write(b)] + self.null_equal(a, b) for a, b in keys]
         if self.rng.random() < (0.6 if not keys else 0.5 if kind in ("semi", "anti", "mark") else 0.3):
             both = Rel(None, left.columns + right.columns, 0)
             node["residual"] = self.write(self.residual(both, left, right, kind))
-        self.physical(node, bool(keys))
+        self.physical(node, bool(keys), left.rows * right.rows <= MAX_PAIRS)
         if kind in ("semi", "anti"):
             return Rel(node, left.columns, left.rows)
         if kind == "mark":
@@ -282,11 +282,14 @@ class PlanGen:
         val = replace(c.val, nullable=c.val.nullable or null)
         return Out(c.name, val, c.mult * max(1, fan))
 
-    def physical(self, node, keyed):
+    def null_equal(self, a, b):
+        return ["null_equal"] if self.rng.random() < (0.25 if a.nullable and b.nullable else 0.05) else []
+
+    def physical(self, node, keyed, few):
         if self.rng.random() < 0.3:
             node["build"] = self.rng.choice(["auto", "left", "right"])
-        if self.rng.random() < 0.25:
-            node["strategy"] = self.rng.choice(["auto", "hash", "direct", "index"] if keyed else ["auto"])
+        if self.rng.random() < 0.3:
+            node["strategy"] = self.rng.choice(["auto"] + ["hash", "direct", "index"] * keyed + ["loop"] * few)
 
     def keys(self, left, right):
         """Pairs of key expressions, and how many right rows a left row meets at most, and the reverse."""

@@ -288,7 +288,7 @@ class PlanCompiler:
     def op_join(self, node, path):
         left, right = self.rel(node["left"], path + ".left"), self.rel(node["right"], path + ".right")
         if node["kind"] not in KINDS or node.get("build", "auto") not in ("auto", "left", "right") \
-                or node.get("strategy", "auto") not in ("auto", "hash", "direct", "index") \
+                or node.get("strategy", "auto") not in ("auto", "hash", "direct", "index", "loop") \
                 or ("mark" in node) != (node["kind"] == "mark"):
             raise PlanError(path, "bad join kind, build, strategy or mark")
         keys = self.join_keys(node, path, left, right)
@@ -303,15 +303,20 @@ class PlanCompiler:
         tests = []
         for i, pair in enumerate(node.get("on", [])):
             here = f"{path}.on[{i}]"
+            if pair[2:] not in ([], ["null_equal"]):
+                raise PlanError(here, "bad pair of keys")
             a = self.compiler(left.scope("l.")).compile(parse(pair[0], here + "[0]"))
             b = self.compiler(right.scope("r.")).compile(parse(pair[1], here + "[1]"))
             for e, rel, other, side in ((a, left, right, "l"), (b, right, left, "r")):
                 if e.err:
                     # with nothing on the other side the keys need not be computed
                     free = f"NOT EXISTS (SELECT 1 FROM {other.cte})"
-                    self.check(node, here, f"SELECT 1 FROM {rel.cte} {side} WHERE {e.err} AND NOT {free}")
+                    # and a loop looks at one only where those before it are equal
+                    self.check(node, here, f"SELECT 1 FROM {rel.cte} {side} WHERE {e.err} AND NOT {free}",
+                               free=node.get("strategy") == "loop")
                     self.check(node, here, f"SELECT 1 FROM {rel.cte} {side} WHERE {e.err} AND {free}", free=True)
-            tests.append(self.compiler({}).compare_values("=", a, b, here).sql)
+            same = self.compiler({}).compare_values("=", a, b, here).sql
+            tests.append(f"({same} OR ({a.sql} IS NULL AND {b.sql} IS NULL))" if pair[2:] else same)
         return tests
 
     def join_condition(self, node, path, left, right, keys):

@@ -297,7 +297,8 @@ static void check_hash_probe(enum pl_probe_kind kind, bool null_equal)
         slot = fx_slot(x, RT_I32, false);
     struct pl_step *s = add_hash_step(x, PL_STEP_PROBE_HASH, &h, key, slot);
     s->probe = kind;
-    s->null_equal = null_equal;
+    static const bool all[] = {true, true, true};
+    s->null_equal = null_equal ? all : NULL;
     if (kind == PL_INNER)
         fx_out(x, 1, fx_col(x, load_id(x, &h, slot, false)), FE_AGG_ANY);
     fx_compile(x);
