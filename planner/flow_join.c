@@ -356,8 +356,10 @@ static int flow_twice(struct ctx *c, struct join *j, struct pl_join *d, struct s
 {
     const struct stored *rows = d->rescan ? NULL : j->s.rows;
     struct built t = {0};
+    bool outer = j->kind == FE_LEFT || j->kind == FE_FULL;
+    double probe = j->s.est;
     HD_TRY(flow_matches(c, j, d, b, &t));
-    if (!rows)
+    if (!rows && !outer)
         return flow_second_scan(c, j, out);
     if (j->kind == FE_SEMI || j->kind == FE_ANTI) {
         *out = flow_over(c, rows);
@@ -365,7 +367,7 @@ static int flow_twice(struct ctx *c, struct join *j, struct pl_join *d, struct s
     } else if (j->kind == FE_MARK) {
         *out = flow_appended(c, j->n, 2 * rows->est, 2 * rows->max_rows);
     } else {
-        double est = j->s.est + rows->est + (j->kind == FE_FULL ? b->est : 0);
+        double est = j->s.est + probe + (j->kind == FE_FULL ? b->est : 0);
         *out = flow_appended(c, j->n, est, j->s.max_rows + (j->kind == FE_FULL ? b->max_rows : 0));
     }
     return 0;

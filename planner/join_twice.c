@@ -16,20 +16,36 @@
 /* The probe side, enumerable twice: a scan is scanned again, anything else was kept. */
 struct twice {
     const struct stored *rows; /* NULL: scanned again */
-    int bitmap; /* state: bit per row id of the scanned table */
+    int bitmap; /* state: bit per row id of the scanned table; its match bits where steps set them */
 };
+
+static int row_bits(struct ctx *c, const struct join *j)
+{
+    int state = pb_state(c, RT_STATE_BITMAP, "matched", j->node->path);
+    c->states.v[state].range = (uint64_t)HD_MAX(1, node_table(join_rescanned(j->d)->n)->rows);
+    return state;
+}
 
 static void first_look(struct ctx *c, struct join *j, struct twice *t)
 {
+    bool outer = j->kind == FE_LEFT || j->kind == FE_FULL;
     *t = (struct twice){.rows = j->d->rescan ? NULL : j->s.rows};
-    if (t->rows)
+    if (t->rows) {
         c->states.v[t->rows->state].track_matches = true;
+    } else if (outer) { /* pairs go on, so the bits are no sink's */
+        t->bitmap = row_bits(c, j);
+        c->states.v[t->bitmap].track_matches = true;
+        pb_finish(c, t->bitmap);
+    }
 }
 
-static void step_mark(struct ctx *c, struct open_pipeline *p, int state, int row_slot, const char *path)
+/* table: where the state has a bit per row of one. */
+static void step_mark(struct ctx *c, struct open_pipeline *p, int state, const struct fe_table *table, int row_slot,
+                      const char *path)
 {
     int arg = pb_arg_state(c, RT_ARG_STATE_MATCHES, state, 0);
     struct pl_step *s = pb_step(c, p, PL_STEP_MARK, path);
+    s->table = table;
     s->state = state;
     s->row_slot = row_slot;
     s->a_matches = arg;
@@ -39,6 +55,7 @@ static void step_test(struct ctx *c, struct open_pipeline *p, int state, bool ne
 {
     int arg = pb_arg_state(c, RT_ARG_STATE_MATCHES, state, 0);
     struct pl_step *s = pb_step(c, p, PL_STEP_TEST, path);
+    s->table = p->spec.table;
     s->state = state;
     s->row_slot = p->source_slot;
     s->negate = negate;
@@ -59,14 +76,13 @@ static void end_first(struct ctx *c, struct join *j, struct twice *t)
     struct open_pipeline *p = pipeline_of(c, &j->s);
     p->first_match = j->d->way != PL_WAY_FK; /* a parent has few children: to leave them early saves little */
     if (!t->rows) {
-        t->bitmap = pb_state(c, RT_STATE_BITMAP, "matched", j->node->path);
-        c->states.v[t->bitmap].range = (uint64_t)HD_MAX(1, p->spec.table->rows);
+        t->bitmap = row_bits(c, j);
         p->sink.kind = PL_SINK_BITMAP;
         p->sink.state = t->bitmap;
         p->sink.index = row_index(c, p);
         p->sink.a_bits = pb_arg_state(c, RT_ARG_STATE_BITS, t->bitmap, 0);
     } else { /* the mark step does the work; the sink counts the pairs for the profile */
-        step_mark(c, p, t->rows->state, p->source_slot, j->node->path);
+        step_mark(c, p, t->rows->state, NULL, p->source_slot, j->node->path);
         int st = pb_state(c, RT_STATE_AGG_SCALAR, "pairs", j->node->path);
         struct pl_val v = {.phys = RT_I64, .type = hd_type_of(HD_INT64)};
         pb_field(c, st, "count", &v, RT_MERGE_SUM);
@@ -99,10 +115,9 @@ static int add_matches(struct ctx *c, struct join *j, struct stream *b, struct b
 
 /* ---- semi, anti, mark ----------------------------------------------------------------------------------- */
 
-static int second_scan(struct ctx *c, struct join *j, struct twice *t, struct stream *out)
+static struct handle *open_scan(struct ctx *c, const struct join *j, struct stream *out)
 {
-    const struct pl_node *scan = join_rescanned(j->d);
-    const struct fe_node *n = scan->n;
+    const struct fe_node *n = join_rescanned(j->d)->n;
     struct open_pipeline *p = pb_pipeline(c, RT_SOURCE_TABLE, j->node->path);
     p->spec.table = n->u.scan.table;
     p->est = (double)n->u.scan.table->rows;
@@ -110,6 +125,15 @@ static int second_scan(struct ctx *c, struct join *j, struct twice *t, struct st
     struct handle *row = h_row(c, p->source_slot, n->u.scan.table, -1, false);
     scan_columns(c, n, row, out);
     out->unique_row = row;
+    return row;
+}
+
+static int second_scan(struct ctx *c, struct join *j, struct twice *t, struct stream *out)
+{
+    const struct pl_node *scan = join_rescanned(j->d);
+    const struct fe_node *n = scan->n;
+    struct handle *row = open_scan(c, j, out);
+    struct open_pipeline *p = pipeline_of(c, out);
     if (j->kind != FE_SEMI) /* a set bit implies that the filter passed */
         HD_TRY(scan_filter(c, scan, row, out));
     int index = row_index(c, p), slot = j->kind == FE_MARK ? pb_slot(c, p, "mark", RT_BOOL, false) : -1;
@@ -208,6 +232,23 @@ static struct stream unmatched_build(struct ctx *c, struct join *j, const struct
     return s;
 }
 
+/* Rows of the probe side whose bit stayed clear. */
+static int unmatched_probe(struct ctx *c, struct join *j, const struct twice *t, struct stream *s)
+{
+    if (t->rows) {
+        *s = stream_over(c, t->rows, j->node->path);
+        step_test(c, pipeline_of(c, s), t->rows->state, true, j->node->path);
+    } else {
+        struct handle *row = open_scan(c, j, s);
+        HD_TRY(scan_filter(c, join_rescanned(j->d), row, s));
+        step_test(c, pipeline_of(c, s), t->bitmap, true, j->node->path);
+        s->est = pipeline_of(c, s)->est;
+    }
+    null_side(c, j, s, s->cols, false);
+    s->max_rows = 0; /* a probe row that matches nothing takes the place of one that matches once */
+    return 0;
+}
+
 static int outer_twice(struct ctx *c, struct join *j, struct twice *t, struct stream *b, struct stream *out)
 {
     struct built built = {0};
@@ -217,19 +258,16 @@ static int outer_twice(struct ctx *c, struct join *j, struct twice *t, struct st
     int n = 2;
     HD_TRY(add_matches(c, j, b, &built, &stored));
     struct open_pipeline *p = pipeline_of(c, &j->s);
-    step_mark(c, p, t->rows->state, p->source_slot, j->node->path);
+    step_mark(c, p, t->rows ? t->rows->state : t->bitmap, p->spec.table, p->source_slot, j->node->path);
     if (j->kind == FE_FULL) {
         int state = cross ? stored.state : built.state;
         struct pl_val v;
         c->states.v[state].track_matches = true;
         HD_TRY(h_value(c, p, j->brow, &v));
-        step_mark(c, p, state, j->brow->slot, j->node->path);
+        step_mark(c, p, state, NULL, j->brow->slot, j->node->path);
     }
     HD_TRY(join_output(c, j, &parts[0]));
-    parts[1] = stream_over(c, t->rows, j->node->path);
-    step_test(c, pipeline_of(c, &parts[1]), t->rows->state, true, j->node->path);
-    null_side(c, j, &parts[1], parts[1].cols, false);
-    parts[1].max_rows = 0; /* a probe row that matches nothing takes the place of one that matches once */
+    HD_TRY(unmatched_probe(c, j, t, &parts[1]));
     if (j->kind == FE_FULL) {
         parts[2] = unmatched_build(c, j, &built, &stored, cross);
         n = 3;

@@ -375,7 +375,7 @@ static struct pl_node *once(struct ctx *c, const struct fe_node *n, struct pl_jo
 static struct pl_node *twice(struct ctx *c, const struct fe_node *n, struct pl_join *j)
 {
     set_build_side(c, n, j);
-    j->rescan = j->tprobe->op == FE_SCAN_OP && j->kind != FE_LEFT && j->kind != FE_FULL;
+    j->rescan = j->tprobe->op == FE_SCAN_OP;
     if (!j->rescan)
         j->probe = pl_node_read(c, pl_node_keep(c, j->probe, "probe", j->want, n->path), n->path);
     struct pl_node *inputs[2] = {j->probe, j->build};

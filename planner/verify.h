@@ -70,7 +70,10 @@ enum {
                     1u << RT_STATE_AGG_DENSE | 1u << RT_STATE_AGG_HASH | 1u << RT_STATE_ARRAY
 };
 /* States that may have match bits. */
-enum { VF_MATCHED = 1u << RT_STATE_ROWS | 1u << RT_STATE_CSR | 1u << RT_STATE_HASH | 1u << RT_STATE_DIRECT };
+enum {
+    VF_MATCHED =
+        1u << RT_STATE_ROWS | 1u << RT_STATE_CSR | 1u << RT_STATE_HASH | 1u << RT_STATE_DIRECT | 1u << RT_STATE_BITMAP
+};
 
 /* verify_expr.c */
 /* Types, arguments and slots of an expression and of all below it, evaluated by step `at` (nsteps: the sink). */

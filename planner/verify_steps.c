@@ -79,7 +79,8 @@ static bool check_row(struct vf *v, const struct pl_step *s, int at)
     }
     if (s->kind == PL_STEP_EXPAND_FK)
         t = s->table->fks[s->index].parent;
-    return vf_row_read(v, s->row_slot, at, t, s->state, s->row_nullable);
+    bool bits = s->state >= 0 && v->spec->states[s->state].kind == RT_STATE_BITMAP; /* of a table's rows */
+    return vf_row_read(v, s->row_slot, at, t, bits ? -1 : s->state, s->row_nullable);
 }
 
 /* What the slot that a step sets is known to name. */

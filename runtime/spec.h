@@ -89,7 +89,8 @@ struct rt_state {
     /* BITMAP, DIRECT, CSR, HASH: */
     bool unique;       /* facts prove that keys are distinct */
     bool dedupe;       /* it is asked for existence: a HASH keeps one row per key */
-    bool track_matches; /* ROWS, CSR, HASH: has a bit per row (DIRECT: per index), set by MARK steps */
+    bool track_matches; /* ROWS, CSR, HASH: has a bit per row (DIRECT: per index; BITMAP: per row of
+                           a table), set by MARK steps */
     int nsort;         /* ROWS: order; `tie` columns are already part of it */
     struct rt_sort_key *sort;
     int64_t limit, offset; /* ROWS; limit -1 none. Without sort: any rows */
