@@ -280,6 +280,24 @@ static void renumber(int *number, int gone)
     *number -= *number > gone;
 }
 
+/* The states that nodes of the physical plan have made; a KEEP has several parents. */
+static void renumber_nodes(struct pl_node *n, int gone, bool *seen)
+{
+    int kept = 0;
+    if (seen[n->id])
+        return;
+    seen[n->id] = true;
+    for (int i = 0; i < n->nstates; i++) {
+        int state = n->states[i];
+        renumber(&state, gone);
+        if (n->states[i] != gone)
+            n->states[kept++] = state;
+    }
+    n->nstates = kept;
+    for (int i = 0; i < n->ninputs; i++)
+        renumber_nodes(n->inputs[i], gone, seen);
+}
+
 /* Arguments are found by what they are. */
 static void index_args(struct ctx *c)
 {
@@ -318,6 +336,7 @@ void pb_drop_state(struct ctx *c, int state)
             renumber(&p->steps.v[k].state, state);
     }
     renumber(&c->program->spec->result_state, state);
+    renumber_nodes(c->physical, state, HD_NEWN(c->a, bool, c->nnodes + 1));
     index_args(c);
 }
 
