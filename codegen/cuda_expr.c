@@ -165,6 +165,15 @@ static const char *emit_function(struct cu_unit *u, const struct pl_expr *e)
     return call(u, e, spellings[e->op], e->fail);
 }
 
+static const char *emit_rounding(struct cu_unit *u, const struct pl_expr *e)
+{
+    if (e->op == FE_ROUND) {
+        u->casts = true;
+        u->libraries |= RT_LIBRARY_WIDE | RT_LIBRARY_FLOAT;
+    }
+    return hd_asprintf(u->arena, "%s(%d, %s)", spellings[e->op], e->scale, argument(u, e, 0));
+}
+
 static const char *emit_float64(struct cu_unit *u, const struct pl_expr *e)
 {
     u->math = true;

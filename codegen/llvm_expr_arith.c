@@ -336,3 +336,25 @@ struct cg_val cgl_sign(struct cg_fn *f, const struct pl_expr *e)
     r.v = l_sub(f, cg_int_cast(f, above, RT_BOOL, RT_I32), cg_int_cast(f, below, RT_BOOL, RT_I32));
     return r;
 }
+
+/* floor, ceil, trunc and, of float64, round. */
+struct cg_val cgl_rounding(struct cg_fn *f, const struct pl_expr *e)
+{
+    static const char *const names[FE_OP_COUNT] = {
+        [FE_FLOOR] = "llvm.floor", [FE_CEIL] = "llvm.ceil", [FE_TRUNC] = "llvm.trunc"};
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
+    LLVMValueRef args[5];
+    if (e->op == FE_ROUND) {
+        args[0] = a.v;
+        args[1] = l_i32(f, e->scale);
+        r.v = cg_call(f, CG_CALL_hdr_round_f64, args, 2);
+    } else if (e->phys == RT_F64) {
+        r.v = cg_intrinsic(f, names[e->op], f->m->f64, &a.v, 1);
+    } else {
+        cg_words(f, a.v, e->phys, args);
+        args[2] = l_i32(f, e->scale);
+        args[3] = l_i32(f, (e->op == FE_CEIL) - (e->op == FE_FLOOR));
+        r.v = cg_call_result(f, e, NULL, CG_CALL_hdr_div_toward_i128, args, 4).v;
+    }
+    return r;
+}

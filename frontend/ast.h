@@ -78,6 +78,14 @@ struct fe_expr *fe_expr_cast(struct hd_arena *a, struct fe_expr *e, struct hd_ty
 /* Brings both sides of a comparison to types that compare directly: the same kind, and the
  * same scale for decimals. Prefers changing literals. False if they cannot be compared. */
 bool fe_expr_unify_compare(struct hd_arena *a, struct fe_expr **l, struct fe_expr **r);
+/* The type in which values of both types are compared. */
+bool fe_type_compare(struct hd_type l, struct hd_type r, struct hd_type *out);
+/* A literal that is exactly a value of the type, or has none itself where the type has none. */
+bool fe_expr_fits(const struct fe_expr *e, struct hd_type type);
+/* Brings a decimal or int to the scale, keeping its whole digits. */
+struct fe_expr *fe_expr_to_scale(struct hd_arena *arena, struct fe_expr *e, int scale);
+/* The type of values rounded to so many digits, with a whole digit for the carry. */
+struct hd_type fe_type_rounded(struct hd_type t, int digits);
 struct fe_expr *fe_expr_column(struct hd_arena *a, int col, const struct fe_column *c, const char *path);
 /* int32 as decimal(10,0), int64 as decimal(19,0). */
 struct hd_type fe_type_as_decimal(struct hd_type t);

@@ -124,23 +124,13 @@ static struct fe_expr *make_in_kind(struct fe_typing *t, const struct fe_ast *x,
     return make2(t, x, op, hd_type_of(k), cast(t, a[0], k), cast(t, a[1], k));
 }
 
-/* Brings a decimal or int argument to the scale, keeping its whole digits. */
-static struct fe_expr *to_scale(struct fe_typing *t, struct fe_expr *e, int scale)
-{
-    struct hd_type d = fe_type_as_decimal(e->type);
-    if (e->type.kind == HD_DECIMAL && d.scale == scale)
-        return e;
-    int p = HD_MIN(HD_DEC_MAX, d.precision - d.scale + scale);
-    return fe_expr_cast(t->arena, e, hd_decimal(p, scale));
-}
-
 static struct fe_expr *add_decimals(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a)
 {
     struct hd_type l = fe_type_as_decimal(a[0]->type), r = fe_type_as_decimal(a[1]->type);
     int s = HD_MAX(l.scale, r.scale);
     int whole = HD_MAX(l.precision - l.scale, r.precision - r.scale);
     struct hd_type type = hd_decimal(HD_MIN(HD_DEC_MAX, whole + s + 1), s);
-    return make2(t, x, x->op, type, to_scale(t, a[0], s), to_scale(t, a[1], s));
+    return make2(t, x, x->op, type, fe_expr_to_scale(t->arena, a[0], s), fe_expr_to_scale(t->arena, a[1], s));
 }
 
 static int ft_ADDSUB(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
@@ -248,6 +238,38 @@ static int ft_FLOAT64(struct fe_typing *t, const struct fe_ast *x, struct fe_exp
     for (int i = 0; i < x->nargs; i++)
         a[i] = cast(t, a[i], HD_FLOAT64);
     *out = make(t, x, x->op, hd_type_of(HD_FLOAT64), x->nargs, a);
+    return 0;
+}
+
+static int rounding_digits(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, int *digits)
+{
+    bool literal = x->nargs < 2 || (a[1]->op == FE_LIT && !a[1]->value.is_null && hd_type_is_int(a[1]->type));
+    *digits = 0;
+    if (!hd_type_is_num(a[0]->type) || !literal)
+        return mismatch(t, x, x->nargs > 1 ? "a number and digits, a literal" : "a number", x->nargs, a);
+    if (x->nargs > 1 && (a[1]->value.i < -18 || a[1]->value.i > HD_DEC_MAX))
+        return fe_ast_fail(x, t->err, "\"round\" expects digits from -18 to %d", HD_DEC_MAX);
+    *digits = x->nargs > 1 ? (int)a[1]->value.i : 0;
+    return 0;
+}
+
+/* Exact numbers with no more digits than asked for stay what they are; others get a whole digit for the carry. */
+static int ft_ROUNDING(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    int digits;
+    a[0] = settle(t, a[0], HD_INT64);
+    HD_TRY(rounding_digits(t, x, a, &digits));
+    struct hd_type type = a[0]->type;
+    int lost = (type.kind == HD_DECIMAL ? type.scale : 0) - digits;
+    *out = a[0];
+    if (type.kind != HD_FLOAT64 && lost <= 0)
+        return 0;
+    if (type.kind != HD_FLOAT64 && lost > HD_DEC_MAX)
+        return fe_ast_fail(x, t->err, "\"round\" of this number expects digits of %d or more",
+                           digits + lost - HD_DEC_MAX);
+    if (hd_type_is_int(type))
+        a[0] = cast(t, a[0], HD_INT64);
+    *out = make(t, x, x->op, fe_type_rounded(a[0]->type, digits), x->nargs, a);
     return 0;
 }
 
@@ -401,30 +423,12 @@ static int type_in_list_param(struct fe_typing *t, const struct fe_ast *x, struc
     return 0;
 }
 
-/* The type in which values of both types are compared. */
-static bool compare_type(struct hd_type l, struct hd_type r, struct hd_type *out)
-{
-    bool times = (l.kind == HD_DATE && r.kind == HD_TIMESTAMP) || (l.kind == HD_TIMESTAMP && r.kind == HD_DATE);
-    *out = hd_type_of(HD_TIMESTAMP);
-    return times || fe_type_unify(l, r, out);
-}
-
-static bool fits(const struct fe_expr *e, struct hd_type type)
-{
-    struct fe_value v;
-    if (e->op != FE_LIT || fe_is_no_type(type))
-        return false;
-    if (e->type.kind == HD_FLOAT64) /* compared as float64, as with `=` */
-        return type.kind == HD_FLOAT64;
-    return e->value.is_null ? fe_is_no_type(e->type) : fe_value_cast_exact(&e->value, type, &v);
-}
-
 /* The type x and all items meet in: x's own as long as the items fit it exactly. */
 static int in_type(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct hd_type *out)
 {
     struct hd_type type = a[0]->type;
     for (int i = 1; i < x->nargs; i++)
-        if (!fits(a[i], type) && !compare_type(type, a[i]->type, &type))
+        if (!fe_expr_fits(a[i], type) && !fe_type_compare(type, a[i]->type, &type))
             return mismatch(t, x, "numbers or values of one type", x->nargs, a);
     if (fe_is_no_type(type))
         return fe_ast_fail(x, t->err, "the type of null is not known here; write cast(null as TYPE)");

@@ -186,3 +186,36 @@ bool fe_expr_unify_compare(struct hd_arena *a, struct fe_expr **l, struct fe_exp
         return false;
     return true;
 }
+
+/* The type in which values of both types are compared. */
+bool fe_type_compare(struct hd_type l, struct hd_type r, struct hd_type *out)
+{
+    bool times = (l.kind == HD_DATE && r.kind == HD_TIMESTAMP) || (l.kind == HD_TIMESTAMP && r.kind == HD_DATE);
+    *out = hd_type_of(HD_TIMESTAMP);
+    return times || fe_type_unify(l, r, out);
+}
+
+bool fe_expr_fits(const struct fe_expr *e, struct hd_type type)
+{
+    struct fe_value v;
+    if (e->op != FE_LIT || fe_is_no_type(type))
+        return false;
+    if (e->type.kind == HD_FLOAT64) /* compared as float64, as with `=` */
+        return type.kind == HD_FLOAT64;
+    return e->value.is_null ? fe_is_no_type(e->type) : fe_value_cast_exact(&e->value, type, &v);
+}
+
+struct hd_type fe_type_rounded(struct hd_type t, int digits)
+{
+    int kept = HD_MAX(digits, 0);
+    return t.kind == HD_DECIMAL ? hd_decimal(HD_MIN(HD_DEC_MAX, t.precision - t.scale + kept + 1), kept) : t;
+}
+
+struct fe_expr *fe_expr_to_scale(struct hd_arena *arena, struct fe_expr *e, int scale)
+{
+    struct hd_type d = fe_type_as_decimal(e->type);
+    if (e->type.kind == HD_DECIMAL && d.scale == scale)
+        return e;
+    int p = HD_MIN(HD_DEC_MAX, d.precision - d.scale + scale);
+    return fe_expr_cast(arena, e, hd_decimal(p, scale));
+}

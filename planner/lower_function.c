@@ -133,3 +133,51 @@ int lx_function(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct
     settle(c, e, v, out);
     return 0;
 }
+
+/* ---- rounding to digits --------------------------------------------------------------------------- */
+
+/* v / by, by > 0. */
+static hd_i128 rounded(enum fe_op op, hd_i128 v, hd_i128 by)
+{
+    hd_i128 q = v / by, rest = v % by;
+    if (op == FE_FLOOR)
+        return q - (rest < 0);
+    if (op == FE_CEIL)
+        return q + (rest > 0);
+    if (op == FE_ROUND && (rest < 0 ? -rest >= by - -rest : rest >= by - rest))
+        q += v < 0 ? -1 : 1;
+    return q;
+}
+
+/* The digits before the last ones are zeros: `out` counts 10^zeros. */
+static int append_zeros(struct ctx *c, const struct fe_expr *e, int zeros, struct pl_val *out)
+{
+    hd_i128 f = hd_pow10(zeros);
+    struct pl_range limit = range_of_type(e->type);
+    struct pl_range r = range_binary(FE_MUL, out->range, (struct pl_range){true, f, f});
+    bool within = range_within(r, limit);
+    enum rt_phys p = HD_MAX(out->phys, within ? lx_narrowest(r) : e->type.kind == HD_DECIMAL ? RT_I128 : RT_I64);
+    HD_TRY(lx_as_phys(c, out, p));
+    out->expr = pb_op(c, FE_RESCALE, p, out->nullable, 1, &out->expr);
+    c->exprs.v[out->expr].scale = zeros;
+    lx_settle(c, out, r, p, (struct rt_site){.path = e->path, .form = RT_SITE_ROUNDED, .to = e->type});
+    return 0;
+}
+
+int lx_rounding(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+{
+    int digits = e->nargs > 1 ? (int)v[1].cval.i : 0;
+    bool real = e->type.kind == HD_FLOAT64;
+    int scale = v->type.kind == HD_DECIMAL ? v->type.scale : 0;
+    lx_realise(c, v);
+    HD_TRY(lx_as_phys(c, v, real ? RT_F64 : HD_MAX(v->phys, RT_I64)));
+    *out = (struct pl_val){.phys = v->phys, .nullable = v->nullable};
+    out->expr = pb_op(c, e->op == FE_ROUND && !real ? FE_DIVROUND : e->op, v->phys, v->nullable, 1, &v->expr);
+    c->exprs.v[out->expr].scale = real ? digits : scale - digits;
+    if (real)
+        return 0;
+    hd_i128 by = hd_pow10(scale - digits);
+    HD_ASSERT(v->range.known);
+    out->range = (struct pl_range){true, rounded(e->op, v->range.lo, by), rounded(e->op, v->range.hi, by)};
+    return digits < 0 ? append_zeros(c, e, -digits, out) : 0;
+}

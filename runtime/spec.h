@@ -307,7 +307,8 @@ struct rt_action {
     X(FUNCTION_1, "%f(%a)") \
     X(FUNCTION_2, "%f(%a, %b)") \
     X(SUM, "the sum") \
-    X(AVERAGE, "the average")
+    X(AVERAGE, "the average") \
+    X(ROUNDED, "the rounded number")
 enum rt_site_form {
 #define X(id, text) RT_SITE_##id,
     RT_SITES(X)

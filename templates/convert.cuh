@@ -17,6 +17,20 @@ struct hdd_wide_to_f64_of {
     }
 };
 
+struct hdd_round_of {
+    i32 digits;
+
+    HDD_MEMBER f64 operator()(f64 v) const
+    {
+        return hdd_round_to_digits(v, digits);
+    }
+};
+
+template <class A> HDD_DEVICE auto hdd_round(i32 digits, A x)
+{
+    return hdd_strict(hdd_round_of{digits}, x);
+}
+
 // x / 10^scale.
 template <class A> HDD_DEVICE auto hdd_to_f64_wide(i32 scale, A x)
 {
@@ -38,8 +52,7 @@ template <class To> struct hdd_from_f64_of {
 };
 
 // v * 10^scale.
-template <class To, class A>
-HDD_DEVICE auto hdd_from_f64(const hdd_run &run, i32 scale, i32 digits, i32 path, A v)
+template <class To, class A> HDD_DEVICE auto hdd_from_f64(const hdd_run &run, i32 scale, i32 digits, i32 path, A v)
 {
     return hdd_strict(hdd_from_f64_of<To>{run, scale, digits, path}, v);
 }
@@ -58,20 +71,20 @@ HDD_CALLED hdd_string hdd_keep_string(const hdd_launch &launch, const u8 *s, i32
     return hdd_string{to, n};
 }
 
-#define HDD_TO_STRING(name, type, put)                                                        \
-    struct name##_of {                                                                        \
-        const hdd_run &run;                                                                   \
-        i32 scale;                                                                            \
-        HDD_MEMBER hdd_string operator()(type v) const                                        \
-        {                                                                                     \
-            u8 form[HDD_FORM_MAX];                                                            \
-            const i32 n = put;                                                                \
-            return hdd_keep_string(run.launch, form, n);                                      \
-        }                                                                                     \
-    };                                                                                        \
-    template <class A> HDD_DEVICE auto name(const hdd_run &run, i32 scale, A v)               \
-    {                                                                                         \
-        return hdd_strict(name##_of{run, scale}, v);                                          \
+#define HDD_TO_STRING(name, type, put) \
+    struct name##_of { \
+        const hdd_run &run; \
+        i32 scale; \
+        HDD_MEMBER hdd_string operator()(type v) const \
+        { \
+            u8 form[HDD_FORM_MAX]; \
+            const i32 n = put; \
+            return hdd_keep_string(run.launch, form, n); \
+        } \
+    }; \
+    template <class A> HDD_DEVICE auto name(const hdd_run &run, i32 scale, A v) \
+    { \
+        return hdd_strict(name##_of{run, scale}, v); \
     }
 HDD_TO_STRING(hdd_bool_string, bool, hdd_put_bool(form, v))
 HDD_TO_STRING(hdd_decimal_string, i128, hdd_put_decimal(form, v, scale))
@@ -82,28 +95,26 @@ HDD_TO_STRING(hdd_timestamp_string, i64, hdd_put_timestamp(form, v))
 
 // ---- from string ---------------------------------------------------------------------------
 
-#define HDD_FROM_STRING(name, type, read)                                                     \
-    struct name##_of {                                                                        \
-        const hdd_run &run;                                                                   \
-        i32 scale, digits, path;                                                              \
-        HDD_MEMBER type operator()(hdd_string t) const                                        \
-        {                                                                                     \
-            type v = type();                                                                  \
-            if (read)                                                                         \
-                return v;                                                                     \
-            run.fail_string(HDD_FAIL_CAST_STRING, path, t.s, t.n);                            \
-            return type();                                                                    \
-        }                                                                                     \
-    };                                                                                        \
-    template <class A>                                                                        \
-    HDD_DEVICE auto name(const hdd_run &run, i32 scale, i32 digits, i32 path, A t)            \
-    {                                                                                         \
-        return hdd_strict(name##_of{run, scale, digits, path}, t);                            \
+#define HDD_FROM_STRING(name, type, read) \
+    struct name##_of { \
+        const hdd_run &run; \
+        i32 scale, digits, path; \
+        HDD_MEMBER type operator()(hdd_string t) const \
+        { \
+            type v = type(); \
+            if (read) \
+                return v; \
+            run.fail_string(HDD_FAIL_CAST_STRING, path, t.s, t.n); \
+            return type(); \
+        } \
+    }; \
+    template <class A> HDD_DEVICE auto name(const hdd_run &run, i32 scale, i32 digits, i32 path, A t) \
+    { \
+        return hdd_strict(name##_of{run, scale, digits, path}, t); \
     }
 HDD_FROM_STRING(hdd_string_bool, bool, hdd_read_bool(t.s, t.n, &v))
 HDD_FROM_STRING(hdd_string_int32, i64, hdd_read_int(t.s, t.n, -2147483648ll, 2147483647, &v))
-HDD_FROM_STRING(hdd_string_int64, i64,
-                hdd_read_int(t.s, t.n, -0x7fffffffffffffffll - 1, 0x7fffffffffffffffll, &v))
+HDD_FROM_STRING(hdd_string_int64, i64, hdd_read_int(t.s, t.n, -0x7fffffffffffffffll - 1, 0x7fffffffffffffffll, &v))
 HDD_FROM_STRING(hdd_string_decimal, i128, hdd_read_scaled(t.s, t.n, scale, digits, &v))
 HDD_FROM_STRING(hdd_string_f64, f64, hdd_read_f64(t.s, t.n, &v))
 HDD_FROM_STRING(hdd_string_date, i32, hdd_read_date(t.s, t.n, &v))

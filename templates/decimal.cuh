@@ -16,8 +16,7 @@ struct hdd_div_decimal_of {
             run.fail(HDD_FAIL_DIV_ZERO, path);
             return 0;
         }
-        const bool fits = hdd_scaled_quotient(hdd_magnitude(a), (u128)hdd_pow10(scale),
-                                              hdd_magnitude(b), &q);
+        const bool fits = hdd_scaled_quotient(hdd_magnitude(a), (u128)hdd_pow10(scale), hdd_magnitude(b), &q);
         if (hdd_beyond(!fits, (i128)q, digits)) {
             run.fail(HDD_FAIL_OVERFLOW, path);
             return 0;
@@ -30,8 +29,7 @@ struct hdd_div_decimal_of {
 template <class A, class B>
 HDD_DEVICE auto hdd_div_decimal(const hdd_run &run, i32 scale, i32 digits, i32 path, A a, B b)
 {
-    return hdd_strict(hdd_div_decimal_of{run, scale, digits, path}, hdd_cast<i128>(a),
-                      hdd_cast<i128>(b));
+    return hdd_strict(hdd_div_decimal_of{run, scale, digits, path}, hdd_cast<i128>(a), hdd_cast<i128>(b));
 }
 
 // The words of a value, and the quotient of the sums of such words (wide.cuh): sums of decimals
@@ -75,8 +73,7 @@ template <class T> struct hdd_of_parts_of {
 };
 
 template <class T, class A, class B>
-HDD_DEVICE auto hdd_of_parts(const hdd_run &run, i32 scale, i32 digits, i32 path, A high, B low,
-                             i64 n)
+HDD_DEVICE auto hdd_of_parts(const hdd_run &run, i32 scale, i32 digits, i32 path, A high, B low, i64 n)
 {
     return hdd_strict(hdd_of_parts_of<T>{run, scale, digits, path, n}, high, low);
 }
@@ -96,6 +93,35 @@ template <class T> struct hdd_div_round_of {
 template <class T, class A> HDD_DEVICE auto hdd_div_round(i32 scale, A x)
 {
     return hdd_strict(hdd_div_round_of<T>{scale}, x);
+}
+
+// x / 10^scale, rounded down, towards zero or up; of float64 the whole number (scale 0).
+template <i32 Direction> struct hdd_toward_of {
+    i32 scale;
+
+    template <class T> HDD_MEMBER T operator()(T x) const
+    {
+        return (T)hdd_div_toward((i128)x, scale, Direction);
+    }
+    HDD_MEMBER f64 operator()(f64 x) const
+    {
+        return Direction < 0 ? hdd_floor_f64(x) : Direction > 0 ? hdd_ceil_f64(x) : hdd_trunc_f64(x);
+    }
+};
+
+template <class A> HDD_DEVICE auto hdd_floor(i32 scale, A x)
+{
+    return hdd_strict(hdd_toward_of<-1>{scale}, x);
+}
+
+template <class A> HDD_DEVICE auto hdd_trunc(i32 scale, A x)
+{
+    return hdd_strict(hdd_toward_of<0>{scale}, x);
+}
+
+template <class A> HDD_DEVICE auto hdd_ceil(i32 scale, A x)
+{
+    return hdd_strict(hdd_toward_of<1>{scale}, x);
 }
 
 // x * 10^scale where facts prove that it fits.

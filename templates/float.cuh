@@ -35,6 +35,9 @@ HDD_CALLED void hdd_f64_shortest(f64 v, hdd_f64_digits *out);
 // is too small to be told from 0 is 0.
 HDD_CALLED bool hdd_read_f64(const u8 *s, i32 n, f64 *out);
 
+// v to so many decimal digits behind the point, -18 to 38, half away from zero: the nearest float64 to that decimal.
+HDD_CALLED f64 hdd_round_to_digits(f64 v, i32 digits);
+
 HDD_DEVICE bool hdd_is_digit(u8 c)
 {
     return c >= '0' && c <= '9';
@@ -226,6 +229,27 @@ HDD_CALLED bool hdd_f64_to_wide(f64 v, i32 scale, i32 digits, i32 bits, i128 *ou
     return true;
 }
 
+// Where v has no 128 bits before the last digit asked for, rounding would change less than half of its last place.
+HDD_CALLED f64 hdd_round_to_digits(f64 v, i32 digits)
+{
+    i128 n = 0;
+    f64 r = v;
+    if (digits >= 0) {
+        if (hdd_f64_to_wide(v, digits, 0, 128, &n))
+            r = hdd_wide_to_f64(n, digits);
+    } else if (v > -8e37 && v < 8e37) {
+        const bool whole = v > -4503599627370496.0 && v < 4503599627370496.0; // 2^52: else it has no fraction
+        const i128 by = hdd_pow10(-digits);
+        if (whole)
+            n = (i64)v;
+        else
+            hdd_f64_to_wide(v, 0, 0, 128, &n);
+        const i128 q = n / by, rest = n - q * by, half = by / 2;
+        r = hdd_wide_to_f64((q + (rest >= half) - (rest <= -half)) * by, 0);
+    }
+    return r == 0 && hdd_f64_bits(v) < 0 ? -0.0 : r;
+}
+
 // ---- printing ------------------------------------------------------------------------------
 
 // Twice the largest number, or ten times the smallest over its power of ten: 1,080 bits.
@@ -278,8 +302,7 @@ HDD_CALLED void hdd_f64_shortest(f64 v, hdd_f64_digits *out)
     const u64 fraction = image & 0xfffffffffffffull;
     const bool ends = !(fraction & 1); // a tie goes to the even one, which is this
     bool done = false;
-    out->k = hdd_between_init(&b, fraction | (field ? (u64)1 << 52 : 0), e,
-                              fraction == 0 && field > 1, ends);
+    out->k = hdd_between_init(&b, fraction | (field ? (u64)1 << 52 : 0), e, fraction == 0 && field > 1, ends);
     for (out->n = 0; !done; out->n++) {
         u8 digit = 0;
         hdd_between_scale(&b, 10);
@@ -297,11 +320,11 @@ HDD_CALLED void hdd_f64_shortest(f64 v, hdd_f64_digits *out)
 
 // A text [+-]digits[.digits][e[+-]digits]: its significant digits as far as they decide.
 typedef struct {
-    u64 first;  // the first 19
+    u64 first; // the first 19
     i32 digits; // kept: at most HDD_KEPT
-    bool more;  // some digit that was not kept is not 0
-    i64 e;      // of the last kept digit
-    i32 at;     // place of the first significant digit
+    bool more; // some digit that was not kept is not 0
+    i64 e; // of the last kept digit
+    i32 at; // place of the first significant digit
 } hdd_number_text;
 #define HDD_KEPT 768
 // 769 digits, or the power of five below them: 2,556 bits.
@@ -358,8 +381,7 @@ HDD_APART bool hdd_read_decimal(const u8 *s, i32 n, hdd_number_text *t)
         } else if (s[i] == '.' && !point) {
             point = true;
         } else {
-            return any && (s[i] == 'e' || s[i] == 'E') &&
-                   hdd_read_exponent(s, n, i + 1, &t->e);
+            return any && (s[i] == 'e' || s[i] == 'E') && hdd_read_exponent(s, n, i + 1, &t->e);
         }
     }
     return any;

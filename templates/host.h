@@ -36,4 +36,19 @@ HDD_DEVICE f64 hdd_sqrt(f64 v)
     return __builtin_sqrt(v);
 }
 
+HDD_DEVICE f64 hdd_floor_f64(f64 v)
+{
+    return __builtin_floor(v);
+}
+
+HDD_DEVICE f64 hdd_ceil_f64(f64 v)
+{
+    return __builtin_ceil(v);
+}
+
+HDD_DEVICE f64 hdd_trunc_f64(f64 v)
+{
+    return __builtin_trunc(v);
+}
+
 #endif

@@ -163,6 +163,21 @@ HDD_DEVICE f64 hdd_f64_from_bits(i64 v)
     return __longlong_as_double(v);
 }
 
+HDD_DEVICE f64 hdd_floor_f64(f64 v)
+{
+    return floor(v);
+}
+
+HDD_DEVICE f64 hdd_ceil_f64(f64 v)
+{
+    return ceil(v);
+}
+
+HDD_DEVICE f64 hdd_trunc_f64(f64 v)
+{
+    return trunc(v);
+}
+
 // Rounded to the nearest float64, as IEEE 754 has it.
 HDD_DEVICE f64 hdd_sqrt(f64 v)
 {

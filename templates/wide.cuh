@@ -35,6 +35,13 @@ HDD_DEVICE i32 hdd_bits_in(u128 v)
     return n + (v != 0);
 }
 
+// v / 10^scale, rounded down (direction -1), towards zero (0) or up (1).
+HDD_DEVICE i128 hdd_div_toward(i128 v, i32 scale, i32 direction)
+{
+    const i128 by = hdd_pow10(scale), q = v / by, rest = v - q * by;
+    return q + (direction > 0 && rest > 0) - (direction < 0 && rest < 0);
+}
+
 typedef struct {
     u128 hi, lo;
 } hdd_u256;

@@ -1,6 +1,18 @@
-/* Functions of float64: those of templates/math.cuh, as they are. */
+/* Functions of float64: those of templates/math.cuh, as they are; rounding. */
 #include "runtime/cpu/helpers.h"
+#include "templates/float.cuh"
 #include "templates/math.cuh"
+
+void hdr_div_toward_i128(int64_t lo, int64_t hi, int32_t scale, int32_t direction, void *out)
+{
+    hd_i128 q = hdd_div_toward(hdr_i128(lo, hi), scale, direction);
+    memcpy(out, &q, sizeof q);
+}
+
+double hdr_round_f64(double v, int32_t digits)
+{
+    return hdd_round_to_digits(v, digits);
+}
 
 #define R_CALL(result, name, arguments)
 #define R_FLOAT64_1(name) \
