@@ -169,7 +169,7 @@ class ExprGen:
 
     def function(self, a):
         """A function of one number; a itself where none can be told to succeed."""
-        return self.rng.choice([self.magnitude, self.sign, self.root])(a)
+        return self.rng.choice([self.magnitude, self.sign, self.root, self.rounding])(a)
 
     def magnitude(self, a):
         t = INT64 if a.type.is_int else a.type
@@ -180,6 +180,16 @@ class ExprGen:
 
     def sign(self, a):
         return self.make("sign", INT32, [a], Fraction(-1), Fraction(1))
+
+    def rounding(self, a):
+        if not a.type.kind == "decimal" or not a.type.s:
+            return self.sign(a)
+        op, args, digits = self.rng.choice(["floor", "ceil", "trunc", "round"]), [a], 0
+        if op == "round" and self.rng.random() < 0.7:
+            digits = self.rng.randrange(a.type.s)
+            args = [a, lit(digits, INT64)]
+        t = decimal(min(38, a.type.p - a.type.s + digits + 1), digits)
+        return self.make(op, t, args, a.lo - 1, a.hi + 1)
 
     def root(self, a):
         if self.as_float(a) is False or (a.lo < 0 and not self.dare()):

@@ -30,7 +30,7 @@ ARITY = {"+": (2, 2), "-": (2, 2), "*": (2, 2), "/": (2, 2), "%": (2, 2), "neg":
          "date_diff": (2, 2), "case": (2, 9999), "coalesce": (1, 99), "cast": (1, 1),
          **{op: (2, 2) for op in COMPARE}}
 # called by name, with commas between the arguments
-FUNCTIONS = {"least": (1, 99), "greatest": (1, 99),
+FUNCTIONS = {"floor": (1, 1), "ceil": (1, 1), "trunc": (1, 1), "round": (1, 2), "least": (1, 99), "greatest": (1, 99),
              "date_diff": (2, 2), "power": (2, 2), "atan2": (2, 2), "degrees": (1, 1), "radians": (1, 1),
              **{f: (1, 1) for f in ("abs", "sign", "sqrt", "exp", "ln", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan")}}
 ARITY.update(FUNCTIONS)

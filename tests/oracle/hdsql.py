@@ -219,6 +219,19 @@ class Compiler:
             return self.made(f"TRY(abs(CAST({a.sql} AS BIGINT)))", INT64, [a], True)
         return self.made(f"CAST(abs({a.sql}) AS {a.type.sql()})", a.type, [a], False)
 
+    def rounding(self, e):
+        """Digits behind the point alone: what stands before it is rounded in tests/expr."""
+        a, digits = self.number(e), e.args[1].value if len(e.args) > 1 else 0
+        if not isinstance(digits, int) or digits < 0 or (digits and a.type == FLOAT64):
+            raise PlanError(e.path, f"no translation of {e.op} to these digits")
+        if a.type == FLOAT64:
+            return self.made(f"{e.op}({a.sql})", FLOAT64, [a], False)
+        if a.type.is_int or digits >= a.type.s:
+            return a
+        t = decimal(min(MAX_DIGITS, a.type.p - a.type.s + digits + 1), digits)
+        place = f", {digits}" if e.op == "round" else ""
+        return self.made(f"CAST({e.op}({a.sql}{place}) AS {t.sql()})", t, [a], False)
+
     def sign(self, e):
         a = self.number(e)
         sql = f"(CASE WHEN {a.sql} > 0 THEN 1 WHEN {a.sql} < 0 THEN -1 WHEN {a.sql} = 0 THEN 0 END)"
@@ -450,7 +463,7 @@ FLOAT_FUNCTIONS = {"sqrt": ("sqrt({x})", "{x} < 0"),
                    "radians": ("({x} * 0.017453292519943295::DOUBLE)", "FALSE")}
 INEXACT = set(FLOAT_FUNCTIONS) - {"sqrt", "degrees", "radians"}
 
-METHODS = {"least": Compiler.extreme, "greatest": Compiler.extreme, "abs": Compiler.magnitude, "sign": Compiler.sign, "col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
+METHODS = {**{op: Compiler.rounding for op in ("floor", "ceil", "trunc", "round")}, "least": Compiler.extreme, "greatest": Compiler.extreme, "abs": Compiler.magnitude, "sign": Compiler.sign, "col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
            "not": Compiler.logical_not, "and": Compiler.logic, "or": Compiler.logic, "is_null": Compiler.is_null,
            "in": Compiler.in_list, "like": Compiler.like, "substring": Compiler.substring,
            "extract": Compiler.extract, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval,
