@@ -20,7 +20,8 @@
 #   fragments  both suites at SF 0.01 and 1, every pipeline in two fragments that two GPUs take in turns (one GPU
 #              takes both): the rows that they have in one piece; a part of them under memcheck and racecheck
 #   skew       SF 10: each kind of sink fed by even and by skewed keys
-#   joins      joins without keys: every pair of 500,000 and 250,000 rows, counted, added up, kept
+#   joins      joins without keys: every pair of 500,000 and 250,000 rows, counted, added up, kept; every
+#              kind of join under conditions without an equality
 #   ablate     JCC-H skewed at SF 10 with each balancing strategy: times, IIR, ILIF
 #
 # HEDDLE names a binary (default: build/release/bin/heddle, built if it is not there; heddle-nvrtc lies beside it), GPU_TOOLS the folder of
@@ -187,6 +188,7 @@ stage_ablate() {
 
 stage_joins() {
     step joins python3 tests/gpu/joins.py --heddle "$heddle" --scratch "$data" --out "$report/joins.json"
+    step theta python3 tests/e2e/theta.py --heddle "$heddle" --backend cuda
 }
 
 stage_skew() {

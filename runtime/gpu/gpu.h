@@ -66,7 +66,8 @@ struct rt_gpu_run_options {
     uint32_t scan_warps;      /* for tests of sharing: warps from this number on take nothing from the source;
                                  0: all do */
     uint64_t *room; /* per state: rows that an execution had to make room for after its pipelines overflowed, 0
-                                 none; the next one of the program begins with as much. May be NULL */
+                                 none; the next one of the program begins with as much, and so does one of
+                                 another program with the same kernels on the device. May be NULL */
     uint64_t first_rows; /* for tests of overflow: room that states have at first, in rows; 0:
                                  the planner's estimate */
 };

@@ -1,6 +1,7 @@
 /* The schedule of a program on one or several devices. */
 #include "runtime/base/guard.h"
 #include "runtime/exec/touch.h"
+#include "runtime/gpu/gpu_state.h"
 #include "runtime/gpu/gpu_timeline.h"
 
 static int check_cancelled(struct rt_gpu_exec *x, struct hd_err *err)
@@ -273,6 +274,7 @@ static int prepare(struct team *t)
             x->state[i].s = &t->spec->states[i];
         x->limit = x->o->memory_limit;
         x->first_rows = x->o->first_rows;
+        rt_state_recall_room(x);
     }
     rt_exec_stats_prepare(t->x[0].stats, t->spec, 0);
     return 0;

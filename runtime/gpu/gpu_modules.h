@@ -9,6 +9,7 @@ struct rt_gpu_function {
     char *entry;
     rt_function *f;
     struct rt_function_info info;
+    uint64_t room; /* rows that its sink's state had to have after an overflow; 0: there was none */
     struct rt_gpu_function *next;
 };
 

@@ -208,10 +208,31 @@ uint64_t rt_state_room_for(const struct rt_state *s, uint64_t rows)
     return HD_MIN(rt_state_appends(s) ? rows : rows + rows / 64 + 16, RT_ROWS_MAX);
 }
 
+/* Where the kernel of a pipeline that fills the state remembers; NULL: it fills another. */
+static uint64_t *room_of_kernel(const struct rt_gpu_exec *x, int pipeline, const struct rt_state *s)
+{
+    const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
+    return &x->spec->states[p->writes[0]] == s ? rt_gpu_code_kernel(x->code, pipeline)->room : NULL;
+}
+
 void rt_state_remember_room(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t rows)
 {
     if (x->o && x->o->room)
         x->o->room[s - x->spec->states] = rows;
+    for (int i = 0; x->code && i < x->spec->npipelines; i++) {
+        uint64_t *room = room_of_kernel(x, i, s);
+        if (room)
+            *room = rows;
+    }
+}
+
+void rt_state_recall_room(struct rt_gpu_exec *x)
+{
+    for (int s = 0; x->o->room && s < x->spec->nstates; s++)
+        for (int i = 0; i < x->spec->npipelines && x->o->room[s] == 0; i++) {
+            const uint64_t *room = room_of_kernel(x, i, &x->spec->states[s]);
+            x->o->room[s] = room ? *room : 0;
+        }
 }
 
 int rt_state_too_many(const struct rt_gpu_state *v, uint64_t rows, struct hd_err *err)

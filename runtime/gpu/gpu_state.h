@@ -84,6 +84,8 @@ int rt_state_alloc_estimated(struct rt_gpu_exec *x, struct rt_gpu_state *v, stru
 /* Room that so many rows need. An execution that had to make some leaves it to the next one. */
 uint64_t rt_state_room_for(const struct rt_state *s, uint64_t rows);
 void rt_state_remember_room(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t rows);
+/* What other programs with the same kernels left, where this one has none. */
+void rt_state_recall_room(struct rt_gpu_exec *x);
 /* Rows from..capacity of an aggregate become what they are before anything is added. */
 int rt_state_clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t from, struct hd_err *err);
 /* Slots for the groups there is room for, and for those that were there at the last start (AGG_HASH). */
