@@ -84,9 +84,14 @@ static void source_row(struct cu_unit *u)
                        hd_asprintf(u->arena, "mine[j].%s", cu_slot_name(u, l->slots[i])));
         cu_line(u->out, "(void)%s;", cu_slot(u, l->slots[i]));
     }
+}
+
+/* What the state's row did once, each pair counts. */
+static void count_others(struct cu_unit *u)
+{
     for (int i = 0; i < u->pipeline->loop.others && u->profile; i++) {
         cu_guard(u);
-        cu_count(u, l->first_step + i);
+        cu_count(u, pairs_level(u)->first_step + i);
     }
 }
 
@@ -107,6 +112,7 @@ static void print_pairs(struct cu_unit *u)
     cu_open(u->out, "for (u32 j = 0; j < loop_rows; j++) {");
     source_row(u);
     declare_slots(u, first, end);
+    count_others(u);
     steps(u, first, end);
     if (l->fused)
         cu_sink(u);
