@@ -300,7 +300,7 @@ struct pl_tile_steps pl_cpu_tile(struct hd_arena *a, const struct pl_expr *exprs
 int pl_queue_bytes(int tuple);
 void pl_lay_out_tuples(struct pl_pipeline *p);
 void pl_size_kernel(struct pl_pipeline *p); /* sums up what the kernel of a placed pipeline needs */
-/* shape.c: fills shape and balance of a sealed pipeline. */
-void pl_choose_shape(struct pl_pipeline *p, enum rt_balance forced);
+/* shape.c: fills shape and balance of a sealed pipeline, whose sink's state has rows of so many bytes. */
+void pl_choose_shape(struct pl_pipeline *p, int stride, enum rt_balance forced);
 
 #endif

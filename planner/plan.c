@@ -130,8 +130,9 @@ static int places(struct ctx *c)
 static int shapes(struct ctx *c)
 {
     for (int i = 0; i < c->program->npipelines; i++) {
-        pl_size_loop(&c->program->pipelines[i]);
-        pl_choose_shape(&c->program->pipelines[i], c->opt.balance);
+        struct pl_pipeline *p = &c->program->pipelines[i];
+        pl_size_loop(p);
+        pl_choose_shape(p, c->states.v[p->sink.state].stride, c->opt.balance);
     }
     return 0;
 }

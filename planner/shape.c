@@ -7,6 +7,7 @@
 
 enum {
     ONE_CHILD = 2,   /* nodes: a row and its child */
+    WIDE_GROUP = 96, /* bytes of a row */
     TILES_OF_A_WARP = 4 /* heaviest tiles that make a warp's share: the last one delays by a quarter */
 };
 
@@ -85,21 +86,24 @@ static enum rt_balance default_balance(const struct rt_pipeline *r)
 }
 
 /* Left alone the compiler takes up to 88 registers for the calls of a sharing kernel, and warps to switch to
- * are worth more. Registers are not kept low for blocks that wide or deep queues keep out anyway. */
-static int sharing_blocks(const struct pl_pipeline *p)
+ * are worth more. Registers are not kept low for blocks that wide or deep queues keep out anyway, nor where a warp
+ * keeps a wide group in them: it would be in local memory. */
+static int sharing_blocks(const struct pl_pipeline *p, int stride)
 {
     int bytes = 0;
     for (int l = 1; l < p->nlevels; l++)
         bytes += pl_queue_bytes(p->levels[l].tuple_bytes);
     int fit = HDD_SHARED_BYTES / HD_MAX(bytes, 1);
+    if (p->sink.caches[PL_CACHE_WARP] && stride >= WIDE_GROUP)
+        return 0;
     return fit <= HDD_RESIDENT_BLOCKS / 2 ? HD_MAX(fit, 1) : HDD_RESIDENT_BLOCKS;
 }
 
-void pl_choose_shape(struct pl_pipeline *p, enum rt_balance forced)
+void pl_choose_shape(struct pl_pipeline *p, int stride, enum rt_balance forced)
 {
     struct rt_pipeline *r = p->spec;
     r->shape = choose(p, forced);
-    p->gpu.resident_blocks = r->shape == RT_SHAPE_AWS ? sharing_blocks(p) : 0;
+    p->gpu.resident_blocks = r->shape == RT_SHAPE_AWS ? sharing_blocks(p, stride) : 0;
     r->balance = default_balance(r);
     if (!r->ordered && forced != RT_BALANCE_AUTO && (r->shape == RT_SHAPE_ANY || forced == RT_BALANCE_NONE))
         r->balance = forced;
