@@ -8,8 +8,10 @@
 #include "runtime/base/strbuf.h"
 
 static const struct fe_op_form forms[] = {
-#define T_OP(id, text, lo, hi, syntax, typing, nulls, fails, cost, entries, types, ...) \
-    {text, lo, hi, FE_SYNTAX_##syntax, FE_NULLS_##nulls, FE_FAILS_##fails, FE_COST_##cost, entries, types},
+#define T_OP(id, text, lo, hi, syntax, typing, nulls, fails, cost, entries, types, lowering, device, cuda, lanes, \
+             llvm) \
+    {text, lo, hi, FE_SYNTAX_##syntax, FE_NULLS_##nulls, FE_FAILS_##fails, FE_COST_##cost, entries, FE_LANES_##lanes, \
+     types},
 #include "frontend/ops.def"
 };
 

@@ -69,6 +69,8 @@ enum fe_cost {
     FE_COST_TEXT,    /* walks or writes a text */
     FE_COST_SEARCH   /* of a text or a set */
 };
+/* Whether a CPU works on vectors of rows: ops.def. SMALL: if the set is small. */
+enum fe_lanes { FE_LANES_NO, FE_LANES_YES, FE_LANES_SMALL };
 /* A row of ops.def. */
 struct fe_op_form {
     const char *name;
@@ -78,6 +80,7 @@ struct fe_op_form {
     enum fe_fail_rule fails;
     enum fe_cost cost;
     int entries; /* of the args vector: arg, arg2 of physical expressions */
+    enum fe_lanes lanes;
     const char *types; /* of physical expressions: the form, letters of planner/verify_expr.c */
 };
 const struct fe_op_form *fe_op_form(enum fe_op op);

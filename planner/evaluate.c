@@ -2,17 +2,6 @@
  * for a vector of rows at once. */
 #include "planner/pipeline.h"
 
-/* Whether an operator works on vectors: emitted without branches on rows and without calls. */
-static const enum {
-    NO,
-    YES,
-    SMALL
-} lanes[] = {
-#define T_OP(id, text, lo, hi, syntax, typing, nulls, fails, cost, entries, form, lowering, device, cuda, lanes, llvm) \
-    lanes,
-#include "frontend/ops.def"
-};
-
 /* Calls of the runtime and divisions: a mispredicted branch costs about as much. On a GPU a load does too: threads
  * of a warp read all over the dictionary map. */
 static bool is_costly(enum fe_op op, bool gpu)
@@ -51,7 +40,8 @@ static bool is_scanned(const struct chooser *w, const struct pl_expr *e)
 /* Vectors of pointers or of 128-bit integers would be taken apart again. */
 static bool fits_vector(const struct pl_expr *e)
 {
-    bool works = lanes[e->op] == YES || (lanes[e->op] == SMALL && e->scanned);
+    enum fe_lanes lanes = fe_op_form(e->op)->lanes;
+    bool works = lanes == FE_LANES_YES || (lanes == FE_LANES_SMALL && e->scanned);
     return works && !e->fail && !e->outlined && e->phys != RT_STR && e->phys != RT_I128;
 }
 

@@ -39,9 +39,27 @@ static double source_rows(const struct ctx *c, const struct open_pipeline *p)
     HD_BUG("source %d", (int)p->spec.source);
 }
 
+/* Strings of its own are made once for each task that has the row, and again for each pair. */
+static bool makes_string(const struct ctx *c, int e)
+{
+    const struct pl_expr *x = &c->exprs.v[e];
+    bool makes = x->op == FE_TO_STRING;
+    for (int i = 0; i < x->nargs && !makes; i++)
+        makes = makes_string(c, x->args[i]);
+    return makes;
+}
+
+static bool has_own_strings(const struct ctx *c, const struct open_pipeline *p)
+{
+    bool has = false;
+    for (int i = 0; i < p->steps.n && !has; i++)
+        has = p->steps.v[i].expr >= 0 && makes_string(c, p->steps.v[i].expr);
+    return has;
+}
+
 static bool is_loop(const struct ctx *c, const struct open_pipeline *p, int level)
 {
-    if (level < 0 || p->framed || p->spec.ordered || c->opt.balance != RT_BALANCE_AUTO)
+    if (level < 0 || p->framed || p->spec.ordered || c->opt.balance != RT_BALANCE_AUTO || has_own_strings(c, p))
         return false;
     const struct pl_step *s = &p->steps.v[level];
     double rows = source_rows(c, p);

@@ -4,16 +4,6 @@
 
 #include "planner/verify.h"
 
-static const enum {
-    NO,
-    YES,
-    SMALL
-} lanes[] = {
-#define T_OP(id, text, lo, hi, syntax, typing, nulls, fails, cost, entries, form, lowering, device, cuda, lanes, llvm) \
-    lanes,
-#include "frontend/ops.def"
-};
-
 static const struct pl_expr *arg_of(const struct vf *v, const struct pl_expr *e, int i)
 {
     return &v->g->exprs[e->args[i]];
@@ -33,7 +23,8 @@ static bool can_be_vector(const struct vf *v, const struct pl_expr *e)
     for (int i = 0; i < e->nargs; i++)
         if (!arg_of(v, e, i)->vector)
             return false;
-    return (lanes[e->op] == YES || (lanes[e->op] == SMALL && e->scanned)) && !e->fail && !e->outlined &&
+    enum fe_lanes lanes = fe_op_form(e->op)->lanes;
+    return (lanes == FE_LANES_YES || (lanes == FE_LANES_SMALL && e->scanned)) && !e->fail && !e->outlined &&
            e->phys != RT_STR && e->phys != RT_I128;
 }
 

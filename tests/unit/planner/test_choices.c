@@ -213,6 +213,32 @@ static void wide_levels_carry_rows(void **state)
     hd_strbuf_release(&filter);
 }
 
+/* Rows of the source that a thread of a GPU holds; 0: no pipeline loops over pairs. */
+static int rows_of_loop(const char *left, const char *right, const char *residual)
+{
+    const struct pl_program *g = planned(hd_asprintf(&arena,
+                                                     "{'op': 'aggregate', 'aggs': [{'fn': 'count', 'as': 'n'}], "
+                                                     "'input': {'op': 'join', 'kind': 'inner', 'residual': "
+                                                     "'%s', 'left': %s, 'right': %s}}",
+                                                     residual, left, right));
+    for (int i = 0; i < g->npipelines; i++)
+        if (g->pipelines[i].loop.rows)
+            return g->pipelines[i].loop.rows;
+    return 0;
+}
+
+static void pairs_are_looped_over_where_both_sides_have_rows(void **state)
+{
+    (void)state;
+    const char *child = "{'op': 'scan', 'table': 'child'}", *parent = "{'op': 'scan', 'table': 'parent'}";
+    const char *few = "{'op': 'scan', 'table': 'parent', 'filter': 'id < 9'}";
+    assert_int_equal(rows_of_loop(child, parent, "qty > amount"), 8);
+    assert_int_equal(rows_of_loop(child, few, "qty > id"), 0);
+    assert_int_equal(rows_of_loop(few, child, "qty > id"), 0);
+    /* A thread would make the string again for each task and pair. */
+    assert_int_equal(rows_of_loop(child, parent, "cast(qty as string) > name"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +248,7 @@ int main(void)
         cmocka_unit_test(a_queue_has_a_head_and_tuples),
         cmocka_unit_test(deep_nests_are_cut),
         cmocka_unit_test(wide_levels_carry_rows),
+        cmocka_unit_test(pairs_are_looped_over_where_both_sides_have_rows),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
