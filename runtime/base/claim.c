@@ -59,27 +59,49 @@ static bool is_claim(const char *name, const char *base)
            !name[n + (size_t)end];
 }
 
-/* The folder's lock file is ours, says so, and nobody holds it. A process number may have been
- * given again, or be another machine's: only the lock tells that a writer is gone, and a file
- * system without locks keeps its leftovers. A name may lead elsewhere by now, too: whoever else
- * cleans up unlinks the file last. */
-static bool is_left(int lock, const char *folder)
+/* Nothing but the lock file is in the folder. */
+static bool holds_lock_only(int dir)
+{
+    int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0;
+    DIR *d = copy < 0 ? NULL : fdopendir(copy);
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    if (d)
+        closedir(d);
+    else if (copy >= 0)
+        close(copy);
+    return d && n == 1;
+}
+
+/* The folder's lock file is ours, nobody holds it, and it names the folder, or says nothing yet
+ * because its writer died before it could. A process number may have been given again, or be
+ * another machine's: only the lock tells that a writer is gone, and a file system without locks
+ * keeps its leftovers. A name may lead elsewhere by now, too: whoever else cleans up unlinks the
+ * file last. */
+static bool is_left(int dir, int lock, const char *folder)
 {
     char found[LOCK_TEXT], expected[LOCK_TEXT];
     struct stat st;
-    size_t n = lock_text(folder, expected);
-    return fstat(lock, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-           flock(lock, LOCK_EX | LOCK_NB) == 0 && pread(lock, found, sizeof found, 0) == (ssize_t)n &&
-           memcmp(found, expected, n) == 0 && fstat(lock, &st) == 0 && st.st_nlink == 1;
+    ssize_t n = (ssize_t)lock_text(folder, expected);
+    if (fstat(lock, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || flock(lock, LOCK_EX | LOCK_NB) != 0)
+        return false;
+    ssize_t k = pread(lock, found, sizeof found, 0);
+    bool says_so = k == n && memcmp(found, expected, (size_t)n) == 0;
+    return (says_so || (k == 0 && holds_lock_only(dir))) && fstat(lock, &st) == 0 && st.st_nlink == 1;
 }
 
+/* Without a lock file only an empty folder goes, of a writer that died before it made the file. One
+ * that is just about to make it looks for another folder (lock_folder). */
 static void remove_left(int parent, const char *folder)
 {
     int dir = openat(parent, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int lock = dir < 0 ? -1 : openat(dir, HD_CLAIM_LOCK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (lock >= 0 && is_left(lock, folder)) {
+    struct stat st;
+    if (lock >= 0 && is_left(dir, lock, folder)) {
         remove_files(dir, HD_CLAIM_LOCK);
         unlinkat(dir, HD_CLAIM_LOCK, 0);
+        unlinkat(parent, folder, AT_REMOVEDIR);
+    } else if (lock < 0 && dir >= 0 && fstat(dir, &st) == 0 && st.st_uid == geteuid()) {
         unlinkat(parent, folder, AT_REMOVEDIR);
     }
     if (lock >= 0)
@@ -105,10 +127,12 @@ static void remove_leftovers(const char *path)
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-/* The text comes after the lock: who looks in between finds a file that says nothing. */
+/* The text comes after the lock: who looks in between finds a file that says nothing. Until the
+ * file is locked another writer may take the folder for a dead one's and remove it: ENOENT. */
 static int lock_folder(const char *dir)
 {
     char text[LOCK_TEXT];
+    struct stat st;
     const char *slash = strrchr(dir, '/');
     size_t n = lock_text(slash ? slash + 1 : dir, text);
     int at = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -120,6 +144,11 @@ static int lock_folder(const char *dir)
         return -1;
     while (flock(lock, LOCK_EX) != 0 && errno == EINTR)
         continue; /* another error: a file system without locks */
+    if (fstat(lock, &st) == 0 && st.st_nlink == 0) {
+        close(lock);
+        errno = ENOENT;
+        return -1;
+    }
     ssize_t k = hd_fault(HD_FAULT_WRITE) ? -1 : pwrite(lock, text, n, 0);
     if (k == (ssize_t)n)
         return lock;
@@ -145,6 +174,8 @@ int hd_claim_new(const char *path, char *dir, size_t size)
         int lock = lock_folder(dir), why = errno;
         if (lock >= 0)
             return lock;
+        if (why == ENOENT)
+            continue;
         hd_dir_remove(dir);
         errno = why;
         return -1;

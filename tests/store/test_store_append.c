@@ -291,6 +291,11 @@ static void leftovers_are_removed(void **state)
     };
     char mine[64];
     leave(d, "db.tmp-1-2", "db.tmp-1-2");
+    mkdir(fx_path(d, "db.tmp-1-6"), 0777); /* killed before there was a lock file */
+    mkdir(fx_path(d, "db.tmp-1-7"), 0777); /* and before it said whose it is */
+    fx_write_file(fx_path(d, "db.tmp-1-7/heddle.lock"), "", 0);
+    leave(d, "db.tmp-1-8", NULL); /* the same, but not ours alone */
+    fx_write_file(fx_path(d, "db.tmp-1-8/heddle.lock"), "", 0);
     for (size_t i = 0; i < HD_COUNT(other); i++)
         leave(d, other[i], i < 4 ? other[i] : NULL);
     fx_write_file(fx_path(d, "db.tmp-1-3/heddle.lock"), "mine\n", 5);
@@ -299,6 +304,9 @@ static void leftovers_are_removed(void **state)
     heddle_writer *first = fx_writer(d, one_int);
     snprintf(mine, sizeof mine, "db.tmp-%d-0", (int)getpid());
     assert_false(is_there(fx_path(d, "db.tmp-1-2")));
+    assert_false(is_there(fx_path(d, "db.tmp-1-6")));
+    assert_false(is_there(fx_path(d, "db.tmp-1-7")));
+    assert_true(is_there(fx_path(d, "db.tmp-1-8/heddle.lock")));
     assert_true(is_there(fx_path(d, mine)));
     heddle_writer *second = fx_writer(d, one_int); /* the first one's is in use */
     assert_true(is_there(fx_path(d, mine)));
