@@ -80,12 +80,25 @@ static void tile_group(struct cu_unit *u, const struct pl_step *s)
     cu_line(u->out, "const %s group = j < n ? hdd_load_row(%s + first + j) : %s();", row, cu_arg(u, s->a_rows), row);
 }
 
+/* A scan of a table: the row's number, if a lookup of its tile asks for that. In place it is there already. */
+static void tile_row(struct cu_unit *u, int steps)
+{
+    bool *read = HD_NEWN(u->arena, bool, u->pipeline->nslots + 1);
+    for (int i = 0; i < steps; i++)
+        if (pl_step_form(u->pipeline->steps[i].kind)->tile & PL_TILE_LOOKUPS)
+            pl_step_reads(u->prog->exprs, &u->pipeline->steps[i], read);
+    if (read[u->pipeline->source_slot])
+        cu_define_slot(u, u->pipeline->source_slot, "i32", "(i32)(first + j)");
+}
+
 /* The first steps of row j, loads (as in tile_loads) and filters, without a branch. */
 static void row_head(struct cu_unit *u, int steps, const bool *early)
 {
     cu_line(u->out, "bool live = j < n;");
     if (steps > 0 && u->pipeline->spec->source == RT_SOURCE_INDEX)
         tile_group(u, &u->pipeline->steps[0]);
+    else if (!u->pipeline->in_place)
+        tile_row(u, steps);
     for (int i = 0; i < steps; i++) {
         const struct pl_step *s = &u->pipeline->steps[i];
         cu_count_rows(u, i, "live");
@@ -93,6 +106,9 @@ static void row_head(struct cu_unit *u, int steps, const bool *early)
             cu_line(u->out, "live = live & (group.present != 0);");
         else if (s->kind == PL_STEP_FILTER)
             cu_line(u->out, "live = live & %s;", cu_condition(u, s->expr));
+        else if (pl_step_form(s->kind)->tile & PL_TILE_LOOKUPS)
+            cu_line(u->out, "live = live & %shdd_test_bit(%s, %s, %s, live);", s->probe == PL_ANTI ? "!" : "",
+                    cu_arg(u, s->a_bits), cu_arg(u, s->a_range), cu_expr(u, s->expr));
         else if (!early || early[i])
             tile_slot(u, s);
     }

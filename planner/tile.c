@@ -5,6 +5,10 @@
 
 #include "planner/parts.h"
 
+/* Lookups in a tile: as many of the scan's rows reach them, and as many of those are left at most. */
+#define LOOKUP_SHARE_MIN 0.125
+#define LOOKUP_LEFT_MAX  0.75
+
 static bool is_cheap(enum fe_cost cost)
 {
     switch (cost) {
@@ -32,21 +36,41 @@ static bool expr_is_cheap(const struct ctx *c, int e)
     return true;
 }
 
+static bool is_load(const struct pl_pipeline *q, const struct pl_step *s)
+{
+    return pl_step_form(s->kind)->subject == PL_OF_COLUMN && q->slots[s->slot].phys != RT_STR &&
+           q->slots[s->slot].phys != RT_I128 && s->row_slot == q->source_slot;
+}
+
+/* A filter by a bit of a table of keys: of a tile's rows all bits are asked for before the first is there. It pays
+ * where it ends rows, and where enough reach it: a tile reads its columns whole. */
+static bool is_lookup(const struct ctx *c, const struct pl_pipeline *q, int i)
+{
+    const struct pl_step *s = &q->steps[i];
+    double rows = s->est, left = i + 1 < q->nsteps ? q->steps[i + 1].est : q->spec->counter_est[q->nsteps];
+    return (pl_step_form(s->kind)->tile & PL_TILE_LOOKUPS) && (s->probe != PL_LEFT && s->probe != PL_MARK) &&
+           expr_is_cheap(c, s->expr) && !q->framed && left >= 0 &&
+           rows >= LOOKUP_SHARE_MIN * (double)q->spec->table->rows && left <= LOOKUP_LEFT_MAX * rows;
+}
+
 /* A scan whose first steps are cheap filters evaluates them over a tile of rows. */
-static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q)
+static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q, bool lookups)
 {
     int last = 0, weight = 0;
+    bool looked = false;
     if (q->spec->source != RT_SOURCE_TABLE || q->spec->table->rows < 4096)
         return 0;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         const struct pl_step_form *form = pl_step_form(s->kind);
-        bool load = form->subject == PL_OF_COLUMN && q->slots[s->slot].phys != RT_STR &&
-                    q->slots[s->slot].phys != RT_I128 && s->row_slot == q->source_slot;
+        bool load = is_load(q, s), lookup = lookups && is_lookup(c, q, i);
         bool filter = form->yields == PL_YIELDS_SOME && form->reads == PL_READS_EXPR && expr_is_cheap(c, s->expr);
-        if (!(form->tile & PL_TILE_ROWS) || (!load && !filter) || !pl_fits_tile(c, q, s, &weight))
+        bool few = looked && s->est < LOOKUP_SHARE_MIN * (double)q->spec->table->rows;
+        bool fits = (form->tile & PL_TILE_ROWS) || lookup;
+        if (few || !fits || (!load && !filter && !lookup) || !pl_fits_tile(c, q, s, &weight))
             break;
-        if (filter)
+        looked = looked || lookup;
+        if (filter || lookup)
             last = i + 1;
     }
     return last;
@@ -102,7 +126,7 @@ static bool *read_by(struct hd_arena *a, const struct pl_expr *exprs, const stru
 {
     bool *read = HD_NEWN(a, bool, q->nslots + 1), *need = HD_NEWN(a, bool, steps + 1);
     for (int i = survivors ? steps : 0; i < (survivors ? q->nsteps : steps); i++)
-        if (survivors || pl_step_form(q->steps[i].kind)->yields == PL_YIELDS_SOME)
+        if (survivors || pl_step_form(q->steps[i].kind)->yields != PL_YIELDS_ONE)
             pl_step_reads(exprs, &q->steps[i], read);
     if (survivors)
         pl_sink_reads(exprs, &q->sink, read);
@@ -136,7 +160,7 @@ struct pl_tile_steps pl_cpu_tile(struct hd_arena *a, const struct pl_expr *exprs
 
 void pl_choose_tiles(struct ctx *c, struct pl_pipeline *q)
 {
-    int scan = scan_tile_steps(c, q);
-    q->cpu_tile = pl_cpu_tile(c->a, c->exprs.v, q, scan);
-    q->gpu_tile = tile_of(c->a, c->exprs.v, q, scan ? scan : group_tile_steps(c, q));
+    int gpu = scan_tile_steps(c, q, true);
+    q->cpu_tile = pl_cpu_tile(c->a, c->exprs.v, q, scan_tile_steps(c, q, false));
+    q->gpu_tile = tile_of(c->a, c->exprs.v, q, gpu ? gpu : group_tile_steps(c, q));
 }

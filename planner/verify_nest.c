@@ -109,11 +109,17 @@ static bool can_fail(const struct vf *v, int i)
     return e->fail;
 }
 
-static bool is_tile_step(const struct vf *v, const struct pl_step *s)
+static bool is_lookup(const struct pl_step *s)
+{
+    return (pl_step_form(s->kind)->tile & PL_TILE_LOOKUPS) && s->probe != PL_LEFT && s->probe != PL_MARK;
+}
+
+static bool is_tile_step(const struct vf *v, const struct pl_step *s, bool lookups)
 {
     bool table = v->p->spec->source == RT_SOURCE_TABLE;
+    unsigned here = table ? PL_TILE_ROWS | (lookups ? PL_TILE_LOOKUPS : 0) : PL_TILE_GROUPS;
     const struct pl_slot *slot = s->slot >= 0 ? &v->p->slots[s->slot] : NULL;
-    if (!(pl_step_form(s->kind)->tile & (table ? PL_TILE_ROWS : PL_TILE_GROUPS)) ||
+    if (!(pl_step_form(s->kind)->tile & here) || (pl_step_form(s->kind)->yields == PL_YIELDS_PROBED && !is_lookup(s)) ||
         (s->expr >= 0 && can_fail(v, s->expr)))
         return false;
     if (s->row_slot >= 0 && s->row_slot != v->p->source_slot)
@@ -121,18 +127,18 @@ static bool is_tile_step(const struct vf *v, const struct pl_step *s)
     return !slot || (slot->phys != RT_STR && (!table || slot->phys != RT_I128));
 }
 
-static bool check_tile(struct vf *v, const struct pl_tile_steps *t, bool possible)
+static bool check_tile(struct vf *v, const struct pl_tile_steps *t, bool possible, bool lookups)
 {
     const struct pl_pipeline *p = v->p;
     VF_CHECK(v, TILE_COUNT, t->steps >= 0 && t->steps <= p->nsteps && (possible || t->steps == 0));
     for (int i = 0; i < t->steps; i++) {
         bool load = pl_step_form(p->steps[i].kind)->yields == PL_YIELDS_ONE;
         v->step = i;
-        VF_CHECK(v, TILE_STEP, is_tile_step(v, &p->steps[i]));
-        VF_CHECK(v, TILE_LOAD, load || (!t->early[i] && !t->again[i]));
+        VF_CHECK(v, TILE_STEP, is_tile_step(v, &p->steps[i], lookups));
+        VF_CHECK(v, TILE_LOAD, load || (!t->early[i] && (!t->again[i] || is_lookup(&p->steps[i]))));
     }
     v->step = -1;
-    VF_CHECK(v, TILE_END, t->steps == 0 || pl_step_form(p->steps[t->steps - 1].kind)->yields == PL_YIELDS_SOME);
+    VF_CHECK(v, TILE_END, t->steps == 0 || pl_step_form(p->steps[t->steps - 1].kind)->yields != PL_YIELDS_ONE);
     return true;
 }
 
@@ -155,9 +161,9 @@ static bool check_vectors(struct vf *v)
 static bool check_tiles(struct vf *v)
 {
     bool scan = v->p->spec->source == RT_SOURCE_TABLE, groups = v->p->spec->source == RT_SOURCE_INDEX;
-    VF_TRY(check_tile(v, &v->p->cpu_tile, scan));
+    VF_TRY(check_tile(v, &v->p->cpu_tile, scan, false));
     VF_TRY(check_vectors(v));
-    return check_tile(v, &v->p->gpu_tile, scan || groups);
+    return check_tile(v, &v->p->gpu_tile, scan || groups, scan && !v->p->framed);
 }
 
 /* ---- parts ------------------------------------------------------------------------------------ */

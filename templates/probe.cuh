@@ -31,6 +31,18 @@ template <class I> HDD_DEVICE bool hdd_probe_bitmap(const u64 *words, u64 range,
     return i < range && hdd_bit(words, i);
 }
 
+// The same of a row that may have ended: a load under a predicate, so that those of a tile's rows
+// are on their way together.
+template <class I>
+HDD_DEVICE bool hdd_test_bit(const u64 *words, u64 range, I index, bool live)
+{
+    const u64 i = hdd_index(index);
+    u64 word = 0;
+    if (live & (i < range))
+        word = words[i / 64];
+    return (word >> (i % 64)) & 1;
+}
+
 // DIRECT: the index itself.
 template <class I> HDD_DEVICE i32 hdd_probe_direct(const u64 *words, u64 range, I index)
 {

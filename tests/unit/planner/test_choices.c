@@ -239,6 +239,34 @@ static void pairs_are_looped_over_where_both_sides_have_rows(void **state)
     assert_int_equal(rows_of_loop(child, parent, "cast(qty as string) > name"), 0);
 }
 
+/* Steps of the tile of the scan of `child`, whose rows look parents up. */
+static struct pl_tile_steps tile_of_probe(const char *kind, const char *filter, bool gpu)
+{
+    const struct pl_program *g = planned(hd_asprintf(
+        &arena,
+        "{'op': 'aggregate', 'aggs': [{'fn': 'sum', 'arg': 'cid', 'as': 's'}], 'input': {'op': "
+        "'join', 'kind': '%s', %s'strategy': 'direct', 'build': 'right', 'on': [['oid', 'id']], "
+        "'left': {'op': 'scan', 'table': 'child'}, 'right': {'op': 'scan', 'table': 'parent', 'filter': '%s'}}}",
+        kind, strcmp(kind, "mark") == 0 ? "'mark': 'm', " : "", filter));
+    const struct pl_pipeline *q = &g->pipelines[g->npipelines - 1];
+    while (q->spec->source != RT_SOURCE_TABLE || strcmp(q->spec->table->name, "child") != 0)
+        q--;
+    return gpu ? q->gpu_tile : q->cpu_tile;
+}
+
+/* The load of the key and the lookup, where these end enough rows. */
+static void lookups_of_few_rows_are_in_a_gpus_tile(void **state)
+{
+    (void)state;
+    struct pl_tile_steps t = tile_of_probe("semi", "grp = 3", true);
+    assert_int_equal(t.steps, 2);
+    assert_true(t.early[0] && !t.again[0] && !t.again[1]);
+    assert_int_equal(tile_of_probe("semi", "grp = 3", false).steps, 0);
+    assert_int_equal(tile_of_probe("anti", "grp <> 3", true).steps, 2);
+    assert_int_equal(tile_of_probe("anti", "grp = 3", true).steps, 0); /* most go on */
+    assert_int_equal(tile_of_probe("mark", "grp = 3", true).steps, 0); /* all do */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +277,7 @@ int main(void)
         cmocka_unit_test(deep_nests_are_cut),
         cmocka_unit_test(wide_levels_carry_rows),
         cmocka_unit_test(pairs_are_looped_over_where_both_sides_have_rows),
+        cmocka_unit_test(lookups_of_few_rows_are_in_a_gpus_tile),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -194,6 +194,18 @@ static struct pl_pipeline *tiled(struct prog *b)
     absent("tile", 0);
 }
 
+/* One with a lookup in its tile. */
+static struct pl_pipeline *looked(struct prog *b)
+{
+    for (int i = 0; i < b->g->npipelines; i++) {
+        b->p = &b->g->pipelines[i];
+        int n = b->p->gpu_tile.steps;
+        if (n > 0 && pl_step_form(b->p->steps[n - 1].kind)->yields == PL_YIELDS_PROBED)
+            return b->p;
+    }
+    absent("lookup in a tile", 0);
+}
+
 static struct pl_pipeline *looped(struct prog *b)
 {
     for (int i = 0; i < b->g->npipelines; i++) {
