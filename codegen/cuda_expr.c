@@ -174,6 +174,11 @@ static const char *emit_rounding(struct cu_unit *u, const struct pl_expr *e)
     return hd_asprintf(u->arena, "%s(%d, %s)", spellings[e->op], e->scale, argument(u, e, 0));
 }
 
+static const char *emit_bucket(struct cu_unit *u, const struct pl_expr *e)
+{
+    return call(u, e, e->scale ? hd_asprintf(u->arena, "%s<%d>", spellings[e->op], e->scale) : spellings[e->op], false);
+}
+
 static const char *emit_float64(struct cu_unit *u, const struct pl_expr *e)
 {
     u->math = true;

@@ -178,3 +178,56 @@ struct cg_val cgl_float64(struct cg_fn *f, const struct pl_expr *e)
         check_float64(f, e, r.v, r.valid, args);
     return r;
 }
+
+/* ---- buckets of equal width ----------------------------------------------------------------------- */
+
+/* Beyond the bounds the conversion is not defined, and its result not taken. */
+static LLVMValueRef float_bucket(struct cg_fn *f, LLVMValueRef x, const LLVMValueRef *k, LLVMValueRef n,
+                                 LLVMValueRef *below, LLVMValueRef *above)
+{
+    LLVMValueRef one = cg_const(f, RT_I32, 1), t = LLVMBuildFMul(f->b, LLVMBuildFSub(f->b, x, k[0], ""), k[2], "");
+    LLVMValueRef q = LLVMBuildFPToSI(f->b, t, cg_type(f, RT_I32), "");
+    *below = l_fcmp(f, LLVMRealOLT, x, k[0]);
+    *above = l_fcmp(f, LLVMRealUGE, x, k[1]);
+    return l_add(f, l_select(f, l_icmp(f, LLVMIntSLT, q, n), q, l_sub(f, n, one)), one);
+}
+
+/* The product with the factor is the bucket or the one below it: what is left tells. */
+static LLVMValueRef exact_bucket(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef x, const LLVMValueRef *k,
+                                 LLVMValueRef n, LLVMValueRef *below, LLVMValueRef *above)
+{
+    LLVMTypeRef i64 = cg_type(f, RT_I64), i128 = cg_type(f, RT_I128);
+    LLVMValueRef y = l_sub(f, x, k[0]), q;
+    if (e->scale == 32)
+        q = l_lshr(f, l_mul(f, y, k[2]), cg_const(f, RT_I64, 32));
+    else
+        q = l_trunc(f, l_lshr(f, l_mul(f, l_zext(f, y, i128), l_zext(f, k[2], i128)), cg_const(f, RT_I128, 64)), i64);
+    LLVMValueRef rest = l_sub(f, l_mul(f, y, l_zext(f, n, i64)), l_mul(f, q, k[1]));
+    LLVMValueRef next = l_icmp(f, LLVMIntUGE, rest, k[1]);
+    *below = l_icmp(f, LLVMIntSLT, x, k[0]);
+    *above = l_icmp(f, LLVMIntUGE, y, k[1]);
+    LLVMValueRef number = l_add(f, l_trunc(f, q, cg_type(f, RT_I32)), cg_const(f, RT_I32, 1));
+    return l_add(f, number, l_zext(f, next, cg_type(f, RT_I32)));
+}
+
+struct cg_val cgl_width_bucket(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val x = cg_expr(f, e->args[0]), r = {.valid = x.valid};
+    LLVMValueRef k[3] = {0}, n = cg_expr(f, e->args[3]).v, words[8], below, above;
+    for (int i = 0; i < 3; i++)
+        if (i < 2 || e->nargs > 4)
+            k[i] = cg_expr(f, e->args[i < 2 ? i + 1 : 4]).v;
+    enum rt_phys p = cg_arg_phys(f->m, e, 0);
+    if (p == RT_I128) {
+        cg_words(f, x.v, p, &words[0]);
+        cg_words(f, k[0], p, &words[2]);
+        cg_words(f, k[1], p, &words[4]);
+        words[6] = n;
+        r.v = cg_call(f, CG_CALL_hdr_bucket_i128, words, 7);
+        return r;
+    }
+    r.v = p == RT_F64 ? float_bucket(f, x.v, k, n, &below, &above) : exact_bucket(f, e, x.v, k, n, &below, &above);
+    r.v = l_select(f, above, l_add(f, n, cg_const(f, RT_I32, 1)), r.v);
+    r.v = l_select(f, below, cg_const(f, RT_I32, 0), r.v);
+    return r;
+}

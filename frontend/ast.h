@@ -69,6 +69,9 @@ int fe_param_find(const struct fe_typing *t, const struct fe_ast *x, int *out);
 /* Finds a column by its exact name or fails with the list of names. */
 int fe_scope_find(const struct fe_scope *s, const char *name, const char *path, int pos, struct hd_err *err, int *out);
 
+/* The typing rule BUCKET of ops.def (expr_bucket.c). */
+int ft_BUCKET(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+
 /* ---- conversions shared by typing, joins and unions (expr_unify.c) ------------------- */
 
 /* The type both can be converted to in case, coalesce and union_all. */

@@ -45,6 +45,7 @@ struct pl_slot {
  *   DICT_STRING: I32 code -> STR by dictionary args arg, arg2 (offsets, bytes)
  *   LOOKUP: I32 code -> field 0 of ARRAY state `state` row [code], rows address in arg. The result is nullable if the
  *     field is
+ *   WIDTH_BUCKET: x, lo, then F64: hi, n, factor; I64: width, n, factor with `scale` bits behind the point; I128: width, n
  *   LOW_WORD: I128 modulo 2^64, as I128 >= 0 · HIGH_WORD: I128 / 2^64 rounded down -> I64 ·
  *     OF_PARTS: I128 high, I128 low, I64 n > 0: (high * 2^64 + low) * 10^scale / n, rounded half away from zero, to
  *     phys I64 or I128; raises OVERFLOW beyond I64, or limit_digits

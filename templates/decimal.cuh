@@ -124,6 +124,59 @@ template <class A> HDD_DEVICE auto hdd_ceil(i32 scale, A x)
     return hdd_strict(hdd_toward_of<1>{scale}, x);
 }
 
+// Buckets of equal width (docs/plan.md 2.2): floats by factor = n / (hi - lo); exact numbers by a factor of Shift bits
+// behind the point, which gives the bucket or the one below it; wide ones by 128-bit steps.
+struct hdd_float_bucket_of {
+    f64 lo, hi, factor;
+    i32 n;
+
+    HDD_MEMBER i32 operator()(f64 x) const
+    {
+        const i32 whole = x >= lo && x < hi ? (i32)((x - lo) * factor) : 0; // beyond: not defined
+        const i32 inside = hdd_min(whole, n - 1) + 1;
+        return x < lo ? 0 : x < hi ? inside : n + 1;
+    }
+};
+
+template <i32 Shift> struct hdd_bucket_of {
+    u64 lo, width, factor;
+    i32 n;
+
+    HDD_MEMBER i32 operator()(i64 x) const
+    {
+        const u64 y = (u64)x - lo;
+        const u64 q = Shift == 32 ? y * factor >> 32 : hdd_mul_high(y, factor);
+        const u64 rest = y * (u32)n - q * width;
+        return x < (i64)lo ? 0 : y >= width ? n + 1 : (i32)q + 1 + (rest >= width);
+    }
+};
+
+struct hdd_wide_bucket_of {
+    i128 lo;
+    u128 width;
+    i32 n;
+
+    HDD_MEMBER i32 operator()(i128 x) const
+    {
+        return hdd_wide_bucket(x, lo, width, n);
+    }
+};
+
+template <class A> HDD_DEVICE auto hdd_width_bucket(A x, f64 lo, f64 hi, i32 n, f64 factor)
+{
+    return hdd_strict(hdd_float_bucket_of{lo, hi, factor, n}, x);
+}
+
+template <i32 Shift, class A> HDD_DEVICE auto hdd_width_bucket(A x, i64 lo, i64 width, i32 n, i64 factor)
+{
+    return hdd_strict(hdd_bucket_of<Shift>{(u64)lo, (u64)width, (u64)factor, n}, x);
+}
+
+template <i32 Shift, class A> HDD_DEVICE auto hdd_width_bucket(A x, i128 lo, i128 width, i32 n)
+{
+    return hdd_strict(hdd_wide_bucket_of{lo, (u128)width, n}, x);
+}
+
 // x * 10^scale where facts prove that it fits.
 template <class T> struct hdd_rescale_of {
     i32 scale;

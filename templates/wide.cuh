@@ -42,6 +42,26 @@ HDD_DEVICE i128 hdd_div_toward(i128 v, i32 scale, i32 direction)
     return q + (direction > 0 && rest > 0) - (direction < 0 && rest < 0);
 }
 
+// Of the buckets of equal width whose lower bounds are from `lo` on, n in all, the one of x; 0 below, n + 1 above. The
+// product of distance and n, over the width, by the bits of n from the highest: nothing grows beyond 128 bits.
+HDD_DEVICE i32 hdd_wide_bucket(i128 x, i128 lo, u128 width, i32 n)
+{
+    const u128 y = (u128)x - (u128)lo;
+    u128 rest = 0;
+    i32 q = 0;
+    if (x < lo || y >= width)
+        return x < lo ? 0 : n + 1;
+    for (i32 bit = 30; bit >= 0; bit--) {
+        const bool twice = rest >= width - rest, more = (n >> bit & 1) != 0;
+        rest = twice ? rest - (width - rest) : rest + rest;
+        const bool carry = more && rest >= width - y;
+        if (more)
+            rest = carry ? rest - (width - y) : rest + y;
+        q = 2 * q + twice + carry;
+    }
+    return 1 + q;
+}
+
 typedef struct {
     u128 hi, lo;
 } hdd_u256;

@@ -9,6 +9,12 @@ void hdr_div_toward_i128(int64_t lo, int64_t hi, int32_t scale, int32_t directio
     memcpy(out, &q, sizeof q);
 }
 
+int32_t hdr_bucket_i128(int64_t lo, int64_t hi, int64_t bound_lo, int64_t bound_hi, int64_t width_lo, int64_t width_hi,
+                        int32_t n)
+{
+    return hdd_wide_bucket(hdr_i128(lo, hi), hdr_i128(bound_lo, bound_hi), (u128)hdr_i128(width_lo, width_hi), n);
+}
+
 double hdr_round_f64(double v, int32_t digits)
 {
     return hdd_round_to_digits(v, digits);
