@@ -256,6 +256,20 @@ static bool check_merge(struct vf *v, const struct rt_state *st)
     return true;
 }
 
+/* Sums of float64 would depend on the order of rows. */
+static bool check_running(struct vf *v, const struct rt_state *st)
+{
+    for (int i = 0; i < st->nfields; i++) {
+        enum rt_phys p = st->fields[i].phys;
+        bool sum = rt_state_field_runs(st, i) && st->merge[i] == RT_MERGE_SUM;
+        VF_CHECK(v, STATE_RUNNING, !sum || p == RT_I64 || p == RT_I128);
+        VF_CHECK(v, STATE_RUNNING, !rt_state_field_runs(st, i) || (p != RT_BOOL && p != RT_STR));
+    }
+    for (int i = 0; i < st->nsort; i++)
+        VF_CHECK(v, STATE_RUNNING, !rt_state_field_runs(st, st->sort[i].field));
+    return true;
+}
+
 static bool check_rows(struct vf *v, const struct rt_state *st)
 {
     bool rows = st->kind == RT_STATE_ROWS;
@@ -265,7 +279,7 @@ static bool check_rows(struct vf *v, const struct rt_state *st)
         VF_CHECK(v, STATE_SORT, st->sort[i].field >= 0 && st->sort[i].field < st->nfields);
     VF_CHECK(v, STATE_LIMIT, st->limit >= -1 && st->offset >= 0);
     VF_CHECK(v, STATE_VALUES, st->nvalues == 0 || (st->nvalues > 0 && st->values));
-    return true;
+    return check_running(v, st);
 }
 
 static bool check_codes(struct vf *v, const struct rt_state *st)

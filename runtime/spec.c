@@ -66,14 +66,26 @@ static void then(struct rt_state *s, enum rt_finish_op op)
     s->finish[s->nfinish++] = op;
 }
 
+bool rt_state_field_runs(const struct rt_state *s, int f)
+{
+    if (s->kind != RT_STATE_ROWS || !s->merge)
+        return false;
+    return s->merge[f] == RT_MERGE_SUM || s->merge[f] == RT_MERGE_MIN || s->merge[f] == RT_MERGE_MAX;
+}
+
 static void list_rows(struct rt_state *s)
 {
+    bool runs = false;
     if (s->single)
         then(s, RT_FINISH_SINGLE);
     if (s->nsort)
         then(s, RT_FINISH_SORT);
     else if (s->limit >= 0 || s->offset > 0)
         then(s, RT_FINISH_LIMIT);
+    for (int f = 0; f < s->nfields; f++)
+        runs |= rt_state_field_runs(s, f);
+    if (runs)
+        then(s, RT_FINISH_RUNNING);
 }
 
 static enum rt_finish_op hash_op(const struct rt_state *s)

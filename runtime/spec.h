@@ -82,7 +82,8 @@ struct rt_state {
     const char *path;  /* JSON path of the plan node it belongs to */
     int nfields, nkeys; /* fields [0, nkeys) are the key (HASH, AGG_HASH) */
     struct rt_field *fields;
-    enum rt_merge *merge; /* AGG_*: per field */
+    enum rt_merge *merge; /* AGG_*: per field. ROWS: a field with SUM, MIN or MAX is a running one: once the state is
+                             finished it has that of all rows up to its own, NULLs passed over */
     int stride;        /* bytes of a row, a multiple of 8 (16 if an I128 field) */
     uint64_t range;    /* BITMAP, DIRECT, CSR, AGG_DENSE, ARRAY: number of indexes */
     bool shared;       /* AGG_DENSE: one array updated with atomics instead of one per thread */
@@ -102,6 +103,8 @@ struct rt_state {
     enum rt_finish_op finish[RT_FINISH_MAX];
     enum rt_distribution distribution;
 };
+/* Field f of a ROWS state is a running one. */
+bool rt_state_field_runs(const struct rt_state *s, int f);
 /* Writes the list that kind and fields of a state ask for. */
 void rt_state_list_finish(struct rt_state *s);
 

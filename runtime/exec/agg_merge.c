@@ -39,7 +39,7 @@ static void add(const struct rt_field *f, unsigned char *dst, const unsigned cha
     HD_BUG("sum of %s", rt_phys_name(f->phys));
 }
 
-static void merge_field(const struct rt_field *f, enum rt_merge merge, unsigned char *dst, const unsigned char *src)
+void rt_merge_field(const struct rt_field *f, enum rt_merge merge, unsigned char *dst, const unsigned char *src)
 {
     size_t size = (size_t)rt_phys_size(f->phys);
     unsigned char *d = dst + f->offset;
@@ -67,7 +67,7 @@ static void merge_field(const struct rt_field *f, enum rt_merge merge, unsigned 
 void rt_merge_row(const struct rt_state *s, unsigned char *dst, const unsigned char *src)
 {
     for (int f = 0; f < s->nfields; f++)
-        merge_field(&s->fields[f], s->merge[f], dst, src);
+        rt_merge_field(&s->fields[f], s->merge[f], dst, src);
 }
 
 /* ---- AGG_SCALAR, AGG_DENSE, ARRAY ------------------------------------------------------ */

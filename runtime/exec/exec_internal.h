@@ -160,6 +160,12 @@ int rt_dense_merge(struct rt_exec *x, struct rt_live *v);
 /* Adds the accumulators of row src to those of dst, same group. */
 void rt_merge_row(const struct rt_state *s, unsigned char *dst, const unsigned char *src);
 
+/* The same of one field, in a way of runtime/spec.h. */
+void rt_merge_field(const struct rt_field *f, enum rt_merge merge, unsigned char *dst, const unsigned char *src);
+
+/* running.c */
+int rt_finish_running(struct rt_exec *x, struct rt_live *v);
+
 /* agg_hash.c */
 int rt_agg_hash_init(struct rt_exec *x, struct rt_live *v);
 int rt_agg_hash_merge(struct rt_exec *x, struct rt_live *v);

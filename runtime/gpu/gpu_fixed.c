@@ -31,7 +31,7 @@ static bool has_strings(const struct rt_state *s)
 }
 
 struct needs {
-    bool merge, fill, index, prefix_sum, hash, sort, pack, select, radix, string;
+    bool merge, fill, index, prefix_sum, hash, sort, pack, select, radix, string, running;
 };
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
@@ -55,6 +55,7 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
         case RT_FINISH_LIMIT:
         case RT_FINISH_MATCHES: break;
         case RT_FINISH_SORT: add_sort(n, s, expected(spec, state)); break;
+        case RT_FINISH_RUNNING: n->running = true; break;
         case RT_FINISH_CSR: n->index = n->prefix_sum = true; break;
         case RT_FINISH_HASH_UNIQUE:
         case RT_FINISH_HASH_GROUP:
@@ -79,6 +80,7 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
                {n.string, "finish_string"},
                {n.prefix_sum, "finish_prefix_sum"},
                {n.index, "finish_index"},
+               {n.running, "finish_running"},
                {n.fill, "finish_fill"},
                {n.merge, "finish_merge"}};
     _Static_assert(HD_COUNT(all) == RT_FIXED_MAX, "each need names its module");

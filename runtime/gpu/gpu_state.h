@@ -60,6 +60,9 @@ void rt_radix_release(struct rt_gpu_exec *x, struct rt_radix *r);
 int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                   struct hd_err *err);
 
+/* ---- gpu_running.c: an operation of runtime/finish.def ---- */
+int rt_gpu_finish_running(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+
 /* ---- gpu_room.c ---- */
 
 #define RT_ROWS_MAX ((uint64_t)UINT32_MAX - 1) /* row numbers have 32 bits */

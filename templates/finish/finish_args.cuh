@@ -155,6 +155,24 @@ struct hdd_gather_args {
     hdd_u32 blocks, stride;
 };
 
+// ---- finish_running.cu ---------------------------------------------------------------------
+
+// Fields become the sum, minimum or maximum of all rows up to theirs. totals: an hdd_running_value per tile and field.
+enum { HDD_RUNNING_TILE = HDD_BLOCK_THREADS * 8 };
+
+struct hdd_running_field {
+    hdd_u32 offset;
+    hdd_i32 valid; // offset of the validity byte, -1: never NULL
+    hdd_u32 phys, merge; // enum hdd_phys, enum hdd_merge: SUM of I64 and I128, MIN, MAX of numbers
+};
+
+struct hdd_running_args {
+    hdd_u64 rows, n, totals;
+    hdd_u64 more; // address of the fields if they are more than HDD_INLINE_FIELDS
+    hdd_u32 blocks, nfields, stride;
+    struct hdd_running_field field[HDD_INLINE_FIELDS];
+};
+
 // ---- finish_merge.cu -----------------------------------------------------------------------
 
 // Words or'ed into others.

@@ -385,6 +385,19 @@ static struct pl_pipeline *tile_less(struct prog *b)
     return b->p;
 }
 
+/* A field of this type is said to run. */
+static void running_field(struct prog *b, enum rt_phys phys, enum rt_merge merge)
+{
+    struct rt_state *st = &b->g->spec->states[b->g->spec->result_state];
+    st->nsort = 0;
+    for (int i = 0; i < st->nfields; i++)
+        if (st->fields[i].phys == phys) {
+            st->merge[i] = merge;
+            return;
+        }
+    absent("field", (int)phys);
+}
+
 static struct pl_sink *copier(struct prog *b)
 {
     for (int i = 0; i < b->g->npipelines; i++) {

@@ -1,0 +1,97 @@
+/* Running fields on the device (templates/finish/finish_running.cu) against the plainest code that does the same.
+ *
+ *   test_running [SEED | cuda]    on the emulator with its interleavings, or on a GPU */
+#include <string.h>
+
+#include "runtime/exec/keys.h"
+#include "tests/simt/check.h"
+#include "tests/simt/state_rows.h"
+
+/* What a running field of the rows before, and of one more, amounts to; `has`: of any. */
+static void run_on(const struct rt_field *f, enum rt_merge merge, unsigned char *all, bool *has,
+                   const unsigned char *value)
+{
+    hd_i128 a, b;
+    if (!*has || merge != RT_MERGE_SUM) {
+        int c = *has ? rt_value_compare(f->phys, value, all) : 0;
+        if (!*has || (merge == RT_MERGE_MIN ? c < 0 : c > 0))
+            memcpy(all, value, (size_t)rt_phys_size(f->phys));
+        *has = true;
+        return;
+    }
+    int64_t a64, b64;
+    memcpy(&a64, all, 8);
+    memcpy(&b64, value, 8);
+    a64 = (int64_t)((uint64_t)a64 + (uint64_t)b64);
+    if (f->phys == RT_I64) {
+        memcpy(all, &a64, 8);
+        return;
+    }
+    memcpy(&a, all, 16);
+    memcpy(&b, value, 16);
+    a = (hd_i128)((unsigned __int128)a + (unsigned __int128)b);
+    memcpy(all, &a, 16);
+}
+
+static void check_running(struct table *t, int field, const char *what)
+{
+    const struct rt_field *f = &t->s.fields[field];
+    size_t stride = (size_t)t->s.stride, bytes = (size_t)t->n * stride;
+    unsigned char *got = hd_alloc(&t->arena, bytes + 1), all[16] = {0};
+    bool has = false;
+    download(t, got, t->live.rows, bytes);
+    for (uint64_t r = 0; r < t->n; r++) {
+        int32_t id;
+        memcpy(&id, got + r * stride + t->id, sizeof id);
+        const unsigned char *value = t->rows + (size_t)id * stride, *row = got + r * stride;
+        if (f->valid_offset < 0 || value[f->valid_offset])
+            run_on(f, t->s.merge[field], all, &has, value + f->offset);
+        CHECK(f->valid_offset < 0 || row[f->valid_offset] == has, "%s: row %llu has a value", what,
+              (unsigned long long)r);
+        CHECK(!has || memcmp(row + f->offset, all, (size_t)rt_phys_size(f->phys)) == 0 ||
+                  (f->phys == RT_F64 && rt_value_compare(f->phys, row + f->offset, all) == 0),
+              "%s: field %d of row %llu", what, field, (unsigned long long)r);
+    }
+}
+
+/* Each column behind the first, by which rows are sorted: its letter of `ways` says s(um), min (n) or max (x). */
+static void running_case(const char *shape, const char *ways, uint64_t n, uint64_t kinds)
+{
+    struct table t;
+    char what[128];
+    struct rt_sort_key key = {0, false, false};
+    snprintf(what, sizeof what, "running \"%s\" \"%s\" of %llu", shape, ways, (unsigned long long)n);
+    table_init(&t, RT_STATE_ROWS, shape);
+    for (int i = 1; ways[i]; i++)
+        t.s.merge[i] = ways[i] == 's' ? RT_MERGE_SUM : ways[i] == 'n' ? RT_MERGE_MIN : RT_MERGE_MAX;
+    t.s.nsort = 1;
+    t.s.sort = &key;
+    draw_rows(&t, n, kinds);
+    append(&t, 0, n);
+    finish(&t);
+    CHECK(t.live.nrows == n, "%s: %llu rows", what, (unsigned long long)t.live.nrows);
+    for (int i = 1; ways[i]; i++)
+        check_running(&t, i, what);
+    table_release(&t);
+}
+
+static void test_running(void)
+{
+    static const uint64_t sizes[] = {0, 1, 2, 8, 9, 255, 257, 2047, 2048, 2049, 5000};
+    for (size_t i = 0; i < HD_COUNT(sizes); i++)
+        running_case("llhLHid", "-ssssxx", sizes[i], 1000);
+    running_case("liIlLhHdD", "-nnnnnnnn", 3000, 1000000);
+    running_case("liIlLhHdD", "-xxxxxxxx", 3000, 7);
+    running_case("lLHILH", "-ssnxn", 5000, 3); /* many ties: in whatever order the rows came */
+    running_case("lllllllllllllllllllllllllllllllllll", "-ssssssssssssssssssssssssssssssssss", 3000, 9);
+}
+
+int main(int argc, char **argv)
+{
+    bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
+    if (!(cuda ? states_open_cuda() : states_open_emulator(argc > 1 ? (uint64_t)atoll(argv[1]) : 0)))
+        return CHECK_SKIPPED;
+    test_running();
+    states_close();
+    return 0;
+}
