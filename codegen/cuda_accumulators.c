@@ -19,6 +19,8 @@ const char *cu_operation(struct cu_unit *u, const struct pl_out *o)
         return o->fn == FE_AGG_MIN ? "hdd_minimum{run}" : "hdd_maximum{run}";
     case FE_AGG_ANY: return "hdd_pick()";
     case FE_AGG_AVG:
+    case FE_AGG_ARG_MIN:
+    case FE_AGG_ARG_MAX:
     case FE_AGG_COUNT_OF: break;
     }
     HD_BUG("aggregate function %s in a sink", fe_agg_name(o->fn));

@@ -3,6 +3,7 @@
  * calls: LLVM would turn them into calls of compiler-rt, which nothing here links. */
 #include "codegen/llvm_build.h"
 #include "templates/abi.h"
+#include "templates/device.cuh"
 
 #include "runtime/base/type.h"
 
@@ -185,6 +186,27 @@ struct cg_val cgl_high_word(struct cg_fn *f, const struct pl_expr *e)
     LLVMValueRef words[2];
     cg_words(f, a.v, RT_I128, words);
     return (struct cg_val){.v = words[1], .valid = a.valid};
+}
+
+/* Of negative numbers all bits but the sign change: larger ones have smaller bits. NaN becomes one more than infinity. */
+static LLVMValueRef turn(struct cg_fn *f, LLVMValueRef bits)
+{
+    LLVMValueRef negative = l_icmp(f, LLVMIntSLT, bits, cg_const(f, RT_I64, 0));
+    return l_select(f, negative, l_xor(f, bits, cg_const(f, RT_I64, INT64_MAX)), bits);
+}
+
+struct cg_val cgl_ordinal(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]);
+    LLVMValueRef nan = l_fcmp(f, LLVMRealUNO, a.v, a.v);
+    LLVMValueRef bits = turn(f, l_bitcast(f, a.v, cg_type(f, RT_I64)));
+    return (struct cg_val){.v = l_select(f, nan, cg_const(f, RT_I64, HDD_ORDINAL_NAN), bits), .valid = a.valid};
+}
+
+struct cg_val cgl_of_ordinal(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]);
+    return (struct cg_val){.v = l_bitcast(f, turn(f, a.v), cg_type(f, RT_F64)), .valid = a.valid};
 }
 
 struct cg_val cgl_of_parts(struct cg_fn *f, const struct pl_expr *e)

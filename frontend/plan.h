@@ -34,6 +34,7 @@ struct fe_agg {
     enum fe_agg_fn fn;
     bool distinct;
     struct fe_expr *arg; /* NULL for COUNT_STAR */
+    struct fe_expr *by;  /* ARG_MIN, ARG_MAX; else NULL */
     struct hd_type type; /* of the result */
     const char *path;
 };

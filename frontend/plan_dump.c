@@ -124,6 +124,10 @@ static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_co
     } else {
         hd_strbuf_addf(d->out, "%s(%s", fe_agg_name(g->fn), g->distinct ? "distinct " : "");
         fe_expr_print(d->out, g->arg, names);
+        if (g->by) {
+            hd_strbuf_adds(d->out, ", ");
+            fe_expr_print(d->out, g->by, names);
+        }
         hd_strbuf_addc(d->out, ')');
     }
     print_as(d, c);

@@ -239,16 +239,18 @@ int fe_read_DISTINCT(struct fe_plan_reader *r, const struct fe_json *v, struct f
 
 static const struct {
     const char *name;
-    bool arg, distinct;
+    int args;
+    bool distinct;
 } aggs[] = {
-#define T_AGG(id, name, arg, distinct) {name, arg, distinct},
+#define T_AGG(id, name, args, distinct) {name, args, distinct},
 #include "frontend/aggs.def"
 };
 
 static int read_agg_fn(const struct fe_json *v, enum fe_agg_fn *out)
 {
     /* count without an argument is its own function inside; `any` is the planner's. */
-    static const enum fe_agg_fn fns[] = {FE_AGG_COUNT, FE_AGG_SUM, FE_AGG_AVG, FE_AGG_MIN, FE_AGG_MAX};
+    static const enum fe_agg_fn fns[] = {FE_AGG_COUNT, FE_AGG_SUM,     FE_AGG_AVG,    FE_AGG_MIN,
+                                         FE_AGG_MAX,   FE_AGG_ARG_MIN, FE_AGG_ARG_MAX};
     const char *names[HD_COUNT(fns)];
     struct fe_json fn, arg;
     int k = 0;
@@ -293,23 +295,39 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
             return fe_json_fail(v, "%s expects any type but bool", aggs[g->fn].name);
         g->type = t;
         return 0;
+    case FE_AGG_ARG_MIN:
+    case FE_AGG_ARG_MAX: g->type = t; return 0;
     case FE_AGG_ANY:
     case FE_AGG_COUNT_OF: break;
     }
     HD_BUG("type of an aggregate of the planner");
 }
 
-static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, bool grouped,
-                    struct fe_agg *g, struct fe_column *col)
+static int read_agg_args(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
+                         struct fe_agg *g)
 {
-    struct fe_json arg, as, distinct;
-    HD_TRY(fe_json_object(v, "fn", "arg", "as", "distinct", NULL));
-    HD_TRY(read_agg_fn(v, &g->fn));
-    g->path = fe_json_path(v);
-    if (aggs[g->fn].arg) {
+    struct fe_json arg, by;
+    if (aggs[g->fn].args) {
         HD_TRY(fe_json_need(v, "arg", &arg));
         HD_TRY(fe_read_expr(r, &arg, scope, NULL, NULL, &g->arg));
     }
+    if (aggs[g->fn].args > 1) {
+        HD_TRY(fe_json_need(v, "by", &by));
+        return fe_read_expr(r, &by, scope, NULL, NULL, &g->by);
+    }
+    if (fe_json_get(v, "by", &by))
+        return fe_json_fail(&by, "\"by\" belongs to arg_min and arg_max, not to %s", aggs[g->fn].name);
+    return 0;
+}
+
+static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, bool grouped,
+                    struct fe_agg *g, struct fe_column *col)
+{
+    struct fe_json as, distinct;
+    HD_TRY(fe_json_object(v, "fn", "arg", "by", "as", "distinct", NULL));
+    HD_TRY(read_agg_fn(v, &g->fn));
+    g->path = fe_json_path(v);
+    HD_TRY(read_agg_args(r, v, scope, g));
     HD_TRY(fe_json_opt_bool(v, "distinct", &g->distinct));
     if (g->distinct && !aggs[g->fn].distinct) {
         fe_json_get(v, "distinct", &distinct);
@@ -321,7 +339,7 @@ static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const str
     HD_TRY(agg_type(v, g));
     HD_TRY(fe_json_need(v, "as", &as));
     bool count = g->fn == FE_AGG_COUNT || g->fn == FE_AGG_COUNT_STAR;
-    *col = (struct fe_column){NULL, g->type, !count && (!grouped || g->arg->nullable)};
+    *col = (struct fe_column){NULL, g->type, !count && (!grouped || g->arg->nullable || (g->by && g->by->nullable))};
     return fe_json_name(&as, &col->name);
 }
 

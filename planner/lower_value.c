@@ -9,6 +9,7 @@
 #include "planner/lower_expr.h"
 #include "planner/lower_bucket.h"
 #include "planner/lower_function.h"
+#include "planner/lower_ordinal.h"
 #include "planner/typed.h"
 
 /* ---- loading ---------------------------------------------------------------------------------- */

@@ -49,6 +49,7 @@ struct pl_slot {
  *   LOW_WORD: I128 modulo 2^64, as I128 >= 0 · HIGH_WORD: I128 / 2^64 rounded down -> I64 ·
  *     OF_PARTS: I128 high, I128 low, I64 n > 0: (high * 2^64 + low) * 10^scale / n, rounded half away from zero, to
  *     phys I64 or I128; raises OVERFLOW beyond I64, or limit_digits
+ *   ORDINAL: F64 -> I64 that orders like it (-0 before 0, every NaN HDD_ORDINAL_NAN) · OF_ORDINAL: its inverse
  *   CAST: timestamp <-> date only (in_type, out_type); every other cast became the ops above
  */
 struct pl_expr {

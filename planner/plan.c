@@ -9,6 +9,7 @@
 #include "planner/physical.h"
 #include "planner/place.h"
 #include "planner/prune.h"
+#include "planner/rewrite.h"
 #include "planner/schedule.h"
 #include "planner/seal.h"
 #include "planner/splice.h"
@@ -17,7 +18,7 @@
 /* ---- what passes leave behind ---- */
 
 enum {
-    TYPED = 1 << 0,    /* c->plan, the frontend's */
+    TYPED = 1 << 0,    /* c->plan: the frontend's, without operators that others say */
     ORDER = 1 << 1,    /* c->ordered */
     NEED = 1 << 2,     /* c->need, uses of shared subplans */
     FACTS = 1 << 3,    /* c->est: room for what facts say of typed nodes, filled when asked */
@@ -37,6 +38,13 @@ enum {
 };
 
 /* ---- passes ---- */
+
+static int rewriting(struct ctx *c)
+{
+    c->plan = pl_rewrite(c->a, c->plan);
+    c->shared = HD_NEWN(c->a, struct shared_state, c->plan->nshared + 1);
+    return 0;
+}
 
 static int order(struct ctx *c)
 {
@@ -161,6 +169,7 @@ static const struct pass {
     int (*run)(struct ctx *c);
     unsigned needs, gives, breaks; /* what is in none of these is kept */
 } passes[] = {
+    {"rewriting", rewriting, TYPED, 0, 0},
     {"order", order, TYPED, ORDER, 0},
     {"needed columns", needed_columns, TYPED, NEED, 0},
     {"facts", facts, TYPED, FACTS, 0},
@@ -191,7 +200,6 @@ static struct ctx *start(struct hd_arena *a, const struct fe_plan *plan, const s
     c->plan = plan;
     c->opt = *opt;
     c->err = err;
-    c->shared = HD_NEWN(a, struct shared_state, plan->nshared + 1);
     c->maps_planned = HD_NEW(a, struct planned_maps);
     c->program = HD_NEW(a, struct pl_program);
     c->program->arena = a;

@@ -136,6 +136,38 @@ HDD_CHECKED(hdd_checked_sub, hdd_sub_wraps)
 HDD_CHECKED(hdd_checked_mul, hdd_mul_wraps)
 #undef HDD_CHECKED
 
+// ---- integers that order like float64 -------------------------------------------------------
+
+// Of negative numbers all bits but the sign change: larger ones have smaller bits.
+HDD_DEVICE i64 hdd_turned(i64 bits)
+{
+    return bits < 0 ? bits ^ 0x7fffffffffffffffll : bits;
+}
+
+struct hdd_ordinal_of {
+    HDD_MEMBER i64 operator()(f64 a) const
+    {
+        return a == a ? hdd_turned(hdd_f64_bits(a)) : (i64)HDD_ORDINAL_NAN;
+    }
+};
+
+struct hdd_of_ordinal_of {
+    HDD_MEMBER f64 operator()(i64 a) const
+    {
+        return hdd_f64_from_bits(hdd_turned(a));
+    }
+};
+
+template <class A> HDD_DEVICE auto hdd_ordinal(A a)
+{
+    return hdd_strict(hdd_ordinal_of(), a);
+}
+
+template <class A> HDD_DEVICE auto hdd_of_ordinal(A a)
+{
+    return hdd_strict(hdd_of_ordinal_of(), a);
+}
+
 // ---- magnitude and sign --------------------------------------------------------------------
 
 struct hdd_abs_of {

@@ -41,4 +41,7 @@ enum {
     HDD_CACHED_GROUPS = 1 << HDD_CACHED_GROUPS_BITS // of a block (frequent.cuh)
 };
 
+// The integer of NaN among those that order like float64 (arith.cuh): one more than that of infinity.
+#define HDD_ORDINAL_NAN 0x7ff0000000000001ll
+
 #endif

@@ -1,0 +1,475 @@
+/* Aggregates arg_min and arg_max are said with min, in one of two ways; of all rows with the smallest `by` the smallest
+ * x counts, so the answer is one whatever the order of rows.
+ *
+ * Packed: `by` and x as integers that order like them, one behind the other in one integer, of which the minimum has x.
+ * It takes that both together have at most 38 digits, by facts or types.
+ *
+ * In two steps: the minimum of `by` for each group, then the minimum of x among the rows that have it. It serves every
+ * type, reads the input twice and joins the groups. */
+#include "planner/rewrite.h"
+
+#include "planner/lower_ordinal.h"
+#include "planner/typed.h"
+#include "runtime/base/vec.h"
+
+struct rewriting {
+    struct hd_arena *a;
+    struct fe_plan *plan;
+    int cap; /* of plan's shared subplans */
+    int *moved; /* [shared subplan of the plan as it was]: its number now */
+};
+
+/* ---- whether ----------------------------------------------------------------------------------------- */
+
+static bool is_ranked(const struct fe_agg *a)
+{
+    return a->by;
+}
+
+static bool has_ranked(const struct fe_node *n)
+{
+    bool found = false;
+    for (int i = 0; n->op == FE_AGGREGATE_OP && i < n->u.agg.naggs; i++)
+        found |= is_ranked(&n->u.agg.aggs[i]);
+    for (int i = 0; i < n->ninputs; i++)
+        found |= has_ranked(n->inputs[i]);
+    return found;
+}
+
+static bool plan_has_ranked(const struct fe_plan *p)
+{
+    bool found = has_ranked(p->root);
+    for (int i = 0; i < p->nshared; i++)
+        found |= has_ranked(p->shared[i]);
+    return found;
+}
+
+/* ---- nodes and expressions ------------------------------------------------------------------------------ */
+
+static struct fe_node *node(const struct rewriting *w, enum fe_relop op, const struct fe_node *of, int ninputs,
+                            struct fe_node *x, struct fe_node *y)
+{
+    struct fe_node *n = HD_NEW(w->a, struct fe_node);
+    *n = (struct fe_node){.op = op, .path = of->path, .ninputs = ninputs};
+    n->inputs = HD_NEWN(w->a, struct fe_node *, 2);
+    n->inputs[0] = x;
+    n->inputs[1] = y;
+    return n;
+}
+
+static struct fe_expr *column(const struct rewriting *w, const struct fe_node *n, int i)
+{
+    return pl_col_node(w->a, i, n->cols[i].type, n->cols[i].nullable, n->path);
+}
+
+static struct fe_expr *op(const struct rewriting *w, enum fe_op o, struct hd_type t, struct fe_expr *x,
+                          struct fe_expr *y)
+{
+    bool nullable = o == FE_COALESCE ? x->nullable && y->nullable : x->nullable || (y && y->nullable);
+    return pl_expr_node(w->a, o, t, nullable, x->path, y ? 2 : 1, x, y);
+}
+
+static const struct hd_type wide = {HD_DECIMAL, HD_DEC_MAX, 0};
+
+static struct fe_expr *number(const struct rewriting *w, hd_i128 v, const char *path)
+{
+    struct fe_expr *e = pl_expr_node(w->a, FE_LIT, wide, false, path, 0, NULL, NULL);
+    e->value = (struct fe_value){.type = wide, .i = v};
+    return e;
+}
+
+/* ---- what values can be ---------------------------------------------------------------------------------- */
+
+static struct pl_range ordinals(const struct rewriting *w, const struct fe_node *in, const struct fe_expr *e);
+
+static struct pl_range stored_ordinals(const struct fe_node *scan, int col)
+{
+    const struct fe_table_column *c = &scan->u.scan.table->cols[scan->u.scan.columns[col]];
+    if (c->facts.known && c->facts.has_range && c->type.kind != HD_FLOAT64 && c->type.kind != HD_STRING)
+        return (struct pl_range){true, c->facts.min, c->facts.max};
+    return ordinal_range(c->type);
+}
+
+static struct pl_range joined_ordinals(const struct rewriting *w, const struct fe_node *n, int col)
+{
+    int nl = n->inputs[0]->ncols;
+    const struct fe_node *side = n->inputs[col >= nl];
+    col -= col >= nl ? nl : 0;
+    if (n->u.join.kind == FE_MARK && side == n->inputs[1])
+        return ordinal_range(hd_type_of(HD_BOOL));
+    return ordinals(w, side, column(w, side, col));
+}
+
+static struct pl_range column_ordinals(const struct rewriting *w, const struct fe_node *n, int col)
+{
+    switch (n->op) {
+    case FE_SCAN_OP: return stored_ordinals(n, col);
+    case FE_REF_OP: return column_ordinals(w, w->plan->shared[n->u.ref.shared], col);
+    case FE_FILTER_OP:
+    case FE_SORT_OP:
+    case FE_LIMIT_OP: return column_ordinals(w, n->inputs[0], col);
+    case FE_PROJECT_OP: return ordinals(w, n->inputs[0], n->u.project.exprs[col]);
+    case FE_JOIN_OP: return joined_ordinals(w, n, col);
+    case FE_AGGREGATE_OP:
+    case FE_DISTINCT_OP:
+        if (col < n->u.agg.nkeys)
+            return ordinals(w, n->inputs[0], n->u.agg.keys[col]);
+        break;
+    case FE_UNION_ALL_OP:
+    case FE_VALUES_OP:
+    case FE_RELOP_COUNT: break;
+    }
+    return ordinal_range(n->cols[col].type);
+}
+
+/* The integers that values of e, an expression over the columns of `in`, become. */
+static struct pl_range ordinals(const struct rewriting *w, const struct fe_node *in, const struct fe_expr *e)
+{
+    return e->op == FE_COL ? column_ordinals(w, in, e->col) : ordinal_range(e->type);
+}
+
+/* ---- packed ---------------------------------------------------------------------------------------------- */
+
+/* (by - its smallest value) * span + (x - its smallest value), of arg_max (by's largest value - by); NULL for x is
+ * `null`, the last of its span. */
+struct packing {
+    bool packed;
+    struct pl_range by, x;
+    hd_i128 span, null;
+};
+
+static bool span_of(struct pl_range r, hd_i128 limit, hd_i128 *span)
+{
+    return r.known && r.lo >= -limit && !__builtin_sub_overflow(r.hi + 1, r.lo, span) && *span < limit;
+}
+
+static struct packing packing_of(const struct rewriting *w, const struct fe_node *in, const struct fe_agg *a)
+{
+    struct packing p = {.by = ordinals(w, in, a->by), .x = ordinals(w, in, a->arg)};
+    const hd_i128 limit = hd_pow10(HD_DEC_MAX) - 1;
+    hd_i128 all;
+    if (!span_of(p.by, limit, &all) || !span_of(p.x, limit, &p.null))
+        return p;
+    p.span = p.null + a->arg->nullable;
+    p.packed = !__builtin_mul_overflow(all, p.span, &all) && all <= limit;
+    return p;
+}
+
+/* -0 and 0 are one value of `by`. */
+static struct fe_expr *ranked_by(const struct rewriting *w, struct fe_expr *by)
+{
+    if (by->type.kind != HD_FLOAT64)
+        return by;
+    struct fe_expr *zero = pl_expr_node(w->a, FE_LIT, by->type, false, by->path, 0, NULL, NULL);
+    zero->value = (struct fe_value){.type = by->type};
+    return op(w, FE_ADD, by->type, by, zero);
+}
+
+static struct fe_expr *packed(const struct rewriting *w, const struct fe_agg *a, const struct packing *p)
+{
+    const char *path = a->path;
+    struct fe_expr *by = op(w, FE_ORDINAL, wide, ranked_by(w, a->by), NULL);
+    struct fe_expr *x = op(w, FE_SUB, wide, op(w, FE_ORDINAL, wide, a->arg, NULL), number(w, p->x.lo, path));
+    if (a->arg->nullable)
+        x = op(w, FE_COALESCE, wide, x, number(w, p->null, path));
+    by = a->fn == FE_AGG_ARG_MIN ? op(w, FE_SUB, wide, by, number(w, p->by.lo, path))
+                                 : op(w, FE_SUB, wide, number(w, p->by.hi, path), by);
+    return op(w, FE_ADD, wide, op(w, FE_MUL, wide, by, number(w, p->span, path)), x);
+}
+
+static struct fe_expr *unpacked(const struct rewriting *w, const struct fe_agg *a, const struct packing *p,
+                                struct fe_expr *word)
+{
+    struct fe_expr *x = op(w, FE_MOD, wide, word, number(w, p->span, a->path));
+    struct fe_expr *v = op(w, FE_OF_ORDINAL, a->type, op(w, FE_ADD, wide, x, number(w, p->x.lo, a->path)), NULL);
+    if (!a->arg->nullable)
+        return v;
+    struct fe_expr *there = op(w, FE_LT, hd_type_of(HD_BOOL), x, number(w, p->null, a->path));
+    return pl_expr_node(w->a, FE_CASE, a->type, true, a->path, 2, there, v);
+}
+
+/* ---- in two steps ------------------------------------------------------------------------------------------ */
+
+/* What x is found by: min takes no bool, and to it -0 and 0 are one. */
+static struct fe_expr *orderly(const struct rewriting *w, struct fe_expr *x)
+{
+    bool by_ordinal = x->type.kind == HD_BOOL || x->type.kind == HD_FLOAT64;
+    return by_ordinal ? op(w, FE_ORDINAL, wide, x, NULL) : x;
+}
+
+/* What `by` is compared as. */
+static struct fe_expr *comparable(const struct rewriting *w, struct fe_expr *by)
+{
+    return by->type.kind == HD_BOOL ? op(w, FE_ORDINAL, wide, by, NULL) : by;
+}
+
+static struct fe_expr *as_before(const struct rewriting *w, struct fe_expr *e, struct hd_type t)
+{
+    return hd_type_eq(e->type, t) ? e : op(w, FE_OF_ORDINAL, t, e, NULL);
+}
+
+/* Rows that cost no more when they are made twice than when they are kept. */
+static bool is_cheap(const struct fe_node *n)
+{
+    switch (n->op) {
+    case FE_SCAN_OP:
+    case FE_REF_OP:
+    case FE_VALUES_OP: return true;
+    case FE_FILTER_OP:
+    case FE_PROJECT_OP: return is_cheap(n->inputs[0]);
+    case FE_JOIN_OP:
+    case FE_AGGREGATE_OP:
+    case FE_DISTINCT_OP:
+    case FE_SORT_OP:
+    case FE_LIMIT_OP:
+    case FE_UNION_ALL_OP:
+    case FE_RELOP_COUNT: break;
+    }
+    return false;
+}
+
+static struct fe_node *copy_of(const struct rewriting *w, const struct fe_node *n)
+{
+    struct fe_node *to = hd_dup(w->a, n, sizeof *n);
+    to->inputs = HD_NEWN(w->a, struct fe_node *, n->ninputs + 1);
+    for (int i = 0; i < n->ninputs; i++)
+        to->inputs[i] = copy_of(w, n->inputs[i]);
+    return to;
+}
+
+static int add_shared(struct rewriting *w, const char *name, struct fe_node *n)
+{
+    struct fe_plan *p = w->plan;
+    if (p->nshared == w->cap) {
+        w->cap = 2 * w->cap + 4;
+        struct fe_node **nodes = HD_NEWN(w->a, struct fe_node *, w->cap);
+        const char **names = HD_NEWN(w->a, const char *, w->cap);
+        memcpy(nodes, p->shared, sizeof *nodes * (size_t)p->nshared);
+        memcpy(names, p->shared_names, sizeof *names * (size_t)p->nshared);
+        p->shared = nodes;
+        p->shared_names = names;
+    }
+    p->shared_names[p->nshared] = name;
+    p->shared[p->nshared] = n;
+    return p->nshared++;
+}
+
+/* A node that can be copied: n itself, or a reference to it. */
+static struct fe_node *to_share(struct rewriting *w, struct fe_node *n, const char *name)
+{
+    if (is_cheap(n))
+        return n;
+    struct fe_node *ref = node(w, FE_REF_OP, n, 0, NULL, NULL);
+    ref->u.ref.shared = add_shared(w, name, n);
+    ref->ncols = n->ncols;
+    ref->cols = n->cols;
+    return ref;
+}
+
+/* A join that compares the first nk columns, of expressions lkeys over `left`, with those of `right`, NULL alike, and
+ * `by` with column `at`. */
+static struct fe_node *join(const struct rewriting *w, enum fe_join_kind kind, struct fe_node *left,
+                            struct fe_node *right, int nk, struct fe_expr *const *lkeys, struct fe_expr *by, int at)
+{
+    struct fe_node *n = node(w, FE_JOIN_OP, left, 2, left, right);
+    n->u.join.kind = kind;
+    n->u.join.nkeys = nk + (by != NULL);
+    n->u.join.lkeys = HD_NEWN(w->a, struct fe_expr *, nk + 1);
+    n->u.join.rkeys = HD_NEWN(w->a, struct fe_expr *, nk + 1);
+    n->u.join.null_equal = HD_NEWN(w->a, bool, nk + 1);
+    for (int i = 0; i < nk; i++) {
+        n->u.join.lkeys[i] = lkeys[i];
+        n->u.join.rkeys[i] = column(w, right, i);
+        n->u.join.null_equal[i] = true;
+    }
+    n->u.join.lkeys[nk] = by;
+    n->u.join.rkeys[nk] = by ? column(w, right, at) : NULL;
+    n->ncols = left->ncols + (kind == FE_SEMI ? 0 : right->ncols);
+    n->cols = HD_NEWN(w->a, struct fe_column, n->ncols + 1);
+    memcpy(n->cols, left->cols, sizeof *n->cols * (size_t)left->ncols);
+    for (int i = left->ncols; i < n->ncols; i++) {
+        n->cols[i] = right->cols[i - left->ncols];
+        n->cols[i].nullable |= kind == FE_LEFT;
+    }
+    return n;
+}
+
+/* ---- aggregates -------------------------------------------------------------------------------------------- */
+
+struct ranking {
+    struct rewriting *w;
+    const struct fe_node *n; /* the aggregate */
+    struct fe_node *in;
+    struct packing *packing; /* [aggregate] */
+    int *at; /* [aggregate]: column that has it, its word, or the minimum of its `by` */
+    int *found; /* [aggregate], if not packed: column of the groups joined that has it */
+};
+
+static struct fe_node *grouping(const struct ranking *r, struct fe_node *in, int room)
+{
+    const struct fe_node *n = r->n;
+    struct fe_node *g = node(r->w, FE_AGGREGATE_OP, n, 1, in, NULL);
+    g->u.agg.nkeys = g->ncols = n->u.agg.nkeys;
+    g->u.agg.keys = n->u.agg.keys;
+    g->u.agg.aggs = HD_NEWN(r->w->a, struct fe_agg, room + 1);
+    g->cols = HD_NEWN(r->w->a, struct fe_column, n->u.agg.nkeys + room + 1);
+    memcpy(g->cols, n->cols, sizeof *g->cols * (size_t)n->u.agg.nkeys);
+    return g;
+}
+
+static int push(struct fe_node *g, struct fe_agg a, const char *name, bool nullable)
+{
+    g->u.agg.aggs[g->u.agg.naggs++] = a;
+    g->cols[g->ncols] = (struct fe_column){name, a.type, nullable};
+    return g->ncols++;
+}
+
+static int push_extreme(struct fe_node *g, enum fe_agg_fn fn, struct fe_expr *arg, const struct fe_agg *of,
+                        const char *name)
+{
+    for (int i = 0; i < g->u.agg.naggs; i++)
+        if (g->u.agg.aggs[i].fn == fn && fe_expr_eq(g->u.agg.aggs[i].arg, arg))
+            return g->u.agg.nkeys + i;
+    return push(g, (struct fe_agg){.fn = fn, .arg = arg, .type = arg->type, .path = of->path}, name, true);
+}
+
+/* The groups: aggregates that are not ranked, words, minima (maxima) of what others are ranked by. */
+static struct fe_node *first_step(const struct ranking *r)
+{
+    const struct fe_node *n = r->n;
+    struct fe_node *g = grouping(r, r->in, n->u.agg.naggs);
+    for (int i = 0; i < n->u.agg.naggs; i++) {
+        const struct fe_agg *a = &n->u.agg.aggs[i];
+        const struct fe_column *c = &n->cols[n->u.agg.nkeys + i];
+        if (!is_ranked(a))
+            r->at[i] = push(g, *a, c->name, c->nullable);
+        else if (r->packing[i].packed)
+            r->at[i] = push_extreme(g, FE_AGG_MIN, packed(r->w, a, &r->packing[i]), a, c->name);
+        else
+            r->at[i] =
+                push_extreme(g, a->fn == FE_AGG_ARG_MIN ? FE_AGG_MIN : FE_AGG_MAX, comparable(r->w, a->by), a, c->name);
+    }
+    return g;
+}
+
+static bool in_two_steps(const struct ranking *r, int i)
+{
+    return is_ranked(&r->n->u.agg.aggs[i]) && !r->packing[i].packed;
+}
+
+/* What is ranked by the column that `first` is ranked by, among the rows that have it. */
+static struct fe_node *second_step(const struct ranking *r, struct fe_node *groups, int first, int base)
+{
+    const struct fe_node *n = r->n;
+    struct rewriting *w = r->w;
+    const struct fe_agg *f = &n->u.agg.aggs[first];
+    struct fe_node *rows = join(w, FE_SEMI, copy_of(w, r->in), copy_of(w, groups), n->u.agg.nkeys, n->u.agg.keys,
+                                comparable(w, f->by), r->at[first]);
+    struct fe_node *g = grouping(r, rows, n->u.agg.naggs);
+    for (int i = first; i < n->u.agg.naggs; i++) {
+        const struct fe_agg *a = &n->u.agg.aggs[i];
+        if (in_two_steps(r, i) && r->at[i] == r->at[first])
+            r->found[i] = base + push_extreme(g, FE_AGG_MIN, orderly(w, a->arg), a, n->cols[n->u.agg.nkeys + i].name);
+    }
+    return g;
+}
+
+/* Groups joined with those of the second steps, one for each column that rows are ranked by. */
+static struct fe_node *joined(const struct ranking *r, struct fe_node *groups)
+{
+    const struct fe_node *n = r->n;
+    struct rewriting *w = r->w;
+    int nk = n->u.agg.nkeys;
+    struct fe_expr **keys = HD_NEWN(w->a, struct fe_expr *, nk + 1);
+    struct fe_node *shared = to_share(w, groups, "groups"), *all = copy_of(w, shared);
+    for (int i = 0; i < nk; i++)
+        keys[i] = column(w, groups, i);
+    for (int i = 0; i < n->u.agg.naggs; i++) {
+        if (!in_two_steps(r, i) || r->found[i] >= 0)
+            continue;
+        struct fe_node *more = second_step(r, shared, i, all->ncols);
+        all = join(w, nk ? FE_LEFT : FE_INNER, all, more, nk, keys, NULL, 0);
+        all->u.join.single = nk == 0;
+    }
+    return all;
+}
+
+static struct fe_node *results(const struct ranking *r, struct fe_node *all)
+{
+    const struct fe_node *n = r->n;
+    struct fe_node *p = node(r->w, FE_PROJECT_OP, n, 1, all, NULL);
+    p->ncols = n->ncols;
+    p->cols = n->cols;
+    p->u.project.exprs = HD_NEWN(r->w->a, struct fe_expr *, n->ncols + 1);
+    for (int i = 0; i < n->u.agg.nkeys; i++)
+        p->u.project.exprs[i] = column(r->w, all, i);
+    for (int i = 0; i < n->u.agg.naggs; i++) {
+        const struct fe_agg *a = &n->u.agg.aggs[i];
+        struct fe_expr **to = &p->u.project.exprs[n->u.agg.nkeys + i];
+        *to = column(r->w, all, in_two_steps(r, i) ? r->found[i] : r->at[i]);
+        if (is_ranked(a))
+            *to = r->packing[i].packed ? unpacked(r->w, a, &r->packing[i], *to) : as_before(r->w, *to, a->type);
+    }
+    return p;
+}
+
+static struct fe_node *ranked(struct rewriting *w, const struct fe_node *n)
+{
+    int na = n->u.agg.naggs;
+    bool twice = false;
+    struct ranking r = {.w = w, .n = n, .in = n->inputs[0]};
+    r.packing = HD_NEWN(w->a, struct packing, na + 1);
+    r.at = HD_NEWN(w->a, int, na + 1);
+    r.found = HD_NEWN(w->a, int, na + 1);
+    for (int i = 0; i < na; i++) {
+        r.found[i] = -1;
+        if (is_ranked(&n->u.agg.aggs[i]))
+            r.packing[i] = packing_of(w, r.in, &n->u.agg.aggs[i]);
+        twice |= in_two_steps(&r, i);
+    }
+    if (!twice)
+        return results(&r, first_step(&r));
+    r.in = to_share(w, r.in, "input");
+    return results(&r, joined(&r, first_step(&r)));
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------- */
+
+static struct fe_node *rewritten(struct rewriting *w, const struct fe_node *n)
+{
+    struct fe_node *to = hd_dup(w->a, n, sizeof *n);
+    bool found = false;
+    to->inputs = HD_NEWN(w->a, struct fe_node *, n->ninputs + 1);
+    for (int i = 0; i < n->ninputs; i++)
+        to->inputs[i] = rewritten(w, n->inputs[i]);
+    if (n->op == FE_REF_OP)
+        to->u.ref.shared = w->moved[n->u.ref.shared];
+    for (int i = 0; n->op == FE_AGGREGATE_OP && i < n->u.agg.naggs; i++)
+        found |= is_ranked(&n->u.agg.aggs[i]);
+    return found ? ranked(w, to) : to;
+}
+
+static void renumber(struct fe_node *n, int *next)
+{
+    n->id = (*next)++;
+    for (int i = 0; i < n->ninputs; i++)
+        renumber(n->inputs[i], next);
+}
+
+const struct fe_plan *pl_rewrite(struct hd_arena *a, const struct fe_plan *plan)
+{
+    if (!plan_has_ranked(plan))
+        return plan;
+    struct rewriting w = {.a = a, .plan = hd_dup(a, plan, sizeof *plan)};
+    w.plan->nshared = w.plan->nnodes = 0;
+    w.moved = HD_NEWN(a, int, plan->nshared + 1);
+    for (int i = 0; i < plan->nshared; i++) {
+        struct fe_node *n = rewritten(&w, plan->shared[i]); /* which may need others before it */
+        w.moved[i] = add_shared(&w, plan->shared_names[i], n);
+    }
+    w.plan->root = rewritten(&w, plan->root);
+    renumber(w.plan->root, &w.plan->nnodes);
+    for (int i = 0; i < w.plan->nshared; i++)
+        renumber(w.plan->shared[i], &w.plan->nnodes);
+    return w.plan;
+}

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Rows by rank: aggregates arg_min and arg_max against a direct count in Python, for every type of
+what is asked for and of what it is ranked by, with NULLs, NaN, -0 and ties, with and without keys; on several threads
+and in fragments.
+
+Usage: ranked.py --heddle BIN [--backend cpu|cuda] [--seed N] [--plans N] [--rows N]
+"""
+import argparse
+import json
+import math
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+from decimal import Decimal, getcontext
+
+getcontext().prec = 60
+
+TYPES = {"row": "int32", "g": "int32", "h": "string", "i": "int32", "j": "int64", "d": "decimal(12,2)",
+         "w": "decimal(38,4)", "f": "float64", "s": "string", "t": "string", "a": "date", "b": "bool",
+         "z": "timestamp"}
+KEYS = ([], ["g"], ["h"], ["g", "h"], ["b"], ["f"], ["g", "i", "a"])
+
+
+def random_value(rng, name):
+    pick = rng.choice
+    return {
+        "g": lambda: rng.randint(-2, 5),
+        "h": lambda: pick(["north", "south", "x"]),
+        "i": lambda: rng.randint(-3, 3),
+        "j": lambda: pick([-2**63, 2**63 - 1, 0, 1, rng.randint(-2**40, 2**40)]),
+        "d": lambda: Decimal(rng.randint(-500, 500)) / 100,
+        "w": lambda: Decimal(pick([10**38 - 1, 1 - 10**38, 0, rng.randint(-10**20, 10**20)])).scaleb(-4),
+        "f": lambda: pick([float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1.5, -1.5, 1e300, 5e-324]),
+        "s": lambda: pick(["alpha", "beta", "gamma", "alphabet"]),
+        "t": lambda: "".join(pick("ab\u00e9~") for _ in range(rng.randint(1, 30))),
+        "a": lambda: f"19{rng.randint(70, 72)}-0{rng.randint(1, 3)}-1{rng.randint(0, 9)}",
+        "b": lambda: rng.random() < 0.5,
+        "z": lambda: f"20{rng.randint(10, 12)}-01-02 03:04:0{rng.randint(0, 9)}",
+    }[name]()
+
+
+def table(rng, rows):
+    return [{"row": n, **{c: None if rng.random() < 0.15 else random_value(rng, c) for c in TYPES if c != "row"}}
+            for n in range(rows)]
+
+
+def text(v):
+    if v is None:
+        return ""
+    if isinstance(v, bool):
+        return "true" if v else "false"
+    return format(v, "f") if isinstance(v, Decimal) else str(v)
+
+
+def write(folder, rows):
+    columns = [{"name": c, "type": t, "nullable": c != "row"} for c, t in TYPES.items()]
+    schema = {"tables": [{"name": "r", "columns": columns}],
+              "format": {"delimiter": "|", "header": False, "null": "", "trailing_delimiter": False}}
+    (folder / "schema.json").write_text(json.dumps(schema))
+    (folder / "r.tbl").write_text("".join("|".join(text(v) for v in row.values()) + "\n" for row in rows))
+
+
+def order(v):
+    """Sorts like Heddle, NULLs last and NaN before them."""
+    if v is None:
+        return (2,)
+    if isinstance(v, float):
+        return (1,) if math.isnan(v) else (0, v)
+    return (0, v.encode() if isinstance(v, str) else v)
+
+
+def same(v):
+    """Equal values are equal under this: all NaN are one, and so are -0 and 0."""
+    return order(v)
+
+
+def read(name, field):
+    if field == "":
+        return None
+    t = TYPES[name]
+    if t == "bool":
+        return field == "true"
+    return int(field) if t.startswith("int") else Decimal(field) if t.startswith("dec") else \
+        float(field) if t == "float64" else field
+
+
+def groups(rows, keys):
+    found = {} if keys else {(): []}
+    for row in rows:
+        found.setdefault(tuple(same(row[k]) for k in keys), []).append(row)
+    return found
+
+
+def ranked(rows, fn, x, by):
+    """The sort order of what the aggregate gives. -0 sorts before 0 where both are smallest."""
+    rows = [row for row in rows if row[by] is not None]
+    if not rows:
+        return order(None)
+    best = (min if fn == "arg_min" else max)(order(row[by]) for row in rows)
+    return min(order(row[x]) for row in rows if order(row[by]) == best)
+
+
+class Engine:
+    def __init__(self, args, db):
+        self.args, self.db, self.wrong = args, db, 0
+
+    def run(self, root, threads=1, fragments=0):
+        environment = dict(os.environ, **({"HEDDLE_FRAGMENTS": str(fragments)} if fragments else {}))
+        plan = json.dumps({"heddle": 1, "root": root})
+        done = subprocess.run([self.args.heddle, "run", "-", "--db", self.db, "--backend", self.args.backend, "--format",
+                               "csv", "--threads", str(threads)], input=plan, capture_output=True, text=True,
+                              env=environment)
+        if done.returncode:
+            raise SystemExit(f"{done.stderr}\n{plan}")
+        return [line.split(",") for line in done.stdout.splitlines()[1:]]
+
+    def expect(self, found, want, what):
+        if found != want:
+            self.wrong += 1
+            extra = [v for v in found if v not in want][:3]
+            missing = [v for v in want if v not in found][:3]
+            print(f"{json.dumps(what)}\n  {len(found)} rows, not {len(want)}; too many {extra}\n  missing {missing}")
+
+
+def source(rng, rows):
+    """A plan of some rows of the table, and these rows."""
+    scan = {"op": "scan", "table": "r"}
+    kind = rng.randrange(4)
+    if kind == 0:
+        return {"op": "filter", "input": scan, "pred": "row < 0"}, []
+    if kind == 1:
+        return {**scan, "filter": "i > 0 or i is null"}, [r for r in rows if r["i"] is None or r["i"] > 0]
+    if kind == 2:  # rows that cost more than a scan
+        return {"op": "union_all", "inputs": [scan, {**scan, "filter": "row < 20"}]}, rows + rows[:20]
+    return scan, rows
+
+
+def check_aggregate(rng, engine, rows):
+    keys, (node, chosen) = rng.choice(KEYS), source(rng, rows)
+    names = [c for c in TYPES]
+    asked = [(rng.choice(["arg_min", "arg_max"]), rng.choice(names), rng.choice(names)) for _ in range(rng.randint(1, 4))]
+    aggs = [{"fn": fn, "arg": x, "by": by, "as": f"a{n}"} for n, (fn, x, by) in enumerate(asked)]
+    root = {"op": "aggregate", "input": node, "keys": keys, "aggs": aggs + [{"fn": "count", "as": "n"}]}
+    want = sorted([*key, *(ranked(group, *a) for a in asked), len(group)] for key, group in groups(chosen, keys).items())
+    columns = keys + [x for _, x, _ in asked] + ["row"]
+    for threads, fragments in engine.args.ways:
+        found = engine.run(root, threads, fragments)
+        engine.expect(sorted([order(read(c, v)) for c, v in zip(columns[:-1], row)] + [int(row[-1])] for row in found),
+                      want, root)
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--heddle", required=True)
+    ap.add_argument("--backend", default="cpu")
+    ap.add_argument("--seed", type=int, default=1)
+    ap.add_argument("--plans", type=int, default=60)
+    ap.add_argument("--rows", type=int, default=700)
+    args = ap.parse_args()
+    args.ways = ((1, 0), (3, 0), (2, 2)) if args.backend == "cpu" else ((1, 0),)
+    rng = random.Random(args.seed)
+    with tempfile.TemporaryDirectory(prefix="heddle-ranked-") as folder:
+        folder, rows = pathlib.Path(folder), table(rng, args.rows)
+        write(folder, rows)
+        subprocess.run([args.heddle, "load", "--schema", folder / "schema.json", "--from", folder, "--out", folder / "db"],
+                       check=True)
+        engine = Engine(args, str(folder / "db"))
+        for _ in range(args.plans):
+            check_aggregate(rng, engine, rows)
+    print(f"{engine.wrong} wrong")
+    return engine.wrong != 0
+
+
+sys.exit(main())
