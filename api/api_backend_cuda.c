@@ -99,7 +99,8 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
                                    .thread_pool = s->engine->thread_pool,
                                    .memory_limit = s->memory_limit,
                                    .stop = &s->cancel.flag,
-                                   .fws_threshold = s->fws_threshold};
+                                   .fws_threshold = s->fws_threshold,
+                                   .warps = s->gpu_warps};
     double start = api_now_ms();
     HD_TRY(rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err));
     int rc = 0;

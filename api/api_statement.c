@@ -108,6 +108,10 @@ static int copy_options(struct heddle_statement *s, const heddle_statement_optio
     s->threads = o.threads ? o.threads : c->threads;
     s->memory_limit = o.memory_limit;
     s->fws_threshold = o.fws_threshold;
+    if (o.gpu_block > HDD_BLOCK_WARPS_MAX)
+        return HD_FAIL(err, USER, NULL, "gpu_block: expected 0 to %d, found %u", HDD_BLOCK_WARPS_MAX, o.gpu_block);
+    s->gpu_warps = o.gpu_warps;
+    s->gpu_block = o.gpu_block;
     s->profile = o.profile != 0;
     s->no_cache = o.no_cache != 0;
     return 0;
@@ -308,6 +312,7 @@ static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .devices = 2,
                             .threads = s->backend->on_threads ? s->threads : 1,
                             .balance = s->balance,
+                            .gpu_block_warps = (int)s->gpu_block,
                             .touch_dict = rt_store_touch_dict};
     double start = api_now_ms();
     HD_TRY(fe_plan_check_bound(s->plan, err));

@@ -77,7 +77,7 @@ struct heddle_statement {
     struct api_program program;
     const struct api_backend *backend;
     enum rt_balance balance;
-    uint32_t fws_threshold;
+    uint32_t fws_threshold, gpu_warps, gpu_block;
     int threads;
     uint64_t memory_limit;
     bool profile, no_cache;

@@ -172,12 +172,17 @@ static const char *tuples(struct cu_unit *u)
 
 /* ---- what the host assumes -------------------------------------------------------------- */
 
+static int block_threads(const struct cu_unit *u)
+{
+    return u->pipeline->gpu.block_warps * HDD_WARP_LANES;
+}
+
 static void check_number(struct cu_out *o, const char *what, unsigned long long n)
 {
     cu_line(o, "static_assert(%s == %lluu, \"the host's view\");", what, n);
 }
 
-static void check_launch(struct cu_out *o)
+static void check_launch(const struct cu_unit *u, struct cu_out *o)
 {
     check_number(o, "sizeof(hdd_launch)", sizeof(struct hdd_launch));
     check_number(o, "HDD_OFFSET(hdd_launch, string_heap)", offsetof(struct hdd_launch, string_heap));
@@ -192,7 +197,7 @@ static void check_launch(struct cu_out *o)
 #define X(id, name, where, shares) check_number(o, "HDD_" #id, RT_BALANCE_##id);
     HDD_BALANCES(X)
 #undef X
-    check_number(o, "HDD_BLOCK", HDD_BLOCK_THREADS);
+    check_number(o, "HDD_BLOCK", (unsigned)block_threads(u));
     check_number(o, "HDD_HASH_SEED", HDD_HASH_SEED);
     check_number(o, "HDD_HASH_MUL", HDD_HASH_MUL);
     check_number(o, "HDD_HASH_NULL", HDD_HASH_NULL);
@@ -214,7 +219,7 @@ static const char *checks(struct cu_unit *u)
 {
     struct cu_out o;
     init_out(&o);
-    check_launch(&o);
+    check_launch(u, &o);
     check_failures(u, &o);
     if (u->pipeline->spec->shape == RT_SHAPE_ANY)
         check_number(&o, "sizeof(hdd_slot)", HDD_SLOT_BYTES);
@@ -279,6 +284,8 @@ static const char *includes(struct cu_unit *u)
     init_out(&o);
     if (u->profile)
         cu_line(&o, "#define HDD_PROFILE");
+    if (u->pipeline->gpu.block_warps != HDD_BLOCK_WARPS)
+        cu_line(&o, "#define HDD_CHOSEN_WARPS %d", u->pipeline->gpu.block_warps);
     cu_line(&o, "#include \"hd/pipeline.cuh\"");
     if (u->pipeline->spec->shape == RT_SHAPE_ANY)
         cu_line(&o, "#include \"hd/any.cuh\"");
@@ -328,7 +335,7 @@ static void emit_unit(struct cu_unit *u, struct rt_unit *out)
     out->libraries = u->libraries | (shares ? RT_LIBRARY_SHARE : 0);
     out->donation_bytes = (uint32_t)u->pipeline->gpu.donation_bytes;
     out->slot_bytes = (uint32_t)u->pipeline->gpu.slot_bytes;
-    out->threads = HDD_BLOCK_THREADS;
+    out->threads = block_threads(u);
     out->shared_bytes = u->pipeline->gpu.shared_at_launch ? (uint32_t)u->pipeline->gpu.shared_bytes : 0;
     const struct cg_slot slots[] = {
         {"NAME", u->name},

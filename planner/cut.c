@@ -11,7 +11,7 @@
 #include "planner/store.h"
 
 enum {
-    QUEUES_MAX = 160 * 1024, /* of HDD_SHARED_BYTES; sinks take the rest (planner/place.c) */
+    QUEUES_MAX = HDD_QUEUES_BYTES,
     CARRIED_MAX = 256,       /* bytes of a tuple from which values are loaded again instead */
     ROWS_MAX = 512 /* bytes of row ids and computed values: from there rows are kept */
 };
@@ -120,7 +120,7 @@ static int carried(struct ctx *c, const struct stream *s, const bool *want, cons
 
 int cut_queue_bytes(int carried_bytes)
 {
-    return pl_queue_bytes(carried_bytes + HDD_TUPLE_ALIGN);
+    return pl_queue_bytes(carried_bytes + HDD_TUPLE_ALIGN, HDD_BLOCK_WARPS);
 }
 
 bool cut_fits(const struct open_pipeline *head, const struct open_pipeline *tail, int more)

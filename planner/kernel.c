@@ -45,9 +45,19 @@ static int queue_donation_bytes(int tuple)
     return HDD_QUEUE_DONATION_BYTES + HDD_QUEUE_ENTRIES * (HDD_RANGE_BYTES + tuple);
 }
 
-int pl_queue_bytes(int tuple)
+int pl_queue_bytes(int tuple, int block_warps)
 {
-    return HDD_BLOCK_WARPS * (HDD_QUEUE_BYTES + queue_donation_bytes(tuple));
+    return block_warps * (HDD_QUEUE_BYTES + queue_donation_bytes(tuple));
+}
+
+void pl_choose_block(struct pl_pipeline *p, int warps)
+{
+    int bytes = 0;
+    for (int l = 1; l < p->nlevels; l++)
+        bytes += pl_queue_bytes(p->levels[l].tuple_bytes, 1);
+    p->gpu.block_warps = warps ? warps : HDD_BLOCK_WARPS;
+    if (p->gpu.block_warps > HDD_BLOCK_WARPS)
+        p->gpu.block_warps = HD_MAX(HD_MIN(p->gpu.block_warps, HDD_QUEUES_BYTES / HD_MAX(bytes, 1)), HDD_BLOCK_WARPS);
 }
 
 void pl_size_kernel(struct pl_pipeline *p)
@@ -59,7 +69,7 @@ void pl_size_kernel(struct pl_pipeline *p)
         int bytes = p->levels[l].tuple_bytes;
         tuple = HD_MAX(tuple, bytes);
         donation = HD_MAX(donation, queue_donation_bytes(bytes));
-        g->shared_bytes += pl_queue_bytes(bytes);
+        g->shared_bytes += pl_queue_bytes(bytes, g->block_warps);
     }
     g->donation_bytes = align_up(donation, 16);
     g->slot_bytes = HDD_SLOT_BYTES + align_up(tuple, 16);

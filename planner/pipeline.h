@@ -213,6 +213,7 @@ struct pl_pipeline {
     struct pl_tile_steps cpu_tile, gpu_tile; /* on a GPU, a scan of dense groups has tiles as well */
     struct pl_loop loop;
     struct pl_gpu {
+        int block_warps;     /* warps of a block */
         int resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
         int shared_bytes;    /* of a block, at most: queues of levels and accumulators */
         bool shared_at_launch; /* more than a kernel may declare */
@@ -252,6 +253,7 @@ struct pl_options {
     enum rt_balance balance; /* on a GPU; AUTO: what each pipeline needs */
     int threads;      /* private copies are planned for this many */
     int gpu_blocks;   /* copies per block likewise; 0: those of a large GPU */
+    int gpu_block_warps; /* of a block, HDD_BLOCK_WARPS_MAX at most; 0: HDD_BLOCK_WARPS */
     int fragments;    /* of each pipeline's source; 0: one */
     int devices;      /* that they go to in turns, RT_MAX_DEVICES at most; 0: one */
     int frame_weight; /* pipelines that weigh more are framed; 0: default (planner/parts.c) */
@@ -284,6 +286,8 @@ struct pl_place_row {
     int alone, beside, unit;
 };
 const struct pl_place_row *pl_place_row(enum pl_place p);
+/* Bytes of a block's shared memory. */
+int pl_place_shared(enum pl_place p, int size, int block_warps);
 const char *pl_cache_text(enum pl_cache k);
 /* Marks the slots that an expression, a step, a sink look at. */
 void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read);
@@ -298,8 +302,11 @@ void pl_sink_reads(const struct pl_expr *exprs, const struct pl_sink *s, bool *r
 void pl_choose_evaluation(struct hd_arena *a, struct pl_expr *exprs, int n, const struct rt_arg *args);
 /* tile.c: a CPU's tile of a scan, of the first `max` steps at most. */
 struct pl_tile_steps pl_cpu_tile(struct hd_arena *a, const struct pl_expr *exprs, const struct pl_pipeline *q, int max);
-/* kernel.c: shared memory of a block for the queues of a level whose tuples have so many bytes. */
-int pl_queue_bytes(int tuple);
+/* kernel.c: shared memory of a block of so many warps for the queues of a level whose tuples have so many bytes. */
+int pl_queue_bytes(int tuple, int block_warps);
+/* As many warps of a block as asked for (0: HDD_BLOCK_WARPS), less where their queues need more memory than
+ * planner/cut.c leaves to those of HDD_BLOCK_WARPS. */
+void pl_choose_block(struct pl_pipeline *p, int warps);
 void pl_lay_out_tuples(struct pl_pipeline *p);
 void pl_size_kernel(struct pl_pipeline *p); /* sums up what the kernel of a placed pipeline needs */
 /* shape.c: fills shape and balance of a sealed pipeline, whose sink's state has rows of so many bytes. */

@@ -35,6 +35,11 @@ const struct pl_place_row *pl_place_row(enum pl_place p)
     return &places[p];
 }
 
+int pl_place_shared(enum pl_place p, int size, int block_warps)
+{
+    return size * places[p].unit * (places[p].thread ? block_warps : 1);
+}
+
 const char *pl_cache_text(enum pl_cache k)
 {
     return caches[k].text;
@@ -115,7 +120,7 @@ static int sums_bytes(const struct rt_state *st, const struct pl_sink *s)
 static int place_size_registers(const struct ctx *c, struct pl_pipeline *q, int max HD_UNUSED,
                                 const char **why HD_UNUSED)
 {
-    return HDD_BLOCK_WARPS * sums_bytes(&c->states.v[q->sink.state], &q->sink);
+    return sums_bytes(&c->states.v[q->sink.state], &q->sink);
 }
 
 /* ---- a copy per thread -------------------------------------------------------------------- */
@@ -344,6 +349,6 @@ void pl_place_pipeline(const struct ctx *c, struct pl_pipeline *q)
     q->in_place = places[s->place].thread && can_stay_in_place(q);
     for (int i = 0; i < s->nouts; i++)
         s->outs[i].narrow = s->outs[i].narrow && q->in_place;
-    s->shared_bytes = s->place_size * places[s->place].unit;
+    s->shared_bytes = pl_place_shared(s->place, s->place_size, q->gpu.block_warps);
     choose_caches(c, q);
 }

@@ -130,8 +130,10 @@ static int parts(struct ctx *c)
 
 static int places(struct ctx *c)
 {
-    for (int i = 0; i < c->program->npipelines; i++)
+    for (int i = 0; i < c->program->npipelines; i++) {
+        pl_choose_block(&c->program->pipelines[i], c->opt.gpu_block_warps);
         pl_place_pipeline(c, &c->program->pipelines[i]);
+    }
     return 0;
 }
 

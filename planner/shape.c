@@ -90,13 +90,13 @@ static enum rt_balance default_balance(const struct rt_pipeline *r)
  * keeps a wide group in them: it would be in local memory. */
 static int sharing_blocks(const struct pl_pipeline *p, int stride)
 {
-    int bytes = 0;
+    int bytes = 0, warps = p->gpu.block_warps;
     for (int l = 1; l < p->nlevels; l++)
-        bytes += pl_queue_bytes(p->levels[l].tuple_bytes);
-    int fit = HDD_SHARED_BYTES / HD_MAX(bytes, 1);
+        bytes += pl_queue_bytes(p->levels[l].tuple_bytes, warps);
+    int fit = HDD_SHARED_BYTES / HD_MAX(bytes, 1), resident = HDD_RESIDENT_WARPS / warps;
     if (p->sink.caches[PL_CACHE_WARP] && stride >= WIDE_GROUP)
         return 0;
-    return fit <= HDD_RESIDENT_BLOCKS / 2 ? HD_MAX(fit, 1) : HDD_RESIDENT_BLOCKS;
+    return fit <= resident / 2 ? HD_MAX(fit, 1) : resident;
 }
 
 void pl_choose_shape(struct pl_pipeline *p, int stride, enum rt_balance forced)

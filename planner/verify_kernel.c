@@ -13,17 +13,18 @@ bool vf_kernel(struct vf *v)
     const struct pl_pipeline *p = v->p;
     const struct pl_gpu *k = &p->gpu;
     int shared = p->sink.shared_bytes;
+    VF_CHECK(v, KERNEL_WARPS, k->block_warps >= 1 && k->block_warps <= HDD_BLOCK_WARPS_MAX);
     VF_CHECK(v, KERNEL_HANDED, k->donation_bytes % 16 == 0 && k->slot_bytes % 16 == 0);
     VF_CHECK(v, KERNEL_HANDED, k->donation_bytes >= HDD_SCAN_DONATION_BYTES && k->slot_bytes >= HDD_SLOT_BYTES);
     for (int l = 1; pl_has_queues(p) && l < p->nlevels; l++) {
         int tuple = p->levels[l].tuple_bytes;
         VF_CHECK(v, KERNEL_HANDED, k->donation_bytes >= queue_donation(tuple));
         VF_CHECK(v, KERNEL_HANDED, k->slot_bytes >= HDD_SLOT_BYTES + tuple);
-        shared += HDD_BLOCK_WARPS * (HDD_QUEUE_BYTES + queue_donation(tuple));
+        shared += k->block_warps * (HDD_QUEUE_BYTES + queue_donation(tuple));
     }
     VF_CHECK(v, KERNEL_SHARED, k->shared_bytes == shared);
     VF_CHECK(v, KERNEL_AT_LAUNCH, k->shared_at_launch == (k->shared_bytes > HDD_SHARED_DECLARED));
-    VF_CHECK(v, KERNEL_RESIDENT, k->resident_blocks >= 0 && k->resident_blocks <= HDD_RESIDENT_BLOCKS);
+    VF_CHECK(v, KERNEL_RESIDENT, k->resident_blocks >= 0 && k->resident_blocks <= HDD_RESIDENT_WARPS / k->block_warps);
     VF_CHECK(v, KERNEL_RESIDENT, k->resident_blocks == 0 || p->spec->shape == RT_SHAPE_AWS);
     return true;
 }

@@ -181,13 +181,13 @@ static bool has_cache(const struct pl_sink *s)
 }
 
 /* Groups that a block keeps are rows of the state, and the address of each. */
-static bool check_shared_bytes(struct vf *v, const struct pl_sink *s, const struct pl_place_row *row)
+static bool check_shared_bytes(struct vf *v, const struct pl_sink *s)
 {
     int cached = HDD_CACHED_GROUPS * state_of(v)->stride;
     if (s->caches[PL_CACHE_BLOCK])
         VF_CHECK(v, PLACE_SHARED, s->shared_bytes >= cached);
     else
-        VF_CHECK(v, PLACE_SHARED, s->shared_bytes == s->place_size * row->unit);
+        VF_CHECK(v, PLACE_SHARED, s->shared_bytes == pl_place_shared(s->place, s->place_size, v->p->gpu.block_warps));
     return true;
 }
 
@@ -201,7 +201,7 @@ static bool check_place(struct vf *v, const struct pl_sink *s)
     VF_CHECK(v, PLACE, !row->sized || s->place_size > 0);
     VF_CHECK(v, PLACE, s->place_size >= 0 && (limit == 0 || s->place_size <= limit));
     VF_CHECK(v, PLACE, s->place != PL_PLACE_BLOCK || (uint64_t)s->place_size >= st->range * (uint64_t)st->stride);
-    VF_TRY(check_shared_bytes(v, s, row));
+    VF_TRY(check_shared_bytes(v, s));
     VF_CHECK(v, PLACE_ROWS, !v->p->in_place || (row->thread && v->p->nlevels == 1 && !v->p->framed));
     VF_CHECK(v, PLACE_SOLE, !row->sole || v->sinks[s->state] == 1);
     VF_CHECK(v, PLACE_SOLE, s->place != PL_PLACE_RUNS || s->clustered);

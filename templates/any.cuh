@@ -8,6 +8,7 @@
 #define HDD_ANY_CUH
 
 #include "hd/fws.cuh"
+#include "hd/pushdown.cuh"
 
 struct hdd_any_strategy {
     hdd_adaptive adaptive;
@@ -15,6 +16,24 @@ struct hdd_any_strategy {
     template <class Pipeline> HDD_MEMBER void begin(Pipeline &p)
     {
         adaptive.begin(p);
+    }
+
+    template <class Pipeline> HDD_MEMBER int choose(Pipeline &p)
+    {
+        switch (p.run.launch.balance) {
+        case HDD_PP: return hdd_pushdown_choose(p);
+        case HDD_PP_LR: return hdd_refill_choose(p);
+        default: return hdd_choose(p);
+        }
+    }
+
+    template <class Pipeline>
+    HDD_MEMBER u32 pop(Pipeline &p, u32 level, hdd_range *ranges, u32 &position, u32 &slot)
+    {
+        const u32 most = p.run.launch.balance == HDD_PP ? hdd_children_of_first(p, level, ranges) : HDD_LANES;
+        const u64 nodes = p.queues.level(level).nodes;
+        hdd_count_visit(p.run, level, nodes < most ? nodes : most);
+        return p.queues.pop(level, ranges, position, slot, most);
     }
 
     template <class Pipeline> HDD_MEMBER bool turn(Pipeline &p, u32 idle, bool waits, u32 &after)

@@ -17,7 +17,9 @@
     X(NIFS,      "nifs",           EVERY,   0) /* the deepest level that fills a warp (nifs.cuh) */ \
     X(FWS,       "nifs+fws",       ANY,     1) /* and long ranges go through one queue for all (fws.cuh) */ \
     X(FWS_LOCAL, "nifs+fws-local", ANY,     1) /* the same with a queue per warp */ \
-    X(AWS,       "nifs+aws",       SHARING, 1) /* and busy warps donate half of their work to idle ones (aws.cuh) */
+    X(AWS,       "nifs+aws",       SHARING, 1) /* and busy warps donate half of their work to idle ones (aws.cuh) */ \
+    X(PP,        "pp",             ANY,     0) /* push-down parallelism: children of one node at a time (DogQC) */ \
+    X(PP_LR,     "pp+lr",          ANY,     0) /* and lane refill from what other nodes left (DogQC++) */
 // clang-format on
 
 #endif

@@ -9,6 +9,7 @@ enum {
     HDD_WARP_LANES = 32,
     HDD_BLOCK_WARPS = 4, // as in the paper's section 8.1
     HDD_BLOCK_THREADS = HDD_BLOCK_WARPS * HDD_WARP_LANES,
+    HDD_BLOCK_WARPS_MAX = 8, // where somebody asks for others: HDD_CHOSEN_WARPS in a source
 
     // A source is read in tiles (tile.cuh): a warp takes one, each lane reads neighbouring rows of it.
     HDD_LANE_ROWS = 8,
@@ -19,11 +20,12 @@ enum {
     HDD_PARAMETER_WORDS = 4000,     // of the args vector; all parameters have 32,764 bytes
     HDD_SHARED_DECLARED = 48 << 10, // without asking at the launch
     HDD_SHARED_BYTES = 227 << 10,   // in all; a multiprocessor has hardly more
+    HDD_QUEUES_BYTES = 160 << 10,   // of queues of levels; sinks take the rest
 
     // A large device, and kernels that fill it.
     HDD_LARGE_BLOCKS = 1056,
     HDD_LARGE_WARPS = 8192,
-    HDD_RESIDENT_BLOCKS = 8, // of a multiprocessor: 64 registers a thread
+    HDD_RESIDENT_WARPS = 32, // of a multiprocessor: 64 registers a thread
 
     // What a warp keeps in shared memory per level, or hands to another warp. Bytes of structures, after
     // which ranges and tuples follow.

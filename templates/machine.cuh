@@ -47,8 +47,12 @@
 #define HDD_ASSERT(condition)
 
 constexpr u32 HDD_LANES = HDD_WARP_LANES;
+#ifdef HDD_CHOSEN_WARPS
+constexpr u32 HDD_WARPS = HDD_CHOSEN_WARPS;
+#else
 constexpr u32 HDD_WARPS = HDD_BLOCK_WARPS;
-constexpr u32 HDD_BLOCK = HDD_BLOCK_THREADS;
+#endif
+constexpr u32 HDD_BLOCK = HDD_WARPS * HDD_LANES;
 constexpr u32 HDD_POLLS = 16;       // looks into a mailbox between two at the abort word
 constexpr u32 HDD_LOOK_RARELY = 33; // warp iterations between two looks while nobody waits
 // ---- where a thread is ---------------------------------------------------------------------
@@ -66,6 +70,16 @@ HDD_DEVICE u32 hdd_warp()
 HDD_DEVICE u32 hdd_block()
 {
     return blockIdx.x;
+}
+
+// Warps of a block: one library serves kernels with any.
+HDD_DEVICE u32 hdd_block_warps()
+{
+#ifdef HDD_LIBRARY_SHARE
+    return blockDim.x / HDD_LANES;
+#else
+    return HDD_WARPS;
+#endif
 }
 
 // ---- whole warps ---------------------------------------------------------------------------

@@ -137,11 +137,11 @@ struct hdd_queues {
         return to;
     }
 
-    // Removes the first nodes of a level, at most one per lane: how many. The position of this
-    // lane's node and the slot of its tuple, valid until the next barrier. Ranges hold at least
+    // Removes the first nodes of a level, at most one per lane and `most`: how many. The position of
+    // this lane's node and the slot of its tuple, valid until the next barrier. Ranges hold at least
     // a node each, so the first 32 suffice, the starts of their parts of the lanes all differ,
     // and the ranges used up are the first ones.
-    HDD_MEMBER u32 pop(u32 number, hdd_range *ranges, u32 &position, u32 &from)
+    HDD_MEMBER u32 pop(u32 number, hdd_range *ranges, u32 &position, u32 &from, u32 most = HDD_LANES)
     {
         hdd_queue &q = level(number);
         const u32 head = q.head, count = q.count;
@@ -150,7 +150,7 @@ struct hdd_queues {
         const u32 n = lane < count ? ranges[slot].n : 0, max = hdd_min(n, HDD_LANES);
         const u32 start = hdd_warp_prefix_sum(max) - max;
         const u32 starts = hdd_warp_or(n && start < HDD_LANES ? 1u << start : 0);
-        const u32 total = nodes < HDD_LANES ? (u32)nodes : HDD_LANES;
+        const u32 total = nodes < most ? (u32)nodes : most;
         const u32 mine = starts & hdd_lanes_upto();
         if (lane < total) {
             from = hdd_slot_of(head + hdd_popc(mine) - 1);
@@ -158,7 +158,7 @@ struct hdd_queues {
         }
         filled.update(number, nodes - total);
         hdd_warp_sync();
-        const u32 used = n && start < HDD_LANES ? hdd_min(n, HDD_LANES - start) : 0;
+        const u32 used = n && start < most ? hdd_min(n, most - start) : 0;
         if (used && used < n) {
             ranges[slot].begin += used;
             ranges[slot].n -= used;

@@ -49,7 +49,7 @@ struct hdd_run {
     // Number of this warp in the grid.
     HDD_MEMBER u32 warp() const
     {
-        return hdd_block() * HDD_WARPS + hdd_warp();
+        return hdd_block() * hdd_block_warps() + hdd_warp();
     }
 
     // Which of launch.parts of its rows' children this warp has.

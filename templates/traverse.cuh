@@ -53,12 +53,12 @@ HDD_DEVICE hdd_range *hdd_ranges_of(Pipeline &p, u32 level, hdd_level<L> here)
 }
 
 // The first nodes of any level but 0.
-template <class Pipeline> HDD_DEVICE void hdd_visit_queue(Pipeline &p, u32 level)
+template <class Strategy, class Pipeline>
+HDD_DEVICE void hdd_visit_queue(Strategy &strategy, Pipeline &p, u32 level)
 {
     constexpr hdd_level<Pipeline::levels - 1> last{};
     u32 position = 0, slot = 0;
-    hdd_count_visit(p.run, level, p.queues.level(level).nodes);
-    const u32 n = p.queues.pop(level, hdd_ranges_of(p, level, last), position, slot);
+    const u32 n = strategy.pop(p, level, hdd_ranges_of(p, level, last), position, slot);
     hdd_visit_nodes(p, level, hdd_lane() < n, position, slot, last);
 }
 
@@ -72,11 +72,27 @@ HDD_DEVICE void hdd_push(Pipeline &p, hdd_level<L> level, hdd_range r, const Tup
     hdd_push_ranges(p, level, r, t);
 }
 
-// ---- what a warp does every so often, and when it has nothing ------------------------------
+// ---- strategies ----------------------------------------------------------------------------
 
-// A strategy's turn comes after some iterations and says after how many again (0: at once), and
-// comes when the warp has nothing: then false ends the warp.
-struct hdd_alone {
+// What a strategy does in an iteration: it chooses a level (-1: the warp has nothing) and takes nodes
+// from its queue.
+struct hdd_no_imbalance_first {
+    template <class Pipeline> HDD_MEMBER int choose(Pipeline &p)
+    {
+        return hdd_choose(p);
+    }
+
+    template <class Pipeline>
+    HDD_MEMBER u32 pop(Pipeline &p, u32 level, hdd_range *ranges, u32 &position, u32 &slot)
+    {
+        hdd_count_visit(p.run, level, p.queues.level(level).nodes);
+        return p.queues.pop(level, ranges, position, slot);
+    }
+};
+
+// Its turn comes after some iterations and says after how many again (0: at once), and comes when the
+// warp has nothing: then false ends the warp.
+struct hdd_alone : hdd_no_imbalance_first {
     template <class Pipeline> HDD_MEMBER void begin(Pipeline &)
     {
     }
@@ -88,7 +104,7 @@ struct hdd_alone {
     }
 };
 
-struct hdd_adaptive {
+struct hdd_adaptive : hdd_no_imbalance_first {
     u32 place; // aws.cuh
 
     HDD_MEMBER hdd_adaptive() : place(0)
@@ -149,9 +165,9 @@ template <class Sharing, class Pipeline> HDD_DEVICE void hdd_traverse(Pipeline &
     for (bool goes_on = true; goes_on;) {
         u32 waits = 0;
         if (until_look > 0) {
-            const int level = hdd_choose(p);
+            const int level = sharing.choose(p);
             if (level > 0)
-                hdd_visit_queue(p, (u32)level);
+                hdd_visit_queue(sharing, p, (u32)level);
             else if (level == 0)
                 hdd_visit_scan(p);
             waits = hdd_opaque(level < 0);

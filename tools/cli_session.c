@@ -47,6 +47,8 @@ void cli_statement_options(const struct cli_args *a, heddle_statement_options *o
     heddle_statement_options_init(o);
     o->balance = cli_text(a, CLI_BALANCE);
     o->fws_threshold = (uint32_t)cli_count(a, CLI_FWS, 0);
+    o->gpu_warps = (uint32_t)cli_count(a, CLI_GPU_WARPS, 0);
+    o->gpu_block = (uint32_t)cli_count(a, CLI_GPU_BLOCK, 0);
     o->profile = cli_given(a, CLI_PROFILE);
     o->no_cache = cli_given(a, CLI_NO_CACHE);
 }

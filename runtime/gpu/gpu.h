@@ -63,6 +63,7 @@ struct rt_gpu_run_options {
     uint64_t memory_limit;    /* of this execution's states; 0: none but the device's */
     const struct hd_stop *stop; /* may be NULL */
     uint32_t fws_threshold;   /* children of a node that stay with its warp under FWS; 0: usual */
+    uint32_t warps;           /* of a grid, in whole blocks; 0: what suits device and source */
     uint32_t scan_warps;      /* for tests of sharing: warps from this number on take nothing from the source;
                                  0: all do */
     uint64_t *room; /* per state: rows that an execution had to make room for after its pipelines overflowed, 0

@@ -48,16 +48,20 @@ struct run {
 /* ---- shape of the launch --------------------------------------------------------------- */
 
 /* All that fit the device at once, but for a kernel that does not share work not more warps than
- * tiles; a loop over pairs divides these among warps. An ordered source is read by one warp. */
+ * tiles; a loop over pairs divides these among warps. An ordered source is read by one warp. Where somebody says how
+ * many warps, as many, but of those that wait for each other not more than fit. */
 static void choose_grid(struct run *r)
 {
     uint32_t per_block = (uint32_t)r->k->unit->threads / HDD_WARP_LANES;
     uint64_t tiles = (r->rows + HDD_WARP_ROWS - 1) / HDD_WARP_ROWS;
     uint64_t blocks = (uint64_t)r->k->info.blocks * (uint64_t)r->x->d->info.multiprocessors;
     r->balance = r->p->balance;
+    bool shares = rt_balance_shares(r->balance);
     if (r->p->ordered)
         blocks = 1;
-    else if (!rt_balance_shares(r->balance) && r->p->shape != RT_SHAPE_LOOP)
+    else if (r->x->o->warps)
+        blocks = HD_MIN(r->x->o->warps / per_block, shares ? blocks : UINT32_MAX / per_block);
+    else if (!shares && r->p->shape != RT_SHAPE_LOOP)
         blocks = HD_MIN(blocks, (tiles + per_block - 1) / per_block);
     r->blocks = (uint32_t)HD_MAX(blocks, (uint64_t)1);
     r->warps = r->blocks * per_block;

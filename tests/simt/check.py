@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Runs plans on the CPU backend and, as emitted CUDA source, on the SIMT emulator; both must agree.
 
-    check.py --heddle BIN --query BIN --db DB [--seeds N] [--modes auto|counted|all] [--params CLASS.json] [--framed] PLAN...
+    check.py --heddle BIN --query BIN --db DB [--seeds N] [--modes auto|counted|all] [--params CLASS.json] [--framed]
+             [--block N] PLAN...
 
 Each plan runs on the emulator with the kernels that the planner would choose, and unless --modes is auto with
 those that have every strategy in every balance mode. Where work is shared, all of it begins in one warp, so that
 the others live on what is given to them, and states begin with so little room that most of them overflow. Rows
 are counted per step there, and the counts must be the CPU's too: every node of the evaluation tree is visited
 exactly once. (Where a CPU leaves a row's children at the first match, it may count fewer.) --modes counted: kernels as
-chosen, and their counts. --params: values by query, for the plan of the same name.
+chosen, and their counts. --block: warps of a block. --params: values by query, for the plan of the same name.
 --framed: as if every pipeline were too large for one function, on both; the answers are still those of the others.
 """
 
@@ -70,8 +71,9 @@ def early_steps(args, plan, params, pipelines):
 
 def simt_result(args, plan, *options):
     params = ["--params", args.values] if args.values else []
-    framed = ["--frame-weight", 1] if args.framed else []
-    done = run([args.query, plan, "--db", args.db, "--seeds", args.seeds, *framed, *params, *options])
+    form = ["--frame-weight", 1] if args.framed else []
+    form += ["--gpu-block", args.block] if args.block else []
+    done = run([args.query, plan, "--db", args.db, "--seeds", args.seeds, *form, *params, *options])
     counters = re.findall(r"^(p\d+) (\d+) .*: (\d+)$", done.stderr, re.MULTILINE)
     return done.stdout, {(p, int(k)): int(rows) for p, k, rows in counters}
 
@@ -105,6 +107,7 @@ def has_levels(args, plan):
 
 
 ALONE = ["none", "nifs"]
+PUSHED = ["pp", "pp+lr"]  # of pipelines with levels
 FIRST_ROWS = 40  # so little room that most states overflow
 WORTH_SHARING = 4 * 64  # nodes; 64 are the least that can be divided
 SHARED = ["nifs+fws", "nifs+fws-local", "nifs+aws"] # of pipelines with levels
@@ -136,7 +139,7 @@ def check_rows(args, plan):
         compare_counters(plan, rows, early, simt_result(args, plan, "--profile")[1])
     if args.modes != "all":
         return
-    for mode in ALONE + (SHARED if has_levels(args, plan) else []):
+    for mode in ALONE + (PUSHED + SHARED if has_levels(args, plan) else []):
         shares = mode in SHARED
         moved = 1 if mode == "nifs+aws" and args.seeds > 1 and nodes >= WORTH_SHARING else 0
         result, counted = simt_result(args, plan, "--balance", mode, "--scan-warps", int(shares), "--min-donations", moved,
@@ -168,6 +171,7 @@ def main():
     parser.add_argument("--modes", choices=["auto", "counted", "all"], default="all")
     parser.add_argument("--params")
     parser.add_argument("--framed", action="store_true")
+    parser.add_argument("--block", default=0)
     parser.add_argument("plans", nargs="+")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -11,20 +11,22 @@
 #include "tests/simt/sim_compiler.h"
 #include "tests/simt/sim_device.h"
 
-static const char usage[] = "usage: simt_query PLAN.json --db DB [--params FILE] [--seed N] [--seeds N]\n"
-                            "                  [--balance auto|none|nifs|nifs+fws|nifs+fws-local|nifs+aws]\n"
-                            "                  [--fws-threshold N] [--scan-warps N] [--multiprocessors N]\n"
-                            "                  [--first-rows N] [--min-donations N] [--dump] [--profile] [--stats]\n"
-                            "                  [--in-order] [--frame-weight N]\n"
-                            "--scan-warps: so many warps take work from the source, the others live on donations\n"
-                            "--first-rows: room that states have at first, in rows, instead of the estimate\n"
-                            "--frame-weight: pipelines of more are framed, with 1 all\n"
-                            "--in-order: every pipeline keeps the order of its source\n"
-                            "--min-donations: fails if less work than that moved between warps, all seeds together\n";
+static const char usage[] =
+    "usage: simt_query PLAN.json --db DB [--params FILE] [--seed N] [--seeds N]\n"
+    "                  [--balance MODE]\n"
+    "                  [--fws-threshold N] [--scan-warps N] [--multiprocessors N] [--gpu-warps N] [--gpu-block N]\n"
+    "                  [--first-rows N] [--min-donations N] [--dump] [--profile] [--stats]\n"
+    "                  [--in-order] [--frame-weight N]\n"
+    "--scan-warps: so many warps take work from the source, the others live on donations\n"
+    "--first-rows: room that states have at first, in rows, instead of the estimate\n"
+    "--frame-weight: pipelines of more are framed, with 1 all\n"
+    "--in-order: every pipeline keeps the order of its source\n"
+    "--min-donations: fails if less work than that moved between warps, all seeds together\n";
 
 struct options {
     const char *plan, *db, *params;
-    uint64_t seed, seeds, min_donations, first_rows, multiprocessors, fws_threshold, scan_warps, frame_weight;
+    uint64_t seed, seeds, min_donations, first_rows, multiprocessors, fws_threshold, scan_warps, frame_weight,
+        gpu_warps, gpu_block;
     enum rt_balance balance;
     bool dump, profile, stats, in_order;
 };
@@ -71,6 +73,10 @@ static bool read_option(struct options *o, const char *name, const char *value)
         o->fws_threshold = number(value);
     else if (strcmp(name, "--scan-warps") == 0)
         o->scan_warps = number(value);
+    else if (strcmp(name, "--gpu-warps") == 0)
+        o->gpu_warps = number(value);
+    else if (strcmp(name, "--gpu-block") == 0)
+        o->gpu_block = number(value);
     else if (strcmp(name, "--seed") == 0)
         o->seed = number(value);
     else if (strcmp(name, "--seeds") == 0)
@@ -163,6 +169,7 @@ static char *execute(struct runner *r, uint64_t seed, struct hd_err *err)
                                    .thread_pool = r->thread_pool,
                                    .fws_threshold = (uint32_t)r->o->fws_threshold,
                                    .scan_warps = (uint32_t)r->o->scan_warps,
+                                   .warps = (uint32_t)r->o->gpu_warps,
                                    .first_rows = r->o->first_rows};
     struct rt_exec_stats stats;
     struct rt_gpu_rows rows;
@@ -270,8 +277,12 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    struct pl_options po = {
-        .profile = o.profile, .balance = o.balance, .threads = 1, .gpu_blocks = 2, .frame_weight = (int)o.frame_weight};
+    struct pl_options po = {.profile = o.profile,
+                            .balance = o.balance,
+                            .threads = 1,
+                            .gpu_blocks = 2,
+                            .gpu_block_warps = (int)o.gpu_block,
+                            .frame_weight = (int)o.frame_weight};
     if (sim_program_init(&p, o.plan, o.db, o.params, &po, &err) != 0)
         return fail(&err);
     if (o.in_order)

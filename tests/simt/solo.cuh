@@ -42,6 +42,11 @@ HDD_DEVICE u32 hdd_block()
     return solo_warp;
 }
 
+HDD_DEVICE u32 hdd_block_warps()
+{
+    return HDD_WARPS;
+}
+
 // ---- whole warps ---------------------------------------------------------------------------
 
 HDD_DEVICE void hdd_warp_sync()

@@ -226,7 +226,7 @@ static struct figures test_mode(struct tree *t, enum rt_balance b)
 static void test_modes(struct tree *t)
 {
     uint64_t nodes = 0;
-    double none = 0, nifs = 0;
+    double iir[RT_BALANCE_COUNT];
     for (int l = 0; l < TREE_LEVELS; l++)
         nodes += t->expected[l];
     printf("%s: %llu nodes\n", t->name, (unsigned long long)nodes);
@@ -236,10 +236,12 @@ static void test_modes(struct tree *t)
                (unsigned long long)f.donations, f.iir * 100, f.ilif);
         CHECK(f.donations > 0 || nodes < 6000 || !rt_balance_shares((enum rt_balance)b),
               "%s: no work moved between warps", t->name);
-        none = b == RT_BALANCE_NONE ? f.iir : none;
-        nifs = b == RT_BALANCE_NIFS ? f.iir : nifs;
+        iir[b] = f.iir;
     }
-    CHECK(nifs <= none + 1e-9, "%s: NIFS leaves more lanes idle than going depth first", t->name);
+    for (int b = RT_BALANCE_NONE; b < RT_BALANCE_COUNT; b++)
+        CHECK(rt_balance_shares((enum rt_balance)b) || iir[RT_BALANCE_NIFS] <= iir[b] + 1e-9,
+              "%s: NIFS leaves more lanes idle than %s", t->name, rt_balance_name((enum rt_balance)b));
+    CHECK(iir[RT_BALANCE_PP_LR] <= iir[RT_BALANCE_PP] + 1e-9, "%s: lane refill leaves more lanes idle", t->name);
 }
 
 /* A big tree keeps nearly all lanes busy whatever its shape: NIFS leaves less than a warp per

@@ -118,14 +118,16 @@ int main(int argc, char **argv)
 {
     const u64 rounds =
         argc > 2 && strcmp(argv[1], "--rounds") == 0 ? strtoull(argv[2], 0, 10) : 300;
-    static const u32 modes[] = {HDD_NONE, HDD_NIFS, HDD_FWS, HDD_FWS_LOCAL, HDD_AWS};
+    static const u32 modes[] = {HDD_NONE, HDD_NIFS, HDD_PP, HDD_PP_LR, HDD_FWS, HDD_FWS_LOCAL, HDD_AWS};
+    static const u32 sharing[] = {HDD_FWS, HDD_FWS_LOCAL, HDD_AWS};
     for (const u32 balance : modes) {
         u64 donations = 0;
         for (u64 seed = 0; seed < rounds; seed++)
             donations += run_round(seed, balance);
         printf("balance %u: %llu rounds, %llu donations\n", balance, rounds, donations);
-        if (balance >= HDD_FWS && donations == 0)
-            return 1;
+        for (const u32 shares : sharing)
+            if (balance == shares && donations == 0)
+                return 1;
     }
     return 0;
 }

@@ -27,8 +27,12 @@
 #define HDD_OFFSET(type, member) __builtin_offsetof(type, member)
 
 constexpr u32 HDD_LANES = HDD_WARP_LANES;
+#ifdef HDD_CHOSEN_WARPS
+constexpr u32 HDD_WARPS = HDD_CHOSEN_WARPS;
+#else
 constexpr u32 HDD_WARPS = HDD_BLOCK_WARPS;
-constexpr u32 HDD_BLOCK = HDD_BLOCK_THREADS;
+#endif
+constexpr u32 HDD_BLOCK = HDD_WARPS * HDD_LANES;
 constexpr u32 HDD_POLLS = 2;
 constexpr u32 HDD_LOOK_RARELY = 33;
 
@@ -45,6 +49,11 @@ HDD_DEVICE u32 hdd_warp()
 HDD_DEVICE u32 hdd_block()
 {
     return simt_here.block;
+}
+
+HDD_DEVICE u32 hdd_block_warps()
+{
+    return HDD_WARPS;
 }
 
 // ---- whole warps ---------------------------------------------------------------------------

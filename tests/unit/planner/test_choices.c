@@ -174,8 +174,8 @@ static int max_levels(const struct pl_program *g)
 static void a_queue_has_a_head_and_tuples(void **state)
 {
     (void)state;
-    assert_int_equal(pl_queue_bytes(8), 4288);
-    assert_int_equal(pl_queue_bytes(260), 68800); /* 4 * (560 + 64 * 260) */
+    assert_int_equal(pl_queue_bytes(8, 4), 4288);
+    assert_int_equal(pl_queue_bytes(260, 4), 68800); /* 4 * (560 + 64 * 260) */
 }
 
 /* Sixteen levels, the source's among them. A deeper nest is cut in two, and its rows are kept between. */
