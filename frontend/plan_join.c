@@ -34,7 +34,7 @@ static int read_options(const struct fe_json *v, struct fe_node *n)
     int kind = 0, strategy = FE_AUTO, side = FE_SIDE_AUTO;
     HD_TRY(fe_json_need(v, "kind", &kind_key));
     HD_TRY(read_named(v, "kind", FE_MARK + 1, kind_name, &kind));
-    HD_TRY(read_named(v, "strategy", FE_LOOP + 1, strategy_name, &strategy));
+    HD_TRY(read_named(v, "strategy", FE_RADIX + 1, strategy_name, &strategy));
     HD_TRY(read_named(v, "build", FE_SIDE_RIGHT + 1, side_name, &side));
     n->u.join.kind = (enum fe_join_kind)kind;
     n->u.join.strategy = (enum fe_strategy)strategy;

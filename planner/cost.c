@@ -108,6 +108,24 @@ bool pl_direct_fits(double bytes)
     return bytes <= DIRECT_BYTES_MAX;
 }
 
+/* ---- parts of hash tables ---- */
+
+/* A slot and a row each. Beyond the last cache of a CPU, and of a GPU, an access is a miss; in parts none is, but each
+ * row is written once more. */
+static const double table_row_bytes = 40, table_cached_bytes = 64e6;
+enum { NS_MOVED = 5 };
+
+double pl_cost_table(double rows, double build, double probe)
+{
+    return (build + probe) * (rows * table_row_bytes <= table_cached_bytes ? NS_CACHED : NS_RANDOM);
+}
+
+double pl_cost_parts(double rows, double build, double probe, double moved)
+{
+    double missed = moved ? 0 : probe;
+    return build * NS_MOVED + moved * NS_MOVED + (build + probe - missed) * NS_CACHED + pl_cost_table(rows, 0, missed);
+}
+
 /* ---- aggregation ---- */
 
 static const double ns_agg_row = 25;      /* of a hash table */

@@ -34,6 +34,13 @@ bool pl_worth_csr(double range, double rows);
 /* Asking for direct addressing is no licence to clear gigabytes for a thousand rows. */
 bool pl_direct_fits(double bytes);
 
+/* A hash table of so many rows: putting `build` rows in and looking `probe` rows up, and the same after rows of the build
+ * side and `moved` of the probe side were put into parts. */
+double pl_cost_table(double rows, double build, double probe);
+double pl_cost_parts(double rows, double build, double probe, double moved);
+/* Slots of a part, as powers of two, that stay in the cache: in a core's own, and in a large GPU's; and parts at most. */
+enum { PL_PART_SLOTS_CPU = 15, PL_PART_SLOTS_GPU = 19, PL_PARTS_CPU = 9, PL_PARTS_TOP = 40 };
+
 /* Aggregation of `rows`: hashing them, and clearing and reading groups that are addressed by key. */
 double pl_cost_agg_hash(double rows);
 double pl_cost_agg_private(double bytes, int copies);

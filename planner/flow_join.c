@@ -155,6 +155,13 @@ static int flow_table(struct ctx *c, struct join *j, struct pl_join *into, struc
     join_kept(c, j, b, t);
     estimate_matches(c, j, t, b->est, d);
     HD_TRY(choose_table(c, j, t, d, packed, b->est));
+    if (d->kind == RT_STATE_HASH)
+        d->parts = pl_choose_parts(c, j->node,
+                                   &(struct pl_parts_facts){.build = b->est,
+                                                            .probe = j->s.est,
+                                                            .kept_order = j->s.ordered,
+                                                            .unique = d->unique,
+                                                            .strategy = j->d->strategy});
     d->by_row = flow_kept(c, j->node, &t->kept);
     into->table = d;
     return 0;

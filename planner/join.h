@@ -59,6 +59,11 @@ struct stream *join_stream(const struct pl_node *n, struct stream *in, const str
 /* The scan that a second pass scans again. */
 struct pl_node *join_rescanned(const struct pl_join *d);
 
+/* join_parts.c: the probe rows are stored, to be read part by part; and rows that are stored anyway become parts, if they
+ * have the keys. */
+int join_store_parts(struct ctx *c, struct join *j);
+void join_parts_of(struct ctx *c, const struct join *j, const struct stored *rows);
+
 /* NULL matches NULL in a key. */
 bool join_null_equal(const struct pl_join *d, int key);
 

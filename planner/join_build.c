@@ -69,6 +69,10 @@ static int build_sink(struct ctx *c, struct join *j, struct stream *b, struct bu
     st->range = t->d->pack.range;
     st->unique = t->d->unique;
     st->dedupe = t->d->existence;
+    if (t->d->parts.build) /* rows that are to be grouped a CPU distributes then */
+        st->partition = (struct rt_partition){.top = t->d->parts.top,
+                                              .cpu_bits = t->d->unique ? t->d->parts.cpu_bits : 0,
+                                              .gpu_bits = t->d->parts.gpu_bits};
     st->est_rows = b->est;
     c->state_rows.v[t->state] = b->max_rows;
     if (t->d->kind == RT_STATE_DIRECT) { /* one array per field */

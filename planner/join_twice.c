@@ -106,6 +106,8 @@ static int add_matches(struct ctx *c, struct join *j, struct stream *b, struct b
         HD_TRY(join_expand_all(c, j, PL_INNER, stored));
         break;
     case PL_WAY_BUILD:
+        if (!j->d->rescan)
+            join_parts_of(c, j, j->s.rows);
         HD_TRY(jb_build(c, j, b, &j->s, t));
         HD_TRY(jb_probe(c, j, t, PL_INNER, NULL));
         break;

@@ -74,7 +74,9 @@ int lower_join(struct ctx *c, struct pl_node *n, struct stream *in, struct strea
     struct stream *b = join_stream(n, in, d->build);
     if (d->form == PL_FORM_TWICE)
         return join_twice(c, &j, b, out);
-    if (d->way != PL_WAY_KEY)
+    if (d->way == PL_WAY_BUILD && d->table->parts.probe)
+        HD_TRY(join_store_parts(c, &j));
+    else if (d->way != PL_WAY_KEY)
         HD_TRY(cut_before_level(c, &j.s, d->want, key_columns(c, &j), n->path));
     if (d->form == PL_FORM_EXTREMES)
         return compare_extremes(c, &j, b, out);

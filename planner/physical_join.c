@@ -371,11 +371,12 @@ static struct pl_node *once(struct ctx *c, const struct fe_node *n, struct pl_jo
     return node_of_join(c, n, j, 2, inputs);
 }
 
-/* A probe side that is no scan is kept, to be read again. The first pass is lowered first. */
+/* A probe side that is no scan, or that is to be read in parts, is kept, to be read again. The first pass is lowered
+ * first. */
 static struct pl_node *twice(struct ctx *c, const struct fe_node *n, struct pl_join *j)
 {
     set_build_side(c, n, j);
-    j->rescan = j->tprobe->op == FE_SCAN_OP;
+    j->rescan = j->tprobe->op == FE_SCAN_OP && j->strategy != FE_RADIX;
     if (!j->rescan)
         j->probe = pl_node_read(c, pl_node_keep(c, j->probe, "probe", j->want, n->path), n->path);
     struct pl_node *inputs[2] = {j->probe, j->build};

@@ -37,7 +37,7 @@ static const char *why_not_addressed(const struct pl_table_facts *f)
         return "NULL matches NULL in a key";
     if (!f->packed)
         return "keys are no integers of a range";
-    if (f->strategy == FE_HASH)
+    if (f->strategy == FE_HASH || f->strategy == FE_RADIX)
         return "the plan asks for a hash table";
     return is_worth_it(f) ? NULL : "the range is too sparse";
 }
@@ -52,6 +52,55 @@ enum rt_state_kind pl_choose_table(struct ctx *c, struct pl_node *n, const struc
     pl_decide_way(c, d, rt_state_kind_name(RT_STATE_HASH), -1, NULL);
     pl_decide_take(d, rt_state_kind_name(kind));
     return kind;
+}
+
+/* ---- partitions ---- */
+
+enum { PARTS_NONE, PARTS_BUILD, PARTS_BOTH };
+
+/* No part is larger than a window of the cache; asked for, there are some at least. */
+static int part_bits(int table_bits, int window_bits, int max, bool asked)
+{
+    enum { ASKED_BITS = 4 };
+    int bits = HD_MAX(table_bits - window_bits, asked ? HD_MIN((int)ASKED_BITS, table_bits) : 0);
+    return HD_MIN(bits, max);
+}
+
+static struct pl_parts parts_of(double rows, bool asked)
+{
+    struct pl_parts p = {.top = 3};
+    while ((double)(UINT64_C(1) << p.top) < rows * 1.5 && p.top < PL_PARTS_TOP)
+        p.top++;
+    p.cpu_bits = part_bits(p.top, PL_PART_SLOTS_CPU, PL_PARTS_CPU, asked);
+    p.gpu_bits = part_bits(p.top, PL_PART_SLOTS_GPU, RT_PARTITION_BITS, asked);
+    return p;
+}
+
+struct pl_parts pl_choose_parts(struct ctx *c, struct pl_node *n, const struct pl_parts_facts *f)
+{
+    static const char *const names[] = {"none", "build side", "both sides"};
+    bool asked = f->strategy == FE_RADIX, may = f->strategy == FE_RADIX || f->strategy == FE_AUTO;
+    double ns[] = {pl_cost_table(f->build, f->build, f->probe), pl_cost_parts(f->build, f->build, f->probe, 0),
+                   pl_cost_parts(f->build, f->build, f->probe, f->probe)};
+    int last = f->kept_order ? PARTS_BUILD : PARTS_BOTH, taken = asked ? last : PARTS_NONE;
+    for (int i = PARTS_BUILD; !asked && may && i <= last; i++)
+        taken = ns[i] < ns[taken] ? i : taken;
+    struct pl_parts p = {.build = taken >= PARTS_BUILD, .probe = taken == PARTS_BOTH};
+    if (taken != PARTS_NONE || ns[PARTS_NONE] > pl_cost_table(0, f->build, f->probe)) {
+        struct pl_decision *d = pl_decide(c, n, "parts");
+        pl_decide_way(c, d, names[PARTS_NONE], ns[PARTS_NONE], asked ? "the plan asks for parts" : NULL);
+        pl_decide_way(c, d, names[PARTS_BUILD], ns[PARTS_BUILD], may ? NULL : "the plan asks for none");
+        pl_decide_way(c, d, names[PARTS_BOTH], last == PARTS_BOTH ? ns[PARTS_BOTH] : -1,
+                      last == PARTS_BOTH ? NULL : "the order of the rows is kept");
+        pl_decide_take(d, names[taken]);
+    }
+    if (taken != PARTS_NONE) {
+        struct pl_parts bits = parts_of(f->build, asked);
+        p.top = bits.top;
+        p.cpu_bits = bits.cpu_bits;
+        p.gpu_bits = bits.gpu_bits;
+    }
+    return p;
 }
 
 /* ---- groupings ---- */

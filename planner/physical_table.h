@@ -5,6 +5,13 @@
 #include "planner/key_pack.h"
 #include "planner/physical_tree.h"
 
+/* Rows put side by side by the bits of their keys' hash, so that a table beyond the cache is built and looked at
+ * window by window. */
+struct pl_parts {
+    bool build, probe; /* rows of that side */
+    int top, cpu_bits, gpu_bits; /* as in struct rt_partition */
+};
+
 /* The table that a join builds of one side. */
 struct pl_table {
     enum rt_state_kind kind; /* BITMAP, DIRECT, CSR or HASH */
@@ -12,6 +19,7 @@ struct pl_table {
     bool unique;        /* one row for each key at most */
     bool *null_equal;   /* by key: NULL matches NULL, and both sides may have it; NULL: no such key */
     struct pack pack;   /* of the keys, where the table is addressed by them */
+    struct pl_parts parts; /* HASH */
     int *same;          /* [build column]: the key of the probe side that it equals and is taken from, -1: none */
     const bool *by_row; /* [kept build column] by the id of its row, else its value */
     double rate;        /* estimated share of the probe rows that find a match, */
@@ -54,6 +62,15 @@ struct pl_table_facts {
 };
 /* BITMAP, DIRECT, CSR or HASH. */
 enum rt_state_kind pl_choose_table(struct ctx *c, struct pl_node *n, const struct pl_table_facts *f);
+
+/* What is known of the rows of both sides of a hash table. */
+struct pl_parts_facts {
+    double build, probe; /* estimated */
+    bool kept_order;     /* of the probe rows, which somebody sees */
+    bool unique;
+    enum fe_strategy strategy;
+};
+struct pl_parts pl_choose_parts(struct ctx *c, struct pl_node *n, const struct pl_parts_facts *f);
 
 /* What is known of a grouping by its keys. */
 struct pl_group_facts {

@@ -254,6 +254,8 @@ static void print_state(struct hd_strbuf *o, const struct rt_state *s, const uin
     hd_strbuf_adds(o, s->dedupe ? " dedupe" : "");
     hd_strbuf_adds(o, s->shared ? " shared" : "");
     hd_strbuf_adds(o, s->track_matches ? " matches" : "");
+    if (s->partition.cpu_bits || s->partition.gpu_bits)
+        hd_strbuf_addf(o, " parts %d, on a GPU %d", 1 << s->partition.cpu_bits, 1 << s->partition.gpu_bits);
     for (int i = 0; i < s->nsort; i++)
         hd_strbuf_addf(o, "%s%s%s%s", i ? ", " : " sort ", s->fields[s->sort[i].field].name,
                        s->sort[i].desc ? " desc" : "", s->sort[i].nulls_first ? " nulls first" : "");

@@ -1,6 +1,8 @@
 /* Rules of what the runtime obeys: pipelines, states, the result. */
 #include "planner/verify.h"
 
+#include "planner/cost.h"
+
 #define S(kind) VF_BIT(RT_STATE_##kind)
 
 /* ---- sources ---------------------------------------------------------------------------------- */
@@ -294,6 +296,21 @@ static bool check_codes(struct vf *v, const struct rt_state *st)
     return true;
 }
 
+/* Grouping rows of a HASH state on a CPU makes parts of its own. */
+static bool check_partition(struct vf *v, const struct rt_state *st)
+{
+    const struct rt_partition *p = &st->partition;
+    bool rows = st->kind == RT_STATE_ROWS, some = p->cpu_bits || p->gpu_bits;
+    VF_CHECK(v, STATE_PARTITION, p->cpu_bits >= 0 && p->cpu_bits <= HD_MIN(p->top, (int)PL_PARTS_CPU));
+    VF_CHECK(v, STATE_PARTITION, p->gpu_bits >= 0 && p->gpu_bits <= HD_MIN(p->top, (int)RT_PARTITION_BITS));
+    VF_CHECK(v, STATE_PARTITION, p->top >= 0 && p->top <= PL_PARTS_TOP);
+    VF_CHECK(v, STATE_PARTITION, !some || (rows ? p->nfields > 0 && !st->nsort : st->kind == RT_STATE_HASH));
+    VF_CHECK(v, STATE_PARTITION, rows || !p->cpu_bits || st->unique);
+    for (int i = 0; i < p->nfields; i++)
+        VF_CHECK(v, STATE_PARTITION, rows && p->fields[i] >= 0 && p->fields[i] < st->nfields);
+    return true;
+}
+
 static bool check_state(struct vf *v, const struct rt_state *st)
 {
     VF_CHECK(v, STATE_KIND, rt_state_is_kind((int)st->kind));
@@ -303,6 +320,7 @@ static bool check_state(struct vf *v, const struct rt_state *st)
     VF_CHECK(v, STATE_SHARED, !st->shared || st->kind == RT_STATE_AGG_DENSE);
     VF_CHECK(v, STATE_UNIQUE, is_one_of(st, LOOKED_UP) || (!st->unique && !st->dedupe));
     VF_CHECK(v, STATE_MATCHES, !st->track_matches || is_one_of(st, VF_MATCHED));
+    VF_TRY(check_partition(v, st));
     VF_TRY(check_codes(v, st));
     VF_CHECK(v, STATE_CSR_INDEX,
              st->kind != RT_STATE_CSR ||

@@ -101,6 +101,8 @@ void rt_state_list_finish(struct rt_state *s)
     if (rt_state_filling(s->kind) != RT_APPENDED)
         return;
     then(s, RT_FINISH_COMPACT);
+    if (s->partition.cpu_bits || s->partition.gpu_bits)
+        then(s, RT_FINISH_PARTITION);
     if (s->kind == RT_STATE_ROWS)
         list_rows(s);
     if (s->kind == RT_STATE_CSR)

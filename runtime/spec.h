@@ -76,6 +76,16 @@ enum rt_distribution {
 };
 const char *rt_distribution_name(enum rt_distribution d);
 
+/* Rows of one part lie side by side, and part after part: some bits of a hash, those below bit `top`, choose it. So
+ * what looks rows up in a table of slots that the same bits address works in one window of it after the other. */
+struct rt_partition {
+    int nfields; /* whose hash it is; 0: rows begin with their hash */
+    const int *fields;
+    int top;
+    int cpu_bits, gpu_bits; /* how many, RT_PARTITION_BITS at most; 0: rows stay where they are */
+};
+enum { RT_PARTITION_BITS = 16 };
+
 struct rt_state {
     enum rt_state_kind kind;
     const char *name;  /* for dumps and reports */
@@ -98,6 +108,7 @@ struct rt_state {
     bool single;       /* ROWS: more than one row is an error of class execution */
     int64_t nvalues;   /* ROWS filled by the runtime from constants before the first action */
     const unsigned char *values; /* nvalues rows of `stride` bytes (STR addresses into the arena) */
+    struct rt_partition partition; /* ROWS, HASH */
     double est_rows;
     int nfinish; /* what FINISH does, one operation after the other */
     enum rt_finish_op finish[RT_FINISH_MAX];

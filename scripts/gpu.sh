@@ -21,7 +21,8 @@
 #              takes both): the rows that they have in one piece; a part of them under memcheck and racecheck
 #   skew       SF 10: each kind of sink fed by even and by skewed keys
 #   joins      joins without keys: every pair of 500,000 and 250,000 rows, counted, added up, kept; every
-#              kind of join under conditions without an equality
+#              kind of join under conditions without an equality; joins, groups and sorts of 64 million rows,
+#              with the time of every kernel (GPU_PARTS: other numbers of bits for parts), and of 2^30 rows
 #   ablate     JCC-H skewed at SF 10 with each balancing strategy: times, IIR, ILIF
 #
 # HEDDLE names a binary (default: build/release/bin/heddle, built if it is not there; heddle-nvrtc lies beside it), GPU_TOOLS the folder of
@@ -149,10 +150,11 @@ stage_ssb() {
 stage_states() {
     if [ -z "${GPU_TOOLS:-}" ]; then
         configure release
-        build release simt_test_devices simt_test_states bench_states
+        build release simt_test_devices simt_test_states simt_test_partition bench_states
     fi
     step devices "$tools/simt_test_devices" cuda
     step states "$tools/simt_test_states" cuda
+    step partition "$tools/simt_test_partition" cuda
     step states-bench "$tools/bench_states" "${GPU_MILLIONS:-600}"
 }
 
@@ -189,6 +191,9 @@ stage_ablate() {
 stage_joins() {
     step joins python3 tests/gpu/joins.py --heddle "$heddle" --scratch "$data" --out "$report/joins.json"
     step theta python3 tests/e2e/theta.py --heddle "$heddle" --backend cuda
+    step radix python3 tests/gpu/radix.py --heddle "$heddle" --scratch "$data" --parts "${GPU_PARTS:-6,7,9}" \
+        --out "$report/radix.json"
+    step giant python3 tests/gpu/radix.py --heddle "$heddle" --scratch "$data" --giant --repeat 2 --out "$report/giant.json"
 }
 
 stage_skew() {

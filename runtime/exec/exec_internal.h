@@ -147,6 +147,7 @@ void rt_job_enough(struct rt_exec *x);
 /* rows.c */
 int rt_rows_init(struct rt_exec *x, struct rt_live *v);
 int rt_finish_compact(struct rt_exec *x, struct rt_live *v);
+int rt_finish_partition(struct rt_exec *x, struct rt_live *v);
 int rt_finish_single(struct rt_exec *x, struct rt_live *v);
 int rt_finish_sort(struct rt_exec *x, struct rt_live *v);
 int rt_finish_limit(struct rt_exec *x, struct rt_live *v);

@@ -1,11 +1,12 @@
-/* Distributing the rows of a state over parts by the top bits of a number in each row, so that
- * what follows works on pieces that fit a core's own cache. */
+/* Distributing the rows of a state over parts by the top bits of a number in each row, or of a hash of its fields, so
+ * that what follows works on pieces that fit a core's own cache. */
 #ifndef HEDDLE_RUNTIME_EXEC_PARTITION_H
 #define HEDDLE_RUNTIME_EXEC_PARTITION_H
 
 #include <string.h>
 
 #include "runtime/exec/exec_internal.h"
+#include "runtime/exec/keys.h"
 
 enum { RT_MAX_PARTS = 512 };
 
@@ -13,16 +14,10 @@ struct rt_parts {
     int n;             /* a power of two; 1: rows stay where they are */
     int offset, shift; /* part of a row: (u64 at offset & mask) >> shift */
     uint64_t mask;
+    const struct rt_state *hashed; /* not NULL: its partition says of which fields the number is the hash */
     const unsigned char *rows; /* of all parts */
     uint64_t start[RT_MAX_PARTS + 1];
 };
-
-static inline uint64_t rt_part_of(const struct rt_parts *p, const unsigned char *row)
-{
-    uint64_t v;
-    memcpy(&v, row + p->offset, sizeof v);
-    return (v & p->mask) >> p->shift;
-}
 
 /* Parts for rows and whatever else is touched at random, `bytes` in all. */
 int rt_parts_wanted(uint64_t bytes);

@@ -39,6 +39,18 @@ static void print_field(struct hd_strbuf *out, const struct rt_state *t, int f)
     hd_show_end_line(out, line);
 }
 
+static void print_partition(struct hd_strbuf *out, const struct rt_state *t)
+{
+    const struct rt_partition *p = &t->partition;
+    if (!p->cpu_bits && !p->gpu_bits)
+        return;
+    hd_strbuf_addf(out, " partition %d bits, on a GPU %d, below bit %d of", p->cpu_bits, p->gpu_bits, p->top);
+    for (int i = 0; i < p->nfields; i++)
+        hd_strbuf_addf(out, "%s %s", i ? "," : "", t->fields[p->fields[i]].name);
+    if (!p->nfields)
+        hd_strbuf_adds(out, " the key");
+}
+
 static void print_state(struct hd_strbuf *out, const struct rt_spec *s, int i)
 {
     const struct rt_state *t = &s->states[i];
@@ -51,6 +63,7 @@ static void print_state(struct hd_strbuf *out, const struct rt_spec *s, int i)
         hd_strbuf_addf(out, " %s", rt_distribution_name(t->distribution));
     if (t->nvalues)
         hd_strbuf_addf(out, " values %lld", (long long)t->nvalues);
+    print_partition(out, t);
     print_sort(out, t);
     hd_strbuf_addf(out, " ~%.0f rows %s", t->est_rows, t->path ? t->path : "");
     hd_show_end_line(out, line);

@@ -1,5 +1,7 @@
 /* Launches of the fixed kernels (templates/finish), and fields of rows as these get them described: as keys to compare,
  * to hash, to order by. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/gpu/gpu_state.h"
@@ -12,13 +14,35 @@ uint32_t rt_finish_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each
     return (uint32_t)HD_MAX(HD_MIN((n + each - 1) / each, max), (uint64_t)1);
 }
 
+/* HEDDLE_FINISH_TIMES: the launch alone, and its time. */
+static int launch_timed(struct rt_gpu_exec *x, rt_function *f, const struct rt_launch *l, const char *entry,
+                        struct hd_err *err)
+{
+    const struct rt_device_ops *ops = x->d->ops;
+    rt_event *from, *to = NULL;
+    double ms = 0;
+    HD_TRY(ops->event(x->d, &from, err));
+    int rc = ops->launch(x->d, f, l, err);
+    if (rc == 0)
+        rc = ops->event(x->d, &to, err);
+    if (rc == 0)
+        rc = ops->elapsed(x->d, from, to, &ms, err);
+    ops->event_free(x->d, from);
+    if (to)
+        ops->event_free(x->d, to);
+    if (rc == 0)
+        fprintf(stderr, "kernel %s %.4f ms\n", entry, ms);
+    return rc;
+}
+
 int rt_finish_launch_bytes(struct rt_gpu_exec *x, const char *module, const char *entry, uint32_t blocks,
                            const void *args, size_t bytes, struct hd_err *err)
 {
     const struct rt_launch l = {.blocks = blocks, .threads = RT_FINISH_THREADS, .nparams = 1, .param = {{args, bytes}}};
     rt_function *f;
     HD_TRY(rt_gpu_finish_function(x, module, entry, &f, err));
-    return x->d->ops->launch(x->d, f, &l, err);
+    return secure_getenv("HEDDLE_FINISH_TIMES") ? launch_timed(x, f, &l, entry, err)
+                                                : x->d->ops->launch(x->d, f, &l, err);
 }
 
 /* ---- keys -------------------------------------------------------------------------------- */

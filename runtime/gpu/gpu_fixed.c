@@ -31,7 +31,7 @@ static bool has_strings(const struct rt_state *s)
 }
 
 struct needs {
-    bool merge, fill, index, prefix_sum, hash, sort, pack, select, radix, string, running;
+    bool merge, fill, partition, index, prefix_sum, hash, sort, pack, select, radix, string, running;
 };
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
@@ -40,7 +40,6 @@ static void add_sort(struct needs *n, const struct rt_state *s, double rows)
     n->select |= rows > HDD_RANK_MAX && s->limit >= 0;
     n->sort |= rows <= HDD_RANK_MAX || s->limit >= 0;
     n->radix |= rows > HDD_RANK_MAX && s->limit < 0;
-    n->prefix_sum |= rows > HDD_RANK_MAX && s->limit < 0;
 }
 
 static void add_state(struct needs *n, const struct rt_spec *spec, int state)
@@ -54,6 +53,7 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
         case RT_FINISH_SINGLE:
         case RT_FINISH_LIMIT:
         case RT_FINISH_MATCHES: break;
+        case RT_FINISH_PARTITION: n->partition |= s->partition.gpu_bits > 0; break;
         case RT_FINISH_SORT: add_sort(n, s, expected(spec, state)); break;
         case RT_FINISH_RUNNING: n->running = true; break;
         case RT_FINISH_CSR: n->index = n->prefix_sum = true; break;
@@ -82,7 +82,8 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
                {n.index, "finish_index"},
                {n.running, "finish_running"},
                {n.fill, "finish_fill"},
-               {n.merge, "finish_merge"}};
+               {n.merge, "finish_merge"},
+               {n.partition, "finish_partition"}};
     _Static_assert(HD_COUNT(all) == RT_FIXED_MAX, "each need names its module");
     for (int i = 0; i < RT_FIXED_MAX; i++)
         if (all[i].needed)

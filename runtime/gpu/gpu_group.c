@@ -22,7 +22,7 @@ static int near_indexes(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
     struct hdd_csr_args keys = *p;
     if (p->range <= cached || p->n < (x->first_rows ? x->first_rows : SMALL))
         return 0;
-    HD_TRY(rt_radix_alloc(x, v->s, p->n, order, err));
+    HD_TRY(rt_radix_alloc(x, v->s, p->n, true, order, err));
     keys.to = order->keys[0].address;
     HD_TRY(launch_csr(x, "hdd_csr_keys", &keys, err));
     HD_TRY(rt_radix_sort(x, v->s, order, high & ~low, err));

@@ -189,7 +189,7 @@ static int extract(struct ordering *o, int k, uint64_t list, uint64_t n, uint64_
 static int sort_rows(struct ordering *o, uint64_t list, uint64_t n, struct hd_err *err)
 {
     struct rt_radix *r = &o->sort;
-    HD_TRY(rt_radix_alloc(o->x, o->s, n, r, err));
+    HD_TRY(rt_radix_alloc(o->x, o->s, n, true, r, err));
     if (list) {
         HD_TRY(o->x->d->ops->copy(o->x->d, r->rows[0].address, list, (size_t)n * 4, err));
         r->numbered = true;

@@ -26,14 +26,72 @@ int rt_gpu_prefix_sum(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t 
     return rc;
 }
 
+/* ---- sweeps ------------------------------------------------------------------------------ */
+
+/* Digits of about one length for the bits from `low` on. */
+int rt_digits(int low, int bits, unsigned char *shift, unsigned char *length)
+{
+    int n = (bits + DIGIT_BITS - 1) / DIGIT_BITS;
+    HD_ASSERT(n <= HDD_RADIX_PASSES);
+    for (int k = 0; k < n; k++) {
+        int taken = (bits + n - k - 1) / (n - k);
+        shift[k] = (unsigned char)low;
+        length[k] = (unsigned char)taken;
+        low += taken;
+        bits -= taken;
+    }
+    return n;
+}
+
+int rt_sweeps_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, uint32_t tile, int passes,
+                    struct rt_sweeps *w, struct hd_err *err)
+{
+    const size_t row = HDD_RADIX * sizeof(uint32_t);
+    uint64_t chunk = UINT64_C(1) << HDD_SWEEP_BITS;
+    if (x->first_rows) /* tests: as many launches as large states have */
+        chunk = HD_MIN(chunk, HD_MAX(x->first_rows, (uint64_t)tile));
+    *w = (struct rt_sweeps){.n = n, .chunk = chunk / tile * tile};
+    uint64_t launches = (n + w->chunk - 1) / w->chunk, tiles = (HD_MIN(n, w->chunk) + tile - 1) / tile;
+    w->step = (uint32_t)(row * (launches + 1));
+    w->taken = hd_align_up((size_t)passes * launches * sizeof(uint32_t), row);
+    w->status_bytes = (size_t)tiles * row;
+    size_t bases = (size_t)passes * w->step;
+    HD_TRY(rt_state_alloc(x, s, bases + w->taken + w->status_bytes, &w->at, err));
+    w->base = w->at.address;
+    w->next = w->base + bases;
+    w->status = w->next + w->taken;
+    return x->d->ops->set(x->d, w->base, 0, bases + w->taken, err);
+}
+
+/* A sweep of several launches: what each of them moves, and where it finds what. */
+bool rt_sweep_next(const struct rt_sweeps *w, int pass, struct rt_sweep *at)
+{
+    uint64_t launches = (w->n + w->chunk - 1) / w->chunk;
+    at->first = at->launch * w->chunk;
+    if (at->launch == launches)
+        return false;
+    at->n = HD_MIN(w->n - at->first, w->chunk);
+    at->base = w->base + (uint64_t)pass * w->step + (at->stable ? at->launch * HDD_RADIX * sizeof(uint32_t) : 0);
+    at->next = w->next + ((uint64_t)pass * launches + at->launch) * sizeof(uint32_t);
+    at->launch++;
+    return true;
+}
+
+int rt_sweep_clear(struct rt_gpu_exec *x, const struct rt_sweeps *w, const struct rt_sweep *at, struct hd_err *err)
+{
+    return at->stable ? x->d->ops->set(x->d, w->status, 0, w->status_bytes, err) : 0;
+}
+
 /* ---- radix sort -------------------------------------------------------------------------- */
 
-int rt_radix_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, struct rt_radix *r, struct hd_err *err)
+int rt_radix_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, bool rows, struct rt_radix *r,
+                   struct hd_err *err)
 {
     *r = (struct rt_radix){.n = n};
     for (int i = 0; i < 2; i++) {
         HD_TRY(rt_state_alloc(x, s, (size_t)n * 8, &r->keys[i], err));
-        HD_TRY(rt_state_alloc(x, s, (size_t)n * 4, &r->rows[i], err));
+        if (rows)
+            HD_TRY(rt_state_alloc(x, s, (size_t)n * 4, &r->rows[i], err));
     }
     return 0;
 }
@@ -46,41 +104,60 @@ void rt_radix_release(struct rt_gpu_exec *x, struct rt_radix *r)
     }
 }
 
-static int radix_pass(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t counts, int shift,
+static int radix_pass(struct rt_gpu_exec *x, struct rt_radix *r, const struct rt_sweeps *w, int pass, int shift,
                       int bits, struct hd_err *err)
 {
-    uint64_t tiles = (r->n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
-    int to = 1 - r->now;
-    struct hdd_radix_args p = {.n = r->n,
-                               .from = r->keys[r->now].address,
-                               .from_rows = r->numbered ? r->rows[r->now].address : 0,
-                               .to = r->keys[to].address,
-                               .to_rows = r->rows[to].address,
-                               .counts = counts,
-                               .blocks = rt_finish_blocks(x, tiles, 1),
-                               .shift = (hdd_u32)shift,
-                               .mask = (1u << bits) - 1};
-    HD_TRY(rt_finish_launch(x, "finish_radix", "hdd_radix_count", p.blocks, &p, err));
-    HD_TRY(rt_gpu_prefix_sum(x, s, counts, tiles * HDD_RADIX, counts, false, err));
-    HD_TRY(rt_finish_launch(x, "finish_radix", "hdd_radix_move", p.blocks, &p, err));
+    struct rt_sweep at = {.stable = true};
+    int now = r->now, to = 1 - now;
+    while (rt_sweep_next(w, pass, &at)) {
+        uint64_t tiles = (at.n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
+        struct hdd_radix_args p = {.n = at.n,
+                                   .from = r->keys[now].address + at.first * 8,
+                                   .from_rows = r->numbered ? r->rows[now].address + at.first * 4 : 0,
+                                   .to = r->keys[to].address,
+                                   .to_rows = r->rows[to].address,
+                                   .first = at.first,
+                                   .base = at.base,
+                                   .status = w->status,
+                                   .next = at.next,
+                                   .blocks = rt_finish_blocks(x, tiles, 1),
+                                   .shift = (hdd_u32)shift,
+                                   .mask = (1u << bits) - 1};
+        HD_TRY(rt_sweep_clear(x, w, &at, err));
+        HD_TRY(rt_finish_launch(x, "finish_radix", "hdd_radix_move", p.blocks, &p, err));
+    }
     r->now = to;
-    r->numbered = true;
+    r->numbered = r->rows[to].address != 0;
+    return 0;
+}
+
+static int radix_passes(struct rt_gpu_exec *x, struct rt_radix *r, const struct rt_sweeps *w,
+                        struct hdd_radix_count_args *p, struct hd_err *err)
+{
+    p->n = r->n;
+    p->from = r->keys[r->now].address;
+    p->counts = w->base;
+    p->step = w->step;
+    p->blocks = rt_finish_blocks(x, r->n, 4 * RT_FINISH_THREADS);
+    HD_TRY(rt_finish_launch(x, "finish_radix", "hdd_radix_count", p->blocks, p, err));
+    HD_TRY(rt_finish_launch(x, "finish_radix", "hdd_radix_begin", 1, p, err));
+    for (int k = 0; k < (int)p->passes; k++)
+        HD_TRY(radix_pass(x, r, w, k, p->shift[k], p->bits[k], err));
     return 0;
 }
 
 int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                   struct hd_err *err)
 {
-    uint64_t tiles = (r->n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
-    struct rt_piece counts;
-    int rc = 0;
-    HD_TRY(rt_state_alloc(x, s, (size_t)tiles * HDD_RADIX * 4, &counts, err));
-    while (mask && rc == 0) {
-        int shift = __builtin_ctzll(mask);
-        int bits = HD_MIN((int)DIGIT_BITS, WORD_BITS - shift);
-        rc = radix_pass(x, s, r, counts.address, shift, bits, err);
-        mask &= bits == WORD_BITS - shift ? 0 : ~UINT64_C(0) << (shift + bits);
-    }
-    rt_gpu_release(x, &counts);
+    struct hdd_radix_count_args p = {.blocks = 0};
+    struct rt_sweeps w;
+    if (mask == 0 || r->n == 0)
+        return 0;
+    int low = __builtin_ctzll(mask), top = WORD_BITS - __builtin_clzll(mask);
+    p.passes = (hdd_u32)rt_digits(low, top - low, p.shift, p.bits);
+    int rc = rt_sweeps_alloc(x, s, r->n, HDD_TILE_ITEMS, (int)p.passes, &w, err);
+    if (rc == 0)
+        rc = radix_passes(x, r, &w, &p, err);
+    rt_gpu_release(x, &w.at);
     return rc;
 }

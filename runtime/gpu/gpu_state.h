@@ -54,14 +54,40 @@ struct rt_radix {
     int now; /* where they are */
     bool numbered; /* rows are there; else they are 0, 1, ... */
 };
-int rt_radix_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, struct rt_radix *r, struct hd_err *err);
+/* rows: with row numbers, else keys alone. */
+int rt_radix_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, bool rows, struct rt_radix *r,
+                   struct hd_err *err);
 void rt_radix_release(struct rt_gpu_exec *x, struct rt_radix *r);
-/* Sorts by the bits of `mask`, stable. */
+/* Sorts by the bits from the lowest to the highest of `mask`, stable. */
 int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                   struct hd_err *err);
 
 /* ---- gpu_running.c: an operation of runtime/finish.def ---- */
 int rt_gpu_finish_running(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+
+/* Passes over n items in tiles (templates/finish/finish_digits.cuh): counts of digits, what tiles tell each other. */
+struct rt_sweeps {
+    struct rt_piece at;
+    uint64_t n, chunk; /* items; those of a launch */
+    uint64_t base, next, status;
+    uint32_t step; /* bytes of a pass at `base` */
+    size_t taken, status_bytes;
+};
+/* The part of a pass that a launch does. */
+struct rt_sweep {
+    uint64_t launch, first, n, base, next;
+    bool stable;
+};
+/* Digits of the `bits` bits from `low` on, the lowest first: how many. */
+int rt_digits(int low, int bits, unsigned char *shift, unsigned char *length);
+int rt_sweeps_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, uint32_t tile, int passes,
+                    struct rt_sweeps *w, struct hd_err *err);
+/* False: the pass is done. */
+bool rt_sweep_next(const struct rt_sweeps *w, int pass, struct rt_sweep *at);
+int rt_sweep_clear(struct rt_gpu_exec *x, const struct rt_sweeps *w, const struct rt_sweep *at, struct hd_err *err);
+
+/* ---- gpu_partition.c: an operation of runtime/finish.def ---- */
+int rt_gpu_finish_partition(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 
 /* ---- gpu_room.c ---- */
 

@@ -22,6 +22,10 @@ enum {
     HDD_INLINE_FIELDS = 32, // of a row; more lie in memory
     HDD_RADIX = 256,       // bins of a pass of the radix sort
     HDD_TILE_ITEMS = 4096, // per block and step of scans and radix passes
+    HDD_SWEEP_BITS = 26,   // of the number of items that one launch moves to their digits
+    HDD_RADIX_PASSES = 8,  // of a sort by 64 bits
+    HDD_STAGE_BYTES = 30720, // of rows that lie side by side before they are written
+    HDD_STAGE_ROWS = HDD_STAGE_BYTES / 8,
     HDD_RANK_MAX = 8192,   // rows that hdd_sort_rank takes
     HDD_KEY_WORDS = 8,     // of a sort key that hdd_sort_masks looks at in one launch
     HDD_RUNS = 64
@@ -127,11 +131,41 @@ struct hdd_extract_args {
     struct hdd_run_of_bits run[HDD_RUNS];
 };
 
-// One pass: keys with their row numbers (from_rows 0: 0, 1, ...) by the digit at `shift`.
+// Keys of all digits are counted at once: HDD_RADIX counts of 32 bits per pass, `step` bytes apart, which then become
+// where the digits' items begin.
+struct hdd_radix_count_args {
+    hdd_u64 n, from, counts;
+    hdd_u32 blocks, passes, step;
+    unsigned char shift[HDD_RADIX_PASSES], bits[HDD_RADIX_PASSES];
+};
+
+// One pass over up to 2^HDD_SWEEP_BITS keys, with row numbers (to_rows 0: without; from_rows 0: first, first + 1, ...),
+// by the digit at `shift`.
 struct hdd_radix_args {
-    hdd_u64 n, from, from_rows, to, to_rows;
-    hdd_u64 counts; // 32 bits per digit and tile, digit by digit; then where they go
+    hdd_u64 n, from, from_rows, to, to_rows, first;
+    hdd_u64 base;   // 32 bits per digit: where its first item goes; behind them the same for the next launch
+    hdd_u64 status; // 32 bits per tile and digit, zeros at first
+    hdd_u64 next;   // 32 bits: tiles that were taken
     hdd_u32 blocks, shift, mask;
+};
+
+// ---- finish_partition.cu -------------------------------------------------------------------
+
+// Rows by digits of a hash of `keys`, or where these are none of the hash that rows begin with. Counting as above.
+struct hdd_partition_count_args {
+    struct hdd_keys keys;
+    hdd_u64 rows, n, counts;
+    hdd_u32 blocks, passes, step;
+    unsigned char shift[HDD_RADIX_PASSES], bits[HDD_RADIX_PASSES];
+};
+
+// One pass over up to 2^HDD_SWEEP_BITS rows; base, status, next as above.
+struct hdd_partition_args {
+    struct hdd_keys keys;
+    hdd_u64 rows, n, to, base, status, next;
+    hdd_u32 blocks, shift, mask;
+    hdd_u32 tile;   // rows of a tile, a multiple of HDD_FINISH_THREADS, HDD_STAGE_ROWS at most
+    hdd_u32 stable; // rows of a digit keep their order
 };
 
 // The k smallest of n keys, and those equal to the largest of them in the bits that were

@@ -1,5 +1,6 @@
-// Counting items by a digit of their keys, without atomics: each warp has counters of its own,
-// and lanes with one digit have one that writes.
+// Moving items to where their digit's items go, in one reading and one writing: what is counted in a tile, and what
+// tiles tell each other (Adinets and Merrill, Onesweep, 2022). Items are counted without atomics: each warp has
+// counters of its own, and lanes with one digit have one that writes.
 #ifndef HDD_FINISH_DIGITS_CUH
 #define HDD_FINISH_DIGITS_CUH
 
@@ -40,6 +41,150 @@ HDD_DEVICE u32 hdd_radix_rank(u32 *counts, u32 digit, bool live)
         counts[digit] = before + hdd_popc(same_lanes);
     hdd_warp_sync();
     return before + hdd_popc(same_lanes & hdd_lanes_below());
+}
+
+// The digit of each lane with an item is counted in shared memory. Whole warp. Lanes of one digit, frequent in skewed
+// keys, add together.
+HDD_DEVICE void hdd_radix_add(u32 *counts, u32 digit, bool live)
+{
+    const u32 lanes = hdd_ballot(live);
+    if (lanes == 0)
+        return;
+    const u32 some = hdd_shuffle(digit, hdd_lowest(lanes));
+    if (hdd_any(live && digit != some)) {
+        if (live)
+            hdd_atomic_add(counts + digit, 1u);
+    } else if (hdd_lane() == 0) {
+        hdd_atomic_add(counts + some, hdd_popc(lanes));
+    }
+}
+
+// ---- tiles ---------------------------------------------------------------------------------
+
+// What a tile tells of a digit: its items in the tile, then those in all tiles up to this one. So few tiles follow each
+// other that a number has HDD_TOLD_BITS bits.
+constexpr u32 HDD_TOLD_BITS = HDD_SWEEP_BITS + 1;
+constexpr u32 HDD_TOLD_COUNT = 1u << 30, HDD_TOLD_SUM = 2u << 30;
+constexpr u32 HDD_TOLD_NUMBER = (1u << 30) - 1;
+static_assert(HDD_TOLD_BITS < 30, "numbers and what they are share a word");
+constexpr u32 HDD_LOOKS_AT_ONCE = 8;
+
+struct hdd_radix_tile {
+    hdd_radix_counts counts;
+    hdd_block_prefix sums;
+    u32 begin[HDD_RADIX]; // of a digit among the items of the tile
+    u32 place[HDD_RADIX]; // of a digit's first item of this tile, less `begin`
+    u32 number;
+};
+
+// Tiles are taken in order: those before one that somebody has are done, or somebody has them. Whole block; the caller
+// comes to a block barrier before it calls again.
+HDD_DEVICE u32 hdd_take_tile(hdd_radix_tile &s, u64 next)
+{
+    if (hdd_thread() == 0)
+        s.number = hdd_atomic_add(hdd_at<u32>(next), 1u);
+    hdd_block_sync();
+    return s.number;
+}
+
+HDD_DEVICE u32 *hdd_told(u64 status, u32 tile, u32 digit)
+{
+    return hdd_at<u32>(status) + (u64)tile * HDD_RADIX + digit;
+}
+
+// Items of the digit in the tiles before this one: decoupled look-back (Merrill and Garland, Single-pass Parallel
+// Prefix Scan with Decoupled Look-back, 2016). A word is all that is told, so nothing needs an order.
+HDD_DEVICE u32 hdd_look_back(u64 status, u32 tile, u32 digit)
+{
+    u32 sum = 0;
+    for (u32 at = tile; at > 0;) {
+        u32 told[HDD_LOOKS_AT_ONCE];
+        HDD_UNROLL
+        for (u32 j = 0; j < HDD_LOOKS_AT_ONCE; j++)
+            told[j] = j < at ? hdd_load_relaxed(hdd_told(status, at - 1 - j, digit)) : 0;
+        bool some = true;
+        HDD_UNROLL
+        for (u32 j = 0; j < HDD_LOOKS_AT_ONCE; j++) {
+            some = some && told[j] != 0;
+            sum += some ? told[j] & HDD_TOLD_NUMBER : 0;
+            at -= some;
+            if (some && told[j] & HDD_TOLD_SUM) {
+                at = 0;
+                some = false;
+            }
+        }
+        if (at && told[0] == 0)
+            hdd_back_off(20);
+    }
+    return sum;
+}
+
+// From counts per warp and digit to where each warp's items of a digit begin in the tile, and where those of the tile
+// go: behind those of the tiles before it, or (not `stable`) behind those of the tiles that asked earlier. base: where
+// the digits' items go in all; the last tile says where those of the next sweep do. Whole block.
+HDD_DEVICE void hdd_radix_begins(hdd_radix_tile &s, u32 tile, bool last, bool stable, u64 status, u64 base)
+{
+    constexpr u32 digits = HDD_RADIX / HDD_BLOCK; // of a thread
+    u32 sum[digits], mine = 0, total;
+    HDD_UNROLL
+    for (u32 j = 0; j < digits; j++) {
+        const u32 d = hdd_thread() + j * HDD_BLOCK;
+        sum[j] = 0;
+        for (u32 w = 0; w < HDD_WARPS; w++) {
+            const u32 n = s.counts.warp[w][d];
+            s.counts.warp[w][d] = sum[j];
+            sum[j] += n;
+        }
+        if (stable)
+            hdd_store_relaxed(hdd_told(status, tile, d), (tile ? HDD_TOLD_COUNT : HDD_TOLD_SUM) | sum[j]);
+        s.begin[d] = sum[j];
+    }
+    hdd_block_sync();
+    HDD_UNROLL
+    for (u32 j = 0; j < digits; j++)
+        mine += s.begin[hdd_thread() * digits + j];
+    u32 begin = hdd_block_prefix_sum(s.sums, mine, total);
+    HDD_UNROLL
+    for (u32 j = 0; j < digits; j++) {
+        const u32 d = hdd_thread() * digits + j, n = s.begin[d];
+        s.begin[d] = begin;
+        begin += n;
+    }
+    hdd_block_sync();
+    HDD_UNROLL
+    for (u32 j = 0; j < digits; j++) {
+        const u32 d = hdd_thread() + j * HDD_BLOCK;
+        u32 *const to = hdd_at<u32>(base) + d;
+        u32 place;
+        if (stable) {
+            const u32 before = hdd_look_back(status, tile, d);
+            if (tile)
+                hdd_store_relaxed(hdd_told(status, tile, d), HDD_TOLD_SUM | (before + sum[j]));
+            place = *to + before;
+            if (last)
+                to[HDD_RADIX] = place + sum[j];
+        } else {
+            place = sum[j] ? hdd_atomic_add(to, sum[j]) : 0;
+        }
+        s.place[d] = place - s.begin[d];
+    }
+    hdd_block_sync();
+}
+
+// Counts of digits become where the items of each digit begin. Whole block.
+HDD_DEVICE void hdd_radix_bases(hdd_block_prefix &sums, u32 *counts)
+{
+    constexpr u32 digits = HDD_RADIX / HDD_BLOCK;
+    u32 n[digits], mine = 0, total;
+    HDD_UNROLL
+    for (u32 j = 0; j < digits; j++)
+        mine += n[j] = counts[hdd_thread() * digits + j];
+    u32 begin = hdd_block_prefix_sum(sums, mine, total);
+    HDD_UNROLL
+    for (u32 j = 0; j < digits; j++) {
+        counts[hdd_thread() * digits + j] = begin;
+        begin += n[j];
+    }
 }
 
 #endif

@@ -1,7 +1,7 @@
 // Many rows in order. A least-significant-digit radix sort (Knuth, The Art of Computer
 // Programming 3, 5.2.5) over keys that hold only the bits in which the rows differ
-// (finish_pack.cu): most orders need two to five passes of eight bits. A sort by comparisons
-// would read rows log n times, at random.
+// (finish_pack.cu): most orders need two to five passes of eight bits, each of one reading and one
+// writing (finish_digits.cuh). A sort by comparisons would read rows log n times, at random.
 #include "hd/finish_digits.cuh"
 
 constexpr u32 HDD_EACH = HDD_TILE_ITEMS / HDD_BLOCK; // items of a thread
@@ -9,18 +9,15 @@ constexpr u32 HDD_AT_ONCE = 4;
 constexpr u32 HDD_WARP_ITEMS = HDD_EACH * HDD_LANES;
 
 struct hdd_radix_shared {
-    hdd_radix_counts counts;
-    hdd_block_prefix sums;
-    u32 begin[HDD_RADIX]; // of a digit among the items of the tile
-    u32 place[HDD_RADIX]; // of a digit's first item of this tile, less `begin`
+    hdd_radix_tile tile;
     u64 stage[HDD_TILE_ITEMS];
     u16 rank[HDD_TILE_ITEMS]; // of an item among those of its digit; then its place in stage
 
     // The digit of what is in place i of stage, where the counts were before.
     HDD_MEMBER u8 &digit(u32 i)
     {
-        static_assert(sizeof counts >= HDD_TILE_ITEMS, "a byte per item");
-        return reinterpret_cast<u8 *>(counts.warp)[i];
+        static_assert(sizeof tile.counts >= HDD_TILE_ITEMS, "a byte per item");
+        return reinterpret_cast<u8 *>(tile.counts.warp)[i];
     }
 };
 
@@ -29,65 +26,50 @@ HDD_DEVICE u32 hdd_digit(const hdd_radix_args &p, u64 key)
     return (u32)(key >> p.shift) & p.mask;
 }
 
-HDD_KERNEL(hdd_radix_count)(HDD_PARAMETER(hdd_radix_args, p))
+// ---- counting ------------------------------------------------------------------------------
+
+struct hdd_radix_all_counts {
+    u32 pass[HDD_RADIX_PASSES][HDD_RADIX];
+};
+
+HDD_KERNEL(hdd_radix_count)(HDD_PARAMETER(hdd_radix_count_args, p))
 {
-    HDD_SHARED(hdd_radix_counts, shared);
-    const u64 tiles = (p.n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
-    for (u64 tile = hdd_block(); tile < tiles; tile += p.blocks) {
-        hdd_radix_clear(shared);
-        HDD_NO_UNROLL
-        for (u32 k = 0; k < HDD_EACH; k += HDD_AT_ONCE) {
-            const u64 start = tile * HDD_TILE_ITEMS + k * HDD_BLOCK + hdd_thread();
-            u64 key[HDD_AT_ONCE];
-            HDD_UNROLL
-            for (u32 j = 0; j < HDD_AT_ONCE; j++) {
-                const u64 i = start + j * HDD_BLOCK;
-                key[j] = i < p.n ? hdd_at<const u64>(p.from)[i] : 0;
-            }
-            HDD_UNROLL
-            for (u32 j = 0; j < HDD_AT_ONCE; j++)
-                hdd_radix_rank(shared.warp[hdd_warp()], hdd_digit(p, key[j]),
-                               start + j * HDD_BLOCK < p.n);
+    HDD_SHARED(hdd_radix_all_counts, shared);
+    for (u32 k = hdd_thread(); k < HDD_RADIX_PASSES * HDD_RADIX; k += HDD_BLOCK)
+        shared.pass[k / HDD_RADIX][k % HDD_RADIX] = 0;
+    hdd_block_sync();
+    const u64 step = hdd_grid_step(p.blocks), whole = hdd_whole_warps(p.n);
+    for (u64 start = hdd_grid_thread(); start < whole; start += step * HDD_AT_ONCE) {
+        u64 key[HDD_AT_ONCE];
+        HDD_UNROLL
+        for (u32 j = 0; j < HDD_AT_ONCE; j++) {
+            const u64 i = start + j * step;
+            key[j] = i < p.n ? hdd_at<const u64>(p.from)[i] : 0;
         }
-        hdd_block_sync();
-        HDD_NO_UNROLL
-        for (u32 d = hdd_thread(); d < HDD_RADIX; d += HDD_BLOCK) {
-            u32 sum = 0;
-            for (u32 w = 0; w < HDD_WARPS; w++)
-                sum += shared.warp[w][d];
-            hdd_at<u32>(p.counts)[d * tiles + tile] = sum;
-        }
-        hdd_block_sync();
+        HDD_UNROLL
+        for (u32 j = 0; j < HDD_AT_ONCE; j++)
+            HDD_NO_UNROLL
+            for (u32 k = 0; k < p.passes; k++)
+                hdd_radix_add(shared.pass[k], (u32)(key[j] >> p.shift[k]) & ((1u << p.bits[k]) - 1),
+                              start + j * step < p.n);
+    }
+    hdd_block_sync();
+    for (u32 k = hdd_thread(); k < p.passes * HDD_RADIX; k += HDD_BLOCK) {
+        const u32 n = shared.pass[k / HDD_RADIX][k % HDD_RADIX];
+        if (n)
+            hdd_atomic_add(hdd_at<u32>(p.counts + (u64)(k / HDD_RADIX) * p.step) + k % HDD_RADIX, n);
     }
 }
 
-// From counts per warp and digit to where each warp's items of a digit begin in the tile.
-HDD_DEVICE void hdd_radix_begins(const hdd_radix_args &p, hdd_radix_shared &s, u64 tile,
-                                 u64 tiles)
+// One block.
+HDD_KERNEL(hdd_radix_begin)(HDD_PARAMETER(hdd_radix_count_args, p))
 {
-    constexpr u32 digits = HDD_RADIX / HDD_BLOCK; // of a thread
-    u32 sum[digits], mine = 0, total;
-    HDD_UNROLL
-    for (u32 j = 0; j < digits; j++) {
-        const u32 d = hdd_thread() * digits + j;
-        sum[j] = 0;
-        for (u32 w = 0; w < HDD_WARPS; w++) {
-            const u32 n = s.counts.warp[w][d];
-            s.counts.warp[w][d] = sum[j];
-            sum[j] += n;
-        }
-        mine += sum[j];
-    }
-    u32 begin = hdd_block_prefix_sum(s.sums, mine, total);
-    HDD_UNROLL
-    for (u32 j = 0; j < digits; j++) {
-        const u32 d = hdd_thread() * digits + j;
-        s.begin[d] = begin;
-        s.place[d] = hdd_at<const u32>(p.counts)[d * tiles + tile] - begin;
-        begin += sum[j];
-    }
-    hdd_block_sync();
+    HDD_SHARED(hdd_block_prefix, sums);
+    for (u32 k = 0; k < p.passes; k++)
+        hdd_radix_bases(sums, hdd_at<u32>(p.counts + (u64)k * p.step));
 }
+
+// ---- moving --------------------------------------------------------------------------------
 
 // Item k of this thread in the tile: a warp's items lie side by side, so that ranks follow
 // their order.
@@ -112,7 +94,7 @@ HDD_DEVICE void hdd_radix_ranks(hdd_radix_shared &s, const hdd_radix_args &p, co
         HDD_UNROLL
         for (u32 j = 0; j < HDD_AT_ONCE; j++) {
             const u32 i = hdd_radix_item(k + j);
-            s.rank[i] = (u16)hdd_radix_rank(s.counts.warp[hdd_warp()], hdd_digit(p, key[j]),
+            s.rank[i] = (u16)hdd_radix_rank(s.tile.counts.warp[hdd_warp()], hdd_digit(p, key[j]),
                                             i < m);
         }
     }
@@ -129,7 +111,7 @@ HDD_DEVICE void hdd_radix_keys(hdd_radix_shared &s, const hdd_radix_args &p, con
         if (i < m) {
             const u64 key = from[i];
             const u32 d = hdd_digit(p, key);
-            const u32 to = s.rank[i] + s.begin[d] + s.counts.warp[hdd_warp()][d];
+            const u32 to = s.rank[i] + s.tile.begin[d] + s.tile.counts.warp[hdd_warp()][d];
             s.rank[i] = (u16)to;
             s.stage[to] = key;
         }
@@ -140,7 +122,7 @@ HDD_DEVICE void hdd_radix_keys(hdd_radix_shared &s, const hdd_radix_args &p, con
         const u64 key = s.stage[i];
         const u32 d = hdd_digit(p, key);
         s.digit(i) = (u8)d; // for this thread, when it comes to the rows
-        hdd_at<u64>(p.to)[i + s.place[d]] = key;
+        hdd_at<u64>(p.to)[i + s.tile.place[d]] = key;
     }
     hdd_block_sync();
 }
@@ -154,29 +136,33 @@ HDD_DEVICE void hdd_radix_rows(hdd_radix_shared &s, const hdd_radix_args &p, u64
         const u32 i = hdd_radix_item(k);
         if (i < m)
             rows[s.rank[i]] = p.from_rows ? hdd_at<const u32>(p.from_rows)[start + i]
-                                          : (u32)(start + i);
+                                          : (u32)(p.first + start + i);
     }
     hdd_block_sync();
     HDD_UNROLL_4
     for (u32 i = hdd_thread(); i < m; i += HDD_BLOCK)
-        hdd_at<u32>(p.to_rows)[i + s.place[s.digit(i)]] = rows[i];
+        hdd_at<u32>(p.to_rows)[i + s.tile.place[s.digit(i)]] = rows[i];
     hdd_block_sync();
 }
 
 HDD_KERNEL(hdd_radix_move)(HDD_PARAMETER(hdd_radix_args, p))
 {
     HDD_SHARED(hdd_radix_shared, s);
-    const u64 tiles = (p.n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
-    for (u64 tile = hdd_block(); tile < tiles; tile += p.blocks) {
-        const u64 start = tile * HDD_TILE_ITEMS, left = p.n - start;
+    const u32 tiles = (u32)((p.n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS);
+    for (;;) {
+        const u32 tile = hdd_take_tile(s.tile, p.next);
+        if (tile >= tiles)
+            return;
+        const u64 start = (u64)tile * HDD_TILE_ITEMS, left = p.n - start;
         const u32 m = left < HDD_TILE_ITEMS ? (u32)left : (u32)HDD_TILE_ITEMS;
         const u64 *const from = hdd_at<const u64>(p.from) + start;
-        hdd_radix_clear(s.counts);
+        hdd_radix_clear(s.tile.counts);
         hdd_radix_ranks(s, p, from, m);
         hdd_block_sync();
-        hdd_radix_begins(p, s, tile, tiles);
+        hdd_radix_begins(s.tile, tile, tile + 1 == tiles, true, p.status, p.base);
         hdd_radix_keys(s, p, from, m);
-        hdd_radix_rows(s, p, start, m);
+        if (p.to_rows)
+            hdd_radix_rows(s, p, start, m);
     }
 }
 
