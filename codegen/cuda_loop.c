@@ -54,9 +54,25 @@ static void print_others(struct cu_unit *u)
     const struct pl_step *s = &u->pipeline->steps[opening(u)];
     cu_line(u->out, "HDD_MEMBER hdd_range others() const");
     cu_open(u->out, "{");
-    cu_line(u->out, "return %s;", cu_expand_range(u, s, opening(u)));
+    cu_line(u->out, "return hdd_expand_all(%s);", cu_arg(u, s->a_nrows));
     cu_close(u->out, "}");
     cu_blank(u->out);
+}
+
+/* Steps that pairs go through in any case; behind them is what those that passed the tests do. */
+static int end_of_pairs(const struct cu_unit *u)
+{
+    return u->pipeline->loop.fused ? u->pipeline->nsteps : u->pipeline->loop.tested;
+}
+
+static const bool *read_by_pairs(const struct cu_unit *u)
+{
+    bool *read = HD_NEWN(u->arena, bool, u->pipeline->nslots + 1);
+    for (int i = pairs_level(u)->first_step; i < end_of_pairs(u); i++)
+        pl_step_reads(u->prog->exprs, &u->pipeline->steps[i], read);
+    if (u->pipeline->loop.fused)
+        pl_sink_reads(u->prog->exprs, &u->pipeline->sink, read);
+    return read;
 }
 
 /* The state's row, once for all rows of the thread. Its steps count with the pairs. */
@@ -64,7 +80,7 @@ static void state_row(struct cu_unit *u)
 {
     int first = pairs_level(u)->first_step, end = first + u->pipeline->loop.others;
     cu_line(u->out, "bool live = true;");
-    cu_bind_child(u, &u->pipeline->steps[opening(u)], cu_slots_read_from(u, first, true));
+    cu_bind_child(u, &u->pipeline->steps[opening(u)], read_by_pairs(u));
     declare_slots(u, first, end);
     u->recounted = true;
     steps(u, first, end);
@@ -98,7 +114,7 @@ static void count_others(struct cu_unit *u)
 static void print_pairs(struct cu_unit *u)
 {
     const struct pl_loop *l = &u->pipeline->loop;
-    int first = pairs_level(u)->first_step + l->others, end = l->fused ? u->pipeline->nsteps : l->tested;
+    int first = pairs_level(u)->first_step + l->others, end = end_of_pairs(u);
     cu_line(u->out,
             "// Row `at` of the state with the rows of this thread, the first of which is row `first` + its lane.");
     cu_line(u->out,

@@ -242,18 +242,18 @@ static const char *checks(struct cu_unit *u)
 }
 
 /* Its function in templates/traverse.cuh. */
-static const char *traversal(enum rt_shape shape)
+static const char *traversal(const struct pl_pipeline *p)
 {
-    switch (shape) {
+    switch (p->spec->shape) {
     case RT_SHAPE_STRAIGHT: return "hdd_straight";
     case RT_SHAPE_ALL_ROWS: return "hdd_all_rows";
     case RT_SHAPE_IN_PLACE: return "hdd_in_place";
-    case RT_SHAPE_LOOP: return "hdd_loop";
+    case RT_SHAPE_LOOP: return p->loop.later ? "hdd_loop_later" : "hdd_loop";
     case RT_SHAPE_NIFS: return "hdd_nifs";
     case RT_SHAPE_AWS: return "hdd_nifs_aws";
     case RT_SHAPE_ANY: return "hdd_any_balance";
     }
-    HD_BUG("shape %d", (int)shape);
+    HD_BUG("shape %d", (int)p->spec->shape);
 }
 
 static const char *kernel(struct cu_unit *u)
@@ -352,7 +352,7 @@ static void emit_unit(struct cu_unit *u, struct rt_unit *out)
         {"INITIALISERS", inits},
         {"METHODS", code},
         {"CHECKS", checks(u)},
-        {"TRAVERSE", traversal(r->shape)},
+        {"TRAVERSE", traversal(u->pipeline)},
         {"KERNEL", kernel(u)},
     };
     const char *first = head(u, out);

@@ -170,6 +170,11 @@ static const char *all_range(struct cu_unit *u, const struct pl_step *s, int num
     return hd_asprintf(u->arena, "hdd_expand_all(%s)", cu_arg(u, s->a_nrows));
 }
 
+static const char *later_range(struct cu_unit *u, const struct pl_step *s, int number HD_UNUSED)
+{
+    return hd_asprintf(u->arena, "hdd_expand_later(%s, %s)", cu_arg(u, s->a_nrows), cu_slot(u, s->row_slot));
+}
+
 typedef const char *range_emitter(struct cu_unit *u, const struct pl_step *s, int number);
 
 static range_emitter *const ranges[] = {

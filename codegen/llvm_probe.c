@@ -177,6 +177,12 @@ static struct cg_range all_range(struct cg_fn *f, const struct pl_step *s, LLVMB
     return (struct cg_range){l_i64(f, 0), cg_arg_word(f, s->a_nrows, 0)};
 }
 
+static struct cg_range later_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss HD_UNUSED)
+{
+    LLVMValueRef row = cg_row_index(f, s->row_slot);
+    return (struct cg_range){l_add(f, row, l_i64(f, 1)), cg_arg_word(f, s->a_nrows, 0)};
+}
+
 static const struct {
     struct cg_range (*emit)(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss);
     enum { EMPTY, ROWS } found;

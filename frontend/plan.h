@@ -80,6 +80,10 @@ struct fe_node {
             struct fe_expr *residual;        /* over left then right, or NULL */
         } join;
         struct {
+            const char *aliases[2]; /* already part of the columns' names */
+            struct fe_expr *pred;   /* over the output columns, or NULL */
+        } pairs;
+        struct {
             int nkeys;
             struct fe_expr **keys; /* output columns 0..nkeys-1 */
             int naggs;

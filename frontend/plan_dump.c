@@ -117,6 +117,15 @@ static void print_join(struct dump *d, const struct fe_node *n)
         hd_strbuf_adds(d->out, " single");
 }
 
+static void print_pairs(struct dump *d, const struct fe_node *n)
+{
+    hd_strbuf_addf(d->out, " as %s, %s", n->u.pairs.aliases[0], n->u.pairs.aliases[1]);
+    if (n->u.pairs.pred) {
+        hd_strbuf_adds(d->out, " where ");
+        fe_expr_print(d->out, n->u.pairs.pred, names_of(d, n, NULL));
+    }
+}
+
 static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_column *c, const char *const *names)
 {
     if (g->fn == FE_AGG_COUNT_STAR) {
@@ -182,6 +191,7 @@ static void print_head(struct dump *d, const struct fe_node *n)
         break;
     case FE_PROJECT_OP: print_project(d, n); break;
     case FE_JOIN_OP: print_join(d, n); break;
+    case FE_PAIRS_OP: print_pairs(d, n); break;
     case FE_AGGREGATE_OP: print_aggregate(d, n); break;
     case FE_SORT_OP: print_sort(d, n); break;
     case FE_LIMIT_OP: print_limits(d, n); break;

@@ -293,6 +293,7 @@ static double share_of(const struct ctx *c, const struct fe_node *n)
         double l = est_share(c, n->inputs[0]), r = est_share(c, n->inputs[1]);
         return n->u.join.kind == FE_ANTI ? l * HD_MAX(0.1, 1 - r) : n->u.join.kind == FE_LEFT ? l : l * r;
     }
+    case FE_PAIRS_OP: return est_share(c, n->inputs[0]) * est_share(c, n->inputs[0]);
     case FE_SCAN_OP:
     case FE_RELOP_COUNT: break;
     }
@@ -318,6 +319,7 @@ static double rows_of(const struct ctx *c, const struct fe_node *n)
     case FE_FILTER_OP: return HD_MAX(1.0, est_rows(c, n->inputs[0]) * 0.2);
     case FE_PROJECT_OP: return est_rows(c, n->inputs[0]);
     case FE_JOIN_OP: return est_join(c, n);
+    case FE_PAIRS_OP: return HD_MAX(1.0, est_rows(c, n->inputs[0]) * (est_rows(c, n->inputs[0]) - 1) / 2);
     case FE_AGGREGATE_OP: return n->u.agg.nkeys ? HD_MAX(1.0, est_rows(c, n->inputs[0]) * 0.3) : 1;
     case FE_DISTINCT_OP: return HD_MAX(1.0, est_rows(c, n->inputs[0]) * 0.5);
     case FE_SORT_OP:
@@ -391,6 +393,10 @@ static struct est_key column_key(const struct ctx *c, const struct fe_node *n, c
             (e->col >= n->inputs[0]->ncols && n->u.join.kind == FE_MARK))
             return none;
         return equal_key(c, n, e->col);
+    case FE_PAIRS_OP: {
+        struct fe_expr ref = {.op = FE_COL, .col = e->col % (n->ncols / 2)};
+        return est_key(c, n->inputs[0], &ref);
+    }
     case FE_AGGREGATE_OP:
     case FE_DISTINCT_OP: { /* a lone key is unique, one of several less than it was */
         if (e->col >= n->u.agg.nkeys)

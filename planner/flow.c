@@ -8,6 +8,7 @@
 #include "planner/flow_rows.h"
 #include "planner/handle.h"
 #include "planner/known.h"
+#include "planner/lower_pairs.h"
 
 static int flow_scanned(struct ctx *c, struct pl_node *n, struct stream *out)
 {
@@ -107,6 +108,7 @@ static int flow_op(struct ctx *c, struct pl_node *n, struct stream *in, struct s
     case PL_NODE_FILTER: return flow_filtered(c, n, in, out);
     case PL_NODE_PROJECT: flow_project(c, n, in, out); return 0;
     case PL_NODE_JOIN: return flow_join(c, n, in, out);
+    case PL_NODE_PAIRS: return flow_pairs(c, n, in, out);
     case PL_NODE_EXTREMES: return flow_extremes(c, n, in, out);
     case PL_NODE_AGGREGATE: return flow_aggregate(c, n, in, out);
     case PL_NODE_MERGE: return flow_merge(c, n, in, out);

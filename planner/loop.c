@@ -153,6 +153,7 @@ void pl_plan_loop(struct ctx *c, struct open_pipeline *p)
     slots[p->steps.v[level].slot] = true;
     p->loop.others = move_up(c, p, level + 1, level + 1, wanted, slots);
     p->loop.rows = 1;
+    p->loop.later = p->steps.v[level].kind == PL_STEP_EXPAND_LATER;
     p->loop.tested = level + 1 + p->loop.others;
     for (int i = p->loop.tested; i < p->steps.n; i++)
         if (pl_step_form(p->steps.v[i].kind)->yields == PL_YIELDS_SOME)

@@ -7,6 +7,7 @@
 #include "planner/handle.h"
 #include "planner/lower_agg.h"
 #include "planner/lower_join.h"
+#include "planner/lower_pairs.h"
 #include "planner/lower_rows.h"
 #include "planner/lower_sort.h"
 #include "planner/lower_value.h"
@@ -62,6 +63,7 @@ static int lower_op(struct ctx *c, struct pl_node *n, struct stream *in, struct 
     case PL_NODE_FILTER: return lower_filter(c, n, in, out);
     case PL_NODE_PROJECT: return lower_project(c, n->n, in, out);
     case PL_NODE_JOIN: return lower_join(c, n, in, out);
+    case PL_NODE_PAIRS: return lower_pairs(c, n, in, out);
     case PL_NODE_EXTREMES: return lower_extremes(c, n, in, out);
     case PL_NODE_AGGREGATE: return lower_aggregate(c, n, in, out);
     case PL_NODE_MERGE: return lower_merge(c, n, in, out);

@@ -34,6 +34,15 @@ static void need_join(struct ctx *c, const struct fe_node *n, bool *l, bool *r)
     }
 }
 
+static void need_pairs(struct ctx *c, const struct fe_node *n, bool *in)
+{
+    bool *both = hd_dup(c->a, c->need[n->id], sizeof *both * (size_t)(n->ncols + 1));
+    if (n->u.pairs.pred)
+        need_expr(both, n->u.pairs.pred);
+    for (int i = 0; i < n->ncols; i++)
+        in[i % (n->ncols / 2)] |= both[i];
+}
+
 static void need_below(struct ctx *c, const struct fe_node *n)
 {
     bool *need = c->need[n->id];
@@ -50,6 +59,7 @@ static void need_below(struct ctx *c, const struct fe_node *n)
                 need_expr(in, n->u.project.exprs[i]);
         break;
     case FE_JOIN_OP: need_join(c, n, in, c->need[n->inputs[1]->id]); break;
+    case FE_PAIRS_OP: need_pairs(c, n, in); break;
     case FE_AGGREGATE_OP:
     case FE_DISTINCT_OP:
         for (int i = 0; i < n->u.agg.nkeys; i++)

@@ -3,6 +3,7 @@
 
 #include "planner/physical.h"
 
+#include "planner/lower_pairs.h"
 #include "planner/physical_agg.h"
 #include "planner/physical_join.h"
 #include "planner/physical_tree.h"
@@ -143,6 +144,7 @@ static int inner_node(struct ctx *c, const struct fe_node *n, struct pl_node **o
     case FE_FILTER_OP: *out = filter(c, n, in[0]); return 0;
     case FE_PROJECT_OP: *out = pl_node_new(c, PL_NODE_PROJECT, n, 1, in); return 0;
     case FE_JOIN_OP: return pl_physical_join(c, n, in, out);
+    case FE_PAIRS_OP: *out = pl_physical_pairs(c, n, in[0]); return 0;
     case FE_AGGREGATE_OP:
     case FE_DISTINCT_OP: *out = pl_physical_aggregate(c, n, in[0]); return 0;
     case FE_UNION_ALL_OP: *out = pl_node_new(c, PL_NODE_UNION, n, n->ninputs, in); return 0;
@@ -167,6 +169,7 @@ static int physical_node(struct ctx *c, const struct fe_node *n, struct pl_node 
     case FE_FILTER_OP:
     case FE_PROJECT_OP:
     case FE_JOIN_OP:
+    case FE_PAIRS_OP:
     case FE_AGGREGATE_OP:
     case FE_DISTINCT_OP:
     case FE_UNION_ALL_OP: return inner_node(c, n, out);

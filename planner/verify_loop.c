@@ -42,6 +42,8 @@ bool vf_loop(struct vf *v)
     if (!l->rows)
         return true;
     VF_CHECK(v, LOOP, (l->rows == 1 || l->rows == 2 || l->rows == 4 || l->rows == 8) && is_of_pairs(v->p));
+    const struct pl_step *opens = &v->p->steps[v->p->levels[1].first_step - 1];
+    VF_CHECK(v, LOOP, l->later == (opens->kind == PL_STEP_EXPAND_LATER));
     VF_TRY(check_others(v, l));
     VF_CHECK(v, LOOP_TESTS, l->tested >= v->p->levels[1].first_step + l->others && l->tested <= v->p->nsteps);
     for (int i = l->tested; i < v->p->nsteps; i++)

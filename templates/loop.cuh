@@ -4,8 +4,10 @@
 // registers and the first-level cache take its place, and no block waits for another.)
 //
 // A task is a tile of the source, loop_rows rows for each lane, and a part of the state's rows. Tasks
-// come from one cursor, tiles first, so that warps at work read the same part. To what straight.cuh
-// asks for, a pipeline's class adds, in place of tile and visit,
+// come from one cursor, tiles first, so that warps at work read the same part. Where rows meet those
+// behind them alone, pairs of the rows of one state, a part comes with the tiles that begin before its
+// end: tasks are the places of a triangle, each as much work as any other but those on its edge. To
+// what straight.cuh asks for, a pipeline's class adds, in place of tile and visit,
 //
 //   enum { loop_rows }; pair_tuple
 //   bool begin(bool live, bool counted, u32 row, pair_tuple &)    what the pairs of a row share
@@ -37,6 +39,50 @@ struct hdd_tasks {
         const u64 even = (others + parts - 1) / parts;
         part = even < HDD_LOOP_MIN ? HDD_LOOP_MIN : even < HDD_LOOP_MAX ? (u32)even : HDD_LOOP_MAX;
         n = tiles * (((u64)others + part - 1) / part);
+    }
+};
+
+// The same where rows meet those behind them alone. Parts begin with the source's first row, each of `span` tiles; as
+// long as there are tiles behind a part's end, part p has span * (p + 1) of them, and from part `slanted` on all.
+struct hdd_later_tasks {
+    u64 n, tiles, slanted;
+    u32 part, span;
+
+    HDD_MEMBER hdd_later_tasks(const hdd_run &run, u32 tile, u32 others) : n(0), tiles(0), slanted(0), part(0), span(1)
+    {
+        const u64 rows = run.launch.source_rows - run.launch.first_row, behind = others - run.launch.first_row;
+        tiles = (rows + tile - 1) / tile;
+        if (tiles == 0)
+            return;
+        const u64 even = tiles * (behind / tile) / ((u64)run.launch.warps * HDD_LOOP_TASKS * 2) + 1;
+        span = (u32)hdd_min(even, (u64)(HDD_LOOP_MAX / tile));
+        part = span * tile;
+        slanted = tiles / span;
+        n = before(slanted) + ((behind + part - 1) / part - slanted) * tiles;
+    }
+
+    // Tasks of the parts before p, which is at most `slanted`.
+    HDD_MEMBER u64 before(u64 p) const
+    {
+        return span * (p * (p + 1) / 2);
+    }
+
+    // Part and tile of a task; the root of so small a number tells the part, or one beside it.
+    HDD_MEMBER u64 find(u64 task, u64 &tile) const
+    {
+        u64 p = slanted;
+        if (task >= before(slanted)) {
+            p += (task - before(slanted)) / tiles;
+            tile = (task - before(slanted)) % tiles;
+            return p;
+        }
+        p = (u64)((hdd_sqrt(8.0 * (f64)(task / span) + 1) - 1) / 2);
+        while (p > 0 && before(p) > task)
+            p--;
+        while (before(p + 1) <= task)
+            p++;
+        tile = task - before(p);
+        return p;
     }
 };
 
@@ -98,6 +144,44 @@ template <class Pipeline> HDD_DEVICE void hdd_loop(Pipeline &p)
             hdd_loop_over<true>(p, mine, alive, (u32)first, others.begin + begin, others.begin + end);
         else if (hdd_any(alive != 0))
             hdd_loop_over<false>(p, mine, alive, (u32)first, others.begin + begin, others.begin + end);
+    }
+    hdd_profile_end(p.run);
+}
+
+// Of the lane's rows that are alive those that stand before row `at` of their tile.
+HDD_DEVICE u32 hdd_earlier(u32 alive, u32 at)
+{
+    const u32 lane = hdd_lane(), n = at > lane ? (at - lane + HDD_LANES - 1) / HDD_LANES : 0;
+    return alive & ((1u << n) - 1);
+}
+
+template <class Pipeline> HDD_DEVICE void hdd_loop_later(Pipeline &p)
+{
+    constexpr u32 rows = Pipeline::loop_rows, tile = rows * HDD_LANES, all = (1u << rows) - 1;
+    const u32 n = p.others().n, from = (u32)p.run.launch.first_row;
+    const hdd_later_tasks tasks(p.run, tile, n);
+    hdd_profile_begin(p.run);
+    for (u64 task; hdd_pop_task(p.run, tasks.n, task);) {
+        typename Pipeline::pair_tuple mine[rows];
+        u64 place = 0;
+        const u64 part = tasks.find(task, place);
+        const bool own = place / tasks.span == part; // the tile is in the part, which may begin before it
+        const u32 first = from + (u32)place * tile, end = hdd_min(from + (u32)(part + 1) * tasks.part, n);
+        const u32 inside = hdd_min(first + tile, end), begin = own ? inside : from + (u32)part * tasks.part;
+        u32 alive = 0;
+        HDD_UNROLL
+        for (u32 j = 0; j < rows; j++) {
+            const u64 row = (u64)first + j * HDD_LANES + hdd_lane();
+            mine[j] = typename Pipeline::pair_tuple();
+            alive |= (u32)p.begin(row < p.run.launch.source_rows, own, (u32)row, mine[j]) << j;
+        }
+        hdd_count_iterations(p.run, 1, (end - begin) * rows, (end - begin) * (tile - hdd_warp_add(hdd_popc(alive))));
+        for (u32 at = first; own && at < inside; at++)
+            p.template pairs<false>(mine, hdd_earlier(alive, at - first), first, at);
+        if (!hdd_any(alive != all))
+            hdd_loop_over<true>(p, mine, alive, first, begin, end);
+        else if (hdd_any(alive != 0))
+            hdd_loop_over<false>(p, mine, alive, first, begin, end);
     }
     hdd_profile_end(p.run);
 }

@@ -71,8 +71,7 @@ struct hdd_hash_slot {
 
 // Rows whose key hashes to h and is `same`, a function of a row number. Linear probing; the
 // table has an empty slot.
-template <class Same>
-HDD_DEVICE hdd_range hdd_probe_hash(const hdd_hash_slot *slots, u64 mask, u64 h, Same same)
+template <class Same> HDD_DEVICE hdd_range hdd_probe_hash(const hdd_hash_slot *slots, u64 mask, u64 h, Same same)
 {
     for (u64 at = h & mask;; at = (at + 1) & mask) {
         const hdd_hash_slot s = slots[at];
@@ -123,6 +122,11 @@ HDD_DEVICE hdd_range hdd_expand_all(u64 rows)
     return hdd_range{0, (u32)rows};
 }
 
+HDD_DEVICE hdd_range hdd_expand_later(u64 rows, i32 row)
+{
+    return hdd_range{(u32)row + 1, (u32)rows - (u32)row - 1};
+}
+
 // Field of the row that a dictionary map keeps for a code.
 template <class T, class Row, class F> struct hdd_lookup_of {
     const Row *rows;
@@ -133,15 +137,13 @@ template <class T, class Row, class F> struct hdd_lookup_of {
     }
 };
 
-template <class T, class Row, class F, class Code>
-HDD_DEVICE auto hdd_lookup(const Row *rows, F Row::*field, Code code)
+template <class T, class Row, class F, class Code> HDD_DEVICE auto hdd_lookup(const Row *rows, F Row::*field, Code code)
 {
     return hdd_strict(hdd_lookup_of<T, Row, F>{rows, field}, code);
 }
 
 template <class T, class Row, class F>
-HDD_DEVICE hdd_opt<T> hdd_lookup(const Row *rows, F Row::*field, u8 Row::*valid,
-                                 hdd_opt<i32> code)
+HDD_DEVICE hdd_opt<T> hdd_lookup(const Row *rows, F Row::*field, u8 Row::*valid, hdd_opt<i32> code)
 {
     return code.ok && rows[code.v].*valid ? hdd_opt<T>(rows[code.v].*field) : hdd_opt<T>();
 }
