@@ -115,6 +115,7 @@ static struct pl_range column_ordinals(const struct rewriting *w, const struct f
         if (col < n->u.agg.nkeys)
             return ordinals(w, n->inputs[0], n->u.agg.keys[col]);
         break;
+    case FE_PAIRS_OP: return column_ordinals(w, n->inputs[0], col % n->inputs[0]->ncols);
     case FE_UNION_ALL_OP:
     case FE_VALUES_OP:
     case FE_RELOP_COUNT: break;
@@ -218,6 +219,7 @@ static bool is_cheap(const struct fe_node *n)
     case FE_FILTER_OP:
     case FE_PROJECT_OP: return is_cheap(n->inputs[0]);
     case FE_JOIN_OP:
+    case FE_PAIRS_OP:
     case FE_AGGREGATE_OP:
     case FE_DISTINCT_OP:
     case FE_SORT_OP:
