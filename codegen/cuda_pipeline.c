@@ -93,6 +93,8 @@ static const char *members(struct cu_unit *u)
             cu_arg_member(u, &o, i);
     cu_line(&o, "hdd_run run;");
     cu_line(&o, "hdd_scan scan;");
+    if (u->pipeline->gpu.places_ahead)
+        cu_line(&o, "hdd_places places;");
     if (pl_has_queues(u->pipeline)) {
         cu_line(&o, "%s_shared &shared;", u->name);
         cu_line(&o, "hdd_queues queues;");

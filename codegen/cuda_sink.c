@@ -6,6 +6,8 @@
 
 static void sink_rows(struct cu_unit *u)
 {
+    const char *reserve =
+        u->pipeline->gpu.places_ahead ? "places.take(run, live, scan.pending)" : "hdd_reserve_rows(run, live)";
     const struct rt_state *st = cu_sink_state(u);
     cu_declare_outs(u);
     cu_guard(u);
@@ -17,10 +19,10 @@ static void sink_rows(struct cu_unit *u)
     cu_unguard(u);
     /* without fields: counted */
     if (u->pipeline->sink.nouts + u->pipeline->sink.ncopies == 0 && st->kind != RT_STATE_HASH) {
-        cu_line(u->out, "hdd_reserve_rows(run, live);");
+        cu_line(u->out, "%s;", reserve);
         return;
     }
-    cu_line(u->out, "const i64 place = hdd_reserve_rows(run, live);");
+    cu_line(u->out, "const i64 place = %s;", reserve);
     cu_open(u->out, "if (place >= 0) {");
     cu_line(u->out, "%s &row = sink[place];", cu_row(u, u->pipeline->sink.state));
     if (st->kind == RT_STATE_HASH)

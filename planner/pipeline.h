@@ -215,6 +215,7 @@ struct pl_pipeline {
     struct pl_loop loop;
     struct pl_gpu {
         int block_warps;     /* warps of a block */
+        bool places_ahead;   /* rows that leave a tile all arrive: places for those that wait are reserved with the first */
         int resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
         int shared_bytes;    /* of a block, at most: queues of levels and accumulators */
         bool shared_at_launch; /* more than a kernel may declare */
@@ -310,7 +311,8 @@ int pl_queue_bytes(int tuple, int block_warps);
 void pl_choose_block(struct pl_pipeline *p, int warps);
 void pl_lay_out_tuples(struct pl_pipeline *p);
 void pl_size_kernel(struct pl_pipeline *p); /* sums up what the kernel of a placed pipeline needs */
-/* shape.c: fills shape and balance of a sealed pipeline, whose sink's state has rows of so many bytes. */
-void pl_choose_shape(struct pl_pipeline *p, int stride, enum rt_balance forced);
+/* shape.c: fills shape and balance of a sealed pipeline, whose sink's state is st, and how its rows get places. */
+void pl_choose_shape(struct pl_pipeline *p, const struct pl_expr *exprs, const struct rt_state *st,
+                     enum rt_balance forced);
 
 #endif

@@ -8,6 +8,7 @@
 enum {
     ONE_CHILD = 2,   /* nodes: a row and its child */
     WIDE_GROUP = 96, /* bytes of a row */
+    MANY_ROWS = 4096,
     TILES_OF_A_WARP = 4 /* heaviest tiles that make a warp's share: the last one delays by a quarter */
 };
 
@@ -99,11 +100,35 @@ static int sharing_blocks(const struct pl_pipeline *p, int stride)
     return fit <= resident / 2 ? HD_MAX(fit, 1) : resident;
 }
 
-void pl_choose_shape(struct pl_pipeline *p, int stride, enum rt_balance forced)
+/* Every row that leaves its tile becomes a row of the state. One warp's 32 rows are few for an addition to the cursor:
+ * all warps of a GPU add to it, 1.4 times a nanosecond (docs/performance.md, "What memory of a GPU gives"). */
+static bool all_arrive(const struct pl_pipeline *p, const struct pl_expr *exprs, const struct rt_state *st)
+{
+    bool tiled = p->spec->shape == RT_SHAPE_STRAIGHT || p->spec->shape == RT_SHAPE_ALL_ROWS;
+    bool arrive = tiled && !p->framed && p->sink.kind == PL_SINK_ROWS && p->spec->counter_est[p->nsteps] >= MANY_ROWS;
+    for (int i = p->gpu_tile.steps; arrive && i < p->nsteps; i++) {
+        const struct pl_step *s = &p->steps[i];
+        bool kept = s->probe == PL_LEFT || s->probe == PL_MARK;
+        switch (pl_step_form(s->kind)->yields) {
+        case PL_YIELDS_ONE:
+        case PL_YIELDS_MARKED: break;
+        case PL_YIELDS_PROBED: arrive = kept; break;
+        case PL_YIELDS_SOME:
+        case PL_YIELDS_MANY: arrive = false;
+        }
+    }
+    for (int i = 0; arrive && i < p->sink.nouts; i++) /* else a row without an index is dropped */
+        arrive = !exprs[p->sink.outs[i].expr].nullable || st->fields[p->sink.outs[i].field].valid_offset >= 0;
+    return arrive;
+}
+
+void pl_choose_shape(struct pl_pipeline *p, const struct pl_expr *exprs, const struct rt_state *st,
+                     enum rt_balance forced)
 {
     struct rt_pipeline *r = p->spec;
     r->shape = choose(p, forced);
-    p->gpu.resident_blocks = r->shape == RT_SHAPE_AWS ? sharing_blocks(p, stride) : 0;
+    p->gpu.resident_blocks = r->shape == RT_SHAPE_AWS ? sharing_blocks(p, st->stride) : 0;
+    p->gpu.places_ahead = all_arrive(p, exprs, st);
     r->balance = default_balance(r);
     if (!r->ordered && forced != RT_BALANCE_AUTO && (r->shape == RT_SHAPE_ANY || forced == RT_BALANCE_NONE))
         r->balance = forced;

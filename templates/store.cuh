@@ -71,4 +71,37 @@ HDD_DEVICE i64 hdd_reserve_rows(const hdd_run &run, bool live)
     return live && row < sink.capacity ? (i64)row : -1;
 }
 
+// Places of rows that all arrive once they wait: those that wait get theirs with the first of them,
+// so that an addition to the cursor serves a tile. Whole warp.
+struct hdd_places {
+    u64 next; // the first of those that are left
+    u32 left;
+
+    HDD_MEMBER hdd_places() : next(0), left(0)
+    {
+    }
+
+    // As hdd_reserve_rows; so many rows wait behind these.
+    HDD_MEMBER i64 take(const hdd_run &run, bool live, u32 waiting)
+    {
+        const hdd_sink_state &sink = run.launch.sink;
+        const u32 who = hdd_ballot(live), n = hdd_popc(who), rank = hdd_popc(who & hdd_lanes_below());
+        const u32 old = hdd_min(left, n);
+        u64 row = next + rank;
+        next += old;
+        left -= old;
+        if (old < n) {
+            u64 base = 0;
+            left = n - old + waiting;
+            if (hdd_lane() == 0)
+                base = hdd_atomic_add(reinterpret_cast<u64 *>(sink.cursor), (u64)left);
+            base = hdd_shuffle(base, 0);
+            row = rank < old ? row : base + (rank - old);
+            next = base + (n - old);
+            left = waiting;
+        }
+        return live && row < sink.capacity ? (i64)row : -1;
+    }
+};
+
 #endif

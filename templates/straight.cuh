@@ -32,6 +32,7 @@ template <class Pipeline> HDD_DEVICE void hdd_visit_tile(Pipeline &p, u32 first)
     HDD_NO_UNROLL
     for (u32 at = 0; at < n; at += HDD_LANES) {
         hdd_count_visit(p.run, 0, n - at);
+        p.scan.pending = n - at > HDD_LANES ? n - at - HDD_LANES : 0;
         p.visit(hdd_level<0>(), hdd_lane() < n - at, first + at + hdd_lane());
     }
 }
