@@ -287,6 +287,13 @@ static int frame_weight(void)
     return text ? atoi(text) : 0;
 }
 
+/* For tests: tables of more bytes are built and looked at in parts. */
+static double cached_bytes(void)
+{
+    const char *text = secure_getenv("HEDDLE_CACHED_BYTES");
+    return text ? HD_MAX(atof(text), 1.0) : 0;
+}
+
 /* For tests: into so many fragments each pipeline is split, which then go to two devices in turns. */
 static int fragments(void)
 {
@@ -310,6 +317,8 @@ static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .frame_weight = frame_weight(),
                             .fragments = fragments(),
                             .devices = 2,
+                            .cached_bytes = cached_bytes(),
+                            .on_gpu = !s->backend->on_threads,
                             .threads = s->backend->on_threads ? s->threads : 1,
                             .balance = s->balance,
                             .gpu_block_warps = (int)s->gpu_block,

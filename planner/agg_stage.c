@@ -266,15 +266,65 @@ static int stage_output(struct ctx *c, struct stage *g, int st, const struct acc
     return 0;
 }
 
+/* ---- rows in parts ------------------------------------------------------------------------------------ */
+
+/* Keys, then what is accumulated, then what is carried along: where each is among the stored columns. */
+static int stored_columns(const struct stage *g, struct handle **cols, struct handle **into[])
+{
+    int n = 0;
+    for (int i = 0; i < g->d->nkept; i++)
+        into[n++] = &g->kept[i];
+    for (int i = 0; i < g->naggs; i++) {
+        if (g->aggs[i].arg)
+            into[n++] = &g->aggs[i].arg;
+        if (g->aggs[i].high)
+            into[n++] = &g->aggs[i].high;
+    }
+    for (int i = 0; i < g->nany; i++)
+        into[n++] = &g->any[i];
+    for (int i = 0; i < n; i++)
+        cols[i] = *into[i];
+    return n;
+}
+
+/* The rows are stored, to be grouped part by part: all as values but what is carried along, as was chosen. */
+static int store_parts(struct ctx *c, struct stream *s, struct stage *g)
+{
+    const struct pl_parts *parts = &g->d->parts;
+    int most = g->d->nkept + 2 * g->naggs + g->nany + 1, *fields = HD_NEWN(c->a, int, most);
+    struct handle **cols = HD_NEWN(c->a, struct handle *, most), ***into = HD_NEWN(c->a, struct handle **, most);
+    bool *by_row = HD_NEWN(c->a, bool, most);
+    struct stored *rows = HD_NEW(c->a, struct stored);
+    struct stream from = *s;
+    from.cols = cols;
+    from.ncols = stored_columns(g, cols, into);
+    for (int i = 0; i < g->nany; i++)
+        by_row[from.ncols - g->nany + i] = g->d->any_by_row && g->d->any_by_row[i];
+    HD_TRY(store_stream(c, &from, NULL, by_row, "rows", g->path, rows));
+    for (int i = 0; i < g->d->nkept; i++)
+        fields[i] = rows->kept.first + rows->kept.via[i];
+    c->states.v[rows->state].partition = (struct rt_partition){.nfields = g->d->nkept,
+                                                               .fields = fields,
+                                                               .top = parts->top,
+                                                               .cpu_bits = parts->cpu_bits,
+                                                               .gpu_bits = parts->gpu_bits};
+    *s = stream_over(c, rows, g->path);
+    for (int i = 0; i < s->ncols; i++)
+        *into[i] = s->cols[i];
+    return 0;
+}
+
 int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *out, struct handle **key_out,
               struct part *agg_out)
 {
-    struct open_pipeline *p = pipeline_of(c, s);
     struct acc *accs = HD_NEWN(c->a, struct acc, g->naggs + 1);
     struct kept any;
     stage_keys(c, g);
     if (g->d->nkept < g->nkeys)
         pb_note(c, "%s: %d of %d group keys follow from the others", g->path, g->nkeys - g->d->nkept, g->nkeys);
+    if (g->d->parts.probe)
+        HD_TRY(store_parts(c, s, g));
+    struct open_pipeline *p = pipeline_of(c, s);
     HD_TRY(stage_sink(c, p, s, g, accs, &any));
     int st = p->sink.state;
     pb_end(c, p, true);

@@ -115,15 +115,19 @@ bool pl_direct_fits(double bytes)
 static const double table_row_bytes = 40, table_cached_bytes = 64e6;
 enum { NS_MOVED = 5 };
 
-double pl_cost_table(double rows, double build, double probe)
+bool pl_table_cached(double rows, double bytes)
 {
-    return (build + probe) * (rows * table_row_bytes <= table_cached_bytes ? NS_CACHED : NS_RANDOM);
+    return rows * table_row_bytes <= (bytes > 0 ? bytes : table_cached_bytes);
 }
 
-double pl_cost_parts(double rows, double build, double probe, double moved)
+double pl_cost_table(bool cached, double rows)
 {
-    double missed = moved ? 0 : probe;
-    return build * NS_MOVED + moved * NS_MOVED + (build + probe - missed) * NS_CACHED + pl_cost_table(rows, 0, missed);
+    return rows * (cached ? NS_CACHED : NS_RANDOM);
+}
+
+double pl_cost_parts(double moved, double rows)
+{
+    return moved * NS_MOVED + rows * NS_CACHED;
 }
 
 /* ---- aggregation ---- */

@@ -34,10 +34,11 @@ bool pl_worth_csr(double range, double rows);
 /* Asking for direct addressing is no licence to clear gigabytes for a thousand rows. */
 bool pl_direct_fits(double bytes);
 
-/* A hash table of so many rows: putting `build` rows in and looking `probe` rows up, and the same after rows of the build
- * side and `moved` of the probe side were put into parts. */
-double pl_cost_table(double rows, double build, double probe);
-double pl_cost_parts(double rows, double build, double probe, double moved);
+/* Whether a hash table of so many rows stays in a cache of so many bytes (0: the last one); what it costs to put rows in
+ * or to look them up; and to do so part by part, after `moved` of them were put into parts. */
+bool pl_table_cached(double rows, double bytes);
+double pl_cost_table(bool cached, double rows);
+double pl_cost_parts(double moved, double rows);
 /* Slots of a part, as powers of two, that stay in the cache: in a core's own, and in a large GPU's; and parts at most. */
 enum { PL_PART_SLOTS_CPU = 15, PL_PART_SLOTS_GPU = 19, PL_PARTS_CPU = 9, PL_PARTS_TOP = 40 };
 

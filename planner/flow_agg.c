@@ -116,6 +116,8 @@ static int choose_groups(struct ctx *c, const struct stream *s, const struct sta
     if (pl_shared_groups_pay(&f))
         HD_TRY(all_sharable(c, s, g, &f.sharable));
     d->kind = pl_choose_groups(c, g->node, &f, &d->shared);
+    if (d->kind == RT_STATE_AGG_HASH)
+        d->parts = pl_choose_group_parts(c, g->node, s->est, d->groups, d->clustered);
     return 0;
 }
 

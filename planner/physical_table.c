@@ -76,30 +76,53 @@ static struct pl_parts parts_of(double rows, bool asked)
     return p;
 }
 
+/* Costs of each way, and the cheapest that is possible. */
+static int cheapest_parts(const struct pl_parts_facts *f, bool cached, int last, double ns[3])
+{
+    int best = PARTS_NONE;
+    ns[PARTS_NONE] = pl_cost_table(cached, f->build + f->probe);
+    ns[PARTS_BUILD] = pl_cost_parts(f->build, f->build) + pl_cost_table(cached, f->probe);
+    ns[PARTS_BOTH] = pl_cost_parts(f->build + f->probe, f->build + f->probe);
+    for (int i = PARTS_BUILD; i <= last; i++)
+        best = ns[i] < ns[best] ? i : best;
+    return best;
+}
+
 struct pl_parts pl_choose_parts(struct ctx *c, struct pl_node *n, const struct pl_parts_facts *f)
 {
     static const char *const names[] = {"none", "build side", "both sides"};
-    bool asked = f->strategy == FE_RADIX, may = f->strategy == FE_RADIX || f->strategy == FE_AUTO;
-    double ns[] = {pl_cost_table(f->build, f->build, f->probe), pl_cost_parts(f->build, f->build, f->probe, 0),
-                   pl_cost_parts(f->build, f->build, f->probe, f->probe)};
-    int last = f->kept_order ? PARTS_BUILD : PARTS_BOTH, taken = asked ? last : PARTS_NONE;
-    for (int i = PARTS_BUILD; !asked && may && i <= last; i++)
-        taken = ns[i] < ns[taken] ? i : taken;
-    struct pl_parts p = {.build = taken >= PARTS_BUILD, .probe = taken == PARTS_BOTH};
-    if (taken != PARTS_NONE || ns[PARTS_NONE] > pl_cost_table(0, f->build, f->probe)) {
-        struct pl_decision *d = pl_decide(c, n, "parts");
-        pl_decide_way(c, d, names[PARTS_NONE], ns[PARTS_NONE], asked ? "the plan asks for parts" : NULL);
-        pl_decide_way(c, d, names[PARTS_BUILD], ns[PARTS_BUILD], may ? NULL : "the plan asks for none");
-        pl_decide_way(c, d, names[PARTS_BOTH], last == PARTS_BOTH ? ns[PARTS_BOTH] : -1,
-                      last == PARTS_BOTH ? NULL : "the order of the rows is kept");
-        pl_decide_take(d, names[taken]);
-    }
-    if (taken != PARTS_NONE) {
-        struct pl_parts bits = parts_of(f->build, asked);
-        p.top = bits.top;
-        p.cpu_bits = bits.cpu_bits;
-        p.gpu_bits = bits.gpu_bits;
-    }
+    bool asked = f->strategy == FE_RADIX, small = pl_table_cached(f->build, c->opt.cached_bytes);
+    int last = f->kept_order ? PARTS_BUILD : PARTS_BOTH;
+    double ns[3];
+    int taken = cheapest_parts(f, small, last, ns);
+    if (f->strategy != FE_AUTO)
+        taken = asked ? last : PARTS_NONE;
+    if (small && !asked)
+        return (struct pl_parts){.top = 0};
+    struct pl_decision *d = pl_decide(c, n, "parts");
+    pl_decide_way(c, d, names[PARTS_BOTH], last == PARTS_BOTH ? ns[PARTS_BOTH] : -1,
+                  last == PARTS_BOTH ? NULL : "the order of rows is kept");
+    pl_decide_way(c, d, names[PARTS_BUILD], ns[PARTS_BUILD], NULL);
+    pl_decide_way(c, d, names[PARTS_NONE], ns[PARTS_NONE], asked ? "the plan asks for parts" : NULL);
+    pl_decide_take(d, names[taken]);
+    struct pl_parts p = parts_of(f->build, asked || c->opt.cached_bytes > 0);
+    p.build = taken != PARTS_NONE;
+    p.probe = taken == PARTS_BOTH;
+    return p;
+}
+
+struct pl_parts pl_choose_group_parts(struct ctx *c, struct pl_node *n, double rows, double groups, bool clustered)
+{
+    double table = pl_cost_table(pl_table_cached(groups, c->opt.cached_bytes), rows), parts = pl_cost_parts(rows, rows);
+    if (!c->opt.on_gpu || clustered || parts >= table)
+        return (struct pl_parts){.top = 0};
+    struct pl_parts p = parts_of(groups, c->opt.cached_bytes > 0);
+    struct pl_decision *d = pl_decide(c, n, "rows");
+    pl_decide_way(c, d, "in parts", parts, NULL);
+    pl_decide_way(c, d, "as they come", table, NULL);
+    pl_decide_take(d, "in parts");
+    p.cpu_bits = 0;
+    p.probe = p.gpu_bits > 0;
     return p;
 }
 

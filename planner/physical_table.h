@@ -45,6 +45,7 @@ struct pl_grouping {
     struct pl_removed_key *removed; /* [key] */
     const bool *any_by_row;  /* [removed key that is carried along] by the id of its row */
     struct pack pack;        /* AGG_DENSE: of the kept keys */
+    struct pl_parts parts;   /* AGG_HASH: of the rows that are grouped */
     double groups;           /* estimated */
 };
 
@@ -72,15 +73,18 @@ struct pl_parts_facts {
 };
 struct pl_parts pl_choose_parts(struct ctx *c, struct pl_node *n, const struct pl_parts_facts *f);
 
+/* Parts of the rows of an AGG_HASH; none but on a GPU, as threads of a CPU put the groups of full tables into parts. */
+struct pl_parts pl_choose_group_parts(struct ctx *c, struct pl_node *n, double rows, double groups, bool clustered);
+
 /* What is known of a grouping by its keys. */
 struct pl_group_facts {
-    int nkeys, nkept;      /* keys as written, and those that the others do not determine */
+    int nkeys, nkept; /* keys as written, and those that the others do not determine */
     bool packed;
     double range;
-    double row_bytes;      /* of a group, about */
-    double rows;           /* estimated, of the input */
-    bool sharable;         /* all accumulators can be updated by atomics */
-    bool clustered;        /* equal keys arrive in runs */
+    double row_bytes; /* of a group, about */
+    double rows; /* estimated, of the input */
+    bool sharable; /* all accumulators can be updated by atomics */
+    bool clustered; /* equal keys arrive in runs */
 };
 /* Whether it is worth finding out if groups are sharable. */
 bool pl_shared_groups_pay(const struct pl_group_facts *f);

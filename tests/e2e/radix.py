@@ -10,6 +10,7 @@ Usage: radix.py --heddle BIN [--backend cpu|cuda] [--rows N] [--every K]
 import argparse
 import itertools
 import json
+import os
 import pathlib
 import random
 import subprocess
@@ -106,16 +107,16 @@ class Engine:
         self.heddle, self.backend, self.db, self.wrong, self.done = args.heddle, args.backend, db, 0, 0
         self.every = args.every
 
-    def run(self, root, *options, command="run"):
+    def run(self, root, *options, command="run", **environment):
         plan = json.dumps({"heddle": 1, "root": root})
         done = subprocess.run([self.heddle, command, "-", "--db", self.db, *options], input=plan, capture_output=True,
-                              text=True)
+                              text=True, env={**os.environ, **environment})
         if done.returncode:
             raise SystemExit(f"{done.stderr}\n{plan}")
         return done.stdout
 
-    def rows(self, root, threads):
-        text = self.run(root, "--backend", self.backend, "--threads", str(threads), "--format", "csv")
+    def rows(self, root, threads, **environment):
+        text = self.run(root, "--backend", self.backend, "--threads", str(threads), "--format", "csv", **environment)
         return sorted((tuple(read(v) for v in line.split(",")) for line in text.splitlines()[1:]), key=str)
 
     def expect(self, found, want, what):
@@ -139,6 +140,34 @@ def check_joins(engine, left, right, what, every):
         want = sorted(expected(kind, left, right, kinds, residual), key=str)
         engine.expect(engine.rows(root, 3 if residual else 1), want,
                       f"{what}: {kind} on {kinds}{' computed' if computed else ''}{' residual' if residual else ''}")
+
+
+def check_groups(engine, left):
+    """Groupings of every type of key, with aggregates of every kind, whose tables are taken for ones beyond the cache."""
+    for kinds in ("i", "l", "h", "d", "t", "s", "is"):
+        groups = defaultdict(list)
+        for x in left:
+            groups[tuple(same_float(x["l" + k]) if x["l" + k] else x["l" + k] for k in kinds)].append(x)
+        want = []
+        for rows in groups.values():
+            numbers = [int(x["lrow"]) for x in rows]
+            values = [int(x["li"]) for x in rows if x["li"]]
+            texts = {x["ls"] for x in rows if x["ls"] is not None}
+            want.append((len(rows), sum(numbers), min(numbers), max(values, default=None), len(values), len(texts)))
+        aggs = [("count", "n", None), ("sum", "s", "lrow"), ("min", "low", "lrow"), ("max", "high", "li"), ("count", "c", "li")]
+        node = {"op": "aggregate", "keys": ["l" + k for k in kinds], "input": {"op": "scan", "table": "l"},
+                "aggs": [{"fn": f, "as": n, **({"arg": a} if a else {})} for f, n, a in aggs]
+                + [{"fn": "count", "as": "d", "arg": "ls", "distinct": True}]}
+        root = {"op": "project", "exprs": ["n", "s", "low", "high", "c", "d"], "input": node}
+        engine.expect(engine.rows(root, 2, HEDDLE_CACHED_BYTES="1"), sorted(want, key=str), f"groups by {kinds}")
+
+
+def check_auto(engine, left, right):
+    """Joins that the planner puts into parts because their tables are taken for ones beyond the cache."""
+    root = {"op": "project", "exprs": ["lrow", "rrow"], "input": {**join("full", "is", True, False), "strategy": "auto"}}
+    engine.expect(engine.rows(root, 2, HEDDLE_CACHED_BYTES="1"), expected("full", left, right, "is", True), "auto")
+    text = engine.run(root, "--dump", "physical", command="explain", HEDDLE_CACHED_BYTES="1")
+    engine.expect(["parts: both sides" in text, "not none" in text], [True, True], f"what explain says\n{text}")
 
 
 def check_parts(engine):
@@ -168,8 +197,11 @@ def main():
                             folder / "db"], check=True, stdout=subprocess.DEVNULL)
             engine = Engine(args, folder / "db")
             check_joins(engine, left, right, what, what in ("many", "heavy"))
+            if what in ("many", "heavy", "left is empty"):
+                check_groups(engine, left)
             if what == "many":
                 check_parts(engine)
+                check_auto(engine, left, right)
             wrong, done = wrong + engine.wrong, done + engine.done
     print(f"{done - wrong} passed, {wrong} failed")
     sys.exit(wrong != 0)

@@ -2,7 +2,7 @@
 """Joins, groupings and sorts of many rows on a GPU: where the time goes, and answers that are worked out here.
 
 Usage: radix.py --heddle BIN --scratch DIR [--backend cuda|cpu] [--millions N] [--giant [BITS]] [--repeat N] [--only TEXT]
-                [--parts BITS,...] [--out FILE.json]
+                [--parts BITS,...] [--duckdb] [--out FILE.json]
 
 N (64) million rows a table: a(k, v) and b(k, w) have the same N million keys, one of a kind and at random; z(k) has as
 many keys of a by Zipf's law with exponent 1.25; g(g, v) has keys out of 5/8 as many. Written as text with numpy and pyarrow and
@@ -11,7 +11,8 @@ of such numbers by rounds of a Feistel network, over all pairs of 2^(BITS / 2) n
 
 Times are of the fastest of --repeat executions after the first, in ms: of pipelines their kernels, of states their
 finish, as another execution with --profile has it, and of that every fixed kernel (HEDDLE_FINISH_TIMES, one more
-execution). --parts repeats joins in parts with so many bits on the GPU (HEDDLE_GPU_PARTS).
+execution). --duckdb runs the same in DuckDB, on two threads as Heddle's CPU backend then does, in turns, with the
+data in its own tables (a sort becomes another table). --parts repeats joins in parts with so many bits on the GPU (HEDDLE_GPU_PARTS).
 """
 
 import argparse
@@ -19,6 +20,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from multiprocessing import Process
 from pathlib import Path
 
@@ -36,6 +38,7 @@ def parse_args():
     p.add_argument("--repeat", type=int, default=3)
     p.add_argument("--only", default="")
     p.add_argument("--parts", default="")
+    p.add_argument("--duckdb", action="store_true")
     p.add_argument("--out", type=Path)
     return p.parse_args()
 
@@ -119,23 +122,25 @@ def count_and_sum(probe, strategy):
 
 
 def works(n):
-    """(name, plan, what it must give)"""
+    """(SQL, name, plan, what it must give)"""
     import numpy as np
     (ak, av), (zk,), (gk, gv) = (columns(t, n) for t in "azg")
     order = np.argsort(ak)
     zipf = av[order[np.searchsorted(ak[order], zk)]]
+    def joined(t):
+        return f"select count(*), sum(a.v) from {t} join a on {t}.k = a.k"
     for strategy in ("hash", "radix", "auto"):
-        yield f"join, {strategy}", count_and_sum("b", strategy), [n, int(av.sum(dtype=np.int64))]
-        yield f"join, Zipf 1.25, {strategy}", count_and_sum("z", strategy), [n, int(zipf.sum(dtype=np.int64))]
+        yield joined("b"), f"join, {strategy}", count_and_sum("b", strategy), [n, int(av.sum(dtype=np.int64))]
+        yield joined("z"), f"join, Zipf 1.25, {strategy}", count_and_sum("z", strategy), [n, int(zipf.sum(dtype=np.int64))]
     groups, counts = np.unique(gk, return_counts=True)
     by_key = {"op": "aggregate", "keys": ["g"], "aggs": [{"fn": "count", "as": "c"}, {"fn": "sum", "as": "s", "arg": "v"}],
               "input": scan("g")}
-    yield "groups", total(by_key, ("count", "n"), ("max", "m", "c"), ("sum", "s", "s")), \
+    yield "select count(*), max(c), sum(s) from (select count(*) c, sum(v) s from g group by g)", "groups", total(by_key, ("count", "n"), ("max", "m", "c"), ("sum", "s", "s")), \
         [len(groups), int(counts.max()), int(gv.sum(dtype=np.int64))]
     by_key = {"op": "sort", "keys": [{"expr": "k"}], "input": scan("b")}
     bk, bw = columns("b", n)
     first = np.argmin(bk)
-    yield "sort", {"op": "limit", "limit": 1, "input": {"op": "limit", "limit": n, "input": by_key}}, [int(bk[first]), int(bw[first])]
+    yield "create or replace temp table sorted as select k, w from b order by k, w", "sort", {"op": "limit", "limit": 1, "input": {"op": "limit", "limit": n, "input": by_key}}, [int(bk[first]), int(bw[first])]
 
 
 def feistel(half, rounds):
@@ -174,7 +179,7 @@ def run(args, db, plan, *options, **environment):
     file = args.scratch / "radix.json"
     file.write_text(json.dumps({"heddle": 1, "root": plan}))
     done = subprocess.run([args.heddle, "run", file, "--db", db, "--trust", "--backend", args.backend, "--format", "csv",
-                           *options], text=True, capture_output=True, env={**os.environ, **environment})
+                           *(["--threads", "2"] if args.duckdb else []), *options], text=True, capture_output=True, env={**os.environ, **environment})
     return (done.stdout, done.stderr) if done.returncode == 0 else sys.exit(done.stderr)
 
 
@@ -222,6 +227,27 @@ def measure(args, db, name, plan, want, **environment):
             "finish": {s["name"]: s["finish_ms"] for s in report["states"]}}
 
 
+class Duck:
+    """The same data and queries in DuckDB."""
+
+    def __init__(self, n):
+        import duckdb
+        import pyarrow
+        self.db = duckdb.connect(config={"threads": 2})
+        for name, names in TABLES.items():
+            arrays = pyarrow.table(dict(zip(names, columns(name, n))))
+            self.db.execute(f"create table {name} as select * from arrays")
+            del arrays
+
+    def ms(self, sql, repeat):
+        best = float("inf")
+        for _ in range(repeat + 1):
+            start = time.perf_counter()
+            self.db.execute(sql).fetchall()
+            best = min(best, time.perf_counter() - start)
+        return best * 1e3
+
+
 def main():
     args = parse_args()
     args.scratch.mkdir(parents=True, exist_ok=True)
@@ -231,10 +257,15 @@ def main():
         found.append(measure(args, numbers(args, args.giant // 2), f"2^{args.giant} with 2^{args.giant}, radix", plan, want))
     else:
         db = database(args, n)
-        for name, plan, want in works(n):
+        duck = Duck(n) if args.duckdb else None
+        for sql, name, plan, want in works(n):
             if args.only not in name:
                 continue
+            before = duck.ms(sql, args.repeat) if duck else 0
             found.append(measure(args, db, name, plan, want))
+            if duck:
+                ms = min(before, duck.ms(sql, args.repeat))
+                print(f"    DuckDB {ms:.1f} ms, ratio {found[-1]['execute_ms'] / ms:.2f}", flush=True)
             for bits in args.parts.split(",") if args.parts and name == "join, radix" else []:
                 found.append(measure(args, db, f"{name}, {bits} bits", plan, want, HEDDLE_GPU_PARTS=bits))
     if args.out:
