@@ -132,6 +132,12 @@ static const char *emit_divide(struct cu_unit *u, const struct pl_expr *e)
                        cu_number(u, e->path), argument(u, e, 0), argument(u, e, 1));
 }
 
+static const char *emit_word(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->sorted = true;
+    return emit_spelled(u, e);
+}
+
 static const char *emit_of_parts(struct cu_unit *u, const struct pl_expr *e)
 {
     u->libraries |= RT_LIBRARY_WIDE;

@@ -175,6 +175,25 @@ static const char *later_range(struct cu_unit *u, const struct pl_step *s, int n
     return hd_asprintf(u->arena, "hdd_expand_later(%s, %s)", cu_arg(u, s->a_nrows), cu_slot(u, s->row_slot));
 }
 
+/* A function of a row that gives its i-th search word. */
+static const char *search_word(struct cu_unit *u, const struct pl_step *s, int i)
+{
+    const struct rt_state *st = &u->spec->states[s->state];
+    const char *row = hd_asprintf(u->arena, "%s[r]", cu_arg(u, s->a_rows));
+    return hd_asprintf(u->arena, "[&](u32 r) { return %s; }", cu_field_value(u, st, st->sort[i].field, row));
+}
+
+static const char *sorted_range(struct cu_unit *u, const struct pl_step *s, int number HD_UNUSED)
+{
+    const char *args = cu_arg(u, s->a_nrows);
+    u->sorted = true;
+    for (int i = 0; i < s->nkeys; i++)
+        args = hd_asprintf(u->arena, "%s, %s", args, cu_expr(u, s->keys[i]));
+    for (int i = 0; i < s->nkeys - 1; i++)
+        args = hd_asprintf(u->arena, "%s, %s", args, search_word(u, s, i));
+    return hd_asprintf(u->arena, "hdd_expand_sorted(%s)", args);
+}
+
 typedef const char *range_emitter(struct cu_unit *u, const struct pl_step *s, int number);
 
 static range_emitter *const ranges[] = {

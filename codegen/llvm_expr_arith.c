@@ -209,6 +209,40 @@ struct cg_val cgl_of_ordinal(struct cg_fn *f, const struct pl_expr *e)
     return (struct cg_val){.v = l_bitcast(f, turn(f, a.v), cg_type(f, RT_F64)), .valid = a.valid};
 }
 
+/* Integers clamp to 64 bits; bits of negative floats order the other way round. */
+struct cg_val cgl_order_word(struct cg_fn *f, const struct pl_expr *e)
+{
+    enum rt_phys from = cg_arg_phys(f->m, e, 0);
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
+    LLVMValueRef least = l_i64(f, INT64_MIN), most = l_i64(f, INT64_MAX), zero = l_i64(f, 0);
+    if (from == RT_F64) {
+        LLVMValueRef bits = l_bitcast(f, a.v, f->m->i64);
+        LLVMValueRef flat = l_fcmp(f, LLVMRealOEQ, a.v, cg_const(f, RT_F64, 0));
+        bits = l_select(f, flat, zero, bits);
+        bits = l_select(f, l_icmp(f, LLVMIntSLT, bits, zero), l_xor(f, bits, most), bits);
+        r.v = l_select(f, l_fcmp(f, LLVMRealUNO, a.v, a.v), most, bits);
+    } else if (from == RT_I128) {
+        LLVMValueRef low = l_trunc(f, a.v, f->m->i64);
+        LLVMValueRef fits = l_eq(f, l_sext(f, low, f->m->i128), a.v);
+        LLVMValueRef end = l_select(f, l_icmp(f, LLVMIntSLT, a.v, cg_const(f, RT_I128, 0)), least, most);
+        r.v = l_select(f, fits, low, end);
+    } else {
+        r.v = cg_int_cast(f, a.v, from, RT_I64);
+    }
+    return r;
+}
+
+struct cg_val cgl_hash_word(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val *keys = HD_NEWN(f->m->arena, struct cg_val, e->nargs);
+    enum rt_phys *phys = HD_NEWN(f->m->arena, enum rt_phys, e->nargs);
+    for (int i = 0; i < e->nargs; i++) {
+        keys[i] = cg_expr(f, e->args[i]);
+        phys[i] = cg_arg_phys(f->m, e, i);
+    }
+    return (struct cg_val){.v = cg_hash(f, e->nargs, keys, phys)};
+}
+
 struct cg_val cgl_of_parts(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val high = cg_expr(f, e->args[0]), low = cg_expr(f, e->args[1]);

@@ -183,6 +183,105 @@ static struct cg_range later_range(struct cg_fn *f, const struct pl_step *s, LLV
     return (struct cg_range){l_add(f, row, l_i64(f, 1)), cg_arg_word(f, s->a_nrows, 0)};
 }
 
+/* A sorted state, and what its rows are compared with: the last word's bound, behind what the word before it equals. */
+struct search {
+    const struct pl_step *s;
+    struct cg_val key; /* of two words: the first one's; else v is NULL */
+    LLVMValueRef bound;
+    LLVMIntPredicate holds; /* of a row's last word and the bound */
+};
+
+static LLVMValueRef search_word(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row, int i)
+{
+    const struct rt_state *st = &f->m->prog->spec->states[s->state];
+    return cg_load_field(f, &st->fields[st->sort[i].field], row, true).v;
+}
+
+/* Whether row i comes before the end that is looked for. */
+static LLVMValueRef is_before(struct cg_fn *f, const struct search *x, LLVMValueRef i)
+{
+    const struct pl_step *s = x->s;
+    LLVMValueRef row = l_row(f, cg_arg_ptr(f, s->a_rows), i, f->m->prog->spec->states[s->state].stride);
+    LLVMValueRef last = l_icmp(f, x->holds, search_word(f, s, row, s->nkeys - 2), x->bound);
+    if (!x->key.v)
+        return last;
+    LLVMValueRef first = search_word(f, s, row, 0);
+    LLVMValueRef same = l_and(f, l_eq(f, first, x->key.v), last);
+    return l_or(f, l_icmp(f, LLVMIntSLT, first, x->key.v), same);
+}
+
+/* The first of rows begin .. end - 1 that is not before the end that is looked for; or end. */
+static LLVMValueRef partition_point(struct cg_fn *f, const struct search *x, LLVMValueRef begin, LLVMValueRef end)
+{
+    LLVMBasicBlockRef from = l_here(f), test = l_block(f, "search"), halve = l_block(f, "halve");
+    LLVMBasicBlockRef found = l_block(f, "found");
+    l_br(f, test);
+    l_goto(f, test);
+    LLVMValueRef lo = l_phi(f, f->m->i64), hi = l_phi(f, f->m->i64);
+    l_cond(f, l_icmp(f, LLVMIntULT, lo, hi), halve, found);
+    l_goto(f, halve);
+    LLVMValueRef middle = l_add(f, lo, l_lshr(f, l_sub(f, hi, lo), l_i64(f, 1)));
+    LLVMValueRef before = is_before(f, x, middle);
+    LLVMValueRef up = l_select(f, before, l_add(f, middle, l_i64(f, 1)), lo);
+    LLVMValueRef down = l_select(f, before, hi, middle);
+    LLVMBasicBlockRef latch = l_here(f);
+    l_br(f, test);
+    l_incoming(lo, begin, from);
+    l_incoming(hi, end, from);
+    l_incoming(lo, up, latch);
+    l_incoming(hi, down, latch);
+    l_goto(f, found);
+    return lo;
+}
+
+/* The same where the row is most likely near: in steps that double. */
+static LLVMValueRef partition_point_near(struct cg_fn *f, const struct search *x, LLVMValueRef begin, LLVMValueRef end)
+{
+    LLVMTypeRef word = f->m->i64;
+    LLVMBasicBlockRef from = l_here(f), test = l_block(f, "near"), look = l_block(f, "look");
+    LLVMBasicBlockRef on = l_block(f, "on"), between = l_block(f, "between");
+    l_br(f, test);
+    l_goto(f, test);
+    LLVMValueRef lo = l_phi(f, word), step = l_phi(f, word);
+    l_cond(f, l_icmp(f, LLVMIntULE, step, l_sub(f, end, lo)), look, between);
+    l_goto(f, look);
+    LLVMValueRef at = l_sub(f, l_add(f, lo, step), l_i64(f, 1));
+    LLVMValueRef before = is_before(f, x, at);
+    LLVMBasicBlockRef looked = l_here(f);
+    l_cond(f, before, on, between);
+    l_goto(f, on);
+    LLVMValueRef next = l_add(f, lo, step), twice = l_shl(f, step, l_i64(f, 1));
+    l_br(f, test);
+    l_incoming(lo, begin, from);
+    l_incoming(step, l_i64(f, 1), from);
+    l_incoming(lo, next, on);
+    l_incoming(step, twice, on);
+    l_goto(f, between);
+    LLVMValueRef hi = l_phi2(f, word, end, test, at, looked);
+    return partition_point(f, x, lo, hi);
+}
+
+static struct cg_range sorted_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    struct cg_val v[PL_SEARCH_WORDS + 1];
+    LLVMValueRef valid = NULL;
+    HD_ASSERT(s->nkeys >= 2 && s->nkeys <= PL_SEARCH_WORDS + 1);
+    for (int i = 0; i < s->nkeys; i++) {
+        v[i] = cg_expr(f, s->keys[i]);
+        valid = cg_both(f, valid, v[i].valid);
+    }
+    if (valid)
+        l_need(f, valid, miss, "notnull");
+    struct search x = {.s = s, .bound = v[s->nkeys - 2].v, .holds = LLVMIntSLT};
+    if (s->nkeys > 2)
+        x.key = v[0];
+    LLVMValueRef rows = cg_arg_word(f, s->a_nrows, 0);
+    LLVMValueRef begin = partition_point(f, &x, l_i64(f, 0), rows);
+    x.bound = v[s->nkeys - 1].v;
+    x.holds = LLVMIntSLE;
+    return (struct cg_range){begin, partition_point_near(f, &x, begin, rows)};
+}
+
 static const struct {
     struct cg_range (*emit)(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss);
     enum { EMPTY, ROWS } found;

@@ -9,7 +9,7 @@ static const char *const agg_names[] = {
 #include "frontend/aggs.def"
 };
 static const char *const kind_names[] = {"inner", "left", "right", "full", "semi", "anti", "mark"};
-static const char *const strategy_names[] = {"auto", "hash", "direct", "index", "loop", "radix"};
+static const char *const strategy_names[] = {"auto", "hash", "direct", "index", "loop", "radix", "merge", "band"};
 
 const char *fe_relop_name(enum fe_relop op)
 {

@@ -21,7 +21,7 @@ enum fe_agg_fn {
     FE_AGG_COUNT_OF
 };
 enum fe_join_kind { FE_INNER, FE_LEFT, FE_RIGHT, FE_FULL, FE_SEMI, FE_ANTI, FE_MARK };
-enum fe_strategy { FE_AUTO, FE_HASH, FE_DIRECT, FE_INDEX, FE_LOOP, FE_RADIX };
+enum fe_strategy { FE_AUTO, FE_HASH, FE_DIRECT, FE_INDEX, FE_LOOP, FE_RADIX, FE_MERGE, FE_BAND };
 enum fe_side { FE_SIDE_AUTO, FE_SIDE_LEFT, FE_SIDE_RIGHT };
 
 struct fe_column {

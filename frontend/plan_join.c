@@ -34,7 +34,7 @@ static int read_options(const struct fe_json *v, struct fe_node *n)
     int kind = 0, strategy = FE_AUTO, side = FE_SIDE_AUTO;
     HD_TRY(fe_json_need(v, "kind", &kind_key));
     HD_TRY(read_named(v, "kind", FE_MARK + 1, kind_name, &kind));
-    HD_TRY(read_named(v, "strategy", FE_RADIX + 1, strategy_name, &strategy));
+    HD_TRY(read_named(v, "strategy", FE_BAND + 1, strategy_name, &strategy));
     HD_TRY(read_named(v, "build", FE_SIDE_RIGHT + 1, side_name, &side));
     n->u.join.kind = (enum fe_join_kind)kind;
     n->u.join.strategy = (enum fe_strategy)strategy;
@@ -150,7 +150,8 @@ static int check(const struct fe_json *v, const struct fe_node *n)
         return fe_json_fail(v, "\"single\" expects kind left or inner, found %s", kind);
     if (n->u.join.single && (n->u.join.nkeys || n->u.join.residual))
         return fe_json_fail(v, "\"single\" expects neither \"on\" nor \"residual\"");
-    if (n->u.join.nkeys == 0 && n->u.join.strategy != FE_AUTO && n->u.join.strategy != FE_LOOP)
+    if (n->u.join.nkeys == 0 && n->u.join.strategy != FE_AUTO && n->u.join.strategy != FE_LOOP &&
+        n->u.join.strategy != FE_BAND)
         return fe_json_fail(v, "strategy %s expects at least one pair in \"on\"", fe_strategy_name(n->u.join.strategy));
     return 0;
 }

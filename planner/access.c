@@ -1,6 +1,6 @@
 #include "planner/access.h"
 
-enum { CSR_OFFSETS = 16, OFFSET = 8, ROW_NUMBER = 4, TEXT_END = 4, HASH_SLOT = 16, GROUP_SLOT = 8 };
+enum { CSR_OFFSETS = 16, OFFSET = 8, ROW_NUMBER = 4, TEXT_END = 4, HASH_SLOT = 16, GROUP_SLOT = 8, WORD = 8 };
 static const double BIT = 0.125;
 /* Tables of keys are at most two thirds full. */
 static const double SLOTS_OF_A_ROW = 1.5;
@@ -188,6 +188,15 @@ static void add_csr(struct accesses *a, const struct pl_step *s, int counter)
     x->bytes = CSR_OFFSETS;
 }
 
+/* A binary search for both ends: only its last rows are no other search's. The words of what it finds are read, too. */
+static void add_search(struct accesses *a, const struct pl_step *s, int counter)
+{
+    const struct rt_state *t = &a->c->states.v[s->state];
+    struct rt_access *x = add(a, RT_ACCESS_LOOKUP, counter, 1, t->stride);
+    x->state = s->state;
+    x->bytes = 2.0 * WORD * (s->nkeys - 1);
+}
+
 static void add_mark(struct accesses *a, const struct pl_step *s, int counter)
 {
     add_bits(a, s, counter);
@@ -212,6 +221,7 @@ static void add_step(struct accesses *a, const struct pl_step *s, int counter)
     case PL_STEP_EXPAND_HASH: add_slots(a, s, counter); return;
     case PL_STEP_EXPAND_CSR: add_csr(a, s, counter); return;
     case PL_STEP_EXPAND_FK: add_fk(a, s, counter); return;
+    case PL_STEP_EXPAND_SORTED: add_search(a, s, counter); return;
     case PL_STEP_MARK: add_mark(a, s, counter); return;
     case PL_STEP_TEST: add_bits(a, s, counter); return;
     case PL_STEP_PRESENT: add_present(a, s, counter); return;

@@ -414,6 +414,7 @@ void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *r
     case PL_READS_ROW: read[s->row_slot] = true; return;
     case PL_READS_EXPR: pl_expr_reads(exprs, s->expr, read); return;
     case PL_READS_KEYS:
+    case PL_READS_WORDS:
         for (int i = 0; i < s->nkeys; i++)
             pl_expr_reads(exprs, s->keys[i], read);
         return;

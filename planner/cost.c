@@ -1,6 +1,8 @@
 /* Costs and thresholds of strategies. */
 #include "planner/cost.h"
 
+#include <math.h>
+
 #include "frontend/expr.h"
 #include "runtime/base/util.h"
 
@@ -12,12 +14,14 @@ enum {
     NS_PROBE = 4,
     NS_RANDOM = 20, /* a row anywhere in a large table */
     NS_CACHED = 6,  /* and in one that stays in the cache */
+    NS_MATCH = 6, /* a row of a range that was found: on a GPU balancing it costs more than many pairs of a loop */
     NEAR_ROWS = 1 << 16,
     CHILDREN_OF_A_WARP = 4096
 };
 static const double ns_child_column = NS_RANDOM * 0.7; /* misses of one row overlap */
 static const double exchange_margin = 0.9;
 static const double ns_pair = 0.3, ns_comparison = 0.4; /* of neighbours, in vectors */
+static const double ns_sort_level = 4, ns_search_level = 3; /* of a binary tree over the rows */
 
 double pl_cost_scan(double rows)
 {
@@ -27,6 +31,19 @@ double pl_cost_scan(double rows)
 double pl_cost_loop(double pairs, int comparisons)
 {
     return pairs * (ns_pair + ns_comparison * comparisons);
+}
+
+double pl_cost_search(double build, double probe, double pairs, int comparisons)
+{
+    double levels = log2(HD_MAX(build, 2));
+    return build * levels * ns_sort_level + probe * levels * ns_search_level +
+           pairs * (NS_MATCH + ns_comparison * comparisons);
+}
+
+double pl_range_share(int ends)
+{
+    static const double shares[] = {1, 0.3, 0.005};
+    return shares[ends];
 }
 
 double pl_cost_build(double scanned, double build, double probe)

@@ -17,6 +17,10 @@ double pl_cost_key_index(double table_rows, double probe);
 double pl_cost_foreign_key(double children, bool scattered, int columns, double probe);
 /* Looking at so many pairs, with so many comparisons for each. */
 double pl_cost_loop(double pairs, int comparisons);
+/* Sorting `build` rows, looking for a range of them per probe row, and looking at the pairs that come of it. */
+double pl_cost_search(double build, double probe, double pairs, int comparisons);
+/* The share of rows that a range with so many ends leaves, where nothing is known of it. */
+double pl_range_share(int ends);
 double pl_cost_scan(double rows);
 /* Children of one row, -1 unknown, that are too many for one warp. */
 bool pl_worth_splitting(int64_t children);

@@ -1,6 +1,8 @@
 /* Joins before there are pipelines: which table is built, and what is known of the rows that come out. */
 #include "planner/flow_join.h"
 
+#include "planner/bounds.h"
+#include "planner/cost.h"
 #include "planner/dict_map.h"
 #include "planner/estimate.h"
 #include "planner/flow_rows.h"
@@ -273,13 +275,47 @@ static void flow_all_pairs(struct ctx *c, struct join *j, struct pl_join *d, con
     join_stored_columns(c, j, &st, j->brow);
 }
 
+/* ---- searches ----------------------------------------------------------------------------------------------- */
+
+/* Build rows in the range of a probe row. */
+static double found_rows(struct ctx *c, const struct join *j, const struct stream *b)
+{
+    const struct pl_search *s = j->d->search;
+    const struct pl_interval *x = s->range;
+    double keys = 1, share = pl_range_share(x ? (x->nlow > 0) + (x->nhigh > 0) : 0);
+    for (int i = 0; i < s->nkeys; i++) {
+        double probed = h_distinct(c, h_plain(h_expr(c, s->pkeys[i], j->s.cols)), 1e12);
+        keys *= HD_MAX(h_distinct(c, h_plain(h_expr(c, s->bkeys[i], b->cols)), b->est), HD_MIN(probed, b->est));
+    }
+    return HD_MAX(b->est * share / HD_MAX(1, HD_MIN(keys, b->est)), 1e-3);
+}
+
+static int flow_search(struct ctx *c, struct join *j, struct pl_join *d, const struct stream *b, enum pl_probe_kind how)
+{
+    double probed = j->s.est;
+    for (int i = 0; i < d->search->nkeys; i++) {
+        map_plan(c, j->node, b->cols, d->search->bkeys[i], b->est);
+        map_plan(c, j->node, j->s.cols, d->search->pkeys[i], j->s.est);
+    }
+    d->fanout = found_rows(c, j, b);
+    flow_all_pairs(c, j, d, b, how);
+    j->s.est = probed * (how == PL_LEFT ? HD_MAX(1, d->fanout) : d->fanout);
+    return 0;
+}
+
 /* ---- a condition beyond the keys ---------------------------------------------------------------------------- */
 
 static int flow_rest(struct ctx *c, struct join *j, struct pl_join *d)
 {
     d->rest_share = HD_NEWN(c->a, double, d->nrest + 1);
-    for (int i = 0; i < d->nrest; i++)
+    for (int i = 0; i < d->nrest; i++) {
+        double rows = j->s.est;
         HD_TRY(flow_filter(c, j->node, &j->s, join_env(c, j), &d->rest[i], 1, &d->rest_share[i]));
+        if (!d->search || !d->search->found[i])
+            continue;
+        d->rest_share[i] = 1; /* nearly: what its search found is tested again */
+        j->s.est = rows;
+    }
     return 0;
 }
 
@@ -328,6 +364,7 @@ static int flow_once(struct ctx *c, struct join *j, struct pl_join *d, struct st
     case PL_WAY_KEY:
     case PL_WAY_FK: HD_TRY(flow_lookup(c, j, d, j->kind == FE_LEFT ? PL_LEFT : PL_INNER)); break;
     case PL_WAY_ALL: flow_all_pairs(c, j, d, b, how); break;
+    case PL_WAY_SEARCH: HD_TRY(flow_search(c, j, d, b, how)); break;
     }
     HD_TRY(flow_rest(c, j, d));
     return j->kind == FE_MARK ? join_mark_output(c, j, known_bool(c), out) : join_output(c, j, out);
@@ -340,6 +377,7 @@ static int flow_matches(struct ctx *c, struct join *j, struct pl_join *d, struct
     case PL_WAY_KEY:
     case PL_WAY_FK: HD_TRY(flow_lookup(c, j, d, PL_INNER)); break;
     case PL_WAY_ALL: flow_all_pairs(c, j, d, b, PL_INNER); break;
+    case PL_WAY_SEARCH: HD_TRY(flow_search(c, j, d, b, PL_INNER)); break;
     case PL_WAY_BUILD:
         HD_TRY(flow_table(c, j, d, b, false, t));
         flow_probe(c, j, t, PL_INNER);

@@ -72,6 +72,8 @@ int join_filter_rest(struct ctx *c, struct join *j);
 /* Adds the lookup (PL_WAY_KEY, PL_WAY_FK) to j->s; fills j->bcols and applies the build scan's filter. */
 int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how);
 int join_expand_all(struct ctx *c, struct join *j, enum pl_probe_kind how, struct stored *st);
+/* Sorts the build side b, stores it as st, and adds the search for a probe row's matches to j->s; fills j->bcols. */
+int join_search(struct ctx *c, struct join *j, struct stream *b, enum pl_probe_kind how, struct stored *st);
 int join_mark_output(struct ctx *c, struct join *j, struct handle *mark, struct stream *out);
 /* Kinds that need a second look at the probe rows. b: the build side's rows where a table is built. */
 int join_twice(struct ctx *c, struct join *j, struct stream *b, struct stream *out);

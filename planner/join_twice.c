@@ -105,6 +105,7 @@ static int add_matches(struct ctx *c, struct join *j, struct stream *b, struct b
         HD_TRY(store_stream(c, b, j->d->keep, j->d->by_row, "rows", j->node->path, stored));
         HD_TRY(join_expand_all(c, j, PL_INNER, stored));
         break;
+    case PL_WAY_SEARCH: HD_TRY(join_search(c, j, b, PL_INNER, stored)); break;
     case PL_WAY_BUILD:
         if (!j->d->rescan)
             join_parts_of(c, j, j->s.rows);
@@ -256,7 +257,7 @@ static int outer_twice(struct ctx *c, struct join *j, struct twice *t, struct st
     struct built built = {0};
     struct stored stored;
     struct stream parts[3];
-    bool cross = j->d->way == PL_WAY_ALL;
+    bool cross = j->d->way == PL_WAY_ALL || j->d->way == PL_WAY_SEARCH;
     int n = 2;
     HD_TRY(add_matches(c, j, b, &built, &stored));
     struct open_pipeline *p = pipeline_of(c, &j->s);

@@ -2,6 +2,7 @@
  * rows twice (join_twice.c). */
 #include "planner/lower_join.h"
 
+#include "planner/bounds.h"
 #include "planner/build.h"
 #include "planner/cut.h"
 #include "planner/handle.h"
@@ -17,6 +18,14 @@ static int all_pairs(struct ctx *c, struct join *j, struct stream *b, struct str
     HD_TRY(store_stream(c, b, j->d->keep, j->d->by_row, "rows", j->node->path, &st));
     c->states.v[st.state].single = j->d->single;
     HD_TRY(join_expand_all(c, j, join_how(j->kind), &st));
+    HD_TRY(join_filter_rest(c, j));
+    return join_output(c, j, out);
+}
+
+static int search(struct ctx *c, struct join *j, struct stream *b, struct stream *out)
+{
+    struct stored st;
+    HD_TRY(join_search(c, j, b, join_how(j->kind), &st));
     HD_TRY(join_filter_rest(c, j));
     return join_output(c, j, out);
 }
@@ -58,12 +67,35 @@ static int compare_extremes(struct ctx *c, struct join *j, struct stream *b, str
     return kind == FE_MARK ? join_mark_output(c, j, h_expr(c, j->d->match, env), out) : join_output(c, j, out);
 }
 
+static void sum_columns(struct ctx *c, const struct join *j, const struct pl_sum *s, bool *keys)
+{
+    int first = j->d->swapped ? j->d->nleft : 0;
+    bool *all = HD_NEWN(c->a, bool, first + j->s.ncols + 1);
+    for (int i = 0; i < s->n; i++)
+        need_expr(all, s->v[i].e);
+    for (int i = 0; i < j->s.ncols; i++)
+        keys[i] |= all[first + i];
+}
+
+static void search_columns(struct ctx *c, const struct join *j, bool *keys)
+{
+    const struct pl_search *s = j->d->search;
+    for (int i = 0; i < s->nkeys; i++)
+        need_expr(keys, s->pkeys[i]);
+    for (int i = 0; s->range && i < s->range->nlow; i++)
+        sum_columns(c, j, &s->range->low[i].at, keys);
+    for (int i = 0; s->range && i < s->range->nhigh; i++)
+        sum_columns(c, j, &s->range->high[i].at, keys);
+}
+
 /* Probe columns that are looked at before a level opens. */
 static const bool *key_columns(struct ctx *c, const struct join *j)
 {
     bool *keys = HD_NEWN(c->a, bool, j->s.ncols + 1);
     for (int i = 0; i < j->d->nkeys; i++)
         need_expr(keys, j->d->pkeys[i]);
+    if (j->d->search)
+        search_columns(c, j, keys);
     return keys;
 }
 
@@ -85,6 +117,7 @@ int lower_join(struct ctx *c, struct pl_node *n, struct stream *in, struct strea
     case PL_WAY_KEY:
     case PL_WAY_FK: return look_up(c, &j, out);
     case PL_WAY_ALL: return all_pairs(c, &j, b, out);
+    case PL_WAY_SEARCH: return search(c, &j, b, out);
     }
     HD_BUG("way %d", (int)d->way);
 }

@@ -11,6 +11,7 @@
 struct ctx;
 struct hd_strbuf;
 struct pl_grouping;
+struct pl_interval;
 struct pl_program;
 struct pl_table;
 
@@ -41,7 +42,8 @@ enum pl_way {
     PL_WAY_BUILD, /* a table is built of one side */
     PL_WAY_KEY,   /* the stored index of a unique column finds the row */
     PL_WAY_FK,    /* the stored index of a foreign key finds the rows */
-    PL_WAY_ALL    /* no keys: every pair of rows */
+    PL_WAY_ALL,   /* no keys: every pair of rows */
+    PL_WAY_SEARCH /* the build side is sorted and searched, by keys or a range */
 };
 
 /* How a join tells what its condition beyond the keys says of a row. */
@@ -49,6 +51,17 @@ enum pl_form {
     PL_FORM_ONCE,     /* each pair is looked at once and kept or dropped */
     PL_FORM_TWICE,    /* a first pass sets a bit for each row with a match, a second one reads the bits */
     PL_FORM_EXTREMES  /* minimum and maximum of the key say what every pair would */
+};
+
+/* What a sorted build side is searched by. */
+struct pl_search {
+    int nkeys;
+    struct fe_expr **pkeys, **bkeys; /* over the columns of the probe side, of the build side */
+    const bool *null_equal;          /* by key; NULL: none */
+    bool hashed; /* one word for all keys, their hash; else each is a word */
+    bool exact;  /* rows are found exactly by their keys: these are not compared again */
+    const struct pl_interval *range; /* planner/bounds.h; NULL: none */
+    bool *found; /* conjuncts on pairs that lead to the rows, and hold for nearly all that are found */
 };
 
 struct pl_join {
@@ -73,7 +86,8 @@ struct pl_join {
         *build_only; /* PL_WAY_KEY, PL_WAY_FK: conjuncts on the row found; else FILTER nodes have them */
     double *rest_share, *build_share, *key_share; /* of the rows, estimated, for which each of rest, build_only holds,
                                                      and (PL_WAY_KEY, PL_WAY_FK) in which each pair of keys is equal */
-    const bool *by_row; /* PL_WAY_ALL: [kept build column] by the id of its row */
+    const bool *by_row; /* PL_WAY_ALL, PL_WAY_SEARCH: [kept build column] by the id of its row */
+    const struct pl_search *search; /* PL_WAY_SEARCH: nkeys is 0, conjuncts on pairs have what it leaves of the keys */
     const struct pl_table *table; /* PL_WAY_BUILD: what is built (physical_table.h) */
     const bool *keep; /* build columns that outputs or conjuncts read; NULL: all */
     const bool *want; /* probe columns likewise */

@@ -8,6 +8,7 @@
 #include "planner/need.h"
 #include "planner/physical_extremes.h"
 #include "planner/physical_loop.h"
+#include "planner/physical_search.h"
 #include "planner/physical_tree.h"
 #include "planner/typed.h"
 
@@ -24,8 +25,9 @@ struct sides {
     struct pl_join j;
     int nprobe; /* conjuncts that read the probe side only */
     const struct fe_expr **probe_only;
-    double build, key, fk, loop; /* ns of each way, < 0: not possible */
-    const char *no_build, *no_key, *no_fk;
+    double build, key, fk, loop, search; /* ns of each way, < 0: not possible */
+    const char *no_build, *no_key, *no_fk, *no_search;
+    struct pl_search *found; /* NULL: none */
     double best; /* ns of the cheapest, with the scan of the probe side */
 };
 
@@ -188,6 +190,36 @@ static void price_fk(const struct ctx *c, struct sides *s, int *fk, int *key)
         s->fk = cost_fk(c, j, *fk, *key);
 }
 
+static bool asks_search(const struct pl_join *j)
+{
+    return j->strategy == FE_MERGE || j->strategy == FE_BAND;
+}
+
+static void price_search(struct ctx *c, struct sides *s)
+{
+    const struct pl_join *j = &s->j;
+    s->found = asks_search(j) || j->strategy == FE_AUTO ? pl_find_search(c, j) : NULL;
+    s->search = -1;
+    if (!s->found)
+        s->no_search =
+            asks_search(j) || j->strategy == FE_AUTO ? "no range in the condition" : "the plan asks for another way";
+    else if (j->strategy == FE_BAND && !s->found->range)
+        s->no_search = "no range in the condition";
+    else
+        s->search = pl_price_search(c, j, s->found);
+}
+
+/* A plan that asks for no way gets a search where it has no keys, or where they find many rows and the rest of the
+ * condition is a range. */
+static bool prefers_search(const struct ctx *c, const struct sides *s, double best)
+{
+    const struct pl_join *j = &s->j;
+    if (s->search < 0 || asks_search(j) || j->nkeys == 0)
+        return s->search >= 0 && (asks_search(j) || s->search < best);
+    bool pairs = j->kind == FE_INNER || j->kind == FE_LEFT || j->kind == FE_FULL;
+    return pairs && s->found->range && j->way == PL_WAY_BUILD && s->search < best + pl_price_pairs(c, j);
+}
+
 /* The cheapest way with these sides. */
 static void price(struct ctx *c, struct sides *s)
 {
@@ -195,18 +227,19 @@ static void price(struct ctx *c, struct sides *s)
     int index = -1, ikey, fk = -1, fkey;
     double probe = est_rows(c, j->tprobe), best = 1e300;
     bool looks_up = j->strategy == FE_AUTO || j->strategy == FE_INDEX, loops = !j->nkeys || j->strategy == FE_LOOP;
-    bool builds = j->strategy != FE_INDEX && !loops;
+    bool builds = j->strategy != FE_INDEX && !loops && !asks_search(j);
     s->build = j->strategy == FE_INDEX ? -1 : pl_cost_build(scanned_rows(j->tbuild), est_rows(c, j->tbuild), probe);
     s->no_build = j->strategy == FE_INDEX ? "the plan asks for an index" : NULL;
     s->loop = pl_price_loop(c, j);
     price_key(c, s, &index, &ikey);
     price_fk(c, s, &fk, &fkey);
+    price_search(c, s);
     if (!looks_up && !loops) {
         s->key = s->fk = -1;
-        s->no_key = s->no_fk = "the plan asks for a table";
+        s->no_key = s->no_fk = asks_search(j) ? "the plan asks for a search" : "the plan asks for a table";
     }
     j->way = loops ? PL_WAY_ALL : PL_WAY_BUILD;
-    if (builds || loops)
+    if (builds || (loops && !asks_search(j)))
         best = loops ? s->loop : s->build;
     if (!loops && s->key >= 0 && s->key < best) {
         best = s->key;
@@ -221,6 +254,10 @@ static void price(struct ctx *c, struct sides *s)
         j->key = fkey;
         j->fanout = children(c, j, fk, fkey);
         j->splits = pl_worth_splitting(node_table(j->tbuild)->fks[fk].max_children);
+    }
+    if (prefers_search(c, s, best)) {
+        best = s->search;
+        j->way = PL_WAY_SEARCH;
     }
     s->best = best + pl_cost_scan(scanned_rows(j->tprobe)); /* counts where sides may be exchanged */
 }
@@ -249,6 +286,15 @@ static int check_index(struct ctx *c, const struct fe_node *n, const struct pl_j
                    n->u.join.kind == FE_INNER ? "" : " and a join kind and condition it can serve");
 }
 
+static int check_search(struct ctx *c, const struct fe_node *n, const struct pl_join *j)
+{
+    if (!asks_search(j) || j->way == PL_WAY_SEARCH)
+        return 0;
+    return HD_FAIL(c->err, USER, n->path,
+                   "strategy band needs a range in \"residual\": a comparison of numbers, dates or timestamps of one "
+                   "side with those of the other by =, <, <=, >, >= or between, or abs(a - b) <= d");
+}
+
 /* v[0]: sides as written, a right join's exchanged; v[1]: exchanged, if they may be. */
 static int choose_sides(struct ctx *c, const struct fe_node *n, struct sides *v, int *nv, int *taken)
 {
@@ -259,12 +305,14 @@ static int choose_sides(struct ctx *c, const struct fe_node *n, struct sides *v,
     set_sides(c, n, n->u.join.kind == FE_RIGHT, &v[0]);
     price(c, &v[0]);
     HD_TRY(check_written_side(c, n, exchange));
-    if (exchange && n->u.join.build != FE_SIDE_RIGHT && (asked || v[0].j.way != PL_WAY_ALL)) {
+    if (exchange && n->u.join.build != FE_SIDE_RIGHT) {
         set_sides(c, n, true, &v[1]);
         price(c, &v[1]);
-        *nv = 2;
-        *taken = asked || pl_cost_exchange(v[0].best, v[1].best);
+        bool loops = v[0].j.way == PL_WAY_ALL && v[1].j.way == PL_WAY_ALL; /* as written: the cost is the same */
+        *nv = loops && !asked ? 1 : 2;
+        *taken = asked || (*nv > 1 && pl_cost_exchange(v[0].best, v[1].best));
     }
+    HD_TRY(check_search(c, n, &v[*taken].j));
     return check_index(c, n, &v[*taken].j);
 }
 
@@ -272,8 +320,11 @@ static int choose_sides(struct ctx *c, const struct fe_node *n, struct sides *v,
 
 static const char *way_name(enum pl_way w)
 {
-    static const char *const names[] = {
-        [PL_WAY_BUILD] = "build", [PL_WAY_KEY] = "key index", [PL_WAY_FK] = "foreign key index", [PL_WAY_ALL] = "loop"};
+    static const char *const names[] = {[PL_WAY_BUILD] = "build",
+                                        [PL_WAY_KEY] = "key index",
+                                        [PL_WAY_FK] = "foreign key index",
+                                        [PL_WAY_ALL] = "loop",
+                                        [PL_WAY_SEARCH] = "sorted search"};
     return names[w];
 }
 
@@ -294,23 +345,38 @@ static void tell_sides(struct ctx *c, struct pl_node *p, const struct fe_node *n
 /* Few rows by estimate may be many, and all pairs of many rows never end: costs do not decide for a loop. */
 static const char *loop_reason(const struct sides *s)
 {
-    const double costs[] = {[PL_WAY_BUILD] = s->build, [PL_WAY_KEY] = s->key, [PL_WAY_FK] = s->fk, [PL_WAY_ALL] = 0};
+    const double costs[] = {[PL_WAY_BUILD] = s->build,
+                            [PL_WAY_KEY] = s->key,
+                            [PL_WAY_FK] = s->fk,
+                            [PL_WAY_ALL] = 0,
+                            [PL_WAY_SEARCH] = s->search};
     if (s->j.strategy == FE_LOOP)
         return "the plan asks for it";
     return s->loop < costs[s->j.way] ? "with keys only where the plan asks for it" : NULL;
+}
+
+/* Joins by key alone are only sorted where the plan asks for it. */
+static void tell_search(struct ctx *c, struct pl_decision *d, const struct sides *s)
+{
+    if (!s->found || (!s->found->range && !asks_search(&s->j)))
+        return;
+    pl_decide_way(c, d, way_name(PL_WAY_SEARCH), s->search, asks_search(&s->j) ? "the plan asks for it" : s->no_search);
+    pl_decide_take(d, way_name(s->j.way));
 }
 
 static void tell_way(struct ctx *c, struct pl_node *p, const struct sides *s)
 {
     struct pl_decision *d = pl_decide(c, p, "way");
     if (p->n->u.join.nkeys == 0) {
-        pl_decide_way(c, d, way_name(PL_WAY_ALL), s->loop, "no keys");
+        pl_decide_way(c, d, way_name(PL_WAY_ALL), s->loop, s->j.way == PL_WAY_ALL ? "no keys" : NULL);
+        tell_search(c, d, s);
         return;
     }
     pl_decide_way(c, d, way_name(PL_WAY_BUILD), s->build, s->no_build);
     pl_decide_way(c, d, way_name(PL_WAY_KEY), s->key, s->no_key);
     pl_decide_way(c, d, way_name(PL_WAY_FK), s->fk, s->no_fk);
     pl_decide_way(c, d, way_name(PL_WAY_ALL), s->loop, loop_reason(s));
+    tell_search(c, d, s);
     pl_decide_take(d, way_name(s->j.way));
 }
 
@@ -420,6 +486,8 @@ int pl_physical_join(struct ctx *c, const struct fe_node *n, struct pl_node *con
     struct pl_join *j = &s->j;
     if (j->way == PL_WAY_ALL)
         pl_loop_keys(c, n, j);
+    if (j->way == PL_WAY_SEARCH)
+        pl_take_search(c, n, j, s->found);
     keep_columns_of(c, n, j);
     j->probe = pl_node_filter(c, sides[j->swapped], s->probe_only, s->nprobe, j->swapped ? j->nleft : 0, n->path);
     j->build = sides[!j->swapped];

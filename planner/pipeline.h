@@ -25,7 +25,14 @@ struct pl_slot {
     bool nullable;
 };
 
-/* Physical expression node. Ops by enum fe_op; what each means here:
+/* Search words. A ROWS state that FINISH sorts by one or two int64 fields without NULLs first, ascending, can be
+ * searched by them (EXPAND_SORTED): the rows whose words equal the given ones but for the last, which lies between two
+ * bounds, are neighbours. The step's keys are I64 expressions: what the words but the last one equal, then the last
+ * one's lower and upper bound, both included; a NULL among them gives no rows. A word orders as what it stands for does,
+ * but need not tell all values apart (ORDER_WORD), or tells keys apart but for hashes that agree (HASH_WORD): conditions
+ * are tested again on what the range has.
+ *
+ * Physical expression node. Ops by enum fe_op; what each means here:
  *   COL slot · LIT: args vector entry `arg` of phys, or is_null · PARAM never (it is a LIT)
  *   ADD SUB MUL NEG: both sides of phys `phys`. fail: checked, raises OVERFLOW beyond the type
  *     (I32/I64) or, with limit_digits > 0, beyond 10^limit_digits - 1 in absolute value
@@ -51,6 +58,8 @@ struct pl_slot {
  *     phys I64 or I128; raises OVERFLOW beyond I64, or limit_digits
  *   ORDINAL: F64 -> I64 that orders like it (-0 before 0, every NaN HDD_ORDINAL_NAN) · OF_ORDINAL: its inverse
  *   CAST: timestamp <-> date only (in_type, out_type); every other cast became the ops above
+ *   ORDER_WORD: integer or float64 -> I64 that orders likewise; I128 beyond it is its end, -0 is 0, NaN its largest ·
+ *   HASH_WORD: the hash of keys of a HASH state as I64; never NULL, as a NULL has a hash
  */
 struct pl_expr {
     enum fe_op op;
@@ -85,6 +94,9 @@ struct pl_part {
 };
 /* Keys of hash tables in framed pipelines are hashed and compared by functions of so many at most. */
 enum { PL_PART_KEYS = 16 };
+
+/* That a state can be searched by. */
+enum { PL_SEARCH_WORDS = 2 };
 
 enum pl_probe_kind { PL_INNER, PL_LEFT, PL_SEMI, PL_ANTI, PL_MARK };
 

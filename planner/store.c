@@ -165,14 +165,21 @@ void store_rows(struct ctx *c, const struct stream *s, const bool *want, const b
         keep_columns(c, cols, n, &out->kept);
 }
 
-int store_stream(struct ctx *c, struct stream *s, const bool *want, const bool *by_row, const char *name,
-                 const char *path, struct stored *out)
+int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, int n, const bool *want,
+                 const bool *by_row, const char *name, const char *path, struct stored *out)
 {
     struct open_pipeline *p = pipeline_of(c, s);
     store_rows(c, s, want, by_row, out);
     out->state = pb_state(c, RT_STATE_ROWS, name, path);
     p->sink.kind = PL_SINK_ROWS;
     p->sink.state = out->state;
+    struct rt_sort_key *keys = HD_NEWN(c->a, struct rt_sort_key, n + 1);
+    for (int i = 0; i < n; i++) {
+        keys[i].field = pb_field(c, out->state, "word", &words[i], RT_MERGE_KEY);
+        sink_add(c, &p->sink, (struct pl_out){.field = keys[i].field, .expr = words[i].expr, .fn = FE_AGG_ANY});
+    }
+    c->states.v[out->state].sort = keys;
+    c->states.v[out->state].nsort = n;
     HD_TRY(keep_store(c, p, &out->kept, out->state, RT_MERGE_KEY, FE_AGG_ANY, &p->sink));
     pb_state_layout(c, out->state);
     c->states.v[out->state].est_rows = s->est;
@@ -181,6 +188,12 @@ int store_stream(struct ctx *c, struct stream *s, const bool *want, const bool *
     p->spec.ordered = s->ordered;
     pb_end(c, p, true);
     return 0;
+}
+
+int store_stream(struct ctx *c, struct stream *s, const bool *want, const bool *by_row, const char *name,
+                 const char *path, struct stored *out)
+{
+    return store_sorted(c, s, NULL, 0, want, by_row, name, path, out);
 }
 
 void rows_over(struct ctx *c, const struct stored *st, struct handle *row, struct stream *s)

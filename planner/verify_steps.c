@@ -177,8 +177,30 @@ static bool check_expr(struct vf *v, const struct pl_step *s, int at)
     return true;
 }
 
+/* Word i of the state is there to be searched by. */
+static bool is_sorted_by_word(const struct rt_state *st, int i)
+{
+    const struct rt_field *f = i < st->nsort ? &st->fields[st->sort[i].field] : NULL;
+    return f && f->phys == RT_I64 && f->valid_offset < 0 && !st->sort[i].desc;
+}
+
+static bool check_words(struct vf *v, const struct pl_step *s, int at)
+{
+    int words = s->nkeys - 1;
+    VF_CHECK(v, STEP_WORDS, words >= 1 && words <= PL_SEARCH_WORDS);
+    for (int i = 0; i < words; i++)
+        VF_CHECK(v, STEP_WORDS, is_sorted_by_word(&v->spec->states[s->state], i));
+    for (int i = 0; i < s->nkeys; i++) {
+        VF_TRY(vf_expr(v, s->keys[i], at));
+        VF_CHECK(v, STEP_WORDS, v->g->exprs[s->keys[i]].phys == RT_I64);
+    }
+    return true;
+}
+
 static bool check_keys(struct vf *v, const struct pl_step *s, int at)
 {
+    if (has(s, PL_READS_WORDS))
+        return check_words(v, s, at);
     const struct rt_state *st = has(s, PL_READS_KEYS) ? &v->spec->states[s->state] : NULL;
     VF_CHECK(v, STEP_KEYS, s->nkeys == (st ? st->nkeys : 0));
     for (int i = 0; i < s->nkeys; i++) {

@@ -326,6 +326,15 @@ static void narrow_index(struct prog *b, int *e)
     *e = around(b, *e, FE_NARROW, RT_I32);
 }
 
+/* A bound that is no word. */
+static void narrow_key(struct prog *b)
+{
+    struct pl_step *s = step(b, PL_STEP_EXPAND_SORTED);
+    int *keys = hd_dup(b->a, s->keys, sizeof *keys * (size_t)s->nkeys);
+    narrow_index(b, &keys[1]);
+    s->keys = keys;
+}
+
 /* The first key of a lookup, and what it is stands around it. */
 static void key_like(struct prog *b, enum fe_op op, enum rt_phys p)
 {

@@ -24,6 +24,7 @@ enum plan {
     CROSS, /* joins */
     COPIES, /* wide rows */
     PAIRS,  /* a loop over pairs */
+    SORTED, /* a search by key and range */
     WIDE,   /* 128 bits: sums, scales, comparisons */
     VALUES,
     ORDER,  /* of a sort below the root */

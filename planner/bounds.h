@@ -1,0 +1,41 @@
+/* Conditions of joins as ranges: a sum of build columns that lies between sums of probe columns. */
+#ifndef HEDDLE_PLANNER_BOUNDS_H
+#define HEDDLE_PLANNER_BOUNDS_H
+
+#include "frontend/expr.h"
+
+/* `factor` times a typed expression that reads one side. */
+struct pl_term {
+    const struct fe_expr *e;
+    hd_i128 factor;
+};
+
+/* As real numbers: what a decimal is worth, a date in days, a timestamp in microseconds. */
+struct pl_sum {
+    int n;
+    const struct pl_term *v;
+};
+
+/* One end of a range. */
+struct pl_bound {
+    struct pl_sum at;
+    bool strict;
+    bool rounded;  /* float64 with arithmetic: what is compared was rounded */
+    bool with_nan; /* and NaN on the build side makes the comparison true */
+    int from;      /* the conjunct */
+};
+
+/* All that conjuncts say of one sum of the build side. */
+struct pl_interval {
+    struct pl_sum of;
+    bool is_float;
+    int scale; /* of the integers that stand for both sides, where it is no float64 */
+    int nlow, nhigh;
+    struct pl_bound *low, *high;
+};
+
+/* The best interval that the conjuncts give for build columns, whose numbers are lo .. hi - 1: one with two ends before
+ * one with one. NULL: none. */
+const struct pl_interval *pl_find_interval(struct hd_arena *a, const struct fe_expr *const *v, int n, int lo, int hi);
+
+#endif

@@ -1,0 +1,138 @@
+/* The build side of a join is sorted by search words, and a probe row finds the range of its matches there. */
+#include "planner/bounds.h"
+#include "planner/build.h"
+#include "planner/cut.h"
+#include "planner/handle.h"
+#include "planner/join.h"
+#include "planner/lower_expr.h"
+#include "planner/lower_value.h"
+#include "planner/search_word.h"
+
+/* The words of both sides. */
+struct words {
+    int n;
+    struct pl_val build[PL_SEARCH_WORDS];
+    struct pl_val probe[PL_SEARCH_WORDS + 1]; /* the last one's bounds */
+};
+
+/* Columns of one side where conditions have them. */
+static struct handle **side_env(struct ctx *c, const struct join *j, struct handle *const *cols, bool build)
+{
+    int nl = j->d->nleft, n = build ? j->d->nbuilt : j->s.ncols;
+    struct handle **env = HD_NEWN(c->a, struct handle *, nl + j->d->nbuilt + j->s.ncols + 1);
+    memcpy(env + (build == j->d->swapped ? 0 : nl), cols, sizeof *env * (size_t)n);
+    return env;
+}
+
+/* A key on both sides, in one physical form. */
+static int key_pair(struct ctx *c, struct join *j, const struct stream *b, int i, struct pl_val *bv, struct pl_val *pv)
+{
+    const struct pl_search *d = j->d->search;
+    HD_TRY(h_value(c, pipeline_of(c, b), h_plain(h_expr(c, d->bkeys[i], b->cols)), bv));
+    HD_TRY(h_value(c, pipeline_of(c, &j->s), h_plain(h_expr(c, d->pkeys[i], j->s.cols)), pv));
+    lx_realise(c, bv);
+    lx_realise(c, pv);
+    if (bv->type.kind == HD_STRING)
+        return lx_unify(c, bv, pv);
+    enum rt_phys width = HD_MAX(bv->phys, pv->phys);
+    HD_TRY(lx_as_phys(c, bv, width));
+    return lx_as_phys(c, pv, width);
+}
+
+static int key_words(struct ctx *c, struct join *j, const struct stream *b, struct words *w)
+{
+    const struct pl_search *d = j->d->search;
+    struct pl_val *bv = HD_NEWN(c->a, struct pl_val, d->nkeys + 1), *pv = HD_NEWN(c->a, struct pl_val, d->nkeys + 1);
+    for (int i = 0; i < d->nkeys; i++)
+        HD_TRY(key_pair(c, j, b, i, &bv[i], &pv[i]));
+    w->n = d->hashed ? 1 : d->nkeys;
+    if (d->hashed) {
+        struct open_pipeline *p = pipeline_of(c, &j->s);
+        w->build[0] = sw_hash(c, bv, d->nkeys, d->null_equal);
+        w->probe[0] = sw_hash(c, pv, d->nkeys, d->null_equal);
+        w->probe[0].expr = pb_slot_expr(c, p, pb_let(c, p, "word", w->probe[0])); /* a step reads it twice */
+    }
+    for (int i = 0; i < d->nkeys && !d->hashed; i++) {
+        w->build[i] = sw_key(c, bv[i]);
+        w->probe[i] = sw_key(c, pv[i]);
+    }
+    return 0;
+}
+
+static int make_words(struct ctx *c, struct join *j, const struct stream *b, struct words *w)
+{
+    const struct pl_interval *x = j->d->search->range;
+    *w = (struct words){0};
+    HD_TRY(key_words(c, j, b, w));
+    if (!x) {
+        w->probe[w->n] = w->probe[w->n - 1]; /* both bounds of the last word */
+        return 0;
+    }
+    HD_TRY(sw_word(c, pipeline_of(c, b), side_env(c, j, b->cols, true), x, &w->build[w->n]));
+    HD_TRY(
+        sw_bounds(c, pipeline_of(c, &j->s), side_env(c, j, j->s.cols, false), x, &w->probe[w->n], &w->probe[w->n + 1]));
+    w->n++;
+    return 0;
+}
+
+/* Rows with NULL in a word match nothing: they are dropped, unless they come out of the join all the same. */
+static void settle_nulls(struct ctx *c, const struct join *j, struct open_pipeline *p, struct words *w)
+{
+    for (int i = 0; i < w->n; i++) {
+        struct pl_val *v = &w->build[i];
+        if (!v->nullable)
+            continue;
+        v->expr = pb_slot_expr(c, p, pb_let(c, p, "word", *v));
+        int last[2] = {v->expr, pb_const_int(c, RT_I64, INT64_MAX)};
+        if (j->kind != FE_FULL) {
+            int null = pb_op(c, FE_IS_NULL, RT_BOOL, false, 1, &v->expr);
+            pb_filter(c, p, pb_op(c, FE_NOT, RT_BOOL, false, 1, &null), 0.95, j->node->path);
+        }
+        v->expr = pb_op(c, FE_COALESCE, RT_I64, false, 2, last);
+        v->nullable = false;
+    }
+}
+
+static void expand(struct ctx *c, struct join *j, enum pl_probe_kind how, const struct words *w,
+                   const struct stored *st)
+{
+    struct open_pipeline *p = pipeline_of(c, &j->s);
+    int slot = pb_slot(c, p, hd_asprintf(c->a, "%s row", fe_relop_name(j->d->tbuild->op)), RT_I32, false);
+    int *keys = HD_NEWN(c->a, int, w->n + 1);
+    for (int i = 0; i <= w->n; i++)
+        keys[i] = w->probe[i].expr;
+    int a_rows = pb_arg_state(c, RT_ARG_STATE_ROWS, st->state, 0);
+    int a_nrows = pb_arg_state(c, RT_ARG_STATE_NROWS, st->state, 0);
+    struct pl_step *s = pb_step(c, p, PL_STEP_EXPAND_SORTED, j->node->path);
+    s->state = st->state;
+    s->slot = slot;
+    s->probe = how;
+    s->nkeys = w->n + 1;
+    s->keys = keys;
+    s->a_rows = a_rows;
+    s->a_nrows = a_nrows;
+    s->splittable = true;
+    cut_open_level(c, &j->s, j->d->want);
+    p->est *= j->d->fanout;
+    j->s.max_rows = HD_MIN(j->s.max_rows * HD_MAX(1, st->max_rows), 9e18);
+    j->s.unique_row = NULL;
+    j->s.nunique = 0;
+    join_stored_columns(c, j, st, h_row(c, slot, NULL, st->state, how == PL_LEFT));
+    j->s.est = p->est;
+}
+
+int join_search(struct ctx *c, struct join *j, struct stream *b, enum pl_probe_kind how, struct stored *st)
+{
+    struct words w;
+    HD_TRY(make_words(c, j, b, &w));
+    settle_nulls(c, j, pipeline_of(c, b), &w);
+    HD_TRY(store_sorted(c, b, w.build, w.n, j->d->keep, j->d->by_row, "sorted", j->node->path, st));
+    pb_note(c, "%s: %s join sorts %s (about %.0f rows) and searches it%s%s", j->node->path,
+            fe_join_kind_name(j->d->written), j->d->build->label, b->est,
+            j->d->search->hashed  ? " by a hash"
+            : j->d->search->nkeys ? " by key"
+                                  : "",
+            j->d->search->range ? " for a range" : "");
+    expand(c, j, how, &w, st);
+    return 0;
+}

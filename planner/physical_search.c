@@ -1,0 +1,92 @@
+/* Joins that search a sorted state. Its rows begin with one or two words (planner/pipeline.h, "Search words"): a key that
+ * orders as an integer is a word itself, other keys are hashed to one, and the last word may be the sum that a range is
+ * about. */
+#include "planner/physical_search.h"
+
+#include "planner/bounds.h"
+#include "planner/cost.h"
+#include "planner/estimate.h"
+#include "planner/physical_loop.h"
+#include "planner/pipeline.h"
+#include "planner/typed.h"
+
+enum { NARROW_DIGITS = 18 }; /* that 64 bits hold */
+
+/* Different values have different words. */
+static bool is_word(const struct fe_expr *e)
+{
+    struct hd_type t = e->type;
+    return t.kind == HD_DECIMAL ? t.precision <= NARROW_DIGITS : t.kind != HD_STRING;
+}
+
+/* Whether the words tell all keys apart: NULL has none of its own, and rows with NULL stay where they come out of the
+ * join although nothing matches them. */
+static bool tells_apart(const struct pl_join *j)
+{
+    for (int i = 0; i < j->nkeys; i++)
+        if (!is_word(j->bkeys[i]) || (j->null_equal && j->null_equal[i]) ||
+            (j->kind == FE_FULL && j->bkeys[i]->nullable))
+            return false;
+    return true;
+}
+
+struct pl_search *pl_find_search(struct ctx *c, const struct pl_join *j)
+{
+    struct pl_search *s = HD_NEW(c->a, struct pl_search);
+    int lo = j->swapped ? 0 : j->nleft;
+    *s = (struct pl_search){.nkeys = j->nkeys, .pkeys = j->pkeys, .bkeys = j->bkeys, .null_equal = j->null_equal};
+    s->range = pl_find_interval(c->a, j->rest, j->nrest, lo, lo + j->nbuilt);
+    if (j->single || (!s->range && !s->nkeys))
+        return NULL;
+    s->exact = tells_apart(j) && s->nkeys + (s->range != NULL) <= PL_SEARCH_WORDS;
+    for (int i = 0; i < s->nkeys; i++)
+        s->hashed |= !is_word(j->bkeys[i]) || (j->null_equal && j->null_equal[i]);
+    s->hashed |= s->nkeys + (s->range != NULL) > PL_SEARCH_WORDS;
+    return s;
+}
+
+/* Build rows of the key of a probe row. */
+static double rows_of_key(const struct ctx *c, const struct pl_join *j)
+{
+    double distinct = 1, rows = est_rows(c, j->tbuild);
+    for (int i = 0; i < j->nkeys; i++) {
+        double d = est_key(c, j->tbuild, j->bkeys[i]).distinct;
+        distinct *= d < 0 ? rows : HD_MAX(1, d);
+    }
+    return j->nkeys ? HD_MAX(1, rows / HD_MAX(1, HD_MIN(distinct, rows))) : rows;
+}
+
+double pl_price_search(const struct ctx *c, const struct pl_join *j, const struct pl_search *s)
+{
+    double build = est_rows(c, j->tbuild), probe = est_rows(c, j->tprobe);
+    int ends = s->range ? (s->range->nlow > 0) + (s->range->nhigh > 0) : 0;
+    return pl_cost_search(build, probe, probe * rows_of_key(c, j) * pl_range_share(ends), j->nrest);
+}
+
+double pl_price_pairs(const struct ctx *c, const struct pl_join *j)
+{
+    return pl_cost_loop(est_rows(c, j->tprobe) * rows_of_key(c, j), j->nrest);
+}
+
+static bool gives_end(const struct pl_bound *v, int n, int conjunct)
+{
+    for (int i = 0; i < n; i++)
+        if (v[i].from == conjunct)
+            return true;
+    return false;
+}
+
+void pl_take_search(struct ctx *c, const struct fe_node *n, struct pl_join *j, struct pl_search *s)
+{
+    const struct pl_interval *r = s->range;
+    int before = j->nrest, keys = s->exact ? 0 : j->nkeys;
+    j->search = s;
+    if (!s->exact)
+        pl_loop_keys(c, n, j);
+    s->found = HD_NEWN(c->a, bool, j->nrest + 1);
+    for (int i = 0; i < keys; i++)
+        s->found[i] = true;
+    for (int i = 0; i < before && r; i++)
+        s->found[keys + i] = gives_end(r->low, r->nlow, i) || gives_end(r->high, r->nhigh, i);
+    j->nkeys = 0;
+}

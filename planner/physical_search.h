@@ -1,0 +1,17 @@
+/* Internal to the physical planner: joins that search a sorted state. */
+#ifndef HEDDLE_PLANNER_PHYSICAL_SEARCH_H
+#define HEDDLE_PLANNER_PHYSICAL_SEARCH_H
+
+#include "planner/physical_tree.h"
+
+/* How join j, with the sides that it has, is searched: by keys, by a range that its conditions give, or both. NULL: by
+ * neither. */
+struct pl_search *pl_find_search(struct ctx *c, const struct pl_join *j);
+/* What it costs, in ns of one thread. */
+double pl_price_search(const struct ctx *c, const struct pl_join *j, const struct pl_search *s);
+/* Comparing all rows that have a probe row's keys, beside finding them. */
+double pl_price_pairs(const struct ctx *c, const struct pl_join *j);
+/* j becomes that search of typed node n: where words do not tell keys apart, keys are conjuncts on pairs. */
+void pl_take_search(struct ctx *c, const struct fe_node *n, struct pl_join *j, struct pl_search *s);
+
+#endif
