@@ -114,11 +114,66 @@ static const char *hash_range(struct cu_unit *u, const struct pl_step *s, int nu
                        cu_arg(u, s->a_mask), keys, number);
 }
 
+/* Row r's field of sort key i, and "key<number>_<i>". */
+static const char *sorted_field(struct cu_unit *u, const struct pl_step *s, int i)
+{
+    const struct rt_state *st = &u->spec->states[s->state];
+    return cu_field_value(u, st, st->sort[i].field, hd_asprintf(u->arena, "%s[r]", cu_arg(u, s->a_rows)));
+}
+
+/* Rows before the one looked for: of smaller keys, or of the same and too far on the other side of the last one. */
+static void before_lambda(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    static const char *const far[2][2] = {{"hdd_lt", "hdd_le"}, {"hdd_gt", "hdd_ge"}}; /* [descending][strict] */
+    const struct rt_state *st = &u->spec->states[s->state];
+    int last = s->nkeys - 1;
+    cu_open(u->out, "const auto before%d = [&](u32 r) {", number);
+    for (int i = 0; i < last; i++) {
+        cu_line(u->out, "const auto field%d = %s;", i, sorted_field(u, s, i));
+        cu_line(u->out, "if (!%s(field%d, key%d_%d))", cu_key_equal(s, i), i, number, i);
+        cu_line(u->out, "    return hdd_sorts_before(field%d, key%d_%d);", i, number, i);
+    }
+    cu_line(u->out, "return hdd_true(%s(%s, key%d_%d));", far[st->sort[last].desc][s->strict], sorted_field(u, s, last),
+            number, last);
+    cu_close(u->out, "};");
+}
+
+/* Whether the row found has the keys, and no NULL in the last one. */
+static void same_lambda(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    int last = s->nkeys - 1;
+    cu_open(u->out, "const auto same%d = [&](u32 r) {", number);
+    for (int i = 0; i <= last; i++)
+        if (i < last)
+            cu_line(u->out, "%s%s(%s, key%d_%d) &&", i ? "       " : "return ", cu_key_equal(s, i),
+                    sorted_field(u, s, i), number, i);
+        else
+            cu_line(u->out, "%s!hdd_is_null(%s);", i ? "       " : "return ", sorted_field(u, s, i));
+    cu_close(u->out, "};");
+}
+
+static const char *nearest_row(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    const char *nulls = "";
+    for (int i = 0; i < s->nkeys; i++) {
+        cu_line(u->out, "const auto key%d_%d = %s;", number, i, cu_expr(u, s->keys[i]));
+        if (u->prog->exprs[s->keys[i]].nullable && !pl_null_equal(s, i))
+            nulls = hd_asprintf(u->arena, "%s%shdd_is_null(key%d_%d)", nulls, *nulls ? " || " : "", number, i);
+    }
+    before_lambda(u, s, number);
+    same_lambda(u, s, number);
+    const char *found =
+        hd_asprintf(u->arena, "hdd_probe_sorted(%s, before%d, same%d)", cu_arg(u, s->a_nrows), number, number);
+    return *nulls ? hd_asprintf(u->arena, "%s ? -1 : %s", nulls, found) : found;
+}
+
 /* Row or index found, -1 if none. */
 static const char *found_row(struct cu_unit *u, const struct pl_step *s, int number)
 {
     if (s->kind == PL_STEP_PROBE_HASH)
         return hd_asprintf(u->arena, "hdd_first_of(%s)", hash_range(u, s, number));
+    if (s->kind == PL_STEP_PROBE_SORTED)
+        return nearest_row(u, s, number);
     if (s->kind == PL_STEP_PROBE_DIRECT)
         return hd_asprintf(u->arena, "hdd_probe_direct(%s, %s, %s)", cu_arg(u, s->a_bits), cu_arg(u, s->a_range),
                            cu_expr(u, s->expr));
@@ -262,7 +317,8 @@ void cu_step(struct cu_unit *u, const struct pl_step *s, int number)
     case PL_STEP_PROBE_KEY:
     case PL_STEP_PROBE_BITMAP:
     case PL_STEP_PROBE_DIRECT:
-    case PL_STEP_PROBE_HASH: step_probe(u, s, number); return;
+    case PL_STEP_PROBE_HASH:
+    case PL_STEP_PROBE_SORTED: step_probe(u, s, number); return;
     case PL_STEP_MARK: step_mark(u, s); return;
     case PL_STEP_TEST: step_test(u, s); return;
     case PL_STEP_PRESENT: step_present(u, s); return;

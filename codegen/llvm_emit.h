@@ -242,6 +242,9 @@ void cg_keys_equal(struct cg_fn *f, int n, const struct rt_field *fields, LLVMVa
 /* llvm_steps.c, llvm_probe.c: steps; code goes on where the row lives, or to f->next */
 void cg_step(struct cg_fn *f, const struct pl_step *s);
 void cg_step_load_lanes(struct cg_fn *f, const struct pl_step *s, LLVMValueRef first);
+/* Row of the sorted state that is nearest to the keys, as step PROBE_SORTED has it. */
+LLVMValueRef cg_find_nearest(struct cg_fn *f, const struct pl_step *s, const struct cg_val *keys,
+                             LLVMBasicBlockRef miss);
 void cg_step_probe(struct cg_fn *f, const struct pl_step *s);
 /* Range of children of an EXPAND step as i64; -1..0 for the one null child of a left join. Code
  * goes on where it is not empty. */

@@ -53,14 +53,12 @@ static struct cg_val find_bit(struct cg_fn *f, const struct pl_step *s, LLVMBasi
     return row_val(f, i);
 }
 
-/* Evaluates the keys and their hash; NULLs miss unless they compare equal. */
-static LLVMValueRef eval_keys(struct cg_fn *f, const struct pl_step *s, struct cg_val *keys, LLVMBasicBlockRef miss)
+/* NULLs miss unless they compare equal. */
+static void eval_keys(struct cg_fn *f, const struct pl_step *s, struct cg_val *keys, LLVMBasicBlockRef miss)
 {
-    enum rt_phys *phys = HD_NEWN(f->m->arena, enum rt_phys, s->nkeys);
     LLVMValueRef valid = NULL;
     for (int i = 0; i < s->nkeys; i++) {
         keys[i] = cg_expr(f, s->keys[i]);
-        phys[i] = phys_of(f, s->keys[i]);
         if (!pl_null_equal(s, i)) {
             valid = cg_both(f, valid, keys[i].valid);
             keys[i].valid = NULL;
@@ -68,6 +66,15 @@ static LLVMValueRef eval_keys(struct cg_fn *f, const struct pl_step *s, struct c
     }
     if (valid)
         l_need(f, valid, miss, "notnull");
+}
+
+/* Evaluates the keys, too. */
+static LLVMValueRef key_hash(struct cg_fn *f, const struct pl_step *s, struct cg_val *keys, LLVMBasicBlockRef miss)
+{
+    enum rt_phys *phys = HD_NEWN(f->m->arena, enum rt_phys, s->nkeys);
+    for (int i = 0; i < s->nkeys; i++)
+        phys[i] = phys_of(f, s->keys[i]);
+    eval_keys(f, s, keys, miss);
     return cg_hash(f, s->nkeys, keys, phys);
 }
 
@@ -80,7 +87,7 @@ static struct cg_range hash_range(struct cg_fn *f, const struct pl_step *s, LLVM
     HD_ASSERT(s->nkeys == st->nkeys);
     bool parts = s->key_parts;
     int number = (int)(s - f->pipeline->steps);
-    LLVMValueRef h = parts ? cg_call_hash(f, number, miss) : eval_keys(f, s, keys, miss);
+    LLVMValueRef h = parts ? cg_call_hash(f, number, miss) : key_hash(f, s, keys, miss);
     LLVMValueRef mask = cg_arg_word(f, s->a_mask, 0), slots = cg_arg_ptr(f, s->a_slots);
     LLVMValueRef tag = l_trunc(f, l_lshr(f, h, l_i64(f, 32)), m->i32);
     LLVMValueRef first = l_and(f, h, mask);
@@ -111,12 +118,21 @@ static struct cg_range hash_range(struct cg_fn *f, const struct pl_step *s, LLVM
     return (struct cg_range){begin, l_add(f, begin, l_zext(f, count, m->i64))};
 }
 
+static const struct cg_val *keys_of(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    struct cg_val *keys = HD_NEWN(f->m->arena, struct cg_val, s->nkeys);
+    eval_keys(f, s, keys, miss);
+    return keys;
+}
+
 static struct cg_val find(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
     if (s->kind == PL_STEP_PROBE_KEY)
         return find_key(f, s, miss);
     if (s->kind == PL_STEP_PROBE_HASH)
         return row_val(f, hash_range(f, s, miss).begin);
+    if (s->kind == PL_STEP_PROBE_SORTED)
+        return row_val(f, cg_find_nearest(f, s, keys_of(f, s, miss), miss));
     return find_bit(f, s, miss);
 }
 

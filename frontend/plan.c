@@ -9,6 +9,7 @@ static const char *const agg_names[] = {
 #include "frontend/aggs.def"
 };
 static const char *const kind_names[] = {"inner", "left", "right", "full", "semi", "anti", "mark"};
+static const char *const match_names[] = {">=", ">", "<=", "<"};
 static const char *const strategy_names[] = {"auto", "hash", "direct", "index", "loop", "radix", "merge", "band"};
 
 const char *fe_relop_name(enum fe_relop op)
@@ -26,4 +27,8 @@ const char *fe_join_kind_name(enum fe_join_kind k)
 const char *fe_strategy_name(enum fe_strategy s)
 {
     return strategy_names[s];
+}
+const char *fe_match_name(enum fe_match m)
+{
+    return match_names[m];
 }

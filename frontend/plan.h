@@ -23,6 +23,7 @@ enum fe_agg_fn {
 enum fe_join_kind { FE_INNER, FE_LEFT, FE_RIGHT, FE_FULL, FE_SEMI, FE_ANTI, FE_MARK };
 enum fe_strategy { FE_AUTO, FE_HASH, FE_DIRECT, FE_INDEX, FE_LOOP, FE_RADIX, FE_MERGE, FE_BAND };
 enum fe_side { FE_SIDE_AUTO, FE_SIDE_LEFT, FE_SIDE_RIGHT };
+enum fe_match { FE_MATCH_GE, FE_MATCH_GT, FE_MATCH_LE, FE_MATCH_LT }; /* left op right */
 
 struct fe_column {
     const char *name;
@@ -78,6 +79,8 @@ struct fe_node {
             struct fe_expr **lkeys, **rkeys; /* over left, over right columns; types equal */
             bool *null_equal;                /* by key: NULL matches NULL */
             struct fe_expr *residual;        /* over left then right, or NULL */
+            struct fe_expr *asof[2];         /* over left, over right columns; types equal. NULL: no as-of join */
+            enum fe_match match;             /* of the two: the nearest right row that it holds for */
         } join;
         struct {
             const char *aliases[2]; /* already part of the columns' names */
@@ -149,5 +152,6 @@ const char *fe_relop_name(enum fe_relop op);
 const char *fe_agg_name(enum fe_agg_fn fn);
 const char *fe_join_kind_name(enum fe_join_kind k);
 const char *fe_strategy_name(enum fe_strategy s);
+const char *fe_match_name(enum fe_match m);
 
 #endif

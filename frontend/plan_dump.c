@@ -101,6 +101,12 @@ static void print_join(struct dump *d, const struct fe_node *n)
         fe_expr_print(d->out, n->u.join.rkeys[i], right);
         hd_strbuf_adds(d->out, n->u.join.null_equal[i] ? " null_equal" : "");
     }
+    if (n->u.join.asof[0]) {
+        hd_strbuf_adds(d->out, " asof ");
+        fe_expr_print(d->out, n->u.join.asof[0], left);
+        hd_strbuf_addf(d->out, " %s ", fe_match_name(n->u.join.match));
+        fe_expr_print(d->out, n->u.join.asof[1], right);
+    }
     if (n->u.join.residual) {
         hd_strbuf_adds(d->out, " residual ");
         fe_expr_print(d->out, n->u.join.residual, names_of(d, n->inputs[0], n->inputs[1]));

@@ -18,6 +18,10 @@ static const char *kind_name(int k)
 {
     return fe_join_kind_name((enum fe_join_kind)k);
 }
+static const char *match_name(int m)
+{
+    return fe_match_name((enum fe_match)m);
+}
 static const char *strategy_name(int k)
 {
     return fe_strategy_name((enum fe_strategy)k);
@@ -99,6 +103,26 @@ static int read_pairs(struct fe_plan_reader *r, const struct fe_json *v, struct 
     return 0;
 }
 
+/* Types end up equal, as those of keys do. */
+static int read_asof(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node *n)
+{
+    struct fe_scope scope[2] = {fe_scope_of(n->inputs[0]), fe_scope_of(n->inputs[1])};
+    static const char *const sides[] = {"left", "right"};
+    struct fe_json asof, e;
+    int match = 0;
+    if (!fe_json_get(v, "asof", &asof))
+        return 0;
+    HD_TRY(fe_json_object(&asof, "left", "right", "match", NULL));
+    for (int i = 0; i < 2; i++) {
+        HD_TRY(fe_json_need(&asof, sides[i], &e));
+        HD_TRY(fe_read_expr(r, &e, &scope[i], NULL, NULL, &n->u.join.asof[i]));
+    }
+    HD_TRY(fe_json_need(&asof, "match", &e));
+    HD_TRY(read_named(&asof, "match", FE_MATCH_LT + 1, match_name, &match));
+    n->u.join.match = (enum fe_match)match;
+    return unify_keys(r, &asof, &n->u.join.asof[0], &n->u.join.asof[1]);
+}
+
 static void add_side(struct fe_column *cols, int *n, const struct fe_node *input, bool nullable)
 {
     for (int i = 0; i < input->ncols; i++) {
@@ -142,10 +166,29 @@ static int read_residual(struct fe_plan_reader *r, const struct fe_json *v, stru
     return fe_read_condition(r, v, "residual", &scope, &n->u.join.residual);
 }
 
+static int check_asof(const struct fe_json *v, const struct fe_node *n)
+{
+    const enum fe_join_kind k = n->u.join.kind;
+    if (k != FE_INNER && k != FE_LEFT)
+        return fe_json_fail(v, "\"asof\" expects kind inner or left, found %s", fe_join_kind_name(k));
+    if (n->u.join.residual)
+        return fe_json_fail(v, "\"asof\" expects no \"residual\": filter the inputs or the output");
+    if (n->u.join.single)
+        return fe_json_fail(v, "\"asof\" and \"single\" exclude each other");
+    if (n->u.join.build == FE_SIDE_LEFT)
+        return fe_json_fail(v, "\"build\": \"left\" is not possible: an as-of join sorts its right input");
+    if (n->u.join.strategy != FE_AUTO)
+        return fe_json_fail(v, "strategy %s does not serve an as-of join, which searches its sorted right input",
+                            fe_strategy_name(n->u.join.strategy));
+    return 0;
+}
+
 static int check(const struct fe_json *v, const struct fe_node *n)
 {
     const enum fe_join_kind k = n->u.join.kind;
     const char *kind = fe_join_kind_name(k);
+    if (n->u.join.asof[0])
+        return check_asof(v, n);
     if (n->u.join.single && k != FE_LEFT && k != FE_INNER)
         return fe_json_fail(v, "\"single\" expects kind left or inner, found %s", kind);
     if (n->u.join.single && (n->u.join.nkeys || n->u.join.residual))
@@ -158,13 +201,14 @@ static int check(const struct fe_json *v, const struct fe_node *n)
 
 int fe_read_JOIN(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
 {
-    HD_TRY(fe_json_object(v, "op", "comment", "kind", "left", "right", "on", "residual", "build", "strategy", "mark",
-                          "single", NULL));
+    HD_TRY(fe_json_object(v, "op", "comment", "kind", "left", "right", "on", "asof", "residual", "build", "strategy",
+                          "mark", "single", NULL));
     struct fe_node *n = fe_new_node(r, v, FE_JOIN_OP, 2);
     HD_TRY(read_options(v, n));
     HD_TRY(fe_read_input(r, v, "left", &n->inputs[0]));
     HD_TRY(fe_read_input(r, v, "right", &n->inputs[1]));
     HD_TRY(read_pairs(r, v, n));
+    HD_TRY(read_asof(r, v, n));
     HD_TRY(read_residual(r, v, n));
     HD_TRY(check(v, n));
     *out = n;

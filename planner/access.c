@@ -151,6 +151,16 @@ static void add_found(struct accesses *a, const struct pl_step *s, int counter)
         add_row(a, s->state, s->slot, counter + 1, bytes);
 }
 
+/* Fields of rows that a binary search compares with: the last ones that it looks at are far from others' rows. */
+static void add_searched(struct accesses *a, const struct pl_step *s, int counter)
+{
+    const struct rt_state *t = &a->c->states.v[s->state];
+    double bytes = 0;
+    for (int i = 0; i < s->nkeys; i++)
+        bytes += field_bytes(&t->fields[t->sort[i].field]);
+    add(a, RT_ACCESS_LOOKUP, counter, 1, bytes)->state = s->state;
+}
+
 static void add_bits(struct accesses *a, const struct pl_step *s, int counter)
 {
     const struct rt_state *t = &a->c->states.v[s->state];
@@ -218,6 +228,7 @@ static void add_step(struct accesses *a, const struct pl_step *s, int counter)
         add_slots(a, s, counter);
         add_found(a, s, counter);
         return;
+    case PL_STEP_PROBE_SORTED: add_searched(a, s, counter); return;
     case PL_STEP_EXPAND_HASH: add_slots(a, s, counter); return;
     case PL_STEP_EXPAND_CSR: add_csr(a, s, counter); return;
     case PL_STEP_EXPAND_FK: add_fk(a, s, counter); return;

@@ -269,6 +269,8 @@ static double est_join(const struct ctx *c, const struct fe_node *n)
         return HD_MAX(1.0, l * HD_MAX(0.1, 1 - sr));
     if (n->u.join.kind == FE_MARK || n->u.join.single)
         return l;
+    if (n->u.join.asof[0])
+        return HD_MAX(1.0, n->u.join.kind == FE_LEFT ? l : l * sr);
     if (n->u.join.nkeys == 0)
         return l * r;
     return HD_MAX(1.0, l >= r ? l * sr : r * sl);

@@ -58,10 +58,10 @@ static double max_per_key(const struct stream *b, const struct built *t)
 /* Build columns that equal a probe key need not be kept: inner joins take them from there. */
 static int *same_columns(struct ctx *c, const struct join *j, const struct stream *b, const struct built *t)
 {
-    int *same = HD_NEWN(c->a, int, b->ncols + 1);
+    int *same = HD_NEWN(c->a, int, b->ncols + 1), compared = t->nkeys - (j->d->way == PL_WAY_NEAREST);
     for (int i = 0; i < b->ncols; i++) {
         same[i] = -1;
-        for (int k = 0; k < t->nkeys && j->kind == FE_INNER && (!j->d->keep || j->d->keep[i]); k++)
+        for (int k = 0; k < compared && j->kind == FE_INNER && (!j->d->keep || j->d->keep[i]); k++)
             if (t->bkeys[k] == h_plain(b->cols[i]) && j->pk[k]->type.kind != HD_FLOAT64 &&
                 hd_type_eq(j->pk[k]->type, b->cols[i]->type))
                 same[i] = k;
@@ -164,6 +164,29 @@ static int flow_table(struct ctx *c, struct join *j, struct pl_join *into, struc
                                                             .kept_order = j->s.ordered,
                                                             .unique = d->unique,
                                                             .strategy = j->d->strategy});
+    d->by_row = flow_kept(c, j->node, &t->kept);
+    into->table = d;
+    return 0;
+}
+
+/* Plans the rows, sorted by their keys, in which an as-of join searches. Rows with equal keys are told apart by the
+ * columns that somebody reads, which are kept as values then. */
+static int flow_sorted(struct ctx *c, struct join *j, struct pl_join *into, struct stream *b, struct built *t)
+{
+    struct pl_table *d = HD_NEW(c->a, struct pl_table);
+    bool ints;
+    *t = (struct built){.d = d, .state = -1, .nkeys = into->nkeys, .max_rows = b->max_rows};
+    d->kind = RT_STATE_ROWS;
+    HD_TRY(key_values(c, j, b, t, d, &ints));
+    d->ties = !keys_unique(c, b, t->bkeys, t->nkeys);
+    d->same = same_columns(c, j, b, t);
+    if (d->ties)
+        d->by_row = HD_NEWN(c->a, bool, b->ncols + 1);
+    join_kept(c, j, b, t);
+    t->nkeys--;
+    estimate_matches(c, j, t, b->est, d);
+    t->nkeys++;
+    d->unique = true; /* no more than one is found */
     d->by_row = flow_kept(c, j->node, &t->kept);
     into->table = d;
     return 0;
@@ -365,6 +388,10 @@ static int flow_once(struct ctx *c, struct join *j, struct pl_join *d, struct st
     case PL_WAY_FK: HD_TRY(flow_lookup(c, j, d, j->kind == FE_LEFT ? PL_LEFT : PL_INNER)); break;
     case PL_WAY_ALL: flow_all_pairs(c, j, d, b, how); break;
     case PL_WAY_SEARCH: HD_TRY(flow_search(c, j, d, b, how)); break;
+    case PL_WAY_NEAREST:
+        HD_TRY(flow_sorted(c, j, d, b, &t));
+        flow_probe(c, j, &t, how);
+        break;
     }
     HD_TRY(flow_rest(c, j, d));
     return j->kind == FE_MARK ? join_mark_output(c, j, known_bool(c), out) : join_output(c, j, out);
@@ -382,6 +409,7 @@ static int flow_matches(struct ctx *c, struct join *j, struct pl_join *d, struct
         HD_TRY(flow_table(c, j, d, b, false, t));
         flow_probe(c, j, t, PL_INNER);
         break;
+    case PL_WAY_NEAREST: HD_BUG("an as-of join has no residual");
     }
     return flow_rest(c, j, d);
 }

@@ -34,13 +34,56 @@ static int same_width(struct ctx *c, struct pl_val *b, struct pl_val *p)
     return lx_as_phys(c, p, w);
 }
 
+/* The table is addressed by the packed keys. */
+static bool addressed(const struct built *t)
+{
+    return t->d->kind != RT_STATE_HASH && t->d->kind != RT_STATE_ROWS;
+}
+
+/* The field of a key: one that is kept anyway, or one of its own. */
+static int key_field(struct ctx *c, struct built *t, int key, struct pl_sink *k)
+{
+    const struct pl_val *v = &t->bv[key];
+    for (int i = 0; i < t->kept.n; i++) {
+        const struct rt_field *f = &c->states.v[t->state].fields[t->kept.first + i];
+        if (t->kept.what[i] == t->bkeys[key] && f->phys == v->phys && (f->valid_offset >= 0) == v->nullable)
+            return t->kept.first + i;
+    }
+    int f = pb_field(c, t->state, "key", v, RT_MERGE_KEY);
+    sink_add(c, k, (struct pl_out){.field = f, .expr = v->expr});
+    return f;
+}
+
+static bool is_key(const struct built *t, const struct handle *h)
+{
+    for (int i = 0; i < t->nkeys; i++)
+        if (t->bkeys[i] == h)
+            return true;
+    return false;
+}
+
+/* By the keys, the last one with the nearest values first, then by the columns that break ties. */
+static void sort_by_keys(struct ctx *c, const struct join *j, struct built *t, struct pl_sink *k)
+{
+    struct rt_sort_key *keys = HD_NEWN(c->a, struct rt_sort_key, t->nkeys + t->kept.n + 1);
+    int n = 0;
+    for (int i = 0; i < t->nkeys; i++)
+        keys[n++] = (struct rt_sort_key){.field = key_field(c, t, i, k)};
+    keys[n - 1].desc = j->d->asof == FE_MATCH_GE || j->d->asof == FE_MATCH_GT;
+    for (int i = 0; i < t->kept.n && t->d->ties; i++)
+        if (!is_key(t, t->kept.what[i]))
+            keys[n++] = (struct rt_sort_key){.field = t->kept.first + i};
+    c->states.v[t->state].sort = keys;
+    c->states.v[t->state].nsort = n;
+}
+
 static int build_sink(struct ctx *c, struct join *j, struct stream *b, struct built *t)
 {
     struct open_pipeline *p = pipeline_of(c, b);
     struct pl_sink *k = &p->sink;
     t->state = pb_state(c, t->d->kind, j->d->build->label, j->node->path);
     k->state = t->state;
-    int index = t->d->kind == RT_STATE_HASH ? -1 : pack_index(c, &t->d->pack, t->bv);
+    int index = addressed(t) ? pack_index(c, &t->d->pack, t->bv) : -1;
     if (t->d->kind == RT_STATE_BITMAP || t->d->kind == RT_STATE_DIRECT) {
         k->kind = t->d->kind == RT_STATE_BITMAP ? PL_SINK_BITMAP : PL_SINK_DIRECT;
         k->index = index;
@@ -63,11 +106,13 @@ static int build_sink(struct ctx *c, struct join *j, struct stream *b, struct bu
         sink_add(c, k, (struct pl_out){.field = f, .expr = t->bv[i].expr});
     }
     HD_TRY(keep_store(c, p, &t->kept, t->state, RT_MERGE_KEY, FE_AGG_ANY, k));
+    if (t->d->kind == RT_STATE_ROWS)
+        sort_by_keys(c, j, t, k);
     pb_state_layout(c, t->state);
     struct rt_state *st = &c->states.v[t->state];
     st->nkeys = t->d->kind == RT_STATE_HASH ? t->nkeys : 0;
     st->range = t->d->pack.range;
-    st->unique = t->d->unique;
+    st->unique = t->d->unique && t->d->kind != RT_STATE_ROWS;
     st->dedupe = t->d->existence;
     if (t->d->parts.build) /* rows that are to be grouped a CPU distributes then */
         st->partition = (struct rt_partition){.top = t->d->parts.top,
@@ -91,6 +136,16 @@ static int build_sink(struct ctx *c, struct join *j, struct stream *b, struct bu
     return 0;
 }
 
+static void note_build(struct ctx *c, const struct join *j, const struct stream *b, const struct built *t)
+{
+    const char *kind = fe_join_kind_name(j->d->written), *label = j->d->build->label;
+    if (t->d->kind == RT_STATE_ROWS)
+        pb_note(c, "%s: %s as-of join searches sorted rows of %s (about %.0f)", j->node->path, kind, label, b->est);
+    else
+        pb_note(c, "%s: %s join builds %s of %s (about %.0f rows%s)", j->node->path, kind,
+                rt_state_kind_name(t->d->kind), label, b->est, t->d->unique ? ", unique keys" : "");
+}
+
 int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, struct built *t)
 {
     struct open_pipeline *bp = pipeline_of(c, b), *sp = pipeline_of(c, s);
@@ -106,14 +161,13 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
         HD_TRY(h_value(c, sp, j->pk[i], &j->pv[i]));
     }
     HD_TRY(unify_keys(c, t, j->pv));
-    if (t->d->kind == RT_STATE_HASH)
+    if (!addressed(t))
         for (int i = 0; i < t->nkeys; i++)
             HD_TRY(same_width(c, &t->bv[i], &j->pv[i]));
     else
         pack_check(&t->d->pack, t->bv, t->nkeys);
     join_kept(c, j, b, t);
-    pb_note(c, "%s: %s join builds %s of %s (about %.0f rows%s)", j->node->path, fe_join_kind_name(j->d->written),
-            rt_state_kind_name(t->d->kind), j->d->build->label, b->est, t->d->unique ? ", unique keys" : "");
+    note_build(c, j, b, t);
     return build_sink(c, j, b, t);
 }
 
@@ -136,6 +190,9 @@ static void probe_args(struct ctx *c, struct pl_step *s, const struct built *t)
         s->a_rows = pb_arg_state(c, RT_ARG_STATE_ROWS, t->state, 0);
         break;
     case RT_STATE_ROWS:
+        s->a_rows = pb_arg_state(c, RT_ARG_STATE_ROWS, t->state, 0);
+        s->a_nrows = pb_arg_state(c, RT_ARG_STATE_NROWS, t->state, 0);
+        break;
     case RT_STATE_AGG_SCALAR:
     case RT_STATE_AGG_DENSE:
     case RT_STATE_AGG_HASH:
@@ -151,6 +208,8 @@ static enum pl_step_kind probe_step(const struct built *t, bool one)
         return PL_STEP_PROBE_DIRECT;
     if (t->d->kind == RT_STATE_CSR)
         return PL_STEP_EXPAND_CSR;
+    if (t->d->kind == RT_STATE_ROWS)
+        return PL_STEP_PROBE_SORTED;
     return one ? PL_STEP_PROBE_HASH : PL_STEP_EXPAND_HASH;
 }
 
@@ -165,7 +224,7 @@ int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind 
     j->nbuild = t->ncols;
     if (kind == PL_STEP_PROBE_BITMAP && how == PL_LEFT)
         return 0; /* unique, nothing to fetch: the probe could not change anything */
-    int slot = -1, index = t->d->kind == RT_STATE_HASH ? -1 : pack_probe(c, &t->d->pack, j->pv);
+    int slot = -1, index = addressed(t) ? pack_probe(c, &t->d->pack, j->pv) : -1;
     if (how == PL_MARK)
         slot = pb_slot(c, p, "mark", RT_BOOL, false);
     else if (how == PL_INNER || how == PL_LEFT)
@@ -177,10 +236,11 @@ int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind 
     s->probe = how;
     s->slot = slot;
     s->expr = index;
-    s->nkeys = t->d->kind == RT_STATE_HASH ? t->nkeys : 0;
+    s->nkeys = addressed(t) ? 0 : t->nkeys;
     s->keys = keys;
     s->splittable = pl_opens_level(kind);
-    s->null_equal = t->d->kind == RT_STATE_HASH ? t->d->null_equal : NULL;
+    s->null_equal = addressed(t) ? NULL : t->d->null_equal;
+    s->strict = kind == PL_STEP_PROBE_SORTED && (j->d->asof == FE_MATCH_GT || j->d->asof == FE_MATCH_LT);
     probe_args(c, s, t);
     if (pl_opens_level(kind))
         cut_open_level(c, &j->s, j->d->want);

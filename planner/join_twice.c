@@ -112,6 +112,7 @@ static int add_matches(struct ctx *c, struct join *j, struct stream *b, struct b
         HD_TRY(jb_build(c, j, b, &j->s, t));
         HD_TRY(jb_probe(c, j, t, PL_INNER, NULL));
         break;
+    case PL_WAY_NEAREST: HD_BUG("an as-of join has no residual");
     }
     return join_filter_rest(c, j);
 }

@@ -113,7 +113,8 @@ int lower_join(struct ctx *c, struct pl_node *n, struct stream *in, struct strea
     if (d->form == PL_FORM_EXTREMES)
         return compare_extremes(c, &j, b, out);
     switch (d->way) {
-    case PL_WAY_BUILD: return build_table(c, &j, b, out);
+    case PL_WAY_BUILD:
+    case PL_WAY_NEAREST: return build_table(c, &j, b, out);
     case PL_WAY_KEY:
     case PL_WAY_FK: return look_up(c, &j, out);
     case PL_WAY_ALL: return all_pairs(c, &j, b, out);

@@ -13,6 +13,15 @@ void need_expr(bool *need, const struct fe_expr *e)
         need_expr(need, e->args[i]);
 }
 
+/* Of right rows that are equally near the first by its columns counts: those up to the last one that is read. */
+int need_ties(const struct ctx *c, const struct fe_node *n)
+{
+    int columns = n->inputs[1]->ncols;
+    while (columns > 0 && !c->need[n->id][n->inputs[0]->ncols + columns - 1])
+        columns--;
+    return columns;
+}
+
 static void need_join(struct ctx *c, const struct fe_node *n, bool *l, bool *r)
 {
     const bool *need = c->need[n->id];
@@ -31,6 +40,12 @@ static void need_join(struct ctx *c, const struct fe_node *n, bool *l, bool *r)
     for (int i = 0; i < n->u.join.nkeys; i++) {
         need_expr(l, n->u.join.lkeys[i]);
         need_expr(r, n->u.join.rkeys[i]);
+    }
+    if (n->u.join.asof[0]) {
+        need_expr(l, n->u.join.asof[0]);
+        need_expr(r, n->u.join.asof[1]);
+        for (int i = need_ties(c, n) - 1; i >= 0; i--)
+            r[i] = true;
     }
 }
 

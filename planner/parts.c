@@ -361,7 +361,7 @@ static void frame_steps(struct framer *f, struct open_pipeline *p)
     for (int i = 0; i < p->steps.n; i++) {
         int before = p->steps.n;
         p->steps.v[i].expr = bounded(f, p->steps.v[i].expr);
-        if (p->steps.v[i].nkeys > PL_PART_KEYS)
+        if (p->steps.v[i].nkeys > PL_PART_KEYS && p->steps.v[i].kind != PL_STEP_PROBE_SORTED)
             keys_of_step(f, p, i);
         i += p->steps.n - before;
     }

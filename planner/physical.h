@@ -43,7 +43,8 @@ enum pl_way {
     PL_WAY_KEY,   /* the stored index of a unique column finds the row */
     PL_WAY_FK,    /* the stored index of a foreign key finds the rows */
     PL_WAY_ALL,   /* no keys: every pair of rows */
-    PL_WAY_SEARCH /* the build side is sorted and searched, by keys or a range */
+    PL_WAY_SEARCH, /* the build side is sorted and searched, by keys or a range */
+    PL_WAY_NEAREST /* the build side is sorted, and the row that is nearest by the last key is searched for */
 };
 
 /* How a join tells what its condition beyond the keys says of a row. */
@@ -73,8 +74,9 @@ struct pl_join {
     enum pl_way way;
     enum pl_form form;
     int index, fk, key;        /* PL_WAY_KEY: key index; PL_WAY_FK: foreign key; both: which of the keys */
-    int nkeys;
+    int nkeys;                       /* PL_WAY_NEAREST: the last one is not compared by = but by `asof` */
     struct fe_expr **pkeys, **bkeys; /* over the columns of the probe side, of the build side */
+    enum fe_match asof;              /* of the last keys, probe and build */
     double fanout;             /* PL_WAY_FK: estimated child rows of a probe row */
     bool splits;               /* PL_WAY_FK: a row may have so many that warps share them */
     double share;              /* PL_FORM_EXTREMES: estimated share of the probe rows that have a key */

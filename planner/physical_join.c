@@ -6,6 +6,7 @@
 #include "planner/estimate.h"
 #include "planner/handle.h"
 #include "planner/need.h"
+#include "planner/physical_asof.h"
 #include "planner/physical_extremes.h"
 #include "planner/physical_loop.h"
 #include "planner/physical_search.h"
@@ -481,6 +482,10 @@ int pl_physical_join(struct ctx *c, const struct fe_node *n, struct pl_node *con
 {
     struct sides v[2];
     int nv, taken;
+    if (n->u.join.asof[0]) {
+        *out = pl_physical_asof(c, n, sides);
+        return 0;
+    }
     HD_TRY(choose_sides(c, n, v, &nv, &taken));
     struct sides *s = &v[taken];
     struct pl_join *j = &s->j;

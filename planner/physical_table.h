@@ -14,7 +14,7 @@ struct pl_parts {
 
 /* The table that a join builds of one side. */
 struct pl_table {
-    enum rt_state_kind kind; /* BITMAP, DIRECT, CSR or HASH */
+    enum rt_state_kind kind; /* BITMAP, DIRECT, CSR or HASH; ROWS: sorted by the keys */
     bool existence;     /* only whether a key is there */
     bool unique;        /* one row for each key at most */
     bool *null_equal;   /* by key: NULL matches NULL, and both sides may have it; NULL: no such key */
@@ -22,6 +22,7 @@ struct pl_table {
     struct pl_parts parts; /* HASH */
     int *same;          /* [build column]: the key of the probe side that it equals and is taken from, -1: none */
     const bool *by_row; /* [kept build column] by the id of its row, else its value */
+    bool ties;          /* ROWS: of rows with equal keys the columns that are kept tell the first one */
     double rate;        /* estimated share of the probe rows that find a match, */
     double fanout;      /* and build rows that such a row meets */
     double max_per_key; /* proven: rows of one key */

@@ -114,7 +114,12 @@ struct pl_step {
     int expr;                 /* LET, FILTER; PROBE_BITMAP/DIRECT, EXPAND_CSR: I64 index (0 based; outside
                                  0..range-1 or NULL: no match); PROBE_KEY: I64 key value (minus nothing) */
     int nkeys;
-    const int *keys;          /* PROBE_HASH, EXPAND_HASH: expressions, phys as the key fields */
+    const int *keys;          /* PROBE_HASH, EXPAND_HASH: expressions, phys as the key fields. EXPAND_SORTED: I64
+                                 expressions, what all but the last search word equal, then the last one's lower and
+                                 upper bound, both included; a NULL among them: no rows. PROBE_SORTED: phys as the
+                                 fields that the state is sorted by first, ascending but for the last one, whose
+                                 direction says on which side of the key the row looked for is */
+    bool strict;              /* PROBE_SORTED: the last key itself is no match */
     const bool *null_equal;   /* by key: NULL matches NULL; else it matches nothing. NULL: no such key */
 #define X(name) int a_##name;
     PL_STEP_ARGS(X) /* rt_spec.args indexes, -1 none */

@@ -197,16 +197,29 @@ static bool check_words(struct vf *v, const struct pl_step *s, int at)
     return true;
 }
 
+/* The state is sorted by what is looked for. */
+static bool check_order(struct vf *v, const struct pl_step *s)
+{
+    const struct rt_state *st = s->kind == PL_STEP_PROBE_SORTED ? &v->spec->states[s->state] : NULL;
+    VF_CHECK(v, STEP_STRICT, st || !s->strict);
+    for (int i = 0; st && i < s->nkeys; i++)
+        VF_CHECK(v, STEP_SORTED, !st->sort[i].nulls_first && (!st->sort[i].desc || i == s->nkeys - 1));
+    VF_CHECK(v, STEP_SORTED, !st || st->limit < 0);
+    return true;
+}
+
 static bool check_keys(struct vf *v, const struct pl_step *s, int at)
 {
     if (has(s, PL_READS_WORDS))
         return check_words(v, s, at);
     const struct rt_state *st = has(s, PL_READS_KEYS) ? &v->spec->states[s->state] : NULL;
-    VF_CHECK(v, STEP_KEYS, s->nkeys == (st ? st->nkeys : 0));
+    bool sorted = s->kind == PL_STEP_PROBE_SORTED;
+    VF_CHECK(v, STEP_KEYS, sorted ? s->nkeys > 0 && s->nkeys <= st->nsort : s->nkeys == (st ? st->nkeys : 0));
     for (int i = 0; i < s->nkeys; i++) {
         VF_TRY(vf_expr(v, s->keys[i], at));
-        VF_CHECK(v, KEY_TYPE, v->g->exprs[s->keys[i]].phys == st->fields[i].phys);
+        VF_CHECK(v, KEY_TYPE, v->g->exprs[s->keys[i]].phys == st->fields[sorted ? st->sort[i].field : i].phys);
     }
+    VF_TRY(check_order(v, s));
     VF_CHECK(v, PROBE_ONE, s->kind != PL_STEP_PROBE_HASH || s->slot < 0 || s->probe == PL_MARK || st->unique);
     return true;
 }

@@ -21,7 +21,7 @@
 #              takes both): the rows that they have in one piece; a part of them under memcheck and racecheck
 #   skew       SF 10: each kind of sink fed by even and by skewed keys
 #   joins      joins without keys: every pair of 500,000 and 250,000 rows, counted, added up, kept; every
-#              kind of join under conditions without an equality; joins, groups and sorts of 64 million rows,
+#              kind of join under conditions without an equality; as-of joins; joins, groups and sorts of 64 million rows,
 #              with the time of every kernel (GPU_PARTS: other numbers of bits for parts), and of 2^30 rows
 #   ablate     JCC-H skewed at SF 10 with each balancing strategy: times, IIR, ILIF
 #
@@ -191,6 +191,8 @@ stage_ablate() {
 stage_joins() {
     step joins python3 tests/gpu/joins.py --heddle "$heddle" --scratch "$data" --out "$report/joins.json"
     step theta python3 tests/e2e/theta.py --heddle "$heddle" --backend cuda
+    step asof python3 tests/e2e/asof.py --heddle "$heddle" --backend cuda --plans 24
+    step quotes python3 tests/gpu/asof.py --heddle "$heddle" --scratch "$data" --out "$report/asof.json"
     step radix python3 tests/gpu/radix.py --heddle "$heddle" --scratch "$data" --parts "${GPU_PARTS:-6,7,9}" \
         --out "$report/radix.json"
     step giant python3 tests/gpu/radix.py --heddle "$heddle" --scratch "$data" --giant --repeat 2 --out "$report/giant.json"

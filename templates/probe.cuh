@@ -33,8 +33,7 @@ template <class I> HDD_DEVICE bool hdd_probe_bitmap(const u64 *words, u64 range,
 
 // The same of a row that may have ended: a load under a predicate, so that those of a tile's rows
 // are on their way together.
-template <class I>
-HDD_DEVICE bool hdd_test_bit(const u64 *words, u64 range, I index, bool live)
+template <class I> HDD_DEVICE bool hdd_test_bit(const u64 *words, u64 range, I index, bool live)
 {
     const u64 i = hdd_index(index);
     u64 word = 0;
@@ -97,6 +96,28 @@ template <class A, class B> HDD_DEVICE bool hdd_key_eq(A a, B b)
 template <class A, class B> HDD_DEVICE bool hdd_group_eq(A a, B b)
 {
     return hdd_true(hdd_eq(a, b)) || (hdd_is_null(a) && hdd_is_null(b));
+}
+
+// Rows are sorted by fields ascending, NULLs last: whether the one of `a` comes before those of b.
+template <class A, class B> HDD_DEVICE bool hdd_sorts_before(A a, B b)
+{
+    return !hdd_is_null(a) && (hdd_is_null(b) || hdd_true(hdd_lt(a, b)));
+}
+
+// The first of so many rows that is not `before`, which holds of a first part of them, if it has what is looked for;
+// else -1.
+template <class Before, class Same> HDD_DEVICE i32 hdd_probe_sorted(u64 rows, Before before, Same same)
+{
+    u64 begin = 0, end = rows;
+    HDD_NO_UNROLL
+    while (begin < end) {
+        const u64 middle = (begin + end) / 2;
+        if (before((u32)middle))
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin < rows && same((u32)begin) ? (i32)begin : -1;
 }
 
 // Entries of a CSR or foreign key index: offsets[i] .. offsets[i + 1].

@@ -84,6 +84,27 @@ static const struct pl_table *chosen_table(struct prog *b, enum rt_state_kind ki
     return t;
 }
 
+/* The state that a sorted lookup searches. */
+static struct rt_state *searched(struct prog *b)
+{
+    return &b->g->spec->states[step(b, PL_STEP_PROBE_SORTED)->state];
+}
+
+static struct rt_sort_key *sort_key(struct prog *b, int key)
+{
+    return (struct rt_sort_key *)(uintptr_t)&searched(b)->sort[key];
+}
+
+/* A field of another type than sort key 0 has. */
+static int other_field(struct prog *b)
+{
+    const struct rt_state *st = searched(b);
+    int f = 0;
+    while (st->fields[f].phys == st->fields[st->sort[0].field].phys)
+        f++;
+    return f;
+}
+
 static const struct pl_grouping *chosen_groups(struct prog *b, enum rt_state_kind kind)
 {
     struct pl_grouping *g = HD_NEW(b->a, struct pl_grouping);

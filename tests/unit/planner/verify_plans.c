@@ -48,6 +48,9 @@ const struct verify_plan verify_plans[PLANS] = {
                 "'cast(null as int64)', 'as': 'z'}], 'input': {'op': 'limit', 'limit': 9, 'input': " SCAN_OF(
                     "many") "}}}",
                 0, 0, 0},
+    [ASOF] = {JOIN("left", "auto", SCAN_OF("child"), "oid", SCAN_OF("parent"), "grp",
+                   ", 'asof': {'left': 'qty', 'right': 'amount', 'match': '>='}"),
+              0, 0, 0},
     [PAIRS] = {AGG("", SUM("qty"),
                    "{'op': 'join', 'kind': 'inner', 'residual': 'qty > grp', 'left': " SCAN_OF(
                        "child") ", 'right': " SCAN_OF("parent") "}"),

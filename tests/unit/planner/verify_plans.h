@@ -23,6 +23,7 @@ enum plan {
     FULL,
     CROSS, /* joins */
     COPIES, /* wide rows */
+    ASOF,   /* an as-of join */
     PAIRS,  /* a loop over pairs */
     SORTED, /* a search by key and range */
     WIDE,   /* 128 bits: sums, scales, comparisons */

@@ -1,0 +1,109 @@
+/* Binary search in the rows of a sorted state, for the nearest one of an as-of join. */
+#include "codegen/llvm_build.h"
+
+struct search {
+    const struct pl_step *s;
+    const struct rt_state *st;
+    const struct cg_val *keys;
+};
+
+static LLVMValueRef row_at(struct cg_fn *f, const struct search *x, LLVMValueRef i)
+{
+    return l_row(f, cg_arg_ptr(f, x->s->a_rows), i, x->st->stride);
+}
+
+static enum rt_phys key_phys(const struct search *x, int key)
+{
+    return x->st->fields[x->st->sort[key].field].phys;
+}
+
+/* A row's field of a key. */
+static struct cg_val field_of(struct cg_fn *f, const struct search *x, LLVMValueRef row, int key)
+{
+    return cg_load_field(f, &x->st->fields[x->st->sort[key].field], row, true);
+}
+
+/* Where both are NULL they are equal; only keys of which NULLs match still say that they may be. */
+static LLVMValueRef is_same(struct cg_fn *f, const struct search *x, struct cg_val field, int key)
+{
+    struct cg_val k = x->keys[key];
+    LLVMValueRef eq = cg_compare(f, FE_EQ, key_phys(x, key), field, k);
+    LLVMValueRef both = cg_both(f, field.valid, k.valid);
+    if (both)
+        eq = l_and(f, eq, both);
+    if (field.valid && k.valid)
+        eq = l_or(f, eq, l_not(f, l_or(f, field.valid, k.valid)));
+    return eq;
+}
+
+/* Ascending, NULLs last. */
+static LLVMValueRef is_less(struct cg_fn *f, const struct search *x, struct cg_val field, int key)
+{
+    struct cg_val k = x->keys[key];
+    LLVMValueRef less = cg_compare(f, FE_LT, key_phys(x, key), field, k);
+    if (k.valid)
+        less = l_or(f, less, l_not(f, k.valid));
+    return field.valid ? l_and(f, less, field.valid) : less;
+}
+
+/* The last key: its row is too far on the other side. */
+static LLVMValueRef is_beyond(struct cg_fn *f, const struct search *x, struct cg_val field)
+{
+    static const enum fe_op far[2][2] = {{FE_LT, FE_LE}, {FE_GT, FE_GE}}; /* [descending][strict] */
+    int last = x->s->nkeys - 1;
+    LLVMValueRef b = cg_compare(f, far[x->st->sort[last].desc][x->s->strict], key_phys(x, last), field, x->keys[last]);
+    return field.valid ? l_and(f, b, field.valid) : b;
+}
+
+/* Row i comes before the one that is looked for. Keys are compared one after the other, from the first. */
+static LLVMValueRef is_before(struct cg_fn *f, const struct search *x, LLVMValueRef i)
+{
+    LLVMValueRef row = row_at(f, x, i);
+    int last = x->s->nkeys - 1;
+    LLVMValueRef before = is_beyond(f, x, field_of(f, x, row, last));
+    for (int k = last - 1; k >= 0; k--) {
+        struct cg_val field = field_of(f, x, row, k);
+        before = l_or(f, is_less(f, x, field, k), l_and(f, is_same(f, x, field, k), before));
+    }
+    return before;
+}
+
+/* The first row that is not before; the number of rows if there is none. */
+static LLVMValueRef first_not_before(struct cg_fn *f, const struct search *x, LLVMValueRef rows)
+{
+    LLVMBasicBlockRef from = l_here(f), test = l_block(f, "search"), halve = l_block(f, "halve");
+    LLVMBasicBlockRef found = l_block(f, "nearest");
+    l_br(f, test);
+    l_goto(f, test);
+    LLVMValueRef lo = l_phi(f, f->m->i64), hi = l_phi(f, f->m->i64);
+    l_cond(f, l_icmp(f, LLVMIntULT, lo, hi), halve, found);
+    l_goto(f, halve);
+    LLVMValueRef middle = l_lshr(f, l_add(f, lo, hi), l_i64(f, 1));
+    LLVMValueRef before = is_before(f, x, middle);
+    LLVMValueRef up = l_select(f, before, l_add(f, middle, l_i64(f, 1)), lo);
+    LLVMValueRef down = l_select(f, before, hi, middle);
+    LLVMBasicBlockRef latch = l_here(f);
+    l_br(f, test);
+    l_incoming(lo, l_i64(f, 0), from);
+    l_incoming(hi, rows, from);
+    l_incoming(lo, up, latch);
+    l_incoming(hi, down, latch);
+    l_goto(f, found);
+    return lo;
+}
+
+LLVMValueRef cg_find_nearest(struct cg_fn *f, const struct pl_step *s, const struct cg_val *keys,
+                             LLVMBasicBlockRef miss)
+{
+    struct search x = {s, &f->m->prog->spec->states[s->state], keys};
+    LLVMValueRef rows = cg_arg_word(f, s->a_nrows, 0);
+    LLVMValueRef at = first_not_before(f, &x, rows);
+    l_need(f, l_icmp(f, LLVMIntULT, at, rows), miss, "some");
+    LLVMValueRef row = row_at(f, &x, at);
+    for (int k = 0; k < s->nkeys - 1; k++)
+        l_need(f, is_same(f, &x, field_of(f, &x, row, k), k), miss, "same");
+    LLVMValueRef there = field_of(f, &x, row, s->nkeys - 1).valid;
+    if (there)
+        l_need(f, there, miss, "there");
+    return at;
+}
