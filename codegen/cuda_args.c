@@ -105,6 +105,7 @@ static const char *constant(struct cu_unit *u, const struct rt_arg *a)
     case RT_I64: return hd_asprintf(u->arena, "(i64)%s", w);
     case RT_I128: return hd_asprintf(u->arena, "(i128)((u128)%s << 64 | %s)", more, w);
     case RT_F64: return hd_asprintf(u->arena, "hdd_f64_from_bits((i64)%s)", w);
+    case RT_F32: return hd_asprintf(u->arena, "hdd_f32_from_bits((i32)%s)", w);
     case RT_STR: return hd_asprintf(u->arena, "hdd_string{reinterpret_cast<const u8 *>(%s), (i32)%s}", w, more);
     }
     HD_BUG("constant of physical type %d", (int)a->phys);

@@ -1,4 +1,4 @@
-/* Expressions that change a value's type: widths, scales, float64, dates, text. And what they share with others. */
+/* Expressions that change a value's type: widths, scales, floats, dates, text. And what they share with others. */
 #include "codegen/cuda_gen.h"
 
 const struct pl_expr *cu_expr_of(const struct cu_unit *u, int e)
@@ -60,11 +60,26 @@ const char *cu_to_f64(struct cu_unit *u, const struct pl_expr *e, const char *x)
 {
     enum rt_phys from = from_phys(u, e);
     bool small = from == RT_BOOL || from == RT_I32;
+    if (from == RT_F32)
+        return widened(u, from, RT_F64, x);
     if ((small && e->scale <= 22) || (from == RT_I64 && e->scale == 0))
         return hd_asprintf(u->arena, "hdd_to_f64(%d, %s)", e->scale, x);
     u->casts = true;
     u->libraries |= CAST_LIBRARIES;
     return hd_asprintf(u->arena, "hdd_to_f64_wide(%d, %s)", e->scale, x);
+}
+
+/* Conversions of 32 and 64 bits round once. */
+const char *cu_to_f32(struct cu_unit *u, const struct pl_expr *e, const char *x)
+{
+    enum rt_phys from = from_phys(u, e);
+    if (from == RT_F64 && e->fail)
+        return hd_asprintf(u->arena, "hdd_to_f32(run, %s, %s)", cu_number(u, e->path), x);
+    if (from == RT_F64 || (from != RT_I128 && e->scale == 0))
+        return widened(u, from, RT_F32, x);
+    u->casts = true;
+    u->libraries |= CAST_LIBRARIES;
+    return hd_asprintf(u->arena, "hdd_to_f32_wide(%d, %s)", e->scale, x);
 }
 
 const char *cu_from_f64(struct cu_unit *u, const struct pl_expr *e, const char *x)
@@ -85,6 +100,7 @@ static const struct text_form {
     [HD_INT64] = {"hdd_decimal_string", "hdd_string_int64", RT_I128, RT_I64},
     [HD_DECIMAL] = {"hdd_decimal_string", "hdd_string_decimal", RT_I128, RT_I128},
     [HD_FLOAT64] = {"hdd_f64_string", "hdd_string_f64", RT_F64, RT_F64},
+    [HD_FLOAT32] = {"hdd_f32_string", "hdd_string_f32", RT_F32, RT_F32},
     [HD_DATE] = {"hdd_date_string", "hdd_string_date", RT_I32, RT_I32},
     [HD_TIMESTAMP] = {"hdd_timestamp_string", "hdd_string_timestamp", RT_I64, RT_I64},
 };

@@ -103,7 +103,7 @@ static const char *emit_coalesce(struct cu_unit *u, const struct pl_expr *e)
 
 static const char *emit_arith(struct cu_unit *u, const struct pl_expr *e)
 {
-    if (!e->fail || e->phys == RT_F64)
+    if (!e->fail || rt_phys_is_float(e->phys))
         return emit_spelled(u, e);
     const char *function = e->op == FE_ADD   ? "hdd_checked_add"
                            : e->op == FE_SUB ? "hdd_checked_sub"
@@ -113,7 +113,7 @@ static const char *emit_arith(struct cu_unit *u, const struct pl_expr *e)
 
 static const char *emit_negate(struct cu_unit *u, const struct pl_expr *e)
 {
-    if (!e->fail || e->phys == RT_F64)
+    if (!e->fail || rt_phys_is_float(e->phys))
         return emit_spelled(u, e);
     const char *zero = hd_asprintf(u->arena, "(%s)0", cu_type(e->phys));
     return cu_checked(u, e, "hdd_checked_sub", zero, argument(u, e, 0));
@@ -121,7 +121,7 @@ static const char *emit_negate(struct cu_unit *u, const struct pl_expr *e)
 
 static const char *emit_divide(struct cu_unit *u, const struct pl_expr *e)
 {
-    if (e->op == FE_DIV && e->scale >= 0 && e->phys != RT_F64) {
+    if (e->op == FE_DIV && e->scale >= 0 && !rt_phys_is_float(e->phys)) {
         u->libraries |= RT_LIBRARY_WIDE;
         return hd_asprintf(u->arena, "hdd_div_decimal(run, %d, %d, %s, %s, %s)", e->scale, e->limit_digits,
                            cu_number(u, e->path), argument(u, e, 0), argument(u, e, 1));
@@ -185,7 +185,7 @@ static const char *emit_bucket(struct cu_unit *u, const struct pl_expr *e)
     return call(u, e, e->scale ? hd_asprintf(u->arena, "%s<%d>", spellings[e->op], e->scale) : spellings[e->op], false);
 }
 
-static const char *emit_float64(struct cu_unit *u, const struct pl_expr *e)
+static const char *emit_float(struct cu_unit *u, const struct pl_expr *e)
 {
     u->math = true;
     return call(u, e, hd_asprintf(u->arena, "hdd_call<%s>", spellings[e->op]), e->fail);
@@ -296,6 +296,11 @@ static const char *emit_div_round(struct cu_unit *u, const struct pl_expr *e)
 static const char *emit_to_f64(struct cu_unit *u, const struct pl_expr *e)
 {
     return cu_to_f64(u, e, argument(u, e, 0));
+}
+
+static const char *emit_to_f32(struct cu_unit *u, const struct pl_expr *e)
+{
+    return cu_to_f32(u, e, argument(u, e, 0));
 }
 
 static const char *emit_from_f64(struct cu_unit *u, const struct pl_expr *e)

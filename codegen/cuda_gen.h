@@ -95,6 +95,7 @@ const char *cu_resize(struct cu_unit *u, const struct pl_expr *e, const char *x)
 const char *cu_rescale(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_div_round(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_to_f64(struct cu_unit *u, const struct pl_expr *e, const char *x);
+const char *cu_to_f32(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_from_f64(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_to_string(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_from_string(struct cu_unit *u, const struct pl_expr *e, const char *x);

@@ -10,7 +10,7 @@ enum { NAME_MAX = 24 };
 
 const char *cu_type(enum rt_phys p)
 {
-    static const char *const names[] = {"bool", "i32", "i64", "i128", "f64", "hdd_string"};
+    static const char *const names[] = {"bool", "i32", "i64", "i128", "f64", "hdd_string", "f32"};
     return names[p];
 }
 
@@ -29,6 +29,7 @@ const char *cu_stored_type(const struct fe_table_column *c)
     bool is_code = c->storage == FE_STORE_DICT;
     switch (c->storage) {
     case FE_STORE_F64: return "f64";
+    case FE_STORE_F32: return "f32";
     case FE_STORE_TEXT: return "u32";
     case FE_STORE_INT:
     case FE_STORE_DICT: break;

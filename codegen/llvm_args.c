@@ -61,6 +61,8 @@ static LLVMValueRef arg_scalar(struct cg_fn *f, int arg, enum rt_phys p)
     f->lanes = 0;
     if (p == RT_F64)
         v = l_bitcast(f, cg_arg_word(f, arg, 0), f->m->f64);
+    else if (p == RT_F32)
+        v = l_bitcast(f, l_trunc(f, cg_arg_word(f, arg, 0), f->m->i32), f->m->f32);
     else if (a->phys == RT_I128)
         v = cg_int_cast(f, wide_word(f, arg), RT_I128, p);
     else

@@ -2,12 +2,13 @@
  * and LLVM's intrinsics. An i128 is passed as two i64, low word first. */
 #include "codegen/llvm_build.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "templates/abi.h"
 
 /* Kinds of rtcalls.def. T is a pointer like P. */
-enum call_kind { END, T, P, I1, I32, I64, F64, V };
+enum call_kind { END, T, P, I1, I32, I64, F64, F32, V };
 enum { MAX_ARGS = 10 };
 
 struct call_row {
@@ -34,6 +35,7 @@ static LLVMTypeRef kind_type(const struct cg_mod *m, enum call_kind k)
     case I32: return m->i32;
     case I64: return m->i64;
     case F64: return m->f64;
+    case F32: return m->f32;
     case V: return m->none;
     case END: break;
     }
@@ -88,6 +90,12 @@ LLVMValueRef cg_intrinsic(struct cg_fn *f, const char *name, LLVMTypeRef overloa
     LLVMValueRef fn = LLVMGetIntrinsicDeclaration(f->m->mod, id, &overload, 1);
     LLVMTypeRef type = LLVMIntrinsicGetType(f->m->ctx, id, &overload, 1);
     return LLVMBuildCall2(f->b, type, fn, args, (unsigned)n, "");
+}
+
+LLVMValueRef cg_to_infinity(struct cg_fn *f, LLVMRealPredicate p, LLVMValueRef v, enum rt_phys phys)
+{
+    LLVMTypeRef t = cg_scalar_type(f->m, phys);
+    return l_fcmp(f, p, cg_intrinsic(f, "llvm.fabs", t, &v, 1), LLVMConstReal(t, (double)INFINITY));
 }
 
 static LLVMValueRef scratch(struct cg_fn *f)

@@ -63,7 +63,7 @@ struct cg_mod {
     const struct cg_options *opt;
     LLVMContextRef ctx;
     LLVMModuleRef mod;
-    LLVMTypeRef i1, i8, i16, i32, i64, i128, f64, ptr, none;
+    LLVMTypeRef i1, i8, i16, i32, i64, i128, f64, f32, ptr, none;
     LLVMTypeRef entry_type, level_type, part_type;
     LLVMTypeRef call_types[CG_CALL_COUNT];
     LLVMValueRef calls[CG_CALL_COUNT]; /* declared at first use */
@@ -197,6 +197,8 @@ LLVMValueRef cg_call(struct cg_fn *f, enum cg_call c, LLVMValueRef *args, int n)
 /* The same for those that give a status: not zero returns 1 from the function. */
 void cg_call_checked(struct cg_fn *f, enum cg_call c, LLVMValueRef *args, int n);
 LLVMValueRef cg_intrinsic(struct cg_fn *f, const char *name, LLVMTypeRef overload, LLVMValueRef *args, int n);
+/* The magnitude of a float compared with infinity. */
+LLVMValueRef cg_to_infinity(struct cg_fn *f, LLVMRealPredicate p, LLVMValueRef v, enum rt_phys phys);
 /* Low and high word of an integer of class p as two i64 in out[0], out[1]. */
 void cg_words(struct cg_fn *f, LLVMValueRef v, enum rt_phys p, LLVMValueRef out[2]);
 

@@ -9,7 +9,7 @@
 
 static bool is_int(enum rt_phys p)
 {
-    return p != RT_F64 && p != RT_STR;
+    return !rt_phys_is_float(p) && p != RT_STR;
 }
 
 /* |v| > 10^digits - 1, or NULL if every value of the class is within. */
@@ -57,7 +57,7 @@ static LLVMValueRef checked(struct cg_fn *f, const struct pl_expr *e, const char
     return r;
 }
 
-static struct cg_val arith_f64(struct cg_fn *f, enum fe_op op, struct cg_val a, struct cg_val b)
+static struct cg_val arith_real(struct cg_fn *f, enum fe_op op, struct cg_val a, struct cg_val b)
 {
     struct cg_val r = {.valid = cg_both(f, a.valid, b.valid)};
     if (op == FE_ADD)
@@ -83,8 +83,8 @@ static struct cg_val mul_i128(struct cg_fn *f, const struct pl_expr *e, struct c
 struct cg_val cgl_arith(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]), b = cg_expr(f, e->args[1]);
-    if (e->phys == RT_F64)
-        return arith_f64(f, e->op, a, b);
+    if (rt_phys_is_float(e->phys))
+        return arith_real(f, e->op, a, b);
     struct cg_val r = {.valid = cg_both(f, a.valid, b.valid)};
     if (e->op == FE_ADD)
         r.v = e->fail ? checked(f, e, "llvm.sadd.with.overflow", a.v, b.v, r.valid) : l_add(f, a.v, b.v);
@@ -102,7 +102,7 @@ struct cg_val cgl_arith(struct cg_fn *f, const struct pl_expr *e)
 struct cg_val cgl_negate(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
-    if (e->phys == RT_F64)
+    if (rt_phys_is_float(e->phys))
         r.v = LLVMBuildFNeg(f->b, a.v, "");
     else if (e->fail)
         r.v = checked(f, e, "llvm.ssub.with.overflow", cg_const(f, e->phys, 0), a.v, a.valid);
@@ -111,11 +111,11 @@ struct cg_val cgl_negate(struct cg_fn *f, const struct pl_expr *e)
     return r;
 }
 
-static struct cg_val divide_f64(struct cg_fn *f, const struct pl_expr *e, struct cg_val a, struct cg_val b)
+static struct cg_val divide_real(struct cg_fn *f, const struct pl_expr *e, struct cg_val a, struct cg_val b)
 {
     struct cg_val r = {.valid = cg_both(f, a.valid, b.valid)};
     if (e->fail) {
-        LLVMValueRef zero = l_fcmp(f, LLVMRealOEQ, b.v, cg_const(f, RT_F64, 0));
+        LLVMValueRef zero = l_fcmp(f, LLVMRealOEQ, b.v, cg_const(f, e->phys, 0));
         raise_if(f, e, zero, r.valid, RT_FAIL_DIV_ZERO);
     }
     r.v = LLVMBuildFDiv(f->b, a.v, b.v, "");
@@ -165,8 +165,8 @@ static struct cg_val divide_int(struct cg_fn *f, const struct pl_expr *e, struct
 struct cg_val cgl_divide(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]), b = cg_expr(f, e->args[1]);
-    if (e->phys == RT_F64)
-        return divide_f64(f, e, a, b);
+    if (rt_phys_is_float(e->phys))
+        return divide_real(f, e, a, b);
     if (e->phys == RT_I128 || (e->op == FE_DIV && e->scale >= 0))
         return divide_i128(f, e, a, b);
     return divide_int(f, e, a, b);
@@ -339,6 +339,10 @@ struct cg_val cgl_to_f64(struct cg_fn *f, const struct pl_expr *e)
     enum rt_phys from = cg_arg_phys(f->m, e, 0);
     struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
     bool small = from == RT_BOOL || from == RT_I32;
+    if (from == RT_F32) {
+        r.v = LLVMBuildFPExt(f->b, a.v, f->m->f64, "");
+        return r;
+    }
     HD_ASSERT(is_int(from));
     if ((small && e->scale <= 22) || (from == RT_I64 && e->scale == 0)) {
         LLVMValueRef wide = cg_int_cast(f, a.v, from, RT_I64);
@@ -351,6 +355,34 @@ struct cg_val cgl_to_f64(struct cg_fn *f, const struct pl_expr *e)
     cg_words(f, a.v, from, args);
     args[2] = l_i32(f, e->scale);
     r.v = cg_call(f, CG_CALL_hdr_to_f64, args, 3);
+    return r;
+}
+
+/* Infinite, though the float64 is not. */
+static void check_single(struct cg_fn *f, const struct pl_expr *e, struct cg_val a, LLVMValueRef r)
+{
+    LLVMValueRef large =
+        l_and(f, cg_to_infinity(f, LLVMRealOEQ, r, RT_F32), cg_to_infinity(f, LLVMRealOLT, a.v, RT_F64));
+    LLVMValueRef bits = l_bitcast(f, a.v, f->m->i64);
+    cg_fail_values_if(f, cg_both(f, large, a.valid), RT_FAIL_CAST_RANGE, e->path, RT_I64, bits, bits);
+}
+
+struct cg_val cgl_to_f32(struct cg_fn *f, const struct pl_expr *e)
+{
+    enum rt_phys from = cg_arg_phys(f->m, e, 0);
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
+    LLVMValueRef args[3];
+    if (from == RT_F64) {
+        r.v = LLVMBuildFPTrunc(f->b, a.v, f->m->f32, "");
+        if (e->fail)
+            check_single(f, e, a, r.v);
+    } else if (from != RT_I128 && e->scale == 0) {
+        r.v = LLVMBuildSIToFP(f->b, a.v, f->m->f32, "");
+    } else {
+        cg_words(f, a.v, from, args);
+        args[2] = l_i32(f, e->scale);
+        r.v = cg_call(f, CG_CALL_hdr_to_f32, args, 3);
+    }
     return r;
 }
 
@@ -367,8 +399,8 @@ struct cg_val cgl_abs(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
     LLVMValueRef zero = cg_const(f, e->phys, 0);
-    if (e->phys == RT_F64)
-        r.v = cg_intrinsic(f, "llvm.fabs", cg_type(f, RT_F64), &a.v, 1);
+    if (rt_phys_is_float(e->phys))
+        r.v = cg_intrinsic(f, "llvm.fabs", cg_type(f, e->phys), &a.v, 1);
     else
         r.v = l_select(f, l_icmp(f, LLVMIntSLT, a.v, zero), LLVMBuildNeg(f->b, a.v, ""), a.v);
     if (e->fail) /* the smallest integer has none */
@@ -382,7 +414,7 @@ struct cg_val cgl_sign(struct cg_fn *f, const struct pl_expr *e)
     enum rt_phys from = cg_arg_phys(f->m, e, 0);
     struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
     LLVMValueRef zero = cg_const(f, from, 0), above, below;
-    if (from == RT_F64) {
+    if (rt_phys_is_float(from)) {
         above = l_fcmp(f, LLVMRealUGT, a.v, zero);
         below = l_fcmp(f, LLVMRealOLT, a.v, zero);
     } else {
@@ -393,7 +425,7 @@ struct cg_val cgl_sign(struct cg_fn *f, const struct pl_expr *e)
     return r;
 }
 
-/* floor, ceil, trunc and, of float64, round. */
+/* floor, ceil, trunc and, of floats, round. */
 struct cg_val cgl_rounding(struct cg_fn *f, const struct pl_expr *e)
 {
     static const char *const names[FE_OP_COUNT] = {
@@ -403,9 +435,9 @@ struct cg_val cgl_rounding(struct cg_fn *f, const struct pl_expr *e)
     if (e->op == FE_ROUND) {
         args[0] = a.v;
         args[1] = l_i32(f, e->scale);
-        r.v = cg_call(f, CG_CALL_hdr_round_f64, args, 2);
-    } else if (e->phys == RT_F64) {
-        r.v = cg_intrinsic(f, names[e->op], f->m->f64, &a.v, 1);
+        r.v = cg_call(f, e->phys == RT_F32 ? CG_CALL_hdr_round_f32 : CG_CALL_hdr_round_f64, args, 2);
+    } else if (rt_phys_is_float(e->phys)) {
+        r.v = cg_intrinsic(f, names[e->op], cg_scalar_type(f->m, e->phys), &a.v, 1);
     } else {
         cg_words(f, a.v, e->phys, args);
         args[2] = l_i32(f, e->scale);

@@ -26,26 +26,26 @@ static LLVMValueRef compare_int(struct cg_fn *f, enum order o, bool is_signed, L
 }
 
 /* a >= b: as IEEE has it, or a is NaN. */
-static LLVMValueRef f64_ge(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef real_ge(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b)
 {
     return l_or(f, l_fcmp(f, LLVMRealOGE, a, b), l_fcmp(f, LLVMRealUNO, a, a));
 }
 
-static LLVMValueRef f64_eq(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef real_eq(struct cg_fn *f, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMValueRef nan = l_and(f, l_fcmp(f, LLVMRealUNO, a, a), l_fcmp(f, LLVMRealUNO, b, b));
     return l_or(f, l_fcmp(f, LLVMRealOEQ, a, b), nan);
 }
 
-static LLVMValueRef compare_f64(struct cg_fn *f, enum order o, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef compare_real(struct cg_fn *f, enum order o, LLVMValueRef a, LLVMValueRef b)
 {
     switch (o) {
-    case ORD_EQ: return f64_eq(f, a, b);
-    case ORD_NE: return l_not(f, f64_eq(f, a, b));
-    case ORD_LT: return l_not(f, f64_ge(f, a, b));
-    case ORD_LE: return f64_ge(f, b, a);
-    case ORD_GT: return l_not(f, f64_ge(f, b, a));
-    case ORD_GE: return f64_ge(f, a, b);
+    case ORD_EQ: return real_eq(f, a, b);
+    case ORD_NE: return l_not(f, real_eq(f, a, b));
+    case ORD_LT: return l_not(f, real_ge(f, a, b));
+    case ORD_LE: return real_ge(f, b, a);
+    case ORD_GT: return l_not(f, real_ge(f, b, a));
+    case ORD_GE: return real_ge(f, a, b);
     }
     HD_BUG("comparison %d", (int)o);
 }
@@ -85,7 +85,8 @@ LLVMValueRef cg_compare(struct cg_fn *f, enum fe_op op, enum rt_phys p, struct c
     case RT_I32:
     case RT_I64:
     case RT_I128: return compare_int(f, o, true, a.v, b.v);
-    case RT_F64: return compare_f64(f, o, a.v, b.v);
+    case RT_F64:
+    case RT_F32: return compare_real(f, o, a.v, b.v);
     case RT_STR: return compare_str(f, o, a, b);
     }
     HD_BUG("comparison of physical type %d", (int)p);
@@ -137,6 +138,7 @@ static LLVMValueRef in_large_set(struct cg_fn *f, const struct pl_expr *e, struc
     case RT_I32: call = CG_CALL_hdr_in_i32; break;
     case RT_I64: call = CG_CALL_hdr_in_i64; break;
     case RT_F64: call = CG_CALL_hdr_in_f64; break;
+    case RT_F32: call = CG_CALL_hdr_in_f32; break;
     case RT_I128:
         call = CG_CALL_hdr_in_i128;
         cg_words(f, x.v, RT_I128, &args[2]);

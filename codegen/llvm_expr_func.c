@@ -1,6 +1,4 @@
 /* Strings, dates, text forms, dictionaries and functions: mostly calls of the runtime. */
-#include <math.h>
-
 #include "codegen/llvm_build.h"
 
 #define MICROS_PER_DAY 86400000000LL
@@ -92,8 +90,8 @@ struct cg_val cgl_to_string(struct cg_fn *f, const struct pl_expr *e)
     if (from == RT_STR)
         return a;
     LLVMValueRef args[5] = {f->thread};
-    if (from == RT_F64) {
-        args[1] = l_bitcast(f, a.v, f->m->i64);
+    if (rt_phys_is_float(from)) {
+        args[1] = from == RT_F64 ? l_bitcast(f, a.v, f->m->i64) : l_sext(f, l_bitcast(f, a.v, f->m->i32), f->m->i64);
         args[2] = l_i64(f, 0);
     } else {
         cg_words(f, a.v, from, &args[1]);
@@ -135,34 +133,47 @@ struct cg_val cgl_lookup(struct cg_fn *f, const struct pl_expr *e)
     return cg_when_end(f, &w, e->phys, v);
 }
 
-/* ---- functions of float64 ------------------------------------------------------------------------- */
+/* ---- functions of floats ---------------------------------------------------------------------------- */
 
-static LLVMValueRef magnitude_compares(struct cg_fn *f, LLVMRealPredicate p, LLVMValueRef v)
+static LLVMValueRef as_double(struct cg_fn *f, LLVMValueRef v, enum rt_phys from)
 {
-    LLVMValueRef infinity = LLVMConstReal(f->m->f64, (double)INFINITY);
-    return l_fcmp(f, p, cg_intrinsic(f, "llvm.fabs", f->m->f64, &v, 1), infinity);
+    return from == RT_F32 ? LLVMBuildFPExt(f->b, v, f->m->f64, "") : v;
 }
 
 /* Not defined: NaN though no argument is; too large: infinite though all arguments are finite. */
-static void check_float64(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef r, LLVMValueRef valid,
-                          LLVMValueRef *args)
+static void check_float(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef r, LLVMValueRef valid,
+                        LLVMValueRef *args)
 {
     LLVMValueRef a = args[0], b = args[e->nargs - 1];
     LLVMValueRef undefined = l_and(f, l_fcmp(f, LLVMRealUNO, r, r), l_fcmp(f, LLVMRealORD, a, b));
-    LLVMValueRef large = magnitude_compares(f, LLVMRealOEQ, r);
+    LLVMValueRef large = cg_to_infinity(f, LLVMRealOEQ, r, e->phys);
     for (int i = 0; i < e->nargs; i++)
-        large = l_and(f, large, magnitude_compares(f, LLVMRealOLT, args[i]));
-    LLVMValueRef x = l_bitcast(f, a, f->m->i64), y = l_bitcast(f, b, f->m->i64);
+        large = l_and(f, large, cg_to_infinity(f, LLVMRealOLT, args[i], e->phys));
+    LLVMValueRef x = l_bitcast(f, as_double(f, a, e->phys), f->m->i64);
+    LLVMValueRef y = l_bitcast(f, as_double(f, b, e->phys), f->m->i64);
     cg_fail_values_if(f, cg_both(f, undefined, valid), RT_FAIL_DOMAIN, e->path, RT_I64, x, y);
     cg_fail_values_if(f, cg_both(f, large, valid), RT_FAIL_OVERFLOW, e->path, RT_I64, x, y);
 }
 
-struct cg_val cgl_float64(struct cg_fn *f, const struct pl_expr *e)
+/* Of float32 the function of float64, rounded once; a root is rounded right by the machine's own instruction, too. */
+static LLVMValueRef call_float(struct cg_fn *f, const struct pl_expr *e, enum cg_call call, LLVMValueRef *args)
+{
+    LLVMValueRef wide[2];
+    if (e->phys == RT_F64)
+        return cg_call(f, call, args, e->nargs);
+    if (e->op == FE_SQRT)
+        return cg_intrinsic(f, "llvm.sqrt", f->m->f32, args, 1);
+    for (int i = 0; i < e->nargs; i++)
+        wide[i] = as_double(f, args[i], e->phys);
+    return LLVMBuildFPTrunc(f->b, cg_call(f, call, wide, e->nargs), f->m->f32, "");
+}
+
+struct cg_val cgl_float(struct cg_fn *f, const struct pl_expr *e)
 {
     static const enum cg_call calls[FE_OP_COUNT] = {
 #define T_OP(...)
 #define T_FUNCTION(...)
-#define T_FLOAT64(id, name, ...) [FE_##id] = CG_CALL_hdr_##name,
+#define T_FLOAT(id, name, ...) [FE_##id] = CG_CALL_hdr_##name,
 #include "frontend/ops.def"
     };
     LLVMValueRef args[2];
@@ -173,9 +184,9 @@ struct cg_val cgl_float64(struct cg_fn *f, const struct pl_expr *e)
         args[i] = a.v;
         r.valid = cg_both(f, r.valid, a.valid);
     }
-    r.v = cg_call(f, calls[e->op], args, e->nargs);
+    r.v = call_float(f, e, calls[e->op], args);
     if (e->fail)
-        check_float64(f, e, r.v, r.valid, args);
+        check_float(f, e, r.v, r.valid, args);
     return r;
 }
 

@@ -37,6 +37,7 @@ static LLVMValueRef hash_one(struct cg_fn *f, LLVMValueRef h, struct cg_val v, e
     case RT_I64: word[0] = cg_int_cast(f, v.v, p, RT_I64); break;
     case RT_I128: cg_words(f, v.v, p, word); break;
     case RT_F64: word[0] = f64_bits(f, v.v); break;
+    case RT_F32: word[0] = f64_bits(f, LLVMBuildFPExt(f->b, v.v, f->m->f64, "")); break;
     case RT_STR: word[0] = str_hash(f, v); break;
     }
     LLVMValueRef r = round_of(f, h, word[0]);

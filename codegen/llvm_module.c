@@ -18,6 +18,7 @@ static void init_types(struct cg_mod *m)
     m->i64 = LLVMInt64TypeInContext(c);
     m->i128 = LLVMInt128TypeInContext(c);
     m->f64 = LLVMDoubleTypeInContext(c);
+    m->f32 = LLVMFloatTypeInContext(c);
     m->ptr = LLVMPointerTypeInContext(c, 0);
     m->none = LLVMVoidTypeInContext(c);
     LLVMTypeRef entry[] = {m->ptr, m->ptr, m->i64, m->i64};

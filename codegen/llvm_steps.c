@@ -72,8 +72,9 @@ static struct cg_val load_stored(struct cg_fn *f, const struct pl_step *s, LLVMV
     struct cg_val v = {0};
     if (c->storage == FE_STORE_TEXT)
         return load_text(f, s, row);
-    int width = c->storage == FE_STORE_F64 ? 8 : c->width;
-    LLVMTypeRef t = c->storage == FE_STORE_F64 ? f->m->f64 : stored_type(f->m, width);
+    bool real = c->storage == FE_STORE_F64 || c->storage == FE_STORE_F32;
+    int width = c->width;
+    LLVMTypeRef t = real ? cg_scalar_type(f->m, p) : stored_type(f->m, width);
     LLVMValueRef at = l_index(f, t, cg_arg_ptr(f, s->a_data), row);
     if (f->lanes)
         t = LLVMVectorType(t, f->lanes);

@@ -10,6 +10,7 @@ LLVMTypeRef cg_scalar_type(const struct cg_mod *m, enum rt_phys p)
     case RT_I64: return m->i64;
     case RT_I128: return m->i128;
     case RT_F64: return m->f64;
+    case RT_F32: return m->f32;
     case RT_STR: return m->ptr;
     }
     HD_BUG("physical type %d", (int)p);
@@ -29,6 +30,7 @@ int cg_phys_bits(enum rt_phys p)
     case RT_I64: return 64;
     case RT_I128: return 128;
     case RT_F64:
+    case RT_F32:
     case RT_STR: break;
     }
     HD_BUG("physical type %d is no integer", (int)p);
@@ -38,7 +40,8 @@ int cg_phys_size(enum rt_phys p)
 {
     switch (p) {
     case RT_BOOL: return 1;
-    case RT_I32: return 4;
+    case RT_I32:
+    case RT_F32: return 4;
     case RT_I64:
     case RT_F64: return 8;
     case RT_I128:
@@ -60,7 +63,7 @@ LLVMValueRef cg_const(const struct cg_fn *f, enum rt_phys p, hd_i128 v)
     LLVMTypeRef t = cg_scalar_type(f->m, p);
     uint64_t words[2] = {(uint64_t)v, (uint64_t)((hd_u128)v >> 64)};
     LLVMValueRef c;
-    if (p == RT_F64)
+    if (rt_phys_is_float(p))
         c = LLVMConstReal(t, (double)v);
     else if (p == RT_STR)
         c = LLVMConstNull(t);
@@ -146,6 +149,7 @@ struct cg_val cg_load(struct cg_fn *f, enum rt_phys p, LLVMValueRef ptr, bool co
     case RT_I64: r.v = load(f, m->i64, ptr, 8, constant); break;
     case RT_I128: r.v = load(f, m->i128, ptr, 8, constant); break;
     case RT_F64: r.v = load(f, m->f64, ptr, 8, constant); break;
+    case RT_F32: r.v = load(f, m->f32, ptr, 4, constant); break;
     case RT_STR:
         r.v = load(f, m->ptr, ptr, 8, constant);
         r.len = l_trunc(f, load(f, m->i64, l_at(f, ptr, 8), 8, constant), m->i32);
@@ -158,7 +162,8 @@ void cg_store(struct cg_fn *f, enum rt_phys p, struct cg_val v, LLVMValueRef ptr
 {
     switch (p) {
     case RT_BOOL: l_store(f, l_zext(f, v.v, f->m->i8), ptr, 1); break;
-    case RT_I32: l_store(f, v.v, ptr, 4); break;
+    case RT_I32:
+    case RT_F32: l_store(f, v.v, ptr, 4); break;
     case RT_I64:
     case RT_I128:
     case RT_F64: l_store(f, v.v, ptr, 8); break;

@@ -81,6 +81,8 @@ struct fe_expr *fe_expr_cast(struct hd_arena *a, struct fe_expr *e, struct hd_ty
 /* Brings both sides of a comparison to types that compare directly: the same kind, and the
  * same scale for decimals. Prefers changing literals. False if they cannot be compared. */
 bool fe_expr_unify_compare(struct hd_arena *a, struct fe_expr **l, struct fe_expr **r);
+/* Whether numbers that meet are float32: one is, and the others are too, or exact literals or parameters. */
+bool fe_expr_meet_in_float32(int n, struct fe_expr *const *e);
 /* The type in which values of both types are compared. */
 bool fe_type_compare(struct hd_type l, struct hd_type r, struct hd_type *out);
 /* A literal that is exactly a value of the type, or has none itself where the type has none. */

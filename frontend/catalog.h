@@ -12,6 +12,7 @@
 enum fe_storage {
     FE_STORE_INT,  /* width 1,2,4,8,16 bytes; value = base + factor * stored (stored signed) */
     FE_STORE_F64,  /* 8 bytes */
+    FE_STORE_F32,  /* 4 bytes */
     FE_STORE_DICT, /* width 1,2,4 unsigned codes into a sorted dictionary */
     FE_STORE_TEXT  /* uint32 end offsets relative to a uint64 base per 65,536 rows; bytes */
 };
@@ -45,7 +46,7 @@ struct fe_facts {
 
 /* A column part as the store maps it. Sizes in bytes. Addresses are NULL until mapped. */
 struct fe_column_data {
-    const void *data;         /* INT, F64, DICT: rows * width; TEXT: uint32 ends, rows of them:
+    const void *data;         /* INT, F64, F32, DICT: rows * width; TEXT: uint32 ends, rows of them:
                                  string r spans [start, end) of its block's base, where start
                                  is 0 for a block's first row, else the previous end */
     const uint8_t *validity;  /* bitmap, lowest bit first, 1 = valid; NULL: no NULLs */

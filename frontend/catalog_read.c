@@ -132,13 +132,15 @@ static int read_facts(const struct fe_json *column, int64_t rows, struct fe_fact
 
 /* ---- columns -------------------------------------------------------------------------- */
 
-static const char *const storage_names[] = {"int", "f64", "dict", "text"};
+static const char *const storage_names[] = {"int", "f64", "f32", "dict", "text"};
 
 static bool storage_fits(struct hd_type t, enum fe_storage s)
 {
     if (t.kind == HD_STRING)
         return s == FE_STORE_DICT || s == FE_STORE_TEXT;
-    return s == (t.kind == HD_FLOAT64 ? FE_STORE_F64 : FE_STORE_INT);
+    if (hd_type_is_float(t))
+        return s == (t.kind == HD_FLOAT64 ? FE_STORE_F64 : FE_STORE_F32);
+    return s == FE_STORE_INT;
 }
 
 static int read_storage(const struct fe_json *v, struct fe_table_column *c)
@@ -155,7 +157,7 @@ static int read_storage(const struct fe_json *v, struct fe_table_column *c)
                 return fe_json_fail(&m, "type %s is not stored as \"%s\"", hd_type_text(c->type, type), s);
             return 0;
         }
-    return fe_json_expected(&m, "one of int, f64, dict, text");
+    return fe_json_expected(&m, "one of int, f64, f32, dict, text");
 }
 
 static bool width_fits(const struct fe_table_column *c, int64_t w)
@@ -163,6 +165,7 @@ static bool width_fits(const struct fe_table_column *c, int64_t w)
     switch (c->storage) {
     case FE_STORE_INT: return w == 1 || w == 2 || w == 4 || w == 8 || w == 16;
     case FE_STORE_F64: return w == 8;
+    case FE_STORE_F32: return w == 4;
     case FE_STORE_DICT: return w == 1 || w == 2 || w == 4;
     case FE_STORE_TEXT: return w == 4;
     }
@@ -249,7 +252,8 @@ static int check_column_keys(const struct fe_json *v, enum fe_storage s)
 #define COMMON "name", "type", "nullable", "storage", "width", "facts", "data", "valid"
     switch (s) {
     case FE_STORE_INT: return fe_json_object(v, COMMON, "base", "factor", NULL);
-    case FE_STORE_F64: return fe_json_object(v, COMMON, NULL);
+    case FE_STORE_F64:
+    case FE_STORE_F32: return fe_json_object(v, COMMON, NULL);
     case FE_STORE_DICT: return fe_json_object(v, COMMON, "entries", "dict_offsets", "dict_bytes", NULL);
     case FE_STORE_TEXT: return fe_json_object(v, COMMON, "text_base", "text", NULL);
     }
@@ -286,7 +290,8 @@ static int read_column(const struct fe_json *v, int64_t rows, struct file_list *
     HD_TRY(read_validity(v, c, rows, l, files));
     switch (c->storage) {
     case FE_STORE_INT: return read_int_form(v, c);
-    case FE_STORE_F64: return 0;
+    case FE_STORE_F64:
+    case FE_STORE_F32: return 0;
     case FE_STORE_DICT: return read_dict_form(v, c, l, files);
     case FE_STORE_TEXT: return read_text_form(v, c, rows, l, files);
     }
@@ -297,7 +302,7 @@ static int read_column(const struct fe_json *v, int64_t rows, struct file_list *
 
 static bool is_integer_column(const struct fe_table_column *c)
 {
-    return c->type.kind != HD_STRING && c->type.kind != HD_FLOAT64;
+    return c->type.kind != HD_STRING && !hd_type_is_float(c->type);
 }
 
 static int read_key_range(const struct fe_json *v, const struct fe_table *t, struct fe_key_index *x)

@@ -77,7 +77,7 @@ static void put_facts(struct writer *w, const struct fe_facts *f)
 
 static void put_form(struct writer *w, const struct fe_table_column *c)
 {
-    static const char *const names[] = {"int", "f64", "dict", "text"};
+    static const char *const names[] = {"int", "f64", "f32", "dict", "text"};
     hd_strbuf_addf(&w->b, ", \"storage\": \"%s\"", names[c->storage]);
     put_int(w, "width", c->width);
     if (c->storage == FE_STORE_INT) {

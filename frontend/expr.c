@@ -148,7 +148,7 @@ static void print_column(struct printer *p, const struct fe_expr *e)
 static void print_double(struct printer *p, double d)
 {
     char buf[HD_TEXT_MAX];
-    const char *s = fe_double_text(d, buf);
+    const char *s = fe_real_text(hd_type_of(HD_FLOAT64), d, buf);
     if (s[strspn(s, "-")] == 'n' || s[strspn(s, "-")] == 'i')
         hd_strbuf_addf(p->b, "cast('%s' as float64)", s);
     else
@@ -179,6 +179,10 @@ static void print_literal(struct printer *p, const struct fe_value *v)
         hd_strbuf_addf(p->b, "cast(null as %s)", hd_type_text(v->type, type));
     } else if (v->type.kind == HD_STRING) {
         print_quoted(p->b, v->s, v->n, '\'');
+    } else if (v->type.kind == HD_FLOAT32) {
+        hd_strbuf_adds(p->b, "cast('");
+        fe_value_text(p->b, v);
+        hd_strbuf_adds(p->b, "' as float32)");
     } else if (v->type.kind == HD_FLOAT64) {
         print_double(p, v->f);
     } else if (v->type.kind == HD_DATE || v->type.kind == HD_TIMESTAMP) {

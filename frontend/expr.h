@@ -95,7 +95,7 @@ bool fe_op_nullable(enum fe_op op, int n, const bool *nullable);
 enum fe_field { FE_YEAR, FE_MONTH, FE_DAY };
 
 /* A typed value of a literal or parameter. ints, dates, timestamps, bools and decimals sit in
- * `i` (decimals scaled by 10^scale), float64 in `f`, strings in `s`/`n`. */
+ * `i` (decimals scaled by 10^scale), float32 and float64 in `f`, strings in `s`/`n`. */
 struct fe_value {
     struct hd_type type;
     bool is_null;
@@ -134,7 +134,7 @@ struct fe_expr {
  * AND, OR    flat: no AND directly below an AND, no OR below an OR.
  * SUBSTRING  {string, int64 start, int64 length if given}.
  * ADD, SUB, comparisons: both sides are of one kind and, for decimals, of one scale; their
- *            precisions may differ. MUL and DIV: both int64, both float64, or both decimal.
+ *            precisions may differ. MUL and DIV: both int64, float32, float64, or decimal.
  * ADD_DAYS, ADD_MONTHS {date, int64}; a year interval is 12 months. */
 
 /* Structural equality, paths ignored. */

@@ -115,7 +115,13 @@ static bool both_numbers(struct fe_expr *const *a)
 
 static bool any_float(struct fe_expr *const *a)
 {
-    return a[0]->type.kind == HD_FLOAT64 || a[1]->type.kind == HD_FLOAT64;
+    return hd_type_is_float(a[0]->type) || hd_type_is_float(a[1]->type);
+}
+
+/* Of numbers one of which is a float, or which become one. */
+static enum hd_type_kind float_kind(int n, struct fe_expr *const *a)
+{
+    return fe_expr_meet_in_float32(n, a) ? HD_FLOAT32 : HD_FLOAT64;
 }
 
 static struct fe_expr *make_in_kind(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, struct fe_expr **a,
@@ -141,7 +147,7 @@ static int ft_ADDSUB(struct fe_typing *t, const struct fe_ast *x, struct fe_expr
     else if (!both_numbers(a))
         return mismatch(t, x, "numbers, or a date and an interval", 2, a);
     else if (any_float(a))
-        *out = make_in_kind(t, x, x->op, a, HD_FLOAT64);
+        *out = make_in_kind(t, x, x->op, a, float_kind(2, a));
     else if (both_ints(a))
         *out = make_in_kind(t, x, x->op, a, HD_INT64);
     else
@@ -155,7 +161,7 @@ static int ft_MUL(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **
     if (!both_numbers(a))
         return mismatch(t, x, "numbers", 2, a);
     if (any_float(a) || both_ints(a)) {
-        *out = make_in_kind(t, x, x->op, a, any_float(a) ? HD_FLOAT64 : HD_INT64);
+        *out = make_in_kind(t, x, x->op, a, any_float(a) ? float_kind(2, a) : HD_INT64);
         return 0;
     }
     struct hd_type l = fe_type_as_decimal(a[0]->type), r = fe_type_as_decimal(a[1]->type);
@@ -172,7 +178,7 @@ static int ft_DIV(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **
     if (!both_numbers(a))
         return mismatch(t, x, "numbers", 2, a);
     if (any_float(a) || both_ints(a)) {
-        *out = make_in_kind(t, x, x->op, a, any_float(a) ? HD_FLOAT64 : HD_INT64);
+        *out = make_in_kind(t, x, x->op, a, any_float(a) ? float_kind(2, a) : HD_INT64);
         return 0;
     }
     struct hd_type l = fe_type_as_decimal(a[0]->type), r = fe_type_as_decimal(a[1]->type);
@@ -198,7 +204,7 @@ static bool fold_negation(struct fe_typing *t, const struct fe_ast *x, const str
         return false;
     v.f = -v.f;
     v.i = -v.i;
-    if (v.type.kind != HD_FLOAT64 && !fe_value_in_range(v.i, v.type))
+    if (!hd_type_is_float(v.type) && !fe_value_in_range(v.i, v.type))
         return false;
     *out = make_literal(t, x, v);
     return true;
@@ -226,7 +232,7 @@ static int ft_NUMBER(struct fe_typing *t, const struct fe_ast *x, struct fe_expr
     return 0;
 }
 
-static int ft_FLOAT64(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+static int ft_FLOAT(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     bool numbers = true;
     for (int i = 0; i < x->nargs; i++) {
@@ -235,9 +241,10 @@ static int ft_FLOAT64(struct fe_typing *t, const struct fe_ast *x, struct fe_exp
     }
     if (!numbers)
         return mismatch(t, x, x->nargs > 1 ? "numbers" : "a number", x->nargs, a);
+    enum hd_type_kind kind = float_kind(x->nargs, a);
     for (int i = 0; i < x->nargs; i++)
-        a[i] = cast(t, a[i], HD_FLOAT64);
-    *out = make(t, x, x->op, hd_type_of(HD_FLOAT64), x->nargs, a);
+        a[i] = cast(t, a[i], kind);
+    *out = make(t, x, x->op, hd_type_of(kind), x->nargs, a);
     return 0;
 }
 
@@ -262,9 +269,9 @@ static int ft_ROUNDING(struct fe_typing *t, const struct fe_ast *x, struct fe_ex
     struct hd_type type = a[0]->type;
     int lost = (type.kind == HD_DECIMAL ? type.scale : 0) - digits;
     *out = a[0];
-    if (type.kind != HD_FLOAT64 && lost <= 0)
+    if (!hd_type_is_float(type) && lost <= 0)
         return 0;
-    if (type.kind != HD_FLOAT64 && lost > HD_DEC_MAX)
+    if (!hd_type_is_float(type) && lost > HD_DEC_MAX)
         return fe_ast_fail(x, t->err, "\"round\" of this number expects digits of %d or more",
                            digits + lost - HD_DEC_MAX);
     if (hd_type_is_int(type))
@@ -430,6 +437,8 @@ static int in_type(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *
     for (int i = 1; i < x->nargs; i++)
         if (!fe_expr_fits(a[i], type) && !fe_type_compare(type, a[i]->type, &type))
             return mismatch(t, x, "numbers or values of one type", x->nargs, a);
+    if (fe_expr_meet_in_float32(x->nargs, a))
+        type = hd_type_of(HD_FLOAT32);
     if (fe_is_no_type(type))
         return fe_ast_fail(x, t->err, "the type of null is not known here; write cast(null as TYPE)");
     *out = type;
@@ -550,13 +559,21 @@ static bool is_value_of_case(int i, int n)
 static int unify_branches(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct hd_type *type)
 {
     bool all = x->op != FE_CASE;
+    struct fe_expr **values = HD_NEWN(t->arena, struct fe_expr *, x->nargs);
+    int n = 0;
     *type = fe_no_type();
-    for (int i = 0; i < x->nargs; i++)
-        if ((all || is_value_of_case(i, x->nargs)) && !fe_type_unify(*type, a[i]->type, type)) {
+    for (int i = 0; i < x->nargs; i++) {
+        if (!all && !is_value_of_case(i, x->nargs))
+            continue;
+        values[n++] = a[i];
+        if (!fe_type_unify(*type, a[i]->type, type)) {
             char l[HD_TEXT_MAX], r[HD_TEXT_MAX];
             return fe_ast_fail(x, t->err, "the results of \"%s\" must have one type, found %s and %s",
                                fe_op_name(x->op), hd_type_text(*type, l), type_name(a[i], r));
         }
+    }
+    if (fe_expr_meet_in_float32(n, values))
+        *type = hd_type_of(HD_FLOAT32);
     if (fe_is_no_type(*type))
         return fe_ast_fail(x, t->err, "all results of \"%s\" are null; give one a type with cast(null as TYPE)",
                            fe_op_name(x->op));

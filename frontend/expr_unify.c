@@ -19,7 +19,7 @@ static struct hd_type rescaled(struct hd_type t, int scale)
 
 static bool has_float(struct hd_type a, struct hd_type b)
 {
-    return a.kind == HD_FLOAT64 || b.kind == HD_FLOAT64;
+    return hd_type_is_float(a) || hd_type_is_float(b);
 }
 
 bool fe_type_unify(struct hd_type a, struct hd_type b, struct hd_type *out)
@@ -58,6 +58,26 @@ static bool is_exact_number(struct hd_type t)
     return hd_type_is_int(t) || t.kind == HD_DECIMAL;
 }
 
+/* A literal or parameter, maybe with a sign or a cast between exact numbers. */
+static bool is_exact_constant(const struct fe_expr *e)
+{
+    while ((e->op == FE_CAST || e->op == FE_NEG) && is_exact_number(e->type))
+        e = e->args[0];
+    return (e->op == FE_LIT || (e->op == FE_PARAM && !e->param_list)) && is_exact_number(e->type);
+}
+
+bool fe_expr_meet_in_float32(int n, struct fe_expr *const *e)
+{
+    bool any = false;
+    for (int i = 0; i < n; i++) {
+        if (e[i]->type.kind == HD_FLOAT32)
+            any = true;
+        else if (!fe_is_no_type(e[i]->type) && !is_exact_constant(e[i]))
+            return false;
+    }
+    return any;
+}
+
 /* Whether every value of one exact type is a value of the other. */
 static bool widens(struct hd_type from, struct hd_type to)
 {
@@ -75,8 +95,8 @@ struct fe_expr *fe_expr_cast(struct hd_arena *a, struct fe_expr *e, struct hd_ty
         e = e->args[0];
     if (hd_type_eq(e->type, to))
         return e;
-    /* The text form of a float64 is left to the runtime, which owns it. */
-    bool fold = e->op == FE_LIT && !(e->type.kind == HD_FLOAT64 && to.kind == HD_STRING);
+    /* The text form of a float is left to the runtime, which owns it. */
+    bool fold = e->op == FE_LIT && !(hd_type_is_float(e->type) && to.kind == HD_STRING);
     if (fold && fe_value_cast(a, &e->value, to, &v))
         return literal(a, e, v);
     struct fe_expr *c = HD_NEW(a, struct fe_expr);
@@ -136,10 +156,15 @@ static bool unify_numbers(struct hd_arena *a, struct fe_expr **l, struct fe_expr
     bool decimals = lt.kind == HD_DECIMAL && rt.kind == HD_DECIMAL;
     if (decimals && lt.scale == rt.scale)
         return true;
-    /* An exact literal never turns a column into a float64, but joins one. */
-    if ((*l)->op == FE_LIT && (*r)->op != FE_LIT && lt.kind != HD_FLOAT64 && fit_literal(a, l, rt))
+    if (fe_expr_meet_in_float32(2, (struct fe_expr *[]){*l, *r})) {
+        *l = fe_expr_cast(a, *l, hd_type_of(HD_FLOAT32));
+        *r = fe_expr_cast(a, *r, hd_type_of(HD_FLOAT32));
         return true;
-    if ((*r)->op == FE_LIT && (*l)->op != FE_LIT && rt.kind != HD_FLOAT64 && fit_literal(a, r, lt))
+    }
+    /* An exact literal never turns a column into a float64, but joins one. */
+    if ((*l)->op == FE_LIT && (*r)->op != FE_LIT && !hd_type_is_float(lt) && fit_literal(a, l, rt))
+        return true;
+    if ((*r)->op == FE_LIT && (*l)->op != FE_LIT && !hd_type_is_float(rt) && fit_literal(a, r, lt))
         return true;
     if (!has_float(lt, rt) && !(hd_type_is_int(lt) && hd_type_is_int(rt))) {
         unify_decimals(a, l, r);
@@ -200,8 +225,8 @@ bool fe_expr_fits(const struct fe_expr *e, struct hd_type type)
     struct fe_value v;
     if (e->op != FE_LIT || fe_is_no_type(type))
         return false;
-    if (e->type.kind == HD_FLOAT64) /* compared as float64, as with `=` */
-        return type.kind == HD_FLOAT64;
+    if (hd_type_is_float(e->type)) /* compared as float64, as with `=`, or both are float32 */
+        return type.kind == HD_FLOAT64 || hd_type_eq(type, e->type);
     return e->value.is_null ? fe_is_no_type(e->type) : fe_value_cast_exact(&e->value, type, &v);
 }
 

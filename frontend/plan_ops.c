@@ -268,12 +268,12 @@ static struct hd_type sum_type(struct hd_type t)
 {
     if (t.kind == HD_INT32)
         return hd_type_of(HD_INT64);
-    return t.kind == HD_FLOAT64 ? t : hd_decimal(HD_DEC_MAX, t.scale);
+    return hd_type_is_float(t) ? hd_type_of(HD_FLOAT64) : hd_decimal(HD_DEC_MAX, t.scale);
 }
 
 static struct hd_type avg_type(struct hd_type t)
 {
-    return t.kind == HD_FLOAT64 ? t : hd_decimal(HD_DEC_MAX, HD_MAX(6, t.scale));
+    return hd_type_is_float(t) ? hd_type_of(HD_FLOAT64) : hd_decimal(HD_DEC_MAX, HD_MAX(6, t.scale));
 }
 
 static int agg_type(const struct fe_json *v, struct fe_agg *g)
@@ -337,6 +337,8 @@ static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const str
                             aggs[g->fn].name);
     }
     HD_TRY(agg_type(v, g));
+    if (g->arg && g->arg->type.kind == HD_FLOAT32 && (g->fn == FE_AGG_SUM || g->fn == FE_AGG_AVG))
+        g->arg = fe_expr_cast(r->arena, g->arg, hd_type_of(HD_FLOAT64)); /* which they add up in */
     HD_TRY(fe_json_need(v, "as", &as));
     bool count = g->fn == FE_AGG_COUNT || g->fn == FE_AGG_COUNT_STAR;
     *col = (struct fe_column){NULL, g->type, !count && (!grouped || g->arg->nullable || (g->by && g->by->nullable))};

@@ -47,7 +47,8 @@ static void leave_c_locale(locale_t c, locale_t before)
     freelocale(c);
 }
 
-static bool parse_double(const char *s, size_t n, double *out)
+/* Rounded once, to the nearest number of the type. */
+static bool parse_real(struct hd_type t, const char *s, size_t n, double *out)
 {
     enum { LONGEST = 2048 };
     char buf[LONGEST], *end;
@@ -60,22 +61,22 @@ static bool parse_double(const char *s, size_t n, double *out)
     if (!is_number_text(s, n))
         return false;
     locale_t c, before = enter_c_locale(&c);
-    *out = strtod(buf, &end);
+    *out = t.kind == HD_FLOAT32 ? (double)strtof(buf, &end) : strtod(buf, &end);
     leave_c_locale(c, before);
     return *end == 0 && isfinite(*out);
 }
 
-const char *fe_double_text(double d, char buf[HD_TEXT_MAX])
+const char *fe_real_text(struct hd_type t, double d, char buf[HD_TEXT_MAX])
 {
+    bool same = false;
     if (isnan(d))
         return strcpy(buf, "nan");
     if (isinf(d))
         return strcpy(buf, d < 0 ? "-inf" : "inf");
     locale_t c, before = enter_c_locale(&c);
-    for (int digits = 1; digits <= 17; digits++) {
+    for (int digits = 1; digits <= 17 && !same; digits++) {
         snprintf(buf, HD_TEXT_MAX, "%.*g", digits, d);
-        if (strtod(buf, NULL) == d)
-            break;
+        same = (t.kind == HD_FLOAT32 ? (double)strtof(buf, NULL) : strtod(buf, NULL)) == d;
     }
     leave_c_locale(c, before);
     return buf;
@@ -107,7 +108,8 @@ bool fe_value_parse(struct hd_type t, const char *s, size_t n, struct fe_value *
     case HD_INT32:
     case HD_INT64: return parse_int(s, n, t, &out->i);
     case HD_DECIMAL: return hd_dec_parse(s, n, t.scale, &out->i) && fe_value_in_range(out->i, t);
-    case HD_FLOAT64: return parse_double(s, n, &out->f);
+    case HD_FLOAT32:
+    case HD_FLOAT64: return parse_real(t, s, n, &out->f);
     case HD_DATE:
         ok = hd_date_parse(s, n, &days);
         out->i = ok ? days : 0;
@@ -133,6 +135,7 @@ const char *fe_value_form(struct hd_type t, char buf[HD_TEXT_MAX * 2])
     case HD_INT32: return "an int32 (-2147483648 to 2147483647)";
     case HD_INT64: return "an int64 (64-bit integer)";
     case HD_DECIMAL: snprintf(buf, HD_TEXT_MAX * 2, "a %s as text", hd_type_text(t, type)); return buf;
+    case HD_FLOAT32: return "a float32";
     case HD_FLOAT64: return "a float64";
     case HD_DATE: return "a date \"YYYY-MM-DD\"";
     case HD_TIMESTAMP: return "a timestamp \"YYYY-MM-DD HH:MM:SS\"";
@@ -169,11 +172,21 @@ const char *fe_value_misfit(struct hd_type t, const char *s, char buf[FE_MISFIT_
     return buf;
 }
 
+/* Of a finite float64; false if that would be infinite. */
+static bool to_single(double f, double *out)
+{
+    *out = (double)(float)f;
+    return isfinite(*out) || !isfinite(f);
+}
+
 static int read_number(const struct fe_json *v, struct hd_type t, struct fe_value *out)
 {
     char form[HD_TEXT_MAX * 2];
-    if (t.kind == HD_FLOAT64)
-        return fe_json_double(v, &out->f);
+    if (hd_type_is_float(t)) {
+        HD_TRY(fe_json_double(v, &out->f));
+        bool ok = t.kind == HD_FLOAT64 || to_single(out->f, &out->f);
+        return ok ? 0 : fe_json_fail(v, "expected a number within the range of float32");
+    }
     if (!hd_type_is_int(t))
         return fe_json_expected(v, fe_value_form(t, form));
     HD_TRY(fe_json_i128(v, &out->i));
@@ -207,7 +220,7 @@ int fe_value_read(const struct fe_json *v, struct hd_type t, struct fe_value *ou
     return fe_json_expected(v, fe_value_form(t, form));
 }
 
-const char fe_type_list[] = "a type (bool, int32, int64, decimal(p,s), float64, date, timestamp, string)";
+const char fe_type_list[] = "a type (bool, int32, int64, decimal(p,s), float32, float64, date, timestamp, string)";
 
 /* hd_type_parse takes blanks and signs among the digits; one spelling is enough. */
 bool fe_type_parse(const char *s, struct hd_type *out)
@@ -233,7 +246,8 @@ void fe_value_text(struct hd_strbuf *b, const struct fe_value *v)
     case HD_INT32:
     case HD_INT64: hd_strbuf_adds(b, hd_dec_text(v->i, 0, buf)); return;
     case HD_DECIMAL: hd_strbuf_adds(b, hd_dec_text(v->i, v->type.scale, buf)); return;
-    case HD_FLOAT64: hd_strbuf_adds(b, fe_double_text(v->f, buf)); return;
+    case HD_FLOAT32:
+    case HD_FLOAT64: hd_strbuf_adds(b, fe_real_text(v->type, v->f, buf)); return;
     case HD_DATE: hd_strbuf_adds(b, hd_date_text((int32_t)v->i, buf)); return;
     case HD_TIMESTAMP: hd_strbuf_adds(b, hd_timestamp_text((int64_t)v->i, buf)); return;
     case HD_STRING: hd_strbuf_add(b, v->s, v->n); return;
@@ -303,25 +317,27 @@ static bool from_double(double f, struct hd_type to, hd_i128 *out)
     return fe_value_in_range(*out, to);
 }
 
-/* The nearest float64, rounded once. */
-static double to_double(const struct fe_value *v)
+/* The nearest float of type t, rounded once. */
+static double to_real(const struct fe_value *v, struct hd_type t)
 {
     char text[HD_TEXT_MAX];
     double f = 0;
     hd_dec_text(v->i, v->type.scale, text);
-    if (!parse_double(text, strlen(text), &f))
+    if (!parse_real(t, text, strlen(text), &f))
         HD_BUG("a decimal that is no number: %s", text);
     return f;
 }
 
 static bool cast_number(const struct fe_value *v, struct hd_type to, struct fe_value *out)
 {
-    if (v->type.kind == HD_FLOAT64) {
+    if (hd_type_is_float(v->type)) {
         out->f = v->f;
+        if (to.kind == HD_FLOAT32)
+            return to_single(v->f, &out->f);
         return to.kind == HD_FLOAT64 || from_double(v->f, to, &out->i);
     }
-    if (to.kind == HD_FLOAT64) {
-        out->f = to_double(v);
+    if (hd_type_is_float(to)) {
+        out->f = to_real(v, to);
         return true;
     }
     return rescale(v->i, v->type.scale, to.scale, &out->i) && fe_value_in_range(out->i, to);
@@ -391,5 +407,5 @@ bool fe_value_eq(const struct fe_value *a, const struct fe_value *b)
         return true;
     if (a->type.kind == HD_STRING)
         return a->n == b->n && memcmp(a->s, b->s, a->n) == 0;
-    return a->type.kind == HD_FLOAT64 ? double_eq(a->f, b->f) : a->i == b->i;
+    return hd_type_is_float(a->type) ? double_eq(a->f, b->f) : a->i == b->i;
 }

@@ -16,7 +16,7 @@ enum { FE_MISFIT_MAX = 64 };
 /* Why a plain number is no value of a decimal type: which digits are too many, in parentheses.
  * "" if that is not why. */
 const char *fe_value_misfit(struct hd_type t, const char *s, char buf[FE_MISFIT_MAX]);
-/* JSON null, true and false, strings, and numbers where the type is int32, int64, float64. */
+/* JSON null, true and false, strings, and numbers where the type is int32, int64, float32, float64. */
 int fe_value_read(const struct fe_json *v, struct hd_type t, struct fe_value *out);
 /* The name of a type, exactly as hd_type_text writes it. */
 int fe_type_read(const struct fe_json *v, struct hd_type *out);
@@ -36,7 +36,7 @@ bool fe_value_eq(const struct fe_value *a, const struct fe_value *b);
 /* Whether a scaled integer is within the range of an int, date, timestamp, bool or decimal. */
 bool fe_value_in_range(hd_i128 v, struct hd_type t);
 
-/* Shortest decimal text that reads back as the same float64: 0.1, 1e+22, nan, -inf. */
-const char *fe_double_text(double d, char buf[HD_TEXT_MAX]);
+/* Shortest decimal text that reads back as the same number of the type, float32 or float64: 0.1, 1e+22, nan, -inf. */
+const char *fe_real_text(struct hd_type t, double d, char buf[HD_TEXT_MAX]);
 
 #endif

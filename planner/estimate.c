@@ -41,11 +41,11 @@ static bool cast_may_fail(const struct fe_expr *e)
     struct hd_type f = e->args[0]->type, t = e->type;
     if (e->saturate || t.kind == HD_STRING || (f.kind == HD_DATE && t.kind == HD_TIMESTAMP) || hd_type_eq(f, t))
         return false;
-    if (t.kind == HD_FLOAT64)
-        return f.kind == HD_STRING;
+    if (hd_type_is_float(t))
+        return f.kind == HD_STRING || (f.kind == HD_FLOAT64 && t.kind == HD_FLOAT32);
     if (f.kind == HD_INT32 && t.kind == HD_INT64)
         return false;
-    return f.kind == HD_STRING || f.kind == HD_FLOAT64 || digits_may_fail(f, t);
+    return f.kind == HD_STRING || hd_type_is_float(f) || digits_may_fail(f, t);
 }
 
 /* A logical expression may raise; widths are not known yet, so arithmetic on exact numbers is
@@ -84,7 +84,7 @@ static bool constant_i(const struct ctx *c, const struct fe_expr *e, hd_i128 *v)
     hd_i128 a, b;
     if (k) {
         *v = k->i;
-        return !k->is_null && k->type.kind != HD_STRING && k->type.kind != HD_FLOAT64;
+        return !k->is_null && k->type.kind != HD_STRING && !hd_type_is_float(k->type);
     }
     if (e->op == FE_NEG && constant_i(c, e->args[0], &a)) {
         *v = -a;

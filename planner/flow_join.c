@@ -62,7 +62,7 @@ static int *same_columns(struct ctx *c, const struct join *j, const struct strea
     for (int i = 0; i < b->ncols; i++) {
         same[i] = -1;
         for (int k = 0; k < compared && j->kind == FE_INNER && (!j->d->keep || j->d->keep[i]); k++)
-            if (t->bkeys[k] == h_plain(b->cols[i]) && j->pk[k]->type.kind != HD_FLOAT64 &&
+            if (t->bkeys[k] == h_plain(b->cols[i]) && !hd_type_is_float(j->pk[k]->type) &&
                 hd_type_eq(j->pk[k]->type, b->cols[i]->type))
                 same[i] = k;
     }
@@ -254,7 +254,7 @@ static int flow_lookup(struct ctx *c, struct join *j, struct pl_join *d, enum pl
 {
     const struct fe_table *t = node_table(j->d->tbuild);
     struct handle *key = h_plain(h_expr(c, j->d->pkeys[j->d->key], j->s.cols)), *row;
-    bool same = how == PL_INNER && key->type.kind != HD_FLOAT64;
+    bool same = how == PL_INNER && !hd_type_is_float(key->type);
     if (j->d->way == PL_WAY_KEY) {
         HD_TRY(flow_key_row(c, j, t, j->d->index, key, how, &row));
     } else {

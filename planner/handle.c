@@ -112,7 +112,7 @@ struct pl_range h_range(const struct ctx *c, const struct handle *h)
     if (h->slot >= 0 || h->kind == H_PHYS)
         return h->val.range.known ? h->val.range : range_of_type(h->type);
     const struct fe_table_column *col = column_of(h);
-    if (col && col->facts.known && col->facts.has_range && col->type.kind != HD_FLOAT64 &&
+    if (col && col->facts.known && col->facts.has_range && !hd_type_is_float(col->type) &&
         (col->type.kind != HD_STRING || col->storage == FE_STORE_DICT))
         return (struct pl_range){true, col->facts.min, col->facts.max};
     if (col && col->storage == FE_STORE_DICT)

@@ -122,7 +122,7 @@ int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
 {
     const struct fe_table *t = node_table(j->d->tbuild);
     struct handle *key = h_plain(h_expr(c, j->d->pkeys[j->d->key], j->s.cols)), *row;
-    bool same = how == PL_INNER && key->type.kind != HD_FLOAT64;
+    bool same = how == PL_INNER && !hd_type_is_float(key->type);
     if (j->d->way == PL_WAY_KEY) {
         HD_TRY(key_row(c, j, t, j->d->index, key, how, &row));
     } else {

@@ -10,7 +10,7 @@ static int align_up(int x, int a)
 /* Size and alignment of a value as a member of a structure: its class, or that and whether it is NULL. */
 static void value_layout(const struct pl_slot *s, int *size, int *align)
 {
-    static const int sizes[] = {1, 4, 8, 16, 8, 16}, aligns[] = {1, 4, 8, 16, 8, 8};
+    static const int sizes[] = {1, 4, 8, 16, 8, 16, 4}, aligns[] = {1, 4, 8, 16, 8, 8, 4};
     *align = aligns[s->phys];
     *size = s->nullable ? align_up(sizes[s->phys] + 1, *align) : sizes[s->phys];
 }

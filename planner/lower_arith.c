@@ -47,15 +47,17 @@ static bool fold(struct ctx *c, enum fe_op op, const struct pl_val *v, struct hd
     return true;
 }
 
-static int float_op(struct ctx *c, enum fe_op op, struct pl_val *v, int n, const char *path, struct pl_val *out)
+static int float_op(struct ctx *c, const struct fe_expr *e, struct pl_val *v, int n, struct pl_val *out)
 {
+    enum rt_phys p = lx_full_phys(e->type);
+    enum fe_op op = e->op;
     for (int i = 0; i < n; i++)
-        HD_TRY(lx_as_phys(c, &v[i], RT_F64));
+        HD_TRY(lx_as_phys(c, &v[i], p));
     make(c, op, v, n, out);
-    out->phys = c->exprs.v[out->expr].phys = RT_F64;
+    out->phys = c->exprs.v[out->expr].phys = p;
     if (op == FE_DIV || op == FE_MOD) {
         c->exprs.v[out->expr].fail = true;
-        c->exprs.v[out->expr].path = pb_path(c, path);
+        c->exprs.v[out->expr].path = pb_path(c, e->path);
         c->exprs.v[out->expr].scale = -1;
     }
     return 0;
@@ -78,8 +80,8 @@ static struct rt_site binary_site(const struct fe_expr *e, const struct pl_val *
 
 int lx_add_sub_mul(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
-    if (e->type.kind == HD_FLOAT64)
-        return float_op(c, e->op, v, 2, e->path, out);
+    if (hd_type_is_float(e->type))
+        return float_op(c, e, v, 2, out);
     if (fold(c, e->op, v, e->type, out))
         return 0;
     struct pl_range r = range_binary(e->op, v[0].range, v[1].range);
@@ -103,8 +105,8 @@ static bool excludes_zero(struct pl_range r)
 
 int lx_divide(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
-    if (e->type.kind == HD_FLOAT64)
-        return float_op(c, e->op, v, 2, e->path, out);
+    if (hd_type_is_float(e->type))
+        return float_op(c, e, v, 2, out);
     bool dec = e->type.kind == HD_DECIMAL && e->op == FE_DIV;
     bool mod_dec = e->type.kind == HD_DECIMAL && e->op == FE_MOD;
     enum rt_phys p = dec ? RT_I128 : RT_I64;
@@ -152,8 +154,8 @@ int lx_of_parts(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct
 
 int lx_negate(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
-    if (e->type.kind == HD_FLOAT64)
-        return float_op(c, e->op, v, 1, e->path, out);
+    if (hd_type_is_float(e->type))
+        return float_op(c, e, v, 1, out);
     struct fe_value zero = {.type = e->type, .i = 0};
     struct pl_val z[2] = {lx_const(c, &zero), *v};
     if (fold(c, FE_SUB, z, e->type, out))
@@ -246,20 +248,26 @@ static int cast_exact(struct ctx *c, struct pl_val *v, struct hd_type to, const 
     return 0;
 }
 
-static int cast_to_float(struct ctx *c, struct pl_val *v)
+/* Of numbers. Only a float64 may be too large for the type. */
+static void cast_to_float(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path)
 {
-    if (v->is_const) {
-        struct fe_value k;
-        bool ok = fe_value_cast(c->a, &v->cval, hd_type_of(HD_FLOAT64), &k); /* rounds once */
-        HD_ASSERT(ok);
+    struct fe_value k;
+    struct hd_type from = v->type;
+    if (v->is_const && fe_value_cast(c->a, &v->cval, to, &k)) { /* rounds once */
         *v = lx_const(c, &k);
-        return 0;
+        return;
     }
-    int scale = v->type.kind == HD_DECIMAL ? v->type.scale : 0;
-    v->expr = pb_op(c, FE_TO_F64, RT_F64, v->nullable, 1, &v->expr);
-    c->exprs.v[v->expr].scale = scale;
-    v->phys = RT_F64;
-    return 0;
+    bool single = to.kind == HD_FLOAT32;
+    lx_realise(c, v);
+    v->phys = lx_full_phys(to);
+    v->expr = pb_op(c, single ? FE_TO_F32 : FE_TO_F64, v->phys, v->nullable, 1, &v->expr);
+    struct pl_expr *x = &c->exprs.v[v->expr];
+    x->scale = from.kind == HD_DECIMAL ? from.scale : 0;
+    x->fail = from.kind == HD_FLOAT64;
+    if (x->fail)
+        x->path = pb_site(c, site_of(path, RT_SITE_VALUE, to, from, from));
+    v->range.known = false;
+    v->is_const = false;
 }
 
 static int convert(struct ctx *c, struct pl_val *v, enum fe_op op, struct hd_type to, enum rt_phys p, const char *path)
@@ -286,6 +294,7 @@ enum rt_phys lx_full_phys(struct hd_type t)
     case HD_DATE: return RT_I32;
     case HD_INT64:
     case HD_TIMESTAMP: return RT_I64;
+    case HD_FLOAT32: return RT_F32;
     case HD_FLOAT64: return RT_F64;
     case HD_STRING: return RT_STR;
     case HD_DECIMAL: return t.precision <= 18 ? RT_I64 : RT_I128;
@@ -312,10 +321,11 @@ int lx_cast(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path
     }
     if (exact(from) && exact(to)) {
         rc = cast_exact(c, v, to, path);
-    } else if (to.kind == HD_FLOAT64 && exact(from)) {
-        lx_realise(c, v);
-        rc = cast_to_float(c, v);
-    } else if (from.kind == HD_FLOAT64 && exact(to)) {
+    } else if (hd_type_is_float(to) && hd_type_is_num(from)) {
+        cast_to_float(c, v, to, path);
+    } else if (hd_type_is_float(from) && exact(to)) {
+        if (from.kind == HD_FLOAT32) /* every float32 is a float64 */
+            cast_to_float(c, v, hd_type_of(HD_FLOAT64), path);
         rc = convert(c, v, FE_FROM_F64, to, lx_full_phys(to), path);
     } else if (to.kind == HD_STRING) {
         lx_realise(c, v);

@@ -46,6 +46,7 @@ static enum rt_phys const_phys(const struct pl_val *v)
 {
     switch ((enum hd_type_kind)v->type.kind) {
     case HD_BOOL: return RT_BOOL;
+    case HD_FLOAT32: return RT_F32;
     case HD_FLOAT64: return RT_F64;
     case HD_STRING: return RT_STR;
     case HD_DATE: return RT_I32;
@@ -211,7 +212,8 @@ static hd_i128 set_int(const void *x, int size)
 static int cmp_set(const void *x, const void *y, int size, bool is_float)
 {
     if (is_float) {
-        double a = *(const double *)x, b = *(const double *)y;
+        double a = size == 4 ? (double)*(const float *)x : *(const double *)x;
+        double b = size == 4 ? (double)*(const float *)y : *(const double *)y;
         if (a != a || b != b)
             return (a != a) - (b != b);
         return (a > b) - (a < b);
@@ -242,6 +244,8 @@ static void put_elem(unsigned char *at, enum rt_phys p, const struct fe_value *v
         *(hd_i128 *)at = i;
     else if (p == RT_F64)
         *(double *)at = v->f == 0 ? 0 : v->f;
+    else if (p == RT_F32)
+        *(float *)at = v->f == 0 ? 0 : (float)v->f;
     else
         *(struct set_str *)at = (struct set_str){v->s, v->n};
 }
@@ -254,7 +258,7 @@ struct set_type {
 static int cmp_elem(const void *x, const void *y, void *type)
 {
     const struct set_type *t = type;
-    return t->phys == RT_STR ? cmp_str(x, y) : cmp_set(x, y, t->size, t->phys == RT_F64);
+    return t->phys == RT_STR ? cmp_str(x, y) : cmp_set(x, y, t->size, rt_phys_is_float(t->phys));
 }
 
 /* The order makes the lookup a binary search. */

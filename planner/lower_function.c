@@ -28,7 +28,7 @@ static struct pl_range range_MAGNITUDE(const struct pl_val *v)
 static struct pl_range range_SIGN(const struct pl_val *v)
 {
     struct pl_range r = v->range;
-    if (!r.known || v->type.kind == HD_FLOAT64)
+    if (!r.known || hd_type_is_float(v->type))
         return (struct pl_range){true, -1, 1};
     return (struct pl_range){true, (r.lo > 0) - (r.lo < 0), (r.hi > 0) - (r.hi < 0)};
 }
@@ -46,8 +46,8 @@ static range_rule *const ranges[FE_OP_COUNT] = {
 /* Of a function's form letters (planner/verify_expr.c) those that tell one class. */
 static bool one_class(char letter, enum rt_phys *p)
 {
-    static const char letters[] = "bdwxfs";
-    static const enum rt_phys classes[] = {RT_BOOL, RT_I32, RT_I64, RT_I128, RT_F64, RT_STR};
+    static const char letters[] = "bdwxfgs";
+    static const enum rt_phys classes[] = {RT_BOOL, RT_I32, RT_I64, RT_I128, RT_F64, RT_F32, RT_STR};
     const char *at = strchr(letters, letter);
     if (at)
         *p = classes[at - letters];
@@ -58,8 +58,8 @@ static bool one_class(char letter, enum rt_phys *p)
 static enum rt_phys number_class(const struct fe_expr *e, struct pl_range r, const struct pl_val *v)
 {
     struct pl_range limit = range_of_type(e->type);
-    if (e->type.kind == HD_FLOAT64)
-        return RT_F64;
+    if (hd_type_is_float(e->type))
+        return lx_full_phys(e->type);
     return HD_MAX(lx_narrowest(range_within(r, limit) ? r : limit), HD_MAX(v->phys, RT_I32));
 }
 
@@ -96,7 +96,7 @@ static void settle(struct ctx *c, const struct fe_expr *e, const struct pl_val *
     switch (fe_op_form(e->op)->fails) {
     case FE_FAILS_NEVER: return;
     case FE_FAILS_EXACT:
-        if (e->type.kind != HD_FLOAT64)
+        if (!hd_type_is_float(e->type))
             lx_settle(c, out, out->range, out->phys, site(e, v));
         return;
     case FE_FAILS_ALWAYS: x->fail = true; break;
@@ -112,7 +112,7 @@ int lx_function(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct
 {
     enum { ARGS = 4 };
     const char *form = fe_op_form(e->op)->types;
-    bool ranged = ranges[e->op] && e->type.kind != HD_FLOAT64;
+    bool ranged = ranges[e->op] && !hd_type_is_float(e->type);
     struct pl_range r = ranged ? ranges[e->op](v) : (struct pl_range){false, 0, 0};
     bool nullable = false;
     int args[ARGS];
@@ -167,10 +167,10 @@ static int append_zeros(struct ctx *c, const struct fe_expr *e, int zeros, struc
 int lx_rounding(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     int digits = e->nargs > 1 ? (int)v[1].cval.i : 0;
-    bool real = e->type.kind == HD_FLOAT64;
+    bool real = hd_type_is_float(e->type);
     int scale = v->type.kind == HD_DECIMAL ? v->type.scale : 0;
     lx_realise(c, v);
-    HD_TRY(lx_as_phys(c, v, real ? RT_F64 : HD_MAX(v->phys, RT_I64)));
+    HD_TRY(lx_as_phys(c, v, real ? lx_full_phys(e->type) : HD_MAX(v->phys, RT_I64)));
     *out = (struct pl_val){.phys = v->phys, .nullable = v->nullable};
     out->expr = pb_op(c, e->op == FE_ROUND && !real ? FE_DIVROUND : e->op, v->phys, v->nullable, 1, &v->expr);
     c->exprs.v[out->expr].scale = real ? digits : scale - digits;

@@ -134,6 +134,7 @@ static void put_value(unsigned char *row, const struct rt_field *f, const struct
     case RT_I64: *(int64_t *)at = (int64_t)v->i; break;
     case RT_I128: memcpy(at, &v->i, 16); break;
     case RT_F64: *(double *)at = v->f; break;
+    case RT_F32: *(float *)at = (float)v->f; break;
     case RT_STR: {
         uint64_t n = v->n;
         memcpy(at, &v->s, 8);

@@ -18,6 +18,7 @@ static enum rt_phys phys_of(struct hd_type t, struct pl_range r)
 {
     switch ((enum hd_type_kind)t.kind) {
     case HD_BOOL: return RT_BOOL;
+    case HD_FLOAT32: return RT_F32;
     case HD_FLOAT64: return RT_F64;
     case HD_STRING: return RT_STR;
     case HD_INT32:

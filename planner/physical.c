@@ -55,7 +55,7 @@ static bool is_unique_column(struct ctx *c, const struct fe_node *n, int col)
 static int unique_value(struct ctx *c, const struct fe_node *n)
 {
     for (int i = 0; i < n->ncols && (i + 1) * n->u.values.nrows <= VALUES_LOOKED_AT; i++)
-        if (n->cols[i].type.kind != HD_FLOAT64 && is_unique_column(c, n, i))
+        if (!hd_type_is_float(n->cols[i].type) && is_unique_column(c, n, i))
             return i;
     return -1;
 }

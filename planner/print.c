@@ -24,7 +24,7 @@ static void print_arg(const struct printer *w, int i)
         hd_strbuf_add_json(w->o, a->s, a->n);
     else if (a->phys == RT_STR)
         hd_strbuf_add_json(w->o, a->s, a->n);
-    else if (a->phys == RT_F64)
+    else if (rt_phys_is_float(a->phys))
         hd_strbuf_addf(w->o, "%g", a->f);
     else
         hd_strbuf_adds(w->o, hd_dec_text(a->i, 0, t));
@@ -63,8 +63,8 @@ static void print_expr(const struct printer *w, int i)
     }
     if (e->op == FE_LOOKUP)
         hd_strbuf_addf(w->o, ", %s", w->g->spec->states[e->state].name);
-    if (e->op == FE_RESCALE || e->op == FE_DIVROUND || e->op == FE_TO_F64 || e->op == FE_OF_PARTS ||
-        (e->op == FE_DIV && e->scale >= 0))
+    if (e->op == FE_RESCALE || e->op == FE_DIVROUND || e->op == FE_TO_F64 || e->op == FE_TO_F32 ||
+        e->op == FE_OF_PARTS || (e->op == FE_DIV && e->scale >= 0))
         hd_strbuf_addf(w->o, ", 10^%d", e->scale);
     if (e->op == FE_EXTRACT)
         hd_strbuf_adds(w->o, e->field == FE_YEAR ? ", year" : e->field == FE_MONTH ? ", month" : ", day");

@@ -13,6 +13,7 @@ struct pl_range range_of_type(struct hd_type t)
         hd_i128 m = hd_pow10(t.precision) - 1;
         return (struct pl_range){true, -m, m};
     }
+    case HD_FLOAT32:
     case HD_FLOAT64:
     case HD_STRING:
     case HD_TYPE_COUNT: break;

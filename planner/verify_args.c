@@ -238,7 +238,10 @@ static bool check_field(struct vf *v, const struct rt_arg *a)
     return true;
 }
 
-enum { ANY_STORAGE = 1u << FE_STORE_INT | 1u << FE_STORE_F64 | 1u << FE_STORE_DICT | 1u << FE_STORE_TEXT };
+enum {
+    ANY_STORAGE =
+        1u << FE_STORE_INT | 1u << FE_STORE_F64 | 1u << FE_STORE_F32 | 1u << FE_STORE_DICT | 1u << FE_STORE_TEXT
+};
 
 static bool check_arg(struct vf *v, const struct rt_arg *a)
 {

@@ -8,7 +8,7 @@
 
 /* The result's type, then the operands'. One letter each:
  *   b bool  d int32  w int64  x int128  s text  i int32, int64 or int128  W int64 or int128
- *   n i or float64  v int64, int128 or float64  f float64  a any
+ *   f float64  g float32  r f or g  l i or g  k i or f  n i, f or g  v int64, int128, f or g  a any
  *   t int32 for dates, int64 for timestamps, by in_type  o likewise, by out_type
  *   = the result's type  1 the first operand's  ? the next operand may be missing
  *   * the operand before it again, any number of times */
@@ -35,10 +35,14 @@ static bool fits(const struct vf *v, char letter, const struct pl_expr *e, enum 
     case 'x': return p == RT_I128;
     case 's': return p == RT_STR;
     case 'f': return p == RT_F64;
+    case 'g': return p == RT_F32;
+    case 'r': return rt_phys_is_float(p);
+    case 'l': return integer || p == RT_F32;
+    case 'k': return integer || p == RT_F64;
     case 'i': return integer;
     case 'W': return p == RT_I64 || p == RT_I128;
-    case 'n': return integer || p == RT_F64;
-    case 'v': return p == RT_I64 || p == RT_I128 || p == RT_F64;
+    case 'n': return integer || rt_phys_is_float(p);
+    case 'v': return p == RT_I64 || p == RT_I128 || rt_phys_is_float(p);
     case 't': return is_date_phys(e->in_type, p);
     case 'o': return is_date_phys(e->out_type, p);
     case '=': return p == e->phys;
@@ -98,8 +102,8 @@ static bool must_be_nullable(const struct vf *v, const struct pl_expr *e)
 
 static bool check_values(struct vf *v, const struct pl_expr *e)
 {
-    bool scaled = e->op == FE_RESCALE || e->op == FE_DIVROUND || e->op == FE_TO_F64 || e->op == FE_FROM_F64 ||
-                  e->op == FE_OF_PARTS || (e->op == FE_DIV && e->phys == RT_I128);
+    bool scaled = e->op == FE_RESCALE || e->op == FE_DIVROUND || e->op == FE_TO_F64 || e->op == FE_TO_F32 ||
+                  e->op == FE_FROM_F64 || e->op == FE_OF_PARTS || (e->op == FE_DIV && e->phys == RT_I128);
     VF_CHECK(v, EXPR_NULL, e->nullable || !must_be_nullable(v, e));
     VF_CHECK(v, EXPR_NULL, !e->nullable || fe_op_form(e->op)->nulls != FE_NULLS_NEVER);
     VF_CHECK(v, EXPR_OUTLINED, !e->outlined || v->p->framed);

@@ -133,6 +133,7 @@ static bool is_column_phys(const struct fe_table_column *c, enum rt_phys p)
     case FE_STORE_TEXT: return p == RT_STR;
     case FE_STORE_DICT: return p == RT_I32;
     case FE_STORE_F64: return p == RT_F64;
+    case FE_STORE_F32: return p == RT_F32;
     case FE_STORE_INT: return c->type.kind == HD_BOOL ? p == RT_BOOL : p == RT_I32 || p == RT_I64 || p == RT_I128;
     }
     return false;

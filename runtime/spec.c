@@ -6,13 +6,13 @@
 
 int rt_phys_size(enum rt_phys p)
 {
-    static const unsigned char sizes[] = {1, 4, 8, 16, 8, 16};
+    static const unsigned char sizes[] = {1, 4, 8, 16, 8, 16, 4};
     return sizes[p];
 }
 
 const char *rt_phys_name(enum rt_phys p)
 {
-    static const char *const names[] = {"bool", "i32", "i64", "i128", "f64", "str"};
+    static const char *const names[] = {"bool", "i32", "i64", "i128", "f64", "str", "f32"};
     return names[p];
 }
 

@@ -16,8 +16,12 @@
 
 /* Physical class of a value in flight. Row ids are I32 (-1: null-extended row). Dictionary
  * codes, dates are I32. STR is (pointer, int32 length). */
-enum rt_phys { RT_BOOL, RT_I32, RT_I64, RT_I128, RT_F64, RT_STR };
-/* Bytes in a row field: BOOL 1, I32 4, I64 8, I128 16, F64 8, STR 16 {u64 address, u64 length}. */
+enum rt_phys { RT_BOOL, RT_I32, RT_I64, RT_I128, RT_F64, RT_STR, RT_F32 };
+static inline bool rt_phys_is_float(enum rt_phys p)
+{
+    return p == RT_F64 || p == RT_F32;
+}
+/* Bytes in a row field: BOOL 1, I32 4, I64 8, I128 16, F64 8, F32 4, STR 16 {u64 address, u64 length}. */
 int rt_phys_size(enum rt_phys p);
 const char *rt_phys_name(enum rt_phys p);
 /* A STR field of a row on the host. */

@@ -6,7 +6,7 @@
 //   sums           one atomic add; 128 bits are two adds, the lower one carries. None wraps:
 //                  the planner chose the width so
 //   int min, max   one atomic; accumulators start at the far end of their type
-//   f64 min, max   compare-and-swap of the bits while the value comes first in the order of
+//   floats' min, max: compare-and-swap of the bits while the value comes first in the order of
 //                  docs/plan.md (NaN is the largest number); they start at the far end, too
 //   i128, string   a lock per field: bit 1 of its validity byte. A holder never waits, so with
 //                  the independent thread scheduling of every supported GPU nobody waits
@@ -132,6 +132,11 @@ template <> HDD_MEMBER f64 hdd_highest_of<f64>()
     return hdd_f64_from_bits(0x7ff8000000000000ll);
 }
 
+template <> HDD_MEMBER f32 hdd_highest_of<f32>()
+{
+    return hdd_f32_from_bits(0x7fc00000);
+}
+
 // No string comes first: there is neither a last one nor a length below zero.
 template <> HDD_MEMBER hdd_string hdd_highest_of<hdd_string>()
 {
@@ -146,6 +151,11 @@ template <class T> HDD_DEVICE T hdd_lowest_of()
 template <> HDD_MEMBER f64 hdd_lowest_of<f64>()
 {
     return hdd_f64_from_bits((i64)0xfff0000000000000ull);
+}
+
+template <> HDD_MEMBER f32 hdd_lowest_of<f32>()
+{
+    return hdd_f32_from_bits((i32)0xff800000u);
 }
 
 template <> HDD_MEMBER hdd_string hdd_lowest_of<hdd_string>()
@@ -220,6 +230,19 @@ template <class Order> struct hdd_first_in {
         u64 old = hdd_load_relaxed(bits);
         while (Order::before(v, hdd_f64_from_bits((i64)old))) {
             const u64 was = hdd_atomic_cas(bits, old, mine);
+            if (was == old)
+                break;
+            old = was;
+        }
+        hdd_mark_valid(valid);
+    }
+
+    HDD_MEMBER void into(f32 &field, u8 *valid, f32 v) const
+    {
+        u32 *const bits = reinterpret_cast<u32 *>(&field), mine = (u32)hdd_f32_bits(v);
+        u32 old = hdd_load_relaxed(bits);
+        while (Order::before(v, hdd_f32_from_bits((i32)old))) {
+            const u32 was = hdd_atomic_cas(bits, old, mine);
             if (was == old)
                 break;
             old = was;

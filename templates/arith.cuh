@@ -179,6 +179,10 @@ struct hdd_abs_of {
     {
         return hdd_f64_from_bits(hdd_f64_bits(a) & 0x7fffffffffffffffll);
     }
+    HDD_MEMBER f32 operator()(f32 a) const
+    {
+        return hdd_f32_from_bits(hdd_f32_bits(a) & 0x7fffffff);
+    }
 };
 
 // The smallest integer has none.
@@ -244,6 +248,11 @@ template <class A, class B> HDD_DEVICE auto hdd_mod(A a, B b)
 }
 
 HDD_DEVICE bool hdd_quotient_fits(f64, f64)
+{
+    return true;
+}
+
+HDD_DEVICE bool hdd_quotient_fits(f32, f32)
 {
     return true;
 }

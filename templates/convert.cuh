@@ -1,4 +1,4 @@
-// Casts from and to string and float64: templates/forms.cuh and float.cuh with NULLs, failures
+// Casts from and to string and floats: templates/forms.cuh and float.cuh with NULLs, failures
 // and the heap of strings. One thread at a time.
 #ifndef HDD_CONVERT_CUH
 #define HDD_CONVERT_CUH
@@ -6,7 +6,7 @@
 #include "hd/arith.cuh"
 #include "hd/forms.cuh"
 
-// ---- float64 -------------------------------------------------------------------------------
+// ---- floats --------------------------------------------------------------------------------
 
 struct hdd_wide_to_f64_of {
     i32 scale;
@@ -17,12 +17,25 @@ struct hdd_wide_to_f64_of {
     }
 };
 
+struct hdd_wide_to_f32_of {
+    i32 scale;
+
+    HDD_MEMBER f32 operator()(i128 v) const
+    {
+        return hdd_wide_to_f32(v, scale);
+    }
+};
+
 struct hdd_round_of {
     i32 digits;
 
     HDD_MEMBER f64 operator()(f64 v) const
     {
         return hdd_round_to_digits(v, digits);
+    }
+    HDD_MEMBER f32 operator()(f32 v) const
+    {
+        return hdd_round_f32_to_digits(v, digits);
     }
 };
 
@@ -35,6 +48,11 @@ template <class A> HDD_DEVICE auto hdd_round(i32 digits, A x)
 template <class A> HDD_DEVICE auto hdd_to_f64_wide(i32 scale, A x)
 {
     return hdd_strict(hdd_wide_to_f64_of{scale}, hdd_cast<i128>(x));
+}
+
+template <class A> HDD_DEVICE auto hdd_to_f32_wide(i32 scale, A x)
+{
+    return hdd_strict(hdd_wide_to_f32_of{scale}, hdd_cast<i128>(x));
 }
 
 template <class To> struct hdd_from_f64_of {
@@ -89,6 +107,7 @@ HDD_CALLED hdd_string hdd_keep_string(const hdd_launch &launch, const u8 *s, i32
 HDD_TO_STRING(hdd_bool_string, bool, hdd_put_bool(form, v))
 HDD_TO_STRING(hdd_decimal_string, i128, hdd_put_decimal(form, v, scale))
 HDD_TO_STRING(hdd_f64_string, f64, hdd_put_f64(form, v))
+HDD_TO_STRING(hdd_f32_string, f32, hdd_put_f32(form, v))
 HDD_TO_STRING(hdd_date_string, i32, hdd_put_date(form, v))
 HDD_TO_STRING(hdd_timestamp_string, i64, hdd_put_timestamp(form, v))
 #undef HDD_TO_STRING
@@ -117,6 +136,7 @@ HDD_FROM_STRING(hdd_string_int32, i64, hdd_read_int(t.s, t.n, -2147483648ll, 214
 HDD_FROM_STRING(hdd_string_int64, i64, hdd_read_int(t.s, t.n, -0x7fffffffffffffffll - 1, 0x7fffffffffffffffll, &v))
 HDD_FROM_STRING(hdd_string_decimal, i128, hdd_read_scaled(t.s, t.n, scale, digits, &v))
 HDD_FROM_STRING(hdd_string_f64, f64, hdd_read_f64(t.s, t.n, &v))
+HDD_FROM_STRING(hdd_string_f32, f32, hdd_read_f32(t.s, t.n, &v))
 HDD_FROM_STRING(hdd_string_date, i32, hdd_read_date(t.s, t.n, &v))
 HDD_FROM_STRING(hdd_string_timestamp, i64, hdd_read_timestamp(t.s, t.n, &v))
 #undef HDD_FROM_STRING

@@ -95,7 +95,7 @@ template <class T, class A> HDD_DEVICE auto hdd_div_round(i32 scale, A x)
     return hdd_strict(hdd_div_round_of<T>{scale}, x);
 }
 
-// x / 10^scale, rounded down, towards zero or up; of float64 the whole number (scale 0).
+// x / 10^scale, rounded down, towards zero or up; of floats the whole number (scale 0).
 template <i32 Direction> struct hdd_toward_of {
     i32 scale;
 
@@ -106,6 +106,10 @@ template <i32 Direction> struct hdd_toward_of {
     HDD_MEMBER f64 operator()(f64 x) const
     {
         return Direction < 0 ? hdd_floor_f64(x) : Direction > 0 ? hdd_ceil_f64(x) : hdd_trunc_f64(x);
+    }
+    HDD_MEMBER f32 operator()(f32 x) const
+    {
+        return Direction < 0 ? hdd_floor_f32(x) : Direction > 0 ? hdd_ceil_f32(x) : hdd_trunc_f32(x);
     }
 };
 
@@ -225,6 +229,25 @@ struct hdd_to_f64_of {
 template <class A> HDD_DEVICE auto hdd_to_f64(i32 scale, A x)
 {
     return hdd_strict(hdd_to_f64_of{scale}, x);
+}
+
+// A float64 that would be infinite as a float32, and is not, does not fit.
+struct hdd_to_f32_of {
+    const hdd_run &run;
+    i32 path;
+
+    HDD_MEMBER f32 operator()(f64 x) const
+    {
+        const f32 r = (f32)x;
+        if (r - r != 0 && x - x == 0)
+            run.fail_value(HDD_FAIL_CAST_RANGE, path, (u64)hdd_f64_bits(x), 0);
+        return r;
+    }
+};
+
+template <class A> HDD_DEVICE auto hdd_to_f32(const hdd_run &run, i32 path, A x)
+{
+    return hdd_strict(hdd_to_f32_of{run, path}, x);
 }
 
 #endif

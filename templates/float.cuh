@@ -1,4 +1,4 @@
-// Float64 and decimals, exactly: every result is the nearest one. Integers of any length do
+// Floats and decimals, exactly: every result is the nearest one. Integers of any length do
 // the work where 128 bits do not reach, so there are no tables of powers. Shared with host C
 // (templates/host.h). One thread at a time.
 //
@@ -26,17 +26,21 @@ typedef struct {
 
 // v / 10^scale.
 HDD_CALLED f64 hdd_wide_to_f64(i128 v, i32 scale);
+HDD_CALLED f32 hdd_wide_to_f32(i128 v, i32 scale);
 // v * 10^scale, rounded half away from zero, with at most `digits` digits (0: any number) and
 // as a signed integer of `bits` bits. False: it does not fit, or v is no number.
 HDD_CALLED bool hdd_f64_to_wide(f64 v, i32 scale, i32 digits, i32 bits, i128 *out);
 // The least digits that read back as |v|, a finite number but 0.
 HDD_CALLED void hdd_f64_shortest(f64 v, hdd_f64_digits *out);
+HDD_CALLED void hdd_f32_shortest(f32 v, hdd_f64_digits *out);
 // A decimal number, or nan, inf or infinity. A number that rounds to infinity is none; one that
 // is too small to be told from 0 is 0.
 HDD_CALLED bool hdd_read_f64(const u8 *s, i32 n, f64 *out);
+HDD_CALLED bool hdd_read_f32(const u8 *s, i32 n, f32 *out);
 
 // v to so many decimal digits behind the point, -18 to 38, half away from zero: the nearest float64 to that decimal.
 HDD_CALLED f64 hdd_round_to_digits(f64 v, i32 digits);
+HDD_CALLED f32 hdd_round_f32_to_digits(f32 v, i32 digits);
 
 HDD_DEVICE bool hdd_is_digit(u8 c)
 {
@@ -144,27 +148,50 @@ HDD_APART void hdd_big_subtract(hdd_big *a, const hdd_big *b)
         a->n--;
 }
 
-// ---- rounding to 53 bits -------------------------------------------------------------------
+// ---- rounding to 53 and 24 bits ------------------------------------------------------------
 
-// (m + less than 1, more than 0 if `more`) * 2^e; the highest bit of m is set.
-HDD_APART f64 hdd_round_f64(u64 m, bool more, i32 e)
+// A positive number that is not rounded yet: (m + less than 1, more than 0 if `more`) * 2^e; the highest bit of m is
+// set.
+typedef struct {
+    u64 m;
+    bool more;
+    i32 e;
+} hdd_long_float;
+
+// The `keep` highest bits of m, to nearest and even; a carry goes into the exponent, where it belongs.
+HDD_APART u64 hdd_round_bits(const hdd_long_float *x, i32 keep)
 {
-    const i32 biased = e + 63 + 1023; // exponent field, if it is a normal number
-    const i32 drop = biased < 1 ? 12 - biased : 11;
-    u64 bits, half = 0;
+    const i32 drop = 64 - keep;
+    const u64 bits = drop == 64 ? 0 : x->m >> drop;
+    const u64 half = (x->m >> (drop - 1)) & 1;
+    const bool more = x->more || (x->m & (((u64)1 << (drop - 1)) - 1)) != 0;
+    return bits + (half && (more || (bits & 1)));
+}
+
+HDD_APART f64 hdd_round_f64(const hdd_long_float *x)
+{
+    const i32 biased = x->e + 63 + 1023; // exponent field, if it is a normal number
+    const i32 keep = biased < 1 ? 52 + biased : 53;
     if (biased >= 2047)
         return hdd_f64_from_bits(0x7ff0000000000000ll);
-    if (drop > 64)
+    if (keep < 0)
         return 0;
-    bits = drop == 64 ? 0 : m >> drop;
-    half = (m >> (drop - 1)) & 1;
-    more = more || (m & (((u64)1 << (drop - 1)) - 1)) != 0;
-    bits += half && (more || (bits & 1)); // a carry goes into the exponent, where it belongs
-    return hdd_f64_from_bits((i64)(bits + (biased < 1 ? 0 : (u64)(biased - 1) << 52)));
+    return hdd_f64_from_bits((i64)(hdd_round_bits(x, keep) + (biased < 1 ? 0 : (u64)(biased - 1) << 52)));
+}
+
+HDD_APART f32 hdd_round_f32(const hdd_long_float *x)
+{
+    const i32 biased = x->e + 63 + 127;
+    const i32 keep = biased < 1 ? 23 + biased : 24;
+    if (biased >= 255)
+        return hdd_f32_from_bits(0x7f800000);
+    if (keep < 0)
+        return 0;
+    return hdd_f32_from_bits((i32)((u32)hdd_round_bits(x, keep) + (biased < 1 ? 0 : (u32)(biased - 1) << 23)));
 }
 
 // a / b * 2^e; both are positive, and are used up.
-HDD_APART f64 hdd_big_ratio(hdd_big *a, hdd_big *b, i32 e)
+HDD_APART hdd_long_float hdd_big_ratio(hdd_big *a, hdd_big *b, i32 e)
 {
     const i32 up = hdd_big_bits(b) - hdd_big_bits(a);
     u64 q = 0;
@@ -179,17 +206,17 @@ HDD_APART f64 hdd_big_ratio(hdd_big *a, hdd_big *b, i32 e)
         }
         hdd_big_shift(a, 1);
     }
-    return hdd_round_f64(q, a->n != 0, e);
+    const hdd_long_float x = {q, a->n != 0, e};
+    return x;
 }
 
-HDD_CALLED f64 hdd_wide_to_f64(i128 v, i32 scale)
+// a / 10^scale; a is not 0.
+HDD_APART hdd_long_float hdd_wide_ratio(u128 a, i32 scale)
 {
-    u128 a = hdd_magnitude(v), b = (u128)hdd_pow10(scale);
+    u128 b = (u128)hdd_pow10(scale);
     const i32 bits_a = hdd_bits_in(a), bits_b = hdd_bits_in(b);
     i32 e = bits_a - bits_b + 1;
     u64 q = 0;
-    if (v == 0)
-        return 0;
     a = bits_a == 128 ? a >> 1 : a << (127 - bits_a); // 2^127 loses nothing
     b <<= 127 - bits_b;
     for (; !(q >> 63); e--) {
@@ -200,7 +227,25 @@ HDD_CALLED f64 hdd_wide_to_f64(i128 v, i32 scale)
         }
         a <<= 1;
     }
-    const f64 r = hdd_round_f64(q, a != 0, e);
+    const hdd_long_float x = {q, a != 0, e};
+    return x;
+}
+
+HDD_CALLED f64 hdd_wide_to_f64(i128 v, i32 scale)
+{
+    if (v == 0)
+        return 0;
+    const hdd_long_float x = hdd_wide_ratio(hdd_magnitude(v), scale);
+    const f64 r = hdd_round_f64(&x);
+    return v < 0 ? -r : r;
+}
+
+HDD_CALLED f32 hdd_wide_to_f32(i128 v, i32 scale)
+{
+    if (v == 0)
+        return 0;
+    const hdd_long_float x = hdd_wide_ratio(hdd_magnitude(v), scale);
+    const f32 r = hdd_round_f32(&x);
     return v < 0 ? -r : r;
 }
 
@@ -229,25 +274,37 @@ HDD_CALLED bool hdd_f64_to_wide(f64 v, i32 scale, i32 digits, i32 bits, i128 *ou
     return true;
 }
 
-// Where v has no 128 bits before the last digit asked for, rounding would change less than half of its last place.
+// v to so many digits is *n / 10^scale. False: v itself, as it has no 128 bits before the last digit asked for, where
+// rounding would change less than half of its last place.
+HDD_APART bool hdd_digits_of(f64 v, i32 digits, i128 *n)
+{
+    if (digits >= 0)
+        return hdd_f64_to_wide(v, digits, 0, 128, n);
+    if (!(v > -8e37 && v < 8e37))
+        return false;
+    const bool whole = v > -4503599627370496.0 && v < 4503599627370496.0; // 2^52: else it has no fraction
+    const i128 by = hdd_pow10(-digits);
+    if (whole)
+        *n = (i64)v;
+    else
+        hdd_f64_to_wide(v, 0, 0, 128, n);
+    const i128 q = *n / by, rest = *n - q * by, half = by / 2;
+    *n = (q + (rest >= half) - (rest <= -half)) * by;
+    return true;
+}
+
 HDD_CALLED f64 hdd_round_to_digits(f64 v, i32 digits)
 {
     i128 n = 0;
-    f64 r = v;
-    if (digits >= 0) {
-        if (hdd_f64_to_wide(v, digits, 0, 128, &n))
-            r = hdd_wide_to_f64(n, digits);
-    } else if (v > -8e37 && v < 8e37) {
-        const bool whole = v > -4503599627370496.0 && v < 4503599627370496.0; // 2^52: else it has no fraction
-        const i128 by = hdd_pow10(-digits);
-        if (whole)
-            n = (i64)v;
-        else
-            hdd_f64_to_wide(v, 0, 0, 128, &n);
-        const i128 q = n / by, rest = n - q * by, half = by / 2;
-        r = hdd_wide_to_f64((q + (rest >= half) - (rest <= -half)) * by, 0);
-    }
+    const f64 r = hdd_digits_of(v, digits, &n) ? hdd_wide_to_f64(n, digits > 0 ? digits : 0) : v;
     return r == 0 && hdd_f64_bits(v) < 0 ? -0.0 : r;
+}
+
+HDD_CALLED f32 hdd_round_f32_to_digits(f32 v, i32 digits)
+{
+    i128 n = 0;
+    const f32 r = hdd_digits_of(v, digits, &n) ? hdd_wide_to_f32(n, digits > 0 ? digits : 0) : v;
+    return r == 0 && hdd_f32_bits(v) < 0 ? -0.0f : r;
 }
 
 // ---- printing ------------------------------------------------------------------------------
@@ -294,15 +351,13 @@ HDD_APART i32 hdd_between_init(hdd_f64_between *b, u64 m, i32 e, bool near, bool
     return k;
 }
 
-HDD_CALLED void hdd_f64_shortest(f64 v, hdd_f64_digits *out)
+// Of m * 2^e; near: as of hdd_between_init.
+HDD_APART void hdd_shortest(u64 m, i32 e, bool near, hdd_f64_digits *out)
 {
     hdd_f64_between b;
-    const u64 image = (u64)hdd_f64_bits(v) & 0x7fffffffffffffffull;
-    const i32 field = (i32)(image >> 52), e = (field ? field : 1) - 1075;
-    const u64 fraction = image & 0xfffffffffffffull;
-    const bool ends = !(fraction & 1); // a tie goes to the even one, which is this
+    const bool ends = !(m & 1); // a tie goes to the even one, which is this
     bool done = false;
-    out->k = hdd_between_init(&b, fraction | (field ? (u64)1 << 52 : 0), e, fraction == 0 && field > 1, ends);
+    out->k = hdd_between_init(&b, m, e, near, ends);
     for (out->n = 0; !done; out->n++) {
         u8 digit = 0;
         hdd_between_scale(&b, 10);
@@ -314,6 +369,22 @@ HDD_CALLED void hdd_f64_shortest(f64 v, hdd_f64_digits *out)
                   : hdd_big_compare(&b.r, &b.below) < (ends ? 1 : 0);
         out->d[out->n] = (u8)('0' + digit + (done && up));
     }
+}
+
+HDD_CALLED void hdd_f64_shortest(f64 v, hdd_f64_digits *out)
+{
+    const u64 image = (u64)hdd_f64_bits(v) & 0x7fffffffffffffffull;
+    const i32 field = (i32)(image >> 52);
+    const u64 fraction = image & 0xfffffffffffffull;
+    hdd_shortest(fraction | (field ? (u64)1 << 52 : 0), (field ? field : 1) - 1075, fraction == 0 && field > 1, out);
+}
+
+HDD_CALLED void hdd_f32_shortest(f32 v, hdd_f64_digits *out)
+{
+    const u32 image = (u32)hdd_f32_bits(v) & 0x7fffffffu;
+    const i32 field = (i32)(image >> 23);
+    const u32 fraction = image & 0x7fffffu;
+    hdd_shortest(fraction | (field ? 1u << 23 : 0), (field ? field : 1) - 150, fraction == 0 && field > 1, out);
 }
 
 // ---- reading -------------------------------------------------------------------------------
@@ -389,7 +460,7 @@ HDD_APART bool hdd_read_decimal(const u8 *s, i32 n, hdd_number_text *t)
 
 // The kept digits of the text, and one more that stands for what was not kept, over a power of
 // ten: a factor of two of it is left to the exponent.
-HDD_APART f64 hdd_exact_f64(const u8 *s, const hdd_number_text *t)
+HDD_APART hdd_long_float hdd_exact_number(const u8 *s, const hdd_number_text *t)
 {
     hdd_big a, b;
     u32 room_a[HDD_READ_WORDS], room_b[HDD_READ_WORDS];
@@ -430,7 +501,26 @@ HDD_DEVICE f64 hdd_decimal_f64(const u8 *s, const hdd_number_text *t)
         return hdd_f64_from_bits(0x7ff0000000000000ll);
     if (t->digits <= 19 && t->first <= (u64)1 << 53 && t->e >= -22 && t->e <= 22)
         return hdd_short_f64(t->first, (i32)t->e);
-    return hdd_exact_f64(s, t);
+    const hdd_long_float x = hdd_exact_number(s, t);
+    return hdd_round_f64(&x);
+}
+
+// The quotient of a short one is the nearest float64, which rounds to what the number itself rounds to unless it lies
+// halfway between two float32: then the number may lie to either side.
+HDD_DEVICE f32 hdd_decimal_f32(const u8 *s, const hdd_number_text *t)
+{
+    const i64 above = t->digits + t->e;
+    if (t->digits == 0 || above < -45)
+        return 0;
+    if (above > 39)
+        return hdd_f32_from_bits(0x7f800000);
+    if (t->digits <= 19 && t->first <= (u64)1 << 53 && t->e >= -22 && t->e <= 22) {
+        const f64 v = hdd_short_f64(t->first, (i32)t->e);
+        if ((hdd_f64_bits(v) & 0x1fffffff) != 0x10000000)
+            return (f32)v;
+    }
+    const hdd_long_float x = hdd_exact_number(s, t);
+    return hdd_round_f32(&x);
 }
 
 // The rest of a text is a word, in any case.
@@ -443,6 +533,14 @@ HDD_DEVICE bool hdd_is_word(const u8 *s, i32 n, const char *word)
     return i == n && !word[i];
 }
 
+// nan, inf, infinity.
+HDD_DEVICE bool hdd_read_special(const u8 *s, i32 n, f64 *out)
+{
+    const bool nan = hdd_is_word(s, n, "nan");
+    *out = hdd_f64_from_bits(nan ? 0x7ff8000000000000ll : 0x7ff0000000000000ll);
+    return nan || hdd_is_word(s, n, "inf") || hdd_is_word(s, n, "infinity");
+}
+
 HDD_CALLED bool hdd_read_f64(const u8 *s, i32 n, f64 *out)
 {
     const bool sign = n > 0 && (s[0] == '-' || s[0] == '+'), negative = sign && s[0] == '-';
@@ -450,14 +548,31 @@ HDD_CALLED bool hdd_read_f64(const u8 *s, i32 n, f64 *out)
     f64 v;
     s += sign;
     n -= sign;
-    if (hdd_is_word(s, n, "nan")) {
-        v = hdd_f64_from_bits(0x7ff8000000000000ll);
-    } else if (hdd_is_word(s, n, "inf") || hdd_is_word(s, n, "infinity")) {
-        v = hdd_f64_from_bits(0x7ff0000000000000ll);
-    } else {
+    if (!hdd_read_special(s, n, &v)) {
         if (!hdd_read_decimal(s, n, &t))
             return false;
         v = hdd_decimal_f64(s, &t);
+        if (v - v != 0)
+            return false;
+    }
+    *out = negative ? -v : v;
+    return true;
+}
+
+HDD_CALLED bool hdd_read_f32(const u8 *s, i32 n, f32 *out)
+{
+    const bool sign = n > 0 && (s[0] == '-' || s[0] == '+'), negative = sign && s[0] == '-';
+    hdd_number_text t;
+    f64 special;
+    f32 v;
+    s += sign;
+    n -= sign;
+    if (hdd_read_special(s, n, &special)) {
+        v = (f32)special;
+    } else {
+        if (!hdd_read_decimal(s, n, &t))
+            return false;
+        v = hdd_decimal_f32(s, &t);
         if (v - v != 0)
             return false;
     }

@@ -104,8 +104,8 @@ HDD_DEVICE i32 hdd_put_scientific(u8 *out, const hdd_f64_digits *d)
     return n + hdd_put_u64(out + n, (u64)(e < 0 ? -e : e), 2);
 }
 
-// As printf's %g with as many digits as it takes.
-HDD_CALLED i32 hdd_put_f64(u8 *out, f64 v)
+// As printf's %g with as many digits as it takes; of a float32 those that tell it from other float32.
+HDD_DEVICE i32 hdd_put_real(u8 *out, f64 v, bool single)
 {
     const bool negative = hdd_f64_bits(v) < 0;
     i32 n = 0;
@@ -118,10 +118,23 @@ HDD_CALLED i32 hdd_put_f64(u8 *out, f64 v)
         return n + hdd_put_text(out + n, "0");
     if (v - v != 0)
         return n + hdd_put_text(out + n, "inf");
-    hdd_f64_shortest(v, &d);
+    if (single)
+        hdd_f32_shortest((f32)v, &d);
+    else
+        hdd_f64_shortest(v, &d);
     if (d.k < -3 || d.k > d.n)
         return n + hdd_put_scientific(out + n, &d);
     return n + hdd_put_plain(out + n, &d);
+}
+
+HDD_CALLED i32 hdd_put_f64(u8 *out, f64 v)
+{
+    return hdd_put_real(out, v, false);
+}
+
+HDD_CALLED i32 hdd_put_f32(u8 *out, f32 v)
+{
+    return hdd_put_real(out, v, true);
 }
 
 HDD_CALLED i32 hdd_put_date(u8 *out, i32 day)

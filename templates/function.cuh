@@ -1,4 +1,5 @@
-// Functions of float64 in expressions: strict in NULL; with `run` they raise. One thread at a time.
+// Functions of floats in expressions: strict in NULL; with `run` they raise. Of float32 they are the functions of
+// float64, rounded once. One thread at a time.
 #ifndef HDD_FUNCTION_CUH
 #define HDD_FUNCTION_CUH
 
@@ -14,10 +15,24 @@ HDD_DEVICE bool hdd_is_finite(f64 v)
     return v - v == 0;
 }
 
+template <hdd_function_1 *F> HDD_DEVICE f32 hdd_single(f32 x)
+{
+    return (f32)F(x);
+}
+
+template <> HDD_MEMBER f32 hdd_single<hdd_sqrt>(f32 x)
+{
+    return hdd_sqrt_f32(x);
+}
+
 template <hdd_function_1 *F> struct hdd_plain_function_1 {
     HDD_MEMBER f64 operator()(f64 x) const
     {
         return F(x);
+    }
+    HDD_MEMBER f32 operator()(f32 x) const
+    {
+        return hdd_single<F>(x);
     }
 };
 
@@ -25,6 +40,10 @@ template <hdd_function_2 *F> struct hdd_plain_function_2 {
     HDD_MEMBER f64 operator()(f64 x, f64 y) const
     {
         return F(x, y);
+    }
+    HDD_MEMBER f32 operator()(f32 x, f32 y) const
+    {
+        return (f32)F(x, y);
     }
 };
 
@@ -35,7 +54,16 @@ template <hdd_function_1 *F> struct hdd_checked_function_1 {
 
     HDD_MEMBER f64 operator()(f64 x) const
     {
-        const f64 r = F(x);
+        return checked(F(x), x);
+    }
+    HDD_MEMBER f32 operator()(f32 x) const
+    {
+        return checked(hdd_single<F>(x), x);
+    }
+
+  private:
+    template <class T> HDD_MEMBER T checked(T r, T x) const
+    {
         if (hdd_is_finite(r))
             return r;
         const u64 image = (u64)hdd_f64_bits(x);
@@ -53,7 +81,16 @@ template <hdd_function_2 *F> struct hdd_checked_function_2 {
 
     HDD_MEMBER f64 operator()(f64 x, f64 y) const
     {
-        const f64 r = F(x, y);
+        return checked(F(x, y), x, y);
+    }
+    HDD_MEMBER f32 operator()(f32 x, f32 y) const
+    {
+        return checked((f32)F(x, y), x, y);
+    }
+
+  private:
+    template <class T> HDD_MEMBER T checked(T r, T x, T y) const
+    {
         if (hdd_is_finite(r))
             return r;
         const u64 first = (u64)hdd_f64_bits(x), second = (u64)hdd_f64_bits(y);

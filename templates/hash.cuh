@@ -44,6 +44,13 @@ HDD_DEVICE u64 hdd_hash_more(u64 h, f64 v)
     return hdd_hash_more(h, v == v ? hdd_f64_bits(v) : (i64)0x7ff8000000000000ll);
 }
 
+HDD_DEVICE u64 hdd_hash_more(u64 h, f32 v)
+{
+    if (v == 0)
+        return hdd_hash_more(h, (i64)0);
+    return hdd_hash_more(h, v == v ? hdd_f32_bits(v) : 0x7fc00000);
+}
+
 HDD_DEVICE u64 hdd_hash_more(u64 h, hdd_string t)
 {
     u64 word = 0, all = (u64)t.n;

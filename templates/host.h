@@ -30,6 +30,20 @@ HDD_DEVICE f64 hdd_f64_from_bits(i64 v)
     return r;
 }
 
+HDD_DEVICE i32 hdd_f32_bits(f32 v)
+{
+    i32 r;
+    memcpy(&r, &v, sizeof r);
+    return r;
+}
+
+HDD_DEVICE f32 hdd_f32_from_bits(i32 v)
+{
+    f32 r;
+    memcpy(&r, &v, sizeof r);
+    return r;
+}
+
 /* Rounded to the nearest float64, as IEEE 754 has it. */
 HDD_DEVICE f64 hdd_sqrt(f64 v)
 {
@@ -49,6 +63,26 @@ HDD_DEVICE f64 hdd_ceil_f64(f64 v)
 HDD_DEVICE f64 hdd_trunc_f64(f64 v)
 {
     return __builtin_trunc(v);
+}
+
+HDD_DEVICE f32 hdd_sqrt_f32(f32 v)
+{
+    return __builtin_sqrtf(v);
+}
+
+HDD_DEVICE f32 hdd_floor_f32(f32 v)
+{
+    return __builtin_floorf(v);
+}
+
+HDD_DEVICE f32 hdd_ceil_f32(f32 v)
+{
+    return __builtin_ceilf(v);
+}
+
+HDD_DEVICE f32 hdd_trunc_f32(f32 v)
+{
+    return __builtin_truncf(v);
 }
 
 #endif

@@ -26,8 +26,8 @@ enum hdd_balance {
 };
 
 // The state that the sink of a pipeline fills. Layouts are those of runtime/spec.h, except
-// that MIN and MAX accumulators of I32, I64 and F64 start from the far end of their order
-// (MIN of F64: the NaN 0x7ff8000000000000; MAX: minus infinity) instead of from zero bytes: an
+// that MIN and MAX accumulators of I32, I64, F64 and F32 start from the far end of their order
+// (MIN of floats: the NaN of the highest fraction bit; MAX: minus infinity) instead of from zero bytes: an
 // atomic cannot look at the valid byte first. Valid bytes start as zero and are 0 or 1 when
 // the kernel is done.
 //

@@ -177,6 +177,16 @@ HDD_DEVICE f64 hdd_f64_from_bits(i64 v)
     return __longlong_as_double(v);
 }
 
+HDD_DEVICE i32 hdd_f32_bits(f32 v)
+{
+    return __float_as_int(v);
+}
+
+HDD_DEVICE f32 hdd_f32_from_bits(i32 v)
+{
+    return __int_as_float(v);
+}
+
 HDD_DEVICE f64 hdd_floor_f64(f64 v)
 {
     return floor(v);
@@ -196,6 +206,27 @@ HDD_DEVICE f64 hdd_trunc_f64(f64 v)
 HDD_DEVICE f64 hdd_sqrt(f64 v)
 {
     return __dsqrt_rn(v);
+}
+
+HDD_DEVICE f32 hdd_floor_f32(f32 v)
+{
+    return floorf(v);
+}
+
+HDD_DEVICE f32 hdd_ceil_f32(f32 v)
+{
+    return ceilf(v);
+}
+
+HDD_DEVICE f32 hdd_trunc_f32(f32 v)
+{
+    return truncf(v);
+}
+
+// The nearest float32.
+HDD_DEVICE f32 hdd_sqrt_f32(f32 v)
+{
+    return __fsqrt_rn(v);
 }
 
 HDD_DEVICE u64 hdd_mul_high(u64 a, u64 b)

@@ -24,6 +24,11 @@ HDD_DEVICE u64 hdd_bits_of(f64 v)
     return (u64)hdd_f64_bits(v);
 }
 
+HDD_DEVICE u64 hdd_bits_of(f32 v)
+{
+    return (u32)hdd_f32_bits(v);
+}
+
 template <class T> HDD_DEVICE void hdd_from_bits(u64 bits, T &v)
 {
     v = (T)bits;
@@ -32,6 +37,11 @@ template <class T> HDD_DEVICE void hdd_from_bits(u64 bits, T &v)
 HDD_DEVICE void hdd_from_bits(u64 bits, f64 &v)
 {
     v = hdd_f64_from_bits((i64)bits);
+}
+
+HDD_DEVICE void hdd_from_bits(u64 bits, f32 &v)
+{
+    v = hdd_f32_from_bits((i32)bits);
 }
 
 // Stored values of a lane's rows from `first` on: always eight. The last tile of a source ends

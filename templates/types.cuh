@@ -13,5 +13,6 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef unsigned __int128 u128;
 typedef double f64;
+typedef float f32;
 
 #endif

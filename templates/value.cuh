@@ -111,6 +111,16 @@ HDD_DEVICE bool hdd_same(f64 a, f64 b)
     return a == b || (a != a && b != b);
 }
 
+HDD_DEVICE bool hdd_less(f32 a, f32 b)
+{
+    return a < b || (a == a && b != b);
+}
+
+HDD_DEVICE bool hdd_same(f32 a, f32 b)
+{
+    return a == b || (a != a && b != b);
+}
+
 // -1, 0, 1: bytewise, then by length.
 HDD_DEVICE i32 hdd_compare_strings(hdd_string a, hdd_string b)
 {

@@ -58,6 +58,11 @@ HDD_DEVICE f64 hdd_shuffle(f64 v, u32 lane)
     return hdd_f64_from_bits(hdd_shuffle(hdd_f64_bits(v), lane));
 }
 
+HDD_DEVICE f32 hdd_shuffle(f32 v, u32 lane)
+{
+    return hdd_f32_from_bits(hdd_shuffle(hdd_f32_bits(v), lane));
+}
+
 HDD_DEVICE i128 hdd_shuffle(i128 v, u32 lane)
 {
     const u64 lo = hdd_shuffle((u64)v, lane), hi = hdd_shuffle((u64)(v >> 64), lane);

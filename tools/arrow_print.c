@@ -86,6 +86,7 @@ static bool is_json_number(enum arrow_kind kind, const struct ArrowArray *batch,
         int64_t v = arrow_int64(batch, column, row);
         return v >= -exact && v <= exact;
     }
+    case ARROW_FLOAT32:
     case ARROW_FLOAT64: return !memchr(t->s, 'n', t->n); /* nan, inf */
     case ARROW_DECIMAL:
     case ARROW_DATE:
@@ -131,7 +132,8 @@ static void table_begin(void *user, const struct arrow_columns *c)
     for (int i = 0; i < c->n; i++) {
         enum arrow_kind kind = c->at[i].kind;
         text_table_column(&p->table, c->at[i].name,
-                          kind == ARROW_INT32 || kind == ARROW_INT64 || kind == ARROW_DECIMAL || kind == ARROW_FLOAT64);
+                          kind == ARROW_INT32 || kind == ARROW_INT64 || kind == ARROW_DECIMAL ||
+                              kind == ARROW_FLOAT32 || kind == ARROW_FLOAT64);
     }
 }
 

@@ -13,13 +13,10 @@ __extension__ typedef unsigned __int128 uint128;
 static const struct {
     const char *format, *name;
 } kinds[] = {
-    [ARROW_BOOL] = {"b", "bool"},
-    [ARROW_INT32] = {"i", "int32"},
-    [ARROW_INT64] = {"l", "int64"},
-    [ARROW_DECIMAL] = {"d:", "decimal"},
-    [ARROW_FLOAT64] = {"g", "float64"},
-    [ARROW_DATE] = {"tdD", "date"},
-    [ARROW_TIMESTAMP] = {"tsu:", "timestamp"},
+    [ARROW_BOOL] = {"b", "bool"},       [ARROW_INT32] = {"i", "int32"},
+    [ARROW_INT64] = {"l", "int64"},     [ARROW_DECIMAL] = {"d:", "decimal"},
+    [ARROW_FLOAT32] = {"f", "float32"}, [ARROW_FLOAT64] = {"g", "float64"},
+    [ARROW_DATE] = {"tdD", "date"},     [ARROW_TIMESTAMP] = {"tsu:", "timestamp"},
     [ARROW_STRING] = {"u", "string"},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
@@ -118,6 +115,12 @@ static double float64_at(const struct ArrowArray *batch, int column, int64_t row
     return v[place(batch, column, row)];
 }
 
+static double float32_at(const struct ArrowArray *batch, int column, int64_t row)
+{
+    const float *v = buffer(batch, column, 1);
+    return v[place(batch, column, row)];
+}
+
 static int128 decimal_at(const struct ArrowArray *batch, int column, int64_t row)
 {
     int128 v;
@@ -145,15 +148,15 @@ static void decimal_text(int128 v, int scale, struct arrow_text *out)
 }
 
 /* The shortest of %.1g to %.17g that reads back as the same number. */
-static int float_text(double x, char *buf, size_t room)
+static int float_text(double x, bool single, char *buf, size_t room)
 {
+    bool same = false;
     int n = 0;
     if (x != x)
         return snprintf(buf, room, "nan");
-    for (int digits = 1; digits <= 17; digits++) {
+    for (int digits = 1; digits <= 17 && !same; digits++) {
         n = snprintf(buf, room, "%.*g", digits, x);
-        if (strtod(buf, NULL) == x)
-            break;
+        same = (single ? (double)strtof(buf, NULL) : strtod(buf, NULL)) == x;
     }
     return n;
 }
@@ -207,7 +210,8 @@ bool arrow_cell(const struct arrow_column *c, const struct ArrowArray *batch, in
     case ARROW_INT64:
         n = snprintf(out->buf, sizeof out->buf, "%lld", (long long)arrow_int64(batch, column, row));
         break;
-    case ARROW_FLOAT64: n = float_text(float64_at(batch, column, row), out->buf, sizeof out->buf); break;
+    case ARROW_FLOAT32: n = float_text(float32_at(batch, column, row), true, out->buf, sizeof out->buf); break;
+    case ARROW_FLOAT64: n = float_text(float64_at(batch, column, row), false, out->buf, sizeof out->buf); break;
     case ARROW_DATE: n = date_text(86400 * (int64_t)int32_at(batch, column, row), out->buf, sizeof out->buf); break;
     case ARROW_TIMESTAMP: n = timestamp_text(arrow_int64(batch, column, row), out->buf, sizeof out->buf); break;
     case ARROW_DECIMAL: decimal_text(decimal_at(batch, column, row), c->scale, out); return true;

@@ -10,6 +10,7 @@ enum arrow_kind {
     ARROW_INT32,
     ARROW_INT64,
     ARROW_DECIMAL,
+    ARROW_FLOAT32,
     ARROW_FLOAT64,
     ARROW_DATE,
     ARROW_TIMESTAMP,

@@ -145,7 +145,8 @@ static char *as_printed(const struct arrow_column *c, const struct arrow_text *t
     char *text = cli_format("%.*s", (int)n, t->s);
     if (decimals < 0 || c->kind == ARROW_STRING)
         return text;
-    char *out = c->kind == ARROW_FLOAT64 ? cli_format("%.*f", decimals, strtod(text, NULL)) : rounded(text, decimals);
+    char *out = c->kind == ARROW_FLOAT32 || c->kind == ARROW_FLOAT64 ? cli_format("%.*f", decimals, strtod(text, NULL))
+                                                                     : rounded(text, decimals);
     free(text);
     return out;
 }

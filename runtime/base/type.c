@@ -148,6 +148,7 @@ bool hd_type_domain(struct hd_type t, hd_i128 *lo, hd_i128 *hi)
         *hi = hd_pow10(t.precision) - 1;
         *lo = -*hi;
         return true;
+    case HD_FLOAT32:
     case HD_FLOAT64:
     case HD_STRING:
     case HD_TYPE_COUNT: break;

@@ -45,9 +45,13 @@ static inline bool hd_type_is_int(struct hd_type t)
 {
     return t.kind == HD_INT32 || t.kind == HD_INT64;
 }
+static inline bool hd_type_is_float(struct hd_type t)
+{
+    return t.kind == HD_FLOAT32 || t.kind == HD_FLOAT64;
+}
 static inline bool hd_type_is_num(struct hd_type t)
 {
-    return hd_type_is_int(t) || t.kind == HD_DECIMAL || t.kind == HD_FLOAT64;
+    return hd_type_is_int(t) || t.kind == HD_DECIMAL || hd_type_is_float(t);
 }
 
 /* Writes "decimal(12,2)" or "date" into buf and returns it. */
@@ -56,7 +60,7 @@ const char *hd_type_text(struct hd_type t, char buf[HD_TEXT_MAX]);
 bool hd_type_parse(const char *s, struct hd_type *out);
 
 /* The smallest and largest value that a stored column of the type may hold; days and microseconds
- * of the years 1 to 9999. False for float64 and string. */
+ * of the years 1 to 9999. False for floats and string. */
 bool hd_type_domain(struct hd_type t, hd_i128 *lo, hd_i128 *hi);
 
 /* 10^k, 0 <= k <= 38. */

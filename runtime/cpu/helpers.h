@@ -14,6 +14,7 @@
 #define I32                             int32_t
 #define I64                             int64_t
 #define F64                             double
+#define F32                             float
 #define R_CALL(result, name, arguments) result name arguments;
 #include "templates/rtcalls.def"
 #undef T
@@ -22,6 +23,7 @@
 #undef I32
 #undef I64
 #undef F64
+#undef F32
 
 static inline hd_i128 hdr_i128(int64_t lo, int64_t hi)
 {

@@ -92,6 +92,11 @@ double hdr_to_f64(int64_t lo, int64_t hi, int32_t scale)
     return hdd_wide_to_f64(hdr_i128(lo, hi), scale);
 }
 
+float hdr_to_f32(int64_t lo, int64_t hi, int32_t scale)
+{
+    return hdd_wide_to_f32(hdr_i128(lo, hi), scale);
+}
+
 int32_t hdr_from_f64(struct hdd_thread *t, double v, int32_t scale, int32_t digits, int32_t bits, int32_t path,
                      void *out)
 {

@@ -20,6 +20,11 @@ double hdr_round_f64(double v, int32_t digits)
     return hdd_round_to_digits(v, digits);
 }
 
+float hdr_round_f32(float v, int32_t digits)
+{
+    return hdd_round_f32_to_digits(v, digits);
+}
+
 #define R_CALL(result, name, arguments)
 #define R_FLOAT64_1(name) \
     double hdr_##name(double x) \

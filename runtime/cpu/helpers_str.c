@@ -60,10 +60,19 @@ int32_t hdr_in_i128(void *set, int64_t n, int64_t lo, int64_t hi)
     return 0;
 }
 
-/* The total order of F64: NaN last, -0 equal to 0. Sets are small. */
+/* The total order of floats: NaN last, -0 equal to 0. Sets are small. */
 int32_t hdr_in_f64(void *set, int64_t n, double v)
 {
     const double *p = set;
+    for (int64_t i = 0; i < n; i++)
+        if (p[i] == v || (p[i] != p[i] && v != v))
+            return 1;
+    return 0;
+}
+
+int32_t hdr_in_f32(void *set, int64_t n, float v)
+{
+    const float *p = set;
     for (int64_t i = 0; i < n; i++)
         if (p[i] == v || (p[i] != p[i] && v != v))
             return 1;

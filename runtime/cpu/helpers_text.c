@@ -1,6 +1,6 @@
 /* Casts between strings and the other types. A type code is kind | precision << 8 | scale << 16;
  * a value image is 128 bits: integers, dates, bools and decimals sign-extended, the bits of a
- * float64 in the low word. */
+ * float in the low word. */
 #include <string.h>
 
 #include "runtime/cpu/helpers.h"
@@ -18,6 +18,7 @@ static i32 put_value(u8 *out, hd_i128 v, struct hd_type type)
     case HD_INT32:
     case HD_INT64: return hdd_put_decimal(out, v, 0);
     case HD_DECIMAL: return hdd_put_decimal(out, v, type.scale);
+    case HD_FLOAT32: return hdd_put_f32(out, hdd_f32_from_bits((int32_t)v));
     case HD_FLOAT64: return hdd_put_f64(out, hdd_f64_from_bits((int64_t)v));
     case HD_DATE: return hdd_put_date(out, (int32_t)v);
     case HD_TIMESTAMP: return hdd_put_timestamp(out, (int64_t)v);
@@ -62,6 +63,7 @@ static bool read_value(const u8 *s, i32 n, struct hd_type type, hd_i128 *v)
 {
     bool truth = false, ok;
     f64 real = 0;
+    f32 single = 0;
     switch ((enum hd_type_kind)type.kind) {
     case HD_BOOL:
         ok = hdd_read_bool(s, n, &truth);
@@ -70,6 +72,10 @@ static bool read_value(const u8 *s, i32 n, struct hd_type type, hd_i128 *v)
     case HD_INT32: return read_int(s, n, INT32_MIN, INT32_MAX, v);
     case HD_INT64: return read_int(s, n, INT64_MIN, INT64_MAX, v);
     case HD_DECIMAL: return hdd_read_scaled(s, n, type.scale, type.precision, v);
+    case HD_FLOAT32:
+        ok = hdd_read_f32(s, n, &single);
+        *v = hdd_f32_bits(single);
+        return ok;
     case HD_FLOAT64:
         ok = hdd_read_f64(s, n, &real);
         *v = hdd_f64_bits(real);

@@ -34,6 +34,7 @@ static void add(const struct rt_field *f, unsigned char *dst, const unsigned cha
         return;
     case RT_BOOL:
     case RT_I32:
+    case RT_F32:
     case RT_STR: break;
     }
     HD_BUG("sum of %s", rt_phys_name(f->phys));

@@ -12,10 +12,15 @@ static void put_integer(uint64_t *w, enum rt_phys phys, hd_i128 v)
 void rt_arg_constant(const struct rt_arg *a, uint64_t *w)
 {
     HD_ASSERT(a->phys != RT_STR);
-    if (a->phys == RT_F64)
+    float single = (float)a->f;
+    if (a->phys == RT_F64) {
         memcpy(w, &a->f, sizeof a->f);
-    else
+    } else if (a->phys == RT_F32) {
+        w[0] = 0;
+        memcpy(w, &single, sizeof single);
+    } else {
         put_integer(w, a->phys, a->i);
+    }
 }
 
 static hd_i128 number(const struct rt_arg *a)

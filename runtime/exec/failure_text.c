@@ -48,6 +48,8 @@ static void put_value(struct hd_strbuf *out, struct hd_type t, const uint64_t v[
     hd_i128 i = (hd_i128)((hd_u128)v[1] << 64 | v[0]);
     if (t.kind == HD_STRING)
         put_text(out, (const unsigned char *)(uintptr_t)v[0], v[1]);
+    else if (t.kind == HD_FLOAT32)
+        hd_strbuf_add(out, text, (size_t)hdd_put_f32((u8 *)text, (f32)hdd_f64_from_bits((i64)v[0])));
     else if (t.kind == HD_FLOAT64)
         hd_strbuf_add(out, text, (size_t)hdd_put_f64((u8 *)text, hdd_f64_from_bits((i64)v[0])));
     else

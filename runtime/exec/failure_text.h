@@ -5,7 +5,7 @@
 #include "runtime/base/strbuf.h"
 #include "runtime/spec.h"
 
-/* Integers of 128 bits, low word first; of a float64 the bits; of a text the address and length. */
+/* Integers of 128 bits, low word first; of a float the bits of the float64; of a text the address and length. */
 struct rt_failed {
     bool known;
     uint64_t a[2], b[2];

@@ -28,6 +28,7 @@ int rt_value_compare(enum rt_phys phys, const void *a, const void *b)
 {
     struct rt_row_str s, t;
     double x, y;
+    float v, w;
     switch (phys) {
     case RT_BOOL: COMPARE(uint8_t);
     case RT_I32: COMPARE(int32_t);
@@ -37,6 +38,10 @@ int rt_value_compare(enum rt_phys phys, const void *a, const void *b)
         memcpy(&x, a, sizeof x);
         memcpy(&y, b, sizeof y);
         return compare_f64(x, y);
+    case RT_F32:
+        memcpy(&v, a, sizeof v);
+        memcpy(&w, b, sizeof w);
+        return compare_f64(v, w);
     case RT_STR:
         memcpy(&s, a, sizeof s);
         memcpy(&t, b, sizeof t);

@@ -11,7 +11,8 @@ static int key_bits(enum rt_phys p)
 {
     switch (p) {
     case RT_BOOL: return 1;
-    case RT_I32: return 32;
+    case RT_I32:
+    case RT_F32: return 32;
     case RT_I64:
     case RT_F64: return 64;
     case RT_I128:
@@ -40,6 +41,7 @@ static hd_u128 normalise(enum rt_phys phys, const unsigned char *p)
     hd_u128 u;
     struct rt_row_str s;
     double d;
+    float v;
     switch (phys) {
     case RT_BOOL: return *p != 0;
     case RT_I32: memcpy(&i32, p, 4); return (uint32_t)i32 ^ 0x80000000u;
@@ -52,6 +54,13 @@ static hd_u128 normalise(enum rt_phys phys, const unsigned char *p)
         d = d == 0 ? 0.0 : d; /* no -0 */
         memcpy(&i64, &d, 8);
         return i64 < 0 ? ~(uint64_t)i64 : (uint64_t)i64 | (uint64_t)1 << 63;
+    case RT_F32:
+        memcpy(&v, p, 4);
+        if (isnan(v))
+            return ~(uint32_t)0;
+        v = v == 0 ? 0.0f : v;
+        memcpy(&i32, &v, 4);
+        return i32 < 0 ? ~(uint32_t)i32 : (uint32_t)i32 | 0x80000000u;
     case RT_STR:
         memcpy(&s, p, sizeof s);
         u = 0;

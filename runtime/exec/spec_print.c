@@ -77,7 +77,7 @@ static void print_state(struct hd_strbuf *out, const struct rt_spec *s, int i)
 static void print_const(struct hd_strbuf *out, const struct rt_arg *a)
 {
     char buf[HD_TEXT_MAX];
-    if (a->phys == RT_F64)
+    if (rt_phys_is_float(a->phys))
         hd_strbuf_addf(out, " %.17g", a->f);
     else if (a->phys != RT_STR)
         hd_strbuf_addf(out, " %s", hd_dec_text(a->i, 0, buf));

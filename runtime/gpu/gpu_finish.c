@@ -48,7 +48,8 @@ int rt_finish_launch_bytes(struct rt_gpu_exec *x, const char *module, const char
 /* ---- keys -------------------------------------------------------------------------------- */
 
 _Static_assert((int)HDD_BOOL == (int)RT_BOOL && (int)HDD_I32 == (int)RT_I32 && (int)HDD_I64 == (int)RT_I64 &&
-                   (int)HDD_I128 == (int)RT_I128 && (int)HDD_F64 == (int)RT_F64 && (int)HDD_STR == (int)RT_STR,
+                   (int)HDD_I128 == (int)RT_I128 && (int)HDD_F64 == (int)RT_F64 && (int)HDD_STR == (int)RT_STR &&
+                   (int)HDD_F32 == (int)RT_F32,
                "physical types of the kernels are those of the spec");
 
 struct hdd_key rt_key_of_field(const struct rt_field *f)

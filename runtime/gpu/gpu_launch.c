@@ -181,7 +181,7 @@ static int failed_row(const struct run *r, const struct hdd_progress *g, struct 
     const struct rt_site *site =
         g->failure_path >= 0 && g->failure_path < s->nsites ? &s->sites[g->failure_path] : NULL;
     struct rt_failed v = {.known = g->has_values, .a = {g->value[0], g->value[1]}};
-    if (site && site->form == RT_SITE_FUNCTION_2) /* of two float64, a word each */
+    if (site && site->form == RT_SITE_FUNCTION_2) /* of two floats, a word each */
         v.b[0] = g->value[1];
     struct hd_strbuf text;
     if (g->failure == RT_FAIL_CAST_STRING) { /* value[0]: its length */

@@ -31,7 +31,7 @@ static uint32_t blocks_for(const struct ordering *o, uint64_t n)
 
 static uint64_t key_bits(const struct hdd_key *k)
 {
-    static const uint64_t bits[] = {1, 32, 64, 128, 64, 0};
+    static const uint64_t bits[] = {1, 32, 64, 128, 64, 0, 32};
     uint64_t text = k->phys == HDD_STR ? (uint64_t)k->max * 8 + 32 : 0;
     return bits[k->phys] + text + (k->valid >= 0);
 }

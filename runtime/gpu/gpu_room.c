@@ -136,6 +136,7 @@ static void far_end(enum rt_phys p, bool min, unsigned char *at)
 {
     int32_t i32 = min ? INT32_MAX : INT32_MIN;
     int64_t i64 = min ? INT64_MAX : INT64_MIN;
+    float f32 = min ? __builtin_nanf("") : -__builtin_inff();
     double f64 = min ? __builtin_nan("") : -__builtin_inf();
     if (p == RT_I32)
         memcpy(at, &i32, sizeof i32);
@@ -143,6 +144,8 @@ static void far_end(enum rt_phys p, bool min, unsigned char *at)
         memcpy(at, &i64, sizeof i64);
     else if (p == RT_F64)
         memcpy(at, &f64, sizeof f64);
+    else if (p == RT_F32)
+        memcpy(at, &f32, sizeof f32);
 }
 
 /* A row before anything is added to it. False: all its bytes are 0. */

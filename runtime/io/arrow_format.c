@@ -13,7 +13,7 @@ static const struct {
     {"i", RT_ARROW_I32, HD_INT32},
     {"I", RT_ARROW_U32, HD_INT64},
     {"l", RT_ARROW_I64, HD_INT64},
-    {"f", RT_ARROW_F32, HD_FLOAT64},
+    {"f", RT_ARROW_F32, HD_FLOAT32},
     {"g", RT_ARROW_F64, HD_FLOAT64},
     {"tdD", RT_ARROW_DATE, HD_DATE},
     {"tsu:", RT_ARROW_TIMESTAMP, HD_TIMESTAMP},

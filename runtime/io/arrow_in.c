@@ -12,7 +12,8 @@ static bool fits(struct hd_type have, struct hd_type want)
 {
     if (want.kind == HD_DECIMAL)
         return have.kind == HD_DECIMAL && have.scale == want.scale;
-    return have.kind == want.kind || (have.kind == HD_INT32 && want.kind == HD_INT64);
+    return have.kind == want.kind || (have.kind == HD_INT32 && want.kind == HD_INT64) ||
+           (have.kind == HD_FLOAT32 && want.kind == HD_FLOAT64);
 }
 
 static int bad_column(const struct fe_table *t, const char *column, const char *what, struct hd_err *err)
@@ -158,11 +159,15 @@ static void fill_ints(const struct rt_arrow_column *c, int64_t at, struct rt_wor
     }
 }
 
-static void fill_floats(const struct rt_arrow_column *c, int64_t at, struct rt_work *w)
+static void fill_floats(const struct rt_arrow_source *s, int column, int64_t at, struct rt_work *w)
 {
+    const struct rt_arrow_column *c = &s->columns[column];
     const void *p = c->array->buffers[1];
-    w->form = RT_WORK_F64;
-    if (c->format == RT_ARROW_F32)
+    bool single = s->table->cols[column].type.kind == HD_FLOAT32;
+    w->form = single ? RT_WORK_F32 : RT_WORK_F64;
+    if (single)
+        memcpy(w->f32, (const char *)p + at * 4, (size_t)w->n * 4);
+    else if (c->format == RT_ARROW_F32)
         COPY(f32, w->f64);
     else
         memcpy(w->f64, (const char *)p + at * 8, (size_t)w->n * 8);
@@ -214,7 +219,7 @@ static void fill(const struct rt_row_source *base, int column, int64_t from, str
     else if (rt_arrow_is_text(c->format))
         fill_strings(c, at, w);
     else if (c->format == RT_ARROW_F32 || c->format == RT_ARROW_F64)
-        fill_floats(c, at, w);
+        fill_floats(s, column, at, w);
     else
         fill_ints(c, at, w);
 }

@@ -1,5 +1,5 @@
 /* Arrow batches as rows of a table. Columns are matched by name. Accepted beside the formats of
- * include/heddle.h: narrower whole numbers for int32 and int64, "f" for float64. */
+ * include/heddle.h: narrower whole numbers for int32 and int64, "f" for float64 as well as float32. */
 #ifndef HEDDLE_RUNTIME_IO_ARROW_IN_H
 #define HEDDLE_RUNTIME_IO_ARROW_IN_H
 

@@ -15,7 +15,7 @@ struct rt_out_column {
 };
 /* The values of one column in a batch. */
 struct rt_out_values {
-    /* BOOL uint8_t; INT32, DATE int32_t; INT64, TIMESTAMP int64_t; DECIMAL hd_i128; FLOAT64
+    /* BOOL uint8_t; INT32, DATE int32_t; INT64, TIMESTAMP int64_t; DECIMAL hd_i128; FLOAT32 float; FLOAT64
      * double; STRING struct rt_str. What stands in NULL rows does not matter. */
     const void *values;
     const uint8_t *valid; /* a byte per row, 1 = valid; NULL: no NULLs */

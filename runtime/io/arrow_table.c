@@ -168,6 +168,7 @@ static int generic_width(enum hd_type_kind k)
     case HD_BOOL: return 1;
     case HD_INT32:
     case HD_DATE:
+    case HD_FLOAT32:
     case HD_STRING: /* ends of texts */ return 4;
     case HD_INT64:
     case HD_TIMESTAMP:
@@ -184,8 +185,8 @@ static void choose_storage(struct sink *k)
     col->base = 0;
     col->factor = 1;
     col->width = generic_width((enum hd_type_kind)col->type.kind);
-    if (col->type.kind == HD_FLOAT64)
-        col->storage = FE_STORE_F64;
+    if (hd_type_is_float(col->type))
+        col->storage = col->type.kind == HD_FLOAT32 ? FE_STORE_F32 : FE_STORE_F64;
     else if (col->type.kind != HD_STRING)
         col->storage = FE_STORE_INT;
     else
@@ -198,8 +199,8 @@ static bool fits_in_place(const struct sink *k)
 {
     const struct rt_arrow_column *a = &k->m->sources[0].columns[k->c];
     static const int widths[] = {
-        [RT_ARROW_I32] = 4,  [RT_ARROW_I64] = 8,       [RT_ARROW_F64] = 8,       [RT_ARROW_DEC128] = 16,
-        [RT_ARROW_DATE] = 4, [RT_ARROW_TIMESTAMP] = 8, [RT_ARROW_LARGE_UTF8] = 0};
+        [RT_ARROW_I32] = 4, [RT_ARROW_I64] = 8,  [RT_ARROW_F64] = 8,       [RT_ARROW_DEC128] = 16,
+        [RT_ARROW_F32] = 4, [RT_ARROW_DATE] = 4, [RT_ARROW_TIMESTAMP] = 8, [RT_ARROW_LARGE_UTF8] = 0};
     return k->m->nbatches == 1 && !a->dictionary && a->offset == 0 && k->m->table.rows > 0 &&
            widths[a->format] == k->col->width && (uintptr_t)a->array->buffers[1] % (uintptr_t)k->col->width == 0;
 }
@@ -224,6 +225,8 @@ static void put_numbers(struct sink *k, int64_t row, const struct rt_work *w)
             v = w->i64[i];
         else if (w->form == RT_WORK_I128)
             v = w->i128[i];
+        else if (w->form == RT_WORK_F32)
+            memcpy(&v, &w->f32[i], sizeof(float));
         else
             memcpy(&v, &w->f64[i], sizeof(double));
         memcpy(out + (size_t)i * width, &v, width); /* little-endian */

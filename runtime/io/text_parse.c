@@ -136,6 +136,8 @@ static bool put_value(struct text_rows *r, int column, int64_t row, const struct
         ((int64_t *)x->values)[row] = (int64_t)wide;
     else if (x->form == RT_WORK_I128)
         ((hd_i128 *)x->values)[row] = wide;
+    else if (x->form == RT_WORK_F32)
+        ((float *)x->values)[row] = (float)real;
     else
         ((double *)x->values)[row] = real;
     return true;
@@ -240,14 +242,19 @@ static enum rt_work_form form_of(struct hd_type t)
 {
     if (t.kind == HD_STRING)
         return RT_WORK_STR;
-    if (t.kind == HD_FLOAT64)
-        return RT_WORK_F64;
+    if (hd_type_is_float(t))
+        return t.kind == HD_FLOAT32 ? RT_WORK_F32 : RT_WORK_F64;
     return t.kind == HD_DECIMAL && t.precision > 18 ? RT_WORK_I128 : RT_WORK_I64;
 }
 
 static size_t form_size(enum rt_work_form f)
 {
-    return f == RT_WORK_I128 ? sizeof(hd_i128) : f == RT_WORK_STR ? sizeof(struct rt_str) : 8;
+    static const size_t sizes[] = {[RT_WORK_I64] = 8,
+                                   [RT_WORK_I128] = sizeof(hd_i128),
+                                   [RT_WORK_F64] = 8,
+                                   [RT_WORK_F32] = 4,
+                                   [RT_WORK_STR] = sizeof(struct rt_str)};
+    return sizes[f];
 }
 
 static void release_columns(struct text_rows *r)

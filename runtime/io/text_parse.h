@@ -42,7 +42,7 @@ const char *text_next_field(const struct fe_text_format *v, const char **p, cons
                             struct text_field *f);
 
 /* Text of one value as a number of type t; false if it is none. For decimals and whole numbers
- * *wide, for float64 *real. */
+ * *wide, for floats *real. */
 bool text_parse_value(struct hd_type t, const char *s, size_t n, hd_i128 *wide, double *real);
 
 #endif

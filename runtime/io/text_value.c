@@ -40,7 +40,15 @@ static bool is_number(const char *s, size_t n)
 
 /* An embedding program may have set a locale with a decimal comma. A number that rounds to
  * infinity is none. */
-static bool parse_real(const char *s, size_t n, double *out)
+static double read_real(const char *text, char **end, bool single)
+{
+    pthread_once(&locale_once, make_locale);
+    if (single)
+        return c_locale ? strtof_l(text, end, c_locale) : strtof(text, end);
+    return c_locale ? strtod_l(text, end, c_locale) : strtod(text, end);
+}
+
+static bool parse_real(const char *s, size_t n, bool single, double *out)
 {
     char buf[128], *text = buf, *end;
     bool number = is_number(s, n);
@@ -50,8 +58,7 @@ static bool parse_real(const char *s, size_t n, double *out)
         return false;
     memcpy(text, s, n);
     text[n] = 0;
-    pthread_once(&locale_once, make_locale);
-    *out = c_locale ? strtod_l(text, &end, c_locale) : strtod(text, &end);
+    *out = read_real(text, &end, single);
     bool ok = end == text + n && (!number || isfinite(*out));
     if (text != buf)
         free(text);
@@ -133,7 +140,8 @@ bool text_parse_value(struct hd_type t, const char *s, size_t n, hd_i128 *wide, 
     case HD_INT32: return parse_int(s, n, INT32_MIN, INT32_MAX, wide);
     case HD_INT64: return parse_int(s, n, INT64_MIN, INT64_MAX, wide);
     case HD_DECIMAL: return parse_decimal(t, s, n, wide);
-    case HD_FLOAT64: return parse_real(s, n, real);
+    case HD_FLOAT32:
+    case HD_FLOAT64: return parse_real(s, n, t.kind == HD_FLOAT32, real);
     case HD_DATE:
         if (!hd_date_parse(s, n, &days))
             return false;

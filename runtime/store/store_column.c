@@ -37,8 +37,10 @@ hd_i128 rt_col_int(const struct fe_table_column *c, int64_t row)
     return c->base + c->factor * stored;
 }
 
-double rt_col_f64(const struct fe_table_column *c, int64_t row)
+double rt_col_real(const struct fe_table_column *c, int64_t row)
 {
+    if (c->storage == FE_STORE_F32)
+        return ((const float *)c->at.data)[row];
     return ((const double *)c->at.data)[row];
 }
 
@@ -62,7 +64,7 @@ bool rt_col_has_ordinals(const struct fe_table_column *c)
 }
 
 /* Positive numbers get the top bit, negative ones are inverted: order becomes unsigned. */
-static uint64_t f64_ordinal(double x)
+static uint64_t real_ordinal(double x)
 {
     uint64_t u;
     if (isnan(x))
@@ -101,8 +103,9 @@ void rt_col_ordinals(const struct fe_table_column *c, int64_t from, int n, uint6
     case FE_STORE_INT: int_ordinals(c, from, n, out); break;
     case FE_STORE_DICT: code_ordinals(c, from, n, out); break;
     case FE_STORE_F64:
+    case FE_STORE_F32:
         for (int i = 0; i < n; i++)
-            out[i] = f64_ordinal(rt_col_f64(c, from + i));
+            out[i] = real_ordinal(rt_col_real(c, from + i));
         break;
     case FE_STORE_TEXT: HD_BUG("text has no ordinals");
     }
@@ -140,8 +143,9 @@ int rt_col_cmp(const struct fe_table_column *c, int64_t a, int64_t b)
         hd_i128 x = rt_col_int(c, a), y = rt_col_int(c, b);
         return (x > y) - (x < y);
     }
-    case FE_STORE_F64: {
-        uint64_t x = f64_ordinal(rt_col_f64(c, a)), y = f64_ordinal(rt_col_f64(c, b));
+    case FE_STORE_F64:
+    case FE_STORE_F32: {
+        uint64_t x = real_ordinal(rt_col_real(c, a)), y = real_ordinal(rt_col_real(c, b));
         return (x > y) - (x < y);
     }
     case FE_STORE_TEXT: return rt_str_cmp(rt_col_str(c, a), rt_col_str(c, b));
@@ -168,7 +172,8 @@ uint64_t rt_col_hash(const struct fe_table_column *c, int64_t row)
         uint64_t sign = (uint64_t)((int64_t)v >> 63); /* high of a value that fits 64 bits */
         return rt_hash64((uint64_t)v ^ rt_hash64(high ^ sign));
     }
-    case FE_STORE_F64: return rt_hash64(f64_ordinal(rt_col_f64(c, row)));
+    case FE_STORE_F64:
+    case FE_STORE_F32: return rt_hash64(real_ordinal(rt_col_real(c, row)));
     case FE_STORE_DICT:
     case FE_STORE_TEXT: break;
     }
@@ -180,7 +185,8 @@ bool rt_col_equal(const struct fe_table_column *a, int64_t i, const struct fe_ta
 {
     switch (a->storage) {
     case FE_STORE_INT: return rt_col_int(a, i) == rt_col_int(b, j);
-    case FE_STORE_F64: return f64_ordinal(rt_col_f64(a, i)) == f64_ordinal(rt_col_f64(b, j));
+    case FE_STORE_F64:
+    case FE_STORE_F32: return real_ordinal(rt_col_real(a, i)) == real_ordinal(rt_col_real(b, j));
     case FE_STORE_DICT:
     case FE_STORE_TEXT: break;
     }
@@ -196,6 +202,7 @@ static const char *int_text(struct hd_type t, hd_i128 v, char buf[64])
     case HD_INT32:
     case HD_INT64:
     case HD_DECIMAL:
+    case HD_FLOAT32:
     case HD_FLOAT64:
     case HD_STRING:
     case HD_TYPE_COUNT: break;
@@ -209,8 +216,8 @@ const char *rt_col_text(const struct fe_table_column *c, int64_t row, char buf[6
         return "NULL";
     if (c->storage == FE_STORE_INT)
         return int_text(c->type, rt_col_int(c, row), buf);
-    if (c->storage == FE_STORE_F64) {
-        snprintf(buf, 64, "%.17g", rt_col_f64(c, row));
+    if (hd_type_is_float(c->type)) {
+        snprintf(buf, 64, c->storage == FE_STORE_F32 ? "%.9g" : "%.17g", rt_col_real(c, row));
         return buf;
     }
     struct rt_str s = rt_col_str(c, row);

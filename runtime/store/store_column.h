@@ -13,15 +13,15 @@ static inline bool rt_col_valid(const struct fe_table_column *c, int64_t row)
 int64_t rt_col_stored(const struct fe_table_column *c, int64_t row);
 /* INT: the logical value. DICT: the code. */
 hd_i128 rt_col_int(const struct fe_table_column *c, int64_t row);
-/* F64 */
-double rt_col_f64(const struct fe_table_column *c, int64_t row);
+/* F64, F32 */
+double rt_col_real(const struct fe_table_column *c, int64_t row);
 /* DICT, TEXT */
 struct rt_str rt_col_str(const struct fe_table_column *c, int64_t row);
 struct rt_str rt_dict_str(const struct fe_dict *d, uint32_t code);
 
 /* True where values are ordered like 64-bit numbers: all but TEXT and 16-byte INT. */
 bool rt_col_has_ordinals(const struct fe_table_column *c);
-/* n numbers ordered as the values are: INT stored + 2^63, DICT codes, F64 by its total order
+/* n numbers ordered as the values are: INT stored + 2^63, DICT codes, F64 and F32 by their total order
  * (-0 = 0 < ... < infinity < NaN). */
 void rt_col_ordinals(const struct fe_table_column *c, int64_t from, int n, uint64_t *out);
 /* INT: n differences value - origin, modulo 2^64. They are true differences where

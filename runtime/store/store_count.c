@@ -233,7 +233,7 @@ int rt_count_values(const struct fe_table_column *col, int64_t rows, int64_t nul
     bool ordinals = rt_col_has_ordinals(col);
     int rc;
     pthread_mutex_init(&x.mutex, NULL);
-    if (ordinals && col->storage != FE_STORE_F64 && max - min < worth)
+    if (ordinals && !hd_type_is_float(col->type) && max - min < worth)
         rc = count_in_array(&x, pool, dir, out, err);
     else if (ordinals && rows <= SORT_ROWS)
         rc = count_sorted(&x, out, err);

@@ -176,6 +176,7 @@ static int encode_chunk(struct block *b, const struct rt_chunk_view *v, struct h
     switch (b->x->col->storage) {
     case FE_STORE_INT: encode_int(b, v); return 0;
     case FE_STORE_F64: memcpy(b->out + (size_t)b->row * 8, v->values, (size_t)v->rows * 8); return 0;
+    case FE_STORE_F32: memcpy(b->out + (size_t)b->row * 4, v->values, (size_t)v->rows * 4); return 0;
     case FE_STORE_DICT: encode_codes(b, v); return 0;
     case FE_STORE_TEXT: return encode_text(b, v, err);
     }

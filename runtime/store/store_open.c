@@ -66,10 +66,8 @@ static void describe(struct rt_store *s, int file, enum rt_part_kind kind, int t
 static void describe_table(struct rt_store *s, int t)
 {
     static const enum rt_part_kind data[] = {
-        [FE_STORE_INT] = RT_PART_VALUES,
-        [FE_STORE_F64] = RT_PART_FREE,
-        [FE_STORE_DICT] = RT_PART_VALUES,
-        [FE_STORE_TEXT] = RT_PART_ENDS,
+        [FE_STORE_INT] = RT_PART_VALUES,  [FE_STORE_F64] = RT_PART_FREE,  [FE_STORE_F32] = RT_PART_FREE,
+        [FE_STORE_DICT] = RT_PART_VALUES, [FE_STORE_TEXT] = RT_PART_ENDS,
     };
     const struct fe_table *x = s->doc->cat.tables[t];
     for (int c = 0; c < x->ncols; c++) {

@@ -187,9 +187,10 @@ int seal_prepare_column(struct seal_column *x, struct hd_err *err)
     x->col->factor = 1;
     if (x->col->type.kind == HD_STRING)
         return prepare_text(x, err);
-    if (x->col->type.kind == HD_FLOAT64) {
-        x->col->storage = FE_STORE_F64;
-        x->col->width = 8;
+    if (hd_type_is_float(x->col->type)) {
+        bool single = x->col->type.kind == HD_FLOAT32;
+        x->col->storage = single ? FE_STORE_F32 : FE_STORE_F64;
+        x->col->width = single ? 4 : 8;
         return 0;
     }
     prepare_int(x);

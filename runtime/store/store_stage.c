@@ -25,7 +25,7 @@ void rt_scratch_free(struct rt_scratch *s)
     if (!s)
         return;
     free(s->work.valid);
-    free(s->work.i128); /* i64, f64 and str share this buffer */
+    free(s->work.i128); /* i64, f64, f32 and str share this buffer */
     free(s->work.codes);
     rt_strset_release(&s->set);
     free(s->image);
@@ -47,6 +47,7 @@ struct rt_scratch *rt_scratch_new(void)
     }
     w->i64 = (int64_t *)w->i128;
     w->f64 = (double *)w->i128;
+    w->f32 = (float *)w->i128;
     w->str = (struct rt_str *)w->i128;
     return s;
 }
@@ -197,18 +198,20 @@ static int pack_wide(struct rt_scratch *s, int column, struct hd_err *err)
     return 0;
 }
 
-static int pack_f64(struct rt_scratch *s, int column, struct hd_err *err)
+static int pack_floats(struct rt_scratch *s, int column, struct hd_err *err)
 {
     struct rt_work *w = &s->work;
+    bool single = w->form == RT_WORK_F32;
+    size_t width = single ? sizeof(float) : sizeof(double);
     for (int i = 0; w->nulls && i < w->n; i++)
         if (!rt_bit(w->valid, i))
-            w->f64[i] = 0;
-    int64_t at = extend(s, (size_t)w->n * sizeof(double), err);
+            memset((char *)w->f64 + (size_t)i * width, 0, width);
+    int64_t at = extend(s, (size_t)w->n * width, err);
     if (at < 0)
         return -1;
-    memcpy(s->image + at, w->f64, (size_t)w->n * sizeof(double));
-    header(s, column)->form = RT_CHUNK_F64;
-    header(s, column)->width = sizeof(double);
+    memcpy(s->image + at, w->f64, (size_t)w->n * width);
+    header(s, column)->form = single ? RT_CHUNK_F32 : RT_CHUNK_F64;
+    header(s, column)->width = (uint16_t)width;
     return 0;
 }
 
@@ -319,7 +322,8 @@ static int pack_column(struct rt_scratch *s, int column, struct hd_err *err)
     switch (s->work.form) {
     case RT_WORK_I64: return pack_ints(s, column, err);
     case RT_WORK_I128: return pack_wide(s, column, err);
-    case RT_WORK_F64: return pack_f64(s, column, err);
+    case RT_WORK_F64:
+    case RT_WORK_F32: return pack_floats(s, column, err);
     case RT_WORK_STR: return pack_text(s, column, err);
     case RT_WORK_CODES: return pack_given_codes(s, column, err);
     }

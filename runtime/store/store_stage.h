@@ -21,6 +21,7 @@ enum rt_work_form {
     RT_WORK_I64, /* bool, int32, int64, date, timestamp, decimals of up to 18 digits */
     RT_WORK_I128,
     RT_WORK_F64,
+    RT_WORK_F32,
     RT_WORK_STR,
     RT_WORK_CODES /* codes into `entries`, not necessarily distinct or all used */
 };
@@ -29,9 +30,10 @@ struct rt_work {
     int n;
     int nulls;
     uint64_t *valid; /* bitmap, set for all rows, read only if nulls > 0 */
-    int64_t *i64;    /* i64, i128, f64, str share their memory; NULL rows are ignored */
+    int64_t *i64;    /* i64, i128, f64, f32, str share their memory; NULL rows are ignored */
     hd_i128 *i128;
     double *f64;
+    float *f32;
     struct rt_str *str;
     uint32_t *codes;
     uint32_t nentries; /* <= RT_BLOCK_ROWS */
@@ -49,6 +51,7 @@ enum rt_chunk_form {
     RT_CHUNK_INT,  /* unsigned value - min, `width` bytes (0: all equal min) */
     RT_CHUNK_WIDE, /* hd_i128 */
     RT_CHUNK_F64,
+    RT_CHUNK_F32,
     RT_CHUNK_TEXT, /* uint32 ends, bytes */
     RT_CHUNK_DICT  /* uint32 ends of the entries, their bytes, uint16 codes */
 };
@@ -75,7 +78,7 @@ struct rt_chunk_view {
     const struct rt_chunk *c;
     uint32_t rows;
     const uint64_t *valid; /* NULL: no NULLs */
-    const void *values;    /* INT, WIDE, F64 values; DICT codes */
+    const void *values;    /* INT, WIDE, F64, F32 values; DICT codes */
     const uint32_t *ends;
     const char *bytes;
 };

@@ -32,7 +32,7 @@ enum {
 };
 
 // enum rt_phys of runtime/spec.h.
-enum hdd_phys { HDD_BOOL, HDD_I32, HDD_I64, HDD_I128, HDD_F64, HDD_STR };
+enum hdd_phys { HDD_BOOL, HDD_I32, HDD_I64, HDD_I128, HDD_F64, HDD_STR, HDD_F32 };
 
 // A field of a row that is a key: of a group, or of an order.
 struct hdd_key {

@@ -40,6 +40,7 @@ HDD_DEVICE i32 hdd_compare_values(u32 phys, const u8 *a, const u8 *b, u32 at)
     case HDD_I64: return hdd_order_of(hdd_field<i64>(a, at), hdd_field<i64>(b, at));
     case HDD_I128: return hdd_order_of(hdd_field<i128>(a, at), hdd_field<i128>(b, at));
     case HDD_F64: return hdd_order_of(hdd_field<f64>(a, at), hdd_field<f64>(b, at));
+    case HDD_F32: return hdd_order_of(hdd_field<f32>(a, at), hdd_field<f32>(b, at));
     default: return hdd_compare_strings(hdd_field_string(a, at), hdd_field_string(b, at));
     }
 }
@@ -88,7 +89,7 @@ HDD_APART bool hdd_equal_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
 
 HDD_DEVICE u32 hdd_value_bits(u32 phys)
 {
-    return phys == HDD_BOOL ? 1 : phys == HDD_I32 ? 32 : phys == HDD_I128 ? 128 : 64;
+    return phys == HDD_BOOL ? 1 : phys == HDD_I32 || phys == HDD_F32 ? 32 : phys == HDD_I128 ? 128 : 64;
 }
 
 // As an unsigned number that orders like the value.
@@ -100,6 +101,11 @@ HDD_DEVICE u128 hdd_normal(u32 phys, const u8 *row, u32 at)
     case HDD_I64: return (u64)hdd_field<i64>(row, at) ^ (u64)1 << 63;
     case HDD_I128: return (u128)hdd_field<i128>(row, at) ^ (u128)1 << 127;
     default: break;
+    }
+    if (phys == HDD_F32) {
+        const f32 v = hdd_field<f32>(row, at);
+        const u32 bits = v == 0 ? 0 : v == v ? (u32)hdd_f32_bits(v) : 0x7fffffffu; // no -0, one NaN
+        return bits >> 31 ? ~bits : bits | 1u << 31;
     }
     const f64 d = hdd_field<f64>(row, at);
     if (d != d)

@@ -30,6 +30,7 @@ HDD_DEVICE void hdd_copy_value(u32 phys, u8 *to, const u8 *from, u32 offset)
     case HDD_I64: hdd_copy_field<i64>(to, from, offset); return;
     case HDD_I128: hdd_copy_field<i128>(to, from, offset); return;
     case HDD_F64: hdd_copy_field<f64>(to, from, offset); return;
+    case HDD_F32: hdd_copy_field<f32>(to, from, offset); return;
     case HDD_STR: hdd_copy_field<hdd_row_string>(to, from, offset); return;
     }
 }
@@ -48,6 +49,7 @@ HDD_DEVICE void hdd_sum_value(u32 phys, u8 *to, const u8 *from, u32 offset)
     case HDD_F64: hdd_sum_field<f64>(to, from, offset); return;
     case HDD_BOOL:
     case HDD_I32:
+    case HDD_F32:
     case HDD_STR: HDD_ASSERT(false); return;
     }
 }

@@ -22,6 +22,7 @@ static void make_value(enum rt_phys phys, uint64_t r, unsigned char *out)
     static const double specials[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1.5, -1.5};
     int64_t i = (int64_t)r - 1000;
     double d = r % 7 == 0 ? specials[r / 7 % HD_COUNT(specials)] : (double)i / 8;
+    float single = (float)d;
     hd_i128 wide = (hd_i128)i * ((hd_i128)1 << (r % 3 * 40));
     struct rt_row_str s = {texts + r % 40, r % 60};
     switch (phys) {
@@ -30,6 +31,7 @@ static void make_value(enum rt_phys phys, uint64_t r, unsigned char *out)
     case RT_I64: memcpy(out, &i, 8); return;
     case RT_I128: memcpy(out, &wide, 16); return;
     case RT_F64: memcpy(out, &d, 8); return;
+    case RT_F32: memcpy(out, &single, 4); return;
     case RT_STR: memcpy(out, &s, 16); return;
     }
 }

@@ -22,6 +22,9 @@ COLUMNS = [
     ("dmid", "decimal(38,0)", "6" + "0" * 37), ("dlow", "decimal(38,0)", "12345678901234567890123456789012345678"),
     ("dfine", "decimal(38,37)", "9." + "9" * 37),
     ("f", "float64", 2.5), ("fneg", "float64", -0.5), ("fnull", "float64", None), ("fbig", "float64", 1e300),
+    ("g", "float32", "0.1"), ("gneg", "float32", "-2.5"), ("gnull", "float32", None), ("gmax", "float32", "3.4028235e38"),
+    ("gtiny", "float32", "1e-45"), ("gnan", "float32", "nan"), ("ginf", "float32", "inf"), ("gmzero", "float32", "-0"),
+    ("gthird", "float32", "0.33333334"), ("gbig", "float32", "16777216"),
     ("s", "string", "heddle"), ("sempty", "string", ""), ("snull", "string", None), ("spct", "string", "50%_off"),
     ("snum", "string", "42"), ("sbad", "string", "4x2"), ("sdate", "string", "1996-02-29"),
     ("t", "date", "1996-02-29"), ("told", "date", "1900-03-01"), ("tnull", "date", None),
@@ -61,7 +64,7 @@ def text(value):
 def matches(want, value, type_):
     if want == text(value):
         return True
-    if type_ == "float64" and isinstance(value, (int, float)):
+    if type_ in ("float32", "float64") and isinstance(value, (int, float)):
         return want not in ("null",) and not want.startswith("'") and float(want) == value
     return isinstance(value, str) and type_ != "string" and want == value
 

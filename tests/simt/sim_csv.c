@@ -69,6 +69,7 @@ static void add_value(struct hd_strbuf *b, const struct rt_field *f, struct hd_t
 {
     char text[HD_TEXT_MAX];
     double d;
+    float single;
     switch ((enum hd_type_kind)t.kind) {
     case HD_BOOL: hd_strbuf_adds(b, *at ? "true" : "false"); return;
     case HD_INT32:
@@ -76,6 +77,10 @@ static void add_value(struct hd_strbuf *b, const struct rt_field *f, struct hd_t
     case HD_DECIMAL: hd_strbuf_adds(b, hd_dec_text(integer_of(f->phys, at), t.scale, text)); return;
     case HD_DATE: hd_strbuf_adds(b, hd_date_text((int32_t)integer_of(f->phys, at), text)); return;
     case HD_TIMESTAMP: hd_strbuf_adds(b, hd_timestamp_text((int64_t)integer_of(f->phys, at), text)); return;
+    case HD_FLOAT32:
+        memcpy(&single, at, sizeof single);
+        hd_strbuf_add(b, text, (size_t)hdd_put_f32((u8 *)text, single));
+        return;
     case HD_FLOAT64:
         memcpy(&d, at, sizeof d);
         hd_strbuf_add(b, text, (size_t)hdd_put_f64((u8 *)text, d));

@@ -87,12 +87,14 @@ static void put_value(struct table *t, enum rt_phys p, unsigned char *at, uint64
     int32_t i32 = end ? (v & 1 ? INT32_MAX : INT32_MIN) : (int32_t)i64;
     hd_i128 i128 = end ? (hd_i128)i64 * INT64_MAX : (hd_i128)i64 * ((int64_t)1 << (v % 3 * 30));
     double d = end ? special[v % HD_COUNT(special)] : (double)i64 * 0.37;
+    float single = (float)d;
     switch (p) {
     case RT_BOOL: *at = v & 1; return;
     case RT_I32: memcpy(at, &i32, 4); return;
     case RT_I64: memcpy(at, &i64, 8); return;
     case RT_I128: memcpy(at, &i128, 16); return;
     case RT_F64: memcpy(at, &d, 8); return;
+    case RT_F32: memcpy(at, &single, 4); return;
     case RT_STR: put_text(t, at, v * 2654435761u); return;
     }
 }

@@ -112,7 +112,7 @@ static void all_types_parse(void **state)
     assert_true(rt_col_int(&t->cols[2], 1) == INT64_MIN && rt_col_int(&t->cols[2], 2) == 7);
     assert_true(rt_col_int(&t->cols[3], 0) == 1 - hd_pow10(38));
     assert_true(rt_col_int(&t->cols[3], 1) == 10);
-    assert_true(rt_col_f64(&t->cols[4], 0) == 1e308 && rt_col_f64(&t->cols[4], 2) > DBL_MAX);
+    assert_true(rt_col_real(&t->cols[4], 0) == 1e308 && rt_col_real(&t->cols[4], 2) > DBL_MAX);
     assert_true(rt_col_int(&t->cols[5], 0) == 86400000001);
     assert_true(rt_col_int(&t->cols[5], 1) == -1000000);
     fx_close(&db);
@@ -202,7 +202,7 @@ static void large_files_load_in_pieces(void **state)
     for (int i = 0; i < ROWS; i++) {
         char text[64];
         snprintf(text, sizeof text, "line %d\n,\"%d\"\n", i, i);
-        assert_true(rt_col_int(&t->cols[0], i) == i && rt_col_f64(&t->cols[2], i) == i + 0.25);
+        assert_true(rt_col_int(&t->cols[0], i) == i && rt_col_real(&t->cols[2], i) == i + 0.25);
         expect_str(&t->cols[1], i, text);
     }
     fx_close(&db);
@@ -231,9 +231,9 @@ static void floats_are_numbers(void **state)
     fx_ok(load(d, COL("f", "float64"), CSV "}", &e), &e);
     fx_open(&db, d->db);
     const struct fe_table_column *f = &fx_table(&db, "t")->cols[0];
-    assert_true(rt_col_f64(f, 0) == 1e308 && rt_col_f64(f, 1) == 0);
-    assert_true(rt_col_f64(f, 2) == INFINITY && rt_col_f64(f, 3) == -INFINITY);
-    assert_true(isnan(rt_col_f64(f, 4)) && rt_col_f64(f, 5) == 1e-48);
+    assert_true(rt_col_real(f, 0) == 1e308 && rt_col_real(f, 1) == 0);
+    assert_true(rt_col_real(f, 2) == INFINITY && rt_col_real(f, 3) == -INFINITY);
+    assert_true(isnan(rt_col_real(f, 4)) && rt_col_real(f, 5) == 1e-48);
     fx_close(&db);
 }
 

@@ -26,7 +26,7 @@ SYMBOLS = {
     "hdr_find": "the same",
     "rt_code_cache_dir": "tests damage the cache's files",
     "rt_choose_int_form": "a test tries every range of numbers",
-    "rt_col_f64": "tests read columns value by value",
+    "rt_col_real": "tests read columns value by value",
     "rt_col_str": "the same",
     "qp_write_file": "tests compare whole sets of parameters",
     "tg_gen_pool": "tests compare the generator's texts",

@@ -128,6 +128,7 @@ static int32_t hdr_like(const char *pattern, const char *s, int32_t n)
 IN_SET(i32, int32_t)
 IN_SET(i64, int64_t)
 IN_SET(f64, double)
+IN_SET(f32, float)
 
 static hd_i128 join(int64_t lo, int64_t hi)
 {
@@ -272,6 +273,11 @@ static double hdr_to_f64(int64_t lo, int64_t hi, int32_t scale)
     return (double)join(lo, hi) / (double)hd_pow10(scale);
 }
 
+static float hdr_to_f32(int64_t lo, int64_t hi, int32_t scale)
+{
+    return (float)((double)join(lo, hi) / (double)hd_pow10(scale));
+}
+
 static int32_t hdr_from_f64(struct hdd_thread *t, double v, int32_t scale, int32_t digits, int32_t bits, int32_t path,
                             hd_i128 *out)
 {
@@ -305,6 +311,7 @@ void hdr_div_toward_i128(int64_t lo, int64_t hi, int32_t scale, int32_t directio
 double hdr_round_f64(double v, int32_t digits);
 int32_t hdr_bucket_i128(int64_t lo, int64_t hi, int64_t bound_lo, int64_t bound_hi, int64_t width_lo, int64_t width_hi,
                         int32_t n);
+float hdr_round_f32(float v, int32_t digits);
 #define R_CALL(...)
 #define R_FLOAT64_1(name) double hdr_##name(double x);
 #define R_FLOAT64_2(name) double hdr_##name(double x, double y);

@@ -277,6 +277,7 @@ static hd_i128 read_int(const void *p, enum rt_phys phys)
     case RT_I64: memcpy(&i64, p, 8); return i64;
     case RT_I128: memcpy(&i128, p, 16); return i128;
     case RT_F64:
+    case RT_F32:
     case RT_STR: break;
     }
     HD_BUG("class %d", (int)phys);

@@ -193,7 +193,7 @@ static void doubles_print_shortest(void **state)
     char buf[HD_TEXT_MAX];
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++)
-        assert_string_equal(fe_double_text(cases[i].d, buf), cases[i].text);
+        assert_string_equal(fe_real_text(hd_type_of(HD_FLOAT64), cases[i].d, buf), cases[i].text);
 }
 
 static void locales_change_nothing(void **state)
