@@ -11,6 +11,7 @@ static uint64_t hash_value(uint64_t h, enum rt_phys phys, const unsigned char *a
     int32_t i32;
     uint64_t v[2] = {0};
     double d;
+    float f;
     struct rt_row_str s;
     switch (phys) {
     case RT_BOOL: return hdd_mix(h ^ *at);
@@ -20,6 +21,11 @@ static uint64_t hash_value(uint64_t h, enum rt_phys phys, const unsigned char *a
     case RT_F64:
         memcpy(&d, at, sizeof d);
         memcpy(v, at, sizeof *v);
+        return hdd_mix(h ^ (isnan(d) ? UINT64_C(0x7ff8000000000000) : d == 0 ? 0 : *v));
+    case RT_F32:
+        memcpy(&f, at, sizeof f);
+        d = (double)f; /* as codegen/llvm_key.c hashes it */
+        memcpy(v, &d, sizeof *v);
         return hdd_mix(h ^ (isnan(d) ? UINT64_C(0x7ff8000000000000) : d == 0 ? 0 : *v));
     case RT_STR:
         memcpy(&s, at, sizeof s);

@@ -16,6 +16,7 @@ HDD_DEVICE u64 hdd_hash_field(u64 h, const hdd_key &k, const u8 *row)
     case HDD_I64: return hdd_hash_more(h, hdd_field<i64>(row, k.offset));
     case HDD_I128: return hdd_hash_more(h, hdd_field<i128>(row, k.offset));
     case HDD_F64: return hdd_hash_more(h, hdd_field<f64>(row, k.offset));
+    case HDD_F32: return hdd_hash_more(h, hdd_field<f32>(row, k.offset));
     default: return hdd_hash_more(h, hdd_field_string(row, k.offset));
     }
 }

@@ -19,6 +19,8 @@ HDD_DEVICE bool hdd_running_less(u32 phys, i128 a, i128 b)
 {
     if (phys == HDD_F64)
         return hdd_less(hdd_f64_from_bits((i64)a), hdd_f64_from_bits((i64)b));
+    if (phys == HDD_F32)
+        return hdd_less(hdd_f32_from_bits((i32)a), hdd_f32_from_bits((i32)b));
     return a < b;
 }
 
@@ -38,7 +40,7 @@ HDD_DEVICE hdd_running_value hdd_running_load(const hdd_running_field &f, const 
 {
     if (f.valid >= 0 && !row[f.valid])
         return hdd_running_none();
-    if (f.phys == HDD_I32)
+    if (f.phys == HDD_I32 || f.phys == HDD_F32)
         return hdd_running_value{hdd_field<i32>(row, f.offset), 1, 0};
     if (f.phys == HDD_I128)
         return hdd_running_value{hdd_field<i128>(row, f.offset), 1, 0};
@@ -51,7 +53,7 @@ HDD_DEVICE void hdd_running_store(const hdd_running_field &f, u8 *row, const hdd
         return;
     if (f.valid >= 0)
         row[f.valid] = 1;
-    if (f.phys == HDD_I32)
+    if (f.phys == HDD_I32 || f.phys == HDD_F32)
         *reinterpret_cast<i32 *>(row + f.offset) = (i32)v.v;
     else if (f.phys == HDD_I128)
         *reinterpret_cast<i128 *>(row + f.offset) = v.v;

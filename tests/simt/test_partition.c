@@ -31,6 +31,7 @@ static uint64_t hash_field(uint64_t h, const struct rt_field *f, const unsigned 
     uint64_t v[2] = {0};
     int32_t i32;
     double d;
+    float real;
     if (f->valid_offset >= 0 && !row[f->valid_offset])
         return hdd_mix(h ^ HDD_HASH_NULL);
     switch (f->phys) {
@@ -42,6 +43,10 @@ static uint64_t hash_field(uint64_t h, const struct rt_field *f, const unsigned 
         memcpy(&d, at, 8);
         memcpy(v, at, 8);
         return hdd_mix(h ^ (d == 0 ? 0 : isnan(d) ? UINT64_C(0x7ff8000000000000) : v[0]));
+    case RT_F32:
+        memcpy(&real, at, 4);
+        memcpy(&i32, at, 4);
+        return hdd_mix(h ^ (uint64_t)(int64_t)(real == 0 ? 0 : isnan(real) ? 0x7fc00000 : i32));
     case RT_STR: return hash_text(h, at);
     }
     return 0;
