@@ -139,7 +139,7 @@ HDD_CHECKED(hdd_checked_mul, hdd_mul_wraps)
 // ---- integers that order like float64 -------------------------------------------------------
 
 // Of negative numbers all bits but the sign change: larger ones have smaller bits.
-HDD_DEVICE i64 hdd_turned(i64 bits)
+HDD_DEVICE i64 hdd_ordinal_bits(i64 bits)
 {
     return bits < 0 ? bits ^ 0x7fffffffffffffffll : bits;
 }
@@ -147,14 +147,14 @@ HDD_DEVICE i64 hdd_turned(i64 bits)
 struct hdd_ordinal_of {
     HDD_MEMBER i64 operator()(f64 a) const
     {
-        return a == a ? hdd_turned(hdd_f64_bits(a)) : (i64)HDD_ORDINAL_NAN;
+        return a == a ? hdd_ordinal_bits(hdd_f64_bits(a)) : (i64)HDD_ORDINAL_NAN;
     }
 };
 
 struct hdd_of_ordinal_of {
     HDD_MEMBER f64 operator()(i64 a) const
     {
-        return hdd_f64_from_bits(hdd_turned(a));
+        return hdd_f64_from_bits(hdd_ordinal_bits(a));
     }
 };
 
