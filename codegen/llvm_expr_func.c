@@ -155,17 +155,25 @@ static void check_float(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef r
     cg_fail_values_if(f, cg_both(f, large, valid), RT_FAIL_OVERFLOW, e->path, RT_I64, x, y);
 }
 
-/* Of float32 the function of float64, rounded once; a root is rounded right by the machine's own instruction, too. */
+/* Of float32 the function of float64, rounded once. */
 static LLVMValueRef call_float(struct cg_fn *f, const struct pl_expr *e, enum cg_call call, LLVMValueRef *args)
 {
     LLVMValueRef wide[2];
     if (e->phys == RT_F64)
         return cg_call(f, call, args, e->nargs);
-    if (e->op == FE_SQRT)
-        return cg_intrinsic(f, "llvm.sqrt", f->m->f32, args, 1);
     for (int i = 0; i < e->nargs; i++)
         wide[i] = as_double(f, args[i], e->phys);
     return LLVMBuildFPTrunc(f->b, cg_call(f, call, wide, e->nargs), f->m->f32, "");
+}
+
+/* An instruction, of vectors too: rounded to the nearest as IEEE 754 has it. */
+struct cg_val cgl_sqrt(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
+    r.v = cg_intrinsic(f, "llvm.sqrt", cg_type(f, e->phys), &a.v, 1);
+    if (e->fail)
+        check_float(f, e, r.v, r.valid, &a.v);
+    return r;
 }
 
 struct cg_val cgl_float(struct cg_fn *f, const struct pl_expr *e)

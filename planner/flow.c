@@ -87,7 +87,7 @@ static void flow_union(struct ctx *c, const struct pl_node *n, const struct stre
 static void flow_keep(struct ctx *c, struct pl_node *n, const struct stream *in, struct stream *out)
 {
     struct stored *st = c->flows[n->id] = HD_NEW(c->a, struct stored);
-    store_rows(c, in, n->u.keep.want, NULL, st);
+    store_rows(c, in, n->u.keep.want, n->u.keep.looped ? keep_strings_by_row(c, in, n->u.keep.want) : NULL, st);
     n->u.keep.by_row = flow_kept(c, n, &st->kept);
     stored_unique(c, in, st);
     *out = (struct stream){.pipeline = -1, .rows = st};

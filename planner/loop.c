@@ -170,6 +170,7 @@ static bool adds_alone(const struct pl_sink *s)
     switch (s->place) {
     case PL_PLACE_REGISTERS:
     case PL_PLACE_LANES:
+    case PL_PLACE_HISTOGRAM:
     case PL_PLACE_BLOCK: return true;
     case PL_PLACE_RUNS:
     case PL_PLACE_MEMORY:

@@ -89,6 +89,34 @@ static struct rt_site site(const struct fe_expr *e, const struct pl_val *v)
     return s;
 }
 
+/* ---- floats that are not negative ----------------------------------------------------------------- */
+
+static bool same_value(const struct ctx *c, int a, int b)
+{
+    const struct pl_expr *x = &c->exprs.v[a], *y = &c->exprs.v[b];
+    bool same = x->op == y->op && x->phys == y->phys && x->nargs == y->nargs && x->slot == y->slot &&
+                x->arg == y->arg && x->scale == y->scale;
+    bool plain = x->op == FE_COL || x->op == FE_LIT || x->op == FE_ADD || x->op == FE_SUB || x->op == FE_MUL ||
+                 x->op == FE_TO_F64;
+    for (int i = 0; same && plain && i < x->nargs; i++)
+        same = same_value(c, x->args[i], y->args[i]);
+    return a == b || (same && plain);
+}
+
+/* Not below 0; it may be NaN. Sums of squares are such, whatever is squared. */
+static bool is_never_negative(const struct ctx *c, int e)
+{
+    const struct pl_expr *x = &c->exprs.v[e];
+    bool both = x->op == FE_ADD || x->op == FE_MUL;
+    if (x->op == FE_MUL && same_value(c, x->args[0], x->args[1]))
+        return true;
+    if (x->op == FE_LIT)
+        return !x->is_null && c->args.v[x->arg].f >= 0;
+    if (both)
+        return is_never_negative(c, x->args[0]) && is_never_negative(c, x->args[1]);
+    return x->op == FE_ABS || x->op == FE_SQRT || x->op == FE_EXP;
+}
+
 /* Whether the node may fail, and the range of its result. */
 static void settle(struct ctx *c, const struct fe_expr *e, const struct pl_val *v, struct pl_val *out)
 {
@@ -99,7 +127,7 @@ static void settle(struct ctx *c, const struct fe_expr *e, const struct pl_val *
         if (!hd_type_is_float(e->type))
             lx_settle(c, out, out->range, out->phys, site(e, v));
         return;
-    case FE_FAILS_ALWAYS: x->fail = true; break;
+    case FE_FAILS_ALWAYS: x->fail = e->op != FE_SQRT || !is_never_negative(c, v->expr); break;
     case FE_FAILS_LENGTH: x->fail = e->nargs > 2 && (!v[2].range.known || v[2].range.lo < 0); break;
     case FE_FAILS_SHIFT:
     case FE_FAILS_CAST:

@@ -22,6 +22,7 @@ struct pl_node *pl_physical_pairs(struct ctx *c, const struct fe_node *n, struct
     const struct fe_node *rows = n->inputs[0];
     bool kept = in->op == PL_NODE_READ; /* of a shared subplan */
     struct pl_node *keep = kept ? in->inputs[0] : pl_node_keep(c, in, "pairs", c->need[rows->id], n->path);
+    keep->u.keep.looped = true;
     struct pl_node *p = pl_node_new(c, PL_NODE_PAIRS, n, 1, &keep);
     struct pl_join *j = &p->u.join;
     *j = (struct pl_join){.kind = FE_INNER, .written = FE_INNER, .strategy = FE_LOOP, .way = PL_WAY_ALL};

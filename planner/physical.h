@@ -145,6 +145,7 @@ struct pl_node {
             const char *name; /* of the state */
             const bool *want; /* columns that are kept; NULL: all */
             const bool *by_row; /* [kept column] by the id of its row */
+            bool looped; /* rows are read again and again: only strings by the ids of their rows */
             int uses; /* > 0: a shared subplan with so many */
         } keep;
     } u;

@@ -182,6 +182,7 @@ struct pl_sink {
     bool atomic;        /* AGG_DENSE on a shared state */
     enum pl_place place;
     const char *no_place[PL_PLACE_COUNT]; /* why it is not one that is preferred, NULL: not asked */
+    int count_copies;   /* HISTOGRAM: of the counts of a block */
     int place_size;     /* in the unit of the place, a size class: kernels serve every range that fits */
     bool caches[PL_CACHE_COUNT];
     int shared_bytes;   /* of a block, for all of these */

@@ -144,6 +144,33 @@ static int place_size_lanes(const struct ctx *c, struct pl_pipeline *q, int max,
     return -1;
 }
 
+/* ---- counts of a block ------------------------------------------------------------------ */
+
+/* A block's copies may take what leaves 16 blocks, all warps, on a multiprocessor: more copies are more banks for lanes
+ * of one bucket, but no good to lanes of different ones (docs/pairs.md). */
+enum { COPIES_MAX = 8, COPIES_BYTES = 12288 };
+static const int histogram_classes[] = {1024, 2048, 4096, 8192, 12288, 16384, 24576, 32768, 49152, 65536, 98304};
+
+static int place_size_histogram(const struct ctx *c, struct pl_pipeline *q, int max, const char **why)
+{
+    const struct pl_sink *s = &q->sink;
+    uint64_t bytes = c->states.v[s->state].range * sizeof(uint32_t);
+    bool counts = s->nouts == 1 && s->outs[0].fn == FE_AGG_COUNT_STAR;
+    *why = NULL;
+    if (!q->loop.rows)
+        return -1;
+    *why = counts ? "too many groups" : "it does not count alone";
+    if (!counts)
+        return -1;
+    for (q->sink.count_copies = COPIES_MAX;
+         q->sink.count_copies > 1 && bytes * (uint64_t)q->sink.count_copies > COPIES_BYTES;)
+        q->sink.count_copies /= 2;
+    for (size_t i = 0; i < HD_COUNT(histogram_classes); i++)
+        if (histogram_classes[i] <= max && bytes * (uint64_t)q->sink.count_copies <= (uint64_t)histogram_classes[i])
+            return histogram_classes[i];
+    return -1;
+}
+
 /* ---- a copy per block ------------------------------------------------------------------- */
 
 /* What a block adds to the state at its end is never more than what came to it, so a small copy

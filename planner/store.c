@@ -145,6 +145,17 @@ void stored_unique(struct ctx *c, const struct stream *s, struct stored *st)
             st->unique[st->nunique++] = i;
 }
 
+const bool *keep_strings_by_row(struct ctx *c, const struct stream *s, const bool *want)
+{
+    bool *by_row = HD_NEWN(c->a, bool, s->ncols + 1);
+    for (int i = 0, n = 0; i < s->ncols; i++) {
+        struct handle *h = h_plain(s->cols[i]);
+        if (!want || want[i])
+            by_row[n++] = h->kind == H_COLUMN && value_bytes(h) == 16 && h->type.kind == HD_STRING;
+    }
+    return by_row;
+}
+
 void store_rows(struct ctx *c, const struct stream *s, const bool *want, const bool *by_row, struct stored *out)
 {
     struct handle **cols = HD_NEWN(c->a, struct handle *, s->ncols + 1);

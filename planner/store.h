@@ -40,6 +40,8 @@ struct stored {
     int *unique;
 };
 /* What storing the wanted columns of s (NULL: all) will keep, as was chosen or (by_row NULL) as is chosen now. */
+/* Which of the kept columns of s have strings of their own: by the ids of their rows. */
+const bool *keep_strings_by_row(struct ctx *c, const struct stream *s, const bool *want);
 void store_rows(struct ctx *c, const struct stream *s, const bool *want, const bool *by_row, struct stored *out);
 /* Finds the columns that identify a row of the stream, and stay behind the state. */
 void stored_unique(struct ctx *c, const struct stream *s, struct stored *st);

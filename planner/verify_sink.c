@@ -201,6 +201,9 @@ static bool check_place(struct vf *v, const struct pl_sink *s)
     VF_CHECK(v, PLACE, !row->sized || s->place_size > 0);
     VF_CHECK(v, PLACE, s->place_size >= 0 && (limit == 0 || s->place_size <= limit));
     VF_CHECK(v, PLACE, s->place != PL_PLACE_BLOCK || (uint64_t)s->place_size >= st->range * (uint64_t)st->stride);
+    VF_CHECK(v, PLACE,
+             s->place != PL_PLACE_HISTOGRAM || (uint64_t)s->place_size >= st->range * 4 * (uint64_t)s->count_copies);
+    VF_CHECK(v, PLACE, s->place != PL_PLACE_HISTOGRAM || (v->p->loop.rows > 0 && s->nouts == 1));
     VF_TRY(check_shared_bytes(v, s));
     VF_CHECK(v, PLACE_ROWS, !v->p->in_place || (row->thread && v->p->nlevels == 1 && !v->p->framed));
     VF_CHECK(v, PLACE_SOLE, !row->sole || v->sinks[s->state] == 1);

@@ -14,7 +14,8 @@
 //   hdd_range others()                                            rows of the state
 //   void pairs<whole>(const pair_tuple *, u32 alive, u32 first, u32 at)
 //
-// and, where pairs that pass its tests are few, visit(hdd_level<1>, ...) for those.
+// where pairs that pass its tests are few, visit(hdd_level<1>, ...) for those, and after_task(), if
+// something is to be done between tasks.
 #ifndef HDD_LOOP_CUH
 #define HDD_LOOP_CUH
 
@@ -121,6 +122,16 @@ HDD_DEVICE void hdd_loop_over(Pipeline &p, const typename Pipeline::pair_tuple *
         p.template pairs<whole>(mine, alive, first, at);
 }
 
+// What a pipeline has to do between tasks, if it has.
+template <class Pipeline> HDD_DEVICE auto hdd_after_task(Pipeline &p, int) -> decltype(p.after_task())
+{
+    p.after_task();
+}
+
+template <class Pipeline> HDD_DEVICE void hdd_after_task(Pipeline &, long)
+{
+}
+
 template <class Pipeline> HDD_DEVICE void hdd_loop(Pipeline &p)
 {
     constexpr u32 rows = Pipeline::loop_rows, tile = rows * HDD_LANES, all = (1u << rows) - 1;
@@ -144,6 +155,7 @@ template <class Pipeline> HDD_DEVICE void hdd_loop(Pipeline &p)
             hdd_loop_over<true>(p, mine, alive, (u32)first, others.begin + begin, others.begin + end);
         else if (hdd_any(alive != 0))
             hdd_loop_over<false>(p, mine, alive, (u32)first, others.begin + begin, others.begin + end);
+        hdd_after_task(p, 0);
     }
     hdd_profile_end(p.run);
 }
@@ -182,6 +194,7 @@ template <class Pipeline> HDD_DEVICE void hdd_loop_later(Pipeline &p)
             hdd_loop_over<true>(p, mine, alive, first, begin, end);
         else if (hdd_any(alive != 0))
             hdd_loop_over<false>(p, mine, alive, first, begin, end);
+        hdd_after_task(p, 0);
     }
     hdd_profile_end(p.run);
 }

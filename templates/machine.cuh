@@ -281,6 +281,14 @@ HDD_DEVICE void hdd_atomic_max(i64 *p, i64 v)
     atomicMax(p, v);
 }
 
+HDD_DEVICE u32 hdd_atomic_exchange(u32 *p, u32 v)
+{
+    return atomicExch(p, v);
+}
+
+// Bits that counts of a block in shared memory have.
+constexpr u32 HDD_COUNT_BITS = 32;
+
 // The value that was there: `expected` if the swap took place.
 HDD_DEVICE u32 hdd_atomic_cas(u32 *p, u32 expected, u32 v)
 {

@@ -142,6 +142,7 @@ template <class T> HDD_DEVICE T hdd_twin_set(T *p, T v)
 HDD_TWIN_ATOMIC(hdd_atomic_add, u32, *p + v)
 HDD_TWIN_ATOMIC(hdd_atomic_add, u64, *p + v)
 HDD_TWIN_ATOMIC(hdd_atomic_add, f64, *p + v)
+HDD_TWIN_ATOMIC(hdd_atomic_exchange, u32, v)
 HDD_TWIN_ATOMIC(hdd_atomic_or, u32, *p | v)
 HDD_TWIN_ATOMIC(hdd_atomic_or, u64, *p | v)
 HDD_TWIN_ATOMIC(hdd_atomic_add_acq_rel, u32, *p + v)
@@ -152,6 +153,9 @@ HDD_TWIN_ATOMIC(hdd_atomic_min, i64, *p < v ? *p : v)
 HDD_TWIN_ATOMIC(hdd_atomic_max, i32, *p > v ? *p : v)
 HDD_TWIN_ATOMIC(hdd_atomic_max, i64, *p > v ? *p : v)
 #undef HDD_TWIN_ATOMIC
+
+// Fewer than a GPU's, so that loops of tests empty counts in time, too.
+constexpr u32 HDD_COUNT_BITS = 24;
 
 #define HDD_TWIN_MEMORY(T)                                                                    \
     HDD_DEVICE T hdd_atomic_cas(T *p, T expected, T v)                                        \
