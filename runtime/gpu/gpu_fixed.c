@@ -1,6 +1,6 @@
 /* Which fixed kernels a program needs: known from its states before it runs, so that they are
  * compiled beside the pipelines and not when their turn comes. */
-#include "runtime/gpu/gpu_state.h"
+#include "runtime/gpu/gpu_order.h"
 
 /* Rows that pipelines bring, as far as the planner knows. */
 static double expected(const struct rt_spec *spec, int state)
@@ -31,15 +31,17 @@ static bool has_strings(const struct rt_state *s)
 }
 
 struct needs {
-    bool merge, fill, partition, index, prefix_sum, hash, sort, pack, select, radix, string, running;
+    bool merge, fill, partition, rows, index, prefix_sum, hash, sort, pack, select, radix, string, running;
 };
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
 {
+    bool nullable;
     n->pack |= rows > RT_ORDER_AT_ONCE;
     n->select |= rows > HDD_RANK_MAX && s->limit >= 0;
     n->sort |= rows <= HDD_RANK_MAX || s->limit >= 0;
     n->radix |= rows > HDD_RANK_MAX && s->limit < 0;
+    n->rows |= rows > HDD_RANK_MAX && s->limit < 0 && rt_rows_are_keys(s, &nullable);
 }
 
 static void add_state(struct needs *n, const struct rt_spec *spec, int state)
@@ -83,7 +85,8 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
                {n.running, "finish_running"},
                {n.fill, "finish_fill"},
                {n.merge, "finish_merge"},
-               {n.partition, "finish_partition"}};
+               {n.partition, "finish_partition"},
+               {n.rows, "finish_rows"}};
     _Static_assert(HD_COUNT(all) == RT_FIXED_MAX, "each need names its module");
     for (int i = 0; i < RT_FIXED_MAX; i++)
         if (all[i].needed)

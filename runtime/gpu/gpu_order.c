@@ -3,7 +3,7 @@
  * finish_sort.cu, finish_pack.cu, finish_radix.cu, finish_select.cu). */
 #include <string.h>
 
-#include "runtime/gpu/gpu_state.h"
+#include "runtime/gpu/gpu_order.h"
 
 enum { DIGIT_BITS = 8, WORD_BITS = 64 };
 
@@ -20,6 +20,7 @@ struct ordering {
     int nwords;
     struct hdd_extract_args *packed; /* the first one has the most significant bits */
     int npacked;
+    bool narrow, nullable; /* rt_rows_are_keys */
 };
 
 static uint32_t blocks_for(const struct ordering *o, uint64_t n)
@@ -100,7 +101,9 @@ static int find_masks(struct ordering *o, struct hd_err *err)
     int rc = 0;
     o->nwords = (int)((all_bits(o) + WORD_BITS - 1) / WORD_BITS);
     size_t bytes = sizeof(uint64_t) * (size_t)o->nwords;
-    o->masks = hd_alloc(o->x->arena, bytes + 1);
+    o->masks = hd_zalloc(o->x->arena, bytes + 1);
+    if (o->narrow && !o->nullable)
+        return rt_narrow_masks(o->x, o->v, o->n, o->masks, o->nwords, err);
     HD_TRY(rt_state_alloc_zeroed(o->x, o->s, bytes, &at, err));
     struct hdd_survey_args p = {
         .keys = o->keys, .rows = o->v->rows_at.address, .n = o->n, .masks = at.address, .blocks = blocks_for(o, o->n)};
@@ -171,7 +174,7 @@ static uint64_t packed_mask(const struct hdd_extract_args *p)
     return top == 64 ? ~UINT64_C(0) : (UINT64_C(1) << top) - 1;
 }
 
-static int extract(struct ordering *o, int k, uint64_t list, uint64_t n, uint64_t to, struct hd_err *err)
+static struct hdd_extract_args *extract_args(struct ordering *o, int k, uint64_t list, uint64_t n, uint64_t to)
 {
     struct hdd_extract_args *p = &o->packed[k];
     p->keys = o->keys;
@@ -180,6 +183,12 @@ static int extract(struct ordering *o, int k, uint64_t list, uint64_t n, uint64_
     p->list = list;
     p->to = to;
     p->blocks = blocks_for(o, n);
+    return p;
+}
+
+static int extract(struct ordering *o, int k, uint64_t list, uint64_t n, uint64_t to, struct hd_err *err)
+{
+    const struct hdd_extract_args *p = extract_args(o, k, list, n, to);
     return rt_finish_launch(o->x, "finish_pack", "hdd_sort_extract", p->blocks, p, err);
 }
 
@@ -261,6 +270,8 @@ static int order_many(struct ordering *o, struct hd_err *err)
     pack(o);
     if (o->npacked == 0)
         return copy_equal(o, err);
+    if (!first_only && o->n > HDD_RANK_MAX && o->narrow && o->npacked == 1)
+        return rt_narrow_sort(o->x, o->v, o->n, o->offset, o->count, extract_args(o, 0, 0, o->n, 0), o->nullable, err);
     if (!first_only && o->n > HDD_RANK_MAX)
         return sort_rows(o, 0, o->n, err);
     HD_TRY(rt_state_alloc(o->x, o->s, (size_t)o->n * 8, &o->words, err));
@@ -276,6 +287,7 @@ int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint
                  struct hd_err *err)
 {
     struct ordering o = {.x = x, .v = v, .s = v->s, .n = n, .offset = offset, .count = count};
+    o.narrow = n > HDD_RANK_MAX && rt_rows_are_keys(v->s, &o.nullable);
     o.key = HD_NEWN(x->arena, struct hdd_key, v->s->nsort);
     HD_TRY(rt_state_alloc(x, v->s, (size_t)(count * (uint64_t)v->s->stride), &v->moved, err));
     HD_TRY(rt_keys_of_order(x, v->s, &o.keys, &o.more, err));

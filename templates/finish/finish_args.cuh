@@ -24,6 +24,7 @@ enum {
     HDD_TILE_ITEMS = 4096, // per block and step of scans and radix passes
     HDD_SWEEP_BITS = 26,   // of the number of items that one launch moves to their digits
     HDD_RADIX_PASSES = 8,  // of a sort by 64 bits
+    HDD_ROW_WORDS = 4,     // of rows that are made of their packed keys
     HDD_STAGE_BYTES = 30720, // of rows that lie side by side before they are written
     HDD_STAGE_ROWS = HDD_STAGE_BYTES / 8,
     HDD_RANK_MAX = 8192,   // rows that hdd_sort_rank takes
@@ -147,6 +148,26 @@ struct hdd_radix_args {
     hdd_u64 status; // 32 bits per tile and digit, zeros at first
     hdd_u64 next;   // 32 bits: tiles that were taken
     hdd_u32 blocks, shift, mask;
+};
+
+// ---- finish_rows.cu ------------------------------------------------------------------------
+
+// Rows of up to HDD_ROW_WORDS words that hold nothing but sort keys of 1, 32 and 64 bits: bits `to` .. of a word are
+// bits `shift` .. of the packed key, after those of `base` are inverted.
+struct hdd_row_piece {
+    unsigned char word, to, shift, length;
+};
+struct hdd_row_bits_args {
+    hdd_u64 rows, n;    // of `words` words each
+    hdd_u64 keys;       // packed; unpacking: in order
+    hdd_u64 masks;      // surveying: bits in which rows differ from the first one, per word
+    hdd_u64 skip, count; // unpacking: rows skip .. skip + count - 1 of the order are wanted
+    hdd_u64 failed;     // unpacking: a 32-bit word, set where more keys agree in the bits that they were sorted by than
+                        // one thread looks at
+    hdd_u32 sorted;     // from this bit on keys are in order
+    hdd_u32 blocks, words, npieces;
+    hdd_u64 base[HDD_ROW_WORDS];
+    struct hdd_row_piece piece[64];
 };
 
 // ---- finish_partition.cu -------------------------------------------------------------------

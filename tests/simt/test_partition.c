@@ -2,10 +2,11 @@
  *
  *   test_partition [SEED | cuda]    on the emulator with its interleavings, or on a GPU */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/exec/keys.h"
-#include "runtime/gpu/gpu_state.h"
+#include "runtime/gpu/gpu_order.h"
 #include "tests/simt/check.h"
 #include "tests/simt/state_rows.h"
 
@@ -216,6 +217,81 @@ static void test_sweeps(void)
     sweep_case("hd", 9000, 1 << 20, 5000);
 }
 
+/* ---- rows that are nothing but their keys ------------------------------------------------ */
+
+static struct rt_state *narrow;
+
+static int compare_narrow(const void *a, const void *b)
+{
+    for (int i = 0; i < narrow->nsort; i++) {
+        const struct rt_sort_key *k = &narrow->sort[i];
+        const struct rt_field *f = &narrow->fields[k->field];
+        const unsigned char *x = a, *y = b;
+        bool vx = f->valid_offset < 0 || x[f->valid_offset], vy = f->valid_offset < 0 || y[f->valid_offset];
+        if (vx != vy)
+            return vx == k->nulls_first ? 1 : -1;
+        int c = vx ? rt_value_compare(f->phys, x + f->offset, y + f->offset) : 0;
+        if (c)
+            return k->desc ? -c : c;
+    }
+    return 0;
+}
+
+/* All fields are keys, in any order and direction. same: so many rows agree in their upper bits that no thread puts them
+ * right. */
+static void narrow_case(const char *shape, uint64_t n, uint64_t kinds, bool same, uint64_t offset, int64_t limit)
+{
+    struct table t;
+    table_init(&t, RT_STATE_ROWS, shape);
+    int fields = t.s.nfields;
+    bool nullable;
+    t.s.sort = HD_NEWN(&t.arena, struct rt_sort_key, fields);
+    for (int i = 0, at = (int)(draw() % (uint64_t)fields); i < fields; i++, at = (at + 1) % fields)
+        t.s.sort[i] = (struct rt_sort_key){at, draw() & 1, draw() & 1};
+    t.s.nsort = fields;
+    t.s.offset = (int64_t)offset;
+    t.s.limit = limit;
+    CHECK(rt_rows_are_keys(&t.s, &nullable), "\"%s\" is no narrow row", shape);
+    draw_rows(&t, n, kinds);
+    uint64_t stride = (uint64_t)t.s.stride;
+    const struct rt_field *low = &t.s.fields[t.s.sort[fields - 1].field];
+    for (uint64_t r = 0; r < n && same; r++) { /* they differ in few bits of the last key, and three in others */
+        uint64_t v = draw() >> (r < 3 ? 24 : 56);
+        memcpy(t.rows + r * stride, t.rows, (size_t)stride);
+        memcpy(t.rows + r * stride + low->offset, &v, (size_t)rt_phys_size(low->phys));
+        if (r < 3)
+            memset(t.rows + r * stride + t.s.fields[t.s.sort[0].field].offset, (int)(r * 85), 1);
+    }
+    append(&t, 0, n);
+    finish(&t);
+    narrow = &t.s;
+    qsort(t.rows, (size_t)n, (size_t)stride, compare_narrow);
+    uint64_t count = HD_MIN(n - offset, (uint64_t)limit);
+    unsigned char *rows = hd_alloc(&t.arena, (size_t)(count * stride));
+    CHECK(t.live.nrows == count, "\"%s\": %llu rows", shape, (unsigned long long)t.live.nrows);
+    download(&t, rows, t.live.rows, (size_t)(count * stride));
+    for (uint64_t r = 0; r < count; r++)
+        CHECK(compare_narrow(rows + r * stride, t.rows + (offset + r) * stride) == 0,
+              "order of %llu \"%s\", %llu kinds: row %llu", (unsigned long long)n, shape, (unsigned long long)kinds,
+              (unsigned long long)r);
+    table_release(&t);
+}
+
+static void test_narrow(void)
+{
+    static const char *const shapes[] = {"i", "l", "I", "bi", "bbl", "Bib", "iii", "Li"};
+    for (size_t k = 0; k < HD_COUNT(shapes); k++) {
+        narrow_case(shapes[k], 9000, 1 << 30, false, 0, -1);
+        narrow_case(shapes[k], 9000, 3, false, 0, -1);
+        narrow_case(shapes[k], 9000, 1 << 20, false, 17, 8800);
+    }
+    for (int k = 0; k < 4; k++) {
+        narrow_case("i", 9000, 5, true, 0, -1);
+        narrow_case("l", 9000, 5, true, 0, -1);
+        narrow_case("l", 30000, 1 << 30, false, 0, -1);
+    }
+}
+
 int main(int argc, char **argv)
 {
     bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
@@ -224,6 +300,7 @@ int main(int argc, char **argv)
     test_parts();
     test_tables();
     test_sweeps();
+    test_narrow();
     states_close();
     return 0;
 }

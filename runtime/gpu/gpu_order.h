@@ -1,0 +1,18 @@
+/* What the files about order share: narrow rows (gpu_narrow.c), below all others (gpu_order.c). */
+#ifndef HEDDLE_RUNTIME_GPU_ORDER_H
+#define HEDDLE_RUNTIME_GPU_ORDER_H
+
+#include "runtime/gpu/gpu_state.h"
+
+/* Rows hold nothing but sort keys from which they can be made again: no float64 (-0, NaN), no string. nullable: some may
+ * be NULL. */
+bool rt_rows_are_keys(const struct rt_state *s, bool *nullable);
+/* Bits of the normalised key in which such rows differ, none of which may be NULL. */
+int rt_narrow_masks(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t n, uint64_t *masks, int nwords,
+                    struct hd_err *err);
+/* Rows [offset, offset + count) of all n in order, into v->moved. e: how to pack their keys, ready to be launched but
+ * for where they go. */
+int rt_narrow_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint64_t offset, uint64_t count,
+                   struct hdd_extract_args *e, bool nullable, struct hd_err *err);
+
+#endif
