@@ -203,7 +203,7 @@ static void open_visit(struct cu_unit *u, int level, const bool *read)
 
 static const char *push_function(enum rt_shape shape)
 {
-    return shape == RT_SHAPE_ANY ? "hdd_push_cut" : shape == RT_SHAPE_AWS ? "hdd_push" : "hdd_push_ranges";
+    return shape == RT_SHAPE_ANY ? "hdd_push_any" : shape == RT_SHAPE_AWS ? "hdd_push" : "hdd_push_ranges";
 }
 
 /* A frame's members are set for live rows only. */

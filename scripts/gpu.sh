@@ -103,7 +103,7 @@ checked() { # SUITE CLASS SLICE COMMAND...: under a checker, which must find not
     shift 3
     HEDDLE_POOL=direct python3 tests/gpu/agree.py --heddle "$heddle" --db "$(database "$suite" 0.01)" --sf 0.01 \
         --suite "$suite" --class "$class" --slice "$slice" --wrap "$*" \
-        --balance auto,none,nifs,nifs+fws,nifs+fws-local,nifs+aws
+        --balance auto,none,nifs,nifs+fws,nifs+fws-local,nifs+aws,pp,pp+lr,shuffle,shuffle+ibr
 }
 
 stage_sanitize() {

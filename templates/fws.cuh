@@ -3,80 +3,12 @@
 // one piece at a time. What AWS is compared with; two variants, as in section 8.4: one queue
 // for all warps, or one per warp, found through a bitmap of those that hold something.
 //
-// A queue is a ring of slots in global memory after D. Vyukov's bounded queue of many producers
-// and consumers: slot s serves tickets s, s + n, ...; its turn is 2 * round while it waits for
-// the ticket's producer and one more while it waits for the consumer. All zeros: empty. A piece
-// that finds the queue full stays where it is.
+// A piece that finds the queue (ring.cuh) full stays where it is.
 #ifndef HDD_FWS_CUH
 #define HDD_FWS_CUH
 
-#include "hd/traverse.cuh"
-
-// The tuple follows.
-struct hdd_slot {
-    u32 turn, level;
-    hdd_range range;
-};
-
-template <class Tuple> HDD_DEVICE Tuple &hdd_slot_tuple(hdd_slot *s)
-{
-    return *reinterpret_cast<Tuple *>(s + 1);
-}
-
-struct hdd_ring_ends {
-    u64 tail, apart[15], head, apart_too[15];
-};
-
-// One thread at a time calls.
-struct hdd_ring {
-    hdd_ring_ends *ends;
-    u64 slots;
-    u32 slot_bytes, nslots;
-
-    HDD_MEMBER hdd_ring(const hdd_run &run, u32 bytes_of_a_slot, u32 number)
-        : slot_bytes(bytes_of_a_slot), nslots(run.launch.share.queue_slots)
-    {
-        const u64 bytes = sizeof(hdd_ring_ends) + (u64)nslots * slot_bytes;
-        ends = reinterpret_cast<hdd_ring_ends *>(run.launch.share.queues + number * bytes);
-        slots = reinterpret_cast<u64>(ends + 1);
-    }
-
-    // A slot to write to, then to be handed over; null: the queue is full.
-    HDD_MEMBER hdd_slot *reserve() const
-    {
-        return ticket(&ends->tail, 0);
-    }
-
-    // A slot to read, then to be handed back; null: there is none.
-    HDD_MEMBER hdd_slot *pop() const
-    {
-        return ticket(&ends->head, 1);
-    }
-
-    HDD_MEMBER static void hand_over(hdd_slot *s)
-    {
-        hdd_store_release(&s->turn, s->turn + 1);
-    }
-
-  private:
-    HDD_MEMBER hdd_slot *ticket(u64 *end, u32 side) const
-    {
-        u64 t = hdd_load_relaxed(end);
-        for (;;) {
-            hdd_slot *const s =
-                reinterpret_cast<hdd_slot *>(slots + (t & (nslots - 1)) * slot_bytes);
-            const u32 turn = (u32)(t / nslots) * 2 + side;
-            const i32 ahead = (i32)(hdd_load_acquire(&s->turn) - turn);
-            if (ahead < 0)
-                return nullptr;
-            const u64 now =
-                ahead == 0 ? hdd_atomic_cas(end, t, t + 1) : hdd_load_relaxed(end);
-            if (ahead == 0 && now == t)
-                return s;
-            t = now;
-        }
-    }
-};
+#include "hd/ring.cuh"
+#include "hd/share.cuh"
 
 // ---- donating ------------------------------------------------------------------------------
 
@@ -105,9 +37,8 @@ HDD_APART u32 hdd_cut_range(hdd_run run, u32 slot_bytes, u32 level, hdd_range r,
 
 // Pushes children to a level's queue; of long ranges only the first piece. Whole warp.
 template <class Pipeline, int L, class Tuple>
-HDD_DEVICE void hdd_push_cut(Pipeline &p, hdd_level<L> level, hdd_range children, const Tuple &t)
+HDD_DEVICE void hdd_push_cut(Pipeline &p, hdd_level<L> level, hdd_range r, const Tuple &t)
 {
-    hdd_range r = L == 1 && p.run.launch.parts ? hdd_own_part(p.run, children) : children;
     const bool own = p.run.launch.balance == HDD_FWS_LOCAL;
     const bool cut = r.n > p.run.launch.share.threshold;
     if ((own || p.run.launch.balance == HDD_FWS) && hdd_any(cut)) {

@@ -71,6 +71,13 @@ HDD_DEVICE void hdd_count_donation(const hdd_run &run)
         r->donated++;
 }
 
+HDD_DEVICE void hdd_count_received(const hdd_run &run, u32 pieces)
+{
+    hdd_warp_profile *const r = hdd_record(run);
+    if (r)
+        r->received += pieces;
+}
+
 // It got something to do, or it ends.
 HDD_DEVICE void hdd_profile_works(const hdd_run &run, bool donation)
 {

@@ -13,30 +13,30 @@
 
 // ---- visits --------------------------------------------------------------------------------
 
-template <class Pipeline, int L, class Tuple>
+template <class Strategy, class Pipeline, int L, class Tuple>
 HDD_DEVICE void hdd_visit_node(Pipeline &p, hdd_level<L> here, bool live, u32 position, u32 slot,
                                const hdd_queue_memory<Tuple> &at)
 {
     Tuple t = Tuple();
     if (live)
-        t = at.tuples[slot];
+        t = Strategy::tuple(at, slot);
     hdd_warp_sync();
     p.visit(here, live, position, t);
 }
 
-template <class Pipeline>
+template <class Strategy, class Pipeline>
 HDD_DEVICE void hdd_visit_nodes(Pipeline &, u32, bool, u32, u32, hdd_level<0>)
 {
 }
 
-template <class Pipeline, int L>
+template <class Strategy, class Pipeline, int L>
 HDD_DEVICE void hdd_visit_nodes(Pipeline &p, u32 level, bool live, u32 position, u32 slot,
                                 hdd_level<L> here)
 {
     if (level == L)
-        hdd_visit_node(p, here, live, position, slot, p.queue_memory(here));
+        hdd_visit_node<Strategy>(p, here, live, position, slot, p.queue_memory(here));
     else
-        hdd_visit_nodes(p, level, live, position, slot, hdd_level<L - 1>());
+        hdd_visit_nodes<Strategy>(p, level, live, position, slot, hdd_level<L - 1>());
 }
 
 // Where a level's ranges are: a choice among constants.
@@ -59,7 +59,8 @@ HDD_DEVICE void hdd_visit_queue(Strategy &strategy, Pipeline &p, u32 level)
     constexpr hdd_level<Pipeline::levels - 1> last{};
     u32 position = 0, slot = 0;
     const u32 n = strategy.pop(p, level, hdd_ranges_of(p, level, last), position, slot);
-    hdd_visit_nodes(p, level, hdd_lane() < n, position, slot, last);
+    if (n || !Strategy::may_pop_none)
+        hdd_visit_nodes<Strategy>(p, level, hdd_lane() < n, position, slot, last);
 }
 
 // Children for a level's queue, of rows that were just visited; of a row of the source this warp's
@@ -74,9 +75,21 @@ HDD_DEVICE void hdd_push(Pipeline &p, hdd_level<L> level, hdd_range r, const Tup
 
 // ---- strategies ----------------------------------------------------------------------------
 
-// What a strategy does in an iteration: it chooses a level (-1: the warp has nothing) and takes nodes
-// from its queue.
+// What a strategy does in an iteration: it looks whether the run stops, chooses a level (-1: the warp has
+// nothing), and takes nodes from its queue.
 struct hdd_no_imbalance_first {
+    enum { may_pop_none = 0 };
+
+    template <class Tuple> HDD_MEMBER static const Tuple &tuple(const hdd_queue_memory<Tuple> &at, u32 slot)
+    {
+        return at.tuples[slot];
+    }
+
+    HDD_MEMBER u64 state(const hdd_run &run) const
+    {
+        return run.look();
+    }
+
     template <class Pipeline> HDD_MEMBER int choose(Pipeline &p)
     {
         return hdd_choose(p);
@@ -176,7 +189,7 @@ template <class Sharing, class Pipeline> HDD_DEVICE void hdd_traverse(Pipeline &
         }
         if (waits)
             hdd_profile_waits(p.run);
-        const u64 state = p.run.look();
+        const u64 state = sharing.state(p.run);
         goes_on = (u32)state == 0 && // not aborted
                   sharing.turn(p, (u32)(state >> 32), waits != 0, until_look);
         if (waits)

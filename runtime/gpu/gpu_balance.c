@@ -5,9 +5,10 @@
 #include "runtime/base/util.h"
 
 enum {
-    RING_BYTES = 256,          /* struct hdd_ring_ends of templates/fws.cuh */
+    RING_BYTES = 256,          /* struct hdd_ring_ends of templates/ring.cuh */
     SHARED_RING_SLOTS = 65536, /* of the one queue; of each warp's own */
-    OWN_RING_SLOTS = 64
+    OWN_RING_SLOTS = 64,
+    LEVEL_RING_SLOTS = 4096 /* of each level */
 };
 
 /* Room for n bytes after what there is; its address. */
@@ -18,12 +19,11 @@ static uint64_t place(struct rt_balance_memory *m, uint64_t base, uint64_t n)
     return at;
 }
 
-static void place_queues(struct rt_balance_memory *m, enum rt_balance b, uint32_t warps, uint64_t slot_bytes,
+static void place_queues(struct rt_balance_memory *m, uint32_t queues, uint32_t slots, uint64_t slot_bytes,
                          uint64_t base)
 {
-    bool own = b == RT_BALANCE_FWS_LOCAL;
-    m->at.queue_slots = own ? OWN_RING_SLOTS : SHARED_RING_SLOTS;
-    m->at.queues = place(m, base, (RING_BYTES + m->at.queue_slots * slot_bytes) * (own ? warps : 1));
+    m->at.queue_slots = slots;
+    m->at.queues = place(m, base, (RING_BYTES + slots * slot_bytes) * queues);
     m->clear = m->bytes; /* the slots' turns */
 }
 
@@ -32,6 +32,8 @@ struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, ui
 {
     struct rt_balance_memory m = {.bytes = 0};
     uint64_t words = (warps + 63) / 64;
+    if (b == RT_BALANCE_SHUFFLE_IBR)
+        place_queues(&m, HDD_MAX_LEVELS - 1, LEVEL_RING_SLOTS, slot_bytes, base);
     if (!rt_balance_shares(b))
         return m;
     m.at.threshold = threshold ? threshold : RT_FWS_THRESHOLD;
@@ -43,8 +45,10 @@ struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, ui
     if (b == RT_BALANCE_AWS) {
         m.at.donations = place(&m, base, donation_bytes * warps);
         m.at.donation_bytes = donation_bytes;
+    } else if (b == RT_BALANCE_FWS_LOCAL) {
+        place_queues(&m, warps, OWN_RING_SLOTS, slot_bytes, base);
     } else {
-        place_queues(&m, b, warps, slot_bytes, base);
+        place_queues(&m, 1, SHARED_RING_SLOTS, slot_bytes, base);
     }
     return m;
 }

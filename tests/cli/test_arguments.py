@@ -49,6 +49,8 @@ class BadArguments(cli.CliTest):
             (["run", "a", "--weave"], 'unknown option "--weave" (see heddle run --help)'),
             (["run", "a", "-W"], 'unknown option "-W" (see heddle run --help)'),
             (["run", "a", "--threads"], "--threads: expected N, found nothing"),
+            (["run", "a", "--gpu-block", "9"], '--gpu-block: expected an integer from 1 to 8, found "9"'),
+            (["bench", "tpch", "--gpu-warps", "0"], '--gpu-warps: expected an integer from 1 to 1000000000, found "0"'),
             (["run", "a", "--threads", "0"],
              '--threads: expected an integer from 1 to 1024, found "0"'),
             (["run", "a", "--threads", "2x"],

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("HEDDLE_BINARY", "heddle")
-BALANCES = "none,nifs,nifs+fws,nifs+fws-local,nifs+aws"
+BALANCES = "none,nifs,nifs+fws,nifs+fws-local,nifs+aws,pp,pp+lr,shuffle,shuffle+ibr"
 TIMEOUT_S = 300
 SKIPPED = 77
 

@@ -107,7 +107,7 @@ def has_levels(args, plan):
 
 
 ALONE = ["none", "nifs"]
-PUSHED = ["pp", "pp+lr"]  # of pipelines with levels
+PUSHED = ["pp", "pp+lr", "shuffle", "shuffle+ibr"]  # of pipelines with levels
 FIRST_ROWS = 40  # so little room that most states overflow
 WORTH_SHARING = 4 * 64  # nodes; 64 are the least that can be divided
 SHARED = ["nifs+fws", "nifs+fws-local", "nifs+aws"] # of pipelines with levels

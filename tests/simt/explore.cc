@@ -423,6 +423,11 @@ int main(int argc, char **argv)
         {"fws, 3 warps", 3, HDD_FWS, 1, {2, {{3, 2}, {1, 2}}}, false, 2},
         {"fws local, 2 warps", 2, HDD_FWS_LOCAL, 1, {1, {{3}, {}}}, false, -1},
         {"fws local, 2 warps, full", 2, HDD_FWS_LOCAL, 1, {1, {{6}, {2}}}, false, 3},
+        {"ibr, 1 warp", 1, HDD_SHUFFLE_IBR, 0, {2, {{2, 4}, {1, 0, 2, 1}}}, false, -1},
+        {"ibr, 2 warps", 2, HDD_SHUFFLE_IBR, 0, {1, {{3}, {1, 0, 1}}}, false, -1},
+        {"ibr, 2 warps, full", 2, HDD_SHUFFLE_IBR, 0, {2, {{4, 2}, {2}}}, false, 3},
+        {"ibr, 2 warps, cancelled", 2, HDD_SHUFFLE_IBR, 0, {2, {{2}, {1}}}, true, 3},
+        {"ibr, 3 warps", 3, HDD_SHUFFLE_IBR, 0, {3, {{2, 1, 2}, {1, 1}}}, false, 2},
         {"fws local, 3 warps", 3, HDD_FWS_LOCAL, 1, {2, {{3, 2}, {1, 2}}}, false, 2},
     };
     int explored = 0;

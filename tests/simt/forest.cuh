@@ -85,7 +85,7 @@ struct forest {
     {
         if (live)
             node(0, row, 0);
-        hdd_push_cut(*this, hdd_level<1>(), live ? children(0, row) : hdd_no_range(),
+        hdd_push_any(*this, hdd_level<1>(), live ? children(0, row) : hdd_no_range(),
                      forest_tuple{row});
     }
 
@@ -93,7 +93,7 @@ struct forest {
     {
         if (live)
             node(1, at, t.parent);
-        hdd_push_cut(*this, hdd_level<2>(), live ? children(1, at) : hdd_no_range(),
+        hdd_push_any(*this, hdd_level<2>(), live ? children(1, at) : hdd_no_range(),
                      forest_tuple{at});
     }
 

@@ -32,7 +32,7 @@ void solo_launch_init(struct solo_launch *l, hdd_u32 warps, hdd_u32 rows, hdd_u3
     l->clear = m.clear;
     if (m.at.queue_slots) {
         l->launch.share.queue_slots = SOLO_SLOTS;
-        l->clear = queues + warps * (256 + SOLO_SLOTS * slot_bytes);
+        l->clear = queues + (warps + SOLO_LEVELS) * (256 + SOLO_SLOTS * slot_bytes);
     }
 }
 

@@ -53,6 +53,10 @@ HDD_DEVICE void hdd_warp_sync()
 {
 }
 
+HDD_DEVICE void hdd_block_sync()
+{
+}
+
 HDD_DEVICE u32 hdd_ballot(bool b)
 {
     return b;

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { SOLO_SLOTS = 2 };
+enum { SOLO_SLOTS = 2, SOLO_LEVELS = 3 }; /* of a queue; queues of shuffle+ibr at most */
 
 struct solo_launch {
     struct hdd_launch launch;

@@ -118,8 +118,9 @@ int main(int argc, char **argv)
 {
     const u64 rounds =
         argc > 2 && strcmp(argv[1], "--rounds") == 0 ? strtoull(argv[2], 0, 10) : 300;
-    static const u32 modes[] = {HDD_NONE, HDD_NIFS, HDD_PP, HDD_PP_LR, HDD_FWS, HDD_FWS_LOCAL, HDD_AWS};
-    static const u32 sharing[] = {HDD_FWS, HDD_FWS_LOCAL, HDD_AWS};
+    static const u32 modes[] = {HDD_NONE, HDD_NIFS, HDD_PP, HDD_PP_LR, HDD_SHUFFLE, HDD_SHUFFLE_IBR,
+                                  HDD_FWS, HDD_FWS_LOCAL, HDD_AWS};
+    static const u32 sharing[] = {HDD_SHUFFLE_IBR, HDD_FWS, HDD_FWS_LOCAL, HDD_AWS};
     for (const u32 balance : modes) {
         u64 donations = 0;
         for (u64 seed = 0; seed < rounds; seed++)

@@ -88,13 +88,13 @@ struct tree {
     HDD_MEMBER void visit(hdd_level<0>, bool live, u32 row)
     {
         node(0, live, row, 0);
-        hdd_push_cut(*this, hdd_level<1>(), children(0, live, row), tree_tuple{row});
+        hdd_push_any(*this, hdd_level<1>(), children(0, live, row), tree_tuple{row});
     }
 
     HDD_MEMBER void visit(hdd_level<1>, bool live, u32 at, const tree_tuple &t)
     {
         node(1, live, at, t.parent);
-        hdd_push_cut(*this, hdd_level<2>(), children(1, live, at),
+        hdd_push_any(*this, hdd_level<2>(), children(1, live, at),
                      tree_wide_tuple{at, (i128)at * at});
     }
 
@@ -103,7 +103,7 @@ struct tree {
         node(2, live, at, t.parent);
         if (live && t.square != (i128)t.parent * t.parent)
             hdd_atomic_add(array(TREE_WRONG, 0), 1u);
-        hdd_push_cut(*this, hdd_level<3>(), children(2, live, at), tree_tuple{at});
+        hdd_push_any(*this, hdd_level<3>(), children(2, live, at), tree_tuple{at});
     }
 
     HDD_MEMBER void visit(hdd_level<3>, bool live, u32 at, const tree_tuple &t)
