@@ -23,7 +23,9 @@
 #   joins      joins without keys: every pair of 500,000 and 250,000 rows, counted, added up, kept; every
 #              kind of join under conditions without an equality; as-of joins; joins, groups and sorts of 64 million rows,
 #              with the time of every kernel (GPU_PARTS: other numbers of bits for parts), and of 2^30 rows
-#   ablate     JCC-H skewed at SF 10 with each balancing strategy: times, IIR, ILIF
+#   ablate [PART]  each balancing strategy, those that Themis is compared with among them, as the paper's section 8
+#              has it; a part is times (JCC-H skewed at SF 10), shares (SF 1: IIR, ILIF, waits), even (SF 10, as
+#              planned), ssb, graphs, warps, block or scale (sweeps); default: all
 #
 # HEDDLE names a binary (default: build/release/bin/heddle, built if it is not there; heddle-nvrtc lies beside it), GPU_TOOLS the folder of
 # the test programs (default: build/release/tests/simt, built likewise); GPU_DATA a folder for
@@ -183,9 +185,53 @@ stage_fragments() {
     done
 }
 
+# graph VERTICES EDGES: its path.
+graph() {
+    local db=$data/graph-$1-$2
+    if [ ! -e "$db/catalog.json" ]; then
+        rm -rf "$db.part"
+        "$heddle" gen graph --vertices "$1" --edges "$2" --out "$db.part" >&2
+        mv "$db.part" "$db"
+    fi
+    echo "$db"
+}
+
+ablated() { # NAME WHAT DB SF OPTION...
+    step "ablate-$1" python3 tests/gpu/ablate.py "$2" --heddle "$heddle" --db "$3" --sf "$4" \
+        --out "$report/ablate-$1.json" "${@:5}"
+}
+
+# Queries whose pipelines have most skew, in the paper's section 8.2, and one for each other kind.
+swept=4,5,7,9,10,16,18,20,21
+
 stage_ablate() {
-    step ablate-jcch-sf10 python3 tests/gpu/ablate.py --heddle "$heddle" --db "$(database jcch 10)" --sf 10 \
-        --out "$report/ablate-jcch-sf10.json"
+    local sf part plans
+    for part in ${1:-times shares even ssb graphs warps block scale}; do
+        case $part in
+            times) ablated times times "$(database jcch 10)" 10 ;;
+            shares) ablated shares shares "$(database jcch 1)" 1 ;;
+            even) ablated even even "$(database jcch 10)" 10 ;;
+            ssb)
+                ablated ssb-times times "$(database ssb 10)" 10 --suite ssb --class standard
+                ablated ssb-shares shares "$(database ssb 1)" 1 --suite ssb --class standard
+                ;;
+            graphs)
+                plans=$(printf ',%s' examples/graphs/*.json)
+                ablated graphs shares "$(graph 20000 200000)" 0 --plans "${plans:1}"
+                ;;
+            warps) ablated warps sweep "$(database jcch 1)" 1 --queries $swept --warps 4,32,256,2048,16384 ;;
+            block) ablated block sweep "$(database jcch 1)" 1 --queries $swept --block 1,2,4,8 ;;
+            scale)
+                for sf in 1 3 10; do
+                    ablated "scale-$sf" sweep "$(database jcch "$sf")" "$sf" --queries $swept
+                done
+                ;;
+            *)
+                say "ablate has no part $part"
+                status=1
+                ;;
+        esac
+    done
 }
 
 stage_joins() {
