@@ -99,7 +99,9 @@ struct fe_node {
             struct fe_sort_key *keys;
             int64_t limit; /* -1 none */
             int64_t offset;
-        } sort; /* LIMIT_OP too: nkeys = 0 */
+            int ngroup; /* TOP_OP: the first keys are those of a group, */
+            bool keep;  /* and rows that tie with the last by the stated keys stay */
+        } sort; /* LIMIT_OP too: nkeys = 0. TOP_OP: limit and offset are of each group */
         struct {
             int64_t nrows;
             struct fe_value *rows; /* nrows * ncols, row-major */

@@ -174,11 +174,15 @@ static void print_sort(struct dump *d, const struct fe_node *n)
     const char **names = names_of(d, n->inputs[0], NULL);
     for (int i = 0; i < n->u.sort.nkeys; i++) {
         const struct fe_sort_key *k = &n->u.sort.keys[i];
-        hd_strbuf_adds(d->out, i == 0 ? " by " : i == n->u.sort.nstated ? " then " : ", ");
+        hd_strbuf_adds(d->out, i == n->u.sort.ngroup    ? " by "
+                               : i == n->u.sort.nstated ? " then "
+                               : i == 0                 ? " of each "
+                                                        : ", ");
         fe_expr_print(d->out, k->expr, names);
         hd_strbuf_addf(d->out, "%s%s", k->desc ? " desc" : "", k->nulls_first ? " nulls first" : "");
     }
     print_limits(d, n);
+    hd_strbuf_adds(d->out, n->u.sort.keep ? " and ties" : "");
 }
 
 static void print_head(struct dump *d, const struct fe_node *n)
@@ -199,7 +203,8 @@ static void print_head(struct dump *d, const struct fe_node *n)
     case FE_JOIN_OP: print_join(d, n); break;
     case FE_PAIRS_OP: print_pairs(d, n); break;
     case FE_AGGREGATE_OP: print_aggregate(d, n); break;
-    case FE_SORT_OP: print_sort(d, n); break;
+    case FE_SORT_OP:
+    case FE_TOP_OP: print_sort(d, n); break;
     case FE_LIMIT_OP: print_limits(d, n); break;
     case FE_UNION_ALL_OP: print_columns(d, n); break;
     case FE_VALUES_OP:

@@ -453,6 +453,63 @@ int fe_read_SORT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_no
     return fe_set_columns(r, v, n, scope.ncols, scope.cols);
 }
 
+/* ---- top ------------------------------------------------------------------------------ */
+
+static int read_group_key(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
+                          struct fe_sort_key *k)
+{
+    struct fe_json expr;
+    if (fe_json_kind(v) == FE_JSON_STRING)
+        return read_column_name(r, v, scope, &k->expr);
+    if (fe_json_kind(v) != FE_JSON_OBJECT)
+        return fe_json_expected(v, "a column name or {\"expr\": ...}");
+    HD_TRY(fe_json_object(v, "expr", NULL));
+    HD_TRY(fe_json_need(v, "expr", &expr));
+    return fe_read_expr(r, &expr, scope, NULL, NULL, &k->expr);
+}
+
+/* Keys of the group, then those of the order, then the columns that are left. */
+static int read_top_keys(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
+                         struct fe_node *n)
+{
+    struct fe_json keys, order, m;
+    bool grouped = fe_json_get(v, "keys", &keys);
+    HD_TRY(grouped ? fe_json_array(&keys) : 0);
+    HD_TRY(fe_json_need(v, "order", &order));
+    HD_TRY(fe_json_array(&order));
+    if (!fe_json_length(&order))
+        return fe_json_fail(&order, "expected at least one sort key");
+    int cap = (grouped ? fe_json_length(&keys) : 0) + fe_json_length(&order) + scope->ncols;
+    n->u.sort.keys = HD_NEWN(r->arena, struct fe_sort_key, cap);
+    for (bool more = grouped && fe_json_first(&keys, &m); more; more = fe_json_next(&m))
+        HD_TRY(read_group_key(r, &m, scope, &n->u.sort.keys[n->u.sort.nkeys++]));
+    n->u.sort.ngroup = n->u.sort.nkeys;
+    for (bool more = fe_json_first(&order, &m); more; more = fe_json_next(&m))
+        HD_TRY(read_sort_key(r, &m, scope, &n->u.sort.keys[n->u.sort.nkeys++]));
+    n->u.sort.nstated = n->u.sort.nkeys;
+    add_tie_breakers(r, n, scope);
+    return 0;
+}
+
+int fe_read_TOP(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    static const char *const choices[] = {"cut", "keep"};
+    HD_TRY(fe_json_object(v, "op", "comment", "input", "keys", "order", "limit", "offset", "ties", NULL));
+    struct fe_node *n = fe_new_node(r, v, FE_TOP_OP, 1);
+    struct fe_json m;
+    int ties = 0;
+    HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
+    struct fe_scope scope = fe_scope_of(n->inputs[0]);
+    HD_TRY(read_top_keys(r, v, &scope, n));
+    HD_TRY(fe_json_need(v, "limit", &m));
+    HD_TRY(read_limits(v, n));
+    if (fe_json_get(v, "ties", &m))
+        HD_TRY(fe_read_choice(&m, choices, 2, &ties));
+    n->u.sort.keep = ties == 1;
+    *out = n;
+    return fe_set_columns(r, v, n, scope.ncols, scope.cols);
+}
+
 int fe_read_LIMIT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
 {
     HD_TRY(fe_json_object(v, "op", "comment", "input", "limit", "offset", NULL));

@@ -115,6 +115,12 @@ bool pl_worth_direct(double range, double row_bytes, double rows)
     return range * row_bytes <= DIRECT_SMALL || range <= DIRECT_SPARSE * at_least_few(rows);
 }
 
+bool pl_worth_pruning(double rows, double wanted, double stay)
+{
+    enum { WANTED_MAX = 4096, DROPPED = 2 };
+    return wanted <= WANTED_MAX && rows >= DROPPED * stay;
+}
+
 bool pl_worth_csr(double range, double rows)
 {
     return range <= CSR_SMALL || range <= CSR_SPARSE * at_least_few(rows);

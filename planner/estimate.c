@@ -289,6 +289,7 @@ static double share_of(const struct ctx *c, const struct fe_node *n)
     case FE_DISTINCT_OP:
     case FE_SORT_OP: return est_share(c, n->inputs[0]);
     case FE_LIMIT_OP:
+    case FE_TOP_OP:
     case FE_UNION_ALL_OP:
     case FE_VALUES_OP: return 0.1;
     case FE_JOIN_OP: {
@@ -313,6 +314,17 @@ double est_share(const struct ctx *c, const struct fe_node *n)
     return known->share;
 }
 
+/* So many rows of each group, of which there is one for each value of a key that is known. */
+static double est_top(const struct ctx *c, const struct fe_node *n)
+{
+    double rows = est_rows(c, n->inputs[0]), groups = 1;
+    for (int i = 0; i < n->u.sort.ngroup; i++) {
+        double distinct = est_key(c, n->inputs[0], n->u.sort.keys[i].expr).distinct;
+        groups *= distinct < 0 ? HD_MAX(1, rows * 0.3) : HD_MAX(1, distinct);
+    }
+    return HD_MAX(1.0, HD_MIN(rows, HD_MIN(groups, rows) * (double)n->u.sort.limit));
+}
+
 static double rows_of(const struct ctx *c, const struct fe_node *n)
 {
     switch (n->op) {
@@ -329,6 +341,7 @@ static double rows_of(const struct ctx *c, const struct fe_node *n)
         double r = est_rows(c, n->inputs[0]);
         return n->u.sort.limit >= 0 ? HD_MIN(r, (double)n->u.sort.limit) : r;
     }
+    case FE_TOP_OP: return est_top(c, n);
     case FE_UNION_ALL_OP: {
         double s = 0;
         for (int i = 0; i < n->ninputs; i++)
@@ -388,6 +401,7 @@ static struct est_key column_key(const struct ctx *c, const struct fe_node *n, c
     case FE_REF_OP: return est_key(c, c->plan->shared[n->u.ref.shared], e);
     case FE_FILTER_OP:
     case FE_SORT_OP:
+    case FE_TOP_OP:
     case FE_LIMIT_OP: return est_key(c, n->inputs[0], e);
     case FE_PROJECT_OP: return est_key(c, n->inputs[0], n->u.project.exprs[e->col]);
     case FE_JOIN_OP:

@@ -48,6 +48,23 @@ static void flow_project(struct ctx *c, struct pl_node *p, const struct stream *
     }
 }
 
+/* So many rows of each group, of which there are no more than their keys have values. */
+static int top_rows(struct ctx *c, const struct fe_node *n, const struct stream *in, double *rows)
+{
+    double groups = 1;
+    for (int i = 0; i < n->u.sort.ngroup; i++) {
+        struct handle *h = h_expr(c, n->u.sort.keys[i].expr, in->cols);
+        double distinct = h_distinct(c, h, in->est);
+        struct pl_val v;
+        HD_TRY(known_value(c, h, &v));
+        if (v.range.known)
+            distinct = HD_MIN(distinct, (double)v.range.hi - (double)v.range.lo + 1);
+        groups *= HD_MAX(1, distinct);
+    }
+    *rows = HD_MIN(in->est, HD_MIN(groups, in->est) * (double)n->u.sort.limit);
+    return 0;
+}
+
 /* Sorted rows are kept by value. */
 static int flow_sort(struct ctx *c, struct pl_node *n, const struct stream *in, struct stream *out)
 {
@@ -58,8 +75,15 @@ static int flow_sort(struct ctx *c, struct pl_node *n, const struct stream *in, 
     }
     for (int i = 0; n->u.sort.keys && i < n->u.sort.keys->u.sort.nkeys; i++)
         map_plan(c, n, in->cols, n->u.sort.keys->u.sort.keys[i].expr, in->est);
-    *out = flow_begin(c, NULL, limit >= 0 ? HD_MIN(in->est, (double)limit) : in->est);
-    out->max_rows = limit >= 0 ? HD_MIN(in->max_rows, (double)limit) : in->max_rows;
+    if (n->op == PL_NODE_TOP) {
+        double rows;
+        HD_TRY(top_rows(c, n->n, in, &rows));
+        *out = flow_begin(c, NULL, rows);
+        out->max_rows = in->max_rows;
+    } else {
+        *out = flow_begin(c, NULL, limit >= 0 ? HD_MIN(in->est, (double)limit) : in->est);
+        out->max_rows = limit >= 0 ? HD_MIN(in->max_rows, (double)limit) : in->max_rows;
+    }
     out->unique_row = flow_row(c, NULL);
     out->ncols = n->n->ncols;
     out->cols = HD_NEWN(c->a, struct handle *, out->ncols + 1);
@@ -112,7 +136,8 @@ static int flow_op(struct ctx *c, struct pl_node *n, struct stream *in, struct s
     case PL_NODE_EXTREMES: return flow_extremes(c, n, in, out);
     case PL_NODE_AGGREGATE: return flow_aggregate(c, n, in, out);
     case PL_NODE_MERGE: return flow_merge(c, n, in, out);
-    case PL_NODE_SORT: return flow_sort(c, n, in, out);
+    case PL_NODE_SORT:
+    case PL_NODE_TOP: return flow_sort(c, n, in, out);
     case PL_NODE_UNION: flow_union(c, n, in, out); return 0;
     case PL_NODE_KEEP: flow_keep(c, n, in, out); return 0;
     case PL_NODE_READ: flow_read(c, in, out); return 0;

@@ -67,7 +67,8 @@ static int lower_op(struct ctx *c, struct pl_node *n, struct stream *in, struct 
     case PL_NODE_EXTREMES: return lower_extremes(c, n, in, out);
     case PL_NODE_AGGREGATE: return lower_aggregate(c, n, in, out);
     case PL_NODE_MERGE: return lower_merge(c, n, in, out);
-    case PL_NODE_SORT: return lower_sort(c, n, in, out);
+    case PL_NODE_SORT:
+    case PL_NODE_TOP: return lower_sort(c, n, in, out);
     case PL_NODE_UNION: return lower_appended(c, n->n, in, n->ninputs, out);
     case PL_NODE_KEEP: return lower_keep(c, n, in, out);
     case PL_NODE_READ: lower_read(c, n, in, out); return 0;
@@ -101,7 +102,7 @@ int pl_lower(struct ctx *c)
     struct pl_node *root = c->physical;
     struct stream *in, s;
     c->kept = HD_NEWN(c->a, struct stored *, c->nnodes + 1);
-    if (root->op == PL_NODE_SORT) { /* its state is the result */
+    if (root->op == PL_NODE_SORT || root->op == PL_NODE_TOP) { /* its state is the result */
         HD_TRY(lower_inputs(c, root, &in));
         c->at = root;
         return lower_result(c, root, in);

@@ -3,6 +3,7 @@
 #include "planner/lower_sort.h"
 
 #include "planner/build.h"
+#include "planner/cost.h"
 #include "planner/handle.h"
 #include "planner/lower_expr.h"
 #include "planner/lower_value.h"
@@ -75,9 +76,21 @@ static int sort_state(struct ctx *c, const struct pl_node *p, struct stream *in,
         q->spec.ordered = in->ordered;
     pb_state_layout(c, *state);
     struct rt_state *st = &c->states.v[*state];
-    st->limit = limit;
-    st->offset = n->u.sort.offset;
-    st->est_rows = limit >= 0 ? HD_MIN(in->est, (double)limit) : in->est;
+    if (p->op == PL_NODE_TOP) {
+        const struct rt_top top = {.ngroup = n->u.sort.ngroup,
+                                   .nstated = n->u.sort.nstated,
+                                   .limit = limit,
+                                   .offset = n->u.sort.offset,
+                                   .keep = n->u.sort.keep,
+                                   .prune =
+                                       pl_worth_pruning(in->est, (double)limit + (double)n->u.sort.offset, p->rows)};
+        st->top = hd_dup(c->a, &top, sizeof top);
+        st->est_rows = p->rows;
+    } else {
+        st->limit = limit;
+        st->offset = n->u.sort.offset;
+        st->est_rows = limit >= 0 ? HD_MIN(in->est, (double)limit) : in->est;
+    }
     pb_end(c, q, true);
     return 0;
 }
@@ -89,7 +102,7 @@ static struct stream over_fields(struct ctx *c, const struct fe_node *n, int sta
     p->spec.state = state;
     p->est = c->states.v[state].est_rows;
     struct stream s = {.pipeline = c->pipelines.n - 1, .est = p->est, .max_rows = in->max_rows, .ncols = n->ncols};
-    if (n->u.sort.limit >= 0)
+    if (c->states.v[state].limit >= 0)
         s.max_rows = HD_MIN(s.max_rows, (double)n->u.sort.limit);
     struct handle *row = h_row(c, p->source_slot, NULL, state, false);
     s.cols = HD_NEWN(c->a, struct handle *, n->ncols + 1);
@@ -113,7 +126,7 @@ int lower_sort(struct ctx *c, struct pl_node *p, struct stream *in, struct strea
     }
     HD_TRY(sort_state(c, p, in, &state, field));
     *out = over_fields(c, n, state, field, in);
-    out->ordered = p->ordered && (c->states.v[state].nsort > 0 || in->ordered);
+    out->ordered = p->op == PL_NODE_SORT && p->ordered && (c->states.v[state].nsort > 0 || in->ordered);
     return 0;
 }
 
@@ -130,7 +143,7 @@ int lower_result(struct ctx *c, struct pl_node *root, struct stream *in)
 {
     const struct fe_node *n = c->plan->root;
     int state, *field = HD_NEWN(c->a, int, n->ncols + 1);
-    if (root->op == PL_NODE_SORT) {
+    if (root->op == PL_NODE_SORT || root->op == PL_NODE_TOP) {
         HD_TRY(sort_state(c, root, in, &state, field));
     } else {
         struct open_pipeline *p = pipeline_of(c, in);

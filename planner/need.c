@@ -84,6 +84,7 @@ static void need_below(struct ctx *c, const struct fe_node *n)
                 need_expr(in, n->u.agg.aggs[i].arg);
         break;
     case FE_SORT_OP:
+    case FE_TOP_OP:
     case FE_LIMIT_OP: /* ties are broken by all columns: all are kept, so all are needed */
         for (int i = 0; i < n->ncols; i++)
             in[i] = need[i] = true;

@@ -113,6 +113,22 @@ static int sort(struct ctx *c, const struct fe_node *n, struct pl_node **out)
     return 0;
 }
 
+/* The first rows of all are those of a sort with a limit; of groups, or with ties, they are chosen once rows lie in
+ * order, group by group. */
+static int top(struct ctx *c, const struct fe_node *n, struct pl_node **out)
+{
+    struct pl_node *in;
+    bool one = n->u.sort.ngroup == 0 && !n->u.sort.keep;
+    HD_TRY(physical_node(c, n->inputs[0], &in));
+    struct pl_node *p = *out = pl_node_new(c, one ? PL_NODE_SORT : PL_NODE_TOP, n, 1, &in);
+    p->u.sort.keys = n;
+    struct pl_decision *d = pl_decide(c, p, "order");
+    pl_decide_way(c, d, "top k", -1, one ? NULL : n->u.sort.keep ? "ties stay" : "there are groups");
+    pl_decide_way(c, d, "sort, then the first rows of each group", -1, NULL);
+    d->taken = !one;
+    return 0;
+}
+
 /* Used once it is part of the plan around it; used more often it is computed once and kept. */
 static int shared(struct ctx *c, const struct fe_node *n, struct pl_node **out)
 {
@@ -153,6 +169,7 @@ static int inner_node(struct ctx *c, const struct fe_node *n, struct pl_node **o
     case FE_VALUES_OP:
     case FE_SORT_OP:
     case FE_LIMIT_OP:
+    case FE_TOP_OP:
     case FE_RELOP_COUNT: break;
     }
     HD_BUG("operator %d", (int)n->op);
@@ -166,6 +183,7 @@ static int physical_node(struct ctx *c, const struct fe_node *n, struct pl_node 
     case FE_REF_OP: return shared(c, n, out);
     case FE_SORT_OP:
     case FE_LIMIT_OP: return sort(c, n, out);
+    case FE_TOP_OP: return top(c, n, out);
     case FE_FILTER_OP:
     case FE_PROJECT_OP:
     case FE_JOIN_OP:

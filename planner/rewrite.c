@@ -107,6 +107,7 @@ static struct pl_range column_ordinals(const struct rewriting *w, const struct f
     case FE_REF_OP: return column_ordinals(w, w->plan->shared[n->u.ref.shared], col);
     case FE_FILTER_OP:
     case FE_SORT_OP:
+    case FE_TOP_OP:
     case FE_LIMIT_OP: return column_ordinals(w, n->inputs[0], col);
     case FE_PROJECT_OP: return ordinals(w, n->inputs[0], n->u.project.exprs[col]);
     case FE_JOIN_OP: return joined_ordinals(w, n, col);
@@ -223,6 +224,7 @@ static bool is_cheap(const struct fe_node *n)
     case FE_AGGREGATE_OP:
     case FE_DISTINCT_OP:
     case FE_SORT_OP:
+    case FE_TOP_OP:
     case FE_LIMIT_OP:
     case FE_UNION_ALL_OP:
     case FE_RELOP_COUNT: break;

@@ -272,14 +272,23 @@ static bool check_running(struct vf *v, const struct rt_state *st)
     return true;
 }
 
+static bool is_top(const struct rt_state *st)
+{
+    const struct rt_top *t = st->top;
+    bool keys = t->ngroup >= 0 && t->ngroup < t->nstated && t->nstated <= st->nsort;
+    return keys && t->limit >= 0 && t->offset >= 0 && st->limit == -1 && st->offset == 0 && st->nvalues == 0;
+}
+
 static bool check_rows(struct vf *v, const struct rt_state *st)
 {
     bool rows = st->kind == RT_STATE_ROWS;
     VF_CHECK(v, STATE_ROWS_ONLY,
-             rows || (st->nsort == 0 && st->limit == -1 && st->offset == 0 && !st->single && st->nvalues == 0));
+             rows ||
+                 (st->nsort == 0 && st->limit == -1 && st->offset == 0 && !st->single && st->nvalues == 0 && !st->top));
     for (int i = 0; i < st->nsort; i++)
         VF_CHECK(v, STATE_SORT, st->sort[i].field >= 0 && st->sort[i].field < st->nfields);
     VF_CHECK(v, STATE_LIMIT, st->limit >= -1 && st->offset >= 0);
+    VF_CHECK(v, STATE_TOP, !st->top || is_top(st));
     VF_CHECK(v, STATE_VALUES, st->nvalues == 0 || (st->nvalues > 0 && st->values));
     return check_running(v, st);
 }

@@ -82,6 +82,8 @@ static void list_rows(struct rt_state *s)
         then(s, RT_FINISH_SORT);
     else if (s->limit >= 0 || s->offset > 0)
         then(s, RT_FINISH_LIMIT);
+    if (s->top)
+        then(s, RT_FINISH_TOP);
     for (int f = 0; f < s->nfields; f++)
         runs |= rt_state_field_runs(s, f);
     if (runs)

@@ -69,6 +69,15 @@ struct rt_sort_key {
     bool desc, nulls_first;
 };
 
+/* Of sorted rows the first ones of each group: by the first `ngroup` sort keys, NULLs equal, a group's rows from
+ * `offset` on, `limit` of them; keep: also those behind that tie with the last of these by the first `nstated` keys. */
+struct rt_top {
+    int ngroup, nstated;
+    int64_t limit, offset;
+    bool keep;
+    bool prune; /* so few rows stay of those that come that a CPU drops others while they come */
+};
+
 /* Where a finished state is: X(id, name in dumps). */
 #define RT_DISTRIBUTIONS(X) \
     X(SINGLE, "single")         /* on device 0 */ \
@@ -109,6 +118,7 @@ struct rt_state {
     int nsort;         /* ROWS: order; `tie` columns are already part of it */
     struct rt_sort_key *sort;
     int64_t limit, offset; /* ROWS; limit -1 none. Without sort: any rows */
+    const struct rt_top *top; /* ROWS with `sort`, without limit and offset; NULL: none */
     bool single;       /* ROWS: more than one row is an error of class execution */
     int64_t nvalues;   /* ROWS filled by the runtime from constants before the first action */
     const unsigned char *values; /* nvalues rows of `stride` bytes (STR addresses into the arena) */

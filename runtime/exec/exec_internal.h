@@ -28,7 +28,7 @@ struct rt_local {
     uint64_t chunk;          /* ROWS, CSR, HASH: rows of the next piece */
     struct rt_block buffer;  /* top-k rows, the groups of AGG_HASH */
     struct rt_block scratch; /* top-k: entries; AGG_HASH: slots */
-    uint64_t kept;           /* top-k: best rows so far, at the front of the buffer */
+    uint64_t kept;           /* top-k: best rows so far, at the front of the buffer; of groups: before the last one */
     struct rt_run *runs;     /* AGG_HASH: flushed so far */
 } __attribute__((aligned(RT_LINE)));
 
@@ -151,6 +151,11 @@ int rt_finish_partition(struct rt_exec *x, struct rt_live *v);
 int rt_finish_single(struct rt_exec *x, struct rt_live *v);
 int rt_finish_sort(struct rt_exec *x, struct rt_live *v);
 int rt_finish_limit(struct rt_exec *x, struct rt_live *v);
+
+/* top.c: rows of a state whose `top` is pruned, in a worker's buffer. */
+int32_t rt_top_grow(struct rt_worker *w, struct rt_live *v, struct rt_local *l, int state);
+void rt_top_prune(struct rt_live *v, struct rt_local *l);
+int rt_finish_top(struct rt_exec *x, struct rt_live *v);
 
 /* agg_merge.c */
 int rt_scalar_init(struct rt_exec *x, struct rt_live *v);

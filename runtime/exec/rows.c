@@ -23,6 +23,11 @@ static uint64_t wanted_rows(const struct rt_state *s)
     return s->limit < 0 ? UINT64_MAX : (uint64_t)s->limit + (uint64_t)s->offset;
 }
 
+static bool prunes(const struct rt_state *s)
+{
+    return s->top && s->top->prune;
+}
+
 static void prefill(struct rt_exec *x, struct rt_live *v)
 {
     size_t bytes = (size_t)v->s->nvalues * (size_t)v->s->stride;
@@ -143,6 +148,8 @@ int32_t hdr_rows_grow(struct hdd_thread *t, int32_t state)
         return rt_worker_fail(w, RT_FAIL_CANCELLED, state);
     if (v->topk)
         return topk_grow(w, v, l, state);
+    if (prunes(v->s))
+        return rt_top_grow(w, v, l, state);
     l->chunk = HD_MIN(l->chunk ? l->chunk * 2 : HD_MAX(PIECE_MIN / stride, (size_t)4), piece_cap(v->s));
     unsigned char *p = rt_region_alloc(&x->memory, &v->region, l->chunk * stride);
     if (!p)
@@ -191,13 +198,15 @@ static unsigned char *fill_holes(struct hole *h, int n, unsigned char *end)
     return end;
 }
 
-static int topk_collect(struct rt_exec *x, struct rt_live *v)
+static int collect_buffers(struct rt_exec *x, struct rt_live *v)
 {
     size_t stride = (size_t)v->s->stride;
     for (int w = 0; w < x->o.threads; w++) {
         struct rt_local *l = rt_local(x, v, w);
         if (!l->buffer.p)
             continue;
+        if (!v->topk)
+            rt_top_prune(v, l);
         const unsigned char *base = (unsigned char *)l->u.rows.end - l->chunk * stride;
         size_t bytes = (size_t)((unsigned char *)l->u.rows.cur - base);
         void *p = rt_region_alloc(&x->memory, &v->region, bytes);
@@ -214,12 +223,13 @@ static int topk_collect(struct rt_exec *x, struct rt_live *v)
 
 int rt_finish_compact(struct rt_exec *x, struct rt_live *v)
 {
-    if (v->topk)
-        HD_TRY(topk_collect(x, v));
+    bool buffers = v->topk || prunes(v->s);
+    if (buffers)
+        HD_TRY(collect_buffers(x, v));
     struct hole *holes = HD_NEWN(&x->arena, struct hole, x->o.threads);
     unsigned char *end = v->region.base + atomic_load(&v->region.used);
     int n = 0;
-    for (int w = 0; w < x->o.threads && !v->topk; w++) {
+    for (int w = 0; w < x->o.threads && !buffers; w++) {
         struct rt_local *l = rt_local(x, v, w);
         if (l->u.rows.cur != l->u.rows.end)
             holes[n++] = (struct hole){l->u.rows.cur, l->u.rows.end};

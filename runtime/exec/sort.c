@@ -120,12 +120,17 @@ static int compare_field(const struct rt_state *s, const struct rt_sort_key *k, 
     return k->desc ? -c : c;
 }
 
-int rt_sort_compare_rest(const struct rt_sorter *o, const unsigned char *a, const unsigned char *b)
+int rt_sort_compare_keys(const struct rt_sorter *o, int from, int to, const unsigned char *a, const unsigned char *b)
 {
     int c = 0;
-    for (int i = o->rest; i < o->s->nsort && c == 0; i++)
+    for (int i = from; i < to && c == 0; i++)
         c = compare_field(o->s, &o->s->sort[i], a, b);
     return c;
+}
+
+int rt_sort_compare_rest(const struct rt_sorter *o, const unsigned char *a, const unsigned char *b)
+{
+    return rt_sort_compare_keys(o, o->rest, o->s->nsort, a, b);
 }
 
 /* ---- One thread ------------------------------------------------------------------------ */
@@ -237,8 +242,7 @@ static void sort_within(const struct rt_sorter *o, struct rt_sort_entry *e, size
         insertion_sort(o, e, n);
 }
 
-/* On the calling thread. */
-static void sort_entries(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n)
+void rt_sort_entries(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n)
 {
     sort_within(o, e, n, depth_limit(n));
 }
@@ -330,7 +334,7 @@ static void choose_splitters(struct sorting *s)
     struct rt_sort_entry *sample = s->to; /* not in use yet, and longer */
     for (size_t i = 0; i < n; i++)
         sample[i] = s->from[(hdd_mix(i + 1) >> 11) % s->cut.n];
-    sort_entries(s->o, sample, n);
+    rt_sort_entries(s->o, sample, n);
     for (int b = 0; b + 1 < s->nbuckets; b++)
         s->splitters[b] = sample[(b + 1) * per];
 }
@@ -356,7 +360,7 @@ static void sort_bucket(void *context, struct rt_worker *w HD_UNUSED, uint64_t b
 {
     struct sorting *s = context;
     if (s->start[b + 1] > s->offset && s->start[b] < s->offset + s->count)
-        sort_entries(s->o, s->to + s->start[b], s->start[b + 1] - s->start[b]);
+        rt_sort_entries(s->o, s->to + s->start[b], s->start[b + 1] - s->start[b]);
 }
 
 static void gather_rows(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
@@ -400,7 +404,7 @@ static int sort_all(struct sorting *s, uint64_t n, struct rt_block *blocks)
         s->to = s->from;
         if (s->offset + s->count < n && s->count)
             rt_sort_select(s->o, s->to, n, s->offset + s->count);
-        sort_entries(s->o, s->to, s->offset + s->count);
+        rt_sort_entries(s->o, s->to, s->offset + s->count);
     }
     s->cut = rt_cut(x, s->count, 4096);
     return rt_exec_parallel(x, s->cut.ntasks, gather_rows, s);

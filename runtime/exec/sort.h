@@ -19,6 +19,8 @@ struct rt_sorter {
 
 void rt_sorter_init(struct rt_sorter *o, const struct rt_state *s);
 void rt_sort_entry(const struct rt_sorter *o, const unsigned char *row, struct rt_sort_entry *e);
+/* Order of two rows by keys [from, to) alone. */
+int rt_sort_compare_keys(const struct rt_sorter *o, int from, int to, const unsigned char *a, const unsigned char *b);
 int rt_sort_compare_rest(const struct rt_sorter *o, const unsigned char *a, const unsigned char *b);
 
 static inline bool rt_sort_less(const struct rt_sorter *o, const struct rt_sort_entry *a, const struct rt_sort_entry *b)
@@ -30,6 +32,8 @@ static inline bool rt_sort_less(const struct rt_sorter *o, const struct rt_sort_
     return o->rest < o->s->nsort && rt_sort_compare_rest(o, a->row, b->row) < 0;
 }
 
+/* On the calling thread. */
+void rt_sort_entries(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n);
 /* Afterwards the k smallest are e[0..k), in any order; 0 < k <= n. */
 void rt_sort_select(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n, size_t k);
 

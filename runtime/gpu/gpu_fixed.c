@@ -31,7 +31,7 @@ static bool has_strings(const struct rt_state *s)
 }
 
 struct needs {
-    bool merge, fill, partition, rows, index, prefix_sum, hash, sort, pack, select, radix, string, running;
+    bool merge, fill, partition, rows, index, prefix_sum, hash, sort, pack, select, radix, string, running, top;
 };
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
@@ -57,6 +57,7 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
         case RT_FINISH_MATCHES: break;
         case RT_FINISH_PARTITION: n->partition |= s->partition.gpu_bits > 0; break;
         case RT_FINISH_SORT: add_sort(n, s, expected(spec, state)); break;
+        case RT_FINISH_TOP: n->top = n->prefix_sum = true; break;
         case RT_FINISH_RUNNING: n->running = true; break;
         case RT_FINISH_CSR: n->index = n->prefix_sum = true; break;
         case RT_FINISH_HASH_UNIQUE:
@@ -82,6 +83,7 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
                {n.string, "finish_string"},
                {n.prefix_sum, "finish_prefix_sum"},
                {n.index, "finish_index"},
+               {n.top, "finish_top"},
                {n.running, "finish_running"},
                {n.fill, "finish_fill"},
                {n.merge, "finish_merge"},

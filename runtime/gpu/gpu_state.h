@@ -63,6 +63,7 @@ int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_rad
                   struct hd_err *err);
 
 /* ---- gpu_running.c: an operation of runtime/finish.def ---- */
+int rt_gpu_finish_top(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_finish_running(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 
 /* Passes over n items in tiles (templates/finish/finish_digits.cuh): counts of digits, what tiles tell each other. */

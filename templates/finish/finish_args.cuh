@@ -210,6 +210,17 @@ struct hdd_gather_args {
     hdd_u32 blocks, stride;
 };
 
+// ---- finish_top.cu -------------------------------------------------------------------------
+
+// Of sorted rows those of ranks offset .. wanted - 1 of each group go to `to`. keys: the stated ones, of which the first
+// `ngroup` make a group; keep: rows that tie with the last by all of them go, too. flags: 32 bits per row; places: their
+// prefix sums, 64 bits.
+struct hdd_top_args {
+    struct hdd_keys keys;
+    hdd_u64 rows, n, flags, places, to, offset, wanted;
+    hdd_u32 blocks, ngroup, keep;
+};
+
 // ---- finish_running.cu ---------------------------------------------------------------------
 
 // Fields become the sum, minimum or maximum of all rows up to theirs. totals: an hdd_running_value per tile and field.
@@ -250,8 +261,8 @@ struct hdd_merge_args {
     struct hdd_keys keys; // of groups found by key
     hdd_u64 to, from, n;
     hdd_u64 slots, mask; // of the groups at `to` (templates/launch.cuh)
-    hdd_u64 cursor;      // address of their number
-    hdd_u64 more;        // address of the fields if they are more than HDD_INLINE_FIELDS
+    hdd_u64 cursor; // address of their number
+    hdd_u64 more; // address of the fields if they are more than HDD_INLINE_FIELDS
     hdd_u32 blocks, nfields, stride;
     hdd_u32 flagged; // byte 0 of a row says whether the group exists
     struct hdd_merge_field field[HDD_INLINE_FIELDS];

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Rows by rank: aggregates arg_min and arg_max against a direct count in Python, for every type of
-what is asked for and of what it is ranked by, with NULLs, NaN, -0 and ties, with and without keys; on several threads
-and in fragments.
+"""Rows by rank: aggregates arg_min and arg_max, and the operator top, against a direct count in Python, for every type
+of what is asked for and of what it is ranked by, with NULLs, NaN, -0 and ties, with and without keys; on several threads
+and in fragments. And nearest neighbours, of which no more memory is used than for the neighbours that stay.
 
 Usage: ranked.py --heddle BIN [--backend cpu|cuda] [--seed N] [--plans N] [--rows N]
 """
@@ -152,6 +152,98 @@ def check_aggregate(rng, engine, rows):
                       want, root)
 
 
+class Last:
+    """Turns the order around."""
+
+    def __init__(self, key):
+        self.key = key
+
+    def __lt__(self, other):
+        return other.key < self.key
+
+    def __eq__(self, other):
+        return other.key == self.key
+
+
+def sort_key(v, desc, nulls):
+    """NULLs last or first in both directions."""
+    return ((v is None) != (nulls == "first"), () if v is None else Last(order(v)) if desc else order(v))
+
+
+def first_rows(rows, names, node, value):
+    """Of each group; value(row, expression)."""
+    stated = [(k, False, "last") if isinstance(k, str) else (k["expr"], k.get("desc", False), k.get("nulls", "last"))
+              for k in node["order"]]
+    offset, end = node.get("offset", 0), node.get("offset", 0) + node["limit"]
+    found = []
+    for group in groups(rows, node.get("keys", [])).values():
+        by = lambda row: [sort_key(value(row, e), d, n) for e, d, n in stated]  # noqa: E731
+        group = sorted(group, key=lambda row: (by(row), [order(row[c]) for c in names]))
+        kept = group[offset:end]
+        if kept and node.get("ties") == "keep":
+            kept += [row for row in group[end:] if by(row) == by(kept[-1])]
+        found += kept
+    return found
+
+
+def check_top(rng, engine, rows):
+    keys, (node, chosen) = rng.choice(KEYS), source(rng, rows)
+    names = rng.sample([c for c in TYPES if c != "row"], 4) + ["row"]
+    names += [k for k in keys if k not in names]
+    order_by = [k if rng.random() < 0.3 else {"expr": k, "desc": rng.random() < 0.5, "nulls": rng.choice(["first", "last"])}
+                for k in rng.sample(names[:4], rng.randint(1, 2))]
+    top = {"op": "top", "input": {"op": "project", "input": node, "exprs": names}, "order": order_by,
+           "limit": rng.choice([0, 1, 1, 2, 5, 130, 2**52])}
+    for option, value in (("keys", keys), ("offset", rng.choice([0, 1, 3, 2**52])), ("ties", rng.choice(["cut", "keep"]))):
+        if rng.random() < 0.7:
+            top[option] = value
+    want = sorted([order(row[c]) for c in names] for row in first_rows(chosen, names, top, lambda row, e: row[e]))
+    root = rng.choice([top, {"op": "filter", "input": top, "pred": "row >= 0"}])
+    for threads, fragments in engine.args.ways:
+        found = engine.run(root, threads, fragments)
+        engine.expect(sorted([order(read(c, v)) for c, v in zip(names, row)] for row in found), want, root)
+
+
+def check_neighbours(rng, engine, rows):
+    """The k nearest other rows of each row, by the difference of a column."""
+    k, ties = rng.choice([1, 3, 10, 40]), rng.choice(["cut", "keep"])
+    left = {"op": "scan", "table": "r", "alias": "l", "columns": ["row", "d", "b"], "filter": "row % 7 = 0"}
+    right = {"op": "scan", "table": "r", "alias": "r", "columns": ["row", "d"]}
+    join = {"op": "join", "kind": "inner", "strategy": "loop", "left": left, "right": right, "residual": "l.row <> r.row"}
+    top = {"op": "top", "keys": ["l.row"], "order": ["gap"], "limit": k, "ties": ties,
+           "input": {"op": "project", "input": join, "exprs": ["l.row", {"expr": "r.row", "as": "to"},
+                                                               {"expr": "abs(l.d - r.d)", "as": "gap"}]}}
+    want = []
+    for x in rows[::7]:
+        near = [{"l.row": x["row"], "to": y["row"], "gap": None if None in (x["d"], y["d"]) else abs(x["d"] - y["d"])}
+                for y in rows if y is not x]
+        want += first_rows(near, ["l.row", "to", "gap"], top, lambda row, e: row[e])
+    want = sorted((row["l.row"], row["to"]) for row in want)
+    for threads, fragments in engine.args.ways:
+        found = engine.run(top, threads, fragments)
+        engine.expect(sorted((int(row[0]), int(row[1])) for row in found), want, top)
+
+
+def check_memory(engine):
+    """All pairs of some thousand rows would take a hundred times as much."""
+    many = lambda alias: {"op": "project", "input": {"op": "join", "kind": "inner", "left": {  # noqa: E731
+        "op": "scan", "table": "r", "alias": "a", "columns": ["row"]}, "right": {
+            "op": "scan", "table": "r", "alias": "b", "columns": ["row"], "filter": "row < 5"}},
+        "exprs": [{"expr": "a.row * 5 + b.row", "as": alias}]}
+    pairs = {"op": "join", "kind": "inner", "strategy": "loop", "left": many("x"), "right": many("y"),
+             "residual": "x <> y"}
+    top = {"op": "top", "keys": ["x"], "order": [{"expr": "abs(x - y)"}], "limit": 2, "input": pairs}
+    root = {"op": "aggregate", "input": top, "aggs": [{"fn": "count", "as": "n"}, {"fn": "sum", "arg": "abs(x - y)", "as": "s"}]}
+    plan = json.dumps({"heddle": 1, "root": root})
+    done = subprocess.run([engine.args.heddle, "run", "-", "--db", engine.db, "--backend", engine.args.backend, "--format",
+                           "csv", "--threads", "2", "--time"], input=plan, capture_output=True, text=True, check=True)
+    n = 5 * engine.args.rows
+    engine.expect(done.stdout.splitlines()[1:], [f"{2 * n},{2 * n + 2}"], root)
+    peak = json.loads(done.stderr.splitlines()[-1])["peak_bytes"]
+    if peak > n * n * 16 / 8:
+        engine.expect(f"{peak} bytes", f"at most {n * n * 2} for {n * n} pairs", root)
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--heddle", required=True)
@@ -170,6 +262,11 @@ def main():
         engine = Engine(args, str(folder / "db"))
         for _ in range(args.plans):
             check_aggregate(rng, engine, rows)
+            check_top(rng, engine, rows)
+        for _ in range(args.plans // 10):
+            check_neighbours(rng, engine, rows)
+        if args.backend == "cpu":
+            check_memory(engine)
     print(f"{engine.wrong} wrong")
     return engine.wrong != 0
 

@@ -428,6 +428,18 @@ static void running_field(struct prog *b, enum rt_phys phys, enum rt_merge merge
     absent("field", (int)phys);
 }
 
+/* The first row of all that the program sorts. */
+static struct rt_top *top(struct prog *b)
+{
+    static struct rt_top first;
+    struct rt_state *st = &b->g->spec->states[b->g->spec->result_state];
+    first = (struct rt_top){.nstated = 1, .limit = 1};
+    st->limit = -1;
+    st->offset = 0;
+    st->top = &first;
+    return &first;
+}
+
 static struct pl_sink *copier(struct prog *b)
 {
     for (int i = 0; i < b->g->npipelines; i++) {
