@@ -230,12 +230,12 @@ static const char *later_range(struct cu_unit *u, const struct pl_step *s, int n
     return hd_asprintf(u->arena, "hdd_expand_later(%s, %s)", cu_arg(u, s->a_nrows), cu_slot(u, s->row_slot));
 }
 
-/* A function of a row that gives its i-th search word. */
-static const char *search_word(struct cu_unit *u, const struct pl_step *s, int i)
+/* A function of a row that gives a field which is never NULL. */
+static const char *row_field(struct cu_unit *u, const struct pl_step *s, int field)
 {
     const struct rt_state *st = &u->spec->states[s->state];
     const char *row = hd_asprintf(u->arena, "%s[r]", cu_arg(u, s->a_rows));
-    return hd_asprintf(u->arena, "[&](u32 r) { return %s; }", cu_field_value(u, st, st->sort[i].field, row));
+    return hd_asprintf(u->arena, "[&](u32 r) { return %s; }", cu_field_member(u, st, field, row));
 }
 
 static const char *sorted_range(struct cu_unit *u, const struct pl_step *s, int number HD_UNUSED)
@@ -244,9 +244,12 @@ static const char *sorted_range(struct cu_unit *u, const struct pl_step *s, int 
     u->sorted = true;
     for (int i = 0; i < s->nkeys; i++)
         args = hd_asprintf(u->arena, "%s, %s", args, cu_expr(u, s->keys[i]));
-    for (int i = 0; i < s->nkeys - 1; i++)
-        args = hd_asprintf(u->arena, "%s, %s", args, search_word(u, s, i));
-    return hd_asprintf(u->arena, "hdd_expand_sorted(%s)", args);
+    const struct rt_state *st = &u->spec->states[s->state];
+    for (int i = 0; i < s->nkeys - 1 - (s->reach >= 0); i++)
+        args = hd_asprintf(u->arena, "%s, %s", args, row_field(u, s, st->sort[i].field));
+    if (s->reach < 0)
+        return hd_asprintf(u->arena, "hdd_expand_sorted(%s)", args);
+    return hd_asprintf(u->arena, "hdd_expand_reaching(%s, %s)", args, row_field(u, s, s->reach));
 }
 
 typedef const char *range_emitter(struct cu_unit *u, const struct pl_step *s, int number);

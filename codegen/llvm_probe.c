@@ -203,9 +203,15 @@ static struct cg_range later_range(struct cg_fn *f, const struct pl_step *s, LLV
 struct search {
     const struct pl_step *s;
     struct cg_val key; /* of two words: the first one's; else v is NULL */
+    LLVMValueRef reach; /* rows before have not reached it; NULL: none */
     LLVMValueRef bound;
     LLVMIntPredicate holds; /* of a row's last word and the bound */
 };
+
+static int words_of(const struct pl_step *s)
+{
+    return s->nkeys - 1 - (s->reach >= 0);
+}
 
 static LLVMValueRef search_word(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row, int i)
 {
@@ -218,7 +224,12 @@ static LLVMValueRef is_before(struct cg_fn *f, const struct search *x, LLVMValue
 {
     const struct pl_step *s = x->s;
     LLVMValueRef row = l_row(f, cg_arg_ptr(f, s->a_rows), i, f->m->prog->spec->states[s->state].stride);
-    LLVMValueRef last = l_icmp(f, x->holds, search_word(f, s, row, s->nkeys - 2), x->bound);
+    LLVMValueRef last = l_icmp(f, x->holds, search_word(f, s, row, words_of(s) - 1), x->bound);
+    if (x->reach) {
+        const struct rt_field *f_reach = &f->m->prog->spec->states[s->state].fields[s->reach];
+        LLVMValueRef far = cg_load(f, RT_I64, l_at(f, row, f_reach->offset), true).v;
+        return l_or(f, last, l_icmp(f, LLVMIntSLT, far, x->reach));
+    }
     if (!x->key.v)
         return last;
     LLVMValueRef first = search_word(f, s, row, 0);
@@ -279,22 +290,26 @@ static LLVMValueRef partition_point_near(struct cg_fn *f, const struct search *x
 
 static struct cg_range sorted_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
-    struct cg_val v[PL_SEARCH_WORDS + 1];
+    struct cg_val v[PL_SEARCH_WORDS + 2];
     LLVMValueRef valid = NULL;
-    HD_ASSERT(s->nkeys >= 2 && s->nkeys <= PL_SEARCH_WORDS + 1);
+    HD_ASSERT(s->nkeys >= 2 && s->nkeys <= PL_SEARCH_WORDS + 2);
     for (int i = 0; i < s->nkeys; i++) {
         v[i] = cg_expr(f, s->keys[i]);
         valid = cg_both(f, valid, v[i].valid);
     }
     if (valid)
         l_need(f, valid, miss, "notnull");
-    struct search x = {.s = s, .bound = v[s->nkeys - 2].v, .holds = LLVMIntSLT};
-    if (s->nkeys > 2)
+    int words = words_of(s);
+    struct search x = {.s = s, .bound = v[words - 1].v, .holds = LLVMIntSLT};
+    if (words > 1)
         x.key = v[0];
+    if (s->reach >= 0)
+        x.reach = v[words + 1].v;
     LLVMValueRef rows = cg_arg_word(f, s->a_nrows, 0);
     LLVMValueRef begin = partition_point(f, &x, l_i64(f, 0), rows);
-    x.bound = v[s->nkeys - 1].v;
+    x.bound = v[words].v;
     x.holds = LLVMIntSLE;
+    x.reach = NULL;
     return (struct cg_range){begin, partition_point_near(f, &x, begin, rows)};
 }
 

@@ -104,7 +104,7 @@ static bool is_constant(const struct pl_sum *s)
     return true;
 }
 
-static bool same_sum(const struct pl_sum *a, const struct pl_sum *b)
+bool pl_same_sum(const struct pl_sum *a, const struct pl_sum *b)
 {
     bool same = a->n == b->n;
     for (int i = 0; same && i < a->n; i++)
@@ -228,7 +228,7 @@ static void push_bound(struct hd_arena *a, struct pl_bound **v, int *n, const st
 static bool excludes_nan(const found_vec *f, const struct pl_sum *of)
 {
     for (int i = 0; i < f->n; i++)
-        if (same_sum(&f->v[i].of, of) && f->v[i].bound.rounded && !f->v[i].bound.with_nan)
+        if (pl_same_sum(&f->v[i].of, of) && f->v[i].bound.rounded && !f->v[i].bound.with_nan)
             return true;
     return false;
 }
@@ -240,14 +240,14 @@ static struct pl_interval *gather(struct hd_arena *a, const found_vec *f, const 
     bool nan_out = !x->is_float || excludes_nan(f, &x->of);
     x->scale = largest_scale(&x->of, 0);
     for (int i = 0; i < f->n; i++)
-        if (same_sum(&f->v[i].of, &x->of))
+        if (pl_same_sum(&f->v[i].of, &x->of))
             x->scale = largest_scale(&f->v[i].bound.at, x->scale);
     if (!x->is_float && !fits(&x->of, x->scale))
         return x;
     for (int i = 0; i < f->n; i++) {
         const struct found *g = &f->v[i];
         bool usable = x->is_float ? g->low || nan_out || !g->bound.with_nan : fits(&g->bound.at, x->scale);
-        if (!same_sum(&g->of, &x->of) || !usable)
+        if (!pl_same_sum(&g->of, &x->of) || !usable)
             continue;
         if (g->low)
             push_bound(a, &x->low, &x->nlow, &g->bound);
@@ -262,16 +262,33 @@ static int ends(const struct pl_interval *x)
     return x ? (x->nlow > 0) + (x->nhigh > 0) : 0;
 }
 
-const struct pl_interval *pl_find_interval(struct hd_arena *a, const struct fe_expr *const *v, int n, int lo, int hi)
+/* One with the lower end alone, or with the upper one. */
+static const struct pl_interval *with_end(struct hd_arena *a, const found_vec *f, bool low)
+{
+    for (int i = 0; i < f->n; i++) {
+        const struct pl_interval *x = gather(a, f, &f->v[i]);
+        if (low ? x->nlow > 0 && !x->nhigh : x->nhigh > 0 && !x->nlow)
+            return x;
+    }
+    return NULL;
+}
+
+const struct pl_interval *pl_find_interval(struct hd_arena *a, const struct fe_expr *const *v, int n, int lo, int hi,
+                                           const struct pl_interval **reach)
 {
     found_vec f = {0};
     const struct pl_interval *best = NULL;
     for (int i = 0; i < n; i++)
         find_in(a, lo, hi, v[i], i, &f);
+    *reach = NULL;
     for (int i = 0; i < f.n; i++) {
         const struct pl_interval *x = gather(a, &f, &f.v[i]);
         if (ends(x) > ends(best))
             best = x;
     }
-    return best;
+    const struct pl_interval *near = with_end(a, &f, false), *far = with_end(a, &f, true);
+    if (ends(best) > 1 || !near || !far)
+        return best;
+    *reach = far;
+    return near;
 }

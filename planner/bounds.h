@@ -34,8 +34,13 @@ struct pl_interval {
     struct pl_bound *low, *high;
 };
 
+/* Term by term. */
+bool pl_same_sum(const struct pl_sum *a, const struct pl_sum *b);
+
 /* The best interval that the conjuncts give for build columns, whose numbers are lo .. hi - 1: one with two ends before
- * one with one. NULL: none. */
-const struct pl_interval *pl_find_interval(struct hd_arena *a, const struct fe_expr *const *v, int n, int lo, int hi);
+ * one with one. NULL: none. *reach: where that has an upper end alone, one of another sum with a lower end: near and far
+ * ends of intervals that overlap. Else NULL. */
+const struct pl_interval *pl_find_interval(struct hd_arena *a, const struct fe_expr *const *v, int n, int lo, int hi,
+                                           const struct pl_interval **reach);
 
 #endif

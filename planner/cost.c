@@ -46,6 +46,11 @@ double pl_range_share(int ends)
     return shares[ends];
 }
 
+double pl_overlap_share(void)
+{
+    return 0.2;
+}
+
 double pl_cost_build(double scanned, double build, double probe)
 {
     return scanned * NS_SCAN + build * NS_BUILD + probe * NS_PROBE;

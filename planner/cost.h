@@ -21,6 +21,8 @@ double pl_cost_loop(double pairs, int comparisons);
 double pl_cost_search(double build, double probe, double pairs, int comparisons);
 /* The share of rows that a range with so many ends leaves, where nothing is known of it. */
 double pl_range_share(int ends);
+/* The same for two ends of two values: intervals that overlap, or two inequalities that know nothing of each other. */
+double pl_overlap_share(void);
 double pl_cost_scan(double rows);
 /* Children of one row, -1 unknown, that are too many for one warp. */
 bool pl_worth_splitting(int64_t children);

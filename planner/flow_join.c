@@ -1,8 +1,6 @@
 /* Joins before there are pipelines: which table is built, and what is known of the rows that come out. */
 #include "planner/flow_join.h"
 
-#include "planner/bounds.h"
-#include "planner/cost.h"
 #include "planner/dict_map.h"
 #include "planner/estimate.h"
 #include "planner/flow_rows.h"
@@ -10,6 +8,7 @@
 #include "planner/known.h"
 #include "planner/lower_expr.h"
 #include "planner/lower_value.h"
+#include "planner/physical_search.h"
 
 /* ---- facts of keys ------------------------------------------------------------------------------------------ */
 
@@ -304,8 +303,7 @@ static void flow_all_pairs(struct ctx *c, struct join *j, struct pl_join *d, con
 static double found_rows(struct ctx *c, const struct join *j, const struct stream *b)
 {
     const struct pl_search *s = j->d->search;
-    const struct pl_interval *x = s->range;
-    double keys = 1, share = pl_range_share(x ? (x->nlow > 0) + (x->nhigh > 0) : 0);
+    double keys = 1, share = pl_search_share(s);
     for (int i = 0; i < s->nkeys; i++) {
         double probed = h_distinct(c, h_plain(h_expr(c, s->pkeys[i], j->s.cols)), 1e12);
         keys *= HD_MAX(h_distinct(c, h_plain(h_expr(c, s->bkeys[i], b->cols)), b->est), HD_MIN(probed, b->est));

@@ -13,6 +13,7 @@ struct words {
     int n;
     struct pl_val build[PL_SEARCH_WORDS];
     struct pl_val probe[PL_SEARCH_WORDS + 1]; /* the last one's bounds */
+    struct pl_val far, reach; /* what runs on the build side, and what it must have reached; expr -1: none */
 };
 
 /* Columns of one side where conditions have them. */
@@ -59,10 +60,18 @@ static int key_words(struct ctx *c, struct join *j, const struct stream *b, stru
     return 0;
 }
 
+static int reach_words(struct ctx *c, struct join *j, const struct stream *b, struct words *w)
+{
+    const struct pl_interval *x = j->d->search->reach;
+    struct pl_val open;
+    HD_TRY(sw_word(c, pipeline_of(c, b), side_env(c, j, b->cols, true), x, &w->far));
+    return sw_bounds(c, pipeline_of(c, &j->s), side_env(c, j, j->s.cols, false), x, &w->reach, &open);
+}
+
 static int make_words(struct ctx *c, struct join *j, const struct stream *b, struct words *w)
 {
     const struct pl_interval *x = j->d->search->range;
-    *w = (struct words){0};
+    *w = (struct words){.far = {.expr = -1}, .reach = {.expr = -1}};
     HD_TRY(key_words(c, j, b, w));
     if (!x) {
         w->probe[w->n] = w->probe[w->n - 1]; /* both bounds of the last word */
@@ -72,25 +81,30 @@ static int make_words(struct ctx *c, struct join *j, const struct stream *b, str
     HD_TRY(
         sw_bounds(c, pipeline_of(c, &j->s), side_env(c, j, j->s.cols, false), x, &w->probe[w->n], &w->probe[w->n + 1]));
     w->n++;
-    return 0;
+    return j->d->search->reach ? reach_words(c, j, b, w) : 0;
 }
 
 /* Rows with NULL in a word match nothing: they are dropped, unless they come out of the join all the same. */
+static void settle_null(struct ctx *c, const struct join *j, struct open_pipeline *p, int64_t instead, struct pl_val *v)
+{
+    if (!v->nullable)
+        return;
+    v->expr = pb_slot_expr(c, p, pb_let(c, p, "word", *v));
+    int args[2] = {v->expr, pb_const_int(c, RT_I64, instead)};
+    if (j->kind != FE_FULL) {
+        int null = pb_op(c, FE_IS_NULL, RT_BOOL, false, 1, &v->expr);
+        pb_filter(c, p, pb_op(c, FE_NOT, RT_BOOL, false, 1, &null), 0.95, j->node->path);
+    }
+    v->expr = pb_op(c, FE_COALESCE, RT_I64, false, 2, args);
+    v->nullable = false;
+}
+
 static void settle_nulls(struct ctx *c, const struct join *j, struct open_pipeline *p, struct words *w)
 {
-    for (int i = 0; i < w->n; i++) {
-        struct pl_val *v = &w->build[i];
-        if (!v->nullable)
-            continue;
-        v->expr = pb_slot_expr(c, p, pb_let(c, p, "word", *v));
-        int last[2] = {v->expr, pb_const_int(c, RT_I64, INT64_MAX)};
-        if (j->kind != FE_FULL) {
-            int null = pb_op(c, FE_IS_NULL, RT_BOOL, false, 1, &v->expr);
-            pb_filter(c, p, pb_op(c, FE_NOT, RT_BOOL, false, 1, &null), 0.95, j->node->path);
-        }
-        v->expr = pb_op(c, FE_COALESCE, RT_I64, false, 2, last);
-        v->nullable = false;
-    }
+    for (int i = 0; i < w->n; i++)
+        settle_null(c, j, p, INT64_MAX, &w->build[i]);
+    if (w->far.expr >= 0)
+        settle_null(c, j, p, INT64_MIN, &w->far);
 }
 
 static void expand(struct ctx *c, struct join *j, enum pl_probe_kind how, const struct words *w,
@@ -98,16 +112,20 @@ static void expand(struct ctx *c, struct join *j, enum pl_probe_kind how, const 
 {
     struct open_pipeline *p = pipeline_of(c, &j->s);
     int slot = pb_slot(c, p, hd_asprintf(c->a, "%s row", fe_relop_name(j->d->tbuild->op)), RT_I32, false);
-    int *keys = HD_NEWN(c->a, int, w->n + 1);
+    bool reaches = w->reach.expr >= 0;
+    int *keys = HD_NEWN(c->a, int, w->n + 2);
     for (int i = 0; i <= w->n; i++)
         keys[i] = w->probe[i].expr;
+    if (reaches)
+        keys[w->n + 1] = w->reach.expr;
     int a_rows = pb_arg_state(c, RT_ARG_STATE_ROWS, st->state, 0);
     int a_nrows = pb_arg_state(c, RT_ARG_STATE_NROWS, st->state, 0);
     struct pl_step *s = pb_step(c, p, PL_STEP_EXPAND_SORTED, j->node->path);
     s->state = st->state;
     s->slot = slot;
     s->probe = how;
-    s->nkeys = w->n + 1;
+    s->nkeys = w->n + 1 + reaches;
+    s->reach = reaches ? w->n : -1; /* behind the words */
     s->keys = keys;
     s->a_rows = a_rows;
     s->a_nrows = a_nrows;
@@ -126,7 +144,8 @@ int join_search(struct ctx *c, struct join *j, struct stream *b, enum pl_probe_k
     struct words w;
     HD_TRY(make_words(c, j, b, &w));
     settle_nulls(c, j, pipeline_of(c, b), &w);
-    HD_TRY(store_sorted(c, b, w.build, w.n, j->d->keep, j->d->by_row, "sorted", j->node->path, st));
+    const struct pl_val *far = w.far.expr >= 0 ? &w.far : NULL;
+    HD_TRY(store_sorted(c, b, w.build, w.n, far, j->d->keep, j->d->by_row, "sorted", j->node->path, st));
     pb_note(c, "%s: %s join sorts %s (about %.0f rows) and searches it%s%s", j->node->path,
             fe_join_kind_name(j->d->written), j->d->build->label, b->est,
             j->d->search->hashed  ? " by a hash"

@@ -86,6 +86,8 @@ static void search_columns(struct ctx *c, const struct join *j, bool *keys)
         sum_columns(c, j, &s->range->low[i].at, keys);
     for (int i = 0; s->range && i < s->range->nhigh; i++)
         sum_columns(c, j, &s->range->high[i].at, keys);
+    for (int i = 0; s->reach && i < s->reach->nlow; i++)
+        sum_columns(c, j, &s->reach->low[i].at, keys);
 }
 
 /* Probe columns that are looked at before a level opens. */

@@ -62,6 +62,7 @@ struct pl_search {
     bool hashed; /* one word for all keys, their hash; else each is a word */
     bool exact;  /* rows are found exactly by their keys: these are not compared again */
     const struct pl_interval *range; /* planner/bounds.h; NULL: none */
+    const struct pl_interval *reach; /* without keys: what the running maximum is of, and must have reached; NULL: none */
     bool *found; /* conjuncts on pairs that lead to the rows, and hold for nearly all that are found */
 };
 

@@ -35,7 +35,9 @@ struct pl_search *pl_find_search(struct ctx *c, const struct pl_join *j)
     struct pl_search *s = HD_NEW(c->a, struct pl_search);
     int lo = j->swapped ? 0 : j->nleft;
     *s = (struct pl_search){.nkeys = j->nkeys, .pkeys = j->pkeys, .bkeys = j->bkeys, .null_equal = j->null_equal};
-    s->range = pl_find_interval(c->a, j->rest, j->nrest, lo, lo + j->nbuilt);
+    s->range = pl_find_interval(c->a, j->rest, j->nrest, lo, lo + j->nbuilt, &s->reach);
+    if (s->nkeys) /* a running maximum knows nothing of keys */
+        s->reach = NULL;
     if (j->single || (!s->range && !s->nkeys))
         return NULL;
     s->exact = tells_apart(j) && s->nkeys + (s->range != NULL) <= PL_SEARCH_WORDS;
@@ -56,11 +58,24 @@ static double rows_of_key(const struct ctx *c, const struct pl_join *j)
     return j->nkeys ? HD_MAX(1, rows / HD_MAX(1, HD_MIN(distinct, rows))) : rows;
 }
 
+/* What lies behind the near end and before the far one is one point. */
+static bool holds_point(const struct pl_search *s)
+{
+    return pl_same_sum(&s->range->high[0].at, &s->reach->low[0].at);
+}
+
+double pl_search_share(const struct pl_search *s)
+{
+    const struct pl_interval *x = s->range;
+    if (s->reach && !holds_point(s))
+        return pl_overlap_share();
+    return pl_range_share(x ? (x->nlow > 0) + (x->nhigh > 0) + (s->reach != NULL) : 0);
+}
+
 double pl_price_search(const struct ctx *c, const struct pl_join *j, const struct pl_search *s)
 {
     double build = est_rows(c, j->tbuild), probe = est_rows(c, j->tprobe);
-    int ends = s->range ? (s->range->nlow > 0) + (s->range->nhigh > 0) : 0;
-    return pl_cost_search(build, probe, probe * rows_of_key(c, j) * pl_range_share(ends), j->nrest);
+    return pl_cost_search(build, probe, probe * rows_of_key(c, j) * pl_search_share(s), j->nrest);
 }
 
 double pl_price_pairs(const struct ctx *c, const struct pl_join *j)
@@ -87,6 +102,7 @@ void pl_take_search(struct ctx *c, const struct fe_node *n, struct pl_join *j, s
     for (int i = 0; i < keys; i++)
         s->found[i] = true;
     for (int i = 0; i < before && r; i++)
-        s->found[keys + i] = gives_end(r->low, r->nlow, i) || gives_end(r->high, r->nhigh, i);
+        s->found[keys + i] = gives_end(r->low, r->nlow, i) || gives_end(r->high, r->nhigh, i) ||
+                             (s->reach && gives_end(s->reach->low, s->reach->nlow, i));
     j->nkeys = 0;
 }

@@ -7,6 +7,8 @@
 /* How join j, with the sides that it has, is searched: by keys, by a range that its conditions give, or both. NULL: by
  * neither. */
 struct pl_search *pl_find_search(struct ctx *c, const struct pl_join *j);
+/* The share of the build rows of a key that its range leaves, where nothing is known of it. */
+double pl_search_share(const struct pl_search *s);
 /* What it costs, in ns of one thread. */
 double pl_price_search(const struct ctx *c, const struct pl_join *j, const struct pl_search *s);
 /* Comparing all rows that have a probe row's keys, beside finding them. */

@@ -28,7 +28,9 @@ struct pl_slot {
 /* Search words. A ROWS state that FINISH sorts by one or two int64 fields without NULLs first, ascending, can be
  * searched by them (EXPAND_SORTED): the rows whose words equal the given ones but for the last, which lies between two
  * bounds, are neighbours. The step's keys are I64 expressions: what the words but the last one equal, then the last
- * one's lower and upper bound, both included; a NULL among them gives no rows. A word orders as what it stands for does,
+ * one's lower and upper bound, both included; a NULL among them gives no rows. Where field `reach` is a running maximum
+ * (of the far ends of intervals that are sorted by their near ends), one more key says what it must have reached: earlier
+ * rows end before. A word orders as what it stands for does,
  * but need not tell all values apart (ORDER_WORD), or tells keys apart but for hashes that agree (HASH_WORD): conditions
  * are tested again on what the range has.
  *
@@ -111,6 +113,7 @@ struct pl_step {
     int column;               /* LOAD_COLUMN */
     int index;                /* PROBE_KEY: key index number; EXPAND_FK: foreign key number */
     int state, field;
+    int reach;                /* EXPAND_SORTED: running field of the state, -1 none */
     int expr;                 /* LET, FILTER; PROBE_BITMAP/DIRECT, EXPAND_CSR: I64 index (0 based; outside
                                  0..range-1 or NULL: no match); PROBE_KEY: I64 key value (minus nothing) */
     int nkeys;

@@ -176,8 +176,16 @@ void store_rows(struct ctx *c, const struct stream *s, const bool *want, const b
         keep_columns(c, cols, n, &out->kept);
 }
 
-int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, int n, const bool *want,
-                 const bool *by_row, const char *name, const char *path, struct stored *out)
+static int store_word(struct ctx *c, struct open_pipeline *p, int state, const struct pl_val *v, const char *name,
+                      enum rt_merge m)
+{
+    int f = pb_field(c, state, name, v, m);
+    sink_add(c, &p->sink, (struct pl_out){.field = f, .expr = v->expr, .fn = FE_AGG_ANY});
+    return f;
+}
+
+int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, int n, const struct pl_val *far,
+                 const bool *want, const bool *by_row, const char *name, const char *path, struct stored *out)
 {
     struct open_pipeline *p = pipeline_of(c, s);
     store_rows(c, s, want, by_row, out);
@@ -185,10 +193,10 @@ int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, in
     p->sink.kind = PL_SINK_ROWS;
     p->sink.state = out->state;
     struct rt_sort_key *keys = HD_NEWN(c->a, struct rt_sort_key, n + 1);
-    for (int i = 0; i < n; i++) {
-        keys[i].field = pb_field(c, out->state, "word", &words[i], RT_MERGE_KEY);
-        sink_add(c, &p->sink, (struct pl_out){.field = keys[i].field, .expr = words[i].expr, .fn = FE_AGG_ANY});
-    }
+    for (int i = 0; i < n; i++)
+        keys[i].field = store_word(c, p, out->state, &words[i], "word", RT_MERGE_KEY);
+    if (far)
+        store_word(c, p, out->state, far, "far", RT_MERGE_MAX);
     c->states.v[out->state].sort = keys;
     c->states.v[out->state].nsort = n;
     HD_TRY(keep_store(c, p, &out->kept, out->state, RT_MERGE_KEY, FE_AGG_ANY, &p->sink));
@@ -204,7 +212,7 @@ int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, in
 int store_stream(struct ctx *c, struct stream *s, const bool *want, const bool *by_row, const char *name,
                  const char *path, struct stored *out)
 {
-    return store_sorted(c, s, NULL, 0, want, by_row, name, path, out);
+    return store_sorted(c, s, NULL, 0, NULL, want, by_row, name, path, out);
 }
 
 void rows_over(struct ctx *c, const struct stored *st, struct handle *row, struct stream *s)

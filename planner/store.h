@@ -50,9 +50,10 @@ void rows_over(struct ctx *c, const struct stored *st, struct handle *row, struc
 /* Ends s in a ROWS state holding the wanted columns (NULL: all). */
 int store_stream(struct ctx *c, struct stream *s, const bool *want, const bool *by_row, const char *name,
                  const char *path, struct stored *out);
-/* The same, sorted by n words, which are its first fields: int64, never NULL. */
-int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, int n, const bool *want,
-                 const bool *by_row, const char *name, const char *path, struct stored *out);
+/* The same, sorted by n words, which are its first fields: int64, never NULL. far: behind them is its running maximum;
+ * NULL: none. */
+int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, int n, const struct pl_val *far,
+                 const bool *want, const bool *by_row, const char *name, const char *path, struct stored *out);
 /* A new pipeline over the stored rows; may be called again for a second pass. */
 struct stream stream_over(struct ctx *c, const struct stored *st, const char *path);
 

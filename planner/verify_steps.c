@@ -185,12 +185,20 @@ static bool is_sorted_by_word(const struct rt_state *st, int i)
     return f && f->phys == RT_I64 && f->valid_offset < 0 && !st->sort[i].desc;
 }
 
+static bool is_reach(const struct rt_state *st, int f)
+{
+    return f < st->nfields && rt_state_field_runs(st, f) && st->merge[f] == RT_MERGE_MAX &&
+           st->fields[f].phys == RT_I64;
+}
+
 static bool check_words(struct vf *v, const struct pl_step *s, int at)
 {
-    int words = s->nkeys - 1;
+    const struct rt_state *st = &v->spec->states[s->state];
+    int words = s->nkeys - 1 - (s->reach >= 0);
     VF_CHECK(v, STEP_WORDS, words >= 1 && words <= PL_SEARCH_WORDS);
     for (int i = 0; i < words; i++)
-        VF_CHECK(v, STEP_WORDS, is_sorted_by_word(&v->spec->states[s->state], i));
+        VF_CHECK(v, STEP_WORDS, is_sorted_by_word(st, i));
+    VF_CHECK(v, STEP_REACH, s->reach < 0 || (words == 1 && is_reach(st, s->reach)));
     for (int i = 0; i < s->nkeys; i++) {
         VF_TRY(vf_expr(v, s->keys[i], at));
         VF_CHECK(v, STEP_WORDS, v->g->exprs[s->keys[i]].phys == RT_I64);

@@ -99,6 +99,17 @@ HDD_DEVICE hdd_range hdd_expand_sorted(u64 rows, Low low, High high, Word word)
                             [&](u32 r) { return word(r) <= to; });
 }
 
+// And `far`, which never falls from row to row, has reached `reach`.
+template <class Low, class High, class Reach, class Word, class Far>
+HDD_DEVICE hdd_range hdd_expand_reaching(u64 rows, Low low, High high, Reach reach, Word word, Far far)
+{
+    const i64 from = hdd_known(low), to = hdd_known(high), least = hdd_known(reach);
+    if (hdd_is_null(low) || hdd_is_null(high) || hdd_is_null(reach))
+        return hdd_no_range();
+    return hdd_rows_between((u32)rows, [&](u32 r) { return word(r) < from || far(r) < least; },
+                            [&](u32 r) { return word(r) <= to; });
+}
+
 // And `first` is equal to a key.
 template <class Key, class Low, class High, class First, class Word>
 HDD_DEVICE hdd_range hdd_expand_sorted(u64 rows, Key key, Low low, High high, First first, Word word)

@@ -58,6 +58,9 @@ const struct verify_plan verify_plans[PLANS] = {
     [SORTED] = {JOIN("inner", "band", SCAN_OF("child"), "pid", SCAN_OF("parent"), "id",
                      ", 'residual': 'qty between grp - 1 and grp + 1', 'build': 'right'"),
                 0, 0, 0},
+    [REACH] = {"{'op': 'join', 'kind': 'inner', 'strategy': 'band', 'residual': 'qty between grp and amount', "
+               "'left': " SCAN_OF("child") ", 'right': " SCAN_OF("parent") ", 'build': 'right'}",
+               0, 0, 0},
     [WIDE] = {"{'op': 'project', 'exprs': [{'expr': 'wide * 2', 'as': 'x'}, {'expr': '- qty', 'as': 'y'}], 'input': "
               "{'op': 'scan', 'table': 'child', 'filter': 'wide > 1.125 and wide / 3 < 7'}}",
               0, 0, 0},

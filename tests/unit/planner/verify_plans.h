@@ -26,6 +26,7 @@ enum plan {
     ASOF,   /* an as-of join */
     PAIRS,  /* a loop over pairs */
     SORTED, /* a search by key and range */
+    REACH,  /* a search for intervals */
     WIDE,   /* 128 bits: sums, scales, comparisons */
     VALUES,
     ORDER,  /* of a sort below the root */
