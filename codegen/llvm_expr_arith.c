@@ -189,24 +189,26 @@ struct cg_val cgl_high_word(struct cg_fn *f, const struct pl_expr *e)
 }
 
 /* Of negative numbers all bits but the sign change: larger ones have smaller bits. NaN becomes one more than infinity. */
-static LLVMValueRef turn(struct cg_fn *f, LLVMValueRef bits)
+static LLVMValueRef turn(struct cg_fn *f, LLVMValueRef bits, enum rt_phys p)
 {
-    LLVMValueRef negative = l_icmp(f, LLVMIntSLT, bits, cg_const(f, RT_I64, 0));
-    return l_select(f, negative, l_xor(f, bits, cg_const(f, RT_I64, INT64_MAX)), bits);
+    LLVMValueRef negative = l_icmp(f, LLVMIntSLT, bits, cg_const(f, p, 0));
+    hd_i128 all = p == RT_I32 ? INT32_MAX : INT64_MAX;
+    return l_select(f, negative, l_xor(f, bits, cg_const(f, p, all)), bits);
 }
 
 struct cg_val cgl_ordinal(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]);
     LLVMValueRef nan = l_fcmp(f, LLVMRealUNO, a.v, a.v);
-    LLVMValueRef bits = turn(f, l_bitcast(f, a.v, cg_type(f, RT_I64)));
-    return (struct cg_val){.v = l_select(f, nan, cg_const(f, RT_I64, HDD_ORDINAL_NAN), bits), .valid = a.valid};
+    LLVMValueRef bits = turn(f, l_bitcast(f, a.v, cg_type(f, e->phys)), e->phys);
+    hd_i128 last = e->phys == RT_I32 ? HDD_ORDINAL_NAN32 : HDD_ORDINAL_NAN;
+    return (struct cg_val){.v = l_select(f, nan, cg_const(f, e->phys, last), bits), .valid = a.valid};
 }
 
 struct cg_val cgl_of_ordinal(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]);
-    return (struct cg_val){.v = l_bitcast(f, turn(f, a.v), cg_type(f, RT_F64)), .valid = a.valid};
+    return (struct cg_val){.v = l_bitcast(f, turn(f, a.v, cg_arg_phys(f->m, e, 0)), cg_type(f, e->phys)), .valid = a.valid};
 }
 
 /* Integers clamp to 64 bits; bits of negative floats order the other way round. */

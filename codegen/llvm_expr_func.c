@@ -201,14 +201,17 @@ struct cg_val cgl_float(struct cg_fn *f, const struct pl_expr *e)
 /* ---- buckets of equal width ----------------------------------------------------------------------- */
 
 /* Beyond the bounds the conversion is not defined, and its result not taken. */
-static LLVMValueRef float_bucket(struct cg_fn *f, LLVMValueRef x, const LLVMValueRef *k, LLVMValueRef n,
+static LLVMValueRef float_bucket(struct cg_fn *f, enum rt_phys p, LLVMValueRef x, const LLVMValueRef *k, LLVMValueRef n,
                                  LLVMValueRef *below, LLVMValueRef *above)
 {
     LLVMValueRef one = cg_const(f, RT_I32, 1), t = LLVMBuildFMul(f->b, LLVMBuildFSub(f->b, x, k[0], ""), k[2], "");
     LLVMValueRef q = LLVMBuildFPToSI(f->b, t, cg_type(f, RT_I32), "");
     *below = l_fcmp(f, LLVMRealOLT, x, k[0]);
     *above = l_fcmp(f, LLVMRealUGE, x, k[1]);
-    return l_add(f, l_select(f, l_icmp(f, LLVMIntSLT, q, n), q, l_sub(f, n, one)), one);
+    LLVMValueRef fits = l_icmp(f, LLVMIntSLT, q, n);
+    if (p == RT_F32) /* rounded up, it may not fit an i32 */
+        fits = l_and(f, l_fcmp(f, LLVMRealOLT, t, cg_const(f, p, (hd_i128)1 << 31)), LLVMBuildFreeze(f->b, fits, ""));
+    return l_add(f, l_select(f, fits, q, l_sub(f, n, one)), one);
 }
 
 /* The product with the factor is the bucket or the one below it: what is left tells. */
@@ -245,7 +248,7 @@ struct cg_val cgl_width_bucket(struct cg_fn *f, const struct pl_expr *e)
         r.v = cg_call(f, CG_CALL_hdr_bucket_i128, words, 7);
         return r;
     }
-    r.v = p == RT_F64 ? float_bucket(f, x.v, k, n, &below, &above) : exact_bucket(f, e, x.v, k, n, &below, &above);
+    r.v = rt_phys_is_float(p) ? float_bucket(f, p, x.v, k, n, &below, &above) : exact_bucket(f, e, x.v, k, n, &below, &above);
     r.v = l_select(f, above, l_add(f, n, cg_const(f, RT_I32, 1)), r.v);
     r.v = l_select(f, below, cg_const(f, RT_I32, 0), r.v);
     return r;

@@ -3,7 +3,8 @@
 
 #include "templates/abi.h"
 
-#define CANONICAL_NAN 0x7ff8000000000000ULL
+#define CANONICAL_NAN   0x7ff8000000000000ULL
+#define CANONICAL_NAN32 0x7fc00000
 
 /* h = mix(h ^ v) */
 static LLVMValueRef round_of(struct cg_fn *f, LLVMValueRef h, LLVMValueRef v)
@@ -22,6 +23,15 @@ static LLVMValueRef f64_bits(struct cg_fn *f, LLVMValueRef v)
     return l_select(f, nan, l_u64(f, CANONICAL_NAN), bits);
 }
 
+static LLVMValueRef f32_bits(struct cg_fn *f, LLVMValueRef v)
+{
+    LLVMValueRef zero = l_fcmp(f, LLVMRealOEQ, v, cg_const(f, RT_F32, 0));
+    LLVMValueRef nan = l_fcmp(f, LLVMRealUNO, v, v);
+    LLVMValueRef bits = l_bitcast(f, v, f->m->i32);
+    bits = l_select(f, zero, l_i32(f, 0), bits);
+    return l_sext(f, l_select(f, nan, l_i32(f, CANONICAL_NAN32), bits), f->m->i64);
+}
+
 static LLVMValueRef str_hash(struct cg_fn *f, struct cg_val v)
 {
     LLVMValueRef args[] = {v.v, v.len};
@@ -37,7 +47,7 @@ static LLVMValueRef hash_one(struct cg_fn *f, LLVMValueRef h, struct cg_val v, e
     case RT_I64: word[0] = cg_int_cast(f, v.v, p, RT_I64); break;
     case RT_I128: cg_words(f, v.v, p, word); break;
     case RT_F64: word[0] = f64_bits(f, v.v); break;
-    case RT_F32: word[0] = f64_bits(f, LLVMBuildFPExt(f->b, v.v, f->m->f64, "")); break;
+    case RT_F32: word[0] = f32_bits(f, v.v); break;
     case RT_STR: word[0] = str_hash(f, v); break;
     }
     LLVMValueRef r = round_of(f, h, word[0]);

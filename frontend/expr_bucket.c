@@ -17,14 +17,21 @@ static bool is_scale(struct hd_type t)
     return hd_type_is_num(t) || t.kind == HD_DATE || t.kind == HD_TIMESTAMP;
 }
 
+double fe_bucket_factor(const struct fe_value *lo, const struct fe_value *hi, const struct fe_value *n)
+{
+    if (lo->type.kind == HD_FLOAT32)
+        return (float)n->i / ((float)hi->f - (float)lo->f);
+    return (double)n->i / (hi->f - lo->f);
+}
+
 const char *fe_bucket_misfit(const struct fe_value *lo, const struct fe_value *hi, const struct fe_value *n)
 {
-    bool real = lo->type.kind == HD_FLOAT64;
+    bool real = hd_type_is_float(lo->type);
     if (n->i < 1 || n->i > FE_BUCKETS_MAX)
         return "\"width_bucket\" expects from 1 to 2147483645 buckets";
     if (real ? !(lo->f < hi->f) : lo->i >= hi->i)
         return "\"width_bucket\" expects a lower bound below the upper bound";
-    double factor = real ? (double)n->i / (hi->f - lo->f) : 1;
+    double factor = real ? fe_bucket_factor(lo, hi, n) : 1;
     if (!isfinite(factor) || factor == 0)
         return "\"width_bucket\" expects finite bounds, and buckets whose width is a number as well";
     return NULL;
@@ -65,6 +72,8 @@ int ft_BUCKET(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, s
         HD_TRY(expect(t, x, is_constant(a[i]) && !fe_is_no_type(a[i]->type)));
     for (int i = 1; i < 3; i++)
         HD_TRY(expect(t, x, fe_expr_fits(a[i], type) || fe_type_compare(type, a[i]->type, &type)));
+    if (fe_expr_meet_in_float32(3, a))
+        type = hd_type_of(HD_FLOAT32);
     HD_TRY(expect(t, x, is_scale(type) && hd_type_is_int(a[3]->type)));
     if (a[0]->type.kind != type.kind || a[0]->type.scale != type.scale)
         a[0] = fe_expr_cast(t->arena, a[0], type);

@@ -6,6 +6,7 @@
 #include "frontend/bucket.h"
 #include "frontend/value.h"
 #include "planner/build.h"
+#include "planner/lower_arith.h"
 
 struct buckets {
     struct fe_value lo, hi;
@@ -28,9 +29,9 @@ static int read_buckets(struct ctx *c, const struct fe_expr *e, const struct pl_
     return 0;
 }
 
-static int float_constant(struct ctx *c, double f)
+static int float_constant(struct ctx *c, struct hd_type t, double f)
 {
-    struct fe_value v = {.type = hd_type_of(HD_FLOAT64), .f = f};
+    struct fe_value v = {.type = t, .f = f};
     struct pl_val k = lx_const(c, &v);
     lx_realise(c, &k);
     return k.expr;
@@ -53,9 +54,11 @@ static struct pl_range bucket_range(const struct buckets *b, struct pl_range x)
 
 static int float_args(struct ctx *c, const struct buckets *b, int *args)
 {
-    args[1] = float_constant(c, b->lo.f);
-    args[2] = float_constant(c, b->hi.f);
-    args[4] = float_constant(c, b->n / (b->hi.f - b->lo.f));
+    struct hd_type t = b->lo.type;
+    struct fe_value n = {.type = hd_type_of(HD_INT64), .i = b->n};
+    args[1] = float_constant(c, t, b->lo.f);
+    args[2] = float_constant(c, t, b->hi.f);
+    args[4] = float_constant(c, t, fe_bucket_factor(&b->lo, &b->hi, &n));
     return 5;
 }
 
@@ -84,10 +87,10 @@ int lx_bucket(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct p
 {
     struct buckets b;
     int args[5], nargs, scale = 0;
-    bool real = v[0].type.kind == HD_FLOAT64;
+    bool real = hd_type_is_float(v[0].type);
     HD_TRY(read_buckets(c, e, v, &b));
     lx_realise(c, &v[0]);
-    enum rt_phys p = real ? RT_F64 : exact_class(&b, &v[0]);
+    enum rt_phys p = real ? lx_full_phys(v[0].type) : exact_class(&b, &v[0]);
     HD_TRY(lx_as_phys(c, &v[0], p));
     args[0] = v[0].expr;
     args[3] = pb_const_int(c, RT_I32, b.n);

@@ -8,8 +8,13 @@
 
 struct pl_range ordinal_range(struct hd_type t)
 {
-    const hd_i128 nan = HDD_ORDINAL_NAN;
-    return t.kind == HD_FLOAT64 ? (struct pl_range){true, -nan, nan} : range_of_type(t);
+    const hd_i128 nan = t.kind == HD_FLOAT32 ? HDD_ORDINAL_NAN32 : HDD_ORDINAL_NAN;
+    return hd_type_is_float(t) ? (struct pl_range){true, -nan, nan} : range_of_type(t);
+}
+
+static enum rt_phys float_ordinal(struct hd_type t)
+{
+    return t.kind == HD_FLOAT32 ? RT_I32 : RT_I64;
 }
 
 int lx_ordinal(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
@@ -18,9 +23,9 @@ int lx_ordinal(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct 
     HD_ASSERT(t.kind != HD_STRING);
     lx_realise(c, v);
     *out = (struct pl_val){.phys = v->phys, .nullable = v->nullable, .expr = v->expr, .range = v->range};
-    if (t.kind == HD_FLOAT64) {
-        out->phys = RT_I64;
-        out->expr = pb_op(c, FE_ORDINAL, RT_I64, v->nullable, 1, &v->expr);
+    if (hd_type_is_float(t)) {
+        out->phys = float_ordinal(t);
+        out->expr = pb_op(c, FE_ORDINAL, out->phys, v->nullable, 1, &v->expr);
         out->range = ordinal_range(t);
     }
     return t.kind == HD_BOOL ? lx_as_phys(c, out, RT_I32) : 0;
@@ -32,10 +37,10 @@ int lx_of_ordinal(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
     *out = (struct pl_val){.phys = v->phys, .nullable = v->nullable, .expr = v->expr, .range = v->range};
     if (!range_within(v->range, ordinal_range(e->type)))
         out->range = ordinal_range(e->type);
-    if (e->type.kind == HD_FLOAT64) {
-        HD_TRY(lx_as_phys(c, out, RT_I64));
-        out->phys = RT_F64;
-        out->expr = pb_op(c, FE_OF_ORDINAL, RT_F64, v->nullable, 1, &out->expr);
+    if (hd_type_is_float(e->type)) {
+        HD_TRY(lx_as_phys(c, out, float_ordinal(e->type)));
+        out->phys = lx_full_phys(e->type);
+        out->expr = pb_op(c, FE_OF_ORDINAL, out->phys, v->nullable, 1, &out->expr);
         out->range.known = false;
     } else if (e->type.kind == HD_BOOL) {
         int args[2];

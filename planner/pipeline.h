@@ -49,7 +49,7 @@ struct pl_slot {
  *   WIDEN: to a wider integer phys (BOOL counts as 0/1) · NARROW: to one that is not wider, fail: raises CAST_RANGE beyond it, or limit_digits
  *   RESCALE: x * 10^scale (I64, I128), fail as MUL · DIVROUND: round_half_away(x / 10^scale)
  *     (single argument each; `scale` in the node)
- *   TO_F64: integer / 10^scale · FROM_F64: round_half_away(x * 10^scale) to phys, fail: CAST_RANGE (limit_digits too)
+ *   TO_F64: integer / 10^scale, F32 · TO_F32: the same, or F64 (fail: CAST_RANGE) · FROM_F64: round_half_away(x * 10^scale) to phys, fail: CAST_RANGE (limit_digits too)
  *   TO_STRING: value of in_type -> STR · FROM_STRING: STR -> value of out_type, fail: CAST_STRING
  *   DICT_STRING: I32 code -> STR by dictionary args arg, arg2 (offsets, bytes)
  *   LOOKUP: I32 code -> field 0 of ARRAY state `state` row [code], rows address in arg. The result is nullable if the
@@ -58,7 +58,7 @@ struct pl_slot {
  *   LOW_WORD: I128 modulo 2^64, as I128 >= 0 · HIGH_WORD: I128 / 2^64 rounded down -> I64 ·
  *     OF_PARTS: I128 high, I128 low, I64 n > 0: (high * 2^64 + low) * 10^scale / n, rounded half away from zero, to
  *     phys I64 or I128; raises OVERFLOW beyond I64, or limit_digits
- *   ORDINAL: F64 -> I64 that orders like it (-0 before 0, every NaN HDD_ORDINAL_NAN) · OF_ORDINAL: its inverse
+ *   ORDINAL: F64 -> I64, F32 -> I32 that orders like it (-0 before 0, every NaN HDD_ORDINAL_NAN, ..32) · OF_ORDINAL: its inverse
  *   CAST: timestamp <-> date only (in_type, out_type); every other cast became the ops above
  *   ORDER_WORD: integer or float64 -> I64 that orders likewise; I128 beyond it is its end, -0 is 0, NaN its largest ·
  *   HASH_WORD: the hash of keys of a HASH state as I64; never NULL, as a NULL has a hash

@@ -85,7 +85,7 @@ static struct pl_range ordinals(const struct rewriting *w, const struct fe_node 
 static struct pl_range stored_ordinals(const struct fe_node *scan, int col)
 {
     const struct fe_table_column *c = &scan->u.scan.table->cols[scan->u.scan.columns[col]];
-    if (c->facts.known && c->facts.has_range && c->type.kind != HD_FLOAT64 && c->type.kind != HD_STRING)
+    if (c->facts.known && c->facts.has_range && !hd_type_is_float(c->type) && c->type.kind != HD_STRING)
         return (struct pl_range){true, c->facts.min, c->facts.max};
     return ordinal_range(c->type);
 }
@@ -160,7 +160,7 @@ static struct packing packing_of(const struct rewriting *w, const struct fe_node
 /* -0 and 0 are one value of `by`. */
 static struct fe_expr *ranked_by(const struct rewriting *w, struct fe_expr *by)
 {
-    if (by->type.kind != HD_FLOAT64)
+    if (!hd_type_is_float(by->type))
         return by;
     struct fe_expr *zero = pl_expr_node(w->a, FE_LIT, by->type, false, by->path, 0, NULL, NULL);
     zero->value = (struct fe_value){.type = by->type};
@@ -195,7 +195,7 @@ static struct fe_expr *unpacked(const struct rewriting *w, const struct fe_agg *
 /* What x is found by: min takes no bool, and to it -0 and 0 are one. */
 static struct fe_expr *orderly(const struct rewriting *w, struct fe_expr *x)
 {
-    bool by_ordinal = x->type.kind == HD_BOOL || x->type.kind == HD_FLOAT64;
+    bool by_ordinal = x->type.kind == HD_BOOL || hd_type_is_float(x->type);
     return by_ordinal ? op(w, FE_ORDINAL, wide, x, NULL) : x;
 }
 

@@ -5,6 +5,7 @@
  *   h = HDD_HASH_SEED; for each key field: h = mix(h ^ v)
  *   mix(x): x *= HDD_HASH_MUL; x ^= x >> 32; return x      (64 bit, wrapping)
  *   v: BOOL 0/1; I32, I64 sign-extended; F64 bits with -0 -> +0 and every NaN -> 0x7ff8000000000000;
+ *   F32 likewise, every NaN -> 0x7fc00000, sign-extended;
  *   I128: two rounds, low word then high word; STR: hdr_hash_bytes(bytes, length); NULL: HDD_HASH_NULL
  *
  * Profile counters: counter k (0 <= k < nsteps) counts rows that reach step k, counter nsteps rows

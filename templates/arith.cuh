@@ -136,7 +136,7 @@ HDD_CHECKED(hdd_checked_sub, hdd_sub_wraps)
 HDD_CHECKED(hdd_checked_mul, hdd_mul_wraps)
 #undef HDD_CHECKED
 
-// ---- integers that order like float64 -------------------------------------------------------
+// ---- integers that order like floats --------------------------------------------------------
 
 // Of negative numbers all bits but the sign change: larger ones have smaller bits.
 HDD_DEVICE i64 hdd_ordinal_bits(i64 bits)
@@ -144,10 +144,19 @@ HDD_DEVICE i64 hdd_ordinal_bits(i64 bits)
     return bits < 0 ? bits ^ 0x7fffffffffffffffll : bits;
 }
 
+HDD_DEVICE i32 hdd_ordinal_bits(i32 bits)
+{
+    return bits < 0 ? bits ^ 0x7fffffff : bits;
+}
+
 struct hdd_ordinal_of {
     HDD_MEMBER i64 operator()(f64 a) const
     {
         return a == a ? hdd_ordinal_bits(hdd_f64_bits(a)) : (i64)HDD_ORDINAL_NAN;
+    }
+    HDD_MEMBER i32 operator()(f32 a) const
+    {
+        return a == a ? hdd_ordinal_bits(hdd_f32_bits(a)) : HDD_ORDINAL_NAN32;
     }
 };
 
@@ -155,6 +164,10 @@ struct hdd_of_ordinal_of {
     HDD_MEMBER f64 operator()(i64 a) const
     {
         return hdd_f64_from_bits(hdd_ordinal_bits(a));
+    }
+    HDD_MEMBER f32 operator()(i32 a) const
+    {
+        return hdd_f32_from_bits(hdd_ordinal_bits(a));
     }
 };
 

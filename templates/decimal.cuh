@@ -130,13 +130,14 @@ template <class A> HDD_DEVICE auto hdd_ceil(i32 scale, A x)
 
 // Buckets of equal width (docs/plan.md 2.2): floats by factor = n / (hi - lo); exact numbers by a factor of Shift bits
 // behind the point, which gives the bucket or the one below it; wide ones by 128-bit steps.
-struct hdd_float_bucket_of {
-    f64 lo, hi, factor;
+template <class T> struct hdd_float_bucket_of {
+    T lo, hi, factor;
     i32 n;
 
-    HDD_MEMBER i32 operator()(f64 x) const
+    HDD_MEMBER i32 operator()(T x) const
     {
-        const i32 whole = x >= lo && x < hi ? (i32)((x - lo) * factor) : 0; // beyond: not defined
+        const T t = (x - lo) * factor; // rounded up, a float32 may not fit an i32
+        const i32 whole = x >= lo && x < hi ? t < (T)2147483648.0 ? (i32)t : n - 1 : 0; // beyond: not defined
         const i32 inside = hdd_min(whole, n - 1) + 1;
         return x < lo ? 0 : x < hi ? inside : n + 1;
     }
@@ -168,7 +169,12 @@ struct hdd_wide_bucket_of {
 
 template <class A> HDD_DEVICE auto hdd_width_bucket(A x, f64 lo, f64 hi, i32 n, f64 factor)
 {
-    return hdd_strict(hdd_float_bucket_of{lo, hi, factor, n}, x);
+    return hdd_strict(hdd_float_bucket_of<f64>{lo, hi, factor, n}, x);
+}
+
+template <class A> HDD_DEVICE auto hdd_width_bucket(A x, f32 lo, f32 hi, i32 n, f32 factor)
+{
+    return hdd_strict(hdd_float_bucket_of<f32>{lo, hi, factor, n}, x);
 }
 
 template <i32 Shift, class A> HDD_DEVICE auto hdd_width_bucket(A x, i64 lo, i64 width, i32 n, i64 factor)

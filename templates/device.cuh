@@ -44,6 +44,7 @@ enum {
 };
 
 // The integer of NaN among those that order like float64 (arith.cuh): one more than that of infinity.
-#define HDD_ORDINAL_NAN 0x7ff0000000000001ll
+#define HDD_ORDINAL_NAN   0x7ff0000000000001ll
+#define HDD_ORDINAL_NAN32 0x7f800001
 
 #endif

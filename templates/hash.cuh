@@ -47,7 +47,7 @@ HDD_DEVICE u64 hdd_hash_more(u64 h, f64 v)
 HDD_DEVICE u64 hdd_hash_more(u64 h, f32 v)
 {
     if (v == 0)
-        return hdd_hash_more(h, (i64)0);
+        return hdd_hash_more(h, 0);
     return hdd_hash_more(h, v == v ? hdd_f32_bits(v) : 0x7fc00000);
 }
 

@@ -24,9 +24,9 @@ static uint64_t hash_value(uint64_t h, enum rt_phys phys, const unsigned char *a
         return hdd_mix(h ^ (isnan(d) ? UINT64_C(0x7ff8000000000000) : d == 0 ? 0 : *v));
     case RT_F32:
         memcpy(&f, at, sizeof f);
-        d = (double)f; /* as codegen/llvm_key.c hashes it */
-        memcpy(v, &d, sizeof *v);
-        return hdd_mix(h ^ (isnan(d) ? UINT64_C(0x7ff8000000000000) : d == 0 ? 0 : *v));
+        memcpy(&i32, at, sizeof i32);
+        i32 = isnan(f) ? 0x7fc00000 : f == 0 ? 0 : i32;
+        return hdd_mix(h ^ (uint64_t)(int64_t)i32);
     case RT_STR:
         memcpy(&s, at, sizeof s);
         return hdd_mix(h ^ (uint64_t)hdr_hash_bytes((void *)(uintptr_t)s.s, (int32_t)s.n));

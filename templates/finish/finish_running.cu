@@ -6,7 +6,7 @@ constexpr u32 HDD_RUNNING_ROWS = HDD_RUNNING_TILE / HDD_BLOCK; // neighbours, of
 
 // What is known of some rows: nothing where none of them has a value.
 struct hdd_running_value {
-    i128 v; // of F64 its bits
+    i128 v; // of F64 and F32 its bits
     u64 valid, unused;
 };
 
