@@ -34,7 +34,7 @@ void cg_agg_open(struct cg_fn *f)
 
 /* --- dense groups --- */
 
-static LLVMValueRef dense_index(struct cg_fn *f)
+LLVMValueRef cg_dense_index(struct cg_fn *f)
 {
     int e = f->sink->s->index;
     struct cg_val v = cg_expr(f, e);
@@ -91,7 +91,7 @@ static void dense_clustered(struct cg_fn *f, LLVMValueRef index)
 static void dense(struct cg_fn *f)
 {
     struct cg_sink *k = f->sink;
-    LLVMValueRef index = dense_index(f);
+    LLVMValueRef index = cg_dense_index(f);
     if (k->s->clustered) {
         dense_clustered(f, index);
         return;
@@ -105,6 +105,13 @@ static void dense(struct cg_fn *f)
         mark_existing(f, row);
         cg_fold_row(f, row);
     }
+}
+
+void cg_agg_count(struct cg_fn *f, LLVMValueRef group)
+{
+    LLVMValueRef row = dense_row(f, group);
+    mark_existing(f, row);
+    cg_fold_row(f, row);
 }
 
 /* --- hashed groups --- */

@@ -97,6 +97,7 @@ struct cg_fn {
     const struct pl_pipeline *pipeline;
     int index; /* of the pipeline */
     LLVMValueRef fn, args, thread, begin, end;
+    LLVMValueRef part_begin, part_end; /* rows of the state that a loop over pairs is at; NULL: all */
     LLVMValueRef frame; /* of a framed pipeline */
     LLVMValueRef row, other; /* of parts: what they work on */
     LLVMValueRef value; /* of outlined expressions; made at first use */
@@ -157,6 +158,7 @@ struct cg_loop {
 };
 struct cg_loop cg_loop_open(struct cg_fn *f, LLVMValueRef begin, LLVMValueRef end);
 void cg_loop_close(struct cg_fn *f, const struct cg_loop *l);
+void cg_loop_close_by(struct cg_fn *f, const struct cg_loop *l, int by); /* i += by */
 /* A branch back to the start of a loop that LLVM is to leave as it is. */
 void cg_keep_rolled(struct cg_fn *f, LLVMValueRef branch);
 LLVMBasicBlockRef cg_failed_block(struct cg_fn *f); /* returns that an error was raised */
@@ -258,6 +260,9 @@ void cg_bind_child(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i);
 
 /* llvm_sink.c; llvm_agg.c for aggregates (llvm_sink.h) */
 void cg_sink_row(struct cg_fn *f);
+/* AGG_DENSE in two steps: the group of the row, then one row more in a group. */
+LLVMValueRef cg_agg_group(struct cg_fn *f);
+void cg_agg_count(struct cg_fn *f, LLVMValueRef group);
 void cg_sink_close(struct cg_fn *f); /* in the exit block: write back what registers hold */
 
 /* llvm_part_calls.c: calls of functions that share a frame (planner/parts.c) */
@@ -277,6 +282,10 @@ void cg_steps_from(struct cg_fn *f, int k);
 
 /* llvm_tile.c */
 void cg_tile_loop(struct cg_fn *f);
+
+/* llvm_loop.c: loops over pairs, from the source down, and their level where it counts by group */
+void cg_loop_parts(struct cg_fn *f);
+void cg_loop_counts(struct cg_fn *f, const struct pl_level *lv);
 
 /* llvm_pipeline.c, llvm_parts.c: bodies of functions */
 void cg_pipeline(struct cg_mod *m, int index);

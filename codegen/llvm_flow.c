@@ -63,9 +63,14 @@ struct cg_loop cg_loop_open(struct cg_fn *f, LLVMValueRef begin, LLVMValueRef en
 
 void cg_loop_close(struct cg_fn *f, const struct cg_loop *l)
 {
+    cg_loop_close_by(f, l, 1);
+}
+
+void cg_loop_close_by(struct cg_fn *f, const struct cg_loop *l, int by)
+{
     LLVMBasicBlockRef done = l_block(f, "done");
     l_goto(f, l->latch);
-    LLVMValueRef i = LLVMBuildNSWAdd(f->b, l->i, l_i64(f, 1), "");
+    LLVMValueRef i = LLVMBuildNSWAdd(f->b, l->i, l_i64(f, by), "");
     l_incoming(l->i, i, l->latch);
     LLVMValueRef more = l_icmp(f, LLVMIntSLT, i, l->end);
     LLVMBuildCondBr(f->b, more, l->body, done);

@@ -17,25 +17,41 @@ static int carry_out(struct cg_fn *f, const struct pl_level *lv, LLVMValueRef to
     return at;
 }
 
+static void run_level(struct cg_fn *f, int level, LLVMValueRef carried, struct cg_range r)
+{
+    const struct cg_job job = {f->index, CG_FUNCTION_LEVEL, level};
+    LLVMValueRef args[] = {f->args, f->thread, carried, r.begin, r.end};
+    LLVMValueRef status = LLVMBuildCall2(f->b, f->m->level_type, cg_function(f->m, &job), args, 5, "");
+    l_rarely(f, l_ne(f, status, l_i32(f, 0)), cg_failed_block(f), "done");
+}
+
 static void call_level(struct cg_fn *f, int level, struct cg_range r)
 {
-    struct cg_mod *m = f->m;
     const struct pl_level *lv = &f->pipeline->levels[level];
-    const struct cg_job job = {f->index, CG_FUNCTION_LEVEL, level};
-    LLVMValueRef fn = cg_function(m, &job);
     int bytes = carry_out(f, lv, NULL);
     LLVMValueRef carried = cg_alloca(f, HD_MAX(bytes, 8));
     carry_out(f, lv, carried);
     LLVMBasicBlockRef spawn = l_block(f, "spawn");
     LLVMValueRef n = l_sub(f, r.end, r.begin);
     l_rarely(f, l_icmp(f, LLVMIntUGT, n, l_i64(f, HDD_SPLIT)), spawn, "call");
-    LLVMValueRef args[] = {f->args, f->thread, carried, r.begin, r.end};
-    LLVMValueRef status = LLVMBuildCall2(f->b, m->level_type, fn, args, 5, "");
-    l_rarely(f, l_ne(f, status, l_i32(f, 0)), cg_failed_block(f), "done");
+    run_level(f, level, carried, r);
     l_br(f, f->next);
     l_goto(f, spawn);
     LLVMValueRef sargs[] = {f->thread, l_i32(f, level), carried, l_i64(f, bytes), r.begin, r.end};
     cg_call_checked(f, CG_CALL_hdr_spawn, sargs, 6);
+    l_br(f, f->next);
+}
+
+/* What of the range of a loop over pairs lies in the part. */
+static void call_part(struct cg_fn *f, struct cg_range r)
+{
+    LLVMValueRef from[] = {r.begin, f->part_begin}, to[] = {r.end, f->part_end};
+    struct cg_range in = {cg_intrinsic(f, "llvm.smax", f->m->i64, from, 2),
+                          cg_intrinsic(f, "llvm.smin", f->m->i64, to, 2)};
+    l_need(f, l_icmp(f, LLVMIntSLT, in.begin, in.end), f->next, "inside");
+    LLVMValueRef carried = cg_alloca(f, HD_MAX(carry_out(f, &f->pipeline->levels[1], NULL), 8));
+    carry_out(f, &f->pipeline->levels[1], carried);
+    run_level(f, 1, carried, in);
     l_br(f, f->next);
 }
 
@@ -45,6 +61,10 @@ static void expand(struct cg_fn *f, int k)
     if (s->polls)
         cg_check_stop(f);
     struct cg_range r = cg_step_range(f, s);
+    if (f->part_begin) {
+        call_part(f, r);
+        return;
+    }
     if (s->splittable) {
         int level = s->level + 1;
         HD_ASSERT(f->pipeline->levels[level].first_step == k + 1);

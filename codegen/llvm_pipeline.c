@@ -43,6 +43,8 @@ void cg_pipeline(struct cg_mod *m, int index)
     l_need(f, l_icmp(f, LLVMIntSLT, f->begin, f->end), f->exit, "some");
     if (f->pipeline->cpu_tile.steps) {
         cg_tile_loop(f);
+    } else if (f->pipeline->loop.rows && !m->opt->profile) {
+        cg_loop_parts(f);
     } else {
         struct cg_loop l = cg_loop_open(f, f->begin, f->end);
         cg_bind_source(f, l.i);
@@ -60,6 +62,11 @@ void cg_level(struct cg_mod *m, const struct cg_job *job)
     carry_in(f, lv, LLVMGetParam(f->fn, 2));
     cg_check_stop(f);
     l_need(f, l_icmp(f, LLVMIntSLT, f->begin, f->end), f->exit, "some");
+    if (f->pipeline->loop.counts) {
+        cg_loop_counts(f, lv);
+        range_close(f);
+        return;
+    }
     struct cg_loop l = cg_loop_open(f, f->begin, f->end);
     f->enough = f->pipeline->first_match ? f->exit : NULL;
     cg_bind_child(f, &f->pipeline->steps[lv->first_step - 1], l.i);

@@ -272,6 +272,13 @@ void cg_sink_row(struct cg_fn *f)
     }
 }
 
+LLVMValueRef cg_agg_group(struct cg_fn *f)
+{
+    HD_ASSERT(!f->sink);
+    open_sink(f);
+    return cg_dense_index(f);
+}
+
 void cg_sink_close(struct cg_fn *f)
 {
     if (!f->sink)

@@ -36,6 +36,7 @@ static inline struct cg_val cg_out_value(struct cg_fn *f, const struct pl_out *o
 void cg_sink_part(struct cg_fn *f, enum cg_function kind, const struct pl_part *p);
 
 void cg_agg_open(struct cg_fn *f);
+LLVMValueRef cg_dense_index(struct cg_fn *f);
 void cg_agg_row(struct cg_fn *f);
 void cg_agg_close(struct cg_fn *f);
 

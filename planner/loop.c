@@ -179,6 +179,12 @@ static bool adds_alone(const struct pl_sink *s)
     HD_BUG("place %d", (int)s->place);
 }
 
+static bool counts_alone(const struct pl_sink *s)
+{
+    return s->kind == PL_SINK_AGG_DENSE && !s->clustered && !s->atomic && s->nouts == 1 &&
+           s->outs[0].fn == FE_AGG_COUNT_STAR;
+}
+
 void pl_size_loop(struct pl_pipeline *q)
 {
     struct pl_loop *l = &q->loop;
@@ -187,4 +193,5 @@ void pl_size_loop(struct pl_pipeline *q)
     for (l->rows = LOOP_ROWS_MAX; l->rows > 1 && l->rows * q->levels[1].tuple_bytes > LOOP_BYTES;)
         l->rows /= 2;
     l->fused = adds_alone(&q->sink);
+    l->counts = counts_alone(&q->sink);
 }

@@ -214,6 +214,7 @@ struct pl_loop {
     int others; /* steps right behind the level's that look at the state's row alone */
     int tested; /* all filters of pairs come before this step */
     bool later; /* a row of the source, which are those of the state, meets those behind it alone */
+    bool counts; /* on a CPU groups of a run of pairs are computed first, then each is counted */
     bool fused; /* pairs go to the sink where they are; else those that passed the tests are visited */
 };
 

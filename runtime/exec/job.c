@@ -12,7 +12,8 @@
 #include "runtime/cpu/helpers.h"
 #include "runtime/exec/exec_internal.h"
 
-enum { MORSEL_UNIT = 1024, MORSEL_MAX = 65536, MORSEL_MAX_NESTED = 16384 };
+/* A row of a loop over pairs is long work. */
+enum { MORSEL_UNIT = 1024, MORSEL_UNIT_LOOP = 64, MORSEL_MAX = 65536, MORSEL_MAX_NESTED = 16384 };
 
 /* A range of children of one row at one level. */
 struct task {
@@ -56,8 +57,8 @@ static uint64_t source_rows(struct rt_exec *x, const struct rt_pipeline *p)
 static uint64_t morsel_size(const struct rt_exec *x, const struct rt_pipeline *p, uint64_t n)
 {
     uint64_t max = p->nlevels > 1 ? MORSEL_MAX_NESTED : MORSEL_MAX;
-    uint64_t even = n / ((uint64_t)x->o.threads * 8);
-    return HD_MIN(max, even / MORSEL_UNIT * MORSEL_UNIT + MORSEL_UNIT);
+    uint64_t even = n / ((uint64_t)x->o.threads * 8), unit = p->shape == RT_SHAPE_LOOP ? MORSEL_UNIT_LOOP : MORSEL_UNIT;
+    return HD_MIN(max, even / unit * unit + unit);
 }
 
 static bool job_over(struct rt_job *j)
