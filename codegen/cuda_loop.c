@@ -70,7 +70,7 @@ static const bool *read_by_pairs(const struct cu_unit *u)
     bool *read = HD_NEWN(u->arena, bool, u->pipeline->nslots + 1);
     for (int i = pairs_level(u)->first_step; i < end_of_pairs(u); i++)
         pl_step_reads(u->prog->exprs, &u->pipeline->steps[i], read);
-    if (u->pipeline->loop.fused)
+    if (u->pipeline->loop.fused || u->pipeline->loop.top)
         pl_sink_reads(u->prog->exprs, &u->pipeline->sink, read);
     return read;
 }
@@ -111,6 +111,43 @@ static void count_others(struct cu_unit *u)
     }
 }
 
+/* The first key of the order of the rows that pairs become, as a number. */
+static const char *rank(struct cu_unit *u)
+{
+    const struct pl_sink *s = &u->pipeline->sink;
+    const struct rt_state *st = &u->spec->states[s->state];
+    const struct rt_sort_key *k = &st->sort[st->top->ngroup];
+    for (int i = 0; i < s->nouts; i++)
+        if (s->outs[i].field == k->field)
+            return hd_asprintf(u->arena, "hdd_rank<%s, %s>(%s)", k->desc ? "true" : "false",
+                               k->nulls_first ? "true" : "false", cu_expr(u, s->outs[i].expr));
+    HD_BUG("pairs are ranked by nothing");
+}
+
+/* The same pairs before, of which only the smallest ranks of each row are kept. They are counted later. */
+static void print_rank(struct cu_unit *u)
+{
+    int first = pairs_level(u)->first_step + u->pipeline->loop.others, end = end_of_pairs(u);
+    cu_line(u->out, "template <bool whole> HDD_MEMBER void rank(const pair_tuple *mine, hdd_best<top_rows> *best, u32 "
+                    "alive, u32 at)");
+    cu_open(u->out, "{");
+    cu_line(u->out, "(void)alive, (void)mine;");
+    state_row(u);
+    cu_line(u->out, "HDD_UNROLL");
+    cu_open(u->out, "for (u32 j = 0; j < loop_rows; j++) {");
+    source_row(u);
+    declare_slots(u, first, end);
+    u->recounted = true;
+    steps(u, first, end);
+    u->recounted = false;
+    cu_guard(u);
+    cu_line(u->out, "best[j].add(%s);", rank(u));
+    cu_unguard(u);
+    cu_close(u->out, "}");
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
 static void print_pairs(struct cu_unit *u)
 {
     const struct pl_loop *l = &u->pipeline->loop;
@@ -118,7 +155,8 @@ static void print_pairs(struct cu_unit *u)
     cu_line(u->out,
             "// Row `at` of the state with the rows of this thread, the first of which is row `first` + its lane.");
     cu_line(u->out,
-            "template <bool whole> HDD_MEMBER void pairs(const pair_tuple *mine, u32 alive, u32 first, u32 at)");
+            "template <bool whole> HDD_MEMBER void pairs(const pair_tuple *mine, %su32 alive, u32 first, u32 at)",
+            l->top ? "const u64 *bound, " : "");
     cu_open(u->out, "{");
     cu_line(u->out, "(void)alive, (void)first, (void)mine;");
     state_row(u);
@@ -132,6 +170,10 @@ static void print_pairs(struct cu_unit *u)
     steps(u, first, end);
     if (l->fused)
         cu_sink(u);
+    if (l->top) {
+        cu_guard(u);
+        cu_line(u->out, "live = %s <= bound[j];", rank(u));
+    }
     cu_unguard(u);
     if (!l->fused)
         cu_line(u->out, "passed |= (u32)live << j;");
@@ -145,10 +187,14 @@ static void print_pairs(struct cu_unit *u)
 void cu_loop(struct cu_unit *u)
 {
     cu_line(u->out, "enum : u32 { loop_rows = %d };", u->pipeline->loop.rows);
+    if (u->pipeline->loop.top)
+        cu_line(u->out, "enum : u32 { top_rows = %d };", u->pipeline->loop.top);
     cu_line(u->out, "typedef %s_tuple1 pair_tuple;", u->name);
     cu_blank(u->out);
     print_begin(u);
     print_others(u);
+    if (u->pipeline->loop.top)
+        print_rank(u);
     if (!u->pipeline->loop.fused)
         cu_visit(u, 1);
     print_pairs(u);

@@ -250,7 +250,7 @@ static const char *traversal(const struct pl_pipeline *p)
     case RT_SHAPE_STRAIGHT: return "hdd_straight";
     case RT_SHAPE_ALL_ROWS: return "hdd_all_rows";
     case RT_SHAPE_IN_PLACE: return "hdd_in_place";
-    case RT_SHAPE_LOOP: return p->loop.later ? "hdd_loop_later" : "hdd_loop";
+    case RT_SHAPE_LOOP: return p->loop.top ? "hdd_loop_top" : p->loop.later ? "hdd_loop_later" : "hdd_loop";
     case RT_SHAPE_NIFS: return "hdd_nifs";
     case RT_SHAPE_AWS: return "hdd_nifs_aws";
     case RT_SHAPE_ANY: return "hdd_any_balance";
@@ -292,7 +292,7 @@ static const char *includes(struct cu_unit *u)
     if (u->pipeline->spec->shape == RT_SHAPE_ANY)
         cu_line(&o, "#include \"hd/any.cuh\"");
     if (u->pipeline->spec->shape == RT_SHAPE_LOOP)
-        cu_line(&o, "#include \"hd/loop.cuh\"");
+        cu_line(&o, "#include \"hd/%s.cuh\"", u->pipeline->loop.top ? "loop_top" : "loop");
     if (cu_sink_header(u))
         cu_line(&o, "#include \"hd/%s\"", cu_sink_header(u));
     if (u->pipeline->framed)

@@ -5,12 +5,14 @@
  * source's row says before the level opens, what the state's row says first in it. */
 #include "planner/loop.h"
 
+#include "planner/loop_top.h"
+
 /* A loop needs enough rows for the warps of a GPU, and of those that tiles bring the most have to arrive. */
 enum { ROWS_MIN = 1024, OTHERS_MIN = 64 };
 static const double SHARE_MIN = 0.5;
 
 /* Bytes of the source's row that a thread keeps: of so many rows each. */
-enum { LOOP_ROWS_MAX = 8, LOOP_BYTES = 128 };
+enum { LOOP_ROWS_MAX = 8, LOOP_BYTES = 128, RANKED_BYTES = 160 };
 
 /* ---- which pipelines --------------------------------------------------------------------- */
 
@@ -98,7 +100,7 @@ static bool reads_only(const struct ctx *c, const struct open_pipeline *p, const
 static bool *read_by_pairs(const struct ctx *c, const struct open_pipeline *p, int level)
 {
     bool *read = HD_NEWN(c->a, bool, p->slots.n + 1);
-    if (p->sink.kind == PL_SINK_AGG_SCALAR || p->sink.kind == PL_SINK_AGG_DENSE)
+    if (p->sink.kind == PL_SINK_AGG_SCALAR || p->sink.kind == PL_SINK_AGG_DENSE || p->loop.top)
         pl_sink_reads(c->exprs.v, &p->sink, read);
     for (int i = p->steps.n - 1; i > level; i--) {
         const struct pl_step *s = &p->steps.v[i];
@@ -147,6 +149,7 @@ void pl_plan_loop(struct ctx *c, struct open_pipeline *p)
     int level = only_level(p);
     if (!is_loop(c, p, level))
         return;
+    p->loop.top = pl_loop_top(c, p, level);
     const bool *wanted = read_by_pairs(c, p, level);
     level = move_out(c, p, level, wanted);
     bool *slots = HD_NEWN(c->a, bool, p->slots.n + 1);
@@ -158,6 +161,8 @@ void pl_plan_loop(struct ctx *c, struct open_pipeline *p)
     for (int i = p->loop.tested; i < p->steps.n; i++)
         if (pl_step_form(p->steps.v[i].kind)->yields == PL_YIELDS_SOME)
             p->loop.tested = i + 1;
+    if (p->loop.top) /* the order is one more test */
+        p->loop.tested = p->steps.n;
 }
 
 /* ---- rows of a thread -------------------------------------------------------------------- */
@@ -190,7 +195,8 @@ void pl_size_loop(struct pl_pipeline *q)
     struct pl_loop *l = &q->loop;
     if (!l->rows)
         return;
-    for (l->rows = LOOP_ROWS_MAX; l->rows > 1 && l->rows * q->levels[1].tuple_bytes > LOOP_BYTES;)
+    for (l->rows = LOOP_ROWS_MAX; l->rows > 1 && (l->rows * q->levels[1].tuple_bytes > LOOP_BYTES ||
+                                                  l->rows * l->top * (int)sizeof(uint64_t) > RANKED_BYTES);)
         l->rows /= 2;
     l->fused = adds_alone(&q->sink);
     l->counts = counts_alone(&q->sink);

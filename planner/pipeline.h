@@ -215,8 +215,17 @@ struct pl_loop {
     int tested; /* all filters of pairs come before this step */
     bool later; /* a row of the source, which are those of the state, meets those behind it alone */
     bool counts; /* on a CPU groups of a run of pairs are computed first, then each is counted */
+    int top;    /* > 0: of the pairs of a row of the source as many as that can stay, and those that tie with the last by
+                   the first key of the order of the sink's state (loop_top.c) */
     bool fused; /* pairs go to the sink where they are; else those that passed the tests are visited */
 };
+
+enum { PL_LOOP_TOP_MAX = 32 };
+/* A thread can rank pairs by values of this class. */
+static inline bool pl_loop_ranks(enum rt_phys p)
+{
+    return p == RT_I32 || p == RT_I64 || p == RT_F64;
+}
 
 struct pl_pipeline {
     struct rt_pipeline *spec; /* source, names; entry names are filled by codegen */

@@ -230,7 +230,10 @@ static void print_source(const struct printer *w)
     if (r->shape != RT_SHAPE_STRAIGHT && r->shape != RT_SHAPE_ALL_ROWS) /* [tile] tells */
         hd_strbuf_addf(w->o, " [gpu: %s]", rt_shape_name(r->shape));
     if (w->p->loop.rows)
-        hd_strbuf_addf(w->o, " [gpu: %d rows a thread%s]", w->p->loop.rows, w->p->loop.fused ? "" : ", pairs tested");
+        hd_strbuf_addf(w->o, " [gpu: %d rows a thread%s]", w->p->loop.rows,
+                       w->p->loop.fused ? ""
+                       : w->p->loop.top ? ", pairs ranked"
+                                        : ", pairs tested");
     if (w->p->gpu.shared_bytes)
         hd_strbuf_addf(w->o, " [gpu: %d bytes shared]", w->p->gpu.shared_bytes);
     if (r->ordered)

@@ -35,6 +35,50 @@ static bool check_others(struct vf *v, const struct pl_loop *l)
     return true;
 }
 
+static const struct pl_out *out_of(const struct pl_sink *s, int field)
+{
+    for (int i = 0; i < s->nouts; i++)
+        if (s->outs[i].field == field && s->outs[i].expr >= 0)
+            return &s->outs[i];
+    return NULL;
+}
+
+/* Slots that the source's row decides. */
+static bool *of_source(const struct vf *v)
+{
+    bool *slots = HD_NEWN(v->arena, bool, v->p->nslots + 1);
+    int level = v->p->levels[1].first_step - 1;
+    slots[v->p->source_slot] = true;
+    for (int i = 0; i < v->p->nsteps; i++)
+        if (v->p->steps[i].slot >= 0 && i != level && (i < level || reads_only(v, &v->p->steps[i], slots)))
+            slots[v->p->steps[i].slot] = true;
+    return slots;
+}
+
+/* Pairs are ranked as their state orders rows, and those of a row of the source are of one group. */
+static bool check_top(struct vf *v, const struct pl_loop *l)
+{
+    const struct pl_sink *s = &v->p->sink;
+    const struct rt_state *st = &v->spec->states[s->state];
+    const struct rt_top *t = st->top;
+    if (l->top == 0)
+        return true;
+    VF_CHECK(v, LOOP_TOP, s->kind == PL_SINK_ROWS && t && t->limit > 0 && t->offset + t->limit == l->top);
+    VF_CHECK(v, LOOP_TOP, l->top <= PL_LOOP_TOP_MAX && !l->later && !l->fused && l->tested == v->p->nsteps);
+    const int by = st->sort[t->ngroup].field;
+    VF_CHECK(v, LOOP_TOP, out_of(s, by) && pl_loop_ranks(st->fields[by].phys));
+    const bool *slots = of_source(v);
+    bool *read = HD_NEWN(v->arena, bool, v->p->nslots + 1);
+    for (int i = 0; i < t->ngroup; i++) {
+        const struct pl_out *o = out_of(s, st->sort[i].field);
+        VF_CHECK(v, LOOP_TOP, o);
+        pl_expr_reads(v->g->exprs, o->expr, read);
+    }
+    for (int i = 0; i < v->p->nslots; i++)
+        VF_CHECK(v, LOOP_TOP, !read[i] || slots[i]);
+    return true;
+}
+
 bool vf_loop(struct vf *v)
 {
     const struct pl_loop *l = &v->p->loop;
@@ -48,6 +92,7 @@ bool vf_loop(struct vf *v)
     VF_CHECK(v, LOOP_TESTS, l->tested >= v->p->levels[1].first_step + l->others && l->tested <= v->p->nsteps);
     for (int i = l->tested; i < v->p->nsteps; i++)
         VF_CHECK(v, LOOP_TESTS, pl_step_form(v->p->steps[i].kind)->yields != PL_YIELDS_SOME);
+    VF_TRY(check_top(v, l));
     bool adds = s->kind == PL_SINK_AGG_SCALAR || s->kind == PL_SINK_AGG_DENSE;
     VF_CHECK(v, LOOP_FUSED, !l->fused || (adds && s->place != PL_PLACE_MEMORY));
     return true;

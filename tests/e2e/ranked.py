@@ -55,12 +55,24 @@ def text(v):
     return format(v, "f") if isinstance(v, Decimal) else str(v)
 
 
-def write(folder, rows):
-    columns = [{"name": c, "type": t, "nullable": c != "row"} for c, t in TYPES.items()]
-    schema = {"tables": [{"name": "r", "columns": columns}],
-              "format": {"delimiter": "|", "header": False, "null": "", "trailing_delimiter": False}}
+POINTS = {"id": "int32", "x": "float64", "n": "int32", "t": "string"}
+
+
+def points(rng, rows):
+    """What a thread of a GPU ranks pairs by, with many ties."""
+    null = lambda v: None if rng.random() < 0.05 else v  # noqa: E731
+    special = [float("nan"), float("inf"), -0.0, 0.0]
+    return [{"id": n, "x": null(rng.choice(special) if rng.random() < 0.02 else rng.randint(-200, 200) / 8),
+             "n": null(rng.randint(-30, 30)), "t": rng.choice("abc")} for n in range(rows)]
+
+
+def write(folder, tables):
+    schema = {"tables": [], "format": {"delimiter": "|", "header": False, "null": "", "trailing_delimiter": False}}
+    for name, types, rows in tables:
+        columns = [{"name": c, "type": t, "nullable": c not in ("row", "id")} for c, t in types.items()]
+        schema["tables"].append({"name": name, "columns": columns})
+        (folder / f"{name}.tbl").write_text("".join("|".join(text(v) for v in row.values()) + "\n" for row in rows))
     (folder / "schema.json").write_text(json.dumps(schema))
-    (folder / "r.tbl").write_text("".join("|".join(text(v) for v in row.values()) + "\n" for row in rows))
 
 
 def order(v):
@@ -150,6 +162,40 @@ def check_aggregate(rng, engine, rows):
         found = engine.run(root, threads, fragments)
         engine.expect(sorted([order(read(c, v)) for c, v in zip(columns[:-1], row)] + [int(row[-1])] for row in found),
                       want, root)
+
+
+def gap(op, a, b):
+    """a - b, or the magnitude of the difference, as float64 has it."""
+    if a is None or b is None:
+        return None
+    if math.isinf(a) and math.isinf(b) and a == b:
+        return float("nan")
+    return abs(a - b) if op == "abs" else a - b
+
+
+def check_loop(rng, engine, all_points):
+    """Enough rows on one side for a loop over pairs that keeps the best pairs of each row in registers."""
+    op, column = rng.choice(["abs", "diff"]), rng.choice(["x", "n"])
+    every = rng.choice([7, 11])
+    scan = lambda alias, **more: {"op": "scan", "table": "p", "alias": alias, **more}  # noqa: E731
+    join = {"op": "join", "kind": "inner", "strategy": "loop", "left": scan("l"),
+            "right": scan("r", filter=f"id % {every} = 0"), "residual": "l.id <> r.id and l.t <> 'c'"}
+    difference = f"l.{column} - r.{column}"
+    near = {"op": "project", "input": join, "exprs": ["l.id", "r.id", "r.t", {
+        "expr": f"abs({difference})" if op == "abs" else difference, "as": "gap"}]}
+    keys = rng.choice([["l.id"], [{"expr": "l.id % 1000"}], ["l.id", "l.id"]])
+    top = {"op": "top", "input": near, "keys": keys, "limit": rng.choice([1, 2, 10, 29]), "offset": rng.choice([0, 0, 3]),
+           "ties": rng.choice(["cut", "keep"]),
+           "order": [{"expr": "gap", "desc": rng.random() < 0.5, "nulls": rng.choice(["first", "last"])},
+                     *rng.choice([[], ["r.t"]])]}
+    pairs = [{"l.id": a["id"], "r.id": b["id"], "r.t": b["t"], "gap": gap(op, a[column], b[column]), "key": a["id"] % 1000}
+             for a in all_points if a["t"] != "c" for b in all_points[::every] if a is not b]
+    named = {**top, "keys": ["key" if isinstance(k, dict) else k for k in keys]}
+    want = sorted((row["l.id"], row["r.id"]) for row in
+                  first_rows(pairs, ["l.id", "r.id", "r.t", "gap"], named, lambda row, e: row[e]))
+    for threads, fragments in engine.args.ways:
+        found = engine.run(top, threads, fragments)
+        engine.expect(sorted((int(row[0]), int(row[1])) for row in found), want, top)
 
 
 class Last:
@@ -255,8 +301,8 @@ def main():
     args.ways = ((1, 0), (3, 0), (2, 2)) if args.backend == "cpu" else ((1, 0),)
     rng = random.Random(args.seed)
     with tempfile.TemporaryDirectory(prefix="heddle-ranked-") as folder:
-        folder, rows = pathlib.Path(folder), table(rng, args.rows)
-        write(folder, rows)
+        folder, rows, dots = pathlib.Path(folder), table(rng, args.rows), points(rng, 1100)
+        write(folder, [("r", TYPES, rows), ("p", POINTS, dots)])
         subprocess.run([args.heddle, "load", "--schema", folder / "schema.json", "--from", folder, "--out", folder / "db"],
                        check=True)
         engine = Engine(args, str(folder / "db"))
@@ -265,6 +311,7 @@ def main():
             check_top(rng, engine, rows)
         for _ in range(args.plans // 10):
             check_neighbours(rng, engine, rows)
+            check_loop(rng, engine, dots)
         if args.backend == "cpu":
             check_memory(engine)
     print(f"{engine.wrong} wrong")

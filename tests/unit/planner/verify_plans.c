@@ -52,7 +52,7 @@ const struct verify_plan verify_plans[PLANS] = {
                    ", 'asof': {'left': 'qty', 'right': 'amount', 'match': '>='}"),
               0, 0, 0},
     [PAIRS] = {AGG("", SUM("qty"),
-                   "{'op': 'join', 'kind': 'inner', 'residual': 'qty > grp', 'left': " SCAN_OF(
+                   "{'op': 'join', 'kind': 'inner', 'strategy': 'loop', 'residual': 'qty > grp', 'left': " SCAN_OF(
                        "child") ", 'right': " SCAN_OF("parent") "}"),
                0, 0, 0},
     [SORTED] = {JOIN("inner", "band", SCAN_OF("child"), "pid", SCAN_OF("parent"), "id",
@@ -61,6 +61,11 @@ const struct verify_plan verify_plans[PLANS] = {
     [REACH] = {"{'op': 'join', 'kind': 'inner', 'strategy': 'band', 'residual': 'qty between grp and amount', "
                "'left': " SCAN_OF("child") ", 'right': " SCAN_OF("parent") ", 'build': 'right'}",
                0, 0, 0},
+    [NEAREST] =
+        {"{'op': 'top', 'keys': ['cid'], 'order': ['amount'], 'limit': 3, 'input': {'op': 'project', 'exprs': "
+         "['cid', 'id', 'amount'], 'input': {'op': 'join', 'kind': 'inner', 'strategy': 'loop', 'residual': 'qty > grp', 'left': " SCAN_OF(
+             "child") ", 'right': " SCAN_OF("parent") "}}}",
+         0, 0, 0},
     [WIDE] = {"{'op': 'project', 'exprs': [{'expr': 'wide * 2', 'as': 'x'}, {'expr': '- qty', 'as': 'y'}], 'input': "
               "{'op': 'scan', 'table': 'child', 'filter': 'wide > 1.125 and wide / 3 < 7'}}",
               0, 0, 0},

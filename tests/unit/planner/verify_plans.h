@@ -27,6 +27,7 @@ enum plan {
     PAIRS,  /* a loop over pairs */
     SORTED, /* a search by key and range */
     REACH,  /* a search for intervals */
+    NEAREST, /* one that ranks pairs */
     WIDE,   /* 128 bits: sums, scales, comparisons */
     VALUES,
     ORDER,  /* of a sort below the root */
