@@ -20,8 +20,9 @@
 #   fragments  both suites at SF 0.01 and 1, every pipeline in two fragments that two GPUs take in turns (one GPU
 #              takes both): the rows that they have in one piece; a part of them under memcheck and racecheck
 #   skew       SF 10: each kind of sink fed by even and by skewed keys
-#   joins      joins without keys: every pair of 500,000 and 250,000 rows, counted, added up, kept; every
-#              kind of join under conditions without an equality; as-of joins; joins, groups and sorts of 64 million rows,
+#   joins      joins without keys: every pair of 500,000 and 250,000 rows, counted, added up, kept; the nearest of
+#              100,000 points, by all pairs; every kind of join under conditions without an equality; as-of joins;
+#              joins, groups and sorts of 64 million rows,
 #              with the time of every kernel (GPU_PARTS: other numbers of bits for parts), and of 2^30 rows
 #   ablate [PART]  each balancing strategy, those that Themis is compared with among them, as the paper's section 8
 #              has it; a part is times (JCC-H skewed at SF 10), shares (SF 1: IIR, ILIF, waits), even (SF 10, as
@@ -236,6 +237,7 @@ stage_ablate() {
 
 stage_joins() {
     step joins python3 tests/gpu/joins.py --heddle "$heddle" --scratch "$data" --out "$report/joins.json"
+    step nearest python3 tests/gpu/nearest.py --heddle "$heddle" --scratch "$data" --out "$report/nearest.json"
     step theta python3 tests/e2e/theta.py --heddle "$heddle" --backend cuda
     step asof python3 tests/e2e/asof.py --heddle "$heddle" --backend cuda --plans 24
     step quotes python3 tests/gpu/asof.py --heddle "$heddle" --scratch "$data" --out "$report/asof.json"
