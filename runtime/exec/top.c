@@ -96,10 +96,68 @@ static void compact(const struct rt_live *v, struct rt_local *l, uint64_t from, 
     l->u.rows.cur = to;
 }
 
+static bool same_bytes(enum rt_phys phys, const unsigned char *a, const unsigned char *b)
+{
+    switch (phys) {
+    case RT_BOOL: return *a == *b;
+    case RT_I32: return memcmp(a, b, 4) == 0;
+    case RT_I64:
+    case RT_F64: return memcmp(a, b, 8) == 0;
+    case RT_I128: return memcmp(a, b, 16) == 0;
+    case RT_STR: return false;
+    }
+    HD_BUG("physical type %d", (int)phys);
+}
+
+/* Rows are of one group. The same bytes are the same value; other ones may be, of float64 and strings. */
+static bool same_group(const struct rt_sorter *o, int ngroup, const unsigned char *a, const unsigned char *b)
+{
+    for (int i = 0; i < ngroup; i++) {
+        const struct rt_field *f = &o->s->fields[o->s->sort[i].field];
+        bool bytes = same_bytes(f->phys, a + f->offset, b + f->offset);
+        bool valid = f->valid_offset < 0 || (a[f->valid_offset] && b[f->valid_offset]);
+        if (bytes && valid)
+            continue;
+        if (rt_sort_compare_keys(o, i, i + 1, a, b) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* The first key of the order as a number: of two rows the one with the smaller number comes first; NULLs may equal the
+ * smallest or the largest value. Other types than these are one number. */
+static uint64_t rank_of(const struct rt_sorter *o, int key, const unsigned char *row)
+{
+    const uint64_t sign = (uint64_t)1 << 63;
+    const struct rt_sort_key *k = &o->s->sort[key];
+    const struct rt_field *f = &o->s->fields[k->field];
+    uint64_t v = 0;
+    int32_t i32;
+    double d;
+    if (f->valid_offset >= 0 && !row[f->valid_offset])
+        return k->nulls_first ? 0 : UINT64_MAX;
+    if (f->phys == RT_I32) {
+        memcpy(&i32, row + f->offset, sizeof i32);
+        v = (uint64_t)(int64_t)i32 ^ sign;
+    } else if (f->phys == RT_I64) {
+        memcpy(&v, row + f->offset, sizeof v);
+        v ^= sign;
+    } else if (f->phys == RT_F64) {
+        memcpy(&d, row + f->offset, sizeof d);
+        d += 0.0; /* no -0 */
+        memcpy(&v, &d, sizeof v);
+        v = d != d ? UINT64_MAX : v & sign ? ~v : v | sign;
+    } else {
+        return 0;
+    }
+    return k->desc ? ~v : v;
+}
+
 /* The best rows of the group that rows are of, in order. */
 struct best {
     const unsigned char *row[LISTED];
     uint64_t n, wanted;
+    uint64_t rank; /* of the last one of as many as are wanted; else the largest */
 };
 
 /* Whether the row can be among the first ones; *out: the row that cannot any more since it came. */
@@ -119,6 +177,8 @@ static bool enters(const struct rt_sorter *o, const struct rt_top *t, struct bes
     for (; i > 0 && rt_sort_compare_keys(o, t->ngroup, all, row, b->row[i - 1]) < 0; i--)
         b->row[i] = b->row[i - 1];
     b->row[i] = row;
+    if (b->n == b->wanted)
+        b->rank = rank_of(o, t->ngroup, b->row[b->n - 1]);
     return true;
 }
 
@@ -134,9 +194,12 @@ static void drop_in_runs(const struct rt_live *v, struct rt_local *l, unsigned c
     memset(drop, 0, n);
     for (uint64_t i = l->kept; i < n; i++) {
         const unsigned char *row = rows + i * stride;
-        if (i > l->kept && rt_sort_compare_keys(v->sorter, 0, t->ngroup, row, row - stride) != 0)
+        if (i == l->kept || !same_group(v->sorter, t->ngroup, row, row - stride)) {
             b.n = 0;
-        drop[i] = !enters(v->sorter, t, &b, row, &out);
+            b.rank = UINT64_MAX;
+        }
+        out = NULL;
+        drop[i] = rank_of(v->sorter, t->ngroup, row) > b.rank || !enters(v->sorter, t, &b, row, &out);
         if (out)
             drop[(size_t)(out - rows) / stride] = 1;
     }
