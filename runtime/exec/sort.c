@@ -268,12 +268,47 @@ void rt_sort_select(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n
         sort_within(o, e, n, depth_limit(n));
 }
 
+/* ---- One thread, many entries ------------------------------------------------------------ */
+
+enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS, RADIX_MIN = 256 };
+
+/* Of the digit below the highest bit of `any`. */
+static int digit_shift(uint64_t any, int bits)
+{
+    int top = 64 - __builtin_clzll(any);
+    return HD_MAX(top - bits, 0);
+}
+
+/* By the highest bits in which the entries' first words differ, digit by digit; few entries, or those of equal first
+ * words, by comparisons. spare: as much memory. */
+static void sort_by_digits(const struct rt_sorter *o, struct rt_sort_entry *e, struct rt_sort_entry *spare, size_t n)
+{
+    size_t at[DIGITS + 1] = {0};
+    uint64_t any = 0;
+    for (size_t i = 1; i < n; i++)
+        any |= e[i].hi ^ e[0].hi;
+    if (n < RADIX_MIN || any == 0 || is_stopped(o)) {
+        rt_sort_entries(o, e, n);
+        return;
+    }
+    int shift = digit_shift(any, DIGIT_BITS);
+    for (size_t i = 0; i < n; i++)
+        at[(e[i].hi >> shift & (DIGITS - 1)) + 1]++;
+    for (int d = 0; d < DIGITS; d++)
+        at[d + 1] += at[d];
+    for (size_t i = 0; i < n; i++)
+        spare[at[e[i].hi >> shift & (DIGITS - 1)]++] = e[i];
+    memcpy(e, spare, n * sizeof *e);
+    for (size_t d = 0, from = 0; d < DIGITS; from = at[d++])
+        sort_by_digits(o, e + from, spare + from, at[d] - from);
+}
+
 /* ---- All threads ----------------------------------------------------------------------- */
 
-/* Sample sort: entries are distributed to buckets between splitters drawn from a sample, then
- * buckets are sorted one by one. A bucket of equal entries alone costs one pass per level of the
- * recursion, as everywhere in this sort. */
-enum { PARALLEL_MIN = 1 << 15, SAMPLES_PER_BUCKET = 64, MAX_BUCKETS = 256 };
+/* Entries are distributed to buckets by the highest bits in which their first words differ, or, where these are uneven,
+ * between splitters drawn from a sample (sample sort); then buckets are sorted one by one. A bucket of equal entries
+ * alone costs one pass per level of the recursion, as everywhere in this sort. */
+enum { PARALLEL_MIN = 1 << 15, SAMPLES_PER_BUCKET = 64, BUCKET_BITS = 8, MAX_BUCKETS = 1 << BUCKET_BITS, UNEVEN = 16 };
 
 struct sorting {
     struct rt_exec *x;
@@ -283,6 +318,9 @@ struct sorting {
     struct rt_sort_entry *from, *to; /* entries before and after distribution */
     struct rt_sort_entry splitters[MAX_BUCKETS];
     int nbuckets;
+    _Atomic uint64_t some, all; /* bits that are set in some first word, and in all */
+    bool by_digit;
+    int shift;
     uint64_t *counts; /* [task][bucket]; then where the task writes next */
     uint64_t start[MAX_BUCKETS + 1];
     uint64_t offset, count;
@@ -293,14 +331,22 @@ static void make_entries(void *context, struct rt_worker *w HD_UNUSED, uint64_t 
 {
     struct sorting *s = context;
     size_t stride = (size_t)s->o->s->stride;
-    for (uint64_t i = task * s->cut.size; i < rt_cut_end(&s->cut, task); i++)
+    uint64_t some = 0, all = UINT64_MAX;
+    for (uint64_t i = task * s->cut.size; i < rt_cut_end(&s->cut, task); i++) {
         rt_sort_entry(s->o, s->rows + i * stride, &s->from[i]);
+        some |= s->from[i].hi;
+        all &= s->from[i].hi;
+    }
+    atomic_fetch_or(&s->some, some);
+    atomic_fetch_and(&s->all, all);
 }
 
-/* The number of splitters that are not greater. */
+/* A digit, or the number of splitters that are not greater. */
 static int bucket_of(const struct sorting *s, const struct rt_sort_entry *e)
 {
     int from = 0, to = s->nbuckets - 1;
+    if (s->by_digit)
+        return (int)(e->hi >> s->shift & (MAX_BUCKETS - 1));
     while (from < to) {
         int mid = (from + to) / 2;
         if (rt_sort_less(s->o, e, &s->splitters[mid]))
@@ -360,7 +406,7 @@ static void sort_bucket(void *context, struct rt_worker *w HD_UNUSED, uint64_t b
 {
     struct sorting *s = context;
     if (s->start[b + 1] > s->offset && s->start[b] < s->offset + s->count)
-        rt_sort_entries(s->o, s->to + s->start[b], s->start[b + 1] - s->start[b]);
+        sort_by_digits(s->o, s->to + s->start[b], s->from + s->start[b], s->start[b + 1] - s->start[b]);
 }
 
 static void gather_rows(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
@@ -375,15 +421,46 @@ static void gather_rows(void *context, struct rt_worker *w HD_UNUSED, uint64_t t
     }
 }
 
+/* No bucket has so much that a thread would be left alone with it. */
+static bool is_even(const struct sorting *s)
+{
+    uint64_t max = 0;
+    for (int b = 0; b < s->nbuckets; b++)
+        max = HD_MAX(max, s->start[b + 1] - s->start[b]);
+    return max <= s->cut.n / UNEVEN;
+}
+
+static int count_all(struct sorting *s)
+{
+    memset(s->counts, 0, s->cut.ntasks * (size_t)s->nbuckets * sizeof *s->counts);
+    HD_TRY(rt_exec_parallel(s->x, s->cut.ntasks, count_buckets, s));
+    place_buckets(s);
+    return 0;
+}
+
+static int choose_buckets(struct sorting *s)
+{
+    uint64_t any = s->some & ~s->all;
+    s->by_digit = any != 0;
+    if (any) {
+        s->nbuckets = MAX_BUCKETS;
+        s->shift = digit_shift(any, BUCKET_BITS);
+        HD_TRY(count_all(s));
+        if (is_even(s))
+            return 0;
+    }
+    s->by_digit = false;
+    s->nbuckets = HD_MIN(s->x->o.threads * 8, MAX_BUCKETS);
+    choose_splitters(s);
+    return count_all(s);
+}
+
 static int sort_parallel(struct sorting *s, struct rt_block *counts)
 {
     struct rt_exec *x = s->x;
-    s->nbuckets = HD_MIN(x->o.threads * 8, MAX_BUCKETS);
-    HD_TRY(rt_exec_block(x, s->o->s, s->cut.ntasks * (size_t)s->nbuckets * sizeof *s->counts, true, counts));
+    HD_TRY(rt_exec_block(x, s->o->s, s->cut.ntasks * (size_t)MAX_BUCKETS * sizeof *s->counts, false, counts));
     s->counts = counts->p;
-    choose_splitters(s);
-    HD_TRY(rt_exec_parallel(x, s->cut.ntasks, count_buckets, s));
-    place_buckets(s);
+    HD_TRY(choose_buckets(s));
     HD_TRY(rt_exec_parallel(x, s->cut.ntasks, distribute, s));
     return rt_exec_parallel(x, (uint64_t)s->nbuckets, sort_bucket, s);
 }
@@ -415,7 +492,8 @@ int rt_sort_rows(struct rt_exec *x, const struct rt_sorter *o, const unsigned ch
 {
     struct rt_block blocks[3] = {{.p = NULL}, {.p = NULL}, {.p = NULL}};
     struct sorting *s = hd_alloc(&x->arena, sizeof *s);
-    *s = (struct sorting){.x = x, .o = o, .rows = rows, .offset = offset, .count = count, .out = out};
+    *s =
+        (struct sorting){.x = x, .o = o, .rows = rows, .offset = offset, .count = count, .out = out, .all = UINT64_MAX};
     int rc = n && count ? sort_all(s, n, blocks) : 0;
     for (int i = 0; i < 3; i++)
         rt_block_free(&x->memory, &blocks[i]);

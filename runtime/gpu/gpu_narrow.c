@@ -6,27 +6,6 @@
 
 enum { WORD_BITS = 64, SPARE_BITS = 4 };
 
-static bool is_plain(enum rt_phys p)
-{
-    return p == RT_BOOL || p == RT_I32 || p == RT_I64;
-}
-
-bool rt_rows_are_keys(const struct rt_state *s, bool *nullable)
-{
-    bool met[HDD_ROW_WORDS * 8] = {false}; /* a field takes a byte at least */
-    *nullable = false;
-    if (s->stride > HDD_ROW_WORDS * 8 || s->nsort != s->nfields)
-        return false;
-    for (int i = 0; i < s->nsort; i++) {
-        const struct rt_field *f = &s->fields[s->sort[i].field];
-        if (!is_plain(f->phys) || met[s->sort[i].field])
-            return false;
-        met[s->sort[i].field] = true;
-        *nullable |= f->valid_offset >= 0;
-    }
-    return true;
-}
-
 /* ---- bits of rows and of normalised keys ----------------------------------------------------- */
 
 /* Where bit `at` of the normalised key, the first one 0, lies in the row, and whether it is inverted there. */

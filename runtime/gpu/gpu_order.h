@@ -1,10 +1,11 @@
-/* What the files about order share: narrow rows (gpu_narrow.c), below all others (gpu_order.c). */
+/* What the files about order share: narrow rows (gpu_narrow.c), below all others (gpu_order.c), and the kernels
+ * that a sort needs (gpu_fixed.c). */
 #ifndef HEDDLE_RUNTIME_GPU_ORDER_H
 #define HEDDLE_RUNTIME_GPU_ORDER_H
 
 #include "runtime/gpu/gpu_state.h"
 
-/* Rows hold nothing but sort keys from which they can be made again: no float64 (-0, NaN), no string. nullable: some may
+/* gpu_fixed.c. Rows hold nothing but sort keys from which they can be made again: no float64 (-0, NaN), no string. nullable: some may
  * be NULL. */
 bool rt_rows_are_keys(const struct rt_state *s, bool *nullable);
 /* Bits of the normalised key in which such rows differ, none of which may be NULL. */
