@@ -224,7 +224,7 @@ enum { PL_LOOP_TOP_MAX = 32 };
 /* A thread can rank pairs by values of this class. */
 static inline bool pl_loop_ranks(enum rt_phys p)
 {
-    return p == RT_I32 || p == RT_I64 || p == RT_F64;
+    return p == RT_I32 || p == RT_I64 || p == RT_F64 || p == RT_F32;
 }
 
 struct pl_pipeline {

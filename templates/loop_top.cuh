@@ -32,6 +32,11 @@ HDD_DEVICE u64 hdd_rank_of(f64 v)
     return v != v ? ~(u64)0 : bits < 0 ? ~(u64)bits : (u64)bits | (u64)1 << 63;
 }
 
+HDD_DEVICE u64 hdd_rank_of(f32 v)
+{
+    return hdd_rank_of((f64)v);
+}
+
 // NULLs may equal the smallest or the largest value: that keeps more pairs, never fewer.
 template <bool desc, bool nulls_first, class T> HDD_DEVICE u64 hdd_rank(T v)
 {

@@ -100,7 +100,8 @@ static bool same_bytes(enum rt_phys phys, const unsigned char *a, const unsigned
 {
     switch (phys) {
     case RT_BOOL: return *a == *b;
-    case RT_I32: return memcmp(a, b, 4) == 0;
+    case RT_I32:
+    case RT_F32: return memcmp(a, b, 4) == 0;
     case RT_I64:
     case RT_F64: return memcmp(a, b, 8) == 0;
     case RT_I128: return memcmp(a, b, 16) == 0;
@@ -133,7 +134,8 @@ static uint64_t rank_of(const struct rt_sorter *o, int key, const unsigned char 
     const struct rt_field *f = &o->s->fields[k->field];
     uint64_t v = 0;
     int32_t i32;
-    double d;
+    double d = 0;
+    float real = 0;
     if (f->valid_offset >= 0 && !row[f->valid_offset])
         return k->nulls_first ? 0 : UINT64_MAX;
     if (f->phys == RT_I32) {
@@ -142,8 +144,9 @@ static uint64_t rank_of(const struct rt_sorter *o, int key, const unsigned char 
     } else if (f->phys == RT_I64) {
         memcpy(&v, row + f->offset, sizeof v);
         v ^= sign;
-    } else if (f->phys == RT_F64) {
-        memcpy(&d, row + f->offset, sizeof d);
+    } else if (f->phys == RT_F64 || f->phys == RT_F32) {
+        memcpy(f->phys == RT_F64 ? (void *)&d : (void *)&real, row + f->offset, f->phys == RT_F64 ? sizeof d : sizeof real);
+        d = f->phys == RT_F64 ? d : (double)real;
         d += 0.0; /* no -0 */
         memcpy(&v, &d, sizeof v);
         v = d != d ? UINT64_MAX : v & sign ? ~v : v | sign;
