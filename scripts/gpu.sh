@@ -241,6 +241,8 @@ stage_joins() {
     step theta python3 tests/e2e/theta.py --heddle "$heddle" --backend cuda
     step asof python3 tests/e2e/asof.py --heddle "$heddle" --backend cuda --plans 24
     step quotes python3 tests/gpu/asof.py --heddle "$heddle" --scratch "$data" --out "$report/asof.json"
+    step search python3 tests/e2e/search.py --heddle "$heddle" --backend cuda --count 3
+    step ranges python3 tests/gpu/ranges.py --heddle "$heddle" --scratch "$data" --out "$report/ranges.json"
     step radix python3 tests/gpu/radix.py --heddle "$heddle" --scratch "$data" --parts "${GPU_PARTS:-6,7,9}" \
         --out "$report/radix.json"
     step giant python3 tests/gpu/radix.py --heddle "$heddle" --scratch "$data" --giant --repeat 2 --out "$report/giant.json"

@@ -289,7 +289,8 @@ class PlanGen:
         if self.rng.random() < 0.3:
             node["build"] = self.rng.choice(["auto", "left", "right"])
         if self.rng.random() < 0.3:
-            node["strategy"] = self.rng.choice(["auto"] + ["hash", "direct", "index", "radix"] * keyed + ["loop"] * few)
+            keyed_ways = ["hash", "direct", "index", "radix", "merge"] * keyed
+            node["strategy"] = self.rng.choice(["auto"] + keyed_ways + ["loop"] * few)
 
     def keys(self, left, right):
         """Pairs of key expressions, and how many right rows a left row meets at most, and the reverse."""

@@ -250,6 +250,14 @@ def check_ends(engine, left, right):
         engine.expect(found, sorted(theta.expected(kind, left, right, test), key=str), f"ends of int64, {kind}")
 
 
+def check_refused(engine):
+    """A strategy that cannot serve a condition says why."""
+    for residual in ("ls <> rs", "li * ri > 5", "lf - rf > 1e0 and li <> ri"):
+        plan = {"heddle": 1, "root": theta.join("left", [], residual, "band")}
+        done = subprocess.run([engine.heddle, "run", "-", "--db", engine.db], input=json.dumps(plan), capture_output=True, text=True)
+        engine.expect((done.returncode != 0, "strategy band needs a range" in done.stderr), (True, True), f"refused: {residual}")
+
+
 def nested(rng, rows):
     """Intervals ri .. rw that nest, and points li."""
     points = [{"lrow": n, **{"l" + c: None for c in COLUMNS}, "li": rng.randint(-50, 50), "ld": None} for n in range(rows)]
@@ -292,6 +300,7 @@ def main():
                 check_random(engine, rng, left, right, args.count)
             if what == "random" and len(left) == SIZES[0][0]:
                 check_ends(engine, left, right)
+                check_refused(engine)
             if what == "runs":
                 check_runs(engine)
             if what == "intervals":

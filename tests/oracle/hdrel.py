@@ -288,7 +288,7 @@ class PlanCompiler:
     def op_join(self, node, path):
         left, right = self.rel(node["left"], path + ".left"), self.rel(node["right"], path + ".right")
         if node["kind"] not in KINDS or node.get("build", "auto") not in ("auto", "left", "right") \
-                or node.get("strategy", "auto") not in ("auto", "hash", "direct", "index", "loop", "merge", "band", "radix") \
+                or node.get("strategy", "auto") not in ("auto", "hash", "direct", "index", "loop", "radix", "merge", "band") \
                 or ("mark" in node) != (node["kind"] == "mark"):
             raise PlanError(path, "bad join kind, build, strategy or mark")
         keys = self.join_keys(node, path, left, right)
