@@ -122,7 +122,7 @@ def duckdb_times(args, folder, suffix, want):
     for _ in range(args.repeat + 1):
         began = time.monotonic()
         row = con.execute("SELECT count(*), sum(shares), sum(bid) FROM trade ASOF JOIN quote "
-                          "ON symbol = q_symbol AND at >= q_at").fetchone()
+                          'ON symbol = q_symbol AND "at" >= q_at').fetchone()
         times.append((time.monotonic() - began) * 1e3)
     if row[:2] != (want[0], want[1]):  # of quotes of one time it may take any
         sys.exit(f"DuckDB: expected {want}, found {row}")
