@@ -254,6 +254,10 @@ class PlanGen:
             if left.rows * right.rows > MAX_PAIRS:
                 return left
         rows = min(left.rows * right.rows, left.rows * fan_right, right.rows * fan_left)
+        if kind in ("inner", "left") and self.rng.random() < 0.25 and rows <= MAX_PAIRS:
+            nearest = self.nearest(left, right, kind, keys)
+            if nearest:
+                return nearest
         if rows > MAX_ROWS and (kind not in ("semi", "anti", "mark") or rows > MAX_PAIRS):
             return left
         return self.joined(left, right, kind, keys, rows, fan_right, fan_left)
@@ -277,6 +281,20 @@ class PlanGen:
         out = [self.extended(c, kind in ("right", "full"), fan_right) for c in left.columns]
         out += [self.extended(c, kind in ("left", "full"), fan_left) for c in right.columns]
         return Rel(node, out, rows + extra)
+
+    def nearest(self, left, right, kind, keys):
+        """An as-of join; None if no columns can be compared."""
+        pairs = [(a.val, b.val) for a in left.columns for b in right.columns if self.joinable(a.val, b.val)]
+        if not pairs or any(c.val.inexact for c in right.columns):
+            return None
+        a, b = self.rng.choice([(a, b) for a, b in pairs if self.overlap(a, b)] or pairs)
+        node = {"op": "join", "kind": kind, "left": left.node, "right": right.node,
+                "asof": {"left": self.write(self.key_side(a)), "right": self.write(self.key_side(b)),
+                         "match": self.rng.choice([">=", ">=", ">", "<=", "<"])}}
+        if keys:
+            node["on"] = [[self.write(x), self.write(y)] + self.null_equal(x, y) for x, y in keys]
+        out = left.columns + [self.extended(c, kind == "left", left.rows) for c in right.columns]
+        return Rel(node, out, left.rows)
 
     def extended(self, c, null, fan):
         val = replace(c.val, nullable=c.val.nullable or null)

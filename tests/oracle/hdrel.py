@@ -9,7 +9,7 @@ from hdtypes import FLOAT64, INT64, MAX_DIGITS, NULL, PlanError, Type, decimal, 
 
 KEYS = {"scan": ({"table"}, {"alias", "columns", "filter"}), "ref": ({"name"}, {"alias"}),
         "filter": ({"input", "pred"}, set()), "project": ({"input", "exprs"}, {"keep"}),
-        "join": ({"kind", "left", "right"}, {"on", "residual", "build", "strategy", "mark", "single"}),
+        "join": ({"kind", "left", "right"}, {"on", "asof", "residual", "build", "strategy", "mark", "single"}),
         "aggregate": ({"input", "aggs"}, {"keys"}), "distinct": ({"input"}, set()),
         "sort": ({"input", "keys"}, {"limit", "offset"}), "limit": ({"input", "limit"}, {"offset"}),
         "union_all": ({"inputs"}, set()), "values": ({"columns", "rows"}, set())}
@@ -292,6 +292,8 @@ class PlanCompiler:
                 or ("mark" in node) != (node["kind"] == "mark"):
             raise PlanError(path, "bad join kind, build, strategy or mark")
         keys = self.join_keys(node, path, left, right)
+        if "asof" in node:
+            return self.join_nearest(node, path, left, right, keys)
         condition = self.join_condition(node, path, left, right, keys)
         if node.get("single"):
             if node["kind"] not in ("left", "inner") or node.get("on"):
@@ -305,19 +307,40 @@ class PlanCompiler:
             here = f"{path}.on[{i}]"
             if pair[2:] not in ([], ["null_equal"]):
                 raise PlanError(here, "bad pair of keys")
-            a = self.compiler(left.scope("l.")).compile(parse(pair[0], here + "[0]"))
-            b = self.compiler(right.scope("r.")).compile(parse(pair[1], here + "[1]"))
-            for e, rel, other, side in ((a, left, right, "l"), (b, right, left, "r")):
-                if e.err:
-                    # with nothing on the other side the keys need not be computed
-                    free = f"NOT EXISTS (SELECT 1 FROM {other.cte})"
-                    # and a loop looks at one only where those before it are equal
-                    self.check(node, here, f"SELECT 1 FROM {rel.cte} {side} WHERE {e.err} AND NOT {free}",
-                               free=node.get("strategy") == "loop")
-                    self.check(node, here, f"SELECT 1 FROM {rel.cte} {side} WHERE {e.err} AND {free}", free=True)
+            a, b = self.join_sides(node, here, left, right, (pair[0], here + "[0]"), (pair[1], here + "[1]"))
             same = self.compiler({}).compare_values("=", a, b, here).sql
             tests.append(f"({same} OR ({a.sql} IS NULL AND {b.sql} IS NULL))" if pair[2:] else same)
         return tests
+
+    def join_sides(self, node, here, left, right, of_left, of_right):
+        """What the join compares of both sides: expressions, each with its path."""
+        a = self.compiler(left.scope("l.")).compile(parse(*of_left))
+        b = self.compiler(right.scope("r.")).compile(parse(*of_right))
+        for e, rel, other, side in ((a, left, right, "l"), (b, right, left, "r")):
+            if e.err:
+                # with nothing on the other side the keys need not be computed
+                free = f"NOT EXISTS (SELECT 1 FROM {other.cte})"
+                # and a loop looks at one only where those before it are equal
+                self.check(node, here, f"SELECT 1 FROM {rel.cte} {side} WHERE {e.err} AND NOT {free}",
+                           free=node.get("strategy") == "loop")
+                self.check(node, here, f"SELECT 1 FROM {rel.cte} {side} WHERE {e.err} AND {free}", free=True)
+        return a, b
+
+    def join_nearest(self, node, path, left, right, keys):
+        """Numbers the matches of each left row by their distance and their columns; the first one stays."""
+        asof, here = node["asof"], path + ".asof"
+        if node["kind"] not in ("inner", "left") or "residual" in node or asof["match"] not in (">=", ">", "<=", "<"):
+            raise PlanError(path, "bad as-of join")
+        a, b = self.join_sides(node, here, left, right, (asof["left"], here + ".left"), (asof["right"], here + ".right"))
+        condition = " AND ".join(keys + [self.compiler({}).compare_values(asof["match"], a, b, here).sql])
+        ties = "".join(f", r.c{i} ASC NULLS LAST" for i in range(len(right.columns)))
+        order = f"{b.sql} {'DESC' if asof['match'][0] == '>' else 'ASC'} NULLS LAST{ties}"
+        columns = left.columns + [self.extended(c, node["kind"] == "left") for c in right.columns]
+        items = [f"l.c{i}" for i in range(len(left.columns))] + [f"r.c{i}" for i in range(len(right.columns))]
+        numbered = (f"SELECT {self.list(items)}, row_number() OVER (PARTITION BY l.number ORDER BY {order}) AS place "
+                    f"FROM (SELECT *, row_number() OVER () AS number FROM {left.cte}) l {node['kind'].upper()} JOIN "
+                    f"{right.cte} r ON {condition}")
+        return Rel(self.cte(f"SELECT * EXCLUDE (place) FROM ({numbered}) WHERE place = 1"), columns)
 
     def join_condition(self, node, path, left, right, keys):
         if "residual" not in node:
