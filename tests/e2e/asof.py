@@ -28,12 +28,14 @@ COLUMNS = [("a", "int32", (1, 2, 3)), ("k", "int32", (1, 2, 3, 4, 5)), ("s", "st
            ("w", "decimal(38,3)", [decimal.Decimal(n) / 8 for n in range(-20, 20)]
             + [decimal.Decimal(n) * 10**30 for n in (-3, -2, 2, 3)] + [decimal.Decimal(10**30) * 2 + 1]),
            ("f", "float64", (0.0, -0.0, 0.25, 0.5, 1.0, 2.0, -1.0, -3.5, float("nan"), float("inf"), float("-inf"))),
+           ("g", "float32", (0.0, -0.0, 0.25, 1.0, 2.0, -3.5, float("nan"), float("inf"), float("-inf"))),
            ("t", "date", [datetime.date(1999, 12, 25) + datetime.timedelta(n) for n in range(14)]),
            ("m", "timestamp", [datetime.datetime(1999, 12, 25) + datetime.timedelta(hours=9 * n) for n in range(30)]),
            ("b", "int64", (7, 8)), ("row", "int32", None)]
 # Pairs of columns that an as-of join compares.
-PAIRS = ["ii", "ij", "ji", "id", "dw", "wd", "ww", "wi", "ff", "fi", "if", "fd", "tt", "tm", "mt", "mm", "ss", "jj"]
-KEYS = ["k", "s", "kj", "d", "f", "t"]  # columns that are compared by =; "kj": k of the left, j of the right side
+PAIRS = ["ii", "ij", "ji", "id", "dw", "wd", "ww", "wi", "ff", "fi", "if", "fd", "tt", "tm", "mt", "mm", "ss", "jj",
+         "gg", "gf", "fg", "gi", "dg"]
+KEYS = ["k", "s", "kj", "d", "f", "g", "t"]  # columns that are compared by =; "kj": k of the left, j of the right side
 OUTPUTS = [["rrow"], ["rrow"], ["ra"], ["rb"], ["rb", "ra"], ["rs"], ["rk", "rj"], []]
 
 
