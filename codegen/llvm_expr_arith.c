@@ -208,7 +208,8 @@ struct cg_val cgl_ordinal(struct cg_fn *f, const struct pl_expr *e)
 struct cg_val cgl_of_ordinal(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]);
-    return (struct cg_val){.v = l_bitcast(f, turn(f, a.v, cg_arg_phys(f->m, e, 0)), cg_type(f, e->phys)), .valid = a.valid};
+    return (struct cg_val){.v = l_bitcast(f, turn(f, a.v, cg_arg_phys(f->m, e, 0)), cg_type(f, e->phys)),
+                           .valid = a.valid};
 }
 
 /* Integers clamp to 64 bits; bits of negative floats order the other way round. */
@@ -217,7 +218,9 @@ struct cg_val cgl_order_word(struct cg_fn *f, const struct pl_expr *e)
     enum rt_phys from = cg_arg_phys(f->m, e, 0);
     struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
     LLVMValueRef least = l_i64(f, INT64_MIN), most = l_i64(f, INT64_MAX), zero = l_i64(f, 0);
-    if (from == RT_F64) {
+    if (from == RT_F32)
+        a.v = LLVMBuildFPExt(f->b, a.v, f->m->f64, "");
+    if (rt_phys_is_float(from)) {
         LLVMValueRef bits = l_bitcast(f, a.v, f->m->i64);
         LLVMValueRef flat = l_fcmp(f, LLVMRealOEQ, a.v, cg_const(f, RT_F64, 0));
         bits = l_select(f, flat, zero, bits);

@@ -248,7 +248,8 @@ struct cg_val cgl_width_bucket(struct cg_fn *f, const struct pl_expr *e)
         r.v = cg_call(f, CG_CALL_hdr_bucket_i128, words, 7);
         return r;
     }
-    r.v = rt_phys_is_float(p) ? float_bucket(f, p, x.v, k, n, &below, &above) : exact_bucket(f, e, x.v, k, n, &below, &above);
+    r.v = rt_phys_is_float(p) ? float_bucket(f, p, x.v, k, n, &below, &above)
+                              : exact_bucket(f, e, x.v, k, n, &below, &above);
     r.v = l_select(f, above, l_add(f, n, cg_const(f, RT_I32, 1)), r.v);
     r.v = l_select(f, below, cg_const(f, RT_I32, 0), r.v);
     return r;

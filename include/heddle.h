@@ -12,7 +12,7 @@
  * names. On failure outputs stay as they were.
  *
  * Data crosses as the Arrow C Data Interface (https://arrow.apache.org/docs/format/CDataInterface.html).
- * Logical to Arrow: bool "b", int32 "i", int64 "l", decimal(p,s) "d:p,s" (128 bit), float64 "g",
+ * Logical to Arrow: bool "b", int32 "i", int64 "l", decimal(p,s) "d:p,s" (128 bit), float32 "f", float64 "g",
  * date "tdD", timestamp "tsu:", string "u". Large_utf8 "U" and dictionaries of "u" or "U" with
  * integer indices are accepted on input.
  *

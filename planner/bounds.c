@@ -20,14 +20,14 @@ struct parts {
     int lo, hi; /* build columns */
     int n;
     struct pl_term v[TERMS_MAX];
-    bool arithmetic;
+    bool arithmetic, single; /* single: in float32 */
 };
 
 /* ---- sums --------------------------------------------------------------------------------------------------- */
 
 static bool is_exact(struct hd_type t)
 {
-    return hd_type_is_num(t) && t.kind != HD_FLOAT64;
+    return hd_type_is_num(t) && !hd_type_is_float(t);
 }
 
 static int scale_of(struct hd_type t)
@@ -138,6 +138,7 @@ static void push_comparison(const struct parts *p, enum fe_op op, bool greater, 
     f.bound = (struct pl_bound){.at = side(p, false, -by),
                                 .strict = op == FE_LT || op == FE_GT,
                                 .rounded = is_float && p->arithmetic,
+                                .single = p->single,
                                 .with_nan = is_float && p->arithmetic && greater,
                                 .from = from};
     bool plain = f.of.n == 1 && f.of.v[0].factor == 1;
@@ -149,8 +150,8 @@ static void push_comparison(const struct parts *p, enum fe_op op, bool greater, 
 static void compare(struct hd_arena *a, int lo, int hi, enum fe_op op, const struct fe_expr *l, const struct fe_expr *r,
                     bool negated, int from, found_vec *out)
 {
-    struct parts p = {.a = a, .lo = lo, .hi = hi, .arithmetic = negated};
-    bool left = pl_expr_uses(l, lo, hi), is_float = l->type.kind == HD_FLOAT64;
+    struct parts p = {.a = a, .lo = lo, .hi = hi, .arithmetic = negated, .single = l->type.kind == HD_FLOAT32};
+    bool left = pl_expr_uses(l, lo, hi), is_float = hd_type_is_float(l->type);
     if (!is_ordered(l->type) || !add_terms(&p, l, negated ? -1 : 1) || !add_terms(&p, r, -1))
         return;
     if (is_float && left == pl_expr_uses(r, lo, hi))

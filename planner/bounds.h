@@ -20,7 +20,8 @@ struct pl_sum {
 struct pl_bound {
     struct pl_sum at;
     bool strict;
-    bool rounded;  /* float64 with arithmetic: what is compared was rounded */
+    bool rounded;  /* floats with arithmetic: what is compared was rounded */
+    bool single;   /* of float32 */
     bool with_nan; /* and NaN on the build side makes the comparison true */
     int from;      /* the conjunct */
 };

@@ -60,7 +60,7 @@ struct pl_slot {
  *     phys I64 or I128; raises OVERFLOW beyond I64, or limit_digits
  *   ORDINAL: F64 -> I64, F32 -> I32 that orders like it (-0 before 0, every NaN HDD_ORDINAL_NAN, ..32) · OF_ORDINAL: its inverse
  *   CAST: timestamp <-> date only (in_type, out_type); every other cast became the ops above
- *   ORDER_WORD: integer or float64 -> I64 that orders likewise; I128 beyond it is its end, -0 is 0, NaN its largest ·
+ *   ORDER_WORD: integer or float -> I64 that orders likewise; I128 beyond it is its end, -0 is 0, NaN its largest ·
  *   HASH_WORD: the hash of keys of a HASH state as I64; never NULL, as a NULL has a hash
  */
 struct pl_expr {

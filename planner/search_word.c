@@ -5,7 +5,9 @@
  * float64. Values are compared as they are where the condition has no arithmetic. Else both the condition and the bound
  * are rounded, each of their at most 8 operations by 2^-53 of a value that is no larger than |b| + sum |p|, b being the
  * row's value and p the terms of the bound. Where |b| > 2 sum |p| the comparison is decided anyway, so the bound is moved
- * outward by 2^-47 sum |p|. Where sum |p| is not finite, or so large that a sum might not be, all rows are looked at. */
+ * outward by 2^-47 sum |p|. Where sum |p| is not finite, or so large that a sum might not be, all rows are looked at.
+ *
+ * float32. Bounds are computed in float64; what the condition rounds by 2^-24, a slack of 2^-18 sum |p| covers. */
 #include "planner/search_word.h"
 
 #include "planner/build.h"
@@ -13,7 +15,7 @@
 #include "planner/lower_expr.h"
 #include "planner/lower_value.h"
 
-static const double slack = 0x1p-47, room_max = 1e300;
+static const double slack = 0x1p-47, room_max = 1e300, single_slack = 0x1p-18, single_room_max = 1e37;
 
 static int op1(struct ctx *c, enum fe_op op, enum rt_phys ph, bool nullable, int a)
 {
@@ -102,6 +104,9 @@ static int float_sum(struct ctx *c, struct open_pipeline *p, struct handle *cons
     for (int i = 0; i < s->n; i++) {
         struct pl_val v;
         HD_TRY(lx_expr(c, p, env, s->v[i].e, &v));
+        if (v.expr >= 0 && v.phys == RT_F32)
+            v = (struct pl_val){
+                .expr = op1(c, FE_TO_F64, RT_F64, v.nullable, v.expr), .phys = RT_F64, .nullable = v.nullable};
         HD_TRY(lx_as_phys(c, &v, RT_F64));
         int large = op1(c, FE_ABS, RT_F64, v.nullable, v.expr);
         if (s->v[i].factor < 0)
@@ -139,9 +144,9 @@ static int float_word(struct ctx *c, struct open_pipeline *p, struct handle *con
         return 0;
     }
     bool null = room->nullable;
-    int by = op2(c, FE_MUL, RT_F64, null, room->expr, const_f64(c, slack));
+    int by = op2(c, FE_MUL, RT_F64, null, room->expr, const_f64(c, b->single ? single_slack : slack));
     int moved = op2(c, low ? FE_SUB : FE_ADD, RT_F64, null, sum.expr, by);
-    int finite = op2(c, FE_LT, RT_BOOL, null, room->expr, const_f64(c, room_max));
+    int finite = op2(c, FE_LT, RT_BOOL, null, room->expr, const_f64(c, b->single ? single_room_max : room_max));
     int args[4] = {finite, op1(c, FE_ORDER_WORD, RT_I64, null, moved), op1(c, FE_NOT, RT_BOOL, null, finite),
                    pb_const_int(c, RT_I64, low ? INT64_MIN : INT64_MAX)};
     *out = (struct pl_val){.phys = RT_I64, .nullable = true, .type = hd_type_of(HD_INT64)};

@@ -30,6 +30,10 @@ struct hdd_order_word_of {
         const i64 bits = v == 0 ? 0 : hdd_f64_bits(v);
         return v != v ? 0x7fffffffffffffffll : bits < 0 ? bits ^ 0x7fffffffffffffffll : bits;
     }
+    HDD_MEMBER i64 operator()(f32 v) const
+    {
+        return (*this)((f64)v);
+    }
 };
 
 template <class A> HDD_DEVICE auto hdd_order_word(A a)
@@ -61,8 +65,7 @@ template <class Before> HDD_DEVICE u32 hdd_partition_point(u32 begin, u32 end, B
 
 // Rows behind those `before` that are `within`. Most ranges are short: their end is looked for in
 // steps that double.
-template <class Before, class Within>
-HDD_DEVICE hdd_range hdd_rows_between(u32 rows, Before before, Within within)
+template <class Before, class Within> HDD_DEVICE hdd_range hdd_rows_between(u32 rows, Before before, Within within)
 {
     const u32 begin = hdd_partition_point(0, rows, before);
     u32 end = begin, beyond = rows, step = 1;
@@ -95,8 +98,7 @@ HDD_DEVICE hdd_range hdd_expand_sorted(u64 rows, Low low, High high, Word word)
     const i64 from = hdd_known(low), to = hdd_known(high);
     if (hdd_is_null(low) || hdd_is_null(high))
         return hdd_no_range();
-    return hdd_rows_between((u32)rows, [&](u32 r) { return word(r) < from; },
-                            [&](u32 r) { return word(r) <= to; });
+    return hdd_rows_between((u32)rows, [&](u32 r) { return word(r) < from; }, [&](u32 r) { return word(r) <= to; });
 }
 
 // And `far`, which never falls from row to row, has reached `reach`.
