@@ -10,7 +10,8 @@ enum {
     FIRST_GROUPS = 1 << 16,
     FIRST_GROUPS_MAX = 1 << 20,
     ROWS_OF_A_GROUP = 8,
-    MEMORY_SHARE = 4, /* an estimate gets at most so large a part of the memory */
+    MEMORY_SHARE = 4, /* an estimate gets at most so large a part of the memory, */
+    LEVEL_SHARE = 32, /* and so large a one where rows multiply: such estimates can be thousands of times too high */
     CHEAP_SHARE = 64 /* of that, what is taken without a thought */
 };
 /* But not more than this. */
@@ -104,7 +105,8 @@ static uint64_t known_rows(const struct rt_gpu_exec *x, const struct rt_state *s
 uint64_t rt_state_first_capacity(const struct rt_gpu_exec *x, const struct rt_state *s)
 {
     bool appends = rt_state_appends(s);
-    uint64_t stride = (uint64_t)s->stride, bound = max_rows(x, s), memory = rt_gpu_limit(x) / MEMORY_SHARE;
+    uint64_t stride = (uint64_t)s->stride, bound = max_rows(x, s);
+    uint64_t memory = rt_gpu_limit(x) / (bound == UINT64_MAX ? LEVEL_SHARE : MEMORY_SHARE);
     uint64_t max = (appends ? memory : HD_MIN(memory, GROUPS_BYTES)) / stride + 1;
     uint64_t cheap = appends ? HD_MIN(memory / CHEAP_SHARE, CHEAP_BYTES) / stride : 0;
     double est = HD_MAX(expected_rows(x, s), 0.0) * 1.25;

@@ -474,6 +474,7 @@ static void test_room(void)
     room_case(RT_STATE_ROWS, 1, 0, 1, 16 * mb);
     room_case(RT_STATE_ROWS, 1e6, 0, 100 * mb, 130 * mb);
     room_case(RT_STATE_ROWS, 1, 1 << 20, 80 * mb, 110 * mb);
+    room_case(RT_STATE_ROWS, 1e12, 0, 3000 * mb, 4500 * mb);
     room_case(RT_STATE_AGG_HASH, 1, 0, 1, 64 * mb);
     room_case(RT_STATE_AGG_HASH, 1e12, 0, 250 * mb, 257 * mb);
     room_case(RT_STATE_AGG_HASH, 1e12, 1 << 25, 768 * mb, 4096 * mb);
