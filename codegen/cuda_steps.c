@@ -177,6 +177,9 @@ static const char *found_row(struct cu_unit *u, const struct pl_step *s, int num
     if (s->kind == PL_STEP_PROBE_DIRECT)
         return hd_asprintf(u->arena, "hdd_probe_direct(%s, %s, %s)", cu_arg(u, s->a_bits), cu_arg(u, s->a_range),
                            cu_expr(u, s->expr));
+    if (s->kind == PL_STEP_PROBE_CHILD)
+        return hd_asprintf(u->arena, "hdd_probe_child(%s, %s, %s, %s, %s)", cu_arg(u, s->a_offsets),
+                           cu_slot(u, s->row_slot), cu_arg(u, s->a_data), cu_arg(u, s->a_base), cu_expr(u, s->expr));
     const char *min = cu_arg(u, s->a_min), *range = cu_arg(u, s->a_range);
     if (s->table->keyidx[s->index].kind == FE_INDEX_ARRAY)
         return hd_asprintf(u->arena, "hdd_probe_array(%s, %s, %s, %s)", cu_arg(u, s->a_rows), min, range,
@@ -320,6 +323,7 @@ void cu_step(struct cu_unit *u, const struct pl_step *s, int number)
     case PL_STEP_PROBE_KEY:
     case PL_STEP_PROBE_BITMAP:
     case PL_STEP_PROBE_DIRECT:
+    case PL_STEP_PROBE_CHILD:
     case PL_STEP_PROBE_HASH:
     case PL_STEP_PROBE_SORTED: step_probe(u, s, number); return;
     case PL_STEP_MARK: step_mark(u, s); return;

@@ -67,7 +67,7 @@ struct cg_mod {
     LLVMTypeRef entry_type, level_type, part_type;
     LLVMTypeRef call_types[CG_CALL_COUNT];
     LLVMValueRef calls[CG_CALL_COUNT]; /* declared at first use */
-    unsigned md_invariant, md_prof;
+    unsigned md_invariant, md_prof, md_unpredictable;
     LLVMValueRef empty_node, unlikely_node;
     HD_VEC(struct cg_job) jobs; /* functions still to emit */
     struct cg_frame *frames; /* by pipeline: where slots lie, if it is framed */

@@ -44,6 +44,7 @@ static void init_metadata(struct cg_mod *m)
 {
     m->md_invariant = LLVMGetMDKindIDInContext(m->ctx, "invariant.load", 14);
     m->md_prof = LLVMGetMDKindIDInContext(m->ctx, "prof", 4);
+    m->md_unpredictable = LLVMGetMDKindIDInContext(m->ctx, "unpredictable", 13);
     m->empty_node = LLVMMetadataAsValue(m->ctx, LLVMMDNodeInContext2(m->ctx, NULL, 0));
     m->unlikely_node = weights(m, 1, 1 << 20);
 }

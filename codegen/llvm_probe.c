@@ -125,8 +125,62 @@ static const struct cg_val *keys_of(struct cg_fn *f, const struct pl_step *s, LL
     return keys;
 }
 
+/* offsets[i] .. offsets[i + 1] */
+static struct cg_range offsets_range(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i)
+{
+    LLVMValueRef at = l_index(f, f->m->i64, cg_arg_ptr(f, s->a_offsets), i);
+    LLVMValueRef begin = l_load_const(f, f->m->i64, at, 8);
+    return (struct cg_range){begin, l_load_const(f, f->m->i64, l_at(f, at, 8), 8)};
+}
+
+static struct cg_range fk_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    if (s->row_nullable)
+        l_need(f, l_not(f, cg_row_is_null(f, s->row_slot)), miss, "parent");
+    return offsets_range(f, s, cg_row_index(f, s->row_slot));
+}
+
+/* The stored value of a searched column. */
+static LLVMValueRef stored_at(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row)
+{
+    int bytes = s->table->cols[s->column].width;
+    LLVMTypeRef t = LLVMIntTypeInContext(f->m->ctx, (unsigned)bytes * 8);
+    LLVMValueRef v = l_load_const(f, t, l_index(f, t, cg_arg_ptr(f, s->a_data), row), (unsigned)bytes);
+    return bytes < 8 ? l_sext(f, v, f->m->i64) : v;
+}
+
+/* Halves the children until one is left, the last one that is not greater, without a branch on what is read. */
+static struct cg_val find_child(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    LLVMTypeRef i64 = f->m->i64;
+    LLVMValueRef wanted = l_sub(f, key_value(f, s, miss), cg_arg_int(f, s->a_base, RT_I64));
+    struct cg_range r = fk_range(f, s, miss);
+    l_need(f, l_icmp(f, LLVMIntSLT, r.begin, r.end), miss, "some");
+    LLVMValueRef all = l_sub(f, r.end, r.begin);
+    LLVMBasicBlockRef from = l_here(f), loop = l_block(f, "search"), half = l_block(f, "half"), end = l_block(f, "one");
+    l_br(f, loop);
+    l_goto(f, loop);
+    LLVMValueRef at = l_phi(f, i64), n = l_phi(f, i64);
+    l_incoming(at, r.begin, from);
+    l_incoming(n, all, from);
+    l_cond(f, l_icmp(f, LLVMIntSGT, n, l_i64(f, 1)), half, end);
+    l_goto(f, half);
+    LLVMValueRef step = l_lshr(f, n, l_i64(f, 1)), mid = l_add(f, at, step);
+    LLVMValueRef next = l_select(f, l_icmp(f, LLVMIntSLE, stored_at(f, s, mid), wanted), mid, at);
+    LLVMSetMetadata(next, f->m->md_unpredictable, f->m->empty_node); /* else it becomes a branch */
+    LLVMValueRef rest = l_sub(f, n, step);
+    l_br(f, loop);
+    l_incoming(at, next, half);
+    l_incoming(n, rest, half);
+    l_goto(f, end);
+    l_need(f, l_eq(f, stored_at(f, s, at), wanted), miss, "found");
+    return row_val(f, at);
+}
+
 static struct cg_val find(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
+    if (s->kind == PL_STEP_PROBE_CHILD)
+        return find_child(f, s, miss);
     if (s->kind == PL_STEP_PROBE_KEY)
         return find_key(f, s, miss);
     if (s->kind == PL_STEP_PROBE_HASH)
@@ -165,21 +219,6 @@ void cg_step_probe(struct cg_fn *f, const struct pl_step *s)
 }
 
 /* --- ranges of children --- */
-
-/* offsets[i] .. offsets[i + 1] */
-static struct cg_range offsets_range(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i)
-{
-    LLVMValueRef at = l_index(f, f->m->i64, cg_arg_ptr(f, s->a_offsets), i);
-    LLVMValueRef begin = l_load_const(f, f->m->i64, at, 8);
-    return (struct cg_range){begin, l_load_const(f, f->m->i64, l_at(f, at, 8), 8)};
-}
-
-static struct cg_range fk_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
-{
-    if (s->row_nullable)
-        l_need(f, l_not(f, cg_row_is_null(f, s->row_slot)), miss, "parent");
-    return offsets_range(f, s, cg_row_index(f, s->row_slot));
-}
 
 static struct cg_range csr_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {

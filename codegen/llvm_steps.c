@@ -223,6 +223,7 @@ void cg_step(struct cg_fn *f, const struct pl_step *s)
     case PL_STEP_PROBE_KEY:
     case PL_STEP_PROBE_BITMAP:
     case PL_STEP_PROBE_DIRECT:
+    case PL_STEP_PROBE_CHILD:
     case PL_STEP_PROBE_HASH:
     case PL_STEP_PROBE_SORTED: cg_step_probe(f, s); break;
     case PL_STEP_MARK: step_mark(f, s); break;

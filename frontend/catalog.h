@@ -102,6 +102,7 @@ struct fe_table {
     struct fe_table_column *cols;
     int npk;
     const int *pk;
+    bool pk_sorted; /* of several columns: rows ascend by them, the first one first. False: unknown */
     int nkeyidx;
     struct fe_key_index *keyidx;
     int nfks;

@@ -421,13 +421,17 @@ static int read_table(const struct fe_json *v, int k, struct file_list *l)
     struct fe_catalog_doc *doc = l->doc;
     struct fe_table *t = doc->cat.tables[k];
     struct fe_json m;
-    HD_TRY(fe_json_object(v, "name", "rows", "columns", "primary_key", "key_indexes", "foreign_keys", NULL));
+    HD_TRY(fe_json_object(v, "name", "rows", "columns", "primary_key", "primary_key_sorted", "key_indexes",
+                          "foreign_keys", NULL));
     HD_TRY(fe_json_need(v, "name", &m));
     HD_TRY(fe_json_name(&m, &t->name));
     HD_TRY(fe_json_need(v, "rows", &m));
     HD_TRY(fe_json_int(&m, 0, FE_MAX_ROWS, &t->rows));
     HD_TRY(read_columns(v, t, l, &doc->column_files[k]));
     HD_TRY(fe_read_primary_key(v, t));
+    HD_TRY(fe_json_opt_bool(v, "primary_key_sorted", &t->pk_sorted));
+    if (t->pk_sorted && t->npk < 2)
+        return fe_json_fail(v, "only a primary key of several columns says that it is sorted");
     return read_key_indexes(v, t, l, &doc->keyidx_files[k]);
 }
 

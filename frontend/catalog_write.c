@@ -173,6 +173,7 @@ static void put_table(struct writer *w, int k)
     if (t->npk) {
         hd_strbuf_adds(&w->b, ",\n     ");
         put_column_names(w, "primary_key", t, t->npk, t->pk);
+        put_flag(w, "primary_key_sorted", t->pk_sorted);
     }
     if (t->nkeyidx) {
         open_list(w, "key_indexes");

@@ -407,12 +407,24 @@ void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read)
         pl_expr_reads(exprs, x->args[i], read);
 }
 
+bool pl_children_are_sorted(const struct fe_table *t, int fk, int column)
+{
+    const struct fe_table_column *c = &t->cols[column];
+    return t->pk_sorted && t->npk == 2 && t->pk[0] == t->fks[fk].columns[0] && t->pk[1] == column &&
+           !t->fks[fk].child_rows && c->storage == FE_STORE_INT && c->factor == 1 && c->width <= 8 &&
+           c->facts.nulls == 0;
+}
+
 void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *read)
 {
     switch (pl_step_form(s->kind)->reads) {
     case PL_READS_NOTHING: return;
     case PL_READS_ROW: read[s->row_slot] = true; return;
     case PL_READS_EXPR: pl_expr_reads(exprs, s->expr, read); return;
+    case PL_READS_BOTH:
+        read[s->row_slot] = true;
+        pl_expr_reads(exprs, s->expr, read);
+        return;
     case PL_READS_KEYS:
     case PL_READS_WORDS:
         for (int i = 0; i < s->nkeys; i++)

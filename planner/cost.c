@@ -20,6 +20,7 @@ enum {
 };
 static const double ns_child_column = NS_RANDOM * 0.7; /* misses of one row overlap */
 static const double exchange_margin = 0.9;
+static const double ns_child_halving = 0.5; /* most of them in the cache */
 static const double ns_pair = 0.3, ns_comparison = 0.4; /* of neighbours, in vectors */
 static const double ns_sort_level = 4, ns_search_level = 3; /* of a binary tree over the rows */
 
@@ -64,6 +65,12 @@ double pl_cost_key_index(double table_rows, double probe)
 double pl_cost_foreign_key(double children, bool scattered, int columns, double probe)
 {
     return probe * (NS_RANDOM + children * (scattered ? ns_child_column * columns : NS_SCAN));
+}
+
+/* A search of children that are neighbours: the lookup of their parent, and halvings. */
+double pl_cost_child(double children, double probe)
+{
+    return probe * (NS_PROBE + ns_child_halving * log2(1 + children));
 }
 
 bool pl_worth_splitting(int64_t children)

@@ -15,6 +15,8 @@ double pl_cost_key_index(double table_rows, double probe);
 /* A lookup in a foreign key's index: `children` rows are met per probe row; each of the `columns` that are
  * read is a miss of its own where the child rows are scattered. */
 double pl_cost_foreign_key(double children, bool scattered, int columns, double probe);
+/* A search among so many children of a parent, which are sorted. */
+double pl_cost_child(double children, double probe);
 /* Looking at so many pairs, with so many comparisons for each. */
 double pl_cost_loop(double pairs, int comparisons);
 /* Sorting `build` rows, looking for a range of them per probe row, and looking at the pairs that come of it. */

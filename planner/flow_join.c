@@ -249,6 +249,17 @@ static void flow_expand_fk(struct ctx *c, struct join *j, struct handle *parent,
     j->s.nunique = 0;
 }
 
+/* One row at most has both keys. */
+static int flow_search_child(struct ctx *c, struct join *j, struct handle **row)
+{
+    struct pl_val v;
+    struct handle *key = h_plain(h_expr(c, j->d->pkeys[j->d->within], j->s.cols));
+    HD_TRY(known_value(c, key, &v));
+    j->s.est *= pl_child_share(c, j->d, key);
+    *row = h_row(c, -1, node_table(j->d->tbuild), -1, false);
+    return 0;
+}
+
 static int flow_lookup(struct ctx *c, struct join *j, struct pl_join *d, enum pl_probe_kind how)
 {
     const struct fe_table *t = node_table(j->d->tbuild);
@@ -261,7 +272,10 @@ static int flow_lookup(struct ctx *c, struct join *j, struct pl_join *d, enum pl
         struct handle *parent;
         int index = key_index_of(fk->parent, fk->parent_columns[0]);
         HD_TRY(flow_key_row(c, j, fk->parent, index, key, how, &parent));
-        flow_expand_fk(c, j, parent, key, how, &row);
+        if (j->d->way == PL_WAY_FK)
+            flow_expand_fk(c, j, parent, key, how, &row);
+        else
+            HD_TRY(flow_search_child(c, j, &row));
     }
     join_scan_at(c, j, row, key, same);
     for (int k = 0; k < j->d->nkeys; k++) {
@@ -271,7 +285,7 @@ static int flow_lookup(struct ctx *c, struct join *j, struct pl_join *d, enum pl
     HD_TRY(flow_scan_filter(c, j->d->build, row, &j->s));
     d->key_share = HD_NEWN(c->a, double, d->nkeys + 1);
     d->build_share = HD_NEWN(c->a, double, d->nbuild + 1);
-    for (int k = 0; k < d->nkeys; k++) {
+    for (int k = 0; k < d->nkeys && d->way != PL_WAY_CHILD; k++) {
         d->key_share[k] = 1 / h_distinct(c, h_expr(c, d->pkeys[k], j->s.cols), 1e4);
         if (k != d->key)
             j->s.est *= d->key_share[k];
@@ -383,6 +397,7 @@ static int flow_once(struct ctx *c, struct join *j, struct pl_join *d, struct st
         flow_probe(c, j, &t, how);
         break;
     case PL_WAY_KEY:
+    case PL_WAY_CHILD:
     case PL_WAY_FK: HD_TRY(flow_lookup(c, j, d, j->kind == FE_LEFT ? PL_LEFT : PL_INNER)); break;
     case PL_WAY_ALL: flow_all_pairs(c, j, d, b, how); break;
     case PL_WAY_SEARCH: HD_TRY(flow_search(c, j, d, b, how)); break;
@@ -400,6 +415,7 @@ static int flow_matches(struct ctx *c, struct join *j, struct pl_join *d, struct
 {
     switch (d->way) {
     case PL_WAY_KEY:
+    case PL_WAY_CHILD:
     case PL_WAY_FK: HD_TRY(flow_lookup(c, j, d, PL_INNER)); break;
     case PL_WAY_ALL: flow_all_pairs(c, j, d, b, PL_INNER); break;
     case PL_WAY_SEARCH: HD_TRY(flow_search(c, j, d, b, PL_INNER)); break;

@@ -46,6 +46,8 @@ void join_rows(struct join *j, const struct built *t, enum pl_probe_kind how, do
 void join_scan_at(struct ctx *c, struct join *j, struct handle *row, struct handle *key, bool same);
 /* A declared foreign key from the probe column to the looked-up column: every row has a match. */
 bool join_always_matches(const struct handle *key, const struct fe_table *t, int column);
+/* PL_WAY_CHILD: share of the probe rows, estimated, that find a row; key: the one that is searched for. */
+double pl_child_share(struct ctx *c, const struct pl_join *d, struct handle *key);
 /* The stream holds at most one row per value of key. */
 bool join_unique_on(struct ctx *c, const struct stream *s, struct handle *key);
 

@@ -118,6 +118,47 @@ static const char *key_column(const struct join *j)
     return n->u.scan.table->cols[n->u.scan.columns[j->d->bkeys[j->d->key]->col]].name;
 }
 
+double pl_child_share(struct ctx *c, const struct pl_join *d, struct handle *key)
+{
+    return HD_MIN(1.0, HD_MAX(d->fanout, 0.001) / HD_MAX(1.0, h_distinct(c, key, 1e4)));
+}
+
+/* The child with the other key, which no two children of a parent have. */
+static int search_children(struct ctx *c, struct join *j, struct handle *parent, struct handle **row)
+{
+    struct open_pipeline *p = pipeline_of(c, &j->s);
+    const struct fe_table *t = node_table(j->d->tbuild);
+    struct handle *key = h_plain(h_expr(c, j->d->pkeys[j->d->within], j->s.cols));
+    int column = j->d->tbuild->u.scan.columns[j->d->bkeys[j->d->within]->col];
+    struct pl_val pv, v;
+    HD_TRY(h_value(c, p, parent, &pv));
+    HD_TRY(h_value(c, p, key, &v));
+    lx_realise(c, &v);
+    if (v.phys == RT_I128) /* beyond 64 bits there is no key */
+        return HD_FAIL(c->err, UNSUPPORTED, j->node->path, "index join on a 128-bit key");
+    HD_TRY(lx_as_phys(c, &v, RT_I64));
+    int slot = pb_slot(c, p, hd_asprintf(c->a, "%s row", t->name), RT_I32, false);
+    int a_offsets = pb_arg_table(c, RT_ARG_FK_OFFSETS, t, j->d->fk);
+    int a_data = pb_arg_column(c, RT_ARG_COL_DATA, t, column);
+    int a_base =
+        pb_arg(c, (struct rt_arg){.kind = RT_ARG_COL_BASE, .phys = RT_I64, .table = t, .column = column, .state = -1});
+    struct pl_step *s = pb_step(c, p, PL_STEP_PROBE_CHILD, j->node->path);
+    s->table = t;
+    s->index = j->d->fk;
+    s->column = column;
+    s->slot = slot;
+    s->row_slot = parent->slot;
+    s->row_nullable = parent->row_nullable;
+    s->expr = v.expr;
+    s->probe = PL_INNER;
+    s->a_offsets = a_offsets;
+    s->a_data = a_data;
+    s->a_base = a_base;
+    p->est *= pl_child_share(c, j->d, key);
+    *row = h_row(c, slot, t, -1, false);
+    return 0;
+}
+
 int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
 {
     const struct fe_table *t = node_table(j->d->tbuild);
@@ -129,13 +170,19 @@ int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
         const struct fe_foreign_key *fk = &t->fks[j->d->fk];
         struct handle *parent;
         HD_TRY(key_row(c, j, fk->parent, key_index_of(fk->parent, fk->parent_columns[0]), key, how, &parent));
-        HD_TRY(expand_fk(c, j, parent, key, how, &row));
+        if (j->d->way == PL_WAY_FK)
+            HD_TRY(expand_fk(c, j, parent, key, how, &row));
+        else
+            HD_TRY(search_children(c, j, parent, &row));
     }
     pb_note(c, "%s: %s join looks %s up in %s's %s index", j->node->path, fe_join_kind_name(j->d->written),
             key_column(j), t->name, j->d->way == PL_WAY_KEY ? "key" : "foreign key");
+    if (j->d->way == PL_WAY_CHILD)
+        pb_note(c, "%s: and searches among its children, which are sorted", j->node->path);
     join_scan_at(c, j, row, key, same);
     HD_TRY(scan_filter(c, j->d->build, row, &j->s));
-    HD_TRY(other_keys(c, j));
+    if (j->d->way != PL_WAY_CHILD)
+        HD_TRY(other_keys(c, j));
     HD_TRY(lx_filter(c, &j->s, join_env(c, j), j->d->build_only, j->d->build_share, j->d->nbuild));
     j->s.est = pipeline_of(c, &j->s)->est;
     return 0;

@@ -100,6 +100,7 @@ static int add_matches(struct ctx *c, struct join *j, struct stream *b, struct b
 {
     switch (j->d->way) {
     case PL_WAY_KEY:
+    case PL_WAY_CHILD:
     case PL_WAY_FK: HD_TRY(join_lookup(c, j, PL_INNER)); break;
     case PL_WAY_ALL:
         HD_TRY(store_stream(c, b, j->d->keep, j->d->by_row, "rows", j->node->path, stored));

@@ -40,7 +40,7 @@ static int build_table(struct ctx *c, struct join *j, struct stream *b, struct s
     return j->kind == FE_MARK ? join_mark_output(c, j, mark, out) : join_output(c, j, out);
 }
 
-/* A key index finds one row at most, so a semi join is an inner one. */
+/* A key index finds one row at most, and so do sorted children: a semi join is an inner one. */
 static int look_up(struct ctx *c, struct join *j, struct stream *out)
 {
     HD_TRY(join_lookup(c, j, j->kind == FE_LEFT ? PL_LEFT : PL_INNER));
@@ -110,7 +110,7 @@ int lower_join(struct ctx *c, struct pl_node *n, struct stream *in, struct strea
         return join_twice(c, &j, b, out);
     if (d->way == PL_WAY_BUILD && d->table->parts.probe)
         HD_TRY(join_store_parts(c, &j));
-    else if (d->way != PL_WAY_KEY)
+    else if (d->way != PL_WAY_KEY && d->way != PL_WAY_CHILD)
         HD_TRY(cut_before_level(c, &j.s, d->want, key_columns(c, &j), n->path));
     if (d->form == PL_FORM_EXTREMES)
         return compare_extremes(c, &j, b, out);
@@ -118,6 +118,7 @@ int lower_join(struct ctx *c, struct pl_node *n, struct stream *in, struct strea
     case PL_WAY_BUILD:
     case PL_WAY_NEAREST: return build_table(c, &j, b, out);
     case PL_WAY_KEY:
+    case PL_WAY_CHILD:
     case PL_WAY_FK: return look_up(c, &j, out);
     case PL_WAY_ALL: return all_pairs(c, &j, b, out);
     case PL_WAY_SEARCH: return search(c, &j, b, out);

@@ -26,7 +26,7 @@ struct sides {
     struct pl_join j;
     int nprobe; /* conjuncts that read the probe side only */
     const struct fe_expr **probe_only;
-    double build, key, fk, loop, search; /* ns of each way, < 0: not possible */
+    double build, key, fk, child, loop, search; /* ns of each way, < 0: not possible */
     const char *no_build, *no_key, *no_fk, *no_search;
     struct pl_search *found; /* NULL: none */
     double best; /* ns of the cheapest, with the scan of the probe side */
@@ -221,11 +221,32 @@ static bool prefers_search(const struct ctx *c, const struct sides *s, double be
     return pairs && s->found->range && j->way == PL_WAY_BUILD && s->search < best + pl_price_pairs(c, j);
 }
 
+/* The keys that a table's rows are sorted by: a foreign key's and another one, the whole primary key. Each pair of
+ * values has one row at most. */
+static bool find_sorted_children(const struct pl_join *j, int *fk, int *key, int *within)
+{
+    const struct fe_table *t = node_table(j->tbuild);
+    *key = find_foreign_key(j, fk);
+    *within = 1 - *key;
+    if (*key < 0 || j->nkeys != 2 || has_no_index(j, *within) || !int_type(j->bkeys[*within]->type))
+        return false;
+    int column = scan_column(j->tbuild, j->bkeys[*within]);
+    return column >= 0 && pl_children_are_sorted(t, *fk, column);
+}
+
+static void price_child(const struct ctx *c, struct sides *s, int *fk, int *key, int *within)
+{
+    const struct pl_join *j = &s->j;
+    s->child = -1;
+    if (find_sorted_children(j, fk, key, within) && (j->kind == FE_INNER || j->kind == FE_SEMI))
+        s->child = pl_cost_child(children(c, j, *fk, *key), est_rows(c, j->tprobe));
+}
+
 /* The cheapest way with these sides. */
 static void price(struct ctx *c, struct sides *s)
 {
     struct pl_join *j = &s->j;
-    int index = -1, ikey, fk = -1, fkey;
+    int index = -1, ikey, fk = -1, fkey, sfk = -1, skey, within;
     double probe = est_rows(c, j->tprobe), best = 1e300;
     bool looks_up = j->strategy == FE_AUTO || j->strategy == FE_INDEX, loops = !j->nkeys || j->strategy == FE_LOOP;
     bool builds = j->strategy != FE_INDEX && !loops && !asks_search(j);
@@ -234,9 +255,10 @@ static void price(struct ctx *c, struct sides *s)
     s->loop = pl_price_loop(c, j);
     price_key(c, s, &index, &ikey);
     price_fk(c, s, &fk, &fkey);
+    price_child(c, s, &sfk, &skey, &within);
     price_search(c, s);
     if (!looks_up && !loops) {
-        s->key = s->fk = -1;
+        s->key = s->fk = s->child = -1;
         s->no_key = s->no_fk = asks_search(j) ? "the plan asks for a search" : "the plan asks for a table";
     }
     j->way = loops ? PL_WAY_ALL : PL_WAY_BUILD;
@@ -255,6 +277,14 @@ static void price(struct ctx *c, struct sides *s)
         j->key = fkey;
         j->fanout = children(c, j, fk, fkey);
         j->splits = pl_worth_splitting(node_table(j->tbuild)->fks[fk].max_children);
+    }
+    if (!loops && s->child >= 0 && s->child < best) {
+        best = s->child;
+        j->way = PL_WAY_CHILD;
+        j->fk = sfk;
+        j->key = skey;
+        j->within = within;
+        j->fanout = children(c, j, sfk, skey);
     }
     if (prefers_search(c, s, best)) {
         best = s->search;
@@ -278,7 +308,7 @@ static int check_written_side(struct ctx *c, const struct fe_node *n, bool excha
 
 static int check_index(struct ctx *c, const struct fe_node *n, const struct pl_join *j)
 {
-    if (j->strategy != FE_INDEX || j->way == PL_WAY_KEY || j->way == PL_WAY_FK)
+    if (j->strategy != FE_INDEX || pl_looks_up(j->way))
         return 0;
     return HD_FAIL(c->err, USER, n->path,
                    "strategy index needs a scan on one side whose key has a "
@@ -324,6 +354,7 @@ static const char *way_name(enum pl_way w)
     static const char *const names[] = {[PL_WAY_BUILD] = "build",
                                         [PL_WAY_KEY] = "key index",
                                         [PL_WAY_FK] = "foreign key index",
+                                        [PL_WAY_CHILD] = "sorted children",
                                         [PL_WAY_ALL] = "loop",
                                         [PL_WAY_SEARCH] = "sorted search"};
     return names[w];
@@ -349,6 +380,7 @@ static const char *loop_reason(const struct sides *s)
     const double costs[] = {[PL_WAY_BUILD] = s->build,
                             [PL_WAY_KEY] = s->key,
                             [PL_WAY_FK] = s->fk,
+                            [PL_WAY_CHILD] = s->child,
                             [PL_WAY_ALL] = 0,
                             [PL_WAY_SEARCH] = s->search};
     if (s->j.strategy == FE_LOOP)
@@ -376,6 +408,8 @@ static void tell_way(struct ctx *c, struct pl_node *p, const struct sides *s)
     pl_decide_way(c, d, way_name(PL_WAY_BUILD), s->build, s->no_build);
     pl_decide_way(c, d, way_name(PL_WAY_KEY), s->key, s->no_key);
     pl_decide_way(c, d, way_name(PL_WAY_FK), s->fk, s->no_fk);
+    if (s->child >= 0) /* few tables are sorted so */
+        pl_decide_way(c, d, way_name(PL_WAY_CHILD), s->child, NULL);
     pl_decide_way(c, d, way_name(PL_WAY_ALL), s->loop, loop_reason(s));
     tell_search(c, d, s);
     pl_decide_take(d, way_name(s->j.way));
@@ -404,7 +438,7 @@ static void keep_columns_of(struct ctx *c, const struct fe_node *n, struct pl_jo
 /* One pass suffices when no residual decides about a match, or when it simply drops pairs. */
 static bool needs_two_passes(const struct pl_join *j)
 {
-    if (j->way == PL_WAY_KEY)
+    if (j->way == PL_WAY_KEY || j->way == PL_WAY_CHILD)
         return false;
     if (j->kind == FE_FULL)
         return true;
@@ -425,7 +459,7 @@ static struct pl_node *node_of_join(struct ctx *c, const struct fe_node *n, cons
  * takes no pipeline, and what it leads to is filtered behind the lookup. */
 static void set_build_side(struct ctx *c, const struct fe_node *n, struct pl_join *j)
 {
-    if (j->way == PL_WAY_KEY || j->way == PL_WAY_FK)
+    if (pl_looks_up(j->way))
         j->build->op = PL_NODE_INDEX;
     else
         pl_filter_build_side(c, n, j);

@@ -106,16 +106,17 @@ struct pl_step {
     enum pl_step_kind kind;
     enum pl_probe_kind probe; /* PROBE_*: all kinds; EXPAND_*: INNER or LEFT (one child, slot = -1, when empty) */
     int slot;                 /* result; MARK probes: BOOL slot; -1 none (SEMI, ANTI) */
-    int row_slot;             /* LOAD_*, EXPAND_FK, MARK, TEST, PRESENT: the row or index to look at */
+    int row_slot;             /* LOAD_*, EXPAND_FK, PROBE_CHILD, MARK, TEST, PRESENT: the row or index to look at */
     bool row_nullable;        /* row_slot may be -1 */
     bool negate;
     const struct fe_table *table;
-    int column;               /* LOAD_COLUMN */
-    int index;                /* PROBE_KEY: key index number; EXPAND_FK: foreign key number */
+    int column;               /* LOAD_COLUMN; PROBE_CHILD: by which children are sorted */
+    int index;                /* PROBE_KEY: key index number; EXPAND_FK, PROBE_CHILD: foreign key number */
     int state, field;
     int reach;                /* EXPAND_SORTED: running field of the state, -1 none */
     int expr;                 /* LET, FILTER; PROBE_BITMAP/DIRECT, EXPAND_CSR: I64 index (0 based; outside
-                                 0..range-1 or NULL: no match); PROBE_KEY: I64 key value (minus nothing) */
+                                 0..range-1 or NULL: no match); PROBE_KEY: I64 key value (minus nothing);
+                                 PROBE_CHILD: I64 value of the column */
     int nkeys;
     const int *keys;          /* PROBE_HASH, EXPAND_HASH: expressions, phys as the key fields. EXPAND_SORTED: I64
                                  expressions, what all but the last search word equal, then the last one's lower and
@@ -327,6 +328,8 @@ const char *pl_cache_text(enum pl_cache k);
 /* Marks the slots that an expression, a step, a sink look at. */
 void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read);
 void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *read);
+/* Children of a foreign key are neighbours, in the order of a column of whole numbers, of which no two are equal. */
+bool pl_children_are_sorted(const struct fe_table *t, int fk, int column);
 /* Ranges of children wait in queues of a GPU's warps; a loop over pairs has none. */
 bool pl_has_queues(const struct pl_pipeline *p);
 /* Whether NULL equals NULL in key k of a lookup; in the keys of groups (NULL) it always does. */

@@ -99,6 +99,8 @@ static void print_where(const struct printer *w, const struct pl_step *s)
     }
     if (s->row_slot >= 0)
         print_slot(w, s->row_slot);
+    if (s->kind == PL_STEP_PROBE_CHILD)
+        hd_strbuf_addf(w->o, ", %s = ", s->table->cols[s->column].name);
 }
 
 /* Loads of a tile that survivors do: beside the tile's own, or in its place. */

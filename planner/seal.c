@@ -98,6 +98,8 @@ static void seal_touched(struct ctx *c, const struct pl_pipeline *q)
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         touch_subject(c, r, s);
+        if (s->kind == PL_STEP_PROBE_CHILD)
+            touch(c, r, s->table, FE_PART_COLUMN, s->column);
         if (s->expr >= 0)
             touch_dicts(c, r, s->expr);
         for (int k = 0; k < s->nkeys; k++)

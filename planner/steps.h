@@ -18,7 +18,14 @@ enum pl_yield {
     PL_YIELDS_MANY,   /* the step opens a level: what follows runs once per child */
     PL_YIELDS_MARKED  /* it goes on, after a bit of a state was set */
 };
-enum pl_reads { PL_READS_NOTHING, PL_READS_ROW, PL_READS_EXPR, PL_READS_KEYS, PL_READS_WORDS };
+enum pl_reads {
+    PL_READS_NOTHING,
+    PL_READS_ROW,
+    PL_READS_EXPR,
+    PL_READS_BOTH, /* row and expression */
+    PL_READS_KEYS,
+    PL_READS_WORDS
+};
 enum pl_subject {
     PL_OF_NOTHING,
     PL_OF_COLUMN, /* table, column */

@@ -73,11 +73,11 @@ bool vf_row_read(struct vf *v, int slot, int at, const struct fe_table *table, i
 static bool check_row(struct vf *v, const struct pl_step *s, int at)
 {
     const struct fe_table *t = s->table;
-    if (!has(s, PL_READS_ROW)) {
+    if (!has(s, PL_READS_ROW) && !has(s, PL_READS_BOTH)) {
         VF_CHECK(v, STEP_ROW, s->row_slot == -1);
         return true;
     }
-    if (s->kind == PL_STEP_EXPAND_FK)
+    if (pl_step_form(s->kind)->subject == PL_OF_FK)
         t = s->table->fks[s->index].parent;
     bool bits = s->state >= 0 && v->spec->states[s->state].kind == RT_STATE_BITMAP; /* of a table's rows */
     return vf_row_read(v, s->row_slot, at, t, bits ? -1 : s->state, s->row_nullable);
@@ -109,10 +109,12 @@ static bool check_table(struct vf *v, const struct pl_step *s)
     if (s->kind == PL_STEP_PROBE_KEY)
         VF_CHECK(v, STEP_INDEX,
                  s->index >= 0 && s->index < s->table->nkeyidx && s->table->keyidx[s->index].kind != FE_INDEX_NONE);
-    if (s->kind == PL_STEP_EXPAND_FK)
+    if (pl_step_form(s->kind)->subject == PL_OF_FK)
         VF_CHECK(v, STEP_INDEX,
                  s->index >= 0 && s->index < s->table->nfks && s->table->fks[s->index].offsets &&
                      s->table->fks[s->index].n_columns == 1);
+    VF_CHECK(v, SORTED_CHILDREN,
+             s->kind != PL_STEP_PROBE_CHILD || pl_children_are_sorted(s->table, s->index, s->column));
     return true;
 }
 
@@ -164,7 +166,7 @@ static bool check_load(struct vf *v, const struct pl_step *s)
 
 static bool check_expr(struct vf *v, const struct pl_step *s, int at)
 {
-    VF_CHECK(v, STEP_EXPR, has(s, PL_READS_EXPR) == (s->expr >= 0));
+    VF_CHECK(v, STEP_EXPR, (has(s, PL_READS_EXPR) || has(s, PL_READS_BOTH)) == (s->expr >= 0));
     if (s->expr < 0)
         return true;
     VF_TRY(vf_expr(v, s->expr, at));

@@ -138,6 +138,23 @@ HDD_DEVICE hdd_range hdd_expand_parent(const u64 *offsets, i32 parent)
     return parent < 0 ? hdd_no_range() : hdd_offsets(offsets, (u64)parent);
 }
 
+// The child of a parent that has the value base + wanted; children have ascending values, no two alike.
+template <class Stored, class K>
+HDD_DEVICE i32 hdd_probe_child(const u64 *offsets, i32 parent, const Stored *data, i64 base, K key)
+{
+    const hdd_range r = hdd_expand_parent(offsets, parent);
+    if (hdd_is_null(key) || r.n == 0)
+        return -1;
+    const i64 wanted = (i64)(hdd_index(key) - (u64)base);
+    u32 at = r.begin;
+    for (u32 n = r.n; n > 1;) {
+        const u32 half = n / 2;
+        at += (i64)hdd_load_const(data + at + half) <= wanted ? half : 0;
+        n -= half;
+    }
+    return (i64)hdd_load_const(data + at) == wanted ? (i32)at : -1;
+}
+
 HDD_DEVICE hdd_range hdd_expand_all(u64 rows)
 {
     return hdd_range{0, (u32)rows};

@@ -216,6 +216,7 @@ static void compare_tables(struct check *k)
         const struct fe_table *x = k->s->doc->cat.tables[t], *y = k->again.tables[t];
         for (int c = 0; c < x->ncols; c++)
             compare_facts(k, x->name, x->cols[c].name, &x->cols[c].facts, &y->cols[c].facts);
+        compare_flag(k, x->name, NULL, "primary key is sorted", x->pk_sorted, y->pk_sorted);
         if (x->nkeyidx != y->nkeyidx)
             compare_number(k, x->name, NULL, "key indexes", x->nkeyidx, y->nkeyidx);
     }

@@ -74,7 +74,9 @@ static int check_primary_key(struct derive *d, struct fe_table *t, struct hd_err
         return HD_FAIL(err, DATA, t->name, "primary key: column \"%s\" is NULL in row %lld", c->name,
                        (long long)row + 1);
     }
-    return t->npk ? require_unique(d, t, "primary key", t->npk, t->pk, err) : 0;
+    if (t->npk > 1)
+        HD_TRY(rt_keys_ascend(t, t->npk, t->pk, d->pool, &t->pk_sorted, err));
+    return t->npk && !t->pk_sorted ? require_unique(d, t, "primary key", t->npk, t->pk, err) : 0;
 }
 
 /* Columns that get a lookup index: a primary key of one column, and what single-column foreign

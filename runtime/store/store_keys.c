@@ -127,8 +127,8 @@ static int ascent_task(void *ctx, int worker, int64_t block, struct hd_err *err)
     return 0;
 }
 
-static int rows_ascend(const struct fe_table *t, int n, const int *columns, struct rt_pool *pool, bool *out,
-                       struct hd_err *err)
+int rt_keys_ascend(const struct fe_table *t, int n, const int *columns, struct rt_pool *pool, bool *out,
+                   struct hd_err *err)
 {
     struct ascent a = {.t = t, .n = n, .columns = columns};
     *out = false;
@@ -150,7 +150,7 @@ int rt_keys_find_duplicate(const struct fe_table *t, int n, const int *columns, 
         if (t->cols[columns[i]].facts.unique && t->cols[columns[i]].facts.nulls == 0)
             return 0;
     bool ascend;
-    HD_TRY(rows_ascend(t, n, columns, pool, &ascend, err));
+    HD_TRY(rt_keys_ascend(t, n, columns, pool, &ascend, err));
     if (ascend)
         return 0;
     if (n > 1 && t->cols[columns[0]].facts.clustered) {

@@ -37,6 +37,9 @@ enum { RT_FIND_MAX = 2048 };
 void rt_keyset_find(const struct rt_keyset *k, const struct fe_table *t, const int *columns, int64_t from, int n,
                     int64_t *out);
 
+/* Whether rows ascend strictly by the columns, which have no NULLs; false also where comparing would take long. */
+int rt_keys_ascend(const struct fe_table *t, int n, const int *columns, struct rt_pool *pool, bool *out,
+                   struct hd_err *err);
 /* Finds two rows that agree in all columns: dup[0] = -1 if there are none. */
 int rt_keys_find_duplicate(const struct fe_table *t, int n, const int *columns, struct rt_pool *pool, const char *dir,
                            int64_t dup[2], struct hd_err *err);

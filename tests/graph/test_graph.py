@@ -8,6 +8,7 @@ import argparse
 import csv
 import io
 import json
+import random
 import subprocess
 import sys
 import tempfile
@@ -161,6 +162,40 @@ class Patterns(unittest.TestCase):
         self.assertGreater(expected, 1000)
         self.assertEqual(self.count("diamond"), expected)
         self.assertEqual(sum(self.corners("diamond", ["ab.src", "ab.dst", "ac.dst", "ad.dst"]).values()), expected)
+
+
+class Multigraph(unittest.TestCase):
+    """Edges that are there several times, in any order: no primary key says that lists are sorted, or sets."""
+
+    def load(self, folder, name, edges, key):
+        path = Path(folder) / name
+        path.mkdir()
+        table = {"name": "edge_up", "columns": [{"name": "src", "type": "int32"}, {"name": "dst", "type": "int32"}],
+                 "foreign_keys": [{"columns": ["src"], "table": "vertex", "references": ["id"]}]}
+        vertex = {"name": "vertex", "columns": [{"name": "id", "type": "int32"}], "primary_key": ["id"]}
+        schema = {"format": {"delimiter": ",", "header": True, "null": "", "trailing_delimiter": False},
+                  "tables": [vertex, table | ({"primary_key": ["src", "dst"]} if key else {})]}
+        (path / "schema.json").write_text(json.dumps(schema))
+        (path / "vertex.csv").write_text("id\n" + "".join(f"{v}\n" for v in range(40)))
+        (path / "edge_up.csv").write_text("src,dst\n" + "".join(f"{a},{b}\n" for a, b in edges))
+        heddle("load", "--schema", path / "schema.json", "--from", path, "--out", path / "db")
+        return path / "db"
+
+    def test_triangles_count_with_their_edges(self):
+        draw = random.Random(3)
+        many = [tuple(sorted(draw.sample(range(40), 2))) for _ in range(900)]
+        once = sorted(set(many))
+        mixed = draw.sample(once, len(once))
+        with tempfile.TemporaryDirectory(prefix="heddle-graph-") as folder:
+            for name, edges, key, sorted_ in (("many", many, False, False), ("ordered", sorted(many), False, False),
+                                              ("once", once, True, True), ("mixed", mixed, True, False)):
+                times, down = Counter(edges), {v: [b for a, b in edges if a == v] for v in range(40)}
+                expected = sum(times[b, c] for a, b in edges for c in down[a])
+                db = self.load(folder, name, edges, key)
+                self.assertEqual(rows_of(PLANS / "triangle.json", db)[1], [(expected,)], name)
+                self.assertEqual("probe child" in heddle("explain", PLANS / "triangle.json", "--db", db, "--dump",
+                                                          "pipelines"), sorted_, name)
+                self.assertIn('"ok": true', heddle("check", db, "--json"))
 
 
 if __name__ == "__main__":

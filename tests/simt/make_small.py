@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes two small tables with NULLs, skew and wide numbers, as CSV with a schema for `heddle load`.
+"""Writes three small tables with NULLs, skew and wide numbers, as CSV with a schema for `heddle load`.
 
     make_small.py DIR
 
@@ -11,7 +11,7 @@ import random
 import sys
 from pathlib import Path
 
-PARENTS, CHILDREN = 700, 5000
+PARENTS, CHILDREN, EDGES = 700, 5000, 3000
 
 SCHEMA = {
     "format": {"delimiter": ",", "header": True, "null": "", "trailing_delimiter": False},
@@ -42,6 +42,12 @@ SCHEMA = {
             "primary_key": ["cid"],
             "foreign_keys": [{"columns": ["pid"], "table": "parent", "references": ["id"]}],
         },
+        {
+            "name": "edge",
+            "columns": [{"name": "src", "type": "int64"}, {"name": "dst", "type": "int64"}, {"name": "weight", "type": "int32"}],
+            "primary_key": ["src", "dst"],
+            "foreign_keys": [{"columns": ["src"], "table": "parent", "references": ["id"]}],
+        },
     ]
 }
 
@@ -69,15 +75,22 @@ def child(r, i):
             maybe(r, f"{sign}{r.randrange(10 ** 13)}.{r.randrange(10 ** 4):04}")]
 
 
+def edges(r):
+    """In the order of their primary key."""
+    keys = {(3 * (7 if r.randrange(3) == 0 else r.randrange(PARENTS)), 1000000 + 3 * r.randrange(PARENTS)) for _ in range(EDGES)}
+    return [[str(src), str(dst), str(r.randrange(100))] for src, dst in sorted(keys)]
+
+
 def main():
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     r = random.Random(1)
     (out / "schema.json").write_text(json.dumps(SCHEMA))
-    for table, n, row in (("parent", PARENTS, parent), ("child", CHILDREN, child)):
+    tables = {"parent": [parent(r, i) for i in range(PARENTS)], "child": [child(r, i) for i in range(CHILDREN)],
+              "edge": edges(r)}
+    for table, rows in tables.items():
         columns = [c["name"] for t in SCHEMA["tables"] if t["name"] == table for c in t["columns"]]
-        rows = [columns] + [row(r, i) for i in range(n)]
-        (out / f"{table}.csv").write_text("".join(",".join(cells) + "\n" for cells in rows))
+        (out / f"{table}.csv").write_text("".join(",".join(cells) + "\n" for cells in [columns] + rows))
 
 
 if __name__ == "__main__":

@@ -86,17 +86,18 @@ static struct fe_table_column without_facts(const char *name, struct hd_type typ
 
 /* ---- tables --------------------------------------------------------------------------------------- */
 
-enum { PARENT_COLUMNS = 6, CHILD_COLUMNS = 6, TINY_COLUMNS = 3, MANY_COLUMNS = 40 };
+enum { PARENT_COLUMNS = 6, CHILD_COLUMNS = 6, TINY_COLUMNS = 3, MANY_COLUMNS = 40, EDGE_COLUMNS = 2 };
 static struct fe_table_column parent_cols[PARENT_COLUMNS], child_cols[CHILD_COLUMNS], tiny_cols[TINY_COLUMNS],
-    many_cols[MANY_COLUMNS];
-static const int first_column[] = {0}, pid_column[] = {1}, oid_column[] = {2};
+    many_cols[MANY_COLUMNS], edge_cols[EDGE_COLUMNS];
+static const int first_column[] = {0}, pid_column[] = {1}, oid_column[] = {2}, edge_key[] = {0, 1};
 static struct fe_key_index parent_keys[] = {{FE_INDEX_POSITIONAL, 0, 0, 10000, NULL}},
                            child_keys[] = {{FE_INDEX_ARRAY, 0, 100000, 199999, rows}};
-static struct fe_table parent, child, tiny, many;
+static struct fe_table parent, child, tiny, many, edge;
 static struct fe_foreign_key child_fks[] = {{1, pid_column, &parent, first_column, offsets, NULL, 20},
                                             {1, oid_column, &parent, first_column, offsets, rows, 5000}};
-static struct fe_table *tables[] = {&parent, &child, &tiny, &many};
-static const struct fe_catalog catalog = {4, tables};
+static struct fe_foreign_key edge_fks[] = {{1, first_column, &parent, first_column, offsets, NULL, 20}};
+static struct fe_table *tables[] = {&parent, &child, &tiny, &many, &edge};
+static const struct fe_catalog catalog = {5, tables};
 
 static void make_parent(void)
 {
@@ -152,12 +153,26 @@ static void make_small(void)
     many = (struct fe_table){.name = "many", .rows = 5000, .ncols = MANY_COLUMNS, .cols = many_cols};
 }
 
+/* In the order of its primary key. */
+static void make_edge(void)
+{
+    edge_cols[0] = clustered(ints("src", hd_type_of(HD_INT64), 4, 0, 9999, 10000));
+    edge_cols[1] = ints("dst", hd_type_of(HD_INT32), 2, 0, 999, 1000);
+    edge = (struct fe_table){.name = "edge", .rows = 100000, .ncols = EDGE_COLUMNS, .cols = edge_cols};
+    edge.npk = 2;
+    edge.pk = edge_key;
+    edge.pk_sorted = true;
+    edge.nfks = 1;
+    edge.fks = edge_fks;
+}
+
 const struct fe_catalog *px_catalog(void)
 {
     if (!parent.name) {
         make_parent();
         make_child();
         make_small();
+        make_edge();
     }
     return &catalog;
 }

@@ -40,6 +40,10 @@ const struct verify_plan verify_plans[PLANS] = {
     [ARRAY] = {JOIN("inner", "index", SCAN_OF("tiny"), "k", SCAN_OF("child"), "cid", ", 'build': 'right'"), 0, 0, 0},
     [PARENT] = {JOIN("inner", "index", SCAN_OF("parent"), "id", SCAN_OF("child"), "oid", ", 'build': 'right'"), 0, 0,
                 0},
+    [CHILDREN] = {"{'op': 'join', 'kind': 'inner', 'strategy': 'index', 'build': 'right', 'on': [['pid', 'src'], ['qty', "
+                "'dst']],"
+                " 'left': " SCAN_OF("child") ", 'right': " SCAN_OF("edge") "}",
+                0, 0, 0},
     [FULL] = {JOIN("full", "auto", SCAN_OF("tiny"), "v", SCAN_OF("parent"), "id", ", 'residual': 'k > grp'"), 0, 0, 0},
     [CROSS] = {"{'op': 'join', 'kind': 'inner', 'single': true, 'left': " SCAN_OF("tiny") ", 'right': " AGG(
                    "", SUM("amount"), SCAN_OF("parent")) "}",

@@ -20,6 +20,7 @@ enum plan {
     LEFT,
     ARRAY,
     PARENT,
+    CHILDREN,
     FULL,
     CROSS, /* joins */
     COPIES, /* wide rows */
