@@ -12,7 +12,7 @@
 
 #include "planner/build.h"
 #include "planner/handle.h"
-#include "planner/lower_expr.h"
+#include "planner/lower_arith.h"
 #include "planner/lower_value.h"
 
 static const double slack = 0x1p-47, room_max = 1e300, single_slack = 0x1p-18, single_room_max = 1e37;
@@ -96,6 +96,13 @@ static int const_f64(struct ctx *c, double f)
     return pb_expr(c, (struct pl_expr){.op = FE_LIT, .phys = RT_F64, .arg = arg, .slot = -1, .state = -1});
 }
 
+static int as_f64(struct ctx *c, struct pl_val *v, const char *path)
+{
+    HD_TRY(lx_cast(c, v, hd_type_of(HD_FLOAT64), path));
+    lx_realise(c, v);
+    return 0;
+}
+
 /* The sum, and that of the magnitudes added to *room (expr -1: none yet). */
 static int float_sum(struct ctx *c, struct open_pipeline *p, struct handle *const *env, const struct pl_sum *s,
                      struct pl_val *sum, struct pl_val *room)
@@ -104,10 +111,7 @@ static int float_sum(struct ctx *c, struct open_pipeline *p, struct handle *cons
     for (int i = 0; i < s->n; i++) {
         struct pl_val v;
         HD_TRY(lx_expr(c, p, env, s->v[i].e, &v));
-        if (v.expr >= 0 && v.phys == RT_F32)
-            v = (struct pl_val){
-                .expr = op1(c, FE_TO_F64, RT_F64, v.nullable, v.expr), .phys = RT_F64, .nullable = v.nullable};
-        HD_TRY(lx_as_phys(c, &v, RT_F64));
+        HD_TRY(as_f64(c, &v, s->v[i].e->path));
         int large = op1(c, FE_ABS, RT_F64, v.nullable, v.expr);
         if (s->v[i].factor < 0)
             v.expr = op1(c, FE_NEG, RT_F64, v.nullable, v.expr);
@@ -205,6 +209,8 @@ struct pl_val sw_key(struct ctx *c, struct pl_val v)
 {
     if (v.phys < RT_I64)
         lx_as_phys(c, &v, RT_I64);
+    if (v.phys == RT_F32)
+        as_f64(c, &v, ""); /* which cannot fail */
     return word_of(c, v.expr, v.phys, v.nullable);
 }
 

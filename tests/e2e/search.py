@@ -32,6 +32,7 @@ COLUMNS = {
     "d": ("decimal(12,2)", "decimal(9,4)", lambda r: Fraction(r.randint(-4000, 4000), 100)),
     "x": ("decimal(38,3)", "decimal(38,3)", lambda r: Fraction(r.choice((0, 10**32, -10**30)) + r.randint(-9, 9), 1000)),
     "f": ("float64", "float64", lambda r: r.choice((math.nan, -0.0, 0.0, math.inf, -math.inf, 1e300, 0.1 * r.randint(-40, 40)))),
+    "g": ("float32", "float32", lambda r: r.choice((math.nan, -0.0, math.inf, float(r.randint(-30, 30)), r.randint(-99, 99) / 8))),
     "t": ("date", "date", lambda r: r.randint(18000, 18040)),
     "u": ("timestamp", "timestamp", lambda r: r.randint(18000 * 8, 18040 * 8) * (DAY // 8)),
     "s": ("string", "string", lambda r: r.choice(("", "a", "b", "bb", "a longer text than others"))),
@@ -49,7 +50,7 @@ def text(column, v):
         return str(EPOCH + datetime.timedelta(v))
     if column == "u":
         return str(datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=v))
-    return repr(v) if column == "f" else str(v)
+    return repr(v) if column in "fg" else str(v)
 
 
 def table(rng, prefix, rows, nulls):
@@ -141,8 +142,8 @@ def constant(text, v):
 def distance(rng, c):
     """A literal that can be added to values of the column."""
     n = rng.choice((0, 1, 3, 7, -2))
-    if c == "f":
-        return constant(f"{n}.5e0", n + 0.5)
+    if c in "fg":  # a literal of float64 would make float32 one
+        return constant(f"{n}.5" + "e0" * (c == "f"), n + math.copysign(0.5, n))
     if c == "d" or c == "x":
         return constant(f"{n}.25", Fraction(f"{n}.25"))
     if c == "t":
@@ -151,12 +152,12 @@ def distance(rng, c):
 
 
 def arithmetic_is_safe(c):
-    return c in "idft"
+    return c in "idfgt"
 
 
 def range_condition(rng):
     """A condition in which a range can be found."""
-    c = rng.choice("iiwdxfftu")
+    c = rng.choice("iiwdxffggtu")
     a, b, d = column("l" + c), column("r" + c), distance(rng, c)
     if rng.random() < 0.5:
         a, b = b, a
@@ -171,7 +172,7 @@ def range_condition(rng):
     if c == "f":
         forms += [lambda: (a - b).compared(op[0], d) if op[0] == "<" else a.compared(op, b + d), lambda: both((a - b).compared("<=", d), (b - a).compared("<=", d)),
                   lambda: both((a - b).compared("<=", d), (a - b).compared(">=", d - constant("9e0", 9.0)))]
-    if c in "idf":
+    if c in "idfg":
         forms += [lambda: absolute(a - b).compared(rng.choice(("<", "<=")), d)]
     if c in "id":  # the build side may have two of the terms; float64 sums of these are no range
         forms += [lambda: absolute(a - b).compared("<=", column(a.text[0] + c)),
@@ -186,7 +187,7 @@ def range_condition(rng):
 
 
 def key_pairs(rng):
-    cs = rng.choice(("k", "k", "i", "w", "d", "x", "f", "t", "u", "s", "ks", "kt", "kd", "kif", "s"))
+    cs = rng.choice(("k", "k", "i", "w", "d", "x", "f", "g", "t", "u", "s", "ks", "kt", "kd", "kif", "s"))
     return [(c, rng.random() < 0.25) for c in cs]
 
 
