@@ -125,6 +125,18 @@ static bool same_group(const struct rt_sorter *o, int ngroup, const unsigned cha
     return true;
 }
 
+static double real_of(enum rt_phys phys, const unsigned char *at)
+{
+    double d;
+    float f;
+    if (phys == RT_F32) {
+        memcpy(&f, at, sizeof f);
+        return (double)f;
+    }
+    memcpy(&d, at, sizeof d);
+    return d;
+}
+
 /* The first key of the order as a number: of two rows the one with the smaller number comes first; NULLs may equal the
  * smallest or the largest value. Other types than these are one number. */
 static uint64_t rank_of(const struct rt_sorter *o, int key, const unsigned char *row)
@@ -134,8 +146,7 @@ static uint64_t rank_of(const struct rt_sorter *o, int key, const unsigned char 
     const struct rt_field *f = &o->s->fields[k->field];
     uint64_t v = 0;
     int32_t i32;
-    double d = 0;
-    float real = 0;
+    double d;
     if (f->valid_offset >= 0 && !row[f->valid_offset])
         return k->nulls_first ? 0 : UINT64_MAX;
     if (f->phys == RT_I32) {
@@ -145,9 +156,7 @@ static uint64_t rank_of(const struct rt_sorter *o, int key, const unsigned char 
         memcpy(&v, row + f->offset, sizeof v);
         v ^= sign;
     } else if (f->phys == RT_F64 || f->phys == RT_F32) {
-        memcpy(f->phys == RT_F64 ? (void *)&d : (void *)&real, row + f->offset, f->phys == RT_F64 ? sizeof d : sizeof real);
-        d = f->phys == RT_F64 ? d : (double)real;
-        d += 0.0; /* no -0 */
+        d = real_of(f->phys, row + f->offset) + 0.0; /* no -0 */
         memcpy(&v, &d, sizeof v);
         v = d != d ? UINT64_MAX : v & sign ? ~v : v | sign;
     } else {

@@ -55,14 +55,15 @@ def text(v):
     return format(v, "f") if isinstance(v, Decimal) else str(v)
 
 
-POINTS = {"id": "int32", "x": "float64", "n": "int32", "t": "string"}
+POINTS = {"id": "int32", "x": "float64", "y": "float32", "n": "int32", "t": "string"}
 
 
 def points(rng, rows):
     """What a thread of a GPU ranks pairs by, with many ties."""
     null = lambda v: None if rng.random() < 0.05 else v  # noqa: E731
     special = [float("nan"), float("inf"), -0.0, 0.0]
-    return [{"id": n, "x": null(rng.choice(special) if rng.random() < 0.02 else rng.randint(-200, 200) / 8),
+    place = lambda: null(rng.choice(special) if rng.random() < 0.02 else rng.randint(-200, 200) / 8)  # noqa: E731
+    return [{"id": n, "x": place(), "y": place(),
              "n": null(rng.randint(-30, 30)), "t": rng.choice("abc")} for n in range(rows)]
 
 
@@ -175,7 +176,7 @@ def gap(op, a, b):
 
 def check_loop(rng, engine, all_points):
     """Enough rows on one side for a loop over pairs that keeps the best pairs of each row in registers."""
-    op, column = rng.choice(["abs", "diff"]), rng.choice(["x", "n"])
+    op, column = rng.choice(["abs", "diff"]), rng.choice(["x", "y", "n"])
     every = rng.choice([7, 11])
     scan = lambda alias, **more: {"op": "scan", "table": "p", "alias": alias, **more}  # noqa: E731
     join = {"op": "join", "kind": "inner", "strategy": "loop", "left": scan("l"),
