@@ -24,6 +24,8 @@
 #              100,000 points, by all pairs; every kind of join under conditions without an equality; as-of joins;
 #              joins, groups and sorts of 64 million rows,
 #              with the time of every kernel (GPU_PARTS: other numbers of bits for parts), and of 2^30 rows
+#   graphs     patterns of random graphs: triangles of 10 M vertices and 200 M edges (7 GB of disk), all of a small one
+#              against the CPU backend
 #   ablate [PART]  each balancing strategy, those that Themis is compared with among them, as the paper's section 8
 #              has it; a part is times (JCC-H skewed at SF 10), shares (SF 1: IIR, ILIF, waits), even (SF 10, as
 #              planned), ssb, graphs, warps, block or scale (sweeps); default: all
@@ -248,13 +250,17 @@ stage_joins() {
     step giant python3 tests/gpu/radix.py --heddle "$heddle" --scratch "$data" --giant --repeat 2 --out "$report/giant.json"
 }
 
+stage_graphs() {
+    step graphs python3 tests/gpu/graphs.py --heddle "$heddle" --scratch "$data" --out "$report/graphs.json"
+}
+
 stage_skew() {
     step skew-sf10 python3 tests/gpu/skew.py --heddle "$heddle" --even "$(database tpch 10)" \
         --skewed "$(database jcch 10)" --out "$report/skew-sf10.json"
 }
 
 case ${1:-} in
-    smoke | skew | sanitize | answers | bench10 | bench100 | ssb | states | fragments | joins | ablate)
+    smoke | skew | sanitize | answers | bench10 | bench100 | ssb | states | fragments | joins | graphs | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"
