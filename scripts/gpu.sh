@@ -240,6 +240,9 @@ stage_ablate() {
 stage_joins() {
     step joins python3 tests/gpu/joins.py --heddle "$heddle" --scratch "$data" --out "$report/joins.json"
     step nearest python3 tests/gpu/nearest.py --heddle "$heddle" --scratch "$data" --out "$report/nearest.json"
+    step pairs python3 tests/gpu/pairs.py --heddle "$heddle" --scratch "$data" --out "$report/pairs.json"
+    step pairs-all-sizes python3 tests/e2e/pairs.py --heddle "$heddle" --backend cuda --sizes 0:201:25
+    step pairs-examples python3 tests/e2e/pairs_examples.py --heddle "$heddle" --backend cuda
     step theta python3 tests/e2e/theta.py --heddle "$heddle" --backend cuda
     step asof python3 tests/e2e/asof.py --heddle "$heddle" --backend cuda --plans 24
     step quotes python3 tests/gpu/asof.py --heddle "$heddle" --scratch "$data" --out "$report/asof.json"
