@@ -108,7 +108,9 @@ static inline LLVMValueRef l_index(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef 
 /* Row i of an array of rows of `stride` bytes. */
 static inline LLVMValueRef l_row(struct cg_fn *f, LLVMValueRef rows, LLVMValueRef i, int stride)
 {
-    return l_index(f, f->m->i8, rows, l_mul(f, i, l_i64(f, stride)));
+    LLVMValueRef bytes = l_i64(f, stride);
+    bool looped = f->pipeline && f->pipeline->loop.rows; /* vectors of rows with gaps want to know of no overflow */
+    return l_index(f, f->m->i8, rows, looped ? LLVMBuildNSWMul(f->b, i, bytes, "") : l_mul(f, i, bytes));
 }
 
 static inline LLVMValueRef l_load(struct cg_fn *f, LLVMTypeRef t, LLVMValueRef p, unsigned align)

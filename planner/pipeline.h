@@ -247,9 +247,10 @@ struct pl_pipeline {
     struct pl_loop loop;
     struct pl_gpu {
         int block_warps;     /* warps of a block */
-        bool places_ahead;   /* rows that leave a tile all arrive: places for those that wait are reserved with the first */
+        bool
+            places_ahead; /* rows that leave a tile all arrive: places for those that wait are reserved with the first */
         int resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
-        int shared_bytes;    /* of a block, at most: queues of levels and accumulators */
+        int shared_bytes; /* of a block, at most: queues of levels and accumulators */
         bool shared_at_launch; /* more than a kernel may declare */
         int donation_bytes, slot_bytes; /* work that one warp hands to another, at most (struct rt_unit) */
     } gpu;
@@ -261,9 +262,9 @@ struct pl_pipeline {
      * slots lie in memory that its functions share, the frame, and runs of steps, of outs, and large expressions
      * are functions (planner/parts.c). Its index and the keys of its hash tables are slots. */
     bool framed;
-    int nparts;         /* runs of steps in order, after the tile's; none opens a level or crosses one's end */
+    int nparts; /* runs of steps in order, after the tile's; none opens a level or crosses one's end */
     struct pl_part *parts;
-    bool unoptimised;   /* the source has so few rows for certain that optimising its code costs more than it gains */
+    bool unoptimised; /* the source has so few rows for certain that optimising its code costs more than it gains */
 };
 
 struct pl_node;
@@ -276,22 +277,22 @@ struct pl_program {
     int npipelines;
     struct pl_pipeline *pipelines; /* same order as spec->pipelines */
     const struct pl_node *physical; /* what pipelines were made from (planner/physical.h) */
-    int nnodes;                     /* of it */
+    int nnodes; /* of it */
     int nnotes;
-    const char **notes;  /* choices worth telling in explain, in plan order */
-    bool gpu_far_args;   /* the args vector is too long to be parameters of a kernel: they get its address */
+    const char **notes; /* choices worth telling in explain, in plan order */
+    bool gpu_far_args; /* the args vector is too long to be parameters of a kernel: they get its address */
 };
 
 struct pl_options {
-    bool profile;     /* rows will be counted: tell what they touch of memory */
+    bool profile; /* rows will be counted: tell what they touch of memory */
     enum rt_balance balance; /* on a GPU; AUTO: what each pipeline needs */
     double cached_bytes; /* tests: larger hash tables are taken for ones beyond the cache; 0: those that are */
-    bool on_gpu;      /* who runs it, where strategies differ; threads of a CPU otherwise */
-    int threads;      /* private copies are planned for this many */
-    int gpu_blocks;   /* copies per block likewise; 0: those of a large GPU */
+    bool on_gpu; /* who runs it, where strategies differ; threads of a CPU otherwise */
+    int threads; /* private copies are planned for this many */
+    int gpu_blocks; /* copies per block likewise; 0: those of a large GPU */
     int gpu_block_warps; /* of a block, HDD_BLOCK_WARPS_MAX at most; 0: HDD_BLOCK_WARPS */
-    int fragments;    /* of each pipeline's source; 0: one */
-    int devices;      /* that they go to in turns, RT_MAX_DEVICES at most; 0: one */
+    int fragments; /* of each pipeline's source; 0: one */
+    int devices; /* that they go to in turns, RT_MAX_DEVICES at most; 0: one */
     int frame_weight; /* pipelines that weigh more are framed; 0: default (planner/parts.c) */
     /* Called before planning reads the dictionary of a column; NULL: dictionaries are sound. */
     int (*touch_dict)(const struct fe_table *t, int column, struct hd_err *err);
