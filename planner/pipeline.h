@@ -216,7 +216,7 @@ struct pl_loop {
     int tested; /* all filters of pairs come before this step */
     bool later; /* a row of the source, which are those of the state, meets those behind it alone */
     bool counts; /* on a CPU groups of a run of pairs are computed first, then each is counted */
-    int top;    /* > 0: of the pairs of a row of the source as many as that can stay, and those that tie with the last by
+    int top; /* > 0: of the pairs of a row of the source as many as that can stay, and those that tie with the last by
                    the first key of the order of the sink's state (loop_top.c) */
     bool fused; /* pairs go to the sink where they are; else those that passed the tests are visited */
 };
@@ -230,7 +230,7 @@ static inline bool pl_loop_ranks(enum rt_phys p)
 
 struct pl_pipeline {
     struct rt_pipeline *spec; /* source, names; entry names are filled by codegen */
-    int source_slot;          /* I32 slot: row id, row, index or code */
+    int source_slot; /* I32 slot: row id, row, index or code */
     int nslots;
     struct pl_slot *slots;
     int nsteps;
@@ -238,15 +238,15 @@ struct pl_pipeline {
     struct pl_sink sink;
     int nlevels;
     struct pl_level {
-        int first_step;  /* after the step that opened it; level 0: 0 */
-        int nslots;      /* slots defined outside and used inside: what a tuple of this level carries */
+        int first_step; /* after the step that opened it; level 0: 0 */
+        int nslots; /* slots defined outside and used inside: what a tuple of this level carries */
         int *slots;
         int tuple_bytes, tuple_align; /* of the structure that holds them on a GPU */
     } levels[RT_MAX_LEVELS];
     struct pl_tile_steps cpu_tile, gpu_tile; /* on a GPU, a scan of dense groups has tiles as well */
     struct pl_loop loop;
     struct pl_gpu {
-        int block_warps;     /* warps of a block */
+        int block_warps; /* warps of a block */
         bool
             places_ahead; /* rows that leave a tile all arrive: places for those that wait are reserved with the first */
         int resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
