@@ -268,6 +268,18 @@ const char *cu_expand_range(struct cu_unit *u, const struct pl_step *s, int numb
     return s->probe == PL_LEFT ? hd_asprintf(u->arena, "hdd_or_null_child(%s)", r) : r;
 }
 
+/* ---- searches --------------------------------------------------------------------------- */
+
+static void step_search(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    const struct rt_state *st = &u->spec->states[s->state];
+    const char *row = hd_asprintf(u->arena, "%s[r]", cu_arg(u, s->a_rows));
+    cu_line(u->out, "const i64 word%d = %s;", number, cu_expr(u, s->expr));
+    u->sorted = true;
+    cu_line(u->out, "%s = (i32)hdd_partition_point(0, (u32)%s, [&](u32 r) { return %s %s word%d; });", cu_slot(u, s->slot),
+            cu_arg(u, s->a_nrows), cu_field_value(u, st, s->field, row), s->behind ? "<=" : "<", number);
+}
+
 /* ---- match bits, presence --------------------------------------------------------------- */
 
 static void step_mark(struct cu_unit *u, const struct pl_step *s)
@@ -326,6 +338,7 @@ void cu_step(struct cu_unit *u, const struct pl_step *s, int number)
     case PL_STEP_PROBE_CHILD:
     case PL_STEP_PROBE_HASH:
     case PL_STEP_PROBE_SORTED: step_probe(u, s, number); return;
+    case PL_STEP_SEARCH: step_search(u, s, number); return;
     case PL_STEP_MARK: step_mark(u, s); return;
     case PL_STEP_TEST: step_test(u, s); return;
     case PL_STEP_PRESENT: step_present(u, s); return;

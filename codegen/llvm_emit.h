@@ -250,6 +250,7 @@ void cg_step_load_lanes(struct cg_fn *f, const struct pl_step *s, LLVMValueRef f
 LLVMValueRef cg_find_nearest(struct cg_fn *f, const struct pl_step *s, const struct cg_val *keys,
                              LLVMBasicBlockRef miss);
 void cg_step_probe(struct cg_fn *f, const struct pl_step *s);
+void cg_step_search(struct cg_fn *f, const struct pl_step *s); /* llvm_search.c */
 /* Range of children of an EXPAND step as i64; -1..0 for the one null child of a left join. Code
  * goes on where it is not empty. */
 struct cg_range {

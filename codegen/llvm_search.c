@@ -1,4 +1,4 @@
-/* Binary search in the rows of a sorted state, for the nearest one of an as-of join. */
+/* Binary search in the rows of a sorted state: for the nearest one of an as-of join, for a position. */
 #include "codegen/llvm_build.h"
 
 struct search {
@@ -55,9 +55,13 @@ static LLVMValueRef is_beyond(struct cg_fn *f, const struct search *x, struct cg
     return field.valid ? l_and(f, b, field.valid) : b;
 }
 
-/* Row i comes before the one that is looked for. Keys are compared one after the other, from the first. */
-static LLVMValueRef is_before(struct cg_fn *f, const struct search *x, LLVMValueRef i)
+/* Row i comes before the one that is looked for. */
+typedef LLVMValueRef before_fn(struct cg_fn *f, const void *x, LLVMValueRef i);
+
+/* Keys are compared one after the other, from the first. */
+static LLVMValueRef is_before(struct cg_fn *f, const void *search, LLVMValueRef i)
 {
+    const struct search *x = search;
     LLVMValueRef row = row_at(f, x, i);
     int last = x->s->nkeys - 1;
     LLVMValueRef before = is_beyond(f, x, field_of(f, x, row, last));
@@ -69,7 +73,7 @@ static LLVMValueRef is_before(struct cg_fn *f, const struct search *x, LLVMValue
 }
 
 /* The first row that is not before; the number of rows if there is none. */
-static LLVMValueRef first_not_before(struct cg_fn *f, const struct search *x, LLVMValueRef rows)
+static LLVMValueRef first_not_before(struct cg_fn *f, before_fn *before_row, const void *x, LLVMValueRef rows)
 {
     LLVMBasicBlockRef from = l_here(f), test = l_block(f, "search"), halve = l_block(f, "halve");
     LLVMBasicBlockRef found = l_block(f, "nearest");
@@ -79,7 +83,7 @@ static LLVMValueRef first_not_before(struct cg_fn *f, const struct search *x, LL
     l_cond(f, l_icmp(f, LLVMIntULT, lo, hi), halve, found);
     l_goto(f, halve);
     LLVMValueRef middle = l_lshr(f, l_add(f, lo, hi), l_i64(f, 1));
-    LLVMValueRef before = is_before(f, x, middle);
+    LLVMValueRef before = before_row(f, x, middle);
     LLVMValueRef up = l_select(f, before, l_add(f, middle, l_i64(f, 1)), lo);
     LLVMValueRef down = l_select(f, before, hi, middle);
     LLVMBasicBlockRef latch = l_here(f);
@@ -97,7 +101,7 @@ LLVMValueRef cg_find_nearest(struct cg_fn *f, const struct pl_step *s, const str
 {
     struct search x = {s, &f->m->prog->spec->states[s->state], keys};
     LLVMValueRef rows = cg_arg_word(f, s->a_nrows, 0);
-    LLVMValueRef at = first_not_before(f, &x, rows);
+    LLVMValueRef at = first_not_before(f, is_before, &x, rows);
     l_need(f, l_icmp(f, LLVMIntULT, at, rows), miss, "some");
     LLVMValueRef row = row_at(f, &x, at);
     for (int k = 0; k < s->nkeys - 1; k++)
@@ -106,4 +110,25 @@ LLVMValueRef cg_find_nearest(struct cg_fn *f, const struct pl_step *s, const str
     if (there)
         l_need(f, there, miss, "there");
     return at;
+}
+
+struct word {
+    const struct pl_step *s;
+    LLVMValueRef v;
+};
+
+static LLVMValueRef is_in_front(struct cg_fn *f, const void *word, LLVMValueRef i)
+{
+    const struct word *x = word;
+    const struct rt_state *st = &f->m->prog->spec->states[x->s->state];
+    LLVMValueRef row = l_row(f, cg_arg_ptr(f, x->s->a_rows), i, st->stride);
+    LLVMValueRef v = cg_load_field(f, &st->fields[x->s->field], row, true).v;
+    return l_icmp(f, x->s->behind ? LLVMIntSLE : LLVMIntSLT, v, x->v);
+}
+
+void cg_step_search(struct cg_fn *f, const struct pl_step *s)
+{
+    struct word x = {s, cg_expr(f, s->expr).v};
+    LLVMValueRef at = first_not_before(f, is_in_front, &x, cg_arg_word(f, s->a_nrows, 0));
+    cg_bind(f, s->slot, (struct cg_val){.v = l_trunc(f, at, f->m->i32), .wide = at});
 }

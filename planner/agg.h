@@ -10,6 +10,7 @@ struct agg_item {
     enum fe_agg_fn fn;     /* COUNT_STAR, COUNT, SUM, MIN, MAX */
     struct handle *arg;
     struct handle *high;   /* SUM of partial sums that are kept in halves: arg has the low ones */
+    bool counts;           /* SUM of counts: no more rows than an int64 tells */
     bool partial;          /* SUM: what bounds each of the values bounds their sum, too */
     struct hd_type type;   /* of the result */
     const char *path;
@@ -29,10 +30,13 @@ struct agg_plan {
     const struct fe_node *n;
     const bool *need;
     const struct fe_expr *distinct; /* the one distinct argument, or NULL */
+    const struct pl_weighted *weighted; /* NULL: each row stands for itself */
     struct agg_item *items;
     int nitems;
     int *first; /* items of aggregate i: first[2 * i], of avg's count first[2 * i + 1] */
 };
+/* Key i of an aggregate, over the columns of its input. */
+struct fe_expr *agg_key(const struct pl_node *node, int i);
 /* Items of the only grouping, or of the first of two, of rows with columns env. */
 void agg_plan(struct ctx *c, const struct pl_node *node, struct handle **env, struct agg_plan *p);
 /* Of the second one: sums and counts of the first add up, min and max stay; map: item of each of its partials. */

@@ -3,6 +3,7 @@
 #include "planner/agg.h"
 
 #include "planner/handle.h"
+#include "planner/physical.h"
 #include "planner/lower_value.h"
 #include "planner/typed.h"
 
@@ -23,6 +24,11 @@ bool sum_known(const struct agg_item *a, double rows, struct pl_val *v)
 {
     if (v->type.kind == HD_FLOAT64) {
         v->phys = RT_F64;
+        return true;
+    }
+    if (a->counts) {
+        v->phys = RT_I64;
+        v->range = (struct pl_range){true, 0, INT64_MAX};
         return true;
     }
     if (!v->range.known)
@@ -124,6 +130,60 @@ static void plan_items(struct ctx *c, struct agg_plan *p, struct handle **env, b
     }
 }
 
+/* ---- rows that stand for several ---------------------------------------------------------------------- */
+
+/* The handle of e, one for equal expressions: of value 2 * i or count 2 * i + 1 of aggregate i. */
+static struct handle *weighted_handle(struct ctx *c, struct agg_plan *p, struct handle **env, struct handle **seen,
+                                      int at)
+{
+    const struct pl_weighted_agg *w = p->weighted->aggs;
+    const struct fe_expr *e = at % 2 ? w[at / 2].count : w[at / 2].value;
+    for (int k = 0; k < at && e && !seen[at]; k++) {
+        const struct fe_expr *other = k % 2 ? w[k / 2].count : w[k / 2].value;
+        if (seen[k] && fe_expr_eq(other, e))
+            seen[at] = seen[k];
+    }
+    if (e && !seen[at])
+        seen[at] = h_expr(c, e, env);
+    return seen[at];
+}
+
+static int push_weighted_count(struct agg_plan *p, struct handle *count, const char *path)
+{
+    int i = push_item(p, FE_AGG_SUM, count, int64_type, path);
+    p->items[i].counts = true;
+    return i;
+}
+
+static void push_weighted(struct agg_plan *p, int i, struct handle *value, struct handle *count)
+{
+    const struct fe_agg *a = &p->n->u.agg.aggs[i];
+    if (a->fn == FE_AGG_COUNT || a->fn == FE_AGG_COUNT_STAR) {
+        p->first[2 * i] = push_weighted_count(p, count, a->path);
+        return;
+    }
+    struct hd_type t = a->fn == FE_AGG_AVG ? sum_type(p->weighted->aggs[i].type) : a->type;
+    p->first[2 * i] = push_item(p, a->fn == FE_AGG_AVG ? FE_AGG_SUM : a->fn, value, t, a->path);
+    if (a->fn == FE_AGG_AVG)
+        p->first[2 * i + 1] = push_weighted_count(p, count, a->path);
+}
+
+static void plan_weighted(struct ctx *c, struct agg_plan *p, struct handle **env)
+{
+    int na = p->n->u.agg.naggs;
+    struct handle **seen = HD_NEWN(c->a, struct handle *, 2 * na + 1);
+    for (int i = 0; i < na; i++)
+        if (p->need[p->n->u.agg.nkeys + i]) {
+            struct handle *value = weighted_handle(c, p, env, seen, 2 * i);
+            push_weighted(p, i, value, weighted_handle(c, p, env, seen, 2 * i + 1));
+        }
+}
+
+struct fe_expr *agg_key(const struct pl_node *node, int i)
+{
+    return node->u.agg.weighted ? node->u.agg.weighted->keys[i] : node->n->u.agg.keys[i];
+}
+
 /* Stage two's view of stage one's partial: sums and counts add up, min and max stay. */
 static void merge_items(struct agg_plan *two, const struct agg_plan *one, const struct part *partial, int *map)
 {
@@ -142,7 +202,10 @@ void agg_plan(struct ctx *c, const struct pl_node *node, struct handle **env, st
     *p = (struct agg_plan){.n = node->n, .need = c->need[node->n->id], .distinct = node->u.agg.distinct};
     p->items = HD_NEWN(c->a, struct agg_item, 2 * na + 2);
     p->first = HD_NEWN(c->a, int, 2 * na + 2);
-    if (node->u.agg.plain)
+    p->weighted = node->u.agg.weighted;
+    if (p->weighted)
+        plan_weighted(c, p, env);
+    else if (node->u.agg.plain)
         plan_items(c, p, env, false);
 }
 

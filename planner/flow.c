@@ -5,6 +5,7 @@
 #include "planner/dict_map.h"
 #include "planner/flow_agg.h"
 #include "planner/flow_join.h"
+#include "planner/flow_ranges.h"
 #include "planner/flow_rows.h"
 #include "planner/handle.h"
 #include "planner/known.h"
@@ -134,6 +135,7 @@ static int flow_op(struct ctx *c, struct pl_node *n, struct stream *in, struct s
     case PL_NODE_JOIN: return flow_join(c, n, in, out);
     case PL_NODE_PAIRS: return flow_pairs(c, n, in, out);
     case PL_NODE_EXTREMES: return flow_extremes(c, n, in, out);
+    case PL_NODE_RANGES: return flow_ranges(c, n, in, out);
     case PL_NODE_AGGREGATE: return flow_aggregate(c, n, in, out);
     case PL_NODE_MERGE: return flow_merge(c, n, in, out);
     case PL_NODE_SORT:

@@ -278,14 +278,24 @@ static void fill_output(struct ctx *c, const struct fe_node *n, struct handle **
     out->ncols = n->ncols;
 }
 
+static void plan_texts_of(struct ctx *c, struct pl_node *n, const struct stream *in, int i)
+{
+    const struct pl_weighted_agg *w = n->u.agg.weighted ? &n->u.agg.weighted->aggs[i] : NULL;
+    const struct fe_expr *arg = w ? w->value : n->n->u.agg.aggs[i].arg;
+    if (arg)
+        map_plan(c, n, in->cols, arg, in->est);
+    if (w && w->count)
+        map_plan(c, n, in->cols, w->count, in->est);
+}
+
 static void plan_texts(struct ctx *c, struct pl_node *n, const struct stream *in)
 {
     const struct fe_node *a = n->n;
     for (int i = 0; i < a->u.agg.nkeys; i++)
-        map_plan(c, n, in->cols, a->u.agg.keys[i], in->est);
+        map_plan(c, n, in->cols, agg_key(n, i), in->est);
     for (int i = 0; i < a->u.agg.naggs; i++)
-        if (a->u.agg.aggs[i].arg && c->need[a->id][a->u.agg.nkeys + i])
-            map_plan(c, n, in->cols, a->u.agg.aggs[i].arg, in->est);
+        if (c->need[a->id][a->u.agg.nkeys + i])
+            plan_texts_of(c, n, in, i);
 }
 
 int flow_aggregate(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out)
@@ -297,7 +307,7 @@ int flow_aggregate(struct ctx *c, struct pl_node *n, struct stream *in, struct s
     int *map = HD_NEWN(c->a, int, 2 * na + 2);
     plan_texts(c, n, in);
     for (int i = 0; i < nk; i++)
-        keys[i] = h_expr(c, n->n->u.agg.keys[i], in->cols);
+        keys[i] = h_expr(c, agg_key(n, i), in->cols);
     agg_plan(c, n, in->cols, &one);
     two = one;
     for (int i = 0; i < one.nitems; i++)

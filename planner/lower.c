@@ -8,6 +8,7 @@
 #include "planner/lower_agg.h"
 #include "planner/lower_join.h"
 #include "planner/lower_pairs.h"
+#include "planner/lower_ranges.h"
 #include "planner/lower_rows.h"
 #include "planner/lower_sort.h"
 #include "planner/lower_value.h"
@@ -65,6 +66,7 @@ static int lower_op(struct ctx *c, struct pl_node *n, struct stream *in, struct 
     case PL_NODE_JOIN: return lower_join(c, n, in, out);
     case PL_NODE_PAIRS: return lower_pairs(c, n, in, out);
     case PL_NODE_EXTREMES: return lower_extremes(c, n, in, out);
+    case PL_NODE_RANGES: return lower_ranges(c, n, in, out);
     case PL_NODE_AGGREGATE: return lower_aggregate(c, n, in, out);
     case PL_NODE_MERGE: return lower_merge(c, n, in, out);
     case PL_NODE_SORT:

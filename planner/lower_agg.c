@@ -108,7 +108,7 @@ static int group_once(struct ctx *c, struct pl_node *node, struct stream *s, str
     int *map = HD_NEWN(c->a, int, 2 * na + 2);
     struct handle **keys = HD_NEWN(c->a, struct handle *, nk + 1);
     for (int i = 0; i < nk; i++)
-        keys[i] = h_expr(c, n->u.agg.keys[i], s->cols);
+        keys[i] = h_expr(c, agg_key(node, i), s->cols);
     agg_plan(c, node, s->cols, &one);
     two = one;
     for (int i = 0; i < one.nitems; i++)

@@ -6,6 +6,7 @@
 #include "planner/lower_pairs.h"
 #include "planner/physical_agg.h"
 #include "planner/physical_join.h"
+#include "planner/physical_ranges.h"
 #include "planner/physical_tree.h"
 #include "planner/typed.h"
 
@@ -151,6 +152,22 @@ static int shared(struct ctx *c, const struct fe_node *n, struct pl_node **out)
     return 0;
 }
 
+/* Pairs of a join of which an aggregate is all that is asked may need no visit. */
+static int aggregate(struct ctx *c, const struct fe_node *n, struct pl_node **out)
+{
+    struct pl_over_pairs pairs;
+    struct pl_node *in[2];
+    pl_look_at_pairs(c, n, &pairs);
+    bool ranges = pairs.join && !pairs.why_not;
+    const struct fe_node *from = ranges ? pairs.join : n;
+    for (int i = 0; i < from->ninputs; i++)
+        HD_TRY(physical_node(c, from->inputs[i], &in[i]));
+    *out = ranges ? pl_aggregate_ranges(c, n, &pairs, in) : pl_physical_aggregate(c, n, in[0]);
+    if (pairs.join)
+        pl_tell_pairs(c, *out, &pairs);
+    return 0;
+}
+
 static int inner_node(struct ctx *c, const struct fe_node *n, struct pl_node **out)
 {
     struct pl_node **in = HD_NEWN(c->a, struct pl_node *, n->ninputs + 1);
@@ -161,9 +178,9 @@ static int inner_node(struct ctx *c, const struct fe_node *n, struct pl_node **o
     case FE_PROJECT_OP: *out = pl_node_new(c, PL_NODE_PROJECT, n, 1, in); return 0;
     case FE_JOIN_OP: return pl_physical_join(c, n, in, out);
     case FE_PAIRS_OP: *out = pl_physical_pairs(c, n, in[0]); return 0;
-    case FE_AGGREGATE_OP:
-    case FE_DISTINCT_OP: *out = pl_physical_aggregate(c, n, in[0]); return 0;
     case FE_UNION_ALL_OP: *out = pl_node_new(c, PL_NODE_UNION, n, n->ninputs, in); return 0;
+    case FE_AGGREGATE_OP:
+    case FE_DISTINCT_OP:
     case FE_SCAN_OP:
     case FE_REF_OP:
     case FE_VALUES_OP:
@@ -184,12 +201,12 @@ static int physical_node(struct ctx *c, const struct fe_node *n, struct pl_node 
     case FE_SORT_OP:
     case FE_LIMIT_OP: return sort(c, n, out);
     case FE_TOP_OP: return top(c, n, out);
+    case FE_AGGREGATE_OP:
+    case FE_DISTINCT_OP: return aggregate(c, n, out);
     case FE_FILTER_OP:
     case FE_PROJECT_OP:
     case FE_JOIN_OP:
     case FE_PAIRS_OP:
-    case FE_AGGREGATE_OP:
-    case FE_DISTINCT_OP:
     case FE_UNION_ALL_OP: return inner_node(c, n, out);
     case FE_RELOP_COUNT: break;
     }

@@ -6,6 +6,7 @@
 #define HEDDLE_PLANNER_PHYSICAL_H
 
 #include "frontend/plan.h"
+#include "planner/range.h"
 #include "runtime/spec.h"
 
 struct ctx;
@@ -108,6 +109,40 @@ struct pl_join {
     struct pl_node *probe, *build; /* build NULL: a table's own index */
 };
 
+/* Of the rows up to each, in the order of the key. */
+struct pl_running {
+    enum rt_merge merge;       /* SUM of exact numbers that are never NULL, MIN, MAX */
+    const struct fe_expr *arg; /* over the build side */
+    struct hd_type type;       /* of the result */
+    struct pl_range range;     /* of arg, as far as facts and types tell */
+};
+struct pl_range_end {
+    struct fe_expr *value; /* over the probe side; NULL: there is none */
+    bool open;             /* keys equal to it are outside */
+};
+/* A join of which nobody sees the pairs: a probe row's are the build rows whose key lies between two bounds, and they are
+ * told by their number and by running fields of the build rows sorted by key. Expressions are over the columns of
+ * both sides, left ones first. Output: these (NULL on the build side), the number of pairs, then what each of
+ * `running` is for them. Rows without pairs end. */
+struct pl_ranges {
+    bool swapped; /* the probe side is the right one */
+    int nleft, ncols; /* columns on the left, on both sides */
+    struct fe_expr *key;
+    struct pl_range_end low, high;
+    int nrunning;
+    struct pl_running *running; /* MIN and MAX only where one of the bounds is absent */
+    struct pl_node *probe, *build;
+};
+/* An aggregate over such rows, each of which stands for several: what is added up for it, over their columns. */
+struct pl_weighted {
+    struct fe_expr **keys;
+    struct pl_weighted_agg {
+        struct fe_expr *value; /* that is added up, or compared; NULL: of a count */
+        struct fe_expr *count; /* of pairs that count; NULL: of a minimum, a maximum */
+        struct hd_type type; /* of the argument */
+    } *aggs;
+};
+
 struct pl_node {
     enum pl_node_op op;
     int id;
@@ -134,10 +169,12 @@ struct pl_node {
             const struct fe_expr *arg;
             const struct pl_grouping *grouping;
         } extremes;
+        struct pl_ranges ranges;
         struct {
             const struct fe_expr *distinct; /* the argument whose values are made distinct first, or NULL */
             bool plain; /* computes the aggregates that are not distinct */
             bool part; /* others compute the rest: input of a MERGE */
+            const struct pl_weighted *weighted; /* over RANGES; NULL: rows stand for themselves */
             const struct pl_grouping *groupings[2]; /* the second one where an argument is distinct */
         } agg;
         struct {

@@ -109,6 +109,7 @@ struct pl_step {
     int row_slot;             /* LOAD_*, EXPAND_FK, PROBE_CHILD, MARK, TEST, PRESENT: the row or index to look at */
     bool row_nullable;        /* row_slot may be -1 */
     bool negate;
+    bool behind;              /* SEARCH: rows with that very word stand in front, too */
     const struct fe_table *table;
     int column;               /* LOAD_COLUMN; PROBE_CHILD: by which children are sorted */
     int index;                /* PROBE_KEY: key index number; EXPAND_FK, PROBE_CHILD: foreign key number */
@@ -116,7 +117,7 @@ struct pl_step {
     int reach;                /* EXPAND_SORTED: running field of the state, -1 none */
     int expr;                 /* LET, FILTER; PROBE_BITMAP/DIRECT, EXPAND_CSR: I64 index (0 based; outside
                                  0..range-1 or NULL: no match); PROBE_KEY: I64 key value (minus nothing);
-                                 PROBE_CHILD: I64 value of the column */
+                                 PROBE_CHILD: I64 value of the column; SEARCH: I64 word to look for, never NULL */
     int nkeys;
     const int *keys;          /* PROBE_HASH, EXPAND_HASH: expressions, phys as the key fields. EXPAND_SORTED: I64
                                  expressions, what all but the last search word equal, then the last one's lower and

@@ -127,6 +127,8 @@ static void print_step(const struct printer *w, int i)
         hd_strbuf_addf(w->o, " %s", probe_names[s->probe]);
     if (s->negate)
         hd_strbuf_adds(w->o, " not");
+    if (s->behind)
+        hd_strbuf_adds(w->o, " behind");
     print_where(w, s);
     if (s->expr >= 0)
         print_expr(w, s->expr);

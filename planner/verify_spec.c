@@ -265,7 +265,7 @@ static bool check_running(struct vf *v, const struct rt_state *st)
         enum rt_phys p = st->fields[i].phys;
         bool sum = rt_state_field_runs(st, i) && st->merge[i] == RT_MERGE_SUM;
         VF_CHECK(v, STATE_RUNNING, !sum || p == RT_I64 || p == RT_I128);
-        VF_CHECK(v, STATE_RUNNING, !rt_state_field_runs(st, i) || (p != RT_BOOL && p != RT_STR));
+        VF_CHECK(v, STATE_RUNNING, !rt_state_field_runs(st, i) || (p != RT_BOOL && p != RT_F32 && p != RT_STR));
     }
     for (int i = 0; i < st->nsort; i++)
         VF_CHECK(v, STATE_RUNNING, !rt_state_field_runs(st, st->sort[i].field));

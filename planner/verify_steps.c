@@ -246,7 +246,22 @@ static bool check_flags(struct vf *v, const struct pl_step *s)
     VF_CHECK(v, STEP_SPLIT, !s->splittable || pl_opens_level(s->kind));
     VF_CHECK(v, STEP_POLLS, s->polls ? pl_opens_level(s->kind) : !must_poll(v, s));
     VF_CHECK(v, STEP_NEGATE, !s->negate || s->kind == PL_STEP_TEST);
+    VF_CHECK(v, STEP_BEHIND, !s->behind || s->kind == PL_STEP_SEARCH);
     VF_CHECK(v, STEP_KEY_PARTS, !s->key_parts || (v->p->framed && has(s, PL_READS_KEYS)));
+    return true;
+}
+
+static bool check_search(struct vf *v, const struct pl_step *s)
+{
+    if (s->kind != PL_STEP_SEARCH)
+        return true;
+    const struct rt_state *st = &v->spec->states[s->state];
+    const struct pl_slot *slot = &v->p->slots[s->slot];
+    VF_CHECK(v, STEP_SEARCH, s->field >= 0 && s->field < st->nfields);
+    VF_CHECK(v, STEP_SEARCH, st->fields[s->field].phys == RT_I64 && st->fields[s->field].valid_offset < 0);
+    VF_CHECK(v, STEP_SEARCH, st->nsort > 0 && st->sort[0].field == s->field && !st->sort[0].desc);
+    VF_CHECK(v, STEP_SEARCH, v->g->exprs[s->expr].phys == RT_I64 && !v->g->exprs[s->expr].nullable);
+    VF_CHECK(v, STEP_SEARCH, slot->phys == RT_I32 && !slot->nullable);
     return true;
 }
 
@@ -264,6 +279,7 @@ static bool check_step(struct vf *v, const struct pl_step *s, int at, int level)
     VF_TRY(check_slot(v, s, at));
     VF_TRY(vf_step_args(v, s));
     VF_TRY(check_load(v, s));
+    VF_TRY(check_search(v, s));
     note_row(v, s);
     return true;
 }

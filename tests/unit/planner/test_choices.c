@@ -216,11 +216,12 @@ static void wide_levels_carry_rows(void **state)
 /* Rows of the source that a thread of a GPU holds; 0: no pipeline loops over pairs. */
 static int rows_of_loop(const char *left, const char *right, const char *residual)
 {
-    const struct pl_program *g = planned(hd_asprintf(&arena,
-                                                     "{'op': 'aggregate', 'aggs': [{'fn': 'count', 'as': 'n'}], "
-                                                     "'input': {'op': 'join', 'kind': 'inner', 'residual': "
-                                                     "'%s', 'left': %s, 'right': %s}}",
-                                                     residual, left, right));
+    const struct pl_program *g =
+        planned(hd_asprintf(&arena,
+                            "{'op': 'aggregate', 'aggs': [{'fn': 'count', 'as': 'n'}], "
+                            "'input': {'op': 'join', 'kind': 'inner', 'strategy': 'loop', 'residual': "
+                            "'%s', 'left': %s, 'right': %s}}",
+                            residual, left, right));
     for (int i = 0; i < g->npipelines; i++)
         if (g->pipelines[i].loop.rows)
             return g->pipelines[i].loop.rows;
@@ -267,6 +268,42 @@ static void lookups_of_few_rows_are_in_a_gpus_tile(void **state)
     assert_int_equal(tile_of_probe("mark", "grp = 3", true).steps, 0); /* all do */
 }
 
+/* Searches of an aggregate over child and parent; -1: it visits their pairs. */
+static int searches(const char *aggs, const char *keys, const char *residual, const char *more)
+{
+    const struct pl_program *g =
+        planned(hd_asprintf(&arena,
+                            "{'op': 'aggregate', 'keys': [%s], 'aggs': [%s], 'input': {'op': 'join', 'kind': 'inner', "
+                            "'residual': '%s', 'left': {'op': 'scan', 'table': 'child'}, 'right': {'op': 'scan', "
+                            "'table': 'parent'}%s}}",
+                            keys, aggs, residual, more));
+    bool pairs = steps_of(g, PL_STEP_EXPAND_ALL) + steps_of(g, PL_STEP_EXPAND_SORTED) > 0;
+    return pairs ? -1 : steps_of(g, PL_STEP_SEARCH);
+}
+
+#define COUNT    "{'fn': 'count', 'as': 'n'}"
+#define FN(f, x) "{'fn': '" f "', 'arg': '" x "', 'as': 'x'}"
+
+static void pairs_of_a_range_are_not_visited(void **state)
+{
+    (void)state;
+    assert_int_equal(searches(COUNT, "", "qty > amount", ""), 1);
+    assert_int_equal(searches(COUNT, "", "qty between amount and amount + 3", ""), 2);
+    assert_int_equal(searches(FN("sum", "amount"), "'cid'", "qty > amount and id > 7", ""), 1);
+    assert_int_equal(searches(FN("max", "amount"), "'cid'", "qty > amount", ""), 1);
+    assert_int_equal(searches(FN("sum", "amount / id"), "'cid'", "qty > amount", ""), -1); /* it may raise */
+    assert_int_equal(searches(COUNT, "", "qty > amount", ", 'strategy': 'loop'"), -1);
+    assert_int_equal(searches(COUNT, "", "qty > amount", ", 'build': 'left'"), 1);
+    assert_int_equal(searches(COUNT, "'cid'", "qty > amount", ", 'build': 'left'"), -1);
+    assert_int_equal(searches(COUNT, "'cid', 'id'", "qty > amount", ""), -1);
+    assert_int_equal(searches(COUNT, "", "qty <> amount", ""), -1);
+    assert_int_equal(searches(COUNT, "", "qty > amount and oid > id", ""), -1);
+    assert_int_equal(searches(COUNT, "", "name > cast(qty as string)", ""), -1);
+    assert_int_equal(searches(FN("max", "amount"), "'cid'", "qty > amount and qty < amount + 3", ""), -1);
+    assert_int_equal(searches(FN("sum", "amount + qty"), "", "qty > amount", ""), -1);
+    assert_int_equal(searches("{'fn': 'count', 'arg': 'id', 'distinct': true, 'as': 'n'}", "", "qty > amount", ""), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +313,7 @@ int main(void)
         cmocka_unit_test(a_queue_has_a_head_and_tuples),
         cmocka_unit_test(deep_nests_are_cut),
         cmocka_unit_test(wide_levels_carry_rows),
+        cmocka_unit_test(pairs_of_a_range_are_not_visited),
         cmocka_unit_test(pairs_are_looped_over_where_both_sides_have_rows),
         cmocka_unit_test(lookups_of_few_rows_are_in_a_gpus_tile),
     };

@@ -61,6 +61,11 @@ static struct rt_state *state(struct prog *b, enum rt_state_kind kind)
     absent("state", (int)kind);
 }
 
+static struct rt_state *state_of(struct prog *b, const struct pl_step *s)
+{
+    return &b->g->spec->states[s->state];
+}
+
 static struct pl_node *physical_below(struct pl_node *n, enum pl_node_op op)
 {
     struct pl_node *found = n->op == op ? n : NULL;

@@ -29,6 +29,7 @@ enum plan {
     SORTED, /* a search by key and range */
     REACH,  /* a search for intervals */
     NEAREST, /* one that ranks pairs */
+    RANGES, /* an aggregate over a range of sorted rows */
     WIDE,   /* 128 bits: sums, scales, comparisons */
     VALUES,
     ORDER,  /* of a sort below the root */
