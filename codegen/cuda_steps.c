@@ -275,9 +275,9 @@ static void step_search(struct cu_unit *u, const struct pl_step *s, int number)
     const struct rt_state *st = &u->spec->states[s->state];
     const char *row = hd_asprintf(u->arena, "%s[r]", cu_arg(u, s->a_rows));
     cu_line(u->out, "const i64 word%d = %s;", number, cu_expr(u, s->expr));
-    u->sorted = true;
-    cu_line(u->out, "%s = (i32)hdd_partition_point(0, (u32)%s, [&](u32 r) { return %s %s word%d; });", cu_slot(u, s->slot),
-            cu_arg(u, s->a_nrows), cu_field_value(u, st, s->field, row), s->behind ? "<=" : "<", number);
+    cu_line(u->out, "%s = (i32)hdd_partition_point(0, (u32)%s, [&](u32 r) { return %s %s word%d; });",
+            cu_slot(u, s->slot), cu_arg(u, s->a_nrows), cu_field_value(u, st, s->field, row), s->behind ? "<=" : "<",
+            number);
 }
 
 /* ---- match bits, presence --------------------------------------------------------------- */

@@ -246,6 +246,11 @@ void cg_keys_equal(struct cg_fn *f, int n, const struct rt_field *fields, LLVMVa
 /* llvm_steps.c, llvm_probe.c: steps; code goes on where the row lives, or to f->next */
 void cg_step(struct cg_fn *f, const struct pl_step *s);
 void cg_step_load_lanes(struct cg_fn *f, const struct pl_step *s, LLVMValueRef first);
+/* llvm_search.c. The first of rows begin .. end - 1 that is not `before`, which holds of a first part of them, by
+ * halving; or end. */
+typedef LLVMValueRef cg_before_fn(struct cg_fn *f, const void *x, LLVMValueRef row);
+LLVMValueRef cg_partition_point(struct cg_fn *f, cg_before_fn *before_row, const void *x, LLVMValueRef begin,
+                                LLVMValueRef end);
 /* Row of the sorted state that is nearest to the keys, as step PROBE_SORTED has it. */
 LLVMValueRef cg_find_nearest(struct cg_fn *f, const struct pl_step *s, const struct cg_val *keys,
                              LLVMBasicBlockRef miss);

@@ -259,8 +259,9 @@ static LLVMValueRef search_word(struct cg_fn *f, const struct pl_step *s, LLVMVa
 }
 
 /* Whether row i comes before the end that is looked for. */
-static LLVMValueRef is_before(struct cg_fn *f, const struct search *x, LLVMValueRef i)
+static LLVMValueRef is_before(struct cg_fn *f, const void *search, LLVMValueRef i)
 {
+    const struct search *x = search;
     const struct pl_step *s = x->s;
     LLVMValueRef row = l_row(f, cg_arg_ptr(f, s->a_rows), i, f->m->prog->spec->states[s->state].stride);
     LLVMValueRef last = l_icmp(f, x->holds, search_word(f, s, row, words_of(s) - 1), x->bound);
@@ -276,31 +277,7 @@ static LLVMValueRef is_before(struct cg_fn *f, const struct search *x, LLVMValue
     return l_or(f, l_icmp(f, LLVMIntSLT, first, x->key.v), same);
 }
 
-/* The first of rows begin .. end - 1 that is not before the end that is looked for; or end. */
-static LLVMValueRef partition_point(struct cg_fn *f, const struct search *x, LLVMValueRef begin, LLVMValueRef end)
-{
-    LLVMBasicBlockRef from = l_here(f), test = l_block(f, "search"), halve = l_block(f, "halve");
-    LLVMBasicBlockRef found = l_block(f, "found");
-    l_br(f, test);
-    l_goto(f, test);
-    LLVMValueRef lo = l_phi(f, f->m->i64), hi = l_phi(f, f->m->i64);
-    l_cond(f, l_icmp(f, LLVMIntULT, lo, hi), halve, found);
-    l_goto(f, halve);
-    LLVMValueRef middle = l_add(f, lo, l_lshr(f, l_sub(f, hi, lo), l_i64(f, 1)));
-    LLVMValueRef before = is_before(f, x, middle);
-    LLVMValueRef up = l_select(f, before, l_add(f, middle, l_i64(f, 1)), lo);
-    LLVMValueRef down = l_select(f, before, hi, middle);
-    LLVMBasicBlockRef latch = l_here(f);
-    l_br(f, test);
-    l_incoming(lo, begin, from);
-    l_incoming(hi, end, from);
-    l_incoming(lo, up, latch);
-    l_incoming(hi, down, latch);
-    l_goto(f, found);
-    return lo;
-}
-
-/* The same where the row is most likely near: in steps that double. */
+/* cg_partition_point where the row is most likely near: in steps that double. */
 static LLVMValueRef partition_point_near(struct cg_fn *f, const struct search *x, LLVMValueRef begin, LLVMValueRef end)
 {
     LLVMTypeRef word = f->m->i64;
@@ -324,7 +301,7 @@ static LLVMValueRef partition_point_near(struct cg_fn *f, const struct search *x
     l_incoming(step, twice, on);
     l_goto(f, between);
     LLVMValueRef hi = l_phi2(f, word, end, test, at, looked);
-    return partition_point(f, x, lo, hi);
+    return cg_partition_point(f, is_before, x, lo, hi);
 }
 
 static struct cg_range sorted_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
@@ -345,7 +322,7 @@ static struct cg_range sorted_range(struct cg_fn *f, const struct pl_step *s, LL
     if (s->reach >= 0)
         x.reach = v[words + 1].v;
     LLVMValueRef rows = cg_arg_word(f, s->a_nrows, 0);
-    LLVMValueRef begin = partition_point(f, &x, l_i64(f, 0), rows);
+    LLVMValueRef begin = cg_partition_point(f, is_before, &x, l_i64(f, 0), rows);
     x.bound = v[words].v;
     x.holds = LLVMIntSLE;
     x.reach = NULL;

@@ -1,5 +1,34 @@
-/* Binary search in the rows of a sorted state: for the nearest one of an as-of join, for a position. */
+/* Binary search in the rows of a sorted state: for the nearest one of an as-of join, for the ends of a range, for a
+ * position. */
 #include "codegen/llvm_build.h"
+
+/* ---- halving ------------------------------------------------------------------------------------------------- */
+
+LLVMValueRef cg_partition_point(struct cg_fn *f, cg_before_fn *before_row, const void *x, LLVMValueRef begin,
+                                LLVMValueRef end)
+{
+    LLVMBasicBlockRef from = l_here(f), test = l_block(f, "search"), halve = l_block(f, "halve");
+    LLVMBasicBlockRef found = l_block(f, "found");
+    l_br(f, test);
+    l_goto(f, test);
+    LLVMValueRef lo = l_phi(f, f->m->i64), hi = l_phi(f, f->m->i64);
+    l_cond(f, l_icmp(f, LLVMIntULT, lo, hi), halve, found);
+    l_goto(f, halve);
+    LLVMValueRef middle = l_add(f, lo, l_lshr(f, l_sub(f, hi, lo), l_i64(f, 1)));
+    LLVMValueRef before = before_row(f, x, middle);
+    LLVMValueRef up = l_select(f, before, l_add(f, middle, l_i64(f, 1)), lo);
+    LLVMValueRef down = l_select(f, before, hi, middle);
+    LLVMBasicBlockRef latch = l_here(f);
+    l_br(f, test);
+    l_incoming(lo, begin, from);
+    l_incoming(hi, end, from);
+    l_incoming(lo, up, latch);
+    l_incoming(hi, down, latch);
+    l_goto(f, found);
+    return lo;
+}
+
+/* ---- the nearest row ------------------------------------------------------------------------------------------- */
 
 struct search {
     const struct pl_step *s;
@@ -55,9 +84,6 @@ static LLVMValueRef is_beyond(struct cg_fn *f, const struct search *x, struct cg
     return field.valid ? l_and(f, b, field.valid) : b;
 }
 
-/* Row i comes before the one that is looked for. */
-typedef LLVMValueRef before_fn(struct cg_fn *f, const void *x, LLVMValueRef i);
-
 /* Keys are compared one after the other, from the first. */
 static LLVMValueRef is_before(struct cg_fn *f, const void *search, LLVMValueRef i)
 {
@@ -72,36 +98,12 @@ static LLVMValueRef is_before(struct cg_fn *f, const void *search, LLVMValueRef 
     return before;
 }
 
-/* The first row that is not before; the number of rows if there is none. */
-static LLVMValueRef first_not_before(struct cg_fn *f, before_fn *before_row, const void *x, LLVMValueRef rows)
-{
-    LLVMBasicBlockRef from = l_here(f), test = l_block(f, "search"), halve = l_block(f, "halve");
-    LLVMBasicBlockRef found = l_block(f, "nearest");
-    l_br(f, test);
-    l_goto(f, test);
-    LLVMValueRef lo = l_phi(f, f->m->i64), hi = l_phi(f, f->m->i64);
-    l_cond(f, l_icmp(f, LLVMIntULT, lo, hi), halve, found);
-    l_goto(f, halve);
-    LLVMValueRef middle = l_lshr(f, l_add(f, lo, hi), l_i64(f, 1));
-    LLVMValueRef before = before_row(f, x, middle);
-    LLVMValueRef up = l_select(f, before, l_add(f, middle, l_i64(f, 1)), lo);
-    LLVMValueRef down = l_select(f, before, hi, middle);
-    LLVMBasicBlockRef latch = l_here(f);
-    l_br(f, test);
-    l_incoming(lo, l_i64(f, 0), from);
-    l_incoming(hi, rows, from);
-    l_incoming(lo, up, latch);
-    l_incoming(hi, down, latch);
-    l_goto(f, found);
-    return lo;
-}
-
 LLVMValueRef cg_find_nearest(struct cg_fn *f, const struct pl_step *s, const struct cg_val *keys,
                              LLVMBasicBlockRef miss)
 {
     struct search x = {s, &f->m->prog->spec->states[s->state], keys};
     LLVMValueRef rows = cg_arg_word(f, s->a_nrows, 0);
-    LLVMValueRef at = first_not_before(f, is_before, &x, rows);
+    LLVMValueRef at = cg_partition_point(f, is_before, &x, l_i64(f, 0), rows);
     l_need(f, l_icmp(f, LLVMIntULT, at, rows), miss, "some");
     LLVMValueRef row = row_at(f, &x, at);
     for (int k = 0; k < s->nkeys - 1; k++)
@@ -111,6 +113,8 @@ LLVMValueRef cg_find_nearest(struct cg_fn *f, const struct pl_step *s, const str
         l_need(f, there, miss, "there");
     return at;
 }
+
+/* ---- a position ------------------------------------------------------------------------------------------------ */
 
 struct word {
     const struct pl_step *s;
@@ -129,6 +133,6 @@ static LLVMValueRef is_in_front(struct cg_fn *f, const void *word, LLVMValueRef 
 void cg_step_search(struct cg_fn *f, const struct pl_step *s)
 {
     struct word x = {s, cg_expr(f, s->expr).v};
-    LLVMValueRef at = first_not_before(f, is_in_front, &x, cg_arg_word(f, s->a_nrows, 0));
+    LLVMValueRef at = cg_partition_point(f, is_in_front, &x, l_i64(f, 0), cg_arg_word(f, s->a_nrows, 0));
     cg_bind(f, s->slot, (struct cg_val){.v = l_trunc(f, at, f->m->i32), .wide = at});
 }

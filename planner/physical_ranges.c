@@ -450,7 +450,8 @@ static void look_at_side(struct ctx *c, const struct fe_node *n, bool swapped, s
 
 void pl_look_at_pairs(struct ctx *c, const struct fe_node *n, struct pl_over_pairs *o)
 {
-    *o = (struct pl_over_pairs){.join = n->op == FE_AGGREGATE_OP ? find_join(c, n) : NULL, .ranges = -1, .band = -1, .loop = -1};
+    *o = (struct pl_over_pairs){
+        .join = n->op == FE_AGGREGATE_OP ? find_join(c, n) : NULL, .ranges = -1, .band = -1, .loop = -1};
     if (!o->join)
         return;
     if (o->join->u.join.strategy != FE_AUTO) {

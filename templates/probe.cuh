@@ -108,16 +108,8 @@ template <class A, class B> HDD_DEVICE bool hdd_sorts_before(A a, B b)
 // else -1.
 template <class Before, class Same> HDD_DEVICE i32 hdd_probe_sorted(u64 rows, Before before, Same same)
 {
-    u64 begin = 0, end = rows;
-    HDD_NO_UNROLL
-    while (begin < end) {
-        const u64 middle = (begin + end) / 2;
-        if (before((u32)middle))
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin < rows && same((u32)begin) ? (i32)begin : -1;
+    const u32 row = hdd_partition_point(0, (u32)rows, before);
+    return row < rows && same(row) ? (i32)row : -1;
 }
 
 // Entries of a CSR or foreign key index: offsets[i] .. offsets[i + 1].

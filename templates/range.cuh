@@ -1,4 +1,4 @@
-// Ranges of children: positions in an index or in a state's rows.
+// Ranges of children: positions in an index or in a state's rows; and binary search for them.
 #ifndef HDD_RANGE_CUH
 #define HDD_RANGE_CUH
 
@@ -19,6 +19,21 @@ HDD_DEVICE hdd_range hdd_no_range()
 HDD_DEVICE hdd_range hdd_or_null_child(hdd_range r)
 {
     return r.n ? r : hdd_range{~0u, 1};
+}
+
+// The first of rows begin .. end - 1 that is not `before`, which holds of a first part of them; or
+// end.
+template <class Before> HDD_DEVICE u32 hdd_partition_point(u32 begin, u32 end, Before before)
+{
+    HDD_NO_UNROLL
+    while (begin < end) {
+        const u32 middle = begin + (end - begin) / 2;
+        if (before(middle))
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
 }
 
 #endif

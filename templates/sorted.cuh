@@ -48,21 +48,6 @@ template <class... Keys> HDD_DEVICE i64 hdd_hash_word(Keys... keys)
 
 // ---- ranges --------------------------------------------------------------------------------
 
-// The first of rows begin .. end - 1 that is not `before`, which holds of a first part of them; or
-// end.
-template <class Before> HDD_DEVICE u32 hdd_partition_point(u32 begin, u32 end, Before before)
-{
-    HDD_NO_UNROLL
-    while (begin < end) {
-        const u32 middle = begin + (end - begin) / 2;
-        if (before(middle))
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
-}
-
 // Rows behind those `before` that are `within`. Most ranges are short: their end is looked for in
 // steps that double.
 template <class Before, class Within> HDD_DEVICE hdd_range hdd_rows_between(u32 rows, Before before, Within within)
