@@ -70,7 +70,8 @@ struct pl_search {
     bool hashed; /* one word for all keys, their hash; else each is a word */
     bool exact;  /* rows are found exactly by their keys: these are not compared again */
     const struct pl_interval *range; /* planner/bounds.h; NULL: none */
-    const struct pl_interval *reach; /* without keys: what the running maximum is of, and must have reached; NULL: none */
+    const struct pl_interval
+        *reach; /* without keys: what the running maximum is of, and must have reached; NULL: none */
     bool *found; /* conjuncts on pairs that lead to the rows, and hold for nearly all that are found */
 };
 
@@ -111,14 +112,14 @@ struct pl_join {
 
 /* Of the rows up to each, in the order of the key. */
 struct pl_running {
-    enum rt_merge merge;       /* SUM of exact numbers that are never NULL, MIN, MAX */
+    enum rt_merge merge; /* SUM of exact numbers that are never NULL, MIN, MAX */
     const struct fe_expr *arg; /* over the build side */
-    struct hd_type type;       /* of the result */
-    struct pl_range range;     /* of arg, as far as facts and types tell */
+    struct hd_type type; /* of the result */
+    struct pl_range range; /* of arg, as far as facts and types tell */
 };
 struct pl_range_end {
     struct fe_expr *value; /* over the probe side; NULL: there is none */
-    bool open;             /* keys equal to it are outside */
+    bool open; /* keys equal to it are outside */
 };
 /* A join of which nobody sees the pairs: a probe row's are the build rows whose key lies between two bounds, and they are
  * told by their number and by running fields of the build rows sorted by key. Expressions are over the columns of

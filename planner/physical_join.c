@@ -351,12 +351,9 @@ static int choose_sides(struct ctx *c, const struct fe_node *n, struct sides *v,
 
 static const char *way_name(enum pl_way w)
 {
-    static const char *const names[] = {[PL_WAY_BUILD] = "build",
-                                        [PL_WAY_KEY] = "key index",
-                                        [PL_WAY_FK] = "foreign key index",
-                                        [PL_WAY_CHILD] = "sorted children",
-                                        [PL_WAY_ALL] = "loop",
-                                        [PL_WAY_SEARCH] = "sorted search"};
+    static const char *const names[] = {
+        [PL_WAY_BUILD] = "build",           [PL_WAY_KEY] = "key index", [PL_WAY_FK] = "foreign key index",
+        [PL_WAY_CHILD] = "sorted children", [PL_WAY_ALL] = "loop",      [PL_WAY_SEARCH] = "sorted search"};
     return names[w];
 }
 
@@ -377,12 +374,8 @@ static void tell_sides(struct ctx *c, struct pl_node *p, const struct fe_node *n
 /* Few rows by estimate may be many, and all pairs of many rows never end: costs do not decide for a loop. */
 static const char *loop_reason(const struct sides *s)
 {
-    const double costs[] = {[PL_WAY_BUILD] = s->build,
-                            [PL_WAY_KEY] = s->key,
-                            [PL_WAY_FK] = s->fk,
-                            [PL_WAY_CHILD] = s->child,
-                            [PL_WAY_ALL] = 0,
-                            [PL_WAY_SEARCH] = s->search};
+    const double costs[] = {[PL_WAY_BUILD] = s->build, [PL_WAY_KEY] = s->key, [PL_WAY_FK] = s->fk,
+                            [PL_WAY_CHILD] = s->child, [PL_WAY_ALL] = 0,      [PL_WAY_SEARCH] = s->search};
     if (s->j.strategy == FE_LOOP)
         return "the plan asks for it";
     return s->loop < costs[s->j.way] ? "with keys only where the plan asks for it" : NULL;

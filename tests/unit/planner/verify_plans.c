@@ -40,10 +40,11 @@ const struct verify_plan verify_plans[PLANS] = {
     [ARRAY] = {JOIN("inner", "index", SCAN_OF("tiny"), "k", SCAN_OF("child"), "cid", ", 'build': 'right'"), 0, 0, 0},
     [PARENT] = {JOIN("inner", "index", SCAN_OF("parent"), "id", SCAN_OF("child"), "oid", ", 'build': 'right'"), 0, 0,
                 0},
-    [CHILDREN] = {"{'op': 'join', 'kind': 'inner', 'strategy': 'index', 'build': 'right', 'on': [['pid', 'src'], ['qty', "
-                "'dst']],"
-                " 'left': " SCAN_OF("child") ", 'right': " SCAN_OF("edge") "}",
-                0, 0, 0},
+    [CHILDREN] =
+        {"{'op': 'join', 'kind': 'inner', 'strategy': 'index', 'build': 'right', 'on': [['pid', 'src'], ['qty', "
+         "'dst']],"
+         " 'left': " SCAN_OF("child") ", 'right': " SCAN_OF("edge") "}",
+         0, 0, 0},
     [FULL] = {JOIN("full", "auto", SCAN_OF("tiny"), "v", SCAN_OF("parent"), "id", ", 'residual': 'k > grp'"), 0, 0, 0},
     [CROSS] = {"{'op': 'join', 'kind': 'inner', 'single': true, 'left': " SCAN_OF("tiny") ", 'right': " AGG(
                    "", SUM("amount"), SCAN_OF("parent")) "}",
@@ -69,11 +70,10 @@ const struct verify_plan verify_plans[PLANS] = {
     [REACH] = {"{'op': 'join', 'kind': 'inner', 'strategy': 'band', 'residual': 'qty between grp and amount', "
                "'left': " SCAN_OF("child") ", 'right': " SCAN_OF("parent") ", 'build': 'right'}",
                0, 0, 0},
-    [NEAREST] =
-        {"{'op': 'top', 'keys': ['cid'], 'order': ['amount'], 'limit': 3, 'input': {'op': 'project', 'exprs': "
-         "['cid', 'id', 'amount'], 'input': {'op': 'join', 'kind': 'inner', 'strategy': 'loop', 'residual': 'qty > grp', 'left': " SCAN_OF(
-             "child") ", 'right': " SCAN_OF("parent") "}}}",
-         0, 0, 0},
+    [NEAREST] = {"{'op': 'top', 'keys': ['cid'], 'order': ['amount'], 'limit': 3, 'input': {'op': 'project', 'exprs': "
+                 "['cid', 'id', 'amount'], 'input': {'op': 'join', 'kind': 'inner', 'strategy': 'loop', 'residual': "
+                 "'qty > grp', 'left': " SCAN_OF("child") ", 'right': " SCAN_OF("parent") "}}}",
+                 0, 0, 0},
     [WIDE] = {"{'op': 'project', 'exprs': [{'expr': 'wide * 2', 'as': 'x'}, {'expr': '- qty', 'as': 'y'}], 'input': "
               "{'op': 'scan', 'table': 'child', 'filter': 'wide > 1.125 and wide / 3 < 7'}}",
               0, 0, 0},
