@@ -58,7 +58,7 @@ BUGS = [
      [("const u64 old = hdd_atomic_and_acquire(words + i / 64, ~bit);",
        "const u64 old = hdd_atomic_or_release(words + i / 64, 0) & ~(u64)0;\n"
        "        __atomic_fetch_and(words + i / 64, ~bit, __ATOMIC_RELAXED);")]),
-    ("a slot is handed over without a release", "threads", "fws.cuh",
+    ("a slot is handed over without a release", "threads", "ring.cuh",
      [("hdd_store_release(&s->turn, s->turn + 1)", "hdd_store_relaxed(&s->turn, s->turn + 1)")]),
 ]
 
