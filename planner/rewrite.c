@@ -248,8 +248,10 @@ static int add_shared(struct rewriting *w, const char *name, struct fe_node *n)
         w->cap = 2 * w->cap + 4;
         struct fe_node **nodes = HD_NEWN(w->a, struct fe_node *, w->cap);
         const char **names = HD_NEWN(w->a, const char *, w->cap);
-        memcpy(nodes, p->shared, sizeof *nodes * (size_t)p->nshared);
-        memcpy(names, p->shared_names, sizeof *names * (size_t)p->nshared);
+        for (int i = 0; i < p->nshared; i++) {
+            nodes[i] = p->shared[i];
+            names[i] = p->shared_names[i];
+        }
         p->shared = nodes;
         p->shared_names = names;
     }

@@ -21,7 +21,7 @@ static void make_row(const struct rt_state *s, int64_t n, int64_t i, unsigned ch
 {
     int64_t key = n - i, v = (int64_t)(fx_random((uint64_t)i) % 2001) - 1000;
     int32_t small = (int32_t)v * 1000;
-    hd_i128 wide = (hd_i128)v << 60;
+    hd_i128 wide = v * ((hd_i128)1 << 60);
     double d = (double)v / 8;
     memset(row, 0, (size_t)s->stride);
     fx_put(s, row, KEY, &key);
