@@ -95,7 +95,8 @@ struct pl_parts pl_choose_parts(struct ctx *c, struct pl_node *n, const struct p
     int last = f->kept_order ? PARTS_BUILD : PARTS_BOTH;
     double ns[3];
     int taken = cheapest_parts(f, small, last, ns);
-    if (f->strategy != FE_AUTO)
+    bool gpu = c->opt.on_gpu && c->opt.cached_bytes <= 0; /* 64 M with 64 M rows on an H200: 19.9 ms, in parts 22.5 */
+    if (f->strategy != FE_AUTO || gpu)
         taken = asked ? last : PARTS_NONE;
     if (small && !asked)
         return (struct pl_parts){.top = 0};
@@ -103,7 +104,10 @@ struct pl_parts pl_choose_parts(struct ctx *c, struct pl_node *n, const struct p
     pl_decide_way(c, d, names[PARTS_BOTH], last == PARTS_BOTH ? ns[PARTS_BOTH] : -1,
                   last == PARTS_BOTH ? NULL : "the order of rows is kept");
     pl_decide_way(c, d, names[PARTS_BUILD], ns[PARTS_BUILD], NULL);
-    pl_decide_way(c, d, names[PARTS_NONE], ns[PARTS_NONE], asked ? "the plan asks for parts" : NULL);
+    pl_decide_way(c, d, names[PARTS_NONE], ns[PARTS_NONE],
+                  asked ? "the plan asks for parts"
+                  : gpu ? "a GPU's lookups are no faster in parts"
+                        : NULL);
     pl_decide_take(d, names[taken]);
     struct pl_parts p = parts_of(f->build, asked || c->opt.cached_bytes > 0);
     p.build = taken != PARTS_NONE;
