@@ -483,7 +483,7 @@ static int run(struct job *job)
         return -1;
     int result = write_files(job);
     hd_dir_remove(job->dir);
-    close(job->claim);
+    hd_claim_end(job->dir, job->claim);
     return result;
 }
 

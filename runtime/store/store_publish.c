@@ -36,9 +36,8 @@ static int move(struct rt_writer *w, struct hd_err *err)
             return HD_FAIL(err, IO, w->path, "cannot publish: something appeared there: %s", strerror(errno));
         return HD_FAIL(err, IO, w->path, "cannot rename %s: %s", w->dir, strerror(errno));
     }
+    hd_claim_end(w->dir, w->lock);
     w->dir[0] = 0;
-    hd_claim_end(w->path, w->lock);
-    w->lock = -1;
     char parent[RT_PATH_MAX];
     snprintf(parent, sizeof parent, "%s", w->path);
     if (rt_file_sync(dirname(parent), err) == 0)

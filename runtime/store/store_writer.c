@@ -79,7 +79,6 @@ int rt_writer_new(const char *path, const struct fe_schema *schema, int threads,
         free(w);
         return HD_FAIL(err, RESOURCE, path, "out of memory");
     }
-    w->lock = -1;
     w->schema = schema;
     w->threads = threads;
     hd_arena_init(&w->arena);
@@ -109,10 +108,10 @@ void rt_writer_free(struct rt_writer *w)
     }
     for (size_t i = 0; i < w->nscratches; i++)
         rt_scratch_free(w->scratches[i].s);
-    if (w->dir[0])
+    if (w->dir[0]) {
         hd_dir_remove(w->dir);
-    if (w->lock >= 0)
-        close(w->lock);
+        hd_claim_end(w->dir, w->lock);
+    }
     pthread_mutex_destroy(&w->mutex);
     hd_arena_release(&w->arena);
     free(w->scratches);

@@ -40,7 +40,7 @@ struct rt_writer {
     int threads;
     char path[RT_PATH_MAX]; /* the target */
     char dir[RT_PATH_MAX];  /* the temporary directory; "" when gone */
-    int lock;               /* of that directory, -1 none */
+    int lock;               /* of that directory */
     int ntables;
     struct wr_table *tables;
     _Atomic int state;

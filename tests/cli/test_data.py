@@ -187,16 +187,21 @@ class Interrupted(cli.CliTest):
         left = list((self.dir / "text").iterdir()) if (self.dir / "text").exists() else []
         self.assertEqual(left, [])
 
+    def assert_folder_and_lock(self, where):
+        folder, lock = sorted(where.iterdir())
+        self.assertTrue(folder.is_dir())
+        self.assertEqual(lock.name, f"{folder.name}.lock")
+
     def test_killed_writer_leaves_nothing_for_long(self):
         with subprocess.Popen([cli.BINARY, "gen", "tpch", "--sf", "10", "--out", "db"], cwd=self.dir,
                               stderr=subprocess.PIPE) as process:
             deadline = time.monotonic() + cli.TIMEOUT_S
-            while not any(folder.iterdir() for folder in self.dir.glob("db.tmp-*")):
+            while not list(self.dir.glob("db.tmp-*/*")):
                 self.assertLess(time.monotonic(), deadline)
                 time.sleep(0.01)
             process.kill()
             process.communicate(timeout=cli.TIMEOUT_S)
-        self.assertEqual(len(list(self.dir.glob("db.tmp-*"))), 1)
+        self.assert_folder_and_lock(self.dir)
         self.run_cli("gen", "tpch", "--sf", "0.01", "--out", "db")
         self.assertEqual([p.name for p in self.dir.iterdir()], ["db"])
 
@@ -210,7 +215,7 @@ class Interrupted(cli.CliTest):
                 time.sleep(0.01)
             process.kill()
             process.communicate(timeout=cli.TIMEOUT_S)
-        self.assertEqual([p.is_dir() for p in text.iterdir()], [True])
+        self.assert_folder_and_lock(text)
         self.run_cli("gen", "tpch", "--sf", "0.01", "--tbl", "text", "--tables", "region")
         self.assertEqual([p.name for p in text.iterdir()], ["region.tbl"])
 

@@ -1,6 +1,7 @@
 /* Rules of writing: ranges, threads, types, refusals, and that nothing is left of a failure. */
 #include "tests/store/store_fixture.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -259,25 +260,96 @@ static void too_many_rows_are_refused(void **state)
     heddle_writer_free(w);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, fx_setup, fx_teardown)
 static bool is_there(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0;
+    return lstat(path, &st) == 0;
 }
 
-/* A folder with a file, and with the lock of a dead writer of `of` (NULL: none). */
-static void leave(struct fx_dir *d, const char *name, const char *of)
+static void leave_lock(struct fx_dir *d, const char *name, const char *text)
 {
-    char path[64], text[96];
+    char path[96];
+    snprintf(path, sizeof path, "%s.lock", name);
+    fx_write_file(fx_path(d, path), text, strlen(text));
+}
+
+/* A folder with a file, and a lock that says so beside it (NULL: none). */
+static void leave(struct fx_dir *d, const char *name, const char *text)
+{
+    char path[96];
     mkdir(fx_path(d, name), 0777);
     snprintf(path, sizeof path, "%s/t.x", name);
     fx_write_file(fx_path(d, path), "x", 1);
-    if (!of)
-        return;
-    snprintf(path, sizeof path, "%s/heddle.lock", name);
-    snprintf(text, sizeof text, "heddle is writing %s\n", of);
-    fx_write_file(fx_path(d, path), text, strlen(text));
+    if (text)
+        leave_lock(d, name, text);
+}
+
+/* Every moment at which a writer may die leaves one of these. */
+static void leave_all_of_the_dead(struct fx_dir *d)
+{
+    leave_lock(d, "db.tmp-1-10", "");
+    leave_lock(d, "db.tmp-1-11", "");
+    mkdir(fx_path(d, "db.tmp-1-11"), 0777);
+    leave_lock(d, "db.tmp-1-12", "heddle is writing db.tmp-1-12\n");
+    mkdir(fx_path(d, "db.tmp-1-12"), 0777);
+    leave(d, "db.tmp-1-13", "heddle is writing db.tmp-1-13\n");
+    leave_lock(d, "db.tmp-1-14", "heddle is writing db.tmp-1-14\n"); /* published, or removed */
+}
+
+static void expect_none_of_the_dead(struct fx_dir *d)
+{
+    for (int i = 10; i <= 14; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "db.tmp-1-%d", i);
+        assert_false(is_there(fx_path(d, name)));
+        snprintf(name, sizeof name, "db.tmp-1-%d.lock", i);
+        assert_false(is_there(fx_path(d, name)));
+    }
+}
+
+static void leave_what_stays(struct fx_dir *d)
+{
+    leave(d, "db.tmp-1", "heddle is writing db.tmp-1\n"); /* other names */
+    leave(d, "db.tmp-1-2x", "heddle is writing db.tmp-1-2x\n");
+    leave(d, "xdb.tmp-1-2", "heddle is writing xdb.tmp-1-2\n");
+    leave(d, "db2.tmp-1-2", "heddle is writing db2.tmp-1-2\n");
+    leave(d, "db.tmp-1-3", "mine\n"); /* other content */
+    leave(d, "db.tmp-1-4", "heddle is writing db.tmp-1-2\n");
+    leave(d, "db.tmp-1-5", NULL);
+    leave(d, "db.tmp-1-6", ""); /* filled by somebody else: there is a name before there are files */
+    mkdir(fx_path(d, "db.tmp-1-7"), 0777);
+    leave_lock(d, "db.tmp-1-8", "mine\n");
+    leave(d, "kept", NULL); /* the lock names what is not a folder of ours, or is not the folder's own */
+    leave_lock(d, "db.tmp-1-9", "heddle is writing db.tmp-1-9\n");
+    assert_int_equal(symlink("kept", fx_path(d, "db.tmp-1-9")), 0);
+    leave(d, "db.tmp-1-15", "heddle is writing db.tmp-1-15\n");
+    char from[512];
+    snprintf(from, sizeof from, "%s", fx_path(d, "db.tmp-1-15.lock"));
+    assert_int_equal(link(from, fx_path(d, "another")), 0);
+}
+
+static void expect_what_stays(struct fx_dir *d)
+{
+    static const char *const names[] = {
+        "db.tmp-1/t.x",     "db.tmp-1.lock",    "db.tmp-1-2x/t.x",  "db.tmp-1-2x.lock", "xdb.tmp-1-2/t.x",
+        "xdb.tmp-1-2.lock", "db2.tmp-1-2/t.x",  "db2.tmp-1-2.lock", "db.tmp-1-3/t.x",   "db.tmp-1-3.lock",
+        "db.tmp-1-4/t.x",   "db.tmp-1-4.lock",  "db.tmp-1-5/t.x",   "db.tmp-1-6/t.x",   "db.tmp-1-6.lock",
+        "db.tmp-1-7",       "db.tmp-1-8.lock",  "kept/t.x",         "db.tmp-1-9.lock",  "db.tmp-1-9",
+        "db.tmp-1-15/t.x",  "db.tmp-1-15.lock",
+    };
+    for (size_t i = 0; i < HD_COUNT(names); i++)
+        if (!is_there(fx_path(d, names[i])))
+            fail_msg("%s is gone", names[i]);
+}
+
+static int files_in(const char *path)
+{
+    int n = 0;
+    DIR *d = opendir(path);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n - 2;
 }
 
 /* Nobody holds the lock of what a dead process left behind; what has no such lock is not ours. */
@@ -285,52 +357,74 @@ static void leftovers_are_removed(void **state)
 {
     struct fx_dir *d = *state;
     heddle_error *e = NULL;
-    static const char *const other[] = {
-        "db.tmp-1",   "db.tmp-1-2x", "xdb.tmp-1-2", "db2.tmp-1-2", /* other names */
-        "db.tmp-1-3", "db.tmp-1-4",  "db.tmp-1-5",                 /* other content */
-    };
-    char mine[64];
-    leave(d, "db.tmp-1-2", "db.tmp-1-2");
-    mkdir(fx_path(d, "db.tmp-1-6"), 0777); /* killed before there was a lock file */
-    mkdir(fx_path(d, "db.tmp-1-7"), 0777); /* and before it said whose it is */
-    fx_write_file(fx_path(d, "db.tmp-1-7/heddle.lock"), "", 0);
-    leave(d, "db.tmp-1-8", NULL); /* the same, but not ours alone */
-    fx_write_file(fx_path(d, "db.tmp-1-8/heddle.lock"), "", 0);
-    for (size_t i = 0; i < HD_COUNT(other); i++)
-        leave(d, other[i], i < 4 ? other[i] : NULL);
-    fx_write_file(fx_path(d, "db.tmp-1-3/heddle.lock"), "mine\n", 5);
-    const char moved[] = "heddle is writing db.tmp-1-2\n";
-    fx_write_file(fx_path(d, "db.tmp-1-4/heddle.lock"), moved, sizeof moved - 1);
+    char mine[64], lock[80];
+    leave_what_stays(d);
+    const int kept = files_in(fx_path(d, "."));
+    leave_all_of_the_dead(d);
     heddle_writer *first = fx_writer(d, one_int);
     snprintf(mine, sizeof mine, "db.tmp-%d-0", (int)getpid());
-    assert_false(is_there(fx_path(d, "db.tmp-1-2")));
-    assert_false(is_there(fx_path(d, "db.tmp-1-6")));
-    assert_false(is_there(fx_path(d, "db.tmp-1-7")));
-    assert_true(is_there(fx_path(d, "db.tmp-1-8/heddle.lock")));
-    assert_true(is_there(fx_path(d, mine)));
+    snprintf(lock, sizeof lock, "%s.lock", mine);
+    expect_none_of_the_dead(d);
+    expect_what_stays(d);
     heddle_writer *second = fx_writer(d, one_int); /* the first one's is in use */
     assert_true(is_there(fx_path(d, mine)));
+    assert_true(is_there(fx_path(d, lock)));
     fx_ok(append(first, 0, 5, &e), &e);
     fx_commit(first);
     heddle_writer_free(second);
-    for (size_t i = 0; i < HD_COUNT(other); i++) {
-        char file[64];
-        snprintf(file, sizeof file, "%s/t.x", other[i]);
-        assert_true(is_there(fx_path(d, file)));
-    }
+    expect_what_stays(d);
     assert_true(is_there(fx_path(d, "db/catalog.json")));
-    assert_false(is_there(fx_path(d, "db/heddle.lock")));
+    assert_int_equal(files_in(fx_path(d, ".")), kept + 1);
 }
 
+/* Names that are taken, by a folder or by a lock, are passed over and stay. */
+static void taken_names_are_passed_over(void **state)
+{
+    struct fx_dir *d = *state;
+    char folder[64], lock[64], mine[64];
+    snprintf(folder, sizeof folder, "db.tmp-%d-0", (int)getpid());
+    snprintf(lock, sizeof lock, "db.tmp-%d-1", (int)getpid());
+    snprintf(mine, sizeof mine, "db.tmp-%d-2", (int)getpid());
+    leave(d, folder, NULL);
+    leave_lock(d, lock, "mine\n");
+    heddle_writer *w = fx_writer(d, one_int);
+    assert_true(is_there(fx_path(d, mine)));
+    heddle_writer_free(w);
+    assert_int_equal(files_in(fx_path(d, ".")), 2);
+}
+
+/* A published folder holds the data alone at any moment: its lock never lies in it. */
+static void a_rename_publishes_the_data_alone(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_error *e = NULL;
+    char mine[64];
+    heddle_writer *w = fx_writer(d, one_int);
+    snprintf(mine, sizeof mine, "db.tmp-%d-0", (int)getpid());
+    assert_int_equal(files_in(fx_path(d, mine)), 0);
+    fx_ok(append(w, 0, 5, &e), &e);
+    fx_commit(w);
+    assert_int_equal(files_in(fx_path(d, ".")), 1);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fx_setup, fx_teardown)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(overlaps_are_refused),       TEST(gaps_are_refused),
-        TEST(declared_rows_bind),         TEST(wrong_columns_are_refused),
-        TEST(a_refused_append_is_undone), TEST(threads_append_in_any_order),
-        TEST(the_path_must_be_free),      TEST(two_writers_race_for_a_path),
-        TEST(progress_cancels),           TEST(freeing_leaves_nothing),
-        TEST(too_many_rows_are_refused),  TEST(leftovers_are_removed),
+        TEST(overlaps_are_refused),
+        TEST(gaps_are_refused),
+        TEST(declared_rows_bind),
+        TEST(wrong_columns_are_refused),
+        TEST(a_refused_append_is_undone),
+        TEST(threads_append_in_any_order),
+        TEST(the_path_must_be_free),
+        TEST(two_writers_race_for_a_path),
+        TEST(progress_cancels),
+        TEST(freeing_leaves_nothing),
+        TEST(too_many_rows_are_refused),
+        TEST(leftovers_are_removed),
+        TEST(taken_names_are_passed_over),
+        TEST(a_rename_publishes_the_data_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
