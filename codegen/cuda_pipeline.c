@@ -93,7 +93,7 @@ static const char *members(struct cu_unit *u)
             cu_arg_member(u, &o, i);
     cu_line(&o, "hdd_run run;");
     cu_line(&o, "hdd_scan scan;");
-    if (u->pipeline->gpu.places_ahead)
+    if (u->pipeline->gpu.places_ahead || u->pipeline->spec->row_for_row)
         cu_line(&o, "hdd_places places;");
     if (pl_has_queues(u->pipeline)) {
         cu_line(&o, "%s_shared &shared;", u->name);

@@ -6,8 +6,7 @@
 
 static void sink_rows(struct cu_unit *u)
 {
-    const char *reserve =
-        u->pipeline->gpu.places_ahead ? "places.take(run, live, scan.pending)" : "hdd_reserve_rows(run, live)";
+    const char *reserve = cu_reserve(u);
     const struct rt_state *st = cu_sink_state(u);
     cu_declare_outs(u);
     cu_guard(u);

@@ -20,6 +20,7 @@ void cu_copy_fields(struct cu_unit *u);      /* into `row` */
 void cu_store_direct(struct cu_unit *u, int out);
 const char *cu_key_names(struct cu_unit *u); /* "o0_a, o1_b" */
 void cu_sink_index(struct cu_unit *u); /* declares `index` */
+const char *cu_reserve(const struct cu_unit *u); /* the place of a row of the warp's visit, -1 none */
 
 /* cuda_keys.c */
 /* Of a step, or with the number after the last step of the sink. */

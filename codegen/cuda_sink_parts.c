@@ -126,7 +126,7 @@ static void sink_rows(struct cu_unit *u)
         if (cu_out_nullable(u, i) && st->fields[s->outs[i].field].valid_offset < 0)
             cu_line(u->out, "live = live && !hdd_is_null(%s);", cu_out_value(u, i));
     cu_unguard(u);
-    cu_line(u->out, "const i64 place = hdd_reserve_rows(run, live);");
+    cu_line(u->out, "const i64 place = %s;", cu_reserve(u));
     cu_open(u->out, "if (place >= 0) {");
     cu_line(u->out, "%s &row = sink[place];", cu_row(u, s->state));
     if (st->kind == RT_STATE_HASH) {

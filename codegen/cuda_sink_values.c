@@ -146,3 +146,10 @@ void cu_store_direct(struct cu_unit *u, int i)
         valid = hd_asprintf(u->arena, ", %s[index]", cu_arg(u, s->a_valids[i]));
     cu_line(u->out, "hdd_put(%s[index]%s, %s);", cu_arg(u, s->a_fields[i]), valid, cu_out_value(u, i));
 }
+
+const char *cu_reserve(const struct cu_unit *u)
+{
+    return u->pipeline->spec->row_for_row  ? "places.at(run, live, row, scan.pending)"
+           : u->pipeline->gpu.places_ahead ? "places.take(run, live, scan.pending)"
+                                           : "hdd_reserve_rows(run, live)";
+}

@@ -73,7 +73,7 @@ static int sort_state(struct ctx *c, const struct pl_node *p, struct stream *in,
     if (keys)
         HD_TRY(sort_keys(c, keys, in, *state, field));
     else
-        q->spec.ordered = in->ordered;
+        keep_order(c, in, *state);
     pb_state_layout(c, *state);
     struct rt_state *st = &c->states.v[*state];
     if (p->op == PL_NODE_TOP) {
@@ -149,9 +149,9 @@ int lower_result(struct ctx *c, struct pl_node *root, struct stream *in)
         struct open_pipeline *p = pipeline_of(c, in);
         state = pb_state(c, RT_STATE_ROWS, "result", n->path);
         HD_TRY(store_values(c, in, state, field));
+        keep_order(c, in, state);
         pb_state_layout(c, state);
         c->states.v[state].est_rows = in->est;
-        p->spec.ordered = in->ordered;
         pb_end(c, p, true);
     }
     c->program->spec->result_state = state;

@@ -241,7 +241,7 @@ static void print_source(const struct printer *w)
     if (w->p->gpu.shared_bytes)
         hd_strbuf_addf(w->o, " [gpu: %d bytes shared]", w->p->gpu.shared_bytes);
     if (r->ordered)
-        hd_strbuf_adds(w->o, " [ordered]");
+        hd_strbuf_adds(w->o, r->row_for_row ? " [ordered] [gpu: row for row]" : " [ordered]");
     hd_strbuf_addf(w->o, "    # %s", r->path);
     hd_show_end_line(w->o, line);
 }

@@ -100,13 +100,12 @@ static int sharing_blocks(const struct pl_pipeline *p, int stride)
     return fit <= resident / 2 ? HD_MAX(fit, 1) : resident;
 }
 
-/* Every row that leaves its tile becomes a row of the state. One warp's 32 rows are few for an addition to the cursor:
- * all warps of a GPU add to it, 1.4 times a nanosecond (docs/performance.md, "What memory of a GPU gives"). */
-static bool all_arrive(const struct pl_pipeline *p, const struct pl_expr *exprs, const struct rt_state *st)
+/* Every row that comes to step `from` becomes a row of the state. */
+static bool all_arrive(const struct pl_pipeline *p, const struct pl_expr *exprs, const struct rt_state *st, int from)
 {
     bool tiled = p->spec->shape == RT_SHAPE_STRAIGHT || p->spec->shape == RT_SHAPE_ALL_ROWS;
-    bool arrive = tiled && !p->framed && p->sink.kind == PL_SINK_ROWS && p->spec->counter_est[p->nsteps] >= MANY_ROWS;
-    for (int i = p->gpu_tile.steps; arrive && i < p->nsteps; i++) {
+    bool arrive = tiled && p->sink.kind == PL_SINK_ROWS;
+    for (int i = from; arrive && i < p->nsteps; i++) {
         const struct pl_step *s = &p->steps[i];
         bool kept = s->probe == PL_LEFT || s->probe == PL_MARK;
         switch (pl_step_form(s->kind)->yields) {
@@ -122,13 +121,24 @@ static bool all_arrive(const struct pl_pipeline *p, const struct pl_expr *exprs,
     return arrive;
 }
 
+/* One warp's 32 rows are few for an addition to the cursor: all warps of a GPU add to it, 1.4 times a nanosecond
+ * (docs/performance.md, "What memory of a GPU gives"). Where a row of the source gives one of the state its number is its
+ * place, so that warps need not wait for each other to keep the order. */
+static void choose_places(struct pl_pipeline *p, const struct pl_expr *exprs, const struct rt_state *st)
+{
+    struct rt_pipeline *r = p->spec;
+    r->row_for_row = r->ordered && st->kind == RT_STATE_ROWS && all_arrive(p, exprs, st, 0);
+    p->gpu.places_ahead = !r->row_for_row && !p->framed && r->counter_est[p->nsteps] >= MANY_ROWS &&
+                          all_arrive(p, exprs, st, p->gpu_tile.steps);
+}
+
 void pl_choose_shape(struct pl_pipeline *p, const struct pl_expr *exprs, const struct rt_state *st,
                      enum rt_balance forced)
 {
     struct rt_pipeline *r = p->spec;
     r->shape = choose(p, forced);
     p->gpu.resident_blocks = r->shape == RT_SHAPE_AWS ? sharing_blocks(p, st->stride) : 0;
-    p->gpu.places_ahead = all_arrive(p, exprs, st);
+    choose_places(p, exprs, st);
     r->balance = default_balance(r);
     if (!r->ordered && forced != RT_BALANCE_AUTO && (r->shape == RT_SHAPE_ANY || forced == RT_BALANCE_NONE))
         r->balance = forced;

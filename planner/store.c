@@ -124,6 +124,41 @@ void keep_load(struct ctx *c, const struct kept *k, int state, struct handle *ro
     }
 }
 
+static bool gives_every_row(const struct open_pipeline *p)
+{
+    for (int i = 0; i < p->steps.n; i++) {
+        const struct pl_step *s = &p->steps.v[i];
+        switch (pl_step_form(s->kind)->yields) {
+        case PL_YIELDS_ONE:
+        case PL_YIELDS_MARKED: break;
+        case PL_YIELDS_PROBED:
+            if (s->probe != PL_LEFT && s->probe != PL_MARK)
+                return false;
+            break;
+        case PL_YIELDS_SOME:
+        case PL_YIELDS_MANY: return false;
+        }
+    }
+    return true;
+}
+
+/* One thread keeps the order, and so do a GPU's warps if each row of the source has its place (shape.c). Otherwise one
+ * warp would be as good as none: rows are put in order again, by the number of the row that they come from. */
+void keep_order(struct ctx *c, struct stream *s, int state)
+{
+    struct open_pipeline *p = pipeline_of(c, s);
+    struct rt_state *st = &c->states.v[state];
+    p->spec.ordered = s->ordered;
+    if (!s->ordered || !c->opt.on_gpu || gives_every_row(p))
+        return;
+    struct pl_val v = {.expr = pb_slot_expr(c, p, p->source_slot), .phys = RT_I32, .type = hd_type_of(HD_INT32)};
+    int f = pb_field(c, state, "position", &v, RT_MERGE_KEY);
+    sink_add(c, &p->sink, (struct pl_out){.field = f, .expr = v.expr, .fn = FE_AGG_ANY});
+    st->sort = hd_dup(c->a, &(struct rt_sort_key){.field = f}, sizeof *st->sort);
+    st->nsort = 1;
+    p->spec.ordered = false;
+}
+
 /* ---- materialisation ------------------------------------------------------------------------------ */
 
 void stored_unique(struct ctx *c, const struct stream *s, struct stored *st)
@@ -200,11 +235,12 @@ int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, in
     c->states.v[out->state].sort = keys;
     c->states.v[out->state].nsort = n;
     HD_TRY(keep_store(c, p, &out->kept, out->state, RT_MERGE_KEY, FE_AGG_ANY, &p->sink));
+    if (n == 0)
+        keep_order(c, s, out->state);
     pb_state_layout(c, out->state);
     c->states.v[out->state].est_rows = s->est;
     c->state_rows.v[out->state] = s->max_rows;
     stored_unique(c, s, out);
-    p->spec.ordered = s->ordered;
     pb_end(c, p, true);
     return 0;
 }

@@ -27,16 +27,18 @@ int keep_store(struct ctx *c, struct open_pipeline *p, struct kept *k, int state
 /* Handles for the ncols columns when reading from the state at row. nullable_row: row may be -1. */
 void keep_load(struct ctx *c, const struct kept *k, int state, struct handle *row, bool nullable_row,
                struct handle **out);
+/* Rows of ROWS state `state`, which s ends in, come out in the order of s, if it has one. Before the state's layout. */
+void keep_order(struct ctx *c, struct stream *s, int state);
 /* A materialised stream: rows of a state, and how columns come back from it. */
 struct stored {
     int state;
     struct kept kept;
     int ncols;
-    const bool *want;        /* columns that were kept */
-    struct handle **cols;    /* of the stream that was stored: types of columns not kept */
+    const bool *want; /* columns that were kept */
+    struct handle **cols; /* of the stream that was stored: types of columns not kept */
     double est, max_rows;
     bool ordered;
-    int nunique;             /* positions among cols that identify a row; 0 unknown */
+    int nunique; /* positions among cols that identify a row; 0 unknown */
     int *unique;
 };
 /* What storing the wanted columns of s (NULL: all) will keep, as was chosen or (by_row NULL) as is chosen now. */

@@ -28,6 +28,11 @@ bool vf_kernel(struct vf *v)
     VF_CHECK(v, KERNEL_PLACES, !k->places_ahead || (p->sink.kind == PL_SINK_ROWS && p->nlevels == 1 && !p->framed));
     for (int i = p->gpu_tile.steps; k->places_ahead && i < p->nsteps; i++)
         VF_CHECK(v, KERNEL_PLACES, pl_step_form(p->steps[i].kind)->yields != PL_YIELDS_SOME);
+    VF_CHECK(v, ROW_FOR_ROW,
+             !p->spec->row_for_row ||
+                 (p->spec->ordered && p->sink.kind == PL_SINK_ROWS && p->nlevels == 1 && !k->places_ahead));
+    for (int i = 0; p->spec->row_for_row && i < p->nsteps; i++)
+        VF_CHECK(v, ROW_FOR_ROW, pl_step_form(p->steps[i].kind)->yields != PL_YIELDS_SOME);
     VF_CHECK(v, KERNEL_RESIDENT, k->resident_blocks == 0 || p->spec->shape == RT_SHAPE_AWS);
     return true;
 }

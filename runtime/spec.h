@@ -262,6 +262,7 @@ struct rt_pipeline {
     enum rt_shape shape;
     enum rt_balance balance; /* to launch it with; never AUTO */
     bool ordered;        /* run on one thread in row order (a sorted source whose order must survive) */
+    bool row_for_row;    /* but on a GPU by all warps: a row of the source gives the row with its number */
     int nwrites;         /* states that it changes: its sink's first, then those whose match bits it sets */
     int *writes;
     int nreads;          /* finished states that it reads, its source's among them; each once */

@@ -46,8 +46,7 @@ HDD_APART void hdd_copy_fields(void *to, const void *from, u32 bytes)
     if (((reinterpret_cast<u64>(to) | reinterpret_cast<u64>(from)) & 7) == 0) {
         HDD_NO_UNROLL
         for (; k + 8 <= bytes; k += 8)
-            *reinterpret_cast<u64 *>(out + k) =
-                in ? *reinterpret_cast<const u64 *>(in + k) : (u64)0;
+            *reinterpret_cast<u64 *>(out + k) = in ? *reinterpret_cast<const u64 *>(in + k) : (u64)0;
     }
     HDD_NO_UNROLL
     for (; k < bytes; k++)
@@ -99,6 +98,20 @@ struct hdd_places {
             row = rank < old ? row : base + (rank - old);
             next = base + (n - old);
             left = waiting;
+        }
+        return live && row < sink.capacity ? (i64)row : -1;
+    }
+
+    // The same where the source's row has its place: the cursor only counts.
+    HDD_MEMBER i64 at(const hdd_run &run, bool live, u32 row, u32 waiting)
+    {
+        const hdd_sink_state &sink = run.launch.sink;
+        const u32 n = hdd_popc(hdd_ballot(live)), old = hdd_min(left, n);
+        left -= old;
+        if (old < n) {
+            left = waiting;
+            if (hdd_lane() == 0)
+                hdd_atomic_add(reinterpret_cast<u64 *>(sink.cursor), (u64)(n - old + waiting));
         }
         return live && row < sink.capacity ? (i64)row : -1;
     }

@@ -47,9 +47,15 @@ struct run {
 
 /* ---- shape of the launch --------------------------------------------------------------- */
 
+/* Rows come out as they are visited, which is in order where one warp runs. */
+static bool keeps_order(const struct run *r)
+{
+    return r->p->ordered && !r->p->row_for_row;
+}
+
 /* All that fit the device at once, but for a kernel that does not share work not more warps than
- * tiles; a loop over pairs divides these among warps. An ordered source is read by one warp. Where somebody says how
- * many warps, as many, but of those that wait for each other not more than fit. */
+ * tiles; a loop over pairs divides these among warps. Where somebody says how many warps, as many, but of those that
+ * wait for each other not more than fit. */
 static void choose_grid(struct run *r)
 {
     uint32_t per_block = (uint32_t)r->k->unit->threads / HDD_WARP_LANES;
@@ -57,7 +63,7 @@ static void choose_grid(struct run *r)
     uint64_t blocks = (uint64_t)r->k->info.blocks * (uint64_t)r->x->d->info.multiprocessors;
     r->balance = r->p->balance;
     bool shares = rt_balance_shares(r->balance);
-    if (r->p->ordered)
+    if (keeps_order(r))
         blocks = 1;
     else if (r->x->o->warps)
         blocks = HD_MIN(r->x->o->warps / per_block, shares ? blocks : UINT32_MAX / per_block);
@@ -83,7 +89,7 @@ static void lay_out(struct run *r)
 
 static uint32_t scan_warps(const struct run *r)
 {
-    if (r->p->ordered)
+    if (keeps_order(r))
         return 1;
     return r->x->o->scan_warps ? HD_MIN(r->x->o->scan_warps, r->warps) : r->warps;
 }

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Rows that come out of a sort stay in order on their way to the result: on a GPU, which visits them with all warps, as on
+one thread of a CPU; whole, in fragments, in framed pipelines, through filters, limits and shared subplans.
+
+Usage: ordered.py --heddle BIN --db DB [--backend cpu|cuda]     DB: TPC-H, of any size
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+COLUMNS = ["ps_partkey", "ps_suppkey", "ps_availqty", "ps_supplycost"]
+
+
+def sort(keys, **more):
+    return {"op": "sort", "keys": keys, "input": {"op": "scan", "table": "partsupp", "columns": COLUMNS}, **more}
+
+
+def project(node):
+    exprs = [{"expr": f"{c} + 1", "as": f"x{i}"} for i, c in enumerate(COLUMNS)]
+    return {"op": "project", "exprs": exprs, "input": node}
+
+
+def keep(node):
+    return {"op": "filter", "pred": "ps_suppkey % 3 = 1", "input": node}
+
+
+COST, BOTH = ["ps_supplycost"], ["ps_availqty", {"expr": "ps_supplycost", "desc": True}]
+PLANS = {  # what the dump for a GPU has to say, and the plan
+    "projected": ("[gpu: row for row]", project(sort(COST))),
+    "no rows": ("[gpu: row for row]", project(sort(COST, input={
+        "op": "filter", "pred": "ps_suppkey < 0",
+        "input": {"op": "scan", "table": "partsupp", "columns": COLUMNS}}))),
+    "limited sort": ("[gpu: row for row]", project(sort(BOTH, limit=700, offset=9))),
+    "limited": ("[gpu: row for row]", project({"op": "limit", "limit": 999, "offset": 300, "input": sort(BOTH)})),
+    "filtered": ("sort position", project(keep(sort(BOTH)))),
+    "filtered, limited": ("sort position limit 40 offset 3",
+                          project({"op": "limit", "limit": 40, "offset": 3, "input": keep(sort(COST))})),
+}
+
+
+def run(args, plan, fragments, framed, *command):
+    environment = dict(os.environ)
+    if fragments:
+        environment["HEDDLE_FRAGMENTS"] = str(fragments)
+    if framed:
+        environment["HEDDLE_FRAME_WEIGHT"] = "1"
+    done = subprocess.run([args.heddle, command[0], plan, "--db", args.db, "--backend", *command[1:]],
+                          capture_output=True, text=True, env=environment)
+    if done.returncode != 0:
+        raise SystemExit(f"{plan}: exit status {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def check(args, name, path, expected):
+    want = run(args, path, 0, False, "run", "cpu", "--threads", "1", "--format", "csv")
+    if name != "no rows" and want.count("\n") < 30:
+        raise SystemExit(f"{name}: {want.count(chr(10))} lines prove nothing")
+    dump = run(args, path, 0, False, "explain", "cuda", "--dump", "pipelines")
+    if expected not in dump:
+        raise SystemExit(f"{name}: no `{expected}` in\n{dump}")
+    for fragments in (0, 3):
+        for framed in (False, True):
+            got = run(args, path, fragments, framed, "run", args.backend, "--threads", "2", "--format", "csv")
+            if got != want:
+                raise SystemExit(f"{name}: other rows, or in another order, in {fragments} fragments, framed: {framed}")
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument("--heddle", required=True)
+    ap.add_argument("--db", required=True)
+    ap.add_argument("--backend", default="cpu")
+    args = ap.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (expected, root) in PLANS.items():
+            path = pathlib.Path(folder) / "plan.json"
+            path.write_text(json.dumps({"heddle": 1, "root": root}))
+            check(args, name, path, expected)
+    print(f"{len(PLANS)} plans")
+
+
+if __name__ == "__main__":
+    main()
