@@ -193,7 +193,6 @@ static void check_launch(const struct cu_unit *u, struct cu_out *o)
     check_number(o, "sizeof(hdd_progress)", sizeof(struct hdd_progress));
     check_number(o, "HDD_OFFSET(hdd_progress, idle)", offsetof(struct hdd_progress, idle));
     check_number(o, "sizeof(hdd_warp_profile)", sizeof(struct hdd_warp_profile));
-    check_number(o, "sizeof(hdd_hash_slot)", sizeof(struct hdd_hash_slot));
     check_number(o, "sizeof(hdd_scan_donation)", HDD_SCAN_DONATION_BYTES);
     check_number(o, "HDD_TILE_ROWS", HDD_LANE_ROWS);
 #define X(id, name, where, shares) check_number(o, "HDD_" #id, RT_BALANCE_##id);

@@ -90,16 +90,18 @@ static void step_load(struct cu_unit *u, const struct pl_step *s)
 
 /* ---- lookups ---------------------------------------------------------------------------- */
 
-/* Expressions of a hash lookup as named constants; a lambda may then use them repeatedly. */
-static const char *hash_range(struct cu_unit *u, const struct pl_step *s, int number)
+/* Expressions of a hash lookup as named constants; a lambda may then use them repeatedly. more: what `function` is
+ * given beside slots, hash and equality. */
+static const char *hash_lookup(struct cu_unit *u, const struct pl_step *s, int number, const char *function,
+                               const char *more)
 {
     const struct rt_state *st = &u->spec->states[s->state];
     const char *keys = "";
     const char *rows = cu_arg(u, s->a_rows);
     HD_ASSERT(s->nkeys == st->nkeys);
     if (s->key_parts)
-        return hd_asprintf(u->arena, "hdd_probe_hash(%s, %s, %s, same%d)", cu_arg(u, s->a_slots), cu_arg(u, s->a_mask),
-                           cu_call_keys(u, number), number);
+        return hd_asprintf(u->arena, "%s(%s, %s, %s, %ssame%d)", function, cu_arg(u, s->a_slots), cu_arg(u, s->a_mask),
+                           cu_call_keys(u, number), more, number);
     for (int i = 0; i < s->nkeys; i++) {
         cu_line(u->out, "const auto key%d_%d = %s;", number, i, cu_expr(u, s->keys[i]));
         keys = hd_asprintf(u->arena, "%s%skey%d_%d", keys, i ? ", " : "", number, i);
@@ -110,8 +112,13 @@ static const char *hash_range(struct cu_unit *u, const struct pl_step *s, int nu
                 cu_field_value(u, st, i, hd_asprintf(u->arena, "%s[r]", rows)), number, i,
                 i + 1 < s->nkeys ? " &&" : ";");
     cu_close(u->out, "};");
-    return hd_asprintf(u->arena, "hdd_probe_hash(%s, %s, hdd_hash(%s), same%d)", cu_arg(u, s->a_slots),
-                       cu_arg(u, s->a_mask), keys, number);
+    return hd_asprintf(u->arena, "%s(%s, %s, hdd_hash(%s), %ssame%d)", function, cu_arg(u, s->a_slots),
+                       cu_arg(u, s->a_mask), keys, more, number);
+}
+
+static const char *hash_range(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    return hash_lookup(u, s, number, "hdd_expand_hash", hd_asprintf(u->arena, "%s, ", cu_arg(u, s->a_rows)));
 }
 
 /* Row r's field of sort key i, and "key<number>_<i>". */
@@ -171,7 +178,7 @@ static const char *nearest_row(struct cu_unit *u, const struct pl_step *s, int n
 static const char *found_row(struct cu_unit *u, const struct pl_step *s, int number)
 {
     if (s->kind == PL_STEP_PROBE_HASH)
-        return hd_asprintf(u->arena, "hdd_first_of(%s)", hash_range(u, s, number));
+        return hash_lookup(u, s, number, "hdd_probe_hash", "");
     if (s->kind == PL_STEP_PROBE_SORTED)
         return nearest_row(u, s, number);
     if (s->kind == PL_STEP_PROBE_DIRECT)

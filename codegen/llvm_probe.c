@@ -3,7 +3,7 @@
  * decides where that is and what becomes of the row there. */
 #include "codegen/llvm_build.h"
 
-#include "templates/abi.h"
+#include "templates/slot.cuh"
 
 static enum rt_phys phys_of(const struct cg_fn *f, int e)
 {
@@ -78,35 +78,35 @@ static LLVMValueRef key_hash(struct cg_fn *f, const struct pl_step *s, struct cg
     return cg_hash(f, s->nkeys, keys, phys);
 }
 
-/* Walks the slots from hash & mask: rows begin .. begin + count - 1 have the key. */
-static struct cg_range hash_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+/* What a walk over the slots from hash & mask ends with: the slot of the key, the number and address of its first row. */
+struct found_slot {
+    LLVMValueRef slot, number, row;
+};
+
+static struct found_slot find_slot(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
     struct cg_mod *m = f->m;
     const struct rt_state *st = &m->prog->spec->states[s->state];
     struct cg_val *keys = HD_NEWN(m->arena, struct cg_val, s->nkeys);
     HD_ASSERT(s->nkeys == st->nkeys);
     bool parts = s->key_parts;
-    int number = (int)(s - f->pipeline->steps);
-    LLVMValueRef h = parts ? cg_call_hash(f, number, miss) : key_hash(f, s, keys, miss);
+    int step_number = (int)(s - f->pipeline->steps);
+    LLVMValueRef h = parts ? cg_call_hash(f, step_number, miss) : key_hash(f, s, keys, miss);
     LLVMValueRef mask = cg_arg_word(f, s->a_mask, 0), slots = cg_arg_ptr(f, s->a_slots);
-    LLVMValueRef tag = l_trunc(f, l_lshr(f, h, l_i64(f, 32)), m->i32);
-    LLVMValueRef first = l_and(f, h, mask);
+    LLVMValueRef tag = l_shl(f, h, l_i64(f, 32)), first = l_and(f, h, mask);
     LLVMBasicBlockRef from = l_here(f), walk = l_block(f, "walk"), step = l_block(f, "step");
     l_br(f, walk);
     l_goto(f, walk);
     LLVMValueRef pos = l_phi(f, m->i64);
     l_incoming(pos, first, from);
-    LLVMValueRef slot = l_row(f, slots, pos, sizeof(struct hdd_hash_slot));
-    LLVMValueRef count_at = l_at(f, slot, offsetof(struct hdd_hash_slot, count));
-    LLVMValueRef count = l_load_const(f, m->i32, count_at, 4);
-    l_need(f, l_ne(f, count, l_i32(f, 0)), miss, "used");
-    LLVMValueRef tag_at = l_at(f, slot, offsetof(struct hdd_hash_slot, tag));
-    l_need(f, l_eq(f, l_load_const(f, m->i32, tag_at, 4), tag), step, "tagged");
-    LLVMValueRef begin_at = l_at(f, slot, offsetof(struct hdd_hash_slot, begin));
-    LLVMValueRef begin = l_load_const(f, m->i64, begin_at, 8);
-    LLVMValueRef row = l_row(f, cg_arg_ptr(f, s->a_rows), begin, st->stride);
+    LLVMValueRef slot = l_load_const(f, m->i64, l_index(f, m->i64, slots, pos), 8);
+    l_need(f, l_ne(f, slot, l_i64(f, 0)), miss, "used");
+    LLVMValueRef other = l_lshr(f, l_xor(f, slot, tag), l_i64(f, HDD_SLOT_TAG_SHIFT));
+    l_need(f, l_eq(f, other, l_i64(f, 0)), step, "tagged");
+    LLVMValueRef number = l_sub(f, l_and(f, slot, l_i64(f, UINT32_MAX)), l_i64(f, 1));
+    LLVMValueRef row = l_row(f, cg_arg_ptr(f, s->a_rows), number, st->stride);
     if (parts)
-        cg_call_equal(f, number, row, step);
+        cg_call_equal(f, step_number, row, step);
     else
         cg_keys_equal(f, st->nkeys, st->fields, row, keys, s, 0, step);
     LLVMBasicBlockRef hit = l_here(f);
@@ -115,7 +115,16 @@ static struct cg_range hash_range(struct cg_fn *f, const struct pl_step *s, LLVM
     l_br(f, walk);
     l_incoming(pos, next, step);
     l_goto(f, hit);
-    return (struct cg_range){begin, l_add(f, begin, l_zext(f, count, m->i64))};
+    return (struct found_slot){slot, number, row};
+}
+
+/* How many rows a key has lies in the line that was compared last: it is read without a branch. */
+static struct cg_range hash_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    struct found_slot at = find_slot(f, s, miss);
+    LLVMValueRef many = l_ne(f, l_and(f, at.slot, l_i64(f, (int64_t)HDD_SLOT_MANY)), l_i64(f, 0));
+    LLVMValueRef count = l_select(f, many, l_load_const(f, f->m->i64, at.row, 8), l_i64(f, 1));
+    return (struct cg_range){at.number, l_add(f, at.number, count)};
 }
 
 static const struct cg_val *keys_of(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
@@ -152,7 +161,7 @@ static LLVMValueRef stored_at(struct cg_fn *f, const struct pl_step *s, LLVMValu
 /* Halves the children until one is left, the last one that is not greater, without a branch on what is read. */
 static struct cg_val find_child(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
-    LLVMTypeRef i64 = f->m->i64;
+    LLVMTypeRef word = f->m->i64;
     LLVMValueRef wanted = l_sub(f, key_value(f, s, miss), cg_arg_int(f, s->a_base, RT_I64));
     struct cg_range r = fk_range(f, s, miss);
     l_need(f, l_icmp(f, LLVMIntSLT, r.begin, r.end), miss, "some");
@@ -160,7 +169,7 @@ static struct cg_val find_child(struct cg_fn *f, const struct pl_step *s, LLVMBa
     LLVMBasicBlockRef from = l_here(f), loop = l_block(f, "search"), half = l_block(f, "half"), end = l_block(f, "one");
     l_br(f, loop);
     l_goto(f, loop);
-    LLVMValueRef at = l_phi(f, i64), n = l_phi(f, i64);
+    LLVMValueRef at = l_phi(f, word), n = l_phi(f, word);
     l_incoming(at, r.begin, from);
     l_incoming(n, all, from);
     l_cond(f, l_icmp(f, LLVMIntSGT, n, l_i64(f, 1)), half, end);
@@ -184,7 +193,7 @@ static struct cg_val find(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlo
     if (s->kind == PL_STEP_PROBE_KEY)
         return find_key(f, s, miss);
     if (s->kind == PL_STEP_PROBE_HASH)
-        return row_val(f, hash_range(f, s, miss).begin);
+        return row_val(f, find_slot(f, s, miss).number);
     if (s->kind == PL_STEP_PROBE_SORTED)
         return row_val(f, cg_find_nearest(f, s, keys_of(f, s, miss), miss));
     return find_bit(f, s, miss);

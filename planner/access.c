@@ -1,6 +1,6 @@
 #include "planner/access.h"
 
-enum { CSR_OFFSETS = 16, OFFSET = 8, ROW_NUMBER = 4, TEXT_END = 4, HASH_SLOT = 16, GROUP_SLOT = 8, WORD = 8 };
+enum { CSR_OFFSETS = 16, OFFSET = 8, ROW_NUMBER = 4, TEXT_END = 4, HASH_SLOT = 8, GROUP_SLOT = 8, WORD = 8 };
 static const double BIT = 0.125;
 /* Tables of keys are at most two thirds full. */
 static const double SLOTS_OF_A_ROW = 1.5;

@@ -6,6 +6,7 @@
 #include "hd/hash.cuh"
 #include "hd/range.cuh"
 #include "hd/run.cuh"
+#include "hd/slot.cuh"
 #include "hd/value.cuh"
 
 // As the index of an array: a NULL is an index that no array has.
@@ -62,29 +63,31 @@ template <class K> HDD_DEVICE i32 hdd_probe_array(const u32 *rows, i64 min, u64 
     return i < 0 ? -1 : (i32)hdd_load_const(rows + (u32)i) - 1;
 }
 
-// Slot of a HASH state; count 0: empty. Rows begin .. begin + count - 1 have one key.
-struct hdd_hash_slot {
-    u32 tag, count;
-    u64 begin;
-};
-
-// Rows whose key hashes to h and is `same`, a function of a row number. Linear probing; the
-// table has an empty slot.
-template <class Same> HDD_DEVICE hdd_range hdd_probe_hash(const hdd_hash_slot *slots, u64 mask, u64 h, Same same)
+// HASH: the slot of the key that hashes to h and is `same`, a function of a row number; 0: none.
+template <class Same> HDD_DEVICE u64 hdd_find_slot(const u64 *slots, u64 mask, u64 h, Same same)
 {
     for (u64 at = h & mask;; at = (at + 1) & mask) {
-        const hdd_hash_slot s = slots[at];
-        if (s.count == 0)
-            return hdd_no_range();
-        if (s.tag == (u32)(h >> 32) && same((u32)s.begin))
-            return hdd_range{(u32)s.begin, s.count};
+        const u64 slot = slots[at];
+        if (slot == 0 || (hdd_slot_has_tag(slot, h) && same(hdd_slot_row(slot))))
+            return slot;
     }
 }
 
-// First row of a range, as the result of a probe for one row.
-HDD_DEVICE i32 hdd_first_of(hdd_range r)
+// The key's first row.
+template <class Same> HDD_DEVICE i32 hdd_probe_hash(const u64 *slots, u64 mask, u64 h, Same same)
 {
-    return r.n ? (i32)r.begin : -1;
+    return (i32)hdd_slot_row(hdd_find_slot(slots, mask, h, same));
+}
+
+// Its rows.
+template <class Row, class Same>
+HDD_DEVICE hdd_range hdd_expand_hash(const u64 *slots, u64 mask, u64 h, const Row *rows, Same same)
+{
+    const u64 slot = hdd_find_slot(slots, mask, h, same);
+    if (slot == 0)
+        return hdd_no_range();
+    const u32 row = hdd_slot_row(slot);
+    return hdd_range{row, hdd_slot_has_many(slot) ? (u32)rows[row].hash : 1};
 }
 
 // Key equality of tables where NULL equals nothing, and where it equals itself (groups).

@@ -2,12 +2,13 @@
  *
  * Unless facts prove keys unique, rows are grouped first: distributed into parts by hash, each
  * part grouped by one thread through a small table of its own. Then every group (every row, if
- * unique) takes a slot. Threads do that side by side: a slot is claimed with one
- * compare-and-swap of its tag and count, and nobody reads `begin` before all are done. */
+ * unique) takes a slot (templates/slot.cuh). Threads do that side by side: a slot is claimed with
+ * one compare-and-swap. */
 #include <stdlib.h>
 
 #include "runtime/exec/keys.h"
 #include "runtime/exec/partition.h"
+#include "templates/slot.cuh"
 
 enum { AHEAD = 12 }; /* rows between the prefetch of a slot and its use */
 
@@ -143,9 +144,9 @@ static void close_up(void *context, struct rt_worker *w HD_UNUSED, uint64_t part
 
 /* ---- Slots ----------------------------------------------------------------------------- */
 
-static bool claim(struct hdd_hash_slot *s, uint64_t word, bool atomic)
+static bool claim(u64 *p, u64 word, bool atomic)
 {
-    uint64_t *p = (uint64_t *)(void *)s, empty = 0;
+    u64 empty = 0;
     if (atomic)
         return __atomic_load_n(p, __ATOMIC_RELAXED) == 0 &&
                __atomic_compare_exchange_n(p, &empty, word, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -155,24 +156,20 @@ static bool claim(struct hdd_hash_slot *s, uint64_t word, bool atomic)
     return true;
 }
 
-_Static_assert(offsetof(struct hdd_hash_slot, tag) == 0 && offsetof(struct hdd_hash_slot, count) == 4,
-               "tag and count are claimed as one little-endian word");
-
-static void insert(const struct hash_build *b, uint64_t hash, uint64_t begin, uint64_t count)
+static void insert(const struct hash_build *b, uint64_t hash, uint64_t row, bool many)
 {
-    struct hdd_hash_slot *slots = b->v->slots.p;
-    uint64_t word = hash >> 32 | count << 32, at = hash & b->v->mask;
+    u64 *slots = b->v->slots.p, word = hdd_slot_word(hash, row, many);
+    uint64_t at = hash & b->v->mask;
     while (!claim(&slots[at], word, b->atomic))
         at = (at + 1) & b->v->mask;
-    slots[at].begin = begin;
 }
 
-/* Groups among the rows [from, to), which none crosses. */
+/* Groups among the rows [from, to), which none crosses. Nobody needs the hash of a row that is done. */
 static void insert_rows(const struct hash_build *b, uint64_t from, uint64_t to, bool single)
 {
     size_t stride = (size_t)b->v->s->stride;
-    const struct hdd_hash_slot *slots = b->v->slots.p;
-    const unsigned char *row = b->v->rows + from * stride;
+    const u64 *slots = b->v->slots.p;
+    unsigned char *row = b->v->rows + from * stride;
     for (uint64_t i = from, count; i < to; i += count, row += count * stride) {
         uint64_t h = rt_row_hash(row);
         if (i + AHEAD < to)
@@ -181,7 +178,9 @@ static void insert_rows(const struct hash_build *b, uint64_t from, uint64_t to, 
         while (!single && i + count < to && rt_row_hash(row + count * stride) == h &&
                rt_keys_equal(&b->keys, row, row + count * stride))
             count++;
-        insert(b, h, i, count);
+        if (count > 1)
+            memcpy(row, &count, sizeof count);
+        insert(b, h, i, count > 1);
     }
 }
 
@@ -202,7 +201,7 @@ static int make_slots(struct hash_build *b, uint64_t ngroups)
 {
     uint64_t n = hd_pow2_ceil(HD_MAX(ngroups + ngroups / 2, (uint64_t)8));
     b->v->mask = n - 1;
-    return rt_exec_block(b->x, b->v->s, n * sizeof(struct hdd_hash_slot), true, &b->v->slots);
+    return rt_exec_block(b->x, b->v->s, n * sizeof(u64), true, &b->v->slots);
 }
 
 /* ---- Finish ---------------------------------------------------------------------------- */
@@ -273,16 +272,21 @@ static int finish_groups(struct hash_build *b)
     return rt_exec_parallel(b->x, (uint64_t)b->parts.n, insert_part, b);
 }
 
-static struct hash_build *new_build(struct rt_exec *x, struct rt_live *v)
+static int build(struct rt_exec *x, struct rt_live *v, int (*finish)(struct hash_build *b))
 {
     struct hash_build *b = HD_NEW(&x->arena, struct hash_build);
+    if (v->nrows > HDD_SLOT_ROWS_MAX) {
+        rt_exec_raise(x, HD_ERR_RESOURCE, v->s->path, "%llu rows, at most %llu have a number",
+                      (unsigned long long)v->nrows, HDD_SLOT_ROWS_MAX);
+        return -1;
+    }
     *b = (struct hash_build){.x = x, .v = v, .keys = rt_keys(v->s)};
-    return b;
+    return finish(b);
 }
 
 int rt_finish_hash_unique(struct rt_exec *x, struct rt_live *v)
 {
-    return build_unique(new_build(x, v));
+    return build(x, v, build_unique);
 }
 
 static int build_groups(struct hash_build *b, int (*finish)(struct hash_build *b))
@@ -295,12 +299,22 @@ static int build_groups(struct hash_build *b, int (*finish)(struct hash_build *b
     return finish(b);
 }
 
+static int build_many(struct hash_build *b)
+{
+    return build_groups(b, finish_groups);
+}
+
+static int build_first(struct hash_build *b)
+{
+    return build_groups(b, finish_dedupe);
+}
+
 int rt_finish_hash_group(struct rt_exec *x, struct rt_live *v)
 {
-    return build_groups(new_build(x, v), finish_groups);
+    return build(x, v, build_many);
 }
 
 int rt_finish_hash_dedupe(struct rt_exec *x, struct rt_live *v)
 {
-    return build_groups(new_build(x, v), finish_dedupe);
+    return build(x, v, build_first);
 }

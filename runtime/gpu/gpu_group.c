@@ -1,6 +1,5 @@
 /* Grouping rows: by index (CSR) and by key (HASH). */
 #include "runtime/gpu/gpu_state.h"
-#include "templates/abi.h"
 
 /* ---- CSR --------------------------------------------------------------------------------- */
 
@@ -92,7 +91,7 @@ static int final_slots(struct hash_build *b, uint64_t keys, struct hd_err *err)
 {
     uint64_t n = hd_pow2_ceil(HD_MAX(keys + keys / 2, (uint64_t)8));
     b->v->mask = b->p.mask = n - 1;
-    HD_TRY(rt_state_alloc_zeroed(b->x, b->v->s, (size_t)n * sizeof(struct hdd_hash_slot), &b->v->slots_at, err));
+    HD_TRY(rt_state_alloc_zeroed(b->x, b->v->s, (size_t)n * sizeof(uint64_t), &b->v->slots_at, err));
     b->p.slots = b->v->slots_at.address;
     return 0;
 }

@@ -43,8 +43,7 @@ HDD_KERNEL(hdd_hash_group)(HDD_PARAMETER(hdd_hash_args, p))
         for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks))
             first_of(i);
     else
-        hdd_rank_items(frequent, p.blocks, p.n, hdd_at<u32>(p.counts), hdd_at<u32>(p.ranks),
-                       first_of);
+        hdd_rank_items(frequent, p.blocks, p.n, hdd_at<u32>(p.counts), hdd_at<u32>(p.ranks), first_of);
     hdd_warp_sync();
     const u64 all = hdd_warp_sum(keys);
     if (hdd_lane() == 0 && all)
@@ -52,26 +51,28 @@ HDD_KERNEL(hdd_hash_group)(HDD_PARAMETER(hdd_hash_args, p))
 }
 
 // A slot for a key that has none.
-HDD_DEVICE void hdd_hash_slot_of(const hdd_hash_args &p, u64 h, u32 count, u64 begin)
+HDD_DEVICE void hdd_hash_slot_of(const hdd_hash_args &p, u64 h, u64 word)
 {
-    hdd_hash_slot *const slots = hdd_at<hdd_hash_slot>(p.slots);
-    const u64 word = h >> 32 | (u64)count << 32;
+    u64 *const slots = hdd_at<u64>(p.slots);
     u64 at = h & p.mask;
-    while (hdd_atomic_cas(reinterpret_cast<u64 *>(slots + at), (u64)0, word) != 0)
+    while (hdd_atomic_cas(slots + at, (u64)0, word) != 0)
         at = (at + 1) & p.mask;
-    slots[at].begin = begin;
 }
 
-// Row i is the first of its key, which has `count` rows from `begin` on.
+// Row i is the first of its key, which has `count` rows from `begin` on. The first of these begins
+// with their number.
 HDD_DEVICE void hdd_hash_put(const hdd_hash_args &p, u64 i, u32 count, u64 begin)
 {
     const u8 *const row = hdd_hash_row(p, i);
-    hdd_hash_slot_of(p, hdd_field<u64>(row, 0), count, begin);
-    if (p.dedupe)
-        hdd_copy_words(hdd_at<u64>(p.to + begin * p.keys.stride),
-                       reinterpret_cast<const u64 *>(row), p.keys.stride / 8);
-    else
+    u64 *const to = hdd_at<u64>(p.to + begin * p.keys.stride);
+    const u64 h = hdd_field<u64>(row, 0);
+    hdd_hash_slot_of(p, h, hdd_slot_word(h, begin, count > 1));
+    if (p.dedupe) {
+        hdd_copy_words(to, reinterpret_cast<const u64 *>(row), p.keys.stride / 8);
+    } else {
+        *to = count;
         hdd_at<u32>(p.counts)[i] = (u32)begin;
+    }
 }
 
 // A place for the rows of each key, in any order of keys. Deduplicated: the row itself.
@@ -93,16 +94,18 @@ HDD_KERNEL(hdd_hash_move)(HDD_PARAMETER(hdd_hash_args, p))
 {
     for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
         const u32 first = hdd_at<const u32>(p.first)[i];
-        const u64 place =
-            (u64)hdd_at<const u32>(p.counts)[first] + hdd_at<const u32>(p.ranks)[i];
-        hdd_copy_words(hdd_at<u64>(p.to + place * p.keys.stride),
-                       hdd_at<const u64>(p.rows + i * p.keys.stride), p.keys.stride / 8);
+        const u32 rank = hdd_at<const u32>(p.ranks)[i], skip = rank == 0; // its head is there
+        const u64 place = (u64)hdd_at<const u32>(p.counts)[first] + rank;
+        hdd_copy_words(hdd_at<u64>(p.to + place * p.keys.stride) + skip,
+                       hdd_at<const u64>(p.rows + i * p.keys.stride) + skip, p.keys.stride / 8 - skip);
     }
 }
 
 // Facts prove that keys are distinct: rows stay where they are.
 HDD_KERNEL(hdd_hash_unique)(HDD_PARAMETER(hdd_hash_args, p))
 {
-    for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks))
-        hdd_hash_slot_of(p, hdd_field<u64>(hdd_hash_row(p, i), 0), 1, i);
+    for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
+        const u64 h = hdd_field<u64>(hdd_hash_row(p, i), 0);
+        hdd_hash_slot_of(p, h, hdd_slot_word(h, i, false));
+    }
 }

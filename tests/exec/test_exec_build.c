@@ -4,6 +4,9 @@
 #include <math.h>
 
 #include "runtime/exec/keys.h"
+#include "templates/slot.cuh"
+
+enum { HEAD = sizeof(uint64_t) }; /* of a row: its hash, or how many rows its key has */
 
 /* A build side: rows whose keys are functions of their number. */
 struct build {
@@ -73,8 +76,7 @@ static int32_t fill(const uint64_t *args, struct hdd_thread *t, uint64_t begin, 
 /* What a second pipeline sees through the args. */
 struct seen {
     const unsigned char *rows;
-    const struct hdd_hash_slot *slots;
-    const uint64_t *offsets, *matches;
+    const uint64_t *slots, *offsets, *matches;
     uint64_t nrows, mask;
 };
 struct looking {
@@ -105,12 +107,24 @@ static int32_t look(const uint64_t *args, struct hdd_thread *t, uint64_t begin, 
     return 0;
 }
 
-static const struct hdd_hash_slot *probe(const struct looking *c, const struct seen *s, const unsigned char *row)
+static const unsigned char *first_row(const struct looking *c, const struct seen *s, uint64_t slot)
+{
+    return s->rows + hdd_slot_row(slot) * (size_t)c->b.s->stride;
+}
+
+static uint64_t rows_of(const struct looking *c, const struct seen *s, uint64_t slot)
+{
+    uint64_t n = slot != 0;
+    if (hdd_slot_has_many(slot))
+        memcpy(&n, first_row(c, s, slot), sizeof n);
+    return n;
+}
+
+static const uint64_t *probe(const struct looking *c, const struct seen *s, const unsigned char *row)
 {
     uint64_t h = fx_hash(c->b.s, row);
-    for (uint64_t at = h & s->mask; s->slots[at].count; at = (at + 1) & s->mask)
-        if ((uint32_t)s->slots[at].tag == h >> 32 &&
-            fx_same_keys(c->b.s, row, s->rows + s->slots[at].begin * (size_t)c->b.s->stride))
+    for (uint64_t at = h & s->mask; s->slots[at]; at = (at + 1) & s->mask)
+        if (hdd_slot_has_tag(s->slots[at], h) && fx_same_keys(c->b.s, row, first_row(c, s, s->slots[at])))
             return &s->slots[at];
     return NULL;
 }
@@ -123,19 +137,21 @@ static void check_hash(const struct looking *c, const struct seen *s)
     size_t stride = (size_t)st->stride;
     unsigned char row[256], *covered = calloc(1, s->nrows + 1), *found = calloc(1, (size_t)c->n + 1);
     for (uint64_t at = 0; at <= s->mask; at++) {
-        if (s->slots[at].count)
-            assert_ptr_equal(probe(c, s, s->rows + s->slots[at].begin * stride), &s->slots[at]);
-        assert_true(!st->dedupe || s->slots[at].count <= 1);
-        for (uint64_t i = 0; i < (uint32_t)s->slots[at].count; i++) {
-            uint64_t r = s->slots[at].begin + i;
+        const unsigned char *first = first_row(c, s, s->slots[at]);
+        uint64_t n = rows_of(c, s, s->slots[at]);
+        if (n)
+            assert_ptr_equal(probe(c, s, first), &s->slots[at]);
+        assert_true(!st->dedupe || n <= 1);
+        for (uint64_t i = 0; i < n; i++) {
+            uint64_t r = hdd_slot_row(s->slots[at]) + i;
             assert_true(r < s->nrows && !covered[r]);
             covered[r] = 1;
-            assert_true(fx_same_keys(st, s->rows + s->slots[at].begin * stride, s->rows + r * stride));
+            assert_true(fx_same_keys(st, first, s->rows + r * stride));
             int64_t id = fx_i64(st, s->rows + r * stride, st->nfields - 1);
             assert_true(id >= 0 && id < c->n && !found[id]);
             found[id] = 1;
             make_row(&c->b, (uint64_t)id, row);
-            assert_memory_equal(row, s->rows + r * stride, stride);
+            assert_memory_equal(row + HEAD, s->rows + r * stride + HEAD, stride - HEAD);
         }
     }
     for (uint64_t r = 0; r < s->nrows; r++)

@@ -6,6 +6,7 @@
  *   bench_states emulator        few rows, to see that it works */
 #include <string.h>
 
+#include "templates/slot.cuh"
 #include "tests/simt/check.h"
 #include "tests/simt/states.h"
 
@@ -126,8 +127,15 @@ static void *copy_of(struct bench *b, uint64_t from, uint64_t bytes)
 struct places {
     uint64_t before;
     const uint64_t *offsets;
-    const struct hdd_hash_slot *slots;
+    const uint64_t *slots;
+    const uint64_t *heads; /* HASH: how many rows a key has, at its first one */
 };
+
+/* How many rows a slot stands for. */
+static uint64_t slot_rows(const struct places *p, uint64_t slot)
+{
+    return hdd_slot_has_many(slot) ? p->heads[hdd_slot_row(slot)] : slot != 0;
+}
 
 static void check_place(const struct bench *b, struct places *p, const struct row *row, uint64_t at)
 {
@@ -139,16 +147,16 @@ static void check_place(const struct bench *b, struct places *p, const struct ro
               "row %llu is not at its index", (unsigned long long)at);
     } else {
         for (uint64_t i = row->key & b->live.mask;; i = (i + 1) & b->live.mask) {
-            const struct hdd_hash_slot *s = &p->slots[i];
-            CHECK(s->count != 0, "row %llu is not found by its key", (unsigned long long)at);
-            if (s->tag == (int32_t)(row->key >> 32) && s->begin <= at && at - s->begin < (uint32_t)s->count)
+            uint64_t slot = p->slots[i], first = hdd_slot_row(slot);
+            CHECK(slot != 0, "row %llu is not found by its key", (unsigned long long)at);
+            if (hdd_slot_has_tag(slot, row->key) && first <= at && at - first < slot_rows(p, slot))
                 return;
         }
     }
 }
 
 /* As many slots as keys, and rows in them. */
-static void check_slots(struct bench *b, const struct hdd_hash_slot *slots)
+static void check_slots(struct bench *b, const struct places *p)
 {
     bool *met = hd_zalloc(&b->arena, b->range);
     struct row *rows = hd_alloc(&b->arena, sizeof *rows * CHUNK);
@@ -162,8 +170,8 @@ static void check_slots(struct bench *b, const struct hdd_hash_slot *slots)
         }
     }
     for (uint64_t i = 0; i <= b->live.mask; i++) {
-        used += slots[i].count != 0;
-        in_slots += (uint32_t)slots[i].count;
+        used += p->slots[i] != 0;
+        in_slots += slot_rows(p, p->slots[i]);
     }
     CHECK(used == keys && in_slots == b->n, "%llu slots of %llu rows for %llu keys of %llu rows",
           (unsigned long long)used, (unsigned long long)in_slots, (unsigned long long)keys, (unsigned long long)b->n);
@@ -184,6 +192,19 @@ static void check_first(struct bench *b, uint64_t last, uint64_t lower)
           (unsigned long long)lower);
 }
 
+static uint64_t *heads_of(struct bench *b)
+{
+    uint64_t *heads = hd_alloc(&b->arena, b->n * sizeof *heads);
+    struct row *rows = hd_alloc(&b->arena, sizeof *rows * CHUNK);
+    for (uint64_t at = 0; at < b->n; at += CHUNK) {
+        uint64_t m = HD_MIN(b->n - at, (uint64_t)CHUNK);
+        download(b, rows, b->live.rows + at * STRIDE, m * STRIDE);
+        for (uint64_t i = 0; i < m; i++)
+            heads[at + i] = rows[i].key;
+    }
+    return heads;
+}
+
 static void check_finished(struct bench *b)
 {
     bool all = b->s.limit < 0;
@@ -193,12 +214,16 @@ static void check_finished(struct bench *b)
     CHECK(b->live.nrows == want, "%llu rows of %llu", (unsigned long long)b->live.nrows, (unsigned long long)want);
     if (b->s.kind == RT_STATE_CSR)
         p.offsets = copy_of(b, b->live.offsets_at.address, (b->range + 1) * sizeof *p.offsets);
-    if (b->s.kind == RT_STATE_HASH)
+    if (b->s.kind == RT_STATE_HASH) {
         p.slots = copy_of(b, b->live.slots_at.address, (b->live.mask + 1) * sizeof *p.slots);
+        p.heads = heads_of(b);
+    }
     for (uint64_t at = 0; at < want; at += CHUNK) {
         uint64_t m = HD_MIN(want - at, (uint64_t)CHUNK);
         download(b, rows, b->live.rows + at * STRIDE, m * STRIDE);
         for (uint64_t i = 0; i < m; i++) {
+            if (p.heads)
+                rows[i].key = mix(rows[i].group);
             lower = rows[i].key != p.before ? at + i : lower;
             check_place(b, &p, &rows[i], at + i);
         }
@@ -209,7 +234,7 @@ static void check_finished(struct bench *b)
     else
         check_first(b, p.before, lower);
     if (p.slots)
-        check_slots(b, p.slots);
+        check_slots(b, &p);
 }
 
 static void bench_case(const char *name, enum rt_state_kind kind, uint64_t n, uint64_t range, enum spread spread,

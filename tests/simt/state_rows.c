@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/exec/keys.h"
+#include "templates/slot.cuh"
 #include "tests/simt/check.h"
 
 static uint64_t random_state = 88172645463325252ULL;
@@ -83,16 +85,16 @@ static void put_value(struct table *t, enum rt_phys p, unsigned char *at, uint64
     static const double special[] = {0.0, -0.0, NAN, INFINITY, -INFINITY, 1e-300};
     uint64_t v = draw() % kinds;
     bool end = draw() % 8 == 0;
-    int64_t i64 = end ? (v & 1 ? INT64_MAX : INT64_MIN) : (int64_t)v - (int64_t)(kinds / 2);
-    int32_t i32 = end ? (v & 1 ? INT32_MAX : INT32_MIN) : (int32_t)i64;
-    hd_i128 i128 = end ? (hd_i128)i64 * INT64_MAX : (hd_i128)i64 * ((int64_t)1 << (v % 3 * 30));
-    double d = end ? special[v % HD_COUNT(special)] : (double)i64 * 0.37;
+    int64_t wide = end ? (v & 1 ? INT64_MAX : INT64_MIN) : (int64_t)v - (int64_t)(kinds / 2);
+    int32_t word = end ? (v & 1 ? INT32_MAX : INT32_MIN) : (int32_t)wide;
+    hd_i128 widest = end ? (hd_i128)wide * INT64_MAX : (hd_i128)wide * ((int64_t)1 << (v % 3 * 30));
+    double d = end ? special[v % HD_COUNT(special)] : (double)wide * 0.37;
     float single = (float)d;
     switch (p) {
     case RT_BOOL: *at = v & 1; return;
-    case RT_I32: memcpy(at, &i32, 4); return;
-    case RT_I64: memcpy(at, &i64, 8); return;
-    case RT_I128: memcpy(at, &i128, 16); return;
+    case RT_I32: memcpy(at, &word, 4); return;
+    case RT_I64: memcpy(at, &wide, 8); return;
+    case RT_I128: memcpy(at, &widest, 16); return;
     case RT_F64: memcpy(at, &d, 8); return;
     case RT_F32: memcpy(at, &single, 4); return;
     case RT_STR: put_text(t, at, v * 2654435761u); return;
@@ -181,6 +183,7 @@ void download(struct table *t, void *to, uint64_t from, size_t n)
 unsigned char *finished(struct table *t, bool **seen, const char *what)
 {
     uint64_t stride = (uint64_t)t->s.stride;
+    size_t head = t->s.kind == RT_STATE_HASH && t->s.nkeys ? sizeof(uint64_t) : 0;
     size_t bytes = (size_t)(t->live.nrows * stride);
     unsigned char *rows = hd_zalloc(&t->arena, bytes + 1);
     *seen = HD_NEWN(&t->arena, bool, t->n + 1);
@@ -189,10 +192,43 @@ unsigned char *finished(struct table *t, bool **seen, const char *what)
     for (uint64_t r = 0; r < t->live.nrows; r++) {
         int32_t id = id_of(t, rows + r * stride);
         CHECK(id >= 0 && (uint64_t)id < t->n && !(*seen)[id], "%s: row %d twice", what, id);
-        CHECK(memcmp(rows + r * stride, t->device_rows + (uint64_t)id * stride, (size_t)stride) == 0,
+        CHECK(memcmp(rows + r * stride + head, t->device_rows + (uint64_t)id * stride + head, (size_t)stride - head) ==
+                  0,
               "%s: row %d is not what it was", what, id);
         (*seen)[id] = true;
-        memcpy(rows + r * stride, t->rows + (uint64_t)id * stride, (size_t)stride);
+        memcpy(rows + r * stride + head, t->rows + (uint64_t)id * stride + head, (size_t)stride - head);
     }
     return rows;
+}
+
+/* ---- slots ---- */
+
+const unsigned char *appended(const struct table *t, const unsigned char *row)
+{
+    return t->rows + (uint64_t)id_of(t, row) * (uint64_t)t->s.stride;
+}
+
+uint64_t *slots_of(struct table *t)
+{
+    size_t bytes = (size_t)(t->live.mask + 1) * sizeof(uint64_t);
+    uint64_t *slots = hd_alloc(&t->arena, bytes);
+    download(t, slots, t->live.slots_at.address, bytes);
+    return slots;
+}
+
+uint64_t probe_slots(const struct table *t, const uint64_t *slots, const unsigned char *rows, const unsigned char *row)
+{
+    uint64_t h = rt_row_hash(row), stride = (uint64_t)t->s.stride;
+    for (uint64_t at = h & t->live.mask;; at = (at + 1) & t->live.mask)
+        if (slots[at] == 0 ||
+            (hdd_slot_has_tag(slots[at], h) && rt_keys_equal_any(&t->s, rows + hdd_slot_row(slots[at]) * stride, row)))
+            return slots[at];
+}
+
+uint64_t slot_rows(const struct table *t, const unsigned char *rows, uint64_t slot)
+{
+    uint64_t n = slot != 0;
+    if (hdd_slot_has_many(slot))
+        memcpy(&n, rows + hdd_slot_row(slot) * (uint64_t)t->s.stride, sizeof n);
+    return n;
 }

@@ -33,7 +33,14 @@ int append(struct table *t, uint64_t from, uint64_t to);
 void finish(struct table *t);
 void download(struct table *t, void *to, uint64_t from, size_t n);
 /* The finished rows; each is one of those that were appended, none is there twice. Their texts
- * are the host's. seen: by number. */
+ * are the host's. seen: by number. Heads of a HASH are left as they are. */
 unsigned char *finished(struct table *t, bool **seen, const char *what);
+/* A finished row as it was appended. */
+const unsigned char *appended(const struct table *t, const unsigned char *row);
+
+/* A HASH: its slots; the one of an appended row's key, 0: none; how many of the finished rows a slot stands for. */
+uint64_t *slots_of(struct table *t);
+uint64_t probe_slots(const struct table *t, const uint64_t *slots, const unsigned char *rows, const unsigned char *row);
+uint64_t slot_rows(const struct table *t, const unsigned char *rows, uint64_t slot);
 
 #endif

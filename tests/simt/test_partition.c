@@ -122,22 +122,16 @@ static void test_parts(void)
 static void check_found(struct table *t, const char *what)
 {
     bool *seen;
-    uint64_t stride = (uint64_t)t->s.stride, in_slots = 0;
     const unsigned char *rows = finished(t, &seen, what);
-    size_t bytes = (size_t)(t->live.mask + 1) * sizeof(struct hdd_hash_slot);
-    struct hdd_hash_slot *slots = hd_alloc(&t->arena, bytes);
-    download(t, slots, t->live.slots_at.address, bytes);
+    const uint64_t *slots = slots_of(t);
+    uint64_t stride = (uint64_t)t->s.stride, in_slots = 0;
     for (uint64_t i = 0; i <= t->live.mask; i++)
-        in_slots += (uint32_t)slots[i].count;
+        in_slots += slot_rows(t, rows, slots[i]);
     CHECK(in_slots == t->live.nrows && (t->s.dedupe || in_slots == t->n), "%s: %llu rows in slots", what,
           (unsigned long long)in_slots);
     for (uint64_t r = 0; r < t->n; r++) {
-        const unsigned char *row = t->rows + r * stride;
-        uint64_t h = rt_row_hash(row), at = h & t->live.mask;
-        while (slots[at].count != 0 &&
-               !(slots[at].tag == (int32_t)(h >> 32) && rt_keys_equal_any(&t->s, rows + slots[at].begin * stride, row)))
-            at = (at + 1) & t->live.mask;
-        CHECK(slots[at].count != 0, "%s: row %llu is not found", what, (unsigned long long)r);
+        CHECK(probe_slots(t, slots, rows, t->rows + r * stride) != 0, "%s: row %llu is not found", what,
+              (unsigned long long)r);
         CHECK(seen[r] || t->s.dedupe, "%s: row %llu is lost", what, (unsigned long long)r);
     }
 }

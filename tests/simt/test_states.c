@@ -7,6 +7,7 @@
 
 #include "runtime/exec/keys.h"
 #include "runtime/gpu/gpu_state.h"
+#include "templates/slot.cuh"
 #include "tests/simt/check.h"
 #include "tests/simt/state_rows.h"
 
@@ -142,46 +143,31 @@ static uint64_t hash_row(const struct rt_state *s, const unsigned char *row, uin
     return buckets ? h % buckets << 40 | h % buckets : h; /* few: collisions everywhere */
 }
 
-/* Rows of the key of `row`, as probes find them. */
-static struct hdd_hash_slot probe(const struct table *t, const struct hdd_hash_slot *slots, const unsigned char *rows,
-                                  const unsigned char *row)
-{
-    uint64_t h = rt_row_hash(row);
-    for (uint64_t at = h & t->live.mask;; at = (at + 1) & t->live.mask) {
-        const struct hdd_hash_slot *s = &slots[at];
-        if (s->count == 0 ||
-            (s->tag == (int32_t)(h >> 32) && rt_keys_equal_any(&t->s, rows + s->begin * (uint64_t)t->s.stride, row)))
-            return *s;
-    }
-}
-
+/* What holds of any finished HASH: a slot per key, all rows in slots, those of a key side by side. */
 static void check_hash(struct table *t, const char *what)
 {
     bool *seen;
     const unsigned char *rows = finished(t, &seen, what);
-    size_t bytes = (size_t)(t->live.mask + 1) * sizeof(struct hdd_hash_slot);
-    struct hdd_hash_slot *slots = hd_alloc(&t->arena, bytes);
+    const uint64_t *slots = slots_of(t);
     uint64_t stride = (uint64_t)t->s.stride, in_slots = 0;
-    download(t, slots, t->live.slots_at.address, bytes);
     for (uint64_t i = 0; i <= t->live.mask; i++) {
-        in_slots += (uint32_t)slots[i].count;
-        if (slots[i].count != 0) /* no other slot has this key */
-            CHECK(probe(t, slots, rows, rows + slots[i].begin * stride).begin == slots[i].begin,
+        in_slots += slot_rows(t, rows, slots[i]);
+        if (slots[i] != 0) /* no other slot has this key */
+            CHECK(probe_slots(t, slots, rows, appended(t, rows + hdd_slot_row(slots[i]) * stride)) == slots[i],
                   "%s: a key is in two slots", what);
     }
     CHECK(in_slots == t->live.nrows, "%s: %llu rows, %llu in slots", what, (unsigned long long)t->live.nrows,
           (unsigned long long)in_slots);
     for (uint64_t r = 0; r < t->n; r++) {
-        struct hdd_hash_slot s = probe(t, slots, rows, t->rows + r * stride);
-        CHECK(s.count != 0, "%s: row %llu is not found", what, (unsigned long long)r);
+        uint64_t slot = probe_slots(t, slots, rows, t->rows + r * stride), n = slot_rows(t, rows, slot);
+        CHECK(slot != 0, "%s: row %llu is not found", what, (unsigned long long)r);
         CHECK(seen[r] || t->s.dedupe, "%s: row %llu is lost", what, (unsigned long long)r);
-        CHECK(!t->s.dedupe || s.count == 1, "%s: %d rows of a key", what, s.count);
-        for (uint64_t k = 0; k < (uint32_t)s.count; k++)
-            CHECK(rt_keys_equal_any(&t->s, rows + (s.begin + k) * stride, t->rows + r * stride),
+        CHECK(!t->s.dedupe || n == 1, "%s: %llu rows of a key", what, (unsigned long long)n);
+        CHECK(n <= t->live.nrows - hdd_slot_row(slot), "%s: %llu rows of a key", what, (unsigned long long)n);
+        for (uint64_t k = 0; k < n; k++)
+            CHECK(rt_keys_equal_any(&t->s, rows + (hdd_slot_row(slot) + k) * stride, t->rows + r * stride),
                   "%s: rows of a key differ", what);
     }
-    if (t->live.nrows == 0)
-        CHECK(slots[0].count == 0, "%s: a slot is taken", what);
 }
 
 static void hash_case(const char *shape, uint64_t n, uint64_t kinds, bool dedupe, uint64_t buckets)

@@ -18,6 +18,7 @@
 
 #include "runtime/base/strbuf.h"
 #include "runtime/base/type.h"
+#include "templates/slot.cuh"
 
 /* --- building --- */
 
@@ -397,7 +398,7 @@ void fx_finish_hash(struct fx *x, int state, int a_slots, int a_mask, int a_rows
 {
     size_t n = fx_nrows(x, state), stride = (size_t)x->states[state].stride;
     uint64_t mask = hd_pow2_ceil(2 * n + 1) - 1;
-    struct hdd_hash_slot *slots = HD_NEWN(&x->arena, struct hdd_hash_slot, mask + 1);
+    uint64_t *slots = HD_NEWN(&x->arena, uint64_t, mask + 1);
     char *rows = hd_zalloc(&x->arena, (n + 1) * stride);
     bool *done = HD_NEWN(&x->arena, bool, n + 1);
     uint64_t at = 0;
@@ -410,9 +411,12 @@ void fx_finish_hash(struct fx *x, int state, int a_slots, int a_mask, int a_rows
                 memcpy(rows + at++ * stride, fx_row(x, state, j), stride);
                 done[j] = true;
             }
-        while (slots[k].count)
+        while (slots[k])
             k = (k + 1) & mask;
-        slots[k] = (struct hdd_hash_slot){(int32_t)(h >> 32), (int32_t)(at - begin), begin};
+        uint64_t count = at - begin;
+        slots[k] = hdd_slot_word(h, begin, count > 1);
+        if (count > 1)
+            memcpy(rows + begin * stride, &count, sizeof count);
     }
     x->words[x->args[a_slots].word] = (uint64_t)(uintptr_t)slots;
     x->words[x->args[a_mask].word] = mask;
