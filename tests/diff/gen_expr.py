@@ -169,7 +169,17 @@ class ExprGen:
 
     def function(self, a):
         """A function of one number; a itself where none can be told to succeed."""
-        return self.rng.choice([self.magnitude, self.sign, self.root, self.rounding])(a)
+        return self.rng.choice([self.magnitude, self.sign, self.root, self.rounding, self.bucket])(a)
+
+    def bucket(self, a):
+        if not a.type.is_int and not (a.type.kind == "decimal" and a.type.p <= 12):
+            return self.sign(a)
+        low = int(a.lo) + self.rng.choice([0, 0, -1, 3])
+        high = max(low + 1, int(a.hi) + self.rng.choice([0, 1, -5]))
+        if abs(low) >> 62 or abs(high) >> 62 or (a.type.kind == "decimal" and max(abs(low), abs(high)) >= 10 ** (a.type.p - a.type.s)):
+            return self.sign(a)
+        n = self.rng.choice([1, 2, 7, 1000])
+        return self.make("width_bucket", INT32, [a] + [lit(v, INT64) for v in (low, high, n)], Fraction(0), Fraction(n + 1))
 
     def magnitude(self, a):
         t = INT64 if a.type.is_int else a.type

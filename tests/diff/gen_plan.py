@@ -137,7 +137,7 @@ class PlanGen:
         if budget <= 0:
             return self.leaf()
         makers = [(self.filter, 4), (self.project, 4), (self.join, 9), (self.aggregate, 4), (self.distinct, 1),
-                  (self.top_k, 1), (self.union, 1.5), (self.leaf, 1), (self.scalar, 1.2), (self.counted_limit, 0.3)]
+                  (self.top_k, 1), (self.top, 1.2), (self.pairs, 0.8), (self.union, 1.5), (self.leaf, 1), (self.scalar, 1.2), (self.counted_limit, 0.3)]
         make = self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
         rel = make(budget - 1)
         self.decorate(rel.node)
@@ -376,6 +376,51 @@ class PlanGen:
         out = left.columns + [self.extended(c, kind == "left", left.rows) for c in right.columns]
         return Rel(node, out, left.rows)
 
+    # ---- pairs
+
+    def pairs(self, budget):
+        """Pairs of one input's rows under a condition, and above them what does not care which row comes first."""
+        rel = self.rel(budget)
+        usable = [c for c in rel.columns if c.val.type.kind not in ("bool", "float64")]
+        pairs = rel.rows * rel.rows / 2
+        if not usable or pairs > MAX_PAIRS:
+            return rel
+        first, second = self.fresh("l"), self.fresh("r")
+        node = {"op": "pairs", "input": rel.node, "aliases": [first, second]}
+        gen = self.exprs(Rel(None, [], 0))
+        sides = [[renamed(c.val, f"{side}.{c.name}") for side in (first, second)] for c in usable]
+        ends = [(c, [self.end(gen, op, both) for op in ("least", "greatest")]) for c, both in zip(usable, sides)]
+        if self.rng.random() < 0.8:
+            node["pred"] = self.write(self.of_both(gen, sides, ends))
+        picked = self.rng.sample(ends, min(len(ends), 2))
+        if pairs > MAX_ROWS or self.rng.random() < 0.3:
+            return self.pairs_told(node, gen, picked, pairs)
+        out = [Out(self.fresh("e"), val, pairs) for _, both in picked for val in both]
+        node = {"op": "project", "input": node, "exprs": [{"expr": self.write(o.val), "as": o.name} for o in out]}
+        return Rel(node, [replace(o, val=renamed(replace(o.val, samples=[]), o.name)) for o in out], pairs)
+
+    def end(self, gen, op, both):
+        a = both[0]
+        return gen.make(op, a.type, both, a.lo, a.hi, ascii=a.ascii)
+
+    def of_both(self, gen, sides, ends):
+        """A condition that is true of both orders of a pair, or of none."""
+        if self.rng.random() < 0.5:
+            return gen.make(self.rng.choice(["=", "<>", "<>"]), BOOL, self.rng.choice(sides))
+        over = Rel(None, [Out("", val, 0) for _, both in ends for val in both], 0)
+        return self.exprs(over).boolean(1)
+
+    def pairs_told(self, node, gen, picked, pairs):
+        count, out = self.fresh("g"), []
+        aggs = [{"fn": "count", "as": count}]
+        for _, both in picked:
+            for fn, val in zip(self.rng.sample(["min", "max"], 2), both):
+                name = self.fresh("g")
+                aggs.append({"fn": fn, "arg": self.write(val), "as": name})
+                out.append(Out(name, renamed(same_result(val, pairs), name), 1))
+        number = Out(count, Val(Node("col", name=count), INT64, False, Fraction(0), Fraction(int(pairs) + 1)), 1)
+        return Rel({"op": "aggregate", "input": node, "aggs": aggs}, [number] + out, 1)
+
     # ---- aggregates
 
     def aggregate(self, budget, grouped=None):
@@ -403,9 +448,14 @@ class PlanGen:
         return Rel(node, out, rows)
 
     def agg(self, node, gen, rel):
-        fn, name = self.rng.choice(["count", "count", "sum", "sum", "avg", "min", "max"]), self.fresh("g")
+        fn, name = self.rng.choice(["count", "count", "sum", "sum", "avg", "min", "max", "arg"]), self.fresh("g")
         agg = {"fn": fn, "as": name}
         node["aggs"].append(agg)
+        if fn == "arg":
+            agg["fn"] = self.rng.choice(["arg_min", "arg_max"])
+            arg, by = gen.any(self.depth()), gen.any(self.rng.choice([0, 0, 1]))
+            agg["arg"], agg["by"] = self.write(arg), self.write(by)
+            return Out(name, renamed(same_result(arg, rel.rows), name), rel.rows)
         if fn == "count" and self.rng.random() < 0.5:
             return Out(name, Val(Node("col", name=name), INT64, False, Fraction(0), Fraction(int(rel.rows))), rel.rows)
         arg = self.agg_argument(fn, gen)
@@ -466,6 +516,22 @@ class PlanGen:
         if any(c.val.inexact for c in rel.columns):
             return rel
         return self.sort(rel, True)
+
+    def top(self, budget):
+        """The first rows of each group."""
+        rel = self.rel(budget)
+        if any(c.val.inexact for c in rel.columns):
+            return rel
+        node = {"op": "top", "input": rel.node, "order": self.sort_keys(rel)}
+        keys = self.rng.sample(rel.columns, min(len(rel.columns), self.rng.choice([0, 1, 1, 2])))
+        if keys or self.rng.random() < 0.5:
+            node["keys"] = [c.name if self.rng.random() < 0.7 else {"expr": self.write(c.val)} for c in keys]
+        node["limit"] = self.rng.choices([0, 1, 2, 5, 32, 33, 1000], [0.5, 5, 4, 4, 2, 2, 2])[0]
+        if self.rng.random() < 0.3:
+            node["offset"] = self.rng.choice([0, 1, 3, 500])
+        if self.rng.random() < 0.5:
+            node["ties"] = self.rng.choice(["cut", "keep", "keep"])
+        return Rel(node, rel.columns, rel.rows)
 
     def counted_limit(self, budget):
         """Inside a plan a free limit may only be counted: which rows it gives is the engine's choice."""

@@ -31,7 +31,7 @@ ARITY = {"+": (2, 2), "-": (2, 2), "*": (2, 2), "/": (2, 2), "%": (2, 2), "neg":
          **{op: (2, 2) for op in COMPARE}}
 # called by name, with commas between the arguments
 FUNCTIONS = {"floor": (1, 1), "ceil": (1, 1), "trunc": (1, 1), "round": (1, 2), "least": (1, 99), "greatest": (1, 99),
-             "date_diff": (2, 2), "power": (2, 2), "atan2": (2, 2), "degrees": (1, 1), "radians": (1, 1),
+             "date_diff": (2, 2), "width_bucket": (4, 4), "power": (2, 2), "atan2": (2, 2), "degrees": (1, 1), "radians": (1, 1),
              **{f: (1, 1) for f in ("abs", "sign", "sqrt", "exp", "ln", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan")}}
 ARITY.update(FUNCTIONS)
 

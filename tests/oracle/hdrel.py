@@ -8,6 +8,7 @@ from hdsql import Compiler, Expr, columns_of, conjuncts, guarded, literal_sql
 from hdtypes import FLOAT64, INT64, MAX_DIGITS, NULL, PlanError, Type, decimal, parse_type, unify
 
 KEYS = {"scan": ({"table"}, {"alias", "columns", "filter"}), "ref": ({"name"}, {"alias"}),
+        "pairs": ({"input", "aliases"}, {"pred"}), "top": ({"input", "order", "limit"}, {"keys", "offset", "ties"}),
         "filter": ({"input", "pred"}, set()), "project": ({"input", "exprs"}, {"keep"}),
         "join": ({"kind", "left", "right"}, {"on", "asof", "residual", "build", "strategy", "mark", "single"}),
         "aggregate": ({"input", "aggs"}, {"keys"}), "distinct": ({"input"}, set()),
@@ -214,10 +215,10 @@ class PlanCompiler:
         rel = self.rel(node["input"], path + ".input")
         return self.same(rel, f"SELECT DISTINCT * FROM {rel.cte}")
 
-    def order_terms(self, node, path, rel):
+    def order_terms(self, node, path, rel, field="keys"):
         terms = []
-        for i, key in enumerate(node["keys"]):
-            here = f"{path}.keys[{i}]"
+        for i, key in enumerate(node[field]):
+            here = f"{path}.{field}[{i}]"
             key = {"expr": {"col": key}} if isinstance(key, str) else key
             e = self.value(key["expr"], rel.scope(), here)
             if e.err:
@@ -225,14 +226,55 @@ class PlanCompiler:
             if not columns_of(parse(key["expr"], here)):
                 continue  # DuckDB refuses to order by a constant
             terms.append(f"{e.sql} {'DESC' if key.get('desc') else 'ASC'} NULLS {key.get('nulls', 'last').upper()}")
-        return terms + [f"c{i} ASC NULLS LAST" for i in range(len(rel.columns))]
+        return terms
+
+    def tie_terms(self, rel):
+        return [f"c{i} ASC NULLS LAST" for i in range(len(rel.columns))]
 
     def op_sort(self, node, path):
         rel = self.rel(node["input"], path + ".input")
-        terms = self.order_terms(node, path, rel)
+        terms = self.order_terms(node, path, rel) + self.tie_terms(rel)
         cut = self.cut(node)
         sql = f"SELECT * FROM {rel.cte}" + (f" ORDER BY {', '.join(terms)}{cut}" if cut else "")
         return self.same(rel, sql, order=terms)
+
+    def op_top(self, node, path):
+        """Numbers the rows of each group in the whole order, and ranks them in the one that is written."""
+        rel = self.rel(node["input"], path + ".input")
+        if node.get("ties", "cut") not in ("cut", "keep"):
+            raise PlanError(path, "bad ties")
+        keys = []
+        for i, key in enumerate(node.get("keys", [])):
+            here = f"{path}.keys[{i}]"
+            e = self.value({"col": key} if isinstance(key, str) else key["expr"], rel.scope(), here)
+            if e.err:
+                self.check(node, here, f"SELECT 1 FROM {rel.cte} WHERE {e.err}", free=e.lax)
+            keys.append(e.sql)
+        terms = self.order_terms(node, path, rel, "order")
+        group = f"PARTITION BY {', '.join(keys)} " if keys else ""
+        peers = f" ORDER BY {', '.join(terms)}" if terms else ""
+        offset, limit = int(node.get("offset", 0)), int(node["limit"])
+        last = offset + limit
+        stays = f"rank <= {last}" if node.get("ties") == "keep" and limit else f"place <= {last}"
+        numbered = (f"SELECT *, row_number() OVER ({group}ORDER BY {', '.join(terms + self.tie_terms(rel))}) AS place, "
+                    f"rank() OVER ({group}{peers}) AS rank FROM {rel.cte}")
+        return self.same(rel, f"SELECT * EXCLUDE (place, rank) FROM ({numbered}) WHERE place > {offset} AND {stays}")
+
+    def op_pairs(self, node, path):
+        """Rows are numbered by all they hold: of equal ones it does not matter which is which."""
+        rel = self.rel(node["input"], path + ".input")
+        first, second = node["aliases"]
+        order = ", ".join(self.tie_terms(rel))
+        numbered = self.cte(f"SELECT *, row_number() OVER (ORDER BY {order}) AS number FROM {rel.cte}", materialized=True)
+        columns = [Column(f"{alias}.{c.name}", c.type, c.nullable, c.inexact, c.sums)
+                   for alias in (first, second) for c in rel.columns]
+        names = [f"{side}.c{i}" for side in "lr" for i in range(len(rel.columns))]
+        scope = {c.name: Expr(sql, c.type, c.nullable, None, c.inexact) for c, sql in zip(columns, names)}
+        source, condition = f"{numbered} l JOIN {numbered} r ON l.number < r.number", "TRUE"
+        if "pred" in node:
+            condition = self.predicate(node["pred"], scope, path + ".pred").sql
+            self.check_predicate(node, path + ".pred", node["pred"], scope, source)
+        return Rel(self.cte(f"SELECT {self.list(names)} FROM {source} WHERE {condition}"), columns)
 
     def cut(self, node):
         limit = f" LIMIT {int(node['limit'])}" if "limit" in node else ""
@@ -390,9 +432,11 @@ class Aggregate:
 
     def compile(self):
         agg = self.agg
-        if set(agg) - {"fn", "arg", "as", "distinct"} or agg["fn"] not in ("count", "sum", "avg", "min", "max"):
+        nearest = agg["fn"] in ("arg_min", "arg_max")
+        if set(agg) - {"fn", "arg", "by", "as", "distinct"} or ("by" in agg) != nearest or \
+                not (nearest or agg["fn"] in ("count", "sum", "avg", "min", "max")):
             raise PlanError(self.path, "not an aggregate")
-        if agg.get("distinct") and ("arg" not in agg or agg["fn"] in ("min", "max")):
+        if agg.get("distinct") and ("arg" not in agg or agg["fn"] in ("min", "max") or nearest):
             raise PlanError(self.path, "distinct goes with the argument of count, sum or avg")
         if "arg" not in agg:
             if agg["fn"] != "count":
@@ -431,6 +475,20 @@ class Aggregate:
         return f"{self.agg['fn']}({self.arg.sql})", self.arg.type
 
     max = min
+
+    def arg_min(self):
+        by = self.owner.value(self.agg["by"], self.rel.scope(), self.path + ".by")
+        if by.err:
+            self.owner.check(self.node, self.path + ".by", f"SELECT 1 FROM {self.rel.cte} WHERE {by.err}",
+                             columns={self.agg["as"]}, free=by.lax)
+        self.arg.nullable = True
+        way = "DESC" if self.agg["fn"] == "arg_max" else "ASC"
+        order = [term for key, term in ((self.agg["by"], f"{by.sql} {way}"), (self.agg["arg"], f"{self.arg.sql} ASC NULLS LAST"))
+                 if columns_of(parse(key, self.path))]  # DuckDB refuses to order by a constant
+        chosen = self.arg.sql + (f" ORDER BY {', '.join(order)}" if order else "")
+        return f"first({chosen}) FILTER (WHERE {by.sql} IS NOT NULL)", self.arg.type
+
+    arg_max = arg_min
 
     def sum_type(self):
         t = self.number()

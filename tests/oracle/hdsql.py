@@ -237,6 +237,20 @@ class Compiler:
         sql = f"(CASE WHEN {a.sql} > 0 THEN 1 WHEN {a.sql} < 0 THEN -1 WHEN {a.sql} = 0 THEN 0 END)"
         return self.made(f"CAST({sql} AS INTEGER)", INT32, [a], False)
 
+    def width_bucket(self, e):
+        """Of integers and decimals, in units of their last digit."""
+        x, (low, high, n) = self.number(e), (-a.args[0].value if a.op == "neg" else a.value for a in e.args[1:])
+        if x.type == FLOAT64 or (x.type.kind == "decimal" and x.type.p > FLOAT_EXACT_DIGITS):
+            raise PlanError(e.path, f"no translation of {e.op} of {x.type}")
+        s = x.type.s if x.type.kind == "decimal" else 0
+        low, high = int(low * 10 ** s), int(high * 10 ** s)
+        if low >= high or n < 1:
+            raise PlanError(e.path, "bad buckets")
+        units = f"CAST(CAST({x.sql} AS DECIMAL(38,{s})) * {10 ** s} AS HUGEINT)" if s else f"CAST({x.sql} AS HUGEINT)"
+        inside = f"least({n}, 1 + ({units} - {low}) * {n} // {high - low})"
+        sql = f"(CASE WHEN {units} < {low} THEN 0 WHEN {units} >= {high} THEN {n + 1} WHEN {units} >= {low} THEN {inside} END)"
+        return self.made(f"CAST({sql} AS INTEGER)", INT32, [x], False)
+
     def float_function(self, e):
         """x of the templates is a float64; where they hold the function raises."""
         a = self.args(e)
@@ -463,7 +477,7 @@ FLOAT_FUNCTIONS = {"sqrt": ("sqrt({x})", "{x} < 0"),
                    "radians": ("({x} * 0.017453292519943295::DOUBLE)", "FALSE")}
 INEXACT = set(FLOAT_FUNCTIONS) - {"sqrt", "degrees", "radians"}
 
-METHODS = {**{op: Compiler.rounding for op in ("floor", "ceil", "trunc", "round")}, "least": Compiler.extreme, "greatest": Compiler.extreme, "abs": Compiler.magnitude, "sign": Compiler.sign, "col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
+METHODS = {**{op: Compiler.rounding for op in ("floor", "ceil", "trunc", "round")}, "least": Compiler.extreme, "greatest": Compiler.extreme, "abs": Compiler.magnitude, "sign": Compiler.sign, "width_bucket": Compiler.width_bucket, "col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
            "not": Compiler.logical_not, "and": Compiler.logic, "or": Compiler.logic, "is_null": Compiler.is_null,
            "in": Compiler.in_list, "like": Compiler.like, "substring": Compiler.substring,
            "extract": Compiler.extract, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval,
