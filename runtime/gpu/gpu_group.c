@@ -78,7 +78,7 @@ struct hash_build {
     struct rt_gpu_exec *x;
     struct rt_gpu_state *v;
     struct hdd_hash_args p;
-    struct rt_piece more, zeroed, scratch;
+    struct rt_piece more, zeroed, scratch, counts;
 };
 
 static int launch_hash(struct hash_build *b, const char *entry, struct hd_err *err)
@@ -87,54 +87,44 @@ static int launch_hash(struct hash_build *b, const char *entry, struct hd_err *e
 }
 
 /* At most two thirds full, as on the CPU. */
-static int final_slots(struct hash_build *b, uint64_t keys, struct hd_err *err)
+static int make_slots(struct hash_build *b, uint64_t keys, struct hd_err *err)
 {
     uint64_t n = hd_pow2_ceil(HD_MAX(keys + keys / 2, (uint64_t)8));
+    rt_gpu_release(b->x, &b->v->slots_at);
     b->v->mask = b->p.mask = n - 1;
     HD_TRY(rt_state_alloc_zeroed(b->x, b->v->s, (size_t)n * sizeof(uint64_t), &b->v->slots_at, err));
     b->p.slots = b->v->slots_at.address;
     return 0;
 }
 
-/* Two totals, a table of first rows and a count per row begin as zeros; a first row and a rank
- * per row need not. */
-static int group_memory(struct hash_build *b, struct hd_err *err)
+/* Two totals, and where rows are counted at once a count per row, begin as zeros; a first row and a rank per row need
+ * not. */
+static int group_memory(struct hash_build *b, bool counted, struct hd_err *err)
 {
     enum { TOTALS = 256 };
-    uint64_t n = b->p.n, table = hd_pow2_ceil(HD_MAX(n + n / 2, (uint64_t)8));
-    size_t counts = b->p.dedupe ? 0 : (size_t)n * 4, bytes = TOTALS + (size_t)table * 8 + counts;
-    HD_TRY(rt_state_alloc_zeroed(b->x, b->v->s, bytes, &b->zeroed, err));
-    HD_TRY(rt_state_alloc(b->x, b->v->s, (size_t)n * 4 + counts, &b->scratch, err));
+    size_t words = (size_t)b->p.n * sizeof(uint32_t);
+    HD_TRY(rt_state_alloc_zeroed(b->x, b->v->s, TOTALS + (counted ? words : 0), &b->zeroed, err));
+    HD_TRY(rt_state_alloc(b->x, b->v->s, 2 * words, &b->scratch, err));
     b->p.totals = b->zeroed.address;
-    b->p.table = b->zeroed.address + TOTALS;
-    b->p.table_mask = table - 1;
-    b->p.counts = b->p.table + table * 8;
+    b->p.counts = counted ? b->zeroed.address + TOTALS : 0;
     b->p.first = b->scratch.address;
-    b->p.ranks = b->p.first + n * 4;
+    b->p.ranks = b->p.first + words;
     return 0;
 }
 
-/* Few rows get slots for as many keys: that costs less than to ask how many there are. */
-static int count_keys(struct hash_build *b, uint64_t *keys, struct hd_err *err)
+static int count_rows(struct hash_build *b, struct hd_err *err)
 {
-    enum { FEW = 1 << 16 };
-    *keys = b->p.n;
-    if (!b->p.dedupe && b->p.n <= FEW)
-        return 0;
-    return b->x->d->ops->download(b->x->d, keys, b->p.totals, sizeof *keys, err);
+    HD_TRY(rt_state_alloc_zeroed(b->x, b->v->s, (size_t)b->p.n * sizeof(uint32_t), &b->counts, err));
+    b->p.counts = b->counts.address;
+    return launch_hash(b, "hdd_hash_rank", err);
 }
 
-static int group(struct hash_build *b, struct hd_err *err)
+/* Rows of a key become neighbours, or all but the first one go. */
+static int move_rows(struct hash_build *b, uint64_t rows, struct hd_err *err)
 {
     struct rt_gpu_state *v = b->v;
-    uint64_t keys;
-    HD_TRY(group_memory(b, err));
-    HD_TRY(launch_hash(b, "hdd_hash_group", err));
-    HD_TRY(count_keys(b, &keys, err));
-    HD_TRY(final_slots(b, keys, err));
-    if (b->p.dedupe)
-        v->nrows = keys;
-    HD_TRY(rt_state_alloc(b->x, v->s, (size_t)(v->nrows * (uint64_t)v->s->stride), &v->moved, err));
+    v->nrows = rows;
+    HD_TRY(rt_state_alloc(b->x, v->s, (size_t)(rows * (uint64_t)v->s->stride), &v->moved, err));
     b->p.to = v->moved.address;
     HD_TRY(launch_hash(b, "hdd_hash_place", err));
     if (!b->p.dedupe)
@@ -144,9 +134,32 @@ static int group(struct hash_build *b, struct hd_err *err)
     return 0;
 }
 
+/* Of few rows nobody asks how many keys they have: that would take longer than to move them. Else rows whose keys are
+ * distinct stay where they are, and many rows of few keys get slots that stay in a cache. */
+static int group(struct hash_build *b, struct hd_err *err)
+{
+    enum { FEW = 1 << 16, ROWS_OF_A_KEY = 4 };
+    bool few = !b->p.dedupe && b->p.n <= (b->x->first_rows ? b->x->first_rows : FEW);
+    uint64_t keys = b->p.n;
+    HD_TRY(make_slots(b, keys, err));
+    HD_TRY(group_memory(b, few, err));
+    HD_TRY(launch_hash(b, "hdd_hash_group", err));
+    if (few)
+        return move_rows(b, b->p.n, err);
+    HD_TRY(b->x->d->ops->download(b->x->d, &keys, b->p.totals, sizeof keys, err));
+    if (keys == b->p.n)
+        return 0;
+    if (!b->p.dedupe)
+        HD_TRY(count_rows(b, err));
+    b->p.fresh = keys <= b->p.n / ROWS_OF_A_KEY;
+    if (b->p.fresh)
+        HD_TRY(make_slots(b, keys, err));
+    return move_rows(b, b->p.dedupe ? keys : b->p.n, err);
+}
+
 static int slots(struct hash_build *b, struct hd_err *err)
 {
-    HD_TRY(final_slots(b, b->v->nrows, err));
+    HD_TRY(make_slots(b, b->v->nrows, err));
     return b->v->nrows ? launch_hash(b, "hdd_hash_unique", err) : 0;
 }
 
@@ -160,6 +173,7 @@ static int build(struct rt_gpu_exec *x, struct rt_gpu_state *v, bool distinct, b
     rt_gpu_release(x, &b.more);
     rt_gpu_release(x, &b.zeroed);
     rt_gpu_release(x, &b.scratch);
+    rt_gpu_release(x, &b.counts);
     return rc;
 }
 

@@ -66,6 +66,7 @@ HDD_DEVICE u32 hdd_block_prefix_sum(hdd_block_prefix &s, u32 v, u32 &total)
 // stay (as in frequent.cuh).
 constexpr u32 HDD_FREQUENT_COUNTER_BITS = 6, HDD_FREQUENT_COUNTERS = 1 << HDD_FREQUENT_COUNTER_BITS;
 constexpr u32 HDD_NOT_FREQUENT = ~0u; // the index of a free place
+constexpr u32 HDD_NOT_COUNTED = ~0u;  // the index of an item that has none
 
 struct hdd_frequent_counters {
     u32 index[HDD_FREQUENT_COUNTERS];
@@ -116,9 +117,7 @@ HDD_DEVICE u32 hdd_count_up(hdd_frequent_counters &frequent, u32 *counts, u32 in
         return 0;
     const u32 some = hdd_shuffle(index, hdd_lowest(lanes));
     // Dead lanes meet at an index that no row has.
-    const u32 same_lanes = hdd_any(live && index != some)
-                          ? hdd_match(live ? (u64)index : ~(u64)0) & lanes
-                          : lanes;
+    const u32 same_lanes = hdd_any(live && index != some) ? hdd_match(live ? (u64)index : ~(u64)0) & lanes : lanes;
     const u32 leader = same_lanes ? hdd_lowest(same_lanes) : 0;
     u32 before = 0, place = HDD_NOT_FREQUENT;
     if (live && hdd_lane() == leader) {
@@ -130,29 +129,30 @@ HDD_DEVICE u32 hdd_count_up(hdd_frequent_counters &frequent, u32 *counts, u32 in
     return hdd_shuffle(before, leader) + hdd_popc(same_lanes & hdd_lanes_below());
 }
 
-// Numbers items 0 .. n - 1 by index_of(item), from 0 for each index, into ranks. The whole grid.
+// Numbers items 0 .. n - 1 by index_of(item), from 0 for each index, into ranks; those that are
+// HDD_NOT_COUNTED get no number. The whole grid.
 template <class IndexOf>
 HDD_DEVICE void hdd_rank_items(hdd_frequent_counters &frequent, u32 blocks, u64 n, u32 *counts, u32 *ranks,
                                IndexOf index_of)
 {
     constexpr u32 each = 4; // items of a thread between two settlings
     frequent.begin();
-    for (u64 from = (u64)hdd_block() * HDD_BLOCK * each; from < n;
-         from += hdd_grid_step(blocks) * each) {
+    for (u64 from = (u64)hdd_block() * HDD_BLOCK * each; from < n; from += hdd_grid_step(blocks) * each) {
         u32 rank[each], frequent_at[each];
+        bool live[each];
         HDD_UNROLL
         for (u32 k = 0; k < each; k++) {
             const u64 i = from + k * HDD_BLOCK + hdd_thread();
-            const bool live = i < n;
-            const u32 index = live ? index_of(i) : 0;
+            const u32 index = i < n ? index_of(i) : HDD_NOT_COUNTED;
+            live[k] = index != HDD_NOT_COUNTED;
             hdd_warp_sync();
-            rank[k] = hdd_count_up(frequent, counts, index, live, frequent_at[k]);
+            rank[k] = hdd_count_up(frequent, counts, index, live[k], frequent_at[k]);
         }
         frequent.settle(counts);
         HDD_UNROLL
         for (u32 k = 0; k < each; k++) {
             const u64 i = from + k * HDD_BLOCK + hdd_thread();
-            if (i < n)
+            if (live[k])
                 ranks[i] = rank[k] + (frequent_at[k] == HDD_NOT_FREQUENT ? 0 : frequent.base[frequent_at[k]]);
         }
     }

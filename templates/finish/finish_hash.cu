@@ -1,5 +1,4 @@
-// HASH: rows of equal keys side by side, and a slot per key as probes expect it
-// (templates/probe.cuh).
+// HASH: rows of equal keys side by side, and a slot per key as probes expect it (templates/slot.cuh).
 #include "hd/finish_keys.cuh"
 #include "hd/probe.cuh"
 
@@ -8,50 +7,69 @@ HDD_DEVICE const u8 *hdd_hash_row(const hdd_hash_args &p, u64 row)
     return hdd_at<const u8>(p.rows + row * p.keys.stride);
 }
 
-// Number of the first row of the key of `row`: rows are in the table under the number of the
-// one that came first, beside bits of its hash, so that few rows of other keys are looked at.
-// Nothing that is compared is written in this kernel.
-HDD_DEVICE u32 hdd_hash_first(const hdd_hash_args &p, u32 row)
+// ---- whether keys repeat -------------------------------------------------------------------
+
+// Number of the first row of the key of `row`: the one that came first has the slot. steps: from
+// where the hash says to that slot. Nothing that is compared is written in this kernel.
+HDD_DEVICE u32 hdd_hash_first(const hdd_hash_args &p, u32 row, u32 &steps)
 {
-    u64 *const table = hdd_at<u64>(p.table);
+    u64 *const slots = hdd_at<u64>(p.slots);
     const u8 *const mine = hdd_hash_row(p, row);
-    const u64 h = hdd_field<u64>(mine, 0), word = h >> 32 << 32 | (u64)(row + 1);
-    for (u64 at = h & p.table_mask;; at = (at + 1) & p.table_mask) {
-        u64 there = hdd_load_relaxed(table + at);
+    const u64 h = hdd_field<u64>(mine, 0), word = hdd_slot_word(h, row, false);
+    for (steps = 0;; steps++) {
+        u64 *const at = slots + ((h + steps) & p.mask);
+        u64 there = hdd_load_relaxed(at);
         if (there == 0)
-            there = hdd_atomic_cas(table + at, (u64)0, word);
+            there = hdd_atomic_cas(at, (u64)0, word);
         if (there == 0)
             return row;
-        const u32 first = (u32)there - 1;
-        if (there >> 32 == h >> 32 && hdd_field<u64>(hdd_hash_row(p, first), 0) == h &&
-            hdd_equal_rows(p.keys, hdd_hash_row(p, first), mine))
-            return first;
+        const u8 *const first = hdd_hash_row(p, hdd_slot_row(there));
+        if (hdd_slot_has_tag(there, h) && hdd_field<u64>(first, 0) == h && hdd_equal_rows(p.keys, first, mine))
+            return hdd_slot_row(there);
     }
 }
 
+// A slot for each key, which says its first row: all there is to do where no key repeats. With counts
+// other rows are counted at once.
 HDD_KERNEL(hdd_hash_group)(HDD_PARAMETER(hdd_hash_args, p))
 {
     HDD_SHARED(hdd_frequent_counters, frequent);
     u32 keys = 0;
-    const auto first_of = [&](u64 i) {
-        const u32 first = hdd_hash_first(p, (u32)i);
-        keys += first == i;
+    const auto counted_at = [&](u64 i) {
+        u32 steps;
+        const u32 first = hdd_hash_first(p, (u32)i, steps);
         hdd_at<u32>(p.first)[i] = first;
-        return first;
+        if (first != i)
+            return first;
+        keys++;
+        hdd_at<u32>(p.ranks)[i] = steps;
+        return HDD_NOT_COUNTED;
     };
-    if (p.dedupe)
-        for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks))
-            first_of(i);
+    if (p.counts)
+        hdd_rank_items(frequent, p.blocks, p.n, hdd_at<u32>(p.counts), hdd_at<u32>(p.ranks), counted_at);
     else
-        hdd_rank_items(frequent, p.blocks, p.n, hdd_at<u32>(p.counts), hdd_at<u32>(p.ranks), first_of);
+        for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks))
+            counted_at(i);
     hdd_warp_sync();
     const u64 all = hdd_warp_sum(keys);
     if (hdd_lane() == 0 && all)
         hdd_atomic_add(hdd_at<u64>(p.totals), all);
 }
 
+// ---- keys with several rows ----------------------------------------------------------------
+
+// Rows that are not the first of their key, numbered among these.
+HDD_KERNEL(hdd_hash_rank)(HDD_PARAMETER(hdd_hash_args, p))
+{
+    HDD_SHARED(hdd_frequent_counters, frequent);
+    hdd_rank_items(frequent, p.blocks, p.n, hdd_at<u32>(p.counts), hdd_at<u32>(p.ranks), [&](u64 i) {
+        const u32 first = hdd_at<const u32>(p.first)[i];
+        return first == i ? HDD_NOT_COUNTED : first;
+    });
+}
+
 // A slot for a key that has none.
-HDD_DEVICE void hdd_hash_slot_of(const hdd_hash_args &p, u64 h, u64 word)
+HDD_DEVICE void hdd_hash_insert(const hdd_hash_args &p, u64 h, u64 word)
 {
     u64 *const slots = hdd_at<u64>(p.slots);
     u64 at = h & p.mask;
@@ -59,23 +77,24 @@ HDD_DEVICE void hdd_hash_slot_of(const hdd_hash_args &p, u64 h, u64 word)
         at = (at + 1) & p.mask;
 }
 
-// Row i is the first of its key, which has `count` rows from `begin` on. The first of these begins
-// with their number.
+// Row i is the first of its key, which has `count` rows from `begin` on; how many there are stands
+// in place of its hash.
 HDD_DEVICE void hdd_hash_put(const hdd_hash_args &p, u64 i, u32 count, u64 begin)
 {
-    const u8 *const row = hdd_hash_row(p, i);
+    const u64 *const row = hdd_at<const u64>(p.rows + i * p.keys.stride);
     u64 *const to = hdd_at<u64>(p.to + begin * p.keys.stride);
-    const u64 h = hdd_field<u64>(row, 0);
-    hdd_hash_slot_of(p, h, hdd_slot_word(h, begin, count > 1));
-    if (p.dedupe) {
-        hdd_copy_words(to, reinterpret_cast<const u64 *>(row), p.keys.stride / 8);
-    } else {
-        *to = count;
+    const u64 h = *row, word = hdd_slot_word(h, begin, count > 1);
+    if (p.fresh)
+        hdd_hash_insert(p, h, word);
+    else
+        hdd_at<u64>(p.slots)[(h + hdd_at<const u32>(p.ranks)[i]) & p.mask] = word;
+    *to = count > 1 ? count : h;
+    hdd_copy_words(to + 1, row + 1, p.keys.stride / 8 - 1);
+    if (!p.dedupe)
         hdd_at<u32>(p.counts)[i] = (u32)begin;
-    }
 }
 
-// A place for the rows of each key, in any order of keys. Deduplicated: the row itself.
+// A place for the rows of each key, in any order of keys; the first ones move there.
 HDD_KERNEL(hdd_hash_place)(HDD_PARAMETER(hdd_hash_args, p))
 {
     HDD_SHARED(hdd_block_places, shared);
@@ -83,29 +102,32 @@ HDD_KERNEL(hdd_hash_place)(HDD_PARAMETER(hdd_hash_args, p))
     for (u64 from = (u64)hdd_block() * HDD_BLOCK; from < p.n; from += hdd_grid_step(p.blocks)) {
         const u64 i = from + hdd_thread();
         const bool first = i < p.n && hdd_at<const u32>(p.first)[i] == i;
-        const u32 count = !first ? 0 : p.dedupe ? 1 : hdd_at<const u32>(p.counts)[i];
+        const u32 count = !first ? 0 : p.dedupe ? 1 : 1 + hdd_at<const u32>(p.counts)[i];
         const u64 begin = hdd_reserve_block_places(shared, placed, count);
         if (first)
             hdd_hash_put(p, i, count, begin);
     }
 }
 
+// The others follow.
 HDD_KERNEL(hdd_hash_move)(HDD_PARAMETER(hdd_hash_args, p))
 {
     for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
         const u32 first = hdd_at<const u32>(p.first)[i];
-        const u32 rank = hdd_at<const u32>(p.ranks)[i], skip = rank == 0; // its head is there
-        const u64 place = (u64)hdd_at<const u32>(p.counts)[first] + rank;
-        hdd_copy_words(hdd_at<u64>(p.to + place * p.keys.stride) + skip,
-                       hdd_at<const u64>(p.rows + i * p.keys.stride) + skip, p.keys.stride / 8 - skip);
+        if (first == i)
+            continue;
+        const u64 place = (u64)hdd_at<const u32>(p.counts)[first] + 1 + hdd_at<const u32>(p.ranks)[i];
+        hdd_copy_words(hdd_at<u64>(p.to + place * p.keys.stride), hdd_at<const u64>(p.rows + i * p.keys.stride),
+                       p.keys.stride / 8);
     }
 }
 
-// Facts prove that keys are distinct: rows stay where they are.
+// ---- keys that are distinct, as facts prove ------------------------------------------------
+
 HDD_KERNEL(hdd_hash_unique)(HDD_PARAMETER(hdd_hash_args, p))
 {
     for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
         const u64 h = hdd_field<u64>(hdd_hash_row(p, i), 0);
-        hdd_hash_slot_of(p, h, hdd_slot_word(h, i, false));
+        hdd_hash_insert(p, h, hdd_slot_word(h, i, false));
     }
 }

@@ -170,17 +170,22 @@ static void check_hash(struct table *t, const char *what)
     }
 }
 
+static uint64_t large = 0; /* not 0: more rows than so many are treated as large tables are */
+static bool proven;        /* that distinct keys are so */
+
 static void hash_case(const char *shape, uint64_t n, uint64_t kinds, bool dedupe, uint64_t buckets)
 {
     struct table t;
     char what[128];
     bool unique = kinds == 0;
-    snprintf(what, sizeof what, "hash of %llu \"%s\", %llu kinds%s", (unsigned long long)n, shape,
-             (unsigned long long)kinds, dedupe ? ", deduplicated" : "");
+    snprintf(what, sizeof what, "hash of %llu \"%s\", %llu kinds%s, large from %llu%s", (unsigned long long)n, shape,
+             (unsigned long long)kinds, dedupe ? ", deduplicated" : "", (unsigned long long)large,
+             proven ? ", proven" : "");
     table_init(&t, RT_STATE_HASH, shape);
+    t.b.x.first_rows = large;
     t.s.nkeys = (int)strlen(shape);
     t.s.dedupe = dedupe;
-    t.s.unique = unique;
+    t.s.unique = unique && proven;
     t.s.track_matches = true;
     if (unique)
         t.s.nkeys++; /* the number of the row makes it so */
@@ -193,12 +198,16 @@ static void hash_case(const char *shape, uint64_t n, uint64_t kinds, bool dedupe
     append(&t, 0, n);
     finish(&t);
     check_hash(&t, what);
+    CHECK(!unique || t.live.nrows == n, "%s: %llu rows", what, (unsigned long long)t.live.nrows);
+    CHECK(!unique || n <= large || large == 0 || t.live.moved.address == 0, "%s: rows moved", what);
     CHECK(t.live.matches_at.n >= (t.live.nrows + 63) / 64 * 8, "%s: no match bits", what);
     table_release(&t);
 }
 
-static void test_hash(void)
+static void test_hash(uint64_t large_from, bool are_proven)
 {
+    large = large_from;
+    proven = are_proven;
     static const char *const shapes[] = {"i", "L", "hD", "Sb"};
     static const uint64_t sizes[] = {0, 1, 31, 32, 33, 1000};
     text_bytes = 9;
@@ -208,6 +217,7 @@ static void test_hash(void)
             hash_case(shapes[k], sizes[i], 20, false, 0);
             hash_case(shapes[k], sizes[i], 20, true, 0);
             hash_case(shapes[k], sizes[i], 0, false, 0);
+            hash_case(shapes[k], sizes[i], 0, true, 0);
         }
     hash_case("i", 500, 40, false, 2); /* equal hashes of different keys */
     hash_case("i", 500, 40, true, 2);
@@ -634,7 +644,8 @@ int main(int argc, char **argv)
         return CHECK_SKIPPED;
     test_order();
     test_order_many();
-    test_hash();
+    test_hash(0, true);
+    test_hash(20, false);
     test_csr();
     append_case(RT_STATE_ROWS);
     append_case(RT_STATE_CSR);
