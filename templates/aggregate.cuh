@@ -147,8 +147,9 @@ struct hdd_groups {
 
     // The row whose key has hash h and is `same(row)`; a new one is written by `init(row)`. Of
     // the lanes with equal hashes one goes ahead: a heavy key is looked up once per warp. Then
-    // all look whether the key is theirs; those whose is not go on from there. Whole warp; may
-    // wait for a thread that writes a key.
+    // all look whether the key is theirs; those whose is not go on from there. Lanes go in rounds:
+    // the new groups of a round take one addition to the cursor and one fence, because a fence for
+    // each would cost more than all the rest. Whole warp; may wait for another one that writes a key.
     template <class Same, class Init>
     HDD_MEMBER hdd_found find(bool live, u64 h, Same same, Init init) const
     {
@@ -159,63 +160,75 @@ struct hdd_groups {
         HDD_NO_UNROLL
         for (;;) {
             const u32 ahead = looks ? hdd_lowest(group_lanes) : hdd_lane();
-            bool fresh = false;
+            bool fresh = false, busy = false;
             u32 place = 0;
             if (looks && ahead == hdd_lane())
-                place = next(h, steps, fresh, init);
+                place = next(h, steps, fresh, busy);
+            if (hdd_any(fresh || place != 0))
+                place = publish(fresh, h, steps, place, init);
             hdd_warp_sync(); // what that lane has seen of the row, the others see
             place = hdd_shuffle(place, ahead);
+            const bool waits = hdd_shuffle((u32)busy, ahead) != 0 && looks;
             const bool other = looks && place != 0 && !fresh && !same((u64)(place - 1));
-            const u32 collisions = hdd_ballot(other);
-            if (looks && !other)
-                found = hdd_found{place, group_lanes & ~collisions};
-            if (!collisions)
+            const u32 left = hdd_ballot(waits || other);
+            if (looks && !waits && !other)
+                found = hdd_found{place, group_lanes & ~left};
+            if (!left)
                 return found;
-            looks = other;
-            group_lanes &= collisions;
+            if (waits)
+                hdd_back_off();
+            looks = waits || other;
+            group_lanes &= left;
             steps = hdd_shuffle(steps, ahead);
         }
     }
 
   private:
     // The next place after so many slots whose key may be that of hash h; 0: there is no room,
-    // or the run was aborted. A free slot becomes one, its row is `fresh`.
-    template <class Init> HDD_MEMBER u32 next(u64 h, u32 &steps, bool &fresh, Init init) const
+    // or the run was aborted, or this lane claimed a slot (`fresh`), or somebody writes a key there
+    // that perhaps is the same (`busy`).
+    HDD_MEMBER u32 next(u64 h, u32 &steps, bool &fresh, bool &busy) const
     {
         u32 polls = 0;
         HDD_NO_UNROLL
         for (;;) {
             u64 *const at = slots + ((h + steps) & mask);
-            u64 slot = hdd_load_acquire(at);
+            u64 slot = hdd_load_relaxed(at);
             if (slot == 0) {
                 slot = hdd_atomic_cas(at, (u64)0, h | HDD_SLOT_BUSY);
                 fresh = slot == 0;
                 if (fresh)
-                    return insert(at, h, init);
+                    return 0;
             }
             if (slot >> 32 == h >> 32) {
-                if ((u32)slot != HDD_SLOT_BUSY) {
-                    steps++;
-                    return (u32)slot <= run.launch.sink.capacity ? (u32)slot : 0;
-                }
-                hdd_back_off(); // perhaps this very key
-            } else {
+                busy = (u32)slot == HDD_SLOT_BUSY && !run.aborted();
+                if ((u32)slot == HDD_SLOT_BUSY)
+                    return 0;
                 steps++;
+                return (u32)slot <= run.launch.sink.capacity ? (u32)slot : 0;
             }
+            steps++;
             if (++polls % HDD_PROBES == 0 && run.aborted()) // a full table has no end
                 return 0;
         }
     }
 
-    // A new group.
-    template <class Init> HDD_MEMBER u32 insert(u64 *slot, u64 h, Init init) const
+    // New groups of the lanes that claimed slots: their places; of other lanes those that they met, whose
+    // keys they may read from now on. Whole warp.
+    template <class Init> HDD_MEMBER u32 publish(bool fresh, u64 h, u32 steps, u32 place, Init init) const
     {
-        const u64 row =
-            hdd_atomic_add(reinterpret_cast<u64 *>(run.launch.sink.cursor), (u64)1);
+        const u32 lanes = hdd_ballot(fresh);
+        u64 row = 0;
+        if (lanes && hdd_lane() == hdd_lowest(lanes))
+            row = hdd_atomic_add(reinterpret_cast<u64 *>(run.launch.sink.cursor), (u64)hdd_popc(lanes));
+        row = hdd_shuffle(row, lanes ? hdd_lowest(lanes) : 0) + hdd_popc(lanes & hdd_lanes_below());
         const bool room = row < run.launch.sink.capacity;
-        if (room)
+        if (fresh && room)
             init(row);
-        hdd_store_release(slot, (h & ~(u64)HDD_SLOT_BUSY) + row + 1);
+        hdd_fence(); // rows before slots here, slots before rows where others were met
+        if (!fresh)
+            return place;
+        hdd_store_relaxed(slots + ((h + steps) & mask), (h & ~(u64)HDD_SLOT_BUSY) + row + 1);
         if (row == mask - mask / 8) // the host takes it from here
             run.abort();
         return room ? (u32)row + 1 : 0;

@@ -335,14 +335,14 @@ HDD_DEVICE void hdd_store_relaxed(u32 *p, u32 v)
     asm volatile("st.relaxed.gpu.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
 }
 
+HDD_DEVICE void hdd_store_relaxed(u64 *p, u64 v)
+{
+    asm volatile("st.relaxed.gpu.u64 [%0], %1;" : : "l"(p), "l"(v) : "memory");
+}
+
 HDD_DEVICE void hdd_store_release(u32 *p, u32 v)
 {
     asm volatile("st.release.gpu.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
-}
-
-HDD_DEVICE void hdd_store_release(u64 *p, u64 v)
-{
-    asm volatile("st.release.gpu.u64 [%0], %1;" : : "l"(p), "l"(v) : "memory");
 }
 
 // A bit as a flag between threads: who clears it with an acquire sees all that came before the

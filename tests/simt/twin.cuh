@@ -186,6 +186,11 @@ HDD_DEVICE void hdd_store_relaxed(u32 *p, u32 v)
     hdd_store_release(p, v);
 }
 
+HDD_DEVICE void hdd_store_relaxed(u64 *p, u64 v)
+{
+    hdd_store_release(p, v);
+}
+
 HDD_DEVICE void hdd_fence()
 {
     simt_point();
