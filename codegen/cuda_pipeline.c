@@ -95,6 +95,9 @@ static const char *members(struct cu_unit *u)
     cu_line(&o, "hdd_scan scan;");
     if (u->pipeline->gpu.places_ahead || u->pipeline->spec->row_for_row)
         cu_line(&o, "hdd_places places;");
+    for (int i = 0; i < u->pipeline->nsteps; i++)
+        if (u->pipeline->steps[i].near)
+            cu_line(&o, "hdd_near near%d;", i);
     if (pl_has_queues(u->pipeline)) {
         cu_line(&o, "%s_shared &shared;", u->name);
         cu_line(&o, "hdd_queues queues;");

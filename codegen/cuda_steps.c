@@ -174,6 +174,14 @@ static const char *nearest_row(struct cu_unit *u, const struct pl_step *s, int n
     return *nulls ? hd_asprintf(u->arena, "%s ? -1 : %s", nulls, found) : found;
 }
 
+static const char *searched_column(struct cu_unit *u, const struct pl_step *s, int number, const char *function)
+{
+    const char *args = hd_asprintf(u->arena, "%s, %s, %s, %s", cu_arg(u, s->a_data), cu_arg(u, s->a_nrows),
+                                   cu_arg(u, s->a_base), cu_expr(u, s->expr));
+    return s->near ? hd_asprintf(u->arena, "%s(%s, near%d)", function, args, number)
+                   : hd_asprintf(u->arena, "%s(%s)", function, args);
+}
+
 /* Row or index found, -1 if none. */
 static const char *found_row(struct cu_unit *u, const struct pl_step *s, int number)
 {
@@ -187,6 +195,8 @@ static const char *found_row(struct cu_unit *u, const struct pl_step *s, int num
     if (s->kind == PL_STEP_PROBE_CHILD)
         return hd_asprintf(u->arena, "hdd_probe_child(%s, %s, %s, %s, %s)", cu_arg(u, s->a_offsets),
                            cu_slot(u, s->row_slot), cu_arg(u, s->a_data), cu_arg(u, s->a_base), cu_expr(u, s->expr));
+    if (s->kind == PL_STEP_PROBE_COLUMN)
+        return searched_column(u, s, number, "hdd_probe_column");
     const char *min = cu_arg(u, s->a_min), *range = cu_arg(u, s->a_range);
     if (s->table->keyidx[s->index].kind == FE_INDEX_ARRAY)
         return hd_asprintf(u->arena, "hdd_probe_array(%s, %s, %s, %s)", cu_arg(u, s->a_rows), min, range,
@@ -223,6 +233,11 @@ static const char *csr_range(struct cu_unit *u, const struct pl_step *s, int num
 {
     return hd_asprintf(u->arena, "hdd_expand_csr(%s, %s, %s)", cu_arg(u, s->a_offsets), cu_arg(u, s->a_range),
                        cu_expr(u, s->expr));
+}
+
+static const char *column_range(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    return searched_column(u, s, number, "hdd_expand_column");
 }
 
 static const char *fk_range(struct cu_unit *u, const struct pl_step *s, int number HD_UNUSED)
@@ -343,6 +358,7 @@ void cu_step(struct cu_unit *u, const struct pl_step *s, int number)
     case PL_STEP_PROBE_BITMAP:
     case PL_STEP_PROBE_DIRECT:
     case PL_STEP_PROBE_CHILD:
+    case PL_STEP_PROBE_COLUMN:
     case PL_STEP_PROBE_HASH:
     case PL_STEP_PROBE_SORTED: step_probe(u, s, number); return;
     case PL_STEP_SEARCH: step_search(u, s, number); return;

@@ -251,6 +251,15 @@ void cg_step_load_lanes(struct cg_fn *f, const struct pl_step *s, LLVMValueRef f
 typedef LLVMValueRef cg_before_fn(struct cg_fn *f, const void *x, LLVMValueRef row);
 LLVMValueRef cg_partition_point(struct cg_fn *f, cg_before_fn *before_row, const void *x, LLVMValueRef begin,
                                 LLVMValueRef end);
+/* The same where the row is most likely near: in steps that double. */
+LLVMValueRef cg_partition_point_near(struct cg_fn *f, cg_before_fn *before_row, const void *x, LLVMValueRef begin,
+                                     LLVMValueRef end);
+/* The stored value of a searched column. */
+LLVMValueRef cg_stored_at(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row);
+/* The first row with a stored value in the column of PROBE_COLUMN, EXPAND_COLUMN, on to miss if there is none; and the one
+ * behind the last. */
+LLVMValueRef cg_first_in_column(struct cg_fn *f, const struct pl_step *s, LLVMValueRef wanted, LLVMBasicBlockRef miss);
+LLVMValueRef cg_end_in_column(struct cg_fn *f, const struct pl_step *s, LLVMValueRef wanted, LLVMValueRef first);
 /* Row of the sorted state that is nearest to the keys, as step PROBE_SORTED has it. */
 LLVMValueRef cg_find_nearest(struct cg_fn *f, const struct pl_step *s, const struct cg_val *keys,
                              LLVMBasicBlockRef miss);

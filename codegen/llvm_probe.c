@@ -149,20 +149,17 @@ static struct cg_range fk_range(struct cg_fn *f, const struct pl_step *s, LLVMBa
     return offsets_range(f, s, cg_row_index(f, s->row_slot));
 }
 
-/* The stored value of a searched column. */
-static LLVMValueRef stored_at(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row)
+/* The value that is looked for, as it is stored. */
+static LLVMValueRef wanted_value(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
-    int bytes = s->table->cols[s->column].width;
-    LLVMTypeRef t = LLVMIntTypeInContext(f->m->ctx, (unsigned)bytes * 8);
-    LLVMValueRef v = l_load_const(f, t, l_index(f, t, cg_arg_ptr(f, s->a_data), row), (unsigned)bytes);
-    return bytes < 8 ? l_sext(f, v, f->m->i64) : v;
+    return l_sub(f, key_value(f, s, miss), cg_arg_int(f, s->a_base, RT_I64));
 }
 
 /* Halves the children until one is left, the last one that is not greater, without a branch on what is read. */
 static struct cg_val find_child(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
     LLVMTypeRef word = f->m->i64;
-    LLVMValueRef wanted = l_sub(f, key_value(f, s, miss), cg_arg_int(f, s->a_base, RT_I64));
+    LLVMValueRef wanted = wanted_value(f, s, miss);
     struct cg_range r = fk_range(f, s, miss);
     l_need(f, l_icmp(f, LLVMIntSLT, r.begin, r.end), miss, "some");
     LLVMValueRef all = l_sub(f, r.end, r.begin);
@@ -175,14 +172,14 @@ static struct cg_val find_child(struct cg_fn *f, const struct pl_step *s, LLVMBa
     l_cond(f, l_icmp(f, LLVMIntSGT, n, l_i64(f, 1)), half, end);
     l_goto(f, half);
     LLVMValueRef step = l_lshr(f, n, l_i64(f, 1)), mid = l_add(f, at, step);
-    LLVMValueRef next = l_select(f, l_icmp(f, LLVMIntSLE, stored_at(f, s, mid), wanted), mid, at);
+    LLVMValueRef next = l_select(f, l_icmp(f, LLVMIntSLE, cg_stored_at(f, s, mid), wanted), mid, at);
     LLVMSetMetadata(next, f->m->md_unpredictable, f->m->empty_node); /* else it becomes a branch */
     LLVMValueRef rest = l_sub(f, n, step);
     l_br(f, loop);
     l_incoming(at, next, half);
     l_incoming(n, rest, half);
     l_goto(f, end);
-    l_need(f, l_eq(f, stored_at(f, s, at), wanted), miss, "found");
+    l_need(f, l_eq(f, cg_stored_at(f, s, at), wanted), miss, "found");
     return row_val(f, at);
 }
 
@@ -196,6 +193,8 @@ static struct cg_val find(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlo
         return row_val(f, find_slot(f, s, miss).number);
     if (s->kind == PL_STEP_PROBE_SORTED)
         return row_val(f, cg_find_nearest(f, s, keys_of(f, s, miss), miss));
+    if (s->kind == PL_STEP_PROBE_COLUMN)
+        return row_val(f, cg_first_in_column(f, s, wanted_value(f, s, miss), miss));
     return find_bit(f, s, miss);
 }
 
@@ -234,6 +233,12 @@ static struct cg_range csr_range(struct cg_fn *f, const struct pl_step *s, LLVMB
     LLVMValueRef i = key_value(f, s, miss);
     need_in_range(f, s, i, miss);
     return offsets_range(f, s, i);
+}
+
+static struct cg_range column_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    LLVMValueRef wanted = wanted_value(f, s, miss), begin = cg_first_in_column(f, s, wanted, miss);
+    return (struct cg_range){begin, cg_end_in_column(f, s, wanted, begin)};
 }
 
 static struct cg_range all_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss HD_UNUSED)
@@ -286,33 +291,6 @@ static LLVMValueRef is_before(struct cg_fn *f, const void *search, LLVMValueRef 
     return l_or(f, l_icmp(f, LLVMIntSLT, first, x->key.v), same);
 }
 
-/* cg_partition_point where the row is most likely near: in steps that double. */
-static LLVMValueRef partition_point_near(struct cg_fn *f, const struct search *x, LLVMValueRef begin, LLVMValueRef end)
-{
-    LLVMTypeRef word = f->m->i64;
-    LLVMBasicBlockRef from = l_here(f), test = l_block(f, "near"), look = l_block(f, "look");
-    LLVMBasicBlockRef on = l_block(f, "on"), between = l_block(f, "between");
-    l_br(f, test);
-    l_goto(f, test);
-    LLVMValueRef lo = l_phi(f, word), step = l_phi(f, word);
-    l_cond(f, l_icmp(f, LLVMIntULE, step, l_sub(f, end, lo)), look, between);
-    l_goto(f, look);
-    LLVMValueRef at = l_sub(f, l_add(f, lo, step), l_i64(f, 1));
-    LLVMValueRef before = is_before(f, x, at);
-    LLVMBasicBlockRef looked = l_here(f);
-    l_cond(f, before, on, between);
-    l_goto(f, on);
-    LLVMValueRef next = l_add(f, lo, step), twice = l_shl(f, step, l_i64(f, 1));
-    l_br(f, test);
-    l_incoming(lo, begin, from);
-    l_incoming(step, l_i64(f, 1), from);
-    l_incoming(lo, next, on);
-    l_incoming(step, twice, on);
-    l_goto(f, between);
-    LLVMValueRef hi = l_phi2(f, word, end, test, at, looked);
-    return cg_partition_point(f, is_before, x, lo, hi);
-}
-
 static struct cg_range sorted_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
     struct cg_val v[PL_SEARCH_WORDS + 2];
@@ -335,7 +313,7 @@ static struct cg_range sorted_range(struct cg_fn *f, const struct pl_step *s, LL
     x.bound = v[words].v;
     x.holds = LLVMIntSLE;
     x.reach = NULL;
-    return (struct cg_range){begin, partition_point_near(f, &x, begin, rows)};
+    return (struct cg_range){begin, cg_partition_point_near(f, is_before, &x, begin, rows)};
 }
 
 static const struct {

@@ -1,5 +1,5 @@
 /* Binary search in the rows of a sorted state: for the nearest one of an as-of join, for the ends of a range, for a
- * position. */
+ * position; and in a column by which the rows of a table are sorted. */
 #include "codegen/llvm_build.h"
 
 /* ---- halving ------------------------------------------------------------------------------------------------- */
@@ -26,6 +26,33 @@ LLVMValueRef cg_partition_point(struct cg_fn *f, cg_before_fn *before_row, const
     l_incoming(hi, down, latch);
     l_goto(f, found);
     return lo;
+}
+
+LLVMValueRef cg_partition_point_near(struct cg_fn *f, cg_before_fn *before_row, const void *x, LLVMValueRef begin,
+                                     LLVMValueRef end)
+{
+    LLVMTypeRef word = f->m->i64;
+    LLVMBasicBlockRef from = l_here(f), test = l_block(f, "near"), look = l_block(f, "look");
+    LLVMBasicBlockRef on = l_block(f, "on"), between = l_block(f, "between");
+    l_br(f, test);
+    l_goto(f, test);
+    LLVMValueRef lo = l_phi(f, word), step = l_phi(f, word);
+    l_cond(f, l_icmp(f, LLVMIntULE, step, l_sub(f, end, lo)), look, between);
+    l_goto(f, look);
+    LLVMValueRef at = l_sub(f, l_add(f, lo, step), l_i64(f, 1));
+    LLVMValueRef before = before_row(f, x, at);
+    LLVMBasicBlockRef looked = l_here(f);
+    l_cond(f, before, on, between);
+    l_goto(f, on);
+    LLVMValueRef next = l_add(f, lo, step), twice = l_shl(f, step, l_i64(f, 1));
+    l_br(f, test);
+    l_incoming(lo, begin, from);
+    l_incoming(step, l_i64(f, 1), from);
+    l_incoming(lo, next, on);
+    l_incoming(step, twice, on);
+    l_goto(f, between);
+    LLVMValueRef hi = l_phi2(f, word, end, test, at, looked);
+    return cg_partition_point(f, before_row, x, lo, hi);
 }
 
 /* ---- the nearest row ------------------------------------------------------------------------------------------- */
@@ -135,4 +162,71 @@ void cg_step_search(struct cg_fn *f, const struct pl_step *s)
     struct word x = {s, cg_expr(f, s->expr).v};
     LLVMValueRef at = cg_partition_point(f, is_in_front, &x, l_i64(f, 0), cg_arg_word(f, s->a_nrows, 0));
     cg_bind(f, s->slot, (struct cg_val){.v = l_trunc(f, at, f->m->i32), .wide = at});
+}
+
+/* ---- a sorted column ------------------------------------------------------------------------------------------- */
+
+LLVMValueRef cg_stored_at(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row)
+{
+    int bytes = s->table->cols[s->column].width;
+    LLVMTypeRef t = LLVMIntTypeInContext(f->m->ctx, (unsigned)bytes * 8);
+    LLVMValueRef v = l_load_const(f, t, l_index(f, t, cg_arg_ptr(f, s->a_data), row), (unsigned)bytes);
+    return bytes < 8 ? l_sext(f, v, f->m->i64) : v;
+}
+
+struct column {
+    const struct pl_step *s;
+    LLVMValueRef wanted;
+    LLVMIntPredicate holds; /* of a row in front, and what is wanted */
+};
+
+static LLVMValueRef is_lower(struct cg_fn *f, const void *column, LLVMValueRef row)
+{
+    const struct column *x = column;
+    return l_icmp(f, x->holds, cg_stored_at(f, x->s, row), x->wanted);
+}
+
+/* Of a row that has found its place, for the next one. */
+static LLVMValueRef place_before(struct cg_fn *f)
+{
+    LLVMValueRef place = cg_alloca(f, 8);
+    LLVMBuilderRef saved = cg_enter(f);
+    l_store(f, l_i64(f, 0), place, 8);
+    f->b = saved;
+    return place;
+}
+
+/* From where the row before found its own. */
+static LLVMValueRef go_on(struct cg_fn *f, const struct column *x, LLVMValueRef rows)
+{
+    LLVMValueRef place = place_before(f), last = l_load(f, f->m->i64, place, 8), one = l_i64(f, 1);
+    LLVMBasicBlockRef from = l_here(f), look = l_block(f, "last"), search = l_block(f, "from");
+    l_cond(f, l_eq(f, last, l_i64(f, 0)), search, look);
+    l_goto(f, look);
+    LLVMValueRef before = is_lower(f, x, l_sub(f, last, one));
+    LLVMValueRef lo = l_select(f, before, last, l_i64(f, 0)), hi = l_select(f, before, rows, last);
+    LLVMBasicBlockRef looked = l_here(f);
+    l_br(f, search);
+    l_goto(f, search);
+    LLVMValueRef begin = l_phi2(f, f->m->i64, l_i64(f, 0), from, lo, looked);
+    LLVMValueRef end = l_phi2(f, f->m->i64, rows, from, hi, looked);
+    LLVMValueRef at = cg_partition_point_near(f, is_lower, x, begin, end);
+    l_store(f, at, place, 8);
+    return at;
+}
+
+LLVMValueRef cg_first_in_column(struct cg_fn *f, const struct pl_step *s, LLVMValueRef wanted, LLVMBasicBlockRef miss)
+{
+    struct column x = {s, wanted, LLVMIntSLT};
+    LLVMValueRef rows = cg_arg_word(f, s->a_nrows, 0);
+    LLVMValueRef at = s->near ? go_on(f, &x, rows) : cg_partition_point(f, is_lower, &x, l_i64(f, 0), rows);
+    l_need(f, l_icmp(f, LLVMIntULT, at, rows), miss, "some");
+    l_need(f, l_eq(f, cg_stored_at(f, s, at), wanted), miss, "found");
+    return at;
+}
+
+LLVMValueRef cg_end_in_column(struct cg_fn *f, const struct pl_step *s, LLVMValueRef wanted, LLVMValueRef first)
+{
+    struct column x = {s, wanted, LLVMIntSLE};
+    return cg_partition_point_near(f, is_lower, &x, l_add(f, first, l_i64(f, 1)), cg_arg_word(f, s->a_nrows, 0));
 }

@@ -224,6 +224,7 @@ void cg_step(struct cg_fn *f, const struct pl_step *s)
     case PL_STEP_PROBE_BITMAP:
     case PL_STEP_PROBE_DIRECT:
     case PL_STEP_PROBE_CHILD:
+    case PL_STEP_PROBE_COLUMN:
     case PL_STEP_PROBE_HASH:
     case PL_STEP_PROBE_SORTED: cg_step_probe(f, s); break;
     case PL_STEP_SEARCH: cg_step_search(f, s); break;

@@ -235,6 +235,10 @@ static void add_step(struct accesses *a, const struct pl_step *s, int counter)
         add_fk(a, s, counter);
         add(a, RT_ACCESS_LOOKUP, counter, (double)s->table->rows, s->table->cols[s->column].width);
         return;
+    case PL_STEP_PROBE_COLUMN:
+    case PL_STEP_EXPAND_COLUMN:
+        add(a, RT_ACCESS_LOOKUP, counter, (double)s->table->rows, s->table->cols[s->column].width);
+        return;
     case PL_STEP_PROBE_BITMAP:
     case PL_STEP_PROBE_DIRECT: add_bits(a, s, counter); return;
     case PL_STEP_PROBE_HASH:

@@ -407,12 +407,22 @@ void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read)
         pl_expr_reads(exprs, x->args[i], read);
 }
 
+/* Values are compared as they are stored. */
+static bool is_searched(const struct fe_table_column *c)
+{
+    return c->storage == FE_STORE_INT && c->factor == 1 && c->width <= 8 && c->facts.nulls == 0;
+}
+
 bool pl_children_are_sorted(const struct fe_table *t, int fk, int column)
 {
-    const struct fe_table_column *c = &t->cols[column];
     return t->pk_sorted && t->npk == 2 && t->pk[0] == t->fks[fk].columns[0] && t->pk[1] == column &&
-           !t->fks[fk].child_rows && c->storage == FE_STORE_INT && c->factor == 1 && c->width <= 8 &&
-           c->facts.nulls == 0;
+           !t->fks[fk].child_rows && is_searched(&t->cols[column]);
+}
+
+bool pl_column_is_sorted(const struct fe_table *t, int column)
+{
+    const struct fe_table_column *c = &t->cols[column];
+    return c->facts.known && c->facts.sorted && is_searched(c);
 }
 
 void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *read)

@@ -14,6 +14,7 @@ enum {
     NS_PROBE = 4,
     NS_RANDOM = 20, /* a row anywhere in a large table */
     NS_CACHED = 6,  /* and in one that stays in the cache */
+    NS_NEAR = 6,  /* a few rows further on than the one before */
     NS_MATCH = 6, /* a row of a range that was found: on a GPU balancing it costs more than many pairs of a loop */
     NEAR_ROWS = 1 << 16,
     CHILDREN_OF_A_WARP = 4096
@@ -71,6 +72,12 @@ double pl_cost_foreign_key(double children, bool scattered, int columns, double 
 double pl_cost_child(double children, double probe)
 {
     return probe * (NS_PROBE + ns_child_halving * log2(1 + children));
+}
+
+double pl_cost_column(double table_rows, double matches, bool in_order, double probe)
+{
+    double search = in_order ? NS_NEAR : log2(HD_MAX(table_rows, 2)) * ns_search_level;
+    return probe * (search + matches * NS_SCAN);
 }
 
 bool pl_worth_splitting(int64_t children)

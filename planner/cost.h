@@ -17,6 +17,9 @@ double pl_cost_key_index(double table_rows, double probe);
 double pl_cost_foreign_key(double children, bool scattered, int columns, double probe);
 /* A search among so many children of a parent, which are sorted. */
 double pl_cost_child(double children, double probe);
+/* A binary search per probe row in a sorted column of a table, from where the row before ended if they come in its order;
+ * `matches` rows are met per probe row. */
+double pl_cost_column(double table_rows, double matches, bool in_order, double probe);
 /* Looking at so many pairs, with so many comparisons for each. */
 double pl_cost_loop(double pairs, int comparisons);
 /* Sorting `build` rows, looking for a range of them per probe row, and looking at the pairs that come of it. */

@@ -260,6 +260,24 @@ static int flow_search_child(struct ctx *c, struct join *j, struct handle **row)
     return 0;
 }
 
+/* What decides about rows that were found in the table itself. */
+static int flow_found_rows(struct ctx *c, struct join *j, struct pl_join *d)
+{
+    for (int k = 0; k < j->d->nkeys; k++) {
+        map_plan(c, j->node, j->s.cols, j->d->pkeys[k], j->s.est);
+        map_plan(c, j->node, j->bcols, j->d->bkeys[k], j->s.est);
+    }
+    HD_TRY(flow_scan_filter(c, j->d->build, j->brow, &j->s));
+    d->key_share = HD_NEWN(c->a, double, d->nkeys + 1);
+    d->build_share = HD_NEWN(c->a, double, d->nbuild + 1);
+    for (int k = 0; k < d->nkeys && d->way != PL_WAY_CHILD; k++) {
+        d->key_share[k] = 1 / h_distinct(c, h_expr(c, d->pkeys[k], j->s.cols), 1e4);
+        if (k != d->key)
+            j->s.est *= d->key_share[k];
+    }
+    return flow_filter(c, j->node, &j->s, join_env(c, j), d->build_only, d->nbuild, d->build_share);
+}
+
 static int flow_lookup(struct ctx *c, struct join *j, struct pl_join *d, enum pl_probe_kind how)
 {
     const struct fe_table *t = node_table(j->d->tbuild);
@@ -278,19 +296,21 @@ static int flow_lookup(struct ctx *c, struct join *j, struct pl_join *d, enum pl
             HD_TRY(flow_search_child(c, j, &row));
     }
     join_scan_at(c, j, row, key, same);
-    for (int k = 0; k < j->d->nkeys; k++) {
-        map_plan(c, j->node, j->s.cols, j->d->pkeys[k], j->s.est);
-        map_plan(c, j->node, j->bcols, j->d->bkeys[k], j->s.est);
+    return flow_found_rows(c, j, d);
+}
+
+static int flow_column(struct ctx *c, struct join *j, struct pl_join *d, enum pl_probe_kind how)
+{
+    struct pl_val v;
+    struct handle *key = h_plain(h_expr(c, d->pkeys[d->key], j->s.cols));
+    HD_TRY(known_value(c, key, &v));
+    join_column_rows(c, j, key, how, &j->s.est);
+    if (d->exists) {
+        map_plan(c, j->node, j->s.cols, d->pkeys[d->key], j->s.est);
+        return 0;
     }
-    HD_TRY(flow_scan_filter(c, j->d->build, row, &j->s));
-    d->key_share = HD_NEWN(c->a, double, d->nkeys + 1);
-    d->build_share = HD_NEWN(c->a, double, d->nbuild + 1);
-    for (int k = 0; k < d->nkeys && d->way != PL_WAY_CHILD; k++) {
-        d->key_share[k] = 1 / h_distinct(c, h_expr(c, d->pkeys[k], j->s.cols), 1e4);
-        if (k != d->key)
-            j->s.est *= d->key_share[k];
-    }
-    return flow_filter(c, j->node, &j->s, join_env(c, j), d->build_only, d->nbuild, d->build_share);
+    join_scan_at(c, j, join_column_row(c, j, key, how, -1), key, how == PL_INNER);
+    return flow_found_rows(c, j, d);
 }
 
 /* ---- all pairs ---------------------------------------------------------------------------------------------- */
@@ -399,6 +419,7 @@ static int flow_once(struct ctx *c, struct join *j, struct pl_join *d, struct st
     case PL_WAY_KEY:
     case PL_WAY_CHILD:
     case PL_WAY_FK: HD_TRY(flow_lookup(c, j, d, j->kind == FE_LEFT ? PL_LEFT : PL_INNER)); break;
+    case PL_WAY_COLUMN: HD_TRY(flow_column(c, j, d, join_column_how(j))); break;
     case PL_WAY_ALL: flow_all_pairs(c, j, d, b, how); break;
     case PL_WAY_SEARCH: HD_TRY(flow_search(c, j, d, b, how)); break;
     case PL_WAY_NEAREST:
@@ -417,6 +438,7 @@ static int flow_matches(struct ctx *c, struct join *j, struct pl_join *d, struct
     case PL_WAY_KEY:
     case PL_WAY_CHILD:
     case PL_WAY_FK: HD_TRY(flow_lookup(c, j, d, PL_INNER)); break;
+    case PL_WAY_COLUMN: HD_TRY(flow_column(c, j, d, PL_INNER)); break;
     case PL_WAY_ALL: flow_all_pairs(c, j, d, b, PL_INNER); break;
     case PL_WAY_SEARCH: HD_TRY(flow_search(c, j, d, b, PL_INNER)); break;
     case PL_WAY_BUILD:

@@ -73,6 +73,12 @@ bool join_null_equal(const struct pl_join *d, int key);
 int join_filter_rest(struct ctx *c, struct join *j);
 /* Adds the lookup (PL_WAY_KEY, PL_WAY_FK) to j->s; fills j->bcols and applies the build scan's filter. */
 int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how);
+/* The same for PL_WAY_COLUMN, whose probe row may also be one of a semi, anti or mark join: *mark, its mark. */
+int join_search_column(struct ctx *c, struct join *j, enum pl_probe_kind how, struct handle **mark);
+enum pl_probe_kind join_column_how(const struct join *j);
+/* Of that: rows that come out, and the row that is found. */
+void join_column_rows(struct ctx *c, struct join *j, struct handle *key, enum pl_probe_kind how, double *est);
+struct handle *join_column_row(struct ctx *c, struct join *j, struct handle *key, enum pl_probe_kind how, int slot);
 int join_expand_all(struct ctx *c, struct join *j, enum pl_probe_kind how, struct stored *st);
 /* Sorts the build side b, stores it as st, and adds the search for a probe row's matches to j->s; fills j->bcols. */
 int join_search(struct ctx *c, struct join *j, struct stream *b, enum pl_probe_kind how, struct stored *st);

@@ -8,6 +8,7 @@
 #include "planner/lower_expr.h"
 #include "planner/lower_rows.h"
 #include "planner/lower_value.h"
+#include "planner/search_word.h"
 #include "planner/store.h"
 #include "planner/typed.h"
 
@@ -156,6 +157,114 @@ static int search_children(struct ctx *c, struct join *j, struct handle *parent,
     s->a_base = a_base;
     p->est *= pl_child_share(c, j->d, key);
     *row = h_row(c, slot, t, -1, false);
+    return 0;
+}
+
+/* Rows come in the order of the key. */
+static bool in_order(const struct open_pipeline *p, const struct handle *key)
+{
+    return key->kind == H_COLUMN && key->row->slot == p->source_slot && p->spec.source == RT_SOURCE_TABLE &&
+           key->table->cols[key->column].facts.known && key->table->cols[key->column].facts.sorted;
+}
+
+static int column_slot(struct ctx *c, struct open_pipeline *p, const struct fe_table *t, enum pl_probe_kind how)
+{
+    if (how == PL_SEMI || how == PL_ANTI)
+        return -1;
+    return how == PL_MARK ? pb_slot(c, p, "mark", RT_BOOL, false)
+                          : pb_slot(c, p, hd_asprintf(c->a, "%s row", t->name), RT_I32, false);
+}
+
+static int column_step(struct ctx *c, struct join *j, struct handle *key, enum pl_probe_kind how, int *slot)
+{
+    struct open_pipeline *p = pipeline_of(c, &j->s);
+    const struct fe_table *t = node_table(j->d->tbuild);
+    int column = j->d->tbuild->u.scan.columns[j->d->bkeys[j->d->key]->col];
+    struct pl_val v;
+    HD_TRY(h_value(c, p, key, &v));
+    lx_realise(c, &v);
+    v = sw_key(c, v);
+    struct rt_arg of = {.phys = RT_I64, .table = t, .column = column, .state = -1};
+    int a_data = pb_arg_column(c, RT_ARG_COL_DATA, t, column);
+    of.kind = RT_ARG_COL_BASE;
+    int a_base = pb_arg(c, of);
+    of.kind = RT_ARG_COL_ROWS;
+    int a_nrows = pb_arg(c, of);
+    *slot = column_slot(c, p, t, how);
+    struct pl_step *s = pb_step(c, p, j->d->one ? PL_STEP_PROBE_COLUMN : PL_STEP_EXPAND_COLUMN, j->node->path);
+    s->table = t;
+    s->column = column;
+    s->slot = *slot;
+    s->probe = how;
+    s->expr = v.expr;
+    s->a_data = a_data;
+    s->a_base = a_base;
+    s->a_nrows = a_nrows;
+    s->near = in_order(p, key);
+    s->splittable = !j->d->one && j->d->splits;
+    return 0;
+}
+
+/* A semi join with a condition beyond the key is an inner one, as one row at most is found. */
+enum pl_probe_kind join_column_how(const struct join *j)
+{
+    return j->d->exists || j->kind == FE_LEFT ? join_how(j->kind) : PL_INNER;
+}
+
+void join_column_rows(struct ctx *c, struct join *j, struct handle *key, enum pl_probe_kind how, double *est)
+{
+    const struct fe_table *t = node_table(j->d->tbuild);
+    const struct fe_facts *f = &t->cols[j->d->tbuild->u.scan.columns[j->d->bkeys[j->d->key]->col]].facts;
+    double rows = (double)t->rows, built = f->distinct >= 0 ? HD_MAX(1, (double)f->distinct) : HD_MAX(1, rows);
+    double share = HD_MIN(1, built / h_distinct(c, key, 1e12)), probed = j->s.max_rows;
+    bool once = join_unique_on(c, &j->s, key);
+    *est *= how == PL_ANTI ? HD_MAX(0.05, 1 - share) : how == PL_LEFT || how == PL_MARK ? 1 : HD_MAX(share, 1e-6);
+    if (j->d->one)
+        return;
+    *est *= HD_MAX(1, rows / built);
+    j->s.max_rows = HD_MIN(probed * HD_MAX(1, f->max_mult < 0 ? rows : (double)f->max_mult), 9e18);
+    if (once) /* each row is found once at most */
+        j->s.max_rows = HD_MIN(j->s.max_rows, rows + (how == PL_LEFT ? probed : 0));
+}
+
+struct handle *join_column_row(struct ctx *c, struct join *j, struct handle *key, enum pl_probe_kind how, int slot)
+{
+    bool once = !j->d->one && join_unique_on(c, &j->s, key);
+    struct handle *row = h_row(c, slot, node_table(j->d->tbuild), -1, how == PL_LEFT);
+    if (j->d->one) { /* the row follows from the key */
+        row->ndet = 1;
+        row->det = hd_dup(c->a, &key, sizeof(struct handle *));
+        return row;
+    }
+    j->s.unique_row = once ? row : NULL;
+    j->s.nunique = 0;
+    return row;
+}
+
+int join_search_column(struct ctx *c, struct join *j, enum pl_probe_kind how, struct handle **mark)
+{
+    struct open_pipeline *p = pipeline_of(c, &j->s);
+    struct handle *key = h_plain(h_expr(c, j->d->pkeys[j->d->key], j->s.cols));
+    int slot;
+    HD_TRY(column_step(c, j, key, how, &slot));
+    pb_note(c, "%s: %s join searches %s's column %s, which is sorted", j->node->path, fe_join_kind_name(j->d->written),
+            node_table(j->d->tbuild)->name, key_column(j));
+    double est = p->est;
+    join_column_rows(c, j, key, how, &est);
+    if (!j->d->one)
+        cut_open_level(c, &j->s, j->d->want);
+    p->est = j->s.est = est;
+    if (how == PL_MARK)
+        *mark =
+            h_phys(c, (struct pl_val){.expr = pb_slot_expr(c, p, slot), .phys = RT_BOOL, .type = hd_type_of(HD_BOOL)});
+    if (how != PL_INNER && how != PL_LEFT)
+        return 0;
+    struct handle *row = join_column_row(c, j, key, how, slot);
+    join_scan_at(c, j, row, key, how == PL_INNER);
+    HD_TRY(scan_filter(c, j->d->build, row, &j->s));
+    HD_TRY(other_keys(c, j));
+    HD_TRY(lx_filter(c, &j->s, join_env(c, j), j->d->build_only, j->d->build_share, j->d->nbuild));
+    j->s.est = p->est;
     return 0;
 }
 

@@ -102,6 +102,7 @@ static int add_matches(struct ctx *c, struct join *j, struct stream *b, struct b
     case PL_WAY_KEY:
     case PL_WAY_CHILD:
     case PL_WAY_FK: HD_TRY(join_lookup(c, j, PL_INNER)); break;
+    case PL_WAY_COLUMN: HD_TRY(join_search_column(c, j, PL_INNER, NULL)); break;
     case PL_WAY_ALL:
         HD_TRY(store_stream(c, b, j->d->keep, j->d->by_row, "rows", j->node->path, stored));
         HD_TRY(join_expand_all(c, j, PL_INNER, stored));

@@ -48,6 +48,14 @@ static int look_up(struct ctx *c, struct join *j, struct stream *out)
     return join_output(c, j, out);
 }
 
+static int search_column(struct ctx *c, struct join *j, struct stream *out)
+{
+    struct handle *mark = NULL;
+    HD_TRY(join_search_column(c, j, join_column_how(j), &mark));
+    HD_TRY(join_filter_rest(c, j));
+    return j->kind == FE_MARK ? join_mark_output(c, j, mark, out) : join_output(c, j, out);
+}
+
 /* Finds the group of a probe row and compares with its minimum and maximum. */
 static int compare_extremes(struct ctx *c, struct join *j, struct stream *b, struct stream *out)
 {
@@ -110,7 +118,7 @@ int lower_join(struct ctx *c, struct pl_node *n, struct stream *in, struct strea
         return join_twice(c, &j, b, out);
     if (d->way == PL_WAY_BUILD && d->table->parts.probe)
         HD_TRY(join_store_parts(c, &j));
-    else if (d->way != PL_WAY_KEY && d->way != PL_WAY_CHILD)
+    else if (d->way != PL_WAY_KEY && d->way != PL_WAY_CHILD && !d->one)
         HD_TRY(cut_before_level(c, &j.s, d->want, key_columns(c, &j), n->path));
     if (d->form == PL_FORM_EXTREMES)
         return compare_extremes(c, &j, b, out);
@@ -120,6 +128,7 @@ int lower_join(struct ctx *c, struct pl_node *n, struct stream *in, struct strea
     case PL_WAY_KEY:
     case PL_WAY_CHILD:
     case PL_WAY_FK: return look_up(c, &j, out);
+    case PL_WAY_COLUMN: return search_column(c, &j, out);
     case PL_WAY_ALL: return all_pairs(c, &j, b, out);
     case PL_WAY_SEARCH: return search(c, &j, b, out);
     }

@@ -469,6 +469,8 @@ void pl_frame(struct ctx *c, struct open_pipeline *p)
     if (weigh_pipeline(c, p) <= max)
         return;
     p->framed = true;
+    for (int i = 0; i < p->steps.n; i++)
+        p->steps.v[i].near = false; /* functions remember nothing from row to row */
     move_lets(c, p);
     frame_steps(&f, p);
     frame_sink(&f, p);

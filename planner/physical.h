@@ -44,6 +44,7 @@ enum pl_way {
     PL_WAY_KEY,   /* the stored index of a unique column finds the row */
     PL_WAY_FK,    /* the stored index of a foreign key finds the rows */
     PL_WAY_CHILD, /* and of these, which are sorted by another key, the one that has it */
+    PL_WAY_COLUMN, /* a table's column, by which its rows are sorted, is searched */
     PL_WAY_ALL,   /* no keys: every pair of rows */
     PL_WAY_SEARCH, /* the build side is sorted and searched, by keys or a range */
     PL_WAY_NEAREST /* the build side is sorted, and the row that is nearest by the last key is searched for */
@@ -52,7 +53,7 @@ enum pl_way {
 /* Rows are found in the table itself: nothing is built. */
 static inline bool pl_looks_up(enum pl_way w)
 {
-    return w == PL_WAY_KEY || w == PL_WAY_FK || w == PL_WAY_CHILD;
+    return w == PL_WAY_KEY || w == PL_WAY_FK || w == PL_WAY_CHILD || w == PL_WAY_COLUMN;
 }
 
 /* How a join tells what its condition beyond the keys says of a row. */
@@ -83,22 +84,24 @@ struct pl_join {
     bool swapped;              /* the probe side is the typed node's right input */
     enum pl_way way;
     enum pl_form form;
-    int index, fk, key; /* PL_WAY_KEY: key index; PL_WAY_FK, PL_WAY_CHILD: foreign key; all: which of the keys */
+    int index, fk, key; /* PL_WAY_KEY: key index; PL_WAY_FK, PL_WAY_CHILD: foreign key; all, and
+                           PL_WAY_COLUMN: which of the keys */
     int within;         /* PL_WAY_CHILD: the key by which children are sorted */
     int nkeys;                       /* PL_WAY_NEAREST: the last one is not compared by = but by `asof` */
     struct fe_expr **pkeys, **bkeys; /* over the columns of the probe side, of the build side */
     enum fe_match asof;              /* of the last keys, probe and build */
     double fanout;             /* PL_WAY_FK, PL_WAY_CHILD: estimated child rows of a probe row */
-    bool splits;               /* PL_WAY_FK: a row may have so many that warps share them */
+    bool splits;               /* PL_WAY_FK, PL_WAY_COLUMN: a row may have so many that warps share them */
+    bool one;                  /* PL_WAY_COLUMN: the first row found is the only one, or as good as all */
+    bool exists;               /* PL_WAY_COLUMN: a semi, anti or mark join in which nothing but the key decides */
     double share;              /* PL_FORM_EXTREMES: estimated share of the probe rows that have a key */
     struct fe_expr *match;     /* PL_FORM_EXTREMES of anti and mark joins: true of rows with a match */
     int nleft, nbuilt; /* columns on the left, and of the build side, where columns of both sides are numbered */
     int nrest, nbuild;
     const struct fe_expr **rest; /* conjuncts on pairs, in order, left columns then right ones */
-    const struct fe_expr *
-        *build_only; /* PL_WAY_KEY, PL_WAY_FK, PL_WAY_CHILD: conjuncts on the row found; else FILTER nodes have them */
+    const struct fe_expr **build_only; /* pl_looks_up(way): conjuncts on the row found; else FILTER nodes have them */
     double *rest_share, *build_share, *key_share; /* of the rows, estimated, for which each of rest, build_only holds,
-                                                     and (PL_WAY_KEY, PL_WAY_FK) in which each pair of keys is equal */
+                                                     and (pl_looks_up(way)) in which each pair of keys is equal */
     const bool *by_row; /* PL_WAY_ALL, PL_WAY_SEARCH: [kept build column] by the id of its row */
     const struct pl_search *search; /* PL_WAY_SEARCH: nkeys is 0, conjuncts on pairs have what it leaves of the keys */
     const struct pl_table *table; /* PL_WAY_BUILD: what is built (physical_table.h) */

@@ -21,12 +21,19 @@ static void push_expr(struct ctx *c, const struct fe_expr ***v, int *n, const st
     (*v)[(*n)++] = e;
 }
 
+enum { NARROW_DIGITS = 18 }; /* that 64 bits hold */
+
+static bool exists_kind(enum fe_join_kind k)
+{
+    return k == FE_SEMI || k == FE_ANTI || k == FE_MARK;
+}
+
 /* One order of the sides of a join, and what it costs. */
 struct sides {
     struct pl_join j;
     int nprobe; /* conjuncts that read the probe side only */
     const struct fe_expr **probe_only;
-    double build, key, fk, child, loop, search; /* ns of each way, < 0: not possible */
+    double build, key, fk, child, column, loop, search; /* ns of each way, < 0: not possible */
     const char *no_build, *no_key, *no_fk, *no_search;
     struct pl_search *found; /* NULL: none */
     double best; /* ns of the cheapest, with the scan of the probe side */
@@ -216,7 +223,7 @@ static bool prefers_search(const struct ctx *c, const struct sides *s, double be
 {
     const struct pl_join *j = &s->j;
     if (s->search < 0 || asks_search(j) || j->nkeys == 0)
-        return s->search >= 0 && (asks_search(j) || s->search < best);
+        return s->search >= 0 && s->search < best;
     bool pairs = j->kind == FE_INNER || j->kind == FE_LEFT || j->kind == FE_FULL;
     return pairs && s->found->range && j->way == PL_WAY_BUILD && s->search < best + pl_price_pairs(c, j);
 }
@@ -242,11 +249,74 @@ static void price_child(const struct ctx *c, struct sides *s, int *fk, int *key,
         s->child = pl_cost_child(children(c, j, *fk, *key), est_rows(c, j->tprobe));
 }
 
+/* ---- sorted columns ---- */
+
+/* The first key that is a column by which the build side's table is sorted; -1 none. */
+static int find_sorted_column(const struct pl_join *j)
+{
+    for (int k = 0; k < j->nkeys; k++) {
+        int col = scan_column(j->tbuild, j->bkeys[k]);
+        bool fits = j->pkeys[k]->type.kind != HD_DECIMAL || j->pkeys[k]->type.precision <= NARROW_DIGITS;
+        if (col >= 0 && fits && pl_column_is_sorted(node_table(j->tbuild), col) && !has_no_index(j, k) &&
+            (int_type(j->bkeys[k]->type) || j->bkeys[k]->type.kind == HD_TIMESTAMP))
+            return k;
+    }
+    return -1;
+}
+
+static bool serves_column(const struct pl_join *j)
+{
+    switch (j->kind) {
+    case FE_INNER:
+    case FE_SEMI:
+    case FE_ANTI: return true;
+    case FE_LEFT:
+    case FE_MARK: return left_is_plain(j);
+    case FE_RIGHT:
+    case FE_FULL: return false;
+    }
+    return false;
+}
+
+/* Rows of n come with ascending values of the expression. */
+static bool comes_in_order(const struct fe_node *n, const struct fe_expr *e)
+{
+    while (n->op == FE_FILTER_OP)
+        n = n->inputs[0];
+    int col = scan_column(n, e);
+    return col >= 0 && node_table(n)->cols[col].facts.known && node_table(n)->cols[col].facts.sorted;
+}
+
+static void price_column(const struct ctx *c, struct sides *s, int *key)
+{
+    const struct pl_join *j = &s->j;
+    *key = find_sorted_column(j);
+    s->column = -1;
+    bool indexed = s->key >= 0 || s->fk >= 0 || s->child >= 0; /* which leads to the rows at once */
+    if (*key < 0 || !serves_column(j) || (indexed && j->strategy != FE_MERGE))
+        return;
+    const struct fe_table *t = node_table(j->tbuild);
+    double distinct = est_key(c, j->tbuild, j->bkeys[*key]).distinct;
+    double matches = distinct > 0 ? (double)t->rows / distinct : 1;
+    s->column = pl_cost_column((double)t->rows, exists_kind(j->kind) && left_is_plain(j) ? 0 : matches,
+                               comes_in_order(j->tprobe, j->pkeys[*key]), est_rows(c, j->tprobe));
+}
+
+static void take_column(struct pl_join *j, int key)
+{
+    const struct fe_facts *f = &node_table(j->tbuild)->cols[scan_column(j->tbuild, j->bkeys[key])].facts;
+    j->way = PL_WAY_COLUMN;
+    j->key = key;
+    j->exists = exists_kind(j->kind) && left_is_plain(j);
+    j->one = f->unique || j->exists;
+    j->splits = pl_worth_splitting(f->max_mult);
+}
+
 /* The cheapest way with these sides. */
 static void price(struct ctx *c, struct sides *s)
 {
     struct pl_join *j = &s->j;
-    int index = -1, ikey, fk = -1, fkey, sfk = -1, skey, within;
+    int index = -1, ikey, fk = -1, fkey, sfk = -1, skey, within, ckey;
     double probe = est_rows(c, j->tprobe), best = 1e300;
     bool looks_up = j->strategy == FE_AUTO || j->strategy == FE_INDEX, loops = !j->nkeys || j->strategy == FE_LOOP;
     bool builds = j->strategy != FE_INDEX && !loops && !asks_search(j);
@@ -256,9 +326,11 @@ static void price(struct ctx *c, struct sides *s)
     price_key(c, s, &index, &ikey);
     price_fk(c, s, &fk, &fkey);
     price_child(c, s, &sfk, &skey, &within);
+    price_column(c, s, &ckey);
     price_search(c, s);
     if (!looks_up && !loops) {
         s->key = s->fk = s->child = -1;
+        s->column = j->strategy == FE_MERGE ? s->column : -1;
         s->no_key = s->no_fk = asks_search(j) ? "the plan asks for a search" : "the plan asks for a table";
     }
     j->way = loops ? PL_WAY_ALL : PL_WAY_BUILD;
@@ -285,6 +357,10 @@ static void price(struct ctx *c, struct sides *s)
         j->key = skey;
         j->within = within;
         j->fanout = children(c, j, sfk, skey);
+    }
+    if (!loops && s->column >= 0 && s->column < best) {
+        best = s->column;
+        take_column(j, ckey);
     }
     if (prefers_search(c, s, best)) {
         best = s->search;
@@ -319,7 +395,7 @@ static int check_index(struct ctx *c, const struct fe_node *n, const struct pl_j
 
 static int check_search(struct ctx *c, const struct fe_node *n, const struct pl_join *j)
 {
-    if (!asks_search(j) || j->way == PL_WAY_SEARCH)
+    if (!asks_search(j) || j->way == PL_WAY_SEARCH || j->way == PL_WAY_COLUMN)
         return 0;
     return HD_FAIL(c->err, USER, n->path,
                    "strategy band needs a range in \"residual\": a comparison of numbers, dates or timestamps of one "
@@ -353,7 +429,8 @@ static const char *way_name(enum pl_way w)
 {
     static const char *const names[] = {
         [PL_WAY_BUILD] = "build",           [PL_WAY_KEY] = "key index", [PL_WAY_FK] = "foreign key index",
-        [PL_WAY_CHILD] = "sorted children", [PL_WAY_ALL] = "loop",      [PL_WAY_SEARCH] = "sorted search"};
+        [PL_WAY_CHILD] = "sorted children", [PL_WAY_ALL] = "loop",      [PL_WAY_SEARCH] = "sorted search",
+        [PL_WAY_COLUMN] = "sorted column"};
     return names[w];
 }
 
@@ -374,8 +451,9 @@ static void tell_sides(struct ctx *c, struct pl_node *p, const struct fe_node *n
 /* Few rows by estimate may be many, and all pairs of many rows never end: costs do not decide for a loop. */
 static const char *loop_reason(const struct sides *s)
 {
-    const double costs[] = {[PL_WAY_BUILD] = s->build, [PL_WAY_KEY] = s->key, [PL_WAY_FK] = s->fk,
-                            [PL_WAY_CHILD] = s->child, [PL_WAY_ALL] = 0,      [PL_WAY_SEARCH] = s->search};
+    const double costs[] = {
+        [PL_WAY_BUILD] = s->build, [PL_WAY_KEY] = s->key,       [PL_WAY_FK] = s->fk,        [PL_WAY_CHILD] = s->child,
+        [PL_WAY_ALL] = 0,          [PL_WAY_SEARCH] = s->search, [PL_WAY_COLUMN] = s->column};
     if (s->j.strategy == FE_LOOP)
         return "the plan asks for it";
     return s->loop < costs[s->j.way] ? "with keys only where the plan asks for it" : NULL;
@@ -386,7 +464,8 @@ static void tell_search(struct ctx *c, struct pl_decision *d, const struct sides
 {
     if (!s->found || (!s->found->range && !asks_search(&s->j)))
         return;
-    pl_decide_way(c, d, way_name(PL_WAY_SEARCH), s->search, asks_search(&s->j) ? "the plan asks for it" : s->no_search);
+    pl_decide_way(c, d, way_name(PL_WAY_SEARCH), s->search,
+                  s->j.way == PL_WAY_SEARCH && asks_search(&s->j) ? "the plan asks for it" : s->no_search);
     pl_decide_take(d, way_name(s->j.way));
 }
 
@@ -403,17 +482,15 @@ static void tell_way(struct ctx *c, struct pl_node *p, const struct sides *s)
     pl_decide_way(c, d, way_name(PL_WAY_FK), s->fk, s->no_fk);
     if (s->child >= 0) /* few tables are sorted so */
         pl_decide_way(c, d, way_name(PL_WAY_CHILD), s->child, NULL);
+    if (s->column >= 0)
+        pl_decide_way(c, d, way_name(PL_WAY_COLUMN), s->column,
+                      asks_search(&s->j) ? "the plan asks for a search" : NULL);
     pl_decide_way(c, d, way_name(PL_WAY_ALL), s->loop, loop_reason(s));
     tell_search(c, d, s);
     pl_decide_take(d, way_name(s->j.way));
 }
 
 /* ---- the node ----------------------------------------------------------------------------------------------- */
-
-static bool exists_kind(enum fe_join_kind k)
-{
-    return k == FE_SEMI || k == FE_ANTI || k == FE_MARK;
-}
 
 /* Which build columns anybody will ask for: outputs above and the residual's. */
 static void keep_columns_of(struct ctx *c, const struct fe_node *n, struct pl_join *j)
@@ -433,6 +510,8 @@ static bool needs_two_passes(const struct pl_join *j)
 {
     if (j->way == PL_WAY_KEY || j->way == PL_WAY_CHILD)
         return false;
+    if (j->way == PL_WAY_COLUMN)
+        return exists_kind(j->kind) && !left_is_plain(j) && !(j->one && j->kind == FE_SEMI);
     if (j->kind == FE_FULL)
         return true;
     if (exists_kind(j->kind))

@@ -111,13 +111,14 @@ struct pl_step {
     bool negate;
     bool behind;              /* SEARCH: rows with that very word stand in front, too */
     const struct fe_table *table;
-    int column;               /* LOAD_COLUMN; PROBE_CHILD: by which children are sorted */
+    int column;               /* LOAD_COLUMN; PROBE_CHILD: by which children are sorted; PROBE_COLUMN, EXPAND_COLUMN:
+                                 by which rows are sorted */
     int index;                /* PROBE_KEY: key index number; EXPAND_FK, PROBE_CHILD: foreign key number */
     int state, field;
     int reach;                /* EXPAND_SORTED: running field of the state, -1 none */
     int expr;                 /* LET, FILTER; PROBE_BITMAP/DIRECT, EXPAND_CSR: I64 index (0 based; outside
                                  0..range-1 or NULL: no match); PROBE_KEY: I64 key value (minus nothing);
-                                 PROBE_CHILD: I64 value of the column; SEARCH: I64 word to look for, never NULL */
+                                 PROBE_CHILD, PROBE_COLUMN, EXPAND_COLUMN: I64 value of the column; SEARCH: I64 word to look for, never NULL */
     int nkeys;
     const int *keys;          /* PROBE_HASH, EXPAND_HASH: expressions, phys as the key fields. EXPAND_SORTED: I64
                                  expressions, what all but the last search word equal, then the last one's lower and
@@ -129,6 +130,8 @@ struct pl_step {
 #define X(name) int a_##name;
     PL_STEP_ARGS(X) /* rt_spec.args indexes, -1 none */
 #undef X
+    bool near;                /* PROBE_COLUMN, EXPAND_COLUMN: rows come with ascending values, so that the one before
+                                 found its row near this one's */
     bool key_parts;           /* framed: hash and comparison of the keys are functions for PL_PART_KEYS each */
     bool polls;               /* EXPAND_*: nested ranges can make one morsel long: a CPU looks here for a stop */
     bool splittable;          /* EXPAND_*: a range may be long: emit a level entry, split over threads */
@@ -332,6 +335,8 @@ void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read);
 void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *read);
 /* Children of a foreign key are neighbours, in the order of a column of whole numbers, of which no two are equal. */
 bool pl_children_are_sorted(const struct fe_table *t, int fk, int column);
+/* Rows of the table ascend by the column, which has whole numbers and no NULLs. */
+bool pl_column_is_sorted(const struct fe_table *t, int column);
 /* Ranges of children wait in queues of a GPU's warps; a loop over pairs has none. */
 bool pl_has_queues(const struct pl_pipeline *p);
 /* Whether NULL equals NULL in key k of a lookup; in the keys of groups (NULL) it always does. */

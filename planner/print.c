@@ -90,6 +90,7 @@ static void print_where(const struct printer *w, const struct pl_step *s)
     switch (pl_step_form(s->kind)->subject) {
     case PL_OF_COLUMN: hd_strbuf_addf(w->o, " %s.%s at ", s->table->name, s->table->cols[s->column].name); break;
     case PL_OF_FIELD: hd_strbuf_addf(w->o, " %s.%s at ", st->name, st->fields[s->field].name); break;
+    case PL_OF_ORDER: hd_strbuf_addf(w->o, " %s.%s = ", s->table->name, s->table->cols[s->column].name); break;
     case PL_OF_KEYIDX: hd_strbuf_addf(w->o, " %s.%s ", s->table->name, s->table->cols[s->column].name); break;
     case PL_OF_FK:
         hd_strbuf_addf(w->o, " %s.%s of ", s->table->name, s->table->cols[s->table->fks[s->index].columns[0]].name);
@@ -139,6 +140,8 @@ static void print_step(const struct printer *w, int i)
     }
     if (s->nkeys)
         hd_strbuf_addc(w->o, ')');
+    if (s->near)
+        hd_strbuf_adds(w->o, " [in order]");
     if (s->splittable)
         hd_strbuf_adds(w->o, " [split]");
     print_again(w, i);

@@ -81,7 +81,8 @@ static void touch_dicts(struct ctx *c, struct rt_pipeline *r, int e)
 static void touch_subject(struct ctx *c, struct rt_pipeline *r, const struct pl_step *s)
 {
     switch (pl_step_form(s->kind)->subject) {
-    case PL_OF_COLUMN: touch(c, r, s->table, FE_PART_COLUMN, s->column); return;
+    case PL_OF_COLUMN:
+    case PL_OF_ORDER: touch(c, r, s->table, FE_PART_COLUMN, s->column); return;
     case PL_OF_KEYIDX: touch(c, r, s->table, FE_PART_KEYIDX, s->index); return;
     case PL_OF_FK: touch(c, r, s->table, FE_PART_FK, s->index); return;
     case PL_OF_NOTHING:

@@ -21,6 +21,9 @@ static double max_children(const struct pl_step *s)
     case PL_CHILDREN_PARENT:
         max = (double)s->table->fks[s->index].max_children;
         return max == 0 && s->probe == PL_LEFT ? 1 : max;
+    case PL_CHILDREN_VALUE:
+        max = (double)s->table->cols[s->column].facts.max_mult;
+        return max == 0 && s->probe == PL_LEFT ? 1 : max;
     case PL_CHILDREN_ALL: return s->splittable ? -1 : 1; /* the row of a scalar subquery */
     }
     HD_BUG("step %d", (int)s->kind);

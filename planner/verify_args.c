@@ -254,6 +254,7 @@ static bool check_arg(struct vf *v, const struct rt_arg *a)
     case RT_ARG_COL_TEXT_BASE:
     case RT_ARG_COL_TEXT_BYTES: return check_column(v, a, VF_BIT(FE_STORE_TEXT));
     case RT_ARG_COL_BASE:
+    case RT_ARG_COL_ROWS:
     case RT_ARG_COL_FACTOR: return check_column(v, a, VF_BIT(FE_STORE_INT));
     case RT_ARG_DICT_OFFSETS:
     case RT_ARG_DICT_BYTES: return check_column(v, a, VF_BIT(FE_STORE_DICT));

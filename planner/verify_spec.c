@@ -103,7 +103,8 @@ static bool check_touched(struct vf *v)
     for (int i = 0; i < v->p->nsteps; i++) {
         const struct pl_step *s = &v->p->steps[i];
         v->step = i;
-        if (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_PROBE_CHILD)
+        if (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_PROBE_CHILD ||
+            pl_step_form(s->kind)->subject == PL_OF_ORDER)
             VF_CHECK(v, TOUCHED_ALL, is_touched(&t, s->table, FE_PART_COLUMN, s->column));
         if (s->kind == PL_STEP_PROBE_KEY)
             VF_CHECK(v, TOUCHED_ALL, is_touched(&t, s->table, FE_PART_KEYIDX, s->index));

@@ -32,7 +32,7 @@ static bool has(const struct pl_step *s, enum pl_reads what)
 static bool reads_table(const struct pl_step *s)
 {
     enum pl_subject of = pl_step_form(s->kind)->subject;
-    return of == PL_OF_COLUMN || of == PL_OF_KEYIDX || of == PL_OF_FK;
+    return of == PL_OF_COLUMN || of == PL_OF_KEYIDX || of == PL_OF_FK || of == PL_OF_ORDER;
 }
 
 /* ---- slots ---------------------------------------------------------------------------------- */
@@ -115,6 +115,8 @@ static bool check_table(struct vf *v, const struct pl_step *s)
                      s->table->fks[s->index].n_columns == 1);
     VF_CHECK(v, SORTED_CHILDREN,
              s->kind != PL_STEP_PROBE_CHILD || pl_children_are_sorted(s->table, s->index, s->column));
+    VF_CHECK(v, SORTED_COLUMN,
+             pl_step_form(s->kind)->subject != PL_OF_ORDER || pl_column_is_sorted(s->table, s->column));
     return true;
 }
 
@@ -245,6 +247,7 @@ static bool check_flags(struct vf *v, const struct pl_step *s)
 {
     VF_CHECK(v, STEP_SPLIT, !s->splittable || pl_opens_level(s->kind));
     VF_CHECK(v, STEP_POLLS, s->polls ? pl_opens_level(s->kind) : !must_poll(v, s));
+    VF_CHECK(v, STEP_NEAR, !s->near || (pl_step_form(s->kind)->subject == PL_OF_ORDER && !v->p->framed));
     VF_CHECK(v, STEP_NEGATE, !s->negate || s->kind == PL_STEP_TEST);
     VF_CHECK(v, STEP_BEHIND, !s->behind || s->kind == PL_STEP_SEARCH);
     VF_CHECK(v, STEP_KEY_PARTS, !s->key_parts || (v->p->framed && has(s, PL_READS_KEYS)));

@@ -150,6 +150,69 @@ HDD_DEVICE i32 hdd_probe_child(const u64 *offsets, i32 parent, const Stored *dat
     return (i64)hdd_load_const(data + at) == wanted ? (i32)at : -1;
 }
 
+// Rows of a table that have base + wanted in a column by which they ascend.
+template <class Stored> struct hdd_sorted_column {
+    const Stored *data;
+    u32 rows;
+    i64 wanted;
+
+    template <class K>
+    HDD_MEMBER hdd_sorted_column(const Stored *data, u64 rows, i64 base, K key)
+        : data(data), rows(hdd_is_null(key) ? 0 : (u32)rows), wanted((i64)(hdd_index(key) - (u64)base))
+    {
+    }
+    HDD_MEMBER i64 at(u32 row) const
+    {
+        return (i64)hdd_load_const(data + row);
+    }
+    HDD_MEMBER u32 first() const
+    {
+        const hdd_sorted_column &c = *this;
+        return hdd_partition_point(0, rows, [&](u32 r) { return c.at(r) < c.wanted; });
+    }
+    HDD_MEMBER u32 first(hdd_near &near) const
+    {
+        const hdd_sorted_column &c = *this;
+        return rows ? hdd_partition_point_near(rows, [&](u32 r) { return c.at(r) < c.wanted; }, near) : 0;
+    }
+    HDD_MEMBER i32 found(u32 row) const
+    {
+        return row < rows && at(row) == wanted ? (i32)row : -1;
+    }
+    // From the first of them on. There are few, mostly: steps grow.
+    HDD_MEMBER hdd_range all(u32 begin) const
+    {
+        const hdd_sorted_column &c = *this;
+        u32 end = begin, beyond = rows, step = 1;
+        if (found(begin) < 0)
+            return hdd_no_range();
+        HDD_NO_UNROLL
+        for (; step <= rows - end; step *= 2) {
+            if (at(end + step - 1) != wanted) {
+                beyond = end + step - 1;
+                break;
+            }
+            end += step;
+        }
+        end = hdd_partition_point(end, beyond, [&](u32 r) { return c.at(r) == c.wanted; });
+        return hdd_range{begin, end - begin};
+    }
+};
+
+template <class Stored, class K, class... Near>
+HDD_DEVICE i32 hdd_probe_column(const Stored *data, u64 rows, i64 base, K key, Near &...near)
+{
+    const hdd_sorted_column<Stored> c(data, rows, base, key);
+    return c.found(c.first(near...));
+}
+
+template <class Stored, class K, class... Near>
+HDD_DEVICE hdd_range hdd_expand_column(const Stored *data, u64 rows, i64 base, K key, Near &...near)
+{
+    const hdd_sorted_column<Stored> c(data, rows, base, key);
+    return c.all(c.first(near...));
+}
+
 HDD_DEVICE hdd_range hdd_expand_all(u64 rows)
 {
     return hdd_range{0, (u32)rows};

@@ -36,4 +36,33 @@ template <class Before> HDD_DEVICE u32 hdd_partition_point(u32 begin, u32 end, B
     return begin;
 }
 
+// Where a search ended: where rows come in order, the next one of this thread ends near by.
+struct hdd_near {
+    u32 row;
+
+    HDD_MEMBER hdd_near() : row(0)
+    {
+    }
+};
+
+// The same over rows 0 .. rows - 1, from where the search before ended, in steps that grow.
+template <class Before> HDD_DEVICE u32 hdd_partition_point_near(u32 rows, Before before, hdd_near &near)
+{
+    u32 begin = near.row, end = rows, step = 1;
+    if (begin && !before(begin - 1)) {
+        end = begin - 1;
+        begin = 0;
+    } else {
+        HDD_NO_UNROLL
+        for (; step <= end - begin; step *= 4) {
+            if (!before(begin + step - 1)) {
+                end = begin + step - 1;
+                break;
+            }
+            begin += step;
+        }
+    }
+    return near.row = hdd_partition_point(begin, end, before);
+}
+
 #endif

@@ -29,6 +29,7 @@ static hd_i128 number(const struct rt_arg *a)
     switch (a->kind) {
     case RT_ARG_COL_BASE: return t->cols[a->column].base;
     case RT_ARG_COL_FACTOR: return t->cols[a->column].factor;
+    case RT_ARG_COL_ROWS: return t->rows;
     case RT_ARG_KEYIDX_MIN: return t->keyidx[a->index].min;
     case RT_ARG_KEYIDX_RANGE: return (hd_i128)t->keyidx[a->index].range;
 #define T_ARG_NUMBER(...)

@@ -235,6 +235,54 @@ def check_random(engine, rng, left, right, count):
                       f"{len(left)} x {len(right)} rows, {kind}, {strategy}, {on}, {residual and residual.text}")
 
 
+def sorted_tables(rng, rows):
+    """Tables in the order of the same column, which has no NULL; of one of the two sometimes something else."""
+    tables = table(rng, "l", rows, 0.15), table(rng, "r", rng.randint(rows // 2, rows), 0.15)
+    c = rng.choice("kiwtu")
+    for prefix, rows in zip("lr", tables):
+        mine = c if rng.random() < 0.8 else "i"
+        for row in rows:
+            row[prefix + mine] = COLUMNS[mine][2](rng)
+        rows.sort(key=lambda row: row[prefix + mine])
+        for n, row in enumerate(rows):
+            row[prefix + "row"] = n
+    return c, *tables
+
+
+def sorted_conditions(rng, c):
+    """Pairs of columns, those of the order and of unique row numbers among them, and a residual of one or both sides."""
+    lead = rng.choice(((c, c), (c, c), ("i", "row"), ("row", "i"), ("w", "row"), ("row", "row")))
+    pairs = [lead] + [(x, x) for x in rng.choice(("", "", "", "k", "s"))]
+    rng.shuffle(pairs)
+    sides = [constant("1", 1).compared("<", column("ri")), column("li").compared("<>", constant("3", 3)),
+             column("lk").compared("<>", column("ri")), column("lk").compared("<=", column("rk"))]
+    return [(*p, rng.random() < 0.2) for p in pairs], rng.choice([None, None, None, *sides])
+
+
+def check_sorted(engine, rng, left, right, c, count):
+    """Columns by which tables are sorted are searched where they are. Which steps were seen."""
+    seen = set()
+    for _ in range(count):
+        pairs, residual = sorted_conditions(rng, c)
+        kind, strategy = rng.choice(theta.KINDS), rng.choice(("merge", "merge", "auto"))
+        on = [["l" + a, "r" + b] + ["null_equal"] * null_equal for a, b, null_equal in pairs]
+
+        def match(x, y):
+            keys = [(x["l" + a], y["r" + b], null_equal) for a, b, null_equal in pairs]
+            return all((a is None and b is None and ne) if None in (a, b) else a == b for a, b, ne in keys) and \
+                (not residual or residual.value({**x, **y}) is True)
+        want = sorted(theta.expected(kind, left, right, match), key=str)
+        found = rows_of(engine, kind, on, residual and residual.text, strategy, rng.choice((1, 3)))
+        engine.expect(found, want, f"sorted by {c}: {len(left)} x {len(right)} rows, {kind}, {strategy}, {on}, "
+                      f"{residual and residual.text}")
+        plan = {"heddle": 1, "root": theta.join(kind, on, residual and residual.text, strategy)}
+        dump = subprocess.run([engine.heddle, "explain", "-", "--db", engine.db, "--dump", "pipelines"],
+                              input=json.dumps(plan), capture_output=True, text=True, check=True).stdout
+        seen |= {" ".join(line.split(" column ")[1].split()[:1]) + (" in order" if "[in order]" in line else "") + step
+                 for line in dump.splitlines() for step in (" probe", " expand") if step + " column " in line}
+    return seen
+
+
 def check_runs(engine):
     """Runs of equal keys: 13 inner rows, then those of either side that match nothing."""
     inner = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (2, 3), (2, 4), (7, 7), (8, 7), (9, 8), (9, 9), (10, 10), (11, 10)]
@@ -290,6 +338,10 @@ def main():
     data = [("random", table(rng, "l", nl, 0.15), table(rng, "r", nr, 0.15)) for nl, nr in SIZES]
     data.append(("runs", letters("l", "A A B E E E E F F G H H J J M M"), letters("r", "A A B B B C C F G G H I L L")))
     data.append(("intervals", *nested(rng, 60)))
+    for rows in (0, 1, 30, 90, 90, 90):
+        c, *tables = sorted_tables(rng, rows)
+        data.append(("sorted " + c, *tables))
+    seen = set()
     for what, left, right in data:
         with tempfile.TemporaryDirectory(prefix="heddle-search-") as folder:
             folder = pathlib.Path(folder)
@@ -302,11 +354,19 @@ def main():
             if what == "random" and len(left) == SIZES[0][0]:
                 check_ends(engine, left, right)
                 check_refused(engine)
+            if what.startswith("sorted"):
+                seen |= check_sorted(engine, rng, left, right, what[-1], args.count)
             if what == "runs":
                 check_runs(engine)
             if what == "intervals":
                 check_intervals(engine, left, right)
             wrong += engine.wrong
+    wanted = {"inner probe", "inner in order probe", "inner expand", "inner in order expand"}
+    wanted |= {f"{kind} probe" for kind in ("left", "semi", "anti", "mark")}
+    seen |= {s.replace(" in order", "") for s in seen if "inner" not in s}
+    if args.count >= 30 and wanted - seen:
+        print(f"no plan has {wanted - seen}")
+        wrong += 1
     print(f"{wrong} wrong")
     return wrong != 0
 

@@ -45,6 +45,7 @@ const struct verify_plan verify_plans[PLANS] = {
          "'dst']],"
          " 'left': " SCAN_OF("child") ", 'right': " SCAN_OF("edge") "}",
          0, 0, 0},
+    [COLUMN] = {JOIN("left", "merge", SCAN_OF("child"), "cid", SCAN_OF("parent"), "id", ""), 0, 0, 0},
     [FULL] = {JOIN("full", "auto", SCAN_OF("tiny"), "v", SCAN_OF("parent"), "id", ", 'residual': 'k > grp'"), 0, 0, 0},
     [CROSS] = {"{'op': 'join', 'kind': 'inner', 'single': true, 'left': " SCAN_OF("tiny") ", 'right': " AGG(
                    "", SUM("amount"), SCAN_OF("parent")) "}",

@@ -21,6 +21,7 @@ enum plan {
     ARRAY,
     PARENT,
     CHILDREN,
+    COLUMN,
     FULL,
     CROSS, /* joins */
     COPIES, /* wide rows */
