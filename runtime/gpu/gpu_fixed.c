@@ -52,7 +52,7 @@ bool rt_rows_are_keys(const struct rt_state *s, bool *nullable)
 }
 
 struct needs {
-    bool merge, fill, partition, rows, index, prefix_sum, hash, sort, pack, select, radix, string, running, top;
+    bool merge, fill, partition, rows, index, prefix_sum, hash, window, sort, pack, select, radix, string, running, top;
 };
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
@@ -63,6 +63,14 @@ static void add_sort(struct needs *n, const struct rt_state *s, double rows)
     n->sort |= rows <= HDD_RANK_MAX || s->limit >= 0;
     n->radix |= rows > HDD_RANK_MAX && s->limit < 0;
     n->rows |= rows > HDD_RANK_MAX && s->limit < 0 && rt_rows_are_keys(s, &nullable);
+}
+
+static void add_hash(struct needs *n, double rows)
+{
+    bool large = rows > (double)RT_WINDOW_ROWS_MIN;
+    n->hash = true;
+    n->window |= large;
+    n->radix |= large;
 }
 
 static void add_state(struct needs *n, const struct rt_spec *spec, int state)
@@ -83,7 +91,7 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
         case RT_FINISH_CSR: n->index = n->prefix_sum = true; break;
         case RT_FINISH_HASH_UNIQUE:
         case RT_FINISH_HASH_GROUP:
-        case RT_FINISH_HASH_DEDUPE: n->hash = true; break;
+        case RT_FINISH_HASH_DEDUPE: add_hash(n, expected(spec, state)); break;
         }
 }
 
@@ -96,19 +104,13 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
     const struct {
         bool needed;
         const char *name;
-    } all[] = {{n.radix, "finish_radix"},
-               {n.select, "finish_select"},
-               {n.sort, "finish_sort"},
-               {n.pack, "finish_pack"},
-               {n.hash, "finish_hash"},
-               {n.string, "finish_string"},
-               {n.prefix_sum, "finish_prefix_sum"},
-               {n.index, "finish_index"},
-               {n.top, "finish_top"},
-               {n.running, "finish_running"},
-               {n.fill, "finish_fill"},
-               {n.merge, "finish_merge"},
-               {n.partition, "finish_partition"},
+    } all[] = {{n.radix, "finish_radix"},     {n.select, "finish_select"},
+               {n.sort, "finish_sort"},       {n.pack, "finish_pack"},
+               {n.hash, "finish_hash"},       {n.window, "finish_window"},
+               {n.string, "finish_string"},   {n.prefix_sum, "finish_prefix_sum"},
+               {n.index, "finish_index"},     {n.top, "finish_top"},
+               {n.running, "finish_running"}, {n.fill, "finish_fill"},
+               {n.merge, "finish_merge"},     {n.partition, "finish_partition"},
                {n.rows, "finish_rows"}};
     _Static_assert(HD_COUNT(all) == RT_FIXED_MAX, "each need names its module");
     for (int i = 0; i < RT_FIXED_MAX; i++)

@@ -167,8 +167,11 @@ static int build(struct rt_gpu_exec *x, struct rt_gpu_state *v, bool distinct, b
 {
     struct hash_build b = {.x = x, .v = v, .p = {.rows = v->rows, .n = v->nrows, .dedupe = dedupe}};
     b.p.blocks = rt_finish_blocks(x, b.p.n, RT_FINISH_THREADS);
+    bool made = false;
     int rc = rt_keys_of_group(x, v->s, &b.p.keys, &b.more, err);
-    if (rc == 0)
+    if (rc == 0 && rt_hash_has_windows(x, v->nrows))
+        rc = rt_hash_by_windows(x, v, &b.p.keys, distinct, &made, err);
+    if (rc == 0 && !made)
         rc = distinct || v->nrows <= 1 ? slots(&b, err) : group(&b, err);
     rt_gpu_release(x, &b.more);
     rt_gpu_release(x, &b.zeroed);

@@ -1,5 +1,6 @@
 /* What the files about states share. From below: memory (gpu_memory.c), launches of the fixed kernels and keys of rows
- * (gpu_finish.c), sums and sorting by digits (gpu_radix.c); then room (gpu_room.c), grouping (gpu_group.c) and order
+ * (gpu_finish.c), sums and sorting by digits (gpu_radix.c); then room (gpu_room.c), grouping (gpu_window.c,
+ * gpu_group.c) and order
  * (gpu_order.c) of rows; what another device has (gpu_gather.c); the tables by kind of state (gpu_state.c). */
 #ifndef HEDDLE_RUNTIME_GPU_STATE_H
 #define HEDDLE_RUNTIME_GPU_STATE_H
@@ -61,6 +62,15 @@ void rt_radix_release(struct rt_gpu_exec *x, struct rt_radix *r);
 /* Sorts by the bits from the lowest to the highest of `mask`, stable. */
 int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                   struct hd_err *err);
+
+/* ---- gpu_window.c ---- */
+
+/* Whether a HASH of so many rows is worth sorting for. */
+#define RT_WINDOW_ROWS_MIN (UINT64_C(1) << 22) /* of fewer rows the slots are in a cache, more or less */
+bool rt_hash_has_windows(const struct rt_gpu_exec *x, uint64_t rows);
+/* Its slots, if keys are distinct, which facts prove or which is seen on the way. */
+int rt_hash_by_windows(struct rt_gpu_exec *x, struct rt_gpu_state *v, const struct hdd_keys *keys, bool distinct,
+                       bool *made, struct hd_err *err);
 
 /* ---- gpu_running.c: an operation of runtime/finish.def ---- */
 int rt_gpu_finish_top(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);

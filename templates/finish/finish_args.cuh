@@ -91,13 +91,34 @@ struct hdd_hash_args {
     struct hdd_keys keys;
     hdd_u64 rows, n, to;
     hdd_u64 first;  // per row: number of its key's first row, 32 bits
-    hdd_u64 ranks; // per first row: how far its slot is from where its hash says; per other row: rows of its key before
-        // it, the first one aside. 32 bits
+    hdd_u64 ranks;  // per first row: how far its slot is from where its hash says; per other row: rows of its key before
+                    // it, the first one aside. 32 bits
     hdd_u64 counts; // per first row: other rows of the key; once placed, where they begin. 32 bits
     hdd_u64 totals; // two words: keys, and rows placed so far
     hdd_u64 slots, mask;
     hdd_u32 blocks, dedupe;
-    hdd_u32 fresh; // slots are not those that first rows were found in
+    hdd_u32 fresh;  // slots are not those that first rows were found in
+};
+
+// ---- finish_window.cu ----------------------------------------------------------------------
+
+// A large table of keys that are distinct, or turn out to be, window by window: see there.
+enum { HDD_WINDOW_BITS = 12, HDD_SAMPLED = 64 }; // of the number of slots of a window; of so many rows one is in the sample
+
+struct hdd_window_state {
+    hdd_u32 failed; // keys repeat, or some windows have far more rows than others
+    hdd_u32 spilled; // words that had no room in their window
+};
+
+struct hdd_window_args {
+    struct hdd_keys keys;
+    hdd_u64 rows, n;
+    hdd_u64 words;         // per row: the lower half of its hash, and its number plus one
+    hdd_u64 begins;        // 32 bits per window, and one more: where its words begin
+    hdd_u64 spilled, room; // words; for so many
+    hdd_u64 state;         // a hdd_window_state
+    hdd_u64 slots, mask;
+    hdd_u32 blocks, distinct; // distinct: facts prove that keys are so
 };
 
 // ---- finish_sort.cu, finish_radix.cu -------------------------------------------------------
@@ -145,9 +166,9 @@ struct hdd_radix_count_args {
 // by the digit at `shift`.
 struct hdd_radix_args {
     hdd_u64 n, from, from_rows, to, to_rows, first;
-    hdd_u64 base; // 32 bits per digit: where its first item goes; behind them the same for the next launch
+    hdd_u64 base;   // 32 bits per digit: where its first item goes; behind them the same for the next launch
     hdd_u64 status; // 32 bits per tile and digit, zeros at first
-    hdd_u64 next; // 32 bits: tiles that were taken
+    hdd_u64 next;   // 32 bits: tiles that were taken
     hdd_u32 blocks, shift, mask;
 };
 
@@ -159,13 +180,13 @@ struct hdd_row_piece {
     unsigned char word, to, shift, length;
 };
 struct hdd_row_bits_args {
-    hdd_u64 rows, n; // of `words` words each
-    hdd_u64 keys; // packed; unpacking: in order
-    hdd_u64 masks; // surveying: bits in which rows differ from the first one, per word
+    hdd_u64 rows, n;    // of `words` words each
+    hdd_u64 keys;       // packed; unpacking: in order
+    hdd_u64 masks;      // surveying: bits in which rows differ from the first one, per word
     hdd_u64 skip, count; // unpacking: rows skip .. skip + count - 1 of the order are wanted
-    hdd_u64 failed; // unpacking: a 32-bit word, set where more keys agree in the bits that they were sorted by than
-        // one thread looks at
-    hdd_u32 sorted; // from this bit on keys are in order
+    hdd_u64 failed;     // unpacking: a 32-bit word, set where more keys agree in the bits that they were sorted by than
+                        // one thread looks at
+    hdd_u32 sorted;     // from this bit on keys are in order
     hdd_u32 blocks, words, npieces;
     hdd_u64 base[HDD_ROW_WORDS];
     struct hdd_row_piece piece[64];
@@ -186,7 +207,7 @@ struct hdd_partition_args {
     struct hdd_keys keys;
     hdd_u64 rows, n, to, base, status, next;
     hdd_u32 blocks, shift, mask;
-    hdd_u32 tile; // rows of a tile, a multiple of HDD_FINISH_THREADS, HDD_STAGE_ROWS at most
+    hdd_u32 tile;   // rows of a tile, a multiple of HDD_FINISH_THREADS, HDD_STAGE_ROWS at most
     hdd_u32 stable; // rows of a digit keep their order
 };
 
@@ -194,14 +215,14 @@ struct hdd_partition_args {
 // looked at.
 struct hdd_select_state {
     hdd_u64 prefix, known; // bits of the k-th smallest key that are known
-    hdd_u64 wanted; // which one among the keys with this prefix, from 1
-    hdd_u64 found; // row numbers collected
+    hdd_u64 wanted;        // which one among the keys with this prefix, from 1
+    hdd_u64 found;         // row numbers collected
     hdd_u32 done, arrived;
     hdd_u32 counts[HDD_RADIX];
 };
 struct hdd_select_args {
     hdd_u64 keys, n, state, to; // to: room for `room` row numbers
-    hdd_u64 room, enough; // enough: keys in a bin that need no closer look
+    hdd_u64 room, enough;       // enough: keys in a bin that need no closer look
     hdd_u32 blocks, shift;
 };
 

@@ -114,6 +114,8 @@ static void test_order_many(void)
 
 /* ---- HASH -------------------------------------------------------------------------------- */
 
+#define AT_ENDS UINT64_MAX /* buckets: one hash of 16 leads to the last slots of a run of 4096 */
+
 static uint64_t hash_row(const struct rt_state *s, const unsigned char *row, uint64_t buckets)
 {
     uint64_t h = 1469598103934665603ULL;
@@ -140,6 +142,8 @@ static uint64_t hash_row(const struct rt_state *s, const unsigned char *row, uin
         for (size_t k = 0; k < n; k++)
             h = hdd_mix(h ^ p[k]);
     }
+    if (buckets == AT_ENDS)
+        return h >> 40 & 15 ? h : h | 0xffc;
     return buckets ? h % buckets << 40 | h % buckets : h; /* few: collisions everywhere */
 }
 
@@ -202,6 +206,56 @@ static void hash_case(const char *shape, uint64_t n, uint64_t kinds, bool dedupe
     CHECK(!unique || n <= large || large == 0 || t.live.moved.address == 0, "%s: rows moved", what);
     CHECK(t.live.matches_at.n >= (t.live.nrows + 63) / 64 * 8, "%s: no match bits", what);
     table_release(&t);
+}
+
+/* Distinct keys, of which some rows say that they are others' again: too few for a sample to show it. */
+static void repeated_case(uint64_t n, uint64_t repeated, bool dedupe, uint64_t buckets)
+{
+    struct table t;
+    char what[128];
+    snprintf(what, sizeof what, "hash of %llu, %llu repeated%s", (unsigned long long)n, (unsigned long long)repeated,
+             dedupe ? ", deduplicated" : "");
+    table_init(&t, RT_STATE_HASH, "l");
+    t.b.x.first_rows = 20;
+    t.s.nkeys = 1;
+    t.s.dedupe = dedupe;
+    draw_rows(&t, n, 1);
+    for (uint64_t r = 0; r < n; r++) {
+        unsigned char *row = t.rows + r * (uint64_t)t.s.stride;
+        uint64_t key = r < n - repeated ? r : r - (n - repeated);
+        memcpy(row + t.s.fields[0].offset, &key, sizeof key);
+        uint64_t h = hash_row(&t.s, row, buckets);
+        memcpy(row, &h, sizeof h);
+    }
+    append(&t, 0, n);
+    finish(&t);
+    check_hash(&t, what);
+    CHECK((t.live.moved.address != 0) == (repeated > 0), "%s: rows moved, or did not", what);
+    CHECK(t.live.nrows == (dedupe ? n - repeated : n), "%s: %llu rows", what, (unsigned long long)t.live.nrows);
+    table_release(&t);
+}
+
+/* Large enough for several windows (runtime/gpu/gpu_window.c). */
+static void test_windows(void)
+{
+    large = 20;
+    for (int k = 0; k < 2; k++) {
+        proven = k == 0;
+        hash_case("i", 2731, 0, false, 0);
+        hash_case("i", 6000, 0, false, 0);
+        hash_case("Sb", 6000, 0, false, AT_ENDS);
+        hash_case("i", 6000, 0, false, 3); /* one window for all */
+        hash_case("i", 9000, 40, k, 0);
+    }
+    for (int dedupe = 0; dedupe < 2; dedupe++) {
+        repeated_case(6000, 0, dedupe, 0);
+        repeated_case(6000, 1, dedupe, 0);
+        repeated_case(6000, 1, dedupe, AT_ENDS);
+        repeated_case(6000, 2500, dedupe, AT_ENDS);
+        repeated_case(6000, 0, dedupe, AT_ENDS);
+    }
+    proven = true;
+    large = 0;
 }
 
 static void test_hash(uint64_t large_from, bool are_proven)
@@ -646,6 +700,7 @@ int main(int argc, char **argv)
     test_order_many();
     test_hash(0, true);
     test_hash(20, false);
+    test_windows();
     test_csr();
     append_case(RT_STATE_ROWS);
     append_case(RT_STATE_CSR);
