@@ -109,7 +109,7 @@ HDD_KERNEL(hdd_window_begins)(HDD_PARAMETER(hdd_window_args, p))
 // ---- windows -------------------------------------------------------------------------------
 
 struct hdd_window_shared {
-    u64 slot[HDD_WINDOW];
+    u64 word[HDD_WINDOW]; // with all of the lower half of the hash: one row fewer of two is looked at in vain
     u32 skip;
 };
 
@@ -122,12 +122,11 @@ HDD_DEVICE void hdd_window_spill(const hdd_window_args &p, u64 word)
 
 HDD_DEVICE void hdd_window_put(hdd_window_shared &s, const hdd_window_args &p, u64 word)
 {
-    const u64 slot = hdd_window_slot(word);
     for (u32 at = (u32)(word >> 32) & (HDD_WINDOW - 1); at < HDD_WINDOW; at++) {
-        const u64 there = hdd_atomic_cas(s.slot + at, (u64)0, slot);
+        const u64 there = hdd_atomic_cas(s.word + at, (u64)0, word);
         if (there == 0)
             return;
-        if (hdd_window_equal(p, there, slot)) {
+        if (there >> 32 == word >> 32 && hdd_window_equal(p, there, word)) {
             hdd_window_fail(p);
             return;
         }
@@ -164,7 +163,7 @@ HDD_KERNEL(hdd_window_fill)(HDD_PARAMETER(hdd_window_args, p))
         }
         HDD_UNROLL_4
         for (u32 k = hdd_thread(); k < HDD_WINDOW; k += HDD_BLOCK)
-            s.slot[k] = 0; // the ones that this thread writes out, and has written out
+            s.word[k] = 0; // the ones that this thread writes out, and has written out
         hdd_block_sync();
         if (s.skip)
             return;
@@ -172,7 +171,7 @@ HDD_KERNEL(hdd_window_fill)(HDD_PARAMETER(hdd_window_args, p))
         hdd_block_sync();
         HDD_UNROLL_4
         for (u32 k = hdd_thread(); k < HDD_WINDOW; k += HDD_BLOCK)
-            hdd_at<u64>(p.slots)[(w << HDD_WINDOW_BITS) + k] = s.slot[k];
+            hdd_at<u64>(p.slots)[(w << HDD_WINDOW_BITS) + k] = hdd_window_slot(s.word[k]);
     }
 }
 

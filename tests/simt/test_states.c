@@ -115,6 +115,7 @@ static void test_order_many(void)
 /* ---- HASH -------------------------------------------------------------------------------- */
 
 #define AT_ENDS UINT64_MAX /* buckets: one hash of 16 leads to the last slots of a run of 4096 */
+#define TWINS   (UINT64_MAX - 1) /* several rows of each hash, anywhere */
 
 static uint64_t hash_row(const struct rt_state *s, const unsigned char *row, uint64_t buckets)
 {
@@ -144,6 +145,8 @@ static uint64_t hash_row(const struct rt_state *s, const unsigned char *row, uin
     }
     if (buckets == AT_ENDS)
         return h >> 40 & 15 ? h : h | 0xffc;
+    if (buckets == TWINS)
+        return h % 1500 * 2654435761u << 32 | (uint32_t)(h % 1500 * 2654435761u);
     return buckets ? h % buckets << 40 | h % buckets : h; /* few: collisions everywhere */
 }
 
@@ -245,12 +248,14 @@ static void test_windows(void)
         hash_case("i", 6000, 0, false, 0);
         hash_case("Sb", 6000, 0, false, AT_ENDS);
         hash_case("i", 6000, 0, false, 3); /* one window for all */
+        hash_case("lS", 6000, 0, false, TWINS);
         hash_case("i", 9000, 40, k, 0);
     }
     for (int dedupe = 0; dedupe < 2; dedupe++) {
         repeated_case(6000, 0, dedupe, 0);
         repeated_case(6000, 1, dedupe, 0);
         repeated_case(6000, 1, dedupe, AT_ENDS);
+        repeated_case(6000, 1, dedupe, TWINS);
         repeated_case(6000, 2500, dedupe, AT_ENDS);
         repeated_case(6000, 0, dedupe, AT_ENDS);
     }
