@@ -103,7 +103,7 @@ void cu_sink_accumulators(struct cu_unit *u, struct cu_out *o)
 }
 
 /* The one value so far (hdd_begin), or one more (hdd_add). */
-static void accumulate_value(struct cu_unit *u, int i, const char *accumulators, bool more)
+void cu_accumulate_value(struct cu_unit *u, int i, const char *accumulators, bool more)
 {
     const char *op = "", *seen = "";
     bool adds = more && cu_out_of(u, i)->fn != FE_AGG_ANY; /* which is the same again */
@@ -119,7 +119,7 @@ void cu_accumulate_values(struct cu_unit *u, const char *accumulators, bool more
 {
     for (int i = 0; i < u->pipeline->sink.nouts; i++)
         if (!cu_is_stored(u, i))
-            accumulate_value(u, i, accumulators, more);
+            cu_accumulate_value(u, i, accumulators, more);
 }
 
 static void merge_method(struct cu_unit *u)

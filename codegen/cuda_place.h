@@ -26,6 +26,11 @@ struct cu_place {
     const char *update; /* in place of adding `mine` to `group`; NULL: the next cache's, or the place's */
 };
 
+/* cuda_loop_sums.c: registers, in a loop over pairs. */
+void cu_loop_sums_members(struct cu_unit *u, struct cu_out *o);
+void cu_loop_sums_methods(struct cu_unit *u);
+void cu_loop_sums_visit(struct cu_unit *u);
+
 #define P_PLACE(id, name, sinks, flags, alone, beside, unit, text) extern const struct cu_place cu_place_##name;
 #define P_CACHE(id, name, limit, unit, text)                       extern const struct cu_place cu_cache_##name;
 #include "planner/places.def"

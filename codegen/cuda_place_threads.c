@@ -8,12 +8,23 @@ static void visit_registers(struct cu_unit *u)
 {
     cu_guard(u);
     cu_count(u, u->pipeline->nsteps);
-    cu_accumulate_values(u, "accumulators", true);
+    if (u->pipeline->loop.sums)
+        cu_loop_sums_visit(u);
+    else
+        cu_accumulate_values(u, "accumulators", true);
     cu_unguard(u);
+}
+
+static void methods_registers(struct cu_unit *u)
+{
+    if (u->pipeline->loop.sums)
+        cu_loop_sums_methods(u);
 }
 
 static void members_registers(struct cu_unit *u, struct cu_out *o)
 {
+    if (u->pipeline->loop.sums)
+        cu_loop_sums_members(u, o);
     if (cu_has_accumulators(u))
         cu_line(o, "%s accumulators;", cu_accumulators_type(u));
 }
@@ -35,6 +46,7 @@ static void finish_registers(struct cu_unit *u)
 const struct cu_place cu_place_registers = {
     .members = members_registers,
     .shared = shared_registers,
+    .methods = methods_registers,
     .visit = visit_registers,
     .finish = finish_registers,
 };

@@ -39,6 +39,7 @@ bool cu_has_accumulators(const struct cu_unit *u);
 const char *cu_accumulators_type(struct cu_unit *u);
 const char *cu_accumulator_name(struct cu_unit *u, int out);
 bool cu_may_stay_null(const struct cu_unit *u, int out);
+void cu_accumulate_value(struct cu_unit *u, int out, const char *accumulators, bool more);
 /* "mine.seen0, 4": the word and the bit that say that an accumulator has a value. */
 const char *cu_seen_bit(struct cu_unit *u, int out, const char *accumulators, const char *between);
 void cu_accumulate_values(struct cu_unit *u, const char *accumulators, bool more); /* of the row; more: than one */

@@ -190,7 +190,17 @@ static bool counts_alone(const struct pl_sink *s)
            s->outs[0].fn == FE_AGG_COUNT_STAR;
 }
 
-void pl_size_loop(struct pl_pipeline *q)
+/* What pairs of a task, of so many for each row of a thread at most (templates/loop.cuh), add up to fits 32 bits. */
+static bool fits_word(const struct ctx *c, const struct pl_pipeline *q, const struct pl_out *o)
+{
+    hd_i128 most = (hd_i128)q->loop.rows * HDD_LOOP_PART * (o->fn == FE_AGG_SUM ? o->max : 1);
+    if (o->fn == FE_AGG_COUNT_STAR)
+        return true;
+    return (o->fn == FE_AGG_COUNT || o->fn == FE_AGG_SUM) && o->expr >= 0 && !c->exprs.v[o->expr].nullable &&
+           c->exprs.v[o->expr].phys != RT_F64 && c->exprs.v[o->expr].phys != RT_F32 && most > 0 && most <= INT32_MAX;
+}
+
+void pl_size_loop(const struct ctx *c, struct pl_pipeline *q)
 {
     struct pl_loop *l = &q->loop;
     if (!l->rows)
@@ -200,4 +210,7 @@ void pl_size_loop(struct pl_pipeline *q)
         l->rows /= 2;
     l->fused = adds_alone(&q->sink);
     l->counts = counts_alone(&q->sink);
+    l->sums = l->fused && q->sink.place == PL_PLACE_REGISTERS && l->tested > q->levels[1].first_step + l->others;
+    for (int i = 0; i < q->sink.nouts && l->sums; i++)
+        q->sink.outs[i].word = fits_word(c, q, &q->sink.outs[i]);
 }

@@ -7,6 +7,6 @@
 /* Chooses; then steps that look at one side only are moved to where that side's row is alone. */
 void pl_plan_loop(struct ctx *c, struct open_pipeline *p);
 /* Rows that a thread of a GPU holds, once the tuples' layout and the sink's place are known. */
-void pl_size_loop(struct pl_pipeline *q);
+void pl_size_loop(const struct ctx *c, struct pl_pipeline *q);
 
 #endif

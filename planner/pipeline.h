@@ -157,6 +157,7 @@ struct pl_out {
     enum fe_agg_fn fn;  /* AGG sinks: COUNT_STAR (+1), COUNT (+1 if valid), SUM, MIN, MAX, ANY; keys of
                            AGG_HASH are listed first with fn ignored. SUM never wraps */
     hd_i128 max;        /* SUM of integers: no value is larger, whatever its sign; 0 unknown */
+    bool word;          /* loops over pairs: what a thread adds up in a task fits I32; no value is NULL */
     bool narrow;        /* SUM of I128 where a thread's rows stay in place: what it, or a tile, adds up fits I64 */
 };
 
@@ -223,6 +224,7 @@ struct pl_loop {
     int top; /* > 0: of the pairs of a row of the source as many as that can stay, and those that tie with the last by
                    the first key of the order of the sink's state (loop_top.c) */
     bool fused; /* pairs go to the sink where they are; else those that passed the tests are visited */
+    bool sums;  /* a thread adds up the pairs that pass its tests, task by task */
 };
 
 enum { PL_LOOP_TOP_MAX = 32 };

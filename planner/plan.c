@@ -141,7 +141,7 @@ static int shapes(struct ctx *c)
 {
     for (int i = 0; i < c->program->npipelines; i++) {
         struct pl_pipeline *p = &c->program->pipelines[i];
-        pl_size_loop(p);
+        pl_size_loop(c, p);
         pl_choose_shape(p, c->exprs.v, &c->states.v[p->sink.state], c->opt.balance);
     }
     return 0;

@@ -13,6 +13,7 @@ enum {
 
     // A source is read in tiles (tile.cuh): a warp takes one, each lane reads neighbouring rows of it.
     HDD_LANE_ROWS = 8,
+    HDD_LOOP_PART = 4096, // rows of the state in a task of a loop over pairs (loop.cuh), at most
     HDD_WARP_ROWS = HDD_LANE_ROWS * HDD_WARP_LANES,
 
     // Limits of a kernel, those of an H100. Shared memory in bytes of a block.

@@ -24,7 +24,7 @@
 
 // Rows of the state in a task: enough to make up for reading the tile, few enough that the last
 // tasks end together and that a look at the abort word comes often.
-constexpr u32 HDD_LOOP_MAX = 4096, HDD_LOOP_MIN = 64, HDD_LOOP_TASKS = 8; // tasks per warp, at least
+constexpr u32 HDD_LOOP_MAX = HDD_LOOP_PART, HDD_LOOP_MIN = 64, HDD_LOOP_TASKS = 8; // tasks per warp, at least
 
 struct hdd_tasks {
     u64 n, tiles;

@@ -375,6 +375,42 @@ HDD_DEVICE u32 hdd_opaque(u32 v)
     return v;
 }
 
+// to += v, and flag = 1, in a branch that stays one: an instruction under a predicate. The compiler would make a
+// selection and an addition of it.
+HDD_DEVICE void hdd_plus(u32 &to, u32 v)
+{
+    asm volatile("add.u32 %0, %0, %1;" : "+r"(to) : "r"(v));
+}
+
+// 1 in a register, for hdd_plus: multipliers, which idle while others compare, add registers only. (No grid has a
+// second dimension.)
+HDD_DEVICE u32 hdd_one()
+{
+    u32 v;
+    asm volatile("mov.u32 %0, %%nctaid.y;" : "=r"(v));
+    return v;
+}
+
+HDD_DEVICE void hdd_plus(i64 &to, i64 v)
+{
+    asm volatile("add.s64 %0, %0, %1;" : "+l"(to) : "l"(v));
+}
+
+HDD_DEVICE void hdd_plus(f64 &to, f64 v)
+{
+    asm volatile("add.rn.f64 %0, %0, %1;" : "+d"(to) : "d"(v));
+}
+
+HDD_DEVICE void hdd_plus(i128 &to, i128 v)
+{
+    to += v;
+}
+
+HDD_DEVICE void hdd_flag(u32 &flag)
+{
+    asm volatile("mov.u32 %0, 1;" : "+r"(flag));
+}
+
 // Four bytes of anything that is aligned to as many.
 HDD_DEVICE void hdd_copy_word(void *to, const void *from)
 {

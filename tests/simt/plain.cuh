@@ -48,6 +48,21 @@ HDD_DEVICE u32 hdd_opaque(u32 v)
     return v;
 }
 
+template <class T> HDD_DEVICE void hdd_plus(T &to, T v)
+{
+    to += v;
+}
+
+HDD_DEVICE u32 hdd_one()
+{
+    return 1;
+}
+
+HDD_DEVICE void hdd_flag(u32 &flag)
+{
+    flag = 1;
+}
+
 HDD_DEVICE void hdd_copy_word(void *to, const void *from)
 {
     __builtin_memcpy(to, from, sizeof(u32));
