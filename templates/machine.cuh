@@ -382,12 +382,12 @@ HDD_DEVICE void hdd_plus(u32 &to, u32 v)
     asm volatile("add.u32 %0, %0, %1;" : "+r"(to) : "r"(v));
 }
 
-// 1 in a register, for hdd_plus: multipliers, which idle while others compare, add registers only. (No grid has a
-// second dimension.)
+// 1 in a register of each thread, for hdd_plus: multipliers, which idle while others compare, add such only. ptxas
+// takes it for a number that lanes have each their own of.
 HDD_DEVICE u32 hdd_one()
 {
     u32 v;
-    asm volatile("mov.u32 %0, %%nctaid.y;" : "=r"(v));
+    asm volatile("{ .reg .u32 r; mov.u32 r, %%laneid; shr.u32 r, r, 5; add.u32 %0, r, 1; }" : "=r"(v));
     return v;
 }
 
