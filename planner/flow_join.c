@@ -305,7 +305,7 @@ static int flow_column(struct ctx *c, struct join *j, struct pl_join *d, enum pl
     struct handle *key = h_plain(h_expr(c, d->pkeys[d->key], j->s.cols));
     HD_TRY(known_value(c, key, &v));
     join_column_rows(c, j, key, how, &j->s.est);
-    if (d->exists) {
+    if (how != PL_INNER && how != PL_LEFT) {
         map_plan(c, j->node, j->s.cols, d->pkeys[d->key], j->s.est);
         return 0;
     }
@@ -428,6 +428,11 @@ static int flow_once(struct ctx *c, struct join *j, struct pl_join *d, struct st
         break;
     }
     HD_TRY(flow_rest(c, j, d));
+    if (j->kind == FE_FULL) {
+        double rest = (double)node_table(d->tbuild)->rows;
+        *out = flow_appended(c, j->n, j->s.est + rest, j->s.max_rows + rest);
+        return 0;
+    }
     return j->kind == FE_MARK ? join_mark_output(c, j, known_bool(c), out) : join_output(c, j, out);
 }
 
@@ -476,8 +481,10 @@ static int flow_twice(struct ctx *c, struct join *j, struct pl_join *d, struct s
     } else if (j->kind == FE_MARK) {
         *out = flow_appended(c, j->n, 2 * rows->est, 2 * rows->max_rows);
     } else {
-        double est = j->s.est + probe + (j->kind == FE_FULL ? b->est : 0);
-        *out = flow_appended(c, j->n, est, j->s.max_rows + (j->kind == FE_FULL ? b->max_rows : 0));
+        bool column = d->way == PL_WAY_COLUMN, full = j->kind == FE_FULL;
+        double rest = !full ? 0 : column ? est_rows(c, d->tbuild) : b->est;
+        double rest_max = !full ? 0 : column ? (double)node_table(d->tbuild)->rows : b->max_rows;
+        *out = flow_appended(c, j->n, j->s.est + probe + rest, j->s.max_rows + rest_max);
     }
     return 0;
 }

@@ -84,6 +84,8 @@ int join_expand_all(struct ctx *c, struct join *j, enum pl_probe_kind how, struc
 int join_search(struct ctx *c, struct join *j, struct stream *b, enum pl_probe_kind how, struct stored *st);
 int join_mark_output(struct ctx *c, struct join *j, struct handle *mark, struct stream *out);
 /* Kinds that need a second look at the probe rows. b: the build side's rows where a table is built. */
+/* A full join that searches a column and has no other condition: in one pass, and one over the table for its rest. */
+int join_full_column(struct ctx *c, struct join *j, struct stream *out);
 int join_twice(struct ctx *c, struct join *j, struct stream *b, struct stream *out);
 int join_output(struct ctx *c, struct join *j, struct stream *out);
 #endif

@@ -208,7 +208,9 @@ static int column_step(struct ctx *c, struct join *j, struct handle *key, enum p
 /* A semi join with a condition beyond the key is an inner one, as one row at most is found. */
 enum pl_probe_kind join_column_how(const struct join *j)
 {
-    return j->d->exists || j->kind == FE_LEFT ? join_how(j->kind) : PL_INNER;
+    if (!j->d->plain)
+        return PL_INNER;
+    return j->kind == FE_FULL ? PL_LEFT : join_how(j->kind);
 }
 
 void join_column_rows(struct ctx *c, struct join *j, struct handle *key, enum pl_probe_kind how, double *est)

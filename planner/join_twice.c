@@ -19,10 +19,19 @@ struct twice {
     int bitmap; /* state: bit per row id of the scanned table; its match bits where steps set them */
 };
 
-static int row_bits(struct ctx *c, const struct join *j)
+static int row_bits(struct ctx *c, const struct join *j, const struct fe_table *t)
 {
     int state = pb_state(c, RT_STATE_BITMAP, "matched", j->node->path);
-    c->states.v[state].range = (uint64_t)HD_MAX(1, node_table(join_rescanned(j->d)->n)->rows);
+    c->states.v[state].range = (uint64_t)HD_MAX(1, t->rows);
+    return state;
+}
+
+/* Bits that steps set; pairs go on, so they are no sink's. */
+static int match_bits(struct ctx *c, const struct join *j, const struct fe_table *t)
+{
+    int state = row_bits(c, j, t);
+    c->states.v[state].track_matches = true;
+    pb_finish(c, state);
     return state;
 }
 
@@ -32,10 +41,8 @@ static void first_look(struct ctx *c, struct join *j, struct twice *t)
     *t = (struct twice){.rows = j->d->rescan ? NULL : j->s.rows};
     if (t->rows) {
         c->states.v[t->rows->state].track_matches = true;
-    } else if (outer) { /* pairs go on, so the bits are no sink's */
-        t->bitmap = row_bits(c, j);
-        c->states.v[t->bitmap].track_matches = true;
-        pb_finish(c, t->bitmap);
+    } else if (outer) {
+        t->bitmap = match_bits(c, j, node_table(join_rescanned(j->d)->n));
     }
 }
 
@@ -76,7 +83,7 @@ static void end_first(struct ctx *c, struct join *j, struct twice *t)
     struct open_pipeline *p = pipeline_of(c, &j->s);
     p->first_match = j->d->way != PL_WAY_FK; /* a parent has few children: to leave them early saves little */
     if (!t->rows) {
-        t->bitmap = row_bits(c, j);
+        t->bitmap = row_bits(c, j, node_table(join_rescanned(j->d)->n));
         p->sink.kind = PL_SINK_BITMAP;
         p->sink.state = t->bitmap;
         p->sink.index = row_index(c, p);
@@ -121,9 +128,8 @@ static int add_matches(struct ctx *c, struct join *j, struct stream *b, struct b
 
 /* ---- semi, anti, mark ----------------------------------------------------------------------------------- */
 
-static struct handle *open_scan(struct ctx *c, const struct join *j, struct stream *out)
+static struct handle *open_scan(struct ctx *c, const struct join *j, const struct fe_node *n, struct stream *out)
 {
-    const struct fe_node *n = join_rescanned(j->d)->n;
     struct open_pipeline *p = pb_pipeline(c, RT_SOURCE_TABLE, j->node->path);
     p->spec.table = n->u.scan.table;
     p->est = (double)n->u.scan.table->rows;
@@ -138,7 +144,7 @@ static int second_scan(struct ctx *c, struct join *j, struct twice *t, struct st
 {
     const struct pl_node *scan = join_rescanned(j->d);
     const struct fe_node *n = scan->n;
-    struct handle *row = open_scan(c, j, out);
+    struct handle *row = open_scan(c, j, n, out);
     struct open_pipeline *p = pipeline_of(c, out);
     if (j->kind != FE_SEMI) /* a set bit implies that the filter passed */
         HD_TRY(scan_filter(c, scan, row, out));
@@ -245,7 +251,7 @@ static int unmatched_probe(struct ctx *c, struct join *j, const struct twice *t,
         *s = stream_over(c, t->rows, j->node->path);
         step_test(c, pipeline_of(c, s), t->rows->state, true, j->node->path);
     } else {
-        struct handle *row = open_scan(c, j, s);
+        struct handle *row = open_scan(c, j, join_rescanned(j->d)->n, s);
         HD_TRY(scan_filter(c, join_rescanned(j->d), row, s));
         step_test(c, pipeline_of(c, s), t->bitmap, true, j->node->path);
         s->est = pipeline_of(c, s)->est;
@@ -255,29 +261,62 @@ static int unmatched_probe(struct ctx *c, struct join *j, const struct twice *t,
     return 0;
 }
 
+/* Rows of the table that was searched whose bit stayed clear. */
+static int unmatched_table(struct ctx *c, struct join *j, int bits, struct stream *s)
+{
+    struct handle *row = open_scan(c, j, j->d->tbuild, s);
+    HD_TRY(scan_filter(c, j->d->build, row, s));
+    step_test(c, pipeline_of(c, s), bits, true, j->node->path);
+    s->est = pipeline_of(c, s)->est;
+    null_side(c, j, s, s->cols, true);
+    return 0;
+}
+
+/* Sets the bit of the build row that was found, if any. */
+static int mark_found(struct ctx *c, struct join *j, int state, const struct fe_table *table)
+{
+    struct open_pipeline *p = pipeline_of(c, &j->s);
+    struct pl_val v;
+    HD_TRY(h_value(c, p, j->brow, &v));
+    step_mark(c, p, state, table, j->brow->slot, j->node->path);
+    p->steps.v[p->steps.n - 1].row_nullable = j->brow->row_nullable;
+    return 0;
+}
+
+int join_full_column(struct ctx *c, struct join *j, struct stream *out)
+{
+    struct stream parts[2];
+    int bits = match_bits(c, j, node_table(j->d->tbuild));
+    HD_TRY(join_search_column(c, j, PL_LEFT, NULL));
+    HD_TRY(mark_found(c, j, bits, node_table(j->d->tbuild)));
+    HD_TRY(join_output(c, j, &parts[0]));
+    HD_TRY(unmatched_table(c, j, bits, &parts[1]));
+    return lower_appended(c, j->n, parts, 2, out);
+}
+
 static int outer_twice(struct ctx *c, struct join *j, struct twice *t, struct stream *b, struct stream *out)
 {
     struct built built = {0};
     struct stored stored;
     struct stream parts[3];
-    bool cross = j->d->way == PL_WAY_ALL || j->d->way == PL_WAY_SEARCH;
-    int n = 2;
+    bool cross = j->d->way == PL_WAY_ALL || j->d->way == PL_WAY_SEARCH, column = j->d->way == PL_WAY_COLUMN;
+    const struct fe_table *table = column ? node_table(j->d->tbuild) : NULL;
+    int n = 2, bits = column && j->kind == FE_FULL ? match_bits(c, j, table) : -1;
     HD_TRY(add_matches(c, j, b, &built, &stored));
     struct open_pipeline *p = pipeline_of(c, &j->s);
     step_mark(c, p, t->rows ? t->rows->state : t->bitmap, p->spec.table, p->source_slot, j->node->path);
     if (j->kind == FE_FULL) {
-        int state = cross ? stored.state : built.state;
-        struct pl_val v;
+        int state = column ? bits : cross ? stored.state : built.state;
         c->states.v[state].track_matches = true;
-        HD_TRY(h_value(c, p, j->brow, &v));
-        step_mark(c, p, state, NULL, j->brow->slot, j->node->path);
+        HD_TRY(mark_found(c, j, state, table));
     }
     HD_TRY(join_output(c, j, &parts[0]));
     HD_TRY(unmatched_probe(c, j, t, &parts[1]));
-    if (j->kind == FE_FULL) {
+    if (j->kind == FE_FULL && column)
+        HD_TRY(unmatched_table(c, j, bits, &parts[2]));
+    else if (j->kind == FE_FULL)
         parts[2] = unmatched_build(c, j, &built, &stored, cross);
-        n = 3;
-    }
+    n += j->kind == FE_FULL;
     return lower_appended(c, j->n, parts, n, out);
 }
 

@@ -51,6 +51,8 @@ static int look_up(struct ctx *c, struct join *j, struct stream *out)
 static int search_column(struct ctx *c, struct join *j, struct stream *out)
 {
     struct handle *mark = NULL;
+    if (j->kind == FE_FULL)
+        return join_full_column(c, j, out);
     HD_TRY(join_search_column(c, j, join_column_how(j), &mark));
     HD_TRY(join_filter_rest(c, j));
     return j->kind == FE_MARK ? join_mark_output(c, j, mark, out) : join_output(c, j, out);

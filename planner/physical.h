@@ -93,7 +93,7 @@ struct pl_join {
     double fanout;             /* PL_WAY_FK, PL_WAY_CHILD: estimated child rows of a probe row */
     bool splits;               /* PL_WAY_FK, PL_WAY_COLUMN: a row may have so many that warps share them */
     bool one;                  /* PL_WAY_COLUMN: the first row found is the only one, or as good as all */
-    bool exists;               /* PL_WAY_COLUMN: a semi, anti or mark join in which nothing but the key decides */
+    bool plain;                /* PL_WAY_COLUMN: nothing but the key decides about a match */
     double share;              /* PL_FORM_EXTREMES: estimated share of the probe rows that have a key */
     struct fe_expr *match;     /* PL_FORM_EXTREMES of anti and mark joins: true of rows with a match */
     int nleft, nbuilt; /* columns on the left, and of the build side, where columns of both sides are numbered */

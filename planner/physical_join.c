@@ -264,20 +264,6 @@ static int find_sorted_column(const struct pl_join *j)
     return -1;
 }
 
-static bool serves_column(const struct pl_join *j)
-{
-    switch (j->kind) {
-    case FE_INNER:
-    case FE_SEMI:
-    case FE_ANTI: return true;
-    case FE_LEFT:
-    case FE_MARK: return left_is_plain(j);
-    case FE_RIGHT:
-    case FE_FULL: return false;
-    }
-    return false;
-}
-
 /* Rows of n come with ascending values of the expression. */
 static bool comes_in_order(const struct fe_node *n, const struct fe_expr *e)
 {
@@ -293,7 +279,7 @@ static void price_column(const struct ctx *c, struct sides *s, int *key)
     *key = find_sorted_column(j);
     s->column = -1;
     bool indexed = s->key >= 0 || s->fk >= 0 || s->child >= 0; /* which leads to the rows at once */
-    if (*key < 0 || !serves_column(j) || (indexed && j->strategy != FE_MERGE))
+    if (*key < 0 || (indexed && j->strategy != FE_MERGE))
         return;
     const struct fe_table *t = node_table(j->tbuild);
     double distinct = est_key(c, j->tbuild, j->bkeys[*key]).distinct;
@@ -307,8 +293,8 @@ static void take_column(struct pl_join *j, int key)
     const struct fe_facts *f = &node_table(j->tbuild)->cols[scan_column(j->tbuild, j->bkeys[key])].facts;
     j->way = PL_WAY_COLUMN;
     j->key = key;
-    j->exists = exists_kind(j->kind) && left_is_plain(j);
-    j->one = f->unique || j->exists;
+    j->plain = left_is_plain(j);
+    j->one = f->unique || (j->plain && exists_kind(j->kind));
     j->splits = pl_worth_splitting(f->max_mult);
 }
 
@@ -511,7 +497,7 @@ static bool needs_two_passes(const struct pl_join *j)
     if (j->way == PL_WAY_KEY || j->way == PL_WAY_CHILD)
         return false;
     if (j->way == PL_WAY_COLUMN)
-        return exists_kind(j->kind) && !left_is_plain(j) && !(j->one && j->kind == FE_SEMI);
+        return !j->plain && j->kind != FE_INNER && !(j->one && j->kind == FE_SEMI);
     if (j->kind == FE_FULL)
         return true;
     if (exists_kind(j->kind))
