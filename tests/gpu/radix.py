@@ -7,7 +7,8 @@ Usage: radix.py --heddle BIN --scratch DIR [--backend cuda|cpu] [--millions N] [
 N (64) million rows a table: a(k, v) and b(k, w) have the same N million keys, one of a kind and at random; z(k) has as
 many keys of a by Zipf's law with exponent 1.25; g(g, v) has keys out of 5/8 as many. Written as text with numpy and pyarrow and
 loaded once; --scratch keeps the data. --giant joins 2^BITS (30) with as many rows, which the plan makes itself: a permutation
-of such numbers by rounds of a Feistel network, over all pairs of 2^(BITS / 2) numbers.
+of such numbers by rounds of a Feistel network, over all pairs of 2^(BITS / 2) numbers; --only hash, --only radix: by one
+strategy.
 
 Times are of the fastest of --repeat executions after the first, in ms: of pipelines their kernels, of states their
 finish, as another execution with --profile has it, and of that every fixed kernel (HEDDLE_FINISH_TIMES, one more
@@ -152,14 +153,14 @@ def feistel(half, rounds):
     return node
 
 
-def giant(half):
+def giant(half, strategy):
     """Keys of both sides are all numbers of 2 * half bits."""
     sides = [{"op": "project", "input": feistel(half, rounds),
               "exprs": [{"expr": f"cast(x * {1 << half} + y as int32)", "as": key}, {"expr": "cast(x as int32)", "as": pay}]}
              for rounds, key, pay in ((4, "pk", "pv"), (5, "bk", "v"))]
     n = 1 << 2 * half
     every = n // 2 * ((1 << half) - 1)
-    return total(join(*sides, "radix"), ("count", "n"), ("sum", "s", "v"), ("sum", "t", "pv")), [n, every, every]
+    return total(join(*sides, strategy), ("count", "n"), ("sum", "s", "v"), ("sum", "t", "pv")), [n, every, every]
 
 
 def numbers(args, half):
@@ -253,8 +254,11 @@ def main():
     args.scratch.mkdir(parents=True, exist_ok=True)
     n, found = int(args.millions * 1e6), []
     if args.giant:
-        plan, want = giant(args.giant // 2)
-        found.append(measure(args, numbers(args, args.giant // 2), f"2^{args.giant} with 2^{args.giant}, radix", plan, want))
+        for strategy in ("hash", "radix"):
+            if args.only in strategy:
+                plan, want = giant(args.giant // 2, strategy)
+                found.append(measure(args, numbers(args, args.giant // 2),
+                                     f"2^{args.giant} with 2^{args.giant}, {strategy}", plan, want))
     else:
         db = database(args, n)
         duck = Duck(n) if args.duckdb else None

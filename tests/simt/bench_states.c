@@ -18,7 +18,7 @@ struct row {
     uint32_t group, id;
 };
 
-enum spread { EVEN, HOT };
+enum spread { EVEN, HOT, DISTINCT };
 
 struct bench {
     struct states_bench b;
@@ -41,6 +41,8 @@ static void make_rows(const struct bench *b, struct row *rows, uint64_t from, ui
 {
     for (uint64_t i = 0; i < n; i++) {
         uint64_t r = mix(from + i), index = b->spread == HOT && r >> 63 ? 7 : r % b->range;
+        if (b->spread == DISTINCT)
+            index = from + i;
         rows[i].group = (uint32_t)index;
         rows[i].key = b->s.kind == RT_STATE_HASH ? mix(index) : index;
         rows[i].id = (uint32_t)(from + i);
@@ -282,6 +284,8 @@ int main(int argc, char **argv)
     bench_case("CSR, 600 rows an index", RT_STATE_CSR, n, n / 600, EVEN, -1);
     bench_case("HASH, 10 rows a key", RT_STATE_HASH, n / 6, n / 60, EVEN, -1);
     bench_case("HASH, half of one key", RT_STATE_HASH, n / 6, n / 60, HOT, -1);
+    bench_case("HASH, distinct keys", RT_STATE_HASH, n / 6, n / 6, DISTINCT, -1);
+    bench_case("HASH, distinct, 2 M", RT_STATE_HASH, HD_MIN(n, (uint64_t)2000000), n, DISTINCT, -1);
     bench_case("HASH of 1000", RT_STATE_HASH, 1000, 100, EVEN, -1);
     states_close();
     return 0;
