@@ -124,7 +124,7 @@ template <class Row, class Accumulators> struct hdd_register_cache {
 
 // Low half of a slot whose key is being written.
 constexpr u32 HDD_SLOT_BUSY = 0xffffffffu;
-// Slots between two looks at the abort word; in a table half full few lookups see as many.
+// Slots that a lane looks at before the others go on, too; in a table half full few lookups see as many.
 constexpr u32 HDD_PROBES = 16;
 
 // Number of a row plus 1; 0: dead, no room, or the run was aborted. The lanes that have the
@@ -160,15 +160,15 @@ struct hdd_groups {
         HDD_NO_UNROLL
         for (;;) {
             const u32 ahead = looks ? hdd_lowest(group_lanes) : hdd_lane();
-            bool fresh = false, busy = false;
+            bool fresh = false, again = false;
             u32 place = 0;
             if (looks && ahead == hdd_lane())
-                place = next(h, steps, fresh, busy);
+                place = next(h, steps, fresh, again);
             if (hdd_any(fresh || place != 0))
                 place = publish(fresh, h, steps, place, init);
             hdd_warp_sync(); // what that lane has seen of the row, the others see
             place = hdd_shuffle(place, ahead);
-            const bool waits = hdd_shuffle((u32)busy, ahead) != 0 && looks;
+            const bool waits = hdd_shuffle((u32)again, ahead) != 0 && looks;
             const bool other = looks && place != 0 && !fresh && !same((u64)(place - 1));
             const u32 left = hdd_ballot(waits || other);
             if (looks && !waits && !other)
@@ -185,13 +185,13 @@ struct hdd_groups {
 
   private:
     // The next place after so many slots whose key may be that of hash h; 0: there is no room,
-    // or the run was aborted, or this lane claimed a slot (`fresh`), or somebody writes a key there
-    // that perhaps is the same (`busy`).
-    HDD_MEMBER u32 next(u64 h, u32 &steps, bool &fresh, bool &busy) const
+    // or the run was aborted, or this lane claimed a slot (`fresh`), or it is to look `again` after the
+    // others: somebody writes a key there that perhaps is the same, or a full table has no end, which
+    // it is the others of the warp who tell.
+    HDD_MEMBER u32 next(u64 h, u32 &steps, bool &fresh, bool &again) const
     {
-        u32 polls = 0;
         HDD_NO_UNROLL
-        for (;;) {
+        for (u32 k = 0; k < HDD_PROBES; k++) {
             u64 *const at = slots + ((h + steps) & mask);
             u64 slot = hdd_load_relaxed(at);
             if (slot == 0) {
@@ -201,16 +201,15 @@ struct hdd_groups {
                     return 0;
             }
             if (slot >> 32 == h >> 32) {
-                busy = (u32)slot == HDD_SLOT_BUSY && !run.aborted();
                 if ((u32)slot == HDD_SLOT_BUSY)
-                    return 0;
+                    break;
                 steps++;
                 return (u32)slot <= run.launch.sink.capacity ? (u32)slot : 0;
             }
             steps++;
-            if (++polls % HDD_PROBES == 0 && run.aborted()) // a full table has no end
-                return 0;
         }
+        again = !run.aborted();
+        return 0;
     }
 
     // New groups of the lanes that claimed slots: their places; of other lanes those that they met, whose
