@@ -98,15 +98,34 @@ static void hash_same(struct cu_unit *u)
     cu_close(u->out, "};");
 }
 
+/* A key that is a word is there already. */
 static void hash_init(struct cu_unit *u)
 {
+    bool word = cu_sink_state(u)->word;
+    int first = word, stored = 0;
+    for (int i = first; i < u->pipeline->sink.nouts; i++)
+        stored += cu_is_stored(u, i);
+    if (word && !stored) {
+        cu_line(u->out, "const auto init = [](u64) {};");
+        return;
+    }
     cu_open(u->out, "const auto init = [&](u64 r) {");
     cu_line(u->out, "%s &row = sink[r];", cu_row(u, u->pipeline->sink.state));
-    cu_line(u->out, "row.hash = hash;");
-    for (int i = 0; i < u->pipeline->sink.nouts; i++)
+    if (!word)
+        cu_line(u->out, "row.hash = hash;");
+    for (int i = first; i < u->pipeline->sink.nouts; i++)
         if (cu_is_stored(u, i))
             cu_put_out(u, i);
     cu_close(u->out, "};");
+}
+
+/* What finds the group of `hash`, with the lambdas that it needs. */
+static const char *find_group(struct cu_unit *u)
+{
+    if (!cu_sink_state(u)->word)
+        hash_same(u);
+    hash_init(u);
+    return cu_sink_state(u)->word ? CU_FIND_WORD : CU_FIND_HASH;
 }
 
 static void visit_hash(struct cu_unit *u)
@@ -118,11 +137,9 @@ static void visit_hash(struct cu_unit *u)
     cu_count(u, u->pipeline->nsteps);
     cu_assign_outs(u);
     cu_accumulate_values(u, "mine", false);
-    cu_line(u->out, "hash = hdd_hash(%s);", cu_key_names(u));
+    cu_line(u->out, cu_sink_state(u)->word ? "hash = (u64)%s;" : "hash = hdd_hash(%s);", cu_key_names(u));
     cu_unguard(u);
-    hash_same(u);
-    hash_init(u);
-    const char *find = "hdd_groups(run).find(live, hash, same, init);";
+    const char *find = find_group(u);
     if (!cu_has_accumulators(u)) {
         cu_line(u->out, "%s", find);
         return;

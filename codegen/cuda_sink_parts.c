@@ -143,20 +143,27 @@ static void sink_rows(struct cu_unit *u)
 static void find_hashed(struct cu_unit *u)
 {
     const struct cu_keys k = cu_sink_keys(u);
+    bool word = cu_sink_state(u)->word;
     cu_line(u->out, "u64 hash = HDD_HASH_SEED;");
     cu_guard(u);
     cu_count(u, u->pipeline->nsteps);
-    cu_call_hash(u, &k, "hash");
+    if (word)
+        cu_line(u->out, "hash = (u64)%s;", cu_expr(u, k.exprs[0]));
+    else
+        cu_call_hash(u, &k, "hash");
     cu_unguard(u);
-    cu_open(u->out, "const auto same = [&](u64 r) {");
-    cu_call_same(u, &k, "sink[r]");
-    cu_close(u->out, "};");
+    if (!word) {
+        cu_open(u->out, "const auto same = [&](u64 r) {");
+        cu_call_same(u, &k, "sink[r]");
+        cu_close(u->out, "};");
+    }
     cu_open(u->out, "const auto init = [&](u64 r) {");
     cu_line(u->out, "%s &row = sink[r];", cu_row(u, u->pipeline->sink.state));
-    cu_line(u->out, "row.hash = hash;");
+    if (!word)
+        cu_line(u->out, "row.hash = hash;");
     cu_store_outs(u, "row");
     cu_close(u->out, "};");
-    cu_line(u->out, "const hdd_found found = hdd_groups(run).find(live, hash, same, init);");
+    cu_line(u->out, "const hdd_found found = %s", word ? CU_FIND_WORD : CU_FIND_HASH);
     cu_line(u->out, "group = found.place ? sink + (found.place - 1) : nullptr;");
 }
 

@@ -123,7 +123,7 @@ static struct member *row_members(struct cu_unit *u, const struct rt_state *st, 
 {
     struct member *m = HD_NEWN(u->arena, struct member, 2 * st->nfields + 1);
     *n = 0;
-    if (st->kind == RT_STATE_HASH || st->kind == RT_STATE_AGG_HASH)
+    if (st->kind == RT_STATE_HASH || (st->kind == RT_STATE_AGG_HASH && !st->word))
         add_member(u, m, n, 0, "u64", "hash");
     if (st->kind == RT_STATE_AGG_DENSE)
         add_member(u, m, n, 0, "u8", "present");

@@ -285,7 +285,8 @@ static void add_appended(struct accesses *a, int counter)
 static void add_groups(struct accesses *a, int counter)
 {
     const struct pl_sink *k = &a->q->sink;
-    add(a, RT_ACCESS_UPDATE, counter, SLOTS_OF_A_ROW, GROUP_SLOT)->state = k->state;
+    if (!a->c->states.v[k->state].word)
+        add(a, RT_ACCESS_UPDATE, counter, SLOTS_OF_A_ROW, GROUP_SLOT)->state = k->state;
     add(a, RT_ACCESS_UPDATE, counter, 1, a->c->states.v[k->state].stride)->state = k->state;
 }
 

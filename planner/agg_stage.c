@@ -1,5 +1,6 @@
 /* One grouping: a stream's rows by some keys into one state, and what its accumulators are. The state is one row,
- * dense rows addressed by the packed keys (private per thread or shared with atomics), or a hash table. */
+ * dense rows addressed by the packed keys (private per thread or shared with atomics), or a hash table; of that on a GPU
+ * the packed keys are the key where they can be. */
 #include <math.h>
 
 #include "planner/agg.h"
@@ -178,6 +179,26 @@ static enum pl_sink_kind sink_of(enum rt_state_kind k)
                                      : PL_SINK_AGG_HASH;
 }
 
+static bool is_packed(const struct pl_grouping *d)
+{
+    return d->kind == RT_STATE_AGG_DENSE || d->word;
+}
+
+/* 1 and more: 0 is in rows without a group. */
+static struct pl_val word_key(struct ctx *c, const struct stage *g)
+{
+    struct pl_val v = {.phys = RT_I64, .type = hd_type_of(HD_INT64)};
+    v.expr = op2(c, FE_ADD, pack_index(c, &g->d->pack, g->kv), pb_const_int(c, RT_I64, 1));
+    v.range = (struct pl_range){true, 1, (hd_i128)g->d->pack.range};
+    return v;
+}
+
+static void add_key(struct ctx *c, struct pl_sink *k, struct pl_val v)
+{
+    int f = pb_field(c, k->state, "key", &v, RT_MERGE_KEY);
+    sink_add(c, k, (struct pl_out){.field = f, .expr = v.expr, .fn = FE_AGG_ANY});
+}
+
 static int stage_sink(struct ctx *c, struct open_pipeline *p, const struct stream *s, struct stage *g, struct acc *accs,
                       struct kept *any)
 {
@@ -186,22 +207,22 @@ static int stage_sink(struct ctx *c, struct open_pipeline *p, const struct strea
     for (int i = 0; i < d->nkept; i++) {
         HD_TRY(h_value(c, p, g->kept[i], &g->kv[i]));
         lx_realise(c, &g->kv[i]);
-        HD_ASSERT(d->kind != RT_STATE_AGG_DENSE || d->pack.null_slot[i] || !g->kv[i].nullable);
+        HD_ASSERT(!is_packed(d) || d->pack.null_slot[i] || !g->kv[i].nullable);
     }
-    if (d->kind == RT_STATE_AGG_DENSE)
-        pack_check(&d->pack, g->kv, d->nkept);
+    if (is_packed(d))
+        pack_check(c, &d->pack, g->kv, d->nkept);
     int st = pb_state(c, d->kind, "agg", g->path);
     struct pl_sink *k = &p->sink;
     k->state = st;
     k->clustered = d->clustered && p->spec.source == RT_SOURCE_TABLE; /* rows that were kept have lost the order */
     k->atomic = d->shared;
     k->kind = sink_of(d->kind);
-    if (d->kind == RT_STATE_AGG_HASH)
-        for (int i = 0; i < d->nkept; i++) {
-            int f = pb_field(c, st, "key", &g->kv[i], RT_MERGE_KEY);
-            sink_add(c, k, (struct pl_out){.field = f, .expr = g->kv[i].expr, .fn = FE_AGG_ANY});
-        }
-    c->states.v[st].nkeys = d->kind == RT_STATE_AGG_HASH ? d->nkept : 0;
+    c->states.v[st].word = d->word;
+    if (d->word)
+        add_key(c, k, word_key(c, g));
+    for (int i = 0; i < d->nkept && d->kind == RT_STATE_AGG_HASH && !d->word; i++)
+        add_key(c, k, g->kv[i]);
+    c->states.v[st].nkeys = d->word ? 1 : d->kind == RT_STATE_AGG_HASH ? d->nkept : 0;
     struct target t = {c, st, k, d->nkept > 0, s->max_rows};
     for (int i = 0; i < g->naggs; i++)
         HD_TRY(add_item(p, &t, &g->aggs[i], &accs[i]));
@@ -219,6 +240,23 @@ static int stage_sink(struct ctx *c, struct open_pipeline *p, const struct strea
     return 0;
 }
 
+/* The index that the keys of a group are computed from. */
+static int group_index(struct ctx *c, struct open_pipeline *p, const struct stage *g, struct handle *row, int *index)
+{
+    const struct pl_grouping *d = g->d;
+    struct pl_val v = {.phys = RT_I32};
+    *index = -1;
+    if (d->word) {
+        HD_TRY(h_value(c, p, h_field(c, p->spec.state, 0, row), &v));
+        *index = op2(c, FE_SUB, v.expr, pb_const_int(c, RT_I64, 1));
+    } else if (d->kind == RT_STATE_AGG_DENSE) {
+        v.expr = pb_slot_expr(c, p, p->source_slot);
+        lx_as_phys(c, &v, RT_I64);
+        *index = v.expr;
+    }
+    return 0;
+}
+
 static int stage_output(struct ctx *c, struct stage *g, int st, const struct acc *accs, const struct kept *any,
                         struct stream *out, struct handle **key_out, struct part *agg_out)
 {
@@ -228,23 +266,20 @@ static int stage_output(struct ctx *c, struct stage *g, int st, const struct acc
     p->spec.state = st;
     p->est = kind == RT_STATE_AGG_DENSE ? (double)d->pack.range : d->groups;
     struct handle *row = h_row(c, p->source_slot, NULL, st, false);
-    int index = -1;
+    int index, n = 0;
     if (kind == RT_STATE_AGG_DENSE) {
         struct pl_step *q = pb_step(c, p, PL_STEP_PRESENT, g->path);
         q->row_slot = p->source_slot;
         q->state = st;
         q->a_rows = pb_arg_state(c, RT_ARG_STATE_ROWS, st, 0);
         p->est = d->groups;
-        struct pl_val v = {.expr = pb_slot_expr(c, p, p->source_slot), .phys = RT_I32};
-        lx_as_phys(c, &v, RT_I64);
-        index = v.expr;
     }
-    int n = 0;
+    HD_TRY(group_index(c, p, g, row, &index));
     for (int i = 0; i < g->nkeys; i++) {
         if (d->removed[i].removed)
             continue;
-        key_out[i] = kind == RT_STATE_AGG_DENSE ? dense_key(c, g, &d->pack, n, index) : h_field(c, st, n, row);
-        if (kind != RT_STATE_AGG_DENSE)
+        key_out[i] = is_packed(d) ? dense_key(c, g, &d->pack, n, index) : h_field(c, st, n, row);
+        if (!is_packed(d))
             key_out[i]->val.range = g->kv[n].range;
         n++;
     }

@@ -344,15 +344,19 @@ void pb_drop_state(struct ctx *c, int state)
 void pb_state_layout(struct ctx *c, int state)
 {
     struct rt_state *s = &c->states.v[state];
-    int at = rt_state_head(s->kind), align = 8;
+    int at = rt_state_head(s), align = 8, first = s->word;
     static const int sizes[] = {16, 8, 4, 1};
     if (at == 1) { /* the flag shares its word with small fields: place those first */
         for (int i = 0; i < s->nfields; i++)
             if (s->fields[i].valid_offset >= 0)
                 s->fields[i].valid_offset = at++;
     }
+    if (s->word) {
+        s->fields[0].offset = 0;
+        at = rt_phys_size(s->fields[0].phys);
+    }
     for (int k = 0; k < 4; k++)
-        for (int i = 0; i < s->nfields; i++) {
+        for (int i = first; i < s->nfields; i++) {
             int size = rt_phys_size(s->fields[i].phys);
             int al = size > 8 && s->fields[i].phys == RT_STR ? 8 : size;
             if (size != sizes[k])

@@ -116,7 +116,10 @@ static int choose_groups(struct ctx *c, const struct stream *s, const struct sta
     if (pl_shared_groups_pay(&f))
         HD_TRY(all_sharable(c, s, g, &f.sharable));
     d->kind = pl_choose_groups(c, g->node, &f, &d->shared);
-    if (d->kind == RT_STATE_AGG_HASH)
+    if (d->kind != RT_STATE_AGG_HASH)
+        return 0;
+    d->word = pl_choose_word_groups(c, g->node, c->opt.on_gpu && pack_word(c, g->kv, d->nkept, &d->pack), f.row_bytes);
+    if (!d->word || c->opt.cached_bytes > 0)
         d->parts = pl_choose_group_parts(c, g->node, s->est, d->groups, d->clustered);
     return 0;
 }
@@ -161,12 +164,12 @@ static struct handle *known_item(struct ctx *c, const struct agg_item *a, double
     return h;
 }
 
-/* A key of the groups: a value computed from the index, or a field. */
+/* A key of the groups: a value computed from the index or from the packed keys, or a field. */
 static struct handle *known_key(struct ctx *c, const struct stage *g, int k, struct handle *row)
 {
     struct pl_val v = g->kv[k];
     v.is_const = false;
-    if (g->d->kind == RT_STATE_AGG_DENSE)
+    if (g->d->kind == RT_STATE_AGG_DENSE || g->d->word)
         return h_phys(c, v);
     struct handle *h = h_new(c, H_FIELD, g->kept[k]->type, v.nullable);
     h->row = row;

@@ -165,7 +165,7 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
         for (int i = 0; i < t->nkeys; i++)
             HD_TRY(same_width(c, &t->bv[i], &j->pv[i]));
     else
-        pack_check(&t->d->pack, t->bv, t->nkeys);
+        pack_check(c, &t->d->pack, t->bv, t->nkeys);
     join_kept(c, j, b, t);
     note_build(c, j, b, t);
     return build_sink(c, j, b, t);

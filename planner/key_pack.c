@@ -10,7 +10,21 @@ static bool no_pack(struct pack *p)
     return false;
 }
 
-bool pack_keys(struct ctx *c, const struct pl_val *kv, int n, bool null_slots, struct pack *p)
+/* Ranges of keys that nothing is known of: their type's. */
+static const struct pl_val *with_ranges(struct ctx *c, const struct pl_val *kv, int n)
+{
+    struct pl_val *all = hd_dup(c->a, kv, sizeof *kv * (size_t)HD_MAX(n, 1));
+    for (int i = 0; i < n; i++) {
+        if (!all[i].range.known && all[i].phys == RT_BOOL)
+            all[i].range = (struct pl_range){true, 0, 1};
+        if (!all[i].range.known && all[i].phys == RT_I32)
+            all[i].range = (struct pl_range){true, INT32_MIN, INT32_MAX};
+    }
+    return all;
+}
+
+/* Up to `max` indexes. */
+static bool pack_up_to(struct ctx *c, const struct pl_val *kv, int n, bool null_slots, uint64_t max, struct pack *p)
 {
     const hd_i128 far = (hd_i128)1 << 62; /* keeps value - lo from wrapping into the range */
     *p = (struct pack){.n = n, .range = 1};
@@ -20,22 +34,33 @@ bool pack_keys(struct ctx *c, const struct pl_val *kv, int n, bool null_slots, s
     for (int i = 0; i < n; i++) {
         const struct pl_val *v = &kv[i];
         if (v->phys > RT_I64 || !v->range.known || v->range.lo < -far || v->range.hi > far ||
-            v->range.hi - v->range.lo >= (hd_i128)1 << 31)
+            v->range.hi - v->range.lo > (hd_i128)max)
             return no_pack(p);
         hd_i128 span = v->range.hi - v->range.lo + 1;
         p->lo[i] = v->range.lo;
         p->null_slot[i] = null_slots && v->nullable;
         p->span[i] = (uint64_t)HD_MAX(span, 1) + p->null_slot[i];
-        if (p->range > (((uint64_t)1 << 31) - 1) / p->span[i])
+        if (p->range > max / p->span[i])
             return no_pack(p);
         p->range *= p->span[i];
     }
     return n > 0 || no_pack(p);
 }
 
-void pack_check(const struct pack *p, const struct pl_val *kv, int n)
+bool pack_keys(struct ctx *c, const struct pl_val *kv, int n, bool null_slots, struct pack *p)
+{
+    return pack_up_to(c, kv, n, null_slots, ((uint64_t)1 << 31) - 1, p);
+}
+
+bool pack_word(struct ctx *c, const struct pl_val *kv, int n, struct pack *p)
+{
+    return pack_up_to(c, with_ranges(c, kv, n), n, true, ((uint64_t)1 << 62) - 1, p);
+}
+
+void pack_check(struct ctx *c, const struct pack *p, const struct pl_val *kv, int n)
 {
     HD_ASSERT(p->n == n);
+    kv = with_ranges(c, kv, n);
     for (int i = 0; i < n; i++) {
         hd_i128 hi = p->lo[i] + (hd_i128)p->span[i] - 1 - p->null_slot[i];
         bool fits = kv[i].range.known && kv[i].range.hi <= HD_MAX(hi, kv[i].range.lo) && kv[i].range.lo >= p->lo[i];

@@ -14,8 +14,10 @@ struct pack {
 };
 /* True if every key is an integer of known range and the product stays below 2^31; else range is 0. */
 bool pack_keys(struct ctx *c, const struct pl_val *kv, int n, bool null_slots, struct pack *p);
+/* Likewise for keys that become one word of 62 bits, 0 for the smallest: those of 32 bits need no known range. */
+bool pack_word(struct ctx *c, const struct pl_val *kv, int n, struct pack *p);
 /* Keys that turn out to be beyond what their packing was planned for are a fault of ours. */
-void pack_check(const struct pack *p, const struct pl_val *kv, int n);
+void pack_check(struct ctx *c, const struct pack *p, const struct pl_val *kv, int n);
 /* Index expression for keys that lie in the ranges. */
 int pack_index(struct ctx *c, const struct pack *p, const struct pl_val *kv);
 /* Index for keys of another side: NULL where a key lies outside (docs: no match). */

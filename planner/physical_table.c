@@ -130,6 +130,23 @@ struct pl_parts pl_choose_group_parts(struct ctx *c, struct pl_node *n, double r
     return p;
 }
 
+bool pl_choose_word_groups(struct ctx *c, struct pl_node *n, bool packed, double row_bytes)
+{
+    enum { ROW_BYTES = 64 }; /* free rows take as much as slots beside longer ones */
+    static const char rows[] = "rows", slots[] = "slots of their own";
+    bool word = packed && row_bytes <= ROW_BYTES;
+    if (!c->opt.on_gpu)
+        return false;
+    struct pl_decision *d = pl_decide(c, n, "slots");
+    pl_decide_way(c, d, rows, -1,
+                  !packed ? "keys are no integers of 62 bits"
+                  : word  ? "the keys are one word"
+                          : hd_asprintf(c->a, "%.0f bytes a row are too many", row_bytes));
+    pl_decide_way(c, d, slots, -1, NULL);
+    pl_decide_take(d, word ? rows : slots);
+    return word;
+}
+
 /* ---- groupings ---- */
 
 static double dense_bytes(const struct pl_group_facts *f)

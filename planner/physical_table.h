@@ -45,7 +45,8 @@ struct pl_grouping {
     int nkept;               /* keys that others do not determine */
     struct pl_removed_key *removed; /* [key] */
     const bool *any_by_row;  /* [removed key that is carried along] by the id of its row */
-    struct pack pack;        /* AGG_DENSE: of the kept keys */
+    bool word;               /* AGG_HASH: the packed keys are the key, and rows are slots */
+    struct pack pack;        /* AGG_DENSE, `word`: of the kept keys */
     struct pl_parts parts;   /* AGG_HASH: of the rows that are grouped */
     double groups;           /* estimated */
 };
@@ -76,6 +77,9 @@ struct pl_parts pl_choose_parts(struct ctx *c, struct pl_node *n, const struct p
 
 /* Parts of the rows of an AGG_HASH; none but on a GPU, as threads of a CPU put the groups of full tables into parts. */
 struct pl_parts pl_choose_group_parts(struct ctx *c, struct pl_node *n, double rows, double groups, bool clustered);
+
+/* Whether the rows of an AGG_HASH are its slots: on a GPU, where the keys are a word and rows are short. */
+bool pl_choose_word_groups(struct ctx *c, struct pl_node *n, bool packed, double row_bytes);
 
 /* What is known of a grouping by its keys. */
 struct pl_group_facts {

@@ -232,7 +232,7 @@ static bool claim(unsigned char *bytes, int stride, int at, int n)
 
 static bool check_layout(struct vf *v, const struct rt_state *st)
 {
-    int align = 8, head = rt_state_head(st->kind);
+    int align = 8, head = rt_state_head(st);
     for (int i = 0; i < st->nfields; i++)
         align = st->fields[i].phys == RT_I128 ? 16 : align;
     VF_CHECK(v, STATE_STRIDE, st->stride > 0 && st->stride % align == 0);
@@ -321,11 +321,19 @@ static bool check_partition(struct vf *v, const struct rt_state *st)
     return true;
 }
 
+static bool is_word(const struct rt_state *st)
+{
+    const struct rt_field *key = st->fields;
+    bool one = st->kind == RT_STATE_AGG_HASH && st->nkeys == 1;
+    return one && key->phys == RT_I64 && key->offset == 0 && key->valid_offset < 0;
+}
+
 static bool check_state(struct vf *v, const struct rt_state *st)
 {
     VF_CHECK(v, STATE_KIND, rt_state_is_kind((int)st->kind));
     VF_CHECK(v, STATE_KEYS, is_one_of(st, WITH_KEYS) ? st->nkeys > 0 : st->nkeys == 0);
     VF_CHECK(v, STATE_KEYS, st->nkeys <= st->nfields);
+    VF_CHECK(v, STATE_WORD, !st->word || is_word(st));
     VF_CHECK(v, STATE_RANGE, !is_one_of(st, WITH_RANGE) || st->range > 0);
     VF_CHECK(v, STATE_SHARED, !st->shared || st->kind == RT_STATE_AGG_DENSE);
     VF_CHECK(v, STATE_UNIQUE, is_one_of(st, LOOKED_UP) || (!st->unique && !st->dedupe));

@@ -46,9 +46,9 @@ bool rt_state_aggregates(enum rt_state_kind k)
     return states[k].aggregate;
 }
 
-int rt_state_head(enum rt_state_kind k)
+int rt_state_head(const struct rt_state *s)
 {
-    return states[k].head;
+    return s->word ? 0 : states[s->kind].head;
 }
 
 const char *rt_finish_name(enum rt_finish_op op)

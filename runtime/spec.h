@@ -55,7 +55,8 @@ bool rt_state_is_kind(int k);
 const char *rt_state_kind_name(enum rt_state_kind k);
 enum rt_filling rt_state_filling(enum rt_state_kind k);
 bool rt_state_aggregates(enum rt_state_kind k);
-int rt_state_head(enum rt_state_kind k);
+struct rt_state;
+int rt_state_head(const struct rt_state *s);
 
 enum rt_finish_op {
 #define F_FINISH(id, stem, name) RT_FINISH_##id,
@@ -110,6 +111,8 @@ struct rt_state {
     int stride;        /* bytes of a row, a multiple of 8 (16 if an I128 field) */
     uint64_t range;    /* BITMAP, DIRECT, CSR, AGG_DENSE, ARRAY: number of indexes */
     bool shared;       /* AGG_DENSE: one array updated with atomics instead of one per thread */
+    bool word;         /* AGG_HASH on a GPU: the key is one int64, never 0, at offset 0; rows are slots while they are
+                          filled, those with a key of 0 are free */
     /* BITMAP, DIRECT, CSR, HASH: */
     bool unique;       /* facts prove that keys are distinct */
     bool dedupe;       /* it is asked for existence: a HASH keeps one row per key */

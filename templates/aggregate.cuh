@@ -6,6 +6,7 @@
 #define HDD_AGGREGATE_CUH
 
 #include "hd/accumulate.cuh"
+#include "hd/hash.cuh"
 #include "hd/tile.cuh"
 
 // ---- lanes of one group --------------------------------------------------------------------
@@ -231,6 +232,84 @@ struct hdd_groups {
         if (row == mask - mask / 8) // the host takes it from here
             run.abort();
         return room ? (u32)row + 1 : 0;
+    }
+};
+
+// ---- AGG_HASH whose key is a word ----------------------------------------------------------
+
+// Of so many rows the one where the search for a word begins; there are less than 2^32.
+HDD_DEVICE u64 hdd_word_place(u64 word, u64 rows)
+{
+    return (hdd_hash_word(word) >> 32) * rows >> 32;
+}
+
+// The rows are the slots: a row begins with its key, 0 where there is none. Who swaps a key for the 0
+// has a new group, and nobody has to wait for anything: what else there is in a row is added to by
+// atomics, or not read by this kernel. The host makes room for all as soon as seven eighths are taken.
+struct hdd_word_groups {
+    const hdd_run &run;
+    u64 *cursor;
+    u64 slots; // any number of them
+
+    HDD_MEMBER explicit hdd_word_groups(const hdd_run &r)
+        : run(r), cursor(reinterpret_cast<u64 *>(r.launch.sink.cursor)), slots(r.launch.sink.mask + 1)
+    {
+    }
+
+    // As hdd_groups::find; `init(row)` writes what is stored beside the key. Whole warp.
+    template <class Row, class Init> HDD_MEMBER hdd_found find(bool live, u64 word, Row *rows, Init init) const
+    {
+        const u32 group_lanes = hdd_match(word) & hdd_ballot(live);
+        const u32 ahead = live ? hdd_lowest(group_lanes) : hdd_lane();
+        bool looks = live && ahead == hdd_lane();
+        u64 at = hdd_word_place(word, slots);
+        u32 place = 0;
+        HDD_NO_UNROLL
+        for (;;) {
+            bool fresh = false;
+            HDD_NO_UNROLL
+            for (u32 k = 0; looks && k < HDD_PROBES; k++) {
+                const u64 there = look(reinterpret_cast<u64 *>(rows + at), word, fresh);
+                looks = there != word;
+                if (looks)
+                    at = at + 1 == slots ? 0 : at + 1;
+                else
+                    place = (u32)at + 1;
+            }
+            if (fresh)
+                init(at);
+            count(hdd_ballot(fresh));
+            if (!hdd_any(looks) || full())
+                break;
+        }
+        return hdd_found{hdd_shuffle(place, ahead), group_lanes};
+    }
+
+  private:
+    // The key of a row, which is `word` from now on if there was none.
+    HDD_MEMBER u64 look(u64 *key, u64 word, bool &fresh) const
+    {
+        u64 there = hdd_load_relaxed(key);
+        if (there == 0) {
+            there = hdd_atomic_cas(key, (u64)0, word);
+            fresh = there == 0;
+        }
+        return fresh ? word : there;
+    }
+
+    HDD_MEMBER void count(u32 fresh_lanes) const
+    {
+        if (fresh_lanes && hdd_lane() == hdd_lowest(fresh_lanes))
+            hdd_atomic_add(cursor, (u64)hdd_popc(fresh_lanes));
+    }
+
+    // The host takes it from here: no more is looked up. Whole warp.
+    HDD_MEMBER bool full() const
+    {
+        const u64 last = slots - 1;
+        if (hdd_load_relaxed(cursor) > last - last / 8)
+            run.abort();
+        return hdd_any(run.aborted());
     }
 };
 

@@ -68,6 +68,12 @@ template <class T> HDD_DEVICE u64 hdd_hash_more(u64 h, hdd_opt<T> v)
     return v.ok ? hdd_hash_more(h, v.v) : hdd_mix(h ^ HDD_HASH_NULL);
 }
 
+// Of a key that is one word; equal hashes are equal words.
+HDD_DEVICE u64 hdd_hash_word(u64 word)
+{
+    return hdd_mix(hdd_mix(word));
+}
+
 HDD_DEVICE u64 hdd_hash_from(u64 h)
 {
     return h;

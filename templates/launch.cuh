@@ -38,7 +38,7 @@ struct hdd_sink_state {
     hdd_u64 rows;     // address of row 0
     hdd_u64 capacity; // rows there is room for
     hdd_u64 cursor;   // address of a 64-bit count of rows asked for; beyond capacity: overflow
-    hdd_u64 slots; // AGG_HASH: address of mask + 1 words (hash >> 32) << 32 | (row + 1), 0 empty
+    hdd_u64 slots; // AGG_HASH: address of mask + 1 words (hash >> 32) << 32 | (row + 1), 0 empty; 0: rows are slots
     hdd_u64 mask;
 };
 

@@ -76,7 +76,7 @@ static void add_hash(struct needs *n, double rows)
 static void add_state(struct needs *n, const struct rt_spec *spec, int state)
 {
     const struct rt_state *s = &spec->states[state];
-    n->fill |= rt_state_aggregates(s->kind) && has_far_ends(s);
+    n->fill |= s->word || (rt_state_aggregates(s->kind) && has_far_ends(s));
     for (int i = 0; i < s->nfinish; i++)
         switch (s->finish[i]) {
         case RT_FINISH_MERGE:

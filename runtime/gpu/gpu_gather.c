@@ -88,6 +88,7 @@ static int begin_merge(struct merge *m, uint64_t n, struct hd_err *err)
     m->p.n = n;
     m->p.stride = (hdd_u32)s->stride;
     m->p.flagged = s->kind == RT_STATE_AGG_DENSE;
+    m->p.word = s->word;
     m->p.blocks = rt_finish_blocks(e->x, n, RT_FINISH_THREADS);
     HD_TRY(take_fields(m, err));
     HD_TRY(rt_gpu_exchange_bring(e, e->u->rows_at.address, (size_t)(n * (uint64_t)s->stride), &m->rows, err));

@@ -67,7 +67,7 @@ struct rt_gpu_state {
     struct rt_piece bits_at, matches_at, fields_at, offsets_at, slots_at, strings_at;
     uint64_t rows, nrows;          /* finished: address of row 0, number of rows */
     uint64_t capacity;             /* rows there is room for while filling */
-    uint64_t mask;                 /* HASH (finished), AGG_HASH: slots - 1 */
+    uint64_t mask;                 /* HASH (finished), AGG_HASH: slots - 1; where these are rows no power of two */
     uint64_t *field, *valid;       /* DIRECT: addresses of the arrays, per field; 0 none */
     uint64_t asked;                /* rows there are while filling, as rt_gpu_state_full found */
     uint64_t before;               /* rows appended by earlier pipelines: a retry starts again from here */
@@ -178,6 +178,7 @@ uint64_t rt_gpu_source_rows(const struct rt_gpu_exec *x, const struct rt_pipelin
  *         may have to run again for other reasons than this state
  * sink    what the kernel gets; cursor: address of a word that holds rt_gpu_state_cursor before the launch
  * full    after a launch, with what the cursor is then: *needed is 0, or the number of rows the state must have room for; then
+ * filled  or, where there was room for all, so that the rows are what everybody else expects
  * retry   undoes the pipeline and makes room for that many (0: it was something else that was missing); the
  *         schedule launches again
  * finish  RT_FINISH      release RT_FREE and the end */
@@ -185,6 +186,7 @@ int rt_gpu_state_start(struct rt_gpu_exec *x, int state, bool reruns, struct hd_
 uint64_t rt_gpu_state_cursor(const struct rt_gpu_exec *x, int state);
 void rt_gpu_state_sink(const struct rt_gpu_exec *x, int state, uint64_t cursor, struct hdd_sink_state *out);
 int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_t *needed, struct hd_err *err);
+int rt_gpu_state_filled(struct rt_gpu_exec *x, int state, struct hd_err *err);
 int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct hd_err *err);
 int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err);
 /* Match bits that a pipeline sets in other states than its sink: kept before it, brought back before it runs again. */

@@ -297,7 +297,7 @@ static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_er
         bool strings = out->string_cursor > r->heap.n;
         HD_TRY(rt_gpu_state_full(x, r->sink, rows_asked_for(r, out), &needed, err));
         if (!needed && !strings)
-            return 0;
+            return rt_gpu_state_filled(x, r->sink, err);
         HD_TRY(prepare_retry(r, out, strings, needed, err));
         rt_gpu_args_resolve(x);
     }

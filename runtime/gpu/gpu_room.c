@@ -191,8 +191,9 @@ int rt_state_clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, u
 int rt_state_make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
     const struct rt_state *s = v->s;
+    uint64_t groups = s->word ? v->before : v->capacity;
     rt_gpu_release(x, &v->slots_at);
-    v->mask = hd_pow2_ceil(v->capacity + v->capacity / 2 + 8) - 1;
+    v->mask = hd_pow2_ceil(groups + groups / 2 + 8) - 1;
     HD_TRY(rt_state_alloc_zeroed(x, s, (size_t)(v->mask + 1) * 8, &v->slots_at, err));
     if (v->before == 0)
         return 0;
@@ -201,8 +202,67 @@ int rt_state_make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
                                .slots = v->slots_at.address,
                                .mask = v->mask,
                                .blocks = rt_finish_blocks(x, v->before, RT_FINISH_THREADS),
-                               .stride = (hdd_u32)s->stride};
+                               .stride = (hdd_u32)s->stride,
+                               .word = s->word};
     return rt_finish_launch(x, "finish_fill", "hdd_fill_slots", p.blocks, &p, err);
+}
+
+/* ---- rows that are slots ------------------------------------------------------------------- */
+
+uint64_t rt_state_word_slots(uint64_t groups)
+{
+    return HD_MIN(groups + groups / 2 + 8, RT_ROWS_MAX);
+}
+
+static int start_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t slots, struct hd_err *err)
+{
+    v->capacity = slots;
+    v->mask = slots - 1;
+    HD_TRY(rt_state_alloc(x, v->s, (size_t)(slots * (uint64_t)v->s->stride), &v->rows_at, err));
+    return rt_state_clear_groups(x, v, 0, err);
+}
+
+int rt_state_start_words(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t groups, struct hd_err *err)
+{
+    return start_slots(x, v, rt_state_word_slots(groups), err);
+}
+
+/* Rows of a snapshot find their places again. */
+static int regrow_words(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t slots, struct hd_err *err)
+{
+    struct hdd_spread_args p = {.from = v->snapshot.address, .n = v->before, .stride = (hdd_u32)v->s->stride};
+    rt_gpu_release(x, &v->rows_at);
+    HD_TRY(start_slots(x, v, slots, err));
+    if (p.n == 0)
+        return 0;
+    p.to = v->rows_at.address;
+    p.slots = slots;
+    p.blocks = rt_finish_blocks(x, p.n, RT_FINISH_THREADS);
+    return rt_finish_launch(x, "finish_fill", "hdd_spread_groups", p.blocks, &p, err);
+}
+
+int rt_state_compact_words(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    uint64_t n = v->asked, behind = v->capacity - n;
+    struct rt_piece list = {0, 0}, listed = {0, 0};
+    struct hdd_compact_args p = {
+        .rows = v->rows_at.address, .slots = v->capacity, .n = n, .stride = (hdd_u32)v->s->stride};
+    if (n == 0 || behind == 0)
+        return 0;
+    int rc = rt_state_alloc(x, v->s, (size_t)(HD_MIN(n, behind) * sizeof(hdd_u32)), &list, err);
+    if (rc == 0)
+        rc = rt_state_alloc_zeroed(x, v->s, 2 * sizeof(hdd_u64), &listed, err);
+    p.list = list.address;
+    p.listed = listed.address;
+    p.blocks = rt_finish_blocks(x, n, RT_FINISH_THREADS);
+    if (rc == 0)
+        rc = rt_finish_launch(x, "finish_fill", "hdd_list_free", p.blocks, &p, err);
+    p.blocks = rt_finish_blocks(x, behind, RT_FINISH_THREADS);
+    if (rc == 0)
+        rc = rt_finish_launch(x, "finish_fill", "hdd_fill_free", p.blocks, &p, err);
+    rt_gpu_release(x, &list);
+    rt_gpu_release(x, &listed);
+    return rc;
 }
 
 /* ---- more -------------------------------------------------------------------------------- */
@@ -273,6 +333,8 @@ int rt_state_make_room(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t m
 int rt_state_regrow_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed, struct hd_err *err)
 {
     uint64_t stride = (uint64_t)v->s->stride;
+    if (v->s->word)
+        return regrow_words(x, v, needed, err);
     rt_gpu_release(x, &v->rows_at);
     rt_gpu_release(x, &v->slots_at);
     v->capacity = needed;

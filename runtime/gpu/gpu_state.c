@@ -135,6 +135,8 @@ static int start_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
 {
     const struct rt_state *s = v->s;
     v->capacity = rt_state_first_capacity(x, s);
+    if (s->word)
+        return rt_state_start_words(x, v, v->capacity, err);
     HD_TRY(rt_state_alloc(x, s, (size_t)(v->capacity * (uint64_t)s->stride), &v->rows_at, err));
     HD_TRY(rt_state_clear_groups(x, v, 0, err));
     return rt_state_make_slots(x, v, err);
@@ -208,8 +210,12 @@ int rt_gpu_state_start(struct rt_gpu_exec *x, int state, bool reruns, struct hd_
     struct rt_gpu_state *v = &x->state[state];
     HD_ASSERT(!v->finished);
     v->before = v->asked;
+    if (v->started && (reruns || rt_state_filling(v->s->kind) == RT_KEYED))
+        HD_TRY(remember(x, v, err));
+    if (v->started && v->s->word)
+        return rt_state_regrow_groups(x, v, HD_MAX(v->capacity, rt_state_word_slots(v->before)), err);
     if (v->started)
-        return reruns || rt_state_filling(v->s->kind) == RT_KEYED ? remember(x, v, err) : 0;
+        return 0;
     v->started = true;
     return ops[v->s->kind]->start(x, v, err);
 }
@@ -239,12 +245,18 @@ int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_
     if (!rt_state_has_cursor(v->s))
         return 0;
     v->asked = HD_MIN(cursor, v->capacity);
-    if (cursor <= v->capacity || v->capacity >= rt_state_enough_rows(v->s))
+    if (cursor <= (v->s->word ? v->mask - v->mask / 8 : v->capacity) || v->capacity >= rt_state_enough_rows(v->s))
         return 0;
     if (cursor > RT_ROWS_MAX)
         return rt_state_too_many(v, cursor, err);
     *needed = rt_state_room_for(v->s, cursor);
     return 0;
+}
+
+int rt_gpu_state_filled(struct rt_gpu_exec *x, int state, struct hd_err *err)
+{
+    struct rt_gpu_state *v = &x->state[state];
+    return v->s->word ? rt_state_compact_words(x, v, err) : 0;
 }
 
 /* What has a place for every index becomes what it was. */
@@ -270,12 +282,13 @@ int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct
     struct rt_gpu_state *v = &x->state[state];
     if (!rt_state_has_cursor(v->s))
         return undo(x, v, err);
+    uint64_t rows = v->s->word && needed ? rt_state_word_slots(needed) : needed;
     v->asked = v->before;
-    if (needed > v->capacity) {
+    if (rows > v->capacity) {
         rt_state_remember_room(x, v->s, needed);
         v->overflowed = true;
     }
-    needed = HD_MAX(needed, v->capacity);
+    needed = HD_MAX(rows, v->capacity);
     if (!rt_state_appends(v->s))
         return rt_state_regrow_groups(x, v, needed, err);
     return needed > v->capacity ? rt_state_regrow_rows(x, v, needed, err) : 0;

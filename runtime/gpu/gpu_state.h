@@ -130,6 +130,11 @@ void rt_state_recall_room(struct rt_gpu_exec *x);
 int rt_state_clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t from, struct hd_err *err);
 /* Slots for the groups there is room for, and for those that were there at the last start (AGG_HASH). */
 int rt_state_make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+/* Rows that are slots (rt_state.word): room for so many groups, and what it is at first. */
+uint64_t rt_state_word_slots(uint64_t groups);
+int rt_state_start_words(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t groups, struct hd_err *err);
+/* After a pipeline the groups become the first rows: nobody else knows of slots. */
+int rt_state_compact_words(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 /* Room for so many rows in all; what was there at the last start stays. Groups get slots, too. */
 int rt_state_regrow_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed, struct hd_err *err);
 int rt_state_regrow_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed, struct hd_err *err);

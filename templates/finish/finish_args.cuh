@@ -64,6 +64,20 @@ struct hdd_fill_args {
 struct hdd_slots_args {
     hdd_u64 rows, n, slots, mask;
     hdd_u32 blocks, stride;
+    hdd_u32 word; // rows begin with a word that is their key, not with their hash
+};
+
+// Groups whose rows are slots (hdd_word_groups of templates/aggregate.cuh) move.
+struct hdd_spread_args {
+    hdd_u64 from, n;   // that many rows, each of a group,
+    hdd_u64 to, slots; // find places in others
+    hdd_u32 blocks, stride;
+};
+struct hdd_compact_args {
+    hdd_u64 rows, slots, n; // of so many rows n are groups, which become the first n
+    hdd_u64 list;           // 32-bit numbers of those of the first n that are free
+    hdd_u64 listed;         // two words, zeros at first: how many were listed and filled
+    hdd_u32 blocks, stride;
 };
 
 // ---- finish_index.cu -----------------------------------------------------------------------
@@ -286,6 +300,7 @@ struct hdd_merge_args {
     hdd_u64 cursor; // address of their number
     hdd_u64 more; // address of the fields if they are more than HDD_INLINE_FIELDS
     hdd_u32 blocks, nfields, stride;
+    hdd_u32 word;    // rows begin with a word that is their key, not with their hash
     hdd_u32 flagged; // byte 0 of a row says whether the group exists
     struct hdd_merge_field field[HDD_INLINE_FIELDS];
 };

@@ -1,4 +1,5 @@
-// Rows as they are before anything is added to them; slots of groups that moved.
+// Rows as they are before anything is added to them; slots of groups that moved, and groups that are slots.
+#include "hd/aggregate.cuh"
 #include "hd/finish_grid.cuh"
 
 HDD_KERNEL(hdd_fill)(HDD_PARAMETER(hdd_fill_args, p))
@@ -20,10 +21,45 @@ HDD_KERNEL(hdd_fill_slots)(HDD_PARAMETER(hdd_slots_args, p))
 {
     u64 *const slots = hdd_at<u64>(p.slots);
     for (u64 r = hdd_grid_thread(); r < p.n; r += hdd_grid_step(p.blocks)) {
-        const u64 h = *hdd_at<const u64>(p.rows + r * p.stride);
+        const u64 head = *hdd_at<const u64>(p.rows + r * p.stride), h = p.word ? hdd_hash_word(head) : head;
         const u64 slot = h >> 32 << 32 | (r + 1);
         u64 at = h & p.mask;
         while (hdd_atomic_cas(slots + at, (u64)0, slot) != 0)
             at = (at + 1) & p.mask;
+    }
+}
+
+// Keys are distinct, and there is room.
+HDD_KERNEL(hdd_spread_groups)(HDD_PARAMETER(hdd_spread_args, p))
+{
+    for (u64 r = hdd_grid_thread(); r < p.n; r += hdd_grid_step(p.blocks)) {
+        const u64 *const from = hdd_at<const u64>(p.from + r * p.stride);
+        u64 at = hdd_word_place(from[0], p.slots);
+        while (hdd_atomic_cas(hdd_at<u64>(p.to + at * p.stride), (u64)0, from[0]) != 0)
+            at = at + 1 == p.slots ? 0 : at + 1;
+        hdd_copy_words(hdd_at<u64>(p.to + at * p.stride) + 1, from + 1, p.stride / 8 - 1);
+    }
+}
+
+// There are as many free rows among the first n as groups behind them: these move there.
+HDD_KERNEL(hdd_list_free)(HDD_PARAMETER(hdd_compact_args, p))
+{
+    for (u64 r = hdd_grid_thread(); r < hdd_whole_warps(p.n); r += hdd_grid_step(p.blocks)) {
+        const bool is_free = r < p.n && *hdd_at<const u64>(p.rows + r * p.stride) == 0;
+        const u64 k = hdd_reserve_places(hdd_at<u64>(p.listed), is_free);
+        if (is_free)
+            hdd_at<u32>(p.list)[k] = (u32)r;
+    }
+}
+
+HDD_KERNEL(hdd_fill_free)(HDD_PARAMETER(hdd_compact_args, p))
+{
+    const u64 behind = p.slots - p.n;
+    for (u64 i = hdd_grid_thread(); i < hdd_whole_warps(behind); i += hdd_grid_step(p.blocks)) {
+        const u64 *const from = hdd_at<const u64>(p.rows + (p.n + i) * p.stride);
+        const bool group = i < behind && from[0] != 0;
+        const u64 k = hdd_reserve_places(hdd_at<u64>(p.listed) + 1, group);
+        if (group)
+            hdd_copy_words(hdd_at<u64>(p.rows + (u64)hdd_at<const u32>(p.list)[k] * p.stride), from, p.stride / 8);
     }
 }

@@ -1,6 +1,7 @@
 // What pipelines put into a state on another device is added to what is here, before the state is finished. Rows
 // and bits of the other device were copied to this one.
 #include "hd/finish_keys.cuh"
+#include "hd/hash.cuh"
 
 HDD_KERNEL(hdd_merge_bits)(HDD_PARAMETER(hdd_bits_args, p))
 {
@@ -113,7 +114,7 @@ HDD_KERNEL(hdd_merge_places)(HDD_PARAMETER(hdd_merge_args, p))
 HDD_DEVICE u8 *hdd_merge_find(const hdd_merge_args &p, const u8 *row)
 {
     const u64 *const slots = hdd_at<const u64>(p.slots);
-    const u64 h = hdd_field<u64>(row, 0);
+    const u64 head = hdd_field<u64>(row, 0), h = p.word ? hdd_hash_word(head) : head;
     for (u64 at = h & p.mask;; at = (at + 1) & p.mask) {
         const u64 slot = slots[at];
         if (slot == 0)
@@ -121,7 +122,7 @@ HDD_DEVICE u8 *hdd_merge_find(const hdd_merge_args &p, const u8 *row)
         if (slot >> 32 != h >> 32)
             continue;
         u8 *const there = hdd_merge_to(p, (u32)slot - 1);
-        if (hdd_field<u64>(there, 0) == h && hdd_equal_rows(p.keys, there, row))
+        if (hdd_field<u64>(there, 0) == head && hdd_equal_rows(p.keys, there, row))
             return there;
     }
 }

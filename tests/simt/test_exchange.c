@@ -96,7 +96,7 @@ static void add_field(struct bench *b, enum rt_phys phys, bool nullable, enum rt
     s->stride = (*at + 15) / 16 * 16;
 }
 
-/* Keys, and every accumulator that there is, again and again. */
+/* Keys (0: one that is a word), and every accumulator that there is, again and again. */
 static void add_fields(struct bench *b, int nkeys, int nsums)
 {
     static const struct {
@@ -107,14 +107,16 @@ static void add_fields(struct bench *b, int nkeys, int nsums)
                 {RT_I32, true, RT_MERGE_MIN},  {RT_I64, true, RT_MERGE_MAX},  {RT_I128, true, RT_MERGE_MIN},
                 {RT_F64, true, RT_MERGE_MAX},  {RT_STR, true, RT_MERGE_MIN},  {RT_STR, true, RT_MERGE_MAX},
                 {RT_BOOL, true, RT_MERGE_MAX}, {RT_STR, true, RT_MERGE_ANY}};
-    int at = rt_state_head(b->s.kind);
+    int at = rt_state_head(&b->s);
+    if (b->s.word)
+        add_field(b, RT_I64, false, RT_MERGE_KEY, &at);
     for (int i = 0; i < nkeys; i++)
         add_field(b, RT_I32, false, RT_MERGE_KEY, &at);
     for (int i = 0; i < nsums; i++) {
         size_t k = (size_t)i % HD_COUNT(sums);
         add_field(b, sums[k].phys, sums[k].nullable, sums[k].merge, &at);
     }
-    b->s.nkeys = nkeys;
+    b->s.nkeys = b->s.word ? 1 : nkeys;
 }
 
 /* ---- rows ------------------------------------------------------------------------------- */
@@ -148,14 +150,37 @@ static void put_row(const struct rt_state *s, int64_t key, uint64_t text, unsign
     uint64_t hash = (uint64_t)(key % 50) << 32 | (uint64_t)(key % 50); /* many keys have one */
     memset(row, 0, (size_t)s->stride);
     for (int i = 0; i < s->nfields; i++)
-        put_value(&s->fields[i], s->merge[i], key, text, row);
-    if (rt_state_head(s->kind) == 8)
+        put_value(&s->fields[i], s->merge[i], s->word && s->merge[i] == RT_MERGE_KEY ? key + 1 : key, text, row);
+    if (rt_state_head(s) == 8)
         memcpy(row, &hash, sizeof hash);
-    if (rt_state_head(s->kind) == 1)
+    if (rt_state_head(s) == 1)
         row[0] = 1;
 }
 
-/* Rows as if pipelines had put them there. */
+/* Rows as if pipelines had put them there: where these are slots, some are free. */
+static void upload(struct rt_gpu_exec *x, const struct rt_state *s, const struct hdd_sink_state *sink,
+                   const unsigned char *rows, uint64_t n)
+{
+    uint64_t stride = (uint64_t)s->stride;
+    CHECK(!s->word || sink->mask + 1 >= n + n / 2, "no room");
+    for (uint64_t i = 0; i < n && s->word; i++)
+        ok(x->d->ops->upload(x->d, sink->rows + (i + i / 2) * stride, rows + i * stride, (size_t)stride, &err));
+    if (n && !s->word)
+        ok(x->d->ops->upload(x->d, sink->rows, rows, (size_t)(n * stride), &err));
+}
+
+/* A pipeline that adds nothing: groups find other slots. */
+static void fill_again(struct rt_gpu_exec *x, uint64_t n)
+{
+    uint64_t needed;
+    ok(rt_gpu_state_start(x, 0, false, &err));
+    CHECK(rt_gpu_state_cursor(x, 0) == n, "%llu groups", (unsigned long long)rt_gpu_state_cursor(x, 0));
+    ok(rt_gpu_state_retry(x, 0, 3 * n, &err)); /* and others in a larger table */
+    ok(rt_gpu_state_full(x, 0, n, &needed, &err));
+    CHECK(needed == 0, "%llu rows have no room", (unsigned long long)n);
+    ok(rt_gpu_state_filled(x, 0, &err));
+}
+
 static void fill(struct bench *b, int device, const unsigned char *rows, uint64_t n)
 {
     struct rt_gpu_exec *x = &b->x[device];
@@ -164,10 +189,12 @@ static void fill(struct bench *b, int device, const unsigned char *rows, uint64_
     x->first_rows = HD_MAX(n, (uint64_t)1); /* no room for more */
     ok(rt_gpu_state_start(x, 0, false, &err));
     rt_gpu_state_sink(x, 0, 0, &sink);
-    if (n)
-        ok(x->d->ops->upload(x->d, sink.rows, rows, (size_t)n * (size_t)b->s.stride, &err));
+    upload(x, &b->s, &sink, rows, n);
     ok(rt_gpu_state_full(x, 0, n, &needed, &err));
     CHECK(needed == 0, "%llu rows have no room", (unsigned long long)n);
+    ok(rt_gpu_state_filled(x, 0, &err));
+    if (b->s.word)
+        fill_again(x, n);
 }
 
 /* In place of the events that order devices in a schedule. */
@@ -215,7 +242,7 @@ static int32_t key_of(const struct rt_state *s, const unsigned char *row)
 {
     int32_t key;
     memcpy(&key, row + s->fields[0].offset, sizeof key);
-    return key;
+    return key - s->word;
 }
 
 static void check_field(const struct rt_state *s, int f, const unsigned char *got, const unsigned char *want)
@@ -225,13 +252,14 @@ static void check_field(const struct rt_state *s, int f, const unsigned char *go
           key_of(s, want), rt_phys_name(d->phys));
 }
 
-/* Device 0 has the keys 0 .. n0 - 1, device 1 those from `from` on. */
+/* Device 0 has the keys 0 .. n0 - 1, device 1 those from `from` on. Without keys there is one that is a word. */
 static void groups_are_merged(int nkeys, int nsums, int n0, int from, int n1)
 {
     struct bench b;
     struct rt_piece texts;
     uint64_t n, seen = 0;
     bench_init(&b, RT_STATE_AGG_HASH);
+    b.s.word = nkeys == 0;
     add_fields(&b, nkeys, nsums);
     size_t stride = (size_t)b.s.stride;
     int total = HD_MAX(n0, from + n1);
@@ -396,6 +424,10 @@ int main(void)
         groups_are_merged(1, 3, 100, 50, 100);
         groups_are_merged(KEYS, SUMS, 300, 290, 700);
         groups_are_merged(2, 5, 0, 0, 40);
+        groups_are_merged(0, 3, 100, 50, 100);
+        groups_are_merged(0, SUMS, 300, 290, 700);
+        groups_are_merged(0, 5, 0, 0, 40);
+        groups_are_merged(0, 1, 1, 0, 1);
         groups_are_merged(2, 5, 40, 0, 0);
         places_are_merged(0);
         places_are_merged(500);

@@ -13,7 +13,7 @@ enum { SEEDS = 20 };
 void good_kernel(void *out);
 void lost_lane(void *), other_operation(void *), early_return(void *), missed_barrier(void *);
 void endless_wait(void *), failed_assertion(void *), lost_update(void *count);
-void equal_hashes(void *launch);
+void equal_hashes(void *launch), word_groups(void *launch);
 
 static void test_good(void)
 {
@@ -61,12 +61,13 @@ struct groups {
     struct {
         uint64_t key;
         int64_t count;
-    } rows[KEYS];
+    } rows[KEYS + 1];
     uint64_t cursor;
     struct hdd_progress progress;
 };
 
-static void count_keys(struct groups *g, uint64_t hashes, uint64_t capacity, uint64_t mask, uint64_t seed)
+static void count_keys(struct groups *g, void (*kernel)(void *), uint64_t hashes, uint64_t capacity, uint64_t mask,
+                       uint64_t seed)
 {
     struct hdd_launch l = {.source_rows = hashes,
                            .progress = (uint64_t)(uintptr_t)&g->progress,
@@ -78,7 +79,7 @@ static void count_keys(struct groups *g, uint64_t hashes, uint64_t capacity, uin
     struct simt_options o = {.blocks = BLOCKS, .warps = 4, .seed = seed};
     struct simt_report r;
     memset(g, 0, sizeof *g);
-    CHECK(simt_launch(&o, equal_hashes, &l, &r) == 0, "seed %llu: %s", (unsigned long long)seed, r.message);
+    CHECK(simt_launch(&o, kernel, &l, &r) == 0, "seed %llu: %s", (unsigned long long)seed, r.message);
 }
 
 static void test_equal_hashes(void)
@@ -90,7 +91,7 @@ static void test_equal_hashes(void)
                 expected[i % 4 == 3 && thread % 32 < 20 ? i / 4 : (thread * (i + 1) + block) % 11]++;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct groups g;
-        count_keys(&g, 3, KEYS, 63, seed);
+        count_keys(&g, equal_hashes, 3, KEYS, 63, seed);
         CHECK(g.cursor == KEYS && !g.progress.abort, "%llu groups", (unsigned long long)g.cursor);
         for (int k = 0; k < KEYS; k++)
             CHECK(g.rows[k].count == expected[g.rows[k].key], "key %llu: %lld", (unsigned long long)g.rows[k].key,
@@ -104,8 +105,40 @@ static void test_full_table(void)
 {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct groups g;
-        count_keys(&g, KEYS, 4, 7, seed);
+        count_keys(&g, equal_hashes, KEYS, 4, 7, seed);
         CHECK(g.cursor == 8 && g.progress.abort, "%llu groups", (unsigned long long)g.cursor);
+    }
+}
+
+/* Rows that are slots, one of them more than there are keys to find: searches go on behind the last one. */
+static void test_word_groups(void)
+{
+    int64_t expected[KEYS + 1] = {0};
+    for (unsigned block = 0; block < BLOCKS; block++)
+        for (unsigned thread = 0; thread < 128; thread++)
+            for (unsigned i = 0; i < 8; i++)
+                expected[i % 4 == 3 && thread % 32 < 20 ? i / 4 : (thread * (i + 1) + block) % 11]++;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct groups g;
+        unsigned groups = 0;
+        count_keys(&g, word_groups, KEYS, 64, KEYS, seed);
+        CHECK(g.cursor == KEYS && !g.progress.abort, "%llu groups", (unsigned long long)g.cursor);
+        for (int r = 0; r <= KEYS; r++) {
+            groups += g.rows[r].key != 0;
+            CHECK(g.rows[r].key == 0 || g.rows[r].count == expected[g.rows[r].key - 1], "key %llu: %lld",
+                  (unsigned long long)g.rows[r].key, (long long)g.rows[r].count);
+        }
+        CHECK(groups == KEYS, "%u groups", groups);
+    }
+}
+
+/* More keys than slots, whichever lanes have them: the kernel ends, and says so. */
+static void test_full_words(void)
+{
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct groups g;
+        count_keys(&g, word_groups, 30, 64, 8, seed);
+        CHECK(g.cursor == 9 && g.progress.abort, "%llu groups", (unsigned long long)g.cursor);
     }
 }
 
@@ -114,6 +147,8 @@ int main(void)
     test_good();
     test_equal_hashes();
     test_full_table();
+    test_word_groups();
+    test_full_words();
     test_caught(lost_lane, "do not reach");
     test_caught(other_operation, "divergence");
     test_caught(early_return, "do not reach");
