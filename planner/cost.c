@@ -30,6 +30,17 @@ double pl_cost_scan(double rows)
     return rows * NS_SCAN;
 }
 
+double pl_cost_sort(double rows, int threads)
+{
+    return rows * log2(HD_MAX(rows, 2)) * ns_sort_level / HD_MAX(threads, 1);
+}
+
+double pl_cost_in_order(double scanned, int threads)
+{
+    enum { NS_ALONE = 10 }; /* of a row and what is done with it */
+    return scanned * NS_ALONE * (threads - 1) / HD_MAX(threads, 1);
+}
+
 double pl_cost_loop(double pairs, int comparisons)
 {
     return pairs * (ns_pair + ns_comparison * comparisons);

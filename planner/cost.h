@@ -29,6 +29,9 @@ double pl_range_share(int ends);
 /* The same for two ends of two values: intervals that overlap, or two inequalities that know nothing of each other. */
 double pl_overlap_share(void);
 double pl_cost_scan(double rows);
+/* Sorting rows with so many threads; and keeping the order that they have, which one thread of a CPU does. */
+double pl_cost_sort(double rows, int threads);
+double pl_cost_in_order(double scanned, int threads);
 /* Children of one row, -1 unknown, that are too many for one warp. */
 bool pl_worth_splitting(int64_t children);
 /* Exchanged sides must be cheaper than written ones by more than estimates tell apart. */

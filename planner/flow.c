@@ -2,6 +2,7 @@
  * own; they choose. */
 #include "planner/flow.h"
 
+#include "planner/cost.h"
 #include "planner/dict_map.h"
 #include "planner/flow_agg.h"
 #include "planner/flow_join.h"
@@ -67,10 +68,40 @@ static int top_rows(struct ctx *c, const struct fe_node *n, const struct stream 
 }
 
 /* Sorted rows are kept by value. */
+/* The first key is a unique column by which the scanned table is sorted, and of each of its rows one comes at most. */
+static bool comes_in_order(const struct pl_node *n, const struct stream *in)
+{
+    const struct fe_node *keys = n->u.sort.keys;
+    const struct handle *source = in->at ? in->at->source : NULL;
+    if (n->op != PL_NODE_SORT || !n->ordered || !keys || n->n->u.sort.limit >= 0 || n->n->u.sort.offset > 0 || !source)
+        return false;
+    const struct fe_sort_key *k = &keys->u.sort.keys[0];
+    const struct handle *h = k->expr->op == FE_COL && !k->desc ? h_plain(in->cols[k->expr->col]) : NULL;
+    if (!h || h->kind != H_COLUMN || h->row != source || in->unique_row != source)
+        return false;
+    const struct fe_facts *f = &h->table->cols[h->column].facts;
+    return f->known && f->sorted && f->unique;
+}
+
+/* A GPU's warps need no one thread for that. */
+static void choose_order(struct ctx *c, struct pl_node *n, const struct stream *in)
+{
+    if (!comes_in_order(n, in))
+        return;
+    int threads = c->opt.on_gpu ? 1 : c->opt.threads;
+    double sort = pl_cost_sort(in->est, threads), kept = pl_cost_in_order((double)in->at->source->table->rows, threads);
+    struct pl_decision *d = &n->decisions[0];
+    n->u.sort.there = kept < sort;
+    d->v[0].ns = sort;
+    pl_decide_way(c, d, "as it comes", kept, "a table's order");
+    d->taken = n->u.sort.there;
+}
+
 static int flow_sort(struct ctx *c, struct pl_node *n, const struct stream *in, struct stream *out)
 {
     int64_t limit = n->n->u.sort.limit;
-    if (n->u.sort.dropped) {
+    choose_order(c, n, in);
+    if (n->u.sort.dropped || n->u.sort.there) {
         *out = *in;
         return 0;
     }

@@ -116,12 +116,27 @@ static struct stream over_fields(struct ctx *c, const struct fe_node *n, int sta
     return s;
 }
 
+/* Rows come in the order of the sort, unless a cut has lost it. */
+static bool is_there(struct ctx *c, const struct pl_node *p, const struct stream *in)
+{
+    if (!p->u.sort.there)
+        return false;
+    const struct open_pipeline *q = pipeline_of(c, in);
+    const struct handle *h = h_plain(in->cols[p->u.sort.keys->u.sort.keys[0].expr->col]);
+    return q->spec.source == RT_SOURCE_TABLE && h->kind == H_COLUMN && h->row->slot == q->source_slot && q->level == 0;
+}
+
 int lower_sort(struct ctx *c, struct pl_node *p, struct stream *in, struct stream *out)
 {
     const struct fe_node *n = p->n;
     int state, *field = HD_NEWN(c->a, int, n->ncols + 1);
     if (p->u.sort.dropped) {
         *out = *in;
+        return 0;
+    }
+    if (is_there(c, p, in)) {
+        *out = *in;
+        out->ordered = true;
         return 0;
     }
     HD_TRY(sort_state(c, p, in, &state, field));
@@ -143,12 +158,14 @@ int lower_result(struct ctx *c, struct pl_node *root, struct stream *in)
 {
     const struct fe_node *n = c->plan->root;
     int state, *field = HD_NEWN(c->a, int, n->ncols + 1);
-    if (root->op == PL_NODE_SORT || root->op == PL_NODE_TOP) {
+    bool there = root->op == PL_NODE_SORT && is_there(c, root, in);
+    if ((root->op == PL_NODE_SORT && !there) || root->op == PL_NODE_TOP) {
         HD_TRY(sort_state(c, root, in, &state, field));
     } else {
         struct open_pipeline *p = pipeline_of(c, in);
         state = pb_state(c, RT_STATE_ROWS, "result", n->path);
         HD_TRY(store_values(c, in, state, field));
+        in->ordered |= there;
         keep_order(c, in, state);
         pb_state_layout(c, state);
         c->states.v[state].est_rows = in->est;

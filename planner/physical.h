@@ -190,6 +190,7 @@ struct pl_node {
         struct {
             const struct fe_node *keys; /* typed sort whose keys count; NULL: a limit alone */
             bool dropped; /* nobody can see the order */
+            bool there; /* rows come in it: that of a table, by a unique column */
         } sort;
         struct {
             const char *name; /* of the state */

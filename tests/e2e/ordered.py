@@ -27,8 +27,18 @@ def keep(node):
     return {"op": "filter", "pred": "ps_suppkey % 3 = 1", "input": node}
 
 
+def orders(key, **more):
+    """Of a table in the order of its unique key: nothing is sorted by the key itself, only by what computes it."""
+    scan = {"op": "scan", "table": "orders", "columns": ["o_orderkey", "o_custkey", "o_totalprice"], **more}
+    customers = {"op": "scan", "table": "customer", "columns": ["c_custkey", "c_nationkey"]}
+    exprs = ["o_orderkey", "o_totalprice", {"expr": "c_nationkey * 2", "as": "x"}]
+    return {"op": "sort", "keys": [key], "input": {"op": "project", "exprs": exprs, "input": {
+        "op": "join", "kind": "left", "left": scan, "right": customers, "on": [["o_custkey", "c_custkey"]]}}}
+
+
+SAME = {"expr": "o_orderkey + 0"}
 COST, BOTH = ["ps_supplycost"], ["ps_availqty", {"expr": "ps_supplycost", "desc": True}]
-PLANS = {  # what the dump for a GPU has to say, and the plan
+PLANS = {  # what the dump for a GPU has to say, the plan, and one that gives the same rows
     "projected": ("[gpu: row for row]", project(sort(COST))),
     "no rows": ("[gpu: row for row]", project(sort(COST, input={
         "op": "filter", "pred": "ps_suppkey < 0",
@@ -38,6 +48,11 @@ PLANS = {  # what the dump for a GPU has to say, and the plan
     "filtered": ("sort position", project(keep(sort(BOTH)))),
     "filtered, limited": ("sort position limit 40 offset 3",
                           project({"op": "limit", "limit": 40, "offset": 3, "input": keep(sort(COST))})),
+    "there": ("order: as it comes", orders("o_orderkey"), orders(SAME)),
+    "there, row for row": ("[gpu: row for row]", orders("o_orderkey"), orders(SAME)),
+    "there, filtered": ("sort position", orders("o_orderkey", filter="o_custkey % 5 > 1"),
+                        orders(SAME, filter="o_custkey % 5 > 1")),
+    "the other way": ("order: sort", orders({"expr": "o_orderkey", "desc": True})),
 }
 
 
@@ -54,11 +69,17 @@ def run(args, plan, fragments, framed, *command):
     return done.stdout
 
 
-def check(args, name, path, expected):
+def write(path, root):
+    path.write_text(json.dumps({"heddle": 1, "root": root}))
+
+
+def check(args, name, path, expected, root, same=None):
+    write(path, same or root)
     want = run(args, path, 0, False, "run", "cpu", "--threads", "1", "--format", "csv")
+    write(path, root)
     if name != "no rows" and want.count("\n") < 30:
         raise SystemExit(f"{name}: {want.count(chr(10))} lines prove nothing")
-    dump = run(args, path, 0, False, "explain", "cuda", "--dump", "pipelines")
+    dump = run(args, path, 0, False, "explain", "cuda", "--dump", "physical,pipelines")
     if expected not in dump:
         raise SystemExit(f"{name}: no `{expected}` in\n{dump}")
     for fragments in (0, 3):
@@ -75,10 +96,8 @@ def main():
     ap.add_argument("--backend", default="cpu")
     args = ap.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for name, (expected, root) in PLANS.items():
-            path = pathlib.Path(folder) / "plan.json"
-            path.write_text(json.dumps({"heddle": 1, "root": root}))
-            check(args, name, path, expected)
+        for name, (expected, *roots) in PLANS.items():
+            check(args, name, pathlib.Path(folder) / "plan.json", expected, *roots)
     print(f"{len(PLANS)} plans")
 
 
