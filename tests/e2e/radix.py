@@ -3,13 +3,14 @@
 NULLs on both sides, one value for most rows, empty sides, keys that are computed, residuals, against a direct count in
 Python; and groupings of many keys.
 
-Usage: radix.py --heddle BIN [--backend cpu|cuda] [--rows N] [--every K]
+Usage: radix.py --heddle BIN [--backend cpu|cuda] [--rows N] [--every K] [--seed N|commit]
 
---every takes each Kth of the joins.
+--every takes one in K of the joins and groupings, drawn by the seed.
 """
 import argparse
 import itertools
 import json
+import math
 import os
 import pathlib
 import random
@@ -17,6 +18,9 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "diff"))
+import seed as seeds  # noqa: E402
 
 KINDS = ("inner", "left", "right", "full", "semi", "anti", "mark")
 TYPES = {"i": "int32", "l": "int64", "h": "decimal(30,2)", "d": "float64", "t": "date", "s": "string"}
@@ -105,7 +109,12 @@ def join(kind, kinds, residual, computed):
 class Engine:
     def __init__(self, args, db):
         self.heddle, self.backend, self.db, self.wrong, self.done = args.heddle, args.backend, db, 0, 0
-        self.every = args.every
+        self.every, self.seed = args.every, args.seed
+
+    def some(self, cases, what):
+        cases = list(cases)
+        drawn = random.Random(f"{self.seed} {what}").sample(range(len(cases)), math.ceil(len(cases) / self.every))
+        return [cases[i] for i in sorted(drawn)]
 
     def run(self, root, *options, command="run", **environment):
         plan = json.dumps({"heddle": 1, "root": root})
@@ -133,18 +142,16 @@ def read(text):
 def check_joins(engine, left, right, what, every):
     columns = {"semi": ["lrow"], "anti": ["lrow"], "mark": ["lrow", "m"]}
     cases = [(k, False) for k in (*TYPES, "is", "hdl")] + [("i", True)] if every else [("i", False), ("sl", False)]
-    for at, ((kinds, computed), residual, kind) in enumerate(itertools.product(cases, (False, True), KINDS)):
-        if at % engine.every:
-            continue
+    for (kinds, computed), residual, kind in engine.some(itertools.product(cases, (False, True), KINDS), what):
         root = {"op": "project", "exprs": columns.get(kind, ["lrow", "rrow"]), "input": join(kind, kinds, residual, computed)}
         want = sorted(expected(kind, left, right, kinds, residual), key=str)
         engine.expect(engine.rows(root, 3 if residual else 1), want,
                       f"{what}: {kind} on {kinds}{' computed' if computed else ''}{' residual' if residual else ''}")
 
 
-def check_groups(engine, left):
+def check_groups(engine, left, what):
     """Groupings of every type of key, with aggregates of every kind, whose tables are taken for ones beyond the cache."""
-    for kinds in ("i", "l", "h", "d", "t", "s", "is"):
+    for kinds in engine.some(("i", "l", "h", "d", "t", "s", "is"), f"groups of {what}"):
         groups = defaultdict(list)
         for x in left:
             groups[tuple(same_float(x["l" + k]) if x["l" + k] else x["l" + k] for k in kinds)].append(x)
@@ -182,6 +189,7 @@ def main():
     p.add_argument("--backend", default="cpu")
     p.add_argument("--rows", type=int, default=3000)
     p.add_argument("--every", type=int, default=1)
+    p.add_argument("--seed", type=seeds.seed, default=1)
     args = p.parse_args()
     rng = random.Random(12)
     wrong = done = 0
@@ -198,7 +206,7 @@ def main():
             engine = Engine(args, folder / "db")
             check_joins(engine, left, right, what, what in ("many", "heavy"))
             if what in ("many", "heavy", "left is empty"):
-                check_groups(engine, left)
+                check_groups(engine, left, what)
             if what == "many":
                 check_parts(engine)
                 check_auto(engine, left, right)

@@ -13,6 +13,7 @@
 // The table of workload sizes is a hint and no point of decision: any answer from it is right.
 //
 //     explore [--only TEXT]   scenarios whose name has TEXT
+//     explore NAME...         these scenarios
 // Exit status 1: a fault, with the decisions that led to it.
 #include <cstdarg>
 #include <cstdint>
@@ -397,11 +398,19 @@ bool explore(const scenario &s)
     return !x.failed;
 }
 
+bool is_chosen(const char *name, int argc, char **argv)
+{
+    if (argc > 2 && strcmp(argv[1], "--only") == 0)
+        return strstr(name, argv[2]);
+    for (int i = 1; i < argc; i++)
+        if (strcmp(name, argv[i]) == 0)
+            return true;
+    return argc == 1;
+}
 } // namespace
 
 int main(int argc, char **argv)
 {
-    const char *only = argc > 2 && strcmp(argv[1], "--only") == 0 ? argv[2] : "";
     static const scenario scenarios[] = {
         {"2 warps, nothing", 2, HDD_AWS, 0, {0, {{}, {}}}, false, -1},
         {"1 warp", 1, HDD_AWS, 0, {2, {{2, 1}, {1, 1, 1}}}, false, -1},
@@ -432,7 +441,7 @@ int main(int argc, char **argv)
     };
     int explored = 0;
     for (const scenario &s : scenarios)
-        if (strstr(s.name, only)) {
+        if (is_chosen(s.name, argc, argv)) {
             explored++;
             if (!explore(s))
                 return 1;

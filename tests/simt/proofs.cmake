@@ -25,16 +25,26 @@ target_include_directories(simt_${proof} PRIVATE ${solo_dir} ${CMAKE_SOURCE_DIR}
 target_compile_options(simt_${proof} PRIVATE ${solo_flags})
 target_link_options(simt_${proof} PRIVATE ${solo_flags})
 target_link_libraries(simt_${proof} PRIVATE simt_solo Threads::Threads)
-# Under the address sanitizer, which makes it four times slower, what two warps do: the rest touches no
-# other memory.
-set(scenarios)
-if(HEDDLE_SANITIZE)
-  set(scenarios --only "2 warps")
-endif()
-add_test(NAME simt_${proof} COMMAND simt_${proof} ${scenarios})
-set_tests_properties(simt_${proof} PROPERTIES LABELS ${proof_label} TIMEOUT 1200)
-
+# What two warps do under the address sanitizer, which makes it four times slower: the rest touches no other memory.
+# Otherwise three scenarios of three warps, drawn from the commit; all of them under `slow`.
 find_package(Python3 COMPONENTS Interpreter)
+if(HEDDLE_TSAN)
+  add_test(NAME simt_threads COMMAND simt_threads)
+elseif(HEDDLE_SANITIZE)
+  add_test(NAME simt_explore COMMAND simt_explore --only "2 warps")
+elseif(Python3_FOUND)
+  add_test(NAME simt_explore COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/sample.py 3
+    $<TARGET_FILE:simt_explore> -- "3 warps, nothing" "3 warps, rows" "3 warps, children" "3 warps, a tree"
+    "3 warps, two donors" "3 warps, cancelled" "fws, 3 warps" "fws local, 3 warps" "ibr, 3 warps")
+endif()
+if(TARGET simt_explore)
+  add_test(NAME simt_explore_all COMMAND simt_explore)
+  set_tests_properties(simt_explore_all PROPERTIES LABELS slow TIMEOUT 1200)
+endif()
+if(TEST simt_${proof})
+  set_tests_properties(simt_${proof} PROPERTIES LABELS ${proof_label} TIMEOUT 1200)
+endif()
+
 if(Python3_FOUND)
   string(REPLACE ";" " " solo_flags_text "${solo_flags}")
   add_test(NAME simt_planted_${proof}

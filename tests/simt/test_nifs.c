@@ -2,6 +2,7 @@
  * is visited exactly once and with its own tuple, for skewed trees, under several
  * interleavings, with and without work moving between warps. Device code asserts the queue's
  * bound itself. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/util.h"
@@ -11,7 +12,7 @@
 
 void tree_kernel(const hdd_u64 *args, const struct hdd_launch *launch);
 
-enum { SEEDS = 8 };
+static unsigned seeds = 8; /* interleavings of each case; an argument says how many */
 
 struct tree {
     const char *name;
@@ -216,7 +217,7 @@ static struct figures test_mode(struct tree *t, enum rt_balance b)
     grid_options_init(&o);
     o.balance = b;
     o.report = &r;
-    for (o.seed = 0; o.seed < SEEDS; o.seed++) {
+    for (o.seed = 0; o.seed < seeds; o.seed++) {
         o.tile_batch = 1 + (uint32_t)o.seed % 3;
         o.scan_warps = o.seed % 2;
         o.threshold = 1 + (uint32_t)(o.seed % 4) * 5;
@@ -224,8 +225,8 @@ static struct figures test_mode(struct tree *t, enum rt_balance b)
         check_report(t, &r, &p, b);
         CHECK(p.donations == 0 || moves_work(b), "work moved although nobody shares");
         f.donations += p.donations;
-        f.iir += r.iir / SEEDS;
-        f.ilif += r.ilif / SEEDS;
+        f.iir += r.iir / seeds;
+        f.ilif += r.ilif / seeds;
     }
     return f;
 }
@@ -275,7 +276,7 @@ static void test_extremes(struct tree *t)
     for (int b = RT_BALANCE_NONE; b < RT_BALANCE_COUNT; b++) {
         uint32_t rows = t->nodes[0];
         o.balance = (enum rt_balance)b;
-        for (o.seed = 0; o.seed < SEEDS; o.seed++) {
+        for (o.seed = 0; o.seed < seeds; o.seed++) {
             t->nodes[0] = 0;
             struct hdd_progress p = run_tree(t, &o);
             CHECK(p.donations == 0, "work out of nothing");
@@ -297,7 +298,7 @@ static void test_cancel(struct tree *t)
     grid_options_init(&o);
     o.scan_warps = 1;
     for (int b = RT_BALANCE_NONE; b < RT_BALANCE_COUNT; b++)
-        for (o.seed = 0; o.seed < 4 * SEEDS; o.seed++) {
+        for (o.seed = 0; o.seed < 4 * seeds; o.seed++) {
             o.balance = (enum rt_balance)b;
             o.stop_after = 1 + o.seed * o.seed * 100;
             o.max_switches = o.stop_after + 3000000; /* the deadline */
@@ -307,8 +308,10 @@ static void test_cancel(struct tree *t)
         }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        seeds = (unsigned)atoi(argv[1]);
     static const struct {
         const char *name;
         uint32_t rows, keep_one_in;
