@@ -111,25 +111,35 @@ static void count_others(struct cu_unit *u)
     }
 }
 
-/* The first key of the order of the rows that pairs become, as a number. */
-static const char *rank(struct cu_unit *u)
+/* The first key of the order of the rows that pairs become. */
+static const struct rt_sort_key *rank_key(const struct cu_unit *u)
+{
+    const struct rt_state *st = &u->spec->states[u->pipeline->sink.state];
+    return &st->sort[st->top->ngroup];
+}
+
+static int rank_expr(const struct cu_unit *u)
 {
     const struct pl_sink *s = &u->pipeline->sink;
-    const struct rt_state *st = &u->spec->states[s->state];
-    const struct rt_sort_key *k = &st->sort[st->top->ngroup];
     for (int i = 0; i < s->nouts; i++)
-        if (s->outs[i].field == k->field)
-            return hd_asprintf(u->arena, "hdd_rank<%s, %s>(%s)", k->desc ? "true" : "false",
-                               k->nulls_first ? "true" : "false", cu_expr(u, s->outs[i].expr));
+        if (s->outs[i].field == rank_key(u)->field)
+            return s->outs[i].expr;
     HD_BUG("pairs are ranked by nothing");
+}
+
+static void print_best(struct cu_unit *u)
+{
+    const struct rt_sort_key *k = rank_key(u);
+    cu_line(u->out, "typedef hdd_best<%s, %s, %s, %d> best_rows;", cu_type(cu_expr_of(u, rank_expr(u))->phys),
+            k->desc ? "true" : "false", k->nulls_first ? "true" : "false", u->pipeline->loop.top);
 }
 
 /* The same pairs before, of which only the smallest ranks of each row are kept. They are counted later. */
 static void print_rank(struct cu_unit *u)
 {
     int first = pairs_level(u)->first_step + u->pipeline->loop.others, end = end_of_pairs(u);
-    cu_line(u->out, "template <bool whole> HDD_MEMBER void rank(const pair_tuple *mine, hdd_best<top_rows> *best, u32 "
-                    "alive, u32 at)");
+    cu_line(u->out,
+            "template <bool whole> HDD_MEMBER void rank(const pair_tuple *mine, best_rows *best, u32 alive, u32 at)");
     cu_open(u->out, "{");
     cu_line(u->out, "(void)alive, (void)mine;");
     state_row(u);
@@ -141,7 +151,7 @@ static void print_rank(struct cu_unit *u)
     steps(u, first, end);
     u->recounted = false;
     cu_guard(u);
-    cu_line(u->out, "best[j].add(%s);", rank(u));
+    cu_line(u->out, "best[j].add(%s);", cu_expr(u, rank_expr(u)));
     cu_unguard(u);
     cu_close(u->out, "}");
     cu_close(u->out, "}");
@@ -156,7 +166,7 @@ static void print_pairs(struct cu_unit *u)
             "// Row `at` of the state with the rows of this thread, the first of which is row `first` + its lane.");
     cu_line(u->out,
             "template <bool whole> HDD_MEMBER void pairs(const pair_tuple *mine, %su32 alive, u32 first, u32 at)",
-            l->top ? "const u64 *bound, " : "");
+            l->top ? "const best_rows::bound_type *bound, " : "");
     cu_open(u->out, "{");
     cu_line(u->out, "(void)alive, (void)first, (void)mine;");
     state_row(u);
@@ -172,7 +182,7 @@ static void print_pairs(struct cu_unit *u)
         cu_sink(u);
     if (l->top) {
         cu_guard(u);
-        cu_line(u->out, "live = %s <= bound[j];", rank(u));
+        cu_line(u->out, "live = bound[j].has(%s);", cu_expr(u, rank_expr(u)));
     }
     cu_unguard(u);
     if (!l->fused)
@@ -188,7 +198,7 @@ void cu_loop(struct cu_unit *u)
 {
     cu_line(u->out, "enum : u32 { loop_rows = %d };", u->pipeline->loop.rows);
     if (u->pipeline->loop.top)
-        cu_line(u->out, "enum : u32 { top_rows = %d };", u->pipeline->loop.top);
+        print_best(u);
     cu_line(u->out, "typedef %s_tuple1 pair_tuple;", u->name);
     cu_blank(u->out);
     print_begin(u);

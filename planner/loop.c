@@ -200,13 +200,20 @@ static bool fits_word(const struct ctx *c, const struct pl_pipeline *q, const st
            c->exprs.v[o->expr].phys != RT_F64 && c->exprs.v[o->expr].phys != RT_F32 && most > 0 && most <= INT32_MAX;
 }
 
+/* Of the keys by which a thread ranks the pairs of a row. */
+static int ranked_bytes(const struct ctx *c, const struct pl_pipeline *q)
+{
+    const struct rt_state *st = &c->states.v[q->sink.state];
+    return q->loop.top ? q->loop.top * (int)rt_phys_size(st->fields[st->sort[st->top->ngroup].field].phys) : 0;
+}
+
 void pl_size_loop(const struct ctx *c, struct pl_pipeline *q)
 {
     struct pl_loop *l = &q->loop;
     if (!l->rows)
         return;
     for (l->rows = LOOP_ROWS_MAX; l->rows > 1 && (l->rows * q->levels[1].tuple_bytes > LOOP_BYTES ||
-                                                  l->rows * l->top * (int)sizeof(uint64_t) > RANKED_BYTES);)
+                                                  l->rows * ranked_bytes(c, q) > RANKED_BYTES);)
         l->rows /= 2;
     l->fused = adds_alone(&q->sink);
     l->counts = counts_alone(&q->sink);
