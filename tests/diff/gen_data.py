@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from hdtypes import (BOOL, DATE, FLOAT64, INT32, INT64, STRING, TIMESTAMP, Type, decimal)
+from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, INT32, INT64, STRING, TIMESTAMP, Type, decimal)
 
 SIZES = [0, 1, 2, 7, 31, 32, 33, 100, 1023, 1024, 1025, 3000, 5000, 20000]
 SIZE_WEIGHTS = [2, 2, 2, 4, 2, 2, 2, 8, 3, 3, 3, 4, 2, 0.5]
@@ -88,7 +88,7 @@ def decimal_pool(rng, t, rows):
 
 def float_pool(rng, t, rows):
     """Multiples of 1/16, so that sums are exact in any order; sometimes the special values."""
-    reach = rng.choice([16, 1600, 1 << 20])
+    reach = rng.choice([16, 1600, 1 << 20])  # within the digits of a float32
     pool = [rng.randint(-reach, reach) / 16 for _ in range(rng.choice([4, 40]))]
     if rng.random() < 0.25:
         pool += [float("nan"), float("inf"), float("-inf"), -0.0, 0.0]
@@ -128,14 +128,14 @@ def string_pool(rng, t, rows):
     return ["".join(rng.choice(alphabet) for _ in range(rng.choice([0, 1, 3, 8, 15, 16, 17, 40]))) for _ in range(rows + 1)]
 
 
-POOLS = {"int32": int_pool, "int64": int_pool, "decimal": decimal_pool, "float64": float_pool, "date": day_pool,
+POOLS = {"int32": int_pool, "int64": int_pool, "decimal": decimal_pool, "float32": float_pool, "float64": float_pool, "date": day_pool,
          "timestamp": timestamp_pool, "string": string_pool, "bool": lambda rng, t, rows: [True, False]}
 
 
 def random_type(rng):
-    kind = rng.choices(["int32", "int64", "decimal", "float64", "date", "timestamp", "string", "bool"],
-                       [5, 4, 5, 2, 3, 1, 5, 2])[0]
-    simple = {"int32": INT32, "int64": INT64, "float64": FLOAT64, "date": DATE, "timestamp": TIMESTAMP,
+    kind = rng.choices(["int32", "int64", "decimal", "float32", "float64", "date", "timestamp", "string", "bool"],
+                       [5, 4, 5, 2, 2, 3, 1, 5, 2])[0]
+    simple = {"int32": INT32, "int64": INT64, "float32": FLOAT32, "float64": FLOAT64, "date": DATE, "timestamp": TIMESTAMP,
               "string": STRING, "bool": BOOL}
     return simple.get(kind) or decimal(*rng.choice(DECIMALS))
 
@@ -144,7 +144,7 @@ def random_column(rng, name, rows):
     t = random_type(rng)
     choose = skewed(rng, POOLS[t.kind](rng, t, rows))
     values = [choose() for _ in range(rows)]
-    if rng.random() < 0.25 and t.kind not in ("float64", "bool"):
+    if rng.random() < 0.25 and t.kind not in ("float32", "float64", "bool"):
         values.sort()  # sorted and clustered columns take other paths
     nulls = rng.choices([None, 0.0, 0.1, 0.5, 1.0], [50, 5, 25, 15, 5])[0]
     if nulls is None:

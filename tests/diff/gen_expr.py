@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from gen_data import FIRST_DAY, FOREIGN, LAST_DAY, WORDS
 from hdexpr import COMPARE, Node
-from hdtypes import (BOOL, DATE, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, NULL, STRING, TIMESTAMP, Type, add_type,
+from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, NULL, STRING, TIMESTAMP, Type, add_type,
                      PlanError, as_decimal_type, decimal, literal_decimal_type, unify)
 
 RANGE = {"int32": 1 << 31, "int64": 1 << 63}
@@ -46,12 +46,25 @@ def lit(v, t):
     if t == DATE:
         number = Fraction(v.toordinal())
     out = Val(Node("lit", value=v, type=t), t, False, number, number, [v])
-    if t == FLOAT64:
+    if t.is_float:
         out.finite = v == v and abs(v) != float("inf")
         out.bits = number.denominator.bit_length() - 1
     if t == STRING:
         out.ascii = v.isascii()
     return out
+
+
+def written(node):
+    """An int or decimal of the plan itself: beside a float32 it becomes one."""
+    if node.op == "neg":
+        return written(node.args[0])
+    leaf = node.op in ("lit", "param") or (node.op == "cast" and written(node.args[0]))
+    return leaf and (node.type.is_int or node.type.kind == "decimal")
+
+
+def kept_bits(bits, reach, t):
+    """bits, if a float of the type holds all such numbers."""
+    return bits if bits is not None and reach * 2 ** bits < 1 << (24 if t == FLOAT32 else 53) else None
 
 
 def corners(a, b, op):
@@ -114,7 +127,7 @@ class ExprGen:
     # ---- any value
 
     def of_kind(self, kind, depth):
-        if kind in ("int32", "int64", "decimal", "float64"):
+        if kind in ("int32", "int64", "decimal", "float32", "float64"):
             return self.number(depth)
         return {"bool": self.boolean, "string": self.string, "date": self.day, "timestamp": self.moment}[kind](depth)
 
@@ -204,12 +217,12 @@ class ExprGen:
     def root(self, a):
         if self.as_float(a) is False or (a.lo < 0 and not self.dare()):
             return self.magnitude(a)
-        return self.make("sqrt", FLOAT64, [a], Fraction(0), max(a.hi, Fraction(1)), finite=a.finite, bits=None)
+        return self.make("sqrt", FLOAT32 if a.type == FLOAT32 else FLOAT64, [a], Fraction(0), max(a.hi, Fraction(1)), finite=a.finite, bits=None)
 
     def arith(self, depth):
         a, b = self.number(depth - 1), self.number(depth - 1)
         op = self.rng.choice(["+", "-", "*", "+", "-", "*", "/", "%"])
-        if FLOAT64 in (a.type, b.type):
+        if self.meet([a, b]):
             return self.float_arith(op, a, b) or a
         if a.type.is_int and b.type.is_int:
             return self.int_arith(op, a, b) or a
@@ -271,7 +284,7 @@ class ExprGen:
 
     def as_float(self, a):
         """Bits of the value as a double, or None if it is rounded; False if the conversion is not one step."""
-        if a.type == FLOAT64:
+        if a.type.is_float:
             return a.bits
         if a.type.kind == "decimal" and a.type.p > FLOAT_EXACT_DIGITS:
             return False
@@ -279,27 +292,39 @@ class ExprGen:
             return None
         return 0 if a.reach < 1 << 53 else None
 
+    def meet(self, values):
+        """The type of floats that meet, other numbers among them; None without a float."""
+        if not any(v.type.is_float for v in values):
+            return None
+        narrow = all(v.type in (FLOAT32, NULL) or written(v.node) for v in values)
+        return FLOAT32 if narrow and any(v.type == FLOAT32 for v in values) else FLOAT64
+
+    def common_type(self, values):
+        t = self.meet(values) or values[0].type
+        for v in values[1:]:
+            t = t if t.is_float and v.type.is_number else unify(t, v.type, "")
+        return t
+
     def float_arith(self, op, a, b):
         x, y = self.as_float(a), self.as_float(b)
         if x is False or y is False or op == "%":
             return None
-        finite = a.finite and b.finite
+        t, finite = self.meet([a, b]), a.finite and b.finite
         if op == "/":
             smallest = Fraction(1, 2 ** y) if y is not None else Fraction(1, 10 ** 6)
             reach = a.reach / smallest
             if y is None or reach >= FLOAT_REACH or not b.finite:
                 return None
-            return self.divide(op, FLOAT64, a, b, -reach, reach, finite=finite, bits=None)
-        out = self.bounded(op, FLOAT64, a, b)
+            return self.divide(op, t, a, b, -reach, reach, finite=finite, bits=None)
+        out = self.bounded(op, t, a, b)
         if out:
-            out.finite, out.bits = finite, self.bits_of(op, x, y, out.reach)
+            out.finite, out.bits = finite, self.bits_of(op, x, y, out)
         return out
 
-    def bits_of(self, op, x, y, reach):
+    def bits_of(self, op, x, y, out):
         if x is None or y is None:
             return None
-        bits = x + y if op == "*" else max(x, y)
-        return bits if reach * 2 ** bits < 1 << 53 else None
+        return kept_bits(x + y if op == "*" else max(x, y), out.reach, out.type)
 
     def negative(self, a):
         t = INT64 if a.type.is_int else a.type
@@ -318,12 +343,14 @@ class ExprGen:
     # ---- casts
 
     def cast_number(self, a):
-        t = self.rng.choice([INT32, INT64, FLOAT64, decimal(12, 2), decimal(9, 0), decimal(18, 6), decimal(38, 4), decimal(30, 10)])
-        if a.type == FLOAT64 and t != FLOAT64:
+        t = self.rng.choice([INT32, INT64, FLOAT32, FLOAT64, decimal(12, 2), decimal(9, 0), decimal(18, 6), decimal(38, 4), decimal(30, 10)])
+        if a.type.is_float and not t.is_float:
             return self.cast_float(a, t)
-        if t == FLOAT64:
+        if t.is_float:
             bits = self.as_float(a)
-            return a if bits is False or a.type == FLOAT64 else self.make("cast", t, [a], a.lo, a.hi, bits=bits)
+            if bits is False or a.type == t or a.reach >= FLOAT_REACH:
+                return a
+            return self.make("cast", t, [a], a.lo, a.hi, bits=kept_bits(bits, a.reach, t), finite=a.finite)
         lo, hi = a.lo - 1, a.hi + 1  # rounding may carry
         if not in_type(lo, hi, t) and not self.dare():
             return a
@@ -345,9 +372,7 @@ class ExprGen:
     def choice(self, values, depth):
         """coalesce or case over values whose types unify without loss."""
         values = self.unifiable(values)
-        t = values[0].type
-        for v in values[1:]:
-            t = unify(t, v.type, "")
+        t = self.common_type(values)
         lo, hi = min(v.lo for v in values), max(v.hi for v in values)
         extra = {"finite": all(v.finite for v in values), "bits": self.common_bits(values, t),
                  "ascii": all(v.ascii for v in values)}
@@ -385,22 +410,24 @@ class ExprGen:
         return Val(Node("lit", value=None, type=NULL), v.type, True)
 
     def common_bits(self, values, t):
-        if t != FLOAT64:
+        if not t.is_float:
             return 0
         bits = [self.as_float(v) for v in values]
-        return None if any(b is None or b is False for b in bits) else max(bits)
+        if any(b is None or b is False for b in bits):
+            return None
+        return kept_bits(max(bits), max(v.reach for v in values), t)
 
     def unifiable(self, values):
         out = values[:1]
         for v in values[1:]:
             try:
-                t = unify(out[0].type, v.type, "")
+                t = self.common_type([out[0], v])
             except PlanError:
                 continue
             both = out + [v]
             if t.kind == "decimal" and not all(in_type(x.lo, x.hi, t) for x in both):
                 continue
-            if t == FLOAT64 and any(self.as_float(x) is False for x in both):
+            if t.is_float and any(self.as_float(x) is False for x in both):
                 continue
             if len(out) > 1 and v.type != out[0].type:
                 continue
@@ -465,7 +492,7 @@ class ExprGen:
         if shape < 0.85:
             return self.choice([self.string(depth - 1) for _ in range(2)], depth)
         x = self.rng.choice([self.number, self.day, self.moment, self.boolean])(depth - 1)
-        if x.type == FLOAT64:
+        if x.type.is_float:
             return self.constant("f", STRING)
         return self.make("cast", STRING, [x])
 
@@ -521,7 +548,7 @@ class ExprGen:
 
     def sample(self, a):
         """A literal of a's type, of a value that occurs if a is a column."""
-        if a.samples and a.type != FLOAT64:
+        if a.samples and not a.type.is_float:
             return self.constant(self.rng.choice(a.samples), a.type)
         return None
 
@@ -535,7 +562,7 @@ class ExprGen:
         b = self.of_kind(a.type.kind, depth - 1)
         if not a.type.is_number:
             return self.time_partner(a, b, depth)
-        if FLOAT64 in (a.type, b.type) and (self.as_float(a) is False or self.as_float(b) is False):
+        if self.meet([a, b]) and (self.as_float(a) is False or self.as_float(b) is False):
             return a
         return b
 
@@ -545,7 +572,7 @@ class ExprGen:
         return b
 
     def membership(self, a):
-        if a.type == FLOAT64:
+        if a.type.is_float:
             return self.null_test(a)
         pool = a.samples or [self.default_value(a.type)]
         values = [self.rng.choice(pool) for _ in range(self.rng.choice([1, 2, 3, 8]))]
@@ -560,7 +587,7 @@ class ExprGen:
 
     def number_leaf_exact(self):
         v = self.number_leaf()
-        return v if v.type != FLOAT64 else lit(3, INT64)
+        return v if not v.type.is_float else lit(3, INT64)
 
     def default_value(self, t):
         return {"int32": 1, "int64": 2, "string": "a", "bool": True, "date": datetime.date(1995, 1, 1),

@@ -13,7 +13,7 @@ from gen_data import Column
 from gen_expr import ExprGen, Val, lit
 from gen_render import Writer, value_text
 from hdexpr import Node
-from hdtypes import BOOL, DATE, FLOAT64, INT64, STRING, decimal, unify
+from hdtypes import BOOL, DATE, FLOAT32, FLOAT64, INT64, STRING, decimal, unify
 
 MAX_ROWS = 60000
 MAX_PAIRS = 1500000  # pairs a theta join may look at
@@ -46,7 +46,7 @@ def column_val(name, c):
         finite = [Fraction(v) for v in known if v == v and abs(v) != float("inf")]
         out.lo, out.hi = min(finite, default=Fraction(0)), max(finite, default=Fraction(0))
         out.finite = len(finite) == len(known)
-        out.bits = 4 if c.type == FLOAT64 else 0
+        out.bits = 4 if c.type.is_float else 0
     if c.type == DATE:
         days = [Fraction(v.toordinal()) for v in known]
         out.lo, out.hi = min(days, default=Fraction(719163)), max(days, default=Fraction(719163))
@@ -115,7 +115,7 @@ class PlanGen:
             self.params[name]["default"] = form
         else:
             self.given[name] = form
-        return Node("param", name=name)
+        return Node("param", name=name, type=t)
 
     def exprs(self, rel, risk=None):
         return ExprGen(self.rng, [c.val for c in rel.columns], self.param, self.risk if risk is None else risk)
@@ -173,7 +173,7 @@ class PlanGen:
 
     def values(self):
         gen = ExprGen(self.rng, [], self.param)
-        kinds = [self.rng.choice([INT64, STRING, DATE, BOOL, FLOAT64, decimal(9, 2)]) for _ in range(self.rng.randint(1, 3))]
+        kinds = [self.rng.choice([INT64, STRING, DATE, BOOL, FLOAT32, FLOAT64, decimal(9, 2)]) for _ in range(self.rng.randint(1, 3))]
         rows = []
         for _ in range(self.rng.choice([0, 1, 3, 40])):
             rows.append([None if self.rng.random() < 0.15 else self.rng.choice(self.pool(t)) for t in kinds])
@@ -186,11 +186,11 @@ class PlanGen:
     def pool(self, t):
         date = datetime.date
         return {"int64": [0, 1, 2, 3, -7, 100, (1 << 63) - 1], "string": ["a", "", "é", "green"], "bool": [True, False],
-                "date": [date(1995, 3, 15), date(1992, 1, 1)], "float64": [0.5, -1.0, 3.0],
+                "date": [date(1995, 3, 15), date(1992, 1, 1)], "float32": [0.5, -0.0, 3.0], "float64": [0.5, -1.0, 3.0],
                 "decimal": [Decimal("1.50"), Decimal("0.00"), Decimal("-99.99")]}[t.kind]
 
     def json_literal(self, v, t):
-        if v is None or t == BOOL or t == FLOAT64:
+        if v is None or t == BOOL or t.is_float:
             return v
         return v if t == INT64 and abs(v) < 1 << 50 else value_text(v, t)
 
@@ -330,8 +330,8 @@ class PlanGen:
     def joinable(self, a, b):
         if a.inexact or b.inexact:
             return False
-        if FLOAT64 in (a.type, b.type):
-            return a.type == b.type
+        if a.type.is_float or b.type.is_float:
+            return a.type.is_float and b.type.is_float
         if a.type.is_number and b.type.is_number:
             return True
         return a.type == b.type or {a.type.kind, b.type.kind} == {"date", "timestamp"}
@@ -381,7 +381,7 @@ class PlanGen:
     def pairs(self, budget):
         """Pairs of one input's rows under a condition, and above them what does not care which row comes first."""
         rel = self.rel(budget)
-        usable = [c for c in rel.columns if c.val.type.kind not in ("bool", "float64")]
+        usable = [c for c in rel.columns if c.val.type.kind not in ("bool", "float32", "float64")]
         pairs = rel.rows * rel.rows / 2
         if not usable or pairs > MAX_PAIRS:
             return rel
@@ -469,7 +469,7 @@ class PlanGen:
     def sum_fits(self, arg, rows):
         s = arg.type.s if arg.type.kind == "decimal" else 0
         total = arg.reach * max(1, int(rows))
-        return arg.type == FLOAT64 or (total < 10 ** (37 - s) and arg.reach < 10 ** (37 - max(6, s)))
+        return arg.type.is_float or (total < 10 ** (37 - s) and arg.reach < 10 ** (37 - max(6, s)))
 
     def agg_argument(self, fn, gen):
         if fn == "count":
@@ -609,14 +609,14 @@ def count_result(a, rows):
 
 def sum_result(a, rows):
     n = max(1, int(rows))
-    t = {"int32": INT64, "int64": decimal(38, 0), "float64": FLOAT64}.get(a.type.kind) or decimal(38, a.type.s)
+    t = {"int32": INT64, "int64": decimal(38, 0), "float32": FLOAT64, "float64": FLOAT64}.get(a.type.kind) or decimal(38, a.type.s)
     exact = a.bits is not None and a.reach * n * 2 ** a.bits < 1 << 53 and a.finite
     return Val(None, t, True, min(a.lo, a.lo * n, Fraction(0)), max(a.hi, a.hi * n, Fraction(0)), finite=a.finite, bits=a.bits,
                inexact=t == FLOAT64 and not exact)
 
 
 def avg_result(a, rows):
-    t = FLOAT64 if a.type == FLOAT64 else decimal(38, max(6, a.type.s if a.type.kind == "decimal" else 0))
+    t = FLOAT64 if a.type.is_float else decimal(38, max(6, a.type.s if a.type.kind == "decimal" else 0))
     exact = a.bits is not None and a.reach * max(1, int(rows)) * 2 ** (a.bits or 0) < 1 << 53 and a.finite
     return Val(None, t, True, a.lo - 1, a.hi + 1, finite=a.finite, bits=None, inexact=t == FLOAT64 and not exact)
 

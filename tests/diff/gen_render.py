@@ -27,7 +27,7 @@ def value_text(v, t):
     """The text form of a literal's value."""
     if t == BOOL:
         return "true" if v else "false"
-    if t == FLOAT64:
+    if t.is_float:
         return repr(v)
     if t.kind == "decimal":
         return format(v, "f")
@@ -92,8 +92,8 @@ class Writer:
         return self.number(v, t)
 
     def number(self, v, t):
-        if t == FLOAT64 and not math.isfinite(v):
-            return PRIMARY, f"cast('{v}' as float64)"
+        if t.is_float and not math.isfinite(v):
+            return PRIMARY, f"cast('{v}' as {t})"
         text = value_text(v, t)
         if t == INT64:
             natural = v > -(1 << 63)
@@ -209,9 +209,9 @@ class Writer:
     def tree_lit(self, e):
         if e.value is None:
             return {"lit": None} if e.type.kind == "null" else {"lit": None, "type": str(e.type)}
-        if e.type == FLOAT64 and not math.isfinite(e.value):
-            return {"lit": str(e.value), "type": "float64"}
-        plain = e.type == BOOL or e.type == FLOAT64 or (e.type.is_int and abs(e.value) < 1 << 31)
+        if e.type.is_float and not math.isfinite(e.value):
+            return {"lit": str(e.value), "type": str(e.type)}
+        plain = e.type == BOOL or e.type.is_float or (e.type.is_int and abs(e.value) < 1 << 31)
         return {"lit": e.value if plain else value_text(e.value, e.type), "type": str(e.type)}
 
     def tree_between(self, e):

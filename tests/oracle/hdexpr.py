@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from hdtypes import (BOOL, DATE, FLOAT64, INT64, MAX_DIGITS, NULL, STRING, TIMESTAMP, PlanError, Type,
-                     literal_decimal_type, parse_type, parse_value)
+                     literal_decimal_type, nearest, parse_type, parse_value)
 
 
 @dataclass
@@ -414,8 +414,8 @@ def json_value(v, t, path):
             raise ValueError(f"{v} is not a {t}")
         if isinstance(v, str):
             return parse_value(v, t)
-        if t.kind == "float64":
-            return float(v)
+        if t.is_float:
+            return nearest(float(v), t)
         if t.is_int and isinstance(v, int) or t.kind == "decimal":
             return parse_value(str(v), t)
     except ValueError as wrong:

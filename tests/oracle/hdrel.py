@@ -456,7 +456,7 @@ class Aggregate:
         nullable = fn != "count" and (self.arg.nullable or not self.keys)
         sums = ()
         if t == FLOAT64 and fn in ("sum", "avg") and not self.arg.inexact:
-            sums = (f"SELECT count(x), sum(abs(x)) FROM (SELECT {self.arg.sql} AS x FROM {self.rel.cte}) "
+            sums = (f"SELECT count(x), sum(abs(x)) FROM (SELECT {self.summand()} AS x FROM {self.rel.cte}) "
                     "WHERE isfinite(x)",)
         return Column(self.agg["as"], t, nullable, bool(sums) or self.arg.inexact, sums)
 
@@ -492,16 +492,20 @@ class Aggregate:
 
     def sum_type(self):
         t = self.number()
-        return {"int32": INT64, "int64": decimal(MAX_DIGITS, 0), "float64": FLOAT64}.get(t.kind) \
+        return {"int32": INT64, "int64": decimal(MAX_DIGITS, 0), "float32": FLOAT64, "float64": FLOAT64}.get(t.kind) \
             or decimal(MAX_DIGITS, t.s)
 
     def sum(self):
         t = self.sum_type()
         if not self.is_wide():
-            return f"CAST(sum({self.unique}{self.arg.sql}) AS {t.sql()})", t
+            return f"CAST(sum({self.unique}{self.summand()}) AS {t.sql()})", t
         sql = f"CAST(hd_add({self.total()}, '0', {t.s}) AS {t.sql()})"
         self.check_fits(sql)
         return sql, t
+
+    def summand(self):
+        """Sums of either float are those of float64."""
+        return f"CAST({self.arg.sql} AS DOUBLE)" if self.arg.type.is_float else self.arg.sql
 
     def is_wide(self):
         t = self.arg.type
@@ -515,8 +519,8 @@ class Aggregate:
 
     def avg(self):
         t = self.number()
-        if t == FLOAT64:
-            x = self.unique + self.arg.sql
+        if t.is_float:
+            x = self.unique + self.summand()
             return f"(sum({x}) / nullif(count({x}), 0))", FLOAT64
         out = decimal(MAX_DIGITS, max(6, t.s if t.kind == "decimal" else 0))
         count = f"CAST(count({self.unique}{self.arg.sql}) AS VARCHAR)"

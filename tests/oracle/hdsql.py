@@ -8,7 +8,7 @@ expressions as it likes, and reachability of errors is asked of the rows an oper
 from dataclasses import dataclass
 
 from hdexpr import COMPARE, Node
-from hdtypes import (BOOL, DATE, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, MAX_DIGITS, NULL, STRING, TIMESTAMP,
+from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, MAX_DIGITS, NULL, STRING, TIMESTAMP,
                      PlanError, Type, add_type, as_decimal_type, decimal, unify, union_type)
 
 
@@ -19,6 +19,7 @@ class Expr:
     nullable: bool = True
     err: str = None  # a boolean that is never NULL, or None if the expression cannot raise
     lax: bool = False  # an error is under `is null`, which may be decided without the value
+    exact: bool = False  # an int or decimal that the plan writes: beside a float32 it becomes one
     inexact: bool = False  # depends on a float64 sum or average, whose last bits are free
 
 
@@ -35,6 +36,10 @@ def sql_string(text):
     return "'" + text.replace("'", "''") + "'"
 
 
+def is_exact(t):
+    return t.is_int or t.kind == "decimal"
+
+
 def literal_sql(value, t, encode):
     if value is None:
         return f"CAST(NULL AS {t.sql()})"
@@ -42,8 +47,8 @@ def literal_sql(value, t, encode):
         return "TRUE" if value else "FALSE"
     if t.kind == "string":
         return sql_string(encode(value))
-    if t.kind == "float64":
-        return f"CAST('{value!r}' AS DOUBLE)"
+    if t.is_float:
+        return f"CAST('{value!r}' AS {t.sql()})"
     text = format(value, "f") if t.kind == "decimal" else str(value)
     return f"CAST('{text}' AS {t.sql()})"
 
@@ -89,7 +94,7 @@ class Compiler:
     def lit(self, e):
         if e.type == INT64 and e.value is not None and not -(1 << 63) <= e.value < 1 << 63:
             raise PlanError(e.path, f"{e.value} does not fit int64")
-        return Expr(literal_sql(e.value, e.type, self.encode), e.type, e.value is None)
+        return Expr(literal_sql(e.value, e.type, self.encode), e.type, e.value is None, exact=is_exact(e.type))
 
     def param(self, e):
         if e.name not in self.params:
@@ -97,7 +102,7 @@ class Compiler:
         t, value = self.params[e.name]
         if t.kind == "list":
             raise PlanError(e.path, "a list parameter stands only right of in")
-        return Expr(literal_sql(value, t, self.encode), t, True)
+        return Expr(literal_sql(value, t, self.encode), t, True, exact=is_exact(t))
 
     # ---- conversions
 
@@ -112,12 +117,26 @@ class Compiler:
             return f"hd_d2f(CAST({a.sql} AS VARCHAR))"
         return f"CAST({a.sql} AS DOUBLE)"
 
+    def to_float32(self, a):
+        """By the text of an exact number, so that it is rounded once."""
+        return f"CAST(CAST({a.sql} AS VARCHAR) AS FLOAT)" if is_exact(a.type) else f"CAST({a.sql} AS FLOAT)"
+
+    def to_float_type(self, a, t):
+        return self.to_float32(a) if t == FLOAT32 else self.to_float(a)
+
+    def meet(self, args):
+        """The type of floats that meet, other numbers among them; None without a float."""
+        if not any(a.type.is_float for a in args):
+            return None
+        narrow = all(a.type in (FLOAT32, NULL) or a.exact for a in args)
+        return FLOAT32 if narrow and any(a.type == FLOAT32 for a in args) else FLOAT64
+
     def coerce(self, a, t, path):
         """Implicit conversion to a unified type."""
         if a.type == t or a.type == NULL:
             return self.adopt(a, t)
-        if t == FLOAT64:
-            return Expr(self.to_float(a), t, a.nullable, a.err)
+        if t.is_float:
+            return Expr(self.to_float_type(a, t), t, a.nullable, a.err)
         if t.kind == "decimal":
             return self.to_decimal(a, t)
         return Expr(f"CAST({a.sql} AS {t.sql()})", t, a.nullable, a.err)
@@ -148,19 +167,20 @@ class Compiler:
         if e.op == "date_diff" or (e.op == "-" and DATE in (a.type, b.type)):
             return self.date_difference(e, a, b)
         a, b = self.numbers(e)
-        if FLOAT64 in (a.type, b.type):
+        if self.meet([a, b]):
             return self.float_arith(e, a, b)
         if a.type.is_int and b.type.is_int:
             return self.int_arith(e, a, b)
         return self.decimal_arith(e, a, b)
 
     def float_arith(self, e, a, b):
-        x, y = self.to_float(a), self.to_float(b)
+        t = self.meet([a, b])
+        x, y = self.to_float_type(a, t), self.to_float_type(b, t)
         if e.op == "%":
             raise PlanError(e.path, "% takes integers")
         if e.op == "/":
-            return self.made(f"({x} / nullif({y}, 0))", FLOAT64, [a, b], True)
-        return self.made(f"({x} {e.op} {y})", FLOAT64, [a, b], False)
+            return self.made(f"CAST({x} / nullif({y}, 0) AS {t.sql()})", t, [a, b], True)
+        return self.made(f"CAST({x} {e.op} {y} AS {t.sql()})", t, [a, b], False)
 
     def int_arith(self, e, a, b):
         if e.op == "%":
@@ -203,8 +223,11 @@ class Compiler:
         if not a.type.is_number:
             raise PlanError(e.path, f"- does not take {a.type}")
         if a.type.is_int:
-            return self.made(f"TRY(CAST(0 AS BIGINT) - CAST({a.sql} AS BIGINT))", INT64, [a], True)
-        return self.made(f"CAST(-({a.sql}) AS {a.type.sql()})", a.type, [a], False)
+            out = self.made(f"TRY(CAST(0 AS BIGINT) - CAST({a.sql} AS BIGINT))", INT64, [a], True)
+        else:
+            out = self.made(f"CAST(-({a.sql}) AS {a.type.sql()})", a.type, [a], False)
+        out.exact = a.exact
+        return out
 
     def number(self, e):
         """The one argument of a function of numbers."""
@@ -222,10 +245,10 @@ class Compiler:
     def rounding(self, e):
         """Digits behind the point alone: what stands before it is rounded in tests/expr."""
         a, digits = self.number(e), e.args[1].value if len(e.args) > 1 else 0
-        if not isinstance(digits, int) or digits < 0 or (digits and a.type == FLOAT64):
+        if not isinstance(digits, int) or digits < 0 or (digits and a.type.is_float):
             raise PlanError(e.path, f"no translation of {e.op} to these digits")
-        if a.type == FLOAT64:
-            return self.made(f"{e.op}({a.sql})", FLOAT64, [a], False)
+        if a.type.is_float:
+            return self.made(f"CAST({e.op}({a.sql}) AS {a.type.sql()})", a.type, [a], False)
         if a.type.is_int or digits >= a.type.s:
             return a
         t = decimal(min(MAX_DIGITS, a.type.p - a.type.s + digits + 1), digits)
@@ -240,7 +263,7 @@ class Compiler:
     def width_bucket(self, e):
         """Of integers and decimals, in units of their last digit."""
         x, (low, high, n) = self.number(e), (-a.args[0].value if a.op == "neg" else a.value for a in e.args[1:])
-        if x.type == FLOAT64 or (x.type.kind == "decimal" and x.type.p > FLOAT_EXACT_DIGITS):
+        if x.type.is_float or (x.type.kind == "decimal" and x.type.p > FLOAT_EXACT_DIGITS):
             raise PlanError(e.path, f"no translation of {e.op} of {x.type}")
         s = x.type.s if x.type.kind == "decimal" else 0
         low, high = int(low * 10 ** s), int(high * 10 ** s)
@@ -260,7 +283,10 @@ class Compiler:
         sql, fails = FLOAT_FUNCTIONS[e.op]
         names = dict(zip("yx" if e.op == "atan2" else "xy", [self.to_float(x) for x in a]))
         value = f"CASE WHEN {fails.format(**names)} THEN NULL ELSE {sql.format(**names)} END"
-        return self.made(f"({value})", FLOAT64, a, True)
+        t = self.meet(a) or FLOAT64
+        if e.op in ("degrees", "radians") and t == FLOAT32:
+            raise PlanError(e.path, f"no translation of {e.op} of {t}")
+        return self.made(f"CAST({value} AS {t.sql()})", t, a, True)
 
     # ---- dates
 
@@ -311,8 +337,9 @@ class Compiler:
         raise PlanError(path, f"cannot compare {a.type} with {b.type}")
 
     def common_number(self, a, b):
-        if FLOAT64 in (a.type, b.type):
-            return self.to_float(a), self.to_float(b)
+        t = self.meet([a, b])
+        if t:
+            return self.to_float_type(a, t), self.to_float_type(b, t)
         if a.type.is_int and b.type.is_int:
             return f"CAST({a.sql} AS BIGINT)", f"CAST({b.sql} AS BIGINT)"
         t, full = union_type(a.type, b.type)
@@ -392,6 +419,8 @@ class Compiler:
         return Expr(sql, t, any(v.nullable for v in values), any_of(*err))
 
     def branch_type(self, values, path):
+        if self.meet(values):
+            return self.meet(values)
         t = NULL
         for v in values:
             t = unify(t, v.type, path)
@@ -438,16 +467,20 @@ class Compiler:
         if a.type == STRING:
             return self.made(f"CAST(hd_parse({a.sql}, '{t}') AS {t.sql()})", t, [a], True)
         if a.type.is_number and t.is_number:
-            return self.cast_number(a, t)
+            out = self.cast_number(a, t)
+            out.exact = a.exact and is_exact(t)
+            return out
         if {a.type, t} == {DATE, TIMESTAMP}:
             return self.made(f"CAST({a.sql} AS {t.sql()})", t, [a], False)
         raise PlanError(e.path, f"cannot cast {a.type} to {t}")
 
     def cast_number(self, a, t):
-        if t == FLOAT64:
-            return self.made(self.to_float(a), t, [a], False)
-        if a.type == FLOAT64:
-            return self.made(f"TRY_CAST(hd_f2d({a.sql}, {t.s}) AS {t.sql()})", t, [a], True)
+        if t == FLOAT32 and a.type == FLOAT64:
+            return self.made(f"TRY_CAST({a.sql} AS FLOAT)", t, [a], True)
+        if t.is_float:
+            return self.made(self.to_float_type(a, t), t, [a], False)
+        if a.type.is_float:
+            return self.made(f"TRY_CAST(hd_f2d({self.to_float(a)}, {t.s}) AS {t.sql()})", t, [a], True)
         if t.kind == "decimal":
             return self.to_decimal(a, t)
         safe = a.type == INT32 or (a.type.kind == "decimal" and a.type.p - a.type.s < (9 if t == INT32 else 18))
@@ -456,6 +489,8 @@ class Compiler:
     def text_of(self, a):
         if a.type == FLOAT64:
             return f"hd_ftext({a.sql})"
+        if a.type == FLOAT32:
+            return f"hd_f32text({a.sql})"
         if a.type.kind == "decimal" and a.type.p == a.type.s:
             return f"hd_dtext(CAST({a.sql} AS VARCHAR))"
         if a.type == TIMESTAMP:

@@ -3,6 +3,7 @@
 import datetime
 import math
 import re
+import struct
 from dataclasses import dataclass
 from decimal import Context, Decimal
 
@@ -31,7 +32,7 @@ class ExecutionError(Exception):
 
 @dataclass(frozen=True)
 class Type:
-    kind: str  # bool int32 int64 decimal float64 date timestamp string, null, interval, list
+    kind: str  # bool int32 int64 decimal float32 float64 date timestamp string, null, interval, list
     p: int = 0
     s: int = 0
     element: "Type" = None
@@ -49,7 +50,11 @@ class Type:
 
     @property
     def is_number(self):
-        return self.is_int or self.kind in ("decimal", "float64")
+        return self.is_int or self.is_float or self.kind == "decimal"
+
+    @property
+    def is_float(self):
+        return self.kind in ("float32", "float64")
 
     def sql(self):
         if self.kind == "decimal":
@@ -57,12 +62,12 @@ class Type:
         return SQL_NAMES[self.kind]
 
 
-SQL_NAMES = {"bool": "BOOLEAN", "int32": "INTEGER", "int64": "BIGINT", "float64": "DOUBLE",
+SQL_NAMES = {"bool": "BOOLEAN", "int32": "INTEGER", "int64": "BIGINT", "float32": "FLOAT", "float64": "DOUBLE",
              "date": "DATE", "timestamp": "TIMESTAMP", "string": "VARCHAR", "null": "INTEGER"}
 BOOL, INT32, INT64 = Type("bool"), Type("int32"), Type("int64")
-FLOAT64, DATE, TIMESTAMP, STRING = Type("float64"), Type("date"), Type("timestamp"), Type("string")
+FLOAT32, FLOAT64, DATE, TIMESTAMP, STRING = Type("float32"), Type("float64"), Type("date"), Type("timestamp"), Type("string")
 NULL = Type("null")
-SIMPLE = {t.kind: t for t in (BOOL, INT32, INT64, FLOAT64, DATE, TIMESTAMP, STRING)}
+SIMPLE = {t.kind: t for t in (BOOL, INT32, INT64, FLOAT32, FLOAT64, DATE, TIMESTAMP, STRING)}
 
 
 def decimal(p, s):
@@ -125,7 +130,7 @@ def unify(a, b, path):
         return b
     if not (a.is_number and b.is_number):
         raise PlanError(path, f"types {a} and {b} do not unify")
-    if FLOAT64 in (a, b):
+    if a.is_float or b.is_float:
         return FLOAT64
     if a.is_int and b.is_int:
         return INT64
@@ -157,8 +162,8 @@ def parse_value(text, t):
         return parse_int(text, t)
     if t.kind == "decimal":
         return parse_decimal(text, t)
-    if t.kind == "float64":
-        return parse_float(text, t)
+    if t.is_float:
+        return nearest(parse_float(text, t), t)
     if t.kind == "date":
         return datetime.date.fromisoformat(text) if DATE_TEXT.fullmatch(text) else bad(text, t)
     if t.kind == "timestamp":
@@ -176,6 +181,16 @@ def parse_int(text, t):
     half = 1 << (31 if t.kind == "int32" else 63)
     v = int(text)
     return v if -half <= v < half else bad(text, t)
+
+
+def nearest(v, t):
+    """A float64 as a value of either float type; ValueError if it is finite and not in its range."""
+    if t.kind == "float64" or not math.isfinite(v):
+        return v
+    try:
+        return struct.unpack("f", struct.pack("f", v))[0]
+    except OverflowError:
+        return bad(str(v), t)
 
 
 def parse_float(text, t):

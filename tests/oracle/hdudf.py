@@ -7,7 +7,7 @@ A function returns NULL where the operation raises; the caller turns NULL-from-n
 import math
 from decimal import Decimal
 
-from hdtypes import CTX, INT32, INT64, decimal_fits, parse_type, parse_value, round_half_away
+from hdtypes import CTX, FLOAT32, FLOAT64, INT32, INT64, decimal_fits, nearest, parse_type, parse_value, round_half_away
 
 
 def fixed(v, scale):
@@ -91,15 +91,20 @@ def decimal_to_float(a):
     return None if a is None else float(a)
 
 
-def float_text(x):
+def short_float_text(x):
+    """The shortest of %.6g … %.9g that reads back as the same float32."""
+    return float_text(x, FLOAT32, range(6, 10))
+
+
+def float_text(x, t=FLOAT64, lengths=range(15, 18)):
     """The shortest of %.15g … %.17g that reads back as the same number."""
     if x is None:
         return None
     if not math.isfinite(x):
         return "nan" if math.isnan(x) else ("inf" if x > 0 else "-inf")
-    for digits in range(15, 18):
+    for digits in lengths:
         text = f"{x:.{digits}g}"
-        if float(text) == x:
+        if nearest(float(text), t) == x:
             return text
     return text
 
@@ -130,7 +135,7 @@ def parse_text(text, type_name):
         return str(v)
     if t.kind == "decimal":
         return format(v, "f")
-    if t.kind == "float64":
+    if t.is_float:
         return repr(v)
     return text
 
@@ -145,7 +150,8 @@ FUNCTIONS = [
     ("hd_substr", substring, ["VARCHAR", "BIGINT", "BIGINT"], "VARCHAR"),
     ("hd_tail", tail, ["VARCHAR", "BIGINT"], "VARCHAR"),
     ("hd_d2f", decimal_to_float, ["VARCHAR"], "DOUBLE"),
-    ("hd_ftext", float_text, ["DOUBLE"], "VARCHAR"),
+    ("hd_ftext", lambda x: float_text(x), ["DOUBLE"], "VARCHAR"),
+    ("hd_f32text", short_float_text, ["FLOAT"], "VARCHAR"),
     ("hd_dtext", decimal_text, ["VARCHAR"], "VARCHAR"),
     ("hd_tstext", timestamp_text, ["VARCHAR"], "VARCHAR"),
     ("hd_parse", parse_text, ["VARCHAR", "VARCHAR"], "VARCHAR"),

@@ -6,7 +6,7 @@ import json
 import math
 from decimal import Decimal
 
-from hdtypes import parse_type, parse_value
+from hdtypes import nearest, parse_type, parse_value
 from hdudf import float_text
 
 EXACT_JSON = 1 << 53  # integers beyond this are strings in JSON
@@ -60,8 +60,8 @@ def read_value(v, t):
     """A JSON or csv cell as a Python value of type t."""
     if v is None or isinstance(v, bool):
         return v
-    if t.kind == "float64":
-        return float(v)
+    if t.is_float:
+        return nearest(float(v), t)
     return parse_value(v if isinstance(v, str) else str(v), t)
 
 
