@@ -152,6 +152,27 @@ def random_column(rng, name, rows):
     return Column(name, t, True, [None if rng.random() < nulls else v for v in values])
 
 
+def interval_columns(rng, name, rows):
+    """Both ends of an interval per row: short ones, some that hold many others, some that hold nothing."""
+    t = rng.choice([INT32, INT64, DATE, FLOAT32, FLOAT64, decimal(9, 2)])
+    reach, edge = rng.choice([50, 1000]), rng.random() < 0.2 and t in (INT32, INT64)
+    last = (1 << (31 if t == INT32 else 63)) - 1
+    ends = []
+    for _ in range(rows):
+        low = rng.randint(-reach, reach)
+        high = low + rng.choice([0, 1, 3, 10, 10, rng.randint(0, 2 * reach), -rng.randint(1, 5)])
+        if edge and rng.random() < 0.3:
+            low, high = rng.choice([(-last - 1, low), (low, last), (-last - 1, last), (last - 1, last)])
+        ends.append((low, high))
+    if rng.random() < 0.4:
+        ends.sort()
+    value = {"date": lambda v: datetime.date.fromordinal(728000 + v), "decimal": lambda v: Decimal(v).scaleb(-2),
+             "float32": lambda v: v / 16, "float64": lambda v: v / 16}.get(t.kind, lambda v: v)
+    nulls = rng.choice([0, 0, 0.1])
+    return [Column(f"{name}_{end}", t, nulls > 0, [None if rng.random() < nulls else value(e[i]) for e in ends])
+            for i, end in enumerate(("lo", "hi"))]
+
+
 def key_column(rng, name, rows):
     """A dense, a gappy or a shuffled key."""
     t = rng.choice([INT32, INT32, INT64])
@@ -164,6 +185,8 @@ def key_column(rng, name, rows):
 
 def random_table(rng, name, rows):
     columns = [random_column(rng, f"{name}_{c}", rows) for c in "bcdefghij"[:rng.randint(2, 7)]]
+    if rng.random() < 0.3:
+        columns += interval_columns(rng, name, rows)
     table = Table(name, columns, rows)
     if rng.random() < 0.75:
         key = key_column(rng, name + "_k", rows)

@@ -217,7 +217,8 @@ class ExprGen:
     def root(self, a):
         if self.as_float(a) is False or (a.lo < 0 and not self.dare()):
             return self.magnitude(a)
-        return self.make("sqrt", FLOAT32 if a.type == FLOAT32 else FLOAT64, [a], Fraction(0), max(a.hi, Fraction(1)), finite=a.finite, bits=None)
+        t = FLOAT32 if a.type == FLOAT32 else FLOAT64
+        return self.make("sqrt", t, [a], Fraction(0), max(a.hi, Fraction(1)), finite=a.finite, bits=None)
 
     def arith(self, depth):
         a, b = self.number(depth - 1), self.number(depth - 1)
@@ -343,7 +344,8 @@ class ExprGen:
     # ---- casts
 
     def cast_number(self, a):
-        t = self.rng.choice([INT32, INT64, FLOAT32, FLOAT64, decimal(12, 2), decimal(9, 0), decimal(18, 6), decimal(38, 4), decimal(30, 10)])
+        t = self.rng.choice([INT32, INT64, FLOAT32, FLOAT64, decimal(12, 2), decimal(9, 0), decimal(18, 6), decimal(38, 4),
+                             decimal(30, 10)])
         if a.type.is_float and not t.is_float:
             return self.cast_float(a, t)
         if t.is_float:

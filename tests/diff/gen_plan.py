@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from gen_data import Column
 from gen_expr import ExprGen, Val, lit
+from gen_range import RangeGen
 from gen_render import Writer, value_text
 from hdexpr import Node
 from hdtypes import BOOL, DATE, FLOAT32, FLOAT64, INT64, STRING, decimal, unify
@@ -249,6 +250,9 @@ class PlanGen:
             return left
         kind = self.rng.choice(["inner", "inner", "inner", "left", "left", "right", "full", "semi", "semi", "anti", "anti", "mark"])
         keys, fan_right, fan_left = self.keys(left, right)
+        ranged = self.ranged(left, right) if self.rng.random() < 0.3 else None
+        if ranged and self.rng.random() < 0.6:
+            keys = []
         if not keys:
             fan_right, fan_left = right.rows, left.rows
             if left.rows * right.rows > MAX_PAIRS:
@@ -258,18 +262,42 @@ class PlanGen:
             nearest = self.nearest(left, right, kind, keys)
             if nearest:
                 return nearest
+        if ranged and kind in ("inner", "left") and rows <= MAX_PAIRS and self.rng.random() < 0.4:
+            return self.told(self.joined(left, right, kind, keys, rows, fan_right, fan_left, ranged), left, right)
         if rows > MAX_ROWS and (kind not in ("semi", "anti", "mark") or rows > MAX_PAIRS):
             return left
-        return self.joined(left, right, kind, keys, rows, fan_right, fan_left)
+        return self.joined(left, right, kind, keys, rows, fan_right, fan_left, ranged)
 
-    def joined(self, left, right, kind, keys, rows, fan_right, fan_left):
+    def ranged(self, left, right):
+        sides = [[c.val for c in side.columns] for side in (left, right)]
+        return RangeGen(self.rng, sides, self.joinable, self.param, self.risk).condition()
+
+    def told(self, joined, left, right):
+        """Aggregates of a join by a range, per row of one side or of all, which need no pairs."""
+        side, other = self.rng.choice([(left, right), (right, left)])
+        node = {"op": "aggregate", "input": joined.node, "aggs": []}
+        columns = {c.name: c for c in joined.columns}
+        keys = [columns[c.name] for c in side.columns if not c.val.inexact]
+        keys = self.rng.choice([[], keys, self.rng.sample(keys, min(1, len(keys)))])
+        if keys:
+            node["keys"] = [c.name for c in keys]
+        of_other = Rel(None, [columns[c.name] for c in other.columns], joined.rows)
+        out = list(keys)
+        for _ in range(self.rng.randint(1, 3)):
+            out.append(self.agg(node, self.exprs(self.rng.choice([of_other, of_other, joined])), joined))
+        return Rel(node, out, min(side.rows, joined.rows) if keys else 1)
+
+    def joined(self, left, right, kind, keys, rows, fan_right, fan_left, ranged=None):
         node = {"op": "join", "kind": kind, "left": left.node, "right": right.node}
         if keys or self.rng.random() < 0.5:
             node["on"] = [[self.write(a), self.write(b)] + self.null_equal(a, b) for a, b in keys]
-        if self.rng.random() < (0.6 if not keys else 0.5 if kind in ("semi", "anti", "mark") else 0.3):
+        if ranged:
+            more = self.exprs(Rel(None, left.columns + right.columns, 0)).boolean(1) if self.rng.random() < 0.2 else None
+            node["residual"] = self.write(self.exprs(left).make("and", BOOL, [ranged, more]) if more else ranged)
+        elif self.rng.random() < (0.6 if not keys else 0.5 if kind in ("semi", "anti", "mark") else 0.3):
             both = Rel(None, left.columns + right.columns, 0)
             node["residual"] = self.write(self.residual(both, left, right, kind))
-        self.physical(node, bool(keys), left.rows * right.rows <= MAX_PAIRS)
+        self.physical(node, bool(keys), left.rows * right.rows <= MAX_PAIRS, bool(ranged))
         if kind in ("semi", "anti"):
             return Rel(node, left.columns, left.rows)
         if kind == "mark":
@@ -303,12 +331,12 @@ class PlanGen:
     def null_equal(self, a, b):
         return ["null_equal"] if self.rng.random() < (0.25 if a.nullable and b.nullable else 0.05) else []
 
-    def physical(self, node, keyed, few):
+    def physical(self, node, keyed, few, ranged):
         if self.rng.random() < 0.3:
             node["build"] = self.rng.choice(["auto", "left", "right"])
         if self.rng.random() < 0.3:
             keyed_ways = ["hash", "direct", "index", "radix", "merge"] * keyed
-            node["strategy"] = self.rng.choice(["auto"] + keyed_ways + ["loop"] * few)
+            node["strategy"] = self.rng.choice(["auto"] + keyed_ways + ["loop"] * few + ["band"] * 3 * ranged)
 
     def keys(self, left, right):
         """Pairs of key expressions, and how many right rows a left row meets at most, and the reverse."""

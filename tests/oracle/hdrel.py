@@ -104,14 +104,16 @@ class PlanCompiler:
         c = self.compiler(scope)
         return c.need_bool(c.compile(parse(expr, path)), path)
 
-    def check_predicate(self, node, path, expr, scope, source, free=False):
-        """source: what stands after FROM. A filter may drop a row at the first conjunct that is not true, NULL
+    def check_predicate(self, node, path, expr, scope, source, free=False, pairs=False):
+        """source: what stands after FROM; pairs: it gives those of a join. A filter may drop a row at the first conjunct that is not true, NULL
         included, so only a conjunct after true ones surely raises; `and` by itself goes on after NULL."""
         c, reached, sure = self.compiler(scope), ["TRUE"], []
-        for part in conjuncts(parse(expr, path)):
-            e = c.need_bool(c.compile(part), path)
+        parts = [c.need_bool(c.compile(part), path) for part in conjuncts(parse(expr, path))]
+        for e in parts:
+            # pairs that a bound excludes are not looked at, wherever in the condition it stands
+            held = [f"{other.sql} IS TRUE" for other in parts if other is not e] if pairs else reached
             if e.err:
-                sure.append((guarded(" AND ".join(reached), e.err), e.lax))
+                sure.append((guarded(" AND ".join(["TRUE"] + held), e.err), e.lax))
             reached.append(f"{e.sql} IS TRUE")
         for err, lax in sure:
             self.check(node, path, f"SELECT 1 FROM {source} WHERE {err}", free=free or lax)
@@ -394,7 +396,7 @@ class PlanCompiler:
         # existence may be settled by an earlier match
         self.check_predicate(node, path + ".residual", node["residual"], scope,
                              f"{left.cte} l JOIN {right.cte} r ON {' AND '.join(keys) or 'TRUE'}",
-                             free=node["kind"] in ("semi", "anti", "mark"))
+                             free=node["kind"] in ("semi", "anti", "mark"), pairs=True)
         return " AND ".join(keys + [e.sql])
 
     def join_both(self, node, left, right, condition):
