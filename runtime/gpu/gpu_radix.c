@@ -146,10 +146,10 @@ static int radix_passes(struct rt_gpu_exec *x, struct rt_radix *r, const struct 
     return 0;
 }
 
-int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
-                  struct hd_err *err)
+static int radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask, uint64_t rows,
+                      struct hd_err *err)
 {
-    struct hdd_radix_count_args p = {.blocks = 0};
+    struct hdd_radix_count_args p = {.rows = rows, .stride = (hdd_u32)s->stride};
     struct rt_sweeps w;
     if (mask == 0 || r->n == 0)
         return 0;
@@ -160,4 +160,17 @@ int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_rad
         rc = radix_passes(x, r, &w, &p, err);
     rt_gpu_release(x, &w.at);
     return rc;
+}
+
+int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
+                  struct hd_err *err)
+{
+    return radix_sort(x, s, r, mask, 0, err);
+}
+
+int rt_radix_sort_hashes(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
+                         uint64_t rows, struct hd_err *err)
+{
+    HD_ASSERT(mask != 0 && r->now == 0);
+    return radix_sort(x, s, r, mask, rows, err);
 }

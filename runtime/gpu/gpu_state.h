@@ -62,6 +62,9 @@ void rt_radix_release(struct rt_gpu_exec *x, struct rt_radix *r);
 /* Sorts by the bits from the lowest to the highest of `mask`, stable. */
 int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                   struct hd_err *err);
+/* The same of keys that are not there yet: {lower half of the hash that a row begins with, its number plus one}. */
+int rt_radix_sort_hashes(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
+                         uint64_t rows, struct hd_err *err);
 
 /* ---- gpu_window.c ---- */
 

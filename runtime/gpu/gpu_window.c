@@ -40,9 +40,7 @@ static int sort_words(struct windows *w, uint64_t slots, struct hd_err *err)
     struct rt_radix *r = &w->order;
     uint64_t upper = (slots - 1) >> HDD_WINDOW_BITS << HDD_WINDOW_BITS;
     HD_TRY(rt_radix_alloc(w->x, w->v->s, w->p.n, false, r, err));
-    w->p.words = r->keys[0].address;
-    HD_TRY(launch(w, "hdd_window_words", w->p.n, RT_FINISH_THREADS, err));
-    HD_TRY(rt_radix_sort(w->x, w->v->s, r, upper << 32, err));
+    HD_TRY(rt_radix_sort_hashes(w->x, w->v->s, r, upper << 32, w->p.rows, err));
     w->p.words = r->keys[r->now].address;
     rt_gpu_release(w->x, &r->keys[1 - r->now]);
     return 0;

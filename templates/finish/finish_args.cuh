@@ -169,10 +169,12 @@ struct hdd_extract_args {
 };
 
 // Keys of all digits are counted at once: HDD_RADIX counts of 32 bits per pass, `step` bytes apart, which then become
-// where the digits' items begin.
+// where the digits' items begin. rows: keys are not there yet but made of the hashes that rows begin with: the lower half
+// of one above the row's number plus one.
 struct hdd_radix_count_args {
-    hdd_u64 n, from, counts;
+    hdd_u64 n, from, counts, rows;
     hdd_u32 blocks, passes, step;
+    hdd_u32 stride; // bytes of a row
     unsigned char shift[HDD_RADIX_PASSES], bits[HDD_RADIX_PASSES];
 };
 

@@ -32,6 +32,11 @@ struct hdd_radix_all_counts {
     u32 pass[HDD_RADIX_PASSES][HDD_RADIX];
 };
 
+HDD_DEVICE u64 hdd_radix_key(const hdd_radix_count_args &p, u64 i)
+{
+    return p.rows ? *hdd_at<const u64>(p.rows + i * p.stride) << 32 | (i + 1) : hdd_at<const u64>(p.from)[i];
+}
+
 HDD_KERNEL(hdd_radix_count)(HDD_PARAMETER(hdd_radix_count_args, p))
 {
     HDD_SHARED(hdd_radix_all_counts, shared);
@@ -44,8 +49,13 @@ HDD_KERNEL(hdd_radix_count)(HDD_PARAMETER(hdd_radix_count_args, p))
         HDD_UNROLL
         for (u32 j = 0; j < HDD_AT_ONCE; j++) {
             const u64 i = start + j * step;
-            key[j] = i < p.n ? hdd_at<const u64>(p.from)[i] : 0;
+            key[j] = i < p.n ? hdd_radix_key(p, i) : 0;
         }
+        if (p.rows)
+            HDD_UNROLL
+            for (u32 j = 0; j < HDD_AT_ONCE; j++)
+                if (start + j * step < p.n)
+                    hdd_at<u64>(p.from)[start + j * step] = key[j];
         HDD_UNROLL
         for (u32 j = 0; j < HDD_AT_ONCE; j++)
             HDD_NO_UNROLL

@@ -79,21 +79,6 @@ HDD_KERNEL(hdd_window_sample)(HDD_PARAMETER(hdd_window_args, p))
 
 // ---- words ---------------------------------------------------------------------------------
 
-HDD_KERNEL(hdd_window_words)(HDD_PARAMETER(hdd_window_args, p))
-{
-    const u64 step = hdd_grid_step(p.blocks);
-    for (u64 start = hdd_grid_thread(); start < p.n; start += step * HDD_WORDS_AT_ONCE) {
-        u64 word[HDD_WORDS_AT_ONCE];
-        HDD_UNROLL
-        for (u32 j = 0; j < HDD_WORDS_AT_ONCE; j++)
-            word[j] = start + j * step < p.n ? hdd_window_word(p, start + j * step) : 0;
-        HDD_UNROLL
-        for (u32 j = 0; j < HDD_WORDS_AT_ONCE; j++)
-            if (start + j * step < p.n)
-                hdd_at<u64>(p.words)[start + j * step] = word[j];
-    }
-}
-
 // Sorted words become ranges of windows.
 HDD_KERNEL(hdd_window_begins)(HDD_PARAMETER(hdd_window_args, p))
 {
