@@ -108,7 +108,9 @@ HDD_DEVICE void hdd_window_spill(const hdd_window_args &p, u64 word)
 HDD_DEVICE void hdd_window_put(hdd_window_shared &s, const hdd_window_args &p, u64 word)
 {
     for (u32 at = (u32)(word >> 32) & (HDD_WINDOW - 1); at < HDD_WINDOW; at++) {
-        const u64 there = hdd_atomic_cas(s.word + at, (u64)0, word);
+        u64 there = hdd_load_relaxed(s.word + at); // a third of the slots are taken: a load is cheaper
+        if (there == 0)
+            there = hdd_atomic_cas(s.word + at, (u64)0, word);
         if (there == 0)
             return;
         if (there >> 32 == word >> 32 && hdd_window_equal(p, there, word)) {
@@ -147,16 +149,17 @@ HDD_KERNEL(hdd_window_fill)(HDD_PARAMETER(hdd_window_args, p))
             s.skip = hdd_window_failed(p);
         }
         HDD_UNROLL_4
-        for (u32 k = hdd_thread(); k < HDD_WINDOW; k += HDD_BLOCK)
-            s.word[k] = 0; // the ones that this thread writes out, and has written out
+        for (u32 k = 2 * hdd_thread(); k < HDD_WINDOW; k += 2 * HDD_BLOCK) // what this thread has written out
+            s.word[k] = s.word[k + 1] = 0;
         hdd_block_sync();
         if (s.skip)
             return;
         hdd_window_put_all(s, p, from, to);
         hdd_block_sync();
         HDD_UNROLL_4
-        for (u32 k = hdd_thread(); k < HDD_WINDOW; k += HDD_BLOCK)
-            hdd_at<u64>(p.slots)[(w << HDD_WINDOW_BITS) + k] = hdd_window_slot(s.word[k]);
+        for (u32 k = 2 * hdd_thread(); k < HDD_WINDOW; k += 2 * HDD_BLOCK)
+            hdd_store16(hdd_at<u64>(p.slots) + (w << HDD_WINDOW_BITS) + k, hdd_window_slot(s.word[k]),
+                        hdd_window_slot(s.word[k + 1]));
     }
 }
 
