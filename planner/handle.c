@@ -109,7 +109,7 @@ static const struct fe_table_column *column_of(const struct handle *h)
 
 struct pl_range h_range(const struct ctx *c, const struct handle *h)
 {
-    if (h->slot >= 0 || h->kind == H_PHYS)
+    if (h->slot >= 0 || h->kind == H_PHYS || h->val.is_const)
         return h->val.range.known ? h->val.range : range_of_type(h->type);
     const struct fe_table_column *col = column_of(h);
     if (col && col->facts.known && col->facts.has_range && !hd_type_is_float(col->type) &&
