@@ -162,13 +162,12 @@ static void print_pairs(struct cu_unit *u)
 {
     const struct pl_loop *l = &u->pipeline->loop;
     int first = pairs_level(u)->first_step + l->others, end = end_of_pairs(u);
-    cu_line(u->out,
-            "// Row `at` of the state with the rows of this thread, the first of which is row `first` + its lane.");
-    cu_line(u->out,
-            "template <bool whole> HDD_MEMBER void pairs(const pair_tuple *mine, %su32 alive, u32 first, u32 at)",
-            l->top ? "const best_rows::bound_type *bound, " : "");
+    cu_line(u->out, "// Row `at` of the state with the rows of this thread%s.",
+            l->fused ? "" : ": which pass the tests");
+    cu_line(u->out, "template <bool whole> HDD_MEMBER %s pairs(const pair_tuple *mine, %su32 alive, u32 at)",
+            l->fused ? "void" : "u32", l->top ? "const best_rows::bound_type *bound, " : "");
     cu_open(u->out, "{");
-    cu_line(u->out, "(void)alive, (void)first, (void)mine;");
+    cu_line(u->out, "(void)alive, (void)mine;");
     state_row(u);
     if (!l->fused)
         cu_line(u->out, "u32 passed = 0;");
@@ -185,18 +184,21 @@ static void print_pairs(struct cu_unit *u)
         cu_line(u->out, "live = bound[j].has(%s);", cu_expr(u, rank_expr(u)));
     }
     cu_unguard(u);
-    if (!l->fused)
-        cu_line(u->out, "passed |= (u32)live << j;");
+    if (!l->fused) {
+        cu_open(u->out, "if (live)");
+        cu_line(u->out, "hdd_plus(passed, one << j);");
+        u->out->indent--;
+    }
     cu_close(u->out, "}");
     if (!l->fused)
-        cu_line(u->out, "hdd_visit_pairs(*this, passed, first, at);");
+        cu_line(u->out, "return passed;");
     cu_close(u->out, "}");
     cu_blank(u->out);
 }
 
 void cu_loop(struct cu_unit *u)
 {
-    cu_line(u->out, "enum : u32 { loop_rows = %d };", u->pipeline->loop.rows);
+    cu_line(u->out, "enum : u32 { loop_rows = %d, fused = %d };", u->pipeline->loop.rows, u->pipeline->loop.fused);
     if (u->pipeline->loop.top)
         print_best(u);
     cu_line(u->out, "typedef %s_tuple1 pair_tuple;", u->name);

@@ -102,6 +102,10 @@ static const char *members(struct cu_unit *u)
         cu_line(&o, "%s_shared &shared;", u->name);
         cu_line(&o, "hdd_queues queues;");
     }
+    if (pl_has_waiting(u->pipeline)) {
+        cu_line(&o, "const u32 one = hdd_one();");
+        cu_line(&o, "hdd_waiting waiting;");
+    }
     cu_sink_members(u, &o);
     return detach_text(u, &o);
 }
@@ -119,6 +123,8 @@ static const char *initialisers(struct cu_unit *u)
     hd_strbuf_adds(&b, "run(launch), scan(run)");
     if (pl_has_queues(u->pipeline))
         hd_strbuf_adds(&b, ",\n          shared(shared), queues(run, shared.queues[hdd_warp()])");
+    if (pl_has_waiting(u->pipeline))
+        hd_strbuf_adds(&b, ",\n          waiting(shared.waiting)");
     const char *sink = cu_sink_initialiser(u);
     if (sink)
         hd_strbuf_addf(&b, ",\n          %s", sink);
@@ -145,6 +151,8 @@ static const char *shared_members(struct cu_unit *u)
         cu_line(&o, "hdd_queue queues[HDD_WARPS][%d];", u->pipeline->nlevels - 1);
     for (int l = 1; pl_has_queues(u->pipeline) && l < u->pipeline->nlevels; l++)
         cu_line(&o, "hdd_queue_memory<%s_tuple%d> level%d[HDD_WARPS];", u->name, l, l);
+    if (pl_has_waiting(u->pipeline))
+        cu_line(&o, "hdd_waiting_memory waiting;");
     cu_sink_shared(u, &o);
     return detach_text(u, &o);
 }
@@ -229,6 +237,8 @@ static const char *checks(struct cu_unit *u)
         check_number(&o, "sizeof(hdd_slot)", HDD_SLOT_BYTES);
     if (pl_has_queues(u->pipeline))
         check_number(&o, "sizeof(hdd_queue)", HDD_QUEUE_BYTES);
+    if (pl_has_waiting(u->pipeline))
+        check_number(&o, "sizeof(hdd_waiting_memory)", (unsigned)u->pipeline->gpu.block_warps * HDD_LOOP_WAITING_BYTES);
     for (int l = 1; pl_has_queues(u->pipeline) && l < u->pipeline->nlevels; l++) {
         const int bytes = u->pipeline->levels[l].tuple_bytes;
         check_number(&o,

@@ -33,6 +33,11 @@ bool pl_has_queues(const struct pl_pipeline *p)
     return p->nlevels > 1 && p->loop.rows == 0;
 }
 
+bool pl_has_waiting(const struct pl_pipeline *p)
+{
+    return p->loop.rows > 0 && !p->loop.fused;
+}
+
 void pl_lay_out_tuples(struct pl_pipeline *p)
 {
     for (int l = 1; l < p->nlevels; l++)
@@ -71,6 +76,8 @@ void pl_size_kernel(struct pl_pipeline *p)
         donation = HD_MAX(donation, queue_donation_bytes(bytes));
         g->shared_bytes += pl_queue_bytes(bytes, g->block_warps);
     }
+    if (pl_has_waiting(p))
+        g->shared_bytes += g->block_warps * HDD_LOOP_WAITING_BYTES;
     g->donation_bytes = align_up(donation, 16);
     g->slot_bytes = HDD_SLOT_BYTES + align_up(tuple, 16);
     g->shared_at_launch = g->shared_bytes > HDD_SHARED_DECLARED;

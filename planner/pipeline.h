@@ -341,6 +341,8 @@ bool pl_children_are_sorted(const struct fe_table *t, int fk, int column);
 bool pl_column_is_sorted(const struct fe_table *t, int column);
 /* Ranges of children wait in queues of a GPU's warps; a loop over pairs has none. */
 bool pl_has_queues(const struct pl_pipeline *p);
+/* Pairs of a loop that passed its tests wait for a warp to be full. */
+bool pl_has_waiting(const struct pl_pipeline *p);
 /* Whether NULL equals NULL in key k of a lookup; in the keys of groups (NULL) it always does. */
 bool pl_null_equal(const struct pl_step *s, int k);
 void pl_sink_reads(const struct pl_expr *exprs, const struct pl_sink *s, bool *read);

@@ -22,6 +22,7 @@ bool vf_kernel(struct vf *v)
         VF_CHECK(v, KERNEL_HANDED, k->slot_bytes >= HDD_SLOT_BYTES + tuple);
         shared += k->block_warps * (HDD_QUEUE_BYTES + queue_donation(tuple));
     }
+    shared += p->loop.rows && !p->loop.fused ? k->block_warps * HDD_LOOP_WAITING_BYTES : 0;
     VF_CHECK(v, KERNEL_SHARED, k->shared_bytes == shared);
     VF_CHECK(v, KERNEL_AT_LAUNCH, k->shared_at_launch == (k->shared_bytes > HDD_SHARED_DECLARED));
     VF_CHECK(v, KERNEL_RESIDENT, k->resident_blocks >= 0 && k->resident_blocks <= HDD_RESIDENT_WARPS / k->block_warps);

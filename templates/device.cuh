@@ -16,6 +16,9 @@ enum {
     HDD_LOOP_PART = 4096, // rows of the state in a task of a loop over pairs (loop.cuh), at most
     HDD_WARP_ROWS = HDD_LANE_ROWS * HDD_WARP_LANES,
 
+    HDD_LOOP_WAITING = 2 * HDD_WARP_LANES, // pairs that passed the tests of a loop and wait, of a warp
+    HDD_LOOP_WAITING_BYTES = HDD_LOOP_WAITING * 8,
+
     // Limits of a kernel, those of an H100. Shared memory in bytes of a block.
     HDD_MAX_LEVELS = 16,            // of a loop nest, the source's among them
     HDD_PARAMETER_WORDS = 4000,     // of the args vector; all parameters have 32,764 bytes

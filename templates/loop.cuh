@@ -9,13 +9,14 @@
 // end: tasks are the places of a triangle, each as much work as any other but those on its edge. To
 // what straight.cuh asks for, a pipeline's class adds, in place of tile and visit,
 //
-//   enum { loop_rows }; pair_tuple
+//   enum { loop_rows, fused }; pair_tuple
 //   bool begin(bool live, bool counted, u32 row, pair_tuple &)    what the pairs of a row share
 //   hdd_range others()                                            rows of the state
-//   void pairs<whole>(const pair_tuple *, u32 alive, u32 first, u32 at)
+//   void pairs<whole>(const pair_tuple *, u32 alive, u32 at)
 //
-// where pairs that pass its tests are few, visit(hdd_level<1>, ...) for those, and after_task(), if
-// something is to be done between tasks.
+// and after_task(), if something is to be done between tasks. Where it is not fused, pairs are tested first, as those
+// that pass are few: u32 pairs<whole> says which did, they wait in shared memory until a warp has one for each lane
+// (hdd_waiting waiting), and visit(hdd_level<1>, ...) takes them.
 #ifndef HDD_LOOP_CUH
 #define HDD_LOOP_CUH
 
@@ -100,26 +101,138 @@ HDD_DEVICE bool hdd_pop_task(const hdd_run &run, u64 n, u64 &task)
     return !hdd_shuffle(stopped, 0) && task < n;
 }
 
-// Pairs of one row of the state that passed the tests: bit j for the lane's row j.
-template <class Pipeline> HDD_DEVICE void hdd_visit_pairs(Pipeline &p, u32 passed, u32 first, u32 at)
-{
-    while (hdd_any(passed != 0)) {
-        const bool live = passed != 0;
-        const u32 j = live ? hdd_lowest(passed) : 0;
-        typename Pipeline::pair_tuple tuple = typename Pipeline::pair_tuple();
-        p.begin(live, false, first + j * HDD_LANES + hdd_lane(), tuple);
-        p.visit(hdd_level<1>(), live, at, tuple);
-        passed &= passed - 1;
+// ---- pairs that passed ---------------------------------------------------------------------
+
+// A warp's pairs that passed the tests and wait until there is one for each lane.
+constexpr u32 HDD_WAITING = HDD_LOOP_WAITING;
+
+struct hdd_waiting_memory {
+    u32 row[HDD_WARPS][HDD_WAITING], at[HDD_WARPS][HDD_WAITING];
+};
+
+struct hdd_waiting {
+    u32 *const row;
+    u32 *const at; // row of the state
+    u32 n;
+
+    HDD_MEMBER explicit hdd_waiting(hdd_waiting_memory &m) : row(m.row[hdd_warp()]), at(m.at[hdd_warp()]), n(0)
+    {
     }
+
+    // One of each lane that has one. Whole warp.
+    HDD_MEMBER void add(bool has, u32 its_row, u32 its_at)
+    {
+        const u32 lanes = hdd_ballot(has), place = n + hdd_popc(lanes & hdd_lanes_below());
+        if (has) {
+            row[place] = its_row;
+            at[place] = its_at;
+        }
+        n += hdd_popc(lanes);
+        hdd_warp_sync();
+    }
+};
+
+// The last ones that wait, one for each lane as long as there are.
+template <class Pipeline> HDD_DEVICE void hdd_visit_waiting(Pipeline &p)
+{
+    const u32 count = hdd_min(p.waiting.n, HDD_LANES), from = p.waiting.n - count;
+    const bool live = hdd_lane() < count;
+    const u32 row = live ? p.waiting.row[from + hdd_lane()] : 0, at = live ? p.waiting.at[from + hdd_lane()] : 0;
+    typename Pipeline::pair_tuple tuple = typename Pipeline::pair_tuple();
+    hdd_warp_sync();
+    p.waiting.n = from;
+    const bool begun = p.begin(live, false, row, tuple);
+    p.visit(hdd_level<1>(), begun, at, tuple);
+}
+
+// Rows of the state that are tested before anybody looks at which pairs passed: their bits fit a word.
+template <class Pipeline> HDD_DEVICE constexpr u32 hdd_tested_at_once()
+{
+    return 32 / (u32)Pipeline::loop_rows < 4 ? 32 / (u32)Pipeline::loop_rows : 4;
+}
+
+// Pairs of neighbouring rows of the state that passed the tests: bit j of each loop_rows for the lane's row j.
+template <class Pipeline> HDD_DEVICE void hdd_wait(Pipeline &p, u32 passed, u32 first, u32 at)
+{
+    constexpr u32 rows = Pipeline::loop_rows;
+    while (hdd_any(passed != 0)) {
+        const bool has = passed != 0;
+        const u32 bit = has ? hdd_lowest(passed) : 0;
+        p.waiting.add(has, first + bit % rows * HDD_LANES + hdd_lane(), at + bit / rows);
+        passed &= passed - 1;
+        if (p.waiting.n >= HDD_LANES)
+            hdd_visit_waiting(p);
+    }
+}
+
+template <bool whole, class Pipeline, class... Bounds>
+HDD_DEVICE void hdd_test_pairs(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32 first, u32 begin,
+                               u32 end, const Bounds *...bounds)
+{
+    constexpr u32 rows = Pipeline::loop_rows, most = hdd_tested_at_once<Pipeline>();
+    u32 at = begin;
+    for (; end - at >= most; at += most) {
+        u32 passed[most], any = 0, all = 0;
+        HDD_UNROLL
+        for (u32 k = 0; k < most; k++)
+            any |= passed[k] = p.template pairs<whole>(mine, bounds..., alive, at + k);
+        if (!hdd_any(any != 0))
+            continue;
+        HDD_UNROLL
+        for (u32 k = 0; k < most; k++)
+            all |= passed[k] << k * rows;
+        hdd_wait(p, all, first, at);
+    }
+    HDD_NO_UNROLL
+    for (; at < end; at++)
+        hdd_wait(p, p.template pairs<whole>(mine, bounds..., alive, at), first, at);
+}
+
+// ---- tasks ---------------------------------------------------------------------------------
+
+template <bool> struct hdd_fused {};
+
+// Pairs go to the sink where they are.
+template <bool whole, class Pipeline>
+HDD_DEVICE void hdd_loop_over(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32, u32 begin, u32 end,
+                              hdd_fused<true>)
+{
+    HDD_UNROLL_4
+    for (u32 at = begin; at < end; at++)
+        p.template pairs<whole>(mine, alive, at);
 }
 
 template <bool whole, class Pipeline>
 HDD_DEVICE void hdd_loop_over(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32 first, u32 begin,
-                              u32 end)
+                              u32 end, hdd_fused<false>)
 {
-    HDD_UNROLL_4
-    for (u32 at = begin; at < end; at++)
-        p.template pairs<whole>(mine, alive, first, at);
+    hdd_test_pairs<whole>(p, mine, alive, first, begin, end);
+}
+
+// One row of the state, of the tile itself.
+template <class Pipeline>
+HDD_DEVICE void hdd_loop_at(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32, u32 at,
+                            hdd_fused<true>)
+{
+    p.template pairs<false>(mine, alive, at);
+}
+
+template <class Pipeline>
+HDD_DEVICE void hdd_loop_at(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32 first, u32 at,
+                            hdd_fused<false>)
+{
+    hdd_wait(p, p.template pairs<false>(mine, alive, at), first, at);
+}
+
+// Before a warp ends.
+template <class Pipeline> HDD_DEVICE void hdd_end_loop(Pipeline &, hdd_fused<true>)
+{
+}
+
+template <class Pipeline> HDD_DEVICE void hdd_end_loop(Pipeline &p, hdd_fused<false>)
+{
+    if (p.waiting.n != 0)
+        hdd_visit_waiting(p);
 }
 
 // What a pipeline has to do between tasks, if it has.
@@ -134,6 +247,7 @@ template <class Pipeline> HDD_DEVICE void hdd_after_task(Pipeline &, long)
 
 template <class Pipeline> HDD_DEVICE void hdd_loop(Pipeline &p)
 {
+    typedef hdd_fused<Pipeline::fused != 0> fused;
     constexpr u32 rows = Pipeline::loop_rows, tile = rows * HDD_LANES, all = (1u << rows) - 1;
     const hdd_range others = p.others();
     const hdd_tasks tasks(p.run, tile, others.n);
@@ -152,11 +266,12 @@ template <class Pipeline> HDD_DEVICE void hdd_loop(Pipeline &p)
         }
         hdd_count_iterations(p.run, 1, (end - begin) * rows, (end - begin) * (tile - hdd_warp_add(hdd_popc(alive))));
         if (!hdd_any(alive != all))
-            hdd_loop_over<true>(p, mine, alive, (u32)first, others.begin + begin, others.begin + end);
+            hdd_loop_over<true>(p, mine, alive, (u32)first, others.begin + begin, others.begin + end, fused());
         else if (hdd_any(alive != 0))
-            hdd_loop_over<false>(p, mine, alive, (u32)first, others.begin + begin, others.begin + end);
+            hdd_loop_over<false>(p, mine, alive, (u32)first, others.begin + begin, others.begin + end, fused());
         hdd_after_task(p, 0);
     }
+    hdd_end_loop(p, fused());
     hdd_profile_end(p.run);
 }
 
@@ -169,6 +284,7 @@ HDD_DEVICE u32 hdd_earlier(u32 alive, u32 at)
 
 template <class Pipeline> HDD_DEVICE void hdd_loop_later(Pipeline &p)
 {
+    typedef hdd_fused<Pipeline::fused != 0> fused;
     constexpr u32 rows = Pipeline::loop_rows, tile = rows * HDD_LANES, all = (1u << rows) - 1;
     const u32 n = p.others().n, from = (u32)p.run.launch.first_row;
     const hdd_later_tasks tasks(p.run, tile, n);
@@ -189,13 +305,14 @@ template <class Pipeline> HDD_DEVICE void hdd_loop_later(Pipeline &p)
         }
         hdd_count_iterations(p.run, 1, (end - begin) * rows, (end - begin) * (tile - hdd_warp_add(hdd_popc(alive))));
         for (u32 at = first; own && at < inside; at++)
-            p.template pairs<false>(mine, hdd_earlier(alive, at - first), first, at);
+            hdd_loop_at(p, mine, hdd_earlier(alive, at - first), first, at, fused());
         if (!hdd_any(alive != all))
-            hdd_loop_over<true>(p, mine, alive, first, begin, end);
+            hdd_loop_over<true>(p, mine, alive, first, begin, end, fused());
         else if (hdd_any(alive != 0))
-            hdd_loop_over<false>(p, mine, alive, first, begin, end);
+            hdd_loop_over<false>(p, mine, alive, first, begin, end, fused());
         hdd_after_task(p, 0);
     }
+    hdd_end_loop(p, fused());
     hdd_profile_end(p.run);
 }
 

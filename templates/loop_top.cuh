@@ -198,9 +198,7 @@ HDD_DEVICE void hdd_top_over(Pipeline &p, const typename Pipeline::pair_tuple *m
     HDD_UNROLL
     for (u32 j = 0; j < Pipeline::loop_rows; j++)
         bound[j] = best[j].bound;
-    HDD_UNROLL_4
-    for (u32 at = begin; at < end; at++)
-        p.template pairs<whole>(mine, bound, alive, first, at);
+    hdd_test_pairs<whole>(p, mine, alive, first, begin, end, bound);
 }
 
 template <class Pipeline> HDD_DEVICE void hdd_loop_top(Pipeline &p)
@@ -227,6 +225,7 @@ template <class Pipeline> HDD_DEVICE void hdd_loop_top(Pipeline &p)
         else if (hdd_any(alive != 0))
             hdd_top_over<false>(p, mine, alive, (u32)first, others.begin + begin, others.begin + end);
     }
+    hdd_end_loop(p, hdd_fused<false>());
     hdd_profile_end(p.run);
 }
 
