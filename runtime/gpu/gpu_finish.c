@@ -35,14 +35,26 @@ static int launch_timed(struct rt_gpu_exec *x, rt_function *f, const struct rt_l
     return rc;
 }
 
+/* What is queued cannot be taken back, so nothing is behind a kernel that takes long. */
+static int wait_watched(struct rt_gpu_exec *x, struct hd_err *err)
+{
+    enum { LOOK_MS = 2 };
+    for (bool done = false; !done;)
+        HD_TRY(x->d->ops->poll(x->d, LOOK_MS, &done, err));
+    return hd_stopped(x->o->stop) ? HD_FAIL(err, CANCELLED, NULL, "cancelled") : 0;
+}
+
 int rt_finish_launch_bytes(struct rt_gpu_exec *x, const char *module, const char *entry, uint32_t blocks,
                            const void *args, size_t bytes, struct hd_err *err)
 {
     const struct rt_launch l = {.blocks = blocks, .threads = RT_FINISH_THREADS, .nparams = 1, .param = {{args, bytes}}};
     rt_function *f;
     HD_TRY(rt_gpu_finish_function(x, module, entry, &f, err));
-    return secure_getenv("HEDDLE_FINISH_TIMES") ? launch_timed(x, f, &l, entry, err)
-                                                : x->d->ops->launch(x->d, f, &l, err);
+    if (secure_getenv("HEDDLE_FINISH_TIMES"))
+        HD_TRY(launch_timed(x, f, &l, entry, err));
+    else
+        HD_TRY(x->d->ops->launch(x->d, f, &l, err));
+    return x->watched ? wait_watched(x, err) : 0;
 }
 
 /* ---- keys -------------------------------------------------------------------------------- */

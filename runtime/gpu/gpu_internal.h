@@ -89,6 +89,7 @@ struct rt_gpu_exec {
     uint64_t used, peak, limit;  /* bytes of states; limit 0: the pool's */
     uint64_t first_rows;         /* not 0: rows that states have room for at first, in place of the planner's
                                     estimate (tests of overflow) */
+    bool watched;                /* the kernels of the finish that runs take long: who cancels waits for one alone */
     /* The schedule's own: */
     const struct rt_gpu_code *code;
     const struct rt_gpu_run_options *o;

@@ -368,6 +368,9 @@ static int rt_gpu_finish_matches(struct rt_gpu_exec *x, struct rt_gpu_state *v, 
     return rt_state_alloc_zeroed(x, v->s, bitmap_bytes(v->nrows), &v->matches_at, err);
 }
 
+/* A kernel over fewer rows takes well below a millisecond, and so does all of their finish below 0.1 s. */
+enum { WATCHED_ROWS = 1 << 26 };
+
 int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
 {
     static int (*const finish[])(struct rt_gpu_exec *, struct rt_gpu_state *, struct hd_err *) = {
@@ -380,8 +383,11 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
         HD_TRY(rt_gpu_state_start(x, state, false, err));
     if (v->overflowed) /* what was projected is known now */
         rt_state_remember_room(x, v->s, rt_state_room_for(v->s, v->asked));
-    for (int i = 0; i < v->s->nfinish; i++)
+    for (int i = 0; i < v->s->nfinish; i++) {
+        x->watched = x->o && v->nrows >= (x->first_rows ? x->first_rows : WATCHED_ROWS);
         HD_TRY(finish[v->s->finish[i]](x, v, err));
+    }
+    x->watched = false;
     v->finished = true;
     rt_gpu_release(x, &v->snapshot);
     return 0;

@@ -286,6 +286,28 @@ static void test_narrow(void)
     }
 }
 
+/* ---- cancelling -------------------------------------------------------------------------- */
+
+/* Of a state of many rows no kernel starts behind one during which somebody asked to stop. */
+static void test_cancel(void)
+{
+    struct hd_stop stop = {0};
+    const struct rt_gpu_run_options o = {.stop = &stop};
+    for (int asked = 0; asked < 2; asked++) {
+        struct table t;
+        init(&t, RT_STATE_HASH, "l", 5000, 50, 8);
+        t.b.x.o = &o;
+        t.b.x.first_rows = 1000;
+        append(&t, 0, t.n);
+        if (asked)
+            hd_stop_ask(&stop);
+        rt_state_list_finish(&t.s);
+        int rc = rt_gpu_state_finish(&t.b.x, 0, &t.b.err);
+        CHECK(rc == (asked ? -1 : 0) && (rc == 0 || t.b.err.class == HD_ERR_CANCELLED), "cancelled %d: %d", asked, rc);
+        table_release(&t);
+    }
+}
+
 int main(int argc, char **argv)
 {
     bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
@@ -295,6 +317,7 @@ int main(int argc, char **argv)
     test_tables();
     test_sweeps();
     test_narrow();
+    test_cancel();
     states_close();
     return 0;
 }
