@@ -191,6 +191,12 @@ static const char *emit_float(struct cu_unit *u, const struct pl_expr *e)
     return call(u, e, hd_asprintf(u->arena, "hdd_call<%s>", spellings[e->op]), e->fail);
 }
 
+static const char *emit_text(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->texts = true;
+    return call(u, e, hd_asprintf(u->arena, "hdd_text<%s, %s>", cu_type(e->phys), spellings[e->op]), false);
+}
+
 /* ---- leaves and functions --------------------------------------------------------------- */
 
 static const char *emit_literal(struct cu_unit *u, const struct pl_expr *e)

@@ -182,6 +182,7 @@ struct cg_val cgl_float(struct cg_fn *f, const struct pl_expr *e)
 #define T_OP(...)
 #define T_FUNCTION(...)
 #define T_FLOAT(id, name, ...) [FE_##id] = CG_CALL_hdr_##name,
+#define T_TEXT(...)
 #include "frontend/ops.def"
     };
     LLVMValueRef args[2];
@@ -195,6 +196,44 @@ struct cg_val cgl_float(struct cg_fn *f, const struct pl_expr *e)
     r.v = call_float(f, e, calls[e->op], args);
     if (e->fail)
         check_float(f, e, r.v, r.valid, args);
+    return r;
+}
+
+/* ---- functions of strings --------------------------------------------------------------------------- */
+
+/* A number, 0 or 1, or a piece of the first argument: where it begins and how long it is, 32 bits each. */
+static struct cg_val text_result(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef of, LLVMValueRef v)
+{
+    LLVMTypeRef i32 = f->m->i32;
+    if (e->phys == RT_BOOL)
+        return (struct cg_val){.v = l_ne(f, v, l_i64(f, 0))};
+    if (e->phys == RT_I64)
+        return (struct cg_val){.v = v};
+    return (struct cg_val){.v = l_index(f, f->m->i8, of, l_lshr(f, v, l_i64(f, 32))), .len = l_trunc(f, v, i32)};
+}
+
+struct cg_val cgl_text(struct cg_fn *f, const struct pl_expr *e)
+{
+    static const enum cg_call calls[FE_OP_COUNT] = {
+#define T_OP(...)
+#define T_FUNCTION(...)
+#define T_FLOAT(...)
+#define T_TEXT(id, name, ...) [FE_##id] = CG_CALL_hdr_##name,
+#include "frontend/ops.def"
+    };
+    enum { ARGS = 3 };
+    LLVMValueRef words[2 * ARGS], valid = NULL;
+    int n = 0;
+    HD_ASSERT(e->nargs <= ARGS);
+    for (int i = 0; i < e->nargs; i++) {
+        struct cg_val a = cg_expr(f, e->args[i]);
+        words[n++] = a.v;
+        if (a.len)
+            words[n++] = a.len;
+        valid = cg_both(f, valid, a.valid);
+    }
+    struct cg_val r = text_result(f, e, words[0], cg_call(f, calls[e->op], words, n));
+    r.valid = valid;
     return r;
 }
 

@@ -549,6 +549,37 @@ static int ft_SUBSTR(struct fe_typing *t, const struct fe_ast *x, struct fe_expr
     return 0;
 }
 
+/* Types are those of the form. */
+static int ft_TEXT(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    const char *form = fe_op_form(x->op)->types;
+    bool ok = true;
+    for (int i = 0; i < x->nargs; i++) {
+        bool text = form[i + 1] == 's';
+        a[i] = settle(t, a[i], text ? HD_STRING : HD_INT64);
+        ok = ok && (text ? a[i]->type.kind == HD_STRING : hd_type_is_int(a[i]->type));
+    }
+    if (!ok)
+        return mismatch(t, x, form[x->nargs] == 'w' ? "strings, then an integer" : "strings", x->nargs, a);
+    for (int i = 0; i < x->nargs; i++)
+        if (form[i + 1] == 'w')
+            a[i] = cast(t, a[i], HD_INT64);
+    enum hd_type_kind kind = *form == 's' ? HD_STRING : *form == 'b' ? HD_BOOL : HD_INT64;
+    *out = make(t, x, x->op, hd_type_of(kind), x->nargs, a);
+    return 0;
+}
+
+/* Without characters to trim they are spaces. */
+static int ft_TRIM(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    struct fe_expr *both[2] = {a[0], a[x->nargs - 1]};
+    struct fe_ast whole = *x;
+    if (x->nargs == 1)
+        both[1] = make_literal(t, x, (struct fe_value){.type = hd_type_of(HD_STRING), .s = " ", .n = 1});
+    whole.nargs = 2;
+    return ft_TEXT(t, &whole, both, out);
+}
+
 /* ---- choice and cast ------------------------------------------------------------------ */
 
 static bool is_value_of_case(int i, int n)

@@ -30,7 +30,8 @@ static bool one_column(struct handle *const *env, const struct fe_expr *e, struc
 
 static bool is_string_work(const struct fe_expr *e)
 {
-    if (e->op == FE_LIKE || e->op == FE_SUBSTRING)
+    enum fe_cost cost = fe_op_form(e->op)->cost;
+    if (cost == FE_COST_TEXT || cost == FE_COST_SEARCH)
         return true;
     if (e->op == FE_CAST && (e->type.kind == HD_STRING) != (e->args[0]->type.kind == HD_STRING))
         return true;

@@ -33,6 +33,11 @@ static struct pl_range range_SIGN(const struct pl_val *v)
     return (struct pl_range){true, (r.lo > 0) - (r.lo < 0), (r.hi > 0) - (r.hi < 0)};
 }
 
+static struct pl_range range_COUNT(const struct pl_val *v HD_UNUSED)
+{
+    return (struct pl_range){true, 0, INT32_MAX};
+}
+
 #define range_TYPE NULL
 
 static range_rule *const ranges[FE_OP_COUNT] = {

@@ -175,7 +175,7 @@ class ExprGen:
         if shape < 0.86:
             return self.choice([self.number(depth - 1) for _ in range(self.rng.randint(1, 3))], depth)
         if shape < 0.91:
-            return self.from_date(depth)
+            return self.from_other(depth)
         if shape < 0.97:
             return self.function(self.number(depth - 1))
         return self.number_leaf()
@@ -333,7 +333,9 @@ class ExprGen:
             return a
         return self.make("neg", t, [a], -a.hi, -a.lo, finite=a.finite, bits=a.bits)
 
-    def from_date(self, depth):
+    def from_other(self, depth):
+        if self.rng.random() < 0.3:
+            return self.text_number(depth - 1)
         if self.rng.random() < 0.5:
             field_name = self.rng.choice(["year", "month", "day"])
             d = self.day(depth - 1) if self.rng.random() < 0.7 else self.moment(depth - 1)
@@ -489,8 +491,10 @@ class ExprGen:
             if c and self.rng.random() < 0.85:
                 return c
             return self.constant(self.rng.choice(WORDS + FOREIGN), STRING)
-        if shape < 0.7:
+        if shape < 0.6:
             return self.piece(self.string(depth - 1))
+        if shape < 0.7:
+            return self.characters(self.string(depth - 1))
         if shape < 0.85:
             return self.choice([self.string(depth - 1) for _ in range(2)], depth)
         x = self.rng.choice([self.number, self.day, self.moment, self.boolean])(depth - 1)
@@ -510,6 +514,22 @@ class ExprGen:
         if n and (n.lo >= 0 or self.dare()) and self.rng.random() < 0.2:
             args[2] = n
         return self.make("substring", STRING, args)
+
+    def characters(self, s):
+        """A piece of a string that begins and ends with characters."""
+        op = self.rng.choice(["left", "right", "trim", "ltrim", "rtrim", "split_part"])
+        separator = self.constant(self.rng.choice(["", " ", "a", "e", "an", "\u00e9", "%"]), STRING)
+        count = self.constant(self.rng.choice([0, 1, 2, 3, 30, -1, -2, 1 << 62, -(1 << 62)]), INT64)
+        args = {"left": [s, count], "right": [s, count], "split_part": [s, separator, count]}.get(op)
+        if args is None:
+            args = [s, separator] if self.rng.random() < 0.7 else [s]
+        return self.make(op, STRING, args, ascii=s.ascii)
+
+    def text_number(self, depth):
+        """A number that a string has."""
+        op, s = self.rng.choice(["length", "octet_length", "ascii", "strpos"]), self.string(depth)
+        args = [s, self.string(0)] if op == "strpos" else [s]
+        return self.make(op, INT64, args, Fraction(0), Fraction(1 << 31))
 
     # ---- conditions
 
@@ -541,7 +561,8 @@ class ExprGen:
         a = self.of_kind(kind, depth - 1)
         shape = self.rng.random()
         if a.type == STRING and shape < 0.3:
-            return self.like(a)
+            op = self.rng.choice(["like", "like", "starts_with", "ends_with", "contains"])
+            return self.like(a) if op == "like" else self.make(op, BOOL, [a, self.string(0)])
         if shape < 0.15:
             return self.make("between", BOOL, [a, self.partner(a, depth), self.partner(a, depth)])
         if shape < 0.35:

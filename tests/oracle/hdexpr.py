@@ -33,6 +33,8 @@ ARITY = {"+": (2, 2), "-": (2, 2), "*": (2, 2), "/": (2, 2), "%": (2, 2), "neg":
 FUNCTIONS = {"floor": (1, 1), "ceil": (1, 1), "trunc": (1, 1), "round": (1, 2), "least": (1, 99), "greatest": (1, 99),
              "date_diff": (2, 2), "width_bucket": (4, 4), "power": (2, 2), "atan2": (2, 2), "degrees": (1, 1), "radians": (1, 1),
              **{f: (1, 1) for f in ("abs", "sign", "sqrt", "exp", "ln", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan")}}
+FUNCTIONS.update({"length": (1, 1), "octet_length": (1, 1), "ascii": (1, 1), "strpos": (2, 2), "starts_with": (2, 2), "ends_with": (2, 2),
+                  "contains": (2, 2), "left": (2, 2), "right": (2, 2), "trim": (1, 2), "ltrim": (1, 2), "rtrim": (1, 2), "split_part": (3, 3)})
 ARITY.update(FUNCTIONS)
 
 TOKEN = re.compile(r"""\s*(?:

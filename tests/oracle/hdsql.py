@@ -456,6 +456,14 @@ class Compiler:
         sql = f"hd_substr({s.sql}, {ints[0].sql}, {ints[1].sql})" if len(ints) == 2 else f"hd_tail({s.sql}, {ints[0].sql})"
         return self.made(sql, STRING, [s] + ints, len(ints) == 2)
 
+    def text_function(self, e):
+        form, result = TEXT_FUNCTIONS[e.op]
+        args = [self.adopt(a, STRING if letter == "s" else INT64) for a, letter in zip(self.args(e), form)]
+        if not all(a.type == STRING if letter == "s" else a.type.is_int for a, letter in zip(args, form)):
+            raise PlanError(e.path, f"{e.op} takes strings and integers")
+        missing = ["' '"] * (len(form) - len(args))
+        return self.made(f"hd_{e.op}({', '.join([a.sql for a in args] + missing)})", result, args, False)
+
     # ---- cast
 
     def cast(self, e):
@@ -512,12 +520,17 @@ FLOAT_FUNCTIONS = {"sqrt": ("sqrt({x})", "{x} < 0"),
                    "radians": ("({x} * 0.017453292519943295::DOUBLE)", "FALSE")}
 INEXACT = set(FLOAT_FUNCTIONS) - {"sqrt", "degrees", "radians"}
 
+# Arguments (s: string, w: integer) and result of functions of strings.
+TEXT_FUNCTIONS = {"length": ("s", INT64), "octet_length": ("s", INT64), "ascii": ("s", INT64), "strpos": ("ss", INT64), "starts_with": ("ss", BOOL),
+                  "ends_with": ("ss", BOOL), "contains": ("ss", BOOL), "left": ("sw", STRING), "right": ("sw", STRING), "trim": ("ss", STRING),
+                  "ltrim": ("ss", STRING), "rtrim": ("ss", STRING), "split_part": ("ssw", STRING)}
+
 METHODS = {**{op: Compiler.rounding for op in ("floor", "ceil", "trunc", "round")}, "least": Compiler.extreme, "greatest": Compiler.extreme, "abs": Compiler.magnitude, "sign": Compiler.sign, "width_bucket": Compiler.width_bucket, "col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
            "not": Compiler.logical_not, "and": Compiler.logic, "or": Compiler.logic, "is_null": Compiler.is_null,
            "in": Compiler.in_list, "like": Compiler.like, "substring": Compiler.substring,
            "extract": Compiler.extract, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval,
            "case": Compiler.case, "coalesce": Compiler.coalesce, "cast": Compiler.cast,
-           **{op: Compiler.float_function for op in FLOAT_FUNCTIONS},
+           **{op: Compiler.float_function for op in FLOAT_FUNCTIONS}, **{op: Compiler.text_function for op in TEXT_FUNCTIONS},
            "date_diff": Compiler.arith, **{op: Compiler.arith for op in "+-*/%"},
            **{op: Compiler.compare for op in COMPARE}}
 

@@ -7,6 +7,7 @@ A function returns NULL where the operation raises; the caller turns NULL-from-n
 import math
 from decimal import Decimal
 
+from hdparams import from_bytes_form, to_bytes_form
 from hdtypes import CTX, FLOAT32, FLOAT64, INT32, INT64, decimal_fits, nearest, parse_type, parse_value, round_half_away
 
 
@@ -87,6 +88,49 @@ def tail(s, start):
     return None if s is None or start is None else s[max(start, 1) - 1:]
 
 
+def strict(f, n):
+    """Of n arguments, which DuckDB counts; NULL where one is. Bytes, which are characters in DuckDB, become those of UTF-8."""
+    def of(*args):
+        if None in args:
+            return None
+        out = f(*[from_bytes_form(a) if isinstance(a, str) else a for a in args])
+        return to_bytes_form(out) if isinstance(out, str) else out
+    return [lambda a: of(a), lambda a, b: of(a, b), lambda a, b, c: of(a, b, c)][n - 1]
+
+
+def left(s, n):
+    return s[:n] if n >= 0 else s[:max(len(s) + n, 0)]
+
+
+def right(s, n):
+    return s[max(len(s) - n, 0):] if n >= 0 else s[min(-n, len(s)):]
+
+
+def split_part(s, t, k):
+    parts = s.split(t) if t else [s]
+    if k < 0 and t:  # from the end, where separators overlap
+        parts = [p[::-1] for p in s[::-1].split(t[::-1])][::-1]
+    at = k - 1 if k > 0 else len(parts) + k
+    return parts[at] if k and 0 <= at < len(parts) else ""
+
+
+TEXT_FUNCTIONS = [
+    ("length", len, ["VARCHAR"], "BIGINT"),
+    ("octet_length", lambda s: len(s.encode()), ["VARCHAR"], "BIGINT"),
+    ("ascii", lambda s: ord(s[0]) if s else 0, ["VARCHAR"], "BIGINT"),
+    ("strpos", lambda s, t: s.find(t) + 1, ["VARCHAR", "VARCHAR"], "BIGINT"),
+    ("starts_with", str.startswith, ["VARCHAR", "VARCHAR"], "BOOLEAN"),
+    ("ends_with", str.endswith, ["VARCHAR", "VARCHAR"], "BOOLEAN"),
+    ("contains", lambda s, t: t in s, ["VARCHAR", "VARCHAR"], "BOOLEAN"),
+    ("left", left, ["VARCHAR", "BIGINT"], "VARCHAR"),
+    ("right", right, ["VARCHAR", "BIGINT"], "VARCHAR"),
+    ("trim", lambda s, t: s.strip(t) if t else s, ["VARCHAR", "VARCHAR"], "VARCHAR"),
+    ("ltrim", lambda s, t: s.lstrip(t) if t else s, ["VARCHAR", "VARCHAR"], "VARCHAR"),
+    ("rtrim", lambda s, t: s.rstrip(t) if t else s, ["VARCHAR", "VARCHAR"], "VARCHAR"),
+    ("split_part", split_part, ["VARCHAR", "VARCHAR", "BIGINT"], "VARCHAR"),
+]
+
+
 def decimal_to_float(a):
     return None if a is None else float(a)
 
@@ -155,6 +199,7 @@ FUNCTIONS = [
     ("hd_dtext", decimal_text, ["VARCHAR"], "VARCHAR"),
     ("hd_tstext", timestamp_text, ["VARCHAR"], "VARCHAR"),
     ("hd_parse", parse_text, ["VARCHAR", "VARCHAR"], "VARCHAR"),
+    *[("hd_" + name, strict(f, len(args)), args, result) for name, f, args, result in TEXT_FUNCTIONS],
 ]
 
 

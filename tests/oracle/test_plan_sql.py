@@ -97,6 +97,10 @@ VALUES = [
     ("substring(s from 2 for 1)", "string", "b"), ("substring(s, 0, 2)", "string", "a"),
     ("substring(s, -5, 7)", "string", "a"), ("substring(s, 3, 9)", "string", "c"), ("substring(s, 4, 1)", "string", ""),
     ("substring(s, -9223372036854775807, 9223372036854775807)", "string", ""), ("substring(s, 2)", "string", "bc"),
+    ("length(s)", "int64", 3), ("octet_length(s)", "int64", 3), ("ascii(s)", "int64", 97), ("strpos(s, 'c')", "int64", 3),
+    ("starts_with(s, 'ab')", "bool", True), ("ends_with(s, 'ab')", "bool", False), ("contains(s, '')", "bool", True),
+    ("left(s, -1)", "string", "ab"), ("right(s, -1)", "string", "bc"), ("trim(s, 'ca')", "string", "b"), ("ltrim(' ' )", "string", ""),
+    ("split_part('a-b', '-', -1)", "string", "b"), ("split_part('aaa', 'aa', -2)", "string", "a"), ("split_part(s, '', 2)", "string", ""),
     ("cast(2.5 as int64)", "int64", 3), ("cast(-2.5 as int64)", "int64", -3), ("cast(-2.5e0 as int32)", "int32", -3),
     ("cast(1.25 as decimal(2,1))", "decimal(2,1)", D("1.3")), ("cast(-1.25 as decimal(2,1))", "decimal(2,1)", D("-1.3")),
     ("cast(0.125e0 as decimal(4,2))", "decimal(4,2)", D("0.13")), ("cast(d as string)", "string", "1.25"),
@@ -327,7 +331,8 @@ def test_params():
 
 def test_bytes():
     oracle = Oracle(CON, byte_strings=True)
-    plan = {"heddle": 1, "root": scan("bytes", filter="s like 'n__' and s = 'né' and substring(s, 1, 1) = 'n'")}
+    plan = {"heddle": 1, "root": scan("bytes", filter="s like 'n__' and s = 'né' and substring(s, 1, 1) = 'n' and length(s) = 2 and "
+                                                  "octet_length(s) = 3 and right(s, 1) = 'é' and ascii(right(s, 1)) = 233")}
     assert oracle.run(plan)[1] == [("né",)]
 
 

@@ -306,15 +306,16 @@ static int32_t hdr_from_string(struct hdd_thread *t, const char *s, int32_t n, i
     return 0;
 }
 
-/* Functions of float64 and rounding are those of the runtime. */
+/* Functions of float64, of strings that make no new bytes, and rounding are those of the runtime. */
 void hdr_div_toward_i128(int64_t lo, int64_t hi, int32_t scale, int32_t direction, void *out);
 double hdr_round_f64(double v, int32_t digits);
 int32_t hdr_bucket_i128(int64_t lo, int64_t hi, int64_t bound_lo, int64_t bound_hi, int64_t width_lo, int64_t width_hi,
                         int32_t n);
 float hdr_round_f32(float v, int32_t digits);
 #define R_CALL(...)
-#define R_FLOAT64_1(name) double hdr_##name(double x);
-#define R_FLOAT64_2(name) double hdr_##name(double x, double y);
+#define R_FLOAT64_1(name)                          double hdr_##name(double x);
+#define R_FLOAT64_2(name)                          double hdr_##name(double x, double y);
+#define R_TEXT(name, kinds, parameters, arguments) int64_t hdr_##name parameters;
 #include "templates/rtcalls.def"
 
 const struct fx_helper fx_helpers[] = {
