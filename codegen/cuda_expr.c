@@ -220,7 +220,7 @@ static const char *emit_like(struct cu_unit *u, const struct pl_expr *e)
 static const char *emit_extract(struct cu_unit *u, const struct pl_expr *e)
 {
     u->dates = true;
-    return hd_asprintf(u->arena, "hdd_extract<%d>(%s)", (int)e->field, argument(u, e, 0));
+    return hd_asprintf(u->arena, "%s<%d>(%s)", spellings[e->op], (int)e->field, argument(u, e, 0));
 }
 
 static const char *emit_shift_date(struct cu_unit *u, const struct pl_expr *e)

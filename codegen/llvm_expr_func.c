@@ -35,6 +35,20 @@ struct cg_val cgl_extract(struct cg_fn *f, const struct pl_expr *e)
     return (struct cg_val){.v = cg_call(f, call, args, 2), .valid = a.valid};
 }
 
+struct cg_val cgl_date_trunc(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]);
+    LLVMValueRef args[] = {a.v, l_i32(f, (int32_t)e->field)};
+    enum cg_call call = e->phys == RT_I64 ? CG_CALL_hdr_trunc_ts : CG_CALL_hdr_trunc_date;
+    return (struct cg_val){.v = cg_call(f, call, args, 2), .valid = a.valid};
+}
+
+struct cg_val cgl_last_day(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]);
+    return (struct cg_val){.v = cg_call(f, CG_CALL_hdr_last_day, &a.v, 1), .valid = a.valid};
+}
+
 static struct cg_val add_interval(struct cg_fn *f, const struct pl_expr *e, enum cg_call call)
 {
     struct cg_val a = cg_expr(f, e->args[0]), n = cg_expr(f, e->args[1]);

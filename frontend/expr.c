@@ -298,10 +298,39 @@ static void print_cast(struct printer *p, const struct fe_expr *e)
     hd_strbuf_addf(p->b, " as %s)", hd_type_text(e->type, type));
 }
 
+static const struct {
+    const char *name;
+    bool of_date, unit;
+} fields[] = {
+#define T_FIELD(id, name, of_date, unit, range) {name, of_date, unit},
+#include "frontend/fields.def"
+};
+
+const char *fe_field_name(enum fe_field f)
+{
+    return fields[f].name;
+}
+
+bool fe_field_of_date(enum fe_field f)
+{
+    return fields[f].of_date;
+}
+
+bool fe_field_is_unit(enum fe_field f)
+{
+    return fields[f].unit;
+}
+
+static void print_trunc(struct printer *p, const struct fe_expr *e)
+{
+    hd_strbuf_addf(p->b, "date_trunc('%s', ", fe_field_name(e->field));
+    print_at(p, e->args[0], L_OR);
+    hd_strbuf_addc(p->b, ')');
+}
+
 static void print_extract(struct printer *p, const struct fe_expr *e)
 {
-    static const char *const fields[] = {"year", "month", "day"};
-    hd_strbuf_addf(p->b, "extract(%s from ", fields[e->field]);
+    hd_strbuf_addf(p->b, "extract(%s from ", fe_field_name(e->field));
     print_at(p, e->args[0], L_OR);
     hd_strbuf_addc(p->b, ')');
 }
@@ -338,6 +367,7 @@ static enum level level_of(const struct fe_expr *e)
     case FE_SYNTAX_CALL:
     case FE_SYNTAX_CAST:
     case FE_SYNTAX_EXTRACT:
+    case FE_SYNTAX_TRUNC:
     case FE_SYNTAX_SUBSTRING: break;
     }
     return L_PRIMARY;
@@ -369,6 +399,7 @@ static void print_node(struct printer *p, const struct fe_expr *e)
     case FE_SYNTAX_CASE: print_case(p, e); return;
     case FE_SYNTAX_CAST: print_cast(p, e); return;
     case FE_SYNTAX_EXTRACT: print_extract(p, e); return;
+    case FE_SYNTAX_TRUNC: print_trunc(p, e); return;
     case FE_SYNTAX_NONE:
     case FE_SYNTAX_CALL:
     case FE_SYNTAX_SUBSTRING: print_call(p, e); return;

@@ -35,6 +35,7 @@ enum fe_syntax {
     FE_SYNTAX_CALL, /* f(a, b) */
     FE_SYNTAX_CAST, /* calls with words between their arguments */
     FE_SYNTAX_EXTRACT,
+    FE_SYNTAX_TRUNC, /* f('field', a) */
     FE_SYNTAX_SUBSTRING
 };
 /* When the result of an operator is NULL. */
@@ -92,7 +93,16 @@ bool fe_op_takes(enum fe_op op, int n, char what[FE_ARITY_TEXT]);
 /* Whether the result may be NULL, by which of the n arguments may be. Not of OWN operators. */
 bool fe_op_nullable(enum fe_op op, int n, const bool *nullable);
 
-enum fe_field { FE_YEAR, FE_MONTH, FE_DAY };
+enum fe_field {
+#define T_FIELD(id, ...) FE_##id,
+#include "frontend/fields.def"
+    FE_FIELD_COUNT
+};
+const char *fe_field_name(enum fe_field f);
+/* Whether a date has it, not only a timestamp. */
+bool fe_field_of_date(enum fe_field f);
+/* Whether a time can be cut down to it. */
+bool fe_field_is_unit(enum fe_field f);
 
 /* A typed value of a literal or parameter. ints, dates, timestamps, bools and decimals sit in
  * `i` (decimals scaled by 10^scale), float32 and float64 in `f`, strings in `s`/`n`. */
@@ -120,7 +130,7 @@ struct fe_expr {
                               args = {x, PARAM} and the values in params[param].list */
     const char *param_name;
     bool param_list;       /* PARAM: of a list parameter */
-    enum fe_field field;   /* EXTRACT */
+    enum fe_field field;   /* EXTRACT, DATE_TRUNC */
     bool saturate;         /* CAST made to compare decimals of two scales: beyond 38 digits it stops at
                               10^38 instead of raising, so the comparison stays exact */
     char escape;           /* LIKE: 0 if none; args = {string, pattern (LIT or PARAM)} */

@@ -171,12 +171,11 @@ static int parse_interval_amount(struct fe_lexer *p, struct fe_ast **out)
     return fe_lex_next(p);
 }
 
-static int parse_field(struct fe_lexer *p, bool plural, enum fe_field *out)
+static int parse_unit(struct fe_lexer *p, enum fe_field *out)
 {
-    static const char *const names[] = {"year", "month", "day"};
     static const char *const many[] = {"years", "months", "days"};
     for (int f = FE_YEAR; f <= FE_DAY; f++)
-        if (is_word(p, names[f]) || (plural && is_word(p, many[f]))) {
+        if (is_word(p, fe_field_name((enum fe_field)f)) || is_word(p, many[f])) {
             *out = (enum fe_field)f;
             return fe_lex_next(p);
         }
@@ -189,7 +188,7 @@ static int parse_interval(struct fe_lexer *p, struct fe_ast **out)
     x->interval = true;
     HD_TRY(fe_lex_next(p));
     HD_TRY(parse_interval_amount(p, &amount));
-    HD_TRY(parse_field(p, true, &x->field));
+    HD_TRY(parse_unit(p, &x->field));
     return finish(p, x, 1, &amount, out);
 }
 
@@ -263,10 +262,35 @@ static int parse_cast(struct fe_lexer *p, int pos, struct fe_ast **out)
     return finish(p, x, 1, &arg, out);
 }
 
+static int parse_any_field(struct fe_lexer *p, bool quoted, enum fe_field *out)
+{
+    for (int f = 0; f < FE_FIELD_COUNT; f++) {
+        const char *name = fe_field_name((enum fe_field)f);
+        bool text = p->tok == T_TEXT && (size_t)p->len == strlen(name) + 2 &&
+                    strncasecmp(p->text + p->pos + 1, name, strlen(name)) == 0;
+        if (quoted ? text : is_word(p, name)) {
+            *out = (enum fe_field)f;
+            return fe_lex_next(p);
+        }
+    }
+    return fe_lex_expected(p, quoted ? "a field such as 'year' or 'month'" : "a field such as year or month");
+}
+
+/* f('field', x) */
+static int parse_trunc(struct fe_lexer *p, int pos, struct fe_ast **out)
+{
+    struct fe_ast *arg, *x = fe_ast_new(p->arena, FE_DATE_TRUNC, p->path, pos);
+    HD_TRY(parse_any_field(p, true, &x->field));
+    HD_TRY(need_punct(p, ","));
+    HD_TRY(parse_or(p, &arg));
+    HD_TRY(need_punct(p, ")"));
+    return finish(p, x, 1, &arg, out);
+}
+
 static int parse_extract(struct fe_lexer *p, int pos, struct fe_ast **out)
 {
     struct fe_ast *arg, *x = fe_ast_new(p->arena, FE_EXTRACT, p->path, pos);
-    HD_TRY(parse_field(p, false, &x->field));
+    HD_TRY(parse_any_field(p, false, &x->field));
     HD_TRY(need_word(p, "from"));
     HD_TRY(parse_or(p, &arg));
     HD_TRY(need_punct(p, ")"));
@@ -304,7 +328,8 @@ static int parse_function(struct fe_lexer *p, enum fe_op op, int pos, struct fe_
 static bool is_function(enum fe_op op)
 {
     enum fe_syntax s = fe_op_form(op)->syntax;
-    return s == FE_SYNTAX_CALL || s == FE_SYNTAX_CAST || s == FE_SYNTAX_EXTRACT || s == FE_SYNTAX_SUBSTRING;
+    return s == FE_SYNTAX_CALL || s == FE_SYNTAX_CAST || s == FE_SYNTAX_EXTRACT || s == FE_SYNTAX_TRUNC ||
+           s == FE_SYNTAX_SUBSTRING;
 }
 
 static int no_function(struct fe_lexer *p)
@@ -338,6 +363,8 @@ static int parse_call(struct fe_lexer *p, struct fe_ast **out)
         return parse_cast(p, pos, out);
     if (op == FE_EXTRACT)
         return parse_extract(p, pos, out);
+    if (op == FE_DATE_TRUNC)
+        return parse_trunc(p, pos, out);
     return op == FE_SUBSTRING ? parse_substring(p, pos, out) : parse_function(p, (enum fe_op)op, pos, out);
 }
 

@@ -70,6 +70,7 @@ static bool is_operator(enum fe_op op)
     case FE_SYNTAX_CALL:
     case FE_SYNTAX_CAST:
     case FE_SYNTAX_EXTRACT:
+    case FE_SYNTAX_TRUNC:
     case FE_SYNTAX_SUBSTRING: break;
     }
     return true;
@@ -95,15 +96,14 @@ static int find_op(const struct fe_json *v, enum fe_op *out)
 
 static int read_field(const struct fe_json *v, enum fe_field *out)
 {
-    static const char *const names[] = {"year", "month", "day"};
     const char *s;
     HD_TRY(fe_json_string(v, &s));
-    for (int f = FE_YEAR; f <= FE_DAY; f++)
-        if (strcmp(s, names[f]) == 0) {
+    for (int f = 0; f < FE_FIELD_COUNT; f++)
+        if (strcmp(s, fe_field_name((enum fe_field)f)) == 0) {
             *out = (enum fe_field)f;
             return 0;
         }
-    return fe_json_expected(v, "\"year\", \"month\" or \"day\"");
+    return fe_json_expected(v, "a field such as \"year\" or \"month\"");
 }
 
 static int read_args(const struct fe_json *v, enum fe_op op, struct fe_ast *x)
@@ -135,7 +135,7 @@ static int read_operator(const struct fe_json *v, struct fe_ast **out)
         HD_TRY(fe_json_object(v, "op", "args", "type", NULL));
         HD_TRY(fe_json_need(v, "type", &m));
         HD_TRY(fe_type_read(&m, &x->type));
-    } else if (k == FE_EXTRACT) {
+    } else if (k == FE_EXTRACT || k == FE_DATE_TRUNC) {
         HD_TRY(fe_json_object(v, "op", "args", "field", NULL));
         HD_TRY(fe_json_need(v, "field", &m));
         HD_TRY(read_field(&m, &x->field));

@@ -102,13 +102,41 @@ static int ft_DATEDIF(struct fe_typing *t, const struct fe_ast *x, struct fe_exp
     return 0;
 }
 
-static int ft_EXTRACT(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+/* That it is a date, or a timestamp, and has the field. */
+static int check_field(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a)
 {
     a[0] = fe_settle(t, a[0], HD_DATE);
     if (a[0]->type.kind != HD_DATE && a[0]->type.kind != HD_TIMESTAMP)
         return fe_mismatch(t, x, "a date or timestamp", 1, a);
+    if (a[0]->type.kind == HD_DATE && !fe_field_of_date(x->field))
+        return fe_ast_fail(x, t->err, "a date has no %s", fe_field_name(x->field));
+    return 0;
+}
+
+static int ft_EXTRACT(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    HD_TRY(check_field(t, x, a));
     *out = fe_make(t, x, FE_EXTRACT, hd_type_of(HD_INT64), 1, a);
     (*out)->field = x->field;
+    return 0;
+}
+
+static int ft_TRUNC(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    HD_TRY(check_field(t, x, a));
+    if (!fe_field_is_unit(x->field))
+        return fe_ast_fail(x, t->err, "\"date_trunc\" cuts down to no %s", fe_field_name(x->field));
+    *out = fe_make(t, x, FE_DATE_TRUNC, a[0]->type, 1, a);
+    (*out)->field = x->field;
+    return 0;
+}
+
+static int ft_LASTDAY(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    a[0] = fe_settle(t, a[0], HD_DATE);
+    if (a[0]->type.kind != HD_DATE)
+        return fe_mismatch(t, x, "a date", 1, a);
+    *out = fe_make(t, x, FE_LAST_DAY, a[0]->type, 1, a);
     return 0;
 }
 

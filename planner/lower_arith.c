@@ -6,6 +6,7 @@
 #include "planner/lower_arith.h"
 
 #include "planner/build.h"
+#include "templates/civil.cuh"
 
 void lx_settle(struct ctx *c, struct pl_val *out, struct pl_range r, enum rt_phys at_least, struct rt_site site)
 {
@@ -345,30 +346,54 @@ int lx_cast(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path
 
 /* ---- dates ------------------------------------------------------------------------------------ */
 
+/* ---- fields ---- */
+
+/* Of a number that never falls as days go on, or of any: without a value to begin with `known` is false. */
+#define FIXED(low, high) {true, low, high}
+#define BY_DAY           {false, 0, 0}
+static const struct pl_range field_ranges[] = {
+#define T_FIELD(id, name, of_date, unit, range) range,
+#include "frontend/fields.def"
+};
+#undef FIXED
+#undef BY_DAY
+
 static struct pl_range extract_range(enum fe_field f, struct pl_range r, bool date)
 {
-    int y0, y1, m, d;
-    if (f == FE_MONTH)
-        return (struct pl_range){true, 1, 12};
-    if (f == FE_DAY)
-        return (struct pl_range){true, 1, 31};
-    if (!date || !r.known)
-        return (struct pl_range){true, -300000, 300000};
-    hd_date_to_civil((int32_t)r.lo, &y0, &m, &d);
-    hd_date_to_civil((int32_t)r.hi, &y1, &m, &d);
-    return (struct pl_range){true, y0, y1};
+    enum { YEARS = 300000 };
+    if (field_ranges[f].known)
+        return field_ranges[f];
+    if (date && r.known)
+        return (struct pl_range){true, hdd_civil_part((int32_t)r.lo, (u32)f), hdd_civil_part((int32_t)r.hi, (u32)f)};
+    if (f == FE_EPOCH)
+        return (struct pl_range){true, INT64_MIN / 1000000 - 1, INT64_MAX / 1000000};
+    return (struct pl_range){true, -YEARS, YEARS};
+}
+
+static void lower_field(struct ctx *c, const struct fe_expr *e, struct pl_val *v, enum rt_phys p, struct pl_val *out)
+{
+    lx_realise(c, v);
+    make(c, e->op, v, 1, out);
+    struct pl_expr *x = &c->exprs.v[out->expr];
+    x->phys = out->phys = p;
+    x->field = e->field;
+    x->in_type = x->out_type = v->type;
 }
 
 int lx_extract(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
-    bool date = v->type.kind == HD_DATE;
-    lx_realise(c, v);
-    make(c, FE_EXTRACT, v, 1, out);
-    struct pl_expr *x = &c->exprs.v[out->expr];
-    x->phys = out->phys = RT_I64;
-    x->field = e->field;
-    x->in_type = v->type;
-    out->range = extract_range(e->field, v->range, date);
+    lower_field(c, e, v, RT_I64, out);
+    out->range = extract_range(e->field, v->range, v->type.kind == HD_DATE);
+    return 0;
+}
+
+int lx_date_trunc(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+{
+    struct pl_range r = v->range;
+    lower_field(c, e, v, v->type.kind == HD_DATE ? RT_I32 : RT_I64, out);
+    if (r.known && v->type.kind == HD_DATE)
+        out->range = (struct pl_range){true, hdd_trunc_day((int32_t)r.lo, (u32)e->field),
+                                       hdd_trunc_day((int32_t)r.hi, (u32)e->field)};
     return 0;
 }
 

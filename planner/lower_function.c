@@ -6,6 +6,7 @@
 
 #include "planner/build.h"
 #include "planner/lower_arith.h"
+#include "templates/civil.cuh"
 
 /* ---- ranges of results ---------------------------------------------------------------------------- */
 
@@ -31,6 +32,12 @@ static struct pl_range range_SIGN(const struct pl_val *v)
     if (!r.known || hd_type_is_float(v->type))
         return (struct pl_range){true, -1, 1};
     return (struct pl_range){true, (r.lo > 0) - (r.lo < 0), (r.hi > 0) - (r.hi < 0)};
+}
+
+static struct pl_range range_MONTH_END(const struct pl_val *v)
+{
+    struct pl_range r = v->range;
+    return r.known ? (struct pl_range){true, hdd_month_end((int32_t)r.lo), hdd_month_end((int32_t)r.hi)} : r;
 }
 
 static struct pl_range range_COUNT(const struct pl_val *v HD_UNUSED)

@@ -66,8 +66,8 @@ static void print_expr(const struct printer *w, int i)
     if (e->op == FE_RESCALE || e->op == FE_DIVROUND || e->op == FE_TO_F64 || e->op == FE_TO_F32 ||
         e->op == FE_OF_PARTS || (e->op == FE_DIV && e->scale >= 0))
         hd_strbuf_addf(w->o, ", 10^%d", e->scale);
-    if (e->op == FE_EXTRACT)
-        hd_strbuf_adds(w->o, e->field == FE_YEAR ? ", year" : e->field == FE_MONTH ? ", month" : ", day");
+    if (e->op == FE_EXTRACT || e->op == FE_DATE_TRUNC)
+        hd_strbuf_addf(w->o, ", %s", fe_field_name(e->field));
     hd_strbuf_addc(w->o, ')');
 }
 

@@ -69,12 +69,135 @@ HDD_DEVICE i64 hdd_move_day(i64 micros, i64 day)
     return day * HDD_MICROS_PER_DAY + hdd_of_day(micros);
 }
 
-// field: enum fe_field, year, month, day.
+// ---- fields --------------------------------------------------------------------------------
+
+// By number those of frontend/fields.def.
+enum hdd_field {
+    HDD_FIELD_YEAR,
+    HDD_FIELD_MONTH,
+    HDD_FIELD_DAY,
+    HDD_FIELD_QUARTER,
+    HDD_FIELD_WEEK,
+    HDD_FIELD_ISOYEAR,
+    HDD_FIELD_DOW,
+    HDD_FIELD_ISODOW,
+    HDD_FIELD_DOY,
+    HDD_FIELD_DECADE,
+    HDD_FIELD_CENTURY,
+    HDD_FIELD_EPOCH,
+    HDD_FIELD_HOUR,
+    HDD_FIELD_MINUTE,
+    HDD_FIELD_SECOND,
+    HDD_FIELD_MILLISECOND,
+    HDD_FIELD_MICROSECOND
+};
+
+HDD_DEVICE i64 hdd_floor_ratio(i64 a, i64 b)
+{
+    return a / b - (a % b < 0);
+}
+
+// Monday is 1, Sunday 7. (1970-01-01 was a Thursday.)
+HDD_DEVICE i32 hdd_iso_weekday(i32 days)
+{
+    return (i32)(days + 3 - 7 * hdd_floor_ratio((i64)days + 3, 7)) + 1;
+}
+
+HDD_DEVICE i32 hdd_first_of_year(i32 year)
+{
+    hdd_civil c;
+    c.year = year;
+    c.month = c.day = 1;
+    return hdd_day_of(c);
+}
+
+// A field of a day that is no number of its year, month or day of the month.
+HDD_DEVICE i64 hdd_day_field(i32 days, hdd_civil c, u32 field)
+{
+    const i32 weekday = hdd_iso_weekday(days);
+    const i32 thursday = days - weekday + 4; // a week belongs to the year of its Thursday: ISO 8601
+    switch (field) {
+    case HDD_FIELD_QUARTER: return (c.month + 2) / 3;
+    case HDD_FIELD_ISOYEAR: return hdd_civil_of(thursday).year;
+    case HDD_FIELD_WEEK: return (thursday - hdd_first_of_year(hdd_civil_of(thursday).year)) / 7 + 1;
+    case HDD_FIELD_DOW: return weekday % 7;
+    case HDD_FIELD_ISODOW: return weekday;
+    case HDD_FIELD_DOY: return days - hdd_first_of_year(c.year) + 1;
+    case HDD_FIELD_DECADE: return hdd_floor_ratio(c.year, 10);
+    case HDD_FIELD_CENTURY: return hdd_floor_ratio(c.year - 1, 100) + 1;
+    case HDD_FIELD_EPOCH: return days * (HDD_MICROS_PER_DAY / 1000000);
+    }
+    return 0;
+}
+
 HDD_DEVICE i64 hdd_civil_part(i32 days, u32 field)
 {
     const hdd_civil c = hdd_civil_of(days);
-    return field == 0 ? c.year : field == 1 ? c.month : c.day;
+    if (field > HDD_FIELD_DAY)
+        return hdd_day_field(days, c, field);
+    return field == HDD_FIELD_YEAR ? c.year : field == HDD_FIELD_MONTH ? c.month : c.day;
 }
+
+// Microseconds of a unit of time, and those of the field that it is counted in.
+HDD_DEVICE i64 hdd_field_unit(u32 field)
+{
+    switch (field) {
+    case HDD_FIELD_HOUR: return 3600000000ll;
+    case HDD_FIELD_MINUTE: return 60000000ll;
+    case HDD_FIELD_MILLISECOND: return 1000ll;
+    case HDD_FIELD_MICROSECOND: return 1ll;
+    }
+    return 1000000ll;
+}
+
+HDD_DEVICE i64 hdd_time_part(i64 micros, u32 field)
+{
+    if (field == HDD_FIELD_EPOCH)
+        return hdd_floor_ratio(micros, 1000000);
+    if (field < HDD_FIELD_EPOCH)
+        return hdd_civil_part((i32)hdd_floor_day(micros), field);
+    const i64 above = field == HDD_FIELD_HOUR ? HDD_MICROS_PER_DAY : field == HDD_FIELD_MINUTE ? 3600000000ll : 60000000ll;
+    return hdd_of_day(micros) % above / hdd_field_unit(field);
+}
+
+// The first day of the year, month, ... that the day is in.
+HDD_DEVICE i32 hdd_trunc_day(i32 days, u32 field)
+{
+    hdd_civil c = hdd_civil_of(days);
+    switch (field) {
+    case HDD_FIELD_WEEK: return days - hdd_iso_weekday(days) + 1;
+    case HDD_FIELD_QUARTER: c.month -= (c.month - 1) % 3; break;
+    case HDD_FIELD_MONTH: break;
+    case HDD_FIELD_YEAR: c.month = 1; break;
+    case HDD_FIELD_DECADE:
+        c.month = 1;
+        c.year = (i32)hdd_floor_ratio(c.year, 10) * 10;
+        break;
+    case HDD_FIELD_CENTURY:
+        c.month = 1;
+        c.year = (i32)hdd_floor_ratio(c.year - 1, 100) * 100 + 1;
+        break;
+    default: return days;
+    }
+    c.day = 1;
+    return hdd_day_of(c);
+}
+
+HDD_DEVICE i64 hdd_trunc_time(i64 micros, u32 field)
+{
+    if (field < HDD_FIELD_HOUR)
+        return hdd_trunc_day((i32)hdd_floor_day(micros), field) * HDD_MICROS_PER_DAY;
+    const i64 unit = hdd_field_unit(field);
+    return hdd_floor_ratio(micros, unit) * unit;
+}
+
+HDD_DEVICE i32 hdd_month_end(i32 days)
+{
+    const hdd_civil c = hdd_civil_of(days);
+    return days - c.day + hdd_month_days(c.year, c.month);
+}
+
+// ---- intervals -----------------------------------------------------------------------------
 
 // False: beyond the years 1 to 9999.
 HDD_DEVICE bool hdd_plus_days(i64 day, i64 n, i64 *out)

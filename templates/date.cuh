@@ -14,14 +14,42 @@ template <u32 Part> struct hdd_extract_of {
     }
     HDD_MEMBER i64 operator()(i64 micros) const
     {
-        return hdd_civil_part((i32)hdd_floor_day(micros), Part);
+        return hdd_time_part(micros, Part);
     }
 };
 
-// Part: enum fe_field, year, month, day.
+// Part: enum hdd_field.
 template <u32 Part, class A> HDD_DEVICE auto hdd_extract(A a)
 {
     return hdd_strict(hdd_extract_of<Part>(), a);
+}
+
+template <u32 Part> struct hdd_date_trunc_of {
+    HDD_MEMBER i32 operator()(i32 day) const
+    {
+        return hdd_trunc_day(day, Part);
+    }
+    HDD_MEMBER i64 operator()(i64 micros) const
+    {
+        return hdd_trunc_time(micros, Part);
+    }
+};
+
+template <u32 Part, class A> HDD_DEVICE auto hdd_date_trunc(A a)
+{
+    return hdd_strict(hdd_date_trunc_of<Part>(), a);
+}
+
+struct hdd_last_day_of {
+    HDD_MEMBER i32 operator()(i32 day) const
+    {
+        return hdd_month_end(day);
+    }
+};
+
+template <class A> HDD_DEVICE auto hdd_last_day(A a)
+{
+    return hdd_strict(hdd_last_day_of(), a);
 }
 
 struct hdd_date_diff_of {

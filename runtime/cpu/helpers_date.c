@@ -9,7 +9,22 @@ int64_t hdr_extract_date(int32_t days, int32_t field)
 
 int64_t hdr_extract_ts(int64_t micros, int32_t field)
 {
-    return hdd_civil_part((int32_t)hdd_floor_day(micros), (u32)field);
+    return hdd_time_part(micros, (u32)field);
+}
+
+int32_t hdr_trunc_date(int32_t days, int32_t field)
+{
+    return hdd_trunc_day(days, (u32)field);
+}
+
+int64_t hdr_trunc_ts(int64_t micros, int32_t field)
+{
+    return hdd_trunc_time(micros, (u32)field);
+}
+
+int32_t hdr_last_day(int32_t days)
+{
+    return hdd_month_end(days);
 }
 
 static int32_t put_date(struct hdd_thread *t, bool in_range, i64 day, int32_t path, void *out)

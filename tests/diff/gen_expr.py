@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from gen_data import FIRST_DAY, FOREIGN, LAST_DAY, WORDS
-from hdexpr import COMPARE, Node
+from hdexpr import COMPARE, CUT, DAY_FIELDS, TIME_FIELDS, UNITS, Node
 from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, NULL, STRING, TIMESTAMP, Type, add_type,
                      PlanError, as_decimal_type, decimal, literal_decimal_type, unify)
 
@@ -337,9 +337,10 @@ class ExprGen:
         if self.rng.random() < 0.3:
             return self.text_number(depth - 1)
         if self.rng.random() < 0.5:
-            field_name = self.rng.choice(["year", "month", "day"])
-            d = self.day(depth - 1) if self.rng.random() < 0.7 else self.moment(depth - 1)
-            return self.make("extract", INT64, [d], Fraction(0), Fraction(9999), name=field_name)
+            d = self.day(depth - 1) if self.rng.random() < 0.6 else self.moment(depth - 1)
+            field_name = self.rng.choice(UNITS + DAY_FIELDS + (TIME_FIELDS if d.type == TIMESTAMP else ()))
+            reach = Fraction(1 << 40 if field_name == "epoch" else 1 << 26)
+            return self.make("extract", INT64, [d], -reach if field_name == "epoch" else Fraction(0), reach, name=field_name)
         a, b = self.day(depth - 1), self.day(depth - 1)
         return self.make("date_diff", INT64, [a, b], a.lo - b.hi, a.hi - b.lo)
 
@@ -472,12 +473,26 @@ class ExprGen:
         if shape < 0.6:
             d = self.day(depth - 1)
             return self.make("cast", DATE, [self.make("cast", STRING, [d])], d.lo, d.hi)
+        if shape < 0.8:
+            return self.cut(self.day(depth - 1))
         return self.choice([self.day(depth - 1), self.day(depth - 1)], depth)
+
+    def cut(self, x):
+        """The beginning of its year, month ..., or the end of its month."""
+        if x.type == DATE and x.hi + 31 <= LAST_DAY and self.rng.random() < 0.2:
+            return self.make("last_day", DATE, [x], x.lo, x.hi + 31)
+        unit = self.rng.choice([u for u in CUT if x.type == TIMESTAMP or u not in TIME_FIELDS])
+        reach = 366 * {"decade": 10, "century": 100}.get(unit, 1)
+        if x.type == DATE and x.lo - reach < FIRST_DAY:
+            return x
+        return self.make("date_trunc", x.type, [x], x.lo - reach if x.type == DATE else x.lo, x.hi, name=unit)
 
     def moment(self, depth):
         c = self.pick(lambda t: t == TIMESTAMP)
         if c and self.rng.random() < 0.85:
             return c
+        if depth > 0 and self.rng.random() < 0.4:
+            return self.cut(self.moment(depth - 1))
         if depth > 0:
             return self.make("cast", TIMESTAMP, [self.day(depth - 1)])
         return self.constant(datetime.datetime(1995, 6, 17, self.rng.randint(0, 23), 59, 58), TIMESTAMP)

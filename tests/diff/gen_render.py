@@ -173,6 +173,9 @@ class Writer:
     def text_extract(self, e):
         return PRIMARY, f"extract({e.name} from {self.text(e.args[0])})"
 
+    def text_date_trunc(self, e):
+        return PRIMARY, f"date_trunc('{e.name}', {self.text(e.args[0])})"
+
     def text_substring(self, e):
         s, start, length = (self.text(a) for a in e.args)
         if self.rng.random() < 0.5:
@@ -194,7 +197,7 @@ class Writer:
         out = {"op": "-" if e.op == "date_diff" else e.op, "args": [self.tree(a) for a in e.args]}
         if e.op == "cast":
             out["type"] = str(e.type)
-        if e.op == "extract":
+        if e.op in ("extract", "date_trunc"):
             out["field"] = e.name
         if e.op == "like" and e.escape:
             out["args"].append({"lit": e.escape, "type": "string"})

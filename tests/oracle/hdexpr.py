@@ -23,17 +23,21 @@ class Node:
 
 
 COMPARE = {"=", "<>", "<", "<=", ">", ">="}
-FIELDS = ("year", "month", "day")
+UNITS = ("year", "month", "day")  # of intervals
+DAY_FIELDS = ("quarter", "week", "isoyear", "dow", "isodow", "doy", "decade", "century", "epoch")
+TIME_FIELDS = ("hour", "minute", "second", "millisecond", "microsecond")
+FIELDS = UNITS + DAY_FIELDS + TIME_FIELDS
+CUT = UNITS + ("quarter", "week", "decade", "century") + TIME_FIELDS  # what date_trunc cuts down to
 ARITY = {"+": (2, 2), "-": (2, 2), "*": (2, 2), "/": (2, 2), "%": (2, 2), "neg": (1, 1), "not": (1, 1),
          "and": (2, 99), "or": (2, 99), "is_null": (1, 1), "in": (2, 9999), "like": (2, 3),
-         "substring": (2, 3), "extract": (1, 1), "add_days": (2, 2), "add_months": (2, 2),
+         "substring": (2, 3), "extract": (1, 1), "date_trunc": (1, 1), "add_days": (2, 2), "add_months": (2, 2),
          "date_diff": (2, 2), "case": (2, 9999), "coalesce": (1, 99), "cast": (1, 1),
          **{op: (2, 2) for op in COMPARE}}
 # called by name, with commas between the arguments
 FUNCTIONS = {"floor": (1, 1), "ceil": (1, 1), "trunc": (1, 1), "round": (1, 2), "least": (1, 99), "greatest": (1, 99),
              "date_diff": (2, 2), "width_bucket": (4, 4), "power": (2, 2), "atan2": (2, 2), "degrees": (1, 1), "radians": (1, 1),
              **{f: (1, 1) for f in ("abs", "sign", "sqrt", "exp", "ln", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan")}}
-FUNCTIONS.update({"length": (1, 1), "octet_length": (1, 1), "ascii": (1, 1), "strpos": (2, 2), "starts_with": (2, 2), "ends_with": (2, 2),
+FUNCTIONS.update({"last_day": (1, 1), "length": (1, 1), "octet_length": (1, 1), "ascii": (1, 1), "strpos": (2, 2), "starts_with": (2, 2), "ends_with": (2, 2),
                   "contains": (2, 2), "left": (2, 2), "right": (2, 2), "trim": (1, 2), "ltrim": (1, 2), "rtrim": (1, 2), "split_part": (3, 3)})
 ARITY.update(FUNCTIONS)
 
@@ -274,7 +278,7 @@ class Parser:
         if self.peek("date", "timestamp") and self.kind("string", 1):
             t = DATE if self.accept("date", "timestamp") == "date" else TIMESTAMP
             return literal(self.value(self.unquote(self.take("string")), t), t, self.path)
-        if self.peek("coalesce", "cast", "substring", "extract") and self.peek("(", ahead=1):
+        if self.peek("coalesce", "cast", "substring", "extract", "date_trunc") and self.peek("(", ahead=1):
             return self.function()
         if self.tokens[self.pos][1].lower() in FUNCTIONS and self.peek("(", ahead=1):
             return self.call(self.take("word").lower())
@@ -298,7 +302,7 @@ class Parser:
         return self.node("case", *args)
 
     def function(self):
-        name = self.accept("coalesce", "cast", "substring", "extract")
+        name = self.accept("coalesce", "cast", "substring", "extract", "date_trunc")
         self.expect("(")
         e = getattr(self, "call_" + name)()
         self.expect(")")
@@ -341,9 +345,16 @@ class Parser:
         return self.node("substring", *args)
 
     def call_extract(self):
-        field_name = self.accept(*FIELDS) or self.fail("year, month or day")
+        field_name = self.accept(*FIELDS) or self.fail("a field")
         self.expect("from")
         return self.node("extract", self.disjunction(), name=field_name)
+
+    def call_date_trunc(self):
+        field_name = self.take("string")[1:-1].lower()
+        if field_name not in CUT:
+            self.fail("a field")
+        self.expect(",")
+        return self.node("date_trunc", self.disjunction(), name=field_name)
 
 
 def parse(expr, path):
@@ -393,7 +404,7 @@ class Tree:
         e = Node(op, args, path=self.path)
         if op == "cast":
             e.type = parse_type(self.obj["type"], self.path)
-        if op == "extract":
+        if op in ("extract", "date_trunc"):
             e.name = self.obj["field"]
         if op == "like":
             e.escape = self.like_escape(args)

@@ -7,7 +7,7 @@ expressions as it likes, and reachability of errors is asked of the rows an oper
 
 from dataclasses import dataclass
 
-from hdexpr import COMPARE, Node
+from hdexpr import COMPARE, TIME_FIELDS, Node
 from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, MAX_DIGITS, NULL, STRING, TIMESTAMP,
                      PlanError, Type, add_type, as_decimal_type, decimal, unify, union_type)
 
@@ -308,8 +308,19 @@ class Compiler:
     def extract(self, e):
         a = self.adopt(self.compile(e.args[0]), DATE)
         if a.type not in (DATE, TIMESTAMP):
-            raise PlanError(e.path, f"extract does not take {a.type}")
-        return self.made(f"CAST(extract({e.name} FROM {a.sql}) AS BIGINT)", INT64, [a], False)
+            raise PlanError(e.path, f"{e.op} does not take {a.type}")
+        if a.type == DATE and e.name in TIME_FIELDS:
+            raise PlanError(e.path, f"a date has no {e.name}")
+        if e.op == "date_trunc":
+            return self.made(f"CAST(date_trunc('{e.name}', {a.sql}) AS {a.type.sql()})", a.type, [a], False)
+        value = f"floor(epoch_us({a.sql}) / 1000000.0)" if e.name == "epoch" else f"extract({e.name} FROM {a.sql})"
+        return self.made(f"CAST({value} AS BIGINT)", INT64, [a], False)
+
+    def last_day(self, e):
+        a = self.adopt(self.compile(e.args[0]), DATE)
+        if a.type != DATE:
+            raise PlanError(e.path, f"last_day does not take {a.type}")
+        return self.made(f"last_day({a.sql})", DATE, [a], False)
 
     # ---- predicates
 
@@ -528,7 +539,7 @@ TEXT_FUNCTIONS = {"length": ("s", INT64), "octet_length": ("s", INT64), "ascii":
 METHODS = {**{op: Compiler.rounding for op in ("floor", "ceil", "trunc", "round")}, "least": Compiler.extreme, "greatest": Compiler.extreme, "abs": Compiler.magnitude, "sign": Compiler.sign, "width_bucket": Compiler.width_bucket, "col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
            "not": Compiler.logical_not, "and": Compiler.logic, "or": Compiler.logic, "is_null": Compiler.is_null,
            "in": Compiler.in_list, "like": Compiler.like, "substring": Compiler.substring,
-           "extract": Compiler.extract, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval,
+           "extract": Compiler.extract, "date_trunc": Compiler.extract, "last_day": Compiler.last_day, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval,
            "case": Compiler.case, "coalesce": Compiler.coalesce, "cast": Compiler.cast,
            **{op: Compiler.float_function for op in FLOAT_FUNCTIONS}, **{op: Compiler.text_function for op in TEXT_FUNCTIONS},
            "date_diff": Compiler.arith, **{op: Compiler.arith for op in "+-*/%"},

@@ -139,7 +139,7 @@ NULLS = ["i + 1", "-l", "d * 2", "f / 0", "i / 0", "dt + interval '1' day", "ext
          "substring(s, 1, -1)", "cast(s as int32)", "i = i", "not b", "dt - dt", "i in (1, 2)", "d between 1 and 2"]
 
 BAD = ["zz", "i + s", "s < 1", "dt = 'x'", "b + 1", "not i", "i and b", "case when b then 1 else 'x' end", "1 +",
-       "interval '1' day", "cast(b as int32)", "dt + 1", "extract(hour from ts)", "(1", "null", "min(i)", ":p",
+       "interval '1' day", "cast(b as int32)", "dt + 1", "extract(hour from dt)", "(1", "null", "min(i)", ":p",
        "d % 2", "dt between 1 and 2", "s like s", "9223372036854775808", "date '2023-02-29'", "-s", "99999999999999999999999999999999999999.0",
        {"op": "nope", "args": []}, {"col": "i", "x": 1}, {"op": "<", "args": ["i"]}]
 

@@ -32,6 +32,7 @@ SYMBOLS = {
     "tg_gen_pool": "tests compare the generator's texts",
     "tg_tbl_format": "tests compare the generator's lines",
     "tg_tbl_room": "the same",
+    "hd_date_to_civil": "tests check dates by it, which kernels compute in another way",
     "pl_check": "tests of the rules want the broken one, not a fault",
     "pl_cpu_tile": "tests of the emitters plan the tiles of pipelines made by hand",
     "api_gpu_open": "the emulator takes its place (tests/simt/heddle_simt.c)",

@@ -168,6 +168,24 @@ static int64_t hdr_extract_ts(int64_t micros, int32_t field)
     return hdr_extract_date((int32_t)(micros / 86400000000LL), field);
 }
 
+/* Of fields down to the day, and what has no tests here. */
+static int32_t hdr_trunc_date(int32_t days, int32_t field)
+{
+    int f[3];
+    hd_date_to_civil(days, &f[0], &f[1], &f[2]);
+    return field == 2 ? days : field == 1 ? days - f[2] + 1 : hd_date_from_civil(f[0], 1, 1);
+}
+
+static int64_t hdr_trunc_ts(int64_t micros, int32_t field)
+{
+    return hdr_trunc_date((int32_t)(micros / 86400000000LL), field) * 86400000000LL;
+}
+
+static int32_t hdr_last_day(int32_t days)
+{
+    return hd_date_add_months(hdr_trunc_date(days, 1), 1) - 1;
+}
+
 static int32_t hdr_add_days(struct hdd_thread *t, int32_t d, int64_t n, int32_t path, int32_t *out)
 {
     if (n > 100000)

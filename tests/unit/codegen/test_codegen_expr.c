@@ -50,6 +50,13 @@ static int64_t floor_day(int64_t us)
     int64_t d = 86400000000LL;
     return us / d - (us % d < 0);
 }
+static int32_t month_of(int32_t days)
+{
+    int y, m, d;
+    hd_date_to_civil(days, &y, &m, &d);
+    return days - d + 1;
+}
+
 static int part_of(int32_t days, int field)
 {
     int f[3];
@@ -208,6 +215,12 @@ static bool in_set64(int64_t v)
       r->bv, part_of((int32_t)(r->b % 20000), 0))                                              \
     X(day, RT_I64, with_field(x, OP(EXTRACT, RT_I64, 1, COL(A)), FE_DAY, HD_TIMESTAMP), true,  \
       part_of((int32_t)(r->a / 86400000000LL), 2))                                             \
+    X(trunc, RT_I32, with_field(x, OP(DATE_TRUNC, RT_I32, 1, days_of(x, B)), FE_MONTH, HD_DATE), \
+      r->bv, month_of((int32_t)(r->b % 20000)))                                                \
+    X(trunc_ts, RT_I64, with_field(x, OP(DATE_TRUNC, RT_I64, 1, COL(A)), FE_DAY, HD_TIMESTAMP), \
+      true, r->a / 86400000000LL * 86400000000LL)                                              \
+    X(last_day, RT_I32, OP(LAST_DAY, RT_I32, 1, days_of(x, B)), r->bv,                         \
+      hd_date_add_months(month_of((int32_t)(r->b % 20000)), 1) - 1)                            \
     X(add_days, RT_I32, OP(ADD_DAYS, RT_I32, 2, days_of(x, B), I(31)), r->bv,                  \
       r->b % 20000 + 31)                                                                       \
     X(add_months, RT_I32, OP(ADD_MONTHS, RT_I32, 2, days_of(x, A), I(-1)), true,               \
