@@ -160,13 +160,28 @@ static void visit_memory(struct cu_unit *u)
         visit_dense(u, "sink");
 }
 
+/* Rows that are slots: what a warp still has to count. */
+static bool counts_groups(const struct cu_unit *u)
+{
+    return u->pipeline->sink.kind == PL_SINK_AGG_HASH && cu_sink_state(u)->word;
+}
+
+static void members_memory(struct cu_unit *u, struct cu_out *o)
+{
+    if (counts_groups(u))
+        cu_line(o, "hdd_uncounted uncounted;");
+}
+
 static void finish_memory(struct cu_unit *u)
 {
     cu_line(u->out, "(void)shared;");
+    if (counts_groups(u))
+        cu_line(u->out, "uncounted.flush(run);");
 }
 
 const struct cu_place cu_place_memory = {
     .rows = true,
+    .members = members_memory,
     .visit = visit_memory,
     .finish = finish_memory,
 };

@@ -23,7 +23,7 @@ void cu_sink_index(struct cu_unit *u); /* declares `index` */
 const char *cu_reserve(const struct cu_unit *u); /* the place of a row of the warp's visit, -1 none */
 
 /* Of a word that is the key, or by the lambda `same`; new groups by `init`. */
-#define CU_FIND_WORD "hdd_word_groups(run).find(live, hash, sink, init);"
+#define CU_FIND_WORD "hdd_word_groups(run, uncounted).find(live, hash, sink, init);"
 #define CU_FIND_HASH "hdd_groups(run).find(live, hash, same, init);"
 
 /* cuda_keys.c */

@@ -243,16 +243,43 @@ HDD_DEVICE u64 hdd_word_place(u64 word, u64 rows)
     return (hdd_hash_word(word) >> 32) * rows >> 32;
 }
 
+// New groups that a warp has not added to the cursor yet, the same in every lane: additions of all warps to one place
+// come one after the other. Of all warps they are at most a sixteenth of the slots, so that the cursor of a full
+// table is beyond seven eighths whatever warps wait for.
+struct hdd_uncounted {
+    u32 n;
+
+    HDD_MEMBER hdd_uncounted() : n(0)
+    {
+    }
+
+    // Whole warp.
+    HDD_MEMBER void add(const hdd_run &run, u32 more)
+    {
+        n += more;
+        if ((u64)n * run.launch.warps > run.launch.sink.mask / 16)
+            flush(run);
+    }
+
+    // At the end, too. Whole warp.
+    HDD_MEMBER void flush(const hdd_run &run)
+    {
+        if (n && hdd_lane() == 0)
+            hdd_atomic_add(reinterpret_cast<u64 *>(run.launch.sink.cursor), (u64)n);
+        n = 0;
+    }
+};
+
 // The rows are the slots: a row begins with its key, 0 where there is none. Who swaps a key for the 0
 // has a new group, and nobody has to wait for anything: what else there is in a row is added to by
-// atomics, or not read by this kernel. The host makes room for all as soon as seven eighths are taken.
+// atomics, or not read by this kernel. The host makes room for all where a search finds seven eighths taken.
 struct hdd_word_groups {
     const hdd_run &run;
-    u64 *cursor;
+    hdd_uncounted &uncounted;
     u64 slots; // any number of them
 
-    HDD_MEMBER explicit hdd_word_groups(const hdd_run &r)
-        : run(r), cursor(reinterpret_cast<u64 *>(r.launch.sink.cursor)), slots(r.launch.sink.mask + 1)
+    HDD_MEMBER hdd_word_groups(const hdd_run &r, hdd_uncounted &u)
+        : run(r), uncounted(u), slots(r.launch.sink.mask + 1)
     {
     }
 
@@ -278,7 +305,7 @@ struct hdd_word_groups {
             }
             if (fresh)
                 init(at);
-            count(hdd_ballot(fresh));
+            uncounted.add(run, hdd_popc(hdd_ballot(fresh)));
             if (!hdd_any(looks) || full())
                 break;
         }
@@ -297,17 +324,11 @@ struct hdd_word_groups {
         return fresh ? word : there;
     }
 
-    HDD_MEMBER void count(u32 fresh_lanes) const
-    {
-        if (fresh_lanes && hdd_lane() == hdd_lowest(fresh_lanes))
-            hdd_atomic_add(cursor, (u64)hdd_popc(fresh_lanes));
-    }
-
     // The host takes it from here: no more is looked up. Whole warp.
     HDD_MEMBER bool full() const
     {
         const u64 last = slots - 1;
-        if (hdd_load_relaxed(cursor) > last - last / 8)
+        if (hdd_load_relaxed(reinterpret_cast<u64 *>(run.launch.sink.cursor)) > last - last / 8)
             run.abort();
         return hdd_any(run.aborted());
     }

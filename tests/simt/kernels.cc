@@ -140,18 +140,20 @@ void word_groups(void *launch)
 {
     const hdd_run run(*static_cast<const hdd_launch *>(launch));
     group_row *const rows = reinterpret_cast<group_row *>(run.launch.sink.rows);
+    hdd_uncounted uncounted;
     for (u32 i = 0; i < 8; i++) {
         const bool popular = i % 4 == 3 && hdd_lane() < 20;
         const u64 key = popular ? i / 4 : (hdd_thread() * (i + 1) + hdd_block()) % (run.launch.source_rows + 1);
         const bool live = key != run.launch.source_rows;
         i64 mine = live;
         const auto init = [&](u64 r) { HDD_ASSERT(rows[r].key == key + 1); };
-        const hdd_found found = hdd_word_groups(run).find(live, key + 1, rows, init);
+        const hdd_found found = hdd_word_groups(run, uncounted).find(live, key + 1, rows, init);
         group_row *group = found.place ? rows + (found.place - 1) : nullptr;
         HDD_ASSERT(!group || (live && group->key == key + 1));
         const u32 equals = hdd_match(key) & hdd_ballot(live);
         HDD_ASSERT(!live || found.lanes == equals);
         hdd_group_lanes(group, found.lanes).update(group_sum(), group, mine);
     }
+    uncounted.flush(run);
 }
 }

@@ -54,14 +54,14 @@ static void test_interleavings_differ(void)
 
 /* ---- groups ------------------------------------------------------------------------------ */
 
-enum { KEYS = 10, BLOCKS = 3 };
+enum { KEYS = 10, BLOCKS = 3, WARPS = 4, SLOTS = 193 };
 
 struct groups {
     uint64_t slots[64];
     struct {
         uint64_t key;
         int64_t count;
-    } rows[KEYS + 1];
+    } rows[SLOTS];
     uint64_t cursor;
     struct hdd_progress progress;
 };
@@ -71,12 +71,13 @@ static void count_keys(struct groups *g, void (*kernel)(void *), uint64_t hashes
 {
     struct hdd_launch l = {.source_rows = hashes,
                            .progress = (uint64_t)(uintptr_t)&g->progress,
+                           .warps = BLOCKS * WARPS,
                            .sink = {.rows = (uint64_t)(uintptr_t)g->rows,
                                     .capacity = capacity,
                                     .cursor = (uint64_t)(uintptr_t)&g->cursor,
                                     .slots = (uint64_t)(uintptr_t)g->slots,
                                     .mask = mask}};
-    struct simt_options o = {.blocks = BLOCKS, .warps = 4, .seed = seed};
+    struct simt_options o = {.blocks = BLOCKS, .warps = WARPS, .seed = seed};
     struct simt_report r;
     memset(g, 0, sizeof *g);
     CHECK(simt_launch(&o, kernel, &l, &r) == 0, "seed %llu: %s", (unsigned long long)seed, r.message);
@@ -142,6 +143,21 @@ static void test_full_words(void)
     }
 }
 
+/* A warp keeps a group that it has not counted yet to itself, and all are counted in the end. */
+static void test_uncounted_words(void)
+{
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct groups g;
+        uint64_t groups = 0;
+        count_keys(&g, word_groups, 1000, SLOTS, SLOTS - 1, seed);
+        for (int r = 0; r < SLOTS; r++)
+            groups += g.rows[r].key != 0;
+        CHECK(g.progress.abort && g.cursor == groups, "%llu groups, %llu counted", (unsigned long long)groups,
+              (unsigned long long)g.cursor);
+        CHECK(groups > (SLOTS - 1) / 8 * 7, "%llu groups fill the table", (unsigned long long)groups);
+    }
+}
+
 int main(void)
 {
     test_good();
@@ -149,6 +165,7 @@ int main(void)
     test_full_table();
     test_word_groups();
     test_full_words();
+    test_uncounted_words();
     test_caught(lost_lane, "do not reach");
     test_caught(other_operation, "divergence");
     test_caught(early_return, "do not reach");
