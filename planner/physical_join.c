@@ -279,7 +279,7 @@ static void price_column(const struct ctx *c, struct sides *s, int *key)
     *key = find_sorted_column(j);
     s->column = -1;
     bool indexed = s->key >= 0 || s->fk >= 0 || s->child >= 0; /* which leads to the rows at once */
-    if (*key < 0 || (indexed && j->strategy != FE_MERGE))
+    if (*key < 0 || j->strategy == FE_INDEX || (indexed && j->strategy != FE_MERGE))
         return;
     const struct fe_table *t = node_table(j->tbuild);
     double distinct = est_key(c, j->tbuild, j->bkeys[*key]).distinct;

@@ -397,7 +397,8 @@ class PlanCompiler:
         self.check_predicate(node, path + ".residual", node["residual"], scope,
                              f"{left.cte} l JOIN {right.cte} r ON {' AND '.join(keys) or 'TRUE'}",
                              free=node["kind"] in ("semi", "anti", "mark"), pairs=True)
-        return " AND ".join(keys + [e.sql])
+        # as a comparison of an EXISTS that has keys, too, DuckDB 1.5 finds NULL <> x true
+        return " AND ".join(keys + [f"({e.sql}) IS TRUE"])
 
     def join_both(self, node, left, right, condition):
         kind = node["kind"]
