@@ -191,6 +191,18 @@ static bool check_shared_bytes(struct vf *v, const struct pl_sink *s)
     return true;
 }
 
+/* Lanes take turns with the copies, so these divide the lanes of a warp. */
+static bool check_counts(struct vf *v, const struct pl_sink *s)
+{
+    if (s->place != PL_PLACE_HISTOGRAM)
+        return true;
+    VF_CHECK(v, PLACE_COUNTS, v->p->loop.rows > 0 && s->nouts == 1 && s->outs[0].fn == FE_AGG_COUNT_STAR);
+    VF_CHECK(v, PLACE_COUNTS, s->count_copies > 0 && HDD_WARP_LANES % s->count_copies == 0);
+    uint64_t counts = state_of(v)->range * (uint64_t)s->count_copies;
+    VF_CHECK(v, PLACE_COUNTS, (uint64_t)s->place_size >= counts * sizeof(uint32_t));
+    return true;
+}
+
 static bool check_place(struct vf *v, const struct pl_sink *s)
 {
     const struct rt_state *st = state_of(v);
@@ -201,9 +213,7 @@ static bool check_place(struct vf *v, const struct pl_sink *s)
     VF_CHECK(v, PLACE, !row->sized || s->place_size > 0);
     VF_CHECK(v, PLACE, s->place_size >= 0 && (limit == 0 || s->place_size <= limit));
     VF_CHECK(v, PLACE, s->place != PL_PLACE_BLOCK || (uint64_t)s->place_size >= st->range * (uint64_t)st->stride);
-    VF_CHECK(v, PLACE,
-             s->place != PL_PLACE_HISTOGRAM || (uint64_t)s->place_size >= st->range * 4 * (uint64_t)s->count_copies);
-    VF_CHECK(v, PLACE, s->place != PL_PLACE_HISTOGRAM || (v->p->loop.rows > 0 && s->nouts == 1));
+    VF_TRY(check_counts(v, s));
     VF_TRY(check_shared_bytes(v, s));
     VF_CHECK(v, PLACE_ROWS, !v->p->in_place || (row->thread && v->p->nlevels == 1 && !v->p->framed));
     VF_CHECK(v, PLACE_SOLE, !row->sole || v->sinks[s->state] == 1);

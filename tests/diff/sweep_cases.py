@@ -137,13 +137,17 @@ def integer(letter, v):
 
 def span(case, side, k, pair):
     """How many integers lie between the least and the largest value of a key; None: not known, or no integers."""
+    known = {s: [v for v in key_values(case.keys, case.shape)[s][k] if v is not None] for s in "lr"}
     letter = max(pair[:2], key="ilbtzmq".find) if set(pair[:2]) <= set(PARTS) else ""
-    values = [integer(letter, v) for v in key_values(case.keys, case.shape)[side][k] if v is not None] if letter else []
+    if set(pair[:2]) == set("lm") and not (known["l"] and known["r"]):
+        return None  # any int64 at the decimal's scale takes more than 64 bits
+    values = [integer(letter, v) for v in known[side]] if letter else []
     return max(values) - min(values) + 1 if values else 2 if letter == "b" else None
 
 
 def direct_serves(case):
-    """Keys of the side that is built are integers of a known range, which a column without values does not have."""
+    """Keys are integers of 64 bits, on the side that is built of a known range, which a column without values does not
+    have."""
     if case.kind == "full" or null_equal(case):
         return False
     spans = [[span(case, side, k, p) for k, p in enumerate(KEYS[case.keys])] for side in built(case)]

@@ -287,6 +287,9 @@ uint64_t simt_time(void)
     return grid->report->switches;
 }
 
+/* What a block before has left there. */
+enum { LEFT_BEHIND = 0xa5 };
+
 void *simt_shared(size_t bytes)
 {
     struct block *b = grid->running->warp->block;
@@ -294,7 +297,7 @@ void *simt_shared(size_t bytes)
         b->shared = aligned_alloc(64, hd_align_up(bytes, 64));
         if (!b->shared)
             HD_BUG("out of memory");
-        memset(b->shared, 0, bytes);
+        memset(b->shared, LEFT_BEHIND, bytes);
         b->shared_bytes = bytes;
     }
     HD_ASSERT(b->shared_bytes == bytes);

@@ -74,7 +74,7 @@ void simt_point(void);           /* others may run here */
 void simt_pause(void);           /* a wait: others should run */
 uint64_t simt_ticks(void);       /* warp operations of this warp so far: its clock */
 uint64_t simt_time(void);        /* switches between fibers so far: a clock for all */
-void *simt_shared(size_t bytes); /* zeroed memory of this block; the same for every call */
+void *simt_shared(size_t bytes); /* memory of this block, of any contents; the same for every call */
 void simt_fail(const char *what, const char *file, int line) __attribute__((noreturn));
 
 #pragma GCC visibility pop

@@ -242,6 +242,15 @@ static struct pl_pipeline *looped(struct prog *b)
     absent("loop over pairs", 0);
 }
 
+/* The sink of a loop that counts for a block. */
+static struct pl_sink *counted(struct prog *b)
+{
+    struct pl_sink *s = sink(b, PL_SINK_AGG_DENSE);
+    if (s->place != PL_PLACE_HISTOGRAM)
+        absent("place", (int)PL_PLACE_HISTOGRAM);
+    return s;
+}
+
 static struct rt_action *action(struct prog *b, enum rt_action_kind kind, int k)
 {
     for (int i = 0; i < b->g->spec->nactions; i++)

@@ -61,6 +61,11 @@ const struct verify_plan verify_plans[PLANS] = {
                    "{'op': 'join', 'kind': 'inner', 'strategy': 'loop', 'residual': 'qty > grp', 'left': " SCAN_OF(
                        "child") ", 'right': " SCAN_OF("parent") "}"),
                0, 0, 0},
+    [COUNTS] =
+        {"{'op': 'aggregate', 'keys': [{'expr': 'width_bucket(qty - grp, 0, 50, 40)', 'as': 'bucket'}], 'aggs': "
+         "[{'fn': 'count', 'as': 'n'}], 'input': {'op': 'join', 'kind': 'inner', 'strategy': 'loop', 'residual': "
+         "'qty > grp', 'left': " SCAN_OF("child") ", 'right': " SCAN_OF("parent") "}}",
+         0, 0, 0},
     [SORTED] = {JOIN("inner", "band", SCAN_OF("child"), "pid", SCAN_OF("parent"), "id",
                      ", 'residual': 'qty between grp - 1 and grp + 1', 'build': 'right'"),
                 0, 0, 0},

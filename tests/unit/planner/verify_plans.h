@@ -27,6 +27,7 @@ enum plan {
     COPIES, /* wide rows */
     ASOF,   /* an as-of join */
     PAIRS,  /* a loop over pairs */
+    COUNTS, /* one that counts in a block's shared memory */
     SORTED, /* a search by key and range */
     REACH,  /* a search for intervals */
     NEAREST, /* one that ranks pairs */
