@@ -181,12 +181,14 @@ static int type_in_list_param(struct fe_typing *t, const struct fe_ast *x, struc
     struct fe_expr *item = a[1];
     char type[HD_TEXT_MAX];
     a[0] = fe_settle(t, a[0], (enum hd_type_kind)item->type.kind);
+    const struct hd_type left = a[0]->type;
+    bool exact = left.kind == HD_FLOAT32 && !hd_type_is_float(item->type); /* rounded, if it were no list */
     if (!fe_expr_unify_compare(t->arena, &a[0], &item))
         return fe_mismatch(t, x, "a list of comparable values", 2, a);
     /* The values of a list are shared by all its uses, so only the left side may change. */
     if (item != a[1])
         return fe_ast_fail(x, t->err, "the list :%s must hold values of the left side's type: declare it as list(%s)",
-                           t->params[a[1]->param].name, hd_type_text(a[0]->type, type));
+                           t->params[a[1]->param].name, hd_type_text(exact ? left : a[0]->type, type));
     *out = fe_make2(t, x, FE_IN, hd_type_of(HD_BOOL), a[0], item);
     return 0;
 }

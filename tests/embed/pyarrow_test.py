@@ -106,6 +106,7 @@ EVERY_TYPE = pa.table({
     "price": pa.array([Decimal("1.50"), Decimal("-99999999.99"), None, Decimal(0), Decimal("0.01"),
                        Decimal("10")], pa.decimal128(12, 2)),
     "ratio": pa.array([0.5, float("inf"), -0.0, None, 1e300, 1e-300], pa.float64()),
+    "narrow": pa.array([0.1, float("-inf"), -0.0, None, 3.4028235e38, 1e-45], pa.float32()),
     "day": pa.array([datetime.date(1970, 1, 1), datetime.date(1, 1, 1), None,
                      datetime.date(9999, 12, 31), datetime.date(2024, 2, 29),
                      datetime.date(1969, 12, 31)], pa.date32()),
@@ -128,6 +129,32 @@ class PyArrow(unittest.TestCase):
                     self.assertEqual(found.schema.types, EVERY_TYPE.schema.types)
                     self.assertEqual(found.to_pydict(), EVERY_TYPE.to_pydict())
                     self.db.drop("t")
+
+    def test_float32_keeps_its_bits(self):
+        bits = [0x3DCCCCCD, 0x80000000, 0, 0x7F800000, 0xFF800000, 1, 0x807FFFFF, 0x7F7FFFFF, 0x7FC00000, 0x3F800001]
+        values = pa.Array.from_buffers(pa.float32(), len(bits), [None, pa.array(bits, pa.uint32()).buffers()[1]])
+        for facts in (False, True):
+            with self.subTest(facts=facts):
+                self.db.register("t", pa.table({"id": pa.array(range(len(bits)), pa.int32()), "v": values}), facts)
+                found = self.db.run(sort(["id"], scan("t")))["v"].combine_chunks()
+                self.assertEqual(found.type, pa.float32())
+                self.assertEqual(found.view(pa.uint32()).to_pylist(), bits)
+                self.db.drop("t")
+
+    def test_float32_is_key_argument_and_result(self):
+        """Values that meet as keys, -0 with 0 and NaN with NaN; sums are float64, of the float32 values."""
+        narrow = pa.array([0.1, -0.0, 0.0, float("nan"), None, 0.1], pa.float32())
+        self.db.register("t", pa.table({"v": narrow, "n": pa.array(range(6), pa.int32())}))
+        found = self.db.run(sort(["n"], {"op": "aggregate", "keys": ["v"], "input": scan("t"), "aggs": [
+            {"fn": "min", "arg": "n", "as": "n"}, {"fn": "sum", "arg": "v", "as": "s"}, {"fn": "max", "arg": "v", "as": "m"}]}))
+        self.assertEqual([str(t) for t in found.schema.types], ["float", "int32", "double", "float"])
+        self.assertEqual(found["n"].to_pylist(), [0, 1, 3, 4])
+        self.assertEqual(found["s"].to_pylist()[0], 2 * narrow[0].as_py())
+        joined = self.db.run({"op": "join", "kind": "semi", "on": [["v", "w"]], "left": scan("t"), "right": {
+            "op": "values", "columns": [{"name": "w", "type": "float32"}], "rows": [["0.1"], [0], ["nan"]]}})
+        self.assertEqual(sorted(joined["n"].to_pylist()), [0, 1, 2, 3, 5])
+        with self.assertRaisesRegex(HeddleError, "does not fit float32"):
+            self.db.run({"op": "project", "input": scan("t"), "exprs": [{"expr": "cast(n * 1e39 as float32)", "as": "x"}]})
 
     def test_dictionaries_and_large_strings_are_taken(self):
         words = ["x", "y", None, "x", "z", "y"]

@@ -263,7 +263,7 @@ static void threads_may_register_at_once(void **state)
 static const struct rt_out_column out_columns[] = {
     {"b", {HD_BOOL, 0, 0}, true},       {"i", {HD_INT32, 0, 0}, false},   {"l", {HD_INT64, 0, 0}, true},
     {"d", {HD_DECIMAL, 12, 2}, true},   {"f", {HD_FLOAT64, 0, 0}, false}, {"x", {HD_DATE, 0, 0}, false},
-    {"t", {HD_TIMESTAMP, 0, 0}, false}, {"s", {HD_STRING, 0, 0}, true},
+    {"t", {HD_TIMESTAMP, 0, 0}, false}, {"s", {HD_STRING, 0, 0}, true},   {"g", {HD_FLOAT32, 0, 0}, true},
 };
 enum { OUT = HD_COUNT(out_columns) };
 
@@ -275,10 +275,11 @@ static void make_stream(struct ArrowArrayStream *s, int batches)
     static const int64_t t[] = {HD_TIMESTAMP_MIN, 0, HD_TIMESTAMP_MAX};
     static const hd_i128 d[] = {-150, 7, 99};
     static const double f[] = {0.5, -1, 2};
+    static const float g[] = {0.1f, 0, -0.0f};
     static const struct rt_str str[] = {{"abc", 3}, {NULL, 0}, {"", 0}};
     static const uint8_t valid[] = {1, 0, 1};
-    const struct rt_out_values v[OUT] = {{b, valid}, {i, NULL}, {l, valid}, {d, valid},
-                                         {f, NULL},  {i, NULL}, {t, NULL},  {str, valid}};
+    const struct rt_out_values v[OUT] = {{b, valid}, {i, NULL}, {l, valid},   {d, valid}, {f, NULL},
+                                         {i, NULL},  {t, NULL}, {str, valid}, {g, valid}};
     struct rt_arrow_out *o;
     assert_int_equal(rt_arrow_out_new(OUT, out_columns, &o, NULL), 0);
     for (int k = 0; k < batches; k++)
@@ -291,7 +292,7 @@ static void make_stream(struct ArrowArrayStream *s, int batches)
 static void results_are_arrow_streams(void **state)
 {
     (void)state;
-    static const char *const formats[] = {"b", "i", "l", "d:12,2", "g", "tdD", "tsu:", "u"};
+    static const char *const formats[] = {"b", "i", "l", "d:12,2", "g", "tdD", "tsu:", "u", "f"};
     struct ArrowArrayStream s;
     struct ArrowSchema schema;
     struct ArrowArray a;
@@ -321,6 +322,9 @@ static void results_are_arrow_streams(void **state)
         const int32_t offsets[] = {0, 3, 3, 3};
         assert_memory_equal(a.children[7]->buffers[1], offsets, sizeof offsets);
         assert_memory_equal(a.children[7]->buffers[2], "abc", 3);
+        const float narrow[] = {0.1f, 0, -0.0f};
+        assert_int_equal(*(const uint8_t *)a.children[8]->buffers[0], 5);
+        assert_memory_equal(a.children[8]->buffers[1], narrow, sizeof narrow);
         a.release(&a);
         assert_null(a.release);
     }
