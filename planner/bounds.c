@@ -1,10 +1,11 @@
 /* Finding ranges. A comparison of sums is taken apart into terms, each of which reads one side; those of the build side
- * go to the left. What cannot be taken apart is no bound, which costs time and changes no answer: every condition is
- * tested again on the rows of a range. */
+ * go to the left. What cannot be taken apart is no bound: a search tests every condition again on the rows of a range, and
+ * who does not asks for an interval that says all. */
 #include "planner/bounds.h"
 
-#include "planner/estimate.h"
+#include "planner/ctx.h"
 #include "planner/typed.h"
+#include "planner/typed_range.h"
 #include "runtime/base/vec.h"
 
 enum {
@@ -14,10 +15,27 @@ enum {
 };
 static const hd_i128 day_micros = (hd_i128)86400 * 1000000;
 
+/* What a conjunct says: `of` is at most (high) or at least (low) bound.at. */
+struct found {
+    struct pl_sum of;
+    struct pl_bound bound;
+    bool low, is_float;
+};
+typedef HD_VEC(struct found) found_vec;
+
+/* Conjuncts on columns of a join. */
+struct finder {
+    struct ctx *c;
+    const struct fe_node *join;
+    int lo, hi; /* build columns */
+    int from; /* the conjunct at hand */
+    int *ends; /* [conjunct] that it is */
+    found_vec v;
+};
+
 /* A comparison being taken apart. */
 struct parts {
-    struct hd_arena *a;
-    int lo, hi; /* build columns */
+    const struct finder *f;
     int n;
     struct pl_term v[TERMS_MAX];
     bool arithmetic, single; /* single: in float32 */
@@ -42,11 +60,16 @@ static bool keeps_number(const struct fe_expr *e)
     return is_exact(from) && is_exact(to) && scale_of(to) >= scale_of(from);
 }
 
+static bool reads_build(const struct finder *f, const struct fe_expr *e)
+{
+    return pl_expr_uses(e, f->lo, f->hi);
+}
+
 static bool add_term(struct parts *p, const struct fe_expr *e, hd_i128 factor)
 {
-    bool build = pl_expr_uses(e, p->lo, p->hi);
-    bool probe = pl_expr_uses(e, 0, p->lo) || pl_expr_uses(e, p->hi, INT32_MAX);
-    if (p->n == TERMS_MAX || (build && probe) || lx_may_fail(e))
+    const struct finder *f = p->f;
+    bool probe = pl_expr_uses(e, 0, f->lo) || pl_expr_uses(e, f->hi, INT32_MAX);
+    if (p->n == TERMS_MAX || (reads_build(f, e) && probe) || pl_typed_may_fail(f->c, f->join, e))
         return false;
     p->v[p->n++] = (struct pl_term){e, factor};
     return true;
@@ -80,18 +103,13 @@ static bool add_terms(struct parts *p, const struct fe_expr *e, hd_i128 factor)
     return add_term(p, e, factor);
 }
 
-static bool reads(const struct parts *p, const struct pl_term *t)
-{
-    return pl_expr_uses(t->e, p->lo, p->hi);
-}
-
 /* The terms of one side, times `by`. */
 static struct pl_sum side(const struct parts *p, bool build, int by)
 {
-    struct pl_term *v = HD_NEWN(p->a, struct pl_term, TERMS_MAX);
+    struct pl_term *v = HD_NEWN(p->f->c->a, struct pl_term, TERMS_MAX);
     struct pl_sum s = {0, v};
     for (int i = 0; i < p->n; i++)
-        if (reads(p, &p->v[i]) == build)
+        if (reads_build(p->f, p->v[i].e) == build)
             v[s.n++] = (struct pl_term){p->v[i].e, p->v[i].factor * by};
     return s;
 }
@@ -114,14 +132,6 @@ bool pl_same_sum(const struct pl_sum *a, const struct pl_sum *b)
 
 /* ---- comparisons -------------------------------------------------------------------------------------------- */
 
-/* What a conjunct says: `of` is at most (high) or at least (low) bound.at. */
-struct found {
-    struct pl_sum of;
-    struct pl_bound bound;
-    bool low, is_float;
-};
-typedef HD_VEC(struct found) found_vec;
-
 static bool is_ordered(struct hd_type t)
 {
     return hd_type_is_num(t) || t.kind == HD_DATE || t.kind == HD_TIMESTAMP;
@@ -129,7 +139,7 @@ static bool is_ordered(struct hd_type t)
 
 /* The sum of the parts is compared with 0 by op, LT, LE, GT or GE. greater: p's build terms came from the side that the
  * comparison wants to be the greater one. */
-static void push_comparison(const struct parts *p, enum fe_op op, bool greater, bool is_float, int from, found_vec *out)
+static void push_comparison(struct finder *to, const struct parts *p, enum fe_op op, bool greater, bool is_float)
 {
     struct pl_sum of = side(p, true, 1);
     int by = of.n && of.v[0].factor < 0 ? -1 : 1;
@@ -140,28 +150,42 @@ static void push_comparison(const struct parts *p, enum fe_op op, bool greater, 
                                 .rounded = is_float && p->arithmetic,
                                 .single = p->single,
                                 .with_nan = is_float && p->arithmetic && greater,
-                                .from = from};
+                                .from = to->from};
     bool plain = f.of.n == 1 && f.of.v[0].factor == 1;
     if (f.of.n == 0 || is_constant(&f.bound.at) || (is_float && !plain))
         return;
-    hd_vec_push(p->a, out, f);
+    hd_vec_push(to->c->a, &to->v, f);
 }
 
-static void compare(struct hd_arena *a, int lo, int hi, enum fe_op op, const struct fe_expr *l, const struct fe_expr *r,
-                    bool negated, int from, found_vec *out)
+static void push_comparisons(struct finder *f, const struct parts *p, enum fe_op op, bool left, bool is_float)
 {
-    struct parts p = {.a = a, .lo = lo, .hi = hi, .arithmetic = negated, .single = l->type.kind == HD_FLOAT32};
-    bool left = pl_expr_uses(l, lo, hi), is_float = hd_type_is_float(l->type);
-    if (!is_ordered(l->type) || !add_terms(&p, l, negated ? -1 : 1) || !add_terms(&p, r, -1))
-        return;
-    if (is_float && left == pl_expr_uses(r, lo, hi))
-        return; /* what was rounded cannot be taken to one side */
     if (op == FE_EQ) {
-        push_comparison(&p, FE_LE, false, is_float, from, out);
-        push_comparison(&p, FE_GE, false, is_float, from, out);
+        push_comparison(f, p, FE_LE, false, is_float);
+        push_comparison(f, p, FE_GE, false, is_float);
         return;
     }
-    push_comparison(&p, op, left == (op == FE_GT || op == FE_GE), is_float, from, out);
+    push_comparison(f, p, op, left == (op == FE_GT || op == FE_GE), is_float);
+}
+
+static bool is_sum(const struct fe_expr *e)
+{
+    return e->op == FE_ADD || e->op == FE_SUB || e->op == FE_NEG;
+}
+
+/* Floats are compared as they are where each side of the comparison reads one side of the join: nothing is rounded
+ * then. A sum of the build side is taken apart as well, because its column may have another bound. */
+static void compare(struct finder *f, enum fe_op op, const struct fe_expr *l, const struct fe_expr *r, bool negated)
+{
+    struct parts p = {.f = f, .arithmetic = negated, .single = l->type.kind == HD_FLOAT32}, whole = p;
+    bool left = reads_build(f, l), is_float = hd_type_is_float(l->type);
+    f->ends[f->from] += op == FE_EQ ? 2 : 1;
+    if (!is_ordered(l->type) || (is_float && left == reads_build(f, r)))
+        return; /* what was rounded cannot be taken to one side */
+    bool as_is = is_float && !negated && add_term(&whole, l, 1) && add_term(&whole, r, -1);
+    if ((!as_is || is_sum(left ? l : r)) && add_terms(&p, l, negated ? -1 : 1) && add_terms(&p, r, -1))
+        push_comparisons(f, &p, op, left, is_float);
+    if (as_is)
+        push_comparisons(f, &whole, op, left, is_float);
 }
 
 static enum fe_op mirrored(enum fe_op op)
@@ -170,7 +194,7 @@ static enum fe_op mirrored(enum fe_op op)
 }
 
 /* |x| <= d is x <= d and -x <= d. */
-static void find_in(struct hd_arena *a, int lo, int hi, const struct fe_expr *e, int from, found_vec *out)
+static void find_in(struct finder *f, const struct fe_expr *e)
 {
     if (!fe_op_compares(e->op) || e->op == FE_NE)
         return;
@@ -182,11 +206,22 @@ static void find_in(struct hd_arena *a, int lo, int hi, const struct fe_expr *e,
         op = mirrored(op);
     }
     if (l->op != FE_ABS || (op != FE_LT && op != FE_LE)) {
-        compare(a, lo, hi, op, l, r, false, from, out);
+        compare(f, op, l, r, false);
         return;
     }
-    compare(a, lo, hi, op, l->args[0], r, false, from, out);
-    compare(a, lo, hi, op, l->args[0], r, true, from, out);
+    compare(f, op, l->args[0], r, false);
+    compare(f, op, l->args[0], r, true);
+}
+
+static struct finder found_in(struct ctx *c, const struct fe_node *join, const struct fe_expr *const *v, int n, int lo,
+                              int hi)
+{
+    struct finder f = {.c = c, .join = join, .lo = lo, .hi = hi, .ends = HD_NEWN(c->a, int, n + 1)};
+    for (int i = 0; i < n; i++) {
+        f.from = i;
+        find_in(&f, v[i]);
+    }
+    return f;
 }
 
 /* ---- widths ------------------------------------------------------------------------------------------------- */
@@ -274,22 +309,94 @@ static const struct pl_interval *with_end(struct hd_arena *a, const found_vec *f
     return NULL;
 }
 
-const struct pl_interval *pl_find_interval(struct hd_arena *a, const struct fe_expr *const *v, int n, int lo, int hi,
-                                           const struct pl_interval **reach)
+const struct pl_interval *pl_find_interval(struct ctx *c, const struct fe_node *join, const struct fe_expr *const *v,
+                                           int n, int lo, int hi, const struct pl_interval **reach)
 {
-    found_vec f = {0};
+    struct finder f = found_in(c, join, v, n, lo, hi);
     const struct pl_interval *best = NULL;
-    for (int i = 0; i < n; i++)
-        find_in(a, lo, hi, v[i], i, &f);
     *reach = NULL;
-    for (int i = 0; i < f.n; i++) {
-        const struct pl_interval *x = gather(a, &f, &f.v[i]);
+    for (int i = 0; i < f.v.n; i++) {
+        const struct pl_interval *x = gather(c->a, &f.v, &f.v.v[i]);
         if (ends(x) > ends(best))
             best = x;
     }
-    const struct pl_interval *near = with_end(a, &f, false), *far = with_end(a, &f, true);
+    const struct pl_interval *near = with_end(c->a, &f.v, false), *far = with_end(c->a, &f.v, true);
     if (ends(best) > 1 || !near || !far)
         return best;
     *reach = far;
     return near;
+}
+
+/* ---- intervals that say all --------------------------------------------------------------------------------- */
+
+/* Bounds that say what conjunct i does. */
+static int said(const struct pl_interval *x, int i)
+{
+    int n = 0;
+    for (int k = 0; k < x->nlow; k++)
+        n += x->low[k].from == i && !x->low[k].rounded;
+    for (int k = 0; k < x->nhigh; k++)
+        n += x->high[k].from == i && !x->high[k].rounded;
+    return n;
+}
+
+hd_i128 pl_unit(const struct pl_term *t, int scale)
+{
+    return t->factor * hd_pow10(scale - scale_of(t->e->type));
+}
+
+/* The sum is its word. */
+static bool has_word(const struct finder *f, const struct pl_interval *x, const struct pl_sum *s)
+{
+    const struct pl_range all = {true, INT64_MIN, INT64_MAX};
+    struct pl_range sum = {true, 0, 0};
+    for (int i = 0; i < s->n && !x->is_float; i++) {
+        hd_i128 unit = pl_unit(&s->v[i], x->scale);
+        struct pl_range term = pl_typed_range(f->c, f->join, s->v[i].e);
+        sum = range_binary(FE_ADD, sum, range_binary(FE_MUL, term, (struct pl_range){true, unit, unit}));
+    }
+    return range_within(sum, all);
+}
+
+static const char *lacks_word(const struct finder *f, const struct pl_interval *x)
+{
+    bool fit = has_word(f, x, &x->of);
+    for (int i = 0; i < x->nlow; i++)
+        fit = fit && has_word(f, x, &x->low[i].at);
+    for (int i = 0; i < x->nhigh; i++)
+        fit = fit && has_word(f, x, &x->high[i].at);
+    return fit ? NULL : "values of the range do not fit 64 bits";
+}
+
+static bool one_kind(const struct pl_bound *v, int n)
+{
+    for (int i = 1; i < n; i++)
+        if (v[i].strict != v[0].strict)
+            return false;
+    return true;
+}
+
+static const char *lacks(const struct finder *f, const struct pl_interval *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!f->ends[i] || said(x, i) < f->ends[i])
+            return "the condition is not a range of one build value";
+    if (!one_kind(x->low, x->nlow) || !one_kind(x->high, x->nhigh))
+        return "an end of the range has open and closed bounds";
+    return lacks_word(f, x);
+}
+
+const struct pl_interval *pl_find_exact_interval(struct ctx *c, const struct fe_node *join,
+                                                 const struct fe_expr *const *v, int n, int lo, int hi,
+                                                 const char **why_not)
+{
+    struct finder f = found_in(c, join, v, n, lo, hi);
+    *why_not = "the condition is not a range of one build value";
+    for (int i = 0; i < f.v.n; i++) {
+        const struct pl_interval *x = gather(c->a, &f.v, &f.v.v[i]);
+        *why_not = lacks(&f, x, n);
+        if (!*why_not)
+            return x;
+    }
+    return NULL;
 }

@@ -2,7 +2,9 @@
 #ifndef HEDDLE_PLANNER_BOUNDS_H
 #define HEDDLE_PLANNER_BOUNDS_H
 
-#include "frontend/expr.h"
+#include "frontend/plan.h"
+
+struct ctx;
 
 /* `factor` times a typed expression that reads one side. */
 struct pl_term {
@@ -38,10 +40,18 @@ struct pl_interval {
 /* Term by term. */
 bool pl_same_sum(const struct pl_sum *a, const struct pl_sum *b);
 
-/* The best interval that the conjuncts give for build columns, whose numbers are lo .. hi - 1: one with two ends before
- * one with one. NULL: none. *reach: where that has an upper end alone, one of another sum with a lower end: near and far
- * ends of intervals that overlap. Else NULL. */
-const struct pl_interval *pl_find_interval(struct hd_arena *a, const struct fe_expr *const *v, int n, int lo, int hi,
-                                           const struct pl_interval **reach);
+/* What one unit of a term is worth in units of a scale. */
+hd_i128 pl_unit(const struct pl_term *t, int scale);
+
+/* The best interval that conjuncts over the columns of a join give for build columns, whose numbers are lo .. hi - 1: one
+ * with two ends before one with one. NULL: none. *reach: where that has an upper end alone, one of another sum with a
+ * lower end: near and far ends of intervals that overlap. Else NULL. */
+const struct pl_interval *pl_find_interval(struct ctx *c, const struct fe_node *join, const struct fe_expr *const *v,
+                                           int n, int lo, int hi, const struct pl_interval **reach);
+/* One that holds for exactly the pairs for which all conjuncts hold: nothing is rounded, words hold all that facts and
+ * types allow, and the bounds of an end are all open or all closed. NULL: none, and *why_not says why. */
+const struct pl_interval *pl_find_exact_interval(struct ctx *c, const struct fe_node *join,
+                                                 const struct fe_expr *const *v, int n, int lo, int hi,
+                                                 const char **why_not);
 
 #endif

@@ -1,6 +1,7 @@
 /* Aggregates over ranges before there are pipelines: what is known of the number of pairs and of running fields. */
 #include "planner/flow_ranges.h"
 
+#include "planner/bounds.h"
 #include "planner/dict_map.h"
 #include "planner/flow_rows.h"
 #include "planner/handle.h"
@@ -31,7 +32,7 @@ static int known_running(struct ctx *c, const struct pl_running *w, const struct
 static int known_range(struct ctx *c, struct pl_node *n, const struct pl_running *w, const struct stream *build,
                        struct handle **env, struct handle **out)
 {
-    bool two_sided = n->u.ranges.low.value && n->u.ranges.high.value;
+    bool two_sided = n->u.ranges.range->nlow && n->u.ranges.range->nhigh;
     struct handle *arg = h_expr(c, w->arg, env), *last, *before = NULL;
     map_plan(c, n, env, w->arg, build->est);
     HD_TRY(known_running(c, w, build, arg, false, &last));
@@ -41,17 +42,23 @@ static int known_range(struct ctx *c, struct pl_node *n, const struct pl_running
     return 0;
 }
 
+static void map_sum(struct ctx *c, struct pl_node *n, struct handle **env, const struct pl_sum *s, double rows)
+{
+    for (int i = 0; i < s->n; i++)
+        map_plan(c, n, env, s->v[i].e, rows);
+}
+
 int flow_ranges(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out)
 {
     const struct pl_ranges *r = &n->u.ranges;
     const struct stream *build = &in[0], *probe = &in[1];
     struct handle **env = range_env(c, r, build, false), **of_probe = range_env(c, r, probe, true);
     struct handle **values = HD_NEWN(c->a, struct handle *, r->nrunning + 1);
-    map_plan(c, n, env, r->key, build->est);
-    if (r->low.value)
-        map_plan(c, n, of_probe, r->low.value, probe->est);
-    if (r->high.value)
-        map_plan(c, n, of_probe, r->high.value, probe->est);
+    map_sum(c, n, env, &r->range->of, build->est);
+    for (int i = 0; i < r->range->nlow; i++)
+        map_sum(c, n, of_probe, &r->range->low[i].at, probe->est);
+    for (int i = 0; i < r->range->nhigh; i++)
+        map_sum(c, n, of_probe, &r->range->high[i].at, probe->est);
     for (int i = 0; i < r->nrunning; i++)
         HD_TRY(known_range(c, n, &r->running[i], build, env, &values[i]));
     *out = *probe;

@@ -4,6 +4,7 @@
  * one, words are turned round. */
 #include "planner/lower_ranges.h"
 
+#include "planner/bounds.h"
 #include "planner/build.h"
 #include "planner/handle.h"
 #include "planner/lower_expr.h"
@@ -23,7 +24,7 @@ struct lowering {
 
 static bool is_turned(const struct pl_ranges *r)
 {
-    return !r->high.value;
+    return !r->range->nhigh;
 }
 
 static int op2(struct ctx *c, enum fe_op op, enum rt_phys p, int a, int b)
@@ -32,12 +33,10 @@ static int op2(struct ctx *c, enum fe_op op, enum rt_phys p, int a, int b)
     return pb_op(c, op, p, false, 2, args);
 }
 
-/* v, which is not NULL any more, as an int64 that compares like it; -1 - w where words are turned. */
-static int word_of(const struct lowering *l, struct pl_val v)
+/* Word v, which is not NULL any more; -1 - w where words are turned. */
+static int settled(const struct lowering *l, struct pl_val v)
 {
     struct ctx *c = l->c;
-    lx_realise(c, &v);
-    v = sw_key(c, v);
     if (v.nullable) {
         int args[2] = {v.expr, pb_const_int(c, RT_I64, 0)};
         v.expr = pb_op(c, FE_COALESCE, RT_I64, false, 2, args);
@@ -57,6 +56,29 @@ static int need_value(struct ctx *c, struct stream *s, struct handle *h, const c
     struct fe_expr *null = pl_expr_node(c->a, FE_IS_NULL, b, false, path, 1, lx_col(c, 0, h, path), NULL);
     const struct fe_expr *there = pl_expr_node(c->a, FE_NOT, b, false, path, 1, null, NULL);
     return lx_filter(c, s, env, &there, &share, 1);
+}
+
+/* Terms that rows are known to have. */
+struct needs {
+    int n;
+    const struct fe_expr **v;
+};
+
+static int need_values(const struct lowering *l, struct stream *s, struct handle **env, const struct pl_sum *of,
+                       struct needs *done)
+{
+    for (int i = 0; i < of->n; i++) {
+        const struct fe_expr *e = of->v[i].e;
+        int k = 0;
+        while (k < done->n && !fe_expr_eq(done->v[k], e))
+            k++;
+        if (k < done->n)
+            continue;
+        hd_grow1(l->c->a, done->v, done->n);
+        done->v[done->n++] = e;
+        HD_TRY(need_value(l->c, s, h_expr(l->c, e, env), l->n->path));
+    }
+    return 0;
 }
 
 /* ---- the build side ------------------------------------------------------------------------------------------ */
@@ -102,15 +124,16 @@ static int store_build(struct lowering *l, struct stream *build)
 {
     struct ctx *c = l->c;
     struct open_pipeline *p = pipeline_of(c, build);
-    struct handle **env = range_env(c, l->r, build, false), *key = h_expr(c, l->r->key, env);
+    struct handle **env = range_env(c, l->r, build, false);
     struct pl_val word = {.phys = RT_I64, .type = hd_type_of(HD_INT64)}, v;
-    HD_TRY(need_value(c, build, key, l->n->path));
-    HD_TRY(h_value(c, p, key, &v));
+    struct needs done = {0};
+    HD_TRY(need_values(l, build, env, &l->r->range->of, &done));
+    HD_TRY(sw_word(c, p, env, l->r->range, &v));
     l->state = pb_state(c, RT_STATE_ROWS, "ranges", l->n->path);
     l->known = HD_NEWN(c->a, struct pl_range, l->r->nrunning + 1);
     p->sink.kind = PL_SINK_ROWS;
     p->sink.state = l->state;
-    word.expr = word_of(l, v);
+    word.expr = settled(l, v);
     store_field(l, p, "word", word, RT_MERGE_KEY);
     for (int i = 0; i < l->r->nrunning; i++)
         HD_TRY(store_running(l, i, env, build));
@@ -124,26 +147,36 @@ static int store_build(struct lowering *l, struct stream *build)
 
 /* ---- the probe side ------------------------------------------------------------------------------------------ */
 
+/* NULL in one of several bounds is in no pair either. */
+static int need_bounds(const struct lowering *l, struct stream *s, struct handle **env)
+{
+    const struct pl_interval *x = l->r->range;
+    struct needs done = {0};
+    for (int i = 0; i < x->nlow; i++)
+        HD_TRY(need_values(l, s, env, &x->low[i].at, &done));
+    for (int i = 0; i < x->nhigh; i++)
+        HD_TRY(need_values(l, s, env, &x->high[i].at, &done));
+    return 0;
+}
+
 /* Position of the first row at or behind the bound. end: of the first that is not in the range. */
-static int search(const struct lowering *l, struct stream *s, struct handle **env, const struct pl_range_end *b,
-                  bool end, int *slot)
+static int search(const struct lowering *l, struct stream *s, struct handle **env, bool low, bool end, int *slot)
 {
     struct ctx *c = l->c;
     struct open_pipeline *p = pipeline_of(c, s);
-    struct handle *h = h_expr(c, b->value, env);
+    const struct pl_bound *b = low ? l->r->range->low : l->r->range->high;
     struct pl_val v;
-    HD_TRY(need_value(c, s, h, b->value->path));
-    HD_TRY(h_value(c, p, h, &v));
-    int word = word_of(l, v);
+    HD_TRY(sw_end(c, p, env, l->r->range, low, &v));
+    int word = settled(l, v);
     int a_rows = pb_arg_state(c, RT_ARG_STATE_ROWS, l->state, 0),
         a_n = pb_arg_state(c, RT_ARG_STATE_NROWS, l->state, 0);
     *slot = pb_slot(c, p, end ? "end" : "begin", RT_I32, false);
-    struct pl_step *q = pb_step(c, p, PL_STEP_SEARCH, b->value->path);
+    struct pl_step *q = pb_step(c, p, PL_STEP_SEARCH, l->n->path);
     q->slot = *slot;
     q->state = l->state;
     q->field = 0;
     q->expr = word;
-    q->behind = b->open != end;
+    q->behind = b->strict != end;
     q->a_rows = a_rows;
     q->a_nrows = a_n;
     return 0;
@@ -189,9 +222,10 @@ int lower_ranges(struct ctx *c, struct pl_node *n, struct stream *in, struct str
     int begin = -1, end;
     HD_TRY(store_build(&l, build));
     struct open_pipeline *p = pipeline_of(c, out);
-    if (l.r->low.value && l.r->high.value)
-        HD_TRY(search(&l, out, env, &l.r->low, false, &begin));
-    HD_TRY(search(&l, out, env, is_turned(l.r) ? &l.r->low : &l.r->high, true, &end));
+    HD_TRY(need_bounds(&l, out, env));
+    if (l.r->range->nlow && l.r->range->nhigh)
+        HD_TRY(search(&l, out, env, true, false, &begin));
+    HD_TRY(search(&l, out, env, is_turned(l.r), true, &end));
     int from = begin < 0 ? pb_const_int(c, RT_I32, 0) : pb_slot_expr(c, p, begin);
     pb_filter(c, p, op2(c, FE_GT, RT_BOOL, pb_slot_expr(c, p, end), from), 1, n->path);
     struct handle *last = row_before(&l, p, "last", end, false);

@@ -109,6 +109,7 @@ struct pl_join {
     const bool *want; /* probe columns likewise */
     bool rescan; /* PL_FORM_TWICE: the probe side is a scan, and is scanned again */
     const bool *null_equal; /* by key: NULL matches NULL; NULL: no such key */
+    const struct fe_node *tjoin; /* typed join, for what is known of conditions; NULL: none stands behind it */
     const struct fe_node *tprobe, *tbuild; /* typed sides, for estimates; NULL: none stands behind one */
     struct pl_node *probe, *build; /* build NULL: a table's own index */
 };
@@ -120,21 +121,16 @@ struct pl_running {
     struct hd_type type; /* of the result */
     struct pl_range range; /* of arg, as far as facts and types tell */
 };
-struct pl_range_end {
-    struct fe_expr *value; /* over the probe side; NULL: there is none */
-    bool open; /* keys equal to it are outside */
-};
-/* A join of which nobody sees the pairs: a probe row's are the build rows whose key lies between two bounds, and they are
- * told by their number and by running fields of the build rows sorted by key. Expressions are over the columns of
+/* A join of which nobody sees the pairs: a probe row's are the build rows in a range, and they are
+ * told by their number and by running fields of the build rows sorted by what the range is about. Expressions are over the columns of
  * both sides, left ones first. Output: these (NULL on the build side), the number of pairs, then what each of
  * `running` is for them. Rows without pairs end. */
 struct pl_ranges {
     bool swapped; /* the probe side is the right one */
     int nleft, ncols; /* columns on the left, on both sides */
-    struct fe_expr *key;
-    struct pl_range_end low, high;
+    const struct pl_interval *range; /* exact (planner/bounds.h) */
     int nrunning;
-    struct pl_running *running; /* MIN and MAX only where one of the bounds is absent */
+    struct pl_running *running; /* MIN and MAX only where the range has one end */
     struct pl_node *probe, *build;
 };
 /* An aggregate over such rows, each of which stands for several: what is added up for it, over their columns. */

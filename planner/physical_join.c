@@ -85,6 +85,7 @@ static void set_sides(struct ctx *c, const struct fe_node *n, bool swapped, stru
                               .pkeys = swapped ? n->u.join.rkeys : n->u.join.lkeys,
                               .bkeys = swapped ? n->u.join.lkeys : n->u.join.rkeys,
                               .null_equal = null_equal_keys(n),
+                              .tjoin = n,
                               .tprobe = n->inputs[swapped],
                               .tbuild = n->inputs[!swapped]}};
     s->j.want = c->need[s->j.tprobe->id];

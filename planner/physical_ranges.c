@@ -6,6 +6,7 @@
  * so, because a difference of running sums would round by what lies outside the range. */
 #include "planner/physical_ranges.h"
 
+#include "planner/bounds.h"
 #include "planner/cost.h"
 #include "planner/estimate.h"
 #include "planner/physical_agg.h"
@@ -124,104 +125,32 @@ static struct fe_expr *widened(struct ctx *c, struct fe_expr *x)
     return x->type.kind == HD_FLOAT32 ? cast_to(c, x, hd_type_of(HD_FLOAT64)) : x;
 }
 
-/* An int64 compares like it. */
-static bool has_word(const struct view *v, const struct fe_expr *e)
-{
-    const struct pl_range all = {true, INT64_MIN, INT64_MAX};
-    if (e->type.kind == HD_FLOAT64)
-        return true;
-    return e->type.kind != HD_STRING && e->type.kind != HD_BOOL && range_within(pl_typed_range(v->c, v->join, e), all);
-}
-
-/* Digits behind the point; -1: it is no exact number. */
-static int scale_of(struct hd_type t)
-{
-    bool whole = t.kind == HD_INT32 || t.kind == HD_INT64;
-    return whole ? 0 : t.kind == HD_DECIMAL ? t.scale : -1;
-}
-
-/* What is compared, without the casts of exact numbers that keep every digit. */
-static const struct fe_expr *uncast(const struct fe_expr *e)
-{
-    while (e->op == FE_CAST && scale_of(e->args[0]->type) >= 0 && scale_of(e->type) >= scale_of(e->args[0]->type))
-        e = e->args[0];
-    return e;
-}
-
-/* x with the digits behind the point that the key has. */
-static struct fe_expr *at_scale(struct ctx *c, struct fe_expr *x, struct hd_type key)
-{
-    int whole = x->type.kind == HD_INT32 ? 10 : x->type.kind == HD_INT64 ? 19 : x->type.precision - x->type.scale;
-    struct hd_type t = key.kind == HD_DECIMAL ? hd_decimal(HD_MIN(HD_DEC_MAX, whole + key.scale), key.scale) : key;
-    return pl_expr_node(c->a, FE_CAST, t, x->nullable, x->path, 1, x, NULL);
-}
-
-/* A second comparison of the key, which may be cast to another type there: both bounds get the longer scale. */
-static bool same_key(const struct view *v, struct pl_ranges *r, struct fe_expr *key, struct fe_expr **value)
-{
-    struct pl_range_end *other = r->low.value ? &r->low : &r->high;
-    int scale = scale_of(key->type), before = scale_of(r->key->type);
-    if (fe_expr_eq(r->key, key))
-        return true;
-    if (scale < 0 || before < 0 || !fe_expr_eq(uncast(r->key), uncast(key)))
-        return false;
-    if (scale > before) {
-        other->value = at_scale(v->c, other->value, key->type);
-        r->key = key;
-        return has_word(v, other->value);
-    }
-    if (scale < before)
-        *value = at_scale(v->c, *value, r->key->type);
-    return true;
-}
-
-/* A comparison of a build value with a probe value becomes a bound. */
-static const char *add_bound(const struct view *v, struct pl_ranges *r, const struct fe_expr *e)
-{
-    static const char form[] = "the condition is not a range of one build value";
-    if (e->op != FE_LT && e->op != FE_LE && e->op != FE_GT && e->op != FE_GE)
-        return form;
-    int k = uses_build(r, e->args[1]); /* which argument the key is */
-    struct fe_expr *key = widened(v->c, e->args[k]), *value = widened(v->c, e->args[!k]);
-    if (uses_probe(r, key) || uses_build(r, value) || (r->key && !same_key(v, r, key, &value)))
-        return form;
-    if (pl_typed_may_fail(v->c, v->join, e))
-        return "the condition may raise";
-    if (!has_word(v, key) || !has_word(v, value))
-        return "values of the range do not fit 64 bits";
-    bool below = (e->op == FE_LT || e->op == FE_LE) == (k == 0); /* the key, than the value */
-    struct pl_range_end *b = below ? &r->high : &r->low;
-    if (b->value)
-        return "the range has two bounds at one end";
-    r->key = r->key ? r->key : key;
-    *b = (struct pl_range_end){value, e->op == FE_LT || e->op == FE_GT};
-    return NULL;
-}
-
 static void push(struct ctx *c, const struct fe_expr ***v, int *n, const struct fe_expr *e)
 {
     hd_grow1(c->a, *v, *n);
     (*v)[(*n)++] = e;
 }
 
+/* Conjuncts on both sides become the range, those on one side filters. */
 static const char *find_range(const struct view *w, struct pl_over_pairs *o, const struct fe_expr *const *v, int n)
 {
+    struct pl_ranges *r = &o->r;
+    const struct fe_expr **both = NULL;
+    const char *why = NULL;
+    int nboth = 0, lo = r->swapped ? 0 : r->nleft;
     for (int i = 0; i < n; i++) {
-        bool probe = uses_probe(&o->r, v[i]), build = uses_build(&o->r, v[i]);
-        if (probe && build) {
-            const char *why = add_bound(w, &o->r, v[i]);
-            if (why)
-                return why;
-            continue;
-        }
+        bool probe = uses_probe(r, v[i]), build = uses_build(r, v[i]);
         if (pl_typed_may_fail(w->c, w->join, v[i]))
-            return "a condition on one side may raise";
-        if (build)
+            return "a condition may raise";
+        if (probe && build)
+            push(w->c, &both, &nboth, v[i]);
+        else if (build)
             push(w->c, &o->build_only, &o->nbuild, v[i]);
         else
             push(w->c, &o->probe_only, &o->nprobe, v[i]);
     }
-    return o->r.key ? NULL : "the condition is not a range of one build value";
+    r->range = pl_find_exact_interval(w->c, w->join, both, nboth, lo, r->swapped ? r->nleft : r->ncols, &why);
+    return why;
 }
 
 /* ---- aggregates ------------------------------------------------------------------------------------------------ */
@@ -314,7 +243,7 @@ static struct fe_expr *build_sum(const struct view *v, struct pl_ranges *r, stru
 static const char *of_build(const struct view *v, struct pl_ranges *r, enum fe_agg_fn fn, struct fe_expr *x,
                             struct pl_weighted_agg *to)
 {
-    bool two_sided = r->low.value && r->high.value;
+    bool two_sided = r->range->nlow && r->range->nhigh;
     if (pl_typed_may_fail(v->c, v->join, x))
         return "an argument of the build side may raise";
     switch (fn) {
@@ -439,7 +368,7 @@ static void look_at_side(struct ctx *c, const struct fe_node *n, bool swapped, s
     if (!o->why_not)
         o->why_not = weigh_all(&view, n, o);
     double build = est_rows(c, j->inputs[!swapped]), probe = est_rows(c, j->inputs[swapped]);
-    int ends = (o->r.low.value != NULL) + (o->r.high.value != NULL);
+    int ends = o->r.range ? (o->r.range->nlow > 0) + (o->r.range->nhigh > 0) : 0;
     o->loop = pl_cost_loop(build * probe, count);
     o->ranges = o->band = -1;
     if (ends)

@@ -35,7 +35,7 @@ struct pl_search *pl_find_search(struct ctx *c, const struct pl_join *j)
     struct pl_search *s = HD_NEW(c->a, struct pl_search);
     int lo = j->swapped ? 0 : j->nleft;
     *s = (struct pl_search){.nkeys = j->nkeys, .pkeys = j->pkeys, .bkeys = j->bkeys, .null_equal = j->null_equal};
-    s->range = pl_find_interval(c->a, j->rest, j->nrest, lo, lo + j->nbuilt, &s->reach);
+    s->range = pl_find_interval(c, j->tjoin, j->rest, j->nrest, lo, lo + j->nbuilt, &s->reach);
     if (s->nkeys) /* a running maximum knows nothing of keys */
         s->reach = NULL;
     if (j->single || (!s->range && !s->nkeys))

@@ -38,13 +38,6 @@ static struct pl_val word_of(struct ctx *c, int expr, enum rt_phys phys, bool nu
 
 /* ---- exact numbers ------------------------------------------------------------------------------------------ */
 
-/* The integer that stands for one unit of a term. */
-static hd_i128 unit(const struct pl_term *t, int scale)
-{
-    int own = t->e->type.kind == HD_DECIMAL ? t->e->type.scale : 0;
-    return t->factor * hd_pow10(scale - own);
-}
-
 static hd_i128 magnitude(hd_i128 v)
 {
     return v < 0 ? -v : v;
@@ -77,11 +70,11 @@ static int exact_word(struct ctx *c, struct open_pipeline *p, struct handle *con
     hd_i128 most = magnitude(more);
     for (int i = 0; i < s->n; i++) {
         HD_TRY(lx_expr(c, p, env, s->v[i].e, &v[i]));
-        most += largest(&v[i]) * magnitude(unit(&s->v[i], scale));
+        most += largest(&v[i]) * magnitude(pl_unit(&s->v[i], scale));
     }
     enum rt_phys phys = most <= INT64_MAX ? RT_I64 : RT_I128;
     for (int i = 0; i < s->n; i++)
-        HD_TRY(add_term(c, &sum, v[i], unit(&s->v[i], scale), phys));
+        HD_TRY(add_term(c, &sum, v[i], pl_unit(&s->v[i], scale), phys));
     if (more)
         sum.expr = op2(c, FE_ADD, phys, sum.nullable, sum.expr, pb_const_int(c, phys, more));
     *out = word_of(c, sum.expr, phys, sum.nullable);
@@ -171,9 +164,9 @@ int sw_word(struct ctx *c, struct open_pipeline *p, struct handle *const *env, c
     return exact_word(c, p, env, &x->of, x->scale, 0, out);
 }
 
-/* The innermost of n bounds. */
+/* The innermost bound of an end. inside: the first or last word that an open bound leaves. */
 static int innermost(struct ctx *c, struct open_pipeline *p, struct handle *const *env, const struct pl_interval *x,
-                     const struct pl_val *room, bool low, struct pl_val *out)
+                     const struct pl_val *room, bool low, bool inside, struct pl_val *out)
 {
     const struct pl_bound *v = low ? x->low : x->high;
     int n = low ? x->nlow : x->nhigh, open = pb_const_int(c, RT_I64, low ? INT64_MIN : INT64_MAX);
@@ -183,7 +176,7 @@ static int innermost(struct ctx *c, struct open_pipeline *p, struct handle *cons
         if (x->is_float)
             HD_TRY(float_word(c, p, env, &v[i], room, low, &one));
         else
-            HD_TRY(exact_word(c, p, env, &v[i].at, x->scale, v[i].strict ? (low ? 1 : -1) : 0, &one));
+            HD_TRY(exact_word(c, p, env, &v[i].at, x->scale, v[i].strict && inside ? (low ? 1 : -1) : 0, &one));
         bool both = i > 0 && out->nullable && one.nullable; /* of a NULL and a value the value is taken */
         if (i > 0)
             one.expr = op2(c, low ? FE_GREATEST : FE_LEAST, RT_I64, both, out->expr, one.expr);
@@ -199,8 +192,15 @@ int sw_bounds(struct ctx *c, struct open_pipeline *p, struct handle *const *env,
     struct pl_val room = {.expr = -1};
     if (x->is_float)
         HD_TRY(float_room(c, p, env, x, &room));
-    HD_TRY(innermost(c, p, env, x, &room, true, low));
-    return innermost(c, p, env, x, &room, false, high);
+    HD_TRY(innermost(c, p, env, x, &room, true, true, low));
+    return innermost(c, p, env, x, &room, false, true, high);
+}
+
+int sw_end(struct ctx *c, struct open_pipeline *p, struct handle *const *env, const struct pl_interval *x, bool low,
+           struct pl_val *out)
+{
+    const struct pl_val none = {.expr = -1};
+    return innermost(c, p, env, x, &none, low, false, out);
 }
 
 /* ---- keys --------------------------------------------------------------------------------------------------- */

@@ -11,6 +11,9 @@ int sw_word(struct ctx *c, struct open_pipeline *p, struct handle *const *env, c
 /* The words between which rows lie: those of the type where the interval has no such end. NULL where a bound is. */
 int sw_bounds(struct ctx *c, struct open_pipeline *p, struct handle *const *env, const struct pl_interval *x,
               struct pl_val *low, struct pl_val *high);
+/* The word of one end of an exact interval: open or closed, it is that of the bound. */
+int sw_end(struct ctx *c, struct open_pipeline *p, struct handle *const *env, const struct pl_interval *x, bool low,
+           struct pl_val *out);
 /* The word of a key in its final width. */
 struct pl_val sw_key(struct ctx *c, struct pl_val v);
 /* One word for n keys; NULL where a key is that needs a value (null_equal NULL: all do). */

@@ -80,6 +80,14 @@ static struct pl_range of_column(struct look *k, const struct fe_node *n, const 
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
+static struct pl_range magnitude(struct pl_range r)
+{
+    struct pl_range minus = range_binary(FE_SUB, (struct pl_range){true, 0, 0}, r);
+    if (!r.known || !minus.known)
+        return (struct pl_range){false, 0, 0};
+    return (struct pl_range){true, HD_MAX(0, HD_MAX(r.lo, minus.lo)), HD_MAX(r.hi, minus.hi)};
+}
+
 /* Of a cast between exact numbers, or of arithmetic of them, before it is checked; not known: of none such. */
 static struct pl_range unchecked(struct look *k, const struct fe_node *n, const struct fe_expr *e)
 {
@@ -88,6 +96,12 @@ static struct pl_range unchecked(struct look *k, const struct fe_node *n, const 
         return none;
     if (e->op == FE_ADD || e->op == FE_SUB || e->op == FE_MUL)
         return range_binary(e->op, of_expr(k, n, e->args[0]), of_expr(k, n, e->args[1]));
+    if (e->op == FE_DATE_DIFF)
+        return range_binary(FE_SUB, of_expr(k, n, e->args[0]), of_expr(k, n, e->args[1]));
+    if (e->op == FE_NEG)
+        return range_binary(FE_SUB, (struct pl_range){true, 0, 0}, of_expr(k, n, e->args[0]));
+    if (e->op == FE_ABS)
+        return magnitude(of_expr(k, n, e->args[0]));
     if (e->op != FE_CAST || !is_exact(e->args[0]->type) || scale_of(e->type) < scale_of(e->args[0]->type))
         return none;
     int by = scale_of(e->type) - scale_of(e->args[0]->type);

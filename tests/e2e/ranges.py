@@ -153,27 +153,42 @@ def bound(rng, probe, build, letters, op):
     return words, lambda x, y: holds(y[b], op, plus(x[p]))
 
 
+def band(rng, probe, build):
+    """Like condition, by a comparison that has to be taken apart."""
+    letters = rng.choice(["ii", "dd", "de", "ed", "ee", "tt"])
+    p, b, d = probe + letters[0], build + letters[1], rng.choice([0, 2, 5])
+    gap = lambda x, y: None if x[p] is None or y[b] is None else getattr(y[b] - x[p], "days", y[b] - x[p])  # noqa: E731
+    forms = [(f"abs({b} - {p}) <= {d}", lambda g: abs(g) <= d), (f"{d} > abs({p} - {b})", lambda g: abs(g) < d),
+             (f"{p} = {b}", lambda g: g == 0), (f"{p} - {b} < {d}", lambda g: -g < d),
+             (f"{b} - {p} between -{d} and {d}", lambda g: -d <= g <= d),
+             (f"{b} - {p} >= -{d} and {b} - {p} >= -1", lambda g: g >= max(-d, -1))]
+    k = rng.randrange(len(forms))
+    words, test = forms[k]
+    return [(words, lambda x, y: gap(x, y) is not None and test(gap(x, y)))], k in (3, 5)
+
+
 def condition(rng, probe, build):
-    """A range of one build column: conjuncts."""
+    """A range of one build column: conjuncts, and whether it has one end."""
+    if rng.random() < 0.3:
+        return band(rng, probe, build)
     letters = rng.choice(COMPARED)
     low, high = rng.choice([">", ">="]), rng.choice(["<", "<="])
     if rng.random() < 0.5:
-        return [bound(rng, probe, build, letters, rng.choice([low, high]))]
+        return [bound(rng, probe, build, letters, rng.choice([low, high]))], True
     # The other bound has the same types, so that the build column is compared as it is.
-    return [bound(rng, probe, build, letters, low), bound(rng, probe, build, letters, high)]
+    return [bound(rng, probe, build, letters, low), bound(rng, probe, build, letters, high)], False
 
 
 class Plan:
     def __init__(self, rng):
         self.probe, self.build = rng.choice([("a", "b"), ("b", "a")])
-        self.tests = condition(rng, self.probe, self.build)
+        self.tests, one_sided = condition(rng, self.probe, self.build)
         self.filters = {}
         for side in "ab":
             if rng.random() < 0.3:
                 c, v = side + "g", rng.choice([0, 2, 3, 9])
                 self.filters[side] = (f"{c} >= {v}", lambda row, c=c, v=v: holds(row[c], ">=", v))
         self.keys = rng.choice([[], [], [self.probe + "g"], [self.probe + "s"], [self.probe + "g", self.probe + "s"]])
-        one_sided = len(self.tests) == 1
         self.aggs = []
         for i in range(rng.randint(1, 4)):
             side = rng.choice([self.probe, self.build]) if self.keys else rng.choice("ab")
