@@ -164,15 +164,14 @@ static void print_pairs(struct cu_unit *u)
     int first = pairs_level(u)->first_step + l->others, end = end_of_pairs(u);
     cu_line(u->out, "// Row `at` of the state with the rows of this thread%s.",
             l->fused ? "" : ": which pass the tests");
-    cu_line(u->out, "template <bool whole> HDD_MEMBER %s pairs(const pair_tuple *mine, %su32 alive, u32 at)",
-            l->fused ? "void" : "u32", l->top ? "const best_rows::bound_type *bound, " : "");
+    cu_line(u->out, "template <bool whole%s> HDD_MEMBER void pairs(const pair_tuple *mine, %su32 alive, u32 at%s)",
+            l->fused ? "" : ", u32 rows, class Passed", l->top ? "const best_rows::bound_type *bound, " : "",
+            l->fused ? "" : ", Passed &passed");
     cu_open(u->out, "{");
     cu_line(u->out, "(void)alive, (void)mine;");
     state_row(u);
-    if (!l->fused)
-        cu_line(u->out, "u32 passed = 0;");
     cu_line(u->out, "HDD_UNROLL");
-    cu_open(u->out, "for (u32 j = 0; j < loop_rows; j++) {");
+    cu_open(u->out, "for (u32 j = 0; j < %s; j++) {", l->fused ? "loop_rows" : "rows");
     source_row(u);
     declare_slots(u, first, end);
     count_others(u);
@@ -184,27 +183,38 @@ static void print_pairs(struct cu_unit *u)
         cu_line(u->out, "live = bound[j].has(%s);", cu_expr(u, rank_expr(u)));
     }
     cu_unguard(u);
-    if (!l->fused) {
-        cu_open(u->out, "if (live)");
-        cu_line(u->out, "hdd_plus(passed, one << j);");
-        u->out->indent--;
-    }
-    cu_close(u->out, "}");
     if (!l->fused)
-        cu_line(u->out, "return passed;");
+        cu_line(u->out, "passed.add(live, one, j);");
+    cu_close(u->out, "}");
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+/* The bit that a match sets, as it is now: other warps set them too. */
+static void print_settled(struct cu_unit *u)
+{
+    const struct pl_pipeline *p = u->pipeline;
+    int bits = p->sink.kind == PL_SINK_BITMAP ? p->sink.a_bits : p->steps[p->nsteps - 1].a_matches;
+    cu_line(u->out, "// The row of the source has had a match.");
+    cu_line(u->out, "HDD_MEMBER bool settled(u32 row) const");
+    cu_open(u->out, "{");
+    cu_line(u->out, "return (hdd_load_relaxed(%s + row / 64) >> row %% 64 & 1) != 0;", cu_arg(u, bits));
     cu_close(u->out, "}");
     cu_blank(u->out);
 }
 
 void cu_loop(struct cu_unit *u)
 {
-    cu_line(u->out, "enum : u32 { loop_rows = %d, fused = %d };", u->pipeline->loop.rows, u->pipeline->loop.fused);
+    const struct pl_loop *l = &u->pipeline->loop;
+    cu_line(u->out, "enum : u32 { loop_rows = %d, fused = %d, again = %d };", l->rows, l->fused, l->again);
     if (u->pipeline->loop.top)
         print_best(u);
     cu_line(u->out, "typedef %s_tuple1 pair_tuple;", u->name);
     cu_blank(u->out);
     print_begin(u);
     print_others(u);
+    if (u->pipeline->first_match)
+        print_settled(u);
     if (u->pipeline->loop.top)
         print_rank(u);
     if (!u->pipeline->loop.fused)

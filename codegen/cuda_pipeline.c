@@ -255,6 +255,20 @@ static const char *checks(struct cu_unit *u)
     return detach_text(u, &o);
 }
 
+/* Loops over pairs: the header, and its function. */
+static const char *loop_header(const struct pl_pipeline *p)
+{
+    return p->loop.top ? "loop_top" : p->first_match ? "loop_first" : "loop";
+}
+
+static const char *loop_traversal(const struct pl_pipeline *p)
+{
+    return p->loop.top      ? "hdd_loop_top"
+           : p->loop.later  ? "hdd_loop_later"
+           : p->first_match ? "hdd_loop_first"
+                            : "hdd_loop";
+}
+
 /* Its function in templates/traverse.cuh. */
 static const char *traversal(const struct pl_pipeline *p)
 {
@@ -262,7 +276,7 @@ static const char *traversal(const struct pl_pipeline *p)
     case RT_SHAPE_STRAIGHT: return "hdd_straight";
     case RT_SHAPE_ALL_ROWS: return "hdd_all_rows";
     case RT_SHAPE_IN_PLACE: return "hdd_in_place";
-    case RT_SHAPE_LOOP: return p->loop.top ? "hdd_loop_top" : p->loop.later ? "hdd_loop_later" : "hdd_loop";
+    case RT_SHAPE_LOOP: return loop_traversal(p);
     case RT_SHAPE_NIFS: return "hdd_nifs";
     case RT_SHAPE_AWS: return "hdd_nifs_aws";
     case RT_SHAPE_ANY: return "hdd_any_balance";
@@ -304,7 +318,7 @@ static const char *includes(struct cu_unit *u)
     if (u->pipeline->spec->shape == RT_SHAPE_ANY)
         cu_line(&o, "#include \"hd/any.cuh\"");
     if (u->pipeline->spec->shape == RT_SHAPE_LOOP)
-        cu_line(&o, "#include \"hd/%s.cuh\"", u->pipeline->loop.top ? "loop_top" : "loop");
+        cu_line(&o, "#include \"hd/%s.cuh\"", loop_header(u->pipeline));
     if (cu_sink_header(u))
         cu_line(&o, "#include \"hd/%s\"", cu_sink_header(u));
     if (u->pipeline->framed)

@@ -14,6 +14,9 @@ static const double SHARE_MIN = 0.5;
 /* Bytes of the source's row that a thread keeps: of so many rows each. */
 enum { LOOP_ROWS_MAX = 8, LOOP_BYTES = 128, RANKED_BYTES = 160 };
 
+/* Operators of the tests of a pair that are done twice: comparisons, or an addition before one. */
+enum { TESTS_AGAIN = 2 };
+
 /* ---- which pipelines --------------------------------------------------------------------- */
 
 /* The only step that opens a level; -1: there are several, or none. */
@@ -200,6 +203,35 @@ static bool fits_word(const struct ctx *c, const struct pl_pipeline *q, const st
            c->exprs.v[o->expr].phys != RT_F64 && c->exprs.v[o->expr].phys != RT_F32 && most > 0 && most <= INT32_MAX;
 }
 
+/* Operators of an expression; one that is more than an instruction or two counts as many. */
+static int operators(const struct ctx *c, int e)
+{
+    const struct pl_expr *x = &c->exprs.v[e];
+    bool simple = fe_op_form(x->op)->cost == FE_COST_LOW || fe_op_form(x->op)->cost == FE_COST_COMPARE;
+    bool number = x->phys == RT_BOOL || x->phys == RT_I32 || x->phys == RT_F32 || x->phys == RT_F64;
+    bool word = number && !x->fail && !x->nullable;
+    int n = word && x->nargs == 0 ? 0 : word && simple ? 1 : TESTS_AGAIN + 1;
+    for (int i = 0; i < x->nargs; i++)
+        n += operators(c, x->args[i]);
+    return n;
+}
+
+/* Whether some pair of a row of the state passes costs nothing beside the tests, which of them one instruction for
+ * each. So tests that are little more than that are done a second time for the few rows that have one. */
+static bool tests_again(const struct ctx *c, const struct pl_pipeline *q)
+{
+    int n = 0;
+    for (int i = q->levels[1].first_step + q->loop.others; i < q->loop.tested; i++) {
+        if (q->steps[i].kind != PL_STEP_FILTER)
+            return false;
+        n += operators(c, q->steps[i].expr);
+    }
+    for (int i = 0; i < q->levels[1].first_step - 1 && n <= TESTS_AGAIN; i++) /* done once more for each of the row's */
+        if (pl_step_form(q->steps[i].kind)->yields != PL_YIELDS_ONE)
+            return false;
+    return n > 0 && n <= TESTS_AGAIN && !q->loop.top && !q->loop.later && !c->opt.profile;
+}
+
 /* Of the keys by which a thread ranks the pairs of a row. */
 static int ranked_bytes(const struct ctx *c, const struct pl_pipeline *q)
 {
@@ -215,7 +247,8 @@ void pl_size_loop(const struct ctx *c, struct pl_pipeline *q)
     for (l->rows = LOOP_ROWS_MAX; l->rows > 1 && (l->rows * q->levels[1].tuple_bytes > LOOP_BYTES ||
                                                   l->rows * ranked_bytes(c, q) > RANKED_BYTES);)
         l->rows /= 2;
-    l->fused = adds_alone(&q->sink);
+    l->fused = adds_alone(&q->sink) && !q->first_match;
+    l->again = !l->fused && tests_again(c, q);
     l->counts = counts_alone(&q->sink);
     l->sums = l->fused && q->sink.place == PL_PLACE_REGISTERS && l->tested > q->levels[1].first_step + l->others;
     for (int i = 0; i < q->sink.nouts && l->sums; i++)

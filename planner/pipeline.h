@@ -224,6 +224,7 @@ struct pl_loop {
     int top; /* > 0: of the pairs of a row of the source as many as that can stay, and those that tie with the last by
                    the first key of the order of the sink's state (loop_top.c) */
     bool fused; /* pairs go to the sink where they are; else those that passed the tests are visited */
+    bool again; /* not fused, and tests are so cheap that they are done again for rows of the state that pass some */
     bool sums;  /* a thread adds up the pairs that pass its tests, task by task */
 };
 
@@ -261,7 +262,7 @@ struct pl_pipeline {
         int donation_bytes, slot_bytes; /* work that one warp hands to another, at most (struct rt_unit) */
     } gpu;
     /* A row of the source is settled by the first of its children that reaches the sink: a CPU looks at no other
-     * child of that range. */
+     * child of that range, nor does a GPU's loop over pairs. */
     bool first_match;
     bool in_place; /* rows go all the way where a GPU's tile has them; the accumulators' places allow it */
     /* Compilers take more than linear time for a function. A pipeline whose code would be long is *framed*: its

@@ -233,14 +233,15 @@ static void print_source(const struct printer *w)
     if (w->p->unoptimised)
         hd_strbuf_adds(w->o, " [unoptimised]");
     if (w->p->first_match)
-        hd_strbuf_adds(w->o, " [cpu: first match]");
+        hd_strbuf_adds(w->o, w->p->loop.rows ? " [first match]" : " [cpu: first match]");
     if (r->shape != RT_SHAPE_STRAIGHT && r->shape != RT_SHAPE_ALL_ROWS) /* [tile] tells */
         hd_strbuf_addf(w->o, " [gpu: %s]", rt_shape_name(r->shape));
     if (w->p->loop.rows)
         hd_strbuf_addf(w->o, " [gpu: %d rows a thread%s]", w->p->loop.rows,
-                       w->p->loop.fused ? ""
-                       : w->p->loop.top ? ", pairs ranked"
-                                        : ", pairs tested");
+                       w->p->loop.fused   ? ""
+                       : w->p->loop.top   ? ", pairs ranked"
+                       : w->p->loop.again ? ", pairs tested again"
+                                          : ", pairs tested");
     if (w->p->gpu.shared_bytes)
         hd_strbuf_addf(w->o, " [gpu: %d bytes shared]", w->p->gpu.shared_bytes);
     if (r->ordered)

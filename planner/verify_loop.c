@@ -93,7 +93,8 @@ bool vf_loop(struct vf *v)
     for (int i = l->tested; i < v->p->nsteps; i++)
         VF_CHECK(v, LOOP_TESTS, pl_step_form(v->p->steps[i].kind)->yields != PL_YIELDS_SOME);
     VF_TRY(check_top(v, l));
+    VF_CHECK(v, LOOP_TESTS, !l->again || (!l->fused && !l->top && !l->later));
     bool adds = s->kind == PL_SINK_AGG_SCALAR || s->kind == PL_SINK_AGG_DENSE;
-    VF_CHECK(v, LOOP_FUSED, !l->fused || (adds && s->place != PL_PLACE_MEMORY));
+    VF_CHECK(v, LOOP_FUSED, !l->fused || (adds && s->place != PL_PLACE_MEMORY && !v->p->first_match));
     return true;
 }

@@ -9,14 +9,14 @@
 // end: tasks are the places of a triangle, each as much work as any other but those on its edge. To
 // what straight.cuh asks for, a pipeline's class adds, in place of tile and visit,
 //
-//   enum { loop_rows, fused }; pair_tuple
+//   enum { loop_rows, fused, again }; pair_tuple
 //   bool begin(bool live, bool counted, u32 row, pair_tuple &)    what the pairs of a row share
 //   hdd_range others()                                            rows of the state
 //   void pairs<whole>(const pair_tuple *, u32 alive, u32 at)
 //
 // and after_task(), if something is to be done between tasks. Where it is not fused, pairs are tested first, as those
-// that pass are few: u32 pairs<whole> says which did, they wait in shared memory until a warp has one for each lane
-// (hdd_waiting waiting), and visit(hdd_level<1>, ...) takes them.
+// that pass are few: pairs<whole, rows>(..., passed) says which did (hdd_which, hdd_some), they wait in shared memory
+// until a warp has one for each lane (hdd_waiting waiting), and visit(hdd_level<1>, ...) takes them.
 #ifndef HDD_LOOP_CUH
 #define HDD_LOOP_CUH
 
@@ -26,10 +26,11 @@
 // Rows of the state in a task: enough to make up for reading the tile, few enough that the last
 // tasks end together and that a look at the abort word comes often.
 constexpr u32 HDD_LOOP_MAX = HDD_LOOP_PART, HDD_LOOP_MIN = 64, HDD_LOOP_TASKS = 8; // tasks per warp, at least
+static_assert(HDD_LOOP_MAX % 4 == 0 && HDD_LOOP_MIN % 4 == 0, "runs of rows that are tested at once");
 
 struct hdd_tasks {
     u64 n, tiles;
-    u32 part; // rows of the state
+    u32 part; // rows of the state, whole runs of four
 
     HDD_MEMBER hdd_tasks(const hdd_run &run, u32 tile, u32 others) : n(0), tiles(0), part(HDD_LOOP_MAX)
     {
@@ -39,7 +40,7 @@ struct hdd_tasks {
             return;
         const u64 parts = ((u64)run.launch.warps * HDD_LOOP_TASKS + tiles - 1) / tiles;
         const u64 even = (others + parts - 1) / parts;
-        part = even < HDD_LOOP_MIN ? HDD_LOOP_MIN : even < HDD_LOOP_MAX ? (u32)even : HDD_LOOP_MAX;
+        part = even < HDD_LOOP_MIN ? HDD_LOOP_MIN : even < HDD_LOOP_MAX ? (u32)(even + 3) & ~3u : HDD_LOOP_MAX;
         n = tiles * (((u64)others + part - 1) / part);
     }
 };
@@ -132,17 +133,79 @@ struct hdd_waiting {
     }
 };
 
+// One pair of each lane that has one, of row `row` of the source. Whole warp.
+template <class Pipeline> HDD_DEVICE void hdd_visit_pair(Pipeline &p, bool has, u32 row, u32 at)
+{
+    typename Pipeline::pair_tuple tuple = typename Pipeline::pair_tuple();
+    const bool begun = p.begin(has, false, row, tuple);
+    p.visit(hdd_level<1>(), begun, at, tuple);
+}
+
 // The last ones that wait, one for each lane as long as there are.
+HDD_DEVICE bool hdd_take_waiting(hdd_waiting &waiting, u32 &row, u32 &at)
+{
+    const u32 count = hdd_min(waiting.n, HDD_LANES), from = waiting.n - count;
+    const bool live = hdd_lane() < count;
+    row = live ? waiting.row[from + hdd_lane()] : 0;
+    at = live ? waiting.at[from + hdd_lane()] : 0;
+    hdd_warp_sync();
+    waiting.n = from;
+    return live;
+}
+
 template <class Pipeline> HDD_DEVICE void hdd_visit_waiting(Pipeline &p)
 {
-    const u32 count = hdd_min(p.waiting.n, HDD_LANES), from = p.waiting.n - count;
-    const bool live = hdd_lane() < count;
-    const u32 row = live ? p.waiting.row[from + hdd_lane()] : 0, at = live ? p.waiting.at[from + hdd_lane()] : 0;
-    typename Pipeline::pair_tuple tuple = typename Pipeline::pair_tuple();
-    hdd_warp_sync();
-    p.waiting.n = from;
-    const bool begun = p.begin(live, false, row, tuple);
-    p.visit(hdd_level<1>(), begun, at, tuple);
+    u32 row, at;
+    const bool live = hdd_take_waiting(p.waiting, row, at);
+    hdd_visit_pair(p, live, row, at);
+}
+
+// ---- tests ---------------------------------------------------------------------------------
+
+// Which of a row of the state's pairs pass: bit j for the lane's row j.
+struct hdd_which {
+    u32 bits;
+
+    HDD_MEMBER hdd_which() : bits(0)
+    {
+    }
+
+    HDD_MEMBER void add(bool live, u32 one, u32 j)
+    {
+        if (live)
+            hdd_plus(bits, one << j);
+    }
+};
+
+// Whether any does: a comparison says so together with what others said before it.
+struct hdd_some {
+    bool any;
+
+    HDD_MEMBER hdd_some() : any(false)
+    {
+    }
+
+    HDD_MEMBER void add(bool live, u32, u32)
+    {
+        any = any | live;
+    }
+};
+
+template <bool whole, u32 rows, class Pipeline, class... Bounds>
+HDD_DEVICE u32 hdd_which_pass(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32 at,
+                              const Bounds *...bounds)
+{
+    hdd_which passed;
+    p.template pairs<whole, rows>(mine, bounds..., alive, at, passed);
+    return passed.bits;
+}
+
+template <bool whole, class Pipeline>
+HDD_DEVICE bool hdd_some_pass(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32 at)
+{
+    hdd_some passed;
+    p.template pairs<whole, Pipeline::loop_rows>(mine, alive, at, passed);
+    return passed.any;
 }
 
 // Rows of the state that are tested before anybody looks at which pairs passed: their bits fit a word.
@@ -165,9 +228,74 @@ template <class Pipeline> HDD_DEVICE void hdd_wait(Pipeline &p, u32 passed, u32 
     }
 }
 
+// ---- tests that are done again -------------------------------------------------------------
+
+// Which pairs pass costs an instruction for each beside its test, whether one does costs none. So where a test is
+// little more than that, lanes wait that found something among a few rows of the state, not pairs; who takes one up
+// tests its pairs again.
+template <bool> struct hdd_again {
+};
+
+// The rows of the state that waiting lanes, from the row of the source in `row` on, looked at: visits what passes.
+template <class Pipeline> HDD_DEVICE void hdd_visit_again(Pipeline &p)
+{
+    constexpr u32 rows = Pipeline::loop_rows, most = hdd_tested_at_once<Pipeline>();
+    const u32 end = p.others().begin + p.others().n;
+    u32 first, at, passed = 0;
+    const bool live = hdd_take_waiting(p.waiting, first, at);
+    HDD_NO_UNROLL
+    for (u32 j = 0; j < rows; j++) {
+        const u64 row = (u64)first + j * HDD_LANES;
+        typename Pipeline::pair_tuple tuple = typename Pipeline::pair_tuple();
+        const u32 begun = p.begin(live && row < p.run.launch.source_rows, false, (u32)row, tuple);
+        HDD_UNROLL
+        for (u32 k = 0; k < most; k++)
+            passed |= hdd_which_pass<false, 1>(p, &tuple, begun & (u32)(at + k < end), at + k < end ? at + k : at)
+                      << (k * rows + j);
+    }
+    while (hdd_any(passed != 0)) {
+        const bool has = passed != 0;
+        const u32 bit = has ? hdd_lowest(passed) : 0;
+        hdd_visit_pair(p, has, first + bit % rows * HDD_LANES, at + bit / rows);
+        passed &= passed - 1;
+    }
+}
+
+template <class Pipeline> HDD_DEVICE void hdd_wait_again(Pipeline &p, bool any, u32 first, u32 at)
+{
+    if (!hdd_any(any))
+        return;
+    p.waiting.add(any, first + hdd_lane(), at);
+    if (p.waiting.n >= HDD_LANES)
+        hdd_visit_again(p);
+}
+
+// A part ends between two runs of rows that are tested at once, or with the state.
+template <bool whole, class Pipeline>
+HDD_DEVICE void hdd_test_all(Pipeline &p, hdd_again<true>, const typename Pipeline::pair_tuple *mine, u32 alive,
+                             u32 first, u32 begin, u32 end)
+{
+    constexpr u32 most = hdd_tested_at_once<Pipeline>();
+    for (u32 at = begin; at < end; at += most) {
+        bool any = false;
+        if (end - at >= most) {
+            HDD_UNROLL
+            for (u32 k = 0; k < most; k++)
+                any = any | hdd_some_pass<whole>(p, mine, alive, at + k);
+        } else {
+            HDD_NO_UNROLL
+            for (u32 k = at; k < end; k++)
+                any = any | hdd_some_pass<whole>(p, mine, alive, k);
+        }
+        hdd_wait_again(p, any, first, at);
+    }
+}
+
+// ---- tests that are done once --------------------------------------------------------------
+
 template <bool whole, class Pipeline, class... Bounds>
-HDD_DEVICE void hdd_test_pairs(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32 first, u32 begin,
-                               u32 end, const Bounds *...bounds)
+HDD_DEVICE void hdd_test_all(Pipeline &p, hdd_again<false>, const typename Pipeline::pair_tuple *mine, u32 alive,
+                             u32 first, u32 begin, u32 end, const Bounds *...bounds)
 {
     constexpr u32 rows = Pipeline::loop_rows, most = hdd_tested_at_once<Pipeline>();
     u32 at = begin;
@@ -175,7 +303,7 @@ HDD_DEVICE void hdd_test_pairs(Pipeline &p, const typename Pipeline::pair_tuple 
         u32 passed[most], any = 0, all = 0;
         HDD_UNROLL
         for (u32 k = 0; k < most; k++)
-            any |= passed[k] = p.template pairs<whole>(mine, bounds..., alive, at + k);
+            any |= passed[k] = hdd_which_pass<whole, rows>(p, mine, alive, at + k, bounds...);
         if (!hdd_any(any != 0))
             continue;
         HDD_UNROLL
@@ -185,17 +313,18 @@ HDD_DEVICE void hdd_test_pairs(Pipeline &p, const typename Pipeline::pair_tuple 
     }
     HDD_NO_UNROLL
     for (; at < end; at++)
-        hdd_wait(p, p.template pairs<whole>(mine, bounds..., alive, at), first, at);
+        hdd_wait(p, hdd_which_pass<whole, rows>(p, mine, alive, at, bounds...), first, at);
 }
 
 // ---- tasks ---------------------------------------------------------------------------------
 
-template <bool> struct hdd_fused {};
+template <bool> struct hdd_fused {
+};
 
 // Pairs go to the sink where they are.
 template <bool whole, class Pipeline>
-HDD_DEVICE void hdd_loop_over(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32, u32 begin, u32 end,
-                              hdd_fused<true>)
+HDD_DEVICE void hdd_loop_over(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32, u32 begin,
+                              u32 end, hdd_fused<true>)
 {
     HDD_UNROLL_4
     for (u32 at = begin; at < end; at++)
@@ -206,7 +335,7 @@ template <bool whole, class Pipeline>
 HDD_DEVICE void hdd_loop_over(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32 first, u32 begin,
                               u32 end, hdd_fused<false>)
 {
-    hdd_test_pairs<whole>(p, mine, alive, first, begin, end);
+    hdd_test_all<whole>(p, hdd_again<Pipeline::again != 0>(), mine, alive, first, begin, end);
 }
 
 // One row of the state, of the tile itself.
@@ -221,7 +350,7 @@ template <class Pipeline>
 HDD_DEVICE void hdd_loop_at(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32 first, u32 at,
                             hdd_fused<false>)
 {
-    hdd_wait(p, p.template pairs<false>(mine, alive, at), first, at);
+    hdd_wait(p, hdd_which_pass<false, Pipeline::loop_rows>(p, mine, alive, at), first, at);
 }
 
 // Before a warp ends.
@@ -229,10 +358,20 @@ template <class Pipeline> HDD_DEVICE void hdd_end_loop(Pipeline &, hdd_fused<tru
 {
 }
 
+template <class Pipeline> HDD_DEVICE void hdd_visit_rest(Pipeline &p, hdd_again<true>)
+{
+    hdd_visit_again(p);
+}
+
+template <class Pipeline> HDD_DEVICE void hdd_visit_rest(Pipeline &p, hdd_again<false>)
+{
+    hdd_visit_waiting(p);
+}
+
 template <class Pipeline> HDD_DEVICE void hdd_end_loop(Pipeline &p, hdd_fused<false>)
 {
     if (p.waiting.n != 0)
-        hdd_visit_waiting(p);
+        hdd_visit_rest(p, hdd_again<Pipeline::again != 0>());
 }
 
 // What a pipeline has to do between tasks, if it has.

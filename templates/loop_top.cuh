@@ -198,7 +198,7 @@ HDD_DEVICE void hdd_top_over(Pipeline &p, const typename Pipeline::pair_tuple *m
     HDD_UNROLL
     for (u32 j = 0; j < Pipeline::loop_rows; j++)
         bound[j] = best[j].bound;
-    hdd_test_pairs<whole>(p, mine, alive, first, begin, end, bound);
+    hdd_test_all<whole>(p, hdd_again<false>(), mine, alive, first, begin, end, bound);
 }
 
 template <class Pipeline> HDD_DEVICE void hdd_loop_top(Pipeline &p)

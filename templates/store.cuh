@@ -25,6 +25,18 @@ template <class F, class T> HDD_DEVICE void hdd_put(F &field, u8 &valid, hdd_opt
     valid = v.ok;
 }
 
+// A row of whole 16 bytes, which memory takes in one piece each.
+struct alignas(16) hdd_quad {
+    u32 words[4];
+};
+
+template <class Row> HDD_DEVICE void hdd_put_row(Row *to, const Row &row)
+{
+    HDD_UNROLL
+    for (u32 i = 0; i < sizeof(Row) / sizeof(hdd_quad); i++)
+        reinterpret_cast<hdd_quad *>(to)[i] = reinterpret_cast<const hdd_quad *>(&row)[i];
+}
+
 // Byte `at` of an object.
 template <class T> HDD_DEVICE u8 *hdd_bytes_at(T &object, u32 at)
 {
