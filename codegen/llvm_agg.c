@@ -26,6 +26,8 @@ void cg_agg_open(struct cg_fn *f)
         k->image = cg_alloca(f, k->st->stride);
     if (s->kind == PL_SINK_AGG_SCALAR) {
         cg_acc_copy(f, k->rows, k->image);
+        if (f->part.begin)
+            cg_words_open(f);
     } else if (s->clustered) {
         k->group = cg_alloca(f, 8);
         l_store(f, s->kind == PL_SINK_AGG_HASH ? LLVMConstNull(f->m->ptr) : l_i64(f, -1), k->group, 8);
@@ -107,11 +109,14 @@ static void dense(struct cg_fn *f)
     }
 }
 
-void cg_agg_count(struct cg_fn *f, LLVMValueRef group)
+void cg_agg_count(struct cg_fn *f, LLVMValueRef group, LLVMValueRef n)
 {
     LLVMValueRef row = dense_row(f, group);
+    const struct rt_field *fd = &f->sink->st->fields[f->sink->s->outs[0].field];
+    struct cg_val count = cg_load_field(f, fd, row, false);
     mark_existing(f, row);
-    cg_fold_row(f, row);
+    count.v = l_add(f, count.v, cg_int_cast(f, n, RT_I64, fd->phys));
+    cg_store_field(f, fd, count, row);
 }
 
 /* --- hashed groups --- */
@@ -282,6 +287,7 @@ void cg_agg_row(struct cg_fn *f)
 void cg_agg_close(struct cg_fn *f)
 {
     struct cg_sink *k = f->sink;
+    cg_words_close(f, k->image);
     if (k->s->kind == PL_SINK_AGG_SCALAR)
         cg_acc_copy(f, k->image, k->rows);
     else if (k->s->clustered && k->s->kind == PL_SINK_AGG_DENSE)

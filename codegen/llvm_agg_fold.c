@@ -84,6 +84,42 @@ static void fold(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, stru
     }
 }
 
+/* ---- sums of 32 bits: vectors hold twice as many ---- */
+
+void cg_words_open(struct cg_fn *f)
+{
+    const struct pl_sink *s = f->sink->s;
+    f->sink->words = HD_NEWN(f->m->arena, LLVMValueRef, s->nouts + 1);
+    for (int i = 0; i < s->nouts; i++) {
+        if (!s->outs[i].word)
+            continue;
+        f->sink->words[i] = cg_alloca(f, 4);
+        l_store(f, l_i32(f, 0), f->sink->words[i], 4);
+    }
+}
+
+static void fold_word(struct cg_fn *f, const struct pl_out *o, LLVMValueRef word, LLVMValueRef row, struct cg_val x)
+{
+    const struct rt_field *fd = field_of(f, o);
+    l_store(f, l_add(f, l_load(f, f->m->i32, word, 4), cg_int_cast(f, x.v, fd->phys, RT_I32)), word, 4);
+    if (fd->valid_offset >= 0)
+        cg_store(f, RT_BOOL, (struct cg_val){.v = l_bool(f, true)}, l_at(f, row, fd->valid_offset));
+}
+
+void cg_words_close(struct cg_fn *f, LLVMValueRef image)
+{
+    const struct pl_sink *s = f->sink->s;
+    for (int i = 0; i < s->nouts && f->sink->words; i++) {
+        if (!f->sink->words[i])
+            continue;
+        const struct rt_field *fd = field_of(f, &s->outs[i]);
+        struct cg_val acc = cg_load_field(f, fd, image, false);
+        LLVMValueRef word = l_load(f, f->m->i32, f->sink->words[i], 4);
+        acc.v = l_add(f, acc.v, cg_int_cast(f, word, RT_I32, fd->phys));
+        cg_store_field(f, fd, acc, image);
+    }
+}
+
 void cg_fold_outs(struct cg_fn *f, int first, int end, LLVMValueRef image)
 {
     const struct pl_sink *s = f->sink->s;
@@ -91,8 +127,13 @@ void cg_fold_outs(struct cg_fn *f, int first, int end, LLVMValueRef image)
     /* Arguments before accumulators: they may branch, and share loads. */
     for (int i = first; i < end; i++)
         x[i - first] = contribution(f, &s->outs[i]);
-    for (int i = first; i < end; i++)
-        fold(f, &s->outs[i], image, x[i - first]);
+    for (int i = first; i < end; i++) {
+        LLVMValueRef word = f->sink->words ? f->sink->words[i] : NULL;
+        if (word)
+            fold_word(f, &s->outs[i], word, image, x[i - first]);
+        else
+            fold(f, &s->outs[i], image, x[i - first]);
+    }
 }
 
 void cg_fold_row(struct cg_fn *f, LLVMValueRef image)

@@ -91,13 +91,20 @@ struct cg_fail_block {
 
 struct cg_sink; /* llvm_sink.h */
 
+/* Rows of the state that a loop over pairs is at (llvm_state_part.c). */
+struct cg_state_part {
+    LLVMValueRef begin, end; /* NULL: all rows */
+    LLVMValueRef columns; /* what pairs look at, side by side */
+    LLVMValueRef counts; /* by group and copy */
+};
+
 /* One function being built. */
 struct cg_fn {
     struct cg_mod *m;
     const struct pl_pipeline *pipeline;
     int index; /* of the pipeline */
     LLVMValueRef fn, args, thread, begin, end;
-    LLVMValueRef part_begin, part_end; /* rows of the state that a loop over pairs is at; NULL: all */
+    struct cg_state_part part;
     LLVMValueRef frame; /* of a framed pipeline */
     LLVMValueRef row, other; /* of parts: what they work on */
     LLVMValueRef value; /* of outlined expressions; made at first use */
@@ -275,10 +282,23 @@ void cg_bind_child(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i);
 
 /* llvm_sink.c; llvm_agg.c for aggregates (llvm_sink.h) */
 void cg_sink_row(struct cg_fn *f);
-/* AGG_DENSE in two steps: the group of the row, then one row more in a group. */
+void cg_sink_open(struct cg_fn *f); /* before its first row, or without one */
+/* AGG_DENSE in two steps: the group of the row, then n rows (i64) more in a group. */
 LLVMValueRef cg_agg_group(struct cg_fn *f);
-void cg_agg_count(struct cg_fn *f, LLVMValueRef group);
+void cg_agg_count(struct cg_fn *f, LLVMValueRef group, LLVMValueRef n);
 void cg_sink_close(struct cg_fn *f); /* in the exit block: write back what registers hold */
+
+/* llvm_state_part.c: what a loop over pairs keeps while a part lasts */
+bool cg_in_parts(const struct cg_fn *f);
+void cg_part_open(struct cg_fn *f);
+void cg_part_fill(struct cg_fn *f); /* the columns, from rows part.begin .. part.end - 1 */
+/* The level's function gets the part behind a tuple of so many bytes, all of which it returns; stored if `to` is given. */
+int cg_part_carry(struct cg_fn *f, int bytes, LLVMValueRef to);
+void cg_part_get(struct cg_fn *f, int bytes, LLVMValueRef from);
+/* What the row of the state has for its pairs; the steps behind those that look at it alone come next. */
+int cg_part_others(struct cg_fn *f, LLVMValueRef row);
+void cg_part_count(struct cg_fn *f, int i, LLVMValueRef group); /* -1: of no group; neighbours differ in i */
+void cg_part_flush(struct cg_fn *f);
 
 /* llvm_part_calls.c: calls of functions that share a frame (planner/parts.c) */
 /* The part of the steps that begins at k, NULL: none. */
@@ -298,9 +318,9 @@ void cg_steps_from(struct cg_fn *f, int k);
 /* llvm_tile.c */
 void cg_tile_loop(struct cg_fn *f);
 
-/* llvm_loop.c: loops over pairs, from the source down, and their level where it counts by group */
+/* llvm_loop.c: loops over pairs, from the source down, and their level */
 void cg_loop_parts(struct cg_fn *f);
-void cg_loop_counts(struct cg_fn *f, const struct pl_level *lv);
+void cg_loop_pairs(struct cg_fn *f, const struct pl_level *lv);
 
 /* llvm_pipeline.c, llvm_parts.c: bodies of functions */
 void cg_pipeline(struct cg_mod *m, int index);

@@ -45,12 +45,14 @@ static void call_level(struct cg_fn *f, int level, struct cg_range r)
 /* What of the range of a loop over pairs lies in the part. */
 static void call_part(struct cg_fn *f, struct cg_range r)
 {
-    LLVMValueRef from[] = {r.begin, f->part_begin}, to[] = {r.end, f->part_end};
+    LLVMValueRef from[] = {r.begin, f->part.begin}, to[] = {r.end, f->part.end};
     struct cg_range in = {cg_intrinsic(f, "llvm.smax", f->m->i64, from, 2),
                           cg_intrinsic(f, "llvm.smin", f->m->i64, to, 2)};
     l_need(f, l_icmp(f, LLVMIntSLT, in.begin, in.end), f->next, "inside");
-    LLVMValueRef carried = cg_alloca(f, HD_MAX(carry_out(f, &f->pipeline->levels[1], NULL), 8));
+    int bytes = carry_out(f, &f->pipeline->levels[1], NULL);
+    LLVMValueRef carried = cg_alloca(f, cg_part_carry(f, bytes, NULL));
     carry_out(f, &f->pipeline->levels[1], carried);
+    cg_part_carry(f, bytes, carried);
     run_level(f, 1, carried, in);
     l_br(f, f->next);
 }
@@ -61,7 +63,7 @@ static void expand(struct cg_fn *f, int k)
     if (s->polls)
         cg_check_stop(f);
     struct cg_range r = cg_step_range(f, s);
-    if (f->part_begin) {
+    if (f->part.begin) {
         call_part(f, r);
         return;
     }

@@ -33,6 +33,8 @@ static void carry_in(struct cg_fn *f, const struct pl_level *lv, LLVMValueRef fr
         struct rt_field fd = cg_carry_field(&f->pipeline->slots[slot], &at);
         cg_bind(f, slot, cg_load_field(f, &fd, from, false));
     }
+    if (cg_in_parts(f))
+        cg_part_get(f, at, from);
     f->b = saved;
 }
 
@@ -43,7 +45,7 @@ void cg_pipeline(struct cg_mod *m, int index)
     l_need(f, l_icmp(f, LLVMIntSLT, f->begin, f->end), f->exit, "some");
     if (f->pipeline->cpu_tile.steps) {
         cg_tile_loop(f);
-    } else if (f->pipeline->loop.rows && !m->opt->profile) {
+    } else if (cg_in_parts(f)) {
         cg_loop_parts(f);
     } else {
         struct cg_loop l = cg_loop_open(f, f->begin, f->end);
@@ -62,8 +64,8 @@ void cg_level(struct cg_mod *m, const struct cg_job *job)
     carry_in(f, lv, LLVMGetParam(f->fn, 2));
     cg_check_stop(f);
     l_need(f, l_icmp(f, LLVMIntSLT, f->begin, f->end), f->exit, "some");
-    if (f->pipeline->loop.counts) {
-        cg_loop_counts(f, lv);
+    if (cg_in_parts(f)) {
+        cg_loop_pairs(f, lv);
         range_close(f);
         return;
     }

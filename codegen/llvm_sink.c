@@ -227,7 +227,7 @@ void cg_sink_part(struct cg_fn *f, enum cg_function kind, const struct pl_part *
 
 /* --- dispatch --- */
 
-static void open_sink(struct cg_fn *f)
+void cg_sink_open(struct cg_fn *f)
 {
     struct cg_sink *k = HD_NEW(f->m->arena, struct cg_sink);
     const struct pl_sink *s = &f->pipeline->sink;
@@ -260,7 +260,7 @@ static void open_sink(struct cg_fn *f)
 void cg_sink_row(struct cg_fn *f)
 {
     HD_ASSERT(!f->sink);
-    open_sink(f);
+    cg_sink_open(f);
     switch (f->sink->s->kind) {
     case PL_SINK_BITMAP: set_bit(f, index_value(f)); break;
     case PL_SINK_DIRECT: store_direct(f); break;
@@ -274,8 +274,7 @@ void cg_sink_row(struct cg_fn *f)
 
 LLVMValueRef cg_agg_group(struct cg_fn *f)
 {
-    HD_ASSERT(!f->sink);
-    open_sink(f);
+    cg_sink_open(f);
     return cg_dense_index(f);
 }
 

@@ -17,6 +17,7 @@ struct cg_sink {
     LLVMValueRef word_no, word; /* BITMAP, DIRECT: word of bits being collected */
     LLVMValueRef rows;          /* AGG_SCALAR, AGG_DENSE: row 0 */
     LLVMValueRef image; /* AGG: copy of the current row, or of one row's contribution */
+    LLVMValueRef *words; /* by out: its sum over a part of a loop over pairs, in 32 bits; NULL: in the image */
     LLVMValueRef group; /* clustered: index (-1) or row address (null) of the current group */
 };
 
@@ -47,6 +48,8 @@ void cg_fold_outs(struct cg_fn *f, int first, int end, LLVMValueRef image);
 void cg_fold_shared(struct cg_fn *f, LLVMValueRef row, LLVMValueRef image);
 void cg_share_outs(struct cg_fn *f, int first, int end, LLVMValueRef row, LLVMValueRef image);
 void cg_acc_copy(struct cg_fn *f, LLVMValueRef from, LLVMValueRef to);
+void cg_words_open(struct cg_fn *f); /* in the entry block */
+void cg_words_close(struct cg_fn *f, LLVMValueRef image);
 void cg_acc_clear(struct cg_fn *f, LLVMValueRef image);
 
 #endif

@@ -8,5 +8,7 @@
 void pl_plan_loop(struct ctx *c, struct open_pipeline *p);
 /* Rows that a thread of a GPU holds, once the tuples' layout and the sink's place are known. */
 void pl_size_loop(const struct ctx *c, struct pl_pipeline *q);
+/* loop_part.c: what a CPU keeps of the state's rows, of a loop with a size. */
+void pl_size_part(const struct ctx *c, struct pl_pipeline *q);
 
 #endif

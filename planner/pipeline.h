@@ -213,6 +213,10 @@ struct pl_tile_steps {
 /* Rows of a CPU's tile, whose survivors are the bits of one word, and rows in one vector. */
 enum { PL_CPU_TILE_ROWS = 64, PL_CPU_VECTOR_ROWS = 16 };
 
+/* What pairs want of a step that looks at the state's row alone (loop_part.c): its value, which lies side by side with
+ * those of other rows; that it runs for each of them; nothing. */
+enum pl_other { PL_OTHER_COLUMN, PL_OTHER_AGAIN, PL_OTHER_UNREAD };
+
 /* A loop over pairs (loop.c): a thread of a GPU takes rows of the state that the only level lists one after the
  * other, each with all rows of the source that it holds. */
 struct pl_loop {
@@ -220,6 +224,9 @@ struct pl_loop {
     int others; /* steps right behind the level's that look at the state's row alone */
     int tested; /* all filters of pairs come before this step */
     bool later; /* a row of the source, which are those of the state, meets those behind it alone */
+    int part_rows; /* of the state, which a CPU takes with all source rows of a morsel */
+    enum pl_other *how; /* by step of the others */
+    int part_copies; /* of 32-bit counts by group while a part lasts; 0: the sink's rows are counted in */
     bool counts; /* on a CPU groups of a run of pairs are computed first, then each is counted */
     int top; /* > 0: of the pairs of a row of the source as many as that can stay, and those that tie with the last by
                    the first key of the order of the sink's state (loop_top.c) */

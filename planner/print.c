@@ -215,6 +215,17 @@ static void print_tile(const struct printer *w)
         hd_strbuf_addf(w->o, " [gpu: tile: %d steps]", gpu);
 }
 
+static void print_part(const struct printer *w, const struct pl_loop *l)
+{
+    int columns = 0;
+    for (int i = 0; i < l->others; i++)
+        columns += l->how[i] == PL_OTHER_COLUMN;
+    hd_strbuf_addf(w->o, " [cpu: parts of %d rows, %d columns", l->part_rows, columns);
+    if (l->part_copies)
+        hd_strbuf_addf(w->o, ", %d %s of counts", l->part_copies, l->part_copies > 1 ? "copies" : "copy");
+    hd_strbuf_adds(w->o, "]");
+}
+
 static void print_source(const struct printer *w)
 {
     const struct rt_pipeline *r = w->p->spec;
@@ -242,6 +253,8 @@ static void print_source(const struct printer *w)
                        : w->p->loop.top   ? ", pairs ranked"
                        : w->p->loop.again ? ", pairs tested again"
                                           : ", pairs tested");
+    if (w->p->loop.rows)
+        print_part(w, &w->p->loop);
     if (w->p->gpu.shared_bytes)
         hd_strbuf_addf(w->o, " [gpu: %d bytes shared]", w->p->gpu.shared_bytes);
     if (r->ordered)

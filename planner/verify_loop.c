@@ -35,6 +35,25 @@ static bool check_others(struct vf *v, const struct pl_loop *l)
     return true;
 }
 
+/* Nothing that pairs look at goes unmade. */
+static bool check_part(struct vf *v, const struct pl_loop *l)
+{
+    const struct pl_pipeline *p = v->p;
+    int first = p->levels[1].first_step;
+    bool *read = HD_NEWN(v->arena, bool, p->nslots + 1);
+    VF_CHECK(v, LOOP_PART, l->part_rows > 0 && (l->part_copies == 0 || l->counts));
+    pl_sink_reads(v->g->exprs, &p->sink, read);
+    for (int i = p->nsteps - 1; i >= first; i--) {
+        const struct pl_step *s = &p->steps[i];
+        enum pl_other how = i < first + l->others ? l->how[i - first] : PL_OTHER_AGAIN;
+        VF_CHECK(v, LOOP_PART, how != PL_OTHER_UNREAD || !read[s->slot]);
+        VF_CHECK(v, LOOP_PART, how != PL_OTHER_COLUMN || rt_phys_size(p->slots[s->slot].phys) <= 8);
+        if (how == PL_OTHER_AGAIN)
+            pl_step_reads(v->g->exprs, s, read);
+    }
+    return true;
+}
+
 static const struct pl_out *out_of(const struct pl_sink *s, int field)
 {
     for (int i = 0; i < s->nouts; i++)
@@ -92,6 +111,7 @@ bool vf_loop(struct vf *v)
     VF_CHECK(v, LOOP_TESTS, l->tested >= v->p->levels[1].first_step + l->others && l->tested <= v->p->nsteps);
     for (int i = l->tested; i < v->p->nsteps; i++)
         VF_CHECK(v, LOOP_TESTS, pl_step_form(v->p->steps[i].kind)->yields != PL_YIELDS_SOME);
+    VF_TRY(check_part(v, l));
     VF_TRY(check_top(v, l));
     VF_CHECK(v, LOOP_TESTS, !l->again || (!l->fused && !l->top && !l->later));
     bool adds = s->kind == PL_SINK_AGG_SCALAR || s->kind == PL_SINK_AGG_DENSE;
