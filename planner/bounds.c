@@ -4,6 +4,7 @@
 #include "planner/bounds.h"
 
 #include "planner/ctx.h"
+#include "planner/estimate.h"
 #include "planner/typed.h"
 #include "planner/typed_range.h"
 #include "runtime/base/vec.h"
@@ -399,4 +400,14 @@ const struct pl_interval *pl_find_exact_interval(struct ctx *c, const struct fe_
             return x;
     }
     return NULL;
+}
+
+bool pl_comes_by(const struct fe_node *n, const struct pl_interval *x, int lo, bool every)
+{
+    const struct pl_term *t = &x->of.v[0];
+    if (x->of.n != 1 || t->factor < 0 || t->e->op != FE_COL)
+        return false;
+    struct fe_expr e = *t->e;
+    e.col -= lo;
+    return est_in_order(n, &e, every);
 }

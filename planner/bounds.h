@@ -40,6 +40,9 @@ struct pl_interval {
 /* Term by term. */
 bool pl_same_sum(const struct pl_sum *a, const struct pl_sum *b);
 
+/* Rows of n, whose columns are numbered from lo, come in the order of what x is about (est_in_order). */
+bool pl_comes_by(const struct fe_node *n, const struct pl_interval *x, int lo, bool every);
+
 /* What one unit of a term is worth in units of a scale. */
 hd_i128 pl_unit(const struct pl_term *t, int scale);
 

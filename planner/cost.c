@@ -35,10 +35,10 @@ double pl_cost_sort(double rows, int threads)
     return rows * log2(HD_MAX(rows, 2)) * ns_sort_level / HD_MAX(threads, 1);
 }
 
-double pl_cost_in_order(double scanned, int threads)
+double pl_cost_in_order(double rows, int threads)
 {
-    enum { NS_ALONE = 10 }; /* of a row and what is done with it */
-    return scanned * NS_ALONE * (threads - 1) / HD_MAX(threads, 1);
+    enum { NS_COPIED = 3 };
+    return rows * NS_COPIED / HD_MAX(threads, 1);
 }
 
 double pl_cost_loop(double pairs, int comparisons)
@@ -46,10 +46,10 @@ double pl_cost_loop(double pairs, int comparisons)
     return pairs * (ns_pair + ns_comparison * comparisons);
 }
 
-double pl_cost_search(double build, double probe, double pairs, int comparisons)
+double pl_cost_search(double build, bool in_order, double probe, double pairs, int comparisons)
 {
     double levels = log2(HD_MAX(build, 2));
-    return build * levels * ns_sort_level + probe * levels * ns_search_level +
+    return (in_order ? pl_cost_in_order(build, 1) : pl_cost_sort(build, 1)) + probe * levels * ns_search_level +
            pairs * (NS_MATCH + ns_comparison * comparisons);
 }
 

@@ -22,16 +22,16 @@ double pl_cost_child(double children, double probe);
 double pl_cost_column(double table_rows, double matches, bool in_order, double probe);
 /* Looking at so many pairs, with so many comparisons for each. */
 double pl_cost_loop(double pairs, int comparisons);
-/* Sorting `build` rows, looking for a range of them per probe row, and looking at the pairs that come of it. */
-double pl_cost_search(double build, double probe, double pairs, int comparisons);
+/* Sorting `build` rows, unless they come in order, looking for a range of them per probe row, and looking at the pairs that come of it. */
+double pl_cost_search(double build, bool in_order, double probe, double pairs, int comparisons);
 /* The share of rows that a range with so many ends leaves, where nothing is known of it. */
 double pl_range_share(int ends);
 /* The same for two ends of two values: intervals that overlap, or two inequalities that know nothing of each other. */
 double pl_overlap_share(void);
 double pl_cost_scan(double rows);
-/* Sorting rows with so many threads; and keeping the order that they have, which one thread of a CPU does. */
+/* Sorting rows with so many threads; and keeping the order that they have. */
 double pl_cost_sort(double rows, int threads);
-double pl_cost_in_order(double scanned, int threads);
+double pl_cost_in_order(double rows, int threads);
 /* Children of one row, -1 unknown, that are too many for one warp. */
 bool pl_worth_splitting(int64_t children);
 /* Exchanged sides must be cheaper than written ones by more than estimates tell apart. */

@@ -452,3 +452,26 @@ double est_skew(const struct ctx *c, const struct fe_node *probe, const struct f
         both *= est_key(c, probe, pkeys[i]).heavy * est_key(c, build, bkeys[i]).heavy;
     return probe && nkeys ? both * rows : 0;
 }
+
+/* ---- order --------------------------------------------------------------------------------------------------- */
+
+bool est_in_order(const struct fe_node *n, const struct fe_expr *e, bool every)
+{
+    while (e->op == FE_COL && (n->op == FE_FILTER_OP || n->op == FE_PROJECT_OP)) {
+        if (n->op == FE_PROJECT_OP)
+            e = n->u.project.exprs[e->col];
+        else if (every)
+            return false;
+        n = n->inputs[0];
+    }
+    if (e->op != FE_COL || e->nullable)
+        return false;
+    if (n->op == FE_SORT_OP && n->u.sort.nkeys > 0) {
+        const struct fe_sort_key *k = &n->u.sort.keys[0];
+        return !k->desc && fe_expr_eq(k->expr, e);
+    }
+    if (!node_table(n) || (every && n->u.scan.filter))
+        return false;
+    const struct fe_facts *f = &node_table(n)->cols[n->u.scan.columns[e->col]].facts;
+    return f->known && f->sorted;
+}

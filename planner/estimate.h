@@ -16,6 +16,9 @@ double est_rows(const struct ctx *c, const struct fe_node *n);
 double est_share(const struct ctx *c, const struct fe_node *n);
 const struct fe_table *node_table(const struct fe_node *n); /* SCAN: its table, else NULL */
 
+/* Rows of n come with ascending values of column expression e, never NULL. every: and n keeps all rows of a table. */
+bool est_in_order(const struct fe_node *n, const struct fe_expr *e, bool every);
+
 /* What facts say of a key expression over a node's output. */
 struct est_key {
     double distinct; /* values; < 0 unknown */

@@ -83,13 +83,12 @@ static bool comes_in_order(const struct pl_node *n, const struct stream *in)
     return f->known && f->sorted && f->unique;
 }
 
-/* A GPU's warps need no one thread for that. */
 static void choose_order(struct ctx *c, struct pl_node *n, const struct stream *in)
 {
     if (!comes_in_order(n, in))
         return;
     int threads = c->opt.on_gpu ? 1 : c->opt.threads;
-    double sort = pl_cost_sort(in->est, threads), kept = pl_cost_in_order((double)in->at->source->table->rows, threads);
+    double sort = pl_cost_sort(in->est, threads), kept = pl_cost_in_order(in->est, threads);
     struct pl_decision *d = &n->decisions[0];
     n->u.sort.there = kept < sort;
     d->v[0].ns = sort;

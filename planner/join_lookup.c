@@ -160,13 +160,6 @@ static int search_children(struct ctx *c, struct join *j, struct handle *parent,
     return 0;
 }
 
-/* Rows come in the order of the key. */
-static bool in_order(const struct open_pipeline *p, const struct handle *key)
-{
-    return key->kind == H_COLUMN && key->row->slot == p->source_slot && p->spec.source == RT_SOURCE_TABLE &&
-           key->table->cols[key->column].facts.known && key->table->cols[key->column].facts.sorted;
-}
-
 static int column_slot(struct ctx *c, struct open_pipeline *p, const struct fe_table *t, enum pl_probe_kind how)
 {
     if (how == PL_SEMI || how == PL_ANTI)
@@ -200,7 +193,7 @@ static int column_step(struct ctx *c, struct join *j, struct handle *key, enum p
     s->a_data = a_data;
     s->a_base = a_base;
     s->a_nrows = a_nrows;
-    s->near = in_order(p, key);
+    s->near = comes_by(c, &j->s, key);
     s->splittable = !j->d->one && j->d->splits;
     return 0;
 }

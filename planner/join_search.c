@@ -13,6 +13,7 @@ struct words {
     int n;
     struct pl_val build[PL_SEARCH_WORDS];
     struct pl_val probe[PL_SEARCH_WORDS + 1]; /* the last one's bounds */
+    struct handle *order[PL_SEARCH_WORDS]; /* columns of the build side whose words they are; NULL: something else */
     struct pl_val far, reach; /* what runs on the build side, and what it must have reached; expr -1: none */
 };
 
@@ -54,6 +55,7 @@ static int key_words(struct ctx *c, struct join *j, const struct stream *b, stru
         w->probe[0].expr = pb_slot_expr(c, p, pb_let(c, p, "word", w->probe[0])); /* a step reads it twice */
     }
     for (int i = 0; i < d->nkeys && !d->hashed; i++) {
+        w->order[i] = h_expr(c, d->bkeys[i], b->cols);
         w->build[i] = sw_key(c, bv[i]);
         w->probe[i] = sw_key(c, pv[i]);
     }
@@ -77,7 +79,10 @@ static int make_words(struct ctx *c, struct join *j, const struct stream *b, str
         w->probe[w->n] = w->probe[w->n - 1]; /* both bounds of the last word */
         return 0;
     }
-    HD_TRY(sw_word(c, pipeline_of(c, b), side_env(c, j, b->cols, true), x, &w->build[w->n]));
+    struct handle **env = side_env(c, j, b->cols, true);
+    if (x->of.n == 1 && x->of.v[0].factor > 0)
+        w->order[w->n] = h_expr(c, x->of.v[0].e, env);
+    HD_TRY(sw_word(c, pipeline_of(c, b), env, x, &w->build[w->n]));
     HD_TRY(
         sw_bounds(c, pipeline_of(c, &j->s), side_env(c, j, j->s.cols, false), x, &w->probe[w->n], &w->probe[w->n + 1]));
     w->n++;
@@ -145,7 +150,7 @@ int join_search(struct ctx *c, struct join *j, struct stream *b, enum pl_probe_k
     HD_TRY(make_words(c, j, b, &w));
     settle_nulls(c, j, pipeline_of(c, b), &w);
     const struct pl_val *far = w.far.expr >= 0 ? &w.far : NULL;
-    HD_TRY(store_sorted(c, b, w.build, w.n, far, j->d->keep, j->d->by_row, "sorted", j->node->path, st));
+    HD_TRY(store_sorted(c, b, w.build, w.order, w.n, far, j->d->keep, j->d->by_row, "sorted", j->node->path, st));
     pb_note(c, "%s: %s join sorts %s (about %.0f rows) and searches it%s%s", j->node->path,
             fe_join_kind_name(j->d->written), j->d->build->label, b->est,
             j->d->search->hashed  ? " by a hash"

@@ -12,6 +12,7 @@
 #include "planner/range_columns.h"
 #include "planner/schedule.h"
 #include "planner/search_word.h"
+#include "planner/store.h"
 #include "planner/typed.h"
 
 struct lowering {
@@ -139,6 +140,8 @@ static int store_build(struct lowering *l, struct stream *build)
         HD_TRY(store_running(l, i, env, build));
     pb_state_layout(c, l->state);
     sort_by_word(c, l->state);
+    struct handle *order = l->r->range->of.n == 1 && !is_turned(l->r) ? h_expr(c, l->r->range->of.v[0].e, env) : NULL;
+    keep_sorted(c, build, &order, order && l->r->range->of.v[0].factor > 0, l->state);
     c->states.v[l->state].est_rows = build->est;
     c->state_rows.v[l->state] = build->max_rows;
     pb_end(c, p, true);

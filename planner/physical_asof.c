@@ -37,7 +37,7 @@ static const bool *kept(struct ctx *c, const struct fe_node *n)
 
 static void tell(struct ctx *c, struct pl_node *p, const struct pl_join *j)
 {
-    double probe = est_rows(c, j->tprobe), ns = pl_cost_search(est_rows(c, j->tbuild), probe, probe, 0);
+    double probe = est_rows(c, j->tprobe), ns = pl_cost_search(est_rows(c, j->tbuild), false, probe, probe, 0);
     pl_decide_way(c, pl_decide(c, p, "build side"), "right", -1, "each left row finds one right row at most");
     pl_decide_way(c, pl_decide(c, p, "way"), "nearest row of a sorted side", ns, NULL);
 }

@@ -265,15 +265,6 @@ static int find_sorted_column(const struct pl_join *j)
     return -1;
 }
 
-/* Rows of n come with ascending values of the expression. */
-static bool comes_in_order(const struct fe_node *n, const struct fe_expr *e)
-{
-    while (n->op == FE_FILTER_OP)
-        n = n->inputs[0];
-    int col = scan_column(n, e);
-    return col >= 0 && node_table(n)->cols[col].facts.known && node_table(n)->cols[col].facts.sorted;
-}
-
 static void price_column(const struct ctx *c, struct sides *s, int *key)
 {
     const struct pl_join *j = &s->j;
@@ -286,7 +277,7 @@ static void price_column(const struct ctx *c, struct sides *s, int *key)
     double distinct = est_key(c, j->tbuild, j->bkeys[*key]).distinct;
     double matches = distinct > 0 ? (double)t->rows / distinct : 1;
     s->column = pl_cost_column((double)t->rows, exists_kind(j->kind) && left_is_plain(j) ? 0 : matches,
-                               comes_in_order(j->tprobe, j->pkeys[*key]), est_rows(c, j->tprobe));
+                               est_in_order(j->tprobe, j->pkeys[*key], false), est_rows(c, j->tprobe));
 }
 
 static void take_column(struct pl_join *j, int key)

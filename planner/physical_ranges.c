@@ -369,12 +369,14 @@ static void look_at_side(struct ctx *c, const struct fe_node *n, bool swapped, s
         o->why_not = weigh_all(&view, n, o);
     double build = est_rows(c, j->inputs[!swapped]), probe = est_rows(c, j->inputs[swapped]);
     int ends = o->r.range ? (o->r.range->nlow > 0) + (o->r.range->nhigh > 0) : 0;
+    bool in_order =
+        ends && pl_comes_by(j->inputs[!swapped], o->r.range, swapped ? 0 : o->r.nleft, c->opt.on_gpu || o->nbuild);
     o->loop = pl_cost_loop(build * probe, count);
     o->ranges = o->band = -1;
     if (ends)
-        o->band = pl_cost_search(build, probe, build * probe * pl_range_share(ends), count);
+        o->band = pl_cost_search(build, in_order, probe, build * probe * pl_range_share(ends), count);
     if (!o->why_not)
-        o->ranges = pl_cost_search(build, probe, 0, 0);
+        o->ranges = pl_cost_search(build, in_order, probe, 0, 0);
 }
 
 void pl_look_at_pairs(struct ctx *c, const struct fe_node *n, struct pl_over_pairs *o)

@@ -72,10 +72,20 @@ double pl_search_share(const struct pl_search *s)
     return pl_range_share(x ? (x->nlow > 0) + (x->nhigh > 0) + (s->reach != NULL) : 0);
 }
 
+/* In the order of all words: each is that of a column whose values ascend. */
+static bool comes_in_order(const struct ctx *c, const struct pl_join *j, const struct pl_search *s)
+{
+    bool all = !s->hashed;
+    for (int i = 0; i < s->nkeys && all; i++)
+        all = est_in_order(j->tbuild, j->bkeys[i], c->opt.on_gpu);
+    return all && (!s->range || pl_comes_by(j->tbuild, s->range, j->swapped ? 0 : j->nleft, c->opt.on_gpu));
+}
+
 double pl_price_search(const struct ctx *c, const struct pl_join *j, const struct pl_search *s)
 {
     double build = est_rows(c, j->tbuild), probe = est_rows(c, j->tprobe);
-    return pl_cost_search(build, probe, probe * rows_of_key(c, j) * pl_search_share(s), j->nrest);
+    return pl_cost_search(build, comes_in_order(c, j, s), probe, probe * rows_of_key(c, j) * pl_search_share(s),
+                          j->nrest);
 }
 
 double pl_price_pairs(const struct ctx *c, const struct pl_join *j)

@@ -219,8 +219,34 @@ static int store_word(struct ctx *c, struct open_pipeline *p, int state, const s
     return f;
 }
 
-int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, int n, const struct pl_val *far,
-                 const bool *want, const bool *by_row, const char *name, const char *path, struct stored *out)
+bool comes_by(struct ctx *c, const struct stream *s, const struct handle *h)
+{
+    const struct open_pipeline *p = pipeline_of(c, s);
+    h = h_plain((struct handle *)(uintptr_t)h);
+    if ((h->kind != H_COLUMN && h->kind != H_FIELD) || h->nullable || h->row->slot != p->source_slot || p->level > 0)
+        return false;
+    if (h->kind == H_COLUMN && p->spec.source == RT_SOURCE_TABLE)
+        return h->table->cols[h->column].facts.known && h->table->cols[h->column].facts.sorted;
+    if (h->kind != H_FIELD || p->spec.source != RT_SOURCE_ROWS || h->state != p->spec.state)
+        return false;
+    const struct rt_state *st = &c->states.v[h->state];
+    return st->nsort > 0 && st->sort[0].field == h->field && !st->sort[0].desc && !st->top;
+}
+
+bool keep_sorted(struct ctx *c, struct stream *s, struct handle *const *order, int n, int state)
+{
+    struct open_pipeline *p = pipeline_of(c, s);
+    bool there = n > 0 && (!c->opt.on_gpu || gives_every_row(p));
+    for (int i = 0; i < n && there; i++)
+        there = order[i] && comes_by(c, s, order[i]);
+    c->states.v[state].there = there;
+    p->spec.ordered |= there;
+    return there;
+}
+
+int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, struct handle *const *order, int n,
+                 const struct pl_val *far, const bool *want, const bool *by_row, const char *name, const char *path,
+                 struct stored *out)
 {
     struct open_pipeline *p = pipeline_of(c, s);
     store_rows(c, s, want, by_row, out);
@@ -234,6 +260,7 @@ int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, in
         store_word(c, p, out->state, far, "far", RT_MERGE_MAX);
     c->states.v[out->state].sort = keys;
     c->states.v[out->state].nsort = n;
+    keep_sorted(c, s, order, n, out->state);
     HD_TRY(keep_store(c, p, &out->kept, out->state, RT_MERGE_KEY, FE_AGG_ANY, &p->sink));
     if (n == 0)
         keep_order(c, s, out->state);
@@ -248,7 +275,7 @@ int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, in
 int store_stream(struct ctx *c, struct stream *s, const bool *want, const bool *by_row, const char *name,
                  const char *path, struct stored *out)
 {
-    return store_sorted(c, s, NULL, 0, NULL, want, by_row, name, path, out);
+    return store_sorted(c, s, NULL, NULL, 0, NULL, want, by_row, name, path, out);
 }
 
 void rows_over(struct ctx *c, const struct stored *st, struct handle *row, struct stream *s)

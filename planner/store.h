@@ -52,10 +52,17 @@ void rows_over(struct ctx *c, const struct stored *st, struct handle *row, struc
 /* Ends s in a ROWS state holding the wanted columns (NULL: all). */
 int store_stream(struct ctx *c, struct stream *s, const bool *want, const bool *by_row, const char *name,
                  const char *path, struct stored *out);
-/* The same, sorted by n words, which are its first fields: int64, never NULL. far: behind them is its running maximum;
+/* Rows of s come with ascending values of h, never NULL. */
+bool comes_by(struct ctx *c, const struct stream *s, const struct handle *h);
+/* Whether rows of s come in the order of its n columns (NULL: of something else), which is that of the state: then this
+ * is not sorted. */
+bool keep_sorted(struct ctx *c, struct stream *s, struct handle *const *order, int n, int state);
+/* The same, sorted by n words, which are its first fields: int64, never NULL, each that of a column of `order` (NULL: of
+ * something else). far: behind them is its running maximum;
  * NULL: none. */
-int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, int n, const struct pl_val *far,
-                 const bool *want, const bool *by_row, const char *name, const char *path, struct stored *out);
+int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, struct handle *const *order, int n,
+                 const struct pl_val *far, const bool *want, const bool *by_row, const char *name, const char *path,
+                 struct stored *out);
 /* A new pipeline over the stored rows; may be called again for a second pass. */
 struct stream stream_over(struct ctx *c, const struct stored *st, const char *path);
 

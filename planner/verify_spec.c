@@ -203,6 +203,7 @@ bool vf_pipeline_spec(struct vf *v)
     VF_TRY(check_accesses(v));
     VF_CHECK(v, SHAPE, fits_shape(v->p));
     VF_CHECK(v, BALANCE, r->balance < RT_BALANCE_COUNT && rt_shape_has(r->shape, r->balance));
+    VF_CHECK(v, STATE_THERE, !v->spec->states[v->p->sink.state].there || r->ordered);
     VF_CHECK(v, ORDERED, !r->ordered || (r->balance == RT_BALANCE_NONE && !sharing));
     return true;
 }
@@ -288,6 +289,7 @@ static bool check_rows(struct vf *v, const struct rt_state *st)
                  (st->nsort == 0 && st->limit == -1 && st->offset == 0 && !st->single && st->nvalues == 0 && !st->top));
     for (int i = 0; i < st->nsort; i++)
         VF_CHECK(v, STATE_SORT, st->sort[i].field >= 0 && st->sort[i].field < st->nfields);
+    VF_CHECK(v, STATE_THERE, !st->there || (rows && st->nsort > 0 && st->limit == -1 && !st->offset && !st->top));
     VF_CHECK(v, STATE_LIMIT, st->limit >= -1 && st->offset >= 0);
     VF_CHECK(v, STATE_TOP, !st->top || is_top(st));
     VF_CHECK(v, STATE_VALUES, st->nvalues == 0 || (st->nvalues > 0 && st->values));

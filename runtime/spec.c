@@ -78,7 +78,7 @@ static void list_rows(struct rt_state *s)
     bool runs = false;
     if (s->single)
         then(s, RT_FINISH_SINGLE);
-    if (s->nsort)
+    if (s->nsort && !s->there)
         then(s, RT_FINISH_SORT);
     else if (s->limit >= 0 || s->offset > 0)
         then(s, RT_FINISH_LIMIT);

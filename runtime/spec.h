@@ -120,6 +120,7 @@ struct rt_state {
                            a table), set by MARK steps */
     int nsort;         /* ROWS: order; `tie` columns are already part of it */
     struct rt_sort_key *sort;
+    bool there;        /* rows come in the order of `sort`, from pipelines that are `ordered` */
     int64_t limit, offset; /* ROWS; limit -1 none. Without sort: any rows */
     const struct rt_top *top; /* ROWS with `sort`, without limit and offset; NULL: none */
     bool single;       /* ROWS: more than one row is an error of class execution */
@@ -264,7 +265,7 @@ struct rt_pipeline {
     struct rt_access *accesses;
     enum rt_shape shape;
     enum rt_balance balance; /* to launch it with; never AUTO */
-    bool ordered;        /* run on one thread in row order (a sorted source whose order must survive) */
+    bool ordered;        /* rows leave in the order of the source */
     bool row_for_row;    /* but on a GPU by all warps: a row of the source gives the row with its number */
     int nwrites;         /* states that it changes: its sink's first, then those whose match bits it sets */
     int *writes;

@@ -30,6 +30,7 @@ struct rt_local {
     struct rt_block scratch; /* top-k: entries; AGG_HASH: slots */
     uint64_t kept;           /* top-k: best rows so far, at the front of the buffer; of groups: before the last one */
     struct rt_run *runs;     /* AGG_HASH: flushed so far */
+    struct rt_stretch *stretches; /* ROWS in the order of their source: the last one */
 } __attribute__((aligned(RT_LINE)));
 
 struct rt_worker {
@@ -151,6 +152,16 @@ int rt_finish_partition(struct rt_exec *x, struct rt_live *v);
 int rt_finish_single(struct rt_exec *x, struct rt_live *v);
 int rt_finish_sort(struct rt_exec *x, struct rt_live *v);
 int rt_finish_limit(struct rt_exec *x, struct rt_live *v);
+
+/* in_order.c: rows that keep the order of their source. The pipeline notes which morsel each row comes from. */
+bool rt_rows_by_morsel(const struct rt_exec *x, const struct rt_pipeline *p);
+int rt_morsel_begin(struct rt_worker *w, int state, uint64_t row);
+void rt_morsel_end(struct rt_worker *w, int state);
+/* The worker goes on in another piece. */
+int rt_morsel_turn(struct rt_exec *x, struct rt_local *l, unsigned char *piece);
+void rt_stretches_free(struct rt_exec *x, struct rt_local *l);
+/* Rows become one array. done: there were morsels. */
+int rt_rows_concatenate(struct rt_exec *x, struct rt_live *v, bool *done);
 
 /* top.c: rows of a state whose `top` is pruned, in a worker's buffer. */
 int32_t rt_top_grow(struct rt_worker *w, struct rt_live *v, struct rt_local *l, int state);

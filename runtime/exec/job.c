@@ -30,6 +30,7 @@ struct rt_job {
     const struct rt_entries *entries;
     uint64_t begin, end, morsel; /* rows of the source */
     _Atomic uint64_t cursor;
+    bool by_morsel; /* rows keep the order of the source */
     bool nested; /* has level entries: ranges may be handed over */
     struct rt_thread_pool_job thread_pool;
     bool enlisted; /* under the lock */
@@ -80,7 +81,11 @@ static bool run_morsel(struct rt_job *j, struct rt_worker *w)
     if (begin >= j->end)
         return false;
     uint64_t end = HD_MIN(begin + j->morsel, j->end);
+    if (j->by_morsel && rt_morsel_begin(w, j->p->writes[0], begin) != 0)
+        return false;
     record_result(w, j->entries->entry(j->x->args, &w->t, begin, end));
+    if (j->by_morsel)
+        rt_morsel_end(w, j->p->writes[0]);
     return true;
 }
 
@@ -176,7 +181,7 @@ static void work(void *context, int worker)
 /* Under the lock or before the job is known to others. */
 static void enlist(struct rt_job *j)
 {
-    if (j->enlisted || j->x->o.threads == 1 || j->p->ordered)
+    if (j->enlisted || j->x->o.threads == 1 || (j->p->ordered && !j->by_morsel))
         return;
     j->enlisted = true;
     rt_thread_pool_start(j->x->o.thread_pool, &j->thread_pool, 1, j->x->o.threads);
@@ -236,6 +241,7 @@ static void job_init(struct rt_job *j, struct rt_exec *x, int pipeline, struct r
     j->end = rt_fragment_end(f, rows);
     j->cursor = j->begin;
     j->morsel = morsel_size(x, j->p, j->end - j->begin);
+    j->by_morsel = rt_rows_by_morsel(x, j->p);
     for (int i = 0; i < RT_MAX_LEVELS; i++)
         j->nested = j->nested || (j->entries->level[i] && !j->p->ordered);
     j->thread_pool = (struct rt_thread_pool_job){.run = work, .context = j};

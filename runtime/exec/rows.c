@@ -48,7 +48,7 @@ int rt_rows_init(struct rt_exec *x, struct rt_live *v)
         rt_exec_raise_memory(x, s);
         return -1;
     }
-    if (s->nsort) {
+    if (s->nsort && !s->there) {
         v->sorter = HD_NEW(&x->arena, struct rt_sorter);
         rt_sorter_init(v->sorter, s);
         v->sorter->stopped = &x->failure;
@@ -154,6 +154,8 @@ int32_t hdr_rows_grow(struct hdd_thread *t, int32_t state)
     unsigned char *p = rt_region_alloc(&x->memory, &v->region, l->chunk * stride);
     if (!p)
         return rt_worker_fail(w, RT_FAIL_MEMORY, state);
+    if (rt_morsel_turn(x, l, p) != 0)
+        return rt_worker_fail(w, RT_FAIL_MEMORY, state);
     l->u.rows.cur = p;
     l->u.rows.end = p + l->chunk * stride;
     /* All pieces but the last of each worker are full. */
@@ -223,7 +225,10 @@ static int collect_buffers(struct rt_exec *x, struct rt_live *v)
 
 int rt_finish_compact(struct rt_exec *x, struct rt_live *v)
 {
-    bool buffers = v->topk || prunes(v->s);
+    bool buffers = v->topk || prunes(v->s), done;
+    HD_TRY(rt_rows_concatenate(x, v, &done));
+    if (done)
+        return 0;
     if (buffers)
         HD_TRY(collect_buffers(x, v));
     struct hole *holes = HD_NEWN(&x->arena, struct hole, x->o.threads);

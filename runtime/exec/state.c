@@ -130,6 +130,7 @@ void rt_state_free(struct rt_exec *x, int state)
         struct rt_local *l = rt_local(x, v, w);
         rt_block_free(&x->memory, &l->buffer);
         rt_block_free(&x->memory, &l->scratch);
+        rt_stretches_free(x, l);
     }
     if (v->s && ops[v->s->kind]->free)
         ops[v->s->kind]->free(x, v);

@@ -36,6 +36,30 @@ def orders(key, **more):
         "op": "join", "kind": "left", "left": scan, "right": customers, "on": [["o_custkey", "c_custkey"]]}}}
 
 
+def found(node, **join):
+    """What joins find in rows that come in the order of their search words, o_orderkey; in one order."""
+    lines = {"op": "scan", "table": "lineitem", "columns": ["l_orderkey", "l_linenumber", "l_quantity"]}
+    pairs = {"op": "join", "kind": "inner", "build": "right", "left": lines, "right": node, **join}
+    return {"op": "sort", "keys": ["l_orderkey", "l_linenumber"], "limit": 3000, "input": pairs}
+
+
+def some(*keys, **more):
+    """Orders with their key as k."""
+    scan = {"op": "scan", "table": "orders", "columns": ["o_orderkey", "o_custkey"], **more}
+    return {"op": "project", "exprs": [{"expr": "o_orderkey", "as": "k"}, *keys], "input": scan}
+
+
+def before(keys):
+    """For each quantity how many orders came before its lines: told by running fields."""
+    return {"op": "sort", "keys": ["l_quantity"], "input": {
+        "op": "aggregate", "keys": ["l_quantity"],
+        "aggs": [{"fn": "count", "as": "n"}, {"fn": "sum", "arg": "o_custkey", "as": "s"}],
+        "input": {"op": "join", "kind": "inner", "build": "right", "residual": f"{keys} <= l_orderkey",
+                  "left": {"op": "scan", "table": "lineitem"}, "right": {"op": "scan", "table": "orders"}}}}
+
+
+MERGE = {"strategy": "merge", "on": [["l_orderkey", "k"]]}
+BAND = {"strategy": "band", "residual": "k between l_orderkey - 1 and l_orderkey + 2"}
 SAME = {"expr": "o_orderkey + 0"}
 COST, BOTH = ["ps_supplycost"], ["ps_availqty", {"expr": "ps_supplycost", "desc": True}]
 PLANS = {  # what the dump for a GPU has to say, the plan, and one that gives the same rows
@@ -52,6 +76,18 @@ PLANS = {  # what the dump for a GPU has to say, the plan, and one that gives th
     "there, row for row": ("[gpu: row for row]", orders("o_orderkey"), orders(SAME)),
     "there, filtered": ("sort position", orders("o_orderkey", filter="o_custkey % 5 > 1"),
                         orders(SAME, filter="o_custkey % 5 > 1")),
+    "merged": ("sort word as it comes", found(some("o_custkey"), **MERGE),
+               found(some("o_custkey"), **{**MERGE, "strategy": "hash"})),
+    "merged, full": ("sort word as it comes", found(some("o_custkey"), **{**MERGE, "kind": "full"}),
+                     found(some("o_custkey"), **{**MERGE, "kind": "full", "strategy": "hash"})),
+    "a band": ("sort word as it comes", found(some("o_custkey"), **BAND),
+               found(some("o_custkey"), **{**BAND, "strategy": "loop"})),
+    "merged behind a sort": ("sort word as it comes", found(
+        {"op": "sort", "limit": 5000, "keys": ["o_custkey", "k"], "input": some("o_custkey")},
+        strategy="merge", on=[["l_orderkey", "o_custkey"]]), found(
+        {"op": "sort", "limit": 5000, "keys": ["o_custkey", "k"], "input": some("o_custkey")},
+        strategy="hash", on=[["l_orderkey", "o_custkey"]])),
+    "running fields": ("sort word as it comes running", before("o_orderkey"), before("(o_orderkey + 0)")),
     "the other way": ("order: sort", orders({"expr": "o_orderkey", "desc": True})),
 }
 

@@ -176,7 +176,7 @@ static void several_pipelines_fill_one_state(void **state)
     fx_release(&f);
 }
 
-/* One worker, in the order of the source, however many threads there are. */
+/* In the order of the source, however many threads append them, in pieces that are full within a morsel. */
 static void ordered_pipelines_keep_the_order(void **state)
 {
     struct fx f;
@@ -185,6 +185,8 @@ static void ordered_pipelines_keep_the_order(void **state)
     (void)state;
     make(&f, &c, 3, 400000, 1);
     f.pipelines[0].ordered = true;
+    f.pipelines[0].nwrites = 1;
+    f.pipelines[0].writes = &c.state;
     const unsigned char *rows = fx_rows(&f, c.state, &n);
     assert_int_equal(n, 400000);
     for (uint64_t i = 0; i < n; i++)
