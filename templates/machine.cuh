@@ -158,6 +158,13 @@ HDD_DEVICE u32 hdd_lowest64(u64 v)
     return (u32)__ffsll((i64)v) - 1;
 }
 
+// A 64-bit number shifted in a circle, by < 64.
+HDD_DEVICE u64 hdd_rotate(u64 v, u32 by)
+{
+    const u32 lo = by & 32 ? (u32)(v >> 32) : (u32)v, hi = by & 32 ? (u32)v : (u32)(v >> 32);
+    return (u64)__funnelshift_l(lo, hi, by) << 32 | __funnelshift_l(hi, lo, by);
+}
+
 // v, which the compiler cannot tell. NVVM (NVRTC 12.9 and 13.0) loses calls of functions that it sees return
 // an argument, when a loop of such calls follows: what they wrote is missing then.
 HDD_DEVICE bool hdd_unknown(bool v)

@@ -67,17 +67,14 @@ int rt_narrow_masks(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_
 
 static void add_bit(struct hdd_row_bits_args *p, int row, int packed)
 {
-    struct hdd_row_piece *last = p->npieces ? &p->piece[p->npieces - 1] : NULL;
-    if (last && last->word * WORD_BITS + last->to + last->length == row && last->shift + last->length == packed &&
-        row % WORD_BITS != 0) {
-        last->length++;
-        return;
+    hdd_u32 word = (hdd_u32)(row / WORD_BITS), left = (hdd_u32)(packed - row % WORD_BITS) % WORD_BITS, k = 0;
+    while (k < p->npieces && (p->piece[k].word != word || p->piece[k].left != left))
+        k++;
+    if (k == p->npieces) {
+        HD_ASSERT(k < HD_COUNT(p->piece));
+        p->piece[p->npieces++] = (struct hdd_row_piece){.word = word, .left = left};
     }
-    HD_ASSERT(p->npieces < HD_COUNT(p->piece));
-    p->piece[p->npieces++] = (struct hdd_row_piece){.word = (unsigned char)(row / WORD_BITS),
-                                                    .to = (unsigned char)(row % WORD_BITS),
-                                                    .shift = (unsigned char)packed,
-                                                    .length = 1};
+    p->piece[k].mask |= UINT64_C(1) << packed;
 }
 
 /* Bits that differ come from the key, inverted ones with a one in base; the others are those of the first row. */
@@ -136,13 +133,23 @@ static int unpack(struct rt_gpu_exec *x, struct rt_radix *r, struct hdd_row_bits
     return 0;
 }
 
-/* By the upper bits; where too many agree in them by all: the upper ones are in order already. */
-static int sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, struct hdd_row_bits_args *p,
-                int bits, struct hd_err *err)
+static int pack(struct rt_gpu_exec *x, const struct hdd_digits *digits, void *args, struct hd_err *err)
 {
+    struct hdd_row_bits_args *p = args;
+    p->digits = *digits;
+    return rt_finish_launch(x, "finish_rows", "hdd_rows_pack", p->blocks, p, err);
+}
+
+/* By the upper bits; where too many agree in them by all: the upper ones are in order already. */
+static int sort(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct rt_radix *r, struct hdd_row_bits_args *p,
+                int bits, bool packed, struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
     int low = lowest_bit(r->n, bits);
     bool failed;
-    HD_TRY(rt_radix_sort(x, s, r, bits_from(low, bits), err));
+    HD_TRY(packed ? rt_radix_sort(x, s, r, bits_from(low, bits), err)
+                  : rt_radix_sort_made(x, s, r, bits_from(low, bits), pack, p, err));
+    p->rows = v->moved.address;
     HD_TRY(unpack(x, r, p, low, &failed, err));
     if (!failed)
         return 0;
@@ -166,11 +173,9 @@ int rt_narrow_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, ui
     p.failed = failed.address;
     p.skip = offset;
     p.count = count;
-    int rc = nullable ? rt_finish_launch(x, "finish_pack", "hdd_sort_extract", e->blocks, e, err)
-                      : rt_finish_launch(x, "finish_rows", "hdd_rows_pack", p.blocks, &p, err);
-    p.rows = v->moved.address;
+    int rc = nullable ? rt_finish_launch(x, "finish_pack", "hdd_sort_extract", e->blocks, e, err) : 0;
     if (rc == 0)
-        rc = sort(x, v->s, &r, &p, e->run[0].to + e->run[0].length, err);
+        rc = sort(x, v, &r, &p, e->run[0].to + e->run[0].length, nullable, err);
     rt_radix_release(x, &r);
     rt_gpu_release(x, &failed);
     return rc;

@@ -45,11 +45,9 @@ static int count(struct partition *b, struct hd_err *err)
     p->keys = b->keys;
     p->rows = b->v->rows_at.address;
     p->n = b->v->nrows;
-    p->counts = b->w.base;
-    p->step = b->w.step;
     p->blocks = rt_finish_blocks(b->x, p->n, 4 * RT_FINISH_THREADS);
     HD_TRY(rt_finish_launch(b->x, "finish_partition", "hdd_partition_count", p->blocks, p, err));
-    return rt_finish_launch(b->x, "finish_partition", "hdd_partition_begin", 1, p, err);
+    return rt_finish_launch(b->x, "finish_partition", "hdd_partition_begin", 1, &p->digits, err);
 }
 
 /* The first pass need not keep an order. */
@@ -65,8 +63,8 @@ static int move(struct partition *b, int pass, struct hd_err *err)
                                        .status = b->w.status,
                                        .next = at.next,
                                        .blocks = rt_finish_blocks(b->x, at.n, b->tile),
-                                       .shift = b->count.shift[pass],
-                                       .mask = (1u << b->count.bits[pass]) - 1,
+                                       .shift = b->count.digits.shift[pass],
+                                       .mask = (1u << b->count.digits.bits[pass]) - 1,
                                        .tile = b->tile,
                                        .stable = at.stable};
         HD_TRY(rt_sweep_clear(b->x, &b->w, &at, err));
@@ -85,12 +83,12 @@ static int partition(struct partition *b, struct hd_err *err)
     const struct rt_partition *how = &s->partition;
     int bits = bits_of(how);
     b->tile = tile_of((uint64_t)s->stride);
-    b->count.passes = (hdd_u32)rt_digits(how->top - bits, bits, b->count.shift, b->count.bits);
+    rt_digits(how->top - bits, bits, &b->count.digits);
     HD_TRY(keys_of(b, err));
     HD_TRY(rt_state_alloc(b->x, s, (size_t)(b->v->nrows * (uint64_t)s->stride), &b->to, err));
-    HD_TRY(rt_sweeps_alloc(b->x, s, b->v->nrows, b->tile, (int)b->count.passes, &b->w, err));
+    HD_TRY(rt_sweeps_alloc(b->x, s, b->v->nrows, b->tile, &b->count.digits, &b->w, err));
     HD_TRY(count(b, err));
-    for (int k = 0; k < (int)b->count.passes; k++)
+    for (int k = 0; k < (int)b->count.digits.passes; k++)
         HD_TRY(move(b, k, err));
     return 0;
 }

@@ -28,23 +28,22 @@ int rt_gpu_prefix_sum(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t 
 
 /* ---- sweeps ------------------------------------------------------------------------------ */
 
-/* Digits of about one length for the bits from `low` on. */
-int rt_digits(int low, int bits, unsigned char *shift, unsigned char *length)
+void rt_digits(int low, int bits, struct hdd_digits *d)
 {
     int n = (bits + DIGIT_BITS - 1) / DIGIT_BITS;
     HD_ASSERT(n <= HDD_RADIX_PASSES);
+    d->passes = (hdd_u32)n;
     for (int k = 0; k < n; k++) {
         int taken = (bits + n - k - 1) / (n - k);
-        shift[k] = (unsigned char)low;
-        length[k] = (unsigned char)taken;
+        d->shift[k] = (unsigned char)low;
+        d->bits[k] = (unsigned char)taken;
         low += taken;
         bits -= taken;
     }
-    return n;
 }
 
-int rt_sweeps_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, uint32_t tile, int passes,
-                    struct rt_sweeps *w, struct hd_err *err)
+int rt_sweeps_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, uint32_t tile,
+                    struct hdd_digits *digits, struct rt_sweeps *w, struct hd_err *err)
 {
     const size_t row = HDD_RADIX * sizeof(uint32_t);
     uint64_t chunk = UINT64_C(1) << HDD_SWEEP_BITS;
@@ -53,13 +52,15 @@ int rt_sweeps_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n,
     *w = (struct rt_sweeps){.n = n, .chunk = chunk / tile * tile};
     uint64_t launches = (n + w->chunk - 1) / w->chunk, tiles = (HD_MIN(n, w->chunk) + tile - 1) / tile;
     w->step = (uint32_t)(row * (launches + 1));
-    w->taken = hd_align_up((size_t)passes * launches * sizeof(uint32_t), row);
+    w->taken = hd_align_up((size_t)digits->passes * launches * sizeof(uint32_t), row);
     w->status_bytes = (size_t)tiles * row;
-    size_t bases = (size_t)passes * w->step;
+    size_t bases = (size_t)digits->passes * w->step;
     HD_TRY(rt_state_alloc(x, s, bases + w->taken + w->status_bytes, &w->at, err));
     w->base = w->at.address;
     w->next = w->base + bases;
     w->status = w->next + w->taken;
+    digits->counts = w->base;
+    digits->step = w->step;
     return x->d->ops->set(x->d, w->base, 0, bases + w->taken, err);
 }
 
@@ -131,46 +132,44 @@ static int radix_pass(struct rt_gpu_exec *x, struct rt_radix *r, const struct rt
     return 0;
 }
 
-static int radix_passes(struct rt_gpu_exec *x, struct rt_radix *r, const struct rt_sweeps *w,
-                        struct hdd_radix_count_args *p, struct hd_err *err)
+int rt_radix_sort_made(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
+                       rt_radix_make *make, void *context, struct hd_err *err)
 {
-    p->n = r->n;
-    p->from = r->keys[r->now].address;
-    p->counts = w->base;
-    p->step = w->step;
-    p->blocks = rt_finish_blocks(x, r->n, 4 * RT_FINISH_THREADS);
-    HD_TRY(rt_finish_launch(x, "finish_radix", "hdd_radix_count", p->blocks, p, err));
-    HD_TRY(rt_finish_launch(x, "finish_radix", "hdd_radix_begin", 1, p, err));
-    for (int k = 0; k < (int)p->passes; k++)
-        HD_TRY(radix_pass(x, r, w, k, p->shift[k], p->bits[k], err));
-    return 0;
-}
-
-static int radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask, uint64_t rows,
-                      struct hd_err *err)
-{
-    struct hdd_radix_count_args p = {.rows = rows, .stride = (hdd_u32)s->stride};
+    HD_ASSERT(mask != 0 && r->n != 0);
+    struct hdd_digits digits = {0};
     struct rt_sweeps w;
-    if (mask == 0 || r->n == 0)
-        return 0;
     int low = __builtin_ctzll(mask), top = WORD_BITS - __builtin_clzll(mask);
-    p.passes = (hdd_u32)rt_digits(low, top - low, p.shift, p.bits);
-    int rc = rt_sweeps_alloc(x, s, r->n, HDD_TILE_ITEMS, (int)p.passes, &w, err);
+    rt_digits(low, top - low, &digits);
+    int rc = rt_sweeps_alloc(x, s, r->n, HDD_TILE_ITEMS, &digits, &w, err);
     if (rc == 0)
-        rc = radix_passes(x, r, &w, &p, err);
+        rc = make(x, &digits, context, err);
+    if (rc == 0)
+        rc = rt_finish_launch(x, "finish_radix", "hdd_radix_begin", 1, &digits, err);
+    for (int k = 0; k < (int)digits.passes && rc == 0; k++)
+        rc = radix_pass(x, r, &w, k, digits.shift[k], digits.bits[k], err);
     rt_gpu_release(x, &w.at);
     return rc;
+}
+
+static int count(struct rt_gpu_exec *x, const struct hdd_digits *digits, void *args, struct hd_err *err)
+{
+    struct hdd_radix_count_args *p = args;
+    p->digits = *digits;
+    p->blocks = rt_finish_blocks(x, p->n, 4 * RT_FINISH_THREADS);
+    return rt_finish_launch(x, "finish_radix", "hdd_radix_count", p->blocks, p, err);
 }
 
 int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                   struct hd_err *err)
 {
-    return radix_sort(x, s, r, mask, 0, err);
+    struct hdd_radix_count_args p = {.n = r->n, .keys = r->keys[r->now].address};
+    return mask && r->n ? rt_radix_sort_made(x, s, r, mask, count, &p, err) : 0;
 }
 
 int rt_radix_sort_hashes(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                          uint64_t rows, struct hd_err *err)
 {
-    HD_ASSERT(mask != 0 && r->now == 0);
-    return radix_sort(x, s, r, mask, rows, err);
+    struct hdd_radix_count_args p = {
+        .n = r->n, .keys = r->keys[r->now].address, .rows = rows, .stride = (hdd_u32)s->stride};
+    return rt_radix_sort_made(x, s, r, mask, count, &p, err);
 }

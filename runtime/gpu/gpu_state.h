@@ -62,7 +62,11 @@ void rt_radix_release(struct rt_gpu_exec *x, struct rt_radix *r);
 /* Sorts by the bits from the lowest to the highest of `mask`, stable. */
 int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                   struct hd_err *err);
-/* The same of keys that are not there yet: {lower half of the hash that a row begins with, its number plus one}. */
+/* The same of keys that are not there yet: what makes them, n > 0 into keys[now], counts their digits. mask is not 0. */
+typedef int rt_radix_make(struct rt_gpu_exec *x, const struct hdd_digits *digits, void *context, struct hd_err *err);
+int rt_radix_sort_made(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
+                       rt_radix_make *make, void *context, struct hd_err *err);
+/* The same of keys that are made here: {lower half of the hash that a row begins with, its number plus one}. */
 int rt_radix_sort_hashes(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                          uint64_t rows, struct hd_err *err);
 
@@ -92,10 +96,11 @@ struct rt_sweep {
     uint64_t launch, first, n, base, next;
     bool stable;
 };
-/* Digits of the `bits` bits from `low` on, the lowest first: how many. */
-int rt_digits(int low, int bits, unsigned char *shift, unsigned char *length);
-int rt_sweeps_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, uint32_t tile, int passes,
-                    struct rt_sweeps *w, struct hd_err *err);
+/* Digits of about one length of the `bits` bits from `low` on, the lowest first. */
+void rt_digits(int low, int bits, struct hdd_digits *d);
+/* Says where digits are counted. */
+int rt_sweeps_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n, uint32_t tile,
+                    struct hdd_digits *digits, struct rt_sweeps *w, struct hd_err *err);
 /* False: the pass is done. */
 bool rt_sweep_next(const struct rt_sweeps *w, int pass, struct rt_sweep *at);
 int rt_sweep_clear(struct rt_gpu_exec *x, const struct rt_sweeps *w, const struct rt_sweep *at, struct hd_err *err);

@@ -168,14 +168,20 @@ struct hdd_extract_args {
     struct hdd_run_of_bits run[HDD_RUNS];
 };
 
-// Keys of all digits are counted at once: HDD_RADIX counts of 32 bits per pass, `step` bytes apart, which then become
-// where the digits' items begin. rows: keys are not there yet but made of the hashes that rows begin with: the lower half
-// of one above the row's number plus one.
-struct hdd_radix_count_args {
-    hdd_u64 n, from, counts, rows;
-    hdd_u32 blocks, passes, step;
-    hdd_u32 stride; // bytes of a row
+// Digits of keys, all counted at once: HDD_RADIX counts of 32 bits per pass, `step` bytes apart, which then become where
+// the digits' items begin.
+struct hdd_digits {
+    hdd_u64 counts;
+    hdd_u32 passes, step;
     unsigned char shift[HDD_RADIX_PASSES], bits[HDD_RADIX_PASSES];
+};
+
+// rows: keys are not there yet but made of the hashes that rows begin with: the lower half of one above the row's number
+// plus one.
+struct hdd_radix_count_args {
+    struct hdd_digits digits;
+    hdd_u64 n, keys, rows;
+    hdd_u32 blocks, stride; // bytes of a row
 };
 
 // One pass over up to 2^HDD_SWEEP_BITS keys, with row numbers (to_rows 0: without; from_rows 0: first, first + 1, ...),
@@ -190,19 +196,21 @@ struct hdd_radix_args {
 
 // ---- finish_rows.cu ------------------------------------------------------------------------
 
-// Rows of up to HDD_ROW_WORDS words that hold nothing but sort keys of 1, 32 and 64 bits: bits `to` .. of a word are
-// bits `shift` .. of the packed key, after those of `base` are inverted.
+// Rows of up to HDD_ROW_WORDS words that hold nothing but sort keys of 1, 32 and 64 bits. Bits `mask` of the packed key
+// are those of a word rotated to the left, after those of `base` are inverted in it.
 struct hdd_row_piece {
-    unsigned char word, to, shift, length;
+    hdd_u64 mask;
+    hdd_u32 word, left;
 };
 struct hdd_row_bits_args {
-    hdd_u64 rows, n;    // of `words` words each
-    hdd_u64 keys;       // packed; unpacking: in order
-    hdd_u64 masks;      // surveying: bits in which rows differ from the first one, per word
+    struct hdd_digits digits; // packing: of the keys, which are counted
+    hdd_u64 rows, n; // of `words` words each
+    hdd_u64 keys; // packed; unpacking: in order
+    hdd_u64 masks; // surveying: bits in which rows differ from the first one, per word
     hdd_u64 skip, count; // unpacking: rows skip .. skip + count - 1 of the order are wanted
-    hdd_u64 failed;     // unpacking: a 32-bit word, set where more keys agree in the bits that they were sorted by than
-                        // one thread looks at
-    hdd_u32 sorted;     // from this bit on keys are in order
+    hdd_u64 failed; // unpacking: a 32-bit word, set where more keys agree in the bits that they were sorted by than
+        // one thread looks at
+    hdd_u32 sorted; // from this bit on keys are in order
     hdd_u32 blocks, words, npieces;
     hdd_u64 base[HDD_ROW_WORDS];
     struct hdd_row_piece piece[64];
@@ -210,12 +218,12 @@ struct hdd_row_bits_args {
 
 // ---- finish_partition.cu -------------------------------------------------------------------
 
-// Rows by digits of a hash of `keys`, or where these are none of the hash that rows begin with. Counting as above.
+// Rows by digits of a hash of `keys`, or where these are none of the hash that rows begin with.
 struct hdd_partition_count_args {
+    struct hdd_digits digits;
     struct hdd_keys keys;
-    hdd_u64 rows, n, counts;
-    hdd_u32 blocks, passes, step;
-    unsigned char shift[HDD_RADIX_PASSES], bits[HDD_RADIX_PASSES];
+    hdd_u64 rows, n;
+    hdd_u32 blocks;
 };
 
 // One pass over up to 2^HDD_SWEEP_BITS rows; base, status, next as above.

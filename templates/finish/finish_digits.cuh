@@ -43,19 +43,92 @@ HDD_DEVICE u32 hdd_radix_rank(u32 *counts, u32 digit, bool live)
     return before + hdd_popc(same_lanes & hdd_lanes_below());
 }
 
-// The digit of each lane with an item is counted in shared memory. Whole warp. Lanes of one digit, frequent in skewed
-// keys, add together.
-HDD_DEVICE void hdd_radix_add(u32 *counts, u32 digit, bool live)
+// ---- counting ------------------------------------------------------------------------------
+
+struct hdd_digit_counts {
+    u32 pass[HDD_RADIX_PASSES][HDD_RADIX];
+};
+
+template <u32 N> HDD_DEVICE void hdd_digits_add(hdd_digit_counts &s, const hdd_digits &p, const u64 (&key)[N])
 {
-    const u32 lanes = hdd_ballot(live);
-    if (lanes == 0)
-        return;
-    const u32 some = hdd_shuffle(digit, hdd_lowest(lanes));
-    if (hdd_any(live && digit != some)) {
-        if (live)
-            hdd_atomic_add(counts + digit, 1u);
-    } else if (hdd_lane() == 0) {
-        hdd_atomic_add(counts + some, hdd_popc(lanes));
+    HDD_NO_UNROLL
+    for (u32 k = 0; k < p.passes; k++) {
+        const u32 shift = p.shift[k], mask = (1u << p.bits[k]) - 1;
+        HDD_UNROLL
+        for (u32 j = 0; j < N; j++)
+            hdd_atomic_add(&s.pass[k][(u32)(key[j] >> shift) & mask], 1u);
+    }
+}
+
+template <u32 N> HDD_DEVICE void hdd_put_keys(u64 to, u64 start, u64 step, const u64 (&key)[N])
+{
+    HDD_UNROLL
+    for (u32 j = 0; j < N; j++)
+        hdd_at<u64>(to)[start + j * step] = key[j];
+}
+
+// Counts digits of the keys of items 0 .. n - 1: keys_of(start, step, key) loads those of items start, start + step, ...
+// to: they are written, too. The whole grid.
+template <class KeysOf>
+HDD_DEVICE void hdd_count_digits(hdd_digit_counts &s, const hdd_digits &p, u32 blocks, u64 n, u64 to, KeysOf keys_of)
+{
+    constexpr u32 at_once = 4; // so that loads overlap
+    for (u32 k = hdd_thread(); k < p.passes * HDD_RADIX; k += HDD_BLOCK)
+        s.pass[k / HDD_RADIX][k % HDD_RADIX] = 0;
+    hdd_block_sync();
+    const u64 step = hdd_grid_step(blocks);
+    u64 start = hdd_grid_thread();
+    HDD_NO_UNROLL
+    for (; start + (at_once - 1) * step < n; start += at_once * step) {
+        u64 key[at_once];
+        keys_of(start, step, key);
+        if (to)
+            hdd_put_keys(to, start, step, key);
+        hdd_digits_add(s, p, key);
+    }
+    HDD_NO_UNROLL
+    for (; start < n; start += step) {
+        u64 key[1];
+        keys_of(start, step, key);
+        if (to)
+            hdd_put_keys(to, start, step, key);
+        hdd_digits_add(s, p, key);
+    }
+    hdd_block_sync();
+    for (u32 k = hdd_thread(); k < p.passes * HDD_RADIX; k += HDD_BLOCK) {
+        const u32 count = s.pass[k / HDD_RADIX][k % HDD_RADIX];
+        if (count)
+            hdd_atomic_add(hdd_at<u32>(p.counts + (u64)(k / HDD_RADIX) * p.step) + k % HDD_RADIX, count);
+    }
+}
+
+// The first threads of a block have all digits, neighbouring ones.
+constexpr u32 HDD_DIGITS = HDD_RADIX < HDD_BLOCK ? 1 : HDD_RADIX / HDD_BLOCK;
+static_assert(HDD_RADIX % HDD_BLOCK == 0 || HDD_BLOCK % HDD_RADIX == 0, "each digit has a thread");
+
+HDD_DEVICE bool hdd_has_digits()
+{
+    return hdd_thread() * HDD_DIGITS < HDD_RADIX;
+}
+
+// Counts of digits become where the items of each digit begin. Whole block, the only one.
+HDD_DEVICE void hdd_digits_begin(hdd_block_prefix &sums, const hdd_digits &p)
+{
+    for (u32 k = 0; k < p.passes; k++) {
+        u32 *const counts = hdd_at<u32>(p.counts + (u64)k * p.step) + hdd_thread() * HDD_DIGITS;
+        u32 mine = 0, total;
+        HDD_UNROLL
+        for (u32 j = 0; j < HDD_DIGITS; j++)
+            mine += hdd_has_digits() ? counts[j] : 0;
+        u32 begin = hdd_block_prefix_sum(sums, mine, total);
+        if (!hdd_has_digits())
+            continue;
+        HDD_UNROLL
+        for (u32 j = 0; j < HDD_DIGITS; j++) {
+            const u32 n = counts[j];
+            counts[j] = begin;
+            begin += n;
+        }
     }
 }
 
@@ -169,22 +242,6 @@ HDD_DEVICE void hdd_radix_begins(hdd_radix_tile &s, u32 tile, bool last, bool st
         s.place[d] = place - s.begin[d];
     }
     hdd_block_sync();
-}
-
-// Counts of digits become where the items of each digit begin. Whole block.
-HDD_DEVICE void hdd_radix_bases(hdd_block_prefix &sums, u32 *counts)
-{
-    constexpr u32 digits = HDD_RADIX / HDD_BLOCK;
-    u32 n[digits], mine = 0, total;
-    HDD_UNROLL
-    for (u32 j = 0; j < digits; j++)
-        mine += n[j] = counts[hdd_thread() * digits + j];
-    u32 begin = hdd_block_prefix_sum(sums, mine, total);
-    HDD_UNROLL
-    for (u32 j = 0; j < digits; j++) {
-        counts[hdd_thread() * digits + j] = begin;
-        begin += n[j];
-    }
 }
 
 #endif

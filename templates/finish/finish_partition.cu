@@ -42,47 +42,28 @@ HDD_DEVICE u64 hdd_partition_hash(const hdd_keys &keys, const u8 *row)
 
 // ---- counting ------------------------------------------------------------------------------
 
-struct hdd_partition_counts {
-    u32 pass[HDD_RADIX_PASSES][HDD_RADIX];
+struct hdd_partition_hashes {
+    const hdd_partition_count_args &p;
+
+    template <u32 N> HDD_MEMBER void operator()(u64 start, u64 step, u64 (&hash)[N]) const
+    {
+        HDD_UNROLL
+        for (u32 j = 0; j < N; j++)
+            hash[j] = hdd_partition_hash(p.keys, hdd_at<const u8>(p.rows + (start + j * step) * p.keys.stride));
+    }
 };
 
 HDD_KERNEL(hdd_partition_count)(HDD_PARAMETER(hdd_partition_count_args, p))
 {
-    HDD_SHARED(hdd_partition_counts, shared);
-    constexpr u32 at_once = 4;
-    for (u32 k = hdd_thread(); k < HDD_RADIX_PASSES * HDD_RADIX; k += HDD_BLOCK)
-        shared.pass[k / HDD_RADIX][k % HDD_RADIX] = 0;
-    hdd_block_sync();
-    const u64 step = hdd_grid_step(p.blocks), whole = hdd_whole_warps(p.n);
-    for (u64 start = hdd_grid_thread(); start < whole; start += step * at_once) {
-        u64 h[at_once];
-        HDD_UNROLL
-        for (u32 j = 0; j < at_once; j++) {
-            const u64 i = start + j * step;
-            h[j] = i < p.n ? hdd_partition_hash(p.keys, hdd_at<const u8>(p.rows + i * p.keys.stride)) : 0;
-        }
-        hdd_warp_sync();
-        HDD_UNROLL
-        for (u32 j = 0; j < at_once; j++)
-            HDD_NO_UNROLL
-            for (u32 k = 0; k < p.passes; k++)
-                hdd_radix_add(shared.pass[k], (u32)(h[j] >> p.shift[k]) & ((1u << p.bits[k]) - 1),
-                              start + j * step < p.n);
-    }
-    hdd_block_sync();
-    for (u32 k = hdd_thread(); k < p.passes * HDD_RADIX; k += HDD_BLOCK) {
-        const u32 n = shared.pass[k / HDD_RADIX][k % HDD_RADIX];
-        if (n)
-            hdd_atomic_add(hdd_at<u32>(p.counts + (u64)(k / HDD_RADIX) * p.step) + k % HDD_RADIX, n);
-    }
+    HDD_SHARED(hdd_digit_counts, shared);
+    hdd_count_digits(shared, p.digits, p.blocks, p.n, 0, hdd_partition_hashes{p});
 }
 
 // One block.
-HDD_KERNEL(hdd_partition_begin)(HDD_PARAMETER(hdd_partition_count_args, p))
+HDD_KERNEL(hdd_partition_begin)(HDD_PARAMETER(hdd_digits, p))
 {
     HDD_SHARED(hdd_block_prefix, sums);
-    for (u32 k = 0; k < p.passes; k++)
-        hdd_radix_bases(sums, hdd_at<u32>(p.counts + (u64)k * p.step));
+    hdd_digits_begin(sums, p);
 }
 
 // ---- moving --------------------------------------------------------------------------------

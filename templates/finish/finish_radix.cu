@@ -28,55 +28,45 @@ HDD_DEVICE u32 hdd_digit(const hdd_radix_args &p, u64 key)
 
 // ---- counting ------------------------------------------------------------------------------
 
-struct hdd_radix_all_counts {
-    u32 pass[HDD_RADIX_PASSES][HDD_RADIX];
+struct hdd_memory_keys {
+    u64 at;
+
+    template <u32 N> HDD_MEMBER void operator()(u64 start, u64 step, u64 (&key)[N]) const
+    {
+        HDD_UNROLL
+        for (u32 j = 0; j < N; j++)
+            key[j] = hdd_at<const u64>(at)[start + j * step];
+    }
 };
 
-HDD_DEVICE u64 hdd_radix_key(const hdd_radix_count_args &p, u64 i)
-{
-    return p.rows ? *hdd_at<const u64>(p.rows + i * p.stride) << 32 | (i + 1) : hdd_at<const u64>(p.from)[i];
-}
+struct hdd_hash_keys {
+    u64 rows;
+    u32 stride;
+
+    template <u32 N> HDD_MEMBER void operator()(u64 start, u64 step, u64 (&key)[N]) const
+    {
+        HDD_UNROLL
+        for (u32 j = 0; j < N; j++) {
+            const u64 i = start + j * step;
+            key[j] = *hdd_at<const u64>(rows + i * stride) << 32 | (i + 1);
+        }
+    }
+};
 
 HDD_KERNEL(hdd_radix_count)(HDD_PARAMETER(hdd_radix_count_args, p))
 {
-    HDD_SHARED(hdd_radix_all_counts, shared);
-    for (u32 k = hdd_thread(); k < HDD_RADIX_PASSES * HDD_RADIX; k += HDD_BLOCK)
-        shared.pass[k / HDD_RADIX][k % HDD_RADIX] = 0;
-    hdd_block_sync();
-    const u64 step = hdd_grid_step(p.blocks), whole = hdd_whole_warps(p.n);
-    for (u64 start = hdd_grid_thread(); start < whole; start += step * HDD_AT_ONCE) {
-        u64 key[HDD_AT_ONCE];
-        HDD_UNROLL
-        for (u32 j = 0; j < HDD_AT_ONCE; j++) {
-            const u64 i = start + j * step;
-            key[j] = i < p.n ? hdd_radix_key(p, i) : 0;
-        }
-        if (p.rows)
-            HDD_UNROLL
-            for (u32 j = 0; j < HDD_AT_ONCE; j++)
-                if (start + j * step < p.n)
-                    hdd_at<u64>(p.from)[start + j * step] = key[j];
-        HDD_UNROLL
-        for (u32 j = 0; j < HDD_AT_ONCE; j++)
-            HDD_NO_UNROLL
-            for (u32 k = 0; k < p.passes; k++)
-                hdd_radix_add(shared.pass[k], (u32)(key[j] >> p.shift[k]) & ((1u << p.bits[k]) - 1),
-                              start + j * step < p.n);
-    }
-    hdd_block_sync();
-    for (u32 k = hdd_thread(); k < p.passes * HDD_RADIX; k += HDD_BLOCK) {
-        const u32 n = shared.pass[k / HDD_RADIX][k % HDD_RADIX];
-        if (n)
-            hdd_atomic_add(hdd_at<u32>(p.counts + (u64)(k / HDD_RADIX) * p.step) + k % HDD_RADIX, n);
-    }
+    HDD_SHARED(hdd_digit_counts, shared);
+    if (p.rows)
+        hdd_count_digits(shared, p.digits, p.blocks, p.n, p.keys, hdd_hash_keys{p.rows, p.stride});
+    else
+        hdd_count_digits(shared, p.digits, p.blocks, p.n, 0, hdd_memory_keys{p.keys});
 }
 
 // One block.
-HDD_KERNEL(hdd_radix_begin)(HDD_PARAMETER(hdd_radix_count_args, p))
+HDD_KERNEL(hdd_radix_begin)(HDD_PARAMETER(hdd_digits, p))
 {
     HDD_SHARED(hdd_block_prefix, sums);
-    for (u32 k = 0; k < p.passes; k++)
-        hdd_radix_bases(sums, hdd_at<u32>(p.counts + (u64)k * p.step));
+    hdd_digits_begin(sums, p);
 }
 
 // ---- moving --------------------------------------------------------------------------------

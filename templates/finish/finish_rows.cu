@@ -1,6 +1,6 @@
 // Narrow rows that hold nothing but their sort keys: the packed key is all that moves, and rows are made of it again.
 // What is inverted in a key for its order is inverted in the row, so both are a few shifts of words.
-#include "hd/finish_grid.cuh"
+#include "hd/finish_digits.cuh"
 
 constexpr u32 HDD_ROWS_AT_ONCE = 4;
 
@@ -43,32 +43,43 @@ HDD_KERNEL(hdd_rows_masks)(HDD_PARAMETER(hdd_row_bits_args, p))
 
 // ---- from rows to keys ---------------------------------------------------------------------
 
-HDD_DEVICE u64 hdd_row_bits(u32 length)
-{
-    return ~(u64)0 >> (64 - length);
-}
+template <u32 W> struct hdd_packed_rows {
+    const hdd_row_bits_args &p;
 
-HDD_KERNEL(hdd_rows_pack)(HDD_PARAMETER(hdd_row_bits_args, p))
-{
-    const u64 step = hdd_grid_step(p.blocks);
-    for (u64 start = hdd_grid_thread(); start < p.n; start += step * HDD_ROWS_AT_ONCE) {
-        u64 key[HDD_ROWS_AT_ONCE];
+    template <u32 N> HDD_MEMBER void operator()(u64 start, u64 step, u64 (&key)[N]) const
+    {
+        u64 word[N][W];
         HDD_UNROLL
-        for (u32 j = 0; j < HDD_ROWS_AT_ONCE; j++)
+        for (u32 j = 0; j < N; j++) {
             key[j] = 0;
+            HDD_UNROLL
+            for (u32 w = 0; w < W; w++)
+                word[j][w] = hdd_at<const u64>(p.rows)[(start + j * step) * W + w] ^ p.base[w];
+        }
+        HDD_NO_UNROLL
         for (u32 k = 0; k < p.npieces; k++) {
             const hdd_row_piece &piece = p.piece[k];
             HDD_UNROLL
-            for (u32 j = 0; j < HDD_ROWS_AT_ONCE; j++) {
-                const u64 i = start + j * step;
-                const u64 word = i < p.n ? hdd_at<const u64>(p.rows)[i * p.words + piece.word] ^ p.base[piece.word] : 0;
-                key[j] |= (word >> piece.to & hdd_row_bits(piece.length)) << piece.shift;
+            for (u32 j = 0; j < N; j++) {
+                u64 bits = word[j][0];
+                HDD_UNROLL
+                for (u32 w = 1; w < W; w++)
+                    bits = piece.word == w ? word[j][w] : bits;
+                key[j] |= hdd_rotate(bits, piece.left) & piece.mask;
             }
         }
-        HDD_UNROLL
-        for (u32 j = 0; j < HDD_ROWS_AT_ONCE; j++)
-            if (start + j * step < p.n)
-                hdd_at<u64>(p.keys)[start + j * step] = key[j];
+    }
+};
+
+// Keys are counted as they are made.
+HDD_KERNEL(hdd_rows_pack)(HDD_PARAMETER(hdd_row_bits_args, p))
+{
+    HDD_SHARED(hdd_digit_counts, s);
+    switch (p.words) {
+    case 1: hdd_count_digits(s, p.digits, p.blocks, p.n, p.keys, hdd_packed_rows<1>{p}); return;
+    case 2: hdd_count_digits(s, p.digits, p.blocks, p.n, p.keys, hdd_packed_rows<2>{p}); return;
+    case 3: hdd_count_digits(s, p.digits, p.blocks, p.n, p.keys, hdd_packed_rows<3>{p}); return;
+    default: hdd_count_digits(s, p.digits, p.blocks, p.n, p.keys, hdd_packed_rows<4>{p}); return;
     }
 }
 
@@ -100,43 +111,70 @@ HDD_APART u64 hdd_place_among_ties(const hdd_row_bits_args &p, u64 key, u64 i)
     return i - below + before;
 }
 
-HDD_DEVICE bool hdd_has_ties(const hdd_row_bits_args &p, u64 key, u64 i)
+// Row words of a key.
+template <u32 W> HDD_DEVICE void hdd_unpack_key(const hdd_row_bits_args &p, u64 key, u64 (&row)[W])
 {
-    const u64 *const keys = hdd_at<const u64>(p.keys);
-    return (i > 0 && keys[i - 1] >> p.sorted == key >> p.sorted) ||
-           (i + 1 < p.n && keys[i + 1] >> p.sorted == key >> p.sorted);
+    HDD_UNROLL
+    for (u32 w = 0; w < W; w++)
+        row[w] = p.base[w];
+    HDD_NO_UNROLL
+    for (u32 k = 0; k < p.npieces; k++) {
+        const hdd_row_piece &piece = p.piece[k];
+        const u64 bits = hdd_rotate(key & piece.mask, (64 - piece.left) % 64);
+        HDD_UNROLL
+        for (u32 w = 0; w < W; w++)
+            row[w] ^= W == 1 || piece.word == w ? bits : 0;
+    }
 }
 
-template <u32 W> HDD_DEVICE void hdd_unpack_rows(const hdd_row_bits_args &p)
+// N keys at a time so that their loads overlap.
+template <u32 W, u32 N> HDD_DEVICE void hdd_unpack_rows(const hdd_row_bits_args &p)
 {
-    for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
-        const u64 key = hdd_at<const u64>(p.keys)[i];
-        const bool ties = p.sorted && hdd_has_ties(p, key, i);
-        const u64 place = (ties ? hdd_place_among_ties(p, key, i) : i) - p.skip;
-        u64 row[W];
+    const u64 *const keys = hdd_at<const u64>(p.keys);
+    const u64 step = hdd_grid_step(p.blocks), upper = p.sorted ? ~(u64)0 << p.sorted : 0;
+    for (u64 start = hdd_grid_thread(); start < p.n; start += step * N) {
+        u64 key[N];
+        bool ties[N];
         HDD_UNROLL
-        for (u32 w = 0; w < W; w++)
-            row[w] = 0;
-        for (u32 k = 0; k < p.npieces; k++) {
-            const hdd_row_piece &piece = p.piece[k];
-            const u64 bits = (key >> piece.shift & hdd_row_bits(piece.length)) << piece.to;
-            HDD_UNROLL
-            for (u32 w = 0; w < W; w++)
-                row[w] |= piece.word == w ? bits : 0;
+        for (u32 j = 0; j < N; j++) {
+            const u64 i = start + j * step;
+            ties[j] = false;
+            if (i >= p.n)
+                continue;
+            key[j] = keys[i];
+            if (upper)
+                ties[j] =
+                    (i > 0 && !((keys[i - 1] ^ key[j]) & upper)) || (i + 1 < p.n && !((keys[i + 1] ^ key[j]) & upper));
         }
         HDD_UNROLL
-        for (u32 w = 0; w < W; w++)
-            if (place < p.count)
-                hdd_at<u64>(p.rows)[place * W + w] = row[w] ^ p.base[w];
+        for (u32 j = 0; j < N; j++) {
+            const u64 i = start + j * step, place = (ties[j] ? hdd_place_among_ties(p, key[j], i) : i) - p.skip;
+            if (i >= p.n || place >= p.count)
+                continue;
+            u64 row[W];
+            hdd_unpack_key(p, key[j], row);
+            HDD_UNROLL
+            for (u32 w = 0; w < W; w++)
+                hdd_at<u64>(p.rows)[place * W + w] = row[w];
+        }
     }
+}
+
+// One key where its neighbours are loaded, too.
+template <u32 W> HDD_DEVICE void hdd_unpack_all_rows(const hdd_row_bits_args &p)
+{
+    if (p.sorted)
+        hdd_unpack_rows<W, 1>(p);
+    else
+        hdd_unpack_rows<W, HDD_ROWS_AT_ONCE>(p);
 }
 
 HDD_KERNEL(hdd_rows_unpack)(HDD_PARAMETER(hdd_row_bits_args, p))
 {
     switch (p.words) {
-    case 1: hdd_unpack_rows<1>(p); return;
-    case 2: hdd_unpack_rows<2>(p); return;
-    case 3: hdd_unpack_rows<3>(p); return;
-    default: hdd_unpack_rows<4>(p); return;
+    case 1: hdd_unpack_all_rows<1>(p); return;
+    case 2: hdd_unpack_all_rows<2>(p); return;
+    case 3: hdd_unpack_all_rows<3>(p); return;
+    default: hdd_unpack_all_rows<4>(p); return;
     }
 }

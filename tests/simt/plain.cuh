@@ -43,6 +43,12 @@ HDD_DEVICE u32 hdd_lowest64(u64 v)
     return (u32)__builtin_ctzll(v);
 }
 
+HDD_DEVICE u64 hdd_rotate(u64 v, u32 by)
+{
+    HDD_ASSERT(by < 64);
+    return by ? v << by | v >> (64 - by) : v;
+}
+
 HDD_DEVICE u32 hdd_opaque(u32 v)
 {
     return v;
