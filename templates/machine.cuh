@@ -117,6 +117,31 @@ HDD_DEVICE u32 hdd_match(u64 v)
     return __match_any_sync(0xffffffffu, v);
 }
 
+// Lanes in which this one bit of v is as it is here. Two instructions beside the vote: the compiler would make six of
+// it, or where it tests seven bits of a number at once fail for want of predicates.
+HDD_DEVICE u32 hdd_match_bit(u32 v, u32 bit)
+{
+    u32 same;
+#if __CUDACC_VER_MAJOR__ > 12 || __CUDACC_VER_MINOR__ >= 2
+    asm volatile("{ .reg .pred p; .reg .u32 r; lop3.or.b32 r|p, %1, %2, 0, 0xc0, 0;"
+                 " vote.sync.ballot.b32 %0, p, 0xffffffff; @!p not.b32 %0, %0; }"
+                 : "=r"(same)
+                 : "r"(v), "r"(bit));
+#else
+    const u32 with = __ballot_sync(0xffffffffu, v & bit);
+    same = v & bit ? with : ~with;
+#endif
+    return same;
+}
+
+// a & b & c in one instruction.
+HDD_DEVICE u32 hdd_and(u32 a, u32 b, u32 c)
+{
+    u32 v;
+    asm("lop3.b32 %0, %1, %2, %3, 0x80;" : "=r"(v) : "r"(a), "r"(b), "r"(c));
+    return v;
+}
+
 HDD_DEVICE u32 hdd_warp_or(u32 v)
 {
     return __reduce_or_sync(0xffffffffu, v);

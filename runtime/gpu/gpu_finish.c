@@ -6,12 +6,22 @@
 
 #include "runtime/gpu/gpu_state.h"
 
-enum { WAVES = 16 }; /* blocks per multiprocessor at most: as many as can be resident */
+enum { RESIDENT = 2048 }; /* threads of a multiprocessor at most */
+
+static uint32_t blocks_of(const struct rt_gpu_exec *x, uint64_t n, uint64_t each, uint32_t threads)
+{
+    uint64_t max = (uint64_t)HD_MAX(x->d->info.multiprocessors, 1) * (RESIDENT / threads);
+    return (uint32_t)HD_MAX(HD_MIN((n + each - 1) / each, max), (uint64_t)1);
+}
 
 uint32_t rt_finish_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each)
 {
-    uint64_t max = (uint64_t)HD_MAX(x->d->info.multiprocessors, 1) * WAVES;
-    return (uint32_t)HD_MAX(HD_MIN((n + each - 1) / each, max), (uint64_t)1);
+    return blocks_of(x, n, each, RT_FINISH_THREADS);
+}
+
+uint32_t rt_radix_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each)
+{
+    return blocks_of(x, n, each, HDD_RADIX_THREADS);
 }
 
 /* HEDDLE_FINISH_TIMES: the launch alone, and its time. */
@@ -45,9 +55,9 @@ static int wait_watched(struct rt_gpu_exec *x, struct hd_err *err)
 }
 
 int rt_finish_launch_bytes(struct rt_gpu_exec *x, const char *module, const char *entry, uint32_t blocks,
-                           const void *args, size_t bytes, struct hd_err *err)
+                           uint32_t threads, const void *args, size_t bytes, struct hd_err *err)
 {
-    const struct rt_launch l = {.blocks = blocks, .threads = RT_FINISH_THREADS, .nparams = 1, .param = {{args, bytes}}};
+    const struct rt_launch l = {.blocks = blocks, .threads = threads, .nparams = 1, .param = {{args, bytes}}};
     rt_function *f;
     HD_TRY(rt_gpu_finish_function(x, module, entry, &f, err));
     if (secure_getenv("HEDDLE_FINISH_TIMES"))

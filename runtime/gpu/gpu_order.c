@@ -213,8 +213,8 @@ static int sort_rows(struct ordering *o, uint64_t list, uint64_t n, struct hd_er
                                 .n = o->count,
                                 .to = o->v->moved.address,
                                 .stride = (hdd_u32)o->s->stride};
-    p.blocks = blocks_for(o, o->count * (uint64_t)o->s->stride / 8);
-    return rt_finish_launch(o->x, "finish_radix", "hdd_sort_gather", p.blocks, &p, err);
+    p.blocks = rt_radix_blocks(o->x, o->count * (uint64_t)o->s->stride / 8, HDD_RADIX_THREADS);
+    return rt_radix_launch(o->x, "hdd_sort_gather", p.blocks, &p, err);
 }
 
 /* ---- top-k ------------------------------------------------------------------------------- */

@@ -121,11 +121,11 @@ static int radix_pass(struct rt_gpu_exec *x, struct rt_radix *r, const struct rt
                                    .base = at.base,
                                    .status = w->status,
                                    .next = at.next,
-                                   .blocks = rt_finish_blocks(x, tiles, 1),
+                                   .blocks = rt_radix_blocks(x, tiles, 1),
                                    .shift = (hdd_u32)shift,
                                    .mask = (1u << bits) - 1};
         HD_TRY(rt_sweep_clear(x, w, &at, err));
-        HD_TRY(rt_finish_launch(x, "finish_radix", "hdd_radix_move", p.blocks, &p, err));
+        HD_TRY(rt_radix_launch(x, "hdd_radix_move", p.blocks, &p, err));
     }
     r->now = to;
     r->numbered = r->rows[to].address != 0;
@@ -144,7 +144,7 @@ int rt_radix_sort_made(struct rt_gpu_exec *x, const struct rt_state *s, struct r
     if (rc == 0)
         rc = make(x, &digits, context, err);
     if (rc == 0)
-        rc = rt_finish_launch(x, "finish_radix", "hdd_radix_begin", 1, &digits, err);
+        rc = rt_radix_launch(x, "hdd_radix_begin", 1, &digits, err);
     for (int k = 0; k < (int)digits.passes && rc == 0; k++)
         rc = radix_pass(x, r, &w, k, digits.shift[k], digits.bits[k], err);
     rt_gpu_release(x, &w.at);
@@ -155,8 +155,8 @@ static int count(struct rt_gpu_exec *x, const struct hdd_digits *digits, void *a
 {
     struct hdd_radix_count_args *p = args;
     p->digits = *digits;
-    p->blocks = rt_finish_blocks(x, p->n, 4 * RT_FINISH_THREADS);
-    return rt_finish_launch(x, "finish_radix", "hdd_radix_count", p->blocks, p, err);
+    p->blocks = rt_radix_blocks(x, p->n, 4 * HDD_RADIX_THREADS);
+    return rt_radix_launch(x, "hdd_radix_count", p->blocks, p, err);
 }
 
 int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,

@@ -20,9 +20,13 @@ enum {
 uint32_t rt_finish_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each);
 /* Launches a kernel of templates/finish/<module>.cu with its one parameter, which is *args. */
 #define rt_finish_launch(x, module, entry, blocks, args, err) \
-    rt_finish_launch_bytes(x, module, entry, blocks, args, sizeof *(args), err)
+    rt_finish_launch_bytes(x, module, entry, blocks, RT_FINISH_THREADS, args, sizeof *(args), err)
+/* The same of finish_radix.cu, whose blocks are larger. */
+uint32_t rt_radix_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each);
+#define rt_radix_launch(x, entry, blocks, args, err) \
+    rt_finish_launch_bytes(x, "finish_radix", entry, blocks, HDD_RADIX_THREADS, args, sizeof *(args), err)
 int rt_finish_launch_bytes(struct rt_gpu_exec *x, const char *module, const char *entry, uint32_t blocks,
-                           const void *args, size_t bytes, struct hd_err *err);
+                           uint32_t threads, const void *args, size_t bytes, struct hd_err *err);
 
 /* gpu_memory.c: memory of at least one byte; zeroed. */
 int rt_state_alloc(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err);

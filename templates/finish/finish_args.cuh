@@ -17,6 +17,7 @@ typedef int hdd_i32;
 
 enum {
     HDD_FINISH_THREADS = HDD_BLOCK_THREADS,
+    HDD_RADIX_THREADS = 256, // of finish_radix.cu
     HDD_INLINE_KEYS = 16,  // more lie in memory
     HDD_INLINE_WORDS = 64, // of a pattern
     HDD_INLINE_FIELDS = 32, // of a row; more lie in memory

@@ -1,46 +1,49 @@
 // Moving items to where their digit's items go, in one reading and one writing: what is counted in a tile, and what
-// tiles tell each other (Adinets and Merrill, Onesweep, 2022). Items are counted without atomics: each warp has
-// counters of its own, and lanes with one digit have one that writes.
+// tiles tell each other (Adinets and Merrill, Onesweep, 2022). A tile is counted first, by atomics, so that the tiles
+// behind it know; then its items get places without: each warp has counters of its own, and of the lanes with one digit
+// one writes.
 #ifndef HDD_FINISH_DIGITS_CUH
 #define HDD_FINISH_DIGITS_CUH
 
 #include "hd/finish_grid.cuh"
 
+// Of each warp: its items of a digit in a tile; then where the next of them goes in it.
 struct hdd_radix_counts {
     u32 warp[HDD_WARPS][HDD_RADIX];
 };
 
-// Live lanes with the digit of this one. Whole warp.
-HDD_DEVICE u32 hdd_same_digit(u32 digit, bool live)
+// Lanes with the digit of this one. Whole warp.
+HDD_DEVICE u32 hdd_same_digit(u32 digit)
 {
-    u32 same_lanes = hdd_ballot(live);
+    u32 same_lanes = ~0u;
     HDD_UNROLL
-    for (u32 bit = 1; bit < HDD_RADIX; bit *= 2) {
-        const u32 with = hdd_ballot(digit & bit);
-        same_lanes &= digit & bit ? with : ~with;
+    for (u32 bit = 1; bit < HDD_RADIX; bit *= 4) {
+        const u32 one = hdd_match_bit(digit, bit), other = hdd_match_bit(digit, 2 * bit);
+        same_lanes = hdd_and(same_lanes, one, other);
     }
     return same_lanes;
 }
 
+// The counters of this warp. Whole warp.
 HDD_DEVICE void hdd_radix_clear(hdd_radix_counts &c)
 {
-    HDD_NO_UNROLL
-    for (u32 k = hdd_thread(); k < HDD_WARPS * HDD_RADIX; k += HDD_BLOCK)
-        c.warp[k / HDD_RADIX][k % HDD_RADIX] = 0;
-    hdd_block_sync();
+    HDD_UNROLL
+    for (u32 k = 0; k < HDD_RADIX; k += HDD_LANES)
+        c.warp[hdd_warp()][k + hdd_lane()] = 0;
+    hdd_warp_sync();
 }
 
-// Items of the digit that the warp has seen before this lane's; counts it. Whole warp; each
-// digit has one lane that writes.
-HDD_DEVICE u32 hdd_radix_rank(u32 *counts, u32 digit, bool live)
+// The place of this lane's item, the next of its digit behind those of the lanes below. Whole warp; of each digit the
+// last lane writes.
+HDD_DEVICE u32 hdd_radix_place(u32 *next, u32 digit)
 {
-    const u32 same_lanes = hdd_same_digit(digit, live);
-    const u32 before = live ? counts[digit] : 0;
+    const u32 same_lanes = hdd_same_digit(digit);
+    const u32 place = next[digit] + hdd_popc(same_lanes & hdd_lanes_below());
     hdd_warp_sync();
-    if (live && !(same_lanes & hdd_lanes_below()))
-        counts[digit] = before + hdd_popc(same_lanes);
+    if (!(same_lanes & ~hdd_lanes_upto()))
+        next[digit] = place + 1;
     hdd_warp_sync();
-    return before + hdd_popc(same_lanes & hdd_lanes_below());
+    return place;
 }
 
 // ---- counting ------------------------------------------------------------------------------
@@ -102,14 +105,9 @@ HDD_DEVICE void hdd_count_digits(hdd_digit_counts &s, const hdd_digits &p, u32 b
     }
 }
 
-// The first threads of a block have all digits, neighbouring ones.
-constexpr u32 HDD_DIGITS = HDD_RADIX < HDD_BLOCK ? 1 : HDD_RADIX / HDD_BLOCK;
-static_assert(HDD_RADIX % HDD_BLOCK == 0 || HDD_BLOCK % HDD_RADIX == 0, "each digit has a thread");
-
-HDD_DEVICE bool hdd_has_digits()
-{
-    return hdd_thread() * HDD_DIGITS < HDD_RADIX;
-}
+// Digits of a thread, neighbouring ones.
+constexpr u32 HDD_DIGITS = HDD_RADIX / HDD_BLOCK;
+static_assert(HDD_DIGITS * HDD_BLOCK == HDD_RADIX, "each digit has a thread");
 
 // Counts of digits become where the items of each digit begin. Whole block, the only one.
 HDD_DEVICE void hdd_digits_begin(hdd_block_prefix &sums, const hdd_digits &p)
@@ -119,10 +117,8 @@ HDD_DEVICE void hdd_digits_begin(hdd_block_prefix &sums, const hdd_digits &p)
         u32 mine = 0, total;
         HDD_UNROLL
         for (u32 j = 0; j < HDD_DIGITS; j++)
-            mine += hdd_has_digits() ? counts[j] : 0;
+            mine += counts[j];
         u32 begin = hdd_block_prefix_sum(sums, mine, total);
-        if (!hdd_has_digits())
-            continue;
         HDD_UNROLL
         for (u32 j = 0; j < HDD_DIGITS; j++) {
             const u32 n = counts[j];
@@ -143,10 +139,8 @@ static_assert(HDD_TOLD_BITS < 30, "numbers and what they are share a word");
 constexpr u32 HDD_LOOKS_AT_ONCE = 8;
 
 struct hdd_radix_tile {
-    hdd_radix_counts counts;
     hdd_block_prefix sums;
-    u32 begin[HDD_RADIX]; // of a digit among the items of the tile
-    u32 place[HDD_RADIX]; // of a digit's first item of this tile, less `begin`
+    u32 place[HDD_RADIX]; // of a digit's first item of this tile, less where it lies in the tile
     u32 number;
 };
 
@@ -165,83 +159,95 @@ HDD_DEVICE u32 *hdd_told(u64 status, u32 tile, u32 digit)
     return hdd_at<u32>(status) + (u64)tile * HDD_RADIX + digit;
 }
 
-// Items of the digit in the tiles before this one: decoupled look-back (Merrill and Garland, Single-pass Parallel
-// Prefix Scan with Decoupled Look-back, 2016). A word is all that is told, so nothing needs an order.
+// Items of the digit in the tiles before this one, which is not the first: decoupled look-back (Merrill and Garland,
+// Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016). A word is all that is told, so nothing needs an
+// order.
 HDD_DEVICE u32 hdd_look_back(u64 status, u32 tile, u32 digit)
 {
-    u32 sum = 0;
-    for (u32 at = tile; at > 0;) {
+    u32 sum = 0, at = tile; // tiles before `at` are still to be asked
+    for (bool done = false; !done;) {
         u32 told[HDD_LOOKS_AT_ONCE];
         HDD_UNROLL
-        for (u32 j = 0; j < HDD_LOOKS_AT_ONCE; j++)
-            told[j] = j < at ? hdd_load_relaxed(hdd_told(status, at - 1 - j, digit)) : 0;
+        for (u32 j = 0; j < HDD_LOOKS_AT_ONCE; j++) // the first tile tells a sum: what is behind it is not looked at
+            told[j] = hdd_load_relaxed(hdd_told(status, at > j ? at - 1 - j : 0, digit));
         bool some = true;
         HDD_UNROLL
         for (u32 j = 0; j < HDD_LOOKS_AT_ONCE; j++) {
             some = some && told[j] != 0;
             sum += some ? told[j] & HDD_TOLD_NUMBER : 0;
             at -= some;
-            if (some && told[j] & HDD_TOLD_SUM) {
-                at = 0;
-                some = false;
-            }
+            done = done || (some && told[j] >= HDD_TOLD_SUM);
+            some = some && told[j] < HDD_TOLD_SUM;
         }
-        if (at && told[0] == 0)
+        if (told[0] == 0)
             hdd_back_off(20);
     }
     return sum;
 }
 
-// From counts per warp and digit to where each warp's items of a digit begin in the tile, and where those of the tile
-// go: behind those of the tiles before it, or (not `stable`) behind those of the tiles that asked earlier. base: where
-// the digits' items go in all; the last tile says where those of the next sweep do. Whole block.
-HDD_DEVICE void hdd_radix_begins(hdd_radix_tile &s, u32 tile, bool last, bool stable, u64 status, u64 base)
+struct hdd_radix_digits {
+    u32 count[HDD_DIGITS], begin[HDD_DIGITS]; // of the items in the tile
+};
+
+// From counts per warp and digit to where each warp's items of a digit begin in the tile; tells the tiles behind it how
+// many there are, where they ask. `more` items behind the last one have the digit `last`. Whole block; a block barrier
+// before the begins are there.
+HDD_DEVICE hdd_radix_digits hdd_radix_begins(hdd_radix_tile &s, hdd_radix_counts &counts, u32 tile, bool stable,
+                                             u64 status, u32 more, u32 last)
 {
-    constexpr u32 digits = HDD_RADIX / HDD_BLOCK; // of a thread
-    u32 sum[digits], mine = 0, total;
+    hdd_radix_digits mine;
+    u32 all = 0, total;
     HDD_UNROLL
-    for (u32 j = 0; j < digits; j++) {
-        const u32 d = hdd_thread() + j * HDD_BLOCK;
-        sum[j] = 0;
-        for (u32 w = 0; w < HDD_WARPS; w++) {
-            const u32 n = s.counts.warp[w][d];
-            s.counts.warp[w][d] = sum[j];
-            sum[j] += n;
-        }
+    for (u32 j = 0; j < HDD_DIGITS; j++) {
+        const u32 d = hdd_thread() * HDD_DIGITS + j;
+        u32 sum = 0;
+        HDD_UNROLL
+        for (u32 w = 0; w < HDD_WARPS; w++)
+            sum += counts.warp[w][d];
+        mine.begin[j] = all;
+        all += sum;
+        mine.count[j] = d == last ? sum - more : sum;
         if (stable)
-            hdd_store_relaxed(hdd_told(status, tile, d), (tile ? HDD_TOLD_COUNT : HDD_TOLD_SUM) | sum[j]);
-        s.begin[d] = sum[j];
+            hdd_store_relaxed(hdd_told(status, tile, d), (tile ? HDD_TOLD_COUNT : HDD_TOLD_SUM) | mine.count[j]);
     }
-    hdd_block_sync();
+    const u32 begin = hdd_block_prefix_sum(s.sums, all, total);
     HDD_UNROLL
-    for (u32 j = 0; j < digits; j++)
-        mine += s.begin[hdd_thread() * digits + j];
-    u32 begin = hdd_block_prefix_sum(s.sums, mine, total);
-    HDD_UNROLL
-    for (u32 j = 0; j < digits; j++) {
-        const u32 d = hdd_thread() * digits + j, n = s.begin[d];
-        s.begin[d] = begin;
-        begin += n;
+    for (u32 j = 0; j < HDD_DIGITS; j++) {
+        u32 at = mine.begin[j] += begin;
+        HDD_UNROLL
+        for (u32 w = 0; w < HDD_WARPS; w++) {
+            u32 &count = counts.warp[w][hdd_thread() * HDD_DIGITS + j];
+            const u32 n = count;
+            count = at;
+            at += n;
+        }
     }
-    hdd_block_sync();
+    return mine;
+}
+
+// Where the tile's items of each digit go: behind those of the tiles before it, or (not `stable`) behind those of the
+// tiles that asked earlier. base: where the digits' items go in all; the last tile says where those of the next sweep
+// do. A block barrier before places are there.
+HDD_DEVICE void hdd_radix_places(hdd_radix_tile &s, const hdd_radix_digits &mine, u32 tile, bool last, bool stable,
+                                 u64 status, u64 base)
+{
     HDD_UNROLL
-    for (u32 j = 0; j < digits; j++) {
-        const u32 d = hdd_thread() + j * HDD_BLOCK;
+    for (u32 j = 0; j < HDD_DIGITS; j++) {
+        const u32 d = hdd_thread() * HDD_DIGITS + j;
         u32 *const to = hdd_at<u32>(base) + d;
         u32 place;
         if (stable) {
-            const u32 before = hdd_look_back(status, tile, d);
+            const u32 before = tile ? hdd_look_back(status, tile, d) : 0;
             if (tile)
-                hdd_store_relaxed(hdd_told(status, tile, d), HDD_TOLD_SUM | (before + sum[j]));
+                hdd_store_relaxed(hdd_told(status, tile, d), HDD_TOLD_SUM | (before + mine.count[j]));
             place = *to + before;
             if (last)
-                to[HDD_RADIX] = place + sum[j];
+                to[HDD_RADIX] = place + mine.count[j];
         } else {
-            place = sum[j] ? hdd_atomic_add(to, sum[j]) : 0;
+            place = mine.count[j] ? hdd_atomic_add(to, mine.count[j]) : 0;
         }
-        s.place[d] = place - s.begin[d];
+        s.place[d] = place - mine.begin[j];
     }
-    hdd_block_sync();
 }
 
 #endif

@@ -6,7 +6,9 @@
 #include "hd/launch.cuh"
 #include "hd/warp.cuh"
 
+#ifndef HDD_CHOSEN_WARPS
 static_assert(HDD_BLOCK == HDD_FINISH_THREADS, "blocks are as the host launches them");
+#endif
 
 // Of this thread in a grid of `blocks`, and how many there are.
 HDD_DEVICE u64 hdd_grid_thread()

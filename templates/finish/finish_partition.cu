@@ -71,50 +71,47 @@ HDD_KERNEL(hdd_partition_begin)(HDD_PARAMETER(hdd_digits, p))
 struct hdd_partition_shared {
     hdd_radix_tile tile;
     u64 stage[HDD_STAGE_ROWS];
-    u16 place[HDD_STAGE_ROWS]; // of a row among those of its digit; then in the tile
-    u8 digit[HDD_STAGE_ROWS];  // of a row
-
-    // Of the row in a place, where the counts were before.
-    HDD_MEMBER u8 &digit_at(u32 place)
-    {
-        static_assert(sizeof tile.counts >= HDD_STAGE_ROWS, "a byte per row");
-        return reinterpret_cast<u8 *>(tile.counts.warp)[place];
-    }
+    u16 place[HDD_STAGE_ROWS]; // of a row in the tile
+    u8 digit[HDD_STAGE_ROWS]; // of a row
+    union { // counts are no longer needed when rows have places
+        hdd_radix_counts counts;
+        u8 digit_at[HDD_STAGE_ROWS]; // of the row in a place
+    };
 };
 
-// A warp's rows lie side by side, so that ranks follow their order. Whole block.
-HDD_DEVICE void hdd_partition_ranks(hdd_partition_shared &s, const hdd_partition_args &p, u64 rows, u32 m)
+// Digits, and how many of each a warp has: its rows lie side by side, so that places follow their order. Whole block.
+HDD_DEVICE void hdd_partition_digits(hdd_partition_shared &s, const hdd_partition_args &p, u64 rows, u32 m)
+{
+    const u32 each = p.tile / HDD_WARPS, from = hdd_warp() * each;
+    HDD_UNROLL_4
+    for (u32 k = hdd_lane(); k < each; k += HDD_LANES) {
+        const u32 i = from + k;
+        const u64 h = i < m ? hdd_partition_hash(p.keys, hdd_at<const u8>(rows + (u64)i * p.keys.stride)) : 0;
+        const u32 d =
+            i < m ? (u32)(h >> p.shift) & p.mask : p.mask; // behind the last row follow such with the last digit
+        s.digit[i] = (u8)d;
+        hdd_atomic_add(&s.counts.warp[hdd_warp()][d], 1u);
+    }
+    hdd_block_sync();
+}
+
+// Places in the tile, and the digits of these. Whole block.
+HDD_DEVICE void hdd_partition_places(hdd_partition_shared &s, const hdd_partition_args &p, u32 m)
 {
     const u32 each = p.tile / HDD_WARPS, from = hdd_warp() * each;
     HDD_UNROLL_4
     for (u32 k = 0; k < each; k += HDD_LANES) {
         const u32 i = from + k + hdd_lane();
-        const u64 h = i < m ? hdd_partition_hash(p.keys, hdd_at<const u8>(rows + (u64)i * p.keys.stride)) : 0;
-        const u32 d = (u32)(h >> p.shift) & p.mask;
-        hdd_warp_sync();
-        s.digit[i] = (u8)d;
-        s.place[i] = (u16)hdd_radix_rank(s.tile.counts.warp[hdd_warp()], d, i < m);
-    }
-    hdd_block_sync();
-}
-
-// From ranks to places in the tile, and the digits of these. Whole block.
-HDD_DEVICE void hdd_partition_places(hdd_partition_shared &s, const hdd_partition_args &p, u32 m)
-{
-    const u32 each = p.tile / HDD_WARPS, from = hdd_warp() * each;
-    for (u32 k = hdd_lane(); k < each; k += HDD_LANES) {
-        const u32 i = from + k, d = s.digit[i];
-        s.place[i] = (u16)(s.place[i] + s.tile.begin[d] + s.tile.counts.warp[hdd_warp()][d]);
+        s.place[i] = (u16)hdd_radix_place(s.counts.warp[hdd_warp()], s.digit[i]);
     }
     hdd_block_sync();
     for (u32 i = hdd_thread(); i < m; i += HDD_BLOCK)
-        s.digit_at(s.place[i]) = s.digit[i];
+        s.digit_at[s.place[i]] = s.digit[i];
     hdd_block_sync();
 }
 
 // W: words of a row, 0: as many as `words` says.
-template <u32 W>
-HDD_DEVICE void hdd_partition_rows(hdd_partition_shared &s, const u64 *from, u64 *to, u32 m, u32 words)
+template <u32 W> HDD_DEVICE void hdd_partition_rows(hdd_partition_shared &s, const u64 *from, u64 *to, u32 m, u32 words)
 {
     const u32 n = m * (W ? W : words);
     HDD_UNROLL_4
@@ -126,7 +123,7 @@ HDD_DEVICE void hdd_partition_rows(hdd_partition_shared &s, const u64 *from, u64
     HDD_UNROLL_4
     for (u32 k = hdd_thread(); k < n; k += HDD_BLOCK) {
         const u32 i = k / (W ? W : words), word = k % (W ? W : words);
-        to[(u64)(i + s.tile.place[s.digit_at(i)]) * (W ? W : words) + word] = s.stage[k];
+        to[(u64)(i + s.tile.place[s.digit_at[i]]) * (W ? W : words) + word] = s.stage[k];
     }
     hdd_block_sync();
 }
@@ -154,9 +151,12 @@ HDD_KERNEL(hdd_partition_move)(HDD_PARAMETER(hdd_partition_args, p))
         const u32 m = hdd_min((u32)(p.n - start), p.tile);
         const u64 *const from = hdd_at<const u64>(rows);
         u64 *const to = hdd_at<u64>(p.to);
-        hdd_radix_clear(s.tile.counts);
-        hdd_partition_ranks(s, p, rows, m);
-        hdd_radix_begins(s.tile, tile, tile + 1 == tiles, p.stable != 0, p.status, p.base);
+        hdd_radix_clear(s.counts);
+        hdd_partition_digits(s, p, rows, m);
+        const hdd_radix_digits mine =
+            hdd_radix_begins(s.tile, s.counts, tile, p.stable != 0, p.status, p.tile - m, p.mask);
+        hdd_block_sync();
+        hdd_radix_places(s.tile, mine, tile, tile + 1 == tiles, p.stable != 0, p.status, p.base);
         hdd_partition_places(s, p, m);
         if (p.tile * p.keys.stride > HDD_STAGE_BYTES)
             hdd_partition_long_rows(s, from, to, m, words);

@@ -26,27 +26,30 @@ HDD_DEVICE void hdd_select_digit(const hdd_select_args &p, hdd_select_state &s)
     s.arrived = 0;
 }
 
+struct hdd_select_shared {
+    u32 count[HDD_RADIX];
+};
+
 HDD_KERNEL(hdd_select_count)(HDD_PARAMETER(hdd_select_args, p))
 {
-    HDD_SHARED(hdd_radix_counts, shared);
+    HDD_SHARED(hdd_select_shared, shared);
     hdd_select_state &s = *hdd_at<hdd_select_state>(p.state);
     if (s.done) // the same for all: written by an earlier launch
         return;
     const u64 prefix = s.prefix, known = s.known;
-    hdd_radix_clear(shared);
+    for (u32 d = hdd_thread(); d < HDD_RADIX; d += HDD_BLOCK)
+        shared.count[d] = 0;
+    hdd_block_sync();
     for (u64 i = hdd_grid_thread(); i < hdd_whole_warps(p.n); i += hdd_grid_step(p.blocks)) {
         const u64 key = i < p.n ? hdd_at<const u64>(p.keys)[i] : 0;
-        hdd_radix_rank(shared.warp[hdd_warp()], (u32)(key >> p.shift) & (HDD_RADIX - 1),
-                       i < p.n && (key & known) == prefix);
+        if (i < p.n && (key & known) == prefix)
+            hdd_atomic_add(&shared.count[(u32)(key >> p.shift) & (HDD_RADIX - 1)], 1u);
     }
     hdd_block_sync();
     HDD_NO_UNROLL
     for (u32 d = hdd_thread(); d < HDD_RADIX; d += HDD_BLOCK) {
-        u32 sum = 0;
-        for (u32 w = 0; w < HDD_WARPS; w++)
-            sum += shared.warp[w][d];
-        if (sum)
-            hdd_atomic_add(&s.counts[d], sum);
+        if (shared.count[d])
+            hdd_atomic_add(&s.counts[d], shared.count[d]);
     }
     hdd_fence();
     hdd_block_sync();
@@ -60,8 +63,7 @@ HDD_KERNEL(hdd_select_collect)(HDD_PARAMETER(hdd_select_args, p))
 {
     hdd_select_state &s = *hdd_at<hdd_select_state>(p.state);
     for (u64 i = hdd_grid_thread(); i < hdd_whole_warps(p.n); i += hdd_grid_step(p.blocks)) {
-        const bool taken =
-            i < p.n && (hdd_at<const u64>(p.keys)[i] & s.known) <= s.prefix;
+        const bool taken = i < p.n && (hdd_at<const u64>(p.keys)[i] & s.known) <= s.prefix;
         const u64 at = hdd_reserve_places(&s.found, taken);
         if (taken && at < p.room)
             hdd_at<u32>(p.to)[at] = (u32)i;

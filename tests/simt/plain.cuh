@@ -49,6 +49,11 @@ HDD_DEVICE u64 hdd_rotate(u64 v, u32 by)
     return by ? v << by | v >> (64 - by) : v;
 }
 
+HDD_DEVICE u32 hdd_and(u32 a, u32 b, u32 c)
+{
+    return a & b & c;
+}
+
 HDD_DEVICE u32 hdd_opaque(u32 v)
 {
     return v;

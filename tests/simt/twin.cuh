@@ -105,6 +105,12 @@ HDD_DEVICE u32 hdd_match(u64 v)
     return same;
 }
 
+HDD_DEVICE u32 hdd_match_bit(u32 v, u32 bit)
+{
+    const u32 with = hdd_ballot(v & bit);
+    return v & bit ? with : ~with;
+}
+
 HDD_DEVICE u32 hdd_warp_or(u32 v)
 {
     return simt_or(v);
