@@ -323,8 +323,10 @@ static void step_test(struct cu_unit *u, const struct pl_step *s)
 static void step_present(struct cu_unit *u, const struct pl_step *s)
 {
     const char *row = cu_slot(u, s->row_slot);
-    if (u->spec->states[s->state].kind == RT_STATE_AGG_DENSE)
-        row_ends_unless(u, hd_asprintf(u->arena, "%s[%s].present != 0", cu_arg(u, s->a_rows), row));
+    if (rt_state_has_gaps(&u->spec->states[s->state]))
+        row_ends_unless(
+            u, hd_asprintf(u->arena, "%s != 0",
+                           cu_present(u, s->state, hd_asprintf(u->arena, "%s[%s]", cu_arg(u, s->a_rows), row))));
     else
         row_ends_unless(u, hd_asprintf(u->arena, "hdd_bit(%s, (u64)%s)", cu_arg(u, s->a_bits), row));
 }

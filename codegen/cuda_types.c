@@ -86,6 +86,12 @@ const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int fie
     return hd_asprintf(u->arena, f->phys == RT_STR ? "hdd_string(%s)" : "%s", name);
 }
 
+const char *cu_present(struct cu_unit *u, int state, const char *row)
+{
+    const struct rt_state *st = &u->spec->states[state];
+    return hd_asprintf(u->arena, "%s.%s", row, st->word ? cu_field(u, st, 0) : "present");
+}
+
 const char *cu_state(struct cu_unit *u, int state)
 {
     if (!u->state_names[state]) {

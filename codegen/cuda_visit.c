@@ -95,7 +95,7 @@ static void tile_row(struct cu_unit *u, int steps)
 static void row_head(struct cu_unit *u, int steps, const bool *early)
 {
     cu_line(u->out, "bool live = j < n;");
-    if (steps > 0 && u->pipeline->spec->source == RT_SOURCE_INDEX)
+    if (steps > 0 && u->pipeline->spec->source != RT_SOURCE_TABLE)
         tile_group(u, &u->pipeline->steps[0]);
     else if (!u->pipeline->in_place)
         tile_row(u, steps);
@@ -103,7 +103,7 @@ static void row_head(struct cu_unit *u, int steps, const bool *early)
         const struct pl_step *s = &u->pipeline->steps[i];
         cu_count_rows(u, i, "live");
         if (s->kind == PL_STEP_PRESENT)
-            cu_line(u->out, "live = live & (group.present != 0);");
+            cu_line(u->out, "live = live & (%s != 0);", cu_present(u, s->state, "group"));
         else if (s->kind == PL_STEP_FILTER)
             cu_line(u->out, "live = live & %s;", cu_condition(u, s->expr));
         else if (pl_step_form(s->kind)->tile & PL_TILE_LOOKUPS)

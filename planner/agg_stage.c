@@ -267,7 +267,7 @@ static int stage_output(struct ctx *c, struct stage *g, int st, const struct acc
     p->est = kind == RT_STATE_AGG_DENSE ? (double)d->pack.range : d->groups;
     struct handle *row = h_row(c, p->source_slot, NULL, st, false);
     int index, n = 0;
-    if (kind == RT_STATE_AGG_DENSE) {
+    if (is_packed(d)) {
         struct pl_step *q = pb_step(c, p, PL_STEP_PRESENT, g->path);
         q->row_slot = p->source_slot;
         q->state = st;

@@ -76,13 +76,18 @@ static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q, bool look
     return last;
 }
 
+static double groups_with_gaps(const struct rt_state *st)
+{
+    return st->kind == RT_STATE_AGG_DENSE ? (double)st->range : st->est_rows;
+}
+
 /* First steps over groups that look at nothing but the group, as far as the last that ends some. */
 static int group_tile_steps(struct ctx *c, const struct pl_pipeline *q)
 {
     enum { STRIDE_MAX = 64 }; /* read whole, eight of a lane at once */
-    const struct rt_state *st = q->spec->source == RT_SOURCE_INDEX ? &c->states.v[q->spec->state] : NULL;
+    const struct rt_state *st = q->spec->state >= 0 ? &c->states.v[q->spec->state] : NULL;
     int last = 0, weight = 0;
-    if (!st || st->kind != RT_STATE_AGG_DENSE || st->range < 4096 || st->stride > STRIDE_MAX)
+    if (!st || !rt_state_has_gaps(st) || groups_with_gaps(st) < 4096 || st->stride > STRIDE_MAX)
         return 0;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];

@@ -160,7 +160,9 @@ static bool check_vectors(struct vf *v)
 
 static bool check_tiles(struct vf *v)
 {
-    bool scan = v->p->spec->source == RT_SOURCE_TABLE, groups = v->p->spec->source == RT_SOURCE_INDEX;
+    const struct rt_pipeline *r = v->p->spec;
+    bool scan = r->source == RT_SOURCE_TABLE, groups = r->source == RT_SOURCE_INDEX;
+    groups = groups || (r->source == RT_SOURCE_ROWS && v->spec->states[r->state].word);
     VF_TRY(check_tile(v, &v->p->cpu_tile, scan, false));
     VF_TRY(check_vectors(v));
     return check_tile(v, &v->p->gpu_tile, scan || groups, scan && !v->p->framed);

@@ -20,10 +20,16 @@ static bool has_source(const struct vf *v, const struct rt_pipeline *r)
     return false;
 }
 
+static bool scans_slots(const struct vf *v, const struct rt_pipeline *r)
+{
+    return r->source == RT_SOURCE_ROWS && v->spec->states[r->state].word;
+}
+
 bool vf_source(struct vf *v)
 {
     const struct pl_pipeline *p = v->p;
     VF_CHECK(v, SOURCE, has_source(v, p->spec));
+    VF_CHECK(v, STATE_WORD, !scans_slots(v, p->spec) || (p->nsteps > 0 && p->steps[0].kind == PL_STEP_PRESENT));
     VF_CHECK(v, SOURCE_SLOT, p->source_slot >= 0 && p->source_slot < p->nslots);
     const struct pl_slot *s = &p->slots[p->source_slot];
     VF_CHECK(v, SOURCE_SLOT, s->phys == RT_I32 && !s->nullable);

@@ -51,6 +51,11 @@ int rt_state_head(const struct rt_state *s)
     return s->word ? 0 : states[s->kind].head;
 }
 
+bool rt_state_has_gaps(const struct rt_state *s)
+{
+    return s->kind == RT_STATE_AGG_DENSE || s->word;
+}
+
 const char *rt_finish_name(enum rt_finish_op op)
 {
     static const char *const names[] = {

@@ -57,6 +57,7 @@ enum rt_filling rt_state_filling(enum rt_state_kind k);
 bool rt_state_aggregates(enum rt_state_kind k);
 struct rt_state;
 int rt_state_head(const struct rt_state *s);
+bool rt_state_has_gaps(const struct rt_state *s); /* rows without a group may be among those of the groups */
 
 enum rt_finish_op {
 #define F_FINISH(id, stem, name) RT_FINISH_##id,

@@ -52,7 +52,7 @@ static int finish(struct rt_gpu_exec *x, int i, struct hd_err *err)
     if (rc == 0)
         rc = rt_gpu_span_end(x, span, err);
     x->stats->finish_ms[i] = rt_gpu_now_ms() - start;
-    x->stats->state_rows[i] = x->state[i].nrows;
+    x->stats->state_rows[i] = rt_gpu_state_rows(&x->state[i]);
     blame(x, x->spec->states[i].path, err, rc);
     if (!x->queued)
         x->queued = x->spec->states[i].name;

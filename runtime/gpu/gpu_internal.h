@@ -75,8 +75,15 @@ struct rt_gpu_state {
                                       is not appended to */
     struct rt_piece marked;        /* its match bits before the running pipeline */
     bool started, finished;
+    bool sparse;                   /* rows are slots: groups and free rows; else the groups are the first rows */
     bool overflowed;               /* its pipelines ran again for more room */
 };
+
+/* Rows of a finished state, but for those that are free. */
+static inline uint64_t rt_gpu_state_rows(const struct rt_gpu_state *v)
+{
+    return v->sparse ? v->asked : v->nrows;
+}
 
 /* A program on one device. */
 struct rt_gpu_exec {

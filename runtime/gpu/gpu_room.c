@@ -57,7 +57,9 @@ static uint64_t max_rows(const struct rt_gpu_exec *x, const struct rt_state *s)
             return UINT64_MAX;
         only = p;
     }
-    return only && !s->nvalues ? rt_gpu_source_rows(x, only) : UINT64_MAX;
+    if (!only || s->nvalues)
+        return UINT64_MAX;
+    return only->source == RT_SOURCE_ROWS ? rt_gpu_state_rows(&x->state[only->state]) : rt_gpu_source_rows(x, only);
 }
 
 /* Rows that pipelines bring, as the planner expects. An order with a limit leaves fewer. */
@@ -241,12 +243,21 @@ static int regrow_words(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t 
     return rt_finish_launch(x, "finish_fill", "hdd_spread_groups", p.blocks, &p, err);
 }
 
+bool rt_state_words_stay(const struct rt_gpu_state *v)
+{
+    enum { SLOTS_OF_A_GROUP = 3 };
+    return v->capacity <= INT32_MAX && v->capacity / SLOTS_OF_A_GROUP <= v->asked;
+}
+
 int rt_state_compact_words(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
     uint64_t n = v->asked, behind = v->capacity - n;
     struct rt_piece list = {0, 0}, listed = {0, 0};
     struct hdd_compact_args p = {
         .rows = v->rows_at.address, .slots = v->capacity, .n = n, .stride = (hdd_u32)v->s->stride};
+    if (!v->sparse)
+        return 0;
+    v->sparse = false;
     if (n == 0 || behind == 0)
         return 0;
     int rc = rt_state_alloc(x, v->s, (size_t)(HD_MIN(n, behind) * sizeof(hdd_u32)), &list, err);

@@ -209,6 +209,7 @@ int rt_gpu_state_start(struct rt_gpu_exec *x, int state, bool reruns, struct hd_
 {
     struct rt_gpu_state *v = &x->state[state];
     HD_ASSERT(!v->finished);
+    HD_TRY(rt_state_compact_words(x, v, err));
     v->before = v->asked;
     if (v->started && (reruns || rt_state_filling(v->s->kind) == RT_KEYED))
         HD_TRY(remember(x, v, err));
@@ -256,7 +257,8 @@ int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_
 int rt_gpu_state_filled(struct rt_gpu_exec *x, int state, struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
-    return v->s->word ? rt_state_compact_words(x, v, err) : 0;
+    v->sparse = v->s->word;
+    return x->spec->ndevices > 1 ? rt_state_compact_words(x, v, err) : 0; /* others look at its rows */
 }
 
 /* What has a place for every index becomes what it was. */
@@ -313,12 +315,14 @@ int rt_gpu_marks_undo(struct rt_gpu_exec *x, int state, struct hd_err *err)
 /* ---- finish and free --------------------------------------------------------------------- */
 
 /* Aggregates have one place for a group, whoever adds to it. */
-static int rt_gpu_finish_merge(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err HD_UNUSED)
+static int rt_gpu_finish_merge(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
     rt_gpu_release(x, &v->slots_at);
+    if (v->sparse && !rt_state_words_stay(v))
+        HD_TRY(rt_state_compact_words(x, v, err));
     v->rows = v->rows_at.address;
     if (rt_state_has_cursor(v->s))
-        v->nrows = v->asked;
+        v->nrows = v->sparse ? v->capacity : v->asked;
     return 0;
 }
 

@@ -145,7 +145,9 @@ int rt_state_make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
 /* Rows that are slots (rt_state.word): room for so many groups, and what it is at first. */
 uint64_t rt_state_word_slots(uint64_t groups);
 int rt_state_start_words(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t groups, struct hd_err *err);
-/* After a pipeline the groups become the first rows: nobody else knows of slots. */
+/* Groups become the first rows, for those that know nothing of slots. Readers skip free rows (rt_state_has_gaps), which
+ * costs less where they are not far more than the groups; then groups may stay. */
+bool rt_state_words_stay(const struct rt_gpu_state *v);
 int rt_state_compact_words(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 /* Room for so many rows in all; what was there at the last start stays. Groups get slots, too. */
 int rt_state_regrow_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t needed, struct hd_err *err);
