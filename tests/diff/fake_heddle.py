@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Stands in for the heddle binary in the self-test of this folder: the same commands, answered by the oracle.
 
-HEDDLE_FAKE_BUG plants a bug for the test to find: `drop` loses the last row of a union, `left` makes left joins
-inner, `crash` dies on a distinct, `quiet` never raises, `loud` always does, `strategy` refuses every strategy.
+HEDDLE_FAKE_BUG plants a bug for the test to find: `drop` loses the last input of a union, `left` makes left joins
+inner, `crash` dies on a distinct, `quiet` never raises, `loud` always does, `strategy` refuses every strategy, `full`
+makes full joins left ones, `null_equal` lets NULLs match nothing, `asof` takes equal values for nearer and the other way
+round, `pairs` forgets their condition, `top` gives a row more of each group.
 """
 
 import argparse
@@ -59,6 +61,17 @@ def plant(plan):
     for node in operators(plan):
         if BUG == "left" and node.get("kind") == "left":
             node["kind"] = "inner"
+        if BUG == "full" and node.get("kind") == "full":
+            node["kind"] = "left"
+        if BUG == "null_equal" and "on" in node:
+            node["on"] = [pair[:2] for pair in node["on"]]
+        if BUG == "asof" and "asof" in node:
+            match = node["asof"]["match"]
+            node["asof"]["match"] = match[0] if match.endswith("=") else match + "="
+        if BUG == "pairs" and node["op"] == "pairs":
+            node.pop("pred", None)
+        if BUG == "top" and node["op"] == "top":
+            node["limit"] += 1
         if BUG == "drop" and node["op"] == "union_all":
             node["inputs"][-1] = {"op": "limit", "input": node["inputs"][-1], "limit": 0}
         if BUG == "crash" and node["op"] == "distinct":

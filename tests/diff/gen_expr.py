@@ -5,6 +5,7 @@ Each value carries bounds taken from the data, so that most expressions provably
 """
 
 import datetime
+import struct
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -65,6 +66,20 @@ def written(node):
 def kept_bits(bits, reach, t):
     """bits, if a float of the type holds all such numbers."""
     return bits if bits is not None and reach * 2 ** bits < 1 << (24 if t == FLOAT32 else 53) else None
+
+
+def exact_literal(v):
+    """An int or decimal of the plan, None if v has too many digits for one step of rounding."""
+    text = format(Decimal(repr(v)), "f")
+    whole, _, part = text.lstrip("-").partition(".")
+    digits = len(whole.lstrip("0")) + len(part)
+    if part in ("", "0"):
+        return lit(int(v), INT64)
+    return lit(Decimal(text), decimal(max(digits, 1), len(part))) if digits <= FLOAT_EXACT_DIGITS else None
+
+
+def narrowed(values, t):
+    return [struct.unpack("f", struct.pack("f", v))[0] for v in values] if t == FLOAT32 else values
 
 
 def corners(a, b, op):
@@ -611,7 +626,7 @@ class ExprGen:
 
     def membership(self, a):
         if a.type.is_float:
-            return self.null_test(a)
+            return self.float_membership(a)
         pool = a.samples or [self.default_value(a.type)]
         values = [self.rng.choice(pool) for _ in range(self.rng.choice([1, 2, 3, 8]))]
         if self.rng.random() < 0.15:
@@ -622,6 +637,19 @@ class ExprGen:
         if a.type.is_int and self.rng.random() < 0.2:
             items.append(self.number_leaf_exact())
         return self.make("in", BOOL, [a, *items])
+
+    def float_membership(self, a):
+        """Values as they are in a list that is a parameter; as exact literals those that have few digits, which a float
+        rounds, as 0.1."""
+        pool = (a.samples or [0.5, -2.0]) + [0.1, 16777217.0]
+        values = [self.rng.choice(pool) for _ in range(self.rng.choice([1, 2, 3, 8]))]
+        if self.rng.random() < 0.25:
+            return self.make("in", BOOL, [a, Val(self.params(narrowed(values, a.type), Type("list", element=a.type)), a.type)], name="list")
+        items = [exact_literal(v) for v in values if v == v and abs(v) < 1 << 30]
+        if self.rng.random() < 0.2:
+            items.append(lit(self.rng.choice([0.5, 1e300]), FLOAT64))  # beside it a float32 becomes a float64
+        items = [i for i in items if i]
+        return self.make("in", BOOL, [a, *items]) if items else self.null_test(a)
 
     def number_leaf_exact(self):
         v = self.number_leaf()

@@ -409,7 +409,7 @@ class PlanGen:
     def pairs(self, budget):
         """Pairs of one input's rows under a condition, and above them what does not care which row comes first."""
         rel = self.rel(budget)
-        usable = [c for c in rel.columns if c.val.type.kind not in ("bool", "float32", "float64")]
+        usable = [c for c in rel.columns if c.val.type != BOOL and not c.val.inexact]
         pairs = rel.rows * rel.rows / 2
         if not usable or pairs > MAX_PAIRS:
             return rel
@@ -417,7 +417,10 @@ class PlanGen:
         node = {"op": "pairs", "input": rel.node, "aliases": [first, second]}
         gen = self.exprs(Rel(None, [], 0))
         sides = [[renamed(c.val, f"{side}.{c.name}") for side in (first, second)] for c in usable]
-        ends = [(c, [self.end(gen, op, both) for op in ("least", "greatest")]) for c, both in zip(usable, sides)]
+        ends = [(c, self.ends(gen, both)) for c, both in zip(usable, sides)]
+        ends = [(c, both) for c, both in ends if both]
+        if not ends:
+            return rel
         if self.rng.random() < 0.8:
             node["pred"] = self.write(self.of_both(gen, sides, ends))
         picked = self.rng.sample(ends, min(len(ends), 2))
@@ -427,9 +430,13 @@ class PlanGen:
         node = {"op": "project", "input": node, "exprs": [{"expr": self.write(o.val), "as": o.name} for o in out]}
         return Rel(node, [replace(o, val=renamed(replace(o.val, samples=[]), o.name)) for o in out], pairs)
 
-    def end(self, gen, op, both):
+    def ends(self, gen, both):
+        """Two values that do not depend on which row comes first. Of -0 and 0 a smaller one does, so floats have magnitudes."""
         a = both[0]
-        return gen.make(op, a.type, both, a.lo, a.hi, ascii=a.ascii)
+        if a.type.is_float:
+            found = [gen.float_arith(op, *both) for op in "-+"]
+            return [gen.make("abs", v.type, [v], Fraction(0), v.reach, finite=v.finite, bits=v.bits) for v in found] if all(found) else None
+        return [gen.make(op, a.type, both, a.lo, a.hi, ascii=a.ascii) for op in ("least", "greatest")]
 
     def of_both(self, gen, sides, ends):
         """A condition that is true of both orders of a pair, or of none."""

@@ -10,8 +10,8 @@ from hdexpr import parse
 from hdtypes import PlanError
 
 SECONDS = 60
-LISTS = ("exprs", "aggs", "keys", "on", "inputs", "rows", "columns")
-OPTIONAL = ("filter", "residual", "limit", "offset", "keep", "alias", "build", "strategy", "comment", "distinct", "single")
+LISTS = ("exprs", "aggs", "keys", "order", "on", "inputs", "rows", "columns")
+OPTIONAL = ("filter", "residual", "pred", "ties", "limit", "offset", "keep", "alias", "build", "strategy", "comment", "distinct", "single")
 
 
 def operators(plan):
@@ -33,12 +33,14 @@ def operators(plan):
 def expression_slots(node):
     """(holder, key) of every expression of an operator."""
     slots = [(node, k) for k in ("filter", "pred", "residual") if k in node]
-    for key in ("exprs", "keys", "aggs"):
+    for key in ("exprs", "keys", "order", "aggs"):
         for item in node.get(key, []):
             if isinstance(item, dict):
-                slots += [(item, k) for k in ("expr", "arg") if k in item]
+                slots += [(item, k) for k in ("expr", "arg", "by") if k in item]
     for pair in node.get("on", []):
         slots += [(pair, 0), (pair, 1)]
+    if "asof" in node:
+        slots += [(node["asof"], "left"), (node["asof"], "right")]
     return slots
 
 
@@ -84,6 +86,13 @@ def smaller_fields(plan, i, node):
     for key in LISTS:
         for k in range(len(node.get(key, []))):
             yield lambda p, key=key, k=k: at(p, i)[key].pop(k)
+    for k, pair in enumerate(node.get("on", [])):
+        if len(pair) > 2:
+            yield lambda p, k=k: at(p, i)["on"][k].pop()
+    if "asof" in node and node["asof"]["match"] in (">=", "<="):
+        yield lambda p: at(p, i)["asof"].update(match=node["asof"]["match"][0])
+    if node["op"] == "pairs":
+        yield lambda p: without(p, i)
     for s, (holder, key) in enumerate(expression_slots(node)):
         for text in subexpressions(holder[key]):
             yield lambda p, s=s, text=text: set_expression(p, i, s, text)
@@ -97,6 +106,21 @@ def at(plan, i):
 def replace_by_input(plan, i, k):
     holder, key = operators(plan)[i]
     holder[key] = inputs_of(holder[key])[k]
+
+
+def without(plan, i):
+    """A join of the rows with themselves in the place of their pairs."""
+    holder, key = operators(plan)[i]
+    node = holder[key]
+    sides = [with_alias(copy.deepcopy(node["input"]), alias) for alias in node["aliases"]]
+    holder[key] = {"op": "join", "kind": "inner", "left": sides[0], "right": sides[1],
+                   **({"residual": node["pred"]} if "pred" in node else {})}
+
+
+def with_alias(node, alias):
+    if node["op"] not in ("scan", "ref") or "alias" in node:
+        raise KeyError("only these take an alias")
+    return {**node, "alias": alias}
 
 
 def inline_ref(plan, i):

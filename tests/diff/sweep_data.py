@@ -26,8 +26,8 @@ LEFT, RIGHT = 45, 33  # rows, more than a warp has lanes
 
 
 def plain(letter, n):
-    """The n-th value of a type; numbers with an even n are whole and the same in all types."""
-    whole, half = n * 3 - 5, Decimal(n % 2) / 2
+    """The n-th value of a type; numbers with an even n are whole and the same in all types, one of them is 0."""
+    whole, half = n * 3 - 6, Decimal(n % 2) / 2
     if letter in "il":
         return whole
     if letter in "mq":

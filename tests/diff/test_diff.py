@@ -4,6 +4,7 @@
     test_diff.py [CASES]      so many that have no bug; default: 50
 """
 
+import itertools
 import json
 import os
 import random
@@ -101,6 +102,29 @@ def test_minimise():
     assert minimise(plan, fails) == {"heddle": 1, "root": {"op": "scan", "table": "t", "filter": "b = 2"}}
 
 
+def test_minimise_newer():
+    """Pairs, tops, as-of joins and NULLs that match go where a failure needs none of them."""
+    scan = lambda t: {"op": "scan", "table": t}  # noqa: E731
+    top = {"op": "top", "input": {"op": "pairs", "input": scan("t"), "aliases": ["a", "b"], "pred": "a.x < b.x and a.y = 1"},
+           "keys": ["a.x"], "order": ["a.y", {"expr": "abs(b.y - 2)"}], "limit": 3, "ties": "keep"}
+    plan = {"heddle": 1, "root": {"op": "join", "kind": "left", "left": top, "right": scan("u"), "strategy": "merge",
+                                  "on": [["a.x", "x", "null_equal"], ["b.x", "y"]],
+                                  "asof": {"left": "a.y + 1", "right": "z", "match": ">="}}}
+    found = lambda p, op: [holder[key] for holder, key in operators(p) if holder[key]["op"] == op]  # noqa: E731
+
+    def asof(p):
+        joins = [n for n in found(p, "join") if "asof" in n and len(n["on"]) > 0]
+        return joins and "a.y" in joins[0]["asof"]["left"] and found(p, "pairs")
+
+    small = minimise(plan, asof)["root"]
+    assert (small["on"], small["asof"]) == ([["b.x", "y"]], {"left": "a.y", "right": "z", "match": ">"}), small
+    assert small["left"] == {"op": "pairs", "input": scan("t"), "aliases": ["a", "b"]} and "strategy" not in small, small
+    small = minimise(plan, lambda p: any("order" in n and len(n["order"]) > 0 for n in found(p, "top")) and "abs" in str(p))
+    assert small["root"]["order"] == [{"expr": "abs(b.y - 2)"}] and "keys" not in small["root"] or not small["root"]["keys"], small
+    small = minimise(plan, lambda p: not found(p, "top") and (found(p, "pairs") or [n for n in found(p, "join") if n["kind"] == "inner"]))
+    assert small["root"] == {"op": "join", "kind": "inner", "left": scan("t"), "right": scan("t")}, small
+
+
 def fake(workdir):
     """A launcher for fake_heddle.py under the running Python."""
     path = os.path.join(workdir, "heddle")
@@ -138,6 +162,51 @@ def find(bug, word, begin=100):
                 assert any(line.startswith("FAIL") and word in line for line in lines), (bug, lines)
                 return lines
     raise AssertionError(f"{bug} is not found")
+
+
+def first_plans(numbers):
+    """(number, text of the plan that is tried first), without asking the oracle."""
+    tables = None
+    for number in numbers:
+        if number % PLANS == 0 or tables is None:
+            tables = gen_data.random_database(random.Random(f"database {number // PLANS}"))
+        yield number, json.dumps(PlanGen(random.Random(f"plan {number} 0"), tables).plan()[0])
+
+
+def test_floats_are_generated():
+    """Lists and pairs over floats are among the plans; of pairs, magnitudes of sums and differences."""
+    texts = [text for _, text in first_plans(range(0, 400))]
+    assert any('"list(float' in text for text in texts)
+    assert any("abs(" in text and '"pairs"' in text for text in texts)
+
+
+def test_planted_in_new_operators():
+    for bug, word in (("pairs", '"op": "pairs"'), ("top", '"op": "top"')):
+        numbers = itertools.islice((n for n, text in first_plans(range(100, 2000)) if word in text), 10)
+        with tempfile.TemporaryDirectory() as d:
+            assert any(run(d, bug, "--seed", str(n), "--count", "1")[0][1] for n in numbers), bug
+
+
+def sweep(bug, only, count):
+    with tempfile.TemporaryDirectory() as d:
+        command = [sys.executable, "-B", os.path.join(HERE, "sweep.py"), "--heddle", fake(d), "--only", only, "--count", str(count)]
+        done = subprocess.run(command, env={**os.environ, "HEDDLE_FAKE_BUG": bug}, capture_output=True, text=True)
+    assert done.returncode in (0, 1) and " cases: " in done.stdout, done.stdout + done.stderr
+    return done.returncode, done.stdout
+
+
+def test_sweep():
+    """It passes with the oracle in the place of the engine, sees planted bugs, and refusals that are wrong or missing."""
+    assert sweep("", "auto ", 15)[0] == 0
+    for bug, only in (("left", "auto left int32 nulls"), ("full", "auto full string nulls"), ("null_equal", "auto inner null_string nulls"),
+                      ("asof", "asof left int32 heavy alone"), ("crash", "auto inner int32 nulls alone")):
+        expected = 0 if bug == "crash" else 1  # of a distinct, which no plan has
+        code, text = sweep(bug, only, 8)
+        assert code == expected, (bug, text)
+    code, text = sweep("strategy", "hash inner int32 nulls alone", 1)
+    assert code == 1 and "no such strategy here" in text, text
+    code, text = sweep("", "direct full int32 nulls alone", 1)
+    assert code == 1 and "expected to be refused" in text, text
 
 
 def test_planted_bugs():

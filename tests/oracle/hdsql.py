@@ -388,6 +388,8 @@ class Compiler:
         items = self.list_items(e.args[1:])
         if not items:
             return Expr("FALSE", BOOL, False, x.err)
+        if x.type == FLOAT32 and self.meet([x, *items]) == FLOAT64:  # all items meet
+            x = Expr(self.to_float(x), FLOAT64, x.nullable, x.err, x.inexact)
         tests = [self.compare_values("=", x, i, e.path) for i in items]
         err, reached = [x.err], []
         for item, test in zip(items, tests):
