@@ -2,10 +2,13 @@
 """2-body statistics on a GPU: times, and answers found in another way.
 
 Usage: pairs.py --heddle BIN --scratch DIR [--backend cuda|cpu] [--points N] [--near N] [--repeat N] [--out FILE.json]
+       pairs.py --heddle BIN --scratch DIR --compare [--points N] [--repeat N] [--threads N]
 
 N points (1,000,000) of three float32 in a box of 100. The 2-point correlation within 1 is also counted by a grid of
 cells; the distance histogram of 1,000 buckets must add up to all pairs; of the ten nearest of --near points (100,000)
-fifty are looked for by NumPy. Times are the fastest of --repeat executions after the first, in ms.
+fifty are looked for by NumPy. Times are the fastest of --repeat executions after the first, in ms. With --compare the
+CPU's times of the first two stand beside those of DuckDB, Corrfunc and scipy's cKDTree (pairs_compare.py; 10,000 points,
+two threads).
 """
 import argparse
 import json
@@ -14,6 +17,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
+
+import pairs_compare
 
 PLANS = Path(__file__).resolve().parents[2] / "examples" / "pairs"
 
@@ -42,6 +47,27 @@ def run(args, db, plan, *options, repeat):
     return json.loads(done.stdout)["rows"], best, max(r["peak_bytes"] for r in reports)
 
 
+def compare_with_others(args):
+    args.backend = "cpu"
+    place, db = database(args, args.points)
+    threads = ("--threads", str(args.threads))
+
+    def within(radius):
+        rows, ms, _ = run(args, db, PLANS / "correlation.json", "-p", f"radius={radius}", *threads, repeat=3)
+        return int(rows[0][0]), ms
+
+    def histogram():
+        rows, ms, _ = run(args, db, PLANS / "histogram.json", *threads, repeat=3)
+        counts = np.zeros(1002, np.int64)
+        for bucket, n in rows:
+            counts[int(bucket)] = int(n)
+        return counts[1:-1], ms
+    found, wrong = pairs_compare.compare(place, within, histogram, args.threads, args.repeat)
+    if args.out:
+        args.out.write_text(json.dumps(found, indent=1) + "\n")
+    return wrong > 0
+
+
 def nearest(place, i):
     d = place - place[i]
     d2 = d[:, 0] * d[:, 0] + d[:, 1] * d[:, 1] + d[:, 2] * d[:, 2]
@@ -54,12 +80,17 @@ def main():
     p.add_argument("--heddle", required=True)
     p.add_argument("--scratch", type=Path, required=True)
     p.add_argument("--backend", default="cuda")
-    p.add_argument("--points", type=int, default=1_000_000)
+    p.add_argument("--compare", action="store_true")
+    p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--points", type=int)
     p.add_argument("--near", type=int, default=100_000)
     p.add_argument("--repeat", type=int, default=3)
     p.add_argument("--out", type=Path)
     args = p.parse_args()
     args.scratch.mkdir(parents=True, exist_ok=True)
+    args.points = args.points or (10_000 if args.compare else 1_000_000)
+    if args.compare:
+        return compare_with_others(args)
     found, wrong = [], 0
 
     def tell(name, pairs, ms, peak, right):
