@@ -89,6 +89,8 @@ static int group_tile_steps(struct ctx *c, const struct pl_pipeline *q)
     int last = 0, weight = 0;
     if (!st || !rt_state_has_gaps(st) || groups_with_gaps(st) < 4096 || st->stride > STRIDE_MAX)
         return 0;
+    if (st->word && q->sink.kind != PL_SINK_ROWS) /* only appended rows gain: by places for a tile at a time */
+        return 0;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         const struct pl_step_form *form = pl_step_form(s->kind);
