@@ -4,14 +4,6 @@
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
-/* A loop over pairs does little but store its rows: 16 bytes at a time. */
-static bool in_quads(const struct cu_unit *u)
-{
-    const struct rt_state *st = cu_sink_state(u);
-    return u->pipeline->loop.rows && st->kind == RT_STATE_ROWS && st->stride % 16 == 0 &&
-           u->pipeline->sink.ncopies == 0;
-}
-
 static void sink_rows(struct cu_unit *u)
 {
     const char *reserve = cu_reserve(u);
@@ -31,15 +23,18 @@ static void sink_rows(struct cu_unit *u)
     }
     cu_line(u->out, "const i64 place = %s;", reserve);
     cu_open(u->out, "if (place >= 0) {");
-    bool whole = in_quads(u);
-    cu_line(u->out, whole ? "alignas(16) %s row{};" : "%s &row = sink[place];", cu_row(u, u->pipeline->sink.state));
+    int piece = u->pipeline->gpu.row_piece;
+    if (piece)
+        cu_line(u->out, "alignas(%d) %s row{};", piece, cu_row(u, u->pipeline->sink.state));
+    else
+        cu_line(u->out, "%s &row = sink[place];", cu_row(u, u->pipeline->sink.state));
     if (st->kind == RT_STATE_HASH)
         cu_line(u->out, "row.hash = hdd_hash(%s);", cu_key_names(u));
     for (int i = 0; i < u->pipeline->sink.nouts; i++)
         cu_put_out(u, i);
     cu_copy_fields(u);
-    if (whole)
-        cu_line(u->out, "hdd_put_row(sink + place, row);");
+    if (piece)
+        cu_line(u->out, "hdd_put_row<%d>(sink + place, row);", piece);
     cu_close(u->out, "}");
 }
 

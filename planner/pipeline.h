@@ -263,6 +263,7 @@ struct pl_pipeline {
         int block_warps; /* warps of a block */
         bool
             places_ahead; /* rows that leave a tile all arrive: places for those that wait are reserved with the first */
+        int row_piece; /* rows are made in registers and stored in pieces of 8 or 16 bytes; 0: field by field */
         int resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
         int shared_bytes; /* of a block, at most: queues of levels and accumulators */
         bool shared_at_launch; /* more than a kernel may declare */

@@ -199,6 +199,8 @@ static void print_sink(const struct printer *w)
         hd_strbuf_adds(w->o, " [shared]");
     if (w->p->gpu.places_ahead)
         hd_strbuf_adds(w->o, " [gpu: places ahead]");
+    if (w->p->gpu.row_piece)
+        hd_strbuf_addf(w->o, " [gpu: stores of %d bytes]", w->p->gpu.row_piece);
     print_place(w);
     print_est(w->o, w->p->spec->counter_est[w->p->nsteps], counted_at(w, w->p->nsteps));
     hd_show_end_line(w->o, line);

@@ -103,6 +103,9 @@ static int sharing_blocks(const struct pl_pipeline *p, int stride)
     return fit <= resident / 2 ? HD_MAX(fit, 1) : resident;
 }
 
+/* Of a row that is made in registers. */
+enum { ROW_BYTES_MAX = 64 };
+
 /* Every row that comes to step `from` becomes a row of the state. */
 static bool all_arrive(const struct pl_pipeline *p, const struct pl_expr *exprs, const struct rt_state *st, int from)
 {
@@ -135,6 +138,30 @@ static void choose_places(struct pl_pipeline *p, const struct pl_expr *exprs, co
                           all_arrive(p, exprs, st, p->gpu_tile.steps);
 }
 
+/* Rows with a match that there may not be, or without one. */
+static bool is_outer(const struct pl_pipeline *p)
+{
+    bool outer = false;
+    for (int i = 0; i < p->nsteps; i++)
+        outer |= p->steps[i].probe == PL_LEFT || p->steps[i].kind == PL_STEP_TEST;
+    return outer;
+}
+
+/* Neighbouring lanes have neighbouring rows, of which a store of a field takes a part of every sector. What loops over
+ * pairs do beside it is little, and outer joins store a byte for each of their fields, too, of as many rows. */
+static int row_piece(const struct pl_pipeline *p, const struct rt_state *st)
+{
+    const int piece = st->stride % 16 == 0 ? 16 : 8;
+    int stores = p->sink.nouts, bytes = 0;
+    bool rows = p->sink.kind == PL_SINK_ROWS && st->kind == RT_STATE_ROWS && p->sink.ncopies == 0 && !p->framed;
+    if (!rows || st->stride % piece != 0 || st->stride > ROW_BYTES_MAX)
+        return 0;
+    for (int i = 0; i < p->sink.nouts; i++)
+        bytes += st->fields[p->sink.outs[i].field].valid_offset >= 0;
+    bool many = p->loop.rows || (is_outer(p) && p->spec->counter_est[p->nsteps] >= MANY_ROWS);
+    return many && stores + bytes >= 2 * (st->stride / piece) ? piece : 0;
+}
+
 void pl_choose_shape(struct pl_pipeline *p, const struct pl_expr *exprs, const struct rt_state *st,
                      enum rt_balance forced)
 {
@@ -142,6 +169,7 @@ void pl_choose_shape(struct pl_pipeline *p, const struct pl_expr *exprs, const s
     r->shape = choose(p, forced);
     p->gpu.resident_blocks = r->shape == RT_SHAPE_AWS ? sharing_blocks(p, st->stride) : 0;
     choose_places(p, exprs, st);
+    p->gpu.row_piece = row_piece(p, st);
     r->balance = default_balance(r);
     if (!r->ordered && forced != RT_BALANCE_AUTO && (r->shape == RT_SHAPE_ANY || forced == RT_BALANCE_NONE))
         r->balance = forced;

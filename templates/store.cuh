@@ -25,16 +25,17 @@ template <class F, class T> HDD_DEVICE void hdd_put(F &field, u8 &valid, hdd_opt
     valid = v.ok;
 }
 
-// A row of whole 16 bytes, which memory takes in one piece each.
-struct alignas(16) hdd_quad {
-    u32 words[4];
+// A row that was made in registers, stored in pieces of so many bytes: neighbouring lanes have neighbouring rows, and
+// memory takes a sector once for each store that has a part of it.
+template <u32 bytes> struct alignas(bytes) hdd_piece {
+    u32 words[bytes / 4];
 };
 
-template <class Row> HDD_DEVICE void hdd_put_row(Row *to, const Row &row)
+template <u32 bytes, class Row> HDD_DEVICE void hdd_put_row(Row *to, const Row &row)
 {
     HDD_UNROLL
-    for (u32 i = 0; i < sizeof(Row) / sizeof(hdd_quad); i++)
-        reinterpret_cast<hdd_quad *>(to)[i] = reinterpret_cast<const hdd_quad *>(&row)[i];
+    for (u32 i = 0; i < sizeof(Row) / bytes; i++)
+        reinterpret_cast<hdd_piece<bytes> *>(to)[i] = reinterpret_cast<const hdd_piece<bytes> *>(&row)[i];
 }
 
 // Byte `at` of an object.
