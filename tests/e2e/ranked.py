@@ -297,6 +297,7 @@ def main():
     ap.add_argument("--backend", default="cpu")
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--plans", type=int, default=60)
+    ap.add_argument("--loops", type=int, help="loops over pairs; default: a tenth of the plans")
     ap.add_argument("--rows", type=int, default=700)
     args = ap.parse_args()
     args.ways = ((1, 0), (3, 0), (2, 2)) if args.backend == "cpu" else ((1, 0),)
@@ -310,7 +311,7 @@ def main():
         for _ in range(args.plans):
             check_aggregate(rng, engine, rows)
             check_top(rng, engine, rows)
-        for _ in range(args.plans // 10):
+        for _ in range(args.plans // 10 if args.loops is None else args.loops):
             check_neighbours(rng, engine, rows)
             check_loop(rng, engine, dots)
         if args.backend == "cpu":

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Plants bugs in the templates of loops over pairs and of finishes, and sees each caught by the test that claims to.
+"""Plants bugs in the templates of loops over pairs, lookups and finishes, and sees each caught by the test that claims
+to: a script, or a program that lies beside the emulated heddle.
 
     planted_plans.py --heddle SIMT --root SOURCE [--only TEXT]
 
-A bug is a piece of a template's text and what stands in its place; the emulator compiles it (HEDDLE_SIMT_PLANTED). That
-the tests pass without a bug is for the tests themselves to say.
+A bug is a piece of a template's text and what stands in its place; the emulator compiles it (HEDDLE_SIMT_PLANTED).
+The tests must pass without a bug.
 """
 
 import argparse
@@ -16,6 +17,11 @@ from pathlib import Path
 
 PAIRS = ["tests/e2e/pairs.py", "--threads", "1", "--sizes", "70:71:1", "--large", "300"]
 RANGES = ["tests/e2e/ranges.py", "--count", "12"]
+LOOPS = ["tests/e2e/ranked.py", "--plans", "0", "--loops", "5"]
+GROUPS = ["tests/e2e/radix.py", "--rows", "300", "--groups"]
+SORTED = ["tests/diff/sweep.py", "--threads", "1", "--only"]
+STATES = ["simt_test_states"]
+PARTITION = ["simt_test_partition"]
 
 # name, the test that catches it, template, text and replacement
 BUGS = [
@@ -27,7 +33,58 @@ BUGS = [
      "add_count(i / copies, 1u)"),
     ("a lane's running value lacks its neighbour's", RANGES, "finish_running.cu",
      "        if (hdd_lane() >= by)\n", "        if (hdd_lane() > by)\n"),
+    # the first rows of each group, kept in registers
+    ("a list forgets the keys behind a new one", LOOPS, "loop_top.cuh", "later(key[i - 1], earlier(k, key[i]))", "earlier(k, key[i])"),
+    ("the bound is the last key but one", LOOPS, "loop_top.cuh", "bound.set(key[n - 1]);", "bound.set(key[n > 1 ? n - 2 : 0]);"),
+    ("what equals the bound is dropped", LOOPS, "loop_top.cuh", "rank(v) <= key;", "rank(v) < key;"),
+    ("largest values are compared as smallest ones", LOOPS, "loop_top.cuh", "return desc ? v < last : v > last;", "return v > last;"),
+    ("negative floats order the other way round", LOOPS, "loop_top.cuh", "bits < 0 ? ~(u64)bits", "bits < 0 ? (u64)bits"),
+    ("NULLs come last in every order", LOOPS, "loop_top.cuh", "nulls_first ? (Key)0 : ~(Key)0", "~(Key)0"),
+    # PARTITION
+    ("rows of a warp lie where those of the warps before do", PARTITION, "finish_partition.cu",
+     " + s.tile.counts.warp[hdd_warp()][d]);", ");"),
+    ("digits stay where the rows were", PARTITION, "finish_partition.cu", "s.digit_at(s.place[i]) = s.digit[i];",
+     "s.digit_at(i) = s.digit[i];"),
+    ("NULL has the hash of no value", PARTITION, "finish_partition.cu", "hdd_mix(h ^ HDD_HASH_NULL)", "hdd_mix(h)"),
+    ("what lies behind the last row is counted", PARTITION, "finish_partition.cu", "start + j * step < p.n);", "true);"),
+    # ranges of columns by which tables are sorted
+    ("a range ends where a long step does", [*SORTED, "merge inner int32 sorted alone"], "probe.cuh",
+     "end = hdd_partition_point(end, beyond, [&](u32 r) { return c.at(r) == c.wanted; });", "(void)c;\n        end = beyond;"),
+    ("a search that goes on passes what it looks for", [*SORTED, "merge inner int32 sorted alone"], "probe.cuh",
+     "hdd_partition_point_near(rows, [&](u32 r) { return c.at(r) < c.wanted; }", "hdd_partition_point_near(rows, [&](u32 r) { return c.at(r) <= c.wanted; }"),
+    ("the row behind is taken for one with the value", [*SORTED, "merge anti int32 right_sorted alone"], "probe.cuh",
+     "return row < rows && at(row) == wanted ?", "return row < rows ?"),
+    # groups in slots of their own
+    ("a group is that of the next slot", GROUPS, "aggregate.cuh", "place = (u32)at + 1;\n            }\n            if (fresh)\n                init(at);",
+     "place = (u32)at + 2;\n            }\n            if (fresh)\n                init(at);"),
+    ("a new group keeps what lay in its slot", GROUPS, "aggregate.cuh", "            if (fresh)\n                init(at);\n            uncounted.add",
+     "            if (fresh)\n                (void)init;\n            uncounted.add"),
+    ("lanes behind the first one have their own place", GROUPS, "aggregate.cuh",
+     "return hdd_found{hdd_shuffle(place, ahead), group_lanes};\n    }\n\n  private:\n    // The key of a row, which",
+     "return hdd_found{place, group_lanes};\n    }\n\n  private:\n    // The key of a row, which"),
+    ("a lane without a row makes a group", GROUPS, "aggregate.cuh",
+     "bool looks = live && ahead == hdd_lane();\n        u64 at = hdd_word_place", "bool looks = ahead == hdd_lane();\n        u64 at = hdd_word_place"),
+    # windows of hash tables
+    ("a word without room in its window is lost", STATES, "finish_window.cu", "    hdd_window_spill(p, word);\n", ""),
+    ("a window begins where the one before it does", STATES, "finish_window.cu", "window_of(i - 1) + 1 : 0; w <= last", "window_of(i - 1) + 1 : 0; w < last"),
+    ("half of a window keeps the slots of the one before", STATES, "finish_window.cu", "s.word[k] = s.word[k + 1] = 0;", "s.word[k] = 0;"),
+    ("equal keys of a window are not seen", STATES, "finish_window.cu", "if (there >> 32 == word >> 32 && hdd_window_equal(p, there, word)) {",
+     "if (there == word) {"),
+    ("a slot keeps a bit of the hash that says it has many rows", STATES, "finish_window.cu", "return word & ~HDD_SLOT_MANY;", "return word;"),
 ]
+
+
+def outcome(args, test, folder, planted):
+    """Runs the test: (whether it fails, its last line)."""
+    script = test[0].endswith(".py")
+    start = [sys.executable, "-B", args.root / test[0], "--heddle", args.heddle, "--backend", "cuda"]
+    command = [*(start if script else [args.heddle.resolve().parent / test[0]]), *test[1:]]
+    done = subprocess.run(command, capture_output=True, text=True,
+                          env={**os.environ, "HEDDLE_SIMT_PLANTED": str(planted), "HEDDLE_CACHE": str(folder)})
+    if "refused an emitted kernel" in done.stdout + done.stderr:
+        sys.exit(f"{planted} does not compile\n{done.stdout}{done.stderr}")
+    said = (done.stdout + done.stderr).strip().splitlines()
+    return done.returncode != 0, said[-1] if said else "nothing"
 
 
 def caught(args, bug, scratch):
@@ -41,13 +98,17 @@ def caught(args, bug, scratch):
     if text.count(old) != 1:
         sys.exit(f"\"{name}\": {text.count(old)} places in {template} for\n{old}")
     (folder / template).write_text(text.replace(old, new))
-    command = [sys.executable, "-B", args.root / test[0], "--heddle", args.heddle, "--backend", "cuda", *test[1:]]
-    done = subprocess.run(command, capture_output=True, text=True,
-                          env={**os.environ, "HEDDLE_SIMT_PLANTED": str(folder), "HEDDLE_CACHE": str(cache)})
-    if "refused an emitted kernel" in done.stdout + done.stderr:
-        sys.exit(f"\"{name}\" does not compile\n{done.stdout}{done.stderr}")
-    said = (done.stdout + done.stderr).strip().splitlines()
-    return (said[-1] if said else "nothing") if done.returncode else None
+    failed, said = outcome(args, test, cache, folder)
+    return said if failed else None
+
+
+def check_sound(args, bugs):
+    """A test that fails in any case catches nothing."""
+    for test in {tuple(bug[1]): bug[1] for bug in bugs}.values():
+        with tempfile.TemporaryDirectory() as scratch:
+            failed, said = outcome(args, test, scratch, scratch)
+        if failed:
+            sys.exit(f"without a bug {' '.join(test)} fails: {said}")
 
 
 def main():
@@ -56,8 +117,9 @@ def main():
     parser.add_argument("--root", type=Path, required=True)
     parser.add_argument("--only", default="", help="bugs with this text in their names")
     args = parser.parse_args()
-    missed = []
-    for bug in [b for b in BUGS if args.only in b[0]]:
+    missed, bugs = [], [b for b in BUGS if args.only in b[0]]
+    check_sound(args, bugs)
+    for bug in bugs:
         with tempfile.TemporaryDirectory() as scratch:
             said = caught(args, bug, scratch)
         print(f"{bug[0]}: {'MISSED' if said is None else 'caught: ' + said[:150]}", flush=True)
