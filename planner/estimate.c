@@ -6,6 +6,7 @@
 
 #include "planner/handle.h"
 #include "planner/need.h"
+#include "planner/range.h"
 
 /* Only of constants is the date known before a row is. */
 static bool shift_may_fail(const struct fe_expr *e)
@@ -457,9 +458,10 @@ double est_skew(const struct ctx *c, const struct fe_node *probe, const struct f
 
 bool est_in_order(const struct fe_node *n, const struct fe_expr *e, bool every)
 {
+    e = pl_uncast(e);
     while (e->op == FE_COL && (n->op == FE_FILTER_OP || n->op == FE_PROJECT_OP)) {
         if (n->op == FE_PROJECT_OP)
-            e = n->u.project.exprs[e->col];
+            e = pl_uncast(n->u.project.exprs[e->col]);
         else if (every)
             return false;
         n = n->inputs[0];

@@ -105,6 +105,19 @@ static bool int_type(struct hd_type t)
     return t.kind == HD_INT32 || t.kind == HD_INT64 || t.kind == HD_DATE || t.kind == HD_DECIMAL;
 }
 
+static bool is_narrow(const struct fe_expr *key)
+{
+    struct hd_type t = pl_uncast(key)->type;
+    return t.kind != HD_DECIMAL || t.precision <= NARROW_DIGITS;
+}
+
+/* Table column behind key k of the build side, -1 none: widening leaves its values and their order what they are. */
+static int key_column(const struct pl_join *j, int k)
+{
+    int col = scan_column(j->tbuild, j->bkeys[k]);
+    return col < 0 && is_narrow(j->pkeys[k]) ? scan_column(j->tbuild, pl_uncast(j->bkeys[k])) : col;
+}
+
 /* An index has no NULLs. */
 static bool has_no_index(const struct pl_join *j, int key)
 {
@@ -115,7 +128,7 @@ static bool has_no_index(const struct pl_join *j, int key)
 static int find_key_index(const struct pl_join *j, int *index)
 {
     for (int k = 0; k < j->nkeys; k++) {
-        int col = scan_column(j->tbuild, j->bkeys[k]);
+        int col = key_column(j, k);
         *index = col >= 0 ? key_index_of(node_table(j->tbuild), col) : -1;
         if (*index >= 0 && int_type(j->bkeys[k]->type) && !has_no_index(j, k))
             return k;
@@ -127,7 +140,7 @@ static int find_foreign_key(const struct pl_join *j, int *index)
 {
     const struct fe_table *t = node_table(j->tbuild);
     for (int k = 0; t && k < j->nkeys; k++) {
-        int col = scan_column(j->tbuild, j->bkeys[k]);
+        int col = key_column(j, k);
         for (int f = 0; col >= 0 && f < t->nfks && !has_no_index(j, k); f++) {
             const struct fe_foreign_key *fk = &t->fks[f];
             if (fk->n_columns == 1 && fk->offsets && fk->columns[0] == col &&
@@ -256,10 +269,9 @@ static void price_child(const struct ctx *c, struct sides *s, int *fk, int *key,
 static int find_sorted_column(const struct pl_join *j)
 {
     for (int k = 0; k < j->nkeys; k++) {
-        int col = scan_column(j->tbuild, j->bkeys[k]);
-        bool fits = j->pkeys[k]->type.kind != HD_DECIMAL || j->pkeys[k]->type.precision <= NARROW_DIGITS;
-        if (col >= 0 && fits && pl_column_is_sorted(node_table(j->tbuild), col) && !has_no_index(j, k) &&
-            (int_type(j->bkeys[k]->type) || j->bkeys[k]->type.kind == HD_TIMESTAMP))
+        int col = key_column(j, k);
+        if (col >= 0 && is_narrow(j->pkeys[k]) && pl_column_is_sorted(node_table(j->tbuild), col) &&
+            !has_no_index(j, k) && (int_type(j->bkeys[k]->type) || j->bkeys[k]->type.kind == HD_TIMESTAMP))
             return k;
     }
     return -1;
@@ -274,15 +286,22 @@ static void price_column(const struct ctx *c, struct sides *s, int *key)
     if (*key < 0 || j->strategy == FE_INDEX || (indexed && j->strategy != FE_MERGE))
         return;
     const struct fe_table *t = node_table(j->tbuild);
-    double distinct = est_key(c, j->tbuild, j->bkeys[*key]).distinct;
+    double distinct = est_key(c, j->tbuild, pl_uncast(j->bkeys[*key])).distinct;
     double matches = distinct > 0 ? (double)t->rows / distinct : 1;
     s->column = pl_cost_column((double)t->rows, exists_kind(j->kind) && left_is_plain(j) ? 0 : matches,
                                est_in_order(j->tprobe, j->pkeys[*key], false), est_rows(c, j->tprobe));
 }
 
+/* A lookup finds values, of whatever type they are. */
+static void uncast_key(struct ctx *c, struct pl_join *j)
+{
+    j->bkeys = hd_dup(c->a, j->bkeys, sizeof(struct fe_expr *) * (size_t)j->nkeys);
+    j->bkeys[j->key] = (struct fe_expr *)(uintptr_t)pl_uncast(j->bkeys[j->key]);
+}
+
 static void take_column(struct pl_join *j, int key)
 {
-    const struct fe_facts *f = &node_table(j->tbuild)->cols[scan_column(j->tbuild, j->bkeys[key])].facts;
+    const struct fe_facts *f = &node_table(j->tbuild)->cols[key_column(j, key)].facts;
     j->way = PL_WAY_COLUMN;
     j->key = key;
     j->plain = left_is_plain(j);
@@ -344,6 +363,8 @@ static void price(struct ctx *c, struct sides *s)
         best = s->search;
         j->way = PL_WAY_SEARCH;
     }
+    if (pl_looks_up(j->way))
+        uncast_key(c, j);
     s->best = best + pl_cost_scan(scanned_rows(j->tprobe)); /* counts where sides may be exchanged */
 }
 

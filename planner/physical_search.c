@@ -12,11 +12,16 @@
 
 enum { NARROW_DIGITS = 18 }; /* that 64 bits hold */
 
-/* Different values have different words. */
-static bool is_word(const struct fe_expr *e)
+static bool is_narrow(const struct fe_expr *e)
 {
-    struct hd_type t = e->type;
+    struct hd_type t = pl_uncast(e)->type;
     return t.kind == HD_DECIMAL ? t.precision <= NARROW_DIGITS : t.kind != HD_STRING;
+}
+
+/* Different values have different words. */
+static bool is_word(const struct pl_join *j, int key)
+{
+    return is_narrow(j->bkeys[key]) && is_narrow(j->pkeys[key]);
 }
 
 /* Whether the words tell all keys apart: NULL has none of its own, and rows with NULL stay where they come out of the
@@ -24,8 +29,7 @@ static bool is_word(const struct fe_expr *e)
 static bool tells_apart(const struct pl_join *j)
 {
     for (int i = 0; i < j->nkeys; i++)
-        if (!is_word(j->bkeys[i]) || (j->null_equal && j->null_equal[i]) ||
-            (j->kind == FE_FULL && j->bkeys[i]->nullable))
+        if (!is_word(j, i) || (j->null_equal && j->null_equal[i]) || (j->kind == FE_FULL && j->bkeys[i]->nullable))
             return false;
     return true;
 }
@@ -42,7 +46,7 @@ struct pl_search *pl_find_search(struct ctx *c, const struct pl_join *j)
         return NULL;
     s->exact = tells_apart(j) && s->nkeys + (s->range != NULL) <= PL_SEARCH_WORDS;
     for (int i = 0; i < s->nkeys; i++)
-        s->hashed |= !is_word(j->bkeys[i]) || (j->null_equal && j->null_equal[i]);
+        s->hashed |= !is_word(j, i) || (j->null_equal && j->null_equal[i]);
     s->hashed |= s->nkeys + (s->range != NULL) > PL_SEARCH_WORDS;
     return s;
 }

@@ -65,3 +65,13 @@ bool lx_is_date(hd_i128 day)
 {
     return day >= hd_date_from_civil(1, 1, 1) && day <= hd_date_from_civil(9999, 12, 31);
 }
+
+const struct fe_expr *pl_uncast(const struct fe_expr *e)
+{
+    while (e->op == FE_CAST && hd_type_is_num(e->type) && hd_type_is_num(e->args[0]->type) &&
+           (e->type.kind == HD_DECIMAL ? e->type.scale : 0) ==
+               (e->args[0]->type.kind == HD_DECIMAL ? e->args[0]->type.scale : 0) &&
+           range_within(range_of_type(e->args[0]->type), range_of_type(e->type)))
+        e = e->args[0];
+    return e;
+}

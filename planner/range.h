@@ -21,4 +21,7 @@ bool range_within(struct pl_range r, struct pl_range t);
 enum rt_phys lx_narrowest(struct pl_range r);
 bool lx_is_date(hd_i128 day); /* of the years 1 to 9999 */
 
+/* e without casts that keep the number and widen the type; the integers that stand for values are the same. */
+const struct fe_expr *pl_uncast(const struct fe_expr *e);
+
 #endif

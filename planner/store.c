@@ -6,6 +6,7 @@
 #include "planner/handle.h"
 #include "planner/lower_expr.h"
 #include "planner/lower_value.h"
+#include "planner/range.h"
 #include "planner/schedule.h"
 
 static int value_bytes(const struct handle *h)
@@ -219,10 +220,12 @@ static int store_word(struct ctx *c, struct open_pipeline *p, int state, const s
     return f;
 }
 
-bool comes_by(struct ctx *c, const struct stream *s, const struct handle *h)
+bool comes_by(struct ctx *c, const struct stream *s, struct handle *h)
 {
     const struct open_pipeline *p = pipeline_of(c, s);
-    h = h_plain((struct handle *)(uintptr_t)h);
+    h = h_plain(h);
+    if (h->kind == H_EXPR && pl_uncast(h->expr)->op == FE_COL)
+        h = h_plain(h->env[pl_uncast(h->expr)->col]);
     if ((h->kind != H_COLUMN && h->kind != H_FIELD) || h->nullable || h->row->slot != p->source_slot || p->level > 0)
         return false;
     if (h->kind == H_COLUMN && p->spec.source == RT_SOURCE_TABLE)

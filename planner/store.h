@@ -53,7 +53,7 @@ void rows_over(struct ctx *c, const struct stored *st, struct handle *row, struc
 int store_stream(struct ctx *c, struct stream *s, const bool *want, const bool *by_row, const char *name,
                  const char *path, struct stored *out);
 /* Rows of s come with ascending values of h, never NULL. */
-bool comes_by(struct ctx *c, const struct stream *s, const struct handle *h);
+bool comes_by(struct ctx *c, const struct stream *s, struct handle *h);
 /* Whether rows of s come in the order of its n columns (NULL: of something else), which is that of the state: then this
  * is not sorted. */
 bool keep_sorted(struct ctx *c, struct stream *s, struct handle *const *order, int n, int state);

@@ -60,6 +60,9 @@ def before(keys):
 
 MERGE = {"strategy": "merge", "on": [["l_orderkey", "k"]]}
 BAND = {"strategy": "band", "residual": "k between l_orderkey - 1 and l_orderkey + 2"}
+ORDERS = {"op": "scan", "table": "orders", "columns": ["o_orderkey", "o_custkey"]}
+CAST = {"strategy": "merge", "on": [["cast(l_orderkey as int64)", "cast(o_orderkey as decimal(14,0))"]]}
+CAST_TO = {"strategy": "merge", "on": [["cast(l_orderkey as int64)", "cast(k as decimal(14,0))"]]}
 SAME = {"expr": "o_orderkey + 0"}
 COST, BOTH = ["ps_supplycost"], ["ps_availqty", {"expr": "ps_supplycost", "desc": True}]
 PLANS = {  # what the dump for a GPU has to say, the plan, and one that gives the same rows
@@ -87,6 +90,12 @@ PLANS = {  # what the dump for a GPU has to say, the plan, and one that gives th
         strategy="merge", on=[["l_orderkey", "o_custkey"]]), found(
         {"op": "sort", "limit": 5000, "keys": ["o_custkey", "k"], "input": some("o_custkey")},
         strategy="hash", on=[["l_orderkey", "o_custkey"]])),
+    # Of a key that is cast to a wider type the column is searched all the same.
+    "cast": ("probe column", found(ORDERS, **CAST), found(ORDERS, **{**CAST, "strategy": "hash"})),
+    "cast, left": ("probe column", found(ORDERS, kind="left", **CAST),
+                   found(ORDERS, kind="left", **{**CAST, "strategy": "hash"})),
+    "cast in a projection": ("sort word as it comes", found(some("o_custkey"), **CAST_TO),
+                             found(some("o_custkey"), **{**CAST_TO, "strategy": "hash"})),
     "running fields": ("sort word as it comes running", before("o_orderkey"), before("(o_orderkey + 0)")),
     "the other way": ("order: sort", orders({"expr": "o_orderkey", "desc": True})),
 }

@@ -235,12 +235,13 @@ def check_random(engine, rng, left, right, count):
                       f"{len(left)} x {len(right)} rows, {kind}, {strategy}, {on}, {residual and residual.text}")
 
 
-def sorted_tables(rng, rows):
-    """Tables in the order of the same column, which has no NULL; of one of the two sometimes something else."""
+def sorted_tables(rng, rows, mixed):
+    """Tables in the order of the same column, which has no NULL; of one of the two sometimes something else. mixed: of
+    the left one in any case."""
     tables = table(rng, "l", rows, 0.15), table(rng, "r", rng.randint(rows // 2, rows), 0.15)
-    c = rng.choice("kiwtu")
+    c = rng.choice("kwtu" if mixed else "kiwtu")
     for prefix, rows in zip("lr", tables):
-        mine = c if rng.random() < 0.8 else "i"
+        mine = ("i" if prefix == "l" else c) if mixed else c if rng.random() < 0.8 else "i"
         for row in rows:
             row[prefix + mine] = COLUMNS[mine][2](rng)
         rows.sort(key=lambda row: row[prefix + mine])
@@ -338,8 +339,8 @@ def main():
     data = [("random", table(rng, "l", nl, 0.15), table(rng, "r", nr, 0.15)) for nl, nr in SIZES]
     data.append(("runs", letters("l", "A A B E E E E F F G H H J J M M"), letters("r", "A A B B B C C F G G H I L L")))
     data.append(("intervals", *nested(rng, 60)))
-    for rows in (0, 1, 30, 90, 90, 90):
-        c, *tables = sorted_tables(rng, rows)
+    for rows, mixed in ((0, False), (1, False), (30, False), (90, False), (90, False), (90, True)):
+        c, *tables = sorted_tables(rng, rows, mixed)
         data.append(("sorted " + c, *tables))
     seen = set()
     for what, left, right in data:
