@@ -433,17 +433,28 @@ static const char *way_name(enum pl_way w)
     return names[w];
 }
 
+/* Sides that were not exchanged although that seems cheaper, or that cannot be. */
+static const char *side_reason(const struct fe_node *n, const struct sides *v, int nv, int taken)
+{
+    if (n->u.join.build != FE_SIDE_AUTO)
+        return "the plan asks for it";
+    return nv > 1 && !taken && v[1].best < v[0].best ? "as written: the other one saves little" : NULL;
+}
+
 static void tell_sides(struct ctx *c, struct pl_node *p, const struct fe_node *n, const struct sides *v, int nv,
                        int taken)
 {
     static const char *const names[] = {"right", "left"};
     struct pl_decision *d = pl_decide(c, p, "build side");
-    const char *asked = n->u.join.build != FE_SIDE_AUTO ? "the plan asks for it" : NULL;
+    const char *asked = side_reason(n, v, nv, taken);
+    const char *alone = v[0].j.way == PL_WAY_ALL && v[0].j.kind == FE_INNER && !v[0].j.single
+                            ? "the cost is the same"
+                            : "not exchanged in this kind of join";
     bool right = v[0].j.swapped;
     for (int i = 0; i < nv; i++)
         pl_decide_way(c, d, names[right || i], v[i].best < 1e300 ? v[i].best : -1, i == taken ? asked : NULL);
     if (nv == 1)
-        pl_decide_way(c, d, names[!right], -1, asked ? NULL : "not exchanged in this kind of join");
+        pl_decide_way(c, d, names[!right], -1, asked ? NULL : alone);
     pl_decide_take(d, names[right || taken]);
 }
 
@@ -472,7 +483,10 @@ static void tell_way(struct ctx *c, struct pl_node *p, const struct sides *s)
 {
     struct pl_decision *d = pl_decide(c, p, "way");
     if (p->n->u.join.nkeys == 0) {
-        pl_decide_way(c, d, way_name(PL_WAY_ALL), s->loop, s->j.way == PL_WAY_ALL ? "no keys" : NULL);
+        pl_decide_way(c, d, way_name(PL_WAY_ALL), s->loop,
+                      s->j.way != PL_WAY_ALL     ? NULL
+                      : s->j.strategy == FE_LOOP ? "the plan asks for it"
+                                                 : "no keys");
         tell_search(c, d, s);
         return;
     }
