@@ -358,15 +358,21 @@ static const struct pl_range field_ranges[] = {
 #undef FIXED
 #undef BY_DAY
 
+/* Whether all are days of the years 1 to 9999. */
+static bool range_has_form(struct pl_range r)
+{
+    return r.known && r.lo >= HDD_FIRST_DAY && r.hi <= HDD_LAST_DAY;
+}
+
 static struct pl_range extract_range(enum fe_field f, struct pl_range r, bool date)
 {
-    enum { YEARS = 300000 };
+    enum { YEARS = 6000000 }; /* of dates beyond those that have a text form */
     if (field_ranges[f].known)
         return field_ranges[f];
-    if (date && r.known)
+    if (date && range_has_form(r))
         return (struct pl_range){true, hdd_civil_part((int32_t)r.lo, (u32)f), hdd_civil_part((int32_t)r.hi, (u32)f)};
     if (f == FE_EPOCH)
-        return (struct pl_range){true, INT64_MIN / 1000000 - 1, INT64_MAX / 1000000};
+        return (struct pl_range){true, INT64_MIN / 1000000 - 1, INT64_MAX / 1000000}; /* of a date it is less */
     return (struct pl_range){true, -YEARS, YEARS};
 }
 
@@ -391,7 +397,7 @@ int lx_date_trunc(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
 {
     struct pl_range r = v->range;
     lower_field(c, e, v, v->type.kind == HD_DATE ? RT_I32 : RT_I64, out);
-    if (r.known && v->type.kind == HD_DATE)
+    if (v->type.kind == HD_DATE && range_has_form(r))
         out->range = (struct pl_range){true, hdd_trunc_day((int32_t)r.lo, (u32)e->field),
                                        hdd_trunc_day((int32_t)r.hi, (u32)e->field)};
     return 0;

@@ -37,7 +37,9 @@ static struct pl_range range_SIGN(const struct pl_val *v)
 static struct pl_range range_MONTH_END(const struct pl_val *v)
 {
     struct pl_range r = v->range;
-    return r.known ? (struct pl_range){true, hdd_month_end((int32_t)r.lo), hdd_month_end((int32_t)r.hi)} : r;
+    if (!r.known || r.lo < HDD_FIRST_DAY || r.hi > HDD_LAST_DAY)
+        return (struct pl_range){false, 0, 0};
+    return (struct pl_range){true, hdd_month_end((int32_t)r.lo), hdd_month_end((int32_t)r.hi)};
 }
 
 static struct pl_range range_COUNT(const struct pl_val *v HD_UNUSED)

@@ -39,7 +39,7 @@ HDD_DEVICE i32 hdd_day_of(hdd_civil c)
     const i32 y = c.month <= 2 ? c.year - 1 : c.year;
     const i32 era = (y >= 0 ? y : y - 399) / 400, of_era = y - era * 400;
     const i32 of_year = (153 * (c.month + (c.month > 2 ? -3 : 9)) + 2) / 5 + c.day - 1;
-    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+    return (i32)(era * 146097ll + (of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468));
 }
 
 HDD_DEVICE i32 hdd_month_days(i32 year, i32 month)
@@ -115,14 +115,14 @@ HDD_DEVICE i32 hdd_first_of_year(i32 year)
 HDD_DEVICE i64 hdd_day_field(i32 days, hdd_civil c, u32 field)
 {
     const i32 weekday = hdd_iso_weekday(days);
-    const i32 thursday = days - weekday + 4; // a week belongs to the year of its Thursday: ISO 8601
+    const i32 thursday = (i32)((i64)days - weekday + 4); // a week belongs to the year of its Thursday: ISO 8601
     switch (field) {
     case HDD_FIELD_QUARTER: return (c.month + 2) / 3;
     case HDD_FIELD_ISOYEAR: return hdd_civil_of(thursday).year;
-    case HDD_FIELD_WEEK: return (thursday - hdd_first_of_year(hdd_civil_of(thursday).year)) / 7 + 1;
+    case HDD_FIELD_WEEK: return ((i64)thursday - hdd_first_of_year(hdd_civil_of(thursday).year)) / 7 + 1;
     case HDD_FIELD_DOW: return weekday % 7;
     case HDD_FIELD_ISODOW: return weekday;
-    case HDD_FIELD_DOY: return days - hdd_first_of_year(c.year) + 1;
+    case HDD_FIELD_DOY: return (i64)days - hdd_first_of_year(c.year) + 1;
     case HDD_FIELD_DECADE: return hdd_floor_ratio(c.year, 10);
     case HDD_FIELD_CENTURY: return hdd_floor_ratio(c.year - 1, 100) + 1;
     case HDD_FIELD_EPOCH: return days * (HDD_MICROS_PER_DAY / 1000000);
@@ -165,7 +165,7 @@ HDD_DEVICE i32 hdd_trunc_day(i32 days, u32 field)
 {
     hdd_civil c = hdd_civil_of(days);
     switch (field) {
-    case HDD_FIELD_WEEK: return days - hdd_iso_weekday(days) + 1;
+    case HDD_FIELD_WEEK: return (i32)((i64)days - hdd_iso_weekday(days) + 1);
     case HDD_FIELD_QUARTER: c.month -= (c.month - 1) % 3; break;
     case HDD_FIELD_MONTH: break;
     case HDD_FIELD_YEAR: c.month = 1; break;
@@ -194,7 +194,7 @@ HDD_DEVICE i64 hdd_trunc_time(i64 micros, u32 field)
 HDD_DEVICE i32 hdd_month_end(i32 days)
 {
     const hdd_civil c = hdd_civil_of(days);
-    return days - c.day + hdd_month_days(c.year, c.month);
+    return (i32)((i64)days - c.day + hdd_month_days(c.year, c.month));
 }
 
 // ---- intervals -----------------------------------------------------------------------------

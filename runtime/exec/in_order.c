@@ -80,7 +80,9 @@ struct copies {
 static void copy_stretch(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
 {
     const struct copies *c = context;
-    memcpy(c->to + c->at[task], c->v[task]->from, (size_t)(c->v[task]->to - c->v[task]->from));
+    const struct rt_stretch *s = c->v[task];
+    if (s->to != s->from) /* an empty one has no place */
+        memcpy(c->to + c->at[task], s->from, (size_t)(s->to - s->from));
 }
 
 /* A morsel is one worker's. */
