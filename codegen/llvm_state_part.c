@@ -7,7 +7,7 @@ enum { COUNT_BITS = 32, CARRIED_WORDS = 3 };
 
 bool cg_in_parts(const struct cg_fn *f)
 {
-    return f->pipeline->loop.rows && !f->m->opt->profile;
+    return pl_in_parts(f->pipeline) && !f->m->opt->profile;
 }
 
 /* ---- columns ---------------------------------------------------------------------------------------------------- */

@@ -360,6 +360,11 @@ void pl_sink_reads(const struct pl_expr *exprs, const struct pl_sink *s, bool *r
 void pl_choose_evaluation(struct hd_arena *a, struct pl_expr *exprs, int n, const struct rt_arg *args);
 /* tile.c: a CPU's tile of a scan, of the first `max` steps at most. */
 struct pl_tile_steps pl_cpu_tile(struct hd_arena *a, const struct pl_expr *exprs, const struct pl_pipeline *q, int max);
+/* Whether a CPU takes the state's rows of a loop over pairs in parts: where it goes through the source in tiles, it does not. */
+static inline bool pl_in_parts(const struct pl_pipeline *p)
+{
+    return p->loop.rows && !p->cpu_tile.steps;
+}
 /* kernel.c: shared memory of a block of so many warps for the queues of a level whose tuples have so many bytes. */
 int pl_queue_bytes(int tuple, int block_warps);
 /* As many warps of a block as asked for (0: HDD_BLOCK_WARPS), less where their queues need more memory than

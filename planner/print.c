@@ -255,7 +255,7 @@ static void print_source(const struct printer *w)
                        : w->p->loop.top   ? ", pairs ranked"
                        : w->p->loop.again ? ", pairs tested again"
                                           : ", pairs tested");
-    if (w->p->loop.rows)
+    if (pl_in_parts(w->p))
         print_part(w, &w->p->loop);
     if (w->p->gpu.shared_bytes)
         hd_strbuf_addf(w->o, " [gpu: %d bytes shared]", w->p->gpu.shared_bytes);

@@ -2,7 +2,7 @@
 // the emulator. Shared with host C (templates/host.h). One thread at a time.
 //
 // Strings are bytes, UTF-8 by intention: a character begins with every byte that is not 10xxxxxx, so that any bytes have
-// characters. Each function gives an i64: a number, 0 or 1, or a piece of its first argument (hdd_piece).
+// characters. Each function gives an i64: a number, 0 or 1, or a piece of its first argument (hdd_span).
 #ifndef HDD_TEXT_CUH
 #define HDD_TEXT_CUH
 
@@ -13,17 +13,17 @@
 #endif
 
 // Bytes from .. to - 1 of a string.
-HDD_DEVICE i64 hdd_piece(i32 from, i32 to)
+HDD_DEVICE i64 hdd_span(i32 from, i32 to)
 {
     return (i64)from << 32 | (to - from);
 }
 
-HDD_DEVICE i32 hdd_piece_begin(i64 piece)
+HDD_DEVICE i32 hdd_span_begin(i64 piece)
 {
     return (i32)(piece >> 32);
 }
 
-HDD_DEVICE i32 hdd_piece_length(i64 piece)
+HDD_DEVICE i32 hdd_span_length(i64 piece)
 {
     return (i32)piece;
 }
@@ -97,16 +97,16 @@ HDD_DEVICE i64 hdd_ascii(const u8 *s, i32 n)
 HDD_DEVICE i64 hdd_left(const u8 *s, i32 n, i64 count)
 {
     if (count >= 0)
-        return hdd_piece(0, count == 0 ? 0 : hdd_behind_first(s, n, count));
-    return hdd_piece(0, hdd_before_last(s, n, count < -0x7fffffff ? 0x7fffffff : -count));
+        return hdd_span(0, count == 0 ? 0 : hdd_behind_first(s, n, count));
+    return hdd_span(0, hdd_before_last(s, n, count < -0x7fffffff ? 0x7fffffff : -count));
 }
 
 // The last count characters; a negative count leaves out as many at the front.
 HDD_DEVICE i64 hdd_right(const u8 *s, i32 n, i64 count)
 {
     if (count >= 0)
-        return hdd_piece(hdd_before_last(s, n, count), n);
-    return hdd_piece(hdd_behind_first(s, n, count < -0x7fffffff ? 0x7fffffff : -count), n);
+        return hdd_span(hdd_before_last(s, n, count), n);
+    return hdd_span(hdd_behind_first(s, n, count < -0x7fffffff ? 0x7fffffff : -count), n);
 }
 
 // ---- searching -----------------------------------------------------------------------------
@@ -202,18 +202,18 @@ HDD_DEVICE i32 hdd_trimmed_end(const u8 *s, i32 from, i32 n, const u8 *t, i32 m)
 
 HDD_DEVICE i64 hdd_ltrim(const u8 *s, i32 n, const u8 *t, i32 m)
 {
-    return hdd_piece(hdd_trimmed_begin(s, n, t, m), n);
+    return hdd_span(hdd_trimmed_begin(s, n, t, m), n);
 }
 
 HDD_DEVICE i64 hdd_rtrim(const u8 *s, i32 n, const u8 *t, i32 m)
 {
-    return hdd_piece(0, hdd_trimmed_end(s, 0, n, t, m));
+    return hdd_span(0, hdd_trimmed_end(s, 0, n, t, m));
 }
 
 HDD_DEVICE i64 hdd_trim(const u8 *s, i32 n, const u8 *t, i32 m)
 {
     const i32 from = hdd_trimmed_begin(s, n, t, m);
-    return hdd_piece(from, hdd_trimmed_end(s, from, n, t, m));
+    return hdd_span(from, hdd_trimmed_end(s, from, n, t, m));
 }
 
 // ---- parts ---------------------------------------------------------------------------------
@@ -223,26 +223,26 @@ HDD_DEVICE i64 hdd_trim(const u8 *s, i32 n, const u8 *t, i32 m)
 HDD_DEVICE i64 hdd_split_part(const u8 *s, i32 n, const u8 *t, i32 m, i64 k)
 {
     if (m == 0)
-        return k == 1 || k == -1 ? hdd_piece(0, n) : hdd_piece(0, 0);
+        return k == 1 || k == -1 ? hdd_span(0, n) : hdd_span(0, 0);
     if (k > 0) {
         for (i32 from = 0;; k--) {
             const i32 to = hdd_text_find(s, n, from, t, m);
             if (k == 1)
-                return hdd_piece(from, to < 0 ? n : to);
+                return hdd_span(from, to < 0 ? n : to);
             if (to < 0)
-                return hdd_piece(0, 0);
+                return hdd_span(0, 0);
             from = to + m;
         }
     }
     for (i32 to = n; k < 0; k++) {
         const i32 at = hdd_text_find_back(s, to, to - m, t, m);
         if (k == -1)
-            return hdd_piece(at < 0 ? 0 : at + m, to);
+            return hdd_span(at < 0 ? 0 : at + m, to);
         if (at < 0)
             break;
         to = at;
     }
-    return hdd_piece(0, 0);
+    return hdd_span(0, 0);
 }
 
 #endif

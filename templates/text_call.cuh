@@ -18,7 +18,7 @@ template <class R> HDD_DEVICE R hdd_text_result(hdd_string, i64 v)
 
 template <> HDD_MEMBER hdd_string hdd_text_result<hdd_string>(hdd_string s, i64 v)
 {
-    return hdd_string{s.s + hdd_piece_begin(v), hdd_piece_length(v)};
+    return hdd_string{s.s + hdd_span_begin(v), hdd_span_length(v)};
 }
 
 template <class R, hdd_of_text *F> struct hdd_text_1 {
