@@ -1,0 +1,1 @@
+select sum(l_extendedprice / l_quantity) as total from lineitem

@@ -1,0 +1,1 @@
+select * from lineitem order by l_extendedprice desc, l_orderkey, l_linenumber limit 10
