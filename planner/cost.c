@@ -151,6 +151,12 @@ bool pl_worth_pruning(double rows, double wanted, double stay)
     return wanted <= WANTED_MAX && rows >= DROPPED * stay;
 }
 
+bool pl_worth_bound(double rows, double wanted)
+{
+    enum { ROWS_MIN = 1 << 16, DROPPED = 16, WANTED_MAX = 1 << 14 };
+    return wanted <= WANTED_MAX && rows >= ROWS_MIN && rows >= DROPPED * wanted;
+}
+
 bool pl_worth_csr(double range, double rows)
 {
     return range <= CSR_SMALL || range <= CSR_SPARSE * at_least_few(rows);

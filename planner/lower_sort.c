@@ -11,6 +11,9 @@
 #include "planner/schedule.h"
 #include "planner/store.h"
 
+/* Of the rows of a sort with a limit, those that get so far: estimated. */
+static const double BOUND_SHARE = 0.1;
+
 /* Adds the columns (and further sort keys) of s as fields of a ROWS state; field[i] of column i. */
 static int store_values(struct ctx *c, struct stream *s, int state, int *field)
 {
@@ -62,6 +65,47 @@ static int sort_keys(struct ctx *c, const struct fe_node *n, struct stream *s, i
     return 0;
 }
 
+/* The word of a sort key, larger or smaller than all others where it is NULL, as NULLs sort. */
+static int bound_word(struct ctx *c, const struct fe_sort_key *key, const struct pl_val *v)
+{
+    int word = v->phys == RT_I64 ? v->expr : pb_op(c, FE_ORDER_WORD, RT_I64, v->nullable, 1, &v->expr);
+    if (!v->nullable)
+        return word;
+    int64_t last = key->nulls_first == key->desc ? INT64_MAX : INT64_MIN;
+    int args[2] = {word, pb_const_int(c, RT_I64, last)};
+    return pb_op(c, FE_COALESCE, RT_I64, false, 2, args);
+}
+
+/* Rows that cannot be among the first ones, by their first sort key and what has come so far, are left out before
+ * anything else of them is looked at. */
+static int leave_out(struct ctx *c, const struct fe_node *keys, struct stream *in, int state)
+{
+    const struct fe_sort_key *key = &keys->u.sort.keys[0];
+    struct open_pipeline *q = pipeline_of(c, in);
+    struct rt_state *st = &c->states.v[state];
+    struct pl_val v;
+    if (!pl_worth_bound(in->est, (double)st->limit + (double)st->offset) || key->expr->type.kind == HD_STRING ||
+        key->expr->type.kind == HD_BOOL)
+        return 0;
+    st->bounded = true;
+    HD_TRY(lx_expr(c, q, in->cols, key->expr, &v));
+    lx_realise(c, &v);
+    int args[2] = {bound_word(c, key, &v),
+                   pb_expr(c, (struct pl_expr){.op = FE_BOUND,
+                                               .phys = RT_I64,
+                                               .arg = pb_arg_state(c, RT_ARG_STATE_BOUND, state, 0),
+                                               .slot = -1,
+                                               .state = -1})};
+    pb_filter(c, q, pb_op(c, key->desc ? FE_GE : FE_LE, RT_BOOL, false, 2, args), BOUND_SHARE, keys->path);
+    const struct handle *h = key->expr->op == FE_COL ? h_plain(in->cols[key->expr->col]) : NULL;
+    if (h && h->kind == H_COLUMN && q->spec.source == RT_SOURCE_TABLE &&
+        h->table->cols[h->column].storage == FE_STORE_INT && comes_by(c, in, in->cols[key->expr->col])) {
+        q->spec.front = true;
+        q->spec.column = h->column;
+    }
+    return 0;
+}
+
 /* Ends the input of a sort or limit in a state; field of each output column. */
 static int sort_state(struct ctx *c, const struct pl_node *p, struct stream *in, int *state, int *field)
 {
@@ -69,6 +113,12 @@ static int sort_state(struct ctx *c, const struct pl_node *p, struct stream *in,
     int64_t limit = n->u.sort.limit;
     struct open_pipeline *q = pipeline_of(c, in);
     *state = pb_state(c, RT_STATE_ROWS, keys ? "sort" : "limit", n->path);
+    if (p->op != PL_NODE_TOP) {
+        c->states.v[*state].limit = limit;
+        c->states.v[*state].offset = n->u.sort.offset;
+    }
+    if (keys && p->op != PL_NODE_TOP && limit >= 0)
+        HD_TRY(leave_out(c, keys, in, *state));
     HD_TRY(store_values(c, in, *state, field));
     if (keys)
         HD_TRY(sort_keys(c, keys, in, *state, field));
@@ -87,8 +137,6 @@ static int sort_state(struct ctx *c, const struct pl_node *p, struct stream *in,
         st->top = hd_dup(c->a, &top, sizeof top);
         st->est_rows = p->rows;
     } else {
-        st->limit = limit;
-        st->offset = n->u.sort.offset;
         st->est_rows = limit >= 0 ? HD_MIN(in->est, (double)limit) : in->est;
     }
     pb_end(c, q, true);

@@ -271,6 +271,10 @@ static bool check_arg(struct vf *v, const struct rt_arg *a)
     case RT_ARG_STATE_RANGE: return check_state(v, a, WITH_RANGE);
     case RT_ARG_STATE_ROWS: return check_state(v, a, VF_ROW_STATES);
     case RT_ARG_STATE_NROWS: return check_state(v, a, VF_ROW_STATES);
+    case RT_ARG_STATE_BOUND:
+        VF_TRY(check_state(v, a, VF_BIT(RT_STATE_ROWS)));
+        VF_CHECK(v, ARG_STATE, v->spec->states[a->state].bounded);
+        return true;
     case RT_ARG_STATE_OFFSETS: return check_state(v, a, VF_BIT(RT_STATE_CSR));
     case RT_ARG_STATE_SLOTS:
     case RT_ARG_STATE_MASK: return check_state(v, a, VF_BIT(RT_STATE_HASH));

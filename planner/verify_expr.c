@@ -166,6 +166,7 @@ static bool check_memory(struct vf *v, const struct pl_expr *e)
         return check_lookup(v, e);
     if (e->op == FE_DICT_STRING)
         return check_dict(v, e);
+    VF_CHECK(v, BOUND_ARG, e->op != FE_BOUND || arg_at(v, e->arg, RT_ARG_STATE_BOUND));
     VF_CHECK(v, SET_ARG, e->op != FE_IN_SET || (set && set->phys == arg_of(v, e, 0)->phys));
     VF_CHECK(v, LIKE_ARG, e->op != FE_LIKE || arg_at(v, e->arg, RT_ARG_LIKE));
     return true;

@@ -198,6 +198,14 @@ static bool fits_shape(const struct pl_pipeline *p)
     return false;
 }
 
+static bool fills_from_front(const struct vf *v, const struct rt_pipeline *r)
+{
+    if (r->source != RT_SOURCE_TABLE || r->column < 0 || r->column >= r->table->ncols)
+        return false;
+    const struct fe_table_column *c = &r->table->cols[r->column];
+    return v->spec->states[v->p->sink.state].bounded && c->storage == FE_STORE_INT && c->facts.sorted;
+}
+
 bool vf_pipeline_spec(struct vf *v)
 {
     const struct rt_pipeline *r = v->p->spec;
@@ -209,6 +217,7 @@ bool vf_pipeline_spec(struct vf *v)
     VF_TRY(check_accesses(v));
     VF_CHECK(v, SHAPE, fits_shape(v->p));
     VF_CHECK(v, BALANCE, r->balance < RT_BALANCE_COUNT && rt_shape_has(r->shape, r->balance));
+    VF_CHECK(v, PIPELINE_FRONT, !r->front || fills_from_front(v, r));
     VF_CHECK(v, STATE_THERE, !v->spec->states[v->p->sink.state].there || r->ordered);
     VF_CHECK(v, ORDERED, !r->ordered || (r->balance == RT_BALANCE_NONE && !sharing));
     return true;
@@ -287,6 +296,13 @@ static bool is_top(const struct rt_state *st)
     return keys && t->limit >= 0 && t->offset >= 0 && st->limit == -1 && st->offset == 0 && st->nvalues == 0;
 }
 
+/* The first sort key has a word that orders like it. */
+static bool has_word(const struct rt_state *st)
+{
+    enum rt_phys p = st->fields[st->sort[0].field].phys;
+    return p != RT_BOOL && p != RT_STR;
+}
+
 static bool check_rows(struct vf *v, const struct rt_state *st)
 {
     bool rows = st->kind == RT_STATE_ROWS;
@@ -295,6 +311,7 @@ static bool check_rows(struct vf *v, const struct rt_state *st)
                  (st->nsort == 0 && st->limit == -1 && st->offset == 0 && !st->single && st->nvalues == 0 && !st->top));
     for (int i = 0; i < st->nsort; i++)
         VF_CHECK(v, STATE_SORT, st->sort[i].field >= 0 && st->sort[i].field < st->nfields);
+    VF_CHECK(v, STATE_BOUNDED, !st->bounded || (rows && st->nsort > 0 && st->limit >= 0 && has_word(st)));
     VF_CHECK(v, STATE_THERE, !st->there || (rows && st->nsort > 0 && st->limit == -1 && !st->offset && !st->top));
     VF_CHECK(v, STATE_LIMIT, st->limit >= -1 && st->offset >= 0);
     VF_CHECK(v, STATE_TOP, !st->top || is_top(st));

@@ -71,6 +71,11 @@ static void then(struct rt_state *s, enum rt_finish_op op)
     s->finish[s->nfinish++] = op;
 }
 
+int64_t rt_state_no_bound(const struct rt_state *s)
+{
+    return s->nsort && s->sort[0].desc ? INT64_MIN : INT64_MAX;
+}
+
 bool rt_state_field_runs(const struct rt_state *s, int f)
 {
     if (s->kind != RT_STATE_ROWS || !s->merge)

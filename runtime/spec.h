@@ -123,9 +123,12 @@ struct rt_state {
     struct rt_sort_key *sort;
     bool there;        /* rows come in the order of `sort`, from pipelines that are `ordered` */
     int64_t limit, offset; /* ROWS; limit -1 none. Without sort: any rows */
+    bool bounded; /* with `sort` and a limit: who fills it leaves out rows beyond the bound, the word (ORDER_WORD) of
+                          the first sort key of the last row that can stay, as far as that is known: at first
+                          rt_state_no_bound */
     const struct rt_top *top; /* ROWS with `sort`, without limit and offset; NULL: none */
-    bool single;       /* ROWS: more than one row is an error of class execution */
-    int64_t nvalues;   /* ROWS filled by the runtime from constants before the first action */
+    bool single; /* ROWS: more than one row is an error of class execution */
+    int64_t nvalues; /* ROWS filled by the runtime from constants before the first action */
     const unsigned char *values; /* nvalues rows of `stride` bytes (STR addresses into the arena) */
     struct rt_partition partition; /* ROWS, HASH */
     double est_rows;
@@ -135,6 +138,8 @@ struct rt_state {
 };
 /* Field f of a ROWS state is a running one. */
 bool rt_state_field_runs(const struct rt_state *s, int f);
+/* No row is beyond it. */
+int64_t rt_state_no_bound(const struct rt_state *s);
 /* Writes the list that kind and fields of a state ask for. */
 void rt_state_list_finish(struct rt_state *s);
 
@@ -146,33 +151,33 @@ enum rt_arg_kind {
 };
 /* What an argument belongs to, and the members of struct rt_arg that say which. */
 enum rt_arg_object {
-    RT_OBJECT_CONST,  /* constant: phys; i, f, or s and n */
-    RT_OBJECT_SET,    /* constant list, sorted ascending: phys; set, nset elements of phys's field size */
-    RT_OBJECT_LIKE,   /* LIKE pattern: s, n, escape. Its address is that of what it compiles to (struct hdr_like of
+    RT_OBJECT_CONST, /* constant: phys; i, f, or s and n */
+    RT_OBJECT_SET, /* constant list, sorted ascending: phys; set, nset elements of phys's field size */
+    RT_OBJECT_LIKE, /* LIKE pattern: s, n, escape. Its address is that of what it compiles to (struct hdr_like of
                          runtime/cpu, runtime/gpu/gpu_like.h) */
     RT_OBJECT_COLUMN, /* table, column; phys of base and factor */
-    RT_OBJECT_DICT,   /* dictionary of table, column */
+    RT_OBJECT_DICT, /* dictionary of table, column */
     RT_OBJECT_KEYIDX, /* key index `index` of table */
-    RT_OBJECT_FK,     /* foreign key `index` of table */
-    RT_OBJECT_STATE,  /* state */
-    RT_OBJECT_FIELD   /* field `index` of state */
+    RT_OBJECT_FK, /* foreign key `index` of table */
+    RT_OBJECT_STATE, /* state */
+    RT_OBJECT_FIELD /* field `index` of state */
 };
 /* Where its value comes from, as args.def tells. */
 enum rt_arg_group { RT_ARGS_PLAN, RT_ARGS_NUMBER, RT_ARGS_MEMORY, RT_ARGS_STATE };
 
 struct rt_arg {
     enum rt_arg_kind kind;
-    enum rt_phys phys;      /* of constants, bases */
-    int word;               /* first word in the args vector */
+    enum rt_phys phys; /* of constants, bases */
+    int word; /* first word in the args vector */
     const struct fe_table *table;
-    int column, index;      /* column of table; key index, foreign key or field number */
+    int column, index; /* column of table; key index, foreign key or field number */
     int state;
-    hd_i128 i;              /* CONST */
+    hd_i128 i; /* CONST */
     double f;
-    const char *s;          /* CONST STR; LIKE pattern */
+    const char *s; /* CONST STR; LIKE pattern */
     size_t n;
-    char escape;            /* LIKE */
-    int nset;               /* SET */
+    char escape; /* LIKE */
+    int nset; /* SET */
     const void *set;
 };
 
@@ -183,10 +188,10 @@ enum rt_arg_group rt_arg_group(enum rt_arg_kind k);
 int rt_arg_words(const struct rt_arg *a);
 
 enum rt_source_kind {
-    RT_SOURCE_TABLE,  /* rows of a table */
-    RT_SOURCE_ROWS,   /* rows of a finished ROWS, CSR, HASH, AGG_HASH, AGG_SCALAR state */
-    RT_SOURCE_INDEX,  /* indexes 0..range-1 of DIRECT, AGG_DENSE (the code tests presence) */
-    RT_SOURCE_DICT    /* entries of a dictionary: index = code */
+    RT_SOURCE_TABLE, /* rows of a table */
+    RT_SOURCE_ROWS, /* rows of a finished ROWS, CSR, HASH, AGG_HASH, AGG_SCALAR state */
+    RT_SOURCE_INDEX, /* indexes 0..range-1 of DIRECT, AGG_DENSE (the code tests presence) */
+    RT_SOURCE_DICT /* entries of a dictionary: index = code */
 };
 
 enum { RT_MAX_LEVELS = HDD_MAX_LEVELS };
@@ -201,20 +206,20 @@ enum rt_balance {
 };
 const char *rt_balance_name(enum rt_balance b);
 int rt_balance_find(const char *name); /* -1: not known */
-const char *rt_balance_list(void);     /* all names, for messages */
+const char *rt_balance_list(void); /* all names, for messages */
 /* Warps wait for each other: launched cooperatively, with the memory of runtime/gpu/gpu_balance.h. */
 bool rt_balance_shares(enum rt_balance b);
 
 /* The kernel that a pipeline becomes on a GPU (templates/traverse.cuh): X(id, dump name). */
 #define RT_SHAPES(X) \
-    X(STRAIGHT, "straight")   /* no levels; none, nifs */ \
-    X(ALL_ROWS, "all rows")   /* the same for tiles that nothing is filtered from */ \
-    X(IN_PLACE, "in place")   /* the same without lining up survivors of a tile */ \
-    X(LOOP, "loop")           /* one level, of all rows of a state: pairs; none, nifs */ \
-    X(NIFS, "nifs")           /* levels, every warp for itself; none, nifs */ \
-    X(AWS, "nifs+aws")        /* and adaptive work-sharing; none, nifs, nifs+aws. Launched     \
+    X(STRAIGHT, "straight") /* no levels; none, nifs */ \
+    X(ALL_ROWS, "all rows") /* the same for tiles that nothing is filtered from */ \
+    X(IN_PLACE, "in place") /* the same without lining up survivors of a tile */ \
+    X(LOOP, "loop") /* one level, of all rows of a state: pairs; none, nifs */ \
+    X(NIFS, "nifs") /* levels, every warp for itself; none, nifs */ \
+    X(AWS, "nifs+aws") /* and adaptive work-sharing; none, nifs, nifs+aws. Launched     \
                                  cooperatively */ \
-    X(ANY, "any")             /* all strategies, for comparisons. Launched cooperatively */
+    X(ANY, "any") /* all strategies, for comparisons. Launched cooperatively */
 enum rt_shape {
 #define X(id, name) RT_SHAPE_##id,
     RT_SHAPES(X)
@@ -226,7 +231,7 @@ bool rt_shape_has(enum rt_shape s, enum rt_balance b);
 
 /* In which way rows touch an array of items: X(id, name). */
 #define RT_ACCESSES(X) \
-    X(SCAN, "scan")     /* read, in the order of the source */ \
+    X(SCAN, "scan") /* read, in the order of the source */ \
     X(LOOKUP, "lookup") /* read, wherever a row points to */ \
     X(UPDATE, "update") /* written likewise */ \
     X(APPEND, "append") /* written, one behind the other */
@@ -238,41 +243,42 @@ enum rt_access_kind {
 /* An array whose items rows of a pipeline touch, at most once each. */
 struct rt_access {
     enum rt_access_kind kind;
-    int counter;  /* number of the rows */
-    int runs;     /* items are neighbours in runs, as many as this counter has rows; -1: they are not */
+    int counter; /* number of the rows */
+    int runs; /* items are neighbours in runs, as many as this counter has rows; -1: they are not */
     double items; /* there are; per row of the state, if there is one */
-    int state;    /* -1 */
-    double stride, bytes;         /* of an item; of what is touched of it */
+    int state; /* -1 */
+    double stride, bytes; /* of an item; of what is touched of it */
     const struct fe_table *table; /* items are the strings of this column, or of its dictionary, and stride and bytes
                                      their mean length; NULL: they are not */
     int column;
 };
 
 struct rt_pipeline {
-    const char *name;    /* "p3" */
-    const char *path;    /* plan node of its sink */
+    const char *name; /* "p3" */
+    const char *path; /* plan node of its sink */
     enum rt_source_kind source;
     const struct fe_table *table;
-    int column;          /* DICT */
-    int state;           /* ROWS, INDEX */
+    int column; /* DICT; TABLE with `front` */
+    bool front; /* rows ascend by `column`, the first sort key of the bounded state that they fill */
+    int state; /* ROWS, INDEX */
     int nlevels;
-    const char *entry;   /* on a CPU: function i32 (args*, thread*, u64 begin, u64 end) */
+    const char *entry; /* on a CPU: function i32 (args*, thread*, u64 begin, u64 end) */
     const char *level_entry[RT_MAX_LEVELS]; /* splittable levels: i32 (args*, thread*, carried*, u64
                                                begin, u64 end); NULL otherwise */
-    int ncounters;       /* 64-bit counters for --profile: rows into step 0.., and into the sink */
+    int ncounters; /* 64-bit counters for --profile: rows into step 0.., and into the sink */
     const char **counter_names;
     double *counter_est; /* estimated rows, same index; < 0 unknown */
-    int naccesses;       /* what its rows touch of memory, for --profile (runtime/exec/traffic.h) */
+    int naccesses; /* what its rows touch of memory, for --profile (runtime/exec/traffic.h) */
     struct rt_access *accesses;
     enum rt_shape shape;
     enum rt_balance balance; /* to launch it with; never AUTO */
-    bool ordered;        /* rows leave in the order of the source */
-    bool row_for_row;    /* but on a GPU by all warps: a row of the source gives the row with its number */
-    int nwrites;         /* states that it changes: its sink's first, then those whose match bits it sets */
+    bool ordered; /* rows leave in the order of the source */
+    bool row_for_row; /* but on a GPU by all warps: a row of the source gives the row with its number */
+    int nwrites; /* states that it changes: its sink's first, then those whose match bits it sets */
     int *writes;
-    int nreads;          /* finished states that it reads, its source's among them; each once */
+    int nreads; /* finished states that it reads, its source's among them; each once */
     int *reads;
-    int ntouched;        /* what it reads of tables: verified before the run */
+    int ntouched; /* what it reads of tables: verified before the run */
     struct fe_table_part *touched;
 };
 
@@ -293,11 +299,11 @@ uint64_t rt_fragment_end(struct rt_fragment f, uint64_t rows);
 /* X(id, name in dumps). On the CPU all devices are the one memory: only device 0's actions have an effect there,
  * but for RUN. */
 #define RT_ACTIONS(X) \
-    X(UPLOAD, "upload")     /* columns and indexes that pipelines read are there, and verified */ \
-    X(RUN, "run")           /* a pipeline over a fragment of its source */ \
-    X(FINISH, "finish")     /* a state can be read from now on, and is filled no more */ \
+    X(UPLOAD, "upload") /* columns and indexes that pipelines read are there, and verified */ \
+    X(RUN, "run") /* a pipeline over a fragment of its source */ \
+    X(FINISH, "finish") /* a state can be read from now on, and is filled no more */ \
     X(EXCHANGE, "exchange") /* contents of a state go from one device to another */ \
-    X(FREE, "free")         /* a state's memory */
+    X(FREE, "free") /* a state's memory */
 enum rt_action_kind {
 #define X(id, name) RT_##id,
     RT_ACTIONS(X)
@@ -306,9 +312,9 @@ enum rt_action_kind {
 const char *rt_action_name(enum rt_action_kind k);
 
 #define RT_EXCHANGES(X) \
-    X(GATHER, "gather")                       /* what pipelines put into it on `from` is added, before FINISH */ \
-    X(BROADCAST, "broadcast")                 /* a copy of the finished state */ \
-    X(GATHER_MATCHES, "gather matches")       /* match bits set on `from` are set here, too */ \
+    X(GATHER, "gather") /* what pipelines put into it on `from` is added, before FINISH */ \
+    X(BROADCAST, "broadcast") /* a copy of the finished state */ \
+    X(GATHER_MATCHES, "gather matches") /* match bits set on `from` are set here, too */ \
     X(BROADCAST_MATCHES, "broadcast matches") /* match bits become those of `from` */
 enum rt_exchange {
 #define X(id, name) RT_EXCHANGE_##id,
@@ -319,11 +325,11 @@ const char *rt_exchange_name(enum rt_exchange e);
 
 struct rt_action {
     enum rt_action_kind kind;
-    int index;  /* RUN: pipeline; UPLOAD: -1; the others: state */
+    int index; /* RUN: pipeline; UPLOAD: -1; the others: state */
     int device; /* where it takes place; EXCHANGE: who receives */
     struct rt_fragment fragment; /* RUN */
     enum rt_exchange exchange;
-    int from;   /* EXCHANGE: the device that gives */
+    int from; /* EXCHANGE: the device that gives */
     int nafter; /* actions that it waits for: earlier ones of the list, ascending */
     const int *after;
 };
@@ -331,7 +337,7 @@ struct rt_action {
 /* What a failure was about, as messages tell it: X(id, text). %a and %b are the values that failed, of the
  * types from[0] and from[1], %f is the function. */
 #define RT_SITES(X) \
-    X(PLAIN, "")           /* nothing is told */ \
+    X(PLAIN, "") /* nothing is told */ \
     X(VALUE, "%a") \
     X(ADD, "%a + %b") \
     X(SUB, "%a - %b") \
@@ -351,10 +357,10 @@ enum rt_site_form {
 
 /* A place of the plan where generated code may raise. */
 struct rt_site {
-    const char *path;       /* JSON path of the expression */
+    const char *path; /* JSON path of the expression */
     enum rt_site_form form;
     struct hd_type to, from[2]; /* but PLAIN: values of these types did not fit `to` */
-    const char *function;       /* FUNCTION_*: its name */
+    const char *function; /* FUNCTION_*: its name */
 };
 
 struct rt_result_column {
@@ -374,10 +380,10 @@ struct rt_spec {
     int ndevices; /* that actions name: 0 .. ndevices - 1 */
     int nactions;
     struct rt_action *actions; /* in an order in which one after the other can run */
-    int result_state;          /* on device 0 */
+    int result_state; /* on device 0 */
     int nresult;
     struct rt_result_column *result;
-    int nsites;             /* expressions that may fail; generated code raises by number */
+    int nsites; /* expressions that may fail; generated code raises by number */
     struct rt_site *sites;
 };
 
@@ -398,15 +404,15 @@ enum rt_library {
 /* A pipeline's kernel for a GPU, as codegen leaves it (codegen/cuda_source.h). */
 struct rt_unit {
     const char *entry;
-    const char *text;  /* NUL-terminated */
+    const char *text; /* NUL-terminated */
     size_t size;
-    size_t head;            /* bytes of it before its code: options, comments, includes */
-    int threads;            /* of a block */
+    size_t head; /* bytes of it before its code: options, comments, includes */
+    int threads; /* of a block */
     uint32_t donation_bytes, slot_bytes; /* of a warp's mailbox, of a slot of a queue of FWS */
-    uint32_t shared_bytes;  /* of a block, to be given at launch; 0: the kernel declares what it needs */
-    bool far_args;          /* the first parameter is not the words but their address on the device */
-    bool makes_strings;     /* needs a heap of strings (templates/launch.cuh) */
-    unsigned libraries;     /* enum rt_library: what it is to be linked with */
+    uint32_t shared_bytes; /* of a block, to be given at launch; 0: the kernel declares what it needs */
+    bool far_args; /* the first parameter is not the words but their address on the device */
+    bool makes_strings; /* needs a heap of strings (templates/launch.cuh) */
+    unsigned libraries; /* enum rt_library: what it is to be linked with */
 };
 
 /* Errors that generated code raises with the number of a site. X(id, text where no value is told) */

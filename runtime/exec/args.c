@@ -41,6 +41,7 @@ static uint64_t state_word(const struct rt_arg *a, const struct rt_live *v)
     case RT_ARG_STATE_RANGE: return v->s->range;
     case RT_ARG_STATE_ROWS: return address(v->rows);
     case RT_ARG_STATE_NROWS: return v->nrows;
+    case RT_ARG_STATE_BOUND: return (uint64_t)v->bound;
     case RT_ARG_STATE_OFFSETS: return address(v->offsets.p);
     case RT_ARG_STATE_SLOTS: return address(v->slots.p);
     case RT_ARG_STATE_MASK: return v->mask;
@@ -61,7 +62,11 @@ static void put(struct rt_exec *x, const struct rt_arg *a)
     case RT_ARGS_PLAN: put_plan(w, a); return;
     case RT_ARGS_NUMBER: rt_arg_number(a, w); return;
     case RT_ARGS_MEMORY: w[0] = address(rt_arg_memory(a)); return;
-    case RT_ARGS_STATE: w[0] = state_word(a, &x->live[a->state]); return;
+    case RT_ARGS_STATE:
+        w[0] = state_word(a, &x->live[a->state]);
+        if (a->kind == RT_ARG_STATE_BOUND)
+            x->live[a->state].bound_word = (_Atomic uint64_t *)w;
+        return;
     }
 }
 

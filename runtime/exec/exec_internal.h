@@ -59,6 +59,8 @@ struct rt_live {
     struct rt_block dense;    /* AGG_SCALAR, AGG_DENSE, ARRAY: rows of all threads */
     struct rt_sorter *sorter; /* ROWS with an order */
     uint64_t topk;            /* rows worth keeping per worker; 0: all */
+    int64_t bound;            /* ROWS, bounded: while no pipeline fills it */
+    _Atomic uint64_t *bound_word; /* the same in the args vector, while one does */
     _Atomic uint64_t taken;   /* ROWS with a limit and no order: rows asked for */
     bool finished;
 };

@@ -11,6 +11,7 @@
 #include "runtime/base/fault.h"
 #include "runtime/cpu/helpers.h"
 #include "runtime/exec/exec_internal.h"
+#include "runtime/store/store_column.h"
 
 /* A row of a loop over pairs is long work. */
 enum { MORSEL_UNIT = 1024, MORSEL_UNIT_LOOP = 64, MORSEL_MAX = 65536, MORSEL_MAX_NESTED = 16384 };
@@ -73,14 +74,42 @@ static void record_result(struct rt_worker *w, int32_t rc)
         rt_exec_raise_worker(w);
 }
 
-static bool run_morsel(struct rt_job *j, struct rt_worker *w)
+/* The rows of source from `begin` on, and all behind them, come too late in the order of a bounded state. */
+static bool beyond_bound(const struct rt_job *j, uint64_t begin, uint64_t end)
+{
+    if (!j->p->front)
+        return false;
+    const struct rt_live *v = &j->x->live[j->p->writes[0]];
+    bool desc = v->s->sort[0].desc;
+    int64_t bound = (int64_t)atomic_load_explicit(v->bound_word, memory_order_relaxed);
+    if (bound == rt_state_no_bound(v->s))
+        return false;
+    hd_i128 nearest = rt_col_int(&j->p->table->cols[j->p->column], (int64_t)(desc ? end - 1 : begin));
+    return desc ? nearest < bound : nearest > bound;
+}
+
+/* Rows of the source for a worker: those that the state's order asks for first. */
+static bool draw_morsel(struct rt_job *j, uint64_t *begin, uint64_t *end)
 {
     if (atomic_load_explicit(&j->cursor, memory_order_relaxed) >= j->end)
         return false;
-    uint64_t begin = atomic_fetch_add(&j->cursor, j->morsel);
-    if (begin >= j->end)
+    *begin = atomic_fetch_add(&j->cursor, j->morsel);
+    if (*begin >= j->end)
         return false;
-    uint64_t end = HD_MIN(begin + j->morsel, j->end);
+    *end = HD_MIN(*begin + j->morsel, j->end);
+    if (j->p->front && j->x->live[j->p->writes[0]].s->sort[0].desc) {
+        uint64_t last = j->end - (*begin - j->begin);
+        *begin = j->end - (*end - j->begin);
+        *end = last;
+    }
+    return true;
+}
+
+static bool run_morsel(struct rt_job *j, struct rt_worker *w)
+{
+    uint64_t begin, end;
+    if (!draw_morsel(j, &begin, &end) || beyond_bound(j, begin, end))
+        return false;
     if (j->by_morsel && rt_morsel_begin(w, j->p->writes[0], begin) != 0)
         return false;
     record_result(w, j->entries->entry(j->x->args, &w->t, begin, end));

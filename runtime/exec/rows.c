@@ -10,6 +10,7 @@
 #include "runtime/cpu/helpers.h"
 #include "runtime/exec/exec_internal.h"
 #include "runtime/exec/sort.h"
+#include "runtime/exec/sort_word.h"
 
 enum {
     PIECE_MIN = 16 << 10, /* bytes of a worker's first piece; each next one is twice as large */
@@ -55,6 +56,7 @@ int rt_rows_init(struct rt_exec *x, struct rt_live *v)
         uint64_t k = wanted_rows(s);
         v->topk = k <= TOPK_MAX ? HD_MAX(k, (uint64_t)1) : 0;
     }
+    v->bound = rt_state_no_bound(s);
     prefill(x, v);
     return rt_exec_stopped(x) ? -1 : 0;
 }
@@ -97,6 +99,18 @@ static void topk_move(struct rt_local *l, size_t stride, size_t n)
     l->u.rows.end = base + half;
 }
 
+/* Nothing that sorts behind the k-th row of one worker can be among the first k of all. */
+static void tighten(struct rt_live *v, const unsigned char *kth)
+{
+    const struct rt_sort_key *key = &v->s->sort[0];
+    int64_t word = rt_sort_word(v->s, kth);
+    uint64_t old = atomic_load_explicit(v->bound_word, memory_order_relaxed);
+    while ((key->desc ? word > (int64_t)old : word < (int64_t)old) &&
+           !atomic_compare_exchange_weak_explicit(v->bound_word, &old, (uint64_t)word, memory_order_relaxed,
+                                                  memory_order_relaxed))
+        ;
+}
+
 /* Drops what cannot be among the first k rows. The kept ones are at the front, the worst of them
  * last; a new row must beat it. Where few do, they are only moved together. */
 static void topk_compact(struct rt_live *v, struct rt_local *l)
@@ -123,6 +137,8 @@ static void topk_compact(struct rt_live *v, struct rt_local *l)
         e[worst] = e[m - 1];
         e[m - 1] = t;
         l->kept = k;
+        if (v->bound_word)
+            tighten(v, e[m - 1].row);
     }
     topk_move(l, stride, m);
 }

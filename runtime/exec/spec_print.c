@@ -21,6 +21,8 @@ static void print_sort(struct hd_strbuf *out, const struct rt_state *t)
     if (t->top)
         hd_strbuf_addf(out, " top %lld offset %lld of %d keys, %d stated%s", (long long)t->top->limit,
                        (long long)t->top->offset, t->top->ngroup, t->top->nstated, t->top->keep ? ", and ties" : "");
+    if (t->bounded)
+        hd_strbuf_adds(out, " bounded");
     if (t->limit >= 0 || t->offset > 0)
         hd_strbuf_addf(out, " limit %lld offset %lld", (long long)t->limit, (long long)t->offset);
 }

@@ -149,6 +149,7 @@ static uint64_t state_word(const struct rt_arg *a, const struct rt_gpu_state *v)
     case RT_ARG_STATE_RANGE: return v->s->range;
     case RT_ARG_STATE_ROWS: return v->finished ? v->rows : v->rows_at.address;
     case RT_ARG_STATE_NROWS: return v->nrows;
+    case RT_ARG_STATE_BOUND: return (uint64_t)v->bound;
     case RT_ARG_STATE_OFFSETS: return v->offsets_at.address;
     case RT_ARG_STATE_SLOTS: return v->slots_at.address;
     case RT_ARG_STATE_MASK: return v->mask;

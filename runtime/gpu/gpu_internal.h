@@ -71,6 +71,7 @@ struct rt_gpu_state {
     uint64_t *field, *valid;       /* DIRECT: addresses of the arrays, per field; 0 none */
     uint64_t asked;                /* rows there are while filling, as rt_gpu_state_full found */
     uint64_t before;               /* rows appended by earlier pipelines: a retry starts again from here */
+    int64_t bound;                 /* ROWS, bounded: no row that stays is beyond it */
     struct rt_piece snapshot;      /* its contents before the running pipeline, if an earlier one filled it and it
                                       is not appended to */
     struct rt_piece marked;        /* its match bits before the running pipeline */
@@ -194,6 +195,8 @@ int rt_gpu_state_start(struct rt_gpu_exec *x, int state, bool reruns, struct hd_
 uint64_t rt_gpu_state_cursor(const struct rt_gpu_exec *x, int state);
 void rt_gpu_state_sink(const struct rt_gpu_exec *x, int state, uint64_t cursor, struct hdd_sink_state *out);
 int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_t *needed, struct hd_err *err);
+/* ROWS, bounded, partly filled: what its first rows (`most` at most) say of the word that no row is beyond. */
+int rt_gpu_state_bound(struct rt_gpu_exec *x, int state, uint64_t most, struct hd_err *err);
 int rt_gpu_state_filled(struct rt_gpu_exec *x, int state, struct hd_err *err);
 int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct hd_err *err);
 int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err);

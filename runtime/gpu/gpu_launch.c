@@ -6,7 +6,9 @@
 #include "runtime/base/fault.h"
 #include "runtime/exec/failure_text.h"
 #include "runtime/gpu/gpu_balance.h"
+#include "runtime/gpu/gpu_state.h"
 #include "runtime/gpu/gpu_timeline.h"
+#include "runtime/store/store_column.h"
 
 enum {
     STRING_BYTES = 16, /* of the heap of strings per row of the source, at first */
@@ -410,10 +412,9 @@ static int prepare_states(const struct run *r, struct hd_err *err)
     return rt_gpu_span_end(x, span, err);
 }
 
-int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment f, struct hd_err *err)
+static int run_rows(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
 {
     const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
-    uint64_t all = rt_gpu_source_rows(x, p), first = rt_fragment_begin(f, all);
     struct outcome out;
     struct run r = {.x = x,
                     .p = p,
@@ -421,7 +422,7 @@ int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment 
                     .st = &x->stats->pipelines[pipeline],
                     .sink = p->writes[0],
                     .first = first,
-                    .rows = rt_fragment_end(f, all) - first};
+                    .rows = rows};
     memset(&out, 0, sizeof out);
     choose_grid(&r);
     lay_out(&r);
@@ -433,4 +434,59 @@ int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment 
     keep_heap(&r);
     record_kernel(&r, &out.progress);
     return rc == 0 && r.rows > 0 ? read_profile(&r, err) : rc;
+}
+
+/* ---- rows in the order of a bounded state ------------------------------------------------- */
+
+/* The first rows of the source find a bound for the others: so many, at least so many times as can stay, and so many
+ * times as many where a filter has left too few. */
+enum { SAMPLE_ROWS = 1 << 15, SAMPLE_TIMES = 16, SAMPLE_GROWS = 8 };
+
+/* Takes n rows of the source, [*first, *first + *rows), that have not run yet: from the side whose rows come first. */
+static uint64_t take(const struct rt_pipeline *p, const struct rt_state *s, uint64_t n, uint64_t *first, uint64_t *rows)
+{
+    uint64_t at = *first;
+    n = HD_MIN(n, *rows);
+    if (p->front && s->sort[0].desc) {
+        uint64_t cut = (*rows - n) / RT_FRAGMENT_ROWS * RT_FRAGMENT_ROWS;
+        *rows = cut;
+        return at + cut;
+    }
+    n = HD_MIN(hd_align_up(n, RT_FRAGMENT_ROWS), *rows);
+    *first += n;
+    *rows -= n;
+    return at;
+}
+
+/* The rows are those of a table that ascends by the state's first sort key, and all of them come too late. */
+static bool are_beyond(const struct rt_pipeline *p, const struct rt_gpu_state *v, uint64_t first, uint64_t rows)
+{
+    bool desc = v->s->sort[0].desc;
+    if (!p->front || v->bound == rt_state_no_bound(v->s))
+        return false;
+    hd_i128 nearest = rt_col_int(&p->table->cols[p->column], (int64_t)(desc ? first + rows - 1 : first));
+    return desc ? nearest < v->bound : nearest > v->bound;
+}
+
+static int run_bounded(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
+{
+    const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
+    struct rt_gpu_state *v = &x->state[p->writes[0]];
+    uint64_t n = HD_MAX((uint64_t)SAMPLE_ROWS, rt_state_wanted_rows(v->s) * SAMPLE_TIMES);
+    while (rows > n && v->bound == rt_state_no_bound(v->s)) {
+        uint64_t rest = rows, at = take(p, v->s, n, &first, &rest);
+        HD_TRY(run_rows(x, pipeline, at, rows - rest, err));
+        HD_TRY(rt_gpu_state_bound(x, p->writes[0], n, err));
+        rows = rest;
+        n *= SAMPLE_GROWS;
+    }
+    return rows && are_beyond(p, v, first, rows) ? 0 : run_rows(x, pipeline, first, rows, err);
+}
+
+int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment f, struct hd_err *err)
+{
+    const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
+    uint64_t all = rt_gpu_source_rows(x, p), first = rt_fragment_begin(f, all), rows = rt_fragment_end(f, all) - first;
+    return x->spec->states[p->writes[0]].bounded ? run_bounded(x, pipeline, first, rows, err)
+                                                 : run_rows(x, pipeline, first, rows, err);
 }

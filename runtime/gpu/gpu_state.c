@@ -4,8 +4,11 @@
  * What a pipeline that overflowed has changed besides its sink needs no undoing then: it sets
  * match bits, and the next run of the same pipeline sets the same ones. Only a pipeline that ran
  * out of memory for strings may have seen wrong values, and all that it changed is undone. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/fault.h"
+#include "runtime/exec/sort_word.h"
 #include "runtime/gpu/gpu_state.h"
 
 static const struct rt_device_ops *ops_of(const struct rt_gpu_exec *x)
@@ -218,6 +221,7 @@ int rt_gpu_state_start(struct rt_gpu_exec *x, int state, bool reruns, struct hd_
     if (v->started)
         return 0;
     v->started = true;
+    v->bound = rt_state_no_bound(v->s);
     return ops[v->s->kind]->start(x, v, err);
 }
 
@@ -340,6 +344,26 @@ static int rt_gpu_finish_single(struct rt_gpu_exec *x HD_UNUSED, struct rt_gpu_s
 }
 
 /* The rows that offset and limit leave: how many, from which on. */
+int rt_gpu_state_bound(struct rt_gpu_exec *x, int state, uint64_t most, struct hd_err *err)
+{
+    struct rt_gpu_state *v = &x->state[state];
+    uint64_t wanted = rt_state_wanted_rows(v->s), n = HD_MIN(v->asked, most);
+    size_t stride = (size_t)v->s->stride;
+    if (!wanted || n < wanted)
+        return 0;
+    unsigned char *rows = hd_try_malloc(n * stride);
+    int64_t *words = hd_try_malloc(n * sizeof *words);
+    int rc = rows && words ? ops_of(x)->download(x->d, rows, v->rows_at.address, n * stride, err)
+                           : HD_FAIL(err, RESOURCE, NULL, "out of memory for the first rows of a sort");
+    for (uint64_t i = 0; i < n && rc == 0; i++)
+        words[i] = rt_sort_word(v->s, rows + i * stride);
+    if (rc == 0)
+        v->bound = rt_select_word(words, n, v->s->sort[0].desc ? n - wanted : wanted - 1);
+    free(words);
+    free(rows);
+    return rc;
+}
+
 static uint64_t left_rows(const struct rt_gpu_state *v, uint64_t *offset)
 {
     uint64_t skip = (uint64_t)HD_MAX(v->s->offset, (int64_t)0);

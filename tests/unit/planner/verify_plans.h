@@ -34,6 +34,7 @@ enum plan {
     RANGES, /* an aggregate over a range of sorted rows */
     WIDE,   /* 128 bits: sums, scales, comparisons */
     VALUES,
+    BOUNDED, /* the first rows of many */
     ORDER,  /* of a sort below the root */
     FRAME,  /* a framed aggregate */
     KEYS,   /* a framed join with many keys */
