@@ -152,8 +152,44 @@ static LLVMValueRef in_large_set(struct cg_fn *f, const struct pl_expr *e, struc
     return l_ne(f, cg_call(f, call, args, n), l_i32(f, 0));
 }
 
+/* Whether the filter behind the set has the bit of an integer (runtime/spec.h); few others than elements have one. */
+static LLVMValueRef may_be_in_set(struct cg_fn *f, const struct pl_expr *e, struct cg_val x)
+{
+    enum rt_phys p = cg_arg_phys(f->m, e, 0);
+    LLVMTypeRef i64 = f->m->i64;
+    LLVMValueRef values = l_mul(f, cg_arg_word(f, e->arg, 1), l_i64(f, (int64_t)cg_phys_size(p)));
+    LLVMValueRef words = l_lshr(f, l_add(f, values, l_i64(f, 7)), l_i64(f, 3));
+    LLVMValueRef filter = l_index(f, i64, cg_arg_ptr(f, e->arg), words);
+    LLVMValueRef shift = l_load_const(f, i64, filter, 8);
+    LLVMValueRef hash = l_mul(f, cg_int_cast(f, x.v, p, RT_I64), l_i64(f, (int64_t)RT_SET_FACTOR));
+    LLVMValueRef bit = l_lshr(f, hash, shift);
+    LLVMValueRef at = l_add(f, l_lshr(f, bit, l_i64(f, 6)), l_i64(f, 1));
+    LLVMValueRef word = l_load_const(f, i64, l_index(f, i64, filter, at), 8);
+    LLVMValueRef hit = l_and(f, l_lshr(f, word, l_and(f, bit, l_i64(f, 63))), l_i64(f, 1));
+    return l_ne(f, hit, l_i64(f, 0));
+}
+
+static LLVMValueRef in_filtered_set(struct cg_fn *f, const struct pl_expr *e, struct cg_val x)
+{
+    LLVMBasicBlockRef maybe = l_block(f, "maybeset"), join = l_block(f, "inset");
+    LLVMValueRef may = may_be_in_set(f, e, x);
+    LLVMBasicBlockRef no = l_here(f);
+    l_cond(f, may, maybe, join);
+    l_goto(f, maybe);
+    LLVMValueRef hit = in_large_set(f, e, x);
+    maybe = l_here(f);
+    l_br(f, join);
+    l_goto(f, join);
+    return l_phi2(f, f->m->i1, hit, maybe, l_bool(f, false), no);
+}
+
 struct cg_val cgl_in_set(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val x = cg_expr(f, e->args[0]);
-    return (struct cg_val){.v = e->scanned ? in_small_set(f, e, x.v) : in_large_set(f, e, x), .valid = x.valid};
+    enum rt_phys p = cg_arg_phys(f->m, e, 0);
+    bool filtered = p == RT_I32 || p == RT_I64;
+    LLVMValueRef in = e->scanned ? in_small_set(f, e, x.v)
+                      : filtered ? in_filtered_set(f, e, x)
+                                 : in_large_set(f, e, x);
+    return (struct cg_val){.v = in, .valid = x.valid};
 }

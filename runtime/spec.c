@@ -71,6 +71,28 @@ static void then(struct rt_state *s, enum rt_finish_op op)
     s->finish[s->nfinish++] = op;
 }
 
+enum { SET_SPARSE = 6 }; /* a filter has so many bits' more than there are elements */
+
+const void *rt_set_filtered(struct hd_arena *a, const struct rt_arg *set)
+{
+    size_t size = (size_t)rt_phys_size(set->phys), n = (size_t)set->nset, values = hd_align_up(n * size, 8);
+    if (set->phys != RT_I32 && set->phys != RT_I64)
+        return set->set;
+    int log = 64 - __builtin_clzll(n | 1) + SET_SPARSE;
+    uint64_t shift = 64 - (uint64_t)log;
+    unsigned char *p = hd_zalloc(a, values + sizeof shift + ((size_t)1 << log) / 8);
+    uint64_t *filter = (uint64_t *)(void *)(p + values);
+    if (n)
+        memcpy(p, set->set, n * size);
+    *filter++ = shift;
+    for (size_t i = 0; i < n; i++) {
+        int64_t v = set->phys == RT_I32 ? ((const int32_t *)set->set)[i] : ((const int64_t *)set->set)[i];
+        uint64_t bit = (uint64_t)v * RT_SET_FACTOR >> shift;
+        filter[bit / 64] |= (uint64_t)1 << bit % 64;
+    }
+    return p;
+}
+
 int64_t rt_state_no_bound(const struct rt_state *s)
 {
     return s->nsort && s->sort[0].desc ? INT64_MIN : INT64_MAX;

@@ -181,6 +181,12 @@ struct rt_arg {
     const void *set;
 };
 
+/* On a CPU a SET of I32 or I64 has a filter behind its elements, at the next multiple of 8 bytes: a word `shift`, and
+ * 2^(64 - shift) bits, of which element v has set bit (uint64_t)v * RT_SET_FACTOR >> shift. One in 64 or more is set. */
+#define RT_SET_FACTOR 0x9E3779B97F4A7C15u
+/* The elements of a set in the arena, with that filter; those of other types as they are. */
+const void *rt_set_filtered(struct hd_arena *a, const struct rt_arg *set);
+
 const char *rt_arg_kind_name(enum rt_arg_kind k);
 enum rt_arg_object rt_arg_object(enum rt_arg_kind k);
 enum rt_arg_group rt_arg_group(enum rt_arg_kind k);

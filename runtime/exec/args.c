@@ -21,10 +21,7 @@ static void put_plan(uint64_t *w, const struct rt_arg *a)
         w[1] = a->n;
         return;
     case RT_ARG_SET:
-        w[0] = address(a->set);
-        w[1] = (uint64_t)a->nset;
-        return;
-    case RT_ARG_LIKE: return; /* compiled once, in rt_args_init */
+    case RT_ARG_LIKE: return; /* made once, in rt_args_init */
 #define T_ARG_PLAN(...)
 #define T_ARG(id, ...) case RT_ARG_##id:
 #include "runtime/args.def"
@@ -70,14 +67,23 @@ static void put(struct rt_exec *x, const struct rt_arg *a)
     }
 }
 
+static void init_plan(struct rt_exec *x, const struct rt_arg *a)
+{
+    uint64_t *w = x->args + a->word;
+    if (a->kind == RT_ARG_LIKE)
+        w[0] = address(hdr_like_new(&x->arena, a->s, a->n, a->escape, &x->failure));
+    if (a->kind != RT_ARG_SET)
+        return;
+    w[0] = address(rt_set_filtered(&x->arena, a));
+    w[1] = (uint64_t)a->nset;
+}
+
 int rt_args_init(struct rt_exec *x)
 {
     const struct rt_spec *s = x->spec;
     x->args = HD_NEWN(&x->arena, uint64_t, s->nwords + 1);
     for (int i = 0; i < s->nargs; i++)
-        if (s->args[i].kind == RT_ARG_LIKE)
-            x->args[s->args[i].word] =
-                address(hdr_like_new(&x->arena, s->args[i].s, s->args[i].n, s->args[i].escape, &x->failure));
+        init_plan(x, &s->args[i]);
     return 0;
 }
 

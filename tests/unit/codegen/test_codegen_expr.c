@@ -79,6 +79,7 @@ static const int64_t set64[] = {-7, 0, 50};
 static const int32_t set32[] = {5, 9};
 static int any_set(struct fx *x, enum rt_phys p, const void *set, size_t n)
 {
+    set = rt_set_filtered(&x->arena, &(struct rt_arg){.phys = p, .set = set, .nset = (int)n});
     int a = fx_arg(x, RT_ARG_SET, p, (hd_i128)((hd_u128)n << 64 | (uintptr_t)set));
     x->args[a].nset = (int)n;
     return a;
