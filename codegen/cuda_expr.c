@@ -197,6 +197,12 @@ static const char *emit_text(struct cu_unit *u, const struct pl_expr *e)
     return call(u, e, hd_asprintf(u->arena, "hdd_text<%s, %s>", cu_type(e->phys), spellings[e->op]), false);
 }
 
+static const char *emit_made(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->texts = u->makes_strings = true;
+    return call(u, e, hd_asprintf(u->arena, "hdd_made<%s>", spellings[e->op]), true);
+}
+
 /* ---- leaves and functions --------------------------------------------------------------- */
 
 static const char *emit_literal(struct cu_unit *u, const struct pl_expr *e)

@@ -225,6 +225,8 @@ static void check_failures(const struct cu_unit *u, struct cu_out *o)
     check_number(o, "HDD_FAIL_DATE_RANGE", RT_FAIL_DATE_RANGE);
     if (u->math)
         check_number(o, "HDD_FAIL_DOMAIN", RT_FAIL_DOMAIN);
+    if (u->texts)
+        check_number(o, "HDD_FAIL_STRING_SIZE", RT_FAIL_STRING_SIZE);
 }
 
 static const char *checks(struct cu_unit *u)

@@ -251,6 +251,30 @@ struct cg_val cgl_text(struct cg_fn *f, const struct pl_expr *e)
     return r;
 }
 
+struct cg_val cgl_made(struct cg_fn *f, const struct pl_expr *e)
+{
+    static const enum cg_call calls[FE_OP_COUNT] = {
+#define T_OP(...)
+#define T_FUNCTION(...)
+#define T_MADE(id, name, ...) [FE_##id] = CG_CALL_hdr_##name,
+#include "frontend/ops.def"
+        [FE_CONCAT] = CG_CALL_hdr_concat,
+    };
+    enum { ARGS = 3 };
+    LLVMValueRef words[2 * ARGS + 3] = {f->thread}, valid = NULL;
+    int n = 1;
+    HD_ASSERT(e->nargs <= ARGS);
+    for (int i = 0; i < e->nargs; i++) {
+        struct cg_val a = cg_expr(f, e->args[i]);
+        words[n++] = a.v;
+        if (a.len)
+            words[n++] = a.len;
+        valid = cg_both(f, valid, a.valid);
+    }
+    words[n++] = l_i32(f, e->path);
+    return cg_call_result(f, e, valid, calls[e->op], words, n);
+}
+
 /* ---- buckets of equal width ----------------------------------------------------------------------- */
 
 /* Beyond the bounds the conversion is not defined, and its result not taken. */

@@ -126,7 +126,6 @@ static const struct {
     {"=>", "write \">=\""},
     {"=<", "write \"<=\""},
     {"&&", "write \"and\""},
-    {"||", "write \"or\" between conditions; texts cannot be joined"},
     {"::", "write \"cast(x as TYPE)\""},
     {":=", "write \"=\""},
     {"**", NULL},
@@ -139,7 +138,6 @@ static const struct {
     {"~", "there are no regular expressions"},
     {"^", NULL},
     {"&", NULL},
-    {"|", NULL},
 };
 
 /* Fails if an operator stands here that there is none of. */
@@ -153,6 +151,8 @@ static int check_foreign(struct fe_lexer *p)
                                foreign[i].instead ? "; " : "", foreign[i].instead ? foreign[i].instead : "");
     if (text[0] == '!' && text[1] != '=')
         return fe_ast_fail(&at, p->err, "unknown operator \"!\"; write \"not\"");
+    if (text[0] == '|' && text[1] != '|')
+        return fe_ast_fail(&at, p->err, "unknown operator \"|\"");
     return 0;
 }
 
@@ -167,8 +167,8 @@ static int character_length(const char *s)
 
 static int lex_punct(struct fe_lexer *p)
 {
-    static const char *const spellings[] = {"<>", "<=", ">=", "!=", "<", ">", "=", "+",
-                                            "-",  "*",  "/",  "%",  "(", ")", ","};
+    static const char *const spellings[] = {"<>", "<=", ">=", "!=", "||", "<", ">", "=",
+                                            "+",  "-",  "*",  "/",  "%",  "(", ")", ","};
     for (size_t i = 0; i < HD_COUNT(spellings); i++) {
         if (p->text[p->pos] != spellings[i][0])
             continue;

@@ -504,9 +504,9 @@ static int parse_term(struct fe_lexer *p, struct fe_ast **out)
 
 static int parse_additive(struct fe_lexer *p, struct fe_ast **out)
 {
-    static const char *const s[] = {"+", "-"};
-    static const enum fe_op ops[] = {FE_ADD, FE_SUB};
-    return parse_binary(p, s, ops, 2, parse_term, out);
+    static const char *const s[] = {"+", "-", "||"};
+    static const enum fe_op ops[] = {FE_ADD, FE_SUB, FE_CONCAT};
+    return parse_binary(p, s, ops, 3, parse_term, out);
 }
 
 /* ---- predicates ----------------------------------------------------------------------- */

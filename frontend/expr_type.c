@@ -343,6 +343,17 @@ static int ft_TRIM(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *
     return ft_TEXT(t, &whole, both, out);
 }
 
+/* Without characters to fill up with they are spaces. */
+static int ft_PAD(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    struct fe_expr *all[3] = {a[0], a[1], a[x->nargs - 1]};
+    struct fe_ast whole = *x;
+    if (x->nargs == 2)
+        all[2] = fe_make_literal(t, x, (struct fe_value){.type = hd_type_of(HD_STRING), .s = " ", .n = 1});
+    whole.nargs = 3;
+    return ft_TEXT(t, &whole, all, out);
+}
+
 /* ---- choice and cast ------------------------------------------------------------------ */
 
 static bool is_value_of_case(int i, int n)

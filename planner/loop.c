@@ -47,8 +47,14 @@ static double source_rows(const struct ctx *c, const struct open_pipeline *p)
 /* Strings of its own are made once for each task that has the row, and again for each pair. */
 static bool makes_string(const struct ctx *c, int e)
 {
+    static const bool makers[FE_OP_COUNT] = {
+#define T_OP(...)
+#define T_FUNCTION(...)
+#define T_MADE(id, ...) [FE_##id] = true,
+#include "frontend/ops.def"
+        [FE_CONCAT] = true, [FE_TO_STRING] = true};
     const struct pl_expr *x = &c->exprs.v[e];
-    bool makes = x->op == FE_TO_STRING;
+    bool makes = makers[x->op];
     for (int i = 0; i < x->nargs && !makes; i++)
         makes = makes_string(c, x->args[i]);
     return makes;

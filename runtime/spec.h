@@ -430,6 +430,7 @@ struct rt_unit {
     X(SUBSTRING, "negative length in substring") \
     X(DATE_RANGE, "date out of range") \
     X(DOMAIN, "the function is not defined for its argument") \
+    X(STRING_SIZE, "a string of more than 2147483647 bytes") \
     X(MEMORY, "memory limit reached") \
     X(CANCELLED, "cancelled")
 enum rt_failure {

@@ -5,6 +5,7 @@
 
 #include "hd/arith.cuh"
 #include "hd/forms.cuh"
+#include "hd/heap.cuh"
 
 // ---- floats --------------------------------------------------------------------------------
 
@@ -80,9 +81,8 @@ template <class To, class A> HDD_DEVICE auto hdd_from_f64(const hdd_run &run, i3
 // A copy on the heap; the empty string where there is no room (launch.cuh).
 HDD_CALLED hdd_string hdd_keep_string(const hdd_launch &launch, const u8 *s, i32 n)
 {
-    const u64 at = hdd_atomic_add(reinterpret_cast<u64 *>(launch.string_cursor), (u64)n);
-    u8 *to = reinterpret_cast<u8 *>(launch.string_heap) + at;
-    if (at + (u64)n > launch.string_capacity)
+    u8 *const to = hdd_string_room(launch, n);
+    if (!to)
         return hdd_string{reinterpret_cast<const u8 *>(launch.string_heap), 0};
     for (i32 i = 0; i < n; i++)
         to[i] = s[i];

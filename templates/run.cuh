@@ -14,7 +14,8 @@ enum hdd_failure {
     HDD_FAIL_CAST_STRING,
     HDD_FAIL_SUBSTRING,
     HDD_FAIL_DATE_RANGE,
-    HDD_FAIL_DOMAIN
+    HDD_FAIL_DOMAIN,
+    HDD_FAIL_STRING_SIZE
 };
 
 // The args vector of the program: addresses, constants, sizes. The host passes as many words.

@@ -1,8 +1,8 @@
-// Functions of strings that make no new bytes (T_TEXT in frontend/ops.def): one source for kernels, the CPU's runtime and
-// the emulator. Shared with host C (templates/host.h). One thread at a time.
+// Functions of strings (T_TEXT and T_MADE in frontend/ops.def): one source for kernels, the CPU's runtime and the
+// emulator. Shared with host C (templates/host.h). One thread at a time.
 //
 // Strings are bytes, UTF-8 by intention: a character begins with every byte that is not 10xxxxxx, so that any bytes have
-// characters. Each function gives an i64: a number, 0 or 1, or a piece of its first argument (hdd_span).
+// characters. Functions of the first parts give an i64: a number, 0 or 1, or a piece of the first argument (hdd_span).
 #ifndef HDD_TEXT_CUH
 #define HDD_TEXT_CUH
 
@@ -243,6 +243,169 @@ HDD_DEVICE i64 hdd_split_part(const u8 *s, i32 n, const u8 *t, i32 m, i64 k)
         to = at;
     }
     return hdd_span(0, 0);
+}
+
+// ---- new strings ---------------------------------------------------------------------------
+
+// Each gives the number of bytes of its result and writes them where `to` is not null. What is longer than any string
+// can be is not written, and its length is any number beyond HDD_STRING_MAX.
+#define HDD_STRING_MAX  0x7fffffffll
+#define HDD_STRING_MORE (1ll << 40)
+
+HDD_DEVICE i64 hdd_put_bytes(u8 *to, i64 at, const u8 *s, i32 n)
+{
+    for (i32 i = 0; to && i < n; i++)
+        to[at + i] = s[i];
+    return at + n;
+}
+
+HDD_DEVICE i64 hdd_concat(u8 *to, const u8 *s, i32 n, const u8 *t, i32 m)
+{
+    return hdd_put_bytes(to, hdd_put_bytes(to, 0, s, n), t, m);
+}
+
+// The other case of letters of ASCII, Latin-1 and Latin Extended-A, where both have equally many bytes.
+HDD_DEVICE u32 hdd_upper_code(u32 c)
+{
+    if (c < 0x100)
+        return (c >= 'a' && c <= 'z') || (c >= 0xe0 && c <= 0xfe && c != 0xf7) ? c - 0x20 : c == 0xff ? 0x178u : c;
+    const bool odd_small = (c < 0x138 && c != 0x131) || (c >= 0x14a && c < 0x178);
+    const bool even_small = (c >= 0x139 && c < 0x149) || (c >= 0x179 && c < 0x17f);
+    return (odd_small && (c & 1)) || (even_small && !(c & 1)) ? c - 1 : c;
+}
+
+HDD_DEVICE u32 hdd_lower_code(u32 c)
+{
+    if (c < 0x100)
+        return (c >= 'A' && c <= 'Z') || (c >= 0xc0 && c <= 0xde && c != 0xd7) ? c + 0x20 : c;
+    if (c == 0x178)
+        return 0xff;
+    const bool even_large = (c < 0x138 && c != 0x130) || (c >= 0x14a && c < 0x178);
+    const bool odd_large = (c >= 0x139 && c < 0x149) || (c >= 0x179 && c < 0x17f);
+    return (even_large && !(c & 1)) || (odd_large && (c & 1)) ? c + 1 : c;
+}
+
+HDD_DEVICE i64 hdd_put_case(u8 *to, const u8 *s, i32 n, bool upper)
+{
+    for (i32 i = 0; to && i < n; i++) {
+        const bool two = s[i] >= 0xc3 && s[i] <= 0xc5 && i + 1 < n && !hdd_begins_character(s[i + 1]);
+        const u32 code = two ? (u32)(s[i] & 0x1f) << 6 | (s[i + 1] & 0x3f) : s[i];
+        const u32 other = code >= 0x80 && !two ? code : upper ? hdd_upper_code(code) : hdd_lower_code(code);
+        to[i] = (u8)(two ? 0xc0 | other >> 6 : other);
+        if (two)
+            to[++i] = (u8)(0x80 | (other & 0x3f));
+    }
+    return n;
+}
+
+HDD_DEVICE i64 hdd_upper(u8 *to, const u8 *s, i32 n)
+{
+    return hdd_put_case(to, s, n, true);
+}
+
+HDD_DEVICE i64 hdd_lower(u8 *to, const u8 *s, i32 n)
+{
+    return hdd_put_case(to, s, n, false);
+}
+
+// Characters from last to first.
+HDD_DEVICE i64 hdd_reverse(u8 *to, const u8 *s, i32 n)
+{
+    i64 at = 0;
+    for (i32 end = n, begin; end > 0; end = begin) {
+        begin = hdd_before_last(s, end, 1);
+        at = hdd_put_bytes(to, at, s + begin, end - begin);
+    }
+    return at;
+}
+
+HDD_DEVICE i64 hdd_repeat(u8 *to, const u8 *s, i32 n, i64 times)
+{
+    if (times <= 0 || n == 0)
+        return 0;
+    if (times > HDD_STRING_MAX)
+        return HDD_STRING_MORE;
+    for (i64 k = 0; to && k < times; k++)
+        hdd_put_bytes(to, k * n, s, n);
+    return times * n;
+}
+
+// Each t becomes u, from the front. An empty t is nowhere.
+HDD_DEVICE i64 hdd_replace(u8 *to, const u8 *s, i32 n, const u8 *t, i32 m, const u8 *u, i32 k)
+{
+    i64 size = 0;
+    for (i32 from = 0;;) {
+        const i32 at = m ? hdd_text_find(s, n, from, t, m) : -1;
+        size = hdd_put_bytes(to, size, s + from, (at < 0 ? n : at) - from);
+        if (at < 0)
+            return size;
+        size = hdd_put_bytes(to, size, u, k);
+        from = at + m;
+    }
+}
+
+// Each character of s that is in t becomes the one in the same place of u, or goes if there is none there.
+HDD_DEVICE i64 hdd_translate(u8 *to, const u8 *s, i32 n, const u8 *t, i32 m, const u8 *u, i32 k)
+{
+    i64 size = 0;
+    for (i32 from = 0, next; from < n; from = next) {
+        next = from + 1;
+        while (next < n && !hdd_begins_character(s[next]))
+            next++;
+        i32 in_t = 0, in_u = 0;
+        bool found = false;
+        while (in_t < m && !found) {
+            i32 end = in_t + 1, end_u = in_u < k ? in_u + 1 : k;
+            while (end < m && !hdd_begins_character(t[end]))
+                end++;
+            while (end_u < k && !hdd_begins_character(u[end_u]))
+                end_u++;
+            found = end - in_t == next - from && hdd_text_at(t, m, in_t, s + from, next - from);
+            if (found)
+                size = hdd_put_bytes(to, size, u + in_u, end_u - in_u);
+            in_t = end;
+            in_u = end_u;
+        }
+        if (!found)
+            size = hdd_put_bytes(to, size, s + from, next - from);
+    }
+    return size;
+}
+
+// As many characters of t, again and again, as `count`; t has some.
+HDD_DEVICE i64 hdd_put_fill(u8 *to, i64 at, const u8 *t, i32 m, i64 count)
+{
+    const i64 each = hdd_characters(t, 0, m);
+    if (count > HDD_STRING_MAX)
+        return HDD_STRING_MORE;
+    const i64 whole = count / each;
+    const i32 rest = count % each ? hdd_behind_first(t, m, count % each) : 0;
+    for (i64 k = 0; to && k < whole; k++)
+        hdd_put_bytes(to, at + k * m, t, m);
+    return hdd_put_bytes(to, at + whole * m, t, rest);
+}
+
+// Cut to `count` characters, or filled up to as many with those of t, at the front or at the end.
+HDD_DEVICE i64 hdd_pad(u8 *to, const u8 *s, i32 n, i64 count, const u8 *t, i32 m, bool front)
+{
+    const i64 has = hdd_characters(s, 0, n);
+    if (count <= has)
+        return hdd_put_bytes(to, 0, s, count > 0 ? hdd_behind_first(s, n, count) : 0);
+    if (hdd_characters(t, 0, m) == 0)
+        return hdd_put_bytes(to, 0, s, n);
+    const i64 filled = hdd_put_fill(to, front ? 0 : n, t, m, count - has);
+    hdd_put_bytes(to, front ? filled : 0, s, n);
+    return front ? filled + n : filled;
+}
+
+HDD_DEVICE i64 hdd_lpad(u8 *to, const u8 *s, i32 n, i64 count, const u8 *t, i32 m)
+{
+    return hdd_pad(to, s, n, count, t, m, true);
+}
+
+HDD_DEVICE i64 hdd_rpad(u8 *to, const u8 *s, i32 n, i64 count, const u8 *t, i32 m)
+{
+    return hdd_pad(to, s, n, count, t, m, false);
 }
 
 #endif

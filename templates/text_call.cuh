@@ -1,7 +1,10 @@
-// Functions of strings (templates/text.cuh) in expressions: strict in NULL, they never raise. One thread at a time.
+// Functions of strings (templates/text.cuh) in expressions: strict in NULL; those that make a new one have room for it on
+// the heap of strings, and raise where it is too long. One thread at a time.
 #ifndef HDD_TEXT_CALL_CUH
 #define HDD_TEXT_CALL_CUH
 
+#include "hd/heap.cuh"
+#include "hd/run.cuh"
 #include "hd/text.cuh"
 #include "hd/value.cuh"
 
@@ -74,6 +77,119 @@ template <class R, hdd_of_two_texts_and_number *F, class A, class B> HDD_DEVICE 
 {
     typedef hdd_opt<R> Result;
     return n.ok ? Result(hdd_text<R, F>(s, t, n.v)) : Result();
+}
+
+// ---- new strings ---------------------------------------------------------------------------
+
+typedef i64 hdd_made_of_text(u8 *, const u8 *, i32);
+typedef i64 hdd_made_of_two(u8 *, const u8 *, i32, const u8 *, i32);
+typedef i64 hdd_made_of_three(u8 *, const u8 *, i32, const u8 *, i32, const u8 *, i32);
+typedef i64 hdd_made_by_number(u8 *, const u8 *, i32, i64);
+typedef i64 hdd_made_by_number_and_text(u8 *, const u8 *, i32, i64, const u8 *, i32);
+
+// write(to) writes the string, and gives its size where `to` is null.
+template <class Write> HDD_DEVICE hdd_string hdd_make_string(const hdd_run &run, i32 path, Write write)
+{
+    const i64 size = write(nullptr);
+    if (size > HDD_STRING_MAX) {
+        run.fail(HDD_FAIL_STRING_SIZE, path);
+        return hdd_string();
+    }
+    u8 *const to = hdd_string_room(run.launch, (i32)size);
+    if (!to)
+        return hdd_string{reinterpret_cast<const u8 *>(run.launch.string_heap), 0};
+    write(to);
+    return hdd_string{to, (i32)size};
+}
+
+template <hdd_made_of_text *F> struct hdd_made_1 {
+    const hdd_run &run;
+    i32 path;
+    HDD_MEMBER hdd_string operator()(hdd_string s) const
+    {
+        return hdd_make_string(run, path, [=](u8 *to) { return F(to, s.s, s.n); });
+    }
+};
+
+template <hdd_made_of_two *F> struct hdd_made_2 {
+    const hdd_run &run;
+    i32 path;
+    HDD_MEMBER hdd_string operator()(hdd_string s, hdd_string t) const
+    {
+        return hdd_make_string(run, path, [=](u8 *to) { return F(to, s.s, s.n, t.s, t.n); });
+    }
+};
+
+template <hdd_made_by_number *F> struct hdd_made_n {
+    const hdd_run &run;
+    i32 path;
+    HDD_MEMBER hdd_string operator()(hdd_string s, i64 n) const
+    {
+        return hdd_make_string(run, path, [=](u8 *to) { return F(to, s.s, s.n, n); });
+    }
+};
+
+template <hdd_made_of_three *F> struct hdd_made_3 {
+    const hdd_run &run;
+    i32 path;
+    hdd_string u;
+    HDD_MEMBER hdd_string operator()(hdd_string s, hdd_string t) const
+    {
+        const hdd_string last = u;
+        return hdd_make_string(run, path, [=](u8 *to) { return F(to, s.s, s.n, t.s, t.n, last.s, last.n); });
+    }
+};
+
+template <hdd_made_by_number_and_text *F> struct hdd_made_n2 {
+    const hdd_run &run;
+    i32 path;
+    hdd_string t;
+    HDD_MEMBER hdd_string operator()(hdd_string s, i64 n) const
+    {
+        const hdd_string last = t;
+        return hdd_make_string(run, path, [=](u8 *to) { return F(to, s.s, s.n, n, last.s, last.n); });
+    }
+};
+
+template <hdd_made_of_text *F, class A> HDD_DEVICE auto hdd_made(const hdd_run &run, i32 path, A s)
+{
+    return hdd_strict(hdd_made_1<F>{run, path}, s);
+}
+
+template <hdd_made_of_two *F, class A, class B> HDD_DEVICE auto hdd_made(const hdd_run &run, i32 path, A s, B t)
+{
+    return hdd_strict(hdd_made_2<F>{run, path}, s, t);
+}
+
+template <hdd_made_by_number *F, class A, class B> HDD_DEVICE auto hdd_made(const hdd_run &run, i32 path, A s, B n)
+{
+    return hdd_strict(hdd_made_n<F>{run, path}, s, n);
+}
+
+template <hdd_made_of_three *F, class A, class B>
+HDD_DEVICE auto hdd_made(const hdd_run &run, i32 path, A s, B t, hdd_string u)
+{
+    return hdd_strict(hdd_made_3<F>{run, path, u}, s, t);
+}
+
+template <hdd_made_by_number_and_text *F, class A, class B>
+HDD_DEVICE auto hdd_made(const hdd_run &run, i32 path, A s, B n, hdd_string t)
+{
+    return hdd_strict(hdd_made_n2<F>{run, path, t}, s, n);
+}
+
+template <hdd_made_of_three *F, class A, class B>
+HDD_DEVICE auto hdd_made(const hdd_run &run, i32 path, A s, B t, hdd_opt<hdd_string> u)
+{
+    typedef hdd_opt<hdd_string> Result;
+    return u.ok ? Result(hdd_made<F>(run, path, s, t, u.v)) : Result();
+}
+
+template <hdd_made_by_number_and_text *F, class A, class B>
+HDD_DEVICE auto hdd_made(const hdd_run &run, i32 path, A s, B n, hdd_opt<hdd_string> t)
+{
+    typedef hdd_opt<hdd_string> Result;
+    return t.ok ? Result(hdd_made<F>(run, path, s, n, t.v)) : Result();
 }
 
 #endif

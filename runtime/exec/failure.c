@@ -20,7 +20,8 @@ static enum hd_err_class class_of(enum rt_failure f)
     case RT_FAIL_CAST_STRING:
     case RT_FAIL_SUBSTRING:
     case RT_FAIL_DATE_RANGE:
-    case RT_FAIL_DOMAIN: break;
+    case RT_FAIL_DOMAIN:
+    case RT_FAIL_STRING_SIZE: break;
     }
     return HD_ERR_EXEC;
 }

@@ -523,8 +523,10 @@ class ExprGen:
             return self.constant(self.rng.choice(WORDS + FOREIGN), STRING)
         if shape < 0.6:
             return self.piece(self.string(depth - 1))
-        if shape < 0.7:
+        if shape < 0.66:
             return self.characters(self.string(depth - 1))
+        if shape < 0.72:
+            return self.written(self.string(depth - 1))
         if shape < 0.85:
             return self.choice([self.string(depth - 1) for _ in range(2)], depth)
         x = self.rng.choice([self.number, self.day, self.moment, self.boolean])(depth - 1)
@@ -554,6 +556,19 @@ class ExprGen:
         if args is None:
             args = [s, separator] if self.rng.random() < 0.7 else [s]
         return self.make(op, STRING, args, ascii=s.ascii)
+
+    def written(self, s):
+        """A new string; short, because it may become part of another."""
+        op = self.rng.choice(["||", "||", "upper", "lower", "reverse", "repeat", "replace", "translate", "lpad", "rpad"])
+        if op in ("upper", "lower", "reverse"):
+            return self.make(op, STRING, [s], ascii=s.ascii)
+        count = self.constant(self.rng.choice([0, 1, 2, 3, -1] if op == "repeat" else [0, 1, 5, 12, -3]), INT64)
+        if op == "repeat":
+            return self.make(op, STRING, [s, count], ascii=s.ascii)
+        t = self.string(0) if op == "||" else self.constant(self.rng.choice(["", " ", "a", "e", "an", "ro", "\u00e9"]), STRING)
+        u = self.constant(self.rng.choice(["", "x", "yz", "\u00e9"]), STRING)
+        args = {"||": [s, t], "lpad": [s, count, u], "rpad": [s, count, u]}.get(op, [s, t, u])
+        return self.make(op, STRING, args, ascii=all(a.ascii for a in args if a.type == STRING))
 
     def text_number(self, depth):
         """A number that a string has."""

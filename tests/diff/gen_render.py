@@ -12,7 +12,7 @@ from hdtypes import BOOL, FLOAT64, INT64, STRING, literal_decimal_type
 
 OR, AND, NOT, TEST, SUM, PRODUCT, UNARY, PRIMARY = range(8)
 LEVEL = {"or": OR, "and": AND, "not": NOT, "is_null": TEST, "in": TEST, "like": TEST, "between": TEST,
-         "+": SUM, "-": SUM, "add_days": SUM, "add_months": SUM, "date_diff": SUM, "*": PRODUCT, "/": PRODUCT,
+         "+": SUM, "-": SUM, "||": SUM, "add_days": SUM, "add_months": SUM, "date_diff": SUM, "*": PRODUCT, "/": PRODUCT,
          "%": PRODUCT, "neg": UNARY, **{op: TEST for op in COMPARE}}
 PLAIN = "abcdefghijklmnopqrstuvwxyz0123456789_."
 KEYWORDS = {"or", "and", "not", "is", "null", "between", "in", "like", "escape", "case", "when", "then", "else", "end",

@@ -28,7 +28,7 @@ DAY_FIELDS = ("quarter", "week", "isoyear", "dow", "isodow", "doy", "decade", "c
 TIME_FIELDS = ("hour", "minute", "second", "millisecond", "microsecond")
 FIELDS = UNITS + DAY_FIELDS + TIME_FIELDS
 CUT = UNITS + ("quarter", "week", "decade", "century") + TIME_FIELDS  # what date_trunc cuts down to
-ARITY = {"+": (2, 2), "-": (2, 2), "*": (2, 2), "/": (2, 2), "%": (2, 2), "neg": (1, 1), "not": (1, 1),
+ARITY = {"||": (2, 2), "+": (2, 2), "-": (2, 2), "*": (2, 2), "/": (2, 2), "%": (2, 2), "neg": (1, 1), "not": (1, 1),
          "and": (2, 99), "or": (2, 99), "is_null": (1, 1), "in": (2, 9999), "like": (2, 3),
          "substring": (2, 3), "extract": (1, 1), "date_trunc": (1, 1), "add_days": (2, 2), "add_months": (2, 2),
          "date_diff": (2, 2), "case": (2, 9999), "coalesce": (1, 99), "cast": (1, 1),
@@ -38,7 +38,7 @@ FUNCTIONS = {"floor": (1, 1), "ceil": (1, 1), "trunc": (1, 1), "round": (1, 2), 
              "date_diff": (2, 2), "width_bucket": (4, 4), "power": (2, 2), "atan2": (2, 2), "degrees": (1, 1), "radians": (1, 1),
              **{f: (1, 1) for f in ("abs", "sign", "sqrt", "exp", "ln", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan")}}
 FUNCTIONS.update({"last_day": (1, 1), "length": (1, 1), "octet_length": (1, 1), "ascii": (1, 1), "strpos": (2, 2), "starts_with": (2, 2), "ends_with": (2, 2),
-                  "contains": (2, 2), "left": (2, 2), "right": (2, 2), "trim": (1, 2), "ltrim": (1, 2), "rtrim": (1, 2), "split_part": (3, 3)})
+                  "contains": (2, 2), "left": (2, 2), "right": (2, 2), "upper": (1, 1), "lower": (1, 1), "reverse": (1, 1), "repeat": (2, 2), "replace": (3, 3), "translate": (3, 3), "lpad": (2, 3), "rpad": (2, 3), "trim": (1, 2), "ltrim": (1, 2), "rtrim": (1, 2), "split_part": (3, 3)})
 ARITY.update(FUNCTIONS)
 
 TOKEN = re.compile(r"""\s*(?:
@@ -47,7 +47,7 @@ TOKEN = re.compile(r"""\s*(?:
   | (?P<quoted>"(?:[^"]|"")*")
   | (?P<param>:[A-Za-z_]\w*)
   | (?P<word>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)
-  | (?P<op><>|!=|<=|>=|[-+*/%(),=<>])
+  | (?P<op>\|\||<>|!=|<=|>=|[-+*/%(),=<>])
   )""", re.X)
 RESERVED = {"or", "and", "not", "is", "null", "between", "in", "like", "escape", "case", "when", "then",
             "else", "end", "true", "false"}
@@ -179,7 +179,7 @@ class Parser:
     def sum(self):
         e = self.product()
         while True:
-            op = self.accept("+", "-")
+            op = self.accept("+", "-", "||")
             if not op:
                 return e
             e = self.plus(op, e, self.interval() if self.is_interval() else self.product())

@@ -475,7 +475,8 @@ class Compiler:
         if not all(a.type == STRING if letter == "s" else a.type.is_int for a, letter in zip(args, form)):
             raise PlanError(e.path, f"{e.op} takes strings and integers")
         missing = ["' '"] * (len(form) - len(args))
-        return self.made(f"hd_{e.op}({', '.join([a.sql for a in args] + missing)})", result, args, False)
+        name = "concat" if e.op == "||" else e.op
+        return self.made(f"hd_{name}({', '.join([a.sql for a in args] + missing)})", result, args, e.op in MAKERS)
 
     # ---- cast
 
@@ -534,9 +535,13 @@ FLOAT_FUNCTIONS = {"sqrt": ("sqrt({x})", "{x} < 0"),
 INEXACT = set(FLOAT_FUNCTIONS) - {"sqrt", "degrees", "radians"}
 
 # Arguments (s: string, w: integer) and result of functions of strings.
-TEXT_FUNCTIONS = {"length": ("s", INT64), "octet_length": ("s", INT64), "ascii": ("s", INT64), "strpos": ("ss", INT64), "starts_with": ("ss", BOOL),
+TEXT_FUNCTIONS = {"||": ("ss", STRING), "upper": ("s", STRING), "lower": ("s", STRING), "reverse": ("s", STRING), "repeat": ("sw", STRING),
+                  "replace": ("sss", STRING), "translate": ("sss", STRING), "lpad": ("sws", STRING), "rpad": ("sws", STRING),
+                  "length": ("s", INT64), "octet_length": ("s", INT64), "ascii": ("s", INT64), "strpos": ("ss", INT64), "starts_with": ("ss", BOOL),
                   "ends_with": ("ss", BOOL), "contains": ("ss", BOOL), "left": ("sw", STRING), "right": ("sw", STRING), "trim": ("ss", STRING),
                   "ltrim": ("ss", STRING), "rtrim": ("ss", STRING), "split_part": ("ssw", STRING)}
+
+MAKERS = {"||", "repeat", "replace", "translate", "lpad", "rpad"}  # NULL: the result is too long
 
 METHODS = {**{op: Compiler.rounding for op in ("floor", "ceil", "trunc", "round")}, "least": Compiler.extreme, "greatest": Compiler.extreme, "abs": Compiler.magnitude, "sign": Compiler.sign, "width_bucket": Compiler.width_bucket, "col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
            "not": Compiler.logical_not, "and": Compiler.logic, "or": Compiler.logic, "is_null": Compiler.is_null,

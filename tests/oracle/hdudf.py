@@ -114,7 +114,37 @@ def split_part(s, t, k):
     return parts[at] if k and 0 <= at < len(parts) else ""
 
 
+def cased(s, method):
+    """Of letters below U+0180 whose other case is one, too, and has as many bytes."""
+    def of(c):
+        other = method(c)
+        return other if len(other) == 1 and max(ord(other), ord(c)) < 0x180 and (ord(other) < 0x80) == (ord(c) < 0x80) else c
+    return "".join(of(c) for c in s)
+
+
+def pad(s, n, t, front):
+    if n <= len(s) or not t:
+        return s[:max(n, 0)]
+    if n > 1 << 31:
+        return None
+    fill = (t * ((n - len(s)) // len(t) + 1))[:n - len(s)]
+    return fill + s if front else s + fill
+
+
+def translate(s, t, u):
+    return "".join(c if c not in t else u[t.index(c):t.index(c) + 1] for c in s)
+
+
 TEXT_FUNCTIONS = [
+    ("concat", lambda s, t: s + t, ["VARCHAR", "VARCHAR"], "VARCHAR"),
+    ("upper", lambda s: cased(s, str.upper), ["VARCHAR"], "VARCHAR"),
+    ("lower", lambda s: cased(s, str.lower), ["VARCHAR"], "VARCHAR"),
+    ("reverse", lambda s: s[::-1], ["VARCHAR"], "VARCHAR"),
+    ("repeat", lambda s, n: s * max(n, 0) if len(s) * n < 1 << 31 else None, ["VARCHAR", "BIGINT"], "VARCHAR"),
+    ("replace", lambda s, t, u: s.replace(t, u) if t else s, ["VARCHAR", "VARCHAR", "VARCHAR"], "VARCHAR"),
+    ("translate", translate, ["VARCHAR", "VARCHAR", "VARCHAR"], "VARCHAR"),
+    ("lpad", lambda s, n, t: pad(s, n, t, True), ["VARCHAR", "BIGINT", "VARCHAR"], "VARCHAR"),
+    ("rpad", lambda s, n, t: pad(s, n, t, False), ["VARCHAR", "BIGINT", "VARCHAR"], "VARCHAR"),
     ("length", len, ["VARCHAR"], "BIGINT"),
     ("octet_length", lambda s: len(s.encode()), ["VARCHAR"], "BIGINT"),
     ("ascii", lambda s: ord(s[0]) if s else 0, ["VARCHAR"], "BIGINT"),

@@ -15,7 +15,7 @@ static struct fx *fx_of(struct hdd_thread *t)
     return t->exec;
 }
 
-static int32_t hdr_fail(struct hdd_thread *t, int32_t why, int32_t path)
+int32_t hdr_fail(struct hdd_thread *t, int32_t why, int32_t path)
 {
     t->failure = why;
     t->failure_path = path;
@@ -324,7 +324,19 @@ static int32_t hdr_from_string(struct hdd_thread *t, const char *s, int32_t n, i
     return 0;
 }
 
-/* Functions of float64, of strings that make no new bytes, and rounding are those of the runtime. */
+/* Strings that tests of emitters make are few: their room lives as long as the process. */
+char *hdr_string_alloc(struct hdd_thread *t, size_t n);
+char *hdr_string_alloc(struct hdd_thread *t, size_t n)
+{
+    static char room[1 << 16];
+    static size_t taken;
+    (void)t;
+    HD_ASSERT(taken + n <= sizeof room);
+    taken += n;
+    return room + taken - n;
+}
+
+/* Functions of float64, of strings, and rounding are those of the runtime. */
 void hdr_div_toward_i128(int64_t lo, int64_t hi, int32_t scale, int32_t direction, void *out);
 double hdr_round_f64(double v, int32_t digits);
 int32_t hdr_bucket_i128(int64_t lo, int64_t hi, int64_t bound_lo, int64_t bound_hi, int64_t width_lo, int64_t width_hi,
@@ -334,6 +346,7 @@ float hdr_round_f32(float v, int32_t digits);
 #define R_FLOAT64_1(name)                          double hdr_##name(double x);
 #define R_FLOAT64_2(name)                          double hdr_##name(double x, double y);
 #define R_TEXT(name, kinds, parameters, arguments) int64_t hdr_##name parameters;
+#define R_MADE(name, kinds, parameters, arguments) int32_t hdr_##name parameters;
 #include "templates/rtcalls.def"
 
 const struct fx_helper fx_helpers[] = {
