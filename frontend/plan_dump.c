@@ -206,7 +206,10 @@ static void print_head(struct dump *d, const struct fe_node *n)
     case FE_SORT_OP:
     case FE_TOP_OP: print_sort(d, n); break;
     case FE_LIMIT_OP: print_limits(d, n); break;
-    case FE_UNION_ALL_OP: print_columns(d, n); break;
+    case FE_UNION_ALL_OP:
+    case FE_UNION_OP:
+    case FE_INTERSECT_OP:
+    case FE_EXCEPT_OP: print_columns(d, n); break;
     case FE_VALUES_OP:
         hd_strbuf_addf(d->out, " %" PRId64 " rows", n->u.values.nrows);
         print_columns(d, n);

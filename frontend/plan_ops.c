@@ -121,7 +121,7 @@ int fe_read_REF(struct fe_plan_reader *r, const struct fe_json *v, struct fe_nod
     return fe_set_columns(r, v, n, s->ncols, cols);
 }
 
-/* ---- filter, project, distinct -------------------------------------------------------- */
+/* ---- filter, project -------------------------------------------------------- */
 
 int fe_read_FILTER(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
 {
@@ -218,19 +218,6 @@ int fe_read_PROJECT(struct fe_plan_reader *r, const struct fe_json *v, struct fe
         add_all_columns(r, &o, n->inputs[0], n->path);
     HD_TRY(read_outputs(r, &list, &scope, &o));
     n->u.project.exprs = o.exprs;
-    *out = n;
-    return fe_set_columns(r, v, n, o.n, o.cols);
-}
-
-int fe_read_DISTINCT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
-{
-    HD_TRY(fe_json_object(v, "op", "comment", "input", NULL));
-    struct fe_node *n = fe_new_node(r, v, FE_DISTINCT_OP, 1);
-    HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
-    struct outputs o = new_outputs(r, n->inputs[0]->ncols);
-    add_all_columns(r, &o, n->inputs[0], n->path);
-    n->u.agg.nkeys = o.n;
-    n->u.agg.keys = o.exprs;
     *out = n;
     return fe_set_columns(r, v, n, o.n, o.cols);
 }
@@ -453,7 +440,7 @@ int fe_read_SORT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_no
     return fe_set_columns(r, v, n, scope.ncols, scope.cols);
 }
 
-/* ---- top ------------------------------------------------------------------------------ */
+/* ---- top, distinct ------------------------------------------------------------------- */
 
 static int read_group_key(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
                           struct fe_sort_key *k)
@@ -469,22 +456,21 @@ static int read_group_key(struct fe_plan_reader *r, const struct fe_json *v, con
 }
 
 /* Keys of the group, then those of the order, then the columns that are left. */
-static int read_top_keys(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
-                         struct fe_node *n)
+static int read_top_keys(struct fe_plan_reader *r, const struct fe_json *v, const char *group,
+                         const struct fe_scope *scope, struct fe_node *n)
 {
     struct fe_json keys, order, m;
-    bool grouped = fe_json_get(v, "keys", &keys);
+    bool grouped = fe_json_get(v, group, &keys), ordered = fe_json_get(v, "order", &order);
     HD_TRY(grouped ? fe_json_array(&keys) : 0);
-    HD_TRY(fe_json_need(v, "order", &order));
-    HD_TRY(fe_json_array(&order));
-    if (!fe_json_length(&order))
+    HD_TRY(ordered ? fe_json_array(&order) : 0);
+    if (ordered && !fe_json_length(&order))
         return fe_json_fail(&order, "expected at least one sort key");
-    int cap = (grouped ? fe_json_length(&keys) : 0) + fe_json_length(&order) + scope->ncols;
+    int cap = (grouped ? fe_json_length(&keys) : 0) + (ordered ? fe_json_length(&order) : 0) + scope->ncols + 1;
     n->u.sort.keys = HD_NEWN(r->arena, struct fe_sort_key, cap);
     for (bool more = grouped && fe_json_first(&keys, &m); more; more = fe_json_next(&m))
         HD_TRY(read_group_key(r, &m, scope, &n->u.sort.keys[n->u.sort.nkeys++]));
     n->u.sort.ngroup = n->u.sort.nkeys;
-    for (bool more = fe_json_first(&order, &m); more; more = fe_json_next(&m))
+    for (bool more = ordered && fe_json_first(&order, &m); more; more = fe_json_next(&m))
         HD_TRY(read_sort_key(r, &m, scope, &n->u.sort.keys[n->u.sort.nkeys++]));
     n->u.sort.nstated = n->u.sort.nkeys;
     add_tie_breakers(r, n, scope);
@@ -500,7 +486,8 @@ int fe_read_TOP(struct fe_plan_reader *r, const struct fe_json *v, struct fe_nod
     int ties = 0;
     HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
     struct fe_scope scope = fe_scope_of(n->inputs[0]);
-    HD_TRY(read_top_keys(r, v, &scope, n));
+    HD_TRY(fe_json_need(v, "order", &m));
+    HD_TRY(read_top_keys(r, v, "keys", &scope, n));
     HD_TRY(fe_json_need(v, "limit", &m));
     HD_TRY(read_limits(v, n));
     if (fe_json_get(v, "ties", &m))
@@ -508,6 +495,45 @@ int fe_read_TOP(struct fe_plan_reader *r, const struct fe_json *v, struct fe_nod
     n->u.sort.keep = ties == 1;
     *out = n;
     return fe_set_columns(r, v, n, scope.ncols, scope.cols);
+}
+
+/* The first row of each group. */
+static int read_distinct_on(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    struct fe_node *n = fe_new_node(r, v, FE_TOP_OP, 1);
+    struct fe_json on;
+    fe_json_get(v, "on", &on);
+    HD_TRY(fe_json_array(&on));
+    if (!fe_json_length(&on))
+        return fe_json_fail(&on, "expected at least one key");
+    HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
+    struct fe_scope scope = fe_scope_of(n->inputs[0]);
+    HD_TRY(read_top_keys(r, v, "on", &scope, n));
+    if (n->u.sort.nkeys == n->u.sort.ngroup) /* rows of a group are equal */
+        n->u.sort.keys[n->u.sort.nkeys++] = n->u.sort.keys[0];
+    if (n->u.sort.nstated == n->u.sort.ngroup)
+        n->u.sort.nstated++;
+    n->u.sort.limit = 1;
+    *out = n;
+    return fe_set_columns(r, v, n, scope.ncols, scope.cols);
+}
+
+int fe_read_DISTINCT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    struct fe_json m;
+    HD_TRY(fe_json_object(v, "op", "comment", "input", "on", "order", NULL));
+    if (fe_json_get(v, "on", &m))
+        return read_distinct_on(r, v, out);
+    if (fe_json_get(v, "order", &m))
+        return fe_json_fail(&m, "\"order\" belongs to \"on\"; without it rows that are equal are one");
+    struct fe_node *n = fe_new_node(r, v, FE_DISTINCT_OP, 1);
+    HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
+    struct outputs o = new_outputs(r, n->inputs[0]->ncols);
+    add_all_columns(r, &o, n->inputs[0], n->path);
+    n->u.agg.nkeys = o.n;
+    n->u.agg.keys = o.exprs;
+    *out = n;
+    return fe_set_columns(r, v, n, o.n, o.cols);
 }
 
 int fe_read_LIMIT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
@@ -520,75 +546,6 @@ int fe_read_LIMIT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_n
     HD_TRY(read_limits(v, n));
     *out = n;
     return fe_set_columns(r, v, n, n->inputs[0]->ncols, n->inputs[0]->cols);
-}
-
-/* ---- union_all ------------------------------------------------------------------------ */
-
-static int unify_columns(const struct fe_json *v, const struct fe_node *n, struct fe_column *cols)
-{
-    const struct fe_node *first = n->inputs[0];
-    char l[HD_TEXT_MAX], r[HD_TEXT_MAX];
-    for (int i = 1; i < n->ninputs; i++) {
-        const struct fe_node *in = n->inputs[i];
-        if (in->ncols != first->ncols)
-            return fe_json_fail(v, "inputs have different numbers of columns: %d and %d", first->ncols, in->ncols);
-        for (int c = 0; c < in->ncols; c++) {
-            if (!fe_type_unify(cols[c].type, in->cols[c].type, &cols[c].type))
-                return fe_json_fail(v,
-                                    "column %d (\"%.60s\") has types that do not unify: %s "
-                                    "and %s",
-                                    c + 1, cols[c].name, hd_type_text(cols[c].type, l),
-                                    hd_type_text(in->cols[c].type, r));
-            cols[c].nullable |= in->cols[c].nullable;
-        }
-    }
-    return 0;
-}
-
-/* A projection that casts where an input's types are not the union's. */
-static void cast_input(struct fe_plan_reader *r, struct fe_node **input, const struct fe_column *cols)
-{
-    struct fe_node *in = *input, *n;
-    int same = 0;
-    while (same < in->ncols && hd_type_eq(in->cols[same].type, cols[same].type))
-        same++;
-    if (same == in->ncols)
-        return;
-    n = HD_NEW(r->arena, struct fe_node);
-    n->op = FE_PROJECT_OP;
-    n->path = in->path;
-    n->ninputs = 1;
-    n->inputs = hd_dup(r->arena, input, sizeof *input);
-    n->ncols = in->ncols;
-    n->cols = hd_dup(r->arena, in->cols, (size_t)in->ncols * sizeof *in->cols);
-    n->u.project.exprs = HD_NEWN(r->arena, struct fe_expr *, in->ncols);
-    for (int c = 0; c < in->ncols; c++) {
-        struct fe_expr *e = fe_expr_column(r->arena, c, &in->cols[c], in->path);
-        n->u.project.exprs[c] = fe_expr_cast(r->arena, e, cols[c].type);
-        n->cols[c].type = cols[c].type;
-    }
-    *input = n;
-}
-
-int fe_read_UNION_ALL(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
-{
-    HD_TRY(fe_json_object(v, "op", "comment", "inputs", NULL));
-    struct fe_json list, m;
-    HD_TRY(fe_json_need(v, "inputs", &list));
-    HD_TRY(fe_json_array(&list));
-    int count = fe_json_length(&list), k = 0;
-    if (count < 2)
-        return fe_json_fail(&list, "expected two or more inputs, found %d", count);
-    struct fe_node *n = fe_new_node(r, v, FE_UNION_ALL_OP, count);
-    for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m))
-        HD_TRY(fe_read_node(r, &m, &n->inputs[k++]));
-    struct fe_node *first = n->inputs[0];
-    struct fe_column *cols = hd_dup(r->arena, first->cols, (size_t)first->ncols * sizeof *first->cols);
-    HD_TRY(unify_columns(v, n, cols));
-    for (int i = 0; i < count; i++)
-        cast_input(r, &n->inputs[i], cols);
-    *out = n;
-    return fe_set_columns(r, v, n, first->ncols, cols);
 }
 
 /* ---- values --------------------------------------------------------------------------- */

@@ -299,6 +299,9 @@ static double share_of(const struct ctx *c, const struct fe_node *n)
     }
     case FE_PAIRS_OP: return est_share(c, n->inputs[0]) * est_share(c, n->inputs[0]);
     case FE_SCAN_OP:
+    case FE_UNION_OP:
+    case FE_INTERSECT_OP:
+    case FE_EXCEPT_OP:
     case FE_RELOP_COUNT: break;
     }
     HD_BUG("operator %d", (int)n->op);
@@ -350,6 +353,9 @@ static double rows_of(const struct ctx *c, const struct fe_node *n)
         return s;
     }
     case FE_VALUES_OP: return (double)n->u.values.nrows;
+    case FE_UNION_OP:
+    case FE_INTERSECT_OP:
+    case FE_EXCEPT_OP:
     case FE_RELOP_COUNT: break;
     }
     HD_BUG("operator %d", (int)n->op);
@@ -424,6 +430,9 @@ static struct est_key column_key(const struct ctx *c, const struct fe_node *n, c
     }
     case FE_UNION_ALL_OP:
     case FE_VALUES_OP:
+    case FE_UNION_OP:
+    case FE_INTERSECT_OP:
+    case FE_EXCEPT_OP:
     case FE_RELOP_COUNT: break;
     }
     return none;

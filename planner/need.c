@@ -105,6 +105,9 @@ static void need_below(struct ctx *c, const struct fe_node *n)
     }
     case FE_SCAN_OP:
     case FE_VALUES_OP:
+    case FE_UNION_OP:
+    case FE_INTERSECT_OP:
+    case FE_EXCEPT_OP:
     case FE_RELOP_COUNT: break;
     }
     for (int i = 0; i < n->ninputs; i++)

@@ -187,6 +187,9 @@ static int inner_node(struct ctx *c, const struct fe_node *n, struct pl_node **o
     case FE_SORT_OP:
     case FE_LIMIT_OP:
     case FE_TOP_OP:
+    case FE_UNION_OP:
+    case FE_INTERSECT_OP:
+    case FE_EXCEPT_OP:
     case FE_RELOP_COUNT: break;
     }
     HD_BUG("operator %d", (int)n->op);
@@ -208,6 +211,9 @@ static int physical_node(struct ctx *c, const struct fe_node *n, struct pl_node 
     case FE_JOIN_OP:
     case FE_PAIRS_OP:
     case FE_UNION_ALL_OP: return inner_node(c, n, out);
+    case FE_UNION_OP:
+    case FE_INTERSECT_OP:
+    case FE_EXCEPT_OP:
     case FE_RELOP_COUNT: break;
     }
     HD_BUG("operator %d", (int)n->op);

@@ -9,15 +9,10 @@
 #include "planner/rewrite.h"
 
 #include "planner/lower_ordinal.h"
+#include "planner/rewrite_node.h"
+#include "planner/rewrite_sets.h"
 #include "planner/typed.h"
 #include "runtime/base/vec.h"
-
-struct rewriting {
-    struct hd_arena *a;
-    struct fe_plan *plan;
-    int cap; /* of plan's shared subplans */
-    int *moved; /* [shared subplan of the plan as it was]: its number now */
-};
 
 /* ---- whether ----------------------------------------------------------------------------------------- */
 
@@ -26,41 +21,32 @@ static bool is_ranked(const struct fe_agg *a)
     return a->by;
 }
 
-static bool has_ranked(const struct fe_node *n)
+static bool is_ranking(const struct fe_node *n)
 {
     bool found = false;
     for (int i = 0; n->op == FE_AGGREGATE_OP && i < n->u.agg.naggs; i++)
         found |= is_ranked(&n->u.agg.aggs[i]);
-    for (int i = 0; i < n->ninputs; i++)
-        found |= has_ranked(n->inputs[i]);
     return found;
 }
 
-static bool plan_has_ranked(const struct fe_plan *p)
+/* Something of it is said with other operators. */
+static bool to_rewrite(const struct fe_node *n)
 {
-    bool found = has_ranked(p->root);
+    bool found = is_ranking(n) || rw_is_set(n);
+    for (int i = 0; i < n->ninputs; i++)
+        found |= to_rewrite(n->inputs[i]);
+    return found;
+}
+
+static bool plan_to_rewrite(const struct fe_plan *p)
+{
+    bool found = to_rewrite(p->root);
     for (int i = 0; i < p->nshared; i++)
-        found |= has_ranked(p->shared[i]);
+        found |= to_rewrite(p->shared[i]);
     return found;
 }
 
 /* ---- nodes and expressions ------------------------------------------------------------------------------ */
-
-static struct fe_node *node(const struct rewriting *w, enum fe_relop op, const struct fe_node *of, int ninputs,
-                            struct fe_node *x, struct fe_node *y)
-{
-    struct fe_node *n = HD_NEW(w->a, struct fe_node);
-    *n = (struct fe_node){.op = op, .path = of->path, .ninputs = ninputs};
-    n->inputs = HD_NEWN(w->a, struct fe_node *, 2);
-    n->inputs[0] = x;
-    n->inputs[1] = y;
-    return n;
-}
-
-static struct fe_expr *column(const struct rewriting *w, const struct fe_node *n, int i)
-{
-    return pl_col_node(w->a, i, n->cols[i].type, n->cols[i].nullable, n->path);
-}
 
 static struct fe_expr *op(const struct rewriting *w, enum fe_op o, struct hd_type t, struct fe_expr *x,
                           struct fe_expr *y)
@@ -97,7 +83,7 @@ static struct pl_range joined_ordinals(const struct rewriting *w, const struct f
     col -= col >= nl ? nl : 0;
     if (n->u.join.kind == FE_MARK && side == n->inputs[1])
         return ordinal_range(hd_type_of(HD_BOOL));
-    return ordinals(w, side, column(w, side, col));
+    return ordinals(w, side, rw_column(w, side, col));
 }
 
 static struct pl_range column_ordinals(const struct rewriting *w, const struct fe_node *n, int col)
@@ -119,6 +105,9 @@ static struct pl_range column_ordinals(const struct rewriting *w, const struct f
     case FE_PAIRS_OP: return column_ordinals(w, n->inputs[0], col % n->inputs[0]->ncols);
     case FE_UNION_ALL_OP:
     case FE_VALUES_OP:
+    case FE_UNION_OP:
+    case FE_INTERSECT_OP:
+    case FE_EXCEPT_OP:
     case FE_RELOP_COUNT: break;
     }
     return ordinal_range(n->cols[col].type);
@@ -210,96 +199,6 @@ static struct fe_expr *as_before(const struct rewriting *w, struct fe_expr *e, s
     return hd_type_eq(e->type, t) ? e : op(w, FE_OF_ORDINAL, t, e, NULL);
 }
 
-/* Rows that cost no more when they are made twice than when they are kept. */
-static bool is_cheap(const struct fe_node *n)
-{
-    switch (n->op) {
-    case FE_SCAN_OP:
-    case FE_REF_OP:
-    case FE_VALUES_OP: return true;
-    case FE_FILTER_OP:
-    case FE_PROJECT_OP: return is_cheap(n->inputs[0]);
-    case FE_JOIN_OP:
-    case FE_PAIRS_OP:
-    case FE_AGGREGATE_OP:
-    case FE_DISTINCT_OP:
-    case FE_SORT_OP:
-    case FE_TOP_OP:
-    case FE_LIMIT_OP:
-    case FE_UNION_ALL_OP:
-    case FE_RELOP_COUNT: break;
-    }
-    return false;
-}
-
-static struct fe_node *copy_of(const struct rewriting *w, const struct fe_node *n)
-{
-    struct fe_node *to = hd_dup(w->a, n, sizeof *n);
-    to->inputs = HD_NEWN(w->a, struct fe_node *, n->ninputs + 1);
-    for (int i = 0; i < n->ninputs; i++)
-        to->inputs[i] = copy_of(w, n->inputs[i]);
-    return to;
-}
-
-static int add_shared(struct rewriting *w, const char *name, struct fe_node *n)
-{
-    struct fe_plan *p = w->plan;
-    if (p->nshared == w->cap) {
-        w->cap = 2 * w->cap + 4;
-        struct fe_node **nodes = HD_NEWN(w->a, struct fe_node *, w->cap);
-        const char **names = HD_NEWN(w->a, const char *, w->cap);
-        for (int i = 0; i < p->nshared; i++) {
-            nodes[i] = p->shared[i];
-            names[i] = p->shared_names[i];
-        }
-        p->shared = nodes;
-        p->shared_names = names;
-    }
-    p->shared_names[p->nshared] = name;
-    p->shared[p->nshared] = n;
-    return p->nshared++;
-}
-
-/* A node that can be copied: n itself, or a reference to it. */
-static struct fe_node *to_share(struct rewriting *w, struct fe_node *n, const char *name)
-{
-    if (is_cheap(n))
-        return n;
-    struct fe_node *ref = node(w, FE_REF_OP, n, 0, NULL, NULL);
-    ref->u.ref.shared = add_shared(w, name, n);
-    ref->ncols = n->ncols;
-    ref->cols = n->cols;
-    return ref;
-}
-
-/* A join that compares the first nk columns, of expressions lkeys over `left`, with those of `right`, NULL alike, and
- * `by` with column `at`. */
-static struct fe_node *join(const struct rewriting *w, enum fe_join_kind kind, struct fe_node *left,
-                            struct fe_node *right, int nk, struct fe_expr *const *lkeys, struct fe_expr *by, int at)
-{
-    struct fe_node *n = node(w, FE_JOIN_OP, left, 2, left, right);
-    n->u.join.kind = kind;
-    n->u.join.nkeys = nk + (by != NULL);
-    n->u.join.lkeys = HD_NEWN(w->a, struct fe_expr *, nk + 1);
-    n->u.join.rkeys = HD_NEWN(w->a, struct fe_expr *, nk + 1);
-    n->u.join.null_equal = HD_NEWN(w->a, bool, nk + 1);
-    for (int i = 0; i < nk; i++) {
-        n->u.join.lkeys[i] = lkeys[i];
-        n->u.join.rkeys[i] = column(w, right, i);
-        n->u.join.null_equal[i] = true;
-    }
-    n->u.join.lkeys[nk] = by;
-    n->u.join.rkeys[nk] = by ? column(w, right, at) : NULL;
-    n->ncols = left->ncols + (kind == FE_SEMI ? 0 : right->ncols);
-    n->cols = HD_NEWN(w->a, struct fe_column, n->ncols + 1);
-    memcpy(n->cols, left->cols, sizeof *n->cols * (size_t)left->ncols);
-    for (int i = left->ncols; i < n->ncols; i++) {
-        n->cols[i] = right->cols[i - left->ncols];
-        n->cols[i].nullable |= kind == FE_LEFT;
-    }
-    return n;
-}
-
 /* ---- aggregates -------------------------------------------------------------------------------------------- */
 
 struct ranking {
@@ -314,7 +213,7 @@ struct ranking {
 static struct fe_node *grouping(const struct ranking *r, struct fe_node *in, int room)
 {
     const struct fe_node *n = r->n;
-    struct fe_node *g = node(r->w, FE_AGGREGATE_OP, n, 1, in, NULL);
+    struct fe_node *g = rw_node(r->w, FE_AGGREGATE_OP, n, 1, in, NULL);
     g->u.agg.nkeys = g->ncols = n->u.agg.nkeys;
     g->u.agg.keys = n->u.agg.keys;
     g->u.agg.aggs = HD_NEWN(r->w->a, struct fe_agg, room + 1);
@@ -369,8 +268,8 @@ static struct fe_node *second_step(const struct ranking *r, struct fe_node *grou
     const struct fe_node *n = r->n;
     struct rewriting *w = r->w;
     const struct fe_agg *f = &n->u.agg.aggs[first];
-    struct fe_node *rows = join(w, FE_SEMI, copy_of(w, r->in), copy_of(w, groups), n->u.agg.nkeys, n->u.agg.keys,
-                                comparable(w, f->by), r->at[first]);
+    struct fe_node *rows = rw_join(w, FE_SEMI, rw_copy(w, r->in), rw_copy(w, groups), n->u.agg.nkeys, n->u.agg.keys,
+                                   comparable(w, f->by), r->at[first]);
     struct fe_node *g = grouping(r, rows, n->u.agg.naggs);
     for (int i = first; i < n->u.agg.naggs; i++) {
         const struct fe_agg *a = &n->u.agg.aggs[i];
@@ -387,14 +286,14 @@ static struct fe_node *joined(const struct ranking *r, struct fe_node *groups)
     struct rewriting *w = r->w;
     int nk = n->u.agg.nkeys;
     struct fe_expr **keys = HD_NEWN(w->a, struct fe_expr *, nk + 1);
-    struct fe_node *shared = to_share(w, groups, "groups"), *all = copy_of(w, shared);
+    struct fe_node *shared = rw_share(w, groups, "groups"), *all = rw_copy(w, shared);
     for (int i = 0; i < nk; i++)
-        keys[i] = column(w, groups, i);
+        keys[i] = rw_column(w, groups, i);
     for (int i = 0; i < n->u.agg.naggs; i++) {
         if (!in_two_steps(r, i) || r->found[i] >= 0)
             continue;
         struct fe_node *more = second_step(r, shared, i, all->ncols);
-        all = join(w, nk ? FE_LEFT : FE_INNER, all, more, nk, keys, NULL, 0);
+        all = rw_join(w, nk ? FE_LEFT : FE_INNER, all, more, nk, keys, NULL, 0);
         all->u.join.single = nk == 0;
     }
     return all;
@@ -403,16 +302,16 @@ static struct fe_node *joined(const struct ranking *r, struct fe_node *groups)
 static struct fe_node *results(const struct ranking *r, struct fe_node *all)
 {
     const struct fe_node *n = r->n;
-    struct fe_node *p = node(r->w, FE_PROJECT_OP, n, 1, all, NULL);
+    struct fe_node *p = rw_node(r->w, FE_PROJECT_OP, n, 1, all, NULL);
     p->ncols = n->ncols;
     p->cols = n->cols;
     p->u.project.exprs = HD_NEWN(r->w->a, struct fe_expr *, n->ncols + 1);
     for (int i = 0; i < n->u.agg.nkeys; i++)
-        p->u.project.exprs[i] = column(r->w, all, i);
+        p->u.project.exprs[i] = rw_column(r->w, all, i);
     for (int i = 0; i < n->u.agg.naggs; i++) {
         const struct fe_agg *a = &n->u.agg.aggs[i];
         struct fe_expr **to = &p->u.project.exprs[n->u.agg.nkeys + i];
-        *to = column(r->w, all, in_two_steps(r, i) ? r->found[i] : r->at[i]);
+        *to = rw_column(r->w, all, in_two_steps(r, i) ? r->found[i] : r->at[i]);
         if (is_ranked(a))
             *to = r->packing[i].packed ? unpacked(r->w, a, &r->packing[i], *to) : as_before(r->w, *to, a->type);
     }
@@ -435,7 +334,7 @@ static struct fe_node *ranked(struct rewriting *w, const struct fe_node *n)
     }
     if (!twice)
         return results(&r, first_step(&r));
-    r.in = to_share(w, r.in, "input");
+    r.in = rw_share(w, r.in, "input");
     return results(&r, joined(&r, first_step(&r)));
 }
 
@@ -444,15 +343,14 @@ static struct fe_node *ranked(struct rewriting *w, const struct fe_node *n)
 static struct fe_node *rewritten(struct rewriting *w, const struct fe_node *n)
 {
     struct fe_node *to = hd_dup(w->a, n, sizeof *n);
-    bool found = false;
     to->inputs = HD_NEWN(w->a, struct fe_node *, n->ninputs + 1);
     for (int i = 0; i < n->ninputs; i++)
         to->inputs[i] = rewritten(w, n->inputs[i]);
     if (n->op == FE_REF_OP)
         to->u.ref.shared = w->moved[n->u.ref.shared];
-    for (int i = 0; n->op == FE_AGGREGATE_OP && i < n->u.agg.naggs; i++)
-        found |= is_ranked(&n->u.agg.aggs[i]);
-    return found ? ranked(w, to) : to;
+    if (rw_is_set(n))
+        return rw_set(w, to);
+    return is_ranking(n) ? ranked(w, to) : to;
 }
 
 static void renumber(struct fe_node *n, int *next)
@@ -464,14 +362,14 @@ static void renumber(struct fe_node *n, int *next)
 
 const struct fe_plan *pl_rewrite(struct hd_arena *a, const struct fe_plan *plan)
 {
-    if (!plan_has_ranked(plan))
+    if (!plan_to_rewrite(plan))
         return plan;
     struct rewriting w = {.a = a, .plan = hd_dup(a, plan, sizeof *plan)};
     w.plan->nshared = w.plan->nnodes = 0;
     w.moved = HD_NEWN(a, int, plan->nshared + 1);
     for (int i = 0; i < plan->nshared; i++) {
         struct fe_node *n = rewritten(&w, plan->shared[i]); /* which may need others before it */
-        w.moved[i] = add_shared(&w, plan->shared_names[i], n);
+        w.moved[i] = rw_add_shared(&w, plan->shared_names[i], n);
     }
     w.plan->root = rewritten(&w, plan->root);
     renumber(w.plan->root, &w.plan->nnodes);

@@ -73,6 +73,9 @@ static struct pl_range of_column(struct look *k, const struct fe_node *n, const 
         break;
     case FE_UNION_ALL_OP:
     case FE_VALUES_OP:
+    case FE_UNION_OP:
+    case FE_INTERSECT_OP:
+    case FE_EXCEPT_OP:
     case FE_RELOP_COUNT: break;
     }
     return range_of_type(e->type);

@@ -517,7 +517,13 @@ class PlanGen:
         rel = self.rel(budget)
         if any(c.val.inexact for c in rel.columns):
             return rel
-        return Rel({"op": "distinct", "input": rel.node}, rel.columns, rel.rows)
+        node = {"op": "distinct", "input": rel.node}
+        if self.rng.random() < 0.4:
+            keys = self.rng.sample(rel.columns, min(len(rel.columns), self.rng.choice([1, 1, 2])))
+            node["on"] = [c.name if self.rng.random() < 0.7 else {"expr": self.write(c.val)} for c in keys]
+            if self.rng.random() < 0.7:
+                node["order"] = self.sort_keys(rel)
+        return Rel(node, rel.columns, rel.rows)
 
     # ---- order and size
 
@@ -579,15 +585,23 @@ class PlanGen:
         return Rel(count, [Out(name, Val(Node("col", name=name), INT64, False, Fraction(0), Fraction(int(rel.rows))), 1)], 1)
 
     def union(self, budget):
+        """Of union, intersect and except, too; what shares no rows with the first input says little about those."""
         first = self.rel(budget // 2)
-        parts = [first]
+        parts, op = [first], self.rng.choice(["union_all", "union", "intersect", "except"])
+        if op != "union_all" and any(c.val.inexact for c in first.columns):
+            op = "union_all"
         for _ in range(self.rng.choice([1, 1, 2])):
-            parts.append(self.matching(first, self.rel(budget // 2)))
+            other = self.part_of(first) if op != "union_all" and self.rng.random() < 0.7 else self.rel(budget // 2)
+            parts.append(self.matching(first, other))
         columns = [self.unified([p.columns[i] for p in parts]) for i in range(len(first.columns))]
         rows = sum(p.rows for p in parts)
         if rows > MAX_ROWS:
             return first
-        return Rel({"op": "union_all", "inputs": [p.node for p in parts]}, columns, rows)
+        return Rel({"op": op, "inputs": [p.node for p in parts]}, columns, rows)
+
+    def part_of(self, rel):
+        """Some of the same rows; a plan may say a thing twice."""
+        return Rel({"op": "filter", "input": rel.node, "pred": self.write(self.exprs(rel, risk=False).boolean(1))}, rel.columns, rel.rows)
 
     def matching(self, first, rel):
         """rel projected to columns that unify with first's."""

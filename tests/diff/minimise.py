@@ -23,21 +23,25 @@ def operators(plan):
         node = holder[key]
         if node["op"] == "join":
             stack += [(node, "left"), (node, "right")]
-        elif node["op"] == "union_all":
+        elif "inputs" in node:
             stack += [(node["inputs"], i) for i in range(len(node["inputs"]))]
         elif "input" in node:
             stack.append((node, "input"))
     return out
 
 
+def pairs_of(node):
+    return node.get("on", []) if node["op"] == "join" else []
+
+
 def expression_slots(node):
     """(holder, key) of every expression of an operator."""
     slots = [(node, k) for k in ("filter", "pred", "residual") if k in node]
-    for key in ("exprs", "keys", "order", "aggs"):
+    for key in ("exprs", "keys", "order", "aggs", "on"):
         for item in node.get(key, []):
             if isinstance(item, dict):
                 slots += [(item, k) for k in ("expr", "arg", "by") if k in item]
-    for pair in node.get("on", []):
+    for pair in pairs_of(node):
         slots += [(pair, 0), (pair, 1)]
     if "asof" in node:
         slots += [(node["asof"], "left"), (node["asof"], "right")]
@@ -77,7 +81,7 @@ def candidates(plan):
 
 
 def smaller_fields(plan, i, node):
-    if node["op"] == "union_all" and all("exprs" in n for n in node["inputs"]):
+    if "inputs" in node and all("exprs" in n for n in node["inputs"]):
         for k in range(len(node["inputs"][0]["exprs"])):
             yield lambda p, k=k: drop_column(p, i, k)
     for key in OPTIONAL:
@@ -86,7 +90,7 @@ def smaller_fields(plan, i, node):
     for key in LISTS:
         for k in range(len(node.get(key, []))):
             yield lambda p, key=key, k=k: at(p, i)[key].pop(k)
-    for k, pair in enumerate(node.get("on", [])):
+    for k, pair in enumerate(pairs_of(node)):
         if len(pair) > 2:
             yield lambda p, k=k: at(p, i)["on"][k].pop()
     if "asof" in node and node["asof"]["match"] in (">=", "<="):

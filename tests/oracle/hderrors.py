@@ -23,7 +23,7 @@ def inputs_of(node):
     op = node["op"]
     if op == "join":
         return [node["left"], node["right"]]
-    if op == "union_all":
+    if "inputs" in node:
         return node["inputs"]
     return [node["input"]] if "input" in node else []
 
@@ -106,5 +106,9 @@ def through_union(node, child, columns):
     return columns if columns is None or node["inputs"][0] is child else LOST
 
 
+def through_distinct(node, child, columns):
+    return LOST if "on" in node else None
+
+
 RULES = {"project": through_project, "aggregate": through_aggregate, "filter": through_filter, "sort": through_sort,
-         "ref": through_ref, "union_all": through_union, "distinct": lambda node, child, columns: None}
+         "ref": through_ref, "union_all": through_union, "union": lambda node, child, columns: None, "distinct": through_distinct}

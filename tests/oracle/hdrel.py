@@ -1,6 +1,6 @@
 """Turns the operators of a plan into common table expressions."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hderrors import Check, named
 from hdexpr import json_value, parse
@@ -11,9 +11,10 @@ KEYS = {"scan": ({"table"}, {"alias", "columns", "filter"}), "ref": ({"name"}, {
         "pairs": ({"input", "aliases"}, {"pred"}), "top": ({"input", "order", "limit"}, {"keys", "offset", "ties"}),
         "filter": ({"input", "pred"}, set()), "project": ({"input", "exprs"}, {"keep"}),
         "join": ({"kind", "left", "right"}, {"on", "asof", "residual", "build", "strategy", "mark", "single"}),
-        "aggregate": ({"input", "aggs"}, {"keys"}), "distinct": ({"input"}, set()),
+        "aggregate": ({"input", "aggs"}, {"keys"}), "distinct": ({"input"}, {"on", "order"}),
         "sort": ({"input", "keys"}, {"limit", "offset"}), "limit": ({"input", "limit"}, {"offset"}),
-        "union_all": ({"inputs"}, set()), "values": ({"columns", "rows"}, set())}
+        "union_all": ({"inputs"}, set()), "union": ({"inputs"}, set()), "intersect": ({"inputs"}, set()),
+        "except": ({"inputs"}, set()), "values": ({"columns", "rows"}, set())}
 KINDS = ("inner", "left", "right", "full", "semi", "anti", "mark")
 SAFE_SUM_DIGITS = 28  # 10^10 rows of this many digits cannot reach 10^38
 
@@ -215,6 +216,10 @@ class PlanCompiler:
 
     def op_distinct(self, node, path):
         rel = self.rel(node["input"], path + ".input")
+        if "on" in node:
+            return self.first_rows(node, path, rel, "on", (0, 1), False)
+        if "order" in node:
+            raise PlanError(path, "order belongs to distinct on")
         return self.same(rel, f"SELECT DISTINCT * FROM {rel.cte}")
 
     def order_terms(self, node, path, rel, field="keys"):
@@ -241,23 +246,26 @@ class PlanCompiler:
         return self.same(rel, sql, order=terms)
 
     def op_top(self, node, path):
-        """Numbers the rows of each group in the whole order, and ranks them in the one that is written."""
         rel = self.rel(node["input"], path + ".input")
         if node.get("ties", "cut") not in ("cut", "keep"):
             raise PlanError(path, "bad ties")
+        offset, limit = int(node.get("offset", 0)), int(node["limit"])
+        return self.first_rows(node, path, rel, "keys", (offset, limit), node.get("ties") == "keep" and limit > 0)
+
+    def first_rows(self, node, path, rel, field, cut, ties):
+        """Numbers the rows of each group in the whole order, and ranks them in the one that is written."""
         keys = []
-        for i, key in enumerate(node.get("keys", [])):
-            here = f"{path}.keys[{i}]"
+        for i, key in enumerate(node.get(field, [])):
+            here = f"{path}.{field}[{i}]"
             e = self.value({"col": key} if isinstance(key, str) else key["expr"], rel.scope(), here)
             if e.err:
                 self.check(node, here, f"SELECT 1 FROM {rel.cte} WHERE {e.err}", free=e.lax)
             keys.append(e.sql)
-        terms = self.order_terms(node, path, rel, "order")
+        terms = self.order_terms(node, path, rel, "order") if "order" in node else []
         group = f"PARTITION BY {', '.join(keys)} " if keys else ""
         peers = f" ORDER BY {', '.join(terms)}" if terms else ""
-        offset, limit = int(node.get("offset", 0)), int(node["limit"])
-        last = offset + limit
-        stays = f"rank <= {last}" if node.get("ties") == "keep" and limit else f"place <= {last}"
+        offset, last = cut[0], cut[0] + cut[1]
+        stays = f"rank <= {last}" if ties else f"place <= {last}"
         numbered = (f"SELECT *, row_number() OVER ({group}ORDER BY {', '.join(terms + self.tie_terms(rel))}) AS place, "
                     f"rank() OVER ({group}{peers}) AS rank FROM {rel.cte}")
         return self.same(rel, f"SELECT * EXCLUDE (place, rank) FROM ({numbered}) WHERE place > {offset} AND {stays}")
@@ -308,9 +316,22 @@ class PlanCompiler:
     # ---- several inputs
 
     def op_union_all(self, node, path):
+        return self.set_operation(node, path, "UNION ALL")
+
+    def op_union(self, node, path):
+        return self.set_operation(node, path, "UNION")
+
+    def op_intersect(self, node, path):
+        return self.set_operation(node, path, "INTERSECT", free=True)
+
+    def op_except(self, node, path):
+        return self.set_operation(node, path, "EXCEPT", free=True)
+
+    def set_operation(self, node, path, word, free=False):
+        """The operations group from the left; free: a join may drop a row before it is cast."""
         rels = [self.rel(n, f"{path}.inputs[{i}]") for i, n in enumerate(node["inputs"])]
         if len(rels) < 2 or len({len(r.columns) for r in rels}) > 1:
-            raise PlanError(path, "union_all takes two or more inputs with as many columns")
+            raise PlanError(path, f"{node['op']} takes two or more inputs with as many columns")
         columns = []
         for group in zip(*[r.columns for r in rels]):
             t = group[0].type
@@ -318,14 +339,23 @@ class PlanCompiler:
                 t = unify(t, c.type, path)
             columns.append(Column(group[0].name, t, any(c.nullable for c in group), any(c.inexact for c in group),
                                   sum((c.sums for c in group), ())))
-        return Rel(self.cte(" UNION ALL ".join(self.union_part(r, columns, node, path) for r in rels)), columns)
+        if word == "EXCEPT":
+            columns = [replace(c, nullable=first.nullable) for c, first in zip(columns, rels[0].columns)]
+        parts = [self.union_part(r, columns, node, path, free) for r in rels]
+        if word == "UNION ALL":
+            return Rel(self.cte(f" {word} ".join(parts)), columns)
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = f"SELECT * FROM {self.cte(whole)} {word} SELECT * FROM {self.cte(part)}"
+        return Rel(self.cte(whole), columns)
 
-    def union_part(self, rel, columns, node, path):
+    def union_part(self, rel, columns, node, path, free):
         comp, items = self.compiler({}), []
         for e, c in zip(rel.scope().values(), columns):
             e = comp.coerce(e, c.type, path)
             if e.err:
-                self.check(node, path, f"SELECT 1 FROM {rel.cte} WHERE {e.err}", columns={c.name})
+                self.check(node, path, f"SELECT 1 FROM {rel.cte} WHERE {e.err}", columns=None if node["op"] == "union" else {c.name},
+                           free=free)
             items.append(e.sql)
         return f"SELECT {self.list(items)} FROM {rel.cte}"
 

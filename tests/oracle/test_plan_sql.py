@@ -306,6 +306,12 @@ def test_shapes():
                                                                       "rows": [["2.5"]]}]}
     columns, rows = run(union)
     assert columns == [("a", "decimal(11,1)")] and sorted(rows) == [(D(v),) for v in ("1.0", "2.0", "2.0", "2.5", "3.0", "3.0")]
+    sides = [scan("k", columns=["a"]), {"op": "values", "columns": [{"name": "z", "type": "int32"}], "rows": [[3], [4]]}]
+    for op, want in (("union", [1, 2, 3, 4]), ("intersect", [3]), ("except", [1, 2])):
+        columns, rows = run({"op": op, "inputs": sides})
+        assert columns == [("a", "int32")] and sorted(rows) == [(v,) for v in want], op
+    check({"op": "distinct", "on": ["a"], "order": [{"expr": "g", "desc": True, "nulls": "last"}], "input": scan("k", columns=["a", "g"])},
+          run({"op": "top", "keys": ["a"], "order": [{"expr": "g", "desc": True}], "limit": 1, "input": scan("k", columns=["a", "g"])})[1])
     shared = {"s": {"op": "aggregate", "input": scan("k"), "keys": ["a"], "aggs": [{"fn": "count", "as": "n"}]}}
     both = {"op": "join", "kind": "inner", "left": {"op": "ref", "name": "s"}, "right": {"op": "ref", "name": "s", "alias": "r"},
             "on": [["n", "r.n"], ["a", "r.a"]]}
