@@ -21,6 +21,7 @@ const char *cu_operation(struct cu_unit *u, const struct pl_out *o)
     case FE_AGG_AVG:
     case FE_AGG_ARG_MIN:
     case FE_AGG_ARG_MAX:
+    case FE_AGG_GROUPING:
     case FE_AGG_COUNT_OF: break;
     }
     HD_BUG("aggregate function %s in a sink", fe_agg_name(o->fn));

@@ -36,6 +36,8 @@ struct fe_agg {
     bool distinct;
     struct fe_expr *arg; /* NULL for COUNT_STAR */
     struct fe_expr *by;  /* ARG_MIN, ARG_MAX; else NULL */
+    struct fe_expr *rows; /* where groups are merged, of COUNT and AVG: how many rows arg, their sum, is of */
+    int nof, *of;         /* GROUPING: keys */
     struct hd_type type; /* of the result */
     const char *path;
 };
@@ -91,6 +93,9 @@ struct fe_node {
             struct fe_expr **keys; /* output columns 0..nkeys-1 */
             int naggs;
             struct fe_agg *aggs; /* output columns nkeys.. */
+            int nsets;   /* 0: one, of all keys */
+            bool **sets; /* [set][key] */
+            bool merges; /* the planner's own: rows are groups of a finer grouping, arg what it has of each */
         } agg;                   /* DISTINCT_OP too: nkeys = ncols, no aggs */
         struct {
             int nkeys;

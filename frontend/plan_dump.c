@@ -132,9 +132,35 @@ static void print_pairs(struct dump *d, const struct fe_node *n)
     }
 }
 
-static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_column *c, const char *const *names)
+/* "before(a, b)" */
+static void print_keys(struct dump *d, const char *before, const struct fe_column *keys, const int *v, int n)
 {
-    if (g->fn == FE_AGG_COUNT_STAR) {
+    hd_strbuf_addf(d->out, "%s(", before);
+    for (int i = 0; i < n; i++) {
+        hd_strbuf_adds(d->out, i ? ", " : "");
+        fe_name_print(d->out, keys[v[i]].name);
+    }
+    hd_strbuf_addc(d->out, ')');
+}
+
+static void print_sets(struct dump *d, const struct fe_node *n)
+{
+    int *v = HD_NEWN(d->plan->arena, int, n->u.agg.nkeys + 1);
+    for (int i = 0; i < n->u.agg.nsets; i++) {
+        int k = 0;
+        for (int q = 0; q < n->u.agg.nkeys; q++)
+            if (n->u.agg.sets[i][q])
+                v[k++] = q;
+        print_keys(d, i ? ", " : " sets ", n->cols, v, k);
+    }
+}
+
+static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_column *keys, const struct fe_column *c,
+                      const char *const *names)
+{
+    if (g->fn == FE_AGG_GROUPING) {
+        print_keys(d, fe_agg_name(g->fn), keys, g->of, g->nof);
+    } else if (g->fn == FE_AGG_COUNT_STAR) {
         hd_strbuf_adds(d->out, fe_agg_name(g->fn));
     } else {
         hd_strbuf_addf(d->out, "%s(%s", fe_agg_name(g->fn), g->distinct ? "distinct " : "");
@@ -155,9 +181,10 @@ static void print_aggregate(struct dump *d, const struct fe_node *n)
         hd_strbuf_adds(d->out, i ? ", " : " by ");
         print_output(d, n->u.agg.keys[i], &n->cols[i], names);
     }
+    print_sets(d, n);
     for (int i = 0; i < n->u.agg.naggs; i++) {
-        hd_strbuf_adds(d->out, i ? ", " : n->u.agg.nkeys ? " : " : " ");
-        print_agg(d, &n->u.agg.aggs[i], &n->cols[n->u.agg.nkeys + i], names);
+        hd_strbuf_adds(d->out, i ? ", " : n->u.agg.nkeys || n->u.agg.nsets ? " : " : " ");
+        print_agg(d, &n->u.agg.aggs[i], n->cols, &n->cols[n->u.agg.nkeys + i], names);
     }
 }
 

@@ -236,8 +236,8 @@ static const struct {
 static int read_agg_fn(const struct fe_json *v, enum fe_agg_fn *out)
 {
     /* count without an argument is its own function inside; `any` is the planner's. */
-    static const enum fe_agg_fn fns[] = {FE_AGG_COUNT, FE_AGG_SUM,     FE_AGG_AVG,    FE_AGG_MIN,
-                                         FE_AGG_MAX,   FE_AGG_ARG_MIN, FE_AGG_ARG_MAX};
+    static const enum fe_agg_fn fns[] = {FE_AGG_COUNT, FE_AGG_SUM,     FE_AGG_AVG,     FE_AGG_MIN,
+                                         FE_AGG_MAX,   FE_AGG_ARG_MIN, FE_AGG_ARG_MAX, FE_AGG_GROUPING};
     const char *names[HD_COUNT(fns)];
     struct fe_json fn, arg;
     int k = 0;
@@ -269,6 +269,7 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
     struct hd_type t = g->arg ? g->arg->type : hd_type_of(HD_INT64);
     switch (g->fn) {
     case FE_AGG_COUNT_STAR:
+    case FE_AGG_GROUPING:
     case FE_AGG_COUNT: g->type = hd_type_of(HD_INT64); return 0;
     case FE_AGG_SUM:
     case FE_AGG_AVG:
@@ -291,10 +292,13 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
 }
 
 static int read_agg_args(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
-                         struct fe_agg *g)
+                         const struct fe_node *n, const struct fe_column *keys, struct fe_agg *g)
 {
     struct fe_json arg, by;
-    if (aggs[g->fn].args) {
+    if (g->fn == FE_AGG_GROUPING) {
+        HD_TRY(fe_json_need(v, "arg", &arg));
+        HD_TRY(fe_read_grouping(r, &arg, n, keys, g));
+    } else if (aggs[g->fn].args) {
         HD_TRY(fe_json_need(v, "arg", &arg));
         HD_TRY(fe_read_expr(r, &arg, scope, NULL, NULL, &g->arg));
     }
@@ -307,14 +311,14 @@ static int read_agg_args(struct fe_plan_reader *r, const struct fe_json *v, cons
     return 0;
 }
 
-static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, bool grouped,
-                    struct fe_agg *g, struct fe_column *col)
+static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
+                    const struct fe_node *n, const struct fe_column *keys, struct fe_agg *g, struct fe_column *col)
 {
     struct fe_json as, distinct;
     HD_TRY(fe_json_object(v, "fn", "arg", "by", "as", "distinct", NULL));
     HD_TRY(read_agg_fn(v, &g->fn));
     g->path = fe_json_path(v);
-    HD_TRY(read_agg_args(r, v, scope, g));
+    HD_TRY(read_agg_args(r, v, scope, n, keys, g));
     HD_TRY(fe_json_opt_bool(v, "distinct", &g->distinct));
     if (g->distinct && !aggs[g->fn].distinct) {
         fe_json_get(v, "distinct", &distinct);
@@ -327,8 +331,9 @@ static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const str
     if (g->arg && g->arg->type.kind == HD_FLOAT32 && (g->fn == FE_AGG_SUM || g->fn == FE_AGG_AVG))
         g->arg = fe_expr_cast(r->arena, g->arg, hd_type_of(HD_FLOAT64)); /* which they add up in */
     HD_TRY(fe_json_need(v, "as", &as));
-    bool count = g->fn == FE_AGG_COUNT || g->fn == FE_AGG_COUNT_STAR;
-    *col = (struct fe_column){NULL, g->type, !count && (!grouped || g->arg->nullable || (g->by && g->by->nullable))};
+    bool count = g->fn == FE_AGG_COUNT || g->fn == FE_AGG_COUNT_STAR || g->fn == FE_AGG_GROUPING;
+    *col = (struct fe_column){NULL, g->type,
+                              !count && (fe_has_empty_set(n) || g->arg->nullable || (g->by && g->by->nullable))};
     return fe_json_name(&as, &col->name);
 }
 
@@ -339,14 +344,14 @@ static int read_aggs(struct fe_plan_reader *r, const struct fe_json *list, const
     n->u.agg.aggs = HD_NEWN(r->arena, struct fe_agg, fe_json_length(list));
     for (bool more = fe_json_first(list, &m); more; more = fe_json_next(&m)) {
         int k = n->u.agg.naggs++;
-        HD_TRY(read_agg(r, &m, scope, n->u.agg.nkeys > 0, &n->u.agg.aggs[k], &cols[n->u.agg.nkeys + k]));
+        HD_TRY(read_agg(r, &m, scope, n, cols, &n->u.agg.aggs[k], &cols[n->u.agg.nkeys + k]));
     }
     return 0;
 }
 
 int fe_read_AGGREGATE(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
 {
-    HD_TRY(fe_json_object(v, "op", "comment", "input", "keys", "aggs", NULL));
+    HD_TRY(fe_json_object(v, "op", "comment", "input", "keys", "sets", "rollup", "cube", "aggs", NULL));
     struct fe_node *n = fe_new_node(r, v, FE_AGGREGATE_OP, 1);
     struct fe_json keys, list;
     HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
@@ -361,6 +366,7 @@ int fe_read_AGGREGATE(struct fe_plan_reader *r, const struct fe_json *v, struct 
         HD_TRY(read_outputs(r, &keys, &scope, &o));
     n->u.agg.nkeys = o.n;
     n->u.agg.keys = o.exprs;
+    HD_TRY(fe_read_sets(r, v, n, o.cols));
     HD_TRY(read_aggs(r, &list, &scope, n, o.cols));
     *out = n;
     return fe_set_columns(r, v, n, nkeys + naggs, o.cols);

@@ -42,6 +42,13 @@ int fe_read_choice(const struct fe_json *v, const char *const *choices, int n, i
 /* plan_bind.c: a default or a bound value. */
 int fe_param_read_value(struct fe_param *p, const struct fe_json *v);
 struct fe_scope fe_scope_of(const struct fe_node *n);
+/* plan_groups.c: "sets", "rollup" or "cube" of an aggregate with keys, whose columns may become nullable. */
+int fe_read_sets(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node *n, struct fe_column *keys);
+/* The keys that `grouping` is of. */
+int fe_read_grouping(struct fe_plan_reader *r, const struct fe_json *arg, const struct fe_node *n,
+                     const struct fe_column *keys, struct fe_agg *g);
+/* Some group has no key, so that it is there without rows. */
+bool fe_has_empty_set(const struct fe_node *n);
 
 /* One per operator of relops.def. */
 #define T_REL(id, name) int fe_read_##id(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out);

@@ -82,6 +82,9 @@ static void need_below(struct ctx *c, const struct fe_node *n)
         for (int i = 0; i < n->u.agg.naggs; i++)
             if (n->u.agg.aggs[i].arg && need[n->u.agg.nkeys + i])
                 need_expr(in, n->u.agg.aggs[i].arg);
+        for (int i = 0; i < n->u.agg.naggs; i++)
+            if (n->u.agg.aggs[i].rows && need[n->u.agg.nkeys + i])
+                need_expr(in, n->u.agg.aggs[i].rows);
         break;
     case FE_SORT_OP:
     case FE_TOP_OP:

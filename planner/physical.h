@@ -133,12 +133,13 @@ struct pl_ranges {
     struct pl_running *running; /* MIN and MAX only where the range has one end */
     struct pl_node *probe, *build;
 };
-/* An aggregate over such rows, each of which stands for several: what is added up for it, over their columns. */
+/* An aggregate over such rows, or over the groups of a finer one, each of which stands for several: what is added up for
+ * it, over their columns. */
 struct pl_weighted {
     struct fe_expr **keys;
     struct pl_weighted_agg {
         struct fe_expr *value; /* that is added up, or compared; NULL: of a count */
-        struct fe_expr *count; /* of pairs that count; NULL: of a minimum, a maximum */
+        struct fe_expr *count; /* of rows that count; NULL: of a minimum, a maximum */
         struct hd_type type; /* of the argument */
     } *aggs;
 };
@@ -174,7 +175,7 @@ struct pl_node {
             const struct fe_expr *distinct; /* the argument whose values are made distinct first, or NULL */
             bool plain; /* computes the aggregates that are not distinct */
             bool part; /* others compute the rest: input of a MERGE */
-            const struct pl_weighted *weighted; /* over RANGES; NULL: rows stand for themselves */
+            const struct pl_weighted *weighted; /* NULL: rows stand for themselves */
             const struct pl_grouping *groupings[2]; /* the second one where an argument is distinct */
         } agg;
         struct {

@@ -39,6 +39,20 @@ static void tell(struct ctx *c, struct pl_node *p, int distinct)
     pl_decide_take(d, names[HD_MIN(distinct, 2)]);
 }
 
+/* Rows that are groups of a finer grouping. */
+static const struct pl_weighted *merging(struct ctx *c, const struct fe_node *n)
+{
+    struct pl_weighted *w = HD_NEW(c->a, struct pl_weighted);
+    w->keys = n->u.agg.keys;
+    w->aggs = HD_NEWN(c->a, struct pl_weighted_agg, n->u.agg.naggs + 1);
+    for (int i = 0; i < n->u.agg.naggs; i++) {
+        const struct fe_agg *a = &n->u.agg.aggs[i];
+        w->aggs[i] =
+            (struct pl_weighted_agg){.value = a->arg, .count = a->rows, .type = a->arg ? a->arg->type : a->type};
+    }
+    return w;
+}
+
 /* One distinct argument takes two groupings: by keys and argument, then by keys. For several the input is kept
  * and grouped for each, and the groups are joined by key. */
 struct pl_node *pl_physical_aggregate(struct ctx *c, const struct fe_node *n, struct pl_node *in)
@@ -47,6 +61,7 @@ struct pl_node *pl_physical_aggregate(struct ctx *c, const struct fe_node *n, st
     int k = distinct_args(n, c->need[n->id], args);
     if (k <= 1) {
         struct pl_node *p = grouping(c, n, in, k ? args[0] : NULL, true, false);
+        p->u.agg.weighted = n->u.agg.merges ? merging(c, n) : NULL;
         if (k)
             tell(c, p, k);
         return p;

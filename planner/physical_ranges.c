@@ -264,6 +264,7 @@ static const char *of_build(const struct view *v, struct pl_ranges *r, enum fe_a
     case FE_AGG_COUNT_STAR:
     case FE_AGG_ARG_MIN:
     case FE_AGG_ARG_MAX:
+    case FE_AGG_GROUPING:
     case FE_AGG_ANY:
     case FE_AGG_COUNT_OF: break;
     }
@@ -305,6 +306,7 @@ static const char *of_probe(const struct view *v, const struct pl_ranges *r, enu
     case FE_AGG_COUNT_STAR:
     case FE_AGG_ARG_MIN:
     case FE_AGG_ARG_MAX:
+    case FE_AGG_GROUPING:
     case FE_AGG_ANY:
     case FE_AGG_COUNT_OF: break;
     }

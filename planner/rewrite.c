@@ -9,6 +9,7 @@
 #include "planner/rewrite.h"
 
 #include "planner/lower_ordinal.h"
+#include "planner/rewrite_groups.h"
 #include "planner/rewrite_node.h"
 #include "planner/rewrite_sets.h"
 #include "planner/typed.h"
@@ -32,7 +33,7 @@ static bool is_ranking(const struct fe_node *n)
 /* Something of it is said with other operators. */
 static bool to_rewrite(const struct fe_node *n)
 {
-    bool found = is_ranking(n) || rw_is_set(n);
+    bool found = is_ranking(n) || rw_is_set(n) || rw_has_sets(n);
     for (int i = 0; i < n->ninputs; i++)
         found |= to_rewrite(n->inputs[i]);
     return found;
@@ -340,6 +341,12 @@ static struct fe_node *ranked(struct rewriting *w, const struct fe_node *n)
 
 /* ---- plans ------------------------------------------------------------------------------------------------- */
 
+/* An aggregate without grouping sets. */
+static struct fe_node *plainly(struct rewriting *w, struct fe_node *n)
+{
+    return is_ranking(n) ? ranked(w, n) : n;
+}
+
 static struct fe_node *rewritten(struct rewriting *w, const struct fe_node *n)
 {
     struct fe_node *to = hd_dup(w->a, n, sizeof *n);
@@ -350,7 +357,7 @@ static struct fe_node *rewritten(struct rewriting *w, const struct fe_node *n)
         to->u.ref.shared = w->moved[n->u.ref.shared];
     if (rw_is_set(n))
         return rw_set(w, to);
-    return is_ranking(n) ? ranked(w, to) : to;
+    return rw_has_sets(n) ? rw_grouping_sets(w, to, plainly) : plainly(w, to);
 }
 
 static void renumber(struct fe_node *n, int *next)

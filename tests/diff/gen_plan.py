@@ -480,7 +480,30 @@ class PlanGen:
             out.append(self.agg(node, gen, rel))
         if len(out) == 1 and node.get("keys"):
             out[0] = replace(out[0], mult=1)
+        keys = out[:len(node.get("keys", []))]
+        if keys and rows < MAX_ROWS / 16 and self.rng.random() < 0.3:
+            return self.grouping_sets(node, keys, out[len(keys):], rows)
         return Rel(node, out, rows)
+
+    def grouping_sets(self, node, keys, aggs, rows):
+        names, shape = [k.name for k in keys], self.rng.random()
+        if shape < 0.35:
+            node["rollup"], count = True, len(names) + 1
+        elif shape < 0.6 and len(names) <= 3:
+            node["cube"], count = True, 1 << len(names)
+        else:
+            sets = [self.rng.sample(names, self.rng.randint(0, len(names))) for _ in range(self.rng.randint(1, 4))]
+            if set(names) - {n for of in sets for n in of}:
+                sets.append(list(names))  # a key in no set raises nothing
+            node["sets"], count = sets, len(sets)
+        out = [replace(k, val=replace(k.val, nullable=True), mult=k.mult * count) for k in keys]
+        out += [replace(a, val=replace(a.val, nullable=True), mult=a.mult * count) for a in aggs]
+        if self.rng.random() < 0.6:
+            name, of = self.fresh("g"), self.rng.sample(names, self.rng.randint(1, len(names)))
+            node["aggs"].append({"fn": "grouping", "arg": of[0] if len(of) == 1 else of, "as": name})
+            bits = Fraction(2 ** len(of) - 1)
+            out.append(Out(name, Val(Node("col", name=name), INT64, False, Fraction(0), bits), rows * count))
+        return Rel(node, out, rows * count)
 
     def agg(self, node, gen, rel):
         fn, name = self.rng.choice(["count", "count", "sum", "sum", "avg", "min", "max", "arg"]), self.fresh("g")

@@ -10,8 +10,8 @@ from hdexpr import parse
 from hdtypes import PlanError
 
 SECONDS = 60
-LISTS = ("exprs", "aggs", "keys", "order", "on", "inputs", "rows", "columns")
-OPTIONAL = ("filter", "residual", "pred", "ties", "limit", "offset", "keep", "alias", "build", "strategy", "comment", "distinct", "single")
+LISTS = ("sets", "exprs", "aggs", "keys", "order", "on", "inputs", "rows", "columns")
+OPTIONAL = ("sets", "rollup", "cube", "filter", "residual", "pred", "ties", "limit", "offset", "keep", "alias", "build", "strategy", "comment", "distinct", "single")
 
 
 def operators(plan):
@@ -39,7 +39,7 @@ def expression_slots(node):
     slots = [(node, k) for k in ("filter", "pred", "residual") if k in node]
     for key in ("exprs", "keys", "order", "aggs", "on"):
         for item in node.get(key, []):
-            if isinstance(item, dict):
+            if isinstance(item, dict) and item.get("fn") != "grouping":
                 slots += [(item, k) for k in ("expr", "arg", "by") if k in item]
     for pair in pairs_of(node):
         slots += [(pair, 0), (pair, 1)]

@@ -290,6 +290,8 @@ static const char *const wrappers[] = {
     "2\",\"as\":\"twice\"}],\"input\":%}",
     "{\"op\":\"aggregate\",\"keys\":[\"id\"],\"aggs\":[{\"fn\":\"count\",\"as\":\"n\"}],"
     "\"input\":%}",
+    "{\"op\":\"aggregate\",\"keys\":[\"id\",{\"expr\":\"id % 3\",\"as\":\"k\"}],\"cube\":true,\"aggs\":[{\"fn\":"
+    "\"grouping\",\"arg\":\"id\",\"as\":\"g\"},{\"fn\":\"avg\",\"arg\":\"id\",\"as\":\"n\"}],\"input\":%}",
     "{\"op\":\"aggregate\",\"aggs\":[{\"fn\":\"count\",\"distinct\":true,\"arg\":\"id\","
     "\"as\":\"id\"}],\"input\":%}",
     "{\"op\":\"join\",\"kind\":\"left\",\"on\":[[\"id\",\"pid\"]],\"left\":%,\"right\":{"

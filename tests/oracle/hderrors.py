@@ -84,7 +84,7 @@ def through_aggregate(node, child, columns):
         return None
     if any(reads(named(k)[0], columns) for k in node.get("keys", [])):
         return None
-    return {a["as"] for a in node["aggs"] if "arg" in a and a["fn"] != "count" and reads(a["arg"], columns)} or LOST
+    return {a["as"] for a in node["aggs"] if "arg" in a and a["fn"] not in ("count", "grouping") and reads(a["arg"], columns)} or LOST
 
 
 def through_filter(node, child, columns):

@@ -11,7 +11,7 @@ KEYS = {"scan": ({"table"}, {"alias", "columns", "filter"}), "ref": ({"name"}, {
         "pairs": ({"input", "aliases"}, {"pred"}), "top": ({"input", "order", "limit"}, {"keys", "offset", "ties"}),
         "filter": ({"input", "pred"}, set()), "project": ({"input", "exprs"}, {"keep"}),
         "join": ({"kind", "left", "right"}, {"on", "asof", "residual", "build", "strategy", "mark", "single"}),
-        "aggregate": ({"input", "aggs"}, {"keys"}), "distinct": ({"input"}, {"on", "order"}),
+        "aggregate": ({"input", "aggs"}, {"keys", "sets", "rollup", "cube"}), "distinct": ({"input"}, {"on", "order"}),
         "sort": ({"input", "keys"}, {"limit", "offset"}), "limit": ({"input", "limit"}, {"offset"}),
         "union_all": ({"inputs"}, set()), "union": ({"inputs"}, set()), "intersect": ({"inputs"}, set()),
         "except": ({"inputs"}, set()), "values": ({"columns", "rows"}, set())}
@@ -303,15 +303,53 @@ class PlanCompiler:
     def op_aggregate(self, node, path):
         rel = self.rel(node["input"], path + ".input")
         keys = self.named_values(node, path, "keys", rel, True)
-        items, columns = [e.sql for e, _ in keys], [c for _, c in keys]
-        group = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
+        if not keys and not node["aggs"]:
+            raise PlanError(path, "no output columns")
+        sets = self.grouping_sets(node, path, [c.name for _, c in keys])
+        groupings = [self.grouping(node, path, rel, keys, of) for of in sets]
+        columns = groupings[0][1]
+        for _, more in groupings[1:]:
+            columns = [replace(c, nullable=c.nullable or m.nullable) for c, m in zip(columns, more)]
+        return Rel(self.cte(" UNION ALL ".join(sql for sql, _ in groupings)), columns)
+
+    def grouping_sets(self, node, path, names):
+        """[numbers of keys]"""
+        said = [k for k in ("sets", "rollup", "cube") if node.get(k)]
+        if len(said) > 1:
+            raise PlanError(path, "one of sets, rollup and cube")
+        if said == ["rollup"]:
+            return [range(n) for n in range(len(names), -1, -1)]
+        if said == ["cube"]:
+            return [[i for i in range(len(names)) if not number >> i & 1] for number in range(1 << len(names))]
+        if "sets" not in node:
+            return [range(len(names))]
+        if not node["sets"] or any(len(set(of)) < len(of) or set(of) - set(names) for of in node["sets"]):
+            raise PlanError(path + ".sets", "not sets of keys")
+        return [[names.index(n) for n in of] for of in node["sets"]]
+
+    def grouping(self, node, path, rel, keys, of):
+        """Rows of one grouping set, by itself."""
+        items = [e.sql if i in of else f"CAST(NULL AS {e.type.sql()})" for i, (e, _) in enumerate(keys)]
+        columns = [c if i in of else replace(c, nullable=True) for i, (_, c) in enumerate(keys)]
+        group, source = f" GROUP BY {', '.join(str(i + 1) for i in of)}" if of else "", rel.cte
+        if not of and all(agg["fn"] == "grouping" for agg in node["aggs"]):
+            source = f"(SELECT count(*) FROM {rel.cte})"
         for i, agg in enumerate(node["aggs"]):
-            sql, column = Aggregate(self, node, agg, f"{path}.aggs[{i}]", rel, [e.sql for e, _ in keys], group).compile()
+            here = f"{path}.aggs[{i}]"
+            if agg["fn"] == "grouping":
+                sql, column = self.which_keys(agg, here, [c.name for _, c in keys], of)
+            else:
+                sql, column = Aggregate(self, node, agg, here, rel, [keys[k][0].sql for k in of]).compile()
             items.append(sql)
             columns.append(column)
-        if not items:
-            raise PlanError(path, "no output columns")
-        return Rel(self.cte(f"SELECT {self.list(items)} FROM {rel.cte}{group}"), columns)
+        return f"SELECT {self.list(items)} FROM {source}{group}", columns
+
+    def which_keys(self, agg, path, names, of):
+        asked = [agg["arg"]] if isinstance(agg["arg"], str) else agg["arg"]
+        if set(agg) != {"fn", "arg", "as"} or not asked or set(asked) - set(names):
+            raise PlanError(path, "grouping is of keys")
+        bits = "".join("01"[names.index(n) not in of] for n in asked)
+        return f"CAST({int(bits, 2)} AS BIGINT)", Column(agg["as"], INT64, False)
 
     # ---- several inputs
 
@@ -459,9 +497,9 @@ JOINS = {"semi": PlanCompiler.join_exists, "anti": PlanCompiler.join_exists, "ma
 class Aggregate:
     """One aggregate function of one aggregate operator."""
 
-    def __init__(self, owner, node, agg, path, rel, keys, group):
+    def __init__(self, owner, node, agg, path, rel, keys):
         self.owner, self.node, self.agg, self.path = owner, node, agg, path
-        self.rel, self.keys, self.group = rel, keys, group
+        self.rel, self.keys = rel, keys
 
     def compile(self):
         agg = self.agg
@@ -565,6 +603,7 @@ class Aggregate:
     def check_fits(self, sql):
         """NULL of values that are not stands for what does not fit."""
         keys = "".join(f"{k} AS k{i}, " for i, k in enumerate(self.keys))
-        rows = f"SELECT {keys}{sql} AS q, count({self.arg.sql}) AS n FROM {self.rel.cte}{self.group}"
+        group = f" GROUP BY {', '.join(str(i + 1) for i in range(len(self.keys)))}" if self.keys else ""
+        rows = f"SELECT {keys}{sql} AS q, count({self.arg.sql}) AS n FROM {self.rel.cte}{group}"
         self.owner.check(self.node, self.path, f"SELECT 1 FROM ({rows}) WHERE n > 0 AND q IS NULL",
                          columns={self.agg["as"]})

@@ -312,6 +312,10 @@ def test_shapes():
         assert columns == [("a", "int32")] and sorted(rows) == [(v,) for v in want], op
     check({"op": "distinct", "on": ["a"], "order": [{"expr": "g", "desc": True, "nulls": "last"}], "input": scan("k", columns=["a", "g"])},
           run({"op": "top", "keys": ["a"], "order": [{"expr": "g", "desc": True}], "limit": 1, "input": scan("k", columns=["a", "g"])})[1])
+    grouped = {"op": "aggregate", "input": scan("k"), "keys": ["a"], "sets": [["a"], [], []],
+               "aggs": [{"fn": "count", "as": "n"}, {"fn": "grouping", "arg": "a", "as": "g"}]}
+    check(grouped, [(1, 1, 0), (2, 2, 0), (3, 2, 0), (None, 5, 1), (None, 5, 1)])
+    check({**grouped, "input": {"op": "filter", "input": scan("k"), "pred": "a > 9"}}, [(None, 0, 1), (None, 0, 1)])
     shared = {"s": {"op": "aggregate", "input": scan("k"), "keys": ["a"], "aggs": [{"fn": "count", "as": "n"}]}}
     both = {"op": "join", "kind": "inner", "left": {"op": "ref", "name": "s"}, "right": {"op": "ref", "name": "s", "alias": "r"},
             "on": [["n", "r.n"], ["a", "r.a"]]}
