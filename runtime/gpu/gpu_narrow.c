@@ -1,5 +1,6 @@
 /* Orders of narrow rows that hold nothing but their sort keys: packed keys are sorted alone, and rows are made of them
- * again (templates/finish/finish_rows.cu). */
+ * again (templates/finish/finish_rows.cu). Of rows of one word neither takes a reading or a writing of its own. */
+#include <stddef.h>
 #include <string.h>
 
 #include "runtime/gpu/gpu_order.h"
@@ -44,18 +45,19 @@ static void key_masks(const struct rt_state *s, const uint64_t *rows, uint64_t *
     }
 }
 
-int rt_narrow_masks(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t n, uint64_t *masks, int nwords,
-                    struct hd_err *err)
+int rt_narrow_masks(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t n, uint64_t each, uint64_t *masks,
+                    int nwords, struct hd_err *err)
 {
     uint64_t rows[HDD_ROW_WORDS] = {0};
     struct rt_piece at;
     HD_TRY(rt_state_alloc_zeroed(x, v->s, sizeof rows, &at, err));
-    struct hdd_row_bits_args p = {.rows = v->rows_at.address,
-                                  .n = n,
-                                  .masks = at.address,
-                                  .blocks = rt_finish_blocks(x, n, RT_FINISH_THREADS),
-                                  .words = (hdd_u32)v->s->stride / 8};
-    int rc = rt_finish_launch(x, "finish_rows", "hdd_rows_masks", p.blocks, &p, err);
+    struct hdd_row_survey_args p = {.rows = v->rows_at.address,
+                                    .n = n,
+                                    .masks = at.address,
+                                    .blocks = rt_radix_blocks(x, n / each, HDD_RADIX_THREADS),
+                                    .words = (hdd_u32)v->s->stride / 8,
+                                    .each = (hdd_u32)each};
+    int rc = rt_rows_launch(x, "hdd_rows_masks", p.blocks, &p, err);
     if (rc == 0)
         rc = x->d->ops->download(x->d, rows, at.address, sizeof rows, err);
     rt_gpu_release(x, &at);
@@ -91,8 +93,10 @@ static void pieces_of(const struct rt_state *s, const struct hdd_extract_args *e
             from_key[b.at / WORD_BITS] |= bit;
             inverted[b.at / WORD_BITS] |= b.inverted ? bit : 0;
         }
-    for (int w = 0; w < HDD_ROW_WORDS; w++)
+    for (int w = 0; w < HDD_ROW_WORDS; w++) {
         p->base[w] = (first[w] & ~from_key[w]) | inverted[w];
+        p->outside[w] = ~from_key[w];
+    }
 }
 
 static int first_row(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t first[HDD_ROW_WORDS],
@@ -103,6 +107,22 @@ static int first_row(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64
 }
 
 /* ---- sorting -------------------------------------------------------------------------------- */
+
+struct narrow {
+    struct rt_gpu_exec *x;
+    const struct rt_gpu_state *v;
+    struct hdd_row_bits_args p;
+    struct rt_radix r;
+    struct rt_radix_rows rows;
+    struct rt_piece state; /* a struct narrow_state */
+    int bits; /* of a packed key */
+    bool packed; /* keys are there, digits are not counted */
+};
+
+struct narrow_state {
+    uint64_t missed[HDD_ROW_WORDS];
+    uint32_t failed;
+};
 
 /* Keys that are even in their upper bits agree in few more than it takes to tell them apart: those are put right where
  * rows are made. 0: all bits are sorted by. */
@@ -118,65 +138,105 @@ static uint64_t bits_from(int low, int bits)
     return (bits == WORD_BITS ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1) & ~UINT64_C(0) << low;
 }
 
-static int unpack(struct rt_gpu_exec *x, struct rt_radix *r, struct hdd_row_bits_args *p, int low, bool *failed,
-                  struct hd_err *err)
+/* Keys are counted, and written unless rows are moved as they are. Rows that differ in bits that are in no piece have
+ * other keys than these. */
+static int pack(struct rt_gpu_exec *x, const struct hdd_digits *digits, void *args, struct hd_err *err)
 {
+    struct narrow *o = args;
+    struct narrow_state found;
+    o->p.digits = *digits;
+    o->p.keys = o->r.made ? 0 : o->r.keys[o->r.now].address;
+    HD_TRY(x->d->ops->set(x->d, o->state.address, 0, sizeof found, err));
+    HD_TRY(rt_rows_launch(x, "hdd_rows_pack", o->p.blocks, &o->p, err));
+    HD_TRY(x->d->ops->download(x->d, &found, o->state.address, sizeof found, err));
+    for (int w = 0; w < HDD_ROW_WORDS; w++)
+        o->r.stop |= found.missed[w] != 0;
+    return 0;
+}
+
+/* Ties are put in order; rows are made of keys where no pass did. */
+static int settle(struct narrow *o, int low, bool *failed, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = o->x;
     uint32_t word = 0;
-    p->keys = r->keys[r->now].address;
-    p->sorted = (hdd_u32)low;
+    *failed = false;
+    if (o->r.made && low == 0)
+        return 0;
+    o->p.rows = o->v->moved.address;
+    o->p.keys = o->r.keys[o->r.now].address;
+    o->p.sorted = (hdd_u32)low;
     if (low)
-        HD_TRY(x->d->ops->set(x->d, p->failed, 0, sizeof word, err));
-    HD_TRY(rt_finish_launch(x, "finish_rows", "hdd_rows_unpack", p->blocks, p, err));
+        HD_TRY(x->d->ops->set(x->d, o->p.failed, 0, sizeof word, err));
+    HD_TRY(rt_rows_launch(x, o->r.made ? "hdd_rows_settle" : "hdd_rows_unpack", o->p.blocks, &o->p, err));
     if (low)
-        HD_TRY(x->d->ops->download(x->d, &word, p->failed, sizeof word, err));
+        HD_TRY(x->d->ops->download(x->d, &word, o->p.failed, sizeof word, err));
     *failed = word != 0;
     return 0;
 }
 
-static int pack(struct rt_gpu_exec *x, const struct hdd_digits *digits, void *args, struct hd_err *err)
+static int sort_from(struct narrow *o, int low, bool *failed, struct hd_err *err)
 {
-    struct hdd_row_bits_args *p = args;
-    p->digits = *digits;
-    return rt_finish_launch(x, "finish_rows", "hdd_rows_pack", p->blocks, p, err);
+    uint64_t mask = bits_from(low, o->bits);
+    HD_TRY(o->packed ? rt_radix_sort(o->x, o->v->s, &o->r, mask, err)
+                     : rt_radix_sort_made(o->x, o->v->s, &o->r, mask, pack, o, err));
+    return o->r.stop ? 0 : settle(o, low, failed, err);
 }
 
-/* By the upper bits; where too many agree in them by all: the upper ones are in order already. */
-static int sort(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct rt_radix *r, struct hdd_row_bits_args *p,
-                int bits, bool packed, struct hd_err *err)
+/* By the upper bits; where too many agree in them by all. */
+static int sort(struct narrow *o, struct hd_err *err)
 {
-    const struct rt_state *s = v->s;
-    int low = lowest_bit(r->n, bits);
-    bool failed;
-    HD_TRY(packed ? rt_radix_sort(x, s, r, bits_from(low, bits), err)
-                  : rt_radix_sort_made(x, s, r, bits_from(low, bits), pack, p, err));
-    p->rows = v->moved.address;
-    HD_TRY(unpack(x, r, p, low, &failed, err));
+    int low = lowest_bit(o->r.n, o->bits);
+    bool failed = false;
+    HD_TRY(sort_from(o, low, &failed, err));
     if (!failed)
         return 0;
-    HD_TRY(rt_radix_sort(x, s, r, bits_from(0, bits), err));
-    return unpack(x, r, p, 0, &failed, err);
+    o->packed = !o->r.made;
+    o->rows.from = o->v->moved.address; /* in order by the upper bits already; the first pass reads all of them */
+    return sort_from(o, 0, &failed, err);
+}
+
+/* Rows of one word are moved as they are: to another place, back to where they were, which nobody reads any longer, and
+ * at last to where they are wanted. */
+static int alloc_keys(struct narrow *o, bool nullable, uint64_t offset, uint64_t count, struct hd_err *err)
+{
+    const struct rt_gpu_state *v = o->v;
+    uint64_t n = o->p.n;
+    if (nullable || o->p.words != 1 || o->p.npieces > HDD_MOVE_PIECES || offset != 0 || count != n)
+        return rt_radix_alloc(o->x, v->s, n, false, &o->r, err);
+    o->rows = (struct rt_radix_rows){
+        .form = {.base = o->p.base[0], .npieces = o->p.npieces}, .from = v->rows_at.address, .to = v->moved.address};
+    memcpy(o->rows.form.piece, o->p.piece, sizeof o->rows.form.piece);
+    o->r = (struct rt_radix){.n = n, .made = &o->rows};
+    o->r.keys[0] = v->rows_at;
+    return rt_state_alloc(o->x, v->s, (size_t)n * 8, &o->r.keys[1], err);
 }
 
 int rt_narrow_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint64_t offset, uint64_t count,
-                   struct hdd_extract_args *e, bool nullable, struct hd_err *err)
+                   struct hdd_extract_args *e, bool nullable, bool *missed, struct hd_err *err)
 {
     uint64_t first[HDD_ROW_WORDS];
-    struct rt_radix r;
-    struct rt_piece failed;
-    struct hdd_row_bits_args p = {.n = n, .words = (hdd_u32)v->s->stride / 8, .rows = v->rows_at.address};
-    HD_TRY(rt_state_alloc(x, v->s, sizeof(uint32_t), &failed, err));
+    struct narrow o = {.x = x, .v = v, .bits = e->run[0].to + e->run[0].length, .packed = nullable};
+    o.p = (struct hdd_row_bits_args){.rows = v->rows_at.address,
+                                     .n = n,
+                                     .skip = offset,
+                                     .count = count,
+                                     .blocks = rt_radix_blocks(x, n, HDD_RADIX_THREADS),
+                                     .words = (hdd_u32)v->s->stride / 8};
+    HD_TRY(rt_state_alloc(x, v->s, sizeof(struct narrow_state), &o.state, err));
+    o.p.missed = o.state.address + offsetof(struct narrow_state, missed);
+    o.p.failed = o.state.address + offsetof(struct narrow_state, failed);
     HD_TRY(first_row(x, v, first, err));
-    pieces_of(v->s, e, first, &p);
-    HD_TRY(rt_radix_alloc(x, v->s, n, false, &r, err));
-    p.keys = e->to = r.keys[0].address;
-    p.blocks = rt_finish_blocks(x, n, RT_FINISH_THREADS);
-    p.failed = failed.address;
-    p.skip = offset;
-    p.count = count;
-    int rc = nullable ? rt_finish_launch(x, "finish_pack", "hdd_sort_extract", e->blocks, e, err) : 0;
+    pieces_of(v->s, e, first, &o.p);
+    int rc = alloc_keys(&o, nullable, offset, count, err);
+    e->to = o.r.keys[0].address;
+    if (rc == 0 && nullable)
+        rc = rt_finish_launch(x, "finish_pack", "hdd_sort_extract", e->blocks, e, err);
     if (rc == 0)
-        rc = sort(x, v, &r, &p, e->run[0].to + e->run[0].length, nullable, err);
-    rt_radix_release(x, &r);
-    rt_gpu_release(x, &failed);
+        rc = sort(&o, err);
+    *missed = o.r.stop;
+    if (o.r.made)
+        o.r.keys[0] = (struct rt_piece){0, 0};
+    rt_radix_release(x, &o.r);
+    rt_gpu_release(x, &o.state);
     return rc;
 }

@@ -5,7 +5,7 @@
 
 #include "runtime/gpu/gpu_order.h"
 
-enum { DIGIT_BITS = 8, WORD_BITS = 64 };
+enum { DIGIT_BITS = 8, WORD_BITS = 64, SAMPLE = 1 << 17 };
 
 struct ordering {
     struct rt_gpu_exec *x;
@@ -16,7 +16,7 @@ struct ordering {
     struct hdd_key *key;              /* the same on the host */
     struct rt_piece more, few, words; /* words: packed keys, the most significant */
     struct rt_radix sort;
-    uint64_t *masks; /* per word of the normalised key: bits in which rows differ */
+    uint64_t *masks; /* per word of the normalised key: bits in which rows differ, that are not packed yet */
     int nwords;
     struct hdd_extract_args *packed; /* the first one has the most significant bits */
     int npacked;
@@ -95,7 +95,8 @@ static int find_lengths(struct ordering *o, struct hd_err *err)
     return rc ? rc : rt_keys_make(o->x, o->s, o->key, o->s->nsort, &o->keys, &o->more, err);
 }
 
-static int find_masks(struct ordering *o, struct hd_err *err)
+/* each: narrow rows may be looked at by chance, one of so many. */
+static int find_masks(struct ordering *o, uint64_t each, struct hd_err *err)
 {
     struct rt_piece at;
     int rc = 0;
@@ -103,7 +104,7 @@ static int find_masks(struct ordering *o, struct hd_err *err)
     size_t bytes = sizeof(uint64_t) * (size_t)o->nwords;
     o->masks = hd_zalloc(o->x->arena, bytes + 1);
     if (o->narrow && !o->nullable)
-        return rt_narrow_masks(o->x, o->v, o->n, o->masks, o->nwords, err);
+        return rt_narrow_masks(o->x, o->v, o->n, each, o->masks, o->nwords, err);
     HD_TRY(rt_state_alloc_zeroed(o->x, o->s, bytes, &at, err));
     struct hdd_survey_args p = {
         .keys = o->keys, .rows = o->v->rows_at.address, .n = o->n, .masks = at.address, .blocks = blocks_for(o, o->n)};
@@ -261,17 +262,45 @@ static int copy_equal(struct ordering *o, struct hd_err *err)
                               (size_t)(o->count * stride), err);
 }
 
+static int survey(struct ordering *o, uint64_t each, struct hd_err *err)
+{
+    HD_TRY(find_masks(o, each, err));
+    pack(o);
+    return 0;
+}
+
+static int sort_narrow(struct ordering *o, bool *missed, struct hd_err *err)
+{
+    return rt_narrow_sort(o->x, o->v, o->n, o->offset, o->count, extract_args(o, 0, 0, o->n, 0), o->nullable, missed,
+                          err);
+}
+
+/* A sample shows most often in which bits narrow rows differ; whoever packs them sees where it did not. */
+static int order_sampled(struct ordering *o, uint64_t sample, bool *done, struct hd_err *err)
+{
+    bool missed = true;
+    HD_TRY(survey(o, o->n / sample, err));
+    if (o->npacked == 1)
+        HD_TRY(sort_narrow(o, &missed, err));
+    *done = !missed;
+    return 0;
+}
+
 static int order_many(struct ordering *o, struct hd_err *err)
 {
     uint64_t wanted = o->offset + o->count, found = o->n;
-    bool first_only = wanted <= HDD_RANK_MAX / 2 && wanted <= o->n / 8;
+    bool first_only = wanted <= HDD_RANK_MAX / 2 && wanted <= o->n / 8, done = false;
+    const uint64_t sample = o->x->first_rows ? o->x->first_rows : SAMPLE;
     HD_TRY(find_lengths(o, err));
-    HD_TRY(find_masks(o, err));
-    pack(o);
+    if (o->narrow && !o->nullable && !first_only && o->n / 2 >= sample)
+        HD_TRY(order_sampled(o, sample, &done, err));
+    if (done)
+        return 0;
+    HD_TRY(survey(o, 1, err));
     if (o->npacked == 0)
         return copy_equal(o, err);
     if (!first_only && o->n > HDD_RANK_MAX && o->narrow && o->npacked == 1)
-        return rt_narrow_sort(o->x, o->v, o->n, o->offset, o->count, extract_args(o, 0, 0, o->n, 0), o->nullable, err);
+        return sort_narrow(o, &done, err);
     if (!first_only && o->n > HDD_RANK_MAX)
         return sort_rows(o, 0, o->n, err);
     HD_TRY(rt_state_alloc(o->x, o->s, (size_t)o->n * 8, &o->words, err));

@@ -8,12 +8,14 @@
 /* gpu_fixed.c. Rows hold nothing but sort keys from which they can be made again: no float64 (-0, NaN), no string. nullable: some may
  * be NULL. */
 bool rt_rows_are_keys(const struct rt_state *s, bool *nullable);
-/* Bits of the normalised key in which such rows differ, none of which may be NULL. */
-int rt_narrow_masks(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t n, uint64_t *masks, int nwords,
-                    struct hd_err *err);
+/* Bits of the normalised key in which such rows differ, none of which may be NULL, are set in `masks`; of `each` rows one is
+ * looked at. */
+int rt_narrow_masks(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t n, uint64_t each, uint64_t *masks,
+                    int nwords, struct hd_err *err);
 /* Rows [offset, offset + count) of all n in order, into v->moved. e: how to pack their keys, ready to be launched but
- * for where they go. */
+ * for where they go. missed: nothing is done, for rows differ in other bits, too (where none may be NULL; else e has all
+ * of them). */
 int rt_narrow_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint64_t offset, uint64_t count,
-                   struct hdd_extract_args *e, bool nullable, struct hd_err *err);
+                   struct hdd_extract_args *e, bool nullable, bool *missed, struct hd_err *err);
 
 #endif

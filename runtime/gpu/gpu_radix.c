@@ -105,11 +105,27 @@ void rt_radix_release(struct rt_gpu_exec *x, struct rt_radix *r)
     }
 }
 
-static int radix_pass(struct rt_gpu_exec *x, struct rt_radix *r, const struct rt_sweeps *w, int pass, int shift,
-                      int bits, struct hd_err *err)
+/* A part of a pass over rows that are packed or unpacked on the way. */
+static int move_rows(struct rt_gpu_exec *x, struct rt_radix_rows *rows, const struct hdd_radix_args *p, bool first,
+                     bool last, struct hd_err *err)
+{
+    struct hdd_row_move_args *form = &rows->form;
+    form->move = *p;
+    form->pack = first;
+    form->unpack = last;
+    if (first)
+        form->move.from = rows->from + p->first * 8;
+    if (last)
+        form->move.to = rows->to;
+    return rt_rows_launch(x, "hdd_rows_move", p->blocks, form, err);
+}
+
+static int radix_pass(struct rt_gpu_exec *x, struct rt_radix *r, const struct rt_sweeps *w,
+                      const struct hdd_digits *digits, int pass, struct hd_err *err)
 {
     struct rt_sweep at = {.stable = true};
     int now = r->now, to = 1 - now;
+    bool first = pass == 0, last = pass + 1 == (int)digits->passes;
     while (rt_sweep_next(w, pass, &at)) {
         uint64_t tiles = (at.n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
         struct hdd_radix_args p = {.n = at.n,
@@ -122,10 +138,11 @@ static int radix_pass(struct rt_gpu_exec *x, struct rt_radix *r, const struct rt
                                    .status = w->status,
                                    .next = at.next,
                                    .blocks = rt_radix_blocks(x, tiles, 1),
-                                   .shift = (hdd_u32)shift,
-                                   .mask = (1u << bits) - 1};
+                                   .shift = digits->shift[pass],
+                                   .mask = (1u << digits->bits[pass]) - 1};
         HD_TRY(rt_sweep_clear(x, w, &at, err));
-        HD_TRY(rt_radix_launch(x, "hdd_radix_move", p.blocks, &p, err));
+        HD_TRY(r->made && (first || last) ? move_rows(x, r->made, &p, first, last, err)
+                                          : rt_radix_launch(x, "hdd_radix_move", p.blocks, &p, err));
     }
     r->now = to;
     r->numbered = r->rows[to].address != 0;
@@ -143,10 +160,10 @@ int rt_radix_sort_made(struct rt_gpu_exec *x, const struct rt_state *s, struct r
     int rc = rt_sweeps_alloc(x, s, r->n, HDD_TILE_ITEMS, &digits, &w, err);
     if (rc == 0)
         rc = make(x, &digits, context, err);
-    if (rc == 0)
+    if (rc == 0 && !r->stop)
         rc = rt_radix_launch(x, "hdd_radix_begin", 1, &digits, err);
-    for (int k = 0; k < (int)digits.passes && rc == 0; k++)
-        rc = radix_pass(x, r, &w, k, digits.shift[k], digits.bits[k], err);
+    for (int k = 0; k < (int)digits.passes && rc == 0 && !r->stop; k++)
+        rc = radix_pass(x, r, &w, &digits, k, err);
     rt_gpu_release(x, &w.at);
     return rc;
 }

@@ -21,10 +21,12 @@ uint32_t rt_finish_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each
 /* Launches a kernel of templates/finish/<module>.cu with its one parameter, which is *args. */
 #define rt_finish_launch(x, module, entry, blocks, args, err) \
     rt_finish_launch_bytes(x, module, entry, blocks, RT_FINISH_THREADS, args, sizeof *(args), err)
-/* The same of finish_radix.cu, whose blocks are larger. */
+/* The same of finish_radix.cu and finish_rows.cu, whose blocks are larger. */
 uint32_t rt_radix_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each);
 #define rt_radix_launch(x, entry, blocks, args, err) \
     rt_finish_launch_bytes(x, "finish_radix", entry, blocks, HDD_RADIX_THREADS, args, sizeof *(args), err)
+#define rt_rows_launch(x, entry, blocks, args, err) \
+    rt_finish_launch_bytes(x, "finish_rows", entry, blocks, HDD_RADIX_THREADS, args, sizeof *(args), err)
 int rt_finish_launch_bytes(struct rt_gpu_exec *x, const char *module, const char *entry, uint32_t blocks,
                            uint32_t threads, const void *args, size_t bytes, struct hd_err *err);
 
@@ -52,9 +54,17 @@ struct hdd_key rt_key_of_field(const struct rt_field *f);
 int rt_gpu_prefix_sum(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t counts, uint64_t n, uint64_t to,
                       bool wide, struct hd_err *err);
 
+/* Rows of one word that become keys in the first pass and rows again in the last one, in another place. */
+struct rt_radix_rows {
+    struct hdd_row_move_args form; /* how */
+    uint64_t from, to;
+};
+
 /* Keys of 64 bits with row numbers of 32, in two places that take turns. */
 struct rt_radix {
     uint64_t n;
+    struct rt_radix_rows *made; /* or NULL: keys are there, and stay */
+    bool stop; /* what counted the digits found that they are the wrong ones */
     struct rt_piece keys[2], rows[2];
     int now; /* where they are */
     bool numbered; /* rows are there; else they are 0, 1, ... */
@@ -66,7 +76,8 @@ void rt_radix_release(struct rt_gpu_exec *x, struct rt_radix *r);
 /* Sorts by the bits from the lowest to the highest of `mask`, stable. */
 int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                   struct hd_err *err);
-/* The same of keys that are not there yet: what makes them, n > 0 into keys[now], counts their digits. mask is not 0. */
+/* The same of keys that are not there yet: what makes them, n > 0 into keys[now], counts their digits, or sets `stop`. mask is
+ * not 0. */
 typedef int rt_radix_make(struct rt_gpu_exec *x, const struct hdd_digits *digits, void *context, struct hd_err *err);
 int rt_radix_sort_made(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,
                        rt_radix_make *make, void *context, struct hd_err *err);

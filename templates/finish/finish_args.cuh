@@ -17,7 +17,7 @@ typedef int hdd_i32;
 
 enum {
     HDD_FINISH_THREADS = HDD_BLOCK_THREADS,
-    HDD_RADIX_THREADS = 256, // of finish_radix.cu
+    HDD_RADIX_THREADS = 256, // of finish_radix.cu, finish_rows.cu
     HDD_INLINE_KEYS = 16,  // more lie in memory
     HDD_INLINE_WORDS = 64, // of a pattern
     HDD_INLINE_FIELDS = 32, // of a row; more lie in memory
@@ -203,18 +203,34 @@ struct hdd_row_piece {
     hdd_u64 mask;
     hdd_u32 word, left;
 };
+
+// Bits in which rows differ from the first one are or'ed into masks, per word; of rows that stand for `each` of them.
+struct hdd_row_survey_args {
+    hdd_u64 rows, n, masks; // of `words` words each
+    hdd_u32 blocks, words, each;
+};
+
 struct hdd_row_bits_args {
     struct hdd_digits digits; // packing: of the keys, which are counted
     hdd_u64 rows, n; // of `words` words each
-    hdd_u64 keys; // packed; unpacking: in order
-    hdd_u64 masks; // surveying: bits in which rows differ from the first one, per word
+    hdd_u64 keys; // packed, 0: not wanted; unpacking: in order
+    hdd_u64 missed; // packing: not 0 in rows that differ in bits that are in no piece, per word
     hdd_u64 skip, count; // unpacking: rows skip .. skip + count - 1 of the order are wanted
     hdd_u64 failed; // unpacking: a 32-bit word, set where more keys agree in the bits that they were sorted by than
-        // one thread looks at
+        // are put in order here
     hdd_u32 sorted; // from this bit on keys are in order
     hdd_u32 blocks, words, npieces;
-    hdd_u64 base[HDD_ROW_WORDS];
+    hdd_u64 base[HDD_ROW_WORDS], outside[HDD_ROW_WORDS]; // outside: bits that are in no piece
     struct hdd_row_piece piece[64];
+};
+
+// One pass over rows of one word, the first one if they are to be packed, the last one if keys are to be unpacked.
+enum { HDD_MOVE_PIECES = 4 };
+struct hdd_row_move_args {
+    struct hdd_radix_args move;
+    hdd_u64 base;
+    hdd_u32 pack, unpack, npieces;
+    struct hdd_row_piece piece[HDD_MOVE_PIECES];
 };
 
 // ---- finish_partition.cu -------------------------------------------------------------------

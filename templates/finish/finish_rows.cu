@@ -1,14 +1,36 @@
 // Narrow rows that hold nothing but their sort keys: the packed key is all that moves, and rows are made of it again.
-// What is inverted in a key for its order is inverted in the row, so both are a few shifts of words.
-#include "hd/finish_digits.cuh"
+// What is inverted in a key for its order is inverted in the row, so both are a few shifts of words. Rows of one word
+// are packed by the first pass of the sort and unpacked by the last one.
+#define HDD_CHOSEN_WARPS 8
+#include "hd/finish_move.cuh"
 
 constexpr u32 HDD_ROWS_AT_ONCE = 4;
 
 // ---- bits in which rows differ -------------------------------------------------------------
 
-template <u32 W> HDD_DEVICE void hdd_row_masks(const hdd_row_bits_args &p)
+// A word per thread and word of a row. Whole warp.
+template <u32 W> HDD_DEVICE void hdd_or_all(u64 to, const u64 (&mask)[W])
+{
+    hdd_warp_sync();
+    HDD_UNROLL
+    for (u32 w = 0; w < W; w++) {
+        const u64 all = (u64)hdd_warp_or((u32)(mask[w] >> 32)) << 32 | hdd_warp_or((u32)mask[w]);
+        u64 *const word = hdd_at<u64>(to) + w;
+        if (hdd_lane() == 0 && (hdd_load_relaxed(word) & all) != all)
+            hdd_atomic_or(word, all);
+    }
+}
+
+// One of `each` rows is looked at, by chance: rows in steps of one length could agree where others differ.
+HDD_DEVICE u64 hdd_surveyed_row(const hdd_row_survey_args &p, u64 i)
+{
+    return i * p.each + (p.each == 1 ? 0 : ((u32)i * 0x9E3779B9u >> 8) % p.each);
+}
+
+template <u32 W> HDD_DEVICE void hdd_row_masks(const hdd_row_survey_args &p)
 {
     const u64 *const rows = hdd_at<const u64>(p.rows);
+    const u64 n = p.n / p.each;
     u64 first[W], mask[W];
     HDD_UNROLL
     for (u32 w = 0; w < W; w++) {
@@ -16,22 +38,15 @@ template <u32 W> HDD_DEVICE void hdd_row_masks(const hdd_row_bits_args &p)
         mask[w] = 0;
     }
     HDD_UNROLL_4
-    for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
+    for (u64 i = hdd_grid_thread(); i < n; i += hdd_grid_step(p.blocks)) {
         HDD_UNROLL
         for (u32 w = 0; w < W; w++)
-            mask[w] |= rows[i * W + w] ^ first[w];
+            mask[w] |= rows[hdd_surveyed_row(p, i) * W + w] ^ first[w];
     }
-    hdd_warp_sync();
-    HDD_UNROLL
-    for (u32 w = 0; w < W; w++) {
-        const u64 all = (u64)hdd_warp_or((u32)(mask[w] >> 32)) << 32 | hdd_warp_or((u32)mask[w]);
-        u64 *const to = hdd_at<u64>(p.masks) + w;
-        if (hdd_lane() == 0 && (hdd_load_relaxed(to) & all) != all)
-            hdd_atomic_or(to, all);
-    }
+    hdd_or_all(p.masks, mask);
 }
 
-HDD_KERNEL(hdd_rows_masks)(HDD_PARAMETER(hdd_row_bits_args, p))
+HDD_KERNEL(hdd_rows_masks)(HDD_PARAMETER(hdd_row_survey_args, p))
 {
     switch (p.words) {
     case 1: hdd_row_masks<1>(p); return;
@@ -43,8 +58,19 @@ HDD_KERNEL(hdd_rows_masks)(HDD_PARAMETER(hdd_row_bits_args, p))
 
 // ---- from rows to keys ---------------------------------------------------------------------
 
+HDD_DEVICE u64 hdd_packed_piece(const hdd_row_piece &piece, u64 word)
+{
+    return hdd_rotate(word, piece.left) & piece.mask;
+}
+
+HDD_DEVICE u64 hdd_unpacked_piece(const hdd_row_piece &piece, u64 key)
+{
+    return hdd_rotate(key & piece.mask, (64 - piece.left) % 64);
+}
+
 template <u32 W> struct hdd_packed_rows {
     const hdd_row_bits_args &p;
+    u64 (&missed)[W];
 
     template <u32 N> HDD_MEMBER void operator()(u64 start, u64 step, u64 (&key)[N]) const
     {
@@ -53,8 +79,10 @@ template <u32 W> struct hdd_packed_rows {
         for (u32 j = 0; j < N; j++) {
             key[j] = 0;
             HDD_UNROLL
-            for (u32 w = 0; w < W; w++)
+            for (u32 w = 0; w < W; w++) {
                 word[j][w] = hdd_at<const u64>(p.rows)[(start + j * step) * W + w] ^ p.base[w];
+                missed[w] |= word[j][w] & p.outside[w];
+            }
         }
         HDD_NO_UNROLL
         for (u32 k = 0; k < p.npieces; k++) {
@@ -65,116 +93,269 @@ template <u32 W> struct hdd_packed_rows {
                 HDD_UNROLL
                 for (u32 w = 1; w < W; w++)
                     bits = piece.word == w ? word[j][w] : bits;
-                key[j] |= hdd_rotate(bits, piece.left) & piece.mask;
+                key[j] |= hdd_packed_piece(piece, bits);
             }
         }
     }
 };
+
+template <u32 W> HDD_DEVICE void hdd_pack_rows(hdd_digit_counts &s, const hdd_row_bits_args &p)
+{
+    u64 missed[W];
+    HDD_UNROLL
+    for (u32 w = 0; w < W; w++)
+        missed[w] = 0;
+    hdd_count_digits(s, p.digits, p.blocks, p.n, p.keys, hdd_packed_rows<W>{p, missed});
+    hdd_or_all(p.missed, missed);
+}
 
 // Keys are counted as they are made.
 HDD_KERNEL(hdd_rows_pack)(HDD_PARAMETER(hdd_row_bits_args, p))
 {
     HDD_SHARED(hdd_digit_counts, s);
     switch (p.words) {
-    case 1: hdd_count_digits(s, p.digits, p.blocks, p.n, p.keys, hdd_packed_rows<1>{p}); return;
-    case 2: hdd_count_digits(s, p.digits, p.blocks, p.n, p.keys, hdd_packed_rows<2>{p}); return;
-    case 3: hdd_count_digits(s, p.digits, p.blocks, p.n, p.keys, hdd_packed_rows<3>{p}); return;
-    default: hdd_count_digits(s, p.digits, p.blocks, p.n, p.keys, hdd_packed_rows<4>{p}); return;
+    case 1: hdd_pack_rows<1>(s, p); return;
+    case 2: hdd_pack_rows<2>(s, p); return;
+    case 3: hdd_pack_rows<3>(s, p); return;
+    default: hdd_pack_rows<4>(s, p); return;
     }
+}
+
+// ---- moving rows ---------------------------------------------------------------------------
+
+struct hdd_row_keys {
+    static constexpr bool numbered = false;
+    const hdd_row_move_args &p;
+
+    HDD_MEMBER u64 key_of(u64 word) const
+    {
+        return p.pack ? packed(word ^ p.base) : word;
+    }
+
+    HDD_MEMBER u64 word_of(u64 key) const
+    {
+        return p.unpack ? unpacked(key) ^ p.base : key;
+    }
+
+  private:
+    HDD_MEMBER u64 packed(u64 word) const
+    {
+        u64 key = 0;
+        HDD_NO_UNROLL
+        for (u32 k = 0; k < p.npieces; k++)
+            key |= hdd_packed_piece(p.piece[k], word);
+        return key;
+    }
+
+    HDD_MEMBER u64 unpacked(u64 key) const
+    {
+        u64 word = 0;
+        HDD_NO_UNROLL
+        for (u32 k = 0; k < p.npieces; k++)
+            word |= hdd_unpacked_piece(p.piece[k], key);
+        return word;
+    }
+};
+
+HDD_KERNEL_FOR(HDD_RADIX_BLOCKS, hdd_rows_move)(HDD_PARAMETER(hdd_row_move_args, p))
+{
+    HDD_SHARED(hdd_radix_shared, s);
+    hdd_radix_move_tiles(s, p.move, hdd_row_keys{p});
+}
+
+// ---- ties ----------------------------------------------------------------------------------
+
+// Keys lie side by side that agree in the bits that they were sorted by. Up to HDD_TIES_MAX of them are put in order by
+// the block in whose tile they begin: each finds its place by counting those before it.
+constexpr u32 HDD_TIES_MAX = 64, HDD_TIES_LOADED = 2048, HDD_TIES_EACH = HDD_TIES_LOADED / HDD_BLOCK;
+constexpr u32 HDD_TIES_TILE = HDD_TIES_LOADED - 1 - HDD_TIES_MAX; // keys of a tile: 1 .. HDD_TIES_TILE of the loaded
+
+struct hdd_ties {
+    u64 key[HDD_TIES_LOADED];
+};
+
+struct hdd_tie_tile {
+    u64 first; // number of the tile's first key
+    u32 begin, end; // of the loaded keys there are begin .. end - 1
+    u64 upper; // bits that keys were sorted by
+    const u64 *key;
+    u32 *failed;
+
+    HDD_MEMBER bool tied(u32 a, u32 b) const
+    {
+        return !((key[a] ^ key[b]) & upper);
+    }
+
+    // Whether the key has a tie on either side.
+    HDD_MEMBER bool has_tie(u32 e) const
+    {
+        return (e > begin && tied(e - 1, e)) || (e + 1 < end && tied(e, e + 1));
+    }
+
+    // The place of a key, in keys from the tile's first one; false: not for this block to say, or too many are tied.
+    HDD_MEMBER bool place(u32 e, u32 &at) const
+    {
+        u32 from = e, before = 0, i;
+        while (from > begin && e - from < HDD_TIES_MAX && tied(from - 1, e))
+            from--;
+        for (i = from; i < end && i - from < HDD_TIES_MAX && tied(i, e); i++)
+            before += key[i] < key[e] || (key[i] == key[e] && i < e);
+        if (from == 0 || from > HDD_TIES_TILE)
+            return false;
+        at = from - 1 + before;
+        if (i <= e || (i < end && tied(i, e))) {
+            hdd_store_relaxed(failed, 1u);
+            return false;
+        }
+        return true;
+    }
+};
+
+// Keys and rows of W words in two places.
+template <u32 W> struct hdd_rows_of_keys {
+    static constexpr bool in_place = false;
+    const hdd_row_bits_args &p;
+
+    HDD_MEMBER u64 load(u64 i) const
+    {
+        return hdd_at<const u64>(p.keys)[i];
+    }
+
+    HDD_MEMBER u64 key_of(u64 word) const
+    {
+        return word;
+    }
+
+    HDD_MEMBER void store(u64 i, u64 key) const
+    {
+        const u64 place = i - p.skip;
+        if (place >= p.count)
+            return;
+        u64 row[W];
+        HDD_UNROLL
+        for (u32 w = 0; w < W; w++)
+            row[w] = p.base[w];
+        HDD_NO_UNROLL
+        for (u32 k = 0; k < p.npieces; k++) {
+            const hdd_row_piece &piece = p.piece[k];
+            const u64 bits = hdd_unpacked_piece(piece, key);
+            HDD_UNROLL
+            for (u32 w = 0; w < W; w++)
+                row[w] ^= W == 1 || piece.word == w ? bits : 0;
+        }
+        HDD_UNROLL
+        for (u32 w = 0; w < W; w++)
+            hdd_at<u64>(p.rows)[place * W + w] = row[w];
+    }
+};
+
+// Rows of one word stay but for ties. Other blocks may look at them before and after: the bits that they look at are
+// the same.
+struct hdd_rows_in_place {
+    static constexpr bool in_place = true;
+    const hdd_row_bits_args &p;
+
+    HDD_MEMBER u64 load(u64 i) const
+    {
+        return hdd_load_relaxed(hdd_at<const u64>(p.rows) + i);
+    }
+
+    HDD_MEMBER u64 key_of(u64 word) const
+    {
+        u64 key = 0;
+        HDD_NO_UNROLL
+        for (u32 k = 0; k < p.npieces; k++)
+            key |= hdd_packed_piece(p.piece[k], word ^ p.base[0]);
+        return key;
+    }
+
+    HDD_MEMBER void store(u64 i, u64 key) const
+    {
+        u64 word = p.base[0];
+        HDD_NO_UNROLL
+        for (u32 k = 0; k < p.npieces; k++)
+            word ^= hdd_unpacked_piece(p.piece[k], key);
+        hdd_store_relaxed(hdd_at<u64>(p.rows) + i, word);
+    }
+};
+
+// Key e of those that are loaded.
+template <class Rows> HDD_DEVICE void hdd_settle(const hdd_tie_tile &t, const Rows &rows, u32 e)
+{
+    u32 at = e - 1;
+    if (t.has_tie(e) ? t.place(e, at) && (!Rows::in_place || at != e - 1) : !Rows::in_place)
+        rows.store(t.first + at, t.key[e]);
+}
+
+// The whole grid.
+template <class Rows> HDD_DEVICE void hdd_settle_tiles(hdd_ties &s, const hdd_row_bits_args &p, const Rows &rows)
+{
+    for (u64 first = (u64)hdd_block() * HDD_TIES_TILE; first < p.n; first += (u64)p.blocks * HDD_TIES_TILE) {
+        const u64 left = p.n - first;
+        const u32 end = left < HDD_TIES_LOADED - 1 ? (u32)left + 1 : HDD_TIES_LOADED;
+        const hdd_tie_tile t{first, first ? 0u : 1u, end, ~(u64)0 << p.sorted, s.key, hdd_at<u32>(p.failed)};
+        u64 word[HDD_TIES_EACH]; // so that loads overlap
+        HDD_UNROLL
+        for (u32 k = 0; k < HDD_TIES_EACH; k++) {
+            const u32 e = k * HDD_BLOCK + hdd_thread();
+            word[k] = e >= t.begin && e < t.end ? rows.load(first + e - 1) : 0;
+        }
+        HDD_UNROLL
+        for (u32 k = 0; k < HDD_TIES_EACH; k++)
+            s.key[k * HDD_BLOCK + hdd_thread()] = rows.key_of(word[k]);
+        hdd_block_sync();
+        HDD_NO_UNROLL
+        for (u32 k = 0; k < HDD_TIES_EACH; k++) {
+            const u32 e = k * HDD_BLOCK + hdd_thread();
+            if (e > 0 && e < t.end && (e <= HDD_TIES_TILE || t.tied(HDD_TIES_TILE, e)))
+                hdd_settle(t, rows, e);
+        }
+        hdd_block_sync();
+    }
+}
+
+// Rows of one word in order but for ties.
+HDD_KERNEL(hdd_rows_settle)(HDD_PARAMETER(hdd_row_bits_args, p))
+{
+    HDD_SHARED(hdd_ties, s);
+    hdd_settle_tiles(s, p, hdd_rows_in_place{p});
 }
 
 // ---- from keys to rows ---------------------------------------------------------------------
 
-constexpr u32 HDD_TIES_MAX = 64; // on either side of a key
-
-// Whose upper bits are those of `key`, from place i on in steps of `by`: how many there are, and how many of them are
-// to come before it. Equal keys stay as they are.
-HDD_DEVICE u32 hdd_ties(const hdd_row_bits_args &p, u64 key, u64 i, i64 by, u32 &before)
-{
-    u32 n = 0;
-    for (i64 at = (i64)i + by; at >= 0 && at < (i64)p.n && n <= HDD_TIES_MAX; at += by, n++) {
-        const u64 other = hdd_at<const u64>(p.keys)[at];
-        if (other >> p.sorted != key >> p.sorted)
-            break;
-        before += by < 0 ? other <= key : other < key;
-    }
-    return n;
-}
-
-// The place of a key that agrees with a neighbour in the bits that keys were sorted by.
-HDD_APART u64 hdd_place_among_ties(const hdd_row_bits_args &p, u64 key, u64 i)
-{
-    u32 before = 0;
-    const u32 below = hdd_ties(p, key, i, -1, before), above = hdd_ties(p, key, i, 1, before);
-    if (below > HDD_TIES_MAX || above > HDD_TIES_MAX)
-        hdd_store_relaxed(hdd_at<u32>(p.failed), 1u);
-    return i - below + before;
-}
-
-// Row words of a key.
-template <u32 W> HDD_DEVICE void hdd_unpack_key(const hdd_row_bits_args &p, u64 key, u64 (&row)[W])
-{
-    HDD_UNROLL
-    for (u32 w = 0; w < W; w++)
-        row[w] = p.base[w];
-    HDD_NO_UNROLL
-    for (u32 k = 0; k < p.npieces; k++) {
-        const hdd_row_piece &piece = p.piece[k];
-        const u64 bits = hdd_rotate(key & piece.mask, (64 - piece.left) % 64);
-        HDD_UNROLL
-        for (u32 w = 0; w < W; w++)
-            row[w] ^= W == 1 || piece.word == w ? bits : 0;
-    }
-}
-
 // N keys at a time so that their loads overlap.
-template <u32 W, u32 N> HDD_DEVICE void hdd_unpack_rows(const hdd_row_bits_args &p)
+template <u32 W> HDD_DEVICE void hdd_unpack_sorted(const hdd_row_bits_args &p)
 {
-    const u64 *const keys = hdd_at<const u64>(p.keys);
-    const u64 step = hdd_grid_step(p.blocks), upper = p.sorted ? ~(u64)0 << p.sorted : 0;
+    constexpr u32 N = HDD_ROWS_AT_ONCE;
+    const hdd_rows_of_keys<W> rows{p};
+    const u64 step = hdd_grid_step(p.blocks);
     for (u64 start = hdd_grid_thread(); start < p.n; start += step * N) {
         u64 key[N];
-        bool ties[N];
         HDD_UNROLL
-        for (u32 j = 0; j < N; j++) {
-            const u64 i = start + j * step;
-            ties[j] = false;
-            if (i >= p.n)
-                continue;
-            key[j] = keys[i];
-            if (upper)
-                ties[j] =
-                    (i > 0 && !((keys[i - 1] ^ key[j]) & upper)) || (i + 1 < p.n && !((keys[i + 1] ^ key[j]) & upper));
-        }
+        for (u32 j = 0; j < N; j++)
+            key[j] = start + j * step < p.n ? rows.load(start + j * step) : 0;
         HDD_UNROLL
-        for (u32 j = 0; j < N; j++) {
-            const u64 i = start + j * step, place = (ties[j] ? hdd_place_among_ties(p, key[j], i) : i) - p.skip;
-            if (i >= p.n || place >= p.count)
-                continue;
-            u64 row[W];
-            hdd_unpack_key(p, key[j], row);
-            HDD_UNROLL
-            for (u32 w = 0; w < W; w++)
-                hdd_at<u64>(p.rows)[place * W + w] = row[w];
-        }
+        for (u32 j = 0; j < N; j++)
+            if (start + j * step < p.n)
+                rows.store(start + j * step, key[j]);
     }
 }
 
-// One key where its neighbours are loaded, too.
-template <u32 W> HDD_DEVICE void hdd_unpack_all_rows(const hdd_row_bits_args &p)
+template <u32 W> HDD_DEVICE void hdd_unpack_rows(hdd_ties &s, const hdd_row_bits_args &p)
 {
     if (p.sorted)
-        hdd_unpack_rows<W, 1>(p);
+        hdd_settle_tiles(s, p, hdd_rows_of_keys<W>{p});
     else
-        hdd_unpack_rows<W, HDD_ROWS_AT_ONCE>(p);
+        hdd_unpack_sorted<W>(p);
 }
 
 HDD_KERNEL(hdd_rows_unpack)(HDD_PARAMETER(hdd_row_bits_args, p))
 {
+    HDD_SHARED(hdd_ties, s);
     switch (p.words) {
-    case 1: hdd_unpack_all_rows<1>(p); return;
-    case 2: hdd_unpack_all_rows<2>(p); return;
-    case 3: hdd_unpack_all_rows<3>(p); return;
-    default: hdd_unpack_all_rows<4>(p); return;
+    case 1: hdd_unpack_rows<1>(s, p); return;
+    case 2: hdd_unpack_rows<2>(s, p); return;
+    case 3: hdd_unpack_rows<3>(s, p); return;
+    default: hdd_unpack_rows<4>(s, p); return;
     }
 }

@@ -231,12 +231,15 @@ static int compare_narrow(const void *a, const void *b)
     return 0;
 }
 
-/* All fields are keys, in any order and direction. same: so many rows agree in their upper bits that no thread puts them
- * right. */
-static void narrow_case(const char *shape, uint64_t n, uint64_t kinds, bool same, uint64_t offset, int64_t limit)
+/* All fields are keys, in any order and direction. same: so many rows agree in their upper bits that no block puts them
+ * right. sample: of so many rows is guessed in which bits all differ, 0: of as many as ever. */
+static void narrow_case(const char *shape, uint64_t n, uint64_t kinds, bool same, uint64_t sample, uint64_t offset,
+                        int64_t limit)
 {
     struct table t;
     table_init(&t, RT_STATE_ROWS, shape);
+    t.s.stride = (int)hd_align_up((size_t)t.id + 4, 8);
+    t.b.x.first_rows = sample;
     int fields = t.s.nfields;
     bool nullable;
     t.s.sort = HD_NEWN(&t.arena, struct rt_sort_key, fields);
@@ -275,14 +278,19 @@ static void test_narrow(void)
 {
     static const char *const shapes[] = {"i", "l", "I", "bi", "bbl", "Bib", "iii", "Li"};
     for (size_t k = 0; k < HD_COUNT(shapes); k++) {
-        narrow_case(shapes[k], 9000, 1 << 30, false, 0, -1);
-        narrow_case(shapes[k], 9000, 3, false, 0, -1);
-        narrow_case(shapes[k], 9000, 1 << 20, false, 17, 8800);
+        narrow_case(shapes[k], 9000, 1 << 30, false, 0, 0, -1);
+        narrow_case(shapes[k], 9000, 3, false, 500, 0, -1);
+        narrow_case(shapes[k], 9000, 1 << 20, false, 0, 17, 8800);
     }
     for (int k = 0; k < 4; k++) {
-        narrow_case("i", 9000, 5, true, 0, -1);
-        narrow_case("l", 9000, 5, true, 0, -1);
-        narrow_case("l", 30000, 1 << 30, false, 0, -1);
+        for (uint64_t sample = 0; sample <= 4000; sample += 2000) {
+            narrow_case("i", 9000, 5, true, sample, 0, -1);
+            narrow_case("i", 9000, 1 << 20, false, sample, 0, -1); /* ties of two to ten rows */
+        }
+        narrow_case("", 9000, 1, false, 1000, 0, -1);
+        narrow_case("b", 9000, 2, false, 1000, 0, -1);
+        narrow_case("l", 9000, 5, true, 0, 0, -1);
+        narrow_case("l", 30000, 1 << 30, false, 0, 0, -1);
     }
 }
 

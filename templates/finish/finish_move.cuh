@@ -1,0 +1,147 @@
+// Moving keys of 64 bits to where their digit's keys go, a tile of them at a time, which a block keeps in registers and
+// puts in order in shared memory (finish_digits.cuh).
+#ifndef HDD_FINISH_MOVE_CUH
+#define HDD_FINISH_MOVE_CUH
+
+#include "hd/finish_digits.cuh"
+
+static_assert(HDD_BLOCK == HDD_RADIX_THREADS, "blocks are as the host launches them");
+
+constexpr u32 HDD_EACH = HDD_TILE_ITEMS / HDD_BLOCK; // items of a thread
+constexpr u32 HDD_RADIX_BLOCKS = 3; // of a multiprocessor: 80 registers a thread, of which keys take 32
+
+HDD_DEVICE u32 hdd_digit(const hdd_radix_args &p, u64 key)
+{
+    return (u32)(key >> p.shift) & p.mask;
+}
+
+// What is moved is what lies in memory. `numbered`: row numbers may come along.
+struct hdd_plain_keys {
+    static constexpr bool numbered = true;
+
+    HDD_MEMBER u64 key_of(u64 word) const
+    {
+        return word;
+    }
+
+    HDD_MEMBER u64 word_of(u64 key) const
+    {
+        return key;
+    }
+};
+
+// Counts are no longer needed when items lie side by side.
+struct hdd_radix_shared {
+    hdd_radix_tile tile;
+    union {
+        hdd_radix_counts counts;
+        u64 stage[HDD_TILE_ITEMS];
+    };
+};
+
+// Item k of this thread in the tile: a warp's items lie side by side, so that places follow their order.
+HDD_DEVICE u32 hdd_radix_item(u32 k)
+{
+    return hdd_warp() * HDD_EACH * HDD_LANES + k * HDD_LANES + hdd_lane();
+}
+
+// What a thread has of a tile, in registers.
+struct hdd_radix_items {
+    u64 key[HDD_EACH];
+    u32 place[HDD_EACH]; // of an item in the tile
+};
+
+// Behind the last item follow such with the last digit.
+template <class Form> HDD_DEVICE void hdd_radix_load(hdd_radix_items &t, const Form &form, const u64 *from, u32 m)
+{
+    if (m == HDD_TILE_ITEMS) {
+        HDD_UNROLL
+        for (u32 k = 0; k < HDD_EACH; k++)
+            t.key[k] = from[hdd_radix_item(k)];
+        HDD_UNROLL
+        for (u32 k = 0; k < HDD_EACH; k++)
+            t.key[k] = form.key_of(t.key[k]);
+        return;
+    }
+    HDD_UNROLL
+    for (u32 k = 0; k < HDD_EACH; k++)
+        t.key[k] = hdd_radix_item(k) < m ? form.key_of(from[hdd_radix_item(k)]) : ~(u64)0;
+}
+
+// Row numbers take the way of their keys through the same memory: place i of the tile goes to to[i]. Whole block.
+HDD_DEVICE void hdd_radix_write_rows(hdd_radix_shared &s, const hdd_radix_args &p, const hdd_radix_items &t,
+                                     const u32 (&to)[HDD_EACH], u64 start, u32 m)
+{
+    u32 *const rows = reinterpret_cast<u32 *>(s.stage);
+    hdd_block_sync();
+    HDD_UNROLL
+    for (u32 k = 0; k < HDD_EACH; k++) {
+        const u32 i = hdd_radix_item(k);
+        if (i < m)
+            rows[t.place[k]] = p.from_rows ? hdd_at<const u32>(p.from_rows)[start + i] : (u32)(p.first + start + i);
+    }
+    hdd_block_sync();
+    HDD_UNROLL
+    for (u32 k = 0; k < HDD_EACH; k++) {
+        const u32 i = k * HDD_BLOCK + hdd_thread();
+        if (i < m)
+            hdd_at<u32>(p.to_rows)[to[k]] = rows[i];
+    }
+}
+
+// Keys go to their digit in shared memory first, so that writes to memory are of whole runs. Whole block.
+template <class Form>
+HDD_DEVICE void hdd_radix_write(hdd_radix_shared &s, const hdd_radix_args &p, const Form &form,
+                                const hdd_radix_items &t, u64 start, u32 m)
+{
+    u32 to[HDD_EACH];
+    HDD_UNROLL
+    for (u32 k = 0; k < HDD_EACH; k++)
+        s.stage[t.place[k]] = t.key[k];
+    hdd_block_sync();
+    HDD_UNROLL
+    for (u32 k = 0; k < HDD_EACH; k++) {
+        const u32 i = k * HDD_BLOCK + hdd_thread();
+        const u64 key = s.stage[i];
+        to[k] = i + s.tile.place[hdd_digit(p, key)];
+        if (i < m)
+            hdd_at<u64>(p.to)[to[k]] = form.word_of(key);
+    }
+    if (Form::numbered && p.to_rows)
+        hdd_radix_write_rows(s, p, t, to, start, m);
+}
+
+// The whole grid.
+template <class Form>
+HDD_DEVICE void hdd_radix_move_tiles(hdd_radix_shared &s, const hdd_radix_args &p, const Form &form)
+{
+    const u32 tiles = (u32)((p.n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS);
+    for (;;) {
+        const u32 tile = hdd_take_tile(s.tile, p.next);
+        if (tile >= tiles)
+            return;
+        const u64 start = (u64)tile * HDD_TILE_ITEMS, left = p.n - start;
+        const u32 m = left < HDD_TILE_ITEMS ? (u32)left : (u32)HDD_TILE_ITEMS;
+        u32 *const counts = s.counts.warp[hdd_warp()];
+        hdd_radix_items t;
+        hdd_radix_load(t, form, hdd_at<const u64>(p.from) + start, m);
+        hdd_radix_clear(s.counts);
+        HDD_UNROLL
+        for (u32 k = 0; k < HDD_EACH; k++)
+            hdd_atomic_add(counts + hdd_digit(p, t.key[k]), 1u);
+        hdd_block_sync();
+        // The tiles behind this one know its counts before it needs those of the tiles before it.
+        const hdd_radix_digits mine =
+            hdd_radix_begins(s.tile, s.counts, tile, true, p.status, HDD_TILE_ITEMS - m, p.mask);
+        hdd_block_sync();
+        HDD_UNROLL
+        for (u32 k = 0; k < HDD_EACH; k++)
+            t.place[k] = hdd_radix_place(counts, hdd_digit(p, t.key[k]));
+        hdd_radix_places(s.tile, mine, tile, tile + 1 == tiles, true, p.status, p.base);
+        hdd_block_sync();
+        hdd_radix_write(s, p, form, t, start, m);
+        hdd_block_sync();
+    }
+}
+
+#endif
