@@ -106,19 +106,22 @@ struct hdd_hash_args {
     struct hdd_keys keys;
     hdd_u64 rows, n, to;
     hdd_u64 first;  // per row: number of its key's first row, 32 bits
-    hdd_u64 ranks;  // per first row: how far its slot is from where its hash says; per other row: rows of its key before
-                    // it, the first one aside. 32 bits
+    hdd_u64 ranks; // per first row: how far its slot is from where its hash says; per other row: rows of its key before
+        // it, the first one aside. 32 bits
     hdd_u64 counts; // per first row: other rows of the key; once placed, where they begin. 32 bits
     hdd_u64 totals; // two words: keys, and rows placed so far
     hdd_u64 slots, mask;
     hdd_u32 blocks, dedupe;
-    hdd_u32 fresh;  // slots are not those that first rows were found in
+    hdd_u32 fresh; // slots are not those that first rows were found in
 };
 
 // ---- finish_window.cu ----------------------------------------------------------------------
 
 // A large table of keys that are distinct, or turn out to be, window by window: see there.
-enum { HDD_WINDOW_BITS = 12, HDD_SAMPLED = 64 }; // of the number of slots of a window; of so many rows one is in the sample
+enum {
+    HDD_WINDOW_BITS = 12,
+    HDD_SAMPLED = 64
+}; // of the number of slots of a window; of so many rows one is in the sample
 
 struct hdd_window_state {
     hdd_u32 failed; // keys repeat, or some windows have far more rows than others
@@ -128,10 +131,10 @@ struct hdd_window_state {
 struct hdd_window_args {
     struct hdd_keys keys;
     hdd_u64 rows, n;
-    hdd_u64 words;         // per row: the lower half of its hash, and its number plus one
-    hdd_u64 begins;        // 32 bits per window, and one more: where its words begin
+    hdd_u64 words; // per row: the lower half of its hash, and its number plus one
+    hdd_u64 begins; // 32 bits per window, and one more: where its words begin
     hdd_u64 spilled, room; // words; for so many
-    hdd_u64 state;         // a hdd_window_state
+    hdd_u64 state; // a hdd_window_state
     hdd_u64 slots, mask;
     hdd_u32 blocks, distinct; // distinct: facts prove that keys are so
 };
@@ -189,9 +192,9 @@ struct hdd_radix_count_args {
 // by the digit at `shift`.
 struct hdd_radix_args {
     hdd_u64 n, from, from_rows, to, to_rows, first;
-    hdd_u64 base;   // 32 bits per digit: where its first item goes; behind them the same for the next launch
+    hdd_u64 base; // 32 bits per digit: where its first item goes; behind them the same for the next launch
     hdd_u64 status; // 32 bits per tile and digit, zeros at first
-    hdd_u64 next;   // 32 bits: tiles that were taken
+    hdd_u64 next; // 32 bits: tiles that were taken
     hdd_u32 blocks, shift, mask;
 };
 
@@ -248,7 +251,7 @@ struct hdd_partition_args {
     struct hdd_keys keys;
     hdd_u64 rows, n, to, base, status, next;
     hdd_u32 blocks, shift, mask;
-    hdd_u32 tile;   // rows of a tile, a multiple of HDD_FINISH_THREADS, HDD_STAGE_ROWS at most
+    hdd_u32 tile; // rows of a tile, a multiple of HDD_FINISH_THREADS, HDD_STAGE_ROWS at most
     hdd_u32 stable; // rows of a digit keep their order
 };
 
@@ -256,14 +259,14 @@ struct hdd_partition_args {
 // looked at.
 struct hdd_select_state {
     hdd_u64 prefix, known; // bits of the k-th smallest key that are known
-    hdd_u64 wanted;        // which one among the keys with this prefix, from 1
-    hdd_u64 found;         // row numbers collected
+    hdd_u64 wanted; // which one among the keys with this prefix, from 1
+    hdd_u64 found; // row numbers collected
     hdd_u32 done, arrived;
     hdd_u32 counts[HDD_RADIX];
 };
 struct hdd_select_args {
     hdd_u64 keys, n, state, to; // to: room for `room` row numbers
-    hdd_u64 room, enough;       // enough: keys in a bin that need no closer look
+    hdd_u64 room, enough; // enough: keys in a bin that need no closer look
     hdd_u32 blocks, shift;
 };
 
@@ -327,7 +330,7 @@ struct hdd_merge_args {
     hdd_u64 cursor; // address of their number
     hdd_u64 more; // address of the fields if they are more than HDD_INLINE_FIELDS
     hdd_u32 blocks, nfields, stride;
-    hdd_u32 word;    // rows begin with a word that is their key, not with their hash
+    hdd_u32 word; // rows begin with a word that is their key, not with their hash
     hdd_u32 flagged; // byte 0 of a row says whether the group exists
     struct hdd_merge_field field[HDD_INLINE_FIELDS];
 };

@@ -24,13 +24,12 @@ HDD_DEVICE u32 hdd_same_digit(u32 digit)
     return same_lanes;
 }
 
-// The counters of this warp. Whole warp.
-HDD_DEVICE void hdd_radix_clear(hdd_radix_counts &c)
+// Words of this warp, one per digit. Whole warp; a warp barrier before they are zeros.
+HDD_DEVICE void hdd_radix_clear(u32 *words)
 {
     HDD_UNROLL
     for (u32 k = 0; k < HDD_RADIX; k += HDD_LANES)
-        c.warp[hdd_warp()][k + hdd_lane()] = 0;
-    hdd_warp_sync();
+        words[k + hdd_lane()] = 0;
 }
 
 // The place of this lane's item, the next of its digit behind those of the lanes below. Whole warp; of each digit the

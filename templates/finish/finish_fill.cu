@@ -61,7 +61,7 @@ HDD_DEVICE u64 hdd_compact_step(u32 blocks)
 struct hdd_compact_tile {
     u64 first;
     u32 lanes[HDD_COMPACT_ROWS]; // bit l of word j: row j of lane l is one of those looked for
-    u64 place;                   // among all that are found; those of a tile are numbered in their order
+    u64 place; // among all that are found; those of a tile are numbered in their order
 
     // Looks for rows that have a group (`with`), or have none, and counts them at `found`. Whole warp.
     HDD_MEMBER hdd_compact_tile(const hdd_compact_args &p, u64 at, u64 end, bool with, u64 *found) : first(at), place(0)

@@ -119,9 +119,7 @@ HDD_DEVICE u32 hdd_count_up(hdd_frequent_counters &frequent, u32 *counts, u32 in
         return 0;
     const u32 some = hdd_shuffle(index, hdd_lowest(lanes));
     // Dead lanes meet at an index that no row has.
-    const u32 same_lanes = hdd_any(live && index != some)
-                          ? hdd_match(live ? (u64)index : ~(u64)0) & lanes
-                          : lanes;
+    const u32 same_lanes = hdd_any(live && index != some) ? hdd_match(live ? (u64)index : ~(u64)0) & lanes : lanes;
     const u32 leader = same_lanes ? hdd_lowest(same_lanes) : 0;
     u32 before = 0, place = HDD_NOT_FREQUENT;
     if (live && hdd_lane() == leader) {
@@ -141,8 +139,7 @@ HDD_DEVICE void hdd_rank_items(hdd_frequent_counters &frequent, u32 blocks, u64 
 {
     constexpr u32 each = 4; // items of a thread between two settlings
     frequent.begin();
-    for (u64 from = (u64)hdd_block() * HDD_BLOCK * each; from < n;
-         from += hdd_grid_step(blocks) * each) {
+    for (u64 from = (u64)hdd_block() * HDD_BLOCK * each; from < n; from += hdd_grid_step(blocks) * each) {
         u32 rank[each], frequent_at[each];
         bool live[each];
         HDD_UNROLL

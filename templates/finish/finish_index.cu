@@ -25,10 +25,8 @@ HDD_KERNEL(hdd_csr_place)(HDD_PARAMETER(hdd_csr_args, p))
 {
     for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
         const u64 row = hdd_row_looked_at(p, i), index = hdd_row_index(p, row);
-        const u64 place =
-            hdd_at<const u64>(p.offsets)[index] + hdd_at<const u32>(p.ranks)[i];
-        hdd_copy_words(hdd_at<u64>(p.to + place * p.stride),
-                       hdd_at<const u64>(p.rows + row * p.stride), p.stride / 8);
+        const u64 place = hdd_at<const u64>(p.offsets)[index] + hdd_at<const u32>(p.ranks)[i];
+        hdd_copy_words(hdd_at<u64>(p.to + place * p.stride), hdd_at<const u64>(p.rows + row * p.stride), p.stride / 8);
     }
 }
 

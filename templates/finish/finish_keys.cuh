@@ -72,8 +72,7 @@ HDD_APART bool hdd_equal_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
             return false;
         if (!va)
             continue;
-        if (k.phys == HDD_STR &&
-            hdd_field_string(a, k.offset).n != hdd_field_string(b, k.offset).n)
+        if (k.phys == HDD_STR && hdd_field_string(a, k.offset).n != hdd_field_string(b, k.offset).n)
             return false;
         if (hdd_compare_values(k.phys, a, b, k.offset) != 0)
             return false;

@@ -53,8 +53,7 @@ HDD_KERNEL(hdd_sort_masks)(HDD_PARAMETER(hdd_survey_args, p))
 {
     HDD_SHARED(hdd_masks_shared, s);
     if (hdd_thread() < p.words)
-        s.first[hdd_thread()] =
-            hdd_key_word(p.keys, hdd_at<const u8>(p.rows), p.word + hdd_thread());
+        s.first[hdd_thread()] = hdd_key_word(p.keys, hdd_at<const u8>(p.rows), p.word + hdd_thread());
     for (u32 w = 0; w < p.words; w++)
         s.mask[w][hdd_thread()] = 0;
     hdd_block_sync();

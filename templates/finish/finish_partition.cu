@@ -151,7 +151,8 @@ HDD_KERNEL(hdd_partition_move)(HDD_PARAMETER(hdd_partition_args, p))
         const u32 m = hdd_min((u32)(p.n - start), p.tile);
         const u64 *const from = hdd_at<const u64>(rows);
         u64 *const to = hdd_at<u64>(p.to);
-        hdd_radix_clear(s.counts);
+        hdd_radix_clear(s.counts.warp[hdd_warp()]);
+        hdd_warp_sync();
         hdd_partition_digits(s, p, rows, m);
         const hdd_radix_digits mine =
             hdd_radix_begins(s.tile, s.counts, tile, p.stable != 0, p.status, p.tile - m, p.mask);

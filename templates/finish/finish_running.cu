@@ -32,7 +32,8 @@ HDD_DEVICE hdd_running_value hdd_running_add(const hdd_running_field &f, const h
         return a.valid ? a : b;
     if (f.merge == HDD_MERGE_SUM)
         return hdd_running_value{(i128)((u128)a.v + (u128)b.v), 1, 0};
-    const bool second = f.merge == HDD_MERGE_MIN ? hdd_running_less(f.phys, b.v, a.v) : hdd_running_less(f.phys, a.v, b.v);
+    const bool second =
+        f.merge == HDD_MERGE_MIN ? hdd_running_less(f.phys, b.v, a.v) : hdd_running_less(f.phys, a.v, b.v);
     return second ? b : a;
 }
 

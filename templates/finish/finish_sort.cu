@@ -21,16 +21,13 @@ HDD_DEVICE const u8 *hdd_rank_row(const hdd_rank_args &p, u32 i)
 
 HDD_DEVICE u64 hdd_rank_word(const hdd_rank_args &p, u32 i)
 {
-    return p.words ? hdd_at<const u64>(p.words)[hdd_rank_number(p, i)]
-                   : hdd_key_word(p.keys, hdd_rank_row(p, i), 0);
+    return p.words ? hdd_at<const u64>(p.words)[hdd_rank_number(p, i)] : hdd_key_word(p.keys, hdd_rank_row(p, i), 0);
 }
 
 // Row j comes before row i, which has the same word.
 HDD_DEVICE bool hdd_rank_tie(const hdd_rank_args &p, u32 j, u32 i)
 {
-    const i32 c = p.exact || i == j
-                      ? 0
-                      : hdd_compare_rows(p.keys, hdd_rank_row(p, j), hdd_rank_row(p, i));
+    const i32 c = p.exact || i == j ? 0 : hdd_compare_rows(p.keys, hdd_rank_row(p, j), hdd_rank_row(p, i));
     return c < 0 || (c == 0 && j < i);
 }
 
@@ -55,7 +52,6 @@ HDD_KERNEL(hdd_sort_rank)(HDD_PARAMETER(hdd_rank_args, p))
         }
         if (live && rank >= p.skip && rank - p.skip < p.count)
             hdd_copy_words(hdd_at<u64>(p.to + (rank - p.skip) * p.keys.stride),
-                           reinterpret_cast<const u64 *>(hdd_rank_row(p, i)),
-                           p.keys.stride / 8);
+                           reinterpret_cast<const u64 *>(hdd_rank_row(p, i)), p.keys.stride / 8);
     }
 }

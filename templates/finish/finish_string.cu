@@ -32,16 +32,14 @@ HDD_DEVICE void hdd_string_row(const hdd_string_args &p, u64 i, u64 offset)
 {
     const u8 *const row = hdd_at<const u8>(p.rows + i * p.keys.stride);
     u8 *const to = hdd_at<u8>(p.to + i * p.keys.stride);
-    hdd_copy_words(reinterpret_cast<u64 *>(to), reinterpret_cast<const u64 *>(row),
-                   p.keys.stride / 8);
+    hdd_copy_words(reinterpret_cast<u64 *>(to), reinterpret_cast<const u64 *>(row), p.keys.stride / 8);
     hdd_string_copy(p, row, to, offset);
 }
 
 HDD_KERNEL(hdd_string_lengths)(HDD_PARAMETER(hdd_string_args, p))
 {
     for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks))
-        hdd_at<u32>(p.lengths)[i] =
-            hdd_string_bytes(p, hdd_at<const u8>(p.rows + i * p.keys.stride));
+        hdd_at<u32>(p.lengths)[i] = hdd_string_bytes(p, hdd_at<const u8>(p.rows + i * p.keys.stride));
 }
 
 HDD_KERNEL(hdd_string_rows)(HDD_PARAMETER(hdd_string_args, p))
