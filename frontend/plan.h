@@ -47,6 +47,40 @@ struct fe_sort_key {
     bool desc, nulls_first;
 };
 
+/* What a window keeps of each row, in the order of the window: ANY the value itself, COUNT how many rows up to and with
+ * this one have one, SUM, MIN and MAX of those. */
+struct fe_window_value {
+    enum fe_agg_fn fn;
+    struct fe_expr *arg; /* over the input's columns */
+};
+/* A column of a window: a number of a row's partition, or the value of the row with the number base + by there, from 1.
+ * NULL where there is no such row; with clamp_low the first one's, with clamp_high the last one's then. */
+#define FE_WINDOW_BASES(X) \
+    X(ZERO, "0") \
+    X(ROW, "row")             /* in the order of the window */ \
+    X(PEER_BEGIN, "peer")     /* of the first row with the same order keys: the rank */ \
+    X(PEER_END, "last peer")  /* of the last one */ \
+    X(DENSE, "dense rank")    /* of the order keys among distinct ones */ \
+    X(ROWS, "rows")           /* of the partition */
+enum fe_window_base {
+#define X(id, name) FE_WINDOW_##id,
+    FE_WINDOW_BASES(X)
+#undef X
+};
+const char *fe_window_base_name(enum fe_window_base b);
+struct fe_window_column {
+    enum fe_window_base base;
+    int64_t by;
+    int value; /* -1: the number base + by itself */
+    bool clamp_low, clamp_high;
+};
+struct fe_window {
+    int nvalues;
+    struct fe_window_value *values;
+    int ncolumns; /* behind the input's */
+    struct fe_window_column *columns;
+};
+
 struct fe_node {
     enum fe_relop op;
     int id; /* preorder number over root, then shared subplans; unique in the plan */
@@ -104,8 +138,9 @@ struct fe_node {
             struct fe_sort_key *keys;
             int64_t limit; /* -1 none */
             int64_t offset;
-            int ngroup; /* TOP_OP: the first keys are those of a group, */
-            bool keep;  /* and rows that tie with the last by the stated keys stay */
+            int ngroup; /* TOP_OP: the first keys are those of a group, WINDOW_OP: of a partition */
+            bool keep;  /* TOP_OP: rows that tie with the last by the stated keys stay */
+            struct fe_window *window; /* WINDOW_OP, whose columns are the input's, then the window's */
         } sort; /* LIMIT_OP too: nkeys = 0. TOP_OP: limit and offset are of each group */
         struct {
             int64_t nrows;

@@ -212,6 +212,44 @@ static void print_sort(struct dump *d, const struct fe_node *n)
     hd_strbuf_adds(d->out, n->u.sort.keep ? " and ties" : "");
 }
 
+const char *fe_window_base_name(enum fe_window_base b)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        FE_WINDOW_BASES(X)
+#undef X
+    };
+    return names[b];
+}
+
+static void print_window_column(struct dump *d, const struct fe_node *n, const struct fe_window_column *c,
+                                const char *const *names)
+{
+    const struct fe_window *w = n->u.sort.window;
+    if (c->value >= 0) {
+        const struct fe_window_value *v = &w->values[c->value];
+        hd_strbuf_adds(d->out, v->fn == FE_AGG_ANY ? "" : v->fn == FE_AGG_COUNT ? "running count(" : v->fn == FE_AGG_SUM ? "running sum(" : v->fn == FE_AGG_MIN ? "running min(" : "running max(");
+        fe_expr_print(d->out, v->arg, names);
+        hd_strbuf_adds(d->out, v->fn == FE_AGG_ANY ? " at " : ") at ");
+    }
+    hd_strbuf_adds(d->out, fe_window_base_name(c->base));
+    if (c->by)
+        hd_strbuf_addf(d->out, " %c %" PRId64, c->by < 0 ? '-' : '+', c->by < 0 ? -c->by : c->by);
+    hd_strbuf_adds(d->out, c->clamp_low ? " or first" : "");
+    hd_strbuf_adds(d->out, c->clamp_high ? " or last" : "");
+}
+
+static void print_window(struct dump *d, const struct fe_node *n)
+{
+    const char **names = names_of(d, n->inputs[0], NULL);
+    const struct fe_window *w = n->u.sort.window;
+    print_sort(d, n);
+    for (int i = 0; i < w->ncolumns; i++) {
+        hd_strbuf_addf(d->out, "%s#%d = ", i ? ", " : " : ", i);
+        print_window_column(d, n, &w->columns[i], names);
+    }
+}
+
 static void print_head(struct dump *d, const struct fe_node *n)
 {
     size_t line = d->out->n;
@@ -232,6 +270,7 @@ static void print_head(struct dump *d, const struct fe_node *n)
     case FE_AGGREGATE_OP: print_aggregate(d, n); break;
     case FE_SORT_OP:
     case FE_TOP_OP: print_sort(d, n); break;
+    case FE_WINDOW_OP: print_window(d, n); break;
     case FE_LIMIT_OP: print_limits(d, n); break;
     case FE_UNION_ALL_OP:
     case FE_UNION_OP:

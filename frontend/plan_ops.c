@@ -251,14 +251,14 @@ static int read_agg_fn(const struct fe_json *v, enum fe_agg_fn *out)
     return 0;
 }
 
-static struct hd_type sum_type(struct hd_type t)
+struct hd_type fe_sum_type(struct hd_type t)
 {
     if (t.kind == HD_INT32)
         return hd_type_of(HD_INT64);
     return hd_type_is_float(t) ? hd_type_of(HD_FLOAT64) : hd_decimal(HD_DEC_MAX, t.scale);
 }
 
-static struct hd_type avg_type(struct hd_type t)
+struct hd_type fe_avg_type(struct hd_type t)
 {
     return hd_type_is_float(t) ? hd_type_of(HD_FLOAT64) : hd_decimal(HD_DEC_MAX, HD_MAX(6, t.scale));
 }
@@ -275,7 +275,7 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
     case FE_AGG_AVG:
         if (!hd_type_is_num(t))
             return fe_json_fail(v, "%s expects a number, found %s", aggs[g->fn].name, hd_type_text(t, found));
-        g->type = g->fn == FE_AGG_SUM ? sum_type(t) : avg_type(t);
+        g->type = g->fn == FE_AGG_SUM ? fe_sum_type(t) : fe_avg_type(t);
         return 0;
     case FE_AGG_MIN:
     case FE_AGG_MAX:
@@ -461,9 +461,8 @@ static int read_group_key(struct fe_plan_reader *r, const struct fe_json *v, con
     return fe_read_expr(r, &expr, scope, NULL, NULL, &k->expr);
 }
 
-/* Keys of the group, then those of the order, then the columns that are left. */
-static int read_top_keys(struct fe_plan_reader *r, const struct fe_json *v, const char *group,
-                         const struct fe_scope *scope, struct fe_node *n)
+int fe_read_order(struct fe_plan_reader *r, const struct fe_json *v, const char *group, const struct fe_scope *scope,
+                  struct fe_node *n)
 {
     struct fe_json keys, order, m;
     bool grouped = fe_json_get(v, group, &keys), ordered = fe_json_get(v, "order", &order);
@@ -493,7 +492,7 @@ int fe_read_TOP(struct fe_plan_reader *r, const struct fe_json *v, struct fe_nod
     HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
     struct fe_scope scope = fe_scope_of(n->inputs[0]);
     HD_TRY(fe_json_need(v, "order", &m));
-    HD_TRY(read_top_keys(r, v, "keys", &scope, n));
+    HD_TRY(fe_read_order(r, v, "keys", &scope, n));
     HD_TRY(fe_json_need(v, "limit", &m));
     HD_TRY(read_limits(v, n));
     if (fe_json_get(v, "ties", &m))
@@ -514,7 +513,7 @@ static int read_distinct_on(struct fe_plan_reader *r, const struct fe_json *v, s
         return fe_json_fail(&on, "expected at least one key");
     HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
     struct fe_scope scope = fe_scope_of(n->inputs[0]);
-    HD_TRY(read_top_keys(r, v, "on", &scope, n));
+    HD_TRY(fe_read_order(r, v, "on", &scope, n));
     if (n->u.sort.nkeys == n->u.sort.ngroup) /* rows of a group are equal */
         n->u.sort.keys[n->u.sort.nkeys++] = n->u.sort.keys[0];
     if (n->u.sort.nstated == n->u.sort.ngroup)

@@ -288,6 +288,7 @@ static double share_of(const struct ctx *c, const struct fe_node *n)
     case FE_PROJECT_OP:
     case FE_AGGREGATE_OP:
     case FE_DISTINCT_OP:
+    case FE_WINDOW_OP:
     case FE_SORT_OP: return est_share(c, n->inputs[0]);
     case FE_LIMIT_OP:
     case FE_TOP_OP:
@@ -346,6 +347,7 @@ static double rows_of(const struct ctx *c, const struct fe_node *n)
         return n->u.sort.limit >= 0 ? HD_MIN(r, (double)n->u.sort.limit) : r;
     }
     case FE_TOP_OP: return est_top(c, n);
+    case FE_WINDOW_OP: return est_rows(c, n->inputs[0]);
     case FE_UNION_ALL_OP: {
         double s = 0;
         for (int i = 0; i < n->ninputs; i++)
@@ -410,6 +412,7 @@ static struct est_key column_key(const struct ctx *c, const struct fe_node *n, c
     case FE_SORT_OP:
     case FE_TOP_OP:
     case FE_LIMIT_OP: return est_key(c, n->inputs[0], e);
+    case FE_WINDOW_OP: return e->col < n->inputs[0]->ncols ? est_key(c, n->inputs[0], e) : none;
     case FE_PROJECT_OP: return est_key(c, n->inputs[0], n->u.project.exprs[e->col]);
     case FE_JOIN_OP:
         if (e->col >= n->inputs[0]->ncols + n->inputs[1]->ncols ||

@@ -8,6 +8,7 @@
 #include "planner/flow_join.h"
 #include "planner/flow_ranges.h"
 #include "planner/flow_rows.h"
+#include "planner/lower_window.h"
 #include "planner/handle.h"
 #include "planner/known.h"
 #include "planner/lower_pairs.h"
@@ -170,6 +171,7 @@ static int flow_op(struct ctx *c, struct pl_node *n, struct stream *in, struct s
     case PL_NODE_MERGE: return flow_merge(c, n, in, out);
     case PL_NODE_SORT:
     case PL_NODE_TOP: return flow_sort(c, n, in, out);
+    case PL_NODE_WINDOW: return flow_window(c, n, in, out);
     case PL_NODE_UNION: flow_union(c, n, in, out); return 0;
     case PL_NODE_KEEP: flow_keep(c, n, in, out); return 0;
     case PL_NODE_READ: flow_read(c, in, out); return 0;

@@ -11,6 +11,7 @@
 #include "planner/lower_ranges.h"
 #include "planner/lower_rows.h"
 #include "planner/lower_sort.h"
+#include "planner/lower_window.h"
 #include "planner/lower_value.h"
 #include "planner/physical.h"
 #include "planner/store.h"
@@ -71,6 +72,7 @@ static int lower_op(struct ctx *c, struct pl_node *n, struct stream *in, struct 
     case PL_NODE_MERGE: return lower_merge(c, n, in, out);
     case PL_NODE_SORT:
     case PL_NODE_TOP: return lower_sort(c, n, in, out);
+    case PL_NODE_WINDOW: return lower_window(c, n, in, out);
     case PL_NODE_UNION: return lower_appended(c, n->n, in, n->ninputs, out);
     case PL_NODE_KEEP: return lower_keep(c, n, in, out);
     case PL_NODE_READ: lower_read(c, n, in, out); return 0;

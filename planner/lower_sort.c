@@ -28,7 +28,7 @@ static int store_values(struct ctx *c, struct stream *s, int state, int *field)
     return 0;
 }
 
-static int sort_key_field(struct ctx *c, struct stream *s, const struct fe_sort_key *key, int state, const int *field)
+int lower_sort_key(struct ctx *c, struct stream *s, const struct fe_sort_key *key, int state, const int *field)
 {
     struct open_pipeline *p = pipeline_of(c, s);
     struct pl_val v;
@@ -49,7 +49,7 @@ static int sort_keys(struct ctx *c, const struct fe_node *n, struct stream *s, i
     int nk = 0;
     for (int i = 0; i < n->u.sort.nkeys; i++) {
         const struct fe_sort_key *k = &n->u.sort.keys[i];
-        int f = sort_key_field(c, s, k, state, field);
+        int f = lower_sort_key(c, s, k, state, field);
         if (f < 0)
             return -1;
         used[f] = true;

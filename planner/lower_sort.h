@@ -5,6 +5,8 @@
 #include "planner/ctx.h"
 #include "planner/physical.h"
 
+/* The field of a sort key: that of its column, or one of its own. */
+int lower_sort_key(struct ctx *c, struct stream *s, const struct fe_sort_key *key, int state, const int *field);
 int lower_sort(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out);
 /* The result of the program: the root's rows in a state, sorted if the root is a sort. */
 int lower_result(struct ctx *c, struct pl_node *root, struct stream *in);

@@ -58,6 +58,19 @@ static void need_pairs(struct ctx *c, const struct fe_node *n, bool *in)
         in[i % (n->ncols / 2)] |= both[i];
 }
 
+/* What somebody reads, orders or takes from other rows; where rows that tie are told apart, all of them. */
+static void need_window(const struct fe_node *n, const bool *need, bool *in)
+{
+    const struct fe_window *w = n->u.sort.window;
+    for (int i = 0; i < n->inputs[0]->ncols; i++)
+        in[i] |= need[i];
+    for (int i = 0; i < n->u.sort.nkeys; i++)
+        need_expr(in, n->u.sort.keys[i].expr);
+    for (int i = 0; i < w->ncolumns; i++)
+        if (need[n->inputs[0]->ncols + i] && w->columns[i].value >= 0)
+            need_expr(in, w->values[w->columns[i].value].arg);
+}
+
 static void need_below(struct ctx *c, const struct fe_node *n)
 {
     bool *need = c->need[n->id];
@@ -94,6 +107,7 @@ static void need_below(struct ctx *c, const struct fe_node *n)
         for (int i = 0; i < n->u.sort.nkeys; i++)
             need_expr(in, n->u.sort.keys[i].expr);
         break;
+    case FE_WINDOW_OP: need_window(n, need, in); break;
     case FE_UNION_ALL_OP:
         for (int k = 0; k < n->ninputs; k++)
             for (int i = 0; i < n->ncols; i++)

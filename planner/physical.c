@@ -130,6 +130,15 @@ static int top(struct ctx *c, const struct fe_node *n, struct pl_node **out)
     return 0;
 }
 
+static int window(struct ctx *c, const struct fe_node *n, struct pl_node **out)
+{
+    struct pl_node *in;
+    HD_TRY(physical_node(c, n->inputs[0], &in));
+    *out = pl_node_new(c, PL_NODE_WINDOW, n, 1, &in);
+    (*out)->u.sort.keys = n;
+    return 0;
+}
+
 /* Used once it is part of the plan around it; used more often it is computed once and kept. */
 static int shared(struct ctx *c, const struct fe_node *n, struct pl_node **out)
 {
@@ -187,6 +196,7 @@ static int inner_node(struct ctx *c, const struct fe_node *n, struct pl_node **o
     case FE_SORT_OP:
     case FE_LIMIT_OP:
     case FE_TOP_OP:
+    case FE_WINDOW_OP:
     case FE_UNION_OP:
     case FE_INTERSECT_OP:
     case FE_EXCEPT_OP:
@@ -204,6 +214,7 @@ static int physical_node(struct ctx *c, const struct fe_node *n, struct pl_node 
     case FE_SORT_OP:
     case FE_LIMIT_OP: return sort(c, n, out);
     case FE_TOP_OP: return top(c, n, out);
+    case FE_WINDOW_OP: return window(c, n, out);
     case FE_AGGREGATE_OP:
     case FE_DISTINCT_OP: return aggregate(c, n, out);
     case FE_FILTER_OP:

@@ -96,6 +96,10 @@ static struct pl_range column_ordinals(const struct rewriting *w, const struct f
     case FE_SORT_OP:
     case FE_TOP_OP:
     case FE_LIMIT_OP: return column_ordinals(w, n->inputs[0], col);
+    case FE_WINDOW_OP:
+        if (col < n->inputs[0]->ncols)
+            return column_ordinals(w, n->inputs[0], col);
+        break;
     case FE_PROJECT_OP: return ordinals(w, n->inputs[0], n->u.project.exprs[col]);
     case FE_JOIN_OP: return joined_ordinals(w, n, col);
     case FE_AGGREGATE_OP:

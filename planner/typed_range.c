@@ -60,6 +60,10 @@ static struct pl_range of_column(struct look *k, const struct fe_node *n, const 
     case FE_SORT_OP:
     case FE_TOP_OP:
     case FE_LIMIT_OP: return of_input(k, n->inputs[0], e->col);
+    case FE_WINDOW_OP:
+        if (e->col < n->inputs[0]->ncols)
+            return of_input(k, n->inputs[0], e->col);
+        break;
     case FE_PROJECT_OP: return of_expr(k, n->inputs[0], n->u.project.exprs[e->col]);
     case FE_JOIN_OP:
         if (e->col < nl)

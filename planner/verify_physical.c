@@ -29,6 +29,7 @@ static bool is_as_chosen(const struct vf *v, const struct pl_node *n)
             ok &= !n->u.merge.joins[i].table || holds(v, n, n->u.merge.joins[i].table->kind);
         return ok;
     case PL_NODE_TOP:
+    case PL_NODE_WINDOW:
     case PL_NODE_RANGES:
     case PL_NODE_KEEP: return holds(v, n, RT_STATE_ROWS);
     case PL_NODE_SCAN:

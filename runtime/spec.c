@@ -107,7 +107,7 @@ bool rt_state_field_runs(const struct rt_state *s, int f)
 
 static void list_rows(struct rt_state *s)
 {
-    bool runs = false;
+    bool runs = false, borders = false;
     if (s->single)
         then(s, RT_FINISH_SINGLE);
     if (s->nsort && !s->there)
@@ -116,8 +116,12 @@ static void list_rows(struct rt_state *s)
         then(s, RT_FINISH_LIMIT);
     if (s->top)
         then(s, RT_FINISH_TOP);
-    for (int f = 0; f < s->nfields; f++)
+    for (int f = 0; f < s->nfields; f++) {
         runs |= rt_state_field_runs(s, f);
+        borders |= s->fields[f].border != RT_BORDER_NONE;
+    }
+    if (borders)
+        then(s, RT_FINISH_BORDERS);
     if (runs)
         then(s, RT_FINISH_RUNNING);
 }

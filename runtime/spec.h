@@ -31,6 +31,10 @@ struct rt_row_str {
 };
 
 /* A field of a row in a state. Rows are arrays of structures: field at row + offset. */
+/* What the finish of sorted rows writes into a field, an I32: of the rows with the same first sort keys the number of the
+ * first one, the number behind the last one, how many such groups begin up to and with this row. */
+enum rt_border { RT_BORDER_NONE, RT_BORDER_BEGIN, RT_BORDER_END, RT_BORDER_COUNT };
+
 struct rt_field {
     const char *name;
     enum rt_phys phys;
@@ -39,6 +43,8 @@ struct rt_field {
     struct hd_type type;    /* logical, for results, sort order and merging */
     const struct fe_table *dict_table; /* codes of this table column's dictionary, or NULL */
     int dict_column;
+    enum rt_border border; /* ROWS */
+    int border_keys;       /* sort keys that make a group */
 };
 
 /* How partial results in an aggregate's accumulator field combine. KEY fields identify the group.
@@ -121,6 +127,7 @@ struct rt_state {
                            a table), set by MARK steps */
     int nsort;         /* ROWS: order; `tie` columns are already part of it */
     struct rt_sort_key *sort;
+    int segment;       /* ROWS: 1 + field with the first row (BORDER_BEGIN) of those that a running field is of; 0: all */
     bool there;        /* rows come in the order of `sort`, from pipelines that are `ordered` */
     int64_t limit, offset; /* ROWS; limit -1 none. Without sort: any rows */
     bool bounded; /* with `sort` and a limit: who fills it leaves out rows beyond the bound, the word (ORDER_WORD) of

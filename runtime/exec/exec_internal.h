@@ -182,6 +182,9 @@ void rt_merge_row(const struct rt_state *s, unsigned char *dst, const unsigned c
 /* The same of one field, in a way of runtime/spec.h. */
 void rt_merge_field(const struct rt_field *f, enum rt_merge merge, unsigned char *dst, const unsigned char *src);
 
+/* group_borders.c */
+int rt_finish_borders(struct rt_exec *x, struct rt_live *v);
+
 /* running.c */
 int rt_finish_running(struct rt_exec *x, struct rt_live *v);
 

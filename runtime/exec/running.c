@@ -1,4 +1,4 @@
-/* Running fields: each row's has the sum, the minimum or the maximum of all rows up to it (prefix sums; G. E.
+/* Running fields: each row's has the sum, the minimum or the maximum of all rows of its segment up to it (prefix sums; G. E.
  * Blelloch, "Prefix sums and their applications", section 1.2, does the same in three steps). */
 #include <string.h>
 
@@ -15,6 +15,25 @@ struct running {
 static unsigned char *row_at(const struct running *r, uint64_t i)
 {
     return r->rows + i * (size_t)r->s->stride;
+}
+
+/* Rows i and i - 1 are in one segment. */
+static bool goes_on(const struct running *r, uint64_t i)
+{
+    int32_t begin;
+    if (!r->s->segment)
+        return true;
+    memcpy(&begin, row_at(r, i) + r->s->fields[r->s->segment - 1].offset, sizeof begin);
+    return (uint64_t)begin != i;
+}
+
+/* Where the segment of row i begins. */
+static uint64_t segment_begin(const struct running *r, uint64_t i)
+{
+    int32_t begin = 0;
+    if (r->s->segment)
+        memcpy(&begin, row_at(r, i) + r->s->fields[r->s->segment - 1].offset, sizeof begin);
+    return (uint64_t)begin;
 }
 
 static void sum_64(unsigned char *at, size_t stride, uint64_t n)
@@ -42,14 +61,15 @@ static void run_field(const struct running *r, int f, uint64_t begin, uint64_t e
 {
     const struct rt_field *d = &r->s->fields[f];
     size_t stride = (size_t)r->s->stride;
-    bool plain = r->s->merge[f] == RT_MERGE_SUM && d->valid_offset < 0;
+    bool plain = r->s->merge[f] == RT_MERGE_SUM && d->valid_offset < 0 && !r->s->segment;
     if (plain && d->phys == RT_I64)
         sum_64(row_at(r, begin) + d->offset, stride, end - begin);
     else if (plain && d->phys == RT_I128)
         sum_128(row_at(r, begin) + d->offset, stride, end - begin);
     else
         for (uint64_t i = begin + 1; i < end; i++)
-            rt_merge_field(d, r->s->merge[f], row_at(r, i), row_at(r, i - 1));
+            if (goes_on(r, i))
+                rt_merge_field(d, r->s->merge[f], row_at(r, i), row_at(r, i - 1));
 }
 
 static void run_task(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
@@ -72,7 +92,7 @@ static void carry_task(void *context, struct rt_worker *w HD_UNUSED, uint64_t ta
 {
     const struct running *r = context;
     uint64_t begin = (task + 1) * r->cut.size, end = rt_cut_end(&r->cut, task + 1);
-    for (uint64_t i = begin; i + 1 < end; i++)
+    for (uint64_t i = begin; i + 1 < end && segment_begin(r, i) < begin; i++)
         merge_running(r, i, begin - 1);
 }
 
@@ -85,7 +105,10 @@ int rt_finish_running(struct rt_exec *x, struct rt_live *v)
         return -1;
     }
     HD_TRY(rt_exec_parallel(x, r.cut.ntasks, run_task, &r));
-    for (uint64_t task = 1; task < r.cut.ntasks; task++)
-        merge_running(&r, rt_cut_end(&r.cut, task) - 1, rt_cut_end(&r.cut, task - 1) - 1);
+    for (uint64_t task = 1; task < r.cut.ntasks; task++) {
+        uint64_t begin = task * r.cut.size, last = rt_cut_end(&r.cut, task) - 1;
+        if (segment_begin(&r, last) < begin)
+            merge_running(&r, last, begin - 1);
+    }
     return r.cut.ntasks > 1 ? rt_exec_parallel(x, r.cut.ntasks - 1, carry_task, &r) : 0;
 }

@@ -289,7 +289,8 @@ struct hdd_top_args {
 
 // ---- finish_running.cu ---------------------------------------------------------------------
 
-// Fields become the sum, minimum or maximum of all rows up to theirs. totals: an hdd_running_value per tile and field.
+// Fields become the sum, minimum or maximum of all rows up to theirs, or (backward) from theirs on, of those of a segment
+// where `segment` is the offset of an i32 with the number of its first row, else -1. totals: an hdd_running_value per tile and field.
 enum { HDD_RUNNING_TILE = HDD_BLOCK_THREADS * 8 };
 
 struct hdd_running_field {
@@ -302,7 +303,27 @@ struct hdd_running_args {
     hdd_u64 rows, n, totals;
     hdd_u64 more; // address of the fields if they are more than HDD_INLINE_FIELDS
     hdd_u32 blocks, nfields, stride;
+    hdd_u32 backward;
+    hdd_i32 segment;
     struct hdd_running_field field[HDD_INLINE_FIELDS];
+};
+
+// ---- finish_borders.cu ---------------------------------------------------------------------
+
+// Marks of groups of sorted rows, in i32 fields: enum hdd_border of rt_border. A running maximum, sum, or backward
+// minimum makes of them where groups begin, how many there are, and where they end.
+enum hdd_border { HDD_BORDER_NONE, HDD_BORDER_BEGIN, HDD_BORDER_END, HDD_BORDER_COUNT };
+enum { HDD_BORDERS = 8 };
+
+struct hdd_border_field {
+    hdd_u32 offset, border, nkeys;
+};
+
+struct hdd_borders_args {
+    struct hdd_keys keys;
+    hdd_u64 rows, n;
+    hdd_u32 blocks, nfields;
+    struct hdd_border_field field[HDD_BORDERS];
 };
 
 // ---- finish_merge.cu -----------------------------------------------------------------------

@@ -7,7 +7,8 @@ constexpr u32 HDD_RUNNING_ROWS = HDD_RUNNING_TILE / HDD_BLOCK; // neighbours, of
 // What is known of some rows: nothing where none of them has a value.
 struct hdd_running_value {
     i128 v; // of F64 and F32 its bits
-    u64 valid, unused;
+    u64 valid;
+    u64 starts; // a segment begins among the rows: what is before them does not matter
 };
 
 HDD_DEVICE hdd_running_value hdd_running_none()
@@ -24,17 +25,26 @@ HDD_DEVICE bool hdd_running_less(u32 phys, i128 a, i128 b)
     return a < b;
 }
 
+HDD_DEVICE i128 hdd_running_sum(u32 phys, i128 a, i128 b)
+{
+    if (phys == HDD_F64)
+        return hdd_f64_bits(hdd_f64_from_bits((i64)a) + hdd_f64_from_bits((i64)b));
+    return (i128)((u128)a + (u128)b);
+}
+
 // Of the rows of a, then those of b.
 HDD_DEVICE hdd_running_value hdd_running_add(const hdd_running_field &f, const hdd_running_value &a,
                                              const hdd_running_value &b)
 {
+    if (b.starts)
+        return b;
     if (!a.valid || !b.valid)
-        return a.valid ? a : b;
+        return hdd_running_value{a.valid ? a.v : b.v, a.valid | b.valid, a.starts};
     if (f.merge == HDD_MERGE_SUM)
-        return hdd_running_value{(i128)((u128)a.v + (u128)b.v), 1, 0};
+        return hdd_running_value{hdd_running_sum(f.phys, a.v, b.v), 1, a.starts};
     const bool second =
         f.merge == HDD_MERGE_MIN ? hdd_running_less(f.phys, b.v, a.v) : hdd_running_less(f.phys, a.v, b.v);
-    return second ? b : a;
+    return hdd_running_value{second ? b.v : a.v, 1, a.starts};
 }
 
 HDD_DEVICE hdd_running_value hdd_running_load(const hdd_running_field &f, const u8 *row)
@@ -64,7 +74,7 @@ HDD_DEVICE void hdd_running_store(const hdd_running_field &f, u8 *row, const hdd
 
 HDD_DEVICE hdd_running_value hdd_running_shuffle(const hdd_running_value &v, u32 lane)
 {
-    return hdd_running_value{hdd_shuffle(v.v, lane), hdd_shuffle(v.valid, lane), 0};
+    return hdd_running_value{hdd_shuffle(v.v, lane), hdd_shuffle(v.valid, lane), hdd_shuffle(v.starts, lane)};
 }
 
 // Of the lanes up to and with this one. Whole warp.
@@ -119,13 +129,28 @@ HDD_DEVICE hdd_running_value &hdd_running_total(const hdd_running_args &p, u64 t
     return hdd_at<hdd_running_value>(p.totals)[tile * p.nfields + field];
 }
 
+// Row i, counted from the side where sums begin.
+HDD_DEVICE u8 *hdd_running_row(const hdd_running_args &p, u64 i)
+{
+    return hdd_at<u8>(p.rows + (p.backward ? p.n - 1 - i : i) * p.stride);
+}
+
+HDD_DEVICE hdd_running_value hdd_running_value_at(const hdd_running_args &p, const hdd_running_field &f, u64 i)
+{
+    const u8 *const row = hdd_running_row(p, i);
+    hdd_running_value v = hdd_running_load(f, row);
+    if (p.segment >= 0)
+        v.starts = (u64)hdd_field<i32>(row, (u32)p.segment) == i;
+    return v;
+}
+
 // This thread's rows of a tile.
 HDD_DEVICE hdd_running_value hdd_running_own(const hdd_running_args &p, const hdd_running_field &f, u64 tile)
 {
     const u64 at = tile * HDD_RUNNING_TILE + hdd_thread() * HDD_RUNNING_ROWS;
     hdd_running_value v = hdd_running_none();
     for (u64 i = at; i < at + HDD_RUNNING_ROWS && i < p.n; i++)
-        v = hdd_running_add(f, v, hdd_running_load(f, hdd_at<const u8>(p.rows + i * p.stride)));
+        v = hdd_running_add(f, v, hdd_running_value_at(p, f, i));
     return v;
 }
 
@@ -174,9 +199,8 @@ HDD_KERNEL(hdd_running_apply)(HDD_PARAMETER(hdd_running_args, p))
             v = hdd_running_add(f, hdd_running_total(p, tile, k), v);
             const u64 at = tile * HDD_RUNNING_TILE + hdd_thread() * HDD_RUNNING_ROWS;
             for (u64 i = at; i < at + HDD_RUNNING_ROWS && i < p.n; i++) {
-                u8 *const row = hdd_at<u8>(p.rows + i * p.stride);
-                v = hdd_running_add(f, v, hdd_running_load(f, row));
-                hdd_running_store(f, row, v);
+                v = hdd_running_add(f, v, hdd_running_value_at(p, f, i));
+                hdd_running_store(f, hdd_running_row(p, i), v);
             }
         }
 }

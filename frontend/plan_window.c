@@ -1,0 +1,509 @@
+/* Reads the operator window (docs/plan.md 1.4). Every function is said with columns of a WINDOW node, which are numbers
+ * of rows in their partition and values of rows with such numbers, by an expression of a PROJECT above it: rank is a
+ * number, lag a value, a sum over a frame the difference of two running sums. */
+#include <inttypes.h>
+
+#include "frontend/plan_read.h"
+#include "frontend/value.h"
+#include "runtime/base/vec.h"
+
+enum function {
+    ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST, NTILE, LAG, LEAD, FIRST_VALUE, LAST_VALUE, NTH_VALUE,
+    COUNT, SUM, AVG, MIN, MAX,
+    FUNCTIONS
+};
+static const struct {
+    const char *name;
+    bool arg, offset, count, framed; /* takes "arg", "offset" and "default", "n", "frame" */
+    bool ties; /* its value depends on the order of rows that tie */
+} functions[FUNCTIONS] = {
+    [ROW_NUMBER] = {"row_number", .ties = true},
+    [RANK] = {"rank"},
+    [DENSE_RANK] = {"dense_rank"},
+    [PERCENT_RANK] = {"percent_rank"},
+    [CUME_DIST] = {"cume_dist"},
+    [NTILE] = {"ntile", .count = true, .ties = true},
+    [LAG] = {"lag", .arg = true, .offset = true, .ties = true},
+    [LEAD] = {"lead", .arg = true, .offset = true, .ties = true},
+    [FIRST_VALUE] = {"first_value", .arg = true, .framed = true, .ties = true},
+    [LAST_VALUE] = {"last_value", .arg = true, .framed = true, .ties = true},
+    [NTH_VALUE] = {"nth_value", .arg = true, .count = true, .framed = true, .ties = true},
+    [COUNT] = {"count", .framed = true},
+    [SUM] = {"sum", .arg = true, .framed = true},
+    [AVG] = {"avg", .arg = true, .framed = true},
+    [MIN] = {"min", .arg = true, .framed = true},
+    [MAX] = {"max", .arg = true, .framed = true},
+};
+
+/* One end of a frame: the partition's, or a row by its number. */
+struct bound {
+    bool open;
+    enum fe_window_base base;
+    int64_t by;
+};
+struct frame {
+    struct bound start, end;
+};
+
+struct reading {
+    struct fe_plan_reader *r;
+    struct fe_node *n;
+    struct fe_scope scope; /* of the input */
+    struct fe_window *w;
+    struct frame frame; /* of functions that have none of their own */
+    bool ties; /* some function depends on the order of rows that tie */
+};
+
+/* ---- columns of the node ------------------------------------------------------------------------------- */
+
+static int add_value(struct reading *x, enum fe_agg_fn fn, struct fe_expr *arg)
+{
+    struct fe_window *w = x->w;
+    for (int i = 0; i < w->nvalues; i++)
+        if (w->values[i].fn == fn && fe_expr_eq(w->values[i].arg, arg))
+            return i;
+    hd_grow1(x->r->arena, w->values, w->nvalues);
+    w->values[w->nvalues] = (struct fe_window_value){fn, arg};
+    return w->nvalues++;
+}
+
+/* The quoted name of such a column. */
+static const char *column(struct reading *x, struct fe_window_column c)
+{
+    struct fe_window *w = x->w;
+    int i = 0;
+    while (i < w->ncolumns && !(w->columns[i].base == c.base && w->columns[i].by == c.by &&
+                                w->columns[i].value == c.value && w->columns[i].clamp_low == c.clamp_low &&
+                                w->columns[i].clamp_high == c.clamp_high))
+        i++;
+    if (i == w->ncolumns) {
+        hd_grow1(x->r->arena, w->columns, w->ncolumns);
+        w->columns[w->ncolumns++] = c;
+    }
+    return hd_asprintf(x->r->arena, "\"#%d\"", i);
+}
+
+static const char *number(struct reading *x, enum fe_window_base base)
+{
+    return column(x, (struct fe_window_column){.base = base, .value = -1});
+}
+
+static const char *number_at(struct reading *x, const struct bound *b, int64_t more)
+{
+    const char *base = b->base == FE_WINDOW_ZERO ? "0" : number(x, b->base);
+    int64_t by = b->by + more;
+    return by ? hd_asprintf(x->r->arena, "(%s %c %" PRId64 ")", base, by < 0 ? '-' : '+', by < 0 ? -by : by) : base;
+}
+
+static const char *value_at(struct reading *x, int value, enum fe_window_base base, int64_t by, bool low, bool high)
+{
+    return column(x, (struct fe_window_column){base, by, value, low, high});
+}
+
+static int unsupported(struct reading *x, const struct fe_json *v, const char *what)
+{
+    return HD_FAIL(x->r->err, UNSUPPORTED, fe_json_path(v), "%s: not supported yet", what);
+}
+
+/* ---- frames ------------------------------------------------------------------------------------------------ */
+
+enum { OFFSET_MAX = INT32_MAX };
+
+static int read_offset(struct reading *x, const struct fe_json *v, bool rows, struct bound *b)
+{
+    struct fe_json m;
+    int64_t k = 0;
+    HD_TRY(fe_json_object(v, "preceding", "following", NULL));
+    bool before = fe_json_get(v, "preceding", &m);
+    if (before == fe_json_get(v, "following", &m))
+        return fe_json_expected(v, "{\"preceding\": n} or {\"following\": n}");
+    if (!rows)
+        return unsupported(x, v, "offsets of range frames");
+    HD_TRY(fe_json_opt_int(v, before ? "preceding" : "following", 0, OFFSET_MAX, &k));
+    *b = (struct bound){false, FE_WINDOW_ROW, before ? -k : k};
+    return 0;
+}
+
+static int read_bound(struct reading *x, const struct fe_json *f, const char *key, bool rows, struct bound *b)
+{
+    static const char *const names[] = {"unbounded preceding", "current row", "unbounded following"};
+    bool start = *key == 's';
+    struct fe_json v;
+    int k = 0;
+    HD_TRY(fe_json_need(f, key, &v));
+    if (fe_json_kind(&v) == FE_JSON_OBJECT)
+        return read_offset(x, &v, rows, b);
+    HD_TRY(fe_read_choice(&v, names, HD_COUNT(names), &k));
+    if (k == (start ? 2 : 0))
+        return fe_json_fail(&v, "a frame does not %s with \"%s\"", start ? "start" : "end", names[k]);
+    enum fe_window_base here = rows ? FE_WINDOW_ROW : start ? FE_WINDOW_PEER_BEGIN : FE_WINDOW_PEER_END;
+    *b = (struct bound){.open = k != 1, .base = here};
+    return 0;
+}
+
+static int read_frame(struct reading *x, const struct fe_json *v, struct frame *f, bool *rows)
+{
+    static const char *const units[] = {"rows", "range"};
+    struct fe_json m, unit;
+    int k = 0;
+    if (!fe_json_get(v, "frame", &m))
+        return 0;
+    HD_TRY(fe_json_object(&m, "unit", "start", "end", NULL));
+    HD_TRY(fe_json_need(&m, "unit", &unit));
+    HD_TRY(fe_read_choice(&unit, units, HD_COUNT(units), &k));
+    *rows = k == 0;
+    HD_TRY(read_bound(x, &m, "start", *rows, &f->start));
+    HD_TRY(read_bound(x, &m, "end", *rows, &f->end));
+    x->ties |= *rows;
+    return 0;
+}
+
+/* The number of the frame's first row, and of its last one, where these are in the partition. */
+static struct bound first_row(const struct frame *f)
+{
+    return f->start.open ? (struct bound){.base = FE_WINDOW_ZERO, .by = 1} : f->start;
+}
+
+static struct bound last_row(const struct frame *f)
+{
+    return f->end.open ? (struct bound){.base = FE_WINDOW_ROWS} : f->end;
+}
+
+/* A condition under which the frame has rows; NULL: it always does. */
+static const char *has_rows(struct reading *x, const struct frame *f)
+{
+    const char *cond = NULL;
+    bool both = !f->start.open && !f->end.open && f->start.base == FE_WINDOW_ROW;
+    if (both && f->start.by > f->end.by)
+        return "false";
+    if (!f->end.open && f->end.by < 0)
+        cond = hd_asprintf(x->r->arena, "%s >= 1", number_at(x, &f->end, 0));
+    if (!f->start.open && f->start.by > 0)
+        cond = hd_asprintf(x->r->arena, "%s <= %s", number_at(x, &f->start, 0), number(x, FE_WINDOW_ROWS));
+    return cond; /* both at once: rows before the row, or rows behind it */
+}
+
+static const char *where_rows(struct reading *x, const struct frame *f, const char *value)
+{
+    const char *cond = has_rows(x, f);
+    return cond ? hd_asprintf(x->r->arena, "case when %s then %s end", cond, value) : value;
+}
+
+/* ---- functions over frames --------------------------------------------------------------------------------- */
+
+/* How many rows the frame has. */
+static const char *frame_size(struct reading *x, const struct frame *f)
+{
+    struct bound first = first_row(f), last = last_row(f);
+    struct hd_arena *a = x->r->arena;
+    const char *from = number_at(x, &first, -1), *to = number_at(x, &last, 0);
+    if (first.base == FE_WINDOW_ROW && first.by < 1)
+        from = hd_asprintf(a, "greatest(%s, 0)", from);
+    if (last.base == FE_WINDOW_ROW && last.by > 0)
+        to = hd_asprintf(a, "least(%s, %s)", to, number(x, FE_WINDOW_ROWS));
+    const char *n = f->start.open ? to : hd_asprintf(a, "(%s - %s)", to, from);
+    return has_rows(x, f) ? hd_asprintf(a, "greatest(%s, 0)", n) : n;
+}
+
+/* What a running value says of the frame: of its last row alone where it begins with the partition, else less what it
+ * was in front of its first one. */
+static const char *difference(struct reading *x, const struct frame *f, int value, const char *zero)
+{
+    struct bound last = last_row(f);
+    const char *to = value_at(x, value, last.base, last.by, false, true);
+    if (f->start.open)
+        return to;
+    const char *from = value_at(x, value, f->start.base, f->start.by - 1, false, true);
+    return hd_asprintf(x->r->arena, "(coalesce(%s, %s) - coalesce(%s, %s))", to, zero, from, zero);
+}
+
+static const char *counted(struct reading *x, const struct frame *f, struct fe_expr *arg)
+{
+    if (!arg || !arg->nullable)
+        return frame_size(x, f);
+    const char *n = difference(x, f, add_value(x, FE_AGG_COUNT, arg), "0");
+    n = f->start.open ? hd_asprintf(x->r->arena, "coalesce(%s, 0)", n) : n;
+    const char *cond = has_rows(x, f);
+    return cond ? hd_asprintf(x->r->arena, "case when %s then %s else 0 end", cond, n) : n;
+}
+
+static const char *summed(struct reading *x, const struct frame *f, struct fe_expr *arg, struct hd_type type)
+{
+    char text[HD_TEXT_MAX];
+    struct fe_expr *term = fe_expr_cast(x->r->arena, arg, type);
+    const char *sum = difference(x, f, add_value(x, FE_AGG_SUM, term), "0");
+    if (!f->start.open)
+        sum = hd_asprintf(x->r->arena, "case when %s > 0 then cast(%s as %s) end", counted(x, f, arg), sum,
+                          hd_type_text(type, text));
+    return where_rows(x, f, sum);
+}
+
+static int aggregate(struct reading *x, const struct fe_json *v, enum function fn, const struct frame *f,
+                     struct fe_expr *arg, const char **out)
+{
+    struct hd_arena *a = x->r->arena;
+    char found[HD_TEXT_MAX];
+    bool sums = fn == SUM || fn == AVG;
+    if (fn == COUNT) {
+        *out = counted(x, f, arg);
+        return 0;
+    }
+    if (sums && !hd_type_is_num(arg->type))
+        return fe_json_fail(v, "%s expects a number, found %s", functions[fn].name, hd_type_text(arg->type, found));
+    if (!sums && (!hd_type_is_num(arg->type) && arg->type.kind != HD_DATE && arg->type.kind != HD_TIMESTAMP))
+        return unsupported(x, v, hd_asprintf(a, "%s of %s in a window", functions[fn].name,
+                                                  hd_type_text(arg->type, found)));
+    if (!f->start.open && (!sums || hd_type_is_float(arg->type)))
+        return unsupported(x, v, hd_asprintf(a, "%s of %s over a frame that does not start with the partition",
+                                                  functions[fn].name, hd_type_text(arg->type, found)));
+    if (!sums) {
+        struct bound last = last_row(f);
+        int value = add_value(x, fn == MIN ? FE_AGG_MIN : FE_AGG_MAX, arg);
+        *out = where_rows(x, f, value_at(x, value, last.base, last.by, false, true));
+        return 0;
+    }
+    if (fn == SUM) {
+        *out = summed(x, f, arg, fe_sum_type(arg->type));
+        return 0;
+    }
+    bool real = hd_type_is_float(arg->type);
+    struct hd_type whole = real ? hd_type_of(HD_FLOAT64)
+                                : hd_decimal(HD_DEC_MAX, arg->type.kind == HD_DECIMAL ? arg->type.scale : 0);
+    const char *n = counted(x, f, arg), *sum = summed(x, f, arg, whole);
+    *out = hd_asprintf(a, real ? "case when %s > 0 then %s / cast(%s as float64) end" : "case when %s > 0 then %s / %s end",
+                       n, sum, n);
+    return 0;
+}
+
+/* The value of the k-th row of the frame. */
+static const char *nth(struct reading *x, const struct frame *f, int value, int64_t k)
+{
+    struct bound first = first_row(f);
+    const char *at = value_at(x, value, first.base, first.by + k - 1, false, false);
+    if (first.base == FE_WINDOW_ROW && first.by < 0)
+        at = hd_asprintf(x->r->arena, "case when %s < 1 then %s else %s end", number_at(x, &first, 0),
+                         value_at(x, value, FE_WINDOW_ZERO, k, false, false), at);
+    return hd_asprintf(x->r->arena, "case when %" PRId64 " <= %s then %s end", k, frame_size(x, f), at);
+}
+
+/* ---- functions of numbers ------------------------------------------------------------------------------------ */
+
+static const char *tile(struct reading *x, int64_t k)
+{
+    const char *row = number(x, FE_WINDOW_ROW), *n = number(x, FE_WINDOW_ROWS);
+    struct hd_arena *a = x->r->arena;
+    const char *size = hd_asprintf(a, "(%s / %" PRId64 ")", n, k), *more = hd_asprintf(a, "(%s %% %" PRId64 ")", n, k);
+    return hd_asprintf(a,
+                       "case when %s <= %s * (%s + 1) then (%s - 1) / (%s + 1) + 1 else (%s - 1 - %s) / %s + 1 end",
+                       row, more, size, row, size, row, more, size);
+}
+
+static const char *numbered(struct reading *x, enum function fn, int64_t k)
+{
+    struct hd_arena *a = x->r->arena;
+    const char *n;
+    switch (fn) {
+    case ROW_NUMBER: return number(x, FE_WINDOW_ROW);
+    case RANK: return number(x, FE_WINDOW_PEER_BEGIN);
+    case DENSE_RANK: return number(x, FE_WINDOW_DENSE);
+    case PERCENT_RANK:
+        n = number(x, FE_WINDOW_ROWS);
+        return hd_asprintf(a, "case when %s = 1 then 0e0 else cast(%s - 1 as float64) / cast(%s - 1 as float64) end", n,
+                           number(x, FE_WINDOW_PEER_BEGIN), n);
+    case CUME_DIST:
+        return hd_asprintf(a, "cast(%s as float64) / cast(%s as float64)", number(x, FE_WINDOW_PEER_END),
+                           number(x, FE_WINDOW_ROWS));
+    case NTILE: return tile(x, k);
+    case LAG: case LEAD: case FIRST_VALUE: case LAST_VALUE: case NTH_VALUE: case COUNT: case SUM: case AVG: case MIN:
+    case MAX: case FUNCTIONS: break;
+    }
+    HD_BUG("window function %d", (int)fn);
+}
+
+static int shifted(struct reading *x, const struct fe_json *v, enum function fn, int value, const char **out)
+{
+    struct fe_json m;
+    struct fe_expr *other;
+    int64_t by = 1;
+    HD_TRY(fe_json_opt_int(v, "offset", 0, OFFSET_MAX, &by));
+    by = fn == LAG ? -by : by;
+    *out = value_at(x, value, FE_WINDOW_ROW, by, false, false);
+    if (!fe_json_get(v, "default", &m))
+        return 0;
+    struct hd_type want = x->w->values[value].arg->type, both;
+    char t[HD_TEXT_MAX], found[HD_TEXT_MAX];
+    HD_TRY(fe_read_expr(x->r, &m, &x->scope, NULL, NULL, &other));
+    if (!fe_type_unify(want, other->type, &both))
+        return fe_json_fail(&m, "expected a default of type %s, found %s", hd_type_text(want, t),
+                            hd_type_text(other->type, found));
+    if (other->op == FE_LIT) /* the literal changes, as beside a column */
+        other = fe_expr_cast(x->r->arena, other, want);
+    struct bound at = {.base = FE_WINDOW_ROW, .by = by};
+    const char *outside = fn == LAG ? hd_asprintf(x->r->arena, "%s < 1", number_at(x, &at, 0))
+                                    : hd_asprintf(x->r->arena, "%s > %s", number_at(x, &at, 0), number(x, FE_WINDOW_ROWS));
+    *out = hd_asprintf(x->r->arena, "case when %s then %s else %s end", outside,
+                       value_at(x, add_value(x, FE_AGG_ANY, other), FE_WINDOW_ROW, 0, false, false), *out);
+    return 0;
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+static int refuse(const struct fe_json *v, const char *key, bool takes, enum function fn)
+{
+    struct fe_json m;
+    if (takes || !fe_json_get(v, key, &m))
+        return 0;
+    return fe_json_fail(&m, "%s takes no \"%s\"", functions[fn].name, key);
+}
+
+static int read_function_name(const struct fe_json *v, enum function *out)
+{
+    const char *names[FUNCTIONS];
+    struct fe_json m;
+    int k = 0;
+    for (int i = 0; i < FUNCTIONS; i++)
+        names[i] = functions[i].name;
+    HD_TRY(fe_json_need(v, "fn", &m));
+    HD_TRY(fe_read_choice(&m, names, FUNCTIONS, &k));
+    *out = (enum function)k;
+    HD_TRY(refuse(v, "arg", functions[k].arg || k == COUNT, *out));
+    HD_TRY(refuse(v, "offset", functions[k].offset, *out));
+    HD_TRY(refuse(v, "default", functions[k].offset, *out));
+    HD_TRY(refuse(v, "n", functions[k].count, *out));
+    return refuse(v, "frame", functions[k].framed, *out);
+}
+
+/* The function as text over the node's columns. */
+static int read_function(struct reading *x, const struct fe_json *v, const char **out)
+{
+    struct fe_json m;
+    struct fe_expr *arg = NULL;
+    struct frame f = x->frame;
+    enum function fn;
+    int64_t k = 1;
+    bool rows = false;
+    HD_TRY(fe_json_object(v, "fn", "arg", "offset", "default", "n", "frame", "as", NULL));
+    HD_TRY(read_function_name(v, &fn));
+    if (fe_json_get(v, "arg", &m))
+        HD_TRY(fe_read_expr(x->r, &m, &x->scope, NULL, NULL, &arg));
+    else if (functions[fn].arg)
+        return fe_json_need(v, "arg", &m);
+    if (functions[fn].count) {
+        HD_TRY(fe_json_need(v, "n", &m));
+        HD_TRY(fe_json_opt_int(v, "n", 1, OFFSET_MAX, &k));
+    }
+    HD_TRY(read_frame(x, v, &f, &rows));
+    x->ties |= functions[fn].ties;
+    switch (fn) {
+    case LAG:
+    case LEAD: return shifted(x, v, fn, add_value(x, FE_AGG_ANY, arg), out);
+    case FIRST_VALUE: *out = nth(x, &f, add_value(x, FE_AGG_ANY, arg), 1); return 0;
+    case NTH_VALUE: *out = nth(x, &f, add_value(x, FE_AGG_ANY, arg), k); return 0;
+    case LAST_VALUE: {
+        struct bound last = last_row(&f);
+        *out = where_rows(x, &f, value_at(x, add_value(x, FE_AGG_ANY, arg), last.base, last.by, false, true));
+        return 0;
+    }
+    case COUNT:
+    case SUM:
+    case AVG:
+    case MIN:
+    case MAX: return aggregate(x, v, fn, &f, arg, out);
+    case ROW_NUMBER:
+    case RANK:
+    case DENSE_RANK:
+    case PERCENT_RANK:
+    case CUME_DIST:
+    case NTILE:
+    case FUNCTIONS: break;
+    }
+    *out = numbered(x, fn, k);
+    return 0;
+}
+
+/* The columns of the node, now that all are known. */
+static void set_columns(struct reading *x)
+{
+    struct fe_node *n = x->n;
+    int nin = x->scope.ncols;
+    n->ncols = nin + x->w->ncolumns;
+    n->cols = HD_NEWN(x->r->arena, struct fe_column, n->ncols + 1);
+    for (int i = 0; i < nin; i++)
+        n->cols[i] = x->scope.cols[i];
+    for (int i = 0; i < x->w->ncolumns; i++) {
+        const struct fe_window_column *c = &x->w->columns[i];
+        const struct fe_window_value *v = c->value >= 0 ? &x->w->values[c->value] : NULL;
+        bool count = !v || v->fn == FE_AGG_COUNT;
+        bool there = !v || (c->base != FE_WINDOW_ZERO && c->by == 0);
+        n->cols[nin + i] = (struct fe_column){hd_asprintf(x->r->arena, "#%d", i),
+                                              count ? hd_type_of(HD_INT64) : v->arg->type,
+                                              !there || (v && !count && v->arg->nullable)};
+    }
+}
+
+/* The projection that has the input's columns, then the functions. */
+static int project(struct reading *x, const struct fe_json *list, const char *const *text, struct fe_column *cols,
+                   struct fe_node **out)
+{
+    struct fe_plan_reader *r = x->r;
+    struct fe_node *p = HD_NEW(r->arena, struct fe_node);
+    struct fe_scope scope = fe_scope_of(x->n);
+    struct fe_json m, as;
+    int nin = x->scope.ncols;
+    struct fe_column *own = hd_dup(r->arena, x->n->cols, (size_t)x->n->ncols * sizeof *own);
+    for (int i = 0; i < nin; i++) /* the texts name none of the input's columns */
+        own[i].name = "";
+    scope.cols = own;
+    *p = (struct fe_node){.op = FE_PROJECT_OP, .path = x->n->path, .ninputs = 1};
+    p->inputs = HD_NEWN(r->arena, struct fe_node *, 1);
+    p->inputs[0] = x->n;
+    p->u.project.exprs = HD_NEWN(r->arena, struct fe_expr *, nin + fe_json_length(list) + 1);
+    for (int i = 0; i < nin; i++) {
+        cols[i] = x->scope.cols[i];
+        p->u.project.exprs[i] = fe_expr_column(r->arena, i, &cols[i], x->n->path);
+    }
+    for (bool more = fe_json_first(list, &m); more; more = fe_json_next(&m)) {
+        struct fe_typing t = {r->arena, r->err, r->plan->params, r->plan->nparams, &scope};
+        struct fe_ast *ast;
+        struct fe_expr **e = &p->u.project.exprs[nin + m.index];
+        HD_TRY(fe_ast_parse(r->arena, text[m.index], fe_json_path(&m), &ast, r->err));
+        HD_TRY(fe_ast_type(&t, ast, NULL, NULL, e));
+        struct fe_column *c = &cols[nin + m.index];
+        *c = (struct fe_column){NULL, (*e)->type, (*e)->nullable};
+        HD_TRY(fe_json_need(&m, "as", &as));
+        HD_TRY(fe_json_name(&as, &c->name));
+    }
+    *out = p;
+    return 0;
+}
+
+int fe_read_WINDOW(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    HD_TRY(fe_json_object(v, "op", "comment", "input", "partition", "order", "frame", "functions", NULL));
+    struct reading x = {.r = r, .n = fe_new_node(r, v, FE_WINDOW_OP, 1), .w = HD_NEW(r->arena, struct fe_window)};
+    struct fe_json list, m;
+    bool rows = false;
+    HD_TRY(fe_read_input(r, v, "input", &x.n->inputs[0]));
+    x.scope = fe_scope_of(x.n->inputs[0]);
+    *x.w = (struct fe_window){.nvalues = 0};
+    x.n->u.sort.window = x.w;
+    x.n->u.sort.limit = -1;
+    HD_TRY(fe_read_order(r, v, "partition", &x.scope, x.n));
+    bool ordered = x.n->u.sort.nstated > x.n->u.sort.ngroup;
+    x.frame = (struct frame){{.open = true}, {.open = !ordered, .base = FE_WINDOW_PEER_END}};
+    HD_TRY(read_frame(&x, v, &x.frame, &rows));
+    HD_TRY(fe_json_need(v, "functions", &list));
+    HD_TRY(fe_json_array(&list));
+    int count = fe_json_length(&list);
+    if (!count)
+        return fe_json_fail(&list, "expected at least one function");
+    const char **text = HD_NEWN(r->arena, const char *, count);
+    for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m))
+        HD_TRY(read_function(&x, &m, &text[m.index]));
+    if (!x.ties)
+        x.n->u.sort.nkeys = x.n->u.sort.nstated;
+    set_columns(&x);
+    struct fe_column *cols = HD_NEWN(r->arena, struct fe_column, x.scope.ncols + count);
+    HD_TRY(project(&x, &list, text, cols, out));
+    return fe_set_columns(r, v, *out, x.scope.ncols + count, cols);
+}

@@ -1,0 +1,402 @@
+/* Windows end in a state whose rows are sorted by partition and order. Finishing it writes into each row where its
+ * partition and its peers begin and end (rt_border), and running values of the partition up to the row; so every column
+ * of a window is a number, or a field of a row with a number, of which reading pipelines load the one that they need. No
+ * row is gone through for another one: a sum over a frame is a difference of two running sums (Leis et al., Efficient
+ * Processing of Window Functions in Analytical SQL Queries, 2015, section 4, has what is known of such). */
+#include "planner/lower_window.h"
+
+#include "planner/agg.h"
+#include "planner/build.h"
+#include "planner/dict_map.h"
+#include "planner/flow_rows.h"
+#include "planner/handle.h"
+#include "planner/known.h"
+#include "planner/lower_expr.h"
+#include "planner/lower_sort.h"
+#include "planner/lower_value.h"
+#include "planner/schedule.h"
+#include "planner/store.h"
+
+/* Fields that finishing writes. */
+enum border { BEGIN, END, PEER_BEGIN, PEER_END, PEERS, BORDERS };
+
+struct lowering {
+    struct ctx *c;
+    const struct fe_node *n;
+    const struct fe_window *w;
+    int nin, state;
+    int *column, *value;  /* field of an input column, of a value; -1: nobody needs it */
+    struct pl_range *range; /* of a value */
+    int border[BORDERS];
+    double rows; /* at most; they have numbers of 31 bits */
+    /* of the reading pipeline */
+    struct open_pipeline *p;
+    struct handle *row;
+    int slot[BORDERS]; /* slots with border fields; -1 not loaded yet */
+};
+
+static bool is_needed(const struct lowering *l, int column)
+{
+    return l->c->need[l->n->id][column];
+}
+
+/* ---- the state ------------------------------------------------------------------------------------------- */
+
+static enum rt_merge merge_of(enum fe_agg_fn fn)
+{
+    return fn == FE_AGG_SUM || fn == FE_AGG_COUNT ? RT_MERGE_SUM
+           : fn == FE_AGG_MIN                     ? RT_MERGE_MIN
+           : fn == FE_AGG_MAX                     ? RT_MERGE_MAX
+                                                  : RT_MERGE_KEY;
+}
+
+/* 1 for each value. */
+static struct pl_val presence(struct ctx *c, const struct pl_val *v)
+{
+    struct pl_val one = {.phys = RT_I64, .type = hd_type_of(HD_INT64), .range = {true, 0, 1}};
+    int null = pb_op(c, FE_IS_NULL, RT_BOOL, false, 1, &v->expr);
+    int args[3] = {null, pb_const_int(c, RT_I64, 0), pb_const_int(c, RT_I64, 1)};
+    one.expr = pb_op(c, FE_CASE, RT_I64, false, 3, args);
+    return one;
+}
+
+static int settle_sum(struct lowering *l, const struct fe_window_value *w, struct pl_val *v)
+{
+    const struct agg_item item = {.fn = FE_AGG_SUM, .type = w->fn == FE_AGG_COUNT ? v->type : w->arg->type};
+    struct pl_val sum = *v;
+    if (!sum_known(&item, l->rows, &sum))
+        return HD_FAIL(l->c->err, UNSUPPORTED, w->arg->path,
+                       "sums of a window beyond 128 bits: not supported yet; cast the argument to fewer digits");
+    HD_TRY(lx_as_phys(l->c, v, sum.phys));
+    v->range = sum.range;
+    return 0;
+}
+
+static int store_value(struct lowering *l, struct stream *in, int i)
+{
+    struct ctx *c = l->c;
+    const struct fe_window_value *w = &l->w->values[i];
+    struct open_pipeline *p = pipeline_of(c, in);
+    struct pl_val v;
+    HD_TRY(lx_expr(c, p, in->cols, w->arg, &v));
+    lx_realise(c, &v);
+    if (w->fn == FE_AGG_COUNT)
+        v = presence(c, &v);
+    else
+        v.type = w->arg->type;
+    if (merge_of(w->fn) == RT_MERGE_SUM)
+        HD_TRY(settle_sum(l, w, &v));
+    l->range[i] = v.range;
+    l->value[i] = pb_field(c, l->state, "value", &v, merge_of(w->fn));
+    sink_add(c, &p->sink, (struct pl_out){.field = l->value[i], .expr = v.expr, .fn = FE_AGG_ANY});
+    return 0;
+}
+
+static void add_border(struct lowering *l, struct open_pipeline *p, enum border b, enum rt_border kind, int nkeys)
+{
+    struct ctx *c = l->c;
+    struct pl_val zero = {.phys = RT_I32, .type = hd_type_of(HD_INT32), .expr = pb_const_int(c, RT_I32, 0)};
+    int f = l->border[b] = pb_field(c, l->state, "border", &zero, RT_MERGE_KEY);
+    c->states.v[l->state].fields[f].border = kind;
+    c->states.v[l->state].fields[f].border_keys = nkeys;
+    sink_add(c, &p->sink, (struct pl_out){.field = f, .expr = zero.expr, .fn = FE_AGG_ANY});
+}
+
+static void add_borders(struct lowering *l, struct open_pipeline *p)
+{
+    const struct fe_node *n = l->n;
+    bool want[BORDERS] = {[BEGIN] = true};
+    for (int i = 0; i < l->w->ncolumns; i++) {
+        const struct fe_window_column *w = &l->w->columns[i];
+        if (!is_needed(l, l->nin + i))
+            continue;
+        want[END] |= w->base == FE_WINDOW_ROWS || w->value >= 0; /* whether a row is of the partition */
+        want[PEER_BEGIN] |= w->base == FE_WINDOW_PEER_BEGIN;
+        want[PEER_END] |= w->base == FE_WINDOW_PEER_END;
+        want[PEERS] |= w->base == FE_WINDOW_DENSE;
+    }
+    static const enum rt_border kinds[] = {RT_BORDER_BEGIN, RT_BORDER_END, RT_BORDER_BEGIN, RT_BORDER_END,
+                                           RT_BORDER_COUNT};
+    for (int b = 0; b < BORDERS; b++)
+        if (want[b])
+            add_border(l, p, (enum border)b, kinds[b], b < PEER_BEGIN ? n->u.sort.ngroup : n->u.sort.nstated);
+}
+
+/* Input columns that somebody reads, and those that are sort keys. */
+static int store_columns(struct lowering *l, struct stream *in)
+{
+    struct ctx *c = l->c;
+    struct open_pipeline *p = pipeline_of(c, in);
+    struct handle **cols = HD_NEWN(c->a, struct handle *, l->nin + 1);
+    int *from = HD_NEWN(c->a, int, l->nin + 1), n = 0;
+    for (int i = 0; i < l->nin; i++) {
+        bool key = false;
+        for (int k = 0; k < l->n->u.sort.nkeys; k++)
+            key |= l->n->u.sort.keys[k].expr->op == FE_COL && l->n->u.sort.keys[k].expr->col == i;
+        l->column[i] = -1;
+        if (!is_needed(l, i) && !key)
+            continue;
+        cols[n] = in->cols[i];
+        from[n++] = i;
+    }
+    struct kept k;
+    keep_chosen(c, cols, n, NULL, &k);
+    HD_TRY(keep_store(c, p, &k, l->state, RT_MERGE_KEY, FE_AGG_ANY, &p->sink));
+    for (int i = 0; i < n; i++)
+        l->column[from[i]] = k.first + k.via[i];
+    return 0;
+}
+
+static int store(struct lowering *l, struct stream *in)
+{
+    struct ctx *c = l->c;
+    const struct fe_node *n = l->n;
+    struct open_pipeline *p = pipeline_of(c, in);
+    struct rt_sort_key *keys = HD_NEWN(c->a, struct rt_sort_key, n->u.sort.nkeys + 1);
+    int nkeys = n->u.sort.nkeys;
+    l->state = pb_state(c, RT_STATE_ROWS, "window", n->path);
+    p->sink.kind = PL_SINK_ROWS;
+    p->sink.state = l->state;
+    HD_TRY(store_columns(l, in));
+    for (int i = 0; i < nkeys; i++) {
+        const struct fe_sort_key *k = &n->u.sort.keys[i];
+        int f = lower_sort_key(c, in, k, l->state, l->column);
+        if (f < 0)
+            return -1;
+        keys[i] = (struct rt_sort_key){f, k->desc, k->nulls_first};
+    }
+    for (int i = 0; i < l->w->nvalues; i++)
+        HD_TRY(store_value(l, in, i));
+    add_borders(l, p);
+    pb_state_layout(c, l->state);
+    struct rt_state *st = &c->states.v[l->state];
+    st->sort = keys;
+    st->nsort = nkeys;
+    st->segment = 1 + l->border[BEGIN];
+    st->est_rows = in->est;
+    c->state_rows.v[l->state] = in->max_rows;
+    pb_end(c, p, true);
+    return 0;
+}
+
+/* ---- columns --------------------------------------------------------------------------------------------- */
+
+static int op2(struct ctx *c, enum fe_op op, enum rt_phys ph, int a, int b)
+{
+    int args[2] = {a, b};
+    return pb_op(c, op, ph, false, 2, args);
+}
+
+static int border(struct lowering *l, enum border b)
+{
+    struct pl_val v;
+    if (l->slot[b] < 0) {
+        HD_TRY(h_value(l->c, l->p, h_field(l->c, l->state, l->border[b], l->row), &v));
+        l->slot[b] = pb_let(l->c, l->p, "border", v);
+    }
+    return pb_slot_expr(l->c, l->p, l->slot[b]);
+}
+
+/* A number of the partition, I32. */
+static int number(struct lowering *l, enum fe_window_base base, int *out)
+{
+    struct ctx *c = l->c;
+    int at = -1, one = pb_const_int(c, RT_I32, 1);
+    switch (base) {
+    case FE_WINDOW_ZERO: *out = pb_const_int(c, RT_I32, 0); return 0;
+    case FE_WINDOW_ROW: at = pb_slot_expr(c, l->p, l->p->source_slot); break;
+    case FE_WINDOW_PEER_BEGIN: at = border(l, PEER_BEGIN); break;
+    case FE_WINDOW_PEER_END: *out = op2(c, FE_SUB, RT_I32, border(l, PEER_END), border(l, BEGIN)); return 0;
+    case FE_WINDOW_ROWS: *out = op2(c, FE_SUB, RT_I32, border(l, END), border(l, BEGIN)); return 0;
+    case FE_WINDOW_DENSE: {
+        struct handle *first = h_row(c, l->slot[BEGIN], NULL, l->state, false);
+        struct pl_val before;
+        HD_TRY(h_value(c, l->p, h_field(c, l->state, l->border[PEERS], first), &before));
+        *out = op2(c, FE_ADD, RT_I32, op2(c, FE_SUB, RT_I32, border(l, PEERS), before.expr), one);
+        return 0;
+    }
+    }
+    *out = op2(c, FE_ADD, RT_I32, op2(c, FE_SUB, RT_I32, at, border(l, BEGIN)), one);
+    return 0;
+}
+
+static struct pl_val as_int64(struct lowering *l, int number, int64_t lo)
+{
+    struct pl_val v = {.phys = RT_I32, .type = hd_type_of(HD_INT64), .expr = number};
+    v.range = (struct pl_range){true, lo, (hd_i128)l->rows};
+    lx_as_phys(l->c, &v, RT_I64);
+    return v;
+}
+
+static int choose(struct ctx *c, enum rt_phys ph, int cond, int yes, int no)
+{
+    int args[3] = {cond, yes, no};
+    return pb_op(c, FE_CASE, ph, false, 3, args);
+}
+
+/* The row with number base + by, which may be none. */
+static int row_with(struct lowering *l, const struct fe_window_column *w, struct handle **out)
+{
+    struct ctx *c = l->c;
+    int n;
+    if (w->base == FE_WINDOW_ROW && w->by == 0) {
+        *out = l->row;
+        return 0;
+    }
+    HD_TRY(number(l, w->base, &n));
+    int one = pb_const_int(c, RT_I64, 1), begin = as_int64(l, border(l, BEGIN), 0).expr;
+    int rows = op2(c, FE_SUB, RT_I64, as_int64(l, border(l, END), 0).expr, begin);
+    int at = op2(c, FE_ADD, RT_I64, as_int64(l, n, 0).expr, pb_const_int(c, RT_I64, w->by));
+    if (w->clamp_high)
+        at = choose(c, RT_I64, op2(c, FE_GT, RT_BOOL, at, rows), rows, at);
+    if (w->clamp_low)
+        at = choose(c, RT_I64, op2(c, FE_LT, RT_BOOL, at, one), one, at);
+    int inside = op2(c, FE_AND, RT_BOOL, op2(c, FE_GE, RT_BOOL, at, one), op2(c, FE_LE, RT_BOOL, at, rows));
+    int row = op2(c, FE_SUB, RT_I64, op2(c, FE_ADD, RT_I64, begin, at), one);
+    struct pl_val v = {.phys = RT_I64,
+                       .type = hd_type_of(HD_INT64),
+                       .range = {true, -1, (hd_i128)l->rows},
+                       .expr = choose(c, RT_I64, inside, row, pb_const_int(c, RT_I64, -1))};
+    HD_TRY(lx_as_phys(c, &v, RT_I32));
+    *out = h_row(c, pb_let(c, l->p, "row", v), NULL, l->state, true);
+    return 0;
+}
+
+static int column(struct lowering *l, int i, struct handle **out)
+{
+    const struct fe_window_column *w = &l->w->columns[i];
+    struct handle *row;
+    int n;
+    if (w->value < 0) {
+        HD_TRY(number(l, w->base, &n));
+        struct pl_val v = as_int64(l, n, 1);
+        if (w->by) {
+            v.expr = op2(l->c, FE_ADD, RT_I64, v.expr, pb_const_int(l->c, RT_I64, w->by));
+            v.range = range_of_type(v.type);
+        }
+        *out = h_phys(l->c, v);
+        return 0;
+    }
+    HD_TRY(row_with(l, w, &row));
+    *out = h_field(l->c, l->state, l->value[w->value], row);
+    (*out)->val.range = l->range[w->value];
+    if ((*out)->type.kind == HD_STRING)
+        (*out)->val.range.known = false;
+    return 0;
+}
+
+/* ---- the node -------------------------------------------------------------------------------------------- */
+
+static struct handle *absent(struct ctx *c, const struct fe_column *col)
+{
+    return h_phys(c, lx_const(c, &(struct fe_value){.type = col->type, .is_null = true}));
+}
+
+int lower_window(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out)
+{
+    struct lowering l = {.c = c, .n = n->n, .w = n->n->u.sort.window, .nin = in->ncols};
+    l.rows = HD_MIN(in->max_rows, (double)INT32_MAX);
+    l.column = HD_NEWN(c->a, int, l.nin + 1);
+    l.value = HD_NEWN(c->a, int, l.w->nvalues + 1);
+    l.range = HD_NEWN(c->a, struct pl_range, l.w->nvalues + 1);
+    for (int b = 0; b < BORDERS; b++)
+        l.border[b] = l.slot[b] = -1;
+    HD_TRY(store(&l, in));
+    l.p = pb_pipeline(c, RT_SOURCE_ROWS, n->path);
+    l.p->spec.state = l.state;
+    l.p->est = in->est;
+    l.row = h_row(c, l.p->source_slot, NULL, l.state, false);
+    *out = (struct stream){.pipeline = c->pipelines.n - 1,
+                           .est = in->est,
+                           .max_rows = in->max_rows,
+                           .ncols = n->n->ncols,
+                           .unique_row = l.row};
+    out->cols = HD_NEWN(c->a, struct handle *, out->ncols + 1);
+    border(&l, BEGIN);
+    for (int i = 0; i < out->ncols; i++) {
+        struct handle **h = &out->cols[i];
+        if (!is_needed(&l, i)) {
+            *h = absent(c, &n->n->cols[i]);
+            continue;
+        }
+        if (i >= l.nin) {
+            HD_TRY(column(&l, i - l.nin, h));
+            continue;
+        }
+        *h = h_field(c, l.state, l.column[i], l.row);
+        (*h)->val.range = h_range(c, h_plain(in->cols[i]));
+        if ((*h)->type.kind == HD_STRING)
+            (*h)->val.range.known = false;
+    }
+    return 0;
+}
+
+/* ---- flows ----------------------------------------------------------------------------------------------- */
+
+static struct handle *known_number(struct ctx *c, double rows, bool from_one)
+{
+    struct handle *h = h_phys(c, (struct pl_val){.phys = RT_I64, .type = hd_type_of(HD_INT64)});
+    h->val.range = (struct pl_range){true, from_one, (hd_i128)rows};
+    return h;
+}
+
+static int known_column(struct ctx *c, const struct fe_node *n, const struct stream *in, int i, struct handle *row,
+                        struct handle **out)
+{
+    const struct fe_window_column *w = &n->u.sort.window->columns[i];
+    const struct fe_window_value *v = w->value >= 0 ? &n->u.sort.window->values[w->value] : NULL;
+    double rows = HD_MIN(in->max_rows, (double)INT32_MAX);
+    const struct fe_column *col = &n->cols[in->ncols + i];
+    struct pl_val known;
+    if (!v || v->fn == FE_AGG_COUNT) {
+        *out = known_number(c, rows, !v);
+        (*out)->nullable = (*out)->val.nullable = col->nullable;
+        if (w->by && !v)
+            (*out)->val.range.known = false;
+        return 0;
+    }
+    struct handle *arg = h_expr(c, v->arg, in->cols);
+    HD_TRY(known_value(c, arg, &known));
+    if (v->fn == FE_AGG_SUM) {
+        const struct agg_item item = {.fn = FE_AGG_SUM, .type = v->arg->type};
+        known.type = v->arg->type;
+        if (!sum_known(&item, rows, &known)) /* lowering refuses it */
+            known.range.known = false;
+        known.nullable = col->nullable;
+        *out = h_phys(c, known);
+        return 0;
+    }
+    *out = h_kept(c, arg, row);
+    (*out)->nullable = col->nullable;
+    if ((*out)->type.kind == HD_STRING)
+        (*out)->val.range.known = false;
+    return 0;
+}
+
+int flow_window(struct ctx *c, struct pl_node *n, const struct stream *in, struct stream *out)
+{
+    const struct fe_node *fe = n->n;
+    for (int i = 0; i < fe->u.sort.nkeys; i++)
+        map_plan(c, n, in->cols, fe->u.sort.keys[i].expr, in->est);
+    *out = flow_begin(c, NULL, in->est);
+    out->max_rows = in->max_rows;
+    out->unique_row = flow_row(c, NULL);
+    out->ncols = fe->ncols;
+    out->cols = HD_NEWN(c->a, struct handle *, out->ncols + 1);
+    for (int i = 0; i < out->ncols; i++) {
+        struct handle **h = &out->cols[i];
+        if (!c->need[fe->id][i]) {
+            *h = absent(c, &fe->cols[i]);
+        } else if (i >= in->ncols) {
+            HD_TRY(known_column(c, fe, in, i - in->ncols, out->unique_row, h));
+        } else {
+            struct pl_val v;
+            *h = h_kept(c, h_plain(in->cols[i]), out->unique_row);
+            if ((*h)->type.kind != HD_STRING)
+                continue;
+            HD_TRY(known_value(c, *h, &v));
+            (*h)->val.range.known = false;
+        }
+    }
+    return 0;
+}
