@@ -79,14 +79,14 @@ static const bool *read_by_pairs(const struct cu_unit *u)
 static void state_row(struct cu_unit *u)
 {
     int first = pairs_level(u)->first_step, end = first + u->pipeline->loop.others;
-    cu_line(u->out, "bool live = true;");
     cu_bind_child(u, &u->pipeline->steps[opening(u)], read_by_pairs(u));
     declare_slots(u, first, end);
     u->recounted = true;
     steps(u, first, end);
     cu_unguard(u);
     u->recounted = false;
-    for (int i = first; i < end && !u->pipeline->loop.fused; i++) /* visits may be all that reads them */
+    for (int i = first; i < end && (!u->pipeline->loop.fused || u->pipeline->loop.nbounds);
+         i++) /* visits may be all that reads them */
         cu_line(u->out, "(void)%s;", cu_slot(u, u->pipeline->steps[i].slot));
 }
 
@@ -142,6 +142,7 @@ static void print_rank(struct cu_unit *u)
             "template <bool whole> HDD_MEMBER void rank(const pair_tuple *mine, best_rows *best, u32 alive, u32 at)");
     cu_open(u->out, "{");
     cu_line(u->out, "(void)alive, (void)mine;");
+    cu_line(u->out, "bool live = true;");
     state_row(u);
     cu_line(u->out, "HDD_UNROLL");
     cu_open(u->out, "for (u32 j = 0; j < loop_rows; j++) {");
@@ -169,6 +170,7 @@ static void print_pairs(struct cu_unit *u)
             l->fused ? "" : ", Passed &passed");
     cu_open(u->out, "{");
     cu_line(u->out, "(void)alive, (void)mine;");
+    cu_line(u->out, "bool live = true;");
     state_row(u);
     cu_line(u->out, "HDD_UNROLL");
     cu_open(u->out, "for (u32 j = 0; j < %s; j++) {", l->fused ? "loop_rows" : "rows");
@@ -190,6 +192,76 @@ static void print_pairs(struct cu_unit *u)
     cu_blank(u->out);
 }
 
+static const char *bound_name(struct cu_unit *u, const struct pl_pair_bound *b)
+{
+    return hd_asprintf(u->arena, "%s_%s", b->most ? "most" : "least", cu_slot_name(u, b->slot));
+}
+
+/* Filters may share it. */
+static bool is_first_of_name(const struct pl_loop *l, int i)
+{
+    for (int j = 0; j < i; j++)
+        if (l->bounds[j].slot == l->bounds[i].slot && l->bounds[j].most == l->bounds[i].most)
+            return false;
+    return true;
+}
+
+static void print_bounds(struct cu_unit *u)
+{
+    const struct pl_loop *l = &u->pipeline->loop;
+    cu_line(u->out, "// Values of the warp's rows with which pairs pass their tests if any row's do.");
+    cu_open(u->out, "struct pair_bounds {");
+    for (int i = 0; i < l->nbounds; i++)
+        if (is_first_of_name(l, i))
+            cu_line(u->out, "hdd_opt<%s> %s;", cu_type(u->pipeline->slots[l->bounds[i].slot].phys),
+                    bound_name(u, &l->bounds[i]));
+    cu_close(u->out, "};");
+    cu_blank(u->out);
+    cu_line(u->out, "HDD_MEMBER pair_bounds bounds(const pair_tuple *mine, u32 alive) const");
+    cu_open(u->out, "{");
+    cu_line(u->out, "pair_bounds b{};");
+    for (int i = 0; i < l->nbounds; i++)
+        if (is_first_of_name(l, i)) {
+            const char *name = bound_name(u, &l->bounds[i]);
+            cu_line(u->out, "HDD_UNROLL");
+            cu_line(u->out, "for (u32 j = 0; j < loop_rows; j++)");
+            cu_line(u->out, "    if (alive >> j & 1)");
+            cu_line(u->out, "        b.%s = hdd_%s(b.%s, mine[j].%s);", name, l->bounds[i].most ? "greatest" : "least",
+                    name, cu_slot_name(u, l->bounds[i].slot));
+            cu_line(u->out, "b.%s = hdd_%s_of_warp(b.%s);", name, l->bounds[i].most ? "greatest" : "least", name);
+        }
+    cu_line(u->out, "return b;");
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+/* The filters of the bounds, each with its own. */
+static void print_may_pass(struct cu_unit *u)
+{
+    const struct pl_loop *l = &u->pipeline->loop;
+    cu_line(u->out, "// Whether any pair of the warp's rows with row `at` of the state may pass.");
+    cu_line(u->out, "HDD_MEMBER bool may_pass(const pair_bounds &bound, bool live, u32 at)");
+    cu_open(u->out, "{");
+    state_row(u);
+    for (int i = 0, next; i < l->nbounds; i = next) {
+        cu_open(u->out, "{");
+        for (next = i; next < l->nbounds && l->bounds[next].step == l->bounds[i].step; next++) {
+            const struct pl_slot *s = &u->pipeline->slots[l->bounds[next].slot];
+            cu_define_slot(
+                u, l->bounds[next].slot, cu_value_type(u, s->phys, s->nullable),
+                hd_asprintf(u->arena, "bound.%s%s", bound_name(u, &l->bounds[next]), s->nullable ? "" : ".v"));
+        }
+        u->recounted = true;
+        cu_step(u, &u->pipeline->steps[l->bounds[i].step], l->bounds[i].step);
+        cu_unguard(u);
+        u->recounted = false;
+        cu_close(u->out, "}");
+    }
+    cu_line(u->out, "return live;");
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
 /* The bit that a match sets, as it is now: other warps set them too. */
 static void print_settled(struct cu_unit *u)
 {
@@ -206,7 +278,8 @@ static void print_settled(struct cu_unit *u)
 void cu_loop(struct cu_unit *u)
 {
     const struct pl_loop *l = &u->pipeline->loop;
-    cu_line(u->out, "enum : u32 { loop_rows = %d, fused = %d, again = %d };", l->rows, l->fused, l->again);
+    cu_line(u->out, "enum : u32 { loop_rows = %d, fused = %d, again = %d, bounded = %d };", l->rows, l->fused, l->again,
+            l->nbounds > 0);
     if (u->pipeline->loop.top)
         print_best(u);
     cu_line(u->out, "typedef %s_tuple1 pair_tuple;", u->name);
@@ -220,4 +293,8 @@ void cu_loop(struct cu_unit *u)
     if (!u->pipeline->loop.fused)
         cu_visit(u, 1);
     print_pairs(u);
+    if (l->nbounds) {
+        print_bounds(u);
+        print_may_pass(u);
+    }
 }

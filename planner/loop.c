@@ -259,5 +259,6 @@ void pl_size_loop(const struct ctx *c, struct pl_pipeline *q)
     l->sums = l->fused && q->sink.place == PL_PLACE_REGISTERS && l->tested > q->levels[1].first_step + l->others;
     for (int i = 0; i < q->sink.nouts && l->sums; i++)
         q->sink.outs[i].word = fits_word(c, q, &q->sink.outs[i]);
+    pl_bound_loop(c, q);
     pl_size_part(c, q);
 }

@@ -10,5 +10,7 @@ void pl_plan_loop(struct ctx *c, struct open_pipeline *p);
 void pl_size_loop(const struct ctx *c, struct pl_pipeline *q);
 /* loop_part.c: what a CPU keeps of the state's rows, of a loop with a size. */
 void pl_size_part(const struct ctx *c, struct pl_pipeline *q);
+/* loop_bound.c: what a warp of a GPU asks of a row of the state before it tests pairs with it. */
+void pl_bound_loop(const struct ctx *c, struct pl_pipeline *q);
 
 #endif

@@ -217,10 +217,17 @@ enum { PL_CPU_TILE_ROWS = 64, PL_CPU_VECTOR_ROWS = 16 };
  * those of other rows; that it runs for each of them; nothing. */
 enum pl_other { PL_OTHER_COLUMN, PL_OTHER_AGAIN, PL_OTHER_UNREAD };
 
+/* A filter of pairs that the source's rows pass the more, the larger (`most`), or the smaller, their value of a slot is
+ * (loop_bound.c). Those of one filter stand together. */
+struct pl_pair_bound {
+    int step, slot;
+    bool most;
+};
+
 /* A loop over pairs (loop.c): a thread of a GPU takes rows of the state that the only level lists one after the
  * other, each with all rows of the source that it holds. */
 struct pl_loop {
-    int rows;   /* that a thread holds; 0: no loop */
+    int rows; /* that a thread holds; 0: no loop */
     int others; /* steps right behind the level's that look at the state's row alone */
     int tested; /* all filters of pairs come before this step */
     bool later; /* a row of the source, which are those of the state, meets those behind it alone */
@@ -232,7 +239,9 @@ struct pl_loop {
                    the first key of the order of the sink's state (loop_top.c) */
     bool fused; /* pairs go to the sink where they are; else those that passed the tests are visited */
     bool again; /* not fused, and tests are so cheap that they are done again for rows of the state that pass some */
-    bool sums;  /* a thread adds up the pairs that pass its tests, task by task */
+    int nbounds;
+    struct pl_pair_bound *bounds; /* by which a warp of a GPU leaves rows of the state out */
+    bool sums; /* a thread adds up the pairs that pass its tests, task by task */
 };
 
 enum { PL_LOOP_TOP_MAX = 32 };

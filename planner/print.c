@@ -250,11 +250,12 @@ static void print_source(const struct printer *w)
     if (r->shape != RT_SHAPE_STRAIGHT && r->shape != RT_SHAPE_ALL_ROWS) /* [tile] tells */
         hd_strbuf_addf(w->o, " [gpu: %s]", rt_shape_name(r->shape));
     if (w->p->loop.rows)
-        hd_strbuf_addf(w->o, " [gpu: %d rows a thread%s]", w->p->loop.rows,
+        hd_strbuf_addf(w->o, " [gpu: %d rows a thread%s%s]", w->p->loop.rows,
                        w->p->loop.fused   ? ""
                        : w->p->loop.top   ? ", pairs ranked"
                        : w->p->loop.again ? ", pairs tested again"
-                                          : ", pairs tested");
+                                          : ", pairs tested",
+                       w->p->loop.nbounds ? ", bounded" : "");
     if (pl_in_parts(w->p))
         print_part(w, &w->p->loop);
     if (w->p->gpu.shared_bytes)

@@ -98,6 +98,24 @@ static bool check_top(struct vf *v, const struct pl_loop *l)
     return true;
 }
 
+/* A lane asks with values of several rows, so that nothing may come of what it asks but an answer. */
+static bool check_bounds(struct vf *v, const struct pl_loop *l)
+{
+    const struct pl_pipeline *p = v->p;
+    const bool *slots = of_source(v);
+    int first = p->levels[1].first_step + l->others;
+    VF_CHECK(v, LOOP_BOUND, l->nbounds == 0 || l->top == 0);
+    for (int i = 0; i < l->nbounds; i++) {
+        const struct pl_pair_bound *b = &l->bounds[i];
+        bool *read = HD_NEWN(v->arena, bool, p->nslots + 1);
+        VF_CHECK(v, LOOP_BOUND, b->step >= first && b->step < l->tested && p->steps[b->step].kind == PL_STEP_FILTER);
+        pl_step_reads(v->g->exprs, &p->steps[b->step], read);
+        VF_CHECK(v, LOOP_BOUND, read[b->slot] && slots[b->slot] && pl_loop_ranks(p->slots[b->slot].phys));
+        VF_CHECK(v, LOOP_BOUND, i == 0 || l->bounds[i - 1].step <= b->step);
+    }
+    return true;
+}
+
 bool vf_loop(struct vf *v)
 {
     const struct pl_loop *l = &v->p->loop;
@@ -113,6 +131,7 @@ bool vf_loop(struct vf *v)
         VF_CHECK(v, LOOP_TESTS, pl_step_form(v->p->steps[i].kind)->yields != PL_YIELDS_SOME);
     VF_TRY(check_part(v, l));
     VF_TRY(check_top(v, l));
+    VF_TRY(check_bounds(v, l));
     VF_CHECK(v, LOOP_TESTS, !l->again || (!l->fused && !l->top && !l->later));
     bool adds = s->kind == PL_SINK_AGG_SCALAR || s->kind == PL_SINK_AGG_DENSE;
     VF_CHECK(v, LOOP_FUSED, !l->fused || (adds && s->place != PL_PLACE_MEMORY && !v->p->first_match));

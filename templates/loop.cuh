@@ -9,7 +9,7 @@
 // end: tasks are the places of a triangle, each as much work as any other but those on its edge. To
 // what straight.cuh asks for, a pipeline's class adds, in place of tile and visit,
 //
-//   enum { loop_rows, fused, again }; pair_tuple
+//   enum { loop_rows, fused, again, bounded }; pair_tuple
 //   bool begin(bool live, bool counted, u32 row, pair_tuple &)    what the pairs of a row share
 //   hdd_range others()                                            rows of the state
 //   void pairs<whole>(const pair_tuple *, u32 alive, u32 at)
@@ -22,6 +22,7 @@
 
 #include "hd/straight.cuh"
 #include "hd/range.cuh"
+#include "hd/loop_bound.cuh"
 
 // Rows of the state in a task: enough to make up for reading the tile, few enough that the last
 // tasks end together and that a look at the abort word comes often.
@@ -236,15 +237,23 @@ template <class Pipeline> HDD_DEVICE void hdd_wait(Pipeline &p, u32 passed, u32 
 template <bool> struct hdd_again {
 };
 
+// Beside lanes that found something, pairs of rows of the state that come alone wait: `at` says so.
+constexpr u32 HDD_ALONE = 1u << 31;
+
 // The rows of the state that waiting lanes, from the row of the source in `row` on, looked at: visits what passes.
 template <class Pipeline> HDD_DEVICE void hdd_visit_again(Pipeline &p)
 {
     constexpr u32 rows = Pipeline::loop_rows, most = hdd_tested_at_once<Pipeline>();
     const u32 end = p.others().begin + p.others().n;
     u32 first, at, passed = 0;
-    const bool live = hdd_take_waiting(p.waiting, first, at);
+    bool live = hdd_take_waiting(p.waiting, first, at);
+    if (at & HDD_ALONE) {
+        at -= HDD_ALONE;
+        passed = live;
+        live = false;
+    }
     HDD_NO_UNROLL
-    for (u32 j = 0; j < rows; j++) {
+    for (u32 j = hdd_any(live) ? 0 : rows; j < rows; j++) {
         const u64 row = (u64)first + j * HDD_LANES;
         typename Pipeline::pair_tuple tuple = typename Pipeline::pair_tuple();
         const u32 begun = p.begin(live && row < p.run.launch.source_rows, false, (u32)row, tuple);
@@ -261,33 +270,38 @@ template <class Pipeline> HDD_DEVICE void hdd_visit_again(Pipeline &p)
     }
 }
 
-template <class Pipeline> HDD_DEVICE void hdd_wait_again(Pipeline &p, bool any, u32 first, u32 at)
+// Lanes that found something among rows of the state from `at` on, bit 0; or, with HDD_ALONE, pairs of one row, bit j for
+// the lane's row j.
+template <class Pipeline> HDD_DEVICE void hdd_wait_again(Pipeline &p, u32 left, u32 first, u32 at)
 {
-    if (!hdd_any(any))
-        return;
-    p.waiting.add(any, first + hdd_lane(), at);
-    if (p.waiting.n >= HDD_LANES)
-        hdd_visit_again(p);
+    while (hdd_any(left != 0)) {
+        const bool has = left != 0;
+        p.waiting.add(has, first + (has ? hdd_lowest(left) : 0) * HDD_LANES + hdd_lane(), at);
+        left &= left - 1;
+        if (p.waiting.n >= HDD_LANES)
+            hdd_visit_again(p);
+    }
 }
 
-// A part ends between two runs of rows that are tested at once, or with the state.
 template <bool whole, class Pipeline>
 HDD_DEVICE void hdd_test_all(Pipeline &p, hdd_again<true>, const typename Pipeline::pair_tuple *mine, u32 alive,
                              u32 first, u32 begin, u32 end)
 {
-    constexpr u32 most = hdd_tested_at_once<Pipeline>();
-    for (u32 at = begin; at < end; at += most) {
-        bool any = false;
-        if (end - at >= most) {
+    constexpr u32 rows = Pipeline::loop_rows, most = hdd_tested_at_once<Pipeline>();
+    for (u32 at = begin; at < end;) {
+        const bool alone = end - at < most;
+        u32 left;
+        if (alone) {
+            left = hdd_which_pass<whole, rows>(p, mine, alive, at);
+        } else {
+            bool any = false;
             HDD_UNROLL
             for (u32 k = 0; k < most; k++)
                 any = any | hdd_some_pass<whole>(p, mine, alive, at + k);
-        } else {
-            HDD_NO_UNROLL
-            for (u32 k = at; k < end; k++)
-                any = any | hdd_some_pass<whole>(p, mine, alive, k);
+            left = any;
         }
-        hdd_wait_again(p, any, first, at);
+        hdd_wait_again(p, left, first, alone ? at | HDD_ALONE : at);
+        at += alone ? 1 : most;
     }
 }
 
@@ -353,6 +367,24 @@ HDD_DEVICE void hdd_loop_at(Pipeline &p, const typename Pipeline::pair_tuple *mi
     hdd_wait(p, hdd_which_pass<false, Pipeline::loop_rows>(p, mine, alive, at), first, at);
 }
 
+// The rows of a part, or those of them that bounds leave.
+template <bool whole, class Pipeline>
+HDD_DEVICE void hdd_loop_part(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32 first, u32 begin,
+                              u32 end, hdd_bounded<false>)
+{
+    hdd_loop_over<whole>(p, mine, alive, first, begin, end, hdd_fused<Pipeline::fused != 0>());
+}
+
+template <bool whole, class Pipeline>
+HDD_DEVICE void hdd_loop_part(Pipeline &p, const typename Pipeline::pair_tuple *mine, u32 alive, u32 first, u32 begin,
+                              u32 end, hdd_bounded<true>)
+{
+    const typename Pipeline::pair_bounds bounds = p.bounds(mine, alive);
+    hdd_looks looks(begin, end);
+    for (u32 from, to; looks.next(p, bounds, from, to);)
+        hdd_loop_over<whole>(p, mine, alive, first, from, to, hdd_fused<Pipeline::fused != 0>());
+}
+
 // Before a warp ends.
 template <class Pipeline> HDD_DEVICE void hdd_end_loop(Pipeline &, hdd_fused<true>)
 {
@@ -387,6 +419,7 @@ template <class Pipeline> HDD_DEVICE void hdd_after_task(Pipeline &, long)
 template <class Pipeline> HDD_DEVICE void hdd_loop(Pipeline &p)
 {
     typedef hdd_fused<Pipeline::fused != 0> fused;
+    typedef hdd_bounded<Pipeline::bounded != 0> bounded;
     constexpr u32 rows = Pipeline::loop_rows, tile = rows * HDD_LANES, all = (1u << rows) - 1;
     const hdd_range others = p.others();
     const hdd_tasks tasks(p.run, tile, others.n);
@@ -405,9 +438,9 @@ template <class Pipeline> HDD_DEVICE void hdd_loop(Pipeline &p)
         }
         hdd_count_iterations(p.run, 1, (end - begin) * rows, (end - begin) * (tile - hdd_warp_add(hdd_popc(alive))));
         if (!hdd_any(alive != all))
-            hdd_loop_over<true>(p, mine, alive, (u32)first, others.begin + begin, others.begin + end, fused());
+            hdd_loop_part<true>(p, mine, alive, (u32)first, others.begin + begin, others.begin + end, bounded());
         else if (hdd_any(alive != 0))
-            hdd_loop_over<false>(p, mine, alive, (u32)first, others.begin + begin, others.begin + end, fused());
+            hdd_loop_part<false>(p, mine, alive, (u32)first, others.begin + begin, others.begin + end, bounded());
         hdd_after_task(p, 0);
     }
     hdd_end_loop(p, fused());
@@ -424,6 +457,7 @@ HDD_DEVICE u32 hdd_earlier(u32 alive, u32 at)
 template <class Pipeline> HDD_DEVICE void hdd_loop_later(Pipeline &p)
 {
     typedef hdd_fused<Pipeline::fused != 0> fused;
+    typedef hdd_bounded<Pipeline::bounded != 0> bounded;
     constexpr u32 rows = Pipeline::loop_rows, tile = rows * HDD_LANES, all = (1u << rows) - 1;
     const u32 n = p.others().n, from = (u32)p.run.launch.first_row;
     const hdd_later_tasks tasks(p.run, tile, n);
@@ -446,9 +480,9 @@ template <class Pipeline> HDD_DEVICE void hdd_loop_later(Pipeline &p)
         for (u32 at = first; own && at < inside; at++)
             hdd_loop_at(p, mine, hdd_earlier(alive, at - first), first, at, fused());
         if (!hdd_any(alive != all))
-            hdd_loop_over<true>(p, mine, alive, first, begin, end, fused());
+            hdd_loop_part<true>(p, mine, alive, first, begin, end, bounded());
         else if (hdd_any(alive != 0))
-            hdd_loop_over<false>(p, mine, alive, first, begin, end, fused());
+            hdd_loop_part<false>(p, mine, alive, first, begin, end, bounded());
         hdd_after_task(p, 0);
     }
     hdd_end_loop(p, fused());

@@ -83,12 +83,11 @@ HDD_DEVICE u32 hdd_settle_few(Pipeline &p, hdd_again<false>, typename Pipeline::
 
 // Until all rows of the warp are settled: rows of the state that were looked at.
 template <bool whole, class Pipeline>
-HDD_DEVICE u32 hdd_first_matches(Pipeline &p, typename Pipeline::pair_tuple *mine, u32 open, u32 first, u32 begin,
-                                 u32 end)
+HDD_DEVICE u32 hdd_first_matches(Pipeline &p, hdd_bounded<false>, typename Pipeline::pair_tuple *mine, u32 &open,
+                                 u32 first, u32 begin, u32 end)
 {
     constexpr u32 most = hdd_tested_at_once<Pipeline>();
     u32 at = begin;
-    hdd_stand_in<Pipeline>(mine, open);
     for (; end - at >= most && hdd_any(open != 0); at += most)
         open = hdd_settle_few<whole>(p, hdd_again<Pipeline::again != 0>(), mine, open, first, at);
     HDD_NO_UNROLL
@@ -97,8 +96,20 @@ HDD_DEVICE u32 hdd_first_matches(Pipeline &p, typename Pipeline::pair_tuple *min
     return at - begin;
 }
 
+// Bounds are those of the rows that are left.
+template <bool whole, class Pipeline>
+HDD_DEVICE u32 hdd_first_matches(Pipeline &p, hdd_bounded<true>, typename Pipeline::pair_tuple *mine, u32 &open,
+                                 u32 first, u32 begin, u32 end)
+{
+    hdd_looks looks(begin, end);
+    for (u32 from, to; hdd_any(open != 0) && looks.next(p, p.bounds(mine, open), from, to);)
+        hdd_first_matches<whole>(p, hdd_bounded<false>(), mine, open, first, from, to);
+    return looks.at - begin;
+}
+
 template <class Pipeline> HDD_DEVICE void hdd_loop_first(Pipeline &p)
 {
+    typedef hdd_bounded<Pipeline::bounded != 0> bounded;
     constexpr u32 rows = Pipeline::loop_rows, tile = rows * HDD_LANES;
     const hdd_range others = p.others();
     const hdd_tasks tasks(p.run, tile, others.n);
@@ -119,10 +130,11 @@ template <class Pipeline> HDD_DEVICE void hdd_loop_first(Pipeline &p)
             open |= (u32)p.begin(live, part == 0, (u32)row, mine[j]) << j;
         }
         const u32 begun = hdd_warp_add(hdd_popc(open));
+        hdd_stand_in<Pipeline>(mine, open);
         if (!hdd_any(open == 0))
-            n = hdd_first_matches<true>(p, mine, open, (u32)first, begin, end);
+            n = hdd_first_matches<true>(p, bounded(), mine, open, (u32)first, begin, end);
         else if (begun != 0)
-            n = hdd_first_matches<false>(p, mine, open, (u32)first, begin, end);
+            n = hdd_first_matches<false>(p, bounded(), mine, open, (u32)first, begin, end);
         hdd_count_iterations(p.run, 1, n * rows, n * (tile - begun));
     }
     if (p.waiting.n != 0)

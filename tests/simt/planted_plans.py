@@ -18,6 +18,7 @@ from pathlib import Path
 PAIRS = ["tests/e2e/pairs.py", "--threads", "1", "--sizes", "70:71:1", "--large", "300"]
 RANGES = ["tests/e2e/ranges.py", "--count", "12"]
 LOOPS = ["tests/e2e/ranked.py", "--plans", "0", "--loops", "5"]
+BOUNDS = ["tests/e2e/looped.py", "--rows", "1300", "--only", "ln"]
 GROUPS = ["tests/e2e/radix.py", "--rows", "300", "--groups"]
 SORTED = ["tests/diff/sweep.py", "--threads", "1", "--only"]
 STATES = ["simt_test_states"]
@@ -40,6 +41,12 @@ BUGS = [
     ("largest values are compared as smallest ones", LOOPS, "loop_top.cuh", "return desc ? v < last : v > last;", "return v > last;"),
     ("negative floats order the other way round", LOOPS, "loop_top.cuh", "bits < 0 ? ~(u64)bits", "bits < 0 ? (u64)bits"),
     ("NULLs come last in every order", LOOPS, "loop_top.cuh", "nulls_first ? (Key)0 : ~(Key)0", "~(Key)0"),
+    # bounds, and rows that are done with their first match
+    ("bounds are those of half a warp", BOUNDS, "loop_bound.cuh", "u32 by = HDD_LANES / 2;", "u32 by = HDD_LANES / 4;"),
+    ("rows of the state are lost behind a few that may pass", BOUNDS, "loop_bound.cuh", "hdd_min(many ? blind : HDD_LANES, end - at)", "hdd_min(many ? blind : 2 * HDD_LANES, end - at)"),
+    ("a pair that waits alone is tested with its neighbours", BOUNDS, "loop.cuh", "        passed = live;\n        live = false;\n", ""),
+    ("a row that waits takes the place of one that is done", BOUNDS, "loop_first.cuh", "        if (!(open >> j & 1))\n            mine[j] = other;", "        if (open >> j & 1)\n            mine[j] = other;"),
+    ("rows without a match are not begun again", BOUNDS, "loop_first.cuh", "live = !p.settled((u32)row);", "live = p.settled((u32)row);"),
     # PARTITION
     ("rows of a warp lie where those of the warps before do", PARTITION, "finish_partition.cu",
      " + s.tile.counts.warp[hdd_warp()][d]);", ");"),

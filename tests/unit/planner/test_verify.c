@@ -242,6 +242,16 @@ static struct pl_pipeline *looped(struct prog *b)
     absent("loop over pairs", 0);
 }
 
+/* A bound of a loop, of a step that is so many before the end of its tests. */
+static void bound_loop(struct prog *b, int before, int slot)
+{
+    static struct pl_pair_bound bound;
+    struct pl_loop *l = &looped(b)->loop;
+    bound = (struct pl_pair_bound){.step = l->tested - before, .slot = slot, .most = true};
+    l->bounds = &bound;
+    l->nbounds = 1;
+}
+
 /* The sink of a loop that counts for a block. */
 static struct pl_sink *counted(struct prog *b)
 {
