@@ -20,7 +20,7 @@ void cu_copy_fields(struct cu_unit *u);      /* into `row` */
 void cu_store_direct(struct cu_unit *u, int out);
 const char *cu_key_names(struct cu_unit *u); /* "o0_a, o1_b" */
 void cu_sink_index(struct cu_unit *u); /* declares `index` */
-const char *cu_reserve(const struct cu_unit *u); /* the place of a row of the warp's visit, -1 none */
+const char *cu_reserve(struct cu_unit *u); /* the place of a row of the warp's visit, -1 none */
 
 /* Of a word that is the key, or by the lambda `same`; new groups by `init`. */
 #define CU_FIND_WORD "hdd_word_groups(run, uncounted).find(live, hash, sink, init);"

@@ -147,9 +147,14 @@ void cu_store_direct(struct cu_unit *u, int i)
     cu_line(u->out, "hdd_put(%s[index]%s, %s);", cu_arg(u, s->a_fields[i]), valid, cu_out_value(u, i));
 }
 
-const char *cu_reserve(const struct cu_unit *u)
+const char *cu_reserve(struct cu_unit *u)
 {
-    return u->pipeline->spec->row_for_row  ? "places.at(run, live, row, scan.pending)"
-           : u->pipeline->gpu.places_ahead ? "places.take(run, live, scan.pending)"
-                                           : "hdd_reserve_rows(run, live)";
+    const struct pl_gpu *g = &u->pipeline->gpu;
+    int last = u->pipeline->nlevels - 1;
+    if (last > 0 && g->places_ahead)
+        return hd_asprintf(u->arena, "places.take(run, live, (u32)queues.level(%d).nodes%s)", last,
+                           g->places_of_tile ? " + scan.pending" : "");
+    return u->pipeline->spec->row_for_row ? "places.at(run, live, row, scan.pending)"
+           : g->places_ahead              ? "places.take(run, live, scan.pending)"
+                                          : "hdd_reserve_rows(run, live)";
 }

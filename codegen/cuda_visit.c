@@ -29,6 +29,12 @@ static void tile_load(struct cu_unit *u, const struct pl_step *s)
         cu_line(u->out, "const u32 %s_valid = hdd_tile_valid(%s, first);", tile_name(u, s), cu_arg(u, s->a_valid));
 }
 
+/* Bits of the tile's rows. */
+static const char *tile_bits(struct cu_unit *u, int step)
+{
+    return hd_asprintf(u->arena, "bits%d", step);
+}
+
 /* Loads of the first `steps` steps, of those in `early` (NULL: all). */
 static void tile_loads(struct cu_unit *u, int steps, const bool *early)
 {
@@ -36,6 +42,8 @@ static void tile_loads(struct cu_unit *u, int steps, const bool *early)
         const struct pl_step *s = &u->pipeline->steps[i];
         if (s->kind == PL_STEP_LOAD_COLUMN && (!early || early[i]))
             tile_load(u, s);
+        else if (pl_step_form(s->kind)->tile & PL_TILE_BITS)
+            cu_line(u->out, "const u32 %s = hdd_tile_bits(%s, first);", tile_bits(u, i), cu_arg(u, s->a_matches));
     }
 }
 
@@ -106,6 +114,8 @@ static void row_head(struct cu_unit *u, int steps, const bool *early)
             cu_line(u->out, "live = live & (%s != 0);", cu_present(u, s->state, "group"));
         else if (s->kind == PL_STEP_FILTER)
             cu_line(u->out, "live = live & %s;", cu_condition(u, s->expr));
+        else if (pl_step_form(s->kind)->tile & PL_TILE_BITS)
+            cu_line(u->out, "live = live & ((%s >> j & 1) %s 0);", tile_bits(u, i), s->negate ? "==" : "!=");
         else if (pl_step_form(s->kind)->tile & PL_TILE_LOOKUPS)
             cu_line(u->out, "live = live & %shdd_test_bit(%s, %s, %s, live);", s->probe == PL_ANTI ? "!" : "",
                     cu_arg(u, s->a_bits), cu_arg(u, s->a_range), cu_expr(u, s->expr));

@@ -270,8 +270,9 @@ struct pl_pipeline {
     struct pl_loop loop;
     struct pl_gpu {
         int block_warps; /* warps of a block */
-        bool
-            places_ahead; /* rows that leave a tile all arrive: places for those that wait are reserved with the first */
+        bool places_ahead, /* rows that leave a tile, or enter the last level, all arrive: places for those that wait
+                           * are reserved with the first */
+            places_of_tile; /* of those that wait in the tile, too */
         int row_piece; /* rows are made in registers and stored in pieces of 8 or 16 bytes; 0: field by field */
         int resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
         int shared_bytes; /* of a block, at most: queues of levels and accumulators */
@@ -383,6 +384,6 @@ void pl_lay_out_tuples(struct pl_pipeline *p);
 void pl_size_kernel(struct pl_pipeline *p); /* sums up what the kernel of a placed pipeline needs */
 /* shape.c: fills shape and balance of a sealed pipeline, whose sink's state is st, and how its rows get places. */
 void pl_choose_shape(struct pl_pipeline *p, const struct pl_expr *exprs, const struct rt_state *st,
-                     enum rt_balance forced);
+                     enum rt_balance forced, int blocks);
 
 #endif

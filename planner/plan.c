@@ -142,7 +142,7 @@ static int shapes(struct ctx *c)
     for (int i = 0; i < c->program->npipelines; i++) {
         struct pl_pipeline *p = &c->program->pipelines[i];
         pl_size_loop(c, p);
-        pl_choose_shape(p, c->exprs.v, &c->states.v[p->sink.state], c->opt.balance);
+        pl_choose_shape(p, c->exprs.v, &c->states.v[p->sink.state], c->opt.balance, c->opt.gpu_blocks);
     }
     return 0;
 }

@@ -57,15 +57,16 @@ static double expected_nodes(const struct pl_pipeline *p)
     return end < 0 ? -1 : nodes + end;
 }
 
-static bool tiles_are_even(const struct pl_pipeline *p)
+static bool tiles_are_even(const struct pl_pipeline *p, int blocks)
 {
+    double warps = blocks ? (double)blocks * p->gpu.block_warps : HDD_LARGE_WARPS;
     double max = max_below(p), nodes = expected_nodes(p);
     if (max >= 0 && max <= ONE_CHILD) /* no more work than without levels */
         return true;
-    return max >= 0 && nodes >= 0 && max * HDD_WARP_ROWS * TILES_OF_A_WARP <= nodes / HDD_LARGE_WARPS;
+    return max >= 0 && nodes >= 0 && max * HDD_WARP_ROWS * TILES_OF_A_WARP <= nodes / warps;
 }
 
-static enum rt_shape choose(const struct pl_pipeline *p, enum rt_balance forced)
+static enum rt_shape choose(const struct pl_pipeline *p, enum rt_balance forced, int blocks)
 {
     if (p->in_place)
         return RT_SHAPE_IN_PLACE;
@@ -77,7 +78,7 @@ static enum rt_shape choose(const struct pl_pipeline *p, enum rt_balance forced)
         return RT_SHAPE_NIFS;
     if (forced != RT_BALANCE_AUTO)
         return RT_SHAPE_ANY;
-    return tiles_are_even(p) ? RT_SHAPE_NIFS : RT_SHAPE_AWS;
+    return tiles_are_even(p, blocks) ? RT_SHAPE_NIFS : RT_SHAPE_AWS;
 }
 
 /* A warp that goes depth first visits nodes in the order of the source: 32 rows, then all below
@@ -106,36 +107,61 @@ static int sharing_blocks(const struct pl_pipeline *p, int stride)
 /* Of a row that is made in registers. */
 enum { ROW_BYTES_MAX = 64 };
 
+/* A step from which each row goes on, once or, as its children, more often. */
+static bool goes_on(const struct pl_step *s, bool once)
+{
+    switch (pl_step_form(s->kind)->yields) {
+    case PL_YIELDS_ONE:
+    case PL_YIELDS_MARKED: return true;
+    case PL_YIELDS_PROBED: return s->probe == PL_LEFT || s->probe == PL_MARK;
+    case PL_YIELDS_SOME: return false;
+    case PL_YIELDS_MANY: return !once && s->probe == PL_LEFT;
+    }
+    HD_BUG("step %d", (int)s->kind);
+}
+
 /* Every row that comes to step `from` becomes a row of the state. */
 static bool all_arrive(const struct pl_pipeline *p, const struct pl_expr *exprs, const struct rt_state *st, int from)
 {
-    bool tiled = p->spec->shape == RT_SHAPE_STRAIGHT || p->spec->shape == RT_SHAPE_ALL_ROWS;
-    bool arrive = tiled && p->sink.kind == PL_SINK_ROWS;
-    for (int i = from; arrive && i < p->nsteps; i++) {
-        const struct pl_step *s = &p->steps[i];
-        bool kept = s->probe == PL_LEFT || s->probe == PL_MARK;
-        switch (pl_step_form(s->kind)->yields) {
-        case PL_YIELDS_ONE:
-        case PL_YIELDS_MARKED: break;
-        case PL_YIELDS_PROBED: arrive = kept; break;
-        case PL_YIELDS_SOME:
-        case PL_YIELDS_MANY: arrive = false;
-        }
-    }
+    bool arrive = p->sink.kind == PL_SINK_ROWS;
+    for (int i = from; arrive && i < p->nsteps; i++)
+        arrive = goes_on(&p->steps[i], true);
     for (int i = 0; arrive && i < p->sink.nouts; i++) /* else a row without an index is dropped */
         arrive = !exprs[p->sink.outs[i].expr].nullable || st->fields[p->sink.outs[i].field].valid_offset >= 0;
     return arrive;
 }
 
+/* What is on its way to its sink is a warp's own. */
+static bool shares_nothing(const struct rt_pipeline *r)
+{
+    switch (r->shape) {
+    case RT_SHAPE_STRAIGHT:
+    case RT_SHAPE_ALL_ROWS:
+    case RT_SHAPE_NIFS: return true;
+    case RT_SHAPE_IN_PLACE:
+    case RT_SHAPE_AWS:
+    case RT_SHAPE_LOOP:
+    case RT_SHAPE_ANY: return false;
+    }
+    HD_BUG("shape %d", (int)r->shape);
+}
+
 /* One warp's 32 rows are few for an addition to the cursor: all warps of a GPU add to it, 1.4 times a nanosecond
- * (docs/performance.md, "What memory of a GPU gives"). Where a row of the source gives one of the state its number is its
+ * (docs/performance.md, "What memory of a GPU gives"). So it counts all that wait, in a tile or in the queue of the last
+ * level, and of a tile's rows in front of an outer join one child each. Where a row of the source gives one of the state its number is its
  * place, so that warps need not wait for each other to keep the order. */
 static void choose_places(struct pl_pipeline *p, const struct pl_expr *exprs, const struct rt_state *st)
 {
     struct rt_pipeline *r = p->spec;
-    r->row_for_row = r->ordered && st->kind == RT_STATE_ROWS && all_arrive(p, exprs, st, 0);
-    p->gpu.places_ahead = !r->row_for_row && !p->framed && r->counter_est[p->nsteps] >= MANY_ROWS &&
-                          all_arrive(p, exprs, st, p->gpu_tile.steps);
+    bool nested = r->shape == RT_SHAPE_NIFS;
+    int first = nested ? p->levels[p->nlevels - 1].first_step : p->gpu_tile.steps;
+    r->row_for_row =
+        r->ordered && !nested && shares_nothing(r) && st->kind == RT_STATE_ROWS && all_arrive(p, exprs, st, 0);
+    p->gpu.places_ahead = !r->row_for_row && !(nested && r->ordered) && shares_nothing(r) && !p->framed &&
+                          r->counter_est[p->nsteps] >= MANY_ROWS && all_arrive(p, exprs, st, first);
+    p->gpu.places_of_tile = p->gpu.places_ahead;
+    for (int i = p->gpu_tile.steps; nested && i < first; i++)
+        p->gpu.places_of_tile &= goes_on(&p->steps[i], false);
 }
 
 /* Rows with a match that there may not be, or without one. */
@@ -163,10 +189,10 @@ static int row_piece(const struct pl_pipeline *p, const struct rt_state *st)
 }
 
 void pl_choose_shape(struct pl_pipeline *p, const struct pl_expr *exprs, const struct rt_state *st,
-                     enum rt_balance forced)
+                     enum rt_balance forced, int blocks)
 {
     struct rt_pipeline *r = p->spec;
-    r->shape = choose(p, forced);
+    r->shape = choose(p, forced, blocks);
     p->gpu.resident_blocks = r->shape == RT_SHAPE_AWS ? sharing_blocks(p, st->stride) : 0;
     choose_places(p, exprs, st);
     p->gpu.row_piece = row_piece(p, st);

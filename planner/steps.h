@@ -38,7 +38,8 @@ enum pl_subject {
 enum pl_tile {
     PL_TILE_ROWS = 1,  /* rows of a table */
     PL_TILE_GROUPS = 2, /* rows of a dense aggregate */
-    PL_TILE_LOOKUPS = 4 /* rows of a table, on a GPU: an index says which bit to test */
+    PL_TILE_LOOKUPS = 4, /* rows of a table, on a GPU: an index says which bit to test */
+    PL_TILE_BITS = 8 /* rows of a table, on a GPU: they have a bit each, in their order */
 };
 /* A row of planner/steps.def. */
 struct pl_step_form {

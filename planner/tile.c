@@ -53,6 +53,12 @@ static bool is_lookup(const struct ctx *c, const struct pl_pipeline *q, int i)
            rows >= LOOKUP_SHARE_MIN * (double)q->spec->table->rows && left <= LOOKUP_LEFT_MAX * rows;
 }
 
+/* Bits of eight rows are a byte that a lane reads at once. */
+static bool tests_bits(const struct pl_pipeline *q, const struct pl_step *s)
+{
+    return (pl_step_form(s->kind)->tile & PL_TILE_BITS) && s->row_slot == q->source_slot && !q->framed;
+}
+
 /* A scan whose first steps are cheap filters evaluates them over a tile of rows. */
 static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q, bool lookups)
 {
@@ -63,13 +69,13 @@ static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q, bool look
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         const struct pl_step_form *form = pl_step_form(s->kind);
-        bool load = is_load(q, s), lookup = lookups && is_lookup(c, q, i);
+        bool load = is_load(q, s), lookup = lookups && (is_lookup(c, q, i) || tests_bits(q, s));
         bool filter = form->yields == PL_YIELDS_SOME && form->reads == PL_READS_EXPR && expr_is_cheap(c, s->expr);
         bool few = looked && s->est < LOOKUP_SHARE_MIN * (double)q->spec->table->rows;
         bool fits = (form->tile & PL_TILE_ROWS) || lookup;
         if (few || !fits || (!load && !filter && !lookup) || !pl_fits_tile(c, q, s, &weight))
             break;
-        looked = looked || lookup;
+        looked = looked || (lookup && !tests_bits(q, s));
         if (filter || lookup)
             last = i + 1;
     }

@@ -26,12 +26,16 @@ bool vf_kernel(struct vf *v)
     VF_CHECK(v, KERNEL_SHARED, k->shared_bytes == shared);
     VF_CHECK(v, KERNEL_AT_LAUNCH, k->shared_at_launch == (k->shared_bytes > HDD_SHARED_DECLARED));
     VF_CHECK(v, KERNEL_RESIDENT, k->resident_blocks >= 0 && k->resident_blocks <= HDD_RESIDENT_WARPS / k->block_warps);
-    VF_CHECK(v, KERNEL_PLACES, !k->places_ahead || (p->sink.kind == PL_SINK_ROWS && p->nlevels == 1 && !p->framed));
+    bool nested = p->spec->shape == RT_SHAPE_NIFS && !p->spec->ordered;
+    VF_CHECK(v, KERNEL_PLACES,
+             !k->places_ahead || (p->sink.kind == PL_SINK_ROWS && (p->nlevels == 1 || nested) && !p->framed));
+    VF_CHECK(v, KERNEL_PLACES, !k->places_of_tile || k->places_ahead);
     const struct rt_state *st = &v->spec->states[p->sink.state];
     VF_CHECK(v, KERNEL_ROW,
              k->row_piece == 0 || (p->sink.kind == PL_SINK_ROWS && st->kind == RT_STATE_ROWS && !p->framed &&
                                    st->stride % k->row_piece == 0));
-    for (int i = p->gpu_tile.steps; k->places_ahead && i < p->nsteps; i++)
+    int all = p->nlevels == 1 || k->places_of_tile ? p->gpu_tile.steps : p->levels[p->nlevels - 1].first_step;
+    for (int i = all; k->places_ahead && i < p->nsteps; i++)
         VF_CHECK(v, KERNEL_PLACES, pl_step_form(p->steps[i].kind)->yields != PL_YIELDS_SOME);
     VF_CHECK(v, ROW_FOR_ROW,
              !p->spec->row_for_row ||

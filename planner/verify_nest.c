@@ -117,7 +117,8 @@ static bool is_lookup(const struct pl_step *s)
 static bool is_tile_step(const struct vf *v, const struct pl_step *s, bool lookups)
 {
     bool table = v->p->spec->source == RT_SOURCE_TABLE;
-    unsigned here = table ? PL_TILE_ROWS | (lookups ? PL_TILE_LOOKUPS : 0) : PL_TILE_GROUPS;
+    unsigned on_gpu = lookups ? PL_TILE_LOOKUPS | PL_TILE_BITS : 0;
+    unsigned here = table ? PL_TILE_ROWS | on_gpu : PL_TILE_GROUPS;
     const struct pl_slot *slot = s->slot >= 0 ? &v->p->slots[s->slot] : NULL;
     if (!(pl_step_form(s->kind)->tile & here) || (pl_step_form(s->kind)->yields == PL_YIELDS_PROBED && !is_lookup(s)) ||
         (s->expr >= 0 && can_fail(v, s->expr)))

@@ -101,4 +101,10 @@ HDD_DEVICE u32 hdd_tile_valid(const u8 *valid, u32 first)
     return hdd_load_const(valid + first / 8);
 }
 
+// Bits of a state that has one per row, likewise.
+HDD_DEVICE u32 hdd_tile_bits(const u64 *bits, u32 first)
+{
+    return hdd_load_const(reinterpret_cast<const u8 *>(bits) + first / 8);
+}
+
 #endif
