@@ -55,19 +55,20 @@ static int move(struct partition *b, int pass, struct hd_err *err)
 {
     struct rt_sweep at = {.stable = pass > 0};
     while (rt_sweep_next(&b->w, pass, &at)) {
+        HD_TRY(rt_sweep_begin(b->x, &b->w, &at, err));
         struct hdd_partition_args p = {.keys = b->keys,
                                        .rows = b->v->rows_at.address + at.first * (uint64_t)b->v->s->stride,
                                        .n = at.n,
                                        .to = b->to.address,
                                        .base = at.base,
                                        .status = b->w.status,
+                                       .since = b->w.since,
                                        .next = at.next,
                                        .blocks = rt_finish_blocks(b->x, at.n, b->tile),
                                        .shift = b->count.digits.shift[pass],
                                        .mask = (1u << b->count.digits.bits[pass]) - 1,
                                        .tile = b->tile,
                                        .stable = at.stable};
-        HD_TRY(rt_sweep_clear(b->x, &b->w, &at, err));
         HD_TRY(rt_finish_launch(b->x, "finish_partition", "hdd_partition_move", p.blocks, &p, err));
     }
     struct rt_piece from = b->v->rows_at;

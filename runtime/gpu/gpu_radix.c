@@ -49,7 +49,7 @@ int rt_sweeps_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n,
     uint64_t chunk = UINT64_C(1) << HDD_SWEEP_BITS;
     if (x->first_rows) /* tests: as many launches as large states have */
         chunk = HD_MIN(chunk, HD_MAX(x->first_rows, (uint64_t)tile));
-    *w = (struct rt_sweeps){.n = n, .chunk = chunk / tile * tile};
+    *w = (struct rt_sweeps){.n = n, .chunk = (chunk + tile - 1) / tile * tile};
     uint64_t launches = (n + w->chunk - 1) / w->chunk, tiles = (HD_MIN(n, w->chunk) + tile - 1) / tile;
     w->step = (uint32_t)(row * (launches + 1));
     w->taken = hd_align_up((size_t)digits->passes * launches * sizeof(uint32_t), row);
@@ -78,9 +78,17 @@ bool rt_sweep_next(const struct rt_sweeps *w, int pass, struct rt_sweep *at)
     return true;
 }
 
-int rt_sweep_clear(struct rt_gpu_exec *x, const struct rt_sweeps *w, const struct rt_sweep *at, struct hd_err *err)
+int rt_sweep_begin(struct rt_gpu_exec *x, struct rt_sweeps *w, const struct rt_sweep *at, struct hd_err *err)
 {
-    return at->stable ? x->d->ops->set(x->d, w->status, 0, w->status_bytes, err) : 0;
+    const uint32_t one = UINT32_C(1) << HDD_SINCE_SHIFT;
+    uint32_t before = w->since;
+    if (!at->stable)
+        return 0;
+    w->since = before + one;
+    if (before != 0 && w->since != 0)
+        return 0;
+    w->since = one;
+    return x->d->ops->set(x->d, w->status, 0, w->status_bytes, err);
 }
 
 /* ---- radix sort -------------------------------------------------------------------------- */
@@ -120,14 +128,16 @@ static int move_rows(struct rt_gpu_exec *x, struct rt_radix_rows *rows, const st
     return rt_rows_launch(x, "hdd_rows_move", p->blocks, form, err);
 }
 
-static int radix_pass(struct rt_gpu_exec *x, struct rt_radix *r, const struct rt_sweeps *w,
-                      const struct hdd_digits *digits, int pass, struct hd_err *err)
+static int radix_pass(struct rt_gpu_exec *x, struct rt_radix *r, struct rt_sweeps *w, const struct hdd_digits *digits,
+                      int pass, struct hd_err *err)
 {
     struct rt_sweep at = {.stable = true};
     int now = r->now, to = 1 - now;
     bool first = pass == 0, last = pass + 1 == (int)digits->passes;
+    const char *entry = r->rows[to].address ? "hdd_radix_move" : "hdd_radix_move_keys";
     while (rt_sweep_next(w, pass, &at)) {
-        uint64_t tiles = (at.n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS;
+        HD_TRY(rt_sweep_begin(x, w, &at, err));
+        uint64_t tiles = (at.n + HDD_MOVE_ITEMS - 1) / HDD_MOVE_ITEMS;
         struct hdd_radix_args p = {.n = at.n,
                                    .from = r->keys[now].address + at.first * 8,
                                    .from_rows = r->numbered ? r->rows[now].address + at.first * 4 : 0,
@@ -139,10 +149,10 @@ static int radix_pass(struct rt_gpu_exec *x, struct rt_radix *r, const struct rt
                                    .next = at.next,
                                    .blocks = rt_radix_blocks(x, tiles, 1),
                                    .shift = digits->shift[pass],
-                                   .mask = (1u << digits->bits[pass]) - 1};
-        HD_TRY(rt_sweep_clear(x, w, &at, err));
+                                   .mask = (1u << digits->bits[pass]) - 1,
+                                   .since = w->since};
         HD_TRY(r->made && (first || last) ? move_rows(x, r->made, &p, first, last, err)
-                                          : rt_radix_launch(x, "hdd_radix_move", p.blocks, &p, err));
+                                          : rt_radix_launch(x, entry, p.blocks, &p, err));
     }
     r->now = to;
     r->numbered = r->rows[to].address != 0;
@@ -157,7 +167,7 @@ int rt_radix_sort_made(struct rt_gpu_exec *x, const struct rt_state *s, struct r
     struct rt_sweeps w;
     int low = __builtin_ctzll(mask), top = WORD_BITS - __builtin_clzll(mask);
     rt_digits(low, top - low, &digits);
-    int rc = rt_sweeps_alloc(x, s, r->n, HDD_TILE_ITEMS, &digits, &w, err);
+    int rc = rt_sweeps_alloc(x, s, r->n, HDD_MOVE_ITEMS, &digits, &w, err);
     if (rc == 0)
         rc = make(x, &digits, context, err);
     if (rc == 0 && !r->stop)

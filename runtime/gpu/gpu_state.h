@@ -105,6 +105,7 @@ struct rt_sweeps {
     uint64_t n, chunk; /* items; those of a launch */
     uint64_t base, next, status;
     uint32_t step; /* bytes of a pass at `base` */
+    uint32_t since; /* of the last launch: what its tiles told each other is not below */
     size_t taken, status_bytes;
 };
 /* The part of a pass that a launch does. */
@@ -119,7 +120,8 @@ int rt_sweeps_alloc(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t n,
                     struct hdd_digits *digits, struct rt_sweeps *w, struct hd_err *err);
 /* False: the pass is done. */
 bool rt_sweep_next(const struct rt_sweeps *w, int pass, struct rt_sweep *at);
-int rt_sweep_clear(struct rt_gpu_exec *x, const struct rt_sweeps *w, const struct rt_sweep *at, struct hd_err *err);
+/* Makes sure that tiles of a stable launch, the next one, have told nothing. */
+int rt_sweep_begin(struct rt_gpu_exec *x, struct rt_sweeps *w, const struct rt_sweep *at, struct hd_err *err);
 
 /* ---- gpu_partition.c: an operation of runtime/finish.def ---- */
 int rt_gpu_finish_partition(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);

@@ -22,8 +22,10 @@ enum {
     HDD_INLINE_WORDS = 64, // of a pattern
     HDD_INLINE_FIELDS = 32, // of a row; more lie in memory
     HDD_RADIX = 256,       // bins of a pass of the radix sort
-    HDD_TILE_ITEMS = 4096, // per block and step of scans and radix passes
+    HDD_TILE_ITEMS = 4096, // per block and step of scans
+    HDD_MOVE_ITEMS = 4096, // of radix passes
     HDD_SWEEP_BITS = 26,   // of the number of items that one launch moves to their digits
+    HDD_SINCE_SHIFT = 28,  // of the number of a sweep, in what its tiles tell each other
     HDD_RADIX_PASSES = 8,  // of a sort by 64 bits
     HDD_ROW_WORDS = 4,     // of rows that are made of their packed keys
     HDD_STAGE_BYTES = 30720, // of rows that lie side by side before they are written
@@ -188,14 +190,15 @@ struct hdd_radix_count_args {
     hdd_u32 blocks, stride; // bytes of a row
 };
 
-// One pass over up to 2^HDD_SWEEP_BITS keys, with row numbers (to_rows 0: without; from_rows 0: first, first + 1, ...),
+// One pass over up to 2^HDD_SWEEP_BITS keys, with row numbers (from_rows 0: first, first + 1, ...) or without,
 // by the digit at `shift`.
 struct hdd_radix_args {
     hdd_u64 n, from, from_rows, to, to_rows, first;
     hdd_u64 base; // 32 bits per digit: where its first item goes; behind them the same for the next launch
-    hdd_u64 status; // 32 bits per tile and digit, zeros at first
+    hdd_u64 status; // 32 bits per tile and digit, all below `since` at first
     hdd_u64 next; // 32 bits: tiles that were taken
     hdd_u32 blocks, shift, mask;
+    hdd_u32 since; // a multiple of 1 << HDD_SINCE_SHIFT, not 0
 };
 
 // ---- finish_rows.cu ------------------------------------------------------------------------
@@ -246,11 +249,11 @@ struct hdd_partition_count_args {
     hdd_u32 blocks;
 };
 
-// One pass over up to 2^HDD_SWEEP_BITS rows; base, status, next as above.
+// One pass over up to 2^HDD_SWEEP_BITS rows; base, status, next, since as above.
 struct hdd_partition_args {
     struct hdd_keys keys;
     hdd_u64 rows, n, to, base, status, next;
-    hdd_u32 blocks, shift, mask;
+    hdd_u32 blocks, shift, mask, since;
     hdd_u32 tile; // rows of a tile, a multiple of HDD_FINISH_THREADS, HDD_STAGE_ROWS at most
     hdd_u32 stable; // rows of a digit keep their order
 };

@@ -104,9 +104,14 @@ HDD_DEVICE void hdd_count_digits(hdd_digit_counts &s, const hdd_digits &p, u32 b
     }
 }
 
-// Digits of a thread, neighbouring ones.
-constexpr u32 HDD_DIGITS = HDD_RADIX / HDD_BLOCK;
-static_assert(HDD_DIGITS * HDD_BLOCK == HDD_RADIX, "each digit has a thread");
+// Digits of a thread, neighbouring ones; threads beyond the last digit have none.
+constexpr u32 HDD_DIGITS = HDD_RADIX > HDD_BLOCK ? HDD_RADIX / HDD_BLOCK : 1;
+static_assert(HDD_DIGITS * HDD_BLOCK >= HDD_RADIX, "each digit has a thread");
+
+HDD_DEVICE bool hdd_has_digits()
+{
+    return HDD_DIGITS * HDD_BLOCK == HDD_RADIX || hdd_thread() < HDD_RADIX;
+}
 
 // Counts of digits become where the items of each digit begin. Whole block, the only one.
 HDD_DEVICE void hdd_digits_begin(hdd_block_prefix &sums, const hdd_digits &p)
@@ -115,11 +120,11 @@ HDD_DEVICE void hdd_digits_begin(hdd_block_prefix &sums, const hdd_digits &p)
         u32 *const counts = hdd_at<u32>(p.counts + (u64)k * p.step) + hdd_thread() * HDD_DIGITS;
         u32 mine = 0, total;
         HDD_UNROLL
-        for (u32 j = 0; j < HDD_DIGITS; j++)
+        for (u32 j = 0; j < HDD_DIGITS && hdd_has_digits(); j++)
             mine += counts[j];
         u32 begin = hdd_block_prefix_sum(sums, mine, total);
         HDD_UNROLL
-        for (u32 j = 0; j < HDD_DIGITS; j++) {
+        for (u32 j = 0; j < HDD_DIGITS && hdd_has_digits(); j++) {
             const u32 n = counts[j];
             counts[j] = begin;
             begin += n;
@@ -130,11 +135,11 @@ HDD_DEVICE void hdd_digits_begin(hdd_block_prefix &sums, const hdd_digits &p)
 // ---- tiles ---------------------------------------------------------------------------------
 
 // What a tile tells of a digit: its items in the tile, then those in all tiles up to this one. So few tiles follow each
-// other that a number has HDD_TOLD_BITS bits.
+// other that a number has HDD_TOLD_BITS bits. The upper bits say which sweep it was (`since`, more in each than in those
+// before it), so that what is left of those need not be cleared.
 constexpr u32 HDD_TOLD_BITS = HDD_SWEEP_BITS + 1;
-constexpr u32 HDD_TOLD_COUNT = 1u << 30, HDD_TOLD_SUM = 2u << 30;
-constexpr u32 HDD_TOLD_NUMBER = (1u << 30) - 1;
-static_assert(HDD_TOLD_BITS < 30, "numbers and what they are share a word");
+constexpr u32 HDD_TOLD_SUM = 1u << HDD_TOLD_BITS, HDD_TOLD_NUMBER = HDD_TOLD_SUM - 1;
+static_assert(HDD_TOLD_BITS < HDD_SINCE_SHIFT, "numbers and what they are share a word");
 constexpr u32 HDD_LOOKS_AT_ONCE = 8;
 
 struct hdd_radix_tile {
@@ -161,7 +166,7 @@ HDD_DEVICE u32 *hdd_told(u64 status, u32 tile, u32 digit)
 // Items of the digit in the tiles before this one, which is not the first: decoupled look-back (Merrill and Garland,
 // Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016). A word is all that is told, so nothing needs an
 // order.
-HDD_DEVICE u32 hdd_look_back(u64 status, u32 tile, u32 digit)
+HDD_DEVICE u32 hdd_look_back(u64 status, u32 since, u32 tile, u32 digit)
 {
     u32 sum = 0, at = tile; // tiles before `at` are still to be asked
     for (bool done = false; !done;) {
@@ -172,13 +177,13 @@ HDD_DEVICE u32 hdd_look_back(u64 status, u32 tile, u32 digit)
         bool some = true;
         HDD_UNROLL
         for (u32 j = 0; j < HDD_LOOKS_AT_ONCE; j++) {
-            some = some && told[j] != 0;
+            some = some && told[j] >= since;
             sum += some ? told[j] & HDD_TOLD_NUMBER : 0;
             at -= some;
-            done = done || (some && told[j] >= HDD_TOLD_SUM);
-            some = some && told[j] < HDD_TOLD_SUM;
+            done = done || (some && told[j] & HDD_TOLD_SUM);
+            some = some && !(told[j] & HDD_TOLD_SUM);
         }
-        if (told[0] == 0)
+        if (told[0] < since)
             hdd_back_off(20);
     }
     return sum;
@@ -192,12 +197,12 @@ struct hdd_radix_digits {
 // many there are, where they ask. `more` items behind the last one have the digit `last`. Whole block; a block barrier
 // before the begins are there.
 HDD_DEVICE hdd_radix_digits hdd_radix_begins(hdd_radix_tile &s, hdd_radix_counts &counts, u32 tile, bool stable,
-                                             u64 status, u32 more, u32 last)
+                                             u64 status, u32 since, u32 more, u32 last)
 {
     hdd_radix_digits mine;
     u32 all = 0, total;
     HDD_UNROLL
-    for (u32 j = 0; j < HDD_DIGITS; j++) {
+    for (u32 j = 0; j < HDD_DIGITS && hdd_has_digits(); j++) {
         const u32 d = hdd_thread() * HDD_DIGITS + j;
         u32 sum = 0;
         HDD_UNROLL
@@ -207,11 +212,11 @@ HDD_DEVICE hdd_radix_digits hdd_radix_begins(hdd_radix_tile &s, hdd_radix_counts
         all += sum;
         mine.count[j] = d == last ? sum - more : sum;
         if (stable)
-            hdd_store_relaxed(hdd_told(status, tile, d), (tile ? HDD_TOLD_COUNT : HDD_TOLD_SUM) | mine.count[j]);
+            hdd_store_relaxed(hdd_told(status, tile, d), since | (tile ? 0 : HDD_TOLD_SUM) | mine.count[j]);
     }
     const u32 begin = hdd_block_prefix_sum(s.sums, all, total);
     HDD_UNROLL
-    for (u32 j = 0; j < HDD_DIGITS; j++) {
+    for (u32 j = 0; j < HDD_DIGITS && hdd_has_digits(); j++) {
         u32 at = mine.begin[j] += begin;
         HDD_UNROLL
         for (u32 w = 0; w < HDD_WARPS; w++) {
@@ -228,17 +233,17 @@ HDD_DEVICE hdd_radix_digits hdd_radix_begins(hdd_radix_tile &s, hdd_radix_counts
 // tiles that asked earlier. base: where the digits' items go in all; the last tile says where those of the next sweep
 // do. A block barrier before places are there.
 HDD_DEVICE void hdd_radix_places(hdd_radix_tile &s, const hdd_radix_digits &mine, u32 tile, bool last, bool stable,
-                                 u64 status, u64 base)
+                                 u64 status, u32 since, u64 base)
 {
     HDD_UNROLL
-    for (u32 j = 0; j < HDD_DIGITS; j++) {
+    for (u32 j = 0; j < HDD_DIGITS && hdd_has_digits(); j++) {
         const u32 d = hdd_thread() * HDD_DIGITS + j;
         u32 *const to = hdd_at<u32>(base) + d;
         u32 place;
         if (stable) {
-            const u32 before = tile ? hdd_look_back(status, tile, d) : 0;
+            const u32 before = tile ? hdd_look_back(status, since, tile, d) : 0;
             if (tile)
-                hdd_store_relaxed(hdd_told(status, tile, d), HDD_TOLD_SUM | (before + mine.count[j]));
+                hdd_store_relaxed(hdd_told(status, tile, d), since | HDD_TOLD_SUM | (before + mine.count[j]));
             place = *to + before;
             if (last)
                 to[HDD_RADIX] = place + mine.count[j];

@@ -7,7 +7,7 @@
 
 static_assert(HDD_BLOCK == HDD_RADIX_THREADS, "blocks are as the host launches them");
 
-constexpr u32 HDD_EACH = HDD_TILE_ITEMS / HDD_BLOCK; // items of a thread
+constexpr u32 HDD_EACH = HDD_MOVE_ITEMS / HDD_BLOCK; // items of a thread
 constexpr u32 HDD_RADIX_BLOCKS = 3; // of a multiprocessor: 80 registers a thread, of which keys take 32
 
 HDD_DEVICE u32 hdd_digit(const hdd_radix_args &p, u64 key)
@@ -15,9 +15,9 @@ HDD_DEVICE u32 hdd_digit(const hdd_radix_args &p, u64 key)
     return (u32)(key >> p.shift) & p.mask;
 }
 
-// What is moved is what lies in memory. `numbered`: row numbers may come along.
-struct hdd_plain_keys {
-    static constexpr bool numbered = true;
+// What is moved is what lies in memory. `numbered`: row numbers come along.
+template <bool with_numbers> struct hdd_plain_keys {
+    static constexpr bool numbered = with_numbers;
 
     HDD_MEMBER u64 key_of(u64 word) const
     {
@@ -40,7 +40,7 @@ struct hdd_radix_shared {
     hdd_radix_tile tile;
     union {
         hdd_radix_ranks ranks;
-        u64 stage[HDD_TILE_ITEMS];
+        u64 stage[HDD_MOVE_ITEMS];
     };
 };
 
@@ -76,7 +76,7 @@ struct hdd_radix_items {
 // Behind the last item follow such with the last digit.
 template <class Form> HDD_DEVICE void hdd_radix_load(hdd_radix_items &t, const Form &form, const u64 *from, u32 m)
 {
-    if (m == HDD_TILE_ITEMS) {
+    if (m == HDD_MOVE_ITEMS) {
         HDD_UNROLL
         for (u32 k = 0; k < HDD_EACH; k++)
             t.key[k] = from[hdd_radix_item(k)];
@@ -111,16 +111,12 @@ HDD_DEVICE void hdd_radix_write_rows(hdd_radix_shared &s, const hdd_radix_args &
     }
 }
 
-// Keys go to their digit in shared memory first, so that writes to memory are of whole runs. Whole block.
+// Keys lie by their digit in shared memory, so that writes to memory are of whole runs. Whole block.
 template <class Form>
 HDD_DEVICE void hdd_radix_write(hdd_radix_shared &s, const hdd_radix_args &p, const Form &form,
                                 const hdd_radix_items &t, u64 start, u32 m)
 {
     u32 to[HDD_EACH];
-    HDD_UNROLL
-    for (u32 k = 0; k < HDD_EACH; k++)
-        s.stage[t.place[k]] = t.key[k];
-    hdd_block_sync();
     HDD_UNROLL
     for (u32 k = 0; k < HDD_EACH; k++) {
         const u32 i = k * HDD_BLOCK + hdd_thread();
@@ -129,39 +125,65 @@ HDD_DEVICE void hdd_radix_write(hdd_radix_shared &s, const hdd_radix_args &p, co
         if (i < m)
             hdd_at<u64>(p.to)[to[k]] = form.word_of(key);
     }
-    if (Form::numbered && p.to_rows)
+    if (Form::numbered)
         hdd_radix_write_rows(s, p, t, to, start, m);
 }
 
-// The whole grid.
+// Places of items in the tile, as their digits begin there. Whole warp.
+template <class Form> HDD_DEVICE void hdd_radix_rank(hdd_radix_shared &s, const hdd_radix_args &p, hdd_radix_items &t)
+{
+    u32 *const next = s.ranks.counts.warp[hdd_warp()], *const lanes = s.ranks.lanes[hdd_warp()];
+    HDD_UNROLL
+    for (u32 k = 0; k < HDD_EACH; k++) {
+        const u32 digit = hdd_digit(p, t.key[k]);
+        t.place[k] = Form::numbered ? hdd_radix_place(next, digit) : hdd_radix_place_met(next, lanes, digit);
+    }
+}
+
+// Items of each digit in a tile. Whole block; a block barrier before they are there.
+template <class Form>
+HDD_DEVICE void hdd_radix_count_tile(hdd_radix_shared &s, const hdd_radix_args &p, const hdd_radix_items &t)
+{
+    u32 *const counts = s.ranks.counts.warp[hdd_warp()];
+    hdd_radix_clear(counts);
+    if (!Form::numbered)
+        hdd_radix_clear(s.ranks.lanes[hdd_warp()]);
+    hdd_warp_sync();
+    HDD_UNROLL
+    for (u32 k = 0; k < HDD_EACH; k++)
+        hdd_atomic_add(counts + hdd_digit(p, t.key[k]), 1u);
+}
+
+// The whole grid. Where the tile's digits go in all is asked as late as can be: the fewer of the tiles before it have no
+// sums yet, the fewer are looked at. With row numbers, for which registers are short, it is not.
 template <class Form>
 HDD_DEVICE void hdd_radix_move_tiles(hdd_radix_shared &s, const hdd_radix_args &p, const Form &form)
 {
-    const u32 tiles = (u32)((p.n + HDD_TILE_ITEMS - 1) / HDD_TILE_ITEMS);
+    const u32 tiles = (u32)((p.n + HDD_MOVE_ITEMS - 1) / HDD_MOVE_ITEMS);
     for (;;) {
         const u32 tile = hdd_take_tile(s.tile, p.next);
         if (tile >= tiles)
             return;
-        const u64 start = (u64)tile * HDD_TILE_ITEMS, left = p.n - start;
-        const u32 m = left < HDD_TILE_ITEMS ? (u32)left : (u32)HDD_TILE_ITEMS;
-        u32 *const counts = s.ranks.counts.warp[hdd_warp()];
+        const bool last = tile + 1 == tiles;
+        const u64 start = (u64)tile * HDD_MOVE_ITEMS, left = p.n - start;
+        const u32 m = left < HDD_MOVE_ITEMS ? (u32)left : (u32)HDD_MOVE_ITEMS;
         hdd_radix_items t;
         hdd_radix_load(t, form, hdd_at<const u64>(p.from) + start, m);
-        hdd_radix_clear(s.ranks.counts.warp[hdd_warp()]);
-        hdd_radix_clear(s.ranks.lanes[hdd_warp()]);
-        hdd_warp_sync();
-        HDD_UNROLL
-        for (u32 k = 0; k < HDD_EACH; k++)
-            hdd_atomic_add(counts + hdd_digit(p, t.key[k]), 1u);
+        hdd_radix_count_tile<Form>(s, p, t);
         hdd_block_sync();
         // The tiles behind this one know its counts before it needs those of the tiles before it.
         const hdd_radix_digits mine =
-            hdd_radix_begins(s.tile, s.ranks.counts, tile, true, p.status, HDD_TILE_ITEMS - m, p.mask);
+            hdd_radix_begins(s.tile, s.ranks.counts, tile, true, p.status, p.since, HDD_MOVE_ITEMS - m, p.mask);
+        hdd_block_sync();
+        hdd_radix_rank<Form>(s, p, t);
+        if (Form::numbered)
+            hdd_radix_places(s.tile, mine, tile, last, true, p.status, p.since, p.base);
         hdd_block_sync();
         HDD_UNROLL
         for (u32 k = 0; k < HDD_EACH; k++)
-            t.place[k] = hdd_radix_place_met(counts, s.ranks.lanes[hdd_warp()], hdd_digit(p, t.key[k]));
-        hdd_radix_places(s.tile, mine, tile, tile + 1 == tiles, true, p.status, p.base);
+            s.stage[t.place[k]] = t.key[k];
+        if (!Form::numbered)
+            hdd_radix_places(s.tile, mine, tile, last, true, p.status, p.since, p.base);
         hdd_block_sync();
         hdd_radix_write(s, p, form, t, start, m);
         hdd_block_sync();

@@ -155,9 +155,9 @@ HDD_KERNEL(hdd_partition_move)(HDD_PARAMETER(hdd_partition_args, p))
         hdd_warp_sync();
         hdd_partition_digits(s, p, rows, m);
         const hdd_radix_digits mine =
-            hdd_radix_begins(s.tile, s.counts, tile, p.stable != 0, p.status, p.tile - m, p.mask);
+            hdd_radix_begins(s.tile, s.counts, tile, p.stable != 0, p.status, p.since, p.tile - m, p.mask);
         hdd_block_sync();
-        hdd_radix_places(s.tile, mine, tile, tile + 1 == tiles, p.stable != 0, p.status, p.base);
+        hdd_radix_places(s.tile, mine, tile, tile + 1 == tiles, p.stable != 0, p.status, p.since, p.base);
         hdd_partition_places(s, p, m);
         if (p.tile * p.keys.stride > HDD_STAGE_BYTES)
             hdd_partition_long_rows(s, from, to, m, words);

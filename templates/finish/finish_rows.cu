@@ -21,10 +21,10 @@ template <u32 W> HDD_DEVICE void hdd_or_all(u64 to, const u64 (&mask)[W])
     }
 }
 
-// One of `each` rows is looked at, by chance: rows in steps of one length could agree where others differ.
-HDD_DEVICE u64 hdd_surveyed_row(const hdd_row_survey_args &p, u64 i)
+// One of `each` rows, by chance: rows in steps of one length could agree where others differ.
+HDD_DEVICE u64 hdd_sampled_row(u64 i, u32 each)
 {
-    return i * p.each + (p.each == 1 ? 0 : ((u32)i * 0x9E3779B9u >> 8) % p.each);
+    return i * each + ((u32)i * 0x9E3779B9u >> 8) % each;
 }
 
 template <u32 W> HDD_DEVICE void hdd_row_masks(const hdd_row_survey_args &p)
@@ -37,11 +37,16 @@ template <u32 W> HDD_DEVICE void hdd_row_masks(const hdd_row_survey_args &p)
         first[w] = rows[w];
         mask[w] = 0;
     }
-    HDD_UNROLL_4
-    for (u64 i = hdd_grid_thread(); i < n; i += hdd_grid_step(p.blocks)) {
+    for (u64 i = hdd_grid_thread(); i < n && p.each > 1; i += hdd_grid_step(p.blocks)) {
         HDD_UNROLL
         for (u32 w = 0; w < W; w++)
-            mask[w] |= rows[hdd_surveyed_row(p, i) * W + w] ^ first[w];
+            mask[w] |= rows[hdd_sampled_row(i, p.each) * W + w] ^ first[w];
+    }
+    HDD_UNROLL_4
+    for (u64 i = hdd_grid_thread(); i < n && p.each == 1; i += hdd_grid_step(p.blocks)) {
+        HDD_UNROLL
+        for (u32 w = 0; w < W; w++)
+            mask[w] |= rows[i * W + w] ^ first[w];
     }
     hdd_or_all(p.masks, mask);
 }
