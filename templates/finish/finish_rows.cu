@@ -93,12 +93,12 @@ template <u32 W> struct hdd_packed_rows {
         for (u32 k = 0; k < p.npieces; k++) {
             const hdd_row_piece &piece = p.piece[k];
             HDD_UNROLL
-            for (u32 j = 0; j < N; j++) {
-                u64 bits = word[j][0];
+            for (u32 w = 0; w < W; w++) {
+                if (W > 1 && piece.word != w)
+                    continue;
                 HDD_UNROLL
-                for (u32 w = 1; w < W; w++)
-                    bits = piece.word == w ? word[j][w] : bits;
-                key[j] |= hdd_packed_piece(piece, bits);
+                for (u32 j = 0; j < N; j++)
+                    key[j] |= hdd_packed_piece(piece, word[j][w]);
             }
         }
     }
