@@ -46,22 +46,26 @@ static void key_masks(const struct rt_state *s, const uint64_t *rows, uint64_t *
 }
 
 int rt_narrow_masks(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t n, uint64_t each, uint64_t *masks,
-                    int nwords, struct hd_err *err)
+                    int nwords, uint64_t first[HDD_ROW_WORDS], struct hd_err *err)
 {
-    uint64_t rows[HDD_ROW_WORDS] = {0};
+    struct {
+        uint64_t masks[HDD_ROW_WORDS], first[HDD_ROW_WORDS];
+    } rows = {{0}, {0}};
     struct rt_piece at;
     HD_TRY(rt_state_alloc_zeroed(x, v->s, sizeof rows, &at, err));
     struct hdd_row_survey_args p = {.rows = v->rows_at.address,
                                     .n = n,
                                     .masks = at.address,
+                                    .first = at.address + sizeof rows.masks,
                                     .blocks = rt_radix_blocks(x, n / each, HDD_RADIX_THREADS),
                                     .words = (hdd_u32)v->s->stride / 8,
                                     .each = (hdd_u32)each};
     int rc = rt_rows_launch(x, "hdd_rows_masks", p.blocks, &p, err);
     if (rc == 0)
-        rc = x->d->ops->download(x->d, rows, at.address, sizeof rows, err);
+        rc = x->d->ops->download(x->d, &rows, at.address, sizeof rows, err);
     rt_gpu_release(x, &at);
-    key_masks(v->s, rows, masks, nwords);
+    key_masks(v->s, rows.masks, masks, nwords);
+    memcpy(first, rows.first, sizeof rows.first);
     return rc;
 }
 
@@ -99,10 +103,9 @@ static void pieces_of(const struct rt_state *s, const struct hdd_extract_args *e
     }
 }
 
-static int first_row(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t first[HDD_ROW_WORDS],
-                     struct hd_err *err)
+int rt_narrow_first(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t first[HDD_ROW_WORDS],
+                    struct hd_err *err)
 {
-    memset(first, 0, sizeof *first * HDD_ROW_WORDS);
     return x->d->ops->download(x->d, first, v->rows_at.address, (size_t)v->s->stride, err);
 }
 
@@ -212,9 +215,9 @@ static int alloc_keys(struct narrow *o, bool nullable, uint64_t offset, uint64_t
 }
 
 int rt_narrow_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint64_t offset, uint64_t count,
-                   struct hdd_extract_args *e, bool nullable, bool *missed, struct hd_err *err)
+                   const uint64_t first[HDD_ROW_WORDS], struct hdd_extract_args *e, bool nullable, bool *missed,
+                   struct hd_err *err)
 {
-    uint64_t first[HDD_ROW_WORDS];
     struct narrow o = {.x = x, .v = v, .bits = e->run[0].to + e->run[0].length, .packed = nullable};
     o.p = (struct hdd_row_bits_args){.rows = v->rows_at.address,
                                      .n = n,
@@ -225,7 +228,6 @@ int rt_narrow_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, ui
     HD_TRY(rt_state_alloc(x, v->s, sizeof(struct narrow_state), &o.state, err));
     o.p.missed = o.state.address + offsetof(struct narrow_state, missed);
     o.p.failed = o.state.address + offsetof(struct narrow_state, failed);
-    HD_TRY(first_row(x, v, first, err));
     pieces_of(v->s, e, first, &o.p);
     int rc = alloc_keys(&o, nullable, offset, count, err);
     e->to = o.r.keys[0].address;

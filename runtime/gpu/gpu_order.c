@@ -21,6 +21,7 @@ struct ordering {
     struct hdd_extract_args *packed; /* the first one has the most significant bits */
     int npacked;
     bool narrow, nullable; /* rt_rows_are_keys */
+    uint64_t first[HDD_ROW_WORDS]; /* the words of the first narrow row */
 };
 
 static uint32_t blocks_for(const struct ordering *o, uint64_t n)
@@ -104,7 +105,7 @@ static int find_masks(struct ordering *o, uint64_t each, struct hd_err *err)
     size_t bytes = sizeof(uint64_t) * (size_t)o->nwords;
     o->masks = hd_zalloc(o->x->arena, bytes + 1);
     if (o->narrow && !o->nullable)
-        return rt_narrow_masks(o->x, o->v, o->n, each, o->masks, o->nwords, err);
+        return rt_narrow_masks(o->x, o->v, o->n, each, o->masks, o->nwords, o->first, err);
     HD_TRY(rt_state_alloc_zeroed(o->x, o->s, bytes, &at, err));
     struct hdd_survey_args p = {
         .keys = o->keys, .rows = o->v->rows_at.address, .n = o->n, .masks = at.address, .blocks = blocks_for(o, o->n)};
@@ -271,8 +272,10 @@ static int survey(struct ordering *o, uint64_t each, struct hd_err *err)
 
 static int sort_narrow(struct ordering *o, bool *missed, struct hd_err *err)
 {
-    return rt_narrow_sort(o->x, o->v, o->n, o->offset, o->count, extract_args(o, 0, 0, o->n, 0), o->nullable, missed,
-                          err);
+    struct hdd_extract_args *e = extract_args(o, 0, 0, o->n, 0);
+    if (o->nullable)
+        HD_TRY(rt_narrow_first(o->x, o->v, o->first, err));
+    return rt_narrow_sort(o->x, o->v, o->n, o->offset, o->count, o->first, e, o->nullable, missed, err);
 }
 
 /* A sample shows most often in which bits narrow rows differ; whoever packs them sees where it did not. */

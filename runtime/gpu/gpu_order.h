@@ -9,13 +9,16 @@
  * be NULL. */
 bool rt_rows_are_keys(const struct rt_state *s, bool *nullable);
 /* Bits of the normalised key in which such rows differ, none of which may be NULL, are set in `masks`; of `each` rows one is
- * looked at. */
+ * looked at. first: the words of the first row; and those alone. */
 int rt_narrow_masks(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t n, uint64_t each, uint64_t *masks,
-                    int nwords, struct hd_err *err);
+                    int nwords, uint64_t first[HDD_ROW_WORDS], struct hd_err *err);
+int rt_narrow_first(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t first[HDD_ROW_WORDS],
+                    struct hd_err *err);
 /* Rows [offset, offset + count) of all n in order, into v->moved. e: how to pack their keys, ready to be launched but
  * for where they go. missed: nothing is done, for rows differ in other bits, too (where none may be NULL; else e has all
  * of them). */
 int rt_narrow_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint64_t offset, uint64_t count,
-                   struct hdd_extract_args *e, bool nullable, bool *missed, struct hd_err *err);
+                   const uint64_t first[HDD_ROW_WORDS], struct hdd_extract_args *e, bool nullable, bool *missed,
+                   struct hd_err *err);
 
 #endif

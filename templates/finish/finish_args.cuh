@@ -210,9 +210,10 @@ struct hdd_row_piece {
     hdd_u32 word, left;
 };
 
-// Bits in which rows differ from the first one are or'ed into masks, per word; of rows that stand for `each` of them.
+// Bits in which rows differ from the first one, which goes to `first`, are or'ed into masks, per word; one of `each` rows
+// is looked at.
 struct hdd_row_survey_args {
-    hdd_u64 rows, n, masks; // of `words` words each
+    hdd_u64 rows, n, masks, first; // of `words` words each
     hdd_u32 blocks, words, each;
 };
 

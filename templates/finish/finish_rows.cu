@@ -49,6 +49,10 @@ template <u32 W> HDD_DEVICE void hdd_row_masks(const hdd_row_survey_args &p)
             mask[w] |= rows[i * W + w] ^ first[w];
     }
     hdd_or_all(p.masks, mask);
+    HDD_UNROLL
+    for (u32 w = 0; w < W; w++)
+        if (hdd_grid_thread() == 0)
+            hdd_at<u64>(p.first)[w] = first[w];
 }
 
 HDD_KERNEL(hdd_rows_masks)(HDD_PARAMETER(hdd_row_survey_args, p))
