@@ -255,6 +255,11 @@ static const char *later_range(struct cu_unit *u, const struct pl_step *s, int n
     return hd_asprintf(u->arena, "hdd_expand_later(%s, %s)", cu_arg(u, s->a_nrows), cu_slot(u, s->row_slot));
 }
 
+static const char *count_range(struct cu_unit *u, const struct pl_step *s, int number HD_UNUSED)
+{
+    return hd_asprintf(u->arena, "hdd_expand_count(%s)", cu_expr(u, s->expr));
+}
+
 /* A function of a row that gives a field which is never NULL. */
 static const char *row_field(struct cu_unit *u, const struct pl_step *s, int field)
 {

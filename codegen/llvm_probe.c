@@ -252,6 +252,11 @@ static struct cg_range later_range(struct cg_fn *f, const struct pl_step *s, LLV
     return (struct cg_range){l_add(f, row, l_i64(f, 1)), cg_arg_word(f, s->a_nrows, 0)};
 }
 
+static struct cg_range count_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    return (struct cg_range){l_i64(f, 0), key_value(f, s, miss)};
+}
+
 /* A sorted state, and what its rows are compared with: the last word's bound, behind what the word before it equals. */
 struct search {
     const struct pl_step *s;

@@ -123,6 +123,12 @@ struct fe_node {
             struct fe_expr *pred;   /* over the output columns, or NULL */
         } pairs;
         struct {
+            struct fe_expr *count; /* int32: so many copies of the row, if it is neither NULL nor negative */
+        } repeat;
+        struct {
+            bool all; /* rows count as often as they come: INTERSECT_OP, EXCEPT_OP */
+        } set;
+        struct {
             int nkeys;
             struct fe_expr **keys; /* output columns 0..nkeys-1 */
             int naggs;

@@ -250,6 +250,11 @@ static void print_window(struct dump *d, const struct fe_node *n)
     }
 }
 
+static bool is_all(const struct fe_node *n)
+{
+    return (n->op == FE_INTERSECT_OP || n->op == FE_EXCEPT_OP) && n->u.set.all;
+}
+
 static void print_head(struct dump *d, const struct fe_node *n)
 {
     size_t line = d->out->n;
@@ -264,6 +269,10 @@ static void print_head(struct dump *d, const struct fe_node *n)
         hd_strbuf_addc(d->out, ' ');
         fe_expr_print(d->out, n->u.filter.pred, names_of(d, n->inputs[0], NULL));
         break;
+    case FE_REPEAT_OP:
+        hd_strbuf_addc(d->out, ' ');
+        fe_expr_print(d->out, n->u.repeat.count, names_of(d, n->inputs[0], NULL));
+        break;
     case FE_PROJECT_OP: print_project(d, n); break;
     case FE_JOIN_OP: print_join(d, n); break;
     case FE_PAIRS_OP: print_pairs(d, n); break;
@@ -275,7 +284,10 @@ static void print_head(struct dump *d, const struct fe_node *n)
     case FE_UNION_ALL_OP:
     case FE_UNION_OP:
     case FE_INTERSECT_OP:
-    case FE_EXCEPT_OP: print_columns(d, n); break;
+    case FE_EXCEPT_OP:
+        hd_strbuf_adds(d->out, is_all(n) ? " all" : "");
+        print_columns(d, n);
+        break;
     case FE_VALUES_OP:
         hd_strbuf_addf(d->out, " %" PRId64 " rows", n->u.values.nrows);
         print_columns(d, n);

@@ -1,5 +1,5 @@
-/* Reads operators over several inputs whose columns become one type each: union_all, union, intersect, except
- * (docs/plan.md 1). */
+/* Reads operators over several inputs whose columns become one type each: union_all, union, intersect, except;
+ * and repeat  * (docs/plan.md 1). */
 #include "frontend/plan_read.h"
 
 static int unify_columns(const struct fe_json *v, const struct fe_node *n, struct fe_column *cols)
@@ -70,12 +70,27 @@ static int read_inputs(struct fe_plan_reader *r, const struct fe_json *v, enum f
     return 0;
 }
 
-static int read_union(struct fe_plan_reader *r, const struct fe_json *v, enum fe_relop op, struct fe_node **out)
+static int read_set(struct fe_plan_reader *r, const struct fe_json *v, enum fe_relop op, struct fe_node **out)
 {
     struct fe_column *cols = NULL;
-    HD_TRY(fe_json_object(v, "op", "comment", "inputs", NULL));
     HD_TRY(read_inputs(r, v, op, out, &cols));
     return fe_set_columns(r, v, *out, (*out)->inputs[0]->ncols, cols);
+}
+
+static int read_union(struct fe_plan_reader *r, const struct fe_json *v, enum fe_relop op, struct fe_node **out)
+{
+    HD_TRY(fe_json_object(v, "op", "comment", "inputs", NULL));
+    return read_set(r, v, op, out);
+}
+
+static int read_difference(struct fe_plan_reader *r, const struct fe_json *v, enum fe_relop op, struct fe_node **out)
+{
+    bool all = false;
+    HD_TRY(fe_json_object(v, "op", "comment", "inputs", "all", NULL));
+    HD_TRY(fe_json_opt_bool(v, "all", &all));
+    HD_TRY(read_set(r, v, op, out));
+    (*out)->u.set.all = all;
+    return 0;
 }
 
 int fe_read_UNION_ALL(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
@@ -90,14 +105,34 @@ int fe_read_UNION(struct fe_plan_reader *r, const struct fe_json *v, struct fe_n
 
 int fe_read_INTERSECT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
 {
-    return read_union(r, v, FE_INTERSECT_OP, out);
+    return read_difference(r, v, FE_INTERSECT_OP, out);
 }
 
 /* A NULL in the result is one of the first input. */
 int fe_read_EXCEPT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
 {
-    HD_TRY(read_union(r, v, FE_EXCEPT_OP, out));
+    HD_TRY(read_difference(r, v, FE_EXCEPT_OP, out));
     for (int i = 0; i < (*out)->ncols; i++)
         (*out)->cols[i].nullable = (*out)->inputs[0]->cols[i].nullable;
     return 0;
+}
+
+/* ---- repeat ---------------------------------------------------------------------------- */
+
+int fe_read_REPEAT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
+{
+    HD_TRY(fe_json_object(v, "op", "comment", "input", "count", NULL));
+    struct fe_node *n = fe_new_node(r, v, FE_REPEAT_OP, 1);
+    struct fe_json m;
+    struct fe_expr *e;
+    char found[HD_TEXT_MAX];
+    HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
+    HD_TRY(fe_json_need(v, "count", &m));
+    struct fe_scope scope = fe_scope_of(n->inputs[0]);
+    HD_TRY(fe_read_expr(r, &m, &scope, NULL, NULL, &e));
+    if (e->type.kind != HD_INT32 && e->type.kind != HD_INT64)
+        return fe_json_fail(&m, "expected an int32 or int64, found %s", hd_type_text(e->type, found));
+    n->u.repeat.count = fe_expr_cast(r->arena, e, hd_type_of(HD_INT32));
+    *out = n;
+    return fe_set_columns(r, v, n, n->inputs[0]->ncols, n->inputs[0]->cols);
 }

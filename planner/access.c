@@ -258,6 +258,7 @@ static void add_step(struct accesses *a, const struct pl_step *s, int counter)
     case PL_STEP_FILTER:
     case PL_STEP_EXPAND_ALL:
     case PL_STEP_EXPAND_LATER:
+    case PL_STEP_EXPAND_COUNT:
     case PL_STEP_COUNT: return;
     }
 }

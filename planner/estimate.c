@@ -290,6 +290,7 @@ static double share_of(const struct ctx *c, const struct fe_node *n)
     case FE_DISTINCT_OP:
     case FE_WINDOW_OP:
     case FE_SORT_OP: return est_share(c, n->inputs[0]);
+    case FE_REPEAT_OP:
     case FE_LIMIT_OP:
     case FE_TOP_OP:
     case FE_UNION_ALL_OP:
@@ -336,6 +337,7 @@ static double rows_of(const struct ctx *c, const struct fe_node *n)
     case FE_SCAN_OP: return est_scan(c, n);
     case FE_REF_OP: return est_rows(c, c->plan->shared[n->u.ref.shared]);
     case FE_FILTER_OP: return HD_MAX(1.0, est_rows(c, n->inputs[0]) * 0.2);
+    case FE_REPEAT_OP:
     case FE_PROJECT_OP: return est_rows(c, n->inputs[0]);
     case FE_JOIN_OP: return est_join(c, n);
     case FE_PAIRS_OP: return HD_MAX(1.0, est_rows(c, n->inputs[0]) * (est_rows(c, n->inputs[0]) - 1) / 2);
@@ -411,6 +413,7 @@ static struct est_key column_key(const struct ctx *c, const struct fe_node *n, c
     case FE_FILTER_OP:
     case FE_SORT_OP:
     case FE_TOP_OP:
+    case FE_REPEAT_OP:
     case FE_LIMIT_OP: return est_key(c, n->inputs[0], e);
     case FE_WINDOW_OP: return e->col < n->inputs[0]->ncols ? est_key(c, n->inputs[0], e) : none;
     case FE_PROJECT_OP: return est_key(c, n->inputs[0], n->u.project.exprs[e->col]);

@@ -12,6 +12,7 @@
 #include "planner/handle.h"
 #include "planner/known.h"
 #include "planner/lower_pairs.h"
+#include "planner/lower_repeat.h"
 
 static int flow_scanned(struct ctx *c, struct pl_node *n, struct stream *out)
 {
@@ -163,6 +164,7 @@ static int flow_op(struct ctx *c, struct pl_node *n, struct stream *in, struct s
     case PL_NODE_VALUES: flow_values(c, n, out); return 0;
     case PL_NODE_FILTER: return flow_filtered(c, n, in, out);
     case PL_NODE_PROJECT: flow_project(c, n, in, out); return 0;
+    case PL_NODE_REPEAT: flow_repeat(c, n, in, out); return 0;
     case PL_NODE_JOIN: return flow_join(c, n, in, out);
     case PL_NODE_PAIRS: return flow_pairs(c, n, in, out);
     case PL_NODE_EXTREMES: return flow_extremes(c, n, in, out);

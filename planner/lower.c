@@ -9,6 +9,7 @@
 #include "planner/lower_join.h"
 #include "planner/lower_pairs.h"
 #include "planner/lower_ranges.h"
+#include "planner/lower_repeat.h"
 #include "planner/lower_rows.h"
 #include "planner/lower_sort.h"
 #include "planner/lower_window.h"
@@ -64,6 +65,7 @@ static int lower_op(struct ctx *c, struct pl_node *n, struct stream *in, struct 
     case PL_NODE_VALUES: return lower_values(c, n, out);
     case PL_NODE_FILTER: return lower_filter(c, n, in, out);
     case PL_NODE_PROJECT: return lower_project(c, n->n, in, out);
+    case PL_NODE_REPEAT: return lower_repeat(c, n, in, out);
     case PL_NODE_JOIN: return lower_join(c, n, in, out);
     case PL_NODE_PAIRS: return lower_pairs(c, n, in, out);
     case PL_NODE_EXTREMES: return lower_extremes(c, n, in, out);

@@ -81,6 +81,11 @@ static void need_below(struct ctx *c, const struct fe_node *n)
             in[i] |= need[i];
         need_expr(in, n->u.filter.pred);
         break;
+    case FE_REPEAT_OP:
+        for (int i = 0; i < n->ncols; i++)
+            in[i] |= need[i];
+        need_expr(in, n->u.repeat.count);
+        break;
     case FE_PROJECT_OP:
         for (int i = 0; i < n->ncols; i++)
             if (need[i])

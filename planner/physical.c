@@ -184,6 +184,7 @@ static int inner_node(struct ctx *c, const struct fe_node *n, struct pl_node **o
         HD_TRY(physical_node(c, n->inputs[i], &in[i]));
     switch (n->op) {
     case FE_FILTER_OP: *out = filter(c, n, in[0]); return 0;
+    case FE_REPEAT_OP: *out = pl_node_new(c, PL_NODE_REPEAT, n, 1, in); return 0;
     case FE_PROJECT_OP: *out = pl_node_new(c, PL_NODE_PROJECT, n, 1, in); return 0;
     case FE_JOIN_OP: return pl_physical_join(c, n, in, out);
     case FE_PAIRS_OP: *out = pl_physical_pairs(c, n, in[0]); return 0;
@@ -218,6 +219,7 @@ static int physical_node(struct ctx *c, const struct fe_node *n, struct pl_node 
     case FE_AGGREGATE_OP:
     case FE_DISTINCT_OP: return aggregate(c, n, out);
     case FE_FILTER_OP:
+    case FE_REPEAT_OP:
     case FE_PROJECT_OP:
     case FE_JOIN_OP:
     case FE_PAIRS_OP:

@@ -116,27 +116,27 @@ struct pl_step {
     int index;                /* PROBE_KEY: key index number; EXPAND_FK, PROBE_CHILD: foreign key number */
     int state, field;
     int reach;                /* EXPAND_SORTED: running field of the state, -1 none */
-    int expr;                 /* LET, FILTER; PROBE_BITMAP/DIRECT, EXPAND_CSR: I64 index (0 based; outside
+    int expr; /* LET, FILTER; EXPAND_COUNT: I64; PROBE_BITMAP/DIRECT, EXPAND_CSR: I64 index (0 based; outside
                                  0..range-1 or NULL: no match); PROBE_KEY: I64 key value (minus nothing);
                                  PROBE_CHILD, PROBE_COLUMN, EXPAND_COLUMN: I64 value of the column; SEARCH: I64 word to look for, never NULL */
     int nkeys;
-    const int *keys;          /* PROBE_HASH, EXPAND_HASH: expressions, phys as the key fields. EXPAND_SORTED: I64
+    const int *keys; /* PROBE_HASH, EXPAND_HASH: expressions, phys as the key fields. EXPAND_SORTED: I64
                                  expressions, what all but the last search word equal, then the last one's lower and
                                  upper bound, both included; a NULL among them: no rows. PROBE_SORTED: phys as the
                                  fields that the state is sorted by first, ascending but for the last one, whose
                                  direction says on which side of the key the row looked for is */
-    bool strict;              /* PROBE_SORTED: the last key itself is no match */
-    const bool *null_equal;   /* by key: NULL matches NULL; else it matches nothing. NULL: no such key */
+    bool strict; /* PROBE_SORTED: the last key itself is no match */
+    const bool *null_equal; /* by key: NULL matches NULL; else it matches nothing. NULL: no such key */
 #define X(name) int a_##name;
     PL_STEP_ARGS(X) /* rt_spec.args indexes, -1 none */
 #undef X
-    bool near;                /* PROBE_COLUMN, EXPAND_COLUMN: rows come with ascending values, so that the one before
+    bool near; /* PROBE_COLUMN, EXPAND_COLUMN: rows come with ascending values, so that the one before
                                  found its row near this one's */
-    bool key_parts;           /* framed: hash and comparison of the keys are functions for PL_PART_KEYS each */
-    bool polls;               /* EXPAND_*: nested ranges can make one morsel long: a CPU looks here for a stop */
-    bool splittable;          /* EXPAND_*: a range may be long: emit a level entry, split over threads */
-    int level;                /* level of the loop nest this step runs in */
-    double est;               /* estimated rows that reach it; < 0 unknown */
+    bool key_parts; /* framed: hash and comparison of the keys are functions for PL_PART_KEYS each */
+    bool polls; /* EXPAND_*: nested ranges can make one morsel long: a CPU looks here for a stop */
+    bool splittable; /* EXPAND_*: a range may be long: emit a level entry, split over threads */
+    int level; /* level of the loop nest this step runs in */
+    double est; /* estimated rows that reach it; < 0 unknown */
     const char *path;
 };
 
@@ -152,19 +152,19 @@ enum { /* beside the kinds: a switch over them has no case for their number */
 
 /* One accumulator update or stored field. */
 struct pl_out {
-    int field;          /* of the state */
-    int expr;           /* value; -1: none (COUNT of rows) */
-    enum fe_agg_fn fn;  /* AGG sinks: COUNT_STAR (+1), COUNT (+1 if valid), SUM, MIN, MAX, ANY; keys of
+    int field; /* of the state */
+    int expr; /* value; -1: none (COUNT of rows) */
+    enum fe_agg_fn fn; /* AGG sinks: COUNT_STAR (+1), COUNT (+1 if valid), SUM, MIN, MAX, ANY; keys of
                            AGG_HASH are listed first with fn ignored. SUM never wraps */
-    hd_i128 max;        /* SUM of integers: no value is larger, whatever its sign; 0 unknown */
-    bool word;          /* loops over pairs: what a thread adds up in a task fits I32; no value is NULL */
-    bool narrow;        /* SUM of I128 where a thread's rows stay in place: what it, or a tile, adds up fits I64 */
+    hd_i128 max; /* SUM of integers: no value is larger, whatever its sign; 0 unknown */
+    bool word; /* loops over pairs: what a thread adds up in a task fits I32; no value is NULL */
+    bool narrow; /* SUM of I128 where a thread's rows stay in place: what it, or a tile, adds up fits I64 */
 };
 
 /* Bytes of a row that go into a row of the sink's state as they are (planner/copies.c). */
 struct pl_copy {
     int state, row_slot; /* which row; state -1: zeros */
-    int a_rows;          /* arg: address of the state's rows */
+    int a_rows; /* arg: address of the state's rows */
     int from, to, bytes; /* offsets in the rows; ranges of `to` are disjoint and ascend */
 };
 
@@ -183,30 +183,30 @@ enum pl_cache {
 struct pl_sink {
     enum pl_sink_kind kind;
     int state;
-    int index;          /* I64 expression; NULL index: the row is dropped (BITMAP, DIRECT) */
+    int index; /* I64 expression; NULL index: the row is dropped (BITMAP, DIRECT) */
     int nouts;
     struct pl_out *outs;
-    bool clustered;     /* AGG_DENSE, AGG_HASH: equal keys arrive in runs: keep the current group's row (or
+    bool clustered; /* AGG_DENSE, AGG_HASH: equal keys arrive in runs: keep the current group's row (or
                            register accumulators) and look up only on change */
-    bool atomic;        /* AGG_DENSE on a shared state */
+    bool atomic; /* AGG_DENSE on a shared state */
     enum pl_place place;
     const char *no_place[PL_PLACE_COUNT]; /* why it is not one that is preferred, NULL: not asked */
-    int count_copies;   /* HISTOGRAM: of the counts of a block */
-    int place_size;     /* in the unit of the place, a size class: kernels serve every range that fits */
+    int count_copies; /* HISTOGRAM: of the counts of a block */
+    int place_size; /* in the unit of the place, a size class: kernels serve every range that fits */
     bool caches[PL_CACHE_COUNT];
-    int shared_bytes;   /* of a block, for all of these */
+    int shared_bytes; /* of a block, for all of these */
     int a_rows, a_bits; /* args: AGG_DENSE shared rows address, BITMAP/DIRECT bits, ARRAY rows */
     int *a_fields, *a_valids; /* DIRECT: per out, address of array and validity bytes (-1) */
-    int ncopies;              /* ROWS: fields beside the outs */
+    int ncopies; /* ROWS: fields beside the outs */
     struct pl_copy *copies;
-    int nparts;               /* framed pipelines: the outs in runs, keys of AGG_HASH apart from accumulators */
+    int nparts; /* framed pipelines: the outs in runs, keys of AGG_HASH apart from accumulators */
     struct pl_part *parts;
 };
 
 /* The first steps (loads and filters of level 0 that cannot fail, no probes) are evaluated branch-free over a
  * tile of rows into a selection, then the rest per survivor (tile.c). */
 struct pl_tile_steps {
-    int steps;   /* 0: none */
+    int steps; /* 0: none */
     bool *early; /* by step: a load whose value the tile's filters look at */
     bool *again; /* a load whose value survivors look at: they load it again */
 };

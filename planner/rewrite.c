@@ -95,6 +95,7 @@ static struct pl_range column_ordinals(const struct rewriting *w, const struct f
     case FE_FILTER_OP:
     case FE_SORT_OP:
     case FE_TOP_OP:
+    case FE_REPEAT_OP:
     case FE_LIMIT_OP: return column_ordinals(w, n->inputs[0], col);
     case FE_WINDOW_OP:
         if (col < n->inputs[0]->ncols)

@@ -49,6 +49,7 @@ static bool is_cheap(const struct fe_node *n)
     case FE_SORT_OP:
     case FE_TOP_OP:
     case FE_WINDOW_OP:
+    case FE_REPEAT_OP:
     case FE_LIMIT_OP:
     case FE_UNION_ALL_OP:
     case FE_UNION_OP:

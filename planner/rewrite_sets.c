@@ -1,9 +1,13 @@
 /* union is distinct over union_all. intersect and except are semi and anti joins by all columns, NULL alike, below a
  * distinct: what the other inputs drop is then in no group, and whatever a join by these columns can be (a bitmap, an
- * index, a hash table) finds it. */
+ * index, a hash table) finds it. Where rows count as often as they come, inputs are grouped, groups are joined, and each
+ * is repeated as often as their counts say. */
 #include "planner/rewrite_sets.h"
 
+#include <string.h>
+
 #include "frontend/catalog.h"
+#include "planner/typed.h"
 
 bool rw_is_set(const struct fe_node *n)
 {
@@ -66,10 +70,71 @@ static int largest(const struct rewriting *w, const struct fe_node *n)
     return at;
 }
 
+/* ---- all --------------------------------------------------------------------------------------------------- */
+
+static const struct hd_type int64_type = {HD_INT64, 0, 0};
+
+/* The rows of an input, each once, and how often it comes. */
+static struct fe_node *counted(const struct rewriting *w, struct fe_node *rows)
+{
+    struct fe_node *g = rw_node(w, FE_AGGREGATE_OP, rows, 1, rows, NULL);
+    g->u.agg.nkeys = rows->ncols;
+    g->u.agg.keys = rw_columns(w, rows);
+    g->u.agg.naggs = 1;
+    g->u.agg.aggs = HD_NEW(w->a, struct fe_agg);
+    *g->u.agg.aggs = (struct fe_agg){.fn = FE_AGG_COUNT_STAR, .type = int64_type, .path = rows->path};
+    g->ncols = rows->ncols + 1;
+    g->cols = HD_NEWN(w->a, struct fe_column, g->ncols);
+    memcpy(g->cols, rows->cols, sizeof *g->cols * (size_t)rows->ncols);
+    g->cols[rows->ncols] = (struct fe_column){"rows", int64_type, false};
+    return g;
+}
+
+static struct fe_expr *copies(const struct rewriting *w, enum fe_relop op, struct fe_expr *l, struct fe_expr *r)
+{
+    if (op == FE_INTERSECT_OP)
+        return pl_expr_node(w->a, FE_LEAST, int64_type, false, l->path, 2, l, r);
+    struct fe_expr *zero = pl_expr_node(w->a, FE_LIT, int64_type, false, l->path, 0, NULL, NULL);
+    zero->value = (struct fe_value){.type = int64_type};
+    r = pl_expr_node(w->a, FE_COALESCE, int64_type, false, l->path, 2, r, zero);
+    return pl_expr_node(w->a, FE_SUB, int64_type, false, l->path, 2, l, r);
+}
+
+/* Groups of the left, with as many rows as remain beside those of the right. */
+static struct fe_node *remaining(const struct rewriting *w, const struct fe_node *n, struct fe_node *left,
+                                 struct fe_node *right)
+{
+    int nc = n->ncols;
+    enum fe_join_kind kind = n->op == FE_INTERSECT_OP ? FE_INNER : FE_LEFT;
+    struct fe_node *all = rw_join(w, kind, left, right, nc, rw_columns(w, left), NULL, 0);
+    struct fe_node *p = rw_node(w, FE_PROJECT_OP, n, 1, all, NULL);
+    rw_set_columns(w, p, left);
+    p->u.project.exprs = rw_columns(w, left);
+    p->u.project.exprs[nc] = copies(w, n->op, rw_column(w, all, nc), rw_column(w, all, 2 * nc + 1));
+    return p;
+}
+
+static struct fe_node *with_copies(const struct rewriting *w, const struct fe_node *n)
+{
+    struct fe_node *groups = counted(w, n->inputs[0]);
+    for (int i = 1; i < n->ninputs; i++)
+        groups = remaining(w, n, groups, counted(w, n->inputs[i]));
+    struct fe_node *repeat = rw_node(w, FE_REPEAT_OP, n, 1, groups, NULL);
+    rw_set_columns(w, repeat, groups);
+    repeat->u.repeat.count =
+        pl_expr_node(w->a, FE_CAST, hd_type_of(HD_INT32), false, n->path, 1, rw_column(w, groups, n->ncols), NULL);
+    struct fe_node *p = rw_node(w, FE_PROJECT_OP, n, 1, repeat, NULL);
+    rw_set_columns(w, p, n);
+    p->u.project.exprs = rw_columns(w, repeat);
+    return p;
+}
+
 struct fe_node *rw_set(struct rewriting *w, struct fe_node *n)
 {
     if (n->op == FE_UNION_OP)
         return distinct_union(w, n);
+    if (n->u.set.all)
+        return with_copies(w, n);
     if (n->op == FE_EXCEPT_OP)
         return distinct(w, reduced(w, n, 0, FE_ANTI), n);
     return distinct(w, reduced(w, n, largest(w, n), FE_SEMI), n);

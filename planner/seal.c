@@ -29,7 +29,7 @@ static void seal_levels(struct ctx *c, struct pl_pipeline *q)
         const struct pl_step *s = &q->steps[i];
         if (pl_opens_level(s->kind)) {
             HD_ASSERT(q->nlevels < RT_MAX_LEVELS);
-            q->steps[i].polls = pl_children(s->kind) == PL_CHILDREN_ALL || nlevels > 2;
+            q->steps[i].polls = pl_children_are_many(s->kind) || nlevels > 2;
             int l = q->nlevels++;
             q->levels[l].first_step = i + 1;
             seal_level(c, q, defined, l);

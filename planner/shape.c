@@ -17,6 +17,7 @@ static double max_children(const struct pl_step *s)
 {
     double max;
     switch (pl_children(s->kind)) {
+    case PL_CHILDREN_COUNT:
     case PL_CHILDREN_KEY: return -1;
     case PL_CHILDREN_PARENT:
         max = (double)s->table->fks[s->index].max_children;

@@ -28,6 +28,11 @@ bool pl_opens_level(enum pl_step_kind k)
     return forms[k].yields == PL_YIELDS_MANY;
 }
 
+bool pl_children_are_many(enum pl_step_kind k)
+{
+    return pl_children(k) == PL_CHILDREN_ALL || pl_children(k) == PL_CHILDREN_COUNT;
+}
+
 enum pl_children pl_children(enum pl_step_kind k)
 {
     HD_ASSERT(pl_opens_level(k));

@@ -51,7 +51,7 @@ struct pl_step_form {
 };
 
 /* Children of a row, as planner/levels.def tells. */
-enum pl_children { PL_CHILDREN_KEY, PL_CHILDREN_PARENT, PL_CHILDREN_VALUE, PL_CHILDREN_ALL };
+enum pl_children { PL_CHILDREN_KEY, PL_CHILDREN_PARENT, PL_CHILDREN_VALUE, PL_CHILDREN_ALL, PL_CHILDREN_COUNT };
 
 /* Arguments of steps. LOAD_COLUMN: data .. text_bytes; PROBE_COLUMN, EXPAND_COLUMN: data, base, nrows of
  * the table; LOAD_FIELD of DIRECT: data, valid; child_rows: which row a child is, where that is not its position. */
@@ -65,6 +65,8 @@ enum pl_children { PL_CHILDREN_KEY, PL_CHILDREN_PARENT, PL_CHILDREN_VALUE, PL_CH
 const struct pl_step_form *pl_step_form(enum pl_step_kind k);
 const char *pl_step_name(enum pl_step_kind k);
 bool pl_opens_level(enum pl_step_kind k);
+/* What bounds the children of a row is no key: a morsel over them may be long. */
+bool pl_children_are_many(enum pl_step_kind k);
 enum pl_children pl_children(enum pl_step_kind k); /* which opens a level */
 
 #endif

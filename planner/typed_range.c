@@ -59,6 +59,7 @@ static struct pl_range of_column(struct look *k, const struct fe_node *n, const 
     case FE_FILTER_OP:
     case FE_SORT_OP:
     case FE_TOP_OP:
+    case FE_REPEAT_OP:
     case FE_LIMIT_OP: return of_input(k, n->inputs[0], e->col);
     case FE_WINDOW_OP:
         if (e->col < n->inputs[0]->ncols)

@@ -37,6 +37,7 @@ static bool is_as_chosen(const struct vf *v, const struct pl_node *n)
     case PL_NODE_VALUES:
     case PL_NODE_FILTER:
     case PL_NODE_PROJECT:
+    case PL_NODE_REPEAT:
     case PL_NODE_PAIRS:
     case PL_NODE_SORT:
     case PL_NODE_UNION:

@@ -237,10 +237,10 @@ static bool check_keys(struct vf *v, const struct pl_step *s, int at)
     return true;
 }
 
-/* Nested ranges, or all rows of a state, make a morsel long. */
+/* Nested ranges, or children that no key bounds, make a morsel long. */
 static bool must_poll(const struct vf *v, const struct pl_step *s)
 {
-    return pl_opens_level(s->kind) && (v->p->nlevels > 2 || pl_children(s->kind) == PL_CHILDREN_ALL);
+    return pl_opens_level(s->kind) && (v->p->nlevels > 2 || pl_children_are_many(s->kind));
 }
 
 static bool check_flags(struct vf *v, const struct pl_step *s)

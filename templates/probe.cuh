@@ -223,6 +223,13 @@ HDD_DEVICE hdd_range hdd_expand_later(u64 rows, i32 row)
     return hdd_range{(u32)row + 1, (u32)rows - (u32)row - 1};
 }
 
+// As many children as `count` says, which is less than 2^31.
+template <class I> HDD_DEVICE hdd_range hdd_expand_count(I count)
+{
+    const i64 n = (i64)hdd_index(count);
+    return n > 0 ? hdd_range{0, (u32)n} : hdd_no_range();
+}
+
 // Field of the row that a dictionary map keeps for a code.
 template <class T, class Row, class F> struct hdd_lookup_of {
     const Row *rows;

@@ -138,7 +138,7 @@ class PlanGen:
         if budget <= 0:
             return self.leaf()
         makers = [(self.filter, 4), (self.project, 4), (self.join, 9), (self.aggregate, 4), (self.distinct, 1),
-                  (self.top_k, 1), (self.top, 1.2), (self.pairs, 0.8), (self.union, 1.5), (self.leaf, 1), (self.scalar, 1.2), (self.counted_limit, 0.3)]
+                  (self.top_k, 1), (self.top, 1.2), (self.pairs, 0.8), (self.union, 1.5), (self.repeat, 0.5), (self.leaf, 1), (self.scalar, 1.2), (self.counted_limit, 0.3)]
         make = self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
         rel = make(budget - 1)
         self.decorate(rel.node)
@@ -620,7 +620,21 @@ class PlanGen:
         rows = sum(p.rows for p in parts)
         if rows > MAX_ROWS:
             return first
-        return Rel({"op": op, "inputs": [p.node for p in parts]}, columns, rows)
+        node = {"op": op, "inputs": [p.node for p in parts]}
+        if op in ("intersect", "except") and self.rng.random() < 0.5:
+            node["all"] = self.rng.random() < 0.9
+        return Rel(node, columns, rows)
+
+    def repeat(self, budget):
+        rel = self.rel(budget)
+        if rel.rows > MAX_ROWS / 8 or any(c.val.inexact for c in rel.columns):
+            return rel
+        ints, count = [c.val for c in rel.columns if c.val.type.is_int], lit(self.rng.choice([0, 1, 3]), INT64)
+        if ints and self.rng.random() < 0.9:
+            by = lit(self.rng.choice([2, 3, 7]), INT64)
+            count = self.exprs(rel).make("%", INT64, [self.rng.choice(ints), by], Fraction(-6), Fraction(6))
+        out = [replace(c, mult=c.mult * 6) for c in rel.columns]
+        return Rel({"op": "repeat", "input": rel.node, "count": self.write(count)}, out, rel.rows * 6)
 
     def part_of(self, rel):
         """Some of the same rows; a plan may say a thing twice."""

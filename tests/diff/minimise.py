@@ -11,7 +11,7 @@ from hdtypes import PlanError
 
 SECONDS = 60
 LISTS = ("sets", "exprs", "aggs", "keys", "order", "on", "inputs", "rows", "columns")
-OPTIONAL = ("sets", "rollup", "cube", "filter", "residual", "pred", "ties", "limit", "offset", "keep", "alias", "build", "strategy", "comment", "distinct", "single")
+OPTIONAL = ("all", "sets", "rollup", "cube", "filter", "residual", "pred", "ties", "limit", "offset", "keep", "alias", "build", "strategy", "comment", "distinct", "single")
 
 
 def operators(plan):
@@ -36,7 +36,7 @@ def pairs_of(node):
 
 def expression_slots(node):
     """(holder, key) of every expression of an operator."""
-    slots = [(node, k) for k in ("filter", "pred", "residual") if k in node]
+    slots = [(node, k) for k in ("filter", "pred", "residual", "count") if k in node]
     for key in ("exprs", "keys", "order", "aggs", "on"):
         for item in node.get(key, []):
             if isinstance(item, dict) and item.get("fn") != "grouping":

@@ -46,6 +46,7 @@ static const char *const words[] = {"scan",
                                     "union",
                                     "intersect",
                                     "except",
+                                    "repeat",
                                     "values",
                                     "ref",
                                     "pairs",
@@ -282,15 +283,17 @@ static const char *const wrappers[] = {
     "{\"op\":\"sort\",\"keys\":[{\"expr\":\"id\",\"desc\":true}],\"limit\":7,\"input\":%}",
     "{\"op\":\"union_all\",\"inputs\":[%,%]}",
     "{\"op\":\"union\",\"inputs\":[%,%]}",
-    "{\"op\":\"intersect\",\"inputs\":[%,%,%]}",
+    "{\"op\":\"intersect\",\"inputs\":[%,%]}",
     "{\"op\":\"except\",\"inputs\":[%,%]}",
+    "{\"op\":\"intersect\",\"all\":true,\"inputs\":[%,%]}",
+    "{\"op\":\"repeat\",\"count\":\"id - 3\",\"input\":%}",
     "{\"op\":\"distinct\",\"on\":[\"id\"],\"input\":%}",
     "{\"op\":\"project\",\"exprs\":[{\"expr\":\"id + 1\",\"as\":\"id\"}],\"input\":%}",
     "{\"op\":\"project\",\"keep\":true,\"exprs\":[{\"expr\":\"id * "
     "2\",\"as\":\"twice\"}],\"input\":%}",
     "{\"op\":\"aggregate\",\"keys\":[\"id\"],\"aggs\":[{\"fn\":\"count\",\"as\":\"n\"}],"
     "\"input\":%}",
-    "{\"op\":\"aggregate\",\"keys\":[\"id\",{\"expr\":\"id % 3\",\"as\":\"k\"}],\"cube\":true,\"aggs\":[{\"fn\":"
+    "{\"op\":\"aggregate\",\"keys\":[\"id\",{\"expr\":\"id - 3\",\"as\":\"k\"}],\"cube\":true,\"aggs\":[{\"fn\":"
     "\"grouping\",\"arg\":\"id\",\"as\":\"g\"},{\"fn\":\"avg\",\"arg\":\"id\",\"as\":\"n\"}],\"input\":%}",
     "{\"op\":\"aggregate\",\"aggs\":[{\"fn\":\"count\",\"distinct\":true,\"arg\":\"id\","
     "\"as\":\"id\"}],\"input\":%}",

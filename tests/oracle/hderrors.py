@@ -91,6 +91,10 @@ def through_filter(node, child, columns):
     return None if reads(node["pred"], columns) else LOST
 
 
+def through_repeat(node, child, columns):
+    return None if reads(node["count"], columns) else LOST
+
+
 def through_sort(node, child, columns):
     return LOST if "limit" in node or "offset" in node else columns
 
@@ -110,5 +114,5 @@ def through_distinct(node, child, columns):
     return LOST if "on" in node else None
 
 
-RULES = {"project": through_project, "aggregate": through_aggregate, "filter": through_filter, "sort": through_sort,
+RULES = {"project": through_project, "repeat": through_repeat, "aggregate": through_aggregate, "filter": through_filter, "sort": through_sort,
          "ref": through_ref, "union_all": through_union, "union": lambda node, child, columns: None, "distinct": through_distinct}

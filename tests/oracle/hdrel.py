@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from hderrors import Check, named
 from hdexpr import json_value, parse
 from hdsql import Compiler, Expr, columns_of, conjuncts, guarded, literal_sql
-from hdtypes import FLOAT64, INT64, MAX_DIGITS, NULL, PlanError, Type, decimal, parse_type, unify
+from hdtypes import FLOAT64, INT32, INT64, MAX_DIGITS, NULL, PlanError, Type, decimal, parse_type, unify
 
 KEYS = {"scan": ({"table"}, {"alias", "columns", "filter"}), "ref": ({"name"}, {"alias"}),
         "pairs": ({"input", "aliases"}, {"pred"}), "top": ({"input", "order", "limit"}, {"keys", "offset", "ties"}),
@@ -13,8 +13,8 @@ KEYS = {"scan": ({"table"}, {"alias", "columns", "filter"}), "ref": ({"name"}, {
         "join": ({"kind", "left", "right"}, {"on", "asof", "residual", "build", "strategy", "mark", "single"}),
         "aggregate": ({"input", "aggs"}, {"keys", "sets", "rollup", "cube"}), "distinct": ({"input"}, {"on", "order"}),
         "sort": ({"input", "keys"}, {"limit", "offset"}), "limit": ({"input", "limit"}, {"offset"}),
-        "union_all": ({"inputs"}, set()), "union": ({"inputs"}, set()), "intersect": ({"inputs"}, set()),
-        "except": ({"inputs"}, set()), "values": ({"columns", "rows"}, set())}
+        "union_all": ({"inputs"}, set()), "union": ({"inputs"}, set()), "intersect": ({"inputs"}, {"all"}),
+        "except": ({"inputs"}, {"all"}), "repeat": ({"input", "count"}, set()), "values": ({"columns", "rows"}, set())}
 KINDS = ("inner", "left", "right", "full", "semi", "anti", "mark")
 SAFE_SUM_DIGITS = 28  # 10^10 rows of this many digits cannot reach 10^38
 
@@ -298,6 +298,14 @@ class PlanCompiler:
         sql = f"SELECT * FROM {rel.cte}{self.cut(node)}"
         return self.same(rel, sql, free_limit=(int(node["limit"]), int(node.get("offset", 0))), unlimited=rel.cte)
 
+    def op_repeat(self, node, path):
+        rel = self.rel(node["input"], path + ".input")
+        e = self.compiler({}).coerce(self.value(node["count"], rel.scope(), path + ".count"), INT32, path + ".count")
+        if e.err:
+            self.check(node, path + ".count", f"SELECT 1 FROM {rel.cte} WHERE {e.err}", free=e.lax)
+        names = ", ".join(f"c{i}" for i in range(len(rel.columns)))
+        return self.same(rel, f"SELECT {names} FROM (SELECT *, unnest(range({e.sql})) AS copy FROM {rel.cte})")
+
     # ---- aggregate
 
     def op_aggregate(self, node, path):
@@ -360,10 +368,10 @@ class PlanCompiler:
         return self.set_operation(node, path, "UNION")
 
     def op_intersect(self, node, path):
-        return self.set_operation(node, path, "INTERSECT", free=True)
+        return self.set_operation(node, path, "INTERSECT ALL" if node.get("all") else "INTERSECT", free=True)
 
     def op_except(self, node, path):
-        return self.set_operation(node, path, "EXCEPT", free=True)
+        return self.set_operation(node, path, "EXCEPT ALL" if node.get("all") else "EXCEPT", free=True)
 
     def set_operation(self, node, path, word, free=False):
         """The operations group from the left; free: a join may drop a row before it is cast."""
@@ -377,7 +385,7 @@ class PlanCompiler:
                 t = unify(t, c.type, path)
             columns.append(Column(group[0].name, t, any(c.nullable for c in group), any(c.inexact for c in group),
                                   sum((c.sums for c in group), ())))
-        if word == "EXCEPT":
+        if node["op"] == "except":
             columns = [replace(c, nullable=first.nullable) for c, first in zip(columns, rels[0].columns)]
         parts = [self.union_part(r, columns, node, path, free) for r in rels]
         if word == "UNION ALL":

@@ -310,6 +310,9 @@ def test_shapes():
     for op, want in (("union", [1, 2, 3, 4]), ("intersect", [3]), ("except", [1, 2])):
         columns, rows = run({"op": op, "inputs": sides})
         assert columns == [("a", "int32")] and sorted(rows) == [(v,) for v in want], op
+    for op, want in (("intersect", [3]), ("except", [1, 2, 2, 3])):
+        assert sorted(run({"op": op, "all": True, "inputs": sides})[1]) == [(v,) for v in want], op
+    check({"op": "repeat", "count": "3 - a", "input": scan("k", columns=["a"])}, [(1,), (1,), (2,), (2,)])
     check({"op": "distinct", "on": ["a"], "order": [{"expr": "g", "desc": True, "nulls": "last"}], "input": scan("k", columns=["a", "g"])},
           run({"op": "top", "keys": ["a"], "order": [{"expr": "g", "desc": True}], "limit": 1, "input": scan("k", columns=["a", "g"])})[1])
     grouped = {"op": "aggregate", "input": scan("k"), "keys": ["a"], "sets": [["a"], [], []],

@@ -1,0 +1,1 @@
+select count(*) as n, sum(p) as sp, sum(s) as ss from (select l_partkey as p, l_suppkey as s from lineitem where l_quantity < 25 except select ps_partkey, ps_suppkey from partsupp where ps_availqty < 5000)

@@ -1,0 +1,1 @@
+select count(*) as n, sum(c) as sc from (select c_custkey as c, c_mktsegment as t from customer except select o_custkey, c_mktsegment from orders join customer on o_custkey = c_custkey where o_orderdate > date '1996-01-01')
