@@ -1,6 +1,6 @@
-/* union is distinct over union_all. intersect and except are semi and anti joins by all columns, NULL alike, below a
- * distinct: what the other inputs drop is then in no group, and whatever a join by these columns can be (a bitmap, an
- * index, a hash table) finds it. Where rows count as often as they come, inputs are grouped, groups are joined, and each
+/* union is distinct over union_all. intersect and except are semi and anti joins by all columns, NULL alike, so whatever
+ * a join by these columns can be (a bitmap, an index, a hash table) finds the other inputs' rows. A distinct is above the
+ * semi joins, which may drop most rows, and below the anti joins, which tend to drop few. Where rows count as often as they come, inputs are grouped, groups are joined, and each
  * is repeated as often as their counts say. */
 #include "planner/rewrite_sets.h"
 
@@ -14,9 +14,58 @@ bool rw_is_set(const struct fe_node *n)
     return n->op == FE_UNION_OP || n->op == FE_INTERSECT_OP || n->op == FE_EXCEPT_OP;
 }
 
-/* `of` may know better than rows which of the columns can be NULL, and calls them by its names. */
+static bool has_all_columns(const struct rewriting *w, const struct fe_node *project)
+{
+    int ncols = project->inputs[0]->ncols, found = 0;
+    bool *has = HD_NEWN(w->a, bool, ncols + 1);
+    for (int i = 0; i < project->ncols; i++) {
+        const struct fe_expr *e = project->u.project.exprs[i];
+        found += e->op == FE_COL && !has[e->col];
+        if (e->op == FE_COL)
+            has[e->col] = true;
+    }
+    return found == ncols;
+}
+
+/* No two rows are equal, by what the operators are. */
+static bool is_distinct(const struct rewriting *w, const struct fe_node *n)
+{
+    switch (n->op) {
+    case FE_AGGREGATE_OP:
+    case FE_DISTINCT_OP: return true;
+    case FE_REF_OP: return is_distinct(w, w->plan->shared[n->u.ref.shared]);
+    case FE_FILTER_OP:
+    case FE_SORT_OP:
+    case FE_TOP_OP:
+    case FE_LIMIT_OP: return is_distinct(w, n->inputs[0]);
+    case FE_PROJECT_OP: return has_all_columns(w, n) && is_distinct(w, n->inputs[0]);
+    case FE_JOIN_OP: return (n->u.join.kind == FE_SEMI || n->u.join.kind == FE_ANTI) && is_distinct(w, n->inputs[0]);
+    case FE_SCAN_OP:
+    case FE_PAIRS_OP:
+    case FE_REPEAT_OP:
+    case FE_UNION_ALL_OP:
+    case FE_UNION_OP:
+    case FE_INTERSECT_OP:
+    case FE_EXCEPT_OP:
+    case FE_VALUES_OP:
+    case FE_RELOP_COUNT: break;
+    }
+    return false;
+}
+
+/* The rows as those of the set operation `of`: under its names, and it may know better which can be NULL. */
+static struct fe_node *renamed(const struct rewriting *w, struct fe_node *rows, const struct fe_node *of)
+{
+    struct fe_node *n = rw_node(w, FE_PROJECT_OP, of, 1, rows, NULL);
+    rw_set_columns(w, n, of);
+    n->u.project.exprs = rw_columns(w, rows);
+    return n;
+}
+
 static struct fe_node *distinct(const struct rewriting *w, struct fe_node *rows, const struct fe_node *of)
 {
+    if (is_distinct(w, rows))
+        return renamed(w, rows, of);
     struct fe_node *n = rw_node(w, FE_DISTINCT_OP, of, 1, rows, NULL);
     rw_set_columns(w, n, of);
     n->u.agg.nkeys = rows->ncols;
@@ -46,10 +95,10 @@ static int64_t table_rows(const struct rewriting *w, const struct fe_node *n, in
     return rows;
 }
 
-/* The rows of input `of` that all others have (SEMI), or none of them (ANTI). */
-static struct fe_node *reduced(const struct rewriting *w, const struct fe_node *n, int of, enum fe_join_kind kind)
+/* Those of `rows`, of input `of`, that all others have (SEMI), or none of them (ANTI). */
+static struct fe_node *reduced(const struct rewriting *w, const struct fe_node *n, struct fe_node *rows, int of,
+                               enum fe_join_kind kind)
 {
-    struct fe_node *rows = n->inputs[of];
     for (int i = 0; i < n->ninputs; i++)
         if (i != of)
             rows = rw_join(w, kind, rows, n->inputs[i], n->ncols, rw_columns(w, rows), NULL, 0);
@@ -123,10 +172,7 @@ static struct fe_node *with_copies(const struct rewriting *w, const struct fe_no
     rw_set_columns(w, repeat, groups);
     repeat->u.repeat.count =
         pl_expr_node(w->a, FE_CAST, hd_type_of(HD_INT32), false, n->path, 1, rw_column(w, groups, n->ncols), NULL);
-    struct fe_node *p = rw_node(w, FE_PROJECT_OP, n, 1, repeat, NULL);
-    rw_set_columns(w, p, n);
-    p->u.project.exprs = rw_columns(w, repeat);
-    return p;
+    return renamed(w, repeat, n);
 }
 
 struct fe_node *rw_set(struct rewriting *w, struct fe_node *n)
@@ -136,6 +182,7 @@ struct fe_node *rw_set(struct rewriting *w, struct fe_node *n)
     if (n->u.set.all)
         return with_copies(w, n);
     if (n->op == FE_EXCEPT_OP)
-        return distinct(w, reduced(w, n, 0, FE_ANTI), n);
-    return distinct(w, reduced(w, n, largest(w, n), FE_SEMI), n);
+        return reduced(w, n, distinct(w, n->inputs[0], n), 0, FE_ANTI);
+    int of = largest(w, n);
+    return distinct(w, reduced(w, n, n->inputs[of], of, FE_SEMI), n);
 }

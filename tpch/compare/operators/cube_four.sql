@@ -1,1 +1,1 @@
-select a, b, c, e, count(*) as n, sum(l_extendedprice) as p, min(l_shipdate) as d, grouping(a, b, c, e) as g, avg(l_quantity) as q from (select *, l_returnflag as a, l_linestatus as b, l_shipmode as c, extract(year from l_shipdate) as e from lineitem) group by cube (a, b, c, e)
+select a, b, c, e, count(*) as n, sum(l_extendedprice) as p, min(l_shipdate) as d, grouping(a, b, c, e) as g, round(avg(l_quantity), 3) as q from (select *, l_returnflag as a, l_linestatus as b, l_shipmode as c, extract(year from l_shipdate) as e from lineitem) group by cube (a, b, c, e)
