@@ -138,7 +138,7 @@ class PlanGen:
         if budget <= 0:
             return self.leaf()
         makers = [(self.filter, 4), (self.project, 4), (self.join, 9), (self.aggregate, 4), (self.distinct, 1),
-                  (self.top_k, 1), (self.top, 1.2), (self.pairs, 0.8), (self.union, 1.5), (self.repeat, 0.5), (self.leaf, 1), (self.scalar, 1.2), (self.counted_limit, 0.3)]
+                  (self.top_k, 1), (self.top, 1.2), (self.pairs, 0.8), (self.union, 1.5), (self.repeat, 0.5), (self.unnest, 0.6), (self.leaf, 1), (self.scalar, 1.2), (self.counted_limit, 0.3)]
         make = self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
         rel = make(budget - 1)
         self.decorate(rel.node)
@@ -182,7 +182,34 @@ class PlanGen:
         node = {"op": "values", "columns": [{"name": n, "type": str(t)} for n, t in zip(names, kinds)],
                 "rows": [[self.json_literal(v, t) for v, t in zip(row, kinds)] for row in rows]}
         out = [Out(n, self.values_column(n, t, [r[i] for r in rows]), len(rows)) for i, (n, t) in enumerate(zip(names, kinds))]
+        for row in node["rows"]:
+            for i, t in enumerate(kinds):
+                if self.rng.random() < 0.05:
+                    row[i] = {"expr": self.write(self.param_of(row[i], rows, i, t))}
         return Rel(node, out, len(rows))
+
+    def param_of(self, cell, rows, i, t):
+        """A parameter with a value that the column has, so that its bounds stay true."""
+        known = [r[i] for r in rows if r[i] is not None]
+        return Val(self.param(self.rng.choice(known), t), t) if known else lit(None, t)
+
+    def unnest(self, budget):
+        """Rows of values beside each row of an input: some of its columns, one below the other."""
+        rel = self.rel(budget)
+        usable = [c for c in rel.columns if not c.val.inexact]
+        if not usable or rel.rows > MAX_ROWS / 4:
+            return rel
+        first, names = self.rng.choice(usable), [self.fresh("v"), self.fresh("v")]
+        t = first.val.type
+        same = [c for c in usable if c.val.type == t]
+        picked = [self.rng.choice(same) for _ in range(self.rng.randint(1, 3))]
+        node = {"op": "values", "input": rel.node, "columns": [{"name": names[0], "type": "int64"}, {"name": names[1], "type": str(t)}],
+                "rows": [[i, {"expr": self.write(c.val)}] for i, c in enumerate(picked)]}
+        number = Val(Node("col", name=names[0]), INT64, False, Fraction(0), Fraction(len(picked) - 1), samples=list(range(len(picked))))
+        value = self.unified(picked)
+        rows = rel.rows * len(picked)
+        out = [replace(c, mult=c.mult * len(picked)) for c in rel.columns]
+        return Rel(node, out + [Out(names[0], number, rel.rows), Out(names[1], renamed(value.val, names[1]), rows)], rows)
 
     def pool(self, t):
         date = datetime.date

@@ -286,6 +286,8 @@ static const char *const wrappers[] = {
     "{\"op\":\"intersect\",\"inputs\":[%,%]}",
     "{\"op\":\"except\",\"inputs\":[%,%]}",
     "{\"op\":\"intersect\",\"all\":true,\"inputs\":[%,%]}",
+    "{\"op\":\"values\",\"columns\":[{\"name\":\"v\",\"type\":\"int64\"}],\"rows\":[[{\"expr\":\"id\"}],[3]],\"input\":"
+    "%}",
     "{\"op\":\"repeat\",\"count\":\"id - 3\",\"input\":%}",
     "{\"op\":\"distinct\",\"on\":[\"id\"],\"input\":%}",
     "{\"op\":\"project\",\"exprs\":[{\"expr\":\"id + 1\",\"as\":\"id\"}],\"input\":%}",

@@ -91,6 +91,13 @@ def through_filter(node, child, columns):
     return None if reads(node["pred"], columns) else LOST
 
 
+def through_values(node, child, columns):
+    cells = [(c["name"], v["expr"]) for row in node["rows"] for c, v in zip(node["columns"], row) if isinstance(v, dict)]
+    if not node["rows"] or columns is None:
+        return None if node["rows"] else LOST
+    return columns | {name for name, expr in cells if reads(expr, columns)}
+
+
 def through_repeat(node, child, columns):
     return None if reads(node["count"], columns) else LOST
 
@@ -114,5 +121,5 @@ def through_distinct(node, child, columns):
     return LOST if "on" in node else None
 
 
-RULES = {"project": through_project, "repeat": through_repeat, "aggregate": through_aggregate, "filter": through_filter, "sort": through_sort,
+RULES = {"project": through_project, "values": through_values, "repeat": through_repeat, "aggregate": through_aggregate, "filter": through_filter, "sort": through_sort,
          "ref": through_ref, "union_all": through_union, "union": lambda node, child, columns: None, "distinct": through_distinct}

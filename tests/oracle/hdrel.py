@@ -14,7 +14,7 @@ KEYS = {"scan": ({"table"}, {"alias", "columns", "filter"}), "ref": ({"name"}, {
         "aggregate": ({"input", "aggs"}, {"keys", "sets", "rollup", "cube"}), "distinct": ({"input"}, {"on", "order"}),
         "sort": ({"input", "keys"}, {"limit", "offset"}), "limit": ({"input", "limit"}, {"offset"}),
         "union_all": ({"inputs"}, set()), "union": ({"inputs"}, set()), "intersect": ({"inputs"}, {"all"}),
-        "except": ({"inputs"}, {"all"}), "repeat": ({"input", "count"}, set()), "values": ({"columns", "rows"}, set())}
+        "except": ({"inputs"}, {"all"}), "repeat": ({"input", "count"}, set()), "values": ({"columns", "rows"}, {"input"})}
 KINDS = ("inner", "left", "right", "full", "semi", "anti", "mark")
 SAFE_SUM_DIGITS = 28  # 10^10 rows of this many digits cannot reach 10^38
 
@@ -174,6 +174,8 @@ class PlanCompiler:
 
     def op_values(self, node, path):
         types = [parse_type(c["type"], path) for c in node["columns"]]
+        if "input" in node or any(isinstance(v, dict) for row in node["rows"] for v in row):
+            return self.values_beside(node, path, types)
         rows = []
         for i, row in enumerate(node["rows"]):
             if len(row) != len(types):
@@ -184,6 +186,31 @@ class PlanCompiler:
         empty = self.list(f"CAST(NULL AS {t.sql()})" for t in types)
         parts = [f"SELECT {empty} WHERE FALSE"] + [f"SELECT {self.list(r)}" for r in rows]
         return Rel(self.cte(" UNION ALL ".join(parts)), columns)
+
+    def values_beside(self, node, path, types):
+        """Each row of values beside the rows of the input, one after the other."""
+        rel = self.rel(node["input"], path + ".input") if "input" in node else Rel(self.cte("SELECT 1 AS one"), [])
+        kept = [f"c{i}" for i in range(len(rel.columns))]
+        parts = [f"SELECT {self.list(kept + [f'CAST(NULL AS {t.sql()})' for t in types])} FROM {rel.cte} WHERE FALSE"]
+        columns = [Column(c["name"], t, False) for c, t in zip(node["columns"], types)]
+        for i, row in enumerate(node["rows"]):
+            if len(row) != len(types):
+                raise PlanError(f"{path}.rows[{i}]", "wrong number of values")
+            cells = [self.cell(node, f"{path}.rows[{i}][{k}]", rel, v, c) for k, (v, c) in enumerate(zip(row, columns))]
+            parts.append(f"SELECT {self.list(kept + cells)} FROM {rel.cte}")
+        return Rel(self.cte(" UNION ALL ".join(parts)), rel.columns + columns)
+
+    def cell(self, node, path, rel, value, column):
+        if not isinstance(value, dict):
+            column.nullable |= value is None
+            return literal_sql(json_value(value, column.type, path), column.type, self.encode)
+        e = self.value(value["expr"], rel.scope(), path)
+        e = self.compiler({}).coerce(e, column.type, path)
+        if e.err:
+            self.check(node, path, f"SELECT 1 FROM {rel.cte} WHERE {e.err}", columns={column.name}, free=e.lax)
+        column.nullable |= e.nullable
+        column.inexact |= e.inexact
+        return e.sql
 
     # ---- one input
 

@@ -312,6 +312,8 @@ def test_shapes():
         assert columns == [("a", "int32")] and sorted(rows) == [(v,) for v in want], op
     for op, want in (("intersect", [3]), ("except", [1, 2, 2, 3])):
         assert sorted(run({"op": op, "all": True, "inputs": sides})[1]) == [(v,) for v in want], op
+    check({"op": "values", "columns": [{"name": "v", "type": "int64"}], "rows": [[{"expr": "a + 1"}], [9]],
+           "input": {"op": "filter", "pred": "a = 2", "input": scan("k", columns=["a"])}}, [(2, 3), (2, 3), (2, 9), (2, 9)])
     check({"op": "repeat", "count": "3 - a", "input": scan("k", columns=["a"])}, [(1,), (1,), (2,), (2,)])
     check({"op": "distinct", "on": ["a"], "order": [{"expr": "g", "desc": True, "nulls": "last"}], "input": scan("k", columns=["a", "g"])},
           run({"op": "top", "keys": ["a"], "order": [{"expr": "g", "desc": True}], "limit": 1, "input": scan("k", columns=["a", "g"])})[1])
