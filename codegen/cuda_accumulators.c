@@ -18,10 +18,9 @@ const char *cu_operation(struct cu_unit *u, const struct pl_out *o)
             HD_BUG("min or max of bool");
         return o->fn == FE_AGG_MIN ? "hdd_minimum{run}" : "hdd_maximum{run}";
     case FE_AGG_ANY: return "hdd_pick()";
+#define T_AGG(id, ...) case FE_AGG_##id:
+#include "frontend/aggs_said.def"
     case FE_AGG_AVG:
-    case FE_AGG_ARG_MIN:
-    case FE_AGG_ARG_MAX:
-    case FE_AGG_GROUPING:
     case FE_AGG_COUNT_OF: break;
     }
     HD_BUG("aggregate function %s in a sink", fe_agg_name(o->fn));

@@ -77,10 +77,9 @@ static void fold(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, stru
     case FE_AGG_MIN:
     case FE_AGG_MAX:
     case FE_AGG_ANY: fold_pick(f, o, row, x); break;
+#define T_AGG(id, ...) case FE_AGG_##id:
+#include "frontend/aggs_said.def"
     case FE_AGG_AVG:
-    case FE_AGG_ARG_MIN:
-    case FE_AGG_ARG_MAX:
-    case FE_AGG_GROUPING:
     case FE_AGG_COUNT_OF: HD_BUG("aggregate %d reached the emitter", (int)o->fn);
     }
 }

@@ -36,6 +36,7 @@ struct fe_agg {
     bool distinct;
     struct fe_expr *arg; /* NULL for COUNT_STAR */
     struct fe_expr *by;  /* ARG_MIN, ARG_MAX; else NULL */
+    struct fe_expr *filter; /* rows that count; or NULL: all. None after planner/rewrite_aggs.c */
     struct fe_expr *rows; /* where groups are merged, of COUNT and AVG: how many rows arg, their sum, is of */
     int nof, *of;         /* GROUPING: keys */
     struct hd_type type; /* of the result */

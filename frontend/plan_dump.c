@@ -171,6 +171,10 @@ static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_co
         }
         hd_strbuf_addc(d->out, ')');
     }
+    if (g->filter) {
+        hd_strbuf_adds(d->out, " where ");
+        fe_expr_print(d->out, g->filter, names);
+    }
     print_as(d, c);
 }
 

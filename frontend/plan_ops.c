@@ -236,15 +236,17 @@ static const struct {
 static int read_agg_fn(const struct fe_json *v, enum fe_agg_fn *out)
 {
     /* count without an argument is its own function inside; `any` is the planner's. */
-    static const enum fe_agg_fn fns[] = {FE_AGG_COUNT, FE_AGG_SUM,     FE_AGG_AVG,     FE_AGG_MIN,
-                                         FE_AGG_MAX,   FE_AGG_ARG_MIN, FE_AGG_ARG_MAX, FE_AGG_GROUPING};
-    const char *names[HD_COUNT(fns)];
+    enum fe_agg_fn fns[FE_AGG_COUNT_OF];
+    const char *names[FE_AGG_COUNT_OF];
     struct fe_json fn, arg;
-    int k = 0;
-    for (size_t i = 0; i < HD_COUNT(fns); i++)
-        names[i] = aggs[fns[i]].name;
+    int n = 0, k = 0;
+    for (enum fe_agg_fn i = 0; i < FE_AGG_COUNT_OF; i++)
+        if (i != FE_AGG_COUNT_STAR && i != FE_AGG_ANY) {
+            fns[n] = i;
+            names[n++] = aggs[i].name;
+        }
     HD_TRY(fe_json_need(v, "fn", &fn));
-    HD_TRY(fe_read_choice(&fn, names, HD_COUNT(fns), &k));
+    HD_TRY(fe_read_choice(&fn, names, n, &k));
     *out = fns[k];
     if (*out == FE_AGG_COUNT && !fe_json_get(v, "arg", &arg))
         *out = FE_AGG_COUNT_STAR;
@@ -270,6 +272,7 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
     switch (g->fn) {
     case FE_AGG_COUNT_STAR:
     case FE_AGG_GROUPING:
+    case FE_AGG_COUNT_IF:
     case FE_AGG_COUNT: g->type = hd_type_of(HD_INT64); return 0;
     case FE_AGG_SUM:
     case FE_AGG_AVG:
@@ -283,6 +286,8 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
             return fe_json_fail(v, "%s expects any type but bool", aggs[g->fn].name);
         g->type = t;
         return 0;
+    case FE_AGG_BOOL_AND:
+    case FE_AGG_BOOL_OR:
     case FE_AGG_ARG_MIN:
     case FE_AGG_ARG_MAX: g->type = t; return 0;
     case FE_AGG_ANY:
@@ -291,13 +296,27 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
     HD_BUG("type of an aggregate of the planner");
 }
 
+static bool takes_bool(enum fe_agg_fn fn)
+{
+    return fn == FE_AGG_COUNT_IF || fn == FE_AGG_BOOL_AND || fn == FE_AGG_BOOL_OR;
+}
+
+static bool is_count(enum fe_agg_fn fn)
+{
+    return fn == FE_AGG_COUNT || fn == FE_AGG_COUNT_STAR || fn == FE_AGG_COUNT_IF || fn == FE_AGG_GROUPING;
+}
+
 static int read_agg_args(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
                          const struct fe_node *n, const struct fe_column *keys, struct fe_agg *g)
 {
     struct fe_json arg, by;
+    const struct hd_type condition = hd_type_of(HD_BOOL);
     if (g->fn == FE_AGG_GROUPING) {
         HD_TRY(fe_json_need(v, "arg", &arg));
         HD_TRY(fe_read_grouping(r, &arg, n, keys, g));
+    } else if (takes_bool(g->fn)) {
+        HD_TRY(fe_json_need(v, "arg", &arg));
+        HD_TRY(fe_read_expr(r, &arg, scope, &condition, "a condition (bool)", &g->arg));
     } else if (aggs[g->fn].args) {
         HD_TRY(fe_json_need(v, "arg", &arg));
         HD_TRY(fe_read_expr(r, &arg, scope, NULL, NULL, &g->arg));
@@ -314,8 +333,8 @@ static int read_agg_args(struct fe_plan_reader *r, const struct fe_json *v, cons
 static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
                     const struct fe_node *n, const struct fe_column *keys, struct fe_agg *g, struct fe_column *col)
 {
-    struct fe_json as, distinct;
-    HD_TRY(fe_json_object(v, "fn", "arg", "by", "as", "distinct", NULL));
+    struct fe_json as, distinct, filter;
+    HD_TRY(fe_json_object(v, "fn", "arg", "by", "filter", "as", "distinct", NULL));
     HD_TRY(read_agg_fn(v, &g->fn));
     g->path = fe_json_path(v);
     HD_TRY(read_agg_args(r, v, scope, n, keys, g));
@@ -327,13 +346,16 @@ static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const str
                             "argument, found %s",
                             aggs[g->fn].name);
     }
+    if (g->fn == FE_AGG_GROUPING && fe_json_get(v, "filter", &filter))
+        return fe_json_fail(&filter, "\"filter\" is for functions of rows, found %s", aggs[g->fn].name);
+    HD_TRY(fe_read_condition(r, v, "filter", scope, &g->filter));
     HD_TRY(agg_type(v, g));
     if (g->arg && g->arg->type.kind == HD_FLOAT32 && (g->fn == FE_AGG_SUM || g->fn == FE_AGG_AVG))
         g->arg = fe_expr_cast(r->arena, g->arg, hd_type_of(HD_FLOAT64)); /* which they add up in */
     HD_TRY(fe_json_need(v, "as", &as));
-    bool count = g->fn == FE_AGG_COUNT || g->fn == FE_AGG_COUNT_STAR || g->fn == FE_AGG_GROUPING;
     *col = (struct fe_column){NULL, g->type,
-                              !count && (fe_has_empty_set(n) || g->arg->nullable || (g->by && g->by->nullable))};
+                              !is_count(g->fn) &&
+                                  (fe_has_empty_set(n) || g->filter || g->arg->nullable || (g->by && g->by->nullable))};
     return fe_json_name(&as, &col->name);
 }
 

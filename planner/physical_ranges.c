@@ -261,10 +261,9 @@ static const char *of_build(const struct view *v, struct pl_ranges *r, enum fe_a
             return two_sided ? "a minimum or maximum needs a range with one end" : "a minimum or maximum of that type";
         to->value = running(v, r, fn == FE_AGG_MIN ? RT_MERGE_MIN : RT_MERGE_MAX, x, x->type);
         return NULL;
+#define T_AGG(id, ...) case FE_AGG_##id:
+#include "frontend/aggs_said.def"
     case FE_AGG_COUNT_STAR:
-    case FE_AGG_ARG_MIN:
-    case FE_AGG_ARG_MAX:
-    case FE_AGG_GROUPING:
     case FE_AGG_ANY:
     case FE_AGG_COUNT_OF: break;
     }
@@ -303,10 +302,9 @@ static const char *of_probe(const struct view *v, const struct pl_ranges *r, enu
         return NULL;
     case FE_AGG_MIN:
     case FE_AGG_MAX: to->value = x; return NULL;
+#define T_AGG(id, ...) case FE_AGG_##id:
+#include "frontend/aggs_said.def"
     case FE_AGG_COUNT_STAR:
-    case FE_AGG_ARG_MIN:
-    case FE_AGG_ARG_MAX:
-    case FE_AGG_GROUPING:
     case FE_AGG_ANY:
     case FE_AGG_COUNT_OF: break;
     }

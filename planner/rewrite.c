@@ -9,6 +9,7 @@
 #include "planner/rewrite.h"
 
 #include "planner/lower_ordinal.h"
+#include "planner/rewrite_aggs.h"
 #include "planner/rewrite_groups.h"
 #include "planner/rewrite_node.h"
 #include "planner/rewrite_sets.h"
@@ -19,7 +20,7 @@
 
 static bool is_ranked(const struct fe_agg *a)
 {
-    return a->by;
+    return a->fn == FE_AGG_ARG_MIN || a->fn == FE_AGG_ARG_MAX;
 }
 
 static bool is_ranking(const struct fe_node *n)
@@ -33,7 +34,7 @@ static bool is_ranking(const struct fe_node *n)
 /* Something of it is said with other operators. */
 static bool to_rewrite(const struct fe_node *n)
 {
-    bool found = is_ranking(n) || rw_is_set(n) || rw_has_sets(n);
+    bool found = is_ranking(n) || rw_is_set(n) || rw_has_sets(n) || rw_has_filters(n);
     for (int i = 0; i < n->ninputs; i++)
         found |= to_rewrite(n->inputs[i]);
     return found;
@@ -122,6 +123,8 @@ static struct pl_range column_ordinals(const struct rewriting *w, const struct f
 /* The integers that values of e, an expression over the columns of `in`, become. */
 static struct pl_range ordinals(const struct rewriting *w, const struct fe_node *in, const struct fe_expr *e)
 {
+    if (e->op == FE_CASE && e->nargs == 2) /* of a filter, say */
+        return ordinals(w, in, e->args[1]);
     return e->op == FE_COL ? column_ordinals(w, in, e->col) : ordinal_range(e->type);
 }
 
@@ -352,6 +355,11 @@ static struct fe_node *plainly(struct rewriting *w, struct fe_node *n)
     return is_ranking(n) ? ranked(w, n) : n;
 }
 
+static struct fe_node *aggregate(struct rewriting *w, struct fe_node *n)
+{
+    return rw_has_sets(n) ? rw_grouping_sets(w, n, plainly) : plainly(w, n);
+}
+
 static struct fe_node *rewritten(struct rewriting *w, const struct fe_node *n)
 {
     struct fe_node *to = hd_dup(w->a, n, sizeof *n);
@@ -362,7 +370,7 @@ static struct fe_node *rewritten(struct rewriting *w, const struct fe_node *n)
         to->u.ref.shared = w->moved[n->u.ref.shared];
     if (rw_is_set(n))
         return rw_set(w, to);
-    return rw_has_sets(n) ? rw_grouping_sets(w, to, plainly) : plainly(w, to);
+    return rw_has_filters(n) ? rw_filters(w, to, aggregate) : aggregate(w, to);
 }
 
 static void renumber(struct fe_node *n, int *next)

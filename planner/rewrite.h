@@ -4,8 +4,8 @@
 
 #include "frontend/plan.h"
 
-/* The plan without aggregates arg_min and arg_max and without grouping sets, union, intersect and except; plan itself,
- * which stays as it is, if it has none. */
+/* The plan without the aggregates of frontend/aggs_said.def and filters of aggregates, without grouping sets, union,
+ * intersect and except; plan itself, which stays as it is, if it has none. */
 const struct fe_plan *pl_rewrite(struct hd_arena *a, const struct fe_plan *plan);
 
 #endif

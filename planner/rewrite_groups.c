@@ -56,6 +56,9 @@ static bool can_merge(const struct fe_agg *a)
     case FE_AGG_AVG: return !a->distinct && sum_has_room(a->arg->type);
     case FE_AGG_ARG_MIN:
     case FE_AGG_ARG_MAX:
+    case FE_AGG_COUNT_IF: /* these are others by now */
+    case FE_AGG_BOOL_AND:
+    case FE_AGG_BOOL_OR:
     case FE_AGG_ANY:
     case FE_AGG_COUNT_OF: break;
     }

@@ -52,9 +52,7 @@ static bool check_function(struct vf *v, const struct pl_out *o)
     const struct rt_state *st = state_of(v);
     if (forms[v->p->sink.kind].adds == NOTHING || is_key(v, o))
         return true;
-    VF_CHECK(v, OUT_FUNCTION,
-             o->fn >= 0 && (size_t)o->fn < HD_COUNT(merges) && o->fn != FE_AGG_AVG && o->fn != FE_AGG_ARG_MIN &&
-                 o->fn != FE_AGG_ARG_MAX);
+    VF_CHECK(v, OUT_FUNCTION, o->fn >= 0 && (size_t)o->fn < HD_COUNT(merges) && o->fn != FE_AGG_AVG);
     VF_CHECK(v, OUT_FUNCTION, merges[o->fn] == st->merge[o->field]);
     VF_CHECK(v, OUT_FUNCTION, !counts(v, o) || st->fields[o->field].phys == RT_I64);
     return true;

@@ -533,9 +533,22 @@ class PlanGen:
         return Rel(node, out, rows * count)
 
     def agg(self, node, gen, rel):
-        fn, name = self.rng.choice(["count", "count", "sum", "sum", "avg", "min", "max", "arg"]), self.fresh("g")
+        """An aggregate, often of some rows only."""
+        out = self.agg_of_rows(node, gen, rel)
+        if self.rng.random() < 0.25:
+            node["aggs"][-1]["filter"] = self.write(gen.boolean(self.rng.choice([0, 1, 1, 2])))
+            out = replace(out, val=replace(out.val, nullable=node["aggs"][-1]["fn"] not in ("count", "count_if")))
+        return out
+
+    def agg_of_rows(self, node, gen, rel):
+        fn, name = self.rng.choice(["count", "count", "sum", "sum", "avg", "min", "max", "arg", "bool"]), self.fresh("g")
         agg = {"fn": fn, "as": name}
         node["aggs"].append(agg)
+        if fn == "bool":
+            agg["fn"] = self.rng.choice(["count_if", "bool_and", "bool_or"])
+            arg = gen.boolean(self.depth())
+            agg["arg"] = self.write(arg)
+            return Out(name, renamed((count_result if agg["fn"] == "count_if" else same_result)(arg, rel.rows), name), rel.rows)
         if fn == "arg":
             agg["fn"] = self.rng.choice(["arg_min", "arg_max"])
             arg, by = gen.any(self.depth()), gen.any(self.rng.choice([0, 0, 1]))

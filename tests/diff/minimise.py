@@ -40,7 +40,7 @@ def expression_slots(node):
     for key in ("exprs", "keys", "order", "aggs", "on"):
         for item in node.get(key, []):
             if isinstance(item, dict) and item.get("fn") != "grouping":
-                slots += [(item, k) for k in ("expr", "arg", "by") if k in item]
+                slots += [(item, k) for k in ("expr", "arg", "by", "filter") if k in item]
     for pair in pairs_of(node):
         slots += [(pair, 0), (pair, 1)]
     if "asof" in node:

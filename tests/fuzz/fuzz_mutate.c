@@ -78,6 +78,9 @@ static const char *const words[] = {"scan",
                                     "max",
                                     "arg_min",
                                     "arg_max",
+                                    "count_if",
+                                    "bool_and",
+                                    "bool_or",
                                     "parent",
                                     "child",
                                     "every",
@@ -297,6 +300,8 @@ static const char *const wrappers[] = {
     "\"input\":%}",
     "{\"op\":\"aggregate\",\"keys\":[\"id\",{\"expr\":\"id - 3\",\"as\":\"k\"}],\"cube\":true,\"aggs\":[{\"fn\":"
     "\"grouping\",\"arg\":\"id\",\"as\":\"g\"},{\"fn\":\"avg\",\"arg\":\"id\",\"as\":\"n\"}],\"input\":%}",
+    "{\"op\":\"aggregate\",\"aggs\":[{\"fn\":\"bool_and\",\"filter\":\"id > 3\",\"arg\":\"id < 90\","
+    "\"as\":\"b\"},{\"fn\":\"count_if\",\"arg\":\"id > 9\",\"as\":\"id\"}],\"input\":%}",
     "{\"op\":\"aggregate\",\"aggs\":[{\"fn\":\"count\",\"distinct\":true,\"arg\":\"id\","
     "\"as\":\"id\"}],\"input\":%}",
     "{\"op\":\"join\",\"kind\":\"left\",\"on\":[[\"id\",\"pid\"]],\"left\":%,\"right\":{"

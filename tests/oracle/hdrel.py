@@ -16,6 +16,7 @@ KEYS = {"scan": ({"table"}, {"alias", "columns", "filter"}), "ref": ({"name"}, {
         "union_all": ({"inputs"}, set()), "union": ({"inputs"}, set()), "intersect": ({"inputs"}, {"all"}),
         "except": ({"inputs"}, {"all"}), "repeat": ({"input", "count"}, set()), "values": ({"columns", "rows"}, {"input"})}
 KINDS = ("inner", "left", "right", "full", "semi", "anti", "mark")
+BOOLS = ("count_if", "bool_and", "bool_or")
 SAFE_SUM_DIGITS = 28  # 10^10 rows of this many digits cannot reach 10^38
 
 
@@ -539,16 +540,21 @@ class Aggregate:
     def compile(self):
         agg = self.agg
         nearest = agg["fn"] in ("arg_min", "arg_max")
-        if set(agg) - {"fn", "arg", "by", "as", "distinct"} or ("by" in agg) != nearest or \
-                not (nearest or agg["fn"] in ("count", "sum", "avg", "min", "max")):
+        if set(agg) - {"fn", "arg", "by", "filter", "as", "distinct"} or ("by" in agg) != nearest or \
+                not (nearest or agg["fn"] in ("count", "sum", "avg", "min", "max") + BOOLS):
             raise PlanError(self.path, "not an aggregate")
-        if agg.get("distinct") and ("arg" not in agg or agg["fn"] in ("min", "max") or nearest):
+        if agg.get("distinct") and ("arg" not in agg or agg["fn"] not in ("count", "sum", "avg")):
             raise PlanError(self.path, "distinct goes with the argument of count, sum or avg")
+        self.filter = self.condition("filter") if "filter" in agg else None
+        if self.filter and self.filter.err:
+            self.owner.check(self.node, self.path + ".filter", f"SELECT 1 FROM {self.rel.cte} WHERE {self.filter.err}",
+                             columns={agg["as"]}, free=self.filter.lax)
         if "arg" not in agg:
             if agg["fn"] != "count":
                 raise PlanError(self.path, "argument missing")
-            return "count(*)", Column(agg["as"], INT64, False)
-        self.arg = self.owner.value(agg["arg"], self.rel.scope(), self.path + ".arg")
+            return f"count({self.filtered('1')})" if self.filter else "count(*)", Column(agg["as"], INT64, False)
+        self.arg = self.counted(self.condition("arg") if agg["fn"] in BOOLS else
+                                self.owner.value(agg["arg"], self.rel.scope(), self.path + ".arg"))
         if self.arg.err:
             # counting, like `is null`, asks only whether there is a value
             self.owner.check(self.node, self.path + ".arg", f"SELECT 1 FROM {self.rel.cte} WHERE {self.arg.err}",
@@ -557,9 +563,32 @@ class Aggregate:
         sql, t = getattr(self, agg["fn"])()
         return sql, self.column(t)
 
+    def condition(self, key):
+        here = f"{self.path}.{key}"
+        c = self.owner.compiler(self.rel.scope())
+        return c.need_bool(c.compile(parse(self.agg[key], here)), here)
+
+    def filtered(self, sql):
+        return f"CASE WHEN {self.filter.sql} THEN {sql} END"
+
+    def counted(self, e):
+        """An argument in the rows that count: NULL and no error elsewhere."""
+        if not self.filter:
+            return e
+        err = guarded(f"{self.filter.sql} IS TRUE", e.err) if e.err else None
+        return replace(e, sql=self.filtered(e.sql), nullable=True, err=err)
+
+    def count_if(self):
+        return f"count(CASE WHEN {self.arg.sql} THEN 1 END)", INT64
+
+    def bool_and(self):
+        return f"{self.agg['fn']}({self.arg.sql})", self.arg.type
+
+    bool_or = bool_and
+
     def column(self, t):
         fn = self.agg["fn"]
-        nullable = fn != "count" and (self.arg.nullable or not self.keys)
+        nullable = fn not in ("count", "count_if") and (self.arg.nullable or not self.keys)
         sums = ()
         if t == FLOAT64 and fn in ("sum", "avg") and not self.arg.inexact:
             sums = (f"SELECT count(x), sum(abs(x)) FROM (SELECT {self.summand()} AS x FROM {self.rel.cte}) "
@@ -583,14 +612,14 @@ class Aggregate:
     max = min
 
     def arg_min(self):
-        by = self.owner.value(self.agg["by"], self.rel.scope(), self.path + ".by")
+        by = self.counted(self.owner.value(self.agg["by"], self.rel.scope(), self.path + ".by"))
         if by.err:
             self.owner.check(self.node, self.path + ".by", f"SELECT 1 FROM {self.rel.cte} WHERE {by.err}",
                              columns={self.agg["as"]}, free=by.lax)
         self.arg.nullable = True
         way = "DESC" if self.agg["fn"] == "arg_max" else "ASC"
         order = [term for key, term in ((self.agg["by"], f"{by.sql} {way}"), (self.agg["arg"], f"{self.arg.sql} ASC NULLS LAST"))
-                 if columns_of(parse(key, self.path))]  # DuckDB refuses to order by a constant
+                 if self.filter or columns_of(parse(key, self.path))]  # DuckDB refuses to order by a constant
         chosen = self.arg.sql + (f" ORDER BY {', '.join(order)}" if order else "")
         return f"first({chosen}) FILTER (WHERE {by.sql} IS NOT NULL)", self.arg.type
 
