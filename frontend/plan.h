@@ -58,17 +58,16 @@ struct fe_window_value {
  * NULL where there is no such row; with clamp_low the first one's, with clamp_high the last one's then. */
 #define FE_WINDOW_BASES(X) \
     X(ZERO, "0") \
-    X(ROW, "row")             /* in the order of the window */ \
-    X(PEER_BEGIN, "peer")     /* of the first row with the same order keys: the rank */ \
-    X(PEER_END, "last peer")  /* of the last one */ \
-    X(DENSE, "dense rank")    /* of the order keys among distinct ones */ \
-    X(ROWS, "rows")           /* of the partition */
+    X(ROW, "row") /* in the order of the window */ \
+    X(PEER_BEGIN, "peer") /* of the first row with the same order keys: the rank */ \
+    X(PEER_END, "last peer") /* of the last one */ \
+    X(DENSE, "dense rank") /* of the order keys among distinct ones */ \
+    X(ROWS, "rows") /* of the partition */
 enum fe_window_base {
 #define X(id, name) FE_WINDOW_##id,
     FE_WINDOW_BASES(X)
 #undef X
 };
-const char *fe_window_base_name(enum fe_window_base b);
 struct fe_window_column {
     enum fe_window_base base;
     int64_t by;
@@ -94,7 +93,7 @@ struct fe_node {
         struct {
             const struct fe_table *table;
             const char *alias; /* or NULL; already part of the columns' names */
-            bool all_columns;  /* `columns` was not given */
+            bool all_columns; /* `columns` was not given */
             int *columns; /* table column of each output column, ncols of them */
             struct fe_expr *filter; /* COL.col = table column; or NULL */
         } scan;
@@ -114,14 +113,14 @@ struct fe_node {
             bool single;
             int nkeys;
             struct fe_expr **lkeys, **rkeys; /* over left, over right columns; types equal */
-            bool *null_equal;                /* by key: NULL matches NULL */
-            struct fe_expr *residual;        /* over left then right, or NULL */
-            struct fe_expr *asof[2];         /* over left, over right columns; types equal. NULL: no as-of join */
-            enum fe_match match;             /* of the two: the nearest right row that it holds for */
+            bool *null_equal; /* by key: NULL matches NULL */
+            struct fe_expr *residual; /* over left then right, or NULL */
+            struct fe_expr *asof[2]; /* over left, over right columns; types equal. NULL: no as-of join */
+            enum fe_match match; /* of the two: the nearest right row that it holds for */
         } join;
         struct {
             const char *aliases[2]; /* already part of the columns' names */
-            struct fe_expr *pred;   /* over the output columns, or NULL */
+            struct fe_expr *pred; /* over the output columns, or NULL */
         } pairs;
         struct {
             struct fe_expr *count; /* int32: so many copies of the row, if it is neither NULL nor negative */
@@ -134,10 +133,10 @@ struct fe_node {
             struct fe_expr **keys; /* output columns 0..nkeys-1 */
             int naggs;
             struct fe_agg *aggs; /* output columns nkeys.. */
-            int nsets;   /* 0: one, of all keys */
+            int nsets; /* 0: one, of all keys */
             bool **sets; /* [set][key] */
             bool merges; /* the planner's own: rows are groups of a finer grouping, arg what it has of each */
-        } agg;                   /* DISTINCT_OP too: nkeys = ncols, no aggs */
+        } agg; /* DISTINCT_OP too: nkeys = ncols, no aggs */
         struct {
             int nkeys;
             int nstated; /* keys as written; those behind break ties: the output columns not
@@ -146,7 +145,7 @@ struct fe_node {
             int64_t limit; /* -1 none */
             int64_t offset;
             int ngroup; /* TOP_OP: the first keys are those of a group, WINDOW_OP: of a partition */
-            bool keep;  /* TOP_OP: rows that tie with the last by the stated keys stay */
+            bool keep; /* TOP_OP: rows that tie with the last by the stated keys stay */
             struct fe_window *window; /* WINDOW_OP, whose columns are the input's, then the window's */
         } sort; /* LIMIT_OP too: nkeys = 0. TOP_OP: limit and offset are of each group */
         struct {
@@ -166,7 +165,7 @@ struct fe_param {
     struct hd_type type; /* element type of a list */
     bool is_list, has_default, bound;
     bool nullable; /* NULL may be bound; the nullability of every use */
-    struct fe_value value;  /* default until bound */
+    struct fe_value value; /* default until bound */
     int nlist;
     struct fe_value *list;
     const char *path;

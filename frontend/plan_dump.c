@@ -216,7 +216,7 @@ static void print_sort(struct dump *d, const struct fe_node *n)
     hd_strbuf_adds(d->out, n->u.sort.keep ? " and ties" : "");
 }
 
-const char *fe_window_base_name(enum fe_window_base b)
+static const char *base_name(enum fe_window_base b)
 {
     static const char *const names[] = {
 #define X(id, name) name,
@@ -232,11 +232,15 @@ static void print_window_column(struct dump *d, const struct fe_node *n, const s
     const struct fe_window *w = n->u.sort.window;
     if (c->value >= 0) {
         const struct fe_window_value *v = &w->values[c->value];
-        hd_strbuf_adds(d->out, v->fn == FE_AGG_ANY ? "" : v->fn == FE_AGG_COUNT ? "running count(" : v->fn == FE_AGG_SUM ? "running sum(" : v->fn == FE_AGG_MIN ? "running min(" : "running max(");
+        hd_strbuf_adds(d->out, v->fn == FE_AGG_ANY     ? ""
+                               : v->fn == FE_AGG_COUNT ? "running count("
+                               : v->fn == FE_AGG_SUM   ? "running sum("
+                               : v->fn == FE_AGG_MIN   ? "running min("
+                                                       : "running max(");
         fe_expr_print(d->out, v->arg, names);
         hd_strbuf_adds(d->out, v->fn == FE_AGG_ANY ? " at " : ") at ");
     }
-    hd_strbuf_adds(d->out, fe_window_base_name(c->base));
+    hd_strbuf_adds(d->out, base_name(c->base));
     if (c->by)
         hd_strbuf_addf(d->out, " %c %" PRId64, c->by < 0 ? '-' : '+', c->by < 0 ? -c->by : c->by);
     hd_strbuf_adds(d->out, c->clamp_low ? " or first" : "");

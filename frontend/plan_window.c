@@ -8,8 +8,22 @@
 #include "runtime/base/vec.h"
 
 enum function {
-    ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST, NTILE, LAG, LEAD, FIRST_VALUE, LAST_VALUE, NTH_VALUE,
-    COUNT, SUM, AVG, MIN, MAX,
+    ROW_NUMBER,
+    RANK,
+    DENSE_RANK,
+    PERCENT_RANK,
+    CUME_DIST,
+    NTILE,
+    LAG,
+    LEAD,
+    FIRST_VALUE,
+    LAST_VALUE,
+    NTH_VALUE,
+    COUNT,
+    SUM,
+    AVG,
+    MIN,
+    MAX,
     FUNCTIONS
 };
 static const struct {
@@ -72,9 +86,9 @@ static const char *column(struct reading *x, struct fe_window_column c)
 {
     struct fe_window *w = x->w;
     int i = 0;
-    while (i < w->ncolumns && !(w->columns[i].base == c.base && w->columns[i].by == c.by &&
-                                w->columns[i].value == c.value && w->columns[i].clamp_low == c.clamp_low &&
-                                w->columns[i].clamp_high == c.clamp_high))
+    while (i < w->ncolumns &&
+           !(w->columns[i].base == c.base && w->columns[i].by == c.by && w->columns[i].value == c.value &&
+             w->columns[i].clamp_low == c.clamp_low && w->columns[i].clamp_high == c.clamp_high))
         i++;
     if (i == w->ncolumns) {
         hd_grow1(x->r->arena, w->columns, w->ncolumns);
@@ -251,15 +265,20 @@ static int aggregate(struct reading *x, const struct fe_json *v, enum function f
     if (sums && !hd_type_is_num(arg->type))
         return fe_json_fail(v, "%s expects a number, found %s", functions[fn].name, hd_type_text(arg->type, found));
     if (!sums && (!hd_type_is_num(arg->type) && arg->type.kind != HD_DATE && arg->type.kind != HD_TIMESTAMP))
-        return unsupported(x, v, hd_asprintf(a, "%s of %s in a window", functions[fn].name,
-                                                  hd_type_text(arg->type, found)));
+        return unsupported(x, v,
+                           hd_asprintf(a, "%s of %s in a window", functions[fn].name, hd_type_text(arg->type, found)));
     if (!f->start.open && (!sums || hd_type_is_float(arg->type)))
-        return unsupported(x, v, hd_asprintf(a, "%s of %s over a frame that does not start with the partition",
-                                                  functions[fn].name, hd_type_text(arg->type, found)));
+        return unsupported(x, v,
+                           hd_asprintf(a, "%s of %s over a frame that does not start with the partition",
+                                       functions[fn].name, hd_type_text(arg->type, found)));
     if (!sums) {
         struct bound last = last_row(f);
-        int value = add_value(x, fn == MIN ? FE_AGG_MIN : FE_AGG_MAX, arg);
+        bool single = arg->type.kind == HD_FLOAT32; /* float64 runs, and holds them all */
+        struct fe_expr *wide = single ? fe_expr_cast(a, arg, hd_type_of(HD_FLOAT64)) : arg;
+        int value = add_value(x, fn == MIN ? FE_AGG_MIN : FE_AGG_MAX, wide);
         *out = where_rows(x, f, value_at(x, value, last.base, last.by, false, true));
+        if (single)
+            *out = hd_asprintf(a, "cast(%s as float32)", *out);
         return 0;
     }
     if (fn == SUM) {
@@ -267,11 +286,12 @@ static int aggregate(struct reading *x, const struct fe_json *v, enum function f
         return 0;
     }
     bool real = hd_type_is_float(arg->type);
-    struct hd_type whole = real ? hd_type_of(HD_FLOAT64)
-                                : hd_decimal(HD_DEC_MAX, arg->type.kind == HD_DECIMAL ? arg->type.scale : 0);
+    struct hd_type whole =
+        real ? hd_type_of(HD_FLOAT64) : hd_decimal(HD_DEC_MAX, arg->type.kind == HD_DECIMAL ? arg->type.scale : 0);
     const char *n = counted(x, f, arg), *sum = summed(x, f, arg, whole);
-    *out = hd_asprintf(a, real ? "case when %s > 0 then %s / cast(%s as float64) end" : "case when %s > 0 then %s / %s end",
-                       n, sum, n);
+    *out = hd_asprintf(
+        a, real ? "case when %s > 0 then %s / cast(%s as float64) end" : "case when %s > 0 then %s / %s end", n, sum,
+        n);
     return 0;
 }
 
@@ -293,8 +313,7 @@ static const char *tile(struct reading *x, int64_t k)
     const char *row = number(x, FE_WINDOW_ROW), *n = number(x, FE_WINDOW_ROWS);
     struct hd_arena *a = x->r->arena;
     const char *size = hd_asprintf(a, "(%s / %" PRId64 ")", n, k), *more = hd_asprintf(a, "(%s %% %" PRId64 ")", n, k);
-    return hd_asprintf(a,
-                       "case when %s <= %s * (%s + 1) then (%s - 1) / (%s + 1) + 1 else (%s - 1 - %s) / %s + 1 end",
+    return hd_asprintf(a, "case when %s <= %s * (%s + 1) then (%s - 1) / (%s + 1) + 1 else (%s - 1 - %s) / %s + 1 end",
                        row, more, size, row, size, row, more, size);
 }
 
@@ -314,8 +333,17 @@ static const char *numbered(struct reading *x, enum function fn, int64_t k)
         return hd_asprintf(a, "cast(%s as float64) / cast(%s as float64)", number(x, FE_WINDOW_PEER_END),
                            number(x, FE_WINDOW_ROWS));
     case NTILE: return tile(x, k);
-    case LAG: case LEAD: case FIRST_VALUE: case LAST_VALUE: case NTH_VALUE: case COUNT: case SUM: case AVG: case MIN:
-    case MAX: case FUNCTIONS: break;
+    case LAG:
+    case LEAD:
+    case FIRST_VALUE:
+    case LAST_VALUE:
+    case NTH_VALUE:
+    case COUNT:
+    case SUM:
+    case AVG:
+    case MIN:
+    case MAX:
+    case FUNCTIONS: break;
     }
     HD_BUG("window function %d", (int)fn);
 }
@@ -339,8 +367,9 @@ static int shifted(struct reading *x, const struct fe_json *v, enum function fn,
     if (other->op == FE_LIT) /* the literal changes, as beside a column */
         other = fe_expr_cast(x->r->arena, other, want);
     struct bound at = {.base = FE_WINDOW_ROW, .by = by};
-    const char *outside = fn == LAG ? hd_asprintf(x->r->arena, "%s < 1", number_at(x, &at, 0))
-                                    : hd_asprintf(x->r->arena, "%s > %s", number_at(x, &at, 0), number(x, FE_WINDOW_ROWS));
+    const char *outside = fn == LAG
+                              ? hd_asprintf(x->r->arena, "%s < 1", number_at(x, &at, 0))
+                              : hd_asprintf(x->r->arena, "%s > %s", number_at(x, &at, 0), number(x, FE_WINDOW_ROWS));
     *out = hd_asprintf(x->r->arena, "case when %s then %s else %s end", outside,
                        value_at(x, add_value(x, FE_AGG_ANY, other), FE_WINDOW_ROW, 0, false, false), *out);
     return 0;
@@ -435,9 +464,9 @@ static void set_columns(struct reading *x)
         const struct fe_window_value *v = c->value >= 0 ? &x->w->values[c->value] : NULL;
         bool count = !v || v->fn == FE_AGG_COUNT;
         bool there = !v || (c->base != FE_WINDOW_ZERO && c->by == 0);
-        n->cols[nin + i] = (struct fe_column){hd_asprintf(x->r->arena, "#%d", i),
-                                              count ? hd_type_of(HD_INT64) : v->arg->type,
-                                              !there || (v && !count && v->arg->nullable)};
+        n->cols[nin + i] =
+            (struct fe_column){hd_asprintf(x->r->arena, "#%d", i), count ? hd_type_of(HD_INT64) : v->arg->type,
+                               !there || (v && !count && v->arg->nullable)};
     }
 }
 

@@ -37,6 +37,7 @@ static bool is_distinct(const struct rewriting *w, const struct fe_node *n)
     case FE_FILTER_OP:
     case FE_SORT_OP:
     case FE_TOP_OP:
+    case FE_WINDOW_OP:
     case FE_LIMIT_OP: return is_distinct(w, n->inputs[0]);
     case FE_PROJECT_OP: return has_all_columns(w, n) && is_distinct(w, n->inputs[0]);
     case FE_JOIN_OP: return (n->u.join.kind == FE_SEMI || n->u.join.kind == FE_ANTI) && is_distinct(w, n->inputs[0]);

@@ -276,12 +276,24 @@ static bool check_merge(struct vf *v, const struct rt_state *st)
 }
 
 /* Sums of float64 would depend on the order of rows. */
+static bool check_borders(struct vf *v, const struct rt_state *st)
+{
+    VF_CHECK(v, STATE_BORDERS, st->segment >= 0 && st->segment <= st->nfields);
+    VF_CHECK(v, STATE_BORDERS, !st->segment || st->fields[st->segment - 1].border == RT_BORDER_BEGIN);
+    for (int i = 0; i < st->nfields; i++) {
+        const struct rt_field *f = &st->fields[i];
+        VF_CHECK(v, STATE_BORDERS, f->border == RT_BORDER_NONE || (st->kind == RT_STATE_ROWS && f->phys == RT_I32));
+        VF_CHECK(v, STATE_BORDERS, f->border_keys >= 0 && f->border_keys <= st->nsort);
+    }
+    return true;
+}
+
 static bool check_running(struct vf *v, const struct rt_state *st)
 {
     for (int i = 0; i < st->nfields; i++) {
         enum rt_phys p = st->fields[i].phys;
         bool sum = rt_state_field_runs(st, i) && st->merge[i] == RT_MERGE_SUM;
-        VF_CHECK(v, STATE_RUNNING, !sum || p == RT_I64 || p == RT_I128);
+        VF_CHECK(v, STATE_RUNNING, !sum || p == RT_I64 || p == RT_I128 || (p == RT_F64 && st->segment));
         VF_CHECK(v, STATE_RUNNING, !rt_state_field_runs(st, i) || (p != RT_BOOL && p != RT_F32 && p != RT_STR));
     }
     for (int i = 0; i < st->nsort; i++)
@@ -316,7 +328,7 @@ static bool check_rows(struct vf *v, const struct rt_state *st)
     VF_CHECK(v, STATE_LIMIT, st->limit >= -1 && st->offset >= 0);
     VF_CHECK(v, STATE_TOP, !st->top || is_top(st));
     VF_CHECK(v, STATE_VALUES, st->nvalues == 0 || (st->nvalues > 0 && st->values));
-    return check_running(v, st);
+    return check_borders(v, st) && check_running(v, st);
 }
 
 static bool check_codes(struct vf *v, const struct rt_state *st)

@@ -39,12 +39,12 @@ struct rt_field {
     const char *name;
     enum rt_phys phys;
     int offset;
-    int valid_offset;       /* byte, 1 = valid; -1: never NULL */
-    struct hd_type type;    /* logical, for results, sort order and merging */
+    int valid_offset; /* byte, 1 = valid; -1: never NULL */
+    struct hd_type type; /* logical, for results, sort order and merging */
     const struct fe_table *dict_table; /* codes of this table column's dictionary, or NULL */
     int dict_column;
     enum rt_border border; /* ROWS */
-    int border_keys;       /* sort keys that make a group */
+    int border_keys; /* sort keys that make a group */
 };
 
 /* How partial results in an aggregate's accumulator field combine. KEY fields identify the group.
@@ -88,7 +88,7 @@ struct rt_top {
 
 /* Where a finished state is: X(id, name in dumps). */
 #define RT_DISTRIBUTIONS(X) \
-    X(SINGLE, "single")         /* on device 0 */ \
+    X(SINGLE, "single") /* on device 0 */ \
     X(REPLICATED, "replicated") /* a copy on every device */
 enum rt_distribution {
 #define X(id, name) RT_##id,
@@ -109,26 +109,26 @@ enum { RT_PARTITION_BITS = 16 };
 
 struct rt_state {
     enum rt_state_kind kind;
-    const char *name;  /* for dumps and reports */
-    const char *path;  /* JSON path of the plan node it belongs to */
+    const char *name; /* for dumps and reports */
+    const char *path; /* JSON path of the plan node it belongs to */
     int nfields, nkeys; /* fields [0, nkeys) are the key (HASH, AGG_HASH) */
     struct rt_field *fields;
     enum rt_merge *merge; /* AGG_*: per field. ROWS: a field with SUM, MIN or MAX is a running one: once the state is
                              finished it has that of all rows up to its own, NULLs passed over */
-    int stride;        /* bytes of a row, a multiple of 8 (16 if an I128 field) */
-    uint64_t range;    /* BITMAP, DIRECT, CSR, AGG_DENSE, ARRAY: number of indexes */
-    bool shared;       /* AGG_DENSE: one array updated with atomics instead of one per thread */
-    bool word;         /* AGG_HASH on a GPU: the key is one int64, never 0, at offset 0; rows are slots while they are
+    int stride; /* bytes of a row, a multiple of 8 (16 if an I128 field) */
+    uint64_t range; /* BITMAP, DIRECT, CSR, AGG_DENSE, ARRAY: number of indexes */
+    bool shared; /* AGG_DENSE: one array updated with atomics instead of one per thread */
+    bool word; /* AGG_HASH on a GPU: the key is one int64, never 0, at offset 0; rows are slots while they are
                           filled, those with a key of 0 are free */
     /* BITMAP, DIRECT, CSR, HASH: */
-    bool unique;       /* facts prove that keys are distinct */
-    bool dedupe;       /* it is asked for existence: a HASH keeps one row per key */
+    bool unique; /* facts prove that keys are distinct */
+    bool dedupe; /* it is asked for existence: a HASH keeps one row per key */
     bool track_matches; /* ROWS, CSR, HASH: has a bit per row (DIRECT: per index; BITMAP: per row of
                            a table), set by MARK steps */
-    int nsort;         /* ROWS: order; `tie` columns are already part of it */
+    int nsort; /* ROWS: order; `tie` columns are already part of it */
     struct rt_sort_key *sort;
-    int segment;       /* ROWS: 1 + field with the first row (BORDER_BEGIN) of those that a running field is of; 0: all */
-    bool there;        /* rows come in the order of `sort`, from pipelines that are `ordered` */
+    int segment; /* ROWS: 1 + field with the first row (BORDER_BEGIN) of those that a running field is of; 0: all */
+    bool there; /* rows come in the order of `sort`, from pipelines that are `ordered` */
     int64_t limit, offset; /* ROWS; limit -1 none. Without sort: any rows */
     bool bounded; /* with `sort` and a limit: who fills it leaves out rows beyond the bound, the word (ORDER_WORD) of
                           the first sort key of the last row that can stay, as far as that is known: at first

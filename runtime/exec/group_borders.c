@@ -10,7 +10,8 @@ enum { STRETCH_MIN = 1 << 14 }; /* rows that are worth a task */
 /* Of a task's rows: where groups begin, counted from 1; 0 none. */
 struct found {
     uint64_t first, last, count;
-    uint64_t before, so_far, behind; /* the last begin in front of them, the groups up to there, the first behind them */
+    uint64_t before, so_far,
+        behind; /* the last begin in front of them, the groups up to there, the first behind them */
 };
 
 struct borders {

@@ -12,10 +12,8 @@ _Static_assert((int)HDD_MERGE_SUM == (int)RT_MERGE_SUM && (int)HDD_MERGE_MIN == 
 static void add_field(struct hdd_running_args *p, struct hdd_running_field *field, const struct rt_field *f,
                       enum hdd_merge merge)
 {
-    field[p->nfields++] = (struct hdd_running_field){.offset = (hdd_u32)f->offset,
-                                                     .valid = f->valid_offset,
-                                                     .phys = (hdd_u32)f->phys,
-                                                     .merge = (hdd_u32)merge};
+    field[p->nfields++] = (struct hdd_running_field){
+        .offset = (hdd_u32)f->offset, .valid = f->valid_offset, .phys = (hdd_u32)f->phys, .merge = (hdd_u32)merge};
 }
 
 static int place_fields(struct rt_gpu_exec *x, const struct rt_state *s, struct hdd_running_args *p,
@@ -127,7 +125,9 @@ int rt_gpu_finish_borders(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct 
             enum rt_border b = s->fields[i].border;
             if (b != RT_BORDER_NONE && (b == RT_BORDER_END) == (backward == 1))
                 add_field(&p, field, &s->fields[i],
-                          b == RT_BORDER_BEGIN ? HDD_MERGE_MAX : b == RT_BORDER_END ? HDD_MERGE_MIN : HDD_MERGE_SUM);
+                          b == RT_BORDER_BEGIN ? HDD_MERGE_MAX
+                          : b == RT_BORDER_END ? HDD_MERGE_MIN
+                                               : HDD_MERGE_SUM);
         }
         if (p.nfields)
             HD_TRY(run(x, v, &p, field, err));
