@@ -132,6 +132,7 @@ struct pl_step {
 #undef X
     bool near; /* PROBE_COLUMN, EXPAND_COLUMN: rows come with ascending values, so that the one before
                                  found its row near this one's */
+    bool together; /* MARK: rows come near the one before, so that those of a warp share words of the bits */
     bool key_parts; /* framed: hash and comparison of the keys are functions for PL_PART_KEYS each */
     bool polls; /* EXPAND_*: nested ranges can make one morsel long: a CPU looks here for a stop */
     bool splittable; /* EXPAND_*: a range may be long: emit a level entry, split over threads */

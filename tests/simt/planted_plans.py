@@ -20,6 +20,7 @@ RANGES = ["tests/e2e/ranges.py", "--count", "12"]
 LOOPS = ["tests/e2e/ranked.py", "--plans", "0", "--loops", "5"]
 BOUNDS = ["tests/e2e/looped.py", "--rows", "1300", "--only", "ln"]
 GROUPS = ["tests/e2e/radix.py", "--rows", "300", "--groups"]
+OUTER = ["tests/e2e/outer.py"]
 SORTED = ["tests/diff/sweep.py", "--threads", "1", "--only"]
 STATES = ["simt_test_states"]
 PARTITION = ["simt_test_partition"]
@@ -61,6 +62,9 @@ BUGS = [
      "hdd_partition_point_near(rows, [&](u32 r) { return c.at(r) < c.wanted; }", "hdd_partition_point_near(rows, [&](u32 r) { return c.at(r) <= c.wanted; }"),
     ("the row behind is taken for one with the value", [*SORTED, "merge anti int32 right_sorted alone"], "probe.cuh",
      "return row < rows && at(row) == wanted ?", "return row < rows ?"),
+    ("matches beyond the first word are lost", OUTER, "probe.cuh", "has = has && !mine;", "has = false;"),
+    ("a tile reads the bits of the eight rows behind", OUTER, "tile.cuh",
+     "hdd_load_const(reinterpret_cast<const u8 *>(bits) + first / 8);", "hdd_load_const(reinterpret_cast<const u8 *>(bits) + first / 8 + 1);"),
     # groups in slots of their own
     ("a group is that of the next slot", GROUPS, "aggregate.cuh", "place = (u32)at + 1;\n            }\n            if (fresh)\n                init(at);",
      "place = (u32)at + 2;\n            }\n            if (fresh)\n                init(at);"),
