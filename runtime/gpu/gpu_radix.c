@@ -128,6 +128,12 @@ static int move_rows(struct rt_gpu_exec *x, struct rt_radix_rows *rows, const st
     return rt_rows_launch(x, "hdd_rows_move", p->blocks, form, err);
 }
 
+/* Keys of a tile. */
+static uint32_t tile_of(const struct rt_radix *r)
+{
+    return r->rows[0].address ? HDD_MOVE_ITEMS : HDD_MOVE_KEYS;
+}
+
 static int radix_pass(struct rt_gpu_exec *x, struct rt_radix *r, struct rt_sweeps *w, const struct hdd_digits *digits,
                       int pass, struct hd_err *err)
 {
@@ -137,7 +143,7 @@ static int radix_pass(struct rt_gpu_exec *x, struct rt_radix *r, struct rt_sweep
     const char *entry = r->rows[to].address ? "hdd_radix_move" : "hdd_radix_move_keys";
     while (rt_sweep_next(w, pass, &at)) {
         HD_TRY(rt_sweep_begin(x, w, &at, err));
-        uint64_t tiles = (at.n + HDD_MOVE_ITEMS - 1) / HDD_MOVE_ITEMS;
+        uint64_t tiles = (at.n + tile_of(r) - 1) / tile_of(r);
         struct hdd_radix_args p = {.n = at.n,
                                    .from = r->keys[now].address + at.first * 8,
                                    .from_rows = r->numbered ? r->rows[now].address + at.first * 4 : 0,
@@ -167,7 +173,7 @@ int rt_radix_sort_made(struct rt_gpu_exec *x, const struct rt_state *s, struct r
     struct rt_sweeps w;
     int low = __builtin_ctzll(mask), top = WORD_BITS - __builtin_clzll(mask);
     rt_digits(low, top - low, &digits);
-    int rc = rt_sweeps_alloc(x, s, r->n, HDD_MOVE_ITEMS, &digits, &w, err);
+    int rc = rt_sweeps_alloc(x, s, r->n, tile_of(r), &digits, &w, err);
     if (rc == 0)
         rc = make(x, &digits, context, err);
     if (rc == 0 && !r->stop)

@@ -23,7 +23,8 @@ enum {
     HDD_INLINE_FIELDS = 32, // of a row; more lie in memory
     HDD_RADIX = 256,       // bins of a pass of the radix sort
     HDD_TILE_ITEMS = 4096, // per block and step of scans
-    HDD_MOVE_ITEMS = 4096, // of radix passes
+    HDD_MOVE_ITEMS = 4096, // per block and step of radix passes with row numbers,
+    HDD_MOVE_KEYS = 4608, // and without
     HDD_SWEEP_BITS = 26,   // of the number of items that one launch moves to their digits
     HDD_SINCE_SHIFT = 28,  // of the number of a sweep, in what its tiles tell each other
     HDD_RADIX_PASSES = 8,  // of a sort by 64 bits

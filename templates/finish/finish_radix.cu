@@ -50,14 +50,16 @@ HDD_KERNEL(hdd_radix_begin)(HDD_PARAMETER(hdd_digits, p))
 
 HDD_KERNEL_FOR(HDD_RADIX_BLOCKS, hdd_radix_move)(HDD_PARAMETER(hdd_radix_args, p))
 {
-    HDD_SHARED(hdd_radix_shared, s);
-    hdd_radix_move_tiles(s, p, hdd_plain_keys<true>{});
+    using form = hdd_plain_keys<true>;
+    HDD_SHARED(hdd_radix_shared<form>, s);
+    hdd_radix_move_tiles(s, p, form{});
 }
 
 HDD_KERNEL_FOR(HDD_RADIX_BLOCKS, hdd_radix_move_keys)(HDD_PARAMETER(hdd_radix_args, p))
 {
-    HDD_SHARED(hdd_radix_shared, s);
-    hdd_radix_move_tiles(s, p, hdd_plain_keys<false>{});
+    using form = hdd_plain_keys<false>;
+    HDD_SHARED(hdd_radix_shared<form>, s);
+    hdd_radix_move_tiles(s, p, form{});
 }
 
 // Blocks 0 .. n - 1 of the list become rows; a warp moves a row's words side by side.

@@ -134,6 +134,7 @@ HDD_KERNEL(hdd_rows_pack)(HDD_PARAMETER(hdd_row_bits_args, p))
 
 struct hdd_row_keys {
     static constexpr bool numbered = false;
+    static constexpr u32 each = HDD_MOVE_KEYS / HDD_BLOCK, items = HDD_MOVE_KEYS;
     const hdd_row_move_args &p;
 
     HDD_MEMBER u64 key_of(u64 word) const
@@ -168,7 +169,7 @@ struct hdd_row_keys {
 
 HDD_KERNEL_FOR(HDD_RADIX_BLOCKS, hdd_rows_move)(HDD_PARAMETER(hdd_row_move_args, p))
 {
-    HDD_SHARED(hdd_radix_shared, s);
+    HDD_SHARED(hdd_radix_shared<hdd_row_keys>, s);
     hdd_radix_move_tiles(s, p.move, hdd_row_keys{p});
 }
 
@@ -181,6 +182,7 @@ constexpr u32 HDD_TIES_TILE = HDD_TIES_LOADED - 1 - HDD_TIES_MAX; // keys of a t
 
 struct hdd_ties {
     u64 key[HDD_TIES_LOADED];
+    u32 some; // not 0: two neighbours tie
 };
 
 struct hdd_tie_tile {
@@ -296,6 +298,40 @@ template <class Rows> HDD_DEVICE void hdd_settle(const hdd_tie_tile &t, const Ro
         rows.store(t.first + at, t.key[e]);
 }
 
+// Whole block.
+template <class Rows> HDD_DEVICE void hdd_load_tile(hdd_ties &s, const hdd_tie_tile &t, const Rows &rows)
+{
+    u64 word[HDD_TIES_EACH]; // so that loads overlap
+    HDD_UNROLL
+    for (u32 k = 0; k < HDD_TIES_EACH; k++) {
+        const u32 e = k * HDD_BLOCK + hdd_thread();
+        word[k] = e >= t.begin && e < t.end ? rows.load(t.first + e - 1) : 0;
+    }
+    HDD_UNROLL
+    for (u32 k = 0; k < HDD_TIES_EACH; k++)
+        s.key[k * HDD_BLOCK + hdd_thread()] = rows.key_of(word[k]);
+    if (hdd_thread() == 0)
+        s.some = 0;
+    hdd_block_sync();
+}
+
+// Whole block; afterwards nobody looks at the keys if there are none.
+HDD_DEVICE bool hdd_has_ties(hdd_ties &s, const hdd_tie_tile &t)
+{
+    bool some = false;
+    HDD_UNROLL
+    for (u32 k = 0; k < HDD_TIES_EACH; k++) {
+        const u32 e = k * HDD_BLOCK + hdd_thread();
+        some |= e >= t.begin && e + 1 < t.end && t.tied(e, e + 1);
+    }
+    if (some)
+        hdd_atomic_or(&s.some, 1u);
+    hdd_block_sync();
+    const bool found = s.some != 0;
+    hdd_block_sync();
+    return found;
+}
+
 // The whole grid.
 template <class Rows> HDD_DEVICE void hdd_settle_tiles(hdd_ties &s, const hdd_row_bits_args &p, const Rows &rows)
 {
@@ -303,16 +339,9 @@ template <class Rows> HDD_DEVICE void hdd_settle_tiles(hdd_ties &s, const hdd_ro
         const u64 left = p.n - first;
         const u32 end = left < HDD_TIES_LOADED - 1 ? (u32)left + 1 : HDD_TIES_LOADED;
         const hdd_tie_tile t{first, first ? 0u : 1u, end, ~(u64)0 << p.sorted, s.key, hdd_at<u32>(p.failed)};
-        u64 word[HDD_TIES_EACH]; // so that loads overlap
-        HDD_UNROLL
-        for (u32 k = 0; k < HDD_TIES_EACH; k++) {
-            const u32 e = k * HDD_BLOCK + hdd_thread();
-            word[k] = e >= t.begin && e < t.end ? rows.load(first + e - 1) : 0;
-        }
-        HDD_UNROLL
-        for (u32 k = 0; k < HDD_TIES_EACH; k++)
-            s.key[k * HDD_BLOCK + hdd_thread()] = rows.key_of(word[k]);
-        hdd_block_sync();
+        hdd_load_tile(s, t, rows);
+        if (Rows::in_place && !hdd_has_ties(s, t))
+            continue;
         HDD_NO_UNROLL
         for (u32 k = 0; k < HDD_TIES_EACH; k++) {
             const u32 e = k * HDD_BLOCK + hdd_thread();
