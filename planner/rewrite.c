@@ -10,6 +10,7 @@
 
 #include "planner/lower_ordinal.h"
 #include "planner/rewrite_aggs.h"
+#include "planner/rewrite_first.h"
 #include "planner/rewrite_groups.h"
 #include "planner/rewrite_node.h"
 #include "planner/rewrite_sets.h"
@@ -34,7 +35,7 @@ static bool is_ranking(const struct fe_node *n)
 /* Something of it is said with other operators. */
 static bool to_rewrite(const struct fe_node *n)
 {
-    bool found = is_ranking(n) || rw_is_set(n) || rw_has_sets(n) || rw_has_filters(n);
+    bool found = is_ranking(n) || rw_is_set(n) || rw_has_sets(n) || rw_has_filters(n) || rw_may_be_first(n);
     for (int i = 0; i < n->ninputs; i++)
         found |= to_rewrite(n->inputs[i]);
     return found;
@@ -370,6 +371,8 @@ static struct fe_node *rewritten(struct rewriting *w, const struct fe_node *n)
         to->u.ref.shared = w->moved[n->u.ref.shared];
     if (rw_is_set(n))
         return rw_set(w, to);
+    if (rw_is_first(w, to, ordinals))
+        return rw_first(w, to, ordinals);
     return rw_has_filters(n) ? rw_filters(w, to, aggregate) : aggregate(w, to);
 }
 
