@@ -16,6 +16,16 @@ const char *fe_relop_name(enum fe_relop op)
 {
     return relop_names[op];
 }
+bool fe_agg_is_moment(enum fe_agg_fn fn)
+{
+    static const bool moments[FE_AGG_COUNT_OF] = {
+#define T_MOMENT(id, ...) [FE_AGG_##id] = true,
+#define T_AGG(id, ...)
+#include "frontend/aggs.def"
+    };
+    return moments[fn];
+}
+
 const char *fe_agg_name(enum fe_agg_fn fn)
 {
     return agg_names[fn];

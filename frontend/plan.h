@@ -35,7 +35,7 @@ struct fe_agg {
     enum fe_agg_fn fn;
     bool distinct;
     struct fe_expr *arg; /* NULL for COUNT_STAR */
-    struct fe_expr *by;  /* ARG_MIN, ARG_MAX; else NULL */
+    struct fe_expr *by;  /* the second argument of those that take two; else NULL */
     struct fe_expr *filter; /* rows that count; or NULL: all. None after planner/rewrite_aggs.c */
     struct fe_expr *rows; /* where groups are merged, of COUNT and AVG: how many rows arg, their sum, is of */
     int nof, *of;         /* GROUPING: keys */
@@ -198,6 +198,7 @@ void fe_plan_print(struct hd_strbuf *out, const struct fe_plan *p);
 
 const char *fe_relop_name(enum fe_relop op);
 const char *fe_agg_name(enum fe_agg_fn fn);
+bool fe_agg_is_moment(enum fe_agg_fn fn); /* variance and its kin: float64 of one number or two */
 const char *fe_join_kind_name(enum fe_join_kind k);
 const char *fe_strategy_name(enum fe_strategy s);
 const char *fe_match_name(enum fe_match m);

@@ -290,6 +290,14 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
     case FE_AGG_BOOL_OR:
     case FE_AGG_ARG_MIN:
     case FE_AGG_ARG_MAX: g->type = t; return 0;
+#define T_AGG(id, ...)
+#define T_MOMENT(id, ...) case FE_AGG_##id:
+#include "frontend/aggs.def"
+        if (!hd_type_is_num(t) || (g->by && !hd_type_is_num(g->by->type)))
+            return fe_json_fail(v, "%s expects numbers, found %s", aggs[g->fn].name,
+                                hd_type_text(hd_type_is_num(t) ? g->by->type : t, found));
+        g->type = hd_type_of(g->fn == FE_AGG_REGR_COUNT ? HD_INT64 : HD_FLOAT64);
+        return 0;
     case FE_AGG_ANY:
     case FE_AGG_COUNT_OF: break;
     }
@@ -303,7 +311,8 @@ static bool takes_bool(enum fe_agg_fn fn)
 
 static bool is_count(enum fe_agg_fn fn)
 {
-    return fn == FE_AGG_COUNT || fn == FE_AGG_COUNT_STAR || fn == FE_AGG_COUNT_IF || fn == FE_AGG_GROUPING;
+    return fn == FE_AGG_COUNT || fn == FE_AGG_COUNT_STAR || fn == FE_AGG_COUNT_IF || fn == FE_AGG_GROUPING ||
+           fn == FE_AGG_REGR_COUNT;
 }
 
 static int read_agg_args(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
@@ -326,7 +335,7 @@ static int read_agg_args(struct fe_plan_reader *r, const struct fe_json *v, cons
         return fe_read_expr(r, &by, scope, NULL, NULL, &g->by);
     }
     if (fe_json_get(v, "by", &by))
-        return fe_json_fail(&by, "\"by\" belongs to arg_min and arg_max, not to %s", aggs[g->fn].name);
+        return fe_json_fail(&by, "\"by\" belongs to functions of two arguments, not to %s", aggs[g->fn].name);
     return 0;
 }
 
@@ -354,8 +363,8 @@ static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const str
         g->arg = fe_expr_cast(r->arena, g->arg, hd_type_of(HD_FLOAT64)); /* which they add up in */
     HD_TRY(fe_json_need(v, "as", &as));
     *col = (struct fe_column){NULL, g->type,
-                              !is_count(g->fn) &&
-                                  (fe_has_empty_set(n) || g->filter || g->arg->nullable || (g->by && g->by->nullable))};
+                              !is_count(g->fn) && (fe_has_empty_set(n) || g->filter || fe_agg_is_moment(g->fn) ||
+                                                   g->arg->nullable || (g->by && g->by->nullable))};
     return fe_json_name(&as, &col->name);
 }
 

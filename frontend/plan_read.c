@@ -69,7 +69,7 @@ int fe_read_condition(struct fe_plan_reader *r, const struct fe_json *v, const c
 int fe_read_choice(const struct fe_json *v, const char *const *choices, int n, int *out)
 {
     const char *s;
-    char list[256] = "one of ";
+    char list[1000] = "one of ";
     HD_TRY(fe_json_string(v, &s));
     for (int i = 0; i < n; i++) {
         if (strcmp(s, choices[i]) == 0) {

@@ -12,7 +12,9 @@
 #include "planner/rewrite_aggs.h"
 #include "planner/rewrite_first.h"
 #include "planner/rewrite_groups.h"
+#include "planner/rewrite_moments.h"
 #include "planner/rewrite_node.h"
+#include "planner/rewrite_ordinals.h"
 #include "planner/rewrite_sets.h"
 #include "planner/typed.h"
 #include "runtime/base/vec.h"
@@ -35,7 +37,7 @@ static bool is_ranking(const struct fe_node *n)
 /* Something of it is said with other operators. */
 static bool to_rewrite(const struct fe_node *n)
 {
-    bool found = is_ranking(n) || rw_is_set(n) || rw_has_sets(n) || rw_has_filters(n) || rw_may_be_first(n);
+    bool found = is_ranking(n) || rw_is_set(n) || rw_has_sets(n) || rw_has_filters(n) || rw_has_moments(n) || rw_may_be_first(n);
     for (int i = 0; i < n->ninputs; i++)
         found |= to_rewrite(n->inputs[i]);
     return found;
@@ -67,68 +69,6 @@ static struct fe_expr *number(const struct rewriting *w, hd_i128 v, const char *
     return e;
 }
 
-/* ---- what values can be ---------------------------------------------------------------------------------- */
-
-static struct pl_range ordinals(const struct rewriting *w, const struct fe_node *in, const struct fe_expr *e);
-
-static struct pl_range stored_ordinals(const struct fe_node *scan, int col)
-{
-    const struct fe_table_column *c = &scan->u.scan.table->cols[scan->u.scan.columns[col]];
-    if (c->facts.known && c->facts.has_range && !hd_type_is_float(c->type) && c->type.kind != HD_STRING)
-        return (struct pl_range){true, c->facts.min, c->facts.max};
-    return ordinal_range(c->type);
-}
-
-static struct pl_range joined_ordinals(const struct rewriting *w, const struct fe_node *n, int col)
-{
-    int nl = n->inputs[0]->ncols;
-    const struct fe_node *side = n->inputs[col >= nl];
-    col -= col >= nl ? nl : 0;
-    if (n->u.join.kind == FE_MARK && side == n->inputs[1])
-        return ordinal_range(hd_type_of(HD_BOOL));
-    return ordinals(w, side, rw_column(w, side, col));
-}
-
-static struct pl_range column_ordinals(const struct rewriting *w, const struct fe_node *n, int col)
-{
-    switch (n->op) {
-    case FE_SCAN_OP: return stored_ordinals(n, col);
-    case FE_REF_OP: return column_ordinals(w, w->plan->shared[n->u.ref.shared], col);
-    case FE_FILTER_OP:
-    case FE_SORT_OP:
-    case FE_TOP_OP:
-    case FE_REPEAT_OP:
-    case FE_LIMIT_OP: return column_ordinals(w, n->inputs[0], col);
-    case FE_WINDOW_OP:
-        if (col < n->inputs[0]->ncols)
-            return column_ordinals(w, n->inputs[0], col);
-        break;
-    case FE_PROJECT_OP: return ordinals(w, n->inputs[0], n->u.project.exprs[col]);
-    case FE_JOIN_OP: return joined_ordinals(w, n, col);
-    case FE_AGGREGATE_OP:
-    case FE_DISTINCT_OP:
-        if (col < n->u.agg.nkeys)
-            return ordinals(w, n->inputs[0], n->u.agg.keys[col]);
-        break;
-    case FE_PAIRS_OP: return column_ordinals(w, n->inputs[0], col % n->inputs[0]->ncols);
-    case FE_UNION_ALL_OP:
-    case FE_VALUES_OP:
-    case FE_UNION_OP:
-    case FE_INTERSECT_OP:
-    case FE_EXCEPT_OP:
-    case FE_RELOP_COUNT: break;
-    }
-    return ordinal_range(n->cols[col].type);
-}
-
-/* The integers that values of e, an expression over the columns of `in`, become. */
-static struct pl_range ordinals(const struct rewriting *w, const struct fe_node *in, const struct fe_expr *e)
-{
-    if (e->op == FE_CASE && e->nargs == 2) /* of a filter, say */
-        return ordinals(w, in, e->args[1]);
-    return e->op == FE_COL ? column_ordinals(w, in, e->col) : ordinal_range(e->type);
-}
-
 /* ---- packed ---------------------------------------------------------------------------------------------- */
 
 /* (by - its smallest value) * span + (x - its smallest value), of arg_max (by's largest value - by); NULL for x is
@@ -146,7 +86,7 @@ static bool span_of(struct pl_range r, hd_i128 limit, hd_i128 *span)
 
 static struct packing packing_of(const struct rewriting *w, const struct fe_node *in, const struct fe_agg *a)
 {
-    struct packing p = {.by = ordinals(w, in, a->by), .x = ordinals(w, in, a->arg)};
+    struct packing p = {.by = rw_ordinals(w, in, a->by), .x = rw_ordinals(w, in, a->arg)};
     const hd_i128 limit = hd_pow10(HD_DEC_MAX) - 1;
     hd_i128 all;
     if (!span_of(p.by, limit, &all) || !span_of(p.x, limit, &p.null))
@@ -351,9 +291,14 @@ static struct fe_node *ranked(struct rewriting *w, const struct fe_node *n)
 /* ---- plans ------------------------------------------------------------------------------------------------- */
 
 /* An aggregate without grouping sets. */
-static struct fe_node *plainly(struct rewriting *w, struct fe_node *n)
+static struct fe_node *ranks(struct rewriting *w, struct fe_node *n)
 {
     return is_ranking(n) ? ranked(w, n) : n;
+}
+
+static struct fe_node *plainly(struct rewriting *w, struct fe_node *n)
+{
+    return rw_has_moments(n) ? rw_moments(w, n, ranks) : ranks(w, n);
 }
 
 static struct fe_node *aggregate(struct rewriting *w, struct fe_node *n)

@@ -541,7 +541,7 @@ class PlanGen:
         return out
 
     def agg_of_rows(self, node, gen, rel):
-        fn, name = self.rng.choice(["count", "count", "sum", "sum", "avg", "min", "max", "arg", "bool"]), self.fresh("g")
+        fn, name = self.rng.choice(["count", "count", "sum", "sum", "avg", "min", "max", "arg", "bool", "moment"]), self.fresh("g")
         agg = {"fn": fn, "as": name}
         node["aggs"].append(agg)
         if fn == "bool":
@@ -549,6 +549,8 @@ class PlanGen:
             arg = gen.boolean(self.depth())
             agg["arg"] = self.write(arg)
             return Out(name, renamed((count_result if agg["fn"] == "count_if" else same_result)(arg, rel.rows), name), rel.rows)
+        if fn == "moment":
+            return self.moment(agg, gen, rel)
         if fn == "arg":
             agg["fn"] = self.rng.choice(["arg_min", "arg_max"])
             arg, by = gen.any(self.depth()), gen.any(self.rng.choice([0, 0, 1]))
@@ -563,6 +565,17 @@ class PlanGen:
         if fn in ("count", "sum", "avg") and self.rng.random() < 0.2:
             agg["distinct"] = True
         return Out(name, renamed(AGG_RESULT[fn](arg, rel.rows), name), rel.rows)
+
+    def moment(self, agg, gen, rel):
+        agg["fn"] = self.rng.choice(MOMENTS)
+        args = [gen.number(self.depth())] + ([] if agg["fn"] in MOMENTS[:4] else [gen.number(self.rng.choice([0, 0, 1]))])
+        for key, arg in zip(("arg", "by"), args):
+            agg[key] = self.write(arg)
+        if agg["fn"] == "regr_count":
+            return Out(agg["as"], renamed(count_result(args[0], rel.rows), agg["as"]), rel.rows)
+        most = Fraction(10) ** 100
+        val = Val(None, FLOAT64, True, -most, most, finite=all(a.finite for a in args), inexact=True)
+        return Out(agg["as"], renamed(val, agg["as"]), rel.rows)
 
     def sum_fits(self, arg, rows):
         s = arg.type.s if arg.type.kind == "decimal" else 0
@@ -724,6 +737,10 @@ class PlanGen:
                 node["offset"] = self.rng.choice([0, 3, 2000])
             return Rel(node, rel.columns, rel.rows)
         return rel
+
+
+MOMENTS = ("stddev_pop", "stddev_samp", "var_pop", "var_samp", "covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept",
+           "regr_count", "regr_r2", "regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy")
 
 
 # ---- bounds of aggregate results: functions of (argument, rows)

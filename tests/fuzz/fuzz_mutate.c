@@ -81,6 +81,8 @@ static const char *const words[] = {"scan",
                                     "count_if",
                                     "bool_and",
                                     "bool_or",
+                                    "var_samp",
+                                    "corr",
                                     "parent",
                                     "child",
                                     "every",
@@ -302,6 +304,8 @@ static const char *const wrappers[] = {
     "\"grouping\",\"arg\":\"id\",\"as\":\"g\"},{\"fn\":\"avg\",\"arg\":\"id\",\"as\":\"n\"}],\"input\":%}",
     "{\"op\":\"aggregate\",\"aggs\":[{\"fn\":\"bool_and\",\"filter\":\"id > 3\",\"arg\":\"id < 90\","
     "\"as\":\"b\"},{\"fn\":\"count_if\",\"arg\":\"id > 9\",\"as\":\"id\"}],\"input\":%}",
+    "{\"op\":\"aggregate\",\"aggs\":[{\"fn\":\"regr_r2\",\"arg\":\"id\",\"by\":\"id * id\",\"as\":\"r\"},"
+    "{\"fn\":\"stddev_pop\",\"arg\":\"cast(id as float64)\",\"as\":\"id\"}],\"input\":%}",
     "{\"op\":\"aggregate\",\"aggs\":[{\"fn\":\"count\",\"distinct\":true,\"arg\":\"id\","
     "\"as\":\"id\"}],\"input\":%}",
     "{\"op\":\"join\",\"kind\":\"left\",\"on\":[[\"id\",\"pid\"]],\"left\":%,\"right\":{"

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from hderrors import Check, named
 from hdexpr import json_value, parse
+from hdmoments import ONE, TWO
 from hdsql import Compiler, Expr, columns_of, conjuncts, guarded, literal_sql
 from hdtypes import FLOAT64, INT32, INT64, MAX_DIGITS, NULL, PlanError, Type, decimal, parse_type, unify
 
@@ -345,7 +346,8 @@ class PlanCompiler:
         groupings = [self.grouping(node, path, rel, keys, of) for of in sets]
         columns = groupings[0][1]
         for _, more in groupings[1:]:
-            columns = [replace(c, nullable=c.nullable or m.nullable) for c, m in zip(columns, more)]
+            columns = [replace(c, nullable=c.nullable or m.nullable, sums=tuple(dict.fromkeys(c.sums + m.sums)))
+                       for c, m in zip(columns, more)]
         return Rel(self.cte(" UNION ALL ".join(sql for sql, _ in groupings)), columns)
 
     def grouping_sets(self, node, path, names):
@@ -540,8 +542,9 @@ class Aggregate:
     def compile(self):
         agg = self.agg
         nearest = agg["fn"] in ("arg_min", "arg_max")
-        if set(agg) - {"fn", "arg", "by", "filter", "as", "distinct"} or ("by" in agg) != nearest or \
-                not (nearest or agg["fn"] in ("count", "sum", "avg", "min", "max") + BOOLS):
+        two = nearest or agg["fn"] in TWO + ("regr_count",)
+        if set(agg) - {"fn", "arg", "by", "filter", "as", "distinct"} or ("by" in agg) != two or \
+                not (two or agg["fn"] in ("count", "sum", "avg", "min", "max") + BOOLS + ONE):
             raise PlanError(self.path, "not an aggregate")
         if agg.get("distinct") and ("arg" not in agg or agg["fn"] not in ("count", "sum", "avg")):
             raise PlanError(self.path, "distinct goes with the argument of count, sum or avg")
@@ -559,6 +562,8 @@ class Aggregate:
             # counting, like `is null`, asks only whether there is a value
             self.owner.check(self.node, self.path + ".arg", f"SELECT 1 FROM {self.rel.cte} WHERE {self.arg.err}",
                              columns={agg["as"]}, free=self.arg.lax or agg["fn"] == "count")
+        if agg["fn"] in ONE + TWO + ("regr_count",):
+            return self.moment()
         self.unique = "DISTINCT " if agg.get("distinct") else ""
         sql, t = getattr(self, agg["fn"])()
         return sql, self.column(t)
@@ -585,6 +590,28 @@ class Aggregate:
         return f"{self.agg['fn']}({self.arg.sql})", self.arg.type
 
     bool_or = bool_and
+
+    def moment(self):
+        fn, by = self.agg["fn"], self.arg
+        self.number()
+        if "by" in self.agg:
+            by = self.counted(self.owner.value(self.agg["by"], self.rel.scope(), self.path + ".by"))
+            if not by.type.is_number:
+                raise PlanError(self.path, f"{fn} does not take {by.type}")
+            if by.err:
+                self.owner.check(self.node, self.path + ".by", f"SELECT 1 FROM {self.rel.cte} WHERE {by.err}",
+                                 columns={self.agg["as"]}, free=by.lax or fn == "regr_count")
+        there = f"{self.arg.sql} IS NOT NULL AND {by.sql} IS NOT NULL"
+        if fn == "regr_count":
+            return f"count(CASE WHEN {there} THEN 1 END)", Column(self.agg["as"], INT64, False)
+        text = [f"CAST({f'CAST({e.sql} AS DOUBLE)' if e.type.is_float else e.sql} AS VARCHAR)" for e in (self.arg, by)]
+        args = "'{}', {}".format(fn, ", ".join(f"list({t}) FILTER ({there})" for t in text))
+        keys = "".join(f"{k} AS k{i}, " for i, k in enumerate(self.keys))
+        group = f" GROUP BY {', '.join(str(i + 1) for i in range(len(self.keys)))}" if self.keys else ""
+        errors = f"SELECT {keys}hd_moment_error({args}) AS e FROM {self.rel.cte}{group}"
+        inexact = self.arg.inexact or by.inexact
+        sums = () if inexact else (f"SELECT 1, max(e) * {2 ** 52} FROM ({errors})",)
+        return f"hd_moment({args})", Column(self.agg["as"], FLOAT64, True, True, sums)
 
     def column(self, t):
         fn = self.agg["fn"]

@@ -7,6 +7,7 @@ A function returns NULL where the operation raises; the caller turns NULL-from-n
 import math
 from decimal import Decimal
 
+from hdmoments import moment, moment_error
 from hdparams import from_bytes_form, to_bytes_form
 from hdtypes import CTX, FLOAT32, FLOAT64, INT32, INT64, decimal_fits, nearest, parse_type, parse_value, round_half_away
 
@@ -218,6 +219,8 @@ FUNCTIONS = [
     ("hd_div", divide, ["VARCHAR", "VARCHAR", "INTEGER"], "VARCHAR"),
     ("hd_add", add, ["VARCHAR", "VARCHAR", "INTEGER"], "VARCHAR"),
     ("hd_total", total, ["VARCHAR[]"], "VARCHAR"),
+    ("hd_moment", moment, ["VARCHAR", "VARCHAR[]", "VARCHAR[]"], "DOUBLE"),
+    ("hd_moment_error", moment_error, ["VARCHAR", "VARCHAR[]", "VARCHAR[]"], "DOUBLE"),
     ("hd_sub", subtract, ["VARCHAR", "VARCHAR", "INTEGER"], "VARCHAR"),
     ("hd_cmp", compare, ["VARCHAR", "VARCHAR"], "INTEGER"),
     ("hd_f2d", float_to_decimal, ["DOUBLE", "INTEGER"], "VARCHAR"),
