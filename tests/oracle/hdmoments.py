@@ -96,7 +96,7 @@ class Moments:
 
     def error(self, fn):
         value = self.result(fn)
-        if value is None or value != value or None in self.values.values():
+        if value is None or not math.isfinite(as_float(value)) or (fn == "regr_r2" and not self.varies("y")):
             return 0.0
         value, rows = as_float(value), self.n - 1 if fn.endswith("_samp") else self.n
         if fn.startswith("var"):
