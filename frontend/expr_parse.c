@@ -559,7 +559,17 @@ static int parse_is(struct fe_lexer *p, struct fe_ast *x, int pos, struct fe_ast
     bool not = is_word(p, "not");
     if (not)
         HD_TRY(fe_lex_next(p));
-    HD_TRY(need_word(p, "null"));
+    if (is_word(p, "distinct")) {
+        struct fe_ast *right;
+        HD_TRY(fe_lex_next(p));
+        HD_TRY(need_word(p, "from"));
+        HD_TRY(parse_additive(p, &right));
+        HD_TRY(make2(p, FE_NOT_DISTINCT, pos, x, right, out));
+        return not ? 0 : make(p, FE_NOT, pos, 1, out, out);
+    }
+    if (!is_word(p, "null"))
+        return fe_lex_expected(p, not? "null or distinct from" : "null, not null or distinct from");
+    HD_TRY(fe_lex_next(p));
     HD_TRY(make(p, FE_IS_NULL, pos, 1, &x, out));
     return not ? make(p, FE_NOT, pos, 1, out, out) : 0;
 }

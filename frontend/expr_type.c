@@ -176,6 +176,30 @@ static int ft_IS_NULL(struct fe_typing *t, const struct fe_ast *x, struct fe_exp
     return 0;
 }
 
+static bool is_bare_null(const struct fe_expr *e)
+{
+    return e->op == FE_LIT && e->value.is_null;
+}
+
+/* a = b where it is known; where it is not, one of them is NULL, and the question whether both are. */
+static int ft_NOT_DISTINCT(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    const struct hd_type truth = hd_type_of(HD_BOOL);
+    struct fe_expr *both = fe_make_literal(t, x, (struct fe_value){.type = truth}), *nulls[2];
+    if (is_bare_null(a[0]) || is_bare_null(a[1]))
+        return ft_IS_NULL(t, x, is_bare_null(a[0]) ? a + 1 : a, out);
+    for (int i = 0; i < 2; i++)
+        nulls[i] = fe_make(t, x, FE_IS_NULL, truth, 1, &a[i]);
+    if (a[0]->nullable && a[1]->nullable)
+        both = fe_make(t, x, FE_AND, truth, 2, nulls);
+    if (!fe_expr_unify_compare(t->arena, &a[0], &a[1]))
+        return fe_mismatch(t, x, "two numbers or two values of one type", 2, a);
+    *out = fe_make2(t, x, FE_EQ, truth, a[0], a[1]);
+    if ((*out)->nullable)
+        *out = fe_make2(t, x, FE_COALESCE, truth, *out, both);
+    return 0;
+}
+
 static int type_in_list_param(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     struct fe_expr *item = a[1];
@@ -363,7 +387,7 @@ static bool is_value_of_case(int i, int n)
 
 static int unify_branches(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct hd_type *type)
 {
-    bool all = x->op != FE_CASE;
+    bool all = x->op != FE_CASE && x->op != FE_IIF;
     struct fe_expr **values = HD_NEWN(t->arena, struct fe_expr *, x->nargs);
     int n = 0;
     *type = fe_no_type();
@@ -394,10 +418,23 @@ static int ft_CASE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *
     for (int i = 0; i + 1 < x->nargs; i += 2) {
         a[i] = fe_settle(t, a[i], HD_BOOL);
         if (a[i]->type.kind != HD_BOOL)
-            return fe_mismatch(t, x, "conditions after when", 1, &a[i]);
+            return fe_mismatch(t, x, x->op == FE_IIF ? "a condition first" : "conditions after when", 1, &a[i]);
     }
     HD_TRY(unify_branches(t, x, a, &type));
     *out = fe_make(t, x, FE_CASE, type, x->nargs, a);
+    return 0;
+}
+
+/* The first value, of its type, unless it equals the second. */
+static int ft_NULLIF(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    HD_TRY(fe_settle_nulls(t, x, a));
+    struct fe_expr *value = a[0];
+    if (!fe_expr_unify_compare(t->arena, &a[0], &a[1]))
+        return fe_mismatch(t, x, "two numbers or two values of one type", 2, a);
+    struct fe_expr *all[3] = {fe_make2(t, x, FE_EQ, hd_type_of(HD_BOOL), a[0], a[1]),
+                              fe_make_literal(t, x, (struct fe_value){.type = value->type, .is_null = true}), value};
+    *out = fe_make(t, x, FE_CASE, value->type, 3, all);
     return 0;
 }
 

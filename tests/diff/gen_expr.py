@@ -400,6 +400,10 @@ class ExprGen:
             out = self.make(self.rng.choice(["coalesce", "least", "greatest"]), t, values, lo, hi, **extra)
             out.nullable = all(v.nullable for v in values)
             return out
+        if self.rng.random() < 0.15:
+            return self.unless_equal(values[0], depth)
+        if self.rng.random() < 0.2 and len(values) > 1:
+            return self.make("iif", t, [self.boolean(depth - 1), *values[:2]], lo, hi, **extra)
         out = self.case_of(values, t, lo, hi, extra) if self.rng.random() < 0.3 else self.case_when(values, t, lo, hi, extra, depth)
         return out
 
@@ -410,6 +414,12 @@ class ExprGen:
         if self.rng.random() < 0.6:
             args.append(self.constant_of(values[-1]) if self.rng.random() < 0.3 else values[0])
         out = self.make("case", t, args, lo, hi, **extra)
+        out.nullable = True
+        return out
+
+    def unless_equal(self, a, depth):
+        out = self.make("nullif", a.type, [a, self.partner(a, depth)], a.lo, a.hi, finite=a.finite, bits=a.bits, ascii=a.ascii,
+                        inexact=a.inexact)
         out.nullable = True
         return out
 
@@ -612,7 +622,14 @@ class ExprGen:
             return self.make("between", BOOL, [a, self.partner(a, depth), self.partner(a, depth)])
         if shape < 0.35:
             return self.membership(a)
+        if shape < 0.42:
+            return self.distinctness(a, depth)
         return self.make(self.rng.choice(sorted(COMPARE)), BOOL, [a, self.partner(a, depth)])
+
+    def distinctness(self, a, depth):
+        out = self.make("is_not_distinct_from", BOOL, [a, self.partner(a, depth)])
+        out.nullable = False
+        return out if self.rng.random() < 0.5 else self.make("not", BOOL, [out])
 
     def sample(self, a):
         """A literal of a's type, of a value that occurs if a is a column."""

@@ -113,9 +113,14 @@ class Writer:
         a = e.args[0]
         if a.op == "is_null":
             return TEST, f"{self.text(a.args[0], SUM)} is not null"
+        if a.op == "is_not_distinct_from" and self.rng.random() < 0.7:
+            return TEST, f"{self.text(a.args[0], SUM)} is distinct from {self.text(a.args[1], SUM)}"
         if a.op in ("in", "like", "between") and self.rng.random() < 0.7:
             return TEST, self.spell_test(a, "not ")
         return NOT, "not " + self.text(a, NOT)
+
+    def text_is_not_distinct_from(self, e):
+        return TEST, f"{self.text(e.args[0], SUM)} is not distinct from {self.text(e.args[1], SUM)}"
 
     def text_is_null(self, e):
         return TEST, f"{self.text(e.args[0], SUM)} is null"

@@ -37,7 +37,7 @@ ARITY = {"||": (2, 2), "+": (2, 2), "-": (2, 2), "*": (2, 2), "/": (2, 2), "%": 
 FUNCTIONS = {"floor": (1, 1), "ceil": (1, 1), "trunc": (1, 1), "round": (1, 2), "least": (1, 99), "greatest": (1, 99),
              "date_diff": (2, 2), "width_bucket": (4, 4), "power": (2, 2), "atan2": (2, 2), "degrees": (1, 1), "radians": (1, 1),
              **{f: (1, 1) for f in ("abs", "sign", "sqrt", "exp", "ln", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan")}}
-FUNCTIONS.update({"last_day": (1, 1), "length": (1, 1), "octet_length": (1, 1), "ascii": (1, 1), "strpos": (2, 2), "starts_with": (2, 2), "ends_with": (2, 2),
+FUNCTIONS.update({"is_not_distinct_from": (2, 2), "nullif": (2, 2), "iif": (3, 3), "last_day": (1, 1), "length": (1, 1), "octet_length": (1, 1), "ascii": (1, 1), "strpos": (2, 2), "starts_with": (2, 2), "ends_with": (2, 2),
                   "contains": (2, 2), "left": (2, 2), "right": (2, 2), "upper": (1, 1), "lower": (1, 1), "reverse": (1, 1), "repeat": (2, 2), "replace": (3, 3), "translate": (3, 3), "lpad": (2, 3), "rpad": (2, 3), "trim": (1, 2), "ltrim": (1, 2), "rtrim": (1, 2), "split_part": (3, 3)})
 ARITY.update(FUNCTIONS)
 
@@ -137,8 +137,12 @@ class Parser:
                 e = self.node("<>" if op == "!=" else op, e, self.sum())
             elif self.accept("is"):
                 negated = self.accept("not")
-                self.expect("null")
-                e = self.negate(self.node("is_null", e), negated)
+                if self.accept("distinct"):
+                    self.expect("from")
+                    e = self.negate(self.node("is_not_distinct_from", e, self.sum()), not negated)
+                else:
+                    self.expect("null")
+                    e = self.negate(self.node("is_null", e), negated)
             elif self.peek("between", "in", "like") or (self.peek("not") and self.peek("between", "in", "like", ahead=1)):
                 e = self.postfix(e)
             else:

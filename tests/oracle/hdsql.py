@@ -337,6 +337,19 @@ class Compiler:
             sql = f"({x} {op} {y})"
         return Expr(sql, BOOL, a.nullable or b.nullable, err)
 
+    def not_distinct(self, e):
+        a, b = self.args(e)
+        if NULL in (a.type, b.type):
+            a, b = (b, a) if a.type == NULL else (a, b)
+            return Expr(f"({a.sql} IS NULL)", BOOL, False, a.err)
+        equal = self.compare_values("=", a, b, e.path)
+        return Expr(f"coalesce({equal.sql}, {a.sql} IS NULL AND {b.sql} IS NULL)", BOOL, False, equal.err)
+
+    def nullif(self, e):
+        a, b = self.args(e)
+        equal, a = self.compare_values("=", a, b, e.path), self.adopt(a, b.type)
+        return Expr(f"(CASE WHEN {equal.sql} THEN NULL ELSE {a.sql} END)", a.type, True, equal.err)
+
     def common(self, a, b, path):
         """Both sides in one SQL type; (None, None) if no DECIMAL holds both exactly."""
         if a.type == b.type:
@@ -547,7 +560,7 @@ METHODS = {**{op: Compiler.rounding for op in ("floor", "ceil", "trunc", "round"
            "not": Compiler.logical_not, "and": Compiler.logic, "or": Compiler.logic, "is_null": Compiler.is_null,
            "in": Compiler.in_list, "like": Compiler.like, "substring": Compiler.substring,
            "extract": Compiler.extract, "date_trunc": Compiler.extract, "last_day": Compiler.last_day, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval,
-           "case": Compiler.case, "coalesce": Compiler.coalesce, "cast": Compiler.cast,
+           "case": Compiler.case, "iif": Compiler.case, "nullif": Compiler.nullif, "is_not_distinct_from": Compiler.not_distinct, "coalesce": Compiler.coalesce, "cast": Compiler.cast,
            **{op: Compiler.float_function for op in FLOAT_FUNCTIONS}, **{op: Compiler.text_function for op in TEXT_FUNCTIONS},
            "date_diff": Compiler.arith, **{op: Compiler.arith for op in "+-*/%"},
            **{op: Compiler.compare for op in COMPARE}}
@@ -557,9 +570,9 @@ def strict_columns(e):
     """Columns whose values e needs on every row, whatever the data."""
     if e.op == "col":
         return {e.name}
-    if e.op == "is_null":
+    if e.op in ("is_null", "is_not_distinct_from"):
         return set()
-    if e.op in ("and", "or", "case", "coalesce"):
+    if e.op in ("and", "or", "case", "iif", "coalesce"):
         return strict_columns(e.args[0])
     if e.op == "in":
         return strict_columns(e.args[0]) | strict_columns(e.args[1])
@@ -568,7 +581,8 @@ def strict_columns(e):
 
 def has_test(e):
     """Whether some `is null` asks about more than a column or constant."""
-    return (e.op == "is_null" and bool(e.args[0].args)) or any(has_test(a) for a in e.args)
+    tested = e.op in ("is_null", "is_not_distinct_from") and any(a.args for a in e.args)
+    return tested or any(has_test(a) for a in e.args)
 
 
 def conjuncts(e):

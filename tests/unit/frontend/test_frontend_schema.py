@@ -81,7 +81,7 @@ def table_names(file, macro):
 
 def check_tables(schema):
     defs = schema["$defs"]
-    for where, file, macro in (("operator", "relops.def", "T_REL"), ("operation", "ops.def", "T_(?:OP|FUNCTION|FLOAT|TEXT|MADE)")):
+    for where, file, macro in (("operator", "relops.def", "T_REL"), ("operation", "ops.def", "T_(?:OP|FUNCTION|FLOAT|TEXT|MADE|REWRITTEN)")):
         listed = set(defs[where]["properties"]["op"]["enum"])
         known = table_names(file, macro)
         if listed != known:
