@@ -98,6 +98,12 @@ struct cg_state_part {
     LLVMValueRef counts; /* by group and copy */
 };
 
+/* Places that a step's searches found for the survivors of a tile, one after the other (llvm_ahead.c). */
+struct cg_ahead {
+    const struct pl_step *s;
+    LLVMValueRef places;
+};
+
 /* One function being built. */
 struct cg_fn {
     struct cg_mod *m;
@@ -105,6 +111,9 @@ struct cg_fn {
     int index; /* of the pipeline */
     LLVMValueRef fn, args, thread, begin, end;
     struct cg_state_part part;
+    struct cg_ahead ahead[PL_SEARCHES_AHEAD];
+    int nahead;
+    LLVMValueRef survivor; /* number of the row among its tile's */
     LLVMValueRef frame; /* of a framed pipeline */
     LLVMValueRef row, other; /* of parts: what they work on */
     LLVMValueRef value; /* of outlined expressions; made at first use */
@@ -255,12 +264,24 @@ void cg_step(struct cg_fn *f, const struct pl_step *s);
 void cg_step_load_lanes(struct cg_fn *f, const struct pl_step *s, LLVMValueRef first);
 /* llvm_search.c. The first of rows begin .. end - 1 that is not `before`, which holds of a first part of them, by
  * halving; or end. */
+LLVMValueRef cg_place_ahead(struct cg_fn *f, const struct pl_step *s); /* NULL: it is not known */
 typedef LLVMValueRef cg_before_fn(struct cg_fn *f, const void *x, LLVMValueRef row);
 LLVMValueRef cg_partition_point(struct cg_fn *f, cg_before_fn *before_row, const void *x, LLVMValueRef begin,
                                 LLVMValueRef end);
 /* The same where the row is most likely near: in steps that double. */
 LLVMValueRef cg_partition_point_near(struct cg_fn *f, cg_before_fn *before_row, const void *x, LLVMValueRef begin,
                                      LLVMValueRef end);
+/* What SEARCH, PROBE_SORTED and EXPAND_SORTED look for in the rows of a state: values whose validity counts only where
+ * NULLs match. EXPAND_SORTED: the first row of its range. */
+struct cg_sought {
+    const struct pl_step *s;
+    const struct cg_val *v;
+};
+int cg_nsought(const struct pl_step *s);
+void cg_eval_sought(struct cg_fn *f, const struct pl_step *s, struct cg_val *v);
+/* Row i comes before what is looked for: a cg_before_fn. */
+LLVMValueRef cg_is_in_front(struct cg_fn *f, const void *sought, LLVMValueRef i);
+struct cg_range cg_sorted_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss);
 /* The stored value of a searched column. */
 LLVMValueRef cg_stored_at(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row);
 /* The first row with a stored value in the column of PROBE_COLUMN, EXPAND_COLUMN, on to miss if there is none; and the one
@@ -314,6 +335,11 @@ void cg_call_equal(struct cg_fn *f, int step, LLVMValueRef row, LLVMBasicBlockRe
 
 /* llvm_nest.c: steps from k on and the sink; afterwards the current block is terminated */
 void cg_steps_from(struct cg_fn *f, int k);
+
+/* llvm_ahead.c: searches of a step for all rows of a tile (word: its survivors) at once; row: of those, where the steps
+ * are. The steps needed[k] before `end` give what steps first .. end - 1 look at, directly or through a LET. */
+bool *cg_needed_by(const struct cg_fn *f, int first, int end);
+void cg_search_ahead(struct cg_fn *f, LLVMValueRef tile, LLVMValueRef word);
 
 /* llvm_tile.c */
 void cg_tile_loop(struct cg_fn *f);

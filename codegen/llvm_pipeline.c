@@ -43,7 +43,7 @@ void cg_pipeline(struct cg_mod *m, int index)
     const struct cg_job job = {index, CG_FUNCTION_ENTRY, 0};
     struct cg_fn *f = range_open(m, &job);
     l_need(f, l_icmp(f, LLVMIntSLT, f->begin, f->end), f->exit, "some");
-    if (f->pipeline->cpu_tile.steps) {
+    if (f->pipeline->cpu_tile.steps || f->pipeline->cpu_ahead) {
         cg_tile_loop(f);
     } else if (cg_in_parts(f)) {
         cg_loop_parts(f);

@@ -257,68 +257,9 @@ static struct cg_range count_range(struct cg_fn *f, const struct pl_step *s, LLV
     return (struct cg_range){l_i64(f, 0), key_value(f, s, miss)};
 }
 
-/* A sorted state, and what its rows are compared with: the last word's bound, behind what the word before it equals. */
-struct search {
-    const struct pl_step *s;
-    struct cg_val key; /* of two words: the first one's; else v is NULL */
-    LLVMValueRef reach; /* rows before have not reached it; NULL: none */
-    LLVMValueRef bound;
-    LLVMIntPredicate holds; /* of a row's last word and the bound */
-};
-
-static int words_of(const struct pl_step *s)
-{
-    return s->nkeys - 1 - (s->reach >= 0);
-}
-
-static LLVMValueRef search_word(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row, int i)
-{
-    const struct rt_state *st = &f->m->prog->spec->states[s->state];
-    return cg_load_field(f, &st->fields[st->sort[i].field], row, true).v;
-}
-
-/* Whether row i comes before the end that is looked for. */
-static LLVMValueRef is_before(struct cg_fn *f, const void *search, LLVMValueRef i)
-{
-    const struct search *x = search;
-    const struct pl_step *s = x->s;
-    LLVMValueRef row = l_row(f, cg_arg_ptr(f, s->a_rows), i, f->m->prog->spec->states[s->state].stride);
-    LLVMValueRef last = l_icmp(f, x->holds, search_word(f, s, row, words_of(s) - 1), x->bound);
-    if (x->reach) {
-        const struct rt_field *f_reach = &f->m->prog->spec->states[s->state].fields[s->reach];
-        LLVMValueRef far = cg_load(f, RT_I64, l_at(f, row, f_reach->offset), true).v;
-        return l_or(f, last, l_icmp(f, LLVMIntSLT, far, x->reach));
-    }
-    if (!x->key.v)
-        return last;
-    LLVMValueRef first = search_word(f, s, row, 0);
-    LLVMValueRef same = l_and(f, l_eq(f, first, x->key.v), last);
-    return l_or(f, l_icmp(f, LLVMIntSLT, first, x->key.v), same);
-}
-
 static struct cg_range sorted_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
-    struct cg_val v[PL_SEARCH_WORDS + 2];
-    LLVMValueRef valid = NULL;
-    HD_ASSERT(s->nkeys >= 2 && s->nkeys <= PL_SEARCH_WORDS + 2);
-    for (int i = 0; i < s->nkeys; i++) {
-        v[i] = cg_expr(f, s->keys[i]);
-        valid = cg_both(f, valid, v[i].valid);
-    }
-    if (valid)
-        l_need(f, valid, miss, "notnull");
-    int words = words_of(s);
-    struct search x = {.s = s, .bound = v[words - 1].v, .holds = LLVMIntSLT};
-    if (words > 1)
-        x.key = v[0];
-    if (s->reach >= 0)
-        x.reach = v[words + 1].v;
-    LLVMValueRef rows = cg_arg_word(f, s->a_nrows, 0);
-    LLVMValueRef begin = cg_partition_point(f, is_before, &x, l_i64(f, 0), rows);
-    x.bound = v[words].v;
-    x.holds = LLVMIntSLE;
-    x.reach = NULL;
-    return (struct cg_range){begin, cg_partition_point_near(f, is_before, &x, begin, rows)};
+    return cg_sorted_range(f, s, miss);
 }
 
 static const struct {

@@ -55,6 +55,22 @@ LLVMValueRef cg_partition_point_near(struct cg_fn *f, cg_before_fn *before_row, 
     return cg_partition_point(f, before_row, x, lo, hi);
 }
 
+LLVMValueRef cg_place_ahead(struct cg_fn *f, const struct pl_step *s)
+{
+    for (int i = 0; i < f->nahead; i++)
+        if (f->ahead[i].s == s)
+            return l_load(f, f->m->i64, l_index(f, f->m->i64, f->ahead[i].places, f->survivor), 8);
+    return NULL;
+}
+
+/* Found ahead for the rows of a tile, or now. */
+static LLVMValueRef first_place(struct cg_fn *f, const struct pl_step *s, const struct cg_val *v)
+{
+    LLVMValueRef at = cg_place_ahead(f, s);
+    struct cg_sought x = {s, v};
+    return at ? at : cg_partition_point(f, cg_is_in_front, &x, l_i64(f, 0), cg_arg_word(f, s->a_nrows, 0));
+}
+
 /* ---- the nearest row ------------------------------------------------------------------------------------------- */
 
 struct search {
@@ -129,8 +145,7 @@ LLVMValueRef cg_find_nearest(struct cg_fn *f, const struct pl_step *s, const str
                              LLVMBasicBlockRef miss)
 {
     struct search x = {s, &f->m->prog->spec->states[s->state], keys};
-    LLVMValueRef rows = cg_arg_word(f, s->a_nrows, 0);
-    LLVMValueRef at = cg_partition_point(f, is_before, &x, l_i64(f, 0), rows);
+    LLVMValueRef rows = cg_arg_word(f, s->a_nrows, 0), at = first_place(f, s, keys);
     l_need(f, l_icmp(f, LLVMIntULT, at, rows), miss, "some");
     LLVMValueRef row = row_at(f, &x, at);
     for (int k = 0; k < s->nkeys - 1; k++)
@@ -143,25 +158,119 @@ LLVMValueRef cg_find_nearest(struct cg_fn *f, const struct pl_step *s, const str
 
 /* ---- a position ------------------------------------------------------------------------------------------------ */
 
-struct word {
-    const struct pl_step *s;
-    LLVMValueRef v;
-};
-
-static LLVMValueRef is_in_front(struct cg_fn *f, const void *word, LLVMValueRef i)
+static LLVMValueRef word_is_in_front(struct cg_fn *f, const struct pl_step *s, LLVMValueRef word, LLVMValueRef i)
 {
-    const struct word *x = word;
-    const struct rt_state *st = &f->m->prog->spec->states[x->s->state];
-    LLVMValueRef row = l_row(f, cg_arg_ptr(f, x->s->a_rows), i, st->stride);
-    LLVMValueRef v = cg_load_field(f, &st->fields[x->s->field], row, true).v;
-    return l_icmp(f, x->s->behind ? LLVMIntSLE : LLVMIntSLT, v, x->v);
+    const struct rt_state *st = &f->m->prog->spec->states[s->state];
+    LLVMValueRef row = l_row(f, cg_arg_ptr(f, s->a_rows), i, st->stride);
+    LLVMValueRef v = cg_load_field(f, &st->fields[s->field], row, true).v;
+    return l_icmp(f, s->behind ? LLVMIntSLE : LLVMIntSLT, v, word);
 }
 
 void cg_step_search(struct cg_fn *f, const struct pl_step *s)
 {
-    struct word x = {s, cg_expr(f, s->expr).v};
-    LLVMValueRef at = cg_partition_point(f, is_in_front, &x, l_i64(f, 0), cg_arg_word(f, s->a_nrows, 0));
+    struct cg_val word = cg_expr(f, s->expr);
+    LLVMValueRef at = first_place(f, s, &word);
     cg_bind(f, s->slot, (struct cg_val){.v = l_trunc(f, at, f->m->i32), .wide = at});
+}
+
+/* ---- a range --------------------------------------------------------------------------------------------------- */
+
+/* A sorted state, and what its rows are compared with: the last word's bound, behind what the word before it equals. */
+struct range {
+    const struct pl_step *s;
+    LLVMValueRef key; /* of two words: the first one's; else NULL */
+    LLVMValueRef reach; /* rows before have not reached it; NULL: none */
+    LLVMValueRef bound;
+    LLVMIntPredicate holds; /* of a row's last word and the bound */
+};
+
+static int words_of(const struct pl_step *s)
+{
+    return s->nkeys - 1 - (s->reach >= 0);
+}
+
+static LLVMValueRef search_word(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row, int i)
+{
+    const struct rt_state *st = &f->m->prog->spec->states[s->state];
+    return cg_load_field(f, &st->fields[st->sort[i].field], row, true).v;
+}
+
+/* Whether row i comes before the end that is looked for. */
+static LLVMValueRef is_before_end(struct cg_fn *f, const void *range, LLVMValueRef i)
+{
+    const struct range *x = range;
+    const struct pl_step *s = x->s;
+    LLVMValueRef row = l_row(f, cg_arg_ptr(f, s->a_rows), i, f->m->prog->spec->states[s->state].stride);
+    LLVMValueRef last = l_icmp(f, x->holds, search_word(f, s, row, words_of(s) - 1), x->bound);
+    if (x->reach) {
+        const struct rt_field *f_reach = &f->m->prog->spec->states[s->state].fields[s->reach];
+        LLVMValueRef far = cg_load(f, RT_I64, l_at(f, row, f_reach->offset), true).v;
+        return l_or(f, last, l_icmp(f, LLVMIntSLT, far, x->reach));
+    }
+    if (!x->key)
+        return last;
+    LLVMValueRef first = search_word(f, s, row, 0);
+    LLVMValueRef same = l_and(f, l_eq(f, first, x->key), last);
+    return l_or(f, l_icmp(f, LLVMIntSLT, first, x->key), same);
+}
+
+/* Its first end; v: of the step's keys. */
+static struct range range_of(const struct pl_step *s, const struct cg_val *v)
+{
+    int words = words_of(s);
+    return (struct range){.s = s,
+                          .key = words > 1 ? v[0].v : NULL,
+                          .reach = s->reach >= 0 ? v[words + 1].v : NULL,
+                          .bound = v[words - 1].v,
+                          .holds = LLVMIntSLT};
+}
+
+struct cg_range cg_sorted_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    struct cg_val v[PL_SEARCH_WORDS + 2];
+    LLVMValueRef valid = NULL;
+    HD_ASSERT(s->nkeys >= 2 && s->nkeys <= PL_SEARCH_WORDS + 2);
+    for (int i = 0; i < s->nkeys; i++) {
+        v[i] = cg_expr(f, s->keys[i]);
+        valid = cg_both(f, valid, v[i].valid);
+    }
+    if (valid)
+        l_need(f, valid, miss, "notnull");
+    LLVMValueRef rows = cg_arg_word(f, s->a_nrows, 0), begin = first_place(f, s, v);
+    struct range x = range_of(s, v);
+    x.bound = v[words_of(s)].v;
+    x.holds = LLVMIntSLE;
+    x.reach = NULL;
+    return (struct cg_range){begin, cg_partition_point_near(f, is_before_end, &x, begin, rows)};
+}
+
+/* ---- what is looked for in the rows of a state --------------------------------------------------------------------- */
+
+int cg_nsought(const struct pl_step *s)
+{
+    return s->kind == PL_STEP_SEARCH ? 1 : s->nkeys;
+}
+
+void cg_eval_sought(struct cg_fn *f, const struct pl_step *s, struct cg_val *v)
+{
+    for (int i = 0; i < cg_nsought(s); i++) {
+        v[i] = cg_expr(f, s->kind == PL_STEP_SEARCH ? s->expr : s->keys[i]);
+        if (s->kind != PL_STEP_PROBE_SORTED || !pl_null_equal(s, i))
+            v[i].valid = NULL;
+    }
+}
+
+LLVMValueRef cg_is_in_front(struct cg_fn *f, const void *sought, LLVMValueRef i)
+{
+    const struct cg_sought *x = sought;
+    if (x->s->kind == PL_STEP_SEARCH)
+        return word_is_in_front(f, x->s, x->v[0].v, i);
+    if (x->s->kind == PL_STEP_EXPAND_SORTED) {
+        struct range r = range_of(x->s, x->v);
+        return is_before_end(f, &r, i);
+    }
+    struct search y = {x->s, &f->m->prog->spec->states[x->s->state], x->v};
+    return is_before(f, &y, i);
 }
 
 /* ---- a sorted column ------------------------------------------------------------------------------------------- */

@@ -6,27 +6,12 @@
  * touched only where they decide.
  *
  *   for each tile: word = all groups of filters
+ *       searches for all bits of word (llvm_ahead.c)
  *       for each bit of word: load again what later steps need, remaining steps, sink
  *
  * There is no code for a tile that is not full: it is moved back by some rows, which the table
  * has, as tables of less than a tile are not scanned in this way, and their bits are cleared. */
 #include "codegen/llvm_build.h"
-
-/* Steps before the filters first .. end - 1 whose values these look at, directly or through a LET. */
-static bool *needed_by_filters(const struct cg_fn *f, int first, int end)
-{
-    const struct pl_expr *exprs = f->m->prog->exprs;
-    bool *read = HD_NEWN(f->m->arena, bool, f->pipeline->nslots + 1), *need = HD_NEWN(f->m->arena, bool, first + 1);
-    for (int k = first; k < end; k++)
-        pl_step_reads(exprs, &f->pipeline->steps[k], read);
-    for (int k = first - 1; k >= 0; k--) {
-        const struct pl_step *s = &f->pipeline->steps[k];
-        need[k] = s->slot >= 0 && read[s->slot];
-        if (need[k])
-            pl_step_reads(exprs, s, read);
-    }
-    return need;
-}
 
 /* --- the word of survivors --- */
 
@@ -40,7 +25,7 @@ static void count_word(struct cg_fn *f, int counter, LLVMValueRef word)
 static LLVMValueRef lanes_word(struct cg_fn *f, int first, int end, LLVMValueRef row)
 {
     LLVMTypeRef bits = LLVMIntTypeInContext(f->m->ctx, PL_CPU_VECTOR_ROWS);
-    bool *need = needed_by_filters(f, first, end);
+    bool *need = cg_needed_by(f, first, end);
     LLVMValueRef pass = NULL;
     f->lanes = PL_CPU_VECTOR_ROWS;
     for (int i = 0; i < first; i++) {
@@ -109,11 +94,16 @@ static LLVMValueRef tile_word(struct cg_fn *f, int n, LLVMValueRef row, LLVMValu
 static void survivors(struct cg_fn *f, LLVMValueRef first, LLVMValueRef word, LLVMBasicBlockRef advance)
 {
     struct cg_mod *m = f->m;
+    cg_search_ahead(f, first, word);
     LLVMBasicBlockRef from = l_here(f), body = l_block(f, "bit"), latch = l_block(f, "nextbit");
     l_br(f, body);
     l_goto(f, body);
     LLVMValueRef left = l_phi(f, m->i64);
     l_incoming(left, word, from);
+    if (f->nahead) {
+        f->survivor = l_phi(f, m->i64);
+        l_incoming(f->survivor, l_i64(f, 0), from);
+    }
     LLVMValueRef args[] = {left, l_bool(f, true)};
     LLVMValueRef bit = cg_intrinsic(f, "llvm.cttz", m->i64, args, 2);
     f->next = latch;
@@ -125,6 +115,8 @@ static void survivors(struct cg_fn *f, LLVMValueRef first, LLVMValueRef word, LL
     l_goto(f, latch);
     LLVMValueRef rest = l_and(f, left, l_sub(f, left, l_i64(f, 1)));
     l_incoming(left, rest, latch);
+    if (f->nahead)
+        l_incoming(f->survivor, l_add(f, f->survivor, l_i64(f, 1)), latch);
     LLVMValueRef more = l_ne(f, rest, l_i64(f, 0));
     cg_keep_rolled(f, LLVMBuildCondBr(f->b, more, body, advance));
 }

@@ -99,6 +99,8 @@ enum { PL_PART_KEYS = 16 };
 
 /* That a state can be searched by. */
 enum { PL_SEARCH_WORDS = 2 };
+/* Steps of a pipeline that search ahead. */
+enum { PL_SEARCHES_AHEAD = 2 };
 
 enum pl_probe_kind { PL_INNER, PL_LEFT, PL_SEMI, PL_ANTI, PL_MARK };
 
@@ -133,6 +135,7 @@ struct pl_step {
     bool near; /* PROBE_COLUMN, EXPAND_COLUMN: rows come with ascending values, so that the one before
                                  found its row near this one's */
     bool together; /* MARK: rows come near the one before, so that those of a warp share words of the bits */
+    bool ahead; /* SEARCH, PROBE_SORTED, EXPAND_SORTED: a CPU searches for all rows of a tile at once */
     bool key_parts; /* framed: hash and comparison of the keys are functions for PL_PART_KEYS each */
     bool polls; /* EXPAND_*: nested ranges can make one morsel long: a CPU looks here for a stop */
     bool splittable; /* EXPAND_*: a range may be long: emit a level entry, split over threads */
@@ -268,6 +271,7 @@ struct pl_pipeline {
         int tuple_bytes, tuple_align; /* of the structure that holds them on a GPU */
     } levels[RT_MAX_LEVELS];
     struct pl_tile_steps cpu_tile, gpu_tile; /* on a GPU, a scan of dense groups has tiles as well */
+    bool cpu_ahead; /* a step searches ahead: a CPU goes by tiles, also without filters */
     struct pl_loop loop;
     struct pl_gpu {
         int block_warps; /* warps of a block */

@@ -243,6 +243,8 @@ static void print_source(const struct printer *w)
         hd_strbuf_addf(w->o, "%s %s", r->source == RT_SOURCE_ROWS ? "rows" : "indexes",
                        w->g->spec->states[r->state].name);
     print_tile(w);
+    if (w->p->cpu_ahead)
+        hd_strbuf_adds(w->o, " [cpu: searches ahead]");
     if (w->p->framed)
         hd_strbuf_addf(w->o, " [framed: %d parts]", w->p->nparts + w->p->sink.nparts);
     if (w->p->unoptimised)

@@ -171,9 +171,68 @@ struct pl_tile_steps pl_cpu_tile(struct hd_arena *a, const struct pl_expr *exprs
     return tile_of(a, exprs, q, steps);
 }
 
+/* ---- searches for a tile ------------------------------------------------------------------------ */
+
+/* A smaller state lies in the nearest caches whole. */
+#define AHEAD_ROWS_MIN 4096
+
+static bool cannot_fail(const struct pl_expr *exprs, int e)
+{
+    if (exprs[e].fail)
+        return false;
+    for (int i = 0; i < exprs[e].nargs; i++)
+        if (!cannot_fail(exprs, exprs[e].args[i]))
+            return false;
+    return true;
+}
+
+static bool searches_state(const struct pl_step *s)
+{
+    return s->kind == PL_STEP_SEARCH || s->kind == PL_STEP_PROBE_SORTED || s->kind == PL_STEP_EXPAND_SORTED;
+}
+
+static bool sought_cannot_fail(const struct pl_expr *exprs, const struct pl_step *s)
+{
+    if (s->kind == PL_STEP_SEARCH)
+        return cannot_fail(exprs, s->expr);
+    for (int i = 0; i < s->nkeys; i++)
+        if (!cannot_fail(exprs, s->keys[i]))
+            return false;
+    return true;
+}
+
+/* Behind the tile's filters, all rows go on, and nothing is evaluated that may fail: it could be that a row before ends
+ * the query. */
+static bool goes_on(const struct pl_expr *exprs, const struct pl_pipeline *q, const struct pl_step *s)
+{
+    if (s->kind == PL_STEP_SEARCH)
+        return true;
+    if (s->kind == PL_STEP_LET)
+        return cannot_fail(exprs, s->expr);
+    return (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LOAD_FIELD) && s->row_slot == q->source_slot &&
+           !s->row_nullable;
+}
+
+static void choose_ahead(struct ctx *c, struct pl_pipeline *q)
+{
+    const struct pl_expr *exprs = c->exprs.v;
+    if (q->framed || q->unoptimised || q->loop.rows)
+        return;
+    for (int i = 0, n = 0; i < q->nsteps && n < PL_SEARCHES_AHEAD; i++) {
+        struct pl_step *s = &q->steps[i];
+        if (searches_state(s) && c->states.v[s->state].est_rows >= AHEAD_ROWS_MIN && sought_cannot_fail(exprs, s)) {
+            s->ahead = q->cpu_ahead = true;
+            n++;
+        }
+        if (i >= q->cpu_tile.steps && !goes_on(exprs, q, s))
+            return;
+    }
+}
+
 void pl_choose_tiles(struct ctx *c, struct pl_pipeline *q)
 {
     int gpu = scan_tile_steps(c, q, true);
     q->cpu_tile = pl_cpu_tile(c->a, c->exprs.v, q, scan_tile_steps(c, q, false));
     q->gpu_tile = tile_of(c->a, c->exprs.v, q, gpu ? gpu : group_tile_steps(c, q));
+    choose_ahead(c, q);
 }
