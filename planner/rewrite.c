@@ -37,7 +37,8 @@ static bool is_ranking(const struct fe_node *n)
 /* Something of it is said with other operators. */
 static bool to_rewrite(const struct fe_node *n)
 {
-    bool found = is_ranking(n) || rw_is_set(n) || rw_has_sets(n) || rw_has_filters(n) || rw_has_moments(n) || rw_may_be_first(n);
+    bool found =
+        is_ranking(n) || rw_is_set(n) || rw_has_sets(n) || rw_has_filters(n) || rw_has_moments(n) || rw_may_be_first(n);
     for (int i = 0; i < n->ninputs; i++)
         found |= to_rewrite(n->inputs[i]);
     return found;
@@ -316,8 +317,8 @@ static struct fe_node *rewritten(struct rewriting *w, const struct fe_node *n)
         to->u.ref.shared = w->moved[n->u.ref.shared];
     if (rw_is_set(n))
         return rw_set(w, to);
-    if (rw_is_first(w, to, ordinals))
-        return rw_first(w, to, ordinals);
+    if (rw_is_first(w, to))
+        return rw_first(w, to);
     return rw_has_filters(n) ? rw_filters(w, to, aggregate) : aggregate(w, to);
 }
 

@@ -3,6 +3,7 @@
  * is a grouping with a minimum, of which the columns are taken out again; nothing is kept but groups. */
 #include "planner/rewrite_first.h"
 
+#include "planner/rewrite_ordinals.h"
 #include "planner/typed.h"
 
 /* A word has at most so many digits: quotients have six more. */
@@ -28,21 +29,20 @@ static bool is_exact(struct hd_type t)
     return !hd_type_is_float(t) && t.kind != HD_STRING;
 }
 
-static bool part_of(const struct rewriting *w, const struct fe_node *in, const struct fe_sort_key *k,
-                    rw_ordinals *ordinals, struct part *p)
+static bool part_of(const struct rewriting *w, const struct fe_node *in, const struct fe_sort_key *k, struct part *p)
 {
     const hd_i128 limit = hd_pow10(DIGITS);
     *p = (struct part){.key = k};
     if (!is_exact(k->expr->type))
         return false;
-    p->range = ordinals(w, in, k->expr);
+    p->range = rw_ordinals(w, in, k->expr);
     if (!p->range.known || p->range.lo < -limit || p->range.hi > limit || p->range.hi < p->range.lo)
         return false;
     p->span = p->range.hi - p->range.lo + 1 + k->expr->nullable;
     return p->span < limit;
 }
 
-static bool word_of(const struct rewriting *w, const struct fe_node *n, rw_ordinals *ordinals, struct word *to)
+static bool word_of(const struct rewriting *w, const struct fe_node *n, struct word *to)
 {
     const struct fe_sort_key *keys = n->u.sort.keys + n->u.sort.ngroup;
     hd_i128 below = 1;
@@ -50,7 +50,7 @@ static bool word_of(const struct rewriting *w, const struct fe_node *n, rw_ordin
     to->parts = HD_NEWN(w->a, struct part, to->n + 1);
     for (int i = to->n - 1; i >= 0; i--) {
         struct part *p = &to->parts[i];
-        if (!part_of(w, n->inputs[0], &keys[i], ordinals, p))
+        if (!part_of(w, n->inputs[0], &keys[i], p))
             return false;
         p->below = below;
         if (__builtin_mul_overflow(below, p->span, &below) || below > hd_pow10(DIGITS))
@@ -82,10 +82,10 @@ bool rw_may_be_first(const struct fe_node *n)
            !has_float_key(n) && !is_of_pairs(n->inputs[0]);
 }
 
-bool rw_is_first(const struct rewriting *w, const struct fe_node *n, rw_ordinals *ordinals)
+bool rw_is_first(const struct rewriting *w, const struct fe_node *n)
 {
     struct word word;
-    return rw_may_be_first(n) && word_of(w, n, ordinals, &word);
+    return rw_may_be_first(n) && word_of(w, n, &word);
 }
 
 /* ---- expressions -------------------------------------------------------------------------------------------- */
@@ -203,10 +203,10 @@ static struct fe_expr *column(const struct rewriting *w, const struct fe_node *n
     HD_BUG("column %d is no key of a sort with all columns", col);
 }
 
-struct fe_node *rw_first(const struct rewriting *w, const struct fe_node *n, rw_ordinals *ordinals)
+struct fe_node *rw_first(const struct rewriting *w, const struct fe_node *n)
 {
     struct word word;
-    if (!word_of(w, n, ordinals, &word))
+    if (!word_of(w, n, &word))
         HD_BUG("a row that does not fit a word");
     struct fe_node *g = groups(w, n, &word), *p = rw_node(w, FE_PROJECT_OP, n, 1, g, NULL);
     rw_set_columns(w, p, n);
