@@ -1,0 +1,1 @@
+select l_returnflag, l_linestatus, count(*) filter (where l_tax > 0.05) as n, sum(l_extendedprice) filter (where l_discount < 0.03) as s, count_if(l_quantity < 10) as c, min(l_shipdate) filter (where l_shipmode = 'RAIL') as m from lineitem group by all

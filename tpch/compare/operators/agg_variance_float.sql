@@ -1,0 +1,1 @@
+select l_returnflag, stddev_samp(l_extendedprice::double) as s, var_pop(l_quantity::double) as v, corr(l_extendedprice::double, l_quantity::double) as c, regr_slope(l_extendedprice::double, l_quantity::double) as b from lineitem group by all
