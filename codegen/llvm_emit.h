@@ -264,13 +264,9 @@ void cg_step(struct cg_fn *f, const struct pl_step *s);
 void cg_step_load_lanes(struct cg_fn *f, const struct pl_step *s, LLVMValueRef first);
 /* llvm_search.c. The first of rows begin .. end - 1 that is not `before`, which holds of a first part of them, by
  * halving; or end. */
-LLVMValueRef cg_place_ahead(struct cg_fn *f, const struct pl_step *s); /* NULL: it is not known */
 typedef LLVMValueRef cg_before_fn(struct cg_fn *f, const void *x, LLVMValueRef row);
 LLVMValueRef cg_partition_point(struct cg_fn *f, cg_before_fn *before_row, const void *x, LLVMValueRef begin,
                                 LLVMValueRef end);
-/* The same where the row is most likely near: in steps that double. */
-LLVMValueRef cg_partition_point_near(struct cg_fn *f, cg_before_fn *before_row, const void *x, LLVMValueRef begin,
-                                     LLVMValueRef end);
 /* What SEARCH, PROBE_SORTED and EXPAND_SORTED look for in the rows of a state: values whose validity counts only where
  * NULLs match. EXPAND_SORTED: the first row of its range. */
 struct cg_sought {

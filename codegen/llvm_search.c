@@ -28,8 +28,9 @@ LLVMValueRef cg_partition_point(struct cg_fn *f, cg_before_fn *before_row, const
     return lo;
 }
 
-LLVMValueRef cg_partition_point_near(struct cg_fn *f, cg_before_fn *before_row, const void *x, LLVMValueRef begin,
-                                     LLVMValueRef end)
+/* The same where the row is most likely near: in steps that double. */
+static LLVMValueRef partition_point_near(struct cg_fn *f, cg_before_fn *before_row, const void *x, LLVMValueRef begin,
+                                         LLVMValueRef end)
 {
     LLVMTypeRef word = f->m->i64;
     LLVMBasicBlockRef from = l_here(f), test = l_block(f, "near"), look = l_block(f, "look");
@@ -55,7 +56,8 @@ LLVMValueRef cg_partition_point_near(struct cg_fn *f, cg_before_fn *before_row, 
     return cg_partition_point(f, before_row, x, lo, hi);
 }
 
-LLVMValueRef cg_place_ahead(struct cg_fn *f, const struct pl_step *s)
+/* NULL: it is not known. */
+static LLVMValueRef place_ahead(struct cg_fn *f, const struct pl_step *s)
 {
     for (int i = 0; i < f->nahead; i++)
         if (f->ahead[i].s == s)
@@ -66,7 +68,7 @@ LLVMValueRef cg_place_ahead(struct cg_fn *f, const struct pl_step *s)
 /* Found ahead for the rows of a tile, or now. */
 static LLVMValueRef first_place(struct cg_fn *f, const struct pl_step *s, const struct cg_val *v)
 {
-    LLVMValueRef at = cg_place_ahead(f, s);
+    LLVMValueRef at = place_ahead(f, s);
     struct cg_sought x = {s, v};
     return at ? at : cg_partition_point(f, cg_is_in_front, &x, l_i64(f, 0), cg_arg_word(f, s->a_nrows, 0));
 }
@@ -241,7 +243,7 @@ struct cg_range cg_sorted_range(struct cg_fn *f, const struct pl_step *s, LLVMBa
     x.bound = v[words_of(s)].v;
     x.holds = LLVMIntSLE;
     x.reach = NULL;
-    return (struct cg_range){begin, cg_partition_point_near(f, is_before_end, &x, begin, rows)};
+    return (struct cg_range){begin, partition_point_near(f, is_before_end, &x, begin, rows)};
 }
 
 /* ---- what is looked for in the rows of a state --------------------------------------------------------------------- */
@@ -319,7 +321,7 @@ static LLVMValueRef go_on(struct cg_fn *f, const struct column *x, LLVMValueRef 
     l_goto(f, search);
     LLVMValueRef begin = l_phi2(f, f->m->i64, l_i64(f, 0), from, lo, looked);
     LLVMValueRef end = l_phi2(f, f->m->i64, rows, from, hi, looked);
-    LLVMValueRef at = cg_partition_point_near(f, is_lower, x, begin, end);
+    LLVMValueRef at = partition_point_near(f, is_lower, x, begin, end);
     l_store(f, at, place, 8);
     return at;
 }
@@ -337,5 +339,5 @@ LLVMValueRef cg_first_in_column(struct cg_fn *f, const struct pl_step *s, LLVMVa
 LLVMValueRef cg_end_in_column(struct cg_fn *f, const struct pl_step *s, LLVMValueRef wanted, LLVMValueRef first)
 {
     struct column x = {s, wanted, LLVMIntSLE};
-    return cg_partition_point_near(f, is_lower, &x, l_add(f, first, l_i64(f, 1)), cg_arg_word(f, s->a_nrows, 0));
+    return partition_point_near(f, is_lower, &x, l_add(f, first, l_i64(f, 1)), cg_arg_word(f, s->a_nrows, 0));
 }
