@@ -31,22 +31,22 @@ static const struct {
     bool arg, offset, count, framed; /* takes "arg", "offset" and "default", "n", "frame" */
     bool ties; /* its value depends on the order of rows that tie */
 } functions[FUNCTIONS] = {
-    [ROW_NUMBER] = {"row_number", .ties = true},
-    [RANK] = {"rank"},
-    [DENSE_RANK] = {"dense_rank"},
-    [PERCENT_RANK] = {"percent_rank"},
-    [CUME_DIST] = {"cume_dist"},
-    [NTILE] = {"ntile", .count = true, .ties = true},
-    [LAG] = {"lag", .arg = true, .offset = true, .ties = true},
-    [LEAD] = {"lead", .arg = true, .offset = true, .ties = true},
-    [FIRST_VALUE] = {"first_value", .arg = true, .framed = true, .ties = true},
-    [LAST_VALUE] = {"last_value", .arg = true, .framed = true, .ties = true},
-    [NTH_VALUE] = {"nth_value", .arg = true, .count = true, .framed = true, .ties = true},
-    [COUNT] = {"count", .framed = true},
-    [SUM] = {"sum", .arg = true, .framed = true},
-    [AVG] = {"avg", .arg = true, .framed = true},
-    [MIN] = {"min", .arg = true, .framed = true},
-    [MAX] = {"max", .arg = true, .framed = true},
+    [ROW_NUMBER] = {.name = "row_number", .ties = true},
+    [RANK] = {.name = "rank"},
+    [DENSE_RANK] = {.name = "dense_rank"},
+    [PERCENT_RANK] = {.name = "percent_rank"},
+    [CUME_DIST] = {.name = "cume_dist"},
+    [NTILE] = {.name = "ntile", .count = true, .ties = true},
+    [LAG] = {.name = "lag", .arg = true, .offset = true, .ties = true},
+    [LEAD] = {.name = "lead", .arg = true, .offset = true, .ties = true},
+    [FIRST_VALUE] = {.name = "first_value", .arg = true, .framed = true, .ties = true},
+    [LAST_VALUE] = {.name = "last_value", .arg = true, .framed = true, .ties = true},
+    [NTH_VALUE] = {.name = "nth_value", .arg = true, .count = true, .framed = true, .ties = true},
+    [COUNT] = {.name = "count", .framed = true},
+    [SUM] = {.name = "sum", .arg = true, .framed = true},
+    [AVG] = {.name = "avg", .arg = true, .framed = true},
+    [MIN] = {.name = "min", .arg = true, .framed = true},
+    [MAX] = {.name = "max", .arg = true, .framed = true},
 };
 
 /* One end of a frame: the partition's, or a row by its number. */
@@ -116,7 +116,7 @@ static const char *value_at(struct reading *x, int value, enum fe_window_base ba
 
 static int unsupported(struct reading *x, const struct fe_json *v, const char *what)
 {
-    return HD_FAIL(x->r->err, UNSUPPORTED, fe_json_path(v), "%s: not supported yet", what);
+    return HD_FAIL(x->r->err, USER, fe_json_path(v), "%s: not supported yet", what);
 }
 
 /* ---- frames ------------------------------------------------------------------------------------------------ */

@@ -153,9 +153,9 @@ def test_no_bug():
         assert sum(counts) == CASES and counts[1] == 0 and counts[0] >= 0.9 * CASES, lines
 
 
-def find(bug, word, begin=100):
-    """The lines of a run that finds the planted bug, within 50 cases; few are tried at a time, most show it early."""
-    for first in range(begin, begin + 50, 5):
+def find(bug, word, begin=100, cases=50):
+    """The lines of a run that finds the planted bug, within so many cases; few are tried at a time, most show it early."""
+    for first in range(begin, begin + cases, 5):
         with tempfile.TemporaryDirectory() as d:
             counts, lines = run(d, bug, "--seed", str(first), "--count", "5")
             if counts[1] > 0:
@@ -182,7 +182,7 @@ def test_floats_are_generated():
 
 def test_planted_in_new_operators():
     for bug, word in (("pairs", '"op": "pairs"'), ("top", '"op": "top"')):
-        numbers = itertools.islice((n for n, text in first_plans(range(100, 2000)) if word in text), 10)
+        numbers = itertools.islice((n for n, text in first_plans(range(100, 2000)) if word in text), 30)
         with tempfile.TemporaryDirectory() as d:
             assert any(run(d, bug, "--seed", str(n), "--count", "1")[0][1] for n in numbers), bug
 
@@ -212,7 +212,7 @@ def test_sweep():
 def test_planted_bugs():
     for bug, word in (("drop", "rows"), ("crash", "crash"), ("loud", "wrong error")):
         find(bug, word)
-    find("quiet", "missing error")
+    find("quiet", "missing error", cases=250)
     with tempfile.TemporaryDirectory() as d:
         counts, lines = run(d, "strategy", "--seed", "100", "--count", "25")
         assert counts[1] == 0 and "strategy refused" in lines[-2], lines

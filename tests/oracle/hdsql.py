@@ -311,6 +311,9 @@ class Compiler:
             raise PlanError(e.path, f"{e.op} does not take {a.type}")
         if a.type == DATE and e.name in TIME_FIELDS:
             raise PlanError(e.path, f"a date has no {e.name}")
+        if e.op == "date_trunc" and e.name == "century":  # DuckDB's begin with the years 1900 and 2000
+            first = f"CAST((year({a.sql}) - 1) // 100 * 100 + 1 AS INTEGER)"
+            return self.made(f"CAST(make_date({first}, 1, 1) AS {a.type.sql()})", a.type, [a], False)
         if e.op == "date_trunc":
             return self.made(f"CAST(date_trunc('{e.name}', {a.sql}) AS {a.type.sql()})", a.type, [a], False)
         value = f"floor(epoch_us({a.sql}) / 1000000.0)" if e.name == "epoch" else f"extract({e.name} FROM {a.sql})"
