@@ -473,6 +473,8 @@ static int run_bounded(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint
     const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
     struct rt_gpu_state *v = &x->state[p->writes[0]];
     uint64_t n = HD_MAX((uint64_t)SAMPLE_ROWS, rt_state_wanted_rows(v->s) * SAMPLE_TIMES);
+    if (!v->started) /* by an earlier pipeline */
+        v->bound = rt_state_no_bound(v->s);
     while (rows > n && v->bound == rt_state_no_bound(v->s)) {
         uint64_t rest = rows, at = take(p, v->s, n, &first, &rest);
         HD_TRY(run_rows(x, pipeline, at, rows - rest, err));

@@ -221,7 +221,6 @@ int rt_gpu_state_start(struct rt_gpu_exec *x, int state, bool reruns, struct hd_
     if (v->started)
         return 0;
     v->started = true;
-    v->bound = rt_state_no_bound(v->s);
     return ops[v->s->kind]->start(x, v, err);
 }
 
