@@ -24,6 +24,7 @@
 #              100,000 points, by all pairs; every kind of join under conditions without an equality; as-of joins;
 #              joins, groups and sorts of 64 million rows,
 #              with the time of every kernel (GPU_PARTS: other numbers of bits for parts), and of 2^30 rows
+#   operators  single operators at SF 10: windows, grouping sets, set operations, first rows; rows of the CPU
 #   graphs     patterns of random graphs: triangles of 10 M vertices and 200 M edges (7 GB of disk), all of a small one
 #              against the CPU backend
 #   ablate [PART]  each balancing strategy, those that Themis is compared with among them, as the paper's section 8
@@ -253,6 +254,15 @@ stage_joins() {
     step giant python3 tests/gpu/radix.py --heddle "$heddle" --scratch "$data" --giant --repeat 2 --out "$report/giant.json"
 }
 
+stage_operators() {
+    local db=$data/tpch-sf10-all # with the columns that no query of the suite reads
+    [ -e "$db/catalog.json" ] || "$heddle" gen tpch --sf 10 --out "$db" >&2
+    step operators-sf10 python3 tests/gpu/operators.py --heddle "$heddle" --db "$db" \
+        --out "$report/operators.json"
+    step first-rows python3 tests/e2e/first_rows.py --heddle "$heddle" --backend cuda --threads 1 --plans 10
+    step moments python3 tests/e2e/moments.py --heddle "$heddle" --backend cuda --plans 20
+}
+
 stage_graphs() {
     step graphs python3 tests/gpu/graphs.py --heddle "$heddle" --scratch "$data" --out "$report/graphs.json"
 }
@@ -263,7 +273,7 @@ stage_skew() {
 }
 
 case ${1:-} in
-    smoke | skew | sanitize | answers | bench10 | bench100 | ssb | states | fragments | joins | graphs | ablate)
+    smoke | skew | sanitize | answers | bench10 | bench100 | ssb | states | fragments | joins | operators | graphs | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"

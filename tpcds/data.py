@@ -63,7 +63,7 @@ def export(connection, folder):
 # ---- the queries' SQL ----
 
 # Columns that the texts leave without a name.
-NAMES = {"q96": ["sales"]}
+NAMES = {"q38": ["customers"], "q87": ["customers"], "q96": ["sales"]}
 
 
 def closing(text, start):
