@@ -312,12 +312,6 @@ static void step_search(struct cu_unit *u, const struct pl_step *s, int number)
 static void step_mark(struct cu_unit *u, const struct pl_step *s)
 {
     const char *row = cu_slot(u, s->row_slot);
-    if (s->together) {
-        cu_unguard(u); /* whole warp */
-        cu_line(u->out, "hdd_set_bits(%s, live%s, (u32)%s);", cu_arg(u, s->a_matches),
-                s->row_nullable ? hd_asprintf(u->arena, " && %s >= 0", row) : "", row);
-        return;
-    }
     if (s->row_nullable)
         cu_open(u->out, "if (%s >= 0)", row);
     cu_line(u->out, "hdd_set_bit(%s, (u64)%s);", cu_arg(u, s->a_matches), row);

@@ -46,15 +46,6 @@ static void first_look(struct ctx *c, struct join *j, struct twice *t)
     }
 }
 
-/* Its search goes on from the row before. */
-static bool comes_near(const struct open_pipeline *p, int row_slot)
-{
-    bool near = false;
-    for (int i = 0; i < p->steps.n; i++)
-        near |= p->steps.v[i].slot == row_slot && p->steps.v[i].near;
-    return near;
-}
-
 /* table: where the state has a bit per row of one. */
 static void step_mark(struct ctx *c, struct open_pipeline *p, int state, const struct fe_table *table, int row_slot,
                       const char *path)
@@ -64,7 +55,6 @@ static void step_mark(struct ctx *c, struct open_pipeline *p, int state, const s
     s->table = table;
     s->state = state;
     s->row_slot = row_slot;
-    s->together = comes_near(p, row_slot);
     s->a_matches = arg;
 }
 

@@ -470,7 +470,7 @@ void pl_frame(struct ctx *c, struct open_pipeline *p)
         return;
     p->framed = true;
     for (int i = 0; i < p->steps.n; i++)
-        p->steps.v[i].near = p->steps.v[i].together = false; /* functions remember nothing from row to row */
+        p->steps.v[i].near = false; /* functions remember nothing from row to row */
     move_lets(c, p);
     frame_steps(&f, p);
     frame_sink(&f, p);

@@ -134,7 +134,6 @@ struct pl_step {
 #undef X
     bool near; /* PROBE_COLUMN, EXPAND_COLUMN: rows come with ascending values, so that the one before
                                  found its row near this one's */
-    bool together; /* MARK: rows come near the one before, so that those of a warp share words of the bits */
     bool ahead; /* SEARCH, PROBE_SORTED, EXPAND_SORTED: a CPU searches for all rows of a tile at once */
     bool key_parts; /* framed: hash and comparison of the keys are functions for PL_PART_KEYS each */
     bool polls; /* EXPAND_*: nested ranges can make one morsel long: a CPU looks here for a stop */

@@ -142,8 +142,6 @@ static void print_step(const struct printer *w, int i)
         hd_strbuf_addc(w->o, ')');
     if (s->near)
         hd_strbuf_adds(w->o, " [in order]");
-    if (s->together)
-        hd_strbuf_adds(w->o, " [gpu: by words]");
     if (s->splittable)
         hd_strbuf_adds(w->o, " [split]");
     print_again(w, i);

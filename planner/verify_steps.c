@@ -248,7 +248,6 @@ static bool check_flags(struct vf *v, const struct pl_step *s)
     VF_CHECK(v, STEP_SPLIT, !s->splittable || pl_opens_level(s->kind));
     VF_CHECK(v, STEP_POLLS, s->polls ? pl_opens_level(s->kind) : !must_poll(v, s));
     VF_CHECK(v, STEP_NEAR, !s->near || (pl_step_form(s->kind)->subject == PL_OF_ORDER && !v->p->framed));
-    VF_CHECK(v, STEP_TOGETHER, !s->together || (s->kind == PL_STEP_MARK && !v->p->framed && !v->p->loop.rows));
     bool searches = s->kind == PL_STEP_SEARCH || s->kind == PL_STEP_PROBE_SORTED || s->kind == PL_STEP_EXPAND_SORTED;
     VF_CHECK(v, STEP_AHEAD,
              !s->ahead || (searches && s->level == 0 && v->p->cpu_ahead && !v->p->framed && !v->p->loop.rows));

@@ -1,5 +1,5 @@
-// Lookups in finished states and indexes. One thread at a time, but where it says whole warp; nothing here is
-// written while the kernel runs, except match bits. A row that is not found is -1.
+// Lookups in finished states and indexes. One thread at a time; nothing here is written while
+// the kernel runs, except match bits. A row that is not found is -1.
 #ifndef HDD_PROBE_CUH
 #define HDD_PROBE_CUH
 
@@ -258,27 +258,6 @@ HDD_DEVICE void hdd_set_bit(u64 *words, u64 i)
     const u64 bit = (u64)1 << (i % 64);
     if (!(hdd_load_relaxed(words + i / 64) & bit))
         hdd_atomic_or(words + i / 64, bit);
-}
-
-// The same for rows of a warp that lie near each other: one lane sets what all have of a word. Whole warp.
-HDD_DEVICE void hdd_set_bits(u64 *words, bool has, u32 row)
-{
-    HDD_UNROLL
-    for (u32 round = 0; round < 2; round++) {
-        const u32 left = hdd_ballot(has);
-        if (left == 0)
-            return;
-        const u32 first = hdd_lowest(left), word = hdd_shuffle(row / 64, first), bit = row % 64;
-        const bool mine = has && row / 64 == word;
-        const u32 low = hdd_warp_or(mine && bit < 32 ? 1u << bit : 0);
-        const u32 high = hdd_warp_or(mine && bit >= 32 ? 1u << (bit - 32) : 0);
-        const u64 bits = (u64)high << 32 | low;
-        if (hdd_lane() == first && (hdd_load_relaxed(words + word) & bits) != bits)
-            hdd_atomic_or(words + word, bits);
-        has = has && !mine;
-    }
-    if (has)
-        hdd_set_bit(words, row);
 }
 
 #endif

@@ -62,7 +62,6 @@ BUGS = [
      "hdd_partition_point_near(rows, [&](u32 r) { return c.at(r) < c.wanted; }", "hdd_partition_point_near(rows, [&](u32 r) { return c.at(r) <= c.wanted; }"),
     ("the row behind is taken for one with the value", [*SORTED, "merge anti int32 right_sorted alone"], "probe.cuh",
      "return row < rows && at(row) == wanted ?", "return row < rows ?"),
-    ("matches beyond the first word are lost", OUTER, "probe.cuh", "has = has && !mine;", "has = false;"),
     ("a tile reads the bits of the eight rows behind", OUTER, "tile.cuh",
      "hdd_load_const(reinterpret_cast<const u8 *>(bits) + first / 8);", "hdd_load_const(reinterpret_cast<const u8 *>(bits) + first / 8 + 1);"),
     # groups in slots of their own
