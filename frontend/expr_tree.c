@@ -4,6 +4,7 @@
 
 #include "frontend/ast.h"
 #include "frontend/json.h"
+#include "frontend/subplan.h"
 #include "frontend/value.h"
 #include "runtime/base/suggest.h"
 #include "runtime/base/vec.h"
@@ -106,6 +107,19 @@ static int read_field(const struct fe_json *v, enum fe_field *out)
     return fe_json_expected(v, "a field such as \"year\" or \"month\"");
 }
 
+/* What subplans among the arguments of op have to say. */
+static void pass_place(struct fe_subplans *s, enum fe_op op)
+{
+    bool not = op == FE_NOT;
+    s->decides &= op == FE_AND ? s->null == FE_NULL_AS_FALSE : not;
+    if (not)
+        s->null = s->null == FE_NULL_AS_NULL   ? FE_NULL_AS_NULL
+                  : s->null == FE_NULL_AS_TRUE ? FE_NULL_AS_FALSE
+                                               : FE_NULL_AS_TRUE;
+    else if (op != FE_AND && op != FE_OR)
+        s->null = FE_NULL_AS_NULL;
+}
+
 static int read_args(const struct fe_json *v, enum fe_op op, struct fe_ast *x)
 {
     char what[FE_ARITY_TEXT];
@@ -115,19 +129,35 @@ static int read_args(const struct fe_json *v, enum fe_op op, struct fe_ast *x)
     HD_TRY(fe_json_array(&args));
     if (!fe_op_takes(op, fe_json_length(&args), what))
         return fe_json_fail(&args, "%s", what);
+    struct fe_subplans *s = v->r->subplans, own = s ? *s : (struct fe_subplans){0};
+    if (s)
+        pass_place(s, op);
     for (bool more = fe_json_first(&args, &e); more; more = fe_json_next(&e)) {
         struct fe_ast *arg;
         HD_TRY(fe_ast_read(&e, &arg));
         hd_vec_push(v->r->arena, &list, arg);
     }
+    if (s)
+        *s = own;
     fe_ast_set_args(v->r->arena, x, list.n, list.v);
     return fe_ast_check_size(x, v->r->err);
+}
+
+static int read_subplan(const struct fe_json *v, struct fe_ast **out)
+{
+    struct fe_subplans *s = v->r->subplans;
+    if (s)
+        return s->read(s, v, out);
+    return fe_json_fail(v,
+                        "subplans stand in expressions of filter and project; make it a column with a project below");
 }
 
 static int read_operator(const struct fe_json *v, struct fe_ast **out)
 {
     struct fe_json op, m;
     enum fe_op k = FE_OP_COUNT;
+    if (fe_json_get(v, "plan", &m))
+        return read_subplan(v, out);
     HD_TRY(fe_json_need(v, "op", &op));
     HD_TRY(find_op(&op, &k));
     struct fe_ast *x = new_node(v, k);

@@ -16,12 +16,14 @@ enum {
 };
 
 struct cJSON;
+struct fe_subplans;
 
 struct fe_json_reader {
     struct hd_arena *arena; /* strings and paths are copied here */
     struct hd_err *err;
     enum hd_err_class class; /* of every failure */
     const char *prefix;      /* before the JSON path, e.g. a file name; may be NULL */
+    struct fe_subplans *subplans; /* of the operator whose expressions are being read; NULL: they have none */
     struct cJSON *root;
     struct hd_cleanup guarded;
 };

@@ -74,6 +74,11 @@ struct fe_window_column {
     int value; /* -1: the number base + by itself */
     bool clamp_low, clamp_high;
 };
+/* Every row has that row in its partition. */
+static inline bool fe_window_row_is_there(const struct fe_window_column *w)
+{
+    return w->base != FE_WINDOW_ZERO && w->by == 0;
+}
 struct fe_window {
     int nvalues;
     struct fe_window_value *values;

@@ -46,8 +46,7 @@ static int read_options(const struct fe_json *v, struct fe_node *n)
     return fe_json_opt_bool(v, "single", &n->u.join.single);
 }
 
-/* Key types end up equal, so that both sides hash alike. */
-static int unify_keys(struct fe_plan_reader *r, const struct fe_json *pair, struct fe_expr **l, struct fe_expr **r_key)
+int fe_unify_keys(struct fe_plan_reader *r, const struct fe_json *pair, struct fe_expr **l, struct fe_expr **r_key)
 {
     char lt[HD_TEXT_MAX], rt[HD_TEXT_MAX];
     struct hd_type both;
@@ -85,7 +84,7 @@ static int read_pair(struct fe_plan_reader *r, const struct fe_json *v, const st
     fe_json_next(&e);
     HD_TRY(fe_read_expr(r, &e, &right, NULL, NULL, rkey));
     HD_TRY(read_option(&e, &n->u.join.null_equal[key]));
-    return unify_keys(r, v, lkey, rkey);
+    return fe_unify_keys(r, v, lkey, rkey);
 }
 
 static int read_pairs(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node *n)
@@ -120,7 +119,7 @@ static int read_asof(struct fe_plan_reader *r, const struct fe_json *v, struct f
     HD_TRY(fe_json_need(&asof, "match", &e));
     HD_TRY(read_named(&asof, "match", FE_MATCH_LT + 1, match_name, &match));
     n->u.join.match = (enum fe_match)match;
-    return unify_keys(r, &asof, &n->u.join.asof[0], &n->u.join.asof[1]);
+    return fe_unify_keys(r, &asof, &n->u.join.asof[0], &n->u.join.asof[1]);
 }
 
 static void add_side(struct fe_column *cols, int *n, const struct fe_node *input, bool nullable)
@@ -164,6 +163,12 @@ static int read_residual(struct fe_plan_reader *r, const struct fe_json *v, stru
     add_side(cols, &scope.ncols, n->inputs[0], false);
     add_side(cols, &scope.ncols, n->inputs[1], false);
     return fe_read_condition(r, v, "residual", &scope, &n->u.join.residual);
+}
+
+int fe_read_match(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node *n)
+{
+    HD_TRY(read_pairs(r, v, n));
+    return read_residual(r, v, n);
 }
 
 static int check_asof(const struct fe_json *v, const struct fe_node *n)

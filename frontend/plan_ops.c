@@ -130,10 +130,13 @@ int fe_read_FILTER(struct fe_plan_reader *r, const struct fe_json *v, struct fe_
     struct fe_json pred;
     HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
     struct fe_scope scope = fe_scope_of(n->inputs[0]);
+    struct fe_below below;
     HD_TRY(fe_json_need(v, "pred", &pred));
+    fe_subplans_below(&below, r, v, &n->inputs[0], &scope, true);
     HD_TRY(fe_read_condition(r, v, "pred", &scope, &n->u.filter.pred));
-    *out = n;
-    return fe_set_columns(r, v, n, n->inputs[0]->ncols, n->inputs[0]->cols);
+    HD_TRY(fe_set_columns(r, v, n, n->inputs[0]->ncols, n->inputs[0]->cols));
+    *out = fe_subplans_filtered(&below, v, n);
+    return 0;
 }
 
 struct outputs {
@@ -213,9 +216,11 @@ int fe_read_PROJECT(struct fe_plan_reader *r, const struct fe_json *v, struct fe
     HD_TRY(fe_json_need(v, "exprs", &list));
     HD_TRY(fe_json_array(&list));
     struct fe_scope scope = fe_scope_of(n->inputs[0]);
+    struct fe_below below;
     struct outputs o = new_outputs(r, scope.ncols + fe_json_length(&list));
     if (keep)
         add_all_columns(r, &o, n->inputs[0], n->path);
+    fe_subplans_below(&below, r, v, &n->inputs[0], &scope, false);
     HD_TRY(read_outputs(r, &list, &scope, &o));
     n->u.project.exprs = o.exprs;
     *out = n;

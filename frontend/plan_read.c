@@ -8,6 +8,7 @@
 #include "frontend/value.h"
 #include "runtime/base/suggest.h"
 #include "runtime/base/strbuf.h"
+#include "runtime/base/vec.h"
 
 /* ---- helpers for the operators -------------------------------------------------------- */
 
@@ -108,8 +109,11 @@ int fe_read_node(struct fe_plan_reader *r, const struct fe_json *v, struct fe_no
     HD_TRY(read_op(v, &op));
     if (r->depth >= FE_PLAN_MAX_DEPTH)
         return fe_json_fail(v, "operators are nested deeper than %d levels", FE_PLAN_MAX_DEPTH);
+    struct fe_subplans *outer = v->r->subplans;
     r->depth++;
+    v->r->subplans = NULL;
     HD_TRY(readers[op](r, v, out));
+    v->r->subplans = outer;
     HD_TRY(fe_json_opt_string(v, "comment", &comment));
     r->depth--;
     return 0;
@@ -142,16 +146,23 @@ static int unknown_shared(struct fe_plan_reader *r, const struct fe_json *at, co
     return -1;
 }
 
-static int read_one_shared(struct fe_plan_reader *r, const struct fe_json *m)
+int fe_add_shared(struct fe_plan_reader *r, const char *name, struct fe_node *node)
 {
     struct fe_plan *p = r->plan;
+    hd_grow1(r->arena, p->shared_names, p->nshared);
+    hd_grow1(r->arena, p->shared, p->nshared);
+    p->shared_names[p->nshared] = name;
+    p->shared[p->nshared] = node;
+    return p->nshared++;
+}
+
+static int read_one_shared(struct fe_plan_reader *r, const struct fe_json *m)
+{
     struct fe_node *node;
     r->state[m->index] = FE_SHARED_READING;
     HD_TRY(fe_read_node(r, m, &node));
     r->state[m->index] = FE_SHARED_READ;
-    r->shared_index[m->index] = p->nshared;
-    p->shared_names[p->nshared] = hd_strdup(r->arena, m->key);
-    p->shared[p->nshared++] = node;
+    r->shared_index[m->index] = fe_add_shared(r, hd_strdup(r->arena, m->key), node);
     return 0;
 }
 
@@ -178,8 +189,6 @@ static int open_shared(struct fe_plan_reader *r, const struct fe_json *v)
     r->shared = v;
     r->state = HD_NEWN(r->arena, enum fe_shared_state, n);
     r->shared_index = HD_NEWN(r->arena, int, n);
-    r->plan->shared = HD_NEWN(r->arena, struct fe_node *, n);
-    r->plan->shared_names = HD_NEWN(r->arena, const char *, n);
     return 0;
 }
 

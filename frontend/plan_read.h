@@ -6,6 +6,7 @@
 #include "frontend/ast.h"
 #include "frontend/catalog.h"
 #include "frontend/json.h"
+#include "frontend/subplan.h"
 
 enum { FE_PLAN_MAX_DEPTH = 256, FE_PLAN_MAX_COLUMNS = 4096 };
 
@@ -42,6 +43,26 @@ int fe_read_choice(const struct fe_json *v, const char *const *choices, int n, i
 /* plan_bind.c: a default or a bound value. */
 int fe_param_read_value(struct fe_param *p, const struct fe_json *v);
 struct fe_scope fe_scope_of(const struct fe_node *n);
+/* A shared subplan that is read; its index in plan->shared. */
+int fe_add_shared(struct fe_plan_reader *r, const char *name, struct fe_node *node);
+/* plan_join.c: the fields "on" and "residual" of a join whose inputs are there. */
+int fe_read_match(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node *n);
+/* Key types end up equal, so that both sides hash alike. */
+int fe_unify_keys(struct fe_plan_reader *r, const struct fe_json *v, struct fe_expr **left, struct fe_expr **right);
+
+/* plan_subplan.c: what subplans in the expressions of an operator become. */
+struct fe_below {
+    struct fe_subplans base;
+    struct fe_plan_reader *r;
+    struct fe_node **input; /* of the operator; the joins come above it */
+    struct fe_scope *scope; /* of its expressions, with the marks so far */
+    struct fe_node *first;  /* the input as it was */
+};
+/* Until the operator v is read. */
+void fe_subplans_below(struct fe_below *b, struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **input,
+                       struct fe_scope *scope, bool filters);
+/* The filter, with what it tests before it joins, and without the marks. */
+struct fe_node *fe_subplans_filtered(struct fe_below *b, const struct fe_json *v, struct fe_node *filter);
 /* plan_ops.c: n's sort keys are those of the list `group`, then those of "order", then the columns that are left. */
 int fe_read_order(struct fe_plan_reader *r, const struct fe_json *v, const char *group, const struct fe_scope *scope,
                   struct fe_node *n);

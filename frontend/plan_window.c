@@ -463,7 +463,7 @@ static void set_columns(struct reading *x)
         const struct fe_window_column *c = &x->w->columns[i];
         const struct fe_window_value *v = c->value >= 0 ? &x->w->values[c->value] : NULL;
         bool count = !v || v->fn == FE_AGG_COUNT;
-        bool there = !v || (c->base != FE_WINDOW_ZERO && c->by == 0);
+        bool there = !v || fe_window_row_is_there(c);
         n->cols[nin + i] =
             (struct fe_column){hd_asprintf(x->r->arena, "#%d", i), count ? hd_type_of(HD_INT64) : v->arg->type,
                                !there || (v && !count && v->arg->nullable)};

@@ -87,7 +87,8 @@ static int store_value(struct lowering *l, struct stream *in, int i)
     if (merge_of(w->fn) == RT_MERGE_SUM)
         HD_TRY(settle_sum(l, w, &v));
     l->range[i] = v.range;
-    l->value[i] = pb_field(c, l->state, "value", &v, merge_of(w->fn));
+    l->value[i] = pb_field(c, l->state, "value", &v, RT_MERGE_KEY); /* each row has its own to begin with */
+    c->states.v[l->state].merge[l->value[i]] = merge_of(w->fn);
     sink_add(c, &p->sink, (struct pl_out){.field = l->value[i], .expr = v.expr, .fn = FE_AGG_ANY});
     return 0;
 }
@@ -244,6 +245,12 @@ static int row_with(struct lowering *l, const struct fe_window_column *w, struct
         return 0;
     }
     HD_TRY(number(l, w->base, &n));
+    if (fe_window_row_is_there(w)) {
+        struct pl_val at = {.phys = RT_I32, .type = hd_type_of(HD_INT32), .range = {true, 0, (hd_i128)l->rows}};
+        at.expr = op2(c, FE_SUB, RT_I32, op2(c, FE_ADD, RT_I32, border(l, BEGIN), n), pb_const_int(c, RT_I32, 1));
+        *out = h_row(c, pb_let(c, l->p, "row", at), NULL, l->state, false);
+        return 0;
+    }
     int one = pb_const_int(c, RT_I64, 1), begin = as_int64(l, border(l, BEGIN), 0).expr;
     int rows = op2(c, FE_SUB, RT_I64, as_int64(l, border(l, END), 0).expr, begin);
     int at = op2(c, FE_ADD, RT_I64, as_int64(l, n, 0).expr, pb_const_int(c, RT_I64, w->by));

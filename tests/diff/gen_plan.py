@@ -13,6 +13,7 @@ from gen_data import Column
 from gen_expr import ExprGen, Val, lit
 from gen_range import RangeGen
 from gen_render import Writer, value_text
+from gen_window import WindowGen
 from hdexpr import Node
 from hdtypes import BOOL, DATE, FLOAT32, FLOAT64, INT64, STRING, decimal, unify
 
@@ -138,7 +139,8 @@ class PlanGen:
         if budget <= 0:
             return self.leaf()
         makers = [(self.filter, 4), (self.project, 4), (self.join, 9), (self.aggregate, 4), (self.distinct, 1),
-                  (self.top_k, 1), (self.top, 1.2), (self.pairs, 0.8), (self.union, 1.5), (self.repeat, 0.5), (self.unnest, 0.6), (self.leaf, 1), (self.scalar, 1.2), (self.counted_limit, 0.3)]
+                  (self.top_k, 1), (self.top, 1.2), (self.pairs, 0.8), (self.union, 1.5), (self.repeat, 0.5), (self.unnest, 0.6), (self.window, 1.5),
+                  (self.leaf, 1), (self.scalar, 1.2), (self.counted_limit, 0.3)]
         make = self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
         rel = make(budget - 1)
         self.decorate(rel.node)
@@ -243,8 +245,35 @@ class PlanGen:
 
     def filter(self, budget):
         rel = self.rel(budget)
-        pred = self.exprs(rel).boolean(self.depth())
-        return Rel({"op": "filter", "input": rel.node, "pred": self.write(pred)}, rel.columns, rel.rows)
+        pred = self.write(self.exprs(rel).boolean(self.depth()))
+        if self.rng.random() < 0.15:
+            pred = self.about_subplan(rel, pred)
+        return Rel({"op": "filter", "input": rel.node, "pred": pred}, rel.columns, rel.rows)
+
+    def about_subplan(self, rel, pred=None):
+        """x in (subplan) or exists (subplan), maybe negated and beside another condition."""
+        out = self.subplan(rel)
+        if out and self.rng.random() < 0.4:
+            out = {"op": "not", "args": [out]}
+        if not out or not pred or self.rng.random() < 0.2:
+            return out or pred
+        more = self.subplan(rel) if self.rng.random() < 0.2 else None
+        args = [pred, out] + ([more] if more else [])
+        self.rng.shuffle(args)
+        out = {"op": self.rng.choice(["and", "and", "or"]), "args": args}
+        return {"op": "not", "args": [out]} if self.rng.random() < 0.15 else out
+
+    def subplan(self, rel):
+        """None if nothing can be compared."""
+        right = self.rel(self.rng.choice([0, 0, 1]))
+        keys, _, _ = self.keys(rel, right)
+        if not keys or rel.rows * right.rows > MAX_PAIRS or rel.names() & right.names():
+            return None
+        if self.rng.random() < 0.4:
+            return {"op": "exists", "plan": right.node, "on": [[self.write(a), self.write(b)] + self.null_equal(a, b) for a, b in keys]}
+        a, b = keys[0]
+        node = {"op": "project", "input": right.node, "exprs": [{"expr": self.write(b), "as": self.fresh("u")}]}
+        return {"op": "in", "args": [self.write(a)], "plan": node}
 
     def project(self, budget):
         rel = self.rel(budget)
@@ -259,6 +288,11 @@ class PlanGen:
             val, name = gen.any(self.depth()), self.fresh("e")
             node["exprs"].append({"expr": self.write(val), "as": name})
             out.append(Out(name, renamed(replace(val, samples=[]), name), rel.rows))
+        asked = self.about_subplan(rel) if self.rng.random() < 0.06 else None
+        if asked:
+            name = self.fresh("e")
+            node["exprs"].append({"expr": asked, "as": name})
+            out.append(Out(name, Val(Node("col", name=name), BOOL, True), rel.rows))
         if keep:
             node["keep"] = True
         elif self.rng.random() < 0.2:
@@ -649,6 +683,14 @@ class PlanGen:
         if self.rng.random() < 0.5:
             node["ties"] = self.rng.choice(["cut", "keep", "keep"])
         return Rel(node, rel.columns, rel.rows)
+
+    def window(self, budget):
+        rel = self.rel(budget)
+        windows = WindowGen(self, rel, AGG_RESULT)
+        if not windows.small() or any(c.val.inexact for c in rel.columns):
+            return rel
+        node, made = windows.node()
+        return Rel(node, rel.columns + [Out(name, renamed(val, name), rel.rows) for name, val in made], rel.rows)
 
     def counted_limit(self, budget):
         """Inside a plan a free limit may only be counted: which rows it gives is the engine's choice."""

@@ -121,5 +121,11 @@ def through_distinct(node, child, columns):
     return LOST if "on" in node else None
 
 
+def through_window(node, child, columns):
+    """What the functions read is lost: nobody may ask for them, and frames leave rows out."""
+    return columns
+
+
 RULES = {"project": through_project, "values": through_values, "repeat": through_repeat, "aggregate": through_aggregate, "filter": through_filter, "sort": through_sort,
-         "ref": through_ref, "union_all": through_union, "union": lambda node, child, columns: None, "distinct": through_distinct}
+         "ref": through_ref, "union_all": through_union, "union": lambda node, child, columns: None, "distinct": through_distinct,
+         "window": through_window}

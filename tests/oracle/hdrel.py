@@ -1,12 +1,15 @@
 """Turns the operators of a plan into common table expressions."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
+import hdwindow
+from hdagg import Aggregate
 from hderrors import Check, named
 from hdexpr import json_value, parse
-from hdmoments import ONE, TWO
 from hdsql import Compiler, Expr, columns_of, conjuncts, guarded, literal_sql
-from hdtypes import FLOAT64, INT32, INT64, MAX_DIGITS, NULL, PlanError, Type, decimal, parse_type, unify
+from hdsubplan import Subplans
+from hdtable import Column, Rel
+from hdtypes import INT32, INT64, NULL, PlanError, parse_type, unify
 
 KEYS = {"scan": ({"table"}, {"alias", "columns", "filter"}), "ref": ({"name"}, {"alias"}),
         "pairs": ({"input", "aliases"}, {"pred"}), "top": ({"input", "order", "limit"}, {"keys", "offset", "ties"}),
@@ -15,31 +18,9 @@ KEYS = {"scan": ({"table"}, {"alias", "columns", "filter"}), "ref": ({"name"}, {
         "aggregate": ({"input", "aggs"}, {"keys", "sets", "rollup", "cube"}), "distinct": ({"input"}, {"on", "order"}),
         "sort": ({"input", "keys"}, {"limit", "offset"}), "limit": ({"input", "limit"}, {"offset"}),
         "union_all": ({"inputs"}, set()), "union": ({"inputs"}, set()), "intersect": ({"inputs"}, {"all"}),
-        "except": ({"inputs"}, {"all"}), "repeat": ({"input", "count"}, set()), "values": ({"columns", "rows"}, {"input"})}
+        "except": ({"inputs"}, {"all"}), "repeat": ({"input", "count"}, set()), "values": ({"columns", "rows"}, {"input"}),
+        "window": ({"input", "functions"}, {"partition", "order", "frame"})}
 KINDS = ("inner", "left", "right", "full", "semi", "anti", "mark")
-BOOLS = ("count_if", "bool_and", "bool_or")
-SAFE_SUM_DIGITS = 28  # 10^10 rows of this many digits cannot reach 10^38
-
-
-@dataclass
-class Column:
-    name: str
-    type: Type
-    nullable: bool
-    inexact: bool = False
-    sums: tuple = ()  # queries that give (rows, sum of |x|) behind an inexact column passed on unchanged
-
-
-@dataclass
-class Rel:
-    cte: str
-    columns: list
-    order: list = field(default_factory=list)  # ORDER BY terms, if the rows have an order
-    free_limit: tuple = None
-    unlimited: str = None  # the CTE a free limit chooses from
-
-    def scope(self, prefix=""):
-        return {c.name: Expr(f"{prefix}c{i}", c.type, c.nullable, None, c.inexact) for i, c in enumerate(self.columns)}
 
 
 @dataclass
@@ -218,11 +199,15 @@ class PlanCompiler:
 
     def op_filter(self, node, path):
         rel = self.rel(node["input"], path + ".input")
-        e = self.predicate(node["pred"], rel.scope(), path + ".pred")
-        self.check_predicate(node, path + ".pred", node["pred"], rel.scope(), rel.cte)
-        return self.same(rel, f"SELECT * FROM {rel.cte} WHERE {e.sql}")
+        subplans = Subplans(self, node, rel)
+        pred = subplans.replaced(node["pred"], path + ".pred")
+        wide = subplans.rel
+        e = self.predicate(pred, wide.scope(), path + ".pred")
+        self.check_predicate(node, path + ".pred", pred, wide.scope(), wide.cte, free=bool(subplans.count))
+        names = ", ".join(f"c{i}" for i in range(len(rel.columns)))
+        return self.same(rel, f"SELECT {names} FROM {wide.cte} WHERE {e.sql}")
 
-    def named_values(self, node, path, key, rel, check_all):
+    def named_values(self, node, path, key, rel, check_all, owner=None):
         """(expression, SQL, Column) of each entry of exprs or keys, with their error checks."""
         out = []
         for i, item in enumerate(node.get(key, [])):
@@ -230,18 +215,21 @@ class PlanCompiler:
             expr, name = named(item)
             e = self.value(expr, rel.scope(), here)
             if e.err:
-                self.check(node, here, f"SELECT 1 FROM {rel.cte} WHERE {e.err}", columns=None if check_all else {name},
+                self.check(owner or node, here, f"SELECT 1 FROM {rel.cte} WHERE {e.err}", columns=None if check_all else {name},
                            free=e.lax)
             out.append((e, self.column_of(expr, name, e, rel)))
         return out
 
     def op_project(self, node, path):
         rel = self.rel(node["input"], path + ".input")
-        made = self.named_values(node, path, "exprs", rel, False)
+        subplans = Subplans(self, node, rel)
+        exprs = [item if isinstance(item, str) else {**item, "expr": subplans.replaced(item["expr"], f"{path}.exprs[{i}]")}
+                 for i, item in enumerate(node["exprs"])]
+        made = self.named_values({**node, "exprs": exprs}, path, "exprs", subplans.rel, False, node)
         kept = list(enumerate(rel.columns)) if node.get("keep") else []
         items = [f"c{i}" for i, _ in kept] + [e.sql for e, _ in made]
         columns = [c for _, c in kept] + [c for _, c in made]
-        return Rel(self.cte(f"SELECT {self.list(items)} FROM {rel.cte}"), columns)
+        return Rel(self.cte(f"SELECT {self.list(items)} FROM {subplans.rel.cte}"), columns)
 
     def op_distinct(self, node, path):
         rel = self.rel(node["input"], path + ".input")
@@ -334,6 +322,9 @@ class PlanCompiler:
             self.check(node, path + ".count", f"SELECT 1 FROM {rel.cte} WHERE {e.err}", free=e.lax)
         names = ", ".join(f"c{i}" for i in range(len(rel.columns)))
         return self.same(rel, f"SELECT {names} FROM (SELECT *, unnest(range({e.sql})) AS copy FROM {rel.cte})")
+
+    def op_window(self, node, path):
+        return hdwindow.Window(self, node, path).compile()
 
     # ---- aggregate
 
@@ -462,18 +453,18 @@ class PlanCompiler:
             tests.append(f"({same} OR ({a.sql} IS NULL AND {b.sql} IS NULL))" if pair[2:] else same)
         return tests
 
-    def join_sides(self, node, here, left, right, of_left, of_right):
+    def join_sides(self, node, here, left, right, of_left, of_right, free=False):
         """What the join compares of both sides: expressions, each with its path."""
         a = self.compiler(left.scope("l.")).compile(parse(*of_left))
         b = self.compiler(right.scope("r.")).compile(parse(*of_right))
         for e, rel, other, side in ((a, left, right, "l"), (b, right, left, "r")):
             if e.err:
                 # with nothing on the other side the keys need not be computed
-                free = f"NOT EXISTS (SELECT 1 FROM {other.cte})"
+                empty = f"NOT EXISTS (SELECT 1 FROM {other.cte})"
                 # and a loop looks at one only where those before it are equal
-                self.check(node, here, f"SELECT 1 FROM {rel.cte} {side} WHERE {e.err} AND NOT {free}",
-                           free=node.get("strategy") == "loop")
-                self.check(node, here, f"SELECT 1 FROM {rel.cte} {side} WHERE {e.err} AND {free}", free=True)
+                self.check(node, here, f"SELECT 1 FROM {rel.cte} {side} WHERE {e.err} AND NOT {empty}",
+                           free=free or node.get("strategy") == "loop")
+                self.check(node, here, f"SELECT 1 FROM {rel.cte} {side} WHERE {e.err} AND {empty}", free=True)
         return a, b
 
     def join_nearest(self, node, path, left, right, keys):
@@ -530,171 +521,3 @@ class PlanCompiler:
 
 JOINS = {"semi": PlanCompiler.join_exists, "anti": PlanCompiler.join_exists, "mark": PlanCompiler.join_mark,
          **{kind: PlanCompiler.join_both for kind in ("inner", "left", "right", "full")}}
-
-
-class Aggregate:
-    """One aggregate function of one aggregate operator."""
-
-    def __init__(self, owner, node, agg, path, rel, keys):
-        self.owner, self.node, self.agg, self.path = owner, node, agg, path
-        self.rel, self.keys = rel, keys
-
-    def compile(self):
-        agg = self.agg
-        nearest = agg["fn"] in ("arg_min", "arg_max")
-        two = nearest or agg["fn"] in TWO + ("regr_count",)
-        if set(agg) - {"fn", "arg", "by", "filter", "as", "distinct"} or ("by" in agg) != two or \
-                not (two or agg["fn"] in ("count", "sum", "avg", "min", "max") + BOOLS + ONE):
-            raise PlanError(self.path, "not an aggregate")
-        if agg.get("distinct") and ("arg" not in agg or agg["fn"] not in ("count", "sum", "avg")):
-            raise PlanError(self.path, "distinct goes with the argument of count, sum or avg")
-        self.filter = self.condition("filter") if "filter" in agg else None
-        if self.filter and self.filter.err:
-            self.owner.check(self.node, self.path + ".filter", f"SELECT 1 FROM {self.rel.cte} WHERE {self.filter.err}",
-                             columns={agg["as"]}, free=self.filter.lax)
-        if "arg" not in agg:
-            if agg["fn"] != "count":
-                raise PlanError(self.path, "argument missing")
-            return f"count({self.filtered('1')})" if self.filter else "count(*)", Column(agg["as"], INT64, False)
-        self.arg = self.counted(self.condition("arg") if agg["fn"] in BOOLS else
-                                self.owner.value(agg["arg"], self.rel.scope(), self.path + ".arg"))
-        if self.arg.err:
-            # counting, like `is null`, asks only whether there is a value
-            self.owner.check(self.node, self.path + ".arg", f"SELECT 1 FROM {self.rel.cte} WHERE {self.arg.err}",
-                             columns={agg["as"]}, free=self.arg.lax or agg["fn"] == "count")
-        if agg["fn"] in ONE + TWO + ("regr_count",):
-            return self.moment()
-        self.unique = "DISTINCT " if agg.get("distinct") else ""
-        sql, t = getattr(self, agg["fn"])()
-        return sql, self.column(t)
-
-    def condition(self, key):
-        here = f"{self.path}.{key}"
-        c = self.owner.compiler(self.rel.scope())
-        return c.need_bool(c.compile(parse(self.agg[key], here)), here)
-
-    def filtered(self, sql):
-        return f"CASE WHEN {self.filter.sql} THEN {sql} END"
-
-    def counted(self, e):
-        """An argument in the rows that count: NULL and no error elsewhere."""
-        if not self.filter:
-            return e
-        err = guarded(f"{self.filter.sql} IS TRUE", e.err) if e.err else None
-        return replace(e, sql=self.filtered(e.sql), nullable=True, err=err)
-
-    def count_if(self):
-        return f"count(CASE WHEN {self.arg.sql} THEN 1 END)", INT64
-
-    def bool_and(self):
-        return f"{self.agg['fn']}({self.arg.sql})", self.arg.type
-
-    bool_or = bool_and
-
-    def moment(self):
-        fn, by = self.agg["fn"], self.arg
-        self.number()
-        if "by" in self.agg:
-            by = self.counted(self.owner.value(self.agg["by"], self.rel.scope(), self.path + ".by"))
-            if not by.type.is_number:
-                raise PlanError(self.path, f"{fn} does not take {by.type}")
-            if by.err:
-                self.owner.check(self.node, self.path + ".by", f"SELECT 1 FROM {self.rel.cte} WHERE {by.err}",
-                                 columns={self.agg["as"]}, free=by.lax or fn == "regr_count")
-        there = f"{self.arg.sql} IS NOT NULL AND {by.sql} IS NOT NULL"
-        if fn == "regr_count":
-            return f"count(CASE WHEN {there} THEN 1 END)", Column(self.agg["as"], INT64, False)
-        text = [f"CAST({f'CAST({e.sql} AS DOUBLE)' if e.type.is_float else e.sql} AS VARCHAR)" for e in (self.arg, by)]
-        args = "'{}', {}".format(fn, ", ".join(f"list({t}) FILTER ({there})" for t in text))
-        keys = "".join(f"{k} AS k{i}, " for i, k in enumerate(self.keys))
-        group = f" GROUP BY {', '.join(str(i + 1) for i in range(len(self.keys)))}" if self.keys else ""
-        errors = f"SELECT {keys}hd_moment_error({args}) AS e FROM {self.rel.cte}{group}"
-        inexact = self.arg.inexact or by.inexact
-        sums = () if inexact else (f"SELECT 1, max(e) * {2 ** 52} FROM ({errors})",)
-        return f"hd_moment({args})", Column(self.agg["as"], FLOAT64, True, True, sums)
-
-    def column(self, t):
-        fn = self.agg["fn"]
-        nullable = fn not in ("count", "count_if") and (self.arg.nullable or not self.keys)
-        sums = ()
-        if t == FLOAT64 and fn in ("sum", "avg") and not self.arg.inexact:
-            sums = (f"SELECT count(x), sum(abs(x)) FROM (SELECT {self.summand()} AS x FROM {self.rel.cte}) "
-                    "WHERE isfinite(x)",)
-        return Column(self.agg["as"], t, nullable, bool(sums) or self.arg.inexact, sums)
-
-    def number(self):
-        t = self.arg.type
-        if not t.is_number:
-            raise PlanError(self.path, f"{self.agg['fn']} does not take {t}")
-        return t
-
-    def count(self):
-        return f"count({self.unique}{self.arg.sql})", INT64
-
-    def min(self):
-        if self.arg.type.kind == "bool":
-            raise PlanError(self.path, "min and max do not take bool")
-        return f"{self.agg['fn']}({self.arg.sql})", self.arg.type
-
-    max = min
-
-    def arg_min(self):
-        by = self.counted(self.owner.value(self.agg["by"], self.rel.scope(), self.path + ".by"))
-        if by.err:
-            self.owner.check(self.node, self.path + ".by", f"SELECT 1 FROM {self.rel.cte} WHERE {by.err}",
-                             columns={self.agg["as"]}, free=by.lax)
-        self.arg.nullable = True
-        way = "DESC" if self.agg["fn"] == "arg_max" else "ASC"
-        order = [term for key, term in ((self.agg["by"], f"{by.sql} {way}"), (self.agg["arg"], f"{self.arg.sql} ASC NULLS LAST"))
-                 if self.filter or columns_of(parse(key, self.path))]  # DuckDB refuses to order by a constant
-        chosen = self.arg.sql + (f" ORDER BY {', '.join(order)}" if order else "")
-        return f"first({chosen}) FILTER (WHERE {by.sql} IS NOT NULL)", self.arg.type
-
-    arg_max = arg_min
-
-    def sum_type(self):
-        t = self.number()
-        return {"int32": INT64, "int64": decimal(MAX_DIGITS, 0), "float32": FLOAT64, "float64": FLOAT64}.get(t.kind) \
-            or decimal(MAX_DIGITS, t.s)
-
-    def sum(self):
-        t = self.sum_type()
-        if not self.is_wide():
-            return f"CAST(sum({self.unique}{self.summand()}) AS {t.sql()})", t
-        sql = f"CAST(hd_add({self.total()}, '0', {t.s}) AS {t.sql()})"
-        self.check_fits(sql)
-        return sql, t
-
-    def summand(self):
-        """Sums of either float are those of float64."""
-        return f"CAST({self.arg.sql} AS DOUBLE)" if self.arg.type.is_float else self.arg.sql
-
-    def is_wide(self):
-        t = self.arg.type
-        return t.kind == "decimal" and t.p > SAFE_SUM_DIGITS
-
-    def total(self):
-        """The exact sum as text, however many digits it has."""
-        if self.is_wide():
-            return f"hd_total(list({self.unique}CAST({self.arg.sql} AS VARCHAR)))"
-        return f"CAST(CAST(sum({self.unique}{self.arg.sql}) AS {self.sum_type().sql()}) AS VARCHAR)"
-
-    def avg(self):
-        t = self.number()
-        if t.is_float:
-            x = self.unique + self.summand()
-            return f"(sum({x}) / nullif(count({x}), 0))", FLOAT64
-        out = decimal(MAX_DIGITS, max(6, t.s if t.kind == "decimal" else 0))
-        count = f"CAST(count({self.unique}{self.arg.sql}) AS VARCHAR)"
-        sql = f"CAST(hd_div({self.total()}, {count}, {out.s}) AS {out.sql()})"
-        if t.kind == "decimal" and t.p - t.s > out.p - out.s:  # else it fits as the argument does
-            self.check_fits(sql)
-        return sql, out
-
-    def check_fits(self, sql):
-        """NULL of values that are not stands for what does not fit."""
-        keys = "".join(f"{k} AS k{i}, " for i, k in enumerate(self.keys))
-        group = f" GROUP BY {', '.join(str(i + 1) for i in range(len(self.keys)))}" if self.keys else ""
-        rows = f"SELECT {keys}{sql} AS q, count({self.arg.sql}) AS n FROM {self.rel.cte}{group}"
-        self.owner.check(self.node, self.path, f"SELECT 1 FROM ({rows}) WHERE n > 0 AND q IS NULL",
-                         columns={self.agg["as"]})

@@ -503,7 +503,9 @@ class Compiler:
         if t == STRING:
             return self.made(self.text_of(a), STRING, [a], False)
         if a.type == STRING:
-            return self.made(f"CAST(hd_parse({a.sql}, '{t}') AS {t.sql()})", t, [a], True)
+            out = self.made(f"CAST(hd_parse({a.sql}, '{t}') AS {t.sql()})", t, [a], True)
+            out.exact = e.args[0].op == "lit" and is_exact(t)
+            return out
         if a.type.is_number and t.is_number:
             out = self.cast_number(a, t)
             out.exact = a.exact and is_exact(t)

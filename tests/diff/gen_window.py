@@ -1,0 +1,122 @@
+"""Random windows: partitions and orders with ties, frames that may be empty or reach beyond the ends."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+from gen_expr import Val
+from hdexpr import Node
+from hdtypes import BOOL, FLOAT64, INT64
+
+NUMBERS = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
+MAX_ROWS = 1200  # the oracle looks at all rows of all frames
+
+
+class WindowGen:
+    """plan: the PlanGen; rel: the input; results: {aggregate: bounds of its result}."""
+
+    def __init__(self, plan, rel, results):
+        self.plan, self.rng, self.rel, self.results = plan, plan.rng, rel, results
+        self.gen = plan.exprs(rel)
+
+    def small(self):
+        return self.rel.rows <= MAX_ROWS
+
+    def node(self):
+        """The operator, and (name, Val) of each function."""
+        node = {"op": "window", "input": self.rel.node}
+        keys = self.rng.sample(self.rel.columns, min(len(self.rel.columns), self.rng.choice([0, 1, 1, 1, 2])))
+        if keys or self.rng.random() < 0.3:
+            node["partition"] = [c.name if self.rng.random() < 0.7 else {"expr": self.plan.write(c.val)} for c in keys]
+        if self.rng.random() < 0.85:
+            node["order"] = self.plan.sort_keys(self.rel)
+        if self.rng.random() < 0.25:
+            node["frame"] = self.frame(False)
+        functions, out = [], []
+        for _ in range(self.rng.choice([1, 1, 2, 3])):
+            function, val = self.function(node)
+            function["as"] = self.plan.fresh("w")
+            functions.append(function)
+            out.append((function["as"], val))
+        node["functions"] = functions
+        return node, out
+
+    def frame(self, first):
+        """first: one that starts with the partition."""
+        unit = self.rng.choice(["rows", "rows", "range"])
+        start = "unbounded preceding" if first else self.rng.choice(["unbounded preceding", "current row"] + [self.offset] * 3)
+        end = self.rng.choice(["unbounded following", "current row"] + [self.offset] * 2)
+        plain = [b if isinstance(b, str) else "current row" if unit == "range" else b() for b in (start, end)]
+        return {"unit": unit, "start": plain[0], "end": plain[1]}
+
+    def offset(self):
+        return {self.rng.choice(["preceding", "following"]): self.rng.choice([0, 1, 1, 2, 3, 10, 5000, 2147483647])}
+
+    def number(self, hi, lo=0):
+        return Val(Node("col", name=""), INT64, False, Fraction(lo), Fraction(hi))
+
+    def function(self, node):
+        rows = int(self.rel.rows)
+        shape = self.rng.random()
+        if shape < 0.35:
+            fn = self.rng.choice(NUMBERS)
+            if fn == "ntile":
+                return {"fn": fn, "n": self.rng.choice([1, 2, 3, 7, 100000])}, self.number(max(1, rows), 1)
+            if fn in ("percent_rank", "cume_dist"):
+                return {"fn": fn}, Val(Node("col", name=""), FLOAT64, False, Fraction(0), Fraction(1))
+            return {"fn": fn}, self.number(max(1, rows), 1)
+        return self.shifted() if shape < 0.5 else self.placed() if shape < 0.65 else self.aggregate(node)
+
+    def value(self, val):
+        return replace(val, nullable=True, samples=[])
+
+    def shifted(self):
+        arg = self.gen.any(self.plan.depth())
+        out = {"fn": self.rng.choice(["lag", "lead"]), "arg": self.plan.write(arg)}
+        if self.rng.random() < 0.6:
+            out["offset"] = self.rng.choice([0, 1, 2, 3, 50, 2147483647])
+        if self.rng.random() < 0.4:
+            other = self.gen.of_kind(arg.type.kind, 0)
+            if other.type == arg.type:
+                out["default"] = self.plan.write(other)
+                arg = self.both(arg, other)
+        return out, self.value(arg)
+
+    def both(self, a, b):
+        return replace(a, lo=min(a.lo, b.lo), hi=max(a.hi, b.hi), finite=a.finite and b.finite, ascii=a.ascii and b.ascii,
+                       bits=None if a.bits is None or b.bits is None else max(a.bits, b.bits))
+
+    def placed(self):
+        arg = self.gen.any(self.plan.depth())
+        out = {"fn": self.rng.choice(["first_value", "last_value", "nth_value"]), "arg": self.plan.write(arg)}
+        if out["fn"] == "nth_value":
+            out["n"] = self.rng.choice([1, 2, 3, 40])
+        if self.rng.random() < 0.6:
+            out["frame"] = self.frame(False)
+        return out, self.value(arg)
+
+    def aggregate(self, node):
+        fn = self.rng.choice(["count", "sum", "avg", "min", "max"])
+        if fn == "count" and self.rng.random() < 0.4:
+            arg = None
+        elif fn == "count":
+            arg = self.gen.any(self.plan.depth())
+        elif fn in ("sum", "avg"):
+            arg = self.gen.number(self.plan.depth())
+        else:
+            arg = self.gen.of_kind(self.rng.choice(["int64", "date", "timestamp", "decimal"]), self.plan.depth())
+        if fn in ("sum", "avg") and not self.fits(arg):
+            fn = "count"
+        out = {"fn": fn}
+        if arg:
+            out["arg"] = self.plan.write(arg)
+        slides = fn == "count" or (fn in ("sum", "avg") and not arg.type.is_float)
+        inherited = node.get("frame")
+        if (inherited and not slides) or self.rng.random() < 0.6:
+            out["frame"] = self.frame(not slides)
+        return out, self.results[fn](arg, self.rel.rows)
+
+    def fits(self, arg):
+        """Values of few enough digits by their type, so that sums beside each other need no more than 128 bits."""
+        if arg.type.kind == "decimal" and arg.type.p > 24:
+            return False
+        return arg.type != BOOL and self.plan.sum_fits(arg, self.rel.rows)

@@ -1,0 +1,156 @@
+"""Windows by their definition: a row's frame is the rows of its partition for which a predicate over both holds.
+
+Rows are numbered in the order of the window; every function over frames is an aggregate of the pairs (row, row of its
+frame). That takes as many pairs as frames have rows, and shares no idea with what it checks.
+"""
+
+from dataclasses import replace
+
+from hdagg import Aggregate
+from hderrors import named
+from hdexpr import parse
+from hdsql import columns_of
+from hdtable import Column, Rel
+from hdtypes import FLOAT64, INT64, PlanError
+
+NUMBERS = {"row_number": "n.p", "rank": "n.pb", "dense_rank": "n.g",
+           "percent_rank": "CASE WHEN n.np = 1 THEN 0e0 ELSE CAST(n.pb - 1 AS DOUBLE) / CAST(n.np - 1 AS DOUBLE) END",
+           "cume_dist": "CAST(n.pe AS DOUBLE) / CAST(n.np AS DOUBLE)"}
+FIELDS = {**{fn: set() for fn in NUMBERS}, "ntile": {"n"}, "lag": {"arg", "offset", "default"}, "lead": {"arg", "offset", "default"},
+          "first_value": {"arg", "frame"}, "last_value": {"arg", "frame"}, "nth_value": {"arg", "n", "frame"},
+          **{fn: {"arg", "frame"} for fn in ("count", "sum", "avg", "min", "max")}}
+
+
+class Window:
+    """One operator `window`."""
+
+    def __init__(self, owner, node, path):
+        self.owner, self.node, self.path = owner, node, path
+        self.rel = owner.rel(node["input"], path + ".input")
+        self.ordered = bool(node.get("order"))
+        self.rows = self.numbered()
+
+    def compile(self):
+        if not self.node["functions"]:
+            raise PlanError(self.path + ".functions", "no functions")
+        items, columns, joins = [f"n.c{i}" for i in range(len(self.rel.columns))], list(self.rel.columns), []
+        for i, f in enumerate(self.node["functions"]):
+            sql, source, column = self.function(f, f"{self.path}.functions[{i}]")
+            if source:
+                joins.append(f"LEFT JOIN ({source}) w{i} ON w{i}.part = n.part AND w{i}.p = n.p")
+            items.append(sql.replace("$", f"w{i}."))
+            columns.append(column)
+        sql = f"SELECT {self.owner.list(items)} FROM {self.rows} n {' '.join(joins)}"
+        return Rel(self.owner.cte(sql), columns)
+
+    # ---- rows
+
+    def numbered(self):
+        """p: a row's number in its partition; pb, pe: those of its first and last peer; g: its peers' number; np: rows."""
+        keys = []
+        for i, key in enumerate(self.node.get("partition", [])):
+            expr, here = (named(key)[0] if isinstance(key, str) else key["expr"]), f"{self.path}.partition[{i}]"
+            e = self.owner.value(expr, self.rel.scope(), here)
+            self.check(e, here, self.outputs())
+            if columns_of(parse(expr, here)):
+                keys.append(e.sql)
+        terms = self.owner.order_terms(self.node, self.path, self.rel, "order") if self.ordered else []
+        part = f"PARTITION BY {', '.join(keys)}" if keys else ""
+        peers = f"{part} ORDER BY {', '.join(terms)}" if terms else part
+        whole = f"{part} ORDER BY {', '.join(terms + self.owner.tie_terms(self.rel))}"
+        last = "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW" if terms else ""
+        numbers = {"part": f"dense_rank() OVER (ORDER BY {', '.join(keys)})" if keys else "1", "p": f"row_number() OVER ({whole})",
+                   "pb": f"rank() OVER ({peers})" if terms else "1", "pe": f"count(*) OVER ({peers} {last})",
+                   "g": f"dense_rank() OVER ({peers})" if terms else "1", "np": f"count(*) OVER ({part})"}
+        items = ", ".join(f"{sql} AS {name}" for name, sql in numbers.items())
+        return self.owner.cte(f"SELECT *, {items} FROM {self.rel.cte}", materialized=True)
+
+    def outputs(self):
+        return {f["as"] for f in self.node["functions"]}
+
+    def check(self, e, path, columns, free=False):
+        if e.err:
+            self.owner.check(self.node, path, f"SELECT 1 FROM {self.rel.cte} WHERE {e.err}", columns=columns, free=free or e.lax)
+
+    # ---- frames
+
+    def bound(self, said, unit, sign):
+        """A condition on m for one end of n's frame: 1 its start, -1 its end."""
+        if said in ("unbounded preceding", "unbounded following"):
+            return "TRUE"
+        way = ">=" if sign > 0 else "<="
+        if said == "current row":
+            return f"m.p {way} n.{'p' if unit == 'rows' else 'pb' if sign > 0 else 'pe'}"
+        by = -said["preceding"] if "preceding" in said else said["following"]
+        if unit != "rows":
+            raise PlanError(self.path, "offsets are of rows")
+        return f"m.p {way} n.p + ({by})"
+
+    def frame(self, f):
+        said = f.get("frame", self.node.get("frame"))
+        if said is None:
+            return "m.p <= n.pe" if self.ordered else "TRUE"
+        return f"{self.bound(said['start'], said['unit'], 1)} AND {self.bound(said['end'], said['unit'], -1)}"
+
+    def pairs(self, f):
+        """The rows of each frame, as rows of the input with the number of the row whose frame it is."""
+        items = ", ".join([f"m.c{i} AS c{i}" for i in range(len(self.rel.columns))] + ["m.p AS place", "n.part AS part", "n.p AS p"])
+        return self.owner.cte(f"SELECT {items} FROM {self.rows} n JOIN {self.rows} m ON m.part = n.part AND {self.frame(f)}")
+
+    # ---- functions
+
+    def function(self, f, path):
+        """(SQL over n and, as $, the source; the source or None; the column)"""
+        fn = f["fn"]
+        if fn not in FIELDS or set(f) - {"fn", "as"} - FIELDS[fn]:
+            raise PlanError(path, "not a window function")
+        if fn in NUMBERS:
+            return NUMBERS[fn], None, Column(f["as"], FLOAT64 if fn in ("percent_rank", "cume_dist") else INT64, False)
+        if fn == "ntile":
+            return "$v", self.tiles(f["n"]), Column(f["as"], INT64, False)
+        if fn in ("lag", "lead"):
+            return self.shifted(f, path)
+        if "value" in fn:
+            return self.placed(f, path)
+        return self.aggregate(f, path)
+
+    def tiles(self, count):
+        """Which of the parts: those before it, each of size or one more, hold fewer rows than lie before the row."""
+        size, more = f"(n.np // {count})", f"(n.np % {count})"
+        begins = f"list_transform(range(least({count}, n.np)), k -> k * {size} + least(k, {more}))"
+        return f"SELECT part, p, len(list_filter({begins}, b -> b < n.p)) AS v FROM {self.rows} n"
+
+    def argument(self, f, path):
+        e = self.owner.value(f["arg"], self.rel.scope(), path + ".arg")
+        self.check(e, path + ".arg", {f["as"]}, free=True)  # a frame may leave the row out
+        return e
+
+    def shifted(self, f, path):
+        arg, by = self.argument(f, path), f.get("offset", 1)
+        at = f"m.p = n.p {'-' if f['fn'] == 'lag' else '+'} {by}"
+        items, value = "n.part AS part, n.p AS p", "m.v"
+        values = f"SELECT *, {arg.sql} AS v FROM {self.rows}"
+        if "default" in f:
+            other = self.owner.value(f["default"], self.rel.scope(), path + ".default")
+            other = self.owner.compiler({}).coerce(other, arg.type, path + ".default")
+            self.check(other, path + ".default", {f["as"]}, free=True)
+            values, value = f"SELECT *, {arg.sql} AS v, {other.sql} AS d FROM {self.rows}", "CASE WHEN m.p IS NULL THEN n.d ELSE m.v END"
+        source = f"SELECT {items}, {value} AS v FROM ({values}) n LEFT JOIN ({values}) m ON m.part = n.part AND {at}"
+        return "$v", source, Column(f["as"], arg.type, True, arg.inexact)
+
+    def placed(self, f, path):
+        arg = self.argument(f, path)
+        at = {"first_value": 1, "last_value": -1}.get(f["fn"], f.get("n"))
+        source = f"SELECT part, p, list({arg.sql} ORDER BY place)[{at}] AS v FROM {self.pairs(f)} GROUP BY part, p"
+        return "$v", source, Column(f["as"], arg.type, True, arg.inexact)
+
+    def aggregate(self, f, path):
+        pairs = Rel(self.pairs(f), self.rel.columns)
+        if "arg" in f:
+            self.argument(f, path)
+        agg = {k: v for k, v in f.items() if k != "frame"}
+        sql, column = Aggregate(self.owner, self.node, agg, path, pairs, ["part", "p"]).compile()
+        source = f"SELECT part, p, {sql} AS v FROM {pairs.cte} GROUP BY part, p"
+        if f["fn"] == "count":
+            return "coalesce($v, 0)", source, column
+        return "$v", source, replace(column, nullable=True)
