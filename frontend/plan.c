@@ -26,6 +26,16 @@ bool fe_agg_is_moment(enum fe_agg_fn fn)
     return moments[fn];
 }
 
+bool fe_agg_is_ordered(enum fe_agg_fn fn)
+{
+    static const bool ordered[FE_AGG_COUNT_OF] = {
+#define T_ORDERED(id, ...) [FE_AGG_##id] = true,
+#define T_AGG(id, ...)
+#include "frontend/aggs.def"
+    };
+    return ordered[fn];
+}
+
 const char *fe_agg_name(enum fe_agg_fn fn)
 {
     return agg_names[fn];

@@ -36,9 +36,10 @@ struct fe_agg {
     bool distinct;
     struct fe_expr *arg; /* NULL for COUNT_STAR */
     struct fe_expr *by;  /* the second argument of those that take two; else NULL */
-    struct fe_expr *filter; /* rows that count; or NULL: all. None after planner/rewrite_aggs.c */
+    struct fe_expr *filter; /* rows that count; or NULL: all. None after planner/rewrite.c */
     struct fe_expr *rows; /* where groups are merged, of COUNT and AVG: how many rows arg, their sum, is of */
     int nof, *of;         /* GROUPING: keys */
+    struct fe_expr *q;    /* QUANTILE_CONT, QUANTILE_DISC: a literal or parameter */
     struct hd_type type; /* of the result */
     const char *path;
 };
@@ -170,6 +171,7 @@ struct fe_param {
     struct hd_type type; /* element type of a list */
     bool is_list, has_default, bound;
     bool nullable; /* NULL may be bound; the nullability of every use */
+    bool fraction; /* some quantile's q: from 0 to 1 */
     struct fe_value value; /* default until bound */
     int nlist;
     struct fe_value *list;
@@ -204,6 +206,7 @@ void fe_plan_print(struct hd_strbuf *out, const struct fe_plan *p);
 const char *fe_relop_name(enum fe_relop op);
 const char *fe_agg_name(enum fe_agg_fn fn);
 bool fe_agg_is_moment(enum fe_agg_fn fn); /* variance and its kin: float64 of one number or two */
+bool fe_agg_is_ordered(enum fe_agg_fn fn); /* of rows in an order */
 const char *fe_join_kind_name(enum fe_join_kind k);
 const char *fe_strategy_name(enum fe_strategy s);
 const char *fe_match_name(enum fe_match m);

@@ -50,11 +50,15 @@ int fe_param_read_value(struct fe_param *p, const struct fe_json *v)
     return 0;
 }
 
-static void mark_bound(struct fe_param *p)
+static int mark_bound(struct fe_param *p, struct hd_err *err)
 {
+    const char *misfit = fe_fraction_misfit(p);
+    if (misfit)
+        return HD_FAIL(err, USER, p->path, "parameter :%s: %s", p->name, misfit);
     p->bound = true;
     for (struct fe_param_use *u = p->uses; u; u = u->next)
         u->expr->value = p->value;
+    return 0;
 }
 
 static struct fe_param *find_param(struct fe_plan *p, const char *name)
@@ -126,8 +130,7 @@ int fe_plan_bind(struct fe_plan *plan, const char *name, const char *value, stru
         HD_TRY(bind_list_text(plan, p, value, err));
     else
         HD_TRY(bind_text(plan, p, value, err));
-    mark_bound(p);
-    return 0;
+    return mark_bound(p, err);
 }
 
 static int bind_member(struct fe_plan *plan, const struct fe_json *m)
@@ -138,8 +141,7 @@ static int bind_member(struct fe_plan *plan, const struct fe_json *m)
         return fe_json_fail(m, "the plan has no parameter \"%.100s\"%s", m->key,
                             suggest_param(plan, m->key, &suggestion));
     HD_TRY(fe_param_read_value(p, m));
-    mark_bound(p);
-    return 0;
+    return mark_bound(p, m->r->err);
 }
 
 int fe_plan_bind_json(struct fe_plan *p, const char *json, struct hd_err *err)

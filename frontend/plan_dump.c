@@ -169,6 +169,10 @@ static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_co
             hd_strbuf_adds(d->out, ", ");
             fe_expr_print(d->out, g->by, names);
         }
+        if (g->q) {
+            hd_strbuf_adds(d->out, ", ");
+            fe_expr_print(d->out, g->q, names);
+        }
         hd_strbuf_addc(d->out, ')');
     }
     if (g->filter) {

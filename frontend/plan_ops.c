@@ -303,6 +303,14 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
                                 hd_type_text(hd_type_is_num(t) ? g->by->type : t, found));
         g->type = hd_type_of(g->fn == FE_AGG_REGR_COUNT ? HD_INT64 : HD_FLOAT64);
         return 0;
+    case FE_AGG_MEDIAN:
+    case FE_AGG_QUANTILE_CONT:
+        if (!hd_type_is_num(t))
+            return fe_json_fail(v, "%s expects a number, found %s; quantile_disc takes values of any type",
+                                aggs[g->fn].name, hd_type_text(t, found));
+        g->type = t.kind == HD_DECIMAL ? avg_type(t) : hd_type_of(HD_FLOAT64);
+        return 0;
+    case FE_AGG_QUANTILE_DISC: g->type = t; return 0;
     case FE_AGG_ANY:
     case FE_AGG_COUNT_OF: break;
     }
@@ -348,10 +356,11 @@ static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const str
                     const struct fe_node *n, const struct fe_column *keys, struct fe_agg *g, struct fe_column *col)
 {
     struct fe_json as, distinct, filter;
-    HD_TRY(fe_json_object(v, "fn", "arg", "by", "filter", "as", "distinct", NULL));
+    HD_TRY(fe_json_object(v, "fn", "arg", "by", "filter", "as", "distinct", "q", NULL));
     HD_TRY(read_agg_fn(v, &g->fn));
     g->path = fe_json_path(v);
     HD_TRY(read_agg_args(r, v, scope, n, keys, g));
+    HD_TRY(fe_read_ordered(r, v, scope, g));
     HD_TRY(fe_json_opt_bool(v, "distinct", &g->distinct));
     if (g->distinct && !aggs[g->fn].distinct) {
         fe_json_get(v, "distinct", &distinct);

@@ -73,6 +73,10 @@ int fe_read_sets(struct fe_plan_reader *r, const struct fe_json *v, struct fe_no
 /* The keys that `grouping` is of. */
 int fe_read_grouping(struct fe_plan_reader *r, const struct fe_json *arg, const struct fe_node *n,
                      const struct fe_column *keys, struct fe_agg *g);
+/* plan_ordered.c: what functions of rows in an order take beside an argument. */
+int fe_read_ordered(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g);
+/* A parameter's value can be a q, if it is one; NULL, else what it should have been. */
+const char *fe_fraction_misfit(const struct fe_param *p);
 /* Some group has no key, so that it is there without rows. */
 bool fe_has_empty_set(const struct fe_node *n);
 

@@ -14,6 +14,7 @@
 #include "planner/rewrite_groups.h"
 #include "planner/rewrite_moments.h"
 #include "planner/rewrite_node.h"
+#include "planner/rewrite_ordered.h"
 #include "planner/rewrite_ordinals.h"
 #include "planner/rewrite_sets.h"
 #include "planner/typed.h"
@@ -37,8 +38,8 @@ static bool is_ranking(const struct fe_node *n)
 /* Something of it is said with other operators. */
 static bool to_rewrite(const struct fe_node *n)
 {
-    bool found =
-        is_ranking(n) || rw_is_set(n) || rw_has_sets(n) || rw_has_filters(n) || rw_has_moments(n) || rw_may_be_first(n);
+    bool found = is_ranking(n) || rw_is_set(n) || rw_has_sets(n) || rw_has_filters(n) || rw_has_moments(n) ||
+                 rw_has_ordered(n) || rw_may_be_first(n);
     for (int i = 0; i < n->ninputs; i++)
         found |= to_rewrite(n->inputs[i]);
     return found;
@@ -297,9 +298,14 @@ static struct fe_node *ranks(struct rewriting *w, struct fe_node *n)
     return is_ranking(n) ? ranked(w, n) : n;
 }
 
-static struct fe_node *plainly(struct rewriting *w, struct fe_node *n)
+static struct fe_node *unordered(struct rewriting *w, struct fe_node *n)
 {
     return rw_has_moments(n) ? rw_moments(w, n, ranks) : ranks(w, n);
+}
+
+static struct fe_node *plainly(struct rewriting *w, struct fe_node *n)
+{
+    return rw_has_ordered(n) ? rw_ordered(w, n, unordered) : unordered(w, n);
 }
 
 static struct fe_node *aggregate(struct rewriting *w, struct fe_node *n)

@@ -45,6 +45,8 @@ static void say(const struct rewriting *w, struct fe_agg *a)
         a->arg = pl_expr_node(w->a, FE_ORDINAL, a->type, a->arg->nullable, a->path, 1, a->arg, NULL);
         a->fn = a->fn == FE_AGG_BOOL_AND ? FE_AGG_MIN : FE_AGG_MAX;
     }
+    if (fe_agg_is_ordered(a->fn)) /* of rows in an order: planner/rewrite_ordered.c */
+        return;
     if (a->filter) {
         a->arg = when(w, a->filter, a->arg);
         a->by = a->by ? when(w, a->filter, a->by) : NULL;

@@ -60,7 +60,8 @@ static bool can_merge(const struct fe_agg *a)
     case FE_AGG_BOOL_AND:
     case FE_AGG_BOOL_OR:
 #define T_AGG(id, ...)
-#define T_MOMENT(id, ...) case FE_AGG_##id:
+#define T_MOMENT(id, ...)  case FE_AGG_##id:
+#define T_ORDERED(id, ...) case FE_AGG_##id:
 #include "frontend/aggs_said.def"
     case FE_AGG_ANY:
     case FE_AGG_COUNT_OF: break;

@@ -83,6 +83,8 @@ static const char *const words[] = {"scan",
                                     "bool_or",
                                     "var_samp",
                                     "corr",
+                                    "median",
+                                    "quantile_disc",
                                     "parent",
                                     "child",
                                     "every",
@@ -306,6 +308,8 @@ static const char *const wrappers[] = {
     "\"as\":\"b\"},{\"fn\":\"count_if\",\"arg\":\"id > 9\",\"as\":\"id\"}],\"input\":%}",
     "{\"op\":\"aggregate\",\"aggs\":[{\"fn\":\"regr_r2\",\"arg\":\"id\",\"by\":\"id * id\",\"as\":\"r\"},"
     "{\"fn\":\"stddev_pop\",\"arg\":\"cast(id as float64)\",\"as\":\"id\"}],\"input\":%}",
+    "{\"op\":\"aggregate\",\"keys\":[\"id\"],\"aggs\":[{\"fn\":\"median\",\"arg\":\"id\",\"as\":\"r\"},"
+    "{\"fn\":\"quantile_disc\",\"filter\":\"id > 3\",\"arg\":\"id\",\"q\":\"0.9\",\"as\":\"m\"}],\"input\":%}",
     "{\"op\":\"aggregate\",\"aggs\":[{\"fn\":\"count\",\"distinct\":true,\"arg\":\"id\","
     "\"as\":\"id\"}],\"input\":%}",
     "{\"op\":\"join\",\"kind\":\"left\",\"on\":[[\"id\",\"pid\"]],\"left\":%,\"right\":{"

@@ -1,0 +1,52 @@
+/* Reads what aggregates of rows in an order take beside their argument (docs/plan.md 1.2). */
+#include "frontend/plan_read.h"
+
+enum { MAX_FRACTION_DIGITS = 9 }; /* a row's number by it stays below 2^63 */
+
+static bool is_constant(const struct fe_expr *e)
+{
+    return e->op == FE_LIT || e->op == FE_PARAM;
+}
+
+static bool is_fraction(const struct fe_value *v)
+{
+    hd_i128 one = hd_pow10(v->type.kind == HD_DECIMAL ? v->type.scale : 0);
+    return !v->is_null && v->i >= 0 && v->i <= one;
+}
+
+const char *fe_fraction_misfit(const struct fe_param *p)
+{
+    return p->fraction && !is_fraction(&p->value) ? "expected a number from 0 to 1, the q of a quantile" : NULL;
+}
+
+static int read_fraction(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
+                         struct fe_agg *g)
+{
+    static const char *const what =
+        "a literal or parameter from 0 to 1, with at most 9 digits behind the point and no float";
+    struct fe_json m;
+    HD_TRY(fe_json_need(v, "q", &m));
+    HD_TRY(fe_read_expr(r, &m, scope, NULL, NULL, &g->q));
+    struct hd_type t = g->q->type;
+    bool exact = hd_type_is_int(t) || (t.kind == HD_DECIMAL && t.scale <= MAX_FRACTION_DIGITS);
+    if (!is_constant(g->q) || !exact || g->q->nullable || (g->q->op == FE_LIT && !is_fraction(&g->q->value)))
+        return fe_json_fail(&m, "%s expects %s", fe_agg_name(g->fn), what);
+    if (g->q->op == FE_LIT)
+        return 0;
+    struct fe_param *p = &r->plan->params[g->q->param];
+    p->fraction = true;
+    if (p->has_default && fe_fraction_misfit(p))
+        return HD_FAIL(r->err, USER, p->path, "parameter :%s: %s", p->name, fe_fraction_misfit(p));
+    return 0;
+}
+
+int fe_read_ordered(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g)
+{
+    struct fe_json m;
+    bool takes_q = g->fn == FE_AGG_QUANTILE_CONT || g->fn == FE_AGG_QUANTILE_DISC;
+    if (takes_q)
+        return read_fraction(r, v, scope, g);
+    if (fe_json_get(v, "q", &m))
+        return fe_json_fail(&m, "%s takes no \"q\"", fe_agg_name(g->fn));
+    return 0;
+}
