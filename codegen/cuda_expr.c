@@ -199,7 +199,7 @@ static const char *emit_text(struct cu_unit *u, const struct pl_expr *e)
 
 static const char *emit_made(struct cu_unit *u, const struct pl_expr *e)
 {
-    u->texts = u->makes_strings = true;
+    u->texts = u->makes_strings = u->undefined = true;
     return call(u, e, hd_asprintf(u->arena, "hdd_made<%s>", spellings[e->op]), true);
 }
 
@@ -229,9 +229,21 @@ static const char *emit_extract(struct cu_unit *u, const struct pl_expr *e)
     return hd_asprintf(u->arena, "%s<%d>(%s)", spellings[e->op], (int)e->field, argument(u, e, 0));
 }
 
+static const char *emit_units_between(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->dates = true;
+    return call(u, e, hd_asprintf(u->arena, "%s<%d>", spellings[e->op], (int)e->field), false);
+}
+
 static const char *emit_shift_date(struct cu_unit *u, const struct pl_expr *e)
 {
     u->dates = true;
+    return emit_sited(u, e);
+}
+
+static const char *emit_make_date(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->dates = u->undefined = true;
     return emit_sited(u, e);
 }
 

@@ -24,6 +24,7 @@ struct cu_unit {
     bool dates, casts, math, texts,
         sorted; /* needs templates/date.cuh, convert.cuh, function.cuh, text_call.cuh, sorted.cuh */
     bool makes_strings;        /* writes to the heap of strings */
+    bool undefined;            /* a function that is no float's may raise where it is not defined */
     unsigned libraries;        /* enum rt_library that it calls */
     struct cu_out *out;        /* where statements go now */
     bool guarded;              /* inside `if (live) {` */

@@ -223,7 +223,7 @@ static void check_failures(const struct cu_unit *u, struct cu_out *o)
     check_number(o, "HDD_FAIL_CAST_STRING", RT_FAIL_CAST_STRING);
     check_number(o, "HDD_FAIL_SUBSTRING", RT_FAIL_SUBSTRING);
     check_number(o, "HDD_FAIL_DATE_RANGE", RT_FAIL_DATE_RANGE);
-    if (u->math)
+    if (u->math || u->undefined)
         check_number(o, "HDD_FAIL_DOMAIN", RT_FAIL_DOMAIN);
     if (u->texts)
         check_number(o, "HDD_FAIL_STRING_SIZE", RT_FAIL_STRING_SIZE);

@@ -68,6 +68,27 @@ struct cg_val cgl_add_months(struct cg_fn *f, const struct pl_expr *e)
     return add_interval(f, e, ts ? CG_CALL_hdr_ts_add_months : CG_CALL_hdr_add_months);
 }
 
+struct cg_val cgl_add_micros(struct cg_fn *f, const struct pl_expr *e)
+{
+    return add_interval(f, e, CG_CALL_hdr_add_micros);
+}
+
+struct cg_val cgl_make_date(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val y = cg_expr(f, e->args[0]), m = cg_expr(f, e->args[1]), d = cg_expr(f, e->args[2]);
+    LLVMValueRef args[6] = {f->thread, y.v, m.v, d.v, l_i32(f, e->path)};
+    LLVMValueRef valid = cg_both(f, cg_both(f, y.valid, m.valid), d.valid);
+    return cg_call_result(f, e, valid, CG_CALL_hdr_make_date, args, 5);
+}
+
+struct cg_val cgl_units_between(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), b = cg_expr(f, e->args[1]);
+    LLVMValueRef args[] = {a.v, b.v, l_i32(f, (int32_t)e->field)};
+    enum cg_call call = e->in_type.kind == HD_DATE ? CG_CALL_hdr_days_between : CG_CALL_hdr_times_between;
+    return (struct cg_val){.v = cg_call(f, call, args, 3), .valid = cg_both(f, a.valid, b.valid)};
+}
+
 struct cg_val cgl_date_diff(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]), b = cg_expr(f, e->args[1]);

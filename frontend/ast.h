@@ -29,7 +29,7 @@ struct fe_ast {
     const char *name;    /* COL, PARAM */
     struct fe_value lit; /* LIT */
     struct hd_type type; /* CAST */
-    enum fe_field field; /* EXTRACT, DATE_TRUNC, interval */
+    enum fe_field field; /* of operators whose syntax has one; interval */
     int nargs;
     struct fe_ast **args;
     int depth, size;

@@ -219,8 +219,9 @@ static void print_infix(struct printer *p, const struct fe_expr *e, const char *
     }
 }
 
-static void print_interval(struct printer *p, const struct fe_expr *e, const char *unit)
+static void print_interval(struct printer *p, const struct fe_expr *e)
 {
+    enum fe_field unit = e->op == FE_ADD_DAYS ? FE_DAY : e->op == FE_ADD_MONTHS ? FE_MONTH : FE_MICROSECOND;
     const struct fe_expr *n = e->args[1];
     print_at(p, e->args[0], L_ADD);
     hd_strbuf_adds(p->b, " + interval ");
@@ -231,7 +232,7 @@ static void print_interval(struct printer *p, const struct fe_expr *e, const cha
     } else {
         print_at(p, n, L_PRIMARY);
     }
-    hd_strbuf_addf(p->b, " %s", unit);
+    hd_strbuf_addf(p->b, " %s", fe_field_name(unit));
 }
 
 static void print_suffix(struct printer *p, const struct fe_expr *e, const char *text)
@@ -335,6 +336,15 @@ static void print_extract(struct printer *p, const struct fe_expr *e)
     hd_strbuf_addc(p->b, ')');
 }
 
+static void print_units(struct printer *p, const struct fe_expr *e)
+{
+    hd_strbuf_addf(p->b, "date_diff('%s', ", fe_field_name(e->field));
+    print_at(p, e->args[0], L_OR);
+    hd_strbuf_adds(p->b, ", ");
+    print_at(p, e->args[1], L_OR);
+    hd_strbuf_addc(p->b, ')');
+}
+
 static void print_call(struct printer *p, const struct fe_expr *e)
 {
     hd_strbuf_adds(p->b, fe_op_name(e->op));
@@ -368,6 +378,9 @@ static enum level level_of(const struct fe_expr *e)
     case FE_SYNTAX_CAST:
     case FE_SYNTAX_EXTRACT:
     case FE_SYNTAX_TRUNC:
+    case FE_SYNTAX_SHIFT:
+    case FE_SYNTAX_UNITS:
+    case FE_SYNTAX_POSITION:
     case FE_SYNTAX_SUBSTRING: break;
     }
     return L_PRIMARY;
@@ -391,7 +404,7 @@ static void print_node(struct printer *p, const struct fe_expr *e)
     case FE_SYNTAX_COMPARE: print_infix(p, e, fe_op_name(e->op), L_ADD, L_ADD); return;
     case FE_SYNTAX_SUM: print_infix(p, e, fe_op_name(e->op), L_ADD, L_MUL); return;
     case FE_SYNTAX_PRODUCT: print_infix(p, e, fe_op_name(e->op), L_MUL, L_UNARY); return;
-    case FE_SYNTAX_INTERVAL: print_interval(p, e, e->op == FE_ADD_DAYS ? "day" : "month"); return;
+    case FE_SYNTAX_INTERVAL: print_interval(p, e); return;
     case FE_SYNTAX_SIGN: print_prefix(p, e, "- "); return;
     case FE_SYNTAX_IS_NULL: print_suffix(p, e, " is null"); return;
     case FE_SYNTAX_IN: print_in(p, e, "in"); return;
@@ -400,7 +413,10 @@ static void print_node(struct printer *p, const struct fe_expr *e)
     case FE_SYNTAX_CAST: print_cast(p, e); return;
     case FE_SYNTAX_EXTRACT: print_extract(p, e); return;
     case FE_SYNTAX_TRUNC: print_trunc(p, e); return;
+    case FE_SYNTAX_UNITS: print_units(p, e); return;
     case FE_SYNTAX_NONE:
+    case FE_SYNTAX_SHIFT:
+    case FE_SYNTAX_POSITION:
     case FE_SYNTAX_CALL:
     case FE_SYNTAX_SUBSTRING: print_call(p, e); return;
     }

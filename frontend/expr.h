@@ -36,6 +36,9 @@ enum fe_syntax {
     FE_SYNTAX_CAST, /* calls with words between their arguments */
     FE_SYNTAX_EXTRACT,
     FE_SYNTAX_TRUNC, /* f('field', a) */
+    FE_SYNTAX_SHIFT, /* f(a, b, 'field') */
+    FE_SYNTAX_UNITS, /* date_diff('field', a, b); without a field it is another operator */
+    FE_SYNTAX_POSITION,
     FE_SYNTAX_SUBSTRING
 };
 /* When the result of an operator is NULL. */
@@ -130,7 +133,7 @@ struct fe_expr {
                               args = {x, PARAM} and the values in params[param].list */
     const char *param_name;
     bool param_list;       /* PARAM: of a list parameter */
-    enum fe_field field;   /* EXTRACT, DATE_TRUNC */
+    enum fe_field field;   /* EXTRACT, DATE_TRUNC, UNITS_BETWEEN */
     bool saturate;         /* CAST made to compare decimals of two scales: beyond 38 digits it stops at
                               10^38 instead of raising, so the comparison stays exact */
     char escape;           /* LIKE: 0 if none; args = {string, pattern (LIT or PARAM)} */
@@ -145,7 +148,8 @@ struct fe_expr {
  * SUBSTRING  {string, int64 start, int64 length if given}.
  * ADD, SUB, comparisons: both sides are of one kind and, for decimals, of one scale; their
  *            precisions may differ. MUL and DIV: both int64, float32, float64, or decimal.
- * ADD_DAYS, ADD_MONTHS {date, int64}; a year interval is 12 months. */
+ * ADD_DAYS, ADD_MONTHS {date or timestamp, int64}; a year interval is 12 months. ADD_MICROS {timestamp, int64}.
+ * UNITS_BETWEEN both dates, or both timestamps. */
 
 /* Structural equality, paths ignored. */
 bool fe_expr_eq(const struct fe_expr *a, const struct fe_expr *b);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/expr_lex.h"
+#include "frontend/expr_literal.h"
 #include "frontend/value.h"
 #include "runtime/base/vec.h"
 
@@ -69,13 +69,6 @@ static int make2(struct fe_lexer *p, enum fe_op op, int pos, struct fe_ast *l, s
     return make(p, op, pos, 2, (struct fe_ast *[]){l, r}, out);
 }
 
-static struct fe_ast *make_lit(struct fe_lexer *p, int pos, struct fe_value v)
-{
-    struct fe_ast *x = fe_ast_new(p->arena, FE_LIT, p->path, pos);
-    x->lit = v;
-    return x;
-}
-
 /* Each level of parentheses, prefix operators and function arguments passes here. */
 static int enter(struct fe_lexer *p)
 {
@@ -84,77 +77,12 @@ static int enter(struct fe_lexer *p)
     return 0;
 }
 
-/* ---- literals ------------------------------------------------------------------------- */
-
-static int parse_double_literal(struct fe_lexer *p, int pos, const char *s, struct fe_ast **out)
-{
-    struct fe_value v;
-    if (!fe_value_parse(hd_type_of(HD_FLOAT64), s, strlen(s), &v))
-        return fe_lex_fail(p, pos, "a number beyond the range of float64");
-    *out = make_lit(p, pos, v);
-    return 0;
-}
-
-/* Digits and maybe a point: int64, or the decimal type that just holds them. */
-static int parse_exact_literal(struct fe_lexer *p, int pos, const char *s, struct fe_ast **out)
-{
-    struct fe_value v;
-    const char *point = strchr(s, '.');
-    if (!point && fe_value_parse(hd_type_of(HD_INT64), s, strlen(s), &v)) {
-        *out = make_lit(p, pos, v);
-        return 0;
-    }
-    const char *d = s + (*s == '-');
-    while (*d == '0')
-        d++;
-    int whole = (int)strspn(d, "0123456789");
-    int scale = point ? (int)strlen(point + 1) : 0;
-    int digits = HD_MAX(whole + scale, 1);
-    if (digits > HD_DEC_MAX)
-        return fe_lex_fail(p, pos, "a number with more than 38 digits");
-    if (!fe_value_parse(hd_decimal(digits, scale), s, strlen(s), &v))
-        return fe_lex_fail(p, pos, "a number that is not a decimal");
-    *out = make_lit(p, pos, v);
-    return 0;
-}
-
-/* The minus belongs to the literal, so that the smallest int64 can be written. */
-static int parse_number(struct fe_lexer *p, bool negative, int pos, struct fe_ast **out)
-{
-    char *s = hd_alloc(p->arena, (size_t)p->len + 2);
-    s[0] = '-';
-    memcpy(s + negative, p->text + p->pos, (size_t)p->len);
-    s[negative + p->len] = 0;
-    HD_TRY(strpbrk(s, "eE") ? parse_double_literal(p, pos, s, out) : parse_exact_literal(p, pos, s, out));
-    return fe_lex_next(p);
-}
-
-/* `date '...'` and `timestamp '...'`: the current token is the text. */
-static int parse_typed_text(struct fe_lexer *p, enum hd_type_kind k, int pos, struct fe_ast **out)
-{
-    struct fe_value v;
-    char form[HD_TEXT_MAX * 2], what[HD_TEXT_MAX * 3];
-    if (!fe_value_parse(hd_type_of(k), p->s, p->n, &v)) {
-        snprintf(what, sizeof what, "%s", fe_value_form(hd_type_of(k), form));
-        return fe_lex_expected(p, what);
-    }
-    *out = make_lit(p, pos, v);
-    return fe_lex_next(p);
-}
-
-static int parse_text(struct fe_lexer *p, struct fe_ast **out)
-{
-    struct fe_value v = {.type = hd_type_of(HD_STRING), .s = p->s, .n = p->n};
-    *out = make_lit(p, p->pos, v);
-    return fe_lex_next(p);
-}
-
 static int parse_word_literal(struct fe_lexer *p, struct fe_ast **out)
 {
     struct fe_value v = {.type = hd_type_of(HD_BOOL), .i = is_word(p, "true")};
     if (is_word(p, "null"))
         v = (struct fe_value){.type = fe_no_type(), .is_null = true};
-    *out = make_lit(p, p->pos, v);
+    *out = fe_parsed_literal(p, p->pos, v);
     return fe_lex_next(p);
 }
 
@@ -167,19 +95,27 @@ static int parse_interval_amount(struct fe_lexer *p, struct fe_ast **out)
     struct fe_value v;
     if (!fe_value_parse(hd_type_of(HD_INT64), p->s, p->n, &v))
         return fe_lex_expected(p, "an interval amount such as '3'");
-    *out = make_lit(p, p->pos, v);
+    *out = fe_parsed_literal(p, p->pos, v);
     return fe_lex_next(p);
+}
+
+/* Maybe in the plural. */
+static bool is_unit(const struct fe_lexer *p, enum fe_field f)
+{
+    const char *name = fe_field_name(f);
+    const size_t n = strlen(name);
+    bool many = p->tok == T_NAME && p->n == n + 1 && (p->s[n] | 32) == 's' && f != FE_CENTURY;
+    return fe_field_is_unit(f) && (is_word(p, name) || (many && strncasecmp(p->s, name, n) == 0));
 }
 
 static int parse_unit(struct fe_lexer *p, enum fe_field *out)
 {
-    static const char *const many[] = {"years", "months", "days"};
-    for (int f = FE_YEAR; f <= FE_DAY; f++)
-        if (is_word(p, fe_field_name((enum fe_field)f)) || is_word(p, many[f])) {
+    for (int f = 0; f < FE_FIELD_COUNT; f++)
+        if (is_unit(p, (enum fe_field)f)) {
             *out = (enum fe_field)f;
             return fe_lex_next(p);
         }
-    return fe_lex_expected(p, "year, month or day");
+    return fe_lex_expected(p, "a unit such as year, month or day");
 }
 
 static int parse_interval(struct fe_lexer *p, struct fe_ast **out)
@@ -277,14 +213,51 @@ static int parse_any_field(struct fe_lexer *p, bool quoted, enum fe_field *out)
 }
 
 /* f('field', x) */
-static int parse_trunc(struct fe_lexer *p, int pos, struct fe_ast **out)
+static int parse_trunc(struct fe_lexer *p, enum fe_op op, int pos, struct fe_ast **out)
 {
-    struct fe_ast *arg, *x = fe_ast_new(p->arena, FE_DATE_TRUNC, p->path, pos);
+    struct fe_ast *arg, *x = fe_ast_new(p->arena, op, p->path, pos);
     HD_TRY(parse_any_field(p, true, &x->field));
     HD_TRY(need_punct(p, ","));
     HD_TRY(parse_or(p, &arg));
     HD_TRY(need_punct(p, ")"));
     return finish(p, x, 1, &arg, out);
+}
+
+/* f(x, n, 'field') */
+static int parse_shift(struct fe_lexer *p, enum fe_op op, int pos, struct fe_ast **out)
+{
+    struct fe_ast *args[2], *x = fe_ast_new(p->arena, op, p->path, pos);
+    for (int i = 0; i < 2; i++) {
+        HD_TRY(parse_or(p, &args[i]));
+        HD_TRY(need_punct(p, ","));
+    }
+    HD_TRY(parse_any_field(p, true, &x->field));
+    HD_TRY(need_punct(p, ")"));
+    return finish(p, x, 2, args, out);
+}
+
+/* f('field', a, b) */
+static int parse_units(struct fe_lexer *p, int pos, struct fe_ast **out)
+{
+    struct fe_ast *args[2], *x = fe_ast_new(p->arena, FE_UNITS_BETWEEN, p->path, pos);
+    HD_TRY(parse_any_field(p, true, &x->field));
+    for (int i = 0; i < 2; i++) {
+        HD_TRY(need_punct(p, ","));
+        HD_TRY(parse_or(p, &args[i]));
+    }
+    HD_TRY(need_punct(p, ")"));
+    return finish(p, x, 2, args, out);
+}
+
+/* f(t in s) */
+static int parse_position(struct fe_lexer *p, enum fe_op op, int pos, struct fe_ast **out)
+{
+    struct fe_ast *args[2];
+    HD_TRY(parse_additive(p, &args[0]));
+    HD_TRY(need_word(p, "in"));
+    HD_TRY(parse_or(p, &args[1]));
+    HD_TRY(need_punct(p, ")"));
+    return make(p, op, pos, 2, args, out);
 }
 
 static int parse_extract(struct fe_lexer *p, int pos, struct fe_ast **out)
@@ -329,7 +302,7 @@ static bool is_function(enum fe_op op)
 {
     enum fe_syntax s = fe_op_form(op)->syntax;
     return s == FE_SYNTAX_CALL || s == FE_SYNTAX_CAST || s == FE_SYNTAX_EXTRACT || s == FE_SYNTAX_TRUNC ||
-           s == FE_SYNTAX_SUBSTRING;
+           s == FE_SYNTAX_SHIFT || s == FE_SYNTAX_POSITION || s == FE_SYNTAX_SUBSTRING;
 }
 
 static int no_function(struct fe_lexer *p)
@@ -350,6 +323,25 @@ static int no_function(struct fe_lexer *p)
     return fe_lex_expected_word(p, "a function (docs/plan.md 2.2 lists them)", names, n);
 }
 
+/* What follows the opening parenthesis. */
+static int parse_call_of(struct fe_lexer *p, enum fe_op op, int pos, struct fe_ast **out)
+{
+    enum fe_syntax s = fe_op_form(op)->syntax;
+    if (s == FE_SYNTAX_CAST)
+        return parse_cast(p, pos, out);
+    if (s == FE_SYNTAX_EXTRACT)
+        return parse_extract(p, pos, out);
+    if (s == FE_SYNTAX_TRUNC)
+        return parse_trunc(p, op, pos, out);
+    if (s == FE_SYNTAX_SHIFT)
+        return parse_shift(p, op, pos, out);
+    if (s == FE_SYNTAX_POSITION)
+        return parse_position(p, op, pos, out);
+    if (op == FE_DATE_DIFF && p->tok == T_TEXT)
+        return parse_units(p, pos, out);
+    return s == FE_SYNTAX_SUBSTRING ? parse_substring(p, pos, out) : parse_function(p, op, pos, out);
+}
+
 static int parse_call(struct fe_lexer *p, struct fe_ast **out)
 {
     int op = 0, pos = p->pos;
@@ -359,13 +351,7 @@ static int parse_call(struct fe_lexer *p, struct fe_ast **out)
         return no_function(p);
     HD_TRY(fe_lex_next(p));
     HD_TRY(need_punct(p, "("));
-    if (op == FE_CAST)
-        return parse_cast(p, pos, out);
-    if (op == FE_EXTRACT)
-        return parse_extract(p, pos, out);
-    if (op == FE_DATE_TRUNC)
-        return parse_trunc(p, pos, out);
-    return op == FE_SUBSTRING ? parse_substring(p, pos, out) : parse_function(p, (enum fe_op)op, pos, out);
+    return parse_call_of(p, (enum fe_op)op, pos, out);
 }
 
 /* ---- case ----------------------------------------------------------------------------- */
@@ -430,7 +416,7 @@ static int parse_name(struct fe_lexer *p, struct fe_ast **out)
     if ((is_word(p, "date") || is_word(p, "timestamp")) && next_char_is(p, '\'')) {
         enum hd_type_kind k = is_word(p, "date") ? HD_DATE : HD_TIMESTAMP;
         HD_TRY(fe_lex_next(p));
-        return parse_typed_text(p, k, pos, out);
+        return fe_parse_typed_text(p, k, pos, out);
     }
     if (next_char_is(p, '('))
         return parse_call(p, out);
@@ -446,8 +432,8 @@ static int parse_primary(struct fe_lexer *p, struct fe_ast **out)
     case T_NAME: return parse_name(p, out);
     case T_QUOTED: return parse_reference(p, FE_COL, out);
     case T_PARAM: return parse_reference(p, FE_PARAM, out);
-    case T_NUMBER: return parse_number(p, false, p->pos, out);
-    case T_TEXT: return parse_text(p, out);
+    case T_NUMBER: return fe_parse_number(p, false, p->pos, out);
+    case T_TEXT: return fe_parse_text(p, out);
     case T_PUNCT:
         if (!is_punct(p, "("))
             break;
@@ -466,7 +452,7 @@ static int parse_unary(struct fe_lexer *p, struct fe_ast **out)
     if (is_punct(p, "-")) {
         HD_TRY(fe_lex_next(p));
         if (p->tok == T_NUMBER) {
-            HD_TRY(parse_number(p, true, pos, out));
+            HD_TRY(fe_parse_number(p, true, pos, out));
         } else {
             HD_TRY(parse_unary(p, out));
             HD_TRY(make(p, FE_NEG, pos, 1, out, out));
@@ -548,7 +534,7 @@ static int parse_like(struct fe_lexer *p, struct fe_ast *x, int pos, struct fe_a
         HD_TRY(fe_lex_next(p));
         if (p->tok != T_TEXT)
             return fe_lex_expected(p, "a text of one character after escape");
-        HD_TRY(parse_text(p, &args[2]));
+        HD_TRY(fe_parse_text(p, &args[2]));
         n = 3;
     }
     return make(p, FE_LIKE, pos, n, args, out);

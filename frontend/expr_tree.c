@@ -53,6 +53,7 @@ static bool is_operator(enum fe_op op)
 {
     switch (fe_op_form(op)->syntax) {
     case FE_SYNTAX_NONE:
+    case FE_SYNTAX_UNITS:
     case FE_SYNTAX_NAME:
     case FE_SYNTAX_LITERAL:
     case FE_SYNTAX_PARAMETER: return false;
@@ -72,6 +73,8 @@ static bool is_operator(enum fe_op op)
     case FE_SYNTAX_CAST:
     case FE_SYNTAX_EXTRACT:
     case FE_SYNTAX_TRUNC:
+    case FE_SYNTAX_SHIFT:
+    case FE_SYNTAX_POSITION:
     case FE_SYNTAX_SUBSTRING: break;
     }
     return true;
@@ -152,6 +155,12 @@ static int read_subplan(const struct fe_json *v, struct fe_ast **out)
                         "subplans stand in expressions of filter and project; make it a column with a project below");
 }
 
+static bool has_field(enum fe_op op)
+{
+    enum fe_syntax s = fe_op_form(op)->syntax;
+    return s == FE_SYNTAX_EXTRACT || s == FE_SYNTAX_TRUNC || s == FE_SYNTAX_SHIFT || s == FE_SYNTAX_UNITS;
+}
+
 static int read_operator(const struct fe_json *v, struct fe_ast **out)
 {
     struct fe_json op, m;
@@ -160,12 +169,14 @@ static int read_operator(const struct fe_json *v, struct fe_ast **out)
         return read_subplan(v, out);
     HD_TRY(fe_json_need(v, "op", &op));
     HD_TRY(find_op(&op, &k));
+    if (k == FE_DATE_DIFF && fe_json_get(v, "field", &m))
+        k = FE_UNITS_BETWEEN;
     struct fe_ast *x = new_node(v, k);
     if (k == FE_CAST) {
         HD_TRY(fe_json_object(v, "op", "args", "type", NULL));
         HD_TRY(fe_json_need(v, "type", &m));
         HD_TRY(fe_type_read(&m, &x->type));
-    } else if (k == FE_EXTRACT || k == FE_DATE_TRUNC) {
+    } else if (has_field(k)) {
         HD_TRY(fe_json_object(v, "op", "args", "field", NULL));
         HD_TRY(fe_json_need(v, "field", &m));
         HD_TRY(read_field(&m, &x->field));

@@ -2,6 +2,7 @@
  * ft_<rule> for each typing rule of ops.def; the rules are told in docs/plan.md 2.2.
  * A bare `null` travels as a literal without a type until a sibling gives it one. */
 #include "frontend/ast.h"
+#include "frontend/expr_date.h"
 #include "frontend/expr_node.h"
 #include "frontend/expr_number.h"
 #include "frontend/value.h"
@@ -12,133 +13,6 @@
 typedef int typing_rule(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **args, struct fe_expr **out);
 
 static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allowed, struct fe_expr **out);
-
-/* ---- dates ---------------------------------------------------------------------------- */
-
-static bool fold_date(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, struct fe_expr **a,
-                      struct fe_expr **out)
-{
-    enum { FAR = 400 * 1000 }; /* beyond any date, and far from overflow */
-    if (a[0]->op != FE_LIT || a[1]->op != FE_LIT || a[0]->value.is_null || a[1]->value.is_null)
-        return false;
-    struct fe_value v = a[0]->value;
-    hd_i128 n = a[1]->value.i;
-    if (op == FE_ADD_MONTHS && (n < -FAR || n > FAR))
-        return false;
-    if (op == FE_ADD_MONTHS)
-        v.i = hd_date_add_months((int32_t)v.i, (int64_t)n);
-    else
-        v.i += n;
-    if (!fe_value_in_range(v.i, v.type))
-        return false;
-    *out = fe_make_literal(t, x, v);
-    return true;
-}
-
-static int ft_ADDDATE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
-{
-    a[0] = fe_settle(t, a[0], HD_DATE);
-    a[1] = fe_settle(t, a[1], HD_INT64);
-    if (a[0]->type.kind != HD_DATE || !hd_type_is_int(a[1]->type))
-        return fe_mismatch(t, x, "a date and an integer", 2, a);
-    a[1] = fe_cast_to(t, a[1], HD_INT64);
-    if (!fold_date(t, x, x->op, a, out))
-        *out = fe_make2(t, x, x->op, hd_type_of(HD_DATE), a[0], a[1]);
-    return 0;
-}
-
-/* The amount in days or months; a year is 12 months. */
-static int interval_amount(struct fe_typing *t, const struct fe_ast *iv, bool negative, struct fe_expr **out)
-{
-    struct fe_expr *n;
-    int factor = (iv->field == FE_YEAR ? 12 : 1) * (negative ? -1 : 1);
-    HD_TRY(type_node(t, iv->args[0], false, &n));
-    n = fe_settle(t, n, HD_INT64);
-    if (!hd_type_is_int(n->type)) {
-        char buf[HD_TEXT_MAX];
-        return fe_ast_fail(iv, t->err, "an interval expects an integer amount, found %s", fe_type_name(n, buf));
-    }
-    n = fe_cast_to(t, n, HD_INT64);
-    bool literal = n->op == FE_LIT && !n->value.is_null;
-    if (literal && fe_value_in_range(n->value.i * factor, n->type))
-        n = fe_make_int(t, iv, (int64_t)(n->value.i * factor));
-    else if (factor == -1)
-        n = fe_make(t, iv, FE_NEG, n->type, 1, &n);
-    else if (factor != 1)
-        n = fe_make2(t, iv, FE_MUL, n->type, n, fe_make_int(t, iv, factor));
-    *out = n;
-    return 0;
-}
-
-/* date + interval, interval + date, date - interval. */
-static int type_date_interval(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **out)
-{
-    bool swapped = x->op == FE_ADD && x->args[0]->interval;
-    const struct fe_ast *iv = x->args[swapped ? 0 : 1], *date = x->args[swapped ? 1 : 0];
-    struct fe_expr *a[2];
-    if (!iv->interval || date->interval)
-        return fe_ast_fail(x, t->err, "\"%s\" expects a date beside an interval", fe_op_name(x->op));
-    HD_TRY(type_node(t, date, false, &a[0]));
-    a[0] = fe_settle(t, a[0], HD_DATE);
-    if (a[0]->type.kind != HD_DATE) {
-        char buf[HD_TEXT_MAX];
-        return fe_ast_fail(x, t->err, "\"%s\" expects a date beside an interval, found %s", fe_op_name(x->op),
-                           fe_type_name(a[0], buf));
-    }
-    HD_TRY(interval_amount(t, iv, x->op == FE_SUB, &a[1]));
-    enum fe_op op = iv->field == FE_DAY ? FE_ADD_DAYS : FE_ADD_MONTHS;
-    if (!fold_date(t, x, op, a, out))
-        *out = fe_make2(t, x, op, hd_type_of(HD_DATE), a[0], a[1]);
-    return 0;
-}
-
-static int ft_DATEDIF(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
-{
-    a[0] = fe_settle(t, a[0], HD_DATE);
-    a[1] = fe_settle(t, a[1], HD_DATE);
-    if (a[0]->type.kind != HD_DATE || a[1]->type.kind != HD_DATE)
-        return fe_mismatch(t, x, "two dates", 2, a);
-    *out = fe_make2(t, x, FE_DATE_DIFF, hd_type_of(HD_INT64), a[0], a[1]);
-    return 0;
-}
-
-/* That it is a date, or a timestamp, and has the field. */
-static int check_field(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a)
-{
-    a[0] = fe_settle(t, a[0], HD_DATE);
-    if (a[0]->type.kind != HD_DATE && a[0]->type.kind != HD_TIMESTAMP)
-        return fe_mismatch(t, x, "a date or timestamp", 1, a);
-    if (a[0]->type.kind == HD_DATE && !fe_field_of_date(x->field))
-        return fe_ast_fail(x, t->err, "a date has no %s", fe_field_name(x->field));
-    return 0;
-}
-
-static int ft_EXTRACT(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
-{
-    HD_TRY(check_field(t, x, a));
-    *out = fe_make(t, x, FE_EXTRACT, hd_type_of(HD_INT64), 1, a);
-    (*out)->field = x->field;
-    return 0;
-}
-
-static int ft_TRUNC(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
-{
-    HD_TRY(check_field(t, x, a));
-    if (!fe_field_is_unit(x->field))
-        return fe_ast_fail(x, t->err, "\"date_trunc\" cuts down to no %s", fe_field_name(x->field));
-    *out = fe_make(t, x, FE_DATE_TRUNC, a[0]->type, 1, a);
-    (*out)->field = x->field;
-    return 0;
-}
-
-static int ft_LASTDAY(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
-{
-    a[0] = fe_settle(t, a[0], HD_DATE);
-    if (a[0]->type.kind != HD_DATE)
-        return fe_mismatch(t, x, "a date", 1, a);
-    *out = fe_make(t, x, FE_LAST_DAY, a[0]->type, 1, a);
-    return 0;
-}
 
 /* ---- comparison and logic ------------------------------------------------------------- */
 
@@ -336,6 +210,13 @@ static int ft_SUBSTR(struct fe_typing *t, const struct fe_ast *x, struct fe_expr
     return 0;
 }
 
+static const char *text_arguments(const char *form, int n)
+{
+    if (form[1] == 'w')
+        return "an integer";
+    return form[n] == 'w' ? "strings, then an integer" : "strings";
+}
+
 /* Types are those of the form. */
 static int ft_TEXT(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
@@ -347,12 +228,23 @@ static int ft_TEXT(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *
         ok = ok && (text ? a[i]->type.kind == HD_STRING : hd_type_is_int(a[i]->type));
     }
     if (!ok)
-        return fe_mismatch(t, x, form[x->nargs] == 'w' ? "strings, then an integer" : "strings", x->nargs, a);
+        return fe_mismatch(t, x, text_arguments(form, x->nargs), x->nargs, a);
     for (int i = 0; i < x->nargs; i++)
         if (form[i + 1] == 'w')
             a[i] = fe_cast_to(t, a[i], HD_INT64);
     enum hd_type_kind kind = *form == 's' ? HD_STRING : *form == 'b' ? HD_BOOL : HD_INT64;
     *out = fe_make(t, x, x->op, hd_type_of(kind), x->nargs, a);
+    return 0;
+}
+
+/* The place of the first string in the second. */
+static int ft_POSITION(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    a[0] = fe_settle(t, a[0], HD_STRING);
+    a[1] = fe_settle(t, a[1], HD_STRING);
+    if (a[0]->type.kind != HD_STRING || a[1]->type.kind != HD_STRING)
+        return fe_mismatch(t, x, "two strings", 2, a);
+    *out = fe_make2(t, x, FE_STRPOS, hd_type_of(HD_INT64), a[1], a[0]);
     return 0;
 }
 
@@ -525,6 +417,19 @@ static bool has_interval(const struct fe_ast *x)
     return false;
 }
 
+/* date + interval, interval + date, date - interval. */
+static int type_with_interval(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **out)
+{
+    bool swapped = x->op == FE_ADD && x->args[0]->interval;
+    const struct fe_ast *interval = x->args[swapped ? 0 : 1], *date = x->args[swapped ? 1 : 0];
+    struct fe_expr *a[2];
+    if (!interval->interval || date->interval)
+        return fe_ast_fail(x, t->err, "\"%s\" expects a date or timestamp beside an interval", fe_op_name(x->op));
+    HD_TRY(type_node(t, date, false, &a[0]));
+    HD_TRY(type_node(t, interval->args[0], false, &a[1]));
+    return fe_type_interval(t, x, interval, a, out);
+}
+
 static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allowed, struct fe_expr **out)
 {
     static typing_rule *const rules[] = {
@@ -532,11 +437,11 @@ static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allo
 #include "frontend/ops.def"
     };
     if (x->interval)
-        return fe_ast_fail(x, t->err, "an interval can only be added to or subtracted from a date");
+        return fe_ast_fail(x, t->err, "an interval can only be added to or subtracted from a date or timestamp");
     if (x->op == FE_COL || x->op == FE_LIT || x->op == FE_PARAM)
         return type_leaf(t, x, list_allowed, out);
     if ((x->op == FE_ADD || x->op == FE_SUB) && has_interval(x))
-        return type_date_interval(t, x, out);
+        return type_with_interval(t, x, out);
     struct fe_expr **args = HD_NEWN(t->arena, struct fe_expr *, x->nargs);
     for (int i = 0; i < x->nargs; i++)
         HD_TRY(type_node(t, x->args[i], x->op == FE_IN && i == 1 && x->nargs == 2, &args[i]));

@@ -403,6 +403,32 @@ int lx_date_trunc(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
     return 0;
 }
 
+int lx_units_between(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+{
+    bool date = v->type.kind == HD_DATE;
+    struct pl_range a = v[0].range, b = v[1].range;
+    u32 unit = (u32)e->field;
+    HD_TRY(lx_as_phys(c, &v[0], date ? RT_I32 : RT_I64));
+    HD_TRY(lx_as_phys(c, &v[1], date ? RT_I32 : RT_I64));
+    make(c, e->op, v, 2, out);
+    struct pl_expr *x = &c->exprs.v[out->expr];
+    x->phys = out->phys = RT_I64;
+    x->field = e->field;
+    x->in_type = v->type;
+    if (date && range_has_form(a) && range_has_form(b))
+        out->range = (struct pl_range){true, hdd_days_between((int32_t)a.hi, (int32_t)b.lo, unit),
+                                       hdd_days_between((int32_t)a.lo, (int32_t)b.hi, unit)};
+    return 0;
+}
+
+/* Of a timestamp and a number of days or microseconds. */
+static bool moved_times(struct pl_range t, struct pl_range n, hd_i128 unit, struct pl_range *out)
+{
+    struct pl_range years = {.known = true};
+    *out = range_binary(FE_ADD, t, range_binary(FE_MUL, n, (struct pl_range){true, unit, unit}));
+    return out->known && hd_type_domain(hd_type_of(HD_TIMESTAMP), &years.lo, &years.hi) && range_within(*out, years);
+}
+
 enum { MAX_SHIFT = 100000000 }; /* months or days that stay inside int32 days for any sane date */
 
 int lx_shift_date(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
@@ -416,6 +442,8 @@ int lx_shift_date(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
         d.lo = months ? hd_date_add_months(a, (int64_t)n.lo) : a + (int32_t)n.lo;
         d.hi = months ? hd_date_add_months(b, (int64_t)n.hi) : b + (int32_t)n.hi;
         sane = lx_is_date(d.lo) && lx_is_date(d.hi);
+    } else if (!date && !months) {
+        sane = moved_times(d, n, e->op == FE_ADD_MICROS ? 1 : HDD_MICROS_PER_DAY, &d);
     }
     if (sane && v[0].is_const && v[1].is_const && !v[0].cval.is_null && !v[1].cval.is_null) {
         struct fe_value k = {.type = e->type, .i = d.lo};

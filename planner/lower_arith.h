@@ -4,7 +4,8 @@
 
 #include "planner/lower_expr.h"
 
-lx_rule lx_add_sub_mul, lx_divide, lx_negate, lx_extract, lx_date_trunc, lx_shift_date, lx_of_parts, lx_cast_node;
+lx_rule lx_add_sub_mul, lx_divide, lx_negate, lx_extract, lx_date_trunc, lx_units_between, lx_shift_date, lx_of_parts,
+    lx_cast_node;
 /* Converts to a logical type without raising where facts allow (union branches, keys). */
 int lx_cast(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path);
 /* Settles width and check of an exact result whose values lie in r unless it overflows the site's type. */

@@ -47,6 +47,11 @@ static struct pl_range range_COUNT(const struct pl_val *v HD_UNUSED)
     return (struct pl_range){true, 0, INT32_MAX};
 }
 
+static struct pl_range range_DAY(const struct pl_val *v HD_UNUSED)
+{
+    return (struct pl_range){true, HDD_FIRST_DAY, HDD_LAST_DAY};
+}
+
 #define range_TYPE NULL
 
 static range_rule *const ranges[FE_OP_COUNT] = {
@@ -96,7 +101,7 @@ static struct rt_site site(const struct fe_expr *e, const struct pl_val *v)
     for (int i = 0; i < e->nargs; i++)
         numbers = numbers && hd_type_is_num(v[i].type);
     if (!numbers)
-        return (struct rt_site){.path = e->path};
+        return (struct rt_site){.path = e->path, .function = s.function};
     s.form = e->nargs > 1 ? RT_SITE_FUNCTION_2 : RT_SITE_FUNCTION_1;
     s.from[0] = v[0].type;
     s.from[1] = v[e->nargs - 1].type;

@@ -156,7 +156,9 @@ HDD_DEVICE i64 hdd_time_part(i64 micros, u32 field)
         return hdd_floor_ratio(micros, 1000000);
     if (field < HDD_FIELD_EPOCH)
         return hdd_civil_part((i32)hdd_floor_day(micros), field);
-    const i64 above = field == HDD_FIELD_HOUR ? HDD_MICROS_PER_DAY : field == HDD_FIELD_MINUTE ? 3600000000ll : 60000000ll;
+    const i64 above = field == HDD_FIELD_HOUR     ? HDD_MICROS_PER_DAY
+                      : field == HDD_FIELD_MINUTE ? 3600000000ll
+                                                  : 60000000ll;
     return hdd_of_day(micros) % above / hdd_field_unit(field);
 }
 
@@ -197,6 +199,52 @@ HDD_DEVICE i32 hdd_month_end(i32 days)
     return (i32)((i64)days - c.day + hdd_month_days(c.year, c.month));
 }
 
+// Which one it is of all years, months, ... that there are.
+HDD_DEVICE i64 hdd_day_number(i32 days, u32 unit)
+{
+    const hdd_civil c = hdd_civil_of(days);
+    switch (unit) {
+    case HDD_FIELD_YEAR: return c.year;
+    case HDD_FIELD_QUARTER: return c.year * 4ll + (c.month - 1) / 3;
+    case HDD_FIELD_MONTH: return c.year * 12ll + c.month;
+    case HDD_FIELD_WEEK: return hdd_floor_ratio((i64)days + 3, 7);
+    case HDD_FIELD_DECADE: return hdd_floor_ratio(c.year, 10);
+    case HDD_FIELD_CENTURY: return hdd_floor_ratio(c.year - 1, 100);
+    }
+    return days;
+}
+
+HDD_DEVICE i64 hdd_time_number(i64 micros, u32 unit)
+{
+    if (unit < HDD_FIELD_HOUR)
+        return hdd_day_number((i32)hdd_floor_day(micros), unit);
+    return hdd_floor_ratio(micros, hdd_field_unit(unit));
+}
+
+// How many units begin behind a and not behind b.
+HDD_DEVICE i64 hdd_days_between(i32 a, i32 b, u32 unit)
+{
+    return hdd_day_number(b, unit) - hdd_day_number(a, unit);
+}
+
+HDD_DEVICE i64 hdd_times_between(i64 a, i64 b, u32 unit)
+{
+    return (i64)((u64)hdd_time_number(b, unit) - (u64)hdd_time_number(a, unit));
+}
+
+// False: there is no such day in the years 1 to 9999.
+HDD_DEVICE bool hdd_day_of_numbers(i64 year, i64 month, i64 day, i32 *out)
+{
+    if (year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > hdd_month_days((i32)year, (i32)month))
+        return false;
+    hdd_civil c;
+    c.year = (i32)year;
+    c.month = (i32)month;
+    c.day = (i32)day;
+    *out = hdd_day_of(c);
+    return true;
+}
+
 // ---- intervals -----------------------------------------------------------------------------
 
 // False: beyond the years 1 to 9999.
@@ -207,6 +255,15 @@ HDD_DEVICE bool hdd_plus_days(i64 day, i64 n, i64 *out)
         return false;
     *out = day + n;
     return *out >= HDD_FIRST_DAY && *out <= HDD_LAST_DAY;
+}
+
+HDD_DEVICE bool hdd_plus_micros(i64 micros, i64 n, i64 *out)
+{
+    const i64 first = HDD_FIRST_DAY * HDD_MICROS_PER_DAY, last = (HDD_LAST_DAY + 1) * HDD_MICROS_PER_DAY - 1;
+    if (n < 0 ? micros < first - n : micros > last - n)
+        return false;
+    *out = micros + n;
+    return *out >= first && *out <= last;
 }
 
 // The day is clipped to the month's last.

@@ -64,6 +64,23 @@ template <class A, class B> HDD_DEVICE auto hdd_date_diff(A a, B b)
     return hdd_strict(hdd_date_diff_of(), a, b);
 }
 
+template <u32 Unit> struct hdd_units_between_of {
+    HDD_MEMBER i64 operator()(i32 a, i32 b) const
+    {
+        return hdd_days_between(a, b, Unit);
+    }
+    HDD_MEMBER i64 operator()(i64 a, i64 b) const
+    {
+        return hdd_times_between(a, b, Unit);
+    }
+};
+
+// Unit: enum hdd_field.
+template <u32 Unit, class A, class B> HDD_DEVICE auto hdd_units_between(A a, B b)
+{
+    return hdd_strict(hdd_units_between_of<Unit>(), a, b);
+}
+
 struct hdd_date_of_timestamp {
     HDD_MEMBER i32 operator()(i64 micros) const
     {
@@ -113,16 +130,60 @@ template <bool Months> struct hdd_interval_of {
     }
 };
 
-template <class A, class N>
-HDD_DEVICE auto hdd_add_days(const hdd_run &run, i32 path, A a, N n)
+struct hdd_micros_of {
+    const hdd_run &run;
+    i32 path;
+
+    HDD_MEMBER i64 operator()(i64 micros, i64 n) const
+    {
+        i64 r = 0;
+        if (!hdd_plus_micros(micros, n, &r))
+            run.fail(HDD_FAIL_DATE_RANGE, path);
+        return r;
+    }
+};
+
+template <class A, class N> HDD_DEVICE auto hdd_add_micros(const hdd_run &run, i32 path, A a, N n)
+{
+    return hdd_strict(hdd_micros_of{run, path}, a, n);
+}
+
+template <class A, class N> HDD_DEVICE auto hdd_add_days(const hdd_run &run, i32 path, A a, N n)
 {
     return hdd_strict(hdd_interval_of<false>{run, path}, a, n);
 }
 
-template <class A, class N>
-HDD_DEVICE auto hdd_add_months(const hdd_run &run, i32 path, A a, N n)
+template <class A, class N> HDD_DEVICE auto hdd_add_months(const hdd_run &run, i32 path, A a, N n)
 {
     return hdd_strict(hdd_interval_of<true>{run, path}, a, n);
+}
+
+// ---- days of numbers -----------------------------------------------------------------------
+
+struct hdd_make_date_of {
+    const hdd_run &run;
+    i32 path;
+    i64 day;
+
+    HDD_MEMBER i32 operator()(i64 year, i64 month) const
+    {
+        i32 r = 0;
+        if (!hdd_day_of_numbers(year, month, day, &r))
+            run.fail(HDD_FAIL_DOMAIN, path);
+        return r;
+    }
+};
+
+template <class A, class B> HDD_DEVICE auto hdd_make_date(const hdd_run &run, i32 path, A year, B month, i64 day)
+{
+    return hdd_strict(hdd_make_date_of{run, path, day}, year, month);
+}
+
+template <class A, class B>
+HDD_DEVICE auto hdd_make_date(const hdd_run &run, i32 path, A year, B month, hdd_opt<i64> day)
+{
+    typedef hdd_opt<i32> Result;
+    return day.ok ? Result(hdd_make_date(run, path, year, month, day.v)) : Result();
 }
 
 #endif

@@ -247,7 +247,8 @@ HDD_DEVICE i64 hdd_split_part(const u8 *s, i32 n, const u8 *t, i32 m, i64 k)
 
 // ---- new strings ---------------------------------------------------------------------------
 
-// Each gives the number of bytes of its result and writes them where `to` is not null. What is longer than any string
+// Each gives the number of bytes of its result and writes them where `to` is not null; a number below 0: it is not
+// defined there, and nothing is written. What is longer than any string
 // can be is not written, and its length is any number beyond HDD_STRING_MAX.
 #define HDD_STRING_MAX  0x7fffffffll
 #define HDD_STRING_MORE (1ll << 40)
@@ -306,6 +307,19 @@ HDD_DEVICE i64 hdd_upper(u8 *to, const u8 *s, i32 n)
 HDD_DEVICE i64 hdd_lower(u8 *to, const u8 *s, i32 n)
 {
     return hdd_put_case(to, s, n, false);
+}
+
+// The character of a code point in UTF-8; -1: there is none. (Surrogates are halves of characters.)
+HDD_DEVICE i64 hdd_chr(u8 *to, i64 code)
+{
+    if (code < 1 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+        return -1;
+    const i32 n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (i32 i = n - 1; to && i > 0; i--, code >>= 6)
+        to[i] = (u8)(0x80 | (code & 0x3f));
+    if (to)
+        to[0] = (u8)(n == 1 ? code : (0xf00 >> n & 0xff) | code);
+    return n;
 }
 
 // Characters from last to first.

@@ -81,6 +81,7 @@ template <class R, hdd_of_two_texts_and_number *F, class A, class B> HDD_DEVICE 
 
 // ---- new strings ---------------------------------------------------------------------------
 
+typedef i64 hdd_made_of_number(u8 *, i64);
 typedef i64 hdd_made_of_text(u8 *, const u8 *, i32);
 typedef i64 hdd_made_of_two(u8 *, const u8 *, i32, const u8 *, i32);
 typedef i64 hdd_made_of_three(u8 *, const u8 *, i32, const u8 *, i32, const u8 *, i32);
@@ -91,8 +92,8 @@ typedef i64 hdd_made_by_number_and_text(u8 *, const u8 *, i32, i64, const u8 *, 
 template <class Write> HDD_DEVICE hdd_string hdd_make_string(const hdd_run &run, i32 path, Write write)
 {
     const i64 size = write(nullptr);
-    if (size > HDD_STRING_MAX) {
-        run.fail(HDD_FAIL_STRING_SIZE, path);
+    if (size > HDD_STRING_MAX || size < 0) {
+        run.fail(size < 0 ? HDD_FAIL_DOMAIN : HDD_FAIL_STRING_SIZE, path);
         return hdd_string();
     }
     u8 *const to = hdd_string_room(run.launch, (i32)size);
@@ -101,6 +102,15 @@ template <class Write> HDD_DEVICE hdd_string hdd_make_string(const hdd_run &run,
     write(to);
     return hdd_string{to, (i32)size};
 }
+
+template <hdd_made_of_number *F> struct hdd_made_number {
+    const hdd_run &run;
+    i32 path;
+    HDD_MEMBER hdd_string operator()(i64 n) const
+    {
+        return hdd_make_string(run, path, [=](u8 *to) { return F(to, n); });
+    }
+};
 
 template <hdd_made_of_text *F> struct hdd_made_1 {
     const hdd_run &run;
@@ -150,6 +160,11 @@ template <hdd_made_by_number_and_text *F> struct hdd_made_n2 {
         return hdd_make_string(run, path, [=](u8 *to) { return F(to, s.s, s.n, n, last.s, last.n); });
     }
 };
+
+template <hdd_made_of_number *F, class A> HDD_DEVICE auto hdd_made(const hdd_run &run, i32 path, A n)
+{
+    return hdd_strict(hdd_made_number<F>{run, path}, n);
+}
 
 template <hdd_made_of_text *F, class A> HDD_DEVICE auto hdd_made(const hdd_run &run, i32 path, A s)
 {

@@ -2,11 +2,11 @@
 #include "runtime/cpu/helpers.h"
 #include "templates/text.cuh"
 
-/* False: there is no room, or no string is as long. The failure is set then. */
+/* False: there is no room, no string is as long, or there is none. The failure is set then. */
 static bool make_room(struct hdd_thread *t, int64_t size, int32_t path, struct hdr_string *out)
 {
-    if (size > HDD_STRING_MAX) {
-        hdr_fail(t, RT_FAIL_STRING_SIZE, path);
+    if (size > HDD_STRING_MAX || size < 0) {
+        hdr_fail(t, size < 0 ? RT_FAIL_DOMAIN : RT_FAIL_STRING_SIZE, path);
         return false;
     }
     out->s = hdr_string_alloc(t, (size_t)size);

@@ -80,7 +80,9 @@ static void put_undefined(struct hd_strbuf *out, const struct rt_site *s, const 
         put_form(out, s, v);
     else
         hd_strbuf_adds(out, s->function);
-    hd_strbuf_adds(out, v->known ? " is not defined" : " is not defined for its argument");
+    const char *unknown =
+        s->form == RT_SITE_PLAIN ? " is not defined for its arguments" : " is not defined for its argument";
+    hd_strbuf_adds(out, v->known ? " is not defined" : unknown);
 }
 
 /* A device does not tell the values of arithmetic. */

@@ -215,6 +215,32 @@ static int32_t hdr_ts_add_months(struct hdd_thread *t, int64_t us, int64_t n, in
     return 0;
 }
 
+static int32_t hdr_add_micros(struct hdd_thread *t, int64_t us, int64_t n, int32_t path, int64_t *out)
+{
+    (void)t, (void)path;
+    *out = us + n;
+    return 0;
+}
+
+/* Of years, and what has no tests here. */
+static int64_t hdr_days_between(int32_t a, int32_t b, int32_t unit)
+{
+    return hdr_extract_date(b, unit) - hdr_extract_date(a, unit);
+}
+
+static int64_t hdr_times_between(int64_t a, int64_t b, int32_t unit)
+{
+    return unit == 2 ? b / 86400000000LL - a / 86400000000LL : b - a;
+}
+
+static int32_t hdr_make_date(struct hdd_thread *t, int64_t y, int64_t m, int64_t d, int32_t path, int32_t *out)
+{
+    if (m < 1 || m > 12)
+        return hdr_fail(t, RT_FAIL_DOMAIN, path);
+    *out = hd_date_from_civil((int)y, (int)m, (int)d);
+    return 0;
+}
+
 static int32_t hdr_substring(struct hdd_thread *t, const char *s, int32_t n, int64_t start, int64_t len, int32_t path,
                              struct text *out)
 {

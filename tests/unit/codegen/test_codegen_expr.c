@@ -228,6 +228,14 @@ static bool in_set64(int64_t v)
       hd_date_add_months((int32_t)(r->a % 20000), -1))                                         \
     X(ts_days, RT_I64, OP(ADD_DAYS, RT_I64, 2, OP(MOD, RT_I64, 2, COL(A), I(99)), I(2)), true, \
       r->a % 99 + 2 * 86400000000LL)                                                           \
+    X(add_micros, RT_I64, OP(ADD_MICROS, RT_I64, 2, OP(MOD, RT_I64, 2, COL(A), I(99)), I(2)), true, \
+      r->a % 99 + 2)                                                                           \
+    X(years_between, RT_I64,                                                                   \
+      with_field(x, OP(UNITS_BETWEEN, RT_I64, 2, days_of(x, B), days_of(x, A)), FE_YEAR, HD_DATE), r->bv, \
+      part_of((int32_t)(r->a % 20000), 0) - part_of((int32_t)(r->b % 20000), 0))               \
+    X(days_between, RT_I64, with_field(x, OP(UNITS_BETWEEN, RT_I64, 2, COL(A), I(0)), FE_DAY, HD_TIMESTAMP), \
+      true, -(r->a / 86400000000LL))                                                           \
+    X(make_date, RT_I32, OP(MAKE_DATE, RT_I32, 3, I(1996), I(2), I(29)), true, 9555)           \
     X(date_diff, RT_I64, OP(DATE_DIFF, RT_I64, 2, COL(C), COL(D)), r->dv,                      \
       (int64_t)r->c - r->d)                                                                    \
     X(ts_to_date, RT_I32, typed(x, OP(CAST, RT_I32, 1, COL(A)), HD_TIMESTAMP, HD_DATE), true,  \

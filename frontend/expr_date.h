@@ -1,0 +1,23 @@
+/* Typing rules of ops.def: dates and timestamps. */
+#ifndef HEDDLE_FRONTEND_EXPR_DATE_H
+#define HEDDLE_FRONTEND_EXPR_DATE_H
+
+#include "frontend/ast.h"
+
+/* a[0] + or - a[1] units, where x is `date + interval n unit` or the like and `interval` its interval. */
+int fe_type_interval(struct fe_typing *t, const struct fe_ast *x, const struct fe_ast *interval, struct fe_expr **a,
+                     struct fe_expr **out);
+
+int ft_ADDDATE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+int ft_DATEADD(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+int ft_DATEDIF(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+int ft_UNITS(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+int ft_EXTRACT(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+int ft_EPOCH(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+int ft_TRUNC(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+int ft_LASTDAY(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+int ft_MAKEDATE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+int ft_MICROS(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+int ft_SECONDS(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+
+#endif
