@@ -71,6 +71,8 @@ int fe_scope_find(const struct fe_scope *s, const char *name, const char *path, 
 
 /* The typing rule BUCKET of ops.def (expr_bucket.c). */
 int ft_BUCKET(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+/* The typing rule REGEXP (expr_regexp.c). */
+int ft_REGEXP(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
 
 /* ---- conversions shared by typing, joins and unions (expr_unify.c) ------------------- */
 

@@ -6,6 +6,7 @@
 #include "planner/build.h"
 #include "planner/estimate.h"
 #include "planner/handle.h"
+#include "planner/lower_arith.h"
 #include "planner/lower_expr.h"
 #include "planner/physical_tree.h"
 #include "planner/schedule.h"
@@ -171,7 +172,7 @@ int map_end(struct ctx *c, struct open_pipeline *p, const struct fe_expr *e, str
     const struct fe_table *t = p->spec.table;
     int column = p->spec.column;
     if (v.expr < 0)
-        HD_TRY(lx_as_phys(c, &v, RT_STR));
+        HD_TRY(lx_as_phys(c, &v, lx_full_phys(e->type)));
     int s = pb_state(c, RT_STATE_ARRAY, "map", e->path);
     pb_field(c, s, "value", &v, RT_MERGE_KEY);
     pb_state_layout(c, s);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "frontend/regexp.h"
 #include "planner/build.h"
 #include "planner/lower_arith.h"
 #include "templates/civil.cuh"
@@ -80,6 +81,22 @@ static enum rt_phys number_class(const struct fe_expr *e, struct pl_range r, con
     if (hd_type_is_float(e->type))
         return lx_full_phys(e->type);
     return HD_MAX(lx_narrowest(range_within(r, limit) ? r : limit), HD_MAX(v->phys, RT_I32));
+}
+
+/* A pattern becomes the program that matches it. */
+static int program(struct ctx *c, const struct fe_expr *e, struct pl_val *v)
+{
+    struct fe_regexp_error wrong;
+    struct fe_value text = v->cval;
+    enum fe_regexp_use use = e->op == FE_REGEXP_LIKE ? FE_REGEXP_SEARCH : FE_REGEXP_SPAN;
+    HD_ASSERT(v->is_const);
+    if (text.is_null)
+        return lx_as_string(c, v);
+    text.s = (const char *)fe_regexp_compile(c->a, v->cval.s, v->cval.n, use, &text.n, &wrong);
+    if (!text.s)
+        return HD_FAIL(c->err, USER, e->path, "regular expression, byte %zu: %s", wrong.at + 1, wrong.message);
+    *v = lx_const(c, &text);
+    return lx_as_string(c, v);
 }
 
 static int argument(struct ctx *c, char letter, enum rt_phys result, struct pl_val *v)
@@ -171,7 +188,7 @@ int lx_function(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct
     }
     for (int i = 0; i < e->nargs; i++) {
         form += form[1] == '?' ? 2 : 1;
-        HD_TRY(argument(c, *form, p, &v[i]));
+        HD_TRY(*form == 'p' ? program(c, e, &v[i]) : argument(c, *form, p, &v[i]));
         args[i] = v[i].expr;
         nullable |= v[i].nullable;
     }

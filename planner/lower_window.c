@@ -40,6 +40,14 @@ static bool is_needed(const struct lowering *l, int column)
     return l->c->need[l->n->id][column];
 }
 
+static bool is_value_needed(const struct lowering *l, int value)
+{
+    bool needed = false;
+    for (int i = 0; i < l->w->ncolumns; i++)
+        needed |= l->w->columns[i].value == value && is_needed(l, l->nin + i);
+    return needed;
+}
+
 /* ---- the state ------------------------------------------------------------------------------------------- */
 
 static enum rt_merge merge_of(enum fe_agg_fn fn)
@@ -86,6 +94,8 @@ static int store_value(struct lowering *l, struct stream *in, int i)
         v.type = w->arg->type;
     if (merge_of(w->fn) == RT_MERGE_SUM)
         HD_TRY(settle_sum(l, w, &v));
+    if (w->fn == FE_AGG_COUNT)
+        v.range = (struct pl_range){true, 0, (hd_i128)l->rows};
     l->range[i] = v.range;
     l->value[i] = pb_field(c, l->state, "value", &v, RT_MERGE_KEY); /* each row has its own to begin with */
     c->states.v[l->state].merge[l->value[i]] = merge_of(w->fn);
@@ -167,7 +177,8 @@ static int store(struct lowering *l, struct stream *in)
         keys[i] = (struct rt_sort_key){f, k->desc, k->nulls_first};
     }
     for (int i = 0; i < l->w->nvalues; i++)
-        HD_TRY(store_value(l, in, i));
+        if (is_value_needed(l, i))
+            HD_TRY(store_value(l, in, i));
     add_borders(l, p);
     pb_state_layout(c, l->state);
     struct rt_state *st = &c->states.v[l->state];

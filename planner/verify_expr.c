@@ -33,7 +33,8 @@ static bool fits(const struct vf *v, char letter, const struct pl_expr *e, enum 
     case 'd': return p == RT_I32;
     case 'w': return p == RT_I64;
     case 'x': return p == RT_I128;
-    case 's': return p == RT_STR;
+    case 's':
+    case 'p': return p == RT_STR;
     case 'f': return p == RT_F64;
     case 'g': return p == RT_F32;
     case 'r': return rt_phys_is_float(p);

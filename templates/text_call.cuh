@@ -4,6 +4,7 @@
 #define HDD_TEXT_CALL_CUH
 
 #include "hd/heap.cuh"
+#include "hd/regexp.cuh"
 #include "hd/run.cuh"
 #include "hd/text.cuh"
 #include "hd/value.cuh"

@@ -1,0 +1,49 @@
+/* Regular expressions (docs/plan.md 2.4): read when a plan is, and compiled to automata over bytes, which kernels and the
+ * CPU's runtime walk alike (templates/regexp.cuh). */
+#ifndef HEDDLE_FRONTEND_REGEXP_H
+#define HEDDLE_FRONTEND_REGEXP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/base/arena.h"
+
+enum {
+    FE_REGEXP_MAX_BYTES = 1000, /* of a pattern */
+    FE_REGEXP_MAX_REPEAT = 1000, /* of a counted repetition */
+    FE_REGEXP_MAX_NODES = 20000, /* of the automaton that is not deterministic */
+    FE_REGEXP_MAX_STATES = 5000, /* of each that is */
+    FE_REGEXP_MAX_WORK = 20000000 /* steps that making one may take */
+};
+
+/* What the pattern does not say. */
+struct fe_regexp_error {
+    const char *message; /* NULL: none */
+    size_t at; /* byte of the pattern */
+};
+
+enum fe_regexp_kind { FE_RX_EMPTY, FE_RX_CLASS, FE_RX_CAT, FE_RX_ALT, FE_RX_REPEAT, FE_RX_BEGIN, FE_RX_END };
+
+struct fe_rx_range {
+    uint32_t lo, hi; /* code points */
+};
+
+/* The syntax tree. */
+struct fe_regexp {
+    enum fe_regexp_kind kind;
+    int n; /* CLASS: ranges, in ascending order; CAT, ALT: parts */
+    struct fe_rx_range *ranges;
+    struct fe_regexp **parts; /* REPEAT: one */
+    int min, max; /* REPEAT; max -1: any number */
+    bool lazy;
+};
+
+/* NULL: *e says why. */
+struct fe_regexp *fe_regexp_read(struct hd_arena *a, const char *pattern, size_t n, struct fe_regexp_error *e);
+
+/* The program of templates/regexp.cuh: SEARCH for whether there is a match, SPAN for where the first one lies. */
+enum fe_regexp_use { FE_REGEXP_SEARCH, FE_REGEXP_SPAN };
+const unsigned char *fe_regexp_compile(struct hd_arena *a, const char *pattern, size_t n, enum fe_regexp_use use,
+                                       size_t *size, struct fe_regexp_error *e);
+
+#endif
