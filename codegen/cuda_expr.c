@@ -203,6 +203,12 @@ static const char *emit_made(struct cu_unit *u, const struct pl_expr *e)
     return call(u, e, hd_asprintf(u->arena, "hdd_made<%s>", spellings[e->op]), true);
 }
 
+static const char *emit_formatted(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->formats = true;
+    return emit_made(u, e);
+}
+
 /* ---- leaves and functions --------------------------------------------------------------- */
 
 static const char *emit_literal(struct cu_unit *u, const struct pl_expr *e)

@@ -333,6 +333,8 @@ static const char *includes(struct cu_unit *u)
         cu_line(&o, "#include \"hd/function.cuh\"");
     if (u->texts)
         cu_line(&o, "#include \"hd/text_call.cuh\"");
+    if (u->formats)
+        cu_line(&o, "#include \"hd/strftime.cuh\"");
     if (u->sorted)
         cu_line(&o, "#include \"hd/sorted.cuh\"");
     return detach_text(u, &o);

@@ -1,8 +1,11 @@
 #include "frontend/expr_date.h"
 
+#include <string.h>
+
 #include "frontend/expr_node.h"
 #include "frontend/expr_number.h"
 #include "frontend/value.h"
+#include "runtime/base/utf8.h"
 
 #define MICROS_PER_DAY 86400000000ll
 
@@ -264,5 +267,50 @@ int ft_SECONDS(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, 
     product.op = FE_MUL;
     HD_TRY(ft_MUL(t, &product, both, &micros));
     since_epoch(t, x, fe_cast_to(t, micros, HD_INT64), out);
+    return 0;
+}
+
+/* ---- formats -------------------------------------------------------------------------- */
+
+/* Where byte i of a text is in what was written: quotes stand twice there. */
+static int place_in(const struct fe_ast *text, size_t i)
+{
+    int at = text->pos + 1 + (int)i;
+    for (size_t k = 0; k < i; k++)
+        at += text->lit.s[k] == '\'';
+    return at;
+}
+
+static int check_format(struct fe_typing *t, const struct fe_ast *format, const struct fe_value *v)
+{
+    static const char known[] = "YmdHMSfjybBaApIeuw%";
+    bool text = format->op == FE_LIT && format->pos >= 0;
+    const unsigned char *s = (const unsigned char *)v->s;
+    struct fe_ast at = *format;
+    for (size_t i = 0; i < v->n; i++) {
+        if (s[i] != '%')
+            continue;
+        at.pos = text ? place_in(format, i) : format->pos;
+        if (++i == v->n)
+            return fe_ast_fail(&at, t->err, "the format ends behind a %%; %%%% stands for itself");
+        if (!memchr(known, s[i], sizeof known - 1))
+            return fe_ast_fail(&at, t->err, "unknown format \"%%%.*s\"; behind a %% stands one of %s",
+                               hd_utf8_length(s + i, s + v->n), v->s + i, known);
+    }
+    return 0;
+}
+
+int ft_STRFTIME(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    a[0] = fe_settle(t, a[0], HD_TIMESTAMP);
+    a[1] = fe_settle(t, a[1], HD_STRING);
+    if (!is_time(a[0]->type) || a[1]->type.kind != HD_STRING)
+        return fe_mismatch(t, x, "a date or timestamp and a format", 2, a);
+    if (a[1]->op != FE_LIT)
+        return fe_ast_fail(x, t->err, "\"strftime\" expects a format that is a text, not an expression");
+    if (!a[1]->value.is_null)
+        HD_TRY(check_format(t, x->args[1], &a[1]->value));
+    a[0] = fe_cast_to(t, a[0], HD_TIMESTAMP);
+    *out = fe_make2(t, x, FE_STRFTIME, hd_type_of(HD_STRING), a[0], a[1]);
     return 0;
 }

@@ -83,6 +83,7 @@ template <class R, hdd_of_two_texts_and_number *F, class A, class B> HDD_DEVICE 
 // ---- new strings ---------------------------------------------------------------------------
 
 typedef i64 hdd_made_of_number(u8 *, i64);
+typedef i64 hdd_made_of_number_and_text(u8 *, i64, const u8 *, i32);
 typedef i64 hdd_made_of_text(u8 *, const u8 *, i32);
 typedef i64 hdd_made_of_two(u8 *, const u8 *, i32, const u8 *, i32);
 typedef i64 hdd_made_of_three(u8 *, const u8 *, i32, const u8 *, i32, const u8 *, i32);
@@ -110,6 +111,15 @@ template <hdd_made_of_number *F> struct hdd_made_number {
     HDD_MEMBER hdd_string operator()(i64 n) const
     {
         return hdd_make_string(run, path, [=](u8 *to) { return F(to, n); });
+    }
+};
+
+template <hdd_made_of_number_and_text *F> struct hdd_made_number_text {
+    const hdd_run &run;
+    i32 path;
+    HDD_MEMBER hdd_string operator()(i64 n, hdd_string t) const
+    {
+        return hdd_make_string(run, path, [=](u8 *to) { return F(to, n, t.s, t.n); });
     }
 };
 
@@ -165,6 +175,12 @@ template <hdd_made_by_number_and_text *F> struct hdd_made_n2 {
 template <hdd_made_of_number *F, class A> HDD_DEVICE auto hdd_made(const hdd_run &run, i32 path, A n)
 {
     return hdd_strict(hdd_made_number<F>{run, path}, n);
+}
+
+template <hdd_made_of_number_and_text *F, class A, class B>
+HDD_DEVICE auto hdd_made(const hdd_run &run, i32 path, A n, B t)
+{
+    return hdd_strict(hdd_made_number_text<F>{run, path}, n, t);
 }
 
 template <hdd_made_of_text *F, class A> HDD_DEVICE auto hdd_made(const hdd_run &run, i32 path, A s)

@@ -1,6 +1,7 @@
 /* Functions of strings: those of templates/text.cuh, as they are; new strings with their room. */
 #include "runtime/cpu/helpers.h"
 #include "templates/regexp.cuh"
+#include "templates/strftime.cuh"
 
 /* False: there is no room, no string is as long, or there is none. The failure is set then. */
 static bool make_room(struct hdd_thread *t, int64_t size, int32_t path, struct hdr_string *out)

@@ -72,6 +72,10 @@ def cases():
     yield "epoch(x)", floored("epoch_us(x)", 1000000)
     yield "epoch(a)", "CAST(epoch(a) AS BIGINT)"
     yield "to_timestamp(epoch(x))", "date_trunc('second', x)"
+    for what in "YmdHMSfjybBaApIuw%":
+        yield f"strftime(x, '%{what}')", f"strftime(x, '%{what}')"
+    yield "strftime(a, '<%d.%m.%Y>ä %A')", "strftime(a, '<%d.%m.%Y>ä %A')"
+    yield "strftime(x, '%e')", "lpad(CAST(day(x) AS VARCHAR), 2, ' ')"
     for part in PARTS:
         yield f"date_part('{part}', a)", f"date_part('{part}', a)"
         yield f"date_part('{part}', x)", f"date_part('{part}', x)"
