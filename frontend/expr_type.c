@@ -355,9 +355,47 @@ static int ft_EXTREME(struct fe_typing *t, const struct fe_ast *x, struct fe_exp
     return 0;
 }
 
+/* Whether a number is not 0. */
+static int truth_of(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *number, struct fe_expr **out)
+{
+    const struct fe_value *v = &number->value;
+    struct fe_expr *zero = fe_make_int(t, x, 0);
+    struct fe_value truth = {.type = hd_type_of(HD_BOOL), .is_null = v->is_null};
+    if (number->op == FE_LIT) {
+        truth.i = hd_type_is_float(v->type) ? v->f != 0 : v->i != 0;
+        *out = fe_make_literal(t, x, truth);
+        return 0;
+    }
+    if (!fe_expr_unify_compare(t->arena, &number, &zero))
+        HD_BUG("a number that does not compare with 0");
+    *out = fe_make2(t, x, FE_NE, truth.type, number, zero);
+    return 0;
+}
+
+/* 1 for true, 0 for false. */
+static int number_of(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *truth, struct fe_expr **out)
+{
+    struct fe_expr *one = fe_expr_cast(t->arena, fe_make_int(t, x, 1), x->type);
+    struct fe_expr *zero = fe_expr_cast(t->arena, fe_make_int(t, x, 0), x->type);
+    struct fe_expr *null = fe_make_literal(t, x, (struct fe_value){.type = x->type, .is_null = true});
+    struct fe_expr *unknown = fe_make(t, x, FE_IS_NULL, hd_type_of(HD_BOOL), 1, &truth);
+    struct fe_expr *branches[] = {truth, one, unknown, null, zero};
+    if (truth->op == FE_LIT) {
+        *out = truth->value.is_null ? null : truth->value.i ? one : zero;
+        return 0;
+    }
+    branches[2] = truth->nullable ? unknown : zero;
+    *out = fe_make(t, x, FE_CASE, x->type, truth->nullable ? 5 : 3, branches);
+    return 0;
+}
+
 static int ft_CAST(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     char from[HD_TEXT_MAX], to[HD_TEXT_MAX];
+    if (a[0]->type.kind == HD_BOOL && hd_type_is_num(x->type))
+        return number_of(t, x, a[0], out);
+    if (hd_type_is_num(a[0]->type) && x->type.kind == HD_BOOL)
+        return truth_of(t, x, a[0], out);
     if (!fe_is_no_type(a[0]->type) && !fe_type_castable(a[0]->type, x->type))
         return fe_ast_fail(x, t->err, "there is no cast from %s to %s", hd_type_text(a[0]->type, from),
                            hd_type_text(x->type, to));

@@ -356,8 +356,18 @@ class ExprGen:
             field_name = self.rng.choice(UNITS + DAY_FIELDS + (TIME_FIELDS if d.type == TIMESTAMP else ()))
             reach = Fraction(1 << 40 if field_name == "epoch" else 1 << 26)
             return self.make("extract", INT64, [d], -reach if field_name == "epoch" else Fraction(0), reach, name=field_name)
+        if self.rng.random() < 0.4:
+            return self.units(depth)
+        if self.rng.random() < 0.2:
+            return self.make("cast", INT32, [self.boolean(depth - 1)], Fraction(0), Fraction(1))
         a, b = self.day(depth - 1), self.day(depth - 1)
         return self.make("date_diff", INT64, [a, b], a.lo - b.hi, a.hi - b.lo)
+
+    def units(self, depth):
+        """How many units begin between two days or times."""
+        a, b = (self.day(depth - 1) if self.rng.random() < 0.6 else self.moment(depth - 1) for _ in range(2))
+        reach = Fraction(10 ** 18)
+        return self.make("units_between", INT64, [a, b], -reach, reach, name=self.rng.choice(CUT))
 
     # ---- casts
 
@@ -519,8 +529,16 @@ class ExprGen:
         if depth > 0 and self.rng.random() < 0.4:
             return self.cut(self.moment(depth - 1))
         if depth > 0:
-            return self.make("cast", TIMESTAMP, [self.day(depth - 1)])
+            day = self.day(depth - 1)
+            begin = self.make("cast", TIMESTAMP, [day])
+            inside = day.lo - 500 >= FIRST_DAY and day.hi + 500 <= LAST_DAY
+            return self.later(begin) if self.rng.random() < 0.6 and (inside or self.dare()) else begin
         return self.constant(datetime.datetime(1995, 6, 17, self.rng.randint(0, 23), 59, 58), TIMESTAMP)
+
+    def later(self, moment):
+        op, n = self.rng.choice([("add_days", 40), ("add_months", 14), ("add_micros", 10 ** 10)])
+        amount = self.constant(self.rng.choice([0, 1, -1, self.rng.randint(-n, n)]), INT64)
+        return self.make(op, TIMESTAMP, [moment, amount])
 
     # ---- strings
 
@@ -540,6 +558,9 @@ class ExprGen:
         if shape < 0.85:
             return self.choice([self.string(depth - 1) for _ in range(2)], depth)
         x = self.rng.choice([self.number, self.day, self.moment, self.boolean])(depth - 1)
+        if x.type in (DATE, TIMESTAMP) and self.rng.random() < 0.5:
+            form = self.rng.choice(["%Y-%m", "%A %d. %B, %y", "%j %u%w %a %b%%", "%H:%M:%S.%f %I%p"])
+            return self.make("strftime", STRING, [x, lit(form, STRING)])
         if x.type.is_float:
             return self.constant("f", STRING)
         return self.make("cast", STRING, [x])

@@ -156,6 +156,17 @@ class Writer:
 
     text_add_months = text_add_days
 
+    def text_add_micros(self, e):
+        n = e.args[1]
+        if n.op != "lit" or n.value is None:
+            return SUM, f"{self.text(e.args[0], SUM)} + interval ({self.text(n)}) microsecond"
+        if n.value % 1000 == 0:
+            return PRIMARY, f"date_add({self.text(e.args[0])}, {n.value // 1000}, 'millisecond')"
+        return SUM, f"{self.text(e.args[0], SUM)} - interval '{-n.value}' microseconds"
+
+    def text_units_between(self, e):
+        return PRIMARY, f"date_diff('{e.name}', {self.text(e.args[0])}, {self.text(e.args[1])})"
+
     def text_case(self, e):
         parts = [f"when {self.text(c)} then {self.text(v)}" for c, v in zip(e.args[0:-1:2], e.args[1::2])]
         if len(e.args) % 2:
@@ -199,10 +210,11 @@ class Writer:
         method = getattr(self, "tree_" + e.op, None)
         if method:
             return method(e)
-        out = {"op": "-" if e.op == "date_diff" else e.op, "args": [self.tree(a) for a in e.args]}
+        name = {"date_diff": "-", "units_between": "date_diff"}.get(e.op, e.op)
+        out = {"op": name, "args": [self.tree(a) for a in e.args]}
         if e.op == "cast":
             out["type"] = str(e.type)
-        if e.op in ("extract", "date_trunc"):
+        if e.op in ("extract", "date_trunc", "units_between"):
             out["field"] = e.name
         if e.op == "like" and e.escape:
             out["args"].append({"lit": e.escape, "type": "string"})

@@ -4,6 +4,7 @@ Operators of the tree carry the names of the JSON form: + - * / % neg = <> < <= 
 is_null in like substring extract add_days add_months case coalesce cast, and col, lit, param.
 """
 
+import datetime
 import re
 from dataclasses import dataclass, field
 
@@ -23,7 +24,7 @@ class Node:
 
 
 COMPARE = {"=", "<>", "<", "<=", ">", ">="}
-UNITS = ("year", "month", "day")  # of intervals
+UNITS = ("year", "month", "day")
 DAY_FIELDS = ("quarter", "week", "isoyear", "dow", "isodow", "doy", "decade", "century", "epoch")
 TIME_FIELDS = ("hour", "minute", "second", "millisecond", "microsecond")
 FIELDS = UNITS + DAY_FIELDS + TIME_FIELDS
@@ -39,7 +40,14 @@ FUNCTIONS = {"floor": (1, 1), "ceil": (1, 1), "trunc": (1, 1), "round": (1, 2), 
              **{f: (1, 1) for f in ("abs", "sign", "sqrt", "exp", "ln", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan")}}
 FUNCTIONS.update({"is_not_distinct_from": (2, 2), "nullif": (2, 2), "iif": (3, 3), "last_day": (1, 1), "length": (1, 1), "octet_length": (1, 1), "ascii": (1, 1), "strpos": (2, 2), "starts_with": (2, 2), "ends_with": (2, 2),
                   "contains": (2, 2), "left": (2, 2), "right": (2, 2), "upper": (1, 1), "lower": (1, 1), "reverse": (1, 1), "repeat": (2, 2), "replace": (3, 3), "translate": (3, 3), "lpad": (2, 3), "rpad": (2, 3), "trim": (1, 2), "ltrim": (1, 2), "rtrim": (1, 2), "split_part": (3, 3)})
+FUNCTIONS.update({"chr": (1, 1), "epoch": (1, 1), "make_date": (3, 3), "make_timestamp": (1, 1), "to_timestamp": (1, 1), "strftime": (2, 2)})
 ARITY.update(FUNCTIONS)
+ARITY.update({"add_micros": (2, 2), "date_part": (1, 1), "date_add": (2, 2), "position": (2, 2), "units_between": (2, 2)})
+# What a unit moves by, and how many of it: of intervals, date_add.
+STEPS = {"century": ("add_months", 1200), "decade": ("add_months", 120), "year": ("add_months", 12), "quarter": ("add_months", 3),
+         "month": ("add_months", 1), "week": ("add_days", 7), "day": ("add_days", 1), "hour": ("add_micros", 3600000000),
+         "minute": ("add_micros", 60000000), "second": ("add_micros", 1000000), "millisecond": ("add_micros", 1000),
+         "microsecond": ("add_micros", 1)}
 
 TOKEN = re.compile(r"""\s*(?:
     (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
@@ -196,12 +204,7 @@ class Parser:
             if op == "-" or right.op == "interval":
                 raise PlanError(self.path, "an interval stands only beside a date")
             left, right = right, left
-        count = right.args[0]
-        if right.name == "year":
-            count = self.node("*", count, literal(12, INT64, self.path))
-        if op == "-":
-            count = self.node("neg", count)
-        return self.node("add_days" if right.name == "day" else "add_months", left, count)
+        return moved(left, right.args[0], right.name, self.path, op == "-")
 
     def is_interval(self):
         return self.peek("interval") and (self.kind("string", 1) or self.kind("number", 1) or self.kind("param", 1)
@@ -214,8 +217,8 @@ class Parser:
             count = literal(self.value(text, INT64), INT64, self.path)
         else:
             count = self.unary()
-        unit = self.accept("day", "month", "year")
-        return self.node("interval", count, name=unit) if unit else self.fail("day, month or year")
+        unit = self.accept(*STEPS, *(u + "s" for u in STEPS if u != "century"))
+        return self.node("interval", count, name=unit.lower().removesuffix("s")) if unit else self.fail("a unit")
 
     def product(self):
         e = self.unary()
@@ -282,8 +285,10 @@ class Parser:
         if self.peek("date", "timestamp") and self.kind("string", 1):
             t = DATE if self.accept("date", "timestamp") == "date" else TIMESTAMP
             return literal(self.value(self.unquote(self.take("string")), t), t, self.path)
-        if self.peek("coalesce", "cast", "substring", "extract", "date_trunc") and self.peek("(", ahead=1):
+        if self.peek(*self.SPECIAL) and self.peek("(", ahead=1):
             return self.function()
+        if self.peek("date_diff") and self.peek("(", ahead=1) and self.kind("string", 2):
+            return self.units()
         if self.tokens[self.pos][1].lower() in FUNCTIONS and self.peek("(", ahead=1):
             return self.call(self.take("word").lower())
         name = self.take("word")
@@ -305,8 +310,10 @@ class Parser:
         self.expect("end")
         return self.node("case", *args)
 
+    SPECIAL = ("coalesce", "cast", "substring", "extract", "date_trunc", "date_part", "date_add", "position")
+
     def function(self):
-        name = self.accept("coalesce", "cast", "substring", "extract", "date_trunc")
+        name = self.accept(*self.SPECIAL)
         self.expect("(")
         e = getattr(self, "call_" + name)()
         self.expect(")")
@@ -318,7 +325,7 @@ class Parser:
         self.expect(")")
         if not FUNCTIONS[name][0] <= len(args) <= FUNCTIONS[name][1]:
             raise PlanError(self.path, f"function {name} with {len(args)} arguments")
-        return self.node(name, *args)
+        return said(self.node(name, *args))
 
     def arguments(self):
         items = [self.disjunction()]
@@ -353,12 +360,71 @@ class Parser:
         self.expect("from")
         return self.node("extract", self.disjunction(), name=field_name)
 
+    def quoted_field(self, fields):
+        name = self.take("string")[1:-1].lower()
+        return name if name in fields else self.fail("a field")
+
+    def call_date_part(self):
+        field_name = self.quoted_field(FIELDS)
+        self.expect(",")
+        return self.node("extract", self.disjunction(), name=field_name)
+
+    def call_date_add(self):
+        e = self.disjunction()
+        self.expect(",")
+        n = self.disjunction()
+        self.expect(",")
+        return moved(e, n, self.quoted_field(STEPS), self.path)
+
+    def call_position(self):
+        e = self.sum()
+        self.expect("in")
+        return self.node("strpos", self.disjunction(), e)
+
+    def units(self):
+        self.take("word")
+        self.expect("(")
+        unit = self.quoted_field(STEPS)
+        self.expect(",")
+        a = self.disjunction()
+        self.expect(",")
+        e = self.node("units_between", a, self.disjunction(), name=unit)
+        self.expect(")")
+        return e
+
     def call_date_trunc(self):
         field_name = self.take("string")[1:-1].lower()
         if field_name not in CUT:
             self.fail("a field")
         self.expect(",")
         return self.node("date_trunc", self.disjunction(), name=field_name)
+
+
+def moved(e, n, unit, path, back=False):
+    """date ± interval, date_add."""
+    op, factor = STEPS[unit]
+    if factor != 1:
+        n = Node("*", [n, literal(factor, INT64, path)], path=path)
+    return Node(op, [e, Node("neg", [n], path=path) if back else n], path=path)
+
+
+def said(e):
+    """A function that stands for others, by those."""
+    if e.op in ("epoch", "date_part"):
+        return Node("extract", e.args, name=e.name or "epoch", path=e.path)
+    if e.op == "date_diff" and e.name:
+        return Node("units_between", e.args, name=e.name, path=e.path)
+    if e.op == "date_add":
+        return moved(*e.args, e.name, e.path)
+    if e.op == "position":
+        return Node("strpos", e.args[::-1], path=e.path)
+    if e.op not in ("make_timestamp", "to_timestamp"):
+        return e
+    n = e.args[0]
+    if e.op == "to_timestamp":
+        product = Node("*", [n, literal(1000000, INT64, e.path)], path=e.path)
+        n = Node("cast", [product], type=INT64, path=e.path)
+    return Node("add_micros", [literal(datetime.datetime(1970, 1, 1), TIMESTAMP, e.path), n], path=e.path)
 
 
 def parse(expr, path):
@@ -408,11 +474,11 @@ class Tree:
         e = Node(op, args, path=self.path)
         if op == "cast":
             e.type = parse_type(self.obj["type"], self.path)
-        if op in ("extract", "date_trunc"):
+        if op in ("extract", "date_trunc", "date_part", "date_add") or (op == "date_diff" and "field" in self.obj):
             e.name = self.obj["field"]
         if op == "like":
             e.escape = self.like_escape(args)
-        return e
+        return said(e)
 
     def like_escape(self, args):
         if len(args) == 3:

@@ -299,11 +299,50 @@ class Compiler:
     def add_interval(self, e):
         a, n = self.args(e)
         a, n = self.adopt(a, DATE), self.adopt(n, INT64)
-        if a.type != DATE or not n.type.is_int:
+        if a.type not in (DATE, TIMESTAMP) or not n.type.is_int:
             raise PlanError(e.path, f"{e.op} does not take {a.type} and {n.type}")
-        unit = "to_days" if e.op == "add_days" else "to_months"
-        sql = f"TRY(CAST({a.sql} + {unit}(CAST({n.sql} AS INTEGER)) AS DATE))"
-        return self.made(sql, DATE, [a, n], True)
+        t = TIMESTAMP if e.op == "add_micros" else a.type
+        if t == TIMESTAMP:
+            a = Expr(f"CAST({a.sql} AS TIMESTAMP)", t, a.nullable, a.err)
+        unit, whole = {"add_days": ("to_days", "INTEGER"), "add_months": ("to_months", "INTEGER"),
+                       "add_micros": ("to_microseconds", "BIGINT")}[e.op]
+        sql = f"TRY(CAST({a.sql} + {unit}(CAST({n.sql} AS {whole})) AS {t.sql()}))"
+        if t == TIMESTAMP:
+            sql = f"CASE WHEN year({sql}) BETWEEN 1 AND 9999 THEN {sql} END"
+        return self.made(sql, t, [a, n], True)
+
+    def units_between(self, e):
+        a, b = (self.adopt(v, DATE) for v in self.args(e))
+        if not {a.type, b.type} <= {DATE, TIMESTAMP}:
+            raise PlanError(e.path, f"date_diff does not take {a.type} and {b.type}")
+        return self.made(f"({self.unit_number(e.name, b)} - {self.unit_number(e.name, a)})", INT64, [a, b], False)
+
+    def unit_number(self, unit, v):
+        """DuckDB's own date_diff rounds weeks and times towards 1970."""
+        micros = f"epoch_us(CAST({v.sql} AS TIMESTAMP))"
+        size = {"century": 1200, "decade": 120, "year": 12, "quarter": 3, "month": 1}.get(unit)
+        if size:
+            shift = 12 if unit == "century" else 0
+            return f"((year({v.sql}) * 12 + month({v.sql}) - 1 - {shift}) // {size})"
+        size = {"week": 604800000000, "day": 86400000000, "hour": 3600000000, "minute": 60000000, "second": 1000000,
+                "millisecond": 1000, "microsecond": 1}[unit]
+        shift = 259200000000 if unit == "week" else 0  # 1970-01-01 was a Thursday
+        v = f"({micros} + {shift})"
+        return f"({v} // {size} - CASE WHEN {v} % {size} < 0 THEN 1 ELSE 0 END)"
+
+    def make_date(self, e):
+        args = [self.adopt(v, INT64) for v in self.args(e)]
+        if not all(v.type.is_int for v in args):
+            raise PlanError(e.path, "make_date takes integers")
+        y, m, d = (v.sql for v in args)
+        return self.made(f"CASE WHEN {y} BETWEEN 1 AND 9999 THEN TRY(make_date({y}, {m}, {d})) END", DATE, args, True)
+
+    def strftime(self, e):
+        a = self.adopt(self.compile(e.args[0]), TIMESTAMP)
+        if a.type not in (DATE, TIMESTAMP) or e.args[1].op != "lit" or "%e" in (e.args[1].value or ""):
+            raise PlanError(e.path, f"no translation of strftime of {a.type}")
+        f = self.adopt(self.compile(e.args[1]), STRING)
+        return self.made(f"strftime({a.sql}, {f.sql})", STRING, [a, f], False)
 
     def extract(self, e):
         a = self.adopt(self.compile(e.args[0]), DATE)
@@ -510,6 +549,10 @@ class Compiler:
             out = self.cast_number(a, t)
             out.exact = a.exact and is_exact(t)
             return out
+        if a.type == BOOL and t.is_number:
+            return self.made(f"TRY_CAST(CAST({a.sql} AS INTEGER) AS {t.sql()})", t, [a], t.kind == "decimal" and t.p == t.s)
+        if a.type.is_number and t == BOOL:
+            return self.made(f"({a.sql} <> 0)", BOOL, [a], False)
         if {a.type, t} == {DATE, TIMESTAMP}:
             return self.made(f"CAST({a.sql} AS {t.sql()})", t, [a], False)
         raise PlanError(e.path, f"cannot cast {a.type} to {t}")
@@ -553,18 +596,19 @@ FLOAT_FUNCTIONS = {"sqrt": ("sqrt({x})", "{x} < 0"),
 INEXACT = set(FLOAT_FUNCTIONS) - {"sqrt", "degrees", "radians"}
 
 # Arguments (s: string, w: integer) and result of functions of strings.
-TEXT_FUNCTIONS = {"||": ("ss", STRING), "upper": ("s", STRING), "lower": ("s", STRING), "reverse": ("s", STRING), "repeat": ("sw", STRING),
+TEXT_FUNCTIONS = {"||": ("ss", STRING), "chr": ("w", STRING), "upper": ("s", STRING), "lower": ("s", STRING), "reverse": ("s", STRING), "repeat": ("sw", STRING),
                   "replace": ("sss", STRING), "translate": ("sss", STRING), "lpad": ("sws", STRING), "rpad": ("sws", STRING),
                   "length": ("s", INT64), "octet_length": ("s", INT64), "ascii": ("s", INT64), "strpos": ("ss", INT64), "starts_with": ("ss", BOOL),
                   "ends_with": ("ss", BOOL), "contains": ("ss", BOOL), "left": ("sw", STRING), "right": ("sw", STRING), "trim": ("ss", STRING),
                   "ltrim": ("ss", STRING), "rtrim": ("ss", STRING), "split_part": ("ssw", STRING)}
 
-MAKERS = {"||", "repeat", "replace", "translate", "lpad", "rpad"}  # NULL: the result is too long
+MAKERS = {"chr", "||", "repeat", "replace", "translate", "lpad", "rpad"}  # NULL: the result is too long
 
 METHODS = {**{op: Compiler.rounding for op in ("floor", "ceil", "trunc", "round")}, "least": Compiler.extreme, "greatest": Compiler.extreme, "abs": Compiler.magnitude, "sign": Compiler.sign, "width_bucket": Compiler.width_bucket, "col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
            "not": Compiler.logical_not, "and": Compiler.logic, "or": Compiler.logic, "is_null": Compiler.is_null,
            "in": Compiler.in_list, "like": Compiler.like, "substring": Compiler.substring,
-           "extract": Compiler.extract, "date_trunc": Compiler.extract, "last_day": Compiler.last_day, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval,
+           "extract": Compiler.extract, "date_trunc": Compiler.extract, "last_day": Compiler.last_day, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval, "add_micros": Compiler.add_interval, "units_between": Compiler.units_between,
+           "make_date": Compiler.make_date, "strftime": Compiler.strftime,
            "case": Compiler.case, "iif": Compiler.case, "nullif": Compiler.nullif, "is_not_distinct_from": Compiler.not_distinct, "coalesce": Compiler.coalesce, "cast": Compiler.cast,
            **{op: Compiler.float_function for op in FLOAT_FUNCTIONS}, **{op: Compiler.text_function for op in TEXT_FUNCTIONS},
            "date_diff": Compiler.arith, **{op: Compiler.arith for op in "+-*/%"},

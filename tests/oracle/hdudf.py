@@ -141,6 +141,7 @@ TEXT_FUNCTIONS = [
     ("upper", lambda s: cased(s, str.upper), ["VARCHAR"], "VARCHAR"),
     ("lower", lambda s: cased(s, str.lower), ["VARCHAR"], "VARCHAR"),
     ("reverse", lambda s: s[::-1], ["VARCHAR"], "VARCHAR"),
+    ("chr", lambda n: chr(n) if 0 < n < 0x110000 and not 0xd800 <= n < 0xe000 else None, ["BIGINT"], "VARCHAR"),
     ("repeat", lambda s, n: s * max(n, 0) if len(s) * n < 1 << 31 else None, ["VARCHAR", "BIGINT"], "VARCHAR"),
     ("replace", lambda s, t, u: s.replace(t, u) if t else s, ["VARCHAR", "VARCHAR", "VARCHAR"], "VARCHAR"),
     ("translate", translate, ["VARCHAR", "VARCHAR", "VARCHAR"], "VARCHAR"),

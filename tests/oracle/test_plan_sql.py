@@ -97,6 +97,14 @@ VALUES = [
     ("substring(s from 2 for 1)", "string", "b"), ("substring(s, 0, 2)", "string", "a"),
     ("substring(s, -5, 7)", "string", "a"), ("substring(s, 3, 9)", "string", "c"), ("substring(s, 4, 1)", "string", ""),
     ("substring(s, -9223372036854775807, 9223372036854775807)", "string", ""), ("substring(s, 2)", "string", "bc"),
+    ("date_add(dt, 1, 'quarter')", "date", datetime.date(2024, 4, 30)), ("date_add(dt, i, 'hour')", "timestamp", datetime.datetime(2024, 1, 31, 7)),
+    ("ts - interval '1' week", "timestamp", datetime.datetime(2024, 1, 24, 12, 30)), ("date_diff('month', dt, date '2023-12-31')", "int64", -1),
+    ("date_diff('century', date '2000-12-31', ts)", "int64", 1), ("date_diff('week', timestamp '2024-01-28 23:00:00', dt)", "int64", 1),
+    ("date_diff(dt, dt)", "int64", 0), ("date_part('day', ts)", "int64", 31), ("epoch(dt)", "int64", 1706659200),
+    ("make_date(i, i, i)", "date", datetime.date(7, 7, 7)), ("make_timestamp(1000000)", "timestamp", datetime.datetime(1970, 1, 1, 0, 0, 1)),
+    ("to_timestamp(f)", "timestamp", datetime.datetime(1970, 1, 1, 0, 0, 0, 500000)), ("strftime(ts, '%H:%M')", "string", "12:30"),
+    ("position('c' in s)", "int64", 3), ("chr(i + 58)", "string", "A"), ("cast(b as int64)", "int64", 1), ("cast(d as bool)", "bool", True),
+    ({"op": "date_diff", "field": "day", "args": ["dt", "ts"]}, "int64", 0), ({"op": "position", "args": [{"lit": "b"}, "s"]}, "int64", 2),
     ("length(s)", "int64", 3), ("octet_length(s)", "int64", 3), ("ascii(s)", "int64", 97), ("strpos(s, 'c')", "int64", 3),
     ("starts_with(s, 'ab')", "bool", True), ("ends_with(s, 'ab')", "bool", False), ("contains(s, '')", "bool", True),
     ("left(s, -1)", "string", "ab"), ("right(s, -1)", "string", "bc"), ("trim(s, 'ca')", "string", "b"), ("ltrim(' ' )", "string", ""),
@@ -132,14 +140,14 @@ VALUES_LOW = [
 RAISES = ["l + 9223372036854775807 + l", "l - 1", "-l", "l / -1", "i / 0", "i % 0", "f / 0", "d / 0", "d / 0e0",
           "cast(3e9 as int32)", "cast(99.95 as decimal(3,1))", "cast('x' as int32)", "cast('1900-02-29' as date)",
           "substring(s, 1, -1)", "cast(l as int32)", "b or 1 / 0 = 1", "not b and 1 / 0 = 1",
-          "case when b then 1 else 1 / 0 end", "coalesce(null, 1 / 0)", "i in (1, 1 / 0)", "cast(f as int64)",
+          "case when b then 1 else 1 / 0 end", "coalesce(null, 1 / 0)", "make_date(i, 13, 1)", "chr(i - i)", "make_timestamp(9223372036854775807)", "i in (1, 1 / 0)", "cast(f as int64)",
           "9999999999999999999999999999999999999.5 * 9.9", "cast(2e38 as decimal(38,0))", "cast('' as float64)"]
 
 NULLS = ["i + 1", "-l", "d * 2", "f / 0", "i / 0", "dt + interval '1' day", "extract(year from dt)", "s like 'a'",
          "substring(s, 1, -1)", "cast(s as int32)", "i = i", "not b", "dt - dt", "i in (1, 2)", "d between 1 and 2"]
 
 BAD = ["zz", "i + s", "s < 1", "dt = 'x'", "b + 1", "not i", "i and b", "case when b then 1 else 'x' end", "1 +",
-       "interval '1' day", "cast(b as int32)", "dt + 1", "extract(hour from dt)", "(1", "null", "min(i)", ":p",
+       "interval '1' day", "cast(b as date)", "dt + 1", "extract(hour from dt)", "(1", "null", "min(i)", ":p",
        "d % 2", "dt between 1 and 2", "s like s", "9223372036854775808", "date '2023-02-29'", "-s", "99999999999999999999999999999999999999.0",
        {"op": "nope", "args": []}, {"col": "i", "x": 1}, {"op": "<", "args": ["i"]}]
 
