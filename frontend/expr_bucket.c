@@ -1,5 +1,5 @@
 /* Typing of width_bucket(x, lo, hi, n): x in the type in which it compares with both bounds without loss; lo, hi and
- * n are constants, which stay as they are (docs/plan.md 2.2). */
+ * n are constants, which stay as they are (docs/functions.md). */
 #include "frontend/bucket.h"
 
 #include <math.h>

@@ -320,7 +320,7 @@ static int no_function(struct fe_lexer *p)
     for (int i = 0; i < FE_OP_COUNT; i++)
         if (is_function((enum fe_op)i))
             names[n++] = fe_op_name((enum fe_op)i);
-    return fe_lex_expected_word(p, "a function (docs/plan.md 2.2 lists them)", names, n);
+    return fe_lex_expected_word(p, "a function (docs/functions.md lists them)", names, n);
 }
 
 /* What follows the opening parenthesis. */

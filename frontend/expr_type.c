@@ -1,5 +1,5 @@
 /* Typing: untyped trees become struct fe_expr with every conversion explicit. One function
- * ft_<rule> for each typing rule of ops.def; the rules are told in docs/plan.md 2.2.
+ * ft_<rule> for each typing rule of ops.def; the rules are told in docs/functions.md and docs/plan.md 2.2.
  * A bare `null` travels as a literal without a type until a sibling gives it one. */
 #include "frontend/ast.h"
 #include "frontend/expr_date.h"
