@@ -93,6 +93,8 @@ static bool add_terms(struct parts *p, const struct fe_expr *e, hd_i128 factor)
         return add_both(p, e, factor, -factor);
     if (e->op == FE_ADD_DAYS && (!timestamp || one_day))
         return add_both(p, e, factor, timestamp ? factor * day_micros : factor);
+    if (e->op == FE_ADD_MICROS)
+        return add_both(p, e, factor, factor);
     if (e->op == FE_NEG) {
         p->arithmetic = true;
         return add_terms(p, e->args[0], -factor);

@@ -7,6 +7,7 @@
 #include "planner/handle.h"
 #include "planner/need.h"
 #include "planner/range.h"
+#include "templates/civil.cuh"
 
 /* Only of constants is the date known before a row is. */
 static bool shift_may_fail(const struct fe_expr *e)
@@ -95,7 +96,9 @@ static bool constant_i(const struct ctx *c, const struct fe_expr *e, hd_i128 *v)
         return false;
     if (e->op == FE_ADD_MONTHS && e->type.kind == HD_DATE && b > -100000 && b < 100000)
         *v = hd_date_add_months((int32_t)a, (int64_t)b);
-    else if (e->op == FE_ADD_DAYS || e->op == FE_ADD)
+    else if (e->op == FE_ADD_DAYS && e->type.kind == HD_TIMESTAMP)
+        *v = a + b * HDD_MICROS_PER_DAY;
+    else if (e->op == FE_ADD_DAYS || e->op == FE_ADD_MICROS || e->op == FE_ADD)
         *v = a + b;
     else if (e->op == FE_SUB)
         *v = a - b;

@@ -67,6 +67,14 @@ def cases():
     """Pairs: an expression, DuckDB's words for it."""
     yield "chr(code)", "chr(code)"
     yield "position(t in s)", "position(t in s)"
+    for same in ("length(s)", "left(s, k)", "right(s, k)", "strpos(s, t)", "starts_with(s, t)", "ends_with(s, t)",
+                 "contains(s, t)", "repeat(t, k / 8)", "ltrim(s, 'aä🙂')", "rtrim(s, 'aä🙂')", "trim(s, t || ' ')",
+                 "replace(s, t, 'ß')", "translate(s, 'aäx日🙂', 'ä🚀y')", "split_part(s || 'ä' || t, 'ä', 2)"):
+        yield same, same.replace("k / 8", "k // 8")
+    yield "octet_length(s)", "strlen(s)"
+    yield "ascii(s)", "CASE WHEN s = '' THEN 0 ELSE ascii(s) END"
+    yield "lpad(s, abs(k), 'äb')", "lpad(s, abs(k), 'äb')"
+    yield "rpad(s, abs(k), '🙂')", "rpad(s, abs(k), '🙂')"
     yield "make_date(extract(year from a), extract(month from a), extract(day from a))", "a"
     yield "make_timestamp(u)", "make_timestamp(u)"
     yield "epoch(x)", floored("epoch_us(x)", 1000000)
@@ -123,16 +131,9 @@ def shown(v):
 def heddle_rows(args, rows, exprs, threads):
     source = {"op": "values", "columns": [{"name": c, "type": t} for c, (t, _) in COLUMNS.items()],
               "rows": [[shown(v) for v in row.values()] for row in rows]}
-    plan = {"heddle": 1, "root": {"op": "sort", "keys": ["n"], "input": {"op": "project", "input": source, "exprs": [
-        {"expr": "n", "as": "n"}, *({"expr": e, "as": f"c{i}"} for i, e in enumerate(exprs))]}}}
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / "plan.json"
-        file.write_text(json.dumps(plan))
-        run = subprocess.run([args.heddle, "run", str(file), "--backend", args.backend, "--threads", str(threads),
-                              "--format", "json"], capture_output=True)
-    if run.returncode:
-        sys.exit(f"heddle failed: {run.stderr.decode()}")
-    return [row[1:] for row in json.loads(run.stdout)["rows"]]
+    root = {"op": "sort", "keys": ["n"], "input": {"op": "project", "input": source, "exprs": [
+        {"expr": "n", "as": "n"}, *({"expr": e, "as": f"c{i}"} for i, e in enumerate(exprs))]}}
+    return [row[1:] for row in run_plan(args, root, threads)]
 
 
 def duckdb_rows(rows, sqls):
@@ -146,6 +147,35 @@ def duckdb_rows(rows, sqls):
 
 def same(a, b):
     return a == b or (isinstance(a, (int, str)) and isinstance(b, (int, str)) and str(a) == str(b))
+
+
+def run_plan(args, root, threads):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "plan.json"
+        file.write_text(json.dumps({"heddle": 1, "root": root}))
+        run = subprocess.run([args.heddle, "run", str(file), "--backend", args.backend, "--threads", str(threads),
+                              "--format", "json"], capture_output=True)
+    if run.returncode:
+        sys.exit(f"heddle failed: {run.stderr.decode()}")
+    return json.loads(run.stdout)["rows"]
+
+
+def check_bands(args, rng):
+    """Times near others: found by a search as well as by a loop over all pairs."""
+    times = [[EPOCH + rng.randint(0, 10**11) * MICROS for _ in range(300)] for _ in range(2)]
+    a, b = ({"op": "values", "columns": [{"name": name, "type": "timestamp"}], "rows": [[shown(v)] for v in side]}
+            for name, side in zip("ab", times))
+    before, behind = datetime.timedelta(minutes=7), datetime.timedelta(microseconds=90000001)
+    pairs = sum(x - before <= y < x + behind for x in times[0] for y in times[1])
+    wrong = 0
+    for strategy in ("band", "loop", "auto"):
+        root = {"op": "aggregate", "keys": [], "aggs": [{"fn": "count", "as": "n"}], "input": {
+            "op": "join", "kind": "inner", "on": [], "strategy": strategy, "left": a, "right": b,
+            "residual": "b >= a - interval '7' minutes and b < a + interval '90000001' microsecond"}}
+        found = int(run_plan(args, root, 2)[0][0])
+        wrong += found != pairs
+        print(f"{strategy}: {found} pairs, expected {pairs}")
+    return wrong
 
 
 def main():
@@ -170,7 +200,7 @@ def main():
             for n in bad[:2]:
                 print(f"{expr} of {[shown(v) for v in rows[n].values()]}: {got[n][i]!r}, DuckDB {expected[n][i]!r}")
     print(f"{len(pairs)} expressions over {len(rows)} rows, {wrong} wrong")
-    sys.exit(1 if wrong else 0)
+    sys.exit(1 if wrong + check_bands(args, rng) else 0)
 
 
 if __name__ == "__main__":
