@@ -70,7 +70,7 @@ static bool add_term(struct parts *p, const struct fe_expr *e, hd_i128 factor)
 {
     const struct finder *f = p->f;
     bool probe = pl_expr_uses(e, 0, f->lo) || pl_expr_uses(e, f->hi, INT32_MAX);
-    if (p->n == TERMS_MAX || (reads_build(f, e) && probe) || pl_typed_may_fail(f->c, f->join, e))
+    if (p->n == TERMS_MAX || (reads_build(f, e) && probe) || pl_typed_may_fail(f->c->plan, f->join, e))
         return false;
     p->v[p->n++] = (struct pl_term){e, factor};
     return true;
@@ -355,7 +355,7 @@ static bool has_word(const struct finder *f, const struct pl_interval *x, const 
     struct pl_range sum = {true, 0, 0};
     for (int i = 0; i < s->n && !x->is_float; i++) {
         hd_i128 unit = pl_unit(&s->v[i], x->scale);
-        struct pl_range term = pl_typed_range(f->c, f->join, s->v[i].e);
+        struct pl_range term = pl_typed_range(f->c->plan, f->join, s->v[i].e);
         sum = range_binary(FE_ADD, sum, range_binary(FE_MUL, term, (struct pl_range){true, unit, unit}));
     }
     return range_within(sum, all);

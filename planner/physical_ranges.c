@@ -140,7 +140,7 @@ static const char *find_range(const struct view *w, struct pl_over_pairs *o, con
     int nboth = 0, lo = r->swapped ? 0 : r->nleft;
     for (int i = 0; i < n; i++) {
         bool probe = uses_probe(r, v[i]), build = uses_build(r, v[i]);
-        if (pl_typed_may_fail(w->c, w->join, v[i]))
+        if (pl_typed_may_fail(w->c->plan, w->join, v[i]))
             return "a condition may raise";
         if (probe && build)
             push(w->c, &both, &nboth, v[i]);
@@ -169,7 +169,7 @@ static bool is_float(struct hd_type t)
 static bool adds_up(const struct view *v, const struct fe_expr *x)
 {
     const struct pl_range rows = {true, -INT32_MAX, INT32_MAX};
-    struct pl_range sum = range_binary(FE_MUL, pl_typed_range(v->c, v->join, x), rows);
+    struct pl_range sum = range_binary(FE_MUL, pl_typed_range(v->c->plan, v->join, x), rows);
     return !is_float(x->type) && range_within(sum, range_of_type(exact_type(x->type)));
 }
 
@@ -211,7 +211,7 @@ static struct fe_expr *running(const struct view *v, struct pl_ranges *r, enum r
         i++;
     if (i == r->nrunning) {
         hd_grow1(c->a, r->running, r->nrunning);
-        r->running[r->nrunning++] = (struct pl_running){merge, arg, t, pl_typed_range(v->c, v->join, arg)};
+        r->running[r->nrunning++] = (struct pl_running){merge, arg, t, pl_typed_range(v->c->plan, v->join, arg)};
     }
     return pl_col_node(c->a, r->ncols + 1 + i, t, merge != RT_MERGE_SUM, arg->path);
 }
@@ -244,7 +244,7 @@ static const char *of_build(const struct view *v, struct pl_ranges *r, enum fe_a
                             struct pl_weighted_agg *to)
 {
     bool two_sided = r->range->nlow && r->range->nhigh;
-    if (pl_typed_may_fail(v->c, v->join, x))
+    if (pl_typed_may_fail(v->c->plan, v->join, x))
         return "an argument of the build side may raise";
     switch (fn) {
     case FE_AGG_COUNT: to->count = build_count(v, r, x); return NULL;

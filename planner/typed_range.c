@@ -1,12 +1,11 @@
 #include "planner/typed_range.h"
 
-#include "planner/ctx.h"
 #include "planner/estimate.h"
 
 enum { LOOKS = 1000 }; /* at nodes: projections can make a small plan a large expression */
 
 struct look {
-    const struct ctx *c;
+    const struct fe_plan *plan;
     int left;
 };
 
@@ -55,7 +54,7 @@ static struct pl_range of_column(struct look *k, const struct fe_node *n, const 
     int nl = n->op == FE_JOIN_OP ? n->inputs[0]->ncols : 0;
     switch (n->op) {
     case FE_SCAN_OP: return of_table_column(&n->u.scan.table->cols[n->u.scan.columns[e->col]]);
-    case FE_REF_OP: return of_input(k, k->c->plan->shared[n->u.ref.shared], e->col);
+    case FE_REF_OP: return of_input(k, k->plan->shared[n->u.ref.shared], e->col);
     case FE_FILTER_OP:
     case FE_SORT_OP:
     case FE_TOP_OP:
@@ -145,15 +144,15 @@ static struct pl_range of_expr(struct look *k, const struct fe_node *n, const st
     if (e->op == FE_LIT)
         return of_value(&e->value, e->type);
     if (e->op == FE_PARAM && !e->param_list)
-        return of_value(&k->c->plan->params[e->param].value, e->type);
+        return of_value(&k->plan->params[e->param].value, e->type);
     if (e->op == FE_COALESCE || e->op == FE_CASE)
         return of_branches(k, n, e);
     return checked(unchecked(k, n, e), e->type);
 }
 
-struct pl_range pl_typed_range(const struct ctx *c, const struct fe_node *n, const struct fe_expr *e)
+struct pl_range pl_typed_range(const struct fe_plan *p, const struct fe_node *n, const struct fe_expr *e)
 {
-    struct look k = {c, LOOKS};
+    struct look k = {p, LOOKS};
     return of_expr(&k, n, e);
 }
 
@@ -170,8 +169,8 @@ static bool may_fail(struct look *k, const struct fe_node *n, const struct fe_ex
     return false;
 }
 
-bool pl_typed_may_fail(const struct ctx *c, const struct fe_node *n, const struct fe_expr *e)
+bool pl_typed_may_fail(const struct fe_plan *p, const struct fe_node *n, const struct fe_expr *e)
 {
-    struct look k = {c, LOOKS};
+    struct look k = {p, LOOKS};
     return may_fail(&k, n, e);
 }

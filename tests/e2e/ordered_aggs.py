@@ -4,6 +4,7 @@ few groups, nearly as many as rows, no rows; filters, parameters, grouping sets,
 threads.
 
 Usage: ordered_aggs.py --heddle BIN [--backend cpu|cuda] [--seed N] [--plans N] [--rows N] [--threads N,N...]
+       [--tables NAME,...]
 """
 import argparse
 import json
@@ -206,7 +207,7 @@ def run(args, plan, threads):
     done = subprocess.run([args.heddle, "run", str(path), "--db", str(args.folder / "db"), "--backend", args.backend, "--format",
                            "json", "--threads", str(threads)], capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(f"{json.dumps(plan)}\n{done.stderr}")
+        sys.exit(f"{json.dumps(plan)}\n{done.returncode} {done.stderr}")
     result = json.loads(done.stdout)
     return [[found_cell(v, c) for v, c in zip(row, result["columns"])] for row in result["rows"]]
 
@@ -217,8 +218,9 @@ def main():
     parser.add_argument("--backend", default="cpu")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plans", type=int, default=60)
-    parser.add_argument("--rows", type=int, default=20000)
+    parser.add_argument("--rows", type=int, default=60000)
     parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=[1, 3])
+    parser.add_argument("--tables", type=lambda s: s.split(","), default=["nothing", "lone"] + ["few"] * 8 + ["several"] * 6 + ["many"] * 4)
     args = parser.parse_args()
     rng = random.Random(args.seed)
     with tempfile.TemporaryDirectory(prefix="heddle-ordered-") as folder:
@@ -233,7 +235,7 @@ def main():
         subprocess.run([args.heddle, "load", "--schema", str(args.folder / "schema.json"), "--from", folder, "--out",
                         str(args.folder / "db")], check=True)
         for number in range(args.plans):
-            plan = Plan(rng, rng.choices(list(sizes), [1, 1, 8, 6, 3])[0])
+            plan = Plan(rng, rng.choice(args.tables))
             want = plan.rows(tables[plan.table])
             for threads in args.threads:
                 found = sorted(run(args, plan.json(), threads), key=str)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Single operators on a GPU: windows, grouping sets, first rows, and the pairs of tpch/compare/operators; rows are those of
+"""Single operators on a GPU: windows, grouping sets, medians, first rows, and the pairs of tpch/compare/operators; rows are those of
 the CPU backend.
 
 Usage: operators.py --heddle BIN --db DB [--repeat N] [--only TEXT] [--no-check] [--out FILE.json]
@@ -42,9 +42,11 @@ def works():
            "input": {"op": "scan", "table": "lineitem", "columns": ["l_extendedprice", "l_orderkey", "l_linenumber"]}}
     scan = {"op": "aggregate", "aggs": [{"fn": "max", "arg": "l_extendedprice", "as": "m"}],
             "input": {"op": "scan", "table": "lineitem"}}
+    median = {"op": "aggregate", "keys": [{"expr": "l_suppkey % 100", "as": "g"}],
+              "aggs": [{"fn": "median", "arg": "l_extendedprice", "as": "m"}], "input": {"op": "scan", "table": "lineitem"}}
     own = [("row_number, a partition per order", total(number, "r"), 12), ("running sum, one partition", total(running, "r"), 6),
            ("sum per partition", total(share, "r"), None), ("lag", total(near, "r"), None), ("rollup of four columns", rollup, 8),
-           ("top 10", top, None), ("a scan as of top 10", scan, None)]
+           ("median of 100 groups", median, 12), ("top 10", top, None), ("a scan as of top 10", scan, None)]
     return own + [(p.stem, json.loads(p.read_text())["root"], None) for p in sorted(PAIRS.glob("*.json"))]
 
 
