@@ -31,6 +31,11 @@ struct fe_column {
     bool nullable;
 };
 
+struct fe_sort_key {
+    struct fe_expr *expr;
+    bool desc, nulls_first;
+};
+
 struct fe_agg {
     enum fe_agg_fn fn;
     bool distinct;
@@ -40,13 +45,10 @@ struct fe_agg {
     struct fe_expr *rows; /* where groups are merged, of COUNT and AVG: how many rows arg, their sum, is of */
     int nof, *of;         /* GROUPING: keys */
     struct fe_expr *q;    /* QUANTILE_CONT, QUANTILE_DISC: a literal or parameter */
+    int norder, nstated;  /* FIRST, LAST: as stated, then the columns that are left */
+    struct fe_sort_key *order;
     struct hd_type type; /* of the result */
     const char *path;
-};
-
-struct fe_sort_key {
-    struct fe_expr *expr;
-    bool desc, nulls_first;
 };
 
 /* What a window keeps of each row, in the order of the window: ANY the value itself, COUNT how many rows up to and with

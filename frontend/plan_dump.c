@@ -155,6 +155,12 @@ static void print_sets(struct dump *d, const struct fe_node *n)
     }
 }
 
+static void print_sort_key(struct dump *d, const struct fe_sort_key *k, const char *const *names)
+{
+    fe_expr_print(d->out, k->expr, names);
+    hd_strbuf_addf(d->out, "%s%s", k->desc ? " desc" : "", k->nulls_first ? " nulls first" : "");
+}
+
 static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_column *keys, const struct fe_column *c,
                       const char *const *names)
 {
@@ -172,6 +178,10 @@ static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_co
         if (g->q) {
             hd_strbuf_adds(d->out, ", ");
             fe_expr_print(d->out, g->q, names);
+        }
+        for (int i = 0; i < g->nstated; i++) {
+            hd_strbuf_adds(d->out, i ? ", " : " by ");
+            print_sort_key(d, &g->order[i], names);
         }
         hd_strbuf_addc(d->out, ')');
     }
@@ -213,8 +223,7 @@ static void print_sort(struct dump *d, const struct fe_node *n)
                                : i == n->u.sort.nstated ? " then "
                                : i == 0                 ? " of each "
                                                         : ", ");
-        fe_expr_print(d->out, k->expr, names);
-        hd_strbuf_addf(d->out, "%s%s", k->desc ? " desc" : "", k->nulls_first ? " nulls first" : "");
+        print_sort_key(d, k, names);
     }
     print_limits(d, n);
     hd_strbuf_adds(d->out, n->u.sort.keep ? " and ties" : "");

@@ -310,6 +310,9 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
                                 aggs[g->fn].name, hd_type_text(t, found));
         g->type = t.kind == HD_DECIMAL ? avg_type(t) : hd_type_of(HD_FLOAT64);
         return 0;
+    case FE_AGG_MODE:
+    case FE_AGG_FIRST:
+    case FE_AGG_LAST:
     case FE_AGG_QUANTILE_DISC: g->type = t; return 0;
     case FE_AGG_ANY:
     case FE_AGG_COUNT_OF: break;
@@ -356,7 +359,7 @@ static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const str
                     const struct fe_node *n, const struct fe_column *keys, struct fe_agg *g, struct fe_column *col)
 {
     struct fe_json as, distinct, filter;
-    HD_TRY(fe_json_object(v, "fn", "arg", "by", "filter", "as", "distinct", "q", NULL));
+    HD_TRY(fe_json_object(v, "fn", "arg", "by", "filter", "as", "distinct", "q", "order", NULL));
     HD_TRY(read_agg_fn(v, &g->fn));
     g->path = fe_json_path(v);
     HD_TRY(read_agg_args(r, v, scope, n, keys, g));
@@ -510,7 +513,7 @@ int fe_read_order(struct fe_plan_reader *r, const struct fe_json *v, const char 
                   struct fe_node *n)
 {
     struct fe_json keys, order, m;
-    bool grouped = fe_json_get(v, group, &keys), ordered = fe_json_get(v, "order", &order);
+    bool grouped = group && fe_json_get(v, group, &keys), ordered = fe_json_get(v, "order", &order);
     HD_TRY(grouped ? fe_json_array(&keys) : 0);
     HD_TRY(ordered ? fe_json_array(&order) : 0);
     if (ordered && !fe_json_length(&order))

@@ -40,13 +40,30 @@ static int read_fraction(struct fe_plan_reader *r, const struct fe_json *v, cons
     return 0;
 }
 
-int fe_read_ordered(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g)
+static int read_order(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g)
 {
     struct fe_json m;
-    bool takes_q = g->fn == FE_AGG_QUANTILE_CONT || g->fn == FE_AGG_QUANTILE_DISC;
-    if (takes_q)
-        return read_fraction(r, v, scope, g);
-    if (fe_json_get(v, "q", &m))
-        return fe_json_fail(&m, "%s takes no \"q\"", fe_agg_name(g->fn));
+    struct fe_node n = {.op = FE_SORT_OP, .path = g->path};
+    HD_TRY(fe_json_need(v, "order", &m));
+    HD_TRY(fe_read_order(r, v, NULL, scope, &n));
+    g->norder = n.u.sort.nkeys;
+    g->nstated = n.u.sort.nstated;
+    g->order = n.u.sort.keys;
     return 0;
+}
+
+static int refuse(const struct fe_json *v, const char *key, bool takes, const struct fe_agg *g)
+{
+    struct fe_json m;
+    return takes || !fe_json_get(v, key, &m) ? 0 : fe_json_fail(&m, "%s takes no \"%s\"", fe_agg_name(g->fn), key);
+}
+
+int fe_read_ordered(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g)
+{
+    bool q = g->fn == FE_AGG_QUANTILE_CONT || g->fn == FE_AGG_QUANTILE_DISC;
+    bool order = g->fn == FE_AGG_FIRST || g->fn == FE_AGG_LAST;
+    HD_TRY(refuse(v, "q", q, g));
+    HD_TRY(refuse(v, "order", order, g));
+    HD_TRY(q ? read_fraction(r, v, scope, g) : 0);
+    return order ? read_order(r, v, scope, g) : 0;
 }

@@ -63,7 +63,7 @@ void fe_subplans_below(struct fe_below *b, struct fe_plan_reader *r, const struc
                        struct fe_scope *scope, bool filters);
 /* The filter, with what it tests before it joins, and without the marks. */
 struct fe_node *fe_subplans_filtered(struct fe_below *b, const struct fe_json *v, struct fe_node *filter);
-/* plan_ops.c: n's sort keys are those of the list `group`, then those of "order", then the columns that are left. */
+/* plan_ops.c: n's sort keys are those of the list `group`, if there is one, then those of "order", then the columns that are left. */
 int fe_read_order(struct fe_plan_reader *r, const struct fe_json *v, const char *group, const struct fe_scope *scope,
                   struct fe_node *n);
 /* The type of a sum of values of type t. */

@@ -10,7 +10,6 @@ struct ordered_columns {
     int value, next, rows; /* the value, the one behind it, how many values there are */
 };
 
-/* What aggregates with one argument and one filter share. */
 struct ordered_part {
     int first; /* aggregate */
     bool whole; /* it has all groups */
@@ -22,6 +21,7 @@ struct ordered_part {
 struct ordering {
     struct rewriting *w;
     const struct fe_node *n; /* the aggregate */
+    struct fe_node *(*rest)(struct rewriting *w, struct fe_node *n); /* says other aggregates */
     struct fe_node *in; /* its input, in a form that can be copied */
     int nparts;
     struct ordered_part *parts;

@@ -75,8 +75,6 @@ def place(v):
 def in_order(rows, order):
     for column, down, first in reversed(order):
         there = sorted((r for r in rows if r[column] is not None), key=lambda r: place(r[column]), reverse=down)
-        if down:  # ties stay in their order
-            there = [r for part in reversed(runs(there[::-1], column)) for r in part]
         none = [r for r in rows if r[column] is None]
         rows = none + there if first else there + none
     return rows
@@ -116,6 +114,10 @@ def expected(agg, rows):
         rows = [r for r in rows if FILTERS[agg["filter"]](r)]
     if fn == "count":
         return len(rows)
+    if fn in ("first", "last"):
+        named = [c for c, _, _ in agg["_order"]]
+        rows = in_order(rows, agg["_order"] + [(c, False, False) for c in TYPES if c not in named])
+        return rows[0 if fn == "first" else -1][column] if rows else None
     there = in_order([r for r in rows if r[column] is not None], [(column, False, False)])
     values = [r[column] for r in there]
     if fn == "max":
@@ -130,6 +132,8 @@ def expected(agg, rows):
         return continuous(values, Fraction(agg["_q"]), column)
     if fn == "quantile_disc":
         return values[max(math.ceil(len(values) * Fraction(agg["_q"])), 1) - 1]
+    if fn == "mode":
+        return max(runs(there, column), key=len)[0][column]
     raise ValueError(fn)
 
 
@@ -141,12 +145,14 @@ class Plan:
         self.keys = rng.sample(["g", "h", "k", "u", "b"], rng.choice([0, 1, 1, 1, 2]))
         self.sets = rng.random() < 0.15 and len(self.keys) > 0
         self.param = rng.choice(["0", "0.25", "0.9", "1", "0.123456789", "0.50"])
+        self.orders = []
         used = rng.sample(EVERY, rng.choice([1, 1, 2, 3]))
         self.aggs = [self.agg(n, used) for n in range(rng.choice([1, 1, 2, 3, 5]))]
 
     def agg(self, n, used):
         rng = self.rng
-        fn = rng.choice(["median", "quantile_cont", "quantile_disc", "quantile_disc", "count", "sum", "max"])
+        fn = rng.choice(["median", "quantile_cont", "quantile_disc", "quantile_disc", "count", "sum", "max", "mode",
+                         "mode", "first", "last"])
         numbers = [c for c in used if c in NUMBERS] or ["n"]
         a = {"fn": fn, "as": f"x{n}"}
         if fn == "sum":
@@ -160,9 +166,20 @@ class Plan:
         if fn in ("quantile_cont", "quantile_disc"):
             a["_q"] = rng.choice(["0", "1", "0.5", "0.25", "0.99", "0.001", "0.333333333", self.param])
             a["q"] = ":q" if a["_q"] == self.param and rng.random() < 0.7 else a["_q"]
+        if fn in ("first", "last"):
+            a["_order"] = self.order()
+            a["order"] = [{"expr": c, "desc": d, "nulls": "first" if n else "last"} for c, d, n in a["_order"]]
         if rng.random() < 0.3:
             a["filter"] = rng.choice(list(FILTERS))
         return a
+
+    def order(self):
+        """Often one that some other function has."""
+        if self.orders and self.rng.random() < 0.5:
+            return self.rng.choice(self.orders)
+        columns = self.rng.sample(EVERY, self.rng.choice([1, 1, 2]))
+        self.orders.append([(c, self.rng.random() < 0.4, self.rng.random() < 0.4) for c in columns])
+        return self.orders[-1]
 
     def json(self):
         node = {"op": "aggregate", "keys": self.keys, "aggs": [{k: v for k, v in a.items() if k[0] != "_"} for a in self.aggs],

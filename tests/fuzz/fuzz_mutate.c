@@ -85,6 +85,8 @@ static const char *const words[] = {"scan",
                                     "corr",
                                     "median",
                                     "quantile_disc",
+                                    "mode",
+                                    "first",
                                     "parent",
                                     "child",
                                     "every",
@@ -310,6 +312,8 @@ static const char *const wrappers[] = {
     "{\"fn\":\"stddev_pop\",\"arg\":\"cast(id as float64)\",\"as\":\"id\"}],\"input\":%}",
     "{\"op\":\"aggregate\",\"keys\":[\"id\"],\"aggs\":[{\"fn\":\"median\",\"arg\":\"id\",\"as\":\"r\"},"
     "{\"fn\":\"quantile_disc\",\"filter\":\"id > 3\",\"arg\":\"id\",\"q\":\"0.9\",\"as\":\"m\"}],\"input\":%}",
+    "{\"op\":\"aggregate\",\"keys\":[\"id\"],\"aggs\":[{\"fn\":\"mode\",\"arg\":\"id\",\"as\":\"r\"},"
+    "{\"fn\":\"last\",\"arg\":\"id\",\"order\":[{\"expr\":\"id\",\"desc\":true}],\"as\":\"m\"}],\"input\":%}",
     "{\"op\":\"aggregate\",\"aggs\":[{\"fn\":\"count\",\"distinct\":true,\"arg\":\"id\","
     "\"as\":\"id\"}],\"input\":%}",
     "{\"op\":\"join\",\"kind\":\"left\",\"on\":[[\"id\",\"pid\"]],\"left\":%,\"right\":{"
