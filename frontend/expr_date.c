@@ -35,6 +35,12 @@ static const struct step {
     [FE_MICROSECOND] = {FE_ADD_MICROS, 1},
 };
 
+int64_t fe_interval_step(enum fe_field unit, enum fe_op *op)
+{
+    *op = steps_of[unit].op;
+    return steps_of[unit].factor;
+}
+
 /* The day itself of a date, and of a timestamp the one that it is in. */
 static hd_i128 moved(enum fe_op op, struct hd_type type, hd_i128 v, hd_i128 n)
 {

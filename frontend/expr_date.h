@@ -21,4 +21,7 @@ int ft_MICROS(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, s
 int ft_SECONDS(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
 int ft_STRFTIME(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
 
+/* By how many months, days or microseconds (ADD_MONTHS, ADD_DAYS, ADD_MICROS) a unit of intervals moves. */
+int64_t fe_interval_step(enum fe_field unit, enum fe_op *op);
+
 #endif

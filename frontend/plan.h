@@ -58,33 +58,49 @@ struct fe_window_value {
     struct fe_expr *arg; /* over the input's columns */
 };
 /* A column of a window: a number of a row's partition, or the value of the row with the number base + by there, from 1.
- * NULL where there is no such row; with clamp_low the first one's, with clamp_high the last one's then. */
+ * NULL where there is no such row; with clamp_high the last one's if it is beyond that. */
 #define FE_WINDOW_BASES(X) \
     X(ZERO, "0") \
     X(ROW, "row") /* in the order of the window */ \
     X(PEER_BEGIN, "peer") /* of the first row with the same order keys: the rank */ \
     X(PEER_END, "last peer") /* of the last one */ \
     X(DENSE, "dense rank") /* of the order keys among distinct ones */ \
-    X(ROWS, "rows") /* of the partition */
+    X(ROWS, "rows") /* of the partition */ \
+    X(FOUND, "found") /* of the row that a search has found */
 enum fe_window_base {
 #define X(id, name) FE_WINDOW_##id,
     FE_WINDOW_BASES(X)
 #undef X
 };
-struct fe_window_column {
+struct fe_window_at {
     enum fe_window_base base;
     int64_t by;
+    int search; /* FOUND */
+};
+/* Where the order has rows beside a limit, which is the row's own order key moved by an offset, or the number of its
+ * peers among those of the partition: the first row that is not in front of the limit, from 1; one more than the rows
+ * there are if all are in front of it. `behind`: the last row that is not behind it; 0 if all are. */
+struct fe_window_search {
+    int limit; /* a value, NULL where it would leave the type or the row has no key; -1: peers are counted */
+    int32_t peers; /* more than the row's */
+    bool following; /* towards the end: where a limit would leave the type all rows with keys are in front of it */
+    bool behind;
+};
+struct fe_window_column {
+    struct fe_window_at at;
     int value; /* -1: the number base + by itself */
-    bool clamp_low, clamp_high;
+    bool clamp_high;
 };
 /* Every row has that row in its partition. */
 static inline bool fe_window_row_is_there(const struct fe_window_column *w)
 {
-    return w->base != FE_WINDOW_ZERO && w->by == 0;
+    return w->at.base != FE_WINDOW_ZERO && w->at.base != FE_WINDOW_FOUND && w->at.by == 0;
 }
 struct fe_window {
     int nvalues;
     struct fe_window_value *values;
+    int nsearches;
+    struct fe_window_search *searches;
     int ncolumns; /* behind the input's */
     struct fe_window_column *columns;
 };
@@ -174,6 +190,7 @@ struct fe_param {
     bool is_list, has_default, bound;
     bool nullable; /* NULL may be bound; the nullability of every use */
     bool fraction; /* some quantile's q: from 0 to 1 */
+    bool is_offset; /* of a frame: neither NULL nor negative nor infinite */
     struct fe_value value; /* default until bound */
     int nlist;
     struct fe_value *list;

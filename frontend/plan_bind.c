@@ -52,7 +52,7 @@ int fe_param_read_value(struct fe_param *p, const struct fe_json *v)
 
 static int mark_bound(struct fe_param *p, struct hd_err *err)
 {
-    const char *misfit = fe_fraction_misfit(p);
+    const char *misfit = fe_fraction_misfit(p) ? fe_fraction_misfit(p) : fe_offset_misfit(p);
     if (misfit)
         return HD_FAIL(err, USER, p->path, "parameter :%s: %s", p->name, misfit);
     p->bound = true;

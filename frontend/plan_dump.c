@@ -239,6 +239,17 @@ static const char *base_name(enum fe_window_base b)
     return names[b];
 }
 
+/* " first beside ..." */
+static void print_search(struct dump *d, const struct fe_window *w, const struct fe_window_search *s,
+                         const char *const *names)
+{
+    hd_strbuf_adds(d->out, s->behind ? " last up to " : " first from ");
+    if (s->limit >= 0)
+        fe_expr_print(d->out, w->values[s->limit].arg, names);
+    else
+        hd_strbuf_addf(d->out, "peers %+d", (int)s->peers);
+}
+
 static void print_window_column(struct dump *d, const struct fe_node *n, const struct fe_window_column *c,
                                 const char *const *names)
 {
@@ -253,10 +264,11 @@ static void print_window_column(struct dump *d, const struct fe_node *n, const s
         fe_expr_print(d->out, v->arg, names);
         hd_strbuf_adds(d->out, v->fn == FE_AGG_ANY ? " at " : ") at ");
     }
-    hd_strbuf_adds(d->out, base_name(c->base));
-    if (c->by)
-        hd_strbuf_addf(d->out, " %c %" PRId64, c->by < 0 ? '-' : '+', c->by < 0 ? -c->by : c->by);
-    hd_strbuf_adds(d->out, c->clamp_low ? " or first" : "");
+    hd_strbuf_adds(d->out, base_name(c->at.base));
+    if (c->at.base == FE_WINDOW_FOUND)
+        print_search(d, w, &w->searches[c->at.search], names);
+    if (c->at.by)
+        hd_strbuf_addf(d->out, " %c %" PRId64, c->at.by < 0 ? '-' : '+', c->at.by < 0 ? -c->at.by : c->at.by);
     hd_strbuf_adds(d->out, c->clamp_high ? " or last" : "");
 }
 

@@ -77,6 +77,8 @@ int fe_read_grouping(struct fe_plan_reader *r, const struct fe_json *arg, const 
 int fe_read_ordered(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g);
 /* A parameter's value can be a q, if it is one; NULL, else what it should have been. */
 const char *fe_fraction_misfit(const struct fe_param *p);
+/* plan_range.c: the same of a frame's offset. */
+const char *fe_offset_misfit(const struct fe_param *p);
 /* Some group has no key, so that it is there without rows. */
 bool fe_has_empty_set(const struct fe_node *n);
 

@@ -3,7 +3,7 @@
  * number, lag a value, a sum over a frame the difference of two running sums. */
 #include <inttypes.h>
 
-#include "frontend/plan_read.h"
+#include "frontend/plan_window.h"
 #include "frontend/value.h"
 #include "runtime/base/vec.h"
 
@@ -49,210 +49,30 @@ static const struct {
     [MAX] = {.name = "max", .arg = true, .framed = true},
 };
 
-/* One end of a frame: the partition's, or a row by its number. */
-struct bound {
-    bool open;
-    enum fe_window_base base;
-    int64_t by;
-};
-struct frame {
-    struct bound start, end;
-};
-
-struct reading {
-    struct fe_plan_reader *r;
-    struct fe_node *n;
-    struct fe_scope scope; /* of the input */
-    struct fe_window *w;
-    struct frame frame; /* of functions that have none of their own */
-    bool ties; /* some function depends on the order of rows that tie */
-};
-
-/* ---- columns of the node ------------------------------------------------------------------------------- */
-
-static int add_value(struct reading *x, enum fe_agg_fn fn, struct fe_expr *arg)
-{
-    struct fe_window *w = x->w;
-    for (int i = 0; i < w->nvalues; i++)
-        if (w->values[i].fn == fn && fe_expr_eq(w->values[i].arg, arg))
-            return i;
-    hd_grow1(x->r->arena, w->values, w->nvalues);
-    w->values[w->nvalues] = (struct fe_window_value){fn, arg};
-    return w->nvalues++;
-}
-
-/* The quoted name of such a column. */
-static const char *column(struct reading *x, struct fe_window_column c)
-{
-    struct fe_window *w = x->w;
-    int i = 0;
-    while (i < w->ncolumns &&
-           !(w->columns[i].base == c.base && w->columns[i].by == c.by && w->columns[i].value == c.value &&
-             w->columns[i].clamp_low == c.clamp_low && w->columns[i].clamp_high == c.clamp_high))
-        i++;
-    if (i == w->ncolumns) {
-        hd_grow1(x->r->arena, w->columns, w->ncolumns);
-        w->columns[w->ncolumns++] = c;
-    }
-    return hd_asprintf(x->r->arena, "\"#%d\"", i);
-}
-
-static const char *number(struct reading *x, enum fe_window_base base)
-{
-    return column(x, (struct fe_window_column){.base = base, .value = -1});
-}
-
-static const char *number_at(struct reading *x, const struct bound *b, int64_t more)
-{
-    const char *base = b->base == FE_WINDOW_ZERO ? "0" : number(x, b->base);
-    int64_t by = b->by + more;
-    return by ? hd_asprintf(x->r->arena, "(%s %c %" PRId64 ")", base, by < 0 ? '-' : '+', by < 0 ? -by : by) : base;
-}
-
-static const char *value_at(struct reading *x, int value, enum fe_window_base base, int64_t by, bool low, bool high)
-{
-    return column(x, (struct fe_window_column){base, by, value, low, high});
-}
-
-static int unsupported(struct reading *x, const struct fe_json *v, const char *what)
-{
-    return HD_FAIL(x->r->err, USER, fe_json_path(v), "%s: not supported yet", what);
-}
-
-/* ---- frames ------------------------------------------------------------------------------------------------ */
-
-enum { OFFSET_MAX = INT32_MAX };
-
-static int read_offset(struct reading *x, const struct fe_json *v, bool rows, struct bound *b)
-{
-    struct fe_json m;
-    int64_t k = 0;
-    HD_TRY(fe_json_object(v, "preceding", "following", NULL));
-    bool before = fe_json_get(v, "preceding", &m);
-    if (before == fe_json_get(v, "following", &m))
-        return fe_json_expected(v, "{\"preceding\": n} or {\"following\": n}");
-    if (!rows)
-        return unsupported(x, v, "offsets of range frames");
-    HD_TRY(fe_json_opt_int(v, before ? "preceding" : "following", 0, OFFSET_MAX, &k));
-    *b = (struct bound){false, FE_WINDOW_ROW, before ? -k : k};
-    return 0;
-}
-
-static int read_bound(struct reading *x, const struct fe_json *f, const char *key, bool rows, struct bound *b)
-{
-    static const char *const names[] = {"unbounded preceding", "current row", "unbounded following"};
-    bool start = *key == 's';
-    struct fe_json v;
-    int k = 0;
-    HD_TRY(fe_json_need(f, key, &v));
-    if (fe_json_kind(&v) == FE_JSON_OBJECT)
-        return read_offset(x, &v, rows, b);
-    HD_TRY(fe_read_choice(&v, names, HD_COUNT(names), &k));
-    if (k == (start ? 2 : 0))
-        return fe_json_fail(&v, "a frame does not %s with \"%s\"", start ? "start" : "end", names[k]);
-    enum fe_window_base here = rows ? FE_WINDOW_ROW : start ? FE_WINDOW_PEER_BEGIN : FE_WINDOW_PEER_END;
-    *b = (struct bound){.open = k != 1, .base = here};
-    return 0;
-}
-
-static int read_frame(struct reading *x, const struct fe_json *v, struct frame *f, bool *rows)
-{
-    static const char *const units[] = {"rows", "range"};
-    struct fe_json m, unit;
-    int k = 0;
-    if (!fe_json_get(v, "frame", &m))
-        return 0;
-    HD_TRY(fe_json_object(&m, "unit", "start", "end", NULL));
-    HD_TRY(fe_json_need(&m, "unit", &unit));
-    HD_TRY(fe_read_choice(&unit, units, HD_COUNT(units), &k));
-    *rows = k == 0;
-    HD_TRY(read_bound(x, &m, "start", *rows, &f->start));
-    HD_TRY(read_bound(x, &m, "end", *rows, &f->end));
-    x->ties |= *rows;
-    return 0;
-}
-
-/* The number of the frame's first row, and of its last one, where these are in the partition. */
-static struct bound first_row(const struct frame *f)
-{
-    return f->start.open ? (struct bound){.base = FE_WINDOW_ZERO, .by = 1} : f->start;
-}
-
-static struct bound last_row(const struct frame *f)
-{
-    return f->end.open ? (struct bound){.base = FE_WINDOW_ROWS} : f->end;
-}
-
-/* A condition under which the frame has rows; NULL: it always does. */
-static const char *has_rows(struct reading *x, const struct frame *f)
-{
-    const char *cond = NULL;
-    bool both = !f->start.open && !f->end.open && f->start.base == FE_WINDOW_ROW;
-    if (both && f->start.by > f->end.by)
-        return "false";
-    if (!f->end.open && f->end.by < 0)
-        cond = hd_asprintf(x->r->arena, "%s >= 1", number_at(x, &f->end, 0));
-    if (!f->start.open && f->start.by > 0)
-        cond = hd_asprintf(x->r->arena, "%s <= %s", number_at(x, &f->start, 0), number(x, FE_WINDOW_ROWS));
-    return cond; /* both at once: rows before the row, or rows behind it */
-}
-
-static const char *where_rows(struct reading *x, const struct frame *f, const char *value)
-{
-    const char *cond = has_rows(x, f);
-    return cond ? hd_asprintf(x->r->arena, "case when %s then %s end", cond, value) : value;
-}
-
 /* ---- functions over frames --------------------------------------------------------------------------------- */
 
-/* How many rows the frame has. */
-static const char *frame_size(struct reading *x, const struct frame *f)
-{
-    struct bound first = first_row(f), last = last_row(f);
-    struct hd_arena *a = x->r->arena;
-    const char *from = number_at(x, &first, -1), *to = number_at(x, &last, 0);
-    if (first.base == FE_WINDOW_ROW && first.by < 1)
-        from = hd_asprintf(a, "greatest(%s, 0)", from);
-    if (last.base == FE_WINDOW_ROW && last.by > 0)
-        to = hd_asprintf(a, "least(%s, %s)", to, number(x, FE_WINDOW_ROWS));
-    const char *n = f->start.open ? to : hd_asprintf(a, "(%s - %s)", to, from);
-    return has_rows(x, f) ? hd_asprintf(a, "greatest(%s, 0)", n) : n;
-}
-
-/* What a running value says of the frame: of its last row alone where it begins with the partition, else less what it
- * was in front of its first one. */
-static const char *difference(struct reading *x, const struct frame *f, int value, const char *zero)
-{
-    struct bound last = last_row(f);
-    const char *to = value_at(x, value, last.base, last.by, false, true);
-    if (f->start.open)
-        return to;
-    const char *from = value_at(x, value, f->start.base, f->start.by - 1, false, true);
-    return hd_asprintf(x->r->arena, "(coalesce(%s, %s) - coalesce(%s, %s))", to, zero, from, zero);
-}
-
-static const char *counted(struct reading *x, const struct frame *f, struct fe_expr *arg)
+static const char *counted(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg)
 {
     if (!arg || !arg->nullable)
-        return frame_size(x, f);
-    const char *n = difference(x, f, add_value(x, FE_AGG_COUNT, arg), "0");
+        return fw_frame_size(x, f);
+    const char *n = fw_difference(x, f, fw_add_value(x, FE_AGG_COUNT, arg), "0");
     n = f->start.open ? hd_asprintf(x->r->arena, "coalesce(%s, 0)", n) : n;
-    const char *cond = has_rows(x, f);
+    const char *cond = fw_has_rows(x, f);
     return cond ? hd_asprintf(x->r->arena, "case when %s then %s else 0 end", cond, n) : n;
 }
 
-static const char *summed(struct reading *x, const struct frame *f, struct fe_expr *arg, struct hd_type type)
+static const char *summed(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, struct hd_type type)
 {
     char text[HD_TEXT_MAX];
     struct fe_expr *term = fe_expr_cast(x->r->arena, arg, type);
-    const char *sum = difference(x, f, add_value(x, FE_AGG_SUM, term), "0");
+    const char *sum = fw_difference(x, f, fw_add_value(x, FE_AGG_SUM, term), "0");
     if (!f->start.open)
         sum = hd_asprintf(x->r->arena, "case when %s > 0 then cast(%s as %s) end", counted(x, f, arg), sum,
                           hd_type_text(type, text));
-    return where_rows(x, f, sum);
+    return fw_where_rows(x, f, sum);
 }
 
-static int aggregate(struct reading *x, const struct fe_json *v, enum function fn, const struct frame *f,
+static int aggregate(struct fw_reading *x, const struct fe_json *v, enum function fn, const struct fw_frame *f,
                      struct fe_expr *arg, const char **out)
 {
     struct hd_arena *a = x->r->arena;
@@ -265,18 +85,18 @@ static int aggregate(struct reading *x, const struct fe_json *v, enum function f
     if (sums && !hd_type_is_num(arg->type))
         return fe_json_fail(v, "%s expects a number, found %s", functions[fn].name, hd_type_text(arg->type, found));
     if (!sums && (!hd_type_is_num(arg->type) && arg->type.kind != HD_DATE && arg->type.kind != HD_TIMESTAMP))
-        return unsupported(x, v,
-                           hd_asprintf(a, "%s of %s in a window", functions[fn].name, hd_type_text(arg->type, found)));
+        return fw_unsupported(
+            x, v, hd_asprintf(a, "%s of %s in a window", functions[fn].name, hd_type_text(arg->type, found)));
     if (!f->start.open && (!sums || hd_type_is_float(arg->type)))
-        return unsupported(x, v,
-                           hd_asprintf(a, "%s of %s over a frame that does not start with the partition",
-                                       functions[fn].name, hd_type_text(arg->type, found)));
+        return fw_unsupported(x, v,
+                              hd_asprintf(a, "%s of %s over a frame that does not start with the partition",
+                                          functions[fn].name, hd_type_text(arg->type, found)));
     if (!sums) {
-        struct bound last = last_row(f);
+        struct fe_window_at last = fw_last_row(f);
         bool single = arg->type.kind == HD_FLOAT32; /* float64 runs, and holds them all */
         struct fe_expr *wide = single ? fe_expr_cast(a, arg, hd_type_of(HD_FLOAT64)) : arg;
-        int value = add_value(x, fn == MIN ? FE_AGG_MIN : FE_AGG_MAX, wide);
-        *out = where_rows(x, f, value_at(x, value, last.base, last.by, false, true));
+        int value = fw_add_value(x, fn == MIN ? FE_AGG_MIN : FE_AGG_MAX, wide);
+        *out = fw_where_rows(x, f, fw_value_at(x, value, &last, 0, true));
         if (single)
             *out = hd_asprintf(a, "cast(%s as float32)", *out);
         return 0;
@@ -296,42 +116,42 @@ static int aggregate(struct reading *x, const struct fe_json *v, enum function f
 }
 
 /* The value of the k-th row of the frame. */
-static const char *nth(struct reading *x, const struct frame *f, int value, int64_t k)
+static const char *nth(struct fw_reading *x, const struct fw_frame *f, int value, int64_t k)
 {
-    struct bound first = first_row(f);
-    const char *at = value_at(x, value, first.base, first.by + k - 1, false, false);
+    const struct fe_window_at first = fw_first_row(f), none = {.base = FE_WINDOW_ZERO};
+    const char *at = fw_value_at(x, value, &first, k - 1, false);
     if (first.base == FE_WINDOW_ROW && first.by < 0)
-        at = hd_asprintf(x->r->arena, "case when %s < 1 then %s else %s end", number_at(x, &first, 0),
-                         value_at(x, value, FE_WINDOW_ZERO, k, false, false), at);
-    return hd_asprintf(x->r->arena, "case when %" PRId64 " <= %s then %s end", k, frame_size(x, f), at);
+        at = hd_asprintf(x->r->arena, "case when %s < 1 then %s else %s end", fw_number_at(x, &first, 0),
+                         fw_value_at(x, value, &none, k, false), at);
+    return hd_asprintf(x->r->arena, "case when %" PRId64 " <= %s then %s end", k, fw_frame_size(x, f), at);
 }
 
 /* ---- functions of numbers ------------------------------------------------------------------------------------ */
 
-static const char *tile(struct reading *x, int64_t k)
+static const char *tile(struct fw_reading *x, int64_t k)
 {
-    const char *row = number(x, FE_WINDOW_ROW), *n = number(x, FE_WINDOW_ROWS);
+    const char *row = fw_number(x, FE_WINDOW_ROW), *n = fw_number(x, FE_WINDOW_ROWS);
     struct hd_arena *a = x->r->arena;
     const char *size = hd_asprintf(a, "(%s / %" PRId64 ")", n, k), *more = hd_asprintf(a, "(%s %% %" PRId64 ")", n, k);
     return hd_asprintf(a, "case when %s <= %s * (%s + 1) then (%s - 1) / (%s + 1) + 1 else (%s - 1 - %s) / %s + 1 end",
                        row, more, size, row, size, row, more, size);
 }
 
-static const char *numbered(struct reading *x, enum function fn, int64_t k)
+static const char *numbered(struct fw_reading *x, enum function fn, int64_t k)
 {
     struct hd_arena *a = x->r->arena;
     const char *n;
     switch (fn) {
-    case ROW_NUMBER: return number(x, FE_WINDOW_ROW);
-    case RANK: return number(x, FE_WINDOW_PEER_BEGIN);
-    case DENSE_RANK: return number(x, FE_WINDOW_DENSE);
+    case ROW_NUMBER: return fw_number(x, FE_WINDOW_ROW);
+    case RANK: return fw_number(x, FE_WINDOW_PEER_BEGIN);
+    case DENSE_RANK: return fw_number(x, FE_WINDOW_DENSE);
     case PERCENT_RANK:
-        n = number(x, FE_WINDOW_ROWS);
+        n = fw_number(x, FE_WINDOW_ROWS);
         return hd_asprintf(a, "case when %s = 1 then 0e0 else cast(%s - 1 as float64) / cast(%s - 1 as float64) end", n,
-                           number(x, FE_WINDOW_PEER_BEGIN), n);
+                           fw_number(x, FE_WINDOW_PEER_BEGIN), n);
     case CUME_DIST:
-        return hd_asprintf(a, "cast(%s as float64) / cast(%s as float64)", number(x, FE_WINDOW_PEER_END),
-                           number(x, FE_WINDOW_ROWS));
+        return hd_asprintf(a, "cast(%s as float64) / cast(%s as float64)", fw_number(x, FE_WINDOW_PEER_END),
+                           fw_number(x, FE_WINDOW_ROWS));
     case NTILE: return tile(x, k);
     case LAG:
     case LEAD:
@@ -348,14 +168,14 @@ static const char *numbered(struct reading *x, enum function fn, int64_t k)
     HD_BUG("window function %d", (int)fn);
 }
 
-static int shifted(struct reading *x, const struct fe_json *v, enum function fn, int value, const char **out)
+static int shifted(struct fw_reading *x, const struct fe_json *v, enum function fn, int value, const char **out)
 {
     struct fe_json m;
     struct fe_expr *other;
     int64_t by = 1;
-    HD_TRY(fe_json_opt_int(v, "offset", 0, OFFSET_MAX, &by));
-    by = fn == LAG ? -by : by;
-    *out = value_at(x, value, FE_WINDOW_ROW, by, false, false);
+    HD_TRY(fe_json_opt_int(v, "offset", 0, FW_OFFSET_MAX, &by));
+    const struct fe_window_at row = {.base = FE_WINDOW_ROW}, at = {.base = FE_WINDOW_ROW, .by = fn == LAG ? -by : by};
+    *out = fw_value_at(x, value, &at, 0, false);
     if (!fe_json_get(v, "default", &m))
         return 0;
     struct hd_type want = x->w->values[value].arg->type, both;
@@ -366,12 +186,11 @@ static int shifted(struct reading *x, const struct fe_json *v, enum function fn,
                             hd_type_text(other->type, found));
     if (other->op == FE_LIT) /* the literal changes, as beside a column */
         other = fe_expr_cast(x->r->arena, other, want);
-    struct bound at = {.base = FE_WINDOW_ROW, .by = by};
-    const char *outside = fn == LAG
-                              ? hd_asprintf(x->r->arena, "%s < 1", number_at(x, &at, 0))
-                              : hd_asprintf(x->r->arena, "%s > %s", number_at(x, &at, 0), number(x, FE_WINDOW_ROWS));
+    const char *outside =
+        fn == LAG ? hd_asprintf(x->r->arena, "%s < 1", fw_number_at(x, &at, 0))
+                  : hd_asprintf(x->r->arena, "%s > %s", fw_number_at(x, &at, 0), fw_number(x, FE_WINDOW_ROWS));
     *out = hd_asprintf(x->r->arena, "case when %s then %s else %s end", outside,
-                       value_at(x, add_value(x, FE_AGG_ANY, other), FE_WINDOW_ROW, 0, false, false), *out);
+                       fw_value_at(x, fw_add_value(x, FE_AGG_ANY, other), &row, 0, false), *out);
     return 0;
 }
 
@@ -403,14 +222,13 @@ static int read_function_name(const struct fe_json *v, enum function *out)
 }
 
 /* The function as text over the node's columns. */
-static int read_function(struct reading *x, const struct fe_json *v, const char **out)
+static int read_function(struct fw_reading *x, const struct fe_json *v, const char **out)
 {
     struct fe_json m;
     struct fe_expr *arg = NULL;
-    struct frame f = x->frame;
+    struct fw_frame f = x->frame;
     enum function fn;
     int64_t k = 1;
-    bool rows = false;
     HD_TRY(fe_json_object(v, "fn", "arg", "offset", "default", "n", "frame", "as", NULL));
     HD_TRY(read_function_name(v, &fn));
     if (fe_json_get(v, "arg", &m))
@@ -419,18 +237,18 @@ static int read_function(struct reading *x, const struct fe_json *v, const char 
         return fe_json_need(v, "arg", &m);
     if (functions[fn].count) {
         HD_TRY(fe_json_need(v, "n", &m));
-        HD_TRY(fe_json_opt_int(v, "n", 1, OFFSET_MAX, &k));
+        HD_TRY(fe_json_opt_int(v, "n", 1, FW_OFFSET_MAX, &k));
     }
-    HD_TRY(read_frame(x, v, &f, &rows));
+    HD_TRY(fw_read_frame(x, v, &f));
     x->ties |= functions[fn].ties;
     switch (fn) {
     case LAG:
-    case LEAD: return shifted(x, v, fn, add_value(x, FE_AGG_ANY, arg), out);
-    case FIRST_VALUE: *out = nth(x, &f, add_value(x, FE_AGG_ANY, arg), 1); return 0;
-    case NTH_VALUE: *out = nth(x, &f, add_value(x, FE_AGG_ANY, arg), k); return 0;
+    case LEAD: return shifted(x, v, fn, fw_add_value(x, FE_AGG_ANY, arg), out);
+    case FIRST_VALUE: *out = nth(x, &f, fw_add_value(x, FE_AGG_ANY, arg), 1); return 0;
+    case NTH_VALUE: *out = nth(x, &f, fw_add_value(x, FE_AGG_ANY, arg), k); return 0;
     case LAST_VALUE: {
-        struct bound last = last_row(&f);
-        *out = where_rows(x, &f, value_at(x, add_value(x, FE_AGG_ANY, arg), last.base, last.by, false, true));
+        struct fe_window_at last = fw_last_row(&f);
+        *out = fw_where_rows(x, &f, fw_value_at(x, fw_add_value(x, FE_AGG_ANY, arg), &last, 0, true));
         return 0;
     }
     case COUNT:
@@ -451,7 +269,7 @@ static int read_function(struct reading *x, const struct fe_json *v, const char 
 }
 
 /* The columns of the node, now that all are known. */
-static void set_columns(struct reading *x)
+static void set_columns(struct fw_reading *x)
 {
     struct fe_node *n = x->n;
     int nin = x->scope.ncols;
@@ -471,7 +289,7 @@ static void set_columns(struct reading *x)
 }
 
 /* The projection that has the input's columns, then the functions. */
-static int project(struct reading *x, const struct fe_json *list, const char *const *text, struct fe_column *cols,
+static int project(struct fw_reading *x, const struct fe_json *list, const char *const *text, struct fe_column *cols,
                    struct fe_node **out)
 {
     struct fe_plan_reader *r = x->r;
@@ -509,9 +327,8 @@ static int project(struct reading *x, const struct fe_json *list, const char *co
 int fe_read_WINDOW(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
 {
     HD_TRY(fe_json_object(v, "op", "comment", "input", "partition", "order", "frame", "functions", NULL));
-    struct reading x = {.r = r, .n = fe_new_node(r, v, FE_WINDOW_OP, 1), .w = HD_NEW(r->arena, struct fe_window)};
+    struct fw_reading x = {.r = r, .n = fe_new_node(r, v, FE_WINDOW_OP, 1), .w = HD_NEW(r->arena, struct fe_window)};
     struct fe_json list, m;
-    bool rows = false;
     HD_TRY(fe_read_input(r, v, "input", &x.n->inputs[0]));
     x.scope = fe_scope_of(x.n->inputs[0]);
     *x.w = (struct fe_window){.nvalues = 0};
@@ -519,8 +336,8 @@ int fe_read_WINDOW(struct fe_plan_reader *r, const struct fe_json *v, struct fe_
     x.n->u.sort.limit = -1;
     HD_TRY(fe_read_order(r, v, "partition", &x.scope, x.n));
     bool ordered = x.n->u.sort.nstated > x.n->u.sort.ngroup;
-    x.frame = (struct frame){{.open = true}, {.open = !ordered, .base = FE_WINDOW_PEER_END}};
-    HD_TRY(read_frame(&x, v, &x.frame, &rows));
+    x.frame = (struct fw_frame){{.open = true}, {.open = !ordered, .at.base = FE_WINDOW_PEER_END}};
+    HD_TRY(fw_read_frame(&x, v, &x.frame));
     HD_TRY(fe_json_need(v, "functions", &list));
     HD_TRY(fe_json_array(&list));
     int count = fe_json_length(&list);

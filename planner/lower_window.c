@@ -28,11 +28,13 @@ struct lowering {
     int *column, *value;  /* field of an input column, of a value; -1: nobody needs it */
     struct pl_range *range; /* of a value */
     int border[BORDERS];
+    int *found; /* field of a search; -1: nobody needs it */
     double rows; /* at most; they have numbers of 31 bits */
     /* of the reading pipeline */
     struct open_pipeline *p;
     struct handle *row;
     int slot[BORDERS]; /* slots with border fields; -1 not loaded yet */
+    int *found_slot;
 };
 
 static bool is_needed(const struct lowering *l, int column)
@@ -46,6 +48,15 @@ static bool is_value_needed(const struct lowering *l, int value)
     for (int i = 0; i < l->w->ncolumns; i++)
         needed |= l->w->columns[i].value == value && is_needed(l, l->nin + i);
     return needed;
+}
+
+static bool is_sought(const struct lowering *l, int search)
+{
+    for (int i = 0; i < l->w->ncolumns; i++)
+        if (is_needed(l, l->nin + i) && l->w->columns[i].at.base == FE_WINDOW_FOUND &&
+            l->w->columns[i].at.search == search)
+            return true;
+    return false;
 }
 
 /* ---- the state ------------------------------------------------------------------------------------------- */
@@ -103,14 +114,22 @@ static int store_value(struct lowering *l, struct stream *in, int i)
     return 0;
 }
 
-static void add_border(struct lowering *l, struct open_pipeline *p, enum border b, enum rt_border kind, int nkeys)
+/* A field that finishing writes. */
+static int add_number(struct lowering *l, struct open_pipeline *p, const char *name)
 {
     struct ctx *c = l->c;
     struct pl_val zero = {.phys = RT_I32, .type = hd_type_of(HD_INT32), .expr = pb_const_int(c, RT_I32, 0)};
-    int f = l->border[b] = pb_field(c, l->state, "border", &zero, RT_MERGE_KEY);
+    int f = pb_field(c, l->state, name, &zero, RT_MERGE_KEY);
+    sink_add(c, &p->sink, (struct pl_out){.field = f, .expr = zero.expr, .fn = FE_AGG_ANY});
+    return f;
+}
+
+static void add_border(struct lowering *l, struct open_pipeline *p, enum border b, enum rt_border kind, int nkeys)
+{
+    struct ctx *c = l->c;
+    int f = l->border[b] = add_number(l, p, "border");
     c->states.v[l->state].fields[f].border = kind;
     c->states.v[l->state].fields[f].border_keys = nkeys;
-    sink_add(c, &p->sink, (struct pl_out){.field = f, .expr = zero.expr, .fn = FE_AGG_ANY});
 }
 
 static void add_borders(struct lowering *l, struct open_pipeline *p)
@@ -118,19 +137,76 @@ static void add_borders(struct lowering *l, struct open_pipeline *p)
     const struct fe_node *n = l->n;
     bool want[BORDERS] = {[BEGIN] = true};
     for (int i = 0; i < l->w->ncolumns; i++) {
-        const struct fe_window_column *w = &l->w->columns[i];
+        const struct fe_window_at *w = &l->w->columns[i].at;
         if (!is_needed(l, l->nin + i))
             continue;
-        want[END] |= w->base == FE_WINDOW_ROWS || w->value >= 0; /* whether a row is of the partition */
+        want[END] |= w->base == FE_WINDOW_ROWS || l->w->columns[i].value >= 0; /* whether a row is of the partition */
         want[PEER_BEGIN] |= w->base == FE_WINDOW_PEER_BEGIN;
         want[PEER_END] |= w->base == FE_WINDOW_PEER_END;
         want[PEERS] |= w->base == FE_WINDOW_DENSE;
+        want[END] |= w->base == FE_WINDOW_FOUND;
+        want[PEERS] |= w->base == FE_WINDOW_FOUND && l->w->searches[w->search].limit < 0;
     }
     static const enum rt_border kinds[] = {RT_BORDER_BEGIN, RT_BORDER_END, RT_BORDER_BEGIN, RT_BORDER_END,
                                            RT_BORDER_COUNT};
     for (int b = 0; b < BORDERS; b++)
         if (want[b])
             add_border(l, p, (enum border)b, kinds[b], b < PEER_BEGIN ? n->u.sort.ngroup : n->u.sort.nstated);
+}
+
+/* The order key's field and the limit's, of one width. */
+static int store_limit(struct lowering *l, struct stream *in, const struct fe_window_search *w, int order,
+                       struct rt_search *out)
+{
+    struct ctx *c = l->c;
+    struct open_pipeline *p = pipeline_of(c, in);
+    const struct fe_expr *key = l->n->u.sort.keys[l->n->u.sort.ngroup].expr;
+    enum rt_phys phys = c->states.v[l->state].fields[order].phys;
+    struct pl_val v, limit;
+    HD_TRY(lx_expr(c, p, in->cols, l->w->values[w->limit].arg, &limit));
+    lx_realise(c, &limit);
+    out->key = order;
+    if (limit.phys < phys)
+        HD_TRY(lx_as_phys(c, &limit, phys));
+    if (limit.phys > phys) { /* facts of the key have narrowed it */
+        HD_TRY(lx_expr(c, p, in->cols, key, &v));
+        lx_realise(c, &v);
+        HD_TRY(lx_as_phys(c, &v, limit.phys));
+        out->key = pb_field(c, l->state, "key", &v, RT_MERGE_KEY);
+        sink_add(c, &p->sink, (struct pl_out){.field = out->key, .expr = v.expr, .fn = FE_AGG_ANY});
+    }
+    out->limit = pb_field(c, l->state, "limit", &limit, RT_MERGE_KEY);
+    sink_add(c, &p->sink, (struct pl_out){.field = out->limit, .expr = limit.expr, .fn = FE_AGG_ANY});
+    return 0;
+}
+
+static int add_searches(struct lowering *l, struct stream *in, const struct rt_sort_key *keys)
+{
+    struct ctx *c = l->c;
+    struct open_pipeline *p = pipeline_of(c, in);
+    struct rt_search *v = HD_NEWN(c->a, struct rt_search, l->w->nsearches + 1);
+    int n = 0;
+    for (int i = 0; i < l->w->nsearches; i++) {
+        const struct fe_window_search *w = &l->w->searches[i];
+        const struct rt_sort_key *key = &keys[l->n->u.sort.ngroup];
+        if (!is_sought(l, i))
+            continue;
+        struct rt_search s = {.begin = l->border[BEGIN], .end = l->border[END], .behind = w->behind};
+        if (w->limit >= 0) {
+            HD_TRY(store_limit(l, in, w, key->field, &s));
+            s.desc = key->desc;
+            s.nulls_first = key->nulls_first;
+            s.following = w->following;
+        } else {
+            s.key = s.limit = l->border[PEERS];
+            s.by = w->peers;
+        }
+        s.field = l->found[i] = add_number(l, p, "found");
+        v[n++] = s;
+    }
+    c->states.v[l->state].nsearch = n;
+    c->states.v[l->state].search = v;
+    return 0;
 }
 
 /* Input columns that somebody reads, and those that are sort keys. */
@@ -180,6 +256,7 @@ static int store(struct lowering *l, struct stream *in)
         if (is_value_needed(l, i))
             HD_TRY(store_value(l, in, i));
     add_borders(l, p);
+    HD_TRY(add_searches(l, in, keys));
     pb_state_layout(c, l->state);
     struct rt_state *st = &c->states.v[l->state];
     st->sort = keys;
@@ -209,16 +286,33 @@ static int border(struct lowering *l, enum border b)
     return pb_slot_expr(l->c, l->p, l->slot[b]);
 }
 
+static int found(struct lowering *l, int search)
+{
+    struct pl_val v;
+    if (l->found_slot[search] < 0) {
+        HD_TRY(h_value(l->c, l->p, h_field(l->c, l->state, l->found[search], l->row), &v));
+        l->found_slot[search] = pb_let(l->c, l->p, "found", v);
+    }
+    return pb_slot_expr(l->c, l->p, l->found_slot[search]);
+}
+
+/* What is to be added to a number: the first row that a search has found is counted from 0. */
+static int64_t added(const struct lowering *l, const struct fe_window_at *w)
+{
+    return w->by + (w->base == FE_WINDOW_FOUND && !l->w->searches[w->search].behind);
+}
+
 /* A number of the partition, I32. */
-static int number(struct lowering *l, enum fe_window_base base, int *out)
+static int number(struct lowering *l, const struct fe_window_at *w, int *out)
 {
     struct ctx *c = l->c;
     int at = -1, one = pb_const_int(c, RT_I32, 1);
-    switch (base) {
+    switch (w->base) {
     case FE_WINDOW_ZERO: *out = pb_const_int(c, RT_I32, 0); return 0;
     case FE_WINDOW_ROW: at = pb_slot_expr(c, l->p, l->p->source_slot); break;
     case FE_WINDOW_PEER_BEGIN: at = border(l, PEER_BEGIN); break;
     case FE_WINDOW_PEER_END: *out = op2(c, FE_SUB, RT_I32, border(l, PEER_END), border(l, BEGIN)); return 0;
+    case FE_WINDOW_FOUND: *out = op2(c, FE_SUB, RT_I32, found(l, w->search), border(l, BEGIN)); return 0;
     case FE_WINDOW_ROWS: *out = op2(c, FE_SUB, RT_I32, border(l, END), border(l, BEGIN)); return 0;
     case FE_WINDOW_DENSE: {
         struct handle *first = h_row(c, l->slot[BEGIN], NULL, l->state, false);
@@ -251,11 +345,11 @@ static int row_with(struct lowering *l, const struct fe_window_column *w, struct
 {
     struct ctx *c = l->c;
     int n;
-    if (w->base == FE_WINDOW_ROW && w->by == 0) {
+    if (w->at.base == FE_WINDOW_ROW && w->at.by == 0) {
         *out = l->row;
         return 0;
     }
-    HD_TRY(number(l, w->base, &n));
+    HD_TRY(number(l, &w->at, &n));
     if (fe_window_row_is_there(w)) {
         struct pl_val at = {.phys = RT_I32, .type = hd_type_of(HD_INT32), .range = {true, 0, (hd_i128)l->rows}};
         at.expr = op2(c, FE_SUB, RT_I32, op2(c, FE_ADD, RT_I32, border(l, BEGIN), n), pb_const_int(c, RT_I32, 1));
@@ -264,11 +358,9 @@ static int row_with(struct lowering *l, const struct fe_window_column *w, struct
     }
     int one = pb_const_int(c, RT_I64, 1), begin = as_int64(l, border(l, BEGIN), 0).expr;
     int rows = op2(c, FE_SUB, RT_I64, as_int64(l, border(l, END), 0).expr, begin);
-    int at = op2(c, FE_ADD, RT_I64, as_int64(l, n, 0).expr, pb_const_int(c, RT_I64, w->by));
+    int at = op2(c, FE_ADD, RT_I64, as_int64(l, n, 0).expr, pb_const_int(c, RT_I64, added(l, &w->at)));
     if (w->clamp_high)
         at = choose(c, RT_I64, op2(c, FE_GT, RT_BOOL, at, rows), rows, at);
-    if (w->clamp_low)
-        at = choose(c, RT_I64, op2(c, FE_LT, RT_BOOL, at, one), one, at);
     int inside = op2(c, FE_AND, RT_BOOL, op2(c, FE_GE, RT_BOOL, at, one), op2(c, FE_LE, RT_BOOL, at, rows));
     int row = op2(c, FE_SUB, RT_I64, op2(c, FE_ADD, RT_I64, begin, at), one);
     struct pl_val v = {.phys = RT_I64,
@@ -286,10 +378,11 @@ static int column(struct lowering *l, int i, struct handle **out)
     struct handle *row;
     int n;
     if (w->value < 0) {
-        HD_TRY(number(l, w->base, &n));
-        struct pl_val v = as_int64(l, n, 1);
-        if (w->by) {
-            v.expr = op2(l->c, FE_ADD, RT_I64, v.expr, pb_const_int(l->c, RT_I64, w->by));
+        HD_TRY(number(l, &w->at, &n));
+        struct pl_val v = as_int64(l, n, w->at.base != FE_WINDOW_FOUND);
+        int64_t by = added(l, &w->at);
+        if (by) {
+            v.expr = op2(l->c, FE_ADD, RT_I64, v.expr, pb_const_int(l->c, RT_I64, by));
             v.range = range_of_type(v.type);
         }
         *out = h_phys(l->c, v);
@@ -317,6 +410,10 @@ int lower_window(struct ctx *c, struct pl_node *n, struct stream *in, struct str
     l.column = HD_NEWN(c->a, int, l.nin + 1);
     l.value = HD_NEWN(c->a, int, l.w->nvalues + 1);
     l.range = HD_NEWN(c->a, struct pl_range, l.w->nvalues + 1);
+    l.found = HD_NEWN(c->a, int, l.w->nsearches + 1);
+    l.found_slot = HD_NEWN(c->a, int, l.w->nsearches + 1);
+    for (int i = 0; i < l.w->nsearches; i++)
+        l.found[i] = l.found_slot[i] = -1;
     for (int b = 0; b < BORDERS; b++)
         l.border[b] = l.slot[b] = -1;
     HD_TRY(store(&l, in));
@@ -367,9 +464,9 @@ static int known_column(struct ctx *c, const struct fe_node *n, const struct str
     const struct fe_column *col = &n->cols[in->ncols + i];
     struct pl_val known;
     if (!v || v->fn == FE_AGG_COUNT) {
-        *out = known_number(c, rows, !v);
+        *out = known_number(c, rows, !v && w->at.base != FE_WINDOW_FOUND);
         (*out)->nullable = (*out)->val.nullable = col->nullable;
-        if (w->by && !v)
+        if ((w->at.by || w->at.base == FE_WINDOW_FOUND) && !v)
             (*out)->val.range.known = false;
         return 0;
     }

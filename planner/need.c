@@ -68,7 +68,7 @@ static void need_window(const struct fe_node *n, const bool *need, bool *in)
         need_expr(in, n->u.sort.keys[i].expr);
     for (int i = 0; i < w->ncolumns; i++)
         if (need[n->inputs[0]->ncols + i] && w->columns[i].value >= 0)
-            need_expr(in, w->values[w->columns[i].value].arg);
+            need_expr(in, w->values[w->columns[i].value].arg); /* limits are of order keys */
 }
 
 static void need_below(struct ctx *c, const struct fe_node *n)

@@ -108,8 +108,8 @@ static struct fe_node *groups_of(const struct ordering *o, int part, const struc
 static struct fe_node *sorted(const struct ordering *o, struct fe_node *in, int ngroup)
 {
     struct fe_node *n = ro_window(o, in, ngroup, ngroup + 1, 2);
-    ro_add_column(n, (struct fe_window_column){.base = FE_WINDOW_ROW, .value = -1}, "row");
-    ro_add_column(n, (struct fe_window_column){.base = FE_WINDOW_ROWS, .value = -1}, "rows");
+    ro_add_column(n, (struct fe_window_column){.at.base = FE_WINDOW_ROW, .value = -1}, "row");
+    ro_add_column(n, (struct fe_window_column){.at.base = FE_WINDOW_ROWS, .value = -1}, "rows");
     return n;
 }
 
@@ -129,8 +129,8 @@ static struct numbering by_counting(const struct ordering *o, struct fe_node *in
     struct fe_node *n = ro_window(o, g, nk, nk + 1, 2);
     n->u.sort.window->values[n->u.sort.window->nvalues++] =
         (struct fe_window_value){FE_AGG_SUM, rw_column(o->w, g, count)};
-    int upto = ro_add_column(n, (struct fe_window_column){.base = FE_WINDOW_ROW, .value = 0}, "upto");
-    int all = ro_add_column(n, (struct fe_window_column){.base = FE_WINDOW_ROWS, .value = 0}, "rows");
+    int upto = ro_add_column(n, (struct fe_window_column){.at.base = FE_WINDOW_ROW, .value = 0}, "upto");
+    int all = ro_add_column(n, (struct fe_window_column){.at.base = FE_WINDOW_ROWS, .value = 0}, "rows");
     struct numbering r = {.rows = n, .upto = rw_column(o->w, n, upto), .all = rw_column(o->w, n, all)};
     r.below = ro_op(o, FE_SUB, ro_integer, r.upto, rw_column(o->w, n, count));
     return r;

@@ -288,6 +288,26 @@ static bool check_borders(struct vf *v, const struct rt_state *st)
     return true;
 }
 
+static bool is_field(const struct rt_state *st, int f)
+{
+    return f >= 0 && f < st->nfields;
+}
+
+static bool check_searches(struct vf *v, const struct rt_state *st)
+{
+    VF_CHECK(v, STATE_SEARCH, st->nsearch == 0 || (st->nsearch > 0 && st->kind == RT_STATE_ROWS && st->nsort > 0));
+    for (int i = 0; i < st->nsearch; i++) {
+        const struct rt_search *q = &st->search[i];
+        VF_CHECK(v, STATE_SEARCH, is_field(st, q->field) && is_field(st, q->key) && is_field(st, q->limit));
+        VF_CHECK(v, STATE_SEARCH, is_field(st, q->begin) && st->fields[q->begin].border == RT_BORDER_BEGIN);
+        VF_CHECK(v, STATE_SEARCH, is_field(st, q->end) && st->fields[q->end].border == RT_BORDER_END);
+        VF_CHECK(v, STATE_SEARCH, st->fields[q->field].phys == RT_I32 && q->field != q->key && q->field != q->limit);
+        VF_CHECK(v, STATE_SEARCH, st->fields[q->key].phys == st->fields[q->limit].phys);
+        VF_CHECK(v, STATE_SEARCH, !q->by || (q->key == q->limit && st->fields[q->key].border == RT_BORDER_COUNT));
+    }
+    return true;
+}
+
 static bool check_running(struct vf *v, const struct rt_state *st)
 {
     for (int i = 0; i < st->nfields; i++) {
@@ -328,7 +348,7 @@ static bool check_rows(struct vf *v, const struct rt_state *st)
     VF_CHECK(v, STATE_LIMIT, st->limit >= -1 && st->offset >= 0);
     VF_CHECK(v, STATE_TOP, !st->top || is_top(st));
     VF_CHECK(v, STATE_VALUES, st->nvalues == 0 || (st->nvalues > 0 && st->values));
-    return check_borders(v, st) && check_running(v, st);
+    return check_borders(v, st) && check_searches(v, st) && check_running(v, st);
 }
 
 static bool check_codes(struct vf *v, const struct rt_state *st)

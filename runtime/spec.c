@@ -122,6 +122,8 @@ static void list_rows(struct rt_state *s)
     }
     if (borders)
         then(s, RT_FINISH_BORDERS);
+    if (s->nsearch)
+        then(s, RT_FINISH_SEARCH);
     if (runs)
         then(s, RT_FINISH_RUNNING);
 }

@@ -35,6 +35,17 @@ struct rt_row_str {
  * first one, the number behind the last one, how many such groups begin up to and with this row. */
 enum rt_border { RT_BORDER_NONE, RT_BORDER_BEGIN, RT_BORDER_END, RT_BORDER_COUNT };
 
+/* What it writes into an I32 field `field` of each row then: of the rows from `begin` to `end` (borders of the row) the
+ * number of the first one that is not in front of the row's limit; behind: of the first one behind it. A row is in front
+ * of a limit by its field `key`, which has the limit's type, and the order that it is in. `by` is added to an I32 limit.
+ * Where the limit is NULL and the key of its row is not, it is beyond all keys that are not NULL, before them or,
+ * `following`, behind. */
+struct rt_search {
+    int field, key, limit, begin, end;
+    int32_t by;
+    bool desc, nulls_first, following, behind;
+};
+
 struct rt_field {
     const char *name;
     enum rt_phys phys;
@@ -70,7 +81,7 @@ enum rt_finish_op {
 #include "runtime/finish.def"
 };
 const char *rt_finish_name(enum rt_finish_op op);
-enum { RT_FINISH_MAX = 4 }; /* operations of a state */
+enum { RT_FINISH_MAX = 5 }; /* operations of a state */
 
 struct rt_sort_key {
     int field;
@@ -128,6 +139,8 @@ struct rt_state {
     int nsort; /* ROWS: order; `tie` columns are already part of it */
     struct rt_sort_key *sort;
     int segment; /* ROWS: 1 + field with the first row (BORDER_BEGIN) of those that a running field is of; 0: all */
+    int nsearch; /* ROWS */
+    const struct rt_search *search;
     bool there; /* rows come in the order of `sort`, from pipelines that are `ordered` */
     int64_t limit, offset; /* ROWS; limit -1 none. Without sort: any rows */
     bool bounded; /* with `sort` and a limit: who fills it leaves out rows beyond the bound, the word (ORDER_WORD) of

@@ -185,6 +185,9 @@ void rt_merge_field(const struct rt_field *f, enum rt_merge merge, unsigned char
 /* group_borders.c */
 int rt_finish_borders(struct rt_exec *x, struct rt_live *v);
 
+/* group_search.c */
+int rt_finish_search(struct rt_exec *x, struct rt_live *v);
+
 /* running.c */
 int rt_finish_running(struct rt_exec *x, struct rt_live *v);
 

@@ -134,3 +134,29 @@ int rt_gpu_finish_borders(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct 
     }
     return 0;
 }
+
+/* ---- searches (templates/finish/finish_search.cu) ---------------------------------------------------------- */
+
+int rt_gpu_finish_search(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    struct hdd_search_args p = {.rows = v->rows,
+                                .n = v->nrows,
+                                .blocks = rt_finish_blocks(x, v->nrows, RT_FINISH_THREADS),
+                                .stride = (hdd_u32)s->stride};
+    for (int i = 0; v->nrows && i < s->nsearch; i++) {
+        const struct rt_search *q = &s->search[i];
+        p.key = rt_key_of_field(&s->fields[q->key]);
+        p.key.desc = q->desc;
+        p.key.nulls_first = q->nulls_first;
+        p.limit = rt_key_of_field(&s->fields[q->limit]);
+        p.field = (hdd_u32)s->fields[q->field].offset;
+        p.begin = (hdd_u32)s->fields[q->begin].offset;
+        p.end = (hdd_u32)s->fields[q->end].offset;
+        p.by = q->by;
+        p.following = q->following;
+        p.behind = q->behind;
+        HD_TRY(rt_finish_launch(x, "finish_search", "hdd_search_rows", p.blocks, &p, err));
+    }
+    return 0;
+}

@@ -97,6 +97,7 @@ int rt_hash_by_windows(struct rt_gpu_exec *x, struct rt_gpu_state *v, const stru
 /* ---- gpu_running.c: an operation of runtime/finish.def ---- */
 int rt_gpu_finish_top(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_finish_borders(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+int rt_gpu_finish_search(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_finish_running(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 
 /* Passes over n items in tiles (templates/finish/finish_digits.cuh): counts of digits, what tiles tell each other. */

@@ -331,6 +331,18 @@ struct hdd_borders_args {
     struct hdd_border_field field[HDD_BORDERS];
 };
 
+// ---- finish_search.cu ----------------------------------------------------------------------
+
+// One struct rt_search.
+struct hdd_search_args {
+    hdd_u64 rows, n;
+    hdd_i32 by;
+    hdd_u32 blocks, stride;
+    hdd_u32 field, begin, end; // offsets
+    hdd_u32 following, behind;
+    struct hdd_key key, limit; // of one type
+};
+
 // ---- finish_merge.cu -----------------------------------------------------------------------
 
 // Words or'ed into others.

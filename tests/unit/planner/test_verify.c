@@ -452,6 +452,16 @@ static void running_field(struct prog *b, enum rt_phys phys, enum rt_merge merge
     absent("field", (int)phys);
 }
 
+/* A search that writes a field, among rows without borders. */
+static void search_field(struct prog *b, int field)
+{
+    static struct rt_search search;
+    struct rt_state *st = &b->g->spec->states[b->g->spec->result_state];
+    search.field = field;
+    st->nsearch = 1;
+    st->search = &search;
+}
+
 /* The first row of all that the program sorts. */
 static struct rt_top *top(struct prog *b)
 {

@@ -1,0 +1,204 @@
+/* Frames of the operator window (docs/plan.md 1.4), said with columns of its node. */
+#include <inttypes.h>
+
+#include "frontend/plan_window.h"
+#include "runtime/base/vec.h"
+
+/* ---- columns of the node ------------------------------------------------------------------------------- */
+
+int fw_add_value(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *arg)
+{
+    struct fe_window *w = x->w;
+    for (int i = 0; i < w->nvalues; i++)
+        if (w->values[i].fn == fn && fe_expr_eq(w->values[i].arg, arg))
+            return i;
+    hd_grow1(x->r->arena, w->values, w->nvalues);
+    w->values[w->nvalues] = (struct fe_window_value){fn, arg};
+    return w->nvalues++;
+}
+
+static bool is_same(const struct fe_window_column *a, const struct fe_window_column *b)
+{
+    bool at = a->at.base == b->at.base && a->at.by == b->at.by && a->at.search == b->at.search;
+    return at && a->value == b->value && a->clamp_high == b->clamp_high;
+}
+
+/* The quoted name of such a column. */
+static const char *column(struct fw_reading *x, struct fe_window_column c)
+{
+    struct fe_window *w = x->w;
+    int i = 0;
+    while (i < w->ncolumns && !is_same(&w->columns[i], &c))
+        i++;
+    if (i == w->ncolumns) {
+        hd_grow1(x->r->arena, w->columns, w->ncolumns);
+        w->columns[w->ncolumns++] = c;
+    }
+    return hd_asprintf(x->r->arena, "\"#%d\"", i);
+}
+
+const char *fw_number(struct fw_reading *x, enum fe_window_base base)
+{
+    return column(x, (struct fe_window_column){.at.base = base, .value = -1});
+}
+
+const char *fw_number_at(struct fw_reading *x, const struct fe_window_at *at, int64_t more)
+{
+    struct fe_window_column c = {.at = {.base = at->base, .search = at->search}, .value = -1};
+    const char *base = at->base == FE_WINDOW_ZERO ? "0" : column(x, c);
+    int64_t by = at->by + more;
+    return by ? hd_asprintf(x->r->arena, "(%s %c %" PRId64 ")", base, by < 0 ? '-' : '+', by < 0 ? -by : by) : base;
+}
+
+const char *fw_value_at(struct fw_reading *x, int value, const struct fe_window_at *at, int64_t more, bool clamped)
+{
+    struct fe_window_column c = {.at = *at, .value = value, .clamp_high = clamped && at->base != FE_WINDOW_FOUND};
+    c.at.by += more;
+    return column(x, c);
+}
+
+int fw_unsupported(struct fw_reading *x, const struct fe_json *v, const char *what)
+{
+    return HD_FAIL(x->r->err, USER, fe_json_path(v), "%s: not supported yet", what);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------- */
+
+enum unit { ROWS, RANGE, GROUPS, UNITS };
+static const char *const units[] = {"rows", "range", "groups"};
+
+static int add_search(struct fw_reading *x, struct fe_window_search s)
+{
+    struct fe_window *w = x->w;
+    for (int i = 0; i < w->nsearches; i++) {
+        const struct fe_window_search *t = &w->searches[i];
+        if (t->limit == s.limit && t->peers == s.peers && t->following == s.following && t->behind == s.behind)
+            return i;
+    }
+    hd_grow1(x->r->arena, w->searches, w->nsearches);
+    w->searches[w->nsearches] = s;
+    return w->nsearches++;
+}
+
+static int read_offset(struct fw_reading *x, const struct fe_json *v, enum unit unit, bool start, struct fw_bound *b)
+{
+    struct fe_json m;
+    int64_t k = 0;
+    HD_TRY(fe_json_object(v, "preceding", "following", NULL));
+    bool before = fe_json_get(v, "preceding", &m), here = false;
+    if (before == fe_json_get(v, "following", &m))
+        return fe_json_expected(v, "{\"preceding\": n} or {\"following\": n}");
+    HD_TRY(fe_json_need(v, before ? "preceding" : "following", &m));
+    struct fe_window_search s = {.limit = -1, .following = !before, .behind = !start};
+    if (unit == RANGE) {
+        HD_TRY(fw_read_distance(x, &m, !before, &here, &s.limit));
+    } else {
+        HD_TRY(fe_json_opt_int(v, before ? "preceding" : "following", 0, FW_OFFSET_MAX, &k));
+        s.peers = (int32_t)(before ? -k : k);
+        here = k == 0;
+    }
+    if (unit == ROWS)
+        b->at = (struct fe_window_at){.base = FE_WINDOW_ROW, .by = s.peers};
+    else if (here)
+        b->at = (struct fe_window_at){.base = start ? FE_WINDOW_PEER_BEGIN : FE_WINDOW_PEER_END};
+    else
+        b->at = (struct fe_window_at){.base = FE_WINDOW_FOUND, .search = add_search(x, s)};
+    b->open = false;
+    return 0;
+}
+
+static int read_bound(struct fw_reading *x, const struct fe_json *f, const char *key, enum unit unit,
+                      struct fw_bound *b)
+{
+    static const char *const names[] = {"unbounded preceding", "current row", "unbounded following"};
+    bool start = *key == 's';
+    struct fe_json v;
+    int k = 0;
+    HD_TRY(fe_json_need(f, key, &v));
+    if (fe_json_kind(&v) == FE_JSON_OBJECT)
+        return read_offset(x, &v, unit, start, b);
+    HD_TRY(fe_read_choice(&v, names, HD_COUNT(names), &k));
+    if (k == (start ? 2 : 0))
+        return fe_json_fail(&v, "a frame does not %s with \"%s\"", start ? "start" : "end", names[k]);
+    enum fe_window_base here = unit == ROWS ? FE_WINDOW_ROW : start ? FE_WINDOW_PEER_BEGIN : FE_WINDOW_PEER_END;
+    *b = (struct fw_bound){.open = k != 1, .at.base = here};
+    return 0;
+}
+
+int fw_read_frame(struct fw_reading *x, const struct fe_json *v, struct fw_frame *f)
+{
+    struct fe_json m, unit;
+    int k = 0;
+    if (!fe_json_get(v, "frame", &m))
+        return 0;
+    HD_TRY(fe_json_object(&m, "unit", "start", "end", NULL));
+    HD_TRY(fe_json_need(&m, "unit", &unit));
+    HD_TRY(fe_read_choice(&unit, units, UNITS, &k));
+    HD_TRY(read_bound(x, &m, "start", (enum unit)k, &f->start));
+    HD_TRY(read_bound(x, &m, "end", (enum unit)k, &f->end));
+    x->ties |= k == ROWS;
+    return 0;
+}
+
+/* ---- the rows of a frame ----------------------------------------------------------------------------------- */
+
+struct fe_window_at fw_first_row(const struct fw_frame *f)
+{
+    return f->start.open ? (struct fe_window_at){.base = FE_WINDOW_ZERO, .by = 1} : f->start.at;
+}
+
+struct fe_window_at fw_last_row(const struct fw_frame *f)
+{
+    return f->end.open ? (struct fe_window_at){.base = FE_WINDOW_ROWS} : f->end.at;
+}
+
+static bool is_found(const struct fw_bound *b)
+{
+    return !b->open && b->at.base == FE_WINDOW_FOUND;
+}
+
+const char *fw_has_rows(struct fw_reading *x, const struct fw_frame *f)
+{
+    const char *cond = NULL;
+    bool both = !f->start.open && !f->end.open && f->start.at.base == FE_WINDOW_ROW;
+    if (both && f->start.at.by > f->end.at.by)
+        return "false";
+    if (is_found(&f->start) || is_found(&f->end)) {
+        struct fe_window_at first = fw_first_row(f), last = fw_last_row(f);
+        return hd_asprintf(x->r->arena, "%s <= %s", fw_number_at(x, &first, 0), fw_number_at(x, &last, 0));
+    }
+    if (!f->end.open && f->end.at.by < 0)
+        cond = hd_asprintf(x->r->arena, "%s >= 1", fw_number_at(x, &f->end.at, 0));
+    if (!f->start.open && f->start.at.by > 0)
+        cond = hd_asprintf(x->r->arena, "%s <= %s", fw_number_at(x, &f->start.at, 0), fw_number(x, FE_WINDOW_ROWS));
+    return cond; /* both at once: rows before the row, or rows behind it */
+}
+
+const char *fw_where_rows(struct fw_reading *x, const struct fw_frame *f, const char *value)
+{
+    const char *cond = fw_has_rows(x, f);
+    return cond ? hd_asprintf(x->r->arena, "case when %s then %s end", cond, value) : value;
+}
+
+const char *fw_frame_size(struct fw_reading *x, const struct fw_frame *f)
+{
+    struct fe_window_at first = fw_first_row(f), last = fw_last_row(f);
+    struct hd_arena *a = x->r->arena;
+    const char *from = fw_number_at(x, &first, -1), *to = fw_number_at(x, &last, 0);
+    if (first.base == FE_WINDOW_ROW && first.by < 1)
+        from = hd_asprintf(a, "greatest(%s, 0)", from);
+    if (last.base == FE_WINDOW_ROW && last.by > 0)
+        to = hd_asprintf(a, "least(%s, %s)", to, fw_number(x, FE_WINDOW_ROWS));
+    const char *n = f->start.open ? to : hd_asprintf(a, "(%s - %s)", to, from);
+    return fw_has_rows(x, f) ? hd_asprintf(a, "greatest(%s, 0)", n) : n;
+}
+
+const char *fw_difference(struct fw_reading *x, const struct fw_frame *f, int value, const char *zero)
+{
+    struct fe_window_at last = fw_last_row(f);
+    const char *to = fw_value_at(x, value, &last, 0, true);
+    if (f->start.open)
+        return to;
+    const char *from = fw_value_at(x, value, &f->start.at, -1, true);
+    return hd_asprintf(x->r->arena, "(coalesce(%s, %s) - coalesce(%s, %s))", to, zero, from, zero);
+}

@@ -1,0 +1,60 @@
+/* Internal to the files that read the operator window: plan_window.c (its functions), plan_frame.c (frames),
+ * plan_range.c (offsets of range frames). */
+#ifndef HEDDLE_FRONTEND_PLAN_WINDOW_H
+#define HEDDLE_FRONTEND_PLAN_WINDOW_H
+
+#include "frontend/plan_read.h"
+
+enum { FW_OFFSET_MAX = INT32_MAX };
+
+/* One end of a frame: the partition's, or a row by its number. */
+struct fw_bound {
+    bool open;
+    struct fe_window_at at;
+};
+struct fw_frame {
+    struct fw_bound start, end;
+};
+
+struct fw_reading {
+    struct fe_plan_reader *r;
+    struct fe_node *n;
+    struct fe_scope scope; /* of the input */
+    struct fe_window *w;
+    struct fw_frame frame; /* of functions that have none of their own */
+    bool ties; /* some function depends on the order of rows that tie */
+};
+
+/* ---- columns of the node, by their quoted names (plan_frame.c) --------------------------------------------- */
+
+int fw_add_value(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *arg);
+const char *fw_number(struct fw_reading *x, enum fe_window_base base);
+/* A row's number, and more. */
+const char *fw_number_at(struct fw_reading *x, const struct fe_window_at *at, int64_t more);
+/* The value of the row with that number; clamped: of the last row where it is beyond that. */
+const char *fw_value_at(struct fw_reading *x, int value, const struct fe_window_at *at, int64_t more, bool clamped);
+int fw_unsupported(struct fw_reading *x, const struct fe_json *v, const char *what);
+
+/* ---- frames ------------------------------------------------------------------------------------------------ */
+
+/* "frame" of v; *f stays as it is where v has none. */
+int fw_read_frame(struct fw_reading *x, const struct fe_json *v, struct fw_frame *f);
+/* The number of the frame's first row, and of its last one, where these are in the partition. */
+struct fe_window_at fw_first_row(const struct fw_frame *f);
+struct fe_window_at fw_last_row(const struct fw_frame *f);
+/* The value where the frame has rows, else NULL. */
+const char *fw_where_rows(struct fw_reading *x, const struct fw_frame *f, const char *value);
+/* A condition under which the frame has rows; NULL: it always does. */
+const char *fw_has_rows(struct fw_reading *x, const struct fw_frame *f);
+/* How many rows the frame has. */
+const char *fw_frame_size(struct fw_reading *x, const struct fw_frame *f);
+/* What a running value says of the frame: of its last row alone where it begins with the partition, else less what it
+ * was in front of its first one. */
+const char *fw_difference(struct fw_reading *x, const struct fw_frame *f, int value, const char *zero);
+
+/* ---- offsets of range frames (plan_range.c) ------------------------------------------------------------------ */
+
+/* The offset of an end of a frame from the row's order key. *here: it is 0, else *limit: the value at that offset. */
+int fw_read_distance(struct fw_reading *x, const struct fe_json *v, bool following, bool *here, int *limit);
+
+#endif
