@@ -66,7 +66,8 @@ struct fe_window_value {
     X(PEER_END, "last peer") /* of the last one */ \
     X(DENSE, "dense rank") /* of the order keys among distinct ones */ \
     X(ROWS, "rows") /* of the partition */ \
-    X(FOUND, "found") /* of the row that a search has found */
+    X(FOUND, "found") /* of the row that a search has found */ \
+    X(COMPUTED, "computed") /* by an expression */
 enum fe_window_base {
 #define X(id, name) FE_WINDOW_##id,
     FE_WINDOW_BASES(X)
@@ -75,7 +76,7 @@ enum fe_window_base {
 struct fe_window_at {
     enum fe_window_base base;
     int64_t by;
-    int search; /* FOUND */
+    int of; /* the search that FOUND it, the number that is COMPUTED */
 };
 /* Where the order has rows beside a limit, which is the row's own order key moved by an offset, or the number of its
  * peers among those of the partition: the first row that is not in front of the limit, from 1; one more than the rows
@@ -94,11 +95,14 @@ struct fe_window_column {
 /* Every row has that row in its partition. */
 static inline bool fe_window_row_is_there(const struct fe_window_column *w)
 {
-    return w->at.base != FE_WINDOW_ZERO && w->at.base != FE_WINDOW_FOUND && w->at.by == 0;
+    bool own = w->at.base != FE_WINDOW_ZERO && w->at.base != FE_WINDOW_FOUND && w->at.base != FE_WINDOW_COMPUTED;
+    return own && w->at.by == 0;
 }
 struct fe_window {
     int nvalues;
     struct fe_window_value *values;
+    int nnumbers;
+    struct fe_expr **numbers; /* int64, never NULL; over the node's columns, of those of the window the ones in front */
     int nsearches;
     struct fe_window_search *searches;
     int ncolumns; /* behind the input's */

@@ -250,6 +250,17 @@ static void print_search(struct dump *d, const struct fe_window *w, const struct
         hd_strbuf_addf(d->out, "peers %+d", (int)s->peers);
 }
 
+/* " (expression)" */
+static void print_number(struct dump *d, const struct fe_node *n, const struct fe_expr *e)
+{
+    const char **names = HD_NEWN(d->plan->arena, const char *, n->ncols);
+    for (int i = 0; i < n->ncols; i++)
+        names[i] = n->cols[i].name;
+    hd_strbuf_adds(d->out, " (");
+    fe_expr_print(d->out, e, names);
+    hd_strbuf_addc(d->out, ')');
+}
+
 static void print_window_column(struct dump *d, const struct fe_node *n, const struct fe_window_column *c,
                                 const char *const *names)
 {
@@ -266,7 +277,9 @@ static void print_window_column(struct dump *d, const struct fe_node *n, const s
     }
     hd_strbuf_adds(d->out, base_name(c->at.base));
     if (c->at.base == FE_WINDOW_FOUND)
-        print_search(d, w, &w->searches[c->at.search], names);
+        print_search(d, w, &w->searches[c->at.of], names);
+    if (c->at.base == FE_WINDOW_COMPUTED)
+        print_number(d, n, w->numbers[c->at.of]);
     if (c->at.by)
         hd_strbuf_addf(d->out, " %c %" PRId64, c->at.by < 0 ? '-' : '+', c->at.by < 0 ? -c->at.by : c->at.by);
     hd_strbuf_adds(d->out, c->clamp_high ? " or last" : "");

@@ -19,7 +19,7 @@ int fw_add_value(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *arg)
 
 static bool is_same(const struct fe_window_column *a, const struct fe_window_column *b)
 {
-    bool at = a->at.base == b->at.base && a->at.by == b->at.by && a->at.search == b->at.search;
+    bool at = a->at.base == b->at.base && a->at.by == b->at.by && a->at.of == b->at.of;
     return at && a->value == b->value && a->clamp_high == b->clamp_high;
 }
 
@@ -44,7 +44,7 @@ const char *fw_number(struct fw_reading *x, enum fe_window_base base)
 
 const char *fw_number_at(struct fw_reading *x, const struct fe_window_at *at, int64_t more)
 {
-    struct fe_window_column c = {.at = {.base = at->base, .search = at->search}, .value = -1};
+    struct fe_window_column c = {.at = {.base = at->base, .of = at->of}, .value = -1};
     const char *base = at->base == FE_WINDOW_ZERO ? "0" : column(x, c);
     int64_t by = at->by + more;
     return by ? hd_asprintf(x->r->arena, "(%s %c %" PRId64 ")", base, by < 0 ? '-' : '+', by < 0 ? -by : by) : base;
@@ -57,6 +57,50 @@ const char *fw_value_at(struct fw_reading *x, int value, const struct fe_window_
     return column(x, c);
 }
 
+struct fe_column fw_column_of(struct fw_reading *x, int i)
+{
+    const struct fe_window_column *c = &x->w->columns[i];
+    const struct fe_window_value *v = c->value >= 0 ? &x->w->values[c->value] : NULL;
+    bool count = !v || v->fn == FE_AGG_COUNT;
+    bool there = !v || fe_window_row_is_there(c);
+    return (struct fe_column){hd_asprintf(x->r->arena, "#%d", i), count ? hd_type_of(HD_INT64) : v->arg->type,
+                              !there || (v && !count && v->arg->nullable)};
+}
+
+/* The input's columns have no names: texts name none of them. */
+static struct fe_scope scope_so_far(struct fw_reading *x)
+{
+    int nin = x->scope.ncols, n = nin + x->w->ncolumns;
+    struct fe_column *cols = HD_NEWN(x->r->arena, struct fe_column, n + 1);
+    for (int i = 0; i < n; i++)
+        cols[i] = i < nin ? x->scope.cols[i] : fw_column_of(x, i - nin);
+    for (int i = 0; i < nin; i++)
+        cols[i].name = "";
+    return (struct fe_scope){.ncols = n, .cols = cols};
+}
+
+int fw_value_of(struct fw_reading *x, int value, const char *number, const char **out)
+{
+    struct fe_window *w = x->w;
+    const struct fe_scope scope = scope_so_far(x);
+    const struct hd_type want = hd_type_of(HD_INT64);
+    struct fe_typing t = {x->r->arena, x->r->err, x->r->plan->params, x->r->plan->nparams, &scope};
+    struct fe_ast *ast;
+    struct fe_expr *e;
+    int i = 0;
+    number = hd_asprintf(x->r->arena, "coalesce(%s, 0)", number);
+    HD_TRY(fe_ast_parse(x->r->arena, number, x->n->path, &ast, x->r->err));
+    HD_TRY(fe_ast_type(&t, ast, &want, "a number", &e));
+    while (i < w->nnumbers && !fe_expr_eq(w->numbers[i], e))
+        i++;
+    if (i == w->nnumbers) {
+        hd_grow1(x->r->arena, w->numbers, w->nnumbers);
+        w->numbers[w->nnumbers++] = e;
+    }
+    *out = column(x, (struct fe_window_column){.at = {.base = FE_WINDOW_COMPUTED, .of = i}, .value = value});
+    return 0;
+}
+
 int fw_unsupported(struct fw_reading *x, const struct fe_json *v, const char *what)
 {
     return HD_FAIL(x->r->err, USER, fe_json_path(v), "%s: not supported yet", what);
@@ -66,6 +110,7 @@ int fw_unsupported(struct fw_reading *x, const struct fe_json *v, const char *wh
 
 enum unit { ROWS, RANGE, GROUPS, UNITS };
 static const char *const units[] = {"rows", "range", "groups"};
+static const char *const excluded[] = {"no others", "current row", "group", "ties"};
 
 static int add_search(struct fw_reading *x, struct fe_window_search s)
 {
@@ -102,7 +147,7 @@ static int read_offset(struct fw_reading *x, const struct fe_json *v, enum unit 
     else if (here)
         b->at = (struct fe_window_at){.base = start ? FE_WINDOW_PEER_BEGIN : FE_WINDOW_PEER_END};
     else
-        b->at = (struct fe_window_at){.base = FE_WINDOW_FOUND, .search = add_search(x, s)};
+        b->at = (struct fe_window_at){.base = FE_WINDOW_FOUND, .of = add_search(x, s)};
     b->open = false;
     return 0;
 }
@@ -131,12 +176,17 @@ int fw_read_frame(struct fw_reading *x, const struct fe_json *v, struct fw_frame
     int k = 0;
     if (!fe_json_get(v, "frame", &m))
         return 0;
-    HD_TRY(fe_json_object(&m, "unit", "start", "end", NULL));
+    HD_TRY(fe_json_object(&m, "unit", "start", "end", "exclude", NULL));
     HD_TRY(fe_json_need(&m, "unit", &unit));
     HD_TRY(fe_read_choice(&unit, units, UNITS, &k));
     HD_TRY(read_bound(x, &m, "start", (enum unit)k, &f->start));
     HD_TRY(read_bound(x, &m, "end", (enum unit)k, &f->end));
     x->ties |= k == ROWS;
+    f->without = FW_NOTHING;
+    if (fe_json_get(&m, "exclude", &unit)) {
+        HD_TRY(fe_read_choice(&unit, excluded, HD_COUNT(excluded), &k));
+        f->without = (enum fw_excluded)k;
+    }
     return 0;
 }
 

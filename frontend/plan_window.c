@@ -51,6 +51,30 @@ static const struct {
 
 /* ---- functions over frames --------------------------------------------------------------------------------- */
 
+static int count_pieces(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out)
+{
+    if (arg && arg->nullable)
+        return fw_pieces_sum(x, f, fw_add_value(x, FE_AGG_COUNT, arg), out);
+    *out = fw_pieces_size(x, f);
+    return 0;
+}
+
+/* count, sum or avg. */
+static int aggregate_pieces(struct fw_reading *x, const struct fw_frame *f, enum function fn, struct fe_expr *arg,
+                            struct hd_type type, const char **out)
+{
+    char text[HD_TEXT_MAX];
+    const char *n, *sum;
+    HD_TRY(count_pieces(x, f, arg, &n));
+    *out = n;
+    if (fn == COUNT)
+        return 0;
+    HD_TRY(fw_pieces_sum(x, f, fw_add_value(x, FE_AGG_SUM, fe_expr_cast(x->r->arena, arg, type)), &sum));
+    *out = hd_asprintf(x->r->arena, "case when %s > 0 then cast(%s as %s)%s%s end", n, sum, hd_type_text(type, text),
+                       fn == AVG ? " / " : "", fn == AVG ? n : "");
+    return 0;
+}
+
 static const char *counted(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg)
 {
     if (!arg || !arg->nullable)
@@ -78,6 +102,8 @@ static int aggregate(struct fw_reading *x, const struct fe_json *v, enum functio
     struct hd_arena *a = x->r->arena;
     char found[HD_TEXT_MAX];
     bool sums = fn == SUM || fn == AVG;
+    if (fn == COUNT && f->without)
+        return aggregate_pieces(x, f, fn, arg, hd_type_of(HD_INT64), out);
     if (fn == COUNT) {
         *out = counted(x, f, arg);
         return 0;
@@ -87,10 +113,11 @@ static int aggregate(struct fw_reading *x, const struct fe_json *v, enum functio
     if (!sums && (!hd_type_is_num(arg->type) && arg->type.kind != HD_DATE && arg->type.kind != HD_TIMESTAMP))
         return fw_unsupported(
             x, v, hd_asprintf(a, "%s of %s in a window", functions[fn].name, hd_type_text(arg->type, found)));
-    if (!f->start.open && (!sums || hd_type_is_float(arg->type)))
+    if ((!f->start.open || f->without) && (!sums || hd_type_is_float(arg->type)))
         return fw_unsupported(x, v,
-                              hd_asprintf(a, "%s of %s over a frame that does not start with the partition",
-                                          functions[fn].name, hd_type_text(arg->type, found)));
+                              hd_asprintf(a, "%s of %s over a frame that %s", functions[fn].name,
+                                          hd_type_text(arg->type, found),
+                                          f->start.open ? "excludes rows" : "does not start with the partition"));
     if (!sums) {
         struct fe_window_at last = fw_last_row(f);
         bool single = arg->type.kind == HD_FLOAT32; /* float64 runs, and holds them all */
@@ -101,13 +128,15 @@ static int aggregate(struct fw_reading *x, const struct fe_json *v, enum functio
             *out = hd_asprintf(a, "cast(%s as float32)", *out);
         return 0;
     }
+    bool real = hd_type_is_float(arg->type);
+    struct hd_type whole =
+        real ? hd_type_of(HD_FLOAT64) : hd_decimal(HD_DEC_MAX, arg->type.kind == HD_DECIMAL ? arg->type.scale : 0);
+    if (f->without)
+        return aggregate_pieces(x, f, fn, arg, fn == SUM ? fe_sum_type(arg->type) : whole, out);
     if (fn == SUM) {
         *out = summed(x, f, arg, fe_sum_type(arg->type));
         return 0;
     }
-    bool real = hd_type_is_float(arg->type);
-    struct hd_type whole =
-        real ? hd_type_of(HD_FLOAT64) : hd_decimal(HD_DEC_MAX, arg->type.kind == HD_DECIMAL ? arg->type.scale : 0);
     const char *n = counted(x, f, arg), *sum = summed(x, f, arg, whole);
     *out = hd_asprintf(
         a, real ? "case when %s > 0 then %s / cast(%s as float64) end" : "case when %s > 0 then %s / %s end", n, sum,
@@ -240,7 +269,12 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
         HD_TRY(fe_json_opt_int(v, "n", 1, FW_OFFSET_MAX, &k));
     }
     HD_TRY(fw_read_frame(x, v, &f));
-    x->ties |= functions[fn].ties;
+    x->ties |= functions[fn].ties || f.without == FW_ROW || f.without == FW_TIES;
+    if (f.without && (fn == FIRST_VALUE || fn == LAST_VALUE || fn == NTH_VALUE)) {
+        const char *at =
+            fn == LAST_VALUE ? fw_pieces_last(x, &f) : fw_pieces_nth(x, &f, hd_asprintf(x->r->arena, "%" PRId64, k));
+        return fw_value_of(x, fw_add_value(x, FE_AGG_ANY, arg), at, out);
+    }
     switch (fn) {
     case LAG:
     case LEAD: return shifted(x, v, fn, fw_add_value(x, FE_AGG_ANY, arg), out);
@@ -277,15 +311,8 @@ static void set_columns(struct fw_reading *x)
     n->cols = HD_NEWN(x->r->arena, struct fe_column, n->ncols + 1);
     for (int i = 0; i < nin; i++)
         n->cols[i] = x->scope.cols[i];
-    for (int i = 0; i < x->w->ncolumns; i++) {
-        const struct fe_window_column *c = &x->w->columns[i];
-        const struct fe_window_value *v = c->value >= 0 ? &x->w->values[c->value] : NULL;
-        bool count = !v || v->fn == FE_AGG_COUNT;
-        bool there = !v || fe_window_row_is_there(c);
-        n->cols[nin + i] =
-            (struct fe_column){hd_asprintf(x->r->arena, "#%d", i), count ? hd_type_of(HD_INT64) : v->arg->type,
-                               !there || (v && !count && v->arg->nullable)};
-    }
+    for (int i = 0; i < x->w->ncolumns; i++)
+        n->cols[nin + i] = fw_column_of(x, i);
 }
 
 /* The projection that has the input's columns, then the functions. */
@@ -336,7 +363,7 @@ int fe_read_WINDOW(struct fe_plan_reader *r, const struct fe_json *v, struct fe_
     x.n->u.sort.limit = -1;
     HD_TRY(fe_read_order(r, v, "partition", &x.scope, x.n));
     bool ordered = x.n->u.sort.nstated > x.n->u.sort.ngroup;
-    x.frame = (struct fw_frame){{.open = true}, {.open = !ordered, .at.base = FE_WINDOW_PEER_END}};
+    x.frame = (struct fw_frame){.start.open = true, .end = {.open = !ordered, .at.base = FE_WINDOW_PEER_END}};
     HD_TRY(fw_read_frame(&x, v, &x.frame));
     HD_TRY(fe_json_need(v, "functions", &list));
     HD_TRY(fe_json_array(&list));

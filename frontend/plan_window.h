@@ -1,5 +1,5 @@
 /* Internal to the files that read the operator window: plan_window.c (its functions), plan_frame.c (frames),
- * plan_range.c (offsets of range frames). */
+ * plan_range.c (offsets of range frames), plan_exclude.c (frames that leave rows out). */
 #ifndef HEDDLE_FRONTEND_PLAN_WINDOW_H
 #define HEDDLE_FRONTEND_PLAN_WINDOW_H
 
@@ -12,8 +12,10 @@ struct fw_bound {
     bool open;
     struct fe_window_at at;
 };
+enum fw_excluded { FW_NOTHING, FW_ROW, FW_GROUP, FW_TIES };
 struct fw_frame {
     struct fw_bound start, end;
+    enum fw_excluded without;
 };
 
 struct fw_reading {
@@ -33,6 +35,10 @@ const char *fw_number(struct fw_reading *x, enum fe_window_base base);
 const char *fw_number_at(struct fw_reading *x, const struct fe_window_at *at, int64_t more);
 /* The value of the row with that number; clamped: of the last row where it is beyond that. */
 const char *fw_value_at(struct fw_reading *x, int value, const struct fe_window_at *at, int64_t more, bool clamped);
+/* The same of a number that an expression of such columns says; NULL: there is none. */
+int fw_value_of(struct fw_reading *x, int value, const char *number, const char **out);
+/* Column i of the window. */
+struct fe_column fw_column_of(struct fw_reading *x, int i);
 int fw_unsupported(struct fw_reading *x, const struct fe_json *v, const char *what);
 
 /* ---- frames ------------------------------------------------------------------------------------------------ */
@@ -51,6 +57,16 @@ const char *fw_frame_size(struct fw_reading *x, const struct fw_frame *f);
 /* What a running value says of the frame: of its last row alone where it begins with the partition, else less what it
  * was in front of its first one. */
 const char *fw_difference(struct fw_reading *x, const struct fw_frame *f, int value, const char *zero);
+
+/* ---- frames of pieces (plan_exclude.c) ----------------------------------------------------------------------- */
+
+/* Of a frame that is successive rows without some: how many rows it has. */
+const char *fw_pieces_size(struct fw_reading *x, const struct fw_frame *f);
+/* What a running value says of all of it, 0 for no rows. */
+int fw_pieces_sum(struct fw_reading *x, const struct fw_frame *f, int value, const char **out);
+/* The number of its k-th row, of its last one; 0: there is none. */
+const char *fw_pieces_nth(struct fw_reading *x, const struct fw_frame *f, const char *k);
+const char *fw_pieces_last(struct fw_reading *x, const struct fw_frame *f);
 
 /* ---- offsets of range frames (plan_range.c) ------------------------------------------------------------------ */
 

@@ -33,6 +33,7 @@ struct lowering {
     /* of the reading pipeline */
     struct open_pipeline *p;
     struct handle *row;
+    struct handle **cols; /* of the node, as far as they are lowered */
     int slot[BORDERS]; /* slots with border fields; -1 not loaded yet */
     int *found_slot;
 };
@@ -53,8 +54,7 @@ static bool is_value_needed(const struct lowering *l, int value)
 static bool is_sought(const struct lowering *l, int search)
 {
     for (int i = 0; i < l->w->ncolumns; i++)
-        if (is_needed(l, l->nin + i) && l->w->columns[i].at.base == FE_WINDOW_FOUND &&
-            l->w->columns[i].at.search == search)
+        if (is_needed(l, l->nin + i) && l->w->columns[i].at.base == FE_WINDOW_FOUND && l->w->columns[i].at.of == search)
             return true;
     return false;
 }
@@ -145,7 +145,7 @@ static void add_borders(struct lowering *l, struct open_pipeline *p)
         want[PEER_END] |= w->base == FE_WINDOW_PEER_END;
         want[PEERS] |= w->base == FE_WINDOW_DENSE;
         want[END] |= w->base == FE_WINDOW_FOUND;
-        want[PEERS] |= w->base == FE_WINDOW_FOUND && l->w->searches[w->search].limit < 0;
+        want[PEERS] |= w->base == FE_WINDOW_FOUND && l->w->searches[w->of].limit < 0;
     }
     static const enum rt_border kinds[] = {RT_BORDER_BEGIN, RT_BORDER_END, RT_BORDER_BEGIN, RT_BORDER_END,
                                            RT_BORDER_COUNT};
@@ -299,7 +299,7 @@ static int found(struct lowering *l, int search)
 /* What is to be added to a number: the first row that a search has found is counted from 0. */
 static int64_t added(const struct lowering *l, const struct fe_window_at *w)
 {
-    return w->by + (w->base == FE_WINDOW_FOUND && !l->w->searches[w->search].behind);
+    return w->by + (w->base == FE_WINDOW_FOUND && !l->w->searches[w->of].behind);
 }
 
 /* A number of the partition, I32. */
@@ -312,7 +312,8 @@ static int number(struct lowering *l, const struct fe_window_at *w, int *out)
     case FE_WINDOW_ROW: at = pb_slot_expr(c, l->p, l->p->source_slot); break;
     case FE_WINDOW_PEER_BEGIN: at = border(l, PEER_BEGIN); break;
     case FE_WINDOW_PEER_END: *out = op2(c, FE_SUB, RT_I32, border(l, PEER_END), border(l, BEGIN)); return 0;
-    case FE_WINDOW_FOUND: *out = op2(c, FE_SUB, RT_I32, found(l, w->search), border(l, BEGIN)); return 0;
+    case FE_WINDOW_COMPUTED: HD_BUG("a computed number is an expression");
+    case FE_WINDOW_FOUND: *out = op2(c, FE_SUB, RT_I32, found(l, w->of), border(l, BEGIN)); return 0;
     case FE_WINDOW_ROWS: *out = op2(c, FE_SUB, RT_I32, border(l, END), border(l, BEGIN)); return 0;
     case FE_WINDOW_DENSE: {
         struct handle *first = h_row(c, l->slot[BEGIN], NULL, l->state, false);
@@ -340,25 +341,40 @@ static int choose(struct ctx *c, enum rt_phys ph, int cond, int yes, int no)
     return pb_op(c, FE_CASE, ph, false, 3, args);
 }
 
+/* A computed number, I64. */
+static int computed(struct lowering *l, int i, int *out)
+{
+    struct pl_val v;
+    HD_TRY(lx_expr(l->c, l->p, l->cols, l->w->numbers[i], &v));
+    lx_realise(l->c, &v);
+    HD_TRY(lx_as_phys(l->c, &v, RT_I64));
+    *out = v.expr;
+    return 0;
+}
+
 /* The row with number base + by, which may be none. */
 static int row_with(struct lowering *l, const struct fe_window_column *w, struct handle **out)
 {
     struct ctx *c = l->c;
-    int n;
+    int n = -1;
     if (w->at.base == FE_WINDOW_ROW && w->at.by == 0) {
         *out = l->row;
         return 0;
     }
-    HD_TRY(number(l, &w->at, &n));
     if (fe_window_row_is_there(w)) {
-        struct pl_val at = {.phys = RT_I32, .type = hd_type_of(HD_INT32), .range = {true, 0, (hd_i128)l->rows}};
-        at.expr = op2(c, FE_SUB, RT_I32, op2(c, FE_ADD, RT_I32, border(l, BEGIN), n), pb_const_int(c, RT_I32, 1));
-        *out = h_row(c, pb_let(c, l->p, "row", at), NULL, l->state, false);
+        struct pl_val own = {.phys = RT_I32, .type = hd_type_of(HD_INT32), .range = {true, 0, (hd_i128)l->rows}};
+        HD_TRY(number(l, &w->at, &n));
+        own.expr = op2(c, FE_SUB, RT_I32, op2(c, FE_ADD, RT_I32, border(l, BEGIN), n), pb_const_int(c, RT_I32, 1));
+        *out = h_row(c, pb_let(c, l->p, "row", own), NULL, l->state, false);
         return 0;
     }
+    bool is_computed = w->at.base == FE_WINDOW_COMPUTED;
+    HD_TRY(is_computed ? computed(l, w->at.of, &n) : number(l, &w->at, &n));
     int one = pb_const_int(c, RT_I64, 1), begin = as_int64(l, border(l, BEGIN), 0).expr;
     int rows = op2(c, FE_SUB, RT_I64, as_int64(l, border(l, END), 0).expr, begin);
-    int at = op2(c, FE_ADD, RT_I64, as_int64(l, n, 0).expr, pb_const_int(c, RT_I64, added(l, &w->at)));
+    int at = n;
+    if (!is_computed)
+        at = op2(c, FE_ADD, RT_I64, as_int64(l, n, 0).expr, pb_const_int(c, RT_I64, added(l, &w->at)));
     if (w->clamp_high)
         at = choose(c, RT_I64, op2(c, FE_GT, RT_BOOL, at, rows), rows, at);
     int inside = op2(c, FE_AND, RT_BOOL, op2(c, FE_GE, RT_BOOL, at, one), op2(c, FE_LE, RT_BOOL, at, rows));
@@ -427,6 +443,7 @@ int lower_window(struct ctx *c, struct pl_node *n, struct stream *in, struct str
                            .ncols = n->n->ncols,
                            .unique_row = l.row};
     out->cols = HD_NEWN(c->a, struct handle *, out->ncols + 1);
+    l.cols = out->cols;
     border(&l, BEGIN);
     for (int i = 0; i < out->ncols; i++) {
         struct handle **h = &out->cols[i];

@@ -59,9 +59,12 @@ static void need_pairs(struct ctx *c, const struct fe_node *n, bool *in)
 }
 
 /* What somebody reads, orders or takes from other rows; where rows that tie are told apart, all of them. */
-static void need_window(const struct fe_node *n, const bool *need, bool *in)
+static void need_window(const struct fe_node *n, bool *need, bool *in)
 {
     const struct fe_window *w = n->u.sort.window;
+    for (int i = w->ncolumns - 1; i >= 0; i--)
+        if (need[n->inputs[0]->ncols + i] && w->columns[i].at.base == FE_WINDOW_COMPUTED)
+            need_expr(need, w->numbers[w->columns[i].at.of]);
     for (int i = 0; i < n->inputs[0]->ncols; i++)
         in[i] |= need[i];
     for (int i = 0; i < n->u.sort.nkeys; i++)

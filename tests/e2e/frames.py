@@ -96,7 +96,12 @@ class Plan(windows.Plan):
         if sides[0] == sides[1] and sides[0].startswith("unbounded"):
             return None
         ends = [self.bound(unit, s) if s in ("preceding", "following") else (s, s) for s in sides]
-        return {"unit": unit, "start": ends[0][0], "end": ends[1][0]}, f"{unit} between {ends[0][1]} and {ends[1][1]}", unit == "rows"
+        frame, sql = {"unit": unit, "start": ends[0][0], "end": ends[1][0]}, f"{unit} between {ends[0][1]} and {ends[1][1]}"
+        if rng.random() < 0.4:
+            few = unit != "rows" or self.table != "many"  # DuckDB collects lists of these
+            frame["exclude"] = rng.choice(["no others", "current row"] + ["group", "ties"] * few)
+            sql += f" exclude {frame['exclude']}"
+        return frame, sql, unit == "rows"
 
     def json(self):
         return {**super().json(), "params": self.params}
@@ -114,6 +119,9 @@ class Plan(windows.Plan):
         frame = self.frame(True)
         if frame:
             f["frame"], f["_sql"], f["_rows"] = frame
+            if fn == "nth_value" and "exclude" in f["frame"] and self.table == "many":
+                f["fn"] = "last_value"
+                del f["n"]
         return f
 
     def sql(self):
@@ -124,21 +132,48 @@ class Plan(windows.Plan):
                  + [f"{c} asc nulls last" for c in windows.TYPES if c not in named])
         by_stated = f"{partition}{'order by ' + ', '.join(stated) if stated else ''}"
         by_whole = f"{partition}order by {', '.join(whole)}"
-        numbers = f"select *, row_number() over ({by_whole}) as rn from {self.table}"
+        numbers = (f"select *, row_number() over ({by_whole}) as rn, rank() over ({by_stated}) as rk, "
+                   f"count(*) over ({by_stated}{' range between unbounded preceding and current row' if stated else ''})"
+                   f" as pe from {self.table}")
         items = [self.item(f, by_stated, by_whole) for f in self.functions]
         ends = "".join(f", {self.place(f, self.over(f, by_stated, by_whole))} as at_{f['as']}" for f in self.functions)
         return f"select {', '.join(windows.TYPES)}, {', '.join(items)} from (select *{ends} from ({numbers}))"
 
     def over(self, f, by_stated, by_whole):
-        return f"over ({by_whole if f.get('_rows') else by_stated} {f.get('_sql', '')})"
+        sql = f.get("_sql", "")
+        if self.is_list(f):
+            sql = sql.split(" exclude")[0]
+        return f"over ({by_whole if f.get('_rows') else by_stated} {sql})"
+
+    def is_list(self, f):
+        """Neither order of DuckDB has both the rows and their peers."""
+        return f.get("_rows") and f["frame"].get("exclude") in ("group", "ties")
+
+    def rows_of_list(self, f, over):
+        own = " or s.r = rn" if f["frame"]["exclude"] == "ties" else ""
+        rows = f"list(struct_pack(r := rn, v := {f.get('arg', 'rn')})) {over}"
+        return f"list_sort(list_filter(coalesce({rows}, []), lambda s: s.r < rk or s.r > pe{own}))"
+
+    def item_of_list(self, f):
+        at = f"at_{f['as']}"
+        n, total = f"len(list_filter({at}, lambda s: s.v is not null))", f"list_sum(list_transform({at}, lambda s: s.v))"
+        return {"first_value": f"{at}[1].v", "last_value": f"{at}[-1].v", "nth_value": f"{at}[{f.get('n')}].v", "count": n, "sum": total,
+                "avg": f"struct_pack(s := {total}, n := {n})"}[f["fn"]]
 
     def place(self, f, over):
         """The number of the row that has the value; rows of a frame have successive ones."""
+        if self.is_list(f):
+            return self.rows_of_list(f, over)
+        nth = f"case when count(*) {over} >= {f.get('n')} then min(rn) {over} + {f.get('n')} - 1 end"
+        if "exclude" in f.get("frame", {}):
+            nth = f"list_sort(list(rn) {over})[{f.get('n')}]"
         return {"first_value": f"min(rn) {over}", "last_value": f"max(rn) {over}",
-                "nth_value": f"case when count(*) {over} >= {f.get('n')} then min(rn) {over} + {f.get('n')} - 1 end"}.get(f["fn"], "0")
+                "nth_value": nth}.get(f["fn"], "0")
 
     def item(self, f, by_stated, by_whole):
         fn, arg, over = f["fn"], f.get("arg", ""), self.over(f, by_stated, by_whole)
+        if self.is_list(f):
+            return self.item_of_list(f)
         every = f"over ({by_whole} rows between unbounded preceding and unbounded following)"
         if fn in ("first_value", "last_value", "nth_value"):
             return f"case when at_{f['as']} is not null then nth_value({arg}, greatest(1, at_{f['as']})) {every} end"
