@@ -45,8 +45,9 @@ struct fe_agg {
     struct fe_expr *rows; /* where groups are merged, of COUNT and AVG: how many rows arg, their sum, is of */
     int nof, *of;         /* GROUPING: keys */
     struct fe_expr *q;    /* QUANTILE_CONT, QUANTILE_DISC: a literal or parameter */
-    int norder, nstated;  /* FIRST, LAST: as stated, then the columns that are left */
+    int norder, nstated; /* FIRST, LAST: as stated, then the columns that are left; STRING_AGG: as stated, maybe none */
     struct fe_sort_key *order;
+    const char *separator; /* STRING_AGG */
     struct hd_type type; /* of the result */
     const char *path;
 };
@@ -99,6 +100,9 @@ static inline bool fe_window_row_is_there(const struct fe_window_column *w)
     return own && w->at.by == 0;
 }
 struct fe_window {
+    const char
+        *separator; /* NULL, or value 0, of STRING_AGG, is the strings of the partition, in its first row, with it
+                              between them; value 1, a SUM, is of all rows: of their bytes and the separator's */
     int nvalues;
     struct fe_window_value *values;
     int nnumbers;

@@ -161,6 +161,13 @@ static void print_sort_key(struct dump *d, const struct fe_sort_key *k, const ch
     hd_strbuf_addf(d->out, "%s%s", k->desc ? " desc" : "", k->nulls_first ? " nulls first" : "");
 }
 
+static void print_separator(struct dump *d, const char *s)
+{
+    struct fe_value v = {.type = hd_type_of(HD_STRING), .s = s, .n = strlen(s)};
+    hd_strbuf_adds(d->out, ", ");
+    fe_expr_print(d->out, &(struct fe_expr){.op = FE_LIT, .type = v.type, .value = v}, NULL);
+}
+
 static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_column *keys, const struct fe_column *c,
                       const char *const *names)
 {
@@ -179,6 +186,8 @@ static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_co
             hd_strbuf_adds(d->out, ", ");
             fe_expr_print(d->out, g->q, names);
         }
+        if (g->separator)
+            print_separator(d, g->separator);
         for (int i = 0; i < g->nstated; i++) {
             hd_strbuf_adds(d->out, i ? ", " : " by ");
             print_sort_key(d, &g->order[i], names);

@@ -310,6 +310,11 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
                                 aggs[g->fn].name, hd_type_text(t, found));
         g->type = t.kind == HD_DECIMAL ? avg_type(t) : hd_type_of(HD_FLOAT64);
         return 0;
+    case FE_AGG_STRING_AGG:
+        if (t.kind != HD_STRING)
+            return fe_json_fail(v, "%s expects a string, found %s", aggs[g->fn].name, hd_type_text(t, found));
+        g->type = t;
+        return 0;
     case FE_AGG_MODE:
     case FE_AGG_FIRST:
     case FE_AGG_LAST:
@@ -359,19 +364,19 @@ static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const str
                     const struct fe_node *n, const struct fe_column *keys, struct fe_agg *g, struct fe_column *col)
 {
     struct fe_json as, distinct, filter;
-    HD_TRY(fe_json_object(v, "fn", "arg", "by", "filter", "as", "distinct", "q", "order", NULL));
+    HD_TRY(fe_json_object(v, "fn", "arg", "by", "filter", "as", "distinct", "q", "order", "separator", NULL));
     HD_TRY(read_agg_fn(v, &g->fn));
     g->path = fe_json_path(v);
     HD_TRY(read_agg_args(r, v, scope, n, keys, g));
-    HD_TRY(fe_read_ordered(r, v, scope, g));
     HD_TRY(fe_json_opt_bool(v, "distinct", &g->distinct));
     if (g->distinct && !aggs[g->fn].distinct) {
         fe_json_get(v, "distinct", &distinct);
         return fe_json_fail(&distinct,
-                            "\"distinct\" is for count, sum and avg with an "
+                            "\"distinct\" is for count, sum, avg and string_agg with an "
                             "argument, found %s",
                             aggs[g->fn].name);
     }
+    HD_TRY(fe_read_ordered(r, v, scope, g));
     if (g->fn == FE_AGG_GROUPING && fe_json_get(v, "filter", &filter))
         return fe_json_fail(&filter, "\"filter\" is for functions of rows, found %s", aggs[g->fn].name);
     HD_TRY(fe_read_condition(r, v, "filter", scope, &g->filter));

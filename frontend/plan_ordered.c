@@ -46,10 +46,19 @@ static int read_order(struct fe_plan_reader *r, const struct fe_json *v, const s
     struct fe_node n = {.op = FE_SORT_OP, .path = g->path};
     HD_TRY(fe_json_need(v, "order", &m));
     HD_TRY(fe_read_order(r, v, NULL, scope, &n));
-    g->norder = n.u.sort.nkeys;
+    g->norder = g->fn == FE_AGG_STRING_AGG ? n.u.sort.nstated : n.u.sort.nkeys;
     g->nstated = n.u.sort.nstated;
     g->order = n.u.sort.keys;
     return 0;
+}
+
+static int read_text(const struct fe_json *v, struct fe_agg *g)
+{
+    struct fe_json m;
+    g->separator = ",";
+    if (g->distinct && fe_json_get(v, "order", &m))
+        return fe_json_fail(&m, "distinct values are in their own order; \"order\" is for all values");
+    return fe_json_opt_string(v, "separator", &g->separator);
 }
 
 static int refuse(const struct fe_json *v, const char *key, bool takes, const struct fe_agg *g)
@@ -60,10 +69,13 @@ static int refuse(const struct fe_json *v, const char *key, bool takes, const st
 
 int fe_read_ordered(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g)
 {
+    struct fe_json m;
     bool q = g->fn == FE_AGG_QUANTILE_CONT || g->fn == FE_AGG_QUANTILE_DISC;
-    bool order = g->fn == FE_AGG_FIRST || g->fn == FE_AGG_LAST;
+    bool order = g->fn == FE_AGG_FIRST || g->fn == FE_AGG_LAST, text = g->fn == FE_AGG_STRING_AGG;
     HD_TRY(refuse(v, "q", q, g));
-    HD_TRY(refuse(v, "order", order, g));
+    HD_TRY(refuse(v, "order", order || text, g));
+    HD_TRY(refuse(v, "separator", text, g));
     HD_TRY(q ? read_fraction(r, v, scope, g) : 0);
-    return order ? read_order(r, v, scope, g) : 0;
+    HD_TRY(text ? read_text(v, g) : 0);
+    return order || (text && fe_json_get(v, "order", &m)) ? read_order(r, v, scope, g) : 0;
 }

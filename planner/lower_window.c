@@ -5,6 +5,8 @@
  * Processing of Window Functions in Analytical SQL Queries, 2015, section 4, has what is known of such). */
 #include "planner/lower_window.h"
 
+#include <string.h>
+
 #include "planner/agg.h"
 #include "planner/build.h"
 #include "planner/dict_map.h"
@@ -101,6 +103,8 @@ static int store_value(struct lowering *l, struct stream *in, int i)
     lx_realise(c, &v);
     if (w->fn == FE_AGG_COUNT)
         v = presence(c, &v);
+    else if (w->fn == FE_AGG_STRING_AGG)
+        HD_TRY(lx_as_string(c, &v));
     else
         v.type = w->arg->type;
     if (merge_of(w->fn) == RT_MERGE_SUM)
@@ -135,7 +139,7 @@ static void add_border(struct lowering *l, struct open_pipeline *p, enum border 
 static void add_borders(struct lowering *l, struct open_pipeline *p)
 {
     const struct fe_node *n = l->n;
-    bool want[BORDERS] = {[BEGIN] = true};
+    bool want[BORDERS] = {[BEGIN] = true, [END] = l->w->separator != NULL};
     for (int i = 0; i < l->w->ncolumns; i++) {
         const struct fe_window_at *w = &l->w->columns[i].at;
         if (!is_needed(l, l->nin + i))
@@ -234,6 +238,18 @@ static int store_columns(struct lowering *l, struct stream *in)
     return 0;
 }
 
+static const struct rt_text *text_of(const struct lowering *l)
+{
+    struct rt_text *t = HD_NEW(l->c->a, struct rt_text);
+    *t = (struct rt_text){.value = l->value[0],
+                          .running = l->value[1],
+                          .begin = l->border[BEGIN],
+                          .end = l->border[END],
+                          .separator = l->w->separator,
+                          .nseparator = strlen(l->w->separator)};
+    return t;
+}
+
 static int store(struct lowering *l, struct stream *in)
 {
     struct ctx *c = l->c;
@@ -261,7 +277,8 @@ static int store(struct lowering *l, struct stream *in)
     struct rt_state *st = &c->states.v[l->state];
     st->sort = keys;
     st->nsort = nkeys;
-    st->segment = 1 + l->border[BEGIN];
+    st->segment = l->w->separator ? 0 : 1 + l->border[BEGIN];
+    st->text = l->w->separator ? text_of(l) : NULL;
     st->est_rows = in->est;
     c->state_rows.v[l->state] = in->max_rows;
     pb_end(c, p, true);
@@ -485,6 +502,10 @@ static int known_column(struct ctx *c, const struct fe_node *n, const struct str
         (*out)->nullable = (*out)->val.nullable = col->nullable;
         if ((w->at.by || w->at.base == FE_WINDOW_FOUND) && !v)
             (*out)->val.range.known = false;
+        return 0;
+    }
+    if (v->fn == FE_AGG_STRING_AGG) {
+        *out = h_phys(c, (struct pl_val){.phys = RT_STR, .type = v->arg->type, .nullable = col->nullable});
         return 0;
     }
     struct handle *arg = h_expr(c, v->arg, in->cols);

@@ -67,4 +67,8 @@ struct fe_expr *ro_quantile(const struct ordering *o, const struct fe_node *all,
 /* Rows of the input are read twice. */
 bool ro_reads_twice(const struct ordering *o, const struct ordered_part *p);
 
+/* ---- ordered_text.c ---- */
+
+void ro_texts(struct ordering *o, int part);
+
 #endif

@@ -1,6 +1,7 @@
 /* Aggregates of rows in an order are each computed from the rows that count, and the groups of all are joined. A part is
  * what aggregates of one kind with one filter share: quantiles of one argument; modes of one, which are the values with
- * the largest count of a grouping by keys and value; first ones in one order, which are columns of a top of one row. */
+ * the largest count of a grouping by keys and value; first ones in one order, which are columns of a top of one row;
+ * strings that are joined. */
 #include "planner/rewrite_ordered.h"
 
 #include <string.h>
@@ -18,11 +19,13 @@ bool rw_has_ordered(const struct fe_node *n)
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
 
-enum kind { QUANTILES, MODES, ENDS };
+enum kind { QUANTILES, MODES, ENDS, TEXTS };
 
 static enum kind kind_of(enum fe_agg_fn fn)
 {
-    return fn == FE_AGG_MODE ? MODES : fn == FE_AGG_FIRST || fn == FE_AGG_LAST ? ENDS : QUANTILES;
+    if (fn == FE_AGG_FIRST || fn == FE_AGG_LAST)
+        return ENDS;
+    return fn == FE_AGG_MODE ? MODES : fn == FE_AGG_STRING_AGG ? TEXTS : QUANTILES;
 }
 
 /* Rows that count: those with an argument that the filter lets through. NULL: all. */
@@ -46,7 +49,11 @@ static bool same_part(const struct fe_agg *a, const struct fe_agg *b)
     bool filters = a->filter && b->filter ? fe_expr_eq(a->filter, b->filter) : a->filter == b->filter;
     if (!filters || kind_of(a->fn) != kind_of(b->fn))
         return false;
-    return kind_of(a->fn) == ENDS ? a->fn == b->fn && same_order(a, b) : fe_expr_eq(a->arg, b->arg);
+    if (kind_of(a->fn) == ENDS)
+        return a->fn == b->fn && same_order(a, b);
+    bool texts = kind_of(a->fn) != TEXTS ||
+                 (a->distinct == b->distinct && same_order(a, b) && strcmp(a->separator, b->separator) == 0);
+    return texts && fe_expr_eq(a->arg, b->arg);
 }
 
 static struct ordered_part new_part(const struct ordering *o, int i)
@@ -54,7 +61,7 @@ static struct ordered_part new_part(const struct ordering *o, int i)
     const struct fe_agg *a = &o->n->u.agg.aggs[i];
     bool ends = kind_of(a->fn) == ENDS, keys = o->n->u.agg.nkeys > 0;
     struct ordered_part p = {.first = i, .counts = ends ? a->filter : condition(o, a)};
-    p.whole = ends ? keys && !p.counts : !keys || !p.counts;
+    p.whole = ends || kind_of(a->fn) == TEXTS ? keys && !p.counts : !keys || !p.counts;
     return p;
 }
 
@@ -164,6 +171,7 @@ static void make_part(struct ordering *o, int part)
     case QUANTILES: ro_quantiles(o, part); break;
     case MODES: modes(o, part); break;
     case ENDS: ends(o, part); break;
+    case TEXTS: ro_texts(o, part); break;
     }
 }
 

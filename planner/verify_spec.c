@@ -321,6 +321,20 @@ static bool check_running(struct vf *v, const struct rt_state *st)
     return true;
 }
 
+static bool is_field(const struct rt_state *st, int f, enum rt_phys p)
+{
+    return f >= 0 && f < st->nfields && st->fields[f].phys == p && st->fields[f].valid_offset < 0;
+}
+
+static bool is_text(const struct rt_state *st)
+{
+    const struct rt_text *t = st->text;
+    bool fields = is_field(st, t->value, RT_STR) && is_field(st, t->running, RT_I64) &&
+                  is_field(st, t->begin, RT_I32) && is_field(st, t->end, RT_I32);
+    return fields && rt_state_field_runs(st, t->running) && !st->segment &&
+           st->fields[t->begin].border == RT_BORDER_BEGIN && st->fields[t->end].border == RT_BORDER_END;
+}
+
 static bool is_top(const struct rt_state *st)
 {
     const struct rt_top *t = st->top;
@@ -347,6 +361,7 @@ static bool check_rows(struct vf *v, const struct rt_state *st)
     VF_CHECK(v, STATE_THERE, !st->there || (rows && st->nsort > 0 && st->limit == -1 && !st->offset && !st->top));
     VF_CHECK(v, STATE_LIMIT, st->limit >= -1 && st->offset >= 0);
     VF_CHECK(v, STATE_TOP, !st->top || is_top(st));
+    VF_CHECK(v, STATE_TEXT, !st->text || (rows && is_text(st)));
     VF_CHECK(v, STATE_VALUES, st->nvalues == 0 || (st->nvalues > 0 && st->values));
     return check_borders(v, st) && check_searches(v, st) && check_running(v, st);
 }

@@ -126,6 +126,8 @@ static void list_rows(struct rt_state *s)
         then(s, RT_FINISH_SEARCH);
     if (runs)
         then(s, RT_FINISH_RUNNING);
+    if (s->text)
+        then(s, RT_FINISH_TEXT);
 }
 
 static enum rt_finish_op hash_op(const struct rt_state *s)

@@ -118,6 +118,15 @@ struct rt_partition {
 };
 enum { RT_PARTITION_BITS = 16 };
 
+/* Strings of sorted rows become one of each group, which its first row has, with a separator between them. The running
+ * field is the sum, over all rows, of their bytes and the separator's. */
+#define RT_TEXT_TOO_LONG "a string of more than 2147483647 bytes"
+struct rt_text {
+    int value, running, begin, end; /* fields: STR, never NULL; I64; borders of the group */
+    const char *separator;
+    size_t nseparator;
+};
+
 struct rt_state {
     enum rt_state_kind kind;
     const char *name; /* for dumps and reports */
@@ -141,6 +150,7 @@ struct rt_state {
     int segment; /* ROWS: 1 + field with the first row (BORDER_BEGIN) of those that a running field is of; 0: all */
     int nsearch; /* ROWS */
     const struct rt_search *search;
+    const struct rt_text *text; /* ROWS; NULL: none */
     bool there; /* rows come in the order of `sort`, from pipelines that are `ordered` */
     int64_t limit, offset; /* ROWS; limit -1 none. Without sort: any rows */
     bool bounded; /* with `sort` and a limit: who fills it leaves out rows beyond the bound, the word (ORDER_WORD) of
@@ -450,7 +460,7 @@ struct rt_unit {
     X(SUBSTRING, "negative length in substring") \
     X(DATE_RANGE, "date out of range") \
     X(DOMAIN, "the function is not defined for its argument") \
-    X(STRING_SIZE, "a string of more than 2147483647 bytes") \
+    X(STRING_SIZE, RT_TEXT_TOO_LONG) \
     X(MEMORY, "memory limit reached") \
     X(CANCELLED, "cancelled")
 enum rt_failure {

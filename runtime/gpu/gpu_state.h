@@ -100,6 +100,9 @@ int rt_gpu_finish_borders(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct 
 int rt_gpu_finish_search(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_finish_running(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 
+/* ---- gpu_text.c: an operation of runtime/finish.def ---- */
+int rt_gpu_finish_text(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+
 /* Passes over n items in tiles (templates/finish/finish_digits.cuh): counts of digits, what tiles tell each other. */
 struct rt_sweeps {
     struct rt_piece at;

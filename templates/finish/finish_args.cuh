@@ -343,6 +343,15 @@ struct hdd_search_args {
     struct hdd_key key, limit; // of one type
 };
 
+// ---- finish_text.cu ------------------------------------------------------------------------
+
+// rt_text of runtime/spec.h by the offsets of its fields. to: room for the bytes of all rows; too_long: a word that is set
+// where a string is.
+struct hdd_text_args {
+    hdd_u64 rows, n, to, separator, too_long;
+    hdd_u32 blocks, stride, value, running, begin, end, nseparator;
+};
+
 // ---- finish_merge.cu -----------------------------------------------------------------------
 
 // Words or'ed into others.

@@ -118,6 +118,11 @@ def expected(agg, rows):
         named = [c for c, _, _ in agg["_order"]]
         rows = in_order(rows, agg["_order"] + [(c, False, False) for c in TYPES if c not in named])
         return rows[0 if fn == "first" else -1][column] if rows else None
+    if fn == "string_agg":
+        rows = in_order([r for r in rows if r[column] is not None], agg.get("_order", []) + [(column, False, False)])
+        if agg.get("distinct"):
+            rows = [part[0] for part in runs(rows, column)]
+        return agg.get("separator", ",").join(r[column] for r in rows) if rows else None
     there = in_order([r for r in rows if r[column] is not None], [(column, False, False)])
     values = [r[column] for r in there]
     if fn == "max":
@@ -152,7 +157,7 @@ class Plan:
     def agg(self, n, used):
         rng = self.rng
         fn = rng.choice(["median", "quantile_cont", "quantile_disc", "quantile_disc", "count", "sum", "max", "mode",
-                         "mode", "first", "last"])
+                         "mode", "first", "last", "string_agg", "string_agg"])
         numbers = [c for c in used if c in NUMBERS] or ["n"]
         a = {"fn": fn, "as": f"x{n}"}
         if fn == "sum":
@@ -161,12 +166,18 @@ class Plan:
             a["arg"] = rng.choice(numbers)
         elif fn == "max":
             a["arg"] = rng.choice(["i", "t", "d", "a"])
+        elif fn == "string_agg":
+            a["arg"] = rng.choice(["t", "h"])
+            if rng.random() < 0.7:
+                a["separator"] = rng.choice(["", "; ", "é", "-" * 100])
+            if rng.random() < 0.3:
+                a["distinct"] = True
         elif fn != "count":
             a["arg"] = rng.choice(used)
         if fn in ("quantile_cont", "quantile_disc"):
             a["_q"] = rng.choice(["0", "1", "0.5", "0.25", "0.99", "0.001", "0.333333333", self.param])
             a["q"] = ":q" if a["_q"] == self.param and rng.random() < 0.7 else a["_q"]
-        if fn in ("first", "last"):
+        if fn in ("first", "last") or (fn == "string_agg" and "distinct" not in a and rng.random() < 0.6):
             a["_order"] = self.order()
             a["order"] = [{"expr": c, "desc": d, "nulls": "first" if n else "last"} for c, d, n in a["_order"]]
         if rng.random() < 0.3:

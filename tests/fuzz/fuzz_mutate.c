@@ -86,6 +86,7 @@ static const char *const words[] = {"scan",
                                     "median",
                                     "quantile_disc",
                                     "mode",
+                                    "string_agg",
                                     "first",
                                     "parent",
                                     "child",
@@ -314,6 +315,9 @@ static const char *const wrappers[] = {
     "{\"fn\":\"quantile_disc\",\"filter\":\"id > 3\",\"arg\":\"id\",\"q\":\"0.9\",\"as\":\"m\"}],\"input\":%}",
     "{\"op\":\"aggregate\",\"keys\":[\"id\"],\"aggs\":[{\"fn\":\"mode\",\"arg\":\"id\",\"as\":\"r\"},"
     "{\"fn\":\"last\",\"arg\":\"id\",\"order\":[{\"expr\":\"id\",\"desc\":true}],\"as\":\"m\"}],\"input\":%}",
+    "{\"op\":\"aggregate\",\"keys\":[\"id\"],\"aggs\":[{\"fn\":\"string_agg\",\"arg\":\"cast(id as "
+    "string)\",\"separator\":"
+    "\"-\",\"order\":[\"id\"],\"as\":\"r\"}],\"input\":%}",
     "{\"op\":\"aggregate\",\"aggs\":[{\"fn\":\"count\",\"distinct\":true,\"arg\":\"id\","
     "\"as\":\"id\"}],\"input\":%}",
     "{\"op\":\"join\",\"kind\":\"left\",\"on\":[[\"id\",\"pid\"]],\"left\":%,\"right\":{"
