@@ -209,6 +209,12 @@ static const char *emit_formatted(struct cu_unit *u, const struct pl_expr *e)
     return emit_made(u, e);
 }
 
+static const char *emit_parsed(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->formats = true;
+    return emit_sited(u, e);
+}
+
 /* ---- leaves and functions --------------------------------------------------------------- */
 
 static const char *emit_literal(struct cu_unit *u, const struct pl_expr *e)

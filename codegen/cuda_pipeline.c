@@ -334,7 +334,7 @@ static const char *includes(struct cu_unit *u)
     if (u->texts)
         cu_line(&o, "#include \"hd/text_call.cuh\"");
     if (u->formats)
-        cu_line(&o, "#include \"hd/strftime.cuh\"");
+        cu_line(&o, "#include \"hd/format_call.cuh\"");
     if (u->sorted)
         cu_line(&o, "#include \"hd/sorted.cuh\"");
     return detach_text(u, &o);

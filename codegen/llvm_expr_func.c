@@ -142,6 +142,13 @@ struct cg_val cgl_from_string(struct cg_fn *f, const struct pl_expr *e)
     return cg_call_result(f, e, a.valid, CG_CALL_hdr_from_string, args, 5);
 }
 
+struct cg_val cgl_strptime(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val s = cg_expr(f, e->args[0]), format = cg_expr(f, e->args[1]);
+    LLVMValueRef args[7] = {f->thread, s.v, s.len, format.v, format.len, l_i32(f, e->path)};
+    return cg_call_result(f, e, cg_both(f, s.valid, format.valid), CG_CALL_hdr_strptime, args, 6);
+}
+
 /* The code of a row without a value may be anything: nothing is looked up for it. */
 struct cg_val cgl_dict_string(struct cg_fn *f, const struct pl_expr *e)
 {

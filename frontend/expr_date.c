@@ -287,9 +287,8 @@ static int place_in(const struct fe_ast *text, size_t i)
     return at;
 }
 
-static int check_format(struct fe_typing *t, const struct fe_ast *format, const struct fe_value *v)
+static int check_text(struct fe_typing *t, const struct fe_ast *format, const struct fe_value *v, const char *known)
 {
-    static const char known[] = "YmdHMSfjybBaApIeuw%";
     bool text = format->op == FE_LIT && format->pos >= 0;
     const unsigned char *s = (const unsigned char *)v->s;
     struct fe_ast at = *format;
@@ -299,11 +298,19 @@ static int check_format(struct fe_typing *t, const struct fe_ast *format, const 
         at.pos = text ? place_in(format, i) : format->pos;
         if (++i == v->n)
             return fe_ast_fail(&at, t->err, "the format ends behind a %%; %%%% stands for itself");
-        if (!memchr(known, s[i], sizeof known - 1))
+        if (!memchr(known, s[i], strlen(known)))
             return fe_ast_fail(&at, t->err, "unknown format \"%%%.*s\"; behind a %% stands one of %s",
                                hd_utf8_length(s + i, s + v->n), v->s + i, known);
     }
     return 0;
+}
+
+/* The second argument of x: each % is followed by a letter that is known. */
+static int check_format(struct fe_typing *t, const struct fe_ast *x, const struct fe_expr *format, const char *known)
+{
+    if (format->op != FE_LIT)
+        return fe_ast_fail(x, t->err, "\"%s\" expects a format that is a text, not an expression", fe_op_name(x->op));
+    return format->value.is_null ? 0 : check_text(t, x->args[1], &format->value, known);
 }
 
 int ft_STRFTIME(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
@@ -312,11 +319,19 @@ int ft_STRFTIME(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
     a[1] = fe_settle(t, a[1], HD_STRING);
     if (!is_time(a[0]->type) || a[1]->type.kind != HD_STRING)
         return fe_mismatch(t, x, "a date or timestamp and a format", 2, a);
-    if (a[1]->op != FE_LIT)
-        return fe_ast_fail(x, t->err, "\"strftime\" expects a format that is a text, not an expression");
-    if (!a[1]->value.is_null)
-        HD_TRY(check_format(t, x->args[1], &a[1]->value));
+    HD_TRY(check_format(t, x, a[1], "YmdHMSfjybBaApIeuw%"));
     a[0] = fe_cast_to(t, a[0], HD_TIMESTAMP);
     *out = fe_make2(t, x, FE_STRFTIME, hd_type_of(HD_STRING), a[0], a[1]);
+    return 0;
+}
+
+int ft_STRPTIME(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    a[0] = fe_settle(t, a[0], HD_STRING);
+    a[1] = fe_settle(t, a[1], HD_STRING);
+    if (a[0]->type.kind != HD_STRING || a[1]->type.kind != HD_STRING)
+        return fe_mismatch(t, x, "a string and a format", 2, a);
+    HD_TRY(check_format(t, x, a[1], "YmdHMSfybBpIe%"));
+    *out = fe_make2(t, x, FE_STRPTIME, hd_type_of(HD_TIMESTAMP), a[0], a[1]);
     return 0;
 }

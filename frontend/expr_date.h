@@ -19,6 +19,7 @@ int ft_LASTDAY(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, 
 int ft_MAKEDATE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
 int ft_MICROS(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
 int ft_SECONDS(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+int ft_STRPTIME(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
 int ft_STRFTIME(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
 
 /* By how many months, days or microseconds (ADD_MONTHS, ADD_DAYS, ADD_MICROS) a unit of intervals moves. */

@@ -114,9 +114,14 @@ static int argument(struct ctx *c, char letter, enum rt_phys result, struct pl_v
 static struct rt_site site(const struct fe_expr *e, const struct pl_val *v)
 {
     struct rt_site s = {.path = e->path, .to = e->type, .function = fe_op_name(e->op)};
-    bool numbers = e->nargs <= 2;
+    bool numbers = e->nargs <= 2, reads = v->type.kind == HD_STRING && e->type.kind != HD_STRING;
     for (int i = 0; i < e->nargs; i++)
         numbers = numbers && hd_type_is_num(v[i].type);
+    if (reads) {
+        s.form = RT_SITE_VALUE;
+        s.from[0] = v->type;
+        return s;
+    }
     if (!numbers)
         return (struct rt_site){.path = e->path, .function = s.function};
     s.form = e->nargs > 1 ? RT_SITE_FUNCTION_2 : RT_SITE_FUNCTION_1;

@@ -5,6 +5,7 @@
 
 #include "runtime/cpu/helpers.h"
 #include "templates/forms.cuh"
+#include "templates/strptime.cuh"
 
 static struct hd_type type_of(int32_t code)
 {
@@ -94,5 +95,14 @@ int32_t hdr_from_string(struct hdd_thread *t, void *s, int32_t n, int32_t code, 
     if (!read_value(s, n, type_of(code), &v))
         return hdr_fail_value(t, RT_FAIL_CAST_STRING, path, (int64_t)(intptr_t)s, n, 0, 0);
     memcpy(out, &v, sizeof v);
+    return 0;
+}
+
+int32_t hdr_strptime(struct hdd_thread *t, void *s, int32_t n, void *format, int32_t m, int32_t path, void *out)
+{
+    i64 v = 0;
+    if (!hdd_read_time(s, n, format, m, &v))
+        return hdr_fail_value(t, RT_FAIL_CAST_STRING, path, (int64_t)(intptr_t)s, n, 0, 0);
+    *(int64_t *)out = v;
     return 0;
 }

@@ -84,6 +84,9 @@ def cases():
         yield f"strftime(x, '%{what}')", f"strftime(x, '%{what}')"
     yield "strftime(a, '<%d.%m.%Y>ä %A')", "strftime(a, '<%d.%m.%Y>ä %A')"
     yield "strftime(x, '%e')", "lpad(CAST(day(x) AS VARCHAR), 2, ' ')"
+    for text in ("%Y-%m-%d %H:%M:%S.%f", "%d %B %Y%%, %I:%M:%S.%f %p"):
+        yield f"strptime(strftime(x, '{text}'), '{text}')", f"strptime(strftime(x, '{text}'), '{text}')"
+    yield "strptime(strftime(soon, '%b %m%Y %H'), '%b %m%Y %H')", "strptime(strftime(soon, '%b %m%Y %H'), '%b %m%Y %H')"
     for part in PARTS:
         yield f"date_part('{part}', a)", f"date_part('{part}', a)"
         yield f"date_part('{part}', x)", f"date_part('{part}', x)"

@@ -222,6 +222,14 @@ static int32_t hdr_add_micros(struct hdd_thread *t, int64_t us, int64_t n, int32
     return 0;
 }
 
+static int32_t hdr_strptime(struct hdd_thread *t, const char *s, int32_t n, const char *f, int32_t m, int32_t path,
+                            int64_t *out)
+{
+    (void)s, (void)f, (void)m;
+    *out = n;
+    return n > 100 ? hdr_fail(t, RT_FAIL_CAST_STRING, path) : 0;
+}
+
 /* Of years, and what has no tests here. */
 static int64_t hdr_days_between(int32_t a, int32_t b, int32_t unit)
 {
