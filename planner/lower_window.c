@@ -47,7 +47,7 @@ static bool is_needed(const struct lowering *l, int column)
 
 static bool is_value_needed(const struct lowering *l, int value)
 {
-    bool needed = false;
+    bool needed = l->w->separator; /* its two values work together */
     for (int i = 0; i < l->w->ncolumns; i++)
         needed |= l->w->columns[i].value == value && is_needed(l, l->nin + i);
     return needed;

@@ -49,8 +49,8 @@ static struct fe_node *window_of(const struct ordering *o, const struct fe_agg *
     w->nvalues = 2;
     w->values[0] = (struct fe_window_value){FE_AGG_STRING_AGG, x};
     w->values[1] = (struct fe_window_value){FE_AGG_SUM, bytes};
-    ro_add_column(n, (struct fe_window_column){.base = FE_WINDOW_ROW, .value = -1}, "row");
-    n->cols[ro_add_column(n, (struct fe_window_column){.base = FE_WINDOW_ROW, .value = 0}, "text")].type = text;
+    ro_add_column(n, (struct fe_window_column){.at = {.base = FE_WINDOW_ROW}, .value = -1}, "row");
+    n->cols[ro_add_column(n, (struct fe_window_column){.at = {.base = FE_WINDOW_ROW}, .value = 0}, "text")].type = text;
     return n;
 }
 

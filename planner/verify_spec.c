@@ -321,16 +321,16 @@ static bool check_running(struct vf *v, const struct rt_state *st)
     return true;
 }
 
-static bool is_field(const struct rt_state *st, int f, enum rt_phys p)
+static bool is_there(const struct rt_state *st, int f, enum rt_phys p)
 {
-    return f >= 0 && f < st->nfields && st->fields[f].phys == p && st->fields[f].valid_offset < 0;
+    return is_field(st, f) && st->fields[f].phys == p && st->fields[f].valid_offset < 0;
 }
 
 static bool is_text(const struct rt_state *st)
 {
     const struct rt_text *t = st->text;
-    bool fields = is_field(st, t->value, RT_STR) && is_field(st, t->running, RT_I64) &&
-                  is_field(st, t->begin, RT_I32) && is_field(st, t->end, RT_I32);
+    bool fields = is_there(st, t->value, RT_STR) && is_there(st, t->running, RT_I64) &&
+                  is_there(st, t->begin, RT_I32) && is_there(st, t->end, RT_I32);
     return fields && rt_state_field_runs(st, t->running) && !st->segment &&
            st->fields[t->begin].border == RT_BORDER_BEGIN && st->fields[t->end].border == RT_BORDER_END;
 }
