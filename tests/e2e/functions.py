@@ -63,8 +63,15 @@ def random_row(rng, n):
     return {"n": n, **{c: None if rng.random() < 0.05 else v for c, v in row.items()}}
 
 
-def cases():
+def random_format(rng):
+    pieces = ["%" + c for c in "YmdHMSfjybBaApIuw%"] + ["-", ":", " ", "T", "''", "ä", "日", "Y", '"']
+    return "".join(rng.choice(pieces) for _ in range(rng.randint(0, 12)))
+
+
+def cases(rng):
     """Pairs: an expression, DuckDB's words for it."""
+    for form in [random_format(rng) for _ in range(30)]:
+        yield f"strftime(x, '{form}')", f"strftime(x, '{form}')"
     yield "chr(code)", "chr(code)"
     yield "position(t in s)", "position(t in s)"
     for same in ("length(s)", "left(s, k)", "right(s, k)", "strpos(s, t)", "starts_with(s, t)", "ends_with(s, t)",
@@ -190,7 +197,7 @@ def main():
     args = parser.parse_args()
     rng = random.Random(args.seed)
     rows = [random_row(rng, n) for n in range(args.rows)]
-    pairs = list(cases())
+    pairs = list(cases(rng))
     expected = duckdb_rows(rows, [sql for _, sql in pairs])
     wrong = 0
     for threads in (1, 3):
