@@ -39,7 +39,7 @@ HDD_DEVICE i64 hdd_put_digits(u8 *to, i64 at, i64 v, i32 digits, u8 zero)
 {
     for (i32 i = digits - 1; i >= 0; i--, v /= 10)
         if (to)
-            to[at + i] = v == 0 && i < digits - 1 ? zero : (u8)('0' + v % 10);
+            to[at + i] = (u8)(v == 0 && i < digits - 1 ? zero : '0' + v % 10);
     return at + digits;
 }
 

@@ -52,7 +52,7 @@ HDD_DEVICE i32 hdd_read_month(const u8 *s, i32 n, i32 at, i32 most, i64 *out)
 
 HDD_DEVICE i32 hdd_read_half(const u8 *s, i32 n, i32 at, bool *afternoon)
 {
-    const u8 half = at + 1 < n && (s[at + 1] | 0x20) == 'm' ? (u8)(s[at] | 0x20) : (u8)0;
+    const i32 half = at + 1 < n && (s[at + 1] | 0x20) == 'm' ? s[at] | 0x20 : 0;
     *afternoon = half == 'p';
     return half == 'a' || half == 'p' ? at + 2 : -1;
 }
