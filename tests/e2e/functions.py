@@ -65,7 +65,7 @@ def random_row(rng, n):
 
 def random_format(rng):
     pieces = ["%" + c for c in "YmdHMSfjybBaApIuw%"] + ["-", ":", " ", "T", "''", "ä", "日", "Y", '"']
-    return "".join(rng.choice(pieces) for _ in range(rng.randint(0, 12)))
+    return "".join(rng.choice(pieces) for _ in range(rng.randint(1, 12)))
 
 
 def cases(rng):
