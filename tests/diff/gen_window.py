@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from gen_expr import Val
 from hdexpr import Node
-from hdtypes import BOOL, FLOAT64, INT64
+from hdtypes import BOOL, DATE, FLOAT64, INT64
 
 NUMBERS = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
 MAX_ROWS = 1200  # the oracle looks at all rows of all frames
@@ -30,7 +30,7 @@ class WindowGen:
         if self.rng.random() < 0.85:
             node["order"] = self.plan.sort_keys(self.rel)
         if self.rng.random() < 0.25:
-            node["frame"] = self.frame(False)
+            node["frame"] = self.frame(node, False)
         functions, out = [], []
         for _ in range(self.rng.choice([1, 1, 2, 3])):
             function, val = self.function(node)
@@ -40,16 +40,31 @@ class WindowGen:
         node["functions"] = functions
         return node, out
 
-    def frame(self, first):
-        """first: one that starts with the partition."""
-        unit = self.rng.choice(["rows", "rows", "range"])
+    def frame(self, node, first):
+        """first: one that starts with the partition, and has all its rows up to its end."""
+        unit = self.rng.choice(["rows", "rows", "range", "groups"])
         start = "unbounded preceding" if first else self.rng.choice(["unbounded preceding", "current row"] + [self.offset] * 3)
         end = self.rng.choice(["unbounded following", "current row"] + [self.offset] * 2)
-        plain = [b if isinstance(b, str) else "current row" if unit == "range" else b() for b in (start, end)]
-        return {"unit": unit, "start": plain[0], "end": plain[1]}
+        plain = [b if isinstance(b, str) else b(node, unit) for b in (start, end)]
+        out = {"unit": unit, "start": plain[0], "end": plain[1]}
+        if not first and self.rng.random() < 0.3:
+            out["exclude"] = self.rng.choice(["no others", "current row", "group", "ties"])
+        return out
 
-    def offset(self):
+    def offset(self, node, unit):
+        if unit == "range":
+            return self.distance(node)
         return {self.rng.choice(["preceding", "following"]): self.rng.choice([0, 1, 1, 2, 3, 10, 5000, 2147483647])}
+
+    def distance(self, node):
+        """From the key of an order of one column that is an int or a date; else there is none."""
+        key = node.get("order", [])
+        name = key[0] if len(key) == 1 and isinstance(key[0], str) else None
+        val = next((c.val for c in self.rel.columns if c.name == name), None)
+        if not val or not (val.type.is_int or val.type == DATE):
+            return "current row"
+        n = self.rng.choice([0, 1, 2, 7, 100, 40000])
+        return {self.rng.choice(["preceding", "following"]): f"interval '{n}' day" if val.type == DATE else n}
 
     def number(self, hi, lo=0):
         return Val(Node("col", name=""), INT64, False, Fraction(lo), Fraction(hi))
@@ -64,7 +79,7 @@ class WindowGen:
             if fn in ("percent_rank", "cume_dist"):
                 return {"fn": fn}, Val(Node("col", name=""), FLOAT64, False, Fraction(0), Fraction(1))
             return {"fn": fn}, self.number(max(1, rows), 1)
-        return self.shifted() if shape < 0.5 else self.placed() if shape < 0.65 else self.aggregate(node)
+        return self.shifted() if shape < 0.5 else self.placed(node) if shape < 0.65 else self.aggregate(node)
 
     def value(self, val):
         return replace(val, nullable=True, samples=[])
@@ -85,13 +100,13 @@ class WindowGen:
         return replace(a, lo=min(a.lo, b.lo), hi=max(a.hi, b.hi), finite=a.finite and b.finite, ascii=a.ascii and b.ascii,
                        bits=None if a.bits is None or b.bits is None else max(a.bits, b.bits))
 
-    def placed(self):
+    def placed(self, node):
         arg = self.gen.any(self.plan.depth())
         out = {"fn": self.rng.choice(["first_value", "last_value", "nth_value"]), "arg": self.plan.write(arg)}
         if out["fn"] == "nth_value":
             out["n"] = self.rng.choice([1, 2, 3, 40])
         if self.rng.random() < 0.6:
-            out["frame"] = self.frame(False)
+            out["frame"] = self.frame(node, False)
         return out, self.value(arg)
 
     def aggregate(self, node):
@@ -112,7 +127,7 @@ class WindowGen:
         slides = fn == "count" or (fn in ("sum", "avg") and not arg.type.is_float)
         inherited = node.get("frame")
         if (inherited and not slides) or self.rng.random() < 0.6:
-            out["frame"] = self.frame(not slides)
+            out["frame"] = self.frame(node, not slides)
         return out, self.results[fn](arg, self.rel.rows)
 
     def fits(self, arg):

@@ -62,8 +62,14 @@ class Window:
         numbers = {"part": f"dense_rank() OVER (ORDER BY {', '.join(keys)})" if keys else "1", "p": f"row_number() OVER ({whole})",
                    "pb": f"rank() OVER ({peers})" if terms else "1", "pe": f"count(*) OVER ({peers} {last})",
                    "g": f"dense_rank() OVER ({peers})" if terms else "1", "np": f"count(*) OVER ({part})"}
+        if len(self.node.get("order", [])) == 1:
+            numbers["k"] = self.wide_key(self.node["order"][0])
         items = ", ".join(f"{sql} AS {name}" for name, sql in numbers.items())
         return self.owner.cte(f"SELECT *, {items} FROM {self.rel.cte}", materialized=True)
+
+    def wide_key(self, key):
+        e = self.owner.value({"col": key} if isinstance(key, str) else key["expr"], self.rel.scope(), self.path + ".order[0]")
+        return f"CAST({e.sql} AS HUGEINT)" if e.type.is_int else e.sql
 
     def outputs(self):
         return {f["as"] for f in self.node["functions"]}
@@ -81,16 +87,30 @@ class Window:
         way = ">=" if sign > 0 else "<="
         if said == "current row":
             return f"m.p {way} n.{'p' if unit == 'rows' else 'pb' if sign > 0 else 'pe'}"
+        if unit == "range":
+            return self.reach(said, sign)
         by = -said["preceding"] if "preceding" in said else said["following"]
-        if unit != "rows":
-            raise PlanError(self.path, "offsets are of rows")
-        return f"m.p {way} n.p + ({by})"
+        return f"m.{'p' if unit == 'rows' else 'g'} {way} n.{'p' if unit == 'rows' else 'g'} + ({by})"
+
+    def reach(self, said, sign):
+        """An offset from the order's key. A NULL has its peers; other rows have none that is NULL, unless it lies on their side."""
+        key = self.node["order"][0]
+        key = key if isinstance(key, dict) else {}
+        by = said["preceding"] if "preceding" in said else said["following"]
+        by = f"INTERVAL {by.split()[1]} DAY" if isinstance(by, str) else by
+        back = ("preceding" in said) != bool(key.get("desc"))
+        way = "<=" if (sign < 0) != bool(key.get("desc")) else ">="
+        inside = (key.get("nulls", "last") == "last") == (sign > 0)
+        own = "m.p >= n.pb" if sign > 0 else "m.p <= n.pe"
+        return f"CASE WHEN n.k IS NULL THEN {own} WHEN m.k IS NULL THEN {inside} ELSE m.k {way} n.k {'-' if back else '+'} {by} END"
 
     def frame(self, f):
         said = f.get("frame", self.node.get("frame"))
         if said is None:
             return "m.p <= n.pe" if self.ordered else "TRUE"
-        return f"{self.bound(said['start'], said['unit'], 1)} AND {self.bound(said['end'], said['unit'], -1)}"
+        peers = "m.p BETWEEN n.pb AND n.pe"
+        out = {"no others": "TRUE", "current row": "m.p <> n.p", "group": f"NOT {peers}", "ties": f"(m.p = n.p OR NOT {peers})"}
+        return f"{self.bound(said['start'], said['unit'], 1)} AND {self.bound(said['end'], said['unit'], -1)} AND {out[said.get('exclude', 'no others')]}"
 
     def pairs(self, f):
         """The rows of each frame, as rows of the input with the number of the row whose frame it is."""
