@@ -520,7 +520,7 @@ static int known_column(struct ctx *c, const struct fe_node *n, const struct str
         return 0;
     }
     *out = h_kept(c, arg, row);
-    (*out)->nullable = col->nullable;
+    (*out)->nullable = (*out)->val.nullable = col->nullable;
     if ((*out)->type.kind == HD_STRING)
         (*out)->val.range.known = false;
     return 0;
