@@ -52,12 +52,6 @@ struct fe_agg {
     const char *path;
 };
 
-/* What a window keeps of each row, in the order of the window: ANY the value itself, COUNT how many rows up to and with
- * this one have one, SUM, MIN and MAX of those. */
-struct fe_window_value {
-    enum fe_agg_fn fn;
-    struct fe_expr *arg; /* over the input's columns */
-};
 /* A column of a window: a number of a row's partition, or the value of the row with the number base + by there, from 1.
  * NULL where there is no such row; with clamp_high the last one's if it is beyond that. */
 #define FE_WINDOW_BASES(X) \
@@ -78,6 +72,14 @@ struct fe_window_at {
     enum fe_window_base base;
     int64_t by;
     int of; /* the search that FOUND it, the number that is COMPUTED */
+};
+/* What a window keeps of each row, in the order of the window: ANY the value itself, COUNT how many rows up to and with
+ * this one have one, SUM, MIN and MAX of those. */
+struct fe_window_value {
+    enum fe_agg_fn fn;
+    struct fe_expr *arg; /* over the input's columns */
+    bool framed; /* SUM, MIN, MAX of rows first .. last of the partition; NULL where none of them has a value */
+    struct fe_window_at first, last;
 };
 /* Where the order has rows beside a limit, which is the row's own order key moved by an offset, or the number of its
  * peers among those of the partition: the first row that is not in front of the limit, from 1; one more than the rows

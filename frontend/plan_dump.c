@@ -270,12 +270,39 @@ static void print_number(struct dump *d, const struct fe_node *n, const struct f
     hd_strbuf_addc(d->out, ')');
 }
 
+static void print_at(struct dump *d, const struct fe_node *n, const struct fe_window_at *at, const char *const *names)
+{
+    const struct fe_window *w = n->u.sort.window;
+    hd_strbuf_adds(d->out, base_name(at->base));
+    if (at->base == FE_WINDOW_FOUND)
+        print_search(d, w, &w->searches[at->of], names);
+    if (at->base == FE_WINDOW_COMPUTED)
+        print_number(d, n, w->numbers[at->of]);
+    if (at->by)
+        hd_strbuf_addf(d->out, " %c %" PRId64, at->by < 0 ? '-' : '+', at->by < 0 ? -at->by : at->by);
+}
+
+static void print_framed(struct dump *d, const struct fe_node *n, const struct fe_window_value *v,
+                         const char *const *names)
+{
+    hd_strbuf_adds(d->out, v->fn == FE_AGG_SUM ? "sum(" : v->fn == FE_AGG_MIN ? "min(" : "max(");
+    fe_expr_print(d->out, v->arg, names);
+    hd_strbuf_adds(d->out, ") of ");
+    print_at(d, n, &v->first, names);
+    hd_strbuf_adds(d->out, " to ");
+    print_at(d, n, &v->last, names);
+}
+
 static void print_window_column(struct dump *d, const struct fe_node *n, const struct fe_window_column *c,
                                 const char *const *names)
 {
     const struct fe_window *w = n->u.sort.window;
     if (c->value >= 0) {
         const struct fe_window_value *v = &w->values[c->value];
+        if (v->framed) {
+            print_framed(d, n, v, names);
+            return;
+        }
         hd_strbuf_adds(d->out, v->fn == FE_AGG_ANY     ? ""
                                : v->fn == FE_AGG_COUNT ? "running count("
                                : v->fn == FE_AGG_SUM   ? "running sum("
@@ -284,13 +311,7 @@ static void print_window_column(struct dump *d, const struct fe_node *n, const s
         fe_expr_print(d->out, v->arg, names);
         hd_strbuf_adds(d->out, v->fn == FE_AGG_ANY ? " at " : ") at ");
     }
-    hd_strbuf_adds(d->out, base_name(c->at.base));
-    if (c->at.base == FE_WINDOW_FOUND)
-        print_search(d, w, &w->searches[c->at.of], names);
-    if (c->at.base == FE_WINDOW_COMPUTED)
-        print_number(d, n, w->numbers[c->at.of]);
-    if (c->at.by)
-        hd_strbuf_addf(d->out, " %c %" PRId64, c->at.by < 0 ? '-' : '+', c->at.by < 0 ? -c->at.by : c->at.by);
+    print_at(d, n, &c->at, names);
     hd_strbuf_adds(d->out, c->clamp_high ? " or last" : "");
 }
 

@@ -10,10 +10,10 @@ int fw_add_value(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *arg)
 {
     struct fe_window *w = x->w;
     for (int i = 0; i < w->nvalues; i++)
-        if (w->values[i].fn == fn && fe_expr_eq(w->values[i].arg, arg))
+        if (w->values[i].fn == fn && !w->values[i].framed && fe_expr_eq(w->values[i].arg, arg))
             return i;
     hd_grow1(x->r->arena, w->values, w->nvalues);
-    w->values[w->nvalues] = (struct fe_window_value){fn, arg};
+    w->values[w->nvalues] = (struct fe_window_value){.fn = fn, .arg = arg};
     return w->nvalues++;
 }
 
@@ -62,7 +62,7 @@ struct fe_column fw_column_of(struct fw_reading *x, int i)
     const struct fe_window_column *c = &x->w->columns[i];
     const struct fe_window_value *v = c->value >= 0 ? &x->w->values[c->value] : NULL;
     bool count = !v || v->fn == FE_AGG_COUNT;
-    bool there = !v || fe_window_row_is_there(c);
+    bool there = !v || (!v->framed && fe_window_row_is_there(c));
     return (struct fe_column){hd_asprintf(x->r->arena, "#%d", i), count ? hd_type_of(HD_INT64) : v->arg->type,
                               !there || (v && !count && v->arg->nullable)};
 }
@@ -251,4 +251,25 @@ const char *fw_difference(struct fw_reading *x, const struct fw_frame *f, int va
         return to;
     const char *from = fw_value_at(x, value, &f->start.at, -1, true);
     return hd_asprintf(x->r->arena, "(coalesce(%s, %s) - coalesce(%s, %s))", to, zero, from, zero);
+}
+
+static bool same_at(const struct fe_window_at *a, const struct fe_window_at *b)
+{
+    return a->base == b->base && a->by == b->by && a->of == b->of;
+}
+
+const char *fw_framed(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg)
+{
+    struct fe_window *w = x->w;
+    const struct fe_window_at row = {.base = FE_WINDOW_ROW};
+    struct fe_window_value v = {fn, arg, true, fw_first_row(f), fw_last_row(f)};
+    int i = 0;
+    while (i < w->nvalues && !(w->values[i].framed && w->values[i].fn == fn && fe_expr_eq(w->values[i].arg, arg) &&
+                               same_at(&w->values[i].first, &v.first) && same_at(&w->values[i].last, &v.last)))
+        i++;
+    if (i == w->nvalues) {
+        hd_grow1(x->r->arena, w->values, w->nvalues);
+        w->values[w->nvalues++] = v;
+    }
+    return fw_value_at(x, i, &row, 0, false);
 }

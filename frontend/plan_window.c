@@ -88,6 +88,8 @@ static const char *counted(struct fw_reading *x, const struct fw_frame *f, struc
 static const char *summed(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, struct hd_type type)
 {
     char text[HD_TEXT_MAX];
+    if (!f->start.open && hd_type_is_float(type))
+        return fw_framed(x, f, FE_AGG_SUM, fe_expr_cast(x->r->arena, arg, hd_type_of(HD_FLOAT64)));
     struct fe_expr *term = fe_expr_cast(x->r->arena, arg, type);
     const char *sum = fw_difference(x, f, fw_add_value(x, FE_AGG_SUM, term), "0");
     if (!f->start.open)
@@ -110,20 +112,21 @@ static int aggregate(struct fw_reading *x, const struct fe_json *v, enum functio
     }
     if (sums && !hd_type_is_num(arg->type))
         return fe_json_fail(v, "%s expects a number, found %s", functions[fn].name, hd_type_text(arg->type, found));
-    if (!sums && (!hd_type_is_num(arg->type) && arg->type.kind != HD_DATE && arg->type.kind != HD_TIMESTAMP))
-        return fw_unsupported(
-            x, v, hd_asprintf(a, "%s of %s in a window", functions[fn].name, hd_type_text(arg->type, found)));
-    if ((!f->start.open || f->without) && (!sums || hd_type_is_float(arg->type)))
+    if (!sums && arg->type.kind == HD_BOOL)
+        return fe_json_fail(v, "%s expects any type but bool", functions[fn].name);
+    if (f->without && (!sums || hd_type_is_float(arg->type)))
         return fw_unsupported(x, v,
-                              hd_asprintf(a, "%s of %s over a frame that %s", functions[fn].name,
-                                          hd_type_text(arg->type, found),
-                                          f->start.open ? "excludes rows" : "does not start with the partition"));
+                              hd_asprintf(a, "%s of %s over a frame that excludes rows", functions[fn].name,
+                                          hd_type_text(arg->type, found)));
     if (!sums) {
         struct fe_window_at last = fw_last_row(f);
         bool single = arg->type.kind == HD_FLOAT32; /* float64 runs, and holds them all */
         struct fe_expr *wide = single ? fe_expr_cast(a, arg, hd_type_of(HD_FLOAT64)) : arg;
-        int value = fw_add_value(x, fn == MIN ? FE_AGG_MIN : FE_AGG_MAX, wide);
-        *out = fw_where_rows(x, f, fw_value_at(x, value, &last, 0, true));
+        enum fe_agg_fn least = fn == MIN ? FE_AGG_MIN : FE_AGG_MAX;
+        if (!f->start.open || arg->type.kind == HD_STRING)
+            *out = fw_framed(x, f, least, wide);
+        else
+            *out = fw_where_rows(x, f, fw_value_at(x, fw_add_value(x, least, wide), &last, 0, true));
         if (single)
             *out = hd_asprintf(a, "cast(%s as float32)", *out);
         return 0;

@@ -58,6 +58,10 @@ const char *fw_frame_size(struct fw_reading *x, const struct fw_frame *f);
  * was in front of its first one. */
 const char *fw_difference(struct fw_reading *x, const struct fw_frame *f, int value, const char *zero);
 
+/* The fold of the frame's rows by itself (SUM, MIN, MAX), for what no difference of running values says; of successive
+ * rows. */
+const char *fw_framed(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg);
+
 /* ---- frames of pieces (plan_exclude.c) ----------------------------------------------------------------------- */
 
 /* Of a frame that is successive rows without some: how many rows it has. */

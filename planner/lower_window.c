@@ -53,10 +53,19 @@ static bool is_value_needed(const struct lowering *l, int value)
     return needed;
 }
 
+static bool is_found(const struct fe_window_at *at, int search)
+{
+    return at->base == FE_WINDOW_FOUND && at->of == search;
+}
+
 static bool is_sought(const struct lowering *l, int search)
 {
     for (int i = 0; i < l->w->ncolumns; i++)
-        if (is_needed(l, l->nin + i) && l->w->columns[i].at.base == FE_WINDOW_FOUND && l->w->columns[i].at.of == search)
+        if (is_needed(l, l->nin + i) && is_found(&l->w->columns[i].at, search))
+            return true;
+    for (int i = 0; i < l->w->nvalues; i++)
+        if (l->w->values[i].framed && is_value_needed(l, i) &&
+            (is_found(&l->w->values[i].first, search) || is_found(&l->w->values[i].last, search)))
             return true;
     return false;
 }
@@ -111,6 +120,7 @@ static int store_value(struct lowering *l, struct stream *in, int i)
         HD_TRY(settle_sum(l, w, &v));
     if (w->fn == FE_AGG_COUNT)
         v.range = (struct pl_range){true, 0, (hd_i128)l->rows};
+    v.nullable |= w->framed;
     l->range[i] = v.range;
     l->value[i] = pb_field(c, l->state, "value", &v, RT_MERGE_KEY); /* each row has its own to begin with */
     c->states.v[l->state].merge[l->value[i]] = merge_of(w->fn);
@@ -136,6 +146,15 @@ static void add_border(struct lowering *l, struct open_pipeline *p, enum border 
     c->states.v[l->state].fields[f].border_keys = nkeys;
 }
 
+static void want_borders(const struct lowering *l, bool *want, const struct fe_window_at *w)
+{
+    bool found = w->base == FE_WINDOW_FOUND;
+    want[END] |= w->base == FE_WINDOW_ROWS || found;
+    want[PEER_BEGIN] |= w->base == FE_WINDOW_PEER_BEGIN;
+    want[PEER_END] |= w->base == FE_WINDOW_PEER_END;
+    want[PEERS] |= w->base == FE_WINDOW_DENSE || (found && l->w->searches[w->of].limit < 0);
+}
+
 static void add_borders(struct lowering *l, struct open_pipeline *p)
 {
     const struct fe_node *n = l->n;
@@ -144,12 +163,15 @@ static void add_borders(struct lowering *l, struct open_pipeline *p)
         const struct fe_window_at *w = &l->w->columns[i].at;
         if (!is_needed(l, l->nin + i))
             continue;
-        want[END] |= w->base == FE_WINDOW_ROWS || l->w->columns[i].value >= 0; /* whether a row is of the partition */
-        want[PEER_BEGIN] |= w->base == FE_WINDOW_PEER_BEGIN;
-        want[PEER_END] |= w->base == FE_WINDOW_PEER_END;
-        want[PEERS] |= w->base == FE_WINDOW_DENSE;
-        want[END] |= w->base == FE_WINDOW_FOUND;
-        want[PEERS] |= w->base == FE_WINDOW_FOUND && l->w->searches[w->of].limit < 0;
+        want[END] |= l->w->columns[i].value >= 0; /* whether a row is of the partition */
+        want_borders(l, want, w);
+    }
+    for (int i = 0; i < l->w->nvalues; i++) {
+        const struct fe_window_value *w = &l->w->values[i];
+        if (!w->framed || !is_value_needed(l, i))
+            continue;
+        want_borders(l, want, &w->first);
+        want_borders(l, want, &w->last);
     }
     static const enum rt_border kinds[] = {RT_BORDER_BEGIN, RT_BORDER_END, RT_BORDER_BEGIN, RT_BORDER_END,
                                            RT_BORDER_COUNT};
@@ -213,6 +235,39 @@ static int add_searches(struct lowering *l, struct stream *in, const struct rt_s
     return 0;
 }
 
+/* Numbers become those of all rows: that of the row itself -1, and what is added to it. */
+static int frame_bound(const struct lowering *l, const struct fe_window_at *b, int64_t *by)
+{
+    *by = b->by;
+    switch (b->base) {
+    case FE_WINDOW_ROW: return -1;
+    case FE_WINDOW_PEER_BEGIN: return l->border[PEER_BEGIN];
+    case FE_WINDOW_ZERO: --*by; return l->border[BEGIN];
+    case FE_WINDOW_PEER_END: --*by; return l->border[PEER_END];
+    case FE_WINDOW_ROWS: --*by; return l->border[END];
+    case FE_WINDOW_FOUND: *by -= l->w->searches[b->of].behind; return l->found[b->of];
+    case FE_WINDOW_COMPUTED:
+    case FE_WINDOW_DENSE: break;
+    }
+    HD_BUG("a frame with bound %d", (int)b->base);
+}
+
+static void set_frames(struct lowering *l)
+{
+    for (int i = 0; i < l->w->nvalues; i++) {
+        const struct fe_window_value *w = &l->w->values[i];
+        if (!w->framed || !is_value_needed(l, i))
+            continue;
+        struct rt_frame *f = HD_NEW(l->c->a, struct rt_frame);
+        f->begin = l->border[BEGIN];
+        f->end = l->border[END];
+        f->from = frame_bound(l, &w->first, &f->from_by);
+        f->to = frame_bound(l, &w->last, &f->to_by);
+        f->to_by++;
+        l->c->states.v[l->state].fields[l->value[i]].frame = f;
+    }
+}
+
 /* Input columns that somebody reads, and those that are sort keys. */
 static int store_columns(struct lowering *l, struct stream *in)
 {
@@ -273,6 +328,7 @@ static int store(struct lowering *l, struct stream *in)
             HD_TRY(store_value(l, in, i));
     add_borders(l, p);
     HD_TRY(add_searches(l, in, keys));
+    set_frames(l);
     pb_state_layout(c, l->state);
     struct rt_state *st = &c->states.v[l->state];
     st->sort = keys;

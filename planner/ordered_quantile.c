@@ -128,7 +128,7 @@ static struct numbering by_counting(const struct ordering *o, struct fe_node *in
     int count = ro_add_agg(g, FE_AGG_COUNT_STAR, NULL, "count");
     struct fe_node *n = ro_window(o, g, nk, nk + 1, 2);
     n->u.sort.window->values[n->u.sort.window->nvalues++] =
-        (struct fe_window_value){FE_AGG_SUM, rw_column(o->w, g, count)};
+        (struct fe_window_value){.fn = FE_AGG_SUM, .arg = rw_column(o->w, g, count)};
     int upto = ro_add_column(n, (struct fe_window_column){.at.base = FE_WINDOW_ROW, .value = 0}, "upto");
     int all = ro_add_column(n, (struct fe_window_column){.at.base = FE_WINDOW_ROWS, .value = 0}, "rows");
     struct numbering r = {.rows = n, .upto = rw_column(o->w, n, upto), .all = rw_column(o->w, n, all)};

@@ -47,8 +47,8 @@ static struct fe_node *window_of(const struct ordering *o, const struct fe_agg *
     struct fe_expr *bytes = ro_plus(o, ro_op(o, FE_OCTET_LENGTH, ro_integer, x, NULL), (int64_t)strlen(a->separator));
     w->separator = a->separator;
     w->nvalues = 2;
-    w->values[0] = (struct fe_window_value){FE_AGG_STRING_AGG, x};
-    w->values[1] = (struct fe_window_value){FE_AGG_SUM, bytes};
+    w->values[0] = (struct fe_window_value){.fn = FE_AGG_STRING_AGG, .arg = x};
+    w->values[1] = (struct fe_window_value){.fn = FE_AGG_SUM, .arg = bytes};
     ro_add_column(n, (struct fe_window_column){.at = {.base = FE_WINDOW_ROW}, .value = -1}, "row");
     n->cols[ro_add_column(n, (struct fe_window_column){.at = {.base = FE_WINDOW_ROW}, .value = 0}, "text")].type = text;
     return n;

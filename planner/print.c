@@ -296,6 +296,9 @@ static void print_state(struct hd_strbuf *o, const struct rt_state *s, const uin
             hd_strbuf_addf(o, "%s%s", n++ ? ", " : " running ", s->fields[i].name);
     if (s->text)
         hd_strbuf_addf(o, " joins %s", s->fields[s->text->value].name);
+    for (int i = 0, n = 0; i < s->nfields; i++)
+        if (s->fields[i].frame)
+            hd_strbuf_addf(o, "%s%s", n++ ? ", " : " frames of ", s->fields[i].name);
     if (s->top)
         hd_strbuf_addf(o, " top %lld offset %lld of %d keys%s", (long long)s->top->limit, (long long)s->top->offset,
                        s->top->ngroup, s->top->keep ? " and ties" : "");

@@ -308,6 +308,32 @@ static bool check_searches(struct vf *v, const struct rt_state *st)
     return true;
 }
 
+/* A number that finishing writes, or the row's own one. */
+static bool is_bound(const struct rt_state *st, int f)
+{
+    return f == -1 || (is_field(st, f) && st->fields[f].phys == RT_I32);
+}
+
+static bool check_frames(struct vf *v, const struct rt_state *st)
+{
+    for (int i = 0; i < st->nfields; i++) {
+        const struct rt_field *f = &st->fields[i];
+        const struct rt_frame *w = f->frame;
+        enum rt_phys p = f->phys;
+        if (!w)
+            continue;
+        bool sum = st->merge[i] == RT_MERGE_SUM, folds = st->merge[i] != RT_MERGE_KEY && st->merge[i] != RT_MERGE_ANY;
+        VF_CHECK(v, STATE_FRAMES, st->kind == RT_STATE_ROWS && f->valid_offset >= 0 && folds);
+        VF_CHECK(v, STATE_FRAMES, is_field(st, w->begin) && st->fields[w->begin].border == RT_BORDER_BEGIN);
+        VF_CHECK(v, STATE_FRAMES, is_field(st, w->end) && st->fields[w->end].border == RT_BORDER_END);
+        VF_CHECK(v, STATE_FRAMES, is_bound(st, w->from) && is_bound(st, w->to));
+        VF_CHECK(v, STATE_FRAMES, p != RT_BOOL && p != RT_F32 && !(sum && (p == RT_I32 || p == RT_STR)));
+        for (int k = 0; k < st->nsort; k++)
+            VF_CHECK(v, STATE_FRAMES, st->sort[k].field != i);
+    }
+    return true;
+}
+
 static bool check_running(struct vf *v, const struct rt_state *st)
 {
     for (int i = 0; i < st->nfields; i++) {
@@ -363,7 +389,7 @@ static bool check_rows(struct vf *v, const struct rt_state *st)
     VF_CHECK(v, STATE_TOP, !st->top || is_top(st));
     VF_CHECK(v, STATE_TEXT, !st->text || (rows && is_text(st)));
     VF_CHECK(v, STATE_VALUES, st->nvalues == 0 || (st->nvalues > 0 && st->values));
-    return check_borders(v, st) && check_searches(v, st) && check_running(v, st);
+    return check_borders(v, st) && check_searches(v, st) && check_frames(v, st) && check_running(v, st);
 }
 
 static bool check_codes(struct vf *v, const struct rt_state *st)

@@ -100,14 +100,14 @@ int64_t rt_state_no_bound(const struct rt_state *s)
 
 bool rt_state_field_runs(const struct rt_state *s, int f)
 {
-    if (s->kind != RT_STATE_ROWS || !s->merge)
+    if (s->kind != RT_STATE_ROWS || !s->merge || s->fields[f].frame)
         return false;
     return s->merge[f] == RT_MERGE_SUM || s->merge[f] == RT_MERGE_MIN || s->merge[f] == RT_MERGE_MAX;
 }
 
 static void list_rows(struct rt_state *s)
 {
-    bool runs = false, borders = false;
+    bool runs = false, borders = false, frames = false;
     if (s->single)
         then(s, RT_FINISH_SINGLE);
     if (s->nsort && !s->there)
@@ -119,6 +119,7 @@ static void list_rows(struct rt_state *s)
     for (int f = 0; f < s->nfields; f++) {
         runs |= rt_state_field_runs(s, f);
         borders |= s->fields[f].border != RT_BORDER_NONE;
+        frames |= s->fields[f].frame != NULL;
     }
     if (borders)
         then(s, RT_FINISH_BORDERS);
@@ -128,6 +129,8 @@ static void list_rows(struct rt_state *s)
         then(s, RT_FINISH_RUNNING);
     if (s->text)
         then(s, RT_FINISH_TEXT);
+    if (frames)
+        then(s, RT_FINISH_FRAMES);
 }
 
 static enum rt_finish_op hash_op(const struct rt_state *s)

@@ -46,6 +46,13 @@ struct rt_search {
     bool desc, nulls_first, following, behind;
 };
 
+/* The rows whose fold a field has: from `from` + from_by up to but without `to` + to_by, of those from `begin` up to but
+ * without `end`. All four are fields with numbers of rows; -1: the row's own number. */
+struct rt_frame {
+    int begin, end, from, to;
+    int64_t from_by, to_by;
+};
+
 struct rt_field {
     const char *name;
     enum rt_phys phys;
@@ -56,6 +63,7 @@ struct rt_field {
     int dict_column;
     enum rt_border border; /* ROWS */
     int border_keys; /* sort keys that make a group */
+    const struct rt_frame *frame; /* ROWS, of a field with SUM, MIN or MAX; NULL: it runs */
 };
 
 /* How partial results in an aggregate's accumulator field combine. KEY fields identify the group.
@@ -81,7 +89,7 @@ enum rt_finish_op {
 #include "runtime/finish.def"
 };
 const char *rt_finish_name(enum rt_finish_op op);
-enum { RT_FINISH_MAX = 5 }; /* operations of a state */
+enum { RT_FINISH_MAX = 6 }; /* operations of a state */
 
 struct rt_sort_key {
     int field;
@@ -134,7 +142,8 @@ struct rt_state {
     int nfields, nkeys; /* fields [0, nkeys) are the key (HASH, AGG_HASH) */
     struct rt_field *fields;
     enum rt_merge *merge; /* AGG_*: per field. ROWS: a field with SUM, MIN or MAX is a running one: once the state is
-                             finished it has that of all rows up to its own, NULLs passed over */
+                             finished it has that of all rows up to its own, or of those of its frame, NULLs
+                             passed over */
     int stride; /* bytes of a row, a multiple of 8 (16 if an I128 field) */
     uint64_t range; /* BITMAP, DIRECT, CSR, AGG_DENSE, ARRAY: number of indexes */
     bool shared; /* AGG_DENSE: one array updated with atomics instead of one per thread */

@@ -14,6 +14,7 @@
 typedef unsigned long long hdd_u64;
 typedef unsigned int hdd_u32;
 typedef int hdd_i32;
+typedef long long hdd_i64;
 
 enum {
     HDD_FINISH_THREADS = HDD_BLOCK_THREADS,
@@ -350,6 +351,23 @@ struct hdd_search_args {
 struct hdd_text_args {
     hdd_u64 rows, n, to, separator, too_long;
     hdd_u32 blocks, stride, value, running, begin, end, nseparator;
+};
+
+// ---- finish_frames.cu ----------------------------------------------------------------------
+
+// A field becomes the fold of the rows of its frame (rt_frame of runtime/spec.h; offsets of fields, -1 the row itself). A
+// tree of nodes, values and validity bytes apart: level k has nodes at[k] .. at[k + 1] - 1, each of HDD_FRAMES_FAN_OUT
+// of the level below.
+enum { HDD_FRAMES_FAN_OUT = 16, HDD_FRAMES_LEVELS = 9 };
+
+struct hdd_frames_args {
+    hdd_u64 rows, n, values, valid;
+    hdd_u64 at[HDD_FRAMES_LEVELS + 1];
+    hdd_i64 from_by, to_by;
+    hdd_i32 from, to;
+    hdd_u32 begin, end;
+    hdd_u32 blocks, stride, nlevels, level;
+    hdd_u32 offset, valid_offset, phys, merge; // enum hdd_phys, enum hdd_merge: SUM, MIN, MAX
 };
 
 // ---- finish_merge.cu -----------------------------------------------------------------------

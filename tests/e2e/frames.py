@@ -15,7 +15,7 @@ windows.TYPES.update({"id": "int32", "g": "int32", "i": "int32", "j": "int64", "
 KEYS = ["i", "j", "d", "m", "f", "e", "a", "b", "z"]
 # as wide as no end of a key overflows
 WIDE = {"i": "cast(i as bigint)", "j": "cast(j as hugeint)", "d": "cast(d as decimal(30,2))", "m": "cast(replace(cast(m as varchar), '.', '') as hugeint)"}
-FRAMED = ["first_value", "last_value", "nth_value", "count", "sum", "avg", "count", "sum"]
+FRAMED = ["first_value", "last_value", "nth_value", "count", "sum", "avg", "count", "sum", "min", "max"]
 
 
 def random_value(rng, name, row):
@@ -119,6 +119,8 @@ class Plan(windows.Plan):
         frame = self.frame(True)
         if frame:
             f["frame"], f["_sql"], f["_rows"] = frame
+            if fn in ("min", "max") and f["frame"].pop("exclude", None):
+                f["_sql"] = f["_sql"].split(" exclude")[0]
             if fn == "nth_value" and "exclude" in f["frame"] and self.table == "many":
                 f["fn"] = "last_value"
                 del f["n"]

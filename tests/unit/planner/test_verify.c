@@ -462,6 +462,15 @@ static void search_field(struct prog *b, int field)
     st->search = &search;
 }
 
+static void framed_field(struct prog *b, enum rt_merge merge)
+{
+    static const struct rt_frame frame = {.from = -1, .to = -1};
+    struct rt_state *st = &b->g->spec->states[b->g->spec->result_state];
+    st->nsort = 0;
+    st->fields[0].frame = &frame;
+    st->merge[0] = merge;
+}
+
 /* The first row of all that the program sorts. */
 static struct rt_top *top(struct prog *b)
 {
