@@ -101,10 +101,10 @@ static inline bool fe_window_row_is_there(const struct fe_window_column *w)
     bool own = w->at.base != FE_WINDOW_ZERO && w->at.base != FE_WINDOW_FOUND && w->at.base != FE_WINDOW_COMPUTED;
     return own && w->at.by == 0;
 }
+/* With a separator value 0, of STRING_AGG, is the strings of the partition, in its first row, with it between them, and
+ * value 1, a SUM, is of all rows: of their bytes and the separator's. */
 struct fe_window {
-    const char
-        *separator; /* NULL, or value 0, of STRING_AGG, is the strings of the partition, in its first row, with it
-                              between them; value 1, a SUM, is of all rows: of their bytes and the separator's */
+    const char *separator; /* or NULL */
     int nvalues;
     struct fe_window_value *values;
     int nnumbers;

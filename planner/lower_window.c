@@ -47,10 +47,15 @@ static bool is_needed(const struct lowering *l, int column)
 
 static bool is_value_needed(const struct lowering *l, int value)
 {
-    bool needed = l->w->separator; /* its two values work together */
+    bool needed = false;
     for (int i = 0; i < l->w->ncolumns; i++)
         needed |= l->w->columns[i].value == value && is_needed(l, l->nin + i);
-    return needed;
+    return needed || (l->w->separator && value == 1 && is_value_needed(l, 0));
+}
+
+static bool joins_strings(const struct lowering *l)
+{
+    return l->w->separator && is_value_needed(l, 0);
 }
 
 static bool is_found(const struct fe_window_at *at, int search)
@@ -158,7 +163,7 @@ static void want_borders(const struct lowering *l, bool *want, const struct fe_w
 static void add_borders(struct lowering *l, struct open_pipeline *p)
 {
     const struct fe_node *n = l->n;
-    bool want[BORDERS] = {[BEGIN] = true, [END] = l->w->separator != NULL};
+    bool want[BORDERS] = {[BEGIN] = true, [END] = joins_strings(l)};
     for (int i = 0; i < l->w->ncolumns; i++) {
         const struct fe_window_at *w = &l->w->columns[i].at;
         if (!is_needed(l, l->nin + i))
@@ -333,8 +338,8 @@ static int store(struct lowering *l, struct stream *in)
     struct rt_state *st = &c->states.v[l->state];
     st->sort = keys;
     st->nsort = nkeys;
-    st->segment = l->w->separator ? 0 : 1 + l->border[BEGIN];
-    st->text = l->w->separator ? text_of(l) : NULL;
+    st->segment = joins_strings(l) ? 0 : 1 + l->border[BEGIN];
+    st->text = joins_strings(l) ? text_of(l) : NULL;
     st->est_rows = in->est;
     c->state_rows.v[l->state] = in->max_rows;
     pb_end(c, p, true);
