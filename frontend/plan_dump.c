@@ -303,7 +303,8 @@ static void print_window_column(struct dump *d, const struct fe_node *n, const s
             print_framed(d, n, v, names);
             return;
         }
-        hd_strbuf_adds(d->out, v->fn == FE_AGG_ANY     ? ""
+        hd_strbuf_adds(d->out, v->places               ? "places("
+                               : v->fn == FE_AGG_ANY   ? ""
                                : v->fn == FE_AGG_COUNT ? "running count("
                                : v->fn == FE_AGG_SUM   ? "running sum("
                                : v->fn == FE_AGG_MIN   ? "running min("

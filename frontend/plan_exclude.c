@@ -1,5 +1,7 @@
 /* Frames that leave out rows near their own: at most three pieces of successive rows, in front of those, among them and
  * behind them. */
+#include <inttypes.h>
+
 #include "frontend/plan_window.h"
 
 enum { PIECES = 3, ENDS_MAX = 3 };
@@ -97,25 +99,60 @@ int fw_pieces_sum(struct fw_reading *x, const struct fw_frame *f, int value, con
     return 0;
 }
 
-const char *fw_pieces_nth(struct fw_reading *x, const struct fw_frame *f, const char *k)
+int fw_count_at(struct fw_reading *x, int count, const char *number_, const char **out)
 {
-    struct hd_arena *a = x->r->arena;
-    struct piece p[PIECES];
-    const char *text = "case", *before = "0";
-    for (int i = 0, n = pieces(f, p); i < n; i++) {
-        const char *up_to = hd_asprintf(a, "%s + %s", before, size(x, &p[i]));
-        text = hd_asprintf(a, "%s when %s <= %s then %s + %s - 1 - (%s)", text, k, up_to, first(x, &p[i]), k, before);
-        before = up_to;
-    }
-    return hd_asprintf(a, "%s else 0 end", text);
+    HD_TRY(fw_value_of(x, count, number_, out));
+    *out = hd_asprintf(x->r->arena, "coalesce(%s, 0)", *out);
+    return 0;
 }
 
-const char *fw_pieces_last(struct fw_reading *x, const struct fw_frame *f)
+/* Where a piece begins and ends, and a condition under which it has rows, all rows counted, or those of a count. */
+struct range {
+    const char *first, *last, *some;
+};
+
+static int range_of(struct fw_reading *x, const struct piece *p, int count, struct range *out)
+{
+    struct hd_arena *a = x->r->arena;
+    const char *begin = first(x, p), *end = last(x, p);
+    *out = (struct range){begin, end, hd_asprintf(a, "%s <= %s", begin, end)};
+    if (count < 0)
+        return 0;
+    HD_TRY(fw_count_at(x, count, hd_asprintf(a, "%s - 1", begin), &out->first));
+    HD_TRY(fw_count_at(x, count, end, &out->last));
+    out->first = hd_asprintf(a, "(%s + 1)", out->first);
+    out->some = hd_asprintf(a, "%s and %s <= %s", out->some, out->first, out->last);
+    return 0;
+}
+
+int fw_pieces_nth(struct fw_reading *x, const struct fw_frame *f, int count, int64_t k, const char **out)
 {
     struct hd_arena *a = x->r->arena;
     struct piece p[PIECES];
+    struct range r;
+    const char *text = "case", *before = "0";
+    for (int i = 0, n = pieces(f, p); i < n; i++) {
+        HD_TRY(range_of(x, &p[i], count, &r));
+        const char *rows = hd_asprintf(a, "case when %s then %s - %s + 1 else 0 end", r.some, r.last, r.first);
+        const char *up_to = hd_asprintf(a, "%s + %s", before, rows);
+        text = hd_asprintf(a, "%s when %" PRId64 " <= %s then %s + %" PRId64 " - (%s)", text, k, up_to, r.first, k - 1,
+                           before);
+        before = up_to;
+    }
+    *out = hd_asprintf(a, "%s else 0 end", text);
+    return 0;
+}
+
+int fw_pieces_last(struct fw_reading *x, const struct fw_frame *f, int count, const char **out)
+{
+    struct hd_arena *a = x->r->arena;
+    struct piece p[PIECES];
+    struct range r;
     const char *text = "case";
-    for (int i = pieces(f, p); i-- > 0;)
-        text = hd_asprintf(a, "%s when %s <= %s then %s", text, first(x, &p[i]), last(x, &p[i]), last(x, &p[i]));
-    return hd_asprintf(a, "%s else 0 end", text);
+    for (int i = pieces(f, p); i-- > 0;) {
+        HD_TRY(range_of(x, &p[i], count, &r));
+        text = hd_asprintf(a, "%s when %s then %s", text, r.some, r.last);
+    }
+    *out = hd_asprintf(a, "%s else 0 end", text);
+    return 0;
 }

@@ -10,10 +10,21 @@ int fw_add_value(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *arg)
 {
     struct fe_window *w = x->w;
     for (int i = 0; i < w->nvalues; i++)
-        if (w->values[i].fn == fn && !w->values[i].framed && fe_expr_eq(w->values[i].arg, arg))
+        if (w->values[i].fn == fn && !w->values[i].framed && !w->values[i].places && fe_expr_eq(w->values[i].arg, arg))
             return i;
     hd_grow1(x->r->arena, w->values, w->nvalues);
     w->values[w->nvalues] = (struct fe_window_value){.fn = fn, .arg = arg};
+    return w->nvalues++;
+}
+
+int fw_add_places(struct fw_reading *x, struct fe_expr *arg)
+{
+    struct fe_window *w = x->w;
+    for (int i = 0; i < w->nvalues; i++)
+        if (w->values[i].places && fe_expr_eq(w->values[i].arg, arg))
+            return i;
+    hd_grow1(x->r->arena, w->values, w->nvalues);
+    w->values[w->nvalues] = (struct fe_window_value){.fn = FE_AGG_COUNT, .arg = arg, .places = true};
     return w->nvalues++;
 }
 
@@ -262,7 +273,7 @@ const char *fw_framed(struct fw_reading *x, const struct fw_frame *f, enum fe_ag
 {
     struct fe_window *w = x->w;
     const struct fe_window_at row = {.base = FE_WINDOW_ROW};
-    struct fe_window_value v = {fn, arg, true, fw_first_row(f), fw_last_row(f)};
+    struct fe_window_value v = {fn, arg, true, fw_first_row(f), fw_last_row(f), false};
     int i = 0;
     while (i < w->nvalues && !(w->values[i].framed && w->values[i].fn == fn && fe_expr_eq(w->values[i].arg, arg) &&
                                same_at(&w->values[i].first, &v.first) && same_at(&w->values[i].last, &v.last)))

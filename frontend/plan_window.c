@@ -28,7 +28,7 @@ enum function {
 };
 static const struct {
     const char *name;
-    bool arg, offset, count, framed; /* takes "arg", "offset" and "default", "n", "frame" */
+    bool arg, offset, count, framed, nulls; /* takes "arg", "offset" and "default", "n", "frame", "nulls" */
     bool ties; /* its value depends on the order of rows that tie */
 } functions[FUNCTIONS] = {
     [ROW_NUMBER] = {.name = "row_number", .ties = true},
@@ -37,11 +37,11 @@ static const struct {
     [PERCENT_RANK] = {.name = "percent_rank"},
     [CUME_DIST] = {.name = "cume_dist"},
     [NTILE] = {.name = "ntile", .count = true, .ties = true},
-    [LAG] = {.name = "lag", .arg = true, .offset = true, .ties = true},
-    [LEAD] = {.name = "lead", .arg = true, .offset = true, .ties = true},
-    [FIRST_VALUE] = {.name = "first_value", .arg = true, .framed = true, .ties = true},
-    [LAST_VALUE] = {.name = "last_value", .arg = true, .framed = true, .ties = true},
-    [NTH_VALUE] = {.name = "nth_value", .arg = true, .count = true, .framed = true, .ties = true},
+    [LAG] = {.name = "lag", .nulls = true, .arg = true, .offset = true, .ties = true},
+    [LEAD] = {.name = "lead", .nulls = true, .arg = true, .offset = true, .ties = true},
+    [FIRST_VALUE] = {.name = "first_value", .nulls = true, .arg = true, .framed = true, .ties = true},
+    [LAST_VALUE] = {.name = "last_value", .nulls = true, .arg = true, .framed = true, .ties = true},
+    [NTH_VALUE] = {.name = "nth_value", .nulls = true, .arg = true, .count = true, .framed = true, .ties = true},
     [COUNT] = {.name = "count", .framed = true},
     [SUM] = {.name = "sum", .arg = true, .framed = true},
     [AVG] = {.name = "avg", .arg = true, .framed = true},
@@ -200,30 +200,71 @@ static const char *numbered(struct fw_reading *x, enum function fn, int64_t k)
     HD_BUG("window function %d", (int)fn);
 }
 
-static int shifted(struct fw_reading *x, const struct fe_json *v, enum function fn, int value, const char **out)
+/* "default", where the condition holds, else the value. */
+static int or_default(struct fw_reading *x, const struct fe_json *v, struct hd_type want, const char *outside,
+                      const char **out)
 {
+    const struct fe_window_at row = {.base = FE_WINDOW_ROW};
+    char t[HD_TEXT_MAX], found[HD_TEXT_MAX];
     struct fe_json m;
     struct fe_expr *other;
-    int64_t by = 1;
-    HD_TRY(fe_json_opt_int(v, "offset", 0, FW_OFFSET_MAX, &by));
-    const struct fe_window_at row = {.base = FE_WINDOW_ROW}, at = {.base = FE_WINDOW_ROW, .by = fn == LAG ? -by : by};
-    *out = fw_value_at(x, value, &at, 0, false);
+    struct hd_type both;
     if (!fe_json_get(v, "default", &m))
         return 0;
-    struct hd_type want = x->w->values[value].arg->type, both;
-    char t[HD_TEXT_MAX], found[HD_TEXT_MAX];
     HD_TRY(fe_read_expr(x->r, &m, &x->scope, NULL, NULL, &other));
     if (!fe_type_unify(want, other->type, &both))
         return fe_json_fail(&m, "expected a default of type %s, found %s", hd_type_text(want, t),
                             hd_type_text(other->type, found));
     if (other->op == FE_LIT) /* the literal changes, as beside a column */
         other = fe_expr_cast(x->r->arena, other, want);
-    const char *outside =
-        fn == LAG ? hd_asprintf(x->r->arena, "%s < 1", fw_number_at(x, &at, 0))
-                  : hd_asprintf(x->r->arena, "%s > %s", fw_number_at(x, &at, 0), fw_number(x, FE_WINDOW_ROWS));
     *out = hd_asprintf(x->r->arena, "case when %s then %s else %s end", outside,
                        fw_value_at(x, fw_add_value(x, FE_AGG_ANY, other), &row, 0, false), *out);
     return 0;
+}
+
+static int shifted(struct fw_reading *x, const struct fe_json *v, enum function fn, int value, const char **out)
+{
+    struct fe_json m;
+    int64_t by = 1;
+    HD_TRY(fe_json_opt_int(v, "offset", 0, FW_OFFSET_MAX, &by));
+    const struct fe_window_at at = {.base = FE_WINDOW_ROW, .by = fn == LAG ? -by : by};
+    *out = fw_value_at(x, value, &at, 0, false);
+    if (!fe_json_get(v, "default", &m))
+        return 0;
+    const char *outside =
+        fn == LAG ? hd_asprintf(x->r->arena, "%s < 1", fw_number_at(x, &at, 0))
+                  : hd_asprintf(x->r->arena, "%s > %s", fw_number_at(x, &at, 0), fw_number(x, FE_WINDOW_ROWS));
+    return or_default(x, v, x->w->values[value].arg->type, outside, out);
+}
+
+/* Rows without a value do not count. */
+static int shifted_past_nulls(struct fw_reading *x, const struct fe_json *v, enum function fn, struct fe_expr *arg,
+                              const char **out)
+{
+    struct hd_arena *a = x->r->arena;
+    const char *row = fw_number(x, FE_WINDOW_ROW), *n, *at;
+    int64_t by = 1;
+    int value = fw_add_value(x, FE_AGG_ANY, arg), count = fw_add_value(x, FE_AGG_COUNT, arg);
+    HD_TRY(fe_json_opt_int(v, "offset", 0, FW_OFFSET_MAX, &by));
+    if (by == 0)
+        return shifted(x, v, fn, value, out);
+    HD_TRY(fw_count_at(x, count, fn == LAG ? hd_asprintf(a, "%s - 1", row) : row, &n));
+    n = fn == LAG ? hd_asprintf(a, "%s + 1 - %" PRId64, n, by) : hd_asprintf(a, "%s + %" PRId64, n, by);
+    HD_TRY(fw_value_of(x, fw_add_places(x, arg), n, &at));
+    HD_TRY(fw_value_of(x, value, at, out));
+    return or_default(x, v, arg->type, hd_asprintf(a, "coalesce(%s, 0) = 0", at), out);
+}
+
+/* first_value, last_value or nth_value of a frame that leaves rows out, by their place or because they have no value. */
+static int chosen(struct fw_reading *x, const struct fw_frame *f, enum function fn, int64_t k, bool ignore,
+                  struct fe_expr *arg, const char **out)
+{
+    int count = ignore ? fw_add_value(x, FE_AGG_COUNT, arg) : -1;
+    const char *at;
+    HD_TRY(fn == LAST_VALUE ? fw_pieces_last(x, f, count, &at) : fw_pieces_nth(x, f, count, k, &at));
+    if (ignore)
+        HD_TRY(fw_value_of(x, fw_add_places(x, arg), at, &at));
+    return fw_value_of(x, fw_add_value(x, FE_AGG_ANY, arg), at, out);
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
@@ -250,7 +291,20 @@ static int read_function_name(const struct fe_json *v, enum function *out)
     HD_TRY(refuse(v, "offset", functions[k].offset, *out));
     HD_TRY(refuse(v, "default", functions[k].offset, *out));
     HD_TRY(refuse(v, "n", functions[k].count, *out));
+    HD_TRY(refuse(v, "nulls", functions[k].nulls, *out));
     return refuse(v, "frame", functions[k].framed, *out);
+}
+
+static int read_nulls(const struct fe_json *v, const struct fe_expr *arg, bool *ignore)
+{
+    static const char *const names[] = {"respect", "ignore"};
+    struct fe_json m;
+    int k = 0;
+    if (!fe_json_get(v, "nulls", &m))
+        return 0;
+    HD_TRY(fe_read_choice(&m, names, HD_COUNT(names), &k));
+    *ignore = k && arg && arg->nullable;
+    return 0;
 }
 
 /* The function as text over the node's columns. */
@@ -261,7 +315,8 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     struct fw_frame f = x->frame;
     enum function fn;
     int64_t k = 1;
-    HD_TRY(fe_json_object(v, "fn", "arg", "offset", "default", "n", "frame", "as", NULL));
+    bool ignore = false;
+    HD_TRY(fe_json_object(v, "fn", "arg", "offset", "default", "n", "nulls", "frame", "as", NULL));
     HD_TRY(read_function_name(v, &fn));
     if (fe_json_get(v, "arg", &m))
         HD_TRY(fe_read_expr(x->r, &m, &x->scope, NULL, NULL, &arg));
@@ -271,13 +326,13 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
         HD_TRY(fe_json_need(v, "n", &m));
         HD_TRY(fe_json_opt_int(v, "n", 1, FW_OFFSET_MAX, &k));
     }
+    HD_TRY(read_nulls(v, arg, &ignore));
     HD_TRY(fw_read_frame(x, v, &f));
     x->ties |= functions[fn].ties || f.without == FW_ROW || f.without == FW_TIES;
-    if (f.without && (fn == FIRST_VALUE || fn == LAST_VALUE || fn == NTH_VALUE)) {
-        const char *at =
-            fn == LAST_VALUE ? fw_pieces_last(x, &f) : fw_pieces_nth(x, &f, hd_asprintf(x->r->arena, "%" PRId64, k));
-        return fw_value_of(x, fw_add_value(x, FE_AGG_ANY, arg), at, out);
-    }
+    if (functions[fn].nulls && (f.without || ignore) && functions[fn].framed)
+        return chosen(x, &f, fn, k, ignore, arg, out);
+    if (ignore)
+        return shifted_past_nulls(x, v, fn, arg, out);
     switch (fn) {
     case LAG:
     case LEAD: return shifted(x, v, fn, fw_add_value(x, FE_AGG_ANY, arg), out);

@@ -30,6 +30,8 @@ struct fw_reading {
 /* ---- columns of the node, by their quoted names (plan_frame.c) --------------------------------------------- */
 
 int fw_add_value(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *arg);
+/* The numbers of rows that have one; beside a COUNT of the same. */
+int fw_add_places(struct fw_reading *x, struct fe_expr *arg);
 const char *fw_number(struct fw_reading *x, enum fe_window_base base);
 /* A row's number, and more. */
 const char *fw_number_at(struct fw_reading *x, const struct fe_window_at *at, int64_t more);
@@ -68,9 +70,12 @@ const char *fw_framed(struct fw_reading *x, const struct fw_frame *f, enum fe_ag
 const char *fw_pieces_size(struct fw_reading *x, const struct fw_frame *f);
 /* What a running value says of all of it, 0 for no rows. */
 int fw_pieces_sum(struct fw_reading *x, const struct fw_frame *f, int value, const char **out);
-/* The number of its k-th row, of its last one; 0: there is none. */
-const char *fw_pieces_nth(struct fw_reading *x, const struct fw_frame *f, const char *k);
-const char *fw_pieces_last(struct fw_reading *x, const struct fw_frame *f);
+/* The number of its k-th row, of its last one; 0: there is none. count >= 0: among the partition's rows that this running
+ * count counts. */
+int fw_pieces_nth(struct fw_reading *x, const struct fw_frame *f, int count, int64_t k, const char **out);
+int fw_pieces_last(struct fw_reading *x, const struct fw_frame *f, int count, const char **out);
+/* What a running count is at a row, 0 in front of all. */
+int fw_count_at(struct fw_reading *x, int count, const char *number, const char **out);
 
 /* ---- offsets of range frames (plan_range.c) ------------------------------------------------------------------ */
 

@@ -107,6 +107,30 @@ static int settle_sum(struct lowering *l, const struct fe_window_value *w, struc
     return 0;
 }
 
+static int count_of(const struct lowering *l, const struct fe_window_value *w)
+{
+    for (int i = 0; i < l->w->nvalues; i++)
+        if (l->w->values[i].fn == FE_AGG_COUNT && !l->w->values[i].places && fe_expr_eq(l->w->values[i].arg, w->arg))
+            return l->value[i];
+    HD_BUG("places without a count");
+}
+
+static void store_places(struct lowering *l, struct stream *in, int i)
+{
+    struct ctx *c = l->c;
+    struct open_pipeline *p = pipeline_of(c, in);
+    struct rt_state *st = &c->states.v[l->state];
+    struct pl_val none = {.phys = RT_I64, .type = hd_type_of(HD_INT64), .expr = pb_const_int(c, RT_I64, 0)};
+    l->range[i] = (struct pl_range){true, 0, (hd_i128)l->rows};
+    l->value[i] = pb_field(c, l->state, "place", &none, RT_MERGE_KEY);
+    sink_add(c, &p->sink, (struct pl_out){.field = l->value[i], .expr = none.expr, .fn = FE_AGG_ANY});
+    struct rt_nth *v = HD_NEWN(c->a, struct rt_nth, l->w->nvalues);
+    for (int k = 0; k < st->nplace; k++)
+        v[k] = st->place[k];
+    v[st->nplace++] = (struct rt_nth){.field = l->value[i], .count = count_of(l, &l->w->values[i])};
+    st->place = v;
+}
+
 static int store_value(struct lowering *l, struct stream *in, int i)
 {
     struct ctx *c = l->c;
@@ -329,8 +353,11 @@ static int store(struct lowering *l, struct stream *in)
         keys[i] = (struct rt_sort_key){f, k->desc, k->nulls_first};
     }
     for (int i = 0; i < l->w->nvalues; i++)
-        if (is_value_needed(l, i))
+        if (is_value_needed(l, i) && !l->w->values[i].places)
             HD_TRY(store_value(l, in, i));
+    for (int i = 0; i < l->w->nvalues; i++)
+        if (is_value_needed(l, i) && l->w->values[i].places)
+            store_places(l, in, i);
     add_borders(l, p);
     HD_TRY(add_searches(l, in, keys));
     set_frames(l);

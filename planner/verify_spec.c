@@ -334,6 +334,18 @@ static bool check_frames(struct vf *v, const struct rt_state *st)
     return true;
 }
 
+static bool check_places(struct vf *v, const struct rt_state *st)
+{
+    VF_CHECK(v, STATE_PLACES, st->nplace == 0 || (st->nplace > 0 && st->kind == RT_STATE_ROWS && st->segment));
+    for (int i = 0; i < st->nplace; i++) {
+        const struct rt_nth *q = &st->place[i];
+        VF_CHECK(v, STATE_PLACES, is_field(st, q->field) && st->fields[q->field].phys == RT_I64);
+        VF_CHECK(v, STATE_PLACES, is_field(st, q->count) && st->fields[q->count].phys == RT_I64);
+        VF_CHECK(v, STATE_PLACES, rt_state_field_runs(st, q->count) && st->merge[q->count] == RT_MERGE_SUM);
+    }
+    return true;
+}
+
 static bool check_running(struct vf *v, const struct rt_state *st)
 {
     for (int i = 0; i < st->nfields; i++) {
@@ -389,7 +401,7 @@ static bool check_rows(struct vf *v, const struct rt_state *st)
     VF_CHECK(v, STATE_TOP, !st->top || is_top(st));
     VF_CHECK(v, STATE_TEXT, !st->text || (rows && is_text(st)));
     VF_CHECK(v, STATE_VALUES, st->nvalues == 0 || (st->nvalues > 0 && st->values));
-    return check_borders(v, st) && check_searches(v, st) && check_frames(v, st) && check_running(v, st);
+    return check_borders(v, st) && check_searches(v, st) && check_places(v, st) && check_frames(v, st) && check_running(v, st);
 }
 
 static bool check_codes(struct vf *v, const struct rt_state *st)

@@ -127,6 +127,8 @@ static void list_rows(struct rt_state *s)
         then(s, RT_FINISH_SEARCH);
     if (runs)
         then(s, RT_FINISH_RUNNING);
+    if (s->nplace)
+        then(s, RT_FINISH_PLACES);
     if (s->text)
         then(s, RT_FINISH_TEXT);
     if (frames)

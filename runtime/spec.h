@@ -52,6 +52,11 @@ struct rt_frame {
     int begin, end, from, to;
     int64_t from_by, to_by;
 };
+/* What it writes into an I64 field then: into the k-th row of a segment the number there, from 1, of the k-th row that the
+ * running field `count` counts. Others keep the 0 that they have. */
+struct rt_nth {
+    int field, count;
+};
 
 struct rt_field {
     const char *name;
@@ -89,7 +94,7 @@ enum rt_finish_op {
 #include "runtime/finish.def"
 };
 const char *rt_finish_name(enum rt_finish_op op);
-enum { RT_FINISH_MAX = 6 }; /* operations of a state */
+enum { RT_FINISH_MAX = 8 }; /* operations of a state */
 
 struct rt_sort_key {
     int field;
@@ -159,6 +164,8 @@ struct rt_state {
     int segment; /* ROWS: 1 + field with the first row (BORDER_BEGIN) of those that a running field is of; 0: all */
     int nsearch; /* ROWS */
     const struct rt_search *search;
+    int nplace; /* ROWS with a segment */
+    const struct rt_nth *place;
     const struct rt_text *text; /* ROWS; NULL: none */
     bool there; /* rows come in the order of `sort`, from pipelines that are `ordered` */
     int64_t limit, offset; /* ROWS; limit -1 none. Without sort: any rows */

@@ -187,6 +187,7 @@ int rt_finish_borders(struct rt_exec *x, struct rt_live *v);
 
 /* group_search.c */
 int rt_finish_search(struct rt_exec *x, struct rt_live *v);
+int rt_finish_places(struct rt_exec *x, struct rt_live *v);
 
 /* running.c */
 int rt_finish_running(struct rt_exec *x, struct rt_live *v);

@@ -97,3 +97,45 @@ int rt_finish_search(struct rt_exec *x, struct rt_live *v)
     }
     return 0;
 }
+
+/* ---- places ------------------------------------------------------------------------------------------------ */
+
+struct placing {
+    const struct rt_live *v;
+    const struct rt_nth *q;
+    struct rt_cut cut;
+};
+
+static int64_t count_at(const struct placing *x, uint64_t i)
+{
+    const struct rt_state *s = x->v->s;
+    int64_t n;
+    memcpy(&n, x->v->rows + i * (size_t)s->stride + s->fields[x->q->count].offset, sizeof n);
+    return n;
+}
+
+static void place(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+{
+    const struct placing *x = context;
+    const struct rt_state *s = x->v->s;
+    size_t stride = (size_t)s->stride;
+    for (uint64_t i = task * x->cut.size; i < rt_cut_end(&x->cut, task); i++) {
+        int32_t first;
+        memcpy(&first, x->v->rows + i * stride + s->fields[s->segment - 1].offset, sizeof first);
+        int64_t n = count_at(x, i), before = i > (uint64_t)first ? count_at(x, i - 1) : 0,
+                number = (int64_t)i - first + 1;
+        if (n > before)
+            memcpy(x->v->rows + (size_t)(first + n - 1) * stride + s->fields[x->q->field].offset, &number,
+                   sizeof number);
+    }
+}
+
+int rt_finish_places(struct rt_exec *x, struct rt_live *v)
+{
+    struct placing p = {.v = v, .cut = rt_cut(x, v->nrows, STRETCH_MIN)};
+    for (int i = 0; i < v->s->nplace; i++) {
+        p.q = &v->s->place[i];
+        HD_TRY(rt_exec_parallel(x, p.cut.ntasks, place, &p));
+    }
+    return 0;
+}

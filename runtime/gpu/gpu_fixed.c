@@ -89,7 +89,8 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
         case RT_FINISH_SORT: add_sort(n, s, expected(spec, state)); break;
         case RT_FINISH_TOP: n->top = n->prefix_sum = true; break;
         case RT_FINISH_BORDERS: n->borders = n->running = true; break;
-        case RT_FINISH_SEARCH: n->search = true; break;
+        case RT_FINISH_SEARCH:
+        case RT_FINISH_PLACES: n->search = true; break;
         case RT_FINISH_RUNNING: n->running = true; break;
         case RT_FINISH_FRAMES: n->frames = true; break;
         case RT_FINISH_TEXT: n->text = true; break;

@@ -160,3 +160,19 @@ int rt_gpu_finish_search(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct h
     }
     return 0;
 }
+
+int rt_gpu_finish_places(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    struct hdd_places_args p = {.rows = v->rows,
+                                .n = v->nrows,
+                                .blocks = rt_finish_blocks(x, v->nrows, RT_FINISH_THREADS),
+                                .stride = (hdd_u32)s->stride,
+                                .begin = (hdd_u32)s->fields[s->segment - 1].offset};
+    for (int i = 0; v->nrows && i < s->nplace; i++) {
+        p.field = (hdd_u32)s->fields[s->place[i].field].offset;
+        p.count = (hdd_u32)s->fields[s->place[i].count].offset;
+        HD_TRY(rt_finish_launch(x, "finish_search", "hdd_search_places", p.blocks, &p, err));
+    }
+    return 0;
+}

@@ -98,6 +98,7 @@ int rt_hash_by_windows(struct rt_gpu_exec *x, struct rt_gpu_state *v, const stru
 int rt_gpu_finish_top(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_finish_borders(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_finish_search(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+int rt_gpu_finish_places(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_finish_running(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_finish_frames(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 

@@ -344,6 +344,13 @@ struct hdd_search_args {
     struct hdd_key key, limit; // of one type
 };
 
+// One struct rt_nth.
+struct hdd_places_args {
+    hdd_u64 rows, n;
+    hdd_u32 blocks, stride;
+    hdd_u32 field, count, begin; // offsets
+};
+
 // ---- finish_text.cu ------------------------------------------------------------------------
 
 // rt_text of runtime/spec.h by the offsets of its fields. to: room for the bytes of all rows; too_long: a word that is set

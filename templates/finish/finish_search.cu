@@ -66,3 +66,16 @@ HDD_KERNEL(hdd_search_rows)(HDD_PARAMETER(hdd_search_args, p))
         *reinterpret_cast<i32 *>(row + p.field) = (i32)hdd_search_place(p, i, row);
     }
 }
+
+// Each thread writes into the row that has the number of its own among those that are counted.
+HDD_KERNEL(hdd_search_places)(HDD_PARAMETER(hdd_places_args, p))
+{
+    for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
+        const u8 *const row = hdd_at<const u8>(p.rows + i * p.stride);
+        const u64 first = (u64)hdd_field<i32>(row, p.begin);
+        const i64 n = hdd_field<i64>(row, p.count);
+        const i64 before = i > first ? hdd_field<i64>(row - p.stride, p.count) : 0;
+        if (n > before)
+            *hdd_at<i64>(p.rows + (first + (u64)n - 1) * p.stride + p.field) = (i64)(i - first) + 1;
+    }
+}

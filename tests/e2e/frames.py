@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Frames of the operator window against DuckDB: offsets of rows, range and groups, by keys of all types up to the ends of
-these, ascending and descending, NULLs first and last, ties, empty frames.
+these, ascending and descending, NULLs first and last, ties, empty frames; rows that are excluded; NULLs that are ignored.
 
 Usage: frames.py --heddle BIN [--backend cpu|cuda] [--seed N] [--plans N] [--rows N] [--threads N,N...]
 """
@@ -15,7 +15,7 @@ windows.TYPES.update({"id": "int32", "g": "int32", "i": "int32", "j": "int64", "
 KEYS = ["i", "j", "d", "m", "f", "e", "a", "b", "z"]
 # as wide as no end of a key overflows
 WIDE = {"i": "cast(i as bigint)", "j": "cast(j as hugeint)", "d": "cast(d as decimal(30,2))", "m": "cast(replace(cast(m as varchar), '.', '') as hugeint)"}
-FRAMED = ["first_value", "last_value", "nth_value", "count", "sum", "avg", "count", "sum", "min", "max"]
+FRAMED = ["lag", "lead", "first_value", "last_value", "nth_value", "count", "sum", "avg", "count", "sum", "min", "max"]
 
 
 def random_value(rng, name, row):
@@ -116,6 +116,14 @@ class Plan(windows.Plan):
             f["arg"] = rng.choice(["id", "i", "d", "e", "b", "t"])
         if fn == "nth_value":
             f["n"] = rng.choice([1, 2, 3, 7])
+        ignoring = fn in ("first_value", "last_value", "nth_value", "lag", "lead") and self.table != "many" and rng.random() < 0.5
+        if ignoring:
+            f["nulls"] = "ignore"
+        if fn in ("lag", "lead"):
+            f["offset"] = rng.choice([1, 1, 2, 5])
+            if ignoring and f["arg"] in ("i", "id") and rng.random() < 0.5:
+                f["default"] = "-7"
+            return f
         frame = self.frame(True)
         if frame:
             f["frame"], f["_sql"], f["_rows"] = frame
@@ -143,23 +151,30 @@ class Plan(windows.Plan):
 
     def over(self, f, by_stated, by_whole):
         sql = f.get("_sql", "")
-        if self.is_list(f):
+        if self.is_list(f) and f["fn"] in ("lag", "lead"):
+            return f"over ({by_whole} rows between " + ("unbounded preceding and 1 preceding)" if f["fn"] == "lag" else "1 following and unbounded following)")
+        if self.is_list(f) and f.get("_rows"):
             sql = sql.split(" exclude")[0]
         return f"over ({by_whole if f.get('_rows') else by_stated} {sql})"
 
     def is_list(self, f):
         """Neither order of DuckDB has both the rows and their peers."""
-        return f.get("_rows") and f["frame"].get("exclude") in ("group", "ties")
+        return "nulls" in f or (f.get("_rows") and f["frame"].get("exclude") in ("group", "ties"))
 
     def rows_of_list(self, f, over):
-        own = " or s.r = rn" if f["frame"]["exclude"] == "ties" else ""
+        exclude = f.get("frame", {}).get("exclude") if f.get("_rows") else None
+        own = {"group": "(s.r < rk or s.r > pe)", "ties": "(s.r < rk or s.r > pe or s.r = rn)", "current row": "s.r <> rn"}.get(exclude, "true")
+        there = " and s.v is not null" if "nulls" in f else ""
         rows = f"list(struct_pack(r := rn, v := {f.get('arg', 'rn')})) {over}"
-        return f"list_sort(list_filter(coalesce({rows}, []), lambda s: s.r < rk or s.r > pe{own}))"
+        return f"list_sort(list_filter(coalesce({rows}, []), lambda s: {own}{there}))"
 
     def item_of_list(self, f):
         at = f"at_{f['as']}"
         n, total = f"len(list_filter({at}, lambda s: s.v is not null))", f"list_sum(list_transform({at}, lambda s: s.v))"
-        return {"first_value": f"{at}[1].v", "last_value": f"{at}[-1].v", "nth_value": f"{at}[{f.get('n')}].v", "count": n, "sum": total,
+        default = f.get("default", "null")
+        k = f.get("offset", 1)
+        return {"lag": f"case when len({at}) >= {k} then {at}[-{k}].v else {default} end",
+                "lead": f"case when len({at}) >= {k} then {at}[{k}].v else {default} end", "first_value": f"{at}[1].v", "last_value": f"{at}[-1].v", "nth_value": f"{at}[{f.get('n')}].v", "count": n, "sum": total,
                 "avg": f"struct_pack(s := {total}, n := {n})"}[f["fn"]]
 
     def place(self, f, over):
@@ -179,6 +194,8 @@ class Plan(windows.Plan):
         every = f"over ({by_whole} rows between unbounded preceding and unbounded following)"
         if fn in ("first_value", "last_value", "nth_value"):
             return f"case when at_{f['as']} is not null then nth_value({arg}, greatest(1, at_{f['as']})) {every} end"
+        if fn in ("lag", "lead"):
+            return f"{fn}({arg}, {f['offset']}, {f.get('default', 'null')}) over ({by_whole})"
         if fn == "avg":
             whole = {"j": "cast({} as hugeint)"}.get(arg, "{}").format(arg)
             return f"struct_pack(s := sum({whole}) {over}, n := count({arg}) {over})"
