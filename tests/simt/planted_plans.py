@@ -24,6 +24,7 @@ OUTER = ["tests/e2e/outer.py"]
 SORTED = ["tests/diff/sweep.py", "--threads", "1", "--only"]
 STATES = ["simt_test_states"]
 PARTITION = ["simt_test_partition"]
+FRAMES = ["tests/e2e/frames.py", "--plans", "14", "--rows", "700", "--threads", "1"]
 
 # name, the test that catches it, template, text and replacement
 BUGS = [
@@ -74,6 +75,13 @@ BUGS = [
      "return hdd_found{place, group_lanes};\n    }\n\n  private:\n    // The key of a row, which"),
     ("a lane without a row makes a group", GROUPS, "aggregate.cuh",
      "bool looks = live && ahead == hdd_lane();\n        u64 at = hdd_word_place", "bool looks = ahead == hdd_lane();\n        u64 at = hdd_word_place"),
+    # limits of frames
+    ("an end of a frame leaves its limit's own rows out", FRAMES, "finish_search.cu", "return p.behind ? c <= 0 : c < 0;", "return c < 0;"),
+    ("a frame's limit is looked for as if keys ascended", FRAMES, "finish_search.cu", "return p.key.desc ? -c : c;", "return c;"),
+    ("a frame's limit beyond its type is in front of all keys", FRAMES, "finish_search.cu", "return p.following ? -1 : 1;", "return 1;"),
+    ("a frame's limit a step away is passed over", FRAMES, "finish_search.cu", "lo += step + 1;", "lo += step + 2;"),
+    ("a frame's limit is looked for from a step too far", FRAMES, "finish_search.cu", "hi -= step;", "hi -= step + 1;"),
+    ("the first of a partition's values has no place", FRAMES, "finish_search.cu", "i > first ?", "i >= first ?"),
     # windows of hash tables
     ("a word without room in its window is lost", STATES, "finish_window.cu", "    hdd_window_spill(p, word);\n", ""),
     ("a window begins where the one before it does", STATES, "finish_window.cu", "window_of(i - 1) + 1 : 0; w <= last", "window_of(i - 1) + 1 : 0; w < last"),
