@@ -80,7 +80,8 @@ struct fe_window_value {
     struct fe_expr *arg; /* over the input's columns */
     bool framed; /* SUM, MIN, MAX of rows first .. last of the partition; NULL where none of them has a value */
     struct fe_window_at first, last;
-    bool places; /* of COUNT, which is another value, too: the number of the partition's k-th row that has one, at row k */
+    bool
+        places; /* of COUNT, which is another value, too: the number of the partition's k-th row that has one, at row k */
 };
 /* Where the order has rows beside a limit, which is the row's own order key moved by an offset, or the number of its
  * peers among those of the partition: the first row that is not in front of the limit, from 1; one more than the rows

@@ -401,7 +401,8 @@ static bool check_rows(struct vf *v, const struct rt_state *st)
     VF_CHECK(v, STATE_TOP, !st->top || is_top(st));
     VF_CHECK(v, STATE_TEXT, !st->text || (rows && is_text(st)));
     VF_CHECK(v, STATE_VALUES, st->nvalues == 0 || (st->nvalues > 0 && st->values));
-    return check_borders(v, st) && check_searches(v, st) && check_places(v, st) && check_frames(v, st) && check_running(v, st);
+    return check_borders(v, st) && check_searches(v, st) && check_places(v, st) && check_frames(v, st) &&
+           check_running(v, st);
 }
 
 static bool check_codes(struct vf *v, const struct rt_state *st)
