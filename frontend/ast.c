@@ -55,7 +55,8 @@ static void list_names(struct hd_strbuf *b, const struct fe_scope *s)
 {
     enum { SHOWN = 16 };
     for (int i = 0; i < s->ncols && i < SHOWN; i++)
-        hd_strbuf_addf(b, "%s%s", i ? ", " : "", s->cols[i].name);
+        if (*s->cols[i].name) /* others are not to be named */
+            hd_strbuf_addf(b, "%s%s", i ? ", " : "", s->cols[i].name);
     if (s->ncols > SHOWN)
         hd_strbuf_addf(b, ", ... (%d in all)", s->ncols);
     if (!s->ncols)

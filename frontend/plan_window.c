@@ -24,6 +24,9 @@ enum function {
     AVG,
     MIN,
     MAX,
+    COUNT_IF,
+    BOOL_AND,
+    BOOL_OR,
     FUNCTIONS
 };
 static const struct {
@@ -47,6 +50,9 @@ static const struct {
     [AVG] = {.name = "avg", .arg = true, .framed = true},
     [MIN] = {.name = "min", .arg = true, .framed = true},
     [MAX] = {.name = "max", .arg = true, .framed = true},
+    [COUNT_IF] = {.name = "count_if", .arg = true, .framed = true},
+    [BOOL_AND] = {.name = "bool_and", .arg = true, .framed = true},
+    [BOOL_OR] = {.name = "bool_or", .arg = true, .framed = true},
 };
 
 /* ---- functions over frames --------------------------------------------------------------------------------- */
@@ -98,18 +104,62 @@ static const char *summed(struct fw_reading *x, const struct fw_frame *f, struct
     return fw_where_rows(x, f, sum);
 }
 
+static int count_of(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out)
+{
+    if (f->without)
+        return aggregate_pieces(x, f, COUNT, arg, hd_type_of(HD_INT64), out);
+    *out = counted(x, f, arg);
+    return 0;
+}
+
+/* The value where the condition is true, else NULL. */
+static struct fe_expr *where(struct hd_arena *a, struct fe_expr *cond, struct fe_expr *value)
+{
+    struct fe_expr *e = HD_NEW(a, struct fe_expr), *args[2] = {cond, value};
+    *e = (struct fe_expr){.op = FE_CASE, .type = value->type, .nullable = true, .nargs = 2, .path = value->path};
+    e->args = hd_dup(a, args, sizeof args);
+    return e;
+}
+
+static struct fe_expr *one_where(struct hd_arena *a, struct fe_expr *cond)
+{
+    struct fe_expr *one = HD_NEW(a, struct fe_expr);
+    *one = (struct fe_expr){.op = FE_LIT, .type = hd_type_of(HD_INT64), .path = cond->path};
+    one->value = (struct fe_value){.type = one->type, .i = 1};
+    return where(a, cond, one);
+}
+
+static struct fe_expr *negated(struct hd_arena *a, struct fe_expr *cond)
+{
+    struct fe_expr *e = HD_NEW(a, struct fe_expr);
+    *e = (struct fe_expr){.op = FE_NOT, .type = cond->type, .nullable = cond->nullable, .nargs = 1, .path = cond->path};
+    e->args = hd_dup(a, &cond, sizeof cond);
+    return e;
+}
+
+/* count_if, bool_and, bool_or: by how many rows have the condition, or its opposite. */
+static int of_conditions(struct fw_reading *x, const struct fw_frame *f, enum function fn, struct fe_expr *cond,
+                         const char **out)
+{
+    struct hd_arena *a = x->r->arena;
+    const char *some, *all;
+    HD_TRY(count_of(x, f, one_where(a, fn == BOOL_AND ? negated(a, cond) : cond), &some));
+    *out = some;
+    if (fn == COUNT_IF)
+        return 0;
+    HD_TRY(count_of(x, f, cond, &all));
+    *out = hd_asprintf(a, "case when %s > 0 then %s %s 0 end", all, some, fn == BOOL_AND ? "=" : ">");
+    return 0;
+}
+
 static int aggregate(struct fw_reading *x, const struct fe_json *v, enum function fn, const struct fw_frame *f,
                      struct fe_expr *arg, const char **out)
 {
     struct hd_arena *a = x->r->arena;
     char found[HD_TEXT_MAX];
     bool sums = fn == SUM || fn == AVG;
-    if (fn == COUNT && f->without)
-        return aggregate_pieces(x, f, fn, arg, hd_type_of(HD_INT64), out);
-    if (fn == COUNT) {
-        *out = counted(x, f, arg);
-        return 0;
-    }
+    if (fn == COUNT)
+        return count_of(x, f, arg, out);
     if (sums && !hd_type_is_num(arg->type))
         return fe_json_fail(v, "%s expects a number, found %s", functions[fn].name, hd_type_text(arg->type, found));
     if (!sums && arg->type.kind == HD_BOOL)
@@ -195,6 +245,9 @@ static const char *numbered(struct fw_reading *x, enum function fn, int64_t k)
     case AVG:
     case MIN:
     case MAX:
+    case COUNT_IF:
+    case BOOL_AND:
+    case BOOL_OR:
     case FUNCTIONS: break;
     }
     HD_BUG("window function %d", (int)fn);
@@ -292,6 +345,7 @@ static int read_function_name(const struct fe_json *v, enum function *out)
     HD_TRY(refuse(v, "default", functions[k].offset, *out));
     HD_TRY(refuse(v, "n", functions[k].count, *out));
     HD_TRY(refuse(v, "nulls", functions[k].nulls, *out));
+    HD_TRY(refuse(v, "filter", functions[k].framed && !functions[k].nulls, *out));
     return refuse(v, "frame", functions[k].framed, *out);
 }
 
@@ -307,6 +361,23 @@ static int read_nulls(const struct fe_json *v, const struct fe_expr *arg, bool *
     return 0;
 }
 
+/* "arg" of the rows that "filter" leaves, NULL in others. */
+static int read_argument(struct fw_reading *x, const struct fe_json *v, enum function fn, struct fe_expr **arg)
+{
+    const struct hd_type truth = hd_type_of(HD_BOOL);
+    bool condition = fn == COUNT_IF || fn == BOOL_AND || fn == BOOL_OR;
+    struct fe_json m;
+    struct fe_expr *filter;
+    if (fe_json_get(v, "arg", &m))
+        HD_TRY(fe_read_expr(x->r, &m, &x->scope, condition ? &truth : NULL, "a condition (bool)", arg));
+    else if (functions[fn].arg)
+        return fe_json_need(v, "arg", &m);
+    HD_TRY(fe_read_condition(x->r, v, "filter", &x->scope, &filter));
+    if (filter)
+        *arg = *arg ? where(x->r->arena, filter, *arg) : one_where(x->r->arena, filter);
+    return 0;
+}
+
 /* The function as text over the node's columns. */
 static int read_function(struct fw_reading *x, const struct fe_json *v, const char **out)
 {
@@ -316,12 +387,10 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     enum function fn;
     int64_t k = 1;
     bool ignore = false;
-    HD_TRY(fe_json_object(v, "fn", "arg", "offset", "default", "n", "nulls", "frame", "as", NULL));
+    HD_TRY(fe_json_object(v, "fn", "arg", "offset", "default", "n", "nulls", "filter", "partition", "order", "frame",
+                          "as", NULL));
     HD_TRY(read_function_name(v, &fn));
-    if (fe_json_get(v, "arg", &m))
-        HD_TRY(fe_read_expr(x->r, &m, &x->scope, NULL, NULL, &arg));
-    else if (functions[fn].arg)
-        return fe_json_need(v, "arg", &m);
+    HD_TRY(read_argument(x, v, fn, &arg));
     if (functions[fn].count) {
         HD_TRY(fe_json_need(v, "n", &m));
         HD_TRY(fe_json_opt_int(v, "n", 1, FW_OFFSET_MAX, &k));
@@ -348,6 +417,9 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     case AVG:
     case MIN:
     case MAX: return aggregate(x, v, fn, &f, arg, out);
+    case COUNT_IF:
+    case BOOL_AND:
+    case BOOL_OR: return of_conditions(x, &f, fn, arg, out);
     case ROW_NUMBER:
     case RANK:
     case DENSE_RANK:
@@ -368,20 +440,34 @@ static void set_columns(struct fw_reading *x)
     n->ncols = nin + x->w->ncolumns;
     n->cols = HD_NEWN(x->r->arena, struct fe_column, n->ncols + 1);
     for (int i = 0; i < nin; i++)
-        n->cols[i] = x->scope.cols[i];
+        n->cols[i] = n->inputs[0]->cols[i];
     for (int i = 0; i < x->w->ncolumns; i++)
         n->cols[nin + i] = fw_column_of(x, i);
 }
 
-/* The projection that has the input's columns, then the functions. */
-static int project(struct fw_reading *x, const struct fe_json *list, const char *const *text, struct fe_column *cols,
+/* A function as it stands in the plan. */
+struct said {
+    struct fe_json at;
+    int window; /* whose it is */
+    const char *text;
+};
+
+/* Functions with the same partition and order. */
+struct shared_window {
+    struct fe_json at; /* of "partition" and "order" */
+    struct fe_node keys; /* sort keys, over the operator's input */
+};
+
+/* The projection that has the input's columns, then the functions of a window. */
+static int project(struct fw_reading *x, const struct fe_json *v, const struct said *f, int n, int window,
                    struct fe_node **out)
 {
     struct fe_plan_reader *r = x->r;
     struct fe_node *p = HD_NEW(r->arena, struct fe_node);
     struct fe_scope scope = fe_scope_of(x->n);
-    struct fe_json m, as;
-    int nin = x->scope.ncols;
+    struct fe_json as;
+    int nin = x->scope.ncols, ncols = nin;
+    const struct fe_column *in = x->n->inputs[0]->cols;
     struct fe_column *own = hd_dup(r->arena, x->n->cols, (size_t)x->n->ncols * sizeof *own);
     for (int i = 0; i < nin; i++) /* the texts name none of the input's columns */
         own[i].name = "";
@@ -389,52 +475,131 @@ static int project(struct fw_reading *x, const struct fe_json *list, const char 
     *p = (struct fe_node){.op = FE_PROJECT_OP, .path = x->n->path, .ninputs = 1};
     p->inputs = HD_NEWN(r->arena, struct fe_node *, 1);
     p->inputs[0] = x->n;
-    p->u.project.exprs = HD_NEWN(r->arena, struct fe_expr *, nin + fe_json_length(list) + 1);
+    p->cols = HD_NEWN(r->arena, struct fe_column, nin + n + 1);
+    p->u.project.exprs = HD_NEWN(r->arena, struct fe_expr *, nin + n + 1);
     for (int i = 0; i < nin; i++) {
-        cols[i] = x->scope.cols[i];
-        p->u.project.exprs[i] = fe_expr_column(r->arena, i, &cols[i], x->n->path);
+        p->cols[i] = in[i];
+        p->u.project.exprs[i] = fe_expr_column(r->arena, i, &in[i], x->n->path);
     }
-    for (bool more = fe_json_first(list, &m); more; more = fe_json_next(&m)) {
+    for (int i = 0; i < n; i++) {
         struct fe_typing t = {r->arena, r->err, r->plan->params, r->plan->nparams, &scope};
         struct fe_ast *ast;
-        struct fe_expr **e = &p->u.project.exprs[nin + m.index];
-        HD_TRY(fe_ast_parse(r->arena, text[m.index], fe_json_path(&m), &ast, r->err));
+        struct fe_expr **e = &p->u.project.exprs[ncols];
+        if (f[i].window != window)
+            continue;
+        HD_TRY(fe_ast_parse(r->arena, f[i].text, fe_json_path(&f[i].at), &ast, r->err));
         HD_TRY(fe_ast_type(&t, ast, NULL, NULL, e));
-        struct fe_column *c = &cols[nin + m.index];
+        struct fe_column *c = &p->cols[ncols++];
         *c = (struct fe_column){NULL, (*e)->type, (*e)->nullable};
-        HD_TRY(fe_json_need(&m, "as", &as));
+        HD_TRY(fe_json_need(&f[i].at, "as", &as));
         HD_TRY(fe_json_name(&as, &c->name));
     }
     *out = p;
+    return fe_set_columns(r, v, p, ncols, p->cols);
+}
+
+/* Those of one window, above `in`, whose first columns are the operator's input; nobody may name the others. */
+static int read_window(struct fe_plan_reader *r, const struct fe_json *v, const struct shared_window *w, int ninput,
+                       struct fe_node *in, struct said *f, int n, int window, struct fe_node **out)
+{
+    struct fw_reading x = {.r = r, .n = fe_new_node(r, v, FE_WINDOW_OP, 1), .w = HD_NEW(r->arena, struct fe_window)};
+    struct fe_column *cols = hd_dup(r->arena, in->cols, (size_t)in->ncols * sizeof *cols);
+    for (int i = ninput; i < in->ncols; i++)
+        cols[i].name = "";
+    x.n->inputs[0] = in;
+    x.scope = (struct fe_scope){in->ncols, cols, NULL};
+    *x.w = (struct fe_window){.nvalues = 0};
+    x.n->u.sort.window = x.w;
+    x.n->u.sort.limit = -1;
+    HD_TRY(fe_read_order(r, &w->at, "partition", &x.scope, x.n));
+    bool ordered = x.n->u.sort.nstated > x.n->u.sort.ngroup;
+    x.frame = (struct fw_frame){.start.open = true, .end = {.open = !ordered, .at.base = FE_WINDOW_PEER_END}};
+    if (w->at.item == v->item)
+        HD_TRY(fw_read_frame(&x, v, &x.frame));
+    for (int i = 0; i < n; i++)
+        if (f[i].window == window)
+            HD_TRY(read_function(&x, &f[i].at, &f[i].text));
+    if (!x.ties)
+        x.n->u.sort.nkeys = x.n->u.sort.nstated;
+    set_columns(&x);
+    return project(&x, v, f, n, window, out);
+}
+
+static bool same_keys(const struct fe_node *a, const struct fe_node *b)
+{
+    bool same = a->u.sort.ngroup == b->u.sort.ngroup && a->u.sort.nstated == b->u.sort.nstated;
+    for (int i = 0; same && i < a->u.sort.nstated; i++) {
+        const struct fe_sort_key *p = &a->u.sort.keys[i], *q = &b->u.sort.keys[i];
+        same = fe_expr_eq(p->expr, q->expr) && p->desc == q->desc && p->nulls_first == q->nulls_first;
+    }
+    return same;
+}
+
+/* Which window the function has: that of the operator, or one with its own partition and order. */
+static int find_window(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct said *f,
+                       struct shared_window *w, int *nw)
+{
+    struct fe_json m;
+    bool own = fe_json_kind(&f->at) == FE_JSON_OBJECT &&
+               (fe_json_get(&f->at, "partition", &m) || fe_json_get(&f->at, "order", &m));
+    struct shared_window *next = &w[*nw];
+    *next = (struct shared_window){.at = own ? f->at : *v, .keys = {.path = fe_json_path(v)}};
+    HD_TRY(fe_read_order(r, &next->at, "partition", scope, &next->keys));
+    bool framed = !own && fe_json_get(v, "frame", &m);
+    for (f->window = 0; f->window < *nw; f->window++) { /* the operator's frame is for its own functions */
+        bool others = framed ? w[f->window].at.item != v->item
+                             : w[f->window].at.item == v->item && own && fe_json_get(v, "frame", &m);
+        if (!others && same_keys(&w[f->window].keys, &next->keys))
+            return 0;
+    }
+    ++*nw;
     return 0;
+}
+
+/* Functions in the order of the plan, behind the input's columns. */
+static struct fe_node *in_order(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node *in, int ninput,
+                                const struct said *f, int n, int nwindows)
+{
+    struct fe_node *p = fe_new_node(r, v, FE_PROJECT_OP, 1);
+    int at = ninput;
+    p->inputs[0] = in;
+    p->ncols = in->ncols;
+    p->cols = hd_dup(r->arena, in->cols, (size_t)in->ncols * sizeof *in->cols);
+    p->u.project.exprs = HD_NEWN(r->arena, struct fe_expr *, in->ncols);
+    for (int i = 0; i < ninput; i++)
+        p->u.project.exprs[i] = fe_expr_column(r->arena, i, &in->cols[i], p->path);
+    for (int w = 0; w < nwindows; w++)
+        for (int i = 0; i < n; i++)
+            if (f[i].window == w) {
+                p->cols[ninput + i] = in->cols[at];
+                p->u.project.exprs[ninput + i] = fe_expr_column(r->arena, at, &in->cols[at], p->path);
+                at++;
+            }
+    return p;
 }
 
 int fe_read_WINDOW(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
 {
     HD_TRY(fe_json_object(v, "op", "comment", "input", "partition", "order", "frame", "functions", NULL));
-    struct fw_reading x = {.r = r, .n = fe_new_node(r, v, FE_WINDOW_OP, 1), .w = HD_NEW(r->arena, struct fe_window)};
     struct fe_json list, m;
-    HD_TRY(fe_read_input(r, v, "input", &x.n->inputs[0]));
-    x.scope = fe_scope_of(x.n->inputs[0]);
-    *x.w = (struct fe_window){.nvalues = 0};
-    x.n->u.sort.window = x.w;
-    x.n->u.sort.limit = -1;
-    HD_TRY(fe_read_order(r, v, "partition", &x.scope, x.n));
-    bool ordered = x.n->u.sort.nstated > x.n->u.sort.ngroup;
-    x.frame = (struct fw_frame){.start.open = true, .end = {.open = !ordered, .at.base = FE_WINDOW_PEER_END}};
-    HD_TRY(fw_read_frame(&x, v, &x.frame));
+    HD_TRY(fe_read_input(r, v, "input", out));
+    const struct fe_scope scope = fe_scope_of(*out);
+    struct fe_node said = {.path = fe_json_path(v)};
+    HD_TRY(fe_read_order(r, v, "partition", &scope, &said)); /* right, even if every function has its own */
     HD_TRY(fe_json_need(v, "functions", &list));
     HD_TRY(fe_json_array(&list));
-    int count = fe_json_length(&list);
+    int n = 0, nwindows = 0, count = fe_json_length(&list);
     if (!count)
         return fe_json_fail(&list, "expected at least one function");
-    const char **text = HD_NEWN(r->arena, const char *, count);
-    for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m))
-        HD_TRY(read_function(&x, &m, &text[m.index]));
-    if (!x.ties)
-        x.n->u.sort.nkeys = x.n->u.sort.nstated;
-    set_columns(&x);
-    struct fe_column *cols = HD_NEWN(r->arena, struct fe_column, x.scope.ncols + count);
-    HD_TRY(project(&x, &list, text, cols, out));
-    return fe_set_columns(r, v, *out, x.scope.ncols + count, cols);
+    struct said *f = HD_NEWN(r->arena, struct said, count);
+    struct shared_window *w = HD_NEWN(r->arena, struct shared_window, count + 1);
+    for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m)) {
+        f[n].at = m;
+        HD_TRY(find_window(r, v, &scope, &f[n++], w, &nwindows));
+    }
+    for (int i = 0; i < nwindows; i++)
+        HD_TRY(read_window(r, v, &w[i], scope.ncols, *out, f, n, i, out));
+    if (nwindows > 1)
+        *out = in_order(r, v, *out, scope.ncols, f, n, nwindows);
+    return 0;
 }

@@ -35,10 +35,20 @@ class WindowGen:
         for _ in range(self.rng.choice([1, 1, 2, 3])):
             function, val = self.function(node)
             function["as"] = self.plan.fresh("w")
+            if "frame" not in function and self.rng.random() < 0.15:
+                self.own_window(function, node)
             functions.append(function)
             out.append((function["as"], val))
         node["functions"] = functions
         return node, out
+
+    def own_window(self, function, node):
+        if function["fn"] in ("sum", "avg", "min", "max") and "frame" in node:
+            return
+        if self.rng.random() < 0.5:
+            function["partition"] = [self.rng.choice(self.rel.columns).name]
+        if self.rng.random() < 0.6 or "partition" not in function:
+            function["order"] = self.plan.sort_keys(self.rel)
 
     def frame(self, node, first):
         """first: one that starts with the partition, and has all its rows up to its end."""
@@ -110,7 +120,9 @@ class WindowGen:
         return out, self.value(arg)
 
     def aggregate(self, node):
-        fn = self.rng.choice(["count", "sum", "avg", "min", "max"])
+        fn = self.rng.choice(["count", "sum", "avg", "min", "max", "bool"])
+        if fn == "bool":
+            return self.of_condition(node)
         if fn == "count" and self.rng.random() < 0.4:
             arg = None
         elif fn == "count":
@@ -124,11 +136,20 @@ class WindowGen:
         out = {"fn": fn}
         if arg:
             out["arg"] = self.plan.write(arg)
+        if self.rng.random() < 0.2:
+            out["filter"] = self.plan.write(self.gen.boolean(1))
         slides = fn == "count" or (fn in ("sum", "avg") and not arg.type.is_float)
         inherited = node.get("frame")
         if (inherited and not slides) or self.rng.random() < 0.6:
             out["frame"] = self.frame(node, not slides)
         return out, self.results[fn](arg, self.rel.rows)
+
+    def of_condition(self, node):
+        fn = self.rng.choice(["count_if", "bool_and", "bool_or"])
+        out = {"fn": fn, "arg": self.plan.write(self.gen.boolean(self.plan.depth()))}
+        if self.rng.random() < 0.5:
+            out["frame"] = self.frame(node, False)
+        return out, self.number(int(self.rel.rows)) if fn == "count_if" else Val(Node("col", name=""), BOOL)
 
     def fits(self, arg):
         """Values of few enough digits by their type, so that sums beside each other need no more than 128 bits."""

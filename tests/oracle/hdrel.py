@@ -324,7 +324,7 @@ class PlanCompiler:
         return self.same(rel, f"SELECT {names} FROM (SELECT *, unnest(range({e.sql})) AS copy FROM {rel.cte})")
 
     def op_window(self, node, path):
-        return hdwindow.Window(self, node, path).compile()
+        return hdwindow.window(self, node, path)
 
     # ---- aggregate
 

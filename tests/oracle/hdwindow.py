@@ -18,23 +18,44 @@ NUMBERS = {"row_number": "n.p", "rank": "n.pb", "dense_rank": "n.g",
            "cume_dist": "CAST(n.pe AS DOUBLE) / CAST(n.np AS DOUBLE)"}
 FIELDS = {**{fn: set() for fn in NUMBERS}, "ntile": {"n"}, "lag": {"arg", "offset", "default"}, "lead": {"arg", "offset", "default"},
           "first_value": {"arg", "frame"}, "last_value": {"arg", "frame"}, "nth_value": {"arg", "n", "frame"},
-          **{fn: {"arg", "frame"} for fn in ("count", "sum", "avg", "min", "max")}}
+          **{fn: {"arg", "filter", "frame"} for fn in ("count", "sum", "avg", "min", "max", "count_if", "bool_and", "bool_or")}}
+OWN = ("partition", "order")
+
+
+def kind_of(node, f):
+    """(the function's partition and order, the frame it has without one of its own)"""
+    own = {k: f[k] for k in OWN if k in f}
+    return own or {k: node[k] for k in OWN if k in node}, None if own else node.get("frame")
+
+
+def window(owner, node, path):
+    """One window after the other: a function with a partition or an order of its own has its own."""
+    kinds = [kind_of(node, f) for f in node["functions"]]
+    rel, names = owner.rel(node["input"], path + ".input"), []
+    width = len(rel.columns)
+    for n, (keys, frame) in enumerate(kinds):
+        if (keys, frame) in kinds[:n]:
+            continue
+        mine = [(i, {k: v for k, v in f.items() if k not in OWN}) for i, f in enumerate(node["functions"]) if kinds[i] == (keys, frame)]
+        one = {**{k: v for k, v in node.items() if k not in OWN + ("frame",)}, **keys, **({"frame": frame} if frame else {})}
+        rel = Window(owner, one, path, rel, mine, node).compile()
+        names += [f["as"] for _, f in mine]
+    order = list(range(width)) + [width + names.index(f["as"]) for f in node["functions"]]
+    sql = f"SELECT {owner.list(f'c{i}' for i in order)} FROM {rel.cte}"
+    return Rel(owner.cte(sql), [rel.columns[i] for i in order])
 
 
 class Window:
-    """One operator `window`."""
+    """Functions of one partition and order; whole: the operator."""
 
-    def __init__(self, owner, node, path):
-        self.owner, self.node, self.path = owner, node, path
-        self.rel = owner.rel(node["input"], path + ".input")
+    def __init__(self, owner, node, path, rel, functions, whole):
+        self.owner, self.node, self.path, self.rel, self.functions, self.whole = owner, node, path, rel, functions, whole
         self.ordered = bool(node.get("order"))
         self.rows = self.numbered()
 
     def compile(self):
-        if not self.node["functions"]:
-            raise PlanError(self.path + ".functions", "no functions")
         items, columns, joins = [f"n.c{i}" for i in range(len(self.rel.columns))], list(self.rel.columns), []
-        for i, f in enumerate(self.node["functions"]):
+        for i, f in self.functions:
             sql, source, column = self.function(f, f"{self.path}.functions[{i}]")
             if source:
                 joins.append(f"LEFT JOIN ({source}) w{i} ON w{i}.part = n.part AND w{i}.p = n.p")
@@ -72,11 +93,11 @@ class Window:
         return f"CAST({e.sql} AS HUGEINT)" if e.type.is_int else e.sql
 
     def outputs(self):
-        return {f["as"] for f in self.node["functions"]}
+        return {f["as"] for _, f in self.functions}
 
     def check(self, e, path, columns, free=False):
         if e.err:
-            self.owner.check(self.node, path, f"SELECT 1 FROM {self.rel.cte} WHERE {e.err}", columns=columns, free=free or e.lax)
+            self.owner.check(self.whole, path, f"SELECT 1 FROM {self.rel.cte} WHERE {e.err}", columns=columns, free=free or e.lax)
 
     # ---- frames
 
@@ -166,11 +187,12 @@ class Window:
 
     def aggregate(self, f, path):
         pairs = Rel(self.pairs(f), self.rel.columns)
-        if "arg" in f:
-            self.argument(f, path)
+        for key in ("arg", "filter"):
+            if key in f:
+                self.check(self.owner.value(f[key], self.rel.scope(), path), path, {f["as"]}, free=True)
         agg = {k: v for k, v in f.items() if k != "frame"}
-        sql, column = Aggregate(self.owner, self.node, agg, path, pairs, ["part", "p"]).compile()
+        sql, column = Aggregate(self.owner, self.whole, agg, path, pairs, ["part", "p"]).compile()
         source = f"SELECT part, p, {sql} AS v FROM {pairs.cte} GROUP BY part, p"
-        if f["fn"] == "count":
+        if f["fn"] in ("count", "count_if"):
             return "coalesce($v, 0)", source, column
         return "$v", source, replace(column, nullable=True)
