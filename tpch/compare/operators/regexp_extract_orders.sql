@@ -1,0 +1,1 @@
+select regexp_extract(o_comment, '[a-z]+ly') as w, count(*) as n from orders group by all

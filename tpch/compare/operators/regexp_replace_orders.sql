@@ -1,0 +1,1 @@
+select sum(strlen(regexp_replace(o_comment, '[aeiou]+', '*', 'g')))::decimal(38,0) as n from orders
