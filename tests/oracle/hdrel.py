@@ -301,7 +301,8 @@ class PlanCompiler:
         if "pred" in node:
             condition = self.predicate(node["pred"], scope, path + ".pred").sql
             self.check_predicate(node, path + ".pred", node["pred"], scope, source)
-        return Rel(self.cte(f"SELECT {self.list(names)} FROM {source} WHERE {condition}"), columns)
+        # the condition may call Python for each pair: once
+        return Rel(self.cte(f"SELECT {self.list(names)} FROM {source} WHERE {condition}", materialized=True), columns)
 
     def cut(self, node):
         limit = f" LIMIT {int(node['limit'])}" if "limit" in node else ""

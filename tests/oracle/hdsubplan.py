@@ -25,6 +25,7 @@ class Subplans:
             raise PlanError(path, "not a condition about a subplan")
         arg = self.replaced(expr["args"][0], path + ".args[0]") if expr["op"] == "in" else None
         sub = self.owner.rel(expr["plan"], path + ".plan")
+        sub = Rel(self.owner.cte(f"SELECT * FROM {sub.cte}", materialized=True), sub.columns)
         sql = self.member(arg, sub, path) if expr["op"] == "in" else self.exists(expr, sub, path)
         name = f"#{self.count}"
         self.count += 1
