@@ -184,6 +184,11 @@ static void want_borders(const struct lowering *l, bool *want, const struct fe_w
     want[PEERS] |= w->base == FE_WINDOW_DENSE || (found && l->w->searches[w->of].limit < 0);
 }
 
+static bool is_own_row(const struct fe_window_at *w)
+{
+    return w->base == FE_WINDOW_ROW && w->by == 0;
+}
+
 static void add_borders(struct lowering *l, struct open_pipeline *p)
 {
     const struct fe_node *n = l->n;
@@ -192,13 +197,15 @@ static void add_borders(struct lowering *l, struct open_pipeline *p)
         const struct fe_window_at *w = &l->w->columns[i].at;
         if (!is_needed(l, l->nin + i))
             continue;
-        want[END] |= l->w->columns[i].value >= 0; /* whether a row is of the partition */
+        want[END] |= l->w->columns[i].value >= 0 && !is_own_row(w) &&
+                     !fe_window_row_is_there(&l->w->columns[i]); /* whether a row is of the partition */
         want_borders(l, want, w);
     }
     for (int i = 0; i < l->w->nvalues; i++) {
         const struct fe_window_value *w = &l->w->values[i];
         if (!w->framed || !is_value_needed(l, i))
             continue;
+        want[END] = true;
         want_borders(l, want, &w->first);
         want_borders(l, want, &w->last);
     }
@@ -462,7 +469,7 @@ static int row_with(struct lowering *l, const struct fe_window_column *w, struct
 {
     struct ctx *c = l->c;
     int n = -1;
-    if (w->at.base == FE_WINDOW_ROW && w->at.by == 0) {
+    if (is_own_row(&w->at)) {
         *out = l->row;
         return 0;
     }

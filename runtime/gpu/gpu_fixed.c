@@ -53,7 +53,7 @@ bool rt_rows_are_keys(const struct rt_state *s, bool *nullable)
 
 struct needs {
     bool merge, fill, partition, rows, index, prefix_sum, hash, window, sort, pack, select, radix, string, running,
-        borders, search, frames, top, text;
+        search, frames, top, text;
 };
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
@@ -88,9 +88,9 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
         case RT_FINISH_PARTITION: n->partition |= s->partition.gpu_bits > 0; break;
         case RT_FINISH_SORT: add_sort(n, s, expected(spec, state)); break;
         case RT_FINISH_TOP: n->top = n->prefix_sum = true; break;
-        case RT_FINISH_BORDERS: n->borders = n->running = true; break;
         case RT_FINISH_SEARCH:
         case RT_FINISH_PLACES: n->search = true; break;
+        case RT_FINISH_BORDERS:
         case RT_FINISH_RUNNING: n->running = true; break;
         case RT_FINISH_FRAMES: n->frames = true; break;
         case RT_FINISH_TEXT: n->text = true; break;
@@ -121,7 +121,6 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
                {n.index, "finish_index"},
                {n.top, "finish_top"},
                {n.running, "finish_running"},
-               {n.borders, "finish_borders"},
                {n.search, "finish_search"},
                {n.frames, "finish_frames"},
                {n.fill, "finish_fill"},

@@ -31,11 +31,15 @@ static uint32_t blocks_for(const struct ordering *o, uint64_t n)
 
 /* ---- few --------------------------------------------------------------------------------- */
 
-static uint64_t key_bits(const struct hdd_key *k)
+static uint64_t value_bits(const struct hdd_key *k)
 {
     static const uint64_t bits[] = {1, 32, 64, 128, 64, 0, 32};
-    uint64_t text = k->phys == HDD_STR ? (uint64_t)k->max * 8 + 32 : 0;
-    return bits[k->phys] + text + (k->valid >= 0);
+    return k->phys == HDD_STR ? (uint64_t)k->max * 8 + 32 : bits[k->phys];
+}
+
+static uint64_t key_bits(const struct hdd_key *k)
+{
+    return value_bits(k) + (k->valid >= 0);
 }
 
 static uint64_t all_bits(const struct ordering *o)
@@ -96,16 +100,66 @@ static int find_lengths(struct ordering *o, struct hd_err *err)
     return rc ? rc : rt_keys_make(o->x, o->s, o->key, o->s->nsort, &o->keys, &o->more, err);
 }
 
-/* each: narrow rows may be looked at by chance, one of so many. */
-static int find_masks(struct ordering *o, uint64_t each, struct hd_err *err)
+static bool is_number(const struct hdd_key *k)
 {
+    return k->phys != HDD_STR && k->phys != HDD_I128;
+}
+
+static bool are_numbers(const struct ordering *o)
+{
+    for (int i = 0; i < o->s->nsort; i++)
+        if (!is_number(&o->key[i]))
+            return false;
+    return true;
+}
+
+/* Sets the bits of v, of which there are `bits`, from bit `at` of the normalised key on. */
+static void set_masks(struct ordering *o, uint64_t at, uint64_t bits, uint64_t v)
+{
+    for (uint64_t i = 0; i < bits; i++)
+        if (v >> (bits - 1 - i) & 1)
+            o->masks[(at + i) / WORD_BITS] |= UINT64_C(1) << (WORD_BITS - 1 - (at + i) % WORD_BITS);
+}
+
+/* Of keys that are numbers: a mask of each, and above them, of HDD_KEY_WORDS keys at a time, which are NULL in some
+ * rows, and which are not. */
+static int find_number_masks(struct ordering *o, struct hd_err *err)
+{
+    uint64_t n = (uint64_t)o->s->nsort, at = 0, groups = (n + HDD_KEY_WORDS - 1) / HDD_KEY_WORDS;
+    size_t bytes = sizeof(uint64_t) * (size_t)(n + 2 * groups);
+    uint64_t *found = hd_alloc(o->x->arena, bytes + 1), *nulls = found + n, *values = nulls + groups;
+    struct rt_piece piece;
+    int rc = 0;
+    HD_TRY(rt_state_alloc_zeroed(o->x, o->s, bytes, &piece, err));
+    struct hdd_survey_args p = {.keys = o->keys,
+                                .rows = o->v->rows_at.address,
+                                .n = o->n,
+                                .masks = piece.address,
+                                .nulls = piece.address + 8 * n,
+                                .values = piece.address + 8 * (n + groups),
+                                .blocks = blocks_for(o, o->n)};
+    for (; p.word < n && rc == 0; p.word += HDD_KEY_WORDS, p.nulls += 8, p.values += 8) {
+        p.words = HD_MIN((hdd_u32)n - p.word, (hdd_u32)HDD_KEY_WORDS);
+        rc = rt_finish_launch(o->x, "finish_pack", "hdd_sort_number_masks", p.blocks, &p, err);
+    }
+    if (rc == 0)
+        rc = o->x->d->ops->download(o->x->d, found, piece.address, bytes, err);
+    rt_gpu_release(o->x, &piece);
+    for (uint64_t i = 0; i < n && rc == 0; i++) {
+        const struct hdd_key *k = &o->key[i];
+        if (k->valid >= 0)
+            set_masks(o, at++, 1, (nulls[i / HDD_KEY_WORDS] & values[i / HDD_KEY_WORDS]) >> i % HDD_KEY_WORDS & 1);
+        set_masks(o, at, value_bits(k), found[i]);
+        at += value_bits(k);
+    }
+    return rc;
+}
+
+static int find_word_masks(struct ordering *o, struct hd_err *err)
+{
+    size_t bytes = sizeof(uint64_t) * (size_t)o->nwords;
     struct rt_piece at;
     int rc = 0;
-    o->nwords = (int)((all_bits(o) + WORD_BITS - 1) / WORD_BITS);
-    size_t bytes = sizeof(uint64_t) * (size_t)o->nwords;
-    o->masks = hd_zalloc(o->x->arena, bytes + 1);
-    if (o->narrow && !o->nullable)
-        return rt_narrow_masks(o->x, o->v, o->n, each, o->masks, o->nwords, o->first, err);
     HD_TRY(rt_state_alloc_zeroed(o->x, o->s, bytes, &at, err));
     struct hdd_survey_args p = {
         .keys = o->keys, .rows = o->v->rows_at.address, .n = o->n, .masks = at.address, .blocks = blocks_for(o, o->n)};
@@ -117,6 +171,16 @@ static int find_masks(struct ordering *o, uint64_t each, struct hd_err *err)
         rc = o->x->d->ops->download(o->x->d, o->masks, at.address, bytes, err);
     rt_gpu_release(o->x, &at);
     return rc;
+}
+
+/* each: narrow rows may be looked at by chance, one of so many. */
+static int find_masks(struct ordering *o, uint64_t each, struct hd_err *err)
+{
+    o->nwords = (int)((all_bits(o) + WORD_BITS - 1) / WORD_BITS);
+    o->masks = hd_zalloc(o->x->arena, sizeof(uint64_t) * (size_t)o->nwords + 1);
+    if (o->narrow && !o->nullable)
+        return rt_narrow_masks(o->x, o->v, o->n, each, o->masks, o->nwords, o->first, err);
+    return are_numbers(o) ? find_number_masks(o, err) : find_word_masks(o, err);
 }
 
 /* ---- packing ----------------------------------------------------------------------------- */
@@ -135,23 +199,47 @@ static void highest_run(uint64_t v, int *shift, int *length)
     *length = top + 1 - *shift;
 }
 
+/* Says where the run that begins with bit `first` of the normalised key comes from. How many of its bits lie in one key. */
+static int find_source(const struct ordering *o, struct hdd_run_of_bits *run, uint64_t first, int length)
+{
+    uint64_t at = 0, bits = 0;
+    int i = 0;
+    for (; first >= at + (bits = key_bits(&o->key[i])); i++)
+        at += bits;
+    const struct hdd_key *k = &o->key[i];
+    run->key = (hdd_u32)i;
+    run->from = HDD_RUN_OF_WORD;
+    if (k->valid >= 0 && first == at) {
+        run->from = HDD_RUN_OF_NULL;
+        return 1;
+    }
+    length = (int)HD_MIN((uint64_t)length, at + bits - first);
+    if (is_number(k)) {
+        run->from = HDD_RUN_OF_NUMBER;
+        run->up = (unsigned char)(at + bits - first - (uint64_t)length);
+    }
+    return length;
+}
+
 /* The next bits of the key, from word *word on; `left`: bits still free in the packed key. */
 static void add_run(struct ordering *o, struct hdd_extract_args *to, int *word, int *left)
 {
     int shift, length;
     uint64_t *mask = &o->masks[*word];
+    struct hdd_run_of_bits run = {.word = (hdd_u32)*word};
     if (*mask == 0) {
         ++*word;
         return;
     }
     highest_run(*mask, &shift, &length);
-    int taken = HD_MIN(length, *left);
+    uint64_t first = (uint64_t)(*word + 1) * WORD_BITS - (uint64_t)(shift + length);
+    int taken = find_source(o, &run, first, HD_MIN(length, *left));
     shift += length - taken;
     *left -= taken;
-    to->run[to->nruns++] = (struct hdd_run_of_bits){.word = (hdd_u32)*word,
-                                                    .shift = (unsigned char)shift,
-                                                    .length = (unsigned char)taken,
-                                                    .to = (unsigned char)*left};
+    run.shift = (unsigned char)shift;
+    run.length = (unsigned char)taken;
+    run.to = (unsigned char)*left;
+    to->run[to->nruns++] = run;
     *mask &= ~(taken == 64 ? ~UINT64_C(0) : ((UINT64_C(1) << taken) - 1) << shift);
 }
 

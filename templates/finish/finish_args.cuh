@@ -155,17 +155,20 @@ struct hdd_rank_args {
 };
 
 // Bits in which the keys of rows differ: `words` words from word `word` on, HDD_KEY_WORDS at
-// most, are or'ed into masks. The longest string of each key: 64 bits per key, or 0.
+// most, are or'ed into masks; or of keys that are numbers, HDD_KEY_WORDS at most, with a bit for each in nulls and values if
+// some row has none, or one. The longest string of each key: 64 bits per key, or 0.
 struct hdd_survey_args {
     struct hdd_keys keys;
-    hdd_u64 rows, n, masks, lengths;
+    hdd_u64 rows, n, masks, lengths, nulls, values;
     hdd_u32 blocks, word, words;
 };
 
-// Some bits of a normalised key moved to their place in a packed one.
+// Some bits of a normalised key, in its word `word`, moved to their place in a packed one. Where they are those of a number
+// of up to 64 bits, or its bit for NULL, they are taken from the key's field: from there, by up.
+enum hdd_run_from { HDD_RUN_OF_WORD, HDD_RUN_OF_NUMBER, HDD_RUN_OF_NULL };
 struct hdd_run_of_bits {
-    hdd_u32 word;
-    unsigned char shift, length, to, reserved;
+    hdd_u32 word, key;
+    unsigned char shift, length, to, from, up;
 };
 
 // Packed keys of rows, list as above.
@@ -295,41 +298,37 @@ struct hdd_top_args {
 
 // ---- finish_running.cu ---------------------------------------------------------------------
 
-// Fields become the sum, minimum or maximum of all rows up to theirs, or (backward) from theirs on, of those of a segment
-// where `segment` is the offset of an i32 with the number of its first row, else -1. totals: an hdd_running_value per tile and field.
-enum { HDD_RUNNING_TILE = HDD_BLOCK_THREADS * 8 };
+// Numbers of sorted rows in i32 fields: where the row's group begins, where it ends, how many groups there are up to it.
+// Rows that agree in the first nkeys[level] keys are a group of the level.
+enum hdd_border { HDD_BORDER_NONE, HDD_BORDER_BEGIN, HDD_BORDER_END, HDD_BORDER_COUNT };
+enum { HDD_BORDERS = 8, HDD_HEAD_LEVELS = 2 };
 
+struct hdd_border_field {
+    hdd_u32 offset, border, level;
+};
+
+// Fields that become the sum, minimum or maximum of all rows up to theirs, of those of their segment where there are
+// segments: groups of a level.
 struct hdd_running_field {
     hdd_u32 offset;
     hdd_i32 valid; // offset of the validity byte, -1: never NULL
     hdd_u32 phys, merge; // enum hdd_phys, enum hdd_merge: SUM of I64 and I128, MIN, MAX of numbers
 };
 
+enum { HDD_RUNNING_CHUNK = HDD_WARP_LANES * HDD_WARP_LANES }; // rows
+
 struct hdd_running_args {
-    hdd_u64 rows, n, totals;
-    hdd_u64 more; // address of the fields if they are more than HDD_INLINE_FIELDS
-    hdd_u32 blocks, nfields, stride;
-    hdd_u32 backward;
-    hdd_i32 segment;
-    struct hdd_running_field field[HDD_INLINE_FIELDS];
-};
-
-// ---- finish_borders.cu ---------------------------------------------------------------------
-
-// Marks of groups of sorted rows, in i32 fields: enum hdd_border of rt_border. A running maximum, sum, or backward
-// minimum makes of them where groups begin, how many there are, and where they end.
-enum hdd_border { HDD_BORDER_NONE, HDD_BORDER_BEGIN, HDD_BORDER_END, HDD_BORDER_COUNT };
-enum { HDD_BORDERS = 8 };
-
-struct hdd_border_field {
-    hdd_u32 offset, border, nkeys;
-};
-
-struct hdd_borders_args {
     struct hdd_keys keys;
-    hdd_u64 rows, n;
-    hdd_u32 blocks, nfields;
-    struct hdd_border_field field[HDD_BORDERS];
+    hdd_u64 rows, n, chunks;
+    hdd_u64 heads; // a bit per level and row: it begins a group
+    hdd_u64 groups; // three i32 per level and chunk
+    hdd_u64 totals; // 32 bytes per field and chunk
+    hdd_u32 blocks, stride, nlevels, nborders, nfields;
+    hdd_u32 nkeys[HDD_HEAD_LEVELS];
+    hdd_i32 segment; // level of the segments, -1: there is one
+    hdd_i32 begin; // offset of an i32 with the number of a group's first row, which level 0 comes from; -1: from keys
+    struct hdd_border_field border[HDD_BORDERS];
+    struct hdd_running_field field[HDD_INLINE_FIELDS];
 };
 
 // ---- finish_search.cu ----------------------------------------------------------------------

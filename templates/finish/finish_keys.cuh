@@ -91,14 +91,13 @@ HDD_DEVICE u32 hdd_value_bits(u32 phys)
     return phys == HDD_BOOL ? 1 : phys == HDD_I32 || phys == HDD_F32 ? 32 : phys == HDD_I128 ? 128 : 64;
 }
 
-// As an unsigned number that orders like the value.
-HDD_DEVICE u128 hdd_normal(u32 phys, const u8 *row, u32 at)
+// As an unsigned number that orders like the value: of all types but I128 and strings.
+HDD_DEVICE u64 hdd_normal_number(u32 phys, const u8 *row, u32 at)
 {
     switch (phys) {
     case HDD_BOOL: return row[at] != 0;
     case HDD_I32: return (u32)hdd_field<i32>(row, at) ^ 0x80000000u;
     case HDD_I64: return (u64)hdd_field<i64>(row, at) ^ (u64)1 << 63;
-    case HDD_I128: return (u128)hdd_field<i128>(row, at) ^ (u128)1 << 127;
     default: break;
     }
     if (phys == HDD_F32) {
@@ -111,6 +110,20 @@ HDD_DEVICE u128 hdd_normal(u32 phys, const u8 *row, u32 at)
         return ~(u64)0;
     const i64 bits = d == 0 ? 0 : hdd_f64_bits(d); // no -0
     return bits < 0 ? ~(u64)bits : (u64)bits | (u64)1 << 63;
+}
+
+HDD_DEVICE u128 hdd_normal(u32 phys, const u8 *row, u32 at)
+{
+    return phys == HDD_I128 ? (u128)hdd_field<i128>(row, at) ^ (u128)1 << 127 : hdd_normal_number(phys, row, at);
+}
+
+// The bits of a key of such a type in the normalised key.
+HDD_DEVICE u64 hdd_key_number(const hdd_key &k, const u8 *row)
+{
+    if (!hdd_field_valid(k, row))
+        return 0;
+    const u64 v = hdd_normal_number(k.phys, row, k.offset);
+    return k.desc ? ~v & ~(u64)0 >> (64 - hdd_value_bits(k.phys)) : v;
 }
 
 // Bits from .. from + 63 of a string of bits, most significant first, as they are collected.

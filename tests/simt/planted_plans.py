@@ -24,6 +24,7 @@ OUTER = ["tests/e2e/outer.py"]
 SORTED = ["tests/diff/sweep.py", "--threads", "1", "--only"]
 STATES = ["simt_test_states"]
 PARTITION = ["simt_test_partition"]
+RUNNING = ["simt_test_running"]
 FRAMES = ["tests/e2e/frames.py", "--plans", "14", "--rows", "700", "--threads", "1"]
 
 # name, the test that catches it, template, text and replacement
@@ -34,8 +35,10 @@ BUGS = [
     ("lanes count in the copy behind theirs", PAIRS, "histogram.cuh", "hdd_lane() % copies)", "hdd_lane() % copies + 1)"),
     ("counts of a block are taken for one", PAIRS, "histogram.cuh", "add_count(i / copies, counted)",
      "add_count(i / copies, 1u)"),
-    ("a lane's running value lacks its neighbour's", RANGES, "finish_running.cu",
-     "        if (hdd_lane() >= by)\n", "        if (hdd_lane() > by)\n"),
+    ("a lane's running value lacks its neighbour's", RUNNING, "finish_running.cu", "hdd_lane() >= from + by", "hdd_lane() > from + by"),
+    ("a segment goes on where the next one begins", RUNNING, "finish_running.cu", "if (b.starts)\n", "if (false)\n"),
+    ("groups end with the 32 rows that they begin in", RUNNING, "finish_running.cu", "~((2u << step) - 1)", "~((1u << step) - 1)"),
+    ("groups of later chunks are not seen", RUNNING, "finish_running.cu", "&hdd_chunk_groups::first, (i32)p.n, true", "&hdd_chunk_groups::first, (i32)p.n, false"),
     # the first rows of each group, kept in registers
     ("a list forgets the keys behind a new one", LOOPS, "loop_top.cuh", "later(key[i - 1], earlier(k, key[i]))", "earlier(k, key[i])"),
     ("the bound is the last key but one", LOOPS, "loop_top.cuh", "bound.set(key[n - 1]);", "bound.set(key[n > 1 ? n - 2 : 0]);"),

@@ -1,4 +1,5 @@
-/* Running fields on the device (templates/finish/finish_running.cu) against the plainest code that does the same.
+/* Running fields and borders of groups on the device (templates/finish/finish_running.cu) against the plainest code that
+ * does the same.
  *
  *   test_running [SEED | cuda]    on the emulator with its interleavings, or on a GPU */
 #include <string.h>
@@ -86,12 +87,108 @@ static void test_running(void)
     running_case("lllllllllllllllllllllllllllllllllll", "-ssssssssssssssssssssssssssssssssss", 3000, 9);
 }
 
+/* ---- borders ----------------------------------------------------------------------------------------------- */
+
+enum { KEYS = 2, VALUE = 2, FIRST = 3, BORDERS = 5 }; /* fields: keys, what runs, borders */
+
+static bool same_keys(const struct rt_state *s, const unsigned char *a, const unsigned char *b, int nkeys)
+{
+    for (int k = 0; k < nkeys; k++) {
+        const struct rt_field *f = &s->fields[k];
+        bool va = f->valid_offset < 0 || a[f->valid_offset], vb = f->valid_offset < 0 || b[f->valid_offset];
+        if (va != vb || (va && rt_value_compare(f->phys, a + f->offset, b + f->offset) != 0))
+            return false;
+    }
+    return true;
+}
+
+/* What border field b of row i has to be. */
+static int32_t border_of(const struct table *t, const unsigned char *rows, uint64_t i, const struct rt_field *f)
+{
+    size_t stride = (size_t)t->s.stride;
+    uint64_t begin = i, end = i + 1;
+    int32_t count = 0;
+    if (f->border == RT_BORDER_COUNT) {
+        for (uint64_t r = 0; r <= i; r++)
+            count += r == 0 || !same_keys(&t->s, rows + (r - 1) * stride, rows + r * stride, f->border_keys);
+        return count;
+    }
+    while (begin && same_keys(&t->s, rows + (begin - 1) * stride, rows + begin * stride, f->border_keys))
+        begin--;
+    while (end < t->n && same_keys(&t->s, rows + (end - 1) * stride, rows + end * stride, f->border_keys))
+        end++;
+    return (int32_t)(f->border == RT_BORDER_BEGIN ? begin : end);
+}
+
+static void check_borders(struct table *t, const char *what)
+{
+    size_t stride = (size_t)t->s.stride, bytes = (size_t)t->n * stride;
+    unsigned char *got = hd_alloc(&t->arena, bytes + 1);
+    download(t, got, t->live.rows, bytes);
+    for (uint64_t i = 0; i < t->n; i += t->n > 3000 ? 1 + draw() % 9 : 1)
+        for (int b = 0; b < BORDERS; b++) {
+            const struct rt_field *f = &t->s.fields[FIRST + b];
+            int32_t is, wanted = border_of(t, got, i, f);
+            memcpy(&is, got + i * stride + f->offset, sizeof is);
+            CHECK(is == wanted, "%s: border %d of row %llu is %d, not %d", what, b, (unsigned long long)i, is, wanted);
+        }
+    const struct rt_field *v = &t->s.fields[VALUE];
+    int64_t sum = 0, is;
+    for (uint64_t i = 0; i < t->n; i++) {
+        int32_t id;
+        memcpy(&id, got + i * stride + t->id, sizeof id);
+        if (border_of(t, got, i, &t->s.fields[FIRST]) == (int32_t)i)
+            sum = 0;
+        memcpy(&is, t->rows + (size_t)id * stride + v->offset, sizeof is);
+        sum = (int64_t)((uint64_t)sum + (uint64_t)is);
+        memcpy(&is, got + i * stride + v->offset, sizeof is);
+        CHECK(is == sum, "%s: sum of row %llu", what, (unsigned long long)i);
+    }
+}
+
+/* Groups by `first` keys, which are segments of a sum, and by both; keys of about so many kinds. */
+static void borders_case(const char *shape, uint64_t n, uint64_t kinds, int first)
+{
+    static const enum rt_border borders[BORDERS] = {RT_BORDER_BEGIN, RT_BORDER_END, RT_BORDER_BEGIN, RT_BORDER_END,
+                                                    RT_BORDER_COUNT};
+    struct rt_sort_key keys[KEYS] = {{0, false, false}, {1, true, true}};
+    struct table t;
+    char what[128];
+    snprintf(what, sizeof what, "borders \"%s\" of %llu of %llu kinds", shape, (unsigned long long)n,
+             (unsigned long long)kinds);
+    table_init(&t, RT_STATE_ROWS, shape);
+    t.s.merge[VALUE] = RT_MERGE_SUM;
+    for (int b = 0; b < BORDERS; b++) {
+        t.s.fields[FIRST + b].border = borders[b];
+        t.s.fields[FIRST + b].border_keys = b < 2 ? first : KEYS;
+    }
+    t.s.segment = FIRST + 1;
+    t.s.nsort = KEYS;
+    t.s.sort = keys;
+    draw_rows(&t, n, kinds);
+    append(&t, 0, n);
+    finish(&t);
+    check_borders(&t, what);
+    table_release(&t);
+}
+
+static void test_borders(void)
+{
+    static const uint64_t sizes[] = {0, 1, 31, 32, 33, 1023, 1024, 1025, 3000};
+    for (size_t i = 0; i < HD_COUNT(sizes); i++)
+        borders_case("iIliiiii", sizes[i], 20, 1);
+    borders_case("ldliiiii", 12000, 3, 1); /* groups of many chunks */
+    borders_case("Illiiiii", 2500, 1, 0); /* one segment */
+    borders_case("iIliiiii", 2500, 100000, 1); /* groups of a row */
+}
+
 int main(int argc, char **argv)
 {
     bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
     if (!(cuda ? states_open_cuda() : states_open_emulator(argc > 1 ? (uint64_t)atoll(argv[1]) : 0)))
         return CHECK_SKIPPED;
     test_running();
+    test_borders();
     states_close();
     return 0;
 }
