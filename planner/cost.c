@@ -147,7 +147,7 @@ bool pl_worth_direct(double range, double row_bytes, double rows)
 
 bool pl_worth_pruning(double rows, double wanted, double stay)
 {
-    enum { WANTED_MAX = 4096, DROPPED = 2 };
+    enum { WANTED_MAX = 4096, DROPPED = 4 };
     return wanted <= WANTED_MAX && rows >= DROPPED * stay;
 }
 

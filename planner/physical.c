@@ -127,6 +127,12 @@ static int top(struct ctx *c, const struct fe_node *n, struct pl_node **out)
     pl_decide_way(c, d, "top k", -1, one ? NULL : n->u.sort.keep ? "ties stay" : "there are groups");
     pl_decide_way(c, d, "sort, then the first rows of each group", -1, NULL);
     d->taken = !one;
+    if (n->u.sort.numbered) {
+        d = pl_decide(c, p, "window");
+        pl_decide_way(c, d, "numbers for all rows", -1, "nobody reads them but a filter");
+        pl_decide_way(c, d, "the first rows alone", -1, NULL);
+        d->taken = 1;
+    }
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "planner/place.h"
 #include "planner/prune.h"
 #include "planner/rewrite.h"
+#include "planner/rewrite_top.h"
 #include "planner/schedule.h"
 #include "planner/seal.h"
 #include "planner/splice.h"
@@ -42,6 +43,7 @@ enum {
 static int rewriting(struct ctx *c)
 {
     c->plan = pl_rewrite(c->a, c->plan);
+    pl_rewrite_tops(c);
     c->shared = HD_NEWN(c->a, struct shared_state, c->plan->nshared + 1);
     return 0;
 }

@@ -328,27 +328,18 @@ static struct fe_node *rewritten(struct rewriting *w, const struct fe_node *n)
     return rw_has_filters(n) ? rw_filters(w, to, aggregate) : aggregate(w, to);
 }
 
-static void renumber(struct fe_node *n, int *next)
-{
-    n->id = (*next)++;
-    for (int i = 0; i < n->ninputs; i++)
-        renumber(n->inputs[i], next);
-}
-
 const struct fe_plan *pl_rewrite(struct hd_arena *a, const struct fe_plan *plan)
 {
     if (!plan_to_rewrite(plan))
         return plan;
     struct rewriting w = {.a = a, .plan = hd_dup(a, plan, sizeof *plan)};
-    w.plan->nshared = w.plan->nnodes = 0;
+    w.plan->nshared = 0;
     w.moved = HD_NEWN(a, int, plan->nshared + 1);
     for (int i = 0; i < plan->nshared; i++) {
         struct fe_node *n = rewritten(&w, plan->shared[i]); /* which may need others before it */
         w.moved[i] = rw_add_shared(&w, plan->shared_names[i], n);
     }
     w.plan->root = rewritten(&w, plan->root);
-    renumber(w.plan->root, &w.plan->nnodes);
-    for (int i = 0; i < w.plan->nshared; i++)
-        renumber(w.plan->shared[i], &w.plan->nnodes);
+    rw_renumber(w.plan);
     return w.plan;
 }

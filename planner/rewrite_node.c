@@ -124,3 +124,18 @@ struct fe_node *rw_join(const struct rewriting *w, enum fe_join_kind kind, struc
     }
     return n;
 }
+
+static void renumber(struct fe_node *n, int *next)
+{
+    n->id = (*next)++;
+    for (int i = 0; i < n->ninputs; i++)
+        renumber(n->inputs[i], next);
+}
+
+void rw_renumber(struct fe_plan *p)
+{
+    p->nnodes = 0;
+    renumber(p->root, &p->nnodes);
+    for (int i = 0; i < p->nshared; i++)
+        renumber(p->shared[i], &p->nnodes);
+}

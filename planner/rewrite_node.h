@@ -29,5 +29,7 @@ struct fe_node *rw_share(struct rewriting *w, struct fe_node *n, const char *nam
  * `by`, which may be NULL, with column `at`. */
 struct fe_node *rw_join(const struct rewriting *w, enum fe_join_kind kind, struct fe_node *left, struct fe_node *right,
                         int nk, struct fe_expr *const *lkeys, struct fe_expr *by, int at);
+/* Numbers all nodes, once they are there. */
+void rw_renumber(struct fe_plan *p);
 
 #endif

@@ -139,7 +139,7 @@ class PlanGen:
         if budget <= 0:
             return self.leaf()
         makers = [(self.filter, 4), (self.project, 4), (self.join, 9), (self.aggregate, 4), (self.distinct, 1),
-                  (self.top_k, 1), (self.top, 1.2), (self.pairs, 0.8), (self.union, 1.5), (self.repeat, 0.5), (self.unnest, 0.6), (self.window, 1.5),
+                  (self.top_k, 1), (self.top, 1.2), (self.pairs, 0.8), (self.union, 1.5), (self.repeat, 0.5), (self.unnest, 0.6), (self.window, 1.5), (self.numbered, 0.6),
                   (self.leaf, 1), (self.scalar, 1.2), (self.counted_limit, 0.3)]
         make = self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
         rel = make(budget - 1)
@@ -691,6 +691,23 @@ class PlanGen:
             return rel
         node, made = windows.node()
         return Rel(node, rel.columns + [Out(name, renamed(val, name), rel.rows) for name, val in made], rel.rows)
+
+    def numbered(self, budget):
+        """The first rows of each partition, by a filter on their numbers, which may be all that is asked of these."""
+        rel = self.rel(budget)
+        if any(c.val.inexact for c in rel.columns):
+            return rel
+        keys = self.rng.sample(rel.columns, min(len(rel.columns), self.rng.choice([0, 1, 1, 2])))
+        name, k = self.fresh("w"), self.rng.choice([0, 1, 1, 2, 5, 33])
+        node = {"op": "window", "input": rel.node, "order": self.sort_keys(rel), "partition": [c.name for c in keys],
+                "functions": [{"fn": self.rng.choice(["row_number", "row_number", "rank"]), "as": name}]}
+        pred = self.rng.choice([f"{name} <= {k}", f"{name} < {k}", f"{name} = {k}", f"{k} >= {name}", f"{name} between 2 and {k}"])
+        if self.rng.random() < 0.3:
+            pred = {"op": "and", "args": [pred, self.write(self.exprs(rel).boolean(1))]}
+        node = {"op": "filter", "input": node, "pred": pred}
+        if self.rng.random() < 0.2:
+            return Rel(node, rel.columns + [Out(name, Val(Node("col", name=name), INT64, False, Fraction(0), Fraction(int(rel.rows))), rel.rows)], rel.rows)
+        return Rel({"op": "project", "input": node, "exprs": [self.passed(c) for c in rel.columns]}, rel.columns, rel.rows)
 
     def counted_limit(self, budget):
         """Inside a plan a free limit may only be counted: which rows it gives is the engine's choice."""

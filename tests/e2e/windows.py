@@ -73,6 +73,7 @@ class Plan:
         self.order = [(c, rng.random() < 0.4, rng.choice(["first", "last"]))
                       for c in rng.sample(list(TYPES), rng.choice([0, 1, 1, 2]))]
         self.functions = [self.function(n) for n in range(rng.randint(1, 5))]
+        self.numbered = self.first_rows() if rng.random() < 0.2 else None
 
     def frame(self, args_exact):
         """(JSON, SQL, rows); None: the default one."""
@@ -120,16 +121,37 @@ class Plan:
                 f["_sql"], f["_rows"] = self_sql, rows
         return f
 
+    def first_rows(self):
+        """A condition on the number of a row, which alone is asked of the window, and whether the number is read, too."""
+        k = self.rng.choice([0, 1, 1, 2, 3, 40])
+        self.functions = [{"fn": self.rng.choice(["row_number", "row_number", "rank"]), "as": "w0"}]
+        conditions = [f"w0 <= {k}", f"w0 < {k}", f"{k} >= w0", f"w0 = {k}", f"w0 between 2 and {k}", f"w0 <= {k} and w0 > 1",
+                      f"w0 <= {k} and i > 0", f"w0 <= {k} and w0 <> 2"]
+        return self.rng.choice(conditions), self.rng.random() < 0.3
+
     def json(self):
+        if not self.numbered:
+            return {"heddle": 1, "root": self.node()}
+        condition, read = self.numbered
+        columns = [{"expr": c, "as": c} for c in list(TYPES) + ["w0"] * read]
+        return {"heddle": 1, "root": {"op": "project", "exprs": columns, "input": {"op": "filter", "pred": condition, "input": self.node()}}}
+
+    def node(self):
         node = {"op": "window", "functions": [{k: v for k, v in f.items() if k[0] != "_"} for f in self.functions],
                 "input": {"op": "scan", "table": self.table}}
         if self.partition:
             node["partition"] = self.partition
         if self.order:
             node["order"] = [{"expr": c, "desc": d, "nulls": n} for c, d, n in self.order]
-        return {"heddle": 1, "root": node}
+        return node
 
     def sql(self):
+        if not self.numbered:
+            return self.window_sql()
+        condition, read = self.numbered
+        return f"select {', '.join(list(TYPES) + ['w0'] * read)} from ({self.window_sql()}) where {condition}"
+
+    def window_sql(self):
         partition = f"partition by {', '.join(self.partition)} " if self.partition else ""
         stated = [f"{c} {'desc' if d else 'asc'} nulls {n}" for c, d, n in self.order]
         named = [c for c, _, _ in self.order]
@@ -140,7 +162,7 @@ class Plan:
                    f"{' range between unbounded preceding and current row' if stated else ''}) as pe, "
                    f"rank() over ({by_stated}) as rk, "
                    f"count(*) over ({partition}) as n from {self.table}")
-        items = [self.item(f, by_stated, by_whole, stated) for f in self.functions]
+        items = [f"{self.item(f, by_stated, by_whole, stated)} as {f['as']}" for f in self.functions]
         return f"select {', '.join(TYPES)}, {', '.join(items)} from ({numbers})"
 
     def item(self, f, by_stated, by_whole, stated):
