@@ -171,6 +171,13 @@ static const char *emit_function(struct cu_unit *u, const struct pl_expr *e)
     return call(u, e, spellings[e->op], e->fail);
 }
 
+static const char *emit_bits(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->bits = true;
+    u->undefined = u->undefined || e->fail;
+    return call(u, e, spellings[e->op], e->fail);
+}
+
 static const char *emit_rounding(struct cu_unit *u, const struct pl_expr *e)
 {
     if (e->op == FE_ROUND) {

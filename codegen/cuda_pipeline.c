@@ -337,6 +337,8 @@ static const char *includes(struct cu_unit *u)
         cu_line(&o, "#include \"hd/format_call.cuh\"");
     if (u->sorted)
         cu_line(&o, "#include \"hd/sorted.cuh\"");
+    if (u->bits)
+        cu_line(&o, "#include \"hd/bits.cuh\"");
     return detach_text(u, &o);
 }
 

@@ -430,6 +430,49 @@ struct cg_val cgl_sign(struct cg_fn *f, const struct pl_expr *e)
     return r;
 }
 
+/* ---- bits ---- */
+
+struct cg_val cgl_bits(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
+    if (e->op == FE_BIT_NOT) {
+        r.v = LLVMBuildNot(f->b, a.v, "");
+        return r;
+    }
+    struct cg_val b = cg_expr(f, e->args[1]);
+    r.valid = cg_both(f, a.valid, b.valid);
+    r.v = e->op == FE_BIT_AND ? l_and(f, a.v, b.v) : e->op == FE_BIT_OR ? l_or(f, a.v, b.v) : l_xor(f, a.v, b.v);
+    return r;
+}
+
+/* By 64 bits and more a shift leaves the sign, or 0. */
+struct cg_val cgl_shift(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), n = cg_expr(f, e->args[1]), r = {.valid = cg_both(f, a.valid, n.valid)};
+    LLVMValueRef zero = cg_const(f, RT_I64, 0), last = cg_const(f, RT_I64, 63);
+    LLVMValueRef far = l_icmp(f, LLVMIntUGT, n.v, last), by = l_select(f, far, last, n.v);
+    bool left = e->op == FE_SHIFT_LEFT;
+    r.v = left ? l_select(f, far, zero, l_shl(f, a.v, by)) : LLVMBuildAShr(f->b, a.v, by, "");
+    if (!e->fail)
+        return r;
+    LLVMValueRef negative = l_icmp(f, LLVMIntSLT, n.v, zero);
+    raise_values_if(f, e, negative, r.valid, RT_FAIL_DOMAIN, RT_I64, a.v, n.v);
+    if (left) {
+        LLVMValueRef lost = l_ne(f, LLVMBuildAShr(f->b, r.v, by, ""), a.v);
+        raise_values_if(f, e, lost, r.valid, RT_FAIL_OVERFLOW, RT_I64, a.v, n.v);
+    }
+    return r;
+}
+
+struct cg_val cgl_bit_count(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]);
+    LLVMValueRef n = cg_intrinsic(f, "llvm.ctpop", cg_type(f, RT_I64), &a.v, 1);
+    return (struct cg_val){.v = l_trunc(f, n, cg_type(f, RT_I32)), .valid = a.valid};
+}
+
+/* ---- roundings ---- */
+
 /* floor, ceil, trunc and, of floats, round. */
 struct cg_val cgl_rounding(struct cg_fn *f, const struct pl_expr *e)
 {

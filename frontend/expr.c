@@ -128,7 +128,7 @@ void fe_name_print(struct hd_strbuf *out, const char *name)
         print_quoted(out, name, strlen(name), '"');
 }
 
-enum level { L_OR, L_AND, L_NOT, L_PREDICATE, L_ADD, L_MUL, L_UNARY, L_PRIMARY };
+enum level { L_OR, L_AND, L_NOT, L_PREDICATE, L_BITS, L_ADD, L_MUL, L_UNARY, L_PRIMARY };
 
 struct printer {
     struct hd_strbuf *b;
@@ -365,6 +365,8 @@ static enum level level_of(const struct fe_expr *e)
     case FE_SYNTAX_IS_NULL:
     case FE_SYNTAX_IN:
     case FE_SYNTAX_LIKE: return L_PREDICATE;
+    case FE_SYNTAX_BITS:
+    case FE_SYNTAX_COMPLEMENT: return L_BITS;
     case FE_SYNTAX_SUM:
     case FE_SYNTAX_INTERVAL: return L_ADD;
     case FE_SYNTAX_PRODUCT: return L_MUL;
@@ -386,10 +388,10 @@ static enum level level_of(const struct fe_expr *e)
     return L_PRIMARY;
 }
 
-static void print_prefix(struct printer *p, const struct fe_expr *e, const char *text)
+static void print_prefix(struct printer *p, const struct fe_expr *e, const char *text, enum level argument)
 {
     hd_strbuf_adds(p->b, text);
-    print_at(p, e->args[0], L_UNARY);
+    print_at(p, e->args[0], argument);
 }
 
 static void print_node(struct printer *p, const struct fe_expr *e)
@@ -402,10 +404,12 @@ static void print_node(struct printer *p, const struct fe_expr *e)
     case FE_SYNTAX_AND: print_infix(p, e, fe_op_name(e->op), L_NOT, L_NOT); return;
     case FE_SYNTAX_NOT: print_not(p, e); return;
     case FE_SYNTAX_COMPARE: print_infix(p, e, fe_op_name(e->op), L_ADD, L_ADD); return;
+    case FE_SYNTAX_BITS: print_infix(p, e, fe_op_name(e->op), L_BITS, L_ADD); return;
     case FE_SYNTAX_SUM: print_infix(p, e, fe_op_name(e->op), L_ADD, L_MUL); return;
     case FE_SYNTAX_PRODUCT: print_infix(p, e, fe_op_name(e->op), L_MUL, L_UNARY); return;
     case FE_SYNTAX_INTERVAL: print_interval(p, e); return;
-    case FE_SYNTAX_SIGN: print_prefix(p, e, "- "); return;
+    case FE_SYNTAX_SIGN: print_prefix(p, e, "- ", L_UNARY); return;
+    case FE_SYNTAX_COMPLEMENT: print_prefix(p, e, "~", L_ADD); return;
     case FE_SYNTAX_IS_NULL: print_suffix(p, e, " is null"); return;
     case FE_SYNTAX_IN: print_in(p, e, "in"); return;
     case FE_SYNTAX_LIKE: print_like(p, e, "like"); return;

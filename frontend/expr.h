@@ -24,10 +24,12 @@ enum fe_syntax {
     FE_SYNTAX_AND,
     FE_SYNTAX_NOT,
     FE_SYNTAX_COMPARE, /* between two arguments, as those of the next lines */
+    FE_SYNTAX_BITS,
     FE_SYNTAX_SUM,
     FE_SYNTAX_PRODUCT,
     FE_SYNTAX_INTERVAL, /* a + interval b day */
-    FE_SYNTAX_SIGN,     /* before its argument */
+    FE_SYNTAX_COMPLEMENT, /* before its argument, as the next one */
+    FE_SYNTAX_SIGN,
     FE_SYNTAX_IS_NULL,
     FE_SYNTAX_IN,
     FE_SYNTAX_LIKE,
@@ -56,7 +58,7 @@ enum fe_fail_rule {
     FE_FAILS_NEVER,
     FE_FAILS_ALWAYS, /* whatever its operands */
     FE_FAILS_EXACT,  /* if its type is the widest exact one */
-    FE_FAILS_LENGTH, /* unless the length is a constant that is no less than 0 */
+    FE_FAILS_LENGTH, /* unless the last argument is a constant that is no less than 0, or left out */
     FE_FAILS_SHIFT,  /* unless it is of constants, and a date */
     FE_FAILS_CAST,   /* unless the type holds all values of the other */
     FE_FAILS_MARKED  /* physical only: where facts do not exclude it */

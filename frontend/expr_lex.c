@@ -130,14 +130,11 @@ static const struct {
     {":=", "write \"=\""},
     {"**", NULL},
     {"//", NULL},
-    {"<<", NULL},
-    {">>", NULL},
     {"->", NULL},
     {"/*", "there are no comments in an expression"},
-    {"!~", "there are no regular expressions"},
-    {"~", "there are no regular expressions"},
-    {"^", NULL},
-    {"&", NULL},
+    {"!~", "write \"not regexp_like(s, 'pattern')\""},
+    {"^", "write \"power(x, y)\", or \"xor(x, y)\" of bits"},
+    {"#", "write \"xor(x, y)\""},
 };
 
 /* Fails if an operator stands here that there is none of. */
@@ -151,8 +148,6 @@ static int check_foreign(struct fe_lexer *p)
                                foreign[i].instead ? "; " : "", foreign[i].instead ? foreign[i].instead : "");
     if (text[0] == '!' && text[1] != '=')
         return fe_ast_fail(&at, p->err, "unknown operator \"!\"; write \"not\"");
-    if (text[0] == '|' && text[1] != '|')
-        return fe_ast_fail(&at, p->err, "unknown operator \"|\"");
     return 0;
 }
 
@@ -167,8 +162,8 @@ static int character_length(const char *s)
 
 static int lex_punct(struct fe_lexer *p)
 {
-    static const char *const spellings[] = {"<>", "<=", ">=", "!=", "||", "<", ">", "=",
-                                            "+",  "-",  "*",  "/",  "%",  "(", ")", ","};
+    static const char *const spellings[] = {"<>", "<=", ">=", "!=", "||", "<<", ">>", "<", ">", "=", "+",
+                                            "-",  "*",  "/",  "%",  "&",  "|",  "~",  "(", ")", ","};
     for (size_t i = 0; i < HD_COUNT(spellings); i++) {
         if (p->text[p->pos] != spellings[i][0])
             continue;

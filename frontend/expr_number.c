@@ -98,6 +98,35 @@ int ft_MOD(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, stru
     return 0;
 }
 
+/* Of int64, as arithmetic of ints is. */
+int ft_BITS(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    bool ints = true;
+    for (int i = 0; i < x->nargs; i++) {
+        a[i] = fe_settle(t, a[i], HD_INT64);
+        ints = ints && hd_type_is_int(a[i]->type);
+    }
+    if (!ints)
+        return fe_mismatch(t, x, x->nargs > 1 ? "integers" : "an integer", x->nargs, a);
+    for (int i = 0; i < x->nargs; i++)
+        a[i] = fe_cast_to(t, a[i], HD_INT64);
+    *out = fe_make(t, x, x->op, hd_type_of(HD_INT64), x->nargs, a);
+    return 0;
+}
+
+/* A negative int32 has 32 bits: those of the int64 that it becomes. */
+int ft_BITS_SET(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    a[0] = fe_settle(t, a[0], HD_INT64);
+    if (!hd_type_is_int(a[0]->type))
+        return fe_mismatch(t, x, "an integer", 1, a);
+    struct fe_expr *word = fe_cast_to(t, a[0], HD_INT64);
+    if (a[0]->type.kind == HD_INT32)
+        word = fe_make2(t, x, FE_BIT_AND, hd_type_of(HD_INT64), word, fe_make_int(t, x, UINT32_MAX));
+    *out = fe_make(t, x, FE_BIT_COUNT, hd_type_of(HD_INT32), 1, &word);
+    return 0;
+}
+
 /* -literal is a literal, so that the printed form reads back as the same tree. */
 static bool fold_negation(struct fe_typing *t, const struct fe_ast *x, const struct fe_expr *e, struct fe_expr **out)
 {

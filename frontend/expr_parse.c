@@ -9,6 +9,7 @@
 #include "runtime/base/vec.h"
 
 static int parse_or(struct fe_lexer *p, struct fe_ast **out);
+static int parse_bits(struct fe_lexer *p, struct fe_ast **out);
 static int parse_additive(struct fe_lexer *p, struct fe_ast **out);
 static int parse_unary(struct fe_lexer *p, struct fe_ast **out);
 static int parse_primary(struct fe_lexer *p, struct fe_ast **out);
@@ -253,7 +254,7 @@ static int parse_units(struct fe_lexer *p, int pos, struct fe_ast **out)
 static int parse_position(struct fe_lexer *p, enum fe_op op, int pos, struct fe_ast **out)
 {
     struct fe_ast *args[2];
-    HD_TRY(parse_additive(p, &args[0]));
+    HD_TRY(parse_bits(p, &args[0]));
     HD_TRY(need_word(p, "in"));
     HD_TRY(parse_or(p, &args[1]));
     HD_TRY(need_punct(p, ")"));
@@ -445,11 +446,16 @@ static int parse_primary(struct fe_lexer *p, struct fe_ast **out)
     return fe_lex_expected(p, "a value");
 }
 
+/* The operand of `~` goes as far as a sum does, as in DuckDB and PostgreSQL. */
 static int parse_unary(struct fe_lexer *p, struct fe_ast **out)
 {
     int pos = p->pos;
     HD_TRY(enter(p));
-    if (is_punct(p, "-")) {
+    if (is_punct(p, "~")) {
+        HD_TRY(fe_lex_next(p));
+        HD_TRY(parse_additive(p, out));
+        HD_TRY(make(p, FE_BIT_NOT, pos, 1, out, out));
+    } else if (is_punct(p, "-")) {
         HD_TRY(fe_lex_next(p));
         if (p->tok == T_NUMBER) {
             HD_TRY(fe_parse_number(p, true, pos, out));
@@ -495,14 +501,21 @@ static int parse_additive(struct fe_lexer *p, struct fe_ast **out)
     return parse_binary(p, s, ops, 3, parse_term, out);
 }
 
+static int parse_bits(struct fe_lexer *p, struct fe_ast **out)
+{
+    static const char *const s[] = {"&", "|", "<<", ">>"};
+    static const enum fe_op ops[] = {FE_BIT_AND, FE_BIT_OR, FE_SHIFT_LEFT, FE_SHIFT_RIGHT};
+    return parse_binary(p, s, ops, 4, parse_additive, out);
+}
+
 /* ---- predicates ----------------------------------------------------------------------- */
 
 static int parse_between(struct fe_lexer *p, struct fe_ast *x, int pos, struct fe_ast **out)
 {
     struct fe_ast *lo, *hi;
-    HD_TRY(parse_additive(p, &lo));
+    HD_TRY(parse_bits(p, &lo));
     HD_TRY(need_word(p, "and"));
-    HD_TRY(parse_additive(p, &hi));
+    HD_TRY(parse_bits(p, &hi));
     HD_TRY(make2(p, FE_GE, pos, x, lo, &lo));
     HD_TRY(make2(p, FE_LE, pos, x, hi, &hi));
     return make2(p, FE_AND, pos, lo, hi, out);
@@ -529,7 +542,7 @@ static int parse_like(struct fe_lexer *p, struct fe_ast *x, int pos, struct fe_a
 {
     struct fe_ast *args[3] = {x};
     int n = 2;
-    HD_TRY(parse_additive(p, &args[1]));
+    HD_TRY(parse_bits(p, &args[1]));
     if (is_word(p, "escape")) {
         HD_TRY(fe_lex_next(p));
         if (p->tok != T_TEXT)
@@ -549,7 +562,7 @@ static int parse_is(struct fe_lexer *p, struct fe_ast *x, int pos, struct fe_ast
         struct fe_ast *right;
         HD_TRY(fe_lex_next(p));
         HD_TRY(need_word(p, "from"));
-        HD_TRY(parse_additive(p, &right));
+        HD_TRY(parse_bits(p, &right));
         HD_TRY(make2(p, FE_NOT_DISTINCT, pos, x, right, out));
         return not ? 0 : make(p, FE_NOT, pos, 1, out, out);
     }
@@ -597,12 +610,12 @@ static int comparison(const struct fe_lexer *p)
 static int parse_predicate(struct fe_lexer *p, struct fe_ast **out)
 {
     struct fe_ast *x, *right;
-    HD_TRY(parse_additive(p, &x));
+    HD_TRY(parse_bits(p, &x));
     *out = x;
     int pos = p->pos, op = comparison(p);
     if (op >= 0) {
         HD_TRY(fe_lex_next(p));
-        HD_TRY(parse_additive(p, &right));
+        HD_TRY(parse_bits(p, &right));
         HD_TRY(make2(p, (enum fe_op)op, pos, x, right, out));
     } else if (is_word(p, "is")) {
         HD_TRY(fe_lex_next(p));

@@ -61,6 +61,8 @@ static bool is_operator(enum fe_op op)
     case FE_SYNTAX_AND:
     case FE_SYNTAX_NOT:
     case FE_SYNTAX_COMPARE:
+    case FE_SYNTAX_BITS:
+    case FE_SYNTAX_COMPLEMENT:
     case FE_SYNTAX_SUM:
     case FE_SYNTAX_PRODUCT:
     case FE_SYNTAX_INTERVAL:

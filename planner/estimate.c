@@ -26,7 +26,9 @@ static bool shift_may_fail(const struct fe_expr *e)
 
 static bool length_may_fail(const struct fe_expr *e)
 {
-    return e->nargs == 3 && !(e->args[2]->op == FE_LIT && !e->args[2]->value.is_null && e->args[2]->value.i >= 0);
+    const struct fe_expr *last = e->args[e->nargs - 1];
+    bool left_out = e->nargs < fe_op_form(e->op)->max;
+    return !left_out && !(last->op == FE_LIT && !last->value.is_null && last->value.i >= 0);
 }
 
 /* Of exact numbers: unless all digits of one fit the other. */

@@ -43,6 +43,11 @@ static struct pl_range range_MONTH_END(const struct pl_val *v)
     return (struct pl_range){true, hdd_month_end((int32_t)r.lo), hdd_month_end((int32_t)r.hi)};
 }
 
+static struct pl_range range_BITS_SET(const struct pl_val *v HD_UNUSED)
+{
+    return (struct pl_range){true, 0, 64};
+}
+
 static struct pl_range range_COUNT(const struct pl_val *v HD_UNUSED)
 {
     return (struct pl_range){true, 0, INT32_MAX};
@@ -169,7 +174,9 @@ static void settle(struct ctx *c, const struct fe_expr *e, const struct pl_val *
             lx_settle(c, out, out->range, out->phys, site(e, v));
         return;
     case FE_FAILS_ALWAYS: x->fail = e->op != FE_SQRT || !is_never_negative(c, v->expr); break;
-    case FE_FAILS_LENGTH: x->fail = e->nargs > 2 && (!v[2].range.known || v[2].range.lo < 0); break;
+    case FE_FAILS_LENGTH: /* of substring alone: shifts are no functions */
+        x->fail = e->nargs > 2 && (!v[2].range.known || v[2].range.lo < 0);
+        break;
     case FE_FAILS_SHIFT:
     case FE_FAILS_CAST:
     case FE_FAILS_MARKED: HD_BUG("failures of function %s", fe_op_name(e->op));

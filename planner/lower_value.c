@@ -7,6 +7,7 @@
 #include "planner/handle.h"
 #include "planner/lower_arith.h"
 #include "planner/lower_expr.h"
+#include "planner/lower_bits.h"
 #include "planner/lower_bucket.h"
 #include "planner/lower_function.h"
 #include "planner/lower_ordinal.h"

@@ -56,6 +56,39 @@ struct pl_range range_binary(enum fe_op op, struct pl_range a, struct pl_range b
     return hull(v, 4);
 }
 
+/* The least 2^k that no integer of r is beyond: each lies in -2^k .. 2^k - 1. */
+static hd_i128 reach(struct pl_range r)
+{
+    hd_i128 k = 1;
+    while (r.lo < -k || r.hi > k - 1)
+        k *= 2;
+    return k;
+}
+
+static struct pl_range shifted(enum fe_op op, struct pl_range a, struct pl_range n)
+{
+    enum { BITS = 64 };
+    int less = (int)HD_MIN(HD_MAX(n.lo, 0), BITS), more = (int)HD_MIN(n.hi, BITS);
+    if (more < less)
+        return (struct pl_range){false, 0, 0};
+    if (op == FE_SHIFT_LEFT)
+        return range_binary(FE_MUL, a, (struct pl_range){true, (hd_i128)1 << less, (hd_i128)1 << more});
+    return (struct pl_range){true, a.lo >> (a.lo < 0 ? less : more), a.hi >> (a.hi < 0 ? more : less)};
+}
+
+struct pl_range range_bits(enum fe_op op, struct pl_range a, struct pl_range b)
+{
+    struct pl_range both = {a.known && b.known, HD_MIN(a.lo, b.lo), HD_MAX(a.hi, b.hi)};
+    if (!both.known)
+        return both;
+    if (op == FE_SHIFT_LEFT || op == FE_SHIFT_RIGHT)
+        return shifted(op, a, b);
+    if (op == FE_BIT_AND && (a.lo >= 0 || b.lo >= 0)) /* no more than the one that is not negative */
+        return (struct pl_range){true, 0, a.lo < 0 ? b.hi : b.lo < 0 ? a.hi : HD_MIN(a.hi, b.hi)};
+    hd_i128 most = reach(both);
+    return (struct pl_range){true, both.lo >= 0 ? 0 : -most, most - 1};
+}
+
 bool range_within(struct pl_range r, struct pl_range t)
 {
     return r.known && r.lo >= t.lo && r.hi <= t.hi;

@@ -15,6 +15,8 @@ struct pl_range range_of_type(struct hd_type t);
 struct pl_range range_binary(enum fe_op op, struct pl_range a, struct pl_range b);
 /* a op b; true: it leaves 128 bits. */
 bool range_op(enum fe_op op, hd_i128 a, hd_i128 b, hd_i128 *out);
+/* Of BIT_AND, BIT_OR, BIT_XOR, of shifts by amounts that are not negative; not known where a shift may lose bits. */
+struct pl_range range_bits(enum fe_op op, struct pl_range a, struct pl_range b);
 /* r is known and lies in t. */
 bool range_within(struct pl_range r, struct pl_range t);
 /* Narrowest of I32, I64, I128 that holds the interval. */

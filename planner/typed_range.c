@@ -109,6 +109,9 @@ static struct pl_range unchecked(struct look *k, const struct fe_node *n, const 
         return range_binary(FE_SUB, (struct pl_range){true, 0, 0}, of_expr(k, n, e->args[0]));
     if (e->op == FE_ABS)
         return magnitude(of_expr(k, n, e->args[0]));
+    if (e->op == FE_BIT_AND || e->op == FE_BIT_OR || e->op == FE_BIT_XOR || e->op == FE_SHIFT_LEFT ||
+        e->op == FE_SHIFT_RIGHT)
+        return range_bits(e->op, of_expr(k, n, e->args[0]), of_expr(k, n, e->args[1]));
     if (e->op != FE_CAST || !is_exact(e->args[0]->type) || scale_of(e->type) < scale_of(e->args[0]->type))
         return none;
     int by = scale_of(e->type) - scale_of(e->args[0]->type);

@@ -398,6 +398,7 @@ struct rt_action {
     X(NEG, "-(%b)") \
     X(FUNCTION_1, "%f(%a)") \
     X(FUNCTION_2, "%f(%a, %b)") \
+    X(INFIX, "%a %f %b") \
     X(SUM, "the sum") \
     X(AVERAGE, "the average") \
     X(ROUNDED, "the rounded number")
@@ -412,7 +413,7 @@ struct rt_site {
     const char *path; /* JSON path of the expression */
     enum rt_site_form form;
     struct hd_type to, from[2]; /* but PLAIN: values of these types did not fit `to` */
-    const char *function; /* FUNCTION_*: its name */
+    const char *function; /* FUNCTION_*, INFIX: its name */
 };
 
 struct rt_result_column {

@@ -191,6 +191,12 @@ static int failed_row(const struct run *r, const struct hdd_progress *g, struct 
     struct rt_failed v = {.known = g->has_values, .a = {g->value[0], g->value[1]}};
     if (site && site->form == RT_SITE_FUNCTION_2) /* of two floats, a word each */
         v.b[0] = g->value[1];
+    if (site && site->form == RT_SITE_INFIX) /* of two int64 */
+        for (int i = 0; i < 2; i++) {
+            uint64_t *word = i ? v.b : v.a;
+            word[0] = g->value[i];
+            word[1] = (uint64_t)((int64_t)g->value[i] >> 63);
+        }
     struct hd_strbuf text;
     if (g->failure == RT_FAIL_CAST_STRING) { /* value[0]: its length */
         v.a[0] = (uintptr_t)g->text;

@@ -181,8 +181,10 @@ class ExprGen:
         if depth <= 0:
             return self.number_leaf()
         shape = self.rng.random()
-        if shape < 0.55:
+        if shape < 0.5:
             return self.arith(depth)
+        if shape < 0.55:
+            return self.bits(depth)
         if shape < 0.62:
             return self.negative(self.number(depth - 1))
         if shape < 0.74:
@@ -194,6 +196,32 @@ class ExprGen:
         if shape < 0.97:
             return self.function(self.number(depth - 1))
         return self.number_leaf()
+
+    def bits(self, depth):
+        """Of integers; amounts of shifts are literals, or columns where they may raise."""
+        a, b = (v if v.type.is_int else self.constant(self.rng.choice([0, 1, -1, 7, 255, -256]), INT64)
+                for v in (self.number(depth - 1), self.number_leaf()))
+        op = self.rng.choice(["&", "|", "xor", "~", "<<", ">>", "bit_count"])
+        if op == "~":
+            return self.make(op, INT64, [a], -1 - a.hi, -1 - a.lo)
+        if op == "bit_count":
+            return self.make(op, INT32, [a], Fraction(0), Fraction(64))
+        if op in ("<<", ">>"):
+            return self.bit_shift(op, a, b)
+        reach = Fraction(1 << max(int(v).bit_length() for v in (a.lo, a.hi, b.lo, b.hi)))
+        return self.make(op, INT64, [a, b], -reach, reach - 1)
+
+    def bit_shift(self, op, a, b):
+        n = self.rng.choice([0, 1, 3, 17, 63, 64, 100] if op == ">>" else [0, 1, 3, 12, 40])
+        if self.dare():
+            return self.make(op, INT64, [a, b], -RANGE["int64"], RANGE["int64"] - 1)
+        if op == ">>":
+            ends = Fraction(int(a.lo) >> n), Fraction(int(a.hi) >> n)
+        else:
+            ends = a.lo * 2 ** n, a.hi * 2 ** n
+        if not in_type(*ends, INT64):
+            return a
+        return self.make(op, INT64, [a, self.constant(n, INT64)], *ends)
 
     def function(self, a):
         """A function of one number; a itself where none can be told to succeed."""

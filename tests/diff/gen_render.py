@@ -10,10 +10,10 @@ import math
 from hdexpr import COMPARE, FUNCTIONS, Node
 from hdtypes import BOOL, FLOAT64, INT64, STRING, literal_decimal_type
 
-OR, AND, NOT, TEST, SUM, PRODUCT, UNARY, PRIMARY = range(8)
+OR, AND, NOT, TEST, BITS, SUM, PRODUCT, UNARY, PRIMARY = range(9)
 LEVEL = {"or": OR, "and": AND, "not": NOT, "is_null": TEST, "in": TEST, "like": TEST, "between": TEST,
          "+": SUM, "-": SUM, "||": SUM, "add_days": SUM, "add_months": SUM, "date_diff": SUM, "*": PRODUCT, "/": PRODUCT,
-         "%": PRODUCT, "neg": UNARY, **{op: TEST for op in COMPARE}}
+         "&": BITS, "|": BITS, "<<": BITS, ">>": BITS, "%": PRODUCT, "neg": UNARY, **{op: TEST for op in COMPARE}}
 PLAIN = "abcdefghijklmnopqrstuvwxyz0123456789_."
 KEYWORDS = {"or", "and", "not", "is", "null", "between", "in", "like", "escape", "case", "when", "then", "else", "end",
             "true", "false", "date", "timestamp", "interval", "coalesce", "cast", "substring", "extract"}
@@ -55,6 +55,8 @@ class Writer:
             return method(e)
         if e.op in FUNCTIONS and (e.op not in LEVEL or self.rng.random() < 0.5):
             return PRIMARY, self.case(e.op) + "(" + ", ".join(self.text(a) for a in e.args) + ")"
+        if e.op == "~":
+            return BITS, "~" + self.text(e.args[0], SUM)
         level = LEVEL[e.op]
         if e.op in ("and", "or"):
             return level, f" {self.case(e.op)} ".join(self.text(a, level + 1) for a in e.args)

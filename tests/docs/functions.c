@@ -23,6 +23,8 @@ enum {
 #define WANTED_AND                          WANTED
 #define WANTED_NOT                          WANTED
 #define WANTED_COMPARE                      WANTED
+#define WANTED_BITS                         WANTED
+#define WANTED_COMPLEMENT                   WANTED
 #define WANTED_SUM                          WANTED
 #define WANTED_PRODUCT                      WANTED
 #define WANTED_INTERVAL                     WANTED

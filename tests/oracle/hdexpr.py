@@ -1,7 +1,7 @@
 """Reads expressions, as strings in the syntax of docs/plan.md 2.1 or as JSON trees, into one tree.
 
 Operators of the tree carry the names of the JSON form: + - * / % neg = <> < <= > >= and or not
-is_null in like substring extract add_days add_months case coalesce cast, and col, lit, param.
+is_null in like substring extract add_days add_months case coalesce cast & | ~ << >>, and col, lit, param.
 """
 
 import datetime
@@ -33,14 +33,14 @@ ARITY = {"||": (2, 2), "+": (2, 2), "-": (2, 2), "*": (2, 2), "/": (2, 2), "%": 
          "and": (2, 99), "or": (2, 99), "is_null": (1, 1), "in": (2, 9999), "like": (2, 3),
          "substring": (2, 3), "extract": (1, 1), "date_trunc": (1, 1), "add_days": (2, 2), "add_months": (2, 2),
          "date_diff": (2, 2), "case": (2, 9999), "coalesce": (1, 99), "cast": (1, 1),
-         **{op: (2, 2) for op in COMPARE}}
+         "~": (1, 1), **{op: (2, 2) for op in (*COMPARE, "&", "|", "<<", ">>")}}
 # called by name, with commas between the arguments
 FUNCTIONS = {"floor": (1, 1), "ceil": (1, 1), "trunc": (1, 1), "round": (1, 2), "least": (1, 99), "greatest": (1, 99),
              "date_diff": (2, 2), "width_bucket": (4, 4), "power": (2, 2), "atan2": (2, 2), "degrees": (1, 1), "radians": (1, 1),
              **{f: (1, 1) for f in ("abs", "sign", "sqrt", "exp", "ln", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan")}}
 FUNCTIONS.update({"is_not_distinct_from": (2, 2), "nullif": (2, 2), "iif": (3, 3), "last_day": (1, 1), "length": (1, 1), "octet_length": (1, 1), "ascii": (1, 1), "strpos": (2, 2), "starts_with": (2, 2), "ends_with": (2, 2),
                   "contains": (2, 2), "left": (2, 2), "right": (2, 2), "upper": (1, 1), "lower": (1, 1), "reverse": (1, 1), "repeat": (2, 2), "replace": (3, 3), "translate": (3, 3), "lpad": (2, 3), "rpad": (2, 3), "trim": (1, 2), "ltrim": (1, 2), "rtrim": (1, 2), "split_part": (3, 3)})
-FUNCTIONS.update({"chr": (1, 1), "epoch": (1, 1), "make_date": (3, 3), "make_timestamp": (1, 1), "to_timestamp": (1, 1), "strftime": (2, 2)})
+FUNCTIONS.update({"xor": (2, 2), "bit_count": (1, 1), "chr": (1, 1), "epoch": (1, 1), "make_date": (3, 3), "make_timestamp": (1, 1), "to_timestamp": (1, 1), "strftime": (2, 2)})
 ARITY.update(FUNCTIONS)
 ARITY.update({"add_micros": (2, 2), "date_part": (1, 1), "date_add": (2, 2), "position": (2, 2), "units_between": (2, 2)})
 # What a unit moves by, and how many of it: of intervals, date_add.
@@ -55,7 +55,7 @@ TOKEN = re.compile(r"""\s*(?:
   | (?P<quoted>"(?:[^"]|"")*")
   | (?P<param>:[A-Za-z_]\w*)
   | (?P<word>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)
-  | (?P<op>\|\||<>|!=|<=|>=|[-+*/%(),=<>])
+  | (?P<op>\|\||<<|>>|<>|!=|<=|>=|[-+*/%(),=<>&|~])
   )""", re.X)
 RESERVED = {"or", "and", "not", "is", "null", "between", "in", "like", "escape", "case", "when", "then",
             "else", "end", "true", "false"}
@@ -138,16 +138,16 @@ class Parser:
         return self.comparison()
 
     def comparison(self):
-        e = self.sum()
+        e = self.bits()
         while True:
             op = self.accept("=", "<>", "!=", "<", "<=", ">", ">=")
             if op:
-                e = self.node("<>" if op == "!=" else op, e, self.sum())
+                e = self.node("<>" if op == "!=" else op, e, self.bits())
             elif self.accept("is"):
                 negated = self.accept("not")
                 if self.accept("distinct"):
                     self.expect("from")
-                    e = self.negate(self.node("is_not_distinct_from", e, self.sum()), not negated)
+                    e = self.negate(self.node("is_not_distinct_from", e, self.bits()), not negated)
                 else:
                     self.expect("null")
                     e = self.negate(self.node("is_null", e), negated)
@@ -163,9 +163,9 @@ class Parser:
         negated = self.accept("not")
         word = self.accept("between", "in", "like")
         if word == "between":
-            low = self.sum()
+            low = self.bits()
             self.expect("and")
-            e = self.node("and", self.node(">=", e, low), self.node("<=", e, self.sum()))
+            e = self.node("and", self.node(">=", e, low), self.node("<=", e, self.bits()))
         elif word == "in":
             e = self.node("in", e, *self.in_list())
         else:
@@ -187,6 +187,14 @@ class Parser:
         if self.accept("escape"):
             escape = self.unquote(self.take("string"))
         return self.node("like", e, pattern, escape=escape)
+
+    def bits(self):
+        e = self.sum()
+        while True:
+            op = self.accept("&", "|", "<<", ">>")
+            if not op:
+                return e
+            e = self.node(op, e, self.sum())
 
     def sum(self):
         e = self.product()
@@ -229,6 +237,8 @@ class Parser:
             e = self.node(op, e, self.unary())
 
     def unary(self):
+        if self.accept("~"):
+            return self.node("~", self.sum())
         if self.accept("-"):
             e = self.unary()
             if e.op == "lit" and e.type == INT64 and e.value == 1 << 63:
@@ -377,7 +387,7 @@ class Parser:
         return moved(e, n, self.quoted_field(STEPS), self.path)
 
     def call_position(self):
-        e = self.sum()
+        e = self.bits()
         self.expect("in")
         return self.node("strpos", self.disjunction(), e)
 
