@@ -251,8 +251,10 @@ static void print_in(struct printer *p, const struct fe_expr *e, const char *op)
         print_list(p, 1, e);
 }
 
-static void print_like(struct printer *p, const struct fe_expr *e, const char *op)
+static void print_like(struct printer *p, const struct fe_expr *e, const char * not)
 {
+    char op[16];
+    snprintf(op, sizeof op, "%s%s", not, fe_op_name(e->op));
     print_infix(p, e, op, L_ADD, L_ADD);
     if (e->escape) {
         hd_strbuf_adds(p->b, " escape ");
@@ -267,8 +269,8 @@ static void print_not(struct printer *p, const struct fe_expr *e)
         print_suffix(p, x, " is not null");
     } else if (x->op == FE_IN) {
         print_in(p, x, "not in");
-    } else if (x->op == FE_LIKE) {
-        print_like(p, x, "not like");
+    } else if (forms[x->op].syntax == FE_SYNTAX_LIKE) {
+        print_like(p, x, "not ");
     } else {
         hd_strbuf_adds(p->b, "not ");
         print_at(p, x, L_NOT);
@@ -357,8 +359,8 @@ static enum level level_of(const struct fe_expr *e)
     case FE_SYNTAX_OR: return L_OR;
     case FE_SYNTAX_AND: return L_AND;
     case FE_SYNTAX_NOT: {
-        enum fe_op below = e->args[0]->op;
-        bool suffix = below == FE_IS_NULL || below == FE_IN || below == FE_LIKE;
+        enum fe_syntax below = forms[e->args[0]->op].syntax;
+        bool suffix = below == FE_SYNTAX_IS_NULL || below == FE_SYNTAX_IN || below == FE_SYNTAX_LIKE;
         return suffix ? L_PREDICATE : L_NOT;
     }
     case FE_SYNTAX_COMPARE:
@@ -412,7 +414,7 @@ static void print_node(struct printer *p, const struct fe_expr *e)
     case FE_SYNTAX_COMPLEMENT: print_prefix(p, e, "~", L_ADD); return;
     case FE_SYNTAX_IS_NULL: print_suffix(p, e, " is null"); return;
     case FE_SYNTAX_IN: print_in(p, e, "in"); return;
-    case FE_SYNTAX_LIKE: print_like(p, e, "like"); return;
+    case FE_SYNTAX_LIKE: print_like(p, e, ""); return;
     case FE_SYNTAX_CASE: print_case(p, e); return;
     case FE_SYNTAX_CAST: print_cast(p, e); return;
     case FE_SYNTAX_EXTRACT: print_extract(p, e); return;

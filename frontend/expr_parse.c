@@ -538,7 +538,7 @@ static int parse_in(struct fe_lexer *p, struct fe_ast *x, int pos, struct fe_ast
     return make(p, FE_IN, pos, a.list.n, a.list.v, out);
 }
 
-static int parse_like(struct fe_lexer *p, struct fe_ast *x, int pos, struct fe_ast **out)
+static int parse_like(struct fe_lexer *p, enum fe_op op, struct fe_ast *x, int pos, struct fe_ast **out)
 {
     struct fe_ast *args[3] = {x};
     int n = 2;
@@ -550,7 +550,7 @@ static int parse_like(struct fe_lexer *p, struct fe_ast *x, int pos, struct fe_a
         HD_TRY(fe_parse_text(p, &args[2]));
         n = 3;
     }
-    return make(p, FE_LIKE, pos, n, args, out);
+    return make(p, op, pos, n, args, out);
 }
 
 static int parse_is(struct fe_lexer *p, struct fe_ast *x, int pos, struct fe_ast **out)
@@ -585,11 +585,12 @@ static int parse_negatable(struct fe_lexer *p, struct fe_ast *x, struct fe_ast *
     } else if (is_word(p, "in")) {
         HD_TRY(fe_lex_next(p));
         HD_TRY(parse_in(p, x, pos, out));
-    } else if (is_word(p, "like")) {
+    } else if (is_word(p, "like") || is_word(p, "ilike")) {
+        enum fe_op op = is_word(p, "like") ? FE_LIKE : FE_ILIKE;
         HD_TRY(fe_lex_next(p));
-        HD_TRY(parse_like(p, x, pos, out));
+        HD_TRY(parse_like(p, op, x, pos, out));
     } else {
-        return fe_lex_expected(p, "between, in or like");
+        return fe_lex_expected(p, "between, in, like or ilike");
     }
     return not ? make(p, FE_NOT, pos, 1, out, out) : 0;
 }
@@ -620,7 +621,8 @@ static int parse_predicate(struct fe_lexer *p, struct fe_ast **out)
     } else if (is_word(p, "is")) {
         HD_TRY(fe_lex_next(p));
         HD_TRY(parse_is(p, x, pos, out));
-    } else if (is_word(p, "not") || is_word(p, "between") || is_word(p, "in") || is_word(p, "like")) {
+    } else if (is_word(p, "not") || is_word(p, "between") || is_word(p, "in") || is_word(p, "like") ||
+               is_word(p, "ilike")) {
         HD_TRY(parse_negatable(p, x, out));
     } else {
         return 0;
@@ -676,7 +678,7 @@ int fe_ast_parse(struct hd_arena *a, const char *text, const char *path, struct 
         return HD_FAIL(err, USER, path, "expected an expression of at most %d bytes", MAX_TEXT);
     HD_TRY(fe_lex_next(&p));
     HD_TRY(parse_or(&p, out));
-    static const char *const words[] = {"and", "or", "not", "in", "like", "between", "is"};
+    static const char *const words[] = {"and", "or", "not", "in", "like", "ilike", "between", "is"};
     if (p.tok != T_END)
         return fe_lex_expected_word(&p, "an operator or the end of the expression", words, HD_COUNT(words));
     return 0;

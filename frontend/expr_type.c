@@ -5,6 +5,7 @@
 #include "frontend/expr_date.h"
 #include "frontend/expr_node.h"
 #include "frontend/expr_number.h"
+#include "frontend/regexp.h"
 #include "frontend/value.h"
 #include "runtime/base/strbuf.h"
 #include "runtime/base/vec.h"
@@ -170,9 +171,13 @@ static int like_escape(struct fe_typing *t, const struct fe_ast *x, const struct
 
 static int check_pattern(struct fe_typing *t, const struct fe_ast *x, const struct fe_value *v, char escape)
 {
+    struct fe_regexp_error e;
+    size_t size;
     for (size_t i = 0; escape && i < v->n; i++)
         if (v->s[i] == escape && ++i == v->n)
             return fe_ast_fail(x, t->err, "the pattern ends with the escape character '%c'", escape);
+    if (x->op == FE_ILIKE && !fe_ilike_compile(t->arena, v->s, v->n, escape, &size, &e))
+        return fe_ast_fail(x, t->err, "pattern of ilike, byte %zu: %s", e.at + 1, e.message);
     return 0;
 }
 
@@ -184,12 +189,12 @@ static int ft_LIKE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *
     if (a[0]->type.kind != HD_STRING || a[1]->type.kind != HD_STRING)
         return fe_mismatch(t, x, "two strings", 2, a);
     if (a[1]->op != FE_LIT && a[1]->op != FE_PARAM)
-        return fe_ast_fail(x, t->err, "\"like\" expects a constant pattern: a text or a parameter");
+        return fe_ast_fail(x, t->err, "\"%s\" expects a constant pattern: a text or a parameter", fe_op_name(x->op));
     if (x->nargs == 3)
         HD_TRY(like_escape(t, x, a[2], &escape));
     if (a[1]->op == FE_LIT && !a[1]->value.is_null)
         HD_TRY(check_pattern(t, x, &a[1]->value, escape));
-    *out = fe_make(t, x, FE_LIKE, hd_type_of(HD_BOOL), 2, a);
+    *out = fe_make(t, x, x->op, hd_type_of(HD_BOOL), 2, a);
     (*out)->escape = escape;
     return 0;
 }

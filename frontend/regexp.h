@@ -22,13 +22,22 @@ struct fe_regexp_error {
     size_t at; /* byte of the pattern */
 };
 
-enum fe_regexp_kind { FE_RX_EMPTY, FE_RX_CLASS, FE_RX_CAT, FE_RX_ALT, FE_RX_REPEAT, FE_RX_BEGIN, FE_RX_END };
+enum fe_regexp_kind {
+    FE_RX_EMPTY,
+    FE_RX_CLASS,
+    FE_RX_CAT,
+    FE_RX_ALT,
+    FE_RX_REPEAT,
+    FE_RX_BEGIN,
+    FE_RX_END,
+    FE_RX_BYTE
+};
 
 struct fe_rx_range {
     uint32_t lo, hi; /* code points */
 };
 
-/* The syntax tree. */
+/* The syntax tree. BYTE: any byte, which no pattern of regular expressions says. */
 struct fe_regexp {
     enum fe_regexp_kind kind;
     int n; /* CLASS: ranges, in ascending order; CAT, ALT: parts */
@@ -41,9 +50,14 @@ struct fe_regexp {
 /* NULL: *e says why. */
 struct fe_regexp *fe_regexp_read(struct hd_arena *a, const char *pattern, size_t n, struct fe_regexp_error *e);
 
+/* A pattern of ilike, as `like` reads it with that escape (0: none). Letters are of either case. */
+struct fe_regexp *fe_ilike_read(struct hd_arena *a, const char *pattern, size_t n, char escape);
+
 /* The program of templates/regexp.cuh: SEARCH for whether there is a match, SPAN for where the first one lies. */
 enum fe_regexp_use { FE_REGEXP_SEARCH, FE_REGEXP_SPAN };
 const unsigned char *fe_regexp_compile(struct hd_arena *a, const char *pattern, size_t n, enum fe_regexp_use use,
                                        size_t *size, struct fe_regexp_error *e);
+const unsigned char *fe_ilike_compile(struct hd_arena *a, const char *pattern, size_t n, char escape, size_t *size,
+                                      struct fe_regexp_error *e);
 
 #endif

@@ -120,6 +120,7 @@ static int build(struct making *m, const struct fe_regexp *x, int next)
     int at = next;
     switch (x->kind) {
     case FE_RX_EMPTY: return next;
+    case FE_RX_BYTE: return add_position(m, (struct position){BYTE, 0, 255, next, 0});
     case FE_RX_REPEAT: return repeat(m, x, next);
     case FE_RX_CAT:
         for (int i = 0; i < x->n && at >= 0; i++)
@@ -432,4 +433,11 @@ const unsigned char *fe_regexp_compile(struct hd_arena *a, const char *pattern, 
     memcpy(both + *size, begin, second);
     *size += second;
     return both;
+}
+
+const unsigned char *fe_ilike_compile(struct hd_arena *a, const char *pattern, size_t n, char escape, size_t *size,
+                                      struct fe_regexp_error *e)
+{
+    *e = (struct fe_regexp_error){0};
+    return make(a, fe_ilike_read(a, pattern, n, escape), SEARCH, size, e);
 }

@@ -379,3 +379,35 @@ struct fe_regexp *fe_regexp_read(struct hd_arena *a, const char *pattern, size_t
         return fail(&r, r.at, "a ) without its (");
     return x;
 }
+
+/* ---- patterns of ilike --------------------------------------------------------------------------------- */
+
+static struct fe_regexp *any_bytes(struct reading *r)
+{
+    struct fe_regexp *x = node(r, FE_RX_REPEAT), *byte = node(r, FE_RX_BYTE);
+    x->parts = hd_dup(r->a, &byte, sizeof byte);
+    x->n = 1;
+    x->max = -1;
+    return x;
+}
+
+/* A % at either end says no more than that the text goes on there, which a search allows. */
+struct fe_regexp *fe_ilike_read(struct hd_arena *a, const char *pattern, size_t n, char escape)
+{
+    struct reading r = {.a = a, .s = pattern, .n = n, .fold = true};
+    HD_VEC(struct fe_regexp *) parts = {0};
+    bool open = false; /* the last thing is a % */
+    if (!next_is(&r, '%'))
+        hd_vec_push(a, &parts, node(&r, FE_RX_BEGIN));
+    while (more(&r)) {
+        bool literal = escape && r.at + 1 < n && take(&r, escape);
+        open = !literal && take(&r, '%');
+        if (!open)
+            hd_vec_push(a, &parts, !literal && take(&r, '_') ? node(&r, FE_RX_BYTE) : one_character(&r, take_code(&r)));
+        else if (parts.n && more(&r))
+            hd_vec_push(a, &parts, any_bytes(&r));
+    }
+    if (!open)
+        hd_vec_push(a, &parts, node(&r, FE_RX_END));
+    return list_of(&r, FE_RX_CAT, parts.v, parts.n);
+}

@@ -235,7 +235,7 @@ double lx_selectivity(const struct ctx *c, struct handle *const *env, const stru
         return sel_compare(c, env, e);
     if (e->op == FE_IN)
         return sel_in(c, env, e);
-    if (e->op == FE_LIKE)
+    if (e->op == FE_LIKE || e->op == FE_ILIKE)
         return 0.1;
     return e->op == FE_IS_NULL ? 0.05 : 0.3;
 }

@@ -88,18 +88,27 @@ static enum rt_phys number_class(const struct fe_expr *e, struct pl_range r, con
     return HD_MAX(lx_narrowest(range_within(r, limit) ? r : limit), HD_MAX(v->phys, RT_I32));
 }
 
+static const unsigned char *compiled(struct ctx *c, const struct fe_expr *e, const struct fe_value *pattern,
+                                     size_t *size, struct fe_regexp_error *wrong)
+{
+    enum fe_regexp_use use = e->op == FE_REGEXP_LIKE ? FE_REGEXP_SEARCH : FE_REGEXP_SPAN;
+    if (e->op == FE_ILIKE)
+        return fe_ilike_compile(c->a, pattern->s, pattern->n, e->escape, size, wrong);
+    return fe_regexp_compile(c->a, pattern->s, pattern->n, use, size, wrong);
+}
+
 /* A pattern becomes the program that matches it. */
 static int program(struct ctx *c, const struct fe_expr *e, struct pl_val *v)
 {
     struct fe_regexp_error wrong;
     struct fe_value text = v->cval;
-    enum fe_regexp_use use = e->op == FE_REGEXP_LIKE ? FE_REGEXP_SEARCH : FE_REGEXP_SPAN;
     HD_ASSERT(v->is_const);
     if (text.is_null)
         return lx_as_string(c, v);
-    text.s = (const char *)fe_regexp_compile(c->a, v->cval.s, v->cval.n, use, &text.n, &wrong);
+    text.s = (const char *)compiled(c, e, &v->cval, &text.n, &wrong);
     if (!text.s)
-        return HD_FAIL(c->err, USER, e->path, "regular expression, byte %zu: %s", wrong.at + 1, wrong.message);
+        return HD_FAIL(c->err, USER, e->path, "%s, byte %zu: %s",
+                       e->op == FE_ILIKE ? "pattern of ilike" : "regular expression", wrong.at + 1, wrong.message);
     *v = lx_const(c, &text);
     return lx_as_string(c, v);
 }
@@ -207,6 +216,17 @@ int lx_function(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct
     *out = (struct pl_val){.phys = p, .nullable = nullable, .range = r};
     out->expr = pb_op(c, e->op, p, nullable, e->nargs, args);
     settle(c, e, v, out);
+    return 0;
+}
+
+/* A search by the program of its pattern. */
+int lx_ilike(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+{
+    HD_TRY(lx_as_string(c, &v[0]));
+    HD_TRY(program(c, e, &v[1]));
+    bool nullable = v[0].nullable || v[1].nullable;
+    *out = (struct pl_val){.phys = RT_BOOL, .nullable = nullable};
+    out->expr = pb_op(c, FE_REGEXP_LIKE, RT_BOOL, nullable, 2, (int[]){v[0].expr, v[1].expr});
     return 0;
 }
 

@@ -4,6 +4,6 @@
 
 #include "planner/lower_expr.h"
 
-lx_rule lx_function, lx_rounding;
+lx_rule lx_function, lx_ilike, lx_rounding;
 
 #endif

@@ -743,8 +743,11 @@ class ExprGen:
     def like(self, a):
         text = self.rng.choice(a.samples) if a.samples else self.rng.choice(WORDS)
         pattern, escape = self.pattern(text[:40])
+        op = self.rng.choice(["like", "ilike"])
+        if op == "ilike":
+            pattern = "".join(self.rng.choice([c, c.upper(), c.lower()]) for c in pattern)
         node = self.constant(pattern, STRING) if escape is None else lit(pattern, STRING)
-        out = self.make("like", BOOL, [a, node], escape=escape)
+        out = self.make(op, BOOL, [a, node], escape=escape)
         return out if self.rng.random() < 0.8 else self.make("not", BOOL, [out])
 
     def pattern(self, text):

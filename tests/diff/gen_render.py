@@ -11,7 +11,7 @@ from hdexpr import COMPARE, FUNCTIONS, Node
 from hdtypes import BOOL, FLOAT64, INT64, STRING, literal_decimal_type
 
 OR, AND, NOT, TEST, BITS, SUM, PRODUCT, UNARY, PRIMARY = range(9)
-LEVEL = {"or": OR, "and": AND, "not": NOT, "is_null": TEST, "in": TEST, "like": TEST, "between": TEST,
+LEVEL = {"or": OR, "and": AND, "not": NOT, "is_null": TEST, "in": TEST, "like": TEST, "ilike": TEST, "between": TEST,
          "+": SUM, "-": SUM, "||": SUM, "add_days": SUM, "add_months": SUM, "date_diff": SUM, "*": PRODUCT, "/": PRODUCT,
          "&": BITS, "|": BITS, "<<": BITS, ">>": BITS, "%": PRODUCT, "neg": UNARY, **{op: TEST for op in COMPARE}}
 PLAIN = "abcdefghijklmnopqrstuvwxyz0123456789_."
@@ -117,7 +117,7 @@ class Writer:
             return TEST, f"{self.text(a.args[0], SUM)} is not null"
         if a.op == "is_not_distinct_from" and self.rng.random() < 0.7:
             return TEST, f"{self.text(a.args[0], SUM)} is distinct from {self.text(a.args[1], SUM)}"
-        if a.op in ("in", "like", "between") and self.rng.random() < 0.7:
+        if a.op in ("in", "like", "ilike", "between") and self.rng.random() < 0.7:
             return TEST, self.spell_test(a, "not ")
         return NOT, "not " + self.text(a, NOT)
 
@@ -136,12 +136,12 @@ class Writer:
         if e.op == "in":
             return f"{x} {negation}in ({', '.join(self.text(a) for a in e.args[1:])})"
         escape = f" escape {quoted(e.escape)}" if e.escape else ""
-        return f"{x} {negation}like {self.text(e.args[1], PRIMARY)}{escape}"
+        return f"{x} {negation}{e.op} {self.text(e.args[1], PRIMARY)}{escape}"
 
     def text_between(self, e):
         return TEST, self.spell_test(e)
 
-    text_in = text_like = text_between
+    text_in = text_like = text_ilike = text_between
 
     def text_add_days(self, e):
         n, sign, unit = e.args[1], "+", "day" if e.op == "add_days" else "month"
@@ -218,7 +218,7 @@ class Writer:
             out["type"] = str(e.type)
         if e.op in ("extract", "date_trunc", "units_between"):
             out["field"] = e.name
-        if e.op == "like" and e.escape:
+        if e.op in ("like", "ilike") and e.escape:
             out["args"].append({"lit": e.escape, "type": "string"})
         return out
 

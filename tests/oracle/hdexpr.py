@@ -1,7 +1,7 @@
 """Reads expressions, as strings in the syntax of docs/plan.md 2.1 or as JSON trees, into one tree.
 
 Operators of the tree carry the names of the JSON form: + - * / % neg = <> < <= > >= and or not
-is_null in like substring extract add_days add_months case coalesce cast & | ~ << >>, and col, lit, param.
+is_null in like ilike substring extract add_days add_months case coalesce cast & | ~ << >>, and col, lit, param.
 """
 
 import datetime
@@ -30,7 +30,7 @@ TIME_FIELDS = ("hour", "minute", "second", "millisecond", "microsecond")
 FIELDS = UNITS + DAY_FIELDS + TIME_FIELDS
 CUT = UNITS + ("quarter", "week", "decade", "century") + TIME_FIELDS  # what date_trunc cuts down to
 ARITY = {"||": (2, 2), "+": (2, 2), "-": (2, 2), "*": (2, 2), "/": (2, 2), "%": (2, 2), "neg": (1, 1), "not": (1, 1),
-         "and": (2, 99), "or": (2, 99), "is_null": (1, 1), "in": (2, 9999), "like": (2, 3),
+         "and": (2, 99), "or": (2, 99), "is_null": (1, 1), "in": (2, 9999), "like": (2, 3), "ilike": (2, 3),
          "substring": (2, 3), "extract": (1, 1), "date_trunc": (1, 1), "add_days": (2, 2), "add_months": (2, 2),
          "date_diff": (2, 2), "case": (2, 9999), "coalesce": (1, 99), "cast": (1, 1),
          "~": (1, 1), **{op: (2, 2) for op in (*COMPARE, "&", "|", "<<", ">>")}}
@@ -151,7 +151,7 @@ class Parser:
                 else:
                     self.expect("null")
                     e = self.negate(self.node("is_null", e), negated)
-            elif self.peek("between", "in", "like") or (self.peek("not") and self.peek("between", "in", "like", ahead=1)):
+            elif self.peek("between", "in", "like", "ilike") or (self.peek("not") and self.peek("between", "in", "like", "ilike", ahead=1)):
                 e = self.postfix(e)
             else:
                 return e
@@ -161,7 +161,7 @@ class Parser:
 
     def postfix(self, e):
         negated = self.accept("not")
-        word = self.accept("between", "in", "like")
+        word = self.accept("between", "in", "like", "ilike")
         if word == "between":
             low = self.bits()
             self.expect("and")
@@ -169,7 +169,7 @@ class Parser:
         elif word == "in":
             e = self.node("in", e, *self.in_list())
         else:
-            e = self.like(e)
+            e = self.like(word, e)
         return self.negate(e, negated)
 
     def in_list(self):
@@ -182,11 +182,11 @@ class Parser:
         self.expect(")")
         return items
 
-    def like(self, e):
+    def like(self, op, e):
         pattern, escape = self.primary(), None
         if self.accept("escape"):
             escape = self.unquote(self.take("string"))
-        return self.node("like", e, pattern, escape=escape)
+        return self.node(op, e, pattern, escape=escape)
 
     def bits(self):
         e = self.sum()
@@ -486,7 +486,7 @@ class Tree:
             e.type = parse_type(self.obj["type"], self.path)
         if op in ("extract", "date_trunc", "date_part", "date_add") or (op == "date_diff" and "field" in self.obj):
             e.name = self.obj["field"]
-        if op == "like":
+        if op in ("like", "ilike"):
             e.escape = self.like_escape(args)
         return said(e)
 

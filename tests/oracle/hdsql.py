@@ -481,9 +481,11 @@ class Compiler:
         a = self.adopt(self.compile(e.args[0]), STRING)
         pattern = e.args[1]
         if a.type != STRING or pattern.op not in ("lit", "param"):
-            raise PlanError(e.path, "like takes a string and a constant pattern")
+            raise PlanError(e.path, f"{e.op} takes a string and a constant pattern")
         b = self.adopt(self.compile(pattern), STRING)
         escape = f" ESCAPE {sql_string(self.encode(e.escape))}" if e.escape else ""
+        if e.op == "ilike":  # its folding is that of lower, the escape character has no case
+            return Expr(f"(hd_lower({a.sql}) LIKE hd_lower({b.sql}){escape})", BOOL, a.nullable or b.nullable, a.err)
         return Expr(f"({a.sql} LIKE {b.sql}{escape})", BOOL, a.nullable or b.nullable, a.err)
 
     # ---- choices
@@ -624,7 +626,7 @@ MAKERS = {"chr", "||", "repeat", "replace", "translate", "lpad", "rpad"}  # NULL
 
 METHODS = {**{op: Compiler.bits for op in ("&", "|", "~", "<<", ">>", "xor", "bit_count")}, **{op: Compiler.rounding for op in ("floor", "ceil", "trunc", "round")}, "least": Compiler.extreme, "greatest": Compiler.extreme, "abs": Compiler.magnitude, "sign": Compiler.sign, "width_bucket": Compiler.width_bucket, "col": Compiler.col, "lit": Compiler.lit, "param": Compiler.param, "neg": Compiler.negate,
            "not": Compiler.logical_not, "and": Compiler.logic, "or": Compiler.logic, "is_null": Compiler.is_null,
-           "in": Compiler.in_list, "like": Compiler.like, "substring": Compiler.substring,
+           "in": Compiler.in_list, "like": Compiler.like, "ilike": Compiler.like, "substring": Compiler.substring,
            "extract": Compiler.extract, "date_trunc": Compiler.extract, "last_day": Compiler.last_day, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval, "add_micros": Compiler.add_interval, "units_between": Compiler.units_between,
            "make_date": Compiler.make_date, "strftime": Compiler.strftime,
            "case": Compiler.case, "iif": Compiler.case, "nullif": Compiler.nullif, "is_not_distinct_from": Compiler.not_distinct, "coalesce": Compiler.coalesce, "cast": Compiler.cast,
