@@ -16,6 +16,8 @@ enum {
     NS_CACHED = 6,  /* and in one that stays in the cache */
     NS_NEAR = 6,  /* a few rows further on than the one before */
     NS_MATCH = 6, /* a row of a range that was found: on a GPU balancing it costs more than many pairs of a loop */
+    NS_MERGE = 9, /* both ends of a range, near those of the row before */
+    NS_RUN = 4,   /* a row of a range, on a CPU */
     NEAR_ROWS = 1 << 16,
     CHILDREN_OF_A_WARP = 4096
 };
@@ -67,6 +69,17 @@ double pl_overlap_share(void)
 double pl_cost_build(double scanned, double build, double probe)
 {
     return scanned * NS_SCAN + build * NS_BUILD + probe * NS_PROBE;
+}
+
+double pl_cost_hash_build(double scanned, double build, double probe, bool cached)
+{
+    return pl_cost_build(scanned, build, probe) + pl_cost_table(cached, build + probe);
+}
+
+/* Neighbouring searches read the same rows. */
+double pl_cost_merge(double build, double probe, double pairs)
+{
+    return pl_cost_in_order(build, 1) + probe * NS_MERGE + pairs * NS_RUN;
 }
 
 double pl_cost_key_index(double table_rows, double probe)

@@ -10,6 +10,10 @@ struct fe_expr;
 
 /* A join that builds a table of `build` rows, found by scanning `scanned` rows (0: not a scan), and probes it. */
 double pl_cost_build(double scanned, double build, double probe);
+/* The same with a hash table, which stays in the cache or does not. */
+double pl_cost_hash_build(double scanned, double build, double probe, bool cached);
+/* Keeping `build` rows in their order and finding those of each probe row's key, with probe rows in the key's order, too. */
+double pl_cost_merge(double build, double probe, double pairs);
 /* A lookup per probe row in the key index of a table. */
 double pl_cost_key_index(double table_rows, double probe);
 /* A lookup in a foreign key's index: `children` rows are met per probe row; each of the `columns` that are

@@ -36,6 +36,7 @@ struct sides {
     double build, key, fk, child, column, loop, search; /* ns of each way, < 0: not possible */
     const char *no_build, *no_key, *no_fk, *no_search;
     struct pl_search *found; /* NULL: none */
+    bool merges; /* found by key alone, in the order in which both sides come */
     double best; /* ns of the cheapest, with the scan of the probe side */
 };
 
@@ -229,14 +230,18 @@ static void price_search(struct ctx *c, struct sides *s)
         s->no_search = "no range in the condition";
     else
         s->search = pl_price_search(c, j, s->found);
+    s->merges = s->search >= 0 && j->strategy == FE_AUTO && pl_is_merge(c, j, s->found);
+    if (s->merges)
+        s->build = pl_cost_hash_build(scanned_rows(j->tbuild), est_rows(c, j->tbuild), est_rows(c, j->tprobe),
+                                      pl_table_cached(est_rows(c, j->tbuild), c->opt.cached_bytes));
 }
 
-/* A plan that asks for no way gets a search where it has no keys, or where they find many rows and the rest of the
- * condition is a range. */
+/* A plan that asks for no way gets a search where it has no keys, where they find many rows and the rest of the
+ * condition is a range, or where both sides come in the order of the key. */
 static bool prefers_search(const struct ctx *c, const struct sides *s, double best)
 {
     const struct pl_join *j = &s->j;
-    if (s->search < 0 || asks_search(j) || j->nkeys == 0)
+    if (s->search < 0 || asks_search(j) || j->nkeys == 0 || s->merges)
         return s->search >= 0 && s->search < best;
     bool pairs = j->kind == FE_INNER || j->kind == FE_LEFT || j->kind == FE_FULL;
     return pairs && s->found->range && j->way == PL_WAY_BUILD && s->search < best + pl_price_pairs(c, j);
@@ -469,10 +474,10 @@ static const char *loop_reason(const struct sides *s)
     return s->loop < costs[s->j.way] ? "with keys only where the plan asks for it" : NULL;
 }
 
-/* Joins by key alone are only sorted where the plan asks for it. */
+/* Sides of joins by key alone are only sorted where the plan asks for it. */
 static void tell_search(struct ctx *c, struct pl_decision *d, const struct sides *s)
 {
-    if (!s->found || (!s->found->range && !asks_search(&s->j)))
+    if (!s->found || (!s->found->range && !asks_search(&s->j) && !s->merges))
         return;
     pl_decide_way(c, d, way_name(PL_WAY_SEARCH), s->search,
                   s->j.way == PL_WAY_SEARCH && asks_search(&s->j) ? "the plan asks for it" : s->no_search);

@@ -9,6 +9,7 @@
 #include "planner/physical_loop.h"
 #include "planner/pipeline.h"
 #include "planner/typed.h"
+#include "planner/typed_range.h"
 
 enum { NARROW_DIGITS = 18 }; /* that 64 bits hold */
 
@@ -85,9 +86,28 @@ static bool comes_in_order(const struct ctx *c, const struct pl_join *j, const s
     return all && (!s->range || pl_comes_by(j->tbuild, s->range, j->swapped ? 0 : j->nleft, c->opt.on_gpu));
 }
 
+/* A table that is addressed by key is faster. */
+static bool addresses(const struct ctx *c, const struct pl_join *j)
+{
+    enum { FIELD_BYTES = 8 };
+    struct pl_range r = pl_typed_range(c->plan, j->tbuild, j->bkeys[0]);
+    double range = r.known ? (double)(r.hi - r.lo) + 1 : 1e300, rows = est_rows(c, j->tbuild);
+    return pl_worth_direct(range, FIELD_BYTES, rows) || pl_worth_csr(range, rows);
+}
+
+/* A GPU's lookups in a hash table have not been compared with this. */
+bool pl_is_merge(const struct ctx *c, const struct pl_join *j, const struct pl_search *s)
+{
+    bool once = j->kind == FE_INNER || (j->kind == FE_LEFT && j->nrest == 0);
+    return !c->opt.on_gpu && once && !s->range && s->exact && s->nkeys == 1 && !j->null_equal &&
+           comes_in_order(c, j, s) && est_in_order(j->tprobe, j->pkeys[0], false) && !addresses(c, j);
+}
+
 double pl_price_search(const struct ctx *c, const struct pl_join *j, const struct pl_search *s)
 {
     double build = est_rows(c, j->tbuild), probe = est_rows(c, j->tprobe);
+    if (pl_is_merge(c, j, s))
+        return pl_cost_merge(build, probe, probe * rows_of_key(c, j));
     return pl_cost_search(build, comes_in_order(c, j, s), probe, probe * rows_of_key(c, j) * pl_search_share(s),
                           j->nrest);
 }

@@ -9,6 +9,8 @@
 struct pl_search *pl_find_search(struct ctx *c, const struct pl_join *j);
 /* The share of the build rows of a key that its range leaves, where nothing is known of it. */
 double pl_search_share(const struct pl_search *s);
+/* The search s, by one key alone, is a merge of two sides that come in the key's order, where a table would hash. */
+bool pl_is_merge(const struct ctx *c, const struct pl_join *j, const struct pl_search *s);
 /* What it costs, in ns of one thread. */
 double pl_price_search(const struct ctx *c, const struct pl_join *j, const struct pl_search *s);
 /* Comparing all rows that have a probe row's keys, beside finding them. */

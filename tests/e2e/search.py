@@ -324,6 +324,33 @@ def check_intervals(engine, left, right):
         engine.expect(found, sorted(theta.expected(kind, left, right, test), key=str), f"intervals that nest, {kind}")
 
 
+def sparse(rng, rows):
+    """Tables in the order of the keys lrow and rrow, far apart, some of them several times."""
+    def side(prefix, count):
+        keys = sorted(rng.randrange(rows) * 2_000_000 for _ in range(count))
+        return [{prefix + "row": k, **{prefix + c: None for c in COLUMNS}, prefix + "i": n % 9} for n, k in enumerate(keys)]
+    return side("l", rows), side("r", rows // 2)
+
+
+def check_merge(engine, left, right):
+    """Two projections in the order of a key that no table can be addressed by: `auto` merges them, and one that is in no
+    order it does not."""
+    for kind, side, merges in itertools.product(("inner", "left"), ("auto", "left"), (True, False)):
+        key = "rrow" if merges else "rrow + 0"
+        sides = [{"op": "project", "exprs": ["lrow"], "input": {"op": "scan", "table": "l"}},
+                 {"op": "project", "exprs": ["rrow", {"expr": key, "as": "key"}], "input": {"op": "scan", "table": "r"}}]
+        root = {"op": "join", "kind": kind, "on": [["lrow", "key"]], "left": sides[0], "right": sides[1]}
+        if kind == "inner":
+            root["build"] = side
+        want = theta.expected(kind, left, right, lambda x, y: x["lrow"] == y["rrow"])
+        root = {"op": "project", "exprs": ["lrow", "rrow"], "input": root}
+        found = sorted((tuple(theta.value(v) for v in row.split(",")) for row in engine.run(root)[0]), key=str)
+        engine.expect(found, sorted(want, key=str), f"merge by key, {kind}")
+        dump = subprocess.run([engine.heddle, "explain", "-", "--db", engine.db, "--dump", "physical"], capture_output=True,
+                              input=json.dumps({"heddle": 1, "root": root}), text=True, check=True).stdout
+        engine.expect("way: sorted search" in dump, merges and engine.backend == "cpu", f"way of a join by {key}, {kind}")
+
+
 def letters(prefix, keys):
     return [{prefix + "row": n, **{prefix + c: None for c in COLUMNS}, prefix + "s": k} for n, k in enumerate(keys.split())]
 
@@ -339,6 +366,7 @@ def main():
     data = [("random", table(rng, "l", nl, 0.15), table(rng, "r", nr, 0.15)) for nl, nr in SIZES]
     data.append(("runs", letters("l", "A A B E E E E F F G H H J J M M"), letters("r", "A A B B B C C F G G H I L L")))
     data.append(("intervals", *nested(rng, 60)))
+    data.append(("sparse", *sparse(rng, 900)))
     for rows, mixed in ((0, False), (1, False), (30, False), (90, False), (90, False), (90, True)):
         c, *tables = sorted_tables(rng, rows, mixed)
         data.append(("sorted " + c, *tables))
@@ -359,6 +387,8 @@ def main():
                 seen |= check_sorted(engine, rng, left, right, what[-1], args.count)
             if what == "runs":
                 check_runs(engine)
+            if what == "sparse":
+                check_merge(engine, left, right)
             if what == "intervals":
                 check_intervals(engine, left, right)
             wrong += engine.wrong
