@@ -160,7 +160,7 @@ bool pl_worth_direct(double range, double row_bytes, double rows)
 
 bool pl_worth_pruning(double rows, double wanted, double stay)
 {
-    enum { WANTED_MAX = 4096, DROPPED = 4 };
+    enum { WANTED_MAX = 4096, DROPPED = 8 };
     return wanted <= WANTED_MAX && rows >= DROPPED * stay;
 }
 
