@@ -42,7 +42,9 @@ int lower_sort_key(struct ctx *c, struct stream *s, const struct fe_sort_key *ke
     return f;
 }
 
-static int sort_keys(struct ctx *c, const struct fe_node *n, struct stream *s, int state, const int *field)
+/* key: the columns, as keep_runs takes them. */
+static int sort_keys(struct ctx *c, const struct fe_node *n, struct stream *s, int state, const int *field,
+                     struct handle **key)
 {
     struct rt_sort_key *keys = HD_NEWN(c->a, struct rt_sort_key, n->u.sort.nkeys + n->ncols + 1);
     bool *used = HD_NEWN(c->a, bool, n->u.sort.nkeys + n->ncols + 1);
@@ -53,11 +55,13 @@ static int sort_keys(struct ctx *c, const struct fe_node *n, struct stream *s, i
         if (f < 0)
             return -1;
         used[f] = true;
+        key[nk] = k->expr->op == FE_COL ? s->cols[k->expr->col] : NULL;
         keys[nk++] = (struct rt_sort_key){f, k->desc, k->nulls_first};
     }
     for (int i = 0; i < n->ncols; i++) /* ties: remaining output columns, ascending, nulls last */
         if (!used[field[i]]) {
             used[field[i]] = true;
+            key[nk] = s->cols[i];
             keys[nk++] = (struct rt_sort_key){field[i], false, false};
         }
     c->states.v[state].sort = keys;
@@ -120,20 +124,22 @@ static int sort_state(struct ctx *c, const struct pl_node *p, struct stream *in,
     if (keys && p->op != PL_NODE_TOP && limit >= 0)
         HD_TRY(leave_out(c, keys, in, *state));
     HD_TRY(store_values(c, in, *state, field));
+    struct handle **key = HD_NEWN(c->a, struct handle *, (keys ? keys->u.sort.nkeys : 0) + n->ncols + 1);
     if (keys)
-        HD_TRY(sort_keys(c, keys, in, *state, field));
+        HD_TRY(sort_keys(c, keys, in, *state, field, key));
     else
         keep_order(c, in, *state);
     pb_state_layout(c, *state);
     struct rt_state *st = &c->states.v[*state];
+    bool runs = keys && st->limit < 0 && !st->offset && keep_runs(c, in, key, *state) > 0;
     if (p->op == PL_NODE_TOP) {
-        const struct rt_top top = {.ngroup = n->u.sort.ngroup,
-                                   .nstated = n->u.sort.nstated,
-                                   .limit = limit,
-                                   .offset = n->u.sort.offset,
-                                   .keep = n->u.sort.keep,
-                                   .prune =
-                                       pl_worth_pruning(in->est, (double)limit + (double)n->u.sort.offset, p->rows)};
+        const struct rt_top top = {
+            .ngroup = n->u.sort.ngroup,
+            .nstated = n->u.sort.nstated,
+            .limit = limit,
+            .offset = n->u.sort.offset,
+            .keep = n->u.sort.keep,
+            .prune = !runs && pl_worth_pruning(in->est, (double)limit + (double)n->u.sort.offset, p->rows)};
         st->top = hd_dup(c->a, &top, sizeof top);
         st->est_rows = p->rows;
     } else {

@@ -341,6 +341,16 @@ static const struct rt_text *text_of(const struct lowering *l)
     return t;
 }
 
+static struct handle **key_columns(struct ctx *c, const struct fe_node *n, struct handle *const *cols)
+{
+    struct handle **key = HD_NEWN(c->a, struct handle *, n->u.sort.nkeys + 1);
+    for (int i = 0; i < n->u.sort.nkeys; i++) {
+        const struct fe_expr *e = n->u.sort.keys[i].expr;
+        key[i] = e->op == FE_COL ? cols[e->col] : NULL;
+    }
+    return key;
+}
+
 static int store(struct lowering *l, struct stream *in)
 {
     struct ctx *c = l->c;
@@ -372,6 +382,7 @@ static int store(struct lowering *l, struct stream *in)
     struct rt_state *st = &c->states.v[l->state];
     st->sort = keys;
     st->nsort = nkeys;
+    keep_runs(c, in, key_columns(c, n, in->cols), l->state);
     st->segment = joins_strings(l) ? 0 : 1 + l->border[BEGIN];
     st->text = joins_strings(l) ? text_of(l) : NULL;
     st->est_rows = in->est;

@@ -72,7 +72,10 @@ static void print_states(const struct physical_printer *w, const struct pl_node 
         hd_strbuf_addf(w->o, "state %s: %s, ", st->name, rt_state_kind_name(st->kind));
         if (st->nfields)
             hd_strbuf_addf(w->o, "row %d bytes, ", st->stride);
-        hd_strbuf_addf(w->o, "%s\n", rt_distribution_name(st->distribution));
+        hd_strbuf_addf(w->o, "%s", rt_distribution_name(st->distribution));
+        if (st->sorted)
+            hd_strbuf_addf(w->o, ", rows come by %d of %d sort keys", st->sorted, st->nsort);
+        hd_strbuf_addc(w->o, '\n');
         for (int k = 0; k < w->g->npipelines && rt_state_aggregates(st->kind); k++)
             if (w->g->pipelines[k].sink.state == n->states[i])
                 print_place(w->o, &w->g->pipelines[k], depth);

@@ -290,7 +290,9 @@ static void print_state(struct hd_strbuf *o, const struct rt_state *s, const uin
     for (int i = 0; i < s->nsort; i++)
         hd_strbuf_addf(o, "%s%s%s%s", i ? ", " : " sort ", s->fields[s->sort[i].field].name,
                        s->sort[i].desc ? " desc" : "", s->sort[i].nulls_first ? " nulls first" : "");
-    hd_strbuf_adds(o, s->there ? " as it comes" : "");
+    hd_strbuf_adds(o, s->sorted ? " as it comes" : "");
+    if (s->sorted && s->sorted < s->nsort)
+        hd_strbuf_addf(o, " by %d keys", s->sorted);
     for (int i = 0, n = 0; i < s->nfields; i++)
         if (rt_state_field_runs(s, i))
             hd_strbuf_addf(o, "%s%s", n++ ? ", " : " running ", s->fields[i].name);

@@ -242,9 +242,70 @@ bool keep_sorted(struct ctx *c, struct stream *s, struct handle *const *order, i
     bool there = n > 0 && (!c->opt.on_gpu || gives_every_row(p));
     for (int i = 0; i < n && there; i++)
         there = order[i] && comes_by(c, s, order[i]);
-    c->states.v[state].there = there;
+    c->states.v[state].sorted = there ? c->states.v[state].nsort : 0;
     p->spec.ordered |= there;
     return there;
+}
+
+/* The column of the row that the pipeline has from its source, which is never absent; NULL: it is something else. */
+static const struct handle *of_source(struct ctx *c, const struct stream *s, struct handle *h)
+{
+    const struct open_pipeline *p = pipeline_of(c, s);
+    h = h ? h_plain(h) : NULL;
+    bool own = h && (h->kind == H_COLUMN || h->kind == H_FIELD) && h->row->slot == p->source_slot && p->level == 0;
+    if (!own || h->null_ext || h->row->row_nullable)
+        return NULL;
+    return h->kind == H_FIELD ? (p->spec.source == RT_SOURCE_ROWS && h->state == p->spec.state ? h : NULL)
+                              : (p->spec.source == RT_SOURCE_TABLE ? h : NULL);
+}
+
+/* Keys of a table's order: a column by which it is sorted, or first columns of its primary key. */
+static int sorted_columns(struct ctx *c, const struct stream *s, struct handle *const *key,
+                          const struct rt_sort_key *how, int n)
+{
+    int same = 0;
+    const struct handle *first = of_source(c, s, key[0]);
+    const struct fe_table *t = first->table;
+    const struct fe_facts *f = &t->cols[first->column].facts;
+    bool sorted = f->known && f->sorted && !how[0].desc && !first->nullable;
+    if (sorted && f->unique)
+        return n;
+    for (; t->pk_sorted && same < n && same < t->npk && !how[same].desc; same++) {
+        const struct handle *h = of_source(c, s, key[same]);
+        if (!h || h->table != t || h->column != t->pk[same] || h->nullable)
+            break;
+    }
+    return t->pk_sorted && same == t->npk ? n : HD_MAX(same, (int)sorted);
+}
+
+/* Keys of the order of the state that the pipeline reads. */
+static int sorted_fields(struct ctx *c, const struct stream *s, struct handle *const *key,
+                         const struct rt_sort_key *how, int n)
+{
+    const struct rt_state *st = &c->states.v[pipeline_of(c, s)->spec.state];
+    int same = 0;
+    for (; same < n && same < st->nsort; same++) {
+        const struct handle *h = of_source(c, s, key[same]);
+        const struct rt_sort_key *k = &st->sort[same];
+        if (!h || h->field != k->field || how[same].desc != k->desc || how[same].nulls_first != k->nulls_first)
+            break;
+    }
+    return same;
+}
+
+int keep_runs(struct ctx *c, struct stream *s, struct handle *const *key, int state)
+{
+    struct open_pipeline *p = pipeline_of(c, s);
+    struct rt_state *st = &c->states.v[state];
+    const struct handle *first = st->nsort ? of_source(c, s, key[0]) : NULL;
+    int n = !first                    ? 0
+            : first->kind == H_COLUMN ? sorted_columns(c, s, key, st->sort, st->nsort)
+                                      : sorted_fields(c, s, key, st->sort, st->nsort);
+    if (c->opt.on_gpu && (n < st->nsort || !gives_every_row(p)))
+        n = 0;
+    st->sorted = n;
+    p->spec.ordered |= n > 0;
+    return n;
 }
 
 int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, struct handle *const *order, int n,

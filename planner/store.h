@@ -57,7 +57,10 @@ bool comes_by(struct ctx *c, const struct stream *s, struct handle *h);
 /* Whether rows of s come in the order of its n columns (NULL: of something else), which is that of the state: then this
  * is not sorted. */
 bool keep_sorted(struct ctx *c, struct stream *s, struct handle *const *order, int n, int state);
-/* The same, sorted by n words, which are its first fields: int64, never NULL, each that of a column of `order` (NULL: of
+/* How many of the first keys of the state's order, of columns `key` (NULL: of an expression), rows of s come by: by the
+ * others the rows of each run that are alike in these are sorted. */
+int keep_runs(struct ctx *c, struct stream *s, struct handle *const *key, int state);
+/* As store_stream, sorted by n words, which are its first fields: int64, never NULL, each that of a column of `order` (NULL: of
  * something else). far: behind them is its running maximum;
  * NULL: none. */
 int store_sorted(struct ctx *c, struct stream *s, const struct pl_val *words, struct handle *const *order, int n,

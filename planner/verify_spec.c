@@ -218,7 +218,7 @@ bool vf_pipeline_spec(struct vf *v)
     VF_CHECK(v, SHAPE, fits_shape(v->p));
     VF_CHECK(v, BALANCE, r->balance < RT_BALANCE_COUNT && rt_shape_has(r->shape, r->balance));
     VF_CHECK(v, PIPELINE_FRONT, !r->front || fills_from_front(v, r));
-    VF_CHECK(v, STATE_THERE, !v->spec->states[v->p->sink.state].there || r->ordered);
+    VF_CHECK(v, STATE_THERE, !v->spec->states[v->p->sink.state].sorted || r->ordered);
     VF_CHECK(v, ORDERED, !r->ordered || (r->balance == RT_BALANCE_NONE && !sharing));
     return true;
 }
@@ -387,6 +387,11 @@ static bool has_word(const struct rt_state *st)
     return p != RT_BOOL && p != RT_STR;
 }
 
+static bool fits_sorted(const struct rt_state *st)
+{
+    return st->sorted > 0 && st->sorted <= st->nsort && st->limit == -1 && !st->offset && !(st->top && st->top->prune);
+}
+
 static bool check_rows(struct vf *v, const struct rt_state *st)
 {
     bool rows = st->kind == RT_STATE_ROWS;
@@ -396,7 +401,7 @@ static bool check_rows(struct vf *v, const struct rt_state *st)
     for (int i = 0; i < st->nsort; i++)
         VF_CHECK(v, STATE_SORT, st->sort[i].field >= 0 && st->sort[i].field < st->nfields);
     VF_CHECK(v, STATE_BOUNDED, !st->bounded || (rows && st->nsort > 0 && st->limit >= 0 && has_word(st)));
-    VF_CHECK(v, STATE_THERE, !st->there || (rows && st->nsort > 0 && st->limit == -1 && !st->offset && !st->top));
+    VF_CHECK(v, STATE_THERE, !st->sorted || (rows && fits_sorted(st)));
     VF_CHECK(v, STATE_LIMIT, st->limit >= -1 && st->offset >= 0);
     VF_CHECK(v, STATE_TOP, !st->top || is_top(st));
     VF_CHECK(v, STATE_TEXT, !st->text || (rows && is_text(st)));

@@ -110,7 +110,7 @@ static void list_rows(struct rt_state *s)
     bool runs = false, borders = false, frames = false;
     if (s->single)
         then(s, RT_FINISH_SINGLE);
-    if (s->nsort && !s->there)
+    if (s->sorted < s->nsort)
         then(s, RT_FINISH_SORT);
     else if (s->limit >= 0 || s->offset > 0)
         then(s, RT_FINISH_LIMIT);

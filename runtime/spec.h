@@ -167,7 +167,7 @@ struct rt_state {
     int nplace; /* ROWS with a segment */
     const struct rt_nth *place;
     const struct rt_text *text; /* ROWS; NULL: none */
-    bool there; /* rows come in the order of `sort`, from pipelines that are `ordered` */
+    int sorted; /* rows come by so many first keys of `sort`, from pipelines that are `ordered` */
     int64_t limit, offset; /* ROWS; limit -1 none. Without sort: any rows */
     bool bounded; /* with `sort` and a limit: who fills it leaves out rows beyond the bound, the word (ORDER_WORD) of
                           the first sort key of the last row that can stay, as far as that is known: at first

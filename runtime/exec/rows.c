@@ -49,7 +49,7 @@ int rt_rows_init(struct rt_exec *x, struct rt_live *v)
         rt_exec_raise_memory(x, s);
         return -1;
     }
-    if (s->nsort && !s->there) {
+    if (s->nsort) {
         v->sorter = HD_NEW(&x->arena, struct rt_sorter);
         rt_sorter_init(v->sorter, s);
         v->sorter->stopped = &x->failure;
@@ -281,6 +281,8 @@ static uint64_t left_rows(const struct rt_live *v, uint64_t *offset)
 int rt_finish_sort(struct rt_exec *x, struct rt_live *v)
 {
     uint64_t offset, count = left_rows(v, &offset);
+    if (v->s->sorted)
+        return rt_sort_runs(x, v);
     HD_TRY(rt_exec_block(x, v->s, count * (size_t)v->s->stride, false, &v->moved));
     HD_TRY(rt_sort_rows(x, v->sorter, v->rows, v->nrows, offset, count, v->moved.p));
     rt_region_free(&x->memory, &v->region);

@@ -42,4 +42,7 @@ void rt_sort_select(const struct rt_sorter *o, struct rt_sort_entry *e, size_t n
 int rt_sort_rows(struct rt_exec *x, const struct rt_sorter *o, const unsigned char *rows, uint64_t n, uint64_t offset,
                  uint64_t count, unsigned char *out);
 
+/* Puts the rows of a state in its order that come by its first `sorted` keys. */
+int rt_sort_runs(struct rt_exec *x, struct rt_live *v);
+
 #endif

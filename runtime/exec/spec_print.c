@@ -16,8 +16,10 @@ static void print_sort(struct hd_strbuf *out, const struct rt_state *t)
     for (int k = 0; k < t->nsort; k++)
         hd_strbuf_addf(out, "%s %s%s nulls %s", k ? "," : "", t->fields[t->sort[k].field].name,
                        t->sort[k].desc ? " desc" : "", t->sort[k].nulls_first ? "first" : "last");
-    if (t->there)
+    if (t->sorted)
         hd_strbuf_adds(out, " as it comes");
+    if (t->sorted && t->sorted < t->nsort)
+        hd_strbuf_addf(out, " by %d keys", t->sorted);
     if (t->top)
         hd_strbuf_addf(out, " top %lld offset %lld of %d keys, %d stated%s", (long long)t->top->limit,
                        (long long)t->top->offset, t->top->ngroup, t->top->nstated, t->top->keep ? ", and ties" : "");

@@ -23,9 +23,10 @@ except ImportError as missing:
     sys.exit(77)
 
 getcontext().prec = 80
-TYPES = {"id": "int32", "g": "int32", "h": "string", "i": "int32", "j": "int64", "d": "decimal(12,2)", "f": "float64",
+TYPES = {"id": "int32", "s": "int64", "g": "int32", "h": "string", "i": "int32", "j": "int64", "d": "decimal(12,2)", "f": "float64",
          "e": "float32", "a": "date", "z": "timestamp", "t": "string"}
 SQL = {"int32": "integer", "int64": "bigint", "float64": "double", "float32": "real", "string": "varchar"}
+SORTED = ("id", "s")  # tables come by these
 NUMBERS, EXACT = ("i", "j", "d", "f", "e"), ("i", "j", "d")
 # Whose sums are exact, whatever their order.
 REALS = ("case when f < 1e299 or f > 1e301 then f end", "e")
@@ -35,6 +36,7 @@ TIED = ("row_number", "ntile", "lag", "lead", "first_value", "last_value", "nth_
 def random_value(rng, name, row):
     return {
         "id": lambda: row,
+        "s": lambda: row // 6 if row < 5000 else 900 + row // 4000,
         "g": lambda: rng.randint(0, 6),
         "h": lambda: rng.choice(["north", "south", "x"]),
         "i": lambda: rng.randint(-5, 5),
@@ -53,8 +55,8 @@ def text(v):
 
 
 def load(args, db, rng, name, rows):
-    columns = [{"name": c, "type": t, "nullable": c != "id"} for c, t in TYPES.items()]
-    table = [[None if c != "id" and rng.random() < 0.12 else random_value(rng, c, n) for c in TYPES] for n in range(rows)]
+    columns = [{"name": c, "type": t, "nullable": c not in SORTED} for c, t in TYPES.items()]
+    table = [[None if c not in SORTED and rng.random() < 0.12 else random_value(rng, c, n) for c in TYPES] for n in range(rows)]
     db.execute(f"create table {name} ({', '.join(f'{c} {SQL.get(t, t)}' for c, t in TYPES.items())})")
     path = args.folder / f"{name}.csv"
     path.write_text("".join(",".join(map(text, r)) + "\n" for r in table))
@@ -67,13 +69,18 @@ def load(args, db, rng, name, rows):
 # ---- plans ------------------------------------------------------------------------------------------------------
 
 class Plan:
+    numbered = None
+
     def __init__(self, rng, table):
         self.rng, self.table = rng, table
         self.partition = rng.sample([c for c in TYPES if c != "id"], rng.choice([0, 1, 1, 1, 2]))
+        if rng.random() < 0.15:
+            self.partition = ["s"] + [c for c in self.partition if c != "s"]
         self.order = [(c, rng.random() < 0.4, rng.choice(["first", "last"]))
                       for c in rng.sample(list(TYPES), rng.choice([0, 1, 1, 2]))]
         self.functions = [self.function(n) for n in range(rng.randint(1, 5))]
-        self.numbered = self.first_rows() if rng.random() < 0.2 else None
+        if rng.random() < 0.2:
+            self.numbered = self.first_rows()
 
     def frame(self, args_exact):
         """(JSON, SQL, rows); None: the default one."""

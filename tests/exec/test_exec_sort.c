@@ -251,12 +251,73 @@ static void top_k_of_falling_rows(void **state)
     }
 }
 
+/* Rows that come by their first key: a long run in the middle, short ones around it. */
+enum { BEFORE = 5000, LONG = 200000, PER_RUN = 7 };
+
+static int64_t run_of(uint64_t i)
+{
+    uint64_t behind = BEFORE + LONG;
+    return (int64_t)(i < BEFORE ? i / PER_RUN : i < behind ? BEFORE : BEFORE + 1 + (i - behind) / PER_RUN);
+}
+
+static int32_t fill_runs(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
+{
+    (void)args;
+    for (uint64_t i = begin; i < end; i++) {
+        int64_t row[3] = {run_of(i), (int64_t)(fx_random(i) % 1000), (int64_t)i};
+        if (fx_append(t, 0, row, sizeof row) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void runs_of_sorted_rows(void **state)
+{
+    static const int64_t sizes[] = {0, 1, 3, 4096, 4100, BEFORE + LONG, BEFORE + LONG + 20000};
+    (void)state;
+    for (size_t k = 0; k < HD_COUNT(fx_threads) * HD_COUNT(sizes); k++) {
+        struct fx f;
+        struct rt_sort_key keys[3] = {{0, false, false}, {1, true, false}, {2, false, false}};
+        uint64_t n, want = (uint64_t)sizes[k % HD_COUNT(sizes)];
+        fx_init(&f, fx_threads[k / HD_COUNT(sizes)], NULL);
+        int s = fx_state(&f, RT_STATE_ROWS);
+        for (int i = 0; i < 3; i++)
+            fx_field(&f, s, RT_I64, false, RT_MERGE_ANY);
+        f.states[s].nsort = 3;
+        f.states[s].sort = keys;
+        f.states[s].sorted = 1;
+        int p = fx_table_pipeline(&f, (int64_t)want, fill_runs);
+        f.pipelines[p].ordered = true;
+        fx_action(&f, RT_RUN, p);
+        fx_action(&f, RT_FINISH, s);
+        const unsigned char *rows = fx_rows(&f, s, &n);
+        assert_int_equal(n, want);
+        for (uint64_t i = 0, sum = 0; i < n; i++) {
+            const unsigned char *row = rows + i * 24;
+            uint64_t id = (uint64_t)fx_i64(&f.states[s], row, 2);
+            assert_int_equal(fx_i64(&f.states[s], row, 0), run_of(i));
+            assert_int_equal(run_of(id), run_of(i));
+            assert_int_equal(fx_i64(&f.states[s], row, 1), fx_random(id) % 1000);
+            if (i > 0) /* none is there twice: they ascend */
+                assert_true(compare(&f.states[s], row - 24, row) < 0);
+            sum += id;
+            if (i + 1 == n)
+                assert_int_equal(sum, n * (n - 1) / 2);
+        }
+        fx_release(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_and_direction),    cmocka_unit_test(several_keys),
-        cmocka_unit_test(every_size_and_thread_count), cmocka_unit_test(duplicates),
-        cmocka_unit_test(limits_without_top_k),        cmocka_unit_test(top_k),
+        cmocka_unit_test(runs_of_sorted_rows),
+        cmocka_unit_test(every_type_and_direction),
+        cmocka_unit_test(several_keys),
+        cmocka_unit_test(every_size_and_thread_count),
+        cmocka_unit_test(duplicates),
+        cmocka_unit_test(limits_without_top_k),
+        cmocka_unit_test(top_k),
         cmocka_unit_test(top_k_of_falling_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
