@@ -17,6 +17,8 @@ const char *cu_operation(struct cu_unit *u, const struct pl_out *o)
         if (p == RT_BOOL)
             HD_BUG("min or max of bool");
         return o->fn == FE_AGG_MIN ? "hdd_minimum{run}" : "hdd_maximum{run}";
+    case FE_AGG_BIT_OR: return "hdd_either()";
+    case FE_AGG_BIT_XOR: return "hdd_parity()";
     case FE_AGG_ANY: return "hdd_pick()";
 #define T_AGG(id, ...) case FE_AGG_##id:
 #include "frontend/aggs_said.def"
@@ -186,7 +188,7 @@ static void add_accumulators_method(struct cu_unit *u)
             continue;
         if (cu_may_stay_null(u, i))
             cu_open(u->out, "if (%s)", cu_seen_bit(u, i, "from", " & "));
-        else /* a sum */
+        else /* a sum, or one of bits: 0 changes nothing */
             cu_open(u->out, "if (from.%s != 0)", name);
         cu_add_field(u, i, hd_asprintf(u->arena, "%sfrom.%s", cast, name));
         u->out->indent--;

@@ -1,6 +1,6 @@
 /* Accumulators: adding a row to the image of a group, and an image to a shared group. An
  * accumulator of zero bytes is empty; MIN, MAX, ANY and nullable SUM have a valid byte. Counts
- * are sums of 1, or of the argument's validity. */
+ * are sums of 1, or of the argument's validity, and what folds bits is done as sums are. */
 #include "codegen/llvm_build.h"
 #include "codegen/llvm_sink.h"
 
@@ -42,7 +42,12 @@ static void fold_sum(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, 
     LLVMValueRef by = x.v;
     if (x.valid)
         by = l_select(f, x.valid, x.v, cg_const(f, fd->phys, 0));
-    acc.v = fd->phys == RT_F64 ? LLVMBuildFAdd(f->b, acc.v, by, "") : l_add(f, acc.v, by);
+    if (o->fn == FE_AGG_BIT_OR)
+        acc.v = l_or(f, acc.v, by);
+    else if (o->fn == FE_AGG_BIT_XOR)
+        acc.v = l_xor(f, acc.v, by);
+    else
+        acc.v = fd->phys == RT_F64 ? LLVMBuildFAdd(f->b, acc.v, by, "") : l_add(f, acc.v, by);
     if (acc.valid)
         acc.valid = x.valid ? l_or(f, acc.valid, x.valid) : NULL;
     cg_store_field(f, fd, acc, row);
@@ -73,6 +78,8 @@ static void fold(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, stru
     switch (o->fn) {
     case FE_AGG_COUNT_STAR:
     case FE_AGG_COUNT:
+    case FE_AGG_BIT_OR:
+    case FE_AGG_BIT_XOR:
     case FE_AGG_SUM: fold_sum(f, o, row, x); break;
     case FE_AGG_MIN:
     case FE_AGG_MAX:

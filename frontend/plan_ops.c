@@ -291,6 +291,13 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
             return fe_json_fail(v, "%s expects any type but bool", aggs[g->fn].name);
         g->type = t;
         return 0;
+    case FE_AGG_BIT_AND:
+    case FE_AGG_BIT_OR:
+    case FE_AGG_BIT_XOR:
+        if (!hd_type_is_int(t))
+            return fe_json_fail(v, "%s expects an integer, found %s", aggs[g->fn].name, hd_type_text(t, found));
+        g->type = hd_type_of(HD_INT64);
+        return 0;
     case FE_AGG_BOOL_AND:
     case FE_AGG_BOOL_OR:
     case FE_AGG_ARG_MIN:
@@ -328,6 +335,11 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
 static bool takes_bool(enum fe_agg_fn fn)
 {
     return fn == FE_AGG_COUNT_IF || fn == FE_AGG_BOOL_AND || fn == FE_AGG_BOOL_OR;
+}
+
+static bool is_of_bits(enum fe_agg_fn fn)
+{
+    return fn == FE_AGG_BIT_AND || fn == FE_AGG_BIT_OR || fn == FE_AGG_BIT_XOR;
 }
 
 static bool is_count(enum fe_agg_fn fn)
@@ -372,7 +384,7 @@ static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const str
     if (g->distinct && !aggs[g->fn].distinct) {
         fe_json_get(v, "distinct", &distinct);
         return fe_json_fail(&distinct,
-                            "\"distinct\" is for count, sum, avg and string_agg with an "
+                            "\"distinct\" is for count, sum, avg, bit_xor and string_agg with an "
                             "argument, found %s",
                             aggs[g->fn].name);
     }
@@ -383,6 +395,8 @@ static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const str
     HD_TRY(agg_type(v, g));
     if (g->arg && g->arg->type.kind == HD_FLOAT32 && (g->fn == FE_AGG_SUM || g->fn == FE_AGG_AVG))
         g->arg = fe_expr_cast(r->arena, g->arg, hd_type_of(HD_FLOAT64)); /* which they add up in */
+    if (is_of_bits(g->fn))
+        g->arg = fe_expr_cast(r->arena, g->arg, g->type);
     HD_TRY(fe_json_need(v, "as", &as));
     *col = (struct fe_column){NULL, g->type,
                               !is_count(g->fn) && (fe_has_empty_set(n) || g->filter || fe_agg_is_moment(g->fn) ||

@@ -53,6 +53,7 @@ bool agg_is_over(const struct fe_node *n, const bool *need, int i, const struct 
 struct fe_expr *agg_const(struct ctx *c, struct hd_type t, int v, const char *path);
 struct handle *agg_or_zero(struct ctx *c, struct handle *h, const char *path);
 /* Range and width of a sum of up to `rows` values v, in which no partial sum can wrap; false: even 128 bits could. */
+bool agg_is_of_bits(enum fe_agg_fn fn);
 bool sum_known(const struct agg_item *a, double rows, struct pl_val *v);
 /* The whole may leave its type, though no partial sum wraps. */
 bool leaves_type(const struct pl_val *sum, struct hd_type t);

@@ -184,12 +184,18 @@ struct fe_expr *agg_key(const struct pl_node *node, int i)
     return node->u.agg.weighted ? node->u.agg.weighted->keys[i] : node->n->u.agg.keys[i];
 }
 
-/* Stage two's view of stage one's partial: sums and counts add up, min and max stay. */
+bool agg_is_of_bits(enum fe_agg_fn fn)
+{
+    return fn == FE_AGG_BIT_OR || fn == FE_AGG_BIT_XOR;
+}
+
+/* Stage two's view of stage one's partial: sums and counts add up, others stay. */
 static void merge_items(struct agg_plan *two, const struct agg_plan *one, const struct part *partial, int *map)
 {
     for (int i = 0; i < one->nitems; i++) {
         const struct agg_item *a = &one->items[i];
-        enum fe_agg_fn fn = a->fn == FE_AGG_MIN || a->fn == FE_AGG_MAX ? a->fn : FE_AGG_SUM;
+        bool stays = a->fn == FE_AGG_MIN || a->fn == FE_AGG_MAX || agg_is_of_bits(a->fn);
+        enum fe_agg_fn fn = stays ? a->fn : FE_AGG_SUM;
         map[i] = push_item(two, fn, partial[i].h, a->type, a->path);
         two->items[map[i]].high = partial[i].high;
         two->items[map[i]].partial = true;

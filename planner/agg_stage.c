@@ -86,7 +86,8 @@ struct target {
 
 static const enum rt_merge merge_of[] = {
     [FE_AGG_COUNT_STAR] = RT_MERGE_SUM, [FE_AGG_COUNT] = RT_MERGE_SUM, [FE_AGG_SUM] = RT_MERGE_SUM,
-    [FE_AGG_MIN] = RT_MERGE_MIN,        [FE_AGG_MAX] = RT_MERGE_MAX,   [FE_AGG_ANY] = RT_MERGE_ANY};
+    [FE_AGG_MIN] = RT_MERGE_MIN,        [FE_AGG_MAX] = RT_MERGE_MAX,   [FE_AGG_BIT_OR] = RT_MERGE_OR,
+    [FE_AGG_BIT_XOR] = RT_MERGE_XOR,    [FE_AGG_ANY] = RT_MERGE_ANY};
 
 static int add_field(const struct target *t, const struct agg_item *a, const char *name, int expr, hd_i128 max,
                      struct pl_val f)
@@ -149,6 +150,12 @@ static int add_sum(struct open_pipeline *p, const struct target *t, const struct
     return 0;
 }
 
+static int known_bits(struct ctx *c, struct pl_val *v)
+{
+    v->range = range_bits(FE_BIT_XOR, v->range, v->range);
+    return lx_as_phys(c, v, RT_I64);
+}
+
 static int add_item(struct open_pipeline *p, const struct target *t, const struct agg_item *a, struct acc *out)
 {
     struct pl_val v = {.expr = -1, .phys = RT_I64, .range = {true, 0, INT64_MAX}};
@@ -159,6 +166,8 @@ static int add_item(struct open_pipeline *p, const struct target *t, const struc
         HD_TRY(h_value(t->c, p, a->arg, &v));
         lx_realise(t->c, &v);
     }
+    if (agg_is_of_bits(a->fn))
+        HD_TRY(known_bits(t->c, &v));
     int expr = v.expr;
     hd_i128 max = v.range.known && a->arg ? HD_MAX(v.range.hi, -v.range.lo) : 0;
     if (a->fn == FE_AGG_COUNT || a->fn == FE_AGG_COUNT_STAR) {

@@ -84,7 +84,7 @@ static int all_sharable(struct ctx *c, const struct stream *s, const struct stag
     for (int i = 0; i < g->naggs; i++) {
         const struct agg_item *a = &g->aggs[i];
         struct pl_val v;
-        if (g->nany || a->fn == FE_AGG_MIN || a->fn == FE_AGG_MAX)
+        if (g->nany || a->fn == FE_AGG_MIN || a->fn == FE_AGG_MAX || agg_is_of_bits(a->fn))
             return 0;
         if (a->fn != FE_AGG_SUM)
             continue;
@@ -153,12 +153,22 @@ static struct handle *known_count(struct ctx *c, double rows, struct handle *row
     return h;
 }
 
+static struct handle *known_bits(struct ctx *c, struct handle *row)
+{
+    struct handle *h = known_count(c, 9e18, row);
+    h->val.range = range_of_type(h->type);
+    h->nullable = h->val.nullable = true;
+    return h;
+}
+
 static struct handle *known_item(struct ctx *c, const struct agg_item *a, double rows, struct handle *row, bool grouped)
 {
     if (a->fn == FE_AGG_SUM)
         return h_summed(c, a, rows, row, !grouped);
     if (a->fn == FE_AGG_COUNT || a->fn == FE_AGG_COUNT_STAR)
         return known_count(c, rows, row);
+    if (agg_is_of_bits(a->fn))
+        return known_bits(c, row);
     struct handle *h = h_kept(c, a->arg, row);
     h->nullable = h->val.nullable = true;
     return h;

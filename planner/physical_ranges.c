@@ -261,6 +261,8 @@ static const char *of_build(const struct view *v, struct pl_ranges *r, enum fe_a
             return two_sided ? "a minimum or maximum needs a range with one end" : "a minimum or maximum of that type";
         to->value = running(v, r, fn == FE_AGG_MIN ? RT_MERGE_MIN : RT_MERGE_MAX, x, x->type);
         return NULL;
+    case FE_AGG_BIT_OR:
+    case FE_AGG_BIT_XOR: return "aggregates of bits";
 #define T_AGG(id, ...) case FE_AGG_##id:
 #include "frontend/aggs_said.def"
     case FE_AGG_COUNT_STAR:
@@ -302,6 +304,8 @@ static const char *of_probe(const struct view *v, const struct pl_ranges *r, enu
         return NULL;
     case FE_AGG_MIN:
     case FE_AGG_MAX: to->value = x; return NULL;
+    case FE_AGG_BIT_OR:
+    case FE_AGG_BIT_XOR: return "aggregates of bits";
 #define T_AGG(id, ...) case FE_AGG_##id:
 #include "frontend/aggs_said.def"
     case FE_AGG_COUNT_STAR:

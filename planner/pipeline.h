@@ -157,7 +157,7 @@ enum { /* beside the kinds: a switch over them has no case for their number */
 struct pl_out {
     int field; /* of the state */
     int expr; /* value; -1: none (COUNT of rows) */
-    enum fe_agg_fn fn; /* AGG sinks: COUNT_STAR (+1), COUNT (+1 if valid), SUM, MIN, MAX, ANY; keys of
+    enum fe_agg_fn fn; /* AGG sinks: COUNT_STAR (+1), COUNT (+1 if valid), SUM, MIN, MAX, BIT_OR, BIT_XOR, ANY; keys of
                            AGG_HASH are listed first with fn ignored. SUM never wraps */
     hd_i128 max; /* SUM of integers: no value is larger, whatever its sign; 0 unknown */
     bool word; /* loops over pairs: what a thread adds up in a task fits I32; no value is NULL */

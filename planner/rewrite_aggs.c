@@ -1,6 +1,7 @@
 /* NULLs do not count, so a filter is `case when filter then argument end`: an argument that may raise does so only in
  * rows that the filter lets through. Of arg_min and arg_max it is `by` whose NULLs do not count. A condition is counted
- * by a value that is there where it holds; bool_and and bool_or are the minimum and maximum of its ordinal. */
+ * by a value that is there where it holds; bool_and and bool_or are the minimum and maximum of its ordinal. bit_and is bit_or
+ * of what the values lack, and what that lacks. */
 #include "planner/rewrite_aggs.h"
 
 #include "planner/typed.h"
@@ -15,7 +16,7 @@ bool rw_has_filters(const struct fe_node *n)
     bool found = false;
     for (int i = 0; n->op == FE_AGGREGATE_OP && i < n->u.agg.naggs; i++) {
         const struct fe_agg *a = &n->u.agg.aggs[i];
-        found |= a->filter || a->fn == FE_AGG_COUNT_IF || is_of_bool(a);
+        found |= a->filter || a->fn == FE_AGG_COUNT_IF || a->fn == FE_AGG_BIT_AND || is_of_bool(a);
     }
     return found;
 }
@@ -23,6 +24,11 @@ bool rw_has_filters(const struct fe_node *n)
 static struct fe_expr *when(const struct rewriting *w, struct fe_expr *condition, struct fe_expr *e)
 {
     return condition ? pl_expr_node(w->a, FE_CASE, e->type, true, e->path, 2, condition, e) : e;
+}
+
+static struct fe_expr *complement(const struct rewriting *w, struct fe_expr *e)
+{
+    return pl_expr_node(w->a, FE_BIT_NOT, e->type, e->nullable, e->path, 1, e, NULL);
 }
 
 static struct fe_expr *truth(const struct rewriting *w, const char *path)
@@ -40,6 +46,9 @@ static void say(const struct rewriting *w, struct fe_agg *a)
     } else if (a->fn == FE_AGG_COUNT_STAR && a->filter) {
         a->arg = truth(w, a->path);
         a->fn = FE_AGG_COUNT;
+    } else if (a->fn == FE_AGG_BIT_AND) {
+        a->arg = complement(w, a->arg);
+        a->fn = FE_AGG_BIT_OR;
     } else if (is_of_bool(a)) {
         a->type = hd_decimal(HD_DEC_MAX, 0);
         a->arg = pl_expr_node(w->a, FE_ORDINAL, a->type, a->arg->nullable, a->path, 1, a->arg, NULL);
@@ -54,7 +63,7 @@ static void say(const struct rewriting *w, struct fe_agg *a)
     a->filter = NULL;
 }
 
-/* Ordinals of bool become bool again. */
+/* Ordinals of bool become bool again, what bits lack those that they have. */
 static struct fe_node *results(const struct rewriting *w, const struct fe_node *n, struct fe_node *groups)
 {
     struct fe_node *p = rw_node(w, FE_PROJECT_OP, n, 1, groups, NULL);
@@ -62,6 +71,8 @@ static struct fe_node *results(const struct rewriting *w, const struct fe_node *
     p->u.project.exprs = rw_columns(w, groups);
     for (int i = 0; i < n->u.agg.naggs; i++) {
         struct fe_expr **e = &p->u.project.exprs[n->u.agg.nkeys + i];
+        if (n->u.agg.aggs[i].fn == FE_AGG_BIT_AND)
+            *e = complement(w, *e);
         if (is_of_bool(&n->u.agg.aggs[i]))
             *e = pl_expr_node(w->a, FE_OF_ORDINAL, hd_type_of(HD_BOOL), (*e)->nullable, (*e)->path, 1, *e, NULL);
     }
@@ -72,14 +83,14 @@ struct fe_node *rw_filters(struct rewriting *w, struct fe_node *n,
                            struct fe_node *(*rest)(struct rewriting *w, struct fe_node *n))
 {
     int nk = n->u.agg.nkeys, na = n->u.agg.naggs;
-    bool bools = false;
+    bool changed = false;
     struct fe_node *g = hd_dup(w->a, n, sizeof *n);
     rw_set_columns(w, g, n);
     g->u.agg.aggs = hd_dup(w->a, n->u.agg.aggs, sizeof *n->u.agg.aggs * (size_t)na);
     for (int i = 0; i < na; i++) {
-        bools |= is_of_bool(&n->u.agg.aggs[i]);
+        changed |= is_of_bool(&n->u.agg.aggs[i]) || n->u.agg.aggs[i].fn == FE_AGG_BIT_AND;
         say(w, &g->u.agg.aggs[i]);
         g->cols[nk + i].type = g->u.agg.aggs[i].type;
     }
-    return bools ? results(w, n, rest(w, g)) : rest(w, g);
+    return changed ? results(w, n, rest(w, g)) : rest(w, g);
 }

@@ -50,13 +50,16 @@ static bool can_merge(const struct fe_agg *a)
     case FE_AGG_COUNT_STAR:
     case FE_AGG_MIN:
     case FE_AGG_MAX:
+    case FE_AGG_BIT_OR:
     case FE_AGG_GROUPING: return true;
     case FE_AGG_COUNT:
+    case FE_AGG_BIT_XOR:
     case FE_AGG_SUM: return !a->distinct;
     case FE_AGG_AVG: return !a->distinct && sum_has_room(a->arg->type);
     case FE_AGG_ARG_MIN:
     case FE_AGG_ARG_MAX:
     case FE_AGG_COUNT_IF: /* these are others by now */
+    case FE_AGG_BIT_AND:
     case FE_AGG_BOOL_AND:
     case FE_AGG_BOOL_OR:
 #define T_AGG(id, ...)

@@ -14,7 +14,8 @@ static const struct {
 
 static const enum rt_merge merges[] = {
     [FE_AGG_COUNT_STAR] = RT_MERGE_SUM, [FE_AGG_COUNT] = RT_MERGE_SUM, [FE_AGG_SUM] = RT_MERGE_SUM,
-    [FE_AGG_MIN] = RT_MERGE_MIN,        [FE_AGG_MAX] = RT_MERGE_MAX,   [FE_AGG_ANY] = RT_MERGE_ANY};
+    [FE_AGG_MIN] = RT_MERGE_MIN,        [FE_AGG_MAX] = RT_MERGE_MAX,   [FE_AGG_BIT_OR] = RT_MERGE_OR,
+    [FE_AGG_BIT_XOR] = RT_MERGE_XOR,    [FE_AGG_ANY] = RT_MERGE_ANY};
 
 static const struct rt_state *state_of(const struct vf *v)
 {

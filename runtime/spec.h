@@ -73,7 +73,7 @@ struct rt_field {
 
 /* How partial results in an aggregate's accumulator field combine. KEY fields identify the group.
  * All accumulators start as zero bytes; MIN, MAX, ANY and nullable SUM carry a valid byte. */
-enum rt_merge { RT_MERGE_KEY, RT_MERGE_SUM, RT_MERGE_MIN, RT_MERGE_MAX, RT_MERGE_ANY };
+enum rt_merge { RT_MERGE_KEY, RT_MERGE_SUM, RT_MERGE_MIN, RT_MERGE_MAX, RT_MERGE_ANY, RT_MERGE_OR, RT_MERGE_XOR };
 
 enum rt_state_kind {
 #define S_STATE(id, stem, name, filling, aggregate, head) RT_STATE_##id,

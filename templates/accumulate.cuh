@@ -5,6 +5,7 @@
 //
 //   sums           one atomic add; 128 bits are two adds, the lower one carries. None wraps:
 //                  the planner chose the width so
+//   bits           one atomic, of 64 bits
 //   int min, max   one atomic; accumulators start at the far end of their type
 //   floats' min, max: compare-and-swap of the bits while the value comes first in the order of
 //                  docs/plan.md (NaN is the largest number); they start at the far end, too
@@ -62,6 +63,35 @@ struct hdd_sum {
     template <class T> HDD_MEMBER void into(T &field, u8 *valid, T v) const
     {
         hdd_atomic_sum(&field, v);
+        hdd_mark_valid(valid);
+    }
+};
+
+// ---- bits of int64 -------------------------------------------------------------------------
+
+// Those that some value has. Like those of odd many they start at 0.
+struct hdd_either {
+    template <class T> HDD_MEMBER T of(T a, T b) const
+    {
+        return a | b;
+    }
+
+    HDD_MEMBER void into(i64 &field, u8 *valid, i64 v) const
+    {
+        hdd_atomic_or(reinterpret_cast<u64 *>(&field), (u64)v);
+        hdd_mark_valid(valid);
+    }
+};
+
+struct hdd_parity {
+    template <class T> HDD_MEMBER T of(T a, T b) const
+    {
+        return a ^ b;
+    }
+
+    HDD_MEMBER void into(i64 &field, u8 *valid, i64 v) const
+    {
+        hdd_atomic_xor(reinterpret_cast<u64 *>(&field), (u64)v);
         hdd_mark_valid(valid);
     }
 };

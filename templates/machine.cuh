@@ -293,6 +293,11 @@ HDD_DEVICE u64 hdd_atomic_or(u64 *p, u64 v)
     return atomicOr(p, v);
 }
 
+HDD_DEVICE u64 hdd_atomic_xor(u64 *p, u64 v)
+{
+    return atomicXor(p, v);
+}
+
 HDD_DEVICE void hdd_atomic_min(i32 *p, i32 v)
 {
     atomicMin(p, v);

@@ -40,6 +40,16 @@ static void add(const struct rt_field *f, unsigned char *dst, const unsigned cha
     HD_BUG("sum of %s", rt_phys_name(f->phys));
 }
 
+/* Bits are of int64. */
+static void mix(enum rt_merge merge, unsigned char *dst, const unsigned char *src)
+{
+    uint64_t a, b;
+    memcpy(&a, dst, 8);
+    memcpy(&b, src, 8);
+    a = merge == RT_MERGE_OR ? a | b : a ^ b;
+    memcpy(dst, &a, 8);
+}
+
 void rt_merge_field(const struct rt_field *f, enum rt_merge merge, unsigned char *dst, const unsigned char *src)
 {
     size_t size = (size_t)rt_phys_size(f->phys);
@@ -58,7 +68,10 @@ void rt_merge_field(const struct rt_field *f, enum rt_merge merge, unsigned char
     }
     if (merge == RT_MERGE_SUM)
         add(f, d, s);
-    if (merge == RT_MERGE_SUM || merge == RT_MERGE_ANY)
+    bool bits = merge == RT_MERGE_OR || merge == RT_MERGE_XOR;
+    if (bits)
+        mix(merge, d, s);
+    if (bits || merge == RT_MERGE_SUM || merge == RT_MERGE_ANY)
         return;
     int c = rt_value_compare(f->phys, s, d);
     if (merge == RT_MERGE_MIN ? c < 0 : c > 0)

@@ -385,7 +385,7 @@ struct hdd_bits_args {
 };
 
 // enum rt_merge of runtime/spec.h.
-enum hdd_merge { HDD_MERGE_KEY, HDD_MERGE_SUM, HDD_MERGE_MIN, HDD_MERGE_MAX, HDD_MERGE_ANY };
+enum hdd_merge { HDD_MERGE_KEY, HDD_MERGE_SUM, HDD_MERGE_MIN, HDD_MERGE_MAX, HDD_MERGE_ANY, HDD_MERGE_OR, HDD_MERGE_XOR };
 
 struct hdd_merge_field {
     hdd_u32 offset;

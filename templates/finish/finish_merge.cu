@@ -70,6 +70,10 @@ HDD_DEVICE void hdd_merge_value(const hdd_merge_field &f, u8 *to, const u8 *from
         to[f.valid] = 1;
     } else if (f.merge == HDD_MERGE_SUM) {
         hdd_sum_value(f.phys, to, from, f.offset);
+    } else if (f.merge == HDD_MERGE_OR) {
+        hdd_field_at<i64>(to, f.offset) |= hdd_field<i64>(from, f.offset);
+    } else if (f.merge == HDD_MERGE_XOR) {
+        hdd_field_at<i64>(to, f.offset) ^= hdd_field<i64>(from, f.offset);
     } else if (f.merge != HDD_MERGE_ANY && hdd_is_better(f, from, to)) {
         hdd_copy_value(f.phys, to, from, f.offset);
     }

@@ -575,7 +575,7 @@ class PlanGen:
         return out
 
     def agg_of_rows(self, node, gen, rel):
-        fn, name = self.rng.choice(["count", "count", "sum", "sum", "avg", "min", "max", "arg", "bool", "moment"]), self.fresh("g")
+        fn, name = self.rng.choice(["count", "count", "sum", "sum", "avg", "min", "max", "arg", "bool", "bits", "moment"]), self.fresh("g")
         agg = {"fn": fn, "as": name}
         node["aggs"].append(agg)
         if fn == "bool":
@@ -583,6 +583,8 @@ class PlanGen:
             arg = gen.boolean(self.depth())
             agg["arg"] = self.write(arg)
             return Out(name, renamed((count_result if agg["fn"] == "count_if" else same_result)(arg, rel.rows), name), rel.rows)
+        if fn == "bits":
+            return self.bits(agg, gen, rel)
         if fn == "moment":
             return self.moment(agg, gen, rel)
         if fn == "arg":
@@ -599,6 +601,17 @@ class PlanGen:
         if fn in ("count", "sum", "avg") and self.rng.random() < 0.2:
             agg["distinct"] = True
         return Out(name, renamed(AGG_RESULT[fn](arg, rel.rows), name), rel.rows)
+
+    def bits(self, agg, gen, rel):
+        agg["fn"] = self.rng.choice(["bit_and", "bit_or", "bit_xor"])
+        arg = gen.bits(self.depth() + 1)
+        if not arg.type.is_int:
+            arg = gen.constant(6, INT64)
+        agg["arg"] = self.write(arg)
+        if agg["fn"] == "bit_xor" and self.rng.random() < 0.3:
+            agg["distinct"] = True
+        most = Fraction(1 << max(int(v).bit_length() for v in (arg.lo, arg.hi)))
+        return Out(agg["as"], renamed(Val(None, INT64, True, -most, most - 1), agg["as"]), rel.rows)
 
     def moment(self, agg, gen, rel):
         agg["fn"] = self.rng.choice(MOMENTS)

@@ -9,6 +9,7 @@ from hdtable import Column
 from hdtypes import FLOAT64, INT64, MAX_DIGITS, PlanError, decimal
 
 BOOLS = ("count_if", "bool_and", "bool_or")
+BITS = ("bit_and", "bit_or", "bit_xor")
 SAFE_SUM_DIGITS = 28  # 10^10 rows of this many digits cannot reach 10^38
 
 
@@ -24,10 +25,10 @@ class Aggregate:
         nearest = agg["fn"] in ("arg_min", "arg_max")
         two = nearest or agg["fn"] in TWO + ("regr_count",)
         if set(agg) - {"fn", "arg", "by", "filter", "as", "distinct"} or ("by" in agg) != two or \
-                not (two or agg["fn"] in ("count", "sum", "avg", "min", "max") + BOOLS + ONE):
+                not (two or agg["fn"] in ("count", "sum", "avg", "min", "max") + BOOLS + BITS + ONE):
             raise PlanError(self.path, "not an aggregate")
-        if agg.get("distinct") and ("arg" not in agg or agg["fn"] not in ("count", "sum", "avg")):
-            raise PlanError(self.path, "distinct goes with the argument of count, sum or avg")
+        if agg.get("distinct") and ("arg" not in agg or agg["fn"] not in ("count", "sum", "avg", "bit_xor")):
+            raise PlanError(self.path, "distinct goes with the argument of count, sum, avg or bit_xor")
         self.filter = self.condition("filter") if "filter" in agg else None
         if self.filter and self.filter.err:
             self.owner.check(self.node, self.path + ".filter", f"SELECT 1 FROM {self.rel.cte} WHERE {self.filter.err}",
@@ -70,6 +71,13 @@ class Aggregate:
         return f"{self.agg['fn']}({self.arg.sql})", self.arg.type
 
     bool_or = bool_and
+
+    def bit_xor(self):
+        if not self.arg.type.is_int:
+            raise PlanError(self.path, f"{self.agg['fn']} takes integers")
+        return f"{self.agg['fn']}({self.unique}CAST({self.arg.sql} AS BIGINT))", INT64
+
+    bit_and = bit_or = bit_xor
 
     def moment(self):
         fn, by = self.agg["fn"], self.arg

@@ -106,7 +106,8 @@ static void add_fields(struct bench *b, int nkeys, int nsums)
     } sums[] = {{RT_I64, false, RT_MERGE_SUM}, {RT_I128, true, RT_MERGE_SUM}, {RT_F64, false, RT_MERGE_SUM},
                 {RT_I32, true, RT_MERGE_MIN},  {RT_I64, true, RT_MERGE_MAX},  {RT_I128, true, RT_MERGE_MIN},
                 {RT_F64, true, RT_MERGE_MAX},  {RT_STR, true, RT_MERGE_MIN},  {RT_STR, true, RT_MERGE_MAX},
-                {RT_BOOL, true, RT_MERGE_MAX}, {RT_STR, true, RT_MERGE_ANY}};
+                {RT_BOOL, true, RT_MERGE_MAX}, {RT_STR, true, RT_MERGE_ANY},  {RT_I64, true, RT_MERGE_OR},
+                {RT_I64, false, RT_MERGE_XOR}};
     int at = rt_state_head(&b->s);
     if (b->s.word)
         add_field(b, RT_I64, false, RT_MERGE_KEY, &at);
