@@ -178,6 +178,12 @@ static const char *emit_bits(struct cu_unit *u, const struct pl_expr *e)
     return call(u, e, spellings[e->op], e->fail);
 }
 
+static const char *emit_digest(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->digests = true;
+    return call(u, e, spellings[e->op], false);
+}
+
 static const char *emit_rounding(struct cu_unit *u, const struct pl_expr *e)
 {
     if (e->op == FE_ROUND) {

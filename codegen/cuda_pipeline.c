@@ -339,6 +339,8 @@ static const char *includes(struct cu_unit *u)
         cu_line(&o, "#include \"hd/sorted.cuh\"");
     if (u->bits)
         cu_line(&o, "#include \"hd/bits.cuh\"");
+    if (u->digests)
+        cu_line(&o, "#include \"hd/digest_call.cuh\"");
     return detach_text(u, &o);
 }
 

@@ -2,6 +2,7 @@
 #include "codegen/llvm_build.h"
 
 #include "templates/abi.h"
+#include "templates/device.cuh"
 
 #define CANONICAL_NAN   0x7ff8000000000000ULL
 #define CANONICAL_NAN32 0x7fc00000
@@ -68,6 +69,60 @@ LLVMValueRef cg_hash_more(struct cg_fn *f, LLVMValueRef h, int n, const struct c
 LLVMValueRef cg_hash(struct cg_fn *f, int n, const struct cg_val *keys, const enum rt_phys *phys)
 {
     return cg_hash_more(f, l_u64(f, HDD_HASH_SEED), n, keys, phys);
+}
+
+/* ---- the hash that plans see (templates/digest.cuh) ---- */
+
+static LLVMValueRef digest_const(struct cg_fn *f, uint64_t v)
+{
+    return cg_const(f, RT_I64, (int64_t)v);
+}
+
+static LLVMValueRef digest_word(struct cg_fn *f, LLVMValueRef h, LLVMValueRef word)
+{
+    LLVMValueRef by = cg_const(f, RT_I64, 33);
+    h = l_xor(f, h, word);
+    h = l_mul(f, l_xor(f, h, l_lshr(f, h, by)), digest_const(f, HDD_DIGEST_MUL1));
+    h = l_mul(f, l_xor(f, h, l_lshr(f, h, by)), digest_const(f, HDD_DIGEST_MUL2));
+    return l_xor(f, h, l_lshr(f, h, by));
+}
+
+static LLVMValueRef digest_i128(struct cg_fn *f, LLVMValueRef h, LLVMValueRef v)
+{
+    LLVMValueRef word[2];
+    cg_words(f, v, RT_I128, word);
+    LLVMValueRef low = digest_word(f, h, word[0]), sign = LLVMBuildAShr(f->b, word[0], l_i64(f, 63), "");
+    return l_select(f, l_eq(f, sign, word[1]), low, digest_word(f, low, word[1]));
+}
+
+static LLVMValueRef digest_f64(struct cg_fn *f, LLVMValueRef h, LLVMValueRef v)
+{
+    LLVMValueRef zero = l_fcmp(f, LLVMRealOEQ, v, cg_const(f, RT_F64, 0)), nan = l_fcmp(f, LLVMRealUNO, v, v);
+    LLVMValueRef bits = l_select(f, zero, digest_const(f, 0), l_bitcast(f, v, cg_type(f, RT_I64)));
+    return digest_word(f, h, l_select(f, nan, digest_const(f, CANONICAL_NAN), bits));
+}
+
+static LLVMValueRef digest_text(struct cg_fn *f, LLVMValueRef h, struct cg_val v)
+{
+    struct cg_when w = cg_when_begin(f, v.valid);
+    LLVMValueRef args[] = {h, v.v, v.len};
+    struct cg_val r = {.v = cg_call(f, CG_CALL_hdr_digest_text, args, 3)};
+    return cg_when_end(f, &w, RT_I64, r).v;
+}
+
+struct cg_val cgl_digest(struct cg_fn *f, const struct pl_expr *e)
+{
+    LLVMValueRef h = digest_const(f, HDD_DIGEST_SEED), more;
+    for (int i = 0; i < e->nargs; i++) {
+        struct cg_val v = cg_expr(f, e->args[i]);
+        enum rt_phys p = cg_arg_phys(f->m, e, i);
+        more = p == RT_STR    ? digest_text(f, h, v)
+               : p == RT_I128 ? digest_i128(f, h, v.v)
+               : p == RT_F64  ? digest_f64(f, h, v.v)
+                              : digest_word(f, h, v.v);
+        h = v.valid ? l_select(f, v.valid, more, digest_word(f, h, digest_const(f, HDD_DIGEST_NULL))) : more;
+    }
+    return (struct cg_val){.v = h};
 }
 
 /* eq, adjusted for NULLs on either side. */

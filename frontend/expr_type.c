@@ -275,6 +275,16 @@ static int ft_PAD(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **
     return ft_TEXT(t, &whole, all, out);
 }
 
+/* ---- hash ----------------------------------------------------------------------------- */
+
+static int ft_HASH(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    for (int i = 0; i < x->nargs; i++)
+        a[i] = fe_settle(t, a[i], HD_INT64); /* NULLs of all types have one hash */
+    *out = fe_make(t, x, FE_HASH_OF, hd_type_of(HD_INT64), x->nargs, a);
+    return 0;
+}
+
 /* ---- choice and cast ------------------------------------------------------------------ */
 
 static bool is_value_of_case(int i, int n)

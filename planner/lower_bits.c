@@ -1,7 +1,8 @@
-/* Operators of bits: facts give the range of the result, and so whether a shift may lose bits. */
+/* Operators of bits, and hashes. Facts give the range of the result, and so whether a shift may lose bits. */
 #include "planner/lower_bits.h"
 
 #include "planner/build.h"
+#include "planner/lower_arith.h"
 
 static struct pl_range range_of(const struct fe_expr *e, const struct pl_val *v)
 {
@@ -76,5 +77,30 @@ int lx_shift_bits(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
     x->fail = fails;
     if (fails)
         x->path = pb_site(c, site);
+    return 0;
+}
+
+/* ---- hash ----------------------------------------------------------------------------------------- */
+
+/* Widths that facts choose do not matter: 64 bits, 128 bits, float64, a string. */
+static int canonical(struct ctx *c, struct pl_val *v, const char *path)
+{
+    if (v->type.kind == HD_STRING)
+        return lx_as_string(c, v);
+    if (v->type.kind == HD_FLOAT32)
+        HD_TRY(lx_cast(c, v, hd_type_of(HD_FLOAT64), path));
+    lx_realise(c, v);
+    return rt_phys_is_float(v->phys) || v->phys == RT_I128 ? 0 : lx_as_phys(c, v, RT_I64);
+}
+
+int lx_hash(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+{
+    int *args = HD_NEWN(c->a, int, e->nargs);
+    for (int i = 0; i < e->nargs; i++) {
+        HD_TRY(canonical(c, &v[i], e->path));
+        args[i] = v[i].expr;
+    }
+    *out = (struct pl_val){.phys = RT_I64, .range = range_of_type(e->type)};
+    out->expr = pb_op(c, FE_HASH_OF, RT_I64, false, e->nargs, args);
     return 0;
 }

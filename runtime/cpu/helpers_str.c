@@ -4,10 +4,16 @@
 #include <xxhash.h>
 
 #include "runtime/cpu/helpers.h"
+#include "templates/digest.cuh"
 
 int64_t hdr_hash_bytes(void *s, int32_t n)
 {
     return (int64_t)XXH3_64bits(s, (size_t)n);
+}
+
+int64_t hdr_digest_text(int64_t h, void *s, int32_t n)
+{
+    return (int64_t)hdd_digest_text((uint64_t)h, s, n);
 }
 
 int32_t hdr_str_cmp(void *a, int32_t na, void *b, int32_t nb)

@@ -104,6 +104,11 @@ static int64_t hdr_hash_bytes(const void *p, int32_t n)
     return (int64_t)hdd_mix(h);
 }
 
+static int64_t hdr_digest_text(int64_t h, const void *p, int32_t n)
+{
+    return h ^ hdr_hash_bytes(p, n);
+}
+
 static int32_t hdr_str_cmp(const void *a, int32_t n, const void *b, int32_t m)
 {
     int c = memcmp(a ? a : "", b ? b : "", (size_t)HD_MIN(n, m));

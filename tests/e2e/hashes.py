@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""The function hash against its definition, written anew here, of columns of every type, alone and several at a time.
+
+The columns are loaded, so that facts make them narrow, sorted texts a dictionary, and some of them NULL.
+Usage: hashes.py --heddle BIN [--rows 2000] [--threads 1,3] [--backend B]
+"""
+import argparse
+import datetime
+import json
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+MASK = (1 << 64) - 1
+SEED, NULL = 0x9E3779B97F4A7C15, 0xA0761D6478BD642F
+COLUMNS = [("tiny", "int32", False), ("i", "int32", True), ("j", "int64", True), ("small", "decimal(12,2)", True),
+           ("wide", "decimal(38,3)", True), ("x", "float64", True), ("y", "float32", True), ("day", "date", True),
+           ("at", "timestamp", True), ("word", "string", True), ("text", "string", False), ("ok", "bool", True)]
+PAIRS = [("i", "j"), ("word", "tiny"), ("text", "word", "x"), ("wide", "small", "at", "day"), ("ok", "y"), ("j", "i")]
+
+
+def word(h, w):
+    """One word more: the finalizer of MurmurHash3."""
+    h ^= w & MASK
+    h = (h ^ h >> 33) * 0xFF51AFD7ED558CCD & MASK
+    h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53 & MASK
+    return h ^ h >> 33
+
+
+def integer(h, v):
+    h = word(h, v)
+    return h if -(1 << 63) <= v < 1 << 63 else word(h, v >> 64)
+
+
+def more(h, v, kind):
+    """v as Python has it: decimals as the integers of their digits."""
+    if v is None:
+        return word(h, NULL)
+    if kind.startswith("float"):
+        bits = 0 if v == 0 else 0x7FF8000000000000 if v != v else struct.unpack("<Q", struct.pack("<d", v))[0]
+        return word(h, bits)
+    if kind == "string":
+        data = v.encode()
+        h = word(h, len(data))
+        for k in range(0, len(data), 8):
+            h = word(h, int.from_bytes(data[k:k + 8], "little"))
+        return h
+    if kind == "date":
+        v = (v - datetime.date(1970, 1, 1)).days
+    if kind == "timestamp":
+        v = (v - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
+    return integer(h, int(v))
+
+
+def hash_of(values, kinds):
+    h = SEED
+    for v, kind in zip(values, kinds):
+        h = more(h, v, kind)
+    return h - (1 << 64) if h >> 63 else h
+
+
+def value(rng, name, kind):
+    single = struct.unpack("<f", struct.pack("<f", rng.uniform(-9, 9)))[0]
+    return {"tiny": lambda: rng.randrange(5), "i": lambda: rng.randrange(-1 << 31, 1 << 31), "ok": lambda: rng.random() < 0.5,
+            "j": lambda: rng.choice([rng.randrange(-1 << 63, 1 << 63), rng.randrange(9)]),
+            "small": lambda: rng.randrange(-10 ** 12 + 1, 10 ** 12),
+            "wide": lambda: rng.choice([rng.randrange(-10 ** 38 + 1, 10 ** 38), rng.randrange(-999, 999), 1 << 63, -(1 << 63)]),
+            "x": lambda: rng.choice([0.0, -0.0, float("nan"), float("inf"), rng.gauss(0, 1e9)]),
+            "y": lambda: rng.choice([0.0, -0.0, float("nan"), single]),
+            "day": lambda: datetime.date(1900, 1, 1) + datetime.timedelta(days=rng.randrange(90000)),
+            "at": lambda: datetime.datetime(1900, 1, 1) + datetime.timedelta(microseconds=rng.randrange(10 ** 16)),
+            "word": lambda: rng.choice(["a", "seven..", "eight...", "nine.....", "Zürich"]),
+            "text": lambda: "".join(rng.choice("abcdé ") for _ in range(rng.randrange(1, 30)))}[name]()
+
+
+def cell(v, kind):
+    if v is None:
+        return ""
+    if kind.startswith("decimal"):
+        scale = int(kind[:-1].split(",")[1])
+        digits = str(abs(v)).rjust(scale + 1, "0")
+        return ("-" if v < 0 else "") + digits[:-scale] + "." + digits[-scale:]
+    if kind == "bool":
+        return "true" if v else "false"
+    return repr(v) if kind.startswith("float") else str(v)
+
+
+def load(args, scratch, rows):
+    columns = [{"name": n, "type": k, "nullable": null} for n, k, null in COLUMNS]
+    schema = {"format": {"delimiter": ",", "header": True, "null": "", "trailing_delimiter": False},
+              "tables": [{"name": "t", "columns": columns}]}
+    (scratch / "schema.json").write_text(json.dumps(schema))
+    lines = [",".join(n for n, _, _ in COLUMNS)]
+    lines += [",".join(cell(v, k) for v, (_, k, _) in zip(row, COLUMNS)) for row in rows]
+    (scratch / "t.csv").write_text("\n".join(lines) + "\n")
+    done = subprocess.run([args.heddle, "load", "--schema", str(scratch / "schema.json"), "--from", str(scratch), "--out",
+                           str(scratch / "db")], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+
+
+def run(args, scratch, root, threads):
+    plan = scratch / "plan.json"
+    plan.write_text(json.dumps({"heddle": 1, "root": root}))
+    done = subprocess.run([args.heddle, "run", str(plan), "--db", str(scratch / "db"), "--backend", args.backend, "--threads", threads,
+                           "--format", "json"], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{root}\n{done.stderr}")
+    return json.loads(done.stdout)["rows"]
+
+
+def check_hashes(args, scratch, rows, threads):
+    tests = [(n,) for n, _, _ in COLUMNS] + PAIRS
+    root = {"op": "project", "exprs": [{"expr": f"hash({', '.join(t)})", "as": f"h{k}"} for k, t in enumerate(tests)],
+            "input": {"op": "scan", "table": "t"}}
+    at = {n: k for k, (n, _, _) in enumerate(COLUMNS)}
+    got = sorted([int(v) for v in row] for row in run(args, scratch, root, threads))
+    want = sorted([hash_of([row[at[n]] for n in t], [COLUMNS[at[n]][1] for n in t]) for t in tests] for row in rows)
+    return got == want
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--heddle", required=True)
+    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--threads", default="1,3")
+    parser.add_argument("--backend", default="cpu")
+    args = parser.parse_args()
+    rng = random.Random(11)
+    rows = [[None if null and rng.random() < 0.1 else value(rng, n, k) for n, k, null in COLUMNS] for _ in range(args.rows)]
+    bad = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        load(args, scratch, rows)
+        for threads in args.threads.split(","):
+            ok = check_hashes(args, scratch, rows, threads)
+            bad += not ok
+            print(f"hash of {len(COLUMNS)} columns and {len(PAIRS)} tuples, {threads} threads: {'ok' if ok else 'DIFFERENT'}")
+    sys.exit(bad > 0)
+
+
+if __name__ == "__main__":
+    main()
