@@ -28,15 +28,29 @@ static int read_flags(struct fe_typing *t, const struct fe_ast *x, const struct 
     return 0;
 }
 
-static int check_pattern(struct fe_typing *t, const struct fe_ast *x, const struct fe_expr *pattern)
+/* The number of a group: a literal. */
+static int read_group(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **group)
+{
+    *group = fe_settle(t, *group, HD_INT64);
+    const struct fe_value *v = &(*group)->value;
+    if ((*group)->op != FE_LIT || v->is_null || v->i < 0 || v->i > FE_REGEXP_MAX_NODES)
+        return fe_ast_fail(x, t->err, "the group is a literal integer, 0 for the whole match");
+    *group = fe_cast_to(t, *group, HD_INT64);
+    return 0;
+}
+
+static int check_pattern(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *const *a)
 {
     struct fe_regexp_error e;
+    struct fe_regexp_use use = {0};
     size_t size;
-    bool span = x->op != FE_REGEXP_LIKE;
-    if (pattern->op == FE_PARAM)
-        return 0;
-    if (fe_regexp_compile(t->arena, pattern->value.s, pattern->value.n, span ? FE_REGEXP_SPAN : FE_REGEXP_SEARCH, &size,
-                          &e))
+    const struct fe_expr *pattern = a[1];
+    if (x->op == FE_REGEXP_EXTRACT)
+        use = fe_regexp_extracting((int)a[2]->value.i);
+    else if (x->op != FE_REGEXP_LIKE)
+        use = a[2]->op == FE_LIT ? fe_regexp_replacing(a[2]->value.is_null ? "" : a[2]->value.s, a[2]->value.n)
+                                 : (struct fe_regexp_use){.span = true};
+    if (pattern->op == FE_PARAM || fe_regexp_compile(t->arena, pattern->value.s, pattern->value.n, &use, &size, &e))
         return 0;
     return fe_ast_fail(x, t->err, "regular expression, byte %zu: %s", e.at + 1, e.message);
 }
@@ -56,21 +70,38 @@ static int fold_case(struct fe_typing *t, const struct fe_ast *x, struct fe_expr
     return 0;
 }
 
-int ft_REGEXP(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+/* regexp_extract(s, p [, group] [, flags]): without a group it is 0. */
+static int find_group(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **flags)
+{
+    bool number = x->nargs > 2 && hd_type_is_num(a[2]->type);
+    if (x->nargs > 3 && !number)
+        return fe_mismatch(t, x, "the number of a group before its flags", x->nargs, a);
+    *flags = x->nargs > 2 + number ? a[2 + number] : NULL;
+    if (!number)
+        a[2] = fe_make_literal(t, x, (struct fe_value){.type = hd_type_of(HD_INT64)});
+    return read_group(t, x, &a[2]);
+}
+
+int ft_REGEXP(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **given, struct fe_expr **out)
 {
     bool replaces = x->op == FE_REGEXP_REPLACE || x->op == FE_REGEXP_REPLACE_ALL, fold = false;
-    bool all = x->op == FE_REGEXP_REPLACE_ALL;
-    int n = replaces ? 3 : 2;
+    bool all = x->op == FE_REGEXP_REPLACE_ALL, extracts = x->op == FE_REGEXP_EXTRACT;
+    int n = replaces || extracts ? 3 : 2;
+    struct fe_expr *a[4], *flags = NULL;
     for (int i = 0; i < x->nargs; i++)
-        a[i] = fe_settle(t, a[i], HD_STRING);
-    for (int i = 0; i < x->nargs; i++)
-        if (a[i]->type.kind != HD_STRING)
-            return fe_mismatch(t, x, "strings", x->nargs, a);
+        a[i] = extracts && i == 2 ? given[i] : fe_settle(t, given[i], HD_STRING);
+    if (extracts)
+        HD_TRY(find_group(t, x, a, &flags));
+    else if (x->nargs > n)
+        flags = a[n];
+    for (int i = 0; i < n; i++)
+        if (a[i]->type.kind != HD_STRING && !(extracts && i == 2))
+            return fe_mismatch(t, x, "strings", n, a);
     if (!is_constant_text(a[1]))
         return fe_ast_fail(x, t->err, "the pattern is a literal text or a parameter");
-    if (x->nargs > n)
-        HD_TRY(read_flags(t, x, a[n], &fold, &all));
-    HD_TRY(check_pattern(t, x, a[1]));
+    if (flags)
+        HD_TRY(read_flags(t, x, flags, &fold, &all));
+    HD_TRY(check_pattern(t, x, a));
     if (fold)
         HD_TRY(fold_case(t, x, &a[1]));
     enum fe_op op = replaces && all ? FE_REGEXP_REPLACE_ALL : x->op;

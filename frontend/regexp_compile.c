@@ -1,155 +1,14 @@
-/* Makes automata of regular expressions: the positions of Thompson's construction (Regular Expression Search Algorithm,
- * CACM 1968), and of these deterministic states, each a list of positions. Where a match lies is decided as Perl does, by
- * the order of alternatives: the states' lists are ordered, and nothing stays behind a match (Cox, Regular Expression
+/* Makes automata of regular expressions: deterministic states, each a list of positions. Where a match lies is decided as
+ * Perl does, by the order of alternatives: the states' lists are ordered, and nothing stays behind a match (Cox, Regular Expression
  * Matching in the Wild, 2010). */
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/regexp.h"
+#include "frontend/regexp_positions.h"
 #include "runtime/base/vec.h"
 #include "templates/regexp.cuh"
 
-enum position_kind { BYTE, SPLIT, BEGIN, END, MATCH };
 enum { AGAIN = -1 }; /* in a list: the search begins once more here */
-
-struct position {
-    enum position_kind kind;
-    unsigned char lo, hi; /* BYTE */
-    int next, other; /* other: SPLIT, after next */
-};
-
-struct making {
-    struct hd_arena *a;
-    struct fe_regexp_error *e;
-    bool backwards;
-    int n;
-    struct position *v;
-    uint64_t work;
-};
-
-static int fail(struct making *m, const char *message)
-{
-    if (!m->e->message)
-        *m->e = (struct fe_regexp_error){message, 0};
-    return -1;
-}
-
-/* ---- positions ------------------------------------------------------------------------------------------- */
-
-static int add_position(struct making *m, struct position p)
-{
-    if (m->n == FE_REGEXP_MAX_NODES)
-        return fail(m, "the pattern is too large: its repetitions are too many");
-    hd_grow1(m->a, m->v, m->n);
-    m->v[m->n] = p;
-    return m->n++;
-}
-
-static int choice(struct making *m, int first, int second)
-{
-    if (first < 0 || second < 0)
-        return first < 0 ? second : first;
-    return add_position(m, (struct position){SPLIT, 0, 0, first, second});
-}
-
-/* Bytes of the characters lo to hi, whose encodings have `n` bytes and differ as a product of ranges. */
-static int bytes_of(struct making *m, uint32_t lo, uint32_t hi, int n, int next)
-{
-    static const unsigned char heads[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (int k = 0; k < n && next >= 0; k++) {
-        int i = m->backwards ? n - 1 - k : k; /* from the last byte; backwards the first one is met last */
-        uint32_t l = lo >> 6 * i, h = hi >> 6 * i;
-        bool head = i == n - 1;
-        unsigned char mark = head ? heads[n] : 0x80, mask = head ? 0xff : 0x3f;
-        if (n == 1)
-            mark = 0;
-        next = add_position(m, (struct position){BYTE, (unsigned char)((l & mask) | mark),
-                                                 (unsigned char)((h & mask) | mark), next, 0});
-    }
-    return next;
-}
-
-/* The same of any range: it is cut where lengths change and where last bytes do not span all that follow. */
-static int range_of(struct making *m, uint32_t lo, uint32_t hi, int next)
-{
-    static const uint32_t last[] = {0x7f, 0x7ff, 0xffff, 0x10ffff};
-    int n = 1;
-    while (lo > last[n - 1])
-        n++;
-    if (hi > last[n - 1])
-        return choice(m, range_of(m, lo, last[n - 1], next), range_of(m, last[n - 1] + 1, hi, next));
-    for (int i = 1; i < n; i++) {
-        uint32_t low = ((uint32_t)1 << 6 * i) - 1;
-        if ((lo & ~low) == (hi & ~low))
-            break;
-        if (lo & low)
-            return choice(m, range_of(m, lo, lo | low, next), range_of(m, (lo | low) + 1, hi, next));
-        if ((hi & low) != low)
-            return choice(m, range_of(m, lo, (hi & ~low) - 1, next), range_of(m, hi & ~low, hi, next));
-    }
-    return bytes_of(m, lo, hi, n, next);
-}
-
-static int build(struct making *m, const struct fe_regexp *x, int next);
-
-static int repeat(struct making *m, const struct fe_regexp *x, int next)
-{
-    const struct fe_regexp *part = x->parts[0];
-    int at = next;
-    if (x->max < 0) {
-        int loop = add_position(m, (struct position){SPLIT, 0, 0, 0, 0});
-        int body = loop < 0 ? -1 : build(m, part, loop);
-        if (body < 0)
-            return -1;
-        m->v[loop].next = x->lazy ? next : body;
-        m->v[loop].other = x->lazy ? body : next;
-        at = loop;
-    }
-    for (int i = x->min; i < x->max && at >= 0; i++) {
-        int body = build(m, part, at);
-        at = body < 0 ? -1 : x->lazy ? choice(m, next, body) : choice(m, body, next);
-    }
-    for (int i = 0; i < x->min && at >= 0; i++)
-        at = build(m, part, at);
-    return at;
-}
-
-/* Where x begins, if `next` is behind it. */
-static int build(struct making *m, const struct fe_regexp *x, int next)
-{
-    int at = next;
-    switch (x->kind) {
-    case FE_RX_EMPTY: return next;
-    case FE_RX_BYTE: return add_position(m, (struct position){BYTE, 0, 255, next, 0});
-    case FE_RX_REPEAT: return repeat(m, x, next);
-    case FE_RX_CAT:
-        for (int i = 0; i < x->n && at >= 0; i++)
-            at = build(m, x->parts[m->backwards ? i : x->n - 1 - i], at);
-        return at;
-    case FE_RX_ALT:
-        at = build(m, x->parts[x->n - 1], next);
-        for (int i = x->n - 2; i >= 0 && at >= 0; i--) {
-            int part = build(m, x->parts[i], next);
-            at = part < 0 ? -1 : choice(m, part, at);
-        }
-        return at;
-    case FE_RX_CLASS:
-        if (!x->n) /* no character: a byte that no text has there */
-            return add_position(m, (struct position){BYTE, 1, 0, next, 0});
-        at = range_of(m, x->ranges[x->n - 1].lo, x->ranges[x->n - 1].hi, next);
-        for (int i = x->n - 2; i >= 0 && at >= 0; i--) {
-            int part = range_of(m, x->ranges[i].lo, x->ranges[i].hi, next);
-            at = part < 0 ? -1 : choice(m, part, at);
-        }
-        return at;
-    case FE_RX_BEGIN:
-    case FE_RX_END: {
-        bool front = (x->kind == FE_RX_BEGIN) != m->backwards;
-        return add_position(m, (struct position){front ? BEGIN : END, 0, 0, next, 0});
-    }
-    }
-    return -1;
-}
 
 /* ---- states ------------------------------------------------------------------------------------------------ */
 
@@ -164,7 +23,7 @@ struct state {
 };
 
 struct automaton {
-    struct making *m;
+    struct fe_rx_making *m;
     enum purpose purpose;
     int start; /* position */
     int nstates;
@@ -178,45 +37,33 @@ struct automaton {
     bool cut; /* nothing behind a match */
 };
 
-static void find_classes(struct automaton *a)
-{
-    bool begins[257] = {[0] = true};
-    for (int i = 0; i < a->m->n; i++)
-        if (a->m->v[i].kind == BYTE && a->m->v[i].lo <= a->m->v[i].hi)
-            begins[a->m->v[i].lo] = begins[a->m->v[i].hi + 1] = true;
-    for (int b = 0; b < 256; b++) {
-        if (begins[b])
-            a->byte[a->nclasses++] = (unsigned char)b;
-        a->class[b] = (unsigned char)(a->nclasses - 1);
-    }
-}
-
 /* Adds the positions that p reaches without a byte. Its depth is that of the pattern's groups and repetitions. */
 static void reach(struct automaton *a, int p, bool front)
 {
     for (a->m->work++; !a->cut && a->seen[p] != a->turn; a->m->work++) {
-        const struct position *x = &a->m->v[p];
+        const struct fe_rx_position *x = &a->m->v[p];
         a->seen[p] = a->turn;
         switch (x->kind) {
-        case SPLIT:
+        case FE_RXP_SPLIT:
             reach(a, x->next, front);
             p = x->other;
             continue;
-        case BEGIN:
+        case FE_RXP_TAG: p = x->next; continue;
+        case FE_RXP_BEGIN:
             if (!front)
                 return;
             p = x->next;
             continue;
-        case MATCH: a->cut = a->purpose != LONGEST; break;
-        case BYTE:
-        case END: break;
+        case FE_RXP_MATCH: a->cut = a->purpose != LONGEST; break;
+        case FE_RXP_BYTE:
+        case FE_RXP_END: break;
         }
         a->list[a->n++] = p;
         return;
     }
 }
 
-/* Whether a match ends at the border: behind the positions END of the list. */
+/* Whether a match ends at the border: behind the positions FE_RXP_END of the list. */
 static bool matches_at_border(struct automaton *a, const struct state *s)
 {
     bool found = false;
@@ -224,12 +71,12 @@ static bool matches_at_border(struct automaton *a, const struct state *s)
     a->n = 0;
     a->cut = false;
     for (int i = 0; i < s->n; i++)
-        if (s->list[i] >= 0 && a->m->v[s->list[i]].kind == END)
+        if (s->list[i] >= 0 && a->m->v[s->list[i]].kind == FE_RXP_END)
             reach(a, a->m->v[s->list[i]].next, s->front);
     for (int i = 0; i < a->n; i++) { /* those it reaches may be such again */
-        const struct position *x = &a->m->v[a->list[i]];
-        found |= x->kind == MATCH;
-        if (x->kind == END)
+        const struct fe_rx_position *x = &a->m->v[a->list[i]];
+        found |= x->kind == FE_RXP_MATCH;
+        if (x->kind == FE_RXP_END)
             reach(a, x->next, s->front);
     }
     return found || a->cut;
@@ -266,9 +113,9 @@ static int add_state(struct automaton *a, bool front)
 {
     struct state s = {.list = hd_dup(a->m->a, a->list, (size_t)a->n * sizeof *a->list), .n = a->n, .front = front};
     if (a->nstates == FE_REGEXP_MAX_STATES || a->m->work > FE_REGEXP_MAX_WORK)
-        return fail(a->m, "the pattern is too complex: its automaton has too many states");
+        return fe_rx_fail(a->m, "the pattern is too complex: its automaton has too many states");
     for (int i = 0; i < s.n; i++)
-        if (s.list[i] >= 0 && a->m->v[s.list[i]].kind == MATCH)
+        if (s.list[i] >= 0 && a->m->v[s.list[i]].kind == FE_RXP_MATCH)
             s.tells |= HDD_RX_MATCH | HDD_RX_BORDER;
     if (matches_at_border(a, &s))
         s.tells |= HDD_RX_BORDER;
@@ -282,9 +129,9 @@ static int settle(struct automaton *a, bool front)
 {
     bool found = false, ends = false;
     for (int i = 0; i < a->n; i++) {
-        enum position_kind k = a->list[i] < 0 ? SPLIT : a->m->v[a->list[i]].kind;
-        found |= k == MATCH;
-        ends |= k == END;
+        enum fe_rx_position_kind k = a->list[i] < 0 ? FE_RXP_SPLIT : a->m->v[a->list[i]].kind;
+        found |= k == FE_RXP_MATCH;
+        ends |= k == FE_RXP_END;
     }
     if (a->purpose == SEARCH && found)
         return HDD_RX_FOUND;
@@ -334,9 +181,9 @@ static int next_state(struct automaton *a, int from, unsigned char byte)
     bool again = a->purpose == SEARCH;
     begin_list(a);
     for (int i = 0; i < s.n; i++) {
-        const struct position *x = s.list[i] < 0 ? NULL : &a->m->v[s.list[i]];
+        const struct fe_rx_position *x = s.list[i] < 0 ? NULL : &a->m->v[s.list[i]];
         again |= !x;
-        if (x && x->kind == BYTE && x->lo <= byte && byte <= x->hi)
+        if (x && x->kind == FE_RXP_BYTE && x->lo <= byte && byte <= x->hi)
             reach(a, x->next, false);
     }
     if (again)
@@ -386,7 +233,7 @@ static int determine(struct automaton *a, int *start, int *idle)
     struct hd_arena *arena = a->m->a;
     a->list = HD_NEWN(arena, int, a->m->n + 1);
     a->seen = HD_NEWN(arena, int, a->m->n + 1);
-    find_classes(a);
+    a->nclasses = fe_rx_classes(a->m, a->class, a->byte);
     for (int i = 0; i < 2; i++)
         add_state(a, false);
     a->states[HDD_RX_FOUND].tells = HDD_RX_MATCH | HDD_RX_BORDER;
@@ -406,33 +253,76 @@ static int determine(struct automaton *a, int *start, int *idle)
 static const unsigned char *make(struct hd_arena *arena, const struct fe_regexp *x, enum purpose purpose, size_t *size,
                                  struct fe_regexp_error *e)
 {
-    struct making m = {.a = arena, .e = e, .backwards = purpose == LONGEST};
+    struct fe_rx_making m = {.a = arena, .e = e, .backwards = purpose == LONGEST};
     struct automaton a = {.m = &m, .purpose = purpose};
-    int start, idle, match = add_position(&m, (struct position){MATCH, 0, 0, 0, 0});
-    a.start = build(&m, x, match);
+    int start, idle, match = fe_rx_add(&m, (struct fe_rx_position){FE_RXP_MATCH, 0, 0, 0, 0});
+    a.start = fe_rx_build(&m, x, match);
     if (a.start < 0 || determine(&a, &start, &idle) < 0)
         return NULL;
     return write_program(&a, start, idle, size);
 }
 
-const unsigned char *fe_regexp_compile(struct hd_arena *a, const char *pattern, size_t n, enum fe_regexp_use use,
-                                       size_t *size, struct fe_regexp_error *e)
+static const unsigned char *joined(struct hd_arena *a, const unsigned char *program, size_t *size,
+                                   const unsigned char *part, size_t n)
 {
-    const struct fe_regexp *x = fe_regexp_read(a, pattern, n, e);
-    size_t second = 0;
+    unsigned char *all = hd_alloc(a, *size + n);
+    memcpy(all, program, *size);
+    memcpy(all + *size, part, n);
+    *size += n;
+    return all;
+}
+
+const unsigned char *fe_regexp_compile(struct hd_arena *a, const char *pattern, size_t n,
+                                       const struct fe_regexp_use *use, size_t *size, struct fe_regexp_error *e)
+{
+    int there = 0, ngroups = 0, groups[FE_REGEXP_MAX_GROUPS];
+    size_t more = 0;
+    const struct fe_regexp *x = fe_regexp_read(a, pattern, n, &there, e);
     if (!x)
         return NULL;
-    if (use == FE_REGEXP_SEARCH)
+    if (!use->span)
         return make(a, x, SEARCH, size, e);
-    const unsigned char *end = make(a, x, FIRST, size, e);
-    const unsigned char *begin = end ? make(a, x, LONGEST, &second, e) : NULL;
-    if (!begin)
+    for (int k = 0; k < use->ngroups; k++)
+        if (use->groups[k] <= there)
+            groups[ngroups++] = use->groups[k];
+        else if (use->must)
+            return (*e = (struct fe_regexp_error){"the pattern has no group of that number", 0}, NULL);
+    const unsigned char *all = make(a, x, FIRST, size, e), *part = all ? make(a, x, LONGEST, &more, e) : NULL;
+    if (!part)
         return NULL;
-    unsigned char *both = hd_alloc(a, *size + second);
-    memcpy(both, end, *size);
-    memcpy(both + *size, begin, second);
-    *size += second;
-    return both;
+    all = joined(a, all, size, part, more);
+    if (ngroups && !(part = fe_rx_captures(a, x, ngroups, groups, &more, e)))
+        return NULL;
+    if (ngroups)
+        all = joined(a, all, size, part, more);
+    return all;
+}
+
+static void use_group(struct fe_regexp_use *use, int group)
+{
+    int k = 0;
+    while (k < use->ngroups && use->groups[k] != group)
+        k++;
+    if (k == use->ngroups && group)
+        use->groups[use->ngroups++] = group;
+}
+
+struct fe_regexp_use fe_regexp_extracting(int group)
+{
+    struct fe_regexp_use use = {.span = true, .must = true};
+    use_group(&use, group);
+    return use;
+}
+
+struct fe_regexp_use fe_regexp_replacing(const char *by, size_t n)
+{
+    struct fe_regexp_use use = {.span = true, .must = by != NULL};
+    for (int k = 1; !by && k < 10; k++)
+        use_group(&use, k);
+    for (size_t i = 0; by && i + 1 < n; i++)
+        if (by[i] == '\\' && by[++i] >= '0' && by[i] <= '9')
+            use_group(&use, by[i] - '0');
+    return use;
 }
 
 const unsigned char *fe_ilike_compile(struct hd_arena *a, const char *pattern, size_t n, char escape, size_t *size,

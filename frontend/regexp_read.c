@@ -11,7 +11,7 @@ struct reading {
     struct hd_arena *a;
     const char *s;
     size_t n, at;
-    int depth;
+    int depth, groups;
     bool fold;
     struct fe_regexp_error *e;
 };
@@ -225,7 +225,9 @@ static struct fe_regexp *read_choice(struct reading *r);
 static struct fe_regexp *read_group(struct reading *r)
 {
     size_t start = r->at - 1;
-    if (take(r, '?') && !take(r, ':'))
+    bool plain = take(r, '?');
+    int number = plain ? 0 : ++r->groups;
+    if (plain && !take(r, ':'))
         return fail(r, start, "groups are ( ) and (?: )");
     if (++r->depth > MAX_DEPTH)
         return fail(r, start, "groups are nested too deep");
@@ -233,7 +235,13 @@ static struct fe_regexp *read_group(struct reading *r)
     r->depth--;
     if (x && !take(r, ')'))
         return fail(r, start, "this group has no end");
-    return x;
+    if (!x || plain)
+        return x;
+    struct fe_regexp *group = node(r, FE_RX_GROUP);
+    group->parts = hd_dup(r->a, &x, sizeof x);
+    group->n = 1;
+    group->min = number;
+    return group;
 }
 
 static struct fe_regexp *one_character(struct reading *r, uint32_t code)
@@ -364,7 +372,8 @@ static struct fe_regexp *read_choice(struct reading *r)
     return list_of(r, FE_RX_ALT, parts.v, parts.n);
 }
 
-struct fe_regexp *fe_regexp_read(struct hd_arena *a, const char *pattern, size_t n, struct fe_regexp_error *e)
+struct fe_regexp *fe_regexp_read(struct hd_arena *a, const char *pattern, size_t n, int *groups,
+                                 struct fe_regexp_error *e)
 {
     struct reading r = {.a = a, .s = pattern, .n = n, .e = e};
     *e = (struct fe_regexp_error){0};
@@ -377,6 +386,7 @@ struct fe_regexp *fe_regexp_read(struct hd_arena *a, const char *pattern, size_t
     struct fe_regexp *x = read_choice(&r);
     if (x && more(&r))
         return fail(&r, r.at, "a ) without its (");
+    *groups = r.groups;
     return x;
 }
 

@@ -88,29 +88,35 @@ static enum rt_phys number_class(const struct fe_expr *e, struct pl_range r, con
     return HD_MAX(lx_narrowest(range_within(r, limit) ? r : limit), HD_MAX(v->phys, RT_I32));
 }
 
-static const unsigned char *compiled(struct ctx *c, const struct fe_expr *e, const struct fe_value *pattern,
-                                     size_t *size, struct fe_regexp_error *wrong)
+/* Of the call's arguments v; the pattern is the second one. */
+static const unsigned char *compiled(struct ctx *c, const struct fe_expr *e, const struct pl_val *v, size_t *size,
+                                     struct fe_regexp_error *wrong)
 {
-    enum fe_regexp_use use = e->op == FE_REGEXP_LIKE ? FE_REGEXP_SEARCH : FE_REGEXP_SPAN;
+    struct fe_regexp_use use = {0};
+    const struct fe_value *pattern = &v[1].cval;
     if (e->op == FE_ILIKE)
         return fe_ilike_compile(c->a, pattern->s, pattern->n, e->escape, size, wrong);
-    return fe_regexp_compile(c->a, pattern->s, pattern->n, use, size, wrong);
+    if (e->op == FE_REGEXP_EXTRACT)
+        use = fe_regexp_extracting((int)v[2].cval.i);
+    else if (e->op != FE_REGEXP_LIKE)
+        use = fe_regexp_replacing(v[2].is_const && !v[2].cval.is_null ? v[2].cval.s : NULL, v[2].cval.n);
+    return fe_regexp_compile(c->a, pattern->s, pattern->n, &use, size, wrong);
 }
 
 /* A pattern becomes the program that matches it. */
 static int program(struct ctx *c, const struct fe_expr *e, struct pl_val *v)
 {
     struct fe_regexp_error wrong;
-    struct fe_value text = v->cval;
-    HD_ASSERT(v->is_const);
+    struct fe_value text = v[1].cval;
+    HD_ASSERT(v[1].is_const);
     if (text.is_null)
-        return lx_as_string(c, v);
-    text.s = (const char *)compiled(c, e, &v->cval, &text.n, &wrong);
+        return lx_as_string(c, &v[1]);
+    text.s = (const char *)compiled(c, e, v, &text.n, &wrong);
     if (!text.s)
         return HD_FAIL(c->err, USER, e->path, "%s, byte %zu: %s",
                        e->op == FE_ILIKE ? "pattern of ilike" : "regular expression", wrong.at + 1, wrong.message);
-    *v = lx_const(c, &text);
-    return lx_as_string(c, v);
+    v[1] = lx_const(c, &text);
+    return lx_as_string(c, &v[1]);
 }
 
 static int argument(struct ctx *c, char letter, enum rt_phys result, struct pl_val *v)
@@ -209,7 +215,7 @@ int lx_function(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct
     }
     for (int i = 0; i < e->nargs; i++) {
         form += form[1] == '?' ? 2 : 1;
-        HD_TRY(*form == 'p' ? program(c, e, &v[i]) : argument(c, *form, p, &v[i]));
+        HD_TRY(*form == 'p' ? program(c, e, v) : argument(c, *form, p, &v[i]));
         args[i] = v[i].expr;
         nullable |= v[i].nullable;
     }
@@ -223,7 +229,7 @@ int lx_function(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct
 int lx_ilike(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     HD_TRY(lx_as_string(c, &v[0]));
-    HD_TRY(program(c, e, &v[1]));
+    HD_TRY(program(c, e, v));
     bool nullable = v[0].nullable || v[1].nullable;
     *out = (struct pl_val){.phys = RT_BOOL, .nullable = nullable};
     out->expr = pb_op(c, FE_REGEXP_LIKE, RT_BOOL, nullable, 2, (int[]){v[0].expr, v[1].expr});
