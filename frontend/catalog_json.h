@@ -10,8 +10,8 @@ enum { FE_MAX_TABLES = 1024, FE_MAX_COLUMNS = 4096, FE_MAX_KEYS = 256 };
 
 /* A list of at least one and at most max elements. */
 int fe_read_list(const struct fe_json *v, const char *key, int max, struct fe_json *list, int *n);
-/* "name" and "type" and "nullable" of a column. */
-int fe_read_column_head(const struct fe_json *v, struct fe_table_column *c);
+/* "name" and "type" and "nullable" of a column; one that is declared may be of a type that others stand for. */
+int fe_read_column_head(const struct fe_json *v, bool declared, struct fe_table_column *c);
 /* No two columns of the table, no two tables share a name. */
 int fe_check_column_names(const struct fe_json *columns, const struct fe_table *t);
 int fe_check_table_names(const struct fe_json *tables, int n, const struct fe_table *(*get)(const void *, int),

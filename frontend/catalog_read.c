@@ -281,7 +281,7 @@ static int read_column(const struct fe_json *v, int64_t rows, struct file_list *
     *files = (struct fe_column_files){-1, -1, -1, -1, -1, -1};
     if (fe_json_kind(v) != FE_JSON_OBJECT)
         return fe_json_expected(v, "a column (an object)");
-    HD_TRY(fe_read_column_head(v, c));
+    HD_TRY(fe_read_column_head(v, false, c));
     HD_TRY(read_storage(v, c));
     HD_TRY(check_column_keys(v, c->storage));
     HD_TRY(read_width(v, c));

@@ -19,13 +19,31 @@ int fe_read_list(const struct fe_json *v, const char *key, int max, struct fe_js
     return 0;
 }
 
-int fe_read_column_head(const struct fe_json *v, struct fe_table_column *c)
+/* Integers of other widths become the next wider ones. */
+static bool widened(const struct fe_json *v, struct hd_type *out)
+{
+    static const struct {
+        const char *name;
+        enum hd_type_kind kind;
+    } names[] = {{"int8", HD_INT32},   {"uint8", HD_INT32},  {"int16", HD_INT32},
+                 {"uint16", HD_INT32}, {"uint32", HD_INT64}, {"uint64", HD_INT64}};
+    const char *text;
+    for (size_t i = 0; fe_json_kind(v) == FE_JSON_STRING && i < HD_COUNT(names); i++)
+        if (fe_json_string(v, &text) == 0 && strcmp(text, names[i].name) == 0) {
+            *out = hd_type_of(names[i].kind);
+            return true;
+        }
+    return false;
+}
+
+int fe_read_column_head(const struct fe_json *v, bool declared, struct fe_table_column *c)
 {
     struct fe_json m;
     HD_TRY(fe_json_need(v, "name", &m));
     HD_TRY(fe_json_name(&m, &c->name));
     HD_TRY(fe_json_need(v, "type", &m));
-    HD_TRY(fe_type_read(&m, &c->type));
+    if (!declared || !widened(&m, &c->type))
+        HD_TRY(fe_type_read(&m, &c->type));
     return fe_json_opt_bool(v, "nullable", &c->nullable);
 }
 
@@ -215,7 +233,7 @@ static int read_columns(const struct fe_json *v, struct fe_table *t)
     t->ncols = n;
     for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m)) {
         HD_TRY(fe_json_object(&m, "name", "type", "nullable", NULL));
-        HD_TRY(fe_read_column_head(&m, &t->cols[m.index]));
+        HD_TRY(fe_read_column_head(&m, true, &t->cols[m.index]));
         t->cols[m.index].facts.nulls = -1;
         t->cols[m.index].facts.distinct = -1;
         t->cols[m.index].facts.max_mult = -1;

@@ -13,6 +13,7 @@ static const struct {
     {"i", RT_ARROW_I32, HD_INT32},
     {"I", RT_ARROW_U32, HD_INT64},
     {"l", RT_ARROW_I64, HD_INT64},
+    {"L", RT_ARROW_U64, HD_INT64},
     {"f", RT_ARROW_F32, HD_FLOAT32},
     {"g", RT_ARROW_F64, HD_FLOAT64},
     {"tdD", RT_ARROW_DATE, HD_DATE},
@@ -63,9 +64,5 @@ bool rt_arrow_format_parse(const char *text, enum rt_arrow_format *out, struct h
 bool rt_arrow_index_parse(const char *text, enum rt_arrow_format *out)
 {
     struct hd_type type;
-    if (strcmp(text, "L") == 0) {
-        *out = RT_ARROW_U64;
-        return true;
-    }
     return rt_arrow_format_parse(text, out, &type) && hd_type_is_int(type);
 }

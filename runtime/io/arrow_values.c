@@ -50,6 +50,14 @@ static bool timestamps_in_range(const struct values *v, int64_t from, int64_t n)
     return !bad;
 }
 
+static bool unsigned_fit(const struct values *v, int64_t from, int64_t n)
+{
+    uint64_t bad = 0;
+    for (int64_t i = from; i < from + n; i++)
+        bad |= rt_arrow_u64(v->data, i) >> 63;
+    return !bad;
+}
+
 /* Of up to 18 digits: the low word holds the value, and the high word its sign alone. */
 static bool short_decimals_fit(const struct values *v, int64_t from, int64_t n)
 {
@@ -289,6 +297,8 @@ static check_fn check_of(const struct rt_arrow_column *c, struct hd_type type, i
         return indices_in_dictionary;
     if (c->format == RT_ARROW_DEC128)
         return type.precision <= 18 ? short_decimals_fit : long_decimals_fit;
+    if (c->format == RT_ARROW_U64)
+        return unsigned_fit;
     return c->format == RT_ARROW_DATE ? dates_in_range : c->format == RT_ARROW_TIMESTAMP ? timestamps_in_range : NULL;
 }
 
@@ -299,6 +309,8 @@ static void describe(const struct rt_arrow_column *c, struct hd_type type, const
         snprintf(what, room, "index outside the dictionary of %u", c->nentries);
     } else if (c->format == RT_ARROW_DEC128) {
         snprintf(what, room, "value does not fit %s", hd_type_text(type, text));
+    } else if (c->format == RT_ARROW_U64) {
+        snprintf(what, room, "value %llu does not fit int64", (unsigned long long)rt_arrow_u64(value, 0));
     } else if (c->format == RT_ARROW_DATE) {
         snprintf(what, room, "day %d is beyond the years 0001 to 9999", (int)rt_arrow_i32(value, 0));
     } else {

@@ -170,6 +170,22 @@ class PyArrow(unittest.TestCase):
             self.assertEqual(found[column].type, pa.string())
             self.assertEqual(found[column].to_pylist(), words)
 
+    def test_other_integers_become_wider(self):
+        values = {"int8": [-128, 127], "uint8": [0, 255], "int16": [-(2**15), 2**15 - 1], "uint16": [0, 2**16 - 1],
+                  "uint32": [0, 2**32 - 1], "uint64": [0, 2**63 - 1]}
+        table = pa.table({"id": pa.array(range(6), pa.int32()), **{
+            name: pa.array([*v, None, *v, 1], getattr(pa, name)()) for name, v in values.items()}})
+        for facts in (False, True):
+            for given in (table, table.slice(1, 4)):
+                self.db.register("t", given, facts)
+                found = self.db.run(sort(["id"], scan("t")))
+                self.assertEqual([str(t) for t in found.schema.types], ["int32"] * 5 + ["int64"] * 2)
+                self.assertEqual(found.to_pydict(), given.to_pydict())
+                self.db.drop("t")
+        large = pa.table({"v": pa.array([1, None, 2**63], pa.uint64())})
+        with self.assertRaisesRegex(HeddleError, 't: row 3: column "v": value 9223372036854775808 does not fit int64'):
+            self.db.register("t", large)
+
     def test_sliced_batches_are_taken(self):
         self.db.register("t", EVERY_TYPE.slice(1, 4))
         found = self.db.run(sort(["id"], scan("t")))

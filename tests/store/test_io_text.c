@@ -118,6 +118,33 @@ static void all_types_parse(void **state)
     fx_close(&db);
 }
 
+static void other_integers_become_wider(void **state)
+{
+    struct fx_dir *d = *state;
+    heddle_error *e = NULL;
+    struct fx_db db;
+    static const char *const types[] = {"int8", "uint8", "int16", "uint16", "uint32", "uint64"};
+    char columns[512] = "";
+    put(d, "t.tbl", "-128|255|-32768|65535|4294967295|9223372036854775807|\n");
+    for (int i = 0; i < 6; i++) {
+        size_t n = strlen(columns);
+        snprintf(columns + n, sizeof columns - n, "%s{\"name\":\"c%d\",\"type\":\"%s\"}", i ? "," : "", i, types[i]);
+    }
+    fx_ok(load(d, columns, "", &e), &e);
+    fx_open(&db, d->db);
+    const struct fe_table *t = fx_table(&db, "t");
+    const int64_t values[] = {-128, 255, -32768, 65535, 4294967295, INT64_MAX};
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(t->cols[i].type.kind, i < 4 ? HD_INT32 : HD_INT64);
+        assert_true(rt_col_int(&t->cols[i], 0) == values[i]);
+    }
+    fx_close(&db);
+    hd_dir_remove(d->db);
+    put(d, "t.tbl", "1|\n9223372036854775808|\n");
+    fx_expect(load(d, COL("x", "uint64"), "", &e), &e, HEDDLE_ERROR_DATA, "t.tbl:2",
+              "column \"x\" (field 1): expected int64, found \"9223372036854775808\"");
+}
+
 static void quotes_and_nulls(void **state)
 {
     struct fx_dir *d = *state;
@@ -453,6 +480,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(tbl_files_load),
         TEST(all_types_parse),
+        TEST(other_integers_become_wider),
         TEST(quotes_and_nulls),
         TEST(empty_text_is_null_only_where_allowed),
         TEST(single_columns_may_have_empty_lines),
